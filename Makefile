@@ -1,0 +1,48 @@
+# minifut: make, make demo, make test, make install PREFIX=, make asan, make format
+# Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
+
+CC      ?= cc
+BUILD   ?= build
+PREFIX  ?= /usr/local
+BIN     ?= minifut
+OPT     ?= -O2 -g
+WARN    := -std=c11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
+ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
+
+DIRS    := base ir frontend flatten codegen autotune
+SRC     := $(wildcard main.c passes.c $(DIRS:%=%/*.c)) runtime/values.c
+GEN     := $(BUILD)/frontend/parse.tab.c $(BUILD)/frontend/lex.yy.c
+OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)
+LIBOBJ  := $(filter-out $(BUILD)/main.o,$(OBJ))
+
+all: $(BIN)
+
+$(BIN): $(OBJ)
+	$(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lm -ldl -lpthread
+
+$(BUILD)/%.o: %.c | prerequisites
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALLFLAGS) -c -o $@ $<
+
+# Scanner and parser: generated code is compiled with fewer warnings.
+$(BUILD)/frontend/parse.tab.c: frontend/parse.y | prerequisites
+	@mkdir -p $(@D)
+	bison -Werror -o $@ --header=$(BUILD)/frontend/parse.tab.h $<
+$(BUILD)/frontend/lex.yy.c: frontend/lex.l $(BUILD)/frontend/parse.tab.c
+	flex -o $@ $<
+$(GEN:.c=.o): $(BUILD)/frontend/%.o: $(BUILD)/frontend/%.c
+	$(CC) $(CPPFLAGS) -std=c11 -Wall -Wno-unused-function -Wno-sign-compare $(OPT) $(CFLAGS) -c -o $@ $<
+$(BUILD)/frontend/parse.tab.h: $(BUILD)/frontend/parse.tab.c
+
+prerequisites:
+	@:
+
+clean:
+	rm -rf $(BUILD) $(BIN)
+
+format:
+	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) runtime/*.[ch])
+
+-include $(OBJ:.o=.d)
+.PHONY: all clean format prerequisites

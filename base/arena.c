@@ -1,0 +1,130 @@
+#include "base/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Chunk Chunk;
+struct Chunk {
+    Chunk *prev;
+    size_t size, used;
+    max_align_t data[];
+};
+
+struct Arena {
+    Chunk *top;
+};
+
+#ifdef ARENA_DEBUG
+enum { CHUNK_SIZE = 1 };
+#else
+enum { CHUNK_SIZE = 64 * 1024 };
+#endif
+
+static void *or_die(void *p)
+{
+    if (!p) {
+        fputs("minifut: out of memory\n", stderr);
+        exit(4);
+    }
+    return p;
+}
+
+Arena *arena_new(void)
+{
+    return or_die(calloc(1, sizeof(Arena)));
+}
+
+static void pop_chunk(Arena *a)
+{
+    Chunk *c = a->top;
+    a->top = c->prev;
+    free(c);
+}
+
+void arena_free(Arena *a)
+{
+    if (!a)
+        return;
+    while (a->top)
+        pop_chunk(a);
+    free(a);
+}
+
+void *arena_alloc(Arena *a, size_t size)
+{
+    const size_t align = sizeof(max_align_t);
+    if (size > SIZE_MAX / 2)
+        or_die(NULL);
+#ifndef ARENA_DEBUG
+    size = (size + align - 1) / align * align;
+#else
+    (void)align;
+#endif
+    if (size == 0)
+        size = 1;
+    Chunk *c = a->top;
+    if (!c || c->size - c->used < size) {
+        size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
+        Chunk *fresh = or_die(malloc(sizeof(Chunk) + room));
+        fresh->prev = c;
+        fresh->size = room;
+        fresh->used = 0;
+        a->top = c = fresh;
+    }
+    void *p = (char *)c->data + c->used;
+    c->used += size;
+    return memset(p, 0, size);
+}
+
+void *arena_memdup(Arena *a, const void *from, size_t size)
+{
+    void *p = arena_alloc(a, size);
+    return size ? memcpy(p, from, size) : p;
+}
+
+char *arena_strndup(Arena *a, const char *s, size_t n)
+{
+    char *p = arena_alloc(a, n + 1);
+    memcpy(p, s, n);
+    return p;
+}
+
+char *arena_strdup(Arena *a, const char *s)
+{
+    return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_vprintf(Arena *a, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    char *p = arena_alloc(a, (size_t)n + 1);
+    vsnprintf(p, (size_t)n + 1, fmt, ap);
+    return p;
+}
+
+char *arena_printf(Arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *p = arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    return p;
+}
+
+ArenaMark arena_mark(Arena *a)
+{
+    return (ArenaMark){a->top, a->top ? a->top->used : 0};
+}
+
+void arena_reset(Arena *a, ArenaMark m)
+{
+    while (a->top && a->top != m.chunk)
+        pop_chunk(a);
+    if (a->top)
+        a->top->used = m.used;
+}

@@ -1,0 +1,237 @@
+#include "base/diag.h"
+
+#include "base/arena.h"
+#include "base/intern.h"
+#include "base/vec.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *name;
+    char *text;
+    uint32_t base, n;
+} Source;
+
+typedef enum { M_ERROR, M_WARN, M_LIMIT, M_NOTE } MsgKind;
+
+typedef struct {
+    MsgKind kind;
+    Loc loc;
+    int group; /* notes share the group of the message they follow */
+    int order;
+    const char *text;
+} Msg;
+
+static struct {
+    Arena *mem;
+    VEC(Source) sources;
+    VEC(Msg) msgs;
+    int n_user, n_limit, n_groups;
+    bool mute_notes; /* the message before was a duplicate */
+    const char *pass;
+} D;
+
+enum { MAX_ERRORS = 20 };
+
+static Arena *mem(void)
+{
+    if (!D.mem)
+        D.mem = arena_new();
+    return D.mem;
+}
+
+uint32_t diag_source_add(const char *name, const char *text, size_t n)
+{
+    uint32_t base = 1;
+    if (D.sources.n)
+        base = vec_last(&D.sources).base + vec_last(&D.sources).n + 1;
+    Source s = {intern(name), arena_strndup(mem(), text, n), base, (uint32_t)n};
+    vec_push(mem(), &D.sources, s);
+    return base;
+}
+
+static const Source *find_source(uint32_t off)
+{
+    for (int i = 0; off && i < D.sources.n; i++) {
+        const Source *s = &D.sources.at[i];
+        if (off >= s->base && off <= s->base + s->n)
+            return s;
+    }
+    return NULL;
+}
+
+Place diag_place(Loc loc)
+{
+    const Source *s = find_source(loc.beg);
+    if (!s)
+        return (Place){NULL, 0, 0};
+    Place p = {s->name, 1, 1};
+    for (uint32_t i = 0; i < loc.beg - s->base; i++) {
+        if (s->text[i] == '\n') {
+            p.line++;
+            p.col = 1;
+        } else if (((unsigned char)s->text[i] & 0xC0) != 0x80) {
+            p.col++;
+        }
+    }
+    return p;
+}
+
+const char *diag_place_str(Loc loc)
+{
+    Place p = diag_place(loc);
+    if (!p.file)
+        return "?";
+    char buf[512];
+    snprintf(buf, sizeof buf, "%.400s:%d:%d", p.file, p.line, p.col);
+    return intern(buf);
+}
+
+static void add(MsgKind kind, Loc loc, const char *fmt, va_list ap)
+{
+    const char *text = arena_vprintf(mem(), fmt, ap);
+    if (kind == M_NOTE) {
+        if (D.mute_notes)
+            return;
+    } else {
+        D.mute_notes = false;
+        for (int i = 0; i < D.msgs.n; i++) {
+            const Msg *m = &D.msgs.at[i];
+            if (m->kind == kind && m->loc.beg == loc.beg && strcmp(m->text, text) == 0) {
+                D.mute_notes = true;
+                return;
+            }
+        }
+        D.n_groups++;
+        D.n_user += kind == M_ERROR;
+        D.n_limit += kind == M_LIMIT;
+    }
+    vec_push(mem(), &D.msgs, ((Msg){kind, loc, D.n_groups, D.msgs.n, text}));
+}
+
+#define DEFINE_MESSAGE(fn, kind)                                                                   \
+    void fn(Loc loc, const char *fmt, ...)                                                         \
+    {                                                                                              \
+        va_list ap;                                                                                \
+        va_start(ap, fmt);                                                                         \
+        add(kind, loc, fmt, ap);                                                                   \
+        va_end(ap);                                                                                \
+    }
+DEFINE_MESSAGE(diag_error, M_ERROR)
+DEFINE_MESSAGE(diag_warn, M_WARN)
+DEFINE_MESSAGE(diag_limit, M_LIMIT)
+DEFINE_MESSAGE(diag_note, M_NOTE)
+
+int diag_errors(void)
+{
+    return D.n_user + D.n_limit;
+}
+
+int diag_exit_code(void)
+{
+    return D.n_user ? EXIT_USER : D.n_limit ? EXIT_LIMIT : 0;
+}
+
+static void print_caret(Loc loc)
+{
+    const Source *s = find_source(loc.beg);
+    if (!s)
+        return;
+    uint32_t at = loc.beg - s->base, beg = at, end = at;
+    while (beg > 0 && s->text[beg - 1] != '\n')
+        beg--;
+    while (end < s->n && s->text[end] != '\n')
+        end++;
+    fprintf(stderr, "    ");
+    for (uint32_t i = beg; i < end; i++) {
+        unsigned char c = (unsigned char)s->text[i];
+        fputc(c == '\t' || c < 0x20 || c == 0x7f ? ' ' : c, stderr);
+    }
+    fprintf(stderr, "\n    ");
+    for (uint32_t i = beg; i < at; i++)
+        if (((unsigned char)s->text[i] & 0xC0) != 0x80)
+            fputc(' ', stderr);
+    fputc('^', stderr);
+    uint32_t stop = loc.end > s->base ? loc.end - s->base : at;
+    for (uint32_t i = at + 1; i < stop && i < end; i++)
+        if (((unsigned char)s->text[i] & 0xC0) != 0x80)
+            fputc('~', stderr);
+    fputc('\n', stderr);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const Msg *const *x = a, *const *y = b;
+    if ((*x)->loc.beg != (*y)->loc.beg)
+        return (*x)->loc.beg < (*y)->loc.beg ? -1 : 1;
+    return (*x)->order - (*y)->order;
+}
+
+static void print_msg(const Msg *m)
+{
+    static const char *const word[] = {"error", "warning", "limitation", "note"};
+    Place p = diag_place(m->loc);
+    if (p.file)
+        fprintf(stderr, "%s:%d:%d: ", p.file, p.line, p.col);
+    else
+        fprintf(stderr, "minifut: ");
+    fprintf(stderr, "%s: %s\n", word[m->kind], m->text);
+    print_caret(m->loc);
+}
+
+void diag_flush(void)
+{
+    int n = D.msgs.n, heads = 0, shown = 0, hidden = 0;
+    if (!n)
+        return;
+    const Msg **head = NEWN(mem(), const Msg *, n);
+    for (int i = 0; i < n; i++)
+        if (D.msgs.at[i].kind != M_NOTE)
+            head[heads++] = &D.msgs.at[i];
+    qsort(head, (size_t)heads, sizeof *head, by_place);
+    for (int i = 0; i < heads; i++) {
+        if (shown == MAX_ERRORS) {
+            hidden++;
+            continue;
+        }
+        shown += head[i]->kind != M_WARN;
+        print_msg(head[i]);
+        for (int j = head[i]->order + 1; j < n && D.msgs.at[j].group == head[i]->group; j++)
+            print_msg(&D.msgs.at[j]);
+    }
+    if (hidden)
+        fprintf(stderr, "minifut: %d more not shown\n", hidden);
+    D.msgs.n = 0;
+}
+
+void diag_reset(void)
+{
+    arena_free(D.mem);
+    memset(&D, 0, sizeof D);
+}
+
+void diag_set_pass(const char *name)
+{
+    D.pass = name;
+}
+
+const char *diag_pass(void)
+{
+    return D.pass ? D.pass : "start-up";
+}
+
+_Noreturn void ice_at(const char *file, int line, Loc loc, const char *fmt, ...)
+{
+    diag_flush();
+    fprintf(stderr, "%s%sinternal error in pass %s (%s:%d): ", loc.beg ? diag_place_str(loc) : "",
+            loc.beg ? ": " : "minifut: ", diag_pass(), file, line);
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\nThis is a bug of minifut, not of your program.\n");
+    exit(EXIT_BUG);
+}

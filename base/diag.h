@@ -1,0 +1,62 @@
+/* Source texts and messages about them. A message is `file:line:col: error: text`, the source line
+ * and a caret; several errors a run. Whose fault decides the exit code (diag_exit_code): the user's
+ * program 1, usage 2, a known limitation 3, a bug of ours 4. */
+#ifndef BASE_DIAG_H
+#define BASE_DIAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A range of source text: offsets into the table of all sources. {0,0}: no position known. */
+typedef struct {
+    uint32_t beg, end;
+} Loc;
+
+enum { EXIT_USER = 1, EXIT_USAGE = 2, EXIT_LIMIT = 3, EXIT_BUG = 4 };
+
+/* Adds a source text (copied); returns the offset of its first byte. Positions in it are
+ * base+0 ... base+n. */
+uint32_t diag_source_add(const char *name, const char *text, size_t n);
+
+typedef struct {
+    const char *file; /* NULL if unknown */
+    int line, col;    /* from 1; a tab counts as one column */
+} Place;
+Place diag_place(Loc loc);
+/* `file:line:col`, interned; "?" if unknown. */
+const char *diag_place_str(Loc loc);
+static inline Loc loc_join(Loc a, Loc b)
+{
+    if (!a.beg)
+        return b;
+    return b.beg ? (Loc){a.beg, b.end > a.end ? b.end : a.end} : a;
+}
+
+/* Messages are kept until diag_flush prints them in source order of the errors (notes stay with
+ * their error), at most 20 errors; a duplicate (same place, same text) is dropped. */
+void diag_error(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void diag_warn(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void diag_limit(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void diag_note(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int diag_errors(void); /* errors and limits so far */
+/* Prints what is pending to stderr; called at the end of each stage. */
+void diag_flush(void);
+/* 0 without errors, EXIT_USER if a user error was reported, else EXIT_LIMIT. */
+int diag_exit_code(void);
+void diag_reset(void); /* forgets messages and sources (for unit tests) */
+
+/* An internal error: prints the pass at work and the place, exits 4. */
+_Noreturn void ice_at(const char *file, int line, Loc loc, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+#define ice(loc, ...) ice_at(__FILE__, __LINE__, (loc), __VA_ARGS__)
+#define ASSERT(c)                                                                                  \
+    do {                                                                                           \
+        if (!(c))                                                                                  \
+            ice_at(__FILE__, __LINE__, (Loc){0, 0}, "broken invariant: %s", #c);                   \
+    } while (0)
+/* Names the pass at work for internal errors. */
+void diag_set_pass(const char *name);
+const char *diag_pass(void);
+
+#endif

@@ -1,0 +1,158 @@
+#include "base/out.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void out_free(Out *o)
+{
+    free(o->text);
+    *o = (Out){0};
+}
+
+static void put_raw(Out *o, const char *s, size_t n)
+{
+    if (o->cap - o->n < n + 1 || !o->text) {
+        size_t cap = o->cap ? o->cap : 256;
+        while (cap - o->n < n + 1)
+            cap *= 2;
+        o->text = realloc(o->text, cap);
+        if (!o->text) {
+            fputs("minifut: out of memory\n", stderr);
+            exit(4);
+        }
+        o->cap = cap;
+    }
+    if (n)
+        memcpy(o->text + o->n, s, n);
+    o->n += n;
+    o->text[o->n] = '\0';
+}
+
+void out_putn(Out *o, const char *s, size_t n)
+{
+    while (n) {
+        const char *nl = memchr(s, '\n', n);
+        size_t line = nl ? (size_t)(nl - s) : n;
+        if (line && !o->mid_line)
+            for (int i = 0; i < o->indent; i++)
+                put_raw(o, "    ", 4);
+        put_raw(o, s, line);
+        o->mid_line = o->mid_line || line > 0;
+        if (nl) {
+            put_raw(o, "\n", 1);
+            o->mid_line = false;
+            line++;
+        }
+        s += line;
+        n -= line;
+    }
+}
+
+void out_puts(Out *o, const char *s)
+{
+    out_putn(o, s, strlen(s));
+}
+
+void out_vprintf(Out *o, const char *fmt, va_list ap)
+{
+    char small[512];
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(small, sizeof small, fmt, again);
+    va_end(again);
+    if ((size_t)n < sizeof small) {
+        out_putn(o, small, (size_t)n);
+        return;
+    }
+    char *big = malloc((size_t)n + 1);
+    if (!big) {
+        fputs("minifut: out of memory\n", stderr);
+        exit(4);
+    }
+    vsnprintf(big, (size_t)n + 1, fmt, ap);
+    out_putn(o, big, (size_t)n);
+    free(big);
+}
+
+void out_printf(Out *o, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    out_vprintf(o, fmt, ap);
+    va_end(ap);
+}
+
+void out_quoted(Out *o, const char *s)
+{
+    out_puts(o, "\"");
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            out_printf(o, "\\%c", c);
+        else if (c == '\n')
+            out_puts(o, "\\n");
+        else if (c == '\t')
+            out_puts(o, "\\t");
+        else if (c < 0x20)
+            out_printf(o, "\\u%04x", c);
+        else
+            out_putn(o, s, 1);
+    }
+    out_puts(o, "\"");
+}
+
+char *out_take(Out *o)
+{
+    if (!o->text)
+        put_raw(o, "", 0);
+    char *s = o->text;
+    *o = (Out){0};
+    return s;
+}
+
+static bool write_all(int fd, const char *s, size_t n)
+{
+    while (n) {
+        ssize_t k = write(fd, s, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return false;
+        s += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+bool out_write_file(const Out *o, const char *path)
+{
+    size_t len = strlen(path);
+    char *tmp = malloc(len + 8);
+    if (!tmp)
+        return false;
+    memcpy(tmp, path, len);
+    memcpy(tmp + len, ".XXXXXX", 8);
+    int fd = mkstemp(tmp);
+    bool ok = fd >= 0;
+    if (ok) {
+        mode_t mask = umask(0);
+        umask(mask);
+        ok = write_all(fd, o->text ? o->text : "", o->n) && fchmod(fd, 0666 & ~mask) == 0;
+        int saved = errno;
+        if (close(fd) != 0 && ok)
+            ok = false;
+        else
+            errno = saved;
+        ok = ok && rename(tmp, path) == 0;
+        if (!ok) {
+            saved = errno;
+            unlink(tmp);
+            errno = saved;
+        }
+    }
+    free(tmp);
+    return ok;
+}
