@@ -1,0 +1,533 @@
+/* The intermediate representation: A-normal form over tuples of arrays.
+ *
+ * Two dialects share the forms of forms.def. In the SOAC dialect map, reduce, scan, redomap,
+ * scanomap and scatter are parallel. In the SEG dialect (after flattening) they are sequential code,
+ * and segmap, segred, segscan and segscatter are parallel at hardware level `level` (1 = grid,
+ * 0 = work-group). A construct at level l contains only constructs of level l-1 and sequential code.
+ *
+ * Invariants (checked by ir_verify after every pass):
+ *  - each Var is bound once in the whole program; every use points to the Var of its binder, so a
+ *    variable's type is at hand wherever it is used;
+ *  - types are exact: a size in a type is an i64 constant or an i64 variable in scope at the binder
+ *    (or bound by the same pattern / parameter list: an existential size);
+ *  - operands of a form agree in element type and, size by size, in shape (the same atom);
+ *  - UPDATE, SCATTER, SEGSCATTER and array-carrying LOOPs consume: neither the consumed array nor an
+ *    alias of it is used afterwards.
+ * Passes do not change nodes in place: a pass builds fresh nodes that may share what did not change.
+ * What is bound twice after a duplication must be renamed (ir_rename_*).
+ *
+ * Fixed local names: e Exp, s Stm, b Body, lam Lambda, t Type, a Atom, v Var, cx Ctx. */
+#ifndef IR_IR_H
+#define IR_IR_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/out.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* --- Scalars ------------------------------------------------------------------------------- */
+
+/* PRIMTYPE(TAG, text, bytes) */
+#define PRIM_TYPES(X)                                                                              \
+    X(BOOL, "bool", 1)                                                                             \
+    X(I8, "i8", 1) X(I16, "i16", 2) X(I32, "i32", 4) X(I64, "i64", 8)                              \
+    X(U8, "u8", 1) X(U16, "u16", 2) X(U32, "u32", 4) X(U64, "u64", 8)                              \
+    X(F32, "f32", 4) X(F64, "f64", 8)
+
+typedef enum {
+#define X(tag, text, bytes) T_##tag,
+    PRIM_TYPES(X)
+#undef X
+        N_PRIM_TYPES
+} PrimType;
+
+static inline bool prim_is_int(PrimType t)
+{
+    return t >= T_I8 && t <= T_U64;
+}
+static inline bool prim_is_signed(PrimType t)
+{
+    return t >= T_I8 && t <= T_I64;
+}
+static inline bool prim_is_float(PrimType t)
+{
+    return t == T_F32 || t == T_F64;
+}
+
+typedef enum {
+#define PRIM(tag, text, arity, operands, result) OP_##tag,
+#include "ir/prims.def"
+#undef PRIM
+    N_PRIM_OPS
+} PrimOp;
+
+/* A scalar constant. Integers (and bool: 0, 1) are kept sign- or zero-extended from their width in
+ * `i`; f32 is kept as the double of equal value. */
+typedef struct {
+    PrimType type;
+    union {
+        int64_t i; /* all integers and bool */
+        double f;  /* f32, f64 */
+    };
+} Const;
+
+/* --- Variables, atoms, types ---------------------------------------------------------------- */
+
+typedef struct Var Var;
+
+/* A variable (var != NULL) or a constant. */
+typedef struct {
+    Var *var;
+    Const c;
+} Atom;
+typedef VEC(Atom) Atoms;
+
+/* rank 0: a scalar. dims[0..rank-1] are i64 atoms, outermost first. */
+typedef struct {
+    PrimType elem;
+    int rank;
+    Atom *dims;
+} Type;
+typedef VEC(Type) Types;
+
+/* Prints as base_id. Two Vars are the same variable iff the pointers are equal; ids are unique in
+ * the process and dense, for tables indexed by variable. */
+struct Var {
+    const char *base; /* interned source name, or one that a pass chose */
+    int id;
+    Type type;
+    Loc loc;
+};
+typedef VEC(Var *) Vars;
+
+/* --- Expressions ----------------------------------------------------------------------------- */
+
+typedef struct Exp Exp;
+typedef struct Body Body;
+typedef struct Lambda Lambda;
+
+/* let (pat) = exp */
+typedef struct {
+    Vars pat;
+    Exp *exp;
+} Stm;
+typedef VEC(Stm) Stms;
+
+struct Body {
+    Stms stms;
+    Atoms res;
+};
+
+struct Lambda {
+    Vars params;
+    Body *body;
+};
+
+/* One dimension of an INDEX or UPDATE: the single position `start`, or (is_slice) the `n` positions
+ * start, start+stride, ... All i64; stride may be negative or zero-sized n. */
+typedef struct {
+    bool is_slice;
+    Atom start, n, stride;
+} DimIndex;
+typedef VEC(DimIndex) DimIndexes;
+
+typedef struct {
+    Atom arr;  /* consumed */
+    int rank;  /* how many index components address one value: its outermost dimensions */
+} Dest;
+typedef VEC(Dest) Dests;
+
+/* A mapnest dimension <x_1 .. x_k in arrs_1 .. arrs_k>: idx runs over 0 <= idx < width and
+ * xs_j = arrs_j[idx]. idx (i64) is always bound, xs may be empty. An arr of an inner dimension may be
+ * an x of an outer one. */
+typedef struct {
+    Var *idx;
+    Atom width;
+    Vars xs;
+    Atoms arrs;
+} NestDim;
+typedef VEC(NestDim) Nest;
+
+/* Ancestors of a threshold, outermost first: which comparison had which outcome. */
+typedef struct {
+    const char *name;
+    bool taken;
+} PathStep;
+typedef VEC(PathStep) Path;
+
+typedef enum {
+#define FORM(tag, text, member, dialects) E_##tag,
+#include "ir/forms.def"
+#undef FORM
+    N_FORMS
+} ExpKind;
+
+enum { D_SOAC = 1, D_SEG = 2, D_BOTH = 3 };
+
+/* Attributes of an expression (bits). */
+enum {
+    ATTR_SEQUENTIAL = 1,       /* #[sequential]: no parallelism inside or here */
+    ATTR_SEQUENTIAL_OUTER = 2, /* #[sequential_outer] */
+    ATTR_SEQUENTIAL_INNER = 4, /* #[sequential_inner] */
+    ATTR_NO_OUTER = 8,         /* #[flattening(no_outer)] ... */
+    ATTR_NO_INTRA = 16,
+    ATTR_ONLY_INTRA = 32,
+    ATTR_ONLY_INNER = 64,
+    ATTR_UNROLL = 128
+};
+
+typedef enum { LOOP_FOR, LOOP_WHILE } LoopKind;
+
+struct Exp {
+    ExpKind kind; /* live member: third column of forms.def */
+    Loc loc;      /* survives every pass: provenance of kernels, place of run-time errors */
+    unsigned attrs;
+    union {
+        Atom atom;
+        struct {
+            PrimOp op;
+            PrimType type; /* of the operands */
+            Atoms args;    /* as many as the operation's arity */
+        } prim;
+        struct {
+            PrimType from, to;
+            Atom arg;
+        } conv;
+        /* As many dims as arr's rank. Result: the sliced dimensions; a scalar if there are none.
+         * Out-of-bounds positions stop the program unless `safe` says that they cannot occur. */
+        struct {
+            Atom arr;
+            DimIndexes at;
+            bool safe;
+        } index;
+        struct {
+            Atom arr;
+            DimIndexes at;
+            Atom val; /* scalar, or array of the sliced shape */
+            bool safe;
+        } update;
+        struct {
+            Atom n, start, stride; /* element i: start + i*stride; start's type is the element's */
+        } iota;
+        struct {
+            Atoms dims; /* at least one */
+            Atom val;   /* scalar or array: result shape is dims ++ its shape */
+        } replicate;
+        struct {
+            Type type;
+        } scratch;
+        struct {
+            Type elem; /* of one element (also when there are none) */
+            Atoms elems;
+        } arraylit;
+        struct {
+            int dim; /* the dimension along which the arrays are joined */
+            Atom n;  /* its size in the result */
+            Atoms arrs;
+        } concat;
+        struct {
+            const int *perm; /* result dimension d is dimension perm[d] of arr; arr's rank of them */
+            Atom arr;
+        } rearrange;
+        struct {
+            Atoms dims;
+            Atom arr;
+        } reshape;
+        struct {
+            Atom arr;
+        } copy;
+        struct {
+            Atom test;
+            Body *then_, *else_; /* results agree in type, up to existential sizes */
+        } branch;
+        /* params := inits; FOR: i = 0 .. bound-1 (bound's type is any integer type); WHILE: as long as
+         * the bool param `cond` is true. The body's results are the next params. Result: the params. */
+        struct {
+            LoopKind kind;
+            Vars params;
+            Atoms inits;
+            Var *i;     /* FOR only */
+            Atom bound; /* FOR only */
+            Var *cond;  /* WHILE only: one of the params */
+            Body *body;
+        } loop;
+        struct {
+            Atom cond;
+            const char *msg; /* printf-like: each %d stands for the next arg (an integer) */
+            Atoms args;
+        } assertion;
+        /* MAP:      fn (a row of each arr) -> results, each of size width
+         * REDUCE:   op (acc.., x..) -> acc..; nes; arrs                    (no fn)
+         * SCAN:     likewise, inclusive
+         * REDOMAP:  fn's first nes.n results are reduced by op, the others are mapped out;
+         *           result: the reduced values, then the mapped-out arrays
+         * SCANOMAP: likewise
+         * SCATTER:  fn gives, for each dest in turn, its rank i64 index components, then for each
+         *           dest in turn its value; out-of-bounds positions are ignored; result: the dests */
+        struct {
+            Atom width;
+            Atoms arrs;
+            Lambda *fn;
+            Lambda *op;
+            Atoms nes;
+            bool comm; /* op is commutative */
+            Dests dests;
+        } soac;
+        struct {
+            const char *name; /* ENTRY.suff_outer_par_K, ENTRY.suff_intra_par_K */
+            bool intra;       /* the guarded version works inside work-groups: also asks that it fits */
+            Path path;
+            Atom par;         /* i64: the degree of parallelism of the guarded version */
+        } suff;
+        /* Perfect nests, as in the paper (section 2.1): the body is the innermost function.
+         * SEGMAP:     results: nest widths ++ type of each body result
+         * SEGRED:     the first nes.n body results are reduced by op along the innermost dimension
+         *             (results: outer widths ++ type), the others mapped out (all widths ++ type)
+         * SEGSCAN:    the first nes.n are scanned along the innermost dimension, others mapped out
+         * SEGSCATTER: body results as SCATTER's fn; result: the dests */
+        struct {
+            int level;
+            Nest nest; /* at least one dimension, outermost first */
+            Body *body;
+            Lambda *op;
+            Atoms nes;
+            bool comm;
+            Dests dests;
+        } seg;
+    };
+};
+
+/* --- Programs -------------------------------------------------------------------------------- */
+
+typedef struct ExtType ExtType;
+/* A parameter or result type as the user wrote it, for the outside: it covers n_vals consecutive IR
+ * values (1 for a scalar or array, more for a tuple or record, whose parts are `fields`). */
+struct ExtType {
+    const char *text; /* "[][]f32", "{re: f32, im: f32}" : sizes left out as Futhark's servers do */
+    const char *alias;/* the abbreviation's name if the user gave one, else NULL */
+    int n_vals;
+    int n_fields;     /* 0 for a scalar or array */
+    const char **field_names;
+    ExtType *fields;
+};
+
+typedef struct {
+    const char *name;
+    bool unique; /* may be consumed */
+    ExtType type;
+} ExtParam;
+typedef VEC(ExtParam) ExtParams;
+
+/* Params: first the size parameters that no array determines (none at present: each size occurs in
+ * the type of some later param), then one Var per value. A size variable of a param's type that is
+ * not itself a param is bound by the entry: `sizes`. */
+typedef struct {
+    const char *name;
+    Loc loc;
+    Vars sizes;       /* i64; bound by the shapes of the arguments */
+    Vars params;
+    ExtParams ext_params;
+    ExtParams ext_results;
+    Body *body;
+} Entry;
+typedef VEC(Entry) Entries;
+
+typedef struct {
+    unsigned dialect; /* D_SOAC or D_SEG */
+    Entries entries;
+} Prog;
+
+/* What a pass works with. */
+typedef struct {
+    Arena *perm;    /* results */
+    Arena *scratch; /* temporaries, between arena_mark and arena_reset */
+    int flatten_mode; /* FlattenMode of flatten/flatten.h */
+} Ctx;
+
+typedef Prog *PassFn(Ctx *cx, const Prog *in);
+
+/* --- build.c: the only allocator of nodes ----------------------------------------------------- */
+
+extern const char *const prim_type_text[N_PRIM_TYPES];
+extern const int prim_type_bytes[N_PRIM_TYPES];
+typedef struct {
+    const char *text;
+    int arity;
+    char operands;   /* 'I' 'F' 'N' 'B' 'A' 'S' */
+    char result;     /* 'S' same, 'B' bool, 'I' i32 */
+} PrimInfo;
+extern const PrimInfo prim_info[N_PRIM_OPS];
+typedef struct {
+    const char *tag, *text;
+    unsigned dialects;
+} FormInfo;
+extern const FormInfo form_info[N_FORMS];
+PrimType prim_result(PrimOp op, PrimType operands);
+
+Atom atom_var(Var *v);
+Atom atom_int(PrimType t, int64_t i); /* wrapped to t's width */
+Atom atom_i64(int64_t i);
+Atom atom_float(PrimType t, double f); /* rounded to t */
+Atom atom_bool(bool b);
+bool atom_eq(Atom a, Atom b); /* same variable or same constant (floats bit by bit) */
+bool atom_is_int(Atom a, int64_t i); /* the integer constant i */
+Type atom_type(Atom a);
+
+Type type_prim(PrimType t);
+Type type_array(Ctx *cx, Type row, Atom outer);         /* [outer]row */
+Type type_array_n(Ctx *cx, Type row, const Atom *outer, int n);
+Type type_row(Type t);                                  /* without the outermost dimension */
+Type type_drop(Type t, int n);                          /* without the n outermost dimensions */
+bool type_eq(Type a, Type b);
+
+Var *var_new(Ctx *cx, const char *base, Type t, Loc loc); /* fresh; base may carry a _id suffix, dropped */
+Var *var_like(Ctx *cx, const Var *v);                     /* fresh, same base, type, loc */
+
+Exp *exp_new(Ctx *cx, ExpKind k, Loc loc); /* zeroed members */
+Exp *exp_atom(Ctx *cx, Loc loc, Atom a);
+Exp *exp_unop(Ctx *cx, Loc loc, PrimOp op, Atom a);
+Exp *exp_binop(Ctx *cx, Loc loc, PrimOp op, Atom a, Atom b);
+Exp *exp_conv(Ctx *cx, Loc loc, PrimType to, Atom a);
+/* arr[i_1, .., i_k], the remaining dimensions whole. */
+Exp *exp_index(Ctx *cx, Loc loc, Atom arr, const Atom *ix, int k, bool safe);
+Exp *exp_rearrange(Ctx *cx, Loc loc, const int *perm, Atom arr);
+Exp *exp_replicate(Ctx *cx, Loc loc, Atom n, Atom val);
+Exp *exp_if(Ctx *cx, Loc loc, Atom test, Body *then_, Body *else_);
+Exp *exp_map(Ctx *cx, Loc loc, Atom width, Atoms arrs, Lambda *fn);
+
+/* A body under construction: statements are appended, results set by bld_body. */
+typedef struct {
+    Ctx *cx;
+    Stms stms;
+} Bld;
+Bld bld_new(Ctx *cx);
+void bld_stm(Bld *bl, Stm s);
+/* Binds e (one result) to a fresh variable of e's type; for scalar operations constants are not
+ * folded here (simplify does it). */
+Atom bld_exp(Bld *bl, const char *base, Exp *e);
+/* Binds all results of e. */
+Atoms bld_exps(Bld *bl, const char *base, Exp *e);
+Atom bld_binop(Bld *bl, Loc loc, PrimOp op, Atom a, Atom b); /* folds i64 constants and x*1, x+0 */
+Body *bld_body(Bld *bl, Atoms res);
+Lambda *lambda_new(Ctx *cx, Vars params, Body *body);
+Atoms atoms_of_vars(Ctx *cx, const Vars *vs);
+
+/* Result types of an expression, one per result. Sizes that only the pattern can name (existential
+ * sizes of IF and LOOP results) are given as they stand in the first branch / as the loop's params. */
+Types exp_types(Ctx *cx, const Exp *e);
+Types body_types(Ctx *cx, const Body *b);
+
+/* --- walk.c: children, free variables, substitution, renaming ------------------------------------- */
+
+/* A set of, and a map from, variables; in cx->scratch or perm as the arena says. */
+typedef struct VarMap VarMap;
+VarMap *varmap_new(Arena *a);
+void varmap_put(VarMap *m, const Var *v, const void *value); /* replaces */
+void *varmap_get(const VarMap *m, const Var *v);             /* NULL if absent */
+void varmap_del(VarMap *m, const Var *v);
+typedef VarMap VarSet; /* value non-NULL: member */
+static inline void varset_add(VarSet *s, const Var *v)
+{
+    varmap_put(s, v, v);
+}
+static inline bool varset_has(const VarSet *s, const Var *v)
+{
+    return varmap_get(s, v) != NULL;
+}
+
+/* Children, generically: the functions are called (if not NULL) for each part directly in e. Atoms
+ * include those inside types of e (scratch, arraylit) and nests; binders are loop params, loop
+ * indices, lambda params, nest idx and xs. */
+typedef struct {
+    void *env;
+    void (*atom)(void *env, Atom a);
+    void (*binder)(void *env, Var *v);
+    void (*body)(void *env, Body *b);     /* bodies of if, loop, seg */
+    void (*lambda)(void *env, Lambda *l); /* fn and op */
+} ExpVisitor;
+void exp_visit(const Exp *e, const ExpVisitor *v);
+
+/* Rebuilds e with each part replaced; NULL functions keep the part. Binders are mapped first. */
+typedef struct {
+    void *env;
+    Atom (*atom)(void *env, Atom a);
+    Var *(*binder)(void *env, Var *v);
+    Body *(*body)(void *env, Body *b);
+    Lambda *(*lambda)(void *env, Lambda *l);
+} ExpMapper;
+Exp *exp_map_parts(Ctx *cx, const Exp *e, const ExpMapper *m);
+
+/* Free variables, those in types of binders included; added to the set. */
+void free_in_exp(VarSet *s, const Exp *e);
+void free_in_stm(VarSet *s, const Stm *st);
+void free_in_body(VarSet *s, const Body *b);
+void free_in_lambda(VarSet *s, const Lambda *l);
+void free_in_type(VarSet *s, Type t);
+/* The free variables of a body or lambda in order of first occurrence. */
+Vars free_vars_body(Ctx *cx, const Body *b);
+Vars free_vars_lambda(Ctx *cx, const Lambda *l);
+bool exp_uses_any(const Exp *e, const VarSet *s);
+
+/* A substitution: variables to atoms. Substituting always gives fresh binders inside, so the result
+ * can stand beside the original. */
+typedef struct Subst Subst;
+Subst *subst_new(Ctx *cx);
+void subst_add(Subst *su, const Var *from, Atom to);
+Atom subst_atom(const Subst *su, Atom a);
+Type subst_type(Ctx *cx, const Subst *su, Type t);
+Exp *subst_exp(Ctx *cx, Subst *su, const Exp *e);
+/* Statement: the pattern gets fresh variables, added to su for what follows. */
+Stm subst_stm(Ctx *cx, Subst *su, const Stm *s);
+Body *subst_body(Ctx *cx, Subst *su, const Body *b);
+Lambda *subst_lambda(Ctx *cx, Subst *su, const Lambda *l);
+/* Copies with fresh binders. */
+Body *rename_body(Ctx *cx, const Body *b);
+Lambda *rename_lambda(Ctx *cx, const Lambda *l);
+Exp *rename_exp(Ctx *cx, const Exp *e);
+/* The statements of lam's body with args for params appended to bl; returns the results. */
+Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args);
+Atoms bld_inline_body(Bld *bl, const Body *b); /* fresh binders */
+
+/* Does evaluating e always succeed (no bounds check, no division that may trap, no assert)? Only
+ * such expressions may be evaluated speculatively. Loops (may run forever) and SOACs count by their
+ * bodies. */
+bool exp_traps(const Exp *e);
+bool body_traps(const Body *b);
+bool exp_has_soac(const Exp *e);  /* a SOAC somewhere inside, e itself included */
+bool body_has_soac(const Body *b);
+/* Consumed arrays of e itself (UPDATE, SCATTER, SEGSCATTER; LOOP inits that the body consumes). */
+Vars exp_consumes(Ctx *cx, const Exp *e);
+
+/* --- print.c, read.c: one text form ---------------------------------------------------------------- */
+
+void ir_print(Out *o, const Prog *p);
+void ir_print_body(Out *o, const Body *b);
+void ir_print_exp(Out *o, const Exp *e);
+void ir_print_stm(Out *o, const Stm *s);
+const char *var_text(const Var *v);           /* "xs_12", interned */
+const char *atom_text(Atom a);                /* "xs_12", "3i64", "1.5f32" */
+const char *type_text(Type t);                /* "[n_3][4i64]f32" without suffix on sizes: "[n_3][4]f32" */
+const char *nest_text(const Nest *nest);      /* "<xs in xss> <x in xs>" as the paper prints it */
+/* Reads a program; errors are reported as diagnostics about the text (added as source `name`).
+ * NULL on error. */
+Prog *ir_read(Ctx *cx, const char *name, const char *text, size_t n);
+
+/* --- verify.c ----------------------------------------------------------------------------------------- */
+
+/* Checks the invariants above and the dialect; on a violation an internal error that names the pass. */
+void ir_verify(Ctx *cx, const Prog *p, const char *pass);
+/* The same as a question: NULL if well-formed, else what is wrong (for tests). */
+const char *ir_check(Ctx *cx, const Prog *p);
+
+/* --- passes on the IR ------------------------------------------------------------------------------------ */
+
+PassFn pass_simplify; /* simplify.c, both dialects */
+PassFn pass_cse;      /* cse.c, both dialects */
+PassFn pass_hoist;    /* hoist.c, both dialects: loop- and nest-invariant code outwards */
+PassFn pass_fuse;     /* fuse.c, SOAC dialect */
+PassFn pass_dce;      /* simplify.c: only removes what is unused */
+
+#endif
