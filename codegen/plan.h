@@ -1,0 +1,260 @@
+/* Kernel plans: a compiled program as plain data, before it is text. A plan is a list of kernels (the
+ * device side, already OpenCL C text with a typed parameter list) and, for each entry point, a tree of
+ * host operations (allocate, launch, copy, read a scalar, branch, loop). `--emit=plan` prints it,
+ * emit.c turns it into C against runtime/rt.h.
+ *
+ * Who makes what:
+ *   host.c    walks the host level of an entry and appends HostOps; scalar code, views, copies
+ *   segmap.c segred.c segscan.c segscatter.c   one seg construct -> kernels + allocations + launches
+ *   body.c    sequential code of a thread; group.c cooperative code of a work-group (level 0)
+ *   expr.c    scalar expressions, shared by host and device text
+ *   layout.c  pass on the SEG dialect: MANIFEST where it makes accesses coalesced
+ *   emit.c    Plan -> C; embed.c  puts the runtime in front; plan.c  Sx arithmetic, printing */
+#ifndef CODEGEN_PLAN_H
+#define CODEGEN_PLAN_H
+
+#include "ir/ir.h"
+
+/* --- Symbolic i64 expressions over host scalars: sizes, offsets, strides, launch shapes ----------- */
+
+typedef enum {
+    SX_CONST,
+    SX_VAR,     /* an i64 IR variable (host scalar, or inside a kernel any scalar in scope) */
+    SX_TEXT,    /* a C name known only at this place (a thread index inside a kernel) */
+    SX_ADD, SX_SUB, SX_MUL,
+    SX_DIV,     /* of non-negative numbers, rounded down */
+    SX_CEILDIV, /* rounded up */
+    SX_MOD,
+    SX_MIN, SX_MAX,
+    SX_SIZE     /* a run-time size of the device or the user: rt_size(ctx, id) */
+} SxKind;
+
+/* Sizes known only at run time, see RT_* in runtime/rt.h. */
+typedef enum {
+    SIZE_GROUP,      /* default work-group size of kernels at level 1 */
+    SIZE_NUM_GROUPS, /* default number of work-groups of a kernel that loops over its work */
+    SIZE_TILE,
+    SIZE_MAX_GROUP,  /* the device's limit */
+    SIZE_IS_CPU      /* 1 on a CPU device, else 0 */
+} SizeId;
+
+typedef struct Sx Sx;
+struct Sx {
+    SxKind kind;
+    int64_t k;        /* SX_CONST; SX_SIZE: SizeId */
+    const Var *var;   /* SX_VAR */
+    const char *text; /* SX_TEXT */
+    const Sx *a, *b;
+};
+/* Constructors fold constants and the identities of 0 and 1. */
+const Sx *sx_const(Ctx *cx, int64_t k);
+const Sx *sx_var(Ctx *cx, const Var *v);
+const Sx *sx_atom(Ctx *cx, Atom a);
+const Sx *sx_text(Ctx *cx, const char *text);
+const Sx *sx_size(Ctx *cx, SizeId id);
+const Sx *sx_op(Ctx *cx, SxKind op, const Sx *a, const Sx *b);
+#define sx_add(cx, a, b) sx_op((cx), SX_ADD, (a), (b))
+#define sx_sub(cx, a, b) sx_op((cx), SX_SUB, (a), (b))
+#define sx_mul(cx, a, b) sx_op((cx), SX_MUL, (a), (b))
+const Sx *sx_product(Ctx *cx, const Atom *dims, int n); /* 1 if n = 0 */
+bool sx_eq(const Sx *a, const Sx *b); /* structurally, after folding */
+bool sx_is_const(const Sx *a, int64_t k);
+void sx_vars(const Sx *a, VarSet *s);
+/* C text; variables print by var_c_name. */
+const char *sx_c(const Sx *a);
+
+/* --- Memory and arrays ------------------------------------------------------------------------------- */
+
+/* A block of device memory, named by a host variable of type rt_mem*. Reference-counted at run
+ * time. */
+typedef struct {
+    const char *name; /* C identifier, unique in its entry: "mem_12" */
+    int id;
+    bool is_param;    /* owned by the caller */
+} Mem;
+
+/* Where the elements of a host-level array lie: element (i_0, .., i_{r-1}) is element number
+ * offset + sum i_k*strides[k] of mem (in elements, not bytes). Bool elements take one byte. */
+typedef struct {
+    Mem *mem;
+    const Sx *offset;
+    const Sx **strides; /* rank of them */
+} ArrLoc;
+
+/* --- Kernels -------------------------------------------------------------------------------------------- */
+
+typedef enum {
+    KP_FAILURE, /* __global int *: always the first parameter (rt fills it in) */
+    KP_MEM,     /* __global elem *name */
+    KP_SCALAR,  /* a value by its type (bool travels as char) */
+    KP_LOCAL    /* __local memory of `bytes` */
+} KParamKind;
+
+typedef struct {
+    KParamKind kind;
+    const char *name; /* C name of the parameter */
+    PrimType type;    /* KP_SCALAR: its type; KP_MEM, KP_LOCAL: element type */
+    /* The argument at the launch: */
+    Mem *mem;         /* KP_MEM */
+    const Sx *value;  /* KP_SCALAR of type i64, else */
+    Atom atom;        /* KP_SCALAR of another type */
+    const Sx *bytes;  /* KP_LOCAL */
+} KParam;
+typedef VEC(KParam) KParams;
+
+typedef struct Kernel {
+    const char *name;     /* C identifier, says what it is: "segmap_main_12", unique in the program */
+    int id;               /* index in Plan.kernels */
+    Loc loc;              /* provenance: the source construct */
+    const char *what;     /* one line for people: the seg construct as the paper prints it */
+    const char *text;     /* OpenCL C: helper functions and the kernel, without the prelude */
+    KParams params;       /* of the first launch; identical kernels are shared, see kernel_intern */
+    bool may_fail;        /* records run-time failures */
+    const Exp *seg;       /* the construct it was made for (explain), NULL for helpers */
+} Kernel;
+typedef VEC(Kernel *) Kernels;
+
+/* --- Host operations ------------------------------------------------------------------------------------- */
+
+typedef struct HostOp HostOp;
+typedef VEC(HostOp *) HostOps;
+
+typedef enum {
+    H_COMMENT, /* text */
+    H_ALLOC,   /* mem := fresh block of sx bytes */
+    H_RELEASE, /* mem: this name's reference is given back (block dies if it was the last) */
+    H_ALIAS,   /* mem := mem2 (takes a reference; gives the old one back) */
+    H_EXP,     /* var := exp (scalar IR expression: prim, conv, atom, suff) */
+    H_SX,      /* var := sx */
+    H_SET,     /* var := atom */
+    H_READ,    /* var := element number sx of mem (waits for the device) */
+    H_WRITE,   /* element number sx of mem := atom */
+    H_COPY,    /* dst := src, shape dims, element type type (strided copy, transposition) */
+    H_FILL,    /* all of dst (shape dims) := atom */
+    H_IOTA,    /* dst[i] := atom + i*atom2, dims[0] elements */
+    H_LAUNCH,  /* kernel with args; n_launch_dims, global (number of work-groups per dim), local */
+    H_IF,      /* test: then_ else_; guard != NULL: see below */
+    H_LOOP,    /* FOR: var = 0 .. atom-1; WHILE: as long as var */
+    H_ASSERT,  /* atom must be true, else site's message with args */
+    H_DECLARE  /* declares var (scalar) or mem before a branch or loop that sets it */
+} HostOpKind;
+
+/* A version works inside work-groups: before it is taken, each kernel in it must fit. */
+typedef struct {
+    Kernel *kernel;
+    const Sx *group_size;  /* work-items */
+    const Sx *local_bytes; /* dynamic local memory */
+} Fit;
+typedef VEC(Fit) Fits;
+
+struct HostOp {
+    HostOpKind kind;
+    Loc loc;
+    const char *text;
+    Mem *mem, *mem2;
+    const Var *var;
+    const Sx *sx;
+    const Exp *exp;
+    Atom atom, atom2;
+    PrimType type;
+    Atoms dims;
+    ArrLoc dst, src;
+    /* launch */
+    Kernel *kernel;
+    KParams args;                 /* like kernel->params, with the arguments of this launch */
+    int n_launch_dims;
+    const Sx *groups[3], *local[3];
+    /* branch and loop */
+    LoopKind loop_kind;
+    HostOps then_, else_;         /* H_LOOP: then_ is the body */
+    Fits fits;                    /* H_IF on an intra guard: then_ is taken only if all fit */
+    bool guard;                   /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
+    int site;                     /* H_ASSERT: index in Plan.sites */
+    Atoms args_i64;               /* H_ASSERT: message arguments (converted to i64) */
+};
+
+/* A place where the program may fail at run time. */
+typedef struct {
+    Loc loc;
+    const char *msg; /* printf-like with %ld for each argument, at most 8 */
+} Site;
+typedef VEC(Site) Sites;
+
+typedef struct {
+    const Entry *entry;
+    VEC(ArrLoc) param_locs;  /* per entry->params (mem NULL for scalars); row-major, offset 0 */
+    VEC(ArrLoc) result_locs; /* per result, row-major, offset 0, fresh or param block */
+    Atoms results;
+    HostOps ops;
+} EntryPlan;
+
+typedef struct {
+    const char *name;     /* "main.suff_outer_par_0" */
+    bool intra;
+    Path path;
+} Threshold;
+
+typedef struct {
+    Kernels kernels;
+    Sites sites;
+    VEC(EntryPlan *) entries;
+    VEC(Threshold) thresholds;
+} Plan;
+
+/* --- host.c: what the kernel makers need of the host level ------------------------------------------------- */
+
+typedef struct Host Host;
+struct Host {
+    Ctx *cx;
+    Plan *plan;
+    EntryPlan *entry;
+    HostOps *ops;     /* where operations are appended: the current block */
+    VarMap *locs;     /* array variable -> ArrLoc* */
+    Fits *fits;       /* the enclosing intra guard's list, or NULL */
+    int n_mems;
+};
+
+void host_op(Host *h, HostOp op);                             /* appends a copy */
+Mem *host_alloc(Host *h, const char *base, const Sx *bytes);  /* H_ALLOC of a fresh block */
+ArrLoc *host_loc(const Host *h, const Var *arr);              /* ice if unknown */
+void host_bind(Host *h, const Var *arr, ArrLoc loc);
+/* Row-major location in mem for an array of type t. */
+ArrLoc loc_row_major(Ctx *cx, Mem *mem, Type t);
+/* Location such that the dimensions permuted by perm are row-major (physical dim k = dim perm[k]). */
+ArrLoc loc_permuted(Ctx *cx, Mem *mem, Type t, const int *perm);
+int plan_site(Plan *p, Loc loc, const char *msg);             /* shared if equal */
+/* Adds the kernel, or finds one with the same text up to its name (identical kernels of different
+ * versions are generated once). */
+Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k);
+
+/* --- seg*.c: one construct at level 1 -> kernels and launches. Results are bound with host_bind (arrays) or,
+ *     for scalars (segred over one dimension), by H_READ into the pattern's variable. ------------------------ */
+
+void cg_segmap(Host *h, const Stm *s);
+void cg_segred(Host *h, const Stm *s);
+void cg_segscan(Host *h, const Stm *s);
+void cg_segscatter(Host *h, const Stm *s);
+/* Any sequential array expression left at the host level (a SOAC, an array update of computed value
+ * ...) as a kernel of one work-item. */
+void cg_sequential(Host *h, const Stm *s);
+/* concat: parts copied to their places; made by host.c from H_COPY. */
+
+/* --- expr.c, mangle.c -------------------------------------------------------------------------------------- */
+
+const char *var_c_name(const Var *v); /* valid in C and OpenCL C: no reserved word, unique by id */
+/* C text of a scalar expression (PRIM, CONV, ATOM): the same text compiles on host and device, with the
+ * functions of runtime/scalar.h. */
+const char *scalar_c(const Exp *e);
+const char *atom_c(Atom a);
+const char *ctype_c(PrimType t); /* int32_t, float, ...; OpenCL: the prelude defines the same names */
+
+/* --- public: passes.c and main.c call these ------------------------------------------------------------------ */
+
+PassFn cg_layout;                       /* layout.c */
+Plan *cg_plan(Ctx *cx, const Prog *p);  /* host.c */
+void plan_print(Out *o, const Plan *p); /* plan.c */
+/* emit.c: the whole C program, runtime included. source_name: as provenance; */
+void cg_emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name);
+void cg_emit_opencl(Out *o, const Plan *p); /* the kernels only, for reading */
+
+#endif
