@@ -1,0 +1,481 @@
+/* The typed syntax tree of .sf programs.
+ *
+ * The parser makes the nodes, fe_check fills in what is marked `[check]`. After a successful check:
+ *  - each use of a name points to its Binding, each Exp and Pat has its Type, without inference
+ *    variables (those of polymorphic functions are TY_VAR);
+ *  - operators are ordinary names: `a + b` is E_APP of E_VAR "+" (BI_ADD) to two arguments, `-a`
+ *    is BI_NEG, `x |> f` and `f <| x` are plain applications;
+ *  - nested applications are merged: `(f a) b` is one E_APP with two arguments; it may have fewer
+ *    arguments than `f` has parameters (partial application) or more (f returns a function);
+ *  - definitions use only names defined before them: there is no recursion.
+ *
+ * Sizes. Each array dimension in a Type is a Size: a constant, a Binding (a size parameter, or an
+ * i64 variable in scope), an expression, or unknown (known only at run time; equal ids are equal
+ * sizes). Where the checker had to assume that two sizes are equal it sets `dyn_check` on the node:
+ * lowering must assert there what it cannot see to be equal. Types that are provably different are
+ * errors, so without `dyn_check` nothing needs to be tested.
+ *
+ * Order of components: tuples as written, records sorted by field name (bytewise), everywhere. */
+#ifndef FRONTEND_AST_H
+#define FRONTEND_AST_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/out.h"
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct Type Type;
+typedef struct Size Size;
+typedef struct Exp Exp;
+typedef struct Pat Pat;
+typedef struct Def Def;
+typedef struct TypeExp TypeExp;
+typedef struct Binding Binding;
+typedef struct Attr Attr;
+
+typedef VEC(Type *) Types;
+typedef VEC(Exp *) Exps;
+typedef VEC(Pat *) Pats;
+typedef VEC(Attr *) Attrs;
+typedef VEC(Def *) Defs;
+typedef VEC(Binding *) Bindings;
+typedef VEC(const char *) Names; /* interned */
+
+/* ---- Scalars ---- */
+
+typedef enum {
+    S_BOOL, S_I8, S_I16, S_I32, S_I64, S_U8, S_U16, S_U32, S_U64, S_F32, S_F64
+} Scalar;
+enum { N_SCALARS = S_F64 + 1 };
+
+const char *scalar_name(Scalar s);                        /* "i32" */
+bool scalar_from_name(const char *name, Scalar *out);
+int scalar_bits(Scalar s);                                /* bool: 8 */
+static inline bool scalar_signed(Scalar s) { return s >= S_I8 && s <= S_I64; }
+static inline bool scalar_unsigned(Scalar s) { return s >= S_U8 && s <= S_U64; }
+static inline bool scalar_int(Scalar s) { return s >= S_I8 && s <= S_U64; }
+static inline bool scalar_float(Scalar s) { return s >= S_F32; }
+
+/* ---- Types ---- */
+
+typedef enum {
+    SZ_CONST,   /* value */
+    SZ_VAR,     /* var: a size parameter or an i64 variable */
+    SZ_OP,      /* a op b: op is one of + - * / %, with the meaning of i64 operators */
+    SZ_EXP,     /* exp: any other i64 expression written in a type, over names in scope */
+    SZ_UNKNOWN, /* id: a size that only the run knows (filter, concat, ...) */
+    SZ_META,    /* inference variable; none left after checking */
+} SizeKind;
+
+struct Size {
+    SizeKind kind;
+    int64_t value;
+    Binding *var;
+    char op;
+    Size *a, *b;
+    Exp *exp;
+    int id;       /* SZ_UNKNOWN, SZ_META */
+    Size *ref;    /* SZ_META: what it stands for, or NULL */
+    Loc loc;      /* where it was written or arose, for messages */
+};
+
+typedef enum {
+    TY_SCALAR, /* scalar */
+    TY_ARRAY,  /* dim, elem: one dimension a node, elem may be an array */
+    TY_TUPLE,  /* elems; () is the empty tuple */
+    TY_RECORD, /* elems, names: sorted by name */
+    TY_FUN,    /* fun: one parameter a node (curried) */
+    TY_VAR,    /* var: a type parameter (BIND_TYPE_PARAM) */
+    TY_META,   /* inference variable; none left after checking */
+    TY_ERROR,  /* of an ill-typed expression; none in a program that passed */
+} TypeKind;
+
+/* What a type variable may stand for (inference variables, and type parameters of builtins). */
+typedef enum {
+    TC_ANY,   /* any value, functions too */
+    TC_VALUE, /* no function inside ('t, not '^t) */
+    TC_EQ,    /* comparable by ==: no function and no type parameter inside */
+    TC_PRIM,  /* a scalar */
+    TC_BITS,  /* an integer or bool */
+    TC_NUM,   /* a number; literal without a point */
+    TC_INT,
+    TC_FLOAT, /* literal with a point */
+} TypeClass;
+
+struct Type {
+    TypeKind kind;
+    bool unique; /* `*t`: on parameter and result types of functions only; not part of equality */
+    union {
+        Scalar scalar;
+        struct {
+            Size *dim;
+            Type *elem;
+        } array;
+        struct {
+            Types elems;
+            Names names; /* TY_RECORD only */
+        };
+        struct {
+            Type *param, *result;
+            Binding *name;   /* the name of the parameter, when `result` mentions it as a size */
+            Bindings exists; /* sizes that the call makes up: `?[k].` and `[]` in a result */
+        } fun;
+        Binding *var;
+        struct {
+            int id, level;
+            TypeClass cls;
+            Type *ref; /* what it stands for, or NULL */
+            Loc loc;
+        } meta;
+    };
+};
+
+/* Follows inference variables at the root. */
+Type *type_deref(const Type *t);
+Size *size_deref(const Size *s);
+/* As Futhark prints it: `[n][4]f32`, `(i32, *[m]bool)`, `{x: f32, y: f32}`, `(n: i64) -> [n]i64`.
+ * In the permanent arena of `a`. */
+const char *type_str(Arena *a, const Type *t);
+const char *size_str(Arena *a, const Size *s);
+/* Number of dimensions (0 for anything but arrays), and the type below them. */
+int type_rank(const Type *t);
+Type *type_elem(const Type *t);
+/* Number of parameters of a function type (0 otherwise). */
+int type_arity(const Type *t);
+
+/* ---- Builtins: builtins.def ---- */
+
+typedef enum {
+    BI_NONE,
+#define BUILTIN(id, name, scheme, doc) BI_##id,
+#define OPERATOR(id, name, scheme, doc) BI_##id,
+#define MEMBER(id, name, on, scheme, doc) BI_##id,
+#include "frontend/builtins.def"
+    N_BUILTINS
+} BuiltinId;
+
+/* The first name in the language: "map", "+", "sqrt" (used as f32.sqrt).
+ * Variadic ones (BI_MAP, BI_ZIP, BI_UNZIP) have one id; the type at the use tells how many.
+ * BI_UNFLATTEN* and BI_SPLIT take the sizes of their results from the type of the application.
+ * BI_SUM, BI_ADD and so on are also the members T.sum, T.+ . BI_CONV: the types at the use tell. */
+const char *builtin_name(BuiltinId id);
+
+/* ---- Names ---- */
+
+typedef enum {
+    BIND_LOCAL,      /* a variable of a pattern (let, parameter, loop, lambda), or a local function */
+    BIND_SIZE,       /* a size: parameter [n] of a function, `let [n] ...`, anonymous `[]`,
+                      * or an existential ?[n]: an i64 */
+    BIND_DEF,        /* a top-level definition, `def` set; functions local to a body too */
+    BIND_BUILTIN,    /* builtin set */
+    BIND_TYPE_PARAM, /* 't '^t '~t */
+    BIND_TYPE,       /* type abbreviation */
+} BindKind;
+
+struct Binding {
+    BindKind kind;
+    const char *name; /* interned, as written; made up ones hold a character no name can hold */
+    int uid;          /* unique in the program, from 0: index for side tables (Ast.n_bindings) */
+    Loc loc;          /* the defining occurrence */
+    Type *type;       /* [check] of a value name; with TY_VAR and SZ_VAR of its parameters */
+    Bindings tparams; /* [check] sizes and types that `type` is polymorphic in (functions);
+                       * anonymous and inferred ones included */
+    Def *def;         /* BIND_DEF */
+    BuiltinId builtin;
+    Scalar scalar;    /* BIND_BUILTIN that is a member (f32.sqrt): the module's scalar */
+    TypeClass cls;    /* BIND_TYPE_PARAM */
+    struct TypeDecl *tdecl; /* BIND_TYPE */
+};
+
+/* ---- Attributes ---- */
+
+/* #[name], #[name(a, b)], #[param(BLOCK)]; number: #[unroll(4)] is name "unroll", args {number 4}. */
+struct Attr {
+    Loc loc;
+    const char *name; /* interned; NULL for a number */
+    int64_t number;
+    Attrs args;
+};
+
+/* The attribute of that name, or NULL. */
+const Attr *attr_find(const Attrs *as, const char *name);
+/* Whether attribute `name` has `arg` among its arguments: #[flattening(no_outer)]. */
+bool attr_has(const Attrs *as, const char *name, const char *arg);
+
+/* ---- Types as written ---- */
+
+typedef enum {
+    TE_NAME,   /* name args: scalar, type parameter or abbreviation (sizes, then types) */
+    TE_ARRAY,  /* dim (NULL: []), elem */
+    TE_TUPLE,  /* elems */
+    TE_RECORD, /* elems, names as written */
+    TE_FUN,    /* pname (or NULL), param, elem = result */
+    TE_UNIQUE, /* elem */
+    TE_EXISTS, /* names: ?[n][m]. elem */
+    TE_SIZE,   /* dim: a size argument of TE_NAME */
+} TypeExpKind;
+
+typedef VEC(TypeExp *) TypeExps;
+
+struct TypeExp {
+    TypeExpKind kind;
+    Loc loc;
+    const char *name;
+    TypeExps args;    /* TE_NAME arguments; elements of tuples and records */
+    Names names;
+    Bindings binds;   /* [check] TE_EXISTS: its sizes */
+    Exp *dim;
+    TypeExp *elem, *param;
+    Binding *pbind;   /* [check] TE_FUN: the named parameter */
+};
+
+/* ---- Patterns ---- */
+
+typedef enum {
+    P_VAR,     /* name, bind */
+    P_WILD,    /* _ */
+    P_TUPLE,   /* elems; () has none */
+    P_RECORD,  /* elems, names: as written; `type` has them sorted */
+    P_ASCRIBE, /* pat: te */
+} PatKind;
+
+struct Pat {
+    PatKind kind;
+    Loc loc;
+    Type *type; /* [check] with `unique` where a parameter is declared so */
+    const char *name;
+    Binding *bind; /* [check] */
+    Pats elems;
+    Names names;
+    Pat *pat;
+    TypeExp *te;
+};
+
+/* ---- Expressions ---- */
+
+typedef enum {
+    E_LIT,      /* lit: scalar constant; its scalar is in `type` */
+    E_VAR,      /* var */
+    E_TUPLE,    /* seq.elems; () is the empty tuple */
+    E_RECORD,   /* seq.elems, seq.names in the order written; `type` has them sorted */
+    E_ARRAY,    /* seq.elems: array literal */
+    E_STRING,   /* seq.elems: a string literal, an array of u8 literals */
+    E_RANGE,    /* range */
+    E_APP,      /* app */
+    E_OPSECT,   /* opsect: (op e), a function of the left operand: \x -> x op e */
+    E_PROJSECT, /* proj.names: (.a.b) */
+    E_IDXSECT,  /* index.dims: (.[i]) */
+    E_LAMBDA,   /* lambda */
+    E_PROJ,     /* proj: e.field */
+    E_INDEX,    /* index: e[i, a:b:c] */
+    E_UPDATE,   /* update: e with [i] = v; also `let a[i] = v in` (as a let of a) */
+    E_RECUPDATE,/* update: e with a.b = v */
+    E_IF,       /* cond */
+    E_LET,      /* let */
+    E_LETFUN,   /* letfun: let f x = ... in ... */
+    E_LOOP,     /* loop */
+    E_ASCRIBE,  /* ascribe: e : t */
+    E_COERCE,   /* ascribe: e :> t */
+    E_ASSERT,   /* assert: assert cond e */
+    E_ATTR,     /* attr: #[...] e */
+} ExpKind;
+
+/* e[...]: a fixed index (`slice` false, `i`), or a slice i:j:s with absent parts NULL. Trailing
+ * dimensions may be missing. */
+typedef struct {
+    bool slice;
+    Exp *i, *j, *s;
+    Loc loc;
+} DimIndex;
+typedef VEC(DimIndex) DimIndices;
+
+typedef enum {
+    RANGE_TO,   /* a...b, a..s...b: up to and with b (or down, by the step) */
+    RANGE_BELOW,/* a..<b, a..s..<b */
+    RANGE_ABOVE,/* a..>b, a..s..>b */
+} RangeKind;
+
+typedef enum { LOOP_FOR, LOOP_IN, LOOP_WHILE } LoopKind;
+
+struct Exp {
+    ExpKind kind;
+    bool parens;    /* written in parentheses */
+    bool dyn_check; /* [check] sizes were assumed equal here (E_APP, E_COERCE, E_ASCRIBE, E_ARRAY,
+                     * E_LET with an ascribed pattern, E_LOOP, E_UPDATE, E_LAMBDA with a result type) */
+    Loc loc;
+    Type *type;     /* [check] */
+    union {
+        struct {
+            bool is_float;  /* written with a point, an exponent or a float suffix */
+            bool suffixed;  /* `scalar` was given by a suffix (or true/false) */
+            Scalar scalar;  /* [check] final scalar */
+            uint64_t bits;  /* integer literals: the value (negation is BI_NEG around it, but a
+                             * range check knows); bool 0/1 */
+            double fval;    /* float literals; after the check also integers of float type */
+        } lit;
+        struct {
+            const char *name; /* interned; members as "f32.sqrt" */
+            Binding *bind;    /* [check] */
+        } var;
+        struct {
+            Exps elems;
+            Names names;
+        } seq;
+        struct {
+            Exp *start, *second, *end; /* second: NULL without a step */
+            RangeKind kind;
+        } range;
+        struct {
+            Exp *fn;
+            Exps args;
+            bool infix;    /* written as operator or pipe */
+            bool consumes; /* [check] some argument is consumed */
+        } app;
+        struct {
+            Exp *op; /* E_VAR */
+            Exp *arg;
+        } opsect;
+        struct {
+            Pats params;
+            TypeExp *ret; /* or NULL */
+            Exp *body;
+        } lambda;
+        struct {
+            Exp *e;          /* NULL in E_PROJSECT */
+            Names names;     /* E_PROJ: exactly one; tuples: "0", "1", ... */
+        } proj;
+        struct {
+            Exp *e; /* NULL in E_IDXSECT */
+            DimIndices dims;
+        } index;
+        struct {
+            Exp *e, *value;
+            DimIndices dims; /* E_UPDATE */
+            Names names;     /* E_RECUPDATE: path */
+        } update;
+        struct {
+            Exp *test, *then, *els;
+        } cond;
+        struct {
+            Bindings sizes;  /* let [n] ...: bound to sizes of rhs where the pattern's type says */
+            Names size_names;
+            Pat *pat;
+            Exp *rhs, *body;
+        } let;
+        struct {
+            Def *def;
+            Exp *body;
+        } letfun;
+        struct {
+            Bindings sizes; /* loop [n] ...: sizes that may differ in each iteration */
+            Names size_names;
+            Pat *pat;  /* a dimension of pat->type that is SZ_UNKNOWN or one of `sizes` may change
+                        * between iterations; the others are those of `init` */
+            Exp *init; /* never NULL: implicit initialisers are made explicit by the parser */
+            LoopKind kind;
+            Pat *var;  /* LOOP_FOR: P_VAR, an integer of the type of `bound`; LOOP_IN: any */
+            Exp *bound;/* LOOP_FOR: n; LOOP_IN: the array; LOOP_WHILE: the condition */
+            Exp *body;
+        } loop;
+        struct {
+            Exp *e;
+            TypeExp *te;
+            Type *to; /* [check] */
+        } ascribe;
+        struct {
+            Exp *test, *e;
+        } assertion;
+        struct {
+            Attrs attrs;
+            Exp *e;
+        } attr;
+    };
+};
+
+/* ---- Declarations ---- */
+
+/* A type or size parameter as written: [n] 't '~t '^t. */
+typedef struct {
+    const char *name;
+    Loc loc;
+    enum { TP_SIZE, TP_TYPE, TP_TYPE_LIFTED_SIZE, TP_TYPE_LIFTED } kind;
+    Binding *bind; /* [check] */
+} TParam;
+typedef VEC(TParam) TParams;
+
+/* A value or function, at top level or local (E_LETFUN). Without params it is a value: at top level
+ * a constant, inlined at each use. */
+struct Def {
+    const char *name; /* operators: "+^" */
+    Loc loc;          /* of the name */
+    Loc span;         /* of the whole definition */
+    bool entry, local, infix;
+    const char *doc;  /* text of the `-- |` comment above, or NULL */
+    Attrs attrs;
+    TParams tparams;
+    Pats params;
+    TypeExp *ret;     /* or NULL */
+    Exp *body;
+    Binding *bind;    /* [check] bind->type: the whole type; bind->tparams: what it is polymorphic in */
+    Type *ret_type;   /* [check] declared or inferred; sizes in it may be parameters by name */
+    bool dyn_check;   /* [check] body's sizes were assumed equal to the result type's: assert */
+};
+
+typedef struct TypeDecl {
+    const char *name;
+    Loc loc;
+    TParams tparams;
+    TypeExp *te;
+    Binding *bind;
+    Type *type; /* [check] in terms of tparams */
+} TypeDecl;
+
+typedef enum { D_DEF, D_TYPE, D_IMPORT } DeclKind;
+typedef struct {
+    DeclKind kind;
+    Loc loc;
+    Def *def;
+    TypeDecl *type;
+    const char *path; /* D_IMPORT as written */
+    struct File *file;/* D_IMPORT, when loaded; NULL if it was not found */
+} Decl;
+typedef VEC(Decl) Decls;
+
+typedef struct File {
+    const char *path;
+    Decls decls;
+    int state; /* of loading and of checking, for cycles */
+} File;
+typedef VEC(File *) Files;
+
+/* ---- Entry points ---- */
+
+typedef struct {
+    const char *name;      /* of the parameter, or "arg0", ... */
+    Type *type;            /* `unique`: the caller's value is consumed */
+    const char *type_name; /* as the interface shows it: "[]f32", or the abbreviation written */
+    Loc loc;
+} EntryParam;
+
+typedef struct {
+    Def *def;
+    const char *name;
+    VEC(EntryParam) params;
+    Type *result;                 /* one value; a tuple counts as several results */
+    VEC(EntryParam) results;      /* components of a tuple result, else the one; () has none */
+} EntryPoint;
+
+/* A whole program: the file, its imports, in the order of definition. */
+typedef struct Ast {
+    Arena *arena;
+    File *main;
+    Files files;
+    Defs defs;                 /* [check] top-level definitions in dependency order */
+    VEC(EntryPoint) entries;   /* [check] of the main file */
+    int n_bindings;            /* [check] uids are below */
+} Ast;
+
+#endif
