@@ -1,0 +1,40 @@
+/* Put in front of every kernel; scalar.h follows. Extensions, and failures inside kernels. */
+#if defined(cl_khr_fp64) || defined(__opencl_c_fp64)
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#define MF_HAS_F64 1
+#endif
+
+/* The first failure since the host looked. site < 0: none. `launch` is the number of the launch that
+ * failed, so that later launches know and their own items agree. */
+typedef struct {
+    int site;
+    int launch;
+    long args[8];
+} mf_failure;
+
+/* Records a failure of this launch at a site of the program, with up to 8 numbers for its message; only
+ * the first one is kept. The work-item must go on (barriers!) or, if no barrier follows, may return. */
+static inline void mf_fail(__global mf_failure *failure, int launch, int site, long a0, long a1, long a2,
+                           long a3, long a4, long a5, long a6, long a7)
+{
+    if (atomic_cmpxchg((volatile __global int *)&failure->site, -1, site) == -1) {
+        failure->launch = launch;
+        failure->args[0] = a0;
+        failure->args[1] = a1;
+        failure->args[2] = a2;
+        failure->args[3] = a3;
+        failure->args[4] = a4;
+        failure->args[5] = a5;
+        failure->args[6] = a6;
+        failure->args[7] = a7;
+    }
+}
+
+/* Did an earlier launch fail? Then its results are rubbish and this one may return at once: the answer is
+ * the same for all work-items of a launch. */
+static inline bool mf_failed_before(__global mf_failure *failure, int launch)
+{
+    return failure->launch < launch;
+}
