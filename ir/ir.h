@@ -385,6 +385,11 @@ bool type_eq(Type a, Type b);
 
 Var *var_new(Ctx *cx, const char *base, Type t, Loc loc); /* fresh; base may carry a _id suffix, dropped */
 Var *var_like(Ctx *cx, const Var *v);                     /* fresh, same base, type, loc */
+/* For the reader, which keeps the ids of the text: the next fresh id; fresh ids start at `below`
+ * at least; a variable with an id that the caller knows to be free. */
+int var_next_id(void);
+void var_reserve_ids(int below);
+Var *var_new_id(Ctx *cx, const char *base, int id, Type t, Loc loc);
 
 Exp *exp_new(Ctx *cx, ExpKind k, Loc loc); /* zeroed members */
 Exp *exp_atom(Ctx *cx, Loc loc, Atom a);
@@ -419,6 +424,9 @@ Atoms atoms_of_vars(Ctx *cx, const Vars *vs);
  * sizes of IF and LOOP results) are given as they stand in the first branch / as the loop's params. */
 Types exp_types(Ctx *cx, const Exp *e);
 Types body_types(Ctx *cx, const Body *b);
+/* Fresh variables for the results of e; existential sizes of IF and LOOP results (sizes that differ
+ * between the branches or change in the loop) name the variables of the pattern that carry them. */
+Vars exp_pat(Ctx *cx, const char *base, const Exp *e);
 
 /* --- walk.c: children, free variables, substitution, renaming ------------------------------------- */
 
