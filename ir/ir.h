@@ -447,8 +447,8 @@ static inline bool varset_has(const VarSet *s, const Var *v)
 }
 
 /* Children, generically: the functions are called (if not NULL) for each part directly in e. Atoms
- * include those inside types of e (scratch, arraylit) and nests; binders are loop params, loop
- * indices, lambda params, nest idx and xs. */
+ * include those inside types of e (scratch, arraylit) and nests, not those in types of binders;
+ * binders are loop params, loop indices, lambda params, nest idx and xs. */
 typedef struct {
     void *env;
     void (*atom)(void *env, Atom a);
@@ -458,7 +458,8 @@ typedef struct {
 } ExpVisitor;
 void exp_visit(const Exp *e, const ExpVisitor *v);
 
-/* Rebuilds e with each part replaced; NULL functions keep the part. Binders are mapped first. */
+/* Rebuilds e with each part replaced; NULL functions keep the part. Binders are mapped before the
+ * bodies that they scope over; the params of a lambda are left to `lambda`. */
 typedef struct {
     void *env;
     Atom (*atom)(void *env, Atom a);
@@ -499,15 +500,35 @@ Exp *rename_exp(Ctx *cx, const Exp *e);
 Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args);
 Atoms bld_inline_body(Bld *bl, const Body *b); /* fresh binders */
 
-/* Does evaluating e always succeed (no bounds check, no division that may trap, no assert)? Only
- * such expressions may be evaluated speculatively. Loops (may run forever) and SOACs count by their
- * bodies. */
+/* Can evaluating e fail (a bounds check, a division by what may be zero, an assert) or not end (a
+ * while loop)? Only what does not trap may be evaluated speculatively. Other loops and SOACs count by
+ * their bodies. */
 bool exp_traps(const Exp *e);
 bool body_traps(const Body *b);
 bool exp_has_soac(const Exp *e);  /* a SOAC somewhere inside, e itself included */
 bool body_has_soac(const Body *b);
-/* Consumed arrays of e itself (UPDATE, SCATTER, SEGSCATTER; LOOP inits that the body consumes). */
+bool exp_is_soac(const Exp *e); /* MAP .. SCATTER: live member soac */
+bool exp_is_seg(const Exp *e);  /* SEGMAP .. SEGSCATTER: live member seg */
+
+/* --- alias.c: which arrays may share memory, what is consumed --------------------------------------- */
+
+/* The variables free in e that evaluating it consumes: of UPDATE, SCATTER, SEGSCATTER, LOOP inits and
+ * SOAC inputs whose params the body consumes, what the branches of an IF consume. */
 Vars exp_consumes(Ctx *cx, const Exp *e);
+
+/* Aliases of a sequence of statements, walked in order (essay atop alias.c). The roots of an array are
+ * the variables that stand for the memory it may live in: arrays that share a root may overlap. */
+typedef struct Alias Alias;
+Alias *alias_new(Ctx *cx);
+void alias_bind(Alias *al, Var *v, bool consumable); /* a parameter: a root of its own */
+void alias_stm(Alias *al, const Stm *s);             /* the next statement, with all inside it */
+void alias_body(Alias *al, const Body *b);
+Vars alias_roots(Alias *al, Atom a);                 /* empty for scalars */
+bool alias_overlap(Alias *al, Atom a, Atom b);
+bool alias_dead(Alias *al, Atom a);                  /* consumed so far */
+/* The first violation of the rules of consumption, NULL if there is none; *at: in which statement
+ * (NULL: in the result of a body). */
+const char *alias_error(const Alias *al, const Stm **at);
 
 /* --- print.c, read.c: one text form ---------------------------------------------------------------- */
 

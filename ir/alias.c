@@ -1,0 +1,448 @@
+/* Aliases and consumption.
+ *
+ * Every array has roots: the variables that stand for the memory it may live in. A fresh array is
+ * its own root; a view (slice, rearrange, reshape, another name) has its operand's roots; results of
+ * IF and LOOP have the roots of whatever they may be. Two arrays may overlap iff they share a root.
+ * Consuming an array kills its roots, and nothing with a dead root may be used.
+ *
+ * Parameters (loop, lambda, nest) are roots of their own inside the body. Consuming a loop parameter
+ * consumes its initial value; consuming the parameter that holds a row of an array consumes that
+ * array. Otherwise a body that runs several times may consume only what it bound itself. */
+#include "ir/ir.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct Alias {
+    Ctx *cx;
+    VarMap *roots; /* Var -> Vars *; a variable without an entry is its own root */
+    VarMap *level; /* root -> 1 + nesting depth of repeated bodies; absent: 0, bound outside */
+    VarSet *fixed; /* roots that may not be consumed: entry parameters that are not unique */
+    VarSet *dead;
+    Vars dead_list; /* the same, in order of death */
+    int depth;
+    const Stm *stm;    /* at work */
+    const char *error; /* the first violation */
+    const Stm *error_stm;
+};
+
+static void walk_body(Alias *al, const Body *b);
+
+Alias *alias_new(Ctx *cx)
+{
+    Alias *al = NEW(cx->perm, Alias);
+    al->cx = cx;
+    al->roots = varmap_new(cx->perm);
+    al->level = varmap_new(cx->perm);
+    al->fixed = varmap_new(cx->perm);
+    al->dead = varmap_new(cx->perm);
+    return al;
+}
+
+static void report(Alias *al, const char *fmt, const char *x, const char *y)
+{
+    if (al->error)
+        return;
+    /* All formats here take at most two names. */
+    Out o = {0};
+    for (; *fmt; fmt++) {
+        if (*fmt == '@') {
+            out_puts(&o, x);
+            x = y;
+        } else {
+            out_putn(&o, fmt, 1);
+        }
+    }
+    al->error = arena_strdup(al->cx->perm, o.text);
+    al->error_stm = al->stm;
+    out_free(&o);
+}
+
+const char *alias_error(const Alias *al, const Stm **at)
+{
+    if (at)
+        *at = al->error_stm;
+    return al->error;
+}
+
+/* --- Roots ------------------------------------------------------------------------------------- */
+
+static void add_root(Alias *al, Vars *set, Var *v)
+{
+    for (int i = 0; i < set->n; i++)
+        if (set->at[i] == v)
+            return;
+    vec_push(al->cx->perm, set, v);
+}
+
+static void add_roots_of(Alias *al, Vars *set, Atom a)
+{
+    if (!a.var || a.var->type.rank == 0)
+        return;
+    const Vars *rs = varmap_get(al->roots, a.var);
+    if (!rs)
+        add_root(al, set, a.var);
+    for (int i = 0; rs && i < rs->n; i++)
+        add_root(al, set, rs->at[i]);
+}
+
+Vars alias_roots(Alias *al, Atom a)
+{
+    Vars set = {0};
+    add_roots_of(al, &set, a);
+    return set;
+}
+
+static bool share(const Vars *x, const Vars *y)
+{
+    for (int i = 0; i < x->n; i++)
+        for (int j = 0; j < y->n; j++)
+            if (x->at[i] == y->at[j])
+                return true;
+    return false;
+}
+
+bool alias_overlap(Alias *al, Atom a, Atom b)
+{
+    Vars x = alias_roots(al, a), y = alias_roots(al, b);
+    return share(&x, &y);
+}
+
+static void set_roots(Alias *al, Var *v, Vars roots)
+{
+    varmap_put(al->roots, v, arena_memdup(al->cx->perm, &roots, sizeof roots));
+}
+
+static void set_fresh(Alias *al, Var *v)
+{
+    if (v->type.rank == 0)
+        return;
+    Vars self = {0};
+    vec_push(al->cx->perm, &self, v);
+    set_roots(al, v, self);
+    varmap_put(al->level, v, (const void *)(uintptr_t)(al->depth + 1));
+}
+
+void alias_bind(Alias *al, Var *v, bool consumable)
+{
+    set_fresh(al, v);
+    if (!consumable && v->type.rank > 0)
+        varset_add(al->fixed, v);
+}
+
+static int level_of(const Alias *al, const Var *root)
+{
+    uintptr_t l = (uintptr_t)varmap_get(al->level, root);
+    return l ? (int)l - 1 : 0;
+}
+
+/* --- Consumption --------------------------------------------------------------------------------- */
+
+static void kill(Alias *al, Var *root)
+{
+    if (varset_has(al->dead, root))
+        return;
+    varset_add(al->dead, root);
+    vec_push(al->cx->perm, &al->dead_list, root);
+}
+
+static void consume(Alias *al, Atom a)
+{
+    Vars rs = alias_roots(al, a);
+    for (int i = 0; i < rs.n; i++) {
+        Var *r = rs.at[i];
+        if (varset_has(al->fixed, r))
+            report(al, "@ is consumed, but the entry's parameter @ is not unique",
+                   var_text(a.var), var_text(r));
+        if (level_of(al, r) < al->depth)
+            report(al, "@ is consumed inside a body that runs several times, but was bound outside",
+                   var_text(a.var), "");
+        kill(al, r);
+    }
+}
+
+static void use(void *env, Atom a)
+{
+    Alias *al = env;
+    Vars rs = alias_roots(al, a);
+    for (int i = 0; i < rs.n; i++)
+        if (varset_has(al->dead, rs.at[i]))
+            report(al, rs.at[i] == a.var ? "@ is used after it was consumed"
+                                         : "@ is used, but @, which it may share memory with, was consumed",
+                   var_text(a.var), var_text(rs.at[i]));
+}
+
+/* --- Expressions ------------------------------------------------------------------------------------ */
+
+static Vars *if_roots(Alias *al, const Exp *e)
+{
+    int from = al->dead_list.n;
+    walk_body(al, e->branch.then_);
+    int mid = al->dead_list.n;
+    /* What one branch consumes is alive in the other. */
+    for (int i = from; i < mid; i++)
+        varmap_del(al->dead, al->dead_list.at[i]);
+    int n = e->branch.then_->res.n;
+    Vars *rs = NEWN(al->cx->perm, Vars, n + 1);
+    for (int k = 0; k < n; k++)
+        add_roots_of(al, &rs[k], e->branch.then_->res.at[k]);
+    walk_body(al, e->branch.else_);
+    for (int k = 0; k < n; k++)
+        add_roots_of(al, &rs[k], e->branch.else_->res.at[k]);
+    for (int i = from; i < mid; i++)
+        varset_add(al->dead, al->dead_list.at[i]);
+    return rs;
+}
+
+static int param_index(const Vars *params, const Var *v)
+{
+    for (int k = 0; k < params->n; k++)
+        if (params->at[k] == v)
+            return k;
+    return -1;
+}
+
+/* A parameter that the body consumes must be given something of its own by every iteration. */
+static void check_consumed_param(Alias *al, const Exp *e, int k, const Vars *res)
+{
+    const Vars *ps = &e->loop.params;
+    for (int i = 0; i < res[k].n; i++)
+        if (level_of(al, res[k].at[i]) <= al->depth && param_index(ps, res[k].at[i]) < 0)
+            report(al, "the loop consumes its parameter @, but its next value may be @, bound outside",
+                   var_text(ps->at[k]), var_text(res[k].at[i]));
+    Vars init = alias_roots(al, e->loop.inits.at[k]);
+    for (int j = 0; j < ps->n; j++) {
+        Vars other = alias_roots(al, e->loop.inits.at[j]);
+        if (j != k && (share(&res[k], &res[j]) || share(&init, &other)))
+            report(al, "the loop consumes its parameter @, which may share memory with @",
+                   var_text(ps->at[k]), var_text(ps->at[j]));
+    }
+}
+
+static Vars *loop_roots(Alias *al, const Exp *e)
+{
+    const Vars *ps = &e->loop.params;
+    int n = ps->n;
+    al->depth++;
+    for (int k = 0; k < n; k++)
+        set_fresh(al, ps->at[k]);
+    walk_body(al, e->loop.body);
+    al->depth--;
+    Vars *res = NEWN(al->cx->perm, Vars, n + 1), *rs = NEWN(al->cx->perm, Vars, n + 1);
+    for (int k = 0; k < n; k++)
+        add_roots_of(al, &res[k], e->loop.body->res.at[k]);
+    for (int k = 0; k < n; k++) {
+        if (!varset_has(al->dead, ps->at[k])) {
+            add_roots_of(al, &rs[k], e->loop.inits.at[k]);
+            continue;
+        }
+        check_consumed_param(al, e, k, res);
+        consume(al, e->loop.inits.at[k]);
+    }
+    /* A result that is a parameter is whatever that parameter may be, in turn. */
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int k = 0; k < n; k++)
+            for (int i = 0; i < res[k].n; i++) {
+                int j = param_index(ps, res[k].at[i]), before = rs[k].n;
+                if (j < 0)
+                    add_root(al, &rs[k], res[k].at[i]);
+                for (int m = 0; j >= 0 && m < rs[j].n; m++)
+                    add_root(al, &rs[k], rs[j].at[m]);
+                changed = changed || rs[k].n != before;
+            }
+    }
+    return rs;
+}
+
+/* x holds a row of arr in a body whose free variables are `frees`; if the body consumed x, then arr
+ * is consumed, and must not be seen in the body under another name. */
+static void consume_rows(Alias *al, const Var *x, Atom arr, const Vars *frees)
+{
+    if (!varset_has(al->dead, x))
+        return;
+    for (int i = 0; i < frees->n; i++)
+        if (alias_overlap(al, atom_var(frees->at[i]), arr))
+            report(al, "rows of @ are consumed, while @ is used in the same body", atom_text(arr),
+                   var_text(frees->at[i]));
+    consume(al, arr);
+}
+
+static void check_distinct(Alias *al, const Vars *xs, const Atoms *arrs)
+{
+    for (int j = 0; j < xs->n && j < arrs->n; j++)
+        for (int k = 0; varset_has(al->dead, xs->at[j]) && k < arrs->n; k++)
+            if (k != j && alias_overlap(al, arrs->at[j], arrs->at[k]))
+                report(al, "rows of @ are consumed, while @ is used in the same body",
+                       atom_text(arrs->at[j]), atom_text(arrs->at[k]));
+}
+
+/* The last arrs->n params of lam are rows of arrs. */
+static void walk_lambda(Alias *al, const Lambda *lam, const Atoms *arrs)
+{
+    al->depth++;
+    for (int i = 0; i < lam->params.n; i++)
+        set_fresh(al, lam->params.at[i]);
+    walk_body(al, lam->body);
+    al->depth--;
+    if (!arrs || lam->params.n < arrs->n)
+        return;
+    int first = lam->params.n - arrs->n;
+    Vars rows = {.at = lam->params.at + first, .n = arrs->n}, frees = {0};
+    for (int j = 0; j < rows.n; j++) {
+        if (varset_has(al->dead, rows.at[j]) && !frees.at)
+            frees = free_vars_lambda(al->cx, lam);
+        consume_rows(al, rows.at[j], arrs->at[j], &frees);
+    }
+    check_distinct(al, &rows, arrs);
+}
+
+static void consume_dests(Alias *al, const Dests *ds)
+{
+    for (int i = 0; i < ds->n; i++) {
+        for (int j = 0; j < i; j++)
+            if (alias_overlap(al, ds->at[i].arr, ds->at[j].arr))
+                report(al, "the destinations @ and @ may share memory", atom_text(ds->at[i].arr),
+                       atom_text(ds->at[j].arr));
+        consume(al, ds->at[i].arr);
+    }
+}
+
+static void walk_soac(Alias *al, const Exp *e)
+{
+    bool has_fn = e->soac.fn != NULL;
+    if (has_fn)
+        walk_lambda(al, e->soac.fn, &e->soac.arrs);
+    if (e->soac.op)
+        walk_lambda(al, e->soac.op, has_fn ? NULL : &e->soac.arrs);
+    consume_dests(al, &e->soac.dests);
+}
+
+static void walk_seg(Alias *al, const Exp *e)
+{
+    const Nest *nest = &e->seg.nest;
+    al->depth++;
+    for (int d = 0; d < nest->n; d++)
+        for (int j = 0; j < nest->at[d].xs.n; j++)
+            set_fresh(al, nest->at[d].xs.at[j]);
+    walk_body(al, e->seg.body);
+    Vars frees = free_vars_body(al->cx, e->seg.body);
+    Vars outer = {0};
+    for (int i = 0; i < frees.n; i++)
+        if (level_of(al, frees.at[i]) < al->depth)
+            vec_push(al->cx->perm, &outer, frees.at[i]);
+    for (int d = nest->n - 1; d >= 0; d--) {
+        const NestDim *nd = &nest->at[d];
+        /* An array of an inner dimension may be an x of an outer one: same depth. */
+        al->depth -= d == 0;
+        for (int j = 0; j < nd->xs.n; j++)
+            consume_rows(al, nd->xs.at[j], nd->arrs.at[j], &outer);
+        check_distinct(al, &nd->xs, &nd->arrs);
+    }
+    if (e->seg.op)
+        walk_lambda(al, e->seg.op, NULL);
+    consume_dests(al, &e->seg.dests);
+}
+
+/* Roots of e's results, or NULL: all fresh. */
+static Vars *walk_exp(Alias *al, const Exp *e)
+{
+    ExpVisitor v = {.env = al, .atom = use};
+    exp_visit(e, &v);
+    Atom of;
+    switch (e->kind) {
+    case E_ATOM: of = e->atom; break;
+    case E_INDEX: of = e->index.arr; break;
+    case E_REARRANGE:
+    case E_MANIFEST: of = e->rearrange.arr; break;
+    case E_RESHAPE: of = e->reshape.arr; break;
+    case E_UPDATE:
+        consume(al, e->update.arr);
+        if (alias_overlap(al, e->update.arr, e->update.val))
+            report(al, "@ is written into itself (@)", atom_text(e->update.arr),
+                   atom_text(e->update.val));
+        return NULL;
+    case E_IF: return if_roots(al, e);
+    case E_LOOP: return loop_roots(al, e);
+    case E_MAP:
+    case E_REDUCE:
+    case E_SCAN:
+    case E_REDOMAP:
+    case E_SCANOMAP:
+    case E_SCATTER: walk_soac(al, e); return NULL;
+    case E_SEGMAP:
+    case E_SEGRED:
+    case E_SEGSCAN:
+    case E_SEGSCATTER: walk_seg(al, e); return NULL;
+    case E_PRIM:
+    case E_CONV:
+    case E_IOTA:
+    case E_REPLICATE:
+    case E_SCRATCH:
+    case E_ARRAYLIT:
+    case E_CONCAT:
+    case E_COPY:
+    case E_ASSERT:
+    case E_SUFF: return NULL;
+    case N_FORMS: ice(e->loc, "no form");
+    }
+    Vars *rs = NEW(al->cx->perm, Vars);
+    add_roots_of(al, rs, of);
+    return rs;
+}
+
+void alias_stm(Alias *al, const Stm *s)
+{
+    const Stm *outer = al->stm;
+    al->stm = s;
+    Vars *rs = walk_exp(al, s->exp);
+    for (int k = 0; k < s->pat.n; k++) {
+        if (!rs || rs[k].n == 0)
+            set_fresh(al, s->pat.at[k]);
+        else if (s->pat.at[k]->type.rank > 0)
+            set_roots(al, s->pat.at[k], rs[k]);
+    }
+    al->stm = outer;
+}
+
+static void walk_body(Alias *al, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        alias_stm(al, &b->stms.at[i]);
+    for (int i = 0; i < b->res.n; i++)
+        use(al, b->res.at[i]);
+}
+
+void alias_body(Alias *al, const Body *b)
+{
+    walk_body(al, b);
+}
+
+bool alias_dead(Alias *al, Atom a)
+{
+    Vars rs = alias_roots(al, a);
+    for (int i = 0; i < rs.n; i++)
+        if (varset_has(al->dead, rs.at[i]))
+            return true;
+    return false;
+}
+
+Vars exp_consumes(Ctx *cx, const Exp *e)
+{
+    /* Most expressions consume nothing: do not walk those without a body. */
+    Vars out = {0};
+    if (e->kind == E_UPDATE && e->update.arr.var) {
+        vec_push(cx->perm, &out, e->update.arr.var);
+        return out;
+    }
+    if (e->kind < E_IF || e->kind == E_ASSERT || e->kind == E_SUFF)
+        return out;
+    Alias *al = alias_new(cx);
+    VarSet *free = varmap_new(cx->perm);
+    free_in_exp(free, e);
+    walk_exp(al, e);
+    for (int i = 0; i < al->dead_list.n; i++)
+        if (varset_has(free, al->dead_list.at[i]))
+            vec_push(cx->perm, &out, al->dead_list.at[i]);
+    return out;
+}
