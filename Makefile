@@ -11,7 +11,7 @@ CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
 ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
 
 DIRS    := base ir frontend flatten codegen autotune
-SRC     := $(wildcard main.c passes.c $(DIRS:%=%/*.c)) runtime/values.c
+SRC     := $(wildcard main.c passes.c $(DIRS:%=%/*.c)) runtime/values.c runtime/values_read.c
 GEN     := $(BUILD)/frontend/parse.tab.c $(BUILD)/frontend/lex.yy.c
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)
 LIBOBJ  := $(filter-out $(BUILD)/main.o,$(OBJ))

@@ -1,7 +1,7 @@
 /* The runtime of generated programs: what the code generator writes against.
  *
- * A generated program prog.c is: the text of runtime/bundle.sh's output (every file of this folder, in
- * order, local includes left out; the .cl files as string constants), static const tables, one C
+ * A generated program prog.c is: the text of runtime/bundle.sh's output (every file of this folder,
+ * in order, local includes left out; the .cl files as string constants), static const tables, one C
  * function an entry point, an `rt_program`, and
  *
  *     int main(int argc, char **argv) { return rt_main(&program, argc, argv); }
@@ -10,14 +10,15 @@
  * program is free to use any other name.
  *
  * Conventions
- * - Every function that can fail returns RT_OK, RT_ERR (message stored in the context: pass it up) or,
- *   rt_launch only, RT_REFUSED. Typical code:   if ((rc = rt_alloc(ctx, &a, n * 4, "a"))) goto done;
+ * - Every function that can fail returns RT_OK, RT_ERR (message stored in the context: pass it up)
+ * or, rt_launch only, RT_REFUSED. Typical code:   if ((rc = rt_alloc(ctx, &a, n * 4, "a"))) goto
+ * done;
  * - An rt_mem * variable starts as NULL and owns one reference; `rt_unref(ctx, &a)` ends that.
  *   Block variables may be overwritten by rt_alloc and rt_set, which release what they held.
  * - Sizes, offsets and shapes are int64_t. rt_copy, rt_read, rt_write, rt_read_scalar and
  *   rt_write_scalar count bytes; everything that is told an element size counts elements.
- * - One in-order queue. Nothing waits for the device but rt_sync, rt_read and rt_read_scalar, and these
- *   are the places where failures inside kernels surface.
+ * - One in-order queue. Nothing waits for the device but rt_sync, rt_read and rt_read_scalar, and
+ * these are the places where failures inside kernels surface.
  * - A context is used by one thread at a time. */
 #ifndef RT_H
 #define RT_H
@@ -42,8 +43,8 @@ enum {
 
 /* A kernel. The id used below is its index in rt_program.kernels.
  *
- * `source` is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in front of it. It defines
- * one kernel called `name`, whose first two parameters are always
+ * `source` is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in front of it. It
+ * defines one kernel called `name`, whose first two parameters are always
  *     __global mf_failure *failure, int launch
  * and are set by rt_launch; the arguments given to rt_launch follow. */
 typedef struct {
@@ -56,8 +57,8 @@ typedef struct {
 /* A tuning parameter. Its id is its index in rt_program.params.
  *
  * cls is what --print-params shows in brackets: "threshold(def, !main.suff_outer_par_0)",
- * "group_size", "num_groups", "tile_size", ...  A default of 0 means: the general size that the class
- * names (RT_THRESHOLD, RT_GROUP_SIZE, ...), which options and the tuning file may set. */
+ * "group_size", "num_groups", "tile_size", ...  A default of 0 means: the general size that the
+ * class names (RT_THRESHOLD, RT_GROUP_SIZE, ...), which options and the tuning file may set. */
 typedef struct {
     const char *name; /* "main.suff_outer_par_0" */
     const char *cls;
@@ -73,8 +74,9 @@ typedef struct {
     const char *line; /* the source line, printed below the message; NULL if not known */
 } rt_site_def;
 
-/* The types at the boundary. A type's id is its index in rt_program.types. Every value at the boundary
- * is flattened into one or more rt_value ("components"): records field by field, in the order given. */
+/* The types at the boundary. A type's id is its index in rt_program.types. Every value at the
+ * boundary is flattened into one or more rt_value ("components"): records field by field, in the
+ * order given. */
 typedef enum {
     RT_KIND_PRIM,   /* prim; one component of rank 0 */
     RT_KIND_ARRAY,  /* prim and rank >= 1; one component */
@@ -116,9 +118,10 @@ typedef struct {
  *
  * call: `in` has one rt_value per component of the parameters, in order, with prim and rank as
  * declared; their blocks are borrowed (rt_ref what is kept). It may overwrite the blocks of unique
- * parameters only. It checks sizes that several parameters share and reports a mismatch with rt_error_set.
- * `out` starts zeroed; on RT_OK each component is filled in completely and owns a reference to its
- * block. On RT_ERR what is filled in is released by the caller. It need not rt_sync. */
+ * parameters only. It checks sizes that several parameters share and reports a mismatch with
+ * rt_error_set. `out` starts zeroed; on RT_OK each component is filled in completely and owns a
+ * reference to its block. On RT_ERR what is filled in is released by the caller. It need not
+ * rt_sync. */
 typedef struct {
     const char *name;
     int n_in, n_out;
@@ -142,7 +145,8 @@ typedef struct {
 } rt_program;
 
 /* The whole program: options, device, values, call, results; or the server. Returns the exit code:
- * 0 well, 1 the data or the run failed, 2 wrong usage. Default entry point: "main", or the only one. */
+ * 0 well, 1 the data or the run failed, 2 wrong usage. Default entry point: "main", or the only
+ * one. */
 RT_API int rt_main(const rt_program *prog, int argc, char **argv);
 
 /* ------------------------------------------------------------------------------------------------
@@ -152,9 +156,9 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv);
 /* How to make a context: zero-initialise, then fill in what differs. Strings are not copied. */
 typedef struct {
     const char *device, *platform; /* substring of the name, "#k" the k-th, NULL best */
-    const char *cache;             /* folder of built kernels; NULL the user's cache folder, "" none */
-    const char *build_options;     /* added to each kernel's */
-    bool log, debug, profile;      /* -L, -D, -P */
+    const char *cache;         /* folder of built kernels; NULL the user's cache folder, "" none */
+    const char *build_options; /* added to each kernel's */
+    bool log, debug, profile;  /* -L, -D, -P */
 } rt_config;
 
 /* Opens the device. NULL on failure, the message in error (to free()). */
@@ -165,20 +169,21 @@ RT_API void rt_ctx_free(rt_ctx *ctx);
 RT_API const char *rt_error(const rt_ctx *ctx);
 
 /* Stores a message and returns RT_ERR: for checks in generated code, as
- *     return rt_error_set(ctx, "main: argument 2: expected an array of shape [n][4], got [%ld][%ld]", ..)
- * with the usual printf directives. */
+ *     return rt_error_set(ctx, "main: argument 2: expected an array of shape [n][4], got
+ * [%ld][%ld]", ..) with the usual printf directives. */
 RT_API int rt_error_set(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Stores the message of a site with its arguments (NULL or 8 of them) and returns RT_ERR. */
 RT_API int rt_fail(rt_ctx *ctx, int site, const int64_t *args);
 
-/* Facts of the device, and sizes that options (--default-group-size...) and tuning lines can set. */
+/* Facts of the device, and sizes that options (--default-group-size...) and tuning lines can set.
+ */
 typedef enum {
     RT_GROUP_SIZE,    /* work-items a group:     GPU 256, CPU 32; at most RT_MAX_GROUP_SIZE */
     RT_NUM_GROUPS,    /* groups that fill it:    GPU 8 a compute unit, CPU 4 a compute unit */
     RT_TILE_SIZE,     /* edge of a block tile:   GPU 16, CPU 4 */
     RT_REG_TILE_SIZE, /* edge of a register tile: GPU 4, CPU 1 */
     RT_THRESHOLD,     /* 32768 */
-    RT_LOCAL_MEMORY,  /* bytes that a group may use; the device's, or less by --local-memory-limit */
+    RT_LOCAL_MEMORY, /* bytes that a group may use; the device's, or less by --local-memory-limit */
     RT_MAX_GROUP_SIZE,
     RT_COMPUTE_UNITS,
     RT_LOCKSTEP_WIDTH, /* GPU 32, CPU 1 */
@@ -201,10 +206,10 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value);
 /* Is there enough parallelism: value of the threshold `param` <= par? Logs
  * "Compared NAME <= PAR: true." under -L, and is listed in the server's report of the call. */
 RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t par);
-/* Can the kernel be launched with this many work-items a group, and local_bytes of local memory given as
- * arguments? Asks the device and the built kernel. False too after such a launch was refused. Logs
- * "Refused NAME: needs N bytes of local memory, the device offers M." once per cause under -L.
- * A kernel that does not compile is RT_ERR at the launch, and true here. */
+/* Can the kernel be launched with this many work-items a group, and local_bytes of local memory
+ * given as arguments? Asks the device and the built kernel. False too after such a launch was
+ * refused. Logs "Refused NAME: needs N bytes of local memory, the device offers M." once per cause
+ * under -L. A kernel that does not compile is RT_ERR at the launch, and true here. */
 RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_bytes);
 
 /* ------------------------------------------------------------------------------------------------
@@ -220,25 +225,64 @@ typedef struct {
 } rt_arg;
 
 /* Arguments: RT_A_I32(n), RT_A_MEM(block), RT_A_LOCAL(bytes), ... for initialising rt_arg[]. */
-#define RT_A_I8(x)    {RT_ARG_SCALAR, 1, {.i8 = (x)}, 0}
-#define RT_A_I16(x)   {RT_ARG_SCALAR, 2, {.i16 = (x)}, 0}
-#define RT_A_I32(x)   {RT_ARG_SCALAR, 4, {.i32 = (x)}, 0}
-#define RT_A_I64(x)   {RT_ARG_SCALAR, 8, {.i64 = (x)}, 0}
-#define RT_A_U8(x)    {RT_ARG_SCALAR, 1, {.u8 = (x)}, 0}
-#define RT_A_U16(x)   {RT_ARG_SCALAR, 2, {.u16 = (x)}, 0}
-#define RT_A_U32(x)   {RT_ARG_SCALAR, 4, {.u32 = (x)}, 0}
-#define RT_A_U64(x)   {RT_ARG_SCALAR, 8, {.u64 = (x)}, 0}
-#define RT_A_F32(x)   {RT_ARG_SCALAR, 4, {.f32 = (x)}, 0}
-#define RT_A_F64(x)   {RT_ARG_SCALAR, 8, {.f64 = (x)}, 0}
-#define RT_A_BOOL(x)  {RT_ARG_SCALAR, 1, {.b = (x)}, 0}
-#define RT_A_MEM(m)   {RT_ARG_MEM, 0, {.i64 = 0}, (m)}
-#define RT_A_LOCAL(n) {RT_ARG_LOCAL, (size_t)(n), {.i64 = 0}, 0}
+#define RT_A_I8(x)                                                                                 \
+    {                                                                                              \
+        RT_ARG_SCALAR, 1, {.i8 = (x)}, 0                                                           \
+    }
+#define RT_A_I16(x)                                                                                \
+    {                                                                                              \
+        RT_ARG_SCALAR, 2, {.i16 = (x)}, 0                                                          \
+    }
+#define RT_A_I32(x)                                                                                \
+    {                                                                                              \
+        RT_ARG_SCALAR, 4, {.i32 = (x)}, 0                                                          \
+    }
+#define RT_A_I64(x)                                                                                \
+    {                                                                                              \
+        RT_ARG_SCALAR, 8, {.i64 = (x)}, 0                                                          \
+    }
+#define RT_A_U8(x)                                                                                 \
+    {                                                                                              \
+        RT_ARG_SCALAR, 1, {.u8 = (x)}, 0                                                           \
+    }
+#define RT_A_U16(x)                                                                                \
+    {                                                                                              \
+        RT_ARG_SCALAR, 2, {.u16 = (x)}, 0                                                          \
+    }
+#define RT_A_U32(x)                                                                                \
+    {                                                                                              \
+        RT_ARG_SCALAR, 4, {.u32 = (x)}, 0                                                          \
+    }
+#define RT_A_U64(x)                                                                                \
+    {                                                                                              \
+        RT_ARG_SCALAR, 8, {.u64 = (x)}, 0                                                          \
+    }
+#define RT_A_F32(x)                                                                                \
+    {                                                                                              \
+        RT_ARG_SCALAR, 4, {.f32 = (x)}, 0                                                          \
+    }
+#define RT_A_F64(x)                                                                                \
+    {                                                                                              \
+        RT_ARG_SCALAR, 8, {.f64 = (x)}, 0                                                          \
+    }
+#define RT_A_BOOL(x)                                                                               \
+    {                                                                                              \
+        RT_ARG_SCALAR, 1, {.b = (x)}, 0                                                            \
+    }
+#define RT_A_MEM(m)                                                                                \
+    {                                                                                              \
+        RT_ARG_MEM, 0, {.i64 = 0}, (m)                                                             \
+    }
+#define RT_A_LOCAL(n)                                                                              \
+    {                                                                                              \
+        RT_ARG_LOCAL, (size_t)(n), {.i64 = 0}, 0                                                   \
+    }
 
-/* Launches a kernel over n_dims (1 to 3) dimensions with local[i] work-items a group. global[i] counts
- * work-items and is rounded up to full groups (so kernels check their index against the real bound).
- * A global size of 0 launches nothing. Returns RT_REFUSED when the device cannot run it in this shape:
- * nothing has happened then, the shape is remembered for rt_fits, and another version should be tried.
- * Builds the kernel first if needed (from the disk cache, else by the driver). */
+/* Launches a kernel over n_dims (1 to 3) dimensions with local[i] work-items a group. global[i]
+ * counts work-items and is rounded up to full groups (so kernels check their index against the real
+ * bound). A global size of 0 launches nothing. Returns RT_REFUSED when the device cannot run it in
+ * this shape: nothing has happened then, the shape is remembered for rt_fits, and another version
+ * should be tried. Builds the kernel first if needed (from the disk cache, else by the driver). */
 RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
                      const int64_t *local, int n_args, const rt_arg *args);
 
@@ -246,14 +290,14 @@ RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
  * Memory
  * --------------------------------------------------------------------------------------------- */
 
-/* A block of at least `bytes` (>= 0) for *out, whose contents are undefined; what *out held before is
- * released first. `name` (not copied) is for -D. Takes a dead block of about that size when there is
- * one; frees all dead blocks and tries again when the device is full. */
+/* A block of at least `bytes` (>= 0) for *out, whose contents are undefined; what *out held before
+ * is released first. `name` (not copied) is for -D. Takes a dead block of about that size when
+ * there is one; frees all dead blocks and tries again when the device is full. */
 RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name);
 /* One more reference; returns m (which may be NULL). */
 RT_API rt_mem *rt_ref(rt_mem *m);
-/* Gives up *m's reference (none if NULL) and sets *m to NULL. The last one hands the block to the free
- * list; the queue is in order, so launched kernels may still be using it. */
+/* Gives up *m's reference (none if NULL) and sets *m to NULL. The last one hands the block to the
+ * free list; the queue is in order, so launched kernels may still be using it. */
 RT_API void rt_unref(rt_ctx *ctx, rt_mem **m);
 /* *dst = src, with the references that takes; right also when both are the same. */
 RT_API void rt_set(rt_ctx *ctx, rt_mem **dst, rt_mem *src);
@@ -286,9 +330,10 @@ RT_API int rt_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int ele
 /* `batch` matrices of rows x cols one after the other, each transposed to cols x rows. */
 RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
                         int64_t batch, int64_t rows, int64_t cols, int elem);
-/* dst[dst_off + sum i_k*dst_stride[k]] = src[src_off + sum i_k*src_stride[k]] for all i_k < shape[k].
- * rank 0 to 8. Strides may be negative; a source stride may be 0 (replicate); destinations must be
- * distinct and must not overlap the source. Becomes one plain copy or a transposition where it is one. */
+/* dst[dst_off + sum i_k*dst_stride[k]] = src[src_off + sum i_k*src_stride[k]] for all i_k <
+ * shape[k]. rank 0 to 8. Strides may be negative; a source stride may be 0 (replicate);
+ * destinations must be distinct and must not overlap the source. Becomes one plain copy or a
+ * transposition where it is one. */
 RT_API int rt_copy_strided(rt_ctx *ctx, int elem, int rank, const int64_t *shape, rt_mem *dst,
                            int64_t dst_off, const int64_t *dst_stride, rt_mem *src, int64_t src_off,
                            const int64_t *src_stride);

@@ -1,8 +1,9 @@
 /* Scalar operations: one text for the interpreter, for generated host code (C) and for kernels
  * (OpenCL C 1.2), so that all three agree. Only what is not a plain operator is here.
  *
- * Types: mf_i8 mf_i16 mf_i32 mf_i64, mf_u8 .. mf_u64, mf_f32, mf_f64, mf_bool (8 bits, 0 or 1); also
- * without the mf_ unless MF_NO_SHORT_TYPES is defined (bool8 for mf_bool). T below is one of the names.
+ * Types: mf_i8 mf_i16 mf_i32 mf_i64, mf_u8 .. mf_u64, mf_f32, mf_f64, mf_bool (8 bits, 0 or 1);
+ * also without the mf_ unless MF_NO_SHORT_TYPES is defined (bool8 for mf_bool). T below is one of
+ * the names.
  *
  * Integers, T = i8 .. i64, u8 .. u64 (all total and wrapping around, as Futhark's):
  *   mf_add_T mf_sub_T mf_mul_T (x, y)  mf_neg_T(x)
@@ -19,17 +20,17 @@
  *   mf_min_T mf_max_T (x, y)   NaN only if both are
  *   mf_mod_T(x, y) (C's fmod)  mf_pow_T mf_atan2_T mf_hypot_T mf_copysign_T mf_nextafter_T (x, y)
  *   mf_abs_T mf_sgn_T mf_sqrt_T mf_rsqrt_T mf_cbrt_T mf_recip_T mf_exp_T mf_exp2_T mf_exp10_T
- *   mf_expm1_T mf_log_T mf_log2_T mf_log10_T mf_log1p_T mf_sin_T mf_cos_T mf_tan_T mf_asin_T mf_acos_T
- *   mf_atan_T mf_sinh_T mf_cosh_T mf_tanh_T mf_asinh_T mf_acosh_T mf_atanh_T mf_sinpi_T mf_cospi_T
- *   mf_tanpi_T mf_asinpi_T mf_acospi_T mf_atanpi_T mf_gamma_T mf_lgamma_T mf_erf_T mf_erfc_T (x)
- *   mf_atan2pi_T(x, y)  mf_ceil_T mf_floor_T mf_trunc_T mf_round_T (x; half to even)
+ *   mf_expm1_T mf_log_T mf_log2_T mf_log10_T mf_log1p_T mf_sin_T mf_cos_T mf_tan_T mf_asin_T
+ * mf_acos_T mf_atan_T mf_sinh_T mf_cosh_T mf_tanh_T mf_asinh_T mf_acosh_T mf_atanh_T mf_sinpi_T
+ * mf_cospi_T mf_tanpi_T mf_asinpi_T mf_acospi_T mf_atanpi_T mf_gamma_T mf_lgamma_T mf_erf_T
+ * mf_erfc_T (x) mf_atan2pi_T(x, y)  mf_ceil_T mf_floor_T mf_trunc_T mf_round_T (x; half to even)
  *   mf_fma_T mf_mad_T (a, b, c)  mf_lerp_T(a, b, t) = a + (b - a) * t  mf_ldexp_T(x, i32 n)
  *   mf_isnan_T mf_isinf_T (x) -> bool
  *   mf_f32_to_bits(x) -> u32  mf_bits_to_f32(u32)  mf_f64_to_bits(x) -> u64  mf_bits_to_f64(u64)
  * Float to integer, F = f32, f64; I = an integer type:
- *   mf_F_to_I(x)  truncates; NaN and infinities give 0, other values outside I's range its nearest end
- *   All other conversions are casts; to bool is x != 0.
- * Constants: MF_INF_F32 MF_NAN_F32 MF_INF_F64 MF_NAN_F64.
+ *   mf_F_to_I(x)  truncates; NaN and infinities give 0, other values outside I's range its nearest
+ * end All other conversions are casts; to bool is x != 0. Constants: MF_INF_F32 MF_NAN_F32
+ * MF_INF_F64 MF_NAN_F64.
  *
  * f64 is there when the device has it (MF_HAS_F64). */
 #ifndef MF_SCALAR_H
@@ -56,8 +57,8 @@ typedef double mf_f64;
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-#define MF_FN static inline __attribute__((unused))
-#define MF_HAS_F64 1
+#define MF_FN           static inline __attribute__((unused))
+#define MF_HAS_F64      1
 typedef int8_t mf_i8;
 typedef int16_t mf_i16;
 typedef int32_t mf_i32;
@@ -227,7 +228,7 @@ typedef mf_bool bool8;
 
 /* Counting bits, by the unsigned type N of the same width. */
 #ifdef __OPENCL_VERSION__
-#define MF_POPC(T, N, x)  ((mf_i32)popcount((mf_##N)(x)))
+#define MF_POPC(T, N, x)   ((mf_i32)popcount((mf_##N)(x)))
 #define MF_CLZ(T, N, B, x) ((mf_i32)clz((mf_##N)(x)))
 #else
 #define MF_POPC(T, N, x)   ((mf_i32)__builtin_popcountll((mf_##N)(x)))
@@ -350,7 +351,7 @@ MF_INT_BITS(u64, u64, mf_u64, 64)
     MF_MATH1(T, trunc, trunc)                                                                      \
     MF_MATH1(T, round, rint)                                                                       \
     MF_EXPR1(T, recip, (mf_##T)1 / x)                                                              \
-    MF_EXPR1(T, sgn, x > 0 ? (mf_##T)1 : x < 0 ? (mf_##T)-1 : x)                                   \
+    MF_EXPR1(T, sgn, x > 0 ? (mf_##T)1 : x < 0 ? (mf_##T) - 1 : x)                                 \
     MF_FN mf_##T mf_fma_##T(mf_##T a, mf_##T b, mf_##T c)                                          \
     {                                                                                              \
         return MF_CALL_##T(fma)(a, b, c);                                                          \
@@ -406,9 +407,9 @@ MF_INT_BITS(u64, u64, mf_u64, 64)
         double r = fmod((double)x, 2.0);                                                           \
         if (r != r || r == 0.0 || r == 1.0 || r == -1.0)                                           \
             return r != r ? (mf_##T)r : (mf_##T)copysign(0.0, (double)x);                          \
-        return (mf_##T)(r > 0.5 && r < 1.5      ? sin((1.0 - r) * MF_PI)                           \
-                        : r < -0.5 && r > -1.5  ? sin((-1.0 - r) * MF_PI)                          \
-                                                : sin(r * MF_PI));                                 \
+        return (mf_##T)(r > 0.5 && r < 1.5     ? sin((1.0 - r) * MF_PI)                            \
+                        : r < -0.5 && r > -1.5 ? sin((-1.0 - r) * MF_PI)                           \
+                                               : sin(r * MF_PI));                                  \
     }                                                                                              \
     MF_FN mf_##T mf_cospi_##T(mf_##T x)                                                            \
     {                                                                                              \
@@ -421,8 +422,8 @@ MF_INT_BITS(u64, u64, mf_u64, 64)
     }
 #endif
 
-/* Truncation into integers. LO and HI, exact in both float types, are the bounds of the open interval
- * in which it is exact; MIN and MAX what lies outside it becomes. */
+/* Truncation into integers. LO and HI, exact in both float types, are the bounds of the open
+ * interval in which it is exact; MIN and MAX what lies outside it becomes. */
 #define MF_TO_INT(F, T, LO, HI, MIN, MAX)                                                          \
     MF_FN mf_##T mf_##F##_to_##T(mf_##F x)                                                         \
     {                                                                                              \
@@ -432,14 +433,14 @@ MF_INT_BITS(u64, u64, mf_u64, 64)
             return 0;                                                                              \
         return x < 0 ? (mf_##T)(MIN) : (mf_##T)(MAX);                                              \
     }
-/* 32 and 64 bits: the bound below the smallest number is not exact in f32, so it is the number itself,
- * excluded, which MIN then gives. */
+/* 32 and 64 bits: the bound below the smallest number is not exact in f32, so it is the number
+ * itself, excluded, which MIN then gives. */
 #define MF_TO_INTS(F)                                                                              \
     MF_TO_INT(F, i8, -129, 128, -128, 127)                                                         \
     MF_TO_INT(F, i16, -32769, 32768, -32768, 32767)                                                \
     MF_TO_INT(F, i32, MF_I32_LO_##F, 2147483648.0f, -2147483647 - 1, 2147483647)                   \
-    MF_TO_INT(F, i64, -9223372036854775808.0f, 9223372036854775808.0f,                             \
-              -9223372036854775807 - 1, 9223372036854775807)                                       \
+    MF_TO_INT(F, i64, -9223372036854775808.0f, 9223372036854775808.0f, -9223372036854775807 - 1,   \
+              9223372036854775807)                                                                 \
     MF_TO_INT(F, u8, -1, 256, 0, 255)                                                              \
     MF_TO_INT(F, u16, -1, 65536, 0, 65535)                                                         \
     MF_TO_INT(F, u32, -1, 4294967296.0f, 0, 4294967295u)                                           \

@@ -16,7 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What precedes each public function: nothing here; `static` where prog.c holds the whole runtime. */
+/* What precedes each public function: nothing here; `static` where prog.c holds the whole runtime.
+ */
 #ifndef RT_API
 #define RT_API
 #endif
@@ -85,15 +86,16 @@ RT_API void rt_type_name(rt_prim p, int rank, char *buf, size_t n);
 
 /* A stream of values. Filled in by rt_reader_file or rt_reader_mem; the fields are private. */
 typedef struct {
-    FILE *f;             /* NULL when reading from memory */
-    bool pipe;           /* f came from popen */
-    const char *name;    /* for messages: "standard input", a path; not copied */
-    unsigned char *buf;  /* window of the file (malloc'd), or the caller's memory */
-    size_t pos, len;     /* next byte, and end, of buf */
-    int64_t line, col;   /* of the next byte, from 1 (text) */
-    int64_t offset;      /* of the next byte, from 0 */
-    bool binary;         /* the last error was inside a binary value: report the offset */
-    char error[512];     /* of the last failed call, with position */
+    FILE *f;            /* NULL when reading from memory */
+    bool opened, pipe;  /* f is ours to close; it came from popen */
+    const char *name;   /* for messages: "standard input", a path; not copied */
+    unsigned char *buf; /* window of the file (malloc'd), or the caller's memory */
+    size_t pos, len;    /* next byte, and end, of buf */
+    int64_t line, col;  /* of the next byte, from 1 (text) */
+    int64_t offset;     /* of the next byte, from 0 */
+    bool binary;        /* inside a binary value: errors give the offset */
+    int io_error;       /* errno of a failed read, or 0 */
+    char error[512];    /* of the last failed call, with position */
 } rt_reader;
 
 /* Reads values from an open file (not closed by rt_reader_close). */
@@ -106,22 +108,24 @@ RT_API void rt_reader_mem(rt_reader *r, const void *text, size_t n, const char *
 RT_API bool rt_reader_close(rt_reader *r);
 
 /* Reads the next value, text or binary, as an array of `prim` with `rank` dimensions. Untyped
- * literals (16, 1.5, 1e3) take that type where they fit: an integer literal is accepted for a float,
- * not the other way. A literal with another type's suffix, another rank or ragged rows is an error.
- * False: r->error says what and where ("standard input:3:7: expected ..., got ..."), *v is empty. */
+ * literals (16, 1.5, 1e3) take that type where they fit: an integer literal is accepted for a
+ * float, not the other way. A literal with another type's suffix, another rank or ragged rows is an
+ * error. False: r->error says what and where ("standard input:3:7: expected ..., got ..."), *v is
+ * empty. */
 RT_API bool rt_read_value(rt_reader *r, rt_prim prim, int rank, rt_hvalue *v);
 /* Reads the next value, whatever its type: untyped integers are i32 (i64 when they do not fit any
  * more), untyped decimals f64. The first element decides an array's type. */
 RT_API bool rt_read_any(rt_reader *r, rt_hvalue *v);
 /* True when only white space and comments are left. */
 RT_API bool rt_reader_at_end(rt_reader *r);
-/* A scalar from text such as "-5", "1.5f32": false when it is not exactly one literal of that type. */
+/* A scalar from text such as "-5", "1.5f32": false when it is not exactly one literal of that type.
+ */
 RT_API bool rt_parse_scalar(const char *text, rt_prim prim, rt_scalar *out);
 
 /* --- Writing --- */
 
-/* Text without a newline: "1i32", "[1.0f32, 2.5f32]", "empty([0][3]bool)". Floats are printed with the
- * fewest digits that read back as the same number. False on a write error. */
+/* Text without a newline: "1i32", "[1.0f32, 2.5f32]", "empty([0][3]bool)". Floats are printed with
+ * the fewest digits that read back as the same number. False on a write error. */
 RT_API bool rt_write_text(FILE *f, const rt_hvalue *v);
 /* The binary form. */
 RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v);
