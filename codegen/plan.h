@@ -62,6 +62,7 @@ bool sx_is_const(const Sx *a, int64_t k);
 void sx_vars(const Sx *a, VarSet *s);
 /* C text; variables print by var_c_name. */
 const char *sx_c(const Sx *a);
+const char *sx_c_factor(const Sx *a); /* in parentheses where it stands beside a tighter operator */
 
 /* --- Memory and arrays ------------------------------------------------------------------------------- */
 
@@ -110,6 +111,7 @@ typedef struct Kernel {
     const char *text;     /* OpenCL C: helper functions and the kernel, without the prelude */
     KParams params;       /* of the first launch; identical kernels are shared, see kernel_intern */
     bool may_fail;        /* records run-time failures */
+    const char *canonical; /* set by kernel_intern: text up to names */
     const Exp *seg;       /* the construct it was made for (explain), NULL for helpers */
 } Kernel;
 typedef VEC(Kernel *) Kernels;
@@ -135,7 +137,8 @@ typedef enum {
     H_LAUNCH,  /* kernel with args; n_launch_dims, global (number of work-groups per dim), local */
     H_IF,      /* test: then_ else_; guard != NULL: see below */
     H_LOOP,    /* FOR: var = 0 .. atom-1; WHILE: as long as var */
-    H_ASSERT,  /* atom must be true, else site's message with args */
+    H_ASSERT,  /* text (a C condition; if NULL: atom) must be true, else site's message with args_i64 */
+    H_LITERAL, /* the first args_i64.n elements of mem, of `type`, := args_i64 */
     H_DECLARE  /* declares var (scalar) or mem before a branch or loop that sets it */
 } HostOpKind;
 
@@ -195,6 +198,7 @@ typedef struct {
 } Threshold;
 
 typedef struct {
+    Arena *arena;
     Kernels kernels;
     Sites sites;
     VEC(EntryPlan *) entries;
@@ -222,6 +226,9 @@ void host_bind(Host *h, const Var *arr, ArrLoc loc);
 ArrLoc loc_row_major(Ctx *cx, Mem *mem, Type t);
 /* Location such that the dimensions permuted by perm are row-major (physical dim k = dim perm[k]). */
 ArrLoc loc_permuted(Ctx *cx, Mem *mem, Type t, const int *perm);
+/* Is l, up to its offset, loc_permuted by some perm? Fills it in (rank of them). */
+bool loc_perm(Ctx *cx, const ArrLoc *l, Type t, int *perm);
+bool loc_is_row_major(Ctx *cx, const ArrLoc *l, Type t); /* up to its offset */
 int plan_site(Plan *p, Loc loc, const char *msg);             /* shared if equal */
 /* Adds the kernel, or finds one with the same text up to its name (identical kernels of different
  * versions are generated once). */
@@ -242,11 +249,21 @@ void cg_sequential(Host *h, const Stm *s);
 /* --- expr.c, mangle.c -------------------------------------------------------------------------------------- */
 
 const char *var_c_name(const Var *v); /* valid in C and OpenCL C: no reserved word, unique by id */
+const char *c_ident(const char *base); /* base with what C does not allow replaced, starts with a letter */
 /* C text of a scalar expression (PRIM, CONV, ATOM): the same text compiles on host and device, with the
  * functions of runtime/scalar.h. */
 const char *scalar_c(const Exp *e);
 const char *atom_c(Atom a);
-const char *ctype_c(PrimType t); /* int32_t, float, ...; OpenCL: the prelude defines the same names */
+const char *ctype_c(PrimType t); /* i32, f32, bool8 ...: the short types of runtime/scalar.h, both sides */
+/* The condition (C text) that must hold for a PRIM not to trap (divisor not 0, exponent not negative)
+ * and the message of its site; NULL if it cannot trap. */
+const char *scalar_check_c(const Exp *e, const char **msg);
+/* For INDEX and UPDATE: the condition that all positions are in bounds, NULL if there is nothing to check
+ * (safe, or constants that are). index_site: the place for the message; its arguments in *args. */
+const char *index_check_c(const Exp *e);
+int index_site(Ctx *cx, Plan *p, const Exp *e, Atoms *args);
+/* The place and the arguments of an ASSERT. */
+int assert_site(Ctx *cx, Plan *p, const Exp *e, Atoms *args);
 
 /* --- public: passes.c and main.c call these ------------------------------------------------------------------ */
 
