@@ -1,0 +1,247 @@
+/* Inside a kernel: how the text of one OpenCL C kernel is made from SEG-dialect code.
+ *
+ *   kernel.c     the builder: parameters, names, thread memory, the finished text, launches
+ *   access.c     elements, views, copies, bounds checks
+ *   place.c      where a result is built: in-place chains, destinations, upper bounds of sizes
+ *   body.c       statements of one thread, or uniformly of a work-group
+ *   carry.c      loops and the values they carry from one iteration to the next
+ *   soac.c       sequential map, reduce, scan, redomap, scanomap, scatter
+ *   nest.c       index spaces of seg constructs; what their kernels have in common
+ *   segmap.c segred.c segscan.c segscatter.c   level 1
+ *   group.c groupred.c                         level 0 inside a level-1 segmap
+ *
+ * Two modes of the same walk over statements:
+ *   thread mode (kg->coop false)  the code belongs to one work-item;
+ *   group mode  (kg->coop true)   all work-items of a group execute it: scalars are computed
+ *       redundantly and are the same everywhere, arrays lie in local memory and are written by all
+ *       together. Shared memory is written only between barriers, see kg_sync.
+ *
+ * A variable that the kernel's text does not bind is the host's: kg_atom_c and kg_arr make it a
+ * parameter at its first use. All index arithmetic is i64 and made in access.c (loc_at). */
+#ifndef CODEGEN_KERNEL_H
+#define CODEGEN_KERNEL_H
+
+#include "codegen/plan.h"
+
+typedef enum { SP_GLOBAL, SP_LOCAL, SP_PRIVATE } Space;
+
+/* Where an array's elements lie inside a kernel: element (i_0, ..) is mem[offset + sum i_k*strides[k]]. */
+typedef struct {
+    Space space;
+    PrimType elem;
+    const char *mem;     /* C name of a pointer to elements, or of a private array */
+    const Sx *offset;
+    const Sx **strides;  /* as many as the array's rank */
+    bool fresh;          /* memory of this thread (group mode: group), may be written in place */
+} KLoc;
+
+/* A local-memory buffer of a group-mode kernel, reused when nothing in it is live (group.c). */
+typedef struct {
+    const char *name;
+    PrimType elem;
+    const Sx *count; /* elements, a host expression */
+    bool free;
+    Vars users; /* arrays that lie in it */
+} LocalBuf;
+typedef VEC(LocalBuf) LocalBufs;
+
+typedef struct {
+    Host *h;
+    Ctx *cx;
+    const Exp *seg;
+    const char *kind;    /* "segmap": begins the kernel's name */
+    Out top;             /* declarations at the kernel's beginning */
+    Out out;             /* the text being made */
+    KParams params;
+    VarMap *arrs;        /* array variable -> KLoc* */
+    VarMap *scalars;     /* scalar variable in scope -> KScalar (bound here) or parameter */
+    VarMap *bounds;      /* i64 variable bound here -> Sx*: a host expression it never exceeds */
+    VarMap *hints;       /* array variable -> KLoc*: where its value is wanted */
+    VarMap *defs;        /* scalar variable bound here -> its defining Exp* */
+    bool coop;           /* group mode */
+    bool clean;          /* group mode: nothing touched shared memory since the last barrier */
+    bool may_fail;       /* records failures */
+    bool guard;          /* does nothing once an earlier launch failed: its data decide addresses */
+    bool uses_scratch;   /* has thread memory in a global block: the number of threads is bounded */
+    const char *fail_to; /* label at the end of the thread's present piece of work */
+    bool fail_used;
+    const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
+    const Sx *group_size;  /* host: work-items a group */
+    VEC(Mem *) scratch;    /* blocks to release after the launch */
+    LocalBufs locals;
+    int n_names;
+} KGen;
+
+/* --- kernel.c ------------------------------------------------------------------------------------ */
+
+KGen *kg_new(Host *h, const char *kind, const Exp *seg);
+/* A C name that no variable has: base_kN. */
+const char *kg_name(KGen *kg, const char *base);
+void kg_line(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A line that ends with "{" and indents; kg_close ends it. */
+void kg_open(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kg_close(KGen *kg);
+char *kg_text(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Declares scalar v as bound by the kernel's text; returns its C name. */
+const char *kg_bind(KGen *kg, const Var *v);
+/* Also writes its declaration: "type name = init;", or without init if NULL. */
+void kg_decl(KGen *kg, const Var *v, const char *init);
+/* C text of a scalar atom; a host variable becomes a parameter. */
+const char *kg_atom_c(KGen *kg, Atom a);
+const Sx *kg_sx(KGen *kg, Atom a);
+/* The value of a host expression as a kernel expression (through parameters). */
+const Sx *kg_host_sx(KGen *kg, const Sx *sx);
+/* C text of a scalar expression (PRIM, CONV, ATOM), its variables made available. */
+const char *kg_scalar_c(KGen *kg, const Exp *e);
+/* A parameter for a host value / a block, shared when there is one already; its name. */
+const char *kg_param_sx(KGen *kg, const char *base, const Sx *value);
+const char *kg_param_mem(KGen *kg, Mem *mem, PrimType elem);
+/* A block that belongs to this launch only, never shared with another parameter of the same block. */
+const char *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem);
+const char *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count);
+/* Is the atom's value known to the host at the launch? */
+bool kg_is_host(KGen *kg, Atom a);
+/* An upper bound, as a host expression, of an i64 atom; NULL if none is known. */
+const Sx *kg_bound(KGen *kg, Atom a);
+
+/* Array locations. */
+KLoc *kg_arr(KGen *kg, const Var *v);
+void kg_bind_arr(KGen *kg, const Var *v, KLoc loc);
+/* Memory for an array of type t: a private array, a slice of a global block, or local memory. A
+ * hint for v (may be NULL) is taken instead. Unknown size: diag_limit. */
+KLoc kg_alloc(KGen *kg, const Var *v, Type t);
+
+/* Pieces of work that end early on failure: between begin and end, failures jump to the end. Returns
+ * the state to give back to kg_work_end. */
+typedef struct {
+    const char *fail_to;
+    bool fail_used;
+} WorkMark;
+WorkMark kg_work_begin(KGen *kg);
+void kg_work_end(KGen *kg, WorkMark m);
+
+/* The finished kernel, interned, with h's launch appended: `groups` work-groups of kg->group_size.
+ * Releases the scratch blocks. kg can be launched again with other arguments by kg_relaunch. */
+Kernel *kg_finish(KGen *kg);
+void kg_launch(KGen *kg, Kernel *k, const Sx *groups);
+void kg_launch_args(KGen *kg, Kernel *k, KParams args, const Sx *groups);
+void kg_release(KGen *kg);
+
+/* Host helpers: a named host value. */
+const Sx *host_let(Host *h, const char *base, const Sx *value);
+/* cond (0 or 1) ? a : b */
+const Sx *sx_select(Ctx *cx, const Sx *cond, const Sx *a, const Sx *b);
+const Sx *sx_is_cpu(Ctx *cx);
+
+/* --- access.c ---------------------------------------------------------------------------------------- */
+
+/* The element's number. */
+const Sx *loc_at(KGen *kg, const KLoc *l, const Sx *const *ix, int n);
+/* "mem[...]" */
+const char *loc_elem(KGen *kg, const KLoc *l, const Sx *const *ix, int n);
+/* Row i of the array (of the given rank). */
+KLoc loc_row(KGen *kg, const KLoc *l, int rank, const Sx *i);
+KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const Sx *const *ix, int n);
+bool loc_same(const KLoc *a, const KLoc *b, int rank);
+const Sx **loc_strides_row_major(KGen *kg, Type t, const Sx *unit);
+/* Copies all elements of an array of type t; in group mode cooperatively, between barriers. */
+void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t);
+/* Loops over all positions of a shape; ix (t.rank of them) become their indices. In group mode the
+ * positions are dealt out to the threads. */
+void kg_loops_open(KGen *kg, Type t, const Sx **ix);
+void kg_loops_close(KGen *kg, Type t);
+/* Stores v (scalar or array of type t) at loc; array values already there are left. */
+void kg_store(KGen *kg, const KLoc *dst, Type t, Atom v);
+/* Binds x (scalar: declared and loaded; array: a view) to row i of arr. */
+void kg_bind_row(KGen *kg, const Var *x, Atom arr, const Sx *i);
+/* The flat number's indices in a shape: declares them by the given variables, outermost first. */
+void kg_unflatten(KGen *kg, const char *flat, Var *const *idx, const Atom *widths, int n);
+void kg_barrier(KGen *kg);
+/* Group mode: a barrier unless there was just one. Thread mode: nothing. */
+void kg_sync(KGen *kg);
+void kg_touch(KGen *kg); /* shared memory is read or written from here on */
+
+void kg_index(KGen *kg, const Stm *s);
+void kg_update(KGen *kg, const Stm *s);
+void kg_assert(KGen *kg, const Stm *s);
+/* Checks of a scalar operation that may trap (division). */
+void kg_prim_checks(KGen *kg, const Exp *e);
+
+/* --- place.c -------------------------------------------------------------------------------------------- */
+
+/* The variable outside b in whose memory v's value lies (a parameter or a free variable), followed through
+ * updates, aliases, loops and branches that work in place; NULL if it lies elsewhere. *updated: the
+ * memory is written on the way. */
+Var *place_root(const Body *b, const Var *v, bool *updated);
+/* v, if b binds it, is wanted at dest: its maker is told so. */
+void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest);
+bool body_has_seg(const Body *b);
+bool exp_has_seg(const Exp *e);
+bool types_scalar(const Vars *vs, int from, int n);
+
+/* --- body.c ------------------------------------------------------------------------------------------------ */
+
+void kg_stm(KGen *kg, const Stm *s);
+void kg_stms(KGen *kg, const Body *b);
+
+/* --- carry.c ------------------------------------------------------------------------------------------------ */
+
+/* One value carried by a loop. */
+typedef struct {
+    const Var *param;
+    bool array, swaps;
+    KLoc cur, next;
+} Carry;
+/* Declares and initialises the params before a loop whose body ends with `res`; pats (may be NULL)
+ * name the final values, so that hints for them are used. */
+Carry *carry_begin(KGen *kg, const Vars *params, int n, const Atoms *inits, const Body *b,
+                   const Atom *res, Var *const *pats);
+/* To be called before the body's statements: tells where the results are wanted. */
+void carry_hint(KGen *kg, Carry *c, int n, const Body *b, const Atom *res);
+/* At the end of an iteration: params := res. */
+void carry_step(KGen *kg, Carry *c, int n, const Atom *res);
+/* After the loop: pats are the last params. */
+void carry_end(KGen *kg, Carry *c, int n, Var *const *pats);
+void kg_loop(KGen *kg, const Stm *s);
+
+/* --- soac.c -------------------------------------------------------------------------------------------------- */
+
+void kg_soac(KGen *kg, const Stm *s);
+void kg_scatter(KGen *kg, const Stm *s);
+/* Writes one scatter value: dest[ix] = val unless out of bounds. */
+void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, Atom val);
+/* Binds params to atoms (scalars are declared, arrays are aliases). */
+void kg_bind_params(KGen *kg, Var *const *params, const Atom *args, int n);
+
+/* --- nest.c --------------------------------------------------------------------------------------------------- */
+
+/* Product of the widths of dimensions from .. to-1. */
+const Sx *nest_size(Ctx *cx, const Nest *nest, int from, int to);  /* host */
+const Sx *nest_size_k(KGen *kg, const Nest *nest, int from, int to); /* kernel */
+/* Binds the indices of dimensions 0..n-1 from a flat number, and their xs. */
+void nest_bind(KGen *kg, const Nest *nest, int n, const char *flat);
+/* Binds one dimension at index text i. */
+void nest_bind_dim(KGen *kg, const NestDim *d, const char *i);
+/* Allocates results [dims 0..n-1 of the nest] ++ row, with the nest's dimensions innermost in memory. */
+ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v);
+/* The same host location as a kernel location, to be written. */
+KLoc kg_result(KGen *kg, const ArrLoc *l, Type t);
+Atom nest_width(const Nest *nest);
+/* How many groups are launched for n items a group handles `per_group` of. */
+const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group);
+bool op_is_comm(const Exp *seg);
+/* index atoms of nest dims as Sx */
+void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
+
+/* --- group.c, groupred.c ---------------------------------------------------------------------------------------- */
+
+void cg_group(Host *h, const Stm *s); /* level-1 segmap with level-0 constructs inside */
+KLoc group_alloc(KGen *kg, const Var *v, Type t);
+const char *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch space, marked used */
+void group_buffer_free(KGen *kg, const char *name);
+void group_stm_done(KGen *kg, const Body *b, int i); /* statement i of b is behind: free what died */
+void group_seg(KGen *kg, const Stm *s);
+void group_single(KGen *kg, const Stm *s); /* by thread 0 alone, result shared */
+
+#endif
