@@ -219,39 +219,55 @@ const char *index_check_c(const Exp *e)
     return text;
 }
 
-int index_site(Ctx *cx, Plan *p, const Exp *e, Atoms *args)
+static void push_arg(Ctx *cx, Texts *args, const char *text)
+{
+    vec_push(cx->perm, args, text);
+}
+
+/* start:end or start:end:stride, as the interpreter prints it. */
+static void slice_args(Ctx *cx, Out *msg, DimIndex d, Texts *args)
+{
+    bool unit = atom_is_int(d.stride, 1);
+    const Sx *n = sx_atom(cx, d.n), *start = sx_atom(cx, d.start);
+    out_puts(msg, unit ? "%ld:%ld" : "%ld:%ld:%ld");
+    push_arg(cx, args, atom_c(d.start));
+    push_arg(cx, args, sx_c(sx_add(cx, start, sx_mul(cx, n, sx_atom(cx, d.stride)))));
+    if (!unit)
+        push_arg(cx, args, atom_c(d.stride));
+}
+
+int index_site(Ctx *cx, Plan *p, const Exp *e, Texts *args)
 {
     Type t;
     bool safe;
     const DimIndexes *at = index_dims(e, &t, &safe);
-    int n_args = t.rank;
-    for (int k = 0; k < at->n; k++)
-        n_args += at->at[k].is_slice ? 3 : 1;
-    *args = (Atoms){0};
-    if (n_args > 8) /* more than a failure can carry */
-        return plan_site(p, e->loc, "index out of bounds");
     Out o = {0};
+    *args = (Texts){0};
     out_puts(&o, "index [");
     for (int k = 0; k < at->n; k++) {
         DimIndex d = at->at[k];
-        out_printf(&o, "%s%s", k ? ", " : "", d.is_slice ? "%ld:+%ld*%ld" : "%ld");
-        vec_push(cx->perm, args, d.start);
+        out_puts(&o, k ? ", " : "");
         if (d.is_slice) {
-            vec_push(cx->perm, args, d.n);
-            vec_push(cx->perm, args, d.stride);
+            slice_args(cx, &o, d, args);
+        } else {
+            out_puts(&o, "%ld");
+            push_arg(cx, args, atom_c(d.start));
         }
     }
     out_puts(&o, "] out of bounds for array of shape ");
     for (int k = 0; k < t.rank; k++) {
         out_puts(&o, "[%ld]");
-        vec_push(cx->perm, args, t.dims[k]);
+        push_arg(cx, args, atom_c(t.dims[k]));
     }
-    int site = plan_site(p, e->loc, o.text);
+    bool fits = args->n <= 8; /* what a failure can carry */
+    int site = plan_site(p, e->loc, fits ? o.text : "index out of bounds");
+    if (!fits)
+        *args = (Texts){0};
     out_free(&o);
     return site;
 }
 
-int assert_site(Ctx *cx, Plan *p, const Exp *e, Atoms *args)
+int assert_site(Ctx *cx, Plan *p, const Exp *e, Texts *args)
 {
     Out o = {0};
     int n = 0;
@@ -263,9 +279,9 @@ int assert_site(Ctx *cx, Plan *p, const Exp *e, Atoms *args)
             out_putn(&o, m, 1);
         }
     }
-    *args = (Atoms){0};
+    *args = (Texts){0};
     for (int i = 0; i < e->assertion.args.n && i < 8; i++)
-        vec_push(cx->perm, args, e->assertion.args.at[i]);
+        push_arg(cx, args, atom_c(e->assertion.args.at[i]));
     int site = plan_site(p, e->loc, o.text ? o.text : "assertion failed");
     out_free(&o);
     return site;

@@ -17,6 +17,8 @@
 
 /* --- Symbolic i64 expressions over host scalars: sizes, offsets, strides, launch shapes ----------- */
 
+typedef VEC(const char *) Texts;
+
 typedef enum {
     SX_CONST,
     SX_VAR,     /* an i64 IR variable (host scalar, or inside a kernel any scalar in scope) */
@@ -72,6 +74,8 @@ typedef struct {
     const char *name; /* C identifier, unique in its entry: "mem_12" */
     int id;
     bool is_param;    /* owned by the caller */
+    bool borrowed;    /* may be a block that must not be overwritten: a parameter that is not unique */
+    int root;         /* smallest id of the blocks that it may stand for */
 } Mem;
 
 /* Where the elements of a host-level array lie: element (i_0, .., i_{r-1}) is element number
@@ -137,8 +141,9 @@ typedef enum {
     H_LAUNCH,  /* kernel with args; n_launch_dims, global (number of work-groups per dim), local */
     H_IF,      /* test: then_ else_; guard != NULL: see below */
     H_LOOP,    /* FOR: var = 0 .. atom-1; WHILE: as long as var */
-    H_ASSERT,  /* text (a C condition; if NULL: atom) must be true, else site's message with args_i64 */
-    H_LITERAL, /* the first args_i64.n elements of mem, of `type`, := args_i64 */
+    H_ASSERT,  /* text (a C condition on the operands of exp; NULL: atom) must be true, else site's
+                  message with args_i64 */
+    H_LITERAL, /* the first elements of mem, of `type`, := elems */
     H_DECLARE  /* declares var (scalar) or mem before a branch or loop that sets it */
 } HostOpKind;
 
@@ -173,7 +178,8 @@ struct HostOp {
     Fits fits;                    /* H_IF on an intra guard: then_ is taken only if all fit */
     bool guard;                   /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
     int site;                     /* H_ASSERT: index in Plan.sites */
-    Atoms args_i64;               /* H_ASSERT: message arguments (converted to i64) */
+    Texts args_i64;               /* H_ASSERT: message arguments (C text) */
+    Atoms elems;                  /* H_LITERAL */
 };
 
 /* A place where the program may fail at run time. */
@@ -216,6 +222,9 @@ struct Host {
     VarMap *locs;     /* array variable -> ArrLoc* */
     Fits *fits;       /* the enclosing intra guard's list, or NULL */
     int n_mems;
+    int guard_mark;   /* inside a guarded version: blocks with a smaller root are older than it and must stay
+                         as they are, in case that the version is refused; else -1 */
+    VarMap *guards;   /* bool variable -> the SUFF expression that it was bound to */
 };
 
 void host_op(Host *h, HostOp op);                             /* appends a copy */
@@ -259,11 +268,11 @@ const char *ctype_c(PrimType t); /* i32, f32, bool8 ...: the short types of runt
  * and the message of its site; NULL if it cannot trap. */
 const char *scalar_check_c(const Exp *e, const char **msg);
 /* For INDEX and UPDATE: the condition that all positions are in bounds, NULL if there is nothing to check
- * (safe, or constants that are). index_site: the place for the message; its arguments in *args. */
+ * (safe, or constants that are). index_site: the place for the message; its arguments (C text, at most 8 integers) in *args. */
 const char *index_check_c(const Exp *e);
-int index_site(Ctx *cx, Plan *p, const Exp *e, Atoms *args);
+int index_site(Ctx *cx, Plan *p, const Exp *e, Texts *args);
 /* The place and the arguments of an ASSERT. */
-int assert_site(Ctx *cx, Plan *p, const Exp *e, Atoms *args);
+int assert_site(Ctx *cx, Plan *p, const Exp *e, Texts *args);
 
 /* --- public: passes.c and main.c call these ------------------------------------------------------------------ */
 
