@@ -1,0 +1,327 @@
+/* The interpreter's outside: arguments in, results out, errors. */
+#include "ir/interp.h"
+
+#include "ir/interp_code.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const rt_prim to_rt[N_PRIM_TYPES] = {
+    [T_BOOL] = RT_BOOL, [T_I8] = RT_I8,   [T_I16] = RT_I16, [T_I32] = RT_I32,
+    [T_I64] = RT_I64,   [T_U8] = RT_U8,   [T_U16] = RT_U16, [T_U32] = RT_U32,
+    [T_U64] = RT_U64,   [T_F32] = RT_F32, [T_F64] = RT_F64,
+};
+
+Interp *interp_new(const Prog *p)
+{
+    Interp *in = calloc(1, sizeof *in);
+    if (!in)
+        ice((Loc){0, 0}, "out of memory");
+    in->prog = p;
+    in->mem = arena_new();
+    return in;
+}
+
+void interp_free(Interp *in)
+{
+    if (!in)
+        return;
+    heap_free(in);
+    free(in->slots);
+    free(in->message);
+    arena_free(in->mem);
+    free(in);
+}
+
+void interp_fail(Interp *in, InterpStatus st, Loc loc, const char *fmt, ...)
+{
+    Out o = {0};
+    va_list ap;
+    if (loc.beg)
+        out_printf(&o, "%s: ", diag_place_str(loc));
+    va_start(ap, fmt);
+    out_vprintf(&o, fmt, ap);
+    va_end(ap);
+    free(in->message);
+    in->message = out_take(&o);
+    in->status = st;
+    longjmp(in->on_fail, 1);
+}
+
+const Entry *interp_entry(const Prog *p, const char *name)
+{
+    for (int i = 0; i < p->entries.n; i++)
+        if (!strcmp(p->entries.at[i].name, name ? name : "main"))
+            return &p->entries.at[i];
+    return !name && p->entries.n == 1 ? &p->entries.at[0] : NULL;
+}
+
+static const EntryCode *entry_code(Interp *in, const Entry *en)
+{
+    for (int i = 0; i < in->entries.n; i++)
+        if (in->entries.at[i]->entry == en)
+            return in->entries.at[i];
+    EntryCode *ec = interp_compile(in, en);
+    vec_push(in->mem, &in->entries, ec);
+    return ec;
+}
+
+/* --- Arguments ---------------------------------------------------------------------------------------- */
+
+/* The value v as the entry's param number k, "main: argument 2 (ys)". A parameter of the program
+ * may cover several: its name is that of the one that covers k. */
+static void arg_error(Interp *in, const Entry *en, int k, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static void arg_error(Interp *in, const Entry *en, int k, const char *fmt, ...)
+{
+    Out o = {0};
+    const char *name = en->params.at[k]->base;
+    for (int i = 0, at = 0; i < en->ext_params.n; i++) {
+        if (k >= at && k < at + en->ext_params.at[i].type.n_vals)
+            name = en->ext_params.at[i].name;
+        at += en->ext_params.at[i].type.n_vals;
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    out_vprintf(&o, fmt, ap);
+    va_end(ap);
+    char *text = arena_strdup(in->mem, o.text ? o.text : "");
+    out_free(&o);
+    interp_fail(in, INTERP_USER, (Loc){0, 0}, "%s: argument %d (%s): %s", en->name, k + 1,
+                name ? name : "", text);
+}
+
+static Val scalar_arg(const rt_hvalue *v, PrimType t)
+{
+    Val x = scalar_load(t, v->data);
+    if (t == T_BOOL)
+        x.i = x.i != 0;
+    return x;
+}
+
+static void set_arg(Interp *in, const EntryCode *ec, int k, const rt_hvalue *v)
+{
+    const Var *var = ec->entry->params.at[k];
+    if (v->prim != to_rt[var->type.elem] || v->rank != var->type.rank) {
+        char want[128], got[400];
+        rt_type_name(to_rt[var->type.elem], var->type.rank, want, sizeof want);
+        rt_hvalue_type(v, got, sizeof got);
+        arg_error(in, ec->entry, k, "expected %s, got %s", want, got);
+    }
+    if (!var->type.rank) {
+        in->slots[ec->params[k]] = scalar_arg(v, var->type.elem);
+        return;
+    }
+    Arr *a = arr_new(in, (Loc){0, 0}, var->type.elem, var->type.rank, v->shape);
+    memcpy(a->base, v->data, (size_t)a->buf->bytes);
+    slot_set_array(in, ec->params[k], a);
+}
+
+static int index_of(const Vars *vs, const Var *v)
+{
+    for (int i = 0; i < vs->n; i++)
+        if (vs->at[i] == v)
+            return i;
+    return -1;
+}
+
+/* Binds the entry's size variables by the shapes of the arguments, each of which must agree. */
+static void bind_sizes(Interp *in, const EntryCode *ec)
+{
+    const Entry *en = ec->entry;
+    bool *bound = NEWN(in->mem, bool, en->sizes.n);
+    for (int k = 0; k < en->params.n; k++) {
+        Type t = en->params.at[k]->type;
+        const Arr *a = t.rank ? in->slots[ec->params[k]].a : NULL;
+        for (int d = 0; d < t.rank; d++) {
+            const Var *v = t.dims[d].var;
+            long long n = a->n[d];
+            int s = v ? index_of(&en->sizes, v) : -1, p = v ? index_of(&en->params, v) : -1;
+            if (s >= 0 && !bound[s]) {
+                bound[s] = true;
+                in->slots[ec->sizes[s]].i = n;
+                continue;
+            }
+            long long want = !v       ? t.dims[d].c.i
+                             : s >= 0 ? in->slots[ec->sizes[s]].i
+                             : p >= 0 ? in->slots[ec->params[p]].i
+                                      : n;
+            if (n == want)
+                continue;
+            if (v)
+                arg_error(in, en, k, "size %s is %lld here, but %lld before", v->base, n, want);
+            arg_error(in, en, k, "dimension %d has size %lld, but must have %lld", d + 1, n, want);
+        }
+    }
+    for (int s = 0; s < en->sizes.n; s++)
+        if (!bound[s])
+            interp_fail(in, INTERP_BUG, en->loc, "no argument determines the size %s",
+                        en->sizes.at[s]->base);
+}
+
+/* --- Results -------------------------------------------------------------------------------------------- */
+
+static void get_results(Interp *in, const EntryCode *ec, InterpResult *r)
+{
+    const Code *c = &ec->code;
+    const Atoms *res = &ec->entry->body->res;
+    r->values = calloc((size_t)c->n_res + 1, sizeof *r->values);
+    for (int k = 0; k < c->n_res; k++) {
+        PrimType t = atom_type(res->at[k]).elem;
+        const Arr *a = c->res[k].is_array ? interp_array(in, c->res[k].slot, (Loc){0, 0}) : NULL;
+        if (!r->values || !rt_hvalue_make(&r->values[k], to_rt[t], a ? a->rank : 0, a ? a->n : NULL))
+            interp_fail(in, INTERP_USER, (Loc){0, 0}, "out of memory");
+        r->n = k + 1;
+        if (!a) {
+            scalar_store(t, r->values[k].data, in->slots[c->res[k].slot]);
+            continue;
+        }
+        int64_t stride[RT_MAX_RANK], bytes = prim_type_bytes[t];
+        for (int d = a->rank - 1; d >= 0; d--) {
+            stride[d] = bytes;
+            bytes *= a->n[d];
+        }
+        arr_copy_to(r->values[k].data, stride, a);
+    }
+}
+
+static void free_values(InterpResult *r)
+{
+    for (int k = 0; k < r->n; k++)
+        rt_hvalue_free(&r->values[k]);
+    free(r->values);
+    r->values = NULL;
+    r->n = 0;
+}
+
+void interp_result_free(InterpResult *r)
+{
+    free_values(r);
+    free(r->message);
+    r->message = NULL;
+}
+
+/* --- Running ---------------------------------------------------------------------------------------------- */
+
+/* Fills in *r; leaves by interp_fail on errors. */
+static void run(Interp *in, const Entry *en, const rt_hvalue *args, int n_args, InterpResult *r)
+{
+    const EntryCode *ec = entry_code(in, en);
+    free(in->slots);
+    in->slots = malloc(sizeof *in->slots * (size_t)ec->n_slots);
+    if (!in->slots)
+        interp_fail(in, INTERP_USER, (Loc){0, 0}, "out of memory");
+    memcpy(in->slots, ec->init, sizeof *in->slots * (size_t)ec->n_slots);
+    if (n_args != en->params.n)
+        interp_fail(in, INTERP_USER, (Loc){0, 0}, "%s: expected %d arguments, got %d", en->name,
+                    en->params.n, n_args);
+    for (int k = 0; k < n_args; k++)
+        set_arg(in, ec, k, &args[k]);
+    bind_sizes(in, ec);
+    interp_exec(in, &ec->code);
+    get_results(in, ec, r);
+}
+
+InterpResult interp_run(Interp *in, const Entry *en, const rt_hvalue *args, int n_args,
+                        const InterpGuards *guards)
+{
+    /* Behind a pointer, so that its value after longjmp is defined. */
+    InterpResult res = {0}, *volatile r = &res;
+    in->guards = guards;
+    in->status = INTERP_OK;
+    if (!setjmp(in->on_fail)) {
+        run(in, en, args, n_args, r);
+    } else {
+        free_values(r);
+        r->status = in->status;
+        r->message = in->message;
+        in->message = NULL;
+    }
+    heap_free(in);
+    return *r;
+}
+
+/* --- The command -------------------------------------------------------------------------------------------- */
+
+static int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static int complain(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    return EXIT_USER;
+}
+
+/* Reads args[0..]; false after a message. */
+static bool read_args(const Entry *en, FILE *f, rt_hvalue *args)
+{
+    rt_reader rd;
+    if (!rt_reader_file(&rd, f, "standard input")) {
+        complain("%s", rd.error);
+        return false;
+    }
+    bool ok = true;
+    for (int k = 0; k < en->params.n && ok; k++) {
+        Type t = en->params.at[k]->type;
+        ok = rt_read_value(&rd, to_rt[t.elem], t.rank, &args[k]);
+    }
+    if (!ok)
+        complain("%s", rd.error);
+    else if (!(ok = rt_reader_at_end(&rd)))
+        complain("standard input:%" PRId64 ":%" PRId64 ": more input after the %d argument%s of %s",
+                 rd.line, rd.col, en->params.n, en->params.n == 1 ? "" : "s", en->name);
+    rt_reader_close(&rd);
+    return ok;
+}
+
+static bool write_results(const InterpResult *r, FILE *out, bool binary)
+{
+    bool ok = true;
+    for (int k = 0; k < r->n && ok; k++)
+        ok = binary ? rt_write_binary(out, &r->values[k])
+                    : rt_write_text(out, &r->values[k]) && fputc('\n', out) != EOF;
+    return fflush(out) == 0 && ok;
+}
+
+static int no_entry(const Prog *p, const char *name)
+{
+    if (!p->entries.n)
+        complain("the program has no entry point");
+    else if (name)
+        complain("there is no entry point `%s`; the first one is `%s`", name, p->entries.at[0].name);
+    else
+        complain("the program has several entry points and none is `main`; choose one with -e, such as `%s`",
+                 p->entries.at[0].name);
+    return EXIT_USAGE;
+}
+
+int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, bool binary,
+                const InterpGuards *guards)
+{
+    const Entry *en = interp_entry(p, entry);
+    if (!en)
+        return no_entry(p, entry);
+    int rc = EXIT_USER;
+    rt_hvalue *args = calloc((size_t)en->params.n + 1, sizeof *args);
+    if (!args)
+        return complain("out of memory");
+    if (read_args(en, in, args)) {
+        Interp *interp = interp_new(p);
+        InterpResult r = interp_run(interp, en, args, en->params.n, guards);
+        if (r.status == INTERP_OK)
+            rc = write_results(&r, out, binary) ? 0 : complain("cannot write the results");
+        else
+            complain(r.status == INTERP_BUG ? "internal error: %s" : "%s", r.message);
+        if (r.status == INTERP_BUG)
+            rc = EXIT_BUG;
+        interp_result_free(&r);
+        interp_free(interp);
+    }
+    for (int k = 0; k < en->params.n; k++)
+        rt_hvalue_free(&args[k]);
+    free(args);
+    return rc;
+}

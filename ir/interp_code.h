@@ -1,0 +1,287 @@
+/* Private to interp*.c: the compact form that a body is compiled to before it runs.
+ *
+ * Every Var is bound once and the IR has no recursion, so a variable of an entry is a fixed slot of
+ * one flat table; constants have slots too, so every operand is a slot number. A slot of array type
+ * owns one reference or is NULL. Array variables are released after the last statement of their own
+ * body that mentions them (KILL), or moved out at their last use where the reference count matters:
+ * the initial values of loops and the results of bodies. UPDATE and SCATTER always move what they
+ * consume. So an array that is updated in a loop keeps a count of one and is updated in place. */
+#ifndef IR_INTERP_CODE_H
+#define IR_INTERP_CODE_H
+
+#include "ir/interp.h"
+
+#include <setjmp.h>
+
+/* --- Arrays: interp_array.c ------------------------------------------------------------------- */
+
+typedef struct Buf Buf;
+struct Buf {
+    Buf *prev, *next; /* all live buffers, to be freed after an error */
+    int64_t refs;     /* views */
+    int64_t bytes;    /* the elements follow */
+};
+
+/* A view of a buffer; strides in bytes. */
+typedef struct Arr Arr;
+struct Arr {
+    int refs;
+    uint8_t elem, rank; /* PrimType; rank >= 1 */
+    Buf *buf;
+    char *base; /* element [0, .., 0] */
+    int64_t n[RT_MAX_RANK], stride[RT_MAX_RANK];
+    Arr *next_free;
+};
+
+/* Integers and bool: sign- or zero-extended in i. */
+typedef union {
+    int64_t i;
+    float f;
+    double d;
+    Arr *a;
+} Val;
+
+_Noreturn void interp_fail(Interp *in, InterpStatus st, Loc loc, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Fresh array with undefined elements, one reference. Errors: negative size, out of memory. */
+Arr *arr_new(Interp *in, Loc loc, PrimType elem, int rank, const int64_t *n);
+/* A second view of a's buffer with a's shape; to be adapted by the caller. */
+Arr *arr_view(Interp *in, const Arr *a);
+void arr_release(Interp *in, Arr *a); /* gives up one reference; NULL is fine */
+/* An array with the value of a that nobody else can see: a itself or a copy. Takes a's reference. */
+Arr *arr_unique(Interp *in, Loc loc, Arr *a);
+Arr *arr_copy(Interp *in, Loc loc, const Arr *a); /* fresh, row-major */
+/* Copies the elements of src to base with these strides (in bytes), for src's shape. */
+void arr_copy_to(char *base, const int64_t *stride, const Arr *src);
+bool arr_row_major(const Arr *a);
+/* All elements := the scalar v. */
+void arr_fill(Arr *a, Val v);
+/* Frees all buffers and headers. */
+void heap_free(Interp *in);
+
+static inline Val scalar_load(PrimType t, const char *p)
+{
+    Val v;
+    switch (t) {
+    case T_I8: v.i = *(const int8_t *)p; break;
+    case T_I16: v.i = *(const int16_t *)p; break;
+    case T_I32: v.i = *(const int32_t *)p; break;
+    case T_BOOL:
+    case T_U8: v.i = *(const uint8_t *)p; break;
+    case T_U16: v.i = *(const uint16_t *)p; break;
+    case T_U32: v.i = *(const uint32_t *)p; break;
+    case T_F32: v.f = *(const float *)p; break;
+    case T_F64: v.d = *(const double *)p; break;
+    case T_I64:
+    case T_U64:
+    case N_PRIM_TYPES: v.i = *(const int64_t *)p; break;
+    }
+    return v;
+}
+
+static inline void scalar_store(PrimType t, char *p, Val v)
+{
+    switch (t) {
+    case T_BOOL:
+    case T_I8:
+    case T_U8: *(uint8_t *)p = (uint8_t)v.i; break;
+    case T_I16:
+    case T_U16: *(uint16_t *)p = (uint16_t)v.i; break;
+    case T_I32:
+    case T_U32: *(uint32_t *)p = (uint32_t)v.i; break;
+    case T_F32: *(float *)p = v.f; break;
+    case T_F64: *(double *)p = v.d; break;
+    case T_I64:
+    case T_U64:
+    case N_PRIM_TYPES: *(int64_t *)p = v.i; break;
+    }
+}
+
+/* --- Scalar operations: interp_scalar.c ------------------------------------------------------------ */
+
+typedef void ScalarFn(Val *d, const Val *a, const Val *b, const Val *c);
+/* NULL where the operation does not take the type. All are total: traps are separate instructions. */
+ScalarFn *scalar_fn(PrimOp op, PrimType t);
+ScalarFn *scalar_conv(PrimType from, PrimType to);
+Val scalar_const(Const c);
+
+/* --- Code ------------------------------------------------------------------------------------------- */
+
+typedef enum {
+    I_SCALAR,    /* dst := fn(a, b, c) */
+    I_NONZERO,   /* fails with "division by zero" if a is 0 */
+    I_NONNEG,    /* fails with "negative exponent" if a < 0 */
+    I_MOV,       /* dst := scalar a */
+    I_ALIAS,     /* dst := array a */
+    I_KILL,      /* releases the array dst */
+    I_CHECK,     /* the array dst has the shape that its type says */
+    I_LOAD1,     /* dst := a[b] */
+    I_LOAD2,     /* dst := a[b, c] */
+    I_LOAD,      /* dst := a[index] */
+    I_SLICE,     /* dst := a[index], a view */
+    I_STORE1,    /* dst := a with [b] = c */
+    I_STORE,     /* dst := a with [index] = c, scalar c */
+    I_PUT,       /* dst := a with [index] = array c */
+    I_IOTA,      /* dst := a, start b, stride c */
+    I_REPLICATE, /* dst := shape of dims, all scalar a or array a */
+    I_SCRATCH,
+    I_ARRAYLIT,
+    I_CONCAT,
+    I_REARRANGE,
+    I_RESHAPE,
+    I_COPY,
+    I_IF,
+    I_LOOP,
+    I_ASSERT,
+    I_SOAC, /* map, reduce, scan, redomap, scanomap, scatter */
+    I_SEG,  /* segmap, segred, segscan, segscatter */
+    I_SUFF,
+    I_END
+} InsOp;
+
+/* An operand that may hand over its reference. */
+typedef struct {
+    int32_t slot;
+    bool is_array, move;
+} Opd;
+
+typedef struct {
+    PrimType elem;
+    int rank;
+    const int32_t *dims; /* slots */
+} Shape;
+
+typedef struct {
+    bool is_slice;
+    int32_t start, n, stride; /* slots */
+} DimPlan;
+
+typedef struct Ins Ins;
+typedef struct {
+    Ins *ins; /* up to I_END */
+    int n_res;
+    Opd *res;
+} Code;
+
+typedef struct {
+    int n_params;
+    Opd *params;
+    Code body;
+} Fn;
+
+typedef struct {
+    Code then_, else_;
+    int n;
+    int32_t *dst;
+} IfCode;
+
+typedef struct {
+    int n;
+    Opd *inits, *params;
+    int32_t *dst;
+    int32_t i, bound, cond; /* FOR: cond < 0 */
+    PrimType i_type;
+    Code body;
+    Val *next; /* scratch: n */
+} LoopCode;
+
+typedef struct {
+    int32_t width, idx; /* idx < 0: none */
+    int n;
+    Opd *xs;
+    int32_t *arrs;
+    Arr **in; /* scratch: n, retained while running */
+} DimCode;
+
+typedef struct {
+    Opd arr;
+    int rank;
+} DestCode;
+
+/* SOACs and SEG forms alike: the first n_red results of `body` (of the rows themselves if it has no
+ * code) go to op, the rest out. */
+typedef struct {
+    ExpKind kind;
+    int n_dims;
+    DimCode *dims;
+    bool has_body;
+    Code body;
+    Fn op;
+    int n_red;
+    Opd *nes;
+    bool is_scan;
+    int n_dst;
+    int32_t *dst;
+    Shape *shapes; /* per result */
+    int n_dests;
+    DestCode *dests;
+    Val *acc;       /* scratch: n_red */
+    Arr **out;      /* scratch: n_dst (owned while running) */
+    int64_t *at;    /* scratch: n_dims */
+} SoacCode;
+
+struct Ins {
+    InsOp op;
+    PrimType t; /* of elements */
+    int32_t dst, a, b, c;
+    int n;
+    union {
+        ScalarFn *fn;
+        const DimPlan *index; /* n of them */
+        const Shape *shape;
+        const int32_t *list; /* n slots */
+        const int *perm;     /* n */
+        IfCode *branch;
+        LoopCode *loop;
+        SoacCode *soac;
+    };
+    const Exp *e; /* for its place, and what is not copied here */
+    const Var *v; /* of dst, for messages */
+};
+
+typedef struct {
+    const Entry *entry;
+    int n_slots;
+    Val *init; /* the slots at the start: constants, all else 0 */
+    Code code;
+    int32_t *params, *sizes; /* slots */
+} EntryCode;
+
+struct Interp {
+    const Prog *prog;
+    Arena *mem; /* code */
+    VEC(EntryCode *) entries;
+    Val *slots; /* of the running entry */
+    const InterpGuards *guards;
+    Buf *bufs;
+    Arr *free_arrs;
+    VEC(void *) arr_chunks;
+    jmp_buf on_fail;
+    InterpStatus status;
+    char *message; /* malloc'd */
+};
+
+/* interp_compile.c */
+EntryCode *interp_compile(Interp *in, const Entry *en);
+
+/* interp_exec.c */
+void interp_exec(Interp *in, const Code *c);
+/* The value of an operand with a reference of its own. */
+Val interp_take(Interp *in, Opd o, Loc loc);
+/* The array in a slot, not retained; fails if it was consumed. */
+Arr *interp_array(Interp *in, int32_t slot, Loc loc);
+void interp_shape(Interp *in, const Shape *s, int64_t *n);
+
+static inline void slot_set_array(Interp *in, int32_t slot, Arr *a)
+{
+    Arr *old = in->slots[slot].a;
+    in->slots[slot].a = a;
+    if (old)
+        arr_release(in, old);
+}
+
+/* interp_soac.c */
+void interp_soac(Interp *in, const Ins *p);
+
+#endif

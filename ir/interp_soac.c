@@ -1,0 +1,264 @@
+/* SOACs and their SEG counterparts. Both are a nest of dimensions around a body (a SOAC has one
+ * dimension) whose first results may be reduced or scanned along the innermost dimension and whose
+ * other results go to element [idx_1, .., idx_d] of an output; or are written by scatter. */
+#include "ir/interp_code.h"
+
+/* The SOAC at work. */
+typedef struct {
+    Interp *in;
+    const Ins *p;
+    SoacCode *x;
+    Loc loc;
+} Run;
+
+/* --- Inputs and outputs ----------------------------------------------------------------------------- */
+
+static void bind_row(Run *r, Opd x, const Arr *a, int64_t i)
+{
+    char *at = a->base + i * a->stride[0];
+    if (!x.is_array) {
+        r->in->slots[x.slot] = scalar_load((PrimType)a->elem, at);
+        return;
+    }
+    Arr *v = arr_view(r->in, a);
+    v->base = at;
+    v->rank--;
+    for (int d = 0; d < v->rank; d++) {
+        v->n[d] = a->n[d + 1];
+        v->stride[d] = a->stride[d + 1];
+    }
+    slot_set_array(r->in, x.slot, v);
+}
+
+static void open_dim(Run *r, DimCode *d)
+{
+    int64_t width = r->in->slots[d->width].i;
+    for (int j = 0; j < d->n; j++) {
+        Arr *a = interp_array(r->in, d->arrs[j], r->loc);
+        if (a->n[0] != width || (a->rank > 1) != d->xs[j].is_array)
+            interp_fail(r->in, INTERP_BUG, r->loc, "%s of width %lld over an array of %lld elements",
+                        form_info[r->x->kind].text, (long long)width, (long long)a->n[0]);
+        a->refs++;
+        d->in[j] = a;
+    }
+}
+
+static void bind_dim(Run *r, const DimCode *d, int64_t i)
+{
+    if (d->idx >= 0)
+        r->in->slots[d->idx].i = i;
+    for (int j = 0; j < d->n; j++)
+        bind_row(r, d->xs[j], d->in[j], i);
+}
+
+static void close_dim(Run *r, DimCode *d)
+{
+    for (int j = 0; j < d->n; j++) {
+        arr_release(r->in, d->in[j]);
+        if (d->xs[j].is_array && r->x->has_body)
+            slot_set_array(r->in, d->xs[j].slot, NULL);
+    }
+}
+
+static void wrong_shape(Run *r, int k)
+{
+    interp_fail(r->in, INTERP_BUG, r->loc, "result %d of %s has another shape than its type says", k,
+                form_info[r->x->kind].text);
+}
+
+/* out[at_1, .., at_depth] := v, whose reference it takes. */
+static void put_result(Run *r, int k, int depth, bool is_array, Val v)
+{
+    const Arr *out = r->x->out[k];
+    char *to = out->base;
+    for (int d = 0; d < depth; d++)
+        to += r->x->at[d] * out->stride[d];
+    if (!is_array) {
+        if (out->rank != depth)
+            wrong_shape(r, k);
+        scalar_store((PrimType)out->elem, to, v);
+        return;
+    }
+    bool same = out->rank == depth + v.a->rank;
+    for (int d = 0; same && d < v.a->rank; d++)
+        same = out->n[depth + d] == v.a->n[d];
+    if (!same)
+        wrong_shape(r, k);
+    arr_copy_to(to, out->stride + depth, v.a);
+    arr_release(r->in, v.a);
+}
+
+/* --- Reducing and scanning ------------------------------------------------------------------------- */
+
+static void start_acc(Run *r)
+{
+    for (int k = 0; k < r->x->n_red; k++)
+        r->x->acc[k] = interp_take(r->in, r->x->nes[k], r->loc);
+}
+
+/* acc := op(acc, the operator's second half of parameters, bound already) */
+static void step_acc(Run *r)
+{
+    SoacCode *x = r->x;
+    for (int k = 0; k < x->n_red; k++) {
+        Opd p = x->op.params[k];
+        if (p.is_array)
+            slot_set_array(r->in, p.slot, x->acc[k].a);
+        else
+            r->in->slots[p.slot] = x->acc[k];
+    }
+    interp_exec(r->in, &x->op.body);
+    for (int k = 0; k < x->n_red; k++)
+        x->acc[k] = interp_take(r->in, x->op.body.res[k], r->loc);
+}
+
+static void pass_to_op(Run *r)
+{
+    SoacCode *x = r->x;
+    for (int k = 0; k < x->n_red; k++) {
+        Opd p = x->op.params[x->n_red + k];
+        Val v = interp_take(r->in, x->body.res[k], r->loc);
+        if (p.is_array)
+            slot_set_array(r->in, p.slot, v.a);
+        else
+            r->in->slots[p.slot] = v;
+    }
+}
+
+/* --- Scatter ------------------------------------------------------------------------------------------- */
+
+static void scatter_one(Run *r, int d, const Opd *index, Opd val)
+{
+    const Arr *dest = r->x->out[d];
+    int rank = r->x->dests[d].rank;
+    char *to = dest->base;
+    Val v = interp_take(r->in, val, r->loc);
+    bool inside = true;
+    for (int j = 0; j < rank && inside; j++) {
+        int64_t i = r->in->slots[index[j].slot].i;
+        inside = i >= 0 && i < dest->n[j];
+        if (inside)
+            to += i * dest->stride[j];
+    }
+    if (!val.is_array) {
+        if (inside)
+            scalar_store((PrimType)dest->elem, to, v);
+        return;
+    }
+    bool same = dest->rank == rank + v.a->rank;
+    for (int j = 0; same && j < v.a->rank; j++)
+        same = dest->n[rank + j] == v.a->n[j];
+    if (!same)
+        wrong_shape(r, d);
+    if (inside)
+        arr_copy_to(to, dest->stride + rank, v.a);
+    arr_release(r->in, v.a);
+}
+
+static void scatter_all(Run *r)
+{
+    SoacCode *x = r->x;
+    const Opd *index = x->body.res, *vals = x->body.res;
+    for (int d = 0; d < x->n_dests; d++)
+        vals += x->dests[d].rank;
+    for (int d = 0; d < x->n_dests; d++) {
+        scatter_one(r, d, index, vals[d]);
+        index += x->dests[d].rank;
+    }
+}
+
+/* --- The nest --------------------------------------------------------------------------------------------- */
+
+/* One position of the innermost dimension, its rows bound. */
+static void element(Run *r)
+{
+    SoacCode *x = r->x;
+    if (x->has_body)
+        interp_exec(r->in, &x->body);
+    if (x->n_dests) {
+        scatter_all(r);
+        return;
+    }
+    if (x->n_red) {
+        if (x->has_body)
+            pass_to_op(r);
+        step_acc(r);
+        for (int k = 0; x->is_scan && k < x->n_red; k++) {
+            Opd o = x->op.body.res[k];
+            if (o.is_array)
+                x->acc[k].a->refs++;
+            put_result(r, k, x->n_dims, o.is_array, x->acc[k]);
+        }
+    }
+    for (int k = x->n_red; k < x->n_dst; k++) {
+        Opd o = x->body.res[k];
+        put_result(r, k, x->n_dims, o.is_array, interp_take(r->in, o, r->loc));
+    }
+}
+
+static void finish_acc(Run *r)
+{
+    SoacCode *x = r->x;
+    for (int k = 0; k < x->n_red; k++) {
+        bool is_array = x->nes[k].is_array;
+        if (!x->is_scan && x->n_dims > 1)
+            put_result(r, k, x->n_dims - 1, is_array, x->acc[k]);
+        else if (!x->is_scan && is_array)
+            slot_set_array(r->in, x->dst[k], x->acc[k].a);
+        else if (!x->is_scan)
+            r->in->slots[x->dst[k]] = x->acc[k];
+        else if (is_array)
+            arr_release(r->in, x->acc[k].a);
+    }
+}
+
+static void dimension(Run *r, int d)
+{
+    SoacCode *x = r->x;
+    DimCode *dim = &x->dims[d];
+    bool innermost = d == x->n_dims - 1;
+    int64_t width = r->in->slots[dim->width].i;
+    open_dim(r, dim);
+    if (innermost)
+        start_acc(r);
+    for (int64_t i = 0; i < width; i++) {
+        x->at[d] = i;
+        bind_dim(r, dim, i);
+        if (innermost)
+            element(r);
+        else
+            dimension(r, d + 1);
+    }
+    if (innermost)
+        finish_acc(r);
+    close_dim(r, dim);
+}
+
+/* Results that are built up: all but those of a plain reduction. */
+static bool is_built(const SoacCode *x, int k)
+{
+    return x->n_dests || x->is_scan || x->n_dims > 1 || k >= x->n_red;
+}
+
+void interp_soac(Interp *in, const Ins *p)
+{
+    SoacCode *x = p->soac;
+    Run r = {in, p, x, p->e->loc};
+    for (int d = 0; d < x->n_dims; d++)
+        if (in->slots[x->dims[d].width].i < 0)
+            interp_fail(in, INTERP_USER, r.loc, "negative size %lld",
+                        (long long)in->slots[x->dims[d].width].i);
+    for (int d = 0; d < x->n_dests; d++)
+        x->out[d] = arr_unique(in, r.loc, interp_take(in, x->dests[d].arr, r.loc).a);
+    for (int k = 0; !x->n_dests && k < x->n_dst; k++) {
+        int64_t n[RT_MAX_RANK];
+        if (!is_built(x, k))
+            continue;
+        interp_shape(in, &x->shapes[k], n);
+        x->out[k] = arr_new(in, r.loc, x->shapes[k].elem, x->shapes[k].rank, n);
+    }
+    dimension(&r, 0);
+    for (int k = 0; k < x->n_dst; k++)
+        if (is_built(x, k))
+            slot_set_array(in, x->dst[k], x->out[k]);
+}
