@@ -17,7 +17,7 @@ Interp *interp_new(const Prog *p)
 {
     Interp *in = calloc(1, sizeof *in);
     if (!in)
-        ice((Loc){0, 0}, "out of memory");
+        ASSERT(!"out of memory");
     in->prog = p;
     in->mem = arena_new();
     return in;

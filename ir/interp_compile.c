@@ -613,10 +613,9 @@ EntryCode *interp_compile(Interp *in, const Entry *en)
 {
     int n = var_next_id();
     Comp c = {.in = in, .mem = in->mem, .n_vars = n};
-    Arena *tables = arena_new();
-    c.slot = NEWN(tables, int32_t, n);
-    c.body_of = NEWN(tables, int32_t, n);
-    c.last_use = NEWN(tables, int32_t, n);
+    c.slot = NEWN(c.mem, int32_t, n);
+    c.body_of = NEWN(c.mem, int32_t, n);
+    c.last_use = NEWN(c.mem, int32_t, n);
     new_slot(&c, (Val){0});
     EntryCode *ec = NEW(in->mem, EntryCode);
     ec->entry = en;
@@ -625,6 +624,5 @@ EntryCode *interp_compile(Interp *in, const Entry *en)
     compile_body(&c, en->body, &en->params, &ec->code);
     ec->init = c.init.at;
     ec->n_slots = c.init.n;
-    arena_free(tables);
     return ec;
 }
