@@ -1,0 +1,12 @@
+/* The tools around a compiled program: minifut tune, bench, dataset, devices. Each takes the arguments
+ * after its name and returns the exit code. They are clients of the running program (its server
+ * protocol), so nothing here knows about OpenCL or the compiler's passes. */
+#ifndef AUTOTUNE_AUTOTUNE_H
+#define AUTOTUNE_AUTOTUNE_H
+
+int tune_main(int argc, char **argv);    /* tune.c */
+int bench_main(int argc, char **argv);   /* bench.c */
+int dataset_main(int argc, char **argv); /* dataset.c */
+int devices_main(int argc, char **argv); /* devices.c */
+
+#endif

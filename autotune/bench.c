@@ -1,0 +1,133 @@
+/* minifut bench: times each data set untuned and with the tuning file, and checks the results. */
+#include "autotune/autotune.h"
+#include "autotune/options.h"
+#include "base/diag.h"
+#include "base/out.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: minifut bench [options] prog.sf datasets/\n"
+    "\n"
+    "Compiles prog.sf and times it on each data set (NAME.in; the result is checked against NAME.out if\n"
+    "there), with default thresholds and, if there is one, with the tuning file. Times are medians of\n"
+    "the computation alone: no transfers, no kernel build.\n"
+    "  -d, --device NAME      OpenCL device (substring of its name, or #k)\n"
+    "  -p, --platform NAME    OpenCL platform\n"
+    "  -e, --entry-point E    entry point (default: main, or the only one)\n"
+    "      --tuning FILE      default: prog.sf.tuning if it exists\n"
+    "      --json FILE        results as JSON too\n"
+    "      --timeout S        seconds a run may take (default 600)\n"
+    "      --tolerance T      relative difference allowed from NAME.out (default 0.002)\n"
+    "      --skip-compilation the binary is up to date\n";
+
+/* Default settings, and those of the tuning file; false after a message. */
+static bool read_settings(Arena *a, const ToolOptions *o, const Forest *f, int64_t *def,
+                          int64_t *tuned, bool *has_tuning)
+{
+    for (int i = 0; i < f->nodes.n; i++)
+        def[i] = tuned[i] = f->nodes.at[i].def;
+    *has_tuning = access(o->tuning, F_OK) == 0;
+    Settings file = {0};
+    const char *wrong;
+    if (*has_tuning && !tuning_read(a, o->tuning, &file, &wrong)) {
+        fprintf(stderr, "minifut bench: %s\n", wrong);
+        return false;
+    }
+    for (int i = 0; i < file.n; i++) {
+        int node = forest_find(f, file.at[i].name);
+        if (node >= 0)
+            tuned[node] = file.at[i].value;
+        else
+            fprintf(stderr, "minifut bench: warning: %s: the program has no threshold %s\n", o->tuning,
+                    file.at[i].name);
+    }
+    return true;
+}
+
+static void json_measurement(Out *o, const char *key, const Measurement *m)
+{
+    out_printf(o, "\"%s\": ", key);
+    if (m->ok)
+        out_printf(o, "{\"median_us\": %.3f, \"noise\": %.4f, \"runs\": %d}", m->median * 1e6, m->noise,
+                   m->n);
+    else {
+        out_puts(o, "{\"error\": ");
+        out_quoted(o, m->why);
+        out_puts(o, "}");
+    }
+}
+
+static const char *cell(Arena *a, const Measurement *m)
+{
+    return m->ok ? time_text(a, m->median) : m->wrong ? "WRONG" : "FAILS";
+}
+
+static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o, Out *json)
+{
+    const Forest *f = session_forest(s);
+    int64_t *def = NEWN(a, int64_t, f->nodes.n), *tuned = NEWN(a, int64_t, f->nodes.n);
+    bool has_tuning;
+    int bad = 0;
+    if (!read_settings(a, o, f, def, tuned, &has_tuning))
+        return EXIT_USER;
+    printf("%-24s %12s %12s %9s  %s\n", "data set", "untuned", has_tuning ? "tuned" : "", "", "result");
+    out_printf(json, "{\"program\": ");
+    out_quoted(json, o->source);
+    out_puts(json, ", \"datasets\": {");
+    for (int d = 0; d < ds->n; d++) {
+        session_set(s, def);
+        Measurement u = session_measure(s, d, o->session.timeout), t = {0};
+        if (has_tuning) {
+            session_set(s, tuned);
+            t = session_measure(s, d, o->session.timeout);
+        }
+        bool fine = u.ok && (!has_tuning || t.ok);
+        bad += !fine;
+        printf("%-24s %12s %12s ", ds->at[d].name, cell(a, &u), has_tuning ? cell(a, &t) : "");
+        if (has_tuning && fine)
+            printf("%8.2fx", u.median / t.median);
+        else
+            printf("%9s", "");
+        printf("  %s\n", !fine ? "" : ds->at[d].out ? "right" : has_tuning ? "versions agree" : "not checked");
+        if (!fine)
+            fprintf(stderr, "minifut bench: %s: %s\n", ds->at[d].name, u.ok ? t.why : u.why);
+        fflush(stdout);
+        out_puts(json, d ? ",\n  " : "\n  ");
+        out_quoted(json, ds->at[d].name);
+        out_puts(json, ": {");
+        json_measurement(json, "untuned", &u);
+        if (has_tuning) {
+            out_puts(json, ", ");
+            json_measurement(json, "tuned", &t);
+        }
+        out_puts(json, "}");
+    }
+    out_puts(json, "\n}}\n");
+    return bad ? EXIT_USER : 0;
+}
+
+int bench_main(int argc, char **argv)
+{
+    Arena *a = arena_new();
+    ToolOptions o;
+    int code = tool_options(a, "bench", help, argc, argv, &o);
+    Datasets ds = {0};
+    Session *s = code < 0 ? tool_open(a, "bench", &o, &ds, &code) : NULL;
+    if (s) {
+        Out json = {0};
+        code = bench_all(a, s, &ds, &o, &json);
+        if (o.json && !out_write_file(&json, o.json)) {
+            fprintf(stderr, "minifut bench: cannot write %s: %s\n", o.json, strerror(errno));
+            code = EXIT_USER;
+        }
+        out_free(&json);
+        session_close(s);
+    }
+    arena_free(a);
+    return code;
+}

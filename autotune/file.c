@@ -1,0 +1,84 @@
+#include "autotune/file.h"
+
+#include "base/out.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put(Arena *a, Settings *s, const char *name, int64_t value)
+{
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->at[i].name, name) == 0) {
+            s->at[i].value = value;
+            return;
+        }
+    vec_push(a, s, ((Setting){arena_strdup(a, name), value}));
+}
+
+/* Cuts the comment off and the white space around. */
+static char *trim(char *line)
+{
+    char *comment = strstr(line, "--");
+    if (comment)
+        *comment = '\0';
+    while (isspace((unsigned char)*line))
+        line++;
+    char *end = line + strlen(line);
+    while (end > line && isspace((unsigned char)end[-1]))
+        *--end = '\0';
+    return line;
+}
+
+static bool parse_line(Arena *a, char *line, Settings *s)
+{
+    char *eq = strchr(line, '='), *end;
+    if (!eq || eq == line)
+        return false;
+    *eq = '\0';
+    errno = 0;
+    long long v = strtoll(eq + 1, &end, 10);
+    if (end == eq + 1 || *trim(end) || errno || v < 0)
+        return false;
+    put(a, s, trim(line), v);
+    return true;
+}
+
+bool tuning_read(Arena *a, const char *path, Settings *s, const char **wrong)
+{
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        *wrong = arena_printf(a, "cannot read %s: %s", path, strerror(errno));
+        return false;
+    }
+    char buf[1024];
+    bool ok = true;
+    for (int n = 1; ok && fgets(buf, sizeof buf, f); n++) {
+        char *line = trim(buf);
+        if (*line && !parse_line(a, line, s)) {
+            *wrong = arena_printf(a, "%s:%d: expected name=number", path, n);
+            ok = false;
+        }
+    }
+    fclose(f);
+    return ok;
+}
+
+bool tuning_write(const char *path, const char *comment, const Settings *s)
+{
+    Out o = {0};
+    for (const char *line = comment; *line;) {
+        size_t n = strcspn(line, "\n");
+        out_puts(&o, "-- ");
+        out_putn(&o, line, n);
+        out_puts(&o, "\n");
+        line += n + (line[n] == '\n');
+    }
+    for (int i = 0; i < s->n; i++)
+        out_printf(&o, "%s=%lld\n", s->at[i].name, (long long)s->at[i].value);
+    bool ok = out_write_file(&o, path);
+    out_free(&o);
+    return ok;
+}

@@ -1,0 +1,21 @@
+/* Tuning files: lines `name=int`, comments from `--`, the last line for a name wins. */
+#ifndef AUTOTUNE_FILE_H
+#define AUTOTUNE_FILE_H
+
+#include "base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    const char *name;
+    int64_t value;
+} Setting;
+typedef VEC(Setting) Settings;
+
+/* Adds the file's settings. False, and a message in *wrong, if it cannot be read or has a bad line. */
+bool tuning_read(Arena *a, const char *path, Settings *s, const char **wrong);
+/* Writes the file atomically, with a comment of one or more lines on top. False and errno on failure. */
+bool tuning_write(const char *path, const char *comment, const Settings *s);
+
+#endif

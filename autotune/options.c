@@ -1,0 +1,113 @@
+#include "autotune/options.h"
+
+#include "base/diag.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    const char *name;
+    const char **text;
+    double *number;
+    bool *flag;
+} Option;
+
+static int bad(const char *tool, const char *what, const char *arg)
+{
+    fprintf(stderr, "minifut %s: %s '%s' (minifut %s --help)\n", tool, what, arg, tool);
+    return EXIT_USAGE;
+}
+
+/* Takes one option; its value stands after '=' or in the next argument. */
+static int take(const char *tool, const Option *opts, int argc, char **argv, int *i)
+{
+    const char *arg = argv[*i];
+    size_t n = strcspn(arg, "=");
+    for (const Option *o = opts; o->name; o++) {
+        if (strlen(o->name) != n || strncmp(o->name, arg, n) != 0)
+            continue;
+        if (o->flag) {
+            *o->flag = true;
+            return -1;
+        }
+        const char *v = arg[n] == '=' ? arg + n + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+        if (!v)
+            return bad(tool, "a value is missing after", arg);
+        if (o->text) {
+            *o->text = v;
+            return -1;
+        }
+        char *end;
+        *o->number = strtod(v, &end);
+        return *end || end == v || *o->number <= 0 ? bad(tool, "not a positive number:", v) : -1;
+    }
+    return bad(tool, "unknown option", arg);
+}
+
+int tool_options(Arena *a, const char *tool, const char *help, int argc, char **argv, ToolOptions *o)
+{
+    *o = (ToolOptions){.session = {.timeout = 600, .tolerance = 2e-3}};
+    const Option opts[] = {{"-d", &o->session.device, NULL, NULL},
+                           {"--device", &o->session.device, NULL, NULL},
+                           {"-p", &o->session.platform, NULL, NULL},
+                           {"--platform", &o->session.platform, NULL, NULL},
+                           {"-e", &o->session.entry, NULL, NULL},
+                           {"--entry-point", &o->session.entry, NULL, NULL},
+                           {"--tuning", &o->tuning, NULL, NULL},
+                           {"-o", &o->tuning, NULL, NULL},
+                           {"--json", &o->json, NULL, NULL},
+                           {"--timeout", NULL, &o->session.timeout, NULL},
+                           {"--tolerance", NULL, &o->session.tolerance, NULL},
+                           {"--skip-compilation", NULL, NULL, &o->skip_compile},
+                           {"-q", NULL, NULL, &o->quiet},
+                           {"--quiet", NULL, NULL, &o->quiet},
+                           {0}};
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(help, stdout);
+            return 0;
+        }
+        if (argv[i][0] == '-') {
+            int code = take(tool, opts, argc, argv, &i);
+            if (code >= 0)
+                return code;
+        } else if (!o->source) {
+            o->source = argv[i];
+        } else if (!o->folder) {
+            o->folder = argv[i];
+        } else {
+            return bad(tool, "one program and one folder of data sets; what is", argv[i]);
+        }
+    }
+    if (!o->source || !o->folder) {
+        fputs(help, stderr);
+        return EXIT_USAGE;
+    }
+    if (!o->tuning)
+        o->tuning = arena_printf(a, "%s.tuning", o->source);
+    return -1;
+}
+
+Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int *code)
+{
+    const char *wrong;
+    *code = EXIT_USER;
+    if (access(o->source, R_OK) != 0) {
+        fprintf(stderr, "minifut %s: cannot read %s\n", tool, o->source);
+        return NULL;
+    }
+    if (!datasets_find(a, o->folder, ds, &wrong)) {
+        fprintf(stderr, "minifut %s: %s\n", tool, wrong);
+        return NULL;
+    }
+    o->session.program = program_binary(a, o->source);
+    if (!o->skip_compile && (*code = compile_program(o->source, o->session.program)) != 0)
+        return NULL;
+    *code = EXIT_USER;
+    Session *s = session_open(a, &o->session, ds, &wrong);
+    if (!s)
+        fprintf(stderr, "minifut %s: %s\n", tool, wrong);
+    return s;
+}

@@ -1,0 +1,467 @@
+#include "autotune/session.h"
+
+#include "autotune/talk.h"
+#include "runtime/values.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A parameter, result or record field of the program. */
+typedef struct {
+    const char *type; /* without '*' */
+    bool unique;
+} Slot;
+typedef VEC(Slot) Slots;
+typedef VEC(rt_hvalue) Values;
+
+typedef struct {
+    Values values; /* the results that runs must equal */
+    bool known;
+} Expected;
+
+struct Session {
+    Arena *a;
+    SessionOptions o;
+    const Datasets *ds;
+    Server *server;
+    Out reply;
+    const char *entry;
+    Slots inputs, outputs;
+    Forest forest;
+    int64_t *settings; /* as last asked for; NULL: the defaults */
+    bool sent;         /* the server has these settings */
+    int loaded;        /* the data set whose inputs the server holds, -1: none */
+    bool fresh;        /* its unique inputs have not been consumed yet */
+    Expected *expected;
+    const char *tmp; /* folder for values in transit */
+};
+
+/* --- Asking the server -------------------------------------------------------------------------------- */
+
+/* What went wrong with a command, in words. */
+static const char *reason(Session *s, TalkStatus st, const char *what)
+{
+    static const char *const word[] = {"", "failed", "took too long", "ended the program"};
+    const char *text = s->reply.text ? s->reply.text : "";
+    size_t n = strcspn(text, "\n");
+    if (n)
+        return arena_printf(s->a, "%s %s: %.*s", what, word[st], (int)n, text);
+    const char *log = st == TALK_DEAD ? server_log(s->server) : "";
+    return arena_printf(s->a, "%s %s%s%s", what, word[st], *log ? ": " : "", log);
+}
+
+#define ASK(s, ...) server_command((s)->server, (s)->o.timeout, &(s)->reply, __VA_ARGS__)
+
+/* The lines of the reply as slots; `named`: each line is "name type". */
+static Slots reply_slots(Session *s, bool named)
+{
+    Slots slots = {0};
+    char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (named && strchr(line, ' '))
+            line = strchr(line, ' ') + 1;
+        bool unique = *line == '*';
+        vec_push(s->a, &slots, ((Slot){line + unique, unique}));
+    }
+    return slots;
+}
+
+/* "[][]f32": rank 2, f32. False for types that consist of several values. */
+static bool simple_type(const char *type, rt_prim *prim, int *rank)
+{
+    for (*rank = 0; *type == '['; ++*rank) {
+        const char *end = strchr(type, ']');
+        if (!end)
+            return false;
+        type = end + 1;
+    }
+    return rt_prim_named(type, prim);
+}
+
+static const char *tmp_file(Session *s)
+{
+    return arena_printf(s->a, "%s/value", s->tmp);
+}
+
+/* --- Inputs ----------------------------------------------------------------------------------------------- */
+
+/* Moves the next value of the data set to the server, as variable `var`. NULL or what is wrong. */
+static const char *send_simple(Session *s, rt_reader *r, const char *var, const char *type,
+                               rt_prim prim, int rank)
+{
+    rt_hvalue v;
+    if (!rt_read_value(r, prim, rank, &v))
+        return arena_strdup(s->a, r->error);
+    FILE *f = fopen(tmp_file(s), "wb");
+    bool ok = f && rt_write_binary(f, &v);
+    ok = f && fclose(f) == 0 && ok;
+    rt_hvalue_free(&v);
+    if (!ok)
+        return arena_printf(s->a, "cannot write %s: %s", tmp_file(s), strerror(errno));
+    TalkStatus st = ASK(s, "restore %s %s %s", tmp_file(s), var, type);
+    return st == TALK_OK ? NULL : reason(s, st, "loading a value");
+}
+
+/* A value of any type; a record is put together from its fields. */
+static const char *send_value(Session *s, rt_reader *r, const char *var, const char *type)
+{
+    rt_prim prim;
+    int rank;
+    if (simple_type(type, &prim, &rank))
+        return send_simple(s, r, var, type, prim, rank);
+    TalkStatus st = ASK(s, "fields %s", type);
+    if (st != TALK_OK)
+        return reason(s, st, arena_printf(s->a, "an input of type %s", type));
+    Slots fields = reply_slots(s, true);
+    Out cmd = {0};
+    out_printf(&cmd, "new %s %s", var, type);
+    const char *wrong = NULL;
+    for (int i = 0; i < fields.n && !wrong; i++) {
+        const char *part = arena_printf(s->a, "%s_%d", var, i);
+        wrong = send_value(s, r, part, fields.at[i].type);
+        out_printf(&cmd, " %s", part);
+    }
+    if (!wrong && (st = ASK(s, "%s", cmd.text)) != TALK_OK)
+        wrong = reason(s, st, "making a record");
+    for (int i = 0; i < fields.n && !wrong; i++)
+        ASK(s, "free %s_%d", var, i);
+    out_free(&cmd);
+    return wrong;
+}
+
+static void unload(Session *s)
+{
+    for (int i = 0; s->loaded >= 0 && i < s->inputs.n; i++)
+        ASK(s, "free in%d", i);
+    s->loaded = -1;
+}
+
+/* Sees to it that the server holds data set d's inputs. NULL or what is wrong. */
+static const char *load(Session *s, int d)
+{
+    bool consumes = false;
+    for (int i = 0; i < s->inputs.n; i++)
+        consumes |= s->inputs.at[i].unique;
+    if (s->loaded == d && (s->fresh || !consumes))
+        return NULL;
+    unload(s);
+    const Dataset *ds = &s->ds->at[d];
+    rt_reader r;
+    const char *wrong = NULL;
+    if (!rt_reader_open(&r, ds->in))
+        return arena_strdup(s->a, r.error);
+    for (int i = 0; i < s->inputs.n && !wrong; i++) {
+        wrong = send_value(s, &r, arena_printf(s->a, "in%d", i), s->inputs.at[i].type);
+        if (wrong)
+            wrong = arena_printf(s->a, "%s: input %d of type %s: %s", ds->in, i + 1,
+                                 s->inputs.at[i].type, wrong);
+    }
+    if (!wrong && !rt_reader_at_end(&r))
+        wrong = arena_printf(s->a, "%s: more values than the %d inputs of %s", ds->in, s->inputs.n,
+                             s->entry);
+    if (!rt_reader_close(&r) && !wrong)
+        wrong = arena_strdup(s->a, r.error);
+    s->loaded = d;
+    s->fresh = true;
+    return wrong;
+}
+
+/* --- Results ------------------------------------------------------------------------------------------------ */
+
+/* Appends the components of variable `var` to vs. NULL or what is wrong. */
+static const char *fetch_value(Session *s, const char *var, const char *type, Values *vs)
+{
+    rt_prim prim;
+    int rank;
+    TalkStatus st;
+    if (!simple_type(type, &prim, &rank)) {
+        if ((st = ASK(s, "fields %s", type)) != TALK_OK)
+            return reason(s, st, arena_printf(s->a, "a result of type %s", type));
+        char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
+        const char *wrong = NULL;
+        for (char *line = strtok_r(text, "\n", &save); line && !wrong;
+             line = strtok_r(NULL, "\n", &save)) {
+            char *space = strchr(line, ' ');
+            if (!space)
+                continue;
+            *space = '\0';
+            const char *part = arena_printf(s->a, "%s_%s", var, line);
+            if ((st = ASK(s, "project %s %s %s", part, var, line)) != TALK_OK)
+                return reason(s, st, "reading a field");
+            wrong = fetch_value(s, part, space + 1, vs);
+            ASK(s, "free %s", part);
+        }
+        return wrong;
+    }
+    if ((st = ASK(s, "store %s %s", tmp_file(s), var)) != TALK_OK)
+        return reason(s, st, "reading the result");
+    rt_reader r;
+    rt_hvalue v;
+    const char *wrong = NULL;
+    if (!rt_reader_open(&r, tmp_file(s)))
+        return arena_strdup(s->a, r.error);
+    if (rt_read_value(&r, prim, rank, &v))
+        vec_push(s->a, vs, v);
+    else
+        wrong = arena_strdup(s->a, r.error);
+    rt_reader_close(&r);
+    return wrong;
+}
+
+static void free_values(Values *vs)
+{
+    for (int i = 0; i < vs->n; i++)
+        rt_hvalue_free(&vs->at[i]);
+    vs->n = 0;
+}
+
+/* Reads the data set's expected output; the results just got tell the types. */
+static const char *read_expected(Session *s, int d, const Values *got)
+{
+    Expected *e = &s->expected[d];
+    rt_reader r;
+    const char *path = s->ds->at[d].out, *wrong = NULL;
+    if (!rt_reader_open(&r, path))
+        return arena_strdup(s->a, r.error);
+    for (int i = 0; i < got->n && !wrong; i++) {
+        rt_hvalue v;
+        if (rt_read_value(&r, got->at[i].prim, got->at[i].rank, &v))
+            vec_push(s->a, &e->values, v);
+        else
+            wrong = arena_strdup(s->a, r.error);
+    }
+    rt_reader_close(&r);
+    e->known = !wrong;
+    return wrong;
+}
+
+/* Compares the results with what they must be. Keeps them as the expected ones if none are known. */
+static const char *check_results(Session *s, int d, bool *is_wrong)
+{
+    Values got = {0};
+    const char *wrong = NULL;
+    for (int i = 0; i < s->outputs.n && !wrong; i++)
+        wrong = fetch_value(s, arena_printf(s->a, "out%d", i), s->outputs.at[i].type, &got);
+    Expected *e = &s->expected[d];
+    if (!wrong && !e->known && s->ds->at[d].out)
+        wrong = read_expected(s, d, &got);
+    if (!wrong && !e->known) {
+        e->values = got;
+        e->known = true;
+        return NULL;
+    }
+    char why[256];
+    for (int i = 0; i < got.n && !wrong; i++)
+        if (!rt_hvalue_equal(&got.at[i], &e->values.at[i], s->o.tolerance, why, sizeof why)) {
+            wrong = arena_printf(s->a, "wrong result %d: %s", i, why);
+            *is_wrong = true;
+        }
+    free_values(&got);
+    return wrong;
+}
+
+/* --- Starting -------------------------------------------------------------------------------------------------- */
+
+static bool start(Session *s, const char **wrong)
+{
+    const char *args[8] = {"-L"};
+    int n = 1;
+    if (s->o.device) {
+        args[n++] = "-d";
+        args[n++] = s->o.device;
+    }
+    if (s->o.platform) {
+        args[n++] = "-p";
+        args[n++] = s->o.platform;
+    }
+    args[n] = NULL;
+    Out why = {0};
+    s->server = server_start(s->o.program, args, &why);
+    s->loaded = -1;
+    s->sent = false;
+    if (!s->server)
+        *wrong = arena_strdup(s->a, why.text ? why.text : "?");
+    out_free(&why);
+    return s->server != NULL;
+}
+
+/* The entry point asked for: "main", or the only one. */
+static bool choose_entry(Session *s, const char **wrong)
+{
+    TalkStatus st = ASK(s, "entry_points");
+    if (st != TALK_OK) {
+        *wrong = reason(s, st, "entry_points");
+        return false;
+    }
+    Slots names = reply_slots(s, false);
+    const char *want = s->o.entry ? s->o.entry : names.n == 1 ? names.at[0].type : "main";
+    for (int i = 0; i < names.n; i++)
+        if (strcmp(names.at[i].type, want) == 0)
+            s->entry = want;
+    if (!s->entry)
+        *wrong = arena_printf(s->a, "%s has no entry point '%s'", s->o.program, want);
+    return s->entry != NULL;
+}
+
+static bool ask_slots(Session *s, const char *command, Slots *slots, const char **wrong)
+{
+    TalkStatus st = ASK(s, "%s %s", command, s->entry);
+    if (st != TALK_OK)
+        *wrong = reason(s, st, command);
+    else
+        *slots = reply_slots(s, false);
+    return st == TALK_OK;
+}
+
+/* The thresholds among the entry's tuning parameters. */
+static bool ask_forest(Session *s, const char **wrong)
+{
+    Slots params;
+    if (!ask_slots(s, "tuning_params", &params, wrong))
+        return false;
+    for (int i = 0; i < params.n; i++) {
+        const char *name = params.at[i].type;
+        TalkStatus st = ASK(s, "tuning_param_class %s", name);
+        if (st != TALK_OK) {
+            *wrong = reason(s, st, "tuning_param_class");
+            return false;
+        }
+        char *cls = arena_strdup(s->a, s->reply.text ? s->reply.text : "");
+        cls[strcspn(cls, "\n")] = '\0';
+        if (strncmp(cls, "threshold", 9) == 0 &&
+            !forest_add(s->a, &s->forest, name, cls, 32768, wrong))
+            return false;
+    }
+    return true;
+}
+
+Session *session_open(Arena *a, const SessionOptions *o, const Datasets *ds, const char **wrong)
+{
+    Session *s = NEW(a, Session);
+    s->a = a;
+    s->o = *o;
+    s->ds = ds;
+    s->expected = NEWN(a, Expected, ds->n);
+    char dir[] = "/tmp/minifut-XXXXXX";
+    const char *base = getenv("TMPDIR");
+    char *path = base ? arena_printf(a, "%s/minifut-XXXXXX", base) : arena_strdup(a, dir);
+    if (!mkdtemp(path)) {
+        *wrong = arena_printf(a, "cannot make a temporary folder %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    s->tmp = path;
+    if (start(s, wrong) && choose_entry(s, wrong) && ask_slots(s, "inputs", &s->inputs, wrong) &&
+        ask_slots(s, "outputs", &s->outputs, wrong) && ask_forest(s, wrong))
+        return s;
+    session_close(s);
+    return NULL;
+}
+
+void session_close(Session *s)
+{
+    if (!s)
+        return;
+    server_stop(s->server);
+    s->server = NULL;
+    for (int d = 0; d < s->ds->n; d++)
+        free_values(&s->expected[d].values);
+    out_free(&s->reply);
+    unlink(tmp_file(s));
+    rmdir(s->tmp);
+}
+
+const char *session_entry(const Session *s)
+{
+    return s->entry;
+}
+
+const Forest *session_forest(const Session *s)
+{
+    return &s->forest;
+}
+
+void session_set(Session *s, const int64_t *values)
+{
+    size_t n = (size_t)s->forest.nodes.n;
+    s->settings = arena_memdup(s->a, values, n * sizeof *values);
+    s->sent = false;
+}
+
+static const char *send_settings(Session *s)
+{
+    for (int i = 0; s->settings && !s->sent && i < s->forest.nodes.n; i++) {
+        TalkStatus st = ASK(s, "set_tuning_param %s %lld", s->forest.nodes.at[i].name,
+                            (long long)s->settings[i]);
+        if (st != TALK_OK)
+            return reason(s, st, "setting a threshold");
+    }
+    s->sent = true;
+    return NULL;
+}
+
+/* --- Running ----------------------------------------------------------------------------------------------------- */
+
+/* The lines `Compared NAME <= PAR: true.` of the program's log. */
+static void parse_log(Session *s, RunResult *res)
+{
+    char *text = arena_strdup(s->a, server_log(s->server)), *save;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        char name[256], outcome[8];
+        long long par;
+        if (sscanf(line, "Compared %255s <= %lld: %7[a-z].", name, &par, outcome) == 3)
+            vec_push(s->a, &res->log,
+                     ((LogLine){arena_strdup(s->a, name), par, strcmp(outcome, "true") == 0}));
+    }
+}
+
+static double runtime_seconds(const char *reply)
+{
+    const char *p = reply ? strstr(reply, "runtime: ") : NULL;
+    return p ? strtod(p + strlen("runtime: "), NULL) * 1e-6 : -1;
+}
+
+static RunResult run_loaded(Session *s, int d, double limit, bool check)
+{
+    RunResult res = {0};
+    Out cmd = {0};
+    out_printf(&cmd, "call %s", s->entry);
+    for (int i = 0; i < s->outputs.n; i++)
+        out_printf(&cmd, " out%d", i);
+    for (int i = 0; i < s->inputs.n; i++)
+        out_printf(&cmd, " in%d", i);
+    server_log(s->server); /* what was logged before is not ours */
+    TalkStatus st = server_command(s->server, limit, &s->reply, "%s", cmd.text);
+    out_free(&cmd);
+    s->fresh = false;
+    if (st != TALK_OK) {
+        res.why = reason(s, st, "the run");
+        return res;
+    }
+    res.seconds = runtime_seconds(s->reply.text);
+    parse_log(s, &res);
+    if (res.seconds < 0)
+        res.why = "the program did not tell its run time";
+    else if (check)
+        res.why = check_results(s, d, &res.wrong);
+    for (int i = 0; i < s->outputs.n; i++)
+        ASK(s, "free out%d", i);
+    res.ok = !res.why;
+    return res;
+}
+
+RunResult session_run(Session *s, int d, double limit, bool check)
+{
+    RunResult res = {0};
+    if (ASK(s, "entry_points") != TALK_OK) { /* it died, or was killed for taking too long */
+        server_stop(s->server);
+        if (!start(s, &res.why))
+            return res;
+    }
+    if ((res.why = send_settings(s)) || (res.why = load(s, d)))
+        return res;
+    return run_loaded(s, d, limit, check);
+}

@@ -1,0 +1,220 @@
+#include "autotune/talk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct Server {
+    pid_t pid; /* 0 when it is gone */
+    int to, from, err;
+    Out in;  /* read from the server, not yet handed out */
+    Out log; /* its standard error */
+    char *handed_out;
+};
+
+enum { MAX_ARGS = 64 };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void bury(Server *s, bool kill_it)
+{
+    if (!s->pid)
+        return;
+    if (kill_it)
+        kill(s->pid, SIGKILL);
+    while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    s->pid = 0;
+    close(s->to);
+    close(s->from);
+    close(s->err);
+}
+
+/* Reads what is there; false at the end of the stream. */
+static bool drain(int fd, Out *o)
+{
+    char buf[4096];
+    for (;;) {
+        ssize_t n = read(fd, buf, sizeof buf);
+        if (n > 0)
+            out_putn(o, buf, (size_t)n);
+        else if (n < 0 && errno == EINTR)
+            continue;
+        else
+            return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    }
+}
+
+/* Does the text hold a status line? Cuts it off, and what follows, into *ok. */
+static bool cut_status(Out *in, bool *ok)
+{
+    static const char mark[] = "%%% ";
+    for (char *p = in->text; p && (p = strstr(p, mark)); p++) {
+        if (p != in->text && p[-1] != '\n')
+            continue;
+        char *end = strchr(p, '\n');
+        if (!end)
+            return false;
+        *ok = strncmp(p + sizeof mark - 1, "OK", 2) == 0;
+        if (*ok) {
+            *p = '\0';
+            in->n = (size_t)(p - in->text);
+        } else { /* the reason follows the status line; keep it */
+            memmove(p, end + 1, strlen(end + 1) + 1);
+            in->n = strlen(in->text);
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Waits until the server has answered. */
+static TalkStatus await(Server *s, double seconds, bool *ok)
+{
+    double deadline = now() + seconds;
+    bool open = true;
+    while (!cut_status(&s->in, ok)) {
+        double left = deadline - now();
+        if (!open || left <= 0) {
+            bury(s, true);
+            return open ? TALK_TIMEOUT : TALK_DEAD;
+        }
+        struct pollfd fds[2] = {{s->from, POLLIN, 0}, {s->err, POLLIN, 0}};
+        if (poll(fds, 2, (int)(left * 1000) + 1) < 0 && errno != EINTR)
+            open = false;
+        if (fds[1].revents)
+            drain(s->err, &s->log);
+        if (fds[0].revents)
+            open = drain(s->from, &s->in);
+    }
+    /* A failure's reason is written at once with its status line; take the rest of it. */
+    if (!*ok)
+        drain(s->from, &s->in);
+    drain(s->err, &s->log);
+    return TALK_OK;
+}
+
+static void child(const char *prog, const char *const *args, const int to[2], const int from[2],
+                  const int err[2])
+{
+    const char *argv[MAX_ARGS + 3] = {prog, "--server"};
+    int n = 2;
+    for (int i = 0; args && args[i] && n < MAX_ARGS; i++)
+        argv[n++] = args[i];
+    dup2(to[0], 0);
+    dup2(from[1], 1);
+    dup2(err[1], 2);
+    for (int fd = 3; fd < 64; fd++)
+        close(fd);
+    execvp(prog, (char *const *)argv);
+    fprintf(stderr, "cannot run %s: %s\n", prog, strerror(errno));
+    _exit(127);
+}
+
+Server *server_start(const char *prog, const char *const *args, Out *why)
+{
+    int to[2], from[2], err[2];
+    Server *s = calloc(1, sizeof *s);
+    if (!s || pipe(to) || pipe(from) || pipe(err)) {
+        out_printf(why, "cannot start %s: %s", prog, strerror(errno));
+        free(s);
+        return NULL;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    s->pid = fork();
+    if (s->pid == 0)
+        child(prog, args, to, from, err);
+    close(to[0]);
+    close(from[1]);
+    close(err[1]);
+    s->to = to[1];
+    s->from = from[0];
+    s->err = err[0];
+    fcntl(s->from, F_SETFL, O_NONBLOCK);
+    fcntl(s->err, F_SETFL, O_NONBLOCK);
+    fcntl(s->to, F_SETFD, FD_CLOEXEC);
+    fcntl(s->from, F_SETFD, FD_CLOEXEC);
+    fcntl(s->err, F_SETFD, FD_CLOEXEC);
+    bool ok = false;
+    if (s->pid < 0 || await(s, 120, &ok) != TALK_OK || !ok) {
+        if (s->err > 0 && s->pid)
+            drain(s->err, &s->log);
+        out_printf(why, "%s does not start as a server: %s", prog, s->log.text ? s->log.text : "");
+        server_stop(s);
+        return NULL;
+    }
+    out_free(&s->in);
+    return s;
+}
+
+void server_stop(Server *s)
+{
+    if (!s)
+        return;
+    if (s->pid > 0) {
+        close(s->to); /* end of input ends a server */
+        s->to = -1;
+        for (int i = 0; i < 50 && s->pid; i++) {
+            if (waitpid(s->pid, NULL, WNOHANG) == s->pid) {
+                close(s->from);
+                close(s->err);
+                s->pid = 0;
+                break;
+            }
+            usleep(10000);
+        }
+        bury(s, true);
+    }
+    out_free(&s->in);
+    out_free(&s->log);
+    free(s->handed_out);
+    free(s);
+}
+
+TalkStatus server_command(Server *s, double seconds, Out *reply, const char *fmt, ...)
+{
+    out_free(reply);
+    if (!s->pid)
+        return TALK_DEAD;
+    Out line = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    out_vprintf(&line, fmt, ap);
+    va_end(ap);
+    out_puts(&line, "\n");
+    const char *p = line.text;
+    size_t n = line.n;
+    while (n) {
+        ssize_t k = write(s->to, p, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            break;
+        p += k;
+        n -= (size_t)k;
+    }
+    out_free(&line);
+    bool ok = false;
+    TalkStatus status = await(s, seconds, &ok);
+    *reply = s->in;
+    s->in = (Out){0};
+    return status != TALK_OK ? status : ok ? TALK_OK : TALK_FAILURE;
+}
+
+const char *server_log(Server *s)
+{
+    free(s->handed_out);
+    s->handed_out = out_take(&s->log);
+    return s->handed_out;
+}

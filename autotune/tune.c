@@ -1,0 +1,256 @@
+/* minifut tune: measures, searches, reports, writes the tuning file. */
+#include "autotune/autotune.h"
+#include "autotune/options.h"
+#include "autotune/search.h"
+#include "base/diag.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: minifut tune [options] prog.sf datasets/\n"
+    "\n"
+    "Compiles prog.sf, finds the thresholds that make it fastest on the data sets (files NAME.in, with\n"
+    "NAME.out checked if there), and writes prog.sf.tuning. Every version is run on every data set; its\n"
+    "result is compared with the others'.\n"
+    "  -d, --device NAME      OpenCL device (substring of its name, or #k)\n"
+    "  -p, --platform NAME    OpenCL platform\n"
+    "  -e, --entry-point E    entry point (default: main, or the only one)\n"
+    "  -o, --tuning FILE      where to write (default: prog.sf.tuning)\n"
+    "      --timeout S        seconds a run may take (default 600)\n"
+    "      --tolerance T      relative difference allowed between results (default 0.002)\n"
+    "      --skip-compilation the binary is up to date\n"
+    "  -q, --quiet            only errors and the summary\n";
+
+typedef struct {
+    Arena *a;
+    Session *s;
+    const Datasets *ds;
+    const Forest *f;
+    bool live;          /* show progress: standard error is a terminal */
+    int runs, expected; /* so far, and at least */
+    double *best;       /* [dataset] seconds */
+    double start;
+} Tuner;
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+    (void)sig;
+    interrupted = 1;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* The comparisons of a run in terms of the forest, without repetitions. */
+static void note_compared(Tuner *t, const Measurement *m, Compareds *out)
+{
+    for (int i = 0; i < m->log.n; i++) {
+        int node = forest_find(t->f, m->log.at[i].name);
+        bool known = node < 0;
+        for (int k = 0; k < out->n && !known; k++)
+            known = out->at[k].node == node && out->at[k].par == m->log.at[i].par;
+        if (!known)
+            vec_push(t->a, out, ((Compared){node, m->log.at[i].par}));
+    }
+}
+
+static void progress(const Tuner *t, int d, const char *what)
+{
+    if (!t->live)
+        return;
+    double gone = now() - t->start;
+    double left = t->runs ? gone / t->runs * (t->expected - t->runs) : 0;
+    fprintf(stderr, "\r\033[K[%d/%d] %s: %s; %.0f s gone, about %.0f s left", t->runs, t->expected,
+            t->ds->at[d].name, what, gone, left > 0 ? left : 0);
+    fflush(stderr);
+}
+
+/* The search's run function: one version on one data set. */
+static bool run_version(void *env, int d, const int64_t *settings, Sample *out)
+{
+    Tuner *t = env;
+    const char *best = isinf(t->best[d]) ? "first version" : time_text(t->a, t->best[d]);
+    progress(t, d, arena_printf(t->a, "best so far %s", best));
+    session_set(t->s, settings);
+    /* A version is given up when it is far slower than the best; half a minute for building kernels. */
+    double limit = isinf(t->best[d]) ? 600 : 30 + 30 * t->best[d];
+    Measurement m = session_measure(t->s, d, limit);
+    t->runs++;
+    if (t->runs > t->expected)
+        t->expected = t->runs;
+    *out = (Sample){.seconds = m.median, .noise = m.noise};
+    note_compared(t, &m, &out->compared);
+    if (!m.ok) {
+        fprintf(stderr, "%s%s: a version cannot be used: %s\n", t->live ? "\r\033[K" : "",
+                t->ds->at[d].name, m.why);
+        if (m.wrong)
+            fprintf(stderr, "    (settings:");
+        for (int i = 0; m.wrong && i < t->f->nodes.n; i++)
+            fprintf(stderr, " %s=%lld", t->f->nodes.at[i].name, (long long)settings[i]);
+        if (m.wrong)
+            fprintf(stderr, ")\n");
+    } else if (m.median < t->best[d]) {
+        t->best[d] = m.median;
+    }
+    return !interrupted;
+}
+
+/* --- Report --------------------------------------------------------------------------------------------- */
+
+static const char *bound_text(Arena *a, int64_t v)
+{
+    return v == THRESHOLD_NEVER ? "never" : arena_printf(a, "%lld", (long long)v);
+}
+
+static void print_thresholds(const Tuner *t, const SearchResult *r)
+{
+    printf("thresholds (a version is taken when its parallelism reaches its threshold):\n");
+    for (int i = 0; i < t->f->nodes.n; i++) {
+        const Node *n = &t->f->nodes.at[i];
+        printf("  %-28s %12s", n->name, bound_text(t->a, r->settings[i]));
+        for (int d = 0; d < t->ds->n; d++) {
+            const Opinion *op = &r->datasets[d].opinions[i];
+            if (op->pars.n == 0)
+                continue;
+            printf("  %s: ", t->ds->at[d].name);
+            if (op->free)
+                printf("any");
+            else
+                printf("%lld < t <= %s", (long long)op->low, bound_text(t->a, op->high));
+        }
+        printf("\n");
+    }
+}
+
+static void print_conflicts(const Tuner *t, const SearchResult *r)
+{
+    for (int i = 0; i < r->conflicts.n; i++) {
+        const Conflict *c = &r->conflicts.at[i];
+        printf("no value of %s is best for all of:", t->f->nodes.at[c->node].name);
+        for (int k = 0; k < c->n_datasets; k++)
+            printf(" %s", t->ds->at[c->datasets[k]].name);
+        printf("; %s loses least in total\n", bound_text(t->a, c->chosen));
+    }
+}
+
+/* Default and tuned settings against each other on every data set. */
+static int compare_with_default(Tuner *t, const SearchResult *r)
+{
+    int n = t->f->nodes.n, slower = 0;
+    int64_t *def = NEWN(t->a, int64_t, n);
+    for (int i = 0; i < n; i++)
+        def[i] = t->f->nodes.at[i].def;
+    printf("%-24s %12s %12s %9s\n", "data set", "untuned", "tuned", "speedup");
+    for (int d = 0; d < t->ds->n; d++) {
+        progress(t, d, "tuned against untuned");
+        session_set(t->s, def);
+        Measurement u = session_measure(t->s, d, 600);
+        session_set(t->s, r->settings);
+        Measurement m = session_measure(t->s, d, 600);
+        if (t->live)
+            fprintf(stderr, "\r\033[K");
+        if (!m.ok) {
+            printf("%-24s %12s %12s\n", t->ds->at[d].name, u.ok ? time_text(t->a, u.median) : "fails",
+                   "fails");
+            fprintf(stderr, "minifut tune: %s: %s\n", t->ds->at[d].name, m.why);
+            slower++;
+            continue;
+        }
+        bool loses = u.ok && m.median > u.median * (1.03 + u.noise + m.noise);
+        slower += loses;
+        printf("%-24s %12s %12s %8.2fx%s\n", t->ds->at[d].name,
+               u.ok ? time_text(t->a, u.median) : "fails", time_text(t->a, m.median),
+               u.ok ? u.median / m.median : INFINITY, loses ? "  (slower than untuned)" : "");
+    }
+    return slower;
+}
+
+static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult *r)
+{
+    Settings out = {0};
+    const char *wrong;
+    /* Other entries' thresholds in an existing file are kept. */
+    if (access(o->tuning, F_OK) == 0 && !tuning_read(t->a, o->tuning, &out, &wrong))
+        fprintf(stderr, "minifut tune: %s: the file is written anew\n", wrong);
+    for (int i = 0; i < t->f->nodes.n; i++) {
+        Setting s = {t->f->nodes.at[i].name, r->settings[i]};
+        int k = 0;
+        while (k < out.n && strcmp(out.at[k].name, s.name) != 0)
+            k++;
+        if (k < out.n)
+            out.at[k] = s;
+        else
+            vec_push(t->a, &out, s);
+    }
+    const char *comment = arena_printf(t->a, "thresholds of %s, found by minifut tune on %s", o->source,
+                                       o->folder);
+    if (tuning_write(o->tuning, comment, &out))
+        return 0;
+    fprintf(stderr, "minifut tune: cannot write %s: %s\n", o->tuning, strerror(errno));
+    return EXIT_USER;
+}
+
+static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
+{
+    double seconds = now() - t->start;
+    if (t->live)
+        fprintf(stderr, "\r\033[K");
+    for (int d = 0; d < t->ds->n; d++)
+        if (isinf(r->datasets[d].best)) {
+            fprintf(stderr, "minifut tune: no version runs on %s: nothing written\n", t->ds->at[d].name);
+            return EXIT_USER;
+        }
+    printf("%s: %d thresholds, %d data sets, %d runs, %.1f s\n", session_entry(t->s), t->f->nodes.n,
+           t->ds->n, r->runs, seconds);
+    print_thresholds(t, r);
+    print_conflicts(t, r);
+    int slower = compare_with_default(t, r);
+    int code = write_tuning(t, o, r);
+    if (code == 0)
+        printf("written to %s\n", o->tuning);
+    if (slower)
+        fprintf(stderr, "minifut tune: warning: on %d data set%s the tuned program is slower than the "
+                        "untuned one\n", slower, slower == 1 ? "" : "s");
+    return code;
+}
+
+int tune_main(int argc, char **argv)
+{
+    Arena *a = arena_new();
+    ToolOptions o;
+    int code = tool_options(a, "tune", help, argc, argv, &o);
+    Datasets ds = {0};
+    Session *s = code < 0 ? tool_open(a, "tune", &o, &ds, &code) : NULL;
+    if (s) {
+        struct sigaction act = {.sa_handler = on_interrupt};
+        sigaction(SIGINT, &act, NULL);
+        sigaction(SIGTERM, &act, NULL);
+        const Forest *f = session_forest(s);
+        Tuner t = {.a = a, .s = s, .ds = &ds, .f = f, .start = now()};
+        t.live = !o.quiet && isatty(2);
+        t.expected = (f->nodes.n + 1) * ds.n;
+        t.best = NEWN(a, double, ds.n);
+        for (int d = 0; d < ds.n; d++)
+            t.best[d] = INFINITY;
+        SearchResult r = search_monotone(a, f, ds.n, run_version, &t);
+        if (r.complete)
+            code = report(&t, &o, &r);
+        else
+            fprintf(stderr, "\nminifut tune: interrupted: %s is as it was\n", o.tuning);
+        session_close(s);
+    }
+    arena_free(a);
+    return code;
+}
