@@ -46,18 +46,28 @@ typedef VEC(const char *) Names; /* interned */
 
 /* ---- Scalars ---- */
 
-typedef enum {
-    S_BOOL, S_I8, S_I16, S_I32, S_I64, S_U8, S_U16, S_U32, S_U64, S_F32, S_F64
-} Scalar;
+typedef enum { S_BOOL, S_I8, S_I16, S_I32, S_I64, S_U8, S_U16, S_U32, S_U64, S_F32, S_F64 } Scalar;
 enum { N_SCALARS = S_F64 + 1 };
 
-const char *scalar_name(Scalar s);                        /* "i32" */
+const char *scalar_name(Scalar s); /* "i32" */
 bool scalar_from_name(const char *name, Scalar *out);
-int scalar_bits(Scalar s);                                /* bool: 8 */
-static inline bool scalar_signed(Scalar s) { return s >= S_I8 && s <= S_I64; }
-static inline bool scalar_unsigned(Scalar s) { return s >= S_U8 && s <= S_U64; }
-static inline bool scalar_int(Scalar s) { return s >= S_I8 && s <= S_U64; }
-static inline bool scalar_float(Scalar s) { return s >= S_F32; }
+int scalar_bits(Scalar s); /* bool: 8 */
+static inline bool scalar_signed(Scalar s)
+{
+    return s >= S_I8 && s <= S_I64;
+}
+static inline bool scalar_unsigned(Scalar s)
+{
+    return s >= S_U8 && s <= S_U64;
+}
+static inline bool scalar_int(Scalar s)
+{
+    return s >= S_I8 && s <= S_U64;
+}
+static inline bool scalar_float(Scalar s)
+{
+    return s >= S_F32;
+}
 
 /* ---- Types ---- */
 
@@ -77,9 +87,9 @@ struct Size {
     char op;
     Size *a, *b;
     Exp *exp;
-    int id;       /* SZ_UNKNOWN, SZ_META */
-    Size *ref;    /* SZ_META: what it stands for, or NULL */
-    Loc loc;      /* where it was written or arose, for messages */
+    int id;    /* SZ_UNKNOWN, SZ_META */
+    Size *ref; /* SZ_META: what it stands for, or NULL */
+    Loc loc;   /* where it was written or arose, for messages */
 };
 
 typedef enum {
@@ -150,8 +160,8 @@ int type_arity(const Type *t);
 
 typedef enum {
     BI_NONE,
-#define BUILTIN(id, name, scheme, doc) BI_##id,
-#define OPERATOR(id, name, scheme, doc) BI_##id,
+#define BUILTIN(id, name, scheme, doc)    BI_##id,
+#define OPERATOR(id, name, scheme, doc)   BI_##id,
 #define MEMBER(id, name, on, scheme, doc) BI_##id,
 #include "frontend/builtins.def"
     N_BUILTINS
@@ -166,11 +176,11 @@ const char *builtin_name(BuiltinId id);
 /* ---- Names ---- */
 
 typedef enum {
-    BIND_LOCAL,      /* a variable of a pattern (let, parameter, loop, lambda), or a local function */
-    BIND_SIZE,       /* a size: parameter [n] of a function, `let [n] ...`, anonymous `[]`,
-                      * or an existential ?[n]: an i64 */
-    BIND_DEF,        /* a top-level definition, `def` set; functions local to a body too */
-    BIND_BUILTIN,    /* builtin set */
+    BIND_LOCAL,   /* a variable of a pattern (let, parameter, loop, lambda), or a local function */
+    BIND_SIZE,    /* a size: parameter [n] of a function, `let [n] ...`, anonymous `[]`,
+                   * or an existential ?[n]: an i64 */
+    BIND_DEF,     /* a top-level definition, `def` set; functions local to a body too */
+    BIND_BUILTIN, /* builtin set */
     BIND_TYPE_PARAM, /* 't '^t '~t */
     BIND_TYPE,       /* type abbreviation */
 } BindKind;
@@ -185,14 +195,15 @@ struct Binding {
                        * anonymous and inferred ones included */
     Def *def;         /* BIND_DEF */
     BuiltinId builtin;
-    Scalar scalar;    /* BIND_BUILTIN that is a member (f32.sqrt): the module's scalar */
-    TypeClass cls;    /* BIND_TYPE_PARAM */
+    Scalar scalar;          /* BIND_BUILTIN that is a member (f32.sqrt): the module's scalar */
+    TypeClass cls;          /* BIND_TYPE_PARAM */
     struct TypeDecl *tdecl; /* BIND_TYPE */
 };
 
 /* ---- Attributes ---- */
 
-/* #[name], #[name(a, b)], #[param(BLOCK)]; number: #[unroll(4)] is name "unroll", args {number 4}. */
+/* #[name], #[name(a, b)], #[param(BLOCK)]; number: #[unroll(4)] is name "unroll", args {number 4}.
+ */
 struct Attr {
     Loc loc;
     const char *name; /* interned; NULL for a number */
@@ -222,14 +233,15 @@ typedef VEC(TypeExp *) TypeExps;
 
 struct TypeExp {
     TypeExpKind kind;
+    int depth; /* of the tree below, for the parser's limit; Pat and Exp too */
     Loc loc;
     const char *name;
-    TypeExps args;    /* TE_NAME arguments; elements of tuples and records */
+    TypeExps args; /* TE_NAME arguments; elements of tuples and records */
     Names names;
-    Bindings binds;   /* [check] TE_EXISTS: its sizes */
+    Bindings binds; /* [check] TE_EXISTS: its sizes */
     Exp *dim;
     TypeExp *elem, *param;
-    Binding *pbind;   /* [check] TE_FUN: the named parameter */
+    Binding *pbind; /* [check] TE_FUN: the named parameter */
 };
 
 /* ---- Patterns ---- */
@@ -244,6 +256,7 @@ typedef enum {
 
 struct Pat {
     PatKind kind;
+    int depth;
     Loc loc;
     Type *type; /* [check] with `unique` where a parameter is declared so */
     const char *name;
@@ -257,30 +270,30 @@ struct Pat {
 /* ---- Expressions ---- */
 
 typedef enum {
-    E_LIT,      /* lit: scalar constant; its scalar is in `type` */
-    E_VAR,      /* var */
-    E_TUPLE,    /* seq.elems; () is the empty tuple */
-    E_RECORD,   /* seq.elems, seq.names in the order written; `type` has them sorted */
-    E_ARRAY,    /* seq.elems: array literal */
-    E_STRING,   /* seq.elems: a string literal, an array of u8 literals */
-    E_RANGE,    /* range */
-    E_APP,      /* app */
-    E_OPSECT,   /* opsect: (op e), a function of the left operand: \x -> x op e */
-    E_PROJSECT, /* proj.names: (.a.b) */
-    E_IDXSECT,  /* index.dims: (.[i]) */
-    E_LAMBDA,   /* lambda */
-    E_PROJ,     /* proj: e.field */
-    E_INDEX,    /* index: e[i, a:b:c] */
-    E_UPDATE,   /* update: e with [i] = v; also `let a[i] = v in` (as a let of a) */
-    E_RECUPDATE,/* update: e with a.b = v */
-    E_IF,       /* cond */
-    E_LET,      /* let */
-    E_LETFUN,   /* letfun: let f x = ... in ... */
-    E_LOOP,     /* loop */
-    E_ASCRIBE,  /* ascribe: e : t */
-    E_COERCE,   /* ascribe: e :> t */
-    E_ASSERT,   /* assert: assert cond e */
-    E_ATTR,     /* attr: #[...] e */
+    E_LIT,       /* lit: scalar constant; its scalar is in `type` */
+    E_VAR,       /* var */
+    E_TUPLE,     /* seq.elems; () is the empty tuple */
+    E_RECORD,    /* seq.elems, seq.names in the order written; `type` has them sorted */
+    E_ARRAY,     /* seq.elems: array literal */
+    E_STRING,    /* seq.elems: a string literal, an array of u8 literals */
+    E_RANGE,     /* range */
+    E_APP,       /* app */
+    E_OPSECT,    /* opsect: (op e), a function of the left operand: \x -> x op e */
+    E_PROJSECT,  /* proj.names: (.a.b) */
+    E_IDXSECT,   /* index.dims: (.[i]) */
+    E_LAMBDA,    /* lambda */
+    E_PROJ,      /* proj: e.field */
+    E_INDEX,     /* index: e[i, a:b:c] */
+    E_UPDATE,    /* update: e with [i] = v; also `let a[i] = v in` (as a let of a) */
+    E_RECUPDATE, /* update: e with a.b = v */
+    E_IF,        /* cond */
+    E_LET,       /* let */
+    E_LETFUN,    /* letfun: let f x = ... in ... */
+    E_LOOP,      /* loop */
+    E_ASCRIBE,   /* ascribe: e : t */
+    E_COERCE,    /* ascribe: e :> t */
+    E_ASSERT,    /* assert: assert cond e */
+    E_ATTR,      /* attr: #[...] e */
 } ExpKind;
 
 /* e[...]: a fixed index (`slice` false, `i`), or a slice i:j:s with absent parts NULL. Trailing
@@ -293,9 +306,9 @@ typedef struct {
 typedef VEC(DimIndex) DimIndices;
 
 typedef enum {
-    RANGE_TO,   /* a...b, a..s...b: up to and with b (or down, by the step) */
-    RANGE_BELOW,/* a..<b, a..s..<b */
-    RANGE_ABOVE,/* a..>b, a..s..>b */
+    RANGE_TO,    /* a...b, a..s...b: up to and with b (or down, by the step) */
+    RANGE_BELOW, /* a..<b, a..s..<b */
+    RANGE_ABOVE, /* a..>b, a..s..>b */
 } RangeKind;
 
 typedef enum { LOOP_FOR, LOOP_IN, LOOP_WHILE } LoopKind;
@@ -304,17 +317,19 @@ struct Exp {
     ExpKind kind;
     bool parens;    /* written in parentheses */
     bool dyn_check; /* [check] sizes were assumed equal here (E_APP, E_COERCE, E_ASCRIBE, E_ARRAY,
-                     * E_LET with an ascribed pattern, E_LOOP, E_UPDATE, E_LAMBDA with a result type) */
+                     * E_LET with an ascribed pattern, E_LOOP, E_UPDATE, E_LAMBDA with a result
+                     * type) */
+    int depth;
     Loc loc;
-    Type *type;     /* [check] */
+    Type *type; /* [check] */
     union {
         struct {
-            bool is_float;  /* written with a point, an exponent or a float suffix */
-            bool suffixed;  /* `scalar` was given by a suffix (or true/false) */
-            Scalar scalar;  /* [check] final scalar */
-            uint64_t bits;  /* integer literals: the value (negation is BI_NEG around it, but a
-                             * range check knows); bool 0/1 */
-            double fval;    /* float literals; after the check also integers of float type */
+            bool is_float; /* written with a point, an exponent or a float suffix */
+            bool suffixed; /* `scalar` was given by a suffix (or true/false) */
+            Scalar scalar; /* [check] final scalar */
+            uint64_t bits; /* integer literals: the value (negation is BI_NEG around it, but a
+                            * range check knows); bool 0/1 */
+            double fval;   /* float literals; after the check also integers of float type */
         } lit;
         struct {
             const char *name; /* interned; members as "f32.sqrt" */
@@ -344,8 +359,8 @@ struct Exp {
             Exp *body;
         } lambda;
         struct {
-            Exp *e;          /* NULL in E_PROJSECT */
-            Names names;     /* E_PROJ: exactly one; tuples: "0", "1", ... */
+            Exp *e;      /* NULL in E_PROJSECT */
+            Names names; /* E_PROJ: exactly one; tuples: "0", "1", ... */
         } proj;
         struct {
             Exp *e; /* NULL in E_IDXSECT */
@@ -360,7 +375,7 @@ struct Exp {
             Exp *test, *then, *els;
         } cond;
         struct {
-            Bindings sizes;  /* let [n] ...: bound to sizes of rhs where the pattern's type says */
+            Bindings sizes; /* let [n] ...: bound to sizes of rhs where the pattern's type says */
             Names size_names;
             Pat *pat;
             Exp *rhs, *body;
@@ -376,8 +391,8 @@ struct Exp {
                         * between iterations; the others are those of `init` */
             Exp *init; /* never NULL: implicit initialisers are made explicit by the parser */
             LoopKind kind;
-            Pat *var;  /* LOOP_FOR: P_VAR, an integer of the type of `bound`; LOOP_IN: any */
-            Exp *bound;/* LOOP_FOR: n; LOOP_IN: the array; LOOP_WHILE: the condition */
+            Pat *var;   /* LOOP_FOR: P_VAR, an integer of the type of `bound`; LOOP_IN: any */
+            Exp *bound; /* LOOP_FOR: n; LOOP_IN: the array; LOOP_WHILE: the condition */
             Exp *body;
         } loop;
         struct {
@@ -413,15 +428,16 @@ struct Def {
     Loc loc;          /* of the name */
     Loc span;         /* of the whole definition */
     bool entry, local, infix;
-    const char *doc;  /* text of the `-- |` comment above, or NULL */
+    const char *doc; /* text of the `-- |` comment above, or NULL */
     Attrs attrs;
     TParams tparams;
     Pats params;
-    TypeExp *ret;     /* or NULL */
+    TypeExp *ret; /* or NULL */
     Exp *body;
-    Binding *bind;    /* [check] bind->type: the whole type; bind->tparams: what it is polymorphic in */
-    Type *ret_type;   /* [check] declared or inferred; sizes in it may be parameters by name */
-    bool dyn_check;   /* [check] body's sizes were assumed equal to the result type's: assert */
+    Binding
+        *bind; /* [check] bind->type: the whole type; bind->tparams: what it is polymorphic in */
+    Type *ret_type; /* [check] declared or inferred; sizes in it may be parameters by name */
+    bool dyn_check; /* [check] body's sizes were assumed equal to the result type's: assert */
 };
 
 typedef struct TypeDecl {
@@ -439,8 +455,8 @@ typedef struct {
     Loc loc;
     Def *def;
     TypeDecl *type;
-    const char *path; /* D_IMPORT as written */
-    struct File *file;/* D_IMPORT, when loaded; NULL if it was not found */
+    const char *path;  /* D_IMPORT as written */
+    struct File *file; /* D_IMPORT, when loaded; NULL if it was not found */
 } Decl;
 typedef VEC(Decl) Decls;
 
@@ -464,8 +480,8 @@ typedef struct {
     Def *def;
     const char *name;
     VEC(EntryParam) params;
-    Type *result;                 /* one value; a tuple counts as several results */
-    VEC(EntryParam) results;      /* components of a tuple result, else the one; () has none */
+    Type *result;            /* one value; a tuple counts as several results */
+    VEC(EntryParam) results; /* components of a tuple result, else the one; () has none */
 } EntryPoint;
 
 /* A whole program: the file, its imports, in the order of definition. */
@@ -473,9 +489,10 @@ typedef struct Ast {
     Arena *arena;
     File *main;
     Files files;
-    Defs defs;                 /* [check] top-level definitions in dependency order */
-    VEC(EntryPoint) entries;   /* [check] of the main file */
-    int n_bindings;            /* [check] uids are below */
+    Defs defs;               /* [check] top-level definitions in dependency order */
+    VEC(EntryPoint) entries; /* [check] of the main file */
+    int n_bindings;          /* [check] uids are below */
+    bool syntax_ok;          /* no errors while loading */
 } Ast;
 
 #endif

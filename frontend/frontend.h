@@ -11,15 +11,15 @@
 #include "frontend/ast.h"
 
 /* Reads and parses a file and all it imports (relative to the importing file, `.sf` added; once
- * each). NULL if the main file cannot be read. With syntax errors the rest of the tree is still
- * there and can be checked. */
+ * each). NULL if the main file cannot be read. After syntax errors (reported) fe_check will
+ * refuse the tree. */
 Ast *fe_load(Arena *a, const char *path);
 
 /* Parses a text as if it were a file of that name; imports are looked up relative to it. */
 Ast *fe_parse(Arena *a, const char *name, const char *text, size_t n);
 
 /* Resolves names, infers types and sizes, checks consumption and entry points, fills in what ast.h
- * marks [check]. False if there were errors, syntax errors before included. */
+ * marks [check]. False if there were errors; at once if there were syntax errors before. */
 bool fe_check(Ast *ast);
 
 /* Prints the tree as a program; with `types`, each binding with its type, each implicit size check

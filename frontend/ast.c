@@ -1,0 +1,491 @@
+/* Constructors of syntax trees, called by the grammar, and small facts about nodes. */
+#include "frontend/parse.h"
+
+#include "base/intern.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+void parse_error(ParseCtx *ctx, Loc loc, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    diag_error(loc, "%s", arena_vprintf(ctx->a, fmt, ap));
+    va_end(ap);
+    ctx->errors++;
+}
+
+/* Depth of a node whose deepest child has depth d. */
+static int above(ParseCtx *c, int d, Loc loc)
+{
+    if (d >= MAX_DEPTH && !c->too_deep) {
+        parse_error(c, loc, "program is nested too deeply (more than %d levels)", MAX_DEPTH);
+        c->too_deep = true;
+    }
+    return d + 1;
+}
+
+#define DEEPEN(c, node, child)                                                                     \
+    do {                                                                                           \
+        if ((child) && (child)->depth >= (node)->depth)                                            \
+            (node)->depth = above((c), (child)->depth, (node)->loc);                               \
+    } while (0)
+
+/* ---- Expressions ---- */
+
+Exp *mk_exp(ParseCtx *c, ExpKind k, Loc loc)
+{
+    Exp *e = NEW(c->a, Exp);
+    e->kind = k;
+    e->loc = loc;
+    e->depth = 1;
+    return e;
+}
+
+Exp *mk_var(ParseCtx *c, NameLoc n)
+{
+    Exp *e = mk_exp(c, E_VAR, n.loc);
+    e->var.name = n.name;
+    return e;
+}
+
+Exp *mk_seq(ParseCtx *c, ExpKind k, Exps es, Loc loc)
+{
+    Exp *e = mk_exp(c, k, loc);
+    e->seq.elems = es;
+    for (int i = 0; i < es.n; i++)
+        DEEPEN(c, e, es.at[i]);
+    return e;
+}
+
+Exp *mk_record(ParseCtx *c, Fields fs, Loc loc)
+{
+    Exp *e = mk_seq(c, E_RECORD, fs.exps, loc);
+    e->seq.names = fs.names;
+    return e;
+}
+
+/* Applications merge: (f a) b is f a b. Not those written as operators, whose messages differ. */
+Exp *mk_apply(ParseCtx *c, Exp *fn, Exp *arg, Loc loc)
+{
+    Exp *e = fn;
+    if (fn->kind != E_APP || fn->app.infix) {
+        e = mk_exp(c, E_APP, loc);
+        e->app.fn = fn;
+        DEEPEN(c, e, fn);
+    }
+    e->loc = loc;
+    e->parens = false;
+    vec_push(c->a, &e->app.args, arg);
+    DEEPEN(c, e, arg);
+    return e;
+}
+
+Exp *mk_binop(ParseCtx *c, NameLoc op, Exp *l, Exp *r, Loc loc)
+{
+    if (r && !strcmp(op.name, "|>"))
+        return mk_apply(c, r, l, loc);
+    if (r && !strcmp(op.name, "<|"))
+        return mk_apply(c, l, r, loc);
+    Exp *e = mk_exp(c, E_APP, loc);
+    e->app.fn = mk_var(c, op);
+    e->app.infix = true;
+    vec_push(c->a, &e->app.args, l);
+    DEEPEN(c, e, l);
+    if (r)
+        vec_push(c->a, &e->app.args, r);
+    DEEPEN(c, e, r);
+    return e;
+}
+
+Exp *mk_prefix(ParseCtx *c, const char *op, Loc oploc, Exp *arg, Loc loc)
+{
+    Exp *e = mk_exp(c, E_APP, loc);
+    e->app.fn = mk_var(c, (NameLoc){intern(op), oploc});
+    e->app.infix = true;
+    vec_push(c->a, &e->app.args, arg);
+    DEEPEN(c, e, arg);
+    return e;
+}
+
+Exp *mk_opsect(ParseCtx *c, NameLoc op, Exp *arg, Loc loc)
+{
+    Exp *e = mk_exp(c, E_OPSECT, loc);
+    e->opsect.op = mk_var(c, op);
+    e->opsect.arg = arg;
+    DEEPEN(c, e, arg);
+    return e;
+}
+
+Exp *mk_projsect(ParseCtx *c, Names names, Loc loc)
+{
+    Exp *e = mk_exp(c, E_PROJSECT, loc);
+    e->proj.names = names;
+    return e;
+}
+
+Exp *mk_range(ParseCtx *c, Exp *start, Exp *second, RangeKind k, Exp *end, Loc loc)
+{
+    Exp *e = mk_exp(c, E_RANGE, loc);
+    e->range.start = start;
+    e->range.second = second;
+    e->range.end = end;
+    e->range.kind = k;
+    DEEPEN(c, e, start);
+    DEEPEN(c, e, second);
+    DEEPEN(c, e, end);
+    return e;
+}
+
+Exp *mk_lambda(ParseCtx *c, Pats params, TypeExp *ret, Exp *body, Loc loc)
+{
+    Exp *e = mk_exp(c, E_LAMBDA, loc);
+    e->lambda.params = params;
+    e->lambda.ret = ret;
+    e->lambda.body = body;
+    for (int i = 0; i < params.n; i++)
+        DEEPEN(c, e, params.at[i]);
+    DEEPEN(c, e, body);
+    return e;
+}
+
+Exp *mk_proj(ParseCtx *c, Exp *from, const char *field, Loc loc)
+{
+    Exp *e = mk_exp(c, E_PROJ, loc);
+    e->proj.e = from;
+    vec_push(c->a, &e->proj.names, field);
+    DEEPEN(c, e, from);
+    return e;
+}
+
+static void deepen_dims(ParseCtx *c, Exp *e, const DimIndices *dims)
+{
+    for (int i = 0; i < dims->n; i++) {
+        DEEPEN(c, e, dims->at[i].i);
+        DEEPEN(c, e, dims->at[i].j);
+        DEEPEN(c, e, dims->at[i].s);
+    }
+}
+
+Exp *mk_index(ParseCtx *c, Exp *arr, DimIndices dims, Loc loc)
+{
+    Exp *e = mk_exp(c, arr ? E_INDEX : E_IDXSECT, loc);
+    if (!dims.n)
+        parse_error(c, loc, "an index needs at least one dimension");
+    e->index.e = arr;
+    e->index.dims = dims;
+    DEEPEN(c, e, arr);
+    deepen_dims(c, e, &dims);
+    return e;
+}
+
+Exp *mk_update(ParseCtx *c, Exp *arr, DimIndices dims, Exp *v, Loc loc)
+{
+    Exp *e = mk_exp(c, E_UPDATE, loc);
+    if (!dims.n)
+        parse_error(c, loc, "an update needs at least one dimension");
+    e->update.e = arr;
+    e->update.dims = dims;
+    e->update.value = v;
+    DEEPEN(c, e, arr);
+    DEEPEN(c, e, v);
+    deepen_dims(c, e, &dims);
+    return e;
+}
+
+Exp *mk_recupdate(ParseCtx *c, Exp *rec, Names path, Exp *v, Loc loc)
+{
+    Exp *e = mk_exp(c, E_RECUPDATE, loc);
+    e->update.e = rec;
+    e->update.names = path;
+    e->update.value = v;
+    DEEPEN(c, e, rec);
+    DEEPEN(c, e, v);
+    return e;
+}
+
+Exp *mk_if(ParseCtx *c, Exp *t, Exp *a, Exp *b, Loc loc)
+{
+    Exp *e = mk_exp(c, E_IF, loc);
+    e->cond.test = t;
+    e->cond.then = a;
+    e->cond.els = b;
+    DEEPEN(c, e, t);
+    DEEPEN(c, e, a);
+    DEEPEN(c, e, b);
+    return e;
+}
+
+Exp *mk_let(ParseCtx *c, Names sizes, Pat *p, Exp *rhs, Exp *body, Loc loc)
+{
+    Exp *e = mk_exp(c, E_LET, loc);
+    e->let.size_names = sizes;
+    e->let.pat = p;
+    e->let.rhs = rhs;
+    e->let.body = body;
+    DEEPEN(c, e, p);
+    DEEPEN(c, e, rhs);
+    DEEPEN(c, e, body);
+    return e;
+}
+
+Exp *mk_letwith(ParseCtx *c, NameLoc a, DimIndices dims, Exp *v, Exp *body, Loc loc)
+{
+    Loc place = {a.loc.beg, v->loc.end};
+    return mk_let(c, (Names){0}, mk_pvar(c, a), mk_update(c, mk_var(c, a), dims, v, place), body,
+                  loc);
+}
+
+Exp *mk_letfun(ParseCtx *c, Def *d, Exp *body, Loc loc)
+{
+    Exp *e = mk_exp(c, E_LETFUN, loc);
+    e->letfun.def = d;
+    e->letfun.body = body;
+    DEEPEN(c, e, d->body);
+    DEEPEN(c, e, body);
+    return e;
+}
+
+Exp *mk_form(ParseCtx *c, LoopKind k, Pat *var, Exp *bound, Loc loc)
+{
+    Exp *e = mk_exp(c, E_LOOP, loc);
+    e->loop.kind = k;
+    e->loop.var = var;
+    e->loop.bound = bound;
+    DEEPEN(c, e, bound);
+    return e;
+}
+
+/* The implicit initial value of a loop: the variables of the pattern. */
+static Exp *pat_to_exp(ParseCtx *c, const Pat *p)
+{
+    switch (p->kind) {
+    case P_VAR: return mk_var(c, (NameLoc){p->name, p->loc});
+    case P_ASCRIBE: return pat_to_exp(c, p->pat);
+    case P_TUPLE:
+    case P_RECORD: {
+        Exps es = {0};
+        for (int i = 0; i < p->elems.n; i++)
+            vec_push(c->a, &es, pat_to_exp(c, p->elems.at[i]));
+        Exp *e = mk_seq(c, p->kind == P_TUPLE ? E_TUPLE : E_RECORD, es, p->loc);
+        e->seq.names = p->names;
+        return e;
+    }
+    case P_WILD: break;
+    }
+    parse_error(c, p->loc, "this loop parameter needs an initial value");
+    return mk_seq(c, E_TUPLE, (Exps){0}, p->loc);
+}
+
+Exp *mk_loop(ParseCtx *c, Names sizes, Pat *p, Exp *init, Exp *form, Exp *body, Loc loc)
+{
+    Exp *e = form;
+    e->loc = loc;
+    e->loop.size_names = sizes;
+    e->loop.pat = p;
+    e->loop.init = init ? init : pat_to_exp(c, p);
+    e->loop.body = body;
+    DEEPEN(c, e, p);
+    DEEPEN(c, e, e->loop.init);
+    DEEPEN(c, e, body);
+    return e;
+}
+
+Exp *mk_ascribe(ParseCtx *c, ExpKind k, Exp *what, TypeExp *te, Loc loc)
+{
+    Exp *e = mk_exp(c, k, loc);
+    e->ascribe.e = what;
+    e->ascribe.te = te;
+    DEEPEN(c, e, what);
+    DEEPEN(c, e, te);
+    return e;
+}
+
+Exp *mk_assert(ParseCtx *c, Exp *test, Exp *what, Loc loc)
+{
+    Exp *e = mk_exp(c, E_ASSERT, loc);
+    e->assertion.test = test;
+    e->assertion.e = what;
+    DEEPEN(c, e, test);
+    DEEPEN(c, e, what);
+    return e;
+}
+
+Exp *mk_attr(ParseCtx *c, Attr *at, Exp *what, Loc loc)
+{
+    Exp *e = mk_exp(c, E_ATTR, loc);
+    vec_push(c->a, &e->attr.attrs, at);
+    e->attr.e = what;
+    DEEPEN(c, e, what);
+    return e;
+}
+
+/* ---- Patterns ---- */
+
+Pat *mk_pat(ParseCtx *c, PatKind k, Loc loc)
+{
+    Pat *p = NEW(c->a, Pat);
+    p->kind = k;
+    p->loc = loc;
+    p->depth = 1;
+    return p;
+}
+
+Pat *mk_pvar(ParseCtx *c, NameLoc n)
+{
+    Pat *p = mk_pat(c, P_VAR, n.loc);
+    p->name = n.name;
+    return p;
+}
+
+Pat *mk_ptuple(ParseCtx *c, Pats ps, Loc loc)
+{
+    Pat *p = mk_pat(c, P_TUPLE, loc);
+    p->elems = ps;
+    for (int i = 0; i < ps.n; i++)
+        DEEPEN(c, p, ps.at[i]);
+    return p;
+}
+
+Pat *mk_precord(ParseCtx *c, Fields fs, Loc loc)
+{
+    Pat *p = mk_ptuple(c, fs.pats, loc);
+    p->kind = P_RECORD;
+    p->names = fs.names;
+    return p;
+}
+
+Pat *mk_pascribe(ParseCtx *c, Pat *inner, TypeExp *te, Loc loc)
+{
+    Pat *p = mk_pat(c, P_ASCRIBE, loc);
+    p->pat = inner;
+    p->te = te;
+    DEEPEN(c, p, inner);
+    DEEPEN(c, p, te);
+    return p;
+}
+
+/* ---- Types as written ---- */
+
+TypeExp *mk_type(ParseCtx *c, TypeExpKind k, Loc loc)
+{
+    TypeExp *t = NEW(c->a, TypeExp);
+    t->kind = k;
+    t->loc = loc;
+    t->depth = 1;
+    return t;
+}
+
+TypeExp *mk_tname(ParseCtx *c, NameLoc n)
+{
+    TypeExp *t = mk_type(c, TE_NAME, n.loc);
+    t->name = n.name;
+    return t;
+}
+
+TypeExp *mk_targ(ParseCtx *c, TypeExp *t, TypeExp *arg, Loc loc)
+{
+    if (t->kind != TE_NAME) {
+        parse_error(c, t->loc, "only a named type can have arguments");
+        return t;
+    }
+    t->loc = loc;
+    vec_push(c->a, &t->args, arg);
+    DEEPEN(c, t, arg);
+    return t;
+}
+
+TypeExp *mk_tarray(ParseCtx *c, TypeExp *size, TypeExp *elem, Loc loc)
+{
+    TypeExp *t = mk_type(c, TE_ARRAY, loc);
+    t->dim = size->dim;
+    t->elem = elem;
+    DEEPEN(c, t, size);
+    DEEPEN(c, t, elem);
+    return t;
+}
+
+TypeExp *mk_tsize(ParseCtx *c, Exp *dim, Loc loc)
+{
+    TypeExp *t = mk_type(c, TE_SIZE, loc);
+    t->dim = dim;
+    DEEPEN(c, t, dim);
+    return t;
+}
+
+TypeExp *mk_twrap(ParseCtx *c, TypeExpKind k, Names names, TypeExp *inner, Loc loc)
+{
+    TypeExp *t = mk_type(c, k, loc);
+    t->names = names;
+    t->elem = inner;
+    DEEPEN(c, t, inner);
+    return t;
+}
+
+TypeExp *mk_tfun(ParseCtx *c, const char *pname, TypeExp *p, TypeExp *r, Loc loc)
+{
+    TypeExp *t = mk_type(c, TE_FUN, loc);
+    t->name = pname;
+    t->param = p;
+    t->elem = r;
+    DEEPEN(c, t, p);
+    DEEPEN(c, t, r);
+    return t;
+}
+
+TypeExp *mk_ttuple(ParseCtx *c, TypeExps ts, Loc loc)
+{
+    TypeExp *t = mk_type(c, TE_TUPLE, loc);
+    t->args = ts;
+    for (int i = 0; i < ts.n; i++)
+        DEEPEN(c, t, ts.at[i]);
+    return t;
+}
+
+TypeExp *mk_trecord(ParseCtx *c, Fields fs, Loc loc)
+{
+    TypeExp *t = mk_ttuple(c, fs.types, loc);
+    t->kind = TE_RECORD;
+    t->names = fs.names;
+    return t;
+}
+
+/* ---- Declarations ---- */
+
+Def *mk_def(ParseCtx *c, NameLoc n, TParams tps, Pats ps, TypeExp *ret, Exp *body, Loc span)
+{
+    Def *d = NEW(c->a, Def);
+    *d = (Def){.name = n.name,
+               .loc = n.loc,
+               .span = span,
+               .tparams = tps,
+               .params = ps,
+               .ret = ret,
+               .body = body};
+    return d;
+}
+
+Decl *add_decl(ParseCtx *c, DeclKind k, Loc loc)
+{
+    Decl d = {.kind = k, .loc = loc};
+    vec_push(c->a, &c->file->decls, d);
+    return &vec_last(&c->file->decls);
+}
+
+/* ---- Attributes ---- */
+
+const Attr *attr_find(const Attrs *as, const char *name)
+{
+    for (int i = 0; i < as->n; i++)
+        if (as->at[i]->name && !strcmp(as->at[i]->name, name))
+            return as->at[i];
+    return NULL;
+}
+
+bool attr_has(const Attrs *as, const char *name, const char *arg)
+{
+    for (int i = 0; i < as->n; i++)
+        if (as->at[i]->name && !strcmp(as->at[i]->name, name) && attr_find(&as->at[i]->args, arg))
+            return true;
+    return false;
+}

@@ -1,0 +1,481 @@
+/* Grammar of .sf programs: one constructor call (ast.c) per action. Precedences are Futhark's. */
+%define api.pure full
+%define api.location.type {Loc}
+%define parse.error custom
+%locations
+%expect 0
+%lex-param   {void *scanner}
+%parse-param {void *scanner} {ParseCtx *ctx}
+
+%code requires {
+#include "frontend/parse.h"
+}
+
+%union {
+    Exp *exp;
+    Exps exps;
+    Pat *pat;
+    Pats pats;
+    TypeExp *te;
+    TypeExps tes;
+    NameLoc name;
+    Names names;
+    Fields fields;
+    DimIndex dim;
+    DimIndices dims;
+    TParam tp;
+    TParams tps;
+    Attr *attr;
+    Attrs attrs;
+    Def *def;
+    int tparam;
+}
+
+%code {
+#include "base/intern.h"
+
+int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
+#define yylex sf_next_token
+
+#define YYLLOC_DEFAULT(cur, rhs, n)                                                                \
+    ((cur) = (n) ? loc_join(YYRHSLOC(rhs, 1), YYRHSLOC(rhs, n))                                    \
+                 : (Loc){YYRHSLOC(rhs, 0).end, YYRHSLOC(rhs, 0).end})
+#define PUSH(list, ...) vec_push(ctx->a, &(list), __VA_ARGS__)
+#define FIELD(fs, kind, n, v)                                                                      \
+    do {                                                                                           \
+        PUSH((fs).names, (n));                                                                     \
+        PUSH((fs).kind, (v));                                                                      \
+    } while (0)
+
+static void yyerror(const Loc *loc, void *scanner, ParseCtx *ctx, const char *msg);
+static Def *add_def(ParseCtx *ctx, Def *d, bool entry, bool infix);
+static void add_type(ParseCtx *ctx, NameLoc n, TParams tps, TypeExp *te, Loc loc);
+static void add_import(ParseCtx *ctx, const Exp *path, Loc loc);
+static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc);
+}
+
+%token YYEOF 0 "end of file"
+%token START_FILE START_TYPE
+%token DEF "`def`" ENTRY "`entry`" TYPE "`type`" IMPORT "`import`" LET "`let`"
+%token IF "`if`" THEN "`then`" ELSE "`else`" IN "`in`" LOOP "`loop`" FOR "`for`" WHILE "`while`"
+%token DO "`do`" WITH "`with`" ASSERTION "`assert`" COERCE "`:>`" ARROW "`->`" HASH "`#[`"
+%token DOTS2 "`..`" DOTS3 "`...`" DOTS_LT "`..<`" DOTS_GT "`..>`" INDEX "`[`"
+%token <name> ID "name" RESERVED "reserved word" PROJNUM "field number"
+%token <exp> LITERAL "number" STRING "string"
+%token <tparam> QUOTE "`'`"
+%token <name> OP_PIPE "operator |>" OP_RPIPE "operator <|" OP_OR "operator ||" OP_AND "operator &&"
+%token <name> OP_CMP "comparison" LESS "`<`" BANG "`!`" OP_BIT "bit operator" OP_SHIFT "shift"
+%token <name> OP_ADD "operator +" MINUS "`-`" OP_MUL "operator *" STAR "`*`" OP_POW "operator **"
+
+%nonassoc BOTTOM
+%right ':' COERCE
+%right DOTS2 DOTS3 DOTS_LT DOTS_GT
+%left '`'
+%left WITH
+%left '='
+%left OP_PIPE
+%right OP_RPIPE
+%left OP_OR
+%left OP_AND
+%left OP_CMP LESS
+%left OP_BIT
+%left OP_SHIFT
+%left OP_ADD MINUS
+%left OP_MUL STAR
+%left OP_POW
+%nonassoc JUXT
+
+%type <exp> exp exp1 op range apply atom section let let_body form
+%type <exps> exps
+%type <pat> pat param
+%type <pats> pats params params1
+%type <te> type term tapply tatom size ret lret
+%type <tes> types
+%type <name> bind_name binop not_minus
+%type <names> field_path fields_from sizes lsizes
+%type <fields> record_fields pat_fields type_fields
+%type <dim> dim
+%type <dims> dims dims1
+%type <tp> tparam
+%type <tps> tparams local_tparams
+%type <attr> attr
+%type <attrs> attrs
+
+%%
+
+start: START_FILE decls
+     | START_TYPE type { ctx->type = $type; }
+
+decls: %empty
+     | decls decl
+     | decls error {
+           if (!ctx->at_decl) {
+               ctx->recovering = true;
+               yyclearin;
+           }
+           ctx->doc = NULL;
+           yyerrok;
+       }
+
+decl: DEF def_rest
+    | LET def_rest
+    | ENTRY bind_name tparams params ret '=' exp {
+          add_def(ctx, mk_def(ctx, $2, $3, $4, $5, $7, @$), true, false); }
+    | TYPE lifted ID tparams '=' type { add_type(ctx, $3, $4, $6, @$); }
+    | IMPORT STRING { add_import(ctx, $2, @$); }
+    | HASH attr ']' decl {
+          Decl *d = &vec_last(&ctx->file->decls);
+          if (d->def)
+              PUSH(d->def->attrs, $2);
+      }
+
+def_rest: bind_name tparams params ret '=' exp {
+              add_def(ctx, mk_def(ctx, $1, $2, $3, $4, $6, @$), false, false); }
+        | param binop param ret '=' exp {
+              Pats ps = {0};
+              PUSH(ps, $1);
+              PUSH(ps, $3);
+              add_def(ctx, mk_def(ctx, $2, (TParams){0}, ps, $4, $6, @$), false, true); }
+
+lifted: %empty | '~' | OP_BIT
+
+bind_name: ID | '(' binop ')' { $$ = $2; }
+
+binop: not_minus | MINUS
+not_minus: OP_PIPE | OP_RPIPE | OP_OR | OP_AND | OP_CMP | LESS | OP_BIT | OP_SHIFT | OP_ADD | OP_MUL
+     | STAR | OP_POW
+     | '`' ID '`' { $$ = $2; }
+
+ret: %empty { $$ = NULL; } | ':' type { $$ = $2; }
+
+tparams: %empty { $$ = (TParams){0}; } | tparams tparam { $$ = $1; PUSH($$, $2); }
+tparam: lbr ID ']' { $$ = (TParam){.name = $2.name, .loc = $2.loc, .kind = TP_SIZE}; }
+      | QUOTE ID { $$ = (TParam){.name = $2.name, .loc = $2.loc, .kind = $1}; }
+local_tparams: %empty { $$ = (TParams){0}; }
+      | '[' ID ']' tparams {
+            $$ = (TParams){0};
+            PUSH($$, (TParam){.name = $2.name, .loc = $2.loc, .kind = TP_SIZE});
+            vec_append(ctx->a, &$$, &$4); }
+      | QUOTE ID tparams {
+            $$ = (TParams){0};
+            PUSH($$, (TParam){.name = $2.name, .loc = $2.loc, .kind = $1});
+            vec_append(ctx->a, &$$, &$3); }
+
+lbr: '[' | INDEX
+
+/* ---- Patterns ---- */
+
+params: %empty { $$ = (Pats){0}; } | params param { $$ = $1; PUSH($$, $2); }
+params1: param { $$ = (Pats){0}; PUSH($$, $1); } | params1 param { $$ = $1; PUSH($$, $2); }
+
+param: ID { $$ = mk_pvar(ctx, $1); }
+     | '_' { $$ = mk_pat(ctx, P_WILD, @$); }
+     | '(' ')' { $$ = mk_ptuple(ctx, (Pats){0}, @$); }
+     | '(' pat ')' { $$ = $2; }
+     | '(' pat ',' pats ')' { Pats ps = {0}; PUSH(ps, $2); vec_append(ctx->a, &ps, &$4);
+                              $$ = mk_ptuple(ctx, ps, @$); }
+     | '{' pat_fields '}' { $$ = mk_precord(ctx, $2, @$); }
+     | '{' pat_fields ',' '}' { $$ = mk_precord(ctx, $2, @$); }
+     | '{' '}' { $$ = mk_ptuple(ctx, (Pats){0}, @$); }
+
+pat: param
+   | param ':' type { $$ = mk_pascribe(ctx, $1, $3, @$); }
+
+pats: pat { $$ = (Pats){0}; PUSH($$, $1); }
+    | pats ',' pat { $$ = $1; PUSH($$, $3); }
+
+pat_fields: ID { $$ = (Fields){0}; FIELD($$, pats, $1.name, mk_pvar(ctx, $1)); }
+    | ID ':' type { $$ = (Fields){0};
+          FIELD($$, pats, $1.name, mk_pascribe(ctx, mk_pvar(ctx, $1), $3, @$)); }
+    | ID '=' pat { $$ = (Fields){0}; FIELD($$, pats, $1.name, $3); }
+    | pat_fields ',' ID { $$ = $1; FIELD($$, pats, $3.name, mk_pvar(ctx, $3)); }
+    | pat_fields ',' ID ':' type { $$ = $1;
+          FIELD($$, pats, $3.name, mk_pascribe(ctx, mk_pvar(ctx, $3), $5, loc_join(@3, @5))); }
+    | pat_fields ',' ID '=' pat { $$ = $1; FIELD($$, pats, $3.name, $5); }
+
+/* ---- Types ---- */
+
+type: term
+    | term ARROW type { $$ = mk_tfun(ctx, NULL, $1, $3, @$); }
+    | '(' ID ':' type ')' ARROW type { $$ = mk_tfun(ctx, $2.name, $4, $7, @$);
+                                       $$->loc.beg = @2.beg; }
+    | '?' sizes '.' type { $$ = mk_twrap(ctx, TE_EXISTS, $2, $4, @$); }
+
+term: tapply
+    | STAR term { $$ = mk_twrap(ctx, TE_UNIQUE, (Names){0}, $2, @$); }
+    | size term { $$ = mk_tarray(ctx, $1, $2, @$); }
+
+tapply: tatom
+      | tapply size { $$ = mk_targ(ctx, $1, $2, @$); }
+      | tapply tatom { $$ = mk_targ(ctx, $1, $2, @$); }
+
+tatom: ID { $$ = mk_tname(ctx, $1); }
+     | '(' type ')' { $$ = $2; }
+     | '(' ')' { $$ = mk_ttuple(ctx, (TypeExps){0}, @$); }
+     | '(' type ',' types ')' { TypeExps ts = {0}; PUSH(ts, $2); vec_append(ctx->a, &ts, &$4);
+                                $$ = mk_ttuple(ctx, ts, @$); }
+     | '(' type ',' types ',' ')' { TypeExps ts = {0}; PUSH(ts, $2); vec_append(ctx->a, &ts, &$4);
+                                $$ = mk_ttuple(ctx, ts, @$); }
+     | '{' type_fields '}' { $$ = mk_trecord(ctx, $2, @$); }
+     | '{' type_fields ',' '}' { $$ = mk_trecord(ctx, $2, @$); }
+     | '{' '}' { $$ = mk_ttuple(ctx, (TypeExps){0}, @$); }
+
+types: type { $$ = (TypeExps){0}; PUSH($$, $1); }
+     | types ',' type { $$ = $1; PUSH($$, $3); }
+
+type_fields: ID ':' type { $$ = (Fields){0}; FIELD($$, types, $1.name, $3); }
+     | type_fields ',' ID ':' type { $$ = $1; FIELD($$, types, $3.name, $5); }
+
+size: lbr exp ']' { $$ = mk_tsize(ctx, $2, @$); }
+    | lbr ']' { $$ = mk_tsize(ctx, NULL, @$); }
+
+sizes: lbr ID ']' { $$ = (Names){0}; PUSH($$, $2.name); }
+     | sizes lbr ID ']' { $$ = $1; PUSH($$, $3.name); }
+
+/* ---- Expressions: exp may end in a type ascription, exp1 may be a range, op neither; op and exp1
+ * stand where a `:` or `..` would be ambiguous ---- */
+
+exp: exp1 %prec BOTTOM
+   | exp ':' type { $$ = mk_ascribe(ctx, E_ASCRIBE, $1, $3, @$); }
+   | exp COERCE type { $$ = mk_ascribe(ctx, E_COERCE, $1, $3, @$); }
+
+exp1: op %prec BOTTOM
+    | range
+
+range: op DOTS3 op { $$ = mk_range(ctx, $1, NULL, RANGE_TO, $3, @$); }
+     | op DOTS_LT op { $$ = mk_range(ctx, $1, NULL, RANGE_BELOW, $3, @$); }
+     | op DOTS_GT op { $$ = mk_range(ctx, $1, NULL, RANGE_ABOVE, $3, @$); }
+     | op DOTS2 op DOTS3 op { $$ = mk_range(ctx, $1, $3, RANGE_TO, $5, @$); }
+     | op DOTS2 op DOTS_LT op { $$ = mk_range(ctx, $1, $3, RANGE_BELOW, $5, @$); }
+     | op DOTS2 op DOTS_GT op { $$ = mk_range(ctx, $1, $3, RANGE_ABOVE, $5, @$); }
+
+op: apply %prec JUXT
+  | op OP_PIPE op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op OP_RPIPE op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op OP_OR op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op OP_AND op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op OP_CMP op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op LESS op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op OP_BIT op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op OP_SHIFT op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op OP_ADD op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op MINUS op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op OP_MUL op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op STAR op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op OP_POW op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op '`' ID '`' op { $$ = mk_binop(ctx, $3, $1, $5, @$); }
+  | MINUS op %prec JUXT { $$ = mk_prefix(ctx, "prefix -", @1, $2, @$); }
+  | BANG op %prec JUXT { $$ = mk_prefix(ctx, "prefix !", @1, $2, @$); }
+  | ASSERTION atom atom { $$ = mk_assert(ctx, $2, $3, @$); }
+  | HASH attr ']' exp %prec BOTTOM { $$ = mk_attr(ctx, $2, $4, @$); }
+  | IF exp THEN exp ELSE exp %prec BOTTOM { $$ = mk_if(ctx, $2, $4, $6, @$); }
+  | let %prec BOTTOM
+  | LOOP lsizes pat form DO exp %prec BOTTOM { $$ = mk_loop(ctx, $2, $3, NULL, $4, $6, @$); }
+  | LOOP lsizes pat '=' exp form DO exp %prec BOTTOM {
+        $$ = mk_loop(ctx, $2, $3, $5, $6, $8, @$); }
+  | '\\' params1 lret ARROW exp %prec BOTTOM { $$ = mk_lambda(ctx, $2, $3, $5, @$); }
+  | op WITH lbr dims ']' '=' op { $$ = mk_update(ctx, $1, $4, $7, @$); }
+  | op WITH fields_from '=' op { $$ = mk_recupdate(ctx, $1, $3, $5, @$); }
+
+lret: %empty { $$ = NULL; } | ':' term { $$ = $2; }
+
+lsizes: %empty { $$ = (Names){0}; } | sizes
+
+form: FOR ID LESS exp { $$ = mk_form(ctx, LOOP_FOR, mk_pvar(ctx, $2), $4, @$); }
+    | FOR pat IN exp { $$ = mk_form(ctx, LOOP_IN, $2, $4, @$); }
+    | WHILE exp { $$ = mk_form(ctx, LOOP_WHILE, NULL, $2, @$); }
+
+let: LET pat '=' exp let_body { $$ = mk_let(ctx, (Names){0}, $2, $4, $5, @$); }
+   | LET sizes pat '=' exp let_body { $$ = mk_let(ctx, $2, $3, $5, $6, @$); }
+   | LET ID INDEX dims ']' '=' exp let_body { $$ = mk_letwith(ctx, $2, $4, $7, $8, @$); }
+   | LET ID local_tparams params1 ret '=' exp let_body {
+         Def *d = mk_def(ctx, $2, $3, $4, $5, $7, loc_join(@1, @7));
+         d->local = true;
+         $$ = mk_letfun(ctx, d, $8, @$); }
+
+let_body: IN exp %prec BOTTOM { $$ = $2; }
+        | let
+
+apply: atom
+     | apply atom { $$ = mk_apply(ctx, $1, $2, @$); }
+
+atom: LITERAL | STRING
+    | ID { $$ = mk_var(ctx, $1); }
+    | '(' exp ')' { $$ = $2; $$->parens = true; }
+    | '(' ')' { $$ = mk_seq(ctx, E_TUPLE, (Exps){0}, @$); }
+    | '(' exp ',' exps ')' { Exps es = {0}; PUSH(es, $2); vec_append(ctx->a, &es, &$4);
+                             $$ = mk_seq(ctx, E_TUPLE, es, @$); }
+    | '(' exp ',' exps ',' ')' { Exps es = {0}; PUSH(es, $2); vec_append(ctx->a, &es, &$4);
+                             $$ = mk_seq(ctx, E_TUPLE, es, @$); }
+    | '[' exps ']' { $$ = mk_seq(ctx, E_ARRAY, $2, @$); }
+    | '[' exps ',' ']' { $$ = mk_seq(ctx, E_ARRAY, $2, @$); }
+    | '[' ']' { $$ = mk_seq(ctx, E_ARRAY, (Exps){0}, @$); }
+    | '{' record_fields '}' { $$ = mk_record(ctx, $2, @$); }
+    | '{' record_fields ',' '}' { $$ = mk_record(ctx, $2, @$); }
+    | '{' '}' { $$ = mk_seq(ctx, E_TUPLE, (Exps){0}, @$); }
+    | atom '.' ID { $$ = mk_proj(ctx, $1, $3.name, @$); }
+    | atom PROJNUM { $$ = mk_proj(ctx, $1, $2.name, @$); }
+    | atom INDEX dims ']' { $$ = mk_index(ctx, $1, $3, @$); }
+    | section
+
+section: '(' binop ')' { $$ = mk_var(ctx, $2); $$->parens = true; }
+       | '(' not_minus op ')' { $$ = mk_opsect(ctx, $2, $3, @$); $$->parens = true; }
+       | '(' op binop ')' { $$ = mk_binop(ctx, $3, $2, NULL, @$); $$->parens = true; }
+       | '(' '.' field_path ')' { $$ = mk_projsect(ctx, $3, @$); }
+       | '(' PROJNUM ')' { Names ns = {0}; PUSH(ns, $2.name); $$ = mk_projsect(ctx, ns, @$); }
+       | '(' '.' lbr dims ']' ')' { $$ = mk_index(ctx, NULL, $4, @$); }
+
+field_path: fields_from
+
+fields_from: ID { $$ = (Names){0}; PUSH($$, $1.name); }
+           | fields_from '.' ID { $$ = $1; PUSH($$, $3.name); }
+           | fields_from PROJNUM { $$ = $1; PUSH($$, $2.name); }
+
+exps: exp { $$ = (Exps){0}; PUSH($$, $1); }
+    | exps ',' exp { $$ = $1; PUSH($$, $3); }
+
+record_fields: ID { $$ = (Fields){0}; FIELD($$, exps, $1.name, mk_var(ctx, $1)); }
+    | ID '=' exp { $$ = (Fields){0}; FIELD($$, exps, $1.name, $3); }
+    | record_fields ',' ID { $$ = $1; FIELD($$, exps, $3.name, mk_var(ctx, $3)); }
+    | record_fields ',' ID '=' exp { $$ = $1; FIELD($$, exps, $3.name, $5); }
+
+dims: %empty { $$ = (DimIndices){0}; } | dims1 | dims1 ','
+dims1: dim { $$ = (DimIndices){0}; PUSH($$, $1); }
+     | dims1 ',' dim { $$ = $1; PUSH($$, $3); }
+
+dim: exp1 { $$ = (DimIndex){false, $1, NULL, NULL, @$}; }
+   | exp1 ':' { $$ = (DimIndex){true, $1, NULL, NULL, @$}; }
+   | exp1 ':' exp1 { $$ = (DimIndex){true, $1, $3, NULL, @$}; }
+   | exp1 ':' exp1 ':' exp1 { $$ = (DimIndex){true, $1, $3, $5, @$}; }
+   | exp1 ':' ':' exp1 { $$ = (DimIndex){true, $1, NULL, $4, @$}; }
+   | ':' { $$ = (DimIndex){true, NULL, NULL, NULL, @$}; }
+   | ':' exp1 { $$ = (DimIndex){true, NULL, $2, NULL, @$}; }
+   | ':' exp1 ':' exp1 { $$ = (DimIndex){true, NULL, $2, $4, @$}; }
+   | ':' ':' exp1 { $$ = (DimIndex){true, NULL, NULL, $3, @$}; }
+
+attr: ID { $$ = make_attr(ctx, $1.name, (Attrs){0}, @$); }
+    | ID '(' attrs ')' { $$ = make_attr(ctx, $1.name, $3, @$); }
+    | LITERAL { $$ = make_attr(ctx, NULL, (Attrs){0}, @$); $$->number = (int64_t)$1->lit.bits; }
+attrs: %empty { $$ = (Attrs){0}; }
+     | attr { $$ = (Attrs){0}; PUSH($$, $1); }
+     | attrs ',' attr { $$ = $1; PUSH($$, $3); }
+
+%%
+
+static void yyerror(const Loc *loc, void *scanner, ParseCtx *ctx, const char *msg)
+{
+    (void)scanner;
+    (void)msg; /* the only message that bison itself makes: its stack is full */
+    ctx->too_deep = true;
+    parse_error(ctx, *loc, "program is nested too deeply");
+}
+
+#define CHARSYM(c) ((yysymbol_kind_t)YYTRANSLATE(c))
+
+/* What is said of a token in a message: its own text where that is short, else its class. */
+static const char *token_text(ParseCtx *ctx, yysymbol_kind_t kind, Loc loc)
+{
+    int n = (int)(loc.end - loc.beg);
+    if (kind == YYSYMBOL_YYEOF)
+        return "end of file";
+    if (n > 0 && n <= 30)
+        return arena_printf(ctx->a, "`%.*s`", n, ctx->text + (loc.beg - ctx->base));
+    return yysymbol_name(kind);
+}
+
+/* Names for what may come next, grouped, so that the list stays readable. */
+static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
+{
+    yysymbol_kind_t toks[YYNTOKENS];
+    int n = yypcontext_expected_tokens(yyctx, toks, YYNTOKENS);
+    int starts = 0, ops = 0, shown = 0;
+    const char *list[YYNTOKENS];
+    for (int i = 0; i < n; i++) {
+        yysymbol_kind_t t = toks[i];
+        if (t == YYSYMBOL_LITERAL || t == YYSYMBOL_IF)
+            starts++;
+        if (t == YYSYMBOL_OP_ADD || t == YYSYMBOL_OP_POW)
+            ops++;
+    }
+    bool exp = starts == 2;
+    if (exp)
+        list[shown++] = "an expression";
+    for (int i = 0; i < n; i++) {
+        yysymbol_kind_t t = toks[i];
+        bool starts_exp = t == YYSYMBOL_LITERAL || t == YYSYMBOL_STRING || t == YYSYMBOL_ID ||
+                          t == YYSYMBOL_IF || t == YYSYMBOL_LET || t == YYSYMBOL_LOOP ||
+                          t == YYSYMBOL_HASH || t == YYSYMBOL_ASSERTION || t == YYSYMBOL_MINUS ||
+                          t == YYSYMBOL_BANG;
+        bool punct = t == CHARSYM('(') || t == CHARSYM('[') || t == CHARSYM('{') ||
+                     t == CHARSYM('\\');
+        if (exp && (starts_exp || punct))
+            continue;
+        if (ops && !exp &&
+            (starts_exp || punct || t == CHARSYM('`') || t == YYSYMBOL_WITH ||
+             t == CHARSYM('.') || t == YYSYMBOL_PROJNUM || t == YYSYMBOL_INDEX ||
+             (t >= YYSYMBOL_OP_PIPE && t <= YYSYMBOL_OP_POW) || t == CHARSYM(':') ||
+             (t >= YYSYMBOL_COERCE && t <= YYSYMBOL_DOTS_GT)))
+            continue;
+        if (exp && t >= YYSYMBOL_OP_PIPE && t <= YYSYMBOL_OP_POW)
+            continue;
+        list[shown++] = yysymbol_name(t);
+    }
+    if (!shown || shown > 5)
+        return exp ? ", expected an expression" : "";
+    const char *s = arena_printf(ctx->a, ", expected %s", list[0]);
+    for (int i = 1; i < shown; i++)
+        s = arena_printf(ctx->a, "%s%s %s", s, i + 1 < shown ? "," : " or", list[i]);
+    return s;
+}
+
+static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, ParseCtx *ctx)
+{
+    (void)scanner;
+    yysymbol_kind_t t = yypcontext_token(yyctx);
+    Loc loc = *yypcontext_location(yyctx);
+    if (ctx->too_deep)
+        return 0;
+    const char *tok = token_text(ctx, t, loc);
+    if (t == YYSYMBOL_RESERVED) {
+        parse_error(ctx, loc, "%s is not supported: there are no %s in this language", tok,
+                    ctx->text[loc.beg - ctx->base] == 'm' && ctx->text[loc.beg - ctx->base + 1] == 'a'
+                        ? "sum types"
+                        : "modules");
+        return 0;
+    }
+    parse_error(ctx, loc, "unexpected %s%s", tok, expected_text(ctx, yyctx));
+    return 0;
+}
+
+static Def *add_def(ParseCtx *ctx, Def *d, bool entry, bool infix)
+{
+    d->entry = entry;
+    d->infix = infix;
+    add_decl(ctx, D_DEF, d->span)->def = d;
+    d->doc = ctx->doc;
+    ctx->doc = NULL;
+    return d;
+}
+
+static void add_type(ParseCtx *ctx, NameLoc n, TParams tps, TypeExp *te, Loc loc)
+{
+    TypeDecl *t = NEW(ctx->a, TypeDecl);
+    *t = (TypeDecl){.name = n.name, .loc = n.loc, .tparams = tps, .te = te};
+    add_decl(ctx, D_TYPE, loc)->type = t;
+}
+
+static void add_import(ParseCtx *ctx, const Exp *path, Loc loc)
+{
+    size_t n = (size_t)path->seq.elems.n;
+    char *s = arena_alloc(ctx->a, n + 1);
+    for (size_t i = 0; i < n; i++)
+        s[i] = (char)path->seq.elems.at[i]->lit.bits;
+    add_decl(ctx, D_IMPORT, loc)->path = s;
+}
+
+static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc)
+{
+    Attr *a = NEW(ctx->a, Attr);
+    *a = (Attr){.loc = loc, .name = name, .args = args};
+    return a;
+}

@@ -1,0 +1,477 @@
+/* Prints syntax trees as programs, with the types that the checker found if asked. Output is for
+ * tests and for people; it parses again when types are left out. */
+#include "frontend/frontend.h"
+
+#include "base/vec.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct {
+    Out *o;
+    bool types;
+    Arena *a; /* scratch for type_str */
+} Pr;
+
+static void pr_exp(Pr *p, const Exp *e);
+static void pr_te(Pr *p, const TypeExp *t);
+
+/* Operands of applications: anything but an atom gets parentheses. */
+static void pr_atom(Pr *p, const Exp *e)
+{
+    bool atom = e->kind == E_LIT || e->kind == E_TUPLE || e->kind == E_RECORD ||
+                e->kind == E_ARRAY || e->kind == E_STRING || e->kind == E_OPSECT ||
+                e->kind == E_PROJSECT || e->kind == E_IDXSECT || e->kind == E_PROJ ||
+                e->kind == E_INDEX || e->kind == E_VAR;
+    if (!atom)
+        out_puts(p->o, "(");
+    pr_exp(p, e);
+    if (!atom)
+        out_puts(p->o, ")");
+}
+
+static bool is_operator(const char *name)
+{
+    return strchr("+-*/%=!><|&^", name[0]) || (strchr(name, '.') && strpbrk(name, "+-*/%=!><|&^"));
+}
+
+static void pr_type(Pr *p, const Type *t)
+{
+    if (t)
+        out_puts(p->o, type_str(p->a, t));
+}
+
+/* ---- Patterns and types as written ---- */
+
+static void pr_pat(Pr *p, const Pat *x)
+{
+    switch (x->kind) {
+    case P_VAR:
+        out_puts(p->o, x->name);
+        if (p->types && x->type) {
+            out_puts(p->o, ": ");
+            pr_type(p, x->type);
+        }
+        return;
+    case P_WILD: out_puts(p->o, "_"); return;
+    case P_TUPLE:
+    case P_RECORD:
+        out_puts(p->o, x->kind == P_TUPLE ? "(" : "{");
+        for (int i = 0; i < x->elems.n; i++) {
+            out_puts(p->o, i ? ", " : "");
+            if (x->kind == P_RECORD)
+                out_printf(p->o, "%s = ", x->names.at[i]);
+            pr_pat(p, x->elems.at[i]);
+        }
+        out_puts(p->o, x->kind == P_TUPLE ? ")" : "}");
+        return;
+    case P_ASCRIBE:
+        pr_pat(p, x->pat);
+        if (!p->types || x->pat->kind != P_VAR) {
+            out_puts(p->o, ": ");
+            pr_te(p, x->te);
+        }
+        return;
+    }
+}
+
+static void pr_param(Pr *p, const Pat *x)
+{
+    bool parens = x->kind == P_ASCRIBE || (p->types && x->kind == P_VAR);
+    if (parens)
+        out_puts(p->o, "(");
+    pr_pat(p, x);
+    if (parens)
+        out_puts(p->o, ")");
+}
+
+static void pr_dim(Pr *p, const Exp *dim)
+{
+    out_puts(p->o, "[");
+    if (dim)
+        pr_exp(p, dim);
+    out_puts(p->o, "]");
+}
+
+static void pr_te_list(Pr *p, const TypeExp *t, char open, char close)
+{
+    out_printf(p->o, "%c", open);
+    for (int i = 0; i < t->args.n; i++) {
+        out_puts(p->o, i ? ", " : "");
+        if (t->kind == TE_RECORD)
+            out_printf(p->o, "%s: ", t->names.at[i]);
+        pr_te(p, t->args.at[i]);
+    }
+    out_printf(p->o, "%c", close);
+}
+
+static void pr_te(Pr *p, const TypeExp *t)
+{
+    switch (t->kind) {
+    case TE_NAME:
+        out_puts(p->o, t->name);
+        for (int i = 0; i < t->args.n; i++) {
+            out_puts(p->o, " ");
+            pr_te(p, t->args.at[i]);
+        }
+        return;
+    case TE_ARRAY:
+        pr_dim(p, t->dim);
+        pr_te(p, t->elem);
+        return;
+    case TE_TUPLE: pr_te_list(p, t, '(', ')'); return;
+    case TE_RECORD: pr_te_list(p, t, '{', '}'); return;
+    case TE_FUN:
+        out_printf(p->o, t->name ? "(%s: " : "(", t->name ? t->name : "");
+        pr_te(p, t->param);
+        out_puts(p->o, ") -> ");
+        pr_te(p, t->elem);
+        return;
+    case TE_UNIQUE:
+        out_puts(p->o, "*");
+        pr_te(p, t->elem);
+        return;
+    case TE_EXISTS:
+        out_puts(p->o, "?");
+        for (int i = 0; i < t->names.n; i++)
+            out_printf(p->o, "[%s]", t->names.at[i]);
+        out_puts(p->o, ". ");
+        pr_te(p, t->elem);
+        return;
+    case TE_SIZE: pr_dim(p, t->dim); return;
+    }
+}
+
+/* ---- Expressions ---- */
+
+static void pr_lit(Pr *p, const Exp *e)
+{
+    Scalar s = e->lit.scalar;
+    bool typed = e->lit.suffixed || (p->types && e->type);
+    if (typed && s == S_BOOL)
+        out_puts(p->o, e->lit.bits ? "true" : "false");
+    else if (e->lit.is_float || (typed && scalar_float(s)))
+        out_printf(p->o, "%.17g%s", e->lit.is_float ? e->lit.fval : (double)e->lit.bits,
+                   typed ? scalar_name(s) : "");
+    else
+        out_printf(p->o, "%" PRIu64 "%s", e->lit.bits, typed ? scalar_name(s) : "");
+}
+
+static void pr_seq(Pr *p, const Exp *e, const char *open, const char *close)
+{
+    out_puts(p->o, open);
+    for (int i = 0; i < e->seq.elems.n; i++) {
+        out_puts(p->o, i ? ", " : "");
+        if (e->kind == E_RECORD)
+            out_printf(p->o, "%s = ", e->seq.names.at[i]);
+        pr_exp(p, e->seq.elems.at[i]);
+    }
+    out_puts(p->o, close);
+}
+
+static void pr_app(Pr *p, const Exp *e)
+{
+    const Exp *fn = e->app.fn;
+    const Exps *args = &e->app.args;
+    if (p->types && e->dyn_check)
+        out_puts(p->o, "(?)");
+    if (e->app.infix && fn->kind == E_VAR && args->n == 1 && !strncmp(fn->var.name, "prefix ", 7)) {
+        out_puts(p->o, fn->var.name + 7);
+        pr_atom(p, args->at[0]);
+    } else if (e->app.infix && fn->kind == E_VAR && args->n <= 2) {
+        const char *q = is_operator(fn->var.name) ? "" : "`";
+        pr_atom(p, args->at[0]);
+        out_printf(p->o, " %s%s%s", q, fn->var.name, q);
+        if (args->n == 2) {
+            out_puts(p->o, " ");
+            pr_atom(p, args->at[1]);
+        }
+    } else {
+        pr_atom(p, fn);
+        for (int i = 0; i < args->n; i++) {
+            out_puts(p->o, " ");
+            pr_atom(p, args->at[i]);
+        }
+    }
+}
+
+static void pr_dims(Pr *p, const DimIndices *ds)
+{
+    out_puts(p->o, "[");
+    for (int i = 0; i < ds->n; i++) {
+        const DimIndex *d = &ds->at[i];
+        out_puts(p->o, i ? ", " : "");
+        if (d->i)
+            pr_exp(p, d->i);
+        if (d->slice)
+            out_puts(p->o, ":");
+        if (d->j)
+            pr_exp(p, d->j);
+        if (d->s) {
+            out_puts(p->o, ":");
+            pr_exp(p, d->s);
+        }
+    }
+    out_puts(p->o, "]");
+}
+
+static void pr_path(Pr *p, const Names *ns)
+{
+    for (int i = 0; i < ns->n; i++)
+        out_printf(p->o, i ? ".%s" : "%s", ns->at[i]);
+}
+
+static void pr_range(Pr *p, const Exp *e)
+{
+    static const char *const dots[] = {"...", "..<", "..>"};
+    pr_atom(p, e->range.start);
+    if (e->range.second) {
+        out_puts(p->o, "..");
+        pr_atom(p, e->range.second);
+    }
+    out_puts(p->o, dots[e->range.kind]);
+    pr_atom(p, e->range.end);
+}
+
+static void pr_attr(Pr *p, const Attr *a)
+{
+    if (a->name)
+        out_puts(p->o, a->name);
+    else
+        out_printf(p->o, "%" PRId64, a->number);
+    for (int i = 0; i < a->args.n; i++) {
+        out_puts(p->o, i ? ", " : "(");
+        pr_attr(p, a->args.at[i]);
+    }
+    if (a->args.n)
+        out_puts(p->o, ")");
+}
+
+static void pr_attrs(Pr *p, const Attrs *as, const char *after)
+{
+    for (int i = 0; i < as->n; i++) {
+        out_puts(p->o, "#[");
+        pr_attr(p, as->at[i]);
+        out_printf(p->o, "]%s", after);
+    }
+}
+
+static void pr_sizes(Pr *p, const Names *ns)
+{
+    for (int i = 0; i < ns->n; i++)
+        out_printf(p->o, "[%s] ", ns->at[i]);
+}
+
+static void pr_loop(Pr *p, const Exp *e)
+{
+    out_puts(p->o, "loop ");
+    pr_sizes(p, &e->loop.size_names);
+    pr_param(p, e->loop.pat);
+    out_puts(p->o, " = ");
+    pr_exp(p, e->loop.init);
+    out_puts(p->o, e->loop.kind == LOOP_WHILE ? " while " : " for ");
+    if (e->loop.var)
+        pr_pat(p, e->loop.var);
+    if (e->loop.kind != LOOP_WHILE)
+        out_puts(p->o, e->loop.kind == LOOP_FOR ? " < " : " in ");
+    pr_exp(p, e->loop.bound);
+    out_puts(p->o, " do\n");
+    p->o->indent++;
+    pr_exp(p, e->loop.body);
+    p->o->indent--;
+}
+
+static void pr_def(Pr *p, const Def *d);
+
+static void pr_binders(Pr *p, const Exp *e)
+{
+    if (e->kind == E_LETFUN) {
+        pr_def(p, e->letfun.def);
+        out_puts(p->o, "\nin ");
+        pr_exp(p, e->letfun.body);
+        return;
+    }
+    out_puts(p->o, "let ");
+    pr_sizes(p, &e->let.size_names);
+    pr_pat(p, e->let.pat);
+    out_puts(p->o, p->types && e->dyn_check ? " =(?) " : " = ");
+    pr_exp(p, e->let.rhs);
+    out_puts(p->o, "\nin ");
+    pr_exp(p, e->let.body);
+}
+
+static void pr_ascribe(Pr *p, const Exp *e)
+{
+    pr_atom(p, e->ascribe.e);
+    out_puts(p->o, e->kind == E_ASCRIBE ? " : " : " :> ");
+    if (p->types && e->ascribe.to)
+        pr_type(p, e->ascribe.to);
+    else
+        pr_te(p, e->ascribe.te);
+}
+
+static void pr_lambda(Pr *p, const Exp *e)
+{
+    out_puts(p->o, "\\");
+    for (int i = 0; i < e->lambda.params.n; i++) {
+        out_puts(p->o, i ? " " : "");
+        pr_param(p, e->lambda.params.at[i]);
+    }
+    if (e->lambda.ret) {
+        out_puts(p->o, ": ");
+        pr_te(p, e->lambda.ret);
+    }
+    out_puts(p->o, " -> ");
+    pr_exp(p, e->lambda.body);
+}
+
+static void pr_exp(Pr *p, const Exp *e)
+{
+    Out *o = p->o;
+    switch (e->kind) {
+    case E_LIT: pr_lit(p, e); return;
+    case E_VAR: out_printf(o, is_operator(e->var.name) ? "(%s)" : "%s", e->var.name); return;
+    case E_TUPLE: pr_seq(p, e, "(", ")"); return;
+    case E_RECORD: pr_seq(p, e, "{", "}"); return;
+    case E_ARRAY: pr_seq(p, e, "[", "]"); return;
+    case E_STRING: pr_seq(p, e, "[", "]"); return;
+    case E_RANGE: pr_range(p, e); return;
+    case E_APP: pr_app(p, e); return;
+    case E_OPSECT:
+        out_printf(o, "(%s ", e->opsect.op->var.name);
+        pr_atom(p, e->opsect.arg);
+        out_puts(o, ")");
+        return;
+    case E_PROJSECT:
+        out_puts(o, "(.");
+        pr_path(p, &e->proj.names);
+        out_puts(o, ")");
+        return;
+    case E_IDXSECT:
+        out_puts(o, "(.");
+        pr_dims(p, &e->index.dims);
+        out_puts(o, ")");
+        return;
+    case E_LAMBDA: pr_lambda(p, e); return;
+    case E_PROJ:
+        pr_atom(p, e->proj.e);
+        out_printf(o, ".%s", e->proj.names.at[0]);
+        return;
+    case E_INDEX:
+        pr_atom(p, e->index.e);
+        pr_dims(p, &e->index.dims);
+        return;
+    case E_UPDATE:
+    case E_RECUPDATE:
+        pr_atom(p, e->update.e);
+        out_puts(o, " with ");
+        if (e->kind == E_UPDATE)
+            pr_dims(p, &e->update.dims);
+        else
+            pr_path(p, &e->update.names);
+        out_puts(o, " = ");
+        pr_atom(p, e->update.value);
+        return;
+    case E_IF:
+        out_puts(o, "if ");
+        pr_exp(p, e->cond.test);
+        out_puts(o, "\nthen ");
+        pr_exp(p, e->cond.then);
+        out_puts(o, "\nelse ");
+        pr_exp(p, e->cond.els);
+        return;
+    case E_LET:
+    case E_LETFUN: pr_binders(p, e); return;
+    case E_LOOP: pr_loop(p, e); return;
+    case E_ASCRIBE:
+    case E_COERCE: pr_ascribe(p, e); return;
+    case E_ASSERT:
+        out_puts(o, "assert ");
+        pr_atom(p, e->assertion.test);
+        out_puts(o, " ");
+        pr_atom(p, e->assertion.e);
+        return;
+    case E_ATTR:
+        pr_attrs(p, &e->attr.attrs, " ");
+        pr_exp(p, e->attr.e);
+        return;
+    }
+}
+
+/* ---- Declarations ---- */
+
+static void pr_tparams(Pr *p, const TParams *tps)
+{
+    static const char *const marks[] = {"[", "'", "'~", "'^"};
+    for (int i = 0; i < tps->n; i++)
+        out_printf(p->o, " %s%s%s", marks[tps->at[i].kind], tps->at[i].name,
+                   tps->at[i].kind == TP_SIZE ? "]" : "");
+}
+
+static void pr_def(Pr *p, const Def *d)
+{
+    pr_attrs(p, &d->attrs, "\n");
+    out_puts(p->o, d->entry ? "entry " : d->local ? "let " : "def ");
+    out_printf(p->o, is_operator(d->name) ? "(%s)" : "%s", d->name);
+    if (p->types && d->bind) {
+        for (int i = 0; i < d->bind->tparams.n; i++) {
+            const Binding *b = d->bind->tparams.at[i];
+            out_printf(p->o, b->kind == BIND_SIZE ? " [%s]" : " '%s",
+                       b->name[0] == '[' ? "" : b->name);
+        }
+    } else {
+        pr_tparams(p, &d->tparams);
+    }
+    for (int i = 0; i < d->params.n; i++) {
+        out_puts(p->o, " ");
+        pr_param(p, d->params.at[i]);
+    }
+    if (p->types && d->ret_type) {
+        out_puts(p->o, ": ");
+        pr_type(p, d->ret_type);
+    } else if (d->ret) {
+        out_puts(p->o, ": ");
+        pr_te(p, d->ret);
+    }
+    out_puts(p->o, p->types && d->dyn_check ? " =(?)\n" : " =\n");
+    p->o->indent++;
+    pr_exp(p, d->body);
+    p->o->indent--;
+}
+
+static void pr_decl(Pr *p, const Decl *d)
+{
+    switch (d->kind) {
+    case D_DEF:
+        pr_def(p, d->def);
+        out_puts(p->o, "\n\n");
+        return;
+    case D_TYPE:
+        out_printf(p->o, "type %s", d->type->name);
+        pr_tparams(p, &d->type->tparams);
+        out_puts(p->o, " = ");
+        pr_te(p, d->type->te);
+        out_puts(p->o, "\n\n");
+        return;
+    case D_IMPORT:
+        out_puts(p->o, "import ");
+        out_quoted(p->o, d->path);
+        out_puts(p->o, "\n\n");
+        return;
+    }
+}
+
+void fe_print(Out *o, const Ast *ast, bool types)
+{
+    Pr p = {o, types, arena_new()};
+    for (int i = 0; i < ast->main->decls.n; i++)
+        pr_decl(&p, &ast->main->decls.at[i]);
+    arena_free(p.a);
+}
+
+void fe_print_exp(Out *o, const Exp *e, bool types)
+{
+    Pr p = {o, types, arena_new()};
+    pr_exp(&p, e);
+    arena_free(p.a);
+}

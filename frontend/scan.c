@@ -1,0 +1,207 @@
+/* Values of tokens: literals, operators' precedence classes, doc comments, bytes that belong to no
+ * token. Called by the scanner (lex.l). */
+#include "frontend/parse.h"
+
+#include "base/intern.h"
+
+#include "frontend/parse.tab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Copies a number without its underscores. */
+static char *plain_digits(ParseCtx *ctx, const char *s)
+{
+    char *d = arena_strdup(ctx->a, s), *to = d;
+    for (; *s; s++)
+        if (*s != '_')
+            *to++ = *s;
+    *to = 0;
+    return d;
+}
+
+/* Cuts a scalar type's name off the end; whether there was one. */
+static bool cut_suffix(char *s, Scalar *out, bool hex)
+{
+    size_t n = strlen(s);
+    for (int len = 2; len <= 3; len++) {
+        if (n <= (size_t)len)
+            break;
+        const char *suf = s + n - len;
+        if ((hex && *suf == 'f') || !scalar_from_name(suf, out) || *out == S_BOOL)
+            continue;
+        s[n - len] = 0;
+        return true;
+    }
+    return false;
+}
+
+static Exp *literal(ParseCtx *ctx, Loc loc)
+{
+    return mk_exp(ctx, E_LIT, loc);
+}
+
+Exp *scan_bool(ParseCtx *ctx, bool v, Loc loc)
+{
+    Exp *e = literal(ctx, loc);
+    e->lit.suffixed = true;
+    e->lit.scalar = S_BOOL;
+    e->lit.bits = v;
+    return e;
+}
+
+Exp *scan_int(ParseCtx *ctx, const char *s, Loc loc)
+{
+    Exp *e = literal(ctx, loc);
+    char *d = plain_digits(ctx, s);
+    int base = d[0] == '0' && (d[1] == 'x' || d[1] == 'X')   ? 16
+               : d[0] == '0' && (d[1] == 'b' || d[1] == 'B') ? 2
+                                                             : 10;
+    e->lit.suffixed = cut_suffix(d, &e->lit.scalar, base == 16);
+    errno = 0;
+    e->lit.bits = strtoull(base == 10 ? d : d + 2, NULL, base);
+    if (errno == ERANGE)
+        parse_error(ctx, loc, "integer `%s` does not fit in 64 bits", s);
+    return e;
+}
+
+Exp *scan_real(ParseCtx *ctx, const char *s, Loc loc)
+{
+    Exp *e = literal(ctx, loc);
+    char *d = plain_digits(ctx, s);
+    bool hex = d[0] == '0' && (d[1] == 'x' || d[1] == 'X');
+    e->lit.is_float = true;
+    size_t n = strlen(d);
+    e->lit.suffixed = n > 3 && (!strcmp(d + n - 3, "f32") || !strcmp(d + n - 3, "f64")) &&
+                      (!hex || strpbrk(d, "pP")) && cut_suffix(d, &e->lit.scalar, false);
+    e->lit.fval =
+        e->lit.suffixed && e->lit.scalar == S_F32 ? (double)strtof(d, NULL) : strtod(d, NULL);
+    return e;
+}
+
+/* Decodes one character of a literal at *s, an escape or UTF-8, and steps over it; -1 for an
+ * escape that does not exist. */
+static int64_t character(const unsigned char **s, bool *escaped)
+{
+    const unsigned char *p = *s;
+    *escaped = *p == '\\';
+    if (*escaped) {
+        static const char from[] = "abfnrtv\\'\"0", to[] = "\a\b\f\n\r\t\v\\'\"";
+        p++;
+        if (*p >= '0' && *p <= '9') {
+            int64_t v = 0;
+            while (*p >= '0' && *p <= '9' && v < 0x110000)
+                v = 10 * v + (*p++ - '0');
+            *s = p;
+            return v < 0x110000 ? v : -1;
+        }
+        const char *k = *p ? strchr(from, *p) : NULL;
+        *s = p + 1;
+        return k ? to[k - from] : -1;
+    }
+    int64_t c = *p++;
+    int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc2 ? 1 : 0;
+    if (more)
+        c &= 0x3f >> more;
+    while (more-- > 0 && (*p & 0xc0) == 0x80)
+        c = c << 6 | (*p++ & 0x3f);
+    *s = p;
+    return c;
+}
+
+Exp *scan_char(ParseCtx *ctx, const char *s, Loc loc)
+{
+    const unsigned char *p = (const unsigned char *)s + 1;
+    bool escaped;
+    int64_t c = character(&p, &escaped);
+    if (c < 0 || *p != '\'')
+        parse_error(ctx, loc, "unknown escape sequence in %s", s);
+    Exp *e = literal(ctx, loc);
+    e->lit.bits = c < 0 ? 0 : (uint64_t)c;
+    return e;
+}
+
+Exp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc)
+{
+    Exps bytes = {0};
+    const unsigned char *p = (const unsigned char *)s + 1, *end = (const unsigned char *)s + n - 1;
+    while (p < end) {
+        const unsigned char *from = p;
+        bool escaped;
+        int64_t c = character(&p, &escaped);
+        Loc at = {loc.beg + (uint32_t)(from - (const unsigned char *)s),
+                  loc.beg + (uint32_t)(p - (const unsigned char *)s)};
+        if (c < 0 || (escaped && c > 255)) {
+            parse_error(ctx, at, "unknown escape sequence in string");
+            c = 0;
+        }
+        for (; from < p; from++) { /* a character beyond ASCII is its UTF-8 bytes */
+            Exp *b = literal(ctx, at);
+            b->lit.suffixed = true;
+            b->lit.scalar = S_U8;
+            b->lit.bits = escaped ? (uint64_t)c : *from;
+            vec_push(ctx->a, &bytes, b);
+            if (escaped)
+                break;
+        }
+    }
+    return mk_seq(ctx, E_STRING, bytes, loc);
+}
+
+/* The token of an operator, which is its precedence: that of the longest known operator that it
+ * begins with. A module before it (f32.+) does not count. */
+int scan_operator(const char *s)
+{
+    static const struct {
+        const char *prefix;
+        int token;
+    } classes[] = {
+        {">>", OP_SHIFT}, {"<<", OP_SHIFT}, {"|>", OP_PIPE}, {"<|", OP_RPIPE}, {"||", OP_OR},
+        {"&&", OP_AND},   {"**", OP_POW},   {"//", OP_MUL},  {"%%", OP_MUL},   {"==", OP_CMP},
+        {"!=", OP_CMP},   {"<=", OP_CMP},   {">=", OP_CMP},  {"+", OP_ADD},    {"-", OP_ADD},
+        {"*", OP_MUL},    {"/", OP_MUL},    {"%", OP_MUL},   {"<", OP_CMP},    {">", OP_CMP},
+        {"=", OP_CMP},    {"!", OP_CMP},    {"&", OP_BIT},   {"|", OP_BIT},    {"^", OP_BIT},
+    };
+    if (!strcmp(s, "-"))
+        return MINUS;
+    if (!strcmp(s, "*"))
+        return STAR;
+    if (!strcmp(s, "<"))
+        return LESS;
+    if (!strcmp(s, "!"))
+        return BANG;
+    s += strcspn(s, "-+*/%=!><|&^");
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (!strncmp(s, classes[i].prefix, strlen(classes[i].prefix)))
+            return classes[i].token;
+    ice(((Loc){0, 0}), "operator `%s` has no class", s);
+}
+
+/* Keeps `-- |` comments, and the comment lines that follow at once, for the next declaration. */
+void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts)
+{
+    while (*text == ' ')
+        text++;
+    if (starts) {
+        ctx->doc = arena_strdup(ctx->a, text);
+    } else if (ctx->doc && loc.beg > ctx->doc_end &&
+               strspn(ctx->text + (ctx->doc_end - ctx->base), " \t\r\n") >=
+                   loc.beg - ctx->doc_end) {
+        ctx->doc = arena_printf(ctx->a, "%s\n%s", ctx->doc, text);
+    } else {
+        return;
+    }
+    ctx->doc_end = loc.end;
+}
+
+void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc)
+{
+    unsigned char c = (unsigned char)s[0];
+    if (c >= 0xc2 && n > 1)
+        parse_error(ctx, loc, "`%.*s` may stand in comments and strings only", (int)n, s);
+    else if (c >= 0x80 || c < 0x20 || c == 0x7f)
+        parse_error(ctx, loc, "unexpected byte 0x%02x", c);
+    else
+        parse_error(ctx, loc, "unexpected character `%c`", c);
+}

@@ -1,0 +1,207 @@
+/* Types and sizes: small questions, and how they are printed. */
+#include "frontend/ast.h"
+#include "frontend/frontend.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int bits;
+} scalars[N_SCALARS] = {
+    {"bool", 8}, {"i8", 8},   {"i16", 16}, {"i32", 32}, {"i64", 64}, {"u8", 8},
+    {"u16", 16}, {"u32", 32}, {"u64", 64}, {"f32", 32}, {"f64", 64},
+};
+
+const char *scalar_name(Scalar s)
+{
+    return scalars[s].name;
+}
+
+int scalar_bits(Scalar s)
+{
+    return scalars[s].bits;
+}
+
+bool scalar_from_name(const char *name, Scalar *out)
+{
+    for (int i = 0; i < N_SCALARS; i++) {
+        if (!strcmp(scalars[i].name, name)) {
+            *out = (Scalar)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *builtin_name(BuiltinId id)
+{
+    static const char *const names[] = {
+        "none",
+#define BUILTIN(id, name, scheme, doc)    name,
+#define OPERATOR(id, name, scheme, doc)   name,
+#define MEMBER(id, name, on, scheme, doc) name,
+#include "frontend/builtins.def"
+    };
+    return names[id];
+}
+
+Type *type_deref(const Type *t)
+{
+    while (t->kind == TY_META && t->meta.ref)
+        t = t->meta.ref;
+    return (Type *)t;
+}
+
+Size *size_deref(const Size *s)
+{
+    while (s->kind == SZ_META && s->ref)
+        s = s->ref;
+    return (Size *)s;
+}
+
+int type_rank(const Type *t)
+{
+    int n = 0;
+    for (t = type_deref(t); t->kind == TY_ARRAY; t = type_deref(t->array.elem))
+        n++;
+    return n;
+}
+
+Type *type_elem(const Type *t)
+{
+    for (t = type_deref(t); t->kind == TY_ARRAY; t = type_deref(t->array.elem)) {
+    }
+    return (Type *)t;
+}
+
+int type_arity(const Type *t)
+{
+    int n = 0;
+    for (t = type_deref(t); t->kind == TY_FUN; t = type_deref(t->fun.result))
+        n++;
+    return n;
+}
+
+/* ---- Printing ---- */
+
+static void put_size(Out *o, const Size *s, bool nested)
+{
+    s = size_deref(s);
+    switch (s->kind) {
+    case SZ_CONST: out_printf(o, "%" PRId64, s->value); return;
+    case SZ_VAR:
+        if (s->var->name[0] != '[') /* anonymous sizes print as [] */
+            out_puts(o, s->var->name);
+        return;
+    case SZ_OP:
+        if (nested)
+            out_puts(o, "(");
+        put_size(o, s->a, !(s->a->kind == SZ_OP && s->a->op == s->op));
+        out_printf(o, " %c ", s->op);
+        put_size(o, s->b, true);
+        if (nested)
+            out_puts(o, ")");
+        return;
+    case SZ_EXP: fe_print_exp(o, s->exp, false); return;
+    case SZ_UNKNOWN:
+    case SZ_META:
+        if (nested)
+            out_puts(o, "?");
+        return;
+    }
+}
+
+/* Names inference variables in the order in which they appear: 'a0 is dull, but the same each run.
+ */
+static const char *class_name(TypeClass c)
+{
+    switch (c) {
+    case TC_ANY:
+    case TC_VALUE: return "_";
+    case TC_EQ: return "comparable";
+    case TC_PRIM: return "scalar";
+    case TC_BITS: return "integer or bool";
+    case TC_NUM: return "number";
+    case TC_INT: return "integer";
+    case TC_FLOAT: return "float";
+    }
+    return "_";
+}
+
+static void put_type(Out *o, const Type *t, bool atom)
+{
+    bool unique = t->unique;
+    t = type_deref(t);
+    if (unique || t->unique)
+        out_puts(o, "*");
+    switch (t->kind) {
+    case TY_SCALAR: out_puts(o, scalar_name(t->scalar)); return;
+    case TY_ARRAY:
+        out_puts(o, "[");
+        put_size(o, t->array.dim, false);
+        out_puts(o, "]");
+        put_type(o, t->array.elem, true);
+        return;
+    case TY_TUPLE:
+    case TY_RECORD:
+        out_puts(o, t->kind == TY_TUPLE ? "(" : "{");
+        for (int i = 0; i < t->elems.n; i++) {
+            if (i)
+                out_puts(o, ", ");
+            if (t->kind == TY_RECORD)
+                out_printf(o, "%s: ", t->names.at[i]);
+            put_type(o, t->elems.at[i], false);
+        }
+        out_puts(o, t->kind == TY_TUPLE ? ")" : "}");
+        return;
+    case TY_FUN: {
+        if (atom)
+            out_puts(o, "(");
+        if (t->fun.name)
+            out_printf(o, "(%s: ", t->fun.name->name);
+        put_type(o, t->fun.param, !t->fun.name);
+        out_puts(o, t->fun.name ? ") -> " : " -> ");
+        bool named = false;
+        for (int i = 0; i < t->fun.exists.n; i++) {
+            const char *n = t->fun.exists.at[i]->name;
+            if (n[0] == '[')
+                continue;
+            out_printf(o, named ? "[%s]" : "?[%s]", n);
+            named = true;
+        }
+        if (named)
+            out_puts(o, ".");
+        put_type(o, t->fun.result, false);
+        if (atom)
+            out_puts(o, ")");
+        return;
+    }
+    case TY_VAR: out_puts(o, t->var->name); return;
+    case TY_META: out_puts(o, class_name(t->meta.cls)); return;
+    case TY_ERROR: out_puts(o, "?"); return;
+    }
+}
+
+static const char *taken(Arena *a, Out *o)
+{
+    char *s = out_take(o);
+    const char *kept = arena_strdup(a, s);
+    free(s);
+    return kept;
+}
+
+const char *type_str(Arena *a, const Type *t)
+{
+    Out o = {0};
+    put_type(&o, t, false);
+    return taken(a, &o);
+}
+
+const char *size_str(Arena *a, const Size *s)
+{
+    Out o = {0};
+    put_size(&o, s, true);
+    return taken(a, &o);
+}
