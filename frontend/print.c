@@ -338,7 +338,8 @@ static void pr_exp(Pr *p, const Exp *e)
     case E_RANGE: pr_range(p, e); return;
     case E_APP: pr_app(p, e); return;
     case E_OPSECT:
-        out_printf(o, "(%s ", e->opsect.op->var.name);
+        out_printf(o, is_operator(e->opsect.op->var.name) ? "(%s " : "(`%s` ",
+                   e->opsect.op->var.name);
         pr_atom(p, e->opsect.arg);
         out_puts(o, ")");
         return;
