@@ -36,6 +36,10 @@ const FormInfo form_info[N_FORMS] = {
 #undef FORM
 };
 
+const char *const attr_text[N_ATTRS] = {"sequential", "sequential_outer", "sequential_inner",
+                                        "no_outer",   "no_intra",         "only_intra",
+                                        "only_inner", "unroll"};
+
 PrimType prim_result(PrimOp op, PrimType operands)
 {
     switch (prim_info[op].result) {
@@ -183,10 +187,23 @@ static size_t base_length(const char *s)
     return i < n && i > 1 && s[i - 1] == '_' ? i - 1 : n;
 }
 
+/* The base as the text form can spell it. */
+static const char *spellable(const char *s, size_t n)
+{
+    static const char ok[] = "_'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    char buf[128];
+    size_t k = 0;
+    if (n == 0 || s[0] == '\'' || (s[0] >= '0' && s[0] <= '9'))
+        buf[k++] = 'x';
+    for (size_t i = 0; i < n && k < sizeof buf; i++)
+        buf[k++] = s[i] && strchr(ok, s[i]) ? s[i] : '_';
+    return intern_n(buf, k);
+}
+
 Var *var_new_id(Ctx *cx, const char *base, int id, Type t, Loc loc)
 {
     Var *v = NEW(cx->perm, Var);
-    v->base = intern_n(base, base_length(base));
+    v->base = spellable(base, base_length(base));
     v->id = id;
     v->type = t;
     v->loc = loc;

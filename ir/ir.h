@@ -176,7 +176,8 @@ enum {
     ATTR_NO_INTRA = 16,
     ATTR_ONLY_INTRA = 32,
     ATTR_ONLY_INNER = 64,
-    ATTR_UNROLL = 128
+    ATTR_UNROLL = 128,
+    N_ATTRS = 8
 };
 
 typedef enum { LOOP_FOR, LOOP_WHILE } LoopKind;
@@ -365,6 +366,7 @@ typedef struct {
     unsigned dialects;
 } FormInfo;
 extern const FormInfo form_info[N_FORMS];
+extern const char *const attr_text[N_ATTRS]; /* by bit number */
 PrimType prim_result(PrimOp op, PrimType operands);
 
 Atom atom_var(Var *v);
@@ -540,8 +542,8 @@ const char *var_text(const Var *v);           /* "xs_12", interned */
 const char *atom_text(Atom a);                /* "xs_12", "3i64", "1.5f32" */
 const char *type_text(Type t);                /* "[n_3][4i64]f32" without suffix on sizes: "[n_3][4]f32" */
 const char *nest_text(const Nest *nest);      /* "<xs in xss> <x in xs>" as the paper prints it */
-/* Reads a program; errors are reported as diagnostics about the text (added as source `name`).
- * NULL on error. */
+/* Reads and checks a program; errors are reported as diagnostics about the text (added as source
+ * `name`). NULL on error. */
 Prog *ir_read(Ctx *cx, const char *name, const char *text, size_t n);
 
 /* --- verify.c ----------------------------------------------------------------------------------------- */
@@ -550,6 +552,7 @@ Prog *ir_read(Ctx *cx, const char *name, const char *text, size_t n);
 void ir_verify(Ctx *cx, const Prog *p, const char *pass);
 /* The same as a question: NULL if well-formed, else what is wrong (for tests). */
 const char *ir_check(Ctx *cx, const Prog *p);
+const char *ir_check_at(Ctx *cx, const Prog *p, Loc *at); /* also where */
 
 /* --- passes on the IR ------------------------------------------------------------------------------------ */
 

@@ -1,0 +1,679 @@
+/* Checks the invariants of ir.h: single binding, scopes, types operand by operand, results, dialect,
+ * nesting of hardware levels, thresholds; consumption by way of alias.c. The first violation ends the
+ * check; the message shows the statement. */
+#include "ir/ir.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Constructs of this level may stand outside of all others. */
+enum { TOP_LEVEL = 1, NO_LEVEL = -1 };
+
+typedef struct {
+    Ctx *cx;
+    unsigned dialect;
+    VarSet *bound;    /* ever */
+    VarSet *scope;    /* now */
+    Vars entered;     /* scope as a stack */
+    VarMap *same;     /* let x = atom: x -> Atom * */
+    VEC(const char *) suffs;
+    int level;        /* a parallel construct here must have this level; NO_LEVEL: none may stand here */
+    const Stm *stm;
+    const char *where; /* what is checked when it is no statement */
+    Loc loc;
+    const char *msg;
+    jmp_buf fail;
+} Check;
+
+static void check_body(Check *c, const Body *b);
+
+_Noreturn __attribute__((format(printf, 2, 3))) static void wrong(Check *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(c->cx->perm, fmt, ap);
+    va_end(ap);
+    if (c->stm) {
+        Out o = {0};
+        ir_print_stm(&o, c->stm);
+        int n = (int)strcspn(o.text, "\n");
+        text = arena_printf(c->cx->perm, "%s, in: %.*s%s", text, n < 160 ? n : 160, o.text,
+                            n >= 160 || o.text[n + 1] ? " ..." : "");
+        out_free(&o);
+        c->loc = c->stm->exp->loc;
+    } else if (c->where) {
+        text = arena_printf(c->cx->perm, "%s, in %s", text, c->where);
+    }
+    c->msg = text;
+    longjmp(c->fail, 1);
+}
+
+/* --- Scopes and atoms ------------------------------------------------------------------------------ */
+
+static void bind(Check *c, const Var *v)
+{
+    if (varset_has(c->bound, v))
+        wrong(c, "%s is bound twice", var_text(v));
+    varset_add(c->bound, v);
+    varset_add(c->scope, v);
+    vec_push(c->cx->perm, &c->entered, (Var *)(uintptr_t)v);
+}
+
+static void leave(Check *c, int mark)
+{
+    while (c->entered.n > mark)
+        varmap_del(c->scope, c->entered.at[--c->entered.n]);
+}
+
+static void check_atom(Check *c, Atom a)
+{
+    if (a.var) {
+        if (!varset_has(c->scope, a.var))
+            wrong(c, "%s is not in scope", var_text(a.var));
+        return;
+    }
+    bool ok = a.c.type < N_PRIM_TYPES;
+    if (ok && a.c.type == T_F32)
+        ok = a.c.f != a.c.f || (double)(float)a.c.f == a.c.f;
+    else if (ok && a.c.type != T_F64)
+        ok = atom_int(a.c.type, a.c.i).c.i == a.c.i;
+    if (!ok)
+        wrong(c, "a constant that its type %s cannot hold",
+              a.c.type < N_PRIM_TYPES ? prim_type_text[a.c.type] : "?");
+}
+
+static void want_prim(Check *c, Atom a, PrimType p, const char *what)
+{
+    Type t = atom_type(a);
+    if (t.rank != 0 || t.elem != p)
+        wrong(c, "%s %s has type %s instead of %s", what, atom_text(a), type_text(t),
+              prim_type_text[p]);
+}
+
+static void check_type(Check *c, Type t)
+{
+    for (int i = 0; i < t.rank; i++) {
+        check_atom(c, t.dims[i]);
+        want_prim(c, t.dims[i], T_I64, "size");
+        if (!t.dims[i].var && t.dims[i].c.i < 0)
+            wrong(c, "negative size %s", atom_text(t.dims[i]));
+    }
+}
+
+/* The binders of one list; a size in a type may be bound by the list itself. */
+static void bind_all(Check *c, const Vars *vs)
+{
+    for (int i = 0; i < vs->n; i++)
+        bind(c, vs->at[i]);
+    for (int i = 0; i < vs->n; i++)
+        check_type(c, vs->at[i]->type);
+}
+
+/* --- Equality of sizes and types ----------------------------------------------------------------------- */
+
+/* A size of a type, with parameters replaced: `from` by `to`, position by position. */
+typedef struct {
+    const Vars *from;
+    const Atoms *to;
+} Inst;
+
+static Atom same_as(const Check *c, Atom a)
+{
+    const Atom *b;
+    while (a.var && (b = varmap_get(c->same, a.var)))
+        a = *b;
+    return a;
+}
+
+static bool size_eq(const Check *c, Atom a, Atom b)
+{
+    return atom_eq(same_as(c, a), same_as(c, b));
+}
+
+static Atom instance(const Inst *in, Atom a)
+{
+    for (int i = 0; in && a.var && i < in->from->n && i < in->to->n; i++)
+        if (in->from->at[i] == a.var)
+            return in->to->at[i];
+    return a;
+}
+
+/* Is `t` the type `want`, after instantiating want's sizes? */
+static bool type_is(const Check *c, Type t, Type want, const Inst *in)
+{
+    if (t.elem != want.elem || t.rank != want.rank)
+        return false;
+    for (int i = 0; i < t.rank; i++)
+        if (!size_eq(c, t.dims[i], instance(in, want.dims[i])))
+            return false;
+    return true;
+}
+
+static void want_type_in(Check *c, Type t, Type want, const Inst *in, const char *what,
+                         const char *name)
+{
+    if (!type_is(c, t, want, in))
+        wrong(c, "%s %s has type %s instead of %s", what, name, type_text(t), type_text(want));
+}
+
+static void want_type(Check *c, Atom a, Type want, const char *what)
+{
+    want_type_in(c, atom_type(a), want, NULL, what, atom_text(a));
+}
+
+static void want_array(Check *c, Atom a)
+{
+    if (atom_type(a).rank == 0)
+        wrong(c, "%s is not an array", atom_text(a));
+}
+
+static void want_count(Check *c, int n, int want, const char *what)
+{
+    if (n != want)
+        wrong(c, "%d %s instead of %d", n, what, want);
+}
+
+/* --- Scalar and array operations ------------------------------------------------------------------------ */
+
+static bool takes_prim(char operands, PrimType t)
+{
+    switch (operands) {
+    case 'I': return prim_is_int(t);
+    case 'F': return prim_is_float(t);
+    case 'N': return t != T_BOOL;
+    case 'B': return t == T_BOOL;
+    case 'S': return prim_is_float(t) || prim_is_signed(t);
+    default: return true;
+    }
+}
+
+static void check_prim(Check *c, const Exp *e)
+{
+    const PrimInfo *info = &prim_info[e->prim.op];
+    if (!takes_prim(info->operands, e->prim.type))
+        wrong(c, "%s does not work on %s", info->text, prim_type_text[e->prim.type]);
+    want_count(c, e->prim.args.n, info->arity, "operands");
+    for (int i = 0; i < e->prim.args.n; i++)
+        want_prim(c, e->prim.args.at[i], e->prim.type, "operand");
+}
+
+static void check_at(Check *c, Atom arr, const DimIndexes *at)
+{
+    want_array(c, arr);
+    want_count(c, at->n, atom_type(arr).rank, "positions");
+    for (int i = 0; i < at->n; i++) {
+        want_prim(c, at->at[i].start, T_I64, "position");
+        if (at->at[i].is_slice) {
+            want_prim(c, at->at[i].n, T_I64, "size");
+            want_prim(c, at->at[i].stride, T_I64, "stride");
+        }
+    }
+}
+
+static void check_update(Check *c, const Exp *e)
+{
+    check_at(c, e->update.arr, &e->update.at);
+    Type t = {atom_type(e->update.arr).elem, 0, NEWN(c->cx->perm, Atom, e->update.at.n)};
+    for (int i = 0; i < e->update.at.n; i++)
+        if (e->update.at.at[i].is_slice)
+            t.dims[t.rank++] = e->update.at.at[i].n;
+    want_type(c, e->update.val, t, "value");
+}
+
+static void check_concat(Check *c, const Exp *e)
+{
+    const Atoms *as = &e->concat.arrs;
+    want_prim(c, e->concat.n, T_I64, "size");
+    if (as->n == 0)
+        wrong(c, "concat of nothing");
+    Type t = atom_type(as->at[0]);
+    if (e->concat.dim < 0 || e->concat.dim >= t.rank)
+        wrong(c, "concat along dimension %d of rank %d", e->concat.dim, t.rank);
+    for (int i = 0; i < as->n; i++) {
+        Type u = atom_type(as->at[i]);
+        bool ok = u.rank == t.rank && u.elem == t.elem;
+        for (int d = 0; ok && d < t.rank; d++)
+            ok = d == e->concat.dim || size_eq(c, t.dims[d], u.dims[d]);
+        if (!ok)
+            wrong(c, "%s of type %s among arrays of type %s", atom_text(as->at[i]), type_text(u),
+                  type_text(t));
+    }
+}
+
+static void check_perm(Check *c, const Exp *e)
+{
+    want_array(c, e->rearrange.arr);
+    int rank = atom_type(e->rearrange.arr).rank;
+    for (int d = 0; d < rank; d++) {
+        int p = e->rearrange.perm[d];
+        bool ok = p >= 0 && p < rank;
+        for (int k = 0; k < d; k++)
+            ok = ok && e->rearrange.perm[k] != p;
+        if (!ok)
+            wrong(c, "no permutation of %d dimensions", rank);
+    }
+}
+
+/* The product of constant sizes; false if a size is not constant. */
+static bool constant_size(Type t, int64_t *n)
+{
+    *n = 1;
+    for (int i = 0; i < t.rank; i++) {
+        if (t.dims[i].var || __builtin_mul_overflow(*n, t.dims[i].c.i, n))
+            return false;
+    }
+    return true;
+}
+
+static void check_reshape(Check *c, const Exp *e)
+{
+    want_array(c, e->reshape.arr);
+    Type t = {T_BOOL, e->reshape.dims.n, e->reshape.dims.at};
+    check_type(c, t);
+    int64_t from, to;
+    if (constant_size(atom_type(e->reshape.arr), &from) && constant_size(t, &to) && from != to)
+        wrong(c, "%lld elements reshaped to %lld", (long long)from, (long long)to);
+}
+
+static void check_assert(Check *c, const Exp *e)
+{
+    want_prim(c, e->assertion.cond, T_BOOL, "condition");
+    int n = 0;
+    for (const char *s = strstr(e->assertion.msg, "%d"); s; s = strstr(s + 2, "%d"))
+        n++;
+    want_count(c, e->assertion.args.n, n, "arguments of the message");
+    for (int i = 0; i < e->assertion.args.n; i++) {
+        Type t = atom_type(e->assertion.args.at[i]);
+        if (t.rank || !prim_is_int(t.elem))
+            wrong(c, "argument %s of type %s is no integer", atom_text(e->assertion.args.at[i]),
+                  type_text(t));
+    }
+}
+
+/* --- Control ----------------------------------------------------------------------------------------------- */
+
+static void check_if(Check *c, const Exp *e)
+{
+    want_prim(c, e->branch.test, T_BOOL, "condition");
+    check_body(c, e->branch.then_);
+    check_body(c, e->branch.else_);
+    want_count(c, e->branch.else_->res.n, e->branch.then_->res.n, "results of the else branch");
+}
+
+static void want_params_types(Check *c, const Atoms *as, const Vars *params, const char *what)
+{
+    want_count(c, as->n, params->n, what);
+    Inst in = {params, as};
+    for (int i = 0; i < as->n; i++)
+        want_type_in(c, atom_type(as->at[i]), params->at[i]->type, &in, what, atom_text(as->at[i]));
+}
+
+static void check_loop(Check *c, const Exp *e)
+{
+    int mark = c->entered.n;
+    want_params_types(c, &e->loop.inits, &e->loop.params, "initial values");
+    bool has_cond = e->loop.kind == LOOP_FOR;
+    bind_all(c, &e->loop.params);
+    if (e->loop.kind == LOOP_FOR) {
+        Type t = e->loop.i->type;
+        if (t.rank || !prim_is_int(t.elem))
+            wrong(c, "loop index of type %s", type_text(t));
+        want_prim(c, e->loop.bound, t.elem, "bound");
+        bind(c, e->loop.i);
+    }
+    for (int i = 0; i < e->loop.params.n; i++)
+        has_cond = has_cond || e->loop.params.at[i] == e->loop.cond;
+    if (!has_cond)
+        wrong(c, "the loop's condition is none of its parameters");
+    if (e->loop.kind == LOOP_WHILE)
+        want_prim(c, atom_var(e->loop.cond), T_BOOL, "condition");
+    check_body(c, e->loop.body);
+    want_params_types(c, &e->loop.body->res, &e->loop.params, "results of the loop's body");
+    leave(c, mark);
+}
+
+/* --- Lambdas and parallel operators --------------------------------------------------------------------------- */
+
+static void check_lambda(Check *c, const Lambda *l)
+{
+    int mark = c->entered.n, level = c->level;
+    c->level = NO_LEVEL;
+    bind_all(c, &l->params);
+    check_body(c, l->body);
+    c->level = level;
+    leave(c, mark);
+}
+
+/* op (acc.., x..) -> acc.., for neutral elements nes. */
+static void check_op(Check *c, const Lambda *op, const Atoms *nes)
+{
+    check_lambda(c, op);
+    want_count(c, op->params.n, 2 * nes->n, "parameters of the operator");
+    want_count(c, op->body->res.n, nes->n, "results of the operator");
+    for (int i = 0; i < nes->n; i++) {
+        Type t = atom_type(nes->at[i]);
+        want_type(c, atom_var(op->params.at[i]), t, "operator's parameter");
+        want_type(c, atom_var(op->params.at[nes->n + i]), t, "operator's parameter");
+        want_type(c, op->body->res.at[i], t, "operator's result");
+    }
+}
+
+static void check_rows(Check *c, Atom arr, Atom width)
+{
+    want_array(c, arr);
+    if (!size_eq(c, atom_type(arr).dims[0], width))
+        wrong(c, "%s has %s rows instead of %s", atom_text(arr),
+              atom_text(atom_type(arr).dims[0]), atom_text(width));
+}
+
+/* Results of a scattering function: positions for each destination in turn, then the values. */
+static void check_scatter(Check *c, const Dests *ds, const Atoms *res)
+{
+    int n_pos = 0, k = 0;
+    for (int i = 0; i < ds->n; i++) {
+        want_array(c, ds->at[i].arr);
+        if (ds->at[i].rank < 1 || ds->at[i].rank > atom_type(ds->at[i].arr).rank)
+            wrong(c, "%d index components for %s", ds->at[i].rank, atom_text(ds->at[i].arr));
+        n_pos += ds->at[i].rank;
+    }
+    want_count(c, res->n, n_pos + ds->n, "results of the scattering function");
+    for (; k < n_pos; k++)
+        want_prim(c, res->at[k], T_I64, "position");
+    for (int i = 0; i < ds->n; i++, k++)
+        want_type(c, res->at[k], type_drop(atom_type(ds->at[i].arr), ds->at[i].rank), "value");
+}
+
+static void want_nes(Check *c, const Atoms *res, const Atoms *nes)
+{
+    if (res->n < nes->n)
+        wrong(c, "%d results for %d neutral elements", res->n, nes->n);
+    for (int i = 0; i < nes->n; i++)
+        want_type(c, res->at[i], atom_type(nes->at[i]), "result to be reduced");
+}
+
+static void check_soac(Check *c, const Exp *e)
+{
+    const Atoms *arrs = &e->soac.arrs;
+    bool has_fn = e->kind != E_REDUCE && e->kind != E_SCAN;
+    bool has_op = e->kind != E_MAP && e->kind != E_SCATTER;
+    want_prim(c, e->soac.width, T_I64, "width");
+    if (has_fn != (e->soac.fn != NULL) || has_op != (e->soac.op != NULL))
+        wrong(c, "a function or operator too many or too few");
+    want_count(c, has_op ? 0 : e->soac.nes.n, 0, "neutral elements");
+    want_count(c, e->kind == E_SCATTER ? 0 : e->soac.dests.n, 0, "destinations");
+    for (int i = 0; i < arrs->n; i++)
+        check_rows(c, arrs->at[i], e->soac.width);
+    if (has_op)
+        check_op(c, e->soac.op, &e->soac.nes);
+    if (!has_fn) {
+        want_count(c, arrs->n, e->soac.nes.n, "arrays");
+        for (int i = 0; i < arrs->n; i++)
+            want_type(c, e->soac.nes.at[i], type_row(atom_type(arrs->at[i])), "neutral element");
+        return;
+    }
+    check_lambda(c, e->soac.fn);
+    want_count(c, e->soac.fn->params.n, arrs->n, "parameters of the function");
+    for (int i = 0; i < arrs->n; i++)
+        want_type(c, atom_var(e->soac.fn->params.at[i]), type_row(atom_type(arrs->at[i])),
+                  "parameter");
+    if (has_op)
+        want_nes(c, &e->soac.fn->body->res, &e->soac.nes);
+    if (e->kind == E_SCATTER)
+        check_scatter(c, &e->soac.dests, &e->soac.fn->body->res);
+}
+
+static void check_suff(Check *c, const Exp *e)
+{
+    want_prim(c, e->suff.par, T_I64, "degree of parallelism");
+    for (int i = 0; i < c->suffs.n; i++)
+        if (strcmp(c->suffs.at[i], e->suff.name) == 0)
+            wrong(c, "threshold %s is compared twice", e->suff.name);
+    for (int i = 0; i < e->suff.path.n; i++)
+        if (strcmp(e->suff.path.at[i].name, e->suff.name) == 0)
+            wrong(c, "threshold %s among its own ancestors", e->suff.name);
+    vec_push(c->cx->perm, &c->suffs, e->suff.name);
+}
+
+static void check_nest(Check *c, const Nest *nest)
+{
+    if (nest->n == 0)
+        wrong(c, "an empty mapnest");
+    for (int d = 0; d < nest->n; d++) {
+        const NestDim *nd = &nest->at[d];
+        check_atom(c, nd->width);
+        want_prim(c, nd->width, T_I64, "width");
+        want_count(c, nd->arrs.n, nd->xs.n, "arrays of a nest dimension");
+        for (int j = 0; j < nd->xs.n; j++) {
+            check_atom(c, nd->arrs.at[j]);
+            check_rows(c, nd->arrs.at[j], nd->width);
+        }
+        bind(c, nd->idx);
+        want_prim(c, atom_var(nd->idx), T_I64, "index");
+        bind_all(c, &nd->xs);
+        for (int j = 0; j < nd->xs.n; j++)
+            want_type(c, atom_var(nd->xs.at[j]), type_row(atom_type(nd->arrs.at[j])), "row");
+    }
+}
+
+static void check_seg(Check *c, const Exp *e)
+{
+    int mark = c->entered.n, level = c->level;
+    const char *name = form_info[e->kind].text;
+    if (level == NO_LEVEL)
+        wrong(c, "%s^%d inside sequential code", name, e->seg.level);
+    if (e->seg.level != level)
+        wrong(c, "%s^%d where only level %d may stand", name, e->seg.level, level);
+    bool has_op = e->kind == E_SEGRED || e->kind == E_SEGSCAN;
+    if (has_op != (e->seg.op != NULL))
+        wrong(c, "an operator too many or too few");
+    want_count(c, has_op ? 0 : e->seg.nes.n, 0, "neutral elements");
+    want_count(c, e->kind == E_SEGSCATTER ? 0 : e->seg.dests.n, 0, "destinations");
+    for (int i = 0; i < e->seg.nes.n; i++)
+        check_atom(c, e->seg.nes.at[i]);
+    for (int i = 0; i < e->seg.dests.n; i++)
+        check_atom(c, e->seg.dests.at[i].arr);
+    if (has_op)
+        check_op(c, e->seg.op, &e->seg.nes);
+    check_nest(c, &e->seg.nest);
+    c->level = e->seg.level > 0 ? e->seg.level - 1 : NO_LEVEL;
+    check_body(c, e->seg.body);
+    c->level = level;
+    if (has_op)
+        want_nes(c, &e->seg.body->res, &e->seg.nes);
+    if (e->kind == E_SEGSCATTER)
+        check_scatter(c, &e->seg.dests, &e->seg.body->res);
+    leave(c, mark);
+}
+
+/* --- Expressions and statements ----------------------------------------------------------------------------------- */
+
+static void visit_atom(void *env, Atom a)
+{
+    check_atom(env, a);
+}
+
+static void check_exp(Check *c, const Exp *e)
+{
+    ExpVisitor atoms = {.env = c, .atom = visit_atom};
+    if (!(form_info[e->kind].dialects & c->dialect))
+        wrong(c, "%s does not belong to this dialect", form_info[e->kind].text);
+    if (!exp_is_seg(e)) /* a nest binds between its atoms */
+        exp_visit(e, &atoms);
+    switch (e->kind) {
+    case E_ATOM: break;
+    case E_PRIM: check_prim(c, e); break;
+    case E_CONV: want_prim(c, e->conv.arg, e->conv.from, "operand"); break;
+    case E_INDEX: check_at(c, e->index.arr, &e->index.at); break;
+    case E_UPDATE: check_update(c, e); break;
+    case E_IOTA:
+        want_prim(c, e->iota.n, T_I64, "size");
+        want_prim(c, e->iota.stride, atom_type(e->iota.start).elem, "stride");
+        want_prim(c, e->iota.start, atom_type(e->iota.stride).elem, "start");
+        break;
+    case E_REPLICATE:
+        check_type(c, (Type){T_BOOL, e->replicate.dims.n, e->replicate.dims.at});
+        if (e->replicate.dims.n == 0)
+            wrong(c, "replicate without a size");
+        break;
+    case E_SCRATCH:
+        check_type(c, e->scratch.type);
+        if (e->scratch.type.rank == 0)
+            wrong(c, "scratch of a scalar");
+        break;
+    case E_ARRAYLIT:
+        check_type(c, e->arraylit.elem);
+        for (int i = 0; i < e->arraylit.elems.n; i++)
+            want_type(c, e->arraylit.elems.at[i], e->arraylit.elem, "element");
+        break;
+    case E_CONCAT: check_concat(c, e); break;
+    case E_REARRANGE:
+    case E_MANIFEST: check_perm(c, e); break;
+    case E_RESHAPE: check_reshape(c, e); break;
+    case E_COPY: want_array(c, e->copy.arr); break;
+    case E_IF: check_if(c, e); break;
+    case E_LOOP: check_loop(c, e); break;
+    case E_ASSERT: check_assert(c, e); break;
+    case E_MAP:
+    case E_REDUCE:
+    case E_SCAN:
+    case E_REDOMAP:
+    case E_SCANOMAP:
+    case E_SCATTER: check_soac(c, e); break;
+    case E_SUFF: check_suff(c, e); break;
+    case E_SEGMAP:
+    case E_SEGRED:
+    case E_SEGSCAN:
+    case E_SEGSCATTER: check_seg(c, e); break;
+    case N_FORMS: wrong(c, "no form");
+    }
+}
+
+/* May the pattern variable k have its type, given the results of both branches? */
+static bool if_result_ok(const Check *c, const Stm *s, int k)
+{
+    const Atoms *x = &s->exp->branch.then_->res, *y = &s->exp->branch.else_->res;
+    Type t = s->pat.at[k]->type;
+    Inst then_ = {&s->pat, x}, else_ = {&s->pat, y};
+    return type_is(c, atom_type(x->at[k]), t, &then_) && type_is(c, atom_type(y->at[k]), t, &else_);
+}
+
+static void check_pattern(Check *c, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Types ts = exp_types(c->cx, e);
+    want_count(c, s->pat.n, ts.n, "variables for the results");
+    bind_all(c, &s->pat);
+    Atoms self = e->kind == E_LOOP ? atoms_of_vars(c->cx, &s->pat) : (Atoms){0};
+    for (int k = 0; k < ts.n; k++) {
+        const Var *v = s->pat.at[k];
+        Inst in = {&e->loop.params, &self};
+        if (e->kind == E_IF) {
+            const Atoms *x = &e->branch.then_->res, *y = &e->branch.else_->res;
+            if (!if_result_ok(c, s, k))
+                wrong(c, "%s has type %s, but the branches give %s and %s", var_text(v),
+                      type_text(v->type), type_text(atom_type(x->at[k])),
+                      type_text(atom_type(y->at[k])));
+        } else {
+            want_type_in(c, v->type, ts.at[k], e->kind == E_LOOP ? &in : NULL, "variable",
+                         var_text(v));
+        }
+    }
+    if (e->kind == E_ATOM && e->atom.var != s->pat.at[0])
+        varmap_put(c->same, s->pat.at[0], &e->atom);
+}
+
+static void check_body(Check *c, const Body *b)
+{
+    int mark = c->entered.n;
+    const Stm *outer = c->stm;
+    for (int i = 0; i < b->stms.n; i++) {
+        c->stm = &b->stms.at[i];
+        check_exp(c, c->stm->exp);
+        check_pattern(c, c->stm);
+    }
+    c->stm = outer;
+    for (int i = 0; i < b->res.n; i++)
+        check_atom(c, b->res.at[i]);
+    leave(c, mark);
+}
+
+/* --- Entries ---------------------------------------------------------------------------------------------------------- */
+
+static int count_values(const ExtParams *ps)
+{
+    int n = 0;
+    for (int i = 0; i < ps->n; i++)
+        n += ps->at[i].type.n_vals;
+    return n;
+}
+
+static void check_entry(Check *c, const Entry *en)
+{
+    int mark = c->entered.n;
+    c->stm = NULL;
+    c->where = arena_printf(c->cx->perm, "entry %s", en->name);
+    c->loc = en->loc;
+    c->level = TOP_LEVEL;
+    bind_all(c, &en->sizes);
+    for (int i = 0; i < en->sizes.n; i++)
+        want_prim(c, atom_var(en->sizes.at[i]), T_I64, "size");
+    bind_all(c, &en->params);
+    want_count(c, count_values(&en->ext_params), en->params.n, "values of the external parameters");
+    want_count(c, count_values(&en->ext_results), en->body->res.n,
+               "values of the external results");
+    check_body(c, en->body);
+    leave(c, mark);
+}
+
+static void check_consumption(Check *c, const Entry *en)
+{
+    Alias *al = alias_new(c->cx);
+    int k = 0;
+    for (int i = 0; i < en->ext_params.n; i++)
+        for (int j = 0; j < en->ext_params.at[i].type.n_vals; j++)
+            alias_bind(al, en->params.at[k++], en->ext_params.at[i].unique);
+    alias_body(al, en->body);
+    c->stm = NULL;
+    const char *msg = alias_error(al, &c->stm);
+    if (msg)
+        wrong(c, "%s", msg);
+}
+
+const char *ir_check_at(Ctx *cx, const Prog *p, Loc *at)
+{
+    Arena *mem = arena_new();
+    Ctx own = {.perm = mem, .scratch = mem};
+    Check *c = NEW(mem, Check);
+    c->cx = &own;
+    c->dialect = p->dialect;
+    c->bound = varmap_new(mem);
+    c->scope = varmap_new(mem);
+    c->same = varmap_new(mem);
+    if (!setjmp(c->fail)) {
+        for (int i = 0; i < p->entries.n; i++) {
+            check_entry(c, &p->entries.at[i]);
+            check_consumption(c, &p->entries.at[i]);
+        }
+    }
+    if (at)
+        *at = c->loc;
+    const char *msg = c->msg ? arena_strdup(cx->perm, c->msg) : NULL;
+    arena_free(mem);
+    return msg;
+}
+
+const char *ir_check(Ctx *cx, const Prog *p)
+{
+    return ir_check_at(cx, p, NULL);
+}
+
+void ir_verify(Ctx *cx, const Prog *p, const char *pass)
+{
+    Loc at = {0};
+    const char *msg = ir_check_at(cx, p, &at);
+    if (msg) {
+        diag_set_pass(pass);
+        ice(at, "the program is not well-formed after pass %s: %s", pass, msg);
+    }
+}
