@@ -283,4 +283,8 @@ void plan_print(Out *o, const Plan *p); /* plan.c */
 void cg_emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name);
 void cg_emit_opencl(Out *o, const Plan *p); /* the kernels only, for reading */
 
+/* describe.c: hooks for fl_explain; env is the Plan. */
+void cg_describe(void *plan, Out *o, const Exp *seg);
+void cg_describe_json(void *plan, Out *o, const Exp *seg);
+
 #endif
