@@ -12,6 +12,7 @@
 typedef struct {
     uint32_t beg, end;
 } Loc;
+#define NO_LOC ((Loc){0, 0})
 
 enum { EXIT_USER = 1, EXIT_USAGE = 2, EXIT_LIMIT = 3, EXIT_BUG = 4 };
 
