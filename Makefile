@@ -36,13 +36,46 @@ $(GEN:.c=.o): $(BUILD)/frontend/%.o: $(BUILD)/frontend/%.c
 $(BUILD)/frontend/parse.tab.h: $(BUILD)/frontend/parse.tab.c
 
 prerequisites:
-	@:
+	@tools/prerequisites.sh build
+
+# --- what people type -------------------------------------------------------------------------------
+
+demo:
+	@tools/prerequisites.sh run
+	@$(MAKE) --no-print-directory $(BIN)
+	@tools/demo.sh
+
+test:
+	@tools/prerequisites.sh test
+	@$(MAKE) --no-print-directory $(BIN) unit-tests
+	@tools/venv.sh $(BUILD)/venv
+	@tests/run $(BUILD)
+
+# The compiler's own tests with a compiler built under AddressSanitizer and UBSan.
+ASAN := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+asan:
+	@tools/prerequisites.sh test
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBUG" \
+	    CFLAGS="$(ASAN)" LDFLAGS="$(ASAN)" $(BUILD)/asan/minifut unit-tests
+	@tools/venv.sh $(BUILD)/venv
+	@ASAN_OPTIONS=detect_leaks=0 MINIFUT=$(BUILD)/asan/minifut tests/run $(BUILD)/asan compiler
+
+install: $(BIN)
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/minifut
+
+# Unit tests: each tests/unit/*_test.c is a program.
+UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
+unit-tests: $(UNIT)
+$(BUILD)/unit/%: tests/unit/%.c $(LIBOBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
 
 clean:
-	rm -rf $(BUILD) $(BIN)
+	rm -rf $(BUILD) $(BIN) demo
 
 format:
 	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) runtime/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: all clean format prerequisites
+.PHONY: all clean format prerequisites demo test asan install unit-tests

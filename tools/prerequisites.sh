@@ -1,0 +1,53 @@
+#!/bin/sh
+# Installs what a target needs and the machine lacks, with apt-get as root or through sudo; where that
+# cannot be, says what to install.
+#   usage: prerequisites.sh build|run|test
+set -u
+need=${1:-build}
+missing=
+
+want() { # package, test command...
+    package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing="$missing $package"
+}
+has_header() { echo '#include <CL/cl.h>' | cc -E - ; }
+has_loader() { echo 'int main(void){return 0;}' | cc -x c - -o /dev/null -lOpenCL ; }
+has_platform() { ls /etc/OpenCL/vendors/*.icd ; }
+
+want gcc sh -c 'command -v cc'
+want libc6-dev test -e /usr/include/stdio.h
+want make sh -c 'command -v make'
+want flex sh -c 'command -v flex'
+want bison sh -c 'command -v bison'
+if command -v cc >/dev/null 2>&1; then
+    want opencl-headers has_header
+    want ocl-icd-opencl-dev has_loader
+else
+    missing="$missing opencl-headers ocl-icd-opencl-dev"
+fi
+if [ "$need" != build ]; then
+    want pocl-opencl-icd has_platform
+fi
+if [ "$need" = test ]; then
+    want clang sh -c 'command -v clang'
+    want oclgrind sh -c 'command -v oclgrind'
+    want python3 sh -c 'command -v python3'
+    want python3-venv python3 -c 'import ensurepip, venv'
+fi
+[ -z "$missing" ] && exit 0
+
+if [ "$(id -u)" = 0 ]; then sudo=; else sudo='sudo -n'; fi
+if command -v apt-get >/dev/null 2>&1 && { [ -z "$sudo" ] || $sudo true 2>/dev/null; }; then
+    echo "installing:$missing"
+    log=$(mktemp)
+    if { $sudo apt-get update -qq; $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+         --no-install-recommends $missing; } >"$log" 2>&1; then
+        rm -f "$log"
+        exit 0
+    fi
+    tail -5 "$log"
+    rm -f "$log"
+fi
+echo "minifut needs these packages (Debian and Ubuntu names); please install them:$missing"
+exit 1
