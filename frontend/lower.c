@@ -1,0 +1,701 @@
+/* Lowering: values, environments, statements and what is known about sizes. */
+#include "frontend/lower_int.h"
+
+/* --- Values --------------------------------------------------------------------------------- */
+
+Val *val_atom(Low *L, Atom a)
+{
+    Val *v = NEW(L->cx->perm, Val);
+    v->kind = V_ATOM;
+    v->atom = a;
+    return v;
+}
+
+Val *val_tuple(Low *L, Vals elems)
+{
+    Val *v = NEW(L->cx->perm, Val);
+    v->kind = V_TUPLE;
+    v->elems = elems;
+    return v;
+}
+
+Val *val_pair(Low *L, Val *a, Val *b)
+{
+    Vals vs = {0};
+    vec_push(L->cx->perm, &vs, a);
+    vec_push(L->cx->perm, &vs, b);
+    return val_tuple(L, vs);
+}
+
+Val *val_fun(Low *L, Fun fn)
+{
+    Val *v = NEW(L->cx->perm, Val);
+    v->kind = V_FUN;
+    v->fun = arena_memdup(L->cx->perm, &fn, sizeof fn);
+    return v;
+}
+
+static void add_leaves(Low *L, const Val *v, Atoms *out)
+{
+    if (v->kind == V_ATOM)
+        vec_push(L->cx->perm, out, v->atom);
+    for (int i = 0; v->kind == V_TUPLE && i < v->elems.n; i++)
+        add_leaves(L, v->elems.at[i], out);
+}
+
+Atoms val_leaves(Low *L, const Val *v)
+{
+    Atoms as = {0};
+    add_leaves(L, v, &as);
+    return as;
+}
+
+static Val *rebuild(Low *L, const Val *like, const Atoms *leaves, int *next)
+{
+    if (like->kind == V_ATOM) {
+        ASSERT(*next < leaves->n);
+        return val_atom(L, leaves->at[(*next)++]);
+    }
+    if (like->kind == V_FUN)
+        return (Val *)like;
+    Vals vs = {0};
+    for (int i = 0; i < like->elems.n; i++)
+        vec_push(L->cx->perm, &vs, rebuild(L, like->elems.at[i], leaves, next));
+    return val_tuple(L, vs);
+}
+
+Val *val_rebuild(Low *L, const Val *like, const Atoms *leaves)
+{
+    int next = 0;
+    Val *v = rebuild(L, like, leaves, &next);
+    ASSERT(next == leaves->n);
+    return v;
+}
+
+bool val_has_fun(const Val *v)
+{
+    if (v->kind == V_FUN)
+        return true;
+    for (int i = 0; v->kind == V_TUPLE && i < v->elems.n; i++)
+        if (val_has_fun(v->elems.at[i]))
+            return true;
+    return false;
+}
+
+Atom val_scalar(const Val *v, Loc loc)
+{
+    if (v->kind != V_ATOM)
+        ice(loc, "lowering: a scalar or array was expected here");
+    return v->atom;
+}
+
+Env *env_add(Low *L, Env *env, const Binding *b, Val *v)
+{
+    Env *en = NEW(L->cx->perm, Env);
+    *en = (Env){b, v, 0, env};
+    return en;
+}
+
+const Env *env_find(const Env *env, const Binding *b)
+{
+    for (; env; env = env->next)
+        if (env->bind == b)
+            return env;
+    return NULL;
+}
+
+/* --- Scopes and statements -------------------------------------------------------------------- */
+
+Scope *scope_push(Low *L)
+{
+    Scope *sc = NEW(L->cx->perm, Scope);
+    sc->up = L->sc;
+    sc->bld = bld_new(L->cx);
+    return L->sc = sc;
+}
+
+void scope_pop(Low *L, Scope *sc)
+{
+    ASSERT(L->sc == sc);
+    L->sc = sc->up;
+}
+
+void scope_splice(Low *L, Scope *sc)
+{
+    for (int i = 0; i < sc->bld.stms.n; i++)
+        bld_stm(&L->sc->bld, sc->bld.stms.at[i]);
+    vec_append(L->cx->perm, &L->sc->facts, &sc->facts);
+}
+
+static bool takes_attrs(ExpKind k)
+{
+    return k == E_IF || k == E_LOOP || k == E_MAP || k == E_REDUCE || k == E_SCAN ||
+           k == E_REDOMAP || k == E_SCANOMAP || k == E_SCATTER;
+}
+
+Atoms emit_all(Low *L, const char *base, Exp *e)
+{
+    if (takes_attrs(e->kind))
+        e->attrs |= L->attrs;
+    if (L->unsafe && e->kind == E_INDEX)
+        e->index.safe = true;
+    if (L->unsafe && e->kind == E_UPDATE)
+        e->update.safe = true;
+    return bld_exps(&L->sc->bld, base, e);
+}
+
+Atom emit(Low *L, Exp *e)
+{
+    Atoms as = emit_all(L, L->tmp, e);
+    ASSERT(as.n == 1);
+    return as.at[0];
+}
+
+void emit_none(Low *L, Exp *e)
+{
+    bld_stm(&L->sc->bld, (Stm){{0}, e});
+}
+
+void name_val(Low *L, Val *v, const char *name)
+{
+    if (v->kind == V_ATOM && v->atom.var && v->atom.var->base == L->tmp)
+        v->atom.var->base = name;
+    for (int i = 0; v->kind == V_TUPLE && i < v->elems.n; i++)
+        name_val(L, v->elems.at[i], name);
+}
+
+/* --- Facts --------------------------------------------------------------------------------------
+ */
+
+static void add_fact(Low *L, Fact f)
+{
+    vec_push(L->cx->perm, &L->sc->facts, f);
+}
+
+/* The result of an operation that is at hand already. */
+static bool find_op(Low *L, PrimOp op, Atom a, Atom b, Atom *res)
+{
+    bool commutes = op != OP_SUB && op != OP_DIV && op != OP_MOD;
+    for (Scope *sc = L->sc; sc; sc = sc->up) {
+        for (int i = 0; i < sc->facts.n; i++) {
+            Fact *f = &sc->facts.at[i];
+            if (f->kind != FACT_OP || f->op != op)
+                continue;
+            if ((atom_eq(f->a, a) && atom_eq(f->b, b)) ||
+                (commutes && atom_eq(f->a, b) && atom_eq(f->b, a))) {
+                *res = f->res;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* a - b where a was computed as b + res. */
+static bool find_difference(Low *L, Atom a, Atom b, Atom *res)
+{
+    for (Scope *sc = L->sc; sc; sc = sc->up) {
+        for (int i = 0; i < sc->facts.n; i++) {
+            Fact *f = &sc->facts.at[i];
+            if (f->kind != FACT_OP || f->op != OP_ADD || !atom_eq(f->res, a))
+                continue;
+            if (atom_eq(f->a, b) || atom_eq(f->b, b)) {
+                *res = atom_eq(f->a, b) ? f->b : f->a;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool find_fact(Low *L, FactKind kind, Atom a, Atom b)
+{
+    for (Scope *sc = L->sc; sc; sc = sc->up) {
+        for (int i = 0; i < sc->facts.n; i++) {
+            Fact *f = &sc->facts.at[i];
+            if (f->kind == kind && atom_eq(f->a, a) && (kind != FACT_EQ || atom_eq(f->b, b)))
+                return true;
+        }
+    }
+    return false;
+}
+
+Atom emit_op(Low *L, Loc loc, PrimOp op, Atom a, Atom b)
+{
+    Type t = atom_type(a);
+    bool reuse = t.elem == T_I64 && (op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_MIN ||
+                                     op == OP_MAX || op == OP_DIV || op == OP_MOD);
+    if (!reuse)
+        return emit(L, exp_binop(L->cx, loc, op, a, b));
+    Atom r;
+    if (find_op(L, op, a, b, &r))
+        return r;
+    if (op == OP_SUB && atom_eq(a, b))
+        return atom_i64(0);
+    if (op == OP_SUB && find_difference(L, a, b, &r))
+        return r;
+    int before = L->sc->bld.stms.n;
+    r = bld_binop(&L->sc->bld, loc, op, a, b);
+    if (L->sc->bld.stms.n > before) {
+        r.var->base = L->tmp;
+        add_fact(L, (Fact){FACT_OP, op, a, b, r});
+    }
+    return r;
+}
+
+Atom emit_conv(Low *L, Loc loc, PrimType to, Atom a)
+{
+    PrimType from = atom_type(a).elem;
+    if (from == to)
+        return a;
+    if (!a.var && (from == T_BOOL || prim_is_int(from)) && prim_is_int(to))
+        return atom_int(to, a.c.i);
+    if (!a.var && prim_is_signed(from) && prim_is_float(to) && a.c.i == (int32_t)a.c.i)
+        return atom_float(to, (double)a.c.i);
+    return emit(L, exp_conv(L->cx, loc, to, a));
+}
+
+Atom emit_neg(Low *L, Loc loc, Atom a)
+{
+    PrimType t = atom_type(a).elem;
+    if (!a.var && prim_is_int(t))
+        return atom_int(t, (int64_t)(0 - (uint64_t)a.c.i));
+    if (!a.var && prim_is_float(t))
+        return atom_float(t, -a.c.f);
+    return emit(L, exp_unop(L->cx, loc, OP_NEG, a));
+}
+
+Atom emit_not(Low *L, Loc loc, Atom a)
+{
+    if (!a.var)
+        return atom_bool(!a.c.i);
+    return emit(L, exp_unop(L->cx, loc, OP_NOT, a));
+}
+
+/* --- Assertions
+ * ----------------------------------------------------------------------------------- */
+
+void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, int n)
+{
+    if (!cond.var && cond.c.i)
+        return;
+    Exp *e = exp_new(L->cx, E_ASSERT, loc);
+    e->assertion.cond = cond;
+    e->assertion.msg = msg;
+    for (int i = 0; i < n; i++)
+        vec_push(L->cx->perm, &e->assertion.args, args[i]);
+    emit_none(L, e);
+}
+
+void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg)
+{
+    if (atom_eq(a, b) || L->unsafe || find_fact(L, FACT_EQ, a, b) || find_fact(L, FACT_EQ, b, a))
+        return;
+    Atom args[2] = {a, b};
+    assert_that(L, loc, emit(L, exp_binop(L->cx, loc, OP_EQ, a, b)), msg, args, 2);
+    add_fact(L, (Fact){FACT_EQ, OP_EQ, a, b, a});
+}
+
+void know_nonneg(Low *L, Atom n)
+{
+    if (n.var)
+        add_fact(L, (Fact){FACT_NONNEG, OP_LE, n, n, n});
+}
+
+void assert_nonneg(Low *L, Loc loc, Atom n)
+{
+    if ((!n.var && n.c.i >= 0) || L->unsafe || find_fact(L, FACT_NONNEG, n, n))
+        return;
+    Atom ok = emit(L, exp_binop(L->cx, loc, OP_LE, atom_i64(0), n));
+    assert_that(L, loc, ok, "negative size %d", &n, 1);
+    know_nonneg(L, n);
+}
+
+Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n)
+{
+    Type t = atom_type(arr);
+    ASSERT(n <= t.rank);
+    bool same = true;
+    for (int i = 0; i < n; i++) {
+        if (atom_eq(t.dims[i], dims[i]))
+            continue;
+        same = false;
+        assert_eq(L, loc, t.dims[i], dims[i], "size %d does not match size %d");
+    }
+    if (same)
+        return arr;
+    Exp *e = exp_new(L->cx, E_RESHAPE, loc);
+    e->reshape.arr = arr;
+    for (int i = 0; i < t.rank; i++)
+        vec_push(L->cx->perm, &e->reshape.dims, i < n ? dims[i] : t.dims[i]);
+    return emit_all(L, arr.var->base, e).at[0];
+}
+
+Val *fit_val(Low *L, Loc loc, Val *v, const Atom *dims, int n)
+{
+    Atoms as = val_leaves(L, v);
+    for (int i = 0; i < as.n; i++)
+        as.at[i] = fit_atom(L, loc, as.at[i], dims, n);
+    return val_rebuild(L, v, &as);
+}
+
+Val *fit_like(Low *L, Loc loc, Val *v, const Val *like)
+{
+    Atoms as = val_leaves(L, v), to = val_leaves(L, like);
+    if (as.n != to.n)
+        ice(loc, "lowering: %d components where %d were expected", as.n, to.n);
+    for (int i = 0; i < as.n; i++) {
+        Type t = atom_type(to.at[i]);
+        as.at[i] = fit_atom(L, loc, as.at[i], t.dims, t.rank);
+    }
+    return val_rebuild(L, v, &as);
+}
+
+/* --- Sizes
+ * ------------------------------------------------------------------------------------------ */
+
+static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out)
+{
+    if (v->kind == V_ATOM) {
+        Sizes all = {0};
+        vec_append(L->cx->perm, &all, &outer);
+        for (; at && at->kind == TY_ARRAY; at = type_deref(at->array.elem))
+            vec_push(L->cx->perm, &all, size_deref(at->array.dim));
+        vec_push(L->cx->perm, out, all);
+        return;
+    }
+    if (v->kind == V_FUN)
+        return;
+    Sizes all = {0};
+    vec_append(L->cx->perm, &all, &outer);
+    for (; at && at->kind == TY_ARRAY; at = type_deref(at->array.elem))
+        vec_push(L->cx->perm, &all, size_deref(at->array.dim));
+    bool known = at && (at->kind == TY_TUPLE || at->kind == TY_RECORD);
+    for (int i = 0; i < v->elems.n; i++)
+        add_leaf_sizes(L, known ? type_deref(at->elems.at[i]) : NULL, v->elems.at[i], all, out);
+}
+
+LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v)
+{
+    LeafSizes out = {0};
+    add_leaf_sizes(L, at ? type_deref(at) : NULL, v, (Sizes){0}, &out);
+    return out;
+}
+
+/* Are all names of a size expression bound? Only the simple forms that occur in types. */
+static bool exp_is_bound(const Env *env, const AExp *e)
+{
+    switch ((int)e->kind) {
+    case E_LIT: return true;
+    case E_VAR: {
+        const Binding *b = e->var.bind;
+        return b->kind == BIND_DEF || b->kind == BIND_BUILTIN || env_find(env, b) != NULL;
+    }
+    case E_APP:
+        for (int i = 0; i < e->app.args.n; i++)
+            if (!exp_is_bound(env, e->app.args.at[i]))
+                return false;
+        return exp_is_bound(env, e->app.fn);
+    case E_PROJ: return exp_is_bound(env, e->proj.e);
+    case E_ASCRIBE: return exp_is_bound(env, e->ascribe.e);
+    default: return false;
+    }
+}
+
+/* s->a op s->b */
+static bool size_op(Low *L, const Env *env, const Size *s, Atom *out)
+{
+    Atom a, b;
+    if (!size_atom(L, env, s->a, &a) || !size_atom(L, env, s->b, &b))
+        return false;
+    bool divides = s->op == '/' || s->op == '%';
+    PrimOp op = s->op == '+'   ? OP_ADD
+                : s->op == '-' ? OP_SUB
+                : s->op == '*' ? OP_MUL
+                : s->op == '/' ? OP_DIV
+                               : OP_MOD;
+    if (divides && atom_is_int(b, 0))
+        return false;
+    *out = emit_op(L, s->loc, op, a, b);
+    return true;
+}
+
+bool size_atom(Low *L, const Env *env, const Size *s, Atom *out)
+{
+    s = size_deref(s);
+    Val *v = NULL;
+    switch (s->kind) {
+    case SZ_CONST: *out = atom_i64(s->value); return true;
+    case SZ_VAR: {
+        const Env *en = env_find(env, s->var);
+        if (en)
+            v = en->val;
+        else if (s->var->kind == BIND_DEF)
+            v = lower_global(L, s->var, NULL, NULL, s->loc);
+        break;
+    }
+    case SZ_OP: return size_op(L, env, s, out);
+    case SZ_EXP:
+        if (exp_is_bound(env, s->exp))
+            v = lower_exp(L, (Env *)env, s->exp);
+        break;
+    case SZ_UNKNOWN:
+    case SZ_META: break;
+    }
+    if (!v || v->kind != V_ATOM)
+        return false;
+    *out = v->atom;
+    return true;
+}
+
+void preload_sizes(Low *L, const Env *env, const AType *at)
+{
+    at = type_deref(at);
+    Atom a;
+    if (at->kind == TY_ARRAY) {
+        const Size *s = size_deref(at->array.dim);
+        if (s->kind == SZ_EXP || s->kind == SZ_OP)
+            size_atom(L, env, s, &a);
+        preload_sizes(L, env, at->array.elem);
+    }
+    for (int i = 0; (at->kind == TY_TUPLE || at->kind == TY_RECORD) && i < at->elems.n; i++)
+        preload_sizes(L, env, at->elems.at[i]);
+}
+
+static const Atom *first_leaf(const Val *v)
+{
+    if (v->kind == V_ATOM)
+        return &v->atom;
+    for (int i = 0; v->kind == V_TUPLE && i < v->elems.n; i++) {
+        const Atom *a = first_leaf(v->elems.at[i]);
+        if (a)
+            return a;
+    }
+    return NULL;
+}
+
+static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth)
+{
+    at = type_deref(at);
+    switch (at->kind) {
+    case TY_ARRAY: {
+        const Size *s = size_deref(at->array.dim);
+        const Atom *leaf = first_leaf(v);
+        if (s->kind == SZ_VAR && s->var->kind == BIND_SIZE && leaf && !env_find(env, s->var) &&
+            depth < atom_type(*leaf).rank)
+            env = env_add(L, env, s->var, val_atom(L, atom_type(*leaf).dims[depth]));
+        return bind_at(L, env, at->array.elem, v, depth + 1);
+    }
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; v->kind == V_TUPLE && i < at->elems.n; i++)
+            env = bind_at(L, env, at->elems.at[i], v->elems.at[i], depth);
+        return env;
+    case TY_VAR:
+        if (!env_find(env, at->var)) {
+            env = env_add(L, env, at->var, (Val *)v);
+            env->drop = depth;
+        }
+        return env;
+    case TY_SCALAR:
+    case TY_FUN:
+    case TY_META:
+    case TY_ERROR: return env;
+    }
+    return env;
+}
+
+Env *bind_sizes(Low *L, Env *env, const AType *at, const Val *v)
+{
+    return bind_at(L, env, at, v, 0);
+}
+
+Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc)
+{
+    *env = bind_sizes(L, *env, at, v);
+    LeafSizes ls = leaf_sizes(L, at, v);
+    Atoms as = val_leaves(L, v);
+    ASSERT(ls.n == as.n);
+    for (int i = 0; i < as.n; i++) {
+        Type t = atom_type(as.at[i]);
+        Atom *dims = NEWN(L->cx->perm, Atom, t.rank);
+        for (int d = 0; d < t.rank; d++) {
+            Atom want;
+            dims[d] = t.dims[d];
+            if (d < ls.at[i].n && size_atom(L, *env, ls.at[i].at[d], &want))
+                dims[d] = want;
+        }
+        as.at[i] = fit_atom(L, loc, as.at[i], dims, t.rank);
+    }
+    return val_rebuild(L, v, &as);
+}
+
+/* --- Lambdas of the IR
+ * ---------------------------------------------------------------------------- */
+
+Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc)
+{
+    Atoms as = val_leaves(L, v);
+    for (int i = 0; i < as.n; i++) {
+        Type t = atom_type(as.at[i]);
+        Var *p = var_new(L->cx, L->tmp, rows ? type_row(t) : t, loc);
+        p->base = L->tmp;
+        vec_push(L->cx->perm, params, p);
+        as.at[i] = atom_var(p);
+    }
+    return val_rebuild(L, v, &as);
+}
+
+/* The statement of sc that binds v: its index, or -1. */
+static int binder_of(const Scope *sc, const Var *v)
+{
+    for (int i = 0; i < sc->bld.stms.n; i++)
+        for (int j = 0; j < sc->bld.stms.at[i].pat.n; j++)
+            if (sc->bld.stms.at[i].pat.at[j] == v)
+                return i;
+    return -1;
+}
+
+static bool is_param(const Vars *params, const Var *v)
+{
+    for (int i = 0; i < params->n; i++)
+        if (params->at[i] == v)
+            return true;
+    return false;
+}
+
+typedef struct {
+    Scope *sc;
+    const Vars *params;
+    bool ok;
+} Hoist;
+
+static void check_hoist(void *env, Atom a)
+{
+    Hoist *h = env;
+    if (!a.var || !h->ok)
+        return;
+    if (is_param(h->params, a.var)) {
+        h->ok = false;
+        return;
+    }
+    int i = binder_of(h->sc, a.var);
+    if (i < 0)
+        return;
+    const Exp *e = h->sc->bld.stms.at[i].exp;
+    if (e->kind != E_ATOM && e->kind != E_PRIM && e->kind != E_CONV && e->kind != E_INDEX) {
+        h->ok = false;
+        return;
+    }
+    ExpVisitor v = {.env = h, .atom = check_hoist};
+    exp_visit(e, &v);
+}
+
+static void remove_stm(Stms *stms, int at)
+{
+    for (int i = at; i + 1 < stms->n; i++)
+        stms->at[i] = stms->at[i + 1];
+    stms->n--;
+}
+
+typedef struct {
+    Low *L;
+    Scope *sc;
+} Mover;
+
+/* Moves the computation of a size from scope sc to the current scope. */
+static void move_out(void *env, Atom a)
+{
+    Mover *m = env;
+    Low *L = m->L;
+    int i = a.var ? binder_of(m->sc, a.var) : -1;
+    if (i < 0)
+        return;
+    ExpVisitor v = {.env = m, .atom = move_out};
+    exp_visit(m->sc->bld.stms.at[i].exp, &v);
+    i = binder_of(m->sc, a.var);
+    bld_stm(&L->sc->bld, m->sc->bld.stms.at[i]);
+    remove_stm(&m->sc->bld.stms, i);
+    for (int k = 0; k < m->sc->facts.n; k++)
+        if (m->sc->facts.at[k].kind == FACT_OP && m->sc->facts.at[k].res.var == a.var)
+            add_fact(L, m->sc->facts.at[k]);
+}
+
+/* Whether `a` is available outside sc, perhaps after moving its computation there. */
+static bool available_outside(Low *L, Scope *sc, const Vars *params, Atom a)
+{
+    Hoist h = {sc, params, true};
+    check_hoist(&h, a);
+    if (!h.ok)
+        return false;
+    Mover m = {L, sc};
+    move_out(&m, a);
+    return true;
+}
+
+/* The result leaf `a` of sc, with sizes that are known outside. */
+static Atom known_sizes(Low *L, Scope *sc, const Vars *params, Atom a, const Sizes *sizes,
+                        const Env *env, Loc loc)
+{
+    Type t = atom_type(a);
+    Atom *dims = NEWN(L->cx->perm, Atom, t.rank);
+    for (int d = 0; d < t.rank; d++) {
+        dims[d] = t.dims[d];
+        if (available_outside(L, sc, params, dims[d]))
+            continue;
+        if (d >= sizes->n || !size_atom(L, env, sizes->at[d], &dims[d])) {
+            diag_limit(loc,
+                       "the sizes of this function's results must not depend on its arguments");
+            return a;
+        }
+    }
+    L->sc = sc;
+    a = fit_atom(L, loc, a, dims, t.rank);
+    L->sc = sc->up;
+    return a;
+}
+
+Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, const Env *env,
+                     Loc loc)
+{
+    ASSERT(L->sc == sc->up);
+    LeafSizes ls = leaf_sizes(L, at, res);
+    Atoms as = val_leaves(L, res);
+    if (val_has_fun(res))
+        diag_limit(loc, "arrays of functions are not supported");
+    for (int i = 0; i < as.n; i++)
+        as.at[i] = known_sizes(L, sc, &params, as.at[i], &ls.at[i], env, loc);
+    return lambda_new(L->cx, params, bld_body(&sc->bld, as));
+}
+
+bool common_width(Low *L, Loc loc, Val **vals, int n, Atom *width)
+{
+    bool found = false;
+    for (int i = 0; i < n && !found; i++) {
+        const Atom *a = first_leaf(vals[i]);
+        if (a) {
+            *width = atom_type(*a).dims[0];
+            found = true;
+        }
+    }
+    for (int i = 0; found && i < n; i++)
+        vals[i] = fit_val(L, loc, vals[i], width, 1);
+    return found;
+}
+
+/* --- Programs
+ * ----------------------------------------------------------------------------------------- */
+
+Prog *fe_lower(Ctx *cx, const Ast *ast)
+{
+    diag_set_pass("lower");
+    int errors = diag_errors();
+    Prog *p = NEW(cx->perm, Prog);
+    p->dialect = D_SOAC;
+    for (int i = 0; i < ast->entries.n; i++) {
+        Low L = {.cx = cx, .ast = ast, .tmp = intern("t")};
+        L.consts = NEWN(cx->perm, Val *, ast->n_bindings + 1);
+        vec_push(cx->perm, &p->entries, lower_entry(&L, &ast->entries.at[i]));
+    }
+    return diag_errors() > errors ? NULL : p;
+}

@@ -1,0 +1,362 @@
+/* Lowering of the array functions: construction, cutting, joining, permuting, reshaping. */
+#include "frontend/lower_int.h"
+
+/* --- Construction
+ * ------------------------------------------------------------------------------------- */
+
+Atom make_iota(Low *L, Loc loc, Atom n)
+{
+    assert_nonneg(L, loc, n);
+    Exp *e = exp_new(L->cx, E_IOTA, loc);
+    e->iota.n = n;
+    e->iota.start = atom_i64(0);
+    e->iota.stride = atom_i64(1);
+    return emit(L, e);
+}
+
+static Val *make_replicate(Low *L, Loc loc, Atom n, Val *v)
+{
+    assert_nonneg(L, loc, n);
+    if (val_has_fun(v))
+        diag_limit(loc, "arrays of functions are not supported");
+    Atoms as = val_leaves(L, v);
+    if (as.n == 0)
+        diag_limit(loc, "arrays of empty tuples are not supported");
+    for (int i = 0; i < as.n; i++)
+        as.at[i] = emit(L, exp_replicate(L->cx, loc, n, as.at[i]));
+    return val_rebuild(L, v, &as);
+}
+
+/* tabulate: the indices of the dimensions around, then those still to come */
+typedef struct {
+    Val *fn;
+    Vals given;
+    Val *iotas[3];
+    int n;
+    const AType *elem;
+    const Env *tenv;
+} Tabulate;
+
+static const AType *row_type(const AType *at)
+{
+    at = at ? type_deref(at) : NULL;
+    return at && at->kind == TY_ARRAY ? type_deref(at->array.elem) : NULL;
+}
+
+static Val *tabulate_body(Low *L, void *env, Val **args, Loc loc)
+{
+    Tabulate t = *(Tabulate *)env;
+    Vals given = {0};
+    vec_append(L->cx->perm, &given, &t.given);
+    vec_push(L->cx->perm, &given, args[0]);
+    t.given = given;
+    if (given.n == t.n)
+        return apply(L, t.fn, &given, loc);
+    t.elem = row_type(t.elem);
+    return make_map(L, loc, &t.iotas[given.n], 1, tabulate_body, &t, t.elem, t.tenv);
+}
+
+static Val *lower_tabulate(Low *L, const Call *c, int n)
+{
+    Tabulate t = {.fn = c->arg[n], .n = n, .tenv = c->fn->env_use};
+    for (int i = 0; i < n; i++)
+        t.iotas[i] = val_atom(L, make_iota(L, c->loc, val_scalar(c->arg[i], c->loc)));
+    t.elem = row_type(call_result_type(c));
+    return make_map(L, c->loc, &t.iotas[0], 1, tabulate_body, &t, t.elem, t.tenv);
+}
+
+static Val *lower_copy(Low *L, const Call *c)
+{
+    Atoms as = val_leaves(L, c->arg[0]);
+    for (int i = 0; i < as.n; i++) {
+        if (atom_type(as.at[i]).rank == 0)
+            continue;
+        Exp *e = exp_new(L->cx, E_COPY, c->loc);
+        e->copy.arr = as.at[i];
+        as.at[i] = emit(L, e);
+    }
+    return val_rebuild(L, c->arg[0], &as);
+}
+
+/* --- Sizes
+ * ---------------------------------------------------------------------------------------------- */
+
+static Atom length_of(Low *L, Loc loc, Val *v)
+{
+    Atom n;
+    if (!common_width(L, loc, &v, 1, &n)) {
+        diag_limit(loc, "arrays of empty tuples are not supported here");
+        return atom_i64(0);
+    }
+    return n;
+}
+
+static Val *lower_zip(Low *L, const Call *c)
+{
+    Atom width;
+    Vals vs = {0};
+    for (int i = 0; i < c->n; i++)
+        vec_push(L->cx->perm, &vs, c->arg[i]);
+    common_width(L, c->loc, vs.at, vs.n, &width);
+    return val_tuple(L, vs);
+}
+
+/* --- Cutting
+ * -------------------------------------------------------------------------------------------- */
+
+/* Asserts 0 <= n, where n elements are left. */
+static void check_left(Low *L, Loc loc, Atom n, const char *msg)
+{
+    if ((!n.var && n.c.i >= 0) || L->unsafe)
+        return;
+    Atom ok = emit(L, exp_binop(L->cx, loc, OP_LE, atom_i64(0), n));
+    assert_that(L, loc, ok, msg, NULL, 0);
+    know_nonneg(L, n);
+}
+
+static Val *take_rows(Low *L, Loc loc, Val *v, Atom k)
+{
+    assert_nonneg(L, loc, k);
+    return slice_rows(L, loc, v, atom_i64(0), k, atom_i64(1), false);
+}
+
+static Val *drop_rows(Low *L, Loc loc, Val *v, Atom k)
+{
+    Atom w = length_of(L, loc, v), n = emit_op(L, loc, OP_SUB, w, k);
+    check_left(L, loc, n, "more elements are dropped than there are");
+    return slice_rows(L, loc, v, k, n, atom_i64(1), false);
+}
+
+static Val *init_rows(Low *L, Loc loc, Val *v)
+{
+    Atom w = length_of(L, loc, v), n = emit_op(L, loc, OP_SUB, w, atom_i64(1));
+    check_left(L, loc, n, "init of an empty array");
+    return slice_rows(L, loc, v, atom_i64(0), n, atom_i64(1), true);
+}
+
+static Val *tail_rows(Low *L, Loc loc, Val *v)
+{
+    Atom w = length_of(L, loc, v), n = emit_op(L, loc, OP_SUB, w, atom_i64(1));
+    check_left(L, loc, n, "tail of an empty array");
+    return slice_rows(L, loc, v, atom_i64(1), n, atom_i64(1), true);
+}
+
+static Val *last_row(Low *L, Loc loc, Val *v)
+{
+    Atom w = length_of(L, loc, v);
+    return index_row(L, loc, v, emit_op(L, loc, OP_SUB, w, atom_i64(1)), false);
+}
+
+static Val *reverse_rows(Low *L, Loc loc, Val *v)
+{
+    Atom w = length_of(L, loc, v), last = emit_op(L, loc, OP_SUB, w, atom_i64(1));
+    return slice_rows(L, loc, v, last, w, atom_i64(-1), true);
+}
+
+/* The sizes of the outer n dimensions of a type: how many are known. */
+static int outer_sizes(Low *L, const Env *env, const AType *at, Atom *out, bool *known, int n)
+{
+    int found = 0;
+    for (int i = 0; i < n; i++) {
+        at = at ? type_deref(at) : NULL;
+        known[i] = at && at->kind == TY_ARRAY && size_atom(L, env, at->array.dim, &out[i]);
+        found += known[i];
+        at = at && at->kind == TY_ARRAY ? at->array.elem : NULL;
+    }
+    return found;
+}
+
+/* split: the sizes are those of the result's type; one of them is enough. */
+static Val *lower_split(Low *L, const Call *c)
+{
+    Loc loc = c->loc;
+    const AType *t = call_result_type(c);
+    Atom w = length_of(L, loc, c->arg[0]), n, m;
+    bool has_n = false, has_m = false;
+    if (t && t->kind == TY_TUPLE && t->elems.n == 2) {
+        outer_sizes(L, c->fn->env_use, t->elems.at[0], &n, &has_n, 1);
+        outer_sizes(L, c->fn->env_use, t->elems.at[1], &m, &has_m, 1);
+    }
+    if (!has_n && !has_m) {
+        diag_limit(loc, "the sizes of this split cannot be determined here");
+        return val_pair(L, c->arg[0], c->arg[0]);
+    }
+    if (!has_n)
+        n = emit_op(L, loc, OP_SUB, w, m);
+    Atom rest = emit_op(L, loc, OP_SUB, w, n);
+    if (has_n && has_m)
+        assert_eq(L, loc, rest, m, "split: size %d does not match size %d");
+    check_left(L, loc, n, "split at a negative position");
+    check_left(L, loc, rest, "split beyond the end");
+    return val_pair(L, slice_rows(L, loc, c->arg[0], atom_i64(0), n, atom_i64(1), true),
+                    slice_rows(L, loc, c->arg[0], n, rest, atom_i64(1), true));
+}
+
+/* --- Joining
+ * ------------------------------------------------------------------------------------------- */
+
+static Val *concat_rows(Low *L, Loc loc, Val *a, Val *b)
+{
+    Atom n = length_of(L, loc, a), m = length_of(L, loc, b);
+    Atoms as = val_leaves(L, a), bs = val_leaves(L, b);
+    ASSERT(as.n == bs.n);
+    Atom total = emit_op(L, loc, OP_ADD, n, m);
+    know_nonneg(L, total);
+    for (int i = 0; i < as.n; i++) {
+        Type t = type_array(L->cx, type_row(atom_type(as.at[i])), m);
+        Exp *e = exp_new(L->cx, E_CONCAT, loc);
+        e->concat.dim = 0;
+        e->concat.n = total;
+        vec_push(L->cx->perm, &e->concat.arrs, as.at[i]);
+        vec_push(L->cx->perm, &e->concat.arrs, fit_atom(L, loc, bs.at[i], t.dims, t.rank));
+        as.at[i] = emit(L, e);
+    }
+    return val_rebuild(L, a, &as);
+}
+
+/* result[i] = xs[(i+r) mod n]: the part from r on, then the part before it */
+static Val *lower_rotate(Low *L, const Call *c)
+{
+    Loc loc = c->loc;
+    Val *v = c->arg[1];
+    Atom n = length_of(L, loc, v), one = atom_i64(1);
+    Atom some = emit_op(L, loc, OP_MAX, n, one);
+    Atom r = emit_op(L, loc, OP_MOD, val_scalar(c->arg[0], loc), some);
+    Atom rest = emit_op(L, loc, OP_SUB, n, r);
+    Val *a = slice_rows(L, loc, v, r, rest, one, true);
+    Val *b = slice_rows(L, loc, v, atom_i64(0), r, one, true);
+    return fit_like(L, loc, concat_rows(L, loc, a, b), v);
+}
+
+/* --- Permuting and reshaping
+ * ------------------------------------------------------------------------------- */
+
+/* Exchanges the outer n dimensions of each leaf as perm says. */
+static Val *permute(Low *L, Loc loc, Val *v, const int *perm, int n)
+{
+    Atoms as = val_leaves(L, v);
+    for (int i = 0; i < as.n; i++) {
+        int rank = atom_type(as.at[i]).rank;
+        int *full = NEWN(L->cx->perm, int, rank);
+        ASSERT(n <= rank);
+        for (int d = 0; d < rank; d++)
+            full[d] = d < n ? perm[d] : d;
+        as.at[i] = emit(L, exp_rearrange(L->cx, loc, full, as.at[i]));
+    }
+    return val_rebuild(L, v, &as);
+}
+
+static Val *lower_rearrange(Low *L, const Call *c)
+{
+    Atoms ds = val_leaves(L, c->arg[0]);
+    int *perm = NEWN(L->cx->perm, int, ds.n);
+    bool *seen = NEWN(L->cx->perm, bool, ds.n);
+    for (int i = 0; i < ds.n; i++) {
+        int64_t d = ds.at[i].var ? -1 : ds.at[i].c.i;
+        if (d < 0 || d >= ds.n || seen[d]) {
+            diag_limit(c->loc, "rearrange takes a tuple of constants: a permutation of 0..%d",
+                       ds.n - 1);
+            return c->arg[1];
+        }
+        perm[i] = (int)d;
+        seen[d] = true;
+    }
+    return permute(L, c->loc, c->arg[1], perm, ds.n);
+}
+
+/* The outer n dimensions replaced by dims. */
+static Val *reshape_outer(Low *L, Loc loc, Val *v, int n, const Atom *dims, int n_dims)
+{
+    Atoms as = val_leaves(L, v);
+    for (int i = 0; i < as.n; i++) {
+        Type t = atom_type(as.at[i]);
+        Exp *e = exp_new(L->cx, E_RESHAPE, loc);
+        e->reshape.arr = as.at[i];
+        for (int d = 0; d < n_dims; d++)
+            vec_push(L->cx->perm, &e->reshape.dims, dims[d]);
+        for (int d = n; d < t.rank; d++)
+            vec_push(L->cx->perm, &e->reshape.dims, t.dims[d]);
+        as.at[i] = emit(L, e);
+    }
+    return val_rebuild(L, v, &as);
+}
+
+static Val *lower_flatten(Low *L, const Call *c, int n)
+{
+    Atoms as = val_leaves(L, c->arg[0]);
+    if (as.n == 0)
+        return c->arg[0];
+    Type t = atom_type(as.at[0]);
+    Atom total = t.dims[0];
+    for (int d = 1; d < n; d++)
+        total = emit_op(L, c->loc, OP_MUL, total, t.dims[d]);
+    know_nonneg(L, total);
+    return reshape_outer(L, c->loc, c->arg[0], n, &total, 1);
+}
+
+/* The sizes are those of the result's type; one of them may follow from the others. */
+static Val *lower_unflatten(Low *L, const Call *c, int n)
+{
+    Loc loc = c->loc;
+    Atom dims[4], total = length_of(L, loc, c->arg[0]), product = atom_i64(1);
+    bool known[4];
+    int found = outer_sizes(L, c->fn->env_use, call_result_type(c), dims, known, n);
+    if (found < n - 1) {
+        diag_limit(loc, "the sizes of this unflatten cannot be determined here");
+        return c->arg[0];
+    }
+    for (int d = 0; d < n; d++)
+        if (known[d])
+            product = emit_op(L, loc, OP_MUL, product, dims[d]);
+    for (int d = 0; d < n && found < n; d++) {
+        if (!known[d]) {
+            Atom some = emit_op(L, loc, OP_MAX, product, atom_i64(1));
+            dims[d] = emit_op(L, loc, OP_DIV, total, some);
+            product = emit_op(L, loc, OP_MUL, product, dims[d]);
+        }
+    }
+    assert_eq(L, loc, total, product, "size %d cannot be split into the sizes wanted: %d");
+    return reshape_outer(L, loc, c->arg[0], 1, dims, n);
+}
+
+/* --- Dispatch
+ * -------------------------------------------------------------------------------------------------
+ */
+
+Val *lower_array_builtin(Low *L, const Call *c)
+{
+    static const int swap[2] = {1, 0};
+    Loc loc = c->loc;
+    Val **arg = c->arg;
+    switch ((int)c->id) {
+    case BI_ZIP: return lower_zip(L, c);
+    case BI_UNZIP: return arg[0];
+    case BI_IOTA: return val_atom(L, make_iota(L, loc, val_scalar(arg[0], loc)));
+    case BI_REPLICATE: return make_replicate(L, loc, val_scalar(arg[0], loc), arg[1]);
+    case BI_TABULATE: return lower_tabulate(L, c, 1);
+    case BI_TABULATE_2D: return lower_tabulate(L, c, 2);
+    case BI_TABULATE_3D: return lower_tabulate(L, c, 3);
+    case BI_ROTATE: return lower_rotate(L, c);
+    case BI_REVERSE: return reverse_rows(L, loc, arg[0]);
+    case BI_TRANSPOSE: return permute(L, loc, arg[0], swap, 2);
+    case BI_REARRANGE: return lower_rearrange(L, c);
+    case BI_FLATTEN: return lower_flatten(L, c, 2);
+    case BI_FLATTEN_3D: return lower_flatten(L, c, 3);
+    case BI_FLATTEN_4D: return lower_flatten(L, c, 4);
+    case BI_UNFLATTEN: return lower_unflatten(L, c, 2);
+    case BI_UNFLATTEN_3D: return lower_unflatten(L, c, 3);
+    case BI_UNFLATTEN_4D: return lower_unflatten(L, c, 4);
+    case BI_CONCAT: return concat_rows(L, loc, arg[0], arg[1]);
+    case BI_LENGTH: return val_atom(L, length_of(L, loc, arg[0]));
+    case BI_INDICES: return val_atom(L, make_iota(L, loc, length_of(L, loc, arg[0])));
+    case BI_HEAD: return index_row(L, loc, arg[0], atom_i64(0), false);
+    case BI_LAST: return last_row(L, loc, arg[0]);
+    case BI_TAIL: return tail_rows(L, loc, arg[0]);
+    case BI_INIT: return init_rows(L, loc, arg[0]);
+    case BI_TAKE: return take_rows(L, loc, arg[1], val_scalar(arg[0], loc));
+    case BI_DROP: return drop_rows(L, loc, arg[1], val_scalar(arg[0], loc));
+    case BI_SPLIT: return lower_split(L, c);
+    case BI_COPY: return lower_copy(L, c);
+    default: return NULL;
+    }
+}

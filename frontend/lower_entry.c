@@ -1,0 +1,190 @@
+/* Lowering of entry points: parameters by their types, the description of both sides for callers.
+ */
+#include "frontend/lower_int.h"
+
+#include <string.h>
+
+/* --- External types
+ * ------------------------------------------------------------------------------------ */
+
+static void put_type(Out *o, const AType *at)
+{
+    at = type_deref(at);
+    switch (at->kind) {
+    case TY_SCALAR: out_puts(o, scalar_name(at->scalar)); return;
+    case TY_ARRAY:
+        out_puts(o, "[]");
+        put_type(o, at->array.elem);
+        return;
+    case TY_TUPLE:
+    case TY_RECORD:
+        out_puts(o, at->kind == TY_TUPLE ? "(" : "{");
+        for (int i = 0; i < at->elems.n; i++) {
+            if (i)
+                out_puts(o, ", ");
+            if (at->kind == TY_RECORD)
+                out_printf(o, "%s: ", at->names.at[i]);
+            put_type(o, at->elems.at[i]);
+        }
+        out_puts(o, at->kind == TY_TUPLE ? ")" : "}");
+        return;
+    case TY_FUN:
+    case TY_VAR:
+    case TY_META:
+    case TY_ERROR: out_puts(o, "?"); return;
+    }
+}
+
+/* The text of `dims` dimensions around at. */
+static const char *ext_text(const AType *at, int dims)
+{
+    Out o = {0};
+    for (int i = 0; i < dims; i++)
+        out_puts(&o, "[]");
+    put_type(&o, at);
+    const char *s = intern(o.text ? o.text : "");
+    out_free(&o);
+    return s;
+}
+
+/* `dims` array dimensions stand around at: an array of records is a record of arrays. */
+static ExtType ext_type(Low *L, const AType *at, int dims)
+{
+    at = type_deref(at);
+    ExtType x = {.text = ext_text(at, dims), .n_vals = 1};
+    while (at->kind == TY_ARRAY) {
+        at = type_deref(at->array.elem);
+        dims++;
+    }
+    if (at->kind != TY_TUPLE && at->kind != TY_RECORD)
+        return x;
+    x.n_vals = 0;
+    x.n_fields = at->elems.n;
+    x.fields = NEWN(L->cx->perm, ExtType, at->elems.n);
+    x.field_names = NEWN(L->cx->perm, const char *, at->elems.n);
+    for (int i = 0; i < at->elems.n; i++) {
+        x.fields[i] = ext_type(L, at->elems.at[i], dims);
+        x.field_names[i] =
+            at->kind == TY_RECORD ? at->names.at[i] : intern(arena_printf(L->cx->perm, "%d", i));
+        x.n_vals += x.fields[i].n_vals;
+    }
+    return x;
+}
+
+static ExtParam ext_param(Low *L, const EntryParam *p)
+{
+    ExtParam x = {.name = p->name, .unique = p->type->unique, .type = ext_type(L, p->type, 0)};
+    if (p->type_name && strcmp(p->type_name, x.type.text) != 0)
+        x.type.alias = intern(p->type_name);
+    return x;
+}
+
+/* --- Parameters
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    Low *L;
+    Entry *en;
+    Env *sizes; /* the entry's size parameters */
+} EntryParams;
+
+static Atom new_size(EntryParams *ep, const char *name, Loc loc)
+{
+    Var *v = var_new(ep->L->cx, name, type_prim(T_I64), loc);
+    vec_push(ep->L->cx->perm, &ep->en->sizes, v);
+    know_nonneg(ep->L, atom_var(v));
+    return atom_var(v);
+}
+
+/* The size variable or constant of a dimension. A size that is an expression or another parameter
+ * gets a variable of its own: the entry asserts that they are equal. */
+static Atom param_size(EntryParams *ep, const Size *s, Loc loc)
+{
+    s = size_deref(s);
+    if (s->kind == SZ_CONST)
+        return atom_i64(s->value);
+    if (s->kind != SZ_VAR || s->var->kind != BIND_SIZE)
+        return new_size(ep, "n", loc);
+    const Env *en = env_find(ep->sizes, s->var);
+    if (en)
+        return en->val->atom;
+    const char *name = s->var->name;
+    bool plain = (name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z');
+    for (const char *p = name; *p; p++)
+        plain = plain && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_' ||
+                          (*p >= '0' && *p <= '9') || *p == '\'');
+    Atom a = new_size(ep, plain ? name : "n", loc);
+    ep->sizes = env_add(ep->L, ep->sizes, s->var, val_atom(ep->L, a));
+    return a;
+}
+
+static Val *param_val(EntryParams *ep, const AType *at, const char *name, Atoms dims, Loc loc)
+{
+    Low *L = ep->L;
+    at = type_deref(at);
+    switch (at->kind) {
+    case TY_SCALAR: {
+        Type t = {(PrimType)at->scalar, dims.n, dims.at};
+        Var *v = var_new(L->cx, name, t, loc);
+        vec_push(L->cx->perm, &ep->en->params, v);
+        return val_atom(L, atom_var(v));
+    }
+    case TY_ARRAY: {
+        Atoms more = {0};
+        vec_append(L->cx->perm, &more, &dims);
+        vec_push(L->cx->perm, &more, param_size(ep, at->array.dim, loc));
+        return param_val(ep, at->array.elem, name, more, loc);
+    }
+    case TY_TUPLE:
+    case TY_RECORD: {
+        Vals vs = {0};
+        for (int i = 0; i < at->elems.n; i++) {
+            const char *part = at->kind == TY_RECORD ? at->names.at[i] : name;
+            Val *v = param_val(ep, at->elems.at[i], part, dims, loc);
+            vec_push(L->cx->perm, &vs, v);
+        }
+        return val_tuple(L, vs);
+    }
+    case TY_FUN:
+    case TY_VAR:
+    case TY_META:
+    case TY_ERROR: break;
+    }
+    ice(loc, "an entry point's parameter cannot be of this type");
+}
+
+/* --- Entries
+ * ------------------------------------------------------------------------------------------------
+ */
+
+Entry lower_entry(Low *L, const EntryPoint *p)
+{
+    const Def *def = p->def;
+    Entry en = {.name = p->name, .loc = def->loc};
+    EntryParams ep = {L, &en, NULL};
+    L->root = scope_push(L);
+    Vals args = {0};
+    for (int i = 0; i < p->params.n; i++) {
+        const EntryParam *q = &p->params.at[i];
+        ExtParam x = ext_param(L, q);
+        vec_push(L->cx->perm, &en.ext_params, x);
+        Val *v = param_val(&ep, q->type, q->name, (Atoms){0}, q->loc);
+        vec_push(L->cx->perm, &args, v);
+    }
+    Val *v = lower_global(L, def->bind, NULL, NULL, def->loc);
+    if (args.n)
+        v = apply(L, v, &args, def->loc);
+    if (val_has_fun(v))
+        diag_limit(def->loc, "an entry point cannot return a function");
+    scope_pop(L, L->root);
+    en.body = bld_body(&L->root->bld, val_leaves(L, v));
+    int n_vals = 0;
+    for (int i = 0; i < p->results.n; i++) {
+        ExtParam x = ext_param(L, &p->results.at[i]);
+        x.unique = true;
+        vec_push(L->cx->perm, &en.ext_results, x);
+        n_vals += x.type.n_vals;
+    }
+    ASSERT(n_vals == en.body->res.n);
+    return en;
+}

@@ -1,0 +1,514 @@
+/* Lowering of expressions: names, application by inlining, tuples, lets, attributes. */
+#include "frontend/lower_int.h"
+
+#include <string.h>
+
+static Loc here(const Low *L, Loc loc)
+{
+    return L->site.beg ? L->site : loc;
+}
+
+/* --- Names -------------------------------------------------------------------------------------
+ */
+
+static Val *def_fun(Low *L, const Def *def, Env *env, const AType *use, Env *env_use)
+{
+    return val_fun(L, (Fun){.kind = FUN_DEF,
+                            .arity = def->params.n,
+                            .env = env,
+                            .def = def,
+                            .bind = def->bind,
+                            .type = use,
+                            .env_use = env_use});
+}
+
+/* A top-level value: computed at the start of the entry, once. Those with type or size parameters
+ * are computed at each use. */
+static Val *global_value(Low *L, const Def *def)
+{
+    Val **known = &L->consts[def->bind->uid];
+    if (*known)
+        return *known;
+    Scope *sc = L->sc;
+    unsigned attrs = L->attrs;
+    bool unsafe = L->unsafe;
+    Loc site = L->site;
+    if (def->tparams.n == 0)
+        L->sc = L->root;
+    L->attrs = 0;
+    L->unsafe = false;
+    L->site = (Loc){0, 0};
+    Env *env = NULL;
+    Val *v = lower_exp(L, NULL, def->body);
+    if (def->ret_type)
+        v = match_type(L, &env, def->ret_type, v, def->body->loc);
+    name_val(L, v, def->name);
+    if (def->tparams.n == 0)
+        *known = v;
+    L->sc = sc;
+    L->attrs = attrs;
+    L->unsafe = unsafe;
+    L->site = site;
+    return v;
+}
+
+static Val *builtin_value(Low *L, const Binding *b, const AType *use, Env *env_use)
+{
+    int arity = type_arity(b->type ? b->type : use);
+    if (arity == 0)
+        return lower_member_const(L, b);
+    return val_fun(
+        L, (Fun){.kind = FUN_BUILTIN, .arity = arity, .bind = b, .type = use, .env_use = env_use});
+}
+
+Val *lower_global(Low *L, const Binding *b, const AType *use, Env *env_use, Loc loc)
+{
+    if (b->kind == BIND_BUILTIN)
+        return builtin_value(L, b, use, env_use);
+    if (b->kind == BIND_DEF)
+        return b->def->params.n ? def_fun(L, b->def, NULL, use, env_use) : global_value(L, b->def);
+    diag_limit(loc, "the size or value of `%s` cannot be determined here", b->name);
+    return val_atom(L, atom_i64(0));
+}
+
+static Val *lower_name(Low *L, Env *env, const AExp *e)
+{
+    const Binding *b = e->var.bind;
+    const Env *en = env_find(env, b);
+    if (!en)
+        return lower_global(L, b, e->type, env, here(L, e->loc));
+    Val *v = en->val;
+    if (v->kind == V_FUN && v->fun->kind == FUN_DEF && b->kind == BIND_DEF)
+        return def_fun(L, v->fun->def, v->fun->env, e->type, env);
+    return v;
+}
+
+/* --- Patterns ------------------------------------------------------------------------------------
+ */
+
+Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v)
+{
+    switch (p->kind) {
+    case P_VAR:
+        name_val(L, v, p->name);
+        env = bind_sizes(L, env, p->type, v);
+        return env_add(L, env, p->bind, v);
+    case P_WILD: return bind_sizes(L, env, p->type, v);
+    case P_TUPLE:
+        if (p->elems.n == 1 && v->kind != V_TUPLE)
+            return bind_pat(L, env, p->elems.at[0], v);
+        for (int i = 0; i < p->elems.n; i++)
+            env = bind_pat(L, env, p->elems.at[i], v->elems.at[i]);
+        return env;
+    case P_RECORD:
+        for (int i = 0; i < p->elems.n; i++)
+            env = bind_pat(L, env, p->elems.at[i],
+                           lower_project(L, p->type, v, p->names.at[i], p->loc));
+        return env;
+    case P_ASCRIBE:
+        v = match_type(L, &env, p->type, v, here(L, p->loc));
+        return bind_pat(L, env, p->pat, v);
+    }
+    ice(p->loc, "no pattern");
+}
+
+/* --- Fields
+ * ---------------------------------------------------------------------------------------- */
+
+static int field_index(const AType *at, const char *name)
+{
+    at = type_deref(at);
+    if (at->kind == TY_RECORD) {
+        for (int i = 0; i < at->names.n; i++)
+            if (at->names.at[i] == name)
+                return i;
+        return -1;
+    }
+    int i = 0;
+    for (const char *p = name; *p; p++) {
+        if (*p < '0' || *p > '9')
+            return -1;
+        i = i * 10 + (*p - '0');
+    }
+    return i;
+}
+
+Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc loc)
+{
+    (void)L;
+    int i = field_index(at, name);
+    if (v->kind != V_TUPLE || i < 0 || i >= v->elems.n)
+        ice(loc, "lowering: no field `%s`", name);
+    return v->elems.at[i];
+}
+
+/* --- Application
+ * ----------------------------------------------------------------------------------- */
+
+/* Sizes of a function that no argument determines, from the type at the use: `f 3 : [10]i32`. */
+static Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use,
+                           const Env *env_use)
+{
+    if (!scheme || !use)
+        return env;
+    scheme = type_deref(scheme);
+    use = type_deref(use);
+    if (scheme->kind != use->kind)
+        return env;
+    switch (scheme->kind) {
+    case TY_ARRAY: {
+        const Size *s = size_deref(scheme->array.dim);
+        Atom a;
+        if (s->kind == SZ_VAR && s->var->kind == BIND_SIZE && !env_find(env, s->var) &&
+            size_atom(L, env_use, use->array.dim, &a))
+            env = env_add(L, env, s->var, val_atom(L, a));
+        return sizes_from_use(L, env, scheme->array.elem, use->array.elem, env_use);
+    }
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; i < scheme->elems.n && i < use->elems.n; i++)
+            env = sizes_from_use(L, env, scheme->elems.at[i], use->elems.at[i], env_use);
+        return env;
+    case TY_FUN:
+        env = sizes_from_use(L, env, scheme->fun.param, use->fun.param, env_use);
+        return sizes_from_use(L, env, scheme->fun.result, use->fun.result, env_use);
+    case TY_SCALAR:
+    case TY_VAR:
+    case TY_META:
+    case TY_ERROR: return env;
+    }
+    return env;
+}
+
+static bool sizes_bound(const Env *env, const Bindings *tparams)
+{
+    for (int i = 0; i < tparams->n; i++)
+        if (tparams->at[i]->kind == BIND_SIZE && !env_find(env, tparams->at[i]))
+            return false;
+    return true;
+}
+
+static Val *call_def(Low *L, const Fun *fn, Val **args, Loc loc)
+{
+    const Def *def = fn->def;
+    Env *env = fn->env;
+    for (int i = 0; i < def->params.n; i++)
+        env = bind_sizes(L, env, def->params.at[i]->type, args[i]);
+    if (!sizes_bound(env, &def->bind->tparams))
+        env = sizes_from_use(L, env, def->bind->type, fn->type, fn->env_use);
+    for (int i = 0; i < def->params.n; i++) {
+        Val *v = match_type(L, &env, def->params.at[i]->type, args[i], loc);
+        env = bind_pat(L, env, def->params.at[i], v);
+    }
+    Val *v = lower_exp(L, env, def->body);
+    if (def->ret_type && (def->ret || def->dyn_check))
+        v = match_type(L, &env, def->ret_type, v, here(L, def->body->loc));
+    return v;
+}
+
+static Val *call_lambda(Low *L, const Fun *fn, Val **args)
+{
+    const AExp *e = fn->exp;
+    Env *env = fn->env;
+    for (int i = 0; i < e->lambda.params.n; i++)
+        env = bind_pat(L, env, e->lambda.params.at[i], args[i]);
+    Val *v = lower_exp(L, env, e->lambda.body);
+    if (!e->lambda.ret)
+        return v;
+    const AType *t = type_deref(e->type);
+    for (int i = 0; i < e->lambda.params.n && t->kind == TY_FUN; i++)
+        t = type_deref(t->fun.result);
+    return match_type(L, &env, t, v, here(L, e->lambda.body->loc));
+}
+
+static Val *call_builtin(Low *L, const Fun *fn, Val **args, Loc loc)
+{
+    Call c = {fn, fn->bind->builtin, args, fn->arity, loc};
+    Val *v = lower_soac(L, &c);
+    if (!v)
+        v = lower_array_builtin(L, &c);
+    if (!v)
+        v = lower_prim(L, &c);
+    if (!v)
+        ice(loc, "lowering: builtin `%s` is not known", fn->bind->name);
+    return v;
+}
+
+/* (.a.b) v */
+static Val *call_projection(Low *L, const AExp *e, Val *v, Loc loc)
+{
+    const AType *t = type_deref(type_deref(e->type)->fun.param);
+    for (int i = 0; i < e->proj.names.n; i++) {
+        v = lower_project(L, t, v, e->proj.names.at[i], loc);
+        t = type_deref(t->elems.at[field_index(t, e->proj.names.at[i])]);
+    }
+    return v;
+}
+
+/* Where the text of a function stands: code of the library counts as being at its call. */
+static Loc fun_site(const Low *L, const Fun *fn, Loc loc)
+{
+    Loc own = fn->kind == FUN_DEF ? fn->def->loc : fn->exp ? fn->exp->loc : (Loc){0, 0};
+    if (!own.beg)
+        return L->site;
+    Place p = diag_place(own);
+    bool library = p.file && p.file[0] == '<';
+    return library ? here(L, loc) : (Loc){0, 0};
+}
+
+static Val *call(Low *L, const Fun *fn, Val **args, Loc loc)
+{
+    Loc site = L->site;
+    Val *v = NULL;
+    loc = here(L, loc);
+    if (fn->kind != FUN_BUILTIN)
+        L->site = fun_site(L, fn, loc);
+    switch (fn->kind) {
+    case FUN_LAMBDA: v = call_lambda(L, fn, args); break;
+    case FUN_DEF: v = call_def(L, fn, args, loc); break;
+    case FUN_BUILTIN: v = call_builtin(L, fn, args, loc); break;
+    case FUN_SECTION: v = apply2(L, fn->op, args[0], fn->right, loc); break;
+    case FUN_PROJ: v = call_projection(L, fn->exp, args[0], loc); break;
+    case FUN_INDEX: v = lower_index(L, fn->env, args[0], &fn->exp->index.dims, loc); break;
+    }
+    L->site = site;
+    return v;
+}
+
+Val *apply(Low *L, Val *fv, const Vals *args, Loc loc)
+{
+    if (fv->kind != V_FUN)
+        ice(loc, "lowering: not a function");
+    Fun *fn = fv->fun;
+    Vals all = {0};
+    vec_append(L->cx->perm, &all, &fn->args);
+    vec_append(L->cx->perm, &all, args);
+    if (all.n < fn->arity) {
+        Fun part = *fn;
+        part.args = all;
+        return val_fun(L, part);
+    }
+    Val *v = call(L, fn, all.at, loc);
+    if (all.n == fn->arity)
+        return v;
+    Vals rest = {0};
+    for (int i = fn->arity; i < all.n; i++)
+        vec_push(L->cx->perm, &rest, all.at[i]);
+    return apply(L, v, &rest, loc);
+}
+
+Val *apply1(Low *L, Val *fn, Val *a, Loc loc)
+{
+    Vals args = {&a, 1, 1};
+    return apply(L, fn, &args, loc);
+}
+
+Val *apply2(Low *L, Val *fn, Val *a, Val *b, Loc loc)
+{
+    Val *ab[2] = {a, b};
+    Vals args = {ab, 2, 2};
+    return apply(L, fn, &args, loc);
+}
+
+static Val *lower_app(Low *L, Env *env, const AExp *e)
+{
+    const AExp *f = e->app.fn;
+    if (f->kind == E_VAR && f->var.bind->kind == BIND_BUILTIN && e->app.args.n == 2 &&
+        (f->var.bind->builtin == BI_LOGAND || f->var.bind->builtin == BI_LOGOR))
+        return lower_short_circuit(L, env, e, f->var.bind->builtin == BI_LOGAND);
+    Val *fn = lower_exp(L, env, f);
+    Vals args = {0};
+    for (int i = 0; i < e->app.args.n; i++) {
+        Val *v = lower_exp(L, env, e->app.args.at[i]);
+        vec_push(L->cx->perm, &args, v);
+    }
+    return apply(L, fn, &args, e->loc);
+}
+
+/* --- Tuples and records
+ * ------------------------------------------------------------------------------ */
+
+static Val *lower_tuple(Low *L, Env *env, const AExp *e)
+{
+    Vals vs = {0};
+    for (int i = 0; i < e->seq.elems.n; i++) {
+        Val *v = lower_exp(L, env, e->seq.elems.at[i]);
+        vec_push(L->cx->perm, &vs, v);
+    }
+    return val_tuple(L, vs);
+}
+
+static Val *lower_record(Low *L, Env *env, const AExp *e)
+{
+    Vals vs = {0};
+    for (int i = 0; i < e->seq.elems.n; i++)
+        vec_push(L->cx->perm, &vs, NULL);
+    for (int i = 0; i < e->seq.elems.n; i++) {
+        int k = field_index(e->type, e->seq.names.at[i]);
+        ASSERT(k >= 0 && k < vs.n);
+        vs.at[k] = lower_exp(L, env, e->seq.elems.at[i]);
+        name_val(L, vs.at[k], e->seq.names.at[i]);
+    }
+    return val_tuple(L, vs);
+}
+
+static Val *record_with(Low *L, const AType *at, const Val *v, const char **path, int n, Val *new)
+{
+    if (n == 0)
+        return new;
+    int k = field_index(at, path[0]);
+    ASSERT(v->kind == V_TUPLE && k >= 0 && k < v->elems.n);
+    Vals vs = {0};
+    vec_append(L->cx->perm, &vs, &v->elems);
+    vs.at[k] =
+        record_with(L, type_deref(type_deref(at)->elems.at[k]), vs.at[k], path + 1, n - 1, new);
+    return val_tuple(L, vs);
+}
+
+/* --- Attributes
+ * --------------------------------------------------------------------------------------- */
+
+static unsigned attr_bits(const Attrs *as)
+{
+    static const struct {
+        const char *name, *arg;
+        unsigned bit;
+    } table[] = {
+        {"sequential", NULL, ATTR_SEQUENTIAL},
+        {"sequential_outer", NULL, ATTR_SEQUENTIAL_OUTER},
+        {"sequential_inner", NULL, ATTR_SEQUENTIAL_INNER},
+        {"flattening", "no_outer", ATTR_NO_OUTER},
+        {"flattening", "no_intra", ATTR_NO_INTRA},
+        {"flattening", "only_intra", ATTR_ONLY_INTRA},
+        {"flattening", "only_inner", ATTR_ONLY_INNER},
+        {"incremental_flattening", "no_outer", ATTR_NO_OUTER},
+        {"incremental_flattening", "no_intra", ATTR_NO_INTRA},
+        {"incremental_flattening", "only_intra", ATTR_ONLY_INTRA},
+        {"incremental_flattening", "only_inner", ATTR_ONLY_INNER},
+        {"unroll", NULL, ATTR_UNROLL},
+    };
+    unsigned bits = 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        bool there = table[i].arg ? attr_has(as, table[i].name, table[i].arg)
+                                  : attr_find(as, table[i].name) != NULL;
+        if (there)
+            bits |= table[i].bit;
+    }
+    return bits;
+}
+
+static Val *lower_attr(Low *L, Env *env, const AExp *e)
+{
+    unsigned attrs = L->attrs;
+    bool unsafe = L->unsafe;
+    L->attrs |= attr_bits(&e->attr.attrs);
+    L->unsafe |= attr_find(&e->attr.attrs, "unsafe") != NULL;
+    Val *v = lower_exp(L, env, e->attr.e);
+    L->attrs = attrs;
+    L->unsafe = unsafe;
+    return v;
+}
+
+/* --- Expressions
+ * --------------------------------------------------------------------------------------- */
+
+static Val *lower_lit(Low *L, const AExp *e)
+{
+    PrimType t = (PrimType)e->lit.scalar;
+    if (prim_is_float(t))
+        return val_atom(L, atom_float(t, e->lit.fval));
+    if (t == T_BOOL)
+        return val_atom(L, atom_bool(e->lit.bits != 0));
+    return val_atom(L, atom_int(t, (int64_t)e->lit.bits));
+}
+
+static Env *lower_let(Low *L, Env *env, const AExp *e)
+{
+    Val *v = lower_exp(L, env, e->let.rhs);
+    if (e->dyn_check || e->let.sizes.n)
+        v = match_type(L, &env, e->let.pat->type, v, here(L, e->let.pat->loc));
+    return bind_pat(L, env, e->let.pat, v);
+}
+
+static Val *lower_section(Low *L, Env *env, const AExp *e)
+{
+    Val *op = lower_exp(L, env, e->opsect.op), *right = lower_exp(L, env, e->opsect.arg);
+    return val_fun(L, (Fun){.kind = FUN_SECTION, .arity = 1, .op = op, .right = right});
+}
+
+static Val *lower_assert(Low *L, Env *env, const AExp *e)
+{
+    Atom ok = val_scalar(lower_exp(L, env, e->assertion.test), e->loc);
+    Out o = {0}, text = {0};
+    fe_print_exp(&text, e->assertion.test, false);
+    out_puts(&o, "assertion failed: ");
+    for (const char *p = text.text ? text.text : ""; *p; p++) {
+        out_putn(&o, p, 1);
+        if (*p == '%')
+            out_putn(&o, p, 1);
+    }
+    assert_that(L, here(L, e->loc), ok, intern(o.text), NULL, 0);
+    out_free(&o);
+    out_free(&text);
+    return lower_exp(L, env, e->assertion.e);
+}
+
+static Val *lower_ascribe(Low *L, Env *env, const AExp *e)
+{
+    const AType *to = e->ascribe.to ? e->ascribe.to : e->type;
+    preload_sizes(L, env, to);
+    Val *v = lower_exp(L, env, e->ascribe.e);
+    return match_type(L, &env, to, v, here(L, e->loc));
+}
+
+static Val *lower_fun_exp(Low *L, Env *env, const AExp *e, FunKind kind, int arity)
+{
+    return val_fun(L, (Fun){.kind = kind, .arity = arity, .env = env, .exp = e});
+}
+
+Val *lower_exp(Low *L, Env *env, const AExp *e)
+{
+    while (e->kind == E_LET || e->kind == E_LETFUN) {
+        if (e->kind == E_LET) {
+            env = lower_let(L, env, e);
+            e = e->let.body;
+        } else {
+            const Def *def = e->letfun.def;
+            env = env_add(L, env, def->bind, def_fun(L, def, env, NULL, env));
+            e = e->letfun.body;
+        }
+    }
+    switch (e->kind) {
+    case E_LIT: return lower_lit(L, e);
+    case E_VAR: return lower_name(L, env, e);
+    case E_TUPLE: return lower_tuple(L, env, e);
+    case E_RECORD: return lower_record(L, env, e);
+    case E_ARRAY:
+    case E_STRING: return lower_array(L, env, e);
+    case E_RANGE: return lower_range(L, env, e);
+    case E_APP: return lower_app(L, env, e);
+    case E_OPSECT: return lower_section(L, env, e);
+    case E_PROJSECT: return lower_fun_exp(L, env, e, FUN_PROJ, 1);
+    case E_IDXSECT: return lower_fun_exp(L, env, e, FUN_INDEX, 1);
+    case E_LAMBDA: return lower_fun_exp(L, env, e, FUN_LAMBDA, e->lambda.params.n);
+    case E_PROJ:
+        return lower_project(L, e->proj.e->type, lower_exp(L, env, e->proj.e), e->proj.names.at[0],
+                             e->loc);
+    case AE_INDEX:
+        return lower_index(L, env, lower_exp(L, env, e->index.e), &e->index.dims, here(L, e->loc));
+    case AE_UPDATE: return lower_update(L, env, e);
+    case E_RECUPDATE: {
+        Val *v = lower_exp(L, env, e->update.e), *new = lower_exp(L, env, e->update.value);
+        return record_with(L, e->update.e->type, v, e->update.names.at, e->update.names.n, new);
+    }
+    case AE_IF: return lower_if(L, env, e);
+    case AE_LOOP: return lower_loop(L, env, e);
+    case E_ASCRIBE:
+    case E_COERCE: return lower_ascribe(L, env, e);
+    case AE_ASSERT: return lower_assert(L, env, e);
+    case E_ATTR: return lower_attr(L, env, e);
+    case E_LET:
+    case E_LETFUN: break;
+    }
+    ice(e->loc, "no expression");
+}

@@ -1,0 +1,233 @@
+/* Shared by the files of lowering (lower.c, lower_exp.c, lower_soac.c, lower_array.c, lower_prim.c,
+ * lower_entry.c); nobody else includes it.
+ *
+ * Lowering is a partial evaluator. An expression of the language evaluates to a Val, known in shape
+ * at compile time: atoms for scalars and arrays, tuples of Vals for tuples and records (fields
+ * sorted by name), functions with what they captured. An array of tuples is a tuple of arrays that
+ * agree in the outer sizes. Applying a function evaluates its body with the actual arguments, so
+ * type and size polymorphism and function arguments never reach the IR. The types of the IR atoms
+ * are the truth about sizes; the types of the tree are consulted where a wanted size must be known
+ * (annotations, branches and loops) and where there is no value yet (literals, empty arrays,
+ * parameters).
+ *
+ * Fixed local names: L the state, e an expression of the tree or of the IR, v a Val, at AType. */
+#ifndef FRONTEND_LOWER_INT_H
+#define FRONTEND_LOWER_INT_H
+
+#include "base/intern.h"
+#include "frontend/lower.h"
+
+typedef struct Val Val;
+typedef struct Env Env;
+typedef struct Fun Fun;
+typedef VEC(Val *) Vals;
+
+typedef enum { V_ATOM, V_TUPLE, V_FUN } ValKind;
+struct Val {
+    ValKind kind;
+    Atom atom;  /* V_ATOM: scalar or array */
+    Vals elems; /* V_TUPLE: components in order; none for () */
+    Fun *fun;   /* V_FUN */
+};
+
+/* What a function value does when it has all its arguments. */
+typedef enum {
+    FUN_LAMBDA,  /* exp: E_LAMBDA */
+    FUN_DEF,     /* def: its body; env is empty for a top-level definition */
+    FUN_BUILTIN, /* bind->builtin */
+    FUN_SECTION, /* (op right) */
+    FUN_PROJ,    /* exp: E_PROJSECT */
+    FUN_INDEX,   /* exp: E_IDXSECT */
+} FunKind;
+
+struct Fun {
+    FunKind kind;
+    int arity;
+    Vals args; /* given so far: fewer than arity */
+    Env *env;
+    const AExp *exp;
+    const Def *def;
+    const Binding *bind;
+    const AType
+        *type; /* as instantiated at the use, NULL if unknown; its sizes are names in env_use */
+    Env *env_use;
+    Val *op, *right;
+};
+
+/* Innermost first. Type parameters are bound too: to a value of the type that has `drop` more outer
+ * dimensions. */
+struct Env {
+    const Binding *bind;
+    Val *val;
+    int drop;
+    Env *next;
+};
+
+/* Known about i64 atoms in a scope: res = op a b, a == b, or a >= 0. */
+typedef enum { FACT_OP, FACT_EQ, FACT_NONNEG } FactKind;
+typedef struct {
+    FactKind kind;
+    PrimOp op;
+    Atom a, b, res;
+} Fact;
+
+/* A body under construction and what is known there. */
+typedef struct Scope Scope;
+struct Scope {
+    Scope *up;
+    Bld bld;
+    VEC(Fact) facts;
+};
+
+typedef struct {
+    Ctx *cx;
+    const Ast *ast;
+    Scope *sc, *root; /* where statements go; the entry's body */
+    Val **consts;     /* by uid: top-level values met in this entry */
+    unsigned attrs;   /* of the expression around, for the SOACs directly inside */
+    bool unsafe;      /* inside #[unsafe] */
+    Loc site;         /* in library code: the call in the user's program */
+    const char *tmp;  /* the base name of what has no better one */
+} Low;
+
+/* An application of a builtin. */
+typedef struct {
+    const Fun *fn;
+    BuiltinId id;
+    Val **arg;
+    int n;
+    Loc loc;
+} Call;
+
+/* --- lower.c: values, scopes, sizes --------------------------------------------------------------
+ */
+
+Val *val_atom(Low *L, Atom a);
+Val *val_tuple(Low *L, Vals elems);
+Val *val_pair(Low *L, Val *a, Val *b);
+Val *val_fun(Low *L, Fun fn);
+/* The scalars and arrays of a value, in order; functions are passed over. */
+Atoms val_leaves(Low *L, const Val *v);
+/* The structure of `like` with other leaves. */
+Val *val_rebuild(Low *L, const Val *like, const Atoms *leaves);
+bool val_has_fun(const Val *v);
+Atom val_scalar(const Val *v, Loc loc); /* the atom of a V_ATOM */
+
+Env *env_add(Low *L, Env *env, const Binding *b, Val *v);
+const Env *env_find(const Env *env, const Binding *b); /* NULL if unbound */
+
+Scope *scope_push(Low *L);
+void scope_pop(Low *L, Scope *sc);    /* sc is the innermost; it can still be added to */
+void scope_splice(Low *L, Scope *sc); /* statements and facts of the popped sc, here */
+
+Atoms emit_all(Low *L, const char *base, Exp *e);
+Atom emit(Low *L, Exp *e);      /* one result */
+void emit_none(Low *L, Exp *e); /* no result (ASSERT) */
+/* A binary operation, folded or reused where its result is already at hand (i64). */
+Atom emit_op(Low *L, Loc loc, PrimOp op, Atom a, Atom b);
+Atom emit_conv(Low *L, Loc loc, PrimType to, Atom a);
+Atom emit_neg(Low *L, Loc loc, Atom a);
+Atom emit_not(Low *L, Loc loc, Atom a);
+/* Gives fresh results the name of the variable that they are bound to. */
+void name_val(Low *L, Val *v, const char *name);
+
+void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, int n);
+void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg);
+void assert_nonneg(Low *L, Loc loc, Atom n);
+void know_nonneg(Low *L, Atom n);
+/* arr with the type dims ++ its remaining dimensions; unequal sizes are asserted to be equal. */
+Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n);
+Val *fit_val(Low *L, Loc loc, Val *v, const Atom *dims, int n);
+/* Leaf by leaf to the shapes of another value of the same structure. */
+Val *fit_like(Low *L, Loc loc, Val *v, const Val *like);
+
+/* The sizes that a type gives to the dimensions of each leaf of a value (as far as it says: a leaf
+ * under a type variable has fewer). */
+typedef VEC(const Size *) Sizes;
+typedef VEC(Sizes) LeafSizes;
+LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v);
+/* The atom of a size, computed here if it is an expression; false if it is unknown here. */
+bool size_atom(Low *L, const Env *env, const Size *s, Atom *out);
+/* Computes the sizes of a type here, so that what is computed further inside reuses them. */
+void preload_sizes(Low *L, const Env *env, const AType *at);
+/* Binds the still unbound sizes and types of `at` to those of v. */
+Env *bind_sizes(Low *L, Env *env, const AType *at, const Val *v);
+/* Makes v have the type: binds its unbound sizes, asserts that the others are as they should be. */
+Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc);
+
+/* A fresh variable for each leaf of v: of its type, or of its rows' type. */
+Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc);
+/* The function whose body is sc (popped) with result `res`. Sizes of the results that are computed
+ * inside are moved out; `at` (in env; may be NULL) says what the others have to be. */
+Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, const Env *env,
+                     Loc loc);
+/* The size of the outer dimension of all of them, asserted to be the same one: each val is changed
+ * to have it. False if none has a leaf. */
+bool common_width(Low *L, Loc loc, Val **vals, int n, Atom *width);
+
+/* --- lower_exp.c: expressions -------------------------------------------------------------------
+ */
+
+Val *lower_exp(Low *L, Env *env, const AExp *e);
+Val *apply(Low *L, Val *fn, const Vals *args, Loc loc);
+Val *apply1(Low *L, Val *fn, Val *a, Loc loc);
+Val *apply2(Low *L, Val *fn, Val *a, Val *b, Loc loc);
+/* A top-level value or function. */
+Val *lower_global(Low *L, const Binding *b, const AType *use, Env *env_use, Loc loc);
+Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc loc);
+Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v);
+
+/* --- lower_loop.c: if, loop, ranges, indexing
+ * ----------------------------------------------------- */
+
+Val *lower_if(Low *L, Env *env, const AExp *e);
+/* if test then ... else ..., both sides being in popped scopes. */
+Val *join_branches(Low *L, Loc loc, Atom test, Scope *s1, Val *v1, Scope *s2, Val *v2,
+                   const AType *at, const Env *env);
+Val *lower_short_circuit(Low *L, Env *env, const AExp *e, bool is_and);
+Val *lower_loop(Low *L, Env *env, const AExp *e);
+
+/* --- lower_index.c: indexing, ranges, array literals
+ * ---------------------------------------------- */
+
+typedef struct {
+    Atom start, step, count; /* count: i64 */
+} Range;
+Range lower_range_parts(Low *L, Env *env, const AExp *e);
+Val *lower_range(Low *L, Env *env, const AExp *e);
+Val *lower_array(Low *L, Env *env, const AExp *e);
+Val *lower_index(Low *L, Env *env, Val *arr, const DimIndices *dims, Loc loc);
+Val *lower_update(Low *L, Env *env, const AExp *e);
+/* Each leaf's rows at positions start, start+stride, ... (n of them) without any check. */
+Val *slice_rows(Low *L, Loc loc, Val *v, Atom start, Atom n, Atom stride, bool safe);
+Val *index_row(Low *L, Loc loc, Val *v, Atom i, bool safe);
+/* if test then a else b, of scalars at hand */
+Atom emit_choice(Low *L, Loc loc, Atom test, Atom a, Atom b);
+
+/* --- lower_soac.c, lower_array.c, lower_prim.c: builtins ----------------------------------------
+ */
+
+/* NULL if the builtin is not of that file's. */
+Val *lower_soac(Low *L, const Call *c);
+Val *lower_array_builtin(Low *L, const Call *c);
+Val *lower_prim(Low *L, const Call *c);
+/* A member without parameters: f32.inf. */
+Val *lower_member_const(Low *L, const Binding *b);
+Atom neutral(PrimType t, PrimOp op); /* of ADD MUL MIN MAX LAND LOR AND OR XOR */
+/* map over arrays of the same width with a body made by `body` (in a scope of its own). */
+typedef Val *BodyFn(Low *L, void *env, Val **args, Loc loc);
+Val *make_map(Low *L, Loc loc, Val **arrs, int n, BodyFn *body, void *env, const AType *elem_type,
+              const Env *tenv);
+Atom make_iota(Low *L, Loc loc, Atom n);
+/* Reduction of an array of scalars with an operation that has a neutral element. */
+Atom reduce_prim(Low *L, Loc loc, PrimOp op, Atom arr);
+Val *lower_equal(Low *L, Loc loc, Val *a, Val *b);
+/* The type of a call's result in fn->env_use; NULL if not known. */
+const AType *call_result_type(const Call *c);
+
+/* --- lower_entry.c ------------------------------------------------------------------------------
+ */
+
+Entry lower_entry(Low *L, const EntryPoint *ep);
+
+#endif
