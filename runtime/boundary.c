@@ -1,0 +1,158 @@
+/* The boundary between host and device: types and their components, upload, download, calls. */
+#include "runtime/internal.h"
+
+#include <string.h>
+#include <time.h>
+
+RT_API int rt_type_components(const rt_program *prog, int type)
+{
+    const rt_type_def *t = &prog->types[type];
+    if (t->kind == RT_KIND_PRIM || t->kind == RT_KIND_ARRAY)
+        return 1;
+    int n = 0;
+    for (int i = 0; i < t->n_fields; i++)
+        n += rt_type_components(prog, t->fields[i].type);
+    return n;
+}
+
+RT_API void rt_type_component(const rt_program *prog, int type, int k, rt_prim *prim, int *rank)
+{
+    const rt_type_def *t = &prog->types[type];
+    if (t->kind == RT_KIND_PRIM || t->kind == RT_KIND_ARRAY) {
+        *prim = t->prim;
+        *rank = t->kind == RT_KIND_PRIM ? 0 : t->rank;
+        return;
+    }
+    for (int i = 0; i < t->n_fields; i++) {
+        int n = rt_type_components(prog, t->fields[i].type);
+        if (k < n) {
+            rt_type_component(prog, t->fields[i].type, k, prim, rank);
+            return;
+        }
+        k -= n;
+    }
+}
+
+RT_API int rt_type_named(const rt_program *prog, const char *name)
+{
+    for (int i = 0; i < prog->n_types; i++)
+        if (strcmp(prog->types[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+RT_API int rt_slots_components(const rt_program *prog, int n, const rt_slot_def *slots)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += rt_type_components(prog, slots[i].type);
+    return sum;
+}
+
+RT_API int rt_upload(rt_ctx *ctx, const rt_hvalue *h, rt_value *v)
+{
+    memset(v, 0, sizeof *v);
+    v->prim = h->prim;
+    v->rank = h->rank;
+    memcpy(v->shape, h->shape, sizeof v->shape);
+    if (h->rank == 0) {
+        memcpy(&v->scalar, h->data, (size_t)rt_prim_size(h->prim));
+        return RT_OK;
+    }
+    int64_t bytes = rt_hvalue_bytes(h);
+    if (rt_alloc(ctx, &v->mem, bytes, "argument"))
+        return RT_ERR;
+    if (rt_write(ctx, v->mem, 0, bytes, h->data)) {
+        rt_unref(ctx, &v->mem);
+        return RT_ERR;
+    }
+    return RT_OK;
+}
+
+RT_API int rt_download(rt_ctx *ctx, const rt_value *v, rt_hvalue *h)
+{
+    if (!rt_hvalue_make(h, v->prim, v->rank, v->shape))
+        return rt_error_set(ctx, "out of memory for a result");
+    if (v->rank == 0) {
+        memcpy(h->data, &v->scalar, (size_t)rt_prim_size(v->prim));
+        return RT_OK;
+    }
+    int64_t bytes = rt_hvalue_bytes(h);
+    if (bytes > 0 && rt_read(ctx, v->mem, 0, bytes, h->data)) {
+        rt_hvalue_free(h);
+        return RT_ERR;
+    }
+    return RT_OK;
+}
+
+RT_API void rt_values_release(rt_ctx *ctx, int n, rt_value *v)
+{
+    for (int i = 0; i < n; i++)
+        rt_unref(ctx, &v[i].mem);
+}
+
+/* Gives v a block of its own, with the same contents. */
+static int rt_value_own(rt_ctx *ctx, rt_value *v)
+{
+    rt_hvalue shape = {.prim = v->prim, .rank = v->rank};
+    memcpy(shape.shape, v->shape, sizeof shape.shape);
+    int64_t bytes = rt_hvalue_bytes(&shape);
+    rt_mem *copy = NULL;
+    if (rt_alloc(ctx, &copy, bytes, "copy of an argument") ||
+        rt_copy(ctx, copy, 0, v->mem, 0, bytes)) {
+        rt_unref(ctx, &copy);
+        return RT_ERR;
+    }
+    rt_unref(ctx, &v->mem);
+    v->mem = copy;
+    return RT_OK;
+}
+
+/* Copies those consumed arguments that somebody else holds too. */
+static int rt_own_consumed(rt_ctx *ctx, const rt_entry_def *e, rt_value *in)
+{
+    int at = 0;
+    for (int i = 0; i < e->n_in; i++) {
+        int n = rt_type_components(ctx->prog, e->in[i].type);
+        for (int k = at; k < at + n; k++)
+            if (e->in[i].unique && in[k].rank > 0 && !rt_sole(in[k].mem) &&
+                rt_value_own(ctx, &in[k]))
+                return RT_ERR;
+        at += n;
+    }
+    return RT_OK;
+}
+
+static int64_t rt_microseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out,
+                         int64_t *us)
+{
+    int n_out = rt_slots_components(ctx->prog, e->n_out, e->out);
+    memset(out, 0, (size_t)n_out * sizeof *out);
+    ctx->error[0] = '\0';
+    *us = 0;
+    if (rt_own_consumed(ctx, e, in) || rt_sync(ctx))
+        return RT_ERR;
+    rt_comparisons_clear(ctx);
+    int64_t start = rt_microseconds();
+    int rc = e->call(ctx, in, out);
+    if (rc == RT_OK)
+        rc = rt_sync(ctx);
+    *us = rt_microseconds() - start;
+    if (rc == RT_OK)
+        return RT_OK;
+    /* What was launched before the failure must not be reported as a failure of the next call. */
+    char error[sizeof ctx->error];
+    memcpy(error, ctx->error, sizeof error);
+    (void)rt_sync(ctx);
+    memcpy(ctx->error, error, sizeof error);
+    rt_values_release(ctx, n_out, out);
+    memset(out, 0, (size_t)n_out * sizeof *out);
+    return RT_ERR;
+}

@@ -1,0 +1,279 @@
+/* Building kernels: one OpenCL program each, when first needed, from the cache on disk or from source. */
+#include "runtime/internal.h"
+#include "runtime/texts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RT_N_SOURCES = 3 };
+
+/* The texts that make up a kernel's program. */
+static void rt_sources(const rt_kernel *k, const char *text[RT_N_SOURCES])
+{
+    text[0] = rt_text_prelude_cl;
+    text[1] = rt_text_scalar_h;
+    text[2] = k->def->source;
+}
+
+/* The build options, to free(). */
+static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
+{
+    const char *more = ctx->config.build_options;
+    return rt_format("-DMF_IS_CPU=%d -DMF_LOCKSTEP_WIDTH=%d %s %s", ctx->is_cpu,
+                     (int)ctx->facts[RT_LOCKSTEP_WIDTH], k->def->options, more ? more : "");
+}
+
+/* --- The cache on disk --- */
+
+/* Makes a folder and those above it. */
+static bool rt_make_folders(char *path)
+{
+    struct stat st;
+    for (char *s = path + 1; *s; s++) {
+        if (*s != '/')
+            continue;
+        *s = '\0';
+        (void)mkdir(path, 0777);
+        *s = '/';
+    }
+    (void)mkdir(path, 0777);
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && access(path, W_OK | X_OK) == 0;
+}
+
+RT_API void rt_cache_open(rt_ctx *ctx)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n = 0, cap = (int)sizeof ctx->cache;
+    if (ctx->config.cache)
+        n = snprintf(ctx->cache, sizeof ctx->cache, "%s", ctx->config.cache);
+    else if (xdg && xdg[0] == '/')
+        n = snprintf(ctx->cache, sizeof ctx->cache, "%s/minifut", xdg);
+    else if (home && home[0] == '/')
+        n = snprintf(ctx->cache, sizeof ctx->cache, "%s/.cache/minifut", home);
+    if (n <= 0 || n >= cap || !rt_make_folders(ctx->cache))
+        ctx->cache[0] = '\0';
+}
+
+/* FNV-1a, with the terminating NUL, so that the boundaries between texts count. */
+static uint64_t rt_hash(uint64_t h, const char *s)
+{
+    do {
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    } while (*s++);
+    return h;
+}
+
+static uint64_t rt_hash_bytes(const unsigned char *s, size_t n)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ s[i]) * 0x100000001b3u;
+    return h;
+}
+
+/* The file of a kernel built with these options on this device and driver, to free(). */
+static char *rt_cache_file(const rt_ctx *ctx, const rt_kernel *k, const char *options)
+{
+    const char *text[RT_N_SOURCES];
+    uint64_t h[2] = {0xcbf29ce484222325u, 0x9e3779b97f4a7c15u};
+    rt_sources(k, text);
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; j < RT_N_SOURCES; j++)
+            h[i] = rt_hash(h[i], text[j]);
+        h[i] = rt_hash(h[i], options);
+        h[i] = rt_hash(h[i], ctx->platform_name);
+        h[i] = rt_hash(h[i], ctx->device_name);
+        h[i] = rt_hash(h[i], ctx->driver);
+    }
+    return rt_format("%s/%016" PRIx64 "%016" PRIx64 ".bin", ctx->cache, h[0], h[1]);
+}
+
+/* In front of each cached binary. */
+typedef struct {
+    char magic[8];
+    uint64_t size, check;
+} rt_cache_head;
+static const char rt_cache_magic[8] = "mfkern1";
+
+/* The binary in a cache file, to free(); NULL if there is none or it is damaged. */
+static unsigned char *rt_cache_read(const char *path, size_t *n)
+{
+    rt_cache_head head;
+    unsigned char *data = NULL;
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return NULL;
+    bool ok = fread(&head, sizeof head, 1, f) == 1 &&
+              memcmp(head.magic, rt_cache_magic, sizeof head.magic) == 0 && head.size > 0 &&
+              head.size < (uint64_t)1 << 30 && (data = malloc(head.size)) != NULL &&
+              fread(data, 1, head.size, f) == head.size && fgetc(f) == EOF &&
+              rt_hash_bytes(data, head.size) == head.check;
+    fclose(f);
+    if (!ok) {
+        free(data);
+        return NULL;
+    }
+    *n = head.size;
+    return data;
+}
+
+/* Writes through a temporary file, so that others see all of it or nothing. Failure is no matter. */
+static void rt_cache_write(const char *path, const unsigned char *data, size_t n)
+{
+    rt_cache_head head = {.size = n, .check = rt_hash_bytes(data, n)};
+    char *tmp = rt_format("%s.%ld.tmp", path, (long)getpid());
+    FILE *f = fopen(tmp, "wb");
+    if (f) {
+        memcpy(head.magic, rt_cache_magic, sizeof head.magic);
+        bool ok = fwrite(&head, sizeof head, 1, f) == 1 && fwrite(data, 1, n, f) == n;
+        ok = fclose(f) == 0 && ok;
+        if (!ok || rename(tmp, path) != 0)
+            remove(tmp);
+    }
+    free(tmp);
+}
+
+static void rt_cache_store(const rt_kernel *k, const char *path)
+{
+    size_t n = 0;
+    if (clGetProgramInfo(k->program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL) != CL_SUCCESS ||
+        n == 0)
+        return;
+    unsigned char *data = malloc(n);
+    if (data && clGetProgramInfo(k->program, CL_PROGRAM_BINARIES, sizeof data, &data, NULL) ==
+                    CL_SUCCESS)
+        rt_cache_write(path, data, n);
+    free(data);
+}
+
+/* Tries to take the program from the cache; silent when that does not work. */
+static bool rt_build_cached(rt_ctx *ctx, rt_kernel *k, const char *path, const char *options)
+{
+    size_t n;
+    cl_int err, status = CL_SUCCESS;
+    unsigned char *data = rt_cache_read(path, &n);
+    if (!data)
+        return false;
+    const unsigned char *binary = data;
+    k->program =
+        clCreateProgramWithBinary(ctx->context, 1, &ctx->device, &n, &binary, &status, &err);
+    free(data);
+    if (err == CL_SUCCESS && status == CL_SUCCESS)
+        err = clBuildProgram(k->program, 1, &ctx->device, options, NULL, NULL);
+    if (err == CL_SUCCESS && status == CL_SUCCESS)
+        k->kernel = clCreateKernel(k->program, k->def->name, &err);
+    if (err == CL_SUCCESS && status == CL_SUCCESS)
+        return true;
+    if (k->program)
+        clReleaseProgram(k->program);
+    k->program = NULL;
+    k->kernel = NULL;
+    return false;
+}
+
+/* --- From source --- */
+
+/* Does the compiler's log say that the kernel is too large for the device, rather than wrong? */
+static bool rt_log_too_large(const char *log)
+{
+    return strstr(log, "too much shared data") || strstr(log, "too much local") ||
+           strstr(log, "exceeds local memory") || strstr(log, "local memory limit") ||
+           strstr(log, "Out of resources");
+}
+
+/* Stores why the build failed, with the compiler's log. */
+static void rt_build_failed(rt_ctx *ctx, rt_kernel *k, cl_int err)
+{
+    size_t n = 0;
+    char *log = NULL;
+    clGetProgramBuildInfo(k->program, ctx->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n);
+    log = rt_grow(NULL, n + 1);
+    log[0] = '\0';
+    clGetProgramBuildInfo(k->program, ctx->device, CL_PROGRAM_BUILD_LOG, n, log, NULL);
+    log[n] = '\0';
+    k->too_large = err == CL_OUT_OF_RESOURCES || rt_log_too_large(log);
+    k->build_error = rt_format("kernel %s (%s) does not build: %s\n%s", k->def->name, k->def->prov,
+                               rt_cl_name(err), log);
+    free(log);
+    clReleaseProgram(k->program);
+    k->program = NULL;
+}
+
+static int rt_build_source(rt_ctx *ctx, rt_kernel *k, const char *options)
+{
+    const char *text[RT_N_SOURCES];
+    cl_int err;
+    rt_sources(k, text);
+    k->program = clCreateProgramWithSource(ctx->context, RT_N_SOURCES, text, NULL, &err);
+    if (rt_cl_check(ctx, err, "clCreateProgramWithSource", k->def->name))
+        return RT_ERR;
+    err = clBuildProgram(k->program, 1, &ctx->device, options, NULL, NULL);
+    if (err == CL_SUCCESS)
+        k->kernel = clCreateKernel(k->program, k->def->name, &err);
+    if (err != CL_SUCCESS)
+        rt_build_failed(ctx, k, err);
+    return RT_OK;
+}
+
+/* What the built kernel needs. */
+static void rt_kernel_facts(rt_ctx *ctx, rt_kernel *k)
+{
+    size_t group = 0;
+    cl_ulong local = 0;
+    clGetKernelWorkGroupInfo(k->kernel, ctx->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof group,
+                             &group, NULL);
+    clGetKernelWorkGroupInfo(k->kernel, ctx->device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local,
+                             NULL);
+    k->max_group = group ? (int64_t)group : ctx->facts[RT_MAX_GROUP_SIZE];
+    k->own_local = (int64_t)local;
+}
+
+static double rt_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
+{
+    if (k->kernel)
+        return RT_OK;
+    if (!k->build_error) {
+        double start = rt_seconds();
+        char *options = rt_build_options(ctx, k);
+        char *path = ctx->cache[0] ? rt_cache_file(ctx, k, options) : NULL;
+        bool cached = path && rt_build_cached(ctx, k, path, options);
+        int rc = cached ? RT_OK : rt_build_source(ctx, k, options);
+        if (k->kernel && !cached && path)
+            rt_cache_store(k, path);
+        free(path);
+        free(options);
+        if (rc)
+            return rc;
+        if (k->kernel) {
+            rt_kernel_facts(ctx, k);
+            rt_debug(ctx, "Built kernel %s (%s)%s in %.1f ms", k->def->name, k->def->prov,
+                     cached ? " from the cache" : "", 1e3 * (rt_seconds() - start));
+            return RT_OK;
+        }
+    }
+    rt_error_set(ctx, "%s", k->build_error);
+    return k->too_large ? RT_REFUSED : RT_ERR;
+}
+
+RT_API bool rt_dump_kernels(const rt_program *prog, FILE *f)
+{
+    fprintf(f, "%s\n%s\n", rt_text_prelude_cl, rt_text_scalar_h);
+    for (int i = 0; i < prog->n_kernels; i++) {
+        const rt_kernel_def *k = &prog->kernels[i];
+        fprintf(f, "/* Kernel %s, from %s; options: %s */\n%s\n", k->name, k->prov, k->options,
+                k->source);
+    }
+    return !ferror(f);
+}

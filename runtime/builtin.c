@@ -1,0 +1,237 @@
+/* Built-in operations on blocks: fill, iota, transposition, strided copies. */
+#include "runtime/internal.h"
+#include "runtime/texts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* --- The kernels: one row for each element size, kind of index and rank --- */
+
+#define RT_B_IDX(name, elem, size, idx)                                                            \
+    {name, rt_text_builtin_cl, "built-in, elements of " #size " bytes",                            \
+     "-DELEM=" #elem " -DIDX=" #idx},
+#define RT_B_RANK(elem, size, idx, rank)                                                           \
+    {"mf_copy_strided", rt_text_builtin_cl, "built-in, elements of " #size " bytes",               \
+     "-DELEM=" #elem " -DIDX=" #idx " -DRANK=" #rank},
+#define RT_B_RANKS(elem, size, idx)                                                                \
+    RT_B_RANK(elem, size, idx, 1)                                                                  \
+    RT_B_RANK(elem, size, idx, 2)                                                                  \
+    RT_B_RANK(elem, size, idx, 3)                                                                  \
+    RT_B_RANK(elem, size, idx, 4)                                                                  \
+    RT_B_RANK(elem, size, idx, 8)
+#define RT_B_ELEM(elem, size)                                                                      \
+    RT_B_IDX("mf_fill", elem, size, long)                                                          \
+    RT_B_IDX("mf_iota", elem, size, long)                                                          \
+    RT_B_IDX("mf_transpose_tiled", elem, size, int)                                                \
+    RT_B_IDX("mf_transpose_tiled", elem, size, long)                                               \
+    RT_B_IDX("mf_transpose_plain", elem, size, int)                                                \
+    RT_B_IDX("mf_transpose_plain", elem, size, long)                                               \
+    RT_B_IDX("mf_transpose_cpu", elem, size, long)                                                 \
+    RT_B_RANKS(elem, size, int)                                                                    \
+    RT_B_RANKS(elem, size, long)
+
+/* Rows of one element size, in the order above; a kernel with two kinds of index has int first. */
+enum {
+    RT_B_FILL = 0,
+    RT_B_IOTA = 1,
+    RT_B_TILED = 2,
+    RT_B_PLAIN = 4,
+    RT_B_CPU = 6,
+    RT_B_STRIDED = 7,
+    RT_B_STRIDED_LONG = 12,
+    RT_B_ROWS = 17
+};
+
+static const rt_kernel_def rt_builtin_table[] = {RT_B_ELEM(uchar, 1) RT_B_ELEM(ushort, 2)
+                                                     RT_B_ELEM(uint, 4) RT_B_ELEM(ulong, 8)};
+
+RT_API const rt_kernel_def *rt_builtin_kernels(int *n)
+{
+    *n = (int)(sizeof rt_builtin_table / sizeof *rt_builtin_table);
+    return rt_builtin_table;
+}
+
+/* The kernel in a row above, for elements of this size. */
+static rt_kernel *rt_builtin(rt_ctx *ctx, int elem, int row)
+{
+    int group = elem == 1 ? 0 : elem == 2 ? 1 : elem == 4 ? 2 : 3;
+    return &ctx->kernels[ctx->prog->n_kernels + group * RT_B_ROWS + row];
+}
+
+/* Launches a kernel that strides over n items with as many work-items as fill the device. */
+static int rt_launch_over(rt_ctx *ctx, rt_kernel *k, int64_t n, int n_args, const rt_arg *args)
+{
+    int64_t local = ctx->is_cpu ? 64 : 256, max = ctx->facts[RT_MAX_GROUP_SIZE];
+    int64_t most = ctx->facts[RT_COMPUTE_UNITS] * (ctx->is_cpu ? 4 : 64);
+    int rc;
+    local = local < max ? local : max;
+    do {
+        int64_t groups = (n + local - 1) / local;
+        int64_t global = (groups < most ? groups : most) * local;
+        rc = rt_launch_kernel(ctx, k, 1, &global, &local, n_args, args);
+        local /= 4;
+    } while (rc == RT_REFUSED && local >= 1);
+    return rc == RT_REFUSED ? RT_ERR : rc;
+}
+
+static rt_arg rt_scalar_arg(int size, const void *value)
+{
+    rt_arg a = {.kind = RT_ARG_SCALAR, .size = (size_t)size};
+    const unsigned char *from = value;
+    unsigned char *to = (unsigned char *)&a.scalar;
+    for (int i = 0; i < size; i++)
+        to[i] = from[i];
+    return a;
+}
+
+RT_API int rt_fill(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem,
+                   const void *value)
+{
+    if (count <= 0)
+        return RT_OK;
+    rt_arg args[] = {RT_A_MEM(dst), RT_A_I64(off), RT_A_I64(count), rt_scalar_arg(elem, value)};
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_FILL), count, 4, args);
+}
+
+RT_API int rt_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem, int64_t start,
+                   int64_t step)
+{
+    if (count <= 0)
+        return RT_OK;
+    rt_arg args[] = {RT_A_MEM(dst), RT_A_I64(off), RT_A_I64(count), RT_A_I64(start),
+                     RT_A_I64(step)};
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_IOTA), count, 5, args);
+}
+
+/* --- Transposition --- */
+
+/* The tiled kernel; RT_REFUSED where groups of 256 or the tile do not fit. */
+static int rt_transpose_tiled(rt_ctx *ctx, rt_arg args[7], int64_t tiles, int elem, bool small)
+{
+    enum { TILE = 32, GROUP = 256 };
+    int64_t local = GROUP, global = tiles * GROUP;
+    args[6] = (rt_arg)RT_A_LOCAL(TILE * (TILE + 1) * elem);
+    return rt_launch_kernel(ctx, rt_builtin(ctx, elem, RT_B_TILED + !small), 1, &global, &local, 7,
+                            args);
+}
+
+RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
+                        int64_t batch, int64_t rows, int64_t cols, int elem)
+{
+    enum { TILE = 32, NARROW = 12 };
+    int64_t n = batch * rows * cols;
+    if (n <= 0)
+        return RT_OK;
+    if (rows == 1 || cols == 1)
+        return rt_copy(ctx, dst, dst_off * elem, src, src_off * elem, n * elem);
+    int64_t tiles = (rows + TILE - 1) / TILE * ((cols + TILE - 1) / TILE) * batch;
+    bool small = n < (int64_t)1 << 30, narrow = rows < NARROW || cols < NARROW;
+    rt_arg args[7] = {RT_A_MEM(dst),     RT_A_I64(dst_off), RT_A_MEM(src),
+                      RT_A_I64(src_off), RT_A_I64(rows),    RT_A_I64(cols)};
+    if (!narrow && ctx->is_cpu) {
+        args[6] = (rt_arg)RT_A_I64(tiles);
+        int64_t local = 1, global = tiles, most = ctx->facts[RT_COMPUTE_UNITS] * 16;
+        global = global < most ? global : most;
+        return rt_launch_kernel(ctx, rt_builtin(ctx, elem, RT_B_CPU), 1, &global, &local, 7, args);
+    }
+    if (!narrow) {
+        int rc = rt_transpose_tiled(ctx, args, tiles, elem, small);
+        if (rc != RT_REFUSED)
+            return rc;
+    }
+    args[6] = (rt_arg)RT_A_I64(n);
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_PLAIN + !small), n, 7, args);
+}
+
+/* --- Strided copies --- */
+
+typedef struct {
+    int64_t n, dst, src; /* size and strides */
+} rt_dim;
+
+static int64_t rt_abs64(int64_t x)
+{
+    return x < 0 ? -x : x;
+}
+
+/* Drops dimensions of size 1, sorts by the destination's stride (innermost first), and joins
+ * dimensions that are contiguous on both sides. Returns the new rank. */
+static int rt_dims_normal(rt_dim dims[], int rank)
+{
+    int n = 0;
+    for (int i = 0; i < rank; i++) {
+        if (dims[i].n == 1)
+            continue;
+        rt_dim d = dims[i];
+        int at = n++;
+        while (at > 0 && rt_abs64(dims[at - 1].dst) > rt_abs64(d.dst)) {
+            dims[at] = dims[at - 1];
+            at--;
+        }
+        dims[at] = d;
+    }
+    int m = n > 0;
+    for (int i = 1; i < n; i++) {
+        rt_dim *in = &dims[m - 1];
+        if (dims[i].dst == in->dst * in->n && dims[i].src == in->src * in->n)
+            in->n *= dims[i].n;
+        else
+            dims[m++] = dims[i];
+    }
+    return m;
+}
+
+/* Is it a dense batch of matrices, transposed? Dimension 0 is the innermost of the destination. */
+static bool rt_dims_transpose(const rt_dim dims[], int rank)
+{
+    int64_t rows = dims[0].n, cols = rank > 1 ? dims[1].n : 1;
+    if (rank < 2 || rank > 3 || dims[0].dst != 1 || dims[1].dst != rows || dims[1].src != 1 ||
+        dims[0].src != cols)
+        return false;
+    return rank == 2 || (dims[2].dst == rows * cols && dims[2].src == rows * cols);
+}
+
+/* Do all index computations of the copy fit 32 bits? */
+static bool rt_dims_small(const rt_dim dims[], int rank, int64_t n)
+{
+    int64_t most = (int64_t)1 << 30, to = 0, from = 0;
+    for (int i = 0; i < rank; i++) {
+        to += dims[i].n * rt_abs64(dims[i].dst);
+        from += dims[i].n * rt_abs64(dims[i].src);
+    }
+    return n < most && to < most && from < most;
+}
+
+RT_API int rt_copy_strided(rt_ctx *ctx, int elem, int rank, const int64_t *shape, rt_mem *dst,
+                           int64_t dst_off, const int64_t *dst_stride, rt_mem *src, int64_t src_off,
+                           const int64_t *src_stride)
+{
+    enum { MOST = 8 };
+    rt_dim dims[MOST];
+    int64_t n = 1;
+    if (rank > MOST)
+        return rt_error_set(ctx, "a strided copy of %d dimensions: at most %d", rank, MOST);
+    for (int i = 0; i < rank; i++) {
+        n *= shape[i];
+        dims[i] = (rt_dim){shape[i], dst_stride[i], src_stride[i]};
+    }
+    if (n <= 0)
+        return RT_OK;
+    rank = rt_dims_normal(dims, rank);
+    if (rank == 0 || (rank == 1 && dims[0].dst == 1 && dims[0].src == 1))
+        return rt_copy(ctx, dst, dst_off * elem, src, src_off * elem, n * elem);
+    if (rt_dims_transpose(dims, rank))
+        return rt_transpose(ctx, dst, dst_off, src, src_off, rank == 3 ? dims[2].n : 1, dims[0].n,
+                            dims[1].n, elem);
+    rt_arg args[5 + 3 * MOST] = {RT_A_MEM(dst), RT_A_I64(dst_off), RT_A_MEM(src),
+                                 RT_A_I64(src_off), RT_A_I64(n)};
+    for (int i = 0; i < MOST; i++) {
+        bool in = i < rank;
+        args[5 + i] = (rt_arg)RT_A_I64(in ? dims[i].n : 1);
+        args[5 + MOST + i] = (rt_arg)RT_A_I64(in ? dims[i].dst : 0);
+        args[5 + 2 * MOST + i] = (rt_arg)RT_A_I64(in ? dims[i].src : 0);
+    }
+    int row = rt_dims_small(dims, rank, n) ? RT_B_STRIDED : RT_B_STRIDED_LONG;
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, row + (rank <= 4 ? rank - 1 : 4)), n,
+                          5 + 3 * MOST, args);
+}

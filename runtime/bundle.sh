@@ -1,0 +1,50 @@
+#!/bin/sh
+# The runtime as one text, which goes in front of each generated program, or what is needed for that.
+#   bundle.sh           the C text: all files in order, includes of our own left out
+#   bundle.sh --texts   texts.h: the .cl files and scalar.h as C string constants
+#   bundle.sh --c NAME  the C text as a C string constant `const char NAME[]`, for the compiler
+set -eu
+dir=$(dirname "$0")
+files="values.h scalar.h rt.h internal.h values.c values_read.c context.c device.c build.c launch.c
+mem.c builtin.c profile.c boundary.c tuning.c serve.c cli.c"
+
+# A file as a string constant, a line of it a line.
+quote() {
+    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$/\\n"/'
+}
+
+texts() {
+    echo '/* The texts that runtime/ hands to the OpenCL compiler. Made by runtime/bundle.sh. */'
+    for f in prelude.cl scalar.h builtin.cl; do
+        echo "static const char rt_text_$(echo "$f" | tr . _)[] ="
+        quote < "$dir/$f"
+        echo '    "";'
+    done
+}
+
+bundle() {
+    echo '#ifndef _GNU_SOURCE'
+    echo '#define _GNU_SOURCE'
+    echo '#endif'
+    echo '#define RT_API static __attribute__((unused))'
+    texts
+    for f in $files; do
+        echo "/* ---- runtime/$f ---- */"
+        sed -e '/^#include "runtime\//d' "$dir/$f"
+    done
+}
+
+case "${1:-}" in
+"") bundle ;;
+--texts) texts ;;
+--c)
+    echo "extern const char $2[];"
+    echo "const char $2[] ="
+    bundle | quote
+    echo '    "";'
+    ;;
+*)
+    echo "usage: bundle.sh [--texts | --c NAME]" >&2
+    exit 2
+    ;;
+esac

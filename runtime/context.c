@@ -1,0 +1,354 @@
+/* Contexts: opening and closing, messages, sizes and parameters, guards. */
+#include "runtime/internal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+RT_API void *rt_grow(void *p, size_t bytes)
+{
+    void *q = realloc(p, bytes ? bytes : 1);
+    if (!q) {
+        fprintf(stderr, "out of memory\n");
+        exit(1);
+    }
+    return q;
+}
+
+RT_API char *rt_format(const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *s = rt_grow(NULL, (size_t)(n < 0 ? 0 : n) + 1);
+    s[0] = '\0';
+    vsnprintf(s, (size_t)(n < 0 ? 0 : n) + 1, fmt, again);
+    va_end(again);
+    va_end(ap);
+    return s;
+}
+
+/* --- Messages --- */
+
+RT_API const char *rt_error(const rt_ctx *ctx)
+{
+    return ctx->error;
+}
+
+RT_API int rt_error_set(rt_ctx *ctx, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(ctx->error, sizeof ctx->error, fmt, ap);
+    va_end(ap);
+    return RT_ERR;
+}
+
+RT_API int rt_fail(rt_ctx *ctx, int site, const int64_t *args)
+{
+    if (site < 0 || site >= ctx->prog->n_sites)
+        return rt_error_set(ctx, "a kernel reported failure %d, which does not exist", site);
+    const rt_site_def *s = &ctx->prog->sites[site];
+    size_t n = sizeof ctx->error;
+    size_t at = (size_t)snprintf(ctx->error, n, "%s: ", s->pos);
+    int next = 0;
+    for (const char *t = s->text; *t && at + 24 < n; t++) {
+        if (strncmp(t, "%ld", 3) == 0 && args && next < 8) {
+            at += (size_t)snprintf(ctx->error + at, n - at, "%" PRId64, args[next++]);
+            t += 2;
+        } else {
+            ctx->error[at++] = *t;
+        }
+    }
+    ctx->error[at] = '\0';
+    if (s->line)
+        snprintf(ctx->error + at, n - at, "\n    %s", s->line + strspn(s->line, " \t"));
+    return RT_ERR;
+}
+
+RT_API void rt_log(rt_ctx *ctx, const char *fmt, ...)
+{
+    va_list ap;
+    if (!ctx->config.log)
+        return;
+    va_start(ap, fmt);
+    vfprintf(ctx->log_file, fmt, ap);
+    va_end(ap);
+    putc('\n', ctx->log_file);
+}
+
+RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...)
+{
+    va_list ap;
+    if (!ctx->config.debug)
+        return;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    putc('\n', stderr);
+}
+
+/* --- Opening and closing --- */
+
+static int rt_ctx_open_queue(rt_ctx *ctx)
+{
+    cl_int err;
+    cl_command_queue_properties props = ctx->config.profile ? CL_QUEUE_PROFILING_ENABLE : 0;
+    cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)ctx->platform,
+                                        0};
+    ctx->context = clCreateContext(platform, 1, &ctx->device, NULL, NULL, &err);
+    if (rt_cl_check(ctx, err, "clCreateContext", ctx->device_name))
+        return RT_ERR;
+    ctx->queue = clCreateCommandQueue(ctx->context, ctx->device, props, &err);
+    if (rt_cl_check(ctx, err, "clCreateCommandQueue", ctx->device_name))
+        return RT_ERR;
+    return rt_failure_init(ctx);
+}
+
+static void rt_ctx_add_kernels(rt_ctx *ctx)
+{
+    int n_builtin;
+    const rt_kernel_def *builtin = rt_builtin_kernels(&n_builtin);
+    int n = ctx->prog->n_kernels;
+    ctx->n_kernels = n + n_builtin;
+    size_t bytes = (size_t)ctx->n_kernels * sizeof *ctx->kernels;
+    ctx->kernels = rt_grow(NULL, bytes);
+    memset(ctx->kernels, 0, bytes);
+    for (int i = 0; i < ctx->n_kernels; i++) {
+        rt_kernel *k = &ctx->kernels[i];
+        k->def = i < n ? &ctx->prog->kernels[i] : &builtin[i - n];
+        k->can_fail = strstr(k->def->source, "mf_fail(") != NULL;
+    }
+}
+
+RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char **error)
+{
+    rt_ctx *ctx = rt_grow(NULL, sizeof *ctx);
+    memset(ctx, 0, sizeof *ctx);
+    *error = NULL;
+    ctx->prog = prog;
+    ctx->config = *config;
+    ctx->log_file = stderr;
+    ctx->profiling = config->profile;
+    size_t params = (size_t)prog->n_params * sizeof *ctx->user_params;
+    ctx->user_params = memset(rt_grow(NULL, params), 0, params);
+    rt_ctx_add_kernels(ctx);
+    bool ok = rt_device_open(ctx, error);
+    if (ok && rt_ctx_open_queue(ctx)) {
+        *error = rt_format("%s", ctx->error);
+        ok = false;
+    }
+    if (!ok) {
+        rt_ctx_free(ctx);
+        return NULL;
+    }
+    rt_cache_open(ctx);
+    rt_debug(ctx, "Using platform: %s", ctx->platform_name);
+    rt_debug(ctx, "Using device: %s", ctx->device_name);
+    rt_debug(ctx, "Kernel cache: %s", ctx->cache[0] ? ctx->cache : "none");
+    return ctx;
+}
+
+RT_API void rt_ctx_free(rt_ctx *ctx)
+{
+    if (ctx->queue) {
+        clFinish(ctx->queue);
+        rt_profile_collect(ctx);
+    }
+    rt_free_all_blocks(ctx);
+    for (int i = 0; i < ctx->n_kernels; i++) {
+        rt_kernel *k = &ctx->kernels[i];
+        if (k->kernel)
+            clReleaseKernel(k->kernel);
+        if (k->program)
+            clReleaseProgram(k->program);
+        free(k->build_error);
+        free(k->refusals);
+    }
+    if (ctx->failure)
+        clReleaseMemObject(ctx->failure);
+    if (ctx->queue)
+        clReleaseCommandQueue(ctx->queue);
+    if (ctx->context)
+        clReleaseContext(ctx->context);
+    free(ctx->kernels);
+    free(ctx->user_params);
+    free(ctx->comparisons);
+    free(ctx->pending);
+    free(ctx);
+}
+
+/* --- Sizes and parameters --- */
+
+RT_API int64_t rt_size(const rt_ctx *ctx, rt_size_class c)
+{
+    int64_t v = ctx->user_sizes[c] ? ctx->user_sizes[c] : ctx->facts[c];
+    int64_t max = c == RT_GROUP_SIZE     ? ctx->facts[RT_MAX_GROUP_SIZE]
+                  : c == RT_LOCAL_MEMORY ? ctx->facts[RT_LOCAL_MEMORY]
+                                         : INT64_MAX;
+    return v < max ? v : max;
+}
+
+/* The general sizes by the names of parameter classes; and, with "default_" before them, of tuning
+ * lines. Futhark's newer names are synonyms. Class -1: known, without effect. */
+static const struct {
+    const char *name;
+    int size;
+} rt_size_names[] = {
+    {"group_size", RT_GROUP_SIZE},       {"thread_block_size", RT_GROUP_SIZE},
+    {"num_groups", RT_NUM_GROUPS},       {"grid_size", RT_NUM_GROUPS},
+    {"tile_size", RT_TILE_SIZE},         {"reg_tile_size", RT_REG_TILE_SIZE},
+    {"threshold", RT_THRESHOLD},         {"shared_memory", RT_LOCAL_MEMORY},
+    {"local_memory", RT_LOCAL_MEMORY},   {"registers", -1},
+    {"cache", -1},
+};
+
+/* The row whose name is the whole of `name`, up to a bracket; -1 for none. */
+static int rt_size_named(const char *name)
+{
+    size_t n = strcspn(name, "(");
+    for (size_t i = 0; i < sizeof rt_size_names / sizeof *rt_size_names; i++)
+        if (strlen(rt_size_names[i].name) == n && strncmp(rt_size_names[i].name, name, n) == 0)
+            return (int)i;
+    return -1;
+}
+
+RT_API int64_t rt_param(const rt_ctx *ctx, int param)
+{
+    const rt_param_def *p = &ctx->prog->params[param];
+    int row = rt_size_named(p->cls);
+    int size = row < 0 ? -1 : rt_size_names[row].size;
+    int64_t v = ctx->user_params[param];
+    if (v == 0)
+        v = ctx->is_cpu ? p->cpu : p->gpu;
+    if (v == 0 && size >= 0)
+        v = rt_size(ctx, (rt_size_class)size);
+    if (size == RT_GROUP_SIZE && v > ctx->facts[RT_MAX_GROUP_SIZE])
+        v = ctx->facts[RT_MAX_GROUP_SIZE];
+    return v;
+}
+
+RT_API int rt_param_named(const rt_program *prog, const char *name)
+{
+    for (int i = 0; i < prog->n_params; i++)
+        if (strcmp(prog->params[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
+{
+    int p = rt_param_named(ctx->prog, name);
+    int row = strncmp(name, "default_", 8) == 0 ? rt_size_named(name + 8) : -1;
+    if (p < 0 && row < 0)
+        return rt_error_set(ctx, "unknown tuning parameter: %s", name);
+    if (value < 0)
+        return rt_error_set(ctx, "tuning parameter %s cannot be negative: %" PRId64, name, value);
+    if (p >= 0) {
+        ctx->user_params[p] = value;
+    } else if (rt_size_names[row].size >= 0) {
+        ctx->user_sizes[rt_size_names[row].size] = value;
+        for (int i = 0; i < ctx->n_kernels && rt_size_names[row].size == RT_LOCAL_MEMORY; i++)
+            ctx->kernels[i].n_refusals = 0;
+    }
+    return RT_OK;
+}
+
+/* --- Guards --- */
+
+RT_API void rt_comparisons_clear(rt_ctx *ctx)
+{
+    ctx->n_comparisons = 0;
+}
+
+RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t par)
+{
+    enum { MOST = 4096 };
+    int64_t threshold = rt_param(ctx, param);
+    bool result = threshold <= par;
+    rt_log(ctx, "Compared %s <= %" PRId64 ": %s.", ctx->prog->params[param].name, par,
+           result ? "true" : "false");
+    /* Backwards: a comparison in a loop is among the last ones. */
+    for (int i = ctx->n_comparisons - 1; i >= 0; i--) {
+        rt_comparison *c = &ctx->comparisons[i];
+        if (c->param == param && c->par == par && c->threshold == threshold) {
+            c->count++;
+            return result;
+        }
+    }
+    if (ctx->n_comparisons == ctx->cap_comparisons && ctx->cap_comparisons < MOST) {
+        ctx->cap_comparisons = ctx->cap_comparisons ? 2 * ctx->cap_comparisons : 16;
+        ctx->comparisons = rt_grow(ctx->comparisons,
+                                   (size_t)ctx->cap_comparisons * sizeof *ctx->comparisons);
+    }
+    if (ctx->n_comparisons < ctx->cap_comparisons)
+        ctx->comparisons[ctx->n_comparisons++] =
+            (rt_comparison){param, par, threshold, result, 1};
+    return result;
+}
+
+/* Remembers that k cannot run in this shape. */
+static void rt_refuse(rt_kernel *k, int64_t group, int64_t local)
+{
+    if (k->n_refusals == k->cap_refusals) {
+        k->cap_refusals = k->cap_refusals ? 2 * k->cap_refusals : 4;
+        k->refusals = rt_grow(k->refusals, (size_t)k->cap_refusals * sizeof *k->refusals);
+    }
+    k->refusals[k->n_refusals++] = (rt_refusal){group, local};
+}
+
+static bool rt_was_refused(const rt_kernel *k, int64_t group, int64_t local)
+{
+    for (int i = 0; i < k->n_refusals; i++)
+        if (group >= k->refusals[i].group && local >= k->refusals[i].local)
+            return true;
+    return false;
+}
+
+RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local)
+{
+    const char *name = k->def->name;
+    if (rt_was_refused(k, group, local))
+        return false;
+    int rc = rt_build(ctx, k);
+    if (rc == RT_ERR)
+        return true; /* the launch will say why */
+    int64_t memory = rt_size(ctx, RT_LOCAL_MEMORY), need = k->own_local + local;
+    int64_t most = ctx->facts[RT_MAX_GROUP_SIZE];
+    most = rc == RT_OK && k->max_group < most ? k->max_group : most;
+    if (rc == RT_REFUSED) {
+        rt_log(ctx, "Refused %s: it needs more than the device has.", name);
+        group = local = 0;
+    } else if (need > memory) {
+        rt_log(ctx,
+               "Refused %s: needs %" PRId64 " bytes of local memory, the device offers %" PRId64 ".",
+               name, need, memory);
+        group = 0;
+    } else if (group > most) {
+        rt_log(ctx,
+               "Refused %s: needs groups of %" PRId64 " work-items, the device offers %" PRId64 ".",
+               name, group, most);
+        local = 0;
+    } else {
+        return true;
+    }
+    rt_refuse(k, group, local);
+    return false;
+}
+
+RT_API void rt_kernel_refused(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local,
+                              const char *why)
+{
+    rt_refuse(k, group, local);
+    rt_log(ctx,
+           "Refused %s: %s for groups of %" PRId64 " work-items and %" PRId64
+           " bytes of local memory.",
+           k->def->name, why, group, local + k->own_local);
+}
+
+RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_bytes)
+{
+    return rt_kernel_fits(ctx, &ctx->kernels[kernel], group_size, local_bytes);
+}

@@ -1,0 +1,197 @@
+/* Inside the runtime: the context and what its files share. Not for generated code. */
+#ifndef RT_INTERNAL_H
+#define RT_INTERNAL_H
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#ifdef __APPLE__
+#include <OpenCL/opencl.h>
+#else
+#include <CL/cl.h>
+#endif
+#include <stdio.h>
+
+#include "runtime/rt.h"
+
+/* Shapes that a kernel cannot be launched in, nor larger ones. */
+typedef struct {
+    int64_t group, local;
+} rt_refusal;
+
+typedef struct {
+    const rt_kernel_def *def;
+    cl_program program;
+    cl_kernel kernel;   /* NULL until built */
+    char *build_error;  /* malloc'd; set when a build was tried and failed */
+    bool too_large;     /* it did not build because it needs more resources than there are */
+    bool can_fail;      /* its text calls mf_fail */
+    int64_t max_group;  /* CL_KERNEL_WORK_GROUP_SIZE */
+    int64_t own_local;  /* bytes of local memory apart from arguments */
+    int n_refusals, cap_refusals;
+    rt_refusal *refusals;
+    int64_t runs, nanoseconds; /* profile */
+} rt_kernel;
+
+struct rt_mem {
+    int refs;
+    cl_mem buf;
+    int64_t size;
+    const char *name;
+    rt_mem *next, *prev; /* all blocks of the context */
+    rt_mem *next_free;
+};
+
+/* A comparison made since the last rt_comparisons_clear, and how often. */
+typedef struct {
+    int param;
+    int64_t par, threshold;
+    bool result;
+    int64_t count;
+} rt_comparison;
+
+/* Transfers are profiled as if they were kernels, after the real ones. */
+enum { RT_PROF_WRITE, RT_PROF_READ, RT_PROF_COPY, RT_N_PROF };
+
+typedef struct {
+    cl_event event;
+    int kernel;
+} rt_pending;
+
+struct rt_ctx {
+    const rt_program *prog;
+    rt_config config;
+    FILE *log_file; /* where -L goes: standard error, or standard output when serving */
+    char error[8192];
+
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    char platform_name[256], device_name[256], driver[256];
+    bool is_cpu;
+    int64_t memory; /* bytes of the device */
+
+    int64_t facts[RT_N_SIZES];      /* defaults for this device */
+    int64_t user_sizes[RT_N_SIZES]; /* 0: not set */
+    int64_t *user_params;           /* 0: not set */
+
+    int n_kernels; /* the program's, then the built-in ones */
+    rt_kernel *kernels;
+    char cache[1024]; /* folder of built kernels, "" for none */
+
+    cl_mem failure; /* an mf_failure of prelude.cl */
+    int launch;     /* number of the last launch */
+    bool unchecked; /* a kernel that can fail was launched since the last check */
+
+    rt_mem *blocks, *free_blocks;
+    int64_t live_bytes, free_bytes, peak_bytes; /* peak of both together */
+    int64_t n_allocs, n_reused;
+
+    int n_comparisons, cap_comparisons;
+    rt_comparison *comparisons;
+
+    bool profiling; /* now: config.profile and not paused */
+    int n_pending, cap_pending;
+    rt_pending *pending;
+    int64_t transfer_runs[RT_N_PROF], transfer_ns[RT_N_PROF];
+};
+
+/* What prelude.cl declares as mf_failure. */
+typedef struct {
+    cl_int site, launch;
+    cl_long args[8];
+} rt_failure;
+
+/* --- context.c --- */
+
+/* A line to the log under -L, or to standard error under -D. */
+RT_API void rt_log(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+RT_API void rt_comparisons_clear(rt_ctx *ctx);
+/* rt_fits by kernel, and what to do when the driver refused a launch for `why`. */
+RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local);
+RT_API void rt_kernel_refused(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local,
+                              const char *why);
+/* realloc, ending the process with a message when memory is short. */
+RT_API void *rt_grow(void *p, size_t bytes);
+/* printf into a new string. */
+RT_API char *rt_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* --- device.c --- */
+
+RT_API const char *rt_cl_name(cl_int err);
+/* CL_SUCCESS becomes RT_OK; else "CALL failed: CL_... (what)" is stored and RT_ERR returned. */
+RT_API int rt_cl_check(rt_ctx *ctx, cl_int err, const char *call, const char *what);
+#define RT_CL(ctx, what, call) rt_cl_check((ctx), (call), #call, (what))
+/* Fills in platform, device, names and facts. False and *error (to free()) if there is no such one. */
+RT_API bool rt_device_open(rt_ctx *ctx, char **error);
+/* Prints all devices, in the order of -d #k. False if there is none. */
+RT_API bool rt_device_list(FILE *f);
+
+/* --- build.c --- */
+
+/* Builds a kernel unless it is built. RT_REFUSED when it needs more than the device has. */
+RT_API int rt_build(rt_ctx *ctx, rt_kernel *k);
+/* The folder for config.cache, made if it is missing; "" if it cannot be used. */
+RT_API void rt_cache_open(rt_ctx *ctx);
+/* All kernels of the program as one text, for --dump-opencl. */
+RT_API bool rt_dump_kernels(const rt_program *prog, FILE *f);
+
+/* --- launch.c --- */
+
+RT_API int rt_launch_kernel(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
+                            const int64_t *local, int n_args, const rt_arg *args);
+/* Looks for a failure recorded by a kernel; the queue must be empty. */
+RT_API int rt_check_failure(rt_ctx *ctx);
+RT_API int rt_failure_init(rt_ctx *ctx);
+
+/* --- mem.c --- */
+
+RT_API void rt_free_dead_blocks(rt_ctx *ctx);
+RT_API void rt_free_all_blocks(rt_ctx *ctx);
+
+/* --- profile.c --- */
+
+/* Where a driver call puts its event: NULL unless profiling. `kernel`: index, or n_kernels + RT_PROF_... */
+RT_API cl_event *rt_profile_event(rt_ctx *ctx, int kernel);
+/* Adds up the events so far; waits for the device. */
+RT_API void rt_profile_collect(rt_ctx *ctx);
+RT_API void rt_profile_reset(rt_ctx *ctx);
+/* The table of -P. */
+RT_API void rt_profile_table(rt_ctx *ctx, FILE *f);
+/* One line of JSON: memory, events (kernels), comparisons of the last call. */
+RT_API void rt_report_json(rt_ctx *ctx, FILE *f);
+
+/* --- builtin.c --- */
+
+RT_API const rt_kernel_def *rt_builtin_kernels(int *n);
+
+/* --- boundary.c --- */
+
+/* The number of components of a type, and the prim and rank of the k-th. */
+RT_API int rt_type_components(const rt_program *prog, int type);
+RT_API void rt_type_component(const rt_program *prog, int type, int k, rt_prim *prim, int *rank);
+RT_API int rt_type_named(const rt_program *prog, const char *name); /* id or -1 */
+RT_API int rt_slots_components(const rt_program *prog, int n, const rt_slot_def *slots);
+RT_API int rt_upload(rt_ctx *ctx, const rt_hvalue *h, rt_value *v);
+RT_API int rt_download(rt_ctx *ctx, const rt_value *v, rt_hvalue *h);
+RT_API void rt_values_release(rt_ctx *ctx, int n, rt_value *v);
+/* Calls an entry and waits. Consumed parameters whose blocks have other owners are copied first, so
+ * the values given stay valid. On failure out is all zero. *us: wall-clock microseconds of call and wait. */
+RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out, int64_t *us);
+
+/* --- tuning.c --- */
+
+/* Reads a tuning file: unknown names are warnings, bad lines errors. */
+RT_API int rt_tuning_file(rt_ctx *ctx, const char *path);
+/* "NAME=INT" of --param. */
+RT_API int rt_tuning_assignment(rt_ctx *ctx, const char *text);
+/* The parameter with this name, or -1. */
+RT_API int rt_param_named(const rt_program *prog, const char *name);
+
+/* --- serve.c --- */
+
+RT_API int rt_serve(rt_ctx *ctx);
+
+#endif

@@ -1,0 +1,223 @@
+/* Device memory: blocks, the free list, transfers. */
+#include "runtime/internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RT_BLOCK_ROUND = 256 };
+
+/* --- Blocks --- */
+
+static void rt_block_release(rt_ctx *ctx, rt_mem *m)
+{
+    if (m->prev)
+        m->prev->next = m->next;
+    else
+        ctx->blocks = m->next;
+    if (m->next)
+        m->next->prev = m->prev;
+    clReleaseMemObject(m->buf);
+    free(m);
+}
+
+RT_API void rt_free_dead_blocks(rt_ctx *ctx)
+{
+    while (ctx->free_blocks) {
+        rt_mem *m = ctx->free_blocks;
+        ctx->free_blocks = m->next_free;
+        rt_block_release(ctx, m);
+    }
+    ctx->free_bytes = 0;
+}
+
+RT_API void rt_free_all_blocks(rt_ctx *ctx)
+{
+    while (ctx->blocks)
+        rt_block_release(ctx, ctx->blocks);
+    ctx->free_blocks = NULL;
+    ctx->free_bytes = ctx->live_bytes = 0;
+}
+
+/* Takes the smallest dead block that is large enough and not much too large. */
+static rt_mem *rt_take_dead_block(rt_ctx *ctx, int64_t size)
+{
+    rt_mem **best = NULL;
+    int64_t most = size + size / 4 + 4096;
+    for (rt_mem **at = &ctx->free_blocks; *at; at = &(*at)->next_free)
+        if ((*at)->size >= size && (*at)->size <= most && (!best || (*at)->size < (*best)->size))
+            best = at;
+    if (!best)
+        return NULL;
+    rt_mem *m = *best;
+    *best = m->next_free;
+    ctx->free_bytes -= m->size;
+    ctx->n_reused++;
+    return m;
+}
+
+/* A new block from the driver, or NULL and *err. */
+static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, cl_int *err)
+{
+    /* Some drivers promise memory that they do not have, and fail when it is used. */
+    if (ctx->memory > 0 && ctx->live_bytes + size > ctx->memory) {
+        *err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+        return NULL;
+    }
+    cl_mem buf = clCreateBuffer(ctx->context, CL_MEM_READ_WRITE, (size_t)size, NULL, err);
+    if (*err != CL_SUCCESS)
+        return NULL;
+    rt_mem *m = rt_grow(NULL, sizeof *m);
+    *m = (rt_mem){.buf = buf, .size = size, .next = ctx->blocks};
+    if (m->next)
+        m->next->prev = m;
+    ctx->blocks = m;
+    ctx->n_allocs++;
+    return m;
+}
+
+RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
+{
+    cl_int err = CL_SUCCESS;
+    rt_unref(ctx, out);
+    if (bytes < 0 || bytes > INT64_MAX / 2)
+        return rt_error_set(ctx, "block %s: a size of %" PRId64 " bytes", name, bytes);
+    int64_t size = (bytes / RT_BLOCK_ROUND + (bytes % RT_BLOCK_ROUND != 0)) * RT_BLOCK_ROUND;
+    size = size ? size : RT_BLOCK_ROUND;
+    rt_mem *m = rt_take_dead_block(ctx, size);
+    if (!m) {
+        if (ctx->memory > 0 && ctx->live_bytes + ctx->free_bytes + size > ctx->memory)
+            rt_free_dead_blocks(ctx);
+        m = rt_new_block(ctx, size, &err);
+        if (!m && ctx->free_blocks) {
+            rt_free_dead_blocks(ctx);
+            clFinish(ctx->queue);
+            m = rt_new_block(ctx, size, &err);
+        }
+    }
+    if (!m)
+        return rt_error_set(ctx,
+                            "out of device memory: block %s of %" PRId64 " bytes, beside %" PRId64
+                            " bytes in use (clCreateBuffer: %s)",
+                            name, bytes, ctx->live_bytes, rt_cl_name(err));
+    m->refs = 1;
+    m->name = name;
+    ctx->live_bytes += m->size;
+    if (ctx->live_bytes + ctx->free_bytes > ctx->peak_bytes)
+        ctx->peak_bytes = ctx->live_bytes + ctx->free_bytes;
+    *out = m;
+    return RT_OK;
+}
+
+RT_API rt_mem *rt_ref(rt_mem *m)
+{
+    if (m)
+        m->refs++;
+    return m;
+}
+
+RT_API void rt_unref(rt_ctx *ctx, rt_mem **m)
+{
+    rt_mem *b = *m;
+    *m = NULL;
+    if (!b || --b->refs > 0)
+        return;
+    ctx->live_bytes -= b->size;
+    ctx->free_bytes += b->size;
+    b->next_free = ctx->free_blocks;
+    ctx->free_blocks = b;
+}
+
+RT_API void rt_set(rt_ctx *ctx, rt_mem **dst, rt_mem *src)
+{
+    rt_ref(src);
+    rt_unref(ctx, dst);
+    *dst = src;
+}
+
+RT_API void rt_swap(rt_mem **a, rt_mem **b)
+{
+    rt_mem *m = *a;
+    *a = *b;
+    *b = m;
+}
+
+RT_API bool rt_sole(const rt_mem *m)
+{
+    return m && m->refs == 1;
+}
+
+/* --- Transfers --- */
+
+/* Is [off, off + bytes) inside the block? A wrong range is a bug of the compiler: say so, do not crash. */
+static int rt_check_range(rt_ctx *ctx, const rt_mem *m, int64_t off, int64_t bytes)
+{
+    if (m && off >= 0 && bytes >= 0 && off <= m->size - bytes)
+        return RT_OK;
+    return rt_error_set(ctx, "bytes %" PRId64 " to %" PRId64 " of block %s, which has %" PRId64,
+                        off, off + bytes, m ? m->name : "(none)", m ? m->size : 0);
+}
+
+/* rt_cl_check for a transfer that may have left an event behind. */
+static int rt_transferred(rt_ctx *ctx, cl_int err, cl_event *event, const char *call,
+                          const rt_mem *m)
+{
+    if (err != CL_SUCCESS && event)
+        ctx->n_pending--;
+    return rt_cl_check(ctx, err, call, m->name);
+}
+
+RT_API int rt_copy(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
+                   int64_t bytes)
+{
+    if (bytes == 0 || (dst == src && dst_off == src_off))
+        return RT_OK;
+    if (rt_check_range(ctx, dst, dst_off, bytes) || rt_check_range(ctx, src, src_off, bytes))
+        return RT_ERR;
+    cl_event *event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_COPY);
+    cl_int err = clEnqueueCopyBuffer(ctx->queue, src->buf, dst->buf, (size_t)src_off,
+                                     (size_t)dst_off, (size_t)bytes, 0, NULL, event);
+    return rt_transferred(ctx, err, event, "clEnqueueCopyBuffer", dst);
+}
+
+RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, const void *src)
+{
+    if (bytes == 0)
+        return RT_OK;
+    if (rt_check_range(ctx, dst, dst_off, bytes))
+        return RT_ERR;
+    cl_event *event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
+    cl_int err = clEnqueueWriteBuffer(ctx->queue, dst->buf, CL_TRUE, (size_t)dst_off, (size_t)bytes,
+                                      src, 0, NULL, event);
+    return rt_transferred(ctx, err, event, "clEnqueueWriteBuffer", dst);
+}
+
+RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, void *dst)
+{
+    if (bytes == 0)
+        return rt_check_failure(ctx);
+    if (rt_check_range(ctx, src, src_off, bytes))
+        return RT_ERR;
+    cl_event *event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
+    cl_int err = clEnqueueReadBuffer(ctx->queue, src->buf, CL_TRUE, (size_t)src_off, (size_t)bytes,
+                                     dst, 0, NULL, event);
+    if (rt_transferred(ctx, err, event, "clEnqueueReadBuffer", src))
+        return RT_ERR;
+    return rt_check_failure(ctx);
+}
+
+RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, void *dst)
+{
+    return rt_read(ctx, src, src_off, size, dst);
+}
+
+/* A fill copies its pattern at once, so unlike a write it need not wait for the queue. */
+RT_API int rt_write_scalar(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int size, const void *src)
+{
+    if (rt_check_range(ctx, dst, dst_off, size))
+        return RT_ERR;
+    cl_event *event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
+    cl_int err = clEnqueueFillBuffer(ctx->queue, dst->buf, src, (size_t)size, (size_t)dst_off,
+                                     (size_t)size, 0, NULL, event);
+    return rt_transferred(ctx, err, event, "clEnqueueFillBuffer", dst);
+}

@@ -1,0 +1,748 @@
+/* The server protocol: a command a line on standard input; answers on standard output, each ended by
+ * a line "%%% OK"; a failure is announced by a line "%%% FAILURE" before its message. */
+#include "runtime/internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A variable. Types below 0 are the tuple of all results of entry -1-type. */
+typedef struct {
+    char *name;
+    int type, n; /* components */
+    rt_value *values;
+    bool consumed;
+} rt_var;
+
+typedef struct {
+    rt_ctx *ctx;
+    const rt_program *prog;
+    int n_vars, cap_vars;
+    rt_var *vars;
+} rt_server;
+
+/* --- Answers --- */
+
+/* Announces a failure with its message; returns false. */
+static bool __attribute__((format(printf, 1, 2))) rt_srv_fail(const char *fmt, ...)
+{
+    va_list ap;
+    puts("%%% FAILURE");
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    putchar('\n');
+    return false;
+}
+
+/* --- Types --- */
+
+/* Prints a type's name. */
+static void rt_srv_print_type(const rt_server *s, int type)
+{
+    if (type >= 0) {
+        fputs(s->prog->types[type].name, stdout);
+        return;
+    }
+    const rt_entry_def *e = &s->prog->entries[-1 - type];
+    putchar('(');
+    for (int i = 0; i < e->n_out; i++)
+        printf("%s%s", i ? ", " : "", s->prog->types[e->out[i].type].name);
+    putchar(')');
+}
+
+static int rt_srv_components(const rt_server *s, int type)
+{
+    if (type >= 0)
+        return rt_type_components(s->prog, type);
+    const rt_entry_def *e = &s->prog->entries[-1 - type];
+    return rt_slots_components(s->prog, e->n_out, e->out);
+}
+
+/* Field i of a record or a tuple: its type and first component; false if there is no such field. */
+static bool rt_srv_field(const rt_server *s, int type, const char *name, int *field_type, int *at)
+{
+    char number[16];
+    bool tuple = type < 0;
+    int n = tuple ? s->prog->entries[-1 - type].n_out : s->prog->types[type].n_fields;
+    *at = 0;
+    for (int i = 0; i < n; i++) {
+        snprintf(number, sizeof number, "%d", i);
+        *field_type = tuple ? s->prog->entries[-1 - type].out[i].type
+                            : s->prog->types[type].fields[i].type;
+        if (strcmp(name, tuple ? number : s->prog->types[type].fields[i].name) == 0)
+            return true;
+        *at += rt_type_components(s->prog, *field_type);
+    }
+    return false;
+}
+
+/* The type with a name, or a failure. */
+static bool rt_srv_type(const rt_server *s, const char *name, int *type)
+{
+    *type = rt_type_named(s->prog, name);
+    return *type >= 0 || rt_srv_fail("Unknown type: %s", name);
+}
+
+static const rt_entry_def *rt_srv_entry(const rt_server *s, const char *name)
+{
+    for (int i = 0; i < s->prog->n_entries; i++)
+        if (strcmp(s->prog->entries[i].name, name) == 0)
+            return &s->prog->entries[i];
+    rt_srv_fail("Unknown entry point: %s", name);
+    return NULL;
+}
+
+/* --- Variables --- */
+
+static rt_var *rt_srv_lookup(const rt_server *s, const char *name)
+{
+    for (int i = 0; i < s->n_vars; i++)
+        if (strcmp(s->vars[i].name, name) == 0)
+            return &s->vars[i];
+    return NULL;
+}
+
+/* A variable that can be used, or a failure. */
+static rt_var *rt_srv_var(const rt_server *s, const char *name)
+{
+    rt_var *v = rt_srv_lookup(s, name);
+    if (!v)
+        rt_srv_fail("Unknown variable: %s", name);
+    else if (v->consumed)
+        rt_srv_fail("Variable was consumed: %s", name);
+    return v && !v->consumed ? v : NULL;
+}
+
+static bool rt_srv_is_new(const rt_server *s, const char *name)
+{
+    return !rt_srv_lookup(s, name) || rt_srv_fail("Variable already exists: %s", name);
+}
+
+/* A new variable that takes over the references of n values. */
+static void rt_srv_define(rt_server *s, const char *name, int type, int n, const rt_value *values)
+{
+    if (s->n_vars == s->cap_vars) {
+        s->cap_vars = s->cap_vars ? 2 * s->cap_vars : 16;
+        s->vars = rt_grow(s->vars, (size_t)s->cap_vars * sizeof *s->vars);
+    }
+    rt_var *v = &s->vars[s->n_vars++];
+    *v = (rt_var){.name = rt_format("%s", name), .type = type, .n = n};
+    v->values = rt_grow(NULL, (size_t)n * sizeof *v->values);
+    if (n > 0)
+        memcpy(v->values, values, (size_t)n * sizeof *v->values);
+}
+
+static void rt_srv_drop(rt_server *s, rt_var *v)
+{
+    rt_values_release(s->ctx, v->n, v->values);
+    free(v->values);
+    free(v->name);
+    *v = s->vars[--s->n_vars];
+}
+
+/* --- Commands: each has the words after its name, and returns false after a failure --- */
+
+typedef bool rt_command_fn(rt_server *s, int n, char **w);
+
+static bool rt_cmd_types(rt_server *s, int n, char **w)
+{
+    (void)n, (void)w;
+    for (int i = 0; i < s->prog->n_types; i++)
+        puts(s->prog->types[i].name);
+    return true;
+}
+
+static bool rt_cmd_entry_points(rt_server *s, int n, char **w)
+{
+    (void)n, (void)w;
+    for (int i = 0; i < s->prog->n_entries; i++)
+        puts(s->prog->entries[i].name);
+    return true;
+}
+
+static bool rt_cmd_slots(rt_server *s, int n, const rt_slot_def *slots)
+{
+    for (int i = 0; i < n; i++)
+        printf("%s%s\n", slots[i].unique ? "*" : "", s->prog->types[slots[i].type].name);
+    return true;
+}
+
+static bool rt_cmd_inputs(rt_server *s, int n, char **w)
+{
+    (void)n;
+    const rt_entry_def *e = rt_srv_entry(s, w[0]);
+    return e && rt_cmd_slots(s, e->n_in, e->in);
+}
+
+static bool rt_cmd_outputs(rt_server *s, int n, char **w)
+{
+    (void)n;
+    const rt_entry_def *e = rt_srv_entry(s, w[0]);
+    return e && rt_cmd_slots(s, e->n_out, e->out);
+}
+
+/* The type of the single variable that a call makes: the result's, or a tuple. */
+static int rt_srv_result_type(const rt_server *s, const rt_entry_def *e)
+{
+    return e->n_out == 1 ? e->out[0].type : -1 - (int)(e - s->prog->entries);
+}
+
+static bool rt_cmd_output(rt_server *s, int n, char **w)
+{
+    (void)n;
+    const rt_entry_def *e = rt_srv_entry(s, w[0]);
+    if (!e)
+        return false;
+    bool unique = true;
+    for (int i = 0; i < e->n_out; i++)
+        unique = unique && e->out[i].unique;
+    if (unique && e->n_out > 0)
+        putchar('*');
+    rt_srv_print_type(s, rt_srv_result_type(s, e));
+    putchar('\n');
+    return true;
+}
+
+/* Checks the arguments of a call. */
+static bool rt_srv_check_arguments(rt_server *s, const rt_entry_def *e, char **w)
+{
+    for (int i = 0; i < e->n_in; i++) {
+        const rt_var *v = rt_srv_var(s, w[i]);
+        if (!v)
+            return false;
+        if (v->type != e->in[i].type) {
+            puts("%%% FAILURE");
+            printf("Argument %d of %s: expected %s, got ", i + 1, e->name,
+                   s->prog->types[e->in[i].type].name);
+            rt_srv_print_type(s, v->type);
+            putchar('\n');
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Collects the arguments' values with a reference each; consumed variables give up theirs. */
+static void rt_srv_take_arguments(rt_server *s, const rt_entry_def *e, char **w, rt_value *in)
+{
+    int at = 0;
+    for (int i = 0; i < e->n_in; i++) {
+        const rt_var *v = rt_srv_lookup(s, w[i]);
+        for (int k = 0; k < v->n; k++) {
+            in[at] = v->values[k];
+            rt_ref(in[at++].mem);
+        }
+    }
+    for (int i = 0; i < e->n_in; i++) {
+        rt_var *v = rt_srv_lookup(s, w[i]);
+        if (e->in[i].unique) {
+            rt_values_release(s->ctx, v->n, v->values);
+            v->consumed = true;
+        }
+    }
+}
+
+/* Makes the variables of a call's results: one for all, or one for each. */
+static void rt_srv_define_results(rt_server *s, const rt_entry_def *e, int n_names, char **w,
+                                  const rt_value *out)
+{
+    if (n_names == 1 && e->n_out != 1) {
+        int type = rt_srv_result_type(s, e);
+        rt_srv_define(s, w[0], type, rt_srv_components(s, type), out);
+        return;
+    }
+    for (int i = 0; i < e->n_out; i++) {
+        int n = rt_type_components(s->prog, e->out[i].type);
+        rt_srv_define(s, w[i], e->out[i].type, n, out);
+        out += n;
+    }
+}
+
+static bool rt_cmd_call(rt_server *s, int n, char **w)
+{
+    const rt_entry_def *e = rt_srv_entry(s, w[0]);
+    if (!e)
+        return false;
+    int n_names = n - 1 - e->n_in;
+    if (n_names != 1 && n_names != e->n_out)
+        return rt_srv_fail("%s takes %d arguments and gives %d results: got %d words", e->name,
+                           e->n_in, e->n_out, n - 1);
+    for (int i = 0; i < n_names; i++)
+        if (!rt_srv_is_new(s, w[1 + i]))
+            return false;
+    char **names = w + 1, **args = w + 1 + n_names;
+    if (!rt_srv_check_arguments(s, e, args))
+        return false;
+    int n_in = rt_slots_components(s->prog, e->n_in, e->in);
+    int n_out = rt_slots_components(s->prog, e->n_out, e->out);
+    rt_value *in = rt_grow(NULL, (size_t)n_in * sizeof *in);
+    rt_value *out = rt_grow(NULL, (size_t)n_out * sizeof *out);
+    int64_t us;
+    rt_srv_take_arguments(s, e, args, in);
+    int rc = rt_call_entry(s->ctx, e, in, out, &us);
+    rt_values_release(s->ctx, n_in, in);
+    if (rc == RT_OK) {
+        printf("runtime: %" PRId64 "\n", us);
+        rt_srv_define_results(s, e, n_names, names, out);
+    } else {
+        rt_srv_fail("%s", rt_error(s->ctx));
+    }
+    free(in);
+    free(out);
+    return rc == RT_OK;
+}
+
+/* Reads one variable of a file. */
+static bool rt_srv_restore_one(rt_server *s, rt_reader *r, const char *name, int type)
+{
+    int n = rt_type_components(s->prog, type), done = 0;
+    rt_value *values = rt_grow(NULL, (size_t)n * sizeof *values);
+    bool ok = true;
+    for (; done < n && ok; done++) {
+        rt_prim prim = RT_I32;
+        int rank = 0;
+        rt_hvalue h;
+        rt_type_component(s->prog, type, done, &prim, &rank);
+        ok = rt_read_value(r, prim, rank, &h);
+        if (!ok) {
+            rt_srv_fail("Failed to restore variable %s: %s", name, r->error);
+            break;
+        }
+        ok = rt_upload(s->ctx, &h, &values[done]) == RT_OK;
+        rt_hvalue_free(&h);
+        if (!ok) {
+            rt_srv_fail("Failed to restore variable %s: %s", name, rt_error(s->ctx));
+            break;
+        }
+    }
+    if (ok)
+        rt_srv_define(s, name, type, n, values);
+    else
+        rt_values_release(s->ctx, done, values);
+    free(values);
+    return ok;
+}
+
+static bool rt_cmd_restore(rt_server *s, int n, char **w)
+{
+    rt_reader r;
+    int type;
+    if (n % 2 == 0)
+        return rt_srv_fail("restore needs a file, then pairs of a variable and its type");
+    if (!rt_reader_open(&r, w[0]))
+        return rt_srv_fail("%s", r.error);
+    bool ok = true;
+    int i = 1;
+    for (; i < n && ok; i += 2)
+        ok = rt_srv_is_new(s, w[i]) && rt_srv_type(s, w[i + 1], &type) &&
+             rt_srv_restore_one(s, &r, w[i], type);
+    if (ok && !rt_reader_at_end(&r))
+        ok = rt_srv_fail("%s:%" PRId64 ":%" PRId64 ": data after the %d expected values", w[0],
+                         r.line, r.col, (n - 1) / 2);
+    if (!rt_reader_close(&r) && ok)
+        ok = rt_srv_fail("%s", r.error);
+    return ok;
+}
+
+static bool rt_srv_store_one(rt_server *s, FILE *f, const rt_var *v)
+{
+    for (int i = 0; i < v->n; i++) {
+        rt_hvalue h;
+        if (rt_download(s->ctx, &v->values[i], &h))
+            return rt_srv_fail("%s", rt_error(s->ctx));
+        rt_write_binary(f, &h);
+        rt_hvalue_free(&h);
+    }
+    return true;
+}
+
+static bool rt_cmd_store(rt_server *s, int n, char **w)
+{
+    for (int i = 1; i < n; i++)
+        if (!rt_srv_var(s, w[i]))
+            return false;
+    FILE *f = fopen(w[0], "wb");
+    if (!f)
+        return rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
+    bool ok = true;
+    for (int i = 1; i < n && ok; i++)
+        ok = rt_srv_store_one(s, f, rt_srv_lookup(s, w[i]));
+    if (fclose(f) != 0 && ok)
+        ok = rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
+    return ok;
+}
+
+static bool rt_cmd_free(rt_server *s, int n, char **w)
+{
+    for (int i = 0; i < n; i++) {
+        rt_var *v = rt_srv_lookup(s, w[i]);
+        if (!v)
+            return rt_srv_fail("Unknown variable: %s", w[i]);
+        rt_srv_drop(s, v);
+    }
+    return true;
+}
+
+static bool rt_cmd_rename(rt_server *s, int n, char **w)
+{
+    (void)n;
+    rt_var *v = rt_srv_lookup(s, w[0]);
+    if (!v)
+        return rt_srv_fail("Unknown variable: %s", w[0]);
+    if (!rt_srv_is_new(s, w[1]))
+        return false;
+    free(v->name);
+    v->name = rt_format("%s", w[1]);
+    return true;
+}
+
+static bool rt_cmd_clear(rt_server *s, int n, char **w)
+{
+    (void)n, (void)w;
+    while (s->n_vars > 0)
+        rt_srv_drop(s, &s->vars[s->n_vars - 1]);
+    rt_free_dead_blocks(s->ctx);
+    rt_profile_reset(s->ctx);
+    rt_comparisons_clear(s->ctx);
+    s->ctx->peak_bytes = s->ctx->live_bytes;
+    return true;
+}
+
+static bool rt_cmd_report(rt_server *s, int n, char **w)
+{
+    (void)n, (void)w;
+    rt_report_json(s->ctx, stdout);
+    return true;
+}
+
+static bool rt_cmd_pause(rt_server *s, int n, char **w)
+{
+    (void)n, (void)w;
+    s->ctx->profiling = false;
+    return true;
+}
+
+static bool rt_cmd_unpause(rt_server *s, int n, char **w)
+{
+    (void)n, (void)w;
+    s->ctx->profiling = s->ctx->config.profile;
+    return true;
+}
+
+static bool rt_cmd_set_param(rt_server *s, int n, char **w)
+{
+    (void)n;
+    char *end;
+    int64_t value = strtoll(w[1], &end, 10);
+    if (end == w[1] || *end)
+        return rt_srv_fail("Tuning parameter %s needs an integer, got %s", w[0], w[1]);
+    return rt_set_param(s->ctx, w[0], value) == RT_OK || rt_srv_fail("%s", rt_error(s->ctx));
+}
+
+static bool rt_cmd_params(rt_server *s, int n, char **w)
+{
+    (void)n;
+    const rt_entry_def *e = rt_srv_entry(s, w[0]);
+    for (int i = 0; e && i < e->n_params; i++)
+        printf("%s %s\n", s->prog->params[e->params[i]].name, s->prog->params[e->params[i]].cls);
+    return e != NULL;
+}
+
+static bool rt_cmd_param_class(rt_server *s, int n, char **w)
+{
+    (void)n;
+    int p = rt_param_named(s->prog, w[0]);
+    if (p < 0)
+        return rt_srv_fail("Unknown tuning parameter: %s", w[0]);
+    puts(s->prog->params[p].cls);
+    return true;
+}
+
+static bool rt_cmd_attributes(rt_server *s, int n, char **w)
+{
+    (void)n;
+    const rt_entry_def *e = rt_srv_entry(s, w[0]);
+    for (int i = 0; e && i < e->n_attrs; i++)
+        puts(e->attrs[i]);
+    return e != NULL;
+}
+
+static bool rt_cmd_kind(rt_server *s, int n, char **w)
+{
+    static const char *const names[] = {"primitive", "array", "record", "opaque"};
+    (void)n;
+    int type = rt_type_named(s->prog, w[0]);
+    if (type >= 0)
+        puts(names[s->prog->types[type].kind]);
+    else if (w[0][0] == '(')
+        puts("record");
+    else
+        return rt_srv_fail("Unknown type: %s", w[0]);
+    return true;
+}
+
+static bool rt_cmd_type(rt_server *s, int n, char **w)
+{
+    (void)n;
+    const rt_var *v = rt_srv_var(s, w[0]);
+    if (!v)
+        return false;
+    rt_srv_print_type(s, v->type);
+    putchar('\n');
+    return true;
+}
+
+static bool rt_cmd_rank(rt_server *s, int n, char **w)
+{
+    (void)n;
+    int type;
+    if (!rt_srv_type(s, w[0], &type))
+        return false;
+    if (s->prog->types[type].kind != RT_KIND_ARRAY)
+        return rt_srv_fail("Not an array type: %s", w[0]);
+    printf("%d\n", s->prog->types[type].rank);
+    return true;
+}
+
+static bool rt_cmd_elemtype(rt_server *s, int n, char **w)
+{
+    (void)n;
+    int type;
+    if (!rt_srv_type(s, w[0], &type))
+        return false;
+    if (s->prog->types[type].kind != RT_KIND_ARRAY)
+        return rt_srv_fail("Not an array type: %s", w[0]);
+    puts(rt_prim_name(s->prog->types[type].prim));
+    return true;
+}
+
+/* A variable that is an array, or a failure. */
+static rt_var *rt_srv_array(const rt_server *s, const char *name)
+{
+    rt_var *v = rt_srv_var(s, name);
+    if (v && (v->type < 0 || s->prog->types[v->type].kind != RT_KIND_ARRAY)) {
+        rt_srv_fail("Not an array: %s", name);
+        return NULL;
+    }
+    return v;
+}
+
+static bool rt_cmd_shape(rt_server *s, int n, char **w)
+{
+    (void)n;
+    const rt_var *v = rt_srv_array(s, w[0]);
+    for (int i = 0; v && i < v->values[0].rank; i++)
+        printf("%" PRId64 "\n", v->values[0].shape[i]);
+    return v != NULL;
+}
+
+/* index TO ARRAY I...: one element, as a scalar. */
+static bool rt_cmd_index(rt_server *s, int n, char **w)
+{
+    const rt_var *v = rt_srv_array(s, w[1]);
+    if (!v || !rt_srv_is_new(s, w[0]))
+        return false;
+    const rt_value *a = &v->values[0];
+    if (n - 2 != a->rank)
+        return rt_srv_fail("%s has %d dimensions: got %d indexes", w[1], a->rank, n - 2);
+    int64_t at = 0;
+    for (int i = 0; i < a->rank; i++) {
+        char *end;
+        int64_t k = strtoll(w[2 + i], &end, 10);
+        if (end == w[2 + i] || *end || k < 0 || k >= a->shape[i])
+            return rt_srv_fail("Index %s out of bounds for dimension %d of size %" PRId64, w[2 + i],
+                               i, a->shape[i]);
+        at = at * a->shape[i] + k;
+    }
+    int type, size = rt_prim_size(a->prim);
+    rt_value value = {.prim = a->prim};
+    if (!rt_srv_type(s, rt_prim_name(a->prim), &type))
+        return false;
+    if (rt_read_scalar(s->ctx, a->mem, at * size, size, &value.scalar))
+        return rt_srv_fail("%s", rt_error(s->ctx));
+    rt_srv_define(s, w[0], type, 1, &value);
+    return true;
+}
+
+static bool rt_cmd_fields(rt_server *s, int n, char **w)
+{
+    (void)n;
+    int type;
+    for (int i = 0; i < s->prog->n_entries && w[0][0] == '('; i++) {
+        /* A tuple of results may have no type of its own in the program. */
+        const rt_entry_def *e = &s->prog->entries[i];
+        char *name = rt_format("(");
+        for (int k = 0; k < e->n_out; k++) {
+            char *more = rt_format("%s%s%s", name, k ? ", " : "",
+                                   s->prog->types[e->out[k].type].name);
+            free(name);
+            name = more;
+        }
+        size_t len = strlen(name);
+        bool same = strncmp(name, w[0], len) == 0 && strcmp(w[0] + len, ")") == 0;
+        free(name);
+        for (int k = 0; same && k < e->n_out; k++)
+            printf("%d %s\n", k, s->prog->types[e->out[k].type].name);
+        if (same)
+            return true;
+    }
+    if (!rt_srv_type(s, w[0], &type))
+        return false;
+    const rt_type_def *t = &s->prog->types[type];
+    if (t->kind != RT_KIND_RECORD)
+        return rt_srv_fail("Not a record type: %s", w[0]);
+    for (int i = 0; i < t->n_fields; i++)
+        printf("%s %s\n", t->fields[i].name, s->prog->types[t->fields[i].type].name);
+    return true;
+}
+
+/* project TO FROM FIELD */
+static bool rt_cmd_project(rt_server *s, int n, char **w)
+{
+    (void)n;
+    int type, at;
+    rt_var *v = rt_srv_var(s, w[1]);
+    if (!v || !rt_srv_is_new(s, w[0]))
+        return false;
+    if (v->type >= 0 && s->prog->types[v->type].kind != RT_KIND_RECORD)
+        return rt_srv_fail("Not a record: %s", w[1]);
+    if (!rt_srv_field(s, v->type, w[2], &type, &at))
+        return rt_srv_fail("No such field: %s", w[2]);
+    int k = rt_type_components(s->prog, type);
+    for (int i = 0; i < k; i++)
+        rt_ref(v->values[at + i].mem);
+    rt_srv_define(s, w[0], type, k, v->values + at);
+    return true;
+}
+
+/* new TO TYPE FIELDS... */
+static bool rt_cmd_new(rt_server *s, int n, char **w)
+{
+    int type, at = 0;
+    if (!rt_srv_is_new(s, w[0]) || !rt_srv_type(s, w[1], &type))
+        return false;
+    const rt_type_def *t = &s->prog->types[type];
+    if (t->kind != RT_KIND_RECORD)
+        return rt_srv_fail("Not a record type: %s", w[1]);
+    if (n - 2 != t->n_fields)
+        return rt_srv_fail("%s has %d fields: got %d", w[1], t->n_fields, n - 2);
+    for (int i = 0; i < t->n_fields; i++) {
+        const rt_var *v = rt_srv_var(s, w[2 + i]);
+        if (!v)
+            return false;
+        if (v->type != t->fields[i].type)
+            return rt_srv_fail("Field %s of %s: expected %s", t->fields[i].name, w[1],
+                               s->prog->types[t->fields[i].type].name);
+    }
+    int total = rt_type_components(s->prog, type);
+    rt_value *values = rt_grow(NULL, (size_t)total * sizeof *values);
+    for (int i = 0; i < t->n_fields; i++) {
+        const rt_var *v = rt_srv_lookup(s, w[2 + i]);
+        for (int k = 0; k < v->n; k++) {
+            values[at] = v->values[k];
+            rt_ref(values[at++].mem);
+        }
+    }
+    rt_srv_define(s, w[0], type, total, values);
+    free(values);
+    return true;
+}
+
+static const struct {
+    const char *name;
+    rt_command_fn *run;
+    int least; /* words after the name */
+} rt_commands[] = {
+    {"types", rt_cmd_types, 0},
+    {"entry_points", rt_cmd_entry_points, 0},
+    {"call", rt_cmd_call, 1},
+    {"restore", rt_cmd_restore, 1},
+    {"store", rt_cmd_store, 1},
+    {"free", rt_cmd_free, 0},
+    {"rename", rt_cmd_rename, 2},
+    {"inputs", rt_cmd_inputs, 1},
+    {"outputs", rt_cmd_outputs, 1},
+    {"output", rt_cmd_output, 1},
+    {"clear", rt_cmd_clear, 0},
+    {"report", rt_cmd_report, 0},
+    {"pause_profiling", rt_cmd_pause, 0},
+    {"unpause_profiling", rt_cmd_unpause, 0},
+    {"set_tuning_param", rt_cmd_set_param, 2},
+    {"tuning_params", rt_cmd_params, 1},
+    {"tuning_param_class", rt_cmd_param_class, 1},
+    {"attributes", rt_cmd_attributes, 1},
+    {"kind", rt_cmd_kind, 1},
+    {"type", rt_cmd_type, 1},
+    {"rank", rt_cmd_rank, 1},
+    {"elemtype", rt_cmd_elemtype, 1},
+    {"shape", rt_cmd_shape, 1},
+    {"index", rt_cmd_index, 2},
+    {"fields", rt_cmd_fields, 1},
+    {"project", rt_cmd_project, 3},
+    {"new", rt_cmd_new, 2},
+};
+
+/* Splits a line into words, in place: without blanks, or anything but quotes between quotes. */
+static int rt_srv_split(char *line, char ***words, int *cap)
+{
+    int n = 0;
+    for (char *s = line; *(s += strspn(s, " \t\r\n"));) {
+        if (n == *cap) {
+            *cap = *cap ? 2 * *cap : 16;
+            *words = rt_grow(*words, (size_t)*cap * sizeof **words);
+        }
+        bool quoted = *s == '"';
+        s += quoted;
+        (*words)[n++] = s;
+        s += strcspn(s, quoted ? "\"\n" : " \t\r\n");
+        if (*s)
+            *s++ = '\0';
+    }
+    return n;
+}
+
+static void rt_srv_run(rt_server *s, int n, char **w)
+{
+    for (size_t i = 0; i < sizeof rt_commands / sizeof *rt_commands; i++) {
+        if (strcmp(rt_commands[i].name, w[0]) != 0)
+            continue;
+        if (n - 1 < rt_commands[i].least)
+            rt_srv_fail("%s needs at least %d arguments", w[0], rt_commands[i].least);
+        else
+            rt_commands[i].run(s, n - 1, w + 1);
+        return;
+    }
+    rt_srv_fail("Unknown command: %s", w[0]);
+}
+
+static void rt_srv_ready(void)
+{
+    puts("%%% OK");
+    fflush(stdout);
+}
+
+RT_API int rt_serve(rt_ctx *ctx)
+{
+    rt_server s = {.ctx = ctx, .prog = ctx->prog};
+    char *line = NULL, **words = NULL;
+    size_t cap_line = 0;
+    int cap = 0;
+    ctx->log_file = stdout;
+    rt_srv_ready();
+    while (getline(&line, &cap_line, stdin) >= 0) {
+        int n = rt_srv_split(line, &words, &cap);
+        if (n == 0)
+            continue;
+        rt_srv_run(&s, n, words);
+        rt_srv_ready();
+    }
+    while (s.n_vars > 0)
+        rt_srv_drop(&s, &s.vars[s.n_vars - 1]);
+    free(s.vars);
+    free(words);
+    free(line);
+    return 0;
+}
