@@ -62,7 +62,7 @@ void heap_free(Interp *in);
 
 static inline Val scalar_load(PrimType t, const char *p)
 {
-    Val v;
+    Val v = {0};
     switch (t) {
     case T_I8: v.i = *(const int8_t *)p; break;
     case T_I16: v.i = *(const int16_t *)p; break;
