@@ -1,0 +1,431 @@
+/* Fusion of SOACs that stand in the same body.
+ *
+ * Vertical: a producer whose mapped-out results a consumer takes as inputs becomes part of the
+ * consumer's function (map-map, map-reduce = redomap, map-scan = scanomap, map into scatter; redomap
+ * and scanomap may produce as well, by what they map out). If something else needs the array too, it is mapped
+ * out by the fused SOAC, so nothing is ever computed twice and nothing is lost.
+ *
+ * Horizontal: maps and reductions of the same width that do not depend on each other become one when
+ * they read an array in common, so that it is read once; flat maps also when they do not.
+ *
+ * Not fused, since flattening could do less afterwards:
+ *  - SOACs with different attributes;
+ *  - a reduction or scan whose operator works on arrays, which is to be interchanged with the map
+ *    inside the operator (rule G4) and must stand alone for that;
+ *  - a function with SOACs into a scatter;
+ *  - across the boundary of a loop, branch or lambda.
+ *
+ * Order. Fusing the statements i < j moves i down and j up to one place. The statements between that
+ * depend on i come after it, the others before. Statement b depends on an earlier a if it mentions
+ * what a binds, if it consumes what a reads, or if a is an assertion, which may guard b. So j must
+ * not depend on a statement between that depends on i. Also neither may consume what the other reads,
+ * and the consumer may not consume the rows that it takes from the producer.
+ *
+ * Outer bodies come first, since fusing two nests puts their inner SOACs side by side; rounds are made
+ * until nothing changes, each with fresh alias information. */
+#include "ir/fuse_merge.h"
+
+typedef struct {
+    Ctx *cx;
+    Alias *al; /* of the whole entry, at the beginning of the round */
+    bool changed;
+} Fuse;
+
+/* A statement at work. */
+typedef struct {
+    Stm s;
+    VarSet *uses;  /* free variables */
+    Vars consumed; /* roots */
+    bool fused;    /* in this round: its insides are left to the next */
+    bool after;    /* scratch of mark_dependents */
+} Node;
+typedef VEC(Node) Nodes;
+
+/* --- Dependence --------------------------------------------------------------------------------------- */
+
+static Node node_of(Fuse *fu, Stm s, bool fused)
+{
+    Node n = {.s = s, .uses = varmap_new(fu->cx->perm), .fused = fused};
+    free_in_stm(n.uses, &s);
+    Vars eaten = exp_consumes(fu->cx, s.exp);
+    for (int i = 0; i < eaten.n; i++) {
+        Vars roots = alias_roots(fu->al, atom_var(eaten.at[i]));
+        vec_append(fu->cx->perm, &n.consumed, &roots);
+    }
+    return n;
+}
+
+typedef struct {
+    Fuse *fu;
+    const Vars *roots;
+    bool yes;
+} Touch;
+
+static void touch_atom(void *env, Atom a)
+{
+    Touch *t = env;
+    if (!a.var || !a.var->type.rank || t->yes)
+        return;
+    Vars rs = alias_roots(t->fu->al, a);
+    for (int i = 0; i < rs.n; i++)
+        for (int j = 0; j < t->roots->n; j++)
+            t->yes |= rs.at[i] == t->roots->at[j];
+}
+
+static void touch_lambda(void *env, Lambda *l);
+
+static void touch_body(void *env, Body *b)
+{
+    ExpVisitor v = {env, touch_atom, NULL, touch_body, touch_lambda};
+    for (int i = 0; i < b->stms.n; i++)
+        exp_visit(b->stms.at[i].exp, &v);
+    for (int i = 0; i < b->res.n; i++)
+        touch_atom(env, b->res.at[i]);
+}
+
+static void touch_lambda(void *env, Lambda *l)
+{
+    touch_body(env, l->body);
+}
+
+/* Does a mention an array that may share memory with what b consumes? */
+static bool reads_consumed(Fuse *fu, const Node *a, const Node *b)
+{
+    if (!b->consumed.n)
+        return false;
+    Touch t = {fu, &b->consumed, false};
+    ExpVisitor v = {&t, touch_atom, NULL, touch_body, touch_lambda};
+    exp_visit(a->s.exp, &v);
+    return t.yes;
+}
+
+static bool mentions(const Node *b, const Vars *vs)
+{
+    for (int i = 0; i < vs->n; i++)
+        if (varset_has(b->uses, vs->at[i]))
+            return true;
+    return false;
+}
+
+static bool depends(Fuse *fu, const Node *b, const Node *a)
+{
+    return a->s.exp->kind == E_ASSERT || mentions(b, &a->s.pat) || reads_consumed(fu, a, b);
+}
+
+/* Sets `after` of the statements in i+1 .. j-1 that must follow i; is j free of them (that it may
+ * depend on i itself is not looked at)? */
+static bool mark_dependents(Fuse *fu, Nodes *ns, int i, int j)
+{
+    for (int k = i + 1; k < j; k++) {
+        ns->at[k].after = depends(fu, &ns->at[k], &ns->at[i]);
+        for (int a = i + 1; a < k && !ns->at[k].after; a++)
+            ns->at[k].after = ns->at[a].after && depends(fu, &ns->at[k], &ns->at[a]);
+    }
+    for (int k = i + 1; k < j; k++)
+        if (ns->at[k].after && depends(fu, &ns->at[j], &ns->at[k]))
+            return false;
+    return true;
+}
+
+/* --- What may be fused ----------------------------------------------------------------------------------- */
+
+static bool op_on_arrays(const Exp *e)
+{
+    const Lambda *op = e->soac.op;
+    for (int i = 0; op && i < op->params.n; i++)
+        if (op->params.at[i]->type.rank > 0)
+            return true;
+    return false;
+}
+
+/* May the two be one SOAC, as far as their forms go? */
+static bool forms_fit(const Exp *first, const Exp *second)
+{
+    if (!exp_is_soac(first) || !exp_is_soac(second) || first->attrs != second->attrs ||
+        !atom_eq(first->soac.width, second->soac.width))
+        return false;
+    Job j1 = fuse_job(first), j2 = fuse_job(second);
+    if (j1 == JOB_SCATTER || (j1 != JOB_MAP && j2 != JOB_MAP && j1 != j2))
+        return false;
+    if (j2 == JOB_SCATTER && first->soac.fn && body_has_soac(first->soac.fn->body))
+        return false;
+    return !op_on_arrays(first) && !op_on_arrays(second);
+}
+
+/* Does e use a variable of vs other than as an input? */
+static bool uses_beside_inputs(Fuse *fu, const Exp *e, const Vars *vs)
+{
+    VarSet *f = varmap_new(fu->cx->perm);
+    Exp rest = *e;
+    rest.soac.arrs = (Atoms){0};
+    rest.soac.fn = rest.soac.op = NULL;
+    free_in_exp(f, &rest);
+    if (e->soac.fn)
+        free_in_lambda(f, e->soac.fn);
+    if (e->soac.op)
+        free_in_lambda(f, e->soac.op);
+    for (int i = 0; i < vs->n; i++)
+        if (varset_has(f, vs->at[i]))
+            return true;
+    return false;
+}
+
+/* Are those inputs of e that p binds all mapped out by p, and is there one? */
+static bool takes_mapped_out(const Exp *e, const Stm *p)
+{
+    bool any = false;
+    for (int i = 0; i < e->soac.arrs.n; i++)
+        for (int k = 0; k < p->pat.n; k++)
+            if (e->soac.arrs.at[i].var == p->pat.at[k]) {
+                if (k < fuse_n_red(p->exp))
+                    return false;
+                any = true;
+            }
+    return any;
+}
+
+/* The consumer may not consume the rows that it takes from the producer. */
+static bool consumes_rows(Fuse *fu, const Exp *e, const Stm *p)
+{
+    Vars eaten = exp_consumes(fu->cx, e);
+    for (int i = 0; i < eaten.n; i++)
+        for (int k = 0; k < p->pat.n; k++)
+            if (eaten.at[i] == p->pat.at[k])
+                return true;
+    return false;
+}
+
+/* --- Replacing the two statements ---------------------------------------------------------------------------- */
+
+/* Mapped-out results of node i that something else than node j needs. */
+static VarSet *still_needed(Fuse *fu, const Nodes *ns, const Body *b, int i, int j)
+{
+    VarSet *keep = varmap_new(fu->cx->perm);
+    const Vars *pat = &ns->at[i].s.pat;
+    for (int p = 0; p < pat->n; p++) {
+        bool needed = false;
+        for (int k = i + 1; k < ns->n && !needed; k++)
+            needed = k != j && varset_has(ns->at[k].uses, pat->at[p]);
+        for (int k = 0; k < b->res.n && !needed; k++)
+            needed = b->res.at[k].var == pat->at[p];
+        if (needed)
+            varset_add(keep, pat->at[p]);
+    }
+    return keep;
+}
+
+/* i and j become one statement, after marks have been set for them. */
+static void replace(Fuse *fu, Nodes *ns, int i, int j, Stm fused)
+{
+    Nodes r = {0};
+    Arena *mem = fu->cx->perm;
+    for (int k = 0; k < i; k++)
+        vec_push(mem, &r, ns->at[k]);
+    for (int k = i + 1; k < j; k++)
+        if (!ns->at[k].after)
+            vec_push(mem, &r, ns->at[k]);
+    vec_push(mem, &r, node_of(fu, fused, true));
+    for (int k = i + 1; k < j; k++)
+        if (ns->at[k].after)
+            vec_push(mem, &r, ns->at[k]);
+    for (int k = j + 1; k < ns->n; k++)
+        vec_push(mem, &r, ns->at[k]);
+    *ns = r;
+    fu->changed = true;
+}
+
+static bool try_pair(Fuse *fu, Nodes *ns, const Body *b, int i, int j, const Node *consumer)
+{
+    Node *p = &ns->at[i], old = ns->at[j];
+    if (reads_consumed(fu, p, consumer) || reads_consumed(fu, consumer, p))
+        return false;
+    ns->at[j] = *consumer;
+    bool ok = mark_dependents(fu, ns, i, j);
+    if (ok) {
+        VarSet *keep = still_needed(fu, ns, b, i, j);
+        replace(fu, ns, i, j, fuse_merge(fu->cx, &p->s, &consumer->s, keep));
+    } else {
+        ns->at[j] = old;
+    }
+    return ok;
+}
+
+static bool try_vertical(Fuse *fu, Nodes *ns, const Body *b, int i, int j, const Node *consumer)
+{
+    const Stm *p = &ns->at[i].s;
+    const Exp *e = consumer->s.exp;
+    return takes_mapped_out(e, p) && forms_fit(p->exp, e) && !uses_beside_inputs(fu, e, &p->pat) &&
+           !consumes_rows(fu, e, p) && try_pair(fu, ns, b, i, j, consumer);
+}
+
+static int binder(const Nodes *ns, Atom a, int before)
+{
+    for (int k = before - 1; a.var && k >= 0; k--)
+        for (int p = 0; p < ns->at[k].s.pat.n; p++)
+            if (ns->at[k].s.pat.at[p] == a.var)
+                return k;
+    return -1;
+}
+
+static bool used_besides(const Nodes *ns, const Body *b, const Var *v, int j)
+{
+    for (int k = 0; k < ns->n; k++)
+        if (k != j && varset_has(ns->at[k].uses, v))
+            return true;
+    for (int k = 0; k < b->res.n; k++)
+        if (b->res.at[k].var == v)
+            return true;
+    return false;
+}
+
+static Nodes without(Fuse *fu, const Nodes *ns, int dropped)
+{
+    Nodes r = {0};
+    for (int k = 0; k < ns->n; k++)
+        if (k != dropped)
+            vec_push(fu->cx->perm, &r, ns->at[k]);
+    return r;
+}
+
+/* Input a of node j is made by the rearrange at r, which keeps the outermost dimension, from what may
+ * be a producer's result. */
+static bool fuse_through(Fuse *fu, Nodes *ns, const Body *b, int r, int j, int a)
+{
+    const Node *re = &ns->at[r];
+    int i = binder(ns, re->s.exp->rearrange.arr, r);
+    if (i < 0 || !exp_is_soac(ns->at[i].s.exp))
+        return false;
+    Exp *e = fuse_through_rearrange(fu->cx, ns->at[j].s.exp, a, re->s.exp);
+    Node consumer = node_of(fu, (Stm){ns->at[j].s.pat, e}, false);
+    if (used_besides(ns, b, re->s.pat.at[0], j) || varset_has(consumer.uses, re->s.pat.at[0]))
+        return try_vertical(fu, ns, b, i, j, &consumer);
+    Nodes rest = without(fu, ns, r);
+    if (!try_vertical(fu, &rest, b, i, j - 1, &consumer))
+        return false;
+    *ns = rest;
+    return true;
+}
+
+/* Node j with a producer. */
+static bool fuse_consumer(Fuse *fu, Nodes *ns, const Body *b, int j)
+{
+    const Exp *e = ns->at[j].s.exp;
+    for (int a = 0; a < e->soac.arrs.n; a++) {
+        int i = binder(ns, e->soac.arrs.at[a], j);
+        if (i < 0)
+            continue;
+        const Exp *p = ns->at[i].s.exp;
+        if (p->kind == E_REARRANGE && p->rearrange.perm[0] == 0) {
+            if (fuse_through(fu, ns, b, i, j, a))
+                return true;
+        } else if (exp_is_soac(p)) {
+            Node consumer = ns->at[j];
+            if (try_vertical(fu, ns, b, i, j, &consumer))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* --- Horizontal ------------------------------------------------------------------------------------------------ */
+
+static bool share_input(const Exp *x, const Exp *y)
+{
+    for (int i = 0; i < x->soac.arrs.n; i++)
+        for (int j = 0; j < y->soac.arrs.n; j++)
+            if (atom_eq(x->soac.arrs.at[i], y->soac.arrs.at[j]))
+                return true;
+    return false;
+}
+
+static bool flat_map(const Exp *e)
+{
+    return e->kind == E_MAP && !body_has_soac(e->soac.fn->body);
+}
+
+static bool map_or_reduce(const Exp *e)
+{
+    return e->kind == E_MAP || e->kind == E_REDUCE || e->kind == E_REDOMAP;
+}
+
+static bool try_horizontal(Fuse *fu, Nodes *ns, const Body *b, int i, int j)
+{
+    const Exp *x = ns->at[i].s.exp, *y = ns->at[j].s.exp;
+    if (!map_or_reduce(x) || !map_or_reduce(y) || !forms_fit(x, y) ||
+        !(share_input(x, y) || (flat_map(x) && flat_map(y))) ||
+        depends(fu, &ns->at[j], &ns->at[i]))
+        return false;
+    Node second = ns->at[j];
+    return try_pair(fu, ns, b, i, j, &second);
+}
+
+/* --- Bodies ---------------------------------------------------------------------------------------------------- */
+
+static bool fuse_one(Fuse *fu, Nodes *ns, const Body *b)
+{
+    for (int j = 1; j < ns->n; j++)
+        if (exp_is_soac(ns->at[j].s.exp) && fuse_consumer(fu, ns, b, j))
+            return true;
+    for (int j = 1; j < ns->n; j++)
+        for (int i = 0; i < j && exp_is_soac(ns->at[j].s.exp); i++)
+            if (exp_is_soac(ns->at[i].s.exp) && try_horizontal(fu, ns, b, i, j))
+                return true;
+    return false;
+}
+
+static Lambda *fuse_lambda(void *env, Lambda *l);
+
+static Body *fuse_body(void *env, Body *b)
+{
+    Fuse *fu = env;
+    Nodes ns = {0};
+    int soacs = 0;
+    for (int i = 0; i < b->stms.n; i++)
+        soacs += exp_is_soac(b->stms.at[i].exp);
+    for (int i = 0; soacs > 1 && i < b->stms.n; i++)
+        vec_push(fu->cx->perm, &ns, node_of(fu, b->stms.at[i], false));
+    while (fuse_one(fu, &ns, b))
+        ;
+    for (int i = 0; soacs <= 1 && i < b->stms.n; i++)
+        vec_push(fu->cx->perm, &ns, (Node){.s = b->stms.at[i]});
+    Bld bl = bld_new(fu->cx);
+    ExpMapper m = {fu, NULL, NULL, fuse_body, fuse_lambda};
+    for (int i = 0; i < ns.n; i++) {
+        Stm s = ns.at[i].s;
+        if (!ns.at[i].fused && s.exp->kind >= E_IF && s.exp->kind != E_ASSERT)
+            s.exp = exp_map_parts(fu->cx, s.exp, &m);
+        bld_stm(&bl, s);
+    }
+    return bld_body(&bl, b->res);
+}
+
+static Lambda *fuse_lambda(void *env, Lambda *l)
+{
+    Fuse *fu = env;
+    return lambda_new(fu->cx, l->params, fuse_body(fu, l->body));
+}
+
+static void fuse_entry(Ctx *cx, Entry *en)
+{
+    Fuse fu = {.cx = cx};
+    do {
+        fu.changed = false;
+        fu.al = alias_new(cx);
+        for (int i = 0; i < en->params.n; i++)
+            alias_bind(fu.al, en->params.at[i], true); /* what may be consumed was checked before */
+        alias_body(fu.al, en->body);
+        en->body = fuse_body(&fu, en->body);
+    } while (fu.changed);
+}
+
+Prog *pass_fuse(Ctx *cx, const Prog *in)
+{
+    Prog *p = NEW(cx->perm, Prog);
+    p->dialect = in->dialect;
+    for (int i = 0; i < in->entries.n; i++) {
+        Entry en = in->entries.at[i];
+        fuse_entry(cx, &en);
+        vec_push(cx->perm, &p->entries, en);
+    }
+    return p;
+}
