@@ -174,6 +174,15 @@ static void use(void *env, Atom a)
 
 /* --- Expressions ------------------------------------------------------------------------------------ */
 
+static void drop_dead(const Alias *al, Vars *roots)
+{
+    int kept = 0;
+    for (int i = 0; i < roots->n; i++)
+        if (!varset_has(al->dead, roots->at[i]))
+            roots->at[kept++] = roots->at[i];
+    roots->n = kept;
+}
+
 static Vars *if_roots(Alias *al, const Exp *e)
 {
     int from = al->dead_list.n;
@@ -191,6 +200,10 @@ static Vars *if_roots(Alias *al, const Exp *e)
         add_roots_of(al, &rs[k], e->branch.else_->res.at[k]);
     for (int i = from; i < mid; i++)
         varset_add(al->dead, al->dead_list.at[i]);
+    /* What a branch consumed cannot be seen by its old name any more, so a result that is that array
+     * when the other branch was taken shares memory with nothing alive. */
+    for (int k = 0; k < n; k++)
+        drop_dead(al, &rs[k]);
     return rs;
 }
 
@@ -349,7 +362,7 @@ static Vars *walk_exp(Alias *al, const Exp *e)
 {
     ExpVisitor v = {.env = al, .atom = use};
     exp_visit(e, &v);
-    Atom of;
+    Atom of = {0};
     switch (e->kind) {
     case E_ATOM: of = e->atom; break;
     case E_INDEX: of = e->index.arr; break;

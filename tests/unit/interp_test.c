@@ -1,0 +1,285 @@
+/* Runs IR programs by the interpreter and compares: `interp_test [--fuse] FILE.ir...`. The files say
+ * what they expect in comments at the start of a line:
+ *
+ *   -- test ENTRY VALUE* => VALUE*      these results, bit for bit
+ *   -- test ENTRY VALUE* =~ VALUE*      floats within 1e-6
+ *   -- test ENTRY VALUE* !! TEXT        a user error with this message (without the file's name)
+ *   -- test ENTRY VALUE* !? TEXT        a bug is reported, with this text somewhere in its message
+ *   -- log NAME PAR OUTCOME             the comparisons made by the test above, in order
+ *   -- set NAME=VALUE                   a threshold for the tests below; `nofit` for the name `fits`
+ *
+ * The program is checked by the verifier first, unless it has a line `-- unchecked`. With --fuse each
+ * file's tests are run before and after pass_fuse, which must make no difference. */
+#include "ir/interp.h"
+#include "tests/unit/check.h"
+
+#include "base/intern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_VALUES = 32, MAX_SETS = 32 };
+
+typedef struct {
+    const char *path;
+    int line;
+    const Prog *prog;
+    Interp *in;
+    struct {
+        char name[64];
+        int64_t value;
+    } sets[MAX_SETS];
+    int n_sets;
+    bool nofit;
+    Out log, want_log;
+} Test;
+
+static void failure(Test *t, const char *text, const char *got)
+{
+    checks_failed++;
+    printf("%s:%d: %s\n    got: %s\n", t->path, t->line, text, got);
+}
+
+/* --- Guards ------------------------------------------------------------------------------------------- */
+
+static int64_t threshold(void *env, const char *name)
+{
+    const Test *t = env;
+    for (int i = t->n_sets - 1; i >= 0; i--)
+        if (!strcmp(t->sets[i].name, name))
+            return t->sets[i].value;
+    return INTERP_DEFAULT_THRESHOLD;
+}
+
+static void compared(void *env, const char *name, int64_t par, bool outcome)
+{
+    Test *t = env;
+    out_printf(&t->log, "%s %lld %s\n", name, (long long)par, outcome ? "true" : "false");
+}
+
+static bool fits(void *env, const Exp *suff)
+{
+    const Test *t = env;
+    (void)suff;
+    return !t->nofit;
+}
+
+/* --- Values ------------------------------------------------------------------------------------------- */
+
+/* All values in a text; their number, or -1. */
+static int read_values(const char *text, size_t n, rt_hvalue *vs)
+{
+    rt_reader rd;
+    int k = 0;
+    rt_reader_mem(&rd, text, n, "test");
+    while (!rt_reader_at_end(&rd)) {
+        if (k == MAX_VALUES || !rt_read_any(&rd, &vs[k])) {
+            printf("%s\n", rd.error);
+            k = -1;
+            break;
+        }
+        k++;
+    }
+    rt_reader_close(&rd);
+    return k;
+}
+
+static void free_values(rt_hvalue *vs, int n)
+{
+    for (int i = 0; i < n; i++)
+        rt_hvalue_free(&vs[i]);
+}
+
+static char *results_text(const InterpResult *r)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    for (int i = 0; i < r->n; i++) {
+        fputs(i ? " " : "", f);
+        rt_write_text(f, &r->values[i]);
+    }
+    fclose(f);
+    return text;
+}
+
+static void compare(Test *t, const InterpResult *r, const char *want, double tol)
+{
+    rt_hvalue vs[MAX_VALUES];
+    int n = read_values(want, strlen(want), vs);
+    char *got = results_text(r);
+    bool ok = n == r->n;
+    for (int i = 0; i < n && ok; i++)
+        ok = rt_hvalue_equal(&r->values[i], &vs[i], tol, NULL, 0);
+    if (ok)
+        checks_passed++;
+    else
+        failure(t, want, got);
+    free(got);
+    free_values(vs, n);
+}
+
+/* --- Directives --------------------------------------------------------------------------------------- */
+
+static void check_result(Test *t, const InterpResult *r, const char *op, const char *want)
+{
+    if (op[0] == '=' && r->status == INTERP_OK) {
+        compare(t, r, want, op[1] == '~' ? 1e-6 : 0);
+        return;
+    }
+    const char *msg = r->message ? r->message : "no error";
+    size_t n = strlen(t->path);
+    if (!strncmp(msg, t->path, n) && msg[n] == ':')
+        msg += n + 1;
+    bool ok = op[1] == '!' ? r->status == INTERP_USER && !strcmp(msg, want)
+                           : op[1] == '?' && r->status == INTERP_BUG && strstr(msg, want);
+    if (ok)
+        checks_passed++;
+    else
+        failure(t, want, msg);
+}
+
+static void run_test(Test *t, const char *line)
+{
+    const char *ops[] = {" => ", " =~ ", " !! ", " !? "}, *op = NULL;
+    for (int i = 0; i < 4 && !op; i++)
+        op = strstr(line, ops[i]);
+    size_t n_name = strcspn(line, " ");
+    if (!op) {
+        failure(t, "no `=>`, `=~`, `!!` or `!?`", line);
+        return;
+    }
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)n_name, line);
+    const Entry *en = interp_entry(t->prog, name);
+    rt_hvalue args[MAX_VALUES];
+    const char *from = line + n_name;
+    int n = from < op ? read_values(from, (size_t)(op - from), args) : 0;
+    if (!en || n < 0) {
+        failure(t, "no such entry or bad values", line);
+        return;
+    }
+    InterpGuards g = {t, threshold, compared, fits};
+    t->log.n = 0;
+    InterpResult r = interp_run(t->in, en, args, n, &g);
+    check_result(t, &r, op + 1, op + 4);
+    interp_result_free(&r);
+    free_values(args, n);
+}
+
+static void set_threshold(Test *t, const char *text)
+{
+    if (!strcmp(text, "fits=0") || !strcmp(text, "fits=1")) {
+        t->nofit = text[5] == '0';
+        return;
+    }
+    const char *eq = strchr(text, '=');
+    snprintf(t->sets[t->n_sets].name, sizeof t->sets->name, "%.*s", (int)(eq - text), text);
+    t->sets[t->n_sets++].value = strtoll(eq + 1, NULL, 10);
+}
+
+static void directives(Test *t, const char *text)
+{
+    t->line = 0;
+    t->n_sets = 0;
+    size_t logged = 0;
+    for (const char *s = text; *s;) {
+        size_t n = strcspn(s, "\n");
+        char line[4096];
+        snprintf(line, sizeof line, "%.*s", (int)n, s);
+        t->line++;
+        if (!strncmp(line, "-- test ", 8)) {
+            run_test(t, line + 8);
+            logged = 0;
+        } else if (!strncmp(line, "-- set ", 7)) {
+            set_threshold(t, line + 7);
+        } else if (!strncmp(line, "-- log ", 7)) {
+            size_t k = strlen(line + 7);
+            bool ok = t->log.n > logged && !strncmp(t->log.text + logged, line + 7, k) &&
+                      t->log.text[logged + k] == '\n';
+            if (ok)
+                checks_passed++;
+            else
+                failure(t, line + 7, t->log.n > logged ? t->log.text + logged : "nothing");
+            logged += k + 1;
+        }
+        s += n + (s[n] == '\n');
+    }
+}
+
+static void run_file(Ctx *cx, const char *path, bool fuse)
+{
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    size_t n = 0;
+    if (!f || getdelim(&text, &n, 0, f) < 0) {
+        perror(path);
+        exit(EXIT_USAGE);
+    }
+    fclose(f);
+    Prog *p = ir_read(cx, path, text, strlen(text));
+    diag_flush();
+    Test t = {.path = path, .prog = p};
+    const char *wrong = !p ? "unreadable" : strstr(text, "-- unchecked\n") ? NULL : ir_check(cx, p);
+    if (wrong) {
+        failure(&t, "malformed program", wrong);
+    } else {
+        t.in = interp_new(p);
+        directives(&t, text);
+        interp_free(t.in);
+    }
+    if (fuse && !wrong) {
+        diag_set_pass("fuse");
+        p = pass_fuse(cx, p);
+        ir_verify(cx, p, "fuse");
+        t.prog = p;
+        t.in = interp_new(p);
+        directives(&t, text);
+        interp_free(t.in);
+    }
+    out_free(&t.log);
+    free(text);
+}
+
+/* Each operation has a function for exactly the types that prims.def says. */
+static void check_tables(void);
+
+int main(int argc, char **argv)
+{
+    Ctx cx = {.perm = arena_new(), .scratch = arena_new()};
+    bool fuse = argc > 1 && !strcmp(argv[1], "--fuse");
+    if (!fuse)
+        check_tables();
+    for (int i = 1 + fuse; i < argc; i++)
+        run_file(&cx, argv[i], fuse);
+    arena_free(cx.perm);
+    arena_free(cx.scratch);
+    return check_summary();
+}
+
+#include "ir/interp_code.h"
+
+static bool takes(char operands, PrimType t)
+{
+    switch (operands) {
+    case 'I': return prim_is_int(t);
+    case 'F': return prim_is_float(t);
+    case 'N': return t != T_BOOL;
+    case 'B': return t == T_BOOL;
+    default: return true;
+    }
+}
+
+static void check_tables(void)
+{
+    for (int op = 0; op < N_PRIM_OPS; op++)
+        for (int t = 0; t < N_PRIM_TYPES; t++) {
+            bool has = scalar_fn((PrimOp)op, (PrimType)t) != NULL;
+            if (has != takes(prim_info[op].operands, (PrimType)t))
+                printf("%s.%s\n", prim_info[op].text, prim_type_text[t]);
+            CHECK(has == takes(prim_info[op].operands, (PrimType)t));
+        }
+    for (int f = 0; f < N_PRIM_TYPES; f++)
+        for (int t = 0; t < N_PRIM_TYPES; t++)
+            CHECK(scalar_conv((PrimType)f, (PrimType)t) != NULL);
+}
