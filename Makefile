@@ -35,6 +35,12 @@ $(GEN:.c=.o): $(BUILD)/frontend/%.o: $(BUILD)/frontend/%.c
 	$(CC) $(CPPFLAGS) -std=c11 -Wall -Wno-unused-function -Wno-sign-compare $(OPT) $(CFLAGS) -c -o $@ $<
 $(BUILD)/frontend/parse.tab.h: $(BUILD)/frontend/parse.tab.c
 
+# The text of the runtime, for the programs that the compiler writes.
+$(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*.[ch] runtime/*.cl)
+	@mkdir -p $(@D)
+	sh runtime/bundle.sh --c runtime_text > $@.tmp && mv $@.tmp $@
+$(BUILD)/codegen/embed.o: $(BUILD)/runtime_embed.c
+
 prerequisites:
 	@tools/prerequisites.sh build
 

@@ -90,6 +90,19 @@ const char *diag_place_str(Loc loc)
     return intern(buf);
 }
 
+const char *diag_line_text(Loc loc)
+{
+    const Source *s = loc.beg ? find_source(loc.beg) : NULL;
+    if (!s)
+        return NULL;
+    uint32_t from = loc.beg - s->base, to = from;
+    while (from > 0 && s->text[from - 1] != '\n')
+        from--;
+    while (to < s->n && s->text[to] != '\n')
+        to++;
+    return intern_n(s->text + from, to - from);
+}
+
 static void add(MsgKind kind, Loc loc, const char *fmt, va_list ap)
 {
     const char *text = arena_vprintf(mem(), fmt, ap);

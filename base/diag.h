@@ -27,6 +27,8 @@ typedef struct {
 Place diag_place(Loc loc);
 /* `file:line:col`, interned; "?" if unknown. */
 const char *diag_place_str(Loc loc);
+/* The source line that loc begins in, without newline, interned; NULL if unknown. */
+const char *diag_line_text(Loc loc);
 static inline Loc loc_join(Loc a, Loc b)
 {
     if (!a.beg)

@@ -1,0 +1,210 @@
+/* A plan as one C file: the runtime, the kernels' sources, tables, a function for each entry. */
+#include "codegen/emit.h"
+
+#include "base/intern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int emit_param_id(const Plan *p, const char *threshold)
+{
+    for (int i = 0; i < p->thresholds.n; i++)
+        if (strcmp(p->thresholds.at[i].name, threshold) == 0)
+            return i;
+    ice((Loc){0}, "unknown threshold %s", threshold);
+}
+
+static void heading(Out *o, const char *text)
+{
+    out_printf(o, "/* --- %s --- */\n\n", text);
+}
+
+/* A text as a C string literal, a line of it on each line. */
+static void emit_literal_lines(Out *o, const char *text)
+{
+    while (*text) {
+        const char *nl = strchr(text, '\n');
+        size_t n = nl ? (size_t)(nl - text) + 1 : strlen(text);
+        char *line = strndup(text, n);
+        if (!line)
+            ice((Loc){0}, "out of memory");
+        out_puts(o, "    ");
+        out_quoted(o, line);
+        out_puts(o, "\n");
+        free(line);
+        text += n;
+    }
+}
+
+static void emit_kernels(Emit *em)
+{
+    Out *o = em->o;
+    const Kernels *ks = &em->p->kernels;
+    heading(o, "Kernels");
+    if (ks->n == 0)
+        return;
+    for (int i = 0; i < ks->n; i++) {
+        const Kernel *k = ks->at[i];
+        out_printf(o, "/* %s%s%s */\n", diag_place_str(k->loc), k->what ? ": " : "",
+                   k->what ? k->what : "");
+        out_printf(o, "static const char source_%s[] =\n", k->name);
+        emit_literal_lines(o, k->text);
+        out_puts(o, "    \"\";\n\n");
+    }
+    out_puts(o, "enum {\n");
+    for (int i = 0; i < ks->n; i++)
+        out_printf(o, "    %s,\n", kernel_enum(ks->at[i]));
+    out_puts(o, "};\nstatic const rt_kernel_def kernels[] = {\n");
+    for (int i = 0; i < ks->n; i++) {
+        const Kernel *k = ks->at[i];
+        out_printf(o, "    {\"%s\", source_%s, ", k->name, k->name);
+        out_quoted(o, diag_place_str(k->loc));
+        out_puts(o, ", \"\"},\n");
+    }
+    out_puts(o, "};\n\n");
+}
+
+/* "threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1)" */
+static void emit_class(Out *o, const Path *path)
+{
+    out_puts(o, "\"threshold(def, ");
+    for (int i = 0; i < path->n; i++)
+        out_printf(o, "%s%s%s", i ? " " : "", path->at[i].taken ? "" : "!", path->at[i].name);
+    out_puts(o, ")\"");
+}
+
+static void emit_thresholds(Emit *em)
+{
+    Out *o = em->o;
+    if (em->p->thresholds.n == 0)
+        return;
+    heading(o, "Tuning parameters");
+    out_puts(o, "enum {\n");
+    for (int i = 0; i < em->p->thresholds.n; i++)
+        out_printf(o, "    %s,\n", param_enum(em->cx, em->p->thresholds.at[i].name));
+    out_puts(o, "};\nstatic const rt_param_def params[] = {\n");
+    for (int i = 0; i < em->p->thresholds.n; i++) {
+        const Threshold *t = &em->p->thresholds.at[i];
+        out_printf(o, "    {\"%s\", ", t->name);
+        emit_class(o, &t->path);
+        out_puts(o, ", 0, 0},\n");
+    }
+    out_puts(o, "};\n\n");
+}
+
+static void emit_sites(Emit *em)
+{
+    Out *o = em->o;
+    if (em->p->sites.n == 0)
+        return;
+    heading(o, "Places that can fail");
+    out_puts(o, "static const rt_site_def sites[] = {\n");
+    for (int i = 0; i < em->p->sites.n; i++) {
+        const Site *s = &em->p->sites.at[i];
+        const char *line = diag_line_text(s->loc);
+        out_puts(o, "    {");
+        out_quoted(o, s->msg);
+        out_puts(o, ", ");
+        out_quoted(o, diag_place_str(s->loc));
+        out_puts(o, ", ");
+        if (line)
+            out_quoted(o, line);
+        else
+            out_puts(o, "NULL");
+        out_puts(o, "},\n");
+    }
+    out_puts(o, "};\n\n");
+}
+
+static bool launches(const HostOps *ops)
+{
+    for (int i = 0; i < ops->n; i++)
+        if (ops->at[i]->kind == H_LAUNCH || launches(&ops->at[i]->then_) ||
+            launches(&ops->at[i]->else_))
+            return true;
+    return false;
+}
+
+/* What a launch says that no other version can take the place of. */
+static void emit_refused(Emit *em)
+{
+    bool any = false;
+    for (int i = 0; i < em->p->entries.n; i++)
+        any |= launches(&em->p->entries.at[i]->ops);
+    if (!any)
+        return;
+    out_puts(em->o,
+             "/* The device refused a kernel that there is no other version of. */\n"
+             "static inline int refused(rt_ctx *ctx, int kernel)\n"
+             "{\n"
+             "    return rt_error_set(ctx, \"%s: the device cannot run kernel %s\", "
+             "kernels[kernel].prov,\n"
+             "                        kernels[kernel].name);\n"
+             "}\n\n");
+}
+
+static const char *table_ref(int n, const char *name)
+{
+    return n ? name : "NULL";
+}
+
+static void emit_program(Emit *em, const char *name, bool server)
+{
+    const Plan *p = em->p;
+    out_printf(em->o,
+               "static const rt_program program = {\n"
+               "    \"%s\", %d, %d, %d, %d, %d,\n"
+               "    %s, %s, %s, %s, entries, %s};\n\n",
+               name, p->kernels.n, p->thresholds.n, p->sites.n, em->type_names.n, p->entries.n,
+               table_ref(p->kernels.n, "kernels"), table_ref(p->thresholds.n, "params"),
+               table_ref(p->sites.n, "sites"), table_ref(em->type_names.n, "types"),
+               server ? "true" : "false");
+    out_puts(em->o, "int main(int argc, char **argv)\n{\n"
+                    "    return rt_main(&program, argc, argv);\n}\n");
+}
+
+/* "dir/prog.sf" -> "prog" */
+static const char *program_name(Ctx *cx, const char *source)
+{
+    const char *slash = strrchr(source, '/');
+    char *name = arena_strdup(cx->perm, slash ? slash + 1 : source);
+    char *dot = strrchr(name, '.');
+    if (dot && dot != name)
+        *dot = 0;
+    return name;
+}
+
+void cg_emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
+{
+    Emit em = {.cx = cx, .o = o, .p = p};
+    size_t n;
+    const char *runtime = embed_runtime(&n);
+    out_printf(o, "/* Generated by minifut from %s. Not meant to be edited.\n"
+                  " *\n"
+                  " * First the runtime, which is the same for every program; then, from the line\n"
+                  " * \"The program\" on: the kernels' sources, tables, and a function for each entry. */\n",
+               source_name);
+    out_putn(o, runtime, n);
+    out_puts(o, "\n");
+    heading(o, "The program");
+    emit_kernels(&em);
+    emit_thresholds(&em);
+    emit_sites(&em);
+    emit_refused(&em);
+    for (int i = 0; i < p->entries.n; i++)
+        emit_entry(&em, p->entries.at[i]);
+    emit_entries(&em);
+    emit_program(&em, program_name(cx, source_name), false);
+}
+
+void cg_emit_opencl(Out *o, const Plan *p)
+{
+    for (int i = 0; i < p->kernels.n; i++) {
+        const Kernel *k = p->kernels.at[i];
+        out_printf(o, "%s/* %s%s%s */\n", i ? "\n" : "", diag_place_str(k->loc), k->what ? ": " : "",
+                   k->what ? k->what : "");
+        out_puts(o, k->text);
+        if (k->text[0] && k->text[strlen(k->text) - 1] != '\n')
+            out_puts(o, "\n");
+    }
+}

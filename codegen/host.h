@@ -1,0 +1,45 @@
+/* The parts of the host walk among themselves (host.c host_array.c host_ctl.c host_life.c). */
+#ifndef CODEGEN_HOST_H
+#define CODEGEN_HOST_H
+
+#include "codegen/plan.h"
+
+/* host.c */
+void host_body(Host *h, const Body *b); /* appends the statements' operations */
+void host_set(Host *h, const Var *v, Atom a);
+Mem *host_mem(Host *h, const char *base); /* a new name, without H_ALLOC */
+bool host_has_seg(const Exp *e);          /* a parallel construct somewhere inside */
+
+/* host_array.c */
+void host_array_stm(Host *h, const Stm *s);
+ArrLoc host_atom_loc(const Host *h, Atom arr);
+/* A fresh block for an array of type t, laid out by perm (NULL: row-major). */
+ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm);
+void host_copy(Host *h, Loc loc, ArrLoc dst, ArrLoc src, Type t);
+/* arr in a fresh block of that layout. */
+ArrLoc host_copied(Host *h, Loc loc, Atom arr, const int *perm);
+/* Is this array's memory ours to overwrite at this point? */
+bool host_writable(const Host *h, const ArrLoc *l);
+/* For an expression that consumes arrays: binds those whose memory must stay as it is to fresh copies;
+ * host_unprotect binds them back (another branch may still use them). */
+typedef struct {
+    Vars vars;
+    VEC(ArrLoc *) old;
+} Protected;
+Protected host_protect(Host *h, const Exp *e);
+void host_unprotect(Host *h, const Protected *p);
+
+/* host_ctl.c */
+void host_if(Host *h, const Stm *s);
+void host_loop(Host *h, const Stm *s);
+
+/* host_life.c: after the walk */
+void host_prune(Ctx *cx, EntryPlan *ep);     /* scalars that nothing uses */
+void host_lifetimes(Ctx *cx, EntryPlan *ep); /* inserts H_RELEASE */
+/* The variables that an operation reads, nested ones included. */
+void host_op_uses(VarSet *used, const HostOp *op);
+/* The block names that an operation itself mentions (not nested ones), at most n. */
+typedef VEC(Mem *) Mems;
+void host_op_mems(Arena *a, Mems *out, const HostOp *op);
+
+#endif

@@ -1,0 +1,319 @@
+/* Arrays at the host level: views are locations, everything else is allocated and filled by the
+ * runtime's copies and fills. */
+#include "codegen/host.h"
+
+ArrLoc host_atom_loc(const Host *h, Atom arr)
+{
+    ASSERT(arr.var);
+    return *host_loc(h, arr.var);
+}
+
+static const Sx *bytes_of(Ctx *cx, Type t)
+{
+    return sx_mul(cx, sx_product(cx, t.dims, t.rank), sx_const(cx, prim_type_bytes[t.elem]));
+}
+
+ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm)
+{
+    return loc_permuted(h->cx, host_alloc(h, base, bytes_of(h->cx, t)), t, perm);
+}
+
+static Atoms dims_of(Ctx *cx, Type t)
+{
+    Atoms d = {0};
+    for (int k = 0; k < t.rank; k++)
+        vec_push(cx->perm, &d, t.dims[k]);
+    return d;
+}
+
+void host_copy(Host *h, Loc loc, ArrLoc dst, ArrLoc src, Type t)
+{
+    host_op(h, (HostOp){.kind = H_COPY,
+                        .loc = loc,
+                        .dst = dst,
+                        .src = src,
+                        .type = t.elem,
+                        .dims = dims_of(h->cx, t)});
+}
+
+ArrLoc host_copied(Host *h, Loc loc, Atom arr, const int *perm)
+{
+    Type t = atom_type(arr);
+    ArrLoc dst = host_fresh(h, arr.var->base, t, perm);
+    host_copy(h, loc, dst, host_atom_loc(h, arr), t);
+    return dst;
+}
+
+/* The layout of l if it is a permuted row-major one, else row-major (NULL). */
+static const int *kept_perm(Ctx *cx, const ArrLoc *l, Type t)
+{
+    int *perm = NEWN(cx->perm, int, t.rank);
+    return loc_perm(cx, l, t, perm) ? perm : NULL;
+}
+
+/* --- In-place updates ------------------------------------------------------------------------------- */
+
+bool host_writable(const Host *h, const ArrLoc *l)
+{
+    return !l->mem->borrowed && (h->guard_mark < 0 || l->mem->root >= h->guard_mark);
+}
+
+/* arr's location, or that of a copy when its memory must stay as it is. */
+static ArrLoc writable(Host *h, Loc loc, Atom arr)
+{
+    ArrLoc l = host_atom_loc(h, arr);
+    return host_writable(h, &l) ? l : host_copied(h, loc, arr, kept_perm(h->cx, &l, atom_type(arr)));
+}
+
+Protected host_protect(Host *h, const Exp *e)
+{
+    Protected p = {0};
+    Vars consumed = exp_consumes(h->cx, e);
+    for (int i = 0; i < consumed.n; i++) {
+        Var *v = consumed.at[i];
+        ArrLoc *old = varmap_get(h->locs, v);
+        if (!old || host_writable(h, old))
+            continue;
+        vec_push(h->cx->perm, &p.vars, v);
+        vec_push(h->cx->perm, &p.old, old);
+        host_bind(h, v, writable(h, e->loc, atom_var(v)));
+    }
+    return p;
+}
+
+void host_unprotect(Host *h, const Protected *p)
+{
+    for (int i = 0; i < p->vars.n; i++)
+        host_bind(h, p->vars.at[i], *p->old.at[i]);
+}
+
+/* --- Views -------------------------------------------------------------------------------------------- */
+
+/* The part of l (an array of as many dimensions as at) that the index components select. */
+static ArrLoc slice_loc(Ctx *cx, ArrLoc l, const DimIndexes *at)
+{
+    ArrLoc r = {l.mem, l.offset, NEWN(cx->perm, const Sx *, at->n)};
+    int n = 0;
+    for (int k = 0; k < at->n; k++) {
+        DimIndex d = at->at[k];
+        r.offset = sx_add(cx, r.offset, sx_mul(cx, sx_atom(cx, d.start), l.strides[k]));
+        if (d.is_slice)
+            r.strides[n++] = sx_mul(cx, sx_atom(cx, d.stride), l.strides[k]);
+    }
+    return r;
+}
+
+static void check_bounds(Host *h, const Exp *e)
+{
+    const char *cond = index_check_c(e);
+    if (!cond)
+        return;
+    Texts args;
+    int site = index_site(h->cx, h->plan, e, &args);
+    host_op(h, (HostOp){.kind = H_ASSERT,
+                        .loc = e->loc,
+                        .text = cond,
+                        .exp = e,
+                        .site = site,
+                        .args_i64 = args});
+}
+
+static void index_stm(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    check_bounds(h, e);
+    ArrLoc l = slice_loc(h->cx, host_atom_loc(h, e->index.arr), &e->index.at);
+    if (v->type.rank > 0)
+        host_bind(h, v, l);
+    else
+        host_op(h, (HostOp){.kind = H_READ,
+                            .loc = e->loc,
+                            .var = v,
+                            .mem = l.mem,
+                            .sx = l.offset,
+                            .type = v->type.elem});
+}
+
+static void update_stm(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    check_bounds(h, e);
+    ArrLoc whole = writable(h, e->loc, e->update.arr);
+    ArrLoc part = slice_loc(h->cx, whole, &e->update.at);
+    Type t = atom_type(e->update.val);
+    host_bind(h, s->pat.at[0], whole);
+    if (t.rank == 0) {
+        host_op(h, (HostOp){.kind = H_WRITE,
+                            .loc = e->loc,
+                            .mem = part.mem,
+                            .sx = part.offset,
+                            .atom = e->update.val,
+                            .type = t.elem});
+        return;
+    }
+    ArrLoc val = host_atom_loc(h, e->update.val);
+    if (val.mem == part.mem) /* might overlap */
+        val = host_copied(h, e->loc, e->update.val, NULL);
+    host_copy(h, e->loc, part, val, t);
+}
+
+static void rearrange_stm(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    ArrLoc a = host_atom_loc(h, e->rearrange.arr);
+    int rank = atom_type(e->rearrange.arr).rank;
+    ArrLoc r = {a.mem, a.offset, NEWN(h->cx->perm, const Sx *, rank)};
+    for (int k = 0; k < rank; k++)
+        r.strides[k] = a.strides[e->rearrange.perm[k]];
+    host_bind(h, s->pat.at[0], r);
+}
+
+static void reshape_stm(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = h->cx;
+    Type from = atom_type(e->reshape.arr);
+    ArrLoc a = host_atom_loc(h, e->reshape.arr);
+    if (!loc_is_row_major(cx, &a, from))
+        a = host_copied(h, e->loc, e->reshape.arr, NULL);
+    ArrLoc r = loc_row_major(cx, a.mem, s->pat.at[0]->type);
+    r.offset = a.offset;
+    host_bind(h, s->pat.at[0], r);
+}
+
+/* --- Fresh arrays ---------------------------------------------------------------------------------------- */
+
+static void iota_stm(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    if (prim_is_float(v->type.elem)) { /* the runtime counts in integers */
+        cg_sequential(h, s);
+        return;
+    }
+    ArrLoc dst = host_fresh(h, v->base, v->type, NULL);
+    host_op(h, (HostOp){.kind = H_IOTA,
+                        .loc = e->loc,
+                        .dst = dst,
+                        .type = v->type.elem,
+                        .atom = e->iota.start,
+                        .atom2 = e->iota.stride,
+                        .dims = dims_of(h->cx, v->type)});
+    host_bind(h, v, dst);
+}
+
+static void replicate_stm(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    Type t = atom_type(e->replicate.val);
+    ArrLoc dst = host_fresh(h, v->base, v->type, NULL);
+    host_bind(h, v, dst);
+    if (t.rank == 0) {
+        host_op(h, (HostOp){.kind = H_FILL,
+                            .loc = e->loc,
+                            .dst = dst,
+                            .type = t.elem,
+                            .atom = e->replicate.val,
+                            .dims = dims_of(h->cx, v->type)});
+        return;
+    }
+    ArrLoc val = host_atom_loc(h, e->replicate.val);
+    ArrLoc src = {val.mem, val.offset, NEWN(h->cx->perm, const Sx *, v->type.rank)};
+    int extra = v->type.rank - t.rank;
+    for (int k = 0; k < v->type.rank; k++)
+        src.strides[k] = k < extra ? sx_const(h->cx, 0) : val.strides[k - extra];
+    host_copy(h, e->loc, dst, src, v->type);
+}
+
+static void arraylit_stm(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = h->cx;
+    Var *v = s->pat.at[0];
+    ArrLoc dst = host_fresh(h, v->base, v->type, NULL);
+    host_bind(h, v, dst);
+    const Atoms *elems = &e->arraylit.elems;
+    if (elems->n == 0)
+        return;
+    if (e->arraylit.elem.rank == 0) {
+        host_op(h, (HostOp){.kind = H_LITERAL,
+                            .loc = e->loc,
+                            .mem = dst.mem,
+                            .type = v->type.elem,
+                            .elems = *elems});
+        return;
+    }
+    for (int i = 0; i < elems->n; i++) {
+        ArrLoc part = {dst.mem, sx_mul(cx, sx_const(cx, i), dst.strides[0]), dst.strides + 1};
+        host_copy(h, e->loc, part, host_atom_loc(h, elems->at[i]), e->arraylit.elem);
+    }
+}
+
+static void concat_stm(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = h->cx;
+    Var *v = s->pat.at[0];
+    int d = e->concat.dim;
+    ArrLoc dst = host_fresh(h, v->base, v->type, NULL);
+    const Sx *at = sx_const(cx, 0);
+    for (int i = 0; i < e->concat.arrs.n; i++) {
+        Atom part = e->concat.arrs.at[i];
+        Type t = atom_type(part);
+        ArrLoc to = {dst.mem, sx_mul(cx, at, dst.strides[d]), dst.strides};
+        host_copy(h, e->loc, to, host_atom_loc(h, part), t);
+        at = sx_add(cx, at, sx_atom(cx, t.dims[d]));
+    }
+    host_bind(h, v, dst);
+}
+
+static void copy_stm(Host *h, const Stm *s)
+{
+    Atom a = s->exp->copy.arr;
+    ArrLoc l = host_atom_loc(h, a);
+    ArrLoc dst = host_fresh(h, s->pat.at[0]->base, s->pat.at[0]->type,
+                            kept_perm(h->cx, &l, atom_type(a)));
+    host_copy(h, s->exp->loc, dst, l, atom_type(a));
+    host_bind(h, s->pat.at[0], dst);
+}
+
+/* MANIFEST is inserted for reading only (layout.c), so an array that already lies that way is not
+ * copied. */
+static void manifest_stm(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    ArrLoc l = host_atom_loc(h, e->rearrange.arr);
+    ArrLoc want = loc_permuted(h->cx, l.mem, v->type, e->rearrange.perm);
+    bool same = true;
+    for (int k = 0; k < v->type.rank; k++)
+        same = same && sx_eq(l.strides[k], want.strides[k]);
+    if (!same) {
+        ArrLoc dst = host_fresh(h, v->base, v->type, e->rearrange.perm);
+        host_copy(h, e->loc, dst, l, v->type);
+        l = dst;
+    }
+    host_bind(h, v, l);
+}
+
+void host_array_stm(Host *h, const Stm *s)
+{
+    Var *v = s->pat.at[0];
+    switch ((int)s->exp->kind) { /* the array forms; host_stm handles the others */
+    case E_ATOM: host_bind(h, v, host_atom_loc(h, s->exp->atom)); return;
+    case E_INDEX: index_stm(h, s); return;
+    case E_UPDATE: update_stm(h, s); return;
+    case E_IOTA: iota_stm(h, s); return;
+    case E_REPLICATE: replicate_stm(h, s); return;
+    case E_SCRATCH: host_bind(h, v, host_fresh(h, v->base, v->type, NULL)); return;
+    case E_ARRAYLIT: arraylit_stm(h, s); return;
+    case E_CONCAT: concat_stm(h, s); return;
+    case E_REARRANGE: rearrange_stm(h, s); return;
+    case E_RESHAPE: reshape_stm(h, s); return;
+    case E_COPY: copy_stm(h, s); return;
+    case E_MANIFEST: manifest_stm(h, s); return;
+    }
+    ice(s->exp->loc, "%s is not an array form of the host", form_info[s->exp->kind].tag);
+}
