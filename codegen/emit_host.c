@@ -463,17 +463,6 @@ static const char *param_text(Fn *f, const Entry *en, int k)
     return "argument";
 }
 
-/* The declared shape with sizes by name: "[n][4]"; and as numbers for printf. */
-static const char *shape_text(Fn *f, Type t)
-{
-    const char *s = "";
-    for (int k = 0; k < t.rank; k++)
-        s = t.dims[k].var
-                ? arena_printf(f->em->cx->perm, "%s[%s]", s, t.dims[k].var->base)
-                : arena_printf(f->em->cx->perm, "%s[%lld]", s, (long long)t.dims[k].c.i);
-    return s;
-}
-
 /* Dimension d of parameter k, which is known already, must be what the type says. */
 static void emit_dim_check(Fn *f, const Entry *en, int k, int d)
 {
@@ -482,10 +471,17 @@ static void emit_dim_check(Fn *f, const Entry *en, int k, int d)
     f->uses_done = f->uses_ctx = true;
     out_printf(o, "if (in[%d].shape[%d] != %s) {\n", k, d, atom_c(t.dims[d]));
     o->indent++;
-    out_printf(o,
-               "rc = rt_error_set(ctx, \"%s: %s: expected shape %s, but dimension %d is %%lld where "
-               "%%lld is expected\",\n                  (long long)in[%d].shape[%d], (long long)%s);\n",
-               en->name, param_text(f, en, k), shape_text(f, t), d + 1, k, d, atom_c(t.dims[d]));
+    const char *arg = param_text(f, en, k);
+    if (t.dims[d].var)
+        out_printf(o,
+                   "rc = rt_error_set(ctx, \"%s: %s: size %s is %%lld here, but %%lld before\",\n"
+                   "                  (long long)in[%d].shape[%d], (long long)%s);\n",
+                   en->name, arg, t.dims[d].var->base, k, d, atom_c(t.dims[d]));
+    else
+        out_printf(o,
+                   "rc = rt_error_set(ctx, \"%s: %s: dimension %d has size %%lld, but must have "
+                   "%lld\",\n                  (long long)in[%d].shape[%d]);\n",
+                   en->name, arg, d + 1, (long long)t.dims[d].c.i, k, d);
     out_puts(o, "goto done;\n");
     o->indent--;
     out_puts(o, "}\n");

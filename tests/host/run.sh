@@ -1,0 +1,51 @@
+#!/bin/sh
+# usage: tests/host/run.sh [FILE.ir...]: compiles each program, runs it on its inputs (lines "-- in: ...")
+# on the OpenCL device and compares with the interpreter; compares the plan with FILE.plan where there is
+# one (BLESS=1 rewrites it). CG_MAIN: the driver; default build/cg_main.
+cd "$(dirname "$0")/../.." || exit 2
+main=${CG_MAIN:-build/cg_main}
+cc=${CC:-cc}
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+pass=0 fail=0
+ok() { pass=$((pass + 1)); }
+bad() { fail=$((fail + 1)); echo "FAIL $1"; }
+
+# Output of a run: standard output if it succeeded, else the first line of its message.
+outcome() {
+    if [ "$1" -eq 0 ]; then cat "$2"; else sed -e 's/^[^:]*: error: //' -e 's/^Error: //' -e 1q "$3"; fi
+}
+
+[ $# -gt 0 ] || set -- tests/host/*.ir
+for f in "$@"; do
+    name=$(basename "$f" .ir)
+    plan=${f%.ir}.plan
+    if [ -f "$plan" ]; then
+        "$main" plan "$f" > "$tmp/plan" 2>&1
+        if [ -n "${BLESS:-}" ]; then cp "$tmp/plan" "$plan"; fi
+        if cmp -s "$tmp/plan" "$plan"; then ok; else bad "$name: plan"; diff "$plan" "$tmp/plan" | head -5; fi
+    fi
+    if ! "$main" c "$f" > "$tmp/p.c" 2> "$tmp/err"; then
+        bad "$name: $(head -1 "$tmp/err")"
+        continue
+    fi
+    if ! $cc -std=c11 -O1 -Wall -Wextra -Werror -o "$tmp/p" "$tmp/p.c" -lm -ldl -lpthread -lOpenCL 2> "$tmp/err"; then
+        bad "$name: cc: $(grep -m1 error "$tmp/err")"
+        continue
+    fi
+    grep '^-- in:' "$f" | sed 's/^-- in: *//' > "$tmp/inputs"
+    while IFS= read -r line; do
+        echo "$line" | "$main" run "$f" > "$tmp/want.out" 2> "$tmp/want.err"; want=$?
+        echo "$line" | "$tmp/p" ${ARGS:-} > "$tmp/got.out" 2> "$tmp/got.err"; got=$?
+        outcome $want "$tmp/want.out" "$tmp/want.err" > "$tmp/want"
+        outcome $got "$tmp/got.out" "$tmp/got.err" > "$tmp/got"
+        if cmp -s "$tmp/want" "$tmp/got"; then
+            ok
+        else
+            bad "$name on $line"
+            diff "$tmp/want" "$tmp/got" | head -6
+        fi
+    done < "$tmp/inputs"
+done
+echo "$pass passed, $fail failed"
+[ "$fail" -eq 0 ]
