@@ -1,0 +1,430 @@
+/* Questions about source expressions: what is known of a variable, what varies inside a nest, what is
+ * cheap, and what parallelism inside could be exploited. */
+#include "flatten/rules.h"
+
+/* --- Definitions and consumption --------------------------------------------------------------- */
+
+/* from: Var -> Vars *, the arrays whose memory a variable may share. */
+typedef struct {
+    Flat *fl;
+    VarMap *from;
+    Vars consumed; /* work list */
+} Scan;
+
+static void scan_body(Scan *sc, const Body *b);
+
+static void may_share(Scan *sc, const Var *v, Atom with)
+{
+    if (v->type.rank == 0 || !with.var)
+        return;
+    Vars *vs = varmap_get(sc->from, v);
+    if (!vs) {
+        vs = NEW(sc->fl->cx->perm, Vars);
+        varmap_put(sc->from, v, vs);
+    }
+    vec_push(sc->fl->cx->perm, vs, with.var);
+}
+
+static void consume(Scan *sc, Atom a)
+{
+    if (a.var)
+        vec_push(sc->fl->cx->perm, &sc->consumed, a.var);
+}
+
+static void scan_soac(Scan *sc, const Exp *e)
+{
+    const Lambda *lam = e->soac.fn ? e->soac.fn : e->soac.op;
+    int first = lam->params.n - e->soac.arrs.n;
+    for (int k = 0; k < e->soac.arrs.n && first >= 0; k++)
+        may_share(sc, lam->params.at[first + k], e->soac.arrs.at[k]);
+    for (int k = 0; k < e->soac.dests.n; k++)
+        consume(sc, e->soac.dests.at[k].arr);
+    if (e->soac.fn)
+        scan_body(sc, e->soac.fn->body);
+    if (e->soac.op)
+        scan_body(sc, e->soac.op->body);
+}
+
+static void scan_loop(Scan *sc, const Stm *s)
+{
+    const Exp *e = s->exp;
+    for (int k = 0; k < e->loop.params.n; k++) {
+        may_share(sc, e->loop.params.at[k], e->loop.inits.at[k]);
+        may_share(sc, e->loop.params.at[k], e->loop.body->res.at[k]);
+        may_share(sc, s->pat.at[k], e->loop.inits.at[k]);
+        may_share(sc, s->pat.at[k], e->loop.body->res.at[k]);
+    }
+    scan_body(sc, e->loop.body);
+}
+
+static void scan_stm(Scan *sc, const Stm *s)
+{
+    Exp *e = s->exp;
+    const Vars *pat = &s->pat;
+    if (pat->n == 1)
+        varmap_put(sc->fl->defs, pat->at[0], e);
+    if (exp_is_soac(e)) {
+        scan_soac(sc, e);
+    } else if (e->kind == E_LOOP) {
+        scan_loop(sc, s);
+    } else if (e->kind == E_IF) {
+        scan_body(sc, e->branch.then_);
+        scan_body(sc, e->branch.else_);
+        for (int k = 0; k < pat->n; k++) {
+            may_share(sc, pat->at[k], e->branch.then_->res.at[k]);
+            may_share(sc, pat->at[k], e->branch.else_->res.at[k]);
+        }
+    } else if (e->kind == E_UPDATE) {
+        consume(sc, e->update.arr);
+        may_share(sc, pat->at[0], e->update.arr);
+    } else if (e->kind == E_ATOM) {
+        may_share(sc, pat->at[0], e->atom);
+    } else if (e->kind == E_INDEX) {
+        may_share(sc, pat->at[0], e->index.arr);
+    } else if (e->kind == E_REARRANGE) {
+        may_share(sc, pat->at[0], e->rearrange.arr);
+    } else if (e->kind == E_RESHAPE) {
+        may_share(sc, pat->at[0], e->reshape.arr);
+    }
+}
+
+static void scan_body(Scan *sc, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        scan_stm(sc, &b->stms.at[i]);
+}
+
+static void close_consumed(Scan *sc)
+{
+    VarSet *done = sc->fl->consumed;
+    for (int i = 0; i < sc->consumed.n; i++) {
+        Var *v = sc->consumed.at[i];
+        if (varset_has(done, v))
+            continue;
+        varset_add(done, v);
+        const Vars *vs = varmap_get(sc->from, v);
+        for (int k = 0; vs && k < vs->n; k++)
+            vec_push(sc->fl->cx->perm, &sc->consumed, vs->at[k]);
+    }
+}
+
+void analyse_body(Flat *fl, const Body *b)
+{
+    Scan sc = {.fl = fl, .from = varmap_new(fl->cx->perm)};
+    scan_body(&sc, b);
+    close_consumed(&sc);
+}
+
+void analyse_program(Flat *fl, const Prog *p)
+{
+    for (int i = 0; i < p->entries.n; i++)
+        analyse_body(fl, p->entries.at[i].body);
+}
+
+bool is_consumed(const Flat *fl, Atom a)
+{
+    return a.var && varset_has(fl->consumed, a.var);
+}
+
+void inherit_consumed(Flat *fl, const Var *from, const Var *to)
+{
+    if (varset_has(fl->consumed, from))
+        varset_add(fl->consumed, to);
+}
+
+Exp *def_of(const Flat *fl, Atom a)
+{
+    return a.var ? varmap_get(fl->defs, a.var) : NULL;
+}
+
+/* --- Variance and cost --------------------------------------------------------------------------- */
+
+bool atom_variant(const VarSet *variant, Atom a)
+{
+    return a.var && varset_has(variant, a.var);
+}
+
+static bool type_variant(const VarSet *variant, Type t, const Vars *pat)
+{
+    for (int d = 0; d < t.rank; d++) {
+        if (atom_variant(variant, t.dims[d]))
+            return true;
+        for (int k = 0; k < pat->n; k++)
+            if (t.dims[d].var == pat->at[k])
+                return true;
+    }
+    return false;
+}
+
+bool types_variant(const VarSet *variant, const Vars *pat)
+{
+    for (int k = 0; k < pat->n; k++)
+        if (type_variant(variant, pat->at[k]->type, pat))
+            return true;
+    return false;
+}
+
+bool is_floatable(const Flat *fl, const Stm *s)
+{
+    if (s->pat.n != 1 || exp_traps(s->exp))
+        return false;
+    switch (s->exp->kind) {
+    case E_ATOM:
+    case E_PRIM:
+    case E_CONV:
+    case E_REARRANGE:
+    case E_RESHAPE: return true;
+    case E_IOTA:
+    case E_REPLICATE: return !is_consumed(fl, atom_var(s->pat.at[0]));
+    default: return false;
+    }
+}
+
+static bool cheap_op(PrimOp op)
+{
+    switch (op) {
+    case OP_NEG: case OP_NOT: case OP_COMPL: case OP_ABS: case OP_SGN: case OP_ADD: case OP_SUB:
+    case OP_MUL: case OP_DIV: case OP_MOD: case OP_QUOT: case OP_REM: case OP_MIN: case OP_MAX:
+    case OP_AND: case OP_OR: case OP_XOR: case OP_SHL: case OP_SHR: case OP_LAND: case OP_LOR:
+    case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_FMA: case OP_MAD: case OP_ISNAN:
+    case OP_FLOOR: case OP_CEIL: case OP_TRUNC: return true;
+    default: return false;
+    }
+}
+
+bool is_cheap(const Flat *fl, const Stm *s)
+{
+    if (s->pat.n != 1)
+        return false;
+    const Exp *e = s->exp;
+    switch (e->kind) {
+    case E_PRIM: return cheap_op(e->prim.op);
+    case E_CONV:
+    case E_ATOM:
+    case E_REARRANGE:
+    case E_RESHAPE: return true;
+    /* A value read again later must still be there; a view may not outlive its array anyway. */
+    case E_INDEX: return s->pat.at[0]->type.rank > 0 || !is_consumed(fl, e->index.arr);
+    default: return false;
+    }
+}
+
+/* --- Inner parallelism ------------------------------------------------------------------------------ */
+
+static int64_t times(int64_t a, int64_t b)
+{
+    return a >= PAR_UNKNOWN || b >= PAR_UNKNOWN || a * b >= PAR_UNKNOWN ? PAR_UNKNOWN : a * b;
+}
+
+/* The variant set is extended in place while a body is walked: variables are bound once, so what is
+ * added for an inner scope does no harm outside. */
+static int64_t walk_par(Flat *fl, VarSet *variant, const Body *b)
+{
+    int64_t par = 0;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (is_floatable(fl, s) && !exp_uses_any(s->exp, variant))
+            continue;
+        int64_t p = stm_par(fl, variant, s);
+        par = p > par ? p : par;
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return par;
+}
+
+static int64_t lambda_par(Flat *fl, VarSet *variant, const Lambda *lam)
+{
+    if (!lam)
+        return 0;
+    for (int k = 0; k < lam->params.n; k++)
+        varset_add(variant, lam->params.at[k]);
+    return walk_par(fl, variant, lam->body);
+}
+
+/* Does b's result k vary, given what is in `variant`? Only floatable code keeps invariance. */
+static bool result_variant(Flat *fl, VarSet *variant, const Body *b, int k)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (is_floatable(fl, s) && !exp_uses_any(s->exp, variant))
+            continue;
+        for (int j = 0; j < s->pat.n; j++)
+            varset_add(variant, s->pat.at[j]);
+    }
+    return atom_variant(variant, b->res.at[k]);
+}
+
+void add_variant_params(Flat *fl, VarSet *variant, const Exp *loop)
+{
+    const Vars *ps = &loop->loop.params;
+    for (int k = 0; k < ps->n; k++)
+        if (ps->at[k]->type.rank > 0 || atom_variant(variant, loop->loop.inits.at[k]))
+            varset_add(variant, ps->at[k]);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int k = 0; k < ps->n; k++)
+            if (!varset_has(variant, ps->at[k]) &&
+                result_variant(fl, variant, loop->loop.body, k)) {
+                varset_add(variant, ps->at[k]);
+                changed = true;
+            }
+    }
+}
+
+static int64_t loop_par(Flat *fl, VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (e->loop.kind != LOOP_FOR || atom_variant(variant, e->loop.bound) ||
+        types_variant(variant, &e->loop.params))
+        return 0;
+    add_variant_params(fl, variant, e);
+    return walk_par(fl, variant, e->loop.body);
+}
+
+static int64_t branch_par(Flat *fl, VarSet *variant, const Exp *e)
+{
+    /* G8 is not among the rules of moderate flattening. */
+    if (fl->mode == FLATTEN_MODERATE || atom_variant(variant, e->branch.test))
+        return 0;
+    int64_t a = walk_par(fl, variant, e->branch.then_);
+    int64_t b = walk_par(fl, variant, e->branch.else_);
+    return a > b ? a : b;
+}
+
+bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if ((e->attrs & ATTR_SEQUENTIAL) || types_variant(variant, &s->pat) ||
+        atom_variant(variant, e->soac.width))
+        return false;
+    return !e->soac.op || is_flat_op(variant, e) || g4_applies(fl, e);
+}
+
+static int64_t soac_par(Flat *fl, VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (!soac_is_parallel(fl, variant, s))
+        return 0;
+    /* The static heuristic of moderate flattening: an inner redomap is sequential. */
+    if (fl->mode == FLATTEN_MODERATE && e->kind == E_REDOMAP)
+        return 0;
+    int64_t width = e->soac.width.var ? PAR_UNKNOWN : e->soac.width.c.i;
+    if (width < 1)
+        width = 1;
+    int64_t inner = lambda_par(fl, variant, e->soac.fn);
+    return inner > 0 ? times(width, inner) : width;
+}
+
+int64_t stm_par(Flat *fl, VarSet *variant, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if ((e->attrs & ATTR_SEQUENTIAL) || types_variant(variant, &s->pat))
+        return 0;
+    if (e->kind == E_LOOP)
+        return loop_par(fl, variant, s);
+    if (e->kind == E_IF)
+        return branch_par(fl, variant, e);
+    return exp_is_soac(e) ? soac_par(fl, variant, s) : 0;
+}
+
+/* Only the members that occur in b matter. */
+static void copy_into(VarSet *to, const Body *b, const VarSet *from)
+{
+    Arena *tmp = arena_new();
+    Ctx cx = {.perm = tmp};
+    Vars frees = free_vars_body(&cx, b);
+    for (int i = 0; i < frees.n; i++)
+        if (varset_has(from, frees.at[i]))
+            varset_add(to, frees.at[i]);
+    arena_free(tmp);
+}
+
+int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *variant = varmap_new(fl->cx->perm);
+    nest_vars(S, variant);
+    return walk_par(fl, variant, b);
+}
+
+/* Is a version that keeps intermediate values near worth trying? Not if b is scalar code around a
+ * single map, and that map's body likewise: nothing is used twice. */
+bool has_recurrence(const Body *b)
+{
+    const Exp *map = NULL;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (!exp_has_soac(e))
+            continue;
+        if (e->kind != E_MAP || map)
+            return true;
+        map = e;
+    }
+    return map && has_recurrence(map->soac.fn->body);
+}
+
+bool loop_frees(Flat *fl, const MapNest *S, const Exp *map)
+{
+    VarSet *variant = varmap_new(fl->cx->perm);
+    nest_vars(S, variant);
+    bool any = false;
+    for (int k = 0; k < map->soac.arrs.n; k++) {
+        const Exp *def = def_of(fl, map->soac.arrs.at[k]);
+        if (def && def->kind == E_IOTA && !atom_variant(variant, map->soac.arrs.at[k]))
+            any = true;
+        else
+            varset_add(variant, map->soac.fn->params.at[k]);
+    }
+    return any && walk_par(fl, variant, map->soac.fn->body) > 0;
+}
+
+/* --- Hoisting ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    Flat *fl;
+    VarSet *variant;
+    Bld *out;
+} Hoist;
+
+static Body *hoist_body(void *env, Body *b);
+
+static Var *hoist_binder(void *env, Var *v)
+{
+    varset_add(((Hoist *)env)->variant, v);
+    return v;
+}
+
+static Lambda *hoist_lambda(void *env, Lambda *lam)
+{
+    for (int k = 0; k < lam->params.n; k++)
+        hoist_binder(env, lam->params.at[k]);
+    return lambda_new(((Hoist *)env)->fl->cx, lam->params, hoist_body(env, lam->body));
+}
+
+static Body *hoist_body(void *env, Body *b)
+{
+    Hoist *h = env;
+    Bld bl = bld_new(h->fl->cx);
+    ExpMapper m = {.env = h, .binder = hoist_binder, .body = hoist_body, .lambda = hoist_lambda};
+    for (int i = 0; i < b->stms.n; i++) {
+        Stm s = b->stms.at[i];
+        if (is_floatable(h->fl, &s) && !exp_uses_any(s.exp, h->variant)) {
+            bld_stm(h->out, s);
+            continue;
+        }
+        for (int k = 0; k < s.pat.n; k++)
+            varset_add(h->variant, s.pat.at[k]);
+        if (exp_is_soac(s.exp) || s.exp->kind == E_LOOP || s.exp->kind == E_IF)
+            s.exp = exp_map_parts(h->fl->cx, s.exp, &m);
+        bld_stm(&bl, s);
+    }
+    return bld_body(&bl, b->res);
+}
+
+Body *hoist_invariants(Flat *fl, const VarSet *variant, const Body *b, Bld *out)
+{
+    VarSet *mine = varmap_new(fl->cx->perm);
+    copy_into(mine, b, variant);
+    Hoist h = {fl, mine, out};
+    return hoist_body(&h, (Body *)(uintptr_t)b);
+}

@@ -1,0 +1,345 @@
+/* Rule G6: a body under S is distributed. Statements are taken in order:
+ *   - what does not depend on the nest is computed once, outside;
+ *   - views of arrays over S become views of the outer arrays (G5);
+ *   - a statement with exploitable parallelism (a recurrence) is flattened under S;
+ *   - the others are grouped: a group becomes one segmap when a recurrence needs something of it.
+ * What is used later is expanded to an array over S, except cheap scalar code and views, which each
+ * later construct recomputes (MapDim.pre). */
+#include "flatten/rules.h"
+
+typedef struct {
+    Flat *fl;
+    MapNest S;
+    const Body *body;
+    int at;              /* the statement being looked at */
+    Stms group;          /* not yet manifest */
+    VarSet *group_vars;  /* what they bind */
+    VarSet *variant;     /* all that varies inside the nest */
+    Bld *out;
+} Fission;
+
+static void add_pat(VarSet *s, const Vars *pat)
+{
+    for (int k = 0; k < pat->n; k++)
+        varset_add(s, pat->at[k]);
+}
+
+static bool binds_any(const Stm *s, const VarSet *set)
+{
+    for (int k = 0; k < s->pat.n; k++)
+        if (varset_has(set, s->pat.at[k]))
+            return true;
+    return false;
+}
+
+/* Variables that the statement being looked at, those after it and the results use. */
+static VarSet *used_later(const Fission *f)
+{
+    VarSet *used = varmap_new(f->fl->cx->perm);
+    for (int i = f->at; i < f->body->stms.n; i++)
+        free_in_stm(used, &f->body->stms.at[i]);
+    for (int k = 0; k < f->body->res.n; k++)
+        if (f->body->res.at[k].var)
+            varset_add(used, f->body->res.at[k].var);
+    return used;
+}
+
+/* The statements among ss that `need` depends on, in order; asserts stay if there are any. */
+static Stms live_stms(const Fission *f, const Stms *ss, VarSet *need, bool keep_asserts)
+{
+    bool *keep = NEWN(f->fl->cx->perm, bool, ss->n + 1);
+    Stms r = {0};
+    for (int i = ss->n - 1; i >= 0; i--) {
+        keep[i] = binds_any(&ss->at[i], need) || (keep_asserts && ss->at[i].exp->kind == E_ASSERT);
+        if (keep[i])
+            free_in_stm(need, &ss->at[i]);
+    }
+    for (int i = 0; i < ss->n; i++)
+        if (keep[i])
+            vec_push(f->fl->cx->perm, &r, ss->at[i]);
+    return r;
+}
+
+/* --- Groups ------------------------------------------------------------------------------------ */
+
+/* What of a group is recomputed later, and what is expanded. */
+typedef struct {
+    Stms cheap;  /* needed later, transitively; in order */
+    Vars expand;
+    bool asserts;
+} Split;
+
+/* The cheap statements all of whose operands in the group are cheap. */
+static VarSet *cheap_vars(const Fission *f)
+{
+    VarSet *cheap = varmap_new(f->fl->cx->perm), *dear = varmap_new(f->fl->cx->perm);
+    for (int i = 0; i < f->group.n; i++) {
+        const Stm *s = &f->group.at[i];
+        bool ok = is_cheap(f->fl, s) && !exp_uses_any(s->exp, dear);
+        add_pat(ok ? cheap : dear, &s->pat);
+    }
+    return cheap;
+}
+
+static Split split_group(const Fission *f)
+{
+    Split sp = {0};
+    VarSet *later = used_later(f), *cheap = cheap_vars(f), *need = varmap_new(f->fl->cx->perm);
+    Stms all_cheap = {0};
+    for (int i = 0; i < f->group.n; i++) {
+        const Stm *s = &f->group.at[i];
+        sp.asserts = sp.asserts || s->exp->kind == E_ASSERT;
+        for (int k = 0; k < s->pat.n; k++) {
+            Var *v = s->pat.at[k];
+            if (varset_has(later, v) && varset_has(cheap, v))
+                varset_add(need, v);
+            else if (varset_has(later, v))
+                vec_push(f->fl->cx->perm, &sp.expand, v);
+        }
+        if (binds_any(s, cheap))
+            vec_push(f->fl->cx->perm, &all_cheap, *s);
+    }
+    sp.cheap = live_stms(f, &all_cheap, need, false);
+    return sp;
+}
+
+/* Can what the rest of the body needs of the group be expanded? Not arrays of irregular size. */
+static bool can_flush(const Fission *f)
+{
+    Split sp = split_group(f);
+    return !types_variant(f->variant, &sp.expand);
+}
+
+static const Exp *first_assert(const Stms *ss)
+{
+    for (int i = 0; i < ss->n; i++)
+        if (ss->at[i].exp->kind == E_ASSERT)
+            return ss->at[i].exp;
+    return NULL;
+}
+
+/* One segmap^l S over the group, giving `res`. A group of asserts only gives their condition. */
+static Atoms manifest_group(Fission *f, Atoms res, const char *base)
+{
+    VarSet *need = varmap_new(f->fl->cx->perm);
+    if (res.n == 0)
+        vec_push(f->fl->cx->perm, &res, first_assert(&f->group)->assertion.cond);
+    for (int k = 0; k < res.n; k++)
+        if (res.at[k].var)
+            varset_add(need, res.at[k].var);
+    Seg sg = {.kind = E_SEGMAP, .S = &f->S, .res = res};
+    sg.stms = live_stms(f, &f->group, need, true);
+    for (int i = 0; i < sg.stms.n; i++)
+        sg.loc = loc_join(sg.loc, sg.stms.at[i].exp->loc);
+    Exp *e = seg_make(f->fl, &sg);
+    log_rule(f->fl, "G6", &f->S, e, "split: %d grouped statement%s", sg.stms.n,
+             sg.stms.n == 1 ? "" : "s");
+    Atoms r = bind_results(f->fl, &f->S, NULL, base, e, f->out);
+    for (int k = 0; k < r.n; k++)
+        if (res.at[k].var)
+            r.at[k].var->base = res.at[k].var->base;
+    return r;
+}
+
+/* Manifests the group; what is used later is known in S afterwards. */
+static void flush(Fission *f)
+{
+    if (f->group.n == 0)
+        return;
+    Split sp = split_group(f);
+    Atoms outer = {0};
+    if (sp.expand.n > 0 || sp.asserts)
+        outer = manifest_group(f, atoms_of_vars(f->fl->cx, &sp.expand), "g");
+    MapDim *inner = &vec_last(&f->S.dims);
+    vec_append(f->fl->cx->perm, &inner->pre, &sp.cheap);
+    for (int k = 0; k < sp.expand.n; k++)
+        nest_extend(f->fl, &f->S, sp.expand.at[k], outer.at[k]);
+    f->group = (Stms){0};
+    f->group_vars = varmap_new(f->fl->cx->perm);
+}
+
+static void add_to_group(Fission *f, const Stm *s)
+{
+    vec_push(f->fl->cx->perm, &f->group, *s);
+    add_pat(f->group_vars, &s->pat);
+    add_pat(f->variant, &s->pat);
+    if (exp_has_soac(s->exp))
+        log_rule(f->fl, "G6", &f->S, s->exp, "kept sequential (%s)",
+                 s->exp->attrs & ATTR_SEQUENTIAL ? "attribute sequential"
+                                                 : "irregular, or varying in the nest");
+}
+
+/* --- Kinds of statements -------------------------------------------------------------------------- */
+
+static bool uses_group(const Fission *f, const Stm *s)
+{
+    return exp_uses_any(s->exp, f->group_vars);
+}
+
+static bool pat_consumed(const Fission *f, const Stm *s)
+{
+    for (int k = 0; k < s->pat.n; k++)
+        if (is_consumed(f->fl, atom_var(s->pat.at[k])))
+            return true;
+    return false;
+}
+
+/* Code that does not depend on the nest is done once. */
+static bool float_out(Fission *f, const Stm *s)
+{
+    if (exp_uses_any(s->exp, f->variant) || s->pat.n == 0)
+        return false;
+    if (is_floatable(f->fl, s)) {
+        bld_stm(f->out, *s);
+        return true;
+    }
+    if (exp_traps(s->exp) || pat_consumed(f, s) || !exp_has_soac(s->exp))
+        return false;
+    log_rule(f->fl, "G6", &f->S, s->exp, "does not depend on the nest: done once");
+    flatten_host_stm(f->fl, s, f->out);
+    return true;
+}
+
+/* Makes the operands of s known in S; false if that is impossible. */
+static bool prepare(Fission *f, const Stm *s)
+{
+    if (!uses_group(f, s) && exp_consumes(f->fl->cx, s->exp).n == 0)
+        return true;
+    if (!can_flush(f))
+        return false;
+    flush(f);
+    return true;
+}
+
+/* Is v used by code that stays in a group? */
+static bool sequential_use(Fission *f, const Var *v)
+{
+    VarSet *just = varmap_new(f->fl->cx->perm);
+    varset_add(just, v);
+    for (int i = f->at + 1; i < f->body->stms.n; i++) {
+        const Stm *s = &f->body->stms.at[i];
+        if (!exp_uses_any(s->exp, just) || is_array_op(s))
+            continue;
+        bool view = s->exp->kind == E_REARRANGE || s->exp->kind == E_RESHAPE;
+        if (!view && stm_par(f->fl, f->variant, s) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void extend_results(Fission *f, const Stm *s, const Atoms *res)
+{
+    for (int k = 0; k < res->n; k++) {
+        if (res->at[k].var == s->pat.at[k])
+            continue; /* invariant to the nest, bound outside */
+        nest_extend(f->fl, &f->S, s->pat.at[k], res->at[k]);
+        varset_add(f->variant, s->pat.at[k]);
+    }
+}
+
+static bool parallel_stm(Fission *f, const Stm *s)
+{
+    if (stm_par(f->fl, f->variant, s) == 0 || !prepare(f, s))
+        return false;
+    Atoms res = flatten_stm(f->fl, &f->S, s, f->out);
+    extend_results(f, s, &res);
+    return true;
+}
+
+/* Array operations are worth a construct of their own only if no thread needs their result. */
+static bool array_stm(Fission *f, const Stm *s)
+{
+    if (!is_array_op(s) || types_variant(f->variant, &s->pat) ||
+        sequential_use(f, s->pat.at[0]) || !prepare(f, s))
+        return false;
+    Atoms res = {0};
+    if (!flatten_array_op(f->fl, &f->S, s, f->out, &res))
+        return false;
+    extend_results(f, s, &res);
+    return true;
+}
+
+static bool view_stm(Fission *f, const Stm *s)
+{
+    if (uses_group(f, s) || types_variant(f->variant, &s->pat) ||
+        !rule_g5(f->fl, &f->S, s, f->out))
+        return false;
+    add_pat(f->variant, &s->pat);
+    return true;
+}
+
+static void distribute_stm(Fission *f, const Stm *s)
+{
+    if (float_out(f, s) || view_stm(f, s) || parallel_stm(f, s) || array_stm(f, s))
+        return;
+    add_to_group(f, s);
+}
+
+/* --- Results ------------------------------------------------------------------------------------------ */
+
+/* Is the result the outer array `root` itself? If it is consumed later it must be nobody else's. */
+static bool whole_array(Fission *f, Atom a, const Atoms *before, Var *dest, Atom *root)
+{
+    Chain c;
+    if (!a.var || varset_has(f->group_vars, a.var) || !nest_chain(&f->S, a, &c) ||
+        !chain_is_full(&f->S, &c))
+        return false;
+    *root = c.root;
+    bool shared = !varset_has(f->fl->fresh, c.root.var);
+    for (int k = 0; k < before->n; k++)
+        shared = shared || before->at[k].var == c.root.var;
+    if (shared && dest && is_consumed(f->fl, atom_var(dest))) {
+        Exp *copy = exp_new(f->fl->cx, E_COPY, a.var->loc);
+        copy->copy.arr = c.root;
+        MapNest host = {0};
+        *root = bind_results(f->fl, &host, NULL, a.var->base, copy, f->out).at[0];
+    }
+    return true;
+}
+
+/* Results that the last construct gives: those of the group, and scalars (they cost it nothing). */
+static bool from_group(const Fission *f, Atom a)
+{
+    if (a.var && varset_has(f->group_vars, a.var))
+        return true;
+    return f->group.n > 0 && atom_type(a).rank == 0;
+}
+
+static Atoms finish(Fission *f, const Vars *dest_pat)
+{
+    const Atoms *res = &f->body->res;
+    Atoms out = {0}, grouped = {0};
+    bool asserts = first_assert(&f->group) != NULL;
+    f->at = f->body->stms.n;
+    for (int k = 0; k < res->n; k++) {
+        Atom root = {0};
+        Var *dest = dest_pat ? dest_pat->at[k] : NULL;
+        if (whole_array(f, res->at[k], &out, dest, &root))
+            ;
+        else if (from_group(f, res->at[k]))
+            vec_push(f->fl->cx->perm, &grouped, res->at[k]);
+        else
+            root = expand_atom(f->fl, &f->S, res->at[k], "res", (Loc){0}, f->out);
+        vec_push(f->fl->cx->perm, &out, root);
+    }
+    if (grouped.n == 0 && !asserts)
+        return out;
+    Atoms made = manifest_group(f, grouped, "res");
+    for (int k = 0, g = 0; k < out.n && g < grouped.n; k++)
+        if (!out.at[k].var)
+            out.at[k] = made.at[g++];
+    return out;
+}
+
+Atoms rule_g6(Flat *fl, const MapNest *S, const Body *b, const Vars *dest_pat, Bld *out)
+{
+    Fission f = {.fl = fl, .S = nest_copy(fl, S), .body = b, .out = out};
+    f.group_vars = varmap_new(fl->cx->perm);
+    f.variant = varmap_new(fl->cx->perm);
+    nest_vars(S, f.variant);
+    for (int i = 0; i < b->stms.n; i++) {
+        f.at = i;
+        distribute_stm(&f, &b->stms.at[i]);
+    }
+    return finish(&f, dest_pat);
+}

@@ -1,0 +1,395 @@
+/* minifut explain: the derivation, the tree of versions as the paper prints it, its thresholds and
+ * the parallel constructs (kernels, where they stand at level 1) of each leaf. */
+#include "flatten/explain.h"
+
+#include <string.h>
+
+/* --- Texts of expressions --------------------------------------------------------------------- */
+
+static const char *op_symbol(PrimOp op)
+{
+    switch (op) {
+    case OP_ADD: return "+";
+    case OP_SUB: return "-";
+    case OP_MUL: return "*";
+    case OP_DIV:
+    case OP_QUOT: return "/";
+    case OP_MOD:
+    case OP_REM: return "%";
+    case OP_LAND: return "&&";
+    case OP_LOR: return "||";
+    case OP_EQ: return "==";
+    case OP_NE: return "!=";
+    case OP_LT: return "<";
+    case OP_LE: return "<=";
+    case OP_AND: return "&";
+    case OP_OR: return "|";
+    case OP_XOR: return "^";
+    case OP_SHL: return "<<";
+    case OP_SHR: return ">>";
+    default: return NULL;
+    }
+}
+
+static const char *plain_atom(Ctx *cx, Atom a)
+{
+    if (a.var)
+        return a.var->base;
+    if (prim_is_float(a.c.type))
+        return arena_printf(cx->perm, "%g", a.c.f);
+    if (a.c.type == T_BOOL)
+        return a.c.i ? "true" : "false";
+    return arena_printf(cx->perm, "%lld", (long long)a.c.i);
+}
+
+/* An operand as an expression over what is bound outside of `defs`; at most `deep` operations deep. */
+static const char *operand_text(Ctx *cx, const VarMap *defs, Atom a, int deep, bool inner)
+{
+    const Exp *e = a.var ? varmap_get(defs, a.var) : NULL;
+    if (!e || deep == 0)
+        return plain_atom(cx, a);
+    if (e->kind == E_ATOM)
+        return operand_text(cx, defs, e->atom, deep, inner);
+    if (e->kind == E_CONV)
+        return operand_text(cx, defs, e->conv.arg, deep, inner);
+    if (e->kind != E_PRIM)
+        return plain_atom(cx, a);
+    const char *sym = op_symbol(e->prim.op), *args = "";
+    if (sym && e->prim.args.n == 2) {
+        const char *x = operand_text(cx, defs, e->prim.args.at[0], deep - 1, e->prim.op != OP_MUL);
+        const char *y = operand_text(cx, defs, e->prim.args.at[1], deep - 1, true);
+        return arena_printf(cx->perm, inner ? "(%s %s %s)" : "%s %s %s", x, sym, y);
+    }
+    for (int k = 0; k < e->prim.args.n; k++)
+        args = arena_printf(cx->perm, "%s%s%s", args, k ? ", " : "",
+                            operand_text(cx, defs, e->prim.args.at[k], deep - 1, false));
+    return arena_printf(cx->perm, "%s(%s)", prim_info[e->prim.op].text, args);
+}
+
+const char *ex_par_text(Explain *x, Atom par)
+{
+    return operand_text(x->cx, x->defs, par, 12, false);
+}
+
+/* The operator of a reduction: (+), or "op" if it is more than one operation. */
+static const char *operator_text(Ctx *cx, const Lambda *op)
+{
+    const Body *b = op->body;
+    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_PRIM || op->params.n != 2)
+        return "op";
+    PrimOp p = b->stms.at[0].exp->prim.op;
+    const char *sym = op_symbol(p);
+    return arena_printf(cx->perm, "(%s)", sym ? sym : prim_info[p].text);
+}
+
+static const char *atoms_text(Ctx *cx, const Atoms *as)
+{
+    const char *t = "";
+    for (int k = 0; k < as->n; k++)
+        t = arena_printf(cx->perm, "%s%s%s", t, k ? " " : "", plain_atom(cx, as->at[k]));
+    return as->n == 1 ? t : arena_printf(cx->perm, "(%s)", t);
+}
+
+/* Sequential code in one line: its SOACs and loops, nested as they are. */
+static const char *sequential_text(Ctx *cx, const Body *b)
+{
+    const char *t = "";
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        const char *one = NULL;
+        if (exp_is_soac(e)) {
+            const char *in = e->soac.fn ? sequential_text(cx, e->soac.fn->body) : "";
+            const char *op = e->soac.op ? operator_text(cx, e->soac.op) : "";
+            one = arena_printf(cx->perm, "%s%s%s%s%s%s", form_info[e->kind].text, *op ? " " : "", op,
+                               *in ? " (" : "", in, *in ? ")" : "");
+        } else if (e->kind == E_LOOP) {
+            const char *in = sequential_text(cx, e->loop.body);
+            one = arena_printf(cx->perm, "loop%s%s%s", *in ? " (" : "", in, *in ? ")" : "");
+        } else if (e->kind == E_IF) {
+            const char *th = sequential_text(cx, e->branch.then_);
+            const char *el = sequential_text(cx, e->branch.else_);
+            if (*th || *el)
+                one = arena_printf(cx->perm, "if (%s) else (%s)", th, el);
+        }
+        if (one)
+            t = *t ? arena_printf(cx->perm, "%s; %s", t, one) : one;
+    }
+    return t;
+}
+
+/* What a thread does: its SOACs and loops, or the values of scalar code. */
+const char *ex_thread_text(Explain *x, const Body *b)
+{
+    const char *seq = sequential_text(x->cx, b), *t = "";
+    if (*seq)
+        return seq;
+    VarMap *defs = varmap_new(x->cx->perm);
+    for (int i = 0; i < b->stms.n; i++)
+        if (b->stms.at[i].pat.n == 1)
+            varmap_put(defs, b->stms.at[i].pat.at[0], b->stms.at[i].exp);
+    for (int k = 0; k < b->res.n; k++)
+        t = arena_printf(x->cx->perm, "%s%s%s", t, k ? ", " : "",
+                         operand_text(x->cx, defs, b->res.at[k], 4, false));
+    return t;
+}
+
+/* segred^1 <xs in xss> <x in xs> (+) 0 */
+const char *ex_seg_text(Explain *x, const Exp *e)
+{
+    const char *t = arena_printf(x->cx->perm, "%s^%d %s", form_info[e->kind].text, e->seg.level,
+                                 nest_text(&e->seg.nest));
+    if (e->seg.op)
+        t = arena_printf(x->cx->perm, "%s %s %s", t, operator_text(x->cx, e->seg.op),
+                         atoms_text(x->cx, &e->seg.nes));
+    return t;
+}
+
+const char *ex_pat_text(Explain *x, const Vars *pat)
+{
+    const char *t = "";
+    for (int k = 0; k < pat->n; k++)
+        t = arena_printf(x->cx->perm, "%s%s%s", t, k ? ", " : "", pat->at[k]->base);
+    return t;
+}
+
+/* --- What is inside ------------------------------------------------------------------------------ */
+
+static void find_body(void *env, Body *b)
+{
+    ExpKind *want = env;
+    for (int i = 0; i < b->stms.n && want[1] == 0; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (want[0] == E_SUFF ? e->kind == E_SUFF : exp_is_seg(e))
+            want[1] = 1;
+        ExpVisitor v = {.env = want, .body = find_body};
+        exp_visit(e, &v);
+    }
+}
+
+static bool body_has(const Body *b, ExpKind what)
+{
+    ExpKind want[2] = {what, 0};
+    find_body(want, (Body *)(uintptr_t)b);
+    return want[1] != 0;
+}
+
+bool ex_has_seg(const Body *b)
+{
+    return body_has(b, E_SEGMAP);
+}
+
+bool ex_has_suff(const Body *b)
+{
+    return body_has(b, E_SUFF);
+}
+
+static void collect_defs(void *env, Body *b)
+{
+    VarMap *defs = env;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (s->pat.n == 1)
+            varmap_put(defs, s->pat.at[0], s->exp);
+        ExpVisitor v = {.env = defs, .body = collect_defs};
+        if (!exp_is_seg(s->exp))
+            exp_visit(s->exp, &v);
+    }
+}
+
+Explain ex_new(Ctx *cx, Out *o, const Entry *en, const FlExplainHook *hook)
+{
+    Explain x = {.cx = cx, .o = o, .hook = hook, .defs = varmap_new(cx->perm)};
+    collect_defs(x.defs, en->body);
+    return x;
+}
+
+const Exp *ex_guard(const Explain *x, const Exp *e)
+{
+    if (e->kind != E_IF || !e->branch.test.var)
+        return NULL;
+    const Exp *test = varmap_get(x->defs, e->branch.test.var);
+    return test && test->kind == E_SUFF ? test : NULL;
+}
+
+/* --- Thresholds -------------------------------------------------------------------------------------- */
+
+typedef struct {
+    Explain *x;
+    FlThresholds *list;
+} Find;
+
+static void find_thresholds(void *env, Body *b)
+{
+    Find *f = env;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (e->kind == E_SUFF) {
+            FlThreshold t = {e->suff.name, e->suff.intra, e->suff.path, ex_par_text(f->x, e->suff.par),
+                             e->loc};
+            vec_push(f->x->cx->perm, f->list, t);
+        }
+        ExpVisitor v = {.env = f, .body = find_thresholds};
+        if (!exp_is_seg(e))
+            exp_visit(e, &v);
+    }
+}
+
+FlThresholds fl_thresholds(Ctx *cx, const Entry *en)
+{
+    FlThresholds list = {0};
+    Explain x = ex_new(cx, NULL, en, NULL);
+    Find f = {&x, &list};
+    find_thresholds(&f, en->body);
+    return list;
+}
+
+const char *fl_path_text(Ctx *cx, const Path *path)
+{
+    const char *t = "";
+    for (int i = 0; i < path->n; i++)
+        t = arena_printf(cx->perm, "%s%s%s%s", t, i ? " " : "", path->at[i].taken ? "" : "!",
+                         path->at[i].name);
+    return t;
+}
+
+/* --- The tree as text ---------------------------------------------------------------------------------- */
+
+static void tree_body(Explain *x, const Body *b);
+
+/* The threshold's name without the entry's. */
+static const char *short_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+static void tree_seg(Explain *x, const Stm *s)
+{
+    const Exp *e = s->exp;
+    out_printf(x->o, "let %s = %s\n", ex_pat_text(x, &s->pat), ex_seg_text(x, e));
+    x->o->indent++;
+    if (ex_has_seg(e->seg.body))
+        tree_body(x, e->seg.body);
+    else
+        out_printf(x->o, "(%s)\n", ex_thread_text(x, e->seg.body));
+    if (x->hook && x->hook->kernel)
+        x->hook->kernel(x->hook->env, x->o, e);
+    x->o->indent--;
+}
+
+static void tree_leaf(Explain *x, const Body *b)
+{
+    if (!ex_has_suff(b))
+        out_printf(x->o, "-- V%d\n", x->n_leaves++);
+    tree_body(x, b);
+}
+
+/* if par >= threshold then .. else if .. else .. */
+static void tree_guard(Explain *x, const Exp *e, const Exp *suff)
+{
+    for (;;) {
+        out_printf(x->o, "if %s >= %s then\n", ex_par_text(x, suff->suff.par),
+                   short_name(suff->suff.name));
+        x->o->indent++;
+        tree_leaf(x, e->branch.then_);
+        x->o->indent--;
+        const Body *els = e->branch.else_;
+        const Exp *last = els->stms.n ? vec_last(&els->stms).exp : NULL;
+        const Exp *next = last ? ex_guard(x, last) : NULL;
+        bool chain = next != NULL;
+        for (int i = 0; chain && i < els->stms.n - 1; i++)
+            chain = els->stms.at[i].exp->kind == E_PRIM || els->stms.at[i].exp->kind == E_SUFF;
+        out_puts(x->o, "else ");
+        if (!chain)
+            break;
+        e = last;
+        suff = next;
+    }
+    out_puts(x->o, "\n");
+    x->o->indent++;
+    tree_leaf(x, e->branch.else_);
+    x->o->indent--;
+}
+
+static void tree_stm(Explain *x, const Stm *s)
+{
+    const Exp *e = s->exp;
+    const Exp *suff = ex_guard(x, e);
+    if (exp_is_seg(e)) {
+        tree_seg(x, s);
+    } else if (suff) {
+        out_printf(x->o, "let %s =\n", ex_pat_text(x, &s->pat));
+        x->o->indent++;
+        tree_guard(x, e, suff);
+        x->o->indent--;
+    } else if (e->kind == E_LOOP && ex_has_seg(e->loop.body)) {
+        out_printf(x->o, "loop %s for %s < %s do\n", ex_pat_text(x, &e->loop.params),
+                   e->loop.i ? e->loop.i->base : "while", 
+                   e->loop.i ? plain_atom(x->cx, e->loop.bound) : "..");
+        x->o->indent++;
+        tree_body(x, e->loop.body);
+        x->o->indent--;
+    } else if (e->kind == E_IF && (ex_has_seg(e->branch.then_) || ex_has_seg(e->branch.else_))) {
+        out_printf(x->o, "if %s then\n", plain_atom(x->cx, e->branch.test));
+        x->o->indent++;
+        tree_body(x, e->branch.then_);
+        x->o->indent--;
+        out_puts(x->o, "else\n");
+        x->o->indent++;
+        tree_body(x, e->branch.else_);
+        x->o->indent--;
+    }
+}
+
+static void tree_body(Explain *x, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        tree_stm(x, &b->stms.at[i]);
+}
+
+/* --- Text ------------------------------------------------------------------------------------------------ */
+
+static void text_derivation(Explain *x, const Entry *en)
+{
+    const Derivations *log = log_last();
+    out_puts(x->o, "derivation:\n");
+    x->o->indent++;
+    for (int i = 0; i < log->n; i++) {
+        const Derivation *d = &log->at[i];
+        if (strcmp(d->entry, en->name) != 0)
+            continue;
+        Place p = diag_place(d->loc);
+        char at[32];
+        snprintf(at, sizeof at, p.file ? "%d:%d" : "-", p.line, p.col);
+        out_printf(x->o, "%-7s %*s%s  %s%s%s  %s\n", at, 2 * d->depth, "", d->rule, d->form,
+                   d->nest[0] ? " under " : "", d->nest, d->outcome);
+    }
+    x->o->indent--;
+}
+
+static void text_thresholds(Explain *x, const Entry *en)
+{
+    FlThresholds ts = fl_thresholds(x->cx, en);
+    out_puts(x->o, ts.n ? "thresholds:\n" : "thresholds: none\n");
+    x->o->indent++;
+    for (int i = 0; i < ts.n; i++)
+        out_printf(x->o, "%-28s %-12s (%s)\n", ts.at[i].name, ts.at[i].par,
+                   fl_path_text(x->cx, &ts.at[i].path));
+    x->o->indent--;
+}
+
+void fl_explain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook)
+{
+    for (int i = 0; i < flat->entries.n; i++) {
+        const Entry *en = &flat->entries.at[i];
+        Explain x = ex_new(cx, o, en, hook);
+        out_printf(o, "%sentry %s\n", i ? "\n" : "", en->name);
+        o->indent++;
+        text_derivation(&x, en);
+        text_thresholds(&x, en);
+        out_puts(o, "versions:\n");
+        o->indent++;
+        tree_leaf(&x, en->body);
+        o->indent -= 2;
+    }
+}

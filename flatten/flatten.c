@@ -1,0 +1,459 @@
+/* Incremental flattening: the walk over bodies, and the rules G0-G3.
+ *
+ * The judgement S |-l e => e' (paper, section 3.2) is the family of functions of rules.h: in the
+ * mapnest context S, at hardware level l, the source expression e becomes the target expression e'.
+ * S holds the maps around e whose parallelism is not yet manifest: each is <x in xs>, and what is
+ * computed under S and used later is an array over S (array expansion), known in S again as one more
+ * <a in as>. With S empty we are at the host level (l = 1), or between the level-0 constructs of a
+ * work-group (l = 0).
+ *
+ *     map (\xs ->                 G3 at the outer map makes three versions:
+ *       let s = scan (+) 0 xs       e_top     segmap^1 <xs in xss> (... scan, map: sequential)
+ *       in map (+1) s) xss          e_middle  segmap^1 <xs in xss>
+ *                                               (let s = segscan^0 <x in xs> .. in segmap^0 <y in s> ..)
+ *                                   e_flat    G6 distributes the map:
+ *                                             let ss = segscan^1 <xs in xss> <x in xs> (+) 0 (x)
+ *                                             in segmap^1 <s in ss> <y in s> (y+1)
+ *
+ *  rule  function        file           test (tests/flatten)   when
+ *  G0    rule_g0         flatten.c      g0-*.ir                S empty, nothing to exploit
+ *  G1    rule_g1         flatten.c      g1-*.ir                a map inside a work-group
+ *  G2    rule_g2         flatten.c      g2-*.ir                a map without SOACs to exploit inside
+ *  G3    rule_g3         flatten.c      g3-*.ir                a map with such SOACs: three versions
+ *  G4    rule_g4         interchange.c  g4-*.ir                reduce, scan with a mapped operator
+ *  G5    rule_g5         arrays.c       g5-*.ir                rearrange (reshape) under S
+ *  G6    rule_g6         distribute.c   g6-*.ir                a body under S: fission
+ *  G7    rule_g7         interchange.c  g7-*.ir                a loop under S
+ *  G8    rule_g8         interchange.c  g8-*.ir                an if under S, condition invariant to S
+ *  G9    rule_g9         reduce.c       g9-*.ir                redomap, scanomap with SOACs inside
+ *
+ * Beyond the paper: scatter and array operations under S act on the outer arrays (arrays.c); a map
+ * whose body has parallelism that is irregular only because it varies with that map becomes a
+ * loop (map_to_loop, interchange.c: "Balancing by Loop Interchange"); sequential code over arrays
+ * that is left at the host level becomes a kernel of one thread (G0).
+ *
+ * Modes: what differs is gathered in plan_map (below), rule_g9 and versions_allowed; which inner
+ * SOACs count as exploitable depends on the mode in analysis.c. */
+#include "flatten/rules.h"
+
+#include <string.h>
+
+const char *const fl_mode_text[N_FLATTEN_MODES] = {"incremental", "moderate", "full", "outer"};
+
+int fl_mode_of_text(const char *s)
+{
+    for (int m = 0; m < N_FLATTEN_MODES; m++)
+        if (strcmp(s, fl_mode_text[m]) == 0)
+            return m;
+    return -1;
+}
+
+static const MapNest host_nest;
+
+/* --- G0: sequential code at the host level ------------------------------------------------------- */
+
+typedef struct {
+    bool loops_over_elems; /* a loop that reads or writes single elements */
+    bool array_work;       /* a parallel array operation: better left to the host */
+    bool in_loop;
+} Touch;
+
+static void touch_body(void *env, Body *b);
+
+static void touch_exp(Touch *t, const Exp *e)
+{
+    bool outer = t->in_loop;
+    t->in_loop = outer || e->kind == E_LOOP;
+    if (t->in_loop && e->kind == E_INDEX) {
+        bool slice = false;
+        for (int d = 0; d < e->index.at.n; d++)
+            slice = slice || e->index.at.at[d].is_slice;
+        t->loops_over_elems = t->loops_over_elems || !slice;
+    } else if (t->in_loop && e->kind == E_UPDATE) {
+        t->loops_over_elems = true;
+    } else if (e->kind == E_REPLICATE || e->kind == E_IOTA || e->kind == E_COPY ||
+               e->kind == E_CONCAT) {
+        t->array_work = true;
+    }
+    ExpVisitor v = {.env = t, .body = touch_body};
+    exp_visit(e, &v);
+    t->in_loop = outer;
+}
+
+static void touch_body(void *env, Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        touch_exp(env, b->stms.at[i].exp);
+}
+
+/* Must e be run by a thread of the device? SOACs that could not be made parallel, and loops that
+ * touch single elements of arrays (each access would be a transfer). */
+static bool wants_thread(const Exp *e)
+{
+    if (exp_is_soac(e))
+        return true;
+    if (e->kind != E_LOOP && e->kind != E_IF)
+        return false;
+    Touch t = {0};
+    touch_exp(&t, e);
+    return t.loops_over_elems && !t.array_work;
+}
+
+/* s as the body of a kernel with one thread; what it consumes is copied inside. */
+static void one_thread(Flat *fl, const Stm *s, Bld *out)
+{
+    Ctx *cx = fl->cx;
+    MapNest S = nest_push(fl, &host_nest, atom_i64(1), NULL, NULL);
+    Bld bl = bld_new(cx);
+    Subst *su = subst_new(cx);
+    Vars eaten = exp_consumes(cx, s->exp);
+    for (int i = 0; i < eaten.n; i++) {
+        Exp *copy = exp_new(cx, E_COPY, s->exp->loc);
+        copy->copy.arr = atom_var(eaten.at[i]);
+        subst_add(su, eaten.at[i], bld_exp(&bl, eaten.at[i]->base, copy));
+    }
+    Stm inner = subst_stm(cx, su, s);
+    bld_stm(&bl, inner);
+    Seg sg = {.kind = E_SEGMAP, .S = &S, .stms = bl.stms, .loc = s->exp->loc};
+    sg.res = atoms_of_vars(cx, &inner.pat);
+    Atoms rows = bind_results(fl, &S, &s->pat, "res", seg_make(fl, &sg), out);
+    Atom zero = atom_i64(0);
+    for (int k = 0; k < rows.n; k++) {
+        Stm first = {.exp = exp_index(cx, s->exp->loc, rows.at[k], &zero, 1, true)};
+        vec_push(cx->perm, &first.pat, s->pat.at[k]);
+        bld_stm(out, first);
+    }
+}
+
+/* Rule G0: S empty and no other rule applies: e stays, its SOACs now sequential. */
+Atoms rule_g0(Flat *fl, const Stm *s, Bld *out)
+{
+    VarSet *none = varmap_new(fl->cx->perm);
+    if (fl->level >= 1 && wants_thread(s->exp) && s->pat.n > 0 && !types_variant(none, &s->pat)) {
+        log_rule(fl, "G0", &host_nest, s->exp, "sequential, in a kernel of one thread");
+        one_thread(fl, s, out);
+    } else {
+        if (exp_is_soac(s->exp))
+            log_rule(fl, "G0", &host_nest, s->exp, "sequential");
+        bld_stm(out, *s);
+    }
+    return atoms_of_vars(fl->cx, &s->pat);
+}
+
+/* --- G1: maps inside a work-group ------------------------------------------------------------------- */
+
+/* The only statement of b if it is a map whose results are b's results: a perfect nest. */
+static const Stm *perfect_inner(const Body *b)
+{
+    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_MAP)
+        return NULL;
+    const Stm *s = &b->stms.at[0];
+    if ((s->exp->attrs & ATTR_SEQUENTIAL) || b->res.n != s->pat.n)
+        return NULL;
+    for (int k = 0; k < b->res.n; k++)
+        if (b->res.at[k].var != s->pat.at[k])
+            return NULL;
+    return s;
+}
+
+/* Rule G1: at level 0 a nest of maps is manifested over what is left of the body, which is
+ * sequential. */
+Atoms rule_g1(Flat *fl, const Stm *s, Bld *out)
+{
+    MapNest S = host_nest;
+    VarSet *variant = varmap_new(fl->cx->perm);
+    const Stm *at = s;
+    const Body *body;
+    for (;;) {
+        const Exp *e = at->exp;
+        S = nest_push(fl, &S, e->soac.width, &e->soac.fn->params, &e->soac.arrs);
+        nest_vars(&S, variant);
+        body = e->soac.fn->body;
+        at = perfect_inner(body);
+        if (!at || atom_variant(variant, at->exp->soac.width) || types_variant(variant, &at->pat))
+            break;
+    }
+    log_rule(fl, "G1", &S, s->exp, "segmap^0");
+    Seg sg = {.kind = E_SEGMAP, .S = &S, .stms = body->stms, .res = body->res, .loc = s->exp->loc};
+    return bind_results(fl, &host_nest, &s->pat, "res", seg_make(fl, &sg), out);
+}
+
+/* --- G2: maps without inner parallelism -------------------------------------------------------------- */
+
+static Exp *segmap_of(Flat *fl, const MapNest *S1, const Body *b, Loc loc)
+{
+    Seg sg = {.kind = E_SEGMAP, .S = S1, .stms = b->stms, .res = b->res, .loc = loc};
+    return seg_make(fl, &sg);
+}
+
+/* Rule G2: map (\x -> e) xs becomes segmap^l S1 e, where S1 = S,<x in xs>. */
+Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
+              const char *why, Bld *out)
+{
+    log_rule(fl, "G2", S1, s->exp, "segmap^%d%s%s%s", fl->level, why ? " (" : "", why ? why : "",
+             why ? ")" : "");
+    return bind_results(fl, S, &s->pat, "res", segmap_of(fl, S1, b, s->exp->loc), out);
+}
+
+/* --- G3: maps with inner parallelism: three versions -------------------------------------------------- */
+
+enum { WARP = 32 };
+
+static MapPlan plan_map(const Flat *fl, const Exp *e, int64_t inner, const Body *b)
+{
+    bool inc = fl->mode == FLATTEN_INCREMENTAL;
+    MapPlan p = {.flat = true};
+    if (fl->mode == FLATTEN_OUTER)
+        return (MapPlan){.top = true, .no_middle = "mode outer"};
+    if (inner == 0)
+        return (MapPlan){.top = true};
+    if (e->attrs & ATTR_SEQUENTIAL_INNER)
+        return (MapPlan){.top = true, .no_middle = "attribute sequential_inner"};
+    if (inc && inner < WARP && !(e->attrs & (ATTR_ONLY_INTRA | ATTR_ONLY_INNER | ATTR_NO_OUTER)))
+        return (MapPlan){.top = true, .no_middle = "small-inner: constant inner widths below a warp"};
+    if (!inc) {
+        p.no_top = p.no_middle = "mode without versions";
+        return p;
+    }
+    if (!versions_allowed(fl)) {
+        p.no_top = p.no_middle = "many-versions: the entry has its limit of thresholds";
+        return p;
+    }
+    if (e->attrs & ATTR_ONLY_INNER) {
+        p.no_top = p.no_middle = "attribute only_inner";
+        return p;
+    }
+    if (!has_recurrence(b) && !(e->attrs & ATTR_ONLY_INTRA)) {
+        p.no_top = p.no_middle = "no-recurrence: nothing inside is used twice";
+        return p;
+    }
+    p.top = !(e->attrs & (ATTR_NO_OUTER | ATTR_ONLY_INTRA));
+    p.no_top = e->attrs & ATTR_ONLY_INTRA ? "attribute only_intra" : "attribute no_outer";
+    p.middle = !(e->attrs & ATTR_NO_INTRA);
+    p.no_middle = "attribute no_intra";
+    p.flat = !(e->attrs & ATTR_ONLY_INTRA);
+    return p;
+}
+
+/* A map without regular parallelism inside, in which a loop would free some. */
+static void plan_loop(Flat *fl, const Stm *s, MapPlan *p)
+{
+    if (fl->mode == FLATTEN_MODERATE || fl->mode == FLATTEN_OUTER)
+        return;
+    p->loop = map_to_loop(fl, s);
+    p->flat = true;
+    p->top = versions_allowed(fl);
+    p->no_top = "mode without versions";
+    p->no_middle = "irregular inside the work-group";
+}
+
+static void add_top(Flat *fl, Versions *vs, const MapNest *S1, const Body *b, const Exp *e)
+{
+    Bld top = bld_new(fl->cx), par = bld_new(fl->cx);
+    Atoms res = bind_results(fl, S1, NULL, "res", segmap_of(fl, S1, b, e->loc), &top);
+    Atom p = par_of_nest(fl, S1, &par);
+    version_add(fl, vs, false, bld_body(&top, res), &par, p, e->loc);
+    log_rule(fl, "G3", S1, e, "e_top: segmap^%d, the rest sequential; %s", fl->level,
+             vec_last(vs).name);
+}
+
+static Body *middle_body(Flat *fl, const MapNest *S1, const Body *intra, Loc loc)
+{
+    Bld mid = bld_new(fl->cx);
+    Atoms res = bind_results(fl, S1, NULL, "res", segmap_of(fl, S1, intra, loc), &mid);
+    return bld_body(&mid, res);
+}
+
+static void add_middle(Flat *fl, Versions *vs, const MapNest *S1, const Body *intra, const Exp *e)
+{
+    Bld par = bld_new(fl->cx);
+    Atom p = par_of_intra(fl, S1, intra, &par);
+    version_add(fl, vs, true, middle_body(fl, S1, intra, e->loc), &par, p, e->loc);
+    log_rule(fl, "G3", S1, e, "e_middle: segmap^%d around level %d; %s", fl->level, fl->level - 1,
+             vec_last(vs).name);
+}
+
+/* e_intra, if it is worth having. */
+static Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p)
+{
+    if (!p->middle)
+        return NULL;
+    fl->depth++;
+    Body *intra = intra_body(fl, S1, b, &p->no_middle);
+    fl->depth--;
+    if (intra && intra_width_bound(intra) < WARP) {
+        p->no_middle = "small-intra: constant widths inside the work-group below a warp";
+        intra = NULL;
+    }
+    p->middle = intra != NULL;
+    return intra;
+}
+
+/* Atoms as the statement's results: pat is bound at the host level. */
+Atoms name_results(Flat *fl, const MapNest *S, const Stm *s, Atoms res, Bld *out)
+{
+    if (!is_host(S))
+        return res;
+    for (int k = 0; k < res.n; k++) {
+        Stm alias = {.exp = exp_atom(fl->cx, s->exp->loc, res.at[k])};
+        vec_push(fl->cx->perm, &alias.pat, s->pat.at[k]);
+        bld_stm(out, alias);
+    }
+    return atoms_of_vars(fl->cx, &s->pat);
+}
+
+/* The last version: S1 |- b, or S |- the map as a loop. */
+static Atoms flat_results(Flat *fl, const MapNest *S, const MapNest *S1, const Stm *s, const Body *b,
+                          const MapPlan *p, const Versions *vs, Bld *out)
+{
+    Flat inner = *fl;
+    inner.path = versions_path(fl, vs);
+    inner.depth++;
+    return p->loop ? flatten_body(&inner, S, p->loop, out)
+                   : rule_g6(&inner, S1, b, &s->pat, out);
+}
+
+static void log_pruned(Flat *fl, const MapNest *S1, const Exp *e, const MapPlan *p)
+{
+    if (!p->top && p->no_top)
+        log_rule(fl, "G3", S1, e, "e_top pruned (%s)", p->no_top);
+    if (!p->middle && p->no_middle)
+        log_rule(fl, "G3", S1, e, "e_middle pruned (%s)", p->no_middle);
+}
+
+/* Rule G3: if Par(S1) >= t_top then e_top else if Par(e_middle) >= t_intra then e_middle else e_flat,
+ * where S1 = S,<x in xs>; fewer versions where the plan or the work-group level says so. */
+Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
+              const MapPlan *plan, Bld *out)
+{
+    const Exp *e = s->exp;
+    MapPlan p = *plan;
+    Body *intra = plan_intra(fl, S1, b, &p);
+    Versions vs = {0};
+    if (p.top)
+        add_top(fl, &vs, S1, b, e);
+    log_pruned(fl, S1, e, &p);
+    if (intra && !p.flat && vs.n == 0) {
+        log_rule(fl, "G3", S1, e, "e_middle alone (attribute only_intra)");
+        return bind_results(fl, S, &s->pat, "res", segmap_of(fl, S1, intra, e->loc), out);
+    }
+    if (intra)
+        add_middle(fl, &vs, S1, intra, e);
+    log_rule(fl, "G3", S1, e, "e_flat: %s",
+             p.loop ? "a loop, its body under the outer nest" : "go on under the nest");
+    if (vs.n == 0)
+        return name_results(fl, S, s, flat_results(fl, S, S1, s, b, &p, &vs, out), out);
+    Bld flat = bld_new(fl->cx);
+    Atoms res = flat_results(fl, S, S1, s, b, &p, &vs, &flat);
+    return versions_fold(fl, S, &vs, bld_body(&flat, res), s, out);
+}
+
+/* --- The walk ----------------------------------------------------------------------------------------- */
+
+static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+{
+    if (fl->level == 0)
+        return rule_g1(fl, s, out);
+    const Exp *e = s->exp;
+    if ((e->attrs & ATTR_SEQUENTIAL_OUTER) && fl->mode != FLATTEN_OUTER) {
+        log_rule(fl, "map_to_loop", S, e, "a loop (attribute sequential_outer)");
+        return name_results(fl, S, s, flatten_body(fl, S, map_to_loop(fl, s), out), out);
+    }
+    MapNest S1 = nest_push(fl, S, e->soac.width, &e->soac.fn->params, &e->soac.arrs);
+    VarSet *variant = varmap_new(fl->cx->perm);
+    nest_vars(&S1, variant);
+    Body *b = hoist_invariants(fl, variant, e->soac.fn->body, out);
+    int64_t inner = nest_body_par(fl, &S1, b);
+    MapPlan p = plan_map(fl, e, inner, b);
+    if (inner == 0 && !is_host(S) && loop_frees(fl, S, e))
+        plan_loop(fl, s, &p);
+    if (p.top && !p.flat)
+        return rule_g2(fl, S, &S1, b, s, p.no_middle, out);
+    return rule_g3(fl, S, &S1, b, s, &p, out);
+}
+
+Atoms flatten_stm(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+{
+    switch (s->exp->kind) {
+    case E_MAP: return flatten_map(fl, S, s, out);
+    case E_REDUCE:
+    case E_SCAN:
+    case E_REDOMAP:
+    case E_SCANOMAP: return flatten_reduce(fl, S, s, out);
+    case E_SCATTER: return flatten_scatter(fl, S, s, out);
+    case E_LOOP: return rule_g7(fl, S, s, out);
+    case E_IF: return rule_g8(fl, S, s, out);
+    default: ice(s->exp->loc, "no parallelism to flatten in %s", form_info[s->exp->kind].tag);
+    }
+}
+
+static Body *host_body(Flat *fl, const Body *b)
+{
+    Bld bl = bld_new(fl->cx);
+    Atoms res = flatten_body(fl, &host_nest, b, &bl);
+    return bld_body(&bl, res);
+}
+
+/* A loop or branch at the host level: its bodies are walked. */
+static void host_compound(Flat *fl, const Stm *s, Bld *out)
+{
+    Exp *e = NEW(fl->cx->perm, Exp);
+    *e = *s->exp;
+    if (e->kind == E_LOOP) {
+        e->loop.body = host_body(fl, e->loop.body);
+    } else {
+        e->branch.then_ = host_body(fl, e->branch.then_);
+        e->branch.else_ = host_body(fl, e->branch.else_);
+    }
+    bld_stm(out, (Stm){s->pat, e});
+}
+
+void flatten_host_stm(Flat *fl, const Stm *s, Bld *out)
+{
+    const Exp *e = s->exp;
+    VarSet *none = varmap_new(fl->cx->perm);
+    bool compound = e->kind == E_LOOP || e->kind == E_IF;
+    if (compound && exp_has_soac(e) && !(e->attrs & ATTR_SEQUENTIAL))
+        host_compound(fl, s, out);
+    else if (exp_is_soac(e) && soac_is_parallel(fl, none, s))
+        flatten_stm(fl, &host_nest, s, out);
+    else
+        rule_g0(fl, s, out);
+}
+
+Atoms flatten_body(Flat *fl, const MapNest *S, const Body *b, Bld *out)
+{
+    if (!is_host(S))
+        return rule_g6(fl, S, b, NULL, out);
+    for (int i = 0; i < b->stms.n; i++)
+        flatten_host_stm(fl, &b->stms.at[i], out);
+    return b->res;
+}
+
+/* --- The pass -------------------------------------------------------------------------------------------- */
+
+static Entry flatten_entry(Flat *fl, const Entry *en)
+{
+    Entry r = *en;
+    int n = 0;
+    fl->entry = en->name;
+    fl->n_thresholds = &n;
+    r.body = host_body(fl, en->body);
+    return r;
+}
+
+Prog *fl_flatten(Ctx *cx, const Prog *in)
+{
+    ASSERT(in->dialect == D_SOAC);
+    Prog *p = NEW(cx->perm, Prog);
+    p->dialect = D_SEG;
+    Flat fl = {.cx = cx, .mode = (FlattenMode)cx->flatten_mode, .level = 1};
+    fl.defs = varmap_new(cx->perm);
+    fl.consumed = varmap_new(cx->perm);
+    fl.fresh = varmap_new(cx->perm);
+    fl.log = log_start();
+    analyse_program(&fl, in);
+    for (int i = 0; i < in->entries.n; i++)
+        vec_push(cx->perm, &p->entries, flatten_entry(&fl, &in->entries.at[i]));
+    return p;
+}

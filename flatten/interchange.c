@@ -1,0 +1,321 @@
+/* Interchanges of the nest: with a reduction of arrays (G4), a loop (G7), a branch (G8); and a map
+ * turned into a loop. */
+#include "flatten/rules.h"
+
+/* --- G4: reduce (map (\x y -> e)) (replicate k d) z ---------------------------------------------- */
+
+/* The map that the operator consists of; NULL if it is something else. */
+static const Stm *mapped_op(const Lambda *op)
+{
+    const Body *b = op->body;
+    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_MAP || b->res.n != b->stms.at[0].pat.n)
+        return NULL;
+    const Stm *s = &b->stms.at[0];
+    for (int k = 0; k < b->res.n; k++)
+        if (b->res.at[k].var != s->pat.at[k])
+            return NULL;
+    return s;
+}
+
+static int index_of(const Vars *vs, Atom a)
+{
+    for (int k = 0; k < vs->n; k++)
+        if (a.var == vs->at[k])
+            return k;
+    return -1;
+}
+
+/* The operator's params must be used as inputs of the map only. */
+static bool params_only_mapped(const Lambda *op, const Exp *map)
+{
+    for (int k = 0; k < map->soac.arrs.n; k++)
+        if (index_of(&op->params, map->soac.arrs.at[k]) < 0)
+            return false;
+    Arena *tmp = arena_new();
+    Ctx cx = {.perm = tmp};
+    Vars frees = free_vars_lambda(&cx, map->soac.fn);
+    bool ok = true;
+    for (int i = 0; i < frees.n; i++)
+        ok = ok && index_of(&op->params, atom_var(frees.at[i])) < 0;
+    arena_free(tmp);
+    return ok;
+}
+
+bool g4_applies(const Flat *fl, const Exp *e)
+{
+    const Stm *m = mapped_op(e->soac.op);
+    if (!m || !params_only_mapped(e->soac.op, m->exp))
+        return false;
+    for (int k = 0; k < e->soac.nes.n; k++) {
+        const Exp *ne = def_of(fl, e->soac.nes.at[k]);
+        if (!ne || ne->kind != E_REPLICATE)
+            return false;
+    }
+    return true;
+}
+
+/* The operator on one element: the map's function with params (accumulators, elements). */
+static Lambda *element_op(Flat *fl, const Lambda *op, const Exp *map)
+{
+    Vars params = {0};
+    Atoms args = {0};
+    for (int k = 0; k < op->params.n; k++) {
+        const Var *v = op->params.at[k];
+        vec_push(fl->cx->perm, &params, var_new(fl->cx, v->base, type_row(v->type), v->loc));
+    }
+    for (int k = 0; k < map->soac.arrs.n; k++) {
+        int at = index_of(&op->params, map->soac.arrs.at[k]);
+        vec_push(fl->cx->perm, &args, atom_var(params.at[at]));
+    }
+    Bld bl = bld_new(fl->cx);
+    Atoms res = bld_inline_lambda(&bl, map->soac.fn, &args);
+    return lambda_new(fl->cx, params, bld_body(&bl, res));
+}
+
+/* d of replicate k d: one element of the neutral array. */
+static Atom element_of_replicate(Flat *fl, Atom ne, Bld *bl)
+{
+    const Exp *e = def_of(fl, ne);
+    if (e->replicate.dims.n == 1)
+        return e->replicate.val;
+    Exp *r = exp_new(fl->cx, E_REPLICATE, e->loc);
+    r->replicate.val = e->replicate.val;
+    for (int d = 1; d < e->replicate.dims.n; d++)
+        vec_push(fl->cx->perm, &r->replicate.dims, e->replicate.dims.at[d]);
+    return bld_exp(bl, "ne", r);
+}
+
+static Atom transposed(Flat *fl, Atom a, Loc loc, Bld *bl)
+{
+    int rank = atom_type(a).rank, *perm = NEWN(fl->cx->perm, int, rank);
+    for (int d = 0; d < rank; d++)
+        perm[d] = d < 2 ? 1 - d : d;
+    return bld_exp(bl, a.var->base, exp_rearrange(fl->cx, loc, perm, a));
+}
+
+/* map (\column -> reduce op1 d column) (transpose z); of scan: transposed back. */
+static Body *interchanged(Flat *fl, const Stm *s)
+{
+    Ctx *cx = fl->cx;
+    const Exp *e = s->exp;
+    const Exp *map = mapped_op(e->soac.op)->exp;
+    Bld bl = bld_new(cx);
+    Exp *inner = exp_new(cx, e->kind, e->loc);
+    inner->soac.width = e->soac.width;
+    inner->soac.comm = e->soac.comm;
+    inner->soac.op = element_op(fl, e->soac.op, map);
+    Vars columns = {0};
+    Atoms arrs = {0};
+    for (int k = 0; k < e->soac.nes.n; k++) {
+        vec_push(cx->perm, &inner->soac.nes, element_of_replicate(fl, e->soac.nes.at[k], &bl));
+        Atom t = transposed(fl, e->soac.arrs.at[k], e->loc, &bl);
+        vec_push(cx->perm, &arrs, t);
+        Var *c = var_new(cx, "col", type_row(atom_type(t)), e->loc);
+        vec_push(cx->perm, &columns, c);
+        vec_push(cx->perm, &inner->soac.arrs, atom_var(c));
+    }
+    Bld in = bld_new(cx);
+    Atoms res = bld_exps(&in, "r", inner);
+    Lambda *lam = lambda_new(cx, columns, bld_body(&in, res));
+    Exp *outer = exp_map(cx, e->loc, map->soac.width, arrs, lam);
+    outer->attrs = e->attrs;
+    Atoms mapped = bld_exps(&bl, "res", outer);
+    for (int k = 0; k < mapped.n && e->kind == E_SCAN; k++)
+        mapped.at[k] = transposed(fl, mapped.at[k], e->loc, &bl);
+    return bld_body(&bl, mapped);
+}
+
+/* Rule G4: reduce (map (\y -> e)) (replicate k d) z is map (reduce (\y -> e) d) (transpose z); scan
+ * likewise. Needs g4_applies. */
+Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+{
+    log_rule(fl, "G4", S, s->exp, "interchanged with the map in its operator");
+    Body *b = interchanged(fl, s);
+    analyse_body(fl, b);
+    return name_results(fl, S, s, flatten_body(fl, S, b, out), out);
+}
+
+/* --- G7: loops --------------------------------------------------------------------------------------- */
+
+/* The host loop of rule G7 under construction. */
+typedef struct {
+    Vars params, pat;
+    Atoms inits, res;
+    Vars variant_pat; /* of the original pattern: those that vary in the nest */
+} HostLoop;
+
+/* Splits the loop's params: those that vary in the nest become arrays over S, known in S1. */
+static void loop_params(Flat *fl, const MapNest *S, MapNest *S1, const Stm *s, const VarSet *variant,
+                        HostLoop *h, Bld *out)
+{
+    Ctx *cx = fl->cx;
+    const Exp *e = s->exp;
+    for (int k = 0; k < e->loop.params.n; k++) {
+        Var *p = e->loop.params.at[k], *r = s->pat.at[k];
+        Atom init = e->loop.inits.at[k];
+        if (varset_has(variant, p)) {
+            init = expand_atom(fl, S, init, p->base, e->loc, out);
+            Var *outer = var_new(cx, p->base, nest_expand_type(fl, S, p->type), p->loc);
+            nest_extend(fl, S1, p, atom_var(outer));
+            vec_push(cx->perm, &h->variant_pat, r);
+            p = outer;
+            r = var_new(cx, r->base, nest_expand_type(fl, S, r->type), r->loc);
+        }
+        vec_push(cx->perm, &h->params, p);
+        vec_push(cx->perm, &h->inits, init);
+        vec_push(cx->perm, &h->pat, r);
+    }
+}
+
+/* The body of the loop under S1: results that vary come from the nest, the others as they are. */
+static Body *loop_body(Flat *fl, const MapNest *S1, const Exp *e, const VarSet *variant)
+{
+    Ctx *cx = fl->cx;
+    Body varying = {.stms = e->loop.body->stms};
+    for (int k = 0; k < e->loop.params.n; k++)
+        if (varset_has(variant, e->loop.params.at[k]))
+            vec_push(cx->perm, &varying.res, e->loop.body->res.at[k]);
+    Bld bl = bld_new(cx);
+    Atoms made = flatten_body(fl, S1, &varying, &bl), res = {0};
+    for (int k = 0, m = 0; k < e->loop.params.n; k++) {
+        bool v = varset_has(variant, e->loop.params.at[k]);
+        vec_push(cx->perm, &res, v ? made.at[m] : e->loop.body->res.at[k]);
+        m += v;
+    }
+    return bld_body(&bl, res);
+}
+
+/* Rule G7: a loop under S whose trip count does not vary and whose body has parallelism to exploit
+ * becomes a loop over the arrays of all its values: loop zs' ys' = (replicate m z) ys for i < n do
+ * (S, <z' y' in zs' ys'> |- body). */
+Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+{
+    ASSERT(!is_host(S));
+    Ctx *cx = fl->cx;
+    const Exp *e = s->exp;
+    VarSet *variant = varmap_new(cx->perm);
+    nest_vars(S, variant);
+    add_variant_params(fl, variant, e);
+    log_rule(fl, "G7", S, e, "the nest goes into the loop");
+    HostLoop h = {0};
+    MapNest S1 = nest_copy(fl, S);
+    loop_params(fl, S, &S1, s, variant, &h, out);
+    Exp *r = exp_new(cx, E_LOOP, e->loc);
+    r->loop = e->loop;
+    r->loop.params = h.params;
+    r->loop.inits = h.inits;
+    Flat inner = *fl;
+    inner.depth++;
+    r->loop.body = loop_body(&inner, &S1, e, variant);
+    bld_stm(out, (Stm){h.pat, r});
+    return atoms_of_vars(cx, &h.pat);
+}
+
+/* --- G8: branches ------------------------------------------------------------------------------------- */
+
+/* map (\x -> b) y, where <x in y> is S's last dimension; only the xs that b needs. */
+static Exp *map_of_branch(Flat *fl, const MapNest *S, const Body *b, Loc loc)
+{
+    Ctx *cx = fl->cx;
+    const MapDim *nd = &vec_last(&S->dims);
+    Bld bl = bld_new(cx);
+    vec_append(cx->perm, &bl.stms, &nd->pre);
+    vec_append(cx->perm, &bl.stms, &b->stms);
+    Body *whole = bld_body(&bl, b->res);
+    VarSet *need = varmap_new(cx->perm);
+    free_in_body(need, whole);
+    Vars params = {0};
+    Atoms arrs = {0};
+    for (int k = 0; k < nd->xs.n; k++)
+        if (varset_has(need, nd->xs.at[k])) {
+            vec_push(cx->perm, &params, nd->xs.at[k]);
+            vec_push(cx->perm, &arrs, nd->arrs.at[k]);
+        }
+    return exp_map(cx, loc, nd->width, arrs, rename_lambda(cx, lambda_new(cx, params, whole)));
+}
+
+static Body *branch_body(Flat *fl, const MapNest *S, const Body *b, const Stm *s)
+{
+    MapNest outer = nest_copy(fl, S);
+    outer.dims.n--;
+    Stm m = {.exp = map_of_branch(fl, S, b, s->exp->loc)};
+    m.pat = exp_pat(fl->cx, "res", m.exp);
+    for (int k = 0; k < m.pat.n; k++) {
+        m.pat.at[k]->base = s->pat.at[k]->base;
+        inherit_consumed(fl, s->pat.at[k], m.pat.at[k]);
+    }
+    Bld in = bld_new(fl->cx);
+    bld_stm(&in, m);
+    analyse_body(fl, bld_body(&in, (Atoms){0}));
+    Bld bl = bld_new(fl->cx);
+    Atoms res = flatten_stm(fl, &outer, &m, &bl);
+    return bld_body(&bl, res);
+}
+
+/* Rule G8: if c then e1 else e2 under S,<x in y>, c invariant: if c then [S |- map (\x -> e1) y] else
+ * [S |- map (\x -> e2) y], so that G3 tries all its versions in each branch. */
+Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+{
+    const Exp *e = s->exp;
+    ASSERT(!is_host(S));
+    log_rule(fl, "G8", S, e, "the nest goes into both branches");
+    Flat inner = *fl;
+    inner.depth++;
+    Body *then_ = branch_body(&inner, S, e->branch.then_, s);
+    Body *else_ = branch_body(&inner, S, e->branch.else_, s);
+    return bind_results(fl, S, &s->pat, "res", exp_if(fl->cx, e->loc, e->branch.test, then_, else_),
+                        out);
+}
+
+/* --- Maps as loops ---------------------------------------------------------------------------------------- */
+
+static Atom row_at(Flat *fl, const Exp *map, int k, Atom i, Bld *bl)
+{
+    Ctx *cx = fl->cx;
+    const Var *p = map->soac.fn->params.at[k];
+    Atom arr = map->soac.arrs.at[k];
+    const Exp *def = def_of(fl, arr);
+    if (!def || def->kind != E_IOTA)
+        return bld_exp(bl, p->base, exp_index(cx, p->loc, arr, &i, 1, true));
+    Atom x = p->type.elem == T_I64 ? i : bld_exp(bl, p->base, exp_conv(cx, p->loc, p->type.elem, i));
+    if (!atom_is_int(def->iota.stride, 1))
+        x = bld_exp(bl, p->base, exp_binop(cx, p->loc, OP_MUL, x, def->iota.stride));
+    if (!atom_is_int(def->iota.start, 0))
+        x = bld_exp(bl, p->base, exp_binop(cx, p->loc, OP_ADD, x, def->iota.start));
+    return x;
+}
+
+Body *map_to_loop(Flat *fl, const Stm *s)
+{
+    Ctx *cx = fl->cx;
+    const Exp *e = s->exp;
+    Bld bl = bld_new(cx), in = bld_new(cx);
+    Exp *loop = exp_new(cx, E_LOOP, e->loc);
+    loop->loop.kind = LOOP_FOR;
+    loop->loop.bound = e->soac.width;
+    loop->loop.i = var_new(cx, "i", type_prim(T_I64), e->loc);
+    Atom i = atom_var(loop->loop.i);
+    Atoms rows = {0}, next = {0};
+    for (int k = 0; k < e->soac.arrs.n; k++)
+        vec_push(cx->perm, &rows, row_at(fl, e, k, i, &in));
+    Atoms vals = bld_inline_lambda(&in, e->soac.fn, &rows);
+    for (int k = 0; k < vals.n; k++) {
+        Type t = s->pat.at[k]->type;
+        Exp *blank = exp_new(cx, E_SCRATCH, e->loc);
+        blank->scratch.type = t;
+        vec_push(cx->perm, &loop->loop.inits, bld_exp(&bl, "blank", blank));
+        Var *p = var_new(cx, s->pat.at[k]->base, t, e->loc);
+        vec_push(cx->perm, &loop->loop.params, p);
+        Exp *up = exp_new(cx, E_UPDATE, e->loc);
+        up->update.arr = atom_var(p);
+        up->update.at = exp_index(cx, e->loc, atom_var(p), &i, 1, true)->index.at;
+        up->update.val = vals.at[k];
+        up->update.safe = true;
+        vec_push(cx->perm, &next, bld_exp(&in, p->base, up));
+    }
+    loop->loop.body = bld_body(&in, next);
+    Atoms res = bld_exps(&bl, "res", loop);
+    Body *b = bld_body(&bl, res);
+    analyse_body(fl, b);
+    return b;
+}

@@ -1,0 +1,223 @@
+/* What the files of flatten/ share: the state of the pass, the mapnest context S, and the rules.
+ * A rule is called with S (empty at the host level, or inside a work-group), the statement it applies
+ * to and `out`, the body under construction outside of S, and returns one atom per result:
+ * for S empty the statement's own variables, else arrays of shape widths(S) ++ shape of the result. */
+#ifndef FLATTEN_RULES_H
+#define FLATTEN_RULES_H
+
+#include "flatten/flatten.h"
+
+/* --- nest.c: S --------------------------------------------------------------------------------- */
+
+/* <xs in arrs>, idx running below width. `pre` is cheap code of this depth (scalar arithmetic, views)
+ * that each construct under S recomputes rather than reads from an expanded array. */
+typedef struct {
+    Var *idx;
+    Atom width;
+    Vars xs;
+    Atoms arrs;
+    Stms pre;
+} MapDim;
+typedef VEC(MapDim) MapDims;
+typedef struct {
+    MapDims dims;
+} MapNest;
+
+/* x = root[idx_from, .., idx_to]: `root` is an array outside of S. */
+typedef struct {
+    Atom root;
+    int from, to;
+} Chain;
+
+typedef struct Derivation Derivation;
+typedef VEC(Derivation) Derivations;
+
+/* --- The state of the pass: fl ------------------------------------------------------------------ */
+
+typedef struct {
+    Ctx *cx;
+    FlattenMode mode;
+    int level;          /* of the constructs made here: 1, or 0 inside a work-group version */
+    const char *entry;
+    int *n_thresholds;  /* of the entry */
+    Path path;          /* comparisons around this place */
+    VarMap *defs;       /* Var -> Exp, for variables bound alone by an expression */
+    VarSet *consumed;   /* variables whose memory is consumed somewhere */
+    VarSet *fresh;      /* arrays made by the pass that nothing else shares memory with */
+    Derivations *log;
+    int depth;          /* of the derivation */
+} Flat;
+
+static inline bool is_host(const MapNest *S)
+{
+    return S->dims.n == 0;
+}
+MapNest nest_copy(Flat *fl, const MapNest *S);
+/* S, <params in arrs>. */
+MapNest nest_push(Flat *fl, const MapNest *S, Atom width, const Vars *params, const Atoms *arrs);
+/* Makes v, whose values under S are the rows of `outer`, known in S (rule G6: array expansion). */
+void nest_extend(Flat *fl, MapNest *S, Var *v, Atom outer);
+/* The same for an array that varies with dimensions from .. to only. */
+void nest_extend_range(Flat *fl, MapNest *S, Var *v, Atom outer, int from, int to);
+bool nest_find(const MapNest *S, const Var *v, int *dim, int *k); /* x number k of dimension dim */
+bool nest_chain(const MapNest *S, Atom a, Chain *c);
+bool chain_is_full(const MapNest *S, const Chain *c);
+/* All variables bound by S. */
+void nest_vars(const MapNest *S, VarSet *s);
+Atoms nest_widths(Flat *fl, const MapNest *S);
+const char *nest_show(Flat *fl, const MapNest *S);
+/* Type of the array of all values of a variable of type t under S. */
+Type nest_expand_type(Flat *fl, const MapNest *S, Type t);
+
+/* A construct over S: what it needs of S is copied, with fresh binders. */
+typedef struct {
+    ExpKind kind;
+    const MapNest *S;
+    Stms stms;
+    Atoms res;
+    Lambda *op;   /* SEGRED, SEGSCAN */
+    Atoms nes;
+    bool comm;
+    Dests dests;  /* SEGSCATTER */
+    Loc loc;
+    unsigned attrs;
+} Seg;
+Exp *seg_make(Flat *fl, const Seg *sg);
+/* Binds the results of e: to pat if S is empty, else to fresh variables named after pat (or base). */
+Atoms bind_results(Flat *fl, const MapNest *S, const Vars *pat, const char *base, Exp *e, Bld *out);
+
+/* --- analysis.c: what may be exploited ----------------------------------------------------------- */
+
+void analyse_program(Flat *fl, const Prog *p);     /* defs, consumed */
+void analyse_body(Flat *fl, const Body *b);        /* the same for a body made by the pass */
+bool is_consumed(const Flat *fl, Atom a);
+void inherit_consumed(Flat *fl, const Var *from, const Var *to); /* `to` becomes `from` */
+Exp *def_of(const Flat *fl, Atom a);               /* NULL if unknown */
+bool atom_variant(const VarSet *variant, Atom a);
+bool types_variant(const VarSet *variant, const Vars *pat);
+/* Scalar code, views and iotas that do not fail: may be computed anywhere, if its operands can. */
+bool is_floatable(const Flat *fl, const Stm *s);
+/* Cheap enough to recompute. */
+bool is_cheap(const Flat *fl, const Stm *s);
+/* Upper bound of the inner parallelism that flattening under a nest could exploit: 0: none;
+ * PAR_UNKNOWN: depends on sizes. variant: the variables of the nest. */
+enum { PAR_UNKNOWN = 1 << 30 };
+int64_t stm_par(Flat *fl, VarSet *variant, const Stm *s);
+/* A SOAC that may become a construct: its own sizes and operator are regular. */
+bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s);
+/* Adds the params of a loop that vary inside the nest (the others, host scalars such as counters,
+ * stay what they are when the loop is interchanged). */
+void add_variant_params(Flat *fl, VarSet *variant, const Exp *loop);
+bool has_recurrence(const Body *b);
+/* Would the map's body have parallelism to exploit if the map were a loop? */
+bool loop_frees(Flat *fl, const MapNest *S, const Exp *map);
+int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b);
+/* Moves what is_floatable and depends on nothing in `variant` out of b, however deep inside. */
+Body *hoist_invariants(Flat *fl, const VarSet *variant, const Body *b, Bld *out);
+
+/* --- log of the derivation (explain.c) -------------------------------------------------------------- */
+
+struct Derivation {
+    const char *entry, *rule, *form, *nest, *outcome;
+    Loc loc;
+    int depth;
+};
+Derivations *log_start(void); /* forgets the last run */
+const Derivations *log_last(void);
+void log_rule(Flat *fl, const char *rule, const MapNest *S, const Exp *e, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* --- versions.c ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    bool intra;
+    Stms par_stms; /* compute par at the guard */
+    Atom par;
+    Path path;
+    Body *body;
+    Loc loc;
+} Version;
+typedef VEC(Version) Versions;
+enum { MAX_THRESHOLDS = 64 };
+bool versions_allowed(const Flat *fl);
+/* Appends a version under a fresh threshold; its path: where fl stands and that the versions before
+ * it were not taken. */
+void version_add(Flat *fl, Versions *vs, bool intra, Body *body, Bld *par_code, Atom par, Loc loc);
+/* fl's path as seen by what is reached when none of vs is taken. */
+Path versions_path(const Flat *fl, const Versions *vs);
+/* if par_1 >= t_1 then body_1 else if ... else dflt */
+Atoms versions_fold(Flat *fl, const MapNest *S, const Versions *vs, Body *dflt, const Stm *st,
+                    Bld *out);
+
+/* --- sizes.c ------------------------------------------------------------------------------------------------ */
+
+Atom par_of_nest(Flat *fl, const MapNest *S, Bld *bl);
+/* Par(e_middle): widths of S times the largest product of widths of a level-0 construct in b. */
+Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
+/* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
+int64_t intra_width_bound(const Body *b);
+
+/* --- intragroup.c ----------------------------------------------------------------------------------------- */
+
+/* e_intra of rule G3; NULL if it cannot run inside a work-group, with the reason in *why. */
+Body *intra_body(Flat *fl, const MapNest *S, const Body *b, const char **why);
+
+/* --- flatten.c: walk, G0-G3 ---------------------------------------------------------------------------------- */
+
+/* S |- b: statements to out; one atom per result of b (expanded over S). Host: the results as they
+ * are. */
+Atoms flatten_body(Flat *fl, const MapNest *S, const Body *b, Bld *out);
+/* S |- s for a statement with exploitable parallelism. */
+Atoms flatten_stm(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+Atoms rule_g0(Flat *fl, const Stm *s, Bld *out);
+Atoms rule_g1(Flat *fl, const Stm *s, Bld *out);
+Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
+              const char *why, Bld *out);
+/* The versions of a map that its mode, its attributes and the heuristics leave. */
+typedef struct {
+    bool top, middle, flat;
+    const char *no_top, *no_middle; /* why not */
+    Body *loop;                     /* e_flat is the map as a loop (map_to_loop) */
+} MapPlan;
+Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
+              const MapPlan *plan, Bld *out);
+/* res as the statement's results: at the host level its pattern is bound to them. */
+Atoms name_results(Flat *fl, const MapNest *S, const Stm *s, Atoms res, Bld *out);
+/* A statement outside of all nests. */
+void flatten_host_stm(Flat *fl, const Stm *s, Bld *out);
+
+/* --- distribute.c ------------------------------------------------------------------------------------------------ */
+
+/* dest_pat: the pattern that the results become: those that are consumed later are made fresh, as the
+ * results of a map are. NULL: they may share memory with what is outside. */
+Atoms rule_g6(Flat *fl, const MapNest *S, const Body *b, const Vars *dest_pat, Bld *out);
+
+/* --- arrays.c ------------------------------------------------------------------------------------------------------- */
+
+/* Array operations under S as operations on the outer arrays. False: does not apply. */
+bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out);
+bool is_array_op(const Stm *s); /* replicate, copy, concat, update */
+bool flatten_array_op(Flat *fl, const MapNest *S, const Stm *s, Bld *out, Atoms *results);
+Atoms flatten_scatter(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+/* The array of all values of `a` under S, by a parallel copy if it is a view. */
+Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, Bld *out);
+
+/* --- interchange.c --------------------------------------------------------------------------------------------------- */
+
+bool g4_applies(const Flat *fl, const Exp *e);
+Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+/* map (\x -> e) xs as a loop that fills its results, so that parallelism of e that varies with x can
+ * be exploited ("Balancing by Loop Interchange"). */
+Body *map_to_loop(Flat *fl, const Stm *s);
+
+/* --- reduce.c ------------------------------------------------------------------------------------------------------------ */
+
+/* A reduction or scan whose operator and neutral elements can be those of a construct. */
+bool is_flat_op(const VarSet *variant, const Exp *e);
+Atoms flatten_reduce(Flat *fl, const MapNest *S, const Stm *s, Bld *out); /* all four forms */
+Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+
+#endif

@@ -1,0 +1,59 @@
+/* Code versions: a list of (guard, body), folded late into nested ifs. The only place where names of
+ * thresholds are made: ENTRY.suff_outer_par_K and ENTRY.suff_intra_par_K, K counted per entry in
+ * program order, so that an edit of one entry does not rename the thresholds of another. */
+#include "flatten/rules.h"
+
+#include "base/intern.h"
+
+bool versions_allowed(const Flat *fl)
+{
+    return fl->mode == FLATTEN_INCREMENTAL && *fl->n_thresholds + 2 <= MAX_THRESHOLDS;
+}
+
+Path versions_path(const Flat *fl, const Versions *vs)
+{
+    Path p = {0};
+    vec_append(fl->cx->perm, &p, &fl->path);
+    for (int i = 0; i < vs->n; i++)
+        vec_push(fl->cx->perm, &p, (PathStep){vs->at[i].name, false});
+    return p;
+}
+
+void version_add(Flat *fl, Versions *vs, bool intra, Body *body, Bld *par_code, Atom par, Loc loc)
+{
+    const char *name = arena_printf(fl->cx->perm, "%s.suff_%s_par_%d", fl->entry,
+                                    intra ? "intra" : "outer", (*fl->n_thresholds)++);
+    Version v = {.name = intern(name), .intra = intra, .par_stms = par_code->stms, .par = par,
+                 .body = body, .loc = loc};
+    v.path = versions_path(fl, vs);
+    vec_push(fl->cx->perm, vs, v);
+}
+
+/* The statements of v's guard, then the choice. */
+static Exp *guarded(Flat *fl, const Version *v, Body *otherwise, Bld *out)
+{
+    vec_append(fl->cx->perm, &out->stms, &v->par_stms);
+    Exp *suff = exp_new(fl->cx, E_SUFF, v->loc);
+    suff->suff.name = v->name;
+    suff->suff.intra = v->intra;
+    suff->suff.path = v->path;
+    suff->suff.par = v->par;
+    Atom test = bld_exp(out, v->intra ? "suff_intra" : "suff_outer", suff);
+    return exp_if(fl->cx, v->loc, test, v->body, otherwise);
+}
+
+Atoms versions_fold(Flat *fl, const MapNest *S, const Versions *vs, Body *dflt, const Stm *st,
+                    Bld *out)
+{
+    Body *body = dflt;
+    for (int i = vs->n - 1; i > 0; i--) {
+        Bld bl = bld_new(fl->cx);
+        Exp *e = guarded(fl, &vs->at[i], body, &bl);
+        MapNest host = {0};
+        Atoms res = bind_results(fl, &host, NULL, "res", e, &bl);
+        for (int k = 0; k < res.n; k++)
+            res.at[k].var->base = st->pat.at[k]->base;
+        body = bld_body(&bl, res);
+    }
+    return bind_results(fl, S, &st->pat, "res", guarded(fl, &vs->at[0], body, out), out);
+}
