@@ -34,6 +34,7 @@ $(BUILD)/frontend/lex.yy.c: frontend/lex.l $(BUILD)/frontend/parse.tab.c
 $(GEN:.c=.o): $(BUILD)/frontend/%.o: $(BUILD)/frontend/%.c
 	$(CC) $(CPPFLAGS) -std=c11 -Wall -Wno-unused-function -Wno-sign-compare $(OPT) $(CFLAGS) -c -o $@ $<
 $(BUILD)/frontend/parse.tab.h: $(BUILD)/frontend/parse.tab.c
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard frontend/*.c)): | $(BUILD)/frontend/parse.tab.h
 
 # The text of the runtime, for the programs that the compiler writes.
 $(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*.[ch] runtime/*.cl)
