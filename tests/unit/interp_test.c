@@ -1,5 +1,6 @@
-/* Runs IR programs by the interpreter and compares: `interp_test [--fuse] FILE.ir...`. The files say
- * what they expect in comments at the start of a line:
+/* Runs IR programs by the interpreter and compares: `interp_test [--fuse] FILE.ir...`; without files
+ * those of tests/unit, and those of tests/pass/fuse with --fuse. `interp_test --print FILE.ir` prints
+ * the program after pass_fuse. The files say what they expect in comments at the start of a line:
  *
  *   -- test ENTRY VALUE* => VALUE*      these results, bit for bit
  *   -- test ENTRY VALUE* =~ VALUE*      floats within 1e-6
@@ -12,6 +13,7 @@
 #include "ir/interp_code.h"
 #include "tests/unit/check.h"
 
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,37 +204,55 @@ static void directives(Test *t, const char *text)
     }
 }
 
-static void run_file(Ctx *cx, const char *path, bool fuse)
+static Prog *fused(Ctx *cx, const Prog *p)
+{
+    diag_set_pass("fuse");
+    Prog *q = pass_fuse(cx, p);
+    ir_verify(cx, q, "fuse");
+    return q;
+}
+
+static Prog *read_program(Ctx *cx, const char *path, char **text)
 {
     FILE *f = fopen(path, "rb");
-    char *text = NULL;
     size_t n = 0;
-    if (!f || getdelim(&text, &n, 0, f) < 0) {
+    *text = NULL;
+    if (!f || getdelim(text, &n, 0, f) < 0) {
         perror(path);
         exit(EXIT_USAGE);
     }
     fclose(f);
-    Prog *p = ir_read(cx, path, text, strlen(text));
+    Prog *p = ir_read(cx, path, *text, strlen(*text));
     diag_flush();
-    Test t = {.path = path, .prog = p};
-    const char *wrong = !p ? "unreadable" : ir_check(cx, p);
-    if (wrong) {
-        failure(&t, "malformed program", wrong);
-    } else {
-        t.in = interp_new(p);
+    return p;
+}
+
+static void run_file(Ctx *cx, const char *path, bool fuse)
+{
+    char *text;
+    Test t = {.path = path, .prog = read_program(cx, path, &text)};
+    for (int round = 0; t.prog && round < (fuse ? 2 : 1); round++) {
+        if (round)
+            t.prog = fused(cx, t.prog);
+        t.in = interp_new(t.prog);
         directives(&t, text);
         interp_free(t.in);
     }
-    if (fuse && !wrong) {
-        diag_set_pass("fuse");
-        p = pass_fuse(cx, p);
-        ir_verify(cx, p, "fuse");
-        t.prog = p;
-        t.in = interp_new(p);
-        directives(&t, text);
-        interp_free(t.in);
-    }
+    if (!t.prog)
+        failure(&t, "malformed program", "");
     out_free(&t.log);
+    free(text);
+}
+
+static void print_fused(Ctx *cx, const char *path)
+{
+    char *text;
+    Prog *p = read_program(cx, path, &text);
+    Out o = {0};
+    if (p)
+        ir_print(&o, fused(cx, p));
+    fputs(o.text ? o.text : "", stdout);
+    out_free(&o);
     free(text);
 }
 
@@ -320,10 +340,20 @@ int main(int argc, char **argv)
 {
     Ctx cx = {.perm = arena_new(), .scratch = arena_new()};
     bool fuse = argc > 1 && !strcmp(argv[1], "--fuse");
+    if (argc == 3 && !strcmp(argv[1], "--print")) {
+        print_fused(&cx, argv[2]);
+        return 0;
+    }
     if (!fuse) {
         check_tables();
         check_bugs(&cx);
     }
+    glob_t g = {0};
+    if (argc == 1 + fuse)
+        glob(fuse ? "tests/pass/fuse/*.ir" : "tests/unit/interp_*.ir", 0, NULL, &g);
+    for (size_t i = 0; i < g.gl_pathc; i++)
+        run_file(&cx, g.gl_pathv[i], fuse);
+    globfree(&g);
     for (int i = 1 + fuse; i < argc; i++)
         run_file(&cx, argv[i], fuse);
     arena_free(cx.perm);
