@@ -168,13 +168,23 @@ static bool const_in(Atom a, int64_t lo, Atom size)
     return !a.var && !size.var && a.c.i >= lo && a.c.i < size.c.i;
 }
 
+/* `0 <= s && `, or nothing if that is plain. */
+static const char *not_negative(Atom a)
+{
+    if (!a.var && a.c.i >= 0)
+        return "";
+    char buf[128];
+    snprintf(buf, sizeof buf, "0 <= %s && ", atom_c(a));
+    return intern(buf);
+}
+
 /* The condition for one index component to lie in a dimension of size `size`, appended to o. */
 static void dim_check(Out *o, DimIndex d, Atom size)
 {
     const char *sep = o->n ? " && " : "", *s = atom_c(d.start), *z = atom_c(size);
     if (!d.is_slice) {
         if (!const_in(d.start, 0, size))
-            out_printf(o, "%s0 <= %s && %s < %s", sep, s, s, z);
+            out_printf(o, "%s%s%s < %s", sep, not_negative(d.start), s, z);
         return;
     }
     if (atom_is_int(d.start, 0) && atom_eq(d.n, size) && atom_is_int(d.stride, 1))
@@ -182,13 +192,17 @@ static void dim_check(Out *o, DimIndex d, Atom size)
     if (!d.start.var && !d.n.var && !d.stride.var && const_in(d.start, 0, size) && d.n.c.i >= 1 &&
         const_in(atom_i64(d.start.c.i + (d.n.c.i - 1) * d.stride.c.i), 0, size))
         return;
-    const char *n = atom_c(d.n), *st = atom_c(d.stride);
-    out_printf(o, "%s(%s == 0 || (%s > 0 && 0 <= %s && %s < %s", sep, n, n, s, s, z);
+    const char *n = atom_c(d.n), *st = atom_c(d.stride), *close = "";
+    out_puts(o, sep);
+    if (d.n.var || d.n.c.i < 1) { /* empty slices are fine anywhere */
+        out_printf(o, "(%s == 0 || (%s > 0 && ", n, n);
+        close = "))";
+    }
     if (atom_is_int(d.stride, 1))
-        out_printf(o, " && %s + %s <= %s))", s, n, z);
+        out_printf(o, "%s%s <= %s - %s%s", not_negative(d.start), s, z, n, close);
     else
-        out_printf(o, " && 0 <= %s + (%s - 1) * %s && %s + (%s - 1) * %s < %s))", s, n, st, s, n,
-                   st, z);
+        out_printf(o, "%s%s < %s && 0 <= %s + (%s - 1) * %s && %s + (%s - 1) * %s < %s%s",
+                   not_negative(d.start), s, z, s, n, st, s, n, st, z, close);
 }
 
 static const DimIndexes *index_dims(const Exp *e, Type *t, bool *safe)

@@ -184,6 +184,25 @@ static void reshape_stm(Host *h, const Stm *s)
 
 /* --- Fresh arrays ---------------------------------------------------------------------------------------- */
 
+/* Sizes of arrays made from a number that the program computes may be negative. */
+static void check_size(Host *h, const Exp *e, Atom n)
+{
+    const Entry *en = h->entry->entry;
+    for (int i = 0; i < en->sizes.n; i++)
+        if (n.var == en->sizes.at[i])
+            return;
+    if (!n.var)
+        return;
+    Texts args = {0};
+    vec_push(h->cx->perm, &args, atom_c(n));
+    host_op(h, (HostOp){.kind = H_ASSERT,
+                        .loc = e->loc,
+                        .text = arena_printf(h->cx->perm, "%s >= 0", atom_c(n)),
+                        .exp = e,
+                        .site = plan_site(h->plan, e->loc, "negative size %ld"),
+                        .args_i64 = args});
+}
+
 static void iota_stm(Host *h, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -192,6 +211,7 @@ static void iota_stm(Host *h, const Stm *s)
         cg_sequential(h, s);
         return;
     }
+    check_size(h, e, e->iota.n);
     ArrLoc dst = host_fresh(h, v->base, v->type, NULL);
     host_op(h, (HostOp){.kind = H_IOTA,
                         .loc = e->loc,
@@ -208,6 +228,8 @@ static void replicate_stm(Host *h, const Stm *s)
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
     Type t = atom_type(e->replicate.val);
+    for (int k = 0; k < e->replicate.dims.n; k++)
+        check_size(h, e, e->replicate.dims.at[k]);
     ArrLoc dst = host_fresh(h, v->base, v->type, NULL);
     host_bind(h, v, dst);
     if (t.rank == 0) {
