@@ -1,4 +1,5 @@
-/* Building kernels: one OpenCL program each, when first needed, from the cache on disk or from source. */
+/* Building kernels: one OpenCL program each, when first needed, from the cache on disk or from
+ * source. */
 #include "runtime/internal.h"
 #include "runtime/texts.h"
 
@@ -122,7 +123,8 @@ static unsigned char *rt_cache_read(const char *path, size_t *n)
     return data;
 }
 
-/* Writes through a temporary file, so that others see all of it or nothing. Failure is no matter. */
+/* Writes through a temporary file, so that others see all of it or nothing. Failure is no matter.
+ */
 static void rt_cache_write(const char *path, const unsigned char *data, size_t n)
 {
     rt_cache_head head = {.size = n, .check = rt_hash_bytes(data, n)};
@@ -145,8 +147,8 @@ static void rt_cache_store(const rt_kernel *k, const char *path)
         n == 0)
         return;
     unsigned char *data = malloc(n);
-    if (data && clGetProgramInfo(k->program, CL_PROGRAM_BINARIES, sizeof data, &data, NULL) ==
-                    CL_SUCCESS)
+    if (data &&
+        clGetProgramInfo(k->program, CL_PROGRAM_BINARIES, sizeof data, &data, NULL) == CL_SUCCESS)
         rt_cache_write(path, data, n);
     free(data);
 }

@@ -223,8 +223,8 @@ RT_API int rt_copy_strided(rt_ctx *ctx, int elem, int rank, const int64_t *shape
     if (rt_dims_transpose(dims, rank))
         return rt_transpose(ctx, dst, dst_off, src, src_off, rank == 3 ? dims[2].n : 1, dims[0].n,
                             dims[1].n, elem);
-    rt_arg args[5 + 3 * MOST] = {RT_A_MEM(dst), RT_A_I64(dst_off), RT_A_MEM(src),
-                                 RT_A_I64(src_off), RT_A_I64(n)};
+    rt_arg args[5 + 3 * MOST] = {RT_A_MEM(dst), RT_A_I64(dst_off), RT_A_MEM(src), RT_A_I64(src_off),
+                                 RT_A_I64(n)};
     for (int i = 0; i < MOST; i++) {
         bool in = i < rank;
         args[5 + i] = (rt_arg)RT_A_I64(in ? dims[i].n : 1);

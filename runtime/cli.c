@@ -268,7 +268,8 @@ static bool rt_read_arguments(rt_job *j)
     return ok;
 }
 
-/* One call with the arguments as they are; consumed ones are copied, unless this is the last call. */
+/* One call with the arguments as they are; consumed ones are copied, unless this is the last call.
+ */
 static bool rt_run_once(rt_job *j, bool last, int64_t *us)
 {
     rt_value *in = rt_grow(NULL, (size_t)j->n_in * sizeof *in);

@@ -197,11 +197,16 @@ static const struct {
     const char *name;
     int size;
 } rt_size_names[] = {
-    {"group_size", RT_GROUP_SIZE},       {"thread_block_size", RT_GROUP_SIZE},
-    {"num_groups", RT_NUM_GROUPS},       {"grid_size", RT_NUM_GROUPS},
-    {"tile_size", RT_TILE_SIZE},         {"reg_tile_size", RT_REG_TILE_SIZE},
-    {"threshold", RT_THRESHOLD},         {"shared_memory", RT_LOCAL_MEMORY},
-    {"local_memory", RT_LOCAL_MEMORY},   {"registers", -1},
+    {"group_size", RT_GROUP_SIZE},
+    {"thread_block_size", RT_GROUP_SIZE},
+    {"num_groups", RT_NUM_GROUPS},
+    {"grid_size", RT_NUM_GROUPS},
+    {"tile_size", RT_TILE_SIZE},
+    {"reg_tile_size", RT_REG_TILE_SIZE},
+    {"threshold", RT_THRESHOLD},
+    {"shared_memory", RT_LOCAL_MEMORY},
+    {"local_memory", RT_LOCAL_MEMORY},
+    {"registers", -1},
     {"cache", -1},
 };
 
@@ -280,12 +285,11 @@ RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t par)
     }
     if (ctx->n_comparisons == ctx->cap_comparisons && ctx->cap_comparisons < MOST) {
         ctx->cap_comparisons = ctx->cap_comparisons ? 2 * ctx->cap_comparisons : 16;
-        ctx->comparisons = rt_grow(ctx->comparisons,
-                                   (size_t)ctx->cap_comparisons * sizeof *ctx->comparisons);
+        ctx->comparisons =
+            rt_grow(ctx->comparisons, (size_t)ctx->cap_comparisons * sizeof *ctx->comparisons);
     }
     if (ctx->n_comparisons < ctx->cap_comparisons)
-        ctx->comparisons[ctx->n_comparisons++] =
-            (rt_comparison){param, par, threshold, result, 1};
+        ctx->comparisons[ctx->n_comparisons++] = (rt_comparison){param, par, threshold, result, 1};
     return result;
 }
 
@@ -323,7 +327,8 @@ RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t loc
         group = local = 0;
     } else if (need > memory) {
         rt_log(ctx,
-               "Refused %s: needs %" PRId64 " bytes of local memory, the device offers %" PRId64 ".",
+               "Refused %s: needs %" PRId64 " bytes of local memory, the device offers %" PRId64
+               ".",
                name, need, memory);
         group = 0;
     } else if (group > most) {

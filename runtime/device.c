@@ -112,9 +112,7 @@ static rt_candidate *rt_candidates(int *n)
 
 static const char *rt_type_text(cl_device_type type)
 {
-    return type & CL_DEVICE_TYPE_GPU   ? "GPU"
-           : type & CL_DEVICE_TYPE_CPU ? "CPU"
-                                       : "accelerator";
+    return type & CL_DEVICE_TYPE_GPU ? "GPU" : type & CL_DEVICE_TYPE_CPU ? "CPU" : "accelerator";
 }
 
 RT_API bool rt_device_list(FILE *f)
@@ -152,7 +150,8 @@ static int rt_ordinal(const char *text, const char **rest)
     return (int)k;
 }
 
-/* The device that the options ask for: its index in all, or -1. "#k" counts the devices that match. */
+/* The device that the options ask for: its index in all, or -1. "#k" counts the devices that match.
+ */
 static int rt_choose(const rt_config *cfg, const rt_candidate *all, int n)
 {
     const char *device, *platform;

@@ -22,12 +22,12 @@ typedef struct {
 typedef struct {
     const rt_kernel_def *def;
     cl_program program;
-    cl_kernel kernel;   /* NULL until built */
-    char *build_error;  /* malloc'd; set when a build was tried and failed */
-    bool too_large;     /* it did not build because it needs more resources than there are */
-    bool can_fail;      /* its text calls mf_fail */
-    int64_t max_group;  /* CL_KERNEL_WORK_GROUP_SIZE */
-    int64_t own_local;  /* bytes of local memory apart from arguments */
+    cl_kernel kernel;  /* NULL until built */
+    char *build_error; /* malloc'd; set when a build was tried and failed */
+    bool too_large;    /* it did not build because it needs more resources than there are */
+    bool can_fail;     /* its text calls mf_fail */
+    int64_t max_group; /* CL_KERNEL_WORK_GROUP_SIZE */
+    int64_t own_local; /* bytes of local memory apart from arguments */
     int n_refusals, cap_refusals;
     rt_refusal *refusals;
     int64_t runs, nanoseconds; /* profile */
@@ -124,7 +124,8 @@ RT_API const char *rt_cl_name(cl_int err);
 /* CL_SUCCESS becomes RT_OK; else "CALL failed: CL_... (what)" is stored and RT_ERR returned. */
 RT_API int rt_cl_check(rt_ctx *ctx, cl_int err, const char *call, const char *what);
 #define RT_CL(ctx, what, call) rt_cl_check((ctx), (call), #call, (what))
-/* Fills in platform, device, names and facts. False and *error (to free()) if there is no such one. */
+/* Fills in platform, device, names and facts. False and *error (to free()) if there is no such one.
+ */
 RT_API bool rt_device_open(rt_ctx *ctx, char **error);
 /* Prints all devices, in the order of -d #k. False if there is none. */
 RT_API bool rt_device_list(FILE *f);
@@ -153,7 +154,8 @@ RT_API void rt_free_all_blocks(rt_ctx *ctx);
 
 /* --- profile.c --- */
 
-/* Where a driver call puts its event: NULL unless profiling. `kernel`: index, or n_kernels + RT_PROF_... */
+/* Where a driver call puts its event: NULL unless profiling. `kernel`: index, or n_kernels +
+ * RT_PROF_... */
 RT_API cl_event *rt_profile_event(rt_ctx *ctx, int kernel);
 /* Adds up the events so far; waits for the device. */
 RT_API void rt_profile_collect(rt_ctx *ctx);
@@ -178,8 +180,10 @@ RT_API int rt_upload(rt_ctx *ctx, const rt_hvalue *h, rt_value *v);
 RT_API int rt_download(rt_ctx *ctx, const rt_value *v, rt_hvalue *h);
 RT_API void rt_values_release(rt_ctx *ctx, int n, rt_value *v);
 /* Calls an entry and waits. Consumed parameters whose blocks have other owners are copied first, so
- * the values given stay valid. On failure out is all zero. *us: wall-clock microseconds of call and wait. */
-RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out, int64_t *us);
+ * the values given stay valid. On failure out is all zero. *us: wall-clock microseconds of call and
+ * wait. */
+RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out,
+                         int64_t *us);
 
 /* --- tuning.c --- */
 

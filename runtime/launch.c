@@ -7,7 +7,8 @@
 
 /* --- Failures --- */
 
-/* Says that nothing has failed. `launch` is larger than any launch's number, see mf_failed_before. */
+/* Says that nothing has failed. `launch` is larger than any launch's number, see mf_failed_before.
+ */
 static int rt_failure_reset(rt_ctx *ctx)
 {
     static const rt_failure none = {.site = -1, .launch = INT_MAX};
@@ -19,8 +20,7 @@ static int rt_failure_reset(rt_ctx *ctx)
 RT_API int rt_failure_init(rt_ctx *ctx)
 {
     cl_int err;
-    ctx->failure =
-        clCreateBuffer(ctx->context, CL_MEM_READ_WRITE, sizeof(rt_failure), NULL, &err);
+    ctx->failure = clCreateBuffer(ctx->context, CL_MEM_READ_WRITE, sizeof(rt_failure), NULL, &err);
     if (rt_cl_check(ctx, err, "clCreateBuffer", "failure buffer"))
         return RT_ERR;
     return rt_failure_reset(ctx);
@@ -160,10 +160,9 @@ RT_API int rt_launch_kernel(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t
         if (global[i] == 0)
             return RT_OK;
         if (global[i] < 0 || local[i] <= 0)
-            return rt_error_set(ctx,
-                                "kernel %s (%s): a launch of %" PRId64
-                                " work-items in groups of %" PRId64,
-                                k->def->name, k->def->prov, global[i], local[i]);
+            return rt_error_set(
+                ctx, "kernel %s (%s): a launch of %" PRId64 " work-items in groups of %" PRId64,
+                k->def->name, k->def->prov, global[i], local[i]);
         l[i] = (size_t)local[i];
         g[i] = ((size_t)global[i] + l[i] - 1) / l[i] * l[i];
         group *= local[i];

@@ -149,7 +149,8 @@ RT_API bool rt_sole(const rt_mem *m)
 
 /* --- Transfers --- */
 
-/* Is [off, off + bytes) inside the block? A wrong range is a bug of the compiler: say so, do not crash. */
+/* Is [off, off + bytes) inside the block? A wrong range is a bug of the compiler: say so, do not
+ * crash. */
 static int rt_check_range(rt_ctx *ctx, const rt_mem *m, int64_t off, int64_t bytes)
 {
     if (m && off >= 0 && bytes >= 0 && off <= m->size - bytes)

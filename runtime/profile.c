@@ -109,7 +109,8 @@ RT_API void rt_profile_table(rt_ctx *ctx, FILE *f)
                 rows[i].prov, rows[i].runs, us, us / (double)rows[i].runs,
                 total > 0 ? 100.0 * (double)rows[i].ns / (double)total : 0.0);
     }
-    fprintf(f, "total %.1f us; peak device memory %" PRId64 " bytes, %" PRId64
+    fprintf(f,
+            "total %.1f us; peak device memory %" PRId64 " bytes, %" PRId64
             " blocks allocated, %" PRId64 " reused\n",
             1e-3 * (double)total, ctx->peak_bytes, ctx->n_allocs, ctx->n_reused);
     free(rows);

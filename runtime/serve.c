@@ -1,5 +1,5 @@
-/* The server protocol: a command a line on standard input; answers on standard output, each ended by
- * a line "%%% OK"; a failure is announced by a line "%%% FAILURE" before its message. */
+/* The server protocol: a command a line on standard input; answers on standard output, each ended
+ * by a line "%%% OK"; a failure is announced by a line "%%% FAILURE" before its message. */
 #include "runtime/internal.h"
 
 #include <errno.h>
@@ -70,8 +70,8 @@ static bool rt_srv_field(const rt_server *s, int type, const char *name, int *fi
     *at = 0;
     for (int i = 0; i < n; i++) {
         snprintf(number, sizeof number, "%d", i);
-        *field_type = tuple ? s->prog->entries[-1 - type].out[i].type
-                            : s->prog->types[type].fields[i].type;
+        *field_type =
+            tuple ? s->prog->entries[-1 - type].out[i].type : s->prog->types[type].fields[i].type;
         if (strcmp(name, tuple ? number : s->prog->types[type].fields[i].name) == 0)
             return true;
         *at += rt_type_components(s->prog, *field_type);
@@ -576,8 +576,8 @@ static bool rt_cmd_fields(rt_server *s, int n, char **w)
         const rt_entry_def *e = &s->prog->entries[i];
         char *name = rt_format("(");
         for (int k = 0; k < e->n_out; k++) {
-            char *more = rt_format("%s%s%s", name, k ? ", " : "",
-                                   s->prog->types[e->out[k].type].name);
+            char *more =
+                rt_format("%s%s%s", name, k ? ", " : "", s->prog->types[e->out[k].type].name);
             free(name);
             name = more;
         }

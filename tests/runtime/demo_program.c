@@ -1,10 +1,9 @@
 /* A program as the code generator writes them, by hand: put behind the output of runtime/bundle.sh.
  *
- * main (xs: [n]i32) (k: i32): ([n]i32, {lo: i32, total: i64})   xs scaled by k, in one of two versions;
- *                             k == 13 fails at index 2 inside a kernel, k == 14 on the host
- * bump (xs: *[n]f32): *[n]f32  in place
- * turn (a: [n][m]f64): [m][n]f64
- * same (a: [n]i32) (b: [n]i32): i64    checks a shared size */
+ * main (xs: [n]i32) (k: i32): ([n]i32, {lo: i32, total: i64})   xs scaled by k, in one of two
+ * versions; k == 13 fails at index 2 inside a kernel, k == 14 on the host bump (xs: *[n]f32):
+ * *[n]f32  in place turn (a: [n][m]f64): [m][n]f64 same (a: [n]i32) (b: [n]i32): i64    checks a
+ * shared size */
 
 static const char src_scale[] =
     "__kernel void scale(__global mf_failure *failure, int launch, __global i32 *out,\n"
@@ -66,9 +65,9 @@ static const rt_param_def params[] = {
     {"main.suff_outer_par_0", "threshold(def, )", 0, 0},
     {"main.suff_intra_par_1", "threshold(32, !main.suff_outer_par_0)", 32, 32}};
 
-static const rt_site_def sites[] = {
-    {"index [%ld] out of bounds for array of shape [%ld]", "demo.sf:3:9", "  map (\\x -> xs[x]) is"},
-    {"k cannot be %ld", "demo.sf:2:1", NULL}};
+static const rt_site_def sites[] = {{"index [%ld] out of bounds for array of shape [%ld]",
+                                     "demo.sf:3:9", "  map (\\x -> xs[x]) is"},
+                                    {"k cannot be %ld", "demo.sf:2:1", NULL}};
 
 enum { T_I32, T_I64, T_ARR_I32, T_STATS, T_ARR_F32, T_ARR2_F64 };
 static const rt_field_def stats_fields[] = {{"lo", T_I32}, {"total", T_I64}};

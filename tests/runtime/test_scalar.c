@@ -1,17 +1,61 @@
+/* The corner cases of scalar.h, under UBSan; test_device.c compares host and device. */
 #include "runtime/scalar.h"
+
 #include <stdio.h>
-#include <assert.h>
-int main(void){
- assert(mf_div_i32(-7,2)==-4 && mf_mod_i32(-7,2)==1 && mf_mod_i32(7,-2)==-1 && mf_quot_i32(-7,2)==-3);
- assert(mf_div_i32(INT32_MIN,-1)==INT32_MIN && mf_mod_i64(INT64_MIN,-1)==0 && mf_div_i8(-128,-1)==-128);
- assert(mf_add_i32(INT32_MAX,1)==INT32_MIN && mf_mul_i16(32767,32767)==1 && mf_neg_i64(INT64_MIN)==INT64_MIN);
- assert(mf_shl_i8(1,7)==-128 && mf_shr_i8(-128,9)==-1 && mf_shr_u8(128,3)==16 && mf_shl_i32(1,-1)==0 && mf_shl_i64(1,63)==INT64_MIN);
- assert(mf_popc_i8(-1)==8 && mf_clz_i8(1)==7 && mf_clz_u64(0)==64 && mf_ctz_i16(0)==16 && mf_ctz_i32(8)==3 && mf_popc_i64(-1)==64);
- assert(mf_mulhi_i8(-128,-128)==64 && mf_mulhi_u64(~0ull,~0ull)==~0ull-1 && mf_mulhi_i32(-1,1)==-1);
- assert(mf_f32_to_i32(NAN)==0 && mf_f32_to_i32(3e9f)==INT32_MAX && mf_f32_to_i32(-2147483648.0f)==INT32_MIN && mf_f32_to_i32(-1.9f)==-1);
- assert(mf_f64_to_i32(-2147483648.5)==INT32_MIN && mf_f64_to_i8(-128.9)==-128 && mf_f64_to_u8(-0.5)==0 && mf_f64_to_u8(255.9)==255);
- assert(mf_f64_to_i64(1e300)==INT64_MAX && mf_f64_to_u64(-5)==0 && mf_f64_to_u64(1e30)==UINT64_MAX);
- assert(mf_sinpi_f64(0.5)==1 && mf_cospi_f32(0.5f)==0 && mf_sinpi_f64(1)==0 && fabs(mf_sinpi_f64(-0.75)+sqrt(.5))<1e-15&& mf_round_f32(2.5f)==2);
- assert(mf_pow_i32(3,4)==81 && mf_pow_i8(2,7)==-128 && mf_pow_i32(2,-1)==0 && mf_setbit_i32(31,0,1)==INT32_MIN);
- assert(mf_min_f32(NAN,1)==1 && mf_sgn_f64(-3)==-1 && mf_isinf_f32(-INFINITY));
- puts("ok");}
+
+static int passed, failed;
+
+#define CHECK(e)                                                                                   \
+    do {                                                                                           \
+        passed += (e) ? 1 : 0;                                                                     \
+        failed += (e) ? 0 : 1;                                                                     \
+        if (!(e))                                                                                  \
+            printf("FAIL scalar: %s\n", #e);                                                       \
+    } while (0)
+
+static void test_integers(void)
+{
+    CHECK(mf_div_i32(-7, 2) == -4 && mf_mod_i32(-7, 2) == 1 && mf_mod_i32(7, -2) == -1);
+    CHECK(mf_quot_i32(-7, 2) == -3 && mf_rem_i32(-7, 2) == -1);
+    CHECK(mf_div_i32(1, 0) == 0 && mf_mod_u8(1, 0) == 0 && mf_rem_i64(1, 0) == 0);
+    CHECK(mf_div_i32(INT32_MIN, -1) == INT32_MIN && mf_mod_i64(INT64_MIN, -1) == 0);
+    CHECK(mf_div_i8(-128, -1) == -128);
+    CHECK(mf_add_i32(INT32_MAX, 1) == INT32_MIN && mf_mul_i16(32767, 32767) == 1);
+    CHECK(mf_neg_i64(INT64_MIN) == INT64_MIN && mf_abs_i8(-128) == -128);
+    CHECK(mf_shl_i8(1, 7) == -128 && mf_shr_i8(-128, 9) == -1 && mf_shr_u8(128, 3) == 16);
+    CHECK(mf_shl_i32(1, -1) == 0 && mf_shl_i64(1, 63) == INT64_MIN && mf_shr_i32(-8, 1) == -4);
+    CHECK(mf_popc_i8(-1) == 8 && mf_popc_i64(-1) == 64);
+    CHECK(mf_clz_i8(1) == 7 && mf_clz_u64(0) == 64 && mf_ctz_i16(0) == 16 && mf_ctz_i32(8) == 3);
+    CHECK(mf_mulhi_i8(-128, -128) == 64 && mf_mulhi_i32(-1, 1) == -1);
+    CHECK(mf_mulhi_u64(UINT64_MAX, UINT64_MAX) == UINT64_MAX - 1);
+    CHECK(mf_pow_i32(3, 4) == 81 && mf_pow_i8(2, 7) == -128 && mf_pow_i32(2, -1) == 0);
+    CHECK(mf_setbit_i32(31, 0, 1) == INT32_MIN && mf_getbit_i8(7, -1) == 1);
+}
+
+static void test_floats(void)
+{
+    CHECK(mf_min_f32(NAN, 1) == 1 && mf_max_f64(1, NAN) == 1 && mf_isnan_f32(mf_min_f32(NAN, NAN)));
+    CHECK(mf_sgn_f64(-3) == -1 && mf_isinf_f32(-INFINITY) && mf_round_f32(2.5f) == 2);
+    CHECK(mf_sinpi_f64(0.5) == 1 && mf_cospi_f32(0.5f) == 0 && mf_sinpi_f64(1) == 0);
+    CHECK(fabs(mf_sinpi_f64(-0.75) + sqrt(.5)) < 1e-15 && mf_cospi_f64(-3) == -1);
+    CHECK(mf_bits_to_f32(mf_f32_to_bits(1.5f)) == 1.5f && mf_f64_to_bits(0.0) == 0);
+}
+
+static void test_conversions(void)
+{
+    CHECK(mf_f32_to_i32(NAN) == 0 && mf_f32_to_i32(INFINITY) == 0);
+    CHECK(mf_f32_to_i32(3e9f) == INT32_MAX && mf_f32_to_i32(-2147483648.0f) == INT32_MIN);
+    CHECK(mf_f32_to_i32(-1.9f) == -1 && mf_f64_to_i32(-2147483648.5) == INT32_MIN);
+    CHECK(mf_f64_to_i8(-128.9) == -128 && mf_f64_to_u8(-0.5) == 0 && mf_f64_to_u8(255.9) == 255);
+    CHECK(mf_f64_to_i64(1e300) == INT64_MAX && mf_f64_to_u64(-5) == 0);
+    CHECK(mf_f64_to_u64(1e30) == UINT64_MAX && mf_f32_to_i64(-1e30f) == INT64_MIN);
+}
+
+int main(void)
+{
+    test_integers();
+    test_floats();
+    test_conversions();
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}

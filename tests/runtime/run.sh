@@ -1,0 +1,191 @@
+#!/bin/sh
+# Tests of the runtime: values, scalar functions, device operations, a program written by hand through its
+# command line and through the server protocol. Usage: tests/runtime/run.sh [BUILD], from the root.
+# Environment: CC, PYTHON (one that has futhark-server and futhark-data).
+set -u
+build=${1:-build}/tests/runtime
+CC=${CC:-cc}
+mkdir -p "$build/tmp"
+build=$(cd "$build" && pwd)
+export XDG_CACHE_HOME="$build/cache"
+export POCL_CACHE_DIR="$build/pocl"
+mkdir -p "$XDG_CACHE_HOME" "$POCL_CACHE_DIR"
+passed=0
+failed=0
+
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL runtime: $1"
+}
+
+# Adds up the summary line of a test program; its other lines are shown.
+summed() {
+    name=$1
+    shift
+    "$@" > "$build/out" 2> "$build/err"
+    rc=$?
+    grep -v ' passed, ' "$build/out"
+    line=$(grep ' passed, ' "$build/out" | tail -1)
+    p=${line%% passed*}
+    f=${line#*, }
+    f=${f%% *}
+    case "$p:$f" in
+    *[!0-9:]* | : | *: | :*) fail "$name ended without a summary (exit $rc): $(tail -3 "$build/err")" ;;
+    *)
+        passed=$((passed + p))
+        failed=$((failed + f))
+        if [ "$rc" -ne 0 ] && [ "$f" -eq 0 ]; then fail "$name: exit $rc: $(tail -3 "$build/err")"; fi
+        ;;
+    esac
+}
+
+compiles() {
+    name=$1
+    shift
+    if "$@" > "$build/err" 2>&1 && [ ! -s "$build/err" ]; then
+        passed=$((passed + 1))
+    else
+        fail "$name: $(head -5 "$build/err")"
+    fi
+}
+
+# with_runtime FILE: a program behind the runtime's text.
+with_runtime() {
+    sh runtime/bundle.sh > "$build/$1.c" && cat "tests/runtime/$1.c" >> "$build/$1.c"
+}
+
+warn="-Wall -Wextra -Wshadow"
+own="$warn -std=c11 -D_GNU_SOURCE -I. -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+compiles "values" $CC $own -o "$build/test_values" tests/runtime/test_values.c runtime/values.c \
+    runtime/values_read.c -lm
+compiles "scalar" $CC $own -o "$build/test_scalar" tests/runtime/test_scalar.c -lm
+with_runtime test_device
+with_runtime demo_program
+compiles "device" $CC $warn -O1 -g -o "$build/test_device" "$build/test_device.c" -lOpenCL -lm
+for cc in gcc clang; do
+    if command -v $cc > /dev/null; then
+        compiles "demo by $cc" $cc -std=c11 $warn -Wvla -Wformat=2 -O2 -o "$build/demo" \
+            "$build/demo_program.c" -lOpenCL -lm
+    fi
+done
+
+export ASAN_OPTIONS=allocator_may_return_null=1
+summed values "$build/test_values" 3
+summed scalar "$build/test_scalar"
+summed device "$build/test_device" "$build/cache/device"
+
+# expect NAME EXIT INPUT OUTPUT ERROR OPTIONS...: runs the demo. OUTPUT is the whole of its standard
+# output, lines separated by '|'; ERROR a basic regular expression for standard error, '' for none at all.
+expect() {
+    name=$1 want_rc=$2 input=$3 want_out=$4 want_err=$5
+    shift 5
+    printf '%s' "$input" | "$build/demo" "$@" > "$build/out" 2> "$build/err"
+    rc=$?
+    out=$(tr '\n' '|' < "$build/out")
+    ok=1
+    [ "$rc" -eq "$want_rc" ] && [ "${out%|}" = "$want_out" ] || ok=0
+    if [ -n "$want_err" ]; then
+        grep -q -- "$want_err" "$build/err" || ok=0
+    elif [ -s "$build/err" ]; then
+        ok=0
+    fi
+    if [ $ok -eq 1 ]; then
+        passed=$((passed + 1))
+    else
+        fail "$name: exit $rc, output '$out', error '$(cat "$build/err")'"
+    fi
+}
+
+tmp=$build/tmp
+rm -rf "$tmp" && mkdir -p "$tmp/folder"
+five='[1,2,3,4,5] 2'
+five_out='[2i32, 4i32, 6i32, 8i32, 10i32]|2i32|30i64'
+expect "plain" 0 "$five" "$five_out" ''
+expect "comments" 0 "-- xs
+[1i32, 2, -- three
+ 3] -- k
+-2" '[-2i32, -4i32, -6i32]|-6i32|-12i64' ''
+expect "empty array" 0 'empty([0]i32) 3' 'empty([0]i32)|2147483647i32|0i64' ''
+expect "no output" 0 "$five" '' '' -n
+expect "float arguments" 0 '[1, 2.5]' '[2.0f32, 3.5f32]' '' -e bump
+expect "runs with a consumed argument" 0 '[1, 2.5]' '[2.0f32, 3.5f32]' '' -e bump -r 5
+expect "transposition" 0 '[[1,2],[3,4],[5,6]]' '[[1.0f64, 3.0f64, 5.0f64], [2.0f64, 4.0f64, 6.0f64]]' \
+    '' --entry-point=turn
+expect "log" 0 "$five" "$five_out" '^Compared main.suff_outer_par_0 <= 5: false\.$' -L
+expect "param" 0 "$five" "$five_out" '^Compared main.suff_outer_par_0 <= 5: true\.$' -L \
+    --param main.suff_outer_par_0=5
+expect "default threshold" 0 "$five" "$five_out" 'suff_outer_par_0 <= 5: true' -L --default-threshold 1
+expect "refused" 0 "$five" "$five_out" \
+    '^Refused scale_local: needs [0-9]* bytes of local memory, the device offers 16\.$' -L \
+    --local-memory-limit 16
+expect "debugging" 0 "$five" "$five_out" 'Peak device memory: ' -D
+expect "profile" 0 "$five" "$five_out" '^stats  *demo.sf:4:5  *3 ' -P -r 3
+expect "profile as JSON" 0 "$five" "$five_out" 'demo.sf:4:5' "-P=$tmp/profile.json"
+expect "group size" 0 "$five" "$five_out" '' --default-group-size 2
+printf 'main.suff_outer_par_0=5\n\n-- comment\nnobody=3\n main.suff_outer_par_0 = 4 -- last\n' > "$tmp/t"
+expect "tuning file" 0 "$five" "$five_out" 't:4: warning: unknown tuning parameter: nobody' --tuning "$tmp/t"
+printf 'main.suff_outer_par_0=5\nfoo bar\n' > "$tmp/bad"
+expect "bad tuning file" 1 "$five" '' "bad:2: expected name=int, got 'foo bar'" --tuning "$tmp/bad"
+expect "no tuning file" 1 "$five" '' "cannot read $tmp/none" --tuning "$tmp/none"
+expect "bad param" 1 "$five" '' "expected NAME=INT, got 'x'" --param x
+expect "unknown param" 1 "$five" '' 'unknown tuning parameter: x' --param x=1
+expect "print-params" 0 '' \
+    'main.suff_outer_par_0 (threshold(def, ))|main.suff_intra_par_1 (threshold(32, !main.suff_outer_par_0))' \
+    '' --print-params
+expect "unknown option" 2 '' '' "unrecognized option '--nonsense'" --nonsense
+expect "an argument" 2 '' '' "unexpected argument 'x'" x
+expect "bad runs" 2 '' '' "-r needs a number of runs, got 'x'" -r x
+expect "unknown entry" 1 '' '' "no entry point 'f'; choose one by -e: main bump turn same" -e f
+expect "no such device" 1 "$five" '' 'no OpenCL device matches device nonsense' -d nonsense
+expect "device by number" 0 "$five" "$five_out" '' -d '#0'
+expect "truncated" 1 '[1,2' '' "argument 1 (xs: \[\]i32): standard input:1:5: expected ',' or '\]', got end of input"
+expect "missing argument" 1 '[1,2]' '' 'argument 2 (k: i32): standard input:1:6: expected a value, got end of input'
+expect "mistyped" 1 '[1,2.5] 3' '' 'argument 1 (xs: \[\]i32): standard input:1:4: expected i32, got a decimal number'
+expect "wrong rank" 1 '[[1,2]] 3' '' 'argument 1 .*: too many dimensions: expected 1'
+expect "too much" 1 '[1,2] 3 4' '' 'standard input:1:9: data after the last argument (main takes 2)'
+expect "failure in a kernel" 1 '[1,2,3,4] 13' '' '^demo.sf:3:9: index \[5\] out of bounds for array of shape \[4\]$'
+expect "failure on the host" 1 '[1] 14' '' '^demo.sf:2:1: k cannot be 14$'
+expect "sizes" 1 '[1,2] [3]' '' 'same: argument 2: expected an array of shape \[2\], got \[1\]' -e same
+expect "unwritable times" 1 "$five" '' "cannot write $tmp/none/t: No such file" -t "$tmp/none/t"
+expect "times" 0 "$five" '' '' -n -t "$tmp/times" -r 4
+[ "$(grep -c '^[0-9][0-9]*$' "$tmp/times")" -eq 4 ] && passed=$((passed + 1)) || fail "four lines of times"
+if [ -c /dev/full ]; then
+    printf '%s' "$five" | "$build/demo" 2> "$build/err" > /dev/full && fail "a full disk: exit 0"
+    grep -q 'cannot write the results: No space left' "$build/err" && passed=$((passed + 1)) ||
+        fail "a full disk: $(cat "$build/err")"
+fi
+expect "cache that is a file" 0 "$five" "$five_out" '' --cache-file "$tmp/t"
+expect "cache folder" 0 "$five" "$five_out" '' --cache-file "$tmp/kernels"
+[ -n "$(ls "$tmp/kernels")" ] && passed=$((passed + 1)) || fail "kernels in the cache folder"
+expect "dump" 0 '' '' '' --dump-opencl "$tmp/dump.cl"
+grep -q '__kernel void scale_local' "$tmp/dump.cl" && passed=$((passed + 1)) || fail "the dump"
+
+export OCL_ICD_VENDORS="$tmp/folder"
+expect "no OpenCL" 1 "$five" '' 'no OpenCL device found: install a driver'
+unset OCL_ICD_VENDORS
+
+# Binary in, binary out, and back.
+printf '[1,2,3] 5' | "$build/demo" -b > "$tmp/out.bin"
+if printf '%s' "$(head -c 7 "$tmp/out.bin" | od -An -c | tr -d ' \n')" | grep -q '^b002001i32$' &&
+    [ "$(wc -c < "$tmp/out.bin")" -eq $((7 + 8 + 12 + 11 + 15)) ]; then
+    passed=$((passed + 1))
+else
+    fail "binary output: $(od -c "$tmp/out.bin" | head)"
+fi
+got=$( (head -c 27 "$tmp/out.bin"; echo ' 2') | "$build/demo" | head -1)
+[ "$got" = '[10i32, 20i32, 30i32]' ] && passed=$((passed + 1)) || fail "binary input, text after it: $got"
+
+# The server, by the Python packages.
+PYTHON=${PYTHON:-$build/venv/bin/python}
+if [ ! -x "$PYTHON" ]; then
+    python3 -m venv "$build/venv" > "$build/err" 2>&1 &&
+        "$build/venv/bin/pip" install -q futhark-server futhark-data >> "$build/err" 2>&1
+fi
+if "$PYTHON" -c 'import futhark_server, futhark_data' 2> /dev/null; then
+    summed server "$PYTHON" tests/runtime/test_server.py "$build/demo" "$tmp"
+else
+    fail "no Python with futhark-server and futhark-data: $(tail -1 "$build/err")"
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,406 @@
+/* Device operations, put behind the output of runtime/bundle.sh: fill, iota, transposition, strided
+ * copies against plain loops, the free list, refused launches, failures, the cache. */
+static int passed, failed;
+
+static void check(bool ok, const char *what)
+{
+    passed += ok;
+    failed += !ok;
+    if (!ok)
+        printf("FAIL device: %s\n", what);
+}
+
+static const char src_tight[] =
+    "__kernel void tight(__global mf_failure *failure, int launch, __global int *x, int fail,\n"
+    "                    __local int *l)\n"
+    "{\n"
+    "    if (mf_failed_before(failure, launch))\n"
+    "        return;\n"
+    "    if (fail > 0)\n"
+    "        mf_fail(failure, launch, 0, get_global_id(0) * 0 + fail, -1, 2, 3, 4, 5, 6, 7);\n"
+    "    if (get_global_id(0) == 0)\n"
+    "        x[0] += 1;\n"
+    "}\n";
+static const char src_wrong[] = "__kernel void wrong(int x) { this is not C; }\n";
+
+/* Scalar functions on host and device: DO is expanded for each, as code and as text. */
+#define OPS2(DO, T)                                                                                \
+    DO(add, T)                                                                                     \
+    DO(sub, T)                                                                                     \
+    DO(mul, T) DO(div, T) DO(mod, T) DO(quot, T) DO(rem, T) DO(shl, T) DO(shr, T) DO(pow, T)       \
+        DO(min, T) DO(max, T) DO(mulhi, T)
+#define OPS1(DO, T) DO(neg, T) DO(abs, T) DO(sgn, T) DO(popc, T) DO(clz, T) DO(ctz, T)
+#define OPSF(DO, F)                                                                                \
+    DO(i8, F) DO(i16, F) DO(i32, F) DO(i64, F) DO(u8, F) DO(u16, F) DO(u32, F) DO(u64, F)
+#define ALL(D2, D1, DF)                                                                            \
+    OPS2(D2, i8)                                                                                   \
+    OPS2(D2, i16)                                                                                  \
+    OPS2(D2, i32) OPS2(D2, i64) OPS2(D2, u8) OPS2(D2, u16) OPS2(D2, u32) OPS2(D2, u64)             \
+        OPS1(D1, i8) OPS1(D1, i16) OPS1(D1, i32) OPS1(D1, i64) OPS1(D1, u8) OPS1(D1, u16)          \
+            OPS1(D1, u32) OPS1(D1, u64) OPSF(DF, f32) OPSF(DF, f64)
+#define TEXT2(op, T) "    *o++ = (i64)mf_" #op "_" #T "((" #T ")x, (" #T ")y);\n"
+#define TEXT1(op, T) "    *o++ = (i64)mf_" #op "_" #T "((" #T ")x);\n"
+#define TEXTF(T, F)  "    *o++ = (i64)mf_" #F "_to_" #T "((" #F ")f);\n"
+#define CODE2(op, T) *o++ = (i64)mf_##op##_##T((T)x, (T)y);
+#define CODE1(op, T) *o++ = (i64)mf_##op##_##T((T)x);
+#define CODEF(T, F)  *o++ = (i64)mf_##F##_to_##T((F)f);
+#define ONE2(op, T)  +1
+enum { N_OPS = 0 ALL(ONE2, ONE2, ONE2), N_SCALARS = 400 };
+
+static const char src_scalars[] =
+    "__kernel void scalars(__global mf_failure *failure, int launch, __global const i64 *xs,\n"
+    "                      __global const i64 *ys, __global const f64 *fs, __global i64 *out,\n"
+    "                      i64 n_ops)\n"
+    "{\n"
+    "    const i64 i = get_global_id(0), x = xs[i], y = ys[i];\n"
+    "    const f64 f = fs[i];\n"
+    "    __global i64 *o = out + i * n_ops;\n" ALL(TEXT2, TEXT1, TEXTF) "}\n";
+
+static const rt_kernel_def kernels[] = {{"tight", src_tight, "t.sf:1:1", ""},
+                                        {"wrong", src_wrong, "t.sf:2:2", ""},
+                                        {"scalars", src_scalars, "t.sf:3:3", ""}};
+static const rt_param_def params[] = {{"main.t", "threshold(def, )", 0, 0},
+                                      {"main.g", "group_size", 0, 0}};
+static const rt_site_def sites[] = {{"bad %ld %ld %ld %ld %ld %ld %ld %ld.", "t.sf:1:2", NULL}};
+static const rt_program program = {.name = "t",
+                                   .n_kernels = 3,
+                                   .kernels = kernels,
+                                   .n_params = 2,
+                                   .params = params,
+                                   .n_sites = 1,
+                                   .sites = sites};
+
+static unsigned seed = 12345;
+static int64_t below(int64_t n)
+{
+    return rand_r(&seed) % n;
+}
+
+/* A block of n random bytes, and the same bytes in host memory. */
+static unsigned char *random_block(rt_ctx *ctx, rt_mem **m, int64_t n)
+{
+    unsigned char *h = malloc((size_t)n + 1);
+    for (int64_t i = 0; i < n; i++)
+        h[i] = (unsigned char)below(256);
+    if (rt_alloc(ctx, m, n, "random") || rt_write(ctx, *m, 0, n, h))
+        printf("FAIL device: %s\n", rt_error(ctx));
+    return h;
+}
+
+static bool same_bytes(rt_ctx *ctx, rt_mem *m, const unsigned char *want, int64_t n)
+{
+    unsigned char *got = malloc((size_t)n + 1);
+    bool ok = rt_read(ctx, m, 0, n, got) == RT_OK && memcmp(got, want, (size_t)n) == 0;
+    free(got);
+    return ok;
+}
+
+static void test_fill_iota(rt_ctx *ctx)
+{
+    static const int64_t counts[] = {0, 1, 7, 1000, 70001};
+    for (int elem = 1; elem <= 8; elem *= 2) {
+        for (int c = 0; c < 5; c++) {
+            char what[80];
+            rt_mem *m = NULL;
+            int64_t n = counts[c], v = 0x1122334455667788, bytes = (n + 5) * elem;
+            unsigned char *h = random_block(ctx, &m, bytes);
+            for (int64_t i = 0; i < n; i++)
+                memcpy(h + (i + 3) * elem, &v, (size_t)elem);
+            bool ok = rt_fill(ctx, m, 3, n, elem, &v) == RT_OK && same_bytes(ctx, m, h, bytes);
+            snprintf(what, sizeof what, "fill of %ld elements of %d bytes", (long)n, elem);
+            check(ok, what);
+            for (int64_t i = 0; i < n; i++) {
+                v = -7 + i * 3;
+                memcpy(h + (i + 2) * elem, &v, (size_t)elem);
+            }
+            v = 0x1122334455667788;
+            if (n > 0)
+                memcpy(h + (n + 2) * elem, &v, (size_t)elem);
+            ok = rt_iota(ctx, m, 2, n, elem, -7, 3) == RT_OK && same_bytes(ctx, m, h, bytes);
+            snprintf(what, sizeof what, "iota of %ld elements of %d bytes", (long)n, elem);
+            check(ok, what);
+            free(h);
+            rt_unref(ctx, &m);
+        }
+    }
+}
+
+static void test_transpose(rt_ctx *ctx, bool as_gpu)
+{
+    static const int64_t shapes[][3] = {{1, 5, 7},   {3, 1, 9},   {2, 40, 50}, {1, 200, 33},
+                                        {5, 32, 64}, {1, 3, 900}, {1, 900, 3}, {7, 13, 12},
+                                        {0, 4, 4},   {2, 31, 65}, {100, 2, 2}, {1, 1025, 17}};
+    bool was = ctx->is_cpu;
+    ctx->is_cpu = !as_gpu && was;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        for (int elem = 1; elem <= 8; elem *= 8) {
+            int64_t b = shapes[s][0], r = shapes[s][1], c = shapes[s][2], n = b * r * c;
+            rt_mem *src = NULL, *dst = NULL;
+            unsigned char *h = random_block(ctx, &src, (n + 4) * elem);
+            unsigned char *want = random_block(ctx, &dst, (n + 2) * elem);
+            for (int64_t i = 0; i < n; i++) {
+                int64_t x = i / (r * c), y = i / c % r, z = i % c;
+                memcpy(want + (1 + x * r * c + z * r + y) * elem, h + (3 + i) * elem, (size_t)elem);
+            }
+            bool ok = rt_transpose(ctx, dst, 1, src, 3, b, r, c, elem) == RT_OK &&
+                      same_bytes(ctx, dst, want, (n + 2) * elem);
+            char what[100];
+            snprintf(what, sizeof what, "transpose %ld of %ldx%ld, %d bytes, %s", (long)b, (long)r,
+                     (long)c, elem, as_gpu ? "tiled" : "default");
+            check(ok, what);
+            free(h);
+            free(want);
+            rt_unref(ctx, &src);
+            rt_unref(ctx, &dst);
+        }
+    }
+    ctx->is_cpu = was;
+}
+
+/* A random dense destination with permuted strides, and a source sliced, reversed or replicated. */
+static void random_strides(int rank, int64_t *shape, int64_t *ds, int64_t *ss, int64_t *so,
+                           int64_t *span)
+{
+    int perm[8];
+    int64_t step = 1;
+    for (int i = 0; i < rank; i++) {
+        shape[i] = 1 + below(rank > 3 ? 5 : 14);
+        perm[i] = i;
+    }
+    for (int i = rank - 1; i > 0; i--) {
+        int j = (int)below(i + 1), t = perm[i];
+        perm[i] = perm[j];
+        perm[j] = t;
+    }
+    for (int i = rank - 1; i >= 0; i--) {
+        ds[i] = step;
+        step *= shape[i];
+    }
+    bool plain = below(2);
+    *so = 0;
+    *span = 1;
+    for (int i = 0; i < rank; i++) {
+        int d = perm[i];
+        int64_t kind = plain ? 9 : below(10), every = kind == 1 ? 2 : 1;
+        ss[d] = kind == 0 ? 0 : *span * every;
+        if (kind == 2) {
+            *so += ss[d] * (shape[d] - 1);
+            ss[d] = -ss[d];
+        }
+        *span *= kind == 0 ? 1 : shape[d] * every;
+    }
+}
+
+static void test_strided(rt_ctx *ctx)
+{
+    for (int k = 0; k < 150; k++) {
+        int rank = (int)below(7), elem = 1 << 2 * below(2);
+        int64_t shape[8], ds[8], ss[8], so, span, n = 1;
+        random_strides(rank, shape, ds, ss, &so, &span);
+        for (int i = 0; i < rank; i++)
+            n *= shape[i];
+        rt_mem *src = NULL, *dst = NULL;
+        unsigned char *h = random_block(ctx, &src, (span + 2) * elem);
+        unsigned char *want = random_block(ctx, &dst, (n + 3) * elem);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t from = so + 2, rest = i;
+            for (int d = rank - 1; d >= 0; d--) {
+                from += rest % shape[d] * ss[d];
+                rest /= shape[d];
+            }
+            memcpy(want + (i + 3) * elem, h + from * elem, (size_t)elem);
+        }
+        bool ok = rt_copy_strided(ctx, elem, rank, shape, dst, 3, ds, src, so + 2, ss) == RT_OK &&
+                  same_bytes(ctx, dst, want, (n + 3) * elem);
+        char what[60];
+        snprintf(what, sizeof what, "strided copy number %d, rank %d", k, rank);
+        check(ok, what);
+        free(h);
+        free(want);
+        rt_unref(ctx, &src);
+        rt_unref(ctx, &dst);
+    }
+}
+
+static void test_memory(rt_ctx *ctx)
+{
+    rt_mem *a = NULL, *b = NULL, *c = NULL;
+    check(rt_alloc(ctx, &a, 0, "nothing") == RT_OK && a && rt_sole(a), "a block of 0 bytes");
+    check(rt_alloc(ctx, &a, 100000, "a") == RT_OK, "a block");
+    b = rt_ref(a);
+    check(!rt_sole(a), "two references");
+    rt_unref(ctx, &b);
+    cl_mem buf = a->buf;
+    check(rt_alloc(ctx, &a, 90000, "again") == RT_OK && a->buf == buf,
+          "a dead block is taken again");
+    int32_t x = 0;
+    check(rt_write_scalar(ctx, a, 4000, 4, &(int32_t){42}) == RT_OK &&
+              rt_alloc(ctx, &b, 100, "b") == RT_OK && rt_copy(ctx, b, 8, a, 4000, 4) == RT_OK &&
+              rt_read_scalar(ctx, b, 8, 4, &x) == RT_OK && x == 42,
+          "a scalar there and back");
+    rt_set(ctx, &c, a);
+    rt_set(ctx, &c, c);
+    rt_swap(&b, &c);
+    check(!rt_sole(a) && b == a, "set and swap");
+    check(rt_copy(ctx, a, 0, c, 0, 1 << 20) == RT_ERR && strstr(rt_error(ctx), "of block"),
+          "range");
+    rt_mem *huge = NULL;
+    check(rt_alloc(ctx, &huge, INT64_MAX / 4, "huge") == RT_ERR && !huge &&
+              strstr(rt_error(ctx), "out of device memory"),
+          "out of memory");
+    check(rt_alloc(ctx, &huge, -1, "negative") == RT_ERR, "a negative size");
+    rt_unref(ctx, &a);
+    rt_unref(ctx, &b);
+    rt_unref(ctx, &c);
+    rt_unref(ctx, &c);
+    check(ctx->live_bytes == 0, "no block is left");
+}
+
+static int launch_tight(rt_ctx *ctx, rt_mem *x, int64_t group, int64_t local, int fail)
+{
+    rt_arg args[] = {RT_A_MEM(x), RT_A_I32(fail), RT_A_LOCAL(local)};
+    return rt_launch(ctx, 0, 1, (const int64_t[]){64}, &group, 3, args);
+}
+
+static void test_launches(rt_ctx *ctx)
+{
+    rt_mem *x = NULL;
+    int32_t n = 0;
+    int64_t most = rt_size(ctx, RT_MAX_GROUP_SIZE), memory = rt_size(ctx, RT_LOCAL_MEMORY);
+    check(rt_alloc(ctx, &x, 4, "x") == RT_OK && rt_write_scalar(ctx, x, 0, 4, &n) == RT_OK, "x");
+    check(rt_fits(ctx, 0, 1, 64) && rt_fits(ctx, 0, most, 64), "it fits");
+    check(!rt_fits(ctx, 0, most + 1, 64) && !rt_fits(ctx, 0, 1, memory + 1), "it does not fit");
+    check(launch_tight(ctx, x, 1, memory + 1, 0) == RT_REFUSED, "a refused launch");
+    check(rt_set_param(ctx, "default_shared_memory", 32) == RT_OK && !rt_fits(ctx, 0, 1, 64),
+          "a lower limit");
+    check(launch_tight(ctx, x, 1, 64, 0) == RT_REFUSED, "a launch above the limit");
+    check(rt_set_param(ctx, "default_shared_memory", 0) == RT_OK && rt_fits(ctx, 0, 1, 64),
+          "the limit taken back");
+    check(launch_tight(ctx, x, 16, 64, 0) == RT_OK && rt_sync(ctx) == RT_OK, "a launch");
+    int rc = launch_tight(ctx, x, 16, 64, 5);
+    check(rc == RT_OK && launch_tight(ctx, x, 16, 64, 6) == RT_OK, "launches that fail inside");
+    check(rt_read_scalar(ctx, x, 0, 4, &n) == RT_ERR &&
+              strcmp(rt_error(ctx), "t.sf:1:2: bad 5 -1 2 3 4 5 6 7.") == 0,
+          rt_error(ctx));
+    check(rt_read_scalar(ctx, x, 0, 4, &n) == RT_OK && n == 2,
+          "after a failure: later launches did nothing, the device works");
+    check(rt_launch(ctx, 1, 1, (const int64_t[]){1}, (const int64_t[]){1}, 0, NULL) == RT_ERR &&
+              strncmp(rt_error(ctx), "kernel wrong (t.sf:2:2) does not build", 38) == 0,
+          "a kernel that does not compile");
+    check(rt_launch(ctx, 0, 1, (const int64_t[]){0}, (const int64_t[]){8}, 0, NULL) == RT_OK,
+          "nothing to launch");
+    rt_unref(ctx, &x);
+}
+
+static void test_params(rt_ctx *ctx)
+{
+    check(rt_param(ctx, 0) == 32768 && rt_param(ctx, 1) == rt_size(ctx, RT_GROUP_SIZE), "defaults");
+    check(rt_set_param(ctx, "default_threshold", 7) == RT_OK && rt_param(ctx, 0) == 7, "general");
+    check(rt_set_param(ctx, "main.t", 9) == RT_OK && rt_param(ctx, 0) == 9, "particular");
+    check(rt_suff(ctx, 0, 9) && !rt_suff(ctx, 0, 8) && rt_suff(ctx, 0, 9), "compared");
+    check(ctx->n_comparisons == 2 && ctx->comparisons[0].count == 2, "two different comparisons");
+    check(rt_set_param(ctx, "main.g", 1 << 30) == RT_OK &&
+              rt_param(ctx, 1) == rt_size(ctx, RT_MAX_GROUP_SIZE),
+          "a group size beyond the device's");
+    check(rt_set_param(ctx, "nobody", 1) == RT_ERR && rt_set_param(ctx, "main.t", -1) == RT_ERR,
+          "wrong parameters");
+    rt_set_param(ctx, "main.t", 0);
+    rt_set_param(ctx, "default_threshold", 0);
+    check(rt_param(ctx, 0) == 32768, "back to the default");
+}
+
+/* Interesting numbers first, then random ones of every size. */
+static int64_t number(int i)
+{
+    static const int64_t some[] = {0,         1,     -1,     2,         -2,        127,
+                                   -128,      32767, -32768, INT32_MAX, INT32_MIN, INT64_MAX,
+                                   INT64_MIN, 255,   65535,  UINT32_MAX};
+    int64_t r = (int64_t)((uint64_t)below(1 << 30) << 34 ^ (uint64_t)below(1 << 30) << 17 ^
+                          (uint64_t)below(1 << 30));
+    return i < 16 ? some[i] : r >> below(64);
+}
+
+static void test_scalars(rt_ctx *ctx)
+{
+    static int64_t xs[N_SCALARS], ys[N_SCALARS], want[N_SCALARS * N_OPS], got[N_SCALARS * N_OPS];
+    static double fs[N_SCALARS];
+    int64_t *o = want, n = N_SCALARS, local = 8;
+    for (int i = 0; i < N_SCALARS; i++) {
+        xs[i] = number(i < 256 ? i / 16 : 99);
+        ys[i] = number(i < 256 ? i % 16 : 99);
+        double f = i == 0 ? NAN : i == 1 ? INFINITY : i == 2 ? -INFINITY : (double)xs[i] + 0.75;
+        fs[i] = f;
+        int64_t x = xs[i], y = ys[i];
+        ALL(CODE2, CODE1, CODEF)
+    }
+    rt_mem *mx = NULL, *my = NULL, *mf = NULL, *mo = NULL;
+    bool ok = !rt_alloc(ctx, &mx, n * 8, "xs") && !rt_alloc(ctx, &my, n * 8, "ys") &&
+              !rt_alloc(ctx, &mf, n * 8, "fs") && !rt_alloc(ctx, &mo, (int64_t)sizeof got, "out") &&
+              !rt_write(ctx, mx, 0, n * 8, xs) && !rt_write(ctx, my, 0, n * 8, ys) &&
+              !rt_write(ctx, mf, 0, n * 8, fs);
+    rt_arg args[] = {RT_A_MEM(mx), RT_A_MEM(my), RT_A_MEM(mf), RT_A_MEM(mo), RT_A_I64(N_OPS)};
+    ok = ok && !rt_launch(ctx, 2, 1, &n, &local, 5, args) &&
+         !rt_read(ctx, mo, 0, (int64_t)sizeof got, got);
+    check(ok, ok ? "" : rt_error(ctx));
+    for (int k = 0; k < N_OPS && ok; k++) {
+        char what[200] = "";
+        for (int i = 0; i < N_SCALARS && !what[0]; i++)
+            if (got[i * N_OPS + k] != want[i * N_OPS + k])
+                snprintf(what, sizeof what, "scalar function %d of %ld, %ld, %g: %ld, host %ld", k,
+                         (long)xs[i], (long)ys[i], fs[i], (long)got[i * N_OPS + k],
+                         (long)want[i * N_OPS + k]);
+        check(!what[0], what);
+    }
+    rt_unref(ctx, &mx);
+    rt_unref(ctx, &my);
+    rt_unref(ctx, &mf);
+    rt_unref(ctx, &mo);
+}
+
+/* Damages every cached kernel, then builds again. */
+static void test_cache(const char *folder)
+{
+    char *error, cmd[600];
+    rt_config cfg = {.cache = folder};
+    for (int round = 0; round < 4; round++) {
+        rt_ctx *ctx = rt_ctx_new(&program, &cfg, &error);
+        rt_mem *x = NULL;
+        check(ctx && rt_alloc(ctx, &x, 4, "x") == RT_OK && launch_tight(ctx, x, 1, 8, 0) == RT_OK &&
+                  rt_sync(ctx) == RT_OK,
+              "a launch through the cache");
+        if (ctx)
+            rt_ctx_free(ctx);
+        snprintf(cmd, sizeof cmd,
+                 round == 0   ? "ls %s/*.bin > /dev/null"
+                 : round == 1 ? "for f in %s/*.bin; do head -c 100 $f > $f.x; mv $f.x $f; done"
+                              : "for f in %s/*.bin; do printf 'xxxxxxxx' | dd of=$f bs=1 seek=99 "
+                                "conv=notrunc 2> /dev/null; done",
+                 folder);
+        check(system(cmd) == 0, "a file in the cache");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    char *error;
+    if (argc < 2)
+        return 2;
+    rt_config cfg = {.cache = argv[1]};
+    rt_ctx *ctx = rt_ctx_new(&program, &cfg, &error);
+    if (!ctx) {
+        printf("FAIL device: %s\n0 passed, 1 failed\n", error);
+        return 1;
+    }
+    test_params(ctx);
+    test_scalars(ctx);
+    test_memory(ctx);
+    test_launches(ctx);
+    test_fill_iota(ctx);
+    test_transpose(ctx, false);
+    test_transpose(ctx, true);
+    test_strided(ctx);
+    rt_ctx_free(ctx);
+    test_cache(argv[1]);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
