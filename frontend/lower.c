@@ -220,9 +220,25 @@ static bool find_fact(Low *L, FactKind kind, Atom a, Atom b)
     return false;
 }
 
+/* A comparison of integer constants. */
+static bool fold_comparison(PrimOp op, Atom a, Atom b, Atom *res)
+{
+    if (a.var || b.var || prim_is_float(a.c.type))
+        return false;
+    bool less = prim_is_signed(a.c.type) ? a.c.i < b.c.i : (uint64_t)a.c.i < (uint64_t)b.c.i;
+    bool same = a.c.i == b.c.i;
+    if (op != OP_EQ && op != OP_NE && op != OP_LT && op != OP_LE)
+        return false;
+    *res = atom_bool(op == OP_EQ ? same : op == OP_NE ? !same : less || (op == OP_LE && same));
+    return true;
+}
+
 Atom emit_op(Low *L, Loc loc, PrimOp op, Atom a, Atom b)
 {
     Type t = atom_type(a);
+    Atom known;
+    if (t.rank == 0 && fold_comparison(op, a, b, &known))
+        return known;
     bool reuse = t.elem == T_I64 && (op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_MIN ||
                                      op == OP_MAX || op == OP_DIV || op == OP_MOD);
     if (!reuse)
@@ -292,7 +308,7 @@ void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg)
     if (atom_eq(a, b) || L->unsafe || find_fact(L, FACT_EQ, a, b) || find_fact(L, FACT_EQ, b, a))
         return;
     Atom args[2] = {a, b};
-    assert_that(L, loc, emit(L, exp_binop(L->cx, loc, OP_EQ, a, b)), msg, args, 2);
+    assert_that(L, loc, emit_op(L, loc, OP_EQ, a, b), msg, args, 2);
     add_fact(L, (Fact){FACT_EQ, OP_EQ, a, b, a});
 }
 
@@ -302,28 +318,44 @@ void know_nonneg(Low *L, Atom n)
         add_fact(L, (Fact){FACT_NONNEG, OP_LE, n, n, n});
 }
 
-void assert_nonneg(Low *L, Loc loc, Atom n)
+Atom checked_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, int n_args)
 {
-    if ((!n.var && n.c.i >= 0) || L->unsafe || find_fact(L, FACT_NONNEG, n, n))
-        return;
-    Atom ok = emit(L, exp_binop(L->cx, loc, OP_LE, atom_i64(0), n));
-    assert_that(L, loc, ok, "negative size %d", &n, 1);
+    if ((!n.var && n.c.i >= 0) || find_fact(L, FACT_NONNEG, n, n))
+        return n;
+    if (!L->unsafe) {
+        Atom ok = atom_bool(false);
+        if (n.var)
+            ok = emit(L, exp_binop(L->cx, loc, OP_LE, atom_i64(0), n));
+        assert_that(L, loc, ok, msg, args, n_args);
+    }
     know_nonneg(L, n);
+    return n.var ? n : atom_i64(0);
+}
+
+Atom count_arg(Low *L, Loc loc, Atom n)
+{
+    return checked_size(L, loc, n, "negative size %d", &n, 1);
 }
 
 Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n)
 {
     Type t = atom_type(arr);
     ASSERT(n <= t.rank);
-    bool same = true;
+    bool same = true, never = false;
     for (int i = 0; i < n; i++) {
         if (atom_eq(t.dims[i], dims[i]))
             continue;
         same = false;
+        never = never || (!t.dims[i].var && !dims[i].var);
         assert_eq(L, loc, t.dims[i], dims[i], "size %d does not match size %d");
     }
     if (same)
         return arr;
+    if (never) { /* behind an assertion that fails: any value of the type will do */
+        Exp *sc = exp_new(L->cx, E_SCRATCH, loc);
+        sc->scratch.type = type_array_n(L->cx, type_drop(t, n), dims, n);
+        return emit(L, sc);
+    }
     Exp *e = exp_new(L->cx, E_RESHAPE, loc);
     e->reshape.arr = arr;
     for (int i = 0; i < t.rank; i++)

@@ -6,7 +6,7 @@
 
 Atom make_iota(Low *L, Loc loc, Atom n)
 {
-    assert_nonneg(L, loc, n);
+    n = count_arg(L, loc, n);
     Exp *e = exp_new(L->cx, E_IOTA, loc);
     e->iota.n = n;
     e->iota.start = atom_i64(0);
@@ -16,7 +16,7 @@ Atom make_iota(Low *L, Loc loc, Atom n)
 
 static Val *make_replicate(Low *L, Loc loc, Atom n, Val *v)
 {
-    assert_nonneg(L, loc, n);
+    n = count_arg(L, loc, n);
     if (val_has_fun(v))
         diag_limit(loc, "arrays of functions are not supported");
     Atoms as = val_leaves(L, v);
@@ -104,40 +104,30 @@ static Val *lower_zip(Low *L, const Call *c)
 /* --- Cutting
  * -------------------------------------------------------------------------------------------- */
 
-/* Asserts 0 <= n, where n elements are left. */
-static void check_left(Low *L, Loc loc, Atom n, const char *msg)
-{
-    if ((!n.var && n.c.i >= 0) || L->unsafe)
-        return;
-    Atom ok = emit(L, exp_binop(L->cx, loc, OP_LE, atom_i64(0), n));
-    assert_that(L, loc, ok, msg, NULL, 0);
-    know_nonneg(L, n);
-}
-
 static Val *take_rows(Low *L, Loc loc, Val *v, Atom k)
 {
-    assert_nonneg(L, loc, k);
+    k = count_arg(L, loc, k);
     return slice_rows(L, loc, v, atom_i64(0), k, atom_i64(1), false);
 }
 
 static Val *drop_rows(Low *L, Loc loc, Val *v, Atom k)
 {
     Atom w = length_of(L, loc, v), n = emit_op(L, loc, OP_SUB, w, k);
-    check_left(L, loc, n, "more elements are dropped than there are");
+    n = checked_size(L, loc, n, "more elements are dropped than there are", NULL, 0);
     return slice_rows(L, loc, v, k, n, atom_i64(1), false);
 }
 
 static Val *init_rows(Low *L, Loc loc, Val *v)
 {
     Atom w = length_of(L, loc, v), n = emit_op(L, loc, OP_SUB, w, atom_i64(1));
-    check_left(L, loc, n, "init of an empty array");
+    n = checked_size(L, loc, n, "init of an empty array", NULL, 0);
     return slice_rows(L, loc, v, atom_i64(0), n, atom_i64(1), true);
 }
 
 static Val *tail_rows(Low *L, Loc loc, Val *v)
 {
     Atom w = length_of(L, loc, v), n = emit_op(L, loc, OP_SUB, w, atom_i64(1));
-    check_left(L, loc, n, "tail of an empty array");
+    n = checked_size(L, loc, n, "tail of an empty array", NULL, 0);
     return slice_rows(L, loc, v, atom_i64(1), n, atom_i64(1), true);
 }
 
@@ -186,8 +176,8 @@ static Val *lower_split(Low *L, const Call *c)
     Atom rest = emit_op(L, loc, OP_SUB, w, n);
     if (has_n && has_m)
         assert_eq(L, loc, rest, m, "split: size %d does not match size %d");
-    check_left(L, loc, n, "split at a negative position");
-    check_left(L, loc, rest, "split beyond the end");
+    n = checked_size(L, loc, n, "split at a negative position", NULL, 0);
+    rest = checked_size(L, loc, rest, "split beyond the end", NULL, 0);
     return val_pair(L, slice_rows(L, loc, c->arg[0], atom_i64(0), n, atom_i64(1), true),
                     slice_rows(L, loc, c->arg[0], n, rest, atom_i64(1), true));
 }

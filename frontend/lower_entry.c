@@ -181,7 +181,6 @@ Entry lower_entry(Low *L, const EntryPoint *p)
     int n_vals = 0;
     for (int i = 0; i < p->results.n; i++) {
         ExtParam x = ext_param(L, &p->results.at[i]);
-        x.unique = true;
         vec_push(L->cx->perm, &en.ext_results, x);
         n_vals += x.type.n_vals;
     }

@@ -41,23 +41,19 @@ static Atom low_i64(Low *L, Env *env, const AExp *e)
 static void check(Low *L, Loc loc, PrimOp op, Atom a, Atom b, const char *msg, const Atom *args,
                   int n)
 {
-    if (L->unsafe)
-        return;
-    assert_that(L, loc, emit(L, exp_binop(L->cx, loc, op, a, b)), msg, args, n);
+    if (!L->unsafe)
+        assert_that(L, loc, emit_op(L, loc, op, a, b), msg, args, n);
 }
 
 /* --- Slices
  * ----------------------------------------------------------------------------------------- */
 
-static void check_length(Low *L, Loc loc, Atom n, Atom i, Atom j, Atom w)
+static Atom check_length(Low *L, Loc loc, Atom n, Atom i, Atom j, Atom w)
 {
-    if (!n.var && n.c.i >= 0)
-        return;
     Atom args[3] = {i, j, w};
-    if (n.var && atom_eq(n, w))
-        return;
-    check(L, loc, OP_LE, atom_i64(0), n, "slice %d:%d is invalid for an array of size %d", args, 3);
-    know_nonneg(L, n);
+    if (atom_eq(n, w))
+        return n;
+    return checked_size(L, loc, n, "slice %d:%d is invalid for an array of size %d", args, 3);
 }
 
 /* i:j:s with a stride that is a constant other than 0 */
@@ -71,7 +67,7 @@ static DimIndex const_stride(Low *L, Env *env, const ADimIndex *d, int64_t s, At
     Atom span = up ? emit_op(L, loc, OP_SUB, j, i) : w;
     if (!up && (d->i || d->j))
         span = d->j ? emit_op(L, loc, OP_SUB, i, j) : emit_op(L, loc, OP_ADD, i, atom_i64(1));
-    check_length(L, loc, span, i, j, w);
+    span = check_length(L, loc, span, i, j, w);
     Atom n = ceil_div(L, loc, span, up ? s : -s);
     know_nonneg(L, n);
     return (DimIndex){true, i, n, atom_i64(s)};
@@ -202,29 +198,17 @@ Val *lower_update(Low *L, Env *env, const AExp *e)
 /* --- Ranges
  * ------------------------------------------------------------------------------------------- */
 
-/* The distance that the range covers, upwards positive; the one check of a range with unit step. */
-static void check_range(Low *L, Loc loc, Atom span, Atom a, Atom b)
-{
-    if (!span.var && span.c.i >= 0)
-        return;
-    if (atom_is_int(a, 0) && span.var && atom_eq(span, b)) {
-        assert_nonneg(L, loc, span);
-        return;
-    }
-    Atom args[2] = {a, b};
-    check(L, loc, OP_LE, atom_i64(0), span, "the range from %d to %d is invalid", args, 2);
-    know_nonneg(L, span);
-}
-
+/* The number of elements of a range with step 1 or -1. */
 static Atom unit_range_count(Low *L, Loc loc, RangeKind kind, Atom a, Atom b)
 {
     Atom span = kind == RANGE_ABOVE ? emit_op(L, loc, OP_SUB, a, b) : emit_op(L, loc, OP_SUB, b, a);
     /* 1...n has the n elements that the checker says it has. */
-    if (kind == RANGE_TO && atom_is_int(a, 1)) {
-        assert_nonneg(L, loc, b);
-        return b;
-    }
-    check_range(L, loc, span, a, b);
+    if (kind == RANGE_TO && atom_is_int(a, 1))
+        return count_arg(L, loc, b);
+    if (atom_is_int(a, 0) && kind == RANGE_BELOW)
+        return count_arg(L, loc, b);
+    Atom args[2] = {a, b};
+    span = checked_size(L, loc, span, "the range from %d to %d is invalid", args, 2);
     if (kind != RANGE_TO)
         return span;
     Atom n = emit_op(L, loc, OP_ADD, span, atom_i64(1));
@@ -252,8 +236,7 @@ static Atom step_range_count(Low *L, Loc loc, RangeKind kind, Atom a, Atom b, At
         size = atom_i64(step.c.i < 0 ? -step.c.i : step.c.i > 0 ? step.c.i : 1);
     }
     Atom span = emit_op(L, loc, OP_MUL, dist, sgn);
-    if (span.var || span.c.i < 0)
-        check(L, loc, OP_LE, zero, span, msg, args, 3);
+    span = checked_size(L, loc, span, msg, args, 3);
     if (kind == RANGE_TO)
         span = emit_op(L, loc, OP_ADD, span, atom_i64(1));
     if (!size.var)

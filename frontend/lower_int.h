@@ -133,7 +133,9 @@ void name_val(Low *L, Val *v, const char *name);
 
 void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, int n);
 void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg);
-void assert_nonneg(Low *L, Loc loc, Atom n);
+/* Asserts 0 <= n; the result is the size to use (0 for a negative constant). */
+Atom checked_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, int n_args);
+Atom count_arg(Low *L, Loc loc, Atom n); /* as argument of iota and the like */
 void know_nonneg(Low *L, Atom n);
 /* arr with the type dims ++ its remaining dimensions; unequal sizes are asserted to be equal. */
 Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n);

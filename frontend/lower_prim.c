@@ -123,7 +123,7 @@ Val *lower_equal(Low *L, Loc loc, Val *a, Val *b)
     for (int i = 0; i < as.n; i++) {
         Atom eq;
         if (atom_type(as.at[i]).rank == 0) {
-            eq = emit(L, exp_binop(L->cx, loc, OP_EQ, as.at[i], bs.at[i]));
+            eq = emit_op(L, loc, OP_EQ, as.at[i], bs.at[i]);
         } else {
             Val *rows[2] = {val_atom(L, as.at[i]), val_atom(L, bs.at[i])};
             Val *eqs = make_map(L, loc, rows, 2, equal_elems, NULL, NULL, NULL);
@@ -276,7 +276,7 @@ Val *lower_prim(Low *L, const Call *c)
     case BI_GE: {
         Atom a = val_scalar(c->arg[0], loc), b = val_scalar(c->arg[1], loc);
         op = c->id == BI_GT ? OP_LT : OP_LE;
-        return val_atom(L, emit(L, exp_binop(L->cx, loc, op, b, a)));
+        return val_atom(L, emit_op(L, loc, op, b, a));
     }
     case BI_NEG: return val_atom(L, emit_neg(L, loc, val_scalar(c->arg[0], loc)));
     case BI_NOT: {
