@@ -171,6 +171,7 @@ Entry lower_entry(Low *L, const EntryPoint *p)
         Val *v = param_val(&ep, q->type, q->name, (Atoms){0}, q->loc);
         vec_push(L->cx->perm, &args, v);
     }
+    check_result_sizes(L, def, &args, def->ret_type ? def->ret_type : p->result);
     Val *v = lower_global(L, def->bind, NULL, NULL, def->loc);
     if (args.n)
         v = apply(L, v, &args, def->loc);
