@@ -1,7 +1,7 @@
 /* Lowering: values, environments, statements and what is known about sizes. */
 #include "frontend/lower_int.h"
 
-/* --- Values --------------------------------------------------------------------------------- */
+/* --- Values ---------------------------------------------------------------------------------- */
 
 Val *val_atom(Low *L, Atom a)
 {
@@ -104,7 +104,7 @@ const Env *env_find(const Env *env, const Binding *b)
     return NULL;
 }
 
-/* --- Scopes and statements -------------------------------------------------------------------- */
+/* --- Scopes and statements ------------------------------------------------------------------- */
 
 Scope *scope_push(Low *L)
 {
@@ -164,8 +164,7 @@ void name_val(Low *L, Val *v, const char *name)
         name_val(L, v->elems.at[i], name);
 }
 
-/* --- Facts --------------------------------------------------------------------------------------
- */
+/* --- Facts ----------------------------------------------------------------------------------- */
 
 static void add_fact(Low *L, Fact f)
 {
@@ -288,8 +287,7 @@ Atom emit_not(Low *L, Loc loc, Atom a)
     return emit(L, exp_unop(L->cx, loc, OP_NOT, a));
 }
 
-/* --- Assertions
- * ----------------------------------------------------------------------------------- */
+/* --- Assertions ------------------------------------------------------------------------------ */
 
 void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, int n)
 {
@@ -383,8 +381,7 @@ Val *fit_like(Low *L, Loc loc, Val *v, const Val *like)
     return val_rebuild(L, v, &as);
 }
 
-/* --- Sizes
- * ------------------------------------------------------------------------------------------ */
+/* --- Sizes ----------------------------------------------------------------------------------- */
 
 static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out)
 {
@@ -562,8 +559,7 @@ Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc)
     return val_rebuild(L, v, &as);
 }
 
-/* --- Lambdas of the IR
- * ---------------------------------------------------------------------------- */
+/* --- Lambdas of the IR ----------------------------------------------------------------------- */
 
 Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc)
 {
@@ -715,8 +711,7 @@ bool common_width(Low *L, Loc loc, Val **vals, int n, Atom *width)
     return found;
 }
 
-/* --- Programs
- * ----------------------------------------------------------------------------------------- */
+/* --- Programs -------------------------------------------------------------------------------- */
 
 Prog *fe_lower(Ctx *cx, const Ast *ast)
 {

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* --- External types
- * ------------------------------------------------------------------------------------ */
+/* --- External types -------------------------------------------------------------------------- */
 
 static void put_type(Out *o, const AType *at)
 {
@@ -79,8 +78,7 @@ static ExtParam ext_param(Low *L, const EntryParam *p)
     return x;
 }
 
-/* --- Parameters
- * ------------------------------------------------------------------------------------------ */
+/* --- Parameters ------------------------------------------------------------------------------ */
 
 typedef struct {
     Low *L;
@@ -153,9 +151,31 @@ static Val *param_val(EntryParams *ep, const AType *at, const char *name, Atoms 
     ice(loc, "an entry point's parameter cannot be of this type");
 }
 
-/* --- Entries
- * ------------------------------------------------------------------------------------------------
- */
+/* The parameter that a pattern binds directly; NULL if it takes the value apart. */
+static const Binding *pat_binding(const Pat *p)
+{
+    while (p->kind == P_ASCRIBE)
+        p = p->pat;
+    return p->kind == P_VAR ? p->bind : NULL;
+}
+
+/* Parameters that are sizes of the result cannot be negative: asserted once, at the start, so that
+ * nested uses need no check of their own. */
+static void check_result_sizes(Low *L, const Def *def, const Vals *args, const AType *at)
+{
+    at = type_deref(at);
+    for (int i = 0; (at->kind == TY_TUPLE || at->kind == TY_RECORD) && i < at->elems.n; i++)
+        check_result_sizes(L, def, args, at->elems.at[i]);
+    if (at->kind != TY_ARRAY)
+        return;
+    const Size *s = size_deref(at->array.dim);
+    for (int i = 0; s->kind == SZ_VAR && i < def->params.n && i < args->n; i++)
+        if (pat_binding(def->params.at[i]) == s->var && args->at[i]->kind == V_ATOM)
+            count_arg(L, def->params.at[i]->loc, args->at[i]->atom);
+    check_result_sizes(L, def, args, at->array.elem);
+}
+
+/* --- Entries --------------------------------------------------------------------------------- */
 
 Entry lower_entry(Low *L, const EntryPoint *p)
 {

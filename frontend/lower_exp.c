@@ -8,8 +8,7 @@ static Loc here(const Low *L, Loc loc)
     return L->site.beg ? L->site : loc;
 }
 
-/* --- Names -------------------------------------------------------------------------------------
- */
+/* --- Names ----------------------------------------------------------------------------------- */
 
 static Val *def_fun(Low *L, const Def *def, Env *env, const AType *use, Env *env_use)
 {
@@ -83,8 +82,7 @@ static Val *lower_name(Low *L, Env *env, const AExp *e)
     return v;
 }
 
-/* --- Patterns ------------------------------------------------------------------------------------
- */
+/* --- Patterns -------------------------------------------------------------------------------- */
 
 Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v)
 {
@@ -112,8 +110,7 @@ Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v)
     ice(p->loc, "no pattern");
 }
 
-/* --- Fields
- * ---------------------------------------------------------------------------------------- */
+/* --- Fields ---------------------------------------------------------------------------------- */
 
 static int field_index(const AType *at, const char *name)
 {
@@ -142,8 +139,7 @@ Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc 
     return v->elems.at[i];
 }
 
-/* --- Application
- * ----------------------------------------------------------------------------------- */
+/* --- Application ----------------------------------------------------------------------------- */
 
 /* Sizes of a function that no argument determines, from the type at the use: `f 3 : [10]i32`. */
 static Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use,
@@ -325,8 +321,7 @@ static Val *lower_app(Low *L, Env *env, const AExp *e)
     return apply(L, fn, &args, e->loc);
 }
 
-/* --- Tuples and records
- * ------------------------------------------------------------------------------ */
+/* --- Tuples and records ---------------------------------------------------------------------- */
 
 static Val *lower_tuple(Low *L, Env *env, const AExp *e)
 {
@@ -365,8 +360,7 @@ static Val *record_with(Low *L, const AType *at, const Val *v, const char **path
     return val_tuple(L, vs);
 }
 
-/* --- Attributes
- * --------------------------------------------------------------------------------------- */
+/* --- Attributes ------------------------------------------------------------------------------ */
 
 static unsigned attr_bits(const Attrs *as)
 {
@@ -409,8 +403,7 @@ static Val *lower_attr(Low *L, Env *env, const AExp *e)
     return v;
 }
 
-/* --- Expressions
- * --------------------------------------------------------------------------------------- */
+/* --- Expressions ----------------------------------------------------------------------------- */
 
 static Val *lower_lit(Low *L, const AExp *e)
 {

@@ -7,8 +7,7 @@ static Loc here(const Low *L, Loc loc)
     return L->site.beg ? L->site : loc;
 }
 
-/* --- Small i64 arithmetic ------------------------------------------------------------------------
- */
+/* --- Small i64 arithmetic -------------------------------------------------------------------- */
 
 Atom emit_choice(Low *L, Loc loc, Atom test, Atom a, Atom b)
 {
@@ -45,8 +44,7 @@ static void check(Low *L, Loc loc, PrimOp op, Atom a, Atom b, const char *msg, c
         assert_that(L, loc, emit_op(L, loc, op, a, b), msg, args, n);
 }
 
-/* --- Slices
- * ----------------------------------------------------------------------------------------- */
+/* --- Slices ---------------------------------------------------------------------------------- */
 
 static Atom check_length(Low *L, Loc loc, Atom n, Atom i, Atom j, Atom w)
 {
@@ -195,8 +193,7 @@ Val *lower_update(Low *L, Env *env, const AExp *e)
     return val_rebuild(L, arr, &as);
 }
 
-/* --- Ranges
- * ------------------------------------------------------------------------------------------- */
+/* --- Ranges ---------------------------------------------------------------------------------- */
 
 /* The number of elements of a range with step 1 or -1. */
 static Atom unit_range_count(Low *L, Loc loc, RangeKind kind, Atom a, Atom b)
@@ -277,8 +274,7 @@ Val *lower_range(Low *L, Env *env, const AExp *e)
     return val_atom(L, emit(L, io));
 }
 
-/* --- Array literals
- * ---------------------------------------------------------------------------------- */
+/* --- Array literals -------------------------------------------------------------------------- */
 
 static Atom emit_literal(Low *L, Loc loc, Type elem, Atoms elems)
 {

@@ -99,8 +99,7 @@ typedef struct {
     Loc loc;
 } Call;
 
-/* --- lower.c: values, scopes, sizes --------------------------------------------------------------
- */
+/* --- lower.c: values, scopes, sizes ---------------------------------------------------------- */
 
 Val *val_atom(Low *L, Atom a);
 Val *val_tuple(Low *L, Vals elems);
@@ -167,8 +166,7 @@ Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, 
  * to have it. False if none has a leaf. */
 bool common_width(Low *L, Loc loc, Val **vals, int n, Atom *width);
 
-/* --- lower_exp.c: expressions -------------------------------------------------------------------
- */
+/* --- lower_exp.c: expressions ---------------------------------------------------------------- */
 
 Val *lower_exp(Low *L, Env *env, const AExp *e);
 Val *apply(Low *L, Val *fn, const Vals *args, Loc loc);
@@ -179,8 +177,7 @@ Val *lower_global(Low *L, const Binding *b, const AType *use, Env *env_use, Loc 
 Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc loc);
 Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v);
 
-/* --- lower_loop.c: if, loop, ranges, indexing
- * ----------------------------------------------------- */
+/* --- lower_loop.c: if, loop, ranges, indexing ------------------------------------------------ */
 
 Val *lower_if(Low *L, Env *env, const AExp *e);
 /* if test then ... else ..., both sides being in popped scopes. */
@@ -189,8 +186,7 @@ Val *join_branches(Low *L, Loc loc, Atom test, Scope *s1, Val *v1, Scope *s2, Va
 Val *lower_short_circuit(Low *L, Env *env, const AExp *e, bool is_and);
 Val *lower_loop(Low *L, Env *env, const AExp *e);
 
-/* --- lower_index.c: indexing, ranges, array literals
- * ---------------------------------------------- */
+/* --- lower_index.c: indexing, ranges, array literals ----------------------------------------- */
 
 typedef struct {
     Atom start, step, count; /* count: i64 */
@@ -206,8 +202,7 @@ Val *index_row(Low *L, Loc loc, Val *v, Atom i, bool safe);
 /* if test then a else b, of scalars at hand */
 Atom emit_choice(Low *L, Loc loc, Atom test, Atom a, Atom b);
 
-/* --- lower_soac.c, lower_array.c, lower_prim.c: builtins ----------------------------------------
- */
+/* --- lower_soac.c, lower_array.c, lower_prim.c: builtins ------------------------------------- */
 
 /* NULL if the builtin is not of that file's. */
 Val *lower_soac(Low *L, const Call *c);
@@ -227,8 +222,7 @@ Val *lower_equal(Low *L, Loc loc, Val *a, Val *b);
 /* The type of a call's result in fn->env_use; NULL if not known. */
 const AType *call_result_type(const Call *c);
 
-/* --- lower_entry.c ------------------------------------------------------------------------------
- */
+/* --- lower_entry.c --------------------------------------------------------------------------- */
 
 Entry lower_entry(Low *L, const EntryPoint *ep);
 

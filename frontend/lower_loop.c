@@ -7,8 +7,7 @@ static Loc here(const Low *L, Loc loc)
     return L->site.beg ? L->site : loc;
 }
 
-/* --- if
- * -------------------------------------------------------------------------------------------- */
+/* --- if -------------------------------------------------------------------------------------- */
 
 /* Fits leaf k of a branch to dims, inside the branch. */
 static void fit_in(Low *L, Scope *sc, Loc loc, Atom *leaf, const Atom *dims)
@@ -124,8 +123,7 @@ Val *lower_short_circuit(Low *L, Env *env, const AExp *e, bool is_and)
                   : join_branches(L, loc, a, other, konst, sc, vb, NULL, env);
 }
 
-/* --- loop
- * ------------------------------------------------------------------------------------------ */
+/* --- loop ------------------------------------------------------------------------------------ */
 
 /* A size that may change between iterations: what the type calls it, and its parameter. */
 typedef struct {

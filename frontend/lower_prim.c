@@ -4,8 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-/* --- Tables
- * -------------------------------------------------------------------------------------------- */
+/* --- Tables ---------------------------------------------------------------------------------- */
 
 /* Builtins that are one scalar operation on their arguments. */
 static const struct {
@@ -45,8 +44,7 @@ static bool find_direct(BuiltinId id, PrimOp *op)
     return false;
 }
 
-/* --- Constants
- * ------------------------------------------------------------------------------------------- */
+/* --- Constants ------------------------------------------------------------------------------- */
 
 static Atom highest(PrimType t)
 {
@@ -106,8 +104,7 @@ Val *lower_member_const(Low *L, const Binding *b)
     }
 }
 
-/* --- Equality
- * ---------------------------------------------------------------------------------------------- */
+/* --- Equality -------------------------------------------------------------------------------- */
 
 static Val *equal_elems(Low *L, void *env, Val **args, Loc loc)
 {
@@ -134,8 +131,7 @@ Val *lower_equal(Low *L, Loc loc, Val *a, Val *b)
     return val_atom(L, all);
 }
 
-/* --- Operators
- * ---------------------------------------------------------------------------------------------- */
+/* --- Operators ------------------------------------------------------------------------------- */
 
 /* & | ^ on integers and on truth values */
 static Atom bits_op(Low *L, const Call *c, PrimOp ints, PrimOp bools)
@@ -183,8 +179,7 @@ static Atom direct_op(Low *L, const Call *c, PrimOp op)
     return emit(L, e);
 }
 
-/* --- Functions made of several operations
- * --------------------------------------------------------------------- */
+/* --- Functions made of several operations ---------------------------------------------------- */
 
 static Atom get_bit(Low *L, const Call *c)
 {

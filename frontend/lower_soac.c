@@ -16,8 +16,7 @@ static const AType *elem_of(const AType *at)
     return at && at->kind == TY_ARRAY ? type_deref(at->array.elem) : NULL;
 }
 
-/* --- Lambdas
- * --------------------------------------------------------------------------------------- */
+/* --- Lambdas --------------------------------------------------------------------------------- */
 
 typedef struct {
     Scope *sc;
@@ -49,8 +48,7 @@ static Atoms push_all(Low *L, Val **vals, int n)
     return as;
 }
 
-/* --- map
- * -------------------------------------------------------------------------------------------- */
+/* --- map ------------------------------------------------------------------------------------- */
 
 static bool width_of(Low *L, Loc loc, Val **arrs, int n, Atom *width)
 {
@@ -101,8 +99,7 @@ static Val *lower_map(Low *L, const Call *c)
                     c->fn->env_use);
 }
 
-/* --- Commutativity
- * -------------------------------------------------------------------------------------- */
+/* --- Commutativity --------------------------------------------------------------------------- */
 
 static bool op_commutes(PrimOp op)
 {
@@ -140,8 +137,7 @@ static bool lambda_commutes(const Lambda *lam)
     return true;
 }
 
-/* --- reduce and scan
- * --------------------------------------------------------------------------------------- */
+/* --- reduce and scan ------------------------------------------------------------------------- */
 
 typedef struct {
     ExpKind kind; /* REDUCE, SCAN, REDOMAP, SCANOMAP */
@@ -229,9 +225,7 @@ static Val *lower_reduce(Low *L, const Call *c, ExpKind kind, bool comm)
     return lower_fold(L, c->loc, &fo);
 }
 
-/* --- scatter
- * ------------------------------------------------------------------------------------------------
- */
+/* --- scatter --------------------------------------------------------------------------------- */
 
 /* scatter of vs (leaves of one width) into dests at positions that `index` computes from the
  * parameters of the lambda, given as values structured like ins. */
@@ -294,8 +288,7 @@ static Val *lower_scatter(Low *L, const Call *c, int rank)
     return val_rebuild(L, c->arg[0], &out);
 }
 
-/* --- filter and partition
- * ----------------------------------------------------------------------------------- */
+/* --- filter and partition -------------------------------------------------------------------- */
 
 /* flags: the bool array of the predicate; offs: how many of the first i+1 satisfy it; count: all.
  */
@@ -398,8 +391,7 @@ static Val *lower_filter(Low *L, const Call *c, bool partition)
                     slice_rows(L, c->loc, v, k.count, others, one, true));
 }
 
-/* --- reduce_by_index
- * ------------------------------------------------------------------------------------------ */
+/* --- reduce_by_index ------------------------------------------------------------------------- */
 
 /* One component of a value, by leaf: arr[ix] */
 static Val *element_at(Low *L, Loc loc, Val *dest, const Atoms *ix)
@@ -472,9 +464,7 @@ static Val *lower_hist(Low *L, const Call *c)
     return val_rebuild(L, dest, &out);
 }
 
-/* --- Dispatch
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- Dispatch -------------------------------------------------------------------------------- */
 
 static Val *sum_of(Low *L, const Call *c, PrimOp op)
 {
