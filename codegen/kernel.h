@@ -111,6 +111,8 @@ void kg_bind_arr(KGen *kg, const Var *v, KLoc loc);
 /* Memory for an array of type t: a private array, a slice of a global block, or local memory. A
  * hint for v (may be NULL) is taken instead. Unknown size: diag_limit. */
 KLoc kg_alloc(KGen *kg, const Var *v, Type t);
+/* Would an array of this type be a private one? */
+bool kg_is_private(KGen *kg, Type t);
 
 /* Pieces of work that end early on failure: between begin and end, failures jump to the end. Returns
  * the state to give back to kg_work_end. */
@@ -176,6 +178,10 @@ void kg_prim_checks(KGen *kg, const Exp *e);
 Var *place_root(const Body *b, const Var *v, bool *updated);
 /* v, if b binds it, is wanted at dest: its maker is told so. */
 void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest);
+/* Does b itself bind v (not in an inner body)? */
+bool place_binds(const Body *b, const Var *v);
+/* The variable in whose memory result j of e lies, if e works in place (see place_root); else NULL. */
+Var *place_of_exp(const Exp *e, int j, bool *updated);
 bool body_has_seg(const Body *b);
 bool exp_has_seg(const Exp *e);
 bool types_scalar(const Vars *vs, int from, int n);
@@ -190,7 +196,9 @@ void kg_stms(KGen *kg, const Body *b);
 /* One value carried by a loop. */
 typedef struct {
     const Var *param;
-    bool array, swaps;
+    bool array;
+    bool buffers; /* the next value is built beside the present one */
+    bool swaps;   /* ... and they change roles; else it is copied back */
     KLoc cur, next;
 } Carry;
 /* Declares and initialises the params before a loop whose body ends with `res`; pats (may be NULL)
@@ -225,11 +233,17 @@ void nest_bind(KGen *kg, const Nest *nest, int n, const char *flat);
 void nest_bind_dim(KGen *kg, const NestDim *d, const char *i);
 /* Allocates results [dims 0..n-1 of the nest] ++ row, with the nest's dimensions innermost in memory. */
 ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v);
-/* The same host location as a kernel location, to be written. */
+/* A host location as a kernel location that may be written. */
 KLoc kg_result(KGen *kg, const ArrLoc *l, Type t);
 Atom nest_width(const Nest *nest);
 /* How many groups are launched for n items a group handles `per_group` of. */
 const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group);
+/* Opens the loop over the n (host) elements, one a thread; returns the number's C name. */
+const char *nest_open(KGen *kg, const Sx *n);
+/* Finishes and launches the kernel of such a loop, which the caller has closed. */
+void nest_finish(KGen *kg, const Sx *n);
+/* v := element 0 of mem, which is then given back. */
+void host_read_result(Host *h, Var *v, Mem *mem);
 bool op_is_comm(const Exp *seg);
 /* index atoms of nest dims as Sx */
 void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
@@ -242,6 +256,6 @@ const char *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch s
 void group_buffer_free(KGen *kg, const char *name);
 void group_stm_done(KGen *kg, const Body *b, int i); /* statement i of b is behind: free what died */
 void group_seg(KGen *kg, const Stm *s);
-void group_single(KGen *kg, const Stm *s); /* by thread 0 alone, result shared */
+void group_sequential(KGen *kg, const Stm *s); /* code without parallelism */
 
 #endif

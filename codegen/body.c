@@ -1,0 +1,315 @@
+/* The statements of one thread, or uniformly of a work-group: everything but loops (carry.c), SOACs
+ * (soac.c), accesses (access.c) and level-0 constructs (group.c). */
+#include "codegen/kernel.h"
+
+static void stm_scalar(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    if (v->type.rank > 0) { /* another name for an array */
+        kg_bind_arr(kg, v, *kg_arr(kg, e->atom.var));
+        return;
+    }
+    if (e->kind == E_PRIM)
+        kg_prim_checks(kg, e);
+    const char *text = kg_scalar_c(kg, e);
+    kg_decl(kg, v, text);
+    varmap_put(kg->defs, v, e);
+}
+
+static void stm_iota(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    const char *ct = ctype_c(v->type.elem);
+    KLoc l = kg_alloc(kg, v, v->type);
+    const Sx *ix[1];
+    kg_sync(kg);
+    kg_loops_open(kg, v->type, ix);
+    const char *i = sx_c_factor(ix[0]), *start = kg_atom_c(kg, e->iota.start);
+    const char *step = kg_atom_c(kg, e->iota.stride), *elem = loc_elem(kg, &l, ix, 1);
+    const char *tt = prim_type_text[v->type.elem];
+    if (prim_is_int(v->type.elem))
+        kg_line(kg, "%s = mf_add_%s(%s, mf_mul_%s((%s)%s, (%s)%s));", elem, tt, start, tt, ct, i, ct,
+                step);
+    else
+        kg_line(kg, "%s = %s + (%s)%s * (%s)%s;", elem, start, ct, i, ct, step);
+    kg_loops_close(kg, v->type);
+    kg_touch(kg);
+    kg_sync(kg);
+    kg_bind_arr(kg, v, l);
+}
+
+static void stm_replicate(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    int n = e->replicate.dims.n;
+    Atom val = e->replicate.val;
+    KLoc l = kg_alloc(kg, v, v->type);
+    const Sx *ix[32];
+    ASSERT(v->type.rank <= 32);
+    if (val.var && val.var->type.rank > 0)
+        kg_arr(kg, val.var);
+    kg_sync(kg);
+    kg_loops_open(kg, v->type, ix);
+    const char *from = kg_atom_c(kg, val.var && val.var->type.rank ? atom_i64(0) : val);
+    if (val.var && val.var->type.rank > 0)
+        from = loc_elem(kg, kg_arr(kg, val.var), ix + n, v->type.rank - n);
+    kg_line(kg, "%s = %s;", loc_elem(kg, &l, ix, v->type.rank), from);
+    kg_loops_close(kg, v->type);
+    kg_touch(kg);
+    kg_sync(kg);
+    kg_bind_arr(kg, v, l);
+}
+
+static void stm_arraylit(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    KLoc l = kg_alloc(kg, v, v->type);
+    Type row = type_row(v->type);
+    bool one = kg->coop && row.rank == 0;
+    if (one) {
+        kg_sync(kg);
+        kg_open(kg, "if (get_local_id(0) == 0)");
+    }
+    for (int i = 0; i < e->arraylit.elems.n; i++) {
+        KLoc at = loc_row(kg, &l, v->type.rank, sx_const(kg->cx, i));
+        if (row.rank == 0)
+            kg_line(kg, "%s = %s;", loc_elem(kg, &at, NULL, 0),
+                    kg_atom_c(kg, e->arraylit.elems.at[i]));
+        else
+            kg_store(kg, &at, row, e->arraylit.elems.at[i]);
+    }
+    if (one) {
+        kg_close(kg);
+        kg_touch(kg);
+        kg_sync(kg);
+    }
+    kg_bind_arr(kg, v, l);
+}
+
+static void stm_concat(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    int d = e->concat.dim;
+    KLoc l = kg_alloc(kg, v, v->type);
+    const Sx *pos = sx_const(kg->cx, 0);
+    for (int i = 0; i < e->concat.arrs.n; i++) {
+        const Var *part = e->concat.arrs.at[i].var;
+        KLoc at = l;
+        at.offset = sx_add(kg->cx, l.offset, sx_mul(kg->cx, pos, l.strides[d]));
+        kg_copy(kg, &at, kg_arr(kg, part), part->type);
+        pos = sx_add(kg->cx, pos, kg_sx(kg, part->type.dims[d]));
+    }
+    kg_bind_arr(kg, v, l);
+}
+
+static void stm_rearrange(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    const KLoc *from = kg_arr(kg, e->rearrange.arr.var);
+    int rank = s->pat.at[0]->type.rank;
+    KLoc l = *from;
+    l.strides = NEWN(kg->cx->perm, const Sx *, rank);
+    for (int k = 0; k < rank; k++)
+        l.strides[k] = from->strides[e->rearrange.perm[k]];
+    kg_bind_arr(kg, s->pat.at[0], l);
+}
+
+/* The distance of consecutive elements in row-major order, if it is the same everywhere; else NULL. */
+static const Sx *linear_step(KGen *kg, const KLoc *l, Type t)
+{
+    const Sx *step = NULL, *next = NULL;
+    for (int k = t.rank - 1; k >= 0; k--) {
+        if (atom_is_int(t.dims[k], 1))
+            continue;
+        if (!step)
+            step = next = l->strides[k];
+        else if (!sx_eq(l->strides[k], next))
+            return NULL;
+        next = sx_mul(kg->cx, next, kg_sx(kg, t.dims[k]));
+    }
+    return step ? step : sx_const(kg->cx, 1);
+}
+
+static void stm_reshape(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    const Var *from = e->reshape.arr.var;
+    const KLoc *src = kg_arr(kg, from);
+    const Sx *step = linear_step(kg, src, from->type);
+    KLoc l = *src;
+    if (!step) { /* not contiguous: the elements are brought into row-major order */
+        l = kg_alloc(kg, NULL, from->type);
+        kg_copy(kg, &l, src, from->type);
+        step = linear_step(kg, &l, from->type);
+        ASSERT(step);
+    }
+    l.strides = loc_strides_row_major(kg, v->type, step);
+    kg_bind_arr(kg, v, l);
+}
+
+static void stm_copy(KGen *kg, const Stm *s, Atom from)
+{
+    Var *v = s->pat.at[0];
+    KLoc l = kg_alloc(kg, v, v->type);
+    kg_copy(kg, &l, kg_arr(kg, from.var), v->type);
+    kg_bind_arr(kg, v, l);
+}
+
+/* --- Branches ---------------------------------------------------------------------------------------- */
+
+/* Where array result j of a branch goes: into memory of its own (*own), or it is the same array,
+ * updated in place or not, in both branches. */
+static KLoc branch_place(KGen *kg, const Stm *s, int j, bool *own)
+{
+    const Exp *e = s->exp;
+    bool updated = false;
+    const Var *r1 = place_root(e->branch.then_, e->branch.then_->res.at[j].var, &updated);
+    const Var *r2 = place_root(e->branch.else_, e->branch.else_->res.at[j].var, &updated);
+    *own = true;
+    if (r1 && r1 == r2) {
+        const KLoc *l = kg_arr(kg, r1);
+        if (l->fresh || !updated) {
+            *own = false;
+            return *l;
+        }
+    }
+    return kg_alloc(kg, s->pat.at[j], s->pat.at[j]->type);
+}
+
+/* The larger of both branches' sizes bounds an existential size. */
+static void branch_bound(KGen *kg, const Stm *s, int j)
+{
+    const Exp *e = s->exp;
+    if (s->pat.at[j]->type.elem != T_I64)
+        return;
+    Atom a = e->branch.then_->res.at[j], b = e->branch.else_->res.at[j];
+    if (place_binds(e->branch.then_, a.var) || place_binds(e->branch.else_, b.var))
+        return;
+    const Sx *sa = kg_bound(kg, a), *sb = kg_bound(kg, b);
+    if (sa && sb)
+        varmap_put(kg->bounds, s->pat.at[j], sx_op(kg->cx, SX_MAX, sa, sb));
+}
+
+/* Do the strides of v depend on sizes that the same pattern binds? They are set at the branch's end. */
+static bool late_strides(const Stm *s, const Var *v)
+{
+    for (int k = 1; k < v->type.rank; k++)
+        for (int i = 0; i < s->pat.n; i++)
+            if (v->type.dims[k].var == s->pat.at[i])
+                return true;
+    return false;
+}
+
+static void branch_body(KGen *kg, const Stm *s, const Body *b, const KLoc *places, const bool *own)
+{
+    for (int j = 0; j < s->pat.n; j++)
+        if (s->pat.at[j]->type.rank > 0 && own[j] && !late_strides(s, s->pat.at[j]))
+            place_hint(kg, b, b->res.at[j], places[j]);
+    kg_stms(kg, b);
+    for (int j = 0; j < s->pat.n; j++)
+        if (s->pat.at[j]->type.rank == 0)
+            kg_line(kg, "%s = %s;", var_c_name(s->pat.at[j]), kg_atom_c(kg, b->res.at[j]));
+    for (int j = 0; j < s->pat.n; j++)
+        if (s->pat.at[j]->type.rank > 0)
+            kg_copy(kg, &places[j], kg_arr(kg, b->res.at[j].var), b->res.at[j].var->type);
+}
+
+static void stm_if(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    KLoc *places = NEWN(kg->cx->perm, KLoc, s->pat.n);
+    bool *own = NEWN(kg->cx->perm, bool, s->pat.n);
+    for (int j = 0; j < s->pat.n; j++) {
+        if (s->pat.at[j]->type.rank > 0)
+            continue;
+        kg_decl(kg, s->pat.at[j], NULL);
+        branch_bound(kg, s, j);
+    }
+    for (int j = 0; j < s->pat.n; j++)
+        if (s->pat.at[j]->type.rank > 0)
+            places[j] = branch_place(kg, s, j, &own[j]);
+    kg_touch(kg);
+    kg_open(kg, "if (%s)", kg_atom_c(kg, e->branch.test));
+    branch_body(kg, s, e->branch.then_, places, own);
+    kg->out.indent--;
+    if (e->branch.else_->stms.n || s->pat.n) {
+        kg_line(kg, "} else {");
+        kg->out.indent++;
+        kg_touch(kg);
+        branch_body(kg, s, e->branch.else_, places, own);
+        kg->out.indent--;
+    }
+    kg_line(kg, "}");
+    kg_touch(kg);
+    for (int j = 0; j < s->pat.n; j++)
+        if (s->pat.at[j]->type.rank > 0)
+            kg_bind_arr(kg, s->pat.at[j], places[j]);
+}
+
+/* --- Statements ----------------------------------------------------------------------------------------- */
+
+/* In group mode, is s a loop or branch without parallelism inside? It is then executed as by a thread:
+ * by all of them if only scalars come out, else by the first one. */
+static bool is_sequential(KGen *kg, const Exp *e)
+{
+    switch (e->kind) {
+    case E_MAP: case E_REDUCE: case E_SCAN: case E_REDOMAP: case E_SCANOMAP: case E_SCATTER:
+    case E_LOOP: case E_IF: return kg->coop && !exp_has_seg(e);
+    case E_ATOM: case E_PRIM: case E_CONV: case E_INDEX: case E_UPDATE: case E_IOTA:
+    case E_REPLICATE: case E_SCRATCH: case E_ARRAYLIT: case E_CONCAT: case E_REARRANGE:
+    case E_RESHAPE: case E_COPY: case E_MANIFEST: case E_ASSERT: case E_SUFF: case E_SEGMAP:
+    case E_SEGRED: case E_SEGSCAN: case E_SEGSCATTER:
+    case N_FORMS: break;
+    }
+    return false;
+}
+
+void kg_stm(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (is_sequential(kg, e)) {
+        group_sequential(kg, s);
+        return;
+    }
+    switch (e->kind) {
+    case E_ATOM: case E_PRIM: case E_CONV: stm_scalar(kg, s); return;
+    case E_INDEX: kg_index(kg, s); return;
+    case E_UPDATE: kg_update(kg, s); return;
+    case E_IOTA: stm_iota(kg, s); return;
+    case E_REPLICATE: stm_replicate(kg, s); return;
+    case E_SCRATCH: kg_bind_arr(kg, s->pat.at[0], kg_alloc(kg, s->pat.at[0], e->scratch.type)); return;
+    case E_ARRAYLIT: stm_arraylit(kg, s); return;
+    case E_CONCAT: stm_concat(kg, s); return;
+    case E_REARRANGE: stm_rearrange(kg, s); return;
+    case E_RESHAPE: stm_reshape(kg, s); return;
+    case E_COPY: stm_copy(kg, s, e->copy.arr); return;
+    case E_MANIFEST: stm_copy(kg, s, e->rearrange.arr); return;
+    case E_IF: stm_if(kg, s); return;
+    case E_LOOP: kg_loop(kg, s); return;
+    case E_ASSERT: kg_assert(kg, s); return;
+    case E_MAP: case E_REDUCE: case E_SCAN: case E_REDOMAP: case E_SCANOMAP: kg_soac(kg, s); return;
+    case E_SCATTER: kg_scatter(kg, s); return;
+    case E_SEGMAP: case E_SEGRED: case E_SEGSCAN: case E_SEGSCATTER: group_seg(kg, s); return;
+    case E_SUFF: ice(e->loc, "a threshold comparison inside a kernel");
+    case N_FORMS: break;
+    }
+    ice(e->loc, "unknown form inside a kernel");
+}
+
+void kg_stms(KGen *kg, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        kg_stm(kg, s);
+        for (int j = 0; j < s->pat.n; j++)
+            varmap_del(kg->hints, s->pat.at[j]); /* the same code may be made again elsewhere */
+        if (kg->coop)
+            group_stm_done(kg, b, i);
+    }
+}

@@ -1,0 +1,140 @@
+/* Index spaces of seg constructs, and where their results lie. */
+#include "codegen/kernel.h"
+
+const Sx *nest_size(Ctx *cx, const Nest *nest, int from, int to)
+{
+    const Sx *n = sx_const(cx, 1);
+    for (int k = from; k < to; k++)
+        n = sx_mul(cx, n, sx_atom(cx, nest->at[k].width));
+    return n;
+}
+
+const Sx *nest_size_k(KGen *kg, const Nest *nest, int from, int to)
+{
+    const Sx *n = sx_const(kg->cx, 1);
+    for (int k = from; k < to; k++)
+        n = sx_mul(kg->cx, n, kg_sx(kg, nest->at[k].width));
+    return n;
+}
+
+Atom nest_width(const Nest *nest)
+{
+    return vec_last(nest).width;
+}
+
+static void bind_xs(KGen *kg, const NestDim *d)
+{
+    const Sx *w = kg_bound(kg, d->width);
+    if (w)
+        varmap_put(kg->bounds, d->idx, sx_sub(kg->cx, w, sx_const(kg->cx, 1)));
+    for (int j = 0; j < d->xs.n; j++)
+        kg_bind_row(kg, d->xs.at[j], d->arrs.at[j], sx_var(kg->cx, d->idx));
+}
+
+void nest_bind_dim(KGen *kg, const NestDim *d, const char *i)
+{
+    kg_decl(kg, d->idx, i);
+    bind_xs(kg, d);
+}
+
+void nest_bind(KGen *kg, const Nest *nest, int n, const char *flat)
+{
+    Var **idx = NEWN(kg->cx->perm, Var *, n);
+    Atom *widths = NEWN(kg->cx->perm, Atom, n);
+    for (int k = 0; k < n; k++) {
+        idx[k] = nest->at[k].idx;
+        widths[k] = nest->at[k].width;
+    }
+    kg_unflatten(kg, flat, idx, widths, n);
+    for (int k = 0; k < n; k++)
+        bind_xs(kg, &nest->at[k]);
+}
+
+void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix)
+{
+    for (int k = 0; k < n; k++)
+        ix[k] = sx_var(kg->cx, nest->at[k].idx);
+}
+
+/* Neighbouring threads then write neighbouring elements: physically the row's dimensions come first. */
+ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v)
+{
+    Ctx *cx = h->cx;
+    Type t = v->type;
+    (void)nest;
+    int *perm = NEWN(cx->perm, int, t.rank);
+    for (int k = 0; k < t.rank; k++)
+        perm[k] = k < t.rank - n ? n + k : k - (t.rank - n);
+    const Sx *bytes = sx_mul(cx, sx_product(cx, t.dims, t.rank),
+                             sx_const(cx, prim_type_bytes[t.elem]));
+    return loc_permuted(cx, host_alloc(h, v->base, bytes), t, perm);
+}
+
+const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group)
+{
+    Ctx *cx = kg->cx;
+    const Sx *all = sx_op(cx, SX_CEILDIV, n, per_group), *few = sx_size(cx, SIZE_NUM_GROUPS);
+    if (kg->uses_scratch)
+        return sx_op(cx, SX_MIN, all, few);
+    return sx_op(cx, SX_MIN, all, sx_select(cx, sx_is_cpu(cx), few, all));
+}
+
+/* --- One thread an element ---------------------------------------------------------------------------- */
+
+/* Every kernel is a loop over its index space in steps of the whole grid. On a GPU the grid covers
+ * everything and the loop runs once, unless threads have memory of their own; on a CPU the grid is
+ * small, so that a work-item handles many elements. */
+const char *nest_open(KGen *kg, const Sx *n)
+{
+    Ctx *cx = kg->cx;
+    const Sx *few = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), kg->group_size);
+    const Sx *all = sx_mul(cx, sx_op(cx, SX_CEILDIV, n, kg->group_size), kg->group_size);
+    kg->max_threads = sx_op(cx, SX_MIN, all, few);
+    const char *gid = kg_name(kg, "gid");
+    const char *total = kg_name(kg, "total");
+    kg_line(kg, "const i64 %s = stopped ? 0 : %s;", total, sx_c(kg_host_sx(kg, n)));
+    kg_open(kg, "for (i64 %s = get_global_id(0); %s < %s; %s += get_global_size(0))", gid, gid,
+            total, gid);
+    return gid;
+}
+
+void nest_finish(KGen *kg, const Sx *n)
+{
+    Kernel *k = kg_finish(kg);
+    kg_launch(kg, k, nest_groups(kg, n, kg->group_size));
+    kg_release(kg);
+}
+
+/* Does op combine its scalars one by one with commutative operations? */
+bool op_is_comm(const Exp *seg)
+{
+    if (seg->seg.comm)
+        return true;
+    const Lambda *op = seg->seg.op;
+    int n = seg->seg.nes.n;
+    for (int j = 0; j < n; j++) {
+        const Exp *e = NULL;
+        for (int i = 0; i < op->body->stms.n; i++)
+            if (op->body->stms.at[i].pat.at[0] == op->body->res.at[j].var)
+                e = op->body->stms.at[i].exp;
+        if (!e || e->kind != E_PRIM || e->prim.args.n != 2)
+            return false;
+        PrimOp o = e->prim.op;
+        if (o != OP_ADD && o != OP_MUL && o != OP_MIN && o != OP_MAX && o != OP_AND && o != OP_OR &&
+            o != OP_XOR && o != OP_LAND && o != OP_LOR)
+            return false;
+        const Var *a = e->prim.args.at[0].var, *b = e->prim.args.at[1].var;
+        const Var *x = op->params.at[j], *y = op->params.at[n + j];
+        if (!((a == x && b == y) || (a == y && b == x)))
+            return false;
+    }
+    return true;
+}
+
+void host_read_result(Host *h, Var *v, Mem *mem)
+{
+    HostOp op = {.kind = H_READ, .loc = v->loc, .var = v, .mem = mem, .type = v->type.elem};
+    op.sx = sx_const(h->cx, 0);
+    host_op(h, op);
+    host_op(h, (HostOp){.kind = H_RELEASE, .mem = mem});
+}

@@ -1,0 +1,110 @@
+/* segmap^1 without level-0 constructs: one thread an element, the innermost dimension fastest. Also
+ * what is left of sequential array code at the host level, as kernels of one work-item. */
+#include "codegen/kernel.h"
+
+void cg_segmap(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (body_has_seg(e->seg.body)) {
+        cg_group(h, s);
+        return;
+    }
+    Ctx *cx = h->cx;
+    const Nest *nest = &e->seg.nest;
+    const Body *b = e->seg.body;
+    int depth = nest->n;
+    KGen *kg = kg_new(h, "segmap", e);
+    const Sx *n = nest_size(cx, nest, 0, depth);
+    ArrLoc *outs = NEWN(cx->perm, ArrLoc, s->pat.n);
+    for (int j = 0; j < s->pat.n; j++)
+        outs[j] = nest_result(h, nest, depth, s->pat.at[j]);
+    const Sx **ix = NEWN(cx->perm, const Sx *, depth);
+    nest_indices(kg, nest, depth, ix);
+    nest_bind(kg, nest, depth, nest_open(kg, n));
+    WorkMark m = kg_work_begin(kg);
+    KLoc *rows = NEWN(cx->perm, KLoc, s->pat.n);
+    for (int j = 0; j < s->pat.n; j++) {
+        KLoc l = kg_result(kg, &outs[j], s->pat.at[j]->type);
+        rows[j] = loc_row_n(kg, &l, s->pat.at[j]->type.rank, ix, depth);
+        place_hint(kg, b, b->res.at[j], rows[j]);
+    }
+    kg_stms(kg, b);
+    for (int j = 0; j < s->pat.n; j++)
+        kg_store(kg, &rows[j], atom_type(b->res.at[j]), b->res.at[j]);
+    kg_work_end(kg, m);
+    kg_close(kg);
+    nest_finish(kg, n);
+    for (int j = 0; j < s->pat.n; j++)
+        host_bind(h, s->pat.at[j], outs[j]);
+}
+
+/* --- Leftovers ------------------------------------------------------------------------------------------ */
+
+/* A block and location for result j: the memory of what s updates in place, or fresh. */
+static ArrLoc sequential_place(Host *h, const Stm *s, int j, bool *in_place)
+{
+    bool updated = false;
+    Var *v = s->pat.at[j], *root = NULL;
+    if (v->type.rank > 0)
+        root = place_of_exp(s->exp, j, &updated);
+    *in_place = root != NULL;
+    if (root)
+        return *host_loc(h, root);
+    const Sx *bytes = sx_mul(h->cx, sx_product(h->cx, v->type.dims, v->type.rank),
+                             sx_const(h->cx, prim_type_bytes[v->type.elem]));
+    return loc_row_major(h->cx, host_alloc(h, v->base, bytes), v->type);
+}
+
+/* The arrays that s writes in place are its own. */
+static void own_root(KGen *kg, const Stm *s, int j)
+{
+    bool updated = false;
+    Var *root = place_of_exp(s->exp, j, &updated);
+    KLoc l = *kg_arr(kg, root);
+    l.fresh = updated;
+    kg_bind_arr(kg, root, l);
+}
+
+static void hint_place(KGen *kg, Var *v, KLoc place)
+{
+    KLoc *p = NEW(kg->cx->perm, KLoc);
+    *p = place;
+    varmap_put(kg->hints, v, p);
+}
+
+void cg_sequential(Host *h, const Stm *s)
+{
+    Ctx *cx = h->cx;
+    int n = s->pat.n;
+    KGen *kg = kg_new(h, "sequential", s->exp);
+    kg->group_size = sx_const(cx, 1);
+    kg->max_threads = sx_const(cx, 1);
+    kg->guard = true;
+    ArrLoc *outs = NEWN(cx->perm, ArrLoc, n);
+    bool *in_place = NEWN(cx->perm, bool, n);
+    KLoc *places = NEWN(cx->perm, KLoc, n);
+    for (int j = 0; j < n; j++) {
+        outs[j] = sequential_place(h, s, j, &in_place[j]);
+        if (in_place[j])
+            own_root(kg, s, j);
+        places[j] = kg_result(kg, &outs[j], s->pat.at[j]->type);
+        if (!in_place[j] && s->pat.at[j]->type.rank > 0)
+            hint_place(kg, s->pat.at[j], places[j]);
+    }
+    WorkMark m = kg_work_begin(kg);
+    kg_open(kg, "if (!stopped)");
+    kg_stm(kg, s);
+    for (int j = 0; j < n; j++)
+        kg_store(kg, &places[j], s->pat.at[j]->type, atom_var(s->pat.at[j]));
+    kg_close(kg);
+    kg_work_end(kg, m);
+    Kernel *k = kg_finish(kg);
+    kg_launch(kg, k, sx_const(cx, 1));
+    kg_release(kg);
+    for (int j = 0; j < n; j++) {
+        if (s->pat.at[j]->type.rank > 0)
+            host_bind(h, s->pat.at[j], outs[j]);
+        else
+            host_read_result(h, s->pat.at[j], outs[j].mem);
+    }
+}
