@@ -173,12 +173,12 @@ void kg_unflatten(KGen *kg, const char *flat, Var *const *idx, const Atom *width
 
 /* --- Failures --------------------------------------------------------------------------------------------- */
 
-static void fail_call(KGen *kg, int site, const Atoms *args)
+static void fail_call(KGen *kg, int site, const Texts *args)
 {
     Out o = {0};
     out_printf(&o, "mf_fail(failure, launch, %d", site);
     for (int i = 0; i < 8; i++)
-        out_printf(&o, ", %s", i < args->n ? kg_atom_c(kg, args->at[i]) : "0");
+        out_printf(&o, ", %s", i < args->n ? args->at[i] : "0");
     out_puts(&o, ");");
     kg_line(kg, "%s", o.text);
     out_free(&o);
@@ -187,10 +187,8 @@ static void fail_call(KGen *kg, int site, const Atoms *args)
 
 /* Records a failure unless cond holds. A thread then jumps to the end of its work; a group, whose
  * threads all see the same, goes on, and the C name of the condition's value is returned. */
-static const char *check(KGen *kg, const char *cond, int site, const Atoms *args)
+static const char *check(KGen *kg, const char *cond, int site, const Texts *args)
 {
-    for (int i = 0; i < args->n; i++)
-        kg_atom_c(kg, args->at[i]);
     const char *ok = NULL;
     if (kg->coop) {
         ok = kg_name(kg, "ok");
@@ -210,7 +208,9 @@ static const char *check(KGen *kg, const char *cond, int site, const Atoms *args
 
 void kg_assert(KGen *kg, const Stm *s)
 {
-    Atoms args;
+    Texts args;
+    for (int i = 0; i < s->exp->assertion.args.n; i++)
+        kg_atom_c(kg, s->exp->assertion.args.at[i]);
     int site = assert_site(kg->cx, kg->h->plan, s->exp, &args);
     check(kg, kg_atom_c(kg, s->exp->assertion.cond), site, &args);
 }
@@ -222,7 +222,7 @@ void kg_prim_checks(KGen *kg, const Exp *e)
         return;
     for (int i = 0; i < e->prim.args.n; i++)
         kg_atom_c(kg, e->prim.args.at[i]);
-    Atoms none = {0};
+    Texts none = {0};
     check(kg, cond, plan_site(kg->h->plan, e->loc, msg), &none);
 }
 
@@ -247,7 +247,7 @@ static const char *index_check(KGen *kg, const Exp *e, Type t, const DimIndexes 
     if (!cond)
         return NULL;
     need_dims(kg, t, at);
-    Atoms args;
+    Texts args;
     int site = index_site(kg->cx, kg->h->plan, e, &args);
     return check(kg, cond, site, &args);
 }

@@ -1,0 +1,227 @@
+/* segred^1: segmented reduction (see segments.h for the regimes).
+ *
+ * First stage: each thread accumulates its share of a chunk, the threads of a chunk combine in local
+ * memory in the order of their numbers. Second stage, if segments have several chunks: the same over the
+ * partial results. A commutative operator lets neighbouring threads take neighbouring elements;
+ * otherwise (and on a CPU) each thread has consecutive elements. Operators on arrays are applied by one
+ * thread a segment. */
+#include "codegen/segments.h"
+
+/* The share of thread p of a chunk of len elements: opens a loop over its elements, and returns the name of
+ * the element's number in the chunk. */
+static const char *open_share(KGen *kg, const SegNames *n, bool comm)
+{
+    const char *q = kg_name(kg, "q"), *t = kg_name(kg, "t"), *off = kg_name(kg, "off");
+    const char *contig = "1";
+    if (comm)
+        contig = kg_param_sx(kg, "is_cpu", sx_is_cpu(kg->cx));
+    kg_line(kg, "const i64 %s = (%s + %s - 1) / %s;", q, n->len, n->threads, n->threads);
+    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", t, t, q, t);
+    if (comm)
+        kg_line(kg, "const i64 %s = %s ? %s * %s + %s : %s * %s + %s;", off, contig, n->p, q, t, t,
+                n->threads, n->p);
+    else
+        kg_line(kg, "const i64 %s = %s * %s + %s;", off, n->p, q, t);
+    kg_open(kg, "if (%s < %s)", off, n->len);
+    return off;
+}
+
+void seg_store_maps(KGen *kg, const Exp *e, const ArrLoc *maps, const Stm *s)
+{
+    int depth = e->seg.nest.n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    for (int j = e->seg.nes.n; j < s->pat.n; j++) {
+        Type t = s->pat.at[j]->type;
+        KLoc l = kg_result(kg, &maps[j], t);
+        KLoc row = loc_row_n(kg, &l, t.rank, ix, depth);
+        Atom r = e->seg.body->res.at[j];
+        kg_store(kg, &row, atom_type(r), r);
+    }
+}
+
+void seg_hint_maps(KGen *kg, const Exp *e, const ArrLoc *maps, const Stm *s)
+{
+    int depth = e->seg.nest.n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    for (int j = e->seg.nes.n; j < s->pat.n; j++) {
+        KLoc l = kg_result(kg, &maps[j], s->pat.at[j]->type);
+        place_hint(kg, e->seg.body, e->seg.body->res.at[j],
+                   loc_row_n(kg, &l, s->pat.at[j]->type.rank, ix, depth));
+    }
+}
+
+/* The end of both stages: combine, thread 0 of each chunk writes. */
+static Stage finish_stage(KGen *kg, const Accs *ac, const SegNames *n)
+{
+    accs_tree(kg, ac, "lid", n->p, n->threads, n->active);
+    Stage st = {.kg = kg, .outs = NEWN(kg->cx->perm, const char *, ac->n)};
+    kg_open(kg, "if (%s && %s == 0)", n->active, n->p);
+    for (int j = 0; j < ac->n; j++) {
+        st.outs[j] = kg_param_out(kg, "out", NULL, ac->types[j]);
+        kg_line(kg, "%s[%s] = %s;", st.outs[j], n->unit, ac->acc[j]);
+    }
+    kg_close(kg);
+    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);"); /* the buffers are used again */
+    kg_close(kg);
+    st.k = kg_finish(kg);
+    return st;
+}
+
+Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *maps, const Stm *s)
+{
+    KGen *kg = kg_new(h, "segred", e);
+    const Nest *nest = &e->seg.nest;
+    Accs ac = accs_new(kg, e);
+    accs_local(kg, &ac);
+    SegNames n = segments_open(kg, sg);
+    accs_declare(kg, &ac, &e->seg.nes);
+    kg_open(kg, "if (%s)", n.active);
+    segments_locate(kg, &n);
+    nest_bind(kg, nest, nest->n - 1, n.seg);
+    WorkMark m = kg_work_begin(kg);
+    const char *off = open_share(kg, &n, op_is_comm(e));
+    nest_bind_dim(kg, &vec_last(nest), kg_text(kg, "%s + %s", n.beg, off));
+    if (maps)
+        seg_hint_maps(kg, e, maps, s);
+    kg_stms(kg, e->seg.body);
+    if (maps)
+        seg_store_maps(kg, e, maps, s);
+    accs_apply(kg, &ac, ac.acc, accs_atoms(kg, &ac, e->seg.body->res.at));
+    kg_close(kg);
+    kg_close(kg);
+    kg_work_end(kg, m);
+    kg_close(kg);
+    return finish_stage(kg, &ac, &n);
+}
+
+Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const *parts)
+{
+    KGen *kg = kg_new(h, "segred_partials", e);
+    Accs ac = accs_new(kg, e);
+    accs_local(kg, &ac);
+    SegNames n = segments_open(kg, sg);
+    accs_declare(kg, &ac, &e->seg.nes);
+    const char **x = NEWN(h->cx->perm, const char *, ac.n);
+    kg_open(kg, "if (%s)", n.active);
+    segments_locate(kg, &n);
+    const char *off = open_share(kg, &n, op_is_comm(e));
+    for (int j = 0; j < ac.n; j++)
+        x[j] = kg_text(kg, "%s[%s * %s + %s]", kg_param_mem(kg, parts[j], ac.types[j]), n.seg,
+                       n.width, off);
+    accs_apply(kg, &ac, ac.acc, x);
+    kg_close(kg);
+    kg_close(kg);
+    kg_close(kg);
+    return finish_stage(kg, &ac, &n);
+}
+
+void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs)
+{
+    KParams args = {0};
+    int j = 0;
+    for (int i = 0; i < st->kg->params.n; i++) {
+        KParam p = st->kg->params.at[i];
+        if (p.kind == KP_MEM && !p.mem)
+            p.mem = outs[j++];
+        vec_push(st->kg->cx->perm, &args, p);
+    }
+    kg_launch_args(st->kg, st->k, args, segments_groups(st->kg, sg));
+}
+
+/* --- Operators on arrays ---------------------------------------------------------------------------------- */
+
+/* One thread a segment: a plain loop. */
+static void segred_sequential(Host *h, const Stm *s, const ArrLoc *outs)
+{
+    const Exp *e = s->exp;
+    const Nest *nest = &e->seg.nest;
+    const Lambda *op = e->seg.op;
+    int n = e->seg.nes.n, outer = nest->n - 1;
+    KGen *kg = kg_new(h, "segred", e);
+    const Sx *n_segs = nest_size(h->cx, nest, 0, outer);
+    nest_bind(kg, nest, outer, nest_open(kg, n_segs));
+    const Sx **ix = NEWN(h->cx->perm, const Sx *, outer);
+    nest_indices(kg, nest, outer, ix);
+    WorkMark m = kg_work_begin(kg);
+    Carry *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
+    const char *i = kg_name(kg, "i");
+    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, kg_atom_c(kg, nest_width(nest)), i);
+    nest_bind_dim(kg, &vec_last(nest), i);
+    seg_hint_maps(kg, e, outs, s);
+    kg_stms(kg, e->seg.body);
+    seg_store_maps(kg, e, outs, s);
+    kg_bind_params(kg, op->params.at + n, e->seg.body->res.at, n);
+    carry_hint(kg, c, n, op->body, op->body->res.at);
+    kg_stms(kg, op->body);
+    carry_step(kg, c, n, op->body->res.at);
+    kg_close(kg);
+    Var **finals = NEWN(h->cx->perm, Var *, n);
+    for (int j = 0; j < n; j++)
+        finals[j] = var_like(h->cx, op->params.at[j]);
+    carry_end(kg, c, n, finals);
+    for (int j = 0; j < n; j++) {
+        KLoc l = kg_result(kg, &outs[j], s->pat.at[j]->type);
+        KLoc row = loc_row_n(kg, &l, s->pat.at[j]->type.rank, ix, outer);
+        kg_store(kg, &row, finals[j]->type, atom_var(finals[j]));
+    }
+    kg_work_end(kg, m);
+    kg_close(kg);
+    nest_finish(kg, n_segs);
+}
+
+/* --- The construct ------------------------------------------------------------------------------------------ */
+
+static Mem *partial_block(Host *h, PrimType t, const Segments *sg)
+{
+    const Sx *n = sx_mul(h->cx, sg->n_segs, sg->chunks);
+    return host_alloc(h, "partial", sx_mul(h->cx, n, sx_const(h->cx, prim_type_bytes[t])));
+}
+
+static void segred_staged(Host *h, const Stm *s, const ArrLoc *outs)
+{
+    const Exp *e = s->exp;
+    int n = e->seg.nes.n;
+    KGen *sizes = kg_new(h, "segred", e);
+    Segments sg = segments_plan(sizes, &e->seg.nest, 4);
+    Stage first = red_elements(h, e, &sg, outs, s);
+    Mem **final = NEWN(h->cx->perm, Mem *, n), **parts = NEWN(h->cx->perm, Mem *, n);
+    for (int j = 0; j < n; j++)
+        final[j] = outs[j].mem;
+    HostIf hi = host_if_more(h, sg.chunks, 1);
+    h->ops = &hi.op.then_;
+    for (int j = 0; j < n; j++)
+        parts[j] = partial_block(h, e->seg.op->params.at[j]->type.elem, &sg);
+    stage_launch(&first, &sg, parts);
+    Segments sg2 = segments_of_partials(h, &sg);
+    Stage second = red_partials(h, e, &sg2, parts);
+    stage_launch(&second, &sg2, final);
+    kg_release(second.kg);
+    for (int j = 0; j < n; j++)
+        host_op(h, (HostOp){.kind = H_RELEASE, .mem = parts[j]});
+    host_if_else(h, &hi);
+    stage_launch(&first, &sg, final);
+    host_if_end(h, &hi);
+    kg_release(first.kg);
+}
+
+void cg_segred(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = h->cx;
+    int n = e->seg.nes.n, depth = e->seg.nest.n;
+    ArrLoc *outs = NEWN(cx->perm, ArrLoc, s->pat.n);
+    for (int j = 0; j < s->pat.n; j++)
+        outs[j] = nest_result(h, &e->seg.nest, j < n ? depth - 1 : depth, s->pat.at[j]);
+    if (types_scalar(&e->seg.op->params, 0, n))
+        segred_staged(h, s, outs);
+    else
+        segred_sequential(h, s, outs);
+    for (int j = 0; j < s->pat.n; j++) {
+        if (s->pat.at[j]->type.rank == 0)
+            host_read_result(h, s->pat.at[j], outs[j].mem);
+        else
+            host_bind(h, s->pat.at[j], outs[j]);
+    }
+}
