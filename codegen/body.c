@@ -304,6 +304,9 @@ void kg_stm(KGen *kg, const Stm *s)
 
 void kg_stms(KGen *kg, const Body *b)
 {
+    const Body *outer = kg->body;
+    kg->body = b;
+    kg->depth++;
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
         kg_stm(kg, s);
@@ -312,4 +315,6 @@ void kg_stms(KGen *kg, const Body *b)
         if (kg->coop)
             group_stm_done(kg, b, i);
     }
+    kg->body = outer;
+    kg->depth--;
 }

@@ -355,7 +355,6 @@ static KLoc alloc_scratch(KGen *kg, const Var *v, Type t)
     const Sx *bytes = sx_mul(cx, sx_mul(cx, count, kg->max_threads),
                              sx_const(cx, prim_type_bytes[t.elem]));
     Mem *mem = host_alloc(kg->h, v ? v->base : "thread", bytes);
-    vec_push(cx->perm, &kg->scratch, mem);
     KLoc l = {.space = SP_GLOBAL, .elem = t.elem, .fresh = true};
     l.mem = kg_param_mem(kg, mem, t.elem);
     const char *off = kg_name(kg, v ? v->base : "thread");
@@ -403,6 +402,20 @@ void kg_work_end(KGen *kg, WorkMark m)
     kg->fail_used = m.fail_used;
 }
 
+void kg_work_end_reset(KGen *kg, WorkMark m, const Vars *vs)
+{
+    if (kg->fail_used) {
+        kg_open(kg, "if (0)");
+        kg_line(kg, "%s:;", kg->fail_to);
+        for (int i = 0; i < vs->n; i++)
+            if (vs->at[i]->type.rank == 0)
+                kg_line(kg, "%s = 0;", var_c_name(vs->at[i]));
+        kg_close(kg);
+    }
+    kg->fail_used = false;
+    kg_work_end(kg, m);
+}
+
 /* --- The finished kernel --------------------------------------------------------------------------------- */
 
 static void param_text(Out *o, const KParam *p)
@@ -444,6 +457,7 @@ Kernel *kg_finish(KGen *kg)
     out_puts(&o, ")\n{\n");
     out_printf(&o, "    const bool stopped = %s;\n",
                kg->guard ? "mf_failed_before(failure, launch)" : "false");
+    out_puts(&o, "    const i64 lid = get_local_id(0);\n");
     out_puts(&o, kg->top.text ? kg->top.text : "");
     out_puts(&o, kg->out.text ? kg->out.text : "");
     out_puts(&o, "}\n");
@@ -466,12 +480,6 @@ void kg_launch_args(KGen *kg, Kernel *k, KParams args, const Sx *groups)
 void kg_launch(KGen *kg, Kernel *k, const Sx *groups)
 {
     kg_launch_args(kg, k, kg->params, groups);
-}
-
-void kg_release(KGen *kg)
-{
-    for (int i = 0; i < kg->scratch.n; i++)
-        host_op(kg->h, (HostOp){.kind = H_RELEASE, .mem = kg->scratch.at[i]});
 }
 
 /* --- Host values -------------------------------------------------------------------------------------------- */

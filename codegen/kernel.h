@@ -8,7 +8,7 @@
  *   soac.c       sequential map, reduce, scan, redomap, scanomap, scatter
  *   nest.c       index spaces of seg constructs; what their kernels have in common
  *   segmap.c segred.c segscan.c segscatter.c   level 1
- *   group.c groupred.c                         level 0 inside a level-1 segmap
+ *   group.c groupseg.c                         level 0 inside a level-1 segmap
  *
  * Two modes of the same walk over statements:
  *   thread mode (kg->coop false)  the code belongs to one work-item;
@@ -41,7 +41,9 @@ typedef struct {
     PrimType elem;
     const Sx *count; /* elements, a host expression */
     bool free;
-    Vars users; /* arrays that lie in it */
+    const Body *home; /* the body in which it was allocated ... */
+    int depth;        /* ... and how many bodies enclose that */
+    Vars users;       /* arrays that lie in it */
 } LocalBuf;
 typedef VEC(LocalBuf) LocalBufs;
 
@@ -67,8 +69,9 @@ typedef struct {
     bool fail_used;
     const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
     const Sx *group_size;  /* host: work-items a group */
-    VEC(Mem *) scratch;    /* blocks to release after the launch */
     LocalBufs locals;
+    const Body *body;    /* the innermost body at work */
+    int depth;
     int n_names;
 } KGen;
 
@@ -122,13 +125,14 @@ typedef struct {
 } WorkMark;
 WorkMark kg_work_begin(KGen *kg);
 void kg_work_end(KGen *kg, WorkMark m);
+/* The same; after a failure the scalars among vs, bound in the work, are 0. */
+void kg_work_end_reset(KGen *kg, WorkMark m, const Vars *vs);
 
-/* The finished kernel, interned, with h's launch appended: `groups` work-groups of kg->group_size.
- * Releases the scratch blocks. kg can be launched again with other arguments by kg_relaunch. */
+/* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with its own arguments
+ * or others. Blocks made for it are released by host_life.c. */
 Kernel *kg_finish(KGen *kg);
 void kg_launch(KGen *kg, Kernel *k, const Sx *groups);
 void kg_launch_args(KGen *kg, Kernel *k, KParams args, const Sx *groups);
-void kg_release(KGen *kg);
 
 /* Host helpers: a named host value. */
 const Sx *host_let(Host *h, const char *base, const Sx *value);
@@ -235,6 +239,7 @@ void nest_bind_dim(KGen *kg, const NestDim *d, const char *i);
 ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v);
 /* A host location as a kernel location that may be written. */
 KLoc kg_result(KGen *kg, const ArrLoc *l, Type t);
+ArrLoc nest_result_row_major(Host *h, Var *v);
 Atom nest_width(const Nest *nest);
 /* How many groups are launched for n items a group handles `per_group` of. */
 const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group);
@@ -242,13 +247,13 @@ const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group);
 const char *nest_open(KGen *kg, const Sx *n);
 /* Finishes and launches the kernel of such a loop, which the caller has closed. */
 void nest_finish(KGen *kg, const Sx *n);
-/* v := element 0 of mem, which is then given back. */
+/* v := element 0 of mem. */
 void host_read_result(Host *h, Var *v, Mem *mem);
 bool op_is_comm(const Exp *seg);
 /* index atoms of nest dims as Sx */
 void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 
-/* --- group.c, groupred.c ---------------------------------------------------------------------------------------- */
+/* --- group.c, groupseg.c ---------------------------------------------------------------------------------------- */
 
 void cg_group(Host *h, const Stm *s); /* level-1 segmap with level-0 constructs inside */
 KLoc group_alloc(KGen *kg, const Var *v, Type t);

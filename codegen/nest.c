@@ -70,6 +70,14 @@ ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v)
     return loc_permuted(cx, host_alloc(h, v->base, bytes), t, perm);
 }
 
+ArrLoc nest_result_row_major(Host *h, Var *v)
+{
+    Ctx *cx = h->cx;
+    const Sx *bytes = sx_mul(cx, sx_product(cx, v->type.dims, v->type.rank),
+                             sx_const(cx, prim_type_bytes[v->type.elem]));
+    return loc_row_major(cx, host_alloc(h, v->base, bytes), v->type);
+}
+
 const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group)
 {
     Ctx *cx = kg->cx;
@@ -102,7 +110,6 @@ void nest_finish(KGen *kg, const Sx *n)
 {
     Kernel *k = kg_finish(kg);
     kg_launch(kg, k, nest_groups(kg, n, kg->group_size));
-    kg_release(kg);
 }
 
 /* Does op combine its scalars one by one with commutative operations? */
@@ -136,5 +143,4 @@ void host_read_result(Host *h, Var *v, Mem *mem)
     HostOp op = {.kind = H_READ, .loc = v->loc, .var = v, .mem = mem, .type = v->type.elem};
     op.sx = sx_const(h->cx, 0);
     host_op(h, op);
-    host_op(h, (HostOp){.kind = H_RELEASE, .mem = mem});
 }

@@ -50,9 +50,7 @@ static ArrLoc sequential_place(Host *h, const Stm *s, int j, bool *in_place)
     *in_place = root != NULL;
     if (root)
         return *host_loc(h, root);
-    const Sx *bytes = sx_mul(h->cx, sx_product(h->cx, v->type.dims, v->type.rank),
-                             sx_const(h->cx, prim_type_bytes[v->type.elem]));
-    return loc_row_major(h->cx, host_alloc(h, v->base, bytes), v->type);
+    return nest_result_row_major(h, v);
 }
 
 /* The arrays that s writes in place are its own. */
@@ -100,7 +98,6 @@ void cg_sequential(Host *h, const Stm *s)
     kg_work_end(kg, m);
     Kernel *k = kg_finish(kg);
     kg_launch(kg, k, sx_const(cx, 1));
-    kg_release(kg);
     for (int j = 0; j < n; j++) {
         if (s->pat.at[j]->type.rank > 0)
             host_bind(h, s->pat.at[j], outs[j]);

@@ -66,7 +66,6 @@ SegNames segments_open(KGen *kg, const Segments *sg)
     const char *base = kg_name(kg, "base"), *mine = kg_name(kg, "mine");
     const Sx *total = kg_host_sx(kg, sx_mul(cx, sg->n_segs, sg->chunks));
     kg->max_threads = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), kg->group_size);
-    kg_line(kg, "const i64 lid = get_local_id(0);");
     kg_line(kg, "const i64 %s = stopped ? 0 : %s;", units, sx_c(total));
     kg_line(kg, "const i64 %s = get_local_size(0) / %s;", per, n.threads);
     kg_line(kg, "const i64 %s = lid / %s, %s = lid %% %s;", mine, n.threads, n.p, n.threads);

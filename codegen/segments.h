@@ -77,8 +77,21 @@ void host_if_else(Host *h, HostIf *hi);
 void host_if_end(Host *h, HostIf *hi);
 
 /* The mapped-out results of the present element (its nest is bound): wishes and stores. */
-void seg_hint_maps(KGen *kg, const Exp *e, const ArrLoc *maps, const Stm *s);
-void seg_store_maps(KGen *kg, const Exp *e, const ArrLoc *maps, const Stm *s);
+void seg_hint_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s);
+void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s);
+
+/* The locations of s's results from .. inside a kernel. */
+KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs);
+/* The active thread's share of its chunk, accumulated; outer dimensions are bound. maps: where the
+ * mapped-out results go (NULL: nowhere). */
+void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const SegNames *n, const KLoc *maps,
+                    const Stm *s);
+/* Scans a chunk in tiles, beginning with acc. Closes the loop over chunks. All threads must come here. */
+void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const SegNames *n, const KLoc *outs);
+/* A whole segment by this thread, whatever the operator works on; outer dimensions are bound. */
+void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan);
+/* A kernel of it. */
+void seg_sequential(Host *h, const Stm *s, const ArrLoc *outs, bool scan);
 
 /* One stage of a segmented reduction: a kernel whose outputs are the parameters named outs, one an
  * accumulator, written at the number of the chunk. */
@@ -87,8 +100,8 @@ typedef struct {
     Kernel *k;
     const char **outs;
 } Stage;
-/* Reduces the elements of e's nest (mapped-out results written to maps, or not at all if NULL). */
-Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *maps, const Stm *s);
+/* Reduces the elements of e's nest (mapped-out results written to outs, or not at all if NULL). */
+Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs, const Stm *s);
 /* Reduces partial results read from parts: sg->n_segs times sg->width of them. */
 Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const *parts);
 void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs);

@@ -26,30 +26,44 @@ static const char *open_share(KGen *kg, const SegNames *n, bool comm)
     return off;
 }
 
-void seg_store_maps(KGen *kg, const Exp *e, const ArrLoc *maps, const Stm *s)
+void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
 {
     int depth = e->seg.nest.n;
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
     nest_indices(kg, &e->seg.nest, depth, ix);
     for (int j = e->seg.nes.n; j < s->pat.n; j++) {
-        Type t = s->pat.at[j]->type;
-        KLoc l = kg_result(kg, &maps[j], t);
-        KLoc row = loc_row_n(kg, &l, t.rank, ix, depth);
+        KLoc row = loc_row_n(kg, &maps[j], s->pat.at[j]->type.rank, ix, depth);
         Atom r = e->seg.body->res.at[j];
         kg_store(kg, &row, atom_type(r), r);
     }
 }
 
-void seg_hint_maps(KGen *kg, const Exp *e, const ArrLoc *maps, const Stm *s)
+void seg_hint_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
 {
     int depth = e->seg.nest.n;
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
     nest_indices(kg, &e->seg.nest, depth, ix);
     for (int j = e->seg.nes.n; j < s->pat.n; j++) {
-        KLoc l = kg_result(kg, &maps[j], s->pat.at[j]->type);
         place_hint(kg, e->seg.body, e->seg.body->res.at[j],
-                   loc_row_n(kg, &l, s->pat.at[j]->type.rank, ix, depth));
+                   loc_row_n(kg, &maps[j], s->pat.at[j]->type.rank, ix, depth));
     }
+}
+
+void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const SegNames *n, const KLoc *maps,
+                    const Stm *s)
+{
+    WorkMark m = kg_work_begin(kg);
+    const char *off = open_share(kg, n, op_is_comm(e));
+    nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_text(kg, "%s + %s", n->beg, off));
+    if (maps)
+        seg_hint_maps(kg, e, maps, s);
+    kg_stms(kg, e->seg.body);
+    if (maps)
+        seg_store_maps(kg, e, maps, s);
+    accs_apply(kg, ac, ac->acc, accs_atoms(kg, ac, e->seg.body->res.at));
+    kg_close(kg);
+    kg_close(kg);
+    kg_work_end(kg, m);
 }
 
 /* The end of both stages: combine, thread 0 of each chunk writes. */
@@ -69,7 +83,15 @@ static Stage finish_stage(KGen *kg, const Accs *ac, const SegNames *n)
     return st;
 }
 
-Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *maps, const Stm *s)
+KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs)
+{
+    KLoc *l = NEWN(kg->cx->perm, KLoc, s->pat.n);
+    for (int j = from; j < s->pat.n; j++)
+        l[j] = kg_result(kg, &outs[j], s->pat.at[j]->type);
+    return l;
+}
+
+Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs, const Stm *s)
 {
     KGen *kg = kg_new(h, "segred", e);
     const Nest *nest = &e->seg.nest;
@@ -80,18 +102,7 @@ Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *maps
     kg_open(kg, "if (%s)", n.active);
     segments_locate(kg, &n);
     nest_bind(kg, nest, nest->n - 1, n.seg);
-    WorkMark m = kg_work_begin(kg);
-    const char *off = open_share(kg, &n, op_is_comm(e));
-    nest_bind_dim(kg, &vec_last(nest), kg_text(kg, "%s + %s", n.beg, off));
-    if (maps)
-        seg_hint_maps(kg, e, maps, s);
-    kg_stms(kg, e->seg.body);
-    if (maps)
-        seg_store_maps(kg, e, maps, s);
-    accs_apply(kg, &ac, ac.acc, accs_atoms(kg, &ac, e->seg.body->res.at));
-    kg_close(kg);
-    kg_close(kg);
-    kg_work_end(kg, m);
+    seg_accumulate(kg, e, &ac, &n, outs ? seg_outs(kg, s, ac.n, outs) : NULL, s);
     kg_close(kg);
     return finish_stage(kg, &ac, &n);
 }
@@ -132,19 +143,13 @@ void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs)
 
 /* --- Operators on arrays ---------------------------------------------------------------------------------- */
 
-/* One thread a segment: a plain loop. */
-static void segred_sequential(Host *h, const Stm *s, const ArrLoc *outs)
+void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
 {
-    const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
     const Lambda *op = e->seg.op;
-    int n = e->seg.nes.n, outer = nest->n - 1;
-    KGen *kg = kg_new(h, "segred", e);
-    const Sx *n_segs = nest_size(h->cx, nest, 0, outer);
-    nest_bind(kg, nest, outer, nest_open(kg, n_segs));
-    const Sx **ix = NEWN(h->cx->perm, const Sx *, outer);
-    nest_indices(kg, nest, outer, ix);
-    WorkMark m = kg_work_begin(kg);
+    int n = e->seg.nes.n, depth = nest->n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, nest, depth, ix);
     Carry *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
     const char *i = kg_name(kg, "i");
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, kg_atom_c(kg, nest_width(nest)), i);
@@ -155,17 +160,34 @@ static void segred_sequential(Host *h, const Stm *s, const ArrLoc *outs)
     kg_bind_params(kg, op->params.at + n, e->seg.body->res.at, n);
     carry_hint(kg, c, n, op->body, op->body->res.at);
     kg_stms(kg, op->body);
+    for (int j = 0; scan && j < n; j++) {
+        Atom r = op->body->res.at[j];
+        KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth);
+        kg_store(kg, &row, atom_type(r), r);
+    }
     carry_step(kg, c, n, op->body->res.at);
     kg_close(kg);
-    Var **finals = NEWN(h->cx->perm, Var *, n);
+    if (scan)
+        return;
+    Var **finals = NEWN(kg->cx->perm, Var *, n);
     for (int j = 0; j < n; j++)
-        finals[j] = var_like(h->cx, op->params.at[j]);
+        finals[j] = var_like(kg->cx, op->params.at[j]);
     carry_end(kg, c, n, finals);
     for (int j = 0; j < n; j++) {
-        KLoc l = kg_result(kg, &outs[j], s->pat.at[j]->type);
-        KLoc row = loc_row_n(kg, &l, s->pat.at[j]->type.rank, ix, outer);
+        KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth - 1);
         kg_store(kg, &row, finals[j]->type, atom_var(finals[j]));
     }
+}
+
+void seg_sequential(Host *h, const Stm *s, const ArrLoc *outs, bool scan)
+{
+    const Exp *e = s->exp;
+    const Nest *nest = &e->seg.nest;
+    KGen *kg = kg_new(h, scan ? "segscan_seq" : "segred_seq", e);
+    const Sx *n_segs = nest_size(h->cx, nest, 0, nest->n - 1);
+    nest_bind(kg, nest, nest->n - 1, nest_open(kg, n_segs));
+    WorkMark m = kg_work_begin(kg);
+    seg_fold(kg, e, s, seg_outs(kg, s, 0, outs), scan);
     kg_work_end(kg, m);
     kg_close(kg);
     nest_finish(kg, n_segs);
@@ -197,13 +219,9 @@ static void segred_staged(Host *h, const Stm *s, const ArrLoc *outs)
     Segments sg2 = segments_of_partials(h, &sg);
     Stage second = red_partials(h, e, &sg2, parts);
     stage_launch(&second, &sg2, final);
-    kg_release(second.kg);
-    for (int j = 0; j < n; j++)
-        host_op(h, (HostOp){.kind = H_RELEASE, .mem = parts[j]});
     host_if_else(h, &hi);
     stage_launch(&first, &sg, final);
     host_if_end(h, &hi);
-    kg_release(first.kg);
 }
 
 void cg_segred(Host *h, const Stm *s)
@@ -217,7 +235,7 @@ void cg_segred(Host *h, const Stm *s)
     if (types_scalar(&e->seg.op->params, 0, n))
         segred_staged(h, s, outs);
     else
-        segred_sequential(h, s, outs);
+        seg_sequential(h, s, outs, false);
     for (int j = 0; j < s->pat.n; j++) {
         if (s->pat.at[j]->type.rank == 0)
             host_read_result(h, s->pat.at[j], outs[j].mem);

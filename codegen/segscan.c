@@ -8,16 +8,14 @@
 #include "codegen/segments.h"
 
 /* Writes the accumulators, or for arrays the atoms, as the scanned results of the present element. */
-static void store_scanned(KGen *kg, const Stm *s, const ArrLoc *outs, const char **acc)
+static void store_scanned(KGen *kg, const Stm *s, const KLoc *outs, const char **acc)
 {
     const Exp *e = s->exp;
     int depth = e->seg.nest.n;
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
     nest_indices(kg, &e->seg.nest, depth, ix);
-    for (int j = 0; j < e->seg.nes.n; j++) {
-        KLoc l = kg_result(kg, &outs[j], s->pat.at[j]->type);
-        kg_line(kg, "%s = %s;", loc_elem(kg, &l, ix, depth), acc[j]);
-    }
+    for (int j = 0; j < e->seg.nes.n; j++)
+        kg_line(kg, "%s = %s;", loc_elem(kg, &outs[j], ix, depth), acc[j]);
 }
 
 /* acc := the sum of what lies before chunk `c` of its segment: nothing for the first one. The sums of the
@@ -54,11 +52,12 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
     const char *i = kg_name(kg, "i");
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, n.len, i);
     nest_bind_dim(kg, &vec_last(nest), kg_text(kg, "%s + %s", n.beg, i));
-    seg_hint_maps(kg, e, outs, s);
+    const KLoc *ko = seg_outs(kg, s, 0, outs);
+    seg_hint_maps(kg, e, ko, s);
     kg_stms(kg, e->seg.body);
-    seg_store_maps(kg, e, outs, s);
+    seg_store_maps(kg, e, ko, s);
     accs_apply(kg, &ac, ac.acc, accs_atoms(kg, &ac, e->seg.body->res.at));
-    store_scanned(kg, s, outs, ac.acc);
+    store_scanned(kg, s, ko, ac.acc);
     kg_close(kg);
     kg_work_end(kg, m);
     kg_close(kg);
@@ -120,10 +119,37 @@ static void locate_all(KGen *kg, SegNames *n)
     n->len = len;
 }
 
-static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc *outs)
+void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const SegNames *n, const KLoc *outs)
 {
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
+    Tile t = open_tiles(kg, ac, n);
+    for (int j = 0; j < ac->n; j++)
+        kg_line(kg, "%s = %s;", ac->acc[j], kg_atom_c(kg, e->seg.nes.at[j]));
+    kg_open(kg, "if (%s)", t.in);
+    WorkMark m = kg_work_begin(kg);
+    nest_bind(kg, nest, nest->n - 1, n->seg);
+    nest_bind_dim(kg, &vec_last(nest), kg_text(kg, "%s + %s", n->beg, t.off));
+    seg_hint_maps(kg, e, outs, s);
+    kg_stms(kg, e->seg.body);
+    seg_store_maps(kg, e, outs, s);
+    const char **x = accs_atoms(kg, ac, e->seg.body->res.at);
+    for (int j = 0; j < ac->n; j++)
+        kg_line(kg, "%s = %s;", ac->acc[j], x[j]);
+    kg_work_end(kg, m);
+    kg_close(kg);
+    scan_tile(kg, ac, n, &t);
+    kg_open(kg, "if (%s)", t.in);
+    nest_bind(kg, nest, nest->n - 1, n->seg);
+    nest_bind_dim(kg, &vec_last(nest), kg_text(kg, "%s + %s", n->beg, t.off));
+    store_scanned(kg, s, outs, ac->acc);
+    kg_close(kg);
+    close_tiles(kg);
+}
+
+static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc *outs)
+{
+    const Exp *e = s->exp;
     KGen *kg = kg_new(h, "segscan", e);
     Accs ac = accs_new(kg, e);
     accs_local(kg, &ac);
@@ -133,28 +159,7 @@ static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc 
     kg_open(kg, "if (%s)", n.active);
     load_carry(kg, &ac, &n);
     kg_close(kg);
-    Tile t = open_tiles(kg, &ac, &n);
-    for (int j = 0; j < ac.n; j++)
-        kg_line(kg, "%s = %s;", ac.acc[j], kg_atom_c(kg, e->seg.nes.at[j]));
-    kg_open(kg, "if (%s)", t.in);
-    WorkMark m = kg_work_begin(kg);
-    nest_bind(kg, nest, nest->n - 1, n.seg);
-    nest_bind_dim(kg, &vec_last(nest), kg_text(kg, "%s + %s", n.beg, t.off));
-    seg_hint_maps(kg, e, outs, s);
-    kg_stms(kg, e->seg.body);
-    seg_store_maps(kg, e, outs, s);
-    const char **x = accs_atoms(kg, &ac, e->seg.body->res.at);
-    for (int j = 0; j < ac.n; j++)
-        kg_line(kg, "%s = %s;", ac.acc[j], x[j]);
-    kg_work_end(kg, m);
-    kg_close(kg);
-    scan_tile(kg, &ac, &n, &t);
-    kg_open(kg, "if (%s)", t.in);
-    nest_bind(kg, nest, nest->n - 1, n.seg);
-    nest_bind_dim(kg, &vec_last(nest), kg_text(kg, "%s + %s", n.beg, t.off));
-    store_scanned(kg, s, outs, ac.acc);
-    kg_close(kg);
-    close_tiles(kg);
+    seg_scan_chunk(kg, s, &ac, &n, seg_outs(kg, s, 0, outs));
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 
@@ -221,55 +226,13 @@ static void segscan_staged(Host *h, const Stm *s, const ArrLoc *outs)
                                     sx_const(h->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem])));
     Stage red = red_elements(h, e, &sg, NULL, NULL);
     stage_launch(&red, &sg, sums);
-    kg_release(red.kg);
     Segments sg2 = segments_of_partials(h, &sg);
     Stage mid = scan_partials(h, e, &sg2, sums);
     stage_launch(&mid, &sg2, NULL);
-    kg_release(mid.kg);
     launch_scan(h, &seq, &tiled, &sg, sums);
-    for (int j = 0; j < n; j++)
-        host_op(h, (HostOp){.kind = H_RELEASE, .mem = sums[j]});
     host_if_else(h, &hi);
     launch_scan(h, &seq, &tiled, &sg, none);
     host_if_end(h, &hi);
-    kg_release(seq.kg);
-    kg_release(tiled.kg);
-}
-
-/* Operators on arrays: one thread a segment, a plain loop. */
-static void segscan_arrays(Host *h, const Stm *s, const ArrLoc *outs)
-{
-    const Exp *e = s->exp;
-    const Nest *nest = &e->seg.nest;
-    const Lambda *op = e->seg.op;
-    int n = e->seg.nes.n, depth = nest->n;
-    KGen *kg = kg_new(h, "segscan_seq", e);
-    const Sx *n_segs = nest_size(h->cx, nest, 0, depth - 1);
-    nest_bind(kg, nest, depth - 1, nest_open(kg, n_segs));
-    WorkMark m = kg_work_begin(kg);
-    Carry *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
-    const char *i = kg_name(kg, "i");
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, kg_atom_c(kg, nest_width(nest)), i);
-    nest_bind_dim(kg, &vec_last(nest), i);
-    const Sx **ix = NEWN(h->cx->perm, const Sx *, depth);
-    nest_indices(kg, nest, depth, ix);
-    seg_hint_maps(kg, e, outs, s);
-    kg_stms(kg, e->seg.body);
-    seg_store_maps(kg, e, outs, s);
-    kg_bind_params(kg, op->params.at + n, e->seg.body->res.at, n);
-    carry_hint(kg, c, n, op->body, op->body->res.at);
-    kg_stms(kg, op->body);
-    for (int j = 0; j < n; j++) {
-        Atom r = op->body->res.at[j];
-        KLoc l = kg_result(kg, &outs[j], s->pat.at[j]->type);
-        KLoc row = loc_row_n(kg, &l, s->pat.at[j]->type.rank, ix, depth);
-        kg_store(kg, &row, atom_type(r), r);
-    }
-    carry_step(kg, c, n, op->body->res.at);
-    kg_close(kg);
-    kg_work_end(kg, m);
-    kg_close(kg);
-    nest_finish(kg, n_segs);
 }
 
 void cg_segscan(Host *h, const Stm *s)
@@ -282,7 +245,7 @@ void cg_segscan(Host *h, const Stm *s)
     if (types_scalar(&e->seg.op->params, 0, n))
         segscan_staged(h, s, outs);
     else
-        segscan_arrays(h, s, outs);
+        seg_sequential(h, s, outs, true);
     for (int j = 0; j < s->pat.n; j++)
         host_bind(h, s->pat.at[j], outs[j]);
 }

@@ -1,0 +1,279 @@
+/* segmap^1 around level-0 constructs: each work-group runs outer iterations one after the other. Arrays
+ * made in the body lie in local memory, scalars are computed by all threads alike, level-0 constructs
+ * deal their elements out to the threads, in loops where there are more elements than threads. Every
+ * barrier stands in control flow that is the same for the whole group. */
+#include "codegen/kernel.h"
+
+/* --- Local memory ---------------------------------------------------------------------------------- */
+
+static const Sx *local_count(KGen *kg, const Var *v, Type t)
+{
+    const Sx *count = sx_const(kg->cx, 1);
+    for (int k = 0; k < t.rank; k++) {
+        const Sx *d = kg_bound(kg, t.dims[k]);
+        if (!d) {
+            diag_limit(v ? v->loc : kg->seg->loc,
+                       "the size [%s] of an array in local memory is only known inside the kernel, "
+                       "and no bound for it could be found",
+                       atom_text(t.dims[k]));
+            d = sx_const(kg->cx, 1);
+        }
+        count = sx_mul(kg->cx, count, d);
+    }
+    return count;
+}
+
+static LocalBuf *take_buffer(KGen *kg, PrimType elem, const Sx *count)
+{
+    for (int i = 0; i < kg->locals.n; i++) {
+        LocalBuf *b = &kg->locals.at[i];
+        if (b->free && b->elem == elem && sx_eq(b->count, count)) {
+            *b = (LocalBuf){.name = b->name, .elem = elem, .count = count};
+            b->home = kg->body;
+            b->depth = kg->depth;
+            return b;
+        }
+    }
+    LocalBuf b = {.elem = elem, .count = count, .home = kg->body, .depth = kg->depth};
+    b.name = kg_param_local(kg, "local", elem, count);
+    vec_push(kg->cx->perm, &kg->locals, b);
+    return &vec_last(&kg->locals);
+}
+
+KLoc group_alloc(KGen *kg, const Var *v, Type t)
+{
+    const LocalBuf *b = take_buffer(kg, t.elem, local_count(kg, v, t));
+    KLoc l = {.space = SP_LOCAL, .elem = t.elem, .mem = b->name, .fresh = true};
+    l.offset = sx_const(kg->cx, 0);
+    l.strides = loc_strides_row_major(kg, t, sx_const(kg->cx, 1));
+    return l;
+}
+
+const char *group_buffer(KGen *kg, PrimType elem, const Sx *count)
+{
+    return take_buffer(kg, elem, count)->name;
+}
+
+void group_buffer_free(KGen *kg, const char *name)
+{
+    for (int i = 0; i < kg->locals.n; i++)
+        if (kg->locals.at[i].name == name)
+            kg->locals.at[i].free = true;
+}
+
+/* Is one of the buffer's arrays used after statement i of b? */
+static bool used_later(KGen *kg, const LocalBuf *buf, const Body *b, int i)
+{
+    VarSet *users = varmap_new(kg->cx->perm);
+    for (int u = 0; u < buf->users.n; u++)
+        varset_add(users, buf->users.at[u]);
+    for (int k = 0; k < b->res.n; k++)
+        if (b->res.at[k].var && varset_has(users, b->res.at[k].var))
+            return true;
+    for (int k = i + 1; k < b->stms.n; k++)
+        if (exp_uses_any(b->stms.at[k].exp, users))
+            return true;
+    return false;
+}
+
+void group_stm_done(KGen *kg, const Body *b, int i)
+{
+    for (int k = 0; k < kg->locals.n; k++) {
+        LocalBuf *buf = &kg->locals.at[k];
+        if (buf->free)
+            continue;
+        if (buf->depth > kg->depth) /* made in a body that is behind us */
+            buf->free = true;
+        else if (buf->home == b && buf->users.n > 0 && !used_later(kg, buf, b, i))
+            buf->free = true;
+    }
+}
+
+/* --- Code without parallelism ---------------------------------------------------------------------------- */
+
+static void by_all(KGen *kg, const Stm *s)
+{
+    kg_touch(kg);
+    kg->coop = false;
+    WorkMark m = kg_work_begin(kg);
+    kg_stm(kg, s);
+    kg_work_end_reset(kg, m, &s->pat);
+    kg->coop = true;
+    kg_touch(kg);
+}
+
+/* Shared memory for the results of s: a cell for a scalar; an array that is not updated in place is
+ * wished to be built there. */
+static KLoc shared_place(KGen *kg, const Stm *s, int j, bool *in_place)
+{
+    Var *v = s->pat.at[j];
+    bool updated = false;
+    const Var *root = v->type.rank > 0 ? place_of_exp(s->exp, j, &updated) : NULL;
+    *in_place = root && kg_arr(kg, root)->fresh;
+    if (*in_place)
+        return *kg_arr(kg, root);
+    KLoc *p = NEW(kg->cx->perm, KLoc);
+    *p = v->type.rank > 0 ? kg_alloc(kg, v, v->type) : group_alloc(kg, v, v->type);
+    if (v->type.rank > 0)
+        varmap_put(kg->hints, v, p);
+    return *p;
+}
+
+static void by_first(KGen *kg, const Stm *s)
+{
+    int n = s->pat.n;
+    KLoc *places = NEWN(kg->cx->perm, KLoc, n);
+    bool *in_place = NEWN(kg->cx->perm, bool, n);
+    for (int j = 0; j < n; j++)
+        places[j] = shared_place(kg, s, j, &in_place[j]);
+    kg_sync(kg);
+    kg_open(kg, "if (get_local_id(0) == 0)");
+    kg->coop = false;
+    WorkMark m = kg_work_begin(kg);
+    kg_stm(kg, s);
+    for (int j = 0; j < n; j++)
+        if (!in_place[j])
+            kg_store(kg, &places[j], s->pat.at[j]->type, atom_var(s->pat.at[j]));
+    kg_work_end(kg, m);
+    kg->coop = true;
+    kg_close(kg);
+    kg_touch(kg);
+    kg_sync(kg);
+    for (int j = 0; j < n; j++) {
+        if (s->pat.at[j]->type.rank > 0) {
+            kg_bind_arr(kg, s->pat.at[j], places[j]);
+            continue;
+        }
+        kg_decl(kg, s->pat.at[j], loc_elem(kg, &places[j], NULL, 0));
+        group_buffer_free(kg, places[j].mem);
+        kg_touch(kg);
+    }
+}
+
+void group_sequential(KGen *kg, const Stm *s)
+{
+    if (types_scalar(&s->pat, 0, s->pat.n))
+        by_all(kg, s);
+    else
+        by_first(kg, s);
+}
+
+/* --- The kernel ---------------------------------------------------------------------------------------------- */
+
+/* The largest number of elements that a level-0 construct inside has, as a host expression. */
+typedef struct {
+    KGen *kg;
+    const Sx *max;
+} Widest;
+
+static void widest_in_body(void *env, Body *b);
+
+static void widest_in_lambda(void *env, Lambda *l)
+{
+    widest_in_body(env, l->body);
+}
+
+static void widest_exp(Widest *w, const Exp *e)
+{
+    Ctx *cx = w->kg->cx;
+    if (e->kind == E_SEGMAP || e->kind == E_SEGRED || e->kind == E_SEGSCAN ||
+        e->kind == E_SEGSCATTER) {
+        const Sx *n = sx_const(cx, 1);
+        for (int k = 0; n && k < e->seg.nest.n; k++) {
+            const Sx *d = kg_bound(w->kg, e->seg.nest.at[k].width);
+            n = d ? sx_mul(cx, n, d) : NULL;
+        }
+        if (n)
+            w->max = sx_op(cx, SX_MAX, w->max, n);
+        return;
+    }
+    ExpVisitor v = {.env = w, .body = widest_in_body, .lambda = widest_in_lambda};
+    exp_visit(e, &v);
+}
+
+/* Scalars that the body computes are not the host's: their definitions tell their bounds. */
+static void widest_in_body(void *env, Body *b)
+{
+    Widest *w = env;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        widest_exp(w, s->exp);
+        for (int j = 0; j < s->pat.n; j++)
+            kg_bind(w->kg, s->pat.at[j]);
+        if (s->pat.n == 1 && (s->exp->kind == E_PRIM || s->exp->kind == E_CONV ||
+                              s->exp->kind == E_ATOM) && s->pat.at[0]->type.rank == 0)
+            varmap_put(w->kg->defs, s->pat.at[0], s->exp);
+    }
+}
+
+/* As many threads as the widest construct has elements, in full warps; more elements are looped over. */
+static const Sx *group_threads(Host *h, const Exp *e)
+{
+    Ctx *cx = h->cx;
+    KGen *probe = kg_new(h, "probe", e);
+    Widest w = {probe, sx_const(cx, 1)};
+    for (int k = 0; k < e->seg.nest.n; k++)
+        kg_bind(probe, e->seg.nest.at[k].idx);
+    widest_in_body(&w, e->seg.body);
+    const Sx *warp = sx_const(cx, 32);
+    const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, w.max, warp), warp);
+    return sx_op(cx, SX_MAX, sx_const(cx, 1), sx_op(cx, SX_MIN, full, sx_size(cx, SIZE_GROUP)));
+}
+
+/* Is v used by a statement of b? A result that is not is written where it belongs at once. */
+static bool used_inside(KGen *kg, const Body *b, const Var *v)
+{
+    VarSet *s = varmap_new(kg->cx->perm);
+    varset_add(s, v);
+    for (int i = 0; i < b->stms.n; i++)
+        if (exp_uses_any(b->stms.at[i].exp, s))
+            return true;
+    return false;
+}
+
+static KLoc result_row(KGen *kg, const ArrLoc *out, const Exp *e, const Var *v)
+{
+    int depth = e->seg.nest.n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    KLoc l = kg_result(kg, out, v->type);
+    return loc_row_n(kg, &l, v->type.rank, ix, depth);
+}
+
+void cg_group(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = h->cx;
+    const Nest *nest = &e->seg.nest;
+    const Body *b = e->seg.body;
+    int n = s->pat.n;
+    ArrLoc *outs = NEWN(cx->perm, ArrLoc, n);
+    for (int j = 0; j < n; j++)
+        outs[j] = nest_result_row_major(h, s->pat.at[j]);
+    KGen *kg = kg_new(h, "segmap_intra", e);
+    const Sx *total = nest_size(cx, nest, 0, nest->n);
+    kg->group_size = group_threads(h, e);
+    kg->max_threads = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), kg->group_size);
+    const char *g = kg_name(kg, "g"), *all = kg_name(kg, "total");
+    kg_line(kg, "const i64 %s = stopped ? 0 : %s;", all, sx_c(kg_host_sx(kg, total)));
+    kg_open(kg, "for (i64 %s = get_group_id(0); %s < %s; %s += get_num_groups(0))", g, g, all, g);
+    nest_bind(kg, nest, nest->n, g);
+    KLoc *rows = NEWN(cx->perm, KLoc, n);
+    for (int j = 0; j < n; j++) {
+        rows[j] = result_row(kg, &outs[j], e, s->pat.at[j]);
+        if (b->res.at[j].var && !used_inside(kg, b, b->res.at[j].var))
+            place_hint(kg, b, b->res.at[j], rows[j]);
+    }
+    kg->coop = true;
+    kg_stms(kg, b);
+    for (int j = 0; j < n; j++)
+        kg_store(kg, &rows[j], atom_type(b->res.at[j]), b->res.at[j]);
+    kg_touch(kg);
+    kg_sync(kg); /* the next iteration uses the same local memory */
+    kg->coop = false;
+    kg_close(kg);
+    Kernel *k = kg_finish(kg);
+    kg_launch(kg, k, nest_groups(kg, total, sx_const(cx, 1)));
+    for (int j = 0; j < n; j++)
+        host_bind(h, s->pat.at[j], outs[j]);
+}

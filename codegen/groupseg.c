@@ -1,0 +1,222 @@
+/* Level-0 constructs: the threads of one work-group share out the elements. Called in group mode,
+ * behind and before barriers; what an element needs is thread code. */
+#include "codegen/segments.h"
+
+static void enter(KGen *kg)
+{
+    kg_sync(kg);
+    kg->coop = false;
+}
+
+static void leave(KGen *kg)
+{
+    kg->coop = true;
+    kg_touch(kg);
+    kg_sync(kg);
+}
+
+/* The loop of each thread over its elements; the nest's first n dimensions are bound. */
+static WorkMark open_elements(KGen *kg, const Nest *nest, int n)
+{
+    const char *j = kg_name(kg, "j");
+    kg_open(kg, "for (i64 %s = get_local_id(0); %s < %s; %s += get_local_size(0))", j, j,
+            sx_c(nest_size_k(kg, nest, 0, n)), j);
+    nest_bind(kg, nest, n, j);
+    return kg_work_begin(kg);
+}
+
+static void close_elements(KGen *kg, WorkMark m)
+{
+    kg_work_end(kg, m);
+    kg_close(kg);
+}
+
+/* Shared memory for the results; a scalar gets a cell. */
+static KLoc *alloc_results(KGen *kg, const Stm *s)
+{
+    KLoc *outs = NEWN(kg->cx->perm, KLoc, s->pat.n);
+    for (int j = 0; j < s->pat.n; j++)
+        outs[j] = kg_alloc(kg, s->pat.at[j], s->pat.at[j]->type);
+    return outs;
+}
+
+static void bind_results(KGen *kg, const Stm *s, const KLoc *outs)
+{
+    for (int j = 0; j < s->pat.n; j++) {
+        if (s->pat.at[j]->type.rank > 0) {
+            kg_bind_arr(kg, s->pat.at[j], outs[j]);
+            continue;
+        }
+        kg_decl(kg, s->pat.at[j], loc_elem(kg, &outs[j], NULL, 0));
+        group_buffer_free(kg, outs[j].mem);
+        kg_touch(kg);
+    }
+}
+
+static void segmap0(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    const Body *b = e->seg.body;
+    int depth = e->seg.nest.n;
+    KLoc *outs = alloc_results(kg, s), *rows = NEWN(kg->cx->perm, KLoc, s->pat.n);
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    enter(kg);
+    WorkMark m = open_elements(kg, &e->seg.nest, depth);
+    for (int j = 0; j < s->pat.n; j++) {
+        rows[j] = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth);
+        place_hint(kg, b, b->res.at[j], rows[j]);
+    }
+    kg_stms(kg, b);
+    for (int j = 0; j < s->pat.n; j++)
+        kg_store(kg, &rows[j], atom_type(b->res.at[j]), b->res.at[j]);
+    close_elements(kg, m);
+    leave(kg);
+    bind_results(kg, s, outs);
+}
+
+/* --- Reductions and scans ------------------------------------------------------------------------------ */
+
+/* The threads are dealt out evenly to the segments; opens the loop over segments (all threads take
+ * every turn). */
+static SegNames open_segments(KGen *kg, const Nest *nest)
+{
+    SegNames n = {.chunks = "1", .c = "0", .beg = "0",
+                  .unit = kg_name(kg, "seg"), .p = kg_name(kg, "p"), .active = kg_name(kg, "active"),
+                  .threads = kg_name(kg, "threads")};
+    const char *segs = kg_name(kg, "segs"), *per = kg_name(kg, "per_turn");
+    const char *base = kg_name(kg, "base"), *mine = kg_name(kg, "mine");
+    n.seg = n.unit;
+    n.width = n.chunk = n.len = sx_c_factor(kg_sx(kg, nest_width(nest)));
+    kg_line(kg, "const i64 %s = %s;", segs, sx_c(nest_size_k(kg, nest, 0, nest->n - 1)));
+    kg_line(kg, "const i64 %s = mf_max_i64(1, mf_min_i64(get_local_size(0) / mf_max_i64(1, %s), %s));",
+            n.threads, segs, n.width);
+    kg_line(kg, "const i64 %s = get_local_size(0) / %s;", per, n.threads);
+    kg_line(kg, "const i64 %s = lid / %s, %s = lid %% %s;", mine, n.threads, n.p, n.threads);
+    kg_open(kg, "for (i64 %s = 0; %s < %s; %s += %s)", base, base, segs, base, per);
+    kg_line(kg, "const i64 %s = %s + %s;", n.unit, base, mine);
+    kg_line(kg, "const bool %s = %s < %s && %s < %s;", n.active, mine, per, n.unit, segs);
+    return n;
+}
+
+static void take_bufs(KGen *kg, Accs *ac)
+{
+    for (int j = 0; j < ac->n; j++)
+        ac->bufs[j] = group_buffer(kg, ac->types[j], kg->group_size);
+}
+
+static void free_bufs(KGen *kg, const Accs *ac)
+{
+    for (int j = 0; j < ac->n; j++)
+        group_buffer_free(kg, ac->bufs[j]);
+}
+
+static void segred0(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    const Nest *nest = &e->seg.nest;
+    Accs ac = accs_new(kg, e);
+    KLoc *outs = alloc_results(kg, s);
+    take_bufs(kg, &ac);
+    enter(kg);
+    kg_open(kg, "%s", "");
+    SegNames n = open_segments(kg, nest);
+    accs_declare(kg, &ac, &e->seg.nes);
+    kg_open(kg, "if (%s)", n.active);
+    nest_bind(kg, nest, nest->n - 1, n.seg);
+    seg_accumulate(kg, e, &ac, &n, outs, s);
+    kg_close(kg);
+    accs_tree(kg, &ac, "lid", n.p, n.threads, n.active);
+    kg_open(kg, "if (%s && %s == 0)", n.active, n.p);
+    nest_bind(kg, nest, nest->n - 1, n.seg);
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, nest->n);
+    nest_indices(kg, nest, nest->n - 1, ix);
+    for (int j = 0; j < ac.n; j++)
+        kg_line(kg, "%s = %s;", loc_elem(kg, &outs[j], ix, nest->n - 1), ac.acc[j]);
+    kg_close(kg);
+    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);"); /* the buffers are used again */
+    kg_close(kg);
+    kg_close(kg);
+    leave(kg);
+    free_bufs(kg, &ac);
+    bind_results(kg, s, outs);
+}
+
+static void segscan0(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Accs ac = accs_new(kg, e);
+    KLoc *outs = alloc_results(kg, s);
+    take_bufs(kg, &ac);
+    enter(kg);
+    kg_open(kg, "%s", "");
+    SegNames n = open_segments(kg, &e->seg.nest);
+    accs_declare(kg, &ac, &e->seg.nes);
+    seg_scan_chunk(kg, s, &ac, &n, outs);
+    kg_close(kg);
+    leave(kg);
+    free_bufs(kg, &ac);
+    bind_results(kg, s, outs);
+}
+
+/* Operators on arrays: a segment a thread. */
+static void segfold0(KGen *kg, const Stm *s, bool scan)
+{
+    const Exp *e = s->exp;
+    KLoc *outs = alloc_results(kg, s);
+    enter(kg);
+    WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n - 1);
+    seg_fold(kg, e, s, outs, scan);
+    close_elements(kg, m);
+    leave(kg);
+    bind_results(kg, s, outs);
+}
+
+static void segscatter0(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    int n = e->seg.dests.n, n_ix = 0, at = 0;
+    KLoc *locs = NEWN(kg->cx->perm, KLoc, n);
+    for (int j = 0; j < n; j++) {
+        const Var *arr = e->seg.dests.at[j].arr.var;
+        n_ix += e->seg.dests.at[j].rank;
+        locs[j] = *kg_arr(kg, arr);
+        if (locs[j].fresh)
+            continue;
+        locs[j] = kg_alloc(kg, s->pat.at[j], arr->type);
+        kg_copy(kg, &locs[j], kg_arr(kg, arr), arr->type);
+    }
+    enter(kg);
+    WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n);
+    kg_stms(kg, e->seg.body);
+    const Atom *res = e->seg.body->res.at;
+    for (int j = 0; j < n; j++) {
+        const Dest *d = &e->seg.dests.at[j];
+        kg_scatter_write(kg, d, &locs[j], res + at, res[n_ix + j]);
+        at += d->rank;
+    }
+    close_elements(kg, m);
+    leave(kg);
+    for (int j = 0; j < n; j++)
+        kg_bind_arr(kg, s->pat.at[j], locs[j]);
+}
+
+void group_seg(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (!kg->coop)
+        ice(e->loc, "%s^%d inside the code of one thread", form_info[e->kind].text, e->seg.level);
+    if (e->kind == E_SEGMAP) {
+        segmap0(kg, s);
+    } else if (e->kind == E_SEGSCATTER) {
+        segscatter0(kg, s);
+    } else {
+        bool scan = e->kind == E_SEGSCAN;
+        if (!types_scalar(&e->seg.op->params, 0, e->seg.nes.n))
+            segfold0(kg, s, scan);
+        else if (scan)
+            segscan0(kg, s);
+        else
+            segred0(kg, s);
+    }
+}
