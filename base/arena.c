@@ -57,13 +57,13 @@ void *arena_alloc(Arena *a, size_t size)
     const size_t align = sizeof(max_align_t);
     if (size > SIZE_MAX / 2)
         or_die(NULL);
+    if (size == 0)
+        size = 1;
 #ifndef ARENA_DEBUG
     size = (size + align - 1) / align * align;
 #else
     (void)align;
 #endif
-    if (size == 0)
-        size = 1;
     Chunk *c = a->top;
     if (!c || c->size - c->used < size) {
         size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
