@@ -1,6 +1,6 @@
 #!/bin/sh
 # usage: tests/host/run.sh [FILE.ir...]: compiles each program, runs it on its inputs (lines "-- in: ...")
-# on the OpenCL device and compares with the interpreter; compares the plan with FILE.plan where there is
+# with each list of options (lines "-- args: ...") on the OpenCL device and compares with the interpreter; compares the plan with FILE.plan where there is
 # one (BLESS=1 rewrites it). CG_MAIN: the driver; default build/cg_main.
 cd "$(dirname "$0")/../.." || exit 2
 main=${CG_MAIN:-build/cg_main}
@@ -34,17 +34,21 @@ for f in "$@"; do
         continue
     fi
     grep '^-- in:' "$f" | sed 's/^-- in: *//' > "$tmp/inputs"
+    grep '^-- args:' "$f" | sed 's/^-- args: *//' > "$tmp/args"
+    [ -s "$tmp/args" ] || echo > "$tmp/args"
     while IFS= read -r line; do
         echo "$line" | "$main" run "$f" > "$tmp/want.out" 2> "$tmp/want.err"; want=$?
-        echo "$line" | "$tmp/p" ${ARGS:-} > "$tmp/got.out" 2> "$tmp/got.err"; got=$?
         outcome $want "$tmp/want.out" "$tmp/want.err" > "$tmp/want"
-        outcome $got "$tmp/got.out" "$tmp/got.err" > "$tmp/got"
-        if cmp -s "$tmp/want" "$tmp/got"; then
-            ok
-        else
-            bad "$name on $line"
-            diff "$tmp/want" "$tmp/got" | head -6
-        fi
+        while IFS= read -r args; do
+            echo "$line" | "$tmp/p" $args > "$tmp/got.out" 2> "$tmp/got.err"; got=$?
+            outcome $got "$tmp/got.out" "$tmp/got.err" > "$tmp/got"
+            if cmp -s "$tmp/want" "$tmp/got"; then
+                ok
+            else
+                bad "$name $args on $line"
+                diff "$tmp/want" "$tmp/got" | head -6
+            fi
+        done < "$tmp/args"
     done < "$tmp/inputs"
 done
 echo "$pass passed, $fail failed"
