@@ -88,6 +88,7 @@ struct Size {
     Size *a, *b;
     Exp *exp;
     int id;    /* SZ_UNKNOWN, SZ_META */
+    int level; /* SZ_META: see check.h */
     Size *ref; /* SZ_META: what it stands for, or NULL */
     Loc loc;   /* where it was written or arose, for messages */
 };
@@ -324,12 +325,13 @@ struct Exp {
     Type *type; /* [check] */
     union {
         struct {
-            bool is_float; /* written with a point, an exponent or a float suffix */
-            bool suffixed; /* `scalar` was given by a suffix (or true/false) */
-            Scalar scalar; /* [check] final scalar */
-            uint64_t bits; /* integer literals: the value (negation is BI_NEG around it, but a
-                            * range check knows); bool 0/1 */
-            double fval;   /* float literals; after the check also integers of float type */
+            bool is_float;    /* written with a point, an exponent or a float suffix */
+            bool bit_pattern; /* written in hex or binary: may set all bits of the scalar */
+            bool suffixed;    /* `scalar` was given by a suffix (or true/false) */
+            Scalar scalar;    /* [check] final scalar */
+            uint64_t bits;    /* integer literals: the value (negation is BI_NEG around it, but a
+                               * range check knows); bool 0/1 */
+            double fval;      /* float literals; after the check also integers of float type */
         } lit;
         struct {
             const char *name; /* interned; members as "f32.sqrt" */

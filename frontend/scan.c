@@ -59,6 +59,7 @@ Exp *scan_int(ParseCtx *ctx, const char *s, Loc loc)
                : d[0] == '0' && (d[1] == 'b' || d[1] == 'B') ? 2
                                                              : 10;
     e->lit.suffixed = cut_suffix(d, &e->lit.scalar, base == 16);
+    e->lit.bit_pattern = base != 10;
     errno = 0;
     e->lit.bits = strtoull(base == 10 ? d : d + 2, NULL, base);
     if (errno == ERANGE)

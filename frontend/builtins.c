@@ -1,0 +1,242 @@
+/* The names of builtins.def as bindings, made when they are first used. Their schemes are types of
+ * the language, read by its own parser. */
+#include "frontend/check.h"
+
+#include "base/intern.h"
+#include "frontend/parse.h"
+
+#include <string.h>
+
+typedef struct {
+    const char *name, *on, *scheme; /* on: letters of scalars, NULL for plain names */
+    BuiltinId id;
+} Row;
+
+static const Row rows[] = {
+#define BUILTIN(id, name, scheme, doc)    {name, NULL, scheme, BI_##id},
+#define OPERATOR(id, name, scheme, doc)   {name, NULL, scheme, BI_##id},
+#define ALIAS(id, name, scheme, doc)      {name, NULL, scheme, BI_##id},
+#define MEMBER(id, name, on, scheme, doc) {name, on, scheme, BI_##id},
+#include "frontend/builtins.def"
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+typedef struct {
+    const char *name;
+    Binding *bind;
+} Made;
+
+/* Bindings made so far, of one checker. */
+static struct {
+    const Ck *ck;
+    VEC(Made) at;
+} made;
+
+/* ---- Schemes ---- */
+
+typedef struct {
+    Ck *ck;
+    Bindings params; /* quantified so far */
+    const Scalar *t; /* what `t` stands for in a member */
+    const Scalar *u; /* the type converted from */
+} Scheme;
+
+static Binding *scheme_param(Scheme *sc, BindKind kind, const char *name)
+{
+    for (int i = 0; i < sc->params.n; i++)
+        if (sc->params.at[i]->name == name && sc->params.at[i]->kind == kind)
+            return sc->params.at[i];
+    Binding *b = new_binding(sc->ck, kind, name, ((Loc){0, 0}));
+    vec_push(sc->ck->a, &sc->params, b);
+    return b;
+}
+
+static Type *scheme_name(Scheme *sc, const char *name)
+{
+    static const struct {
+        const char *name;
+        TypeClass cls;
+    } classes[] = {{"eq", TC_EQ},   {"prim", TC_PRIM}, {"num", TC_NUM},
+                   {"int", TC_INT}, {"bits", TC_BITS}, {"float", TC_FLOAT}};
+    Scalar s;
+    if (scalar_from_name(name, &s))
+        return ty_scalar(sc->ck, s);
+    if (!strcmp(name, "t"))
+        return ty_scalar(sc->ck, *sc->t);
+    if (!strcmp(name, "ubits"))
+        return ty_scalar(sc->ck, *sc->t == S_F32 ? S_U32 : S_U64);
+    TypeClass cls = TC_VALUE;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (!strcmp(name, classes[i].name))
+            cls = classes[i].cls;
+    if (cls != TC_VALUE && sc->t) /* an operator as member: f32.+ */
+        return ty_scalar(sc->ck, *sc->t);
+    Binding *b = scheme_param(sc, BIND_TYPE_PARAM, intern(name));
+    b->cls = cls;
+    Type *t = NEW(sc->ck->a, Type);
+    t->kind = TY_VAR;
+    t->var = b;
+    return t;
+}
+
+static Size *scheme_size(Scheme *sc, const Exp *e, const Bindings *named)
+{
+    if (e->kind == E_LIT)
+        return sz_const(sc->ck, (int64_t)e->lit.bits);
+    if (e->kind == E_APP)
+        return sz_op(sc->ck, e->app.fn->var.name[0], scheme_size(sc, e->app.args.at[0], named),
+                     scheme_size(sc, e->app.args.at[1], named));
+    for (int i = 0; i < named->n; i++)
+        if (named->at[i]->name == e->var.name)
+            return sz_var(sc->ck, named->at[i]);
+    return sz_var(sc->ck, scheme_param(sc, BIND_SIZE, e->var.name));
+}
+
+/* `named`: named parameters and existential sizes in scope; `exists` receives the latter. */
+static Type *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Bindings *exists)
+{
+    Ck *ck = sc->ck;
+    switch (te->kind) {
+    case TE_NAME: return scheme_name(sc, te->name);
+    case TE_ARRAY: {
+        Type *elem = scheme_type(sc, te->elem, named, exists);
+        return ty_array(ck, scheme_size(sc, te->dim, named), elem);
+    }
+    case TE_TUPLE: {
+        Types ts = {0};
+        for (int i = 0; i < te->args.n; i++)
+            vec_push(ck->a, &ts, scheme_type(sc, te->args.at[i], named, exists));
+        return ty_tuple(ck, ts);
+    }
+    case TE_UNIQUE: {
+        Type *t = scheme_type(sc, te->elem, named, exists);
+        t->unique = true;
+        return t;
+    }
+    case TE_EXISTS:
+        for (int i = 0; i < te->names.n; i++) {
+            Binding *b = new_binding(ck, BIND_SIZE, te->names.at[i], te->loc);
+            vec_push(ck->a, named, b);
+            vec_push(ck->a, exists, b);
+        }
+        return scheme_type(sc, te->elem, named, exists);
+    case TE_FUN: {
+        Type *p = scheme_type(sc, te->param, named, exists);
+        Binding *name = NULL;
+        if (te->name) {
+            name = new_binding(ck, BIND_LOCAL, te->name, te->loc);
+            vec_push(ck->a, named, name);
+        }
+        Bindings made_up = {0};
+        Type *f = ty_fun(ck, p, scheme_type(sc, te->elem, named, &made_up));
+        f->fun.name = name;
+        f->fun.exists = made_up;
+        return f;
+    }
+    case TE_RECORD:
+    case TE_SIZE: break;
+    }
+    ice(te->loc, "scheme of a builtin has a form that is not read");
+}
+
+static Binding *make(Ck *ck, const char *name, const Row *r, const Scalar *t, const Scalar *u)
+{
+    ParseCtx ctx = {.a = ck->a, .text = r->scheme, .n = strlen(r->scheme)};
+    if (!parse_text(&ctx, true))
+        ice(((Loc){0, 0}), "scheme of `%s` does not parse", name);
+    Binding *b = new_binding(ck, BIND_BUILTIN, name, ((Loc){0, 0}));
+    Scheme sc = {.ck = ck, .t = t, .u = u};
+    Bindings named = {0}, exists = {0};
+    b->builtin = r->id;
+    b->scalar = t ? *t : S_BOOL;
+    b->type = scheme_type(&sc, ctx.type, &named, &exists);
+    b->tparams = sc.params;
+    if (u)
+        b->type = ty_fun(ck, ty_scalar(ck, *u), ty_scalar(ck, *t));
+    Made m = {name, b};
+    vec_push(ck->a, &made.at, m);
+    return b;
+}
+
+/* ---- Look-up ---- */
+
+static bool member_on(const Row *r, Scalar s)
+{
+    char c = s == S_BOOL ? 'b' : scalar_float(s) ? 'f' : scalar_signed(s) ? 's' : 'u';
+    return r->on && strchr(r->on, c);
+}
+
+static const Row *row_named(BuiltinId id)
+{
+    for (int i = 0; i < N_ROWS; i++)
+        if (rows[i].id == id)
+            return &rows[i];
+    ice(((Loc){0, 0}), "no row for a builtin");
+}
+
+static Binding *find_member(Ck *ck, const char *name, const char *dot)
+{
+    Scalar t, u;
+    if (!scalar_from_name(intern_n(name, (size_t)(dot - name)), &t))
+        return NULL;
+    const char *m = dot + 1;
+    if (scalar_from_name(m, &u)) /* T.U */
+        return make(ck, name, row_named(BI_CONV), &t, &u);
+    if (!strncmp(m, "to_", 3) && scalar_from_name(m + 3, &u)) /* U.to_T */
+        return make(ck, name, row_named(BI_CONV), &u, &t);
+    for (int i = 0; i < N_ROWS; i++) {
+        const Row *r = &rows[i];
+        bool here = r->on ? member_on(r, t) : false;
+        if (!r->on) { /* f32.+ f32.sum: plain rows over numbers */
+            bool num = strstr(r->scheme, "num") && t != S_BOOL;
+            here = num || (strstr(r->scheme, "int") && scalar_int(t)) ||
+                   (strstr(r->scheme, "bits") && !scalar_float(t)) || strstr(r->scheme, "prim") ||
+                   strstr(r->scheme, "eq ");
+        }
+        if (here && !strcmp(r->name, m))
+            return make(ck, name, r, &t, NULL);
+    }
+    return NULL;
+}
+
+Binding *find_builtin(Ck *ck, const char *name)
+{
+    if (made.ck != ck) {
+        made.ck = ck;
+        memset(&made.at, 0, sizeof made.at);
+    }
+    for (int i = 0; i < made.at.n; i++)
+        if (made.at.at[i].name == name)
+            return made.at.at[i].bind;
+    const char *dot = strchr(name, '.');
+    if (dot)
+        return find_member(ck, name, dot);
+    for (int i = 0; i < N_ROWS; i++)
+        if (!rows[i].on && !strcmp(rows[i].name, name))
+            return make(ck, name, &rows[i], NULL, NULL);
+    return NULL;
+}
+
+const char *nearest_builtin(const char *name, int *best)
+{
+    const char *found = NULL, *dot = strchr(name, '.');
+    Scalar s = S_BOOL;
+    bool member = dot && scalar_from_name(intern_n(name, (size_t)(dot - name)), &s);
+    for (int i = 0; i < N_ROWS; i++) {
+        if (member ? !member_on(&rows[i], s) : rows[i].on != NULL)
+            continue;
+        int d = spell_distance(member ? dot + 1 : name, rows[i].name);
+        if (d < *best && d > 0) {
+            *best = d;
+            found = rows[i].name;
+        }
+    }
+    if (found && member) {
+        static char text[64];
+        int n = (int)(dot - name);
+        memcpy(text, name, (size_t)n + 1);
+        strcpy(text + n + 1, found);
+        return intern(text);
+    }
+    return found;
+}

@@ -1,0 +1,207 @@
+/* The checker's entry: files in the order of their imports, declarations in the order written,
+ * then the entry points. */
+#include "frontend/check.h"
+
+#include "base/intern.h"
+#include "frontend/parse.h"
+
+#include <string.h>
+
+enum { CHECKED = 100 };
+
+static void check_file(Ck *ck, File *f);
+
+/* A name may be defined once in a file; what imports define may be hidden. */
+static void check_once(Ck *ck, const File *f, int at, bool type)
+{
+    const Decl *d = &f->decls.at[at];
+    const char *name = type ? d->type->name : d->def->name;
+    for (int i = 0; i < at; i++) {
+        const Decl *o = &f->decls.at[i];
+        if (type ? !o->type || o->type->name != name : !o->def || o->def->name != name)
+            continue;
+        ck_error(ck, type ? d->type->loc : d->def->loc, "`%s` is defined twice in this file", name);
+        ck_note(ck, type ? o->type->loc : o->def->loc, "the other definition is here");
+        return;
+    }
+}
+
+static void check_top(Ck *ck, Def *d)
+{
+    int errors = diag_errors();
+    ck->trail.n = 0;
+    ck->wanted.n = 0;
+    ck->dyn = false;
+    check_def(ck, d);
+    zonk_def(ck, d);
+    if (diag_errors() == errors)
+        consume_def(ck, d);
+    vec_push(ck->a, &ck->ast->defs, d);
+}
+
+static void check_decls(Ck *ck, File *f)
+{
+    for (int i = 0; i < f->decls.n; i++) {
+        Decl *d = &f->decls.at[i];
+        ck->file = f;
+        ck->decl = i;
+        switch (d->kind) {
+        case D_IMPORT:
+            if (d->file)
+                check_file(ck, d->file);
+            break;
+        case D_TYPE:
+            check_once(ck, f, i, true);
+            check_type_decl(ck, d->type);
+            break;
+        case D_DEF:
+            check_once(ck, f, i, false);
+            check_top(ck, d->def);
+            break;
+        }
+    }
+}
+
+static void check_file(Ck *ck, File *f)
+{
+    if (f->state == CHECKED)
+        return;
+    f->state = CHECKED;
+    File *outer = ck->file;
+    int decl = ck->decl;
+    check_decls(ck, f);
+    ck->file = outer;
+    ck->decl = decl;
+}
+
+static void check_prelude(Ck *ck)
+{
+    File *f = NEW(ck->a, File);
+    size_t n = strlen(prelude_text);
+    ParseCtx ctx = {.a = ck->a, .text = prelude_text, .n = n, .file = f};
+    f->path = intern("prelude");
+    ctx.base = diag_source_add(f->path, prelude_text, n);
+    if (!parse_text(&ctx, false))
+        ice(((Loc){0, 0}), "the prelude does not parse");
+    check_file(ck, f);
+}
+
+/* ---- Entry points ---- */
+
+static bool has_type_var(const Type *t)
+{
+    t = type_deref(t);
+    if (t->kind == TY_ARRAY)
+        return has_type_var(t->array.elem);
+    if (t->kind == TY_FUN)
+        return has_type_var(t->fun.param) || has_type_var(t->fun.result);
+    if (t->kind == TY_TUPLE || t->kind == TY_RECORD) {
+        for (int i = 0; i < t->elems.n; i++)
+            if (has_type_var(t->elems.at[i]))
+                return true;
+    }
+    return t->kind == TY_VAR;
+}
+
+/* The name of a type for the outside: an abbreviation as written, or the type without sizes. */
+static void put_outside(Ck *ck, const Type *t, Out *o)
+{
+    t = type_deref(t);
+    if (t->kind == TY_ARRAY) {
+        out_puts(o, "[]");
+        put_outside(ck, t->array.elem, o);
+    } else if (t->kind == TY_TUPLE || t->kind == TY_RECORD) {
+        out_puts(o, t->kind == TY_TUPLE ? "(" : "{");
+        for (int i = 0; i < t->elems.n; i++) {
+            out_puts(o, i ? ", " : "");
+            if (t->kind == TY_RECORD)
+                out_printf(o, "%s: ", t->names.at[i]);
+            put_outside(ck, t->elems.at[i], o);
+        }
+        out_puts(o, t->kind == TY_TUPLE ? ")" : "}");
+    } else {
+        out_puts(o, type_str(ck->a, t));
+    }
+}
+
+static const char *outside_name(Ck *ck, const TypeExp *te, const Type *t)
+{
+    while (te && te->kind == TE_UNIQUE)
+        te = te->elem;
+    Scalar s;
+    if (te && te->kind == TE_NAME && !scalar_from_name(te->name, &s))
+        return te->name;
+    Out o = {0};
+    put_outside(ck, t, &o);
+    const char *name = intern(o.text ? o.text : "");
+    out_free(&o);
+    return name;
+}
+
+static const TypeExp *written_type(const Pat *p)
+{
+    return p->kind == P_ASCRIBE ? p->te : NULL;
+}
+
+static void check_interface(Ck *ck, const char *what, const Type *t, Loc loc)
+{
+    if (ty_has_fun(t))
+        ck_error(ck, loc, "%s of an entry point cannot be or hold a function (`%s`)", what,
+                 show(ck, t));
+    else if (has_type_var(t))
+        ck_error(ck, loc, "an entry point cannot be polymorphic: %s has type `%s`", what,
+                 show(ck, t));
+}
+
+static void add_entry(Ck *ck, Def *d)
+{
+    EntryPoint ep = {.def = d, .name = d->name, .result = d->ret_type};
+    if (strspn(d->name, "+-*/%=!><|&^"))
+        ck_error(ck, d->loc, "an operator cannot be an entry point");
+    for (int i = 0; i < d->params.n; i++) {
+        const Pat *p = d->params.at[i];
+        const Pat *v = p->kind == P_ASCRIBE ? p->pat : p;
+        check_interface(ck, "a parameter", p->type, p->loc);
+        EntryParam ip = {.type = p->type, .loc = p->loc};
+        ip.name = v->kind == P_VAR ? v->name : intern(arena_printf(ck->a, "arg%d", i));
+        ip.type_name = outside_name(ck, written_type(p), p->type);
+        vec_push(ck->a, &ep.params, ip);
+    }
+    Loc at = d->ret ? d->ret->loc : d->loc;
+    check_interface(ck, "the result", d->ret_type, at);
+    bool tuple = d->ret_type->kind == TY_TUPLE;
+    const TypeExp *te = d->ret;
+    while (te && (te->kind == TE_EXISTS || te->kind == TE_UNIQUE))
+        te = te->elem;
+    for (int i = 0; i < (tuple ? d->ret_type->elems.n : 1); i++) {
+        Type *t = tuple ? d->ret_type->elems.at[i] : d->ret_type;
+        const TypeExp *part = !tuple ? te : te && te->kind == TE_TUPLE ? te->args.at[i] : NULL;
+        EntryParam ip = {.type = t, .loc = at};
+        ip.name = intern(arena_printf(ck->a, "out%d", i));
+        ip.type_name = outside_name(ck, part, t);
+        vec_push(ck->a, &ep.results, ip);
+    }
+    vec_push(ck->a, &ck->ast->entries, ep);
+}
+
+bool fe_check(Ast *ast)
+{
+    if (!ast->syntax_ok)
+        return false;
+    diag_set_pass("check");
+    int errors = diag_errors();
+    Ck ck = {.a = ast->arena, .ast = ast};
+    check_prelude(&ck);
+    if (diag_errors() > errors) {
+        diag_flush();
+        ice(((Loc){0, 0}), "the prelude does not check");
+    }
+    check_file(&ck, ast->main);
+    for (int i = 0; i < ast->main->decls.n; i++) {
+        Decl *d = &ast->main->decls.at[i];
+        if (d->def && d->def->entry && diag_errors() == errors)
+            add_entry(&ck, d->def);
+    }
+    ast->n_bindings = ck.n_bindings;
+    return diag_errors() == errors;
+}

@@ -1,0 +1,177 @@
+/* The checker, shared by its files. Phases of one definition, in this order:
+ *   check_def.c   patterns, parameters, result, generalisation
+ *   check_exp.c   expressions: names, types and sizes by inference (unify.c)
+ *   zonk.c        inference variables are replaced by what they stand for; literals get scalars
+ *   consume.c     aliases and consumption, on the finished types
+ *
+ * Levels: each function body is checked one level deeper than what surrounds it; an inference
+ * variable carries the level of the outermost body that mentions it. When a body is finished, the
+ * variables of its level belong to nobody else and become type parameters. */
+#ifndef FRONTEND_CHECK_H
+#define FRONTEND_CHECK_H
+
+#include "frontend/frontend.h"
+
+typedef struct Scope {
+    const char *name;
+    Binding *bind;
+    struct Scope *up;
+} Scope;
+
+/* Where a type stands decides what an anonymous size `[]` in it means. */
+typedef enum {
+    AT_PARAM,  /* any size: a size parameter of the function */
+    AT_RESULT, /* a size that the function makes up */
+    AT_LOOP,   /* a size that may change from one iteration to the next */
+    AT_FREE,   /* the size of the value at hand */
+} TypePlace;
+
+/* A member wanted of a value whose type was not known yet. */
+typedef struct {
+    Loc loc;
+    Type *record, *field;
+    const char *name;
+} Wanted;
+
+/* An inference variable as it was before it was bound, for undoing. */
+typedef struct {
+    Type *type;
+    Size *size;
+    Type old_type;
+    Size old_size;
+} Undo;
+
+typedef struct Ck {
+    Arena *a;
+    Ast *ast;
+    File *file; /* being checked */
+    Scope *scope;
+    Scope *types; /* names of types: type parameters and abbreviations */
+    int level;
+    int ids; /* of inference variables and unknown sizes */
+    int n_bindings;
+    VEC(Undo) trail;
+    VEC(Wanted) wanted;
+    VEC(Def *) current; /* definitions around, to recognise recursion */
+    Bindings *sizes;    /* receives the sizes that types at AT_PARAM and AT_RESULT introduce */
+    Def *size_owner;
+    VEC(const Def *) owners; /* of size bindings, by uid: those of one function are distinct */
+    int decl;                /* index in file->decls of the declaration at work */
+    const char *why;         /* reason of the last failure of unify, or NULL */
+    bool dyn;                /* set by unify when sizes were assumed equal */
+    int quiet;               /* depth of trials: report nothing */
+} Ck;
+
+typedef struct {
+    Bindings from;
+    VEC(Type *) types; /* for BIND_TYPE_PARAM, else NULL */
+    VEC(Size *) sizes; /* for BIND_SIZE and named parameters */
+} Subst;
+
+/* ---- unify.c: types, sizes, inference variables ---- */
+
+Type *ty_scalar(Ck *ck, Scalar s);
+Type *ty_array(Ck *ck, Size *dim, Type *elem);
+Type *ty_tuple(Ck *ck, Types elems);
+Type *ty_fun(Ck *ck, Type *param, Type *result);
+Type *ty_error(Ck *ck);
+Type *ty_meta(Ck *ck, TypeClass cls, Loc loc);
+Type *ty_plain(Ck *ck, const Type *t); /* without the uniqueness of the root and of components */
+Size *sz_const(Ck *ck, int64_t v);
+Size *sz_var(Ck *ck, Binding *b);
+Size *sz_op(Ck *ck, char op, Size *a, Size *b); /* folds what is plain to see */
+Size *sz_unknown(Ck *ck, Loc loc);
+Size *sz_meta(Ck *ck, Loc loc);
+/* The value of an i64 expression as a size; unknown if it is not simple enough to name. */
+Size *sz_of_exp(Ck *ck, const Exp *e);
+bool sz_same(const Size *a, const Size *b);
+
+typedef enum { SAME, ASSUMED, DIFFERENT } SizeEq;
+SizeEq sz_unify(Ck *ck, Size *a, Size *b);
+/* Makes both equal. False, with ck->why, if that cannot be; sets ck->dyn if sizes were assumed. */
+bool ty_unify(Ck *ck, Type *want, Type *have);
+/* As ty_unify, but where sizes differ the result has an unknown one (branches of an if). NULL if
+ * the types differ otherwise. */
+Type *ty_join(Ck *ck, Type *a, Type *b, Loc loc);
+int trail_mark(const Ck *ck);
+void trail_undo(Ck *ck, int mark);
+
+Type *ty_subst(Ck *ck, Type *t, const Subst *s);
+Size *sz_subst(Ck *ck, Size *z, const Subst *s);
+void subst_type(Ck *ck, Subst *s, Binding *b, Type *t);
+void subst_size(Ck *ck, Subst *s, Binding *b, Size *z);
+/* The type of a use of b: its type with fresh variables for its parameters. */
+Type *ty_instance(Ck *ck, const Binding *b, Loc loc);
+/* Replaces the sizes that a call makes up by unknown ones. */
+Type *ty_open(Ck *ck, const Bindings *exists, Type *t, Loc loc);
+/* Replaces sizes that mention bindings with uid >= `from`, unless they are in `keep`, by unknown
+ * ones: they leave their scope. */
+Type *ty_leave(Ck *ck, Type *t, int from, const Bindings *keep, Loc loc);
+/* Whether the type has an unknown size made after `id`. */
+bool ty_has_unknown(const Type *t, int id);
+bool ty_has_fun(const Type *t);
+const char *class_words(TypeClass c);
+
+/* ---- names.c ---- */
+
+Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc);
+void bind_name(Ck *ck, Binding *b);
+/* The binding of a value name at that place; reports and returns NULL if there is none. */
+Binding *find_value(Ck *ck, const char *name, Loc loc);
+Binding *find_local(Ck *ck, const char *name);
+Binding *find_type(Ck *ck, const char *name, Loc loc);
+/* An error; nothing if ck->quiet. */
+void ck_error(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void ck_note(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+const char *show(Ck *ck, const Type *t);
+
+/* ---- builtins.c ---- */
+
+Binding *find_builtin(Ck *ck, const char *name); /* "map", "+", "f32.sqrt", or NULL */
+/* The builtin or member name nearest to a misspelt one, within distance *best, which it lowers. */
+const char *nearest_builtin(const char *name, int *best);
+int spell_distance(const char *a, const char *b);
+extern const char prelude_text[]; /* prelude.c */
+
+/* ---- check_type.c ---- */
+
+Type *check_type(Ck *ck, TypeExp *te, TypePlace at);
+void check_type_decl(Ck *ck, TypeDecl *d);
+
+/* ---- check_def.c ---- */
+
+Type *check_pat(Ck *ck, Pat *p, TypePlace at);
+void check_def(Ck *ck, Def *d);
+/* Reports names that the patterns bind twice. */
+void check_distinct(Ck *ck, const Pats *ps);
+/* Binds type and size parameters; `out` receives them. */
+void check_tparams(Ck *ck, TParams *tps, Bindings *out, Def *owner);
+
+/* ---- check_exp.c, check_app.c ---- */
+
+Type *check_exp(Ck *ck, Exp *e);
+/* As check_exp for an expression whose type is expected to be `want`: lambdas take the types of
+ * their parameters from it. Does not require it. */
+Type *check_against(Ck *ck, Exp *e, Type *want);
+/* Requires type `want` of e, of the part of the program that `what` names ("condition"). */
+void check_is(Ck *ck, Exp *e, Type *want, const char *what);
+void require(Ck *ck, Exp *at, Type *want, Type *have, const char *what);
+Type *check_app(Ck *ck, Exp *e);
+Type *check_opsect(Ck *ck, Exp *e);
+/* Unknown sizes made since `first_id` become sizes of `exists`: a function makes them up at each
+ * call. */
+Type *seal_result(Ck *ck, Type *t, Bindings *exists, int first_id);
+/* The i64 variable that a parameter is, if it is one: sizes in later types may mention it. */
+Binding *size_param(const Pat *p);
+Type *check_loop(Ck *ck, Exp *e);
+Type *field_of(Ck *ck, Type *t, const char *name, Loc loc);
+void solve_wanted(Ck *ck, bool final);
+
+/* ---- zonk.c, consume.c ---- */
+
+/* Gives the remaining variables their defaults, then finishes the types of all nodes. */
+void zonk_def(Ck *ck, Def *d);
+Type *zonk_type(Ck *ck, Type *t);
+void consume_def(Ck *ck, Def *d);
+
+#endif

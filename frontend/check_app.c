@@ -1,0 +1,222 @@
+/* Applications and operator sections. */
+#include "frontend/check.h"
+
+#include "base/intern.h"
+
+#include <string.h>
+
+/* A call at work: one entry for each argument. */
+typedef struct {
+    Ck *ck;
+    Exp *e;
+    Types params;
+    VEC(Size *) named; /* stands for the parameter in later types, or NULL */
+    Type *result;
+    const char *fn; /* name for messages, or NULL */
+} Call;
+
+static const char *fn_name(const Exp *fn)
+{
+    if (fn->kind != E_VAR)
+        return NULL;
+    return strncmp(fn->var.name, "prefix ", 7) ? fn->var.name : fn->var.name + 7;
+}
+
+static const char *arg_words(Call *c, int i)
+{
+    if (!c->fn)
+        return "the argument";
+    if (c->e->app.infix && c->e->app.args.n == 2)
+        return arena_printf(c->ck->a, "%s operand of `%s`", i ? "right" : "left", c->fn);
+    if (c->e->app.infix)
+        return arena_printf(c->ck->a, "operand of `%s`", c->fn);
+    if (c->e->app.args.n == 1)
+        return arena_printf(c->ck->a, "the argument of `%s`", c->fn);
+    return arena_printf(c->ck->a, "argument %d of `%s`", i + 1, c->fn);
+}
+
+/* Takes the parameters that the arguments need off the function's type. False after an error. */
+static bool open_call(Call *c, Type *tf)
+{
+    Ck *ck = c->ck;
+    Exp *e = c->e;
+    Type *t = type_deref(tf);
+    for (int i = 0; i < e->app.args.n; i++) {
+        t = type_deref(t);
+        if (t->kind == TY_ERROR)
+            return false;
+        if (t->kind == TY_META && t->meta.cls == TC_ANY) {
+            Type *f = ty_fun(ck, ty_meta(ck, TC_ANY, e->loc), ty_meta(ck, TC_ANY, e->loc));
+            if (ty_unify(ck, t, f))
+                t = f;
+        }
+        if (t->kind != TY_FUN) {
+            if (!i)
+                ck_error(ck, e->app.fn->loc,
+                         "%s%s%s is applied to %d argument%s, but is not a "
+                         "function: it has type `%s`",
+                         c->fn ? "`" : "", c->fn ? c->fn : "this", c->fn ? "`" : "", e->app.args.n,
+                         e->app.args.n == 1 ? "" : "s", show(ck, t));
+            else
+                ck_error(ck, e->app.args.at[i]->loc, "%s%s%s takes %d argument%s, but is given %d",
+                         c->fn ? "`" : "", c->fn ? c->fn : "this function", c->fn ? "`" : "", i,
+                         i == 1 ? "" : "s", e->app.args.n);
+            return false;
+        }
+        vec_push(ck->a, &c->params, t->fun.param);
+        Size *n = NULL;
+        Type *r = t->fun.result;
+        Subst s = {0};
+        if (t->fun.name)
+            subst_size(ck, &s, t->fun.name, n = sz_meta(ck, e->app.args.at[i]->loc));
+        vec_push(ck->a, &c->named, n);
+        t = ty_open(ck, &t->fun.exists, ty_subst(ck, r, &s), e->loc);
+    }
+    c->result = t;
+    return true;
+}
+
+static void check_arg(Call *c, int i)
+{
+    Ck *ck = c->ck;
+    Exp *arg = c->e->app.args.at[i];
+    Type *t = check_against(ck, arg, c->params.at[i]);
+    require(ck, arg, c->params.at[i], t, arg_words(c, i));
+    if (c->named.at[i])
+        sz_unify(ck, c->named.at[i], sz_of_exp(ck, arg));
+}
+
+static bool is_functional(const Call *c, int i)
+{
+    ExpKind k = c->e->app.args.at[i]->kind;
+    return type_deref(c->params.at[i])->kind == TY_FUN || k == E_LAMBDA || k == E_PROJSECT ||
+           k == E_IDXSECT;
+}
+
+/* Element types of arrays that a builtin makes from results of a function. */
+static bool makes_array(BuiltinId id)
+{
+    return id == BI_MAP || id == BI_TABULATE || id == BI_TABULATE_2D || id == BI_TABULATE_3D ||
+           id == BI_SCANOMAP;
+}
+
+static void check_regular(Call *c, BuiltinId id, int first_id)
+{
+    Type *t = type_deref(c->result);
+    for (int n = id == BI_TABULATE_3D ? 3 : id == BI_TABULATE_2D ? 2 : 1; n > 0; n--)
+        if (t->kind == TY_ARRAY)
+            t = type_deref(t->array.elem);
+    if (!ty_has_unknown(t, first_id))
+        return;
+    int at = id == BI_TABULATE ? 1 : id == BI_TABULATE_2D ? 2 : id == BI_TABULATE_3D ? 3 : 0;
+    ck_error(
+        c->ck, c->e->app.args.at[at]->loc,
+        "this function may return arrays of different sizes (`%s`) to `%s`, but arrays must be "
+        "regular",
+        show(c->ck, t), c->fn);
+    ck_note(c->ck, c->e->app.args.at[at]->loc,
+            "if the sizes are equal, say so: `... :> [n]t` with a size `n` from outside");
+}
+
+/* ---- rearrange ---- */
+
+/* The type of `rearrange (d1,...,dk)`, from arrays of k dimensions or more; NULL after an error. */
+static Type *rearrange_type(Ck *ck, Exp *e)
+{
+    Exp *perm = e->app.args.at[0];
+    check_exp(ck, perm);
+    int k = perm->kind == E_TUPLE ? perm->seq.elems.n : 1;
+    VEC(Size *) dims = {0};
+    for (int i = 0; i < k; i++)
+        vec_push(ck->a, &dims, sz_meta(ck, perm->loc));
+    Type *elem = ty_meta(ck, TC_VALUE, perm->loc), *from = elem, *to = elem;
+    bool seen[64] = {false};
+    for (int i = k - 1; i >= 0; i--) {
+        Exp *d = perm->kind == E_TUPLE ? perm->seq.elems.at[i] : perm;
+        bool ok = k <= 64 && d->kind == E_LIT && !d->lit.is_float && d->lit.bits < (uint64_t)k &&
+                  !seen[d->lit.bits];
+        if (!ok) {
+            ck_error(ck, d->loc,
+                     "`rearrange` needs a literal permutation of 0..%d, "
+                     "as in `rearrange (1,0) xs`",
+                     k - 1);
+            return NULL;
+        }
+        ty_unify(ck, ty_scalar(ck, S_I64), d->type);
+        seen[d->lit.bits] = true;
+        to = ty_array(ck, dims.at[d->lit.bits], to);
+        from = ty_array(ck, dims.at[i], from);
+    }
+    return ty_fun(ck, perm->type, ty_fun(ck, from, to));
+}
+
+static bool is_rearrange(Ck *ck, Exp *fn)
+{
+    if (fn->kind != E_VAR || find_local(ck, fn->var.name))
+        return false;
+    Binding *b = find_builtin(ck, fn->var.name);
+    return b && b->builtin == BI_REARRANGE;
+}
+
+/* ---- Applications ---- */
+
+Type *check_app(Ck *ck, Exp *e)
+{
+    Exp *fn = e->app.fn;
+    Call c = {.ck = ck, .e = e, .fn = fn_name(fn)};
+    Type *tf;
+    if (is_rearrange(ck, fn)) {
+        tf = rearrange_type(ck, e);
+        fn->var.bind = find_builtin(ck, fn->var.name);
+        fn->type = tf = tf ? tf : ty_error(ck);
+    } else {
+        tf = check_exp(ck, fn);
+    }
+    bool outer = ck->dyn;
+    ck->dyn = false;
+    if (!open_call(&c, tf)) {
+        for (int i = 0; i < e->app.args.n; i++)
+            if (e->app.args.at[i]->kind != E_LAMBDA) /* nothing is known of its parameters */
+                check_exp(ck, e->app.args.at[i]);
+        ck->dyn = outer;
+        return ty_error(ck);
+    }
+    /* Functions come last: by then their parameters are known from the other arguments. */
+    for (int i = 0; i < e->app.args.n; i++)
+        if (!is_functional(&c, i))
+            check_arg(&c, i);
+    int first_id = ck->ids;
+    for (int i = 0; i < e->app.args.n; i++)
+        if (is_functional(&c, i))
+            check_arg(&c, i);
+    e->dyn_check = ck->dyn;
+    ck->dyn = outer;
+    BuiltinId id = fn->kind == E_VAR && fn->var.bind ? fn->var.bind->builtin : BI_NONE;
+    if (makes_array(id) && e->app.args.n == type_arity(tf))
+        check_regular(&c, id, first_id);
+    return ty_plain(ck, c.result);
+}
+
+/* (op e): a function of the left operand. */
+Type *check_opsect(Ck *ck, Exp *e)
+{
+    Type *a = ty_meta(ck, TC_ANY, e->loc), *r = ty_meta(ck, TC_ANY, e->loc);
+    Type *b = check_exp(ck, e->opsect.arg);
+    Type *op = check_exp(ck, e->opsect.op);
+    ck->why = NULL;
+    Type *f = type_deref(op);
+    if (f->kind == TY_ERROR)
+        return f;
+    if (f->kind == TY_FUN && type_deref(f->fun.result)->kind == TY_FUN) {
+        Type *g = type_deref(f->fun.result);
+        require(ck, e->opsect.arg, g->fun.param, b,
+                arena_printf(ck->a, "right operand of `%s`", e->opsect.op->var.name));
+        return ty_fun(ck, f->fun.param, ty_open(ck, &g->fun.exists, g->fun.result, e->loc));
+    }
+    if (!ty_unify(ck, op, ty_fun(ck, a, ty_fun(ck, b, r)))) {
+        ck_error(ck, e->loc, "`%s` is not a function of two arguments: it has type `%s`",
+                 e->opsect.op->var.name, show(ck, op));
+        return ty_error(ck);
+    }
+    return ty_fun(ck, a, r);
+}

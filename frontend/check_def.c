@@ -1,0 +1,413 @@
+/* Definitions: parameters, patterns, results, and what a definition is polymorphic in. */
+#include "frontend/check.h"
+
+#include "base/intern.h"
+
+#include <string.h>
+
+/* ---- Type parameters ---- */
+
+void check_tparams(Ck *ck, TParams *tps, Bindings *out, Def *owner)
+{
+    for (int i = 0; i < tps->n; i++) {
+        TParam *p = &tps->at[i];
+        for (int j = 0; j < i; j++) {
+            if (tps->at[j].name == p->name && (tps->at[j].kind == TP_SIZE) == (p->kind == TP_SIZE))
+                ck_error(ck, p->loc, "parameter `%s` stands twice", p->name);
+        }
+        p->bind =
+            new_binding(ck, p->kind == TP_SIZE ? BIND_SIZE : BIND_TYPE_PARAM, p->name, p->loc);
+        p->bind->cls = p->kind == TP_TYPE_LIFTED ? TC_ANY : TC_VALUE;
+        if (p->kind == TP_SIZE) {
+            p->bind->type = ty_scalar(ck, S_I64);
+            ck->owners.at[p->bind->uid] = owner;
+        }
+        vec_push(ck->a, out, p->bind);
+        bind_name(ck, p->bind);
+    }
+}
+
+/* ---- Patterns ---- */
+
+static Type *pat_elems(Ck *ck, Pat *p, TypePlace at)
+{
+    Type *t = ty_tuple(ck, (Types){0});
+    if (p->kind == P_TUPLE) {
+        for (int i = 0; i < p->elems.n; i++)
+            vec_push(ck->a, &t->elems, check_pat(ck, p->elems.at[i], at));
+        return t;
+    }
+    t->kind = TY_RECORD;
+    for (int i = 0; i < p->elems.n; i++) {
+        int k = 0;
+        while (k < t->names.n && strcmp(t->names.at[k], p->names.at[i]) < 0)
+            k++;
+        if (k < t->names.n && t->names.at[k] == p->names.at[i])
+            ck_error(ck, p->elems.at[i]->loc, "field `%s` stands twice in this pattern",
+                     p->names.at[i]);
+        Type *f = check_pat(ck, p->elems.at[i], at);
+        vec_push(ck->a, &t->elems, f);
+        vec_push(ck->a, &t->names, p->names.at[i]);
+        for (int j = t->elems.n - 1; j > k; j--) {
+            t->elems.at[j] = t->elems.at[j - 1];
+            t->names.at[j] = t->names.at[j - 1];
+        }
+        t->elems.at[k] = f;
+        t->names.at[k] = p->names.at[i];
+    }
+    return t;
+}
+
+/* Gives a pattern under an ascription its type, keeping uniqueness; reports a mismatch. */
+static void pat_takes(Ck *ck, Pat *p, Type *t)
+{
+    Type *d = type_deref(t);
+    p->type = t;
+    switch (p->kind) {
+    case P_VAR: p->bind->type = t; return;
+    case P_WILD: return;
+    case P_ASCRIBE: pat_takes(ck, p->pat, t); return;
+    case P_TUPLE:
+        if (d->kind != TY_TUPLE || d->elems.n != p->elems.n)
+            return;
+        for (int i = 0; i < p->elems.n; i++)
+            pat_takes(ck, p->elems.at[i], d->elems.at[i]);
+        return;
+    case P_RECORD:
+        if (d->kind != TY_RECORD)
+            return;
+        for (int i = 0; i < p->elems.n; i++)
+            for (int k = 0; k < d->names.n; k++)
+                if (d->names.at[k] == p->names.at[i])
+                    pat_takes(ck, p->elems.at[i], d->elems.at[k]);
+        return;
+    }
+}
+
+Type *check_pat(Ck *ck, Pat *p, TypePlace at)
+{
+    switch (p->kind) {
+    case P_VAR:
+        p->bind = new_binding(ck, BIND_LOCAL, p->name, p->loc);
+        p->type = p->bind->type = ty_meta(ck, TC_ANY, p->loc);
+        bind_name(ck, p->bind);
+        return p->type;
+    case P_WILD: return p->type = ty_meta(ck, TC_ANY, p->loc);
+    case P_TUPLE:
+    case P_RECORD: return p->type = pat_elems(ck, p, at);
+    case P_ASCRIBE: {
+        Scope *before = ck->scope;
+        Type *inner = check_pat(ck, p->pat, at);
+        Scope *after = ck->scope;
+        ck->scope = before; /* the type may not mention what the pattern binds */
+        Type *t = check_type(ck, p->te, at);
+        ck->scope = after;
+        ck->why = NULL;
+        if (!ty_unify(ck, t, inner))
+            ck_error(ck, p->loc, "pattern of type `%s` is given type `%s`", show(ck, inner),
+                     show(ck, t));
+        else
+            pat_takes(ck, p, t);
+        return p->type = t;
+    }
+    }
+    return NULL;
+}
+
+/* Reports names that a list of patterns binds twice. */
+static void pat_names(const Pat *p, Pats *out, Arena *a)
+{
+    if (p->kind == P_VAR)
+        vec_push(a, out, (Pat *)p);
+    if (p->kind == P_ASCRIBE)
+        pat_names(p->pat, out, a);
+    for (int i = 0; i < p->elems.n; i++)
+        pat_names(p->elems.at[i], out, a);
+}
+
+void check_distinct(Ck *ck, const Pats *ps)
+{
+    Pats all = {0};
+    for (int i = 0; i < ps->n; i++)
+        pat_names(ps->at[i], &all, ck->a);
+    for (int i = 0; i < all.n; i++) {
+        for (int j = 0; j < i; j++) {
+            if (all.at[i]->name == all.at[j]->name) {
+                ck_error(ck, all.at[i]->loc, "`%s` is bound twice", all.at[i]->name);
+                ck_note(ck, all.at[j]->loc, "the other one is here");
+                break;
+            }
+        }
+    }
+}
+
+/* ---- Generalisation ---- */
+
+typedef struct {
+    Ck *ck;
+    Def *def;
+    Bindings *out;
+} Gen;
+
+static const char *fresh_type_name(Ck *ck, int n)
+{
+    return n < 26 ? arena_printf(ck->a, "%c", 'a' + n) : arena_printf(ck->a, "t%d", n);
+}
+
+static void gen_size(Gen *g, Size *s)
+{
+    s = size_deref(s);
+    if (s->kind == SZ_OP) {
+        gen_size(g, s->a);
+        gen_size(g, s->b);
+    }
+    if (s->kind != SZ_META || s->level <= g->ck->level)
+        return;
+    Binding *b = new_binding(g->ck, BIND_SIZE, intern("[]"), s->loc);
+    b->type = ty_scalar(g->ck, S_I64);
+    vec_push(g->ck->a, g->out, b);
+    s->ref = sz_var(g->ck, b);
+}
+
+/* Variables that only this definition mentions become its parameters; numbers stay open. */
+static void gen_type(Gen *g, Type *t)
+{
+    t = type_deref(t);
+    switch (t->kind) {
+    case TY_META: {
+        if (t->meta.level <= g->ck->level || t->meta.cls > TC_VALUE)
+            return;
+        Binding *b = new_binding(g->ck, BIND_TYPE_PARAM, NULL, t->meta.loc);
+        int n = 0;
+        for (int i = 0; i < g->out->n; i++)
+            n += g->out->at[i]->kind == BIND_TYPE_PARAM;
+        b->name = fresh_type_name(g->ck, n);
+        b->cls = t->meta.cls;
+        vec_push(g->ck->a, g->out, b);
+        Type *v = NEW(g->ck->a, Type);
+        v->kind = TY_VAR;
+        v->var = b;
+        t->meta.ref = v;
+        return;
+    }
+    case TY_ARRAY:
+        gen_size(g, t->array.dim);
+        gen_type(g, t->array.elem);
+        return;
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; i < t->elems.n; i++)
+            gen_type(g, t->elems.at[i]);
+        return;
+    case TY_FUN:
+        gen_type(g, t->fun.param);
+        gen_type(g, t->fun.result);
+        return;
+    case TY_SCALAR:
+    case TY_VAR:
+    case TY_ERROR: return;
+    }
+}
+
+/* ---- Results ---- */
+
+typedef struct {
+    Ck *ck;
+    VEC(int) ids;
+    Bindings made;
+    Bindings *exists;
+    int first_id;
+} Seal;
+
+static Size *seal_size(Seal *s, Size *z)
+{
+    z = size_deref(z);
+    if (z->kind == SZ_OP) {
+        Size *a = seal_size(s, z->a), *b = seal_size(s, z->b);
+        return a == z->a && b == z->b ? z : sz_op(s->ck, z->op, a, b);
+    }
+    if (z->kind != SZ_UNKNOWN || z->id < s->first_id)
+        return z;
+    for (int i = 0; i < s->ids.n; i++)
+        if (s->ids.at[i] == z->id)
+            return sz_var(s->ck, s->made.at[i]);
+    Binding *b = new_binding(s->ck, BIND_SIZE, intern("[]"), z->loc);
+    b->type = ty_scalar(s->ck, S_I64);
+    vec_push(s->ck->a, &s->ids, z->id);
+    vec_push(s->ck->a, &s->made, b);
+    vec_push(s->ck->a, s->exists, b);
+    return sz_var(s->ck, b);
+}
+
+/* Unknown sizes in an inferred result become sizes that the function makes up. */
+static Type *seal(Seal *s, Type *t)
+{
+    t = type_deref(t);
+    if (t->kind == TY_ARRAY) {
+        Type *c = ty_array(s->ck, seal_size(s, t->array.dim), seal(s, t->array.elem));
+        c->unique = t->unique;
+        return c;
+    }
+    if (t->kind == TY_TUPLE || t->kind == TY_RECORD) {
+        Type *c = NEW(s->ck->a, Type);
+        *c = *t;
+        c->elems = (Types){0};
+        for (int i = 0; i < t->elems.n; i++)
+            vec_push(s->ck->a, &c->elems, seal(s, t->elems.at[i]));
+        return c;
+    }
+    return t;
+}
+
+Type *seal_result(Ck *ck, Type *t, Bindings *exists, int first_id)
+{
+    Seal s = {.ck = ck, .exists = exists, .first_id = first_id};
+    return seal(&s, t);
+}
+
+/* Checks the body against a declared result; sizes that the function makes up match anything. */
+static void check_result(Ck *ck, Def *d, const Bindings *exists, Type *body)
+{
+    Subst s = {0};
+    for (int i = 0; i < exists->n; i++)
+        subst_size(ck, &s, exists->at[i], sz_meta(ck, d->loc));
+    ck->why = NULL;
+    ck->dyn = false;
+    Type *want = ty_subst(ck, d->ret_type, &s);
+    if (!ty_unify(ck, want, body)) {
+        const Exp *at = d->body; /* the place where the value comes from */
+        while (at->kind == E_LET || at->kind == E_LETFUN)
+            at = at->kind == E_LET ? at->let.body : at->letfun.body;
+        ck_error(ck, at->loc, "`%s` should return `%s`, but this is `%s`%s%s", d->name,
+                 show(ck, d->ret_type), show(ck, body), ck->why ? ": " : "",
+                 ck->why ? ck->why : "");
+        ck_note(ck, d->ret->loc, "the result type is declared here");
+    }
+    d->dyn_check = ck->dyn;
+}
+
+Binding *size_param(const Pat *p)
+{
+    while (p->kind == P_ASCRIBE)
+        p = p->pat;
+    if (p->kind != P_VAR)
+        return NULL;
+    Type *t = type_deref(p->type);
+    return t->kind == TY_SCALAR && t->scalar == S_I64 ? p->bind : NULL;
+}
+
+/* A size parameter that no parameter mentions could never be known. */
+static bool size_occurs(const Size *s, const Binding *b)
+{
+    s = size_deref(s);
+    return (s->kind == SZ_VAR && s->var == b) ||
+           (s->kind == SZ_OP && (size_occurs(s->a, b) || size_occurs(s->b, b)));
+}
+
+static bool dim_occurs(const Type *t, const Binding *b)
+{
+    t = type_deref(t);
+    switch (t->kind) {
+    case TY_ARRAY: return size_occurs(t->array.dim, b) || dim_occurs(t->array.elem, b);
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; i < t->elems.n; i++)
+            if (dim_occurs(t->elems.at[i], b))
+                return true;
+        return false;
+    case TY_FUN: return dim_occurs(t->fun.param, b) || dim_occurs(t->fun.result, b);
+    case TY_SCALAR:
+    case TY_VAR:
+    case TY_META:
+    case TY_ERROR: return false;
+    }
+    return false;
+}
+
+static void check_sizes_used(Ck *ck, const Def *d)
+{
+    for (int i = 0; i < d->tparams.n; i++) {
+        const TParam *p = &d->tparams.at[i];
+        bool used = p->kind != TP_SIZE;
+        for (int j = 0; !used && j < d->params.n; j++)
+            used = dim_occurs(d->params.at[j]->type, p->bind);
+        if (!used && d->params.n)
+            ck_error(ck, p->loc, "size parameter `%s` is not the size of any parameter", p->name);
+    }
+}
+
+/* ---- A definition ---- */
+
+static Type *build_type(Ck *ck, Def *d, Type *ret, const Bindings *exists)
+{
+    Type *t = ret;
+    for (int i = d->params.n - 1; i >= 0; i--) {
+        t = ty_fun(ck, d->params.at[i]->type, t);
+        t->fun.name = size_param(d->params.at[i]);
+        if (i == d->params.n - 1)
+            t->fun.exists = *exists;
+    }
+    return t;
+}
+
+/* The finished type of the definition; takes the variables of its level for parameters. */
+static void generalise(Ck *ck, Def *d, Type *body, Bindings *tparams, Bindings *exists,
+                       int first_uid, int first_id)
+{
+    if (!d->ret) {
+        Bindings keep = *tparams;
+        keep.cap = keep.n; /* pushes must not write into tparams */
+        for (int i = 0; i < d->params.n; i++) {
+            Binding *b = size_param(d->params.at[i]);
+            if (b)
+                vec_push(ck->a, &keep, b);
+        }
+        Type *left = ty_leave(ck, ty_plain(ck, body), first_uid, &keep, d->loc);
+        d->ret_type = d->params.n ? seal_result(ck, left, exists, first_id) : left;
+    }
+    Type *t = build_type(ck, d, d->ret_type, exists);
+    Gen g = {ck, d, tparams};
+    gen_type(&g, t);
+    d->bind->type = t;
+    d->bind->tparams = *tparams;
+}
+
+void check_def(Ck *ck, Def *d)
+{
+    Scope *scope = ck->scope, *types = ck->types;
+    Bindings *outer_sizes = ck->sizes;
+    Def *outer_owner = ck->size_owner;
+    Bindings tparams = {0}, exists = {0};
+    int first_uid = ck->n_bindings, first_id = ck->ids;
+
+    vec_push(ck->a, &ck->current, d);
+    ck->level++;
+    ck->size_owner = d;
+    ck->sizes = &tparams;
+    check_tparams(ck, &d->tparams, &tparams, d);
+    for (int i = 0; i < d->params.n; i++)
+        check_pat(ck, d->params.at[i], AT_PARAM);
+    check_distinct(ck, &d->params);
+    check_sizes_used(ck, d);
+    d->ret_type = NULL;
+    if (d->ret) {
+        ck->sizes = &exists;
+        d->ret_type = check_type(ck, d->ret, d->params.n ? AT_RESULT : AT_FREE);
+    }
+    Type *body = check_against(ck, d->body, d->ret_type);
+    solve_wanted(ck, false);
+    if (d->ret)
+        check_result(ck, d, &exists, body);
+    ck->level--;
+    ck->current.n--;
+    ck->scope = scope;
+    ck->types = types;
+    ck->sizes = outer_sizes;
+    ck->size_owner = outer_owner;
+
+    d->bind = new_binding(ck, BIND_DEF, d->name, d->loc);
+    d->bind->def = d;
+    solve_wanted(ck, !d->local);
+    generalise(ck, d, body, &tparams, &exists, first_uid, first_id);
+    bind_name(ck, d->bind);
+}

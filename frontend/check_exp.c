@@ -1,0 +1,588 @@
+/* Types of expressions. */
+#include "frontend/check.h"
+
+#include "base/intern.h"
+
+#include <string.h>
+
+static Type *infer(Ck *ck, Exp *e, Type *want);
+
+Type *check_against(Ck *ck, Exp *e, Type *want)
+{
+    e->dyn_check = false;
+    e->type = infer(ck, e, want);
+    return e->type;
+}
+
+Type *check_exp(Ck *ck, Exp *e)
+{
+    return check_against(ck, e, NULL);
+}
+
+void require(Ck *ck, Exp *at, Type *want, Type *have, const char *what)
+{
+    ck->why = NULL;
+    if (ty_unify(ck, want, have))
+        return;
+    const char *why = ck->why ? arena_printf(ck->a, " (%s)", ck->why) : "";
+    Type *w = type_deref(want);
+    if (w->kind == TY_META && w->meta.cls > TC_VALUE)
+        ck_error(ck, at->loc, "%s should be %s, but is `%s`%s", what, class_words(w->meta.cls),
+                 show(ck, have), ck->why && w->meta.cls == TC_EQ ? why : "");
+    else
+        ck_error(ck, at->loc, "%s should be `%s`, but is `%s`%s", what, show(ck, want),
+                 show(ck, have), why);
+}
+
+void check_is(Ck *ck, Exp *e, Type *want, const char *what)
+{
+    require(ck, e, want, check_against(ck, e, want), what);
+}
+
+/* Sizes assumed equal between begin and end belong to one node. */
+static bool begin_dyn(Ck *ck)
+{
+    bool outer = ck->dyn;
+    ck->dyn = false;
+    return outer;
+}
+
+static void end_dyn(Ck *ck, bool outer, Exp *e)
+{
+    e->dyn_check |= ck->dyn;
+    ck->dyn = outer;
+}
+
+/* ---- Names ---- */
+
+static Type *check_var(Ck *ck, Exp *e)
+{
+    Binding *b = find_value(ck, e->var.name, e->loc);
+    e->var.bind = b;
+    if (!b)
+        return ty_error(ck);
+    if (b->kind == BIND_BUILTIN && b->builtin == BI_REARRANGE) {
+        ck_error(ck, e->loc,
+                 "`rearrange` must be applied to a tuple of dimensions, "
+                 "as in `rearrange (1,0) xs`");
+        return ty_error(ck);
+    }
+    if (!b->type)
+        return ty_error(ck);
+    return ty_plain(ck, ty_instance(ck, b, e->loc));
+}
+
+/* f32.sqrt was read as a projection; it is a name unless a variable f32 is in scope. */
+static bool is_member(Ck *ck, Exp *e)
+{
+    Scalar s;
+    Exp *m = e->proj.e;
+    if (m->kind != E_VAR || !scalar_from_name(m->var.name, &s) || find_local(ck, m->var.name))
+        return false;
+    const char *name = intern(arena_printf(ck->a, "%s.%s", m->var.name, e->proj.names.at[0]));
+    e->kind = E_VAR;
+    memset(&e->var, 0, sizeof e->var);
+    e->var.name = name;
+    return true;
+}
+
+/* ---- Composite values ---- */
+
+static Type *check_tuple(Ck *ck, Exp *e, Type *want)
+{
+    Types ts = {0};
+    Type *w = want ? type_deref(want) : NULL;
+    bool fits = w && w->kind == TY_TUPLE && w->elems.n == e->seq.elems.n;
+    for (int i = 0; i < e->seq.elems.n; i++)
+        vec_push(ck->a, &ts, check_against(ck, e->seq.elems.at[i], fits ? w->elems.at[i] : NULL));
+    return ty_tuple(ck, ts);
+}
+
+static Type *check_record(Ck *ck, Exp *e)
+{
+    Type *t = ty_tuple(ck, (Types){0});
+    t->kind = TY_RECORD;
+    for (int i = 0; i < e->seq.elems.n; i++) {
+        const char *name = e->seq.names.at[i];
+        Type *f = check_exp(ck, e->seq.elems.at[i]);
+        int at = 0;
+        while (at < t->names.n && strcmp(t->names.at[at], name) < 0)
+            at++;
+        if (at < t->names.n && t->names.at[at] == name) {
+            ck_error(ck, e->seq.elems.at[i]->loc, "field `%s` stands twice in this record", name);
+            continue;
+        }
+        vec_push(ck->a, &t->elems, f);
+        vec_push(ck->a, &t->names, name);
+        for (int j = t->elems.n - 1; j > at; j--) {
+            t->elems.at[j] = t->elems.at[j - 1];
+            t->names.at[j] = t->names.at[j - 1];
+        }
+        t->elems.at[at] = f;
+        t->names.at[at] = name;
+    }
+    return t;
+}
+
+static Type *check_array(Ck *ck, Exp *e, Type *want)
+{
+    Type *w = want ? type_deref(want) : NULL;
+    Type *elem = ty_meta(ck, TC_VALUE, e->loc);
+    Type *expected = w && w->kind == TY_ARRAY ? w->array.elem : NULL;
+    bool outer = begin_dyn(ck);
+    for (int i = 0; i < e->seq.elems.n; i++) {
+        Exp *x = e->seq.elems.at[i];
+        Type *t = check_against(ck, x, i ? elem : expected);
+        require(ck, x, elem, t, i ? "this element" : "an array element");
+    }
+    end_dyn(ck, outer, e);
+    return ty_array(ck, sz_const(ck, e->seq.elems.n), elem);
+}
+
+static Type *check_string(Ck *ck, Exp *e)
+{
+    for (int i = 0; i < e->seq.elems.n; i++)
+        check_exp(ck, e->seq.elems.at[i]);
+    return ty_array(ck, sz_const(ck, e->seq.elems.n), ty_scalar(ck, S_U8));
+}
+
+static Type *check_range(Ck *ck, Exp *e)
+{
+    Type *t = ty_meta(ck, TC_INT, e->loc);
+    check_is(ck, e->range.start, t, "start of a range");
+    if (e->range.second)
+        check_is(ck, e->range.second, t, "second element of a range");
+    check_is(ck, e->range.end, t, "end of a range");
+    Size *n = NULL;
+    Type *d = type_deref(t);
+    bool i64s = d->kind == TY_META || (d->kind == TY_SCALAR && d->scalar == S_I64);
+    if (e->range.kind == RANGE_BELOW && !e->range.second && i64s)
+        n = sz_op(ck, '-', sz_of_exp(ck, e->range.end), sz_of_exp(ck, e->range.start));
+    if (e->range.kind == RANGE_TO && !e->range.second && i64s) {
+        n = sz_op(ck, '-', sz_of_exp(ck, e->range.end), sz_of_exp(ck, e->range.start));
+        n = sz_op(ck, '+', n, sz_const(ck, 1));
+    }
+    /* Only sizes that are plainly right: a range may be empty, and its ends may be narrower. */
+    if (!n || (n->kind != SZ_CONST && d->kind == TY_META) ||
+        (n->kind == SZ_CONST && n->value < 0) || n->kind == SZ_OP)
+        n = sz_unknown(ck, e->loc);
+    return ty_array(ck, n, t);
+}
+
+/* ---- Fields ---- */
+
+Type *field_of(Ck *ck, Type *t, const char *name, Loc loc)
+{
+    t = type_deref(t);
+    if (t->kind == TY_ERROR)
+        return t;
+    if (t->kind == TY_META && t->meta.cls <= TC_EQ) {
+        Wanted w = {loc, t, ty_meta(ck, TC_ANY, loc), name};
+        vec_push(ck->a, &ck->wanted, w);
+        return w.field;
+    }
+    if (t->kind == TY_RECORD)
+        for (int i = 0; i < t->names.n; i++)
+            if (t->names.at[i] == name)
+                return t->elems.at[i];
+    if (t->kind == TY_TUPLE && strspn(name, "0123456789") == strlen(name) && strlen(name) < 6) {
+        int i = 0;
+        for (const char *c = name; *c; c++)
+            i = 10 * i + (*c - '0');
+        if (i < t->elems.n)
+            return t->elems.at[i];
+    }
+    if (t->kind == TY_RECORD) {
+        int best = 3;
+        const char *near = NULL;
+        for (int i = 0; i < t->names.n; i++) {
+            int d = spell_distance(name, t->names.at[i]);
+            if (d < best) {
+                best = d;
+                near = t->names.at[i];
+            }
+        }
+        if (near) {
+            ck_error(ck, loc, "no field `%s` in `%s`; did you mean `%s`?", name, show(ck, t), near);
+            return ty_error(ck);
+        }
+    }
+    ck_error(ck, loc, "no field `%s` in a value of type `%s`", name, show(ck, t));
+    return ty_error(ck);
+}
+
+void solve_wanted(Ck *ck, bool final)
+{
+    bool progress = true;
+    while (progress) {
+        progress = false;
+        for (int i = 0; i < ck->wanted.n; i++) {
+            Wanted w = ck->wanted.at[i];
+            Type *t = type_deref(w.record);
+            if (t->kind == TY_META && !final) {
+                if (t->meta.level > ck->level)
+                    t->meta.level = ck->level;
+                continue;
+            }
+            ck->wanted.at[i] = vec_last(&ck->wanted);
+            ck->wanted.n--;
+            progress = true;
+            if (t->kind == TY_META) {
+                ck_error(ck, w.loc,
+                         "the type of what field `%s` is taken from is not known here; "
+                         "annotate it",
+                         w.name);
+                t->meta.ref = ty_error(ck);
+                continue;
+            }
+            ck->why = NULL;
+            Type *f = field_of(ck, t, w.name, w.loc);
+            if (!ty_unify(ck, w.field, f))
+                ck_error(ck, w.loc, "field `%s` is `%s`, but is used as `%s`", w.name, show(ck, f),
+                         show(ck, w.field));
+            break;
+        }
+    }
+}
+
+static Type *check_proj(Ck *ck, Exp *e)
+{
+    if (is_member(ck, e))
+        return check_var(ck, e);
+    return ty_plain(ck, field_of(ck, check_exp(ck, e->proj.e), e->proj.names.at[0], e->loc));
+}
+
+static Type *check_projsect(Ck *ck, Exp *e, Type *want)
+{
+    Type *w = want ? type_deref(want) : NULL;
+    Type *from = w && w->kind == TY_FUN ? w->fun.param : ty_meta(ck, TC_ANY, e->loc), *t = from;
+    for (int i = 0; i < e->proj.names.n; i++)
+        t = field_of(ck, t, e->proj.names.at[i], e->loc);
+    return ty_fun(ck, from, t);
+}
+
+/* ---- Indexing ---- */
+
+static void check_index_exp(Ck *ck, Exp *i, const char *what)
+{
+    bool literal = i->kind == E_LIT && !i->lit.suffixed && !i->lit.is_float;
+    check_is(ck, i, literal ? ty_scalar(ck, S_I64) : ty_meta(ck, TC_INT, i->loc), what);
+}
+
+static bool is_negative(const Exp *e)
+{
+    return e->kind == E_APP && e->app.fn->kind == E_VAR && e->app.fn->var.bind &&
+           e->app.fn->var.bind->builtin == BI_NEG;
+}
+
+/* The size of a slice, where its text says it. */
+static Size *slice_size(Ck *ck, const DimIndex *d, Size *dim)
+{
+    if (!d->i && !d->j && (!d->s || is_negative(d->s)))
+        return !d->s || (d->s->app.args.at[0]->kind == E_LIT && d->s->app.args.at[0]->lit.bits == 1)
+                   ? dim
+                   : sz_unknown(ck, d->loc);
+    if (d->s || (d->i && is_negative(d->i)) || (d->j && is_negative(d->j)))
+        return sz_unknown(ck, d->loc);
+    Size *end = d->j ? sz_of_exp(ck, d->j) : dim;
+    if (!d->i)
+        return end;
+    if (size_deref(end)->kind == SZ_META)
+        return sz_unknown(ck, d->loc);
+    return sz_op(ck, '-', end, sz_of_exp(ck, d->i));
+}
+
+/* The type of t[dims], NULL after an error. */
+static Type *check_dims(Ck *ck, Type *t, const DimIndices *dims, Loc loc)
+{
+    Type *whole = t;
+    VEC(Size *) kept = {0};
+    for (int i = 0; i < dims->n; i++) {
+        DimIndex *d = &dims->at[i];
+        t = type_deref(t);
+        if (t->kind == TY_ERROR)
+            return t;
+        if (t->kind == TY_META) {
+            Type *arr = ty_array(ck, sz_meta(ck, loc), ty_meta(ck, TC_VALUE, loc));
+            if (ty_unify(ck, t, arr))
+                t = arr;
+        }
+        if (t->kind != TY_ARRAY) {
+            if (i)
+                ck_error(ck, d->loc, "%d indices for an array of %d dimension%s (`%s`)", dims->n, i,
+                         i == 1 ? "" : "s", show(ck, whole));
+            else
+                ck_error(ck, loc, "only arrays can be indexed, not `%s`", show(ck, whole));
+            return NULL;
+        }
+        if (d->slice) {
+            Type *i64 = ty_scalar(ck, S_I64);
+            if (d->i)
+                check_is(ck, d->i, i64, "start of a slice");
+            if (d->j)
+                check_is(ck, d->j, i64, "end of a slice");
+            if (d->s)
+                check_is(ck, d->s, i64, "stride of a slice");
+            vec_push(ck->a, &kept, slice_size(ck, d, t->array.dim));
+        } else {
+            check_index_exp(ck, d->i, "an index");
+        }
+        t = t->array.elem;
+    }
+    for (int i = kept.n - 1; i >= 0; i--)
+        t = ty_array(ck, kept.at[i], t);
+    return t;
+}
+
+static Type *check_idxsect(Ck *ck, Exp *e, Type *want)
+{
+    Type *w = want ? type_deref(want) : NULL;
+    Type *from = w && w->kind == TY_FUN ? w->fun.param : ty_meta(ck, TC_VALUE, e->loc);
+    Type *t = check_dims(ck, from, &e->index.dims, e->loc);
+    return t ? ty_fun(ck, from, t) : ty_error(ck);
+}
+
+static Type *check_update(Ck *ck, Exp *e)
+{
+    Type *t = ty_plain(ck, check_exp(ck, e->update.e));
+    Type *part = check_dims(ck, t, &e->update.dims, e->update.e->loc);
+    bool outer = begin_dyn(ck);
+    if (part)
+        check_is(ck, e->update.value, part, "the new value");
+    else
+        check_exp(ck, e->update.value);
+    end_dyn(ck, outer, e);
+    return t;
+}
+
+static Type *check_recupdate(Ck *ck, Exp *e)
+{
+    Type *t = ty_plain(ck, check_exp(ck, e->update.e)), *part = t;
+    for (int i = 0; i < e->update.names.n; i++)
+        part = field_of(ck, part, e->update.names.at[i], e->loc);
+    bool outer = begin_dyn(ck);
+    check_is(ck, e->update.value, part, "the new value");
+    end_dyn(ck, outer, e);
+    return t;
+}
+
+/* ---- Binders ---- */
+
+static Type *check_lambda(Ck *ck, Exp *e, Type *want)
+{
+    Scope *scope = ck->scope;
+    int first_uid = ck->n_bindings, first_id = ck->ids;
+    Type *w = want ? type_deref(want) : NULL;
+    for (int i = 0; i < e->lambda.params.n; i++) {
+        Pat *p = e->lambda.params.at[i];
+        Type *t = check_pat(ck, p, AT_FREE);
+        if (w && w->kind == TY_FUN) {
+            ck->why = NULL;
+            if (!ty_unify(ck, w->fun.param, t))
+                ck_error(ck, p->loc, "this parameter gets `%s`, but has type `%s`%s%s",
+                         show(ck, w->fun.param), show(ck, t), ck->why ? ": " : "",
+                         ck->why ? ck->why : "");
+            w = type_deref(w->fun.result);
+        } else {
+            w = NULL;
+        }
+    }
+    check_distinct(ck, &e->lambda.params);
+    bool outer = begin_dyn(ck);
+    Type *ret = e->lambda.ret ? check_type(ck, e->lambda.ret, AT_FREE) : NULL;
+    Type *body = check_against(ck, e->lambda.body, ret ? ret : w);
+    if (ret)
+        require(ck, e->lambda.body, ret, body, "the result of this function");
+    end_dyn(ck, outer, e);
+    ck->scope = scope;
+    Bindings keep = {0}, exists = {0};
+    for (int i = 0; i < e->lambda.params.n; i++) {
+        Binding *b = size_param(e->lambda.params.at[i]);
+        if (b)
+            vec_push(ck->a, &keep, b);
+    }
+    Type *t = ty_leave(ck, ty_plain(ck, ret ? ret : body), first_uid, &keep, e->loc);
+    t = seal_result(ck, t, &exists, first_id);
+    for (int i = e->lambda.params.n - 1; i >= 0; i--) {
+        t = ty_fun(ck, e->lambda.params.at[i]->type, t);
+        t->fun.name = size_param(e->lambda.params.at[i]);
+        if (i == e->lambda.params.n - 1)
+            t->fun.exists = exists;
+    }
+    return t;
+}
+
+static void bind_sizes(Ck *ck, const Names *names, Bindings *out, Loc loc)
+{
+    *out = (Bindings){0};
+    for (int i = 0; i < names->n; i++) {
+        Binding *b = new_binding(ck, BIND_SIZE, names->at[i], loc);
+        b->type = ty_scalar(ck, S_I64);
+        vec_push(ck->a, out, b);
+        bind_name(ck, b);
+    }
+}
+
+static Type *check_let(Ck *ck, Exp *e, Type *want)
+{
+    Scope *scope = ck->scope;
+    Type *rhs = ty_plain(ck, check_exp(ck, e->let.rhs));
+    int first_uid = ck->n_bindings;
+    bind_sizes(ck, &e->let.size_names, &e->let.sizes, e->loc);
+    Type *p = check_pat(ck, e->let.pat, AT_FREE);
+    check_distinct(ck, &(Pats){&e->let.pat, 1, 1});
+    Subst s = {0}; /* sizes bound here take whatever is there */
+    for (int i = 0; i < e->let.sizes.n; i++)
+        subst_size(ck, &s, e->let.sizes.at[i], sz_meta(ck, e->loc));
+    bool outer = begin_dyn(ck);
+    ck->why = NULL;
+    if (!ty_unify(ck, ty_subst(ck, p, &s), rhs))
+        ck_error(ck, e->let.pat->loc, "this pattern has type `%s`, but is given `%s`%s%s",
+                 show(ck, p), show(ck, rhs), ck->why ? ": " : "", ck->why ? ck->why : "");
+    end_dyn(ck, outer, e);
+    Type *t = check_against(ck, e->let.body, want);
+    ck->scope = scope;
+    Binding *n = size_param(e->let.pat);
+    if (n) { /* outside, the variable is what it was defined as */
+        Subst def = {0};
+        subst_size(ck, &def, n, sz_of_exp(ck, e->let.rhs));
+        t = ty_subst(ck, t, &def);
+    }
+    return ty_leave(ck, t, first_uid, NULL, e->let.pat->loc);
+}
+
+static Type *check_letfun(Ck *ck, Exp *e, Type *want)
+{
+    Scope *scope = ck->scope;
+    int first_uid = ck->n_bindings;
+    check_def(ck, e->letfun.def);
+    Type *t = check_against(ck, e->letfun.body, want);
+    ck->scope = scope;
+    return ty_leave(ck, t, first_uid, NULL, e->letfun.def->loc);
+}
+
+static Type *check_if(Ck *ck, Exp *e, Type *want)
+{
+    check_is(ck, e->cond.test, ty_scalar(ck, S_BOOL), "condition of `if`");
+    Type *a = ty_plain(ck, check_against(ck, e->cond.then, want));
+    Type *b = ty_plain(ck, check_against(ck, e->cond.els, want ? want : a));
+    ck->why = NULL;
+    Type *t = ty_join(ck, a, b, e->loc);
+    if (!t) {
+        ck_error(ck, e->cond.els->loc,
+                 "branches of `if` differ: this one is `%s`, the other `%s`%s%s", show(ck, b),
+                 show(ck, a), ck->why ? ": " : "", ck->why ? ck->why : "");
+        ck_note(ck, e->cond.then->loc, "the other branch is here");
+        return ty_error(ck);
+    }
+    return t;
+}
+
+static Type *check_ascribe(Ck *ck, Exp *e)
+{
+    Type *to = check_type(ck, e->ascribe.te, AT_FREE);
+    Type *have = ty_plain(ck, check_against(ck, e->ascribe.e, to));
+    bool outer = begin_dyn(ck);
+    ck->why = NULL;
+    Type *t = to;
+    if (e->kind == E_COERCE) { /* shapes may differ, constant ones excepted */
+        t = ty_join(ck, to, have, e->loc);
+        ck->dyn = true;
+    }
+    if (t == to ? !ty_unify(ck, to, have) : !t)
+        ck_error(ck, e->loc, "this has type `%s`, not `%s`%s%s", show(ck, have), show(ck, to),
+                 ck->why ? ": " : "", ck->why ? ck->why : "");
+    if (e->kind == E_COERCE) {
+        const Type *x = type_deref(to), *y = have;
+        for (; x->kind == TY_ARRAY && y->kind == TY_ARRAY;
+             x = type_deref(x->array.elem), y = type_deref(y->array.elem)) {
+            const Size *p = size_deref(x->array.dim), *q = size_deref(y->array.dim);
+            if (p->kind == SZ_CONST && q->kind == SZ_CONST && p->value != q->value)
+                ck_error(ck, e->loc, "this has type `%s`, and can never be `%s`", show(ck, have),
+                         show(ck, to));
+        }
+    }
+    end_dyn(ck, outer, e);
+    e->ascribe.to = to;
+    return ty_plain(ck, to);
+}
+
+static void check_attr(Ck *ck, const Attr *a)
+{
+    static const char *const known[] = {"unsafe",
+                                        "sequential",
+                                        "sequential_outer",
+                                        "sequential_inner",
+                                        "flattening",
+                                        "incremental_flattening",
+                                        "noinline",
+                                        "inline",
+                                        "unroll",
+                                        "param",
+                                        "opaque",
+                                        "trace",
+                                        "break",
+                                        "blank",
+                                        "scratch",
+                                        "warn",
+                                        "noalias"};
+    int best = 3;
+    const char *near = NULL;
+    for (size_t i = 0; a->name && i < sizeof known / sizeof *known; i++) {
+        int d = spell_distance(a->name, known[i]);
+        if (!d)
+            return;
+        if (d < best) {
+            best = d;
+            near = known[i];
+        }
+    }
+    if (ck->quiet)
+        return;
+    if (near)
+        diag_warn(a->loc, "unknown attribute `%s`; did you mean `%s`?", a->name, near);
+    else
+        diag_warn(a->loc, "unknown attribute `%s` is ignored", a->name ? a->name : "(number)");
+}
+
+static Type *infer(Ck *ck, Exp *e, Type *want)
+{
+    switch (e->kind) {
+    case E_LIT:
+        return e->lit.suffixed ? ty_scalar(ck, e->lit.scalar)
+                               : ty_meta(ck, e->lit.is_float ? TC_FLOAT : TC_NUM, e->loc);
+    case E_VAR: return check_var(ck, e);
+    case E_TUPLE: return check_tuple(ck, e, want);
+    case E_RECORD: return check_record(ck, e);
+    case E_ARRAY: return check_array(ck, e, want);
+    case E_STRING: return check_string(ck, e);
+    case E_RANGE: return check_range(ck, e);
+    case E_APP: return check_app(ck, e);
+    case E_OPSECT: return check_opsect(ck, e);
+    case E_PROJSECT: return check_projsect(ck, e, want);
+    case E_IDXSECT: return check_idxsect(ck, e, want);
+    case E_LAMBDA: return check_lambda(ck, e, want);
+    case E_PROJ: return check_proj(ck, e);
+    case E_INDEX: {
+        Type *t = check_dims(ck, ty_plain(ck, check_exp(ck, e->index.e)), &e->index.dims,
+                             e->index.e->loc);
+        return t ? t : ty_error(ck);
+    }
+    case E_UPDATE: return check_update(ck, e);
+    case E_RECUPDATE: return check_recupdate(ck, e);
+    case E_IF: return check_if(ck, e, want);
+    case E_LET: return check_let(ck, e, want);
+    case E_LETFUN: return check_letfun(ck, e, want);
+    case E_LOOP: return check_loop(ck, e);
+    case E_ASCRIBE:
+    case E_COERCE: return check_ascribe(ck, e);
+    case E_ASSERT:
+        check_is(ck, e->assertion.test, ty_scalar(ck, S_BOOL), "condition of `assert`");
+        return check_against(ck, e->assertion.e, want);
+    case E_ATTR:
+        for (int i = 0; i < e->attr.attrs.n; i++)
+            check_attr(ck, e->attr.attrs.at[i]);
+        return check_against(ck, e->attr.e, want);
+    }
+    ice(e->loc, "expression of unknown kind");
+}

@@ -1,0 +1,220 @@
+/* Loops. A dimension of a loop parameter keeps the size of the initial value unless the body
+ * returns another one; then it is unknown inside the loop and after it. Whether that is so shows
+ * only when the body has been checked, so the body is checked again with the dimension unknown. */
+#include "frontend/check.h"
+
+#include "base/intern.h"
+
+typedef VEC(int) Ints; /* dimensions of a type, counted from outside in and left to right */
+
+static bool among(const Ints *v, int x)
+{
+    for (int i = 0; i < v->n; i++)
+        if (v->at[i] == x)
+            return true;
+    return false;
+}
+
+/* The type of the initial value, with unknown sizes where the body changes them. */
+static Type *vary(Ck *ck, Type *t, const Ints *varying, int *pos, Loc loc)
+{
+    t = type_deref(t);
+    if (t->kind == TY_ARRAY) {
+        Size *dim = among(varying, (*pos)++) ? sz_unknown(ck, loc) : t->array.dim;
+        return ty_array(ck, dim, vary(ck, t->array.elem, varying, pos, loc));
+    }
+    if (t->kind == TY_TUPLE || t->kind == TY_RECORD) {
+        Type *c = ty_tuple(ck, (Types){0});
+        c->kind = t->kind;
+        c->names = t->names;
+        for (int i = 0; i < t->elems.n; i++)
+            vec_push(ck->a, &c->elems, vary(ck, t->elems.at[i], varying, pos, loc));
+        return c;
+    }
+    return t;
+}
+
+typedef struct {
+    Ck *ck;
+    const Bindings *sizes; /* loop [n] ... */
+    int first_id;          /* unknown sizes from here on belong to the loop */
+    Ints changed;          /* found by `returns` */
+    bool size_error;
+} Loop;
+
+static bool may_vary(const Loop *l, const Size *s)
+{
+    if (s->kind == SZ_UNKNOWN)
+        return s->id >= l->first_id;
+    for (int i = 0; s->kind == SZ_VAR && i < l->sizes->n; i++)
+        if (l->sizes->at[i] == s->var)
+            return true;
+    return false;
+}
+
+/* Gives the parameter p its type from the initial value t; sizes in annotations stay. */
+static bool starts(Loop *l, Type *p, Type *t)
+{
+    Ck *ck = l->ck;
+    p = type_deref(p);
+    t = type_deref(t);
+    if (p->kind == TY_ARRAY && t->kind == TY_ARRAY) {
+        Size *want = size_deref(p->array.dim);
+        if (!may_vary(l, want)) {
+            SizeEq eq = sz_unify(ck, want, t->array.dim);
+            ck->dyn |= eq == ASSUMED;
+            if (eq == DIFFERENT)
+                return false;
+        }
+        return starts(l, p->array.elem, t->array.elem);
+    }
+    if (p->kind == t->kind && (p->kind == TY_TUPLE || p->kind == TY_RECORD) &&
+        p->elems.n == t->elems.n) {
+        for (int i = 0; i < p->elems.n; i++) {
+            if (p->kind == TY_RECORD && p->names.at[i] != t->names.at[i])
+                return false;
+            if (!starts(l, p->elems.at[i], t->elems.at[i]))
+                return false;
+        }
+        return true;
+    }
+    return ty_unify(ck, p, t);
+}
+
+/* Compares the parameter p with what the body returns; t tells which sizes are the initial
+ * value's own, and not an annotation's. Collects the dimensions that the body changes. */
+static bool returns(Loop *l, Type *p, Type *b, Type *t, int *pos)
+{
+    Ck *ck = l->ck;
+    p = type_deref(p);
+    b = type_deref(b);
+    t = type_deref(t);
+    if (p->kind == TY_ARRAY && b->kind == TY_ARRAY && t->kind == TY_ARRAY) {
+        Size *x = size_deref(p->array.dim), *y = size_deref(b->array.dim);
+        int here = (*pos)++;
+        if (!may_vary(l, x) && !sz_same(x, y)) {
+            if (y->kind != SZ_META && x == size_deref(t->array.dim)) {
+                vec_push(ck->a, &l->changed, here);
+            } else {
+                SizeEq eq = sz_unify(ck, x, y);
+                ck->dyn |= eq == ASSUMED;
+                l->size_error |= eq == DIFFERENT;
+            }
+        }
+        return returns(l, p->array.elem, b->array.elem, t->array.elem, pos);
+    }
+    if (p->kind == b->kind && p->kind == t->kind && (p->kind == TY_TUPLE || p->kind == TY_RECORD) &&
+        p->elems.n == b->elems.n) {
+        for (int i = 0; i < p->elems.n; i++) {
+            if (p->kind == TY_RECORD && p->names.at[i] != b->names.at[i])
+                return false;
+            if (!returns(l, p->elems.at[i], b->elems.at[i], t->elems.at[i], pos))
+                return false;
+        }
+        return true;
+    }
+    return ty_unify(ck, p, b);
+}
+
+/* The loop's head outside of its scope; the type of the variable of a for loop. */
+static Type *check_bound(Ck *ck, Exp *e)
+{
+    Type *t;
+    switch (e->loop.kind) {
+    case LOOP_FOR:
+        t = ty_meta(ck, TC_INT, e->loop.bound->loc);
+        check_is(ck, e->loop.bound, t, "bound of a `for` loop");
+        return t;
+    case LOOP_IN: {
+        Type *arr = ty_plain(ck, check_exp(ck, e->loop.bound));
+        t = ty_meta(ck, TC_VALUE, e->loop.bound->loc);
+        require(ck, e->loop.bound, ty_array(ck, sz_meta(ck, e->loc), t), arr,
+                "what a `for ... in` loop runs over");
+        return t;
+    }
+    case LOOP_WHILE: return NULL;
+    }
+    return NULL;
+}
+
+static void check_form(Ck *ck, Exp *e, Type *elem)
+{
+    switch (e->loop.kind) {
+    case LOOP_FOR:
+    case LOOP_IN: {
+        Type *v = check_pat(ck, e->loop.var, AT_FREE);
+        ck->why = NULL;
+        if (!ty_unify(ck, v, elem))
+            ck_error(ck, e->loop.var->loc, "this pattern has type `%s`, but is given `%s`",
+                     show(ck, v), show(ck, elem));
+        return;
+    }
+    case LOOP_WHILE:
+        check_is(ck, e->loop.bound, ty_scalar(ck, S_BOOL), "condition of `while`");
+        return;
+    }
+}
+
+/* One trial with the given dimensions varying; returns the parameter's type. */
+static Type *attempt(Loop *l, Exp *e, Type *init, Type *elem, const Ints *varying)
+{
+    Ck *ck = l->ck;
+    int pos = 0;
+    l->first_id = ck->ids;
+    Type *t = vary(ck, init, varying, &pos, e->loc);
+    e->loop.sizes = (Bindings){0};
+    for (int i = 0; i < e->loop.size_names.n; i++) {
+        Binding *b = new_binding(ck, BIND_SIZE, e->loop.size_names.at[i], e->loc);
+        b->type = ty_scalar(ck, S_I64);
+        vec_push(ck->a, &e->loop.sizes, b);
+        bind_name(ck, b);
+    }
+    l->sizes = &e->loop.sizes;
+    Type *p = check_pat(ck, e->loop.pat, AT_LOOP);
+    check_distinct(ck, &(Pats){&e->loop.pat, 1, 1});
+    ck->why = NULL;
+    if (!starts(l, p, t))
+        ck_error(ck, e->loop.init->loc, "the loop parameter has type `%s`, but starts as `%s`%s%s",
+                 show(ck, p), show(ck, t), ck->why ? ": " : "", ck->why ? ck->why : "");
+    check_form(ck, e, elem);
+    Type *b = ty_plain(ck, check_against(ck, e->loop.body, p));
+    ck->why = NULL;
+    l->changed = (Ints){0};
+    l->size_error = false;
+    pos = 0;
+    if (!returns(l, p, b, t, &pos) || l->size_error) {
+        ck_error(ck, e->loop.body->loc,
+                 "the loop parameter has type `%s`, but the body returns `%s`%s%s", show(ck, p),
+                 show(ck, b), ck->why ? ": " : "", ck->why ? ck->why : "");
+        ck_note(ck, e->loop.pat->loc, "the parameter is here");
+        l->changed.n = 0;
+    }
+    return p;
+}
+
+Type *check_loop(Ck *ck, Exp *e)
+{
+    Type *init = ty_plain(ck, check_exp(ck, e->loop.init));
+    Type *elem = check_bound(ck, e);
+    Scope *scope = ck->scope;
+    int mark = trail_mark(ck), wanted = ck->wanted.n, first_uid = ck->n_bindings;
+    Ints varying = {0};
+    Loop l = {.ck = ck};
+    bool outer = ck->dyn;
+    Type *t;
+    for (;;) {
+        int errors = diag_errors();
+        ck->dyn = false;
+        t = attempt(&l, e, init, elem, &varying);
+        ck->scope = scope;
+        if (!l.changed.n || diag_errors() > errors)
+            break;
+        trail_undo(ck, mark);
+        if (ck->wanted.n > wanted)
+            ck->wanted.n = wanted;
+        vec_append(ck->a, &varying, &l.changed);
+    }
+    e->dyn_check = ck->dyn;
+    ck->dyn = outer;
+    return ty_leave(ck, ty_plain(ck, t), first_uid, NULL, e->loc);
+}

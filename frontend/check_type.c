@@ -1,0 +1,241 @@
+/* Types as written to types: names, abbreviations with their arguments, sizes. */
+#include "frontend/check.h"
+
+#include "base/intern.h"
+
+#include <string.h>
+
+/* Arguments of the abbreviation being expanded hide behind its parameters' bindings; `[]` inside
+ * means what it means at the place of use. */
+typedef struct {
+    TypePlace at;
+    Bindings *exists; /* receives sizes made up by the innermost function result, or NULL */
+    int depth;        /* of abbreviations */
+} How;
+
+static Type *convert(Ck *ck, TypeExp *te, How *how);
+
+static Size *anonymous_size(Ck *ck, const How *how, Loc loc)
+{
+    switch (how->at) {
+    case AT_PARAM:
+    case AT_RESULT: {
+        Binding *b = new_binding(ck, BIND_SIZE, intern("[]"), loc);
+        b->type = ty_scalar(ck, S_I64);
+        ck->owners.at[b->uid] = ck->size_owner;
+        vec_push(ck->a, how->exists ? how->exists : ck->sizes, b);
+        return sz_var(ck, b);
+    }
+    case AT_LOOP: return sz_unknown(ck, loc);
+    case AT_FREE: return sz_meta(ck, loc);
+    }
+    ice(loc, "bad place of a type");
+}
+
+static Size *written_size(Ck *ck, Exp *dim, const How *how, Loc loc)
+{
+    if (!dim)
+        return anonymous_size(ck, how, loc);
+    Type *t = check_against(ck, dim, ty_scalar(ck, S_I64));
+    require(ck, dim, ty_scalar(ck, S_I64), t, "size");
+    Size *s = sz_of_exp(ck, dim);
+    s->loc = dim->loc;
+    if (s->kind == SZ_VAR && s->var->kind == BIND_LOCAL && s->var->uid >= ck->n_bindings)
+        ice(loc, "size from another checker");
+    return s;
+}
+
+static Type *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
+{
+    int n_sizes = 0, n_types = 0, have_sizes = 0, have_types = 0;
+    for (int i = 0; i < d->tparams.n; i++)
+        *(d->tparams.at[i].kind == TP_SIZE ? &n_sizes : &n_types) += 1;
+    for (int i = 0; i < te->args.n; i++)
+        *(te->args.at[i]->kind == TE_SIZE ? &have_sizes : &have_types) += 1;
+    if (n_sizes != have_sizes || n_types != have_types) {
+        ck_error(ck, te->loc, "type `%s` takes %d size%s and %d type%s, not %d and %d", d->name,
+                 n_sizes, n_sizes == 1 ? "" : "s", n_types, n_types == 1 ? "" : "s", have_sizes,
+                 have_types);
+        ck_note(ck, d->loc, "`%s` is defined here", d->name);
+        return ty_error(ck);
+    }
+    Subst s = {0};
+    int next_size = 0, next_type = 0;
+    for (int i = 0; i < d->tparams.n; i++) {
+        TParam *p = &d->tparams.at[i];
+        int *next = p->kind == TP_SIZE ? &next_size : &next_type;
+        while ((te->args.at[*next]->kind == TE_SIZE) != (p->kind == TP_SIZE))
+            ++*next;
+        TypeExp *arg = te->args.at[(*next)++];
+        if (p->kind == TP_SIZE)
+            subst_size(ck, &s, p->bind, written_size(ck, arg->dim, how, arg->loc));
+        else
+            subst_type(ck, &s, p->bind, convert(ck, arg, how));
+    }
+    if (!d->type)
+        return ty_error(ck);
+    /* Anonymous sizes of the abbreviation are new ones at each use. */
+    How inner = *how;
+    inner.depth++;
+    Scope *scope = ck->scope, *types = ck->types;
+    for (int i = 0; i < d->tparams.n; i++)
+        bind_name(ck, d->tparams.at[i].bind);
+    Type *t = ty_subst(ck, convert(ck, d->te, &inner), &s);
+    ck->scope = scope;
+    ck->types = types;
+    return t;
+}
+
+static Type *named(Ck *ck, TypeExp *te, How *how)
+{
+    Scalar sc;
+    if (scalar_from_name(te->name, &sc)) {
+        if (te->args.n)
+            ck_error(ck, te->loc, "type `%s` takes no arguments", te->name);
+        return ty_scalar(ck, sc);
+    }
+    Loc loc = {te->loc.beg, te->loc.beg + (uint32_t)strlen(te->name)};
+    Binding *b = find_type(ck, te->name, loc);
+    if (!b)
+        return ty_error(ck);
+    if (b->kind == BIND_TYPE)
+        return expand(ck, te, b->tdecl, how);
+    if (te->args.n)
+        ck_error(ck, te->loc, "type parameter `%s` takes no arguments", te->name);
+    Type *t = NEW(ck->a, Type);
+    t->kind = TY_VAR;
+    t->var = b;
+    return t;
+}
+
+static Type *record(Ck *ck, TypeExp *te, How *how)
+{
+    Type *t = ty_tuple(ck, (Types){0});
+    t->kind = TY_RECORD;
+    for (int i = 0; i < te->args.n; i++) {
+        Type *f = convert(ck, te->args.at[i], how);
+        int at = 0;
+        while (at < t->names.n && strcmp(t->names.at[at], te->names.at[i]) < 0)
+            at++;
+        if (at < t->names.n && t->names.at[at] == te->names.at[i]) {
+            ck_error(ck, te->args.at[i]->loc, "field `%s` stands twice in this record",
+                     te->names.at[i]);
+            continue;
+        }
+        vec_push(ck->a, &t->elems, f);
+        vec_push(ck->a, &t->names, te->names.at[i]);
+        for (int j = t->elems.n - 1; j > at; j--) {
+            t->elems.at[j] = t->elems.at[j - 1];
+            t->names.at[j] = t->names.at[j - 1];
+        }
+        t->elems.at[at] = f;
+        t->names.at[at] = te->names.at[i];
+    }
+    return t;
+}
+
+static Type *function(Ck *ck, TypeExp *te, How *how)
+{
+    How param = *how;
+    param.at = how->at == AT_RESULT ? AT_PARAM : how->at;
+    if (param.at == AT_PARAM)
+        param.exists = NULL;
+    Type *p = convert(ck, te->param, &param);
+    Scope *scope = ck->scope;
+    Binding *name = NULL;
+    if (te->name) {
+        name = te->pbind = new_binding(ck, BIND_LOCAL, te->name, te->loc);
+        name->type = p;
+        bind_name(ck, name);
+    }
+    Bindings exists = {0};
+    How result = *how;
+    if (how->at != AT_FREE || te->elem->kind == TE_EXISTS) {
+        result.at = AT_RESULT;
+        result.exists = &exists;
+    }
+    Type *r = convert(ck, te->elem, &result);
+    ck->scope = scope;
+    Type *f = ty_fun(ck, p, r);
+    f->fun.name = name;
+    f->fun.exists = exists;
+    return f;
+}
+
+static Type *exists(Ck *ck, TypeExp *te, How *how)
+{
+    Scope *scope = ck->scope;
+    te->binds = (Bindings){0};
+    for (int i = 0; i < te->names.n; i++) {
+        Binding *b = new_binding(ck, BIND_SIZE, te->names.at[i], te->loc);
+        b->type = ty_scalar(ck, S_I64);
+        vec_push(ck->a, &te->binds, b);
+        bind_name(ck, b);
+        if (how->at == AT_RESULT)
+            vec_push(ck->a, how->exists ? how->exists : ck->sizes, b);
+    }
+    if (how->at != AT_RESULT)
+        ck_error(ck, te->loc, "existential sizes may stand in results of functions only");
+    Type *t = convert(ck, te->elem, how);
+    ck->scope = scope;
+    return t;
+}
+
+static Type *convert(Ck *ck, TypeExp *te, How *how)
+{
+    if (how->depth > 50) {
+        ck_error(ck, te->loc, "type abbreviations are nested too deeply");
+        return ty_error(ck);
+    }
+    switch (te->kind) {
+    case TE_NAME: return named(ck, te, how);
+    case TE_ARRAY: {
+        Size *dim = written_size(ck, te->dim, how, te->loc);
+        Type *elem = convert(ck, te->elem, how);
+        if (ty_has_fun(elem))
+            ck_error(ck, te->elem->loc, "arrays cannot hold functions (`%s`)", show(ck, elem));
+        if (elem->unique)
+            ck_error(ck, te->elem->loc, "elements of arrays cannot be unique; write `*[]t`");
+        return ty_array(ck, dim, elem);
+    }
+    case TE_TUPLE: {
+        Types ts = {0};
+        for (int i = 0; i < te->args.n; i++)
+            vec_push(ck->a, &ts, convert(ck, te->args.at[i], how));
+        return ty_tuple(ck, ts);
+    }
+    case TE_RECORD: return record(ck, te, how);
+    case TE_FUN: return function(ck, te, how);
+    case TE_UNIQUE: {
+        Type *t = NEW(ck->a, Type);
+        *t = *convert(ck, te->elem, how);
+        t->unique = t->kind != TY_ERROR;
+        return t;
+    }
+    case TE_EXISTS: return exists(ck, te, how);
+    case TE_SIZE: break;
+    }
+    ice(te->loc, "a size where a type was expected");
+}
+
+Type *check_type(Ck *ck, TypeExp *te, TypePlace at)
+{
+    How how = {.at = at};
+    return convert(ck, te, &how);
+}
+
+void check_type_decl(Ck *ck, TypeDecl *d)
+{
+    Scope *scope = ck->scope, *types = ck->types;
+    Bindings params = {0};
+    check_tparams(ck, &d->tparams, &params, NULL);
+    d->type = check_type(ck, d->te, AT_FREE);
+    ck->scope = scope;
+    ck->types = types;
+    Scalar sc;
+    if (scalar_from_name(d->name, &sc))
+        ck_error(ck, d->loc, "`%s` is a builtin type", d->name);
+    d->bind = new_binding(ck, BIND_TYPE, d->name, d->loc);
+    d->bind->tdecl = d;
+    bind_name(ck, d->bind);
+}

@@ -1,0 +1,204 @@
+/* Scopes, look-up of names, and messages about names that are not there. */
+#include "frontend/check.h"
+
+#include "base/intern.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc)
+{
+    Binding *b = NEW(ck->a, Binding);
+    b->kind = k;
+    b->name = name;
+    b->loc = loc;
+    b->uid = ck->n_bindings++;
+    b->cls = TC_VALUE;
+    while (ck->owners.n < ck->n_bindings)
+        vec_push(ck->a, &ck->owners, NULL);
+    return b;
+}
+
+void bind_name(Ck *ck, Binding *b)
+{
+    bool type = b->kind == BIND_TYPE || b->kind == BIND_TYPE_PARAM;
+    Scope **top = type ? &ck->types : &ck->scope;
+    Scope *s = NEW(ck->a, Scope);
+    *s = (Scope){b->name, b, *top};
+    *top = s;
+}
+
+static Binding *in_scope(const Scope *s, const char *name)
+{
+    for (; s; s = s->up)
+        if (s->name == name)
+            return s->bind;
+    return NULL;
+}
+
+Binding *find_local(Ck *ck, const char *name)
+{
+    return in_scope(ck->scope, name);
+}
+
+/* ---- Messages ---- */
+
+void ck_error(Ck *ck, Loc loc, const char *fmt, ...)
+{
+    if (ck->quiet)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    diag_error(loc, "%s", arena_vprintf(ck->a, fmt, ap));
+    va_end(ap);
+}
+
+void ck_note(Ck *ck, Loc loc, const char *fmt, ...)
+{
+    if (ck->quiet)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    diag_note(loc, "%s", arena_vprintf(ck->a, fmt, ap));
+    va_end(ap);
+}
+
+const char *show(Ck *ck, const Type *t)
+{
+    return type_str(ck->a, t);
+}
+
+/* Edit distance (insert, delete, replace, swap of neighbours), for short words. */
+int spell_distance(const char *a, const char *b)
+{
+    enum { MAX = 32 };
+    int n = (int)strlen(a), m = (int)strlen(b), d[MAX + 1][MAX + 1];
+    if (n > MAX || m > MAX || abs(n - m) > 3)
+        return 99;
+    for (int i = 0; i <= n; i++) {
+        for (int j = 0; j <= m; j++) {
+            if (!i || !j) {
+                d[i][j] = i + j;
+                continue;
+            }
+            int c = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (d[i - 1][j] + 1 < c)
+                c = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < c)
+                c = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                d[i - 2][j - 2] + 1 < c)
+                c = d[i - 2][j - 2] + 1;
+            d[i][j] = c;
+        }
+    }
+    return d[n][m];
+}
+
+static const char *nearest_in(const Scope *s, const char *name, int *best)
+{
+    const char *found = NULL;
+    for (; s; s = s->up) {
+        int d = spell_distance(name, s->name);
+        if (d < *best && d > 0) {
+            *best = d;
+            found = s->name;
+        }
+    }
+    return found;
+}
+
+/* How far a suggestion may be off: a third of the word. */
+static int tolerance(const char *name)
+{
+    size_t n = strlen(name);
+    return n < 3 ? 1 : n < 6 ? 2 : n < 9 ? 3 : 4;
+}
+
+static const Decl *later_decl(const Ck *ck, const char *name)
+{
+    for (int i = ck->decl + 1; ck->file && i < ck->file->decls.n; i++) {
+        const Decl *d = &ck->file->decls.at[i];
+        if (d->def && d->def->name == name)
+            return d;
+    }
+    return NULL;
+}
+
+static bool is_operator_name(const char *name)
+{
+    return strchr("+-*/%=!><|&^", name[0]) != NULL;
+}
+
+Binding *find_value(Ck *ck, const char *name, Loc loc)
+{
+    Binding *b = in_scope(ck->scope, name);
+    if (!b)
+        b = find_builtin(ck, name);
+    if (b)
+        return b;
+    for (int i = 0; i < ck->current.n; i++) {
+        if (ck->current.at[i]->name == name) {
+            ck_error(ck, loc, "`%s` is used in its own definition: recursion is not supported",
+                     name);
+            ck_note(ck, ck->current.at[i]->loc, "`%s` is being defined here", name);
+            return NULL;
+        }
+    }
+    const Decl *later = later_decl(ck, name);
+    if (later) {
+        ck_error(ck, loc, "`%s` is used before its definition", name);
+        ck_note(ck, later->def->loc, "it is defined here; a definition may use earlier ones only");
+        return NULL;
+    }
+    Scalar s;
+    if (scalar_from_name(name, &s)) {
+        ck_error(ck, loc, "`%s` is a type; convert with `%s.from_type`, as in `%s.i64 x`", name,
+                 name, name);
+        return NULL;
+    }
+    int best = tolerance(name);
+    const char *near = NULL;
+    if (!is_operator_name(name)) {
+        near = nearest_in(ck->scope, name, &best);
+        const char *near_builtin = nearest_builtin(name, &best);
+        near = near_builtin ? near_builtin : near;
+    }
+    if (near)
+        ck_error(ck, loc, "unknown name `%s`; did you mean `%s`?", name, near);
+    else
+        ck_error(ck, loc, "unknown %s `%s`", is_operator_name(name) ? "operator" : "name", name);
+    return NULL;
+}
+
+Binding *find_type(Ck *ck, const char *name, Loc loc)
+{
+    Binding *b = in_scope(ck->types, name);
+    if (b)
+        return b;
+    if (!strcmp(name, "f16")) {
+        ck_error(ck, loc, "type `f16` is not supported");
+        return NULL;
+    }
+    int best = tolerance(name);
+    const char *near = nearest_in(ck->types, name, &best);
+    for (int i = 0; i < N_SCALARS; i++) {
+        int d = spell_distance(name, scalar_name((Scalar)i));
+        if (d < best && d > 0) {
+            best = d;
+            near = scalar_name((Scalar)i);
+        }
+    }
+    static const char *const foreign[][2] = {
+        {"int", "i32"}, {"float", "f32"},    {"double", "f64"},  {"long", "i64"},
+        {"char", "u8"}, {"boolean", "bool"}, {"integer", "i32"}, {"real", "f64"}};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (!strcmp(name, foreign[i][0]))
+            near = foreign[i][1];
+    if (near)
+        ck_error(ck, loc, "unknown type `%s`; did you mean `%s`?", name, near);
+    else
+        ck_error(ck, loc, "unknown type `%s`", name);
+    return NULL;
+}

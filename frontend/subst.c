@@ -1,0 +1,269 @@
+/* Types under substitution: instances of polymorphic types, results of calls, sizes that leave the
+ * scope of the names they mention. */
+#include "frontend/check.h"
+
+#include <string.h>
+
+void subst_type(Ck *ck, Subst *s, Binding *b, Type *t)
+{
+    vec_push(ck->a, &s->from, b);
+    vec_push(ck->a, &s->types, t);
+    vec_push(ck->a, &s->sizes, NULL);
+}
+
+void subst_size(Ck *ck, Subst *s, Binding *b, Size *z)
+{
+    vec_push(ck->a, &s->from, b);
+    vec_push(ck->a, &s->types, NULL);
+    vec_push(ck->a, &s->sizes, z);
+}
+
+static int subst_find(const Subst *s, const Binding *b)
+{
+    for (int i = 0; i < s->from.n; i++)
+        if (s->from.at[i] == b)
+            return i;
+    return -1;
+}
+
+/* ---- A map over the sizes and type parameters of a type, sharing what does not change ---- */
+
+typedef struct {
+    Ck *ck;
+    Size *(*size)(void *env, Size *s); /* of dereferenced sizes other than SZ_OP; never NULL */
+    Type *(*var)(void *env, Type *t);  /* of TY_VAR and unbound TY_META; NULL keeps them */
+    void *env;
+} Mapper;
+
+static Size *map_size(Mapper *m, Size *s)
+{
+    s = size_deref(s);
+    if (s->kind != SZ_OP)
+        return m->size(m->env, s);
+    Size *a = map_size(m, s->a), *b = map_size(m, s->b);
+    return a == s->a && b == s->b ? s : sz_op(m->ck, s->op, a, b);
+}
+
+static Type *map_type(Mapper *m, Type *t)
+{
+    bool unique = t->unique;
+    Type *d = type_deref(t), *c = d;
+    Ck *ck = m->ck;
+    switch (d->kind) {
+    case TY_SCALAR:
+    case TY_ERROR: return t;
+    case TY_VAR:
+    case TY_META: {
+        Type *r = m->var ? m->var(m->env, d) : NULL;
+        c = r ? r : d;
+        break;
+    }
+    case TY_ARRAY: {
+        Size *z = map_size(m, d->array.dim);
+        Type *e = map_type(m, d->array.elem);
+        if (z != d->array.dim || e != d->array.elem)
+            c = ty_array(ck, z, e);
+        break;
+    }
+    case TY_TUPLE:
+    case TY_RECORD: {
+        Types es = {0};
+        bool changed = false;
+        for (int i = 0; i < d->elems.n; i++) {
+            Type *e = map_type(m, d->elems.at[i]);
+            changed |= e != d->elems.at[i];
+            vec_push(ck->a, &es, e);
+        }
+        if (changed) {
+            c = ty_tuple(ck, es);
+            c->kind = d->kind;
+            c->names = d->names;
+        }
+        break;
+    }
+    case TY_FUN: {
+        Type *p = map_type(m, d->fun.param), *r = map_type(m, d->fun.result);
+        if (p != d->fun.param || r != d->fun.result) {
+            c = ty_fun(ck, p, r);
+            c->fun.name = d->fun.name;
+            c->fun.exists = d->fun.exists;
+        }
+        break;
+    }
+    }
+    unique |= d->unique;
+    if (c->unique != unique) {
+        Type *copy = NEW(ck->a, Type);
+        *copy = *c;
+        copy->unique = unique;
+        return copy;
+    }
+    return c == d && t != d && !unique ? t : c;
+}
+
+/* ---- Substitution ---- */
+
+typedef struct {
+    Ck *ck;
+    const Subst *s;
+} SubstEnv;
+
+static bool exp_mentions(const Exp *e, bool (*test)(void *env, const Binding *b), void *env)
+{
+    switch (e->kind) {
+    case E_VAR: return test(env, e->var.bind);
+    case E_PROJ: return exp_mentions(e->proj.e, test, env);
+    case E_APP:
+        for (int i = 0; i < e->app.args.n; i++)
+            if (exp_mentions(e->app.args.at[i], test, env))
+                return true;
+        return exp_mentions(e->app.fn, test, env);
+    default: return false;
+    }
+}
+
+static bool is_substituted(void *env, const Binding *b)
+{
+    return subst_find(((SubstEnv *)env)->s, b) >= 0;
+}
+
+static Size *subst_one_size(void *env, Size *z)
+{
+    SubstEnv *se = env;
+    if (z->kind == SZ_VAR) {
+        int i = subst_find(se->s, z->var);
+        return i >= 0 && se->s->sizes.at[i] ? se->s->sizes.at[i] : z;
+    }
+    if (z->kind == SZ_EXP && exp_mentions(z->exp, is_substituted, env))
+        return sz_unknown(se->ck, z->loc);
+    return z;
+}
+
+static Type *subst_one_var(void *env, Type *t)
+{
+    const Subst *s = ((SubstEnv *)env)->s;
+    int i = t->kind == TY_VAR ? subst_find(s, t->var) : -1;
+    return i >= 0 ? s->types.at[i] : NULL;
+}
+
+Type *ty_subst(Ck *ck, Type *t, const Subst *s)
+{
+    SubstEnv env = {ck, s};
+    Mapper m = {ck, subst_one_size, subst_one_var, &env};
+    return s->from.n ? map_type(&m, t) : t;
+}
+
+Size *sz_subst(Ck *ck, Size *z, const Subst *s)
+{
+    SubstEnv env = {ck, s};
+    Mapper m = {ck, subst_one_size, subst_one_var, &env};
+    return map_size(&m, z);
+}
+
+Type *ty_instance(Ck *ck, const Binding *b, Loc loc)
+{
+    Subst s = {0};
+    for (int i = 0; i < b->tparams.n; i++) {
+        Binding *p = b->tparams.at[i];
+        if (p->kind == BIND_TYPE_PARAM)
+            subst_type(ck, &s, p, ty_meta(ck, p->cls, loc));
+        else
+            subst_size(ck, &s, p, sz_meta(ck, loc));
+    }
+    return ty_subst(ck, b->type, &s);
+}
+
+Type *ty_open(Ck *ck, const Bindings *exists, Type *t, Loc loc)
+{
+    Subst s = {0};
+    for (int i = 0; i < exists->n; i++)
+        subst_size(ck, &s, exists->at[i], sz_unknown(ck, loc));
+    return ty_subst(ck, t, &s);
+}
+
+/* ---- Leaving a scope ---- */
+
+typedef struct {
+    Ck *ck;
+    int from;
+    const Bindings *keep;
+    Loc loc;
+} LeaveEnv;
+
+static bool leaves(void *env, const Binding *b)
+{
+    LeaveEnv *le = env;
+    if (b->uid < le->from)
+        return false;
+    for (int i = 0; le->keep && i < le->keep->n; i++)
+        if (le->keep->at[i] == b)
+            return false;
+    return true;
+}
+
+static Size *leave_size(void *env, Size *z)
+{
+    LeaveEnv *le = env;
+    if ((z->kind == SZ_VAR && leaves(env, z->var)) ||
+        (z->kind == SZ_EXP && exp_mentions(z->exp, leaves, env)))
+        return sz_unknown(le->ck, le->loc);
+    return z;
+}
+
+/* n*m with m leaving is as unknown as m: the mapper would leave n * ?, which is kept, since equal
+ * products of the same unknown are equal. */
+Type *ty_leave(Ck *ck, Type *t, int from, const Bindings *keep, Loc loc)
+{
+    LeaveEnv env = {ck, from, keep, loc};
+    Mapper m = {ck, leave_size, NULL, &env};
+    return map_type(&m, t);
+}
+
+/* ---- Questions ---- */
+
+static bool sz_unknown_since(const Size *s, int id)
+{
+    s = size_deref(s);
+    return (s->kind == SZ_UNKNOWN && s->id >= id) ||
+           (s->kind == SZ_OP && (sz_unknown_since(s->a, id) || sz_unknown_since(s->b, id)));
+}
+
+bool ty_has_unknown(const Type *t, int id)
+{
+    t = type_deref(t);
+    switch (t->kind) {
+    case TY_ARRAY: return sz_unknown_since(t->array.dim, id) || ty_has_unknown(t->array.elem, id);
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; i < t->elems.n; i++)
+            if (ty_has_unknown(t->elems.at[i], id))
+                return true;
+        return false;
+    case TY_FUN:
+    case TY_SCALAR:
+    case TY_VAR:
+    case TY_META:
+    case TY_ERROR: return false;
+    }
+    return false;
+}
+
+bool ty_has_fun(const Type *t)
+{
+    t = type_deref(t);
+    switch (t->kind) {
+    case TY_ARRAY: return ty_has_fun(t->array.elem);
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; i < t->elems.n; i++)
+            if (ty_has_fun(t->elems.at[i]))
+                return true;
+        return false;
+    case TY_FUN: return true;
+    case TY_VAR: return t->var->cls == TC_ANY;
+    case TY_SCALAR:
+    case TY_META:
+    case TY_ERROR: return false;
+    }
+    return false;
+}

@@ -1,0 +1,320 @@
+/* The end of inference for one top-level definition: variables that nothing determined get their
+ * defaults (numbers i32, with a point f64), every node its final type, every literal its scalar. */
+#include "frontend/check.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static void zonk_exp(Ck *ck, Exp *e);
+
+/* ---- Types ---- */
+
+static Size *zonk_size(Ck *ck, Size *s)
+{
+    s = size_deref(s);
+    switch (s->kind) {
+    case SZ_META: {
+        Size *u = sz_unknown(ck, s->loc);
+        s->ref = u;
+        return u;
+    }
+    case SZ_OP: {
+        Size *a = zonk_size(ck, s->a), *b = zonk_size(ck, s->b);
+        return a == s->a && b == s->b ? s : sz_op(ck, s->op, a, b);
+    }
+    case SZ_EXP: zonk_exp(ck, s->exp); return s;
+    case SZ_CONST:
+    case SZ_VAR:
+    case SZ_UNKNOWN: return s;
+    }
+    return s;
+}
+
+static Type *default_type(Ck *ck, Type *m)
+{
+    m->meta.ref = ty_scalar(ck, m->meta.cls == TC_FLOAT ? S_F64 : S_I32);
+    return m->meta.ref;
+}
+
+Type *zonk_type(Ck *ck, Type *t)
+{
+    Type *d = type_deref(t);
+    if (d->kind == TY_META)
+        d = default_type(ck, d);
+    bool unique = t->unique || d->unique;
+    Type *c = d;
+    switch (d->kind) {
+    case TY_SCALAR:
+    case TY_VAR:
+    case TY_ERROR:
+    case TY_META: break;
+    case TY_ARRAY: {
+        Size *z = zonk_size(ck, d->array.dim);
+        Type *e = zonk_type(ck, d->array.elem);
+        if (z != d->array.dim || e != d->array.elem)
+            c = ty_array(ck, z, e);
+        break;
+    }
+    case TY_TUPLE:
+    case TY_RECORD: {
+        Types es = {0};
+        bool changed = false;
+        for (int i = 0; i < d->elems.n; i++) {
+            vec_push(ck->a, &es, zonk_type(ck, d->elems.at[i]));
+            changed |= es.at[i] != d->elems.at[i];
+        }
+        if (changed) {
+            c = ty_tuple(ck, es);
+            c->kind = d->kind;
+            c->names = d->names;
+        }
+        break;
+    }
+    case TY_FUN: {
+        Type *p = zonk_type(ck, d->fun.param), *r = zonk_type(ck, d->fun.result);
+        if (p != d->fun.param || r != d->fun.result) {
+            c = ty_fun(ck, p, r);
+            c->fun.name = d->fun.name;
+            c->fun.exists = d->fun.exists;
+        }
+        break;
+    }
+    }
+    if (c->unique == unique)
+        return c;
+    Type *copy = NEW(ck->a, Type);
+    *copy = *c;
+    copy->unique = unique;
+    return copy;
+}
+
+/* ---- Literals ---- */
+
+static void check_range(Ck *ck, Exp *e, bool negated)
+{
+    Scalar s = e->lit.scalar;
+    if (scalar_float(s)) {
+        double v = e->lit.is_float ? e->lit.fval : (double)e->lit.bits;
+        if (isinf(v) || (s == S_F32 && isinf((float)v)))
+            ck_error(ck, e->loc, "literal is out of range for `%s`", scalar_name(s));
+        e->lit.fval = s == S_F32 ? (double)(float)v : v;
+        return;
+    }
+    int bits = scalar_bits(s);
+    if (s == S_BOOL)
+        return;
+    uint64_t max = scalar_signed(s) && !e->lit.bit_pattern
+                       ? ((uint64_t)1 << (bits - 1)) - 1 + negated
+                   : bits == 64 ? UINT64_MAX
+                                : ((uint64_t)1 << bits) - 1;
+    if (e->lit.bits > max)
+        ck_error(ck, e->loc, "literal %s%" PRIu64 " is out of range for `%s`", negated ? "-" : "",
+                 e->lit.bits, scalar_name(s));
+    if (scalar_signed(s) && bits < 64 && e->lit.bits > max / 2) /* a bit pattern: extend its sign */
+        e->lit.bits = e->lit.bit_pattern
+                          ? (uint64_t)(((int64_t)(e->lit.bits << (64 - bits))) >> (64 - bits))
+                          : e->lit.bits;
+    e->lit.bit_pattern = false; /* done: a second visit must not extend again */
+}
+
+static void zonk_lit(Ck *ck, Exp *e, bool negated)
+{
+    if (e->type->kind != TY_SCALAR)
+        return;
+    e->lit.scalar = e->type->scalar;
+    bool signed_pattern = e->lit.bit_pattern && scalar_signed(e->lit.scalar);
+    if (signed_pattern || e->lit.bits <= INT64_MAX || !scalar_signed(e->lit.scalar) || !e->parens)
+        check_range(ck, e, negated);
+}
+
+/* ---- Trees ---- */
+
+static void zonk_te(Ck *ck, TypeExp *t)
+{
+    if (!t)
+        return;
+    if (t->dim && t->dim->type)
+        zonk_exp(ck, t->dim);
+    zonk_te(ck, t->elem);
+    zonk_te(ck, t->param);
+    for (int i = 0; i < t->args.n; i++)
+        zonk_te(ck, t->args.at[i]);
+}
+
+static void zonk_pat(Ck *ck, Pat *p)
+{
+    if (p->type)
+        p->type = zonk_type(ck, p->type);
+    if (p->bind && p->bind->type)
+        p->bind->type = zonk_type(ck, p->bind->type);
+    for (int i = 0; i < p->elems.n; i++)
+        zonk_pat(ck, p->elems.at[i]);
+    if (p->pat)
+        zonk_pat(ck, p->pat);
+    zonk_te(ck, p->te);
+}
+
+static void zonk_dims(Ck *ck, DimIndices *ds)
+{
+    for (int i = 0; i < ds->n; i++) {
+        Exp *parts[] = {ds->at[i].i, ds->at[i].j, ds->at[i].s};
+        for (int j = 0; j < 3; j++)
+            if (parts[j])
+                zonk_exp(ck, parts[j]);
+    }
+}
+
+static void zonk_exps(Ck *ck, Exps *es)
+{
+    for (int i = 0; i < es->n; i++)
+        zonk_exp(ck, es->at[i]);
+}
+
+static void zonk_parts(Ck *ck, Def *d)
+{
+    for (int i = 0; i < d->params.n; i++)
+        zonk_pat(ck, d->params.at[i]);
+    zonk_te(ck, d->ret);
+    zonk_exp(ck, d->body);
+    d->ret_type = zonk_type(ck, d->ret_type);
+    d->bind->type = zonk_type(ck, d->bind->type);
+}
+
+/* unflatten and split learn the sizes of their results from the context. */
+static void check_context_sizes(Ck *ck, Exp *e)
+{
+    if (!e->var.bind || e->var.bind->kind != BIND_BUILTIN || !e->type)
+        return;
+    BuiltinId id = e->var.bind->builtin;
+    int want = id == BI_UNFLATTEN || id == BI_SPLIT ? 2
+               : id == BI_UNFLATTEN_3D              ? 3
+               : id == BI_UNFLATTEN_4D              ? 4
+                                                    : 0;
+    Type *r = type_deref(e->type);
+    if (!want || r->kind != TY_FUN)
+        return;
+    r = type_deref(r->fun.result);
+    int open = 0;
+    for (int i = 0; i < want; i++) {
+        const Type *t = id == BI_SPLIT ? type_deref(r->elems.at[i]) : r;
+        SizeKind k = size_deref(t->array.dim)->kind;
+        open += k == SZ_META || k == SZ_UNKNOWN;
+        if (id != BI_SPLIT)
+            r = type_deref(r->array.elem);
+    }
+    if (open > 1) {
+        ck_error(ck, e->loc, "the sizes that `%s` makes are not known here", e->var.name);
+        ck_note(ck, e->loc,
+                "give the result a type, as in `unflatten xs : [n][m]t` or "
+                "`split xs : ([n]t, [m]t)`");
+    }
+}
+
+static void zonk_loop(Ck *ck, Exp *e)
+{
+    zonk_exp(ck, e->loop.init);
+    zonk_exp(ck, e->loop.bound);
+    zonk_pat(ck, e->loop.pat);
+    if (e->loop.var)
+        zonk_pat(ck, e->loop.var);
+    zonk_exp(ck, e->loop.body);
+}
+
+static void zonk_app(Ck *ck, Exp *e)
+{
+    Exp *fn = e->app.fn;
+    zonk_exp(ck, fn);
+    bool negates = fn->kind == E_VAR && fn->var.bind && fn->var.bind->builtin == BI_NEG &&
+                   e->app.args.at[0]->kind == E_LIT;
+    if (!negates) {
+        zonk_exps(ck, &e->app.args);
+        return;
+    }
+    Exp *lit = e->app.args.at[0];
+    if (lit->type) {
+        lit->type = zonk_type(ck, lit->type);
+        zonk_lit(ck, lit, true);
+    }
+}
+
+static void zonk_children(Ck *ck, Exp *e)
+{
+    switch (e->kind) {
+    case E_LIT: zonk_lit(ck, e, false); return;
+    case E_VAR:
+    case E_PROJSECT: return;
+    case E_TUPLE:
+    case E_RECORD:
+    case E_ARRAY:
+    case E_STRING: zonk_exps(ck, &e->seq.elems); return;
+    case E_RANGE:
+        zonk_exp(ck, e->range.start);
+        if (e->range.second)
+            zonk_exp(ck, e->range.second);
+        zonk_exp(ck, e->range.end);
+        return;
+    case E_APP: zonk_app(ck, e); return;
+    case E_OPSECT:
+        zonk_exp(ck, e->opsect.op);
+        zonk_exp(ck, e->opsect.arg);
+        return;
+    case E_IDXSECT: zonk_dims(ck, &e->index.dims); return;
+    case E_LAMBDA:
+        for (int i = 0; i < e->lambda.params.n; i++)
+            zonk_pat(ck, e->lambda.params.at[i]);
+        zonk_te(ck, e->lambda.ret);
+        zonk_exp(ck, e->lambda.body);
+        return;
+    case E_PROJ: zonk_exp(ck, e->proj.e); return;
+    case E_INDEX:
+        zonk_exp(ck, e->index.e);
+        zonk_dims(ck, &e->index.dims);
+        return;
+    case E_UPDATE: zonk_dims(ck, &e->update.dims); /* fallthrough */
+    case E_RECUPDATE:
+        zonk_exp(ck, e->update.e);
+        zonk_exp(ck, e->update.value);
+        return;
+    case E_IF:
+        zonk_exp(ck, e->cond.test);
+        zonk_exp(ck, e->cond.then);
+        zonk_exp(ck, e->cond.els);
+        return;
+    case E_LET:
+        zonk_exp(ck, e->let.rhs);
+        zonk_pat(ck, e->let.pat);
+        zonk_exp(ck, e->let.body);
+        return;
+    case E_LETFUN:
+        zonk_parts(ck, e->letfun.def);
+        zonk_exp(ck, e->letfun.body);
+        return;
+    case E_LOOP: zonk_loop(ck, e); return;
+    case E_ASCRIBE:
+    case E_COERCE:
+        zonk_te(ck, e->ascribe.te);
+        e->ascribe.to = zonk_type(ck, e->ascribe.to);
+        zonk_exp(ck, e->ascribe.e);
+        return;
+    case E_ASSERT:
+        zonk_exp(ck, e->assertion.test);
+        zonk_exp(ck, e->assertion.e);
+        return;
+    case E_ATTR: zonk_exp(ck, e->attr.e); return;
+    }
+}
+
+static void zonk_exp(Ck *ck, Exp *e)
+{
+    if (!e->type) /* not reached by the checker, after an error */
+        return;
+    if (e->kind == E_VAR)
+        check_context_sizes(ck, e);
+    e->type = zonk_type(ck, e->type);
+    zonk_children(ck, e);
+}
+
+void zonk_def(Ck *ck, Def *d)
+{
+    zonk_parts(ck, d);
+}
