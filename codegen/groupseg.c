@@ -119,7 +119,7 @@ static void segred0(KGen *kg, const Stm *s)
     KLoc *outs = alloc_results(kg, s);
     take_bufs(kg, &ac);
     enter(kg);
-    kg_open(kg, "%s", "");
+    kg_block(kg);
     SegNames n = open_segments(kg, nest);
     accs_declare(kg, &ac, &e->seg.nes);
     kg_open(kg, "if (%s)", n.active);
@@ -149,7 +149,7 @@ static void segscan0(KGen *kg, const Stm *s)
     KLoc *outs = alloc_results(kg, s);
     take_bufs(kg, &ac);
     enter(kg);
-    kg_open(kg, "%s", "");
+    kg_block(kg);
     SegNames n = open_segments(kg, &e->seg.nest);
     accs_declare(kg, &ac, &e->seg.nes);
     seg_scan_chunk(kg, s, &ac, &n, outs);

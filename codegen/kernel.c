@@ -56,7 +56,13 @@ void kg_open(KGen *kg, const char *fmt, ...)
     va_start(ap, fmt);
     out_vprintf(&kg->out, fmt, ap);
     va_end(ap);
-    out_puts(&kg->out, *fmt ? " {\n" : "{\n");
+    out_puts(&kg->out, " {\n");
+    kg->out.indent++;
+}
+
+void kg_block(KGen *kg)
+{
+    out_puts(&kg->out, "{\n");
     kg->out.indent++;
 }
 

@@ -83,6 +83,7 @@ const char *kg_name(KGen *kg, const char *base);
 void kg_line(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A line that ends with "{" and indents; kg_close ends it. */
 void kg_open(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kg_block(KGen *kg); /* a bare "{" */
 void kg_close(KGen *kg);
 char *kg_text(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -137,7 +137,7 @@ void accs_put(KGen *kg, const Accs *ac, const char *at)
 
 void accs_apply(KGen *kg, const Accs *ac, const char **a, const char **x)
 {
-    kg_open(kg, "%s", "");
+    kg_block(kg);
     for (int j = 0; j < ac->n; j++) {
         kg_decl(kg, ac->op->params.at[j], a[j]);
         kg_decl(kg, ac->op->params.at[ac->n + j], x[j]);

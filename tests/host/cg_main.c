@@ -1,6 +1,6 @@
 /* A driver for the tests of the code generator: reads a program of the SEG dialect and prints its
  * plan, its C text, its kernels, or runs it in the interpreter on standard input.
- *     cg_main plan|c|opencl|layout|run FILE.ir */
+ *     cg_main plan|c|opencl|layout|run FILE.ir [ENTRY] */
 #include "codegen/plan.h"
 #include "ir/interp.h"
 
@@ -28,8 +28,8 @@ static char *read_all(const char *path, size_t *n)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fputs("usage: cg_main plan|c|opencl|layout|run FILE.ir\n", stderr);
+    if (argc != 3 && argc != 4) {
+        fputs("usage: cg_main plan|c|opencl|layout|run FILE.ir [ENTRY]\n", stderr);
         return EXIT_USAGE;
     }
     const char *what = argv[1], *path = argv[2];
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
         return diag_exit_code();
     ir_verify(&cx, p, "read");
     if (strcmp(what, "run") == 0)
-        return interp_main(p, NULL, stdin, stdout, false, NULL);
+        return interp_main(p, argc == 4 ? argv[3] : NULL, stdin, stdout, false, NULL);
     diag_set_pass("layout");
     p = cg_layout(&cx, p);
     ir_verify(&cx, p, "layout");
