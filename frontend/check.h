@@ -98,7 +98,7 @@ void trail_undo(Ck *ck, int mark);
 
 Type *ty_subst(Ck *ck, Type *t, const Subst *s);
 Size *sz_subst(Ck *ck, Size *z, const Subst *s);
-void subst_type(Ck *ck, Subst *s, Binding *b, Type *t);
+void fe_subst_type(Ck *ck, Subst *s, Binding *b, Type *t);
 void subst_size(Ck *ck, Subst *s, Binding *b, Size *z);
 /* The type of a use of b: its type with fresh variables for its parameters. */
 Type *ty_instance(Ck *ck, const Binding *b, Loc loc);

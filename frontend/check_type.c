@@ -70,7 +70,7 @@ static Type *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
         if (p->kind == TP_SIZE)
             subst_size(ck, &s, p->bind, written_size(ck, arg->dim, how, arg->loc));
         else
-            subst_type(ck, &s, p->bind, convert(ck, arg, how));
+            fe_subst_type(ck, &s, p->bind, convert(ck, arg, how));
     }
     if (!d->type)
         return ty_error(ck);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-void subst_type(Ck *ck, Subst *s, Binding *b, Type *t)
+void fe_subst_type(Ck *ck, Subst *s, Binding *b, Type *t)
 {
     vec_push(ck->a, &s->from, b);
     vec_push(ck->a, &s->types, t);
@@ -166,7 +166,7 @@ Type *ty_instance(Ck *ck, const Binding *b, Loc loc)
     for (int i = 0; i < b->tparams.n; i++) {
         Binding *p = b->tparams.at[i];
         if (p->kind == BIND_TYPE_PARAM)
-            subst_type(ck, &s, p, ty_meta(ck, p->cls, loc));
+            fe_subst_type(ck, &s, p, ty_meta(ck, p->cls, loc));
         else
             subst_size(ck, &s, p, sz_meta(ck, loc));
     }
