@@ -2,8 +2,6 @@
  * scatter; and the expansion of a value to its array over S. */
 #include "flatten/rules.h"
 
-static const MapNest host_nest;
-
 /* --- G5: views --------------------------------------------------------------------------------- */
 
 /* rearrange (0, 1+k1, .., 1+kn) root, with as many leading dimensions as the chain covers. */
@@ -47,7 +45,7 @@ bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out)
         return false;
     log_rule(fl, "G5", S, e, "a view of the outer array");
     Exp *outer = re ? outer_rearrange(fl, e, &c) : outer_reshape(fl, e, S, &c);
-    Atom a = bld_exp(out, s->pat.at[0]->base, outer);
+    Atom a = bld_exp(out, plural(fl, s->pat.at[0]->base, c.to - c.from + 1), outer);
     nest_extend_range(fl, S, s->pat.at[0], a, c.from, c.to);
     return true;
 }
@@ -85,7 +83,7 @@ static Atom copy_out(Flat *fl, const MapNest *S, Atom a, const char *base, Loc l
     Atom elem = t.rank ? bld_exp(&bl, "x", exp_index(fl->cx, loc, a, ix.at, ix.n, true)) : a;
     Seg sg = {.kind = E_SEGMAP, .S = &S1, .stms = bl.stms, .loc = loc};
     vec_push(fl->cx->perm, &sg.res, elem);
-    return bind_results(fl, S, NULL, base, seg_make(fl, &sg), out).at[0];
+    return bind_one(fl, S, base, seg_make(fl, &sg), out);
 }
 
 static Atom replicate_out(Flat *fl, const MapNest *S, const Atoms *dims, Atom val, const char *base,
@@ -96,7 +94,7 @@ static Atom replicate_out(Flat *fl, const MapNest *S, const Atoms *dims, Atom va
     if (dims)
         vec_append(fl->cx->perm, &e->replicate.dims, dims);
     e->replicate.val = val;
-    return bind_results(fl, &host_nest, NULL, base, e, out).at[0];
+    return bind_one(fl, S, base, e, out);
 }
 
 Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, Bld *out)
@@ -142,7 +140,7 @@ static Atom op_replicate(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
         x = bld_exp(&bl, "x", exp_index(fl->cx, e->loc, val, inner.at, inner.n, true));
     Seg sg = {.kind = E_SEGMAP, .S = &S2, .stms = bl.stms, .loc = e->loc};
     vec_push(fl->cx->perm, &sg.res, x);
-    return bind_results(fl, S, NULL, base, seg_make(fl, &sg), out).at[0];
+    return bind_one(fl, S, base, seg_make(fl, &sg), out);
 }
 
 static Atom op_copy(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
@@ -154,14 +152,14 @@ static Atom op_copy(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
         return expand_atom(fl, S, e->copy.arr, base, e->loc, out);
     Exp *r = exp_new(fl->cx, E_COPY, e->loc);
     r->copy.arr = c.root;
-    return bind_results(fl, &host_nest, NULL, base, r, out).at[0];
+    return bind_one(fl, S, base, r, out);
 }
 
 static Atom op_scratch(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
     Exp *r = exp_new(fl->cx, E_SCRATCH, s->exp->loc);
     r->scratch.type = nest_expand_type(fl, S, s->exp->scratch.type);
-    Atom a = bld_exp(out, s->pat.at[0]->base, r);
+    Atom a = bind_one(fl, S, s->pat.at[0]->base, r, out);
     varset_add(fl->fresh, a.var);
     return a;
 }
@@ -176,7 +174,7 @@ static Atom op_concat(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
         Atom a = expand_atom(fl, S, e->concat.arrs.at[k], "part", e->loc, out);
         vec_push(fl->cx->perm, &r->concat.arrs, a);
     }
-    Atom a = bld_exp(out, s->pat.at[0]->base, r);
+    Atom a = bind_one(fl, S, s->pat.at[0]->base, r, out);
     varset_add(fl->fresh, a.var);
     return a;
 }
@@ -197,7 +195,7 @@ static Atom update_slices(Flat *fl, const MapNest *S, const Stm *s, Atom root, B
         vec_push(fl->cx->perm, &r->update.at, whole);
     }
     vec_append(fl->cx->perm, &r->update.at, &e->update.at);
-    Atom a = bld_exp(out, s->pat.at[0]->base, r);
+    Atom a = bind_one(fl, S, s->pat.at[0]->base, r, out);
     if (varset_has(fl->fresh, root.var))
         varset_add(fl->fresh, a.var);
     return a;
@@ -245,7 +243,7 @@ static Atom update_scatter(Flat *fl, const MapNest *S, const Stm *s, Atom root, 
     Seg sg = {.kind = E_SEGSCATTER, .S = &S1, .stms = bl.stms, .res = at, .loc = e->loc};
     vec_push(fl->cx->perm, &sg.res, val);
     vec_push(fl->cx->perm, &sg.dests, (Dest){root, at.n});
-    return bind_results(fl, S, NULL, s->pat.at[0]->base, seg_make(fl, &sg), out).at[0];
+    return bind_one(fl, S, s->pat.at[0]->base, seg_make(fl, &sg), out);
 }
 
 /* In place of the outer array. False: the array is not one over all of S. */
@@ -320,5 +318,5 @@ Atoms flatten_scatter(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
         vec_push(fl->cx->perm, &sg.dests, d);
     }
     log_rule(fl, "scatter", &S1, e, "segscatter^%d", fl->level);
-    return bind_results(fl, S, &s->pat, "res", seg_make(fl, &sg), out);
+    return bind_results(fl, S, &s->pat, seg_make(fl, &sg), out);
 }

@@ -17,6 +17,37 @@ const Derivations *log_last(void)
     return &derivations;
 }
 
+/* What of S the expression needs, as text. */
+static const char *nest_needed(Flat *fl, const MapNest *S, const Exp *e)
+{
+    if (exp_is_seg(e))
+        return nest_text(&e->seg.nest);
+    VarSet *need = varmap_new(fl->cx->perm);
+    bool whole_last = false;
+    free_in_exp(need, e);
+    if (exp_is_soac(e) && e->soac.fn)
+        free_in_body(need, e->soac.fn->body);
+    else
+        whole_last = exp_is_soac(e); /* its own dimension, with parameters made for it */
+    MapNest r = nest_copy(fl, S);
+    for (int d = r.dims.n - 1; d >= 0; d--) {
+        MapDim *nd = &r.dims.at[d];
+        Vars xs = {0};
+        Atoms arrs = {0};
+        for (int k = 0; k < nd->xs.n; k++) {
+            if (!varset_has(need, nd->xs.at[k]) && !(whole_last && d == r.dims.n - 1))
+                continue;
+            vec_push(fl->cx->perm, &xs, nd->xs.at[k]);
+            vec_push(fl->cx->perm, &arrs, nd->arrs.at[k]);
+            if (nd->arrs.at[k].var)
+                varset_add(need, nd->arrs.at[k].var);
+        }
+        nd->xs = xs;
+        nd->arrs = arrs;
+    }
+    return nest_show(fl, &r);
+}
+
 void log_rule(Flat *fl, const char *rule, const MapNest *S, const Exp *e, const char *fmt, ...)
 {
     va_list ap;
@@ -25,7 +56,7 @@ void log_rule(Flat *fl, const char *rule, const MapNest *S, const Exp *e, const 
     d.form = form_info[e->kind].text;
     if (!d.form[0])
         d.form = "code";
-    d.nest = nest_show(fl, S);
+    d.nest = nest_needed(fl, S, e);
     d.outcome = arena_vprintf(fl->cx->perm, fmt, ap);
     va_end(ap);
     vec_push(fl->cx->perm, fl->log, d);

@@ -119,14 +119,20 @@ static const Exp *first_assert(const Stms *ss)
 }
 
 /* One segmap^l S over the group, giving `res`. A group of asserts only gives their condition. */
-static Atoms manifest_group(Fission *f, Atoms res, const char *base)
+static Atoms manifest_group(Fission *f, Atoms res)
 {
+    Vars names = {0};
     VarSet *need = varmap_new(f->fl->cx->perm);
     if (res.n == 0)
         vec_push(f->fl->cx->perm, &res, first_assert(&f->group)->assertion.cond);
-    for (int k = 0; k < res.n; k++)
-        if (res.at[k].var)
-            varset_add(need, res.at[k].var);
+    for (int k = 0; k < res.n; k++) {
+        Var *v = res.at[k].var;
+        if (v)
+            varset_add(need, v);
+        else
+            v = var_new(f->fl->cx, "const", atom_type(res.at[k]), (Loc){0});
+        vec_push(f->fl->cx->perm, &names, v);
+    }
     Seg sg = {.kind = E_SEGMAP, .S = &f->S, .res = res};
     sg.stms = live_stms(f, &f->group, need, true);
     for (int i = 0; i < sg.stms.n; i++)
@@ -134,11 +140,7 @@ static Atoms manifest_group(Fission *f, Atoms res, const char *base)
     Exp *e = seg_make(f->fl, &sg);
     log_rule(f->fl, "G6", &f->S, e, "split: %d grouped statement%s", sg.stms.n,
              sg.stms.n == 1 ? "" : "s");
-    Atoms r = bind_results(f->fl, &f->S, NULL, base, e, f->out);
-    for (int k = 0; k < r.n; k++)
-        if (res.at[k].var)
-            r.at[k].var->base = res.at[k].var->base;
-    return r;
+    return bind_fresh(f->fl, &f->S, &names, e, f->out);
 }
 
 /* Manifests the group; what is used later is known in S afterwards. */
@@ -149,7 +151,7 @@ static void flush(Fission *f)
     Split sp = split_group(f);
     Atoms outer = {0};
     if (sp.expand.n > 0 || sp.asserts)
-        outer = manifest_group(f, atoms_of_vars(f->fl->cx, &sp.expand), "g");
+        outer = manifest_group(f, atoms_of_vars(f->fl->cx, &sp.expand));
     MapDim *inner = &vec_last(&f->S.dims);
     vec_append(f->fl->cx->perm, &inner->pre, &sp.cheap);
     for (int k = 0; k < sp.expand.n; k++)
@@ -291,8 +293,7 @@ static bool whole_array(Fission *f, Atom a, const Atoms *before, Var *dest, Atom
     if (shared && dest && is_consumed(f->fl, atom_var(dest))) {
         Exp *copy = exp_new(f->fl->cx, E_COPY, a.var->loc);
         copy->copy.arr = c.root;
-        MapNest host = {0};
-        *root = bind_results(f->fl, &host, NULL, a.var->base, copy, f->out).at[0];
+        *root = bind_one(f->fl, &f->S, a.var->base, copy, f->out);
     }
     return true;
 }
@@ -324,7 +325,7 @@ static Atoms finish(Fission *f, const Vars *dest_pat)
     }
     if (grouped.n == 0 && !asserts)
         return out;
-    Atoms made = manifest_group(f, grouped, "res");
+    Atoms made = manifest_group(f, grouped);
     for (int k = 0, g = 0; k < out.n && g < grouped.n; k++)
         if (!out.at[k].var)
             out.at[k] = made.at[g++];

@@ -299,13 +299,12 @@ static void tree_guard(Explain *x, const Exp *e, const Exp *suff)
         bool chain = next != NULL;
         for (int i = 0; chain && i < els->stms.n - 1; i++)
             chain = els->stms.at[i].exp->kind == E_PRIM || els->stms.at[i].exp->kind == E_SUFF;
-        out_puts(x->o, "else ");
+        out_puts(x->o, chain ? "else " : "else\n");
         if (!chain)
             break;
         e = last;
         suff = next;
     }
-    out_puts(x->o, "\n");
     x->o->indent++;
     tree_leaf(x, e->branch.else_);
     x->o->indent--;

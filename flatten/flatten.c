@@ -116,7 +116,7 @@ static void one_thread(Flat *fl, const Stm *s, Bld *out)
     bld_stm(&bl, inner);
     Seg sg = {.kind = E_SEGMAP, .S = &S, .stms = bl.stms, .loc = s->exp->loc};
     sg.res = atoms_of_vars(cx, &inner.pat);
-    Atoms rows = bind_results(fl, &S, &s->pat, "res", seg_make(fl, &sg), out);
+    Atoms rows = bind_fresh(fl, &S, &s->pat, seg_make(fl, &sg), out);
     Atom zero = atom_i64(0);
     for (int k = 0; k < rows.n; k++) {
         Stm first = {.exp = exp_index(cx, s->exp->loc, rows.at[k], &zero, 1, true)};
@@ -175,7 +175,7 @@ Atoms rule_g1(Flat *fl, const Stm *s, Bld *out)
     }
     log_rule(fl, "G1", &S, s->exp, "segmap^0");
     Seg sg = {.kind = E_SEGMAP, .S = &S, .stms = body->stms, .res = body->res, .loc = s->exp->loc};
-    return bind_results(fl, &host_nest, &s->pat, "res", seg_make(fl, &sg), out);
+    return bind_results(fl, &host_nest, &s->pat, seg_make(fl, &sg), out);
 }
 
 /* --- G2: maps without inner parallelism -------------------------------------------------------------- */
@@ -192,7 +192,7 @@ Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
 {
     log_rule(fl, "G2", S1, s->exp, "segmap^%d%s%s%s", fl->level, why ? " (" : "", why ? why : "",
              why ? ")" : "");
-    return bind_results(fl, S, &s->pat, "res", segmap_of(fl, S1, b, s->exp->loc), out);
+    return bind_results(fl, S, &s->pat, segmap_of(fl, S1, b, s->exp->loc), out);
 }
 
 /* --- G3: maps with inner parallelism: three versions -------------------------------------------------- */
@@ -247,28 +247,26 @@ static void plan_loop(Flat *fl, const Stm *s, MapPlan *p)
     p->no_middle = "irregular inside the work-group";
 }
 
-static void add_top(Flat *fl, Versions *vs, const MapNest *S1, const Body *b, const Exp *e)
+static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1, const Body *b,
+                    const Stm *s)
 {
+    const Exp *e = s->exp;
     Bld top = bld_new(fl->cx), par = bld_new(fl->cx);
-    Atoms res = bind_results(fl, S1, NULL, "res", segmap_of(fl, S1, b, e->loc), &top);
+    Atoms res = bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, b, e->loc), &top);
     Atom p = par_of_nest(fl, S1, &par);
     version_add(fl, vs, false, bld_body(&top, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_top: segmap^%d, the rest sequential; %s", fl->level,
              vec_last(vs).name);
 }
 
-static Body *middle_body(Flat *fl, const MapNest *S1, const Body *intra, Loc loc)
+static void add_middle(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1,
+                       const Body *intra, const Stm *s)
 {
-    Bld mid = bld_new(fl->cx);
-    Atoms res = bind_results(fl, S1, NULL, "res", segmap_of(fl, S1, intra, loc), &mid);
-    return bld_body(&mid, res);
-}
-
-static void add_middle(Flat *fl, Versions *vs, const MapNest *S1, const Body *intra, const Exp *e)
-{
-    Bld par = bld_new(fl->cx);
+    const Exp *e = s->exp;
+    Bld mid = bld_new(fl->cx), par = bld_new(fl->cx);
+    Atoms res = bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, intra, e->loc), &mid);
     Atom p = par_of_intra(fl, S1, intra, &par);
-    version_add(fl, vs, true, middle_body(fl, S1, intra, e->loc), &par, p, e->loc);
+    version_add(fl, vs, true, bld_body(&mid, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_middle: segmap^%d around level %d; %s", fl->level, fl->level - 1,
              vec_last(vs).name);
 }
@@ -331,14 +329,14 @@ Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
     Body *intra = plan_intra(fl, S1, b, &p);
     Versions vs = {0};
     if (p.top)
-        add_top(fl, &vs, S1, b, e);
+        add_top(fl, &vs, S, S1, b, s);
     log_pruned(fl, S1, e, &p);
     if (intra && !p.flat && vs.n == 0) {
         log_rule(fl, "G3", S1, e, "e_middle alone (attribute only_intra)");
-        return bind_results(fl, S, &s->pat, "res", segmap_of(fl, S1, intra, e->loc), out);
+        return bind_results(fl, S, &s->pat, segmap_of(fl, S1, intra, e->loc), out);
     }
     if (intra)
-        add_middle(fl, &vs, S1, intra, e);
+        add_middle(fl, &vs, S, S1, intra, s);
     log_rule(fl, "G3", S1, e, "e_flat: %s",
              p.loop ? "a loop, its body under the outer nest" : "go on under the nest");
     if (vs.n == 0)

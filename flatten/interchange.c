@@ -155,11 +155,11 @@ static void loop_params(Flat *fl, const MapNest *S, MapNest *S1, const Stm *s, c
         Atom init = e->loop.inits.at[k];
         if (varset_has(variant, p)) {
             init = expand_atom(fl, S, init, p->base, e->loc, out);
-            Var *outer = var_new(cx, p->base, nest_expand_type(fl, S, p->type), p->loc);
+            Var *outer = var_new(cx, plural(fl, p->base, S->dims.n), nest_expand_type(fl, S, p->type), p->loc);
             nest_extend(fl, S1, p, atom_var(outer));
             vec_push(cx->perm, &h->variant_pat, r);
             p = outer;
-            r = var_new(cx, r->base, nest_expand_type(fl, S, r->type), r->loc);
+            r = var_new(cx, plural(fl, r->base, S->dims.n), nest_expand_type(fl, S, r->type), r->loc);
         }
         vec_push(cx->perm, &h->params, p);
         vec_push(cx->perm, &h->inits, init);
@@ -263,8 +263,7 @@ Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     inner.depth++;
     Body *then_ = branch_body(&inner, S, e->branch.then_, s);
     Body *else_ = branch_body(&inner, S, e->branch.else_, s);
-    return bind_results(fl, S, &s->pat, "res", exp_if(fl->cx, e->loc, e->branch.test, then_, else_),
-                        out);
+    return bind_results(fl, S, &s->pat, exp_if(fl->cx, e->loc, e->branch.test, then_, else_), out);
 }
 
 /* --- Maps as loops ---------------------------------------------------------------------------------------- */

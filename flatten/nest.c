@@ -1,6 +1,8 @@
 /* The mapnest context S: its dimensions, array expansion, and the making of constructs over it. */
 #include "flatten/rules.h"
 
+#include "base/intern.h"
+
 static void dim_copy(Flat *fl, MapDim *to, const MapDim *from)
 {
     *to = (MapDim){.idx = from->idx, .width = from->width};
@@ -33,11 +35,21 @@ MapNest nest_push(Flat *fl, const MapNest *S, Atom width, const Vars *params, co
     return r;
 }
 
+/* Arrays of xs are xss, as people write them: one s for each dimension. */
+const char *plural(Flat *fl, const char *base, int n)
+{
+    for (; n > 0; n--)
+        base = arena_printf(fl->cx->perm, "%ss", base);
+    return intern(base);
+}
+
 void nest_extend_range(Flat *fl, MapNest *S, Var *v, Atom outer, int from, int to)
 {
     for (int d = from; d <= to; d++) {
         MapDim *nd = &S->dims.at[d];
-        Var *x = d < to ? var_new(fl->cx, v->base, type_row(atom_type(outer)), v->loc) : v;
+        Var *x = v;
+        if (d < to)
+            x = var_new(fl->cx, plural(fl, v->base, to - d), type_row(atom_type(outer)), v->loc);
         vec_push(fl->cx->perm, &nd->xs, x);
         vec_push(fl->cx->perm, &nd->arrs, outer);
         outer = atom_var(x);
@@ -286,19 +298,37 @@ Exp *seg_make(Flat *fl, const Seg *sg)
     return rename_exp(fl->cx, e);
 }
 
-Atoms bind_results(Flat *fl, const MapNest *S, const Vars *pat, const char *base, Exp *e, Bld *out)
+/* What the pass makes is nobody else's memory. */
+static void mark_fresh(Flat *fl, const Exp *e, const Vars *pat)
 {
-    Stm s = {.exp = e};
-    if (is_host(S) && pat) {
-        s.pat = *pat;
-    } else {
-        s.pat = exp_pat(fl->cx, base, e);
-        for (int k = 0; pat && k < pat->n; k++)
-            s.pat.at[k]->base = pat->at[k]->base;
-    }
-    bld_stm(out, s);
     if (exp_is_seg(e) || e->kind == E_REPLICATE || e->kind == E_COPY)
-        for (int k = 0; k < s.pat.n; k++)
-            varset_add(fl->fresh, s.pat.at[k]);
+        for (int k = 0; k < pat->n; k++)
+            varset_add(fl->fresh, pat->at[k]);
+}
+
+Atoms bind_fresh(Flat *fl, const MapNest *S, const Vars *pat, Exp *e, Bld *out)
+{
+    Stm s = {exp_pat(fl->cx, "res", e), e};
+    for (int k = 0; k < pat->n; k++)
+        s.pat.at[k]->base = plural(fl, pat->at[k]->base, S->dims.n);
+    bld_stm(out, s);
+    mark_fresh(fl, e, &s.pat);
     return atoms_of_vars(fl->cx, &s.pat);
+}
+
+Atoms bind_results(Flat *fl, const MapNest *S, const Vars *pat, Exp *e, Bld *out)
+{
+    if (!is_host(S))
+        return bind_fresh(fl, S, pat, e, out);
+    bld_stm(out, (Stm){*pat, e});
+    mark_fresh(fl, e, pat);
+    return atoms_of_vars(fl->cx, pat);
+}
+
+Atom bind_one(Flat *fl, const MapNest *S, const char *base, Exp *e, Bld *out)
+{
+    Atom a = bld_exp(out, plural(fl, base, S->dims.n), e);
+    Vars pat = {&a.var, 1, 1};
+    mark_fresh(fl, e, &pat);
+    return a;
 }

@@ -135,13 +135,12 @@ Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     plan_g9(fl, e, nest_body_par(fl, &S1, b), &top, &rec, &why);
     if (!rec) {
         log_rule(fl, "G9", &S1, e, "%s^%d%s", what, fl->level, why);
-        return bind_results(fl, S, &s->pat, "res", reduce_construct(fl, &S1, b, e), out);
+        return bind_results(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), out);
     }
     Versions vs = {0};
     if (top) {
         Bld bl = bld_new(fl->cx), par = bld_new(fl->cx);
-        MapNest host = {0};
-        Atoms res = bind_results(fl, &host, NULL, "res", reduce_construct(fl, &S1, b, e), &bl);
+        Atoms res = bind_fresh(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), &bl);
         Atom p = par_of_nest(fl, &S1, &par);
         version_add(fl, &vs, false, bld_body(&bl, res), &par, p, e->loc);
         log_rule(fl, "G9", &S1, e, "e_top: %s^%d, the rest sequential; %s", what, fl->level,

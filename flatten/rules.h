@@ -83,8 +83,12 @@ typedef struct {
     unsigned attrs;
 } Seg;
 Exp *seg_make(Flat *fl, const Seg *sg);
-/* Binds the results of e: to pat if S is empty, else to fresh variables named after pat (or base). */
-Atoms bind_results(Flat *fl, const MapNest *S, const Vars *pat, const char *base, Exp *e, Bld *out);
+/* Binds the results of e: to pat if S is empty, else to fresh variables named after pat. */
+Atoms bind_results(Flat *fl, const MapNest *S, const Vars *pat, Exp *e, Bld *out);
+/* To fresh variables in any case; the same for a single result. */
+Atoms bind_fresh(Flat *fl, const MapNest *S, const Vars *pat, Exp *e, Bld *out);
+Atom bind_one(Flat *fl, const MapNest *S, const char *base, Exp *e, Bld *out);
+const char *plural(Flat *fl, const char *base, int n);
 
 /* --- analysis.c: what may be exploited ----------------------------------------------------------- */
 

@@ -49,11 +49,8 @@ Atoms versions_fold(Flat *fl, const MapNest *S, const Versions *vs, Body *dflt, 
     for (int i = vs->n - 1; i > 0; i--) {
         Bld bl = bld_new(fl->cx);
         Exp *e = guarded(fl, &vs->at[i], body, &bl);
-        MapNest host = {0};
-        Atoms res = bind_results(fl, &host, NULL, "res", e, &bl);
-        for (int k = 0; k < res.n; k++)
-            res.at[k].var->base = st->pat.at[k]->base;
+        Atoms res = bind_fresh(fl, S, &st->pat, e, &bl);
         body = bld_body(&bl, res);
     }
-    return bind_results(fl, S, &st->pat, "res", guarded(fl, &vs->at[0], body, out), out);
+    return bind_results(fl, S, &st->pat, guarded(fl, &vs->at[0], body, out), out);
 }
