@@ -2,7 +2,6 @@
 #include "runtime/internal.h"
 
 #include <string.h>
-#include <time.h>
 
 RT_API int rt_type_components(const rt_program *prog, int type)
 {
@@ -123,13 +122,6 @@ static int rt_own_consumed(rt_ctx *ctx, const rt_entry_def *e, rt_value *in)
     return RT_OK;
 }
 
-static int64_t rt_microseconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out,
                          int64_t *us)
 {
@@ -140,11 +132,12 @@ RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
     if (rt_own_consumed(ctx, e, in) || rt_sync(ctx))
         return RT_ERR;
     rt_comparisons_clear(ctx);
-    int64_t start = rt_microseconds();
+    double start = rt_seconds(), built = ctx->build_seconds;
     int rc = e->call(ctx, in, out);
     if (rc == RT_OK)
         rc = rt_sync(ctx);
-    *us = rt_microseconds() - start;
+    double seconds = rt_seconds() - start - (ctx->build_seconds - built);
+    *us = seconds > 0 ? (int64_t)(seconds * 1e6) : 0;
     if (rc == RT_OK)
         return RT_OK;
     /* What was launched before the failure must not be reported as a failure of the next call. */

@@ -235,7 +235,7 @@ static void rt_kernel_facts(rt_ctx *ctx, rt_kernel *k)
     k->own_local = (int64_t)local;
 }
 
-static double rt_seconds(void)
+RT_API double rt_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -256,6 +256,7 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
             rt_cache_store(k, path);
         free(path);
         free(options);
+        ctx->build_seconds += rt_seconds() - start;
         if (rc)
             return rc;
         if (k->kernel) {

@@ -77,7 +77,8 @@ static const char rt_help[] =
     "writes its results to standard output.\n"
     "\n"
     "  -e, --entry-point NAME       which entry point (default: main)\n"
-    "  -t, --write-runtime-to FILE  write the running time, in microseconds, a line a run\n"
+    "  -t, --write-runtime-to FILE  write the running time, in microseconds, a line a run,\n"
+    "                               after a warm-up; without transfers and building\n"
     "  -r, --runs N                 run N times, after a warm-up\n"
     "  -b, --binary-output          write results in binary form\n"
     "  -n, --no-print-result        write no results\n"
@@ -127,7 +128,7 @@ static bool rt_set_runs(rt_options *o, const char *program, const char *text)
         return false;
     }
     o->runs = (int)n;
-    o->warm_up = n > 0;
+    o->warm_up = o->warm_up || n > 0;
     return true;
 }
 
@@ -142,7 +143,10 @@ static void rt_set_profile(rt_options *o, const char *file)
 static bool rt_take_option(rt_options *o, const char *program, int c, int index)
 {
     switch (c) {
-    case 't': o->times = optarg; break;
+    case 't':
+        o->times = optarg;
+        o->warm_up = true;
+        break;
     case 'r': return rt_set_runs(o, program, optarg);
     case 'b': o->binary = true; break;
     case 'n': o->quiet = true; break;

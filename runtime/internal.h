@@ -58,6 +58,12 @@ typedef struct {
     int kernel;
 } rt_pending;
 
+/* What prelude.cl declares as mf_failure. */
+typedef struct {
+    cl_int site, launch;
+    cl_long args[8];
+} rt_failure;
+
 struct rt_ctx {
     const rt_program *prog;
     rt_config config;
@@ -76,13 +82,16 @@ struct rt_ctx {
     int64_t user_sizes[RT_N_SIZES]; /* 0: not set */
     int64_t *user_params;           /* 0: not set */
 
-    int n_kernels; /* the program's, then the built-in ones */
+    double build_seconds; /* spent in building kernels so far */
+    int n_kernels;        /* the program's, then the built-in ones */
     rt_kernel *kernels;
     char cache[1024]; /* folder of built kernels, "" for none */
 
     cl_mem failure; /* an mf_failure of prelude.cl */
     int launch;     /* number of the last launch */
     bool unchecked; /* a kernel that can fail was launched since the last check */
+    bool asked;     /* found_failure is being read */
+    rt_failure found_failure;
 
     rt_mem *blocks, *free_blocks;
     int64_t live_bytes, free_bytes, peak_bytes; /* peak of both together */
@@ -96,12 +105,6 @@ struct rt_ctx {
     rt_pending *pending;
     int64_t transfer_runs[RT_N_PROF], transfer_ns[RT_N_PROF];
 };
-
-/* What prelude.cl declares as mf_failure. */
-typedef struct {
-    cl_int site, launch;
-    cl_long args[8];
-} rt_failure;
 
 /* --- context.c --- */
 
@@ -134,6 +137,8 @@ RT_API bool rt_device_list(FILE *f);
 
 /* Builds a kernel unless it is built. RT_REFUSED when it needs more than the device has. */
 RT_API int rt_build(rt_ctx *ctx, rt_kernel *k);
+/* A clock. */
+RT_API double rt_seconds(void);
 /* The folder for config.cache, made if it is missing; "" if it cannot be used. */
 RT_API void rt_cache_open(rt_ctx *ctx);
 /* All kernels of the program as one text, for --dump-opencl. */
@@ -143,8 +148,10 @@ RT_API bool rt_dump_kernels(const rt_program *prog, FILE *f);
 
 RT_API int rt_launch_kernel(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
                             const int64_t *local, int n_args, const rt_arg *args);
-/* Looks for a failure recorded by a kernel; the queue must be empty. */
-RT_API int rt_check_failure(rt_ctx *ctx);
+/* Asks whether a kernel has failed (nothing happens if none can have); and, when the queue has been
+ * waited for, looks at the answer: RT_ERR with the site's message. */
+RT_API int rt_ask_failure(rt_ctx *ctx);
+RT_API int rt_answer_failure(rt_ctx *ctx);
 RT_API int rt_failure_init(rt_ctx *ctx);
 
 /* --- mem.c --- */
@@ -181,7 +188,7 @@ RT_API int rt_download(rt_ctx *ctx, const rt_value *v, rt_hvalue *h);
 RT_API void rt_values_release(rt_ctx *ctx, int n, rt_value *v);
 /* Calls an entry and waits. Consumed parameters whose blocks have other owners are copied first, so
  * the values given stay valid. On failure out is all zero. *us: wall-clock microseconds of call and
- * wait. */
+ * wait, without the time spent in building kernels. */
 RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out,
                          int64_t *us);
 

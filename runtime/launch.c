@@ -26,31 +26,38 @@ RT_API int rt_failure_init(rt_ctx *ctx)
     return rt_failure_reset(ctx);
 }
 
-RT_API int rt_check_failure(rt_ctx *ctx)
+RT_API int rt_ask_failure(rt_ctx *ctx)
 {
-    rt_failure fail;
-    int64_t args[8];
     if (!ctx->unchecked)
         return RT_OK;
-    if (RT_CL(ctx, "failure buffer",
-              clEnqueueReadBuffer(ctx->queue, ctx->failure, CL_TRUE, 0, sizeof fail, &fail, 0, NULL,
-                                  NULL)))
-        return RT_ERR;
-    ctx->unchecked = false;
-    if (fail.site < 0)
+    ctx->asked = true;
+    return RT_CL(ctx, "failure buffer",
+                 clEnqueueReadBuffer(ctx->queue, ctx->failure, CL_FALSE, 0,
+                                     sizeof ctx->found_failure, &ctx->found_failure, 0, NULL,
+                                     NULL));
+}
+
+RT_API int rt_answer_failure(rt_ctx *ctx)
+{
+    int64_t args[8];
+    const rt_failure *f = &ctx->found_failure;
+    if (!ctx->asked)
+        return RT_OK;
+    ctx->asked = ctx->unchecked = false;
+    if (f->site < 0)
         return RT_OK;
     for (int i = 0; i < 8; i++)
-        args[i] = fail.args[i];
+        args[i] = f->args[i];
     if (rt_failure_reset(ctx))
         return RT_ERR;
-    return rt_fail(ctx, fail.site, args);
+    return rt_fail(ctx, f->site, args);
 }
 
 RT_API int rt_sync(rt_ctx *ctx)
 {
-    if (RT_CL(ctx, "waiting for the device", clFinish(ctx->queue)))
+    if (rt_ask_failure(ctx) || RT_CL(ctx, "waiting for the device", clFinish(ctx->queue)))
         return RT_ERR;
-    return rt_check_failure(ctx);
+    return rt_answer_failure(ctx);
 }
 
 /* --- Launches --- */

@@ -196,15 +196,15 @@ RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, co
 RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, void *dst)
 {
     if (bytes == 0)
-        return rt_check_failure(ctx);
-    if (rt_check_range(ctx, src, src_off, bytes))
+        return rt_sync(ctx);
+    if (rt_check_range(ctx, src, src_off, bytes) || rt_ask_failure(ctx))
         return RT_ERR;
     cl_event *event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
     cl_int err = clEnqueueReadBuffer(ctx->queue, src->buf, CL_TRUE, (size_t)src_off, (size_t)bytes,
                                      dst, 0, NULL, event);
     if (rt_transferred(ctx, err, event, "clEnqueueReadBuffer", src))
         return RT_ERR;
-    return rt_check_failure(ctx);
+    return rt_answer_failure(ctx);
 }
 
 RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, void *dst)
