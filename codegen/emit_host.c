@@ -604,6 +604,24 @@ static void declare_mems(Out *o, const EntryPlan *ep, const Mems *all)
         out_puts(o, ";\n");
 }
 
+/* The sizes of the device that the operations mention. */
+static void declare_sizes(Out *o, Fn *f, const HostOps *ops)
+{
+    static const char *const class_of[N_SIZES] = {
+        [SIZE_GROUP] = "RT_GROUP_SIZE",         [SIZE_NUM_GROUPS] = "RT_NUM_GROUPS",
+        [SIZE_TILE] = "RT_TILE_SIZE",           [SIZE_MAX_GROUP] = "RT_MAX_GROUP_SIZE",
+        [SIZE_IS_CPU] = "RT_IS_CPU",
+    };
+    bool used[N_SIZES] = {false};
+    for (int i = 0; i < ops->n; i++)
+        host_op_sizes(used, ops->at[i]);
+    for (int id = 0; id < N_SIZES; id++)
+        if (used[id]) {
+            out_printf(o, "const i64 %s = rt_size(ctx, %s);\n", size_c_name((SizeId)id), class_of[id]);
+            f->uses_ctx = true;
+        }
+}
+
 /* The end of the function: everything that is still held is given back. */
 static void emit_end(Out *o, const Fn *f, const Mems *all)
 {
@@ -636,6 +654,7 @@ void emit_entry(Emit *em, const EntryPlan *ep)
     o->indent++;
     out_puts(o, "int rc = RT_OK;\n");
     declare_mems(o, ep, &all);
+    declare_sizes(o, &f, &ep->ops);
     if (!f.uses_ctx && all.n == 0)
         out_puts(o, "(void)ctx;\n");
     if (en->params.n == 0)

@@ -38,6 +38,8 @@ void host_prune(Ctx *cx, EntryPlan *ep);     /* scalars that nothing uses */
 void host_lifetimes(Ctx *cx, EntryPlan *ep); /* inserts H_RELEASE */
 /* The variables that an operation reads, nested ones included. */
 void host_op_uses(VarSet *used, const HostOp *op);
+/* The sizes of the device that an operation mentions, nested ones included. */
+void host_op_sizes(bool used[N_SIZES], const HostOp *op);
 /* The block names that an operation itself mentions (not nested ones), at most n. */
 typedef VEC(Mem *) Mems;
 void host_op_mems(Arena *a, Mems *out, const HostOp *op);

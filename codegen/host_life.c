@@ -30,13 +30,69 @@ static void use_type(VarSet *s, Type t)
         use_atom(s, t.dims[k]);
 }
 
-static void use_loc(VarSet *s, const ArrLoc *l, int rank)
+typedef struct {
+    void *env;
+    void (*f)(void *env, const Sx *a);
+} SxVisitor;
+
+static void visit_sx(const SxVisitor *v, const Sx *a)
+{
+    if (a)
+        v->f(v->env, a);
+}
+
+static void visit_loc(const SxVisitor *v, const ArrLoc *l, int rank)
 {
     if (!l->mem)
         return;
-    sx_vars(l->offset, s);
+    visit_sx(v, l->offset);
     for (int k = 0; k < rank; k++)
-        sx_vars(l->strides[k], s);
+        visit_sx(v, l->strides[k]);
+}
+
+static void visit_op(const SxVisitor *v, const HostOp *op)
+{
+    visit_sx(v, op->sx);
+    visit_loc(v, &op->dst, op->dims.n);
+    visit_loc(v, &op->src, op->dims.n);
+    for (int i = 0; i < op->args.n; i++) {
+        visit_sx(v, op->args.at[i].value);
+        visit_sx(v, op->args.at[i].bytes);
+    }
+    for (int d = 0; d < op->n_launch_dims; d++) {
+        visit_sx(v, op->groups[d]);
+        visit_sx(v, op->local[d]);
+    }
+    for (int i = 0; i < op->fits.n; i++) {
+        visit_sx(v, op->fits.at[i].group_size);
+        visit_sx(v, op->fits.at[i].local_bytes);
+    }
+}
+
+static void add_size(void *env, const Sx *a)
+{
+    bool *used = env;
+    if (a->kind == SX_SIZE)
+        used[a->k] = true;
+    if (a->a)
+        add_size(env, a->a);
+    if (a->b)
+        add_size(env, a->b);
+}
+
+void host_op_sizes(bool used[N_SIZES], const HostOp *op)
+{
+    SxVisitor v = {used, add_size};
+    visit_op(&v, op);
+    for (int i = 0; i < op->then_.n; i++)
+        host_op_sizes(used, op->then_.at[i]);
+    for (int i = 0; i < op->else_.n; i++)
+        host_op_sizes(used, op->else_.at[i]);
+}
+
+static void add_vars(void *env, const Sx *a)
+{
+    sx_vars(a, env);
 }
 
 static void use_exp(VarSet *s, const Exp *e)
@@ -48,37 +104,19 @@ static void use_exp(VarSet *s, const Exp *e)
         use_type(s, atom_type(e->update.arr));
 }
 
-static void use_args(VarSet *s, const KParams *args)
-{
-    for (int i = 0; i < args->n; i++) {
-        const KParam *p = &args->at[i];
-        sx_vars(p->value, s);
-        sx_vars(p->bytes, s);
-        if (p->kind == KP_SCALAR && !p->value)
-            use_atom(s, p->atom);
-    }
-}
-
 void host_op_uses(VarSet *s, const HostOp *op)
 {
-    sx_vars(op->sx, s);
+    SxVisitor v = {s, add_vars};
+    visit_op(&v, op);
     if (op->exp)
         use_exp(s, op->exp);
     use_atom(s, op->atom);
     use_atom(s, op->atom2);
     use_atoms(s, &op->dims);
     use_atoms(s, &op->elems);
-    use_loc(s, &op->dst, op->dims.n);
-    use_loc(s, &op->src, op->dims.n);
-    use_args(s, &op->args);
-    for (int d = 0; d < op->n_launch_dims; d++) {
-        sx_vars(op->groups[d], s);
-        sx_vars(op->local[d], s);
-    }
-    for (int i = 0; i < op->fits.n; i++) {
-        sx_vars(op->fits.at[i].group_size, s);
-        sx_vars(op->fits.at[i].local_bytes, s);
-    }
+    for (int i = 0; i < op->args.n; i++)
+        if (op->args.at[i].kind == KP_SCALAR && !op->args.at[i].value)
+            use_atom(s, op->args.at[i].atom);
     if (op->kind == H_LOOP && op->loop_kind == LOOP_WHILE)
         varset_add(s, op->var);
     for (int i = 0; i < op->then_.n; i++)

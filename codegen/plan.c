@@ -200,11 +200,17 @@ void sx_vars(const Sx *a, VarSet *s)
     sx_vars(a->b, s);
 }
 
-static const char *const size_class[] = {
-    [SIZE_GROUP] = "RT_GROUP_SIZE", [SIZE_NUM_GROUPS] = "RT_NUM_GROUPS",
-    [SIZE_TILE] = "RT_TILE_SIZE",   [SIZE_MAX_GROUP] = "RT_MAX_GROUP_SIZE",
-    [SIZE_IS_CPU] = "RT_IS_CPU",
+/* The names that sizes have in host code; each function gets those that it uses from rt_size. */
+static const char *const size_names[] = {
+    [SIZE_GROUP] = "group_size",         [SIZE_NUM_GROUPS] = "num_groups",
+    [SIZE_TILE] = "tile_size",           [SIZE_MAX_GROUP] = "max_group_size",
+    [SIZE_IS_CPU] = "is_cpu",
 };
+
+const char *size_c_name(SizeId id)
+{
+    return size_names[id];
+}
 
 /* Prints a; level: how tightly the context binds (0 sum, 1 right of - or term, 2 factor). */
 static void sx_print(Out *o, const Sx *a, int level)
@@ -221,7 +227,7 @@ static void sx_print(Out *o, const Sx *a, int level)
         return;
     case SX_VAR: out_puts(o, var_c_name(a->var)); return;
     case SX_TEXT: out_puts(o, a->text); return;
-    case SX_SIZE: out_printf(o, "rt_size(ctx, %s)", size_class[a->k]); return;
+    case SX_SIZE: out_puts(o, size_names[a->k]); return;
     case SX_MIN:
     case SX_MAX:
         out_puts(o, a->kind == SX_MIN ? "mf_min_i64(" : "mf_max_i64(");

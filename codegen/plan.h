@@ -37,8 +37,10 @@ typedef enum {
     SIZE_NUM_GROUPS, /* default number of work-groups of a kernel that loops over its work */
     SIZE_TILE,
     SIZE_MAX_GROUP,  /* the device's limit */
-    SIZE_IS_CPU      /* 1 on a CPU device, else 0 */
+    SIZE_IS_CPU,     /* 1 on a CPU device, else 0 */
+    N_SIZES
 } SizeId;
+const char *size_c_name(SizeId id); /* its variable in host code: "group_size" */
 
 typedef struct Sx Sx;
 struct Sx {
