@@ -215,14 +215,30 @@ static int param_index(const Vars *params, const Var *v)
     return -1;
 }
 
-/* A parameter that the body consumes must be given something of its own by every iteration. */
+/* The next value of a consumed parameter is consumed in turn: it must be the body's own. */
+static void consume_results(Alias *al, const Vars *ps, const Vars *res, int n)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int k = 0; k < n; k++)
+            for (int i = 0; varset_has(al->dead, ps->at[k]) && i < res[k].n; i++) {
+                Var *r = res[k].at[i];
+                if (varset_has(al->dead, r))
+                    continue;
+                if (level_of(al, r) <= al->depth)
+                    report(al,
+                           "the parameter @ is consumed, but its next value may be @, bound outside",
+                           var_text(ps->at[k]), var_text(r));
+                kill(al, r);
+                changed = true;
+            }
+    }
+}
+
+/* A parameter that the body consumes shares memory with no other. */
 static void check_consumed_param(Alias *al, const Exp *e, int k, const Vars *res)
 {
     const Vars *ps = &e->loop.params;
-    for (int i = 0; i < res[k].n; i++)
-        if (level_of(al, res[k].at[i]) <= al->depth && param_index(ps, res[k].at[i]) < 0)
-            report(al, "the loop consumes its parameter @, but its next value may be @, bound outside",
-                   var_text(ps->at[k]), var_text(res[k].at[i]));
     Vars init = alias_roots(al, e->loop.inits.at[k]);
     for (int j = 0; j < ps->n; j++) {
         Vars other = alias_roots(al, e->loop.inits.at[j]);
@@ -230,6 +246,14 @@ static void check_consumed_param(Alias *al, const Exp *e, int k, const Vars *res
             report(al, "the loop consumes its parameter @, which may share memory with @",
                    var_text(ps->at[k]), var_text(ps->at[j]));
     }
+}
+
+static Vars *results_roots(Alias *al, const Body *b)
+{
+    Vars *res = NEWN(al->cx->perm, Vars, b->res.n + 1);
+    for (int k = 0; k < b->res.n; k++)
+        add_roots_of(al, &res[k], b->res.at[k]);
+    return res;
 }
 
 static Vars *loop_roots(Alias *al, const Exp *e)
@@ -241,9 +265,8 @@ static Vars *loop_roots(Alias *al, const Exp *e)
         set_fresh(al, ps->at[k]);
     walk_body(al, e->loop.body);
     al->depth--;
-    Vars *res = NEWN(al->cx->perm, Vars, n + 1), *rs = NEWN(al->cx->perm, Vars, n + 1);
-    for (int k = 0; k < n; k++)
-        add_roots_of(al, &res[k], e->loop.body->res.at[k]);
+    Vars *res = results_roots(al, e->loop.body), *rs = NEWN(al->cx->perm, Vars, n + 1);
+    consume_results(al, ps, res, n);
     for (int k = 0; k < n; k++) {
         if (!varset_has(al->dead, ps->at[k])) {
             add_roots_of(al, &rs[k], e->loop.inits.at[k]);
@@ -290,14 +313,16 @@ static void check_distinct(Alias *al, const Vars *xs, const Atoms *arrs)
                        atom_text(arrs->at[j]), atom_text(arrs->at[k]));
 }
 
-/* The last arrs->n params of lam are rows of arrs. */
-static void walk_lambda(Alias *al, const Lambda *lam, const Atoms *arrs)
+/* The last arrs->n params of lam are rows of arrs; the first of an operator are its results so far. */
+static void walk_lambda(Alias *al, const Lambda *lam, const Atoms *arrs, bool is_op)
 {
     al->depth++;
     for (int i = 0; i < lam->params.n; i++)
         set_fresh(al, lam->params.at[i]);
     walk_body(al, lam->body);
     al->depth--;
+    if (is_op)
+        consume_results(al, &lam->params, results_roots(al, lam->body), lam->body->res.n);
     if (!arrs || lam->params.n < arrs->n)
         return;
     int first = lam->params.n - arrs->n;
@@ -325,9 +350,9 @@ static void walk_soac(Alias *al, const Exp *e)
 {
     bool has_fn = e->soac.fn != NULL;
     if (has_fn)
-        walk_lambda(al, e->soac.fn, &e->soac.arrs);
+        walk_lambda(al, e->soac.fn, &e->soac.arrs, false);
     if (e->soac.op)
-        walk_lambda(al, e->soac.op, has_fn ? NULL : &e->soac.arrs);
+        walk_lambda(al, e->soac.op, has_fn ? NULL : &e->soac.arrs, true);
     consume_dests(al, &e->soac.dests);
 }
 
@@ -353,7 +378,7 @@ static void walk_seg(Alias *al, const Exp *e)
         check_distinct(al, &nd->xs, &nd->arrs);
     }
     if (e->seg.op)
-        walk_lambda(al, e->seg.op, NULL);
+        walk_lambda(al, e->seg.op, NULL, true);
     consume_dests(al, &e->seg.dests);
 }
 

@@ -507,6 +507,7 @@ Atoms bld_inline_body(Bld *bl, const Body *b); /* fresh binders */
  * their bodies. */
 bool exp_traps(const Exp *e);
 bool body_traps(const Body *b);
+bool exp_has_effect(const Exp *e); /* an assertion somewhere inside: must not be dropped when unused */
 bool exp_has_soac(const Exp *e);  /* a SOAC somewhere inside, e itself included */
 bool body_has_soac(const Body *b);
 bool exp_is_soac(const Exp *e); /* MAP .. SCATTER: live member soac */

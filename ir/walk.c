@@ -802,6 +802,11 @@ bool body_traps(const Body *b)
     return any.yes;
 }
 
+bool exp_has_effect(const Exp *e)
+{
+    return e->kind == E_ASSERT || any_inside(e, exp_has_effect);
+}
+
 bool exp_is_soac(const Exp *e)
 {
     return e->kind >= E_MAP && e->kind <= E_SCATTER;

@@ -9,7 +9,8 @@ static const struct {
     const char *name;
     PassFn *run;
 } passes[] = {
-    {NULL, NULL},
+    {"simplify", pass_simplify},
+    {"dce", pass_dce},
 };
 
 static char *read_all(const char *path, size_t *n)

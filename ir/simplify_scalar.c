@@ -1,0 +1,326 @@
+/* Rules for scalar operations and conversions. Floats are never reassociated: a rule on floats gives
+ * the same bits, signed zeros and NaNs included. Constants are folded with the interpreter's own
+ * functions. */
+#include "ir/interp_code.h"
+#include "ir/simplify.h"
+
+/* --- Constants -------------------------------------------------------------------------------------- */
+
+static Exp *const_exp(Simp *S, const Exp *e, PrimType t, Val v)
+{
+    Atom a = {NULL, {t, {0}}};
+    if (t == T_F32)
+        a.c.f = (double)v.f;
+    else if (t == T_F64)
+        a.c.f = v.d;
+    else
+        a = atom_int(t, v.i);
+    return exp_atom(S->cx, e->loc, a);
+}
+
+static Exp *fold_prim(Simp *S, const Exp *e)
+{
+    Val v[3] = {{0}}, r = {0};
+    for (int i = 0; i < e->prim.args.n; i++) {
+        if (e->prim.args.at[i].var)
+            return NULL;
+        v[i] = scalar_const(e->prim.args.at[i].c);
+    }
+    ScalarFn *fn = scalar_fn(e->prim.op, e->prim.type);
+    if (!fn || exp_traps(e))
+        return NULL;
+    fn(&r, &v[0], &v[1], &v[2]);
+    return const_exp(S, e, prim_result(e->prim.op, e->prim.type), r);
+}
+
+static Exp *fold_conv(Simp *S, const Exp *e)
+{
+    if (e->conv.from == e->conv.to)
+        return exp_atom(S->cx, e->loc, e->conv.arg);
+    ScalarFn *fn = scalar_conv(e->conv.from, e->conv.to);
+    if (e->conv.arg.var || !fn)
+        return NULL;
+    Val v = scalar_const(e->conv.arg.c), none = {0}, r = {0};
+    fn(&r, &v, &none, &none);
+    return const_exp(S, e, e->conv.to, r);
+}
+
+/* Does every value of `from` survive the way to `to` and back? */
+static bool widens(PrimType from, PrimType to)
+{
+    if (!prim_is_int(from) || !prim_is_int(to))
+        return false;
+    int a = prim_type_bytes[from], b = prim_type_bytes[to];
+    return a < b || (a == b && prim_is_signed(from) != prim_is_signed(to));
+}
+
+/* conv b c (conv a b x) = conv a c x, if b loses nothing. */
+static Exp *conv_conv(Simp *S, const Exp *e)
+{
+    const Exp *in = simp_def(S, e->conv.arg);
+    if (!in || in->kind != E_CONV || !widens(in->conv.from, in->conv.to) ||
+        !prim_is_int(e->conv.to))
+        return NULL;
+    /* Widening from b must extend as widening from a did: the signs agree, or c is no wider. */
+    bool same = prim_is_signed(in->conv.from) == prim_is_signed(in->conv.to) ||
+                prim_type_bytes[e->conv.to] <= prim_type_bytes[in->conv.to];
+    bool grows = !prim_is_signed(in->conv.from) &&
+                 prim_type_bytes[in->conv.from] < prim_type_bytes[in->conv.to];
+    if (!same && !grows)
+        return NULL;
+    Exp *r = exp_conv(S->cx, e->loc, e->conv.to, in->conv.arg);
+    r->conv.from = in->conv.from;
+    return r;
+}
+
+/* --- Identities ---------------------------------------------------------------------------------------- */
+
+static bool is_const(Atom a, double f)
+{
+    if (a.var || a.c.type == T_BOOL)
+        return false;
+    if (prim_is_float(a.c.type))
+        return atom_eq(a, atom_float(a.c.type, f));
+    return a.c.i == (int64_t)f;
+}
+
+/* x op k = x for the constant k on the right. */
+static bool right_unit(PrimOp op, Atom k, bool is_float)
+{
+    switch (op) {
+    case OP_ADD: return is_const(k, is_float ? -0.0 : 0);
+    case OP_SUB: return is_const(k, 0);
+    case OP_MUL:
+    case OP_DIV: return is_const(k, 1);
+    case OP_QUOT:
+    case OP_POW: return !is_float && is_const(k, 1);
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR: return is_const(k, 0);
+    case OP_AND: return is_const(k, -1) || (!k.var && atom_eq(k, atom_int(k.c.type, -1)));
+    case OP_LAND: return atom_eq(k, atom_bool(true));
+    case OP_LOR: return atom_eq(k, atom_bool(false));
+    default: return false;
+    }
+}
+
+/* x op k = k. */
+static bool right_zero(PrimOp op, Atom k, bool is_float)
+{
+    if (op == OP_LAND)
+        return atom_eq(k, atom_bool(false));
+    if (op == OP_LOR)
+        return atom_eq(k, atom_bool(true));
+    return !is_float && (op == OP_MUL || op == OP_AND) && is_const(k, 0);
+}
+
+static bool commutes(PrimOp op)
+{
+    switch (op) {
+    case OP_ADD:
+    case OP_MUL:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_LAND:
+    case OP_LOR:
+    case OP_EQ:
+    case OP_NE:
+    case OP_MULHI: return true;
+    default: return false;
+    }
+}
+
+static Exp *units(Simp *S, const Exp *e)
+{
+    if (e->prim.args.n != 2)
+        return NULL;
+    Atom x = e->prim.args.at[0], y = e->prim.args.at[1];
+    PrimOp op = e->prim.op;
+    bool fl = prim_is_float(e->prim.type);
+    if (right_unit(op, y, fl))
+        return exp_atom(S->cx, e->loc, x);
+    if (right_zero(op, y, fl))
+        return exp_atom(S->cx, e->loc, y);
+    if (commutes(op) && right_unit(op, x, fl))
+        return exp_atom(S->cx, e->loc, y);
+    if (commutes(op) && right_zero(op, x, fl))
+        return exp_atom(S->cx, e->loc, x);
+    /* x mod 1 = x rem 1 = 0 */
+    if (!fl && (op == OP_MOD || op == OP_REM) && is_const(y, 1))
+        return exp_atom(S->cx, e->loc, atom_int(e->prim.type, 0));
+    /* Constants to the right, so that equal things look equal. */
+    if (!fl && commutes(op) && !x.var && y.var)
+        return exp_binop(S->cx, e->loc, op, y, x);
+    return NULL;
+}
+
+/* Both operands the same variable. Comparisons of a NaN with itself are not what they seem. */
+static Exp *same_operands(Simp *S, const Exp *e)
+{
+    if (e->prim.args.n != 2 || !atom_eq(e->prim.args.at[0], e->prim.args.at[1]))
+        return NULL;
+    Atom x = e->prim.args.at[0];
+    bool fl = prim_is_float(e->prim.type);
+    switch (e->prim.op) {
+    case OP_SUB:
+    case OP_XOR: return fl ? NULL : exp_atom(S->cx, e->loc, atom_int(e->prim.type, 0));
+    case OP_AND:
+    case OP_OR:
+    case OP_LAND:
+    case OP_LOR:
+    case OP_MIN:
+    case OP_MAX: return exp_atom(S->cx, e->loc, x);
+    case OP_EQ:
+    case OP_LE: return fl ? NULL : exp_atom(S->cx, e->loc, atom_bool(true));
+    case OP_NE: return fl ? NULL : exp_atom(S->cx, e->loc, atom_bool(false));
+    case OP_LT: return exp_atom(S->cx, e->loc, atom_bool(false));
+    default: return NULL;
+    }
+}
+
+/* The operation that undoes itself. */
+static Exp *twice(Simp *S, const Exp *e)
+{
+    PrimOp op = e->prim.op;
+    const Exp *in = simp_def(S, e->prim.args.at[0]);
+    if ((op != OP_NEG && op != OP_NOT && op != OP_COMPL) || !in || in->kind != E_PRIM)
+        return NULL;
+    Atom x = in->prim.args.at[0];
+    if (in->prim.op == op)
+        return exp_atom(S->cx, e->loc, x);
+    if (op != OP_NOT || in->prim.args.n != 2)
+        return NULL;
+    /* not (x < y) = y <= x holds for whatever is totally ordered. */
+    Atom y = in->prim.args.at[1];
+    bool total = !prim_is_float(in->prim.type);
+    if (in->prim.op == OP_EQ || in->prim.op == OP_NE)
+        return exp_binop(S->cx, e->loc, in->prim.op == OP_EQ ? OP_NE : OP_EQ, x, y);
+    if (total && (in->prim.op == OP_LT || in->prim.op == OP_LE))
+        return exp_binop(S->cx, e->loc, in->prim.op == OP_LT ? OP_LE : OP_LT, y, x);
+    return NULL;
+}
+
+/* b == true, b != false: b, or its negation. */
+static Exp *bool_compare(Simp *S, const Exp *e)
+{
+    PrimOp op = e->prim.op;
+    if ((op != OP_EQ && op != OP_NE) || e->prim.type != T_BOOL || e->prim.args.at[1].var)
+        return NULL;
+    if ((op == OP_EQ) == (e->prim.args.at[1].c.i != 0))
+        return exp_atom(S->cx, e->loc, e->prim.args.at[0]);
+    return exp_unop(S->cx, e->loc, OP_NOT, e->prim.args.at[0]);
+}
+
+/* --- Sums: integers wrap around, so addition is associative ------------------------------------------------ */
+
+static const Exp *int_prim(const Simp *S, Atom a, PrimOp op)
+{
+    const Exp *d = simp_def(S, a);
+    return d && d->kind == E_PRIM && d->prim.op == op && prim_is_int(d->prim.type) ? d : NULL;
+}
+
+/* x + k, as a subtraction if k is negative. */
+static Exp *plus(Simp *S, Loc loc, Atom x, PrimType t, int64_t k)
+{
+    Atom c = atom_int(t, k);
+    if (c.c.i == 0)
+        return exp_atom(S->cx, loc, x);
+    if (prim_is_signed(t) && c.c.i < 0 && atom_int(t, -(uint64_t)c.c.i).c.i > 0)
+        return exp_binop(S->cx, loc, OP_SUB, x, atom_int(t, -c.c.i));
+    return exp_binop(S->cx, loc, OP_ADD, x, c);
+}
+
+/* (x +- k1) +- k2, (x * k1) * k2 */
+static Exp *chained_constants(Simp *S, const Exp *e)
+{
+    PrimOp op = e->prim.op;
+    if (!prim_is_int(e->prim.type) || e->prim.args.n != 2 || e->prim.args.at[1].var)
+        return NULL;
+    uint64_t k = (uint64_t)e->prim.args.at[1].c.i;
+    if (op == OP_MUL) {
+        const Exp *m = int_prim(S, e->prim.args.at[0], OP_MUL);
+        if (!m || m->prim.args.at[1].var)
+            return NULL;
+        Atom c = atom_int(e->prim.type, (int64_t)(k * (uint64_t)m->prim.args.at[1].c.i));
+        return exp_binop(S->cx, e->loc, OP_MUL, m->prim.args.at[0], c);
+    }
+    if (op != OP_ADD && op != OP_SUB)
+        return NULL;
+    const Exp *in = int_prim(S, e->prim.args.at[0], OP_ADD);
+    if (!in)
+        in = int_prim(S, e->prim.args.at[0], OP_SUB);
+    if (!in || in->prim.args.at[1].var)
+        return NULL;
+    uint64_t j = (uint64_t)in->prim.args.at[1].c.i;
+    uint64_t sum = (in->prim.op == OP_ADD ? j : -j) + (op == OP_ADD ? k : -k);
+    return plus(S, e->loc, in->prim.args.at[0], e->prim.type, (int64_t)sum);
+}
+
+/* (x + y) - y = x, (x - y) + y = x, x - (x - y) = y and their like. */
+static Exp *cancelled(Simp *S, const Exp *e)
+{
+    if (!prim_is_int(e->prim.type) || (e->prim.op != OP_ADD && e->prim.op != OP_SUB))
+        return NULL;
+    Atom x = e->prim.args.at[0], y = e->prim.args.at[1];
+    const Exp *dx_add = int_prim(S, x, OP_ADD), *dx_sub = int_prim(S, x, OP_SUB);
+    const Exp *dy_sub = int_prim(S, y, OP_SUB);
+    if (e->prim.op == OP_SUB && dx_add) {
+        if (atom_eq(dx_add->prim.args.at[1], y))
+            return exp_atom(S->cx, e->loc, dx_add->prim.args.at[0]);
+        if (atom_eq(dx_add->prim.args.at[0], y))
+            return exp_atom(S->cx, e->loc, dx_add->prim.args.at[1]);
+    }
+    if (e->prim.op == OP_SUB && dy_sub && atom_eq(dy_sub->prim.args.at[0], x))
+        return exp_atom(S->cx, e->loc, dy_sub->prim.args.at[1]);
+    if (e->prim.op == OP_ADD && dx_sub && atom_eq(dx_sub->prim.args.at[1], y))
+        return exp_atom(S->cx, e->loc, dx_sub->prim.args.at[0]);
+    if (e->prim.op == OP_ADD && dy_sub && atom_eq(dy_sub->prim.args.at[1], x))
+        return exp_atom(S->cx, e->loc, dy_sub->prim.args.at[0]);
+    return NULL;
+}
+
+/* --- Comparisons that ranges decide ---------------------------------------------------------------------------- */
+
+static Exp *decided(Simp *S, const Exp *e)
+{
+    if (!prim_is_int(e->prim.type) || e->prim.args.n != 2)
+        return NULL;
+    Atom x = e->prim.args.at[0], y = e->prim.args.at[1];
+    switch (e->prim.op) {
+    case OP_LT:
+    case OP_LE: {
+        int64_t strict = e->prim.op == OP_LT;
+        if (ranges_le(S->ra, x, y, strict))
+            return exp_atom(S->cx, e->loc, atom_bool(true));
+        if (ranges_le(S->ra, y, x, 1 - strict))
+            return exp_atom(S->cx, e->loc, atom_bool(false));
+        return NULL;
+    }
+    case OP_EQ:
+    case OP_NE:
+        if (ranges_le(S->ra, x, y, 1) || ranges_le(S->ra, y, x, 1))
+            return exp_atom(S->cx, e->loc, atom_bool(e->prim.op == OP_NE));
+        if (ranges_le(S->ra, x, y, 0) && ranges_le(S->ra, y, x, 0))
+            return exp_atom(S->cx, e->loc, atom_bool(e->prim.op == OP_EQ));
+        return NULL;
+    case OP_MIN:
+    case OP_MAX:
+        if (ranges_le(S->ra, x, y, 0))
+            return exp_atom(S->cx, e->loc, e->prim.op == OP_MIN ? x : y);
+        if (ranges_le(S->ra, y, x, 0))
+            return exp_atom(S->cx, e->loc, e->prim.op == OP_MIN ? y : x);
+        return NULL;
+    default: return NULL;
+    }
+}
+
+const RuleRow scalar_rules[] = {
+    {E_PRIM, fold_prim},     {E_PRIM, units},     {E_PRIM, same_operands},
+    {E_PRIM, twice},         {E_PRIM, bool_compare}, {E_PRIM, chained_constants},
+    {E_PRIM, cancelled},     {E_PRIM, decided},   {E_CONV, fold_conv},
+    {E_CONV, conv_conv},     {E_ATOM, NULL},
+};
