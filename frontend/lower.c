@@ -104,6 +104,11 @@ const Env *env_find(const Env *env, const Binding *b)
     return NULL;
 }
 
+Loc low_loc(const Low *L, Loc loc)
+{
+    return L->site.beg ? L->site : loc;
+}
+
 /* --- Scopes and statements ------------------------------------------------------------------- */
 
 Scope *scope_push(Low *L)

@@ -36,12 +36,6 @@ typedef struct {
     const Env *tenv;
 } Tabulate;
 
-static const AType *row_type(const AType *at)
-{
-    at = at ? type_deref(at) : NULL;
-    return at && at->kind == TY_ARRAY ? type_deref(at->array.elem) : NULL;
-}
-
 static Val *tabulate_body(Low *L, void *env, Val **args, Loc loc)
 {
     Tabulate t = *(Tabulate *)env;
@@ -51,7 +45,7 @@ static Val *tabulate_body(Low *L, void *env, Val **args, Loc loc)
     t.given = given;
     if (given.n == t.n)
         return apply(L, t.fn, &given, loc);
-    t.elem = row_type(t.elem);
+    t.elem = elem_of(t.elem);
     return make_map(L, loc, &t.iotas[given.n], 1, tabulate_body, &t, t.elem, t.tenv);
 }
 
@@ -60,7 +54,7 @@ static Val *lower_tabulate(Low *L, const Call *c, int n)
     Tabulate t = {.fn = c->arg[n], .n = n, .tenv = c->fn->env_use};
     for (int i = 0; i < n; i++)
         t.iotas[i] = val_atom(L, make_iota(L, c->loc, val_scalar(c->arg[i], c->loc)));
-    t.elem = row_type(call_result_type(c));
+    t.elem = elem_of(call_result_type(c));
     return make_map(L, c->loc, &t.iotas[0], 1, tabulate_body, &t, t.elem, t.tenv);
 }
 

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static Loc here(const Low *L, Loc loc)
-{
-    return L->site.beg ? L->site : loc;
-}
-
 /* --- Names ----------------------------------------------------------------------------------- */
 
 static Val *def_fun(Low *L, const Def *def, Env *env, const AType *use, Env *env_use)
@@ -75,7 +70,7 @@ static Val *lower_name(Low *L, Env *env, const AExp *e)
     const Binding *b = e->var.bind;
     const Env *en = env_find(env, b);
     if (!en)
-        return lower_global(L, b, e->type, env, here(L, e->loc));
+        return lower_global(L, b, e->type, env, low_loc(L, e->loc));
     Val *v = en->val;
     if (v->kind == V_FUN && v->fun->kind == FUN_DEF && b->kind == BIND_DEF)
         return def_fun(L, v->fun->def, v->fun->env, e->type, env);
@@ -104,7 +99,7 @@ Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v)
                            lower_project(L, p->type, v, p->names.at[i], p->loc));
         return env;
     case P_ASCRIBE:
-        v = match_type(L, &env, p->type, v, here(L, p->loc));
+        v = match_type(L, &env, p->type, v, low_loc(L, p->loc));
         return bind_pat(L, env, p->pat, v);
     }
     ice(p->loc, "no pattern");
@@ -198,7 +193,7 @@ static Val *call_def(Low *L, const Fun *fn, Val **args, Loc loc)
     }
     Val *v = lower_exp(L, env, def->body);
     if (def->ret_type && (def->ret || def->dyn_check))
-        v = match_type(L, &env, def->ret_type, v, here(L, def->body->loc));
+        v = match_type(L, &env, def->ret_type, v, low_loc(L, def->body->loc));
     return v;
 }
 
@@ -214,7 +209,7 @@ static Val *call_lambda(Low *L, const Fun *fn, Val **args)
     const AType *t = type_deref(e->type);
     for (int i = 0; i < e->lambda.params.n && t->kind == TY_FUN; i++)
         t = type_deref(t->fun.result);
-    return match_type(L, &env, t, v, here(L, e->lambda.body->loc));
+    return match_type(L, &env, t, v, low_loc(L, e->lambda.body->loc));
 }
 
 static Val *call_builtin(Low *L, const Fun *fn, Val **args, Loc loc)
@@ -249,14 +244,14 @@ static Loc fun_site(const Low *L, const Fun *fn, Loc loc)
         return L->site;
     Place p = diag_place(own);
     bool library = p.file && p.file[0] == '<';
-    return library ? here(L, loc) : (Loc){0, 0};
+    return library ? low_loc(L, loc) : (Loc){0, 0};
 }
 
 static Val *call(Low *L, const Fun *fn, Val **args, Loc loc)
 {
     Loc site = L->site;
     Val *v = NULL;
-    loc = here(L, loc);
+    loc = low_loc(L, loc);
     if (fn->kind != FUN_BUILTIN)
         L->site = fun_site(L, fn, loc);
     switch (fn->kind) {
@@ -419,7 +414,7 @@ static Env *lower_let(Low *L, Env *env, const AExp *e)
 {
     Val *v = lower_exp(L, env, e->let.rhs);
     if (e->dyn_check || e->let.sizes.n)
-        v = match_type(L, &env, e->let.pat->type, v, here(L, e->let.pat->loc));
+        v = match_type(L, &env, e->let.pat->type, v, low_loc(L, e->let.pat->loc));
     return bind_pat(L, env, e->let.pat, v);
 }
 
@@ -440,7 +435,7 @@ static Val *lower_assert(Low *L, Env *env, const AExp *e)
         if (*p == '%')
             out_putn(&o, p, 1);
     }
-    assert_that(L, here(L, e->loc), ok, intern(o.text), NULL, 0);
+    assert_that(L, low_loc(L, e->loc), ok, intern(o.text), NULL, 0);
     out_free(&o);
     out_free(&text);
     return lower_exp(L, env, e->assertion.e);
@@ -451,7 +446,7 @@ static Val *lower_ascribe(Low *L, Env *env, const AExp *e)
     const AType *to = e->ascribe.to ? e->ascribe.to : e->type;
     preload_sizes(L, env, to);
     Val *v = lower_exp(L, env, e->ascribe.e);
-    return match_type(L, &env, to, v, here(L, e->loc));
+    return match_type(L, &env, to, v, low_loc(L, e->loc));
 }
 
 static Val *lower_fun_exp(Low *L, Env *env, const AExp *e, FunKind kind, int arity)
@@ -488,7 +483,8 @@ Val *lower_exp(Low *L, Env *env, const AExp *e)
         return lower_project(L, e->proj.e->type, lower_exp(L, env, e->proj.e), e->proj.names.at[0],
                              e->loc);
     case AE_INDEX:
-        return lower_index(L, env, lower_exp(L, env, e->index.e), &e->index.dims, here(L, e->loc));
+        return lower_index(L, env, lower_exp(L, env, e->index.e), &e->index.dims,
+                           low_loc(L, e->loc));
     case AE_UPDATE: return lower_update(L, env, e);
     case E_RECUPDATE: {
         Val *v = lower_exp(L, env, e->update.e), *new = lower_exp(L, env, e->update.value);

@@ -2,11 +2,6 @@
  * the validity of ranges are those of the Futhark language reference. */
 #include "frontend/lower_int.h"
 
-static Loc here(const Low *L, Loc loc)
-{
-    return L->site.beg ? L->site : loc;
-}
-
 /* --- Small i64 arithmetic -------------------------------------------------------------------- */
 
 Atom emit_choice(Low *L, Loc loc, Atom test, Atom a, Atom b)
@@ -34,7 +29,7 @@ static Atom ceil_div(Low *L, Loc loc, Atom a, int64_t k)
 static Atom low_i64(Low *L, Env *env, const AExp *e)
 {
     Atom a = val_scalar(lower_exp(L, env, e), e->loc);
-    return emit_conv(L, here(L, e->loc), T_I64, a);
+    return emit_conv(L, low_loc(L, e->loc), T_I64, a);
 }
 
 static void check(Low *L, Loc loc, PrimOp op, Atom a, Atom b, const char *msg, const Atom *args,
@@ -172,7 +167,7 @@ Val *lower_index(Low *L, Env *env, Val *arr, const DimIndices *dims, Loc loc)
 
 Val *lower_update(Low *L, Env *env, const AExp *e)
 {
-    Loc loc = here(L, e->loc);
+    Loc loc = low_loc(L, e->loc);
     Val *arr = lower_exp(L, env, e->update.e);
     DimIndexes at = lower_dims(L, env, arr, &e->update.dims, loc);
     Val *v = lower_exp(L, env, e->update.value);
@@ -244,7 +239,7 @@ static Atom step_range_count(Low *L, Loc loc, RangeKind kind, Atom a, Atom b, At
 
 Range lower_range_parts(Low *L, Env *env, const AExp *e)
 {
-    Loc loc = here(L, e->loc);
+    Loc loc = low_loc(L, e->loc);
     Range r;
     r.start = val_scalar(lower_exp(L, env, e->range.start), loc);
     PrimType t = atom_type(r.start).elem;
@@ -267,7 +262,7 @@ Range lower_range_parts(Low *L, Env *env, const AExp *e)
 Val *lower_range(Low *L, Env *env, const AExp *e)
 {
     Range r = lower_range_parts(L, env, e);
-    Exp *io = exp_new(L->cx, E_IOTA, here(L, e->loc));
+    Exp *io = exp_new(L->cx, E_IOTA, low_loc(L, e->loc));
     io->iota.n = r.count;
     io->iota.start = r.start;
     io->iota.stride = r.step;
@@ -333,7 +328,7 @@ static Val *empty_array(Low *L, Env *env, const AType *at, Atoms dims, Loc loc)
 
 Val *lower_array(Low *L, Env *env, const AExp *e)
 {
-    Loc loc = here(L, e->loc);
+    Loc loc = low_loc(L, e->loc);
     const Exps *es = &e->seq.elems;
     if (es->n == 0)
         return empty_array(L, env, type_deref(e->type)->array.elem, (Atoms){0}, loc);
@@ -342,7 +337,7 @@ Val *lower_array(Low *L, Env *env, const AExp *e)
     for (int i = 0; i < es->n; i++) {
         Val *v = lower_exp(L, env, es->at[i]);
         if (first)
-            v = fit_like(L, here(L, es->at[i]->loc), v, first);
+            v = fit_like(L, low_loc(L, es->at[i]->loc), v, first);
         else
             first = v;
         vec_push(L->cx->perm, &rows, val_leaves(L, v));

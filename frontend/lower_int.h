@@ -112,6 +112,9 @@ Val *val_rebuild(Low *L, const Val *like, const Atoms *leaves);
 bool val_has_fun(const Val *v);
 Atom val_scalar(const Val *v, Loc loc); /* the atom of a V_ATOM */
 
+/* The position for what stands at loc: in library code that of the call in the user's program. */
+Loc low_loc(const Low *L, Loc loc);
+
 Env *env_add(Low *L, Env *env, const Binding *b, Val *v);
 const Env *env_find(const Env *env, const Binding *b); /* NULL if unbound */
 
@@ -221,6 +224,8 @@ Atom reduce_prim(Low *L, Loc loc, PrimOp op, Atom arr);
 Val *lower_equal(Low *L, Loc loc, Val *a, Val *b);
 /* The type of a call's result in fn->env_use; NULL if not known. */
 const AType *call_result_type(const Call *c);
+/* The type of the elements of an array type; NULL if not known. */
+const AType *elem_of(const AType *at);
 
 /* --- lower_entry.c --------------------------------------------------------------------------- */
 

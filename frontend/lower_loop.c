@@ -2,11 +2,6 @@
  * iteration to iteration become results and parameters of their own (existential sizes). */
 #include "frontend/lower_int.h"
 
-static Loc here(const Low *L, Loc loc)
-{
-    return L->site.beg ? L->site : loc;
-}
-
 /* --- if -------------------------------------------------------------------------------------- */
 
 /* Fits leaf k of a branch to dims, inside the branch. */
@@ -85,7 +80,7 @@ Val *lower_if(Low *L, Env *env, const AExp *e)
     Scope *s2 = scope_push(L);
     Val *v2 = lower_exp(L, env, e->cond.els);
     scope_pop(L, s2);
-    return join_branches(L, here(L, e->loc), test, s1, v1, s2, v2, e->type, env);
+    return join_branches(L, low_loc(L, e->loc), test, s1, v1, s2, v2, e->type, env);
 }
 
 /* May the statements of a scope as well always be evaluated: few, scalar, and sure to succeed? */
@@ -104,7 +99,7 @@ static bool is_cheap(const Scope *sc)
 
 Val *lower_short_circuit(Low *L, Env *env, const AExp *e, bool is_and)
 {
-    Loc loc = here(L, e->loc);
+    Loc loc = low_loc(L, e->loc);
     Atom a = val_scalar(lower_exp(L, env, e->app.args.at[0]), loc);
     if (!a.var)
         return (a.c.i != 0) == is_and ? lower_exp(L, env, e->app.args.at[1]) : val_atom(L, a);
@@ -274,7 +269,7 @@ static Domain loop_domain(Low *L, Env *env, const AExp *e)
         d.bound = d.range.count;
     } else {
         d.arr = lower_exp(L, env, b);
-        if (!common_width(L, here(L, b->loc), &d.arr, 1, &d.bound))
+        if (!common_width(L, low_loc(L, b->loc), &d.arr, 1, &d.bound))
             diag_limit(b->loc, "loops over arrays of empty tuples are not supported");
     }
     return d;
@@ -341,7 +336,7 @@ static void add_param(Low *L, Exp *e, Var *p, Atom init)
 
 Val *lower_loop(Low *L, Env *env, const AExp *e)
 {
-    Loop lp = {.e = e, .loc = here(L, e->loc), .env = env};
+    Loop lp = {.e = e, .loc = low_loc(L, e->loc), .env = env};
     Domain d = {0};
     Val *init = lower_exp(L, env, e->loop.init);
     if (val_has_fun(init))

@@ -10,9 +10,9 @@ const AType *call_result_type(const Call *c)
     return t;
 }
 
-/* The type of the elements of an array type; NULL if not known. */
-static const AType *elem_of(const AType *at)
+const AType *elem_of(const AType *at)
 {
+    at = at ? type_deref(at) : NULL;
     return at && at->kind == TY_ARRAY ? type_deref(at->array.elem) : NULL;
 }
 
