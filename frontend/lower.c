@@ -313,6 +313,8 @@ void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg)
     Atom args[2] = {a, b};
     assert_that(L, loc, emit_op(L, loc, OP_EQ, a, b), msg, args, 2);
     add_fact(L, (Fact){FACT_EQ, OP_EQ, a, b, a});
+    if (find_fact(L, FACT_NONNEG, a, a) && !find_fact(L, FACT_NONNEG, b, b))
+        know_nonneg(L, b);
 }
 
 void know_nonneg(Low *L, Atom n)

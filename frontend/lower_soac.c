@@ -185,6 +185,8 @@ static Val *lower_fold(Low *L, Loc loc, Fold *fo)
         res = val_atom(L, emit(L, exp_binop(L->cx, loc, fo->prim, acc->atom, x->atom)));
     res = fit_like(L, loc, res, acc);
     end_fn(L, f);
+    name_val(L, acc, intern("acc"));
+    name_val(L, x, intern("x"));
     e->soac.op = close_lambda(L, f.sc, params, res, NULL, NULL, loc);
     e->soac.comm = fo->comm || lambda_commutes(e->soac.op);
     e->soac.nes = val_leaves(L, ne);
