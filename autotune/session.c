@@ -324,7 +324,8 @@ static bool ask_forest(Session *s, const char **wrong)
     if (!ask_slots(s, "tuning_params", &params, wrong))
         return false;
     for (int i = 0; i < params.n; i++) {
-        const char *name = params.at[i].type;
+        /* Newer servers print "name class" here; the name is enough. */
+        const char *name = arena_strndup(s->a, params.at[i].type, strcspn(params.at[i].type, " "));
         TalkStatus st = ASK(s, "tuning_param_class %s", name);
         if (st != TALK_OK) {
             *wrong = reason(s, st, "tuning_param_class");
@@ -405,10 +406,10 @@ static const char *send_settings(Session *s)
 
 /* --- Running ----------------------------------------------------------------------------------------------------- */
 
-/* The lines `Compared NAME <= PAR: true.` of the program's log. */
+/* The lines `Compared NAME <= PAR: true.` of the log, which comes with a call's reply. */
 static void parse_log(Session *s, RunResult *res)
 {
-    char *text = arena_strdup(s->a, server_log(s->server)), *save;
+    char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         char name[256], outcome[8];
         long long par;
@@ -433,7 +434,6 @@ static RunResult run_loaded(Session *s, int d, double limit, bool check)
         out_printf(&cmd, " out%d", i);
     for (int i = 0; i < s->inputs.n; i++)
         out_printf(&cmd, " in%d", i);
-    server_log(s->server); /* what was logged before is not ours */
     TalkStatus st = server_command(s->server, limit, &s->reply, "%s", cmd.text);
     out_free(&cmd);
     s->fresh = false;
