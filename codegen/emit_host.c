@@ -244,12 +244,6 @@ static int emit_args(Fn *f, const KParams *args)
 static void emit_launch(Fn *f, const HostOp *op)
 {
     Out *o = f->o;
-    Texts local = {0}, global = {0};
-    Arena *a = f->em->cx->scratch;
-    for (int d = 0; d < op->n_launch_dims; d++) {
-        vec_push(a, &local, sx_c(op->local[d]));
-        vec_push(a, &global, sx_c(sx_mul(f->em->cx, op->groups[d], op->local[d])));
-    }
     f->uses_done = f->uses_ctx = true;
     out_puts(o, "{");
     if (op->kernel->what)
@@ -257,11 +251,14 @@ static void emit_launch(Fn *f, const HostOp *op)
     out_puts(o, "\n");
     o->indent++;
     int n = emit_args(f, &op->args);
-    out_printf(o, "rc = rt_launch(ctx, %s, %d, ", kernel_enum(op->kernel), op->n_launch_dims);
-    i64s(f, &global);
-    out_puts(o, ", ");
-    i64s(f, &local);
-    out_printf(o, ", %d, %s);\n", n, n ? "args" : "NULL");
+    out_puts(o, "const int64_t local[] = {");
+    for (int d = 0; d < op->n_launch_dims; d++)
+        out_printf(o, "%s%s", d ? ", " : "", sx_c(op->local[d]));
+    out_puts(o, "};\nconst int64_t global[] = {");
+    for (int d = 0; d < op->n_launch_dims; d++)
+        out_printf(o, "%s%s * local[%d]", d ? ", " : "", sx_c_factor(op->groups[d]), d);
+    out_printf(o, "};\nrc = rt_launch(ctx, %s, %d, global, local, %d, %s);\n",
+               kernel_enum(op->kernel), op->n_launch_dims, n, n ? "args" : "NULL");
     if (f->refused) {
         *f->refused_used = true;
         out_printf(o, "if (rc == RT_REFUSED)\n    goto %s;\n", f->refused);

@@ -154,7 +154,10 @@ static const Sx *identity(Ctx *cx, SxKind op, const Sx *a, const Sx *b)
     case SX_CEILDIV: return sx_is_const(b, 1) || sx_is_const(a, 0) ? a : NULL;
     case SX_MOD: return sx_is_const(b, 1) ? sx_const(cx, 0) : sx_is_const(a, 0) ? a : NULL;
     case SX_MIN:
-    case SX_MAX: return same ? a : NULL;
+    case SX_MAX:
+        if (a->kind == op && (sx_eq(a->a, b) || sx_eq(a->b, b)))
+            return a;
+        return same ? a : NULL;
     case SX_ADD:
     case SX_MUL:
     case SX_CONST:
