@@ -1,6 +1,872 @@
+/* Consumption: a value that an in-place update or a `*` parameter has taken may not be used again,
+ * under any name. Follows Futhark's rules; runs on one definition whose types are final.
+ *
+ * Every variable with arrays in it has leaves, the components of its type that are not tuples or
+ * records. A value is described by a tree of the same shape (Al); each leaf lists the leaves of
+ * variables (Ref) that it may share memory with, transitively. Consuming a value marks all of its
+ * refs; using a variable whose refs are marked is an error.
+ *
+ * Frames are the bodies of functions and loops around the expression at work. What a frame uses from
+ * outside is recorded: a function value shares memory with it. */
 #include "frontend/check.h"
+
+#include <string.h>
+
+typedef struct {
+    Binding *b;
+    int leaf;
+} Ref;
+typedef VEC(Ref) Refs;
+
+typedef struct Al {
+    Refs refs;
+    VEC(struct Al *) kids; /* of tuples and records; then refs is empty */
+} Al;
+
+typedef enum { VAR_LET, VAR_PARAM, VAR_LOOP } VarKind; /* all but parameters may be consumed */
+
+/* What is known of a variable while its scope lasts. */
+typedef struct {
+    Binding *b; /* NULL: not a local variable */
+    Al *al;     /* what its leaves alias */
+    int depth;  /* number of frames around its binding */
+    VarKind kind;
+    VEC(bool) may; /* by leaf: may be consumed */
+    VEC(Loc) gone; /* by leaf: where it was consumed, or {0,0} */
+} Var;
+
+typedef struct {
+    bool loop;
+    Refs used; /* from outside */
+} Frame;
+
+typedef struct {
+    Ck *ck;
+    Arena *a;
+    Var *vars; /* by uid */
+    VEC(Frame) frames;
+    Refs marked; /* in order, so that branches can be undone */
+} Co;
+
+static Al *eval(Co *co, Exp *e);
+
+/* ---- Alias trees ---- */
+
+static bool holds_arrays(const Type *t)
+{
+    switch (t->kind) {
+    case TY_SCALAR:
+    case TY_ERROR:
+    case TY_META:
+        return false;
+    case TY_ARRAY:
+    case TY_FUN:
+    case TY_VAR:
+        return true;
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; i < t->elems.n; i++)
+            if (holds_arrays(t->elems.at[i]))
+                return true;
+        return false;
+    }
+    return false;
+}
+
+static bool is_product(const Type *t)
+{
+    return t->kind == TY_TUPLE || t->kind == TY_RECORD;
+}
+
+static Al *al_none(Co *co)
+{
+    return NEW(co->a, Al);
+}
+
+static bool has_ref(const Refs *rs, Ref r)
+{
+    for (int i = 0; i < rs->n; i++)
+        if (rs->at[i].b == r.b && rs->at[i].leaf == r.leaf)
+            return true;
+    return false;
+}
+
+static void add_refs(Co *co, Refs *to, const Refs *from)
+{
+    for (int i = 0; i < from->n; i++)
+        if (!has_ref(to, from->at[i]))
+            vec_push(co->a, to, from->at[i]);
+}
+
+static void add_flat(Co *co, Refs *to, const Al *al)
+{
+    add_refs(co, to, &al->refs);
+    for (int i = 0; i < al->kids.n; i++)
+        add_flat(co, to, al->kids.at[i]);
+}
+
+/* The tree al in the shape of a type: what a whole tuple aliases, each component may alias. */
+static Al *al_shape(Co *co, const Type *t, const Al *al)
+{
+    Al *c = al_none(co);
+    if (!holds_arrays(t))
+        return c;
+    if (!is_product(t)) {
+        add_flat(co, &c->refs, al);
+        return c;
+    }
+    for (int i = 0; i < t->elems.n; i++) {
+        const Al *from = al->kids.n == t->elems.n ? al->kids.at[i] : al;
+        vec_push(co->a, &c->kids, al_shape(co, t->elems.at[i], from));
+    }
+    return c;
+}
+
+static Al *al_union(Co *co, const Al *x, const Al *y)
+{
+    Al *c = al_none(co);
+    if (x->kids.n && x->kids.n == y->kids.n) {
+        for (int i = 0; i < x->kids.n; i++)
+            vec_push(co->a, &c->kids, al_union(co, x->kids.at[i], y->kids.at[i]));
+        return c;
+    }
+    add_flat(co, &c->refs, x);
+    add_flat(co, &c->refs, y);
+    return c;
+}
+
+/* ---- Variables ---- */
+
+static void mark_may(Co *co, Var *v, const Type *t, bool may, bool unique)
+{
+    unique |= t->unique;
+    if (is_product(t)) {
+        for (int i = 0; i < t->elems.n; i++)
+            mark_may(co, v, t->elems.at[i], may, unique);
+        return;
+    }
+    vec_push(co->a, &v->may, may || unique);
+    vec_push(co->a, &v->gone, ((Loc){0, 0}));
+}
+
+static void bind_var(Co *co, Binding *b, const Type *t, const Al *al, VarKind kind)
+{
+    Var *v = &co->vars[b->uid];
+    *v = (Var){.b = b, .kind = kind, .depth = co->frames.n};
+    v->al = al_shape(co, t, al);
+    mark_may(co, v, t, kind != VAR_PARAM, false);
+}
+
+static void bind_pat(Co *co, const Pat *p, const Al *al, VarKind kind)
+{
+    switch (p->kind) {
+    case P_VAR:
+        bind_var(co, p->bind, p->type, al, kind);
+        return;
+    case P_WILD:
+        return;
+    case P_ASCRIBE:
+        bind_pat(co, p->pat, al, kind);
+        return;
+    case P_TUPLE:
+    case P_RECORD:
+        for (int i = 0; i < p->elems.n; i++) {
+            int k = i;
+            for (int j = 0; p->kind == P_RECORD && j < p->type->names.n; j++)
+                if (p->type->names.at[j] == p->names.at[i])
+                    k = j;
+            bind_pat(co, p->elems.at[i], k < al->kids.n ? al->kids.at[k] : al, kind);
+        }
+        return;
+    }
+}
+
+static Var *local(Co *co, const Binding *b)
+{
+    Var *v = &co->vars[b->uid];
+    return v->b ? v : NULL;
+}
+
+static Al *var_leaves(Co *co, Binding *b, const Type *t, const Al *al, int *leaf)
+{
+    Al *c = al_none(co);
+    if (is_product(t)) {
+        for (int i = 0; i < t->elems.n; i++)
+            vec_push(co->a, &c->kids,
+                     var_leaves(co, b, t->elems.at[i], al->kids.n ? al->kids.at[i] : al, leaf));
+        return c;
+    }
+    Ref r = {b, (*leaf)++};
+    if (!holds_arrays(t))
+        return c;
+    vec_push(co->a, &c->refs, r);
+    add_refs(co, &c->refs, &al->refs);
+    return c;
+}
+
+/* What a variable's value aliases: its own leaves, and what they alias. */
+static Al *var_al(Co *co, Binding *b, const Type *t)
+{
+    int leaf = 0;
+    Var *v = local(co, b);
+    if (v && b->kind == BIND_DEF)
+        return al_shape(co, t, v->al);
+    return var_leaves(co, b, t, v ? v->al : al_none(co), &leaf);
+}
+
+/* ---- Use and consumption ---- */
+
+static bool gone_at(Co *co, Ref r, Loc *where)
+{
+    Var *v = local(co, r.b);
+    if (!v || r.leaf >= v->gone.n || !v->gone.at[r.leaf].beg)
+        return false;
+    *where = v->gone.at[r.leaf];
+    return true;
+}
+
+/* Reports the use of a value that was consumed; `name` is what the program calls it, or NULL. */
+static void use(Co *co, const Al *al, Loc loc, const char *name)
+{
+    Refs rs = {0};
+    add_flat(co, &rs, al);
+    for (int i = 0; i < rs.n; i++) {
+        Var *v = local(co, rs.at[i].b);
+        for (int f = v ? v->depth : co->frames.n; f < co->frames.n; f++)
+            if (!has_ref(&co->frames.at[f].used, rs.at[i]))
+                vec_push(co->a, &co->frames.at[f].used, rs.at[i]);
+    }
+    for (int i = 0; i < rs.n; i++) {
+        Loc where;
+        if (!gone_at(co, rs.at[i], &where))
+            continue;
+        const char *root = rs.at[i].b->name;
+        if (!name)
+            ck_error(co->ck, loc, "this value aliases `%s`, which was consumed", root);
+        else if (strcmp(name, root))
+            ck_error(co->ck, loc, "`%s` is used, but it aliases `%s`, which was consumed", name, root);
+        else
+            ck_error(co->ck, loc, "`%s` is used after it was consumed", name);
+        ck_note(co->ck, where, "`%s` was consumed here", root);
+        return;
+    }
+}
+
+/* Whether a ref may be consumed here; else says why not. */
+static bool may_consume(Co *co, Ref r, Loc loc)
+{
+    Var *v = local(co, r.b);
+    const char *name = r.b->name;
+    if (!v) {
+        ck_error(co->ck, loc, "`%s` is consumed, but it is a top-level definition; use `copy %s`", name,
+                 name);
+        return false;
+    }
+    for (int f = co->frames.n - 1; f >= v->depth; f--) {
+        if (co->frames.at[f].loop)
+            ck_error(co->ck, loc,
+                     "`%s` is consumed in a loop, but it is bound outside: the next iteration would "
+                     "use it again", name);
+        else
+            ck_error(co->ck, loc, "`%s` is consumed in a function, but it is bound outside", name);
+        ck_note(co->ck, v->b->loc, "`%s` is bound here; make it a loop parameter, or use `copy %s`",
+                name, name);
+        return false;
+    }
+    if (!v->may.at[r.leaf]) {
+        ck_error(co->ck, loc, "`%s` is consumed, but it is a parameter that is not unique", name);
+        ck_note(co->ck, v->b->loc, "declare the parameter as `*%s`, or use `copy %s`",
+                show(co->ck, v->b->type), name);
+        return false;
+    }
+    return true;
+}
+
+static void consume(Co *co, const Al *al, Loc loc)
+{
+    Refs rs = {0};
+    add_flat(co, &rs, al);
+    for (int i = 0; i < rs.n; i++)
+        if (!may_consume(co, rs.at[i], loc))
+            return;
+    for (int i = 0; i < rs.n; i++) {
+        co->vars[rs.at[i].b->uid].gone.at[rs.at[i].leaf] = loc;
+        vec_push(co->a, &co->marked, rs.at[i]);
+    }
+}
+
+static void set_marks(Co *co, int from, int to, const Loc *locs)
+{
+    for (int i = from; i < to; i++) {
+        Ref r = co->marked.at[i];
+        co->vars[r.b->uid].gone.at[r.leaf] = locs ? locs[i - from] : (Loc){0, 0};
+    }
+}
+
+/* ---- Functions ---- */
+
+static Al *pop_frame(Co *co)
+{
+    Al *al = al_none(co);
+    Frame *f = &vec_last(&co->frames);
+    add_refs(co, &al->refs, &f->used);
+    co->frames.n--;
+    return al;
+}
+
+static void push_frame(Co *co, bool loop)
+{
+    Frame f = {.loop = loop};
+    vec_push(co->a, &co->frames, f);
+}
+
+/* A ref that outlives a call: not a unique parameter, nor made in the body. */
+static const Ref *not_fresh(Co *co, const Refs *rs, int depth)
+{
+    for (int i = 0; i < rs->n; i++) {
+        const Var *v = local(co, rs->at[i].b);
+        if (!v || v->depth < depth || !v->may.at[rs->at[i].leaf])
+            return &rs->at[i];
+    }
+    return NULL;
+}
+
+typedef struct {
+    const Type *t;
+    const Al *al;
+    bool unique;
+} Leaf;
+typedef VEC(Leaf) Leaves;
+
+static void leaves_of(Co *co, const Type *t, const Al *al, bool unique, Leaves *out)
+{
+    unique |= t->unique;
+    if (is_product(t)) {
+        for (int i = 0; i < t->elems.n; i++)
+            leaves_of(co, t->elems.at[i], i < al->kids.n ? al->kids.at[i] : al, unique, out);
+        return;
+    }
+    Leaf l = {t, al, unique};
+    vec_push(co->a, out, l);
+}
+
+static bool share(Co *co, const Al *x, const Al *y, Ref *which)
+{
+    Refs a = {0}, b = {0};
+    add_flat(co, &a, x);
+    add_flat(co, &b, y);
+    for (int i = 0; i < a.n; i++) {
+        if (has_ref(&b, a.at[i])) {
+            *which = a.at[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The result of a function whose result type says unique must be nobody else's. */
+static void check_unique_result(Co *co, const Def *d, const Al *al, int depth)
+{
+    Leaves ls = {0};
+    leaves_of(co, d->ret_type, al, false, &ls);
+    for (int i = 0; i < ls.n; i++) {
+        if (!ls.at[i].unique)
+            continue;
+        Refs rs = {0};
+        add_flat(co, &rs, ls.at[i].al);
+        const Ref *r = not_fresh(co, &rs, depth);
+        if (r) {
+            ck_error(co->ck, d->ret->loc, "the result is declared unique, but may alias `%s`",
+                     r->b->name);
+            ck_note(co->ck, r->b->loc, "`%s` is bound here; return a `copy`, or drop the `*`",
+                    r->b->name);
+            return;
+        }
+        for (int j = 0; j < ls.n; j++) {
+            Ref which;
+            if (i != j && share(co, ls.at[i].al, ls.at[j].al, &which)) {
+                ck_error(co->ck, d->ret->loc, "components of the result share `%s`, but one is "
+                                              "declared unique", which.b->name);
+                return;
+            }
+        }
+    }
+}
+
+/* An inferred result type is unique where the result is fresh. */
+static Type *infer_unique(Co *co, Type *t, const Al *al, const Leaves *all, int depth)
+{
+    Type *c = NEW(co->a, Type);
+    *c = *t;
+    if (is_product(t)) {
+        c->elems = (Types){0};
+        for (int i = 0; i < t->elems.n; i++)
+            vec_push(co->a, &c->elems,
+                     infer_unique(co, t->elems.at[i], i < al->kids.n ? al->kids.at[i] : al, all,
+                                  depth));
+        return c;
+    }
+    if (t->kind != TY_ARRAY && t->kind != TY_VAR)
+        return t;
+    Refs rs = {0};
+    add_flat(co, &rs, al);
+    if (not_fresh(co, &rs, depth))
+        return t;
+    for (int i = 0; i < all->n; i++) {
+        Ref which;
+        if (all->at[i].al != al && share(co, all->at[i].al, al, &which))
+            return t;
+    }
+    c->unique = true;
+    return c;
+}
+
+static Type *with_result(Co *co, const Type *t, int params, Type *result)
+{
+    if (!params)
+        return result;
+    Type *c = NEW(co->a, Type);
+    *c = *t;
+    c->fun.result = with_result(co, t->fun.result, params - 1, result);
+    return c;
+}
+
+/* Returns what the function takes along from outside. */
+static Al *eval_def(Co *co, Def *d)
+{
+    push_frame(co, false);
+    int depth = co->frames.n;
+    for (int i = 0; i < d->params.n; i++)
+        bind_pat(co, d->params.at[i], al_none(co), VAR_PARAM);
+    Al *al = al_shape(co, d->ret_type, eval(co, d->body));
+    if (d->ret) {
+        check_unique_result(co, d, al, depth);
+    } else if (d->params.n) {
+        Leaves all = {0};
+        leaves_of(co, d->ret_type, al, false, &all);
+        d->ret_type = infer_unique(co, d->ret_type, al, &all, depth);
+        d->bind->type = with_result(co, d->bind->type, d->params.n, d->ret_type);
+    }
+    return pop_frame(co);
+}
+
+static Al *eval_lambda(Co *co, Exp *e)
+{
+    push_frame(co, false);
+    for (int i = 0; i < e->lambda.params.n; i++)
+        bind_pat(co, e->lambda.params.at[i], al_none(co), VAR_PARAM);
+    eval(co, e->lambda.body);
+    return pop_frame(co);
+}
+
+/* ---- Applications ---- */
+
+static bool any_unique(const Type *t)
+{
+    if (t->unique)
+        return true;
+    for (int i = 0; is_product(t) && i < t->elems.n; i++)
+        if (any_unique(t->elems.at[i]))
+            return true;
+    return false;
+}
+
+/* A function that consumes its parameter may not stand for one that does not. */
+static bool consumes_more(const Type *have, const Type *want)
+{
+    for (; have->kind == TY_FUN && want->kind == TY_FUN;
+         have = have->fun.result, want = want->fun.result)
+        if (any_unique(have->fun.param) && !any_unique(want->fun.param))
+            return true;
+    return false;
+}
+
+static void consume_unique(Co *co, const Type *param, const Al *al, Loc loc, bool unique, bool *any)
+{
+    unique |= param->unique;
+    if (is_product(param) && al->kids.n == param->elems.n) {
+        for (int i = 0; i < param->elems.n; i++)
+            consume_unique(co, param->elems.at[i], al->kids.at[i], loc, unique, any);
+        return;
+    }
+    if (unique || any_unique(param)) {
+        *any = true;
+        consume(co, al, loc);
+    }
+}
+
+/* What a result may alias: its components that are not unique, all that was passed in and kept. */
+static Al *result_al(Co *co, const Type *t, bool unique, const Al *kept)
+{
+    Al *c = al_none(co);
+    unique |= t->unique;
+    if (unique || !holds_arrays(t))
+        return c;
+    if (is_product(t)) {
+        for (int i = 0; i < t->elems.n; i++)
+            vec_push(co->a, &c->kids, result_al(co, t->elems.at[i], unique, kept));
+        return c;
+    }
+    add_flat(co, &c->refs, kept);
+    return c;
+}
+
+/* A part of a value that is used as it stands: x, x.a.b. NULL for other expressions. Does not count
+ * as a use of the whole x. */
+static Al *path_al(Co *co, const Exp *e)
+{
+    if (e->kind == E_VAR && e->var.bind && e->var.bind->kind == BIND_LOCAL)
+        return var_al(co, e->var.bind, e->var.bind->type);
+    if (e->kind != E_PROJ)
+        return NULL;
+    Al *al = path_al(co, e->proj.e);
+    const Type *t = e->proj.e->type;
+    for (int i = 0; al && i < al->kids.n; i++) {
+        const char *name = t->kind == TY_RECORD ? t->names.at[i] : NULL;
+        if (name ? name == e->proj.names.at[0]
+                 : !strcmp(arena_printf(co->a, "%d", i), e->proj.names.at[0]))
+            return al->kids.at[i];
+    }
+    return al;
+}
+
+static Al *eval_app(Co *co, Exp *e)
+{
+    VEC(Al *) als = {0};
+    const Type *ft = e->app.fn->type;
+    Al *fal = eval(co, e->app.fn), *kept = al_none(co);
+    add_flat(co, &kept->refs, fal);
+    for (int i = 0; i < e->app.args.n; i++)
+        vec_push(co->a, &als, eval(co, e->app.args.at[i]));
+    const Type *t = ft;
+    e->app.consumes = false;
+    for (int i = 0; i < e->app.args.n && t->kind == TY_FUN; i++, t = t->fun.result) {
+        Exp *arg = e->app.args.at[i];
+        bool any = false;
+        if (consumes_more(arg->type, t->fun.param))
+            ck_error(co->ck, arg->loc, "this function consumes its argument (`%s`), but `%s` is needed",
+                     show(co->ck, arg->type), show(co->ck, t->fun.param));
+        Al *al = al_shape(co, arg->type, als.at[i]);
+        consume_unique(co, t->fun.param, al, arg->loc, false, &any);
+        e->app.consumes |= any;
+        if (!any)
+            add_flat(co, &kept->refs, al);
+    }
+    /* An argument that is only looked at must not have been consumed by another one. */
+    t = ft;
+    for (int i = 0; i < e->app.args.n && t->kind == TY_FUN; i++, t = t->fun.result)
+        if (!any_unique(t->fun.param))
+            use(co, als.at[i], e->app.args.at[i]->loc, NULL);
+    return result_al(co, t, false, kept);
+}
+
+/* ---- Loops ---- */
+
+/* The alias tree of a pattern's value: its own variables at their places. */
+static Al *pat_al(Co *co, const Pat *p, const Type *t)
+{
+    Al *c = al_none(co);
+    switch (p->kind) {
+    case P_VAR:
+        return var_al(co, p->bind, p->type);
+    case P_WILD:
+        return c;
+    case P_ASCRIBE:
+        return pat_al(co, p->pat, t);
+    case P_TUPLE:
+    case P_RECORD:
+        for (int k = 0; k < t->elems.n; k++)
+            for (int i = 0; i < p->elems.n; i++)
+                if (p->kind == P_TUPLE ? i == k : p->names.at[i] == t->names.at[k])
+                    vec_push(co->a, &c->kids, pat_al(co, p->elems.at[i], t->elems.at[k]));
+        return c;
+    }
+    return c;
+}
+
+static void eval_loop_head(Co *co, Exp *e)
+{
+    if (e->loop.kind == LOOP_WHILE) {
+        eval(co, e->loop.bound);
+    } else {
+        bind_pat(co, e->loop.var, al_none(co), VAR_PARAM);
+    }
+}
+
+/* Which leaves of the loop parameter an iteration consumes, directly or as the next value of one
+ * that it does. */
+static void consumed_leaves(Co *co, const Leaves *own, const Leaves *res, bool *gone)
+{
+    for (int i = 0; i < own->n; i++) {
+        Loc where;
+        gone[i] |= own->at[i].unique;
+        for (int j = 0; j < own->at[i].al->refs.n; j++)
+            gone[i] |= gone_at(co, own->at[i].al->refs.at[j], &where);
+    }
+    for (bool again = true; again;) {
+        again = false;
+        for (int i = 0; i < own->n; i++) {
+            for (int k = 0; gone[i] && k < own->n; k++) {
+                Ref which;
+                if (!gone[k] && share(co, res->at[i].al, own->at[k].al, &which))
+                    gone[k] = again = true;
+            }
+        }
+    }
+}
+
+static Al *rebuild(Co *co, const Type *t, const Leaves *ls, int *next)
+{
+    Al *c = al_none(co);
+    if (is_product(t)) {
+        for (int i = 0; i < t->elems.n; i++)
+            vec_push(co->a, &c->kids, rebuild(co, t->elems.at[i], ls, next));
+        return c;
+    }
+    add_flat(co, &c->refs, ls->at[(*next)++].al);
+    return c;
+}
+
+/* What a value aliases outside of the current frames. */
+static Al *outside(Co *co, const Al *al)
+{
+    Al *c = al_none(co);
+    Refs rs = {0};
+    add_flat(co, &rs, al);
+    for (int i = 0; i < rs.n; i++) {
+        Var *v = local(co, rs.at[i].b);
+        if (!v || v->depth <= co->frames.n)
+            vec_push(co->a, &c->refs, rs.at[i]);
+    }
+    return c;
+}
+
+static Al *eval_loop(Co *co, Exp *e)
+{
+    const Type *t = e->loop.pat->type;
+    Al *init = al_shape(co, t, eval(co, e->loop.init));
+    if (e->loop.kind != LOOP_WHILE)
+        eval(co, e->loop.bound);
+    int marked = co->marked.n;
+    push_frame(co, true);
+    bind_pat(co, e->loop.pat, al_none(co), VAR_LOOP);
+    eval_loop_head(co, e);
+    Al *body = al_shape(co, t, eval(co, e->loop.body));
+
+    Leaves own = {0}, res = {0}, ini = {0};
+    leaves_of(co, t, al_shape(co, t, pat_al(co, e->loop.pat, t)), false, &own);
+    leaves_of(co, t, body, false, &res);
+    leaves_of(co, t, init, false, &ini);
+    bool *gone = NEWN(co->a, bool, own.n + 1);
+    consumed_leaves(co, &own, &res, gone);
+    Al *used = pop_frame(co);
+    use(co, used, e->loc, NULL); /* frames further out see these uses too */
+    co->marked.n = marked;
+
+    for (int i = 0; i < own.n; i++) {
+        Al *out = outside(co, res.at[i].al);
+        if (gone[i] && out->refs.n) {
+            ck_error(co->ck, e->loop.body->loc, "the loop body may return `%s`, which the next "
+                                                "iteration would consume", out->refs.at[0].b->name);
+            ck_note(co->ck, out->refs.at[0].b->loc, "`%s` is bound here; return a `copy`",
+                    out->refs.at[0].b->name);
+        }
+        for (int j = 0; gone[i] && j < own.n; j++) {
+            Ref which;
+            if (i != j && share(co, res.at[i].al, res.at[j].al, &which)) {
+                ck_error(co->ck, e->loop.body->loc, "the loop body returns `%s` twice, but the next "
+                                                    "iteration consumes one of them", which.b->name);
+                break;
+            }
+        }
+        if (gone[i]) {
+            consume(co, ini.at[i].al, e->loop.init->loc);
+            ini.at[i].al = al_none(co);
+        } else {
+            ini.at[i].al = al_union(co, ini.at[i].al, out);
+        }
+    }
+    int next = 0;
+    Al *r = rebuild(co, t, &ini, &next);
+    use(co, r, e->loop.init->loc, NULL);
+    return r;
+}
+
+/* ---- Expressions ---- */
+
+static void eval_dims(Co *co, DimIndices *ds)
+{
+    for (int i = 0; i < ds->n; i++) {
+        Exp *parts[] = {ds->at[i].i, ds->at[i].j, ds->at[i].s};
+        for (int j = 0; j < 3; j++)
+            if (parts[j])
+                eval(co, parts[j]);
+    }
+}
+
+static Al *eval_var(Co *co, Exp *e)
+{
+    Binding *b = e->var.bind;
+    if (!b || !holds_arrays(e->type) || b->kind == BIND_BUILTIN || b->kind == BIND_SIZE)
+        return al_none(co);
+    if (b->kind == BIND_DEF && !local(co, b) && b->type->kind == TY_FUN)
+        return al_none(co);
+    Al *al = var_al(co, b, b->kind == BIND_DEF ? e->type : b->type);
+    use(co, al, e->loc, b->name);
+    return al;
+}
+
+static Al *eval_seq(Co *co, Exp *e)
+{
+    VEC(Al *) als = {0};
+    for (int i = 0; i < e->seq.elems.n; i++)
+        vec_push(co->a, &als, eval(co, e->seq.elems.at[i]));
+    for (int i = 0; i < als.n; i++)
+        use(co, als.at[i], e->seq.elems.at[i]->loc, NULL);
+    Al *c = al_none(co);
+    for (int k = 0; k < als.n; k++)
+        for (int i = 0; i < als.n; i++)
+            if (e->kind == E_TUPLE ? i == k : e->seq.names.at[i] == e->type->names.at[k])
+                vec_push(co->a, &c->kids, als.at[i]);
+    return c;
+}
+
+static Al *eval_proj(Co *co, Exp *e)
+{
+    Al *al = path_al(co, e);
+    if (al) {
+        const Exp *root = e;
+        while (root->kind == E_PROJ)
+            root = root->proj.e;
+        use(co, al, e->loc, root->var.name);
+        return al_shape(co, e->type, al);
+    }
+    Al *from = eval(co, e->proj.e);
+    const Type *t = e->proj.e->type;
+    for (int i = 0; i < from->kids.n; i++) {
+        const char *name = t->kind == TY_RECORD ? t->names.at[i] : arena_printf(co->a, "%d", i);
+        if (!strcmp(name, e->proj.names.at[0]))
+            return from->kids.at[i];
+    }
+    return from;
+}
+
+/* Replaces the component at a path; counts the others as used. */
+static Al *replace_path(Co *co, const Type *t, const Al *al, const Names *path, int at, Al *v, Loc loc)
+{
+    if (at == path->n)
+        return v;
+    Al *c = al_none(co);
+    for (int i = 0; i < t->elems.n; i++) {
+        const char *name = t->kind == TY_RECORD ? t->names.at[i] : arena_printf(co->a, "%d", i);
+        Al *kid = i < al->kids.n ? al->kids.at[i] : (Al *)al;
+        if (!strcmp(name, path->at[at]))
+            kid = replace_path(co, t->elems.at[i], kid, path, at + 1, v, loc);
+        else
+            use(co, kid, loc, NULL);
+        vec_push(co->a, &c->kids, kid);
+    }
+    return c;
+}
+
+static Al *eval_update(Co *co, Exp *e)
+{
+    if (e->kind == E_RECUPDATE) {
+        Al *al = path_al(co, e->update.e);
+        if (!al)
+            al = eval(co, e->update.e);
+        Al *v = eval(co, e->update.value);
+        return replace_path(co, e->type, al_shape(co, e->type, al), &e->update.names, 0, v,
+                            e->update.e->loc);
+    }
+    Al *al = eval(co, e->update.e);
+    eval_dims(co, &e->update.dims);
+    eval(co, e->update.value);
+    use(co, al, e->update.e->loc, NULL);
+    consume(co, al, e->update.e->loc);
+    return al_none(co);
+}
+
+static Al *eval_if(Co *co, Exp *e)
+{
+    eval(co, e->cond.test);
+    int start = co->marked.n;
+    Al *x = eval(co, e->cond.then);
+    int mid = co->marked.n;
+    Loc *locs = NEWN(co->a, Loc, mid - start + 1);
+    for (int i = start; i < mid; i++) {
+        Ref r = co->marked.at[i];
+        locs[i - start] = co->vars[r.b->uid].gone.at[r.leaf];
+    }
+    set_marks(co, start, mid, NULL); /* the other branch has not seen these */
+    Al *y = eval(co, e->cond.els);
+    set_marks(co, start, mid, locs);
+    return al_union(co, x, y);
+}
+
+static Al *eval(Co *co, Exp *e)
+{
+    switch (e->kind) {
+    case E_LIT:
+    case E_STRING:
+    case E_PROJSECT:
+        return al_none(co);
+    case E_VAR: return eval_var(co, e);
+    case E_TUPLE:
+    case E_RECORD: return eval_seq(co, e);
+    case E_ARRAY:
+        for (int i = 0; i < e->seq.elems.n; i++)
+            eval(co, e->seq.elems.at[i]);
+        return al_none(co);
+    case E_RANGE:
+        eval(co, e->range.start);
+        if (e->range.second)
+            eval(co, e->range.second);
+        eval(co, e->range.end);
+        return al_none(co);
+    case E_APP: return eval_app(co, e);
+    case E_OPSECT: {
+        Al *op = eval(co, e->opsect.op);
+        return al_union(co, op, eval(co, e->opsect.arg));
+    }
+    case E_IDXSECT:
+        eval_dims(co, &e->index.dims);
+        return al_none(co);
+    case E_LAMBDA: return eval_lambda(co, e);
+    case E_PROJ: return eval_proj(co, e);
+    case E_INDEX: {
+        Al *al = eval(co, e->index.e);
+        eval_dims(co, &e->index.dims);
+        return al_shape(co, e->type, al);
+    }
+    case E_UPDATE:
+    case E_RECUPDATE: return eval_update(co, e);
+    case E_IF: return eval_if(co, e);
+    case E_LET: {
+        Al *al = al_shape(co, e->let.rhs->type, eval(co, e->let.rhs));
+        bind_pat(co, e->let.pat, al, VAR_LET);
+        return eval(co, e->let.body);
+    }
+    case E_LETFUN: {
+        Def *d = e->letfun.def;
+        Al *al = eval_def(co, d);
+        bind_var(co, d->bind, d->bind->type, al, VAR_LET);
+        return eval(co, e->letfun.body);
+    }
+    case E_LOOP: return eval_loop(co, e);
+    case E_ASCRIBE:
+    case E_COERCE: return eval(co, e->ascribe.e);
+    case E_ASSERT:
+        eval(co, e->assertion.test);
+        return eval(co, e->assertion.e);
+    case E_ATTR: return eval(co, e->attr.e);
+    }
+    return al_none(co);
+}
+
 void consume_def(Ck *ck, Def *d)
 {
-    (void)ck;
-    (void)d;
+    Co co = {.ck = ck, .a = ck->a};
+    co.vars = NEWN(ck->a, Var, ck->n_bindings);
+    eval_def(&co, d);
 }
