@@ -42,33 +42,37 @@ static const char *plain_atom(Ctx *cx, Atom a)
     return arena_printf(cx->perm, "%lld", (long long)a.c.i);
 }
 
-/* An operand as an expression over what is bound outside of `defs`; at most `deep` operations deep. */
-static const char *operand_text(Ctx *cx, const VarMap *defs, Atom a, int deep, bool inner)
+/* An operand as an expression over what is bound outside of `defs`; at most `deep` operations deep.
+ * Operations inside others are in parentheses, except a product as the left factor of a product. */
+static const char *operand_text(Ctx *cx, const VarMap *defs, Atom a, int deep, bool inside,
+                                bool factor)
 {
     const Exp *e = a.var ? varmap_get(defs, a.var) : NULL;
     if (!e || deep == 0)
         return plain_atom(cx, a);
     if (e->kind == E_ATOM)
-        return operand_text(cx, defs, e->atom, deep, inner);
+        return operand_text(cx, defs, e->atom, deep, inside, factor);
     if (e->kind == E_CONV)
-        return operand_text(cx, defs, e->conv.arg, deep, inner);
+        return operand_text(cx, defs, e->conv.arg, deep, inside, factor);
     if (e->kind != E_PRIM)
         return plain_atom(cx, a);
     const char *sym = op_symbol(e->prim.op), *args = "";
     if (sym && e->prim.args.n == 2) {
-        const char *x = operand_text(cx, defs, e->prim.args.at[0], deep - 1, e->prim.op != OP_MUL);
-        const char *y = operand_text(cx, defs, e->prim.args.at[1], deep - 1, true);
-        return arena_printf(cx->perm, inner ? "(%s %s %s)" : "%s %s %s", x, sym, y);
+        bool mul = e->prim.op == OP_MUL;
+        const char *x = operand_text(cx, defs, e->prim.args.at[0], deep - 1, true, mul);
+        const char *y = operand_text(cx, defs, e->prim.args.at[1], deep - 1, true, false);
+        bool bare = !inside || (mul && factor);
+        return arena_printf(cx->perm, "%s%s %s %s%s", bare ? "" : "(", x, sym, y, bare ? "" : ")");
     }
     for (int k = 0; k < e->prim.args.n; k++)
         args = arena_printf(cx->perm, "%s%s%s", args, k ? ", " : "",
-                            operand_text(cx, defs, e->prim.args.at[k], deep - 1, false));
+                            operand_text(cx, defs, e->prim.args.at[k], deep - 1, false, false));
     return arena_printf(cx->perm, "%s(%s)", prim_info[e->prim.op].text, args);
 }
 
 const char *ex_par_text(Explain *x, Atom par)
 {
-    return operand_text(x->cx, x->defs, par, 12, false);
+    return operand_text(x->cx, x->defs, par, 12, false, false);
 }
 
 /* The operator of a reduction: (+), or "op" if it is more than one operation. */
@@ -129,7 +133,7 @@ const char *ex_thread_text(Explain *x, const Body *b)
             varmap_put(defs, b->stms.at[i].pat.at[0], b->stms.at[i].exp);
     for (int k = 0; k < b->res.n; k++)
         t = arena_printf(x->cx->perm, "%s%s%s", t, k ? ", " : "",
-                         operand_text(x->cx, defs, b->res.at[k], 4, false));
+                         operand_text(x->cx, defs, b->res.at[k], 4, false, false));
     return t;
 }
 

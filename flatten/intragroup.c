@@ -10,10 +10,15 @@ typedef struct {
     const char *why; /* not feasible */
 } Check;
 
-static void refuse(Check *c, const char *fmt, const char *name)
+/* The first reason counts. */
+static void refuse(Check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void refuse(Check *c, const char *fmt, ...)
 {
+    va_list ap;
+    va_start(ap, fmt);
     if (!c->why)
-        c->why = arena_printf(c->fl->cx->perm, fmt, name);
+        c->why = arena_vprintf(c->fl->cx->perm, fmt, ap);
+    va_end(ap);
 }
 
 static void check_type(Check *c, const Var *v)

@@ -21,16 +21,38 @@ typedef VEC(Atoms) WidthLists;
 
 typedef struct {
     Ctx *cx;
+    const Flat *fl; /* NULL: definitions are not looked at */
     WidthLists *lists;
 } Widths;
 
-static bool same_widths(const Atoms *a, const Atoms *b)
+/* A width that is itself a product counts as its factors. */
+static void add_factors(const Widths *w, Atoms *ws, Atom a)
 {
-    if (a->n != b->n)
+    const Exp *e = w->fl ? def_of(w->fl, a) : NULL;
+    if (e && e->kind == E_ATOM) {
+        add_factors(w, ws, e->atom);
+    } else if (e && e->kind == E_PRIM && e->prim.op == OP_MUL) {
+        add_factors(w, ws, e->prim.args.at[0]);
+        add_factors(w, ws, e->prim.args.at[1]);
+    } else if (!atom_is_int(a, 1)) {
+        vec_push(w->cx->perm, ws, a);
+    }
+}
+
+/* Are all factors of a among those of b? Then b is the larger product (of widths that are not 0). */
+static bool divides(const Atoms *a, const Atoms *b)
+{
+    bool used[16] = {false};
+    if (b->n > 16)
         return false;
-    for (int i = 0; i < a->n; i++)
-        if (!atom_eq(a->at[i], b->at[i]))
+    for (int i = 0; i < a->n; i++) {
+        int j = 0;
+        while (j < b->n && (used[j] || !atom_eq(a->at[i], b->at[j])))
+            j++;
+        if (j == b->n)
             return false;
+        used[j] = true;
+    }
     return true;
 }
 
@@ -38,10 +60,15 @@ static void add_widths(Widths *w, const Nest *nest)
 {
     Atoms ws = {0};
     for (int d = 0; d < nest->n; d++)
-        vec_push(w->cx->perm, &ws, nest->at[d].width);
-    for (int i = 0; i < w->lists->n; i++)
-        if (same_widths(&w->lists->at[i], &ws))
+        add_factors(w, &ws, nest->at[d].width);
+    int kept = 0;
+    for (int i = 0; i < w->lists->n; i++) {
+        if (divides(&ws, &w->lists->at[i]))
             return;
+        if (!divides(&w->lists->at[i], &ws))
+            w->lists->at[kept++] = w->lists->at[i];
+    }
+    w->lists->n = kept;
     vec_push(w->cx->perm, w->lists, ws);
 }
 
@@ -61,7 +88,7 @@ static void widths_of_body(void *env, Body *b)
 Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     WidthLists lists = {0};
-    Widths w = {fl->cx, &lists};
+    Widths w = {fl->cx, fl, &lists};
     widths_of_body(&w, (Body *)(uintptr_t)b);
     Atom outer = par_of_nest(fl, S, bl), inner = atom_i64(1);
     for (int i = 0; i < lists.n; i++) {
@@ -78,7 +105,7 @@ int64_t intra_width_bound(const Body *b)
     WidthLists lists = {0};
     Arena *tmp = arena_new();
     Ctx cx = {.perm = tmp};
-    Widths w = {&cx, &lists};
+    Widths w = {&cx, NULL, &lists};
     widths_of_body(&w, (Body *)(uintptr_t)b);
     int64_t bound = 0;
     for (int i = 0; i < lists.n; i++) {
