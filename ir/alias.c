@@ -484,3 +484,46 @@ Vars exp_consumes(Ctx *cx, const Exp *e)
             vec_push(cx->perm, &out, al->dead_list.at[i]);
     return out;
 }
+
+/* --- All consumed arrays of an entry --------------------------------------------------------------- */
+
+typedef struct {
+    Alias *al;
+    VarSet *out;
+} Consumed;
+
+static void consumed_body(void *env, Body *b);
+static void consumed_lambda(void *env, Lambda *l)
+{
+    consumed_body(env, l->body);
+}
+
+static void consumed_var(void *env, Var *v)
+{
+    Consumed *u = env;
+    if (alias_dead(u->al, atom_var(v)))
+        varset_add(u->out, v);
+}
+
+static void consumed_body(void *env, Body *b)
+{
+    ExpVisitor v = {env, NULL, consumed_var, consumed_body, consumed_lambda};
+    for (int i = 0; i < b->stms.n; i++) {
+        for (int k = 0; k < b->stms.at[i].pat.n; k++)
+            consumed_var(env, b->stms.at[i].pat.at[k]);
+        exp_visit(b->stms.at[i].exp, &v);
+    }
+}
+
+VarSet *alias_consumed(Ctx *cx, const Entry *en)
+{
+    Alias *al = alias_new(cx);
+    for (int i = 0; i < en->params.n; i++)
+        alias_bind(al, en->params.at[i], true);
+    alias_body(al, en->body);
+    Consumed u = {al, varmap_new(cx->perm)};
+    for (int i = 0; i < en->params.n; i++)
+        consumed_var(&u, en->params.at[i]);
+    consumed_body(&u, en->body);
+    return u.out;
+}

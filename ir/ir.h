@@ -529,6 +529,9 @@ void alias_body(Alias *al, const Body *b);
 Vars alias_roots(Alias *al, Atom a);                 /* empty for scalars */
 bool alias_overlap(Alias *al, Atom a, Atom b);
 bool alias_dead(Alias *al, Atom a);                  /* consumed so far */
+/* Every array of the entry, at any depth, whose memory is consumed at some point. The others keep
+ * their value as long as they are in scope. */
+VarSet *alias_consumed(Ctx *cx, const Entry *en);
 /* The first violation of the rules of consumption, NULL if there is none; *at: in which statement
  * (NULL: in the result of a body). */
 const char *alias_error(const Alias *al, const Stm **at);

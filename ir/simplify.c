@@ -235,55 +235,13 @@ Body *simp_body(Simp *S, const Body *b)
 
 /* --- The pass ---------------------------------------------------------------------------------------------- */
 
-/* Every array whose memory is consumed at some point of the entry. */
-typedef struct {
-    Alias *al;
-    VarSet *out;
-} Unstable;
-
-static void unstable_body(void *env, Body *b);
-static void unstable_lambda(void *env, Lambda *l)
-{
-    unstable_body(env, l->body);
-}
-
-static void unstable_var(void *env, Var *v)
-{
-    Unstable *u = env;
-    if (alias_dead(u->al, atom_var(v)))
-        varset_add(u->out, v);
-}
-
-static void unstable_body(void *env, Body *b)
-{
-    ExpVisitor v = {env, NULL, unstable_var, unstable_body, unstable_lambda};
-    for (int i = 0; i < b->stms.n; i++) {
-        for (int k = 0; k < b->stms.at[i].pat.n; k++)
-            unstable_var(env, b->stms.at[i].pat.at[k]);
-        exp_visit(b->stms.at[i].exp, &v);
-    }
-}
-
-static VarSet *unstable_arrays(Ctx *cx, const Entry *en)
-{
-    Alias *al = alias_new(cx);
-    for (int i = 0; i < en->params.n; i++)
-        alias_bind(al, en->params.at[i], true);
-    alias_body(al, en->body);
-    Unstable u = {al, varmap_new(cx->perm)};
-    for (int i = 0; i < en->params.n; i++)
-        unstable_var(&u, en->params.at[i]);
-    unstable_body(&u, en->body);
-    return u.out;
-}
-
 static Entry simp_entry(Ctx *cx, const Prog *p, const Entry *en, bool *changed)
 {
     Simp S = {.cx = cx, .dialect = p->dialect};
     S.repl = varmap_new(cx->perm);
     S.defs = varmap_new(cx->perm);
     S.ra = ranges_new(cx, S.defs);
-    S.unstable = unstable_arrays(cx, en);
+    S.unstable = alias_consumed(cx, en);
     Entry r = *en;
     for (int i = 0; i < en->params.n; i++)
         ranges_type(S.ra, en->params.at[i]->type);

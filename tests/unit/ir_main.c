@@ -11,6 +11,8 @@ static const struct {
 } passes[] = {
     {"simplify", pass_simplify},
     {"dce", pass_dce},
+    {"cse", pass_cse},
+    {"hoist", pass_hoist},
 };
 
 static char *read_all(const char *path, size_t *n)
