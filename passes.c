@@ -1,0 +1,72 @@
+#include "passes.h"
+
+#include "codegen/plan.h"
+#include "flatten/flatten.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const Pass pipeline[] = {
+    {"simplify", pass_simplify, D_SOAC, D_SOAC, "what lowering left: copies, constants, dead code"},
+    {"fuse", pass_fuse, D_SOAC, D_SOAC, "producers into consumers, so that a nest is written once"},
+    {"simplify-fused", pass_simplify, D_SOAC, D_SOAC, "fused lambdas have copies to propagate"},
+    {"flatten", fl_flatten, D_SOAC, D_SEG, "rules G0-G9: the versions and their guards"},
+    {"simplify-seg", pass_simplify, D_SEG, D_SEG, "each version by itself"},
+    {"layout", cg_layout, D_SEG, D_SEG, "transposed copies for coalesced access"},
+    {"clean", pass_simplify, D_SEG, D_SEG, "last: what layout made superfluous"},
+};
+const int n_passes = sizeof pipeline / sizeof *pipeline;
+
+int pass_find(const char *name)
+{
+    for (int i = 0; i < n_passes; i++)
+        if (strcmp(pipeline[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static char *dump(const Prog *p)
+{
+    Out o = {0};
+    ir_print(&o, p);
+    return out_take(&o);
+}
+
+static void trace(const Pass *pass, const Prog *before, const Prog *after)
+{
+    char *old = dump(before), *new = dump(after);
+    fprintf(stderr, "-- after %s%s\n", pass->name, strcmp(old, new) == 0 ? ": unchanged" : "");
+    if (strcmp(old, new) != 0)
+        fputs(new, stderr);
+    free(old);
+    free(new);
+}
+
+Prog *passes_run(Ctx *cx, Prog *p, int first, int last, const PassOptions *opts)
+{
+    for (int i = first; i <= last; i++) {
+        const Pass *pass = &pipeline[i];
+        diag_set_pass(pass->name);
+        if (!(p->dialect & pass->needs))
+            ice(NO_LOC, "stage %s got a program in the wrong dialect", pass->name);
+        double start = now_ms();
+        Prog *out = pass->run(cx, p);
+        if (opts->time)
+            fprintf(stderr, "%-18s %8.2f ms\n", pass->name, now_ms() - start);
+        if (opts->trace)
+            trace(pass, p, out);
+        if (opts->verify)
+            ir_verify(cx, out, pass->name);
+        p = out;
+    }
+    return p;
+}

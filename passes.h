@@ -1,0 +1,28 @@
+/* The pipeline: every pass in order, with verification, dumps and times. */
+#ifndef PASSES_H
+#define PASSES_H
+
+#include "ir/ir.h"
+
+typedef struct {
+    const char *name; /* of the stage: dump key, argument of --after, --from, --to */
+    PassFn *run;
+    unsigned needs, gives; /* dialects */
+    const char *why;       /* what it does, and why it stands where it stands */
+} Pass;
+
+extern const Pass pipeline[];
+extern const int n_passes;
+
+typedef struct {
+    bool verify; /* ir_verify after every pass */
+    bool time;   /* prints each pass's time to stderr */
+    bool trace;  /* prints the program after every pass to stderr ("unchanged" if it is) */
+} PassOptions;
+
+/* Index of the stage with this name, -1 if there is none. */
+int pass_find(const char *name);
+/* Runs the stages first..last (inclusive; nothing if last < first). */
+Prog *passes_run(Ctx *cx, Prog *p, int first, int last, const PassOptions *opts);
+
+#endif
