@@ -155,16 +155,13 @@ static Type *check_range(Ck *ck, Exp *e)
     check_is(ck, e->range.end, t, "end of a range");
     Size *n = NULL;
     Type *d = type_deref(t);
-    bool i64s = d->kind == TY_META || (d->kind == TY_SCALAR && d->scalar == S_I64);
-    if (e->range.kind == RANGE_BELOW && !e->range.second && i64s)
+    if (e->range.kind != RANGE_ABOVE && !e->range.second)
         n = sz_op(ck, '-', sz_of_exp(ck, e->range.end), sz_of_exp(ck, e->range.start));
-    if (e->range.kind == RANGE_TO && !e->range.second && i64s) {
-        n = sz_op(ck, '-', sz_of_exp(ck, e->range.end), sz_of_exp(ck, e->range.start));
+    if (n && e->range.kind == RANGE_TO)
         n = sz_op(ck, '+', n, sz_const(ck, 1));
-    }
     /* Only sizes that are plainly right: a range may be empty, and its ends may be narrower. */
-    if (!n || (n->kind != SZ_CONST && d->kind == TY_META) ||
-        (n->kind == SZ_CONST && n->value < 0) || n->kind == SZ_OP)
+    bool i64 = d->kind == TY_SCALAR && d->scalar == S_I64;
+    if (!n || (n->kind == SZ_CONST ? n->value < 0 : !i64 || n->kind == SZ_OP))
         n = sz_unknown(ck, e->loc);
     return ty_array(ck, n, t);
 }

@@ -95,6 +95,8 @@ static Type *map_type(Mapper *m, Type *t)
     if (c->unique != unique) {
         Type *copy = NEW(ck->a, Type);
         *copy = *c;
+        if (c->kind == TY_META) /* a variable has one node: this one stands for it */
+            copy->meta.ref = c;
         copy->unique = unique;
         return copy;
     }

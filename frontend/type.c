@@ -94,11 +94,13 @@ static void put_size(Out *o, const Size *s, bool nested)
     case SZ_VAR:
         if (s->var->name[0] != '[') /* anonymous sizes print as [] */
             out_puts(o, s->var->name);
+        else if (nested)
+            out_puts(o, "?");
         return;
     case SZ_OP:
         if (nested)
             out_puts(o, "(");
-        put_size(o, s->a, !(s->a->kind == SZ_OP && s->a->op == s->op));
+        put_size(o, s->a, size_deref(s->a)->kind != SZ_OP || size_deref(s->a)->op != s->op);
         out_printf(o, " %c ", s->op);
         put_size(o, s->b, true);
         if (nested)
