@@ -122,7 +122,8 @@ static void add(MsgKind kind, Loc loc, const char *fmt, va_list ap)
         D.n_user += kind == M_ERROR;
         D.n_limit += kind == M_LIMIT;
     }
-    vec_push(mem(), &D.msgs, ((Msg){kind, loc, D.n_groups, D.msgs.n, text}));
+    Msg m = {kind, loc, D.n_groups, D.msgs.n, text};
+    vec_push(mem(), &D.msgs, m);
 }
 
 #define DEFINE_MESSAGE(fn, kind)                                                                   \
@@ -158,6 +159,12 @@ static void print_caret(Loc loc)
         beg--;
     while (end < s->n && s->text[end] != '\n')
         end++;
+    if (at - beg > 120) /* of a very long line, the neighbourhood */
+        beg = at - 80;
+    while (beg < at && ((unsigned char)s->text[beg] & 0xC0) == 0x80)
+        beg++;
+    if (end - at > 160)
+        end = at + 80;
     fprintf(stderr, "    ");
     for (uint32_t i = beg; i < end; i++) {
         unsigned char c = (unsigned char)s->text[i];

@@ -199,7 +199,7 @@ bool fe_check(Ast *ast)
     check_file(&ck, ast->main);
     for (int i = 0; i < ast->main->decls.n; i++) {
         Decl *d = &ast->main->decls.at[i];
-        if (d->def && d->def->entry && diag_errors() == errors)
+        if (d->def && d->def->entry)
             add_entry(&ck, d->def);
     }
     ast->n_bindings = ck.n_bindings;

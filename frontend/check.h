@@ -154,8 +154,9 @@ Type *check_exp(Ck *ck, Exp *e);
  * their parameters from it. Does not require it. */
 Type *check_against(Ck *ck, Exp *e, Type *want);
 /* Requires type `want` of e, of the part of the program that `what` names ("condition"). */
-void check_is(Ck *ck, Exp *e, Type *want, const char *what);
-void require(Ck *ck, Exp *at, Type *want, Type *have, const char *what);
+bool check_is(Ck *ck, Exp *e, Type *want, const char *what);
+bool require(Ck *ck, Exp *at, Type *want, Type *have, const char *what);
+void check_attr(Ck *ck, const Attr *a);
 Type *check_app(Ck *ck, Exp *e);
 Type *check_opsect(Ck *ck, Exp *e);
 /* Unknown sizes made since `first_id` become sizes of `exists`: a function makes them up at each

@@ -76,14 +76,15 @@ static bool open_call(Call *c, Type *tf)
     return true;
 }
 
-static void check_arg(Call *c, int i)
+static bool check_arg(Call *c, int i)
 {
     Ck *ck = c->ck;
     Exp *arg = c->e->app.args.at[i];
     Type *t = check_against(ck, arg, c->params.at[i]);
-    require(ck, arg, c->params.at[i], t, arg_words(c, i));
+    bool ok = require(ck, arg, c->params.at[i], t, arg_words(c, i));
     if (c->named.at[i])
         sz_unify(ck, c->named.at[i], sz_of_exp(ck, arg));
+    return ok && t->kind != TY_ERROR;
 }
 
 static bool is_functional(const Call *c, int i)
@@ -182,18 +183,26 @@ Type *check_app(Ck *ck, Exp *e)
         return ty_error(ck);
     }
     /* Functions come last: by then their parameters are known from the other arguments. */
-    for (int i = 0; i < e->app.args.n; i++)
-        if (!is_functional(&c, i))
-            check_arg(&c, i);
+    bool ok = true;
+    for (int i = 0; i < e->app.args.n; i++) {
+        if (is_functional(&c, i))
+            continue;
+        if (ok || !e->app.infix)
+            ok &= check_arg(&c, i);
+        else /* one operand is wrong: what the other should be is not known */
+            check_exp(ck, e->app.args.at[i]);
+    }
     int first_id = ck->ids;
     for (int i = 0; i < e->app.args.n; i++)
         if (is_functional(&c, i))
-            check_arg(&c, i);
+            ok &= check_arg(&c, i);
     e->dyn_check = ck->dyn;
     ck->dyn = outer;
     BuiltinId id = fn->kind == E_VAR && fn->var.bind ? fn->var.bind->builtin : BI_NONE;
     if (makes_array(id) && e->app.args.n == type_arity(tf))
         check_regular(&c, id, first_id);
+    if (!ok && type_elem(c.result)->kind == TY_META) /* no more errors from guesses */
+        return ty_error(ck);
     return ty_plain(ck, c.result);
 }
 

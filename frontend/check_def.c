@@ -331,6 +331,8 @@ static void check_sizes_used(Ck *ck, const Def *d)
         bool used = p->kind != TP_SIZE;
         for (int j = 0; !used && j < d->params.n; j++)
             used = dim_occurs(d->params.at[j]->type, p->bind);
+        for (int j = 0; j < i; j++)
+            used |= d->tparams.at[j].name == p->name; /* reported already */
         if (!used && d->params.n)
             ck_error(ck, p->loc, "size parameter `%s` is not the size of any parameter", p->name);
     }
@@ -380,6 +382,8 @@ void check_def(Ck *ck, Def *d)
     Bindings tparams = {0}, exists = {0};
     int first_uid = ck->n_bindings, first_id = ck->ids;
 
+    for (int i = 0; i < d->attrs.n; i++)
+        check_attr(ck, d->attrs.at[i]);
     vec_push(ck->a, &ck->current, d);
     ck->level++;
     ck->size_owner = d;

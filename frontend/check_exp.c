@@ -19,24 +19,26 @@ Type *check_exp(Ck *ck, Exp *e)
     return check_against(ck, e, NULL);
 }
 
-void require(Ck *ck, Exp *at, Type *want, Type *have, const char *what)
+bool require(Ck *ck, Exp *at, Type *want, Type *have, const char *what)
 {
     ck->why = NULL;
     if (ty_unify(ck, want, have))
-        return;
-    const char *why = ck->why ? arena_printf(ck->a, " (%s)", ck->why) : "";
+        return true;
     Type *w = type_deref(want);
-    if (w->kind == TY_META && w->meta.cls > TC_VALUE)
-        ck_error(ck, at->loc, "%s should be %s, but is `%s`%s", what, class_words(w->meta.cls),
-                 show(ck, have), ck->why && w->meta.cls == TC_EQ ? why : "");
+    const char *why =
+        ck->why && type_deref(have)->kind != TY_META ? arena_printf(ck->a, " (%s)", ck->why) : "";
+    if (w->kind == TY_META && w->meta.cls > TC_ANY)
+        ck_error(ck, at->loc, "%s should be %s, but is `%s`", what, class_words(w->meta.cls),
+                 show(ck, have));
     else
         ck_error(ck, at->loc, "%s should be `%s`, but is `%s`%s", what, show(ck, want),
                  show(ck, have), why);
+    return false;
 }
 
-void check_is(Ck *ck, Exp *e, Type *want, const char *what)
+bool check_is(Ck *ck, Exp *e, Type *want, const char *what)
 {
-    require(ck, e, want, check_against(ck, e, want), what);
+    return require(ck, e, want, check_against(ck, e, want), what);
 }
 
 /* Sizes assumed equal between begin and end belong to one node. */
@@ -370,12 +372,14 @@ static Type *check_lambda(Ck *ck, Exp *e, Type *want)
     Scope *scope = ck->scope;
     int first_uid = ck->n_bindings, first_id = ck->ids;
     Type *w = want ? type_deref(want) : NULL;
+    bool ok = true;
     for (int i = 0; i < e->lambda.params.n; i++) {
         Pat *p = e->lambda.params.at[i];
         Type *t = check_pat(ck, p, AT_FREE);
         if (w && w->kind == TY_FUN) {
             ck->why = NULL;
-            if (!ty_unify(ck, w->fun.param, t))
+            ok &= ty_unify(ck, w->fun.param, t);
+            if (!ok)
                 ck_error(ck, p->loc, "this parameter gets `%s`, but has type `%s`%s%s",
                          show(ck, w->fun.param), show(ck, t), ck->why ? ": " : "",
                          ck->why ? ck->why : "");
@@ -392,6 +396,8 @@ static Type *check_lambda(Ck *ck, Exp *e, Type *want)
         require(ck, e->lambda.body, ret, body, "the result of this function");
     end_dyn(ck, outer, e);
     ck->scope = scope;
+    if (!ok)
+        return ty_error(ck);
     Bindings keep = {0}, exists = {0};
     for (int i = 0; i < e->lambda.params.n; i++) {
         Binding *b = size_param(e->lambda.params.at[i]);
@@ -504,7 +510,7 @@ static Type *check_ascribe(Ck *ck, Exp *e)
     return ty_plain(ck, to);
 }
 
-static void check_attr(Ck *ck, const Attr *a)
+void check_attr(Ck *ck, const Attr *a)
 {
     static const char *const known[] = {"unsafe",
                                         "sequential",

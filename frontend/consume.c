@@ -6,8 +6,8 @@
  * variables (Ref) that it may share memory with, transitively. Consuming a value marks all of its
  * refs; using a variable whose refs are marked is an error.
  *
- * Frames are the bodies of functions and loops around the expression at work. What a frame uses from
- * outside is recorded: a function value shares memory with it. */
+ * Frames are the bodies of functions and loops around the expression at work. What a frame uses
+ * from outside is recorded: a function value shares memory with it. */
 #include "frontend/check.h"
 
 #include <string.h>
@@ -57,12 +57,10 @@ static bool holds_arrays(const Type *t)
     switch (t->kind) {
     case TY_SCALAR:
     case TY_ERROR:
-    case TY_META:
-        return false;
+    case TY_META: return false;
     case TY_ARRAY:
     case TY_FUN:
-    case TY_VAR:
-        return true;
+    case TY_VAR: return true;
     case TY_TUPLE:
     case TY_RECORD:
         for (int i = 0; i < t->elems.n; i++)
@@ -160,14 +158,9 @@ static void bind_var(Co *co, Binding *b, const Type *t, const Al *al, VarKind ki
 static void bind_pat(Co *co, const Pat *p, const Al *al, VarKind kind)
 {
     switch (p->kind) {
-    case P_VAR:
-        bind_var(co, p->bind, p->type, al, kind);
-        return;
-    case P_WILD:
-        return;
-    case P_ASCRIBE:
-        bind_pat(co, p->pat, al, kind);
-        return;
+    case P_VAR: bind_var(co, p->bind, p->type, al, kind); return;
+    case P_WILD: return;
+    case P_ASCRIBE: bind_pat(co, p->pat, al, kind); return;
     case P_TUPLE:
     case P_RECORD:
         for (int i = 0; i < p->elems.n; i++) {
@@ -244,7 +237,8 @@ static void use(Co *co, const Al *al, Loc loc, const char *name)
         if (!name)
             ck_error(co->ck, loc, "this value aliases `%s`, which was consumed", root);
         else if (strcmp(name, root))
-            ck_error(co->ck, loc, "`%s` is used, but it aliases `%s`, which was consumed", name, root);
+            ck_error(co->ck, loc, "`%s` is used, but it aliases `%s`, which was consumed", name,
+                     root);
         else
             ck_error(co->ck, loc, "`%s` is used after it was consumed", name);
         ck_note(co->ck, where, "`%s` was consumed here", root);
@@ -258,19 +252,21 @@ static bool may_consume(Co *co, Ref r, Loc loc)
     Var *v = local(co, r.b);
     const char *name = r.b->name;
     if (!v) {
-        ck_error(co->ck, loc, "`%s` is consumed, but it is a top-level definition; use `copy %s`", name,
-                 name);
+        ck_error(co->ck, loc, "`%s` is consumed, but it is a top-level definition; use `copy %s`",
+                 name, name);
         return false;
     }
     for (int f = co->frames.n - 1; f >= v->depth; f--) {
         if (co->frames.at[f].loop)
-            ck_error(co->ck, loc,
-                     "`%s` is consumed in a loop, but it is bound outside: the next iteration would "
-                     "use it again", name);
+            ck_error(
+                co->ck, loc,
+                "`%s` is consumed in a loop, but it is bound outside: the next iteration would "
+                "use it again",
+                name);
         else
             ck_error(co->ck, loc, "`%s` is consumed in a function, but it is bound outside", name);
-        ck_note(co->ck, v->b->loc, "`%s` is bound here; make it a loop parameter, or use `copy %s`",
-                name, name);
+        ck_note(co->ck, v->b->loc, "`%s` is bound here; %suse `copy %s`", name,
+                co->frames.at[f].loop ? "make it a loop parameter, or " : "", name);
         return false;
     }
     if (!v->may.at[r.leaf]) {
@@ -385,8 +381,10 @@ static void check_unique_result(Co *co, const Def *d, const Al *al, int depth)
         for (int j = 0; j < ls.n; j++) {
             Ref which;
             if (i != j && share(co, ls.at[i].al, ls.at[j].al, &which)) {
-                ck_error(co->ck, d->ret->loc, "components of the result share `%s`, but one is "
-                                              "declared unique", which.b->name);
+                ck_error(co->ck, d->ret->loc,
+                         "components of the result share `%s`, but one is "
+                         "declared unique",
+                         which.b->name);
                 return;
             }
         }
@@ -401,9 +399,9 @@ static Type *infer_unique(Co *co, Type *t, const Al *al, const Leaves *all, int 
     if (is_product(t)) {
         c->elems = (Types){0};
         for (int i = 0; i < t->elems.n; i++)
-            vec_push(co->a, &c->elems,
-                     infer_unique(co, t->elems.at[i], i < al->kids.n ? al->kids.at[i] : al, all,
-                                  depth));
+            vec_push(
+                co->a, &c->elems,
+                infer_unique(co, t->elems.at[i], i < al->kids.n ? al->kids.at[i] : al, all, depth));
         return c;
     }
     if (t->kind != TY_ARRAY && t->kind != TY_VAR)
@@ -536,17 +534,23 @@ static Al *eval_app(Co *co, Exp *e)
     const Type *ft = e->app.fn->type;
     Al *fal = eval(co, e->app.fn), *kept = al_none(co);
     add_flat(co, &kept->refs, fal);
-    for (int i = 0; i < e->app.args.n; i++)
+    int *marked = NEWN(co->a, int, e->app.args.n + 1);
+    for (int i = 0; i < e->app.args.n; i++) {
         vec_push(co->a, &als, eval(co, e->app.args.at[i]));
+        marked[i] = co->marked.n;
+    }
     const Type *t = ft;
     e->app.consumes = false;
     for (int i = 0; i < e->app.args.n && t->kind == TY_FUN; i++, t = t->fun.result) {
         Exp *arg = e->app.args.at[i];
         bool any = false;
         if (consumes_more(arg->type, t->fun.param))
-            ck_error(co->ck, arg->loc, "this function consumes its argument (`%s`), but `%s` is needed",
+            ck_error(co->ck, arg->loc,
+                     "this function consumes its argument (`%s`), but `%s` is needed",
                      show(co->ck, arg->type), show(co->ck, t->fun.param));
         Al *al = al_shape(co, arg->type, als.at[i]);
+        if (any_unique(t->fun.param) && co->marked.n > marked[i])
+            use(co, al, arg->loc, NULL);
         consume_unique(co, t->fun.param, al, arg->loc, false, &any);
         e->app.consumes |= any;
         if (!any)
@@ -555,7 +559,7 @@ static Al *eval_app(Co *co, Exp *e)
     /* An argument that is only looked at must not have been consumed by another one. */
     t = ft;
     for (int i = 0; i < e->app.args.n && t->kind == TY_FUN; i++, t = t->fun.result)
-        if (!any_unique(t->fun.param))
+        if (!any_unique(t->fun.param) && co->marked.n > marked[i])
             use(co, als.at[i], e->app.args.at[i]->loc, NULL);
     return result_al(co, t, false, kept);
 }
@@ -567,12 +571,9 @@ static Al *pat_al(Co *co, const Pat *p, const Type *t)
 {
     Al *c = al_none(co);
     switch (p->kind) {
-    case P_VAR:
-        return var_al(co, p->bind, p->type);
-    case P_WILD:
-        return c;
-    case P_ASCRIBE:
-        return pat_al(co, p->pat, t);
+    case P_VAR: return var_al(co, p->bind, p->type);
+    case P_WILD: return c;
+    case P_ASCRIBE: return pat_al(co, p->pat, t);
     case P_TUPLE:
     case P_RECORD:
         for (int k = 0; k < t->elems.n; k++)
@@ -666,16 +667,20 @@ static Al *eval_loop(Co *co, Exp *e)
     for (int i = 0; i < own.n; i++) {
         Al *out = outside(co, res.at[i].al);
         if (gone[i] && out->refs.n) {
-            ck_error(co->ck, e->loop.body->loc, "the loop body may return `%s`, which the next "
-                                                "iteration would consume", out->refs.at[0].b->name);
+            ck_error(co->ck, e->loop.body->loc,
+                     "the loop body may return `%s`, which the next "
+                     "iteration would consume",
+                     out->refs.at[0].b->name);
             ck_note(co->ck, out->refs.at[0].b->loc, "`%s` is bound here; return a `copy`",
                     out->refs.at[0].b->name);
         }
         for (int j = 0; gone[i] && j < own.n; j++) {
             Ref which;
             if (i != j && share(co, res.at[i].al, res.at[j].al, &which)) {
-                ck_error(co->ck, e->loop.body->loc, "the loop body returns `%s` twice, but the next "
-                                                    "iteration consumes one of them", which.b->name);
+                ck_error(co->ck, e->loop.body->loc,
+                         "the loop body returns `%s` twice, but the next "
+                         "iteration consumes one of them",
+                         which.b->name);
                 break;
             }
         }
@@ -719,10 +724,14 @@ static Al *eval_var(Co *co, Exp *e)
 static Al *eval_seq(Co *co, Exp *e)
 {
     VEC(Al *) als = {0};
-    for (int i = 0; i < e->seq.elems.n; i++)
+    int *marked = NEWN(co->a, int, e->seq.elems.n + 1);
+    for (int i = 0; i < e->seq.elems.n; i++) {
         vec_push(co->a, &als, eval(co, e->seq.elems.at[i]));
-    for (int i = 0; i < als.n; i++)
-        use(co, als.at[i], e->seq.elems.at[i]->loc, NULL);
+        marked[i] = co->marked.n;
+    }
+    for (int i = 0; i < als.n; i++) /* a later component may have consumed an earlier one */
+        if (co->marked.n > marked[i])
+            use(co, als.at[i], e->seq.elems.at[i]->loc, NULL);
     Al *c = al_none(co);
     for (int k = 0; k < als.n; k++)
         for (int i = 0; i < als.n; i++)
@@ -752,7 +761,8 @@ static Al *eval_proj(Co *co, Exp *e)
 }
 
 /* Replaces the component at a path; counts the others as used. */
-static Al *replace_path(Co *co, const Type *t, const Al *al, const Names *path, int at, Al *v, Loc loc)
+static Al *replace_path(Co *co, const Type *t, const Al *al, const Names *path, int at, Al *v,
+                        Loc loc)
 {
     if (at == path->n)
         return v;
@@ -809,8 +819,7 @@ static Al *eval(Co *co, Exp *e)
     switch (e->kind) {
     case E_LIT:
     case E_STRING:
-    case E_PROJSECT:
-        return al_none(co);
+    case E_PROJSECT: return al_none(co);
     case E_VAR: return eval_var(co, e);
     case E_TUPLE:
     case E_RECORD: return eval_seq(co, e);
@@ -829,9 +838,7 @@ static Al *eval(Co *co, Exp *e)
         Al *op = eval(co, e->opsect.op);
         return al_union(co, op, eval(co, e->opsect.arg));
     }
-    case E_IDXSECT:
-        eval_dims(co, &e->index.dims);
-        return al_none(co);
+    case E_IDXSECT: eval_dims(co, &e->index.dims); return al_none(co);
     case E_LAMBDA: return eval_lambda(co, e);
     case E_PROJ: return eval_proj(co, e);
     case E_INDEX: {
@@ -856,9 +863,7 @@ static Al *eval(Co *co, Exp *e)
     case E_LOOP: return eval_loop(co, e);
     case E_ASCRIBE:
     case E_COERCE: return eval(co, e->ascribe.e);
-    case E_ASSERT:
-        eval(co, e->assertion.test);
-        return eval(co, e->assertion.e);
+    case E_ASSERT: eval(co, e->assertion.test); return eval(co, e->assertion.e);
     case E_ATTR: return eval(co, e->attr.e);
     }
     return al_none(co);

@@ -34,6 +34,8 @@
 %code {
 #include "base/intern.h"
 
+#include <string.h>
+
 int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
 #define yylex sf_next_token
 
@@ -383,6 +385,15 @@ static const char *token_text(ParseCtx *ctx, yysymbol_kind_t kind, Loc loc)
     return yysymbol_name(kind);
 }
 
+/* `x` for every token that is always the same text. */
+static const char *symbol_text(ParseCtx *ctx, yysymbol_kind_t t)
+{
+    const char *s = yysymbol_name(t);
+    if (s[0] == '\'' && s[1])
+        return arena_printf(ctx->a, "`%.*s`", (int)strcspn(s + 1, "'"), s + 1);
+    return s;
+}
+
 /* Names for what may come next, grouped, so that the list stays readable. */
 static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
 {
@@ -418,7 +429,7 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
             continue;
         if (exp && t >= YYSYMBOL_OP_PIPE && t <= YYSYMBOL_OP_POW)
             continue;
-        list[shown++] = yysymbol_name(t);
+        list[shown++] = symbol_text(ctx, t);
     }
     if (!shown || shown > 5)
         return exp ? ", expected an expression" : "";
@@ -443,7 +454,14 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
                         : "modules");
         return 0;
     }
-    parse_error(ctx, loc, "unexpected %s%s", tok, expected_text(ctx, yyctx));
+    yysymbol_kind_t next[YYNTOKENS];
+    int n = yypcontext_expected_tokens(yyctx, next, YYNTOKENS);
+    bool in = false;
+    for (int i = 0; i < n; i++)
+        in |= next[i] == YYSYMBOL_IN;
+    bool decl = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_TYPE || t == YYSYMBOL_YYEOF;
+    parse_error(ctx, loc, "unexpected %s%s%s", tok, expected_text(ctx, yyctx),
+                in && decl ? "; is the `in` of a `let` missing?" : "");
     return 0;
 }
 

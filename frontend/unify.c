@@ -441,7 +441,7 @@ const char *class_words(TypeClass c)
 {
     switch (c) {
     case TC_ANY: return "any type";
-    case TC_VALUE: return "a value, not a function";
+    case TC_VALUE: return "a value other than a function";
     case TC_EQ: return "a type that can be compared";
     case TC_PRIM: return "a scalar";
     case TC_BITS: return "an integer or bool";
@@ -523,8 +523,9 @@ static bool unify_dims(Ck *ck, Type *want, Type *have)
     case DIFFERENT: break;
     }
     const char *a = size_str(ck->a, want->array.dim), *b = size_str(ck->a, have->array.dim);
-    ck->why = *a && *b ? arena_printf(ck->a, "sizes `%s` and `%s` do not match", a, b)
-                       : "sizes of different parameters need not match: name them alike";
+    ck->why = *a && *b && *a != '?' && *b != '?'
+                  ? arena_printf(ck->a, "sizes `%s` and `%s` do not match", a, b)
+                  : "sizes of different parameters may differ: give them one name";
     return false;
 }
 
