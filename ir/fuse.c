@@ -1,12 +1,13 @@
 /* Fusion of SOACs that stand in the same body.
  *
  * Vertical: a producer whose mapped-out results a consumer takes as inputs becomes part of the
- * consumer's function (map-map, map-reduce = redomap, map-scan = scanomap, map into scatter; redomap
- * and scanomap may produce as well, by what they map out). If something else needs the array too, it is mapped
- * out by the fused SOAC, so nothing is ever computed twice and nothing is lost.
+ * consumer's function (map-map, map-reduce = redomap, map-scan = scanomap, map into scatter;
+ * redomap and scanomap may produce as well, by what they map out). If something else needs the
+ * array too, it is mapped out by the fused SOAC, so nothing is ever computed twice and nothing is
+ * lost.
  *
- * Horizontal: maps and reductions of the same width that do not depend on each other become one when
- * they read an array in common, so that it is read once; flat maps also when they do not.
+ * Horizontal: maps and reductions of the same width that do not depend on each other become one
+ * when they read an array in common, so that it is read once; flat maps also when they do not.
  *
  * Not fused, since flattening could do less afterwards:
  *  - SOACs with different attributes;
@@ -15,14 +16,14 @@
  *  - a function with SOACs into a scatter;
  *  - across the boundary of a loop, branch or lambda.
  *
- * Order. Fusing the statements i < j moves i down and j up to one place. The statements between that
- * depend on i come after it, the others before. Statement b depends on an earlier a if it mentions
- * what a binds, if it consumes what a reads, or if a is an assertion, which may guard b. So j must
- * not depend on a statement between that depends on i. Also neither may consume what the other reads,
- * and the consumer may not consume the rows that it takes from the producer.
+ * Order. Fusing the statements i < j moves i down and j up to one place. The statements between
+ * that depend on i come after it, the others before. Statement b depends on an earlier a if it
+ * mentions what a binds, if it consumes what a reads, or if a is an assertion, which may guard b.
+ * So j must not depend on a statement between that depends on i. Also neither may consume what the
+ * other reads, and the consumer may not consume the rows that it takes from the producer.
  *
- * Outer bodies come first, since fusing two nests puts their inner SOACs side by side; rounds are made
- * until nothing changes, each with fresh alias information. */
+ * Outer bodies come first, since fusing two nests puts their inner SOACs side by side; rounds are
+ * made until nothing changes, each with fresh alias information. */
 #include "ir/fuse_merge.h"
 
 typedef struct {
@@ -41,7 +42,8 @@ typedef struct {
 } Node;
 typedef VEC(Node) Nodes;
 
-/* --- Dependence --------------------------------------------------------------------------------------- */
+/* --- Dependence
+ * --------------------------------------------------------------------------------------- */
 
 static Node node_of(Fuse *fu, Stm s, bool fused)
 {
@@ -127,7 +129,8 @@ static bool mark_dependents(Fuse *fu, Nodes *ns, int i, int j)
     return true;
 }
 
-/* --- What may be fused ----------------------------------------------------------------------------------- */
+/* --- What may be fused
+ * ----------------------------------------------------------------------------------- */
 
 static bool op_on_arrays(const Exp *e)
 {
@@ -195,7 +198,8 @@ static bool consumes_rows(Fuse *fu, const Exp *e, const Stm *p)
     return false;
 }
 
-/* --- Replacing the two statements ---------------------------------------------------------------------------- */
+/* --- Replacing the two statements
+ * ---------------------------------------------------------------------------- */
 
 /* Mapped-out results of node i that something else than node j needs. */
 static VarSet *still_needed(Fuse *fu, const Nodes *ns, const Body *b, int i, int j)
@@ -287,8 +291,8 @@ static Nodes without(Fuse *fu, const Nodes *ns, int dropped)
     return r;
 }
 
-/* Input a of node j is made by the rearrange at r, which keeps the outermost dimension, from what may
- * be a producer's result. */
+/* Input a of node j is made by the rearrange at r, which keeps the outermost dimension, from what
+ * may be a producer's result. */
 static bool fuse_through(Fuse *fu, Nodes *ns, const Body *b, int r, int j, int a)
 {
     const Node *re = &ns->at[r];
@@ -327,7 +331,9 @@ static bool fuse_consumer(Fuse *fu, Nodes *ns, const Body *b, int j)
     return false;
 }
 
-/* --- Horizontal ------------------------------------------------------------------------------------------------ */
+/* --- Horizontal
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static bool share_input(const Exp *x, const Exp *y)
 {
@@ -352,14 +358,15 @@ static bool try_horizontal(Fuse *fu, Nodes *ns, const Body *b, int i, int j)
 {
     const Exp *x = ns->at[i].s.exp, *y = ns->at[j].s.exp;
     if (!map_or_reduce(x) || !map_or_reduce(y) || !forms_fit(x, y) ||
-        !(share_input(x, y) || (flat_map(x) && flat_map(y))) ||
-        depends(fu, &ns->at[j], &ns->at[i]))
+        !(share_input(x, y) || (flat_map(x) && flat_map(y))) || depends(fu, &ns->at[j], &ns->at[i]))
         return false;
     Node second = ns->at[j];
     return try_pair(fu, ns, b, i, j, &second);
 }
 
-/* --- Bodies ---------------------------------------------------------------------------------------------------- */
+/* --- Bodies
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static bool fuse_one(Fuse *fu, Nodes *ns, const Body *b)
 {

@@ -85,7 +85,8 @@ static Lambda *both_ops(Ctx *cx, const Exp *e1, const Exp *e2)
             vec_push(cx->perm, &params, var_like(cx, e2->soac.op->params.at[half * n2 + i]));
     }
     Bld bl = bld_new(cx);
-    Atoms args1 = op_args(cx, &params, 0, n1, n1 + n2), args2 = op_args(cx, &params, n1, n2, n1 + n2);
+    Atoms args1 = op_args(cx, &params, 0, n1, n1 + n2),
+          args2 = op_args(cx, &params, n1, n2, n1 + n2);
     Atoms res = bld_inline_lambda(&bl, e1->soac.op, &args1);
     Atoms res2 = bld_inline_lambda(&bl, e2->soac.op, &args2);
     vec_append(cx->perm, &res, &res2);
@@ -188,8 +189,8 @@ Exp *fuse_through_rearrange(Ctx *cx, const Exp *e, int k, const Exp *rearr)
         vec_push(cx->perm, &params, v);
         vec_push(cx->perm, &args, atom_var(v));
     }
-    args.at[k] = bld_exp(&bl, f->params.at[k]->base,
-                         exp_rearrange(cx, rearr->loc, perm, args.at[k]));
+    args.at[k] =
+        bld_exp(&bl, f->params.at[k]->base, exp_rearrange(cx, rearr->loc, perm, args.at[k]));
     Atoms res = bld_inline_lambda(&bl, f, &args);
     Exp *r = exp_new(cx, e->kind, e->loc);
     *r = *e;

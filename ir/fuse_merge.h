@@ -18,7 +18,8 @@ static inline int fuse_n_red(const Exp *e)
  * mapped-out result of `first` becomes the value that first's function gave; a mapped-out result of
  * `first` is kept iff it is in `keep`. The variables of both patterns are bound again:
  *     first's reduced, second's reduced, first's kept, second's mapped out.
- * Requires: both SOACs of the same width, not both with a different job but map, no scatter first. */
+ * Requires: both SOACs of the same width, not both with a different job but map, no scatter first.
+ */
 Stm fuse_merge(Ctx *cx, const Stm *first, const Stm *second, const VarSet *keep);
 
 /* Looks through a rearrange that leaves the outermost dimension in place: the SOAC e with input

@@ -67,7 +67,8 @@ static const EntryCode *entry_code(Interp *in, const Entry *en)
     return ec;
 }
 
-/* --- Arguments ---------------------------------------------------------------------------------------- */
+/* --- Arguments
+ * ---------------------------------------------------------------------------------------- */
 
 /* The value v as the entry's param number k, "main: argument 2 (ys)". A parameter of the program
  * may cover several: its name is that of the one that covers k. */
@@ -160,7 +161,8 @@ static void bind_sizes(Interp *in, const EntryCode *ec)
                         en->sizes.at[s]->base);
 }
 
-/* --- Results -------------------------------------------------------------------------------------------- */
+/* --- Results
+ * -------------------------------------------------------------------------------------------- */
 
 static void get_results(Interp *in, const EntryCode *ec, InterpResult *r)
 {
@@ -170,7 +172,8 @@ static void get_results(Interp *in, const EntryCode *ec, InterpResult *r)
     for (int k = 0; k < c->n_res; k++) {
         PrimType t = atom_type(res->at[k]).elem;
         const Arr *a = c->res[k].is_array ? interp_array(in, c->res[k].slot, (Loc){0, 0}) : NULL;
-        if (!r->values || !rt_hvalue_make(&r->values[k], to_rt[t], a ? a->rank : 0, a ? a->n : NULL))
+        if (!r->values ||
+            !rt_hvalue_make(&r->values[k], to_rt[t], a ? a->rank : 0, a ? a->n : NULL))
             interp_fail(in, INTERP_USER, (Loc){0, 0}, "out of memory");
         r->n = k + 1;
         if (!a) {
@@ -202,7 +205,8 @@ void interp_result_free(InterpResult *r)
     r->message = NULL;
 }
 
-/* --- Running ---------------------------------------------------------------------------------------------- */
+/* --- Running
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Fills in *r; leaves by interp_fail on errors. */
 static void run(Interp *in, const Entry *en, const rt_hvalue *args, int n_args, InterpResult *r)
@@ -242,7 +246,8 @@ InterpResult interp_run(Interp *in, const Entry *en, const rt_hvalue *args, int 
     return *r;
 }
 
-/* --- The command -------------------------------------------------------------------------------------------- */
+/* --- The command
+ * -------------------------------------------------------------------------------------------- */
 
 static int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static int complain(const char *fmt, ...)
@@ -291,9 +296,11 @@ static int no_entry(const Prog *p, const char *name)
     if (!p->entries.n)
         complain("the program has no entry point");
     else if (name)
-        complain("there is no entry point `%s`; the first one is `%s`", name, p->entries.at[0].name);
+        complain("there is no entry point `%s`; the first one is `%s`", name,
+                 p->entries.at[0].name);
     else
-        complain("the program has several entry points and none is `main`; choose one with -e, such as `%s`",
+        complain("the program has several entry points and none is `main`; choose one with -e, "
+                 "such as `%s`",
                  p->entries.at[0].name);
     return EXIT_USAGE;
 }

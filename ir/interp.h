@@ -1,13 +1,14 @@
-/* The interpreter: runs both dialects of the IR on host values. It is the definition of the language,
- * the oracle that every pass and every kernel is compared with, so it prefers plainness to speed:
- * sequential, left to right, every index checked.
+/* The interpreter: runs both dialects of the IR on host values. It is the definition of the
+ * language, the oracle that every pass and every kernel is compared with, so it prefers plainness
+ * to speed: sequential, left to right, every index checked.
  *
- * Values are as the types say: integers wrap around, f32 operations round to f32 after each operation
- * (runtime/scalar.h gives their meaning, shared with the kernels). Reductions and scans run left to
- * right from the neutral element, so float results may differ from a parallel run by rounding. Arrays
- * are views of reference-counted buffers; an update happens in place when nobody else can see the
- * buffer and in a copy otherwise, so results never depend on the consumption rules being followed,
- * but a variable that is read after it was consumed is reported as a bug of the compiler.
+ * Values are as the types say: integers wrap around, f32 operations round to f32 after each
+ * operation (runtime/scalar.h gives their meaning, shared with the kernels). Reductions and scans
+ * run left to right from the neutral element, so float results may differ from a parallel run by
+ * rounding. Arrays are views of reference-counted buffers; an update happens in place when nobody
+ * else can see the buffer and in a copy otherwise, so results never depend on the consumption rules
+ * being followed, but a variable that is read after it was consumed is reported as a bug of the
+ * compiler.
  *
  * Guards (SUFF) compare a threshold of the caller with the degree of parallelism. */
 #ifndef IR_INTERP_H
@@ -35,14 +36,16 @@ typedef struct {
 typedef enum {
     INTERP_OK,
     INTERP_USER, /* the program or its arguments are wrong: the message says where */
-    INTERP_BUG   /* the IR is malformed (a type disagrees with a value, a consumed variable is read) */
+    INTERP_BUG   /* the IR is malformed (a type disagrees with a value, a consumed variable is read)
+                  */
 } InterpStatus;
 
 typedef struct {
     InterpStatus status;
     rt_hvalue *values; /* INTERP_OK: one per result of the entry's body */
     int n;
-    char *message; /* otherwise: one line, without newline; "file:line:col: text" if the place is known */
+    char *message; /* otherwise: one line, without newline; "file:line:col: text" if the place is
+                      known */
 } InterpResult;
 
 /* A program made ready to run. It may be run any number of times. */
@@ -56,19 +59,17 @@ const Entry *interp_entry(const Prog *p, const char *name);
 /* Runs an entry on n_args values, one for each of the entry's params, in order (arguments are
  * copied, never changed). Messages of INTERP_USER:
  *     prog.sf:12:7: index [5] out of bounds for array of shape [4]
- *     prog.sf:12:7: index [1, 2:8] out of bounds for array of shape [3][4]     (a slice: first:end[:stride])
- *     prog.sf:12:7: division by zero
- *     prog.sf:12:7: negative size -1
- *     prog.sf:12:7: <text of a failed assertion>
- *     main: argument 2 (ys): size n is 3 here, but 4 before
- *     main: argument 1 (xs): expected [][]f32, got [3]f32 */
+ *     prog.sf:12:7: index [1, 2:8] out of bounds for array of shape [3][4]     (a slice:
+ * first:end[:stride]) prog.sf:12:7: division by zero prog.sf:12:7: negative size -1 prog.sf:12:7:
+ * <text of a failed assertion> main: argument 2 (ys): size n is 3 here, but 4 before main: argument
+ * 1 (xs): expected [][]f32, got [3]f32 */
 InterpResult interp_run(Interp *in, const Entry *en, const rt_hvalue *args, int n_args,
                         const InterpGuards *guards);
 void interp_result_free(InterpResult *r);
 
-/* `minifut run`: reads the entry's arguments from `in` as the generated program does (text or binary,
- * in parameter order, nothing after them), runs it, writes the results to `out`, one a line (text)
- * or one after another (binary). Messages go to stderr. Returns the exit code: 0, EXIT_USER,
+/* `minifut run`: reads the entry's arguments from `in` as the generated program does (text or
+ * binary, in parameter order, nothing after them), runs it, writes the results to `out`, one a line
+ * (text) or one after another (binary). Messages go to stderr. Returns the exit code: 0, EXIT_USER,
  * EXIT_USAGE (no such entry), EXIT_BUG. `guards` may be NULL. */
 int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, bool binary,
                 const InterpGuards *guards);

@@ -113,7 +113,7 @@ bool arr_row_major(const Arr *a)
 
 #define COPY_LINE(T)                                                                               \
     for (int64_t i = 0; i < n; i++)                                                                \
-        *(T *)(to + i * ts) = *(const T *)(from + i * fs)
+    *(T *)(to + i * ts) = *(const T *)(from + i * fs)
 
 static void copy_line(PrimType t, char *to, int64_t ts, const char *from, int64_t fs, int64_t n)
 {

@@ -12,6 +12,7 @@
 #include "ir/interp.h"
 
 #include <setjmp.h>
+#include <string.h>
 
 /* --- Arrays: interp_array.c ------------------------------------------------------------------- */
 
@@ -41,6 +42,15 @@ typedef union {
     Arr *a;
 } Val;
 
+/* All 64 bits are written: slots are copied whole, and a load that is wider than the store before
+ * it would have to wait for the cache. */
+static inline Val val_f32(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return (Val){.i = bits};
+}
+
 _Noreturn void interp_fail(Interp *in, InterpStatus st, Loc loc, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -49,7 +59,8 @@ Arr *arr_new(Interp *in, Loc loc, PrimType elem, int rank, const int64_t *n);
 /* A second view of a's buffer with a's shape; to be adapted by the caller. */
 Arr *arr_view(Interp *in, const Arr *a);
 void arr_release(Interp *in, Arr *a); /* gives up one reference; NULL is fine */
-/* An array with the value of a that nobody else can see: a itself or a copy. Takes a's reference. */
+/* An array with the value of a that nobody else can see: a itself or a copy. Takes a's reference.
+ */
 Arr *arr_unique(Interp *in, Loc loc, Arr *a);
 Arr *arr_copy(Interp *in, Loc loc, const Arr *a); /* fresh, row-major */
 /* Copies the elements of src to base with these strides (in bytes), for src's shape. */
@@ -71,7 +82,7 @@ static inline Val scalar_load(PrimType t, const char *p)
     case T_U8: v.i = *(const uint8_t *)p; break;
     case T_U16: v.i = *(const uint16_t *)p; break;
     case T_U32: v.i = *(const uint32_t *)p; break;
-    case T_F32: v.f = *(const float *)p; break;
+    case T_F32: v = val_f32(*(const float *)p); break;
     case T_F64: v.d = *(const double *)p; break;
     case T_I64:
     case T_U64:
@@ -98,15 +109,18 @@ static inline void scalar_store(PrimType t, char *p, Val v)
     }
 }
 
-/* --- Scalar operations: interp_scalar.c ------------------------------------------------------------ */
+/* --- Scalar operations: interp_scalar.c
+ * ------------------------------------------------------------ */
 
 typedef void ScalarFn(Val *d, const Val *a, const Val *b, const Val *c);
-/* NULL where the operation does not take the type. All are total: traps are separate instructions. */
+/* NULL where the operation does not take the type. All are total: traps are separate instructions.
+ */
 ScalarFn *scalar_fn(PrimOp op, PrimType t);
 ScalarFn *scalar_conv(PrimType from, PrimType to);
 Val scalar_const(Const c);
 
-/* --- Code ------------------------------------------------------------------------------------------- */
+/* --- Code
+ * ------------------------------------------------------------------------------------------- */
 
 typedef enum {
     I_SCALAR,    /* dst := fn(a, b, c) */
@@ -199,6 +213,14 @@ typedef struct {
     int rank;
 } DestCode;
 
+/* Where a line of scalars is in memory, element by element. */
+typedef struct {
+    char *at;
+    int64_t stride;
+    PrimType t;
+    int32_t slot;
+} Cursor;
+
 /* SOACs and SEG forms alike: the first n_red results of `body` (of the rows themselves if it has no
  * code) go to op, the rest out. */
 typedef struct {
@@ -211,14 +233,17 @@ typedef struct {
     int n_red;
     Opd *nes;
     bool is_scan;
+    bool all_scalar; /* innermost inputs, accumulators and results are scalars, no scatter */
     int n_dst;
     int32_t *dst;
     Shape *shapes; /* per result */
     int n_dests;
     DestCode *dests;
-    Val *acc;       /* scratch: n_red */
-    Arr **out;      /* scratch: n_dst (owned while running) */
-    int64_t *at;    /* scratch: n_dims */
+    Val *acc;     /* scratch: n_red */
+    Arr **out;    /* scratch: n_dst (owned while running) */
+    int64_t *at;  /* scratch: n_dims */
+    Cursor *from; /* scratch: inputs of the innermost dimension */
+    Cursor *to;   /* scratch: n_dst */
 } SoacCode;
 
 struct Ins {
@@ -268,7 +293,11 @@ EntryCode *interp_compile(Interp *in, const Entry *en);
 /* interp_exec.c */
 void interp_exec(Interp *in, const Code *c);
 /* The value of an operand with a reference of its own. */
-Val interp_take(Interp *in, Opd o, Loc loc);
+Val interp_take_array(Interp *in, Opd o, Loc loc);
+static inline Val interp_take(Interp *in, Opd o, Loc loc)
+{
+    return o.is_array ? interp_take_array(in, o, loc) : in->slots[o.slot];
+}
 /* The array in a slot, not retained; fails if it was consumed. */
 Arr *interp_array(Interp *in, int32_t slot, Loc loc);
 void interp_shape(Interp *in, const Shape *s, int64_t *n);

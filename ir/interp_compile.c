@@ -29,7 +29,8 @@ typedef struct {
 static void compile_body(Comp *c, const Body *b, const Vars *params, Code *out);
 static void search_lambda(void *env, Lambda *l);
 
-/* --- Slots ---------------------------------------------------------------------------------------- */
+/* --- Slots
+ * ---------------------------------------------------------------------------------------- */
 
 static int32_t new_slot(Comp *c, Val v)
 {
@@ -67,7 +68,8 @@ static bool is_array(Atom a)
 static Shape shape_of(Comp *c, Type t)
 {
     if (t.rank > RT_MAX_RANK)
-        interp_fail(c->in, INTERP_BUG, (Loc){0, 0}, "arrays of more than %d dimensions", RT_MAX_RANK);
+        interp_fail(c->in, INTERP_BUG, (Loc){0, 0}, "arrays of more than %d dimensions",
+                    RT_MAX_RANK);
     int32_t *dims = NEWN(c->mem, int32_t, t.rank);
     for (int d = 0; d < t.rank; d++)
         dims[d] = atom_slot(c, t.dims[d]);
@@ -90,7 +92,8 @@ static int32_t *var_slots(Comp *c, const Vars *vs)
     return r;
 }
 
-/* --- Last uses ------------------------------------------------------------------------------------- */
+/* --- Last uses
+ * ------------------------------------------------------------------------------------- */
 
 static void mention(Block *k, const Var *v)
 {
@@ -155,8 +158,8 @@ static Opd *operands(Block *k, const Atoms *as)
     Opd *r = NEWN(k->c->mem, Opd, as->n);
     for (int i = 0; i < as->n; i++) {
         Atom a = as->at[i];
-        bool last = is_array(a) && k->c->body_of[a.var->id] == k->id &&
-                    k->c->last_use[a.var->id] == k->at;
+        bool last =
+            is_array(a) && k->c->body_of[a.var->id] == k->id && k->c->last_use[a.var->id] == k->at;
         for (int j = i + 1; last && j < as->n; j++)
             last = as->at[j].var != a.var;
         r[i] = (Opd){atom_slot(k->c, a), is_array(a), last};
@@ -172,7 +175,8 @@ static Opd *param_operands(Comp *c, const Vars *vs)
     return r;
 }
 
-/* --- Instructions -------------------------------------------------------------------------------------- */
+/* --- Instructions
+ * -------------------------------------------------------------------------------------- */
 
 static void emit(Block *k, Ins p)
 {
@@ -350,7 +354,8 @@ static void compile_loop(Block *k, const Stm *s)
     emit(k, p);
 }
 
-/* --- SOACs ---------------------------------------------------------------------------------------------- */
+/* --- SOACs
+ * ---------------------------------------------------------------------------------------------- */
 
 static void compile_fn(Comp *c, const Lambda *l, Fn *fn)
 {
@@ -394,6 +399,21 @@ static SoacCode *soac_new(Block *k, const Stm *s, const Atoms *nes, int n_dims)
     return x;
 }
 
+/* To be called when everything else is filled in. */
+static void find_scalar_lines(Comp *c, SoacCode *x)
+{
+    const DimCode *d = &x->dims[x->n_dims - 1];
+    x->all_scalar = x->n_dests == 0;
+    for (int i = 0; i < d->n; i++)
+        x->all_scalar &= !d->xs[i].is_array;
+    for (int i = 0; i < x->n_red; i++)
+        x->all_scalar &= !x->nes[i].is_array;
+    for (int i = x->n_red; i < x->n_dst; i++)
+        x->all_scalar &= !x->body.res[i].is_array;
+    x->from = NEWN(c->mem, Cursor, d->n);
+    x->to = NEWN(c->mem, Cursor, x->n_dst);
+}
+
 static void compile_soac(Block *k, const Stm *s)
 {
     Comp *c = k->c;
@@ -416,6 +436,7 @@ static void compile_soac(Block *k, const Stm *s)
         d->xs = x->op.params + x->n_red; /* rows go to the operator's second half */
     }
     compile_dests(c, &e->soac.dests, x);
+    find_scalar_lines(c, x);
     Ins p = ins_of(k, I_SOAC, s);
     p.soac = x;
     emit(k, p);
@@ -444,12 +465,14 @@ static void compile_seg(Block *k, const Stm *s)
     /* The xs belong to no body: they are released by whoever binds them. */
     compile_body(c, e->seg.body, NULL, &x->body);
     compile_dests(c, &e->seg.dests, x);
+    find_scalar_lines(c, x);
     Ins p = ins_of(k, I_SEG, s);
     p.soac = x;
     emit(k, p);
 }
 
-/* --- The other forms ---------------------------------------------------------------------------------- */
+/* --- The other forms
+ * ---------------------------------------------------------------------------------- */
 
 static void emit_list(Block *k, const Stm *s, InsOp op, const Atoms *as)
 {
@@ -552,7 +575,8 @@ static void compile_exp(Block *k, const Stm *s)
     }
 }
 
-/* --- Bodies --------------------------------------------------------------------------------------------- */
+/* --- Bodies
+ * --------------------------------------------------------------------------------------------- */
 
 /* Lists, per statement number, the arrays of this body that die there. */
 static Vars *dying(Block *k, const Body *b, const Vars *params, int n)
@@ -574,8 +598,8 @@ static Vars *dying(Block *k, const Body *b, const Vars *params, int n)
 static bool shape_is_open(ExpKind k)
 {
     return k == E_ATOM || k == E_INDEX || k == E_UPDATE || k == E_REARRANGE || k == E_IF ||
-           k == E_LOOP || k == E_CONCAT || k == E_COPY || k == E_MANIFEST ||
-           k == E_REDUCE || k == E_REDOMAP || k == E_SEGRED || k == E_REPLICATE || k == E_IOTA || k == E_ARRAYLIT;
+           k == E_LOOP || k == E_CONCAT || k == E_COPY || k == E_MANIFEST || k == E_REDUCE ||
+           k == E_REDOMAP || k == E_SEGRED || k == E_REPLICATE || k == E_IOTA || k == E_ARRAYLIT;
 }
 
 static void compile_stm(Block *k, const Stm *s)

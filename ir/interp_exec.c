@@ -3,20 +3,20 @@
 
 #include <string.h>
 
-/* --- Slots ---------------------------------------------------------------------------------------- */
+/* --- Slots
+ * ---------------------------------------------------------------------------------------- */
 
 Arr *interp_array(Interp *in, int32_t slot, Loc loc)
 {
     Arr *a = in->slots[slot].a;
     if (!a)
-        interp_fail(in, INTERP_BUG, loc, "an array is used after it was consumed, or before it is bound");
+        interp_fail(in, INTERP_BUG, loc,
+                    "an array is used after it was consumed, or before it is bound");
     return a;
 }
 
-Val interp_take(Interp *in, Opd o, Loc loc)
+Val interp_take_array(Interp *in, Opd o, Loc loc)
 {
-    if (!o.is_array)
-        return in->slots[o.slot];
     Val v = {.a = interp_array(in, o.slot, loc)};
     if (o.move)
         in->slots[o.slot].a = NULL;
@@ -66,7 +66,8 @@ static void check_shape(Interp *in, const Ins *p)
                 prim_type_text[p->shape->elem]);
 }
 
-/* --- Indexing ---------------------------------------------------------------------------------------- */
+/* --- Indexing
+ * ---------------------------------------------------------------------------------------- */
 
 _Noreturn static void out_of_bounds(Interp *in, const Ins *p, const Arr *a)
 {
@@ -85,7 +86,8 @@ _Noreturn static void out_of_bounds(Interp *in, const Ins *p, const Arr *a)
             k += (size_t)snprintf(at + k, sizeof at - k, ":%lld", st);
     }
     dims_text(dims, sizeof dims, a->n, a->rank);
-    interp_fail(in, INTERP_USER, p->e->loc, "index [%s] out of bounds for array of shape %s", at, dims);
+    interp_fail(in, INTERP_USER, p->e->loc, "index [%s] out of bounds for array of shape %s", at,
+                dims);
 }
 
 /* The positions start, start+stride, .. (n of them) lie in 0 .. size-1? */
@@ -190,7 +192,8 @@ static void exec_store(Interp *in, const Ins *p)
     slot_set_array(in, p->dst, a);
 }
 
-/* --- Making arrays -------------------------------------------------------------------------------------- */
+/* --- Making arrays
+ * -------------------------------------------------------------------------------------- */
 
 static void exec_iota(Interp *in, const Ins *p)
 {
@@ -312,7 +315,9 @@ static void exec_reshape(Interp *in, const Ins *p)
     slot_set_array(in, p->dst, v);
 }
 
-/* --- Control ------------------------------------------------------------------------------------------------ */
+/* --- Control
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void exec_if(Interp *in, const Ins *p)
 {
@@ -387,7 +392,8 @@ static void exec_suff(Interp *in, const Ins *p)
     in->slots[p->dst].i = ok;
 }
 
-/* --- The main switch ------------------------------------------------------------------------------------------ */
+/* --- The main switch
+ * ------------------------------------------------------------------------------------------ */
 
 static void exec_other(Interp *in, const Ins *p)
 {
@@ -472,10 +478,28 @@ void interp_exec(Interp *in, const Code *c)
         case I_LOAD:
             S[p->dst] = scalar_load(p->t, locate(in, p, interp_array(in, p->a, p->e->loc)));
             break;
-        case I_NONZERO: case I_NONNEG: case I_ALIAS: case I_CHECK: case I_SLICE: case I_STORE1:
-        case I_STORE: case I_PUT: case I_IOTA: case I_REPLICATE: case I_SCRATCH: case I_ARRAYLIT:
-        case I_CONCAT: case I_REARRANGE: case I_RESHAPE: case I_COPY: case I_IF: case I_LOOP:
-        case I_ASSERT: case I_SOAC: case I_SEG: case I_SUFF: exec_other(in, p); break;
+        case I_NONZERO:
+        case I_NONNEG:
+        case I_ALIAS:
+        case I_CHECK:
+        case I_SLICE:
+        case I_STORE1:
+        case I_STORE:
+        case I_PUT:
+        case I_IOTA:
+        case I_REPLICATE:
+        case I_SCRATCH:
+        case I_ARRAYLIT:
+        case I_CONCAT:
+        case I_REARRANGE:
+        case I_RESHAPE:
+        case I_COPY:
+        case I_IF:
+        case I_LOOP:
+        case I_ASSERT:
+        case I_SOAC:
+        case I_SEG:
+        case I_SUFF: exec_other(in, p); break;
         }
     }
 }

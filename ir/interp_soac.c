@@ -11,7 +11,8 @@ typedef struct {
     Loc loc;
 } Run;
 
-/* --- Inputs and outputs ----------------------------------------------------------------------------- */
+/* --- Inputs and outputs
+ * ----------------------------------------------------------------------------- */
 
 static void bind_row(Run *r, Opd x, const Arr *a, int64_t i)
 {
@@ -36,7 +37,8 @@ static void open_dim(Run *r, DimCode *d)
     for (int j = 0; j < d->n; j++) {
         Arr *a = interp_array(r->in, d->arrs[j], r->loc);
         if (a->n[0] != width || (a->rank > 1) != d->xs[j].is_array)
-            interp_fail(r->in, INTERP_BUG, r->loc, "%s of width %lld over an array of %lld elements",
+            interp_fail(r->in, INTERP_BUG, r->loc,
+                        "%s of width %lld over an array of %lld elements",
                         form_info[r->x->kind].text, (long long)width, (long long)a->n[0]);
         a->refs++;
         d->in[j] = a;
@@ -62,8 +64,8 @@ static void close_dim(Run *r, DimCode *d)
 
 static void wrong_shape(Run *r, int k)
 {
-    interp_fail(r->in, INTERP_BUG, r->loc, "result %d of %s has another shape than its type says", k,
-                form_info[r->x->kind].text);
+    interp_fail(r->in, INTERP_BUG, r->loc, "result %d of %s has another shape than its type says",
+                k, form_info[r->x->kind].text);
 }
 
 /* out[at_1, .., at_depth] := v, whose reference it takes. */
@@ -88,7 +90,8 @@ static void put_result(Run *r, int k, int depth, bool is_array, Val v)
     arr_release(r->in, v.a);
 }
 
-/* --- Reducing and scanning ------------------------------------------------------------------------- */
+/* --- Reducing and scanning
+ * ------------------------------------------------------------------------- */
 
 static void start_acc(Run *r)
 {
@@ -125,7 +128,8 @@ static void pass_to_op(Run *r)
     }
 }
 
-/* --- Scatter ------------------------------------------------------------------------------------------- */
+/* --- Scatter
+ * ------------------------------------------------------------------------------------------- */
 
 static void scatter_one(Run *r, int d, const Opd *index, Opd val)
 {
@@ -167,7 +171,8 @@ static void scatter_all(Run *r)
     }
 }
 
-/* --- The nest --------------------------------------------------------------------------------------------- */
+/* --- The nest
+ * --------------------------------------------------------------------------------------------- */
 
 /* One position of the innermost dimension, its rows bound. */
 static void element(Run *r)
@@ -196,6 +201,83 @@ static void element(Run *r)
     }
 }
 
+/* Results that are built up: all but those of a plain reduction. */
+static bool is_built(const SoacCode *x, int k)
+{
+    return x->n_dests || x->is_scan || x->n_dims > 1 || k >= x->n_red;
+}
+
+/* --- The same, faster, where the innermost dimension has to do with scalars only
+ * --------------------- */
+
+static void set_cursors(Run *r, const DimCode *d)
+{
+    SoacCode *x = r->x;
+    int inner = x->n_dims - 1;
+    for (int j = 0; j < d->n; j++) {
+        const Arr *a = d->in[j];
+        x->from[j] = (Cursor){a->base, a->stride[0], (PrimType)a->elem, d->xs[j].slot};
+    }
+    for (int k = x->is_scan ? 0 : x->n_red; k < x->n_dst; k++) {
+        const Arr *a = x->out[k];
+        if (a->rank != x->n_dims)
+            wrong_shape(r, k);
+        char *at = a->base;
+        for (int i = 0; i < inner; i++)
+            at += x->at[i] * a->stride[i];
+        int32_t slot = k < x->n_red ? x->op.params[k].slot : x->body.res[k].slot;
+        x->to[k] = (Cursor){at, a->stride[inner], (PrimType)a->elem, slot};
+    }
+}
+
+/* The accumulators live in the operator's first parameters. */
+static void scalar_step(Interp *in, SoacCode *x)
+{
+    Val *S = in->slots;
+    const Opd *acc = x->op.params, *arg = x->op.params + x->n_red;
+    if (x->has_body)
+        for (int k = 0; k < x->n_red; k++)
+            S[arg[k].slot] = S[x->body.res[k].slot];
+    interp_exec(in, &x->op.body);
+    if (x->n_red == 1) {
+        S[acc[0].slot] = S[x->op.body.res[0].slot];
+        return;
+    }
+    for (int k = 0; k < x->n_red; k++)
+        x->acc[k] = S[x->op.body.res[k].slot];
+    for (int k = 0; k < x->n_red; k++)
+        S[acc[k].slot] = x->acc[k];
+}
+
+static void scalar_line(Run *r, const DimCode *d, int64_t width)
+{
+    SoacCode *x = r->x;
+    Interp *in = r->in;
+    Val *S = in->slots;
+    int first_out = x->is_scan ? 0 : x->n_red, n_in = d->n, n_out = x->n_dst, n_red = x->n_red;
+    set_cursors(r, d);
+    for (int k = 0; k < n_red; k++)
+        S[x->op.params[k].slot] = x->acc[k];
+    for (int64_t i = 0; i < width; i++) {
+        if (d->idx >= 0)
+            S[d->idx].i = i;
+        for (Cursor *c = x->from, *end = c + n_in; c < end; c++) {
+            S[c->slot] = scalar_load(c->t, c->at);
+            c->at += c->stride;
+        }
+        if (x->has_body)
+            interp_exec(in, &x->body);
+        if (n_red)
+            scalar_step(in, x);
+        for (Cursor *c = x->to + first_out, *end = x->to + n_out; c < end; c++) {
+            scalar_store(c->t, c->at, S[c->slot]);
+            c->at += c->stride;
+        }
+    }
+    for (int k = 0; k < n_red; k++)
+        x->acc[k] = S[x->op.params[k].slot];
+}
+
 static void finish_acc(Run *r)
 {
     SoacCode *x = r->x;
@@ -221,7 +303,9 @@ static void dimension(Run *r, int d)
     open_dim(r, dim);
     if (innermost)
         start_acc(r);
-    for (int64_t i = 0; i < width; i++) {
+    if (innermost && x->all_scalar)
+        scalar_line(r, dim, width);
+    for (int64_t i = 0; i < width && !(innermost && x->all_scalar); i++) {
         x->at[d] = i;
         bind_dim(r, dim, i);
         if (innermost)
@@ -232,12 +316,6 @@ static void dimension(Run *r, int d)
     if (innermost)
         finish_acc(r);
     close_dim(r, dim);
-}
-
-/* Results that are built up: all but those of a plain reduction. */
-static bool is_built(const SoacCode *x, int k)
-{
-    return x->n_dests || x->is_scan || x->n_dims > 1 || k >= x->n_red;
 }
 
 void interp_soac(Interp *in, const Ins *p)

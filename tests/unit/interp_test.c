@@ -1,14 +1,17 @@
-/* Runs IR programs by the interpreter and compares: `interp_test [--fuse] FILE.ir...`; without files
- * those of tests/unit, and those of tests/pass/fuse with --fuse. `interp_test --print FILE.ir` prints
- * the program after pass_fuse. The files say what they expect in comments at the start of a line:
+/* Runs IR programs by the interpreter and compares: `interp_test [--fuse] FILE.ir...`; without
+ * files those of tests/unit, and those of tests/pass/fuse with --fuse. `interp_test --print
+ * FILE.ir` prints the program after pass_fuse. The files say what they expect in comments at the
+ * start of a line:
  *
  *   -- test ENTRY VALUE* => VALUE*      these results, bit for bit
  *   -- test ENTRY VALUE* =~ VALUE*      floats within 1e-6
  *   -- test ENTRY VALUE* !! TEXT        a user error with this message (without the file's name)
  *   -- log NAME PAR OUTCOME             the comparisons made by the test above, in order
- *   -- set NAME=VALUE                   a threshold for the tests below; `nofit` for the name `fits`
+ *   -- set NAME=VALUE                   a threshold for the tests below; `nofit` for the name
+ * `fits`
  *
- * With --fuse each file's tests are run before and after pass_fuse, which must make no difference. */
+ * With --fuse each file's tests are run before and after pass_fuse, which must make no difference.
+ */
 #include "ir/interp.h"
 #include "ir/interp_code.h"
 #include "tests/unit/check.h"
@@ -39,7 +42,8 @@ static void failure(Test *t, const char *text, const char *got)
     printf("%s:%d: %s\n    got: %s\n", t->path, t->line, text, got);
 }
 
-/* --- Guards ------------------------------------------------------------------------------------------- */
+/* --- Guards
+ * ------------------------------------------------------------------------------------------- */
 
 static int64_t threshold(void *env, const char *name)
 {
@@ -63,7 +67,8 @@ static bool fits(void *env, const Exp *suff)
     return !t->nofit;
 }
 
-/* --- Values ------------------------------------------------------------------------------------------- */
+/* --- Values
+ * ------------------------------------------------------------------------------------------- */
 
 /* All values in a text; their number, or -1. */
 static int read_values(const char *text, size_t n, rt_hvalue *vs)
@@ -118,7 +123,8 @@ static void compare(Test *t, const InterpResult *r, const char *want, double tol
     free_values(vs, n);
 }
 
-/* --- Directives --------------------------------------------------------------------------------------- */
+/* --- Directives
+ * --------------------------------------------------------------------------------------- */
 
 static void check_result(Test *t, const InterpResult *r, const char *op, const char *want)
 {
@@ -256,7 +262,8 @@ static void print_fused(Ctx *cx, const char *path)
     free(text);
 }
 
-/* --- The tables of operations ----------------------------------------------------------------------- */
+/* --- The tables of operations
+ * ----------------------------------------------------------------------- */
 
 static bool takes(char operands, PrimType t)
 {
@@ -281,9 +288,10 @@ static void check_tables(void)
             CHECK(scalar_conv((PrimType)f, (PrimType)t) != NULL);
 }
 
-/* --- Malformed programs --------------------------------------------------------------------------------
- * Statement `stm` of the entry's body gets the entry's parameter `param` as its operand, which the
- * verifier would refuse: the interpreter must say what is wrong and not crash. */
+/* --- Malformed programs
+ * -------------------------------------------------------------------------------- Statement `stm`
+ * of the entry's body gets the entry's parameter `param` as its operand, which the verifier would
+ * refuse: the interpreter must say what is wrong and not crash. */
 
 static void check_bug(Ctx *cx, const char *text, int stm, int param, const char *want)
 {
@@ -327,13 +335,18 @@ static void check_bugs(Ctx *cx)
 {
     check_bug(cx, BUG_ENTRY "let c: [n]i32 = update a[0] = 5i32 let x: i32 = c[0] in x }", 1, 0,
               "used after it was consumed");
-    check_bug(cx, BUG_ENTRY "let c: [n]i32 = copy a let r: [n]i32 = map n (a, c) \\(x: i32, y: i32) "
-                            "-> { in y } in r }", 1, 1, "map of width 3 over an array of 2 elements");
+    check_bug(cx,
+              BUG_ENTRY "let c: [n]i32 = copy a let r: [n]i32 = map n (a, c) \\(x: i32, y: i32) "
+                        "-> { in y } in r }",
+              1, 1, "map of width 3 over an array of 2 elements");
     check_bug(cx, BUG_ENTRY "let c: [m][m]i32 = b in c }", 0, 0, "but its type [m_");
-    check_bug(cx, BUG_ENTRY "let d: [3]i32 = iota 3 0i32 1i32 let c: [1][3]i32 = reshape [1, 3] d in c }",
-              1, 1, "reshape of 4 elements to 3");
-    check_bug(cx, BUG_ENTRY "let z: [2][2]i32 = replicate [2, 2] 0i32 let w: [2][2]i32 = copy z "
-                            "let c: [2][2]i32 = update z[:, :] = w in c }", 2, 0, "another shape");
+    check_bug(
+        cx, BUG_ENTRY "let d: [3]i32 = iota 3 0i32 1i32 let c: [1][3]i32 = reshape [1, 3] d in c }",
+        1, 1, "reshape of 4 elements to 3");
+    check_bug(cx,
+              BUG_ENTRY "let z: [2][2]i32 = replicate [2, 2] 0i32 let w: [2][2]i32 = copy z "
+                        "let c: [2][2]i32 = update z[:, :] = w in c }",
+              2, 0, "another shape");
 }
 
 int main(int argc, char **argv)
