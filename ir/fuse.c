@@ -13,7 +13,7 @@
  *  - SOACs with different attributes;
  *  - a reduction or scan whose operator works on arrays, which is to be interchanged with the map
  *    inside the operator (rule G4) and must stand alone for that;
- *  - a function with SOACs into a scatter;
+ *  - a function with SOACs into a scatter, or one whose results something else needs too;
  *  - across the boundary of a loop, branch or lambda.
  *
  * Order. Fusing the statements i < j moves i down and j up to one place. The statements between
@@ -201,8 +201,8 @@ static bool consumes_rows(Fuse *fu, const Exp *e, const Stm *p)
 /* --- Replacing the two statements
  * ---------------------------------------------------------------------------- */
 
-/* Mapped-out results of node i that something else than node j needs. */
-static VarSet *still_needed(Fuse *fu, const Nodes *ns, const Body *b, int i, int j)
+/* Results of node i that something else than node j needs; their number is added to *n. */
+static VarSet *still_needed(Fuse *fu, const Nodes *ns, const Body *b, int i, int j, int *n)
 {
     VarSet *keep = varmap_new(fu->cx->perm);
     const Vars *pat = &ns->at[i].s.pat;
@@ -214,6 +214,7 @@ static VarSet *still_needed(Fuse *fu, const Nodes *ns, const Body *b, int i, int
             needed = b->res.at[k].var == pat->at[p];
         if (needed)
             varset_add(keep, pat->at[p]);
+        *n += needed;
     }
     return keep;
 }
@@ -244,13 +245,14 @@ static bool try_pair(Fuse *fu, Nodes *ns, const Body *b, int i, int j, const Nod
     if (reads_consumed(fu, p, consumer) || reads_consumed(fu, consumer, p))
         return false;
     ns->at[j] = *consumer;
-    bool ok = mark_dependents(fu, ns, i, j);
-    if (ok) {
-        VarSet *keep = still_needed(fu, ns, b, i, j);
+    int n_kept = 0;
+    VarSet *keep = still_needed(fu, ns, b, i, j, &n_kept);
+    /* A scatter maps nothing out. */
+    bool ok = (n_kept == 0 || consumer->s.exp->kind != E_SCATTER) && mark_dependents(fu, ns, i, j);
+    if (ok)
         replace(fu, ns, i, j, fuse_merge(fu->cx, &p->s, &consumer->s, keep));
-    } else {
+    else
         ns->at[j] = old;
-    }
     return ok;
 }
 

@@ -6,6 +6,7 @@
  *   -- test ENTRY VALUE* => VALUE*      these results, bit for bit
  *   -- test ENTRY VALUE* =~ VALUE*      floats within 1e-6
  *   -- test ENTRY VALUE* !! TEXT        a user error with this message (without the file's name)
+ *   -- same ENTRY VALUE*                the same outcome before and after (--fuse)
  *   -- log NAME PAR OUTCOME             the comparisons made by the test above, in order
  *   -- set NAME=VALUE                   a threshold for the tests below; `nofit` for the name
  * `fits`
@@ -20,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_VALUES = 32, MAX_SETS = 32 };
+enum { MAX_VALUES = 32, MAX_SETS = 32, MAX_SAME = 1000 };
 
 typedef struct {
     const char *path;
@@ -33,7 +34,9 @@ typedef struct {
     } sets[MAX_SETS];
     int n_sets;
     bool nofit;
-    Out log, want_log;
+    Out log;
+    char *outcomes[MAX_SAME]; /* of the `same` lines, before the pass */
+    int n_same, round;
 } Test;
 
 static void failure(Test *t, const char *text, const char *got)
@@ -170,6 +173,34 @@ static void run_test(Test *t, const char *line)
     free_values(args, n);
 }
 
+static void run_same(Test *t, const char *line)
+{
+    rt_hvalue args[MAX_VALUES];
+    char name[64];
+    size_t n_name = strcspn(line, " ");
+    snprintf(name, sizeof name, "%.*s", (int)n_name, line);
+    const Entry *en = interp_entry(t->prog, name);
+    int n = read_values(line + n_name, strlen(line + n_name), args), k = t->n_same++;
+    if (!en || n < 0 || k >= MAX_SAME) {
+        failure(t, "no such entry, bad values or too many lines", line);
+        return;
+    }
+    InterpResult r = interp_run(t->in, en, args, n, NULL);
+    char *got = r.status == INTERP_OK ? results_text(&r) : strdup(r.message);
+    interp_result_free(&r);
+    free_values(args, n);
+    if (t->round == 0) {
+        t->outcomes[k] = got;
+        return;
+    }
+    if (!strcmp(got, t->outcomes[k]))
+        checks_passed++;
+    else
+        failure(t, t->outcomes[k], got);
+    free(got);
+    free(t->outcomes[k]);
+}
+
 static void set_threshold(Test *t, const char *text)
 {
     if (!strcmp(text, "fits=0") || !strcmp(text, "fits=1")) {
@@ -184,7 +215,7 @@ static void set_threshold(Test *t, const char *text)
 static void directives(Test *t, const char *text)
 {
     t->line = 0;
-    t->n_sets = 0;
+    t->n_sets = t->n_same = 0;
     size_t logged = 0;
     for (const char *s = text; *s;) {
         size_t n = strcspn(s, "\n");
@@ -194,6 +225,8 @@ static void directives(Test *t, const char *text)
         if (!strncmp(line, "-- test ", 8)) {
             run_test(t, line + 8);
             logged = 0;
+        } else if (!strncmp(line, "-- same ", 8)) {
+            run_same(t, line + 8);
         } else if (!strncmp(line, "-- set ", 7)) {
             set_threshold(t, line + 7);
         } else if (!strncmp(line, "-- log ", 7)) {
@@ -240,6 +273,7 @@ static void run_file(Ctx *cx, const char *path, bool fuse)
     for (int round = 0; t.prog && round < (fuse ? 2 : 1); round++) {
         if (round)
             t.prog = fused(cx, t.prog);
+        t.round = round;
         t.in = interp_new(t.prog);
         directives(&t, text);
         interp_free(t.in);
