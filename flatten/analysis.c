@@ -4,25 +4,31 @@
 
 /* --- Definitions and consumption --------------------------------------------------------------- */
 
-/* from: Var -> Vars *, the arrays whose memory a variable may share. */
+/* from: Var -> Vars *, the arrays whose memory a variable may share; to: the reverse. */
 typedef struct {
     Flat *fl;
-    VarMap *from;
-    Vars consumed; /* work list */
+    VarMap *from, *to;
+    Vars consumed;
 } Scan;
 
 static void scan_body(Scan *sc, const Body *b);
 
-static void may_share(Scan *sc, const Var *v, Atom with)
+static void add_edge(Scan *sc, VarMap *m, const Var *v, Var *w)
+{
+    Vars *vs = varmap_get(m, v);
+    if (!vs) {
+        vs = NEW(sc->fl->cx->perm, Vars);
+        varmap_put(m, v, vs);
+    }
+    vec_push(sc->fl->cx->perm, vs, w);
+}
+
+static void may_share(Scan *sc, Var *v, Atom with)
 {
     if (v->type.rank == 0 || !with.var)
         return;
-    Vars *vs = varmap_get(sc->from, v);
-    if (!vs) {
-        vs = NEW(sc->fl->cx->perm, Vars);
-        varmap_put(sc->from, v, vs);
-    }
-    vec_push(sc->fl->cx->perm, vs, with.var);
+    add_edge(sc, sc->from, v, with.var);
+    add_edge(sc, sc->to, with.var, v);
 }
 
 static void consume(Scan *sc, Atom a)
@@ -94,23 +100,37 @@ static void scan_body(Scan *sc, const Body *b)
         scan_stm(sc, &b->stms.at[i]);
 }
 
+static void push_all(Scan *sc, Vars *work, const Vars *vs)
+{
+    for (int k = 0; vs && k < vs->n; k++)
+        vec_push(sc->fl->cx->perm, work, vs->at[k]);
+}
+
+/* Consumed: what a consumed variable may be made from. Overwritten: all that may share memory with
+ * it, views of it as well. */
 static void close_consumed(Scan *sc)
 {
-    VarSet *done = sc->fl->consumed;
-    for (int i = 0; i < sc->consumed.n; i++) {
-        Var *v = sc->consumed.at[i];
-        if (varset_has(done, v))
+    Vars work = sc->consumed;
+    for (int i = 0; i < work.n; i++) {
+        if (varset_has(sc->fl->consumed, work.at[i]))
             continue;
-        varset_add(done, v);
-        const Vars *vs = varmap_get(sc->from, v);
-        for (int k = 0; vs && k < vs->n; k++)
-            vec_push(sc->fl->cx->perm, &sc->consumed, vs->at[k]);
+        varset_add(sc->fl->consumed, work.at[i]);
+        push_all(sc, &work, varmap_get(sc->from, work.at[i]));
+    }
+    for (int i = 0; i < work.n; i++) {
+        Var *v = work.at[i];
+        if (varset_has(sc->fl->overwritten, v))
+            continue;
+        varset_add(sc->fl->overwritten, v);
+        push_all(sc, &work, varmap_get(sc->from, v));
+        push_all(sc, &work, varmap_get(sc->to, v));
     }
 }
 
 void analyse_body(Flat *fl, const Body *b)
 {
-    Scan sc = {.fl = fl, .from = varmap_new(fl->cx->perm)};
+    Arena *mem = fl->cx->perm;
+    Scan sc = {.fl = fl, .from = varmap_new(mem), .to = varmap_new(mem)};
     scan_body(&sc, b);
     close_consumed(&sc);
 }
@@ -164,11 +184,31 @@ bool types_variant(const VarSet *variant, const Vars *pat)
     return false;
 }
 
+static void only_scalars(void *env, Body *b)
+{
+    bool *ok = env;
+    for (int i = 0; i < b->stms.n && *ok; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        ExpVisitor v = {.env = env, .body = only_scalars};
+        *ok = e->kind == E_ATOM || e->kind == E_PRIM || e->kind == E_CONV || e->kind == E_IF;
+        exp_visit(e, &v);
+    }
+}
+
+static bool is_scalar_code(const Exp *branch)
+{
+    bool ok = true;
+    ExpVisitor v = {.env = &ok, .body = only_scalars};
+    exp_visit(branch, &v);
+    return ok;
+}
+
 bool is_floatable(const Flat *fl, const Stm *s)
 {
     if (s->pat.n != 1 || exp_traps(s->exp))
         return false;
     switch (s->exp->kind) {
+    case E_IF: return s->pat.at[0]->type.rank == 0 && is_scalar_code(s->exp);
     case E_ATOM:
     case E_PRIM:
     case E_CONV:
@@ -204,7 +244,7 @@ bool is_cheap(const Flat *fl, const Stm *s)
     case E_REARRANGE:
     case E_RESHAPE: return true;
     /* A value read again later must still be there; a view may not outlive its array anyway. */
-    case E_INDEX: return s->pat.at[0]->type.rank > 0 || !is_consumed(fl, e->index.arr);
+    case E_INDEX: return s->pat.at[0]->type.rank > 0 || !varset_has(fl->overwritten, e->index.arr.var);
     default: return false;
     }
 }
@@ -292,19 +332,19 @@ static int64_t branch_par(Flat *fl, VarSet *variant, const Exp *e)
     return a > b ? a : b;
 }
 
-bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s)
+bool soac_is_parallel(const VarSet *variant, const Stm *s)
 {
     const Exp *e = s->exp;
     if ((e->attrs & ATTR_SEQUENTIAL) || types_variant(variant, &s->pat) ||
         atom_variant(variant, e->soac.width))
         return false;
-    return !e->soac.op || is_flat_op(variant, e) || g4_applies(fl, e);
+    return !e->soac.op || is_flat_op(variant, e) || g4_applies(e);
 }
 
 static int64_t soac_par(Flat *fl, VarSet *variant, const Stm *s)
 {
     const Exp *e = s->exp;
-    if (!soac_is_parallel(fl, variant, s))
+    if (!soac_is_parallel(variant, s))
         return 0;
     /* The static heuristic of moderate flattening: an inner redomap is sequential. */
     if (fl->mode == FLATTEN_MODERATE && e->kind == E_REDOMAP)

@@ -413,7 +413,7 @@ void flatten_host_stm(Flat *fl, const Stm *s, Bld *out)
     bool compound = e->kind == E_LOOP || e->kind == E_IF;
     if (compound && exp_has_soac(e) && !(e->attrs & ATTR_SEQUENTIAL))
         host_compound(fl, s, out);
-    else if (exp_is_soac(e) && soac_is_parallel(fl, none, s))
+    else if (exp_is_soac(e) && soac_is_parallel(none, s))
         flatten_stm(fl, &host_nest, s, out);
     else
         rule_g0(fl, s, out);
@@ -448,6 +448,7 @@ Prog *fl_flatten(Ctx *cx, const Prog *in)
     Flat fl = {.cx = cx, .mode = (FlattenMode)cx->flatten_mode, .level = 1};
     fl.defs = varmap_new(cx->perm);
     fl.consumed = varmap_new(cx->perm);
+    fl.overwritten = varmap_new(cx->perm);
     fl.fresh = varmap_new(cx->perm);
     fl.log = log_start();
     analyse_program(&fl, in);

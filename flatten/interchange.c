@@ -41,17 +41,10 @@ static bool params_only_mapped(const Lambda *op, const Exp *map)
     return ok;
 }
 
-bool g4_applies(const Flat *fl, const Exp *e)
+bool g4_applies(const Exp *e)
 {
     const Stm *m = mapped_op(e->soac.op);
-    if (!m || !params_only_mapped(e->soac.op, m->exp))
-        return false;
-    for (int k = 0; k < e->soac.nes.n; k++) {
-        const Exp *ne = def_of(fl, e->soac.nes.at[k]);
-        if (!ne || ne->kind != E_REPLICATE)
-            return false;
-    }
-    return true;
+    return m && params_only_mapped(e->soac.op, m->exp);
 }
 
 /* The operator on one element: the map's function with params (accumulators, elements). */
@@ -72,10 +65,17 @@ static Lambda *element_op(Flat *fl, const Lambda *op, const Exp *map)
     return lambda_new(fl->cx, params, bld_body(&bl, res));
 }
 
-/* d of replicate k d: one element of the neutral array. */
-static Atom element_of_replicate(Flat *fl, Atom ne, Bld *bl)
+/* d of replicate k d: one element of the neutral array. Of another array: an element that the map
+ * takes from it (which leaves the inner reduction sequential). */
+static Atom element_of_neutral(Flat *fl, Atom ne, Vars *params, Atoms *arrs, Bld *bl)
 {
     const Exp *e = def_of(fl, ne);
+    if (!e || e->kind != E_REPLICATE) {
+        Var *d = var_new(fl->cx, "ne", type_row(atom_type(ne)), (Loc){0});
+        vec_push(fl->cx->perm, params, d);
+        vec_push(fl->cx->perm, arrs, ne);
+        return atom_var(d);
+    }
     if (e->replicate.dims.n == 1)
         return e->replicate.val;
     Exp *r = exp_new(fl->cx, E_REPLICATE, e->loc);
@@ -107,7 +107,8 @@ static Body *interchanged(Flat *fl, const Stm *s)
     Vars columns = {0};
     Atoms arrs = {0};
     for (int k = 0; k < e->soac.nes.n; k++) {
-        vec_push(cx->perm, &inner->soac.nes, element_of_replicate(fl, e->soac.nes.at[k], &bl));
+        Atom ne = element_of_neutral(fl, e->soac.nes.at[k], &columns, &arrs, &bl);
+        vec_push(cx->perm, &inner->soac.nes, ne);
         Atom t = transposed(fl, e->soac.arrs.at[k], e->loc, &bl);
         vec_push(cx->perm, &arrs, t);
         Var *c = var_new(cx, "col", type_row(atom_type(t)), e->loc);

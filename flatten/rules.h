@@ -43,6 +43,7 @@ typedef struct {
     Path path;          /* comparisons around this place */
     VarMap *defs;       /* Var -> Exp, for variables bound alone by an expression */
     VarSet *consumed;   /* variables whose memory is consumed somewhere */
+    VarSet *overwritten;/* those, and all that may share memory with them */
     VarSet *fresh;      /* arrays made by the pass that nothing else shares memory with */
     Derivations *log;
     int depth;          /* of the derivation */
@@ -92,7 +93,7 @@ const char *plural(Flat *fl, const char *base, int n);
 
 /* --- analysis.c: what may be exploited ----------------------------------------------------------- */
 
-void analyse_program(Flat *fl, const Prog *p);     /* defs, consumed */
+void analyse_program(Flat *fl, const Prog *p);     /* defs, consumed, overwritten */
 void analyse_body(Flat *fl, const Body *b);        /* the same for a body made by the pass */
 bool is_consumed(const Flat *fl, Atom a);
 void inherit_consumed(Flat *fl, const Var *from, const Var *to); /* `to` becomes `from` */
@@ -108,7 +109,7 @@ bool is_cheap(const Flat *fl, const Stm *s);
 enum { PAR_UNKNOWN = 1 << 30 };
 int64_t stm_par(Flat *fl, VarSet *variant, const Stm *s);
 /* A SOAC that may become a construct: its own sizes and operator are regular. */
-bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s);
+bool soac_is_parallel(const VarSet *variant, const Stm *s);
 /* Adds the params of a loop that vary inside the nest (the others, host scalars such as counters,
  * stay what they are when the loop is interchanged). */
 void add_variant_params(Flat *fl, VarSet *variant, const Exp *loop);
@@ -209,7 +210,7 @@ Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, 
 
 /* --- interchange.c --------------------------------------------------------------------------------------------------- */
 
-bool g4_applies(const Flat *fl, const Exp *e);
+bool g4_applies(const Exp *e);
 Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
