@@ -288,6 +288,11 @@ static Vars *loop_roots(Alias *al, const Exp *e)
                 changed = changed || rs[k].n != before;
             }
     }
+    /* The body's own results of the last iteration are alive: nothing consumed those. */
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < res[k].n; i++)
+            if (level_of(al, res[k].at[i]) > al->depth)
+                varmap_del(al->dead, res[k].at[i]);
     return rs;
 }
 
