@@ -18,8 +18,9 @@ struct Alias {
     VarMap *roots; /* Var -> Vars *; a variable without an entry is its own root */
     VarMap *level; /* root -> 1 + nesting depth of repeated bodies; absent: 0, bound outside */
     VarSet *fixed; /* roots that may not be consumed: entry parameters that are not unique */
-    VarSet *dead;
+    VarSet *dead;   /* here and now */
     Vars dead_list; /* the same, in order of death */
+    VarSet *ever;   /* consumed at some time, be it in another branch or iteration */
     int depth;
     const Stm *stm;    /* at work */
     const char *error; /* the first violation */
@@ -36,6 +37,7 @@ Alias *alias_new(Ctx *cx)
     al->level = varmap_new(cx->perm);
     al->fixed = varmap_new(cx->perm);
     al->dead = varmap_new(cx->perm);
+    al->ever = varmap_new(cx->perm);
     return al;
 }
 
@@ -140,6 +142,7 @@ static int level_of(const Alias *al, const Var *root)
 
 static void kill(Alias *al, Var *root)
 {
+    varset_add(al->ever, root);
     if (varset_has(al->dead, root))
         return;
     varset_add(al->dead, root);
@@ -221,15 +224,15 @@ static void consume_results(Alias *al, const Vars *ps, const Vars *res, int n)
     for (bool changed = true; changed;) {
         changed = false;
         for (int k = 0; k < n; k++)
-            for (int i = 0; varset_has(al->dead, ps->at[k]) && i < res[k].n; i++) {
+            for (int i = 0; varset_has(al->ever, ps->at[k]) && i < res[k].n; i++) {
                 Var *r = res[k].at[i];
-                if (varset_has(al->dead, r))
+                if (varset_has(al->ever, r))
                     continue;
                 if (level_of(al, r) <= al->depth)
                     report(al,
                            "the parameter @ is consumed, but its next value may be @, bound outside",
                            var_text(ps->at[k]), var_text(r));
-                kill(al, r);
+                varset_add(al->ever, r);
                 changed = true;
             }
     }
@@ -268,7 +271,7 @@ static Vars *loop_roots(Alias *al, const Exp *e)
     Vars *res = results_roots(al, e->loop.body), *rs = NEWN(al->cx->perm, Vars, n + 1);
     consume_results(al, ps, res, n);
     for (int k = 0; k < n; k++) {
-        if (!varset_has(al->dead, ps->at[k])) {
+        if (!varset_has(al->ever, ps->at[k])) {
             add_roots_of(al, &rs[k], e->loop.inits.at[k]);
             continue;
         }
@@ -461,11 +464,11 @@ void alias_body(Alias *al, const Body *b)
     walk_body(al, b);
 }
 
-bool alias_dead(Alias *al, Atom a)
+bool alias_ever_consumed(Alias *al, Atom a)
 {
     Vars rs = alias_roots(al, a);
     for (int i = 0; i < rs.n; i++)
-        if (varset_has(al->dead, rs.at[i]))
+        if (varset_has(al->ever, rs.at[i]))
             return true;
     return false;
 }
@@ -506,7 +509,7 @@ static void consumed_lambda(void *env, Lambda *l)
 static void consumed_var(void *env, Var *v)
 {
     Consumed *u = env;
-    if (alias_dead(u->al, atom_var(v)))
+    if (alias_ever_consumed(u->al, atom_var(v)))
         varset_add(u->out, v);
 }
 

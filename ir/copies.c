@@ -61,7 +61,7 @@ static bool takeover(Copies *C, const Body *b, int at)
 static bool read_only(Copies *C, const Body *b, int at)
 {
     Atom a = b->stms.at[at].exp->copy.arr, c = atom_var(b->stms.at[at].pat.at[0]);
-    if (C->seg || !a.var || alias_dead(C->al, a) || alias_dead(C->al, c))
+    if (C->seg || !a.var || alias_ever_consumed(C->al, a) || alias_ever_consumed(C->al, c))
         return false;
     for (int k = 0; k < b->res.n; k++)
         if (alias_overlap(C->al, b->res.at[k], c))

@@ -528,7 +528,7 @@ void alias_stm(Alias *al, const Stm *s);             /* the next statement, with
 void alias_body(Alias *al, const Body *b);
 Vars alias_roots(Alias *al, Atom a);                 /* empty for scalars */
 bool alias_overlap(Alias *al, Atom a, Atom b);
-bool alias_dead(Alias *al, Atom a);                  /* consumed so far */
+bool alias_ever_consumed(Alias *al, Atom a); /* so far, in any branch or iteration */
 /* Every array of the entry, at any depth, whose memory is consumed at some point. The others keep
  * their value as long as they are in scope. */
 VarSet *alias_consumed(Ctx *cx, const Entry *en);

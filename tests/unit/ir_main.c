@@ -1,5 +1,7 @@
-/* A driver for the tests of the IR: `ir_main ir [--from=PASS --to=PASS] FILE.ir` reads, checks, runs
- * one pass (if named), checks again and prints; the same command line as minifut's. */
+/* A driver for the tests of the IR: `ir_main ir [--to=PASS,PASS...] FILE.ir` reads, checks, runs the
+ * passes with a check after each, and prints; `ir_main run` interprets the result on standard input
+ * instead. */
+#include "ir/interp.h"
 #include "ir/ir.h"
 
 #include <stdlib.h>
@@ -13,6 +15,7 @@ static const struct {
     {"dce", pass_dce},
     {"cse", pass_cse},
     {"hoist", pass_hoist},
+    {"fuse", pass_fuse},
 };
 
 static char *read_all(const char *path, size_t *n)
@@ -34,17 +37,32 @@ static char *read_all(const char *path, size_t *n)
     return out_take(&o);
 }
 
+static Prog *run_pass(Ctx *cx, Prog *p, const char *name, size_t n)
+{
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+        if (!passes[i].name || strlen(passes[i].name) != n || strncmp(passes[i].name, name, n) != 0)
+            continue;
+        diag_set_pass(passes[i].name);
+        p = passes[i].run(cx, p);
+        ir_verify(cx, p, passes[i].name);
+        return p;
+    }
+    fprintf(stderr, "ir_main: no pass %.*s\n", (int)n, name);
+    exit(EXIT_USAGE);
+}
+
 int main(int argc, char **argv)
 {
-    const char *pass = NULL, *path = NULL;
-    for (int i = 1; i < argc; i++) {
+    const char *list = "", *path = NULL;
+    bool run = argc > 1 && strcmp(argv[1], "run") == 0;
+    for (int i = 2; i < argc; i++) {
         if (strncmp(argv[i], "--to=", 5) == 0)
-            pass = argv[i] + 5;
-        else if (argv[i][0] != '-' && (i > 1 || strcmp(argv[i], "ir") != 0))
+            list = argv[i] + 5;
+        else if (argv[i][0] != '-')
             path = argv[i];
     }
     if (!path) {
-        fputs("usage: ir_main ir [--from=PASS --to=PASS] FILE.ir\n", stderr);
+        fputs("usage: ir_main (ir | run) [--to=PASS,PASS...] FILE.ir\n", stderr);
         return EXIT_USAGE;
     }
     Ctx cx = {.perm = arena_new(), .scratch = arena_new()};
@@ -54,18 +72,13 @@ int main(int argc, char **argv)
     diag_flush();
     if (!p)
         return diag_exit_code();
-    bool found = pass == NULL;
-    for (size_t i = 0; pass && i < sizeof passes / sizeof *passes; i++)
-        if (passes[i].name && strcmp(passes[i].name, pass) == 0) {
-            diag_set_pass(pass);
-            p = passes[i].run(&cx, p);
-            ir_verify(&cx, p, pass);
-            found = true;
-        }
-    if (!found) {
-        fprintf(stderr, "ir_main: no pass %s\n", pass);
-        return EXIT_USAGE;
+    for (const char *s = list; *s;) {
+        size_t k = strcspn(s, ",");
+        p = run_pass(&cx, p, s, k);
+        s += k + (s[k] == ',');
     }
+    if (run)
+        return interp_main(p, NULL, stdin, stdout, false, NULL);
     Out o = {0};
     ir_print(&o, p);
     fputs(o.text, stdout);
