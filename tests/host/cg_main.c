@@ -1,7 +1,8 @@
-/* A driver for the tests of the code generator: reads a program of the SEG dialect and prints its
- * plan, its C text, its kernels, or runs it in the interpreter on standard input.
- *     cg_main plan|c|opencl|layout|run FILE.ir [ENTRY] */
+/* A driver for the tests of the code generator: reads a program (one of the SOAC dialect is flattened
+ * first) and prints its plan, its C text, its kernels, or runs it in the interpreter on standard input.
+ *     cg_main plan|c|opencl|layout|run FILE.ir [ENTRY]     MODE=full ... in the environment: how to flatten */
 #include "codegen/plan.h"
+#include "flatten/flatten.h"
 #include "ir/interp.h"
 
 #include <stdlib.h>
@@ -44,6 +45,13 @@ int main(int argc, char **argv)
     ir_verify(&cx, p, "read");
     if (strcmp(what, "run") == 0)
         return interp_main(p, argc == 4 ? argv[3] : NULL, stdin, stdout, false, NULL);
+    if (p->dialect == D_SOAC) {
+        const char *mode = getenv("MODE");
+        cx.flatten_mode = fl_mode_of_text(mode ? mode : "incremental");
+        diag_set_pass("flatten");
+        p = pass_simplify(&cx, fl_flatten(&cx, p));
+        ir_verify(&cx, p, "flatten");
+    }
     diag_set_pass("layout");
     p = cg_layout(&cx, p);
     ir_verify(&cx, p, "layout");

@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: tests/host/run.sh [FILE.ir...]: compiles each program, runs it on its inputs (lines "-- in: ...")
 # with each list of options (lines "-- args: ...") on the OpenCL device and compares with the interpreter; compares the plan with FILE.plan where there is
-# one (BLESS=1 rewrites it). CG_MAIN: the driver; default build/cg_main.
+# one (BLESS=1 rewrites it). ARGS: lists of options, separated by ";", for files that have none. CG_MAIN: the driver; default build/cg_main.
 cd "$(dirname "$0")/../.." || exit 2
 main=${CG_MAIN:-build/cg_main}
 cc=${CC:-cc}
@@ -33,9 +33,9 @@ for f in "$@"; do
         bad "$name: cc: $(grep -m1 error "$tmp/err")"
         continue
     fi
-    grep '^-- in:' "$f" | sed 's/^-- in: *//' > "$tmp/inputs"
+    grep '^-- in\(put\|:\)' "$f" | sed 's/^-- in\(put\|:\) *//' > "$tmp/inputs"
     grep '^-- args:' "$f" | sed 's/^-- args: *//' > "$tmp/args"
-    [ -s "$tmp/args" ] || echo > "$tmp/args"
+    [ -s "$tmp/args" ] || echo "${ARGS:-}" | tr ';' '\n' > "$tmp/args"
     while IFS= read -r line; do
         echo "$line" | "$main" run "$f" > "$tmp/want.out" 2> "$tmp/want.err"; want=$?
         outcome $want "$tmp/want.out" "$tmp/want.err" > "$tmp/want"
