@@ -111,63 +111,72 @@ static void free_bufs(KGen *kg, const Accs *ac)
         group_buffer_free(kg, ac->bufs[j]);
 }
 
-static void segred0(KGen *kg, const Stm *s)
+/* By all threads together; outs: where the results go. */
+static void together_red(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs)
 {
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
-    Accs ac = accs_new(kg, e);
-    KLoc *outs = alloc_results(kg, s);
-    take_bufs(kg, &ac);
-    enter(kg);
-    kg_block(kg);
     SegNames n = open_segments(kg, nest);
-    accs_declare(kg, &ac, &e->seg.nes);
+    accs_declare(kg, ac, &e->seg.nes);
     kg_open(kg, "if (%s)", n.active);
     nest_bind(kg, nest, nest->n - 1, n.seg);
-    seg_accumulate(kg, e, &ac, &n, outs, s);
+    seg_accumulate(kg, e, ac, &n, outs, s);
     kg_close(kg);
-    accs_tree(kg, &ac, "lid", n.p, n.threads, n.active);
+    accs_tree(kg, ac, "lid", n.p, n.threads, n.active);
     kg_open(kg, "if (%s && %s == 0)", n.active, n.p);
     nest_bind(kg, nest, nest->n - 1, n.seg);
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, nest->n);
     nest_indices(kg, nest, nest->n - 1, ix);
-    for (int j = 0; j < ac.n; j++)
-        kg_line(kg, "%s = %s;", loc_elem(kg, &outs[j], ix, nest->n - 1), ac.acc[j]);
+    for (int j = 0; j < ac->n; j++)
+        kg_line(kg, "%s = %s;", loc_elem(kg, &outs[j], ix, nest->n - 1), ac->acc[j]);
     kg_close(kg);
-    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);"); /* the buffers are used again */
+    seg_barrier(kg); /* the buffers are used again */
     kg_close(kg);
-    kg_close(kg);
-    leave(kg);
-    free_bufs(kg, &ac);
-    bind_results(kg, s, outs);
 }
 
-static void segscan0(KGen *kg, const Stm *s)
+static void together_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs)
 {
-    const Exp *e = s->exp;
-    Accs ac = accs_new(kg, e);
-    KLoc *outs = alloc_results(kg, s);
-    take_bufs(kg, &ac);
-    enter(kg);
-    kg_block(kg);
-    SegNames n = open_segments(kg, &e->seg.nest);
-    accs_declare(kg, &ac, &e->seg.nes);
-    seg_scan_chunk(kg, s, &ac, &n, outs);
-    kg_close(kg);
-    leave(kg);
-    free_bufs(kg, &ac);
-    bind_results(kg, s, outs);
+    SegNames n = open_segments(kg, &s->exp->seg.nest);
+    accs_declare(kg, ac, &s->exp->seg.nes);
+    seg_scan_chunk(kg, s, ac, &n, outs);
 }
 
-/* Operators on arrays: a segment a thread. */
-static void segfold0(KGen *kg, const Stm *s, bool scan)
+/* A segment a thread. */
+static void apart(KGen *kg, const Stm *s, bool scan, KLoc *outs)
 {
     const Exp *e = s->exp;
-    KLoc *outs = alloc_results(kg, s);
-    enter(kg);
     WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n - 1);
     seg_fold(kg, e, s, outs, scan);
     close_elements(kg, m);
+}
+
+/* Operators on arrays, and all operators on a CPU, are applied by one thread a segment. */
+static void reduce_or_scan0(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    bool scan = e->kind == E_SEGSCAN, scalars = types_scalar(&e->seg.op->params, 0, e->seg.nes.n);
+    KLoc *outs = alloc_results(kg, s);
+    Accs ac = {0};
+    if (scalars) {
+        ac = accs_new(kg, e);
+        take_bufs(kg, &ac);
+    }
+    enter(kg);
+    if (scalars) {
+        kg_line(kg, "#if MF_IS_CPU");
+        apart(kg, s, scan, outs);
+        kg_line(kg, "#else");
+        kg_block(kg);
+        if (scan)
+            together_scan(kg, s, &ac, outs);
+        else
+            together_red(kg, s, &ac, outs);
+        kg_close(kg);
+        kg_line(kg, "#endif");
+        free_bufs(kg, &ac);
+    } else {
+        apart(kg, s, scan, outs);
+    }
     leave(kg);
     bind_results(kg, s, outs);
 }
@@ -211,12 +220,6 @@ void group_seg(KGen *kg, const Stm *s)
     } else if (e->kind == E_SEGSCATTER) {
         segscatter0(kg, s);
     } else {
-        bool scan = e->kind == E_SEGSCAN;
-        if (!types_scalar(&e->seg.op->params, 0, e->seg.nes.n))
-            segfold0(kg, s, scan);
-        else if (scan)
-            segscan0(kg, s);
-        else
-            segred0(kg, s);
+        reduce_or_scan0(kg, s);
     }
 }

@@ -36,8 +36,8 @@ Segments segments_of_partials(Host *h, const Segments *first)
     Ctx *cx = h->cx;
     Segments sg = {.n_segs = first->n_segs, .width = first->chunks, .chunk = first->chunks};
     sg.chunks = sx_const(cx, 1);
-    sg.threads = host_let(h, "threads",
-                          sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP), first->chunks));
+    const Sx *gpu = sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP), first->chunks);
+    sg.threads = host_let(h, "threads", sx_select(cx, sx_is_cpu(cx), sx_const(cx, 1), gpu));
     return sg;
 }
 
@@ -150,6 +150,13 @@ void accs_apply(KGen *kg, const Accs *ac, const char **a, const char **x)
     kg_close(kg);
 }
 
+void seg_barrier(KGen *kg)
+{
+    kg_line(kg, "#if !MF_IS_CPU");
+    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);");
+    kg_line(kg, "#endif");
+}
+
 static void plain_barrier(KGen *kg)
 {
     kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);");
@@ -159,6 +166,7 @@ void accs_tree(KGen *kg, const Accs *ac, const char *lid, const char *p, const c
                const char *active)
 {
     const char *d = kg_name(kg, "d");
+    kg_line(kg, "#if !MF_IS_CPU");
     accs_put(kg, ac, lid);
     kg_open(kg, "for (i64 %s = 1; %s < %s; %s *= 2)", d, d, threads, d);
     plain_barrier(kg);
@@ -167,6 +175,7 @@ void accs_tree(KGen *kg, const Accs *ac, const char *lid, const char *p, const c
     accs_put(kg, ac, lid);
     kg_close(kg);
     kg_close(kg);
+    kg_line(kg, "#endif");
 }
 
 /* Each step reads the partial result d threads to the left, all of them before any is overwritten. */
@@ -177,6 +186,7 @@ void accs_scan(KGen *kg, const Accs *ac, const char *lid, const char *p, const c
     const char **left = NEWN(kg->cx->perm, const char *, ac->n);
     const char **buf = accs_at(kg, ac, kg_text(kg, "%s - %s", lid, d));
     accs_put(kg, ac, lid);
+    kg_line(kg, "#if !MF_IS_CPU");
     plain_barrier(kg);
     kg_open(kg, "for (i64 %s = 1; %s < %s; %s *= 2)", d, d, threads, d);
     for (int j = 0; j < ac->n; j++) {
@@ -192,6 +202,7 @@ void accs_scan(KGen *kg, const Accs *ac, const char *lid, const char *p, const c
     accs_put(kg, ac, lid);
     plain_barrier(kg);
     kg_close(kg);
+    kg_line(kg, "#endif");
 }
 
 /* --- Branches of host operations ----------------------------------------------------------------------------- */

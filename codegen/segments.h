@@ -8,7 +8,8 @@
  *   C = 1, P < L   several segments a group
  *   C = 1, P = 1   a thread a segment
  * There is no communication between groups of one launch, and every barrier is passed by all threads
- * of a group the same number of times. */
+ * of a group the same number of times. On a CPU device P is always 1 and the barriers are left out of the
+ * text (MF_IS_CPU): the work-items of a group run one after the other there anyway. */
 #ifndef CODEGEN_SEGMENTS_H
 #define CODEGEN_SEGMENTS_H
 
@@ -66,6 +67,9 @@ void accs_tree(KGen *kg, const Accs *ac, const char *lid, const char *p, const c
 /* Inclusive scan of acc over p = 0 .. threads-1; afterwards (behind a barrier) also in the buffers. */
 void accs_scan(KGen *kg, const Accs *ac, const char *lid, const char *p, const char *threads,
                const char *active);
+
+/* A barrier between uses of the buffers. */
+void seg_barrier(KGen *kg);
 
 /* A branch of host operations: cond is an i64 host value, then_ is taken when it is not 0. */
 typedef struct {

@@ -77,7 +77,7 @@ static Stage finish_stage(KGen *kg, const Accs *ac, const SegNames *n)
         kg_line(kg, "%s[%s] = %s;", st.outs[j], n->unit, ac->acc[j]);
     }
     kg_close(kg);
-    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);"); /* the buffers are used again */
+    seg_barrier(kg); /* the buffers are used again */
     kg_close(kg);
     st.k = kg_finish(kg);
     return st;

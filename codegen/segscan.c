@@ -105,7 +105,7 @@ static void scan_tile(KGen *kg, const Accs *ac, const SegNames *n, const Tile *t
 
 static void close_tiles(KGen *kg)
 {
-    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);"); /* the buffers are used again */
+    seg_barrier(kg); /* the buffers are used again */
     kg_close(kg);
     kg_close(kg);
 }
