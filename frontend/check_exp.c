@@ -19,6 +19,15 @@ Type *check_exp(Ck *ck, Exp *e)
     return check_against(ck, e, NULL);
 }
 
+/* How to get from one scalar to another, for a message. */
+static const char *conversion(Ck *ck, const Type *want, const Type *have)
+{
+    if (want->kind != TY_SCALAR || have->kind != TY_SCALAR || want->scalar == S_BOOL)
+        return "";
+    return arena_printf(ck->a, "; convert it with `%s.%s`", scalar_name(want->scalar),
+                        scalar_name(have->scalar));
+}
+
 bool require(Ck *ck, Exp *at, Type *want, Type *have, const char *what)
 {
     ck->why = NULL;
@@ -32,7 +41,7 @@ bool require(Ck *ck, Exp *at, Type *want, Type *have, const char *what)
                  show(ck, have));
     else
         ck_error(ck, at->loc, "%s should be `%s`, but is `%s`%s", what, show(ck, want),
-                 show(ck, have), why);
+                 show(ck, have), *why ? why : conversion(ck, w, type_deref(have)));
     return false;
 }
 
