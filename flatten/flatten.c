@@ -142,16 +142,25 @@ Atoms rule_g0(Flat *fl, const Stm *s, Bld *out)
 
 /* --- G1: maps inside a work-group ------------------------------------------------------------------- */
 
-/* The only statement of b if it is a map whose results are b's results: a perfect nest. */
-static const Stm *perfect_inner(const Body *b)
+/* Code that each thread of an inner construct may do again. */
+static bool is_repeatable(const Flat *fl, const Stm *s)
 {
-    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_MAP)
-        return NULL;
-    const Stm *s = &b->stms.at[0];
-    if ((s->exp->attrs & ATTR_SEQUENTIAL) || b->res.n != s->pat.n)
+    const Exp *e = s->exp;
+    return is_cheap(fl, s) || e->kind == E_PRIM || is_floatable(fl, s);
+}
+
+/* The map that gives all of b's results, if the rest of b is repeatable code before it: nearly a
+ * perfect nest. */
+static const Stm *inner_map(const Flat *fl, const Body *b)
+{
+    const Stm *s = b->stms.n ? &vec_last(&b->stms) : NULL;
+    if (!s || s->exp->kind != E_MAP || (s->exp->attrs & ATTR_SEQUENTIAL) || b->res.n != s->pat.n)
         return NULL;
     for (int k = 0; k < b->res.n; k++)
         if (b->res.at[k].var != s->pat.at[k])
+            return NULL;
+    for (int i = 0; i < b->stms.n - 1; i++)
+        if (!is_repeatable(fl, &b->stms.at[i]))
             return NULL;
     return s;
 }
@@ -167,11 +176,16 @@ Atoms rule_g1(Flat *fl, const Stm *s, Bld *out)
     for (;;) {
         const Exp *e = at->exp;
         S = nest_push(fl, &S, e->soac.width, &e->soac.fn->params, &e->soac.arrs);
-        nest_vars(&S, variant);
         body = e->soac.fn->body;
-        at = perfect_inner(body);
+        nest_vars(&S, variant);
+        at = inner_map(fl, body);
+        for (int i = 0; i < body->stms.n; i++)
+            for (int k = 0; k < body->stms.at[i].pat.n; k++)
+                varset_add(variant, body->stms.at[i].pat.at[k]);
         if (!at || atom_variant(variant, at->exp->soac.width) || types_variant(variant, &at->pat))
             break;
+        for (int i = 0; i < body->stms.n - 1; i++)
+            vec_push(fl->cx->perm, &vec_last(&S.dims).pre, body->stms.at[i]);
     }
     log_rule(fl, "G1", &S, s->exp, "segmap^0");
     Seg sg = {.kind = E_SEGMAP, .S = &S, .stms = body->stms, .res = body->res, .loc = s->exp->loc};
