@@ -53,16 +53,18 @@ static Prog *run_pass(Ctx *cx, Prog *p, const char *name, size_t n)
 
 int main(int argc, char **argv)
 {
-    const char *list = "", *path = NULL;
+    const char *list = "", *path = NULL, *entry = NULL;
     bool run = argc > 1 && strcmp(argv[1], "run") == 0;
     for (int i = 2; i < argc; i++) {
         if (strncmp(argv[i], "--to=", 5) == 0)
             list = argv[i] + 5;
+        else if (strcmp(argv[i], "-e") == 0 && i + 1 < argc)
+            entry = argv[++i];
         else if (argv[i][0] != '-')
             path = argv[i];
     }
     if (!path) {
-        fputs("usage: ir_main (ir | run) [--to=PASS,PASS...] FILE.ir\n", stderr);
+        fputs("usage: ir_main (ir | run) [--to=PASS,PASS...] [-e ENTRY] FILE.ir\n", stderr);
         return EXIT_USAGE;
     }
     Ctx cx = {.perm = arena_new(), .scratch = arena_new()};
@@ -78,7 +80,7 @@ int main(int argc, char **argv)
         s += k + (s[k] == ',');
     }
     if (run)
-        return interp_main(p, NULL, stdin, stdout, false, NULL);
+        return interp_main(p, entry, stdin, stdout, false, NULL);
     Out o = {0};
     ir_print(&o, p);
     fputs(o.text, stdout);
