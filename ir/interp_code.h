@@ -122,7 +122,35 @@ Val scalar_const(Const c);
 /* --- Code
  * ------------------------------------------------------------------------------------------- */
 
+/* The most frequent scalar operations have an instruction of their own, all else being the same as
+ * I_SCALAR: D(operation, type, C type, result as a Val), operands x and y. */
+#define DIRECT_OPS(D)                                                                              \
+    D(ADD, F32, mf_f32, val_f32(x + y))                                                            \
+    D(SUB, F32, mf_f32, val_f32(x - y))                                                            \
+    D(MUL, F32, mf_f32, val_f32(x * y))                                                            \
+    D(DIV, F32, mf_f32, val_f32(x / y))                                                            \
+    D(ADD, F64, mf_f64, (Val){.d = x + y})                                                         \
+    D(SUB, F64, mf_f64, (Val){.d = x - y})                                                         \
+    D(MUL, F64, mf_f64, (Val){.d = x * y})                                                         \
+    D(DIV, F64, mf_f64, (Val){.d = x / y})                                                         \
+    D(ADD, I32, mf_i32, (Val){.i = mf_add_i32(x, y)})                                              \
+    D(SUB, I32, mf_i32, (Val){.i = mf_sub_i32(x, y)})                                              \
+    D(MUL, I32, mf_i32, (Val){.i = mf_mul_i32(x, y)})                                              \
+    D(ADD, I64, mf_i64, (Val){.i = mf_add_i64(x, y)})                                              \
+    D(SUB, I64, mf_i64, (Val){.i = mf_sub_i64(x, y)})                                              \
+    D(MUL, I64, mf_i64, (Val){.i = mf_mul_i64(x, y)})                                              \
+    D(LT, I64, mf_i64, (Val){.i = x < y})                                                          \
+    D(LE, I64, mf_i64, (Val){.i = x <= y})                                                         \
+    D(EQ, I64, mf_i64, (Val){.i = x == y})                                                         \
+    D(LT, I32, mf_i32, (Val){.i = x < y})                                                          \
+    D(EQ, I32, mf_i32, (Val){.i = x == y})                                                         \
+    D(LT, F32, mf_f32, (Val){.i = x < y})                                                          \
+    D(LAND, BOOL, mf_bool, (Val){.i = x & y})
+
 typedef enum {
+#define D(op, t, ctype, e) I_##op##_##t,
+    DIRECT_OPS(D)
+#undef D
     I_SCALAR,    /* dst := fn(a, b, c) */
     I_NONZERO,   /* fails with "division by zero" if a is 0 */
     I_NONNEG,    /* fails with "negative exponent" if a < 0 */

@@ -205,6 +205,16 @@ static Ins ins_of(Block *k, InsOp op, const Stm *s)
                  .v = v};
 }
 
+static InsOp direct_op(PrimOp op, PrimType t)
+{
+#define D(o, ty, ctype, e)                                                                         \
+    if (op == OP_##o && t == T_##ty)                                                               \
+        return I_##o##_##ty;
+    DIRECT_OPS(D)
+#undef D
+    return I_SCALAR;
+}
+
 static void compile_prim(Block *k, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -222,6 +232,7 @@ static void compile_prim(Block *k, const Stm *s)
         emit(k, (Ins){.op = I_NONZERO, .a = p.b, .e = e});
     if (op == OP_POW && prim_is_signed(t))
         emit(k, (Ins){.op = I_NONNEG, .a = p.b, .e = e});
+    p.op = direct_op(op, t);
     p.fn = scalar_fn(op, t);
     if (!p.fn)
         interp_fail(k->c->in, INTERP_BUG, e->loc, "%s does not take operands of type %s",

@@ -1,5 +1,6 @@
 /* Executes compiled bodies: the meaning of every form but the SOACs (interp_soac.c). */
 #include "ir/interp_code.h"
+#include "runtime/scalar.h"
 
 #include <string.h>
 
@@ -395,7 +396,8 @@ static void exec_suff(Interp *in, const Ins *p)
 /* --- The main switch
  * ------------------------------------------------------------------------------------------ */
 
-static void exec_other(Interp *in, const Ins *p)
+/* Not inlined, so that the fast path has a small frame. */
+__attribute__((noinline)) static void exec_other(Interp *in, const Ins *p)
 {
     Val *S = in->slots;
     switch (p->op) {
@@ -439,6 +441,9 @@ static void exec_other(Interp *in, const Ins *p)
         if (S[p->a].i < 0)
             interp_fail(in, INTERP_USER, p->e->loc, "negative exponent");
         break;
+#define D(o, ty, ctype, e) case I_##o##_##ty:
+        DIRECT_OPS(D)
+#undef D
     case I_SCALAR:
     case I_MOV:
     case I_KILL:
@@ -456,6 +461,19 @@ void interp_exec(Interp *in, const Code *c)
     for (const Ins *p = c->ins;; p++) {
         switch (p->op) {
         case I_END: return;
+#define VALUE_mf_f32(v) v.f
+#define VALUE_mf_f64(v) v.d
+#define VALUE_mf_i32(v) v.i
+#define VALUE_mf_i64(v) v.i
+#define VALUE_mf_bool(v) v.i
+#define D(o, ty, ctype, e)                                                                         \
+    case I_##o##_##ty: {                                                                           \
+        ctype x = (ctype)VALUE_##ctype(S[p->a]), y = (ctype)VALUE_##ctype(S[p->b]);                \
+        S[p->dst] = e;                                                                             \
+        break;                                                                                     \
+    }
+            DIRECT_OPS(D)
+#undef D
         case I_SCALAR: p->fn(&S[p->dst], &S[p->a], &S[p->b], &S[p->c]); break;
         case I_MOV: S[p->dst] = S[p->a]; break;
         case I_KILL: slot_set_array(in, p->dst, NULL); break;
