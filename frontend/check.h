@@ -12,6 +12,9 @@
 
 #include "frontend/frontend.h"
 
+/* Dimensions of an array, as in the data formats of programs (runtime/values.h). */
+enum { MAX_ARRAY_RANK = 16 };
+
 typedef struct Scope {
     const char *name;
     Binding *bind;
@@ -59,7 +62,8 @@ typedef struct Ck {
     int decl;                /* index in file->decls of the declaration at work */
     const char *why;         /* reason of the last failure of unify, or NULL */
     bool dyn;                /* set by unify when sizes were assumed equal */
-    int quiet;               /* depth of trials: report nothing */
+    bool rank_reported;
+    int quiet; /* depth of trials: report nothing */
 } Ck;
 
 typedef struct {

@@ -381,6 +381,7 @@ void check_def(Ck *ck, Def *d)
     Def *outer_owner = ck->size_owner;
     Bindings tparams = {0}, exists = {0};
     int first_uid = ck->n_bindings, first_id = ck->ids;
+    bool outer_dyn = ck->dyn;
 
     for (int i = 0; i < d->attrs.n; i++)
         check_attr(ck, d->attrs.at[i]);
@@ -408,6 +409,7 @@ void check_def(Ck *ck, Def *d)
     ck->types = types;
     ck->sizes = outer_sizes;
     ck->size_owner = outer_owner;
+    ck->dyn = outer_dyn;
 
     d->bind = new_binding(ck, BIND_DEF, d->name, d->loc);
     d->bind->def = d;

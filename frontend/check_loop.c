@@ -198,6 +198,7 @@ Type *check_loop(Ck *ck, Exp *e)
     Type *elem = check_bound(ck, e);
     Scope *scope = ck->scope;
     int mark = trail_mark(ck), wanted = ck->wanted.n, first_uid = ck->n_bindings;
+    Wanted *kept = arena_memdup(ck->a, ck->wanted.at, sizeof *kept * (size_t)wanted);
     Ints varying = {0};
     Loop l = {.ck = ck};
     bool outer = ck->dyn;
@@ -210,8 +211,9 @@ Type *check_loop(Ck *ck, Exp *e)
         if (!l.changed.n || diag_errors() > errors)
             break;
         trail_undo(ck, mark);
-        if (ck->wanted.n > wanted)
-            ck->wanted.n = wanted;
+        ck->wanted.n = 0;
+        for (int i = 0; i < wanted; i++)
+            vec_push(ck->a, &ck->wanted, kept[i]);
         vec_append(ck->a, &varying, &l.changed);
     }
     e->dyn_check = ck->dyn;

@@ -311,6 +311,10 @@ static void zonk_exp(Ck *ck, Exp *e)
     if (e->kind == E_VAR)
         check_context_sizes(ck, e);
     e->type = zonk_type(ck, e->type);
+    if (type_rank(e->type) > MAX_ARRAY_RANK && !ck->rank_reported) {
+        diag_limit(e->loc, "arrays of more than %d dimensions are not supported", MAX_ARRAY_RANK);
+        ck->rank_reported = true;
+    }
     zonk_children(ck, e);
 }
 
