@@ -220,7 +220,8 @@ static Val *permute(Low *L, Loc loc, Val *v, const int *perm, int n)
         ASSERT(n <= rank);
         for (int d = 0; d < rank; d++)
             full[d] = d < n ? perm[d] : d;
-        as.at[i] = emit(L, exp_rearrange(L->cx, loc, full, as.at[i]));
+        const char *base = as.at[i].var->base;
+        as.at[i] = emit_all(L, base, exp_rearrange(L->cx, loc, full, as.at[i])).at[0];
     }
     return val_rebuild(L, v, &as);
 }

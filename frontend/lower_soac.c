@@ -59,6 +59,14 @@ static bool width_of(Low *L, Loc loc, Val **arrs, int n, Atom *width)
     return false;
 }
 
+/* Names for parameters that the function (an operator, say) gave none. */
+static void name_args(Low *L, Val **args, int n)
+{
+    static const char *const names[] = {"x", "y", "z", "u", "v"};
+    for (int i = 0; i < n; i++)
+        name_val(L, args[i], intern(i < 5 ? names[i] : "x"));
+}
+
 Val *make_map(Low *L, Loc loc, Val **arrs, int n, BodyFn *body, void *env, const AType *elem_type,
               const Env *tenv)
 {
@@ -73,6 +81,7 @@ Val *make_map(Low *L, Loc loc, Val **arrs, int n, BodyFn *body, void *env, const
         args[i] = params_like(L, arrs[i], true, &params, loc);
     Val *res = body(L, env, args, loc);
     end_fn(L, f);
+    name_args(L, args, n);
     Lambda *lam = close_lambda(L, f.sc, params, res, elem_type, tenv, loc);
     Atoms out = {0};
     if (lam->body->res.n)
