@@ -93,7 +93,7 @@ static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc);
 %type <pats> pats params params1
 %type <te> type term tapply tatom size ret lret
 %type <tes> types
-%type <name> bind_name binop not_minus
+%type <name> bind_name binop not_minus quoted
 %type <names> field_path fields_from sizes lsizes
 %type <fields> record_fields pat_fields type_fields
 %type <dim> dim
@@ -146,7 +146,12 @@ bind_name: ID | '(' binop ')' { $$ = $2; }
 binop: not_minus | MINUS
 not_minus: OP_PIPE | OP_RPIPE | OP_OR | OP_AND | OP_CMP | LESS | OP_BIT | OP_SHIFT | OP_ADD | OP_MUL
      | STAR | OP_POW
-     | '`' ID '`' { $$ = $2; }
+     | '`' quoted '`' { $$ = $2; }
+
+/* `f` or `f32.max` */
+quoted: ID
+      | ID '.' ID {
+            $$ = (NameLoc){intern(arena_printf(ctx->a, "%s.%s", $1.name, $3.name)), @$}; }
 
 ret: %empty { $$ = NULL; } | ':' type { $$ = $2; }
 
@@ -265,7 +270,7 @@ op: apply %prec JUXT
   | op OP_MUL op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
   | op STAR op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
   | op OP_POW op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
-  | op '`' ID '`' op { $$ = mk_binop(ctx, $3, $1, $5, @$); }
+  | op '`' quoted '`' op { $$ = mk_binop(ctx, $3, $1, $5, @$); }
   | MINUS op %prec JUXT { $$ = mk_prefix(ctx, "prefix -", @1, $2, @$); }
   | BANG op %prec JUXT { $$ = mk_prefix(ctx, "prefix !", @1, $2, @$); }
   | ASSERTION atom atom { $$ = mk_assert(ctx, $2, $3, @$); }
