@@ -43,7 +43,7 @@ typedef struct {
 
 typedef struct {
     Var *root;
-    int fast; /* the dimension with the fast index */
+    int perm[MAX_DIMS]; /* the wanted layout: outermost dimension in memory first */
     int weight;
 } Want;
 typedef VEC(Want) Wants;
@@ -140,6 +140,25 @@ static bool small_row(Type t, int fast)
     return bytes <= SMALL_ROW_BYTES;
 }
 
+static bool same_perm(const int *a, const int *b, int rank)
+{
+    return memcmp(a, b, sizeof *a * (size_t)rank) == 0;
+}
+
+/* The layout for accesses of that kind: what the thread walks along outermost, then the outer indices,
+ * the fast one innermost. (Kernels lay out the rows that their threads make in the same way.) */
+static void wanted_perm(const View *w, int fast, int *perm)
+{
+    int n = 0, rank = w->root->type.rank;
+    for (int d = 0; d < rank; d++)
+        if (w->at[d] != IX_OUTER && d != fast)
+            perm[n++] = d;
+    for (int d = 0; d < rank; d++)
+        if (w->at[d] == IX_OUTER)
+            perm[n++] = d;
+    perm[n] = fast;
+}
+
 /* An element of w is read, its free dimensions running as the thread runs. */
 static void access_view(Scan *sc, View w)
 {
@@ -162,12 +181,18 @@ static void access_view(Scan *sc, View w)
     }
     if (fast < 0 || !walks || (fast < t.rank - 1 && small_row(t, fast)))
         return;
+    Want want = {.root = w.root, .weight = 1};
+    if (fast == t.rank - 1) /* right if it is row-major */
+        for (int d = 0; d < t.rank; d++)
+            want.perm[d] = d;
+    else
+        wanted_perm(&w, fast, want.perm);
     for (int i = 0; i < sc->wants.n; i++)
-        if (sc->wants.at[i].root == w.root && sc->wants.at[i].fast == fast) {
+        if (sc->wants.at[i].root == w.root && same_perm(sc->wants.at[i].perm, want.perm, t.rank)) {
             sc->wants.at[i].weight++;
             return;
         }
-    vec_push(sc->cx->scratch, &sc->wants, (Want){w.root, fast, 1});
+    vec_push(sc->cx->scratch, &sc->wants, want);
 }
 
 static void access_atom(void *env, Atom a)
@@ -379,7 +404,7 @@ static Wants scan_seg(Ctx *cx, const Exp *e)
 
 typedef struct {
     Var *root, *var;
-    int fast;
+    const int *perm;
 } Made;
 
 /* A list of host statements under construction. */
@@ -403,7 +428,8 @@ static Var *find_made(const Level *lv, const Want *w)
 {
     for (; lv; lv = lv->parent)
         for (int i = 0; i < lv->made.n; i++)
-            if (lv->made.at[i].root == w->root && lv->made.at[i].fast == w->fast)
+            if (lv->made.at[i].root == w->root && 
+                same_perm(lv->made.at[i].perm, w->perm, w->root->type.rank))
                 return lv->made.at[i].var;
     return NULL;
 }
@@ -415,19 +441,14 @@ static Var *make_manifest(Pass *ps, Level *lv, const Want *w, Loc loc)
         return v;
     while (lv->loop && !varset_has(lv->bound, w->root))
         lv = lv->parent;
-    int rank = w->root->type.rank, n = 0;
-    int *perm = NEWN(ps->cx->perm, int, rank);
-    for (int d = 0; d < rank; d++)
-        if (d != w->fast)
-            perm[n++] = d;
-    perm[n] = w->fast;
+    int *perm = arena_memdup(ps->cx->perm, w->perm, sizeof w->perm);
     v = var_like(ps->cx, w->root);
     Exp *e = exp_rearrange(ps->cx, loc, perm, atom_var(w->root));
     e->kind = E_MANIFEST;
     Stm s = {.exp = e};
     vec_push(ps->cx->perm, &s.pat, v);
     vec_push(ps->cx->perm, &lv->stms, s);
-    vec_push(ps->cx->perm, &lv->made, (Made){w->root, v, w->fast});
+    vec_push(ps->cx->perm, &lv->made, (Made){w->root, v, perm});
     return v;
 }
 
@@ -439,16 +460,29 @@ static bool contains(const Vars *vs, const Var *v)
     return false;
 }
 
-/* The want with the greatest weight for each array; one that lies right already wants nothing. */
+static bool is_identity(const int *perm, int rank)
+{
+    for (int d = 0; d < rank; d++)
+        if (perm[d] != d)
+            return false;
+    return true;
+}
+
+/* The want with the greatest weight for each array (of equal ones row-major, then the first); one
+ * that lies right already wants nothing. */
 static bool worth_it(const Pass *ps, const Wants *ws, const Want *w)
 {
+    int rank = w->root->type.rank;
+    bool identity = is_identity(w->perm, rank);
     for (int i = 0; i < ws->n; i++) {
         const Want *o = &ws->at[i];
-        if (o->root == w->root && o != w &&
-            (o->weight > w->weight || (o->weight == w->weight && o->fast > w->fast)))
+        if (o->root != w->root || o == w)
+            continue;
+        if (o->weight > w->weight ||
+            (o->weight == w->weight && !identity && (o < w || is_identity(o->perm, rank))))
             return false;
     }
-    return w->fast != w->root->type.rank - 1 || varset_has(ps->views, w->root);
+    return !identity || varset_has(ps->views, w->root);
 }
 
 static Exp *pass_seg(Pass *ps, const Exp *e, Level *lv)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: tests/host/run.sh [FILE.ir...]: compiles each program, runs it on its inputs (lines "-- in: ...")
-# with each list of options (lines "-- args: ...") on the OpenCL device and compares with the interpreter; compares the plan with FILE.plan where there is
-# one (BLESS=1 rewrites it). ARGS: lists of options, separated by ";", for files that have none. CG_MAIN: the driver; default build/cg_main.
+# with each list of options (lines "-- args: ...") on the OpenCL device and compares with the interpreter; compares plan and layout with FILE.plan and
+# FILE.layout where there are any (BLESS=1 rewrites them). ARGS: lists of options, separated by ";", for files that have none. CG_MAIN: the driver; default build/cg_main.
 cd "$(dirname "$0")/../.." || exit 2
 main=${CG_MAIN:-build/cg_main}
 cc=${CC:-cc}
@@ -19,12 +19,13 @@ outcome() {
 [ $# -gt 0 ] || set -- tests/host/*.ir
 for f in "$@"; do
     name=$(basename "$f" .ir)
-    plan=${f%.ir}.plan
-    if [ -f "$plan" ]; then
-        "$main" plan "$f" > "$tmp/plan" 2>&1
-        if [ -n "${BLESS:-}" ]; then cp "$tmp/plan" "$plan"; fi
-        if cmp -s "$tmp/plan" "$plan"; then ok; else bad "$name: plan"; diff "$plan" "$tmp/plan" | head -5; fi
-    fi
+    for what in plan layout; do
+        golden=${f%.ir}.$what
+        [ -f "$golden" ] || continue
+        "$main" $what "$f" > "$tmp/is" 2>&1
+        if [ -n "${BLESS:-}" ]; then cp "$tmp/is" "$golden"; fi
+        if cmp -s "$tmp/is" "$golden"; then ok; else bad "$name: $what"; diff "$golden" "$tmp/is" | head -5; fi
+    done
     if ! "$main" c "$f" > "$tmp/p.c" 2> "$tmp/err"; then
         bad "$name: $(head -1 "$tmp/err")"
         continue
