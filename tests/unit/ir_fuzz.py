@@ -2,6 +2,8 @@
 """Random well-typed IR programs: the interpreter must give the same before and after passes.
 
 usage: ir_fuzz.py IR_MAIN [--passes=P,P..] [--seed=N] [--count=N]
+       ir_fuzz.py IR_MAIN --minifut=BIN --to=PASS [--options=..] [--seed=N] [--count=N]
+The second form runs the compiler's pipeline up to PASS, then every threshold off and on.
 A program that differs is left in the current folder as fuzz-SEED.ir. Programs that fail before the
 passes are skipped (a failing statement that nobody needs may be removed)."""
 import random
@@ -317,6 +319,21 @@ def run(args, text):
     return p.returncode, p.stdout, p.stderr
 
 
+def pipeline(tool, opts, path, text, before):
+    """The first run that differs from `before`, else the last."""
+    done = run([opts["minifut"], "ir", "--from=simplify", f"--to={opts['to']}", "--verify",
+                *opts.get("options", "").split(), path], "")
+    if done[0] != 0:
+        return done
+    with open(path + ".seg", "w") as f:
+        f.write(done[1])
+    for threshold in (1 << 40, 0, 3):
+        after = run([tool, "run", f"--threshold={threshold}", path + ".seg"], text)
+        if after[:2] != before[:2]:
+            break
+    return after
+
+
 def main():
     opts = dict(a[2:].split("=", 1) for a in sys.argv[1:] if a.startswith("--"))
     tool = [a for a in sys.argv[1:] if not a.startswith("--")][0]
@@ -332,10 +349,13 @@ def main():
             before = run([tool, "run", path], text)
             if before[0] != 0:
                 skipped += 1
-                if before[0] == 4 or "error" in before[2]:
+                if s == seed or before[0] == 4 or "error" in before[2]:
                     print(f"seed {s}: not run: {before[2][:300]}")
                 continue
-            after = run([tool, "run", f"--to={passes}", path], text)
+            if "minifut" in opts:
+                after = pipeline(tool, opts, path, text, before)
+            else:
+                after = run([tool, "run", f"--to={passes}", path], text)
             if after[:2] == before[:2]:
                 passed += 1
                 continue

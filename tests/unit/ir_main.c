@@ -4,6 +4,8 @@
 #include "ir/interp.h"
 #include "ir/ir.h"
 
+#include "base/intern.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,20 +53,40 @@ static Prog *run_pass(Ctx *cx, Prog *p, const char *name, size_t n)
     exit(EXIT_USAGE);
 }
 
+static int64_t same_threshold(void *env, const char *name)
+{
+    (void)name;
+    return *(int64_t *)env;
+}
+
+/* Everything is freed, for leak checkers. */
+static int finish(Ctx *cx, int code)
+{
+    arena_free(cx->perm);
+    arena_free(cx->scratch);
+    diag_reset();
+    intern_free_all();
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     const char *list = "", *path = NULL, *entry = NULL;
+    int64_t threshold = INTERP_DEFAULT_THRESHOLD;
+    InterpGuards guards = {.env = &threshold, .threshold = same_threshold};
     bool run = argc > 1 && strcmp(argv[1], "run") == 0;
     for (int i = 2; i < argc; i++) {
         if (strncmp(argv[i], "--to=", 5) == 0)
             list = argv[i] + 5;
+        else if (strncmp(argv[i], "--threshold=", 12) == 0)
+            threshold = atoll(argv[i] + 12);
         else if (strcmp(argv[i], "-e") == 0 && i + 1 < argc)
             entry = argv[++i];
         else if (argv[i][0] != '-')
             path = argv[i];
     }
     if (!path) {
-        fputs("usage: ir_main (ir | run) [--to=PASS,PASS...] [-e ENTRY] FILE.ir\n", stderr);
+        fputs("usage: ir_main (ir | run) [--to=PASS,PASS...] [-e ENTRY] [--threshold=N] FILE.ir\n", stderr);
         return EXIT_USAGE;
     }
     Ctx cx = {.perm = arena_new(), .scratch = arena_new()};
@@ -72,21 +94,19 @@ int main(int argc, char **argv)
     char *text = read_all(path, &n);
     Prog *p = ir_read(&cx, path, text, n);
     diag_flush();
+    free(text);
     if (!p)
-        return diag_exit_code();
+        return finish(&cx, diag_exit_code());
     for (const char *s = list; *s;) {
         size_t k = strcspn(s, ",");
         p = run_pass(&cx, p, s, k);
         s += k + (s[k] == ',');
     }
     if (run)
-        return interp_main(p, entry, stdin, stdout, false, NULL);
+        return finish(&cx, interp_main(p, entry, stdin, stdout, false, &guards));
     Out o = {0};
     ir_print(&o, p);
     fputs(o.text, stdout);
     out_free(&o);
-    free(text);
-    arena_free(cx.perm);
-    arena_free(cx.scratch);
-    return 0;
+    return finish(&cx, 0);
 }
