@@ -327,6 +327,7 @@ struct Exp {
         struct {
             bool is_float;    /* written with a point, an exponent or a float suffix */
             bool bit_pattern; /* written in hex or binary: may set all bits of the scalar */
+            bool checked;     /* [check] its range is right, the sign of bit patterns extended */
             bool suffixed;    /* `scalar` was given by a suffix (or true/false) */
             Scalar scalar;    /* [check] final scalar */
             uint64_t bits;    /* integer literals: the value (negation is BI_NEG around it, but a

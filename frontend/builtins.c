@@ -38,7 +38,6 @@ typedef struct {
     Ck *ck;
     Bindings params; /* quantified so far */
     const Scalar *t; /* what `t` stands for in a member */
-    const Scalar *u; /* the type converted from */
 } Scheme;
 
 static Binding *scheme_param(Scheme *sc, BindKind kind, const char *name)
@@ -139,13 +138,14 @@ static Type *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Binding
     ice(te->loc, "scheme of a builtin has a form that is not read");
 }
 
+/* `u`: the scalar that T.U converts from, NULL for all but conversions. */
 static Binding *make(Ck *ck, const char *name, const Row *r, const Scalar *t, const Scalar *u)
 {
     ParseCtx ctx = {.a = ck->a, .text = r->scheme, .n = strlen(r->scheme)};
     if (!parse_text(&ctx, true))
         ice(((Loc){0, 0}), "scheme of `%s` does not parse", name);
     Binding *b = new_binding(ck, BIND_BUILTIN, name, ((Loc){0, 0}));
-    Scheme sc = {.ck = ck, .t = t, .u = u};
+    Scheme sc = {.ck = ck, .t = t};
     Bindings named = {0}, exists = {0};
     b->builtin = r->id;
     b->scalar = t ? *t : S_BOOL;

@@ -63,7 +63,6 @@ typedef struct Ck {
     const char *why;         /* reason of the last failure of unify, or NULL */
     bool dyn;                /* set by unify when sizes were assumed equal */
     bool rank_reported;
-    int quiet; /* depth of trials: report nothing */
 } Ck;
 
 typedef struct {
@@ -124,7 +123,6 @@ void bind_name(Ck *ck, Binding *b);
 Binding *find_value(Ck *ck, const char *name, Loc loc);
 Binding *find_local(Ck *ck, const char *name);
 Binding *find_type(Ck *ck, const char *name, Loc loc);
-/* An error; nothing if ck->quiet. */
 void ck_error(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void ck_note(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const char *show(Ck *ck, const Type *t);
@@ -160,7 +158,8 @@ Type *check_against(Ck *ck, Exp *e, Type *want);
 /* Requires type `want` of e, of the part of the program that `what` names ("condition"). */
 bool check_is(Ck *ck, Exp *e, Type *want, const char *what);
 bool require(Ck *ck, Exp *at, Type *want, Type *have, const char *what);
-void check_attr(Ck *ck, const Attr *a);
+/* Warns of attributes that mean nothing. */
+void check_attr(const Attr *a);
 Type *check_app(Ck *ck, Exp *e);
 Type *check_opsect(Ck *ck, Exp *e);
 /* Unknown sizes made since `first_id` become sizes of `exists`: a function makes them up at each

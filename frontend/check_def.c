@@ -145,7 +145,6 @@ void check_distinct(Ck *ck, const Pats *ps)
 
 typedef struct {
     Ck *ck;
-    Def *def;
     Bindings *out;
 } Gen;
 
@@ -368,7 +367,7 @@ static void generalise(Ck *ck, Def *d, Type *body, Bindings *tparams, Bindings *
         d->ret_type = d->params.n ? seal_result(ck, left, exists, first_id) : left;
     }
     Type *t = build_type(ck, d, d->ret_type, exists);
-    Gen g = {ck, d, tparams};
+    Gen g = {ck, tparams};
     gen_type(&g, t);
     d->bind->type = t;
     d->bind->tparams = *tparams;
@@ -384,7 +383,7 @@ void check_def(Ck *ck, Def *d)
     bool outer_dyn = ck->dyn;
 
     for (int i = 0; i < d->attrs.n; i++)
-        check_attr(ck, d->attrs.at[i]);
+        check_attr(d->attrs.at[i]);
     vec_push(ck->a, &ck->current, d);
     ck->level++;
     ck->size_owner = d;

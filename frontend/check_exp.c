@@ -519,7 +519,7 @@ static Type *check_ascribe(Ck *ck, Exp *e)
     return ty_plain(ck, to);
 }
 
-void check_attr(Ck *ck, const Attr *a)
+void check_attr(const Attr *a)
 {
     static const char *const known[] = {"unsafe",
                                         "sequential",
@@ -549,8 +549,6 @@ void check_attr(Ck *ck, const Attr *a)
             near = known[i];
         }
     }
-    if (ck->quiet)
-        return;
     if (near)
         diag_warn(a->loc, "unknown attribute `%s`; did you mean `%s`?", a->name, near);
     else
@@ -593,7 +591,7 @@ static Type *infer(Ck *ck, Exp *e, Type *want)
         return check_against(ck, e->assertion.e, want);
     case E_ATTR:
         for (int i = 0; i < e->attr.attrs.n; i++)
-            check_attr(ck, e->attr.attrs.at[i]);
+            check_attr(e->attr.attrs.at[i]);
         return check_against(ck, e->attr.e, want);
     }
     ice(e->loc, "expression of unknown kind");

@@ -46,8 +46,6 @@ Binding *find_local(Ck *ck, const char *name)
 
 void ck_error(Ck *ck, Loc loc, const char *fmt, ...)
 {
-    if (ck->quiet)
-        return;
     va_list ap;
     va_start(ap, fmt);
     diag_error(loc, "%s", arena_vprintf(ck->a, fmt, ap));
@@ -56,8 +54,6 @@ void ck_error(Ck *ck, Loc loc, const char *fmt, ...)
 
 void ck_note(Ck *ck, Loc loc, const char *fmt, ...)
 {
-    if (ck->quiet)
-        return;
     va_list ap;
     va_start(ap, fmt);
     diag_note(loc, "%s", arena_vprintf(ck->a, fmt, ap));

@@ -110,21 +110,17 @@ static void check_range(Ck *ck, Exp *e, bool negated)
     if (e->lit.bits > max)
         ck_error(ck, e->loc, "literal %s%" PRIu64 " is out of range for `%s`", negated ? "-" : "",
                  e->lit.bits, scalar_name(s));
-    if (scalar_signed(s) && bits < 64 && e->lit.bits > max / 2) /* a bit pattern: extend its sign */
-        e->lit.bits = e->lit.bit_pattern
-                          ? (uint64_t)(((int64_t)(e->lit.bits << (64 - bits))) >> (64 - bits))
-                          : e->lit.bits;
-    e->lit.bit_pattern = false; /* done: a second visit must not extend again */
+    if (scalar_signed(s) && e->lit.bit_pattern && bits < 64) /* extend the sign */
+        e->lit.bits = (uint64_t)((int64_t)(e->lit.bits << (64 - bits)) >> (64 - bits));
 }
 
 static void zonk_lit(Ck *ck, Exp *e, bool negated)
 {
-    if (e->type->kind != TY_SCALAR)
+    if (e->lit.checked || e->type->kind != TY_SCALAR)
         return;
+    e->lit.checked = true;
     e->lit.scalar = e->type->scalar;
-    bool signed_pattern = e->lit.bit_pattern && scalar_signed(e->lit.scalar);
-    if (signed_pattern || e->lit.bits <= INT64_MAX || !scalar_signed(e->lit.scalar) || !e->parens)
-        check_range(ck, e, negated);
+    check_range(ck, e, negated);
 }
 
 /* ---- Trees ---- */
