@@ -11,7 +11,7 @@
 
 const char *ctype_c(PrimType t)
 {
-    return t == T_BOOL ? "bool8" : prim_type_text[t];
+    return t == T_BOOL ? "mf_bool" : prim_type_text[t];
 }
 
 /* The shortest decimal text that reads back as the same number, always with a point or an exponent. */

@@ -265,7 +265,7 @@ const char *c_ident(const char *base); /* base with what C does not allow replac
  * functions of runtime/scalar.h. */
 const char *scalar_c(const Exp *e);
 const char *atom_c(Atom a);
-const char *ctype_c(PrimType t); /* i32, f32, bool8 ...: the short types of runtime/scalar.h, both sides */
+const char *ctype_c(PrimType t); /* i32, f32, mf_bool ...: the short types of runtime/scalar.h, both sides */
 /* The condition (C text) that must hold for a PRIM not to trap (divisor not 0, exponent not negative)
  * and the message of its site; NULL if it cannot trap. */
 const char *scalar_check_c(const Exp *e, const char **msg);
