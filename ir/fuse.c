@@ -42,8 +42,7 @@ typedef struct {
 } Node;
 typedef VEC(Node) Nodes;
 
-/* --- Dependence
- * --------------------------------------------------------------------------------------- */
+/* --- Dependence ------------------------------------------------------------------------------ */
 
 static Node node_of(Fuse *fu, Stm s, bool fused)
 {
@@ -129,8 +128,7 @@ static bool mark_dependents(Fuse *fu, Nodes *ns, int i, int j)
     return true;
 }
 
-/* --- What may be fused
- * ----------------------------------------------------------------------------------- */
+/* --- What may be fused ----------------------------------------------------------------------- */
 
 static bool op_on_arrays(const Exp *e)
 {
@@ -198,8 +196,7 @@ static bool consumes_rows(Fuse *fu, const Exp *e, const Stm *p)
     return false;
 }
 
-/* --- Replacing the two statements
- * ---------------------------------------------------------------------------- */
+/* --- Replacing the two statements ------------------------------------------------------------ */
 
 /* Results of node i that something else than node j needs; their number is added to *n. */
 static VarSet *still_needed(Fuse *fu, const Nodes *ns, const Body *b, int i, int j, int *n)
@@ -333,9 +330,7 @@ static bool fuse_consumer(Fuse *fu, Nodes *ns, const Body *b, int j)
     return false;
 }
 
-/* --- Horizontal
- * ------------------------------------------------------------------------------------------------
- */
+/* --- Horizontal ------------------------------------------------------------------------------ */
 
 static bool share_input(const Exp *x, const Exp *y)
 {
@@ -366,9 +361,7 @@ static bool try_horizontal(Fuse *fu, Nodes *ns, const Body *b, int i, int j)
     return try_pair(fu, ns, b, i, j, &second);
 }
 
-/* --- Bodies
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- Bodies ---------------------------------------------------------------------------------- */
 
 static bool fuse_one(Fuse *fu, Nodes *ns, const Body *b)
 {

@@ -36,16 +36,14 @@ typedef struct {
 typedef enum {
     INTERP_OK,
     INTERP_USER, /* the program or its arguments are wrong: the message says where */
-    INTERP_BUG   /* the IR is malformed (a type disagrees with a value, a consumed variable is read)
-                  */
+    INTERP_BUG   /* the IR is malformed: a type that its value has not, a read after consumption */
 } InterpStatus;
 
 typedef struct {
     InterpStatus status;
     rt_hvalue *values; /* INTERP_OK: one per result of the entry's body */
     int n;
-    char *message; /* otherwise: one line, without newline; "file:line:col: text" if the place is
-                      known */
+    char *message; /* otherwise: one line without newline, "file:line:col: text" or just the text */
 } InterpResult;
 
 /* A program made ready to run. It may be run any number of times. */
@@ -57,12 +55,18 @@ void interp_free(Interp *in); /* NULL is fine */
 const Entry *interp_entry(const Prog *p, const char *name);
 
 /* Runs an entry on n_args values, one for each of the entry's params, in order (arguments are
- * copied, never changed). Messages of INTERP_USER:
+ * copied, never changed). Messages of INTERP_USER, each a line of its own:
+ *
  *     prog.sf:12:7: index [5] out of bounds for array of shape [4]
- *     prog.sf:12:7: index [1, 2:8] out of bounds for array of shape [3][4]     (a slice:
- * first:end[:stride]) prog.sf:12:7: division by zero prog.sf:12:7: negative size -1 prog.sf:12:7:
- * <text of a failed assertion> main: argument 2 (ys): size n is 3 here, but 4 before main: argument
- * 1 (xs): expected [][]f32, got [3]f32 */
+ *     prog.sf:12:7: index [1, 2:8] out of bounds for array of shape [3][4]
+ *     prog.sf:12:7: division by zero
+ *     prog.sf:12:7: negative exponent
+ *     prog.sf:12:7: negative size -1
+ *     prog.sf:12:7: TEXT OF A FAILED ASSERTION
+ *     main: argument 2 (ys): size n is 3 here, but 4 before
+ *     main: argument 1 (xs): expected [][]f32, got [3]f32
+ *
+ * A slice among the index components is printed as first:end or first:end:stride. */
 InterpResult interp_run(Interp *in, const Entry *en, const rt_hvalue *args, int n_args,
                         const InterpGuards *guards);
 void interp_result_free(InterpResult *r);

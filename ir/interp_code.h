@@ -14,7 +14,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-/* --- Arrays: interp_array.c ------------------------------------------------------------------- */
+/* --- Arrays: interp_array.c ------------------------------------------------------------------ */
 
 typedef struct Buf Buf;
 struct Buf {
@@ -109,8 +109,7 @@ static inline void scalar_store(PrimType t, char *p, Val v)
     }
 }
 
-/* --- Scalar operations: interp_scalar.c
- * ------------------------------------------------------------ */
+/* --- Scalar operations: interp_scalar.c ------------------------------------------------------ */
 
 typedef void ScalarFn(Val *d, const Val *a, const Val *b, const Val *c);
 /* NULL where the operation does not take the type. All are total: traps are separate instructions.
@@ -119,15 +118,14 @@ ScalarFn *scalar_fn(PrimOp op, PrimType t);
 ScalarFn *scalar_conv(PrimType from, PrimType to);
 Val scalar_const(Const c);
 
-/* --- Code
- * ------------------------------------------------------------------------------------------- */
+/* --- Code ------------------------------------------------------------------------------------ */
 
 /* The most frequent scalar operations have an instruction of their own, all else being the same as
  * I_SCALAR: D(operation, type, C type, result as a Val), operands x and y. */
 #define DIRECT_OPS(D)                                                                              \
     D(ADD, F32, mf_f32, val_f32(x + y))                                                            \
     D(SUB, F32, mf_f32, val_f32(x - y))                                                            \
-    D(MUL, F32, mf_f32, val_f32(x * y))                                                            \
+    D(MUL, F32, mf_f32, val_f32(x *y))                                                             \
     D(DIV, F32, mf_f32, val_f32(x / y))                                                            \
     D(ADD, F64, mf_f64, (Val){.d = x + y})                                                         \
     D(SUB, F64, mf_f64, (Val){.d = x - y})                                                         \
@@ -151,22 +149,22 @@ typedef enum {
 #define D(op, t, ctype, e) I_##op##_##t,
     DIRECT_OPS(D)
 #undef D
-    I_SCALAR,    /* dst := fn(a, b, c) */
-    I_NONZERO,   /* fails with "division by zero" if a is 0 */
-    I_NONNEG,    /* fails with "negative exponent" if a < 0 */
-    I_MOV,       /* dst := scalar a */
-    I_ALIAS,     /* dst := array a */
-    I_KILL,      /* releases the array dst */
-    I_CHECK,     /* the array dst has the shape that its type says */
-    I_LOAD1,     /* dst := a[b] */
-    I_LOAD2,     /* dst := a[b, c] */
-    I_LOAD,      /* dst := a[index] */
-    I_SLICE,     /* dst := a[index], a view */
-    I_STORE1,    /* dst := a with [b] = c */
-    I_STORE,     /* dst := a with [index] = c, scalar c */
-    I_PUT,       /* dst := a with [index] = array c */
-    I_IOTA,      /* dst := a, start b, stride c */
-    I_REPLICATE, /* dst := shape of dims, all scalar a or array a */
+        I_SCALAR, /* dst := fn(a, b, c) */
+    I_NONZERO,    /* fails with "division by zero" if a is 0 */
+    I_NONNEG,     /* fails with "negative exponent" if a < 0 */
+    I_MOV,        /* dst := scalar a */
+    I_ALIAS,      /* dst := array a */
+    I_KILL,       /* releases the array dst */
+    I_CHECK,      /* the array dst has the shape that its type says */
+    I_LOAD1,      /* dst := a[b] */
+    I_LOAD2,      /* dst := a[b, c] */
+    I_LOAD,       /* dst := a[index] */
+    I_SLICE,      /* dst := a[index], a view */
+    I_STORE1,     /* dst := a with [b] = c */
+    I_STORE,      /* dst := a with [index] = c, scalar c */
+    I_PUT,        /* dst := a with [index] = array c */
+    I_IOTA,       /* dst := a, start b, stride c */
+    I_REPLICATE,  /* dst := shape of dims, all scalar a or array a */
     I_SCRATCH,
     I_ARRAYLIT,
     I_CONCAT,

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* --- Slots
- * ---------------------------------------------------------------------------------------- */
+/* --- Slots ----------------------------------------------------------------------------------- */
 
 Arr *interp_array(Interp *in, int32_t slot, Loc loc)
 {
@@ -67,8 +66,7 @@ static void check_shape(Interp *in, const Ins *p)
                 prim_type_text[p->shape->elem]);
 }
 
-/* --- Indexing
- * ---------------------------------------------------------------------------------------- */
+/* --- Indexing -------------------------------------------------------------------------------- */
 
 _Noreturn static void out_of_bounds(Interp *in, const Ins *p, const Arr *a)
 {
@@ -193,8 +191,7 @@ static void exec_store(Interp *in, const Ins *p)
     slot_set_array(in, p->dst, a);
 }
 
-/* --- Making arrays
- * -------------------------------------------------------------------------------------- */
+/* --- Making arrays --------------------------------------------------------------------------- */
 
 static void exec_iota(Interp *in, const Ins *p)
 {
@@ -316,9 +313,7 @@ static void exec_reshape(Interp *in, const Ins *p)
     slot_set_array(in, p->dst, v);
 }
 
-/* --- Control
- * ------------------------------------------------------------------------------------------------
- */
+/* --- Control --------------------------------------------------------------------------------- */
 
 static void exec_if(Interp *in, const Ins *p)
 {
@@ -393,8 +388,7 @@ static void exec_suff(Interp *in, const Ins *p)
     in->slots[p->dst].i = ok;
 }
 
-/* --- The main switch
- * ------------------------------------------------------------------------------------------ */
+/* --- The main switch ------------------------------------------------------------------------- */
 
 /* Not inlined, so that the fast path has a small frame. */
 __attribute__((noinline)) static void exec_other(Interp *in, const Ins *p)
@@ -461,10 +455,10 @@ void interp_exec(Interp *in, const Code *c)
     for (const Ins *p = c->ins;; p++) {
         switch (p->op) {
         case I_END: return;
-#define VALUE_mf_f32(v) v.f
-#define VALUE_mf_f64(v) v.d
-#define VALUE_mf_i32(v) v.i
-#define VALUE_mf_i64(v) v.i
+#define VALUE_mf_f32(v)  v.f
+#define VALUE_mf_f64(v)  v.d
+#define VALUE_mf_i32(v)  v.i
+#define VALUE_mf_i64(v)  v.i
 #define VALUE_mf_bool(v) v.i
 #define D(o, ty, ctype, e)                                                                         \
     case I_##o##_##ty: {                                                                           \

@@ -3,9 +3,12 @@
 #include "ir/interp_code.h"
 #include "runtime/scalar.h"
 
+/* Tables, aligned by hand. */
+/* clang-format off */
+
 typedef mf_bool mf_bool8; /* `bool` is a macro of C and would not paste */
 
-#define ARGS   Val *d, const Val *a, const Val *b, const Val *c
+#define ARGS Val *d, const Val *a, const Val *b, const Val *c
 #define UNUSED (void)a, (void)b, (void)c
 
 /* X(TAG, c_type, member of Val) */
@@ -21,133 +24,57 @@ typedef mf_bool mf_bool8; /* `bool` is a macro of C and would not paste */
 #define FLOATS(X, ...)                                                                             \
     X(F32, f32, f, __VA_ARGS__)                                                                    \
     X(F64, f64, d, __VA_ARGS__)
-#define NUMS(X, ...)  INTS(X, __VA_ARGS__) FLOATS(X, __VA_ARGS__)
+#define NUMS(X, ...) INTS(X, __VA_ARGS__) FLOATS(X, __VA_ARGS__)
 #define BOOLS(X, ...) X(BOOL, bool8, i, __VA_ARGS__)
-#define ALL(X, ...)   NUMS(X, __VA_ARGS__) BOOLS(X, __VA_ARGS__)
+#define ALL(X, ...) NUMS(X, __VA_ARGS__) BOOLS(X, __VA_ARGS__)
 
 /* Each row: TYPES, shape of the function, operation, name or expression over x, y, z. */
-#define OPERATIONS(R)                                                                                                  \
-    R(INTS, UN, NEG, mf_neg_)                                                                                          \
-    R(INTS, UN, ABS, mf_abs_) R(INTS, UN, SGN, mf_sgn_) R(INTS, UN_I, POPC, mf_popc_) R(                               \
-        INTS, UN_I, CLZ, mf_clz_) R(INTS, UN_I, CTZ, mf_ctz_) R(INTS, BIN, ADD, mf_add_)                               \
-        R(INTS, BIN, SUB, mf_sub_) R(INTS, BIN, MUL, mf_mul_) R(INTS, BIN, DIV, mf_div_) R(                            \
-            INTS, BIN, MOD, mf_mod_) R(INTS, BIN, QUOT, mf_quot_) R(INTS, BIN, REM, mf_rem_)                           \
-            R(INTS, BIN, POW, mf_pow_) R(INTS, BIN, MIN, mf_min_) R(INTS, BIN, MAX, mf_max_) R(                        \
-                INTS,                                                                                                  \
-                BIN, SHL,                                                                                              \
-                mf_shl_) R(INTS, BIN, SHR, mf_shr_)                                                                    \
-                R(INTS, BIN, MULHI, mf_mulhi_) R(INTS, EXPR, COMPL, ~x) R(INTS, EXPR, AND, x &y)                       \
-                    R(INTS, EXPR, OR, x | y) R(INTS, EXPR, XOR, x ^ y) R(FLOATS, EXPR, NEG, -x) R(                     \
-                        FLOATS,                                                                                        \
-                        EXPR,                                                                                          \
-                        ADD, x + y) R(FLOATS, EXPR, SUB, x - y)                                                        \
-                        R(FLOATS, EXPR, MUL, x *y) R(FLOATS, EXPR, DIV, x / y) R(FLOATS, UN, ABS, mf_abs_) R(          \
-                            FLOATS,                                                                                    \
-                            UN,                                                                                        \
-                            SGN,                                                                                       \
-                            mf_sgn_) R(FLOATS, UN, SQRT,                                                               \
-                                       mf_sqrt_) R(FLOATS, UN, RSQRT, mf_rsqrt_)                                       \
-                            R(FLOATS, UN, CBRT, mf_cbrt_) R(FLOATS, UN, EXP, mf_exp_) R(FLOATS, UN, EXP2, mf_exp2_) R( \
-                                FLOATS,                                                                                \
-                                UN,                                                                                    \
-                                EXP10, mf_exp10_) R(FLOATS, UN, EXPM1, mf_expm1_)                                      \
-                                R(FLOATS, UN, LOG,                                                                     \
-                                  mf_log_) R(FLOATS, UN, LOG2,                                                         \
-                                             mf_log2_) R(FLOATS, UN, LOG10, mf_log10_)                                 \
-                                    R(FLOATS, UN, LOG1P,                                                               \
-                                      mf_log1p_) R(FLOATS, UN,                                                         \
-                                                   SIN, mf_sin_) R(FLOATS, UN, COS, mf_cos_)                           \
-                                        R(FLOATS, UN, TAN,                                                             \
-                                          mf_tan_) R(FLOATS, UN, ASIN,                                                 \
-                                                     mf_asin_) R(FLOATS, UN, ACOS,                                     \
-                                                                 mf_acos_) R(FLOATS, UN, ATAN,                         \
-                                                                             mf_atan_) R(FLOATS,                       \
-                                                                                         UN,                           \
-                                                                                         SINH,                         \
-                                                                                         mf_sinh_)                     \
-                                            R(FLOATS, UN, COSH, mf_cosh_) R(FLOATS, UN, TANH, mf_tanh_) R(             \
-                                                FLOATS,                                                                \
-                                                UN,                                                                    \
-                                                ASINH, mf_asinh_) R(FLOATS, UN, ACOSH, mf_acosh_)                      \
-                                                R(                                                                     \
-                                                    FLOATS,                                                            \
-                                                    UN,                                                                \
-                                                    ATANH, mf_atanh_) R(FLOATS, UN, SINPI,                             \
-                                                                        mf_sinpi_) R(FLOATS, UN, COSPI, mf_cospi_)     \
-                                                    R(FLOATS, UN, TANPI,                                               \
-                                                      mf_tanpi_) R(FLOATS, UN, ERF, mf_erf_)                           \
-                                                        R(FLOATS, UN, ERFC, mf_erfc_) R(                               \
-                                                            FLOATS,                                                    \
-                                                            UN,                                                        \
-                                                            GAMMA,                                                     \
-                                                            mf_gamma_) R(FLOATS, UN, LGAMMA,                           \
-                                                                         mf_lgamma_) R(FLOATS, UN, FLOOR, mf_floor_)   \
-                                                            R(FLOATS, UN, CEIL, mf_ceil_) R(                           \
-                                                                FLOATS,                                                \
-                                                                UN,                                                    \
-                                                                ROUND,                                                 \
-                                                                mf_round_) R(FLOATS, UN, TRUNC, mf_trunc_)             \
-                                                                R(FLOATS, UN_I, ISNAN, mf_isnan_) R(                   \
-                                                                    FLOATS,                                            \
-                                                                    UN_I,                                              \
-                                                                    ISINF,                                             \
-                                                                    mf_isinf_) R(FLOATS, BIN, MOD, mf_mod_)            \
-                                                                    R(FLOATS, BIN, POW, mf_pow_) R(                    \
-                                                                        FLOATS,                                        \
-                                                                        BIN, MIN,                                      \
-                                                                        mf_min_) R(FLOATS, BIN, MAX, mf_max_)          \
-                                                                        R(FLOATS, BIN, ATAN2, mf_atan2_) R(            \
-                                                                            FLOATS,                                    \
-                                                                            BIN, HYPOT,                                \
-                                                                            mf_hypot_) R(FLOATS, BIN, COPYSIGN,        \
-                                                                                         mf_copysign_)                 \
-                                                                            R(FLOATS, BIN,                             \
-                                                                              NEXTAFTER,                               \
-                                                                              mf_nextafter_)                           \
-                                                                                R(FLOATS, TER, FMA, mf_fma_) R(        \
-                                                                                    FLOATS,                            \
-                                                                                    TER, MAD,                          \
-                                                                                    mf_mad_)                           \
-                                                                                    R(BOOLS, EXPR,                     \
-                                                                                      NOT,                             \
-                                                                                      !x) R(BOOLS,                     \
-                                                                                            EXPR,                      \
-                                                                                            LAND,                      \
-                                                                                            x &                        \
-                                                                                                y) R(BOOLS,            \
-                                                                                                     EXPR,             \
-                                                                                                     LOR, x | y)       \
-                                                                                        R(BOOLS, EXPR, MIN, x &y) R(   \
-                                                                                            BOOLS,                     \
-                                                                                            EXPR,                      \
-                                                                                            MAX,                       \
-                                                                                            x | y) R(ALL, EXPR_I,      \
-                                                                                                     EQ,               \
-                                                                                                     x == y)           \
-                                                                                            R(ALL,                     \
-                                                                                              EXPR_I,                  \
-                                                                                              NE,                      \
-                                                                                              x !=                     \
-                                                                                                  y)                   \
-                                                                                                R(ALL,                 \
-                                                                                                  EXPR_I,              \
-                                                                                                  LT,                  \
-                                                                                                  x < y)               \
-                                                                                                    R(ALL,             \
-                                                                                                      EXPR_I,          \
-                                                                                                      LE,              \
-                                                                                                      x <=             \
-                                                                                                          y)
+#define OPERATIONS(R)                                                                              \
+    R(INTS, UN, NEG, mf_neg_) R(INTS, UN, ABS, mf_abs_) R(INTS, UN, SGN, mf_sgn_)                  \
+    R(INTS, UN_I, POPC, mf_popc_) R(INTS, UN_I, CLZ, mf_clz_) R(INTS, UN_I, CTZ, mf_ctz_)          \
+    R(INTS, BIN, ADD, mf_add_) R(INTS, BIN, SUB, mf_sub_) R(INTS, BIN, MUL, mf_mul_)               \
+    R(INTS, BIN, DIV, mf_div_) R(INTS, BIN, MOD, mf_mod_) R(INTS, BIN, QUOT, mf_quot_)             \
+    R(INTS, BIN, REM, mf_rem_) R(INTS, BIN, POW, mf_pow_) R(INTS, BIN, MIN, mf_min_)               \
+    R(INTS, BIN, MAX, mf_max_) R(INTS, BIN, SHL, mf_shl_) R(INTS, BIN, SHR, mf_shr_)               \
+    R(INTS, BIN, MULHI, mf_mulhi_)                                                                 \
+    R(INTS, EXPR, COMPL, ~x) R(INTS, EXPR, AND, x & y) R(INTS, EXPR, OR, x | y)                    \
+    R(INTS, EXPR, XOR, x ^ y)                                                                      \
+    R(FLOATS, EXPR, NEG, -x) R(FLOATS, EXPR, ADD, x + y) R(FLOATS, EXPR, SUB, x - y)               \
+    R(FLOATS, EXPR, MUL, x * y) R(FLOATS, EXPR, DIV, x / y)                                        \
+    R(FLOATS, UN, ABS, mf_abs_) R(FLOATS, UN, SGN, mf_sgn_) R(FLOATS, UN, SQRT, mf_sqrt_)          \
+    R(FLOATS, UN, RSQRT, mf_rsqrt_) R(FLOATS, UN, CBRT, mf_cbrt_) R(FLOATS, UN, EXP, mf_exp_)      \
+    R(FLOATS, UN, EXP2, mf_exp2_) R(FLOATS, UN, EXP10, mf_exp10_)                                  \
+    R(FLOATS, UN, EXPM1, mf_expm1_) R(FLOATS, UN, LOG, mf_log_) R(FLOATS, UN, LOG2, mf_log2_)      \
+    R(FLOATS, UN, LOG10, mf_log10_) R(FLOATS, UN, LOG1P, mf_log1p_) R(FLOATS, UN, SIN, mf_sin_)    \
+    R(FLOATS, UN, COS, mf_cos_) R(FLOATS, UN, TAN, mf_tan_) R(FLOATS, UN, ASIN, mf_asin_)          \
+    R(FLOATS, UN, ACOS, mf_acos_) R(FLOATS, UN, ATAN, mf_atan_) R(FLOATS, UN, SINH, mf_sinh_)      \
+    R(FLOATS, UN, COSH, mf_cosh_) R(FLOATS, UN, TANH, mf_tanh_) R(FLOATS, UN, ASINH, mf_asinh_)    \
+    R(FLOATS, UN, ACOSH, mf_acosh_) R(FLOATS, UN, ATANH, mf_atanh_)                                \
+    R(FLOATS, UN, SINPI, mf_sinpi_) R(FLOATS, UN, COSPI, mf_cospi_)                                \
+    R(FLOATS, UN, TANPI, mf_tanpi_) R(FLOATS, UN, ERF, mf_erf_) R(FLOATS, UN, ERFC, mf_erfc_)      \
+    R(FLOATS, UN, GAMMA, mf_gamma_) R(FLOATS, UN, LGAMMA, mf_lgamma_)                              \
+    R(FLOATS, UN, FLOOR, mf_floor_) R(FLOATS, UN, CEIL, mf_ceil_)                                  \
+    R(FLOATS, UN, ROUND, mf_round_) R(FLOATS, UN, TRUNC, mf_trunc_)                                \
+    R(FLOATS, UN_I, ISNAN, mf_isnan_) R(FLOATS, UN_I, ISINF, mf_isinf_)                            \
+    R(FLOATS, BIN, MOD, mf_mod_) R(FLOATS, BIN, POW, mf_pow_) R(FLOATS, BIN, MIN, mf_min_)         \
+    R(FLOATS, BIN, MAX, mf_max_) R(FLOATS, BIN, ATAN2, mf_atan2_)                                  \
+    R(FLOATS, BIN, HYPOT, mf_hypot_) R(FLOATS, BIN, COPYSIGN, mf_copysign_)                        \
+    R(FLOATS, BIN, NEXTAFTER, mf_nextafter_) R(FLOATS, TER, FMA, mf_fma_)                          \
+    R(FLOATS, TER, MAD, mf_mad_)                                                                   \
+    R(BOOLS, EXPR, NOT, !x) R(BOOLS, EXPR, LAND, x & y) R(BOOLS, EXPR, LOR, x | y)                 \
+    R(BOOLS, EXPR, MIN, x & y) R(BOOLS, EXPR, MAX, x | y)                                          \
+    R(ALL, EXPR_I, EQ, x == y) R(ALL, EXPR_I, NE, x != y) R(ALL, EXPR_I, LT, x < y)                \
+    R(ALL, EXPR_I, LE, x <= y)
 
 /* How a result is stored. */
 #define PUT_i(e) d->i = (e);
 #define PUT_d(e) d->d = (e);
 #define PUT_f(e) *d = val_f32(e);
 
-#define DEF_UN(TAG, T, m, OP, f)   PUT_##m(f##T((mf_##T)a->m))
+#define DEF_UN(TAG, T, m, OP, f) PUT_##m(f##T((mf_##T)a->m))
 #define DEF_UN_I(TAG, T, m, OP, f) d->i = f##T((mf_##T)a->m);
-#define DEF_BIN(TAG, T, m, OP, f)  PUT_##m(f##T((mf_##T)a->m, (mf_##T)b->m))
-#define DEF_TER(TAG, T, m, OP, f)  PUT_##m(f##T((mf_##T)a->m, (mf_##T)b->m, (mf_##T)c->m))
+#define DEF_BIN(TAG, T, m, OP, f) PUT_##m(f##T((mf_##T)a->m, (mf_##T)b->m))
+#define DEF_TER(TAG, T, m, OP, f) PUT_##m(f##T((mf_##T)a->m, (mf_##T)b->m, (mf_##T)c->m))
 #define DEF_EXPR(TAG, T, m, OP, e)                                                                 \
     mf_##T x = (mf_##T)a->m, y = (mf_##T)b->m;                                                     \
     (void)x, (void)y;                                                                              \
@@ -165,7 +92,7 @@ typedef mf_bool mf_bool8; /* `bool` is a macro of C and would not paste */
 #define DEFINE(TYPES, HOW, OP, what) TYPES(DEF, HOW, OP, what)
 OPERATIONS(DEFINE)
 
-#define ENT(TAG, T, m, OP)          [OP_##OP][T_##TAG] = op_##OP##_##T,
+#define ENT(TAG, T, m, OP) [OP_##OP][T_##TAG] = op_##OP##_##T,
 #define ENTRY(TYPES, HOW, OP, what) TYPES(ENT, OP)
 static ScalarFn *const table[N_PRIM_OPS][N_PRIM_TYPES] = {OPERATIONS(ENTRY)};
 
@@ -174,8 +101,7 @@ ScalarFn *scalar_fn(PrimOp op, PrimType t)
     return table[op][t];
 }
 
-/* --- Conversions
- * ---------------------------------------------------------------------------------- */
+/* --- Conversions ------------------------------------------------------------------------------- */
 
 #define CONV_CAST(TAG, T, m, FTAG, F, fm)                                                          \
     static void conv_##F##_##T(ARGS)                                                               \
@@ -196,9 +122,9 @@ ScalarFn *scalar_fn(PrimOp op, PrimType t)
         d->i = (mf_##F)a->fm != 0;                                                                 \
     }
 #define FROM_ANY_TO(TO, CONV)                                                                      \
-    TO(CONV, I8, i8, i)                                                                            \
-    TO(CONV, I16, i16, i) TO(CONV, I32, i32, i) TO(CONV, I64, i64, i) TO(CONV, U8, u8, i)          \
-        TO(CONV, U16, u16, i) TO(CONV, U32, u32, i) TO(CONV, U64, u64, i) TO(CONV, BOOL, bool8, i)
+    TO(CONV, I8, i8, i) TO(CONV, I16, i16, i) TO(CONV, I32, i32, i) TO(CONV, I64, i64, i)          \
+    TO(CONV, U8, u8, i) TO(CONV, U16, u16, i) TO(CONV, U32, u32, i) TO(CONV, U64, u64, i)          \
+    TO(CONV, BOOL, bool8, i)
 FROM_ANY_TO(NUMS, CONV_CAST)
 FLOATS(CONV_CAST, F32, f32, f)
 FLOATS(CONV_CAST, F64, f64, d)
@@ -211,9 +137,9 @@ ALL(CONV_TEST, 0)
     NUMS(CONV_ENT, FTAG, F)                                                                        \
     CONV_ENT(BOOL, bool8, i, FTAG, F)
 static ScalarFn *const conversions[N_PRIM_TYPES][N_PRIM_TYPES] = {
-    CONV_FROM(I8, i8) CONV_FROM(I16, i16) CONV_FROM(I32, i32) CONV_FROM(I64, i64) CONV_FROM(U8, u8)
-        CONV_FROM(U16, u16) CONV_FROM(U32, u32) CONV_FROM(U64, u64) CONV_FROM(F32, f32)
-            CONV_FROM(F64, f64) CONV_FROM(BOOL, bool8)};
+    CONV_FROM(I8, i8) CONV_FROM(I16, i16) CONV_FROM(I32, i32) CONV_FROM(I64, i64)
+    CONV_FROM(U8, u8) CONV_FROM(U16, u16) CONV_FROM(U32, u32) CONV_FROM(U64, u64)
+    CONV_FROM(F32, f32) CONV_FROM(F64, f64) CONV_FROM(BOOL, bool8)};
 
 ScalarFn *scalar_conv(PrimType from, PrimType to)
 {

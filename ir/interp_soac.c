@@ -11,8 +11,7 @@ typedef struct {
     Loc loc;
 } Run;
 
-/* --- Inputs and outputs
- * ----------------------------------------------------------------------------- */
+/* --- Inputs and outputs ---------------------------------------------------------------------- */
 
 static void bind_row(Run *r, Opd x, const Arr *a, int64_t i)
 {
@@ -90,8 +89,7 @@ static void put_result(Run *r, int k, int depth, bool is_array, Val v)
     arr_release(r->in, v.a);
 }
 
-/* --- Reducing and scanning
- * ------------------------------------------------------------------------- */
+/* --- Reducing and scanning ------------------------------------------------------------------- */
 
 static void start_acc(Run *r)
 {
@@ -128,8 +126,7 @@ static void pass_to_op(Run *r)
     }
 }
 
-/* --- Scatter
- * ------------------------------------------------------------------------------------------- */
+/* --- Scatter --------------------------------------------------------------------------------- */
 
 static void scatter_one(Run *r, int d, const Opd *index, Opd val)
 {
@@ -171,8 +168,7 @@ static void scatter_all(Run *r)
     }
 }
 
-/* --- The nest
- * --------------------------------------------------------------------------------------------- */
+/* --- The nest -------------------------------------------------------------------------------- */
 
 /* One position of the innermost dimension, its rows bound. */
 static void element(Run *r)
@@ -207,8 +203,7 @@ static bool is_built(const SoacCode *x, int k)
     return x->n_dests || x->is_scan || x->n_dims > 1 || k >= x->n_red;
 }
 
-/* --- The same, faster, where the innermost dimension has to do with scalars only
- * --------------------- */
+/* --- The same, faster, where the innermost dimension has to do with scalars only ------------- */
 
 static void set_cursors(Run *r, const DimCode *d)
 {

@@ -1,18 +1,19 @@
-/* Runs IR programs by the interpreter and compares: `interp_test [--fuse] FILE.ir...`; without
- * files those of tests/unit, and those of tests/pass/fuse with --fuse. `interp_test --print
- * FILE.ir` prints the program after pass_fuse. The files say what they expect in comments at the
- * start of a line:
+/* Runs IR programs by the interpreter and compares.
  *
- *   -- test ENTRY VALUE* => VALUE*      these results, bit for bit
- *   -- test ENTRY VALUE* =~ VALUE*      floats within 1e-6
- *   -- test ENTRY VALUE* !! TEXT        a user error with this message (without the file's name)
- *   -- same ENTRY VALUE*                the same outcome before and after (--fuse)
- *   -- log NAME PAR OUTCOME             the comparisons made by the test above, in order
- *   -- set NAME=VALUE                   a threshold for the tests below; `nofit` for the name
- * `fits`
+ *     interp_test                     the files of tests/unit, and of tests/pass/fuse with --fuse
+ *     interp_test FILE.ir...
+ *     interp_test --fuse FILE.ir...   before and after pass_fuse, which must make no difference
+ *     interp_test --print FILE.ir     prints the program after pass_fuse
  *
- * With --fuse each file's tests are run before and after pass_fuse, which must make no difference.
- */
+ * The files say what they expect in comments at the start of a line:
+ *
+ *   -- test ENTRY VALUE* => VALUE*    these results, bit for bit
+ *   -- test ENTRY VALUE* =~ VALUE*    floats within 1e-6
+ *   -- test ENTRY VALUE* !! TEXT      a user error with this message (without the file's name)
+ *   -- same ENTRY VALUE*              the same outcome before and after (--fuse)
+ *   -- log NAME PAR OUTCOME           the comparisons made by the test above, in order
+ *   -- set NAME=VALUE                 a threshold for the tests below
+ *   -- set fits=0                     from here on no work-group version fits (1: all do) */
 #include "ir/interp.h"
 #include "ir/interp_code.h"
 #include "tests/unit/check.h"
@@ -45,8 +46,7 @@ static void failure(Test *t, const char *text, const char *got)
     printf("%s:%d: %s\n    got: %s\n", t->path, t->line, text, got);
 }
 
-/* --- Guards
- * ------------------------------------------------------------------------------------------- */
+/* --- Guards ---------------------------------------------------------------------------------- */
 
 static int64_t threshold(void *env, const char *name)
 {
@@ -70,8 +70,7 @@ static bool fits(void *env, const Exp *suff)
     return !t->nofit;
 }
 
-/* --- Values
- * ------------------------------------------------------------------------------------------- */
+/* --- Values ---------------------------------------------------------------------------------- */
 
 /* All values in a text; their number, or -1. */
 static int read_values(const char *text, size_t n, rt_hvalue *vs)
@@ -126,8 +125,7 @@ static void compare(Test *t, const InterpResult *r, const char *want, double tol
     free_values(vs, n);
 }
 
-/* --- Directives
- * --------------------------------------------------------------------------------------- */
+/* --- Directives ------------------------------------------------------------------------------ */
 
 static void check_result(Test *t, const InterpResult *r, const char *op, const char *want)
 {
@@ -296,8 +294,7 @@ static void print_fused(Ctx *cx, const char *path)
     free(text);
 }
 
-/* --- The tables of operations
- * ----------------------------------------------------------------------- */
+/* --- The tables of operations ---------------------------------------------------------------- */
 
 static bool takes(char operands, PrimType t)
 {
@@ -383,6 +380,16 @@ static void check_bugs(Ctx *cx)
               2, 0, "another shape");
 }
 
+static void run_folder(Ctx *cx, const char *pattern, bool fuse)
+{
+    glob_t g = {0};
+    glob(pattern, 0, NULL, &g);
+    CHECK(g.gl_pathc > 0);
+    for (size_t i = 0; i < g.gl_pathc; i++)
+        run_file(cx, g.gl_pathv[i], fuse);
+    globfree(&g);
+}
+
 int main(int argc, char **argv)
 {
     Ctx cx = {.perm = arena_new(), .scratch = arena_new()};
@@ -395,12 +402,10 @@ int main(int argc, char **argv)
         check_tables();
         check_bugs(&cx);
     }
-    glob_t g = {0};
-    if (argc == 1 + fuse)
-        glob(fuse ? "tests/pass/fuse/*.ir" : "tests/unit/interp_*.ir", 0, NULL, &g);
-    for (size_t i = 0; i < g.gl_pathc; i++)
-        run_file(&cx, g.gl_pathv[i], fuse);
-    globfree(&g);
+    if (argc == 1) {
+        run_folder(&cx, "tests/unit/interp_*.ir", false);
+        run_folder(&cx, "tests/pass/fuse/*.ir", true);
+    }
     for (int i = 1 + fuse; i < argc; i++)
         run_file(&cx, argv[i], fuse);
     arena_free(cx.perm);
