@@ -115,8 +115,7 @@ static void put_size(Out *o, const Size *s, bool nested)
     }
 }
 
-/* Names inference variables in the order in which they appear: 'a0 is dull, but the same each run.
- */
+/* What is known of a type that is not inferred yet, in a word. */
 static const char *class_name(TypeClass c)
 {
     switch (c) {
