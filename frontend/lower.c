@@ -92,7 +92,7 @@ Atom val_scalar(const Val *v, Loc loc)
 Env *env_add(Low *L, Env *env, const Binding *b, Val *v)
 {
     Env *en = NEW(L->cx->perm, Env);
-    *en = (Env){b, v, 0, env};
+    *en = (Env){.bind = b, .val = v, .next = env};
     return en;
 }
 
@@ -464,7 +464,7 @@ bool size_atom(Low *L, const Env *env, const Size *s, Atom *out)
     case SZ_CONST: *out = atom_i64(s->value); return true;
     case SZ_VAR: {
         const Env *en = env_find(env, s->var);
-        if (en)
+        if (en && en->val)
             v = en->val;
         else if (s->var->kind == BIND_DEF)
             v = lower_global(L, s->var, NULL, NULL, s->loc);
@@ -524,7 +524,7 @@ static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth)
     }
     case TY_TUPLE:
     case TY_RECORD:
-        for (int i = 0; v->kind == V_TUPLE && i < at->elems.n; i++)
+        for (int i = 0; v->kind == V_TUPLE && i < at->elems.n && i < v->elems.n; i++)
             env = bind_at(L, env, at->elems.at[i], v->elems.at[i], depth);
         return env;
     case TY_VAR:
@@ -679,9 +679,8 @@ static Atom known_sizes(Low *L, Scope *sc, const Vars *params, Atom a, const Siz
         if (available_outside(L, sc, params, dims[d]))
             continue;
         if (d >= sizes->n || !size_atom(L, env, sizes->at[d], &dims[d])) {
-            diag_limit(loc,
-                       "the sizes of this function's results must not depend on its arguments");
-            return a;
+            low_limit(L, loc,
+                      "the sizes of this function's results must not depend on its arguments");
         }
     }
     L->sc = sc;
@@ -697,7 +696,7 @@ Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, 
     LeafSizes ls = leaf_sizes(L, at, res);
     Atoms as = val_leaves(L, res);
     if (val_has_fun(res))
-        diag_limit(loc, "arrays of functions are not supported");
+        low_limit(L, loc, "arrays of functions are not supported");
     for (int i = 0; i < as.n; i++)
         as.at[i] = known_sizes(L, sc, &params, as.at[i], &ls.at[i], env, loc);
     return lambda_new(L->cx, params, bld_body(&sc->bld, as));
@@ -729,7 +728,8 @@ Prog *fe_lower(Ctx *cx, const Ast *ast)
     for (int i = 0; i < ast->entries.n; i++) {
         Low L = {.cx = cx, .ast = ast, .tmp = intern("t")};
         L.consts = NEWN(cx->perm, Val *, ast->n_bindings + 1);
-        vec_push(cx->perm, &p->entries, lower_entry(&L, &ast->entries.at[i]));
+        if (!setjmp(L.abandon))
+            vec_push(cx->perm, &p->entries, lower_entry(&L, &ast->entries.at[i]));
     }
     return diag_errors() > errors ? NULL : p;
 }

@@ -17,10 +17,10 @@ static Val *make_replicate(Low *L, Loc loc, Atom n, Val *v)
 {
     n = count_arg(L, loc, n);
     if (val_has_fun(v))
-        diag_limit(loc, "arrays of functions are not supported");
+        low_limit(L, loc, "arrays of functions are not supported");
     Atoms as = val_leaves(L, v);
     if (as.n == 0)
-        diag_limit(loc, "arrays of empty tuples are not supported");
+        low_limit(L, loc, "arrays of empty tuples are not supported");
     for (int i = 0; i < as.n; i++)
         as.at[i] = emit(L, exp_replicate(L->cx, loc, n, as.at[i]));
     return val_rebuild(L, v, &as);
@@ -77,8 +77,7 @@ static Atom length_of(Low *L, Loc loc, Val *v)
 {
     Atom n;
     if (!common_width(L, loc, &v, 1, &n)) {
-        diag_limit(loc, "arrays of empty tuples are not supported here");
-        return atom_i64(0);
+        low_limit(L, loc, "arrays of empty tuples are not supported here");
     }
     return n;
 }
@@ -159,8 +158,7 @@ static Val *lower_split(Low *L, const Call *c)
         outer_sizes(L, c->fn->env_use, t->elems.at[1], &m, &has_m, 1);
     }
     if (!has_n && !has_m) {
-        diag_limit(loc, "the sizes of this split cannot be determined here");
-        return val_pair(L, c->arg[0], c->arg[0]);
+        low_limit(L, loc, "the sizes of this split cannot be determined here");
     }
     if (!has_n)
         n = emit_op(L, loc, OP_SUB, w, m);
@@ -234,9 +232,8 @@ static Val *lower_rearrange(Low *L, const Call *c)
     for (int i = 0; i < ds.n; i++) {
         int64_t d = ds.at[i].var ? -1 : ds.at[i].c.i;
         if (d < 0 || d >= ds.n || seen[d]) {
-            diag_limit(c->loc, "rearrange takes a tuple of constants: a permutation of 0..%d",
-                       ds.n - 1);
-            return c->arg[1];
+            low_limit(L, c->loc, "rearrange takes a tuple of constants: a permutation of 0..%d",
+                      ds.n - 1);
         }
         perm[i] = (int)d;
         seen[d] = true;
@@ -282,8 +279,7 @@ static Val *lower_unflatten(Low *L, const Call *c, int n)
     bool known[4];
     int found = outer_sizes(L, c->fn->env_use, call_result_type(c), dims, known, n);
     if (found < n - 1) {
-        diag_limit(loc, "the sizes of this unflatten cannot be determined here");
-        return c->arg[0];
+        low_limit(L, loc, "the sizes of this unflatten cannot be determined here");
     }
     for (int d = 0; d < n; d++)
         if (known[d])

@@ -16,10 +16,52 @@ static Val *def_fun(Low *L, const Def *def, Env *env, const AType *use, Env *env
                             .env_use = env_use});
 }
 
+/* Sizes and types that no argument determines, from the type at the use: `f 3 : [10]i32`. */
+static Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use,
+                           const Env *env_use)
+{
+    if (!scheme || !use)
+        return env;
+    scheme = type_deref(scheme);
+    use = type_deref(use);
+    if (scheme->kind == TY_VAR && !env_find(env, scheme->var)) {
+        env = env_add(L, env, scheme->var, NULL);
+        env->type = use;
+        env->type_env = env_use;
+        return env;
+    }
+    if (scheme->kind != use->kind)
+        return env;
+    switch (scheme->kind) {
+    case TY_ARRAY: {
+        const Size *s = size_deref(scheme->array.dim);
+        Atom a;
+        if (s->kind == SZ_VAR && s->var->kind == BIND_SIZE && !env_find(env, s->var) &&
+            size_atom(L, env_use, use->array.dim, &a))
+            env = env_add(L, env, s->var, val_atom(L, a));
+        return sizes_from_use(L, env, scheme->array.elem, use->array.elem, env_use);
+    }
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; i < scheme->elems.n && i < use->elems.n; i++)
+            env = sizes_from_use(L, env, scheme->elems.at[i], use->elems.at[i], env_use);
+        return env;
+    case TY_FUN:
+        env = sizes_from_use(L, env, scheme->fun.param, use->fun.param, env_use);
+        return sizes_from_use(L, env, scheme->fun.result, use->fun.result, env_use);
+    case TY_SCALAR:
+    case TY_VAR:
+    case TY_META:
+    case TY_ERROR: return env;
+    }
+    return env;
+}
+
 /* A top-level value: computed at the start of the entry, once. Those with type or size parameters
  * are computed at each use. */
-static Val *global_value(Low *L, const Def *def)
+static Val *global_value(Low *L, const Def *def, const AType *use, const Env *env_use)
 {
+    const Bindings *tparams = &def->bind->tparams;
     Val **known = &L->consts[def->bind->uid];
     if (*known)
         return *known;
@@ -27,17 +69,17 @@ static Val *global_value(Low *L, const Def *def)
     unsigned attrs = L->attrs;
     bool unsafe = L->unsafe;
     Loc site = L->site;
-    if (def->tparams.n == 0)
+    if (tparams->n == 0)
         L->sc = L->root;
     L->attrs = 0;
     L->unsafe = false;
     L->site = (Loc){0, 0};
-    Env *env = NULL;
-    Val *v = lower_exp(L, NULL, def->body);
+    Env *env = tparams->n ? sizes_from_use(L, NULL, def->bind->type, use, env_use) : NULL;
+    Val *v = lower_exp(L, env, def->body);
     if (def->ret_type)
         v = match_type(L, &env, def->ret_type, v, def->body->loc);
     name_val(L, v, def->name);
-    if (def->tparams.n == 0)
+    if (tparams->n == 0)
         *known = v;
     L->sc = sc;
     L->attrs = attrs;
@@ -60,9 +102,9 @@ Val *lower_global(Low *L, const Binding *b, const AType *use, Env *env_use, Loc 
     if (b->kind == BIND_BUILTIN)
         return builtin_value(L, b, use, env_use);
     if (b->kind == BIND_DEF)
-        return b->def->params.n ? def_fun(L, b->def, NULL, use, env_use) : global_value(L, b->def);
-    diag_limit(loc, "the size or value of `%s` cannot be determined here", b->name);
-    return val_atom(L, atom_i64(0));
+        return b->def->params.n ? def_fun(L, b->def, NULL, use, env_use)
+                                : global_value(L, b->def, use, env_use);
+    low_limit(L, loc, "the size or value of `%s` cannot be determined here", b->name);
 }
 
 static Val *lower_name(Low *L, Env *env, const AExp *e)
@@ -136,45 +178,10 @@ Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc 
 
 /* --- Application ----------------------------------------------------------------------------- */
 
-/* Sizes of a function that no argument determines, from the type at the use: `f 3 : [10]i32`. */
-static Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use,
-                           const Env *env_use)
-{
-    if (!scheme || !use)
-        return env;
-    scheme = type_deref(scheme);
-    use = type_deref(use);
-    if (scheme->kind != use->kind)
-        return env;
-    switch (scheme->kind) {
-    case TY_ARRAY: {
-        const Size *s = size_deref(scheme->array.dim);
-        Atom a;
-        if (s->kind == SZ_VAR && s->var->kind == BIND_SIZE && !env_find(env, s->var) &&
-            size_atom(L, env_use, use->array.dim, &a))
-            env = env_add(L, env, s->var, val_atom(L, a));
-        return sizes_from_use(L, env, scheme->array.elem, use->array.elem, env_use);
-    }
-    case TY_TUPLE:
-    case TY_RECORD:
-        for (int i = 0; i < scheme->elems.n && i < use->elems.n; i++)
-            env = sizes_from_use(L, env, scheme->elems.at[i], use->elems.at[i], env_use);
-        return env;
-    case TY_FUN:
-        env = sizes_from_use(L, env, scheme->fun.param, use->fun.param, env_use);
-        return sizes_from_use(L, env, scheme->fun.result, use->fun.result, env_use);
-    case TY_SCALAR:
-    case TY_VAR:
-    case TY_META:
-    case TY_ERROR: return env;
-    }
-    return env;
-}
-
-static bool sizes_bound(const Env *env, const Bindings *tparams)
+static bool all_bound(const Env *env, const Bindings *tparams)
 {
     for (int i = 0; i < tparams->n; i++)
-        if (tparams->at[i]->kind == BIND_SIZE && !env_find(env, tparams->at[i]))
+        if (!env_find(env, tparams->at[i]))
             return false;
     return true;
 }
@@ -185,7 +192,7 @@ static Val *call_def(Low *L, const Fun *fn, Val **args, Loc loc)
     Env *env = fn->env;
     for (int i = 0; i < def->params.n; i++)
         env = bind_sizes(L, env, def->params.at[i]->type, args[i]);
-    if (!sizes_bound(env, &def->bind->tparams))
+    if (!all_bound(env, &def->bind->tparams))
         env = sizes_from_use(L, env, def->bind->type, fn->type, fn->env_use);
     for (int i = 0; i < def->params.n; i++) {
         Val *v = match_type(L, &env, def->params.at[i]->type, args[i], loc);

@@ -99,8 +99,7 @@ static DimIndexes lower_dims(Low *L, Env *env, Val *arr, const DimIndices *dims,
     Atoms as = val_leaves(L, arr);
     DimIndexes at = {0};
     if (as.n == 0) {
-        diag_limit(loc, "arrays of empty tuples cannot be indexed");
-        return at;
+        low_limit(L, loc, "arrays of empty tuples cannot be indexed");
     }
     Type t = atom_type(as.at[0]);
     for (int i = 0; i < dims->n; i++)
@@ -310,6 +309,8 @@ static Val *empty_array(Low *L, Env *env, const AType *at, Atoms dims, Loc loc)
         const Env *en = env_find(env, at->var);
         if (!en)
             break;
+        if (en->type)
+            return empty_array(L, (Env *)en->type_env, en->type, dims, loc);
         Atoms as = val_leaves(L, en->val);
         for (int i = 0; i < as.n; i++) {
             Type t = type_drop(atom_type(as.at[i]), en->drop);
@@ -322,8 +323,7 @@ static Val *empty_array(Low *L, Env *env, const AType *at, Atoms dims, Loc loc)
     case TY_META:
     case TY_ERROR: break;
     }
-    diag_limit(loc, "the type of this empty array cannot be determined here");
-    return val_tuple(L, (Vals){0});
+    low_limit(L, loc, "the type of this empty array cannot be determined here");
 }
 
 Val *lower_array(Low *L, Env *env, const AExp *e)

@@ -17,6 +17,8 @@
 #include "base/intern.h"
 #include "frontend/lower.h"
 
+#include <setjmp.h>
+
 typedef struct Val Val;
 typedef struct Env Env;
 typedef struct Fun Fun;
@@ -60,6 +62,8 @@ struct Env {
     const Binding *bind;
     Val *val;
     int drop;
+    const AType *type; /* of a type parameter that no value shows; in type_env */
+    const Env *type_env;
     Env *next;
 };
 
@@ -88,6 +92,7 @@ typedef struct {
     bool unsafe;      /* inside #[unsafe] */
     Loc site;         /* in library code: the call in the user's program */
     const char *tmp;  /* the base name of what has no better one */
+    jmp_buf abandon;  /* after a limitation was reported */
 } Low;
 
 /* An application of a builtin. */
@@ -98,6 +103,9 @@ typedef struct {
     int n;
     Loc loc;
 } Call;
+
+/* Reports a known limitation and gives up this entry. */
+#define low_limit(L, ...) (diag_limit(__VA_ARGS__), longjmp((L)->abandon, 1))
 
 /* --- lower.c: values, scopes, sizes ---------------------------------------------------------- */
 

@@ -51,7 +51,7 @@ Val *join_branches(Low *L, Loc loc, Atom test, Scope *s1, Val *v1, Scope *s2, Va
     Atoms l1 = val_leaves(L, v1), l2 = val_leaves(L, v2), x = {0}, y = {0};
     ASSERT(l1.n == l2.n);
     if (val_has_fun(v1))
-        diag_limit(loc, "a conditional cannot choose between functions");
+        low_limit(L, loc, "a conditional cannot choose between functions");
     LeafSizes ls = leaf_sizes(L, at, v1);
     for (int i = 0; i < l1.n; i++)
         join_leaf(L, loc, s1, &l1.at[i], s2, &l2.at[i], &ls.at[i], env, &x, &y);
@@ -270,7 +270,7 @@ static Domain loop_domain(Low *L, Env *env, const AExp *e)
     } else {
         d.arr = lower_exp(L, env, b);
         if (!common_width(L, low_loc(L, b->loc), &d.arr, 1, &d.bound))
-            diag_limit(b->loc, "loops over arrays of empty tuples are not supported");
+            low_limit(L, b->loc, "loops over arrays of empty tuples are not supported");
     }
     return d;
 }
@@ -340,7 +340,7 @@ Val *lower_loop(Low *L, Env *env, const AExp *e)
     Domain d = {0};
     Val *init = lower_exp(L, env, e->loop.init);
     if (val_has_fun(init))
-        diag_limit(lp.loc, "loops over functions are not supported");
+        low_limit(L, lp.loc, "loops over functions are not supported");
     if (e->loop.kind != ALOOP_WHILE)
         d = loop_domain(L, env, e);
     loop_params(L, &lp, init);

@@ -245,10 +245,7 @@ static Val *lower_composite(Low *L, const Call *c)
     case BI_FROM_BITS: break;
     default: return NULL;
     }
-    diag_limit(loc, "`%s` is not supported yet", c->fn->bind->name);
-    const AType *t = type_deref(call_result_type(c) ? call_result_type(c) : c->fn->bind->type);
-    PrimType pt = t->kind == TY_SCALAR ? (PrimType)t->scalar : T_I32;
-    return val_atom(L, number(pt, 0));
+    low_limit(L, loc, "`%s` is not supported yet", c->fn->bind->name);
 }
 
 Val *lower_prim(Low *L, const Call *c)

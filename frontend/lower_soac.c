@@ -50,13 +50,10 @@ static Atoms push_all(Low *L, Val **vals, int n)
 
 /* --- map ------------------------------------------------------------------------------------- */
 
-static bool width_of(Low *L, Loc loc, Val **arrs, int n, Atom *width)
+static void width_of(Low *L, Loc loc, Val **arrs, int n, Atom *width)
 {
-    if (common_width(L, loc, arrs, n, width))
-        return true;
-    diag_limit(loc, "arrays of empty tuples are not supported here");
-    *width = atom_i64(0);
-    return false;
+    if (!common_width(L, loc, arrs, n, width))
+        low_limit(L, loc, "arrays of empty tuples are not supported here");
 }
 
 /* Names for parameters that the function (an operator, say) gave none. */
