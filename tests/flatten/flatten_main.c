@@ -2,6 +2,7 @@
  *
  *     flatten_main [--mode=M] (--print | --explain | --json) FILE.ir
  *     flatten_main --check FILE.ir...        the tests; ends with `N passed, N failed`
+ * --prepared: simplify, cse, hoist and fuse run first and simplify after (shapes are not checked then).
  *
  * A test is one file of the SOAC dialect that says what it expects in comments:
  *
@@ -30,6 +31,7 @@ typedef struct {
     char *text;
     Ctx cx;
     Prog *soac;
+    bool prepared; /* the passes before flattening run first, simplify after it */
     Prog *flat[N_FLATTEN_MODES];
     int passed, failed;
 } Test;
@@ -320,7 +322,16 @@ static const char *directive(const char *text, const char *name)
     return NULL;
 }
 
-static bool prepare(Test *t)
+/* What the pipeline does before flattening, and more. */
+static Prog *prepared(Ctx *cx, Prog *p)
+{
+    static PassFn *const passes[] = {pass_simplify, pass_cse, pass_hoist, pass_fuse, pass_simplify};
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+        p = passes[i](cx, p);
+    return p;
+}
+
+static bool flatten_all(Test *t)
 {
     const char *wrong;
     t->soac = ir_read(&t->cx, t->path, t->text, strlen(t->text));
@@ -334,10 +345,15 @@ static bool prepare(Test *t)
         return false;
     }
     bool ok = true;
+    Prog *in = t->prepared ? prepared(&t->cx, t->soac) : t->soac;
     for (int m = N_FLATTEN_MODES - 1; m >= 0; m--) { /* the log is that of incremental */
         t->cx.flatten_mode = m;
-        t->flat[m] = fl_flatten(&t->cx, t->soac);
+        t->flat[m] = fl_flatten(&t->cx, in);
         wrong = ir_check(&t->cx, t->flat[m]);
+        if (!wrong && t->prepared) {
+            t->flat[m] = pass_simplify(&t->cx, t->flat[m]);
+            wrong = ir_check(&t->cx, t->flat[m]);
+        }
         if (wrong) {
             fail(t, "mode %s: %s", fl_mode_text[m], wrong);
             ok = false;
@@ -350,7 +366,7 @@ static bool prepare(Test *t)
 
 static void run_test(Test *t, bool bless)
 {
-    if (!prepare(t))
+    if (!flatten_all(t))
         return;
     Derivations log = *log_last();
     int n_thresholds = fl_thresholds(&t->cx, &t->flat[0]->entries.at[0]).n;
@@ -361,6 +377,8 @@ static void run_test(Test *t, bool bless)
         bool fails = strncmp(next, "-- fails", 8) == 0;
         check_input(t, at, has_out ? next + 9 : NULL, fails);
     }
+    if (t->prepared)
+        return;
     if ((at = directive(t->text, "thresholds"))) {
         int want = atoi(at);
         if (want == n_thresholds)
@@ -377,9 +395,9 @@ static void run_test(Test *t, bool bless)
     check_explain(t, bless);
 }
 
-static Test test_new(const char *path)
+static Test test_new(const char *path, bool first_passes)
 {
-    Test t = {.path = path, .text = read_file(path)};
+    Test t = {.path = path, .text = read_file(path), .prepared = first_passes};
     t.cx.perm = arena_new();
     t.cx.scratch = arena_new();
     return t;
@@ -393,11 +411,11 @@ static void test_free(Test *t)
     diag_reset();
 }
 
-static int check_files(char **files, int n, bool bless)
+static int check_files(char **files, int n, bool bless, bool first_passes)
 {
     int passed = 0, failed = 0;
     for (int i = 0; i < n; i++) {
-        Test t = test_new(files[i]);
+        Test t = test_new(files[i], first_passes);
         if (!t.text)
             fail(&t, "cannot be read");
         else
@@ -410,15 +428,15 @@ static int check_files(char **files, int n, bool bless)
     return failed ? 1 : 0;
 }
 
-static int show_file(const char *path, const char *what, int mode)
+static int show_file(const char *path, const char *what, int mode, bool first_passes)
 {
-    Test t = test_new(path);
+    Test t = test_new(path, first_passes);
     if (!t.text || !(t.soac = ir_read(&t.cx, path, t.text, strlen(t.text)))) {
         diag_flush();
         return 1;
     }
     t.cx.flatten_mode = mode;
-    Prog *flat = fl_flatten(&t.cx, t.soac);
+    Prog *flat = fl_flatten(&t.cx, t.prepared ? prepared(&t.cx, t.soac) : t.soac);
     Out o = {0};
     if (strcmp(what, "--print") == 0)
         ir_print(&o, flat);
@@ -439,12 +457,14 @@ int main(int argc, char **argv)
 {
     int mode = FLATTEN_INCREMENTAL, first = 1;
     const char *what = "--check";
-    bool bless = false;
+    bool bless = false, first_passes = false;
     for (; first < argc && strncmp(argv[first], "--", 2) == 0; first++) {
         if (strncmp(argv[first], "--mode=", 7) == 0)
             mode = fl_mode_of_text(argv[first] + 7);
         else if (strcmp(argv[first], "--bless") == 0)
             bless = true;
+        else if (strcmp(argv[first], "--prepared") == 0)
+            first_passes = true;
         else
             what = argv[first];
     }
@@ -452,6 +472,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: flatten_main [--mode=M] [--print|--explain|--json|--check] FILE.ir..\n");
         return 2;
     }
-    return strcmp(what, "--check") == 0 ? check_files(argv + first, argc - first, bless)
-                                        : show_file(argv[first], what, mode);
+    return strcmp(what, "--check") == 0 ? check_files(argv + first, argc - first, bless, first_passes)
+                                        : show_file(argv[first], what, mode, first_passes);
 }
