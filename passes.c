@@ -12,8 +12,13 @@ const Pass pipeline[] = {
     {"simplify", pass_simplify, D_SOAC, D_SOAC, "what lowering left: copies, constants, dead code"},
     {"fuse", pass_fuse, D_SOAC, D_SOAC, "producers into consumers, so that a nest is written once"},
     {"simplify-fused", pass_simplify, D_SOAC, D_SOAC, "fused lambdas have copies to propagate"},
+    {"cse", pass_cse, D_SOAC, D_SOAC, "after fusion: an array shared too early does not fuse"},
+    {"hoist", pass_hoist, D_SOAC, D_SOAC, "invariant code out of nests, so that G6 need not expand it"},
+    {"simplify-hoisted", pass_simplify, D_SOAC, D_SOAC, "bounds known after hoisting"},
     {"flatten", fl_flatten, D_SOAC, D_SEG, "rules G0-G9: the versions and their guards"},
     {"simplify-seg", pass_simplify, D_SEG, D_SEG, "each version by itself"},
+    {"cse-seg", pass_cse, D_SEG, D_SEG, "sizes computed once"},
+    {"hoist-seg", pass_hoist, D_SEG, D_SEG, "scalars and views out of kernels and host loops"},
     {"layout", cg_layout, D_SEG, D_SEG, "transposed copies for coalesced access"},
     {"clean", pass_simplify, D_SEG, D_SEG, "last: what layout made superfluous"},
 };
