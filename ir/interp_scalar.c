@@ -101,7 +101,7 @@ ScalarFn *scalar_fn(PrimOp op, PrimType t)
     return table[op][t];
 }
 
-/* --- Conversions ------------------------------------------------------------------------------- */
+/* --- Conversions ----------------------------------------------------------------------------- */
 
 #define CONV_CAST(TAG, T, m, FTAG, F, fm)                                                          \
     static void conv_##F##_##T(ARGS)                                                               \
