@@ -85,7 +85,8 @@ static void flat_loops(KGen *kg, Type t, const Sx **ix)
     for (int k = t.rank - 1; k > 0; k--) {
         const char *c = kg_name(kg, "c"), *q = kg_name(kg, "q");
         const char *d = sx_c_factor(kg_sx(kg, t.dims[k]));
-        kg_line(kg, "const i64 %s = %s %% %s, %s = %s / %s;", c, rest, d, q, rest, d);
+        kg_line(kg, "const i64 %s = mf_index_div(%s, %s), %s = %s - %s * %s;", q, rest, d, c, rest, q,
+                d);
         ix[k] = sx_text(kg->cx, c);
         rest = q;
     }
@@ -161,11 +162,10 @@ void kg_unflatten(KGen *kg, const char *flat, Var *const *idx, const Atom *width
 {
     const char *rest = flat;
     for (int k = n - 1; k > 0; k--) {
-        const char *w = kg_atom_c(kg, widths[k]), *q = k > 1 ? kg_name(kg, "q") : NULL;
-        kg_decl(kg, idx[k], kg_text(kg, "%s %% %s", rest, w));
-        if (q)
-            kg_line(kg, "const i64 %s = %s / %s;", q, rest, w);
-        rest = q ? q : kg_text(kg, "%s / %s", rest, w);
+        const char *w = kg_atom_c(kg, widths[k]), *q = kg_name(kg, "q");
+        kg_line(kg, "const i64 %s = mf_index_div(%s, %s);", q, rest, w);
+        kg_decl(kg, idx[k], kg_text(kg, "%s - %s * %s", rest, q, w));
+        rest = q;
     }
     if (n > 0)
         kg_decl(kg, idx[0], rest);

@@ -131,6 +131,7 @@ void kg_loop(KGen *kg, const Stm *s)
     kg_touch(kg);
     if (e->loop.kind == LOOP_FOR) {
         const char *i = kg_bind(kg, e->loop.i);
+        varset_add(kg->indices, e->loop.i);
         const Sx *bound = e->loop.i->type.elem == T_I64 ? kg_bound(kg, e->loop.bound) : NULL;
         if (bound)
             varmap_put(kg->bounds, e->loop.i, sx_sub(kg->cx, bound, sx_const(kg->cx, 1)));

@@ -6,23 +6,6 @@
 
 /* --- Local memory ---------------------------------------------------------------------------------- */
 
-static const Sx *local_count(KGen *kg, const Var *v, Type t)
-{
-    const Sx *count = sx_const(kg->cx, 1);
-    for (int k = 0; k < t.rank; k++) {
-        const Sx *d = kg_bound(kg, t.dims[k]);
-        if (!d) {
-            diag_limit(v ? v->loc : kg->seg->loc,
-                       "the size [%s] of an array in local memory is only known inside the kernel, "
-                       "and no bound for it could be found",
-                       atom_text(t.dims[k]));
-            d = sx_const(kg->cx, 1);
-        }
-        count = sx_mul(kg->cx, count, d);
-    }
-    return count;
-}
-
 static LocalBuf *take_buffer(KGen *kg, PrimType elem, const Sx *count)
 {
     for (int i = 0; i < kg->locals.n; i++) {
@@ -42,7 +25,7 @@ static LocalBuf *take_buffer(KGen *kg, PrimType elem, const Sx *count)
 
 KLoc group_alloc(KGen *kg, const Var *v, Type t)
 {
-    const LocalBuf *b = take_buffer(kg, t.elem, local_count(kg, v, t));
+    const LocalBuf *b = take_buffer(kg, t.elem, kg_bound_count(kg, t, v));
     KLoc l = {.space = SP_LOCAL, .elem = t.elem, .mem = b->name, .fresh = true};
     l.offset = sx_const(kg->cx, 0);
     l.strides = loc_strides_row_major(kg, t, sx_const(kg->cx, 1));

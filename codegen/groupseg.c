@@ -89,10 +89,10 @@ static SegNames open_segments(KGen *kg, const Nest *nest)
     n.seg = n.unit;
     n.width = n.chunk = n.len = sx_c_factor(kg_sx(kg, nest_width(nest)));
     kg_line(kg, "const i64 %s = %s;", segs, sx_c(nest_size_k(kg, nest, 0, nest->n - 1)));
-    kg_line(kg, "const i64 %s = mf_max_i64(1, mf_min_i64(get_local_size(0) / mf_max_i64(1, %s), %s));",
+    kg_line(kg, "const i64 %s = mf_max_i64(1, mf_min_i64(mf_index_div(get_local_size(0), "
+                "mf_max_i64(1, %s)), %s));",
             n.threads, segs, n.width);
-    kg_line(kg, "const i64 %s = get_local_size(0) / %s;", per, n.threads);
-    kg_line(kg, "const i64 %s = lid / %s, %s = lid %% %s;", mine, n.threads, n.p, n.threads);
+    segments_share(kg, &n, per, mine);
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s += %s)", base, base, segs, base, per);
     kg_line(kg, "const i64 %s = %s + %s;", n.unit, base, mine);
     kg_line(kg, "const bool %s = %s < %s && %s < %s;", n.active, mine, per, n.unit, segs);

@@ -20,6 +20,7 @@ KGen *kg_new(Host *h, const char *kind, const Exp *seg)
     kg->bounds = varmap_new(a);
     kg->hints = varmap_new(a);
     kg->defs = varmap_new(a);
+    kg->indices = varmap_new(a);
     kg->group_size = sx_size(h->cx, SIZE_GROUP);
     vec_push(a, &kg->params, (KParam){.kind = KP_FAILURE, .name = "failure"});
     kg->out.indent = 1;
@@ -262,7 +263,30 @@ KLoc kg_result(KGen *kg, const ArrLoc *a, Type t)
 
 /* --- Memory of a thread ---------------------------------------------------------------------------- */
 
-/* sx with variables replaced by host bounds; NULL where that is not possible. */
+/* Is the atom never negative? Indices of nests and loops, and what is made of them. */
+static bool never_negative(KGen *kg, Atom a)
+{
+    if (!a.var)
+        return a.c.i >= 0;
+    if (varmap_get(kg->indices, a.var))
+        return true;
+    const Exp *e = varmap_get(kg->defs, a.var);
+    if (!e)
+        return false;
+    if (e->kind == E_ATOM)
+        return never_negative(kg, e->atom);
+    if (e->kind != E_PRIM || !prim_is_int(e->prim.type))
+        return false;
+    PrimOp op = e->prim.op;
+    bool x = never_negative(kg, e->prim.args.at[0]);
+    bool y = e->prim.args.n > 1 && never_negative(kg, e->prim.args.at[1]);
+    if (op == OP_MAX)
+        return x || y;
+    return x && y && (op == OP_ADD || op == OP_MUL || op == OP_MIN || op == OP_DIV ||
+                      op == OP_QUOT || op == OP_MOD || op == OP_REM);
+}
+
+/* An upper bound of e's value; NULL where none is known. A host operand's bound is its value. */
 static const Sx *bound_of_def(KGen *kg, const Exp *e)
 {
     Ctx *cx = kg->cx;
@@ -276,14 +300,22 @@ static const Sx *bound_of_def(KGen *kg, const Exp *e)
     const Sx *a = kg_bound(kg, args->at[0]), *b = args->n > 1 ? kg_bound(kg, args->at[1]) : NULL;
     switch ((int)e->prim.op) { /* the operations that sizes are made of */
     case OP_ADD: return a && b ? sx_add(cx, a, b) : NULL;
-    case OP_SUB: /* the subtrahend is at least 0 in sizes that are valid; else the result is checked */
-        return a && !args->at[1].var ? sx_sub(cx, a, b) : a;
-    case OP_MUL: return a && b ? sx_mul(cx, a, b) : NULL;
+    case OP_SUB:
+        if (a && kg_is_host(kg, args->at[1]))
+            return sx_sub(cx, a, b);
+        return never_negative(kg, args->at[1]) ? a : NULL;
+    case OP_MUL:
+        for (int i = 0; i < 2; i++)
+            if (!kg_is_host(kg, args->at[i]) && !never_negative(kg, args->at[i]))
+                return NULL;
+        return a && b ? sx_mul(cx, a, b) : NULL;
     case OP_DIV:
     case OP_QUOT:
-        return a && !args->at[1].var && args->at[1].c.i > 0 ? sx_op(cx, SX_DIV, a, b) : a;
-    case OP_MOD:
-    case OP_REM: return b;
+        if (!a || args->at[1].var || args->at[1].c.i <= 0)
+            return NULL;
+        return sx_op(cx, SX_DIV, sx_op(cx, SX_MAX, a, sx_const(cx, 0)), b);
+    case OP_MOD: return b;
+    case OP_REM: return !args->at[1].var && args->at[1].c.i > 0 ? b : NULL;
     case OP_MIN: return a && b ? sx_op(cx, SX_MIN, a, b) : a ? a : b;
     case OP_MAX: return a && b ? sx_op(cx, SX_MAX, a, b) : NULL;
     }
@@ -317,7 +349,7 @@ static bool const_count(Type t, int64_t *count)
     return *count * prim_type_bytes[t.elem] <= PRIVATE_MAX_BYTES;
 }
 
-static const Sx *bound_count(KGen *kg, Type t, const Var *v)
+const Sx *kg_bound_count(KGen *kg, Type t, const Var *v)
 {
     const Sx *count = sx_const(kg->cx, 1);
     for (int k = 0; k < t.rank; k++) {
@@ -329,6 +361,8 @@ static const Sx *bound_count(KGen *kg, Type t, const Var *v)
                        atom_text(t.dims[k]));
             d = sx_const(kg->cx, 1);
         }
+        if (!kg_is_host(kg, t.dims[k])) /* the bound of a size may be negative */
+            d = sx_op(kg->cx, SX_MAX, d, sx_const(kg->cx, 0));
         count = sx_mul(kg->cx, count, d);
     }
     return count;
@@ -349,11 +383,10 @@ static KLoc alloc_private(KGen *kg, const Var *v, Type t, int64_t count)
 static KLoc alloc_scratch(KGen *kg, const Var *v, Type t)
 {
     Ctx *cx = kg->cx;
-    const Sx *count = bound_count(kg, t, v);
-    const char *cpu = kg_param_sx(kg, "is_cpu", sx_is_cpu(cx));
+    const Sx *count = kg_bound_count(kg, t, v);
     if (!kg->uses_scratch) {
         out_printf(&kg->top, "const i64 thread = get_global_id(0), "
-                             "thread_stride = %s ? 1 : (i64)get_global_size(0);\n", cpu);
+                             "thread_stride = MF_IS_CPU ? 1 : get_global_size(0);\n");
         kg->uses_scratch = true;
     }
     if (!kg->max_threads)
@@ -364,7 +397,7 @@ static KLoc alloc_scratch(KGen *kg, const Var *v, Type t)
     KLoc l = {.space = SP_GLOBAL, .elem = t.elem, .fresh = true};
     l.mem = kg_param_mem(kg, mem, t.elem);
     const char *off = kg_name(kg, v ? v->base : "thread");
-    out_printf(&kg->top, "const i64 %s = %s ? thread * %s : thread;\n", off, cpu,
+    out_printf(&kg->top, "const i64 %s = MF_IS_CPU ? thread * %s : thread;\n", off,
                sx_c_factor(kg_host_sx(kg, count)));
     l.offset = sx_text(cx, off);
     l.strides = loc_strides_row_major(kg, t, sx_text(cx, "thread_stride"));

@@ -59,6 +59,7 @@ typedef struct {
     VarMap *scalars;     /* scalar variable in scope -> KScalar (bound here) or parameter */
     VarMap *bounds;      /* i64 variable bound here -> Sx*: a host expression it never exceeds */
     VarMap *hints;       /* array variable -> KLoc*: where its value is wanted */
+    VarMap *indices;     /* set: variables bound here that are never negative */
     VarMap *defs;        /* scalar variable bound here -> its defining Exp* */
     bool coop;           /* group mode */
     bool clean;          /* group mode: nothing touched shared memory since the last barrier */
@@ -108,6 +109,10 @@ const char *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *
 bool kg_is_host(KGen *kg, Atom a);
 /* An upper bound, as a host expression, of an i64 atom; NULL if none is known. */
 const Sx *kg_bound(KGen *kg, Atom a);
+
+/* The number of elements of an array of type t, or a bound of it, as a host expression; diag_limit where none
+ * is known. */
+const Sx *kg_bound_count(KGen *kg, Type t, const Var *v);
 
 /* Array locations. */
 KLoc *kg_arr(KGen *kg, const Var *v);

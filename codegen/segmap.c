@@ -50,6 +50,11 @@ static ArrLoc sequential_place(Host *h, const Stm *s, int j, bool *in_place)
     *in_place = root != NULL;
     if (root)
         return *host_loc(h, root);
+    for (int k = 0; k < v->type.rank; k++)
+        for (int i = 0; i < s->pat.n; i++)
+            if (v->type.dims[k].var == s->pat.at[i])
+                diag_limit(s->exp->loc, "sequential code whose result's size [%s] it computes itself",
+                           var_text(s->pat.at[i]));
     return nest_result_row_major(h, v);
 }
 

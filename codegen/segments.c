@@ -48,6 +48,13 @@ const Sx *segments_groups(KGen *kg, const Segments *sg)
     return nest_groups(kg, sx_mul(cx, sg->n_segs, sg->chunks), per_group);
 }
 
+void segments_share(KGen *kg, const SegNames *n, const char *per, const char *mine)
+{
+    kg_line(kg, "const i64 %s = mf_index_div(get_local_size(0), %s);", per, n->threads);
+    kg_line(kg, "const i64 %s = mf_index_div(lid, %s), %s = lid - %s * %s;", mine, n->threads, n->p,
+            mine, n->threads);
+}
+
 /* --- The loop over chunks ------------------------------------------------------------------------------ */
 
 SegNames segments_open(KGen *kg, const Segments *sg)
@@ -67,8 +74,7 @@ SegNames segments_open(KGen *kg, const Segments *sg)
     const Sx *total = kg_host_sx(kg, sx_mul(cx, sg->n_segs, sg->chunks));
     kg->max_threads = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), kg->group_size);
     kg_line(kg, "const i64 %s = stopped ? 0 : %s;", units, sx_c(total));
-    kg_line(kg, "const i64 %s = get_local_size(0) / %s;", per, n.threads);
-    kg_line(kg, "const i64 %s = lid / %s, %s = lid %% %s;", mine, n.threads, n.p, n.threads);
+    segments_share(kg, &n, per, mine);
     kg_open(kg, "for (i64 %s = get_group_id(0) * %s; %s < %s; %s += get_num_groups(0) * %s)", base,
             per, base, units, base, per);
     kg_line(kg, "const i64 %s = %s + %s;", n.unit, base, mine);
@@ -78,8 +84,8 @@ SegNames segments_open(KGen *kg, const Segments *sg)
 
 void segments_locate(KGen *kg, const SegNames *n)
 {
-    kg_line(kg, "const i64 %s = %s / %s, %s = %s %% %s;", n->seg, n->unit, n->chunks, n->c, n->unit,
-            n->chunks);
+    kg_line(kg, "const i64 %s = mf_index_div(%s, %s), %s = %s - %s * %s;", n->seg, n->unit, n->chunks,
+            n->c, n->unit, n->seg, n->chunks);
     kg_line(kg, "const i64 %s = %s * %s;", n->beg, n->c, n->chunk);
     kg_line(kg, "const i64 %s = mf_min_i64(%s, %s - %s);", n->len, n->chunk, n->width, n->beg);
 }
@@ -170,7 +176,7 @@ void accs_tree(KGen *kg, const Accs *ac, const char *lid, const char *p, const c
     accs_put(kg, ac, lid);
     kg_open(kg, "for (i64 %s = 1; %s < %s; %s *= 2)", d, d, threads, d);
     plain_barrier(kg);
-    kg_open(kg, "if (%s && %s %% (2 * %s) == 0 && %s + %s < %s)", active, p, d, p, d, threads);
+    kg_open(kg, "if (%s && (%s & (2 * %s - 1)) == 0 && %s + %s < %s)", active, p, d, p, d, threads);
     accs_apply(kg, ac, ac->acc, accs_at(kg, ac, kg_text(kg, "%s + %s", lid, d)));
     accs_put(kg, ac, lid);
     kg_close(kg);

@@ -38,6 +38,8 @@ Segments segments_of_partials(Host *h, const Segments *first);
 /* Opens the loop over the chunks of a group's threads. Inside, `active` is known; seg, c, beg and len
  * only after segments_locate, for active threads. */
 SegNames segments_open(KGen *kg, const Segments *sg);
+/* How many chunks a group works on at a time, and which of them this thread shares: declares both and p. */
+void segments_share(KGen *kg, const SegNames *n, const char *per, const char *mine);
 void segments_locate(KGen *kg, const SegNames *sn);
 /* Launches: kernel k with the blocks `outs` in place of the output parameters. */
 const Sx *segments_groups(KGen *kg, const Segments *sg);

@@ -12,13 +12,11 @@
 static const char *open_share(KGen *kg, const SegNames *n, bool comm)
 {
     const char *q = kg_name(kg, "q"), *t = kg_name(kg, "t"), *off = kg_name(kg, "off");
-    const char *contig = "1";
-    if (comm)
-        contig = kg_param_sx(kg, "is_cpu", sx_is_cpu(kg->cx));
-    kg_line(kg, "const i64 %s = (%s + %s - 1) / %s;", q, n->len, n->threads, n->threads);
+    kg_line(kg, "const i64 %s = mf_index_div(%s + %s - 1, %s);", q, n->len, n->threads,
+            n->threads);
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", t, t, q, t);
     if (comm)
-        kg_line(kg, "const i64 %s = %s ? %s * %s + %s : %s * %s + %s;", off, contig, n->p, q, t, t,
+        kg_line(kg, "const i64 %s = MF_IS_CPU ? %s * %s + %s : %s * %s + %s;", off, n->p, q, t, t,
                 n->threads, n->p);
     else
         kg_line(kg, "const i64 %s = %s * %s + %s;", off, n->p, q, t);

@@ -82,7 +82,8 @@ static Tile open_tiles(KGen *kg, const Accs *ac, const SegNames *n)
         t.carry[j] = kg_name(kg, "carry");
         kg_line(kg, "%s %s = %s;", ctype_c(ac->types[j]), t.carry[j], ac->acc[j]);
     }
-    kg_line(kg, "const i64 %s = (%s + %s - 1) / %s;", tiles, n->chunk, n->threads, n->threads);
+    kg_line(kg, "const i64 %s = mf_index_div(%s + %s - 1, %s);", tiles, n->chunk, n->threads,
+            n->threads);
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, tiles, i);
     kg_line(kg, "const i64 %s = %s * %s + %s;", t.off, i, n->threads, n->p);
     kg_line(kg, "const bool %s = %s && %s < %s;", t.in, n->active, t.off, n->len);

@@ -32,6 +32,12 @@ static inline void mf_fail(__global mf_failure *failure, int launch, int site, l
     }
 }
 
+/* Quotient of non-negative numbers: 32-bit division, which is several times faster, where it is enough. */
+static inline long mf_index_div(long a, long b)
+{
+    return ((a | b) >> 32) == 0 ? (long)((uint)a / (uint)b) : a / b;
+}
+
 /* Did an earlier launch fail? Then its results are rubbish and this one may return at once: the answer is
  * the same for all work-items of a launch. */
 static inline bool mf_failed_before(__global mf_failure *failure, int launch)
