@@ -1,8 +1,9 @@
-/* Questions about source expressions: what is known of a variable, what varies inside a nest, what is
- * cheap, and what parallelism inside could be exploited. */
+/* Questions about source expressions: what is known of a variable, what varies inside a nest, what
+ * is cheap, and what parallelism inside could be exploited. */
 #include "flatten/rules.h"
 
-/* --- Definitions and consumption --------------------------------------------------------------- */
+/* --- Definitions and consumption ---------------------------------------------------------------
+ */
 
 /* from: Var -> Vars *, the arrays whose memory a variable may share; to: the reverse. */
 typedef struct {
@@ -157,7 +158,8 @@ Exp *def_of(const Flat *fl, Atom a)
     return a.var ? varmap_get(fl->defs, a.var) : NULL;
 }
 
-/* --- Variance and cost --------------------------------------------------------------------------- */
+/* --- Variance and cost ---------------------------------------------------------------------------
+ */
 
 bool atom_variant(const VarSet *variant, Atom a)
 {
@@ -205,51 +207,70 @@ static bool is_scalar_code(const Exp *branch)
 
 bool is_floatable(const Flat *fl, const Stm *s)
 {
-    if (s->pat.n != 1 || exp_traps(s->exp))
+    const Exp *e = s->exp;
+    if (s->pat.n != 1 || exp_traps(e))
         return false;
-    switch (s->exp->kind) {
-    case E_IF: return s->pat.at[0]->type.rank == 0 && is_scalar_code(s->exp);
-    case E_ATOM:
-    case E_PRIM:
-    case E_CONV:
-    case E_REARRANGE:
-    case E_RESHAPE: return true;
-    case E_IOTA:
-    case E_REPLICATE: return !is_consumed(fl, atom_var(s->pat.at[0]));
-    default: return false;
-    }
+    if (e->kind == E_IF)
+        return s->pat.at[0]->type.rank == 0 && is_scalar_code(e);
+    if (e->kind == E_IOTA || e->kind == E_REPLICATE)
+        return !is_consumed(fl, atom_var(s->pat.at[0]));
+    return e->kind == E_ATOM || e->kind == E_PRIM || e->kind == E_CONV || e->kind == E_REARRANGE ||
+           e->kind == E_RESHAPE;
 }
 
 static bool cheap_op(PrimOp op)
 {
     switch (op) {
-    case OP_NEG: case OP_NOT: case OP_COMPL: case OP_ABS: case OP_SGN: case OP_ADD: case OP_SUB:
-    case OP_MUL: case OP_DIV: case OP_MOD: case OP_QUOT: case OP_REM: case OP_MIN: case OP_MAX:
-    case OP_AND: case OP_OR: case OP_XOR: case OP_SHL: case OP_SHR: case OP_LAND: case OP_LOR:
-    case OP_EQ: case OP_NE: case OP_LT: case OP_LE: case OP_FMA: case OP_MAD: case OP_ISNAN:
-    case OP_FLOOR: case OP_CEIL: case OP_TRUNC: return true;
+    case OP_NEG:
+    case OP_NOT:
+    case OP_COMPL:
+    case OP_ABS:
+    case OP_SGN:
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_MOD:
+    case OP_QUOT:
+    case OP_REM:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_LAND:
+    case OP_LOR:
+    case OP_EQ:
+    case OP_NE:
+    case OP_LT:
+    case OP_LE:
+    case OP_FMA:
+    case OP_MAD:
+    case OP_ISNAN:
+    case OP_FLOOR:
+    case OP_CEIL:
+    case OP_TRUNC: return true;
     default: return false;
     }
 }
 
 bool is_cheap(const Flat *fl, const Stm *s)
 {
+    const Exp *e = s->exp;
     if (s->pat.n != 1)
         return false;
-    const Exp *e = s->exp;
-    switch (e->kind) {
-    case E_PRIM: return cheap_op(e->prim.op);
-    case E_CONV:
-    case E_ATOM:
-    case E_REARRANGE:
-    case E_RESHAPE: return true;
+    if (e->kind == E_PRIM)
+        return cheap_op(e->prim.op);
     /* A value read again later must still be there; a view may not outlive its array anyway. */
-    case E_INDEX: return s->pat.at[0]->type.rank > 0 || !varset_has(fl->overwritten, e->index.arr.var);
-    default: return false;
-    }
+    if (e->kind == E_INDEX)
+        return s->pat.at[0]->type.rank > 0 || !varset_has(fl->overwritten, e->index.arr.var);
+    return e->kind == E_CONV || e->kind == E_ATOM || e->kind == E_REARRANGE || e->kind == E_RESHAPE;
 }
 
-/* --- Inner parallelism ------------------------------------------------------------------------------ */
+/* --- Inner parallelism
+ * ------------------------------------------------------------------------------ */
 
 static int64_t times(int64_t a, int64_t b)
 {
@@ -418,7 +439,8 @@ bool loop_frees(Flat *fl, const MapNest *S, const Exp *map)
     return any && walk_par(fl, variant, map->soac.fn->body) > 0;
 }
 
-/* --- Hoisting ------------------------------------------------------------------------------------------ */
+/* --- Hoisting
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct {
     Flat *fl;

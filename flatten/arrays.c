@@ -2,7 +2,8 @@
  * scatter; and the expansion of a value to its array over S. */
 #include "flatten/rules.h"
 
-/* --- G5: views --------------------------------------------------------------------------------- */
+/* --- G5: views ---------------------------------------------------------------------------------
+ */
 
 /* rearrange (0, 1+k1, .., 1+kn) root, with as many leading dimensions as the chain covers. */
 static Exp *outer_rearrange(Flat *fl, const Exp *e, const Chain *c)
@@ -50,7 +51,8 @@ bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out)
     return true;
 }
 
-/* --- Expansion --------------------------------------------------------------------------------- */
+/* --- Expansion ---------------------------------------------------------------------------------
+ */
 
 /* S with one more dimension (without arrays) for each of dims; their indices are appended to ix. */
 static MapNest push_dims(Flat *fl, const MapNest *S, const Atom *dims, int n, Atoms *ix)
@@ -109,18 +111,13 @@ Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, 
     return copy_out(fl, S, a, base, loc, out);
 }
 
-/* --- Array operations ------------------------------------------------------------------------------ */
+/* --- Array operations
+ * ------------------------------------------------------------------------------ */
 
 bool is_array_op(const Stm *s)
 {
-    switch (s->exp->kind) {
-    case E_REPLICATE:
-    case E_SCRATCH:
-    case E_COPY:
-    case E_CONCAT:
-    case E_UPDATE: return true;
-    default: return false;
-    }
+    ExpKind k = s->exp->kind;
+    return k == E_REPLICATE || k == E_SCRATCH || k == E_COPY || k == E_CONCAT || k == E_UPDATE;
 }
 
 static Atom op_replicate(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
@@ -179,7 +176,8 @@ static Atom op_concat(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return a;
 }
 
-/* --- Updates ------------------------------------------------------------------------------------------ */
+/* --- Updates
+ * ------------------------------------------------------------------------------------------ */
 
 /* arr[..] = val for all of S at once, where no index varies: slices of the outer array. */
 static Atom update_slices(Flat *fl, const MapNest *S, const Stm *s, Atom root, Bld *out)
@@ -260,31 +258,33 @@ static bool op_update(Flat *fl, const MapNest *S, const Stm *s, Bld *out, Atom *
         if (di->is_slice && (varies(S, di->n) || varies(S, di->stride)))
             return false;
     }
-    *result = invariant ? update_slices(fl, S, s, c.root, out)
-                        : update_scatter(fl, S, s, c.root, out);
+    *result =
+        invariant ? update_slices(fl, S, s, c.root, out) : update_scatter(fl, S, s, c.root, out);
     return true;
 }
 
 bool flatten_array_op(Flat *fl, const MapNest *S, const Stm *s, Bld *out, Atoms *results)
 {
     Atom a;
-    switch (s->exp->kind) {
-    case E_REPLICATE: a = op_replicate(fl, S, s, out); break;
-    case E_SCRATCH: a = op_scratch(fl, S, s, out); break;
-    case E_COPY: a = op_copy(fl, S, s, out); break;
-    case E_CONCAT: a = op_concat(fl, S, s, out); break;
-    case E_UPDATE:
-        if (!op_update(fl, S, s, out, &a))
-            return false;
-        break;
-    default: return false;
-    }
+    ExpKind k = s->exp->kind;
+    ASSERT(is_array_op(s));
+    if (k == E_REPLICATE)
+        a = op_replicate(fl, S, s, out);
+    else if (k == E_SCRATCH)
+        a = op_scratch(fl, S, s, out);
+    else if (k == E_COPY)
+        a = op_copy(fl, S, s, out);
+    else if (k == E_CONCAT)
+        a = op_concat(fl, S, s, out);
+    else if (!op_update(fl, S, s, out, &a))
+        return false;
     log_rule(fl, "G6", S, s->exp, "done on the outer array");
     vec_push(fl->cx->perm, results, a);
     return true;
 }
 
-/* --- Scatter --------------------------------------------------------------------------------------------- */
+/* --- Scatter
+ * --------------------------------------------------------------------------------------------- */
 
 /* The results of a scatter's function, with the indices of S in front of each destination's. */
 static Atoms scatter_results(Flat *fl, const MapNest *S, const Exp *e)

@@ -61,3 +61,11 @@ void log_rule(Flat *fl, const char *rule, const MapNest *S, const Exp *e, const 
     va_end(ap);
     vec_push(fl->cx->perm, fl->log, d);
 }
+
+void log_move_last(Flat *fl, int at)
+{
+    Derivation d = vec_last(fl->log);
+    for (int i = fl->log->n - 1; i > at; i--)
+        fl->log->at[i] = fl->log->at[i - 1];
+    fl->log->at[at] = d;
+}

@@ -11,10 +11,10 @@ typedef struct {
     Flat *fl;
     MapNest S;
     const Body *body;
-    int at;              /* the statement being looked at */
-    Stms group;          /* not yet manifest */
-    VarSet *group_vars;  /* what they bind */
-    VarSet *variant;     /* all that varies inside the nest */
+    int at;             /* the statement being looked at */
+    Stms group;         /* not yet manifest */
+    VarSet *group_vars; /* what they bind */
+    VarSet *variant;    /* all that varies inside the nest */
     Bld *out;
 } Fission;
 
@@ -60,11 +60,12 @@ static Stms live_stms(const Fission *f, const Stms *ss, VarSet *need, bool keep_
     return r;
 }
 
-/* --- Groups ------------------------------------------------------------------------------------ */
+/* --- Groups ------------------------------------------------------------------------------------
+ */
 
 /* What of a group is recomputed later, and what is expanded. */
 typedef struct {
-    Stms cheap;  /* needed later, transitively; in order */
+    Stms cheap; /* needed later, transitively; in order */
     Vars expand;
     bool asserts;
 } Split;
@@ -171,7 +172,8 @@ static void add_to_group(Fission *f, const Stm *s)
                                                  : "irregular, or varying in the nest");
 }
 
-/* --- Kinds of statements -------------------------------------------------------------------------- */
+/* --- Kinds of statements
+ * -------------------------------------------------------------------------- */
 
 static bool uses_group(const Fission *f, const Stm *s)
 {
@@ -251,8 +253,8 @@ static bool parallel_stm(Fission *f, const Stm *s)
 /* Array operations are worth a construct of their own only if no thread needs their result. */
 static bool array_stm(Fission *f, const Stm *s)
 {
-    if (!is_array_op(s) || types_variant(f->variant, &s->pat) ||
-        sequential_use(f, s->pat.at[0]) || !prepare(f, s))
+    if (!is_array_op(s) || types_variant(f->variant, &s->pat) || sequential_use(f, s->pat.at[0]) ||
+        !prepare(f, s))
         return false;
     Atoms res = {0};
     if (!flatten_array_op(f->fl, &f->S, s, f->out, &res))
@@ -263,8 +265,7 @@ static bool array_stm(Fission *f, const Stm *s)
 
 static bool view_stm(Fission *f, const Stm *s)
 {
-    if (uses_group(f, s) || types_variant(f->variant, &s->pat) ||
-        !rule_g5(f->fl, &f->S, s, f->out))
+    if (uses_group(f, s) || types_variant(f->variant, &s->pat) || !rule_g5(f->fl, &f->S, s, f->out))
         return false;
     add_pat(f->variant, &s->pat);
     return true;
@@ -277,7 +278,8 @@ static void distribute_stm(Fission *f, const Stm *s)
     add_to_group(f, s);
 }
 
-/* --- Results ------------------------------------------------------------------------------------------ */
+/* --- Results
+ * ------------------------------------------------------------------------------------------ */
 
 /* Is the result the outer array `root` itself? If it is consumed later it must be nobody else's. */
 static bool whole_array(Fission *f, Atom a, const Atoms *before, Var *dest, Atom *root)

@@ -104,8 +104,8 @@ static const char *sequential_text(Ctx *cx, const Body *b)
         if (exp_is_soac(e)) {
             const char *in = e->soac.fn ? sequential_text(cx, e->soac.fn->body) : "";
             const char *op = e->soac.op ? operator_text(cx, e->soac.op) : "";
-            one = arena_printf(cx->perm, "%s%s%s%s%s%s", form_info[e->kind].text, *op ? " " : "", op,
-                               *in ? " (" : "", in, *in ? ")" : "");
+            one = arena_printf(cx->perm, "%s%s%s%s%s%s", form_info[e->kind].text, *op ? " " : "",
+                               op, *in ? " (" : "", in, *in ? ")" : "");
         } else if (e->kind == E_LOOP) {
             const char *in = sequential_text(cx, e->loop.body);
             one = arena_printf(cx->perm, "loop%s%s%s", *in ? " (" : "", in, *in ? ")" : "");
@@ -156,7 +156,8 @@ const char *ex_pat_text(Explain *x, const Vars *pat)
     return t;
 }
 
-/* --- What is inside ------------------------------------------------------------------------------ */
+/* --- What is inside ------------------------------------------------------------------------------
+ */
 
 static void find_body(void *env, Body *b)
 {
@@ -215,7 +216,8 @@ const Exp *ex_guard(const Explain *x, const Exp *e)
     return test && test->kind == E_SUFF ? test : NULL;
 }
 
-/* --- Thresholds -------------------------------------------------------------------------------------- */
+/* --- Thresholds
+ * -------------------------------------------------------------------------------------- */
 
 typedef struct {
     Explain *x;
@@ -228,8 +230,8 @@ static void find_thresholds(void *env, Body *b)
     for (int i = 0; i < b->stms.n; i++) {
         const Exp *e = b->stms.at[i].exp;
         if (e->kind == E_SUFF) {
-            FlThreshold t = {e->suff.name, e->suff.intra, e->suff.path, ex_par_text(f->x, e->suff.par),
-                             e->loc};
+            FlThreshold t = {e->suff.name, e->suff.intra, e->suff.path,
+                             ex_par_text(f->x, e->suff.par), e->loc};
             vec_push(f->x->cx->perm, f->list, t);
         }
         ExpVisitor v = {.env = f, .body = find_thresholds};
@@ -256,7 +258,8 @@ const char *fl_path_text(Ctx *cx, const Path *path)
     return t;
 }
 
-/* --- The tree as text ---------------------------------------------------------------------------------- */
+/* --- The tree as text
+ * ---------------------------------------------------------------------------------- */
 
 static void tree_body(Explain *x, const Body *b);
 
@@ -327,7 +330,7 @@ static void tree_stm(Explain *x, const Stm *s)
         x->o->indent--;
     } else if (e->kind == E_LOOP && ex_has_seg(e->loop.body)) {
         out_printf(x->o, "loop %s for %s < %s do\n", ex_pat_text(x, &e->loop.params),
-                   e->loop.i ? e->loop.i->base : "while", 
+                   e->loop.i ? e->loop.i->base : "while",
                    e->loop.i ? plain_atom(x->cx, e->loop.bound) : "..");
         x->o->indent++;
         tree_body(x, e->loop.body);
@@ -350,7 +353,9 @@ static void tree_body(Explain *x, const Body *b)
         tree_stm(x, &b->stms.at[i]);
 }
 
-/* --- Text ------------------------------------------------------------------------------------------------ */
+/* --- Text
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void text_derivation(Explain *x, const Entry *en)
 {

@@ -3,29 +3,29 @@
  * The judgement S |-l e => e' (paper, section 3.2) is the family of functions of rules.h: in the
  * mapnest context S, at hardware level l, the source expression e becomes the target expression e'.
  * S holds the maps around e whose parallelism is not yet manifest: each is <x in xs>, and what is
- * computed under S and used later is an array over S (array expansion), known in S again as one more
- * <a in as>. With S empty we are at the host level (l = 1), or between the level-0 constructs of a
- * work-group (l = 0).
+ * computed under S and used later is an array over S (array expansion), known in S again as one
+ * more <a in as>. With S empty we are at the host level (l = 1), or between the level-0 constructs
+ * of a work-group (l = 0).
  *
  *     map (\xs ->                 G3 at the outer map makes three versions:
  *       let s = scan (+) 0 xs       e_top     segmap^1 <xs in xss> (... scan, map: sequential)
  *       in map (+1) s) xss          e_middle  segmap^1 <xs in xss>
- *                                               (let s = segscan^0 <x in xs> .. in segmap^0 <y in s> ..)
- *                                   e_flat    G6 distributes the map:
- *                                             let ss = segscan^1 <xs in xss> <x in xs> (+) 0 (x)
- *                                             in segmap^1 <s in ss> <y in s> (y+1)
+ *                                               (let s = segscan^0 <x in xs> .. in segmap^0 <y in
+ * s> ..) e_flat    G6 distributes the map: let ss = segscan^1 <xs in xss> <x in xs> (+) 0 (x) in
+ * segmap^1 <s in ss> <y in s> (y+1)
  *
  *  rule  function        file           test (tests/flatten)   when
  *  G0    rule_g0         flatten.c      g0-*.ir                S empty, nothing to exploit
  *  G1    rule_g1         flatten.c      g1-*.ir                a map inside a work-group
- *  G2    rule_g2         flatten.c      g2-*.ir                a map without SOACs to exploit inside
- *  G3    rule_g3         flatten.c      g3-*.ir                a map with such SOACs: three versions
- *  G4    rule_g4         interchange.c  g4-*.ir                reduce, scan with a mapped operator
- *  G5    rule_g5         arrays.c       g5-*.ir                rearrange (reshape) under S
+ *  G2    rule_g2         flatten.c      g2-*.ir                a map without SOACs to exploit
+ * inside G3    rule_g3         flatten.c      g3-*.ir                a map with such SOACs: three
+ * versions G4    rule_g4         interchange.c  g4-*.ir                reduce, scan with a mapped
+ * operator G5    rule_g5         arrays.c       g5-*.ir                rearrange (reshape) under S
  *  G6    rule_g6         distribute.c   g6-*.ir                a body under S: fission
  *  G7    rule_g7         interchange.c  g7-*.ir                a loop under S
- *  G8    rule_g8         interchange.c  g8-*.ir                an if under S, condition invariant to S
- *  G9    rule_g9         reduce.c       g9-*.ir                redomap, scanomap with SOACs inside
+ *  G8    rule_g8         interchange.c  g8-*.ir                an if under S, condition invariant
+ * to S G9    rule_g9         reduce.c       g9-*.ir                redomap, scanomap with SOACs
+ * inside
  *
  * Beyond the paper: scatter and array operations under S act on the outer arrays (arrays.c); a map
  * whose body has parallelism that is irregular only because it varies with that map becomes a
@@ -50,7 +50,8 @@ int fl_mode_of_text(const char *s)
 
 static const MapNest host_nest;
 
-/* --- G0: sequential code at the host level ------------------------------------------------------- */
+/* --- G0: sequential code at the host level -------------------------------------------------------
+ */
 
 typedef struct {
     bool loops_over_elems; /* a loop that reads or writes single elements */
@@ -140,7 +141,8 @@ Atoms rule_g0(Flat *fl, const Stm *s, Bld *out)
     return atoms_of_vars(fl->cx, &s->pat);
 }
 
-/* --- G1: maps inside a work-group ------------------------------------------------------------------- */
+/* --- G1: maps inside a work-group
+ * ------------------------------------------------------------------- */
 
 /* Code that each thread of an inner construct may do again. */
 static bool is_repeatable(const Flat *fl, const Stm *s)
@@ -192,7 +194,8 @@ Atoms rule_g1(Flat *fl, const Stm *s, Bld *out)
     return bind_results(fl, &host_nest, &s->pat, seg_make(fl, &sg), out);
 }
 
-/* --- G2: maps without inner parallelism -------------------------------------------------------------- */
+/* --- G2: maps without inner parallelism
+ * -------------------------------------------------------------- */
 
 static Exp *segmap_of(Flat *fl, const MapNest *S1, const Body *b, Loc loc)
 {
@@ -209,7 +212,8 @@ Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
     return bind_results(fl, S, &s->pat, segmap_of(fl, S1, b, s->exp->loc), out);
 }
 
-/* --- G3: maps with inner parallelism: three versions -------------------------------------------------- */
+/* --- G3: maps with inner parallelism: three versions
+ * -------------------------------------------------- */
 
 enum { WARP = 32 };
 
@@ -224,7 +228,8 @@ static MapPlan plan_map(const Flat *fl, const Exp *e, int64_t inner, const Body 
     if (e->attrs & ATTR_SEQUENTIAL_INNER)
         return (MapPlan){.top = true, .no_middle = "attribute sequential_inner"};
     if (inc && inner < WARP && !(e->attrs & (ATTR_ONLY_INTRA | ATTR_ONLY_INNER | ATTR_NO_OUTER)))
-        return (MapPlan){.top = true, .no_middle = "small-inner: constant inner widths below a warp"};
+        return (MapPlan){.top = true,
+                         .no_middle = "small-inner: constant inner widths below a warp"};
     if (!inc) {
         p.no_top = p.no_middle = "mode without versions";
         return p;
@@ -315,14 +320,13 @@ Atoms name_results(Flat *fl, const MapNest *S, const Stm *s, Atoms res, Bld *out
 }
 
 /* The last version: S1 |- b, or S |- the map as a loop. */
-static Atoms flat_results(Flat *fl, const MapNest *S, const MapNest *S1, const Stm *s, const Body *b,
-                          const MapPlan *p, const Versions *vs, Bld *out)
+static Atoms flat_results(Flat *fl, const MapNest *S, const MapNest *S1, const Stm *s,
+                          const Body *b, const MapPlan *p, const Versions *vs, Bld *out)
 {
     Flat inner = *fl;
     inner.path = versions_path(fl, vs);
     inner.depth++;
-    return p->loop ? flatten_body(&inner, S, p->loop, out)
-                   : rule_g6(&inner, S1, b, &s->pat, out);
+    return p->loop ? flatten_body(&inner, S, p->loop, out) : rule_g6(&inner, S1, b, &s->pat, out);
 }
 
 static void log_pruned(Flat *fl, const MapNest *S1, const Exp *e, const MapPlan *p)
@@ -333,24 +337,28 @@ static void log_pruned(Flat *fl, const MapNest *S1, const Exp *e, const MapPlan 
         log_rule(fl, "G3", S1, e, "e_middle pruned (%s)", p->no_middle);
 }
 
-/* Rule G3: if Par(S1) >= t_top then e_top else if Par(e_middle) >= t_intra then e_middle else e_flat,
- * where S1 = S,<x in xs>; fewer versions where the plan or the work-group level says so. */
+/* Rule G3: if Par(S1) >= t_top then e_top else if Par(e_middle) >= t_intra then e_middle else
+ * e_flat, where S1 = S,<x in xs>; fewer versions where the plan or the work-group level says so. */
 Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
               const MapPlan *plan, Bld *out)
 {
     const Exp *e = s->exp;
     MapPlan p = *plan;
-    Body *intra = plan_intra(fl, S1, b, &p);
     Versions vs = {0};
     if (p.top)
         add_top(fl, &vs, S, S1, b, s);
+    int log_at = fl->log->n;
+    Body *intra = plan_intra(fl, S1, b, &p);
     log_pruned(fl, S1, e, &p);
     if (intra && !p.flat && vs.n == 0) {
         log_rule(fl, "G3", S1, e, "e_middle alone (attribute only_intra)");
+        log_move_last(fl, log_at);
         return bind_results(fl, S, &s->pat, segmap_of(fl, S1, intra, e->loc), out);
     }
-    if (intra)
+    if (intra) {
         add_middle(fl, &vs, S, S1, intra, s);
+        log_move_last(fl, log_at);
+    }
     log_rule(fl, "G3", S1, e, "e_flat: %s",
              p.loop ? "a loop, its body under the outer nest" : "go on under the nest");
     if (vs.n == 0)
@@ -360,7 +368,8 @@ Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
     return versions_fold(fl, S, &vs, bld_body(&flat, res), s, out);
 }
 
-/* --- The walk ----------------------------------------------------------------------------------------- */
+/* --- The walk
+ * ----------------------------------------------------------------------------------------- */
 
 static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
@@ -386,17 +395,17 @@ static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 
 Atoms flatten_stm(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
-    switch (s->exp->kind) {
-    case E_MAP: return flatten_map(fl, S, s, out);
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP: return flatten_reduce(fl, S, s, out);
-    case E_SCATTER: return flatten_scatter(fl, S, s, out);
-    case E_LOOP: return rule_g7(fl, S, s, out);
-    case E_IF: return rule_g8(fl, S, s, out);
-    default: ice(s->exp->loc, "no parallelism to flatten in %s", form_info[s->exp->kind].tag);
-    }
+    const Exp *e = s->exp;
+    if (e->kind == E_MAP)
+        return flatten_map(fl, S, s, out);
+    if (e->kind == E_SCATTER)
+        return flatten_scatter(fl, S, s, out);
+    if (e->kind == E_LOOP)
+        return rule_g7(fl, S, s, out);
+    if (e->kind == E_IF)
+        return rule_g8(fl, S, s, out);
+    ASSERT(exp_is_soac(e) && e->soac.op);
+    return flatten_reduce(fl, S, s, out);
 }
 
 static Body *host_body(Flat *fl, const Body *b)
@@ -442,7 +451,8 @@ Atoms flatten_body(Flat *fl, const MapNest *S, const Body *b, Bld *out)
     return b->res;
 }
 
-/* --- The pass -------------------------------------------------------------------------------------------- */
+/* --- The pass
+ * -------------------------------------------------------------------------------------------- */
 
 static Entry flatten_entry(Flat *fl, const Entry *en)
 {

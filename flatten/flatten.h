@@ -8,7 +8,8 @@
 
 /* Ctx.flatten_mode. */
 typedef enum {
-    FLATTEN_INCREMENTAL, /* every mapping of the parallelism to the hardware, guarded by thresholds */
+    FLATTEN_INCREMENTAL, /* every mapping of the parallelism to the hardware, guarded by thresholds
+                          */
     FLATTEN_MODERATE,    /* G4-G7 and the paper's static heuristic (section 3.1); no thresholds */
     FLATTEN_FULL,        /* all parallelism, always; no thresholds */
     FLATTEN_OUTER,       /* the outermost parallelism only; no thresholds */
@@ -20,17 +21,17 @@ extern const char *const fl_mode_text[N_FLATTEN_MODES];
 int fl_mode_of_text(const char *s);
 
 /* The pass. Needs: SOAC dialect. Gives: SEG dialect, every variable bound once. Threshold names are
- * ENTRY.suff_outer_par_K and ENTRY.suff_intra_par_K, K from 0 in program order. Keeps the derivation
- * of this run for fl_explain. */
+ * ENTRY.suff_outer_par_K and ENTRY.suff_intra_par_K, K from 0 in program order. Keeps the
+ * derivation of this run for fl_explain. */
 PassFn fl_flatten;
 
 /* A threshold comparison of a flattened program (E_SUFF), in program order. */
 typedef struct {
     const char *name; /* ENTRY.suff_outer_par_K */
     bool intra;
-    Path path;        /* enclosing comparisons, outermost first */
-    const char *par;  /* what is compared, as text over sizes: "n * p" */
-    Loc loc;          /* the SOAC whose versions it separates */
+    Path path;       /* enclosing comparisons, outermost first */
+    const char *par; /* what is compared, as text over sizes: "n * p" */
+    Loc loc;         /* the SOAC whose versions it separates */
 } FlThreshold;
 typedef VEC(FlThreshold) FlThresholds;
 FlThresholds fl_thresholds(Ctx *cx, const Entry *en);
@@ -47,9 +48,9 @@ typedef struct {
     void (*kernel_json)(void *env, Out *o, const Exp *seg);
 } FlExplainHook;
 
-/* The derivation (rule by rule, with source positions; of the last fl_flatten), the tree of versions
- * with its thresholds as the paper prints them, and the parallel constructs of each leaf. `flat` may
- * have been simplified since. hook may be NULL. */
+/* The derivation (rule by rule, with source positions; of the last fl_flatten), the tree of
+ * versions with its thresholds as the paper prints them, and the parallel constructs of each leaf.
+ * `flat` may have been simplified since. hook may be NULL. */
 void fl_explain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook);
 void fl_explain_json(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook);
 

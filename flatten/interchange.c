@@ -2,7 +2,8 @@
  * turned into a loop. */
 #include "flatten/rules.h"
 
-/* --- G4: reduce (map (\x y -> e)) (replicate k d) z ---------------------------------------------- */
+/* --- G4: reduce (map (\x y -> e)) (replicate k d) z ----------------------------------------------
+ */
 
 /* The map that the operator consists of; NULL if it is something else. */
 static const Stm *mapped_op(const Lambda *op)
@@ -136,7 +137,8 @@ Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return name_results(fl, S, s, flatten_body(fl, S, b, out), out);
 }
 
-/* --- G7: loops --------------------------------------------------------------------------------------- */
+/* --- G7: loops
+ * --------------------------------------------------------------------------------------- */
 
 /* The host loop of rule G7 under construction. */
 typedef struct {
@@ -146,8 +148,8 @@ typedef struct {
 } HostLoop;
 
 /* Splits the loop's params: those that vary in the nest become arrays over S, known in S1. */
-static void loop_params(Flat *fl, const MapNest *S, MapNest *S1, const Stm *s, const VarSet *variant,
-                        HostLoop *h, Bld *out)
+static void loop_params(Flat *fl, const MapNest *S, MapNest *S1, const Stm *s,
+                        const VarSet *variant, HostLoop *h, Bld *out)
 {
     Ctx *cx = fl->cx;
     const Exp *e = s->exp;
@@ -156,11 +158,13 @@ static void loop_params(Flat *fl, const MapNest *S, MapNest *S1, const Stm *s, c
         Atom init = e->loop.inits.at[k];
         if (varset_has(variant, p)) {
             init = expand_atom(fl, S, init, p->base, e->loc, out);
-            Var *outer = var_new(cx, plural(fl, p->base, S->dims.n), nest_expand_type(fl, S, p->type), p->loc);
+            Var *outer = var_new(cx, plural(fl, p->base, S->dims.n),
+                                 nest_expand_type(fl, S, p->type), p->loc);
             nest_extend(fl, S1, p, atom_var(outer));
             vec_push(cx->perm, &h->variant_pat, r);
             p = outer;
-            r = var_new(cx, plural(fl, r->base, S->dims.n), nest_expand_type(fl, S, r->type), r->loc);
+            r = var_new(cx, plural(fl, r->base, S->dims.n), nest_expand_type(fl, S, r->type),
+                        r->loc);
         }
         vec_push(cx->perm, &h->params, p);
         vec_push(cx->perm, &h->inits, init);
@@ -212,7 +216,8 @@ Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return atoms_of_vars(cx, &h.pat);
 }
 
-/* --- G8: branches ------------------------------------------------------------------------------------- */
+/* --- G8: branches
+ * ------------------------------------------------------------------------------------- */
 
 /* map (\x -> b) y, where <x in y> is S's last dimension; only the xs that b needs. */
 static Exp *map_of_branch(Flat *fl, const MapNest *S, const Body *b, Loc loc)
@@ -253,8 +258,8 @@ static Body *branch_body(Flat *fl, const MapNest *S, const Body *b, const Stm *s
     return bld_body(&bl, res);
 }
 
-/* Rule G8: if c then e1 else e2 under S,<x in y>, c invariant: if c then [S |- map (\x -> e1) y] else
- * [S |- map (\x -> e2) y], so that G3 tries all its versions in each branch. */
+/* Rule G8: if c then e1 else e2 under S,<x in y>, c invariant: if c then [S |- map (\x -> e1) y]
+ * else [S |- map (\x -> e2) y], so that G3 tries all its versions in each branch. */
 Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
     const Exp *e = s->exp;
@@ -267,7 +272,8 @@ Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return bind_results(fl, S, &s->pat, exp_if(fl->cx, e->loc, e->branch.test, then_, else_), out);
 }
 
-/* --- Maps as loops ---------------------------------------------------------------------------------------- */
+/* --- Maps as loops
+ * ---------------------------------------------------------------------------------------- */
 
 static Atom row_at(Flat *fl, const Exp *map, int k, Atom i, Bld *bl)
 {
@@ -277,7 +283,8 @@ static Atom row_at(Flat *fl, const Exp *map, int k, Atom i, Bld *bl)
     const Exp *def = def_of(fl, arr);
     if (!def || def->kind != E_IOTA)
         return bld_exp(bl, p->base, exp_index(cx, p->loc, arr, &i, 1, true));
-    Atom x = p->type.elem == T_I64 ? i : bld_exp(bl, p->base, exp_conv(cx, p->loc, p->type.elem, i));
+    Atom x =
+        p->type.elem == T_I64 ? i : bld_exp(bl, p->base, exp_conv(cx, p->loc, p->type.elem, i));
     if (!atom_is_int(def->iota.stride, 1))
         x = bld_exp(bl, p->base, exp_binop(cx, p->loc, OP_MUL, x, def->iota.stride));
     if (!atom_is_int(def->iota.start, 0))

@@ -1,6 +1,7 @@
-/* e_intra of rule G3: a body that a work-group runs together, its parallelism mapped to level 0. The
- * same walk and the same rules at a lower level; then the question whether the result can run inside a
- * work-group: everything that sizes local memory or a level-0 construct must be known before. */
+/* e_intra of rule G3: a body that a work-group runs together, its parallelism mapped to level 0.
+ * The same walk and the same rules at a lower level; then the question whether the result can run
+ * inside a work-group: everything that sizes local memory or a level-0 construct must be known
+ * before. */
 #include "flatten/rules.h"
 
 typedef struct {

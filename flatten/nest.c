@@ -151,7 +151,8 @@ const char *nest_show(Flat *fl, const MapNest *S)
     return n.n ? nest_text(&n) : "";
 }
 
-/* --- Constructs -------------------------------------------------------------------------------- */
+/* --- Constructs --------------------------------------------------------------------------------
+ */
 
 /* x = arr[idx] where arr is an iota (start + idx*stride) or scalars replicated: no memory needed.
  * False: arr is neither. */
@@ -168,9 +169,8 @@ static bool virtual_elem(Flat *fl, Bld *bl, Var *x, Atom arr, Atom idx)
         Atom i = t == T_I64 ? idx : bld_exp(bl, "i", exp_conv(fl->cx, e->loc, t, idx));
         if (!atom_is_int(e->iota.stride, 1))
             i = bld_exp(bl, "i", exp_binop(fl->cx, e->loc, OP_MUL, i, e->iota.stride));
-        val = atom_is_int(e->iota.start, 0)
-                  ? exp_atom(fl->cx, e->loc, i)
-                  : exp_binop(fl->cx, e->loc, OP_ADD, e->iota.start, i);
+        val = atom_is_int(e->iota.start, 0) ? exp_atom(fl->cx, e->loc, i)
+                                            : exp_binop(fl->cx, e->loc, OP_ADD, e->iota.start, i);
     } else {
         return false;
     }

@@ -26,7 +26,8 @@ bool is_flat_op(const VarSet *variant, const Exp *e)
     return flat;
 }
 
-/* --- The parts of the four forms ---------------------------------------------------------------- */
+/* --- The parts of the four forms ----------------------------------------------------------------
+ */
 
 static bool scans(const Exp *e)
 {
@@ -51,8 +52,14 @@ static Lambda *mapped_fn(Flat *fl, const Exp *e)
 
 static Exp *reduce_construct(Flat *fl, const MapNest *S1, const Body *b, const Exp *e)
 {
-    Seg sg = {.kind = scans(e) ? E_SEGSCAN : E_SEGRED, .S = S1, .stms = b->stms, .res = b->res,
-              .op = e->soac.op, .nes = e->soac.nes, .comm = e->soac.comm, .loc = e->loc,
+    Seg sg = {.kind = scans(e) ? E_SEGSCAN : E_SEGRED,
+              .S = S1,
+              .stms = b->stms,
+              .res = b->res,
+              .op = e->soac.op,
+              .nes = e->soac.nes,
+              .comm = e->soac.comm,
+              .loc = e->loc,
               .attrs = e->attrs};
     return seg_make(fl, &sg);
 }
@@ -63,7 +70,8 @@ static Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn)
     Ctx *cx = fl->cx;
     const Exp *e = s->exp;
     Bld bl = bld_new(cx);
-    Exp *map = exp_map(cx, e->loc, e->soac.width, e->soac.arrs, lambda_new(cx, fn->params, fn->body));
+    Exp *map =
+        exp_map(cx, e->loc, e->soac.width, e->soac.arrs, lambda_new(cx, fn->params, fn->body));
     map->attrs = e->attrs;
     Stm ms = {.exp = map};
     ms.pat = exp_pat(cx, "ys", map);
@@ -87,7 +95,8 @@ static Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn)
     return bld_body(&bl, res);
 }
 
-/* --- Rules --------------------------------------------------------------------------------------- */
+/* --- Rules ---------------------------------------------------------------------------------------
+ */
 
 static Atoms split_results(Flat *fl, const MapNest *S, const Stm *s, const Lambda *fn, Bld *out)
 {

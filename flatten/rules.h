@@ -1,16 +1,18 @@
 /* What the files of flatten/ share: the state of the pass, the mapnest context S, and the rules.
- * A rule is called with S (empty at the host level, or inside a work-group), the statement it applies
- * to and `out`, the body under construction outside of S, and returns one atom per result:
- * for S empty the statement's own variables, else arrays of shape widths(S) ++ shape of the result. */
+ * A rule is called with S (empty at the host level, or inside a work-group), the statement it
+ * applies to and `out`, the body under construction outside of S, and returns one atom per result:
+ * for S empty the statement's own variables, else arrays of shape widths(S) ++ shape of the result.
+ */
 #ifndef FLATTEN_RULES_H
 #define FLATTEN_RULES_H
 
 #include "flatten/flatten.h"
 
-/* --- nest.c: S --------------------------------------------------------------------------------- */
+/* --- nest.c: S ---------------------------------------------------------------------------------
+ */
 
-/* <xs in arrs>, idx running below width. `pre` is cheap code of this depth (scalar arithmetic, views)
- * that each construct under S recomputes rather than reads from an expanded array. */
+/* <xs in arrs>, idx running below width. `pre` is cheap code of this depth (scalar arithmetic,
+ * views) that each construct under S recomputes rather than reads from an expanded array. */
 typedef struct {
     Var *idx;
     Atom width;
@@ -32,21 +34,22 @@ typedef struct {
 typedef struct Derivation Derivation;
 typedef VEC(Derivation) Derivations;
 
-/* --- The state of the pass: fl ------------------------------------------------------------------ */
+/* --- The state of the pass: fl ------------------------------------------------------------------
+ */
 
 typedef struct {
     Ctx *cx;
     FlattenMode mode;
-    int level;          /* of the constructs made here: 1, or 0 inside a work-group version */
+    int level; /* of the constructs made here: 1, or 0 inside a work-group version */
     const char *entry;
-    int *n_thresholds;  /* of the entry */
-    Path path;          /* comparisons around this place */
-    VarMap *defs;       /* Var -> Exp, for variables bound alone by an expression */
-    VarSet *consumed;   /* variables whose memory is consumed somewhere */
-    VarSet *overwritten;/* those, and all that may share memory with them */
-    VarSet *fresh;      /* arrays made by the pass that nothing else shares memory with */
+    int *n_thresholds;   /* of the entry */
+    Path path;           /* comparisons around this place */
+    VarMap *defs;        /* Var -> Exp, for variables bound alone by an expression */
+    VarSet *consumed;    /* variables whose memory is consumed somewhere */
+    VarSet *overwritten; /* those, and all that may share memory with them */
+    VarSet *fresh;       /* arrays made by the pass that nothing else shares memory with */
     Derivations *log;
-    int depth;          /* of the derivation */
+    int depth; /* of the derivation */
 } Flat;
 
 static inline bool is_host(const MapNest *S)
@@ -76,10 +79,10 @@ typedef struct {
     const MapNest *S;
     Stms stms;
     Atoms res;
-    Lambda *op;   /* SEGRED, SEGSCAN */
+    Lambda *op; /* SEGRED, SEGSCAN */
     Atoms nes;
     bool comm;
-    Dests dests;  /* SEGSCATTER */
+    Dests dests; /* SEGSCATTER */
     Loc loc;
     unsigned attrs;
 } Seg;
@@ -91,13 +94,14 @@ Atoms bind_fresh(Flat *fl, const MapNest *S, const Vars *pat, Exp *e, Bld *out);
 Atom bind_one(Flat *fl, const MapNest *S, const char *base, Exp *e, Bld *out);
 const char *plural(Flat *fl, const char *base, int n);
 
-/* --- analysis.c: what may be exploited ----------------------------------------------------------- */
+/* --- analysis.c: what may be exploited -----------------------------------------------------------
+ */
 
-void analyse_program(Flat *fl, const Prog *p);     /* defs, consumed, overwritten */
-void analyse_body(Flat *fl, const Body *b);        /* the same for a body made by the pass */
+void analyse_program(Flat *fl, const Prog *p); /* defs, consumed, overwritten */
+void analyse_body(Flat *fl, const Body *b);    /* the same for a body made by the pass */
 bool is_consumed(const Flat *fl, Atom a);
 void inherit_consumed(Flat *fl, const Var *from, const Var *to); /* `to` becomes `from` */
-Exp *def_of(const Flat *fl, Atom a);               /* NULL if unknown */
+Exp *def_of(const Flat *fl, Atom a);                             /* NULL if unknown */
 bool atom_variant(const VarSet *variant, Atom a);
 bool types_variant(const VarSet *variant, const Vars *pat);
 /* Scalar code, views and iotas that do not fail: may be computed anywhere, if its operands can. */
@@ -120,7 +124,8 @@ int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b);
 /* Moves what is_floatable and depends on nothing in `variant` out of b, however deep inside. */
 Body *hoist_invariants(Flat *fl, const VarSet *variant, const Body *b, Bld *out);
 
-/* --- log of the derivation (explain.c) -------------------------------------------------------------- */
+/* --- log of the derivation (explain.c)
+ * -------------------------------------------------------------- */
 
 struct Derivation {
     const char *entry, *rule, *form, *nest, *outcome;
@@ -131,8 +136,11 @@ Derivations *log_start(void); /* forgets the last run */
 const Derivations *log_last(void);
 void log_rule(Flat *fl, const char *rule, const MapNest *S, const Exp *e, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+/* Puts the last step before step number `at`: in front of those that it consists of. */
+void log_move_last(Flat *fl, int at);
 
-/* --- versions.c ----------------------------------------------------------------------------------------- */
+/* --- versions.c
+ * ----------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
@@ -155,7 +163,9 @@ Path versions_path(const Flat *fl, const Versions *vs);
 Atoms versions_fold(Flat *fl, const MapNest *S, const Versions *vs, Body *dflt, const Stm *st,
                     Bld *out);
 
-/* --- sizes.c ------------------------------------------------------------------------------------------------ */
+/* --- sizes.c
+ * ------------------------------------------------------------------------------------------------
+ */
 
 Atom par_of_nest(Flat *fl, const MapNest *S, Bld *bl);
 /* Par(e_middle): widths of S times the largest product of widths of a level-0 construct in b. */
@@ -163,12 +173,14 @@ Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
 int64_t intra_width_bound(const Body *b);
 
-/* --- intragroup.c ----------------------------------------------------------------------------------------- */
+/* --- intragroup.c
+ * ----------------------------------------------------------------------------------------- */
 
 /* e_intra of rule G3; NULL if it cannot run inside a work-group, with the reason in *why. */
 Body *intra_body(Flat *fl, const MapNest *S, const Body *b, const char **why);
 
-/* --- flatten.c: walk, G0-G3 ---------------------------------------------------------------------------------- */
+/* --- flatten.c: walk, G0-G3
+ * ---------------------------------------------------------------------------------- */
 
 /* S |- b: statements to out; one atom per result of b (expanded over S). Host: the results as they
  * are. */
@@ -192,13 +204,17 @@ Atoms name_results(Flat *fl, const MapNest *S, const Stm *s, Atoms res, Bld *out
 /* A statement outside of all nests. */
 void flatten_host_stm(Flat *fl, const Stm *s, Bld *out);
 
-/* --- distribute.c ------------------------------------------------------------------------------------------------ */
+/* --- distribute.c
+ * ------------------------------------------------------------------------------------------------
+ */
 
-/* dest_pat: the pattern that the results become: those that are consumed later are made fresh, as the
- * results of a map are. NULL: they may share memory with what is outside. */
+/* dest_pat: the pattern that the results become: those that are consumed later are made fresh, as
+ * the results of a map are. NULL: they may share memory with what is outside. */
 Atoms rule_g6(Flat *fl, const MapNest *S, const Body *b, const Vars *dest_pat, Bld *out);
 
-/* --- arrays.c ------------------------------------------------------------------------------------------------------- */
+/* --- arrays.c
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 /* Array operations under S as operations on the outer arrays. False: does not apply. */
 bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out);
@@ -208,17 +224,21 @@ Atoms flatten_scatter(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 /* The array of all values of `a` under S, by a parallel copy if it is a view. */
 Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, Bld *out);
 
-/* --- interchange.c --------------------------------------------------------------------------------------------------- */
+/* --- interchange.c
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 bool g4_applies(const Exp *e);
 Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
-/* map (\x -> e) xs as a loop that fills its results, so that parallelism of e that varies with x can
- * be exploited ("Balancing by Loop Interchange"). */
+/* map (\x -> e) xs as a loop that fills its results, so that parallelism of e that varies with x
+ * can be exploited ("Balancing by Loop Interchange"). */
 Body *map_to_loop(Flat *fl, const Stm *s);
 
-/* --- reduce.c ------------------------------------------------------------------------------------------------------------ */
+/* --- reduce.c
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 /* A reduction or scan whose operator and neutral elements can be those of a construct. */
 bool is_flat_op(const VarSet *variant, const Exp *e);

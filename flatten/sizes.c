@@ -15,7 +15,8 @@ Atom par_of_nest(Flat *fl, const MapNest *S, Bld *bl)
     return par;
 }
 
-/* --- The level-0 constructs of a work-group's body ----------------------------------------------- */
+/* --- The level-0 constructs of a work-group's body -----------------------------------------------
+ */
 
 typedef VEC(Atoms) WidthLists;
 
@@ -39,7 +40,8 @@ static void add_factors(const Widths *w, Atoms *ws, Atom a)
     }
 }
 
-/* Are all factors of a among those of b? Then b is the larger product (of widths that are not 0). */
+/* Are all factors of a among those of b? Then b is the larger product (of widths that are not 0).
+ */
 static bool divides(const Atoms *a, const Atoms *b)
 {
     bool used[16] = {false};

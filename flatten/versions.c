@@ -1,5 +1,5 @@
-/* Code versions: a list of (guard, body), folded late into nested ifs. The only place where names of
- * thresholds are made: ENTRY.suff_outer_par_K and ENTRY.suff_intra_par_K, K counted per entry in
+/* Code versions: a list of (guard, body), folded late into nested ifs. The only place where names
+ * of thresholds are made: ENTRY.suff_outer_par_K and ENTRY.suff_intra_par_K, K counted per entry in
  * program order, so that an edit of one entry does not rename the thresholds of another. */
 #include "flatten/rules.h"
 
@@ -23,8 +23,12 @@ void version_add(Flat *fl, Versions *vs, bool intra, Body *body, Bld *par_code, 
 {
     const char *name = arena_printf(fl->cx->perm, "%s.suff_%s_par_%d", fl->entry,
                                     intra ? "intra" : "outer", (*fl->n_thresholds)++);
-    Version v = {.name = intern(name), .intra = intra, .par_stms = par_code->stms, .par = par,
-                 .body = body, .loc = loc};
+    Version v = {.name = intern(name),
+                 .intra = intra,
+                 .par_stms = par_code->stms,
+                 .par = par,
+                 .body = body,
+                 .loc = loc};
     v.path = versions_path(fl, vs);
     vec_push(fl->cx->perm, vs, v);
 }

@@ -2,22 +2,23 @@
  *
  *     flatten_main [--mode=M] (--print | --explain | --json) FILE.ir
  *     flatten_main --check FILE.ir...        the tests; ends with `N passed, N failed`
- * --prepared: simplify, cse, hoist and fuse run first and simplify after (shapes are not checked then).
+ * --prepared: simplify, cse, hoist and fuse run first and simplify after (shapes are not checked
+ * then).
  *
  * A test is one file of the SOAC dialect that says what it expects in comments:
  *
- *     -- input VALUE*             run the (only) entry on these; every mode, and every threshold forced
- *                                 both ways, must give what the unflattened program gives
+ *     -- input VALUE*             run the (only) entry on these; every mode, and every threshold
+ * forced both ways, must give what the unflattened program gives
  *     -- output VALUE*            and that is this
  *     -- fails                    the input above must be refused, before and after
  *     -- thresholds N             their number in mode incremental
- *     -- shape [MODE] PATH N, ..  parallel constructs: /if/then/segmap 1 means that the body reached by
- *                                 these forms holds one segmap; default mode: incremental
+ *     -- shape [MODE] PATH N, ..  parallel constructs: /if/then/segmap 1 means that the body
+ * reached by these forms holds one segmap; default mode: incremental
  *     -- path NAME PATH           the PATH of a threshold's class
  *     -- log RULE TEXT            some line of the derivation (incremental) has this rule and text
  *
- * Beside x.ir, x.explain holds the output of --explain in mode incremental (without the derivation),
- * if it is there; --bless rewrites it. */
+ * Beside x.ir, x.explain holds the output of --explain in mode incremental (without the
+ * derivation), if it is there; --bless rewrites it. */
 #include "flatten/rules.h"
 #include "ir/interp.h"
 
@@ -63,7 +64,8 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* --- Running ----------------------------------------------------------------------------------- */
+/* --- Running -----------------------------------------------------------------------------------
+ */
 
 /* Which thresholds are met: all, none, or all but/none but one. */
 typedef struct {
@@ -170,7 +172,8 @@ static void check_input(Test *t, const char *line, const char *output, bool fail
     interp_result_free(&want);
 }
 
-/* --- Shapes -------------------------------------------------------------------------------------- */
+/* --- Shapes --------------------------------------------------------------------------------------
+ */
 
 static int count_in(const Body *b, const char *path);
 
@@ -240,7 +243,8 @@ static void check_shape(Test *t, const char *line)
     }
 }
 
-/* --- Other expectations ------------------------------------------------------------------------------ */
+/* --- Other expectations
+ * ------------------------------------------------------------------------------ */
 
 static void check_path(Test *t, const char *line)
 {
@@ -282,7 +286,8 @@ static char *explanation(Test *t)
 {
     Out o = {0};
     fl_explain(&o, &t->cx, t->flat[FLATTEN_INCREMENTAL], NULL);
-    char *all = out_take(&o), *beg = strstr(all, "    derivation:"), *end = strstr(all, "    thresholds:");
+    char *all = out_take(&o), *beg = strstr(all, "    derivation:"),
+         *end = strstr(all, "    thresholds:");
     if (beg && end)
         memmove(beg, end, strlen(end) + 1);
     return all;
@@ -308,7 +313,8 @@ static void check_explain(Test *t, bool bless)
     free(got);
 }
 
-/* --- Tests --------------------------------------------------------------------------------------------- */
+/* --- Tests
+ * --------------------------------------------------------------------------------------------- */
 
 static const char *directive(const char *text, const char *name)
 {
@@ -469,9 +475,11 @@ int main(int argc, char **argv)
             what = argv[first];
     }
     if (mode < 0 || first == argc) {
-        fprintf(stderr, "usage: flatten_main [--mode=M] [--print|--explain|--json|--check] FILE.ir..\n");
+        fprintf(stderr,
+                "usage: flatten_main [--mode=M] [--print|--explain|--json|--check] FILE.ir..\n");
         return 2;
     }
-    return strcmp(what, "--check") == 0 ? check_files(argv + first, argc - first, bless, first_passes)
-                                        : show_file(argv[first], what, mode, first_passes);
+    return strcmp(what, "--check") == 0
+               ? check_files(argv + first, argc - first, bless, first_passes)
+               : show_file(argv[first], what, mode, first_passes);
 }
