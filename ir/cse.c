@@ -146,6 +146,19 @@ static Body *name_body(void *env, Body *b)
     return bld_body(&bl, res);
 }
 
+/* Operands of commutative operations in one order. */
+static void order_operands(Exp *e)
+{
+    if (e->kind != E_PRIM || e->prim.args.n != 2 || !simp_commutes(e->prim.op, e->prim.type))
+        return;
+    Atom *a = e->prim.args.at;
+    if (a[0].var && a[1].var && a[0].var->id > a[1].var->id) {
+        Atom t = a[0];
+        a[0] = a[1];
+        a[1] = t;
+    }
+}
+
 /* The text of e; a bounds check is no difference: where one of two succeeds, so does the other. */
 static const char *key_of(const Exp *e)
 {
@@ -156,6 +169,7 @@ static const char *key_of(const Exp *e)
     Naming n = {&cx, &bd, varmap_new(mem)};
     Exp *named = name_exp(&n, e);
     named->attrs = 0;
+    order_operands(named);
     if (named->kind == E_INDEX)
         named->index.safe = true;
     Out o = {0};

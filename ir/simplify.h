@@ -67,6 +67,7 @@ typedef struct {
 } RuleRow;
 extern const RuleRow scalar_rules[]; /* end with a NULL rule */
 extern const RuleRow array_rules[];
+bool simp_commutes(PrimOp op, PrimType t); /* x op y = y op x, bit for bit but for NaNs */
 
 /* --- simplify_control.c: statements with bodies ----------------------------------------------------- */
 
@@ -74,6 +75,12 @@ void simp_if(Simp *S, const Stm *s);
 void simp_loop(Simp *S, const Stm *s);
 void simp_soac(Simp *S, const Stm *s);
 void simp_seg(Simp *S, const Stm *s);
+
+/* --- simplify_gather.c ------------------------------------------------------------------------------------- */
+
+/* The body of e's function (of a SOAC with an index parameter), with reads of rows at that index made
+ * parameters: appended to *arrs and *params. */
+const Body *simp_gathers(Simp *S, const Exp *e, Atoms *arrs, Vars *params);
 
 /* --- dce.c ------------------------------------------------------------------------------------------------ */
 

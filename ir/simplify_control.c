@@ -278,12 +278,16 @@ static void row_facts(Simp *S, Var *x, Atom arr)
 static Lambda *simp_fn(Simp *S, const Exp *e, Exp *r)
 {
     Scope sc = simp_enter(S);
-    Vars rows = {0};
-    simp_inputs(S, &e->soac.arrs, &e->soac.fn->params, &r->soac.arrs, &rows);
+    Vars rows = {0}, params = e->soac.fn->params;
+    Atoms arrs = e->soac.arrs;
+    const Body *body = e->soac.fn->body;
+    if (S->dialect == D_SOAC)
+        body = simp_gathers(S, e, &arrs, &params);
+    simp_inputs(S, &arrs, &params, &r->soac.arrs, &rows);
     rows = simp_binders(S, &rows);
     for (int j = 0; j < rows.n; j++)
         row_facts(S, rows.at[j], r->soac.arrs.at[j]);
-    Body *b = simp_body(S, e->soac.fn->body);
+    Body *b = simp_body(S, body);
     simp_leave(S, sc);
     return lambda_new(S->cx, rows, b);
 }

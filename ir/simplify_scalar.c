@@ -115,21 +115,21 @@ static bool right_zero(PrimOp op, Atom k, bool is_float)
     return !is_float && (op == OP_MUL || op == OP_AND) && is_const(k, 0);
 }
 
-static bool commutes(PrimOp op)
+bool simp_commutes(PrimOp op, PrimType t)
 {
     switch (op) {
     case OP_ADD:
     case OP_MUL:
-    case OP_MIN:
+    case OP_EQ:
+    case OP_NE: return true;
+    case OP_MIN: /* of floats: min(-0, 0) may be either */
     case OP_MAX:
     case OP_AND:
     case OP_OR:
     case OP_XOR:
     case OP_LAND:
     case OP_LOR:
-    case OP_EQ:
-    case OP_NE:
-    case OP_MULHI: return true;
+    case OP_MULHI: return !prim_is_float(t);
     default: return false;
     }
 }
@@ -145,15 +145,15 @@ static Exp *units(Simp *S, const Exp *e)
         return exp_atom(S->cx, e->loc, x);
     if (right_zero(op, y, fl))
         return exp_atom(S->cx, e->loc, y);
-    if (commutes(op) && right_unit(op, x, fl))
+    if (simp_commutes(op, e->prim.type) && right_unit(op, x, fl))
         return exp_atom(S->cx, e->loc, y);
-    if (commutes(op) && right_zero(op, x, fl))
+    if (simp_commutes(op, e->prim.type) && right_zero(op, x, fl))
         return exp_atom(S->cx, e->loc, x);
     /* x mod 1 = x rem 1 = 0 */
     if (!fl && (op == OP_MOD || op == OP_REM) && is_const(y, 1))
         return exp_atom(S->cx, e->loc, atom_int(e->prim.type, 0));
     /* Constants to the right, so that equal things look equal. */
-    if (!fl && commutes(op) && !x.var && y.var)
+    if (!fl && simp_commutes(op, e->prim.type) && !x.var && y.var)
         return exp_binop(S->cx, e->loc, op, y, x);
     return NULL;
 }
