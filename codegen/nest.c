@@ -93,9 +93,20 @@ const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group)
 /* Every kernel is a loop over its index space in steps of the whole grid. On a GPU the grid covers
  * everything and the loop runs once, unless threads have memory of their own; on a CPU the grid is
  * small, so that a work-item handles many elements. */
+/* The work-group size for n threads: smaller than usual, in full warps, where that gives work to more
+ * groups. */
+static const Sx *spread(Ctx *cx, const Sx *n)
+{
+    const Sx *warp = sx_const(cx, 32);
+    const Sx *share = sx_op(cx, SX_CEILDIV, n, sx_size(cx, SIZE_NUM_GROUPS));
+    const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, share, warp), warp);
+    return sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP), sx_op(cx, SX_MAX, warp, full));
+}
+
 const char *nest_open(KGen *kg, const Sx *n)
 {
     Ctx *cx = kg->cx;
+    kg->group_size = spread(cx, n);
     const Sx *few = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), kg->group_size);
     const Sx *all = sx_mul(cx, sx_op(cx, SX_CEILDIV, n, kg->group_size), kg->group_size);
     kg->max_threads = sx_op(cx, SX_MIN, all, few);
