@@ -1,6 +1,6 @@
-/* Host operations of an entry as a C function. Scalars are declared where they get their value; block
- * variables at the top, and given back at the label `done` whatever happened. A refused launch in a
- * guarded version jumps into the other side of its branch. */
+/* Host operations of an entry as a C function. Scalars are declared where they get their value;
+ * block variables at the top, and given back at the label `done` whatever happened. A refused
+ * launch in a guarded version jumps into the other side of its branch. */
 #include "codegen/emit.h"
 
 #include "codegen/host.h"
@@ -21,7 +21,8 @@ typedef struct {
     Loc loc; /* of the last comment */
 } Fn;
 
-/* --- Pieces ---------------------------------------------------------------------------------------- */
+/* --- Pieces
+ * ---------------------------------------------------------------------------------------- */
 
 const char *kernel_enum(const Kernel *k)
 {
@@ -118,7 +119,8 @@ static const char *byte_offset(Fn *f, const Sx *elems, PrimType t)
     return sx_c(sx_mul(f->em->cx, elems, sx_const(f->em->cx, prim_type_bytes[t])));
 }
 
-/* --- Memory operations --------------------------------------------------------------------------------- */
+/* --- Memory operations
+ * --------------------------------------------------------------------------------- */
 
 static void emit_alloc(Fn *f, const HostOp *op)
 {
@@ -157,9 +159,11 @@ static void emit_copy(Fn *f, const HostOp *op)
     call_begin(f);
     out_printf(f->o, "rt_copy_strided(ctx, %d, %d, ", prim_type_bytes[op->type], rank);
     i64s(f, &dims);
-    out_printf(f->o, ",\n                          %s, %s, ", op->dst.mem->name, sx_c(op->dst.offset));
+    out_printf(f->o, ",\n                          %s, %s, ", op->dst.mem->name,
+               sx_c(op->dst.offset));
     i64s(f, &dst);
-    out_printf(f->o, ",\n                          %s, %s, ", op->src.mem->name, sx_c(op->src.offset));
+    out_printf(f->o, ",\n                          %s, %s, ", op->src.mem->name,
+               sx_c(op->src.offset));
     i64s(f, &src);
     out_puts(f->o, ")");
     call_end(f);
@@ -198,7 +202,8 @@ static void emit_literal(Fn *f, const HostOp *op)
     call_end(f);
 }
 
-/* --- Launches --------------------------------------------------------------------------------------------- */
+/* --- Launches
+ * --------------------------------------------------------------------------------------------- */
 
 static const char *arg_macro(PrimType t)
 {
@@ -263,14 +268,17 @@ static void emit_launch(Fn *f, const HostOp *op)
         *f->refused_used = true;
         out_printf(o, "if (rc == RT_REFUSED)\n    goto %s;\n", f->refused);
     } else {
-        out_printf(o, "if (rc == RT_REFUSED)\n    rc = refused(ctx, %s);\n", kernel_enum(op->kernel));
+        out_printf(o, "if (rc == RT_REFUSED)\n    rc = refused(ctx, %s);\n",
+                   kernel_enum(op->kernel));
     }
     out_puts(o, "if (rc)\n    goto done;\n");
     o->indent--;
     out_puts(o, "}\n");
 }
 
-/* --- Scalars ------------------------------------------------------------------------------------------------- */
+/* --- Scalars
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void emit_exp(Fn *f, const HostOp *op)
 {
@@ -311,7 +319,8 @@ static void emit_declare(Fn *f, const HostOp *op)
     out_printf(f->o, "%s %s = 0;\n", ctype_c(op->var->type.elem), var_c_name(op->var));
 }
 
-/* --- Branches and loops --------------------------------------------------------------------------------------- */
+/* --- Branches and loops
+ * --------------------------------------------------------------------------------------- */
 
 static void emit_ops(Fn *f, const HostOps *ops);
 
@@ -426,7 +435,9 @@ static void emit_ops(Fn *f, const HostOps *ops)
     }
 }
 
-/* --- The function ------------------------------------------------------------------------------------------------ */
+/* --- The function
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* The block names that the operations mention. */
 static void collect_mems(Arena *a, Mems *all, const HostOps *ops)
@@ -545,11 +556,13 @@ static void emit_results(Fn *f, const EntryPlan *ep)
                    rt_prim_c(t.elem), t.rank);
         for (int d = 0; d < t.rank; d++)
             out_printf(f->o, "%s%s", d ? ", " : "", atom_c(t.dims[d]));
-        out_printf(f->o, "},\n                    .mem = rt_ref(%s)};\n", ep->result_locs.at[i].mem->name);
+        out_printf(f->o, "},\n                    .mem = rt_ref(%s)};\n",
+                   ep->result_locs.at[i].mem->name);
     }
 }
 
-/* --- Assembly ------------------------------------------------------------------------------------------ */
+/* --- Assembly
+ * ------------------------------------------------------------------------------------------ */
 
 static VarSet *entry_uses(Ctx *cx, const EntryPlan *ep)
 {
@@ -605,8 +618,8 @@ static void declare_mems(Out *o, const EntryPlan *ep, const Mems *all)
 static void declare_sizes(Out *o, Fn *f, const HostOps *ops)
 {
     static const char *const class_of[N_SIZES] = {
-        [SIZE_GROUP] = "RT_GROUP_SIZE",         [SIZE_NUM_GROUPS] = "RT_NUM_GROUPS",
-        [SIZE_TILE] = "RT_TILE_SIZE",           [SIZE_MAX_GROUP] = "RT_MAX_GROUP_SIZE",
+        [SIZE_GROUP] = "RT_GROUP_SIZE", [SIZE_NUM_GROUPS] = "RT_NUM_GROUPS",
+        [SIZE_TILE] = "RT_TILE_SIZE",   [SIZE_MAX_GROUP] = "RT_MAX_GROUP_SIZE",
         [SIZE_IS_CPU] = "RT_IS_CPU",
     };
     bool used[N_SIZES] = {false};
@@ -614,7 +627,8 @@ static void declare_sizes(Out *o, Fn *f, const HostOps *ops)
         host_op_sizes(used, ops->at[i]);
     for (int id = 0; id < N_SIZES; id++)
         if (used[id]) {
-            out_printf(o, "const i64 %s = rt_size(ctx, %s);\n", size_c_name((SizeId)id), class_of[id]);
+            out_printf(o, "const i64 %s = rt_size(ctx, %s);\n", size_c_name((SizeId)id),
+                       class_of[id]);
             f->uses_ctx = true;
         }
 }
@@ -637,17 +651,15 @@ void emit_entry(Emit *em, const EntryPlan *ep)
 {
     const Entry *en = ep->entry;
     Out body = {.indent = 1}, *o = em->o;
-    Fn f = {.em = em,
-            .o = &body,
-            .seen = varmap_new(em->cx->perm),
-            .used = entry_uses(em->cx, ep)};
+    Fn f = {.em = em, .o = &body, .seen = varmap_new(em->cx->perm), .used = entry_uses(em->cx, ep)};
     emit_params(&f, ep);
     emit_ops(&f, &ep->ops);
     emit_results(&f, ep);
     Mems all = entry_mems(em->cx, ep);
 
     out_printf(o, "/* entry %s, %s */\n", en->name, diag_place_str(en->loc));
-    out_printf(o, "static int %s(rt_ctx *ctx, const rt_value *in, rt_value *out)\n{\n", entry_fn(en));
+    out_printf(o, "static int %s(rt_ctx *ctx, const rt_value *in, rt_value *out)\n{\n",
+               entry_fn(en));
     o->indent++;
     out_puts(o, "int rc = RT_OK;\n");
     declare_mems(o, ep, &all);

@@ -50,8 +50,8 @@ static const char *field_name(Emit *em, const ExtType *x, int i)
                                                : arena_printf(em->cx->perm, "%d", i);
 }
 
-/* Prints the fields of a record or opaque type as an array, returns its name. A type whose parts are
- * not described (an array of tuples) has one field for each IR value. */
+/* Prints the fields of a record or opaque type as an array, returns its name. A type whose parts
+ * are not described (an array of tuples) has one field for each IR value. */
 static const char *emit_fields(Emit *em, const ExtType *x, const int *ids, int n)
 {
     const char *name = arena_printf(em->cx->perm, "fields_%d", em->type_names.n);

@@ -1,6 +1,6 @@
-/* Scalar expressions as text that means the same in C and in OpenCL C. Operators are used where they
- * are total and have the same meaning everywhere, the functions of runtime/scalar.h elsewhere (signed
- * overflow, division, shifts, mathematical functions). */
+/* Scalar expressions as text that means the same in C and in OpenCL C. Operators are used where
+ * they are total and have the same meaning everywhere, the functions of runtime/scalar.h elsewhere
+ * (signed overflow, division, shifts, mathematical functions). */
 #include "codegen/plan.h"
 
 #include "base/intern.h"
@@ -14,7 +14,8 @@ const char *ctype_c(PrimType t)
     return t == T_BOOL ? "mf_bool" : prim_type_text[t];
 }
 
-/* The shortest decimal text that reads back as the same number, always with a point or an exponent. */
+/* The shortest decimal text that reads back as the same number, always with a point or an exponent.
+ */
 static const char *float_c(Const c)
 {
     bool single = c.type == T_F32;

@@ -49,7 +49,8 @@ void host_set(Host *h, const Var *v, Atom a)
     host_op(h, (HostOp){.kind = H_SET, .loc = v->loc, .var = v, .atom = a});
 }
 
-/* --- Questions ------------------------------------------------------------------------------------- */
+/* --- Questions
+ * ------------------------------------------------------------------------------------- */
 
 typedef struct {
     bool (*is)(const Exp *e);
@@ -110,7 +111,8 @@ static bool wants_device(const Stm *s)
     return find_exp(s->exp, touches_elements);
 }
 
-/* --- Statements -------------------------------------------------------------------------------------- */
+/* --- Statements
+ * -------------------------------------------------------------------------------------- */
 
 static void check_scalar(Host *h, const Exp *e)
 {
@@ -150,7 +152,8 @@ static void suff_stm(Host *h, const Stm *s)
     for (int i = 0; i < h->plan->thresholds.n; i++)
         if (strcmp(h->plan->thresholds.at[i].name, e->suff.name) == 0)
             return;
-    vec_push(h->cx->perm, &h->plan->thresholds, (Threshold){e->suff.name, e->suff.intra, e->suff.path});
+    vec_push(h->cx->perm, &h->plan->thresholds,
+             (Threshold){e->suff.name, e->suff.intra, e->suff.path});
 }
 
 /* A construct that makes kernels; the arrays that it consumes are made ours first. */
@@ -228,7 +231,8 @@ void host_body(Host *h, const Body *b)
         host_stm(h, &b->stms.at[i]);
 }
 
-/* --- Entries ------------------------------------------------------------------------------------------- */
+/* --- Entries
+ * ------------------------------------------------------------------------------------------- */
 
 static void bind_params(Host *h, const Entry *en)
 {
@@ -250,7 +254,8 @@ static void bind_params(Host *h, const Entry *en)
         }
     }
     if (k != en->params.n)
-        ice(en->loc, "entry %s: %d values of parameters described, %d there", en->name, k, en->params.n);
+        ice(en->loc, "entry %s: %d values of parameters described, %d there", en->name, k,
+            en->params.n);
 }
 
 static void bind_results(Host *h, const Entry *en)

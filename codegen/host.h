@@ -20,8 +20,8 @@ void host_copy(Host *h, Loc loc, ArrLoc dst, ArrLoc src, Type t);
 ArrLoc host_copied(Host *h, Loc loc, Atom arr, const int *perm);
 /* Is this array's memory ours to overwrite at this point? */
 bool host_writable(const Host *h, const ArrLoc *l);
-/* For an expression that consumes arrays: binds those whose memory must stay as it is to fresh copies;
- * host_unprotect binds them back (another branch may still use them). */
+/* For an expression that consumes arrays: binds those whose memory must stay as it is to fresh
+ * copies; host_unprotect binds them back (another branch may still use them). */
 typedef struct {
     Vars vars;
     VEC(ArrLoc *) old;

@@ -51,7 +51,8 @@ static const int *kept_perm(Ctx *cx, const ArrLoc *l, Type t)
     return loc_perm(cx, l, t, perm) ? perm : NULL;
 }
 
-/* --- In-place updates ------------------------------------------------------------------------------- */
+/* --- In-place updates
+ * ------------------------------------------------------------------------------- */
 
 bool host_writable(const Host *h, const ArrLoc *l)
 {
@@ -62,7 +63,8 @@ bool host_writable(const Host *h, const ArrLoc *l)
 static ArrLoc writable(Host *h, Loc loc, Atom arr)
 {
     ArrLoc l = host_atom_loc(h, arr);
-    return host_writable(h, &l) ? l : host_copied(h, loc, arr, kept_perm(h->cx, &l, atom_type(arr)));
+    return host_writable(h, &l) ? l
+                                : host_copied(h, loc, arr, kept_perm(h->cx, &l, atom_type(arr)));
 }
 
 Protected host_protect(Host *h, const Exp *e)
@@ -87,7 +89,8 @@ void host_unprotect(Host *h, const Protected *p)
         host_bind(h, p->vars.at[i], *p->old.at[i]);
 }
 
-/* --- Views -------------------------------------------------------------------------------------------- */
+/* --- Views
+ * -------------------------------------------------------------------------------------------- */
 
 /* The part of l (an array of as many dimensions as at) that the index components select. */
 static ArrLoc slice_loc(Ctx *cx, ArrLoc l, const DimIndexes *at)
@@ -182,7 +185,8 @@ static void reshape_stm(Host *h, const Stm *s)
     host_bind(h, s->pat.at[0], r);
 }
 
-/* --- Fresh arrays ---------------------------------------------------------------------------------------- */
+/* --- Fresh arrays
+ * ---------------------------------------------------------------------------------------- */
 
 /* Sizes of arrays made from a number that the program computes may be negative. */
 static void check_size(Host *h, const Exp *e, Atom n)
@@ -295,8 +299,8 @@ static void copy_stm(Host *h, const Stm *s)
 {
     Atom a = s->exp->copy.arr;
     ArrLoc l = host_atom_loc(h, a);
-    ArrLoc dst = host_fresh(h, s->pat.at[0]->base, s->pat.at[0]->type,
-                            kept_perm(h->cx, &l, atom_type(a)));
+    ArrLoc dst =
+        host_fresh(h, s->pat.at[0]->base, s->pat.at[0]->type, kept_perm(h->cx, &l, atom_type(a)));
     host_copy(h, s->exp->loc, dst, l, atom_type(a));
     host_bind(h, s->pat.at[0], dst);
 }

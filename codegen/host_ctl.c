@@ -1,15 +1,17 @@
 /* Branches and loops at the host level, and the guards of code versions.
  *
- * An array result of a branch or a loop parameter is a block name of its own that is set to whichever
- * block holds the value (no copy), provided that the layouts agree: a layout is a permutation of the
- * dimensions (loc_permuted) at offset 0. Where they do not agree the value is copied to row-major. */
+ * An array result of a branch or a loop parameter is a block name of its own that is set to
+ * whichever block holds the value (no copy), provided that the layouts agree: a layout is a
+ * permutation of the dimensions (loc_permuted) at offset 0. Where they do not agree the value is
+ * copied to row-major. */
 #include "codegen/host.h"
 
 #include "base/intern.h"
 
 #include <string.h>
 
-/* --- Layouts -------------------------------------------------------------------------------------- */
+/* --- Layouts
+ * -------------------------------------------------------------------------------------- */
 
 typedef struct {
     bool regular; /* a permuted row-major array that fills its block */
@@ -68,7 +70,8 @@ static void set_mem(Host *h, Mem *mem, Loc loc, Atom a, const int *perm)
     alias_op(h, mem, l.mem);
 }
 
-/* --- Branches --------------------------------------------------------------------------------------- */
+/* --- Branches
+ * --------------------------------------------------------------------------------------- */
 
 /* Walks a branch into *ops; *locs: where its array results lie. */
 static void walk_branch(Host *h, const Body *b, HostOps *ops, ArrLoc *locs)
@@ -161,7 +164,8 @@ void host_if(Host *h, const Stm *s)
     host_op(h, op);
 }
 
-/* --- Guards: does what the version launches fit the device? --------------------------------------------- */
+/* --- Guards: does what the version launches fit the device?
+ * --------------------------------------------- */
 
 static void defined_vars(VarMap *defs, const HostOps *ops)
 {
@@ -300,8 +304,8 @@ static void collect_fits(Hoister *ho, const HostOps *ops, Fits *fits)
 }
 
 /* The kernels of the guarded version, with the sizes that are known at the branch; computations of
- * sizes are moved in front of it. A kernel whose sizes are known only later relies on the refusal of
- * its launch. */
+ * sizes are moved in front of it. A kernel whose sizes are known only later relies on the refusal
+ * of its launch. */
 static void find_fits(Host *h, HostOp *branch, HostOps *before)
 {
     Hoister ho = {h->cx, varmap_new(h->cx->perm), &branch->then_, before};
@@ -316,7 +320,8 @@ static void find_fits(Host *h, HostOp *branch, HostOps *before)
     }
 }
 
-/* --- Loops ---------------------------------------------------------------------------------------------- */
+/* --- Loops
+ * ---------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const Stm *s;
@@ -460,9 +465,9 @@ static void plan_reset(Host *h, PlanMark m)
     h->n_mems = m.mems;
 }
 
-/* Layouts of the params: those of the initial values if the body keeps them; else those that the body
- * gives, if it then gives them again (the initial value is copied once); else row-major, with a copy
- * in each iteration. */
+/* Layouts of the params: those of the initial values if the body keeps them; else those that the
+ * body gives, if it then gives them again (the initial value is copied once); else row-major, with
+ * a copy in each iteration. */
 static void choose_layouts(Host *h, LoopPlan *lp)
 {
     const Exp *e = lp->s->exp;

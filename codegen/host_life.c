@@ -1,16 +1,18 @@
-/* After the walk: scalars that nothing uses are dropped, and each block name is released right after
- * its last use, so that the next allocation finds the block on the free list.
+/* After the walk: scalars that nothing uses are dropped, and each block name is released right
+ * after its last use, so that the next allocation finds the block on the free list.
  *
  * Lifetimes. The home of a block name is the smallest list of operations that contains all its
- * mentions. It is released in its home, after the last operation that mentions it (itself or inside);
- * if that is a branch, inside the branch, in each of its sides. Two exceptions:
+ * mentions. It is released in its home, after the last operation that mentions it (itself or
+ * inside); if that is a branch, inside the branch, in each of its sides. Two exceptions:
  *  - in a guarded version (the first side of a guard) what is older than the version is kept to its
- *    end, because the other side may still have to run; what it made itself is released first there;
+ *    end, because the other side may still have to run; what it made itself is released first
+ * there;
  *  - a loop parameter dies in the body too, between its last use in an iteration and the end of the
  *    iteration, where it is set anew. */
 #include "codegen/host.h"
 
-/* --- Uses ------------------------------------------------------------------------------------------ */
+/* --- Uses
+ * ------------------------------------------------------------------------------------------ */
 
 static void use_atom(VarSet *s, Atom a)
 {
@@ -182,13 +184,14 @@ void host_prune(Ctx *cx, EntryPlan *ep)
     } while (prune_ops(&ep->ops, used));
 }
 
-/* --- Homes ------------------------------------------------------------------------------------------- */
+/* --- Homes
+ * ------------------------------------------------------------------------------------------- */
 
 typedef struct Block Block;
 struct Block {
     HostOps *ops;
     Block *parent;
-    int at;       /* index in parent of the operation that contains it */
+    int at; /* index in parent of the operation that contains it */
     int depth;
     bool guarded; /* the first side of a guard */
     Mems *after;  /* per operation: released behind it */
@@ -197,7 +200,7 @@ struct Block {
 
 typedef struct {
     Block *home;
-    int last; /* index in home of the last operation that mentions it */
+    int last;  /* index in home of the last operation that mentions it */
     bool keep; /* a parameter or result: never released */
 } Life;
 
@@ -263,8 +266,10 @@ typedef VEC(Block *) Blocks;
 static Block *block_new(Lifetimes *lt, HostOps *ops, Block *parent, int at, bool guarded)
 {
     Block *b = NEW(lt->cx->perm, Block);
-    *b = (Block){ops, parent, at, parent ? parent->depth + 1 : 0, guarded,
-                 NEWN(lt->cx->perm, Mems, ops->n + 1), {0}};
+    *b = (Block){ops,     parent,
+                 at,      parent ? parent->depth + 1 : 0,
+                 guarded, NEWN(lt->cx->perm, Mems, ops->n + 1),
+                 {0}};
     return b;
 }
 
@@ -314,7 +319,8 @@ static bool mentions(const HostOp *op, const Mem *m)
     return any_mentions(&op->then_, m) || any_mentions(&op->else_, m);
 }
 
-/* --- Releases ------------------------------------------------------------------------------------------ */
+/* --- Releases
+ * ------------------------------------------------------------------------------------------ */
 
 static void release_in(Lifetimes *lt, const Blocks *blocks, Block *b, Mem *m);
 

@@ -5,19 +5,20 @@
  * fastest, so an access a[.., i, .., k] with fast index i wants the dimension of i innermost in
  * memory. This pass finds the arrays that a construct reads otherwise and reads them through
  *     let am = manifest (perm) a
- * which is a, laid out with that dimension innermost (host.c makes the copy, or none if the array lies
- * that way already, as the transposition of a row-major array does). The manifest stands before the
- * construct, in front of the host loops around it that do not change the array; it stays inside the
- * code version (branch) that needs it.
+ * which is a, laid out with that dimension innermost (host.c makes the copy, or none if the array
+ * lies that way already, as the transposition of a row-major array does). The manifest stands
+ * before the construct, in front of the host loops around it that do not change the array; it stays
+ * inside the code version (branch) that needs it.
  *
- * Cost rule. The copy reads and writes each element once, in order. It is made only for arrays along
- * which a thread walks sequentially (an index that is neither fast, nor outer, nor the same for all):
- * there each element of a thread comes in a memory transaction of its own, again and again. An array
- * that is read once a thread is read where it lies. Rows of at most 32 bytes stay too: one transaction
- * brings all of it. Of several accesses that want different layouts, most of them win.
+ * Cost rule. The copy reads and writes each element once, in order. It is made only for arrays
+ * along which a thread walks sequentially (an index that is neither fast, nor outer, nor the same
+ * for all): there each element of a thread comes in a memory transaction of its own, again and
+ * again. An array that is read once a thread is read where it lies. Rows of at most 32 bytes stay
+ * too: one transaction brings all of it. Of several accesses that want different layouts, most of
+ * them win.
  *
- * Constructs with work-group code inside are left alone: there the level-0 index is the fast one, and
- * rows are read by the group together. */
+ * Constructs with work-group code inside are left alone: there the level-0 index is the fast one,
+ * and rows are read by the group together. */
 #include "codegen/plan.h"
 
 #include <string.h>
@@ -37,8 +38,9 @@ typedef enum {
 typedef struct {
     Var *root; /* NULL: an array of the body's own */
     int n_free;
-    int free[MAX_DIMS];   /* dimension of the variable -> dimension of root */
-    IxKind at[MAX_DIMS];  /* per dimension of root: the index, or for a free one what is added to it */
+    int free[MAX_DIMS]; /* dimension of the variable -> dimension of root */
+    IxKind
+        at[MAX_DIMS]; /* per dimension of root: the index, or for a free one what is added to it */
 } View;
 
 typedef struct {
@@ -55,7 +57,8 @@ typedef struct {
     Wants wants;
 } Scan;
 
-/* --- Indices ------------------------------------------------------------------------------------------ */
+/* --- Indices
+ * ------------------------------------------------------------------------------------------ */
 
 static const char kind_tags[5];
 
@@ -95,7 +98,8 @@ static IxKind kind_prim(const Scan *sc, const Exp *e)
     return m == IX_FAST ? IX_MIXED : m;
 }
 
-/* --- Views -------------------------------------------------------------------------------------------- */
+/* --- Views
+ * -------------------------------------------------------------------------------------------- */
 
 static void set_view(Scan *sc, const Var *v, View w)
 {
@@ -145,8 +149,9 @@ static bool same_perm(const int *a, const int *b, int rank)
     return memcmp(a, b, sizeof *a * (size_t)rank) == 0;
 }
 
-/* The layout for accesses of that kind: what the thread walks along outermost, then the outer indices,
- * the fast one innermost. (Kernels lay out the rows that their threads make in the same way.) */
+/* The layout for accesses of that kind: what the thread walks along outermost, then the outer
+ * indices, the fast one innermost. (Kernels lay out the rows that their threads make in the same
+ * way.) */
 static void wanted_perm(const View *w, int fast, int *perm)
 {
     int n = 0, rank = w->root->type.rank;
@@ -202,7 +207,8 @@ static void access_atom(void *env, Atom a)
         access_view(sc, view_of(sc, a));
 }
 
-/* --- Bodies -------------------------------------------------------------------------------------------- */
+/* --- Bodies
+ * -------------------------------------------------------------------------------------------- */
 
 static void scan_body(Scan *sc, const Body *b);
 
@@ -400,7 +406,8 @@ static Wants scan_seg(Ctx *cx, const Exp *e)
     return sc.wants;
 }
 
-/* --- The pass ------------------------------------------------------------------------------------------ */
+/* --- The pass
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct {
     Var *root, *var;
@@ -411,8 +418,8 @@ typedef struct {
 typedef struct Level Level;
 struct Level {
     Level *parent;
-    bool loop;      /* the body of a loop */
-    VarSet *bound;  /* variables bound here, loop parameters included */
+    bool loop;     /* the body of a loop */
+    VarSet *bound; /* variables bound here, loop parameters included */
     Stms stms;
     VEC(Made) made; /* manifests here */
 };
@@ -428,7 +435,7 @@ static Var *find_made(const Level *lv, const Want *w)
 {
     for (; lv; lv = lv->parent)
         for (int i = 0; i < lv->made.n; i++)
-            if (lv->made.at[i].root == w->root && 
+            if (lv->made.at[i].root == w->root &&
                 same_perm(lv->made.at[i].perm, w->perm, w->root->type.rank))
                 return lv->made.at[i].var;
     return NULL;

@@ -1,6 +1,6 @@
 /* Identifiers of generated code: the only place where they are made. A name is the source name with
- * what C does not allow replaced, and the variable's id: no reserved word and no name of the runtime
- * (rt_..., mf_...) ends in an underscore and digits, so nothing can clash. */
+ * what C does not allow replaced, and the variable's id: no reserved word and no name of the
+ * runtime (rt_..., mf_...) ends in an underscore and digits, so nothing can clash. */
 #include "codegen/plan.h"
 
 #include "base/intern.h"

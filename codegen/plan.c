@@ -144,7 +144,8 @@ static const Sx *add_const(Ctx *cx, const Sx *a, int64_t k)
     return sx_new(cx, (Sx){.kind = SX_ADD, .a = a, .b = sx_const(cx, k)});
 }
 
-/* The constant that a op b is though a or b is unknown, or the operand that it equals; else NULL. */
+/* The constant that a op b is though a or b is unknown, or the operand that it equals; else NULL.
+ */
 static const Sx *identity(Ctx *cx, SxKind op, const Sx *a, const Sx *b)
 {
     bool same = sx_eq(a, b);
@@ -205,8 +206,8 @@ void sx_vars(const Sx *a, VarSet *s)
 
 /* The names that sizes have in host code; each function gets those that it uses from rt_size. */
 static const char *const size_names[] = {
-    [SIZE_GROUP] = "group_size",         [SIZE_NUM_GROUPS] = "num_groups",
-    [SIZE_TILE] = "tile_size",           [SIZE_MAX_GROUP] = "max_group_size",
+    [SIZE_GROUP] = "group_size", [SIZE_NUM_GROUPS] = "num_groups",
+    [SIZE_TILE] = "tile_size",   [SIZE_MAX_GROUP] = "max_group_size",
     [SIZE_IS_CPU] = "is_cpu",
 };
 
@@ -329,7 +330,8 @@ bool loc_is_row_major(Ctx *cx, const ArrLoc *l, Type t)
     return true;
 }
 
-/* --- Sites and kernels -------------------------------------------------------------------------- */
+/* --- Sites and kernels --------------------------------------------------------------------------
+ */
 
 int plan_site(Plan *p, Loc loc, const char *msg)
 {

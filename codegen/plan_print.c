@@ -147,7 +147,9 @@ static void print_op(Out *o, const HostOp *op)
     case H_IF: print_if(o, op); break;
     case H_LOOP: print_loop(o, op); break;
     case H_ASSERT: print_assert(o, op); break;
-    case H_DECLARE: out_printf(o, "declare %s", op->var ? var_c_name(op->var) : op->mem->name); break;
+    case H_DECLARE:
+        out_printf(o, "declare %s", op->var ? var_c_name(op->var) : op->mem->name);
+        break;
     case H_LITERAL: print_literal(o, op); break;
     }
     out_puts(o, "\n");
@@ -178,7 +180,8 @@ static void print_entry(Out *o, const EntryPlan *ep)
         Atoms dims = {.at = t.dims, .n = t.rank};
         out_puts(o, "result ");
         print_shape(o, &dims, t.elem);
-        out_printf(o, " %s\n", t.rank ? ep->result_locs.at[i].mem->name : atom_c(ep->results.at[i]));
+        out_printf(o, " %s\n",
+                   t.rank ? ep->result_locs.at[i].mem->name : atom_c(ep->results.at[i]));
     }
     o->indent--;
     out_puts(o, "}\n");

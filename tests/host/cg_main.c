@@ -1,6 +1,7 @@
-/* A driver for the tests of the code generator: reads a program (one of the SOAC dialect is flattened
- * first) and prints its plan, its C text, its kernels, or runs it in the interpreter on standard input.
- *     cg_main plan|c|opencl|layout|run FILE.ir [ENTRY]     MODE=full ... in the environment: how to flatten */
+/* A driver for the tests of the code generator: reads a program (one of the SOAC dialect is
+ * flattened first) and prints its plan, its C text, its kernels, or runs it in the interpreter on
+ * standard input. cg_main plan|c|opencl|layout|run FILE.ir [ENTRY]     MODE=full ... in the
+ * environment: how to flatten */
 #include "codegen/plan.h"
 #include "flatten/flatten.h"
 #include "ir/interp.h"
