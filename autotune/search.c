@@ -52,6 +52,8 @@ static bool reached(const Forest *f, const Opinion *ops, const int64_t *settings
     const Opinion *up = &ops[n->parent];
     if (!reached(f, ops, settings, n->parent) || (up->known && up->pars.n == 0))
         return false;
+    if (up->refused)
+        return !n->outcome;
     int rank = rank_of(up, settings[n->parent]);
     return n->outcome ? rank < up->pars.n : rank > 0;
 }
@@ -63,7 +65,7 @@ static char *signature(Search *s)
     char *key = arena_alloc(s->a, (size_t)n * 8 + 1), *p = key;
     for (int i = 0; i < n; i++) {
         const Opinion *op = &s->res->opinions[i];
-        if (!reached(s->f, s->res->opinions, s->cur, i))
+        if (!reached(s->f, s->res->opinions, s->cur, i) || op->refused)
             *p++ = '-';
         else if (!op->known)
             return NULL;
@@ -83,6 +85,19 @@ static void add_par(Arena *a, Opinion *op, int64_t par)
     qsort(op->pars.at, (size_t)op->pars.n, sizeof(int64_t), cmp_i64);
 }
 
+/* A comparison that held for all its pars, and yet what follows a false one was compared too: the version
+ * was refused. */
+static void learn_refused(Search *s, const Sample *sample)
+{
+    for (int i = 0; i < sample->compared.n; i++) {
+        const Node *n = &s->f->nodes.at[sample->compared.at[i].node];
+        if (n->parent < 0 || n->outcome)
+            continue;
+        Opinion *up = &s->res->opinions[n->parent];
+        up->refused |= up->pars.n > 0 && rank_of(up, s->cur[n->parent]) == 0;
+    }
+}
+
 static void learn(Search *s, const Sample *sample)
 {
     Opinion *ops = s->res->opinions;
@@ -91,6 +106,7 @@ static void learn(Search *s, const Sample *sample)
         add_par(s->a, &ops[c.node], c.par);
         ops[c.node].known = true;
     }
+    learn_refused(s, sample);
     if (isinf(sample->seconds))
         return; /* a run that broke off says nothing about what it did not get to */
     for (int i = 0; i < s->f->nodes.n; i++)
@@ -181,8 +197,8 @@ static void solve_node(Search *s, int node)
     int n = op->pars.n, rank;
     if (n == 1) {
         Sample off = measure_rank(s, node, 1), on = measure_rank(s, node, 0);
-        rank = on.seconds < off.seconds ? 0 : 1;
-        op->free = about_equal(&on, &off);
+        rank = on.seconds < off.seconds && !op->refused ? 0 : 1;
+        op->free = op->refused || about_equal(&on, &off);
     } else {
         rank = valley(s, node, n);
         if (!(measure_rank(s, node, rank).seconds < never.seconds))

@@ -48,6 +48,7 @@ typedef struct {
     double best;        /* the least of the curve */
     int64_t low, high;  /* best settings t: low < t <= high */
     bool free;          /* both outcomes are equally fast: no constraint */
+    bool refused;       /* the device cannot run the version: comparisons go on as if it were false */
 } Opinion;
 
 typedef struct {

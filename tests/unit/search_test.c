@@ -223,6 +223,35 @@ static void test_failing(void)
     arena_free(a);
 }
 
+/* The version of t1 does not fit the device: the comparison holds, but the next one follows. */
+static bool run_refusing(void *env, int d, const int64_t *settings, Sample *out)
+{
+    (void)d;
+    Arena *a = env;
+    *out = (Sample){.seconds = 9};
+    vec_push(a, &out->compared, ((Compared){0, 10}));
+    if (settings[0] <= 10)
+        return true;
+    vec_push(a, &out->compared, ((Compared){1, 100}));
+    vec_push(a, &out->compared, ((Compared){2, 40000}));
+    out->seconds = settings[2] <= 40000 ? 5 : 3;
+    return true;
+}
+
+static void test_refused(void)
+{
+    Arena *a = arena_new();
+    Forest f = {0};
+    for (int i = 0; i < 3; i++)
+        vec_push(a, &f.nodes, ((Node){arena_printf(a, "t%d", i), i - 1, false, 1000}));
+    SearchResult r = search_monotone(a, &f, 1, run_refusing, a);
+    CHECK(r.datasets[0].opinions[1].refused);
+    CHECK(r.settings[2] > 40000); /* reached whatever t1 is */
+    CHECK(r.runs <= 4);
+    CHECK_INT((int)r.datasets[0].best, 3);
+    arena_free(a);
+}
+
 static void test_classes(void)
 {
     Arena *a = arena_new();
@@ -252,5 +281,6 @@ int main(void)
     test_size_variant();
     test_conflict();
     test_failing();
+    test_refused();
     return check_summary();
 }
