@@ -17,7 +17,7 @@ typedef struct {
     const char *refused; /* where to go when a launch is refused; NULL: nowhere */
     bool *refused_used;
     int n_labels;
-    bool uses_done, uses_ctx;
+    bool uses_done, uses_ctx, uses_in;
     Loc loc; /* of the last comment */
 } Fn;
 
@@ -476,7 +476,7 @@ static void emit_dim_check(Fn *f, const Entry *en, int k, int d)
 {
     Type t = en->params.at[k]->type;
     Out *o = f->o;
-    f->uses_done = f->uses_ctx = true;
+    f->uses_done = f->uses_ctx = f->uses_in = true;
     out_printf(o, "if (in[%d].shape[%d] != %s) {\n", k, d, atom_c(t.dims[d]));
     o->indent++;
     const char *arg = param_text(f, en, k);
@@ -523,6 +523,7 @@ static void emit_params(Fn *f, const EntryPlan *ep)
             const char *member = v->type.elem == T_BOOL ? "b" : prim_type_text[v->type.elem];
             assign(f, v);
             out_printf(f->o, "in[%d].scalar.%s;\n", k, member);
+            f->uses_in = true;
         }
     }
     for (int k = 0; k < en->params.n; k++) {
@@ -534,6 +535,7 @@ static void emit_params(Fn *f, const EntryPlan *ep)
                     continue;
                 assign(f, n);
                 out_printf(f->o, "in[%d].shape[%d];\n", k, d);
+                f->uses_in = true;
             } else {
                 emit_dim_check(f, en, k, d);
             }
@@ -596,13 +598,15 @@ static Mems entry_mems(Ctx *cx, const EntryPlan *ep)
     return all;
 }
 
-static void declare_mems(Out *o, const EntryPlan *ep, const Mems *all)
+static void declare_mems(Out *o, Fn *f, const EntryPlan *ep, const Mems *all)
 {
     int n_own = 0;
     for (int k = 0; k < ep->param_locs.n; k++)
         for (int i = 0; i < all->n; i++)
-            if (all->at[i] == ep->param_locs.at[k].mem)
+            if (all->at[i] == ep->param_locs.at[k].mem) {
                 out_printf(o, "rt_mem *const %s = in[%d].mem;\n", all->at[i]->name, k);
+                f->uses_in = true;
+            }
     for (int i = 0; i < all->n; i++) {
         if (all->at[i]->is_param)
             continue;
@@ -662,11 +666,11 @@ void emit_entry(Emit *em, const EntryPlan *ep)
                entry_fn(en));
     o->indent++;
     out_puts(o, "int rc = RT_OK;\n");
-    declare_mems(o, ep, &all);
+    declare_mems(o, &f, ep, &all);
     declare_sizes(o, &f, &ep->ops);
     if (!f.uses_ctx && all.n == 0)
         out_puts(o, "(void)ctx;\n");
-    if (en->params.n == 0)
+    if (!f.uses_in)
         out_puts(o, "(void)in;\n");
     if (ep->results.n == 0)
         out_puts(o, "(void)out;\n");
