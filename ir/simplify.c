@@ -115,11 +115,28 @@ void simp_leave(Simp *S, Scope sc)
     }
 }
 
+/* What the truth of cond says of conditions it was made of. */
+static void assume_parts(Simp *S, Atom cond, bool truth)
+{
+    if (!cond.var)
+        return;
+    const Exp *d = simp_def(S, cond);
+    replace_here(S, cond.var, atom_bool(truth));
+    if (!d || d->kind != E_PRIM)
+        return;
+    PrimOp op = d->prim.op;
+    if (op == OP_NOT) {
+        assume_parts(S, d->prim.args.at[0], !truth);
+    } else if ((op == OP_LAND && truth) || (op == OP_LOR && !truth)) {
+        assume_parts(S, d->prim.args.at[0], truth);
+        assume_parts(S, d->prim.args.at[1], truth);
+    }
+}
+
 void simp_assume(Simp *S, Atom cond, bool truth)
 {
     ranges_cond(S->ra, cond, truth);
-    if (cond.var)
-        replace_here(S, cond.var, atom_bool(truth));
+    assume_parts(S, cond, truth);
 }
 
 /* --- Statements and bodies ------------------------------------------------------------------------------ */

@@ -98,17 +98,15 @@ void simp_if(Simp *S, const Stm *s)
     }
     const Exp *d = simp_def(S, test);
     bool negated = d && d->kind == E_PRIM && d->prim.op == OP_NOT;
-    const Body *then_ = e->branch.then_, *else_ = e->branch.else_;
+    const Body *then_ = branch_body(S, e->branch.then_, test, true);
+    const Body *else_ = branch_body(S, e->branch.else_, test, false);
     if (negated) {
         /* if !c then x else y = if c then y else x */
         S->changed = true;
-        test = d->prim.args.at[0];
-        then_ = e->branch.else_;
-        else_ = e->branch.then_;
+        emit_if(S, s, d->prim.args.at[0], else_, then_);
+    } else {
+        emit_if(S, s, test, then_, else_);
     }
-    then_ = branch_body(S, then_, test, true);
-    else_ = branch_body(S, else_, test, false);
-    emit_if(S, s, test, then_, else_);
 }
 
 /* --- loop ---------------------------------------------------------------------------------------------- */
