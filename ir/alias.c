@@ -1,13 +1,14 @@
 /* Aliases and consumption.
  *
  * Every array has roots: the variables that stand for the memory it may live in. A fresh array is
- * its own root; a view (slice, rearrange, reshape, another name) has its operand's roots; results of
- * IF and LOOP have the roots of whatever they may be. Two arrays may overlap iff they share a root.
- * Consuming an array kills its roots, and nothing with a dead root may be used.
+ * its own root; a view (slice, rearrange, reshape, another name) has its operand's roots; results
+ * of IF and LOOP have the roots of whatever they may be. Two arrays may overlap iff they share a
+ * root. Consuming an array kills its roots, and nothing with a dead root may be used.
  *
- * Parameters (loop, lambda, nest) are roots of their own inside the body. Consuming a loop parameter
- * consumes its initial value; consuming the parameter that holds a row of an array consumes that
- * array. Otherwise a body that runs several times may consume only what it bound itself. */
+ * Parameters (loop, lambda, nest) are roots of their own inside the body. Consuming a loop
+ * parameter consumes its initial value; consuming the parameter that holds a row of an array
+ * consumes that array. Otherwise a body that runs several times may consume only what it bound
+ * itself. */
 #include "ir/ir.h"
 
 #include <stdio.h>
@@ -15,9 +16,9 @@
 
 struct Alias {
     Ctx *cx;
-    VarMap *roots; /* Var -> Vars *; a variable without an entry is its own root */
-    VarMap *level; /* root -> 1 + nesting depth of repeated bodies; absent: 0, bound outside */
-    VarSet *fixed; /* roots that may not be consumed: entry parameters that are not unique */
+    VarMap *roots;  /* Var -> Vars *; a variable without an entry is its own root */
+    VarMap *level;  /* root -> 1 + nesting depth of repeated bodies; absent: 0, bound outside */
+    VarSet *fixed;  /* roots that may not be consumed: entry parameters that are not unique */
     VarSet *dead;   /* here and now */
     Vars dead_list; /* the same, in order of death */
     VarSet *ever;   /* consumed at some time, be it in another branch or iteration */
@@ -67,7 +68,8 @@ const char *alias_error(const Alias *al, const Stm **at)
     return al->error;
 }
 
-/* --- Roots ------------------------------------------------------------------------------------- */
+/* --- Roots -------------------------------------------------------------------------------------
+ */
 
 static void add_root(Alias *al, Vars *set, Var *v)
 {
@@ -138,7 +140,8 @@ static int level_of(const Alias *al, const Var *root)
     return l ? (int)l - 1 : 0;
 }
 
-/* --- Consumption --------------------------------------------------------------------------------- */
+/* --- Consumption ---------------------------------------------------------------------------------
+ */
 
 static void kill(Alias *al, Var *root)
 {
@@ -155,8 +158,8 @@ static void consume(Alias *al, Atom a)
     for (int i = 0; i < rs.n; i++) {
         Var *r = rs.at[i];
         if (varset_has(al->fixed, r))
-            report(al, "@ is consumed, but the entry's parameter @ is not unique",
-                   var_text(a.var), var_text(r));
+            report(al, "@ is consumed, but the entry's parameter @ is not unique", var_text(a.var),
+                   var_text(r));
         if (level_of(al, r) < al->depth)
             report(al, "@ is consumed inside a body that runs several times, but was bound outside",
                    var_text(a.var), "");
@@ -170,12 +173,15 @@ static void use(void *env, Atom a)
     Vars rs = alias_roots(al, a);
     for (int i = 0; i < rs.n; i++)
         if (varset_has(al->dead, rs.at[i]))
-            report(al, rs.at[i] == a.var ? "@ is used after it was consumed"
-                                         : "@ is used, but @, which it may share memory with, was consumed",
+            report(al,
+                   rs.at[i] == a.var
+                       ? "@ is used after it was consumed"
+                       : "@ is used, but @, which it may share memory with, was consumed",
                    var_text(a.var), var_text(rs.at[i]));
 }
 
-/* --- Expressions ------------------------------------------------------------------------------------ */
+/* --- Expressions
+ * ------------------------------------------------------------------------------------ */
 
 static void drop_dead(const Alias *al, Vars *roots)
 {
@@ -203,8 +209,8 @@ static Vars *if_roots(Alias *al, const Exp *e)
         add_roots_of(al, &rs[k], e->branch.else_->res.at[k]);
     for (int i = from; i < mid; i++)
         varset_add(al->dead, al->dead_list.at[i]);
-    /* What a branch consumed cannot be seen by its old name any more, so a result that is that array
-     * when the other branch was taken shares memory with nothing alive. */
+    /* What a branch consumed cannot be seen by its old name any more, so a result that is that
+     * array when the other branch was taken shares memory with nothing alive. */
     for (int k = 0; k < n; k++)
         drop_dead(al, &rs[k]);
     return rs;
@@ -229,9 +235,10 @@ static void consume_results(Alias *al, const Vars *ps, const Vars *res, int n)
                 if (varset_has(al->ever, r))
                     continue;
                 if (level_of(al, r) <= al->depth)
-                    report(al,
-                           "the parameter @ is consumed, but its next value may be @, bound outside",
-                           var_text(ps->at[k]), var_text(r));
+                    report(
+                        al,
+                        "the parameter @ is consumed, but its next value may be @, bound outside",
+                        var_text(ps->at[k]), var_text(r));
                 varset_add(al->ever, r);
                 changed = true;
             }
@@ -321,7 +328,8 @@ static void check_distinct(Alias *al, const Vars *xs, const Atoms *arrs)
                        atom_text(arrs->at[j]), atom_text(arrs->at[k]));
 }
 
-/* The last arrs->n params of lam are rows of arrs; the first of an operator are its results so far. */
+/* The last arrs->n params of lam are rows of arrs; the first of an operator are its results so far.
+ */
 static void walk_lambda(Alias *al, const Lambda *lam, const Atoms *arrs, bool is_op)
 {
     al->depth++;
@@ -493,7 +501,8 @@ Vars exp_consumes(Ctx *cx, const Exp *e)
     return out;
 }
 
-/* --- All consumed arrays of an entry --------------------------------------------------------------- */
+/* --- All consumed arrays of an entry
+ * --------------------------------------------------------------- */
 
 typedef struct {
     Alias *al;

@@ -23,7 +23,7 @@ const int prim_type_bytes[N_PRIM_TYPES] = {
 /* The second letter of SAME, BOOL, I32 would do; spelled out, so that a new one is noticed. */
 #define RESULT_SAME 'S'
 #define RESULT_BOOL 'B'
-#define RESULT_I32 'I'
+#define RESULT_I32  'I'
 const PrimInfo prim_info[N_PRIM_OPS] = {
 #define PRIM(tag, text, arity, operands, result) {text, arity, (#operands)[0], RESULT_##result},
 #include "ir/prims.def"
@@ -36,9 +36,9 @@ const FormInfo form_info[N_FORMS] = {
 #undef FORM
 };
 
-const char *const attr_text[N_ATTRS] = {"sequential", "sequential_outer", "sequential_inner",
-                                        "no_outer",   "no_intra",         "only_intra",
-                                        "only_inner", "unroll"};
+const char *const attr_text[N_ATTRS] = {
+    "sequential", "sequential_outer", "sequential_inner", "no_outer",
+    "no_intra",   "only_intra",       "only_inner",       "unroll"};
 
 PrimType prim_result(PrimOp op, PrimType operands)
 {
@@ -495,9 +495,7 @@ Types exp_types(Ctx *cx, const Exp *e)
                          e->replicate.dims.n));
         break;
     case E_SCRATCH: ONE(e->scratch.type); break;
-    case E_ARRAYLIT:
-        ONE(type_array(cx, e->arraylit.elem, atom_i64(e->arraylit.elems.n)));
-        break;
+    case E_ARRAYLIT: ONE(type_array(cx, e->arraylit.elem, atom_i64(e->arraylit.elems.n))); break;
     case E_CONCAT: ONE(concat_type(cx, e)); break;
     case E_REARRANGE: ONE(rearrange_type(cx, e)); break;
     case E_RESHAPE:

@@ -1,9 +1,9 @@
-/* Common subexpressions: a statement whose expression was already computed by one that is in scope is
- * dropped, and its results replaced.
+/* Common subexpressions: a statement whose expression was already computed by one that is in scope
+ * is dropped, and its results replaced.
  *
- * Expressions are compared by their text, with the variables bound inside numbered in order, so that
- * equal maps are found too. Fresh arrays are merged only if neither is ever consumed, and not across
- * the border of a kernel (SEG dialect), where they would change their place in memory.
+ * Expressions are compared by their text, with the variables bound inside numbered in order, so
+ * that equal maps are found too. Fresh arrays are merged only if neither is ever consumed, and not
+ * across the border of a kernel (SEG dialect), where they would change their place in memory.
  * Thresholds are compared once each and never merged.
  *
  * Before: well-formed. After: well-formed; what was merged is gone. */
@@ -32,7 +32,8 @@ typedef struct {
     int kernel;
 } Cse;
 
-/* --- Keys ---------------------------------------------------------------------------------------------- */
+/* --- Keys
+ * ---------------------------------------------------------------------------------------------- */
 
 typedef struct {
     Ctx *cx;
@@ -180,7 +181,8 @@ static const char *key_of(const Exp *e)
     return key;
 }
 
-/* --- The pass --------------------------------------------------------------------------------------------- */
+/* --- The pass
+ * --------------------------------------------------------------------------------------------- */
 
 static Known **bucket(Cse *C, const char *key)
 {

@@ -1,5 +1,5 @@
-/* Removal of what is not used: statements, and single results of if, loop, map, reduce and their like
- * with all that only they need.
+/* Removal of what is not used: statements, and single results of if, loop, map, reduce and their
+ * like with all that only they need.
  *
  * First everything needed is marked, from the results of the entries backwards; every variable is
  * bound once, so one set of variables serves the whole program. A variable is marked when it is
@@ -13,10 +13,12 @@
 typedef struct {
     Ctx *cx;
     VarSet *used;
-    bool changed; /* while marking: something new was marked; while rebuilding: something was dropped */
+    bool changed; /* while marking: something new was marked; while rebuilding: something was
+                     dropped */
 } Dce;
 
-/* --- Marking ---------------------------------------------------------------------------------------- */
+/* --- Marking
+ * ---------------------------------------------------------------------------------------- */
 
 static void mark_body(Dce *D, const Body *b, const bool *need);
 
@@ -107,8 +109,8 @@ static void mark_loop(Dce *D, const Stm *s)
     TO_FIXPOINT(D, mark_loop_once(D, s));
 }
 
-/* op (acc.., x..) -> acc..: result k is needed if `need` says so or if another needed result uses its
- * parameters. Marks both parameters of what is needed. */
+/* op (acc.., x..) -> acc..: result k is needed if `need` says so or if another needed result uses
+ * its parameters. Marks both parameters of what is needed. */
 static void mark_op_once(Dce *D, const Lambda *op, bool *need, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -220,7 +222,8 @@ static void mark_body(Dce *D, const Body *b, const bool *need)
     }
 }
 
-/* --- Rebuilding --------------------------------------------------------------------------------------- */
+/* --- Rebuilding
+ * --------------------------------------------------------------------------------------- */
 
 static Body *keep_body(Dce *D, const Body *b, const bool *need);
 

@@ -7,15 +7,16 @@
  * leave a construct if its operands are bound outside, it consumes nothing, its results are never
  * consumed (else each run needs its own), and it does not trap: the construct may run zero times.
  * Arrays of sizes that nothing shows to be natural numbers count as trapping, and so do reshapes
- * whose sizes are not plainly equal. A trapping statement leaves only a loop that certainly runs, and
- * only from before everything else that may fail. Nothing leaves a branch.
+ * whose sizes are not plainly equal. A trapping statement leaves only a loop that certainly runs,
+ * and only from before everything else that may fail. Nothing leaves a branch.
  *
  * Where it goes matters too:
  *   - Out of parallel code to the host (from the outermost SOAC or a mapnest of level >= 1): no
  *     element of an array is read there, which would wait for the device.
- *   - Out of a mapnest (SEG dialect): only scalars and views. An array made inside a kernel is private
- *     or local memory; outside it would be another kernel's work.
- *   - In the SOAC dialect inner parallel operations leave, too: they stay parallel, with less to do.
+ *   - Out of a mapnest (SEG dialect): only scalars and views. An array made inside a kernel is
+ * private or local memory; outside it would be another kernel's work.
+ *   - In the SOAC dialect inner parallel operations leave, too: they stay parallel, with less to
+ * do.
  *
  * Before and after: well-formed. */
 #include "ir/ir.h"
@@ -39,7 +40,8 @@ typedef struct {
 
 static Body *hoist_body(Hoist *H, const Body *b);
 
-/* --- Sizes ---------------------------------------------------------------------------------------------- */
+/* --- Sizes
+ * ---------------------------------------------------------------------------------------------- */
 
 static void note_size(Hoist *H, Atom a)
 {
@@ -149,7 +151,8 @@ static bool bad_size(const Hoist *H, const Stm *s)
     return bs.bad;
 }
 
-/* --- May it leave? ----------------------------------------------------------------------------------------- */
+/* --- May it leave?
+ * ----------------------------------------------------------------------------------------- */
 
 static bool is_view(const Stm *s)
 {
@@ -206,8 +209,8 @@ static bool may_leave(Hoist *H, const Around *ar, const Stm *s, const VarSet *in
     return ar->runs && first && s->exp->kind != E_LOOP;
 }
 
-/* The statements of b that may leave go to bl; the others are returned as its body. `inside`: what the
- * construct binds, extended by what stays. */
+/* The statements of b that may leave go to bl; the others are returned as its body. `inside`: what
+ * the construct binds, extended by what stays. */
 static Body *split(Hoist *H, const Around *ar, const Body *b, VarSet *inside, Bld *bl)
 {
     Bld stay = bld_new(H->cx);
@@ -228,7 +231,8 @@ static Body *split(Hoist *H, const Around *ar, const Body *b, VarSet *inside, Bl
     return bld_body(&stay, b->res);
 }
 
-/* --- Constructs ---------------------------------------------------------------------------------------------- */
+/* --- Constructs
+ * ---------------------------------------------------------------------------------------------- */
 
 static void bind_inside(VarSet *inside, const Vars *vs)
 {

@@ -6,9 +6,8 @@
  *              [ "takes" exts ] [ "gives" exts ] "=" body            as the user wrote them
  *   exts     = "(" ([STRING ":"] ["*"] ext),* ")"                    name, unique, type
  *   ext      = STRING ["as" STRING] ["#" INT] ["{" (STRING ":" ext),* "}"]
- *              type text, its abbreviation, number of IR values if not 1 or that of the fields, fields
- *              Without "takes", a "*" before a parameter's type makes it unique.
- *   param    = VAR ":" type
+ *              type text, its abbreviation, number of IR values if not 1 or that of the fields,
+ * fields Without "takes", a "*" before a parameter's type makes it unique. param    = VAR ":" type
  *   type     = ("[" atom "]")* PRIM
  *   body     = "{" stm* "in" results "}"
  *   stm      = "let" pattern "=" exp
@@ -65,7 +64,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Names, constants, types ------------------------------------------------------------------- */
+/* --- Names, constants, types -------------------------------------------------------------------
+ */
 
 const char *var_text(const Var *v)
 {
@@ -168,14 +168,14 @@ const char *nest_text(const Nest *nest)
     return s;
 }
 
-/* --- Pieces ------------------------------------------------------------------------------------- */
+/* --- Pieces -------------------------------------------------------------------------------------
+ */
 
 static void print_list(Out *o, const Atoms *as, const char *open, const char *close, bool sizes)
 {
     out_puts(o, open);
     for (int i = 0; i < as->n; i++)
-        out_printf(o, "%s%s", i ? ", " : "",
-                   sizes ? size_text(as->at[i]) : atom_text(as->at[i]));
+        out_printf(o, "%s%s", i ? ", " : "", sizes ? size_text(as->at[i]) : atom_text(as->at[i]));
     out_puts(o, close);
 }
 
@@ -271,7 +271,8 @@ static void print_nest(Out *o, const Nest *nest)
     out_puts(o, " ");
 }
 
-/* --- Expressions ---------------------------------------------------------------------------------- */
+/* --- Expressions
+ * ---------------------------------------------------------------------------------- */
 
 static void print_loop(Out *o, const Exp *e)
 {
@@ -416,7 +417,8 @@ void ir_print_exp(Out *o, const Exp *e)
     }
 }
 
-/* --- Bodies, programs -------------------------------------------------------------------------------- */
+/* --- Bodies, programs
+ * -------------------------------------------------------------------------------- */
 
 void ir_print_stm(Out *o, const Stm *s)
 {

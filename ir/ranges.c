@@ -54,7 +54,8 @@ void ranges_reset(Ranges *ra, int mark)
     ra->facts.n = mark;
 }
 
-/* --- Affine forms --------------------------------------------------------------------------------- */
+/* --- Affine forms
+ * --------------------------------------------------------------------------------- */
 
 static bool add_term(Affine *f, const Var *v, int64_t k)
 {
@@ -203,8 +204,7 @@ static bool add_atom(Ranges *ra, Affine *f, Atom a, int64_t k, int depth)
     int64_t m;
     if (e->prim.op == OP_MUL && (!x.var || !y.var) && exact(ra, t, OP_MUL, x, y)) {
         int64_t by = x.var ? y.c.i : x.c.i;
-        return !__builtin_mul_overflow(k, by, &m) &&
-               add_atom(ra, f, x.var ? x : y, m, depth - 1);
+        return !__builtin_mul_overflow(k, by, &m) && add_atom(ra, f, x.var ? x : y, m, depth - 1);
     }
     return add_term(f, a.var, k);
 }
@@ -216,7 +216,8 @@ static bool difference(Ranges *ra, Affine *f, Atom a, Atom b, int64_t slack)
     return add_atom(ra, f, b, 1, 6) && add_atom(ra, f, a, -1, 6);
 }
 
-/* --- Facts --------------------------------------------------------------------------------------------- */
+/* --- Facts
+ * --------------------------------------------------------------------------------------------- */
 
 static void add_fact(Ranges *ra, const Affine *f)
 {
@@ -255,7 +256,8 @@ void ranges_index(Ranges *ra, Var *i, Atom bound)
     fact_le(ra, atom_var(i), bound, 1);
 }
 
-/* --- The prover ------------------------------------------------------------------------------------------ */
+/* --- The prover
+ * ------------------------------------------------------------------------------------------ */
 
 static bool prove(Ranges *ra, const Affine *goal, int depth);
 
@@ -354,7 +356,8 @@ bool ranges_le(Ranges *ra, Atom a, Atom b, int64_t slack)
     return difference(ra, &goal, a, b, slack) && start_proof(ra, &goal);
 }
 
-/* --- Conditions and definitions -------------------------------------------------------------------------- */
+/* --- Conditions and definitions
+ * -------------------------------------------------------------------------- */
 
 static void fact_differ(Ranges *ra, Atom a, Atom b)
 {
@@ -470,7 +473,9 @@ void ranges_def(Ranges *ra, const Var *v)
     }
 }
 
-/* --- Bounds -------------------------------------------------------------------------------------------------- */
+/* --- Bounds
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static bool slice_in_bounds(Ranges *ra, Atom size, const DimIndex *d)
 {
@@ -494,12 +499,11 @@ bool ranges_in_bounds(Ranges *ra, Type arr, const DimIndexes *at)
         const DimIndex *d = &at->at[i];
         Atom size = arr.dims[i];
         if (d->is_slice) {
-            bool whole = atom_is_int(d->start, 0) && atom_is_int(d->stride, 1) &&
-                         atom_eq(d->n, size);
+            bool whole =
+                atom_is_int(d->start, 0) && atom_is_int(d->stride, 1) && atom_eq(d->n, size);
             if (!whole && !slice_in_bounds(ra, size, d))
                 return false;
-        } else if (!ranges_le(ra, atom_i64(0), d->start, 0) ||
-                   !ranges_le(ra, d->start, size, 1)) {
+        } else if (!ranges_le(ra, atom_i64(0), d->start, 0) || !ranges_le(ra, d->start, size, 1)) {
             return false;
         }
     }

@@ -3,159 +3,19 @@
  * The text is cut into tokens first, so that lists may be gone over twice: a pattern or parameter
  * list may mention in a type a size that the same list binds further on. Recursive descent, a
  * function per nonterminal; the first error ends the reading. */
-#include "ir/ir.h"
+#include "ir/read.h"
 
 #include "base/intern.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { K_END = 0, K_NAME = 256, K_NUM, K_STR, K_ARROW }; /* or a character */
-
-typedef struct {
-    int kind;
-    Loc loc;
-    const char *text; /* NAME, NUM: interned; STR: decoded */
-} Token;
-
-/* What a name means here. */
-typedef struct Name Name;
-struct Name {
-    Name *next;
-    const char *text;
-    Var *var;        /* NULL: not in scope */
-    bool ever_bound; /* for names with an id: bound before, somewhere */
-};
-
-typedef struct {
-    Name *name;
-    Var *before;
-} Undo;
-
-enum { N_BUCKETS = 1024, MAX_KEPT_ID = 1000000 };
-
-typedef struct {
-    Ctx *cx;
-    const char *src;
-    size_t n;
-    uint32_t base;
-    VEC(Token) toks;
-    int pos;
-    Name *names[N_BUCKETS];
-    VEC(Undo) undo;
-    bool keep_ids; /* no id of the text is taken yet in this process */
-    bool *taken;   /* by id */
-    jmp_buf fail;
-} Reader;
-
-_Noreturn __attribute__((format(printf, 3, 4))) static void fail(Reader *r, Loc loc,
-                                                                 const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    diag_error(loc, "%s", arena_vprintf(r->cx->perm, fmt, ap));
-    va_end(ap);
-    longjmp(r->fail, 1);
-}
-
-/* --- Tokens --------------------------------------------------------------------------------------- */
-
-static void push_token(Reader *r, int kind, size_t beg, size_t end, const char *text)
-{
-    Loc loc = {r->base + (uint32_t)beg, r->base + (uint32_t)end};
-    vec_push(r->cx->perm, &r->toks, ((Token){kind, loc, text}));
-}
-
-static bool name_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '\'';
-}
-
-static size_t lex_number(Reader *r, size_t i)
-{
-    const char *s = r->src;
-    size_t beg = i;
-    i += s[i] == '-';
-    while (i < r->n && isdigit((unsigned char)s[i]))
-        i++;
-    if (i + 1 < r->n && s[i] == '.' && isdigit((unsigned char)s[i + 1]))
-        for (i++; i < r->n && isdigit((unsigned char)s[i]);)
-            i++;
-    if (i < r->n && s[i] == 'e') {
-        i++;
-        i += i < r->n && (s[i] == '+' || s[i] == '-');
-    }
-    while (i < r->n && name_char(s[i]))
-        i++;
-    push_token(r, K_NUM, beg, i, intern_n(s + beg, i - beg));
-    return i;
-}
-
-static size_t lex_string(Reader *r, size_t i)
-{
-    const char *s = r->src;
-    size_t beg = i++;
-    char *buf = arena_alloc(r->cx->perm, r->n - beg + 1);
-    size_t k = 0;
-    for (; i < r->n && s[i] != '"' && s[i] != '\n'; i++) {
-        if (s[i] != '\\' || i + 1 >= r->n) {
-            buf[k++] = s[i];
-            continue;
-        }
-        i++;
-        unsigned code;
-        if (s[i] == 'n')
-            buf[k++] = '\n';
-        else if (s[i] == 't')
-            buf[k++] = '\t';
-        else if (s[i] == 'u' && i + 4 < r->n && sscanf(s + i + 1, "%4x", &code) == 1 && code < 0x80) {
-            buf[k++] = (char)code;
-            i += 4;
-        } else
-            buf[k++] = s[i];
-    }
-    if (i >= r->n || s[i] != '"')
-        fail(r, (Loc){r->base + (uint32_t)beg, r->base + (uint32_t)i}, "string without an end");
-    push_token(r, K_STR, beg, i + 1, intern_n(buf, k));
-    return i + 1;
-}
-
-static void lex_all(Reader *r)
-{
-    const char *s = r->src;
-    for (size_t i = 0; i < r->n;) {
-        size_t beg = i;
-        char c = s[i], next = i + 1 < r->n ? s[i + 1] : '\0';
-        if (c == '-' && next == '-') {
-            while (i < r->n && s[i] != '\n')
-                i++;
-        } else if (isspace((unsigned char)c)) {
-            i++;
-        } else if (c == '-' && next == '>') {
-            i += 2;
-            push_token(r, K_ARROW, beg, i, "->");
-        } else if (isdigit((unsigned char)c) || (c == '-' && isdigit((unsigned char)next))) {
-            i = lex_number(r, i);
-        } else if (isalpha((unsigned char)c) || c == '_') {
-            while (i < r->n && name_char(s[i]))
-                i++;
-            push_token(r, K_NAME, beg, i, intern_n(s + beg, i - beg));
-        } else if (c == '"') {
-            i = lex_string(r, i);
-        } else if (c && strchr("()[]{},:;=<>^@!\\.*#-", c)) {
-            push_token(r, c, beg, ++i, intern_n(s + beg, 1));
-        } else {
-            fail(r, (Loc){r->base + (uint32_t)beg, r->base + (uint32_t)beg + 1},
-                 "unexpected character");
-        }
-    }
-    push_token(r, K_END, r->n, r->n, "end of the text");
-}
+/* --- Going through the tokens -------------------------------------------------------------------
+ */
 
 static const Token *peek(const Reader *r)
 {
@@ -198,14 +58,14 @@ static const Token *expect(Reader *r, int kind, const char *what)
 {
     const Token *t = peek(r);
     if (t->kind != kind)
-        fail(r, t->loc, "expected %s, not %s", what, t->text);
+        read_fail(r, t->loc, "expected %s, not %s", what, t->text);
     return next_token(r);
 }
 
 static void expect_word(Reader *r, const char *word)
 {
     if (!accept_word(r, word))
-        fail(r, peek(r)->loc, "expected '%s', not %s", word, peek(r)->text);
+        read_fail(r, peek(r)->loc, "expected '%s', not %s", word, peek(r)->text);
 }
 
 /* After an element of a list: another one follows (true), or the list is closed. */
@@ -217,7 +77,8 @@ static bool more(Reader *r, int close, const char *what)
     return false;
 }
 
-/* --- Names ------------------------------------------------------------------------------------------- */
+/* --- Names
+ * ------------------------------------------------------------------------------------------- */
 
 static Name *name_of(Reader *r, const char *text)
 {
@@ -263,7 +124,7 @@ static Var *bind(Reader *r, const Token *t)
     Name *n = name_of(r, t->text);
     int id = id_of(t->text);
     if (id && n->ever_bound)
-        fail(r, t->loc, "%s is bound twice", t->text);
+        read_fail(r, t->loc, "%s is bound twice", t->text);
     n->ever_bound = true;
     Var *v;
     if (id && r->keep_ids && !r->taken[id]) {
@@ -285,7 +146,8 @@ static void leave_scope(Reader *r, int mark)
     }
 }
 
-/* --- Atoms and types ------------------------------------------------------------------------------------ */
+/* --- Atoms and types
+ * ------------------------------------------------------------------------------------ */
 
 static bool find_prim(const char *text, PrimType *t)
 {
@@ -302,7 +164,7 @@ static PrimType read_prim(Reader *r)
     const Token *t = expect(r, K_NAME, "a scalar type");
     PrimType p;
     if (!find_prim(t->text, &p))
-        fail(r, t->loc, "%s is not a scalar type", t->text);
+        read_fail(r, t->loc, "%s is not a scalar type", t->text);
     return p;
 }
 
@@ -313,7 +175,7 @@ static Atom read_int(Reader *r, const Token *t, PrimType p, const char *digits)
     Atom a = atom_int(p, i);
     bool too_big = errno || (p != T_U64 && *digits != '-' && i < 0);
     if (too_big || a.c.i != i || (*digits == '-' && !prim_is_signed(p)))
-        fail(r, t->loc, "%s does not fit in %s", t->text, prim_type_text[p]);
+        read_fail(r, t->loc, "%s does not fit in %s", t->text, prim_type_text[p]);
     return a;
 }
 
@@ -326,11 +188,11 @@ static Atom read_number(Reader *r)
     char *digits = arena_strndup(r->cx->perm, t->text, n);
     PrimType p = T_I64;
     if (*suffix && (!find_prim(suffix, &p) || p == T_BOOL))
-        fail(r, t->loc, "%s is no suffix of a number", suffix);
+        read_fail(r, t->loc, "%s is no suffix of a number", suffix);
     if (prim_is_float(p))
         return atom_float(p, p == T_F32 ? (double)strtof(digits, NULL) : strtod(digits, NULL));
     if (strpbrk(digits, ".e"))
-        fail(r, t->loc, "%s is not an integer", t->text);
+        read_fail(r, t->loc, "%s is not an integer", t->text);
     return read_int(r, t, p, digits);
 }
 
@@ -344,7 +206,7 @@ static Atom read_special_float(Reader *r, PrimType p, bool neg)
     if (strcmp(t->text, "inf") == 0)
         f = (double)INFINITY;
     else if (strcmp(t->text, "nan") != 0)
-        fail(r, t->loc, "expected inf or nan");
+        read_fail(r, t->loc, "expected inf or nan");
     Atom a = {NULL, {p, {0}}};
     a.c.f = fabs(f);
     if (t->text[0] == 'n' && accept(r, ':'))
@@ -367,13 +229,13 @@ static Atom read_atom(Reader *r)
     if (t->kind == K_NAME && find_prim(t->text, &p) && prim_is_float(p))
         return read_special_float(r, p, neg);
     if (t->kind != K_NAME || neg)
-        fail(r, t->loc, "expected a variable or a constant, not %s", t->text);
+        read_fail(r, t->loc, "expected a variable or a constant, not %s", t->text);
     next_token(r);
     if (strcmp(t->text, "true") == 0 || strcmp(t->text, "false") == 0)
         return atom_bool(t->text[0] == 't');
     Var *v = name_of(r, t->text)->var;
     if (!v)
-        fail(r, t->loc, "%s is not in scope", t->text);
+        read_fail(r, t->loc, "%s is not in scope", t->text);
     return atom_var(v);
 }
 
@@ -405,11 +267,12 @@ static int read_small(Reader *r, const char *what)
 {
     const Token *t = expect(r, K_NUM, what);
     if (strlen(t->text) > 6 || strspn(t->text, "0123456789") != strlen(t->text))
-        fail(r, t->loc, "expected %s", what);
+        read_fail(r, t->loc, "expected %s", what);
     return atoi(t->text);
 }
 
-/* --- Parameter lists --------------------------------------------------------------------------------------- */
+/* --- Parameter lists
+ * --------------------------------------------------------------------------------------- */
 
 static void skip_type(Reader *r)
 {
@@ -481,12 +344,14 @@ static void skip_pattern(Reader *r)
     }
     while (!accept(r, ')')) {
         if (peek(r)->kind == K_END)
-            fail(r, peek(r)->loc, "expected ')'");
+            read_fail(r, peek(r)->loc, "expected ')'");
         next_token(r);
     }
 }
 
-/* --- Bodies --------------------------------------------------------------------------------------------------- */
+/* --- Bodies
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static Exp *read_exp(Reader *r);
 
@@ -532,7 +397,9 @@ static Lambda *read_lambda(Reader *r)
     return lambda_new(r->cx, params, b);
 }
 
-/* --- Expressions ------------------------------------------------------------------------------------------------ */
+/* --- Expressions
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static DimIndexes read_at(Reader *r, Atom arr, bool *safe)
 {
@@ -543,7 +410,7 @@ static DimIndexes read_at(Reader *r, Atom arr, bool *safe)
         DimIndex d = {false, atom_i64(0), atom_i64(1), atom_i64(1)};
         if (accept(r, ':')) {
             if (at.n >= t.rank)
-                fail(r, open->loc, "more positions than dimensions");
+                read_fail(r, open->loc, "more positions than dimensions");
             d = (DimIndex){true, atom_i64(0), t.dims[at.n], atom_i64(1)};
         } else {
             d.start = read_atom(r);
@@ -571,8 +438,8 @@ static void read_perm(Reader *r, Exp *e)
     e->rearrange.perm = perm.at;
     e->rearrange.arr = read_atom(r);
     if (atom_type(e->rearrange.arr).rank != perm.n)
-        fail(r, open->loc, "%d dimensions of an array of rank %d", perm.n,
-             atom_type(e->rearrange.arr).rank);
+        read_fail(r, open->loc, "%d dimensions of an array of rank %d", perm.n,
+                  atom_type(e->rearrange.arr).rank);
 }
 
 static void read_loop(Reader *r, Exp *e)
@@ -595,7 +462,7 @@ static void read_loop(Reader *r, Exp *e)
         const Token *t = peek(r);
         e->loop.cond = read_atom(r).var;
         if (!e->loop.cond)
-            fail(r, t->loc, "expected a parameter of the loop");
+            read_fail(r, t->loc, "expected a parameter of the loop");
     }
     expect_word(r, "do");
     e->loop.body = read_body(r);
@@ -681,7 +548,7 @@ static NestDim read_nest_dim(Reader *r)
             const Token *t = peek(r);
             Atom a = read_atom(r);
             if (atom_type(a).rank == 0)
-                fail(r, t->loc, "%s is not an array", t->text);
+                read_fail(r, t->loc, "%s is not an array", t->text);
             vec_push(r->cx->perm, &nd.arrs, a);
             if (i + 1 < names.n)
                 expect(r, ',', "','");
@@ -748,7 +615,7 @@ static unsigned read_attr(Reader *r)
     for (int i = 0; i < N_ATTRS; i++)
         if (strcmp(attr_text[i], t->text) == 0)
             return 1u << i;
-    fail(r, t->loc, "%s is not an attribute", t->text);
+    read_fail(r, t->loc, "%s is not an attribute", t->text);
 }
 
 /* The parts of the form `e->kind` behind its keyword. */
@@ -864,7 +731,9 @@ static Exp *read_exp(Reader *r)
     return e;
 }
 
-/* --- Entries --------------------------------------------------------------------------------------------------------- */
+/* --- Entries
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static ExtType read_ext(Reader *r)
 {
@@ -984,12 +853,12 @@ Prog *ir_read(Ctx *cx, const char *name, const char *text, size_t n)
     r->base = diag_source_add(name, text, n);
     if (setjmp(r->fail))
         return NULL;
-    lex_all(r);
+    read_lex(r);
     reserve_ids(r);
     Prog *p = read_prog(r);
     Loc at = {0};
     const char *wrong = ir_check_at(cx, p, &at);
     if (wrong)
-        fail(r, at, "%s", wrong);
+        read_fail(r, at, "%s", wrong);
     return p;
 }

@@ -2,20 +2,22 @@
  *
  * A round rebuilds the program front to back. Operands are replaced by what they stand for (copy
  * propagation); then the rules for the form are tried until none applies. There is one function a
- * rule: scalars in simplify_scalar.c (folding, identities, comparisons that ranges.c decides), arrays
- * in simplify_array.c (views of views, elements of known arrays, bounds checks), statements with
- * bodies in simplify_control.c. dce.c then removes what became unused, copies.c needless copies.
+ * rule: scalars in simplify_scalar.c (folding, identities, comparisons that ranges.c decides),
+ * arrays in simplify_array.c (views of views, elements of known arrays, bounds checks), statements
+ * with bodies in simplify_control.c. dce.c then removes what became unused, copies.c needless
+ * copies.
  *
- * Before: a well-formed program. After: the same, and the interpreter's results are the same bit for
- * bit. Run-time errors keep their meaning as far as results depend on them: a failing statement that
- * nobody needs may go (assertions stay). */
+ * Before: a well-formed program. After: the same, and the interpreter's results are the same bit
+ * for bit. Run-time errors keep their meaning as far as results depend on them: a failing statement
+ * that nobody needs may go (assertions stay). */
 #include "ir/simplify.h"
 
 #include <string.h>
 
 enum { MAX_ROUNDS = 12, MAX_RULES = 50 };
 
-/* --- Replacement ------------------------------------------------------------------------------------ */
+/* --- Replacement
+ * ------------------------------------------------------------------------------------ */
 
 Atom simp_atom(const Simp *S, Atom a)
 {
@@ -96,7 +98,8 @@ Var *simp_binder(Simp *S, Var *v)
     return simp_binders(S, &vs).at[0];
 }
 
-/* --- Scopes ------------------------------------------------------------------------------------------- */
+/* --- Scopes
+ * ------------------------------------------------------------------------------------------- */
 
 Scope simp_enter(Simp *S)
 {
@@ -139,7 +142,8 @@ void simp_assume(Simp *S, Atom cond, bool truth)
     assume_parts(S, cond, truth);
 }
 
-/* --- Statements and bodies ------------------------------------------------------------------------------ */
+/* --- Statements and bodies
+ * ------------------------------------------------------------------------------ */
 
 void simp_emit(Simp *S, Vars pat, Exp *e)
 {
@@ -250,7 +254,8 @@ Body *simp_body(Simp *S, const Body *b)
     return bld_body(&inner, res);
 }
 
-/* --- The pass ---------------------------------------------------------------------------------------------- */
+/* --- The pass
+ * ---------------------------------------------------------------------------------------------- */
 
 static Entry simp_entry(Ctx *cx, const Prog *p, const Entry *en, bool *changed)
 {

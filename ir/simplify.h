@@ -1,9 +1,9 @@
 /* Private to simplify*.c and ranges.c: the state of the simplifier.
  *
- * A round goes forward over the program and rebuilds it. Statements go to the body under construction
- * `bl`; a variable that is found equal to an atom is entered in `repl` and its statement dropped;
- * every operand is looked up there first. What a variable is bound to is in `defs`, in terms of the
- * new program. */
+ * A round goes forward over the program and rebuilds it. Statements go to the body under
+ * construction `bl`; a variable that is found equal to an atom is entered in `repl` and its
+ * statement dropped; every operand is looked up there first. What a variable is bound to is in
+ * `defs`, in terms of the new program. */
 #ifndef IR_SIMPLIFY_H
 #define IR_SIMPLIFY_H
 
@@ -34,11 +34,13 @@ typedef struct {
     bool changed;
 } Simp;
 
-/* --- simplify.c --------------------------------------------------------------------------------- */
+/* --- simplify.c ---------------------------------------------------------------------------------
+ */
 
-Atom simp_atom(const Simp *S, Atom a);          /* what a stands for now */
-const Exp *simp_def(const Simp *S, Atom a);     /* the expression that binds a as its only result */
-bool simp_stable(const Simp *S, Atom a);        /* an array that keeps its value as long as it is in scope */
+Atom simp_atom(const Simp *S, Atom a);      /* what a stands for now */
+const Exp *simp_def(const Simp *S, Atom a); /* the expression that binds a as its only result */
+bool simp_stable(const Simp *S,
+                 Atom a); /* an array that keeps its value as long as it is in scope */
 void simp_replace(Simp *S, const Var *v, Atom a);
 /* A binder with its type brought up to date: v itself if nothing in it changed. */
 Var *simp_binder(Simp *S, Var *v);
@@ -57,7 +59,8 @@ Scope simp_enter(Simp *S);
 void simp_leave(Simp *S, Scope sc);
 void simp_assume(Simp *S, Atom cond, bool truth); /* until the scope is left */
 
-/* --- simplify_scalar.c, simplify_array.c: rules for one expression -------------------------------- */
+/* --- simplify_scalar.c, simplify_array.c: rules for one expression
+ * -------------------------------- */
 
 /* An equal expression, or NULL if the rule does not apply. May add statements before. */
 typedef Exp *Rule(Simp *S, const Exp *e);
@@ -69,39 +72,45 @@ extern const RuleRow scalar_rules[]; /* end with a NULL rule */
 extern const RuleRow array_rules[];
 bool simp_commutes(PrimOp op, PrimType t); /* x op y = y op x, bit for bit but for NaNs */
 
-/* --- simplify_control.c: statements with bodies ----------------------------------------------------- */
+/* --- simplify_control.c: statements with bodies
+ * ----------------------------------------------------- */
 
 void simp_if(Simp *S, const Stm *s);
 void simp_loop(Simp *S, const Stm *s);
 void simp_soac(Simp *S, const Stm *s);
 void simp_seg(Simp *S, const Stm *s);
 
-/* --- simplify_gather.c ------------------------------------------------------------------------------------- */
+/* --- simplify_gather.c
+ * ------------------------------------------------------------------------------------- */
 
-/* The body of e's function (of a SOAC with an index parameter), with reads of rows at that index made
- * parameters: appended to *arrs and *params. */
+/* The body of e's function (of a SOAC with an index parameter), with reads of rows at that index
+ * made parameters: appended to *arrs and *params. */
 const Body *simp_gathers(Simp *S, const Exp *e, Atoms *arrs, Vars *params);
 
-/* --- dce.c ------------------------------------------------------------------------------------------------ */
+/* --- dce.c
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* The program without what is not used; *changed is set if something was. */
 Prog *dce_prog(Ctx *cx, const Prog *p, bool *changed);
 
-/* --- copies.c ---------------------------------------------------------------------------------------------- */
+/* --- copies.c
+ * ---------------------------------------------------------------------------------------------- */
 
 /* The program without copies that nobody can notice. */
 Prog *copies_prog(Ctx *cx, const Prog *p, bool *changed);
 
-/* --- ranges.c: what is known of integers -------------------------------------------------------------------- */
+/* --- ranges.c: what is known of integers
+ * -------------------------------------------------------------------- */
 
 Ranges *ranges_new(Ctx *cx, const VarMap *defs);
 int ranges_mark(const Ranges *ra);
 void ranges_reset(Ranges *ra, int mark);
-void ranges_size(Ranges *ra, Atom n);             /* the size of an array that exists: 0 <= n */
-void ranges_type(Ranges *ra, Type t);             /* all its sizes */
+void ranges_size(Ranges *ra, Atom n);              /* the size of an array that exists: 0 <= n */
+void ranges_type(Ranges *ra, Type t);              /* all its sizes */
 void ranges_index(Ranges *ra, Var *i, Atom bound); /* 0 <= i < bound */
 void ranges_cond(Ranges *ra, Atom cond, bool truth);
-void ranges_def(Ranges *ra, const Var *v);        /* what the definition of v says about it */
+void ranges_def(Ranges *ra, const Var *v); /* what the definition of v says about it */
 /* Is a + slack <= b certain? Integers of any type. */
 bool ranges_le(Ranges *ra, Atom a, Atom b, int64_t slack);
 /* Are all positions certainly within arr? */

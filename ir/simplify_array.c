@@ -1,7 +1,7 @@
 /* Rules for array operations: views of views, elements of arrays that are known, bounds checks. A
- * rule that would read an operand's operand later than before asks that its memory is never consumed
- * (simp_stable). Rules on an INDEX ask for `safe`, so that its bounds check and message stay what they
- * were, unless they keep the checked positions as they are. */
+ * rule that would read an operand's operand later than before asks that its memory is never
+ * consumed (simp_stable). Rules on an INDEX ask for `safe`, so that its bounds check and message
+ * stay what they were, unless they keep the checked positions as they are. */
 #include "ir/simplify.h"
 
 #include <string.h>
@@ -47,7 +47,8 @@ static Exp *index_at(Simp *S, const Exp *e, Atom arr, DimIndexes at, bool safe)
     return r;
 }
 
-/* --- Bounds checks ------------------------------------------------------------------------------------ */
+/* --- Bounds checks
+ * ------------------------------------------------------------------------------------ */
 
 static Exp *index_safe(Simp *S, const Exp *e)
 {
@@ -66,7 +67,8 @@ static Exp *update_safe(Simp *S, const Exp *e)
     return r;
 }
 
-/* --- Elements and parts of known arrays ------------------------------------------------------------------ */
+/* --- Elements and parts of known arrays
+ * ------------------------------------------------------------------ */
 
 /* xs[:] = xs */
 static Exp *index_whole(Simp *S, const Exp *e)
@@ -89,7 +91,8 @@ static Exp *index_iota(Simp *S, const Exp *e)
     if (t != T_I64)
         i = bld_exp(S->bl, "i", exp_conv(S->cx, e->loc, t, i));
     bool unit = atom_is_int(d->iota.stride, 1);
-    Atom off = unit ? i : bld_exp(S->bl, "off", exp_binop(S->cx, e->loc, OP_MUL, i, d->iota.stride));
+    Atom off =
+        unit ? i : bld_exp(S->bl, "off", exp_binop(S->cx, e->loc, OP_MUL, i, d->iota.stride));
     return exp_binop(S->cx, e->loc, OP_ADD, d->iota.start, off);
 }
 
@@ -159,7 +162,8 @@ static bool compose(Simp *S, Loc loc, const DimIndexes *view, const DimIndexes *
             const DimIndex *in = &at->at[k++];
             Atom off = emit_binop(S, loc, OP_MUL, in->start, d.stride);
             Atom start = emit_binop(S, loc, OP_ADD, d.start, off);
-            Atom stride = in->is_slice ? emit_binop(S, loc, OP_MUL, d.stride, in->stride) : d.stride;
+            Atom stride =
+                in->is_slice ? emit_binop(S, loc, OP_MUL, d.stride, in->stride) : d.stride;
             d = (DimIndex){in->is_slice, start, in->is_slice ? in->n : atom_i64(1), stride};
         }
         vec_push(S->cx->perm, out, d);
@@ -200,7 +204,9 @@ static Exp *index_rearrange(Simp *S, const Exp *e)
     return index_at(S, e, d->rearrange.arr, at, true);
 }
 
-/* --- Updates -------------------------------------------------------------------------------------------------- */
+/* --- Updates
+ * --------------------------------------------------------------------------------------------------
+ */
 
 /* xs with [:] = v is a copy of v. */
 static Exp *update_whole(Simp *S, const Exp *e)
@@ -212,7 +218,8 @@ static Exp *update_whole(Simp *S, const Exp *e)
     return r;
 }
 
-/* --- Rearrangements, reshapes, copies --------------------------------------------------------------------------- */
+/* --- Rearrangements, reshapes, copies
+ * --------------------------------------------------------------------------- */
 
 static Exp *rearrange_identity(Simp *S, const Exp *e)
 {
@@ -307,7 +314,9 @@ static Exp *replicate_replicate(Simp *S, const Exp *e)
     return r;
 }
 
-/* --- Concatenation --------------------------------------------------------------------------------------------------- */
+/* --- Concatenation
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static Exp *concat_one(Simp *S, const Exp *e)
 {
@@ -318,7 +327,8 @@ static Exp *concat_one(Simp *S, const Exp *e)
     return r;
 }
 
-/* Without the arrays of size 0 along the dimension; those of inner concatenations in their place. */
+/* Without the arrays of size 0 along the dimension; those of inner concatenations in their place.
+ */
 static Exp *concat_flat(Simp *S, const Exp *e)
 {
     Exp *r = exp_new(S->cx, E_CONCAT, e->loc);
@@ -342,15 +352,26 @@ static Exp *concat_flat(Simp *S, const Exp *e)
 }
 
 const RuleRow array_rules[] = {
-    {E_INDEX, index_whole},         {E_INDEX, index_safe},
-    {E_INDEX, index_iota},          {E_INDEX, index_replicate},
-    {E_INDEX, index_arraylit},      {E_INDEX, index_copy},
-    {E_INDEX, index_update},        {E_INDEX, index_slice},
-    {E_INDEX, index_rearrange},     {E_UPDATE, update_whole},
-    {E_UPDATE, update_safe},        {E_REARRANGE, rearrange_identity},
-    {E_REARRANGE, rearrange_rearrange}, {E_REARRANGE, rearrange_replicate},
-    {E_RESHAPE, reshape_same},      {E_RESHAPE, reshape_reshape},
-    {E_RESHAPE, reshape_replicate}, {E_COPY, copy_copy},
-    {E_REPLICATE, replicate_replicate}, {E_CONCAT, concat_one},
-    {E_CONCAT, concat_flat},        {E_ATOM, NULL},
+    {E_INDEX, index_whole},
+    {E_INDEX, index_safe},
+    {E_INDEX, index_iota},
+    {E_INDEX, index_replicate},
+    {E_INDEX, index_arraylit},
+    {E_INDEX, index_copy},
+    {E_INDEX, index_update},
+    {E_INDEX, index_slice},
+    {E_INDEX, index_rearrange},
+    {E_UPDATE, update_whole},
+    {E_UPDATE, update_safe},
+    {E_REARRANGE, rearrange_identity},
+    {E_REARRANGE, rearrange_rearrange},
+    {E_REARRANGE, rearrange_replicate},
+    {E_RESHAPE, reshape_same},
+    {E_RESHAPE, reshape_reshape},
+    {E_RESHAPE, reshape_replicate},
+    {E_COPY, copy_copy},
+    {E_REPLICATE, replicate_replicate},
+    {E_CONCAT, concat_one},
+    {E_CONCAT, concat_flat},
+    {E_ATOM, NULL},
 };

@@ -1,10 +1,12 @@
-/* Rules for statements with bodies: if, loop, SOACs and mapnests. Each function simplifies the parts,
- * replaces what results are known to be, and emits what is left. */
+/* Rules for statements with bodies: if, loop, SOACs and mapnests. Each function simplifies the
+ * parts, replaces what results are known to be, and emits what is left. */
 #include "ir/simplify.h"
 
 #include <string.h>
 
-/* --- if ----------------------------------------------------------------------------------------------- */
+/* --- if
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static void replace_all(Simp *S, const Vars *pat, const Atoms *as)
 {
@@ -109,7 +111,8 @@ void simp_if(Simp *S, const Stm *s)
     }
 }
 
-/* --- loop ---------------------------------------------------------------------------------------------- */
+/* --- loop
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Params, inits, body results and pattern of a loop, position by position. */
 typedef struct {
@@ -199,7 +202,9 @@ void simp_loop(Simp *S, const Stm *s)
     simp_emit(S, c.pat, r);
 }
 
-/* --- SOACs ------------------------------------------------------------------------------------------------ */
+/* --- SOACs
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static Lambda *simp_lambda(Simp *S, const Lambda *l)
 {
@@ -312,8 +317,8 @@ static VarSet *bound_by_lambda(Simp *S, const Lambda *l)
     return set;
 }
 
-/* A mapped-out result without the map: a row of an input gives the input, what does not depend on the
- * row is replicated. NULL if it is neither. */
+/* A mapped-out result without the map: a row of an input gives the input, what does not depend on
+ * the row is replicated. NULL if it is neither. */
 static Exp *mapped_result(Simp *S, const Exp *r, const VarSet *inside, Atom res, const Var *pat)
 {
     for (int j = 0; j < r->soac.fn->params.n; j++) {
@@ -331,16 +336,15 @@ static Exp *mapped_result(Simp *S, const Exp *r, const VarSet *inside, Atom res,
     return exp_replicate(S->cx, r->loc, r->soac.width, res);
 }
 
-/* Results k >= first of a MAP, REDOMAP or SCANOMAP that need no function; the others stay in *pat. */
+/* Results k >= first of a MAP, REDOMAP or SCANOMAP that need no function; the others stay in *pat.
+ */
 static void drop_mapped(Simp *S, Exp *r, const Vars *from, Vars *pat, int first)
 {
     const Body *b = r->soac.fn->body;
     VarSet *inside = bound_by_lambda(S, r->soac.fn);
     Atoms res = {0};
     for (int k = 0; k < b->res.n; k++) {
-        Exp *known = k >= first
-                         ? mapped_result(S, r, inside, b->res.at[k], from->at[k])
-                         : NULL;
+        Exp *known = k >= first ? mapped_result(S, r, inside, b->res.at[k], from->at[k]) : NULL;
         if (!known) {
             vec_push(S->cx->perm, &res, b->res.at[k]);
             vec_push(S->cx->perm, pat, from->at[k]);
@@ -423,7 +427,8 @@ void simp_soac(Simp *S, const Stm *s)
     simp_emit(S, pat, r);
 }
 
-/* --- Mapnests ---------------------------------------------------------------------------------------------- */
+/* --- Mapnests
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Elements of an iota are computed from the index. */
 static bool iota_row(Simp *S, const NestDim *nd, Atom arr, Var *x, Bld *first)

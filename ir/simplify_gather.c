@@ -3,9 +3,10 @@
  *     map n (iota n) (\i -> .. xss[i, j] ..)  =>  map n (iota n, xss) (\i xs -> .. xs[j] ..)
  *
  * for an array that is bound outside, has n rows, and is never consumed. What was a gather is then
- * plainly regular: for fusion, for flattening (xs is a row of the nest), for coalescing. Reads inside
- * inner functions count too; there the rule applies again to xs. A checked read keeps its place unless
- * the check cannot fail in the other dimensions, so that messages stay what they were. */
+ * plainly regular: for fusion, for flattening (xs is a row of the nest), for coalescing. Reads
+ * inside inner functions count too; there the rule applies again to xs. A checked read keeps its
+ * place unless the check cannot fail in the other dimensions, so that messages stay what they were.
+ */
 #include "ir/simplify.h"
 
 typedef struct {
@@ -18,7 +19,8 @@ typedef struct {
     bool changed;
 } Gather;
 
-/* --- What the function binds ---------------------------------------------------------------------- */
+/* --- What the function binds
+ * ---------------------------------------------------------------------- */
 
 static void inside_body(void *env, Body *b);
 
@@ -42,7 +44,8 @@ static void inside_body(void *env, Body *b)
     }
 }
 
-/* --- Rewriting -------------------------------------------------------------------------------------- */
+/* --- Rewriting
+ * -------------------------------------------------------------------------------------- */
 
 static Body *gather_body(void *env, Body *b);
 

@@ -1,10 +1,11 @@
-/* Rules for scalar operations and conversions. Floats are never reassociated: a rule on floats gives
- * the same bits, signed zeros and NaNs included. Constants are folded with the interpreter's own
- * functions. */
+/* Rules for scalar operations and conversions. Floats are never reassociated: a rule on floats
+ * gives the same bits, signed zeros and NaNs included. Constants are folded with the interpreter's
+ * own functions. */
 #include "ir/interp_code.h"
 #include "ir/simplify.h"
 
-/* --- Constants -------------------------------------------------------------------------------------- */
+/* --- Constants
+ * -------------------------------------------------------------------------------------- */
 
 static Exp *const_exp(Simp *S, const Exp *e, PrimType t, Val v)
 {
@@ -73,7 +74,8 @@ static Exp *conv_conv(Simp *S, const Exp *e)
     return r;
 }
 
-/* --- Identities ---------------------------------------------------------------------------------------- */
+/* --- Identities
+ * ---------------------------------------------------------------------------------------- */
 
 static bool is_const(Atom a, double f)
 {
@@ -215,7 +217,8 @@ static Exp *bool_compare(Simp *S, const Exp *e)
     return exp_unop(S->cx, e->loc, OP_NOT, e->prim.args.at[0]);
 }
 
-/* --- Sums: integers wrap around, so addition is associative ------------------------------------------------ */
+/* --- Sums: integers wrap around, so addition is associative
+ * ------------------------------------------------ */
 
 static const Exp *int_prim(const Simp *S, Atom a, PrimOp op)
 {
@@ -283,7 +286,8 @@ static Exp *cancelled(Simp *S, const Exp *e)
     return NULL;
 }
 
-/* --- Comparisons that ranges decide ---------------------------------------------------------------------------- */
+/* --- Comparisons that ranges decide
+ * ---------------------------------------------------------------------------- */
 
 static Exp *decided(Simp *S, const Exp *e)
 {
@@ -319,8 +323,8 @@ static Exp *decided(Simp *S, const Exp *e)
 }
 
 const RuleRow scalar_rules[] = {
-    {E_PRIM, fold_prim},     {E_PRIM, units},     {E_PRIM, same_operands},
-    {E_PRIM, twice},         {E_PRIM, bool_compare}, {E_PRIM, chained_constants},
-    {E_PRIM, cancelled},     {E_PRIM, decided},   {E_CONV, fold_conv},
-    {E_CONV, conv_conv},     {E_ATOM, NULL},
+    {E_PRIM, fold_prim}, {E_PRIM, units},        {E_PRIM, same_operands},
+    {E_PRIM, twice},     {E_PRIM, bool_compare}, {E_PRIM, chained_constants},
+    {E_PRIM, cancelled}, {E_PRIM, decided},      {E_CONV, fold_conv},
+    {E_CONV, conv_conv}, {E_ATOM, NULL},
 };

@@ -1,6 +1,6 @@
-/* Checks the invariants of ir.h: single binding, scopes, types operand by operand, results, dialect,
- * nesting of hardware levels, thresholds; consumption by way of alias.c. The first violation ends the
- * check; the message shows the statement. */
+/* Checks the invariants of ir.h: single binding, scopes, types operand by operand, results,
+ * dialect, nesting of hardware levels, thresholds; consumption by way of alias.c. The first
+ * violation ends the check; the message shows the statement. */
 #include "ir/ir.h"
 
 #include <setjmp.h>
@@ -13,12 +13,12 @@ enum { TOP_LEVEL = 1, NO_LEVEL = -1 };
 typedef struct {
     Ctx *cx;
     unsigned dialect;
-    VarSet *bound;    /* ever */
-    VarSet *scope;    /* now */
-    Vars entered;     /* scope as a stack */
-    VarMap *same;     /* let x = atom: x -> Atom * */
+    VarSet *bound; /* ever */
+    VarSet *scope; /* now */
+    Vars entered;  /* scope as a stack */
+    VarMap *same;  /* let x = atom: x -> Atom * */
     VEC(const char *) suffs;
-    int level;        /* a parallel construct here must have this level; NO_LEVEL: none may stand here */
+    int level; /* a parallel construct here must have this level; NO_LEVEL: none may stand here */
     const Stm *stm;
     const char *where; /* what is checked when it is no statement */
     Loc loc;
@@ -49,7 +49,8 @@ _Noreturn __attribute__((format(printf, 2, 3))) static void wrong(Check *c, cons
     longjmp(c->fail, 1);
 }
 
-/* --- Scopes and atoms ------------------------------------------------------------------------------ */
+/* --- Scopes and atoms
+ * ------------------------------------------------------------------------------ */
 
 static void bind(Check *c, const Var *v)
 {
@@ -110,7 +111,8 @@ static void bind_all(Check *c, const Vars *vs)
         check_type(c, vs->at[i]->type);
 }
 
-/* --- Equality of sizes and types ----------------------------------------------------------------------- */
+/* --- Equality of sizes and types
+ * ----------------------------------------------------------------------- */
 
 /* A size of a type, with parameters replaced: `from` by `to`, position by position. */
 typedef struct {
@@ -174,7 +176,8 @@ static void want_count(Check *c, int n, int want, const char *what)
         wrong(c, "%d %s instead of %d", n, what, want);
 }
 
-/* --- Scalar and array operations ------------------------------------------------------------------------ */
+/* --- Scalar and array operations
+ * ------------------------------------------------------------------------ */
 
 static bool takes_prim(char operands, PrimType t)
 {
@@ -291,7 +294,9 @@ static void check_assert(Check *c, const Exp *e)
     }
 }
 
-/* --- Control ----------------------------------------------------------------------------------------------- */
+/* --- Control
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static void check_if(Check *c, const Exp *e)
 {
@@ -333,7 +338,8 @@ static void check_loop(Check *c, const Exp *e)
     leave(c, mark);
 }
 
-/* --- Lambdas and parallel operators --------------------------------------------------------------------------- */
+/* --- Lambdas and parallel operators
+ * --------------------------------------------------------------------------- */
 
 static void check_lambda(Check *c, const Lambda *l)
 {
@@ -363,8 +369,8 @@ static void check_rows(Check *c, Atom arr, Atom width)
 {
     want_array(c, arr);
     if (!size_eq(c, atom_type(arr).dims[0], width))
-        wrong(c, "%s has %s rows instead of %s", atom_text(arr),
-              atom_text(atom_type(arr).dims[0]), atom_text(width));
+        wrong(c, "%s has %s rows instead of %s", atom_text(arr), atom_text(atom_type(arr).dims[0]),
+              atom_text(width));
 }
 
 /* Results of a scattering function: positions for each destination in turn, then the values. */
@@ -486,7 +492,8 @@ static void check_seg(Check *c, const Exp *e)
     leave(c, mark);
 }
 
-/* --- Expressions and statements ----------------------------------------------------------------------------------- */
+/* --- Expressions and statements
+ * ----------------------------------------------------------------------------------- */
 
 static void visit_atom(void *env, Atom a)
 {
@@ -598,7 +605,9 @@ static void check_body(Check *c, const Body *b)
     leave(c, mark);
 }
 
-/* --- Entries ---------------------------------------------------------------------------------------------------------- */
+/* --- Entries
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static int count_values(const ExtParams *ps)
 {

@@ -1,6 +1,6 @@
-/* A driver for the tests of the IR: `ir_main ir [--to=PASS,PASS...] FILE.ir` reads, checks, runs the
- * passes with a check after each, and prints; `ir_main run` interprets the result on standard input
- * instead. */
+/* A driver for the tests of the IR: `ir_main ir [--to=PASS,PASS...] FILE.ir` reads, checks, runs
+ * the passes with a check after each, and prints; `ir_main run` interprets the result on standard
+ * input instead. */
 #include "ir/interp.h"
 #include "ir/ir.h"
 
@@ -13,11 +13,8 @@ static const struct {
     const char *name;
     PassFn *run;
 } passes[] = {
-    {"simplify", pass_simplify},
-    {"dce", pass_dce},
-    {"cse", pass_cse},
-    {"hoist", pass_hoist},
-    {"fuse", pass_fuse},
+    {"simplify", pass_simplify}, {"dce", pass_dce},   {"cse", pass_cse},
+    {"hoist", pass_hoist},       {"fuse", pass_fuse},
 };
 
 static char *read_all(const char *path, size_t *n)
@@ -86,7 +83,8 @@ int main(int argc, char **argv)
             path = argv[i];
     }
     if (!path) {
-        fputs("usage: ir_main (ir | run) [--to=PASS,PASS...] [-e ENTRY] [--threshold=N] FILE.ir\n", stderr);
+        fputs("usage: ir_main (ir | run) [--to=PASS,PASS...] [-e ENTRY] [--threshold=N] FILE.ir\n",
+              stderr);
         return EXIT_USAGE;
     }
     Ctx cx = {.perm = arena_new(), .scratch = arena_new()};

@@ -1,5 +1,5 @@
-/* The IR's own machinery: text form and back, what the reader and the verifier reject and how they say
- * it, substitution, free variables, aliases, patterns with existential sizes. */
+/* The IR's own machinery: text form and back, what the reader and the verifier reject and how they
+ * say it, substitution, free variables, aliases, patterns with existential sizes. */
 #include "ir/ir.h"
 #include "tests/unit/check.h"
 
@@ -25,9 +25,11 @@ static Prog *parse(const char *text)
     return ir_read(&cx, "test.ir", text, strlen(text));
 }
 
-/* --- The text form ------------------------------------------------------------------------------ */
+/* --- The text form ------------------------------------------------------------------------------
+ */
 
-/* Ids renumbered in order of their first occurrence: a second reading in one process gets others. */
+/* Ids renumbered in order of their first occurrence: a second reading in one process gets others.
+ */
 static void renumber(char *text)
 {
     VEC(const char *) seen = {0};
@@ -77,12 +79,23 @@ static void round_trip(const char *path)
 
 static void constants(void)
 {
-    static const char *const texts[] = {"-128i8",   "255u8",     "-9223372036854775808i64",
-                                        "0.1f32",   "-0.0f32",   "1e+300f64",
-                                        "f32.inf",  "-f64.inf",  "f64.nan",
-                                        "-f32.nan", "true",      "18446744073709551615u64",
-                                        "10.0f32",  "1e-45f32",  "123456.789f64",
-                                        "3i64",     "f64.nan:9221120237041090561"};
+    static const char *const texts[] = {"-128i8",
+                                        "255u8",
+                                        "-9223372036854775808i64",
+                                        "0.1f32",
+                                        "-0.0f32",
+                                        "1e+300f64",
+                                        "f32.inf",
+                                        "-f64.inf",
+                                        "f64.nan",
+                                        "-f32.nan",
+                                        "true",
+                                        "18446744073709551615u64",
+                                        "10.0f32",
+                                        "1e-45f32",
+                                        "123456.789f64",
+                                        "3i64",
+                                        "f64.nan:9221120237041090561"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char buf[200];
         snprintf(buf, sizeof buf, "dialect soac entry main () = { in %s }", texts[i]);
@@ -93,7 +106,8 @@ static void constants(void)
     }
 }
 
-/* --- Wrong programs -------------------------------------------------------------------------------- */
+/* --- Wrong programs
+ * -------------------------------------------------------------------------------- */
 
 /* Reads the text; what is reported must contain `want`. */
 static void rejected(const char *text, const char *want)
@@ -152,8 +166,7 @@ static void verifier_errors(void)
     rejected(MAIN(XS, "let a: f32 = and.f32 1.0f32 2.0f32 in a"), "and does not work on f32");
     rejected(MAIN(XS, "let a: f32 = xs[0i32] in a"), "position 0i32 has type i32 instead of i64");
     rejected(MAIN(XS, "let a: f32 = xs[0, 1] in a"), "2 positions instead of 1");
-    rejected(MAIN(XS, "let a: [n]f32 = map n (ys) \\(y: f32) -> { in y } in a"),
-             "rows instead of");
+    rejected(MAIN(XS, "let a: [n]f32 = map n (ys) \\(y: f32) -> { in y } in a"), "rows instead of");
     rejected(MAIN(XS, "let a: [n]f32 = map n (xs) \\(y: i32) -> { in 1.0f32 } in a"), "parameter");
     rejected(MAIN(XS, "let a: f32 = reduce n (xs) op \\(x: f32, y: f32) -> { in (x, y) }"
                       " nes (0.0f32) in a"),
@@ -174,12 +187,16 @@ static void verifier_errors(void)
              "compared twice");
     rejected(SEG(XS, "let a: [n]f32 = segmap^0 <x in xs; i < n> { in x } in a"),
              "segmap^0 where only level 1 may stand");
-    rejected(SEG(XS, "let a: [n]f32 = segmap^1 <x in xs; i < n> {"
-                     " let r: [m]f32 = segmap^1 <y in ys; j < m> { in y } let z: f32 = r[0] in z } in a"),
-             "segmap^1 where only level 0 may stand");
-    rejected(SEG(XS, "let a: [n]f32 = map n (xs) \\(x: f32) -> {"
-                     " let r: [m]f32 = segmap^1 <y in ys; j < m> { in y } let z: f32 = r[0] in z } in a"),
-             "inside sequential code");
+    rejected(
+        SEG(XS,
+            "let a: [n]f32 = segmap^1 <x in xs; i < n> {"
+            " let r: [m]f32 = segmap^1 <y in ys; j < m> { in y } let z: f32 = r[0] in z } in a"),
+        "segmap^1 where only level 0 may stand");
+    rejected(
+        SEG(XS,
+            "let a: [n]f32 = map n (xs) \\(x: f32) -> {"
+            " let r: [m]f32 = segmap^1 <y in ys; j < m> { in y } let z: f32 = r[0] in z } in a"),
+        "inside sequential code");
 }
 
 #define UNIQUE "xs: *[n]f32, ys: [n]f32"
@@ -189,31 +206,37 @@ static void consumption_errors(void)
     rejected(MAIN(UNIQUE, "let a: [n]f32 = update ys[0] = 1.0f32 in a"), "is not unique");
     rejected(MAIN(UNIQUE, "let a: [n]f32 = update xs[0] = 1.0f32 let b: f32 = xs[0] in (a, b)"),
              "is used after it was consumed");
-    rejected(MAIN(UNIQUE, "let v: [2]f32 = xs[0:2:1] let a: [n]f32 = update xs[0] = 1.0f32 in (a, v)"),
-             "which it may share memory with, was consumed");
+    rejected(
+        MAIN(UNIQUE, "let v: [2]f32 = xs[0:2:1] let a: [n]f32 = update xs[0] = 1.0f32 in (a, v)"),
+        "which it may share memory with, was consumed");
     rejected(MAIN(UNIQUE, "let a: [n]f32 = loop (p: [n]f32 = ys) for i: i64 < n do {"
                           " let q: [n]f32 = update xs[i] = 1.0f32 in q } in a"),
              "inside a body that runs several times");
-    rejected(MAIN(UNIQUE, "let (a: [n]f32, b: [n]f32) = loop (p: [n]f32 = xs, q: [n]f32 = xs)"
-                          " for i: i64 < n do { let r: [n]f32 = update p[i] = 1.0f32 in (r, q) } in a"),
+    rejected(MAIN(UNIQUE,
+                  "let (a: [n]f32, b: [n]f32) = loop (p: [n]f32 = xs, q: [n]f32 = xs)"
+                  " for i: i64 < n do { let r: [n]f32 = update p[i] = 1.0f32 in (r, q) } in a"),
              "may share memory with");
-    rejected(MAIN(UNIQUE, "let a: [n]f32 = if true then { let q: [n]f32 = update xs[0] = 1.0f32 in q }"
-                          " else { in ys } in (a, xs)"),
+    rejected(MAIN(UNIQUE,
+                  "let a: [n]f32 = if true then { let q: [n]f32 = update xs[0] = 1.0f32 in q }"
+                  " else { in ys } in (a, xs)"),
              "is used after it was consumed");
-    CHECK(parse(MAIN(UNIQUE, "let a: [n]f32 = if true then { let q: [n]f32 = update xs[0] = 1.0f32 in q }"
-                             " else { let q: [n]f32 = update xs[1] = 1.0f32 in q } in a")) != NULL);
+    CHECK(parse(MAIN(UNIQUE,
+                     "let a: [n]f32 = if true then { let q: [n]f32 = update xs[0] = 1.0f32 in q }"
+                     " else { let q: [n]f32 = update xs[1] = 1.0f32 in q } in a")) != NULL);
     CHECK(parse(MAIN(UNIQUE, "let a: [n]f32 = loop (p: [n]f32 = xs) for i: i64 < n do {"
                              " let q: [n]f32 = update p[i] = 1.0f32 in q } in a")) != NULL);
 }
 
-/* --- Functions --------------------------------------------------------------------------------------- */
+/* --- Functions
+ * --------------------------------------------------------------------------------------- */
 
 static void walking(void)
 {
-    Prog *p = parse(MAIN("xss: [n][m]f32, k: i64",
-                         "let r: [n][m]f32 = map n (xss) \\(xs: [m]f32) -> {"
-                         " let t: [m]f32 = map m (xs) \\(x: f32) -> {"
-                         "   let kf: f32 = conv.i64.f32 k let y: f32 = add.f32 x kf in y } in t } in r"));
+    Prog *p =
+        parse(MAIN("xss: [n][m]f32, k: i64",
+                   "let r: [n][m]f32 = map n (xss) \\(xs: [m]f32) -> {"
+                   " let t: [m]f32 = map m (xs) \\(x: f32) -> {"
+                   "   let kf: f32 = conv.i64.f32 k let y: f32 = add.f32 x kf in y } in t } in r"));
     CHECK(p != NULL);
     if (!p)
         return;

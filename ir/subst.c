@@ -1,0 +1,248 @@
+/* Substitution and renaming; questions about what an expression may do. */
+#include "ir/ir.h"
+
+/* --- Substitution
+ * ---------------------------------------------------------------------------------- */
+
+struct Subst {
+    Ctx *cx;
+    VarMap *map; /* to Atom * */
+};
+
+Subst *subst_new(Ctx *cx)
+{
+    Subst *su = NEW(cx->perm, Subst);
+    su->cx = cx;
+    su->map = varmap_new(cx->perm);
+    return su;
+}
+
+void subst_add(Subst *su, const Var *from, Atom to)
+{
+    varmap_put(su->map, from, arena_memdup(su->cx->perm, &to, sizeof to));
+}
+
+Atom subst_atom(const Subst *su, Atom a)
+{
+    const Atom *to = a.var ? varmap_get(su->map, a.var) : NULL;
+    return to ? *to : a;
+}
+
+Type subst_type(Ctx *cx, const Subst *su, Type t)
+{
+    Type r = {t.elem, t.rank, t.rank ? NEWN(cx->perm, Atom, t.rank) : NULL};
+    for (int i = 0; i < t.rank; i++)
+        r.dims[i] = subst_atom(su, t.dims[i]);
+    return r;
+}
+
+static Atom su_atom(void *env, Atom a)
+{
+    return subst_atom(env, a);
+}
+
+/* The type is substituted later, when all binders of the list are known. */
+static Var *su_binder(void *env, Var *v)
+{
+    Subst *su = env;
+    Var *w = var_like(su->cx, v);
+    subst_add(su, v, atom_var(w));
+    return w;
+}
+
+static Body *su_body(void *env, Body *b)
+{
+    return subst_body(((Subst *)env)->cx, env, b);
+}
+
+static Lambda *su_lambda(void *env, Lambda *l)
+{
+    return subst_lambda(((Subst *)env)->cx, env, l);
+}
+
+static Vars su_binders(Subst *su, const Vars *vs)
+{
+    Vars r = {0};
+    for (int i = 0; i < vs->n; i++) {
+        Var *v = su_binder(su, vs->at[i]);
+        vec_push(su->cx->perm, &r, v);
+    }
+    for (int i = 0; i < r.n; i++)
+        r.at[i]->type = subst_type(su->cx, su, r.at[i]->type);
+    return r;
+}
+
+Exp *subst_exp(Ctx *cx, Subst *su, const Exp *e)
+{
+    ExpMapper m = {su, su_atom, su_binder, su_body, su_lambda};
+    Exp *r = exp_map_parts(cx, e, &m);
+    if (r->kind == E_LOOP) {
+        for (int i = 0; i < r->loop.params.n; i++)
+            r->loop.params.at[i]->type = subst_type(cx, su, r->loop.params.at[i]->type);
+    } else if (exp_is_seg(r)) {
+        for (int i = 0; i < r->seg.nest.n; i++)
+            for (int j = 0; j < r->seg.nest.at[i].xs.n; j++) {
+                Var *v = r->seg.nest.at[i].xs.at[j];
+                v->type = subst_type(cx, su, v->type);
+            }
+    }
+    return r;
+}
+
+Stm subst_stm(Ctx *cx, Subst *su, const Stm *s)
+{
+    Exp *e = subst_exp(cx, su, s->exp);
+    return (Stm){su_binders(su, &s->pat), e};
+}
+
+static Atoms subst_atoms(const Subst *su, const Atoms *as)
+{
+    Atoms r = {0};
+    for (int i = 0; i < as->n; i++)
+        vec_push(su->cx->perm, &r, subst_atom(su, as->at[i]));
+    return r;
+}
+
+Body *subst_body(Ctx *cx, Subst *su, const Body *b)
+{
+    Bld bl = bld_new(cx);
+    for (int i = 0; i < b->stms.n; i++)
+        bld_stm(&bl, subst_stm(cx, su, &b->stms.at[i]));
+    return bld_body(&bl, subst_atoms(su, &b->res));
+}
+
+Lambda *subst_lambda(Ctx *cx, Subst *su, const Lambda *l)
+{
+    Vars params = su_binders(su, &l->params);
+    return lambda_new(cx, params, subst_body(cx, su, l->body));
+}
+
+Body *rename_body(Ctx *cx, const Body *b)
+{
+    return subst_body(cx, subst_new(cx), b);
+}
+
+Lambda *rename_lambda(Ctx *cx, const Lambda *l)
+{
+    return subst_lambda(cx, subst_new(cx), l);
+}
+
+Exp *rename_exp(Ctx *cx, const Exp *e)
+{
+    return subst_exp(cx, subst_new(cx), e);
+}
+
+static Atoms inline_stms(Bld *bl, Subst *su, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        bld_stm(bl, subst_stm(bl->cx, su, &b->stms.at[i]));
+    return subst_atoms(su, &b->res);
+}
+
+Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args)
+{
+    ASSERT(lam->params.n == args->n);
+    Subst *su = subst_new(bl->cx);
+    for (int i = 0; i < args->n; i++)
+        subst_add(su, lam->params.at[i], args->at[i]);
+    return inline_stms(bl, su, lam->body);
+}
+
+Atoms bld_inline_body(Bld *bl, const Body *b)
+{
+    return inline_stms(bl, subst_new(bl->cx), b);
+}
+
+/* --- Questions
+ * --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    bool (*ask)(const Exp *e);
+    bool yes;
+} Any;
+
+static void any_body(void *env, Body *b)
+{
+    Any *any = env;
+    for (int i = 0; i < b->stms.n && !any->yes; i++)
+        any->yes = any->ask(b->stms.at[i].exp);
+}
+
+static void any_lambda(void *env, Lambda *l)
+{
+    any_body(env, l->body);
+}
+
+/* Does `ask` hold for an expression directly in a body or lambda of e? */
+static bool any_inside(const Exp *e, bool (*ask)(const Exp *e))
+{
+    Any any = {ask, false};
+    ExpVisitor v = {.env = &any, .body = any_body, .lambda = any_lambda};
+    exp_visit(e, &v);
+    return any.yes;
+}
+
+static bool prim_traps(const Exp *e)
+{
+    PrimType t = e->prim.type;
+    if (!prim_is_int(t))
+        return false;
+    switch (e->prim.op) {
+    case OP_DIV:
+    case OP_MOD:
+    case OP_QUOT:
+    case OP_REM: return e->prim.args.at[1].var || e->prim.args.at[1].c.i == 0;
+    /* A negative exponent has no integer meaning. */
+    case OP_POW: return prim_is_signed(t) && (e->prim.args.at[1].var || e->prim.args.at[1].c.i < 0);
+    default: return false;
+    }
+}
+
+bool exp_traps(const Exp *e)
+{
+    if (e->kind == E_ASSERT)
+        return true;
+    if (e->kind == E_PRIM)
+        return prim_traps(e);
+    if (e->kind == E_INDEX)
+        return !e->index.safe;
+    if (e->kind == E_UPDATE)
+        return !e->update.safe;
+    if (e->kind == E_LOOP && e->loop.kind == LOOP_WHILE)
+        return true;
+    return any_inside(e, exp_traps);
+}
+
+bool body_traps(const Body *b)
+{
+    Any any = {exp_traps, false};
+    any_body(&any, (Body *)(uintptr_t)b);
+    return any.yes;
+}
+
+bool exp_has_effect(const Exp *e)
+{
+    return e->kind == E_ASSERT || any_inside(e, exp_has_effect);
+}
+
+bool exp_is_soac(const Exp *e)
+{
+    return e->kind >= E_MAP && e->kind <= E_SCATTER;
+}
+
+bool exp_is_seg(const Exp *e)
+{
+    return e->kind >= E_SEGMAP && e->kind <= E_SEGSCATTER;
+}
+
+bool exp_has_soac(const Exp *e)
+{
+    return exp_is_soac(e) || any_inside(e, exp_has_soac);
+}
+
+bool body_has_soac(const Body *b)
+{
+    Any any = {exp_has_soac, false};
+    any_body(&any, (Body *)(uintptr_t)b);
+    return any.yes;
+}
