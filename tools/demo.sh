@@ -26,7 +26,8 @@ make_data 512x1 512 1
 
 echo
 echo "== its versions (minifut explain)"
-$minifut explain $dir/matmul.sf | sed -n '/^versions/,/^$/p'
+$minifut explain $dir/matmul.sf | sed -n '/^    versions/,$p'
+echo
 echo "== tuning (minifut tune $dir/matmul.sf $dir/datasets)"
 $minifut tune $dir/matmul.sf $dir/datasets
 echo
