@@ -1,5 +1,5 @@
-/* The compiler's command line: options, files, exit codes. Each command is a function that takes its
- * own arguments; the tools around a compiled program (tune, bench, dataset, devices) are in
+/* The compiler's command line: options, files, exit codes. Each command is a function that takes
+ * its own arguments; the tools around a compiled program (tune, bench, dataset, devices) are in
  * autotune/. */
 #include "autotune/autotune.h"
 #include "base/intern.h"
@@ -21,8 +21,9 @@ typedef struct {
     const char *output; /* -o */
     const char *entry;  /* -e */
     const char *emit;   /* --emit */
-    const char *after, *from, *to;
-    bool json, binary;
+    const char *from;   /* --from: the file is IR text, to which the passes from here on apply */
+    const char *to;     /* --to, --after: the last pass */
+    bool json, binary, list, help;
     int mode; /* FlattenMode */
     PassOptions passes;
 } Options;
@@ -39,7 +40,8 @@ static const char usage_text[] =
     "                     rules, versions, thresholds, kernels\n"
     "  ir --after=PASS prog.sf\n"
     "  ir --from=PASS --to=PASS file.ir\n"
-    "                     the program between passes; `ir --list` lists them\n"
+    "                     the program between passes; `ir --list` lists them; --from and --to go\n"
+    "                     with compile, run and explain too\n"
     "  tune [options] prog.sf datasets/\n"
     "                     finds the thresholds: writes prog.sf.tuning\n"
     "  bench [options] prog.sf datasets/\n"
@@ -62,54 +64,98 @@ __attribute__((format(printf, 1, 2))) static int usage_error(const char *fmt, ..
     return EXIT_USAGE;
 }
 
-/* `--name=value`: the value, else NULL. */
-static const char *option_value(const char *arg, const char *name)
+/* Which commands an option goes with. */
+enum { COMPILE = 1, CHECK = 2, RUN = 4, EXPLAIN = 8, IR = 16, ANY = 31 };
+
+typedef struct {
+    const char *name;
+    const char **text; /* where its value goes; */
+    bool *flag;        /* or, for an option without one, true */
+    int commands;
+} Option;
+
+/* The value of the option at *i: after '=', or the next argument. NULL if there is none. */
+static const char *option_value(int argc, char **argv, int *i)
 {
-    size_t n = strlen(name);
-    return strncmp(arg, name, n) == 0 && arg[n] == '=' ? arg + n + 1 : NULL;
+    const char *eq = argv[*i][1] == '-' ? strchr(argv[*i], '=') : NULL;
+    return eq ? eq + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+static int take_option(const Option *opts, int command, int argc, char **argv, int *i)
+{
+    const char *a = argv[*i];
+    size_t n = a[1] == '-' ? strcspn(a, "=") : strlen(a);
+    for (const Option *o = opts; o->name; o++) {
+        if (strlen(o->name) != n || strncmp(o->name, a, n) != 0 || !(o->commands & command))
+            continue;
+        if (o->flag && a[n] == '=')
+            return usage_error("option %s takes no value", o->name);
+        const char *v = o->flag ? NULL : option_value(argc, argv, i);
+        if (!o->flag && !v)
+            return usage_error("option %s needs a value", o->name);
+        if (o->flag)
+            *o->flag = true;
+        else
+            *o->text = v;
+        return 0;
+    }
+    return usage_error("unknown option '%s'", a);
+}
+
+static int check_options(Options *o, const char *mode)
+{
+    static const char *const kinds[] = {"c", "opencl", "plan", "ir"};
+    bool known = !o->emit;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        known |= o->emit && strcmp(o->emit, kinds[i]) == 0;
+    if (!known)
+        return usage_error("--emit=%s: c, opencl, plan or ir", o->emit);
+    if (o->emit && o->output)
+        return usage_error("--emit prints the program: it does not go with -o");
+    o->mode = fl_mode_of_text(mode);
+    if (o->mode < 0)
+        return usage_error("unknown mode '%s': incremental, moderate, full or outer", mode);
+    const char *const names[] = {o->from, o->to};
+    for (int i = 0; i < 2; i++)
+        if (names[i] && pass_find(names[i]) < 0 && (i == 0 || strcmp(names[i], "lower") != 0))
+            return usage_error("unknown pass '%s': `minifut ir --list` lists them", names[i]);
+    if (!o->file && !o->list && !o->help)
+        return usage_error("which program?");
+    return 0;
 }
 
 /* Reads the options of compile, check, run, explain, ir. 0, or the exit code. */
-static int parse_options(Options *o, int argc, char **argv)
+static int parse_options(Options *o, int command, int argc, char **argv)
 {
+    const char *mode = "incremental";
+    const Option opts[] = {{"-o", &o->output, NULL, COMPILE},
+                           {"-e", &o->entry, NULL, RUN},
+                           {"-b", NULL, &o->binary, RUN},
+                           {"--json", NULL, &o->json, EXPLAIN},
+                           {"--emit", &o->emit, NULL, COMPILE},
+                           {"--flatten", &mode, NULL, ANY & ~CHECK},
+                           {"--after", &o->to, NULL, RUN | IR},
+                           {"--to", &o->to, NULL, ANY & ~CHECK},
+                           {"--from", &o->from, NULL, ANY & ~CHECK},
+                           {"--list", NULL, &o->list, IR},
+                           {"--verify", NULL, &o->passes.verify, ANY},
+                           {"--time-passes", NULL, &o->passes.time, ANY},
+                           {"--trace-passes", NULL, &o->passes.trace, ANY},
+                           {"--help", NULL, &o->help, ANY},
+                           {"-h", NULL, &o->help, ANY},
+                           {0}};
     for (int i = 0; i < argc; i++) {
-        const char *a = argv[i], *v;
-        if ((strcmp(a, "-o") == 0 || strcmp(a, "-e") == 0) && i + 1 == argc)
-            return usage_error("option %s needs a value", a);
-        if (strcmp(a, "-o") == 0)
-            o->output = argv[++i];
-        else if (strcmp(a, "-e") == 0)
-            o->entry = argv[++i];
-        else if (strcmp(a, "-b") == 0)
-            o->binary = true;
-        else if (strcmp(a, "--json") == 0)
-            o->json = true;
-        else if (strcmp(a, "--verify") == 0)
-            o->passes.verify = true;
-        else if (strcmp(a, "--time-passes") == 0)
-            o->passes.time = true;
-        else if (strcmp(a, "--trace-passes") == 0)
-            o->passes.trace = true;
-        else if ((v = option_value(a, "--emit")))
-            o->emit = v;
-        else if ((v = option_value(a, "--after")))
-            o->after = v;
-        else if ((v = option_value(a, "--from")))
-            o->from = v;
-        else if ((v = option_value(a, "--to")))
-            o->to = v;
-        else if ((v = option_value(a, "--flatten"))) {
-            o->mode = fl_mode_of_text(v);
-            if (o->mode < 0)
-                return usage_error("unknown mode '%s': incremental, moderate, full or outer", v);
-        } else if (a[0] == '-' && a[1])
-            return usage_error("unknown option '%s'", a);
+        int code = 0;
+        if (argv[i][0] == '-' && argv[i][1])
+            code = take_option(opts, command, argc, argv, &i);
         else if (o->file)
-            return usage_error("one program at a time: '%s' and '%s'", o->file, a);
+            code = usage_error("one program at a time: '%s' and '%s'", o->file, argv[i]);
         else
-            o->file = a;
+            o->file = argv[i];
+        if (code)
+            return code;
     }
-    return 0;
+    return check_options(o, mode);
 }
 
 static Ctx *new_ctx(const Options *o)
@@ -142,134 +188,6 @@ static Prog *front(Ctx *cx, const Options *o)
     return p;
 }
 
-/* The program after all passes; NULL after reporting what is wrong. */
-static Prog *all_passes(Ctx *cx, const Options *o)
-{
-    Prog *p = front(cx, o);
-    if (p)
-        p = passes_run(cx, p, 0, n_passes - 1, &o->passes);
-    diag_flush();
-    return diag_errors() ? NULL : p;
-}
-
-static int print_out(Out *out)
-{
-    bool ok = fwrite(out->text ? out->text : "", 1, out->n, stdout) == out->n && fflush(stdout) == 0;
-    out_free(out);
-    if (!ok)
-        fprintf(stderr, "minifut: cannot write to standard output: %s\n", strerror(errno));
-    return ok ? 0 : EXIT_USER;
-}
-
-/* `dir/prog.sf` -> `dir/prog`. */
-static const char *default_output(Ctx *cx, const char *file)
-{
-    size_t n = strlen(file);
-    if (n > 3 && strcmp(file + n - 3, ".sf") == 0)
-        return arena_strndup(cx->perm, file, n - 3);
-    return arena_printf(cx->perm, "%s.out", file);
-}
-
-/* Runs the C compiler ($CC, else cc) on NAME.c. */
-static int build_binary(Ctx *cx, const char *name)
-{
-    const char *c_file = arena_printf(cx->perm, "%s.c", name);
-    /* -O1: host code does little, and entries with many versions are long functions, on which -O2
-     * takes ten times as long. */
-    static const char cmd[] = "exec ${CC:-cc} -std=gnu11 -O1 ${CFLAGS} -o \"$1\" \"$2\" -lOpenCL -lm";
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl("/bin/sh", "sh", "-c", cmd, "sh", name, c_file, (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    if (pid < 0 || waitpid(pid, &status, 0) < 0) {
-        fprintf(stderr, "minifut: cannot run the C compiler: %s\n", strerror(errno));
-        return EXIT_USER;
-    }
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        fprintf(stderr, "minifut: the C compiler failed on %s; are a C compiler and OpenCL's headers and "
-                        "loader installed (gcc, opencl-headers, ocl-icd-opencl-dev)?\n", c_file);
-        return EXIT_USER;
-    }
-    return 0;
-}
-
-static int cmd_compile(Options *o)
-{
-    Ctx *cx = new_ctx(o);
-    Prog *p = all_passes(cx, o);
-    if (!p)
-        return diag_exit_code();
-    Out out = {0};
-    if (o->emit && strcmp(o->emit, "ir") == 0) {
-        ir_print(&out, p);
-        return print_out(&out);
-    }
-    diag_set_pass("plan");
-    Plan *plan = cg_plan(cx, p);
-    diag_flush();
-    if (diag_errors())
-        return diag_exit_code();
-    diag_set_pass("emit");
-    if (o->emit && strcmp(o->emit, "plan") == 0)
-        plan_print(&out, plan);
-    else if (o->emit && strcmp(o->emit, "opencl") == 0)
-        cg_emit_opencl(&out, plan);
-    else
-        cg_emit_c(cx, &out, plan, o->file);
-    if (o->emit)
-        return print_out(&out);
-    const char *name = o->output ? o->output : default_output(cx, o->file);
-    const char *c_file = arena_printf(cx->perm, "%s.c", name);
-    bool ok = out_write_file(&out, c_file);
-    out_free(&out);
-    if (!ok) {
-        fprintf(stderr, "minifut: cannot write %s: %s\n", c_file, strerror(errno));
-        return EXIT_USER;
-    }
-    return build_binary(cx, name);
-}
-
-static int cmd_check(Options *o)
-{
-    Ctx *cx = new_ctx(o);
-    Ast *ast = fe_load(cx->perm, o->file);
-    if (ast)
-        fe_check(ast);
-    diag_flush();
-    return diag_exit_code();
-}
-
-static int cmd_run(Options *o)
-{
-    Ctx *cx = new_ctx(o);
-    Prog *p = front(cx, o);
-    if (!p)
-        return diag_exit_code();
-    p = passes_run(cx, p, 0, pass_find("flatten") - 1, &o->passes);
-    return interp_main(p, o->entry, stdin, stdout, o->binary, NULL);
-}
-
-static int cmd_explain(Options *o)
-{
-    Ctx *cx = new_ctx(o);
-    Prog *p = front(cx, o);
-    if (!p)
-        return diag_exit_code();
-    p = passes_run(cx, p, 0, n_passes - 1, &o->passes);
-    diag_set_pass("plan");
-    Plan *plan = cg_plan(cx, p);
-    diag_flush();
-    if (diag_errors())
-        return diag_exit_code();
-    diag_set_pass("explain");
-    FlExplainHook hook = {plan, cg_describe, cg_describe_json};
-    Out out = {0};
-    (o->json ? fl_explain_json : fl_explain)(&out, cx, p, &hook);
-    return print_out(&out);
-}
-
 /* The text of a file, in cx->perm; NULL after a message. */
 static char *read_file(Ctx *cx, const char *path, size_t *n)
 {
@@ -293,10 +211,190 @@ static char *read_file(Ctx *cx, const char *path, size_t *n)
     return text;
 }
 
+/* The program in a file of IR text; NULL after reporting what is wrong. */
+static Prog *read_ir(Ctx *cx, const Options *o)
+{
+    size_t n;
+    char *text = read_file(cx, o->file, &n);
+    if (!text)
+        return NULL;
+    diag_set_pass("read");
+    Prog *p = ir_read(cx, o->file, text, n);
+    diag_flush();
+    const char *wrong = p ? ir_check(cx, p) : NULL;
+    if (wrong)
+        fprintf(stderr, "%s: error: not a well-formed program: %s\n", o->file, wrong);
+    return wrong ? NULL : p;
+}
+
+/* The program after the passes up to --to, else up to number `last`. 0, or the exit code after
+ * reporting what is wrong. */
+static int load(Ctx *cx, const Options *o, int last, Prog **out)
+{
+    int first = o->from ? pass_find(o->from) : 0;
+    if (o->to)
+        last = pass_find(o->to);
+    Prog *p = o->from ? read_ir(cx, o) : front(cx, o);
+    if (!p)
+        return diag_errors() ? diag_exit_code() : EXIT_USER;
+    if (o->from && first <= last && !(p->dialect & pipeline[first].needs)) {
+        fprintf(stderr, "%s: error: pass %s works on the other dialect\n", o->file, o->from);
+        return EXIT_USER;
+    }
+    *out = passes_run(cx, p, first, last, &o->passes);
+    diag_flush();
+    return diag_exit_code();
+}
+
+/* The plan of a program in the SEG dialect. 0, or the exit code after reporting what is wrong. */
+static int make_plan(Ctx *cx, const Options *o, const Prog *p, Plan **plan)
+{
+    if (p->dialect != D_SEG) {
+        fprintf(stderr, "%s: error: code is made from the SEG dialect: pass flatten is missing\n",
+                o->file);
+        return EXIT_USER;
+    }
+    diag_set_pass("plan");
+    *plan = cg_plan(cx, p);
+    diag_flush();
+    return diag_exit_code();
+}
+
+static int print_out(Out *out)
+{
+    bool ok =
+        fwrite(out->text ? out->text : "", 1, out->n, stdout) == out->n && fflush(stdout) == 0;
+    out_free(out);
+    if (!ok)
+        fprintf(stderr, "minifut: cannot write to standard output: %s\n", strerror(errno));
+    return ok ? 0 : EXIT_USER;
+}
+
+/* `dir/prog.sf` -> `dir/prog`. */
+static const char *default_output(Ctx *cx, const char *file)
+{
+    size_t n = strlen(file);
+    if (n > 3 && strcmp(file + n - 3, ".sf") == 0)
+        return arena_strndup(cx->perm, file, n - 3);
+    return arena_printf(cx->perm, "%s.out", file);
+}
+
+/* Runs the C compiler ($CC, else cc): c_file -> binary. */
+static int run_cc(const char *binary, const char *c_file)
+{
+    /* -O1: host code does little, and entries with many versions are long functions, on which -O2
+     * takes ten times as long. */
+    static const char cmd[] =
+        "exec ${CC:-cc} -std=gnu11 -O1 ${CFLAGS} -o \"$1\" \"$2\" -lOpenCL -lm";
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", cmd, "sh", binary, c_file, (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+        fprintf(stderr, "minifut: cannot run the C compiler: %s\n", strerror(errno));
+        return EXIT_USER;
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        fprintf(stderr,
+                "minifut: the C compiler failed on %s; are a C compiler and OpenCL's headers and "
+                "loader installed (gcc, opencl-headers, ocl-icd-opencl-dev)?\n",
+                c_file);
+        return EXIT_USER;
+    }
+    return 0;
+}
+
+/* Builds NAME from NAME.c; an old NAME stays as it was until the new one is there. */
+static int build_binary(Ctx *cx, const char *name)
+{
+    const char *c_file = arena_printf(cx->perm, "%s.c", name);
+    const char *tmp = arena_printf(cx->perm, "%s.tmp%d", name, (int)getpid());
+    int code = run_cc(tmp, c_file);
+    if (code == 0 && rename(tmp, name) != 0) {
+        fprintf(stderr, "minifut: cannot write %s: %s\n", name, strerror(errno));
+        code = EXIT_USER;
+    }
+    if (code)
+        unlink(tmp);
+    return code;
+}
+
+static int cmd_compile(Options *o)
+{
+    Ctx *cx = new_ctx(o);
+    Prog *p;
+    Plan *plan;
+    int code = load(cx, o, n_passes - 1, &p);
+    if (code)
+        return code;
+    Out out = {0};
+    if (o->emit && strcmp(o->emit, "ir") == 0) {
+        ir_print(&out, p);
+        return print_out(&out);
+    }
+    if ((code = make_plan(cx, o, p, &plan)))
+        return code;
+    diag_set_pass("emit");
+    if (o->emit && strcmp(o->emit, "plan") == 0)
+        plan_print(&out, plan);
+    else if (o->emit && strcmp(o->emit, "opencl") == 0)
+        cg_emit_opencl(&out, plan);
+    else
+        cg_emit_c(cx, &out, plan, o->file);
+    if (o->emit)
+        return print_out(&out);
+    const char *name = o->output ? o->output : default_output(cx, o->file);
+    if (strcmp(name, o->file) == 0)
+        return usage_error("-o %s would overwrite the program", name);
+    const char *c_file = arena_printf(cx->perm, "%s.c", name);
+    bool ok = out_write_file(&out, c_file);
+    out_free(&out);
+    if (!ok) {
+        fprintf(stderr, "minifut: cannot write %s: %s\n", c_file, strerror(errno));
+        return EXIT_USER;
+    }
+    return build_binary(cx, name);
+}
+
+static int cmd_check(Options *o)
+{
+    Ctx *cx = new_ctx(o);
+    Ast *ast = fe_load(cx->perm, o->file);
+    if (ast)
+        fe_check(ast);
+    diag_flush();
+    return diag_exit_code();
+}
+
+static int cmd_run(Options *o)
+{
+    Ctx *cx = new_ctx(o);
+    Prog *p;
+    int code = load(cx, o, pass_find("flatten") - 1, &p);
+    return code ? code : interp_main(p, o->entry, stdin, stdout, o->binary, NULL);
+}
+
+static int cmd_explain(Options *o)
+{
+    Ctx *cx = new_ctx(o);
+    Prog *p;
+    Plan *plan;
+    int code = load(cx, o, n_passes - 1, &p);
+    if (code || (code = make_plan(cx, o, p, &plan)))
+        return code;
+    diag_set_pass("explain");
+    FlExplainHook hook = {plan, cg_describe, cg_describe_json};
+    Out out = {0};
+    (o->json ? fl_explain_json : fl_explain)(&out, cx, p, &hook);
+    return print_out(&out);
+}
+
 static int list_passes(void)
 {
     printf("%-18s the frontend's result\n", "lower");
-    for (int i = 0; i < n_passes; i++)
+    for (int i = 0; i < n_named_passes; i++)
         printf("%-18s %s\n", pipeline[i].name, pipeline[i].why);
     return 0;
 }
@@ -304,64 +402,39 @@ static int list_passes(void)
 /* `ir --after=PASS prog.sf`, `ir --from=PASS --to=PASS file.ir`. */
 static int cmd_ir(Options *o)
 {
+    if (o->list)
+        return list_passes();
     Ctx *cx = new_ctx(o);
-    const char *last_name = o->from ? (o->to ? o->to : o->from) : o->after ? o->after : "lower";
-    int last = pass_find(last_name), first = o->from ? pass_find(o->from) : 0;
-    if (last < 0 && strcmp(last_name, "lower") != 0)
-        return usage_error("unknown pass '%s': `minifut ir --list` lists them", last_name);
-    if (first < 0)
-        return usage_error("unknown pass '%s': `minifut ir --list` lists them", o->from);
     Prog *p;
-    if (o->from) {
-        size_t n;
-        char *text = read_file(cx, o->file, &n);
-        if (!text)
-            return EXIT_USER;
-        diag_set_pass("read");
-        p = ir_read(cx, o->file, text, n);
-        diag_flush();
-        const char *wrong = p ? ir_check(cx, p) : NULL;
-        if (wrong)
-            fprintf(stderr, "%s: error: not a well-formed program: %s\n", o->file, wrong);
-        if (!p || wrong)
-            return EXIT_USER;
-        if (!(p->dialect & pipeline[first].needs)) {
-            fprintf(stderr, "%s: error: pass %s works on the other dialect\n", o->file,
-                    pipeline[first].name);
-            return EXIT_USER;
-        }
-    } else {
-        p = front(cx, o);
-        if (!p)
-            return diag_exit_code();
-    }
     o->passes.verify = true;
-    p = passes_run(cx, p, first, last, &o->passes);
-    diag_flush();
-    if (diag_errors())
-        return diag_exit_code();
+    int code = load(cx, o, o->from ? pass_find(o->from) : -1, &p);
+    if (code)
+        return code;
     Out out = {0};
     ir_print(&out, p);
     return print_out(&out);
 }
 
-static int with_program(int (*cmd)(Options *), int argc, char **argv)
+typedef struct {
+    const char *name;
+    int (*run)(Options *);
+    int bit; /* of the table of options */
+} Command;
+
+static int with_program(const Command *c, int argc, char **argv)
 {
-    Options o = {.mode = FLATTEN_INCREMENTAL};
+    Options o = {0};
 #ifndef NDEBUG
     o.passes.verify = getenv("MINIFUT_NO_VERIFY") == NULL;
 #endif
-    if (cmd == cmd_ir && argc == 1 && strcmp(argv[0], "--list") == 0)
-        return list_passes();
-    int code = parse_options(&o, argc, argv);
+    int code = parse_options(&o, c->bit, argc, argv);
     if (code)
         return code;
-    if (!o.file)
-        return usage_error("which program?");
-    if (o.emit && strcmp(o.emit, "c") != 0 && strcmp(o.emit, "opencl") != 0 &&
-        strcmp(o.emit, "plan") != 0 && strcmp(o.emit, "ir") != 0)
-        return usage_error("--emit=%s: c, opencl, plan or ir", o.emit);
-    return cmd(&o);
+    if (o.help) {
+        fputs(usage_text, stdout);
+        return 0;
+    }
+    return c->run(&o);
 }
 
 int main(int argc, char **argv)
@@ -373,15 +446,17 @@ int main(int argc, char **argv)
     const char *name = argv[1];
     int n = argc - 2;
     char **rest = argv + 2;
-    static const struct {
-        const char *name;
-        int (*run)(Options *);
-    } commands[] = {{"compile", cmd_compile}, {"check", cmd_check}, {"run", cmd_run},
-                    {"explain", cmd_explain}, {"ir", cmd_ir}};
+    static const Command commands[] = {{"compile", cmd_compile, COMPILE},
+                                       {"check", cmd_check, CHECK},
+                                       {"run", cmd_run, RUN},
+                                       {"explain", cmd_explain, EXPLAIN},
+                                       {"ir", cmd_ir, IR}};
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } tools[] = {{"tune", tune_main}, {"bench", bench_main}, {"dataset", dataset_main},
+    } tools[] = {{"tune", tune_main},
+                 {"bench", bench_main},
+                 {"dataset", dataset_main},
                  {"devices", devices_main}};
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         fputs(usage_text, stdout);
@@ -393,7 +468,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)
-            return with_program(commands[i].run, n, rest);
+            return with_program(&commands[i], n, rest);
     for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
         if (strcmp(name, tools[i].name) == 0)
             return tools[i].run(n, rest);
