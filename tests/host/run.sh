@@ -1,9 +1,11 @@
 #!/bin/sh
-# usage: tests/host/run.sh [FILE.ir...]: compiles each program, runs it on its inputs (lines "-- in: ...")
-# with each list of options (lines "-- args: ...") on the OpenCL device and compares with the interpreter; compares plan and layout with FILE.plan and
-# FILE.layout where there are any (BLESS=1 rewrites them). ARGS: lists of options, separated by ";", for files that have none. CG_MAIN: the driver; default build/cg_main.
+# usage: tests/host/run.sh [FILE.ir...]: compiles each program (one of the SOAC dialect is flattened first,
+# MODE says how), runs it on its inputs (lines "-- in: ...") with each list of options (lines "-- args: ...")
+# on the OpenCL device and compares with the interpreter; compares plan and layout with FILE.plan and
+# FILE.layout where there are any (BLESS=1 rewrites them). ARGS: lists of options, separated by ";", for
+# files that have none. MINIFUT: the compiler.
 cd "$(dirname "$0")/../.." || exit 2
-main=${CG_MAIN:-build/cg_main}
+minifut=${MINIFUT:-./minifut}
 cc=${CC:-cc}
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
@@ -16,17 +18,21 @@ outcome() {
     if [ "$1" -eq 0 ]; then cat "$2"; else sed -e 's/^[^:]*: error: //' -e 's/^Error: //' -e 1q "$3"; fi
 }
 
+stage() { if grep -q '^dialect seg' "$1"; then echo layout; else echo flatten; fi; } # where a file begins
+
 [ $# -gt 0 ] || set -- tests/host/*.ir
 for f in "$@"; do
     name=$(basename "$f" .ir)
+    from=--from=$(stage "$f")
     for what in plan layout; do
         golden=${f%.ir}.$what
         [ -f "$golden" ] || continue
-        "$main" $what "$f" > "$tmp/is" 2>&1
+        if [ $what = plan ]; then to='compile --emit=plan'; else to=ir; fi
+        "$minifut" $to $from --to=layout "$f" > "$tmp/is" 2>&1
         if [ -n "${BLESS:-}" ]; then cp "$tmp/is" "$golden"; fi
         if cmp -s "$tmp/is" "$golden"; then ok; else bad "$name: $what"; diff "$golden" "$tmp/is" | head -5; fi
     done
-    if ! "$main" c "$f" > "$tmp/p.c" 2> "$tmp/err"; then
+    if ! "$minifut" compile --emit=c --flatten="${MODE:-incremental}" $from "$f" > "$tmp/p.c" 2> "$tmp/err"; then
         bad "$name: $(head -1 "$tmp/err")"
         continue
     fi
@@ -38,7 +44,7 @@ for f in "$@"; do
     grep '^-- args:' "$f" | sed 's/^-- args: *//' > "$tmp/args"
     [ -s "$tmp/args" ] || echo "${ARGS:-}" | tr ';' '\n' > "$tmp/args"
     while IFS= read -r line; do
-        echo "$line" | "$main" run "$f" > "$tmp/want.out" 2> "$tmp/want.err"; want=$?
+        echo "$line" | "$minifut" run $from "$f" > "$tmp/want.out" 2> "$tmp/want.err"; want=$?
         outcome $want "$tmp/want.out" "$tmp/want.err" > "$tmp/want"
         while IFS= read -r args; do
             echo "$line" | "$tmp/p" $args > "$tmp/got.out" 2> "$tmp/got.err"; got=$?

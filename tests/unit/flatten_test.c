@@ -1,9 +1,6 @@
-/* The flattening pass on IR text.
- *
- *     flatten_main [--mode=M] (--print | --explain | --json) FILE.ir
- *     flatten_main --check FILE.ir...        the tests; ends with `N passed, N failed`
- * --prepared: simplify, cse, hoist and fuse run first and simplify after (shapes are not checked
- * then).
+/* The flattening pass on IR text: `flatten_test [--bless] [FILE.ir...]`, by default those of
+ * tests/flatten. Each file is tested as it is, then after simplify, cse, hoist and fuse and with
+ * simplify at the end (shapes are not checked then).
  *
  * A test is one file of the SOAC dialect that says what it expects in comments:
  *
@@ -17,11 +14,12 @@
  *     -- path NAME PATH           the PATH of a threshold's class
  *     -- log RULE TEXT            some line of the derivation (incremental) has this rule and text
  *
- * Beside x.ir, x.explain holds the output of --explain in mode incremental (without the
+ * Beside x.ir, x.explain holds the output of explain in mode incremental (without the
  * derivation), if it is there; --bless rewrites it. */
 #include "flatten/rules.h"
 #include "ir/interp.h"
 
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -417,69 +415,24 @@ static void test_free(Test *t)
     diag_reset();
 }
 
-static int check_files(char **files, int n, bool bless, bool first_passes)
+int main(int argc, char **argv)
 {
+    bool bless = argc > 1 && strcmp(argv[1], "--bless") == 0;
     int passed = 0, failed = 0;
-    for (int i = 0; i < n; i++) {
-        Test t = test_new(files[i], first_passes);
+    glob_t g = {.gl_pathv = argv + 1 + bless, .gl_pathc = (size_t)(argc - 1 - bless)};
+    if (g.gl_pathc == 0)
+        glob("tests/flatten/*.ir", 0, NULL, &g);
+    for (size_t i = 0; i < 2 * g.gl_pathc; i++) {
+        bool prepared = i % 2 == 1;
+        Test t = test_new(g.gl_pathv[i / 2], prepared);
         if (!t.text)
             fail(&t, "cannot be read");
         else
-            run_test(&t, bless);
+            run_test(&t, bless && !prepared);
         passed += t.passed;
         failed += t.failed;
         test_free(&t);
     }
     printf("%d passed, %d failed\n", passed, failed);
-    return failed ? 1 : 0;
-}
-
-static int show_file(const char *path, const char *what, int mode, bool first_passes)
-{
-    Test t = test_new(path, first_passes);
-    if (!t.text || !(t.soac = ir_read(&t.cx, path, t.text, strlen(t.text)))) {
-        diag_flush();
-        return 1;
-    }
-    t.cx.flatten_mode = mode;
-    Prog *flat = fl_flatten(&t.cx, t.prepared ? prepared(&t.cx, t.soac) : t.soac);
-    Out o = {0};
-    if (strcmp(what, "--print") == 0)
-        ir_print(&o, flat);
-    else if (strcmp(what, "--json") == 0)
-        fl_explain_json(&o, &t.cx, flat, NULL);
-    else
-        fl_explain(&o, &t.cx, flat, NULL);
-    fputs(o.text, stdout);
-    out_free(&o);
-    const char *wrong = ir_check(&t.cx, flat);
-    if (wrong)
-        printf("-- WRONG: %s\n", wrong);
-    test_free(&t);
-    return 0;
-}
-
-int main(int argc, char **argv)
-{
-    int mode = FLATTEN_INCREMENTAL, first = 1;
-    const char *what = "--check";
-    bool bless = false, first_passes = false;
-    for (; first < argc && strncmp(argv[first], "--", 2) == 0; first++) {
-        if (strncmp(argv[first], "--mode=", 7) == 0)
-            mode = fl_mode_of_text(argv[first] + 7);
-        else if (strcmp(argv[first], "--bless") == 0)
-            bless = true;
-        else if (strcmp(argv[first], "--prepared") == 0)
-            first_passes = true;
-        else
-            what = argv[first];
-    }
-    if (mode < 0 || first == argc) {
-        fprintf(stderr,
-                "usage: flatten_main [--mode=M] [--print|--explain|--json|--check] FILE.ir..\n");
-        return 2;
-    }
-    return strcmp(what, "--check") == 0
-               ? check_files(argv + first, argc - first, bless, first_passes)
-               : show_file(argv[first], what, mode, first_passes);
+    return failed || !passed ? 1 : 0;
 }
