@@ -394,7 +394,7 @@ static int cmd_explain(Options *o)
 static int list_passes(void)
 {
     printf("%-18s the frontend's result\n", "lower");
-    for (int i = 0; i < n_named_passes; i++)
+    for (int i = 0; i < n_passes; i++)
         printf("%-18s %s\n", pipeline[i].name, pipeline[i].why);
     return 0;
 }

@@ -8,14 +8,15 @@
 #include <string.h>
 #include <time.h>
 
+/* Passes that work on either dialect. */
 enum { BOTH = D_SOAC | D_SEG };
 
 const Pass pipeline[] = {
     {"simplify", pass_simplify, BOTH, BOTH, "what lowering left: copies, constants, dead code"},
     {"fuse", pass_fuse, D_SOAC, D_SOAC, "producers into consumers, so that a nest is written once"},
     {"simplify-fused", pass_simplify, D_SOAC, D_SOAC, "fused lambdas have copies to propagate"},
-    {"cse", pass_cse, D_SOAC, D_SOAC, "after fusion: an array shared too early does not fuse"},
-    {"hoist", pass_hoist, D_SOAC, D_SOAC, "invariant code out of nests, so that G6 need not expand it"},
+    {"cse", pass_cse, BOTH, BOTH, "after fusion: an array shared too early does not fuse"},
+    {"hoist", pass_hoist, BOTH, BOTH, "invariant code out of nests, so that G6 need not expand it"},
     {"simplify-hoisted", pass_simplify, D_SOAC, D_SOAC, "bounds known after hoisting"},
     {"flatten", fl_flatten, D_SOAC, D_SEG, "rules G0-G9: the versions and their guards"},
     {"simplify-seg", pass_simplify, D_SEG, D_SEG, "each version by itself"},
@@ -23,16 +24,12 @@ const Pass pipeline[] = {
     {"hoist-seg", pass_hoist, D_SEG, D_SEG, "scalars and views out of kernels and host loops"},
     {"layout", cg_layout, D_SEG, D_SEG, "transposed copies for coalesced access"},
     {"clean", pass_simplify, D_SEG, D_SEG, "last: what layout made superfluous"},
-    /* Not part of the pipeline: by name only. */
-    {"cse", pass_cse, BOTH, BOTH, "one computation of what is computed twice"},
-    {"hoist", pass_hoist, BOTH, BOTH, "invariant code out of loops and nests"},
 };
-const int n_passes = sizeof pipeline / sizeof *pipeline - 2;
-const int n_named_passes = sizeof pipeline / sizeof *pipeline;
+const int n_passes = sizeof pipeline / sizeof *pipeline;
 
 int pass_find(const char *name)
 {
-    for (int i = 0; i < n_named_passes; i++)
+    for (int i = 0; i < n_passes; i++)
         if (strcmp(pipeline[i].name, name) == 0)
             return i;
     return -1;

@@ -12,8 +12,7 @@ typedef struct {
 } Pass;
 
 extern const Pass pipeline[];
-extern const int n_passes;       /* the stages of the pipeline */
-extern const int n_named_passes; /* and those after them that run only when named by --from, --after */
+extern const int n_passes;
 
 typedef struct {
     bool verify; /* ir_verify after every pass */
@@ -21,7 +20,7 @@ typedef struct {
     bool trace;  /* prints the program after every pass to stderr ("unchanged" if it is) */
 } PassOptions;
 
-/* Index of the stage or pass with this name, -1 if there is none. */
+/* Index of the stage with this name, -1 if there is none. */
 int pass_find(const char *name);
 /* Runs the stages first..last (inclusive; nothing if last < first). */
 Prog *passes_run(Ctx *cx, Prog *p, int first, int last, const PassOptions *opts);
