@@ -73,8 +73,12 @@ install: $(BIN)
 
 # Unit tests: each tests/unit/*_test.c is a program.
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
-unit-tests: $(UNIT)
+unit-tests: $(UNIT) $(BUILD)/cg_main
 $(BUILD)/unit/%: tests/unit/%.c $(LIBOBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
+# The driver of tests/host and tests/gen.
+$(BUILD)/cg_main: tests/host/cg_main.c $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
 
