@@ -73,12 +73,8 @@ install: $(BIN)
 
 # Unit tests: each tests/unit/*_test.c is a program.
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
-unit-tests: $(UNIT) $(BUILD)/cg_main
+unit-tests: $(UNIT)
 $(BUILD)/unit/%: tests/unit/%.c $(LIBOBJ)
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
-# The driver of tests/host and tests/gen.
-$(BUILD)/cg_main: tests/host/cg_main.c $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
 
