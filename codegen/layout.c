@@ -10,15 +10,16 @@
  * before the construct, in front of the host loops around it that do not change the array; it stays
  * inside the code version (branch) that needs it.
  *
- * Cost rule. The copy reads and writes each element once, in order. It is made only for arrays
- * along which a thread walks sequentially (an index that is neither fast, nor outer, nor the same
- * for all): there each element of a thread comes in a memory transaction of its own, again and
- * again. An array that is read once a thread is read where it lies. Rows of at most 32 bytes stay
- * too: one transaction brings all of it. Of several accesses that want different layouts, most of
- * them win.
+ * Cost rule. The copy reads and writes each element once, in order. It is made only for arrays that
+ * are read again and again: those along which a thread walks sequentially (an index that is neither
+ * fast, nor outer, nor the same for all), where each element of a thread comes in a memory
+ * transaction of its own, and those that do not vary with all indices of the nest (a matrix of which
+ * many threads read the same row). An array that is read once is read where it lies. Rows of at most
+ * 32 bytes stay too: one transaction brings all of it. Of several accesses that want different
+ * layouts, most of them win.
  *
- * Constructs with work-group code inside are left alone: there the level-0 index is the fast one,
- * and rows are read by the group together. */
+ * Around work-group code (level 0) the indices of the grid-level nest are all outer, and the innermost
+ * index of each level-0 nest is the fast one. */
 #include "codegen/plan.h"
 
 #include <string.h>
@@ -55,10 +56,10 @@ typedef struct {
     VarMap *views; /* array variables bound in the construct -> View */
     VarMap *kinds; /* scalars bound in the construct -> IxKind + 1 (as a pointer) */
     Wants wants;
+    int depth; /* indices of the nests around, level 0 included */
 } Scan;
 
-/* --- Indices
- * ------------------------------------------------------------------------------------------ */
+/* --- Indices ------------------------------------------------------------------------- */
 
 static const char kind_tags[5];
 
@@ -98,8 +99,7 @@ static IxKind kind_prim(const Scan *sc, const Exp *e)
     return m == IX_FAST ? IX_MIXED : m;
 }
 
-/* --- Views
- * -------------------------------------------------------------------------------------------- */
+/* --- Views --------------------------------------------------------------------------- */
 
 static void set_view(Scan *sc, const Var *v, View w)
 {
@@ -171,11 +171,12 @@ static void access_view(Scan *sc, View w)
         return;
     for (int k = 0; k < w.n_free; k++)
         w.at[w.free[k]] = kind_sum(w.at[w.free[k]], IX_SEQ);
-    int fast = -1;
+    int fast = -1, of_nest = 0;
     bool walks = false;
     Type t = w.root->type;
     for (int d = 0; d < t.rank; d++) {
         walks |= w.at[d] == IX_SEQ;
+        of_nest += w.at[d] == IX_OUTER || w.at[d] == IX_FAST;
         if (w.at[d] == IX_MIXED)
             return;
         if (w.at[d] == IX_FAST) {
@@ -184,7 +185,8 @@ static void access_view(Scan *sc, View w)
             fast = d;
         }
     }
-    if (fast < 0 || !walks || (fast < t.rank - 1 && small_row(t, fast)))
+    bool again = walks || of_nest < sc->depth;
+    if (fast < 0 || !again || (fast < t.rank - 1 && small_row(t, fast)))
         return;
     Want want = {.root = w.root, .weight = 1};
     if (fast == t.rank - 1) /* right if it is row-major */
@@ -207,8 +209,7 @@ static void access_atom(void *env, Atom a)
         access_view(sc, view_of(sc, a));
 }
 
-/* --- Bodies
- * -------------------------------------------------------------------------------------------- */
+/* --- Bodies -------------------------------------------------------------------------- */
 
 static void scan_body(Scan *sc, const Body *b);
 
@@ -307,6 +308,38 @@ static void scan_rearrange(Scan *sc, const Stm *s)
     set_view(sc, s->pat.at[0], r);
 }
 
+/* The nest of a construct: its last index is fast, unless the construct is work-group code. */
+static void scan_nest(Scan *sc, const Nest *nest, bool fast)
+{
+    sc->depth += nest->n;
+    for (int d = 0; d < nest->n; d++) {
+        const NestDim *nd = &nest->at[d];
+        IxKind k = d == nest->n - 1 && fast ? IX_FAST : IX_OUTER;
+        set_kind(sc, nd->idx, k);
+        for (int j = 0; j < nd->xs.n; j++) {
+            const Var *x = nd->xs.at[j];
+            View row = view_row(view_of(sc, nd->arrs.at[j]), k);
+            if (x->type.rank > 0) {
+                set_view(sc, x, row);
+            } else {
+                access_view(sc, row);
+                set_kind(sc, x, IX_MIXED);
+            }
+        }
+    }
+}
+
+/* A level-0 construct inside a level-1 one. */
+static void scan_level0(Scan *sc, const Stm *s)
+{
+    int depth = sc->depth;
+    scan_nest(sc, &s->exp->seg.nest, true);
+    scan_body(sc, s->exp->seg.body);
+    sc->depth = depth;
+    for (int i = 0; i < s->pat.n; i++)
+        bind_own(sc, s->pat.at[i], IX_MIXED);
+}
+
 static void scan_stm(Scan *sc, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -345,11 +378,11 @@ static void scan_stm(Scan *sc, const Stm *s)
     case E_RESHAPE:
     case E_COPY:
     case E_ASSERT:
-    case E_SUFF:
+    case E_SUFF: scan_other(sc, s); return;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: scan_other(sc, s); return;
+    case E_SEGSCATTER: scan_level0(sc, s); return;
     case N_FORMS: ice(e->loc, "form %d", (int)e->kind);
     }
     for (int i = 0; i < s->pat.n; i++)
@@ -387,27 +420,13 @@ static void find_seg(void *env, Body *b)
 /* What the construct wants of the arrays outside. */
 static Wants scan_seg(Ctx *cx, const Exp *e)
 {
-    Scan sc = {cx, varmap_new(cx->scratch), varmap_new(cx->scratch), {0}};
-    const Nest *nest = &e->seg.nest;
-    for (int d = 0; d < nest->n; d++) {
-        const NestDim *nd = &nest->at[d];
-        IxKind k = d == nest->n - 1 ? IX_FAST : IX_OUTER;
-        set_kind(&sc, nd->idx, k);
-        for (int j = 0; j < nd->xs.n; j++) {
-            const Var *x = nd->xs.at[j];
-            View row = view_row(view_of(&sc, nd->arrs.at[j]), k);
-            if (x->type.rank > 0)
-                set_view(&sc, x, row);
-            else
-                set_kind(&sc, x, IX_MIXED);
-        }
-    }
+    Scan sc = {cx, varmap_new(cx->scratch), varmap_new(cx->scratch), {0}, 0};
+    scan_nest(&sc, &e->seg.nest, !has_seg(e));
     scan_body(&sc, e->seg.body);
     return sc.wants;
 }
 
-/* --- The pass
- * ------------------------------------------------------------------------------------------ */
+/* --- The pass ------------------------------------------------------------------------ */
 
 typedef struct {
     Var *root, *var;
@@ -495,7 +514,7 @@ static bool worth_it(const Pass *ps, const Wants *ws, const Want *w)
 static Exp *pass_seg(Pass *ps, const Exp *e, Level *lv)
 {
     Ctx *cx = ps->cx;
-    if (e->seg.level != 1 || has_seg(e))
+    if (e->seg.level != 1)
         return (Exp *)e;
     ArenaMark mark = arena_mark(cx->scratch);
     Wants ws = scan_seg(cx, e);
