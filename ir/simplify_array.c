@@ -180,8 +180,8 @@ static Exp *index_slice(Simp *S, const Exp *e)
     DimIndexes at = {0};
     if (!compose(S, e->loc, &d->index.at, &e->index.at, &at))
         return NULL;
-    /* The view's own check was made where it was bound. */
-    return index_at(S, e, d->index.arr, at, true);
+    /* The view may be dead now, and its own check with it: that check moves here. */
+    return index_at(S, e, d->index.arr, at, d->index.safe);
 }
 
 /* (rearrange p xs)[at] = xs[at permuted back], if the sliced dimensions keep their order. */
