@@ -329,6 +329,11 @@ static int cmd_compile(Options *o)
     int code = load(cx, o, n_passes - 1, &p);
     if (code)
         return code;
+    if (p->entries.n == 0) {
+        fprintf(stderr, "%s: error: no entry point: nothing to compile (entry main ... = ...)\n",
+                o->file);
+        return EXIT_USER;
+    }
     Out out = {0};
     if (o->emit && strcmp(o->emit, "ir") == 0) {
         ir_print(&out, p);
@@ -437,12 +442,8 @@ static int with_program(const Command *c, int argc, char **argv)
     return c->run(&o);
 }
 
-int main(int argc, char **argv)
+static int command(int argc, char **argv)
 {
-    if (argc < 2) {
-        fputs(usage_text, stderr);
-        return EXIT_USAGE;
-    }
     const char *name = argv[1];
     int n = argc - 2;
     char **rest = argv + 2;
@@ -473,4 +474,18 @@ int main(int argc, char **argv)
         if (strcmp(name, tools[i].name) == 0)
             return tools[i].run(n, rest);
     return usage_error("unknown command '%s'", name);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fputs(usage_text, stderr);
+        return EXIT_USAGE;
+    }
+    int code = command(argc, argv);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) {
+        fprintf(stderr, "minifut: cannot write to standard output: %s\n", strerror(errno));
+        return EXIT_USER;
+    }
+    return code;
 }

@@ -1,6 +1,7 @@
 /* minifut bench: times each data set untuned and with the tuning file, and checks the results. */
 #include "autotune/autotune.h"
 #include "autotune/options.h"
+#include "autotune/talk.h"
 #include "base/diag.h"
 #include "base/out.h"
 
@@ -13,8 +14,10 @@
 static const char help[] =
     "usage: minifut bench [options] prog.sf datasets/\n"
     "\n"
-    "Compiles prog.sf and times it on each data set (NAME.in; the result is checked against NAME.out if\n"
-    "there), with default thresholds and, if there is one, with the tuning file. Times are medians of\n"
+    "Compiles prog.sf and times it on each data set (NAME.in; the result is checked against "
+    "NAME.out if\n"
+    "there), with default thresholds and, if there is one, with the tuning file. Times are medians "
+    "of\n"
     "the computation alone: no transfers, no kernel build.\n"
     "  -d, --device NAME      OpenCL device (substring of its name, or #k)\n"
     "  -p, --platform NAME    OpenCL platform\n"
@@ -31,7 +34,7 @@ static bool read_settings(Arena *a, const ToolOptions *o, const Forest *f, int64
 {
     for (int i = 0; i < f->nodes.n; i++)
         def[i] = tuned[i] = f->nodes.at[i].def;
-    *has_tuning = access(o->tuning, F_OK) == 0;
+    *has_tuning = o->tuning_given || access(o->tuning, F_OK) == 0;
     Settings file = {0};
     const char *wrong;
     if (*has_tuning && !tuning_read(a, o->tuning, &file, &wrong)) {
@@ -43,8 +46,8 @@ static bool read_settings(Arena *a, const ToolOptions *o, const Forest *f, int64
         if (node >= 0)
             tuned[node] = file.at[i].value;
         else
-            fprintf(stderr, "minifut bench: warning: %s: the program has no threshold %s\n", o->tuning,
-                    file.at[i].name);
+            fprintf(stderr, "minifut bench: warning: %s: the program has no threshold %s\n",
+                    o->tuning, file.at[i].name);
     }
     return true;
 }
@@ -53,8 +56,8 @@ static void json_measurement(Out *o, const char *key, const Measurement *m)
 {
     out_printf(o, "\"%s\": ", key);
     if (m->ok)
-        out_printf(o, "{\"median_us\": %.3f, \"noise\": %.4f, \"runs\": %d}", m->median * 1e6, m->noise,
-                   m->n);
+        out_printf(o, "{\"median_us\": %.3f, \"noise\": %.4f, \"runs\": %d}", m->median * 1e6,
+                   m->noise, m->n);
     else {
         out_puts(o, "{\"error\": ");
         out_quoted(o, m->why);
@@ -75,17 +78,20 @@ static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions
     int bad = 0;
     if (!read_settings(a, o, f, def, tuned, &has_tuning))
         return EXIT_USER;
-    printf("%-24s %12s %12s %9s  %s\n", "data set", "untuned", has_tuning ? "tuned" : "", "", "result");
+    printf("%-24s %12s %12s %9s  %s\n", "data set", "untuned", has_tuning ? "tuned" : "", "",
+           "result");
     out_printf(json, "{\"program\": ");
     out_quoted(json, o->source);
     out_puts(json, ", \"datasets\": {");
-    for (int d = 0; d < ds->n; d++) {
+    for (int d = 0; d < ds->n && !server_interrupted(); d++) {
         session_set(s, def);
         Measurement u = session_measure(s, d, o->session.timeout), t = {0};
         if (has_tuning) {
             session_set(s, tuned);
             t = session_measure(s, d, o->session.timeout);
         }
+        if (server_interrupted())
+            break;
         bool fine = u.ok && (!has_tuning || t.ok);
         bad += !fine;
         printf("%-24s %12s %12s ", ds->at[d].name, cell(a, &u), has_tuning ? cell(a, &t) : "");
@@ -93,7 +99,10 @@ static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions
             printf("%8.2fx", u.median / t.median);
         else
             printf("%9s", "");
-        printf("  %s\n", !fine ? "" : ds->at[d].out ? "right" : has_tuning ? "versions agree" : "not checked");
+        printf("  %s\n", !fine           ? ""
+                         : ds->at[d].out ? "right"
+                         : has_tuning    ? "versions agree"
+                                         : "not checked");
         if (!fine)
             fprintf(stderr, "minifut bench: %s: %s\n", ds->at[d].name, u.ok ? t.why : u.why);
         fflush(stdout);
@@ -108,6 +117,10 @@ static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions
         out_puts(json, "}");
     }
     out_puts(json, "\n}}\n");
+    if (server_interrupted()) {
+        fprintf(stderr, "\nminifut bench: interrupted\n");
+        return EXIT_USER;
+    }
     return bad ? EXIT_USER : 0;
 }
 
@@ -121,7 +134,7 @@ int bench_main(int argc, char **argv)
     if (s) {
         Out json = {0};
         code = bench_all(a, s, &ds, &o, &json);
-        if (o.json && !out_write_file(&json, o.json)) {
+        if (o.json && !server_interrupted() && !out_write_file(&json, o.json)) {
             fprintf(stderr, "minifut bench: cannot write %s: %s\n", o.json, strerror(errno));
             code = EXIT_USER;
         }

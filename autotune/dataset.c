@@ -14,7 +14,8 @@ static const char help[] =
     "usage: minifut dataset [options] -g TYPE|VALUE ...\n"
     "\n"
     "Writes random values to standard output, one for each -g, in order.\n"
-    "  -g, --generate=T   a type such as f32, [100]i32, [1024][64]f32, or a scalar value such as 42i64\n"
+    "  -g, --generate=T   a type such as f32, [100]i32, [1024][64]f32, or a scalar value such as "
+    "42i64\n"
     "  -s, --seed=N       seed of the values that follow (default 1)\n"
     "  -t, --text         as text (default); applies to the values that follow\n"
     "  -b, --binary       in binary form\n"
@@ -108,7 +109,8 @@ static bool parse_type(const char *s, rt_prim *p, int *rank, int64_t *shape)
 
 static int write_value(const Gen *g, const rt_hvalue *v)
 {
-    bool ok = g->binary ? rt_write_binary(stdout, v) : rt_write_text(stdout, v) && putchar('\n') != EOF;
+    bool ok =
+        g->binary ? rt_write_binary(stdout, v) : rt_write_text(stdout, v) && putchar('\n') != EOF;
     if (ok)
         return 0;
     fprintf(stderr, "minifut dataset: cannot write: %s\n", strerror(errno));
@@ -126,7 +128,8 @@ static int generate(Gen *g, const char *what)
         rt_reader_mem(&r, what, strlen(what), what);
         bool ok = rt_read_any(&r, &v) && rt_reader_at_end(&r);
         if (!ok) {
-            fprintf(stderr, "minifut dataset: '%s' is neither a type such as [10]f32 nor a value\n", what);
+            fprintf(stderr, "minifut dataset: '%s' is neither a type such as [10]f32 nor a value\n",
+                    what);
             return EXIT_USAGE;
         }
     } else if (!rt_hvalue_make(&v, p, rank, shape)) {
@@ -155,22 +158,43 @@ static bool parse_bounds(Gen *g, const char *arg)
     if (!rt_prim_named(type, &p))
         return false;
     Bounds b = {.set = true};
+    bool is_float = p == RT_F32 || p == RT_F64;
     if (!rt_parse_scalar(lo, p, &b.lo) || !rt_parse_scalar(colon + 1, p, &b.hi))
+        return false;
+    if (is_float      ? (p == RT_F32 ? b.lo.f32 > b.hi.f32 : b.lo.f64 > b.hi.f64)
+        : p == RT_U64 ? b.lo.u64 > b.hi.u64
+                      : as_int(p, b.lo) > as_int(p, b.hi))
         return false;
     g->bounds[p] = b;
     return true;
 }
 
-/* The value of "-x V", "--long=V" or "--long V"; moves *i over it. */
+static int parse_seed(Gen *g, const char *v)
+{
+    char *end;
+    errno = 0;
+    g->state = strtoull(v, &end, 10);
+    if (*v >= '0' && *v <= '9' && !*end && !errno)
+        return 0;
+    fprintf(stderr, "minifut dataset: a seed is a number, not '%s'\n", v);
+    return EXIT_USAGE;
+}
+
+/* The value of "-x V", "--long=V" or "--long V", NULL if this is another option; moves *i over it.
+ */
 static const char *value_of(const char *opt, const char *lng, int argc, char **argv, int *i)
 {
     const char *a = argv[*i];
     size_t n = strlen(lng);
     if (strncmp(a, lng, n) == 0 && a[n] == '=')
         return a + n + 1;
-    if ((strcmp(a, opt) == 0 || strcmp(a, lng) == 0) && *i + 1 < argc)
-        return argv[++*i];
-    return NULL;
+    if (strcmp(a, opt) != 0 && strcmp(a, lng) != 0)
+        return NULL;
+    if (*i + 1 == argc) {
+        fprintf(stderr, "minifut dataset: option %s needs a value (minifut dataset --help)\n", a);
+        exit(EXIT_USAGE);
+    }
+    return argv[++*i];
 }
 
 int dataset_main(int argc, char **argv)
@@ -187,12 +211,13 @@ int dataset_main(int argc, char **argv)
         } else if (strcmp(a, "-t") == 0 || strcmp(a, "--text") == 0) {
             g.binary = false;
         } else if ((v = value_of("-s", "--seed", argc, argv, &i))) {
-            g.state = strtoull(v, NULL, 10);
+            code = parse_seed(&g, v);
         } else if ((v = value_of("-g", "--generate", argc, argv, &i))) {
             code = generate(&g, v);
             made++;
         } else if (strncmp(a, "--", 2) != 0 || !parse_bounds(&g, a + 2)) {
-            fprintf(stderr, "minifut dataset: cannot understand '%s' (minifut dataset --help)\n", a);
+            fprintf(stderr, "minifut dataset: cannot understand '%s' (minifut dataset --help)\n",
+                    a);
             code = EXIT_USAGE;
         }
     }

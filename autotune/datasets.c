@@ -45,14 +45,17 @@ bool datasets_find(Arena *a, const char *folder, Datasets *ds, const char **wron
         if (!cut || e->d_name[0] == '.')
             continue;
         const char *name = arena_strndup(a, e->d_name, strlen(e->d_name) - cut);
-        Dataset d = {name, arena_printf(a, "%s/%s", folder, e->d_name), find_output(a, folder, name)};
+        Dataset d = {name, arena_printf(a, "%s/%s", folder, e->d_name),
+                     find_output(a, folder, name)};
         vec_push(a, ds, d);
     }
     closedir(dir);
     if (ds->n == 0) {
-        *wrong = arena_printf(a, "%s holds no data sets: a data set is a file NAME.in (text or binary, "
-                                 ".gz too), with its expected output in NAME.out if you have it",
-                              folder);
+        *wrong =
+            arena_printf(a,
+                         "%s holds no data sets: a data set is a file NAME.in (text or binary, "
+                         ".gz too), with its expected output in NAME.out if you have it",
+                         folder);
         return false;
     }
     qsort(ds->at, (size_t)ds->n, sizeof *ds->at, by_name);
@@ -62,8 +65,8 @@ bool datasets_find(Arena *a, const char *folder, Datasets *ds, const char **wron
 const char *program_binary(Arena *a, const char *source)
 {
     size_t n = strlen(source);
-    const char *name =
-        ends_with(source, ".sf") ? arena_strndup(a, source, n - 3) : arena_printf(a, "%s.out", source);
+    const char *name = ends_with(source, ".sf") ? arena_strndup(a, source, n - 3)
+                                                : arena_printf(a, "%s.out", source);
     return strchr(name, '/') ? name : arena_printf(a, "./%s", name);
 }
 

@@ -59,10 +59,12 @@ static void print_device(cl_device_id d, const char *platform, bool taken)
                                                                    : "other");
     printf("    version         %s, driver %s\n", version, driver);
     printf("    compute units   %u\n", (unsigned)number(d, CL_DEVICE_MAX_COMPUTE_UNITS));
-    printf("    work-group      up to %zu work-items\n", (size_t)number(d, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+    printf("    work-group      up to %zu work-items\n",
+           (size_t)number(d, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     printf("    local memory    %llu KiB\n",
            (unsigned long long)number(d, CL_DEVICE_LOCAL_MEM_SIZE) / 1024);
-    printf("    global memory   %.1f GiB\n", (double)number(d, CL_DEVICE_GLOBAL_MEM_SIZE) / (1 << 30));
+    printf("    global memory   %.1f GiB\n",
+           (double)number(d, CL_DEVICE_GLOBAL_MEM_SIZE) / (1 << 30));
     printf("    f64             %s\n", number(d, CL_DEVICE_DOUBLE_FP_CONFIG) ? "yes" : "no");
 }
 
@@ -73,8 +75,9 @@ int devices_main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (!open_loader()) {
-        fprintf(stderr, "minifut: no OpenCL loader (libOpenCL.so.1) here; on Debian or Ubuntu: apt-get "
-                        "install ocl-icd-libopencl1 pocl-opencl-icd\n");
+        fprintf(stderr,
+                "minifut: no OpenCL loader (libOpenCL.so.1) here; on Debian or Ubuntu: apt-get "
+                "install ocl-icd-libopencl1 pocl-opencl-icd\n");
         return EXIT_USER;
     }
     cl_platform_id ps[MAX_PLATFORMS];
@@ -103,8 +106,9 @@ int devices_main(int argc, char **argv)
     for (cl_uint j = 0; j < n_d; j++)
         print_device(ds[j], names[j], (int)j == best);
     if (n_d == 0) {
-        fprintf(stderr, "minifut: OpenCL is installed, but offers no device; a CPU device comes with the "
-                        "package pocl-opencl-icd\n");
+        fprintf(stderr,
+                "minifut: OpenCL is installed, but offers no device; a CPU device comes with the "
+                "package pocl-opencl-icd\n");
         return EXIT_USER;
     }
     printf("\n* is the device that a program takes without -d.\n");

@@ -13,9 +13,11 @@ typedef struct {
 } Setting;
 typedef VEC(Setting) Settings;
 
-/* Adds the file's settings. False, and a message in *wrong, if it cannot be read or has a bad line. */
+/* Adds the file's settings. False, and a message in *wrong, if it cannot be read or has a bad line.
+ */
 bool tuning_read(Arena *a, const char *path, Settings *s, const char **wrong);
-/* Writes the file atomically, with a comment of one or more lines on top. False and errno on failure. */
+/* Writes the file atomically, with a comment of one or more lines on top. False and errno on
+ * failure. */
 bool tuning_write(const char *path, const char *comment, const Settings *s);
 
 #endif

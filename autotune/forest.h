@@ -1,6 +1,6 @@
-/* The thresholds of a program as a forest: who is asked after whose outcome. Rebuilt from the parameter
- * classes `threshold(DEFAULT, PATH)`, where PATH lists the ancestors, `name` for an outcome that was
- * true and `!name` for one that was false (design: "Thresholds"). */
+/* The thresholds of a program as a forest: who is asked after whose outcome. Rebuilt from the
+ * parameter classes `threshold(DEFAULT, PATH)`, where PATH lists the ancestors, `name` for an
+ * outcome that was true and `!name` for one that was false (design: "Thresholds"). */
 #ifndef AUTOTUNE_FOREST_H
 #define AUTOTUNE_FOREST_H
 
@@ -25,9 +25,9 @@ typedef struct {
     VEC(Node) nodes; /* in program order: ancestors first */
 } Forest;
 
-/* Adds a threshold; cls as printed by the program. False if cls is not a threshold class, or names an
- * ancestor that has not been added (wrong is then set to a message). `def` stands for the default
- * that the class calls "def". */
+/* Adds a threshold; cls as printed by the program. False if cls is not a threshold class, or names
+ * an ancestor that has not been added (wrong is then set to a message). `def` stands for the
+ * default that the class calls "def". */
 bool forest_add(Arena *a, Forest *f, const char *name, const char *cls, int64_t def,
                 const char **wrong);
 int forest_find(const Forest *f, const char *name); /* index, -1 if absent */

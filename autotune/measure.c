@@ -15,8 +15,8 @@ static int cmp_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median and the relative half-width of its confidence interval: 1.57 IQR / sqrt n (McGill, Tukey and
- * Larsen 1978). */
+/* Median and the relative half-width of its confidence interval: 1.57 IQR / sqrt n (McGill, Tukey
+ * and Larsen 1978). */
 static void summarise(Measurement *m, double *t, int n)
 {
     qsort(t, (size_t)n, sizeof *t, cmp_double);
@@ -32,6 +32,7 @@ static void fail(Measurement *m, const RunResult *r)
     m->why = r->why;
     m->wrong = r->wrong;
     m->median = INFINITY;
+    m->log = r->log;
 }
 
 Measurement session_measure(Session *s, int d, double limit)

@@ -46,7 +46,8 @@ static int take(const char *tool, const Option *opts, int argc, char **argv, int
     return bad(tool, "unknown option", arg);
 }
 
-int tool_options(Arena *a, const char *tool, const char *help, int argc, char **argv, ToolOptions *o)
+int tool_options(Arena *a, const char *tool, const char *help, int argc, char **argv,
+                 ToolOptions *o)
 {
     *o = (ToolOptions){.session = {.timeout = 600, .tolerance = 2e-3}};
     const Option opts[] = {{"-d", &o->session.device, NULL, NULL},
@@ -85,6 +86,7 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
         fputs(help, stderr);
         return EXIT_USAGE;
     }
+    o->tuning_given = o->tuning != NULL;
     if (!o->tuning)
         o->tuning = arena_printf(a, "%s.tuning", o->source);
     return -1;

@@ -6,18 +6,20 @@
 
 typedef struct {
     SessionOptions session;
-    const char *source;  /* prog.sf */
-    const char *folder;  /* data sets */
-    const char *tuning;  /* tuning file: default SOURCE.tuning */
-    const char *json;    /* bench: write results here */
-    bool skip_compile;   /* the binary is up to date */
+    const char *source; /* prog.sf */
+    const char *folder; /* data sets */
+    const char *tuning; /* tuning file: default SOURCE.tuning */
+    bool tuning_given;  /* by an option */
+    const char *json;   /* bench: write results here */
+    bool skip_compile;  /* the binary is up to date */
     bool quiet;
 } ToolOptions;
 
 /* Reads the arguments of `tool`; -1 to go on, else the exit code. */
-int tool_options(Arena *a, const char *tool, const char *help, int argc, char **argv, ToolOptions *o);
-/* Compiles if asked to, finds the data sets, starts the session. NULL after a message; *code is then
- * the exit code. */
+int tool_options(Arena *a, const char *tool, const char *help, int argc, char **argv,
+                 ToolOptions *o);
+/* Compiles if asked to, finds the data sets, starts the session. NULL after a message; *code is
+ * then the exit code. */
 Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int *code);
 
 #endif

@@ -41,7 +41,8 @@ static int rank_of(const Opinion *op, int64_t setting)
     return i;
 }
 
-/* --- Which comparisons are made under given settings ----------------------------------------------- */
+/* --- Which comparisons are made under given settings
+ * ----------------------------------------------- */
 
 /* Is the node's comparison made under the settings, as far as the opinions know? */
 static bool reached(const Forest *f, const Opinion *ops, const int64_t *settings, int node)
@@ -58,7 +59,8 @@ static bool reached(const Forest *f, const Opinion *ops, const int64_t *settings
     return n->outcome ? rank < up->pars.n : rank > 0;
 }
 
-/* A text that is equal for settings that execute the same versions; NULL if that cannot be told yet. */
+/* A text that is equal for settings that execute the same versions; NULL if that cannot be told
+ * yet. */
 static char *signature(Search *s)
 {
     int n = s->f->nodes.n;
@@ -85,8 +87,8 @@ static void add_par(Arena *a, Opinion *op, int64_t par)
     qsort(op->pars.at, (size_t)op->pars.n, sizeof(int64_t), cmp_i64);
 }
 
-/* A comparison that held for all its pars, and yet what follows a false one was compared too: the version
- * was refused. */
+/* A comparison that held for all its pars, and yet what follows a false one was compared too: the
+ * version was refused. */
 static void learn_refused(Search *s, const Sample *sample)
 {
     for (int i = 0; i < sample->compared.n; i++) {
@@ -136,7 +138,8 @@ static Sample measure(Search *s)
     return sample;
 }
 
-/* --- One data set ------------------------------------------------------------------------------------ */
+/* --- One data set
+ * ------------------------------------------------------------------------------------ */
 
 static Sample measure_rank(Search *s, int node, int i)
 {
@@ -156,8 +159,7 @@ static bool about_equal(const Sample *a, const Sample *b)
     if (isinf(a->seconds) || isinf(b->seconds))
         return isinf(a->seconds) && isinf(b->seconds);
     double noise = a->noise + b->noise;
-    return fabs(a->seconds - b->seconds) <=
-           fmax(EQUAL, noise) * fmin(a->seconds, b->seconds);
+    return fabs(a->seconds - b->seconds) <= fmax(EQUAL, noise) * fmin(a->seconds, b->seconds);
 }
 
 /* Binary search for the lowest point of the curve over ranks 0..n, assuming a single valley. */
@@ -211,7 +213,8 @@ static void solve_node(Search *s, int node)
         op->best = fmin(op->best, op->curve.at[k].seconds);
 }
 
-/* Solves the nodes that are compared when `parent` has that outcome (-1: the roots), last one first. */
+/* Solves the nodes that are compared when `parent` has that outcome (-1: the roots), last one
+ * first. */
 static void solve_below(Search *s, int parent, bool outcome)
 {
     for (int i = s->f->nodes.n - 1; i >= 0; i--) {
@@ -221,7 +224,8 @@ static void solve_below(Search *s, int parent, bool outcome)
     }
 }
 
-static bool solve_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *env, DatasetResult *res)
+static bool solve_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *env,
+                          DatasetResult *res)
 {
     int n = f->nodes.n;
     res->opinions = NEWN(a, Opinion, n);
@@ -237,7 +241,8 @@ static bool solve_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *en
     return !s.failed;
 }
 
-/* --- All data sets together ---------------------------------------------------------------------------- */
+/* --- All data sets together
+ * ---------------------------------------------------------------------------- */
 
 /* A value of the range low < t <= high for data sets not seen: the default if it lies inside, else
  * halfway (on a log scale) between the evidence on both sides. */
@@ -271,7 +276,8 @@ static double regret(const Opinion *op, int64_t setting)
     return isinf(t) ? 1e9 : t / op->best - 1;
 }
 
-/* No common value: the candidate (a par of some data set, or never) with the least sum of regrets. */
+/* No common value: the candidate (a par of some data set, or never) with the least sum of regrets.
+ */
 static int64_t least_regret(SearchResult *r, int node, const int *who, int n_who)
 {
     int64_t best_t = THRESHOLD_NEVER;

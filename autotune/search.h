@@ -1,12 +1,12 @@
 /* The monotone search for thresholds (TFP'21): pure, timings in, settings out.
  *
- * Per data set, bottom-up over the forest. With every threshold at THRESHOLD_NEVER the program takes the
- * last version; this run also tells which degrees of parallelism (pars) each threshold is compared
- * with. For each threshold, with what is below it already at its best, the version it guards is then
- * tried: one run if all its pars are equal on that data set (size-invariant: n versions cost n runs),
- * else a binary search over the distinct pars, comparing neighbours (size-variant: O(log p) runs, right
- * when time has a single valley over the threshold). Runs that would execute the same versions as an
- * earlier one are answered from memory.
+ * Per data set, bottom-up over the forest. With every threshold at THRESHOLD_NEVER the program
+ * takes the last version; this run also tells which degrees of parallelism (pars) each threshold is
+ * compared with. For each threshold, with what is below it already at its best, the version it
+ * guards is then tried: one run if all its pars are equal on that data set (size-invariant: n
+ * versions cost n runs), else a binary search over the distinct pars, comparing neighbours
+ * (size-variant: O(log p) runs, right when time has a single valley over the threshold). Runs that
+ * would execute the same versions as an earlier one are answered from memory.
  *
  * Over data sets: each gives, for each threshold, the range of values that choose its best version;
  * ranges of the data sets that get to the threshold are intersected from the roots down. Without
@@ -26,7 +26,7 @@ typedef VEC(Compared) Compareds;
 /* What a run told. seconds is +inf for a version that failed, was refused, too slow or wrong. */
 typedef struct {
     double seconds;
-    double noise; /* relative half-width of the confidence interval */
+    double noise;       /* relative half-width of the confidence interval */
     Compareds compared; /* duplicates allowed */
 } Sample;
 
@@ -42,20 +42,20 @@ typedef struct {
 
 /* What one data set says about one threshold. */
 typedef struct {
-    VEC(int64_t) pars;  /* distinct, increasing; none if the data set never makes the comparison */
-    bool known;         /* the program got to where the comparison is made at least once */
+    VEC(int64_t) pars; /* distinct, increasing; none if the data set never makes the comparison */
+    bool known;        /* the program got to where the comparison is made at least once */
     VEC(Point) curve;
-    double best;        /* the least of the curve */
-    int64_t low, high;  /* best settings t: low < t <= high */
-    bool free;          /* both outcomes are equally fast: no constraint */
-    bool refused;       /* the device cannot run the version: comparisons go on as if it were false */
+    double best;       /* the least of the curve */
+    int64_t low, high; /* best settings t: low < t <= high */
+    bool free;         /* both outcomes are equally fast: no constraint */
+    bool refused; /* the device cannot run the version: comparisons go on as if it were false */
 } Opinion;
 
 typedef struct {
-    Opinion *opinions;  /* [node] */
-    double best;        /* seconds of the data set's own best settings */
-    int64_t *own;       /* those settings */
-    int runs;           /* how many runs were made (not answered from memory) */
+    Opinion *opinions; /* [node] */
+    double best;       /* seconds of the data set's own best settings */
+    int64_t *own;      /* those settings */
+    int runs;          /* how many runs were made (not answered from memory) */
 } DatasetResult;
 
 typedef struct {
@@ -66,8 +66,8 @@ typedef struct {
 } Conflict;
 
 typedef struct {
-    bool complete;         /* false: the run function gave up */
-    int64_t *settings;     /* [node] for all data sets together */
+    bool complete;     /* false: the run function gave up */
+    int64_t *settings; /* [node] for all data sets together */
     DatasetResult *datasets;
     VEC(Conflict) conflicts;
     int runs;

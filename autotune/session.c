@@ -40,7 +40,8 @@ struct Session {
     const char *tmp; /* folder for values in transit */
 };
 
-/* --- Asking the server -------------------------------------------------------------------------------- */
+/* --- Asking the server
+ * -------------------------------------------------------------------------------- */
 
 /* What went wrong with a command, in words. */
 static const char *reason(Session *s, TalkStatus st, const char *what)
@@ -87,7 +88,9 @@ static const char *tmp_file(Session *s)
     return arena_printf(s->a, "%s/value", s->tmp);
 }
 
-/* --- Inputs ----------------------------------------------------------------------------------------------- */
+/* --- Inputs
+ * -----------------------------------------------------------------------------------------------
+ */
 
 /* Moves the next value of the data set to the server, as variable `var`. NULL or what is wrong. */
 static const char *send_simple(Session *s, rt_reader *r, const char *var, const char *type,
@@ -127,7 +130,7 @@ static const char *send_value(Session *s, rt_reader *r, const char *var, const c
     }
     if (!wrong && (st = ASK(s, "%s", cmd.text)) != TALK_OK)
         wrong = reason(s, st, "making a record");
-    for (int i = 0; i < fields.n && !wrong; i++)
+    for (int i = 0; i < fields.n; i++)
         ASK(s, "free %s_%d", var, i);
     out_free(&cmd);
     return wrong;
@@ -161,16 +164,19 @@ static const char *load(Session *s, int d)
                                  s->inputs.at[i].type, wrong);
     }
     if (!wrong && !rt_reader_at_end(&r))
-        wrong = arena_printf(s->a, "%s: more values than the %d inputs of %s", ds->in, s->inputs.n,
-                             s->entry);
+        wrong = arena_printf(s->a, "%s: data after the last input of %s", ds->in, s->entry);
     if (!rt_reader_close(&r) && !wrong)
         wrong = arena_strdup(s->a, r.error);
     s->loaded = d;
     s->fresh = true;
+    if (wrong)
+        unload(s);
     return wrong;
 }
 
-/* --- Results ------------------------------------------------------------------------------------------------ */
+/* --- Results
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* Appends the components of variable `var` to vs. NULL or what is wrong. */
 static const char *fetch_value(Session *s, const char *var, const char *type, Values *vs)
@@ -234,12 +240,18 @@ static const char *read_expected(Session *s, int d, const Values *got)
         else
             wrong = arena_strdup(s->a, r.error);
     }
+    if (!wrong && !rt_reader_at_end(&r))
+        wrong =
+            arena_printf(s->a, "%s: more values than the %d results of %s", path, got->n, s->entry);
     rt_reader_close(&r);
     e->known = !wrong;
+    if (wrong)
+        free_values(&e->values);
     return wrong;
 }
 
-/* Compares the results with what they must be. Keeps them as the expected ones if none are known. */
+/* Compares the results with what they must be. Keeps them as the expected ones if none are known.
+ */
 static const char *check_results(Session *s, int d, bool *is_wrong)
 {
     Values got = {0};
@@ -264,7 +276,9 @@ static const char *check_results(Session *s, int d, bool *is_wrong)
     return wrong;
 }
 
-/* --- Starting -------------------------------------------------------------------------------------------------- */
+/* --- Starting
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static bool start(Session *s, const char **wrong)
 {
@@ -347,6 +361,7 @@ Session *session_open(Arena *a, const SessionOptions *o, const Datasets *ds, con
     s->o = *o;
     s->ds = ds;
     s->expected = NEWN(a, Expected, ds->n);
+    server_catch_interrupts(); /* the folder below must not be left behind */
     char dir[] = "/tmp/minifut-XXXXXX";
     const char *base = getenv("TMPDIR");
     char *path = base ? arena_printf(a, "%s/minifut-XXXXXX", base) : arena_strdup(a, dir);
@@ -404,7 +419,9 @@ static const char *send_settings(Session *s)
     return NULL;
 }
 
-/* --- Running ----------------------------------------------------------------------------------------------------- */
+/* --- Running
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 /* The lines `Compared NAME <= PAR: true.` of the log, which comes with a call's reply. */
 static void parse_log(Session *s, RunResult *res)
@@ -437,12 +454,12 @@ static RunResult run_loaded(Session *s, int d, double limit, bool check)
     TalkStatus st = server_command(s->server, limit, &s->reply, "%s", cmd.text);
     out_free(&cmd);
     s->fresh = false;
+    parse_log(s, &res);
     if (st != TALK_OK) {
         res.why = reason(s, st, "the run");
         return res;
     }
     res.seconds = runtime_seconds(s->reply.text);
-    parse_log(s, &res);
     if (res.seconds < 0)
         res.why = "the program did not tell its run time";
     else if (check)
@@ -453,9 +470,18 @@ static RunResult run_loaded(Session *s, int d, double limit, bool check)
     return res;
 }
 
+const char *session_check(Session *s, int d)
+{
+    return load(s, d);
+}
+
 RunResult session_run(Session *s, int d, double limit, bool check)
 {
     RunResult res = {0};
+    if (server_interrupted()) {
+        res.why = "interrupted";
+        return res;
+    }
     if (ASK(s, "entry_points") != TALK_OK) { /* it died, or was killed for taking too long */
         server_stop(s->server);
         if (!start(s, &res.why))

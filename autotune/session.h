@@ -1,14 +1,15 @@
-/* A compiled program with its data sets, ready to be run again and again: what tune and bench share.
- * Starts the program's server, loads inputs (text, binary, .gz), runs an entry point under given
- * settings, reads the comparisons it made, and checks its results. Restarts a server that died. */
+/* A compiled program with its data sets, ready to be run again and again: what tune and bench
+ * share. Starts the program's server, loads inputs (text, binary, .gz), runs an entry point under
+ * given settings, reads the comparisons it made, and checks its results. Restarts a server that
+ * died. */
 #ifndef AUTOTUNE_SESSION_H
 #define AUTOTUNE_SESSION_H
 
 #include "autotune/file.h"
 #include "autotune/forest.h"
 
-/* A data set: NAME.in (or NAME.in.gz) in a folder, with its expected output NAME.out (or .gz) if there
- * is one. */
+/* A data set: NAME.in (or NAME.in.gz) in a folder, with its expected output NAME.out (or .gz) if
+ * there is one. */
 typedef struct {
     const char *name, *in, *out; /* out may be NULL */
 } Dataset;
@@ -45,11 +46,14 @@ typedef VEC(LogLine) LogLines;
 
 typedef struct {
     bool ok;
-    double seconds;          /* of the computation alone, as the program measured it */
-    const char *why;         /* not ok: what happened */
-    bool wrong;              /* not ok because the result differs from the expected one */
-    LogLines log;            /* comparisons, in order */
+    double seconds;  /* of the computation alone, as the program measured it */
+    const char *why; /* not ok: what happened */
+    bool wrong;      /* not ok because the result differs from the expected one */
+    LogLines log;    /* comparisons, in order; those of a failed run up to its failure */
 } RunResult;
+
+/* Reads data set d and hands it to the program: NULL, or what is wrong with the file. */
+const char *session_check(Session *s, int d);
 
 /* Runs the entry on data set d. With `check`, the result is compared with the data set's expected
  * output if there is one, else with the first checked result of that data set. */
@@ -59,18 +63,20 @@ typedef struct {
     bool ok;
     const char *why;
     bool wrong;
-    double median, noise; /* seconds; relative half-width of the median's 95 % confidence interval */
+    double median,
+        noise; /* seconds; relative half-width of the median's 95 % confidence interval */
     int n;
     LogLines log; /* of one run */
 } Measurement;
 
-/* One warm-up run (checked), then runs until the median is known well enough; limit: seconds a single
- * run may take. */
+/* One warm-up run (checked), then runs until the median is known well enough; limit: seconds a
+ * single run may take. */
 Measurement session_measure(Session *s, int d, double limit);
 
 /* The name of the binary that `minifut compile` makes of a source, as a path that can be run. */
 const char *program_binary(Arena *a, const char *source);
-/* Compiles the source with this very compiler. Returns its exit code (it prints its own messages). */
+/* Compiles the source with this very compiler. Returns its exit code (it prints its own messages).
+ */
 int compile_program(const char *source, const char *binary);
 /* "1.23 ms" */
 const char *time_text(Arena *a, double seconds);

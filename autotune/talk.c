@@ -56,27 +56,56 @@ static bool drain(int fd, Out *o)
     }
 }
 
-/* Does the text hold a status line? Cuts it off, and what follows, into *ok. */
-static bool cut_status(Out *in, bool *ok)
+/* The line `mark` in the text, NULL if it is not there. */
+static char *find_line(char *text, const char *mark)
 {
-    static const char mark[] = "%%% ";
-    for (char *p = in->text; p && (p = strstr(p, mark)); p++) {
-        if (p != in->text && p[-1] != '\n')
-            continue;
-        char *end = strchr(p, '\n');
-        if (!end)
-            return false;
-        *ok = strncmp(p + sizeof mark - 1, "OK", 2) == 0;
-        if (*ok) {
-            *p = '\0';
-            in->n = (size_t)(p - in->text);
-        } else { /* the reason follows the status line; keep it */
-            memmove(p, end + 1, strlen(end + 1) + 1);
-            in->n = strlen(in->text);
-        }
-        return true;
+    size_t n = strlen(mark);
+    for (char *p = text; p && (p = strstr(p, mark)); p += n)
+        if ((p == text || p[-1] == '\n') && p[n] == '\n')
+            return p;
+    return NULL;
+}
+
+/* Is the reply whole? It ends with `%%% OK`; a failure has `%%% FAILURE` before it, between what
+ * was logged and the reason. Leaves in *in the reply's text, a failure's reason first. */
+static bool cut_reply(Out *in, bool *ok)
+{
+    static const char failure[] = "%%% FAILURE\n";
+    char *end = find_line(in->text, "%%% OK");
+    if (!end)
+        return false;
+    *end = '\0';
+    in->n = (size_t)(end - in->text);
+    char *at = find_line(in->text, "%%% FAILURE");
+    *ok = !at;
+    if (at) {
+        Out text = {0};
+        out_puts(&text, at + sizeof failure - 1);
+        out_putn(&text, in->text, (size_t)(at - in->text));
+        out_free(in);
+        *in = text;
     }
-    return false;
+    return true;
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+    (void)sig;
+    interrupted = 1;
+}
+
+void server_catch_interrupts(void)
+{
+    struct sigaction act = {.sa_handler = on_interrupt}; /* no SA_RESTART: poll must return */
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+}
+
+bool server_interrupted(void)
+{
+    return interrupted;
 }
 
 /* Waits until the server has answered. */
@@ -84,11 +113,12 @@ static TalkStatus await(Server *s, double seconds, bool *ok)
 {
     double deadline = now() + seconds;
     bool open = true;
-    while (!cut_status(&s->in, ok)) {
+    while (!cut_reply(&s->in, ok)) {
         double left = deadline - now();
-        if (!open || left <= 0) {
+        if (!open || left <= 0 || interrupted) {
+            drain(s->err, &s->log);
             bury(s, true);
-            return open ? TALK_TIMEOUT : TALK_DEAD;
+            return open && !interrupted ? TALK_TIMEOUT : TALK_DEAD;
         }
         struct pollfd fds[2] = {{s->from, POLLIN, 0}, {s->err, POLLIN, 0}};
         if (poll(fds, 2, (int)(left * 1000) + 1) < 0 && errno != EINTR)
@@ -98,9 +128,6 @@ static TalkStatus await(Server *s, double seconds, bool *ok)
         if (fds[0].revents)
             open = drain(s->from, &s->in);
     }
-    /* A failure's reason is written at once with its status line; take the rest of it. */
-    if (!*ok)
-        drain(s->from, &s->in);
     drain(s->err, &s->log);
     return TALK_OK;
 }
@@ -148,9 +175,11 @@ Server *server_start(const char *prog, const char *const *args, Out *why)
     fcntl(s->err, F_SETFD, FD_CLOEXEC);
     bool ok = false;
     if (s->pid < 0 || await(s, 120, &ok) != TALK_OK || !ok) {
-        if (s->err > 0 && s->pid)
-            drain(s->err, &s->log);
-        out_printf(why, "%s does not start as a server: %s", prog, s->log.text ? s->log.text : "");
+        const char *log = s->log.text ? s->log.text : "";
+        int n = (int)strlen(log);
+        while (n && log[n - 1] == '\n')
+            n--;
+        out_printf(why, "%s does not start as a server: %.*s", prog, n, log);
         server_stop(s);
         return NULL;
     }

@@ -1,6 +1,6 @@
-/* A running program in server mode: one line out, lines back until `%%% OK` or `%%% FAILURE`. The
- * program's log (its standard error) is collected beside it. Nothing the program does can hang or kill
- * us: calls have a time limit, a dead program is a failed command. */
+/* A running program in server mode: one line out, lines back until `%%% OK`. The
+ * program's log (its standard error) is collected beside it. Nothing the program does can hang or
+ * kill us: calls have a time limit, a dead program is a failed command. */
 #ifndef AUTOTUNE_TALK_H
 #define AUTOTUNE_TALK_H
 
@@ -20,11 +20,16 @@ typedef enum {
     TALK_DEAD     /* the server is gone */
 } TalkStatus;
 
-/* Sends a command line, waits at most `seconds`. The reply's lines (without the status line) replace
- * *reply. */
+/* Sends a command line, waits at most `seconds`. The reply's lines (without status lines, a
+ * failure's reason first) replace *reply. */
 TalkStatus server_command(Server *s, double seconds, Out *reply, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* The log since the last call of this function; valid until the next command. */
 const char *server_log(Server *s);
+
+/* From now on SIGINT and SIGTERM do not end this process but the server that it waits for
+ * (TALK_DEAD). */
+void server_catch_interrupts(void);
+bool server_interrupted(void);
 
 #endif

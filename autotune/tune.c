@@ -2,21 +2,24 @@
 #include "autotune/autotune.h"
 #include "autotune/options.h"
 #include "autotune/search.h"
+#include "autotune/talk.h"
 #include "base/diag.h"
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 static const char help[] =
     "usage: minifut tune [options] prog.sf datasets/\n"
     "\n"
-    "Compiles prog.sf, finds the thresholds that make it fastest on the data sets (files NAME.in, with\n"
-    "NAME.out checked if there), and writes prog.sf.tuning. Every version is run on every data set; its\n"
+    "Compiles prog.sf, finds the thresholds that make it fastest on the data sets (files NAME.in, "
+    "with\n"
+    "NAME.out checked if there), and writes prog.sf.tuning. Every version is run on every data "
+    "set; its\n"
     "result is compared with the others'.\n"
     "  -d, --device NAME      OpenCL device (substring of its name, or #k)\n"
     "  -p, --platform NAME    OpenCL platform\n"
@@ -35,16 +38,10 @@ typedef struct {
     bool live;          /* show progress: standard error is a terminal */
     int runs, expected; /* so far, and at least */
     double *best;       /* [dataset] seconds */
+    const char **said;  /* [dataset] why the last version failed, as shown */
+    double timeout;     /* seconds a run may take */
     double start;
 } Tuner;
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int sig)
-{
-    (void)sig;
-    interrupted = 1;
-}
 
 static double now(void)
 {
@@ -77,6 +74,27 @@ static void progress(const Tuner *t, int d, const char *what)
     fflush(stderr);
 }
 
+static const char *bound_text(Arena *a, int64_t v)
+{
+    return v >= THRESHOLD_NEVER ? "never" : arena_printf(a, "%lld", (long long)v);
+}
+
+/* Says that a version failed on data set d, unless that was said of the version before. */
+static void complain(Tuner *t, int d, const Measurement *m, const int64_t *settings)
+{
+    if (t->said[d] && strcmp(t->said[d], m->why) == 0)
+        return;
+    t->said[d] = m->why;
+    fprintf(stderr, "%s%s: a version cannot be used: %s\n", t->live ? "\r\033[K" : "",
+            t->ds->at[d].name, m->why);
+    if (!m->wrong)
+        return;
+    fprintf(stderr, "    (settings:");
+    for (int i = 0; i < t->f->nodes.n; i++)
+        fprintf(stderr, " %s=%s", t->f->nodes.at[i].name, bound_text(t->a, settings[i]));
+    fprintf(stderr, ")\n");
+}
+
 /* The search's run function: one version on one data set. */
 static bool run_version(void *env, int d, const int64_t *settings, Sample *out)
 {
@@ -84,35 +102,26 @@ static bool run_version(void *env, int d, const int64_t *settings, Sample *out)
     const char *best = isinf(t->best[d]) ? "first version" : time_text(t->a, t->best[d]);
     progress(t, d, arena_printf(t->a, "best so far %s", best));
     session_set(t->s, settings);
-    /* A version is given up when it is far slower than the best; half a minute for building kernels. */
-    double limit = isinf(t->best[d]) ? 600 : 30 + 30 * t->best[d];
+    /* A version is given up when it is far slower than the best; half a minute for building
+     * kernels. */
+    double limit = isinf(t->best[d]) ? t->timeout : fmin(t->timeout, 30 + 30 * t->best[d]);
     Measurement m = session_measure(t->s, d, limit);
+    if (server_interrupted())
+        return false;
     t->runs++;
     if (t->runs > t->expected)
         t->expected = t->runs;
     *out = (Sample){.seconds = m.median, .noise = m.noise};
     note_compared(t, &m, &out->compared);
-    if (!m.ok) {
-        fprintf(stderr, "%s%s: a version cannot be used: %s\n", t->live ? "\r\033[K" : "",
-                t->ds->at[d].name, m.why);
-        if (m.wrong)
-            fprintf(stderr, "    (settings:");
-        for (int i = 0; m.wrong && i < t->f->nodes.n; i++)
-            fprintf(stderr, " %s=%lld", t->f->nodes.at[i].name, (long long)settings[i]);
-        if (m.wrong)
-            fprintf(stderr, ")\n");
-    } else if (m.median < t->best[d]) {
+    if (!m.ok)
+        complain(t, d, &m, settings);
+    else if (m.median < t->best[d])
         t->best[d] = m.median;
-    }
-    return !interrupted;
+    return true;
 }
 
-/* --- Report --------------------------------------------------------------------------------------------- */
-
-static const char *bound_text(Arena *a, int64_t v)
-{
-    return v == THRESHOLD_NEVER ? "never" : arena_printf(a, "%lld", (long long)v);
-}
+/* --- Report
+ * --------------------------------------------------------------------------------------------- */
 
 /* The values of a threshold that suit every data set that gets there: low < t <= high. */
 static const char *range_text(const Tuner *t, const SearchResult *r, int node)
@@ -129,7 +138,8 @@ static const char *range_text(const Tuner *t, const SearchResult *r, int node)
         high = op->high < high ? op->high : high;
     }
     const char *note = refused == t->ds->n ? "the device cannot run this version"
-                       : refused ? arena_printf(t->a, " (refused on %d)", refused) : "";
+                       : refused           ? arena_printf(t->a, " (refused on %d)", refused)
+                                           : "";
     if (!asked)
         return *note ? note : "any value will do";
     if (low >= high)
@@ -160,7 +170,7 @@ static void print_conflicts(const Tuner *t, const SearchResult *r)
 static Measurement measure_with(Tuner *t, const int64_t *settings, int d)
 {
     session_set(t->s, settings);
-    return session_measure(t->s, d, 600);
+    return session_measure(t->s, d, t->timeout);
 }
 
 /* Did both runs take the same versions? */
@@ -180,8 +190,8 @@ static bool slower(const Measurement *m, const Measurement *than)
     return m->median > than->median * (1.03 + m->noise + than->noise);
 }
 
-/* Default and tuned settings against each other on one data set; true if the tuned ones lose. What looks
- * like a loss is measured again before it is believed. */
+/* Default and tuned settings against each other on one data set; true if the tuned ones lose. What
+ * looks like a loss is measured again before it is believed. */
 static bool compare_on(Tuner *t, const int64_t *def, const int64_t *tuned, int d)
 {
     const char *name = t->ds->at[d].name;
@@ -241,11 +251,17 @@ static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult
         else
             vec_push(t->a, &out, s);
     }
-    const char *comment = arena_printf(t->a, "thresholds of %s, found by minifut tune on %s", o->source,
-                                       o->folder);
+    const char *comment =
+        arena_printf(t->a, "thresholds of %s, found by minifut tune on %s", o->source, o->folder);
     if (tuning_write(o->tuning, comment, &out))
         return 0;
     fprintf(stderr, "minifut tune: cannot write %s: %s\n", o->tuning, strerror(errno));
+    return EXIT_USER;
+}
+
+static int interrupted(const ToolOptions *o)
+{
+    fprintf(stderr, "\nminifut tune: interrupted: %s is as it was\n", o->tuning);
     return EXIT_USER;
 }
 
@@ -256,7 +272,8 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
         fprintf(stderr, "\r\033[K");
     for (int d = 0; d < t->ds->n; d++)
         if (isinf(r->datasets[d].best)) {
-            fprintf(stderr, "minifut tune: no version runs on %s: nothing written\n", t->ds->at[d].name);
+            fprintf(stderr, "minifut tune: no version runs on %s: nothing written\n",
+                    t->ds->at[d].name);
             return EXIT_USER;
         }
     printf("%s: %d thresholds, %d data sets, %d runs, %.1f s\n", session_entry(t->s), t->f->nodes.n,
@@ -264,13 +281,65 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
     print_thresholds(t, r);
     print_conflicts(t, r);
     int losses = compare_with_default(t, r);
+    if (server_interrupted())
+        return interrupted(o);
+    fflush(stdout);
     int code = write_tuning(t, o, r);
     if (code == 0)
         printf("written to %s\n", o->tuning);
     if (losses)
-        fprintf(stderr, "minifut tune: warning: on %d data set%s the tuned program is slower than the "
-                        "untuned one\n", losses, losses == 1 ? "" : "s");
+        fprintf(stderr,
+                "minifut tune: warning: on %d data set%s the tuned program is slower than the "
+                "untuned one\n",
+                losses, losses == 1 ? "" : "s");
     return code;
+}
+
+/* Can the tuning file be written? Better said before hours of measuring than after. */
+static bool can_write(Arena *a, const char *path)
+{
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    const char *folder = !slash          ? "."
+                         : slash == path ? "/"
+                                         : arena_strndup(a, path, (size_t)(slash - path));
+    bool there = stat(path, &st) == 0;
+    if (there && S_ISDIR(st.st_mode))
+        errno = EISDIR;
+    else if (access(arena_printf(a, "%s/.", folder), W_OK) == 0 &&
+             (!there || access(path, W_OK) == 0))
+        return true;
+    fprintf(stderr, "minifut tune: cannot write %s: %s\n", path, strerror(errno));
+    return false;
+}
+
+/* Reads all data sets once, so that a broken one is known before the search. */
+static bool check_datasets(const Tuner *t)
+{
+    int broken = 0;
+    for (int d = 0; d < t->ds->n && !server_interrupted(); d++) {
+        const char *wrong = session_check(t->s, d);
+        broken += wrong != NULL;
+        if (wrong && !server_interrupted())
+            fprintf(stderr, "minifut tune: %s\n", wrong);
+    }
+    return broken == 0;
+}
+
+static int tune(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o)
+{
+    const Forest *f = session_forest(s);
+    Tuner t = {.a = a, .s = s, .ds = ds, .f = f, .start = now(), .timeout = o->session.timeout};
+    t.live = !o->quiet && isatty(2);
+    t.expected = (f->nodes.n + 1) * ds->n;
+    t.best = NEWN(a, double, ds->n);
+    t.said = NEWN(a, const char *, ds->n);
+    for (int d = 0; d < ds->n; d++)
+        t.best[d] = INFINITY;
+    if (!check_datasets(&t))
+        return server_interrupted() ? interrupted(o) : EXIT_USER;
+    SearchResult r = search_monotone(a, f, ds->n, run_version, &t);
+    return r.complete ? report(&t, o, &r) : interrupted(o);
 }
 
 int tune_main(int argc, char **argv)
@@ -279,23 +348,11 @@ int tune_main(int argc, char **argv)
     ToolOptions o;
     int code = tool_options(a, "tune", help, argc, argv, &o);
     Datasets ds = {0};
+    if (code < 0 && !can_write(a, o.tuning))
+        code = EXIT_USER;
     Session *s = code < 0 ? tool_open(a, "tune", &o, &ds, &code) : NULL;
     if (s) {
-        struct sigaction act = {.sa_handler = on_interrupt};
-        sigaction(SIGINT, &act, NULL);
-        sigaction(SIGTERM, &act, NULL);
-        const Forest *f = session_forest(s);
-        Tuner t = {.a = a, .s = s, .ds = &ds, .f = f, .start = now()};
-        t.live = !o.quiet && isatty(2);
-        t.expected = (f->nodes.n + 1) * ds.n;
-        t.best = NEWN(a, double, ds.n);
-        for (int d = 0; d < ds.n; d++)
-            t.best[d] = INFINITY;
-        SearchResult r = search_monotone(a, f, ds.n, run_version, &t);
-        if (r.complete)
-            code = report(&t, &o, &r);
-        else
-            fprintf(stderr, "\nminifut tune: interrupted: %s is as it was\n", o.tuning);
+        code = tune(a, s, &ds, &o);
         session_close(s);
     }
     arena_free(a);
