@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two times are equal for us if they differ by less than this, or by less than their noise. */
-static const double EQUAL = 0.02;
+/* Two times are equal for us if they differ by less than this (relative; and in seconds, since programs
+ * tell whole microseconds and a launch costs a few), or by less than their noise. */
+static const double EQUAL = 0.02, EQUAL_SECONDS = 3e-6;
 
 typedef struct {
     char *key;
