@@ -160,7 +160,8 @@ static bool about_equal(const Sample *a, const Sample *b)
     if (isinf(a->seconds) || isinf(b->seconds))
         return isinf(a->seconds) && isinf(b->seconds);
     double noise = a->noise + b->noise;
-    return fabs(a->seconds - b->seconds) <= fmax(EQUAL, noise) * fmin(a->seconds, b->seconds);
+    double least = fmin(a->seconds, b->seconds);
+    return fabs(a->seconds - b->seconds) <= fmax(EQUAL_SECONDS, fmax(EQUAL, noise) * least);
 }
 
 /* Binary search for the lowest point of the curve over ranks 0..n, assuming a single valley. */
