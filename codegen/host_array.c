@@ -305,23 +305,77 @@ static void copy_stm(Host *h, const Stm *s)
     host_bind(h, s->pat.at[0], dst);
 }
 
+/* Is the copy worth its launch? Only on a GPU, when neighbouring threads would read from different
+ * memory transactions (of 32 bytes), and not for arrays that caches hold anyway. The answer is known at run time:
+ * a fresh bool variable. `fast`: the dimension that neighbouring threads walk along. */
+static Atom manifest_test(Host *h, const ArrLoc *l, Type t, int fast, Loc loc)
+{
+    enum { TRANSACTION = 32, SMALL = 64 * 1024 };
+    Ctx *cx = h->cx;
+    int bytes = prim_type_bytes[t.elem];
+    const Sx *wide = sx_op(cx, SX_DIV, l->strides[fast], sx_const(cx, TRANSACTION / bytes));
+    const Sx *big = sx_op(cx, SX_DIV, sx_product(cx, t.dims, t.rank), sx_const(cx, SMALL / bytes));
+    const Sx *gpu = sx_sub(cx, sx_const(cx, 1), sx_size(cx, SIZE_IS_CPU));
+    Var *score = var_new(cx, "worth", type_prim(T_I64), loc);
+    Var *test = var_new(cx, "copied", type_prim(T_BOOL), loc);
+    host_op(h, (HostOp){.kind = H_SX, .loc = loc, .var = score,
+                        .sx = sx_mul(cx, gpu, sx_op(cx, SX_MIN, wide, big))});
+    host_op(h, (HostOp){.kind = H_EXP, .loc = loc, .var = test,
+                        .exp = exp_binop(cx, loc, OP_LT, atom_i64(0), atom_var(score))});
+    return atom_var(test);
+}
+
+/* In one branch of a run-time choice: the variables of `to` take what is at `from`. */
+static void set_loc(Host *h, HostOps *ops, const ArrLoc *to, const ArrLoc *from, int rank, Loc loc)
+{
+    HostOps *outer = h->ops;
+    h->ops = ops;
+    host_op(h, (HostOp){.kind = H_ALIAS, .mem = to->mem, .mem2 = from->mem});
+    host_op(h, (HostOp){.kind = H_SX, .loc = loc, .var = to->offset->var, .sx = from->offset});
+    for (int k = 0; k < rank; k++)
+        host_op(h, (HostOp){.kind = H_SX, .loc = loc, .var = to->strides[k]->var,
+                            .sx = from->strides[k]});
+    h->ops = outer;
+}
+
+static const Sx *declared_i64(Host *h, const char *base, Loc loc)
+{
+    Var *v = var_new(h->cx, base, type_prim(T_I64), loc);
+    host_op(h, (HostOp){.kind = H_DECLARE, .loc = loc, .var = v});
+    return sx_var(h->cx, v);
+}
+
 /* MANIFEST is inserted for reading only (layout.c), so an array that already lies that way is not
- * copied. */
+ * copied, nor is one for which the copy would not pay: offset and strides are then variables. */
 static void manifest_stm(Host *h, const Stm *s)
 {
     const Exp *e = s->exp;
+    Ctx *cx = h->cx;
     Var *v = s->pat.at[0];
+    int rank = v->type.rank;
     ArrLoc l = host_atom_loc(h, e->rearrange.arr);
-    ArrLoc want = loc_permuted(h->cx, l.mem, v->type, e->rearrange.perm);
+    ArrLoc want = loc_permuted(cx, l.mem, v->type, e->rearrange.perm);
     bool same = true;
-    for (int k = 0; k < v->type.rank; k++)
+    for (int k = 0; k < rank; k++)
         same = same && sx_eq(l.strides[k], want.strides[k]);
-    if (!same) {
-        ArrLoc dst = host_fresh(h, v->base, v->type, e->rearrange.perm);
-        host_copy(h, e->loc, dst, l, v->type);
-        l = dst;
+    if (same) {
+        host_bind(h, v, l);
+        return;
     }
-    host_bind(h, v, l);
+    HostOp op = {.kind = H_IF, .loc = e->loc};
+    op.atom = manifest_test(h, &l, v->type, e->rearrange.perm[rank - 1], e->loc);
+    ArrLoc r = {host_mem(h, v->base), declared_i64(h, "offset", e->loc), NEWN(cx->perm, const Sx *, rank)};
+    for (int k = 0; k < rank; k++)
+        r.strides[k] = declared_i64(h, "stride", e->loc);
+    HostOps *outer = h->ops;
+    h->ops = &op.then_;
+    ArrLoc copy = host_copied(h, e->loc, e->rearrange.arr, e->rearrange.perm);
+    h->ops = outer;
+    set_loc(h, &op.then_, &r, &copy, rank, e->loc);
+    set_loc(h, &op.else_, &r, &l, rank, e->loc);
+    r.mem->borrowed = true; /* perhaps another array's block: never written */
+    host_op(h, op);
+    host_bind(h, v, r);
 }
 
 void host_array_stm(Host *h, const Stm *s)
