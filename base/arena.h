@@ -24,7 +24,7 @@ void *arena_memdup(Arena *a, const void *from, size_t size);
 char *arena_strdup(Arena *a, const char *s);
 char *arena_strndup(Arena *a, const char *s, size_t n);
 char *arena_printf(Arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-char *arena_vprintf(Arena *a, const char *fmt, va_list ap);
+__attribute__((format(printf, 2, 0))) char *arena_vprintf(Arena *a, const char *fmt, va_list ap);
 
 ArenaMark arena_mark(Arena *a);
 void arena_reset(Arena *a, ArenaMark m); /* forgets all that was allocated since the mark */

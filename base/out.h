@@ -20,7 +20,7 @@ void out_free(Out *o);
 void out_puts(Out *o, const char *s);
 void out_putn(Out *o, const char *s, size_t n);
 void out_printf(Out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void out_vprintf(Out *o, const char *fmt, va_list ap);
+__attribute__((format(printf, 2, 0))) void out_vprintf(Out *o, const char *fmt, va_list ap);
 /* A quoted string with C (and JSON) escapes. */
 void out_quoted(Out *o, const char *s);
 
