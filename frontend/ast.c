@@ -33,44 +33,44 @@ static int above(ParseCtx *c, int d, Loc loc)
 
 /* ---- Expressions ---- */
 
-Exp *mk_exp(ParseCtx *c, ExpKind k, Loc loc)
+AExp *mk_exp(ParseCtx *c, AExpKind k, Loc loc)
 {
-    Exp *e = NEW(c->a, Exp);
+    AExp *e = NEW(c->a, AExp);
     e->kind = k;
     e->loc = loc;
     e->depth = 1;
     return e;
 }
 
-Exp *mk_var(ParseCtx *c, NameLoc n)
+AExp *mk_var(ParseCtx *c, NameLoc n)
 {
-    Exp *e = mk_exp(c, E_VAR, n.loc);
+    AExp *e = mk_exp(c, AE_VAR, n.loc);
     e->var.name = n.name;
     return e;
 }
 
-Exp *mk_seq(ParseCtx *c, ExpKind k, Exps es, Loc loc)
+AExp *mk_seq(ParseCtx *c, AExpKind k, AExps es, Loc loc)
 {
-    Exp *e = mk_exp(c, k, loc);
+    AExp *e = mk_exp(c, k, loc);
     e->seq.elems = es;
     for (int i = 0; i < es.n; i++)
         DEEPEN(c, e, es.at[i]);
     return e;
 }
 
-Exp *mk_record(ParseCtx *c, Fields fs, Loc loc)
+AExp *mk_record(ParseCtx *c, Fields fs, Loc loc)
 {
-    Exp *e = mk_seq(c, E_RECORD, fs.exps, loc);
+    AExp *e = mk_seq(c, AE_RECORD, fs.exps, loc);
     e->seq.names = fs.names;
     return e;
 }
 
 /* Applications merge: (f a) b is f a b. Not those written as operators, whose messages differ. */
-Exp *mk_apply(ParseCtx *c, Exp *fn, Exp *arg, Loc loc)
+AExp *mk_apply(ParseCtx *c, AExp *fn, AExp *arg, Loc loc)
 {
-    Exp *e = fn;
-    if (fn->kind != E_APP || fn->app.infix) {
-        e = mk_exp(c, E_APP, loc);
+    AExp *e = fn;
+    if (fn->kind != AE_APP || fn->app.infix) {
+        e = mk_exp(c, AE_APP, loc);
         e->app.fn = fn;
         DEEPEN(c, e, fn);
     }
@@ -81,13 +81,13 @@ Exp *mk_apply(ParseCtx *c, Exp *fn, Exp *arg, Loc loc)
     return e;
 }
 
-Exp *mk_binop(ParseCtx *c, NameLoc op, Exp *l, Exp *r, Loc loc)
+AExp *mk_binop(ParseCtx *c, NameLoc op, AExp *l, AExp *r, Loc loc)
 {
     if (r && !strcmp(op.name, "|>"))
         return mk_apply(c, r, l, loc);
     if (r && !strcmp(op.name, "<|"))
         return mk_apply(c, l, r, loc);
-    Exp *e = mk_exp(c, E_APP, loc);
+    AExp *e = mk_exp(c, AE_APP, loc);
     e->app.fn = mk_var(c, op);
     e->app.infix = true;
     vec_push(c->a, &e->app.args, l);
@@ -98,9 +98,9 @@ Exp *mk_binop(ParseCtx *c, NameLoc op, Exp *l, Exp *r, Loc loc)
     return e;
 }
 
-Exp *mk_prefix(ParseCtx *c, const char *op, Loc oploc, Exp *arg, Loc loc)
+AExp *mk_prefix(ParseCtx *c, const char *op, Loc oploc, AExp *arg, Loc loc)
 {
-    Exp *e = mk_exp(c, E_APP, loc);
+    AExp *e = mk_exp(c, AE_APP, loc);
     e->app.fn = mk_var(c, (NameLoc){intern(op), oploc});
     e->app.infix = true;
     vec_push(c->a, &e->app.args, arg);
@@ -108,25 +108,25 @@ Exp *mk_prefix(ParseCtx *c, const char *op, Loc oploc, Exp *arg, Loc loc)
     return e;
 }
 
-Exp *mk_opsect(ParseCtx *c, NameLoc op, Exp *arg, Loc loc)
+AExp *mk_opsect(ParseCtx *c, NameLoc op, AExp *arg, Loc loc)
 {
-    Exp *e = mk_exp(c, E_OPSECT, loc);
+    AExp *e = mk_exp(c, AE_OPSECT, loc);
     e->opsect.op = mk_var(c, op);
     e->opsect.arg = arg;
     DEEPEN(c, e, arg);
     return e;
 }
 
-Exp *mk_projsect(ParseCtx *c, Names names, Loc loc)
+AExp *mk_projsect(ParseCtx *c, Names names, Loc loc)
 {
-    Exp *e = mk_exp(c, E_PROJSECT, loc);
+    AExp *e = mk_exp(c, AE_PROJSECT, loc);
     e->proj.names = names;
     return e;
 }
 
-Exp *mk_range(ParseCtx *c, Exp *start, Exp *second, RangeKind k, Exp *end, Loc loc)
+AExp *mk_range(ParseCtx *c, AExp *start, AExp *second, RangeKind k, AExp *end, Loc loc)
 {
-    Exp *e = mk_exp(c, E_RANGE, loc);
+    AExp *e = mk_exp(c, AE_RANGE, loc);
     e->range.start = start;
     e->range.second = second;
     e->range.end = end;
@@ -137,9 +137,9 @@ Exp *mk_range(ParseCtx *c, Exp *start, Exp *second, RangeKind k, Exp *end, Loc l
     return e;
 }
 
-Exp *mk_lambda(ParseCtx *c, Pats params, TypeExp *ret, Exp *body, Loc loc)
+AExp *mk_lambda(ParseCtx *c, Pats params, TypeExp *ret, AExp *body, Loc loc)
 {
-    Exp *e = mk_exp(c, E_LAMBDA, loc);
+    AExp *e = mk_exp(c, AE_LAMBDA, loc);
     e->lambda.params = params;
     e->lambda.ret = ret;
     e->lambda.body = body;
@@ -149,16 +149,16 @@ Exp *mk_lambda(ParseCtx *c, Pats params, TypeExp *ret, Exp *body, Loc loc)
     return e;
 }
 
-Exp *mk_proj(ParseCtx *c, Exp *from, const char *field, Loc loc)
+AExp *mk_proj(ParseCtx *c, AExp *from, const char *field, Loc loc)
 {
-    Exp *e = mk_exp(c, E_PROJ, loc);
+    AExp *e = mk_exp(c, AE_PROJ, loc);
     e->proj.e = from;
     vec_push(c->a, &e->proj.names, field);
     DEEPEN(c, e, from);
     return e;
 }
 
-static void deepen_dims(ParseCtx *c, Exp *e, const DimIndices *dims)
+static void deepen_dims(ParseCtx *c, AExp *e, const ADimIndices *dims)
 {
     for (int i = 0; i < dims->n; i++) {
         DEEPEN(c, e, dims->at[i].i);
@@ -167,9 +167,9 @@ static void deepen_dims(ParseCtx *c, Exp *e, const DimIndices *dims)
     }
 }
 
-Exp *mk_index(ParseCtx *c, Exp *arr, DimIndices dims, Loc loc)
+AExp *mk_index(ParseCtx *c, AExp *arr, ADimIndices dims, Loc loc)
 {
-    Exp *e = mk_exp(c, arr ? E_INDEX : E_IDXSECT, loc);
+    AExp *e = mk_exp(c, arr ? AE_INDEX : AE_IDXSECT, loc);
     if (!dims.n)
         parse_error(c, loc, "an index needs at least one dimension");
     e->index.e = arr;
@@ -179,9 +179,9 @@ Exp *mk_index(ParseCtx *c, Exp *arr, DimIndices dims, Loc loc)
     return e;
 }
 
-Exp *mk_update(ParseCtx *c, Exp *arr, DimIndices dims, Exp *v, Loc loc)
+AExp *mk_update(ParseCtx *c, AExp *arr, ADimIndices dims, AExp *v, Loc loc)
 {
-    Exp *e = mk_exp(c, E_UPDATE, loc);
+    AExp *e = mk_exp(c, AE_UPDATE, loc);
     if (!dims.n)
         parse_error(c, loc, "an update needs at least one dimension");
     e->update.e = arr;
@@ -193,9 +193,9 @@ Exp *mk_update(ParseCtx *c, Exp *arr, DimIndices dims, Exp *v, Loc loc)
     return e;
 }
 
-Exp *mk_recupdate(ParseCtx *c, Exp *rec, Names path, Exp *v, Loc loc)
+AExp *mk_recupdate(ParseCtx *c, AExp *rec, Names path, AExp *v, Loc loc)
 {
-    Exp *e = mk_exp(c, E_RECUPDATE, loc);
+    AExp *e = mk_exp(c, AE_RECUPDATE, loc);
     e->update.e = rec;
     e->update.names = path;
     e->update.value = v;
@@ -204,9 +204,9 @@ Exp *mk_recupdate(ParseCtx *c, Exp *rec, Names path, Exp *v, Loc loc)
     return e;
 }
 
-Exp *mk_if(ParseCtx *c, Exp *t, Exp *a, Exp *b, Loc loc)
+AExp *mk_if(ParseCtx *c, AExp *t, AExp *a, AExp *b, Loc loc)
 {
-    Exp *e = mk_exp(c, E_IF, loc);
+    AExp *e = mk_exp(c, AE_IF, loc);
     e->cond.test = t;
     e->cond.then = a;
     e->cond.els = b;
@@ -216,9 +216,9 @@ Exp *mk_if(ParseCtx *c, Exp *t, Exp *a, Exp *b, Loc loc)
     return e;
 }
 
-Exp *mk_let(ParseCtx *c, Names sizes, Pat *p, Exp *rhs, Exp *body, Loc loc)
+AExp *mk_let(ParseCtx *c, Names sizes, Pat *p, AExp *rhs, AExp *body, Loc loc)
 {
-    Exp *e = mk_exp(c, E_LET, loc);
+    AExp *e = mk_exp(c, AE_LET, loc);
     e->let.size_names = sizes;
     e->let.pat = p;
     e->let.rhs = rhs;
@@ -229,16 +229,16 @@ Exp *mk_let(ParseCtx *c, Names sizes, Pat *p, Exp *rhs, Exp *body, Loc loc)
     return e;
 }
 
-Exp *mk_letwith(ParseCtx *c, NameLoc a, DimIndices dims, Exp *v, Exp *body, Loc loc)
+AExp *mk_letwith(ParseCtx *c, NameLoc a, ADimIndices dims, AExp *v, AExp *body, Loc loc)
 {
     Loc place = {a.loc.beg, v->loc.end};
     return mk_let(c, (Names){0}, mk_pvar(c, a), mk_update(c, mk_var(c, a), dims, v, place), body,
                   loc);
 }
 
-Exp *mk_letfun(ParseCtx *c, Def *d, Exp *body, Loc loc)
+AExp *mk_letfun(ParseCtx *c, Def *d, AExp *body, Loc loc)
 {
-    Exp *e = mk_exp(c, E_LETFUN, loc);
+    AExp *e = mk_exp(c, AE_LETFUN, loc);
     e->letfun.def = d;
     e->letfun.body = body;
     DEEPEN(c, e, d->body);
@@ -246,9 +246,9 @@ Exp *mk_letfun(ParseCtx *c, Def *d, Exp *body, Loc loc)
     return e;
 }
 
-Exp *mk_form(ParseCtx *c, LoopKind k, Pat *var, Exp *bound, Loc loc)
+AExp *mk_form(ParseCtx *c, ALoopKind k, Pat *var, AExp *bound, Loc loc)
 {
-    Exp *e = mk_exp(c, E_LOOP, loc);
+    AExp *e = mk_exp(c, AE_LOOP, loc);
     e->loop.kind = k;
     e->loop.var = var;
     e->loop.bound = bound;
@@ -257,29 +257,29 @@ Exp *mk_form(ParseCtx *c, LoopKind k, Pat *var, Exp *bound, Loc loc)
 }
 
 /* The implicit initial value of a loop: the variables of the pattern. */
-static Exp *pat_to_exp(ParseCtx *c, const Pat *p)
+static AExp *pat_to_exp(ParseCtx *c, const Pat *p)
 {
     switch (p->kind) {
     case P_VAR: return mk_var(c, (NameLoc){p->name, p->loc});
     case P_ASCRIBE: return pat_to_exp(c, p->pat);
     case P_TUPLE:
     case P_RECORD: {
-        Exps es = {0};
+        AExps es = {0};
         for (int i = 0; i < p->elems.n; i++)
             vec_push(c->a, &es, pat_to_exp(c, p->elems.at[i]));
-        Exp *e = mk_seq(c, p->kind == P_TUPLE ? E_TUPLE : E_RECORD, es, p->loc);
+        AExp *e = mk_seq(c, p->kind == P_TUPLE ? AE_TUPLE : AE_RECORD, es, p->loc);
         e->seq.names = p->names;
         return e;
     }
     case P_WILD: break;
     }
     parse_error(c, p->loc, "this loop parameter needs an initial value");
-    return mk_seq(c, E_TUPLE, (Exps){0}, p->loc);
+    return mk_seq(c, AE_TUPLE, (AExps){0}, p->loc);
 }
 
-Exp *mk_loop(ParseCtx *c, Names sizes, Pat *p, Exp *init, Exp *form, Exp *body, Loc loc)
+AExp *mk_loop(ParseCtx *c, Names sizes, Pat *p, AExp *init, AExp *form, AExp *body, Loc loc)
 {
-    Exp *e = form;
+    AExp *e = form;
     e->loc = loc;
     e->loop.size_names = sizes;
     e->loop.pat = p;
@@ -291,9 +291,9 @@ Exp *mk_loop(ParseCtx *c, Names sizes, Pat *p, Exp *init, Exp *form, Exp *body, 
     return e;
 }
 
-Exp *mk_ascribe(ParseCtx *c, ExpKind k, Exp *what, TypeExp *te, Loc loc)
+AExp *mk_ascribe(ParseCtx *c, AExpKind k, AExp *what, TypeExp *te, Loc loc)
 {
-    Exp *e = mk_exp(c, k, loc);
+    AExp *e = mk_exp(c, k, loc);
     e->ascribe.e = what;
     e->ascribe.te = te;
     DEEPEN(c, e, what);
@@ -301,9 +301,9 @@ Exp *mk_ascribe(ParseCtx *c, ExpKind k, Exp *what, TypeExp *te, Loc loc)
     return e;
 }
 
-Exp *mk_assert(ParseCtx *c, Exp *test, Exp *what, Loc loc)
+AExp *mk_assert(ParseCtx *c, AExp *test, AExp *what, Loc loc)
 {
-    Exp *e = mk_exp(c, E_ASSERT, loc);
+    AExp *e = mk_exp(c, AE_ASSERT, loc);
     e->assertion.test = test;
     e->assertion.e = what;
     DEEPEN(c, e, test);
@@ -311,9 +311,9 @@ Exp *mk_assert(ParseCtx *c, Exp *test, Exp *what, Loc loc)
     return e;
 }
 
-Exp *mk_attr(ParseCtx *c, Attr *at, Exp *what, Loc loc)
+AExp *mk_attr(ParseCtx *c, Attr *at, AExp *what, Loc loc)
 {
-    Exp *e = mk_exp(c, E_ATTR, loc);
+    AExp *e = mk_exp(c, AE_ATTR, loc);
     vec_push(c->a, &e->attr.attrs, at);
     e->attr.e = what;
     DEEPEN(c, e, what);
@@ -405,7 +405,7 @@ TypeExp *mk_tarray(ParseCtx *c, TypeExp *size, TypeExp *elem, Loc loc)
     return t;
 }
 
-TypeExp *mk_tsize(ParseCtx *c, Exp *dim, Loc loc)
+TypeExp *mk_tsize(ParseCtx *c, AExp *dim, Loc loc)
 {
     TypeExp *t = mk_type(c, TE_SIZE, loc);
     t->dim = dim;
@@ -452,7 +452,7 @@ TypeExp *mk_trecord(ParseCtx *c, Fields fs, Loc loc)
 
 /* ---- Declarations ---- */
 
-Def *mk_def(ParseCtx *c, NameLoc n, TParams tps, Pats ps, TypeExp *ret, Exp *body, Loc span)
+Def *mk_def(ParseCtx *c, NameLoc n, TParams tps, Pats ps, TypeExp *ret, AExp *body, Loc span)
 {
     Def *d = NEW(c->a, Def);
     *d = (Def){.name = n.name,

@@ -1,21 +1,23 @@
 /* The typed syntax tree of .sf programs.
  *
  * The parser makes the nodes, fe_check fills in what is marked `[check]`. After a successful check:
- *  - each use of a name points to its Binding, each Exp and Pat has its Type, without inference
+ *  - each use of a name points to its Binding, each AExp and Pat has its AType, without inference
  *    variables (those of polymorphic functions are TY_VAR);
- *  - operators are ordinary names: `a + b` is E_APP of E_VAR "+" (BI_ADD) to two arguments, `-a`
+ *  - operators are ordinary names: `a + b` is AE_APP of AE_VAR "+" (BI_ADD) to two arguments, `-a`
  *    is BI_NEG, `x |> f` and `f <| x` are plain applications;
- *  - nested applications are merged: `(f a) b` is one E_APP with two arguments; it may have fewer
+ *  - nested applications are merged: `(f a) b` is one AE_APP with two arguments; it may have fewer
  *    arguments than `f` has parameters (partial application) or more (f returns a function);
  *  - definitions use only names defined before them: there is no recursion.
  *
- * Sizes. Each array dimension in a Type is a Size: a constant, a Binding (a size parameter, or an
+ * Sizes. Each array dimension in a AType is a Size: a constant, a Binding (a size parameter, or an
  * i64 variable in scope), an expression, or unknown (known only at run time; equal ids are equal
  * sizes). Where the checker had to assume that two sizes are equal it sets `dyn_check` on the node:
  * lowering must assert there what it cannot see to be equal. Types that are provably different are
  * errors, so without `dyn_check` nothing needs to be tested.
  *
- * Order of components: tuples as written, records sorted by field name (bytewise), everywhere. */
+ * Order of components: tuples as written, records sorted by field name (bytewise), everywhere.
+ *
+ * What the IR has too under the same name has an A in front: AType, AExp, AE_IF, ADimIndex. */
 #ifndef FRONTEND_AST_H
 #define FRONTEND_AST_H
 
@@ -27,17 +29,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct Type Type;
+typedef struct AType AType;
 typedef struct Size Size;
-typedef struct Exp Exp;
+typedef struct AExp AExp;
 typedef struct Pat Pat;
 typedef struct Def Def;
 typedef struct TypeExp TypeExp;
 typedef struct Binding Binding;
 typedef struct Attr Attr;
 
-typedef VEC(Type *) Types;
-typedef VEC(Exp *) Exps;
+typedef VEC(AType *) ATypes;
+typedef VEC(AExp *) AExps;
 typedef VEC(Pat *) Pats;
 typedef VEC(Attr *) Attrs;
 typedef VEC(Def *) Defs;
@@ -86,7 +88,7 @@ struct Size {
     Binding *var;
     char op;
     Size *a, *b;
-    Exp *exp;
+    AExp *exp;
     int id;    /* SZ_UNKNOWN, SZ_META */
     int level; /* SZ_META: see check.h */
     Size *ref; /* SZ_META: what it stands for, or NULL */
@@ -116,21 +118,21 @@ typedef enum {
     TC_FLOAT, /* literal with a point */
 } TypeClass;
 
-struct Type {
+struct AType {
     TypeKind kind;
     bool unique; /* `*t`: on parameter and result types of functions only; not part of equality */
     union {
         Scalar scalar;
         struct {
             Size *dim;
-            Type *elem;
+            AType *elem;
         } array;
         struct {
-            Types elems;
+            ATypes elems;
             Names names; /* TY_RECORD only */
         };
         struct {
-            Type *param, *result;
+            AType *param, *result;
             Binding *name;   /* the name of the parameter, when `result` mentions it as a size */
             Bindings exists; /* sizes that the call makes up: `?[k].` and `[]` in a result */
         } fun;
@@ -138,24 +140,24 @@ struct Type {
         struct {
             int id, level;
             TypeClass cls;
-            Type *ref; /* what it stands for, or NULL */
+            AType *ref; /* what it stands for, or NULL */
             Loc loc;
         } meta;
     };
 };
 
 /* Follows inference variables at the root. */
-Type *type_deref(const Type *t);
+AType *type_deref(const AType *t);
 Size *size_deref(const Size *s);
 /* As Futhark prints it: `[n][4]f32`, `(i32, *[m]bool)`, `{x: f32, y: f32}`, `(n: i64) -> [n]i64`.
  * In the permanent arena of `a`. */
-const char *type_str(Arena *a, const Type *t);
+const char *type_str(Arena *a, const AType *t);
 const char *size_str(Arena *a, const Size *s);
 /* Number of dimensions (0 for anything but arrays), and the type below them. */
-int type_rank(const Type *t);
-Type *type_elem(const Type *t);
+int type_rank(const AType *t);
+AType *type_elem(const AType *t);
 /* Number of parameters of a function type (0 otherwise). */
-int type_arity(const Type *t);
+int type_arity(const AType *t);
 
 /* ---- Builtins: builtins.def ---- */
 
@@ -191,7 +193,7 @@ struct Binding {
     const char *name; /* interned, as written; made up ones hold a character no name can hold */
     int uid;          /* unique in the program, from 0: index for side tables (Ast.n_bindings) */
     Loc loc;          /* the defining occurrence */
-    Type *type;       /* [check] of a value name; with TY_VAR and SZ_VAR of its parameters */
+    AType *type;      /* [check] of a value name; with TY_VAR and SZ_VAR of its parameters */
     Bindings tparams; /* [check] sizes and types that `type` is polymorphic in (functions);
                        * anonymous and inferred ones included */
     Def *def;         /* BIND_DEF */
@@ -234,13 +236,13 @@ typedef VEC(TypeExp *) TypeExps;
 
 struct TypeExp {
     TypeExpKind kind;
-    int depth; /* of the tree below, for the parser's limit; Pat and Exp too */
+    int depth; /* of the tree below, for the parser's limit; Pat and AExp too */
     Loc loc;
     const char *name;
     TypeExps args; /* TE_NAME arguments; elements of tuples and records */
     Names names;
     Bindings binds; /* [check] TE_EXISTS: its sizes */
-    Exp *dim;
+    AExp *dim;
     TypeExp *elem, *param;
     Binding *pbind; /* [check] TE_FUN: the named parameter */
 };
@@ -259,7 +261,7 @@ struct Pat {
     PatKind kind;
     int depth;
     Loc loc;
-    Type *type; /* [check] with `unique` where a parameter is declared so */
+    AType *type; /* [check] with `unique` where a parameter is declared so */
     const char *name;
     Binding *bind; /* [check] */
     Pats elems;
@@ -271,40 +273,40 @@ struct Pat {
 /* ---- Expressions ---- */
 
 typedef enum {
-    E_LIT,       /* lit: scalar constant; its scalar is in `type` */
-    E_VAR,       /* var */
-    E_TUPLE,     /* seq.elems; () is the empty tuple */
-    E_RECORD,    /* seq.elems, seq.names in the order written; `type` has them sorted */
-    E_ARRAY,     /* seq.elems: array literal */
-    E_STRING,    /* seq.elems: a string literal, an array of u8 literals */
-    E_RANGE,     /* range */
-    E_APP,       /* app */
-    E_OPSECT,    /* opsect: (op e), a function of the left operand: \x -> x op e */
-    E_PROJSECT,  /* proj.names: (.a.b) */
-    E_IDXSECT,   /* index.dims: (.[i]) */
-    E_LAMBDA,    /* lambda */
-    E_PROJ,      /* proj: e.field */
-    E_INDEX,     /* index: e[i, a:b:c] */
-    E_UPDATE,    /* update: e with [i] = v; also `let a[i] = v in` (as a let of a) */
-    E_RECUPDATE, /* update: e with a.b = v */
-    E_IF,        /* cond */
-    E_LET,       /* let */
-    E_LETFUN,    /* letfun: let f x = ... in ... */
-    E_LOOP,      /* loop */
-    E_ASCRIBE,   /* ascribe: e : t */
-    E_COERCE,    /* ascribe: e :> t */
-    E_ASSERT,    /* assert: assert cond e */
-    E_ATTR,      /* attr: #[...] e */
-} ExpKind;
+    AE_LIT,       /* lit: scalar constant; its scalar is in `type` */
+    AE_VAR,       /* var */
+    AE_TUPLE,     /* seq.elems; () is the empty tuple */
+    AE_RECORD,    /* seq.elems, seq.names in the order written; `type` has them sorted */
+    AE_ARRAY,     /* seq.elems: array literal */
+    AE_STRING,    /* seq.elems: a string literal, an array of u8 literals */
+    AE_RANGE,     /* range */
+    AE_APP,       /* app */
+    AE_OPSECT,    /* opsect: (op e), a function of the left operand: \x -> x op e */
+    AE_PROJSECT,  /* proj.names: (.a.b) */
+    AE_IDXSECT,   /* index.dims: (.[i]) */
+    AE_LAMBDA,    /* lambda */
+    AE_PROJ,      /* proj: e.field */
+    AE_INDEX,     /* index: e[i, a:b:c] */
+    AE_UPDATE,    /* update: e with [i] = v; also `let a[i] = v in` (as a let of a) */
+    AE_RECUPDATE, /* update: e with a.b = v */
+    AE_IF,        /* cond */
+    AE_LET,       /* let */
+    AE_LETFUN,    /* letfun: let f x = ... in ... */
+    AE_LOOP,      /* loop */
+    AE_ASCRIBE,   /* ascribe: e : t */
+    AE_COERCE,    /* ascribe: e :> t */
+    AE_ASSERT,    /* assert: assert cond e */
+    AE_ATTR,      /* attr: #[...] e */
+} AExpKind;
 
 /* e[...]: a fixed index (`slice` false, `i`), or a slice i:j:s with absent parts NULL. Trailing
  * dimensions may be missing. */
 typedef struct {
     bool slice;
-    Exp *i, *j, *s;
+    AExp *i, *j, *s;
     Loc loc;
-} DimIndex;
-typedef VEC(DimIndex) DimIndices;
+} ADimIndex;
+typedef VEC(ADimIndex) ADimIndices;
 
 typedef enum {
     RANGE_TO,    /* a...b, a..s...b: up to and with b (or down, by the step) */
@@ -312,17 +314,17 @@ typedef enum {
     RANGE_ABOVE, /* a..>b, a..s..>b */
 } RangeKind;
 
-typedef enum { LOOP_FOR, LOOP_IN, LOOP_WHILE } LoopKind;
+typedef enum { ALOOP_FOR, ALOOP_IN, ALOOP_WHILE } ALoopKind;
 
-struct Exp {
-    ExpKind kind;
+struct AExp {
+    AExpKind kind;
     bool parens;    /* written in parentheses */
-    bool dyn_check; /* [check] sizes were assumed equal here (E_APP, E_COERCE, E_ASCRIBE, E_ARRAY,
-                     * E_LET with an ascribed pattern, E_LOOP, E_UPDATE, E_LAMBDA with a result
-                     * type) */
+    bool dyn_check; /* [check] sizes were assumed equal here (AE_APP, AE_COERCE, AE_ASCRIBE,
+                     * AE_ARRAY, AE_LET with an ascribed pattern, AE_LOOP, AE_UPDATE, AE_LAMBDA with
+                     * a result type) */
     int depth;
     Loc loc;
-    Type *type; /* [check] */
+    AType *type; /* [check] */
     union {
         struct {
             bool is_float;    /* written with a point, an exponent or a float suffix */
@@ -339,76 +341,76 @@ struct Exp {
             Binding *bind;    /* [check] */
         } var;
         struct {
-            Exps elems;
+            AExps elems;
             Names names;
         } seq;
         struct {
-            Exp *start, *second, *end; /* second: NULL without a step */
+            AExp *start, *second, *end; /* second: NULL without a step */
             RangeKind kind;
         } range;
         struct {
-            Exp *fn;
-            Exps args;
+            AExp *fn;
+            AExps args;
             bool infix;    /* written as operator or pipe */
             bool consumes; /* [check] some argument is consumed */
         } app;
         struct {
-            Exp *op; /* E_VAR */
-            Exp *arg;
+            AExp *op; /* AE_VAR */
+            AExp *arg;
         } opsect;
         struct {
             Pats params;
             TypeExp *ret; /* or NULL */
-            Exp *body;
+            AExp *body;
         } lambda;
         struct {
-            Exp *e;      /* NULL in E_PROJSECT */
-            Names names; /* E_PROJ: exactly one; tuples: "0", "1", ... */
+            AExp *e;     /* NULL in AE_PROJSECT */
+            Names names; /* AE_PROJ: exactly one; tuples: "0", "1", ... */
         } proj;
         struct {
-            Exp *e; /* NULL in E_IDXSECT */
-            DimIndices dims;
+            AExp *e; /* NULL in AE_IDXSECT */
+            ADimIndices dims;
         } index;
         struct {
-            Exp *e, *value;
-            DimIndices dims; /* E_UPDATE */
-            Names names;     /* E_RECUPDATE: path */
+            AExp *e, *value;
+            ADimIndices dims; /* AE_UPDATE */
+            Names names;      /* AE_RECUPDATE: path */
         } update;
         struct {
-            Exp *test, *then, *els;
+            AExp *test, *then, *els;
         } cond;
         struct {
             Bindings sizes; /* let [n] ...: bound to sizes of rhs where the pattern's type says */
             Names size_names;
             Pat *pat;
-            Exp *rhs, *body;
+            AExp *rhs, *body;
         } let;
         struct {
             Def *def;
-            Exp *body;
+            AExp *body;
         } letfun;
         struct {
             Bindings sizes; /* loop [n] ...: sizes that may differ in each iteration */
             Names size_names;
-            Pat *pat;  /* a dimension of pat->type that is SZ_UNKNOWN or one of `sizes` may change
-                        * between iterations; the others are those of `init` */
-            Exp *init; /* never NULL: implicit initialisers are made explicit by the parser */
-            LoopKind kind;
-            Pat *var;   /* LOOP_FOR: P_VAR, an integer of the type of `bound`; LOOP_IN: any */
-            Exp *bound; /* LOOP_FOR: n; LOOP_IN: the array; LOOP_WHILE: the condition */
-            Exp *body;
+            Pat *pat;   /* a dimension of pat->type that is SZ_UNKNOWN or one of `sizes` may change
+                         * between iterations; the others are those of `init` */
+            AExp *init; /* never NULL: implicit initialisers are made explicit by the parser */
+            ALoopKind kind;
+            Pat *var;    /* ALOOP_FOR: P_VAR, an integer of the type of `bound`; ALOOP_IN: any */
+            AExp *bound; /* ALOOP_FOR: n; ALOOP_IN: the array; ALOOP_WHILE: the condition */
+            AExp *body;
         } loop;
         struct {
-            Exp *e;
+            AExp *e;
             TypeExp *te;
-            Type *to; /* [check] */
+            AType *to; /* [check] */
         } ascribe;
         struct {
-            Exp *test, *e;
+            AExp *test, *e;
         } assertion;
         struct {
             Attrs attrs;
-            Exp *e;
+            AExp *e;
         } attr;
     };
 };
@@ -424,8 +426,8 @@ typedef struct {
 } TParam;
 typedef VEC(TParam) TParams;
 
-/* A value or function, at top level or local (E_LETFUN). Without params it is a value: at top level
- * a constant, inlined at each use. */
+/* A value or function, at top level or local (AE_LETFUN). Without params it is a value: at top
+ * level a constant, inlined at each use. */
 struct Def {
     const char *name; /* operators: "+^" */
     Loc loc;          /* of the name */
@@ -436,11 +438,11 @@ struct Def {
     TParams tparams;
     Pats params;
     TypeExp *ret; /* or NULL */
-    Exp *body;
+    AExp *body;
     Binding
         *bind; /* [check] bind->type: the whole type; bind->tparams: what it is polymorphic in */
-    Type *ret_type; /* [check] declared or inferred; sizes in it may be parameters by name */
-    bool dyn_check; /* [check] body's sizes were assumed equal to the result type's: assert */
+    AType *ret_type; /* [check] declared or inferred; sizes in it may be parameters by name */
+    bool dyn_check;  /* [check] body's sizes were assumed equal to the result type's: assert */
 };
 
 typedef struct TypeDecl {
@@ -449,7 +451,7 @@ typedef struct TypeDecl {
     TParams tparams;
     TypeExp *te;
     Binding *bind;
-    Type *type; /* [check] in terms of tparams */
+    AType *type; /* [check] in terms of tparams */
 } TypeDecl;
 
 typedef enum { D_DEF, D_TYPE, D_IMPORT } DeclKind;
@@ -474,7 +476,7 @@ typedef VEC(File *) Files;
 
 typedef struct {
     const char *name;      /* of the parameter, or "arg0", ... */
-    Type *type;            /* `unique`: the caller's value is consumed */
+    AType *type;           /* `unique`: the caller's value is consumed */
     const char *type_name; /* as the interface shows it: "[]f32", or the abbreviation written */
     Loc loc;
 } EntryParam;
@@ -483,7 +485,7 @@ typedef struct {
     Def *def;
     const char *name;
     VEC(EntryParam) params;
-    Type *result;            /* one value; a tuple counts as several results */
+    AType *result;           /* one value; a tuple counts as several results */
     VEC(EntryParam) results; /* components of a tuple result, else the one; () has none */
 } EntryPoint;
 

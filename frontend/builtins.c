@@ -50,7 +50,7 @@ static Binding *scheme_param(Scheme *sc, BindKind kind, const char *name)
     return b;
 }
 
-static Type *scheme_name(Scheme *sc, const char *name)
+static AType *scheme_name(Scheme *sc, const char *name)
 {
     static const struct {
         const char *name;
@@ -72,17 +72,17 @@ static Type *scheme_name(Scheme *sc, const char *name)
         return ty_scalar(sc->ck, *sc->t);
     Binding *b = scheme_param(sc, BIND_TYPE_PARAM, intern(name));
     b->cls = cls;
-    Type *t = NEW(sc->ck->a, Type);
+    AType *t = NEW(sc->ck->a, AType);
     t->kind = TY_VAR;
     t->var = b;
     return t;
 }
 
-static Size *scheme_size(Scheme *sc, const Exp *e, const Bindings *named)
+static Size *scheme_size(Scheme *sc, const AExp *e, const Bindings *named)
 {
-    if (e->kind == E_LIT)
+    if (e->kind == AE_LIT)
         return sz_const(sc->ck, (int64_t)e->lit.bits);
-    if (e->kind == E_APP)
+    if (e->kind == AE_APP)
         return sz_op(sc->ck, e->app.fn->var.name[0], scheme_size(sc, e->app.args.at[0], named),
                      scheme_size(sc, e->app.args.at[1], named));
     for (int i = 0; i < named->n; i++)
@@ -92,23 +92,23 @@ static Size *scheme_size(Scheme *sc, const Exp *e, const Bindings *named)
 }
 
 /* `named`: named parameters and existential sizes in scope; `exists` receives the latter. */
-static Type *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Bindings *exists)
+static AType *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Bindings *exists)
 {
     Ck *ck = sc->ck;
     switch (te->kind) {
     case TE_NAME: return scheme_name(sc, te->name);
     case TE_ARRAY: {
-        Type *elem = scheme_type(sc, te->elem, named, exists);
+        AType *elem = scheme_type(sc, te->elem, named, exists);
         return ty_array(ck, scheme_size(sc, te->dim, named), elem);
     }
     case TE_TUPLE: {
-        Types ts = {0};
+        ATypes ts = {0};
         for (int i = 0; i < te->args.n; i++)
             vec_push(ck->a, &ts, scheme_type(sc, te->args.at[i], named, exists));
         return ty_tuple(ck, ts);
     }
     case TE_UNIQUE: {
-        Type *t = scheme_type(sc, te->elem, named, exists);
+        AType *t = scheme_type(sc, te->elem, named, exists);
         t->unique = true;
         return t;
     }
@@ -120,14 +120,14 @@ static Type *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Binding
         }
         return scheme_type(sc, te->elem, named, exists);
     case TE_FUN: {
-        Type *p = scheme_type(sc, te->param, named, exists);
+        AType *p = scheme_type(sc, te->param, named, exists);
         Binding *name = NULL;
         if (te->name) {
             name = new_binding(ck, BIND_LOCAL, te->name, te->loc);
             vec_push(ck->a, named, name);
         }
         Bindings made_up = {0};
-        Type *f = ty_fun(ck, p, scheme_type(sc, te->elem, named, &made_up));
+        AType *f = ty_fun(ck, p, scheme_type(sc, te->elem, named, &made_up));
         f->fun.name = name;
         f->fun.exists = made_up;
         return f;

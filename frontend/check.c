@@ -88,7 +88,7 @@ static void check_prelude(Ck *ck)
 
 /* ---- Entry points ---- */
 
-static bool has_type_var(const Type *t)
+static bool has_type_var(const AType *t)
 {
     t = type_deref(t);
     if (t->kind == TY_ARRAY)
@@ -104,7 +104,7 @@ static bool has_type_var(const Type *t)
 }
 
 /* The name of a type for the outside: an abbreviation as written, or the type without sizes. */
-static void put_outside(Ck *ck, const Type *t, Out *o)
+static void put_outside(Ck *ck, const AType *t, Out *o)
 {
     t = type_deref(t);
     if (t->kind == TY_ARRAY) {
@@ -124,7 +124,7 @@ static void put_outside(Ck *ck, const Type *t, Out *o)
     }
 }
 
-static const char *outside_name(Ck *ck, const TypeExp *te, const Type *t)
+static const char *outside_name(Ck *ck, const TypeExp *te, const AType *t)
 {
     while (te && te->kind == TE_UNIQUE)
         te = te->elem;
@@ -143,7 +143,7 @@ static const TypeExp *written_type(const Pat *p)
     return p->kind == P_ASCRIBE ? p->te : NULL;
 }
 
-static void check_interface(Ck *ck, const char *what, const Type *t, Loc loc)
+static void check_interface(Ck *ck, const char *what, const AType *t, Loc loc)
 {
     if (ty_has_fun(t))
         ck_error(ck, loc, "%s of an entry point cannot be or hold a function (`%s`)", what,
@@ -174,7 +174,7 @@ static void add_entry(Ck *ck, Def *d)
     while (te && (te->kind == TE_EXISTS || te->kind == TE_UNIQUE))
         te = te->elem;
     for (int i = 0; i < (tuple ? d->ret_type->elems.n : 1); i++) {
-        Type *t = tuple ? d->ret_type->elems.at[i] : d->ret_type;
+        AType *t = tuple ? d->ret_type->elems.at[i] : d->ret_type;
         const TypeExp *part = !tuple ? te : te && te->kind == TE_TUPLE ? te->args.at[i] : NULL;
         EntryParam ip = {.type = t, .loc = at};
         ip.name = intern(arena_printf(ck->a, "out%d", i));

@@ -32,15 +32,15 @@ typedef enum {
 /* A member wanted of a value whose type was not known yet. */
 typedef struct {
     Loc loc;
-    Type *record, *field;
+    AType *record, *field;
     const char *name;
 } Wanted;
 
 /* An inference variable as it was before it was bound, for undoing. */
 typedef struct {
-    Type *type;
+    AType *type;
     Size *size;
-    Type old_type;
+    AType old_type;
     Size old_size;
 } Undo;
 
@@ -67,52 +67,52 @@ typedef struct Ck {
 
 typedef struct {
     Bindings from;
-    VEC(Type *) types; /* for BIND_TYPE_PARAM, else NULL */
-    VEC(Size *) sizes; /* for BIND_SIZE and named parameters */
+    VEC(AType *) types; /* for BIND_TYPE_PARAM, else NULL */
+    VEC(Size *) sizes;  /* for BIND_SIZE and named parameters */
 } Subst;
 
 /* ---- unify.c: types, sizes, inference variables ---- */
 
-Type *ty_scalar(Ck *ck, Scalar s);
-Type *ty_array(Ck *ck, Size *dim, Type *elem);
-Type *ty_tuple(Ck *ck, Types elems);
-Type *ty_fun(Ck *ck, Type *param, Type *result);
-Type *ty_error(Ck *ck);
-Type *ty_meta(Ck *ck, TypeClass cls, Loc loc);
-Type *ty_plain(Ck *ck, const Type *t); /* without the uniqueness of the root and of components */
+AType *ty_scalar(Ck *ck, Scalar s);
+AType *ty_array(Ck *ck, Size *dim, AType *elem);
+AType *ty_tuple(Ck *ck, ATypes elems);
+AType *ty_fun(Ck *ck, AType *param, AType *result);
+AType *ty_error(Ck *ck);
+AType *ty_meta(Ck *ck, TypeClass cls, Loc loc);
+AType *ty_plain(Ck *ck, const AType *t); /* without the uniqueness of the root and of components */
 Size *sz_const(Ck *ck, int64_t v);
 Size *sz_var(Ck *ck, Binding *b);
 Size *sz_op(Ck *ck, char op, Size *a, Size *b); /* folds what is plain to see */
 Size *sz_unknown(Ck *ck, Loc loc);
 Size *sz_meta(Ck *ck, Loc loc);
 /* The value of an i64 expression as a size; unknown if it is not simple enough to name. */
-Size *sz_of_exp(Ck *ck, const Exp *e);
+Size *sz_of_exp(Ck *ck, const AExp *e);
 bool sz_same(const Size *a, const Size *b);
 
 typedef enum { SAME, ASSUMED, DIFFERENT } SizeEq;
 SizeEq sz_unify(Ck *ck, Size *a, Size *b);
 /* Makes both equal. False, with ck->why, if that cannot be; sets ck->dyn if sizes were assumed. */
-bool ty_unify(Ck *ck, Type *want, Type *have);
+bool ty_unify(Ck *ck, AType *want, AType *have);
 /* As ty_unify, but where sizes differ the result has an unknown one (branches of an if). NULL if
  * the types differ otherwise. */
-Type *ty_join(Ck *ck, Type *a, Type *b, Loc loc);
+AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc);
 int trail_mark(const Ck *ck);
 void trail_undo(Ck *ck, int mark);
 
-Type *ty_subst(Ck *ck, Type *t, const Subst *s);
+AType *ty_subst(Ck *ck, AType *t, const Subst *s);
 Size *sz_subst(Ck *ck, Size *z, const Subst *s);
-void fe_subst_type(Ck *ck, Subst *s, Binding *b, Type *t);
+void fe_subst_type(Ck *ck, Subst *s, Binding *b, AType *t);
 void subst_size(Ck *ck, Subst *s, Binding *b, Size *z);
 /* The type of a use of b: its type with fresh variables for its parameters. */
-Type *ty_instance(Ck *ck, const Binding *b, Loc loc);
+AType *ty_instance(Ck *ck, const Binding *b, Loc loc);
 /* Replaces the sizes that a call makes up by unknown ones. */
-Type *ty_open(Ck *ck, const Bindings *exists, Type *t, Loc loc);
+AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc);
 /* Replaces sizes that mention bindings with uid >= `from`, unless they are in `keep`, by unknown
  * ones: they leave their scope. */
-Type *ty_leave(Ck *ck, Type *t, int from, const Bindings *keep, Loc loc);
+AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc);
 /* Whether the type has an unknown size made after `id`. */
-bool ty_has_unknown(const Type *t, int id);
-bool ty_has_fun(const Type *t);
+bool ty_has_unknown(const AType *t, int id);
+bool ty_has_fun(const AType *t);
 const char *class_words(TypeClass c);
 
 /* ---- names.c ---- */
@@ -125,7 +125,7 @@ Binding *find_local(Ck *ck, const char *name);
 Binding *find_type(Ck *ck, const char *name, Loc loc);
 void ck_error(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void ck_note(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-const char *show(Ck *ck, const Type *t);
+const char *show(Ck *ck, const AType *t);
 
 /* ---- builtins.c ---- */
 
@@ -137,12 +137,12 @@ extern const char prelude_text[]; /* prelude.c */
 
 /* ---- check_type.c ---- */
 
-Type *check_type(Ck *ck, TypeExp *te, TypePlace at);
+AType *check_type(Ck *ck, TypeExp *te, TypePlace at);
 void check_type_decl(Ck *ck, TypeDecl *d);
 
 /* ---- check_def.c ---- */
 
-Type *check_pat(Ck *ck, Pat *p, TypePlace at);
+AType *check_pat(Ck *ck, Pat *p, TypePlace at);
 void check_def(Ck *ck, Def *d);
 /* Reports names that the patterns bind twice. */
 void check_distinct(Ck *ck, const Pats *ps);
@@ -151,31 +151,31 @@ void check_tparams(Ck *ck, TParams *tps, Bindings *out, Def *owner);
 
 /* ---- check_exp.c, check_app.c ---- */
 
-Type *check_exp(Ck *ck, Exp *e);
+AType *check_exp(Ck *ck, AExp *e);
 /* As check_exp for an expression whose type is expected to be `want`: lambdas take the types of
  * their parameters from it. Does not require it. */
-Type *check_against(Ck *ck, Exp *e, Type *want);
+AType *check_against(Ck *ck, AExp *e, AType *want);
 /* Requires type `want` of e, of the part of the program that `what` names ("condition"). */
-bool check_is(Ck *ck, Exp *e, Type *want, const char *what);
-bool require(Ck *ck, Exp *at, Type *want, Type *have, const char *what);
+bool check_is(Ck *ck, AExp *e, AType *want, const char *what);
+bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what);
 /* Warns of attributes that mean nothing. */
 void check_attr(const Attr *a);
-Type *check_app(Ck *ck, Exp *e);
-Type *check_opsect(Ck *ck, Exp *e);
+AType *check_app(Ck *ck, AExp *e);
+AType *check_opsect(Ck *ck, AExp *e);
 /* Unknown sizes made since `first_id` become sizes of `exists`: a function makes them up at each
  * call. */
-Type *seal_result(Ck *ck, Type *t, Bindings *exists, int first_id);
+AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id);
 /* The i64 variable that a parameter is, if it is one: sizes in later types may mention it. */
 Binding *size_param(const Pat *p);
-Type *check_loop(Ck *ck, Exp *e);
-Type *field_of(Ck *ck, Type *t, const char *name, Loc loc);
+AType *check_loop(Ck *ck, AExp *e);
+AType *field_of(Ck *ck, AType *t, const char *name, Loc loc);
 void solve_wanted(Ck *ck, bool final);
 
 /* ---- zonk.c, consume.c ---- */
 
 /* Gives the remaining variables their defaults, then finishes the types of all nodes. */
 void zonk_def(Ck *ck, Def *d);
-Type *zonk_type(Ck *ck, Type *t);
+AType *zonk_type(Ck *ck, AType *t);
 void consume_def(Ck *ck, Def *d);
 
 #endif

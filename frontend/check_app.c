@@ -8,16 +8,16 @@
 /* A call at work: one entry for each argument. */
 typedef struct {
     Ck *ck;
-    Exp *e;
-    Types params;
+    AExp *e;
+    ATypes params;
     VEC(Size *) named; /* stands for the parameter in later types, or NULL */
-    Type *result;
+    AType *result;
     const char *fn; /* name for messages, or NULL */
 } Call;
 
-static const char *fn_name(const Exp *fn)
+static const char *fn_name(const AExp *fn)
 {
-    if (fn->kind != E_VAR)
+    if (fn->kind != AE_VAR)
         return NULL;
     return strncmp(fn->var.name, "prefix ", 7) ? fn->var.name : fn->var.name + 7;
 }
@@ -36,17 +36,17 @@ static const char *arg_words(Call *c, int i)
 }
 
 /* Takes the parameters that the arguments need off the function's type. False after an error. */
-static bool open_call(Call *c, Type *tf)
+static bool open_call(Call *c, AType *tf)
 {
     Ck *ck = c->ck;
-    Exp *e = c->e;
-    Type *t = type_deref(tf);
+    AExp *e = c->e;
+    AType *t = type_deref(tf);
     for (int i = 0; i < e->app.args.n; i++) {
         t = type_deref(t);
         if (t->kind == TY_ERROR)
             return false;
         if (t->kind == TY_META && t->meta.cls == TC_ANY) {
-            Type *f = ty_fun(ck, ty_meta(ck, TC_ANY, e->loc), ty_meta(ck, TC_ANY, e->loc));
+            AType *f = ty_fun(ck, ty_meta(ck, TC_ANY, e->loc), ty_meta(ck, TC_ANY, e->loc));
             if (ty_unify(ck, t, f))
                 t = f;
         }
@@ -65,7 +65,7 @@ static bool open_call(Call *c, Type *tf)
         }
         vec_push(ck->a, &c->params, t->fun.param);
         Size *n = NULL;
-        Type *r = t->fun.result;
+        AType *r = t->fun.result;
         Subst s = {0};
         if (t->fun.name)
             subst_size(ck, &s, t->fun.name, n = sz_meta(ck, e->app.args.at[i]->loc));
@@ -79,8 +79,8 @@ static bool open_call(Call *c, Type *tf)
 static bool check_arg(Call *c, int i)
 {
     Ck *ck = c->ck;
-    Exp *arg = c->e->app.args.at[i];
-    Type *t = check_against(ck, arg, c->params.at[i]);
+    AExp *arg = c->e->app.args.at[i];
+    AType *t = check_against(ck, arg, c->params.at[i]);
     bool ok = require(ck, arg, c->params.at[i], t, arg_words(c, i));
     if (c->named.at[i])
         sz_unify(ck, c->named.at[i], sz_of_exp(ck, arg));
@@ -89,9 +89,9 @@ static bool check_arg(Call *c, int i)
 
 static bool is_functional(const Call *c, int i)
 {
-    ExpKind k = c->e->app.args.at[i]->kind;
-    return type_deref(c->params.at[i])->kind == TY_FUN || k == E_LAMBDA || k == E_PROJSECT ||
-           k == E_IDXSECT;
+    AExpKind k = c->e->app.args.at[i]->kind;
+    return type_deref(c->params.at[i])->kind == TY_FUN || k == AE_LAMBDA || k == AE_PROJSECT ||
+           k == AE_IDXSECT;
 }
 
 /* Element types of arrays that a builtin makes from results of a function. */
@@ -103,7 +103,7 @@ static bool makes_array(BuiltinId id)
 
 static void check_regular(Call *c, BuiltinId id, int first_id)
 {
-    Type *t = type_deref(c->result);
+    AType *t = type_deref(c->result);
     for (int n = id == BI_TABULATE_3D ? 3 : id == BI_TABULATE_2D ? 2 : 1; n > 0; n--)
         if (t->kind == TY_ARRAY)
             t = type_deref(t->array.elem);
@@ -122,19 +122,19 @@ static void check_regular(Call *c, BuiltinId id, int first_id)
 /* ---- rearrange ---- */
 
 /* The type of `rearrange (d1,...,dk)`, from arrays of k dimensions or more; NULL after an error. */
-static Type *rearrange_type(Ck *ck, Exp *e)
+static AType *rearrange_type(Ck *ck, AExp *e)
 {
-    Exp *perm = e->app.args.at[0];
+    AExp *perm = e->app.args.at[0];
     check_exp(ck, perm);
-    int k = perm->kind == E_TUPLE ? perm->seq.elems.n : 1;
+    int k = perm->kind == AE_TUPLE ? perm->seq.elems.n : 1;
     VEC(Size *) dims = {0};
     for (int i = 0; i < k; i++)
         vec_push(ck->a, &dims, sz_meta(ck, perm->loc));
-    Type *elem = ty_meta(ck, TC_VALUE, perm->loc), *from = elem, *to = elem;
+    AType *elem = ty_meta(ck, TC_VALUE, perm->loc), *from = elem, *to = elem;
     bool seen[64] = {false};
     for (int i = k - 1; i >= 0; i--) {
-        Exp *d = perm->kind == E_TUPLE ? perm->seq.elems.at[i] : perm;
-        bool ok = k <= 64 && d->kind == E_LIT && !d->lit.is_float && d->lit.bits < (uint64_t)k &&
+        AExp *d = perm->kind == AE_TUPLE ? perm->seq.elems.at[i] : perm;
+        bool ok = k <= 64 && d->kind == AE_LIT && !d->lit.is_float && d->lit.bits < (uint64_t)k &&
                   !seen[d->lit.bits];
         if (!ok) {
             ck_error(ck, d->loc,
@@ -151,9 +151,9 @@ static Type *rearrange_type(Ck *ck, Exp *e)
     return ty_fun(ck, perm->type, ty_fun(ck, from, to));
 }
 
-static bool is_rearrange(Ck *ck, Exp *fn)
+static bool is_rearrange(Ck *ck, AExp *fn)
 {
-    if (fn->kind != E_VAR || find_local(ck, fn->var.name))
+    if (fn->kind != AE_VAR || find_local(ck, fn->var.name))
         return false;
     Binding *b = find_builtin(ck, fn->var.name);
     return b && b->builtin == BI_REARRANGE;
@@ -161,11 +161,11 @@ static bool is_rearrange(Ck *ck, Exp *fn)
 
 /* ---- Applications ---- */
 
-Type *check_app(Ck *ck, Exp *e)
+AType *check_app(Ck *ck, AExp *e)
 {
-    Exp *fn = e->app.fn;
+    AExp *fn = e->app.fn;
     Call c = {.ck = ck, .e = e, .fn = fn_name(fn)};
-    Type *tf;
+    AType *tf;
     if (is_rearrange(ck, fn)) {
         tf = rearrange_type(ck, e);
         fn->var.bind = find_builtin(ck, fn->var.name);
@@ -177,7 +177,7 @@ Type *check_app(Ck *ck, Exp *e)
     ck->dyn = false;
     if (!open_call(&c, tf)) {
         for (int i = 0; i < e->app.args.n; i++)
-            if (e->app.args.at[i]->kind != E_LAMBDA) /* nothing is known of its parameters */
+            if (e->app.args.at[i]->kind != AE_LAMBDA) /* nothing is known of its parameters */
                 check_exp(ck, e->app.args.at[i]);
         ck->dyn = outer;
         return ty_error(ck);
@@ -198,7 +198,7 @@ Type *check_app(Ck *ck, Exp *e)
             ok &= check_arg(&c, i);
     e->dyn_check = ck->dyn;
     ck->dyn = outer;
-    BuiltinId id = fn->kind == E_VAR && fn->var.bind ? fn->var.bind->builtin : BI_NONE;
+    BuiltinId id = fn->kind == AE_VAR && fn->var.bind ? fn->var.bind->builtin : BI_NONE;
     if (makes_array(id) && e->app.args.n == type_arity(tf))
         check_regular(&c, id, first_id);
     if (!ok && type_elem(c.result)->kind == TY_META) /* no more errors from guesses */
@@ -207,17 +207,17 @@ Type *check_app(Ck *ck, Exp *e)
 }
 
 /* (op e): a function of the left operand. */
-Type *check_opsect(Ck *ck, Exp *e)
+AType *check_opsect(Ck *ck, AExp *e)
 {
-    Type *a = ty_meta(ck, TC_ANY, e->loc), *r = ty_meta(ck, TC_ANY, e->loc);
-    Type *b = check_exp(ck, e->opsect.arg);
-    Type *op = check_exp(ck, e->opsect.op);
+    AType *a = ty_meta(ck, TC_ANY, e->loc), *r = ty_meta(ck, TC_ANY, e->loc);
+    AType *b = check_exp(ck, e->opsect.arg);
+    AType *op = check_exp(ck, e->opsect.op);
     ck->why = NULL;
-    Type *f = type_deref(op);
+    AType *f = type_deref(op);
     if (f->kind == TY_ERROR)
         return f;
     if (f->kind == TY_FUN && type_deref(f->fun.result)->kind == TY_FUN) {
-        Type *g = type_deref(f->fun.result);
+        AType *g = type_deref(f->fun.result);
         require(ck, e->opsect.arg, g->fun.param, b,
                 arena_printf(ck->a, "right operand of `%s`", e->opsect.op->var.name));
         return ty_fun(ck, f->fun.param, ty_open(ck, &g->fun.exists, g->fun.result, e->loc));

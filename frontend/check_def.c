@@ -29,9 +29,9 @@ void check_tparams(Ck *ck, TParams *tps, Bindings *out, Def *owner)
 
 /* ---- Patterns ---- */
 
-static Type *pat_elems(Ck *ck, Pat *p, TypePlace at)
+static AType *pat_elems(Ck *ck, Pat *p, TypePlace at)
 {
-    Type *t = ty_tuple(ck, (Types){0});
+    AType *t = ty_tuple(ck, (ATypes){0});
     if (p->kind == P_TUPLE) {
         for (int i = 0; i < p->elems.n; i++)
             vec_push(ck->a, &t->elems, check_pat(ck, p->elems.at[i], at));
@@ -45,7 +45,7 @@ static Type *pat_elems(Ck *ck, Pat *p, TypePlace at)
         if (k < t->names.n && t->names.at[k] == p->names.at[i])
             ck_error(ck, p->elems.at[i]->loc, "field `%s` stands twice in this pattern",
                      p->names.at[i]);
-        Type *f = check_pat(ck, p->elems.at[i], at);
+        AType *f = check_pat(ck, p->elems.at[i], at);
         vec_push(ck->a, &t->elems, f);
         vec_push(ck->a, &t->names, p->names.at[i]);
         for (int j = t->elems.n - 1; j > k; j--) {
@@ -59,9 +59,9 @@ static Type *pat_elems(Ck *ck, Pat *p, TypePlace at)
 }
 
 /* Gives a pattern under an ascription its type, keeping uniqueness; reports a mismatch. */
-static void pat_takes(Ck *ck, Pat *p, Type *t)
+static void pat_takes(Ck *ck, Pat *p, AType *t)
 {
-    Type *d = type_deref(t);
+    AType *d = type_deref(t);
     p->type = t;
     switch (p->kind) {
     case P_VAR: p->bind->type = t; return;
@@ -84,7 +84,7 @@ static void pat_takes(Ck *ck, Pat *p, Type *t)
     }
 }
 
-Type *check_pat(Ck *ck, Pat *p, TypePlace at)
+AType *check_pat(Ck *ck, Pat *p, TypePlace at)
 {
     switch (p->kind) {
     case P_VAR:
@@ -97,10 +97,10 @@ Type *check_pat(Ck *ck, Pat *p, TypePlace at)
     case P_RECORD: return p->type = pat_elems(ck, p, at);
     case P_ASCRIBE: {
         Scope *before = ck->scope;
-        Type *inner = check_pat(ck, p->pat, at);
+        AType *inner = check_pat(ck, p->pat, at);
         Scope *after = ck->scope;
         ck->scope = before; /* the type may not mention what the pattern binds */
-        Type *t = check_type(ck, p->te, at);
+        AType *t = check_type(ck, p->te, at);
         ck->scope = after;
         ck->why = NULL;
         if (!ty_unify(ck, t, inner))
@@ -169,7 +169,7 @@ static void gen_size(Gen *g, Size *s)
 }
 
 /* Variables that only this definition mentions become its parameters; numbers stay open. */
-static void gen_type(Gen *g, Type *t)
+static void gen_type(Gen *g, AType *t)
 {
     t = type_deref(t);
     switch (t->kind) {
@@ -183,7 +183,7 @@ static void gen_type(Gen *g, Type *t)
         b->name = fresh_type_name(g->ck, n);
         b->cls = t->meta.cls;
         vec_push(g->ck->a, g->out, b);
-        Type *v = NEW(g->ck->a, Type);
+        AType *v = NEW(g->ck->a, AType);
         v->kind = TY_VAR;
         v->var = b;
         t->meta.ref = v;
@@ -239,18 +239,18 @@ static Size *seal_size(Seal *s, Size *z)
 }
 
 /* Unknown sizes in an inferred result become sizes that the function makes up. */
-static Type *seal(Seal *s, Type *t)
+static AType *seal(Seal *s, AType *t)
 {
     t = type_deref(t);
     if (t->kind == TY_ARRAY) {
-        Type *c = ty_array(s->ck, seal_size(s, t->array.dim), seal(s, t->array.elem));
+        AType *c = ty_array(s->ck, seal_size(s, t->array.dim), seal(s, t->array.elem));
         c->unique = t->unique;
         return c;
     }
     if (t->kind == TY_TUPLE || t->kind == TY_RECORD) {
-        Type *c = NEW(s->ck->a, Type);
+        AType *c = NEW(s->ck->a, AType);
         *c = *t;
-        c->elems = (Types){0};
+        c->elems = (ATypes){0};
         for (int i = 0; i < t->elems.n; i++)
             vec_push(s->ck->a, &c->elems, seal(s, t->elems.at[i]));
         return c;
@@ -258,25 +258,25 @@ static Type *seal(Seal *s, Type *t)
     return t;
 }
 
-Type *seal_result(Ck *ck, Type *t, Bindings *exists, int first_id)
+AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id)
 {
     Seal s = {.ck = ck, .exists = exists, .first_id = first_id};
     return seal(&s, t);
 }
 
 /* Checks the body against a declared result; sizes that the function makes up match anything. */
-static void check_result(Ck *ck, Def *d, const Bindings *exists, Type *body)
+static void check_result(Ck *ck, Def *d, const Bindings *exists, AType *body)
 {
     Subst s = {0};
     for (int i = 0; i < exists->n; i++)
         subst_size(ck, &s, exists->at[i], sz_meta(ck, d->loc));
     ck->why = NULL;
     ck->dyn = false;
-    Type *want = ty_subst(ck, d->ret_type, &s);
+    AType *want = ty_subst(ck, d->ret_type, &s);
     if (!ty_unify(ck, want, body)) {
-        const Exp *at = d->body; /* the place where the value comes from */
-        while (at->kind == E_LET || at->kind == E_LETFUN)
-            at = at->kind == E_LET ? at->let.body : at->letfun.body;
+        const AExp *at = d->body; /* the place where the value comes from */
+        while (at->kind == AE_LET || at->kind == AE_LETFUN)
+            at = at->kind == AE_LET ? at->let.body : at->letfun.body;
         ck_error(ck, at->loc, "`%s` should return `%s`, but this is `%s`%s%s", d->name,
                  show(ck, d->ret_type), show(ck, body), ck->why ? ": " : "",
                  ck->why ? ck->why : "");
@@ -291,7 +291,7 @@ Binding *size_param(const Pat *p)
         p = p->pat;
     if (p->kind != P_VAR)
         return NULL;
-    Type *t = type_deref(p->type);
+    AType *t = type_deref(p->type);
     return t->kind == TY_SCALAR && t->scalar == S_I64 ? p->bind : NULL;
 }
 
@@ -303,7 +303,7 @@ static bool size_occurs(const Size *s, const Binding *b)
            (s->kind == SZ_OP && (size_occurs(s->a, b) || size_occurs(s->b, b)));
 }
 
-static bool dim_occurs(const Type *t, const Binding *b)
+static bool dim_occurs(const AType *t, const Binding *b)
 {
     t = type_deref(t);
     switch (t->kind) {
@@ -339,9 +339,9 @@ static void check_sizes_used(Ck *ck, const Def *d)
 
 /* ---- A definition ---- */
 
-static Type *build_type(Ck *ck, Def *d, Type *ret, const Bindings *exists)
+static AType *build_type(Ck *ck, Def *d, AType *ret, const Bindings *exists)
 {
-    Type *t = ret;
+    AType *t = ret;
     for (int i = d->params.n - 1; i >= 0; i--) {
         t = ty_fun(ck, d->params.at[i]->type, t);
         t->fun.name = size_param(d->params.at[i]);
@@ -352,7 +352,7 @@ static Type *build_type(Ck *ck, Def *d, Type *ret, const Bindings *exists)
 }
 
 /* The finished type of the definition; takes the variables of its level for parameters. */
-static void generalise(Ck *ck, Def *d, Type *body, Bindings *tparams, Bindings *exists,
+static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings *exists,
                        int first_uid, int first_id)
 {
     if (!d->ret) {
@@ -363,10 +363,10 @@ static void generalise(Ck *ck, Def *d, Type *body, Bindings *tparams, Bindings *
             if (b)
                 vec_push(ck->a, &keep, b);
         }
-        Type *left = ty_leave(ck, ty_plain(ck, body), first_uid, &keep, d->loc);
+        AType *left = ty_leave(ck, ty_plain(ck, body), first_uid, &keep, d->loc);
         d->ret_type = d->params.n ? seal_result(ck, left, exists, first_id) : left;
     }
-    Type *t = build_type(ck, d, d->ret_type, exists);
+    AType *t = build_type(ck, d, d->ret_type, exists);
     Gen g = {ck, tparams};
     gen_type(&g, t);
     d->bind->type = t;
@@ -398,7 +398,7 @@ void check_def(Ck *ck, Def *d)
         ck->sizes = &exists;
         d->ret_type = check_type(ck, d->ret, d->params.n ? AT_RESULT : AT_FREE);
     }
-    Type *body = check_against(ck, d->body, d->ret_type);
+    AType *body = check_against(ck, d->body, d->ret_type);
     solve_wanted(ck, false);
     if (d->ret)
         check_result(ck, d, &exists, body);

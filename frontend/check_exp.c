@@ -5,22 +5,22 @@
 
 #include <string.h>
 
-static Type *infer(Ck *ck, Exp *e, Type *want);
+static AType *infer(Ck *ck, AExp *e, AType *want);
 
-Type *check_against(Ck *ck, Exp *e, Type *want)
+AType *check_against(Ck *ck, AExp *e, AType *want)
 {
     e->dyn_check = false;
     e->type = infer(ck, e, want);
     return e->type;
 }
 
-Type *check_exp(Ck *ck, Exp *e)
+AType *check_exp(Ck *ck, AExp *e)
 {
     return check_against(ck, e, NULL);
 }
 
 /* How to get from one scalar to another, for a message. */
-static const char *conversion(Ck *ck, const Type *want, const Type *have)
+static const char *conversion(Ck *ck, const AType *want, const AType *have)
 {
     if (want->kind != TY_SCALAR || have->kind != TY_SCALAR || want->scalar == S_BOOL)
         return "";
@@ -28,12 +28,12 @@ static const char *conversion(Ck *ck, const Type *want, const Type *have)
                         scalar_name(have->scalar));
 }
 
-bool require(Ck *ck, Exp *at, Type *want, Type *have, const char *what)
+bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
 {
     ck->why = NULL;
     if (ty_unify(ck, want, have))
         return true;
-    Type *w = type_deref(want);
+    AType *w = type_deref(want);
     const char *why =
         ck->why && type_deref(have)->kind != TY_META ? arena_printf(ck->a, " (%s)", ck->why) : "";
     if (w->kind == TY_META && w->meta.cls > TC_ANY)
@@ -45,7 +45,7 @@ bool require(Ck *ck, Exp *at, Type *want, Type *have, const char *what)
     return false;
 }
 
-bool check_is(Ck *ck, Exp *e, Type *want, const char *what)
+bool check_is(Ck *ck, AExp *e, AType *want, const char *what)
 {
     return require(ck, e, want, check_against(ck, e, want), what);
 }
@@ -58,7 +58,7 @@ static bool begin_dyn(Ck *ck)
     return outer;
 }
 
-static void end_dyn(Ck *ck, bool outer, Exp *e)
+static void end_dyn(Ck *ck, bool outer, AExp *e)
 {
     e->dyn_check |= ck->dyn;
     ck->dyn = outer;
@@ -66,7 +66,7 @@ static void end_dyn(Ck *ck, bool outer, Exp *e)
 
 /* ---- Names ---- */
 
-static Type *check_var(Ck *ck, Exp *e)
+static AType *check_var(Ck *ck, AExp *e)
 {
     Binding *b = find_value(ck, e->var.name, e->loc);
     e->var.bind = b;
@@ -84,14 +84,14 @@ static Type *check_var(Ck *ck, Exp *e)
 }
 
 /* f32.sqrt was read as a projection; it is a name unless a variable f32 is in scope. */
-static bool is_member(Ck *ck, Exp *e)
+static bool is_member(Ck *ck, AExp *e)
 {
     Scalar s;
-    Exp *m = e->proj.e;
-    if (m->kind != E_VAR || !scalar_from_name(m->var.name, &s) || find_local(ck, m->var.name))
+    AExp *m = e->proj.e;
+    if (m->kind != AE_VAR || !scalar_from_name(m->var.name, &s) || find_local(ck, m->var.name))
         return false;
     const char *name = intern(arena_printf(ck->a, "%s.%s", m->var.name, e->proj.names.at[0]));
-    e->kind = E_VAR;
+    e->kind = AE_VAR;
     memset(&e->var, 0, sizeof e->var);
     e->var.name = name;
     return true;
@@ -99,23 +99,23 @@ static bool is_member(Ck *ck, Exp *e)
 
 /* ---- Composite values ---- */
 
-static Type *check_tuple(Ck *ck, Exp *e, Type *want)
+static AType *check_tuple(Ck *ck, AExp *e, AType *want)
 {
-    Types ts = {0};
-    Type *w = want ? type_deref(want) : NULL;
+    ATypes ts = {0};
+    AType *w = want ? type_deref(want) : NULL;
     bool fits = w && w->kind == TY_TUPLE && w->elems.n == e->seq.elems.n;
     for (int i = 0; i < e->seq.elems.n; i++)
         vec_push(ck->a, &ts, check_against(ck, e->seq.elems.at[i], fits ? w->elems.at[i] : NULL));
     return ty_tuple(ck, ts);
 }
 
-static Type *check_record(Ck *ck, Exp *e)
+static AType *check_record(Ck *ck, AExp *e)
 {
-    Type *t = ty_tuple(ck, (Types){0});
+    AType *t = ty_tuple(ck, (ATypes){0});
     t->kind = TY_RECORD;
     for (int i = 0; i < e->seq.elems.n; i++) {
         const char *name = e->seq.names.at[i];
-        Type *f = check_exp(ck, e->seq.elems.at[i]);
+        AType *f = check_exp(ck, e->seq.elems.at[i]);
         int at = 0;
         while (at < t->names.n && strcmp(t->names.at[at], name) < 0)
             at++;
@@ -135,37 +135,37 @@ static Type *check_record(Ck *ck, Exp *e)
     return t;
 }
 
-static Type *check_array(Ck *ck, Exp *e, Type *want)
+static AType *check_array(Ck *ck, AExp *e, AType *want)
 {
-    Type *w = want ? type_deref(want) : NULL;
-    Type *elem = ty_meta(ck, TC_VALUE, e->loc);
-    Type *expected = w && w->kind == TY_ARRAY ? w->array.elem : NULL;
+    AType *w = want ? type_deref(want) : NULL;
+    AType *elem = ty_meta(ck, TC_VALUE, e->loc);
+    AType *expected = w && w->kind == TY_ARRAY ? w->array.elem : NULL;
     bool outer = begin_dyn(ck);
     for (int i = 0; i < e->seq.elems.n; i++) {
-        Exp *x = e->seq.elems.at[i];
-        Type *t = check_against(ck, x, i ? elem : expected);
+        AExp *x = e->seq.elems.at[i];
+        AType *t = check_against(ck, x, i ? elem : expected);
         require(ck, x, elem, t, i ? "this element" : "an array element");
     }
     end_dyn(ck, outer, e);
     return ty_array(ck, sz_const(ck, e->seq.elems.n), elem);
 }
 
-static Type *check_string(Ck *ck, Exp *e)
+static AType *check_string(Ck *ck, AExp *e)
 {
     for (int i = 0; i < e->seq.elems.n; i++)
         check_exp(ck, e->seq.elems.at[i]);
     return ty_array(ck, sz_const(ck, e->seq.elems.n), ty_scalar(ck, S_U8));
 }
 
-static Type *check_range(Ck *ck, Exp *e)
+static AType *check_range(Ck *ck, AExp *e)
 {
-    Type *t = ty_meta(ck, TC_INT, e->loc);
+    AType *t = ty_meta(ck, TC_INT, e->loc);
     check_is(ck, e->range.start, t, "start of a range");
     if (e->range.second)
         check_is(ck, e->range.second, t, "second element of a range");
     check_is(ck, e->range.end, t, "end of a range");
     Size *n = NULL;
-    Type *d = type_deref(t);
+    AType *d = type_deref(t);
     if (e->range.kind != RANGE_ABOVE && !e->range.second)
         n = sz_op(ck, '-', sz_of_exp(ck, e->range.end), sz_of_exp(ck, e->range.start));
     if (n && e->range.kind == RANGE_TO)
@@ -179,7 +179,7 @@ static Type *check_range(Ck *ck, Exp *e)
 
 /* ---- Fields ---- */
 
-Type *field_of(Ck *ck, Type *t, const char *name, Loc loc)
+AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
 {
     t = type_deref(t);
     if (t->kind == TY_ERROR)
@@ -226,7 +226,7 @@ void solve_wanted(Ck *ck, bool final)
         progress = false;
         for (int i = 0; i < ck->wanted.n; i++) {
             Wanted w = ck->wanted.at[i];
-            Type *t = type_deref(w.record);
+            AType *t = type_deref(w.record);
             if (t->kind == TY_META && !final) {
                 if (t->meta.level > ck->level)
                     t->meta.level = ck->level;
@@ -244,7 +244,7 @@ void solve_wanted(Ck *ck, bool final)
                 continue;
             }
             ck->why = NULL;
-            Type *f = field_of(ck, t, w.name, w.loc);
+            AType *f = field_of(ck, t, w.name, w.loc);
             if (!ty_unify(ck, w.field, f))
                 ck_error(ck, w.loc, "field `%s` is `%s`, but is used as `%s`", w.name, show(ck, f),
                          show(ck, w.field));
@@ -253,17 +253,17 @@ void solve_wanted(Ck *ck, bool final)
     }
 }
 
-static Type *check_proj(Ck *ck, Exp *e)
+static AType *check_proj(Ck *ck, AExp *e)
 {
     if (is_member(ck, e))
         return check_var(ck, e);
     return ty_plain(ck, field_of(ck, check_exp(ck, e->proj.e), e->proj.names.at[0], e->loc));
 }
 
-static Type *check_projsect(Ck *ck, Exp *e, Type *want)
+static AType *check_projsect(Ck *ck, AExp *e, AType *want)
 {
-    Type *w = want ? type_deref(want) : NULL;
-    Type *from = w && w->kind == TY_FUN ? w->fun.param : ty_meta(ck, TC_ANY, e->loc), *t = from;
+    AType *w = want ? type_deref(want) : NULL;
+    AType *from = w && w->kind == TY_FUN ? w->fun.param : ty_meta(ck, TC_ANY, e->loc), *t = from;
     for (int i = 0; i < e->proj.names.n; i++)
         t = field_of(ck, t, e->proj.names.at[i], e->loc);
     return ty_fun(ck, from, t);
@@ -271,23 +271,24 @@ static Type *check_projsect(Ck *ck, Exp *e, Type *want)
 
 /* ---- Indexing ---- */
 
-static void check_index_exp(Ck *ck, Exp *i, const char *what)
+static void check_index_exp(Ck *ck, AExp *i, const char *what)
 {
-    bool literal = i->kind == E_LIT && !i->lit.suffixed && !i->lit.is_float;
+    bool literal = i->kind == AE_LIT && !i->lit.suffixed && !i->lit.is_float;
     check_is(ck, i, literal ? ty_scalar(ck, S_I64) : ty_meta(ck, TC_INT, i->loc), what);
 }
 
-static bool is_negative(const Exp *e)
+static bool is_negative(const AExp *e)
 {
-    return e->kind == E_APP && e->app.fn->kind == E_VAR && e->app.fn->var.bind &&
+    return e->kind == AE_APP && e->app.fn->kind == AE_VAR && e->app.fn->var.bind &&
            e->app.fn->var.bind->builtin == BI_NEG;
 }
 
 /* The size of a slice, where its text says it. */
-static Size *slice_size(Ck *ck, const DimIndex *d, Size *dim)
+static Size *slice_size(Ck *ck, const ADimIndex *d, Size *dim)
 {
     if (!d->i && !d->j && (!d->s || is_negative(d->s)))
-        return !d->s || (d->s->app.args.at[0]->kind == E_LIT && d->s->app.args.at[0]->lit.bits == 1)
+        return !d->s ||
+                       (d->s->app.args.at[0]->kind == AE_LIT && d->s->app.args.at[0]->lit.bits == 1)
                    ? dim
                    : sz_unknown(ck, d->loc);
     if (d->s || (d->i && is_negative(d->i)) || (d->j && is_negative(d->j)))
@@ -301,17 +302,17 @@ static Size *slice_size(Ck *ck, const DimIndex *d, Size *dim)
 }
 
 /* The type of t[dims], NULL after an error. */
-static Type *check_dims(Ck *ck, Type *t, const DimIndices *dims, Loc loc)
+static AType *check_dims(Ck *ck, AType *t, const ADimIndices *dims, Loc loc)
 {
-    Type *whole = t;
+    AType *whole = t;
     VEC(Size *) kept = {0};
     for (int i = 0; i < dims->n; i++) {
-        DimIndex *d = &dims->at[i];
+        ADimIndex *d = &dims->at[i];
         t = type_deref(t);
         if (t->kind == TY_ERROR)
             return t;
         if (t->kind == TY_META) {
-            Type *arr = ty_array(ck, sz_meta(ck, loc), ty_meta(ck, TC_VALUE, loc));
+            AType *arr = ty_array(ck, sz_meta(ck, loc), ty_meta(ck, TC_VALUE, loc));
             if (ty_unify(ck, t, arr))
                 t = arr;
         }
@@ -324,7 +325,7 @@ static Type *check_dims(Ck *ck, Type *t, const DimIndices *dims, Loc loc)
             return NULL;
         }
         if (d->slice) {
-            Type *i64 = ty_scalar(ck, S_I64);
+            AType *i64 = ty_scalar(ck, S_I64);
             if (d->i)
                 check_is(ck, d->i, i64, "start of a slice");
             if (d->j)
@@ -342,18 +343,18 @@ static Type *check_dims(Ck *ck, Type *t, const DimIndices *dims, Loc loc)
     return t;
 }
 
-static Type *check_idxsect(Ck *ck, Exp *e, Type *want)
+static AType *check_idxsect(Ck *ck, AExp *e, AType *want)
 {
-    Type *w = want ? type_deref(want) : NULL;
-    Type *from = w && w->kind == TY_FUN ? w->fun.param : ty_meta(ck, TC_VALUE, e->loc);
-    Type *t = check_dims(ck, from, &e->index.dims, e->loc);
+    AType *w = want ? type_deref(want) : NULL;
+    AType *from = w && w->kind == TY_FUN ? w->fun.param : ty_meta(ck, TC_VALUE, e->loc);
+    AType *t = check_dims(ck, from, &e->index.dims, e->loc);
     return t ? ty_fun(ck, from, t) : ty_error(ck);
 }
 
-static Type *check_update(Ck *ck, Exp *e)
+static AType *check_update(Ck *ck, AExp *e)
 {
-    Type *t = ty_plain(ck, check_exp(ck, e->update.e));
-    Type *part = check_dims(ck, t, &e->update.dims, e->update.e->loc);
+    AType *t = ty_plain(ck, check_exp(ck, e->update.e));
+    AType *part = check_dims(ck, t, &e->update.dims, e->update.e->loc);
     bool outer = begin_dyn(ck);
     if (part)
         check_is(ck, e->update.value, part, "the new value");
@@ -363,9 +364,9 @@ static Type *check_update(Ck *ck, Exp *e)
     return t;
 }
 
-static Type *check_recupdate(Ck *ck, Exp *e)
+static AType *check_recupdate(Ck *ck, AExp *e)
 {
-    Type *t = ty_plain(ck, check_exp(ck, e->update.e)), *part = t;
+    AType *t = ty_plain(ck, check_exp(ck, e->update.e)), *part = t;
     for (int i = 0; i < e->update.names.n; i++)
         part = field_of(ck, part, e->update.names.at[i], e->loc);
     bool outer = begin_dyn(ck);
@@ -376,15 +377,15 @@ static Type *check_recupdate(Ck *ck, Exp *e)
 
 /* ---- Binders ---- */
 
-static Type *check_lambda(Ck *ck, Exp *e, Type *want)
+static AType *check_lambda(Ck *ck, AExp *e, AType *want)
 {
     Scope *scope = ck->scope;
     int first_uid = ck->n_bindings, first_id = ck->ids;
-    Type *w = want ? type_deref(want) : NULL;
+    AType *w = want ? type_deref(want) : NULL;
     bool ok = true;
     for (int i = 0; i < e->lambda.params.n; i++) {
         Pat *p = e->lambda.params.at[i];
-        Type *t = check_pat(ck, p, AT_FREE);
+        AType *t = check_pat(ck, p, AT_FREE);
         if (w && w->kind == TY_FUN) {
             ck->why = NULL;
             ok &= ty_unify(ck, w->fun.param, t);
@@ -399,8 +400,8 @@ static Type *check_lambda(Ck *ck, Exp *e, Type *want)
     }
     check_distinct(ck, &e->lambda.params);
     bool outer = begin_dyn(ck);
-    Type *ret = e->lambda.ret ? check_type(ck, e->lambda.ret, AT_FREE) : NULL;
-    Type *body = check_against(ck, e->lambda.body, ret ? ret : w);
+    AType *ret = e->lambda.ret ? check_type(ck, e->lambda.ret, AT_FREE) : NULL;
+    AType *body = check_against(ck, e->lambda.body, ret ? ret : w);
     if (ret)
         require(ck, e->lambda.body, ret, body, "the result of this function");
     end_dyn(ck, outer, e);
@@ -413,7 +414,7 @@ static Type *check_lambda(Ck *ck, Exp *e, Type *want)
         if (b)
             vec_push(ck->a, &keep, b);
     }
-    Type *t = ty_leave(ck, ty_plain(ck, ret ? ret : body), first_uid, &keep, e->loc);
+    AType *t = ty_leave(ck, ty_plain(ck, ret ? ret : body), first_uid, &keep, e->loc);
     t = seal_result(ck, t, &exists, first_id);
     for (int i = e->lambda.params.n - 1; i >= 0; i--) {
         t = ty_fun(ck, e->lambda.params.at[i]->type, t);
@@ -435,13 +436,13 @@ static void bind_sizes(Ck *ck, const Names *names, Bindings *out, Loc loc)
     }
 }
 
-static Type *check_let(Ck *ck, Exp *e, Type *want)
+static AType *check_let(Ck *ck, AExp *e, AType *want)
 {
     Scope *scope = ck->scope;
-    Type *rhs = ty_plain(ck, check_exp(ck, e->let.rhs));
+    AType *rhs = ty_plain(ck, check_exp(ck, e->let.rhs));
     int first_uid = ck->n_bindings;
     bind_sizes(ck, &e->let.size_names, &e->let.sizes, e->loc);
-    Type *p = check_pat(ck, e->let.pat, AT_FREE);
+    AType *p = check_pat(ck, e->let.pat, AT_FREE);
     check_distinct(ck, &(Pats){&e->let.pat, 1, 1});
     Subst s = {0}; /* sizes bound here take whatever is there */
     for (int i = 0; i < e->let.sizes.n; i++)
@@ -452,7 +453,7 @@ static Type *check_let(Ck *ck, Exp *e, Type *want)
         ck_error(ck, e->let.pat->loc, "this pattern has type `%s`, but is given `%s`%s%s",
                  show(ck, p), show(ck, rhs), ck->why ? ": " : "", ck->why ? ck->why : "");
     end_dyn(ck, outer, e);
-    Type *t = check_against(ck, e->let.body, want);
+    AType *t = check_against(ck, e->let.body, want);
     ck->scope = scope;
     Binding *n = size_param(e->let.pat);
     if (n) { /* outside, the variable is what it was defined as */
@@ -463,23 +464,23 @@ static Type *check_let(Ck *ck, Exp *e, Type *want)
     return ty_leave(ck, t, first_uid, NULL, e->let.pat->loc);
 }
 
-static Type *check_letfun(Ck *ck, Exp *e, Type *want)
+static AType *check_letfun(Ck *ck, AExp *e, AType *want)
 {
     Scope *scope = ck->scope;
     int first_uid = ck->n_bindings;
     check_def(ck, e->letfun.def);
-    Type *t = check_against(ck, e->letfun.body, want);
+    AType *t = check_against(ck, e->letfun.body, want);
     ck->scope = scope;
     return ty_leave(ck, t, first_uid, NULL, e->letfun.def->loc);
 }
 
-static Type *check_if(Ck *ck, Exp *e, Type *want)
+static AType *check_if(Ck *ck, AExp *e, AType *want)
 {
     check_is(ck, e->cond.test, ty_scalar(ck, S_BOOL), "condition of `if`");
-    Type *a = ty_plain(ck, check_against(ck, e->cond.then, want));
-    Type *b = ty_plain(ck, check_against(ck, e->cond.els, want ? want : a));
+    AType *a = ty_plain(ck, check_against(ck, e->cond.then, want));
+    AType *b = ty_plain(ck, check_against(ck, e->cond.els, want ? want : a));
     ck->why = NULL;
-    Type *t = ty_join(ck, a, b, e->loc);
+    AType *t = ty_join(ck, a, b, e->loc);
     if (!t) {
         ck_error(ck, e->cond.els->loc,
                  "branches of `if` differ: this one is `%s`, the other `%s`%s%s", show(ck, b),
@@ -490,22 +491,22 @@ static Type *check_if(Ck *ck, Exp *e, Type *want)
     return t;
 }
 
-static Type *check_ascribe(Ck *ck, Exp *e)
+static AType *check_ascribe(Ck *ck, AExp *e)
 {
-    Type *to = check_type(ck, e->ascribe.te, AT_FREE);
-    Type *have = ty_plain(ck, check_against(ck, e->ascribe.e, to));
+    AType *to = check_type(ck, e->ascribe.te, AT_FREE);
+    AType *have = ty_plain(ck, check_against(ck, e->ascribe.e, to));
     bool outer = begin_dyn(ck);
     ck->why = NULL;
-    Type *t = to;
-    if (e->kind == E_COERCE) { /* shapes may differ, constant ones excepted */
+    AType *t = to;
+    if (e->kind == AE_COERCE) { /* shapes may differ, constant ones excepted */
         t = ty_join(ck, to, have, e->loc);
         ck->dyn = true;
     }
     if (t == to ? !ty_unify(ck, to, have) : !t)
         ck_error(ck, e->loc, "this has type `%s`, not `%s`%s%s", show(ck, have), show(ck, to),
                  ck->why ? ": " : "", ck->why ? ck->why : "");
-    if (e->kind == E_COERCE) {
-        const Type *x = type_deref(to), *y = have;
+    if (e->kind == AE_COERCE) {
+        const AType *x = type_deref(to), *y = have;
         for (; x->kind == TY_ARRAY && y->kind == TY_ARRAY;
              x = type_deref(x->array.elem), y = type_deref(y->array.elem)) {
             const Size *p = size_deref(x->array.dim), *q = size_deref(y->array.dim);
@@ -555,41 +556,41 @@ void check_attr(const Attr *a)
         diag_warn(a->loc, "unknown attribute `%s` is ignored", a->name ? a->name : "(number)");
 }
 
-static Type *infer(Ck *ck, Exp *e, Type *want)
+static AType *infer(Ck *ck, AExp *e, AType *want)
 {
     switch (e->kind) {
-    case E_LIT:
+    case AE_LIT:
         return e->lit.suffixed ? ty_scalar(ck, e->lit.scalar)
                                : ty_meta(ck, e->lit.is_float ? TC_FLOAT : TC_NUM, e->loc);
-    case E_VAR: return check_var(ck, e);
-    case E_TUPLE: return check_tuple(ck, e, want);
-    case E_RECORD: return check_record(ck, e);
-    case E_ARRAY: return check_array(ck, e, want);
-    case E_STRING: return check_string(ck, e);
-    case E_RANGE: return check_range(ck, e);
-    case E_APP: return check_app(ck, e);
-    case E_OPSECT: return check_opsect(ck, e);
-    case E_PROJSECT: return check_projsect(ck, e, want);
-    case E_IDXSECT: return check_idxsect(ck, e, want);
-    case E_LAMBDA: return check_lambda(ck, e, want);
-    case E_PROJ: return check_proj(ck, e);
-    case E_INDEX: {
-        Type *t = check_dims(ck, ty_plain(ck, check_exp(ck, e->index.e)), &e->index.dims,
-                             e->index.e->loc);
+    case AE_VAR: return check_var(ck, e);
+    case AE_TUPLE: return check_tuple(ck, e, want);
+    case AE_RECORD: return check_record(ck, e);
+    case AE_ARRAY: return check_array(ck, e, want);
+    case AE_STRING: return check_string(ck, e);
+    case AE_RANGE: return check_range(ck, e);
+    case AE_APP: return check_app(ck, e);
+    case AE_OPSECT: return check_opsect(ck, e);
+    case AE_PROJSECT: return check_projsect(ck, e, want);
+    case AE_IDXSECT: return check_idxsect(ck, e, want);
+    case AE_LAMBDA: return check_lambda(ck, e, want);
+    case AE_PROJ: return check_proj(ck, e);
+    case AE_INDEX: {
+        AType *t = check_dims(ck, ty_plain(ck, check_exp(ck, e->index.e)), &e->index.dims,
+                              e->index.e->loc);
         return t ? t : ty_error(ck);
     }
-    case E_UPDATE: return check_update(ck, e);
-    case E_RECUPDATE: return check_recupdate(ck, e);
-    case E_IF: return check_if(ck, e, want);
-    case E_LET: return check_let(ck, e, want);
-    case E_LETFUN: return check_letfun(ck, e, want);
-    case E_LOOP: return check_loop(ck, e);
-    case E_ASCRIBE:
-    case E_COERCE: return check_ascribe(ck, e);
-    case E_ASSERT:
+    case AE_UPDATE: return check_update(ck, e);
+    case AE_RECUPDATE: return check_recupdate(ck, e);
+    case AE_IF: return check_if(ck, e, want);
+    case AE_LET: return check_let(ck, e, want);
+    case AE_LETFUN: return check_letfun(ck, e, want);
+    case AE_LOOP: return check_loop(ck, e);
+    case AE_ASCRIBE:
+    case AE_COERCE: return check_ascribe(ck, e);
+    case AE_ASSERT:
         check_is(ck, e->assertion.test, ty_scalar(ck, S_BOOL), "condition of `assert`");
         return check_against(ck, e->assertion.e, want);
-    case E_ATTR:
+    case AE_ATTR:
         for (int i = 0; i < e->attr.attrs.n; i++)
             check_attr(e->attr.attrs.at[i]);
         return check_against(ck, e->attr.e, want);

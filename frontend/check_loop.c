@@ -16,7 +16,7 @@ static bool among(const Ints *v, int x)
 }
 
 /* The type of the initial value, with unknown sizes where the body changes them. */
-static Type *vary(Ck *ck, Type *t, const Ints *varying, int *pos, Loc loc)
+static AType *vary(Ck *ck, AType *t, const Ints *varying, int *pos, Loc loc)
 {
     t = type_deref(t);
     if (t->kind == TY_ARRAY) {
@@ -24,7 +24,7 @@ static Type *vary(Ck *ck, Type *t, const Ints *varying, int *pos, Loc loc)
         return ty_array(ck, dim, vary(ck, t->array.elem, varying, pos, loc));
     }
     if (t->kind == TY_TUPLE || t->kind == TY_RECORD) {
-        Type *c = ty_tuple(ck, (Types){0});
+        AType *c = ty_tuple(ck, (ATypes){0});
         c->kind = t->kind;
         c->names = t->names;
         for (int i = 0; i < t->elems.n; i++)
@@ -53,7 +53,7 @@ static bool may_vary(const Loop *l, const Size *s)
 }
 
 /* Gives the parameter p its type from the initial value t; sizes in annotations stay. */
-static bool starts(Loop *l, Type *p, Type *t)
+static bool starts(Loop *l, AType *p, AType *t)
 {
     Ck *ck = l->ck;
     p = type_deref(p);
@@ -83,7 +83,7 @@ static bool starts(Loop *l, Type *p, Type *t)
 
 /* Compares the parameter p with what the body returns; t tells which sizes are the initial
  * value's own, and not an annotation's. Collects the dimensions that the body changes. */
-static bool returns(Loop *l, Type *p, Type *b, Type *t, int *pos)
+static bool returns(Loop *l, AType *p, AType *b, AType *t, int *pos)
 {
     Ck *ck = l->ck;
     p = type_deref(p);
@@ -117,51 +117,51 @@ static bool returns(Loop *l, Type *p, Type *b, Type *t, int *pos)
 }
 
 /* The loop's head outside of its scope; the type of the variable of a for loop. */
-static Type *check_bound(Ck *ck, Exp *e)
+static AType *check_bound(Ck *ck, AExp *e)
 {
-    Type *t;
+    AType *t;
     switch (e->loop.kind) {
-    case LOOP_FOR:
+    case ALOOP_FOR:
         t = ty_meta(ck, TC_INT, e->loop.bound->loc);
         check_is(ck, e->loop.bound, t, "bound of a `for` loop");
         return t;
-    case LOOP_IN: {
-        Type *arr = ty_plain(ck, check_exp(ck, e->loop.bound));
+    case ALOOP_IN: {
+        AType *arr = ty_plain(ck, check_exp(ck, e->loop.bound));
         t = ty_meta(ck, TC_VALUE, e->loop.bound->loc);
         require(ck, e->loop.bound, ty_array(ck, sz_meta(ck, e->loc), t), arr,
                 "what a `for ... in` loop runs over");
         return t;
     }
-    case LOOP_WHILE: return NULL;
+    case ALOOP_WHILE: return NULL;
     }
     return NULL;
 }
 
-static void check_form(Ck *ck, Exp *e, Type *elem)
+static void check_form(Ck *ck, AExp *e, AType *elem)
 {
     switch (e->loop.kind) {
-    case LOOP_FOR:
-    case LOOP_IN: {
-        Type *v = check_pat(ck, e->loop.var, AT_FREE);
+    case ALOOP_FOR:
+    case ALOOP_IN: {
+        AType *v = check_pat(ck, e->loop.var, AT_FREE);
         ck->why = NULL;
         if (!ty_unify(ck, v, elem))
             ck_error(ck, e->loop.var->loc, "this pattern has type `%s`, but is given `%s`",
                      show(ck, v), show(ck, elem));
         return;
     }
-    case LOOP_WHILE:
+    case ALOOP_WHILE:
         check_is(ck, e->loop.bound, ty_scalar(ck, S_BOOL), "condition of `while`");
         return;
     }
 }
 
 /* One trial with the given dimensions varying; returns the parameter's type. */
-static Type *attempt(Loop *l, Exp *e, Type *init, Type *elem, const Ints *varying)
+static AType *attempt(Loop *l, AExp *e, AType *init, AType *elem, const Ints *varying)
 {
     Ck *ck = l->ck;
     int pos = 0;
     l->first_id = ck->ids;
-    Type *t = vary(ck, init, varying, &pos, e->loc);
+    AType *t = vary(ck, init, varying, &pos, e->loc);
     e->loop.sizes = (Bindings){0};
     for (int i = 0; i < e->loop.size_names.n; i++) {
         Binding *b = new_binding(ck, BIND_SIZE, e->loop.size_names.at[i], e->loc);
@@ -170,14 +170,14 @@ static Type *attempt(Loop *l, Exp *e, Type *init, Type *elem, const Ints *varyin
         bind_name(ck, b);
     }
     l->sizes = &e->loop.sizes;
-    Type *p = check_pat(ck, e->loop.pat, AT_LOOP);
+    AType *p = check_pat(ck, e->loop.pat, AT_LOOP);
     check_distinct(ck, &(Pats){&e->loop.pat, 1, 1});
     ck->why = NULL;
     if (!starts(l, p, t))
         ck_error(ck, e->loop.init->loc, "the loop parameter has type `%s`, but starts as `%s`%s%s",
                  show(ck, p), show(ck, t), ck->why ? ": " : "", ck->why ? ck->why : "");
     check_form(ck, e, elem);
-    Type *b = ty_plain(ck, check_against(ck, e->loop.body, p));
+    AType *b = ty_plain(ck, check_against(ck, e->loop.body, p));
     ck->why = NULL;
     l->changed = (Ints){0};
     l->size_error = false;
@@ -192,17 +192,17 @@ static Type *attempt(Loop *l, Exp *e, Type *init, Type *elem, const Ints *varyin
     return p;
 }
 
-Type *check_loop(Ck *ck, Exp *e)
+AType *check_loop(Ck *ck, AExp *e)
 {
-    Type *init = ty_plain(ck, check_exp(ck, e->loop.init));
-    Type *elem = check_bound(ck, e);
+    AType *init = ty_plain(ck, check_exp(ck, e->loop.init));
+    AType *elem = check_bound(ck, e);
     Scope *scope = ck->scope;
     int mark = trail_mark(ck), wanted = ck->wanted.n, first_uid = ck->n_bindings;
     Wanted *kept = arena_memdup(ck->a, ck->wanted.at, sizeof *kept * (size_t)wanted);
     Ints varying = {0};
     Loop l = {.ck = ck};
     bool outer = ck->dyn;
-    Type *t;
+    AType *t;
     for (;;) {
         int errors = diag_errors();
         ck->dyn = false;

@@ -13,7 +13,7 @@ typedef struct {
     int depth;        /* of abbreviations */
 } How;
 
-static Type *convert(Ck *ck, TypeExp *te, How *how);
+static AType *convert(Ck *ck, TypeExp *te, How *how);
 
 static Size *anonymous_size(Ck *ck, const How *how, Loc loc)
 {
@@ -32,18 +32,18 @@ static Size *anonymous_size(Ck *ck, const How *how, Loc loc)
     ice(loc, "bad place of a type");
 }
 
-static Size *written_size(Ck *ck, Exp *dim, const How *how, Loc loc)
+static Size *written_size(Ck *ck, AExp *dim, const How *how, Loc loc)
 {
     if (!dim)
         return anonymous_size(ck, how, loc);
-    Type *t = check_against(ck, dim, ty_scalar(ck, S_I64));
+    AType *t = check_against(ck, dim, ty_scalar(ck, S_I64));
     require(ck, dim, ty_scalar(ck, S_I64), t, "size");
     Size *s = sz_of_exp(ck, dim);
     s->loc = dim->loc;
     return s;
 }
 
-static Type *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
+static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
 {
     int n_sizes = 0, n_types = 0, have_sizes = 0, have_types = 0;
     for (int i = 0; i < d->tparams.n; i++)
@@ -78,13 +78,13 @@ static Type *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
     Scope *scope = ck->scope, *types = ck->types;
     for (int i = 0; i < d->tparams.n; i++)
         bind_name(ck, d->tparams.at[i].bind);
-    Type *t = ty_subst(ck, convert(ck, d->te, &inner), &s);
+    AType *t = ty_subst(ck, convert(ck, d->te, &inner), &s);
     ck->scope = scope;
     ck->types = types;
     return t;
 }
 
-static Type *named(Ck *ck, TypeExp *te, How *how)
+static AType *named(Ck *ck, TypeExp *te, How *how)
 {
     Scalar sc;
     if (scalar_from_name(te->name, &sc)) {
@@ -100,18 +100,18 @@ static Type *named(Ck *ck, TypeExp *te, How *how)
         return expand(ck, te, b->tdecl, how);
     if (te->args.n)
         ck_error(ck, te->loc, "type parameter `%s` takes no arguments", te->name);
-    Type *t = NEW(ck->a, Type);
+    AType *t = NEW(ck->a, AType);
     t->kind = TY_VAR;
     t->var = b;
     return t;
 }
 
-static Type *record(Ck *ck, TypeExp *te, How *how)
+static AType *record(Ck *ck, TypeExp *te, How *how)
 {
-    Type *t = ty_tuple(ck, (Types){0});
+    AType *t = ty_tuple(ck, (ATypes){0});
     t->kind = TY_RECORD;
     for (int i = 0; i < te->args.n; i++) {
-        Type *f = convert(ck, te->args.at[i], how);
+        AType *f = convert(ck, te->args.at[i], how);
         int at = 0;
         while (at < t->names.n && strcmp(t->names.at[at], te->names.at[i]) < 0)
             at++;
@@ -132,13 +132,13 @@ static Type *record(Ck *ck, TypeExp *te, How *how)
     return t;
 }
 
-static Type *function(Ck *ck, TypeExp *te, How *how)
+static AType *function(Ck *ck, TypeExp *te, How *how)
 {
     How param = *how;
     param.at = how->at == AT_RESULT ? AT_PARAM : how->at;
     if (param.at == AT_PARAM)
         param.exists = NULL;
-    Type *p = convert(ck, te->param, &param);
+    AType *p = convert(ck, te->param, &param);
     Scope *scope = ck->scope;
     Binding *name = NULL;
     if (te->name) {
@@ -152,15 +152,15 @@ static Type *function(Ck *ck, TypeExp *te, How *how)
         result.at = AT_RESULT;
         result.exists = &exists;
     }
-    Type *r = convert(ck, te->elem, &result);
+    AType *r = convert(ck, te->elem, &result);
     ck->scope = scope;
-    Type *f = ty_fun(ck, p, r);
+    AType *f = ty_fun(ck, p, r);
     f->fun.name = name;
     f->fun.exists = exists;
     return f;
 }
 
-static Type *exists(Ck *ck, TypeExp *te, How *how)
+static AType *exists(Ck *ck, TypeExp *te, How *how)
 {
     Scope *scope = ck->scope;
     te->binds = (Bindings){0};
@@ -174,12 +174,12 @@ static Type *exists(Ck *ck, TypeExp *te, How *how)
     }
     if (how->at != AT_RESULT)
         ck_error(ck, te->loc, "existential sizes may stand in results of functions only");
-    Type *t = convert(ck, te->elem, how);
+    AType *t = convert(ck, te->elem, how);
     ck->scope = scope;
     return t;
 }
 
-static Type *convert(Ck *ck, TypeExp *te, How *how)
+static AType *convert(Ck *ck, TypeExp *te, How *how)
 {
     if (how->depth > 50) {
         ck_error(ck, te->loc, "type abbreviations are nested too deeply");
@@ -189,7 +189,7 @@ static Type *convert(Ck *ck, TypeExp *te, How *how)
     case TE_NAME: return named(ck, te, how);
     case TE_ARRAY: {
         Size *dim = written_size(ck, te->dim, how, te->loc);
-        Type *elem = convert(ck, te->elem, how);
+        AType *elem = convert(ck, te->elem, how);
         if (ty_has_fun(elem))
             ck_error(ck, te->elem->loc, "arrays cannot hold functions (`%s`)", show(ck, elem));
         if (elem->unique)
@@ -197,7 +197,7 @@ static Type *convert(Ck *ck, TypeExp *te, How *how)
         return ty_array(ck, dim, elem);
     }
     case TE_TUPLE: {
-        Types ts = {0};
+        ATypes ts = {0};
         for (int i = 0; i < te->args.n; i++)
             vec_push(ck->a, &ts, convert(ck, te->args.at[i], how));
         return ty_tuple(ck, ts);
@@ -205,7 +205,7 @@ static Type *convert(Ck *ck, TypeExp *te, How *how)
     case TE_RECORD: return record(ck, te, how);
     case TE_FUN: return function(ck, te, how);
     case TE_UNIQUE: {
-        Type *t = NEW(ck->a, Type);
+        AType *t = NEW(ck->a, AType);
         *t = *convert(ck, te->elem, how);
         t->unique = t->kind != TY_ERROR;
         return t;
@@ -216,7 +216,7 @@ static Type *convert(Ck *ck, TypeExp *te, How *how)
     ice(te->loc, "a size where a type was expected");
 }
 
-Type *check_type(Ck *ck, TypeExp *te, TypePlace at)
+AType *check_type(Ck *ck, TypeExp *te, TypePlace at)
 {
     How how = {.at = at};
     return convert(ck, te, &how);

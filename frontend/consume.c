@@ -48,11 +48,11 @@ typedef struct {
     Refs marked; /* in order, so that branches can be undone */
 } Co;
 
-static Al *eval(Co *co, Exp *e);
+static Al *eval(Co *co, AExp *e);
 
 /* ---- Alias trees ---- */
 
-static bool holds_arrays(const Type *t)
+static bool holds_arrays(const AType *t)
 {
     switch (t->kind) {
     case TY_SCALAR:
@@ -71,7 +71,7 @@ static bool holds_arrays(const Type *t)
     return false;
 }
 
-static bool is_product(const Type *t)
+static bool is_product(const AType *t)
 {
     return t->kind == TY_TUPLE || t->kind == TY_RECORD;
 }
@@ -104,7 +104,7 @@ static void add_flat(Co *co, Refs *to, const Al *al)
 }
 
 /* The tree al in the shape of a type: what a whole tuple aliases, each component may alias. */
-static Al *al_shape(Co *co, const Type *t, const Al *al)
+static Al *al_shape(Co *co, const AType *t, const Al *al)
 {
     Al *c = al_none(co);
     if (!holds_arrays(t))
@@ -135,7 +135,7 @@ static Al *al_union(Co *co, const Al *x, const Al *y)
 
 /* ---- Variables ---- */
 
-static void mark_may(Co *co, Var *v, const Type *t, bool may, bool unique)
+static void mark_may(Co *co, Var *v, const AType *t, bool may, bool unique)
 {
     unique |= t->unique;
     if (is_product(t)) {
@@ -147,7 +147,7 @@ static void mark_may(Co *co, Var *v, const Type *t, bool may, bool unique)
     vec_push(co->a, &v->gone, ((Loc){0, 0}));
 }
 
-static void bind_var(Co *co, Binding *b, const Type *t, const Al *al, VarKind kind)
+static void bind_var(Co *co, Binding *b, const AType *t, const Al *al, VarKind kind)
 {
     Var *v = &co->vars[b->uid];
     *v = (Var){.b = b, .kind = kind, .depth = co->frames.n};
@@ -180,7 +180,7 @@ static Var *local(Co *co, const Binding *b)
     return v->b ? v : NULL;
 }
 
-static Al *var_leaves(Co *co, Binding *b, const Type *t, const Al *al, int *leaf)
+static Al *var_leaves(Co *co, Binding *b, const AType *t, const Al *al, int *leaf)
 {
     Al *c = al_none(co);
     if (is_product(t)) {
@@ -198,7 +198,7 @@ static Al *var_leaves(Co *co, Binding *b, const Type *t, const Al *al, int *leaf
 }
 
 /* What a variable's value aliases: its own leaves, and what they alias. */
-static Al *var_al(Co *co, Binding *b, const Type *t)
+static Al *var_al(Co *co, Binding *b, const AType *t)
 {
     int leaf = 0;
     Var *v = local(co, b);
@@ -328,13 +328,13 @@ static const Ref *not_fresh(Co *co, const Refs *rs, int depth)
 }
 
 typedef struct {
-    const Type *t;
+    const AType *t;
     const Al *al;
     bool unique;
 } Leaf;
 typedef VEC(Leaf) Leaves;
 
-static void leaves_of(Co *co, const Type *t, const Al *al, bool unique, Leaves *out)
+static void leaves_of(Co *co, const AType *t, const Al *al, bool unique, Leaves *out)
 {
     unique |= t->unique;
     if (is_product(t)) {
@@ -392,12 +392,12 @@ static void check_unique_result(Co *co, const Def *d, const Al *al, int depth)
 }
 
 /* An inferred result type is unique where the result is fresh. */
-static Type *infer_unique(Co *co, Type *t, const Al *al, const Leaves *all, int depth)
+static AType *infer_unique(Co *co, AType *t, const Al *al, const Leaves *all, int depth)
 {
-    Type *c = NEW(co->a, Type);
+    AType *c = NEW(co->a, AType);
     *c = *t;
     if (is_product(t)) {
-        c->elems = (Types){0};
+        c->elems = (ATypes){0};
         for (int i = 0; i < t->elems.n; i++)
             vec_push(
                 co->a, &c->elems,
@@ -419,11 +419,11 @@ static Type *infer_unique(Co *co, Type *t, const Al *al, const Leaves *all, int 
     return c;
 }
 
-static Type *with_result(Co *co, const Type *t, int params, Type *result)
+static AType *with_result(Co *co, const AType *t, int params, AType *result)
 {
     if (!params)
         return result;
-    Type *c = NEW(co->a, Type);
+    AType *c = NEW(co->a, AType);
     *c = *t;
     c->fun.result = with_result(co, t->fun.result, params - 1, result);
     return c;
@@ -448,7 +448,7 @@ static Al *eval_def(Co *co, Def *d)
     return pop_frame(co);
 }
 
-static Al *eval_lambda(Co *co, Exp *e)
+static Al *eval_lambda(Co *co, AExp *e)
 {
     push_frame(co, false);
     for (int i = 0; i < e->lambda.params.n; i++)
@@ -459,7 +459,7 @@ static Al *eval_lambda(Co *co, Exp *e)
 
 /* ---- Applications ---- */
 
-static bool any_unique(const Type *t)
+static bool any_unique(const AType *t)
 {
     if (t->unique)
         return true;
@@ -470,7 +470,7 @@ static bool any_unique(const Type *t)
 }
 
 /* A function that consumes its parameter may not stand for one that does not. */
-static bool consumes_more(const Type *have, const Type *want)
+static bool consumes_more(const AType *have, const AType *want)
 {
     for (; have->kind == TY_FUN && want->kind == TY_FUN;
          have = have->fun.result, want = want->fun.result)
@@ -479,7 +479,8 @@ static bool consumes_more(const Type *have, const Type *want)
     return false;
 }
 
-static void consume_unique(Co *co, const Type *param, const Al *al, Loc loc, bool unique, bool *any)
+static void consume_unique(Co *co, const AType *param, const Al *al, Loc loc, bool unique,
+                           bool *any)
 {
     unique |= param->unique;
     if (is_product(param) && al->kids.n == param->elems.n) {
@@ -494,7 +495,7 @@ static void consume_unique(Co *co, const Type *param, const Al *al, Loc loc, boo
 }
 
 /* What a result may alias: its components that are not unique, all that was passed in and kept. */
-static Al *result_al(Co *co, const Type *t, bool unique, const Al *kept)
+static Al *result_al(Co *co, const AType *t, bool unique, const Al *kept)
 {
     Al *c = al_none(co);
     unique |= t->unique;
@@ -511,14 +512,14 @@ static Al *result_al(Co *co, const Type *t, bool unique, const Al *kept)
 
 /* A part of a value that is used as it stands: x, x.a.b. NULL for other expressions. Does not count
  * as a use of the whole x. */
-static Al *path_al(Co *co, const Exp *e)
+static Al *path_al(Co *co, const AExp *e)
 {
-    if (e->kind == E_VAR && e->var.bind && e->var.bind->kind == BIND_LOCAL)
+    if (e->kind == AE_VAR && e->var.bind && e->var.bind->kind == BIND_LOCAL)
         return var_al(co, e->var.bind, e->var.bind->type);
-    if (e->kind != E_PROJ)
+    if (e->kind != AE_PROJ)
         return NULL;
     Al *al = path_al(co, e->proj.e);
-    const Type *t = e->proj.e->type;
+    const AType *t = e->proj.e->type;
     for (int i = 0; al && i < al->kids.n; i++) {
         const char *name = t->kind == TY_RECORD ? t->names.at[i] : NULL;
         if (name ? name == e->proj.names.at[0]
@@ -528,10 +529,10 @@ static Al *path_al(Co *co, const Exp *e)
     return al;
 }
 
-static Al *eval_app(Co *co, Exp *e)
+static Al *eval_app(Co *co, AExp *e)
 {
     VEC(Al *) als = {0};
-    const Type *ft = e->app.fn->type;
+    const AType *ft = e->app.fn->type;
     Al *fal = eval(co, e->app.fn), *kept = al_none(co);
     add_flat(co, &kept->refs, fal);
     int *marked = NEWN(co->a, int, e->app.args.n + 1);
@@ -539,10 +540,10 @@ static Al *eval_app(Co *co, Exp *e)
         vec_push(co->a, &als, eval(co, e->app.args.at[i]));
         marked[i] = co->marked.n;
     }
-    const Type *t = ft;
+    const AType *t = ft;
     e->app.consumes = false;
     for (int i = 0; i < e->app.args.n && t->kind == TY_FUN; i++, t = t->fun.result) {
-        Exp *arg = e->app.args.at[i];
+        AExp *arg = e->app.args.at[i];
         bool any = false;
         if (consumes_more(arg->type, t->fun.param))
             ck_error(co->ck, arg->loc,
@@ -567,7 +568,7 @@ static Al *eval_app(Co *co, Exp *e)
 /* ---- Loops ---- */
 
 /* The alias tree of a pattern's value: its own variables at their places. */
-static Al *pat_al(Co *co, const Pat *p, const Type *t)
+static Al *pat_al(Co *co, const Pat *p, const AType *t)
 {
     Al *c = al_none(co);
     switch (p->kind) {
@@ -585,9 +586,9 @@ static Al *pat_al(Co *co, const Pat *p, const Type *t)
     return c;
 }
 
-static void eval_loop_head(Co *co, Exp *e)
+static void eval_loop_head(Co *co, AExp *e)
 {
-    if (e->loop.kind == LOOP_WHILE) {
+    if (e->loop.kind == ALOOP_WHILE) {
         eval(co, e->loop.bound);
     } else {
         bind_pat(co, e->loop.var, al_none(co), VAR_PARAM);
@@ -616,7 +617,7 @@ static void consumed_leaves(Co *co, const Leaves *own, const Leaves *res, bool *
     }
 }
 
-static Al *rebuild(Co *co, const Type *t, const Leaves *ls, int *next)
+static Al *rebuild(Co *co, const AType *t, const Leaves *ls, int *next)
 {
     Al *c = al_none(co);
     if (is_product(t)) {
@@ -642,11 +643,11 @@ static Al *outside(Co *co, const Al *al)
     return c;
 }
 
-static Al *eval_loop(Co *co, Exp *e)
+static Al *eval_loop(Co *co, AExp *e)
 {
-    const Type *t = e->loop.pat->type;
+    const AType *t = e->loop.pat->type;
     Al *init = al_shape(co, t, eval(co, e->loop.init));
-    if (e->loop.kind != LOOP_WHILE)
+    if (e->loop.kind != ALOOP_WHILE)
         eval(co, e->loop.bound);
     int marked = co->marked.n;
     push_frame(co, true);
@@ -699,17 +700,17 @@ static Al *eval_loop(Co *co, Exp *e)
 
 /* ---- Expressions ---- */
 
-static void eval_dims(Co *co, DimIndices *ds)
+static void eval_dims(Co *co, ADimIndices *ds)
 {
     for (int i = 0; i < ds->n; i++) {
-        Exp *parts[] = {ds->at[i].i, ds->at[i].j, ds->at[i].s};
+        AExp *parts[] = {ds->at[i].i, ds->at[i].j, ds->at[i].s};
         for (int j = 0; j < 3; j++)
             if (parts[j])
                 eval(co, parts[j]);
     }
 }
 
-static Al *eval_var(Co *co, Exp *e)
+static Al *eval_var(Co *co, AExp *e)
 {
     Binding *b = e->var.bind;
     if (!b || !holds_arrays(e->type) || b->kind == BIND_BUILTIN || b->kind == BIND_SIZE)
@@ -721,7 +722,7 @@ static Al *eval_var(Co *co, Exp *e)
     return al;
 }
 
-static Al *eval_seq(Co *co, Exp *e)
+static Al *eval_seq(Co *co, AExp *e)
 {
     VEC(Al *) als = {0};
     int *marked = NEWN(co->a, int, e->seq.elems.n + 1);
@@ -735,23 +736,23 @@ static Al *eval_seq(Co *co, Exp *e)
     Al *c = al_none(co);
     for (int k = 0; k < als.n; k++)
         for (int i = 0; i < als.n; i++)
-            if (e->kind == E_TUPLE ? i == k : e->seq.names.at[i] == e->type->names.at[k])
+            if (e->kind == AE_TUPLE ? i == k : e->seq.names.at[i] == e->type->names.at[k])
                 vec_push(co->a, &c->kids, als.at[i]);
     return c;
 }
 
-static Al *eval_proj(Co *co, Exp *e)
+static Al *eval_proj(Co *co, AExp *e)
 {
     Al *al = path_al(co, e);
     if (al) {
-        const Exp *root = e;
-        while (root->kind == E_PROJ)
+        const AExp *root = e;
+        while (root->kind == AE_PROJ)
             root = root->proj.e;
         use(co, al, e->loc, root->var.name);
         return al_shape(co, e->type, al);
     }
     Al *from = eval(co, e->proj.e);
-    const Type *t = e->proj.e->type;
+    const AType *t = e->proj.e->type;
     for (int i = 0; i < from->kids.n; i++) {
         const char *name = t->kind == TY_RECORD ? t->names.at[i] : arena_printf(co->a, "%d", i);
         if (!strcmp(name, e->proj.names.at[0]))
@@ -761,7 +762,7 @@ static Al *eval_proj(Co *co, Exp *e)
 }
 
 /* Replaces the component at a path; counts the others as used. */
-static Al *replace_path(Co *co, const Type *t, const Al *al, const Names *path, int at, Al *v,
+static Al *replace_path(Co *co, const AType *t, const Al *al, const Names *path, int at, Al *v,
                         Loc loc)
 {
     if (at == path->n)
@@ -779,9 +780,9 @@ static Al *replace_path(Co *co, const Type *t, const Al *al, const Names *path, 
     return c;
 }
 
-static Al *eval_update(Co *co, Exp *e)
+static Al *eval_update(Co *co, AExp *e)
 {
-    if (e->kind == E_RECUPDATE) {
+    if (e->kind == AE_RECUPDATE) {
         Al *al = path_al(co, e->update.e);
         if (!al)
             al = eval(co, e->update.e);
@@ -797,7 +798,7 @@ static Al *eval_update(Co *co, Exp *e)
     return al_none(co);
 }
 
-static Al *eval_if(Co *co, Exp *e)
+static Al *eval_if(Co *co, AExp *e)
 {
     eval(co, e->cond.test);
     int start = co->marked.n;
@@ -814,57 +815,57 @@ static Al *eval_if(Co *co, Exp *e)
     return al_union(co, x, y);
 }
 
-static Al *eval(Co *co, Exp *e)
+static Al *eval(Co *co, AExp *e)
 {
     switch (e->kind) {
-    case E_LIT:
-    case E_STRING:
-    case E_PROJSECT: return al_none(co);
-    case E_VAR: return eval_var(co, e);
-    case E_TUPLE:
-    case E_RECORD: return eval_seq(co, e);
-    case E_ARRAY:
+    case AE_LIT:
+    case AE_STRING:
+    case AE_PROJSECT: return al_none(co);
+    case AE_VAR: return eval_var(co, e);
+    case AE_TUPLE:
+    case AE_RECORD: return eval_seq(co, e);
+    case AE_ARRAY:
         for (int i = 0; i < e->seq.elems.n; i++)
             eval(co, e->seq.elems.at[i]);
         return al_none(co);
-    case E_RANGE:
+    case AE_RANGE:
         eval(co, e->range.start);
         if (e->range.second)
             eval(co, e->range.second);
         eval(co, e->range.end);
         return al_none(co);
-    case E_APP: return eval_app(co, e);
-    case E_OPSECT: {
+    case AE_APP: return eval_app(co, e);
+    case AE_OPSECT: {
         Al *op = eval(co, e->opsect.op);
         return al_union(co, op, eval(co, e->opsect.arg));
     }
-    case E_IDXSECT: eval_dims(co, &e->index.dims); return al_none(co);
-    case E_LAMBDA: return eval_lambda(co, e);
-    case E_PROJ: return eval_proj(co, e);
-    case E_INDEX: {
+    case AE_IDXSECT: eval_dims(co, &e->index.dims); return al_none(co);
+    case AE_LAMBDA: return eval_lambda(co, e);
+    case AE_PROJ: return eval_proj(co, e);
+    case AE_INDEX: {
         Al *al = eval(co, e->index.e);
         eval_dims(co, &e->index.dims);
         return al_shape(co, e->type, al);
     }
-    case E_UPDATE:
-    case E_RECUPDATE: return eval_update(co, e);
-    case E_IF: return eval_if(co, e);
-    case E_LET: {
+    case AE_UPDATE:
+    case AE_RECUPDATE: return eval_update(co, e);
+    case AE_IF: return eval_if(co, e);
+    case AE_LET: {
         Al *al = al_shape(co, e->let.rhs->type, eval(co, e->let.rhs));
         bind_pat(co, e->let.pat, al, VAR_LET);
         return eval(co, e->let.body);
     }
-    case E_LETFUN: {
+    case AE_LETFUN: {
         Def *d = e->letfun.def;
         Al *al = eval_def(co, d);
         bind_var(co, d->bind, d->bind->type, al, VAR_LET);
         return eval(co, e->letfun.body);
     }
-    case E_LOOP: return eval_loop(co, e);
-    case E_ASCRIBE:
-    case E_COERCE: return eval(co, e->ascribe.e);
-    case E_ASSERT: eval(co, e->assertion.test); return eval(co, e->assertion.e);
-    case E_ATTR: return eval(co, e->attr.e);
+    case AE_LOOP: return eval_loop(co, e);
+    case AE_ASCRIBE:
+    case AE_COERCE: return eval(co, e->ascribe.e);
+    case AE_ASSERT: eval(co, e->assertion.test); return eval(co, e->assertion.e);
+    case AE_ATTR: return eval(co, e->attr.e);
     }
     return al_none(co);
 }

@@ -26,6 +26,6 @@ bool fe_check(Ast *ast);
  * (`:?`) and each literal with its suffix. */
 void fe_print(Out *o, const Ast *ast, bool types);
 /* One expression, on one line where it can be (for messages and `explain`). */
-void fe_print_exp(Out *o, const Exp *e, bool types);
+void fe_print_exp(Out *o, const AExp *e, bool types);
 
 #endif

@@ -422,18 +422,18 @@ LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v)
 static bool exp_is_bound(const Env *env, const AExp *e)
 {
     switch ((int)e->kind) {
-    case E_LIT: return true;
-    case E_VAR: {
+    case AE_LIT: return true;
+    case AE_VAR: {
         const Binding *b = e->var.bind;
         return b->kind == BIND_DEF || b->kind == BIND_BUILTIN || env_find(env, b) != NULL;
     }
-    case E_APP:
+    case AE_APP:
         for (int i = 0; i < e->app.args.n; i++)
             if (!exp_is_bound(env, e->app.args.at[i]))
                 return false;
         return exp_is_bound(env, e->app.fn);
-    case E_PROJ: return exp_is_bound(env, e->proj.e);
-    case E_ASCRIBE: return exp_is_bound(env, e->ascribe.e);
+    case AE_PROJ: return exp_is_bound(env, e->proj.e);
+    case AE_ASCRIBE: return exp_is_bound(env, e->ascribe.e);
     default: return false;
     }
 }

@@ -311,7 +311,7 @@ Val *apply2(Low *L, Val *fn, Val *a, Val *b, Loc loc)
 static Val *lower_app(Low *L, Env *env, const AExp *e)
 {
     const AExp *f = e->app.fn;
-    if (f->kind == E_VAR && f->var.bind->kind == BIND_BUILTIN && e->app.args.n == 2 &&
+    if (f->kind == AE_VAR && f->var.bind->kind == BIND_BUILTIN && e->app.args.n == 2 &&
         (f->var.bind->builtin == BI_LOGAND || f->var.bind->builtin == BI_LOGOR))
         return lower_short_circuit(L, env, e, f->var.bind->builtin == BI_LOGAND);
     Val *fn = lower_exp(L, env, f);
@@ -463,8 +463,8 @@ static Val *lower_fun_exp(Low *L, Env *env, const AExp *e, FunKind kind, int ari
 
 Val *lower_exp(Low *L, Env *env, const AExp *e)
 {
-    while (e->kind == E_LET || e->kind == E_LETFUN) {
-        if (e->kind == E_LET) {
+    while (e->kind == AE_LET || e->kind == AE_LETFUN) {
+        if (e->kind == AE_LET) {
             env = lower_let(L, env, e);
             e = e->let.body;
         } else {
@@ -474,37 +474,37 @@ Val *lower_exp(Low *L, Env *env, const AExp *e)
         }
     }
     switch (e->kind) {
-    case E_LIT: return lower_lit(L, e);
-    case E_VAR: return lower_name(L, env, e);
-    case E_TUPLE: return lower_tuple(L, env, e);
-    case E_RECORD: return lower_record(L, env, e);
-    case E_ARRAY:
-    case E_STRING: return lower_array(L, env, e);
-    case E_RANGE: return lower_range(L, env, e);
-    case E_APP: return lower_app(L, env, e);
-    case E_OPSECT: return lower_section(L, env, e);
-    case E_PROJSECT: return lower_fun_exp(L, env, e, FUN_PROJ, 1);
-    case E_IDXSECT: return lower_fun_exp(L, env, e, FUN_INDEX, 1);
-    case E_LAMBDA: return lower_fun_exp(L, env, e, FUN_LAMBDA, e->lambda.params.n);
-    case E_PROJ:
+    case AE_LIT: return lower_lit(L, e);
+    case AE_VAR: return lower_name(L, env, e);
+    case AE_TUPLE: return lower_tuple(L, env, e);
+    case AE_RECORD: return lower_record(L, env, e);
+    case AE_ARRAY:
+    case AE_STRING: return lower_array(L, env, e);
+    case AE_RANGE: return lower_range(L, env, e);
+    case AE_APP: return lower_app(L, env, e);
+    case AE_OPSECT: return lower_section(L, env, e);
+    case AE_PROJSECT: return lower_fun_exp(L, env, e, FUN_PROJ, 1);
+    case AE_IDXSECT: return lower_fun_exp(L, env, e, FUN_INDEX, 1);
+    case AE_LAMBDA: return lower_fun_exp(L, env, e, FUN_LAMBDA, e->lambda.params.n);
+    case AE_PROJ:
         return lower_project(L, e->proj.e->type, lower_exp(L, env, e->proj.e), e->proj.names.at[0],
                              e->loc);
     case AE_INDEX:
         return lower_index(L, env, lower_exp(L, env, e->index.e), &e->index.dims,
                            low_loc(L, e->loc));
     case AE_UPDATE: return lower_update(L, env, e);
-    case E_RECUPDATE: {
+    case AE_RECUPDATE: {
         Val *v = lower_exp(L, env, e->update.e), *new = lower_exp(L, env, e->update.value);
         return record_with(L, e->update.e->type, v, e->update.names.at, e->update.names.n, new);
     }
     case AE_IF: return lower_if(L, env, e);
     case AE_LOOP: return lower_loop(L, env, e);
-    case E_ASCRIBE:
-    case E_COERCE: return lower_ascribe(L, env, e);
+    case AE_ASCRIBE:
+    case AE_COERCE: return lower_ascribe(L, env, e);
     case AE_ASSERT: return lower_assert(L, env, e);
-    case E_ATTR: return lower_attr(L, env, e);
-    case E_LET:
-    case E_LETFUN: break;
+    case AE_ATTR: return lower_attr(L, env, e);
+    case AE_LET:
+    case AE_LETFUN: break;
     }
     ice(e->loc, "no expression");
 }

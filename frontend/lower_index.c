@@ -94,7 +94,7 @@ static DimIndex lower_dim(Low *L, Env *env, const ADimIndex *d, Atom w, Loc loc)
     return var_stride(L, env, d, s, w, loc);
 }
 
-static DimIndexes lower_dims(Low *L, Env *env, Val *arr, const DimIndices *dims, Loc loc)
+static DimIndexes lower_dims(Low *L, Env *env, Val *arr, const ADimIndices *dims, Loc loc)
 {
     Atoms as = val_leaves(L, arr);
     DimIndexes at = {0};
@@ -158,7 +158,7 @@ Val *index_row(Low *L, Loc loc, Val *v, Atom i, bool safe)
     return index_val(L, loc, v, &at, safe);
 }
 
-Val *lower_index(Low *L, Env *env, Val *arr, const DimIndices *dims, Loc loc)
+Val *lower_index(Low *L, Env *env, Val *arr, const ADimIndices *dims, Loc loc)
 {
     DimIndexes at = lower_dims(L, env, arr, dims, loc);
     return index_val(L, loc, arr, &at, false);
@@ -329,7 +329,7 @@ static Val *empty_array(Low *L, Env *env, const AType *at, Atoms dims, Loc loc)
 Val *lower_array(Low *L, Env *env, const AExp *e)
 {
     Loc loc = low_loc(L, e->loc);
-    const Exps *es = &e->seq.elems;
+    const AExps *es = &e->seq.elems;
     if (es->n == 0)
         return empty_array(L, env, type_deref(e->type)->array.elem, (Atoms){0}, loc);
     VEC(Atoms) rows = {0};

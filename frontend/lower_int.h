@@ -34,12 +34,12 @@ struct Val {
 
 /* What a function value does when it has all its arguments. */
 typedef enum {
-    FUN_LAMBDA,  /* exp: E_LAMBDA */
+    FUN_LAMBDA,  /* exp: AE_LAMBDA */
     FUN_DEF,     /* def: its body; env is empty for a top-level definition */
     FUN_BUILTIN, /* bind->builtin */
     FUN_SECTION, /* (op right) */
-    FUN_PROJ,    /* exp: E_PROJSECT */
-    FUN_INDEX,   /* exp: E_IDXSECT */
+    FUN_PROJ,    /* exp: AE_PROJSECT */
+    FUN_INDEX,   /* exp: AE_IDXSECT */
 } FunKind;
 
 struct Fun {
@@ -205,7 +205,7 @@ typedef struct {
 Range lower_range_parts(Low *L, Env *env, const AExp *e);
 Val *lower_range(Low *L, Env *env, const AExp *e);
 Val *lower_array(Low *L, Env *env, const AExp *e);
-Val *lower_index(Low *L, Env *env, Val *arr, const DimIndices *dims, Loc loc);
+Val *lower_index(Low *L, Env *env, Val *arr, const ADimIndices *dims, Loc loc);
 Val *lower_update(Low *L, Env *env, const AExp *e);
 /* Each leaf's rows at positions start, start+stride, ... (n of them) without any check. */
 Val *slice_rows(Low *L, Loc loc, Val *v, Atom start, Atom n, Atom stride, bool safe);

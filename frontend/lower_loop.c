@@ -263,7 +263,7 @@ static Domain loop_domain(Low *L, Env *env, const AExp *e)
     if (e->loop.kind == ALOOP_FOR) {
         d.bound = val_scalar(lower_exp(L, env, b), b->loc);
         d.index = atom_type(d.bound).elem;
-    } else if (b->kind == E_RANGE) {
+    } else if (b->kind == AE_RANGE) {
         d.is_range = true;
         d.range = lower_range_parts(L, env, b);
         d.bound = d.range.count;

@@ -60,7 +60,7 @@ void ck_note(Ck *ck, Loc loc, const char *fmt, ...)
     va_end(ap);
 }
 
-const char *show(Ck *ck, const Type *t)
+const char *show(Ck *ck, const AType *t)
 {
     return type_str(ck->a, t);
 }

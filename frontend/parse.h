@@ -34,11 +34,11 @@ void parse_error(ParseCtx *ctx, Loc loc, const char *fmt, ...)
 
 /* ---- scan.c: values of tokens ---- */
 
-Exp *scan_bool(ParseCtx *ctx, bool v, Loc loc);
-Exp *scan_int(ParseCtx *ctx, const char *s, Loc loc);
-Exp *scan_real(ParseCtx *ctx, const char *s, Loc loc);
-Exp *scan_char(ParseCtx *ctx, const char *s, Loc loc);
-Exp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc);
+AExp *scan_bool(ParseCtx *ctx, bool v, Loc loc);
+AExp *scan_int(ParseCtx *ctx, const char *s, Loc loc);
+AExp *scan_real(ParseCtx *ctx, const char *s, Loc loc);
+AExp *scan_char(ParseCtx *ctx, const char *s, Loc loc);
+AExp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc);
 int scan_operator(const char *s);
 void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts);
 void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc);
@@ -53,36 +53,36 @@ typedef struct {
 
 typedef struct {
     Names names;
-    Exps exps; /* or ... */
+    AExps exps; /* or ... */
     Pats pats;
     TypeExps types;
 } Fields;
 
-Exp *mk_exp(ParseCtx *c, ExpKind k, Loc loc);
-Exp *mk_var(ParseCtx *c, NameLoc n);
-Exp *mk_seq(ParseCtx *c, ExpKind k, Exps es, Loc loc);
-Exp *mk_record(ParseCtx *c, Fields fs, Loc loc);
-Exp *mk_apply(ParseCtx *c, Exp *fn, Exp *arg, Loc loc);
-Exp *mk_binop(ParseCtx *c, NameLoc op, Exp *l, Exp *r, Loc loc);
-Exp *mk_prefix(ParseCtx *c, const char *op, Loc oploc, Exp *e, Loc loc);
-Exp *mk_opsect(ParseCtx *c, NameLoc op, Exp *arg, Loc loc);
-Exp *mk_projsect(ParseCtx *c, Names names, Loc loc);
-Exp *mk_range(ParseCtx *c, Exp *start, Exp *second, RangeKind k, Exp *end, Loc loc);
-Exp *mk_lambda(ParseCtx *c, Pats params, TypeExp *ret, Exp *body, Loc loc);
-Exp *mk_proj(ParseCtx *c, Exp *e, const char *field, Loc loc);
-Exp *mk_index(ParseCtx *c, Exp *e, DimIndices dims, Loc loc);
-Exp *mk_update(ParseCtx *c, Exp *e, DimIndices dims, Exp *v, Loc loc);
-Exp *mk_recupdate(ParseCtx *c, Exp *e, Names path, Exp *v, Loc loc);
-Exp *mk_if(ParseCtx *c, Exp *t, Exp *a, Exp *b, Loc loc);
-Exp *mk_let(ParseCtx *c, Names sizes, Pat *p, Exp *rhs, Exp *body, Loc loc);
-Exp *mk_letwith(ParseCtx *c, NameLoc a, DimIndices dims, Exp *v, Exp *body, Loc loc);
-Exp *mk_letfun(ParseCtx *c, Def *d, Exp *body, Loc loc);
-Exp *mk_loop(ParseCtx *c, Names sizes, Pat *p, Exp *init, Exp *form, Exp *body, Loc loc);
-/* The loop form alone, an E_LOOP without pattern; mk_loop completes it. */
-Exp *mk_form(ParseCtx *c, LoopKind k, Pat *var, Exp *bound, Loc loc);
-Exp *mk_ascribe(ParseCtx *c, ExpKind k, Exp *e, TypeExp *te, Loc loc);
-Exp *mk_assert(ParseCtx *c, Exp *test, Exp *e, Loc loc);
-Exp *mk_attr(ParseCtx *c, Attr *at, Exp *e, Loc loc);
+AExp *mk_exp(ParseCtx *c, AExpKind k, Loc loc);
+AExp *mk_var(ParseCtx *c, NameLoc n);
+AExp *mk_seq(ParseCtx *c, AExpKind k, AExps es, Loc loc);
+AExp *mk_record(ParseCtx *c, Fields fs, Loc loc);
+AExp *mk_apply(ParseCtx *c, AExp *fn, AExp *arg, Loc loc);
+AExp *mk_binop(ParseCtx *c, NameLoc op, AExp *l, AExp *r, Loc loc);
+AExp *mk_prefix(ParseCtx *c, const char *op, Loc oploc, AExp *e, Loc loc);
+AExp *mk_opsect(ParseCtx *c, NameLoc op, AExp *arg, Loc loc);
+AExp *mk_projsect(ParseCtx *c, Names names, Loc loc);
+AExp *mk_range(ParseCtx *c, AExp *start, AExp *second, RangeKind k, AExp *end, Loc loc);
+AExp *mk_lambda(ParseCtx *c, Pats params, TypeExp *ret, AExp *body, Loc loc);
+AExp *mk_proj(ParseCtx *c, AExp *e, const char *field, Loc loc);
+AExp *mk_index(ParseCtx *c, AExp *e, ADimIndices dims, Loc loc);
+AExp *mk_update(ParseCtx *c, AExp *e, ADimIndices dims, AExp *v, Loc loc);
+AExp *mk_recupdate(ParseCtx *c, AExp *e, Names path, AExp *v, Loc loc);
+AExp *mk_if(ParseCtx *c, AExp *t, AExp *a, AExp *b, Loc loc);
+AExp *mk_let(ParseCtx *c, Names sizes, Pat *p, AExp *rhs, AExp *body, Loc loc);
+AExp *mk_letwith(ParseCtx *c, NameLoc a, ADimIndices dims, AExp *v, AExp *body, Loc loc);
+AExp *mk_letfun(ParseCtx *c, Def *d, AExp *body, Loc loc);
+AExp *mk_loop(ParseCtx *c, Names sizes, Pat *p, AExp *init, AExp *form, AExp *body, Loc loc);
+/* The loop form alone, an AE_LOOP without pattern; mk_loop completes it. */
+AExp *mk_form(ParseCtx *c, ALoopKind k, Pat *var, AExp *bound, Loc loc);
+AExp *mk_ascribe(ParseCtx *c, AExpKind k, AExp *e, TypeExp *te, Loc loc);
+AExp *mk_assert(ParseCtx *c, AExp *test, AExp *e, Loc loc);
+AExp *mk_attr(ParseCtx *c, Attr *at, AExp *e, Loc loc);
 
 Pat *mk_pat(ParseCtx *c, PatKind k, Loc loc);
 Pat *mk_pvar(ParseCtx *c, NameLoc n);
@@ -94,13 +94,13 @@ TypeExp *mk_type(ParseCtx *c, TypeExpKind k, Loc loc);
 TypeExp *mk_tname(ParseCtx *c, NameLoc n);
 TypeExp *mk_targ(ParseCtx *c, TypeExp *t, TypeExp *arg, Loc loc);
 TypeExp *mk_tarray(ParseCtx *c, TypeExp *size, TypeExp *elem, Loc loc);
-TypeExp *mk_tsize(ParseCtx *c, Exp *dim, Loc loc);
+TypeExp *mk_tsize(ParseCtx *c, AExp *dim, Loc loc);
 TypeExp *mk_twrap(ParseCtx *c, TypeExpKind k, Names names, TypeExp *t, Loc loc);
 TypeExp *mk_tfun(ParseCtx *c, const char *pname, TypeExp *p, TypeExp *r, Loc loc);
 TypeExp *mk_ttuple(ParseCtx *c, TypeExps ts, Loc loc);
 TypeExp *mk_trecord(ParseCtx *c, Fields fs, Loc loc);
 
-Def *mk_def(ParseCtx *c, NameLoc n, TParams tps, Pats ps, TypeExp *ret, Exp *body, Loc span);
+Def *mk_def(ParseCtx *c, NameLoc n, TParams tps, Pats ps, TypeExp *ret, AExp *body, Loc span);
 /* Adds a declaration to the file, with the doc comment that ends just above it. */
 Decl *add_decl(ParseCtx *c, DeclKind k, Loc loc);
 

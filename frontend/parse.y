@@ -12,8 +12,8 @@
 }
 
 %union {
-    Exp *exp;
-    Exps exps;
+    AExp *exp;
+    AExps exps;
     Pat *pat;
     Pats pats;
     TypeExp *te;
@@ -21,8 +21,8 @@
     NameLoc name;
     Names names;
     Fields fields;
-    DimIndex dim;
-    DimIndices dims;
+    ADimIndex dim;
+    ADimIndices dims;
     TParam tp;
     TParams tps;
     Attr *attr;
@@ -52,7 +52,7 @@ int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
 static void yyerror(const Loc *loc, void *scanner, ParseCtx *ctx, const char *msg);
 static Def *add_def(ParseCtx *ctx, Def *d, bool entry, bool infix);
 static void add_type(ParseCtx *ctx, NameLoc n, TParams tps, TypeExp *te, Loc loc);
-static void add_import(ParseCtx *ctx, const Exp *path, Loc loc);
+static void add_import(ParseCtx *ctx, const AExp *path, Loc loc);
 static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc);
 }
 
@@ -243,8 +243,8 @@ sizes: lbr ID ']' { $$ = (Names){0}; PUSH($$, $2.name); }
  * stand where a `:` or `..` would be ambiguous ---- */
 
 exp: exp1 %prec BOTTOM
-   | exp ':' type { $$ = mk_ascribe(ctx, E_ASCRIBE, $1, $3, @$); }
-   | exp COERCE type { $$ = mk_ascribe(ctx, E_COERCE, $1, $3, @$); }
+   | exp ':' type { $$ = mk_ascribe(ctx, AE_ASCRIBE, $1, $3, @$); }
+   | exp COERCE type { $$ = mk_ascribe(ctx, AE_COERCE, $1, $3, @$); }
 
 exp1: op %prec BOTTOM
     | range
@@ -288,9 +288,9 @@ lret: %empty { $$ = NULL; } | ':' term { $$ = $2; }
 
 lsizes: %empty { $$ = (Names){0}; } | sizes
 
-form: FOR ID LESS exp { $$ = mk_form(ctx, LOOP_FOR, mk_pvar(ctx, $2), $4, @$); }
-    | FOR pat IN exp { $$ = mk_form(ctx, LOOP_IN, $2, $4, @$); }
-    | WHILE exp { $$ = mk_form(ctx, LOOP_WHILE, NULL, $2, @$); }
+form: FOR ID LESS exp { $$ = mk_form(ctx, ALOOP_FOR, mk_pvar(ctx, $2), $4, @$); }
+    | FOR pat IN exp { $$ = mk_form(ctx, ALOOP_IN, $2, $4, @$); }
+    | WHILE exp { $$ = mk_form(ctx, ALOOP_WHILE, NULL, $2, @$); }
 
 let: LET pat '=' exp let_body { $$ = mk_let(ctx, (Names){0}, $2, $4, $5, @$); }
    | LET sizes pat '=' exp let_body { $$ = mk_let(ctx, $2, $3, $5, $6, @$); }
@@ -309,17 +309,17 @@ apply: atom
 atom: LITERAL | STRING
     | ID { $$ = mk_var(ctx, $1); }
     | '(' exp ')' { $$ = $2; $$->parens = true; }
-    | '(' ')' { $$ = mk_seq(ctx, E_TUPLE, (Exps){0}, @$); }
-    | '(' exp ',' exps ')' { Exps es = {0}; PUSH(es, $2); vec_append(ctx->a, &es, &$4);
-                             $$ = mk_seq(ctx, E_TUPLE, es, @$); }
-    | '(' exp ',' exps ',' ')' { Exps es = {0}; PUSH(es, $2); vec_append(ctx->a, &es, &$4);
-                             $$ = mk_seq(ctx, E_TUPLE, es, @$); }
-    | '[' exps ']' { $$ = mk_seq(ctx, E_ARRAY, $2, @$); }
-    | '[' exps ',' ']' { $$ = mk_seq(ctx, E_ARRAY, $2, @$); }
-    | '[' ']' { $$ = mk_seq(ctx, E_ARRAY, (Exps){0}, @$); }
+    | '(' ')' { $$ = mk_seq(ctx, AE_TUPLE, (AExps){0}, @$); }
+    | '(' exp ',' exps ')' { AExps es = {0}; PUSH(es, $2); vec_append(ctx->a, &es, &$4);
+                             $$ = mk_seq(ctx, AE_TUPLE, es, @$); }
+    | '(' exp ',' exps ',' ')' { AExps es = {0}; PUSH(es, $2); vec_append(ctx->a, &es, &$4);
+                             $$ = mk_seq(ctx, AE_TUPLE, es, @$); }
+    | '[' exps ']' { $$ = mk_seq(ctx, AE_ARRAY, $2, @$); }
+    | '[' exps ',' ']' { $$ = mk_seq(ctx, AE_ARRAY, $2, @$); }
+    | '[' ']' { $$ = mk_seq(ctx, AE_ARRAY, (AExps){0}, @$); }
     | '{' record_fields '}' { $$ = mk_record(ctx, $2, @$); }
     | '{' record_fields ',' '}' { $$ = mk_record(ctx, $2, @$); }
-    | '{' '}' { $$ = mk_seq(ctx, E_TUPLE, (Exps){0}, @$); }
+    | '{' '}' { $$ = mk_seq(ctx, AE_TUPLE, (AExps){0}, @$); }
     | atom '.' ID { $$ = mk_proj(ctx, $1, $3.name, @$); }
     | atom PROJNUM { $$ = mk_proj(ctx, $1, $2.name, @$); }
     | atom INDEX dims ']' { $$ = mk_index(ctx, $1, $3, @$); }
@@ -338,7 +338,7 @@ fields_from: ID { $$ = (Names){0}; PUSH($$, $1.name); }
            | fields_from '.' ID { $$ = $1; PUSH($$, $3.name); }
            | fields_from PROJNUM { $$ = $1; PUSH($$, $2.name); }
 
-exps: exp { $$ = (Exps){0}; PUSH($$, $1); }
+exps: exp { $$ = (AExps){0}; PUSH($$, $1); }
     | exps ',' exp { $$ = $1; PUSH($$, $3); }
 
 record_fields: ID { $$ = (Fields){0}; FIELD($$, exps, $1.name, mk_var(ctx, $1)); }
@@ -346,19 +346,19 @@ record_fields: ID { $$ = (Fields){0}; FIELD($$, exps, $1.name, mk_var(ctx, $1));
     | record_fields ',' ID { $$ = $1; FIELD($$, exps, $3.name, mk_var(ctx, $3)); }
     | record_fields ',' ID '=' exp { $$ = $1; FIELD($$, exps, $3.name, $5); }
 
-dims: %empty { $$ = (DimIndices){0}; } | dims1 | dims1 ','
-dims1: dim { $$ = (DimIndices){0}; PUSH($$, $1); }
+dims: %empty { $$ = (ADimIndices){0}; } | dims1 | dims1 ','
+dims1: dim { $$ = (ADimIndices){0}; PUSH($$, $1); }
      | dims1 ',' dim { $$ = $1; PUSH($$, $3); }
 
-dim: exp1 { $$ = (DimIndex){false, $1, NULL, NULL, @$}; }
-   | exp1 ':' { $$ = (DimIndex){true, $1, NULL, NULL, @$}; }
-   | exp1 ':' exp1 { $$ = (DimIndex){true, $1, $3, NULL, @$}; }
-   | exp1 ':' exp1 ':' exp1 { $$ = (DimIndex){true, $1, $3, $5, @$}; }
-   | exp1 ':' ':' exp1 { $$ = (DimIndex){true, $1, NULL, $4, @$}; }
-   | ':' { $$ = (DimIndex){true, NULL, NULL, NULL, @$}; }
-   | ':' exp1 { $$ = (DimIndex){true, NULL, $2, NULL, @$}; }
-   | ':' exp1 ':' exp1 { $$ = (DimIndex){true, NULL, $2, $4, @$}; }
-   | ':' ':' exp1 { $$ = (DimIndex){true, NULL, NULL, $3, @$}; }
+dim: exp1 { $$ = (ADimIndex){false, $1, NULL, NULL, @$}; }
+   | exp1 ':' { $$ = (ADimIndex){true, $1, NULL, NULL, @$}; }
+   | exp1 ':' exp1 { $$ = (ADimIndex){true, $1, $3, NULL, @$}; }
+   | exp1 ':' exp1 ':' exp1 { $$ = (ADimIndex){true, $1, $3, $5, @$}; }
+   | exp1 ':' ':' exp1 { $$ = (ADimIndex){true, $1, NULL, $4, @$}; }
+   | ':' { $$ = (ADimIndex){true, NULL, NULL, NULL, @$}; }
+   | ':' exp1 { $$ = (ADimIndex){true, NULL, $2, NULL, @$}; }
+   | ':' exp1 ':' exp1 { $$ = (ADimIndex){true, NULL, $2, $4, @$}; }
+   | ':' ':' exp1 { $$ = (ADimIndex){true, NULL, NULL, $3, @$}; }
 
 attr: ID { $$ = make_attr(ctx, $1.name, (Attrs){0}, @$); }
     | ID '(' attrs ')' { $$ = make_attr(ctx, $1.name, $3, @$); }
@@ -487,7 +487,7 @@ static void add_type(ParseCtx *ctx, NameLoc n, TParams tps, TypeExp *te, Loc loc
     add_decl(ctx, D_TYPE, loc)->type = t;
 }
 
-static void add_import(ParseCtx *ctx, const Exp *path, Loc loc)
+static void add_import(ParseCtx *ctx, const AExp *path, Loc loc)
 {
     size_t n = (size_t)path->seq.elems.n;
     char *s = arena_alloc(ctx->a, n + 1);

@@ -13,16 +13,16 @@ typedef struct {
     Arena *a; /* scratch for type_str */
 } Pr;
 
-static void pr_exp(Pr *p, const Exp *e);
+static void pr_exp(Pr *p, const AExp *e);
 static void pr_te(Pr *p, const TypeExp *t);
 
 /* Operands of applications: anything but an atom gets parentheses. */
-static void pr_atom(Pr *p, const Exp *e)
+static void pr_atom(Pr *p, const AExp *e)
 {
-    bool atom = e->kind == E_LIT || e->kind == E_TUPLE || e->kind == E_RECORD ||
-                e->kind == E_ARRAY || e->kind == E_STRING || e->kind == E_OPSECT ||
-                e->kind == E_PROJSECT || e->kind == E_IDXSECT || e->kind == E_PROJ ||
-                e->kind == E_INDEX || e->kind == E_VAR;
+    bool atom = e->kind == AE_LIT || e->kind == AE_TUPLE || e->kind == AE_RECORD ||
+                e->kind == AE_ARRAY || e->kind == AE_STRING || e->kind == AE_OPSECT ||
+                e->kind == AE_PROJSECT || e->kind == AE_IDXSECT || e->kind == AE_PROJ ||
+                e->kind == AE_INDEX || e->kind == AE_VAR;
     if (!atom)
         out_puts(p->o, "(");
     pr_exp(p, e);
@@ -35,7 +35,7 @@ static bool is_operator(const char *name)
     return strchr("+-*/%=!><|&^", name[0]) || (strchr(name, '.') && strpbrk(name, "+-*/%=!><|&^"));
 }
 
-static void pr_type(Pr *p, const Type *t)
+static void pr_type(Pr *p, const AType *t)
 {
     if (t)
         out_puts(p->o, type_str(p->a, t));
@@ -85,7 +85,7 @@ static void pr_param(Pr *p, const Pat *x)
         out_puts(p->o, ")");
 }
 
-static void pr_dim(Pr *p, const Exp *dim)
+static void pr_dim(Pr *p, const AExp *dim)
 {
     out_puts(p->o, "[");
     if (dim)
@@ -144,7 +144,7 @@ static void pr_te(Pr *p, const TypeExp *t)
 
 /* ---- Expressions ---- */
 
-static void pr_lit(Pr *p, const Exp *e)
+static void pr_lit(Pr *p, const AExp *e)
 {
     Scalar s = e->lit.scalar;
     bool typed = e->lit.suffixed || (p->types && e->type);
@@ -161,28 +161,29 @@ static void pr_lit(Pr *p, const Exp *e)
         out_printf(p->o, "%" PRIu64 "%s", e->lit.bits, typed ? scalar_name(s) : "");
 }
 
-static void pr_seq(Pr *p, const Exp *e, const char *open, const char *close)
+static void pr_seq(Pr *p, const AExp *e, const char *open, const char *close)
 {
     out_puts(p->o, open);
     for (int i = 0; i < e->seq.elems.n; i++) {
         out_puts(p->o, i ? ", " : "");
-        if (e->kind == E_RECORD)
+        if (e->kind == AE_RECORD)
             out_printf(p->o, "%s = ", e->seq.names.at[i]);
         pr_exp(p, e->seq.elems.at[i]);
     }
     out_puts(p->o, close);
 }
 
-static void pr_app(Pr *p, const Exp *e)
+static void pr_app(Pr *p, const AExp *e)
 {
-    const Exp *fn = e->app.fn;
-    const Exps *args = &e->app.args;
+    const AExp *fn = e->app.fn;
+    const AExps *args = &e->app.args;
     if (p->types && e->dyn_check)
         out_puts(p->o, "(?)");
-    if (e->app.infix && fn->kind == E_VAR && args->n == 1 && !strncmp(fn->var.name, "prefix ", 7)) {
+    if (e->app.infix && fn->kind == AE_VAR && args->n == 1 &&
+        !strncmp(fn->var.name, "prefix ", 7)) {
         out_puts(p->o, fn->var.name + 7);
         pr_atom(p, args->at[0]);
-    } else if (e->app.infix && fn->kind == E_VAR && args->n <= 2) {
+    } else if (e->app.infix && fn->kind == AE_VAR && args->n <= 2) {
         const char *q = is_operator(fn->var.name) ? "" : "`";
         pr_atom(p, args->at[0]);
         out_printf(p->o, " %s%s%s", q, fn->var.name, q);
@@ -199,11 +200,11 @@ static void pr_app(Pr *p, const Exp *e)
     }
 }
 
-static void pr_dims(Pr *p, const DimIndices *ds)
+static void pr_dims(Pr *p, const ADimIndices *ds)
 {
     out_puts(p->o, "[");
     for (int i = 0; i < ds->n; i++) {
-        const DimIndex *d = &ds->at[i];
+        const ADimIndex *d = &ds->at[i];
         out_puts(p->o, i ? ", " : "");
         if (d->i)
             pr_exp(p, d->i);
@@ -225,7 +226,7 @@ static void pr_path(Pr *p, const Names *ns)
         out_printf(p->o, i ? ".%s" : "%s", ns->at[i]);
 }
 
-static void pr_range(Pr *p, const Exp *e)
+static void pr_range(Pr *p, const AExp *e)
 {
     static const char *const dots[] = {"...", "..<", "..>"};
     pr_atom(p, e->range.start);
@@ -266,18 +267,18 @@ static void pr_sizes(Pr *p, const Names *ns)
         out_printf(p->o, "[%s] ", ns->at[i]);
 }
 
-static void pr_loop(Pr *p, const Exp *e)
+static void pr_loop(Pr *p, const AExp *e)
 {
     out_puts(p->o, "loop ");
     pr_sizes(p, &e->loop.size_names);
     pr_param(p, e->loop.pat);
     out_puts(p->o, " = ");
     pr_exp(p, e->loop.init);
-    out_puts(p->o, e->loop.kind == LOOP_WHILE ? " while " : " for ");
+    out_puts(p->o, e->loop.kind == ALOOP_WHILE ? " while " : " for ");
     if (e->loop.var)
         pr_pat(p, e->loop.var);
-    if (e->loop.kind != LOOP_WHILE)
-        out_puts(p->o, e->loop.kind == LOOP_FOR ? " < " : " in ");
+    if (e->loop.kind != ALOOP_WHILE)
+        out_puts(p->o, e->loop.kind == ALOOP_FOR ? " < " : " in ");
     pr_exp(p, e->loop.bound);
     out_puts(p->o, " do\n");
     p->o->indent++;
@@ -287,9 +288,9 @@ static void pr_loop(Pr *p, const Exp *e)
 
 static void pr_def(Pr *p, const Def *d);
 
-static void pr_binders(Pr *p, const Exp *e)
+static void pr_binders(Pr *p, const AExp *e)
 {
-    if (e->kind == E_LETFUN) {
+    if (e->kind == AE_LETFUN) {
         pr_def(p, e->letfun.def);
         out_puts(p->o, "\nin ");
         pr_exp(p, e->letfun.body);
@@ -304,17 +305,17 @@ static void pr_binders(Pr *p, const Exp *e)
     pr_exp(p, e->let.body);
 }
 
-static void pr_ascribe(Pr *p, const Exp *e)
+static void pr_ascribe(Pr *p, const AExp *e)
 {
     pr_atom(p, e->ascribe.e);
-    out_puts(p->o, e->kind == E_ASCRIBE ? " : " : " :> ");
+    out_puts(p->o, e->kind == AE_ASCRIBE ? " : " : " :> ");
     if (p->types && e->ascribe.to)
         pr_type(p, e->ascribe.to);
     else
         pr_te(p, e->ascribe.te);
 }
 
-static void pr_lambda(Pr *p, const Exp *e)
+static void pr_lambda(Pr *p, const AExp *e)
 {
     out_puts(p->o, "\\");
     for (int i = 0; i < e->lambda.params.n; i++) {
@@ -329,55 +330,55 @@ static void pr_lambda(Pr *p, const Exp *e)
     pr_exp(p, e->lambda.body);
 }
 
-static void pr_exp(Pr *p, const Exp *e)
+static void pr_exp(Pr *p, const AExp *e)
 {
     Out *o = p->o;
     switch (e->kind) {
-    case E_LIT: pr_lit(p, e); return;
-    case E_VAR: out_printf(o, is_operator(e->var.name) ? "(%s)" : "%s", e->var.name); return;
-    case E_TUPLE: pr_seq(p, e, "(", ")"); return;
-    case E_RECORD: pr_seq(p, e, "{", "}"); return;
-    case E_ARRAY: pr_seq(p, e, "[", "]"); return;
-    case E_STRING: pr_seq(p, e, "[", "]"); return;
-    case E_RANGE: pr_range(p, e); return;
-    case E_APP: pr_app(p, e); return;
-    case E_OPSECT:
+    case AE_LIT: pr_lit(p, e); return;
+    case AE_VAR: out_printf(o, is_operator(e->var.name) ? "(%s)" : "%s", e->var.name); return;
+    case AE_TUPLE: pr_seq(p, e, "(", ")"); return;
+    case AE_RECORD: pr_seq(p, e, "{", "}"); return;
+    case AE_ARRAY: pr_seq(p, e, "[", "]"); return;
+    case AE_STRING: pr_seq(p, e, "[", "]"); return;
+    case AE_RANGE: pr_range(p, e); return;
+    case AE_APP: pr_app(p, e); return;
+    case AE_OPSECT:
         out_printf(o, is_operator(e->opsect.op->var.name) ? "(%s " : "(`%s` ",
                    e->opsect.op->var.name);
         pr_atom(p, e->opsect.arg);
         out_puts(o, ")");
         return;
-    case E_PROJSECT:
+    case AE_PROJSECT:
         out_puts(o, "(.");
         pr_path(p, &e->proj.names);
         out_puts(o, ")");
         return;
-    case E_IDXSECT:
+    case AE_IDXSECT:
         out_puts(o, "(.");
         pr_dims(p, &e->index.dims);
         out_puts(o, ")");
         return;
-    case E_LAMBDA: pr_lambda(p, e); return;
-    case E_PROJ:
+    case AE_LAMBDA: pr_lambda(p, e); return;
+    case AE_PROJ:
         pr_atom(p, e->proj.e);
         out_printf(o, ".%s", e->proj.names.at[0]);
         return;
-    case E_INDEX:
+    case AE_INDEX:
         pr_atom(p, e->index.e);
         pr_dims(p, &e->index.dims);
         return;
-    case E_UPDATE:
-    case E_RECUPDATE:
+    case AE_UPDATE:
+    case AE_RECUPDATE:
         pr_atom(p, e->update.e);
         out_puts(o, " with ");
-        if (e->kind == E_UPDATE)
+        if (e->kind == AE_UPDATE)
             pr_dims(p, &e->update.dims);
         else
             pr_path(p, &e->update.names);
         out_puts(o, " = ");
         pr_atom(p, e->update.value);
         return;
-    case E_IF:
+    case AE_IF:
         out_puts(o, "if ");
         pr_exp(p, e->cond.test);
         out_puts(o, "\nthen ");
@@ -385,18 +386,18 @@ static void pr_exp(Pr *p, const Exp *e)
         out_puts(o, "\nelse ");
         pr_exp(p, e->cond.els);
         return;
-    case E_LET:
-    case E_LETFUN: pr_binders(p, e); return;
-    case E_LOOP: pr_loop(p, e); return;
-    case E_ASCRIBE:
-    case E_COERCE: pr_ascribe(p, e); return;
-    case E_ASSERT:
+    case AE_LET:
+    case AE_LETFUN: pr_binders(p, e); return;
+    case AE_LOOP: pr_loop(p, e); return;
+    case AE_ASCRIBE:
+    case AE_COERCE: pr_ascribe(p, e); return;
+    case AE_ASSERT:
         out_puts(o, "assert ");
         pr_atom(p, e->assertion.test);
         out_puts(o, " ");
         pr_atom(p, e->assertion.e);
         return;
-    case E_ATTR:
+    case AE_ATTR:
         pr_attrs(p, &e->attr.attrs, " ");
         pr_exp(p, e->attr.e);
         return;
@@ -474,7 +475,7 @@ void fe_print(Out *o, const Ast *ast, bool types)
     arena_free(p.a);
 }
 
-void fe_print_exp(Out *o, const Exp *e, bool types)
+void fe_print_exp(Out *o, const AExp *e, bool types)
 {
     Pr p = {o, types, arena_new()};
     pr_exp(&p, e);

@@ -37,23 +37,23 @@ static bool cut_suffix(char *s, Scalar *out, bool hex)
     return false;
 }
 
-static Exp *literal(ParseCtx *ctx, Loc loc)
+static AExp *literal(ParseCtx *ctx, Loc loc)
 {
-    return mk_exp(ctx, E_LIT, loc);
+    return mk_exp(ctx, AE_LIT, loc);
 }
 
-Exp *scan_bool(ParseCtx *ctx, bool v, Loc loc)
+AExp *scan_bool(ParseCtx *ctx, bool v, Loc loc)
 {
-    Exp *e = literal(ctx, loc);
+    AExp *e = literal(ctx, loc);
     e->lit.suffixed = true;
     e->lit.scalar = S_BOOL;
     e->lit.bits = v;
     return e;
 }
 
-Exp *scan_int(ParseCtx *ctx, const char *s, Loc loc)
+AExp *scan_int(ParseCtx *ctx, const char *s, Loc loc)
 {
-    Exp *e = literal(ctx, loc);
+    AExp *e = literal(ctx, loc);
     char *d = plain_digits(ctx, s);
     int base = d[0] == '0' && (d[1] == 'x' || d[1] == 'X')   ? 16
                : d[0] == '0' && (d[1] == 'b' || d[1] == 'B') ? 2
@@ -67,9 +67,9 @@ Exp *scan_int(ParseCtx *ctx, const char *s, Loc loc)
     return e;
 }
 
-Exp *scan_real(ParseCtx *ctx, const char *s, Loc loc)
+AExp *scan_real(ParseCtx *ctx, const char *s, Loc loc)
 {
-    Exp *e = literal(ctx, loc);
+    AExp *e = literal(ctx, loc);
     char *d = plain_digits(ctx, s);
     bool hex = d[0] == '0' && (d[1] == 'x' || d[1] == 'X');
     e->lit.is_float = true;
@@ -111,21 +111,21 @@ static int64_t character(const unsigned char **s, bool *escaped)
     return c;
 }
 
-Exp *scan_char(ParseCtx *ctx, const char *s, Loc loc)
+AExp *scan_char(ParseCtx *ctx, const char *s, Loc loc)
 {
     const unsigned char *p = (const unsigned char *)s + 1;
     bool escaped;
     int64_t c = character(&p, &escaped);
     if (c < 0 || *p != '\'')
         parse_error(ctx, loc, "unknown escape sequence in %s", s);
-    Exp *e = literal(ctx, loc);
+    AExp *e = literal(ctx, loc);
     e->lit.bits = c < 0 ? 0 : (uint64_t)c;
     return e;
 }
 
-Exp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc)
+AExp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc)
 {
-    Exps bytes = {0};
+    AExps bytes = {0};
     const unsigned char *p = (const unsigned char *)s + 1, *end = (const unsigned char *)s + n - 1;
     while (p < end) {
         const unsigned char *from = p;
@@ -138,7 +138,7 @@ Exp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc)
             c = 0;
         }
         for (; from < p; from++) { /* a character beyond ASCII is its UTF-8 bytes */
-            Exp *b = literal(ctx, at);
+            AExp *b = literal(ctx, at);
             b->lit.suffixed = true;
             b->lit.scalar = S_U8;
             b->lit.bits = escaped ? (uint64_t)c : *from;
@@ -147,7 +147,7 @@ Exp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc)
                 break;
         }
     }
-    return mk_seq(ctx, E_STRING, bytes, loc);
+    return mk_seq(ctx, AE_STRING, bytes, loc);
 }
 
 /* The token of an operator, which is its precedence: that of the longest known operator that it

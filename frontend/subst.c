@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-void fe_subst_type(Ck *ck, Subst *s, Binding *b, Type *t)
+void fe_subst_type(Ck *ck, Subst *s, Binding *b, AType *t)
 {
     vec_push(ck->a, &s->from, b);
     vec_push(ck->a, &s->types, t);
@@ -30,8 +30,8 @@ static int subst_find(const Subst *s, const Binding *b)
 
 typedef struct {
     Ck *ck;
-    Size *(*size)(void *env, Size *s); /* of dereferenced sizes other than SZ_OP; never NULL */
-    Type *(*var)(void *env, Type *t);  /* of TY_VAR and unbound TY_META; NULL keeps them */
+    Size *(*size)(void *env, Size *s);  /* of dereferenced sizes other than SZ_OP; never NULL */
+    AType *(*var)(void *env, AType *t); /* of TY_VAR and unbound TY_META; NULL keeps them */
     void *env;
 } Mapper;
 
@@ -44,33 +44,33 @@ static Size *map_size(Mapper *m, Size *s)
     return a == s->a && b == s->b ? s : sz_op(m->ck, s->op, a, b);
 }
 
-static Type *map_type(Mapper *m, Type *t)
+static AType *map_type(Mapper *m, AType *t)
 {
     bool unique = t->unique;
-    Type *d = type_deref(t), *c = d;
+    AType *d = type_deref(t), *c = d;
     Ck *ck = m->ck;
     switch (d->kind) {
     case TY_SCALAR:
     case TY_ERROR: return t;
     case TY_VAR:
     case TY_META: {
-        Type *r = m->var ? m->var(m->env, d) : NULL;
+        AType *r = m->var ? m->var(m->env, d) : NULL;
         c = r ? r : d;
         break;
     }
     case TY_ARRAY: {
         Size *z = map_size(m, d->array.dim);
-        Type *e = map_type(m, d->array.elem);
+        AType *e = map_type(m, d->array.elem);
         if (z != d->array.dim || e != d->array.elem)
             c = ty_array(ck, z, e);
         break;
     }
     case TY_TUPLE:
     case TY_RECORD: {
-        Types es = {0};
+        ATypes es = {0};
         bool changed = false;
         for (int i = 0; i < d->elems.n; i++) {
-            Type *e = map_type(m, d->elems.at[i]);
+            AType *e = map_type(m, d->elems.at[i]);
             changed |= e != d->elems.at[i];
             vec_push(ck->a, &es, e);
         }
@@ -82,7 +82,7 @@ static Type *map_type(Mapper *m, Type *t)
         break;
     }
     case TY_FUN: {
-        Type *p = map_type(m, d->fun.param), *r = map_type(m, d->fun.result);
+        AType *p = map_type(m, d->fun.param), *r = map_type(m, d->fun.result);
         if (p != d->fun.param || r != d->fun.result) {
             c = ty_fun(ck, p, r);
             c->fun.name = d->fun.name;
@@ -93,7 +93,7 @@ static Type *map_type(Mapper *m, Type *t)
     }
     unique |= d->unique;
     if (c->unique != unique) {
-        Type *copy = NEW(ck->a, Type);
+        AType *copy = NEW(ck->a, AType);
         *copy = *c;
         if (c->kind == TY_META) /* a variable has one node: this one stands for it */
             copy->meta.ref = c;
@@ -110,12 +110,12 @@ typedef struct {
     const Subst *s;
 } SubstEnv;
 
-static bool exp_mentions(const Exp *e, bool (*test)(void *env, const Binding *b), void *env)
+static bool exp_mentions(const AExp *e, bool (*test)(void *env, const Binding *b), void *env)
 {
     switch (e->kind) {
-    case E_VAR: return test(env, e->var.bind);
-    case E_PROJ: return exp_mentions(e->proj.e, test, env);
-    case E_APP:
+    case AE_VAR: return test(env, e->var.bind);
+    case AE_PROJ: return exp_mentions(e->proj.e, test, env);
+    case AE_APP:
         for (int i = 0; i < e->app.args.n; i++)
             if (exp_mentions(e->app.args.at[i], test, env))
                 return true;
@@ -141,14 +141,14 @@ static Size *subst_one_size(void *env, Size *z)
     return z;
 }
 
-static Type *subst_one_var(void *env, Type *t)
+static AType *subst_one_var(void *env, AType *t)
 {
     const Subst *s = ((SubstEnv *)env)->s;
     int i = t->kind == TY_VAR ? subst_find(s, t->var) : -1;
     return i >= 0 ? s->types.at[i] : NULL;
 }
 
-Type *ty_subst(Ck *ck, Type *t, const Subst *s)
+AType *ty_subst(Ck *ck, AType *t, const Subst *s)
 {
     SubstEnv env = {ck, s};
     Mapper m = {ck, subst_one_size, subst_one_var, &env};
@@ -162,7 +162,7 @@ Size *sz_subst(Ck *ck, Size *z, const Subst *s)
     return map_size(&m, z);
 }
 
-Type *ty_instance(Ck *ck, const Binding *b, Loc loc)
+AType *ty_instance(Ck *ck, const Binding *b, Loc loc)
 {
     Subst s = {0};
     for (int i = 0; i < b->tparams.n; i++) {
@@ -175,7 +175,7 @@ Type *ty_instance(Ck *ck, const Binding *b, Loc loc)
     return ty_subst(ck, b->type, &s);
 }
 
-Type *ty_open(Ck *ck, const Bindings *exists, Type *t, Loc loc)
+AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc)
 {
     Subst s = {0};
     for (int i = 0; i < exists->n; i++)
@@ -214,7 +214,7 @@ static Size *leave_size(void *env, Size *z)
 
 /* n*m with m leaving is as unknown as m: the mapper would leave n * ?, which is kept, since equal
  * products of the same unknown are equal. */
-Type *ty_leave(Ck *ck, Type *t, int from, const Bindings *keep, Loc loc)
+AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc)
 {
     LeaveEnv env = {ck, from, keep, loc};
     Mapper m = {ck, leave_size, NULL, &env};
@@ -230,7 +230,7 @@ static bool sz_unknown_since(const Size *s, int id)
            (s->kind == SZ_OP && (sz_unknown_since(s->a, id) || sz_unknown_since(s->b, id)));
 }
 
-bool ty_has_unknown(const Type *t, int id)
+bool ty_has_unknown(const AType *t, int id)
 {
     t = type_deref(t);
     switch (t->kind) {
@@ -250,7 +250,7 @@ bool ty_has_unknown(const Type *t, int id)
     return false;
 }
 
-bool ty_has_fun(const Type *t)
+bool ty_has_fun(const AType *t)
 {
     t = type_deref(t);
     switch (t->kind) {

@@ -47,11 +47,11 @@ const char *builtin_name(BuiltinId id)
     return names[id];
 }
 
-Type *type_deref(const Type *t)
+AType *type_deref(const AType *t)
 {
     while (t->kind == TY_META && t->meta.ref)
         t = t->meta.ref;
-    return (Type *)t;
+    return (AType *)t;
 }
 
 Size *size_deref(const Size *s)
@@ -61,7 +61,7 @@ Size *size_deref(const Size *s)
     return (Size *)s;
 }
 
-int type_rank(const Type *t)
+int type_rank(const AType *t)
 {
     int n = 0;
     for (t = type_deref(t); t->kind == TY_ARRAY; t = type_deref(t->array.elem))
@@ -69,14 +69,14 @@ int type_rank(const Type *t)
     return n;
 }
 
-Type *type_elem(const Type *t)
+AType *type_elem(const AType *t)
 {
     for (t = type_deref(t); t->kind == TY_ARRAY; t = type_deref(t->array.elem)) {
     }
-    return (Type *)t;
+    return (AType *)t;
 }
 
-int type_arity(const Type *t)
+int type_arity(const AType *t)
 {
     int n = 0;
     for (t = type_deref(t); t->kind == TY_FUN; t = type_deref(t->fun.result))
@@ -131,7 +131,7 @@ static const char *class_name(TypeClass c)
     return "_";
 }
 
-static void put_type(Out *o, const Type *t, bool atom)
+static void put_type(Out *o, const AType *t, bool atom)
 {
     bool unique = t->unique;
     t = type_deref(t);
@@ -193,7 +193,7 @@ static const char *taken(Arena *a, Out *o)
     return kept;
 }
 
-const char *type_str(Arena *a, const Type *t)
+const char *type_str(Arena *a, const AType *t)
 {
     Out o = {0};
     put_type(&o, t, false);

@@ -7,51 +7,51 @@
 
 /* ---- Making ---- */
 
-static Type *ty_new(Ck *ck, TypeKind k)
+static AType *ty_new(Ck *ck, TypeKind k)
 {
-    Type *t = NEW(ck->a, Type);
+    AType *t = NEW(ck->a, AType);
     t->kind = k;
     return t;
 }
 
-Type *ty_scalar(Ck *ck, Scalar s)
+AType *ty_scalar(Ck *ck, Scalar s)
 {
-    Type *t = ty_new(ck, TY_SCALAR);
+    AType *t = ty_new(ck, TY_SCALAR);
     t->scalar = s;
     return t;
 }
 
-Type *ty_array(Ck *ck, Size *dim, Type *elem)
+AType *ty_array(Ck *ck, Size *dim, AType *elem)
 {
-    Type *t = ty_new(ck, TY_ARRAY);
+    AType *t = ty_new(ck, TY_ARRAY);
     t->array.dim = dim;
     t->array.elem = elem;
     return t;
 }
 
-Type *ty_tuple(Ck *ck, Types elems)
+AType *ty_tuple(Ck *ck, ATypes elems)
 {
-    Type *t = ty_new(ck, TY_TUPLE);
+    AType *t = ty_new(ck, TY_TUPLE);
     t->elems = elems;
     return t;
 }
 
-Type *ty_fun(Ck *ck, Type *param, Type *result)
+AType *ty_fun(Ck *ck, AType *param, AType *result)
 {
-    Type *t = ty_new(ck, TY_FUN);
+    AType *t = ty_new(ck, TY_FUN);
     t->fun.param = param;
     t->fun.result = result;
     return t;
 }
 
-Type *ty_error(Ck *ck)
+AType *ty_error(Ck *ck)
 {
     return ty_new(ck, TY_ERROR);
 }
 
-Type *ty_meta(Ck *ck, TypeClass cls, Loc loc)
+AType *ty_meta(Ck *ck, TypeClass cls, Loc loc)
 {
-    Type *t = ty_new(ck, TY_META);
+    AType *t = ty_new(ck, TY_META);
     t->meta.id = ck->ids++;
     t->meta.level = ck->level;
     t->meta.cls = cls;
@@ -59,27 +59,27 @@ Type *ty_meta(Ck *ck, TypeClass cls, Loc loc)
     return t;
 }
 
-Type *ty_plain(Ck *ck, const Type *t)
+AType *ty_plain(Ck *ck, const AType *t)
 {
-    Type *d = type_deref(t);
+    AType *d = type_deref(t);
     if (d->kind == TY_TUPLE || d->kind == TY_RECORD) {
-        Types elems = {0};
+        ATypes elems = {0};
         bool changed = d->unique;
         for (int i = 0; i < d->elems.n; i++) {
-            Type *e = ty_plain(ck, d->elems.at[i]);
+            AType *e = ty_plain(ck, d->elems.at[i]);
             changed |= e != d->elems.at[i];
             vec_push(ck->a, &elems, e);
         }
         if (!changed)
             return d;
-        Type *c = ty_new(ck, d->kind);
+        AType *c = ty_new(ck, d->kind);
         c->elems = elems;
         c->names = d->names;
         return c;
     }
     if (!d->unique)
         return d;
-    Type *c = NEW(ck->a, Type);
+    AType *c = NEW(ck->a, AType);
     *c = *d;
     c->unique = false;
     return c;
@@ -181,27 +181,27 @@ Size *sz_op(Ck *ck, char op, Size *a, Size *b)
 
 /* ---- Sizes of expressions ---- */
 
-static bool same_exps(const Exps *a, const Exps *b);
+static bool same_exps(const AExps *a, const AExps *b);
 
 /* Whether two pure expressions are the same text about the same names. */
-static bool same_exp(const Exp *a, const Exp *b)
+static bool same_exp(const AExp *a, const AExp *b)
 {
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case E_LIT:
+    case AE_LIT:
         return a->lit.bits == b->lit.bits && a->lit.is_float == b->lit.is_float &&
                a->lit.fval == b->lit.fval;
-    case E_VAR: return a->var.bind && a->var.bind == b->var.bind;
-    case E_APP: return same_exp(a->app.fn, b->app.fn) && same_exps(&a->app.args, &b->app.args);
-    case E_PROJ:
+    case AE_VAR: return a->var.bind && a->var.bind == b->var.bind;
+    case AE_APP: return same_exp(a->app.fn, b->app.fn) && same_exps(&a->app.args, &b->app.args);
+    case AE_PROJ:
         return a->proj.names.at[0] == b->proj.names.at[0] && same_exp(a->proj.e, b->proj.e);
-    case E_TUPLE: return same_exps(&a->seq.elems, &b->seq.elems);
+    case AE_TUPLE: return same_exps(&a->seq.elems, &b->seq.elems);
     default: /* anything else counts as different: then it is compared at run time */ return false;
     }
 }
 
-static bool same_exps(const Exps *a, const Exps *b)
+static bool same_exps(const AExps *a, const AExps *b)
 {
     if (a->n != b->n)
         return false;
@@ -212,13 +212,13 @@ static bool same_exps(const Exps *a, const Exps *b)
 }
 
 /* Whether the expression is one that same_exp can compare. */
-static bool nameable(const Exp *e)
+static bool nameable(const AExp *e)
 {
     switch (e->kind) {
-    case E_LIT: return true;
-    case E_VAR: return e->var.bind != NULL;
-    case E_PROJ: return nameable(e->proj.e);
-    case E_APP:
+    case AE_LIT: return true;
+    case AE_VAR: return e->var.bind != NULL;
+    case AE_PROJ: return nameable(e->proj.e);
+    case AE_APP:
         for (int i = 0; i < e->app.args.n; i++)
             if (!nameable(e->app.args.at[i]))
                 return false;
@@ -227,15 +227,15 @@ static bool nameable(const Exp *e)
     }
 }
 
-Size *sz_of_exp(Ck *ck, const Exp *e)
+Size *sz_of_exp(Ck *ck, const AExp *e)
 {
     Size *s;
     switch (e->kind) {
-    case E_LIT:
+    case AE_LIT:
         if (!e->lit.is_float && e->lit.bits <= INT64_MAX)
             return sz_const(ck, (int64_t)e->lit.bits);
         break;
-    case E_VAR:
+    case AE_VAR:
         if (e->var.bind && (e->var.bind->kind == BIND_LOCAL || e->var.bind->kind == BIND_SIZE ||
                             (e->var.bind->kind == BIND_DEF && !e->var.bind->tparams.n))) {
             s = sz_var(ck, e->var.bind);
@@ -243,11 +243,11 @@ Size *sz_of_exp(Ck *ck, const Exp *e)
             return s;
         }
         break;
-    case E_ASCRIBE:
-    case E_COERCE: return sz_of_exp(ck, e->ascribe.e);
-    case E_APP: {
-        const Exp *fn = e->app.fn;
-        if (fn->kind != E_VAR || !fn->var.bind || fn->var.bind->kind != BIND_BUILTIN)
+    case AE_ASCRIBE:
+    case AE_COERCE: return sz_of_exp(ck, e->ascribe.e);
+    case AE_APP: {
+        const AExp *fn = e->app.fn;
+        if (fn->kind != AE_VAR || !fn->var.bind || fn->var.bind->kind != BIND_BUILTIN)
             break;
         BuiltinId id = fn->var.bind->builtin;
         static const struct {
@@ -261,7 +261,7 @@ Size *sz_of_exp(Ck *ck, const Exp *e)
                 return s;
             }
         if (id == BI_LENGTH && e->app.args.n == 1 && e->app.args.at[0]->type) {
-            Type *t = type_deref(e->app.args.at[0]->type);
+            AType *t = type_deref(e->app.args.at[0]->type);
             if (t->kind == TY_ARRAY && size_deref(t->array.dim)->kind != SZ_META)
                 return size_deref(t->array.dim);
         }
@@ -272,7 +272,7 @@ Size *sz_of_exp(Ck *ck, const Exp *e)
     if (!nameable(e))
         return sz_unknown(ck, e->loc);
     s = sz_new(ck, SZ_EXP);
-    s->exp = (Exp *)e;
+    s->exp = (AExp *)e;
     s->loc = e->loc;
     return s;
 }
@@ -318,7 +318,7 @@ void trail_undo(Ck *ck, int mark)
     }
 }
 
-static void save_type(Ck *ck, Type *t)
+static void save_type(Ck *ck, AType *t)
 {
     Undo u = {.type = t, .old_type = *t};
     vec_push(ck->a, &ck->trail, u);
@@ -351,7 +351,7 @@ static void sz_lower(Ck *ck, Size *s, int level)
     }
 }
 
-static bool ty_lower(Ck *ck, Type *t, const Type *meta, int level)
+static bool ty_lower(Ck *ck, AType *t, const AType *meta, int level)
 {
     t = type_deref(t);
     switch (t->kind) {
@@ -468,7 +468,7 @@ static bool scalar_in(Scalar s, TypeClass c)
 }
 
 /* Requires that t belongs to a class; narrows the variables in it. */
-static bool ty_restrict(Ck *ck, Type *t, TypeClass c)
+static bool ty_restrict(Ck *ck, AType *t, TypeClass c)
 {
     t = type_deref(t);
     if (c == TC_ANY || t->kind == TY_ERROR)
@@ -500,7 +500,7 @@ static bool ty_restrict(Ck *ck, Type *t, TypeClass c)
     return false;
 }
 
-static bool bind_meta(Ck *ck, Type *m, Type *t)
+static bool bind_meta(Ck *ck, AType *m, AType *t)
 {
     if (!ty_lower(ck, t, m, m->meta.level)) {
         ck->why = "a type would contain itself";
@@ -515,7 +515,7 @@ static bool bind_meta(Ck *ck, Type *m, Type *t)
     return true;
 }
 
-static bool unify_dims(Ck *ck, Type *want, Type *have)
+static bool unify_dims(Ck *ck, AType *want, AType *have)
 {
     switch (sz_unify(ck, want->array.dim, have->array.dim)) {
     case SAME: return true;
@@ -539,11 +539,11 @@ static bool same_names(const Names *a, const Names *b)
     return true;
 }
 
-static bool unify_funs(Ck *ck, Type *a, Type *b)
+static bool unify_funs(Ck *ck, AType *a, AType *b)
 {
     if (!ty_unify(ck, b->fun.param, a->fun.param))
         return false;
-    Type *ra = a->fun.result, *rb = b->fun.result;
+    AType *ra = a->fun.result, *rb = b->fun.result;
     if (a->fun.name && b->fun.name && a->fun.name != b->fun.name) {
         Subst s = {0};
         subst_size(ck, &s, b->fun.name, sz_var(ck, a->fun.name));
@@ -559,7 +559,7 @@ static bool unify_funs(Ck *ck, Type *a, Type *b)
                     ty_open(ck, &b->fun.exists, rb, ((Loc){0, 0})));
 }
 
-bool ty_unify(Ck *ck, Type *want, Type *have)
+bool ty_unify(Ck *ck, AType *want, AType *have)
 {
     want = type_deref(want);
     have = type_deref(have);
@@ -602,12 +602,12 @@ bool ty_unify(Ck *ck, Type *want, Type *have)
     return false;
 }
 
-Type *ty_join(Ck *ck, Type *a, Type *b, Loc loc)
+AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc)
 {
     a = type_deref(a);
     b = type_deref(b);
     if (a->kind == TY_ARRAY && b->kind == TY_ARRAY) {
-        Type *elem = ty_join(ck, a->array.elem, b->array.elem, loc);
+        AType *elem = ty_join(ck, a->array.elem, b->array.elem, loc);
         if (!elem)
             return NULL;
         Size *x = size_deref(a->array.dim), *y = size_deref(b->array.dim);
@@ -619,10 +619,10 @@ Type *ty_join(Ck *ck, Type *a, Type *b, Loc loc)
     }
     if (a->kind == b->kind && (a->kind == TY_TUPLE || a->kind == TY_RECORD) &&
         a->elems.n == b->elems.n && same_names(&a->names, &b->names)) {
-        Type *t = ty_new(ck, a->kind);
+        AType *t = ty_new(ck, a->kind);
         t->names = a->names;
         for (int i = 0; i < a->elems.n; i++) {
-            Type *e = ty_join(ck, a->elems.at[i], b->elems.at[i], loc);
+            AType *e = ty_join(ck, a->elems.at[i], b->elems.at[i], loc);
             if (!e)
                 return NULL;
             vec_push(ck->a, &t->elems, e);

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-static void zonk_exp(Ck *ck, Exp *e);
+static void zonk_exp(Ck *ck, AExp *e);
 
 /* ---- Types ---- */
 
@@ -30,19 +30,19 @@ static Size *zonk_size(Ck *ck, Size *s)
     return s;
 }
 
-static Type *default_type(Ck *ck, Type *m)
+static AType *default_type(Ck *ck, AType *m)
 {
     m->meta.ref = ty_scalar(ck, m->meta.cls == TC_FLOAT ? S_F64 : S_I32);
     return m->meta.ref;
 }
 
-Type *zonk_type(Ck *ck, Type *t)
+AType *zonk_type(Ck *ck, AType *t)
 {
-    Type *d = type_deref(t);
+    AType *d = type_deref(t);
     if (d->kind == TY_META)
         d = default_type(ck, d);
     bool unique = t->unique || d->unique;
-    Type *c = d;
+    AType *c = d;
     switch (d->kind) {
     case TY_SCALAR:
     case TY_VAR:
@@ -50,14 +50,14 @@ Type *zonk_type(Ck *ck, Type *t)
     case TY_META: break;
     case TY_ARRAY: {
         Size *z = zonk_size(ck, d->array.dim);
-        Type *e = zonk_type(ck, d->array.elem);
+        AType *e = zonk_type(ck, d->array.elem);
         if (z != d->array.dim || e != d->array.elem)
             c = ty_array(ck, z, e);
         break;
     }
     case TY_TUPLE:
     case TY_RECORD: {
-        Types es = {0};
+        ATypes es = {0};
         bool changed = false;
         for (int i = 0; i < d->elems.n; i++) {
             vec_push(ck->a, &es, zonk_type(ck, d->elems.at[i]));
@@ -71,7 +71,7 @@ Type *zonk_type(Ck *ck, Type *t)
         break;
     }
     case TY_FUN: {
-        Type *p = zonk_type(ck, d->fun.param), *r = zonk_type(ck, d->fun.result);
+        AType *p = zonk_type(ck, d->fun.param), *r = zonk_type(ck, d->fun.result);
         if (p != d->fun.param || r != d->fun.result) {
             c = ty_fun(ck, p, r);
             c->fun.name = d->fun.name;
@@ -82,7 +82,7 @@ Type *zonk_type(Ck *ck, Type *t)
     }
     if (c->unique == unique)
         return c;
-    Type *copy = NEW(ck->a, Type);
+    AType *copy = NEW(ck->a, AType);
     *copy = *c;
     copy->unique = unique;
     return copy;
@@ -90,7 +90,7 @@ Type *zonk_type(Ck *ck, Type *t)
 
 /* ---- Literals ---- */
 
-static void check_range(Ck *ck, Exp *e, bool negated)
+static void check_range(Ck *ck, AExp *e, bool negated)
 {
     Scalar s = e->lit.scalar;
     if (scalar_float(s)) {
@@ -114,7 +114,7 @@ static void check_range(Ck *ck, Exp *e, bool negated)
         e->lit.bits = (uint64_t)((int64_t)(e->lit.bits << (64 - bits)) >> (64 - bits));
 }
 
-static void zonk_lit(Ck *ck, Exp *e, bool negated)
+static void zonk_lit(Ck *ck, AExp *e, bool negated)
 {
     if (e->lit.checked || e->type->kind != TY_SCALAR)
         return;
@@ -150,17 +150,17 @@ static void zonk_pat(Ck *ck, Pat *p)
     zonk_te(ck, p->te);
 }
 
-static void zonk_dims(Ck *ck, DimIndices *ds)
+static void zonk_dims(Ck *ck, ADimIndices *ds)
 {
     for (int i = 0; i < ds->n; i++) {
-        Exp *parts[] = {ds->at[i].i, ds->at[i].j, ds->at[i].s};
+        AExp *parts[] = {ds->at[i].i, ds->at[i].j, ds->at[i].s};
         for (int j = 0; j < 3; j++)
             if (parts[j])
                 zonk_exp(ck, parts[j]);
     }
 }
 
-static void zonk_exps(Ck *ck, Exps *es)
+static void zonk_exps(Ck *ck, AExps *es)
 {
     for (int i = 0; i < es->n; i++)
         zonk_exp(ck, es->at[i]);
@@ -177,7 +177,7 @@ static void zonk_parts(Ck *ck, Def *d)
 }
 
 /* unflatten and split learn the sizes of their results from the context. */
-static void check_context_sizes(Ck *ck, Exp *e)
+static void check_context_sizes(Ck *ck, AExp *e)
 {
     if (!e->var.bind || e->var.bind->kind != BIND_BUILTIN || !e->type)
         return;
@@ -186,13 +186,13 @@ static void check_context_sizes(Ck *ck, Exp *e)
                : id == BI_UNFLATTEN_3D              ? 3
                : id == BI_UNFLATTEN_4D              ? 4
                                                     : 0;
-    Type *r = type_deref(e->type);
+    AType *r = type_deref(e->type);
     if (!want || r->kind != TY_FUN)
         return;
     r = type_deref(r->fun.result);
     int open = 0;
     for (int i = 0; i < want; i++) {
-        const Type *t = id == BI_SPLIT ? type_deref(r->elems.at[i]) : r;
+        const AType *t = id == BI_SPLIT ? type_deref(r->elems.at[i]) : r;
         SizeKind k = size_deref(t->array.dim)->kind;
         open += k == SZ_META || k == SZ_UNKNOWN;
         if (id != BI_SPLIT)
@@ -206,7 +206,7 @@ static void check_context_sizes(Ck *ck, Exp *e)
     }
 }
 
-static void zonk_loop(Ck *ck, Exp *e)
+static void zonk_loop(Ck *ck, AExp *e)
 {
     zonk_exp(ck, e->loop.init);
     zonk_exp(ck, e->loop.bound);
@@ -216,95 +216,95 @@ static void zonk_loop(Ck *ck, Exp *e)
     zonk_exp(ck, e->loop.body);
 }
 
-static void zonk_app(Ck *ck, Exp *e)
+static void zonk_app(Ck *ck, AExp *e)
 {
-    Exp *fn = e->app.fn;
+    AExp *fn = e->app.fn;
     zonk_exp(ck, fn);
-    bool negates = fn->kind == E_VAR && fn->var.bind && fn->var.bind->builtin == BI_NEG &&
-                   e->app.args.at[0]->kind == E_LIT;
+    bool negates = fn->kind == AE_VAR && fn->var.bind && fn->var.bind->builtin == BI_NEG &&
+                   e->app.args.at[0]->kind == AE_LIT;
     if (!negates) {
         zonk_exps(ck, &e->app.args);
         return;
     }
-    Exp *lit = e->app.args.at[0];
+    AExp *lit = e->app.args.at[0];
     if (lit->type) {
         lit->type = zonk_type(ck, lit->type);
         zonk_lit(ck, lit, true);
     }
 }
 
-static void zonk_children(Ck *ck, Exp *e)
+static void zonk_children(Ck *ck, AExp *e)
 {
     switch (e->kind) {
-    case E_LIT: zonk_lit(ck, e, false); return;
-    case E_VAR:
-    case E_PROJSECT: return;
-    case E_TUPLE:
-    case E_RECORD:
-    case E_ARRAY:
-    case E_STRING: zonk_exps(ck, &e->seq.elems); return;
-    case E_RANGE:
+    case AE_LIT: zonk_lit(ck, e, false); return;
+    case AE_VAR:
+    case AE_PROJSECT: return;
+    case AE_TUPLE:
+    case AE_RECORD:
+    case AE_ARRAY:
+    case AE_STRING: zonk_exps(ck, &e->seq.elems); return;
+    case AE_RANGE:
         zonk_exp(ck, e->range.start);
         if (e->range.second)
             zonk_exp(ck, e->range.second);
         zonk_exp(ck, e->range.end);
         return;
-    case E_APP: zonk_app(ck, e); return;
-    case E_OPSECT:
+    case AE_APP: zonk_app(ck, e); return;
+    case AE_OPSECT:
         zonk_exp(ck, e->opsect.op);
         zonk_exp(ck, e->opsect.arg);
         return;
-    case E_IDXSECT: zonk_dims(ck, &e->index.dims); return;
-    case E_LAMBDA:
+    case AE_IDXSECT: zonk_dims(ck, &e->index.dims); return;
+    case AE_LAMBDA:
         for (int i = 0; i < e->lambda.params.n; i++)
             zonk_pat(ck, e->lambda.params.at[i]);
         zonk_te(ck, e->lambda.ret);
         zonk_exp(ck, e->lambda.body);
         return;
-    case E_PROJ: zonk_exp(ck, e->proj.e); return;
-    case E_INDEX:
+    case AE_PROJ: zonk_exp(ck, e->proj.e); return;
+    case AE_INDEX:
         zonk_exp(ck, e->index.e);
         zonk_dims(ck, &e->index.dims);
         return;
-    case E_UPDATE: zonk_dims(ck, &e->update.dims); /* fallthrough */
-    case E_RECUPDATE:
+    case AE_UPDATE: zonk_dims(ck, &e->update.dims); /* fallthrough */
+    case AE_RECUPDATE:
         zonk_exp(ck, e->update.e);
         zonk_exp(ck, e->update.value);
         return;
-    case E_IF:
+    case AE_IF:
         zonk_exp(ck, e->cond.test);
         zonk_exp(ck, e->cond.then);
         zonk_exp(ck, e->cond.els);
         return;
-    case E_LET:
+    case AE_LET:
         zonk_exp(ck, e->let.rhs);
         zonk_pat(ck, e->let.pat);
         zonk_exp(ck, e->let.body);
         return;
-    case E_LETFUN:
+    case AE_LETFUN:
         zonk_parts(ck, e->letfun.def);
         zonk_exp(ck, e->letfun.body);
         return;
-    case E_LOOP: zonk_loop(ck, e); return;
-    case E_ASCRIBE:
-    case E_COERCE:
+    case AE_LOOP: zonk_loop(ck, e); return;
+    case AE_ASCRIBE:
+    case AE_COERCE:
         zonk_te(ck, e->ascribe.te);
         e->ascribe.to = zonk_type(ck, e->ascribe.to);
         zonk_exp(ck, e->ascribe.e);
         return;
-    case E_ASSERT:
+    case AE_ASSERT:
         zonk_exp(ck, e->assertion.test);
         zonk_exp(ck, e->assertion.e);
         return;
-    case E_ATTR: zonk_exp(ck, e->attr.e); return;
+    case AE_ATTR: zonk_exp(ck, e->attr.e); return;
     }
 }
 
-static void zonk_exp(Ck *ck, Exp *e)
+static void zonk_exp(Ck *ck, AExp *e)
 {
     if (!e->type) /* not reached by the checker, after an error */
         return;
-    if (e->kind == E_VAR)
+    if (e->kind == AE_VAR)
         check_context_sizes(ck, e);
     e->type = zonk_type(ck, e->type);
     if (type_rank(e->type) > MAX_ARRAY_RANK && !ck->rank_reported) {
