@@ -24,15 +24,17 @@ typedef struct {
     const char *from;   /* --from: the file is IR text, to which the passes from here on apply */
     const char *to;     /* --to, --after: the last pass */
     bool json, binary, list, help;
-    int mode; /* FlattenMode */
+    bool server, library; /* what the compiled program is, if not a command */
+    int mode;             /* FlattenMode */
     PassOptions passes;
 } Options;
 
 static const char usage_text[] =
     "usage: minifut COMMAND [options] prog.sf\n"
     "\n"
-    "  compile [-o NAME] [--flatten=MODE] [--emit=KIND] prog.sf\n"
-    "                     writes NAME.c and builds NAME; --emit=c|opencl|plan|ir prints instead\n"
+    "  compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server] prog.sf\n"
+    "                     writes NAME.c and builds NAME; --emit=c|opencl|plan|ir prints instead;\n"
+    "                     with --server, NAME speaks the server protocol without being asked to\n"
     "  check prog.sf      types, sizes, consumption; silent when all is well\n"
     "  run [-e ENTRY] [-b] prog.sf < input\n"
     "                     interprets the program\n"
@@ -134,6 +136,8 @@ static int parse_options(Options *o, int command, int argc, char **argv)
                            {"--json", NULL, &o->json, EXPLAIN},
                            {"--emit", &o->emit, NULL, COMPILE},
                            {"--flatten", &mode, NULL, ANY & ~CHECK},
+                           {"--server", NULL, &o->server, COMPILE},
+                           {"--library", NULL, &o->library, COMPILE},
                            {"--after", &o->to, NULL, RUN | IR},
                            {"--to", &o->to, NULL, ANY & ~CHECK},
                            {"--from", &o->from, NULL, ANY & ~CHECK},
@@ -326,6 +330,11 @@ static int cmd_compile(Options *o)
     Ctx *cx = new_ctx(o);
     Prog *p;
     Plan *plan;
+    if (o->library) {
+        fprintf(stderr, "minifut: --library is not supported yet; a program made with --server can "
+                        "be driven from other programs\n");
+        return EXIT_LIMIT;
+    }
     int code = load(cx, o, n_passes - 1, &p);
     if (code)
         return code;
@@ -341,6 +350,7 @@ static int cmd_compile(Options *o)
     }
     if ((code = make_plan(cx, o, p, &plan)))
         return code;
+    plan->server = o->server;
     diag_set_pass("emit");
     if (o->emit && strcmp(o->emit, "plan") == 0)
         plan_print(&out, plan);

@@ -29,7 +29,7 @@ __attribute__((format(printf, 2, 0))) char *arena_vprintf(Arena *a, const char *
 ArenaMark arena_mark(Arena *a);
 void arena_reset(Arena *a, ArenaMark m); /* forgets all that was allocated since the mark */
 
-#define NEW(a, T)      ((T *)arena_alloc((a), sizeof(T)))
-#define NEWN(a, T, n)  ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
+#define NEW(a, T)     ((T *)arena_alloc((a), sizeof(T)))
+#define NEWN(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
 
 #endif

@@ -11,8 +11,8 @@
 typedef struct {
     char *text; /* NUL-terminated; malloc'd */
     size_t n, cap;
-    int indent;     /* levels of four spaces */
-    bool mid_line;  /* something was written since the last newline */
+    int indent;    /* levels of four spaces */
+    bool mid_line; /* something was written since the last newline */
 } Out;
 
 void out_free(Out *o);

@@ -147,7 +147,7 @@ static const char *table_ref(int n, const char *name)
     return n ? name : "NULL";
 }
 
-static void emit_program(Emit *em, const char *name, bool server)
+static void emit_program(Emit *em, const char *name)
 {
     const Plan *p = em->p;
     out_printf(em->o,
@@ -157,7 +157,7 @@ static void emit_program(Emit *em, const char *name, bool server)
                name, p->kernels.n, p->thresholds.n, p->sites.n, em->type_names.n, p->entries.n,
                table_ref(p->kernels.n, "kernels"), table_ref(p->thresholds.n, "params"),
                table_ref(p->sites.n, "sites"), table_ref(em->type_names.n, "types"),
-               server ? "true" : "false");
+               p->server ? "true" : "false");
     out_puts(em->o, "int main(int argc, char **argv)\n{\n"
                     "    return rt_main(&program, argc, argv);\n}\n");
 }
@@ -195,7 +195,7 @@ void cg_emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
     for (int i = 0; i < p->entries.n; i++)
         emit_entry(&em, p->entries.at[i]);
     emit_entries(&em);
-    emit_program(&em, program_name(cx, source_name), false);
+    emit_program(&em, program_name(cx, source_name));
 }
 
 void cg_emit_opencl(Out *o, const Plan *p)

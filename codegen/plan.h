@@ -211,6 +211,7 @@ typedef struct {
     Sites sites;
     VEC(EntryPlan *) entries;
     VEC(Threshold) thresholds;
+    bool server; /* the program speaks the server protocol without being asked to */
 } Plan;
 
 /* --- host.c: what the kernel makers need of the host level ------------------------------------------------- */
