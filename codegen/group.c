@@ -1,10 +1,11 @@
-/* segmap^1 around level-0 constructs: each work-group runs outer iterations one after the other. Arrays
- * made in the body lie in local memory, scalars are computed by all threads alike, level-0 constructs
- * deal their elements out to the threads, in loops where there are more elements than threads. Every
- * barrier stands in control flow that is the same for the whole group. */
+/* segmap^1 around level-0 constructs: each work-group runs outer iterations one after the other.
+ * Arrays made in the body lie in local memory, scalars are computed by all threads alike, level-0
+ * constructs deal their elements out to the threads, in loops where there are more elements than
+ * threads. Every barrier stands in control flow that is the same for the whole group. */
 #include "codegen/kernel.h"
 
-/* --- Local memory ---------------------------------------------------------------------------------- */
+/* --- Local memory
+ * ---------------------------------------------------------------------------------- */
 
 static LocalBuf *take_buffer(KGen *kg, PrimType elem, const Sx *count)
 {
@@ -72,7 +73,8 @@ void group_stm_done(KGen *kg, const Body *b, int i)
     }
 }
 
-/* --- Code without parallelism ---------------------------------------------------------------------------- */
+/* --- Code without parallelism
+ * ---------------------------------------------------------------------------- */
 
 static void by_all(KGen *kg, const Stm *s)
 {
@@ -141,7 +143,8 @@ void group_sequential(KGen *kg, const Stm *s)
         by_first(kg, s);
 }
 
-/* --- The kernel ---------------------------------------------------------------------------------------------- */
+/* --- The kernel
+ * ---------------------------------------------------------------------------------------------- */
 
 /* The largest number of elements that a level-0 construct inside has, as a host expression. */
 typedef struct {
@@ -183,13 +186,15 @@ static void widest_in_body(void *env, Body *b)
         widest_exp(w, s->exp);
         for (int j = 0; j < s->pat.n; j++)
             kg_bind(w->kg, s->pat.at[j]);
-        if (s->pat.n == 1 && (s->exp->kind == E_PRIM || s->exp->kind == E_CONV ||
-                              s->exp->kind == E_ATOM) && s->pat.at[0]->type.rank == 0)
+        if (s->pat.n == 1 &&
+            (s->exp->kind == E_PRIM || s->exp->kind == E_CONV || s->exp->kind == E_ATOM) &&
+            s->pat.at[0]->type.rank == 0)
             varmap_put(w->kg->defs, s->pat.at[0], s->exp);
     }
 }
 
-/* As many threads as the widest construct has elements, in full warps; more elements are looped over. */
+/* As many threads as the widest construct has elements, in full warps; more elements are looped
+ * over. */
 static const Sx *group_threads(Host *h, const Exp *e)
 {
     Ctx *cx = h->cx;
@@ -200,7 +205,11 @@ static const Sx *group_threads(Host *h, const Exp *e)
     widest_in_body(&w, e->seg.body);
     const Sx *warp = sx_const(cx, 32);
     const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, w.max, warp), warp);
-    return sx_op(cx, SX_MAX, sx_const(cx, 1), sx_op(cx, SX_MIN, full, sx_size(cx, SIZE_GROUP)));
+    const Sx *one = sx_const(cx, 1);
+    const Sx *gpu = sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, full, sx_size(cx, SIZE_GROUP)));
+    /* On a CPU a work-group is one thread anyway, and PoCL 3.1 miscompiles loops around barriers
+     * that hold a conditional in an inner loop, unless a work-group is one work-item. */
+    return sx_select(cx, sx_is_cpu(cx), one, gpu);
 }
 
 /* Is v used by a statement of b? A result that is not is written where it belongs at once. */
