@@ -19,8 +19,15 @@ static void leave(KGen *kg)
 static WorkMark open_elements(KGen *kg, const Nest *nest, int n)
 {
     const char *j = kg_name(kg, "j");
-    kg_open(kg, "for (i64 %s = get_local_id(0); %s < %s; %s += get_local_size(0))", j, j,
-            sx_c(nest_size_k(kg, nest, 0, n)), j);
+    const Sx *size = nest_size_k(kg, nest, 0, n);
+    if (sx_is_const(size, 1)) {
+        /* Not a loop: PoCL 3.1 gets an inner loop's result wrong after one of a single turn. */
+        kg_open(kg, "if (get_local_id(0) == 0)");
+        kg_line(kg, "const i64 %s = 0;", j);
+    } else {
+        kg_open(kg, "for (i64 %s = get_local_id(0); %s < %s; %s += get_local_size(0))", j, j,
+                sx_c(size), j);
+    }
     nest_bind(kg, nest, n, j);
     return kg_work_begin(kg);
 }
