@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two times are equal for us if they differ by less than this (relative; and in seconds, since programs
- * tell whole microseconds and a launch costs a few), or by less than their noise. */
+/* Two times are equal for us if they differ by less than this (relative; and in seconds, since
+ * programs tell whole microseconds and a launch costs a few), or by less than their noise. */
 static const double EQUAL = 0.02, EQUAL_SECONDS = 3e-6;
 
 typedef struct {
@@ -42,8 +42,7 @@ static int rank_of(const Opinion *op, int64_t setting)
     return i;
 }
 
-/* --- Which comparisons are made under given settings
- * ----------------------------------------------- */
+/* --- Which comparisons are made under given settings ------------------------------------------ */
 
 /* Is the node's comparison made under the settings, as far as the opinions know? */
 static bool reached(const Forest *f, const Opinion *ops, const int64_t *settings, int node)
@@ -139,8 +138,7 @@ static Sample measure(Search *s)
     return sample;
 }
 
-/* --- One data set
- * ------------------------------------------------------------------------------------ */
+/* --- One data set ----------------------------------------------------------------------------- */
 
 static Sample measure_rank(Search *s, int node, int i)
 {
@@ -243,8 +241,7 @@ static bool solve_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *en
     return !s.failed;
 }
 
-/* --- All data sets together
- * ---------------------------------------------------------------------------- */
+/* --- All data sets together ------------------------------------------------------------------- */
 
 /* A value of the range low < t <= high for data sets not seen: the default if it lies inside, else
  * halfway (on a log scale) between the evidence on both sides. */

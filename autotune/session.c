@@ -40,8 +40,7 @@ struct Session {
     const char *tmp; /* folder for values in transit */
 };
 
-/* --- Asking the server
- * -------------------------------------------------------------------------------- */
+/* --- Asking the server ------------------------------------------------------------------------ */
 
 /* What went wrong with a command, in words. */
 static const char *reason(Session *s, TalkStatus st, const char *what)

@@ -1,5 +1,5 @@
-/* Elements, views, copies and checks of arrays inside a kernel. Index arithmetic is i64; it is made in
- * loc_at only. */
+/* Elements, views, copies and checks of arrays inside a kernel. Index arithmetic is i64; it is made
+ * in loc_at only. */
 #include "codegen/kernel.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ const Sx **loc_strides_row_major(KGen *kg, Type t, const Sx *unit)
     return s;
 }
 
-/* --- Group mode: who writes shared memory, and when ------------------------------------------------ */
+/* --- Group mode: who writes shared memory, and when ------------------------------------------- */
 
 void kg_touch(KGen *kg)
 {
@@ -71,7 +71,7 @@ void kg_sync(KGen *kg)
         kg_barrier(kg);
 }
 
-/* --- Loops over positions ------------------------------------------------------------------------------ */
+/* --- Loops over positions --------------------------------------------------------------------- */
 
 static void flat_loops(KGen *kg, Type t, const Sx **ix)
 {
@@ -85,8 +85,8 @@ static void flat_loops(KGen *kg, Type t, const Sx **ix)
     for (int k = t.rank - 1; k > 0; k--) {
         const char *c = kg_name(kg, "c"), *q = kg_name(kg, "q");
         const char *d = sx_c_factor(kg_sx(kg, t.dims[k]));
-        kg_line(kg, "const i64 %s = mf_index_div(%s, %s), %s = %s - %s * %s;", q, rest, d, c, rest, q,
-                d);
+        kg_line(kg, "const i64 %s = mf_index_div(%s, %s), %s = %s - %s * %s;", q, rest, d, c, rest,
+                q, d);
         ix[k] = sx_text(kg->cx, c);
         rest = q;
     }
@@ -171,7 +171,7 @@ void kg_unflatten(KGen *kg, const char *flat, Var *const *idx, const Atom *width
         kg_decl(kg, idx[0], rest);
 }
 
-/* --- Failures --------------------------------------------------------------------------------------------- */
+/* --- Failures --------------------------------------------------------------------------------- */
 
 static void fail_call(KGen *kg, int site, const Texts *args)
 {
@@ -252,7 +252,7 @@ static const char *index_check(KGen *kg, const Exp *e, Type t, const DimIndexes 
     return check(kg, cond, site, &args);
 }
 
-/* --- Index and update -------------------------------------------------------------------------------------- */
+/* --- Index and update ------------------------------------------------------------------------- */
 
 /* The part of l that `at` selects: single positions disappear, slices stay. */
 static KLoc view(KGen *kg, const KLoc *l, const DimIndexes *at)

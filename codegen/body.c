@@ -30,8 +30,8 @@ static void stm_iota(KGen *kg, const Stm *s)
     const char *step = kg_atom_c(kg, e->iota.stride), *elem = loc_elem(kg, &l, ix, 1);
     const char *tt = prim_type_text[v->type.elem];
     if (prim_is_int(v->type.elem))
-        kg_line(kg, "%s = mf_add_%s(%s, mf_mul_%s((%s)%s, (%s)%s));", elem, tt, start, tt, ct, i, ct,
-                step);
+        kg_line(kg, "%s = mf_add_%s(%s, mf_mul_%s((%s)%s, (%s)%s));", elem, tt, start, tt, ct, i,
+                ct, step);
     else
         kg_line(kg, "%s = %s + (%s)%s * (%s)%s;", elem, start, ct, i, ct, step);
     kg_loops_close(kg, v->type);
@@ -119,7 +119,8 @@ static void stm_rearrange(KGen *kg, const Stm *s)
     kg_bind_arr(kg, s->pat.at[0], l);
 }
 
-/* The distance of consecutive elements in row-major order, if it is the same everywhere; else NULL. */
+/* The distance of consecutive elements in row-major order, if it is the same everywhere; else NULL.
+ */
 static const Sx *linear_step(KGen *kg, const KLoc *l, Type t)
 {
     const Sx *step = NULL, *next = NULL;
@@ -161,7 +162,7 @@ static void stm_copy(KGen *kg, const Stm *s, Atom from)
     kg_bind_arr(kg, v, l);
 }
 
-/* --- Branches ---------------------------------------------------------------------------------------- */
+/* --- Branches --------------------------------------------------------------------------------- */
 
 /* Where array result j of a branch goes: into memory of its own (*own), or it is the same array,
  * updated in place or not, in both branches. */
@@ -196,7 +197,8 @@ static void branch_bound(KGen *kg, const Stm *s, int j)
         varmap_put(kg->bounds, s->pat.at[j], sx_op(kg->cx, SX_MAX, sa, sb));
 }
 
-/* Do the strides of v depend on sizes that the same pattern binds? They are set at the branch's end. */
+/* Do the strides of v depend on sizes that the same pattern binds? They are set at the branch's
+ * end. */
 static bool late_strides(const Stm *s, const Var *v)
 {
     for (int k = 1; k < v->type.rank; k++)
@@ -252,19 +254,41 @@ static void stm_if(KGen *kg, const Stm *s)
             kg_bind_arr(kg, s->pat.at[j], places[j]);
 }
 
-/* --- Statements ----------------------------------------------------------------------------------------- */
+/* --- Statements ------------------------------------------------------------------------------- */
 
-/* In group mode, is s a loop or branch without parallelism inside? It is then executed as by a thread:
- * by all of them if only scalars come out, else by the first one. */
+/* In group mode, is s a loop or branch without parallelism inside? It is then executed as by a
+ * thread: by all of them if only scalars come out, else by the first one. */
 static bool is_sequential(KGen *kg, const Exp *e)
 {
     switch (e->kind) {
-    case E_MAP: case E_REDUCE: case E_SCAN: case E_REDOMAP: case E_SCANOMAP: case E_SCATTER:
-    case E_LOOP: case E_IF: return kg->coop && !exp_has_seg(e);
-    case E_ATOM: case E_PRIM: case E_CONV: case E_INDEX: case E_UPDATE: case E_IOTA:
-    case E_REPLICATE: case E_SCRATCH: case E_ARRAYLIT: case E_CONCAT: case E_REARRANGE:
-    case E_RESHAPE: case E_COPY: case E_MANIFEST: case E_ASSERT: case E_SUFF: case E_SEGMAP:
-    case E_SEGRED: case E_SEGSCAN: case E_SEGSCATTER:
+    case E_MAP:
+    case E_REDUCE:
+    case E_SCAN:
+    case E_REDOMAP:
+    case E_SCANOMAP:
+    case E_SCATTER:
+    case E_LOOP:
+    case E_IF: return kg->coop && !exp_has_seg(e);
+    case E_ATOM:
+    case E_PRIM:
+    case E_CONV:
+    case E_INDEX:
+    case E_UPDATE:
+    case E_IOTA:
+    case E_REPLICATE:
+    case E_SCRATCH:
+    case E_ARRAYLIT:
+    case E_CONCAT:
+    case E_REARRANGE:
+    case E_RESHAPE:
+    case E_COPY:
+    case E_MANIFEST:
+    case E_ASSERT:
+    case E_SUFF:
+    case E_SEGMAP:
+    case E_SEGRED:
+    case E_SEGSCAN:
+    case E_SEGSCATTER:
     case N_FORMS: break;
     }
     return false;
@@ -278,12 +302,16 @@ void kg_stm(KGen *kg, const Stm *s)
         return;
     }
     switch (e->kind) {
-    case E_ATOM: case E_PRIM: case E_CONV: stm_scalar(kg, s); return;
+    case E_ATOM:
+    case E_PRIM:
+    case E_CONV: stm_scalar(kg, s); return;
     case E_INDEX: kg_index(kg, s); return;
     case E_UPDATE: kg_update(kg, s); return;
     case E_IOTA: stm_iota(kg, s); return;
     case E_REPLICATE: stm_replicate(kg, s); return;
-    case E_SCRATCH: kg_bind_arr(kg, s->pat.at[0], kg_alloc(kg, s->pat.at[0], e->scratch.type)); return;
+    case E_SCRATCH:
+        kg_bind_arr(kg, s->pat.at[0], kg_alloc(kg, s->pat.at[0], e->scratch.type));
+        return;
     case E_ARRAYLIT: stm_arraylit(kg, s); return;
     case E_CONCAT: stm_concat(kg, s); return;
     case E_REARRANGE: stm_rearrange(kg, s); return;
@@ -293,9 +321,16 @@ void kg_stm(KGen *kg, const Stm *s)
     case E_IF: stm_if(kg, s); return;
     case E_LOOP: kg_loop(kg, s); return;
     case E_ASSERT: kg_assert(kg, s); return;
-    case E_MAP: case E_REDUCE: case E_SCAN: case E_REDOMAP: case E_SCANOMAP: kg_soac(kg, s); return;
+    case E_MAP:
+    case E_REDUCE:
+    case E_SCAN:
+    case E_REDOMAP:
+    case E_SCANOMAP: kg_soac(kg, s); return;
     case E_SCATTER: kg_scatter(kg, s); return;
-    case E_SEGMAP: case E_SEGRED: case E_SEGSCAN: case E_SEGSCATTER: group_seg(kg, s); return;
+    case E_SEGMAP:
+    case E_SEGRED:
+    case E_SEGSCAN:
+    case E_SEGSCATTER: group_seg(kg, s); return;
     case E_SUFF: ice(e->loc, "a threshold comparison inside a kernel");
     case N_FORMS: break;
     }

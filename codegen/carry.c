@@ -1,11 +1,12 @@
 /* Loops, and the values that they carry from one iteration to the next.
  *
- * A scalar is a variable. An array whose next value is made by updating it in place keeps its memory. Any
- * other array has two buffers: an iteration reads one and builds the next value in the other, then
- * they change roles. */
+ * A scalar is a variable. An array whose next value is made by updating it in place keeps its
+ * memory. Any other array has two buffers: an iteration reads one and builds the next value in the
+ * other, then they change roles. */
 #include "codegen/kernel.h"
 
-/* A loop with an array carried in place whose initial value is not ours to write starts with a copy. */
+/* A loop with an array carried in place whose initial value is not ours to write starts with a
+ * copy. */
 static void begin_in_place(KGen *kg, Carry *c, Atom init, const Var *pat, bool updated)
 {
     const KLoc *l = kg_arr(kg, init.var);

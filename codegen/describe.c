@@ -22,8 +22,8 @@ void cg_describe(void *plan, Out *o, const Exp *seg)
         if (k->seg != seg)
             continue;
         const char *local = local_text(k);
-        out_printf(o, "kernel %s%s%s%s\n", k->name, local ? ": local memory " : "", local ? local : "",
-                   local ? " bytes" : "");
+        out_printf(o, "kernel %s%s%s%s\n", k->name, local ? ": local memory " : "",
+                   local ? local : "", local ? " bytes" : "");
     }
 }
 

@@ -1,4 +1,5 @@
-/* The text of the runtime inside the compiler. The Makefile makes it from runtime/ with bundle.sh. */
+/* The text of the runtime inside the compiler. The Makefile makes it from runtime/ with bundle.sh.
+ */
 #include "codegen/emit.h"
 
 #include "runtime_embed.c"

@@ -21,8 +21,7 @@ typedef struct {
     Loc loc; /* of the last comment */
 } Fn;
 
-/* --- Pieces
- * ---------------------------------------------------------------------------------------- */
+/* --- Pieces ----------------------------------------------------------------------------------- */
 
 const char *kernel_enum(const Kernel *k)
 {
@@ -119,8 +118,7 @@ static const char *byte_offset(Fn *f, const Sx *elems, PrimType t)
     return sx_c(sx_mul(f->em->cx, elems, sx_const(f->em->cx, prim_type_bytes[t])));
 }
 
-/* --- Memory operations
- * --------------------------------------------------------------------------------- */
+/* --- Memory operations ------------------------------------------------------------------------ */
 
 static void emit_alloc(Fn *f, const HostOp *op)
 {
@@ -202,8 +200,7 @@ static void emit_literal(Fn *f, const HostOp *op)
     call_end(f);
 }
 
-/* --- Launches
- * --------------------------------------------------------------------------------------------- */
+/* --- Launches --------------------------------------------------------------------------------- */
 
 static const char *arg_macro(PrimType t)
 {
@@ -319,8 +316,7 @@ static void emit_declare(Fn *f, const HostOp *op)
     out_printf(f->o, "%s %s = 0;\n", ctype_c(op->var->type.elem), var_c_name(op->var));
 }
 
-/* --- Branches and loops
- * --------------------------------------------------------------------------------------- */
+/* --- Branches and loops ----------------------------------------------------------------------- */
 
 static void emit_ops(Fn *f, const HostOps *ops);
 
@@ -563,8 +559,7 @@ static void emit_results(Fn *f, const EntryPlan *ep)
     }
 }
 
-/* --- Assembly
- * ------------------------------------------------------------------------------------------ */
+/* --- Assembly --------------------------------------------------------------------------------- */
 
 static VarSet *entry_uses(Ctx *cx, const EntryPlan *ep)
 {

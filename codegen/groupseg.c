@@ -82,22 +82,27 @@ static void segmap0(KGen *kg, const Stm *s)
     bind_results(kg, s, outs);
 }
 
-/* --- Reductions and scans ------------------------------------------------------------------------------ */
+/* --- Reductions and scans --------------------------------------------------------------------- */
 
 /* The threads are dealt out evenly to the segments; opens the loop over segments (all threads take
  * every turn). */
 static SegNames open_segments(KGen *kg, const Nest *nest)
 {
-    SegNames n = {.chunks = "1", .c = "0", .beg = "0",
-                  .unit = kg_name(kg, "seg"), .p = kg_name(kg, "p"), .active = kg_name(kg, "active"),
+    SegNames n = {.chunks = "1",
+                  .c = "0",
+                  .beg = "0",
+                  .unit = kg_name(kg, "seg"),
+                  .p = kg_name(kg, "p"),
+                  .active = kg_name(kg, "active"),
                   .threads = kg_name(kg, "threads")};
     const char *segs = kg_name(kg, "segs"), *per = kg_name(kg, "per_turn");
     const char *base = kg_name(kg, "base"), *mine = kg_name(kg, "mine");
     n.seg = n.unit;
     n.width = n.chunk = n.len = sx_c_factor(kg_sx(kg, nest_width(nest)));
     kg_line(kg, "const i64 %s = %s;", segs, sx_c(nest_size_k(kg, nest, 0, nest->n - 1)));
-    kg_line(kg, "const i64 %s = mf_max_i64(1, mf_min_i64(mf_index_div(get_local_size(0), "
-                "mf_max_i64(1, %s)), %s));",
+    kg_line(kg,
+            "const i64 %s = mf_max_i64(1, mf_min_i64(mf_index_div(get_local_size(0), "
+            "mf_max_i64(1, %s)), %s));",
             n.threads, segs, n.width);
     segments_share(kg, &n, per, mine);
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s += %s)", base, base, segs, base, per);

@@ -49,8 +49,7 @@ void host_set(Host *h, const Var *v, Atom a)
     host_op(h, (HostOp){.kind = H_SET, .loc = v->loc, .var = v, .atom = a});
 }
 
-/* --- Questions
- * ------------------------------------------------------------------------------------- */
+/* --- Questions -------------------------------------------------------------------------------- */
 
 typedef struct {
     bool (*is)(const Exp *e);
@@ -111,8 +110,7 @@ static bool wants_device(const Stm *s)
     return find_exp(s->exp, touches_elements);
 }
 
-/* --- Statements
- * -------------------------------------------------------------------------------------- */
+/* --- Statements ------------------------------------------------------------------------------- */
 
 static void check_scalar(Host *h, const Exp *e)
 {
@@ -231,8 +229,7 @@ void host_body(Host *h, const Body *b)
         host_stm(h, &b->stms.at[i]);
 }
 
-/* --- Entries
- * ------------------------------------------------------------------------------------------- */
+/* --- Entries ---------------------------------------------------------------------------------- */
 
 static void bind_params(Host *h, const Entry *en)
 {

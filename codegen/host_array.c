@@ -51,8 +51,7 @@ static const int *kept_perm(Ctx *cx, const ArrLoc *l, Type t)
     return loc_perm(cx, l, t, perm) ? perm : NULL;
 }
 
-/* --- In-place updates
- * ------------------------------------------------------------------------------- */
+/* --- In-place updates ------------------------------------------------------------------------- */
 
 bool host_writable(const Host *h, const ArrLoc *l)
 {
@@ -89,8 +88,7 @@ void host_unprotect(Host *h, const Protected *p)
         host_bind(h, p->vars.at[i], *p->old.at[i]);
 }
 
-/* --- Views
- * -------------------------------------------------------------------------------------------- */
+/* --- Views ------------------------------------------------------------------------------------ */
 
 /* The part of l (an array of as many dimensions as at) that the index components select. */
 static ArrLoc slice_loc(Ctx *cx, ArrLoc l, const DimIndexes *at)
@@ -185,8 +183,7 @@ static void reshape_stm(Host *h, const Stm *s)
     host_bind(h, s->pat.at[0], r);
 }
 
-/* --- Fresh arrays
- * ---------------------------------------------------------------------------------------- */
+/* --- Fresh arrays ----------------------------------------------------------------------------- */
 
 /* Sizes of arrays made from a number that the program computes may be negative. */
 static void check_size(Host *h, const Exp *e, Atom n)
@@ -306,8 +303,9 @@ static void copy_stm(Host *h, const Stm *s)
 }
 
 /* Is the copy worth its launch? Only on a GPU, when neighbouring threads would read from different
- * memory transactions (of 32 bytes), and not for arrays that caches hold anyway. The answer is known at run time:
- * a fresh bool variable. `fast`: the dimension that neighbouring threads walk along. */
+ * memory transactions (of 32 bytes), and not for arrays that caches hold anyway. The answer is
+ * known at run time: a fresh bool variable. `fast`: the dimension that neighbouring threads walk
+ * along. */
 static Atom manifest_test(Host *h, const ArrLoc *l, Type t, int fast, Loc loc)
 {
     enum { TRANSACTION = 32, SMALL = 64 * 1024 };
@@ -318,9 +316,13 @@ static Atom manifest_test(Host *h, const ArrLoc *l, Type t, int fast, Loc loc)
     const Sx *gpu = sx_sub(cx, sx_const(cx, 1), sx_size(cx, SIZE_IS_CPU));
     Var *score = var_new(cx, "worth", type_prim(T_I64), loc);
     Var *test = var_new(cx, "copied", type_prim(T_BOOL), loc);
-    host_op(h, (HostOp){.kind = H_SX, .loc = loc, .var = score,
+    host_op(h, (HostOp){.kind = H_SX,
+                        .loc = loc,
+                        .var = score,
                         .sx = sx_mul(cx, gpu, sx_op(cx, SX_MIN, wide, big))});
-    host_op(h, (HostOp){.kind = H_EXP, .loc = loc, .var = test,
+    host_op(h, (HostOp){.kind = H_EXP,
+                        .loc = loc,
+                        .var = test,
                         .exp = exp_binop(cx, loc, OP_LT, atom_i64(0), atom_var(score))});
     return atom_var(test);
 }
@@ -333,8 +335,9 @@ static void set_loc(Host *h, HostOps *ops, const ArrLoc *to, const ArrLoc *from,
     host_op(h, (HostOp){.kind = H_ALIAS, .mem = to->mem, .mem2 = from->mem});
     host_op(h, (HostOp){.kind = H_SX, .loc = loc, .var = to->offset->var, .sx = from->offset});
     for (int k = 0; k < rank; k++)
-        host_op(h, (HostOp){.kind = H_SX, .loc = loc, .var = to->strides[k]->var,
-                            .sx = from->strides[k]});
+        host_op(
+            h,
+            (HostOp){.kind = H_SX, .loc = loc, .var = to->strides[k]->var, .sx = from->strides[k]});
     h->ops = outer;
 }
 
@@ -364,7 +367,8 @@ static void manifest_stm(Host *h, const Stm *s)
     }
     HostOp op = {.kind = H_IF, .loc = e->loc};
     op.atom = manifest_test(h, &l, v->type, e->rearrange.perm[rank - 1], e->loc);
-    ArrLoc r = {host_mem(h, v->base), declared_i64(h, "offset", e->loc), NEWN(cx->perm, const Sx *, rank)};
+    ArrLoc r = {host_mem(h, v->base), declared_i64(h, "offset", e->loc),
+                NEWN(cx->perm, const Sx *, rank)};
     for (int k = 0; k < rank; k++)
         r.strides[k] = declared_i64(h, "stride", e->loc);
     HostOps *outer = h->ops;

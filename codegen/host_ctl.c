@@ -10,8 +10,7 @@
 
 #include <string.h>
 
-/* --- Layouts
- * -------------------------------------------------------------------------------------- */
+/* --- Layouts ---------------------------------------------------------------------------------- */
 
 typedef struct {
     bool regular; /* a permuted row-major array that fills its block */
@@ -70,8 +69,7 @@ static void set_mem(Host *h, Mem *mem, Loc loc, Atom a, const int *perm)
     alias_op(h, mem, l.mem);
 }
 
-/* --- Branches
- * --------------------------------------------------------------------------------------- */
+/* --- Branches --------------------------------------------------------------------------------- */
 
 /* Walks a branch into *ops; *locs: where its array results lie. */
 static void walk_branch(Host *h, const Body *b, HostOps *ops, ArrLoc *locs)
@@ -164,8 +162,7 @@ void host_if(Host *h, const Stm *s)
     host_op(h, op);
 }
 
-/* --- Guards: does what the version launches fit the device?
- * --------------------------------------------- */
+/* --- Guards: does what the version launches fit the device? ----------------------------------- */
 
 static void defined_vars(VarMap *defs, const HostOps *ops)
 {
@@ -320,8 +317,7 @@ static void find_fits(Host *h, HostOp *branch, HostOps *before)
     }
 }
 
-/* --- Loops
- * ---------------------------------------------------------------------------------------------- */
+/* --- Loops ------------------------------------------------------------------------------------ */
 
 typedef struct {
     const Stm *s;

@@ -11,8 +11,7 @@
  *    iteration, where it is set anew. */
 #include "codegen/host.h"
 
-/* --- Uses
- * ------------------------------------------------------------------------------------------ */
+/* --- Uses ------------------------------------------------------------------------------------- */
 
 static void use_atom(VarSet *s, Atom a)
 {
@@ -184,8 +183,7 @@ void host_prune(Ctx *cx, EntryPlan *ep)
     } while (prune_ops(&ep->ops, used));
 }
 
-/* --- Homes
- * ------------------------------------------------------------------------------------------- */
+/* --- Homes ------------------------------------------------------------------------------------ */
 
 typedef struct Block Block;
 struct Block {
@@ -319,8 +317,7 @@ static bool mentions(const HostOp *op, const Mem *m)
     return any_mentions(&op->then_, m) || any_mentions(&op->else_, m);
 }
 
-/* --- Releases
- * ------------------------------------------------------------------------------------------ */
+/* --- Releases --------------------------------------------------------------------------------- */
 
 static void release_in(Lifetimes *lt, const Blocks *blocks, Block *b, Mem *m);
 

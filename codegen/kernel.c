@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Arrays up to this size, known at compile time, are private arrays (registers where the driver can). */
+/* Arrays up to this size, known at compile time, are private arrays (registers where the driver
+ * can). */
 enum { PRIVATE_MAX_ELEMS = 64, PRIVATE_MAX_BYTES = 256 };
 
 static const char bound_here[] = "bound", is_param[] = "param";
@@ -73,7 +74,7 @@ void kg_close(KGen *kg)
     out_puts(&kg->out, "}\n");
 }
 
-/* --- Scalars ----------------------------------------------------------------------------------- */
+/* --- Scalars ---------------------------------------------------------------------------------- */
 
 const char *kg_bind(KGen *kg, const Var *v)
 {
@@ -186,7 +187,7 @@ const Sx *kg_host_sx(KGen *kg, const Sx *sx)
     return sx;
 }
 
-/* --- Blocks and arrays ---------------------------------------------------------------------------- */
+/* --- Blocks and arrays ------------------------------------------------------------------------ */
 
 static const char *push_mem(KGen *kg, const char *name, Mem *mem, PrimType elem)
 {
@@ -261,7 +262,7 @@ KLoc kg_result(KGen *kg, const ArrLoc *a, Type t)
     return l;
 }
 
-/* --- Memory of a thread ---------------------------------------------------------------------------- */
+/* --- Memory of a thread ----------------------------------------------------------------------- */
 
 /* Is the atom never negative? Indices of nests and loops, and what is made of them. */
 static bool never_negative(KGen *kg, Atom a)
@@ -282,8 +283,9 @@ static bool never_negative(KGen *kg, Atom a)
     bool y = e->prim.args.n > 1 && never_negative(kg, e->prim.args.at[1]);
     if (op == OP_MAX)
         return x || y;
-    return x && y && (op == OP_ADD || op == OP_MUL || op == OP_MIN || op == OP_DIV ||
-                      op == OP_QUOT || op == OP_MOD || op == OP_REM);
+    return x && y &&
+           (op == OP_ADD || op == OP_MUL || op == OP_MIN || op == OP_DIV || op == OP_QUOT ||
+            op == OP_MOD || op == OP_REM);
 }
 
 /* An upper bound of e's value; NULL where none is known. A host operand's bound is its value. */
@@ -378,8 +380,9 @@ static KLoc alloc_private(KGen *kg, const Var *v, Type t, int64_t count)
     return l;
 }
 
-/* A slice of a global block for each thread. On a GPU element k of thread t is number k*T + t, so that
- * neighbouring threads touch neighbouring elements; on a CPU a thread's elements are consecutive. */
+/* A slice of a global block for each thread. On a GPU element k of thread t is number k*T + t, so
+ * that neighbouring threads touch neighbouring elements; on a CPU a thread's elements are
+ * consecutive. */
 static KLoc alloc_scratch(KGen *kg, const Var *v, Type t)
 {
     Ctx *cx = kg->cx;
@@ -391,8 +394,8 @@ static KLoc alloc_scratch(KGen *kg, const Var *v, Type t)
     }
     if (!kg->max_threads)
         ice(kg->seg->loc, "thread memory in a kernel without a bound on its threads");
-    const Sx *bytes = sx_mul(cx, sx_mul(cx, count, kg->max_threads),
-                             sx_const(cx, prim_type_bytes[t.elem]));
+    const Sx *bytes =
+        sx_mul(cx, sx_mul(cx, count, kg->max_threads), sx_const(cx, prim_type_bytes[t.elem]));
     Mem *mem = host_alloc(kg->h, v ? v->base : "thread", bytes);
     KLoc l = {.space = SP_GLOBAL, .elem = t.elem, .fresh = true};
     l.mem = kg_param_mem(kg, mem, t.elem);
@@ -423,7 +426,7 @@ KLoc kg_alloc(KGen *kg, const Var *v, Type t)
     return alloc_scratch(kg, v, t);
 }
 
-/* --- Failures ------------------------------------------------------------------------------------------ */
+/* --- Failures --------------------------------------------------------------------------------- */
 
 WorkMark kg_work_begin(KGen *kg)
 {
@@ -455,7 +458,7 @@ void kg_work_end_reset(KGen *kg, WorkMark m, const Vars *vs)
     kg_work_end(kg, m);
 }
 
-/* --- The finished kernel --------------------------------------------------------------------------------- */
+/* --- The finished kernel ---------------------------------------------------------------------- */
 
 static void param_text(Out *o, const KParam *p)
 {
@@ -521,7 +524,7 @@ void kg_launch(KGen *kg, Kernel *k, const Sx *groups)
     kg_launch_args(kg, k, kg->params, groups);
 }
 
-/* --- Host values -------------------------------------------------------------------------------------------- */
+/* --- Host values ------------------------------------------------------------------------------ */
 
 const Sx *host_let(Host *h, const char *base, const Sx *value)
 {

@@ -25,14 +25,15 @@
 
 typedef enum { SP_GLOBAL, SP_LOCAL, SP_PRIVATE } Space;
 
-/* Where an array's elements lie inside a kernel: element (i_0, ..) is mem[offset + sum i_k*strides[k]]. */
+/* Where an array's elements lie inside a kernel: element (i_0, ..) is mem[offset + sum
+ * i_k*strides[k]]. */
 typedef struct {
     Space space;
     PrimType elem;
-    const char *mem;     /* C name of a pointer to elements, or of a private array */
+    const char *mem; /* C name of a pointer to elements, or of a private array */
     const Sx *offset;
-    const Sx **strides;  /* as many as the array's rank */
-    bool fresh;          /* memory of this thread (group mode: group), may be written in place */
+    const Sx **strides; /* as many as the array's rank */
+    bool fresh;         /* memory of this thread (group mode: group), may be written in place */
 } KLoc;
 
 /* A local-memory buffer of a group-mode kernel, reused when nothing in it is live (group.c). */
@@ -51,9 +52,9 @@ typedef struct {
     Host *h;
     Ctx *cx;
     const Exp *seg;
-    const char *kind;    /* "segmap": begins the kernel's name */
-    Out top;             /* declarations at the kernel's beginning */
-    Out out;             /* the text being made */
+    const char *kind; /* "segmap": begins the kernel's name */
+    Out top;          /* declarations at the kernel's beginning */
+    Out out;          /* the text being made */
     KParams params;
     VarMap *arrs;        /* array variable -> KLoc* */
     VarMap *scalars;     /* scalar variable in scope -> KScalar (bound here) or parameter */
@@ -71,12 +72,12 @@ typedef struct {
     const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
     const Sx *group_size;  /* host: work-items a group */
     LocalBufs locals;
-    const Body *body;    /* the innermost body at work */
+    const Body *body; /* the innermost body at work */
     int depth;
     int n_names;
 } KGen;
 
-/* --- kernel.c ------------------------------------------------------------------------------------ */
+/* --- kernel.c --------------------------------------------------------------------------------- */
 
 KGen *kg_new(Host *h, const char *kind, const Exp *seg);
 /* A C name that no variable has: base_kN. */
@@ -102,7 +103,8 @@ const char *kg_scalar_c(KGen *kg, const Exp *e);
 /* A parameter for a host value / a block, shared when there is one already; its name. */
 const char *kg_param_sx(KGen *kg, const char *base, const Sx *value);
 const char *kg_param_mem(KGen *kg, Mem *mem, PrimType elem);
-/* A block that belongs to this launch only, never shared with another parameter of the same block. */
+/* A block that belongs to this launch only, never shared with another parameter of the same block.
+ */
 const char *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem);
 const char *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count);
 /* Is the atom's value known to the host at the launch? */
@@ -110,8 +112,8 @@ bool kg_is_host(KGen *kg, Atom a);
 /* An upper bound, as a host expression, of an i64 atom; NULL if none is known. */
 const Sx *kg_bound(KGen *kg, Atom a);
 
-/* The number of elements of an array of type t, or a bound of it, as a host expression; diag_limit where none
- * is known. */
+/* The number of elements of an array of type t, or a bound of it, as a host expression; diag_limit
+ * where none is known. */
 const Sx *kg_bound_count(KGen *kg, Type t, const Var *v);
 
 /* Array locations. */
@@ -123,8 +125,8 @@ KLoc kg_alloc(KGen *kg, const Var *v, Type t);
 /* Would an array of this type be a private one? */
 bool kg_is_private(KGen *kg, Type t);
 
-/* Pieces of work that end early on failure: between begin and end, failures jump to the end. Returns
- * the state to give back to kg_work_end. */
+/* Pieces of work that end early on failure: between begin and end, failures jump to the end.
+ * Returns the state to give back to kg_work_end. */
 typedef struct {
     const char *fail_to;
     bool fail_used;
@@ -134,8 +136,8 @@ void kg_work_end(KGen *kg, WorkMark m);
 /* The same; after a failure the scalars among vs, bound in the work, are 0. */
 void kg_work_end_reset(KGen *kg, WorkMark m, const Vars *vs);
 
-/* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with its own arguments
- * or others. Blocks made for it are released by host_life.c. */
+/* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with its own
+ * arguments or others. Blocks made for it are released by host_life.c. */
 Kernel *kg_finish(KGen *kg);
 void kg_launch(KGen *kg, Kernel *k, const Sx *groups);
 void kg_launch_args(KGen *kg, Kernel *k, KParams args, const Sx *groups);
@@ -146,7 +148,7 @@ const Sx *host_let(Host *h, const char *base, const Sx *value);
 const Sx *sx_select(Ctx *cx, const Sx *cond, const Sx *a, const Sx *b);
 const Sx *sx_is_cpu(Ctx *cx);
 
-/* --- access.c ---------------------------------------------------------------------------------------- */
+/* --- access.c --------------------------------------------------------------------------------- */
 
 /* The element's number. */
 const Sx *loc_at(KGen *kg, const KLoc *l, const Sx *const *ix, int n);
@@ -180,28 +182,29 @@ void kg_assert(KGen *kg, const Stm *s);
 /* Checks of a scalar operation that may trap (division). */
 void kg_prim_checks(KGen *kg, const Exp *e);
 
-/* --- place.c -------------------------------------------------------------------------------------------- */
+/* --- place.c ---------------------------------------------------------------------------------- */
 
-/* The variable outside b in whose memory v's value lies (a parameter or a free variable), followed through
- * updates, aliases, loops and branches that work in place; NULL if it lies elsewhere. *updated: the
- * memory is written on the way. */
+/* The variable outside b in whose memory v's value lies (a parameter or a free variable), followed
+ * through updates, aliases, loops and branches that work in place; NULL if it lies elsewhere.
+ * *updated: the memory is written on the way. */
 Var *place_root(const Body *b, const Var *v, bool *updated);
 /* v, if b binds it, is wanted at dest: its maker is told so. */
 void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest);
 /* Does b itself bind v (not in an inner body)? */
 bool place_binds(const Body *b, const Var *v);
-/* The variable in whose memory result j of e lies, if e works in place (see place_root); else NULL. */
+/* The variable in whose memory result j of e lies, if e works in place (see place_root); else NULL.
+ */
 Var *place_of_exp(const Exp *e, int j, bool *updated);
 bool body_has_seg(const Body *b);
 bool exp_has_seg(const Exp *e);
 bool types_scalar(const Vars *vs, int from, int n);
 
-/* --- body.c ------------------------------------------------------------------------------------------------ */
+/* --- body.c ----------------------------------------------------------------------------------- */
 
 void kg_stm(KGen *kg, const Stm *s);
 void kg_stms(KGen *kg, const Body *b);
 
-/* --- carry.c ------------------------------------------------------------------------------------------------ */
+/* --- carry.c ---------------------------------------------------------------------------------- */
 
 /* One value carried by a loop. */
 typedef struct {
@@ -223,7 +226,7 @@ void carry_step(KGen *kg, Carry *c, int n, const Atom *res);
 void carry_end(KGen *kg, Carry *c, int n, Var *const *pats);
 void kg_loop(KGen *kg, const Stm *s);
 
-/* --- soac.c -------------------------------------------------------------------------------------------------- */
+/* --- soac.c ----------------------------------------------------------------------------------- */
 
 void kg_soac(KGen *kg, const Stm *s);
 void kg_scatter(KGen *kg, const Stm *s);
@@ -232,16 +235,17 @@ void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, 
 /* Binds params to atoms (scalars are declared, arrays are aliases). */
 void kg_bind_params(KGen *kg, Var *const *params, const Atom *args, int n);
 
-/* --- nest.c --------------------------------------------------------------------------------------------------- */
+/* --- nest.c ----------------------------------------------------------------------------------- */
 
 /* Product of the widths of dimensions from .. to-1. */
-const Sx *nest_size(Ctx *cx, const Nest *nest, int from, int to);  /* host */
+const Sx *nest_size(Ctx *cx, const Nest *nest, int from, int to);    /* host */
 const Sx *nest_size_k(KGen *kg, const Nest *nest, int from, int to); /* kernel */
 /* Binds the indices of dimensions 0..n-1 from a flat number, and their xs. */
 void nest_bind(KGen *kg, const Nest *nest, int n, const char *flat);
 /* Binds one dimension at index text i. */
 void nest_bind_dim(KGen *kg, const NestDim *d, const char *i);
-/* Allocates results [dims 0..n-1 of the nest] ++ row, with the nest's dimensions innermost in memory. */
+/* Allocates results [dims 0..n-1 of the nest] ++ row, with the nest's dimensions innermost in
+ * memory. */
 ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v);
 /* A host location as a kernel location that may be written. */
 KLoc kg_result(KGen *kg, const ArrLoc *l, Type t);
@@ -259,13 +263,14 @@ bool op_is_comm(const Exp *seg);
 /* index atoms of nest dims as Sx */
 void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 
-/* --- group.c, groupseg.c ---------------------------------------------------------------------------------------- */
+/* --- group.c, groupseg.c ---------------------------------------------------------------------- */
 
 void cg_group(Host *h, const Stm *s); /* level-1 segmap with level-0 constructs inside */
 KLoc group_alloc(KGen *kg, const Var *v, Type t);
 const char *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch space, marked used */
 void group_buffer_free(KGen *kg, const char *name);
-void group_stm_done(KGen *kg, const Body *b, int i); /* statement i of b is behind: free what died */
+/* Statement i of b is behind: frees what died. */
+void group_stm_done(KGen *kg, const Body *b, int i);
 void group_seg(KGen *kg, const Stm *s);
 void group_sequential(KGen *kg, const Stm *s); /* code without parallelism */
 

@@ -13,13 +13,13 @@
  * Cost rule. The copy reads and writes each element once, in order. It is made only for arrays that
  * are read again and again: those along which a thread walks sequentially (an index that is neither
  * fast, nor outer, nor the same for all), where each element of a thread comes in a memory
- * transaction of its own, and those that do not vary with all indices of the nest (a matrix of which
- * many threads read the same row). An array that is read once is read where it lies. Rows of at most
- * 32 bytes stay too: one transaction brings all of it. Of several accesses that want different
- * layouts, most of them win.
+ * transaction of its own, and those that do not vary with all indices of the nest (a matrix of
+ * which many threads read the same row). An array that is read once is read where it lies. Rows of
+ * at most 32 bytes stay too: one transaction brings all of it. Of several accesses that want
+ * different layouts, most of them win.
  *
- * Around work-group code (level 0) the indices of the grid-level nest are all outer, and the innermost
- * index of each level-0 nest is the fast one. */
+ * Around work-group code (level 0) the indices of the grid-level nest are all outer, and the
+ * innermost index of each level-0 nest is the fast one. */
 #include "codegen/plan.h"
 
 #include <string.h>

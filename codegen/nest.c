@@ -57,7 +57,8 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix)
         ix[k] = sx_var(kg->cx, nest->at[k].idx);
 }
 
-/* Neighbouring threads then write neighbouring elements: physically the row's dimensions come first. */
+/* Neighbouring threads then write neighbouring elements: physically the row's dimensions come
+ * first. */
 ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v)
 {
     Ctx *cx = h->cx;
@@ -66,8 +67,8 @@ ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v)
     int *perm = NEWN(cx->perm, int, t.rank);
     for (int k = 0; k < t.rank; k++)
         perm[k] = k < t.rank - n ? n + k : k - (t.rank - n);
-    const Sx *bytes = sx_mul(cx, sx_product(cx, t.dims, t.rank),
-                             sx_const(cx, prim_type_bytes[t.elem]));
+    const Sx *bytes =
+        sx_mul(cx, sx_product(cx, t.dims, t.rank), sx_const(cx, prim_type_bytes[t.elem]));
     return loc_permuted(cx, host_alloc(h, v->base, bytes), t, perm);
 }
 
@@ -88,13 +89,13 @@ const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group)
     return sx_op(cx, SX_MIN, all, sx_select(cx, sx_is_cpu(cx), few, all));
 }
 
-/* --- One thread an element ---------------------------------------------------------------------------- */
+/* --- One thread an element -------------------------------------------------------------------- */
 
 /* Every kernel is a loop over its index space in steps of the whole grid. On a GPU the grid covers
  * everything and the loop runs once, unless threads have memory of their own; on a CPU the grid is
  * small, so that a work-item handles many elements. */
-/* The work-group size for n threads: smaller than usual, in full warps, where that gives work to more
- * groups. */
+/* The work-group size for n threads: smaller than usual, in full warps, where that gives work to
+ * more groups. */
 static const Sx *spread(Ctx *cx, const Sx *n)
 {
     const Sx *warp = sx_const(cx, 32);

@@ -1,6 +1,6 @@
-/* Where results are built. An array that is a body's result is built directly in the memory that wants
- * it, if the body makes it: the wish (a hint) travels from the result backwards through in-place
- * updates, aliases, loops and branches to the statement that allocates. */
+/* Where results are built. An array that is a body's result is built directly in the memory that
+ * wants it, if the body makes it: the wish (a hint) travels from the result backwards through
+ * in-place updates, aliases, loops and branches to the statement that allocates. */
 #include "codegen/kernel.h"
 
 /* The statement of b that binds v, and which of its results v is; -1 if b does not bind it. */
@@ -37,10 +37,28 @@ static Var *root_of_exp(const Body *b, const Exp *e, int j, bool *updated)
         Var *v2 = r2.var ? place_root(e->branch.else_, r2.var, updated) : NULL;
         return v1 && v1 == v2 ? place_root(b, v1, updated) : NULL;
     }
-    case E_PRIM: case E_CONV: case E_INDEX: case E_IOTA: case E_REPLICATE: case E_SCRATCH:
-    case E_ARRAYLIT: case E_CONCAT: case E_REARRANGE: case E_RESHAPE: case E_COPY: case E_MANIFEST:
-    case E_ASSERT: case E_MAP: case E_REDUCE: case E_SCAN: case E_REDOMAP: case E_SCANOMAP:
-    case E_SUFF: case E_SEGMAP: case E_SEGRED: case E_SEGSCAN:
+    case E_PRIM:
+    case E_CONV:
+    case E_INDEX:
+    case E_IOTA:
+    case E_REPLICATE:
+    case E_SCRATCH:
+    case E_ARRAYLIT:
+    case E_CONCAT:
+    case E_REARRANGE:
+    case E_RESHAPE:
+    case E_COPY:
+    case E_MANIFEST:
+    case E_ASSERT:
+    case E_MAP:
+    case E_REDUCE:
+    case E_SCAN:
+    case E_REDOMAP:
+    case E_SCANOMAP:
+    case E_SUFF:
+    case E_SEGMAP:
+    case E_SEGRED:
+    case E_SEGSCAN:
     case N_FORMS: break;
     }
     return NULL;
@@ -100,10 +118,27 @@ static void hint_operand(KGen *kg, const Body *b, const Exp *e, int j, KLoc dest
                      dest);
         return;
     }
-    case E_PRIM: case E_CONV: case E_INDEX: case E_IOTA: case E_REPLICATE: case E_SCRATCH:
-    case E_ARRAYLIT: case E_CONCAT: case E_RESHAPE: case E_COPY: case E_MANIFEST: case E_ASSERT:
-    case E_MAP: case E_REDUCE: case E_SCAN: case E_REDOMAP: case E_SCANOMAP: case E_SUFF:
-    case E_SEGMAP: case E_SEGRED: case E_SEGSCAN:
+    case E_PRIM:
+    case E_CONV:
+    case E_INDEX:
+    case E_IOTA:
+    case E_REPLICATE:
+    case E_SCRATCH:
+    case E_ARRAYLIT:
+    case E_CONCAT:
+    case E_RESHAPE:
+    case E_COPY:
+    case E_MANIFEST:
+    case E_ASSERT:
+    case E_MAP:
+    case E_REDUCE:
+    case E_SCAN:
+    case E_REDOMAP:
+    case E_SCANOMAP:
+    case E_SUFF:
+    case E_SEGMAP:
+    case E_SEGRED:
+    case E_SEGSCAN:
     case N_FORMS: return;
     }
 }
@@ -126,7 +161,7 @@ void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest)
         hint_var(kg, b, v.var, dest);
 }
 
-/* --- Questions about code ------------------------------------------------------------------------------ */
+/* --- Questions about code --------------------------------------------------------------------- */
 
 static void seg_in_body(void *env, Body *b)
 {

@@ -1,34 +1,38 @@
-/* Kernel plans: a compiled program as plain data, before it is text. A plan is a list of kernels (the
- * device side, already OpenCL C text with a typed parameter list) and, for each entry point, a tree of
- * host operations (allocate, launch, copy, read a scalar, branch, loop). `--emit=plan` prints it,
- * emit.c turns it into C against runtime/rt.h.
+/* Kernel plans: a compiled program as plain data, before it is text. A plan is a list of kernels
+ * (the device side, already OpenCL C text with a typed parameter list) and, for each entry point, a
+ * tree of host operations (allocate, launch, copy, read a scalar, branch, loop). `--emit=plan`
+ * prints it, emit*.c turn it into C against runtime/rt.h.
  *
  * Who makes what:
- *   host.c    walks the host level of an entry and appends HostOps; scalar code, views, copies
- *   segmap.c segred.c segscan.c segscatter.c   one seg construct -> kernels + allocations + launches
+ *   host*.c   walk the host level of an entry and append HostOps; scalar code, views, copies
+ *   seg*.c    one seg construct at level 1 -> kernels, allocations and launches
  *   body.c    sequential code of a thread; group.c cooperative code of a work-group (level 0)
  *   expr.c    scalar expressions, shared by host and device text
  *   layout.c  pass on the SEG dialect: MANIFEST where it makes accesses coalesced
- *   emit.c    Plan -> C; embed.c  puts the runtime in front; plan.c  Sx arithmetic, printing */
+ *   emit*.c   Plan -> C; embed.c  puts the runtime in front
+ *   plan.c    Sx arithmetic; plan_print.c  the text of --emit=plan */
 #ifndef CODEGEN_PLAN_H
 #define CODEGEN_PLAN_H
 
 #include "ir/ir.h"
 
-/* --- Symbolic i64 expressions over host scalars: sizes, offsets, strides, launch shapes ----------- */
+/* --- Symbolic i64 expressions over host scalars: sizes, offsets, strides, launch shapes ------- */
 
 typedef VEC(const char *) Texts;
 
 typedef enum {
     SX_CONST,
-    SX_VAR,     /* an i64 IR variable (host scalar, or inside a kernel any scalar in scope) */
-    SX_TEXT,    /* a C name known only at this place (a thread index inside a kernel) */
-    SX_ADD, SX_SUB, SX_MUL,
+    SX_VAR,  /* an i64 IR variable (host scalar, or inside a kernel any scalar in scope) */
+    SX_TEXT, /* a C name known only at this place (a thread index inside a kernel) */
+    SX_ADD,
+    SX_SUB,
+    SX_MUL,
     SX_DIV,     /* of non-negative numbers, rounded down */
     SX_CEILDIV, /* rounded up */
     SX_MOD,
-    SX_MIN, SX_MAX,
-    SX_SIZE     /* a run-time size of the device or the user: rt_size(ctx, id) */
+    SX_MIN,
+    SX_MAX,
+    SX_SIZE /* a run-time size of the device or the user: rt_size(ctx, id) */
 } SxKind;
 
 /* Sizes known only at run time, see RT_* in runtime/rt.h. */
@@ -36,8 +40,8 @@ typedef enum {
     SIZE_GROUP,      /* default work-group size of kernels at level 1 */
     SIZE_NUM_GROUPS, /* default number of work-groups of a kernel that loops over its work */
     SIZE_TILE,
-    SIZE_MAX_GROUP,  /* the device's limit */
-    SIZE_IS_CPU,     /* 1 on a CPU device, else 0 */
+    SIZE_MAX_GROUP, /* the device's limit */
+    SIZE_IS_CPU,    /* 1 on a CPU device, else 0 */
     N_SIZES
 } SizeId;
 const char *size_c_name(SizeId id); /* its variable in host code: "group_size" */
@@ -61,23 +65,23 @@ const Sx *sx_op(Ctx *cx, SxKind op, const Sx *a, const Sx *b);
 #define sx_sub(cx, a, b) sx_op((cx), SX_SUB, (a), (b))
 #define sx_mul(cx, a, b) sx_op((cx), SX_MUL, (a), (b))
 const Sx *sx_product(Ctx *cx, const Atom *dims, int n); /* 1 if n = 0 */
-bool sx_eq(const Sx *a, const Sx *b); /* structurally, after folding */
+bool sx_eq(const Sx *a, const Sx *b);                   /* structurally, after folding */
 bool sx_is_const(const Sx *a, int64_t k);
 void sx_vars(const Sx *a, VarSet *s);
 /* C text; variables print by var_c_name. */
 const char *sx_c(const Sx *a);
 const char *sx_c_factor(const Sx *a); /* in parentheses where it stands beside a tighter operator */
 
-/* --- Memory and arrays ------------------------------------------------------------------------------- */
+/* --- Memory and arrays ------------------------------------------------------------------------ */
 
 /* A block of device memory, named by a host variable of type rt_mem*. Reference-counted at run
  * time. */
 typedef struct {
     const char *name; /* C identifier, unique in its entry: "mem_12" */
     int id;
-    bool is_param;    /* owned by the caller */
-    bool borrowed;    /* may be a block that must not be overwritten: a parameter that is not unique */
-    int root;         /* smallest id of the blocks that it may stand for */
+    bool is_param; /* owned by the caller */
+    bool borrowed; /* may be a block that must not be overwritten: a parameter that is not unique */
+    int root;      /* smallest id of the blocks that it may stand for */
 } Mem;
 
 /* Where the elements of a host-level array lie: element (i_0, .., i_{r-1}) is element number
@@ -88,7 +92,7 @@ typedef struct {
     const Sx **strides; /* rank of them */
 } ArrLoc;
 
-/* --- Kernels -------------------------------------------------------------------------------------------- */
+/* --- Kernels ---------------------------------------------------------------------------------- */
 
 typedef enum {
     KP_FAILURE, /* __global int *: always the first parameter (rt fills it in) */
@@ -102,27 +106,27 @@ typedef struct {
     const char *name; /* C name of the parameter */
     PrimType type;    /* KP_SCALAR: its type; KP_MEM, KP_LOCAL: element type */
     /* The argument at the launch: */
-    Mem *mem;         /* KP_MEM */
-    const Sx *value;  /* KP_SCALAR of type i64, else */
-    Atom atom;        /* KP_SCALAR of another type */
-    const Sx *bytes;  /* KP_LOCAL */
+    Mem *mem;        /* KP_MEM */
+    const Sx *value; /* KP_SCALAR of type i64, else */
+    Atom atom;       /* KP_SCALAR of another type */
+    const Sx *bytes; /* KP_LOCAL */
 } KParam;
 typedef VEC(KParam) KParams;
 
 typedef struct Kernel {
-    const char *name;     /* C identifier, says what it is: "segmap_main_12", unique in the program */
-    int id;               /* index in Plan.kernels */
-    Loc loc;              /* provenance: the source construct */
-    const char *what;     /* one line for people: the seg construct as the paper prints it */
-    const char *text;     /* OpenCL C: helper functions and the kernel, without the prelude */
-    KParams params;       /* of the first launch; identical kernels are shared, see kernel_intern */
-    bool may_fail;        /* records run-time failures */
+    const char *name; /* C identifier, says what it is: "segmap_main_12", unique in the program */
+    int id;           /* index in Plan.kernels */
+    Loc loc;          /* provenance: the source construct */
+    const char *what; /* one line for people: the seg construct as the paper prints it */
+    const char *text; /* OpenCL C: helper functions and the kernel, without the prelude */
+    KParams params;   /* of the first launch; identical kernels are shared, see kernel_intern */
+    bool may_fail;    /* records run-time failures */
     const char *canonical; /* set by kernel_intern: text up to names */
-    const Exp *seg;       /* the construct it was made for (explain), NULL for helpers */
+    const Exp *seg;        /* the construct it was made for (explain), NULL for helpers */
 } Kernel;
 typedef VEC(Kernel *) Kernels;
 
-/* --- Host operations ------------------------------------------------------------------------------------- */
+/* --- Host operations -------------------------------------------------------------------------- */
 
 typedef struct HostOp HostOp;
 typedef VEC(HostOp *) HostOps;
@@ -171,17 +175,17 @@ struct HostOp {
     ArrLoc dst, src;
     /* launch */
     Kernel *kernel;
-    KParams args;                 /* like kernel->params, with the arguments of this launch */
+    KParams args; /* like kernel->params, with the arguments of this launch */
     int n_launch_dims;
     const Sx *groups[3], *local[3];
     /* branch and loop */
     LoopKind loop_kind;
-    HostOps then_, else_;         /* H_LOOP: then_ is the body */
-    Fits fits;                    /* H_IF on an intra guard: then_ is taken only if all fit */
-    bool guard;                   /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
-    int site;                     /* H_ASSERT: index in Plan.sites */
-    Texts args_i64;               /* H_ASSERT: message arguments (C text) */
-    Atoms elems;                  /* H_LITERAL */
+    HostOps then_, else_; /* H_LOOP: then_ is the body */
+    Fits fits;            /* H_IF on an intra guard: then_ is taken only if all fit */
+    bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
+    int site;             /* H_ASSERT: index in Plan.sites */
+    Texts args_i64;       /* H_ASSERT: message arguments (C text) */
+    Atoms elems;          /* H_LITERAL */
 };
 
 /* A place where the program may fail at run time. */
@@ -200,7 +204,7 @@ typedef struct {
 } EntryPlan;
 
 typedef struct {
-    const char *name;     /* "main.suff_outer_par_0" */
+    const char *name; /* "main.suff_outer_par_0" */
     bool intra;
     Path path;
 } Threshold;
@@ -214,40 +218,43 @@ typedef struct {
     bool server; /* the program speaks the server protocol without being asked to */
 } Plan;
 
-/* --- host.c: what the kernel makers need of the host level ------------------------------------------------- */
+/* --- host.c: what the kernel makers need of the host level ------------------------------------ */
 
 typedef struct Host Host;
 struct Host {
     Ctx *cx;
     Plan *plan;
     EntryPlan *entry;
-    HostOps *ops;     /* where operations are appended: the current block */
-    VarMap *locs;     /* array variable -> ArrLoc* */
-    Fits *fits;       /* the enclosing intra guard's list, or NULL */
+    HostOps *ops; /* where operations are appended: the current block */
+    VarMap *locs; /* array variable -> ArrLoc* */
+    Fits *fits;   /* the enclosing intra guard's list, or NULL */
     int n_mems;
-    int guard_mark;   /* inside a guarded version: blocks with a smaller root are older than it and must stay
-                         as they are, in case that the version is refused; else -1 */
-    VarMap *guards;   /* bool variable -> the SUFF expression that it was bound to */
+    int guard_mark; /* inside a guarded version: blocks with a smaller root are older than it and
+                       must stay as they are, in case that the version is refused; else -1 */
+    VarMap *guards; /* bool variable -> the SUFF expression that it was bound to */
 };
 
-void host_op(Host *h, HostOp op);                             /* appends a copy */
-Mem *host_alloc(Host *h, const char *base, const Sx *bytes);  /* H_ALLOC of a fresh block */
-ArrLoc *host_loc(const Host *h, const Var *arr);              /* ice if unknown */
+void host_op(Host *h, HostOp op);                            /* appends a copy */
+Mem *host_alloc(Host *h, const char *base, const Sx *bytes); /* H_ALLOC of a fresh block */
+ArrLoc *host_loc(const Host *h, const Var *arr);             /* ice if unknown */
 void host_bind(Host *h, const Var *arr, ArrLoc loc);
 /* Row-major location in mem for an array of type t. */
 ArrLoc loc_row_major(Ctx *cx, Mem *mem, Type t);
-/* Location such that the dimensions permuted by perm are row-major (physical dim k = dim perm[k]). */
+/* Location such that the dimensions permuted by perm are row-major (physical dim k = dim perm[k]).
+ */
 ArrLoc loc_permuted(Ctx *cx, Mem *mem, Type t, const int *perm);
 /* Is l, up to its offset, loc_permuted by some perm? Fills it in (rank of them). */
 bool loc_perm(Ctx *cx, const ArrLoc *l, Type t, int *perm);
 bool loc_is_row_major(Ctx *cx, const ArrLoc *l, Type t); /* up to its offset */
-int plan_site(Plan *p, Loc loc, const char *msg);             /* shared if equal */
+int plan_site(Plan *p, Loc loc, const char *msg);        /* shared if equal */
 /* Adds the kernel, or finds one with the same text up to its name (identical kernels of different
  * versions are generated once). */
 Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k);
 
-/* --- seg*.c: one construct at level 1 -> kernels and launches. Results are bound with host_bind (arrays) or,
- *     for scalars (segred over one dimension), by H_READ into the pattern's variable. ------------------------ */
+/* --- seg*.c: one construct at level 1 -> kernels and launches ------------------------------- */
+
+/* Results are bound with host_bind (arrays) or, for scalars (segred over one dimension), by H_READ
+ * into the pattern's variable. */
 
 void cg_segmap(Host *h, const Stm *s);
 void cg_segred(Host *h, const Stm *s);
@@ -258,31 +265,34 @@ void cg_segscatter(Host *h, const Stm *s);
 void cg_sequential(Host *h, const Stm *s);
 /* concat: parts copied to their places; made by host.c from H_COPY. */
 
-/* --- expr.c, mangle.c -------------------------------------------------------------------------------------- */
+/* --- expr.c, mangle.c ------------------------------------------------------------------------- */
 
 const char *var_c_name(const Var *v); /* valid in C and OpenCL C: no reserved word, unique by id */
-const char *c_ident(const char *base); /* base with what C does not allow replaced, starts with a letter */
-/* C text of a scalar expression (PRIM, CONV, ATOM): the same text compiles on host and device, with the
- * functions of runtime/scalar.h. */
+/* base with what C does not allow replaced; starts with a letter */
+const char *c_ident(const char *base);
+/* C text of a scalar expression (PRIM, CONV, ATOM): the same text compiles on host and device, with
+ * the functions of runtime/scalar.h. */
 const char *scalar_c(const Exp *e);
 const char *atom_c(Atom a);
-const char *ctype_c(PrimType t); /* i32, f32, mf_bool ...: the short types of runtime/scalar.h, both sides */
-/* The condition (C text) that must hold for a PRIM not to trap (divisor not 0, exponent not negative)
- * and the message of its site; NULL if it cannot trap. */
+/* i32, f32, mf_bool ...: the short types of runtime/scalar.h, both sides */
+const char *ctype_c(PrimType t);
+/* The condition (C text) that must hold for a PRIM not to trap (divisor not 0, exponent not
+ * negative) and the message of its site; NULL if it cannot trap. */
 const char *scalar_check_c(const Exp *e, const char **msg);
-/* For INDEX and UPDATE: the condition that all positions are in bounds, NULL if there is nothing to check
- * (safe, or constants that are). index_site: the place for the message; its arguments (C text, at most 8 integers) in *args. */
+/* For INDEX and UPDATE: the condition that all positions are in bounds, NULL if there is nothing to
+ * check (safe, or constants that are). index_site: the place for the message; its arguments (C
+ * text, at most 8 integers) in *args. */
 const char *index_check_c(const Exp *e);
 int index_site(Ctx *cx, Plan *p, const Exp *e, Texts *args);
 /* The place and the arguments of an ASSERT. */
 int assert_site(Ctx *cx, Plan *p, const Exp *e, Texts *args);
 
-/* --- public: passes.c and main.c call these ------------------------------------------------------------------ */
+/* --- public: passes.c and main.c call these --------------------------------------------------- */
 
-PassFn cg_layout;                       /* layout.c */
-Plan *cg_plan(Ctx *cx, const Prog *p);  /* host.c */
-void plan_print(Out *o, const Plan *p); /* plan.c */
-/* emit.c: the whole C program, runtime included. source_name: as provenance; */
+PassFn cg_layout;
+Plan *cg_plan(Ctx *cx, const Prog *p);
+void plan_print(Out *o, const Plan *p); /* as --emit=plan shows it */
+/* The whole C program, runtime included. source_name: as provenance. */
 void cg_emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name);
 void cg_emit_opencl(Out *o, const Plan *p); /* the kernels only, for reading */
 

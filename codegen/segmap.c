@@ -38,7 +38,7 @@ void cg_segmap(Host *h, const Stm *s)
         host_bind(h, s->pat.at[j], outs[j]);
 }
 
-/* --- Leftovers ------------------------------------------------------------------------------------------ */
+/* --- Leftovers -------------------------------------------------------------------------------- */
 
 /* A block and location for result j: the memory of what s updates in place, or fresh. */
 static ArrLoc sequential_place(Host *h, const Stm *s, int j, bool *in_place)
@@ -53,7 +53,8 @@ static ArrLoc sequential_place(Host *h, const Stm *s, int j, bool *in_place)
     for (int k = 0; k < v->type.rank; k++)
         for (int i = 0; i < s->pat.n; i++)
             if (v->type.dims[k].var == s->pat.at[i])
-                diag_limit(s->exp->loc, "sequential code whose result's size [%s] it computes itself",
+                diag_limit(s->exp->loc,
+                           "sequential code whose result's size [%s] it computes itself",
                            var_text(s->pat.at[i]));
     return nest_result_row_major(h, v);
 }

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-/* --- Numbers ------------------------------------------------------------------------------------- */
+/* --- Numbers ---------------------------------------------------------------------------------- */
 
-/* On a GPU: threads enough for `per_thread` elements each, and when there are few segments, chunks so
- * that there are groups enough. On a CPU: one work-item a chunk, as many chunks as keep it busy. */
+/* On a GPU: threads enough for `per_thread` elements each, and when there are few segments, chunks
+ * so that there are groups enough. On a CPU: one work-item a chunk, as many chunks as keep it busy.
+ */
 Segments segments_plan(KGen *kg, const Nest *nest, int per_thread)
 {
     Host *h = kg->h;
@@ -19,9 +20,8 @@ Segments segments_plan(KGen *kg, const Nest *nest, int per_thread)
     gpu_threads = sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, l, gpu_threads));
     const Sx *gpu_chunks = sx_op(cx, SX_MIN, sx_op(cx, SX_CEILDIV, groups, s1),
                                  sx_op(cx, SX_CEILDIV, w, sx_mul(cx, l, sx_const(cx, 4))));
-    const Sx *cpu_chunks =
-        sx_op(cx, SX_MIN, sx_op(cx, SX_CEILDIV, sx_mul(cx, groups, l), s1),
-              sx_op(cx, SX_CEILDIV, w, sx_const(cx, 1024)));
+    const Sx *cpu_chunks = sx_op(cx, SX_MIN, sx_op(cx, SX_CEILDIV, sx_mul(cx, groups, l), s1),
+                                 sx_op(cx, SX_CEILDIV, w, sx_const(cx, 1024)));
     Segments sg = {.n_segs = s, .width = w};
     sg.threads = host_let(h, "threads", sx_select(cx, cpu, one, gpu_threads));
     sg.chunks = sx_op(cx, SX_MAX, one, sx_select(cx, cpu, cpu_chunks, gpu_chunks));
@@ -55,7 +55,7 @@ void segments_share(KGen *kg, const SegNames *n, const char *per, const char *mi
             mine, n->threads);
 }
 
-/* --- The loop over chunks ------------------------------------------------------------------------------ */
+/* --- The loop over chunks --------------------------------------------------------------------- */
 
 SegNames segments_open(KGen *kg, const Segments *sg)
 {
@@ -65,8 +65,12 @@ SegNames segments_open(KGen *kg, const Segments *sg)
         .chunk = sx_c_factor(kg_host_sx(kg, sg->chunk)),
         .threads = sx_c_factor(kg_host_sx(kg, sg->threads)),
         .width = sx_c_factor(kg_host_sx(kg, sg->width)),
-        .unit = kg_name(kg, "unit"), .seg = kg_name(kg, "seg"), .c = kg_name(kg, "c"),
-        .p = kg_name(kg, "p"), .active = kg_name(kg, "active"), .beg = kg_name(kg, "beg"),
+        .unit = kg_name(kg, "unit"),
+        .seg = kg_name(kg, "seg"),
+        .c = kg_name(kg, "c"),
+        .p = kg_name(kg, "p"),
+        .active = kg_name(kg, "active"),
+        .beg = kg_name(kg, "beg"),
         .len = kg_name(kg, "len"),
     };
     const char *units = kg_name(kg, "units"), *per = kg_name(kg, "per_group");
@@ -84,13 +88,13 @@ SegNames segments_open(KGen *kg, const Segments *sg)
 
 void segments_locate(KGen *kg, const SegNames *n)
 {
-    kg_line(kg, "const i64 %s = mf_index_div(%s, %s), %s = %s - %s * %s;", n->seg, n->unit, n->chunks,
-            n->c, n->unit, n->seg, n->chunks);
+    kg_line(kg, "const i64 %s = mf_index_div(%s, %s), %s = %s - %s * %s;", n->seg, n->unit,
+            n->chunks, n->c, n->unit, n->seg, n->chunks);
     kg_line(kg, "const i64 %s = %s * %s;", n->beg, n->c, n->chunk);
     kg_line(kg, "const i64 %s = mf_min_i64(%s, %s - %s);", n->len, n->chunk, n->width, n->beg);
 }
 
-/* --- Accumulators ------------------------------------------------------------------------------------------ */
+/* --- Accumulators ----------------------------------------------------------------------------- */
 
 Accs accs_new(KGen *kg, const Exp *e)
 {
@@ -184,7 +188,8 @@ void accs_tree(KGen *kg, const Accs *ac, const char *lid, const char *p, const c
     kg_line(kg, "#endif");
 }
 
-/* Each step reads the partial result d threads to the left, all of them before any is overwritten. */
+/* Each step reads the partial result d threads to the left, all of them before any is overwritten.
+ */
 void accs_scan(KGen *kg, const Accs *ac, const char *lid, const char *p, const char *threads,
                const char *active)
 {
@@ -211,7 +216,7 @@ void accs_scan(KGen *kg, const Accs *ac, const char *lid, const char *p, const c
     kg_line(kg, "#endif");
 }
 
-/* --- Branches of host operations ----------------------------------------------------------------------------- */
+/* --- Branches of host operations -------------------------------------------------------------- */
 
 HostIf host_if_more(Host *h, const Sx *a, int64_t than)
 {

@@ -1,15 +1,16 @@
 /* Segmented reductions and scans: what their kernels share.
  *
- * Each of the S segments (the product of the outer widths) of w elements is cut into C chunks of `chunk`
- * elements; a work-group of L threads gives P threads to each chunk and so works on L/P chunks at a
- * time. One kernel text serves every regime, the numbers are chosen at run time:
+ * Each of the S segments (the product of the outer widths) of w elements is cut into C chunks of
+ * `chunk` elements; a work-group of L threads gives P threads to each chunk and so works on L/P
+ * chunks at a time. One kernel text serves every regime, the numbers are chosen at run time:
  *   C > 1          few long segments: several groups a segment, and a second stage
  *   C = 1, P = L   a group a segment
  *   C = 1, P < L   several segments a group
  *   C = 1, P = 1   a thread a segment
- * There is no communication between groups of one launch, and every barrier is passed by all threads
- * of a group the same number of times. On a CPU device P is always 1 and the barriers are left out of the
- * text (MF_IS_CPU): the work-items of a group run one after the other there anyway. */
+ * There is no communication between groups of one launch, and every barrier is passed by all
+ * threads of a group the same number of times. On a CPU device P is always 1 and the barriers are
+ * left out of the text (MF_IS_CPU): the work-items of a group run one after the other there anyway.
+ */
 #ifndef CODEGEN_SEGMENTS_H
 #define CODEGEN_SEGMENTS_H
 
@@ -24,21 +25,22 @@ typedef struct {
 /* Names inside a kernel. */
 typedef struct {
     const char *chunks, *chunk, *threads, *width; /* as above */
-    const char *unit;   /* the number of the chunk, over all segments */
-    const char *seg, *c; /* its segment, its number in the segment */
-    const char *p;      /* this thread's number in the chunk */
-    const char *active; /* has this thread a chunk at all? */
-    const char *beg, *len; /* the chunk's elements in the segment */
+    const char *unit;                             /* the number of the chunk, over all segments */
+    const char *seg, *c;                          /* its segment, its number in the segment */
+    const char *p;                                /* this thread's number in the chunk */
+    const char *active;                           /* has this thread a chunk at all? */
+    const char *beg, *len;                        /* the chunk's elements in the segment */
 } SegNames;
 
 /* The numbers for a reduction (elements need 4 to a thread to be worth it) or a scan. */
 Segments segments_plan(KGen *kg, const Nest *nest, int per_thread);
 /* S segments of C partial results, a second stage over them. */
 Segments segments_of_partials(Host *h, const Segments *first);
-/* Opens the loop over the chunks of a group's threads. Inside, `active` is known; seg, c, beg and len
- * only after segments_locate, for active threads. */
+/* Opens the loop over the chunks of a group's threads. Inside, `active` is known; seg, c, beg and
+ * len only after segments_locate, for active threads. */
 SegNames segments_open(KGen *kg, const Segments *sg);
-/* How many chunks a group works on at a time, and which of them this thread shares: declares both and p. */
+/* How many chunks a group works on at a time, and which of them this thread shares: declares both
+ * and p. */
 void segments_share(KGen *kg, const SegNames *n, const char *per, const char *mine);
 void segments_locate(KGen *kg, const SegNames *sn);
 /* Launches: kernel k with the blocks `outs` in place of the output parameters. */
@@ -62,11 +64,12 @@ void accs_local(KGen *kg, Accs *ac);
 const char **accs_at(KGen *kg, const Accs *ac, const char *at);
 const char **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms);
 void accs_put(KGen *kg, const Accs *ac, const char *at); /* buf[at] = acc */
-/* Reduces the accumulators of the `threads` threads p = 0.. of each chunk, in order, into thread 0's
- * acc. Barriers: uniform if threads is. `lid`: this thread's place in the buffers. */
+/* Reduces the accumulators of the `threads` threads p = 0.. of each chunk, in order, into thread
+ * 0's acc. Barriers: uniform if threads is. `lid`: this thread's place in the buffers. */
 void accs_tree(KGen *kg, const Accs *ac, const char *lid, const char *p, const char *threads,
                const char *active);
-/* Inclusive scan of acc over p = 0 .. threads-1; afterwards (behind a barrier) also in the buffers. */
+/* Inclusive scan of acc over p = 0 .. threads-1; afterwards (behind a barrier) also in the buffers.
+ */
 void accs_scan(KGen *kg, const Accs *ac, const char *lid, const char *p, const char *threads,
                const char *active);
 
@@ -92,7 +95,8 @@ KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs);
  * mapped-out results go (NULL: nowhere). */
 void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const SegNames *n, const KLoc *maps,
                     const Stm *s);
-/* Scans a chunk in tiles, beginning with acc. Closes the loop over chunks. All threads must come here. */
+/* Scans a chunk in tiles, beginning with acc. Closes the loop over chunks. All threads must come
+ * here. */
 void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const SegNames *n, const KLoc *outs);
 /* A whole segment by this thread, whatever the operator works on; outer dimensions are bound. */
 void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan);

@@ -1,19 +1,18 @@
 /* segred^1: segmented reduction (see segments.h for the regimes).
  *
- * First stage: each thread accumulates its share of a chunk, the threads of a chunk combine in local
- * memory in the order of their numbers. Second stage, if segments have several chunks: the same over the
- * partial results. A commutative operator lets neighbouring threads take neighbouring elements;
- * otherwise (and on a CPU) each thread has consecutive elements. Operators on arrays are applied by one
- * thread a segment. */
+ * First stage: each thread accumulates its share of a chunk, the threads of a chunk combine in
+ * local memory in the order of their numbers. Second stage, if segments have several chunks: the
+ * same over the partial results. A commutative operator lets neighbouring threads take neighbouring
+ * elements; otherwise (and on a CPU) each thread has consecutive elements. Operators on arrays are
+ * applied by one thread a segment. */
 #include "codegen/segments.h"
 
-/* The share of thread p of a chunk of len elements: opens a loop over its elements, and returns the name of
- * the element's number in the chunk. */
+/* The share of thread p of a chunk of len elements: opens a loop over its elements, and returns the
+ * name of the element's number in the chunk. */
 static const char *open_share(KGen *kg, const SegNames *n, bool comm)
 {
     const char *q = kg_name(kg, "q"), *t = kg_name(kg, "t"), *off = kg_name(kg, "off");
-    kg_line(kg, "const i64 %s = mf_index_div(%s + %s - 1, %s);", q, n->len, n->threads,
-            n->threads);
+    kg_line(kg, "const i64 %s = mf_index_div(%s + %s - 1, %s);", q, n->len, n->threads, n->threads);
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", t, t, q, t);
     if (comm)
         kg_line(kg, "const i64 %s = MF_IS_CPU ? %s * %s + %s : %s * %s + %s;", off, n->p, q, t, t,
@@ -139,7 +138,7 @@ void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs)
     kg_launch_args(st->kg, st->k, args, segments_groups(st->kg, sg));
 }
 
-/* --- Operators on arrays ---------------------------------------------------------------------------------- */
+/* --- Operators on arrays ---------------------------------------------------------------------- */
 
 void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
 {
@@ -191,7 +190,7 @@ void seg_sequential(Host *h, const Stm *s, const ArrLoc *outs, bool scan)
     nest_finish(kg, n_segs);
 }
 
-/* --- The construct ------------------------------------------------------------------------------------------ */
+/* --- The construct ---------------------------------------------------------------------------- */
 
 static Mem *partial_block(Host *h, PrimType t, const Segments *sg)
 {

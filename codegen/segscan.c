@@ -2,12 +2,13 @@
  *
  * Segments of several chunks: (1) each chunk is reduced, (2) the chunks' sums of each segment are
  * scanned, (3) each chunk is scanned, beginning with the sum of the chunks before it. Segments of
- * one chunk need (3) only. A chunk is scanned by P threads in tiles of P neighbouring elements, or, on
- * a CPU and when segments are very short, by one thread. Operators on arrays: one thread a
+ * one chunk need (3) only. A chunk is scanned by P threads in tiles of P neighbouring elements, or,
+ * on a CPU and when segments are very short, by one thread. Operators on arrays: one thread a
  * segment. */
 #include "codegen/segments.h"
 
-/* Writes the accumulators, or for arrays the atoms, as the scanned results of the present element. */
+/* Writes the accumulators, or for arrays the atoms, as the scanned results of the present element.
+ */
 static void store_scanned(KGen *kg, const Stm *s, const KLoc *outs, const char **acc)
 {
     const Exp *e = s->exp;
@@ -18,8 +19,8 @@ static void store_scanned(KGen *kg, const Stm *s, const KLoc *outs, const char *
         kg_line(kg, "%s = %s;", loc_elem(kg, &outs[j], ix, depth), acc[j]);
 }
 
-/* acc := the sum of what lies before chunk `c` of its segment: nothing for the first one. The sums of the
- * chunks up to each one are in blocks that the launch gives. */
+/* acc := the sum of what lies before chunk `c` of its segment: nothing for the first one. The sums
+ * of the chunks up to each one are in blocks that the launch gives. */
 static void load_carry(KGen *kg, const Accs *ac, const SegNames *n)
 {
     kg_open(kg, "if (%s > 0)", n->c);
@@ -30,7 +31,7 @@ static void load_carry(KGen *kg, const Accs *ac, const SegNames *n)
     kg_close(kg);
 }
 
-/* --- By one thread a chunk -------------------------------------------------------------------------------- */
+/* --- By one thread a chunk -------------------------------------------------------------------- */
 
 static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const ArrLoc *outs)
 {
@@ -39,8 +40,11 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
     KGen *kg = kg_new(h, "segscan_seq", e);
     Accs ac = accs_new(kg, e);
     const char *gid = nest_open(kg, sx_mul(h->cx, sg->n_segs, sg->chunks));
-    SegNames n = {.unit = gid, .seg = kg_name(kg, "seg"), .c = kg_name(kg, "c"),
-                  .beg = kg_name(kg, "beg"), .len = kg_name(kg, "len")};
+    SegNames n = {.unit = gid,
+                  .seg = kg_name(kg, "seg"),
+                  .c = kg_name(kg, "c"),
+                  .beg = kg_name(kg, "beg"),
+                  .len = kg_name(kg, "len")};
     n.chunks = sx_c_factor(kg_host_sx(kg, sg->chunks));
     n.chunk = sx_c_factor(kg_host_sx(kg, sg->chunk));
     n.width = sx_c_factor(kg_host_sx(kg, sg->width));
@@ -64,10 +68,10 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 
-/* --- By several threads a chunk ---------------------------------------------------------------------------- */
+/* --- By several threads a chunk --------------------------------------------------------------- */
 
-/* The loop over tiles: each thread holds one element of the tile in acc; carry: the sum of all tiles
- * before. */
+/* The loop over tiles: each thread holds one element of the tile in acc; carry: the sum of all
+ * tiles before. */
 typedef struct {
     const char *off, *in; /* the element's number in the chunk; is there one? */
     const char **carry;
@@ -193,9 +197,10 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 
-/* --- The construct ------------------------------------------------------------------------------------------ */
+/* --- The construct ---------------------------------------------------------------------------- */
 
-/* Launches the scan of the chunks, sequential or tiled; sums: of the chunks before (NULL: one chunk). */
+/* Launches the scan of the chunks, sequential or tiled; sums: of the chunks before (NULL: one
+ * chunk). */
 static void launch_scan(Host *h, const Stage *seq, const Stage *tiled, const Segments *sg,
                         Mem *const *sums)
 {
@@ -222,9 +227,10 @@ static void segscan_staged(Host *h, const Stm *s, const ArrLoc *outs)
     HostIf hi = host_if_more(h, sg.chunks, 1);
     h->ops = &hi.op.then_;
     for (int j = 0; j < n; j++)
-        sums[j] = host_alloc(h, "partial",
-                             sx_mul(h->cx, sx_mul(h->cx, sg.n_segs, sg.chunks),
-                                    sx_const(h->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem])));
+        sums[j] = host_alloc(
+            h, "partial",
+            sx_mul(h->cx, sx_mul(h->cx, sg.n_segs, sg.chunks),
+                   sx_const(h->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem])));
     Stage red = red_elements(h, e, &sg, NULL, NULL);
     stage_launch(&red, &sg, sums);
     Segments sg2 = segments_of_partials(h, &sg);

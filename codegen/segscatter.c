@@ -1,5 +1,5 @@
-/* segscatter^1: one thread computes one element's positions and values and writes them, if they lie in
- * bounds. When two threads write the same place, one of the values stays. */
+/* segscatter^1: one thread computes one element's positions and values and writes them, if they lie
+ * in bounds. When two threads write the same place, one of the values stays. */
 #include "codegen/kernel.h"
 
 void cg_segscatter(Host *h, const Stm *s)

@@ -1,5 +1,5 @@
-/* Sequential SOACs: one plain loop each, whatever was fused into it. A reduction's or scan's accumulator
- * is carried by the loop as any other value (carry.c). */
+/* Sequential SOACs: one plain loop each, whatever was fused into it. A reduction's or scan's
+ * accumulator is carried by the loop as any other value (carry.c). */
 #include "codegen/kernel.h"
 
 void kg_bind_params(KGen *kg, Var *const *params, const Atom *args, int n)
@@ -22,11 +22,11 @@ static void bind_rows(KGen *kg, Var *const *params, const Atoms *arrs, const Sx 
 /* What the loop of a SOAC works with. */
 typedef struct {
     const Exp *e;
-    int n_acc;           /* reduced or scanned values */
+    int n_acc; /* reduced or scanned values */
     bool scan;
     const char *i;
     Carry *acc;
-    KLoc *outs;          /* result arrays, by position in the pattern */
+    KLoc *outs; /* result arrays, by position in the pattern */
 } Loop;
 
 /* Row i of the result array of pattern variable j. */
@@ -102,7 +102,7 @@ void kg_soac(KGen *kg, const Stm *s)
         kg_bind_arr(kg, s->pat.at[j], lp.outs[j]);
 }
 
-/* --- Scatter ------------------------------------------------------------------------------------------ */
+/* --- Scatter ---------------------------------------------------------------------------------- */
 
 void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, Atom val)
 {

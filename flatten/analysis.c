@@ -269,8 +269,7 @@ bool is_cheap(const Flat *fl, const Stm *s)
     return e->kind == E_CONV || e->kind == E_ATOM || e->kind == E_REARRANGE || e->kind == E_RESHAPE;
 }
 
-/* --- Inner parallelism
- * ------------------------------------------------------------------------------ */
+/* --- Inner parallelism ------------------------------------------------------------------------ */
 
 static int64_t times(int64_t a, int64_t b)
 {
@@ -439,8 +438,7 @@ bool loop_frees(Flat *fl, const MapNest *S, const Exp *map)
     return any && walk_par(fl, variant, map->soac.fn->body) > 0;
 }
 
-/* --- Hoisting
- * ------------------------------------------------------------------------------------------ */
+/* --- Hoisting --------------------------------------------------------------------------------- */
 
 typedef struct {
     Flat *fl;

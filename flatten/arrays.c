@@ -111,8 +111,7 @@ Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, 
     return copy_out(fl, S, a, base, loc, out);
 }
 
-/* --- Array operations
- * ------------------------------------------------------------------------------ */
+/* --- Array operations ------------------------------------------------------------------------- */
 
 bool is_array_op(const Stm *s)
 {
@@ -176,8 +175,7 @@ static Atom op_concat(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return a;
 }
 
-/* --- Updates
- * ------------------------------------------------------------------------------------------ */
+/* --- Updates ---------------------------------------------------------------------------------- */
 
 /* arr[..] = val for all of S at once, where no index varies: slices of the outer array. */
 static Atom update_slices(Flat *fl, const MapNest *S, const Stm *s, Atom root, Bld *out)
@@ -283,8 +281,7 @@ bool flatten_array_op(Flat *fl, const MapNest *S, const Stm *s, Bld *out, Atoms 
     return true;
 }
 
-/* --- Scatter
- * --------------------------------------------------------------------------------------------- */
+/* --- Scatter ---------------------------------------------------------------------------------- */
 
 /* The results of a scatter's function, with the indices of S in front of each destination's. */
 static Atoms scatter_results(Flat *fl, const MapNest *S, const Exp *e)

@@ -172,8 +172,7 @@ static void add_to_group(Fission *f, const Stm *s)
                                                  : "irregular, or varying in the nest");
 }
 
-/* --- Kinds of statements
- * -------------------------------------------------------------------------- */
+/* --- Kinds of statements ---------------------------------------------------------------------- */
 
 static bool uses_group(const Fission *f, const Stm *s)
 {
@@ -278,8 +277,7 @@ static void distribute_stm(Fission *f, const Stm *s)
     add_to_group(f, s);
 }
 
-/* --- Results
- * ------------------------------------------------------------------------------------------ */
+/* --- Results ---------------------------------------------------------------------------------- */
 
 /* Is the result the outer array `root` itself? If it is consumed later it must be nobody else's. */
 static bool whole_array(Fission *f, Atom a, const Atoms *before, Var *dest, Atom *root)

@@ -216,8 +216,7 @@ const Exp *ex_guard(const Explain *x, const Exp *e)
     return test && test->kind == E_SUFF ? test : NULL;
 }
 
-/* --- Thresholds
- * -------------------------------------------------------------------------------------- */
+/* --- Thresholds ------------------------------------------------------------------------------- */
 
 typedef struct {
     Explain *x;
@@ -258,8 +257,7 @@ const char *fl_path_text(Ctx *cx, const Path *path)
     return t;
 }
 
-/* --- The tree as text
- * ---------------------------------------------------------------------------------- */
+/* --- The tree as text ------------------------------------------------------------------------- */
 
 static void tree_body(Explain *x, const Body *b);
 

@@ -141,8 +141,7 @@ Atoms rule_g0(Flat *fl, const Stm *s, Bld *out)
     return atoms_of_vars(fl->cx, &s->pat);
 }
 
-/* --- G1: maps inside a work-group
- * ------------------------------------------------------------------- */
+/* --- G1: maps inside a work-group ------------------------------------------------------------- */
 
 /* Code that each thread of an inner construct may do again. */
 static bool is_repeatable(const Flat *fl, const Stm *s)
@@ -194,8 +193,7 @@ Atoms rule_g1(Flat *fl, const Stm *s, Bld *out)
     return bind_results(fl, &host_nest, &s->pat, seg_make(fl, &sg), out);
 }
 
-/* --- G2: maps without inner parallelism
- * -------------------------------------------------------------- */
+/* --- G2: maps without inner parallelism ------------------------------------------------------- */
 
 static Exp *segmap_of(Flat *fl, const MapNest *S1, const Body *b, Loc loc)
 {
@@ -212,8 +210,7 @@ Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
     return bind_results(fl, S, &s->pat, segmap_of(fl, S1, b, s->exp->loc), out);
 }
 
-/* --- G3: maps with inner parallelism: three versions
- * -------------------------------------------------- */
+/* --- G3: maps with inner parallelism: three versions ------------------------------------------ */
 
 enum { WARP = 32 };
 
@@ -368,8 +365,7 @@ Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
     return versions_fold(fl, S, &vs, bld_body(&flat, res), s, out);
 }
 
-/* --- The walk
- * ----------------------------------------------------------------------------------------- */
+/* --- The walk --------------------------------------------------------------------------------- */
 
 static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
@@ -451,8 +447,7 @@ Atoms flatten_body(Flat *fl, const MapNest *S, const Body *b, Bld *out)
     return b->res;
 }
 
-/* --- The pass
- * -------------------------------------------------------------------------------------------- */
+/* --- The pass --------------------------------------------------------------------------------- */
 
 static Entry flatten_entry(Flat *fl, const Entry *en)
 {

@@ -137,8 +137,7 @@ Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return name_results(fl, S, s, flatten_body(fl, S, b, out), out);
 }
 
-/* --- G7: loops
- * --------------------------------------------------------------------------------------- */
+/* --- G7: loops -------------------------------------------------------------------------------- */
 
 /* The host loop of rule G7 under construction. */
 typedef struct {
@@ -216,8 +215,7 @@ Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return atoms_of_vars(cx, &h.pat);
 }
 
-/* --- G8: branches
- * ------------------------------------------------------------------------------------- */
+/* --- G8: branches ----------------------------------------------------------------------------- */
 
 /* map (\x -> b) y, where <x in y> is S's last dimension; only the xs that b needs. */
 static Exp *map_of_branch(Flat *fl, const MapNest *S, const Body *b, Loc loc)
@@ -272,8 +270,7 @@ Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return bind_results(fl, S, &s->pat, exp_if(fl->cx, e->loc, e->branch.test, then_, else_), out);
 }
 
-/* --- Maps as loops
- * ---------------------------------------------------------------------------------------- */
+/* --- Maps as loops ---------------------------------------------------------------------------- */
 
 static Atom row_at(Flat *fl, const Exp *map, int k, Atom i, Bld *bl)
 {

@@ -124,8 +124,7 @@ int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b);
 /* Moves what is_floatable and depends on nothing in `variant` out of b, however deep inside. */
 Body *hoist_invariants(Flat *fl, const VarSet *variant, const Body *b, Bld *out);
 
-/* --- log of the derivation (explain.c)
- * -------------------------------------------------------------- */
+/* --- log of the derivation (explain.c) -------------------------------------------------------- */
 
 struct Derivation {
     const char *entry, *rule, *form, *nest, *outcome;
@@ -139,8 +138,7 @@ void log_rule(Flat *fl, const char *rule, const MapNest *S, const Exp *e, const 
 /* Puts the last step before step number `at`: in front of those that it consists of. */
 void log_move_last(Flat *fl, int at);
 
-/* --- versions.c
- * ----------------------------------------------------------------------------------------- */
+/* --- versions.c ------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
@@ -173,14 +171,12 @@ Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
 int64_t intra_width_bound(const Body *b);
 
-/* --- intragroup.c
- * ----------------------------------------------------------------------------------------- */
+/* --- intragroup.c ----------------------------------------------------------------------------- */
 
 /* e_intra of rule G3; NULL if it cannot run inside a work-group, with the reason in *why. */
 Body *intra_body(Flat *fl, const MapNest *S, const Body *b, const char **why);
 
-/* --- flatten.c: walk, G0-G3
- * ---------------------------------------------------------------------------------- */
+/* --- flatten.c: walk, G0-G3 ------------------------------------------------------------------- */
 
 /* S |- b: statements to out; one atom per result of b (expanded over S). Host: the results as they
  * are. */

@@ -180,8 +180,7 @@ static void use(void *env, Atom a)
                    var_text(a.var), var_text(rs.at[i]));
 }
 
-/* --- Expressions
- * ------------------------------------------------------------------------------------ */
+/* --- Expressions ------------------------------------------------------------------------------ */
 
 static void drop_dead(const Alias *al, Vars *roots)
 {
@@ -501,8 +500,7 @@ Vars exp_consumes(Ctx *cx, const Exp *e)
     return out;
 }
 
-/* --- All consumed arrays of an entry
- * --------------------------------------------------------------- */
+/* --- All consumed arrays of an entry ---------------------------------------------------------- */
 
 typedef struct {
     Alias *al;

@@ -40,8 +40,7 @@ typedef struct {
 
 static Body *hoist_body(Hoist *H, const Body *b);
 
-/* --- Sizes
- * ---------------------------------------------------------------------------------------------- */
+/* --- Sizes ------------------------------------------------------------------------------------ */
 
 static void note_size(Hoist *H, Atom a)
 {
@@ -151,8 +150,7 @@ static bool bad_size(const Hoist *H, const Stm *s)
     return bs.bad;
 }
 
-/* --- May it leave?
- * ----------------------------------------------------------------------------------------- */
+/* --- May it leave? ---------------------------------------------------------------------------- */
 
 static bool is_view(const Stm *s)
 {
@@ -231,8 +229,7 @@ static Body *split(Hoist *H, const Around *ar, const Body *b, VarSet *inside, Bl
     return bld_body(&stay, b->res);
 }
 
-/* --- Constructs
- * ---------------------------------------------------------------------------------------------- */
+/* --- Constructs ------------------------------------------------------------------------------- */
 
 static void bind_inside(VarSet *inside, const Vars *vs)
 {

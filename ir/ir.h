@@ -1,9 +1,10 @@
 /* The intermediate representation: A-normal form over tuples of arrays.
  *
  * Two dialects share the forms of forms.def. In the SOAC dialect map, reduce, scan, redomap,
- * scanomap and scatter are parallel. In the SEG dialect (after flattening) they are sequential code,
- * and segmap, segred, segscan and segscatter are parallel at hardware level `level` (1 = grid,
- * 0 = work-group). A construct at level l contains only constructs of level l-1 and sequential code.
+ * scanomap and scatter are parallel. In the SEG dialect (after flattening) they are sequential
+ * code, and segmap, segred, segscan and segscatter are parallel at hardware level `level`
+ * (1 = grid, 0 = work-group). A construct at level l contains only constructs of level l-1 and
+ * sequential code.
  *
  * Invariants (checked by ir_verify after every pass):
  *  - each Var is bound once in the whole program; every use points to the Var of its binder, so a
@@ -11,10 +12,11 @@
  *  - types are exact: a size in a type is an i64 constant or an i64 variable in scope at the binder
  *    (or bound by the same pattern / parameter list: an existential size);
  *  - operands of a form agree in element type and, size by size, in shape (the same atom);
- *  - UPDATE, SCATTER, SEGSCATTER and array-carrying LOOPs consume: neither the consumed array nor an
- *    alias of it is used afterwards.
- * Passes do not change nodes in place: a pass builds fresh nodes that may share what did not change.
- * What is bound twice after a duplication must be renamed (ir_rename_*).
+ *  - UPDATE, SCATTER, SEGSCATTER and array-carrying LOOPs consume: neither the consumed array nor
+ *    an alias of it is used afterwards.
+ *
+ * Passes do not change nodes in place: a pass builds fresh nodes that may share what did not
+ * change. What is bound twice after a duplication must be renamed (ir_rename_*).
  *
  * Fixed local names: e Exp, s Stm, b Body, lam Lambda, t Type, a Atom, v Var, cx Ctx. */
 #ifndef IR_IR_H
@@ -33,9 +35,16 @@
 /* PRIMTYPE(TAG, text, bytes) */
 #define PRIM_TYPES(X)                                                                              \
     X(BOOL, "bool", 1)                                                                             \
-    X(I8, "i8", 1) X(I16, "i16", 2) X(I32, "i32", 4) X(I64, "i64", 8)                              \
-    X(U8, "u8", 1) X(U16, "u16", 2) X(U32, "u32", 4) X(U64, "u64", 8)                              \
-    X(F32, "f32", 4) X(F64, "f64", 8)
+    X(I8, "i8", 1)                                                                                 \
+    X(I16, "i16", 2)                                                                               \
+    X(I32, "i32", 4)                                                                               \
+    X(I64, "i64", 8)                                                                               \
+    X(U8, "u8", 1)                                                                                 \
+    X(U16, "u16", 2)                                                                               \
+    X(U32, "u32", 4)                                                                               \
+    X(U64, "u64", 8)                                                                               \
+    X(F32, "f32", 4)                                                                               \
+    X(F64, "f64", 8)
 
 typedef enum {
 #define X(tag, text, bytes) T_##tag,
@@ -135,14 +144,14 @@ typedef struct {
 typedef VEC(DimIndex) DimIndexes;
 
 typedef struct {
-    Atom arr;  /* consumed */
-    int rank;  /* how many index components address one value: its outermost dimensions */
+    Atom arr; /* consumed */
+    int rank; /* how many index components address one value: its outermost dimensions */
 } Dest;
 typedef VEC(Dest) Dests;
 
 /* A mapnest dimension <x_1 .. x_k in arrs_1 .. arrs_k>: idx runs over 0 <= idx < width and
- * xs_j = arrs_j[idx]. idx (i64) is always bound, xs may be empty. An arr of an inner dimension may be
- * an x of an outer one. */
+ * xs_j = arrs_j[idx]. idx (i64) is always bound, xs may be empty. An arr of an inner dimension may
+ * be an x of an outer one. */
 typedef struct {
     Var *idx;
     Atom width;
@@ -230,7 +239,7 @@ struct Exp {
             Atoms arrs;
         } concat;
         struct {
-            const int *perm; /* result dimension d is dimension perm[d] of arr; arr's rank of them */
+            const int *perm; /* dimension d of the result is dimension perm[d] of arr */
             Atom arr;
         } rearrange;
         struct {
@@ -244,8 +253,9 @@ struct Exp {
             Atom test;
             Body *then_, *else_; /* results agree in type, up to existential sizes */
         } branch;
-        /* params := inits; FOR: i = 0 .. bound-1 (bound's type is any integer type); WHILE: as long as
-         * the bool param `cond` is true. The body's results are the next params. Result: the params. */
+        /* params := inits; FOR: i = 0 .. bound-1 (bound's type is any integer type); WHILE: as long
+         * as the bool param `cond` is true. The body's results are the next params. Result: the
+         * params. */
         struct {
             LoopKind kind;
             Vars params;
@@ -267,7 +277,8 @@ struct Exp {
          *           result: the reduced values, then the mapped-out arrays
          * SCANOMAP: likewise
          * SCATTER:  fn gives, for each dest in turn, its rank i64 index components, then for each
-         *           dest in turn its value; out-of-bounds positions are ignored; result: the dests */
+         *           dest in turn its value; positions out of bounds are ignored;
+         *           result: the dests */
         struct {
             Atom width;
             Atoms arrs;
@@ -279,9 +290,9 @@ struct Exp {
         } soac;
         struct {
             const char *name; /* ENTRY.suff_outer_par_K, ENTRY.suff_intra_par_K */
-            bool intra;       /* the guarded version works inside work-groups: also asks that it fits */
+            bool intra; /* the guarded version works inside work-groups: also asks that it fits */
             Path path;
-            Atom par;         /* i64: the degree of parallelism of the guarded version */
+            Atom par; /* i64: the degree of parallelism of the guarded version */
         } suff;
         /* Perfect nests, as in the paper (section 2.1): the body is the innermost function.
          * SEGMAP:     results: nest widths ++ type of each body result
@@ -308,9 +319,9 @@ typedef struct ExtType ExtType;
  * values (1 for a scalar or array, more for a tuple or record, whose parts are `fields`). */
 struct ExtType {
     const char *text; /* "[][]f32", "{re: f32, im: f32}" : sizes left out as Futhark's servers do */
-    const char *alias;/* the abbreviation's name if the user gave one, else NULL */
+    const char *alias; /* the abbreviation's name if the user gave one, else NULL */
     int n_vals;
-    int n_fields;     /* 0 for a scalar or array */
+    int n_fields; /* 0 for a scalar or array */
     const char **field_names;
     ExtType *fields;
 };
@@ -328,7 +339,7 @@ typedef VEC(ExtParam) ExtParams;
 typedef struct {
     const char *name;
     Loc loc;
-    Vars sizes;       /* i64; bound by the shapes of the arguments */
+    Vars sizes; /* i64; bound by the shapes of the arguments */
     Vars params;
     ExtParams ext_params;
     ExtParams ext_results;
@@ -343,8 +354,8 @@ typedef struct {
 
 /* What a pass works with. */
 typedef struct {
-    Arena *perm;    /* results */
-    Arena *scratch; /* temporaries, between arena_mark and arena_reset */
+    Arena *perm;      /* results */
+    Arena *scratch;   /* temporaries, between arena_mark and arena_reset */
     int flatten_mode; /* FlattenMode of flatten/flatten.h */
 } Ctx;
 
@@ -357,8 +368,8 @@ extern const int prim_type_bytes[N_PRIM_TYPES];
 typedef struct {
     const char *text;
     int arity;
-    char operands;   /* 'I' 'F' 'N' 'B' 'A' 'S' */
-    char result;     /* 'S' same, 'B' bool, 'I' i32 */
+    char operands; /* 'I' 'F' 'N' 'B' 'A' 'S' */
+    char result;   /* 'S' same, 'B' bool, 'I' i32 */
 } PrimInfo;
 extern const PrimInfo prim_info[N_PRIM_OPS];
 typedef struct {
@@ -374,19 +385,20 @@ Atom atom_int(PrimType t, int64_t i); /* wrapped to t's width */
 Atom atom_i64(int64_t i);
 Atom atom_float(PrimType t, double f); /* rounded to t */
 Atom atom_bool(bool b);
-bool atom_eq(Atom a, Atom b); /* same variable or same constant (floats bit by bit) */
+bool atom_eq(Atom a, Atom b);        /* same variable or same constant (floats bit by bit) */
 bool atom_is_int(Atom a, int64_t i); /* the integer constant i */
 Type atom_type(Atom a);
 
 Type type_prim(PrimType t);
-Type type_array(Ctx *cx, Type row, Atom outer);         /* [outer]row */
+Type type_array(Ctx *cx, Type row, Atom outer); /* [outer]row */
 Type type_array_n(Ctx *cx, Type row, const Atom *outer, int n);
-Type type_row(Type t);                                  /* without the outermost dimension */
-Type type_drop(Type t, int n);                          /* without the n outermost dimensions */
+Type type_row(Type t);         /* without the outermost dimension */
+Type type_drop(Type t, int n); /* without the n outermost dimensions */
 bool type_eq(Type a, Type b);
 
-Var *var_new(Ctx *cx, const char *base, Type t, Loc loc); /* fresh; base may carry a _id suffix, dropped */
-Var *var_like(Ctx *cx, const Var *v);                     /* fresh, same base, type, loc */
+/* A fresh variable; a suffix _id of base is dropped. */
+Var *var_new(Ctx *cx, const char *base, Type t, Loc loc);
+Var *var_like(Ctx *cx, const Var *v); /* fresh, same base, type, loc */
 /* For the reader, which keeps the ids of the text: the next fresh id; fresh ids start at `below`
  * at least; a variable with an id that the caller knows to be free. */
 int var_next_id(void);
@@ -423,14 +435,15 @@ Lambda *lambda_new(Ctx *cx, Vars params, Body *body);
 Atoms atoms_of_vars(Ctx *cx, const Vars *vs);
 
 /* Result types of an expression, one per result. Sizes that only the pattern can name (existential
- * sizes of IF and LOOP results) are given as they stand in the first branch / as the loop's params. */
+ * sizes of IF and LOOP results) are given as they stand in the first branch / as the loop's params.
+ */
 Types exp_types(Ctx *cx, const Exp *e);
 Types body_types(Ctx *cx, const Body *b);
 /* Fresh variables for the results of e; existential sizes of IF and LOOP results (sizes that differ
  * between the branches or change in the loop) name the variables of the pattern that carry them. */
 Vars exp_pat(Ctx *cx, const char *base, const Exp *e);
 
-/* --- walk.c: children, free variables, substitution, renaming ------------------------------------- */
+/* --- walk.c: children, free variables, substitution, renaming --------------------------------- */
 
 /* A set of, and a map from, variables; in cx->scratch or perm as the arena says. */
 typedef struct VarMap VarMap;
@@ -503,30 +516,31 @@ Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args);
 Atoms bld_inline_body(Bld *bl, const Body *b); /* fresh binders */
 
 /* Can evaluating e fail (a bounds check, a division by what may be zero, an assert) or not end (a
- * while loop)? Only what does not trap may be evaluated speculatively. Other loops and SOACs count by
- * their bodies. */
+ * while loop)? Only what does not trap may be evaluated speculatively. Other loops and SOACs count
+ * by their bodies. */
 bool exp_traps(const Exp *e);
 bool body_traps(const Body *b);
-bool exp_has_effect(const Exp *e); /* an assertion somewhere inside: must not be dropped when unused */
-bool exp_has_soac(const Exp *e);  /* a SOAC somewhere inside, e itself included */
+bool exp_has_effect(const Exp *e); /* an assertion somewhere inside: not to be dropped */
+bool exp_has_soac(const Exp *e);   /* a SOAC somewhere inside, e itself included */
 bool body_has_soac(const Body *b);
 bool exp_is_soac(const Exp *e); /* MAP .. SCATTER: live member soac */
 bool exp_is_seg(const Exp *e);  /* SEGMAP .. SEGSCATTER: live member seg */
 
-/* --- alias.c: which arrays may share memory, what is consumed --------------------------------------- */
+/* --- alias.c: which arrays may share memory, what is consumed --------------------------------- */
 
-/* The variables free in e that evaluating it consumes: of UPDATE, SCATTER, SEGSCATTER, LOOP inits and
- * SOAC inputs whose params the body consumes, what the branches of an IF consume. */
+/* The variables free in e that evaluating it consumes: of UPDATE, SCATTER, SEGSCATTER, LOOP inits
+ * and SOAC inputs whose params the body consumes, what the branches of an IF consume. */
 Vars exp_consumes(Ctx *cx, const Exp *e);
 
-/* Aliases of a sequence of statements, walked in order (essay atop alias.c). The roots of an array are
- * the variables that stand for the memory it may live in: arrays that share a root may overlap. */
+/* Aliases of a sequence of statements, walked in order (essay atop alias.c). The roots of an array
+ * are the variables that stand for the memory it may live in: arrays that share a root may overlap.
+ */
 typedef struct Alias Alias;
 Alias *alias_new(Ctx *cx);
 void alias_bind(Alias *al, Var *v, bool consumable); /* a parameter: a root of its own */
 void alias_stm(Alias *al, const Stm *s);             /* the next statement, with all inside it */
 void alias_body(Alias *al, const Body *b);
-Vars alias_roots(Alias *al, Atom a);                 /* empty for scalars */
+Vars alias_roots(Alias *al, Atom a); /* empty for scalars */
 bool alias_overlap(Alias *al, Atom a, Atom b);
 bool alias_ever_consumed(Alias *al, Atom a); /* so far, in any branch or iteration */
 /* Every array of the entry, at any depth, whose memory is consumed at some point. The others keep
@@ -536,29 +550,30 @@ VarSet *alias_consumed(Ctx *cx, const Entry *en);
  * (NULL: in the result of a body). */
 const char *alias_error(const Alias *al, const Stm **at);
 
-/* --- print.c, read.c: one text form ---------------------------------------------------------------- */
+/* --- print.c, read.c: one text form ----------------------------------------------------------- */
 
 void ir_print(Out *o, const Prog *p);
 void ir_print_body(Out *o, const Body *b);
 void ir_print_exp(Out *o, const Exp *e);
 void ir_print_stm(Out *o, const Stm *s);
-const char *var_text(const Var *v);           /* "xs_12", interned */
-const char *atom_text(Atom a);                /* "xs_12", "3i64", "1.5f32" */
-const char *type_text(Type t);                /* "[n_3][4i64]f32" without suffix on sizes: "[n_3][4]f32" */
-const char *nest_text(const Nest *nest);      /* "<xs in xss> <x in xs>" as the paper prints it */
+const char *var_text(const Var *v); /* "xs_12", interned */
+const char *atom_text(Atom a);      /* "xs_12", "3i64", "1.5f32" */
+const char *type_text(Type t);      /* "[n_3][4i64]f32" without suffix on sizes: "[n_3][4]f32" */
+const char *nest_text(const Nest *nest); /* "<xs in xss> <x in xs>" as the paper prints it */
 /* Reads and checks a program; errors are reported as diagnostics about the text (added as source
  * `name`). NULL on error. */
 Prog *ir_read(Ctx *cx, const char *name, const char *text, size_t n);
 
-/* --- verify.c ----------------------------------------------------------------------------------------- */
+/* --- verify.c --------------------------------------------------------------------------------- */
 
-/* Checks the invariants above and the dialect; on a violation an internal error that names the pass. */
+/* Checks the invariants above and the dialect; on a violation an internal error that names the
+ * pass. */
 void ir_verify(Ctx *cx, const Prog *p, const char *pass);
 /* The same as a question: NULL if well-formed, else what is wrong (for tests). */
 const char *ir_check(Ctx *cx, const Prog *p);
 const char *ir_check_at(Ctx *cx, const Prog *p, Loc *at); /* also where */
 
-/* --- passes on the IR ------------------------------------------------------------------------------------ */
+/* --- passes on the IR ------------------------------------------------------------------------- */
 
 PassFn pass_simplify; /* simplify.c, both dialects */
 PassFn pass_cse;      /* cse.c, both dialects */

@@ -54,8 +54,7 @@ void ranges_reset(Ranges *ra, int mark)
     ra->facts.n = mark;
 }
 
-/* --- Affine forms
- * --------------------------------------------------------------------------------- */
+/* --- Affine forms ----------------------------------------------------------------------------- */
 
 static bool add_term(Affine *f, const Var *v, int64_t k)
 {
@@ -216,8 +215,7 @@ static bool difference(Ranges *ra, Affine *f, Atom a, Atom b, int64_t slack)
     return add_atom(ra, f, b, 1, 6) && add_atom(ra, f, a, -1, 6);
 }
 
-/* --- Facts
- * --------------------------------------------------------------------------------------------- */
+/* --- Facts ------------------------------------------------------------------------------------ */
 
 static void add_fact(Ranges *ra, const Affine *f)
 {
@@ -256,8 +254,7 @@ void ranges_index(Ranges *ra, Var *i, Atom bound)
     fact_le(ra, atom_var(i), bound, 1);
 }
 
-/* --- The prover
- * ------------------------------------------------------------------------------------------ */
+/* --- The prover ------------------------------------------------------------------------------- */
 
 static bool prove(Ranges *ra, const Affine *goal, int depth);
 
@@ -356,8 +353,7 @@ bool ranges_le(Ranges *ra, Atom a, Atom b, int64_t slack)
     return difference(ra, &goal, a, b, slack) && start_proof(ra, &goal);
 }
 
-/* --- Conditions and definitions
- * -------------------------------------------------------------------------- */
+/* --- Conditions and definitions --------------------------------------------------------------- */
 
 static void fact_differ(Ranges *ra, Atom a, Atom b)
 {

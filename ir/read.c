@@ -77,8 +77,7 @@ static bool more(Reader *r, int close, const char *what)
     return false;
 }
 
-/* --- Names
- * ------------------------------------------------------------------------------------------- */
+/* --- Names ------------------------------------------------------------------------------------ */
 
 static Name *name_of(Reader *r, const char *text)
 {
@@ -146,8 +145,7 @@ static void leave_scope(Reader *r, int mark)
     }
 }
 
-/* --- Atoms and types
- * ------------------------------------------------------------------------------------ */
+/* --- Atoms and types -------------------------------------------------------------------------- */
 
 static bool find_prim(const char *text, PrimType *t)
 {
@@ -271,8 +269,7 @@ static int read_small(Reader *r, const char *what)
     return atoi(t->text);
 }
 
-/* --- Parameter lists
- * --------------------------------------------------------------------------------------- */
+/* --- Parameter lists -------------------------------------------------------------------------- */
 
 static void skip_type(Reader *r)
 {

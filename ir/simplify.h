@@ -59,8 +59,7 @@ Scope simp_enter(Simp *S);
 void simp_leave(Simp *S, Scope sc);
 void simp_assume(Simp *S, Atom cond, bool truth); /* until the scope is left */
 
-/* --- simplify_scalar.c, simplify_array.c: rules for one expression
- * -------------------------------- */
+/* --- simplify_scalar.c, simplify_array.c: rules for one expression ---------------------------- */
 
 /* An equal expression, or NULL if the rule does not apply. May add statements before. */
 typedef Exp *Rule(Simp *S, const Exp *e);
@@ -72,16 +71,14 @@ extern const RuleRow scalar_rules[]; /* end with a NULL rule */
 extern const RuleRow array_rules[];
 bool simp_commutes(PrimOp op, PrimType t); /* x op y = y op x, bit for bit but for NaNs */
 
-/* --- simplify_control.c: statements with bodies
- * ----------------------------------------------------- */
+/* --- simplify_control.c: statements with bodies ----------------------------------------------- */
 
 void simp_if(Simp *S, const Stm *s);
 void simp_loop(Simp *S, const Stm *s);
 void simp_soac(Simp *S, const Stm *s);
 void simp_seg(Simp *S, const Stm *s);
 
-/* --- simplify_gather.c
- * ------------------------------------------------------------------------------------- */
+/* --- simplify_gather.c ------------------------------------------------------------------------ */
 
 /* The body of e's function (of a SOAC with an index parameter), with reads of rows at that index
  * made parameters: appended to *arrs and *params. */
@@ -94,14 +91,12 @@ const Body *simp_gathers(Simp *S, const Exp *e, Atoms *arrs, Vars *params);
 /* The program without what is not used; *changed is set if something was. */
 Prog *dce_prog(Ctx *cx, const Prog *p, bool *changed);
 
-/* --- copies.c
- * ---------------------------------------------------------------------------------------------- */
+/* --- copies.c --------------------------------------------------------------------------------- */
 
 /* The program without copies that nobody can notice. */
 Prog *copies_prog(Ctx *cx, const Prog *p, bool *changed);
 
-/* --- ranges.c: what is known of integers
- * -------------------------------------------------------------------- */
+/* --- ranges.c: what is known of integers ------------------------------------------------------ */
 
 Ranges *ranges_new(Ctx *cx, const VarMap *defs);
 int ranges_mark(const Ranges *ra);

@@ -47,8 +47,7 @@ static Exp *index_at(Simp *S, const Exp *e, Atom arr, DimIndexes at, bool safe)
     return r;
 }
 
-/* --- Bounds checks
- * ------------------------------------------------------------------------------------ */
+/* --- Bounds checks ---------------------------------------------------------------------------- */
 
 static Exp *index_safe(Simp *S, const Exp *e)
 {
@@ -67,8 +66,7 @@ static Exp *update_safe(Simp *S, const Exp *e)
     return r;
 }
 
-/* --- Elements and parts of known arrays
- * ------------------------------------------------------------------ */
+/* --- Elements and parts of known arrays ------------------------------------------------------- */
 
 /* xs[:] = xs */
 static Exp *index_whole(Simp *S, const Exp *e)
@@ -218,8 +216,7 @@ static Exp *update_whole(Simp *S, const Exp *e)
     return r;
 }
 
-/* --- Rearrangements, reshapes, copies
- * --------------------------------------------------------------------------- */
+/* --- Rearrangements, reshapes, copies --------------------------------------------------------- */
 
 static Exp *rearrange_identity(Simp *S, const Exp *e)
 {

@@ -111,8 +111,7 @@ void simp_if(Simp *S, const Stm *s)
     }
 }
 
-/* --- loop
- * ---------------------------------------------------------------------------------------------- */
+/* --- loop ------------------------------------------------------------------------------------- */
 
 /* Params, inits, body results and pattern of a loop, position by position. */
 typedef struct {
@@ -427,8 +426,7 @@ void simp_soac(Simp *S, const Stm *s)
     simp_emit(S, pat, r);
 }
 
-/* --- Mapnests
- * ---------------------------------------------------------------------------------------------- */
+/* --- Mapnests --------------------------------------------------------------------------------- */
 
 /* Elements of an iota are computed from the index. */
 static bool iota_row(Simp *S, const NestDim *nd, Atom arr, Var *x, Bld *first)

@@ -19,8 +19,7 @@ typedef struct {
     bool changed;
 } Gather;
 
-/* --- What the function binds
- * ---------------------------------------------------------------------- */
+/* --- What the function binds ------------------------------------------------------------------ */
 
 static void inside_body(void *env, Body *b);
 
@@ -44,8 +43,7 @@ static void inside_body(void *env, Body *b)
     }
 }
 
-/* --- Rewriting
- * -------------------------------------------------------------------------------------- */
+/* --- Rewriting -------------------------------------------------------------------------------- */
 
 static Body *gather_body(void *env, Body *b);
 

@@ -4,8 +4,7 @@
 #include "ir/interp_code.h"
 #include "ir/simplify.h"
 
-/* --- Constants
- * -------------------------------------------------------------------------------------- */
+/* --- Constants -------------------------------------------------------------------------------- */
 
 static Exp *const_exp(Simp *S, const Exp *e, PrimType t, Val v)
 {
@@ -74,8 +73,7 @@ static Exp *conv_conv(Simp *S, const Exp *e)
     return r;
 }
 
-/* --- Identities
- * ---------------------------------------------------------------------------------------- */
+/* --- Identities ------------------------------------------------------------------------------- */
 
 static bool is_const(Atom a, double f)
 {
@@ -217,8 +215,7 @@ static Exp *bool_compare(Simp *S, const Exp *e)
     return exp_unop(S->cx, e->loc, OP_NOT, e->prim.args.at[0]);
 }
 
-/* --- Sums: integers wrap around, so addition is associative
- * ------------------------------------------------ */
+/* --- Sums: integers wrap around, so addition is associative ----------------------------------- */
 
 static const Exp *int_prim(const Simp *S, Atom a, PrimOp op)
 {
@@ -286,8 +283,7 @@ static Exp *cancelled(Simp *S, const Exp *e)
     return NULL;
 }
 
-/* --- Comparisons that ranges decide
- * ---------------------------------------------------------------------------- */
+/* --- Comparisons that ranges decide ----------------------------------------------------------- */
 
 static Exp *decided(Simp *S, const Exp *e)
 {

@@ -1,8 +1,7 @@
 /* Substitution and renaming; questions about what an expression may do. */
 #include "ir/ir.h"
 
-/* --- Substitution
- * ---------------------------------------------------------------------------------- */
+/* --- Substitution ----------------------------------------------------------------------------- */
 
 struct Subst {
     Ctx *cx;
@@ -153,8 +152,7 @@ Atoms bld_inline_body(Bld *bl, const Body *b)
     return inline_stms(bl, subst_new(bl->cx), b);
 }
 
-/* --- Questions
- * --------------------------------------------------------------------------------------- */
+/* --- Questions -------------------------------------------------------------------------------- */
 
 typedef struct {
     bool (*ask)(const Exp *e);

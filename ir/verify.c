@@ -49,8 +49,7 @@ _Noreturn __attribute__((format(printf, 2, 3))) static void wrong(Check *c, cons
     longjmp(c->fail, 1);
 }
 
-/* --- Scopes and atoms
- * ------------------------------------------------------------------------------ */
+/* --- Scopes and atoms ------------------------------------------------------------------------- */
 
 static void bind(Check *c, const Var *v)
 {
@@ -111,8 +110,7 @@ static void bind_all(Check *c, const Vars *vs)
         check_type(c, vs->at[i]->type);
 }
 
-/* --- Equality of sizes and types
- * ----------------------------------------------------------------------- */
+/* --- Equality of sizes and types -------------------------------------------------------------- */
 
 /* A size of a type, with parameters replaced: `from` by `to`, position by position. */
 typedef struct {
@@ -176,8 +174,7 @@ static void want_count(Check *c, int n, int want, const char *what)
         wrong(c, "%d %s instead of %d", n, what, want);
 }
 
-/* --- Scalar and array operations
- * ------------------------------------------------------------------------ */
+/* --- Scalar and array operations -------------------------------------------------------------- */
 
 static bool takes_prim(char operands, PrimType t)
 {
@@ -338,8 +335,7 @@ static void check_loop(Check *c, const Exp *e)
     leave(c, mark);
 }
 
-/* --- Lambdas and parallel operators
- * --------------------------------------------------------------------------- */
+/* --- Lambdas and parallel operators ----------------------------------------------------------- */
 
 static void check_lambda(Check *c, const Lambda *l)
 {
@@ -492,8 +488,7 @@ static void check_seg(Check *c, const Exp *e)
     leave(c, mark);
 }
 
-/* --- Expressions and statements
- * ----------------------------------------------------------------------------------- */
+/* --- Expressions and statements --------------------------------------------------------------- */
 
 static void visit_atom(void *env, Atom a)
 {

@@ -222,7 +222,8 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
     ctx->platform = all[i].platform;
     ctx->device = all[i].device;
     ctx->is_cpu = (all[i].type & CL_DEVICE_TYPE_CPU) != 0;
-    const char *shape = getenv("MINIFUT_CODE"); /* "gpu", "cpu": for testing that shape of code here */
+    /* "gpu", "cpu": for testing that shape of code here */
+    const char *shape = getenv("MINIFUT_CODE");
     if (shape && *shape)
         ctx->is_cpu = strcmp(shape, "cpu") == 0;
     snprintf(ctx->platform_name, sizeof ctx->platform_name, "%s", all[i].platform_name);

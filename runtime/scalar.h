@@ -2,8 +2,8 @@
  * (OpenCL C 1.2), so that all three agree. Only what is not a plain operator is here.
  *
  * Types: mf_i8 mf_i16 mf_i32 mf_i64, mf_u8 .. mf_u64, mf_f32, mf_f64, mf_bool (8 bits, 0 or 1);
- * also without the mf_ unless MF_NO_SHORT_TYPES is defined (but for mf_bool: bool8 is reserved). T below is one of
- * the names.
+ * also without the mf_ unless MF_NO_SHORT_TYPES is defined (but for mf_bool: bool8 is reserved). T
+ * below is one of the names.
  *
  * Integers, T = i8 .. i64, u8 .. u64 (all total and wrapping around, as Futhark's):
  *   mf_add_T mf_sub_T mf_mul_T (x, y)  mf_neg_T(x)
