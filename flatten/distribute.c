@@ -249,11 +249,22 @@ static bool parallel_stm(Fission *f, const Stm *s)
     return true;
 }
 
+/* A concat of parts whose sizes vary, or are known to the threads only, although their sum is not. */
+static bool parts_vary(const Fission *f, const Stm *s)
+{
+    Vars parts = {0};
+    if (s->exp->kind != E_CONCAT)
+        return false;
+    for (int k = 0; k < s->exp->concat.arrs.n; k++)
+        vec_push(f->fl->cx->perm, &parts, s->exp->concat.arrs.at[k].var);
+    return types_variant(f->variant, &parts);
+}
+
 /* Array operations are worth a construct of their own only if no thread needs their result. */
 static bool array_stm(Fission *f, const Stm *s)
 {
-    if (!is_array_op(s) || types_variant(f->variant, &s->pat) || sequential_use(f, s->pat.at[0]) ||
-        !prepare(f, s))
+    if (!is_array_op(s) || types_variant(f->variant, &s->pat) || parts_vary(f, s) ||
+        sequential_use(f, s->pat.at[0]) || !prepare(f, s))
         return false;
     Atoms res = {0};
     if (!flatten_array_op(f->fl, &f->S, s, f->out, &res))

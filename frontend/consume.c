@@ -791,11 +791,44 @@ static Al *eval_update(Co *co, AExp *e)
                             e->update.e->loc);
     }
     Al *al = eval(co, e->update.e);
+    int marked = co->marked.n;
     eval_dims(co, &e->update.dims);
     eval(co, e->update.value);
-    use(co, al, e->update.e->loc, NULL);
+    if (co->marked.n > marked)
+        use(co, al, e->update.e->loc, NULL);
     consume(co, al, e->update.e->loc);
     return al_none(co);
+}
+
+static void count_gone(Co *co, const Al *al, Refs *once, Refs *twice)
+{
+    Loc where;
+    for (int i = 0; i < al->refs.n; i++)
+        if (gone_at(co, al->refs.at[i], &where))
+            vec_push(co->a, has_ref(once, al->refs.at[i]) ? twice : once, al->refs.at[i]);
+    for (int i = 0; i < al->kids.n; i++)
+        count_gone(co, al->kids.at[i], once, twice);
+}
+
+static void drop_refs(Al *al, const Refs *once, const Refs *twice)
+{
+    int n = 0;
+    for (int i = 0; i < al->refs.n; i++)
+        if (!has_ref(once, al->refs.at[i]) || has_ref(twice, al->refs.at[i]))
+            al->refs.at[n++] = al->refs.at[i];
+    al->refs.n = n;
+    for (int i = 0; i < al->kids.n; i++)
+        drop_refs(al->kids.at[i], once, twice);
+}
+
+/* `if c then a with [i] = v else a`: what one branch consumed and the other returned has no user but
+ * the result, which takes it over, unless two of the result's components share it. */
+static Al *take_over_gone(Co *co, Al *al)
+{
+    Refs once = {0}, twice = {0};
+    count_gone(co, al, &once, &twice);
+    drop_refs(al, &once, &twice);
+    return al;
 }
 
 static Al *eval_if(Co *co, AExp *e)
@@ -812,7 +845,7 @@ static Al *eval_if(Co *co, AExp *e)
     set_marks(co, start, mid, NULL); /* the other branch has not seen these */
     Al *y = eval(co, e->cond.els);
     set_marks(co, start, mid, locs);
-    return al_union(co, x, y);
+    return take_over_gone(co, al_union(co, x, y));
 }
 
 static Al *eval(Co *co, AExp *e)

@@ -192,14 +192,25 @@ static Val *concat_rows(Low *L, Loc loc, Val *a, Val *b)
     return val_rebuild(L, a, &as);
 }
 
+/* r mod max(n, 1). By one step, as stencils rotate, without a division: since that may fail, it
+ * would keep the rotation from leaving the nest around it. */
+static Atom rotation(Low *L, Loc loc, Atom r, Atom n)
+{
+    Atom one = atom_i64(1);
+    if (!r.var && (r.c.i == 1 || r.c.i == -1)) {
+        Atom most = emit_op(L, loc, OP_MAX, emit_op(L, loc, OP_SUB, n, one), atom_i64(0));
+        return r.c.i < 0 ? most : emit_op(L, loc, OP_MIN, most, one);
+    }
+    return emit_op(L, loc, OP_MOD, r, emit_op(L, loc, OP_MAX, n, one));
+}
+
 /* result[i] = xs[(i+r) mod n]: the part from r on, then the part before it */
 static Val *lower_rotate(Low *L, const Call *c)
 {
     Loc loc = c->loc;
     Val *v = c->arg[1];
     Atom n = length_of(L, loc, v), one = atom_i64(1);
-    Atom some = emit_op(L, loc, OP_MAX, n, one);
-    Atom r = emit_op(L, loc, OP_MOD, val_scalar(c->arg[0], loc), some);
+    Atom r = rotation(L, loc, val_scalar(c->arg[0], loc), n);
     Atom rest = emit_op(L, loc, OP_SUB, n, r);
     Val *a = slice_rows(L, loc, v, r, rest, one, true);
     Val *b = slice_rows(L, loc, v, atom_i64(0), r, one, true);
