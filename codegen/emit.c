@@ -202,8 +202,7 @@ void cg_emit_opencl(Out *o, const Plan *p)
 {
     for (int i = 0; i < p->kernels.n; i++) {
         const Kernel *k = p->kernels.at[i];
-        out_printf(o, "%s/* %s%s%s */\n", i ? "\n" : "", diag_place_str(k->loc),
-                   k->what ? ": " : "", k->what ? k->what : "");
+        out_puts(o, i ? "\n" : "");
         out_puts(o, k->text);
         if (k->text[0] && k->text[strlen(k->text) - 1] != '\n')
             out_puts(o, "\n");

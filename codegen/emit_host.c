@@ -243,6 +243,22 @@ static int emit_args(Fn *f, const KParams *args)
     return n;
 }
 
+/* The global size of dimension d: work-groups times local[d]. The number of work-groups is mostly
+ * computed from the size of one, a long expression: it is written as local[d] there, too. */
+static void emit_global(Out *o, const HostOp *op, int d)
+{
+    const char *text = sx_c_factor(op->groups[d]), *size = sx_c(op->local[d]);
+    size_t n = strlen(size);
+    bool is_call = op->local[d]->kind == SX_MIN || op->local[d]->kind == SX_MAX;
+    out_puts(o, d ? ", " : "");
+    const char *next;
+    for (; is_call && (next = strstr(text, size)); text = next + n) {
+        out_putn(o, text, (size_t)(next - text));
+        out_printf(o, "local[%d]", d);
+    }
+    out_printf(o, "%s * local[%d]", text, d);
+}
+
 static void emit_launch(Fn *f, const HostOp *op)
 {
     Out *o = f->o;
@@ -258,7 +274,7 @@ static void emit_launch(Fn *f, const HostOp *op)
         out_printf(o, "%s%s", d ? ", " : "", sx_c(op->local[d]));
     out_puts(o, "};\nconst int64_t global[] = {");
     for (int d = 0; d < op->n_launch_dims; d++)
-        out_printf(o, "%s%s * local[%d]", d ? ", " : "", sx_c_factor(op->groups[d]), d);
+        emit_global(o, op, d);
     out_printf(o, "};\nrc = rt_launch(ctx, %s, %d, global, local, %d, %s);\n",
                kernel_enum(op->kernel), op->n_launch_dims, n, n ? "args" : "NULL");
     if (f->refused) {
