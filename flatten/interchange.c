@@ -272,23 +272,6 @@ Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 
 /* --- Maps as loops ---------------------------------------------------------------------------- */
 
-static Atom row_at(Flat *fl, const Exp *map, int k, Atom i, Bld *bl)
-{
-    Ctx *cx = fl->cx;
-    const Var *p = map->soac.fn->params.at[k];
-    Atom arr = map->soac.arrs.at[k];
-    const Exp *def = def_of(fl, arr);
-    if (!def || def->kind != E_IOTA)
-        return bld_exp(bl, p->base, exp_index(cx, p->loc, arr, &i, 1, true));
-    Atom x =
-        p->type.elem == T_I64 ? i : bld_exp(bl, p->base, exp_conv(cx, p->loc, p->type.elem, i));
-    if (!atom_is_int(def->iota.stride, 1))
-        x = bld_exp(bl, p->base, exp_binop(cx, p->loc, OP_MUL, x, def->iota.stride));
-    if (!atom_is_int(def->iota.start, 0))
-        x = bld_exp(bl, p->base, exp_binop(cx, p->loc, OP_ADD, x, def->iota.start));
-    return x;
-}
-
 Body *map_to_loop(Flat *fl, const Stm *s)
 {
     Ctx *cx = fl->cx;
@@ -300,8 +283,10 @@ Body *map_to_loop(Flat *fl, const Stm *s)
     loop->loop.i = var_new(cx, "i", type_prim(T_I64), e->loc);
     Atom i = atom_var(loop->loop.i);
     Atoms rows = {0}, next = {0};
-    for (int k = 0; k < e->soac.arrs.n; k++)
-        vec_push(cx->perm, &rows, row_at(fl, e, k, i, &in));
+    for (int k = 0; k < e->soac.arrs.n; k++) {
+        Atom row = element_at(fl, e->soac.arrs.at[k], e->soac.fn->params.at[k], i, &in);
+        vec_push(cx->perm, &rows, row);
+    }
     Atoms vals = bld_inline_lambda(&in, e->soac.fn, &rows);
     for (int k = 0; k < vals.n; k++) {
         Type t = s->pat.at[k]->type;
