@@ -249,7 +249,8 @@ static bool parallel_stm(Fission *f, const Stm *s)
     return true;
 }
 
-/* A concat of parts whose sizes vary, or are known to the threads only, although their sum is not. */
+/* A concat of parts whose sizes vary, or are known to the threads only, although their sum is not.
+ */
 static bool parts_vary(const Fission *f, const Stm *s)
 {
     Vars parts = {0};

@@ -30,8 +30,8 @@
  * Beyond the paper: scatter and array operations under S act on the outer arrays (arrays.c); a map
  * whose body has parallelism that is irregular only because it varies with that map becomes a
  * loop (map_to_loop, interchange.c: "Balancing by Loop Interchange"); sequential code over arrays
- * that is left at the host level becomes a kernel of one thread (G0); reductions inside threads over
- * ranges of irregular size become loops (sequential.c).
+ * that is left at the host level becomes a kernel of one thread (G0); reductions inside threads
+ * over ranges of irregular size become loops (sequential.c).
  *
  * Modes: what differs is gathered in plan_map (below), rule_g9 and versions_allowed; which inner
  * SOACs count as exploitable depends on the mode in analysis.c. */

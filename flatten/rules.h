@@ -232,8 +232,7 @@ Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
  * can be exploited ("Balancing by Loop Interchange"). */
 Body *map_to_loop(Flat *fl, const Stm *s);
 
-/* --- sequential.c
- * --------------------------------------------------------------------------------------------- */
+/* --- sequential.c ----------------------------------------------------------------------------- */
 
 Body *sequential_code(Flat *fl, Body *b);
 /* arr[i], named after p; of an iota: computed. */
