@@ -53,7 +53,7 @@ static const char usage_text[] =
     "\n"
     "MODE: incremental (default), moderate, full, outer\n"
     "All commands: --verify (check the IR after each pass), --time-passes, --trace-passes\n"
-    "`minifut COMMAND --help` says more about tune, bench and dataset.\n";
+    "`minifut COMMAND --help` says more about tune, bench, dataset and devices.\n";
 
 __attribute__((format(printf, 1, 2))) static int usage_error(const char *fmt, ...)
 {

@@ -70,6 +70,12 @@ static void print_device(cl_device_id d, const char *platform, bool taken)
 
 int devices_main(int argc, char **argv)
 {
+    if (argc == 1 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)) {
+        puts("usage: minifut devices\n\n"
+             "Lists OpenCL's platforms and devices; the one that programs take without -d has a "
+             "star.");
+        return 0;
+    }
     if (argc > 0) {
         fprintf(stderr, "minifut devices: takes no arguments, got '%s'\n", argv[0]);
         return EXIT_USAGE;

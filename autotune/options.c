@@ -83,7 +83,8 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
         }
     }
     if (!o->source || !o->folder) {
-        fputs(help, stderr);
+        fprintf(stderr, "minifut %s: which %s? (minifut %s --help)\n", tool,
+                o->source ? "data sets: a folder of files NAME.in" : "program", tool);
         return EXIT_USAGE;
     }
     o->tuning_given = o->tuning != NULL;
