@@ -77,6 +77,13 @@ AType *ty_scalar(Ck *ck, Scalar s);
 AType *ty_array(Ck *ck, Size *dim, AType *elem);
 AType *ty_tuple(Ck *ck, ATypes elems);
 AType *ty_fun(Ck *ck, AType *param, AType *result);
+/* Of t's kind and field names, with other components; a function with t's parameter name and
+ * existential sizes. */
+AType *ty_elems_like(Ck *ck, const AType *t, ATypes elems);
+AType *ty_fun_like(Ck *ck, const AType *t, AType *param, AType *result);
+/* Adds a field to a record type, which is kept sorted by name. False (and t as it was) if there is
+ * one of that name already. */
+bool ty_record_add(Ck *ck, AType *t, const char *name, AType *field);
 AType *ty_error(Ck *ck);
 AType *ty_meta(Ck *ck, TypeClass cls, Loc loc);
 AType *ty_plain(Ck *ck, const AType *t); /* without the uniqueness of the root and of components */

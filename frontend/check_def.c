@@ -39,21 +39,10 @@ static AType *pat_elems(Ck *ck, Pat *p, TypePlace at)
     }
     t->kind = TY_RECORD;
     for (int i = 0; i < p->elems.n; i++) {
-        int k = 0;
-        while (k < t->names.n && strcmp(t->names.at[k], p->names.at[i]) < 0)
-            k++;
-        if (k < t->names.n && t->names.at[k] == p->names.at[i])
+        AType *f = check_pat(ck, p->elems.at[i], at);
+        if (!ty_record_add(ck, t, p->names.at[i], f))
             ck_error(ck, p->elems.at[i]->loc, "field `%s` stands twice in this pattern",
                      p->names.at[i]);
-        AType *f = check_pat(ck, p->elems.at[i], at);
-        vec_push(ck->a, &t->elems, f);
-        vec_push(ck->a, &t->names, p->names.at[i]);
-        for (int j = t->elems.n - 1; j > k; j--) {
-            t->elems.at[j] = t->elems.at[j - 1];
-            t->names.at[j] = t->names.at[j - 1];
-        }
-        t->elems.at[k] = f;
-        t->names.at[k] = p->names.at[i];
     }
     return t;
 }

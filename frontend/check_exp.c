@@ -116,21 +116,8 @@ static AType *check_record(Ck *ck, AExp *e)
     for (int i = 0; i < e->seq.elems.n; i++) {
         const char *name = e->seq.names.at[i];
         AType *f = check_exp(ck, e->seq.elems.at[i]);
-        int at = 0;
-        while (at < t->names.n && strcmp(t->names.at[at], name) < 0)
-            at++;
-        if (at < t->names.n && t->names.at[at] == name) {
+        if (!ty_record_add(ck, t, name, f))
             ck_error(ck, e->seq.elems.at[i]->loc, "field `%s` stands twice in this record", name);
-            continue;
-        }
-        vec_push(ck->a, &t->elems, f);
-        vec_push(ck->a, &t->names, name);
-        for (int j = t->elems.n - 1; j > at; j--) {
-            t->elems.at[j] = t->elems.at[j - 1];
-            t->names.at[j] = t->names.at[j - 1];
-        }
-        t->elems.at[at] = f;
-        t->names.at[at] = name;
     }
     return t;
 }

@@ -112,22 +112,9 @@ static AType *record(Ck *ck, TypeExp *te, How *how)
     t->kind = TY_RECORD;
     for (int i = 0; i < te->args.n; i++) {
         AType *f = convert(ck, te->args.at[i], how);
-        int at = 0;
-        while (at < t->names.n && strcmp(t->names.at[at], te->names.at[i]) < 0)
-            at++;
-        if (at < t->names.n && t->names.at[at] == te->names.at[i]) {
+        if (!ty_record_add(ck, t, te->names.at[i], f))
             ck_error(ck, te->args.at[i]->loc, "field `%s` stands twice in this record",
                      te->names.at[i]);
-            continue;
-        }
-        vec_push(ck->a, &t->elems, f);
-        vec_push(ck->a, &t->names, te->names.at[i]);
-        for (int j = t->elems.n - 1; j > at; j--) {
-            t->elems.at[j] = t->elems.at[j - 1];
-            t->names.at[j] = t->names.at[j - 1];
-        }
-        t->elems.at[at] = f;
-        t->names.at[at] = te->names.at[i];
     }
     return t;
 }

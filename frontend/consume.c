@@ -821,8 +821,8 @@ static void drop_refs(Al *al, const Refs *once, const Refs *twice)
         drop_refs(al->kids.at[i], once, twice);
 }
 
-/* `if c then a with [i] = v else a`: what one branch consumed and the other returned has no user but
- * the result, which takes it over, unless two of the result's components share it. */
+/* `if c then a with [i] = v else a`: what one branch consumed and the other returned has no user
+ * but the result, which takes it over, unless two of the result's components share it. */
 static Al *take_over_gone(Co *co, Al *al)
 {
     Refs once = {0}, twice = {0};

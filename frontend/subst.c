@@ -74,20 +74,14 @@ static AType *map_type(Mapper *m, AType *t)
             changed |= e != d->elems.at[i];
             vec_push(ck->a, &es, e);
         }
-        if (changed) {
-            c = ty_tuple(ck, es);
-            c->kind = d->kind;
-            c->names = d->names;
-        }
+        if (changed)
+            c = ty_elems_like(ck, d, es);
         break;
     }
     case TY_FUN: {
         AType *p = map_type(m, d->fun.param), *r = map_type(m, d->fun.result);
-        if (p != d->fun.param || r != d->fun.result) {
-            c = ty_fun(ck, p, r);
-            c->fun.name = d->fun.name;
-            c->fun.exists = d->fun.exists;
-        }
+        if (p != d->fun.param || r != d->fun.result)
+            c = ty_fun_like(ck, d, p, r);
         break;
     }
     }

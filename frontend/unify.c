@@ -44,6 +44,40 @@ AType *ty_fun(Ck *ck, AType *param, AType *result)
     return t;
 }
 
+AType *ty_elems_like(Ck *ck, const AType *t, ATypes elems)
+{
+    AType *c = ty_tuple(ck, elems);
+    c->kind = t->kind;
+    c->names = t->names;
+    return c;
+}
+
+AType *ty_fun_like(Ck *ck, const AType *t, AType *param, AType *result)
+{
+    AType *c = ty_fun(ck, param, result);
+    c->fun.name = t->fun.name;
+    c->fun.exists = t->fun.exists;
+    return c;
+}
+
+bool ty_record_add(Ck *ck, AType *t, const char *name, AType *field)
+{
+    int at = 0;
+    while (at < t->names.n && strcmp(t->names.at[at], name) < 0)
+        at++;
+    if (at < t->names.n && t->names.at[at] == name)
+        return false;
+    vec_push(ck->a, &t->elems, field);
+    vec_push(ck->a, &t->names, name);
+    for (int j = t->elems.n - 1; j > at; j--) {
+        t->elems.at[j] = t->elems.at[j - 1];
+        t->names.at[j] = t->names.at[j - 1];
+    }
+    t->elems.at[at] = field;
+    t->names.at[at] = name;
+    return true;
+}
+
 AType *ty_error(Ck *ck)
 {
     return ty_new(ck, TY_ERROR);

@@ -63,20 +63,14 @@ AType *zonk_type(Ck *ck, AType *t)
             vec_push(ck->a, &es, zonk_type(ck, d->elems.at[i]));
             changed |= es.at[i] != d->elems.at[i];
         }
-        if (changed) {
-            c = ty_tuple(ck, es);
-            c->kind = d->kind;
-            c->names = d->names;
-        }
+        if (changed)
+            c = ty_elems_like(ck, d, es);
         break;
     }
     case TY_FUN: {
         AType *p = zonk_type(ck, d->fun.param), *r = zonk_type(ck, d->fun.result);
-        if (p != d->fun.param || r != d->fun.result) {
-            c = ty_fun(ck, p, r);
-            c->fun.name = d->fun.name;
-            c->fun.exists = d->fun.exists;
-        }
+        if (p != d->fun.param || r != d->fun.result)
+            c = ty_fun_like(ck, d, p, r);
         break;
     }
     }
