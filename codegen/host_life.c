@@ -6,7 +6,7 @@
  * inside); if that is a branch, inside the branch, in each of its sides. Two exceptions:
  *  - in a guarded version (the first side of a guard) what is older than the version is kept to its
  *    end, because the other side may still have to run; what it made itself is released first
- * there;
+ *    there;
  *  - a loop parameter dies in the body too, between its last use in an iteration and the end of the
  *    iteration, where it is set anew. */
 #include "codegen/host.h"

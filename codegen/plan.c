@@ -330,8 +330,7 @@ bool loc_is_row_major(Ctx *cx, const ArrLoc *l, Type t)
     return true;
 }
 
-/* --- Sites and kernels --------------------------------------------------------------------------
- */
+/* --- Sites and kernels ------------------------------------------------------------------------ */
 
 int plan_site(Plan *p, Loc loc, const char *msg)
 {

@@ -2,8 +2,7 @@
  * is cheap, and what parallelism inside could be exploited. */
 #include "flatten/rules.h"
 
-/* --- Definitions and consumption ---------------------------------------------------------------
- */
+/* --- Definitions and consumption -------------------------------------------------------------- */
 
 /* from: Var -> Vars *, the arrays whose memory a variable may share; to: the reverse. */
 typedef struct {
@@ -158,8 +157,7 @@ Exp *def_of(const Flat *fl, Atom a)
     return a.var ? varmap_get(fl->defs, a.var) : NULL;
 }
 
-/* --- Variance and cost ---------------------------------------------------------------------------
- */
+/* --- Variance and cost ------------------------------------------------------------------------ */
 
 bool atom_variant(const VarSet *variant, Atom a)
 {

@@ -2,8 +2,7 @@
  * scatter; and the expansion of a value to its array over S. */
 #include "flatten/rules.h"
 
-/* --- G5: views ---------------------------------------------------------------------------------
- */
+/* --- G5: views -------------------------------------------------------------------------------- */
 
 /* rearrange (0, 1+k1, .., 1+kn) root, with as many leading dimensions as the chain covers. */
 static Exp *outer_rearrange(Flat *fl, const Exp *e, const Chain *c)
@@ -51,8 +50,7 @@ bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out)
     return true;
 }
 
-/* --- Expansion ---------------------------------------------------------------------------------
- */
+/* --- Expansion -------------------------------------------------------------------------------- */
 
 /* S with one more dimension (without arrays) for each of dims; their indices are appended to ix. */
 static MapNest push_dims(Flat *fl, const MapNest *S, const Atom *dims, int n, Atoms *ix)

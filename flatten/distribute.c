@@ -60,8 +60,7 @@ static Stms live_stms(const Fission *f, const Stms *ss, VarSet *need, bool keep_
     return r;
 }
 
-/* --- Groups ------------------------------------------------------------------------------------
- */
+/* --- Groups ----------------------------------------------------------------------------------- */
 
 /* What of a group is recomputed later, and what is expanded. */
 typedef struct {

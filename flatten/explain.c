@@ -156,8 +156,7 @@ const char *ex_pat_text(Explain *x, const Vars *pat)
     return t;
 }
 
-/* --- What is inside ------------------------------------------------------------------------------
- */
+/* --- What is inside --------------------------------------------------------------------------- */
 
 static void find_body(void *env, Body *b)
 {

@@ -10,22 +10,22 @@
  *     map (\xs ->                 G3 at the outer map makes three versions:
  *       let s = scan (+) 0 xs       e_top     segmap^1 <xs in xss> (... scan, map: sequential)
  *       in map (+1) s) xss          e_middle  segmap^1 <xs in xss>
- *                                               (let s = segscan^0 <x in xs> .. in segmap^0 <y in
- * s> ..) e_flat    G6 distributes the map: let ss = segscan^1 <xs in xss> <x in xs> (+) 0 (x) in
- * segmap^1 <s in ss> <y in s> (y+1)
+ *                                     (let s = segscan^0 <x in xs> .. in segmap^0 <y in s> ..)
+ *                                   e_flat    G6 distributes the map:
+ *                                             let ss = segscan^1 <xs in xss> <x in xs> (+) 0 (x)
+ *                                             in segmap^1 <s in ss> <y in s> (y+1)
  *
- *  rule  function        file           test (tests/flatten)   when
- *  G0    rule_g0         flatten.c      g0-*.ir                S empty, nothing to exploit
- *  G1    rule_g1         flatten.c      g1-*.ir                a map inside a work-group
- *  G2    rule_g2         flatten.c      g2-*.ir                a map without SOACs to exploit
- * inside G3    rule_g3         flatten.c      g3-*.ir                a map with such SOACs: three
- * versions G4    rule_g4         interchange.c  g4-*.ir                reduce, scan with a mapped
- * operator G5    rule_g5         arrays.c       g5-*.ir                rearrange (reshape) under S
- *  G6    rule_g6         distribute.c   g6-*.ir                a body under S: fission
- *  G7    rule_g7         interchange.c  g7-*.ir                a loop under S
- *  G8    rule_g8         interchange.c  g8-*.ir                an if under S, condition invariant
- * to S G9    rule_g9         reduce.c       g9-*.ir                redomap, scanomap with SOACs
- * inside
+ *  rule  function   file           test (tests/flatten)   when
+ *  G0    rule_g0    flatten.c      g0-*.ir                S empty, nothing to exploit
+ *  G1    rule_g1    flatten.c      g1-*.ir                a map inside a work-group
+ *  G2    rule_g2    flatten.c      g2-*.ir                a map without SOACs to exploit inside
+ *  G3    rule_g3    flatten.c      g3-*.ir                a map with such SOACs: three versions
+ *  G4    rule_g4    interchange.c  g4-*.ir                reduce, scan with a mapped operator
+ *  G5    rule_g5    arrays.c       g5-*.ir                rearrange (reshape) under S
+ *  G6    rule_g6    distribute.c   g6-*.ir                a body under S: fission
+ *  G7    rule_g7    interchange.c  g7-*.ir                a loop under S
+ *  G8    rule_g8    interchange.c  g8-*.ir                an if under S, condition invariant to S
+ *  G9    rule_g9    reduce.c       g9-*.ir                redomap, scanomap with SOACs inside
  *
  * Beyond the paper: scatter and array operations under S act on the outer arrays (arrays.c); a map
  * whose body has parallelism that is irregular only because it varies with that map becomes a
@@ -51,8 +51,7 @@ int fl_mode_of_text(const char *s)
 
 static const MapNest host_nest;
 
-/* --- G0: sequential code at the host level -------------------------------------------------------
- */
+/* --- G0: sequential code at the host level ---------------------------------------------------- */
 
 typedef struct {
     bool loops_over_elems; /* a loop that reads or writes single elements */

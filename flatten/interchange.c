@@ -2,8 +2,7 @@
  * turned into a loop. */
 #include "flatten/rules.h"
 
-/* --- G4: reduce (map (\x y -> e)) (replicate k d) z ----------------------------------------------
- */
+/* --- G4: reduce (map (\x y -> e)) (replicate k d) z ------------------------------------------- */
 
 /* The map that the operator consists of; NULL if it is something else. */
 static const Stm *mapped_op(const Lambda *op)

@@ -151,8 +151,7 @@ const char *nest_show(Flat *fl, const MapNest *S)
     return n.n ? nest_text(&n) : "";
 }
 
-/* --- Constructs --------------------------------------------------------------------------------
- */
+/* --- Constructs ------------------------------------------------------------------------------- */
 
 /* x = arr[idx] where arr is an iota (start + idx*stride) or scalars replicated: no memory needed.
  * False: arr is neither. */

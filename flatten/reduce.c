@@ -26,8 +26,7 @@ bool is_flat_op(const VarSet *variant, const Exp *e)
     return flat;
 }
 
-/* --- The parts of the four forms ----------------------------------------------------------------
- */
+/* --- The parts of the four forms -------------------------------------------------------------- */
 
 static bool scans(const Exp *e)
 {
@@ -95,8 +94,7 @@ static Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn)
     return bld_body(&bl, res);
 }
 
-/* --- Rules ---------------------------------------------------------------------------------------
- */
+/* --- Rules ------------------------------------------------------------------------------------ */
 
 static Atoms split_results(Flat *fl, const MapNest *S, const Stm *s, const Lambda *fn, Bld *out)
 {

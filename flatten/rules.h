@@ -8,8 +8,7 @@
 
 #include "flatten/flatten.h"
 
-/* --- nest.c: S ---------------------------------------------------------------------------------
- */
+/* --- nest.c: S -------------------------------------------------------------------------------- */
 
 /* <xs in arrs>, idx running below width. `pre` is cheap code of this depth (scalar arithmetic,
  * views) that each construct under S recomputes rather than reads from an expanded array. */
@@ -34,8 +33,7 @@ typedef struct {
 typedef struct Derivation Derivation;
 typedef VEC(Derivation) Derivations;
 
-/* --- The state of the pass: fl ------------------------------------------------------------------
- */
+/* --- The state of the pass: fl ---------------------------------------------------------------- */
 
 typedef struct {
     Ctx *cx;
@@ -94,8 +92,7 @@ Atoms bind_fresh(Flat *fl, const MapNest *S, const Vars *pat, Exp *e, Bld *out);
 Atom bind_one(Flat *fl, const MapNest *S, const char *base, Exp *e, Bld *out);
 const char *plural(Flat *fl, const char *base, int n);
 
-/* --- analysis.c: what may be exploited -----------------------------------------------------------
- */
+/* --- analysis.c: what may be exploited -------------------------------------------------------- */
 
 void analyse_program(Flat *fl, const Prog *p); /* defs, consumed, overwritten */
 void analyse_body(Flat *fl, const Body *b);    /* the same for a body made by the pass */

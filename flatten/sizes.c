@@ -15,8 +15,7 @@ Atom par_of_nest(Flat *fl, const MapNest *S, Bld *bl)
     return par;
 }
 
-/* --- The level-0 constructs of a work-group's body -----------------------------------------------
- */
+/* --- The level-0 constructs of a work-group's body -------------------------------------------- */
 
 typedef VEC(Atoms) WidthLists;
 

@@ -68,8 +68,7 @@ const char *alias_error(const Alias *al, const Stm **at)
     return al->error;
 }
 
-/* --- Roots -------------------------------------------------------------------------------------
- */
+/* --- Roots ------------------------------------------------------------------------------------ */
 
 static void add_root(Alias *al, Vars *set, Var *v)
 {
@@ -140,8 +139,7 @@ static int level_of(const Alias *al, const Var *root)
     return l ? (int)l - 1 : 0;
 }
 
-/* --- Consumption ---------------------------------------------------------------------------------
- */
+/* --- Consumption ------------------------------------------------------------------------------ */
 
 static void kill(Alias *al, Var *root)
 {

@@ -14,9 +14,9 @@
  *   - Out of parallel code to the host (from the outermost SOAC or a mapnest of level >= 1): no
  *     element of an array is read there, which would wait for the device.
  *   - Out of a mapnest (SEG dialect): only scalars and views. An array made inside a kernel is
- * private or local memory; outside it would be another kernel's work.
+ *     private or local memory; outside it would be another kernel's work.
  *   - In the SOAC dialect inner parallel operations leave, too: they stay parallel, with less to
- * do.
+ *     do.
  *
  * Before and after: well-formed. */
 #include "ir/ir.h"

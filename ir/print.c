@@ -6,8 +6,10 @@
  *              [ "takes" exts ] [ "gives" exts ] "=" body            as the user wrote them
  *   exts     = "(" ([STRING ":"] ["*"] ext),* ")"                    name, unique, type
  *   ext      = STRING ["as" STRING] ["#" INT] ["{" (STRING ":" ext),* "}"]
- *              type text, its abbreviation, number of IR values if not 1 or that of the fields,
- * fields Without "takes", a "*" before a parameter's type makes it unique. param    = VAR ":" type
+ *              type text, its abbreviation, number of IR values if not 1 or that of the
+ *              fields, fields
+ *              Without "takes", a "*" before a parameter's type makes it unique.
+ *   param    = VAR ":" type
  *   type     = ("[" atom "]")* PRIM
  *   body     = "{" stm* "in" results "}"
  *   stm      = "let" pattern "=" exp
@@ -64,8 +66,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Names, constants, types -------------------------------------------------------------------
- */
+/* --- Names, constants, types ------------------------------------------------------------------ */
 
 const char *var_text(const Var *v)
 {
@@ -168,8 +169,7 @@ const char *nest_text(const Nest *nest)
     return s;
 }
 
-/* --- Pieces -------------------------------------------------------------------------------------
- */
+/* --- Pieces ----------------------------------------------------------------------------------- */
 
 static void print_list(Out *o, const Atoms *as, const char *open, const char *close, bool sizes)
 {

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Going through the tokens -------------------------------------------------------------------
- */
+/* --- Going through the tokens ----------------------------------------------------------------- */
 
 static const Token *peek(const Reader *r)
 {

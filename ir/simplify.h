@@ -34,8 +34,7 @@ typedef struct {
     bool changed;
 } Simp;
 
-/* --- simplify.c ---------------------------------------------------------------------------------
- */
+/* --- simplify.c ------------------------------------------------------------------------------- */
 
 Atom simp_atom(const Simp *S, Atom a);      /* what a stands for now */
 const Exp *simp_def(const Simp *S, Atom a); /* the expression that binds a as its only result */

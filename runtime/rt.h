@@ -11,14 +11,15 @@
  *
  * Conventions
  * - Every function that can fail returns RT_OK, RT_ERR (message stored in the context: pass it up)
- * or, rt_launch only, RT_REFUSED. Typical code:   if ((rc = rt_alloc(ctx, &a, n * 4, "a"))) goto
- * done;
+ *   or, rt_launch only, RT_REFUSED. Typical code:
+ *       if ((rc = rt_alloc(ctx, &a, n * 4, "a")))
+ *           goto done;
  * - An rt_mem * variable starts as NULL and owns one reference; `rt_unref(ctx, &a)` ends that.
  *   Block variables may be overwritten by rt_alloc and rt_set, which release what they held.
  * - Sizes, offsets and shapes are int64_t. rt_copy, rt_read, rt_write, rt_read_scalar and
  *   rt_write_scalar count bytes; everything that is told an element size counts elements.
  * - One in-order queue. Nothing waits for the device but rt_sync, rt_read and rt_read_scalar, and
- * these are the places where failures inside kernels surface.
+ *   these are the places where failures inside kernels surface.
  * - A context is used by one thread at a time. */
 #ifndef RT_H
 #define RT_H

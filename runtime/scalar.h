@@ -21,16 +21,17 @@
  *   mf_mod_T(x, y) (C's fmod)  mf_pow_T mf_atan2_T mf_hypot_T mf_copysign_T mf_nextafter_T (x, y)
  *   mf_abs_T mf_sgn_T mf_sqrt_T mf_rsqrt_T mf_cbrt_T mf_recip_T mf_exp_T mf_exp2_T mf_exp10_T
  *   mf_expm1_T mf_log_T mf_log2_T mf_log10_T mf_log1p_T mf_sin_T mf_cos_T mf_tan_T mf_asin_T
- * mf_acos_T mf_atan_T mf_sinh_T mf_cosh_T mf_tanh_T mf_asinh_T mf_acosh_T mf_atanh_T mf_sinpi_T
- * mf_cospi_T mf_tanpi_T mf_asinpi_T mf_acospi_T mf_atanpi_T mf_gamma_T mf_lgamma_T mf_erf_T
- * mf_erfc_T (x) mf_atan2pi_T(x, y)  mf_ceil_T mf_floor_T mf_trunc_T mf_round_T (x; half to even)
+ *   mf_acos_T mf_atan_T mf_sinh_T mf_cosh_T mf_tanh_T mf_asinh_T mf_acosh_T mf_atanh_T mf_sinpi_T
+ *   mf_cospi_T mf_tanpi_T mf_asinpi_T mf_acospi_T mf_atanpi_T mf_gamma_T mf_lgamma_T mf_erf_T
+ *   mf_erfc_T (x)
+ *   mf_atan2pi_T(x, y)  mf_ceil_T mf_floor_T mf_trunc_T mf_round_T (x; half to even)
  *   mf_fma_T mf_mad_T (a, b, c)  mf_lerp_T(a, b, t) = a + (b - a) * t  mf_ldexp_T(x, i32 n)
  *   mf_isnan_T mf_isinf_T (x) -> bool
  *   mf_f32_to_bits(x) -> u32  mf_bits_to_f32(u32)  mf_f64_to_bits(x) -> u64  mf_bits_to_f64(u64)
  * Float to integer, F = f32, f64; I = an integer type:
- *   mf_F_to_I(x)  truncates; NaN and infinities give 0, other values outside I's range its nearest
- * end All other conversions are casts; to bool is x != 0. Constants: MF_INF_F32 MF_NAN_F32
- * MF_INF_F64 MF_NAN_F64.
+ *   mf_F_to_I(x)  truncates; NaN and infinities give 0, other values outside I's range its end
+ * All other conversions are casts; to bool is x != 0.
+ * Constants: MF_INF_F32 MF_NAN_F32 MF_INF_F64 MF_NAN_F64.
  *
  * f64 is there when the device has it (MF_HAS_F64). */
 #ifndef MF_SCALAR_H
