@@ -1,0 +1,134 @@
+"""Futhark's own Python clients drive generated servers. usage: run.py MINIFUT BUILD_FOLDER"""
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from futhark_server import Failure, Server
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+NEVER, ALWAYS = 1 << 60, 1
+passed = failed = 0
+
+
+def check(ok, what):
+    global passed, failed
+    passed += bool(ok)
+    failed += not ok
+    if not ok:
+        print("failed:", what)
+
+
+def compiled(minifut, build, source):
+    binary = build / "server" / Path(source).stem
+    # As Futhark's clients expect it, the program is a server without being asked to.
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([minifut, "compile", "--server", "-o", str(binary), str(ROOT / source)], check=True)
+    return str(binary)
+
+
+def thresholds(s, entry):
+    """{name: [(ancestor, outcome)]}"""
+    res = {}
+    for line in s.cmd_tuning_params(entry):
+        name = line.split()[0]
+        cls = s.cmd_tuning_param_class(name)
+        cls = cls[0] if isinstance(cls, list) else cls
+        check(cls.startswith("threshold(") and cls.endswith(")"), f"{name}: class {cls}")
+        path = cls[len("threshold("):-1].split(",", 1)[1].split()
+        res[name] = [(p.lstrip("!"), not p.startswith("!")) for p in path]
+    return res
+
+
+def versions(params):
+    yield "last", {name: NEVER for name in params}
+    for name, path in params.items():
+        s = {p: NEVER for p in params}
+        s.update({a: ALWAYS if taken else NEVER for a, taken in path})
+        s[name] = ALWAYS
+        yield name, s
+
+
+def run_versions(s, entry, inputs, n_thresholds, want):
+    for i, v in enumerate(inputs):
+        s.put_value(f"in{i}", v)
+    params = thresholds(s, entry)
+    check(len(params) == n_thresholds, f"{entry}: {len(params)} thresholds, not {n_thresholds}")
+    for label, settings in versions(params):
+        for name, value in settings.items():
+            s.cmd_set_tuning_param(name, str(value))
+        lines = s.cmd_call(entry, "out", *[f"in{i}" for i in range(len(inputs))])
+        check(any(line.startswith("runtime:") for line in lines), f"{label}: run time")
+        got = s.get_value("out")
+        check(got.shape == want.shape and np.allclose(got, want, rtol=1e-4, atol=1e-5), f"{label}: result")
+        s.cmd_free("out")
+
+
+def test_matmul(binary):
+    rng = np.random.default_rng(5)
+    a, b = rng.random((17, 40), np.float32), rng.random((40, 9), np.float32)
+    with Server(binary) as s:
+        check(s.cmd_entry_points() == ["main"], "entry points")
+        check(s.cmd_inputs("main") == ["[][]f32", "[][]f32"], "inputs")
+        run_versions(s, "main", [a, b], 4, a @ b)
+        s.put_value("bad", rng.random((3, 3), np.float32))
+        try:
+            s.cmd_call("main", "out", "in0", "bad")
+            check(False, "sizes that do not agree")
+        except Failure as e:
+            check("main" in str(e), f"message about sizes: {e}")
+        s.cmd_call("main", "out", "in0", "in1")  # still alive
+        check(np.allclose(s.get_value("out"), a @ b, rtol=1e-4), "a call after a failure")
+        try:
+            s.cmd_set_tuning_param("nobody", "1")
+            check(False, "an unknown parameter")
+        except Failure:
+            check(True, "")
+
+
+def test_mapscan(binary):
+    rng = np.random.default_rng(6)
+    xss = rng.integers(-5, 5, (9, 33), np.int32)
+    want = xss.copy()
+    for _ in range(64):
+        want = np.cumsum(want + np.arange(9, dtype=np.int32)[:, None], axis=1, dtype=np.int32)
+    with Server(binary) as s:
+        run_versions(s, "main", [xss], 2, want)
+
+
+def test_records(binary):
+    xs = np.array([3, 1, 2, 6], np.float32)
+    with Server(binary) as s:
+        check(set(s.cmd_entry_points()) == {"describe", "rescale"}, "two entry points")
+        s.put_value("xs", xs)
+        s.cmd_call("describe", "res", "xs")
+        result = s.cmd_output("describe")[0].lstrip("*")
+        fields = [line.split(" ", 1) for line in s.cmd_fields(f'"{result}"')]  # the name has spaces
+        check(len(fields) == 2, f"fields of the result: {fields}")
+        for name, _ in fields:
+            s.cmd_project("part" + name, "res", name)
+        for field, want in (("least", 1), ("most", 6), ("mean", 3)):
+            s.cmd_project("v", "part" + fields[0][0], field)
+            check(s.get_value("v") == np.float32(want), f"field {field}")
+            s.cmd_free("v")
+        check(np.allclose(s.get_value("part" + fields[1][0]), xs - 3), "the array of the tuple")
+        s.cmd_call("rescale", "out", "part" + fields[0][0], "xs")
+        check(np.allclose(s.get_value("out"), [0, 0, 0.2, 1]), "a record as argument")
+        try:
+            s.get_value("xs")
+            check(False, "a consumed argument can still be read")
+        except Failure:
+            check(True, "")
+
+
+def main():
+    minifut, build = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]).resolve()
+    test_matmul(compiled(minifut, build, "examples/matmul.sf"))
+    test_mapscan(compiled(minifut, build, "examples/mapscan.sf"))
+    test_records(compiled(minifut, build, "tests/server/stats.sf"))
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
