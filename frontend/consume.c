@@ -793,9 +793,14 @@ static Al *eval_update(Co *co, AExp *e)
     Al *al = eval(co, e->update.e);
     int marked = co->marked.n;
     eval_dims(co, &e->update.dims);
-    eval(co, e->update.value);
+    Al *v = al_shape(co, e->update.value->type, eval(co, e->update.value));
+    Ref which;
     if (co->marked.n > marked)
         use(co, al, e->update.e->loc, NULL);
+    if (share(co, al, v, &which))
+        ck_error(co->ck, e->update.value->loc,
+                 "the new value may share memory with `%s`, which it is written into; use `copy`",
+                 which.b->name);
     consume(co, al, e->update.e->loc);
     return al_none(co);
 }
