@@ -29,9 +29,10 @@ static const char help[] =
     "      --skip-compilation the binary is up to date\n";
 
 /* Default settings, and those of the tuning file; false after a message. */
-static bool read_settings(Arena *a, const ToolOptions *o, const Forest *f, int64_t *def,
-                          int64_t *tuned, bool *has_tuning)
+static bool read_settings(Arena *a, Session *s, const ToolOptions *o, int64_t *def, int64_t *tuned,
+                          bool *has_tuning)
 {
+    const Forest *f = session_forest(s);
     for (int i = 0; i < f->nodes.n; i++)
         def[i] = tuned[i] = f->nodes.at[i].def;
     *has_tuning = o->tuning_given || access(o->tuning, F_OK) == 0;
@@ -45,8 +46,8 @@ static bool read_settings(Arena *a, const ToolOptions *o, const Forest *f, int64
         int node = forest_find(f, file.at[i].name);
         if (node >= 0)
             tuned[node] = file.at[i].value;
-        else
-            fprintf(stderr, "minifut bench: warning: %s: the program has no threshold %s\n",
+        else if (!session_knows(s, file.at[i].name)) /* no other entry point's either */
+            fprintf(stderr, "minifut bench: warning: %s: the program has no parameter %s\n",
                     o->tuning, file.at[i].name);
     }
     return true;
@@ -76,7 +77,7 @@ static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions
     int64_t *def = NEWN(a, int64_t, f->nodes.n), *tuned = NEWN(a, int64_t, f->nodes.n);
     bool has_tuning;
     int bad = 0;
-    if (!read_settings(a, o, f, def, tuned, &has_tuning))
+    if (!read_settings(a, s, o, def, tuned, &has_tuning))
         return EXIT_USER;
     printf("%-24s %12s %12s %9s  %s\n", "data set", "untuned", has_tuning ? "tuned" : "", "",
            "result");

@@ -240,8 +240,7 @@ static const char *read_expected(Session *s, int d, const Values *got)
             wrong = arena_strdup(s->a, r.error);
     }
     if (!wrong && !rt_reader_at_end(&r))
-        wrong =
-            arena_printf(s->a, "%s: more values than the %d results of %s", path, got->n, s->entry);
+        wrong = arena_printf(s->a, "%s: data after the last result of %s", path, s->entry);
     rt_reader_close(&r);
     e->known = !wrong;
     if (wrong)
@@ -397,6 +396,11 @@ const char *session_entry(const Session *s)
 const Forest *session_forest(const Session *s)
 {
     return &s->forest;
+}
+
+bool session_knows(Session *s, const char *param)
+{
+    return ASK(s, "tuning_param_class %s", param) == TALK_OK;
 }
 
 void session_set(Session *s, const int64_t *values)

@@ -34,6 +34,9 @@ const char *session_entry(const Session *s);
 /* The thresholds that the entry point uses. */
 const Forest *session_forest(const Session *s);
 
+/* Has the program (any entry point of it) this tuning parameter? */
+bool session_knows(Session *s, const char *param);
+
 /* Settings for all following runs; values beside session_forest's nodes. */
 void session_set(Session *s, const int64_t *values);
 
