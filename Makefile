@@ -4,9 +4,15 @@
 CC      ?= cc
 BUILD   ?= build
 PREFIX  ?= /usr/local
+JOBS    ?= $(shell nproc)
 BIN     ?= minifut
 OPT     ?= -O2 -g
 WARN    := -std=c11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+# Commands are shown with V=1.
+ifneq ($(V),1)
+Q := @
+say = @echo "  $(1)  $(2)"
+endif
 CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
 ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
 
@@ -19,20 +25,25 @@ LIBOBJ  := $(filter-out $(BUILD)/main.o,$(OBJ))
 all: $(BIN)
 
 $(BIN): $(OBJ)
-	$(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lm -ldl -lpthread
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lm -ldl -lpthread
 
 $(BUILD)/%.o: %.c | prerequisites
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALLFLAGS) -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) -c -o $@ $<
 
 # Scanner and parser: generated code is compiled with fewer warnings.
 $(BUILD)/frontend/parse.tab.c: frontend/parse.y | prerequisites
 	@mkdir -p $(@D)
-	bison -Werror -o $@ --header=$(BUILD)/frontend/parse.tab.h $<
+	$(call say,BISON,$<)
+	$(Q)bison -Werror -o $@ --header=$(BUILD)/frontend/parse.tab.h $<
 $(BUILD)/frontend/lex.yy.c: frontend/lex.l $(BUILD)/frontend/parse.tab.c
-	flex -o $@ $<
+	$(call say,FLEX,$<)
+	$(Q)flex -o $@ $<
 $(GEN:.c=.o): $(BUILD)/frontend/%.o: $(BUILD)/frontend/%.c
-	$(CC) $(CPPFLAGS) -std=c11 -Wall -Wno-unused-function -Wno-sign-compare $(OPT) $(CFLAGS) -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 -Wall -Wno-unused-function -Wno-sign-compare $(OPT) $(CFLAGS) -c -o $@ $<
 $(BUILD)/frontend/parse.tab.h: $(BUILD)/frontend/parse.tab.c
 $(patsubst %.c,$(BUILD)/%.o,$(wildcard frontend/*.c)): | $(BUILD)/frontend/parse.tab.h
 
@@ -49,12 +60,12 @@ prerequisites:
 
 demo:
 	@tools/prerequisites.sh run
-	@$(MAKE) --no-print-directory $(BIN)
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
 	@tools/demo.sh
 
 test:
 	@tools/prerequisites.sh test
-	@$(MAKE) --no-print-directory $(BIN) unit-tests
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN) unit-tests
 	@tools/venv.sh $(BUILD)/venv
 	@tests/run $(BUILD)
 
@@ -62,7 +73,7 @@ test:
 ASAN := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 asan:
 	@tools/prerequisites.sh test
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBUG" \
+	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBUG" \
 	    CFLAGS="$(ASAN)" LDFLAGS="$(ASAN)" $(BUILD)/asan/minifut unit-tests
 	@tools/venv.sh $(BUILD)/venv
 	@ASAN_OPTIONS=detect_leaks=0 MINIFUT=$(BUILD)/asan/minifut tests/run $(BUILD)/asan compiler
@@ -76,7 +87,8 @@ UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c
 unit-tests: $(UNIT)
 $(BUILD)/unit/%: tests/unit/%.c $(LIBOBJ)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
 
 clean:
 	rm -rf $(BUILD) $(BIN) demo
