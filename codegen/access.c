@@ -73,14 +73,29 @@ void kg_sync(KGen *kg)
 
 /* --- Loops over positions --------------------------------------------------------------------- */
 
+/* All work-items take every turn of the loop: PoCL 3.1 goes wrong where an inner loop stands in one
+ * that work-items leave at different times. */
+void kg_open_shared(KGen *kg, const char *j, const char *total)
+{
+    const char *base = kg_name(kg, "base");
+    kg_open(kg, "for (i64 %s = 0; %s < %s; %s += get_local_size(0))", base, base, total, base);
+    kg_line(kg, "const i64 %s = %s + lid;", j, base);
+    kg_open(kg, "if (%s < %s)", j, total);
+}
+
+void kg_close_shared(KGen *kg)
+{
+    kg_close(kg);
+    kg_close(kg);
+}
+
 static void flat_loops(KGen *kg, Type t, const Sx **ix)
 {
     const char *flat = kg_name(kg, "j");
     const Sx *total = sx_const(kg->cx, 1);
     for (int k = 0; k < t.rank; k++)
         total = sx_mul(kg->cx, total, kg_sx(kg, t.dims[k]));
-    kg_open(kg, "for (i64 %s = get_local_id(0); %s < %s; %s += get_local_size(0))", flat, flat,
-            sx_c(total), flat);
+    kg_open_shared(kg, flat, sx_c(total));
     const char *rest = flat;
     for (int k = t.rank - 1; k > 0; k--) {
         const char *c = kg_name(kg, "c"), *q = kg_name(kg, "q");
@@ -109,7 +124,11 @@ void kg_loops_open(KGen *kg, Type t, const Sx **ix)
 
 void kg_loops_close(KGen *kg, Type t)
 {
-    for (int k = 0; k < (kg->coop ? 1 : t.rank); k++)
+    if (kg->coop) {
+        kg_close_shared(kg);
+        return;
+    }
+    for (int k = 0; k < t.rank; k++)
         kg_close(kg);
 }
 

@@ -19,15 +19,7 @@ static void leave(KGen *kg)
 static WorkMark open_elements(KGen *kg, const Nest *nest, int n)
 {
     const char *j = kg_name(kg, "j");
-    const Sx *size = nest_size_k(kg, nest, 0, n);
-    if (sx_is_const(size, 1)) {
-        /* Not a loop: PoCL 3.1 gets an inner loop's result wrong after one of a single turn. */
-        kg_open(kg, "if (get_local_id(0) == 0)");
-        kg_line(kg, "const i64 %s = 0;", j);
-    } else {
-        kg_open(kg, "for (i64 %s = get_local_id(0); %s < %s; %s += get_local_size(0))", j, j,
-                sx_c(size), j);
-    }
+    kg_open_shared(kg, j, sx_c(nest_size_k(kg, nest, 0, n)));
     nest_bind(kg, nest, n, j);
     return kg_work_begin(kg);
 }
@@ -35,7 +27,7 @@ static WorkMark open_elements(KGen *kg, const Nest *nest, int n)
 static void close_elements(KGen *kg, WorkMark m)
 {
     kg_work_end(kg, m);
-    kg_close(kg);
+    kg_close_shared(kg);
 }
 
 /* Shared memory for the results; a scalar gets a cell. */

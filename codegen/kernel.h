@@ -165,6 +165,10 @@ void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t);
  * positions are dealt out to the threads. */
 void kg_loops_open(KGen *kg, Type t, const Sx **ix);
 void kg_loops_close(KGen *kg, Type t);
+/* A loop in which the threads of a group share out 0 .. total-1; j: the name for this thread's
+ * number. */
+void kg_open_shared(KGen *kg, const char *j, const char *total);
+void kg_close_shared(KGen *kg);
 /* Stores v (scalar or array of type t) at loc; array values already there are left. */
 void kg_store(KGen *kg, const KLoc *dst, Type t, Atom v);
 /* Binds x (scalar: declared and loaded; array: a view) to row i of arr. */
@@ -255,6 +259,7 @@ Atom nest_width(const Nest *nest);
 const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group);
 /* Opens the loop over the n (host) elements, one a thread; returns the number's C name. */
 const char *nest_open(KGen *kg, const Sx *n);
+void nest_close(KGen *kg);
 /* Finishes and launches the kernel of such a loop, which the caller has closed. */
 void nest_finish(KGen *kg, const Sx *n);
 /* v := element 0 of mem. */

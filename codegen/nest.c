@@ -114,9 +114,19 @@ const char *nest_open(KGen *kg, const Sx *n)
     const char *gid = kg_name(kg, "gid");
     const char *total = kg_name(kg, "total");
     kg_line(kg, "const i64 %s = stopped ? 0 : %s;", total, sx_c(kg_host_sx(kg, n)));
-    kg_open(kg, "for (i64 %s = get_global_id(0); %s < %s; %s += get_global_size(0))", gid, gid,
-            total, gid);
+    const char *base = kg_name(kg, "base");
+    kg_open(kg,
+            "for (i64 %s = get_group_id(0) * get_local_size(0); %s < %s; %s += get_global_size(0))",
+            base, base, total, base);
+    kg_line(kg, "const i64 %s = %s + lid;", gid, base); /* uniform turns, as in kg_open_shared */
+    kg_open(kg, "if (%s < %s)", gid, total);
     return gid;
+}
+
+void nest_close(KGen *kg)
+{
+    kg_close(kg);
+    kg_close(kg);
 }
 
 void nest_finish(KGen *kg, const Sx *n)

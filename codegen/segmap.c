@@ -32,7 +32,7 @@ void cg_segmap(Host *h, const Stm *s)
     for (int j = 0; j < s->pat.n; j++)
         kg_store(kg, &rows[j], atom_type(b->res.at[j]), b->res.at[j]);
     kg_work_end(kg, m);
-    kg_close(kg);
+    nest_close(kg);
     nest_finish(kg, n);
     for (int j = 0; j < s->pat.n; j++)
         host_bind(h, s->pat.at[j], outs[j]);

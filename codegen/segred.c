@@ -186,7 +186,7 @@ void seg_sequential(Host *h, const Stm *s, const ArrLoc *outs, bool scan)
     WorkMark m = kg_work_begin(kg);
     seg_fold(kg, e, s, seg_outs(kg, s, 0, outs), scan);
     kg_work_end(kg, m);
-    kg_close(kg);
+    nest_close(kg);
     nest_finish(kg, n_segs);
 }
 

@@ -64,7 +64,7 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
     store_scanned(kg, s, ko, ac.acc);
     kg_close(kg);
     kg_work_end(kg, m);
-    kg_close(kg);
+    nest_close(kg);
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 

@@ -24,7 +24,7 @@ void cg_segscatter(Host *h, const Stm *s)
         at += d->rank;
     }
     kg_work_end(kg, m);
-    kg_close(kg);
+    nest_close(kg);
     nest_finish(kg, n);
     for (int j = 0; j < e->seg.dests.n; j++) /* written in place */
         host_bind(h, s->pat.at[j], *host_loc(h, e->seg.dests.at[j].arr.var));
