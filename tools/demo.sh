@@ -13,16 +13,16 @@ echo
 echo "== the device"
 $minifut devices
 
-# n x m times m x n with n * m * n = 2^18
+# n x m times m x n with n * m * n = 2^14
 make_data() { # name n m
     [ -e $dir/datasets/$1.in ] || $minifut dataset -b -s 42 --f32-bounds=-1:1 -g "[$2][$3]f32" -g "[$3][$2]f32" \
         >$dir/datasets/$1.in
 }
-make_data 2x65536 2 65536
-make_data 8x4096 8 4096
-make_data 32x256 32 256
-make_data 128x16 128 16
-make_data 512x1 512 1
+make_data 2x4096 2 4096
+make_data 4x1024 4 1024
+make_data 16x64 16 64
+make_data 64x4 64 4
+make_data 128x1 128 1
 
 echo
 echo "== its versions (minifut explain)"
