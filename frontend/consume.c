@@ -1,375 +1,35 @@
 /* Consumption: a value that an in-place update or a `*` parameter has taken may not be used again,
- * under any name. Follows Futhark's rules; runs on one definition whose types are final.
- *
- * Every variable with arrays in it has leaves, the components of its type that are not tuples or
- * records. A value is described by a tree of the same shape (Al); each leaf lists the leaves of
- * variables (Ref) that it may share memory with, transitively. Consuming a value marks all of its
- * refs; using a variable whose refs are marked is an error.
- *
- * Frames are the bodies of functions and loops around the expression at work. What a frame uses
- * from outside is recorded: a function value shares memory with it. */
-#include "frontend/check.h"
+ * under any name. Follows Futhark's rules; runs on one definition whose types are final. The walk
+ * over functions and expressions; the state it works on is in aliases.c. */
+#include "frontend/consume.h"
 
 #include <string.h>
 
-typedef struct {
-    Binding *b;
-    int leaf;
-} Ref;
-typedef VEC(Ref) Refs;
-
-typedef struct Al {
-    Refs refs;
-    VEC(struct Al *) kids; /* of tuples and records; then refs is empty */
-} Al;
-
-typedef enum { VAR_LET, VAR_PARAM, VAR_LOOP } VarKind; /* all but parameters may be consumed */
-
-/* What is known of a variable while its scope lasts. */
-typedef struct {
-    Binding *b; /* NULL: not a local variable */
-    Al *al;     /* what its leaves alias */
-    int depth;  /* number of frames around its binding */
-    VarKind kind;
-    VEC(bool) may; /* by leaf: may be consumed */
-    VEC(Loc) gone; /* by leaf: where it was consumed, or {0,0} */
-} Var;
-
-typedef struct {
-    bool loop;
-    Refs used; /* from outside */
-} Frame;
-
-typedef struct {
-    Ck *ck;
-    Arena *a;
-    Var *vars; /* by uid */
-    VEC(Frame) frames;
-    Refs marked; /* in order, so that branches can be undone */
-} Co;
-
 static Al *eval(Co *co, AExp *e);
 
-/* ---- Alias trees ---- */
-
-static bool holds_arrays(const AType *t)
-{
-    switch (t->kind) {
-    case TY_SCALAR:
-    case TY_ERROR:
-    case TY_META: return false;
-    case TY_ARRAY:
-    case TY_FUN:
-    case TY_VAR: return true;
-    case TY_TUPLE:
-    case TY_RECORD:
-        for (int i = 0; i < t->elems.n; i++)
-            if (holds_arrays(t->elems.at[i]))
-                return true;
-        return false;
-    }
-    return false;
-}
-
-static bool is_product(const AType *t)
-{
-    return t->kind == TY_TUPLE || t->kind == TY_RECORD;
-}
-
-static Al *al_none(Co *co)
-{
-    return NEW(co->a, Al);
-}
-
-static bool has_ref(const Refs *rs, Ref r)
-{
-    for (int i = 0; i < rs->n; i++)
-        if (rs->at[i].b == r.b && rs->at[i].leaf == r.leaf)
-            return true;
-    return false;
-}
-
-static void add_refs(Co *co, Refs *to, const Refs *from)
-{
-    for (int i = 0; i < from->n; i++)
-        if (!has_ref(to, from->at[i]))
-            vec_push(co->a, to, from->at[i]);
-}
-
-static void add_flat(Co *co, Refs *to, const Al *al)
-{
-    add_refs(co, to, &al->refs);
-    for (int i = 0; i < al->kids.n; i++)
-        add_flat(co, to, al->kids.at[i]);
-}
-
-/* The tree al in the shape of a type: what a whole tuple aliases, each component may alias. */
-static Al *al_shape(Co *co, const AType *t, const Al *al)
-{
-    Al *c = al_none(co);
-    if (!holds_arrays(t))
-        return c;
-    if (!is_product(t)) {
-        add_flat(co, &c->refs, al);
-        return c;
-    }
-    for (int i = 0; i < t->elems.n; i++) {
-        const Al *from = al->kids.n == t->elems.n ? al->kids.at[i] : al;
-        vec_push(co->a, &c->kids, al_shape(co, t->elems.at[i], from));
-    }
-    return c;
-}
-
-static Al *al_union(Co *co, const Al *x, const Al *y)
-{
-    Al *c = al_none(co);
-    if (x->kids.n && x->kids.n == y->kids.n) {
-        for (int i = 0; i < x->kids.n; i++)
-            vec_push(co->a, &c->kids, al_union(co, x->kids.at[i], y->kids.at[i]));
-        return c;
-    }
-    add_flat(co, &c->refs, x);
-    add_flat(co, &c->refs, y);
-    return c;
-}
-
-/* ---- Variables ---- */
-
-static void mark_may(Co *co, Var *v, const AType *t, bool may, bool unique)
-{
-    unique |= t->unique;
-    if (is_product(t)) {
-        for (int i = 0; i < t->elems.n; i++)
-            mark_may(co, v, t->elems.at[i], may, unique);
-        return;
-    }
-    vec_push(co->a, &v->may, may || unique);
-    vec_push(co->a, &v->gone, ((Loc){0, 0}));
-}
-
-static void bind_var(Co *co, Binding *b, const AType *t, const Al *al, VarKind kind)
-{
-    Var *v = &co->vars[b->uid];
-    *v = (Var){.b = b, .kind = kind, .depth = co->frames.n};
-    v->al = al_shape(co, t, al);
-    mark_may(co, v, t, kind != VAR_PARAM, false);
-}
-
-static void bind_pat(Co *co, const Pat *p, const Al *al, VarKind kind)
-{
-    switch (p->kind) {
-    case P_VAR: bind_var(co, p->bind, p->type, al, kind); return;
-    case P_WILD: return;
-    case P_ASCRIBE: bind_pat(co, p->pat, al, kind); return;
-    case P_TUPLE:
-    case P_RECORD:
-        for (int i = 0; i < p->elems.n; i++) {
-            int k = i;
-            for (int j = 0; p->kind == P_RECORD && j < p->type->names.n; j++)
-                if (p->type->names.at[j] == p->names.at[i])
-                    k = j;
-            bind_pat(co, p->elems.at[i], k < al->kids.n ? al->kids.at[k] : al, kind);
-        }
-        return;
-    }
-}
-
-static Var *local(Co *co, const Binding *b)
-{
-    Var *v = &co->vars[b->uid];
-    return v->b ? v : NULL;
-}
-
-static Al *var_leaves(Co *co, Binding *b, const AType *t, const Al *al, int *leaf)
-{
-    Al *c = al_none(co);
-    if (is_product(t)) {
-        for (int i = 0; i < t->elems.n; i++)
-            vec_push(co->a, &c->kids,
-                     var_leaves(co, b, t->elems.at[i], al->kids.n ? al->kids.at[i] : al, leaf));
-        return c;
-    }
-    Ref r = {b, (*leaf)++};
-    if (!holds_arrays(t))
-        return c;
-    vec_push(co->a, &c->refs, r);
-    add_refs(co, &c->refs, &al->refs);
-    return c;
-}
-
-/* What a variable's value aliases: its own leaves, and what they alias. */
-static Al *var_al(Co *co, Binding *b, const AType *t)
-{
-    int leaf = 0;
-    Var *v = local(co, b);
-    if (v && b->kind == BIND_DEF)
-        return al_shape(co, t, v->al);
-    return var_leaves(co, b, t, v ? v->al : al_none(co), &leaf);
-}
-
-/* ---- Use and consumption ---- */
-
-static bool gone_at(Co *co, Ref r, Loc *where)
-{
-    Var *v = local(co, r.b);
-    if (!v || r.leaf >= v->gone.n || !v->gone.at[r.leaf].beg)
-        return false;
-    *where = v->gone.at[r.leaf];
-    return true;
-}
-
-/* Reports the use of a value that was consumed; `name` is what the program calls it, or NULL. */
-static void use(Co *co, const Al *al, Loc loc, const char *name)
-{
-    Refs rs = {0};
-    add_flat(co, &rs, al);
-    for (int i = 0; i < rs.n; i++) {
-        Var *v = local(co, rs.at[i].b);
-        for (int f = v ? v->depth : co->frames.n; f < co->frames.n; f++)
-            if (!has_ref(&co->frames.at[f].used, rs.at[i]))
-                vec_push(co->a, &co->frames.at[f].used, rs.at[i]);
-    }
-    for (int i = 0; i < rs.n; i++) {
-        Loc where;
-        if (!gone_at(co, rs.at[i], &where))
-            continue;
-        const char *root = rs.at[i].b->name;
-        if (!name)
-            ck_error(co->ck, loc, "this value aliases `%s`, which was consumed", root);
-        else if (strcmp(name, root))
-            ck_error(co->ck, loc, "`%s` is used, but it aliases `%s`, which was consumed", name,
-                     root);
-        else
-            ck_error(co->ck, loc, "`%s` is used after it was consumed", name);
-        ck_note(co->ck, where, "`%s` was consumed here", root);
-        return;
-    }
-}
-
-/* Whether a ref may be consumed here; else says why not. */
-static bool may_consume(Co *co, Ref r, Loc loc)
-{
-    Var *v = local(co, r.b);
-    const char *name = r.b->name;
-    if (!v) {
-        ck_error(co->ck, loc, "`%s` is consumed, but it is a top-level definition; use `copy %s`",
-                 name, name);
-        return false;
-    }
-    for (int f = co->frames.n - 1; f >= v->depth; f--) {
-        if (co->frames.at[f].loop)
-            ck_error(
-                co->ck, loc,
-                "`%s` is consumed in a loop, but it is bound outside: the next iteration would "
-                "use it again",
-                name);
-        else
-            ck_error(co->ck, loc, "`%s` is consumed in a function, but it is bound outside", name);
-        ck_note(co->ck, v->b->loc, "`%s` is bound here; %suse `copy %s`", name,
-                co->frames.at[f].loop ? "make it a loop parameter, or " : "", name);
-        return false;
-    }
-    if (!v->may.at[r.leaf]) {
-        ck_error(co->ck, loc, "`%s` is consumed, but it is a parameter that is not unique", name);
-        ck_note(co->ck, v->b->loc, "declare the parameter as `*%s`, or use `copy %s`",
-                show(co->ck, v->b->type), name);
-        return false;
-    }
-    return true;
-}
-
-static void consume(Co *co, const Al *al, Loc loc)
-{
-    Refs rs = {0};
-    add_flat(co, &rs, al);
-    for (int i = 0; i < rs.n; i++)
-        if (!may_consume(co, rs.at[i], loc))
-            return;
-    for (int i = 0; i < rs.n; i++) {
-        co->vars[rs.at[i].b->uid].gone.at[rs.at[i].leaf] = loc;
-        vec_push(co->a, &co->marked, rs.at[i]);
-    }
-}
-
-static void set_marks(Co *co, int from, int to, const Loc *locs)
-{
-    for (int i = from; i < to; i++) {
-        Ref r = co->marked.at[i];
-        co->vars[r.b->uid].gone.at[r.leaf] = locs ? locs[i - from] : (Loc){0, 0};
-    }
-}
-
 /* ---- Functions ---- */
-
-static Al *pop_frame(Co *co)
-{
-    Al *al = al_none(co);
-    Frame *f = &vec_last(&co->frames);
-    add_refs(co, &al->refs, &f->used);
-    co->frames.n--;
-    return al;
-}
-
-static void push_frame(Co *co, bool loop)
-{
-    Frame f = {.loop = loop};
-    vec_push(co->a, &co->frames, f);
-}
 
 /* A ref that outlives a call: not a unique parameter, nor made in the body. */
 static const Ref *not_fresh(Co *co, const Refs *rs, int depth)
 {
     for (int i = 0; i < rs->n; i++) {
-        const Var *v = local(co, rs->at[i].b);
+        const Var *v = al_local(co, rs->at[i].b);
         if (!v || v->depth < depth || !v->may.at[rs->at[i].leaf])
             return &rs->at[i];
     }
     return NULL;
 }
 
-typedef struct {
-    const AType *t;
-    const Al *al;
-    bool unique;
-} Leaf;
-typedef VEC(Leaf) Leaves;
-
-static void leaves_of(Co *co, const AType *t, const Al *al, bool unique, Leaves *out)
-{
-    unique |= t->unique;
-    if (is_product(t)) {
-        for (int i = 0; i < t->elems.n; i++)
-            leaves_of(co, t->elems.at[i], i < al->kids.n ? al->kids.at[i] : al, unique, out);
-        return;
-    }
-    Leaf l = {t, al, unique};
-    vec_push(co->a, out, l);
-}
-
-static bool share(Co *co, const Al *x, const Al *y, Ref *which)
-{
-    Refs a = {0}, b = {0};
-    add_flat(co, &a, x);
-    add_flat(co, &b, y);
-    for (int i = 0; i < a.n; i++) {
-        if (has_ref(&b, a.at[i])) {
-            *which = a.at[i];
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The result of a function whose result type says unique must be nobody else's. */
 static void check_unique_result(Co *co, const Def *d, const Al *al, int depth)
 {
     Leaves ls = {0};
-    leaves_of(co, d->ret_type, al, false, &ls);
+    al_leaves(co, d->ret_type, al, false, &ls);
     for (int i = 0; i < ls.n; i++) {
         if (!ls.at[i].unique)
             continue;
         Refs rs = {0};
-        add_flat(co, &rs, ls.at[i].al);
+        al_add_flat(co, &rs, ls.at[i].al);
         const Ref *r = not_fresh(co, &rs, depth);
         if (r) {
             ck_error(co->ck, d->ret->loc, "the result is declared unique, but may alias `%s`",
@@ -380,7 +40,7 @@ static void check_unique_result(Co *co, const Def *d, const Al *al, int depth)
         }
         for (int j = 0; j < ls.n; j++) {
             Ref which;
-            if (i != j && share(co, ls.at[i].al, ls.at[j].al, &which)) {
+            if (i != j && al_share(co, ls.at[i].al, ls.at[j].al, &which)) {
                 ck_error(co->ck, d->ret->loc,
                          "components of the result share `%s`, but one is "
                          "declared unique",
@@ -396,7 +56,7 @@ static AType *infer_unique(Co *co, AType *t, const Al *al, const Leaves *all, in
 {
     AType *c = NEW(co->a, AType);
     *c = *t;
-    if (is_product(t)) {
+    if (al_is_product(t)) {
         c->elems = (ATypes){0};
         for (int i = 0; i < t->elems.n; i++)
             vec_push(
@@ -407,12 +67,12 @@ static AType *infer_unique(Co *co, AType *t, const Al *al, const Leaves *all, in
     if (t->kind != TY_ARRAY && t->kind != TY_VAR)
         return t;
     Refs rs = {0};
-    add_flat(co, &rs, al);
+    al_add_flat(co, &rs, al);
     if (not_fresh(co, &rs, depth))
         return t;
     for (int i = 0; i < all->n; i++) {
         Ref which;
-        if (all->at[i].al != al && share(co, all->at[i].al, al, &which))
+        if (all->at[i].al != al && al_share(co, all->at[i].al, al, &which))
             return t;
     }
     c->unique = true;
@@ -432,29 +92,29 @@ static AType *with_result(Co *co, const AType *t, int params, AType *result)
 /* Returns what the function takes along from outside. */
 static Al *eval_def(Co *co, Def *d)
 {
-    push_frame(co, false);
+    al_push_frame(co, false);
     int depth = co->frames.n;
     for (int i = 0; i < d->params.n; i++)
-        bind_pat(co, d->params.at[i], al_none(co), VAR_PARAM);
+        al_bind_pat(co, d->params.at[i], al_none(co), VAR_PARAM);
     Al *al = al_shape(co, d->ret_type, eval(co, d->body));
     if (d->ret) {
         check_unique_result(co, d, al, depth);
     } else if (d->params.n) {
         Leaves all = {0};
-        leaves_of(co, d->ret_type, al, false, &all);
+        al_leaves(co, d->ret_type, al, false, &all);
         d->ret_type = infer_unique(co, d->ret_type, al, &all, depth);
         d->bind->type = with_result(co, d->bind->type, d->params.n, d->ret_type);
     }
-    return pop_frame(co);
+    return al_pop_frame(co);
 }
 
 static Al *eval_lambda(Co *co, AExp *e)
 {
-    push_frame(co, false);
+    al_push_frame(co, false);
     for (int i = 0; i < e->lambda.params.n; i++)
-        bind_pat(co, e->lambda.params.at[i], al_none(co), VAR_PARAM);
+        al_bind_pat(co, e->lambda.params.at[i], al_none(co), VAR_PARAM);
     eval(co, e->lambda.body);
-    return pop_frame(co);
+    return al_pop_frame(co);
 }
 
 /* ---- Applications ---- */
@@ -463,7 +123,7 @@ static bool any_unique(const AType *t)
 {
     if (t->unique)
         return true;
-    for (int i = 0; is_product(t) && i < t->elems.n; i++)
+    for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
         if (any_unique(t->elems.at[i]))
             return true;
     return false;
@@ -483,14 +143,14 @@ static void consume_unique(Co *co, const AType *param, const Al *al, Loc loc, bo
                            bool *any)
 {
     unique |= param->unique;
-    if (is_product(param) && al->kids.n == param->elems.n) {
+    if (al_is_product(param) && al->kids.n == param->elems.n) {
         for (int i = 0; i < param->elems.n; i++)
             consume_unique(co, param->elems.at[i], al->kids.at[i], loc, unique, any);
         return;
     }
     if (unique || any_unique(param)) {
         *any = true;
-        consume(co, al, loc);
+        al_consume(co, al, loc);
     }
 }
 
@@ -499,14 +159,14 @@ static Al *result_al(Co *co, const AType *t, bool unique, const Al *kept)
 {
     Al *c = al_none(co);
     unique |= t->unique;
-    if (unique || !holds_arrays(t))
+    if (unique || !al_holds_arrays(t))
         return c;
-    if (is_product(t)) {
+    if (al_is_product(t)) {
         for (int i = 0; i < t->elems.n; i++)
             vec_push(co->a, &c->kids, result_al(co, t->elems.at[i], unique, kept));
         return c;
     }
-    add_flat(co, &c->refs, kept);
+    al_add_flat(co, &c->refs, kept);
     return c;
 }
 
@@ -515,7 +175,7 @@ static Al *result_al(Co *co, const AType *t, bool unique, const Al *kept)
 static Al *path_al(Co *co, const AExp *e)
 {
     if (e->kind == AE_VAR && e->var.bind && e->var.bind->kind == BIND_LOCAL)
-        return var_al(co, e->var.bind, e->var.bind->type);
+        return al_of_var(co, e->var.bind, e->var.bind->type);
     if (e->kind != AE_PROJ)
         return NULL;
     Al *al = path_al(co, e->proj.e);
@@ -534,7 +194,7 @@ static Al *eval_app(Co *co, AExp *e)
     VEC(Al *) als = {0};
     const AType *ft = e->app.fn->type;
     Al *fal = eval(co, e->app.fn), *kept = al_none(co);
-    add_flat(co, &kept->refs, fal);
+    al_add_flat(co, &kept->refs, fal);
     int *marked = NEWN(co->a, int, e->app.args.n + 1);
     for (int i = 0; i < e->app.args.n; i++) {
         vec_push(co->a, &als, eval(co, e->app.args.at[i]));
@@ -551,17 +211,17 @@ static Al *eval_app(Co *co, AExp *e)
                      show(co->ck, arg->type), show(co->ck, t->fun.param));
         Al *al = al_shape(co, arg->type, als.at[i]);
         if (any_unique(t->fun.param) && co->marked.n > marked[i])
-            use(co, al, arg->loc, NULL);
+            al_use(co, al, arg->loc, NULL);
         consume_unique(co, t->fun.param, al, arg->loc, false, &any);
         e->app.consumes |= any;
         if (!any)
-            add_flat(co, &kept->refs, al);
+            al_add_flat(co, &kept->refs, al);
     }
     /* An argument that is only looked at must not have been consumed by another one. */
     t = ft;
     for (int i = 0; i < e->app.args.n && t->kind == TY_FUN; i++, t = t->fun.result)
         if (!any_unique(t->fun.param) && co->marked.n > marked[i])
-            use(co, als.at[i], e->app.args.at[i]->loc, NULL);
+            al_use(co, als.at[i], e->app.args.at[i]->loc, NULL);
     return result_al(co, t, false, kept);
 }
 
@@ -572,7 +232,7 @@ static Al *pat_al(Co *co, const Pat *p, const AType *t)
 {
     Al *c = al_none(co);
     switch (p->kind) {
-    case P_VAR: return var_al(co, p->bind, p->type);
+    case P_VAR: return al_of_var(co, p->bind, p->type);
     case P_WILD: return c;
     case P_ASCRIBE: return pat_al(co, p->pat, t);
     case P_TUPLE:
@@ -591,7 +251,7 @@ static void eval_loop_head(Co *co, AExp *e)
     if (e->loop.kind == ALOOP_WHILE) {
         eval(co, e->loop.bound);
     } else {
-        bind_pat(co, e->loop.var, al_none(co), VAR_PARAM);
+        al_bind_pat(co, e->loop.var, al_none(co), VAR_PARAM);
     }
 }
 
@@ -603,14 +263,14 @@ static void consumed_leaves(Co *co, const Leaves *own, const Leaves *res, bool *
         Loc where;
         gone[i] |= own->at[i].unique;
         for (int j = 0; j < own->at[i].al->refs.n; j++)
-            gone[i] |= gone_at(co, own->at[i].al->refs.at[j], &where);
+            gone[i] |= al_gone_at(co, own->at[i].al->refs.at[j], &where);
     }
     for (bool again = true; again;) {
         again = false;
         for (int i = 0; i < own->n; i++) {
             for (int k = 0; gone[i] && k < own->n; k++) {
                 Ref which;
-                if (!gone[k] && share(co, res->at[i].al, own->at[k].al, &which))
+                if (!gone[k] && al_share(co, res->at[i].al, own->at[k].al, &which))
                     gone[k] = again = true;
             }
         }
@@ -620,12 +280,12 @@ static void consumed_leaves(Co *co, const Leaves *own, const Leaves *res, bool *
 static Al *rebuild(Co *co, const AType *t, const Leaves *ls, int *next)
 {
     Al *c = al_none(co);
-    if (is_product(t)) {
+    if (al_is_product(t)) {
         for (int i = 0; i < t->elems.n; i++)
             vec_push(co->a, &c->kids, rebuild(co, t->elems.at[i], ls, next));
         return c;
     }
-    add_flat(co, &c->refs, ls->at[(*next)++].al);
+    al_add_flat(co, &c->refs, ls->at[(*next)++].al);
     return c;
 }
 
@@ -634,9 +294,9 @@ static Al *outside(Co *co, const Al *al)
 {
     Al *c = al_none(co);
     Refs rs = {0};
-    add_flat(co, &rs, al);
+    al_add_flat(co, &rs, al);
     for (int i = 0; i < rs.n; i++) {
-        Var *v = local(co, rs.at[i].b);
+        Var *v = al_local(co, rs.at[i].b);
         if (!v || v->depth <= co->frames.n)
             vec_push(co->a, &c->refs, rs.at[i]);
     }
@@ -650,19 +310,19 @@ static Al *eval_loop(Co *co, AExp *e)
     if (e->loop.kind != ALOOP_WHILE)
         eval(co, e->loop.bound);
     int marked = co->marked.n;
-    push_frame(co, true);
-    bind_pat(co, e->loop.pat, al_none(co), VAR_LOOP);
+    al_push_frame(co, true);
+    al_bind_pat(co, e->loop.pat, al_none(co), VAR_LOOP);
     eval_loop_head(co, e);
     Al *body = al_shape(co, t, eval(co, e->loop.body));
 
     Leaves own = {0}, res = {0}, ini = {0};
-    leaves_of(co, t, al_shape(co, t, pat_al(co, e->loop.pat, t)), false, &own);
-    leaves_of(co, t, body, false, &res);
-    leaves_of(co, t, init, false, &ini);
+    al_leaves(co, t, al_shape(co, t, pat_al(co, e->loop.pat, t)), false, &own);
+    al_leaves(co, t, body, false, &res);
+    al_leaves(co, t, init, false, &ini);
     bool *gone = NEWN(co->a, bool, own.n + 1);
     consumed_leaves(co, &own, &res, gone);
-    Al *used = pop_frame(co);
-    use(co, used, e->loc, NULL); /* frames further out see these uses too */
+    Al *used = al_pop_frame(co);
+    al_use(co, used, e->loc, NULL); /* frames further out see these uses too */
     co->marked.n = marked;
 
     for (int i = 0; i < own.n; i++) {
@@ -677,7 +337,7 @@ static Al *eval_loop(Co *co, AExp *e)
         }
         for (int j = 0; gone[i] && j < own.n; j++) {
             Ref which;
-            if (i != j && share(co, res.at[i].al, res.at[j].al, &which)) {
+            if (i != j && al_share(co, res.at[i].al, res.at[j].al, &which)) {
                 ck_error(co->ck, e->loop.body->loc,
                          "the loop body returns `%s` twice, but the next "
                          "iteration consumes one of them",
@@ -686,7 +346,7 @@ static Al *eval_loop(Co *co, AExp *e)
             }
         }
         if (gone[i]) {
-            consume(co, ini.at[i].al, e->loop.init->loc);
+            al_consume(co, ini.at[i].al, e->loop.init->loc);
             ini.at[i].al = al_none(co);
         } else {
             ini.at[i].al = al_union(co, ini.at[i].al, out);
@@ -694,7 +354,7 @@ static Al *eval_loop(Co *co, AExp *e)
     }
     int next = 0;
     Al *r = rebuild(co, t, &ini, &next);
-    use(co, r, e->loop.init->loc, NULL);
+    al_use(co, r, e->loop.init->loc, NULL);
     return r;
 }
 
@@ -713,12 +373,12 @@ static void eval_dims(Co *co, ADimIndices *ds)
 static Al *eval_var(Co *co, AExp *e)
 {
     Binding *b = e->var.bind;
-    if (!b || !holds_arrays(e->type) || b->kind == BIND_BUILTIN || b->kind == BIND_SIZE)
+    if (!b || !al_holds_arrays(e->type) || b->kind == BIND_BUILTIN || b->kind == BIND_SIZE)
         return al_none(co);
-    if (b->kind == BIND_DEF && !local(co, b) && b->type->kind == TY_FUN)
+    if (b->kind == BIND_DEF && !al_local(co, b) && b->type->kind == TY_FUN)
         return al_none(co);
-    Al *al = var_al(co, b, b->kind == BIND_DEF ? e->type : b->type);
-    use(co, al, e->loc, b->name);
+    Al *al = al_of_var(co, b, b->kind == BIND_DEF ? e->type : b->type);
+    al_use(co, al, e->loc, b->name);
     return al;
 }
 
@@ -732,7 +392,7 @@ static Al *eval_seq(Co *co, AExp *e)
     }
     for (int i = 0; i < als.n; i++) /* a later component may have consumed an earlier one */
         if (co->marked.n > marked[i])
-            use(co, als.at[i], e->seq.elems.at[i]->loc, NULL);
+            al_use(co, als.at[i], e->seq.elems.at[i]->loc, NULL);
     Al *c = al_none(co);
     for (int k = 0; k < als.n; k++)
         for (int i = 0; i < als.n; i++)
@@ -748,7 +408,7 @@ static Al *eval_proj(Co *co, AExp *e)
         const AExp *root = e;
         while (root->kind == AE_PROJ)
             root = root->proj.e;
-        use(co, al, e->loc, root->var.name);
+        al_use(co, al, e->loc, root->var.name);
         return al_shape(co, e->type, al);
     }
     Al *from = eval(co, e->proj.e);
@@ -774,7 +434,7 @@ static Al *replace_path(Co *co, const AType *t, const Al *al, const Names *path,
         if (!strcmp(name, path->at[at]))
             kid = replace_path(co, t->elems.at[i], kid, path, at + 1, v, loc);
         else
-            use(co, kid, loc, NULL);
+            al_use(co, kid, loc, NULL);
         vec_push(co->a, &c->kids, kid);
     }
     return c;
@@ -796,12 +456,12 @@ static Al *eval_update(Co *co, AExp *e)
     Al *v = al_shape(co, e->update.value->type, eval(co, e->update.value));
     Ref which;
     if (co->marked.n > marked)
-        use(co, al, e->update.e->loc, NULL);
-    if (share(co, al, v, &which))
+        al_use(co, al, e->update.e->loc, NULL);
+    if (al_share(co, al, v, &which))
         ck_error(co->ck, e->update.value->loc,
                  "the new value may share memory with `%s`, which it is written into; use `copy`",
                  which.b->name);
-    consume(co, al, e->update.e->loc);
+    al_consume(co, al, e->update.e->loc);
     return al_none(co);
 }
 
@@ -809,8 +469,8 @@ static void count_gone(Co *co, const Al *al, Refs *once, Refs *twice)
 {
     Loc where;
     for (int i = 0; i < al->refs.n; i++)
-        if (gone_at(co, al->refs.at[i], &where))
-            vec_push(co->a, has_ref(once, al->refs.at[i]) ? twice : once, al->refs.at[i]);
+        if (al_gone_at(co, al->refs.at[i], &where))
+            vec_push(co->a, al_has_ref(once, al->refs.at[i]) ? twice : once, al->refs.at[i]);
     for (int i = 0; i < al->kids.n; i++)
         count_gone(co, al->kids.at[i], once, twice);
 }
@@ -819,7 +479,7 @@ static void drop_refs(Al *al, const Refs *once, const Refs *twice)
 {
     int n = 0;
     for (int i = 0; i < al->refs.n; i++)
-        if (!has_ref(once, al->refs.at[i]) || has_ref(twice, al->refs.at[i]))
+        if (!al_has_ref(once, al->refs.at[i]) || al_has_ref(twice, al->refs.at[i]))
             al->refs.at[n++] = al->refs.at[i];
     al->refs.n = n;
     for (int i = 0; i < al->kids.n; i++)
@@ -847,9 +507,9 @@ static Al *eval_if(Co *co, AExp *e)
         Ref r = co->marked.at[i];
         locs[i - start] = co->vars[r.b->uid].gone.at[r.leaf];
     }
-    set_marks(co, start, mid, NULL); /* the other branch has not seen these */
+    al_set_marks(co, start, mid, NULL); /* the other branch has not seen these */
     Al *y = eval(co, e->cond.els);
-    set_marks(co, start, mid, locs);
+    al_set_marks(co, start, mid, locs);
     return take_over_gone(co, al_union(co, x, y));
 }
 
@@ -890,13 +550,13 @@ static Al *eval(Co *co, AExp *e)
     case AE_IF: return eval_if(co, e);
     case AE_LET: {
         Al *al = al_shape(co, e->let.rhs->type, eval(co, e->let.rhs));
-        bind_pat(co, e->let.pat, al, VAR_LET);
+        al_bind_pat(co, e->let.pat, al, VAR_LET);
         return eval(co, e->let.body);
     }
     case AE_LETFUN: {
         Def *d = e->letfun.def;
         Al *al = eval_def(co, d);
-        bind_var(co, d->bind, d->bind->type, al, VAR_LET);
+        al_bind_var(co, d->bind, d->bind->type, al, VAR_LET);
         return eval(co, e->letfun.body);
     }
     case AE_LOOP: return eval_loop(co, e);

@@ -1,4 +1,4 @@
-/* Private to read.c and read_lex.c: tokens and the reader's state. */
+/* Private to read.c, read_atom.c and read_lex.c: tokens and the reader's state. */
 #ifndef IR_READ_H
 #define IR_READ_H
 
@@ -49,5 +49,36 @@ _Noreturn void read_fail(Reader *r, Loc loc, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Cuts the whole text into r->toks, the last of which is K_END. */
 void read_lex(Reader *r);
+
+/* read_atom.c. Of tokens: the one at hand, the k-th from it; the same and stepping over it; whether
+ * it is of a kind (a word) and, if so, stepping over it; the same as a demand (`what`: of what). */
+const Token *read_peek(const Reader *r);
+const Token *read_peek_at(const Reader *r, int k);
+const Token *read_next(Reader *r);
+bool read_accept(Reader *r, int kind);
+bool read_accept_word(Reader *r, const char *word);
+const Token *read_expect(Reader *r, int kind, const char *what);
+void read_expect_word(Reader *r, const char *word);
+/* After an element of a list: another one follows (true), or the list is closed. */
+bool read_more(Reader *r, int close, const char *what);
+
+/* Names: binders keep the ids of the text if none of them is in use (read_reserve_ids comes first).
+ * A scope lasts from a mark, r->undo.n, until it is left. */
+void read_reserve_ids(Reader *r);
+Var *read_bind(Reader *r, const Token *t);
+void read_leave_scope(Reader *r, int mark);
+
+PrimType read_prim(Reader *r);
+Atom read_atom(Reader *r);
+Atoms read_atoms(Reader *r, int open, int close);
+Type read_type(Reader *r);
+void read_skip_type(Reader *r);
+int read_small(Reader *r, const char *what); /* a number of up to six digits */
+
+/* param,* close: names are bound before the types are read. Values after "=" (of loops) belong to
+ * the scope outside and are read first. unique: stars before types, or NULL. */
+Vars read_params(Reader *r, int close, Atoms *inits, bool *unique);
+Vars read_pattern(Reader *r);
+void read_skip_pattern(Reader *r);
 
 #endif
