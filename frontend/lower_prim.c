@@ -11,26 +11,78 @@ static const struct {
     BuiltinId id;
     PrimOp op;
 } direct[] = {
-    {BI_ADD, OP_ADD},       {BI_SUB, OP_SUB},      {BI_MUL, OP_MUL},
-    {BI_DIV, OP_DIV},       {BI_MOD, OP_MOD},      {BI_QUOT, OP_QUOT},
-    {BI_REM, OP_REM},       {BI_POW, OP_POW},      {BI_SHL, OP_SHL},
-    {BI_SHR, OP_SHR},       {BI_LT, OP_LT},        {BI_LE, OP_LE},
-    {BI_ABS, OP_ABS},       {BI_SGN, OP_SGN},      {BI_MIN, OP_MIN},
-    {BI_MAX, OP_MAX},       {BI_POPC, OP_POPC},    {BI_CLZ, OP_CLZ},
-    {BI_CTZ, OP_CTZ},       {BI_MUL_HI, OP_MULHI}, {BI_SQRT, OP_SQRT},
-    {BI_RSQRT, OP_RSQRT},   {BI_CBRT, OP_CBRT},    {BI_EXP, OP_EXP},
-    {BI_EXP2, OP_EXP2},     {BI_EXP10, OP_EXP10},  {BI_LOG, OP_LOG},
-    {BI_LOG2, OP_LOG2},     {BI_LOG10, OP_LOG10},  {BI_LOG1P, OP_LOG1P},
-    {BI_SIN, OP_SIN},       {BI_COS, OP_COS},      {BI_TAN, OP_TAN},
-    {BI_ASIN, OP_ASIN},     {BI_ACOS, OP_ACOS},    {BI_ATAN, OP_ATAN},
-    {BI_ATAN2, OP_ATAN2},   {BI_SINH, OP_SINH},    {BI_COSH, OP_COSH},
-    {BI_TANH, OP_TANH},     {BI_ASINH, OP_ASINH},  {BI_ACOSH, OP_ACOSH},
-    {BI_ATANH, OP_ATANH},   {BI_HYPOT, OP_HYPOT},  {BI_GAMMA, OP_GAMMA},
-    {BI_LGAMMA, OP_LGAMMA}, {BI_ERF, OP_ERF},      {BI_ERFC, OP_ERFC},
-    {BI_CEIL, OP_CEIL},     {BI_FLOOR, OP_FLOOR},  {BI_TRUNC, OP_TRUNC},
-    {BI_ROUND, OP_ROUND},   {BI_FMA, OP_FMA},      {BI_MAD, OP_MAD},
-    {BI_ISNAN, OP_ISNAN},   {BI_ISINF, OP_ISINF},  {BI_COPYSIGN, OP_COPYSIGN},
-    {BI_LOGAND, OP_LAND},   {BI_LOGOR, OP_LOR},    {BI_NEXTAFTER, OP_NEXTAFTER},
+    {BI_ADD, OP_ADD},
+    {BI_SUB, OP_SUB},
+    {BI_MUL, OP_MUL},
+    {BI_DIV, OP_DIV},
+    {BI_MOD, OP_MOD},
+    {BI_QUOT, OP_QUOT},
+    {BI_REM, OP_REM},
+    {BI_POW, OP_POW},
+    {BI_SHL, OP_SHL},
+    {BI_SHR, OP_SHR},
+    {BI_LT, OP_LT},
+    {BI_LE, OP_LE},
+    {BI_ABS, OP_ABS},
+    {BI_SGN, OP_SGN},
+    {BI_MIN, OP_MIN},
+    {BI_MAX, OP_MAX},
+    {BI_POPC, OP_POPC},
+    {BI_CLZ, OP_CLZ},
+    {BI_CTZ, OP_CTZ},
+    {BI_MUL_HI, OP_MULHI},
+    {BI_SQRT, OP_SQRT},
+    {BI_RSQRT, OP_RSQRT},
+    {BI_CBRT, OP_CBRT},
+    {BI_EXP, OP_EXP},
+    {BI_EXP2, OP_EXP2},
+    {BI_EXP10, OP_EXP10},
+    {BI_LOG, OP_LOG},
+    {BI_LOG2, OP_LOG2},
+    {BI_LOG10, OP_LOG10},
+    {BI_LOG1P, OP_LOG1P},
+    {BI_SIN, OP_SIN},
+    {BI_COS, OP_COS},
+    {BI_TAN, OP_TAN},
+    {BI_ASIN, OP_ASIN},
+    {BI_ACOS, OP_ACOS},
+    {BI_ATAN, OP_ATAN},
+    {BI_ATAN2, OP_ATAN2},
+    {BI_SINH, OP_SINH},
+    {BI_COSH, OP_COSH},
+    {BI_TANH, OP_TANH},
+    {BI_ASINH, OP_ASINH},
+    {BI_ACOSH, OP_ACOSH},
+    {BI_ATANH, OP_ATANH},
+    {BI_HYPOT, OP_HYPOT},
+    {BI_GAMMA, OP_GAMMA},
+    {BI_LGAMMA, OP_LGAMMA},
+    {BI_ERF, OP_ERF},
+    {BI_ERFC, OP_ERFC},
+    {BI_CEIL, OP_CEIL},
+    {BI_FLOOR, OP_FLOOR},
+    {BI_TRUNC, OP_TRUNC},
+    {BI_ROUND, OP_ROUND},
+    {BI_FMA, OP_FMA},
+    {BI_MAD, OP_MAD},
+    {BI_ISNAN, OP_ISNAN},
+    {BI_ISINF, OP_ISINF},
+    {BI_COPYSIGN, OP_COPYSIGN},
+    {BI_LOGAND, OP_LAND},
+    {BI_LOGOR, OP_LOR},
+    {BI_NEXTAFTER, OP_NEXTAFTER},
+    {BI_EXPM1, OP_EXPM1},
+    {BI_SINPI, OP_SINPI},
+    {BI_COSPI, OP_COSPI},
+    {BI_TANPI, OP_TANPI},
+    {BI_ASINPI, OP_ASINPI},
+    {BI_ACOSPI, OP_ACOSPI},
+    {BI_ATANPI, OP_ATANPI},
+    {BI_ATAN2PI, OP_ATAN2PI},
+    {BI_TO_BITS, OP_TO_BITS},
+    {BI_FROM_BITS, OP_FROM_BITS},
+    {BI_NEGATE, OP_NEG},
+    {BI_INVERT, OP_COMPL},
 };
 
 static bool find_direct(BuiltinId id, PrimOp *op)
@@ -181,9 +233,17 @@ static Atom direct_op(Low *L, const Call *c, PrimOp op)
 
 /* --- Functions made of several operations ---------------------------------------------------- */
 
+/* The representation of a float, an integer as it is. */
+static Atom bits_of(Low *L, Loc loc, Atom x)
+{
+    if (!prim_is_float(atom_type(x).elem))
+        return x;
+    return emit(L, exp_unop(L->cx, loc, OP_TO_BITS, x));
+}
+
 static Atom get_bit(Low *L, const Call *c)
 {
-    Atom x = val_scalar(c->arg[1], c->loc);
+    Atom x = bits_of(L, c->loc, val_scalar(c->arg[1], c->loc));
     PrimType t = atom_type(x).elem;
     Atom i = emit_conv(L, c->loc, t, val_scalar(c->arg[0], c->loc));
     Atom bit = emit(L, exp_binop(L->cx, c->loc, OP_SHR, x, i));
@@ -193,7 +253,7 @@ static Atom get_bit(Low *L, const Call *c)
 
 static Atom set_bit(Low *L, const Call *c)
 {
-    Atom x = val_scalar(c->arg[1], c->loc);
+    Atom arg = val_scalar(c->arg[1], c->loc), x = bits_of(L, c->loc, arg);
     PrimType t = atom_type(x).elem;
     Atom i = emit_conv(L, c->loc, t, val_scalar(c->arg[0], c->loc));
     Atom b = emit_conv(L, c->loc, t, val_scalar(c->arg[2], c->loc));
@@ -201,7 +261,10 @@ static Atom set_bit(Low *L, const Call *c)
     mask = emit(L, exp_unop(L->cx, c->loc, OP_COMPL, mask));
     Atom kept = emit(L, exp_binop(L->cx, c->loc, OP_AND, x, mask));
     b = emit(L, exp_binop(L->cx, c->loc, OP_SHL, b, i));
-    return emit(L, exp_binop(L->cx, c->loc, OP_OR, kept, b));
+    x = emit(L, exp_binop(L->cx, c->loc, OP_OR, kept, b));
+    if (!prim_is_float(atom_type(arg).elem))
+        return x;
+    return emit(L, exp_unop(L->cx, c->loc, OP_FROM_BITS, x));
 }
 
 /* v0 + (v1 - v0) * t */
@@ -225,27 +288,35 @@ static Atom ldexp_of(Low *L, const Call *c)
 {
     Atom x = val_scalar(c->arg[0], c->loc), i = val_scalar(c->arg[1], c->loc);
     Atom f = emit_conv(L, c->loc, atom_type(x).elem, i);
-    f = emit(L, exp_unop(L->cx, c->loc, OP_EXP2, f));
-    return emit(L, exp_binop(L->cx, c->loc, OP_MUL, x, f));
+    return emit(L, exp_binop(L->cx, c->loc, OP_LDEXP, x, f));
+}
+
+static Atom recip(Low *L, const Call *c)
+{
+    Atom x = val_scalar(c->arg[0], c->loc), one = number(atom_type(x).elem, 1);
+    return emit(L, exp_binop(L->cx, c->loc, OP_DIV, one, x));
+}
+
+static Atom from_fraction(Low *L, const Call *c)
+{
+    PrimType t = (PrimType)c->fn->bind->scalar;
+    Atom x = emit_conv(L, c->loc, t, val_scalar(c->arg[0], c->loc));
+    Atom y = emit_conv(L, c->loc, t, val_scalar(c->arg[1], c->loc));
+    return emit(L, exp_binop(L->cx, c->loc, OP_DIV, x, y));
 }
 
 static Val *lower_composite(Low *L, const Call *c)
 {
-    Loc loc = c->loc;
     switch ((int)c->id) {
-    case BI_GET_BIT:
-    case BI_SET_BIT:
-        if (prim_is_float((PrimType)c->fn->bind->scalar))
-            break;
-        return val_atom(L, c->id == BI_GET_BIT ? get_bit(L, c) : set_bit(L, c));
+    case BI_GET_BIT: return val_atom(L, get_bit(L, c));
+    case BI_SET_BIT: return val_atom(L, set_bit(L, c));
     case BI_LERP: return val_atom(L, lerp(L, c));
     case BI_MAD_HI: return val_atom(L, mad_hi(L, c));
     case BI_LDEXP: return val_atom(L, ldexp_of(L, c));
-    case BI_TO_BITS:
-    case BI_FROM_BITS: break;
+    case BI_RECIP: return val_atom(L, recip(L, c));
+    case BI_FRACTION: return val_atom(L, from_fraction(L, c));
     default: return NULL;
     }
-    low_limit(L, loc, "`%s` is not supported yet", c->fn->bind->name);
 }
 
 Val *lower_prim(Low *L, const Call *c)

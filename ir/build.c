@@ -21,9 +21,10 @@ const int prim_type_bytes[N_PRIM_TYPES] = {
 };
 
 /* The second letter of SAME, BOOL, I32 would do; spelled out, so that a new one is noticed. */
-#define RESULT_SAME 'S'
-#define RESULT_BOOL 'B'
-#define RESULT_I32  'I'
+#define RESULT_SAME   'S'
+#define RESULT_BOOL   'B'
+#define RESULT_I32    'I'
+#define RESULT_RECAST 'R'
 const PrimInfo prim_info[N_PRIM_OPS] = {
 #define PRIM(tag, text, arity, operands, result) {text, arity, (#operands)[0], RESULT_##result},
 #include "ir/prims.def"
@@ -40,11 +41,20 @@ const char *const attr_text[N_ATTRS] = {
     "sequential", "sequential_outer", "sequential_inner", "no_outer",
     "no_intra",   "only_intra",       "only_inner",       "unroll"};
 
+PrimType prim_recast(PrimType t)
+{
+    bool wide = prim_type_bytes[t] == 8;
+    if (prim_is_float(t))
+        return wide ? T_U64 : T_U32;
+    return wide ? T_F64 : T_F32;
+}
+
 PrimType prim_result(PrimOp op, PrimType operands)
 {
     switch (prim_info[op].result) {
     case RESULT_BOOL: return T_BOOL;
     case RESULT_I32: return T_I32;
+    case RESULT_RECAST: return prim_recast(operands);
     default: return operands;
     }
 }

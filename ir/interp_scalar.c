@@ -21,6 +21,9 @@ typedef mf_bool mf_bool8; /* `bool` is a macro of C and would not paste */
     X(U16, u16, i, __VA_ARGS__)                                                                    \
     X(U32, u32, i, __VA_ARGS__)                                                                    \
     X(U64, u64, i, __VA_ARGS__)
+#define WORDS(X, ...)                                                                              \
+    X(U32, u32, f, __VA_ARGS__)                                                                    \
+    X(U64, u64, d, __VA_ARGS__)
 #define FLOATS(X, ...)                                                                             \
     X(F32, f32, f, __VA_ARGS__)                                                                    \
     X(F64, f64, d, __VA_ARGS__)
@@ -51,6 +54,10 @@ typedef mf_bool mf_bool8; /* `bool` is a macro of C and would not paste */
     R(FLOATS, UN, COSH, mf_cosh_) R(FLOATS, UN, TANH, mf_tanh_) R(FLOATS, UN, ASINH, mf_asinh_)    \
     R(FLOATS, UN, ACOSH, mf_acosh_) R(FLOATS, UN, ATANH, mf_atanh_)                                \
     R(FLOATS, UN, SINPI, mf_sinpi_) R(FLOATS, UN, COSPI, mf_cospi_)                                \
+    R(FLOATS, UN, ASINPI, mf_asinpi_) R(FLOATS, UN, ACOSPI, mf_acospi_)                            \
+    R(FLOATS, UN, ATANPI, mf_atanpi_) R(FLOATS, BIN, ATAN2PI, mf_atan2pi_)                         \
+    R(FLOATS, UN_I, TO_BITS, mf_to_bits_) R(FLOATS, BIN, LDEXP, mf_ldexp_)                         \
+    R(WORDS, RECAST, FROM_BITS, mf_from_bits_)                                                     \
     R(FLOATS, UN, TANPI, mf_tanpi_) R(FLOATS, UN, ERF, mf_erf_) R(FLOATS, UN, ERFC, mf_erfc_)      \
     R(FLOATS, UN, GAMMA, mf_gamma_) R(FLOATS, UN, LGAMMA, mf_lgamma_)                              \
     R(FLOATS, UN, FLOOR, mf_floor_) R(FLOATS, UN, CEIL, mf_ceil_)                                  \
@@ -82,6 +89,9 @@ typedef mf_bool mf_bool8; /* `bool` is a macro of C and would not paste */
 #define DEF_EXPR_I(TAG, T, m, OP, e)                                                               \
     mf_##T x = (mf_##T)a->m, y = (mf_##T)b->m;                                                     \
     d->i = (e);
+
+/* m: member of the result; the operand is an integer. */
+#define DEF_RECAST(TAG, T, m, OP, f) PUT_##m(f##T((mf_##T)a->i))
 
 #define DEF(TAG, T, m, HOW, OP, what)                                                              \
     static void op_##OP##_##T(ARGS)                                                                \

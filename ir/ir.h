@@ -368,8 +368,8 @@ extern const int prim_type_bytes[N_PRIM_TYPES];
 typedef struct {
     const char *text;
     int arity;
-    char operands; /* 'I' 'F' 'N' 'B' 'A' 'S' */
-    char result;   /* 'S' same, 'B' bool, 'I' i32 */
+    char operands; /* 'I' 'F' 'N' 'B' 'A' 'S' 'W' */
+    char result;   /* 'S' same, 'B' bool, 'I' i32, 'R' recast */
 } PrimInfo;
 extern const PrimInfo prim_info[N_PRIM_OPS];
 typedef struct {
@@ -379,6 +379,8 @@ typedef struct {
 extern const FormInfo form_info[N_FORMS];
 extern const char *const attr_text[N_ATTRS]; /* by bit number */
 PrimType prim_result(PrimOp op, PrimType operands);
+/* f32 and u32, f64 and u64 for each other: what to_bits and from_bits turn a type into. */
+PrimType prim_recast(PrimType t);
 
 Atom atom_var(Var *v);
 Atom atom_int(PrimType t, int64_t i); /* wrapped to t's width */

@@ -18,6 +18,16 @@ static Exp *const_exp(Simp *S, const Exp *e, PrimType t, Val v)
     return exp_atom(S->cx, e->loc, a);
 }
 
+/* Does e look at, or make, the bits of a NaN? Constants do not keep them. */
+static bool nan_bits(const Exp *e, Val arg, Val res)
+{
+    if (e->prim.op != OP_TO_BITS && e->prim.op != OP_FROM_BITS)
+        return false;
+    Val v = e->prim.op == OP_TO_BITS ? arg : res;
+    bool single = prim_type_bytes[e->prim.type] == 4;
+    return single ? v.f != v.f : v.d != v.d;
+}
+
 static Exp *fold_prim(Simp *S, const Exp *e)
 {
     Val v[3] = {{0}}, r = {0};
@@ -30,6 +40,8 @@ static Exp *fold_prim(Simp *S, const Exp *e)
     if (!fn || exp_traps(e))
         return NULL;
     fn(&r, &v[0], &v[1], &v[2]);
+    if (nan_bits(e, v[0], r))
+        return NULL;
     return const_exp(S, e, prim_result(e->prim.op, e->prim.type), r);
 }
 
@@ -182,15 +194,28 @@ static Exp *same_operands(Simp *S, const Exp *e)
     }
 }
 
-/* The operation that undoes itself. */
+/* The operation that op undoes; N_PRIM_OPS if there is none. */
+static PrimOp inverse(PrimOp op)
+{
+    switch ((int)op) {
+    case OP_NEG:
+    case OP_NOT:
+    case OP_COMPL: return op;
+    case OP_TO_BITS: return OP_FROM_BITS;
+    case OP_FROM_BITS: return OP_TO_BITS;
+    }
+    return N_PRIM_OPS;
+}
+
+/* An operation on what its inverse made. */
 static Exp *twice(Simp *S, const Exp *e)
 {
     PrimOp op = e->prim.op;
     const Exp *in = simp_def(S, e->prim.args.at[0]);
-    if ((op != OP_NEG && op != OP_NOT && op != OP_COMPL) || !in || in->kind != E_PRIM)
+    if (inverse(op) == N_PRIM_OPS || !in || in->kind != E_PRIM)
         return NULL;
     Atom x = in->prim.args.at[0];
-    if (in->prim.op == op)
+    if (in->prim.op == inverse(op))
         return exp_atom(S->cx, e->loc, x);
     if (op != OP_NOT || in->prim.args.n != 2)
         return NULL;

@@ -183,6 +183,7 @@ static bool takes_prim(char operands, PrimType t)
     case 'F': return prim_is_float(t);
     case 'N': return t != T_BOOL;
     case 'B': return t == T_BOOL;
+    case 'W': return t == T_U32 || t == T_U64;
     case 'S': return prim_is_float(t) || prim_is_signed(t);
     default: return true;
     }

@@ -25,9 +25,9 @@
  *   mf_cospi_T mf_tanpi_T mf_asinpi_T mf_acospi_T mf_atanpi_T mf_gamma_T mf_lgamma_T mf_erf_T
  *   mf_erfc_T (x)
  *   mf_atan2pi_T(x, y)  mf_ceil_T mf_floor_T mf_trunc_T mf_round_T (x; half to even)
- *   mf_fma_T mf_mad_T (a, b, c)  mf_lerp_T(a, b, t) = a + (b - a) * t  mf_ldexp_T(x, i32 n)
+ *   mf_fma_T mf_mad_T (a, b, c)  mf_lerp_T(a, b, t) = a + (b - a) * t  mf_ldexp_T(x, n): n whole
  *   mf_isnan_T mf_isinf_T (x) -> bool
- *   mf_f32_to_bits(x) -> u32  mf_bits_to_f32(u32)  mf_f64_to_bits(x) -> u64  mf_bits_to_f64(u64)
+ *   mf_to_bits_f32(x) -> u32  mf_from_bits_u32(u32) -> f32, likewise f64 and u64
  * Float to integer, F = f32, f64; I = an integer type:
  *   mf_F_to_I(x)  truncates; NaN and infinities give 0, other values outside I's range its end
  * All other conversions are casts; to bool is x != 0.
@@ -364,9 +364,9 @@ MF_INT_BITS(u64, u64, mf_u64, 64)
     {                                                                                              \
         return a + (b - a) * t;                                                                    \
     }                                                                                              \
-    MF_FN mf_##T mf_ldexp_##T(mf_##T x, mf_i32 n)                                                  \
+    MF_FN mf_##T mf_ldexp_##T(mf_##T x, mf_##T n)                                                  \
     {                                                                                              \
-        return MF_CALL_##T(ldexp)(x, n);                                                           \
+        return MF_CALL_##T(ldexp)(x, n > 9999 ? 9999 : n < -9999 ? -9999 : (int)n);                \
     }                                                                                              \
     MF_FN mf_bool mf_isnan_##T(mf_##T x)                                                           \
     {                                                                                              \
@@ -453,22 +453,22 @@ MF_FLOAT_PI(f32)
 MF_TO_INTS(f32)
 
 #ifdef __OPENCL_VERSION__
-MF_FN mf_u32 mf_f32_to_bits(mf_f32 x)
+MF_FN mf_u32 mf_to_bits_f32(mf_f32 x)
 {
     return as_uint(x);
 }
-MF_FN mf_f32 mf_bits_to_f32(mf_u32 x)
+MF_FN mf_f32 mf_from_bits_u32(mf_u32 x)
 {
     return as_float(x);
 }
 #else
-MF_FN mf_u32 mf_f32_to_bits(mf_f32 x)
+MF_FN mf_u32 mf_to_bits_f32(mf_f32 x)
 {
     mf_u32 r;
     memcpy(&r, &x, sizeof r);
     return r;
 }
-MF_FN mf_f32 mf_bits_to_f32(mf_u32 x)
+MF_FN mf_f32 mf_from_bits_u32(mf_u32 x)
 {
     mf_f32 r;
     memcpy(&r, &x, sizeof r);
@@ -481,22 +481,22 @@ MF_FLOAT(f64)
 MF_FLOAT_PI(f64)
 MF_TO_INTS(f64)
 #ifdef __OPENCL_VERSION__
-MF_FN mf_u64 mf_f64_to_bits(mf_f64 x)
+MF_FN mf_u64 mf_to_bits_f64(mf_f64 x)
 {
     return as_ulong(x);
 }
-MF_FN mf_f64 mf_bits_to_f64(mf_u64 x)
+MF_FN mf_f64 mf_from_bits_u64(mf_u64 x)
 {
     return as_double(x);
 }
 #else
-MF_FN mf_u64 mf_f64_to_bits(mf_f64 x)
+MF_FN mf_u64 mf_to_bits_f64(mf_f64 x)
 {
     mf_u64 r;
     memcpy(&r, &x, sizeof r);
     return r;
 }
-MF_FN mf_f64 mf_bits_to_f64(mf_u64 x)
+MF_FN mf_f64 mf_from_bits_u64(mf_u64 x)
 {
     mf_f64 r;
     memcpy(&r, &x, sizeof r);

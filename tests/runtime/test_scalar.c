@@ -38,7 +38,7 @@ static void test_floats(void)
     CHECK(mf_sgn_f64(-3) == -1 && mf_isinf_f32(-INFINITY) && mf_round_f32(2.5f) == 2);
     CHECK(mf_sinpi_f64(0.5) == 1 && mf_cospi_f32(0.5f) == 0 && mf_sinpi_f64(1) == 0);
     CHECK(fabs(mf_sinpi_f64(-0.75) + sqrt(.5)) < 1e-15 && mf_cospi_f64(-3) == -1);
-    CHECK(mf_bits_to_f32(mf_f32_to_bits(1.5f)) == 1.5f && mf_f64_to_bits(0.0) == 0);
+    CHECK(mf_from_bits_u32(mf_to_bits_f32(1.5f)) == 1.5f && mf_to_bits_f64(0.0) == 0);
 }
 
 static void test_conversions(void)
