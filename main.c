@@ -8,6 +8,7 @@
 #include "frontend/lower.h"
 #include "ir/interp.h"
 #include "passes.h"
+#include "testing/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,6 +45,8 @@ static const char usage_text[] =
     "  ir --from=PASS --to=PASS file.ir\n"
     "                     the program between passes; `ir --list` lists them; --from and --to go\n"
     "                     with compile, run and explain too\n"
+    "  test [options] FILES|FOLDERS\n"
+    "                     runs programs' own test cases, interpreted and compiled\n"
     "  tune [options] prog.sf datasets/\n"
     "                     finds the thresholds: writes prog.sf.tuning\n"
     "  bench [options] prog.sf datasets/\n"
@@ -53,7 +56,7 @@ static const char usage_text[] =
     "\n"
     "MODE: incremental (default), moderate, full, outer\n"
     "All commands: --verify (check the IR after each pass), --time-passes, --trace-passes\n"
-    "`minifut COMMAND --help` says more about tune, bench, dataset and devices.\n";
+    "`minifut COMMAND --help` says more about test, tune, bench, dataset and devices.\n";
 
 __attribute__((format(printf, 1, 2))) static int usage_error(const char *fmt, ...)
 {
@@ -175,19 +178,8 @@ static Ctx *new_ctx(const Options *o)
 /* Parses, checks and lowers the program; NULL after reporting what is wrong. */
 static Prog *front(Ctx *cx, const Options *o)
 {
-    diag_set_pass("parse");
-    Ast *ast = fe_load(cx->perm, o->file);
-    diag_set_pass("check");
-    if (!ast || !fe_check(ast) || diag_errors()) {
-        diag_flush();
-        return NULL;
-    }
-    diag_set_pass("lower");
-    Prog *p = fe_lower(cx, ast);
-    diag_flush();
-    if (diag_errors())
-        return NULL;
-    if (o->passes.verify)
+    Prog *p = front_end(cx, o->file);
+    if (p && o->passes.verify)
         ir_verify(cx, p, "lower");
     return p;
 }
@@ -465,7 +457,8 @@ static int command(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } tools[] = {{"tune", tune_main},
+    } tools[] = {{"test", test_main},
+                 {"tune", tune_main},
                  {"bench", bench_main},
                  {"dataset", dataset_main},
                  {"devices", devices_main}};

@@ -2,6 +2,7 @@
 
 #include "codegen/plan.h"
 #include "flatten/flatten.h"
+#include "frontend/lower.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,21 @@ const Pass pipeline[] = {
     {"clean", pass_simplify, D_SEG, D_SEG, "last: what layout made superfluous"},
 };
 const int n_passes = sizeof pipeline / sizeof *pipeline;
+
+Prog *front_end(Ctx *cx, const char *file)
+{
+    diag_set_pass("parse");
+    Ast *ast = fe_load(cx->perm, file);
+    diag_set_pass("check");
+    if (!ast || !fe_check(ast) || diag_errors()) {
+        diag_flush();
+        return NULL;
+    }
+    diag_set_pass("lower");
+    Prog *p = fe_lower(cx, ast);
+    diag_flush();
+    return diag_errors() ? NULL : p;
+}
 
 int pass_find(const char *name)
 {

@@ -20,6 +20,8 @@ typedef struct {
     bool trace;  /* prints the program after every pass to stderr ("unchanged" if it is) */
 } PassOptions;
 
+/* Parses, checks and lowers a program: the SOAC dialect. NULL after messages (flushed). */
+Prog *front_end(Ctx *cx, const char *file);
 /* Index of the stage with this name, -1 if there is none. */
 int pass_find(const char *name);
 /* Runs the stages first..last (inclusive; nothing if last < first). */

@@ -100,10 +100,10 @@ static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions
             printf("%8.2fx", u.median / t.median);
         else
             printf("%9s", "");
-        printf("  %s\n", !fine           ? ""
-                         : ds->at[d].out ? "right"
-                         : has_tuning    ? "versions agree"
-                                         : "not checked");
+        printf("  %s\n", !fine                ? ""
+                         : ds->at[d].out.name ? "right"
+                         : has_tuning         ? "versions agree"
+                                              : "not checked");
         if (!fine)
             fprintf(stderr, "minifut bench: %s: %s\n", ds->at[d].name, u.ok ? t.why : u.why);
         fflush(stdout);

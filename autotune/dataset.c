@@ -1,6 +1,6 @@
-/* minifut dataset: random inputs. The generator is splitmix64, so a seed gives the same values
- * everywhere. */
+/* minifut dataset: random inputs. */
 #include "autotune/autotune.h"
+#include "autotune/random.h"
 #include "base/diag.h"
 #include "runtime/values.h"
 
@@ -23,89 +23,10 @@ static const char help[] =
     "                     (default: floats 0:1, integers their whole range)\n";
 
 typedef struct {
-    rt_scalar lo, hi;
-    bool set;
-} Bounds;
-
-typedef struct {
-    uint64_t state;
+    Arena *a;
+    RandomGen random;
     bool binary;
-    Bounds bounds[RT_N_PRIMS];
 } Gen;
-
-static uint64_t next(Gen *g)
-{
-    uint64_t z = (g->state += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-/* Uniform in lo..hi, both included. */
-static uint64_t between(Gen *g, uint64_t lo, uint64_t hi)
-{
-    uint64_t span = hi - lo + 1;
-    return span ? lo + next(g) % span : next(g);
-}
-
-static double unit(Gen *g)
-{
-    return (double)(next(g) >> 11) * 0x1p-53;
-}
-
-static int64_t as_int(rt_prim p, rt_scalar s)
-{
-    switch (p) {
-    case RT_I8: return s.i8;
-    case RT_I16: return s.i16;
-    case RT_I32: return s.i32;
-    case RT_U8: return s.u8;
-    case RT_U16: return s.u16;
-    case RT_U32: return s.u32;
-    case RT_BOOL: return s.b;
-    case RT_I64:
-    case RT_U64:
-    case RT_F32:
-    case RT_F64: return s.i64;
-    }
-    return 0;
-}
-
-static void random_element(Gen *g, rt_prim p, void *to)
-{
-    const Bounds *b = &g->bounds[p];
-    if (p == RT_F32) {
-        float lo = b->set ? b->lo.f32 : 0, hi = b->set ? b->hi.f32 : 1;
-        *(float *)to = lo + (float)unit(g) * (hi - lo);
-    } else if (p == RT_F64) {
-        double lo = b->set ? b->lo.f64 : 0, hi = b->set ? b->hi.f64 : 1;
-        *(double *)to = lo + unit(g) * (hi - lo);
-    } else {
-        uint64_t v = p == RT_BOOL ? next(g) >> 63 : next(g);
-        if (b->set)
-            v = between(g, (uint64_t)as_int(p, b->lo), (uint64_t)as_int(p, b->hi));
-        memcpy(to, &v, (size_t)rt_prim_size(p)); /* little endian, as the data formats are */
-    }
-}
-
-/* "[10][20]f32": the shape and element type. False if it is no type. */
-static bool parse_type(const char *s, rt_prim *p, int *rank, int64_t *shape)
-{
-    for (*rank = 0; *s == '['; ++*rank) {
-        char *end;
-        errno = 0;
-        long long n = strtoll(s + 1, &end, 10);
-        if (*rank == RT_MAX_RANK || end == s + 1 || n < 0 || errno)
-            return false;
-        if (strncmp(end, "i64", 3) == 0)
-            end += 3;
-        if (*end != ']')
-            return false;
-        shape[*rank] = n;
-        s = end + 1;
-    }
-    return rt_prim_named(s, p);
-}
 
 static int write_value(const Gen *g, const rt_hvalue *v)
 {
@@ -119,28 +40,13 @@ static int write_value(const Gen *g, const rt_hvalue *v)
 
 static int generate(Gen *g, const char *what)
 {
-    rt_prim p;
-    int rank, code;
-    int64_t shape[RT_MAX_RANK];
     rt_hvalue v;
-    if (!parse_type(what, &p, &rank, shape)) {
-        rt_reader r;
-        rt_reader_mem(&r, what, strlen(what), what);
-        bool ok = rt_read_any(&r, &v) && rt_reader_at_end(&r);
-        if (!ok) {
-            fprintf(stderr, "minifut dataset: '%s' is neither a type such as [10]f32 nor a value\n",
-                    what);
-            return EXIT_USAGE;
-        }
-    } else if (!rt_hvalue_make(&v, p, rank, shape)) {
-        fprintf(stderr, "minifut dataset: %s is too large\n", what);
-        return EXIT_USER;
-    } else {
-        int64_t n = rt_hvalue_count(&v);
-        for (int64_t i = 0; i < n; i++)
-            random_element(g, p, (char *)v.data + i * rt_prim_size(p));
+    const char *wrong = random_value(g->a, &g->random, what, &v);
+    if (wrong) {
+        fprintf(stderr, "minifut dataset: %s\n", wrong);
+        return EXIT_USAGE;
     }
-    code = write_value(g, &v);
+    int code = write_value(g, &v);
     rt_hvalue_free(&v);
     return code;
 }
@@ -157,15 +63,15 @@ static bool parse_bounds(Gen *g, const char *arg)
     rt_prim p;
     if (!rt_prim_named(type, &p))
         return false;
-    Bounds b = {.set = true};
+    RandomBounds b = {.set = true};
     bool is_float = p == RT_F32 || p == RT_F64;
     if (!rt_parse_scalar(lo, p, &b.lo) || !rt_parse_scalar(colon + 1, p, &b.hi))
         return false;
     if (is_float      ? (p == RT_F32 ? b.lo.f32 > b.hi.f32 : b.lo.f64 > b.hi.f64)
         : p == RT_U64 ? b.lo.u64 > b.hi.u64
-                      : as_int(p, b.lo) > as_int(p, b.hi))
+                      : random_int(p, b.lo) > random_int(p, b.hi))
         return false;
-    g->bounds[p] = b;
+    g->random.bounds[p] = b;
     return true;
 }
 
@@ -173,7 +79,7 @@ static int parse_seed(Gen *g, const char *v)
 {
     char *end;
     errno = 0;
-    g->state = strtoull(v, &end, 10);
+    g->random.state = strtoull(v, &end, 10);
     if (*v >= '0' && *v <= '9' && !*end && !errno)
         return 0;
     fprintf(stderr, "minifut dataset: a seed is a number, not '%s'\n", v);
@@ -199,7 +105,7 @@ static const char *value_of(const char *opt, const char *lng, int argc, char **a
 
 int dataset_main(int argc, char **argv)
 {
-    Gen g = {.state = 1};
+    Gen g = {.a = arena_new(), .random = {.state = 1}};
     int made = 0, code = 0;
     for (int i = 0; i < argc && code == 0; i++) {
         const char *a = argv[i], *v;

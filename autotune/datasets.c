@@ -21,16 +21,16 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const Dataset *)a)->name, ((const Dataset *)b)->name);
 }
 
-/* The expected output of a data set: NAME.out or NAME.out.gz, NULL if there is none. */
-static const char *find_output(Arena *a, const char *folder, const char *name)
+/* The expected output of a data set: NAME.out or NAME.out.gz, nothing if there is none. */
+static DataSource find_output(Arena *a, const char *folder, const char *name)
 {
     static const char *const ends[] = {"out", "out.gz"};
     for (int i = 0; i < 2; i++) {
         const char *path = arena_printf(a, "%s/%s.%s", folder, name, ends[i]);
         if (access(path, R_OK) == 0)
-            return path;
+            return (DataSource){.name = path};
     }
-    return NULL;
+    return (DataSource){0};
 }
 
 bool datasets_find(Arena *a, const char *folder, Datasets *ds, const char **wrong)
@@ -45,7 +45,8 @@ bool datasets_find(Arena *a, const char *folder, Datasets *ds, const char **wron
         if (!cut || e->d_name[0] == '.')
             continue;
         const char *name = arena_strndup(a, e->d_name, strlen(e->d_name) - cut);
-        Dataset d = {name, arena_printf(a, "%s/%s", folder, e->d_name),
+        Dataset d = {name,
+                     {.name = arena_printf(a, "%s/%s", folder, e->d_name)},
                      find_output(a, folder, name)};
         vec_push(a, ds, d);
     }
@@ -72,10 +73,17 @@ const char *program_binary(Arena *a, const char *source)
 
 int compile_program(const char *source, const char *binary)
 {
+    return compile_program_mode(source, binary, NULL);
+}
+
+int compile_program_mode(const char *source, const char *binary, const char *mode)
+{
+    char option[64];
+    snprintf(option, sizeof option, "--flatten=%s", mode ? mode : "incremental");
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        execl("/proc/self/exe", "minifut", "compile", "-o", binary, source, (char *)NULL);
+        execl("/proc/self/exe", "minifut", "compile", option, "-o", binary, source, (char *)NULL);
         _exit(127);
     }
     int status;

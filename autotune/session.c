@@ -151,19 +151,19 @@ static const char *load(Session *s, int d)
     if (s->loaded == d && (s->fresh || !consumes))
         return NULL;
     unload(s);
-    const Dataset *ds = &s->ds->at[d];
+    const DataSource *in = &s->ds->at[d].in;
     rt_reader r;
     const char *wrong = NULL;
-    if (!rt_reader_open(&r, ds->in))
+    if (!data_source_open(in, &r))
         return arena_strdup(s->a, r.error);
     for (int i = 0; i < s->inputs.n && !wrong; i++) {
         wrong = send_value(s, &r, arena_printf(s->a, "in%d", i), s->inputs.at[i].type);
         if (wrong)
-            wrong = arena_printf(s->a, "%s: input %d of type %s: %s", ds->in, i + 1,
+            wrong = arena_printf(s->a, "%s: input %d of type %s: %s", in->name, i + 1,
                                  s->inputs.at[i].type, wrong);
     }
     if (!wrong && !rt_reader_at_end(&r))
-        wrong = arena_printf(s->a, "%s: data after the last input of %s", ds->in, s->entry);
+        wrong = arena_printf(s->a, "%s: data after the last input of %s", in->name, s->entry);
     if (!rt_reader_close(&r) && !wrong)
         wrong = arena_strdup(s->a, r.error);
     s->loaded = d;
@@ -229,8 +229,9 @@ static const char *read_expected(Session *s, int d, const Values *got)
 {
     Expected *e = &s->expected[d];
     rt_reader r;
-    const char *path = s->ds->at[d].out, *wrong = NULL;
-    if (!rt_reader_open(&r, path))
+    const DataSource *out = &s->ds->at[d].out;
+    const char *wrong = NULL;
+    if (!data_source_open(out, &r))
         return arena_strdup(s->a, r.error);
     for (int i = 0; i < got->n && !wrong; i++) {
         rt_hvalue v;
@@ -240,7 +241,7 @@ static const char *read_expected(Session *s, int d, const Values *got)
             wrong = arena_strdup(s->a, r.error);
     }
     if (!wrong && !rt_reader_at_end(&r))
-        wrong = arena_printf(s->a, "%s: data after the last result of %s", path, s->entry);
+        wrong = arena_printf(s->a, "%s: data after the last result of %s", out->name, s->entry);
     rt_reader_close(&r);
     e->known = !wrong;
     if (wrong)
@@ -257,16 +258,19 @@ static const char *check_results(Session *s, int d, bool *is_wrong)
     for (int i = 0; i < s->outputs.n && !wrong; i++)
         wrong = fetch_value(s, arena_printf(s->a, "out%d", i), s->outputs.at[i].type, &got);
     Expected *e = &s->expected[d];
-    if (!wrong && !e->known && s->ds->at[d].out)
+    if (!wrong && !e->known && s->ds->at[d].out.name)
         wrong = read_expected(s, d, &got);
     if (!wrong && !e->known) {
         e->values = got;
         e->known = true;
         return NULL;
     }
-    char why[256];
+    char why[1024];
+    if (!wrong && got.n != e->values.n)
+        wrong = arena_printf(s->a, "%d results, expected %d", got.n, e->values.n);
     for (int i = 0; i < got.n && !wrong; i++)
-        if (!rt_hvalue_equal(&got.at[i], &e->values.at[i], s->o.tolerance, why, sizeof why)) {
+        if (!rt_hvalue_equal(&got.at[i], &e->values.at[i],
+                             session_tolerance(got.at[i].prim, s->o.tolerance), why, sizeof why)) {
             wrong = arena_printf(s->a, "wrong result %d: %s", i, why);
             *is_wrong = true;
         }
@@ -319,6 +323,7 @@ static bool choose_entry(Session *s, const char **wrong)
     return s->entry != NULL;
 }
 
+/* The types of the entry's inputs or outputs, or the names of its parameters. */
 static bool ask_slots(Session *s, const char *command, Slots *slots, const char **wrong)
 {
     TalkStatus st = ASK(s, "%s %s", command, s->entry);
@@ -352,6 +357,12 @@ static bool ask_forest(Session *s, const char **wrong)
     return true;
 }
 
+static bool ask_entry(Session *s, const char **wrong)
+{
+    return ask_slots(s, "inputs", &s->inputs, wrong) &&
+           ask_slots(s, "outputs", &s->outputs, wrong) && ask_forest(s, wrong);
+}
+
 Session *session_open(Arena *a, const SessionOptions *o, const Datasets *ds, const char **wrong)
 {
     Session *s = NEW(a, Session);
@@ -368,11 +379,48 @@ Session *session_open(Arena *a, const SessionOptions *o, const Datasets *ds, con
         return NULL;
     }
     s->tmp = path;
-    if (start(s, wrong) && choose_entry(s, wrong) && ask_slots(s, "inputs", &s->inputs, wrong) &&
-        ask_slots(s, "outputs", &s->outputs, wrong) && ask_forest(s, wrong))
+    if (start(s, wrong) && choose_entry(s, wrong) && ask_entry(s, wrong))
         return s;
     session_close(s);
     return NULL;
+}
+
+const char *session_use(Session *s, const char *entry)
+{
+    const char *wrong = NULL;
+    if (s->entry && strcmp(entry, s->entry) == 0)
+        return NULL;
+    if (ASK(s, "entry_points") != TALK_OK) { /* it died */
+        server_stop(s->server);
+        if (!start(s, &wrong))
+            return wrong;
+    }
+    unload(s);
+    s->entry = NULL;
+    s->o.entry = entry;
+    s->forest = (Forest){0};
+    s->settings = NULL;
+    (void)(choose_entry(s, &wrong) && ask_entry(s, &wrong));
+    return wrong;
+}
+
+void session_expect(Session *s, int d, const rt_hvalue *values, int n)
+{
+    Expected *e = &s->expected[d];
+    free_values(&e->values);
+    for (int i = 0; i < n; i++) {
+        rt_hvalue v;
+        if (!rt_hvalue_make(&v, values[i].prim, values[i].rank, values[i].shape))
+            ice(NO_LOC, "no room for an expected value");
+        memcpy(v.data, values[i].data, (size_t)rt_hvalue_bytes(&v));
+        vec_push(s->a, &e->values, v);
+    }
+    e->known = true;
+}
+
+double session_tolerance(rt_prim p, double asked)
+{
+    return asked > 0 ? asked : p == RT_F64 ? 1e-9 : 1e-5;
 }
 
 void session_close(Session *s)

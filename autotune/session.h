@@ -5,13 +5,16 @@
 #ifndef AUTOTUNE_SESSION_H
 #define AUTOTUNE_SESSION_H
 
+#include "autotune/directives.h"
 #include "autotune/file.h"
 #include "autotune/forest.h"
+#include "runtime/values.h"
 
 /* A data set: NAME.in (or NAME.in.gz) in a folder, with its expected output NAME.out (or .gz) if
- * there is one. */
+ * there is one; or a case of the program's directives. */
 typedef struct {
-    const char *name, *in, *out; /* out may be NULL */
+    const char *name;
+    DataSource in, out;
 } Dataset;
 typedef VEC(Dataset) Datasets;
 
@@ -23,13 +26,20 @@ typedef struct {
     const char *entry;   /* NULL: "main", else the only one */
     const char *device, *platform;
     double timeout;   /* seconds a call may take */
-    double tolerance; /* relative, of floats when results are compared */
+    double tolerance; /* relative, of floats when results are compared; 0: session_tolerance's */
 } SessionOptions;
+
+/* The tolerance when none is asked for: 1e-5 for f32, 1e-9 for f64. */
+double session_tolerance(rt_prim p, double asked);
 
 typedef struct Session Session;
 /* NULL and *wrong on failure. */
 Session *session_open(Arena *a, const SessionOptions *o, const Datasets *ds, const char **wrong);
 void session_close(Session *s); /* NULL is fine */
+/* Goes over to another entry point. NULL, or what is wrong. */
+const char *session_use(Session *s, const char *entry);
+/* What data set d must give, instead of its output: n values (copied). */
+void session_expect(Session *s, int d, const rt_hvalue *values, int n);
 const char *session_entry(const Session *s);
 /* The thresholds that the entry point uses. */
 const Forest *session_forest(const Session *s);
@@ -81,6 +91,8 @@ const char *program_binary(Arena *a, const char *source);
 /* Compiles the source with this very compiler. Returns its exit code (it prints its own messages).
  */
 int compile_program(const char *source, const char *binary);
+/* In a mode of flattening ("full"); NULL: the default. */
+int compile_program_mode(const char *source, const char *binary, const char *mode);
 /* "1.23 ms" */
 const char *time_text(Arena *a, double seconds);
 

@@ -1,0 +1,472 @@
+/* minifut test: options, files, and a process for each program. */
+#include "testing/test.h"
+
+#include "testing/testing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: minifut test [options] FILES|FOLDERS\n"
+    "\n"
+    "Runs the test directives (comments that begin with `-- ==`) of programs; folders are searched "
+    "for\n"
+    "files NAME.sf. Each case runs in the interpreter and compiled, with every version of its "
+    "parallel\n"
+    "nests; a program with `error:` must be rejected.\n"
+    "  -i, --interpret        only the interpreter\n"
+    "  -c, --compile          only compiled\n"
+    "      --flatten=MODES    modes, with commas between them (default: incremental)\n"
+    "  -j N                   programs at a time (default: one for each processor)\n"
+    "  -d, --device NAME      OpenCL device (substring of its name, or #k)\n"
+    "      --tolerance T      relative difference allowed of floats (default: f32 1e-5, f64 1e-9)\n"
+    "      --timeout S        seconds a program may take (default 300)\n"
+    "      --exclude TAG      leaves programs with this tag out (may be repeated)\n"
+    "      --keep             keeps the temporary folder with what was built\n"
+    "  -v, --verbose          a line for each program, all messages of those that fail\n";
+
+/* --- Options ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    Arena *a;
+    TestOptions o;
+    Words files;
+    int code; /* -1: go on */
+} Command;
+
+__attribute__((format(printf, 2, 3))) static void usage_error(Command *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "minifut test: ");
+    vfprintf(stderr, fmt, ap);
+    fprintf(stderr, " (minifut test --help)\n");
+    va_end(ap);
+    c->code = EXIT_USAGE;
+}
+
+static double positive(Command *c, const char *option, const char *v)
+{
+    char *end;
+    double x = strtod(v, &end);
+    if (*end || end == v || !(x > 0))
+        usage_error(c, "%s takes a positive number, not '%s'", option, v);
+    return x;
+}
+
+static void take_modes(Command *c, const char *v)
+{
+    char *words = arena_strdup(c->a, v), *save;
+    c->o.n_modes = 0;
+    for (char *w = strtok_r(words, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+        int mode = fl_mode_of_text(w);
+        bool twice = false;
+        for (int i = 0; i < c->o.n_modes; i++)
+            twice |= c->o.modes[i] == mode;
+        if (mode < 0)
+            usage_error(c, "unknown mode '%s': incremental, moderate, full or outer", w);
+        else if (!twice)
+            c->o.modes[c->o.n_modes++] = mode;
+    }
+    if (!c->o.n_modes && c->code < 0)
+        usage_error(c, "--flatten: which modes?");
+}
+
+static bool take_flag(Command *c, const char *a)
+{
+    if (strcmp(a, "-i") == 0 || strcmp(a, "--interpret") == 0)
+        c->o.interpret = true;
+    else if (strcmp(a, "-c") == 0 || strcmp(a, "--compile") == 0)
+        c->o.compile = true;
+    else if (strcmp(a, "--keep") == 0)
+        c->o.keep = true;
+    else if (strcmp(a, "-v") == 0 || strcmp(a, "--verbose") == 0)
+        c->o.verbose = true;
+    else
+        return false;
+    return true;
+}
+
+static void take_value(Command *c, const char *name, const char *v)
+{
+    if (strcmp(name, "-j") == 0 || strcmp(name, "--jobs") == 0) {
+        double x = positive(c, name, v);
+        c->o.jobs = x < 1 ? 1 : x > 1024 ? 1024 : (int)x;
+    } else if (strcmp(name, "--flatten") == 0) {
+        take_modes(c, v);
+    } else if (strcmp(name, "-d") == 0 || strcmp(name, "--device") == 0) {
+        c->o.device = v;
+    } else if (strcmp(name, "--tolerance") == 0) {
+        c->o.tolerance = positive(c, name, v);
+    } else if (strcmp(name, "--timeout") == 0) {
+        c->o.timeout = positive(c, name, v);
+    } else {
+        vec_push(c->a, &c->o.exclude, v);
+    }
+}
+
+static bool has_value(const char *name)
+{
+    static const char *const options[] = {"-j",       "--jobs",      "--flatten", "-d",
+                                          "--device", "--tolerance", "--timeout", "--exclude"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(options[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool ends_in_sf(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 3 && strcmp(name + n - 3, ".sf") == 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The programs in a folder and those below it, by name. */
+static void find_programs(Command *c, const char *folder)
+{
+    DIR *dir = opendir(folder);
+    Words names = {0};
+    if (!dir) {
+        fprintf(stderr, "minifut test: cannot read %s: %s\n", folder, strerror(errno));
+        c->code = EXIT_USER;
+        return;
+    }
+    for (struct dirent *e; (e = readdir(dir));)
+        if (e->d_name[0] != '.')
+            vec_push(c->a, &names, arena_printf(c->a, "%s/%s", folder, e->d_name));
+    closedir(dir);
+    if (names.n)
+        qsort(names.at, (size_t)names.n, sizeof *names.at, by_text);
+    for (int i = 0; i < names.n; i++) {
+        struct stat st;
+        if (stat(names.at[i], &st) == 0 && S_ISDIR(st.st_mode))
+            find_programs(c, names.at[i]);
+        else if (ends_in_sf(names.at[i]))
+            vec_push(c->a, &c->files, names.at[i]);
+    }
+}
+
+static void take_file(Command *c, const char *path)
+{
+    struct stat st;
+    size_t n = strlen(path);
+    if (stat(path, &st) != 0) {
+        fprintf(stderr, "minifut test: cannot read %s: %s\n", path, strerror(errno));
+        c->code = EXIT_USER;
+    } else if (S_ISDIR(st.st_mode)) {
+        while (n > 1 && path[n - 1] == '/')
+            n--;
+        find_programs(c, arena_strndup(c->a, path, n));
+    } else {
+        vec_push(c->a, &c->files, path);
+    }
+}
+
+static void take_arguments(Command *c, int argc, char **argv)
+{
+    bool any = false;
+    for (int i = 0; i < argc && c->code < 0; i++) {
+        char *a = argv[i];
+        size_t n = strncmp(a, "--", 2) == 0 ? strcspn(a, "=") : strlen(a);
+        const char *name = arena_strndup(c->a, a, n), *v = a[n] == '=' ? a + n + 1 : NULL;
+        if (strncmp(a, "-j", 2) == 0 && a[2]) { /* -j4 */
+            name = "-j";
+            v = a + 2;
+        }
+        if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0) {
+            fputs(help, stdout);
+            c->code = 0;
+        } else if (a[0] != '-' || !a[1]) {
+            take_file(c, a);
+            any = true;
+        } else if (!v && take_flag(c, a)) {
+            continue;
+        } else if (!has_value(name)) {
+            usage_error(c, "unknown option '%s'", a);
+        } else if (!v && i + 1 == argc) {
+            usage_error(c, "option %s needs a value", name);
+        } else {
+            take_value(c, name, v ? v : argv[++i]);
+        }
+    }
+    if (c->code < 0 && !any)
+        usage_error(c, "which programs?");
+    if (!c->o.interpret && !c->o.compile)
+        c->o.interpret = c->o.compile = true;
+}
+
+/* --- Processes -------------------------------------------------------------------------------- */
+
+typedef struct {
+    pid_t pid; /* 0: free */
+    const char *file, *tmp;
+    double deadline;
+} Job;
+
+typedef struct {
+    Arena *a;
+    const TestOptions *o;
+    const char *tmp;
+    Job *jobs;
+    Progress *progress; /* beside jobs; shared with their processes */
+    int n_files, next, done;
+    int passed, failed, skipped;
+    bool live;
+} Pool;
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int sig)
+{
+    (void)sig;
+    stopped = 1;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    remove(path);
+    return 0;
+}
+
+static void remove_folder(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+_Noreturn static void child(Pool *p, const Job *j, Progress *progress)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    const char *messages = arena_printf(p->a, "%s/messages", j->tmp);
+    FILE *report = fopen(arena_printf(p->a, "%s/report", j->tmp), "w");
+    if (!report || !freopen(messages, "w", stderr) || !freopen("/dev/null", "r", stdin))
+        _exit(EXIT_BUG);
+    dup2(fileno(stderr), 1);
+    setenv("TMPDIR", j->tmp, 1);
+    setenv("CFLAGS", "-O0", 0);
+    Run run = {.a = p->a,
+               .o = p->o,
+               .file = j->file,
+               .tmp = j->tmp,
+               .report = report,
+               .progress = progress};
+    test_program(&run);
+    fclose(report);
+    fflush(NULL);
+    _exit(0);
+}
+
+/* Starts the next program in a free place. */
+static void start(Pool *p, int k, const char *file)
+{
+    Job *j = &p->jobs[k];
+    p->progress[k] = (Progress){.at = "its start"};
+    *j = (Job){.file = file, .deadline = now() + p->o->timeout};
+    j->tmp = arena_printf(p->a, "%s/%d", p->tmp, p->next++);
+    if (mkdir(j->tmp, 0700) != 0) {
+        fprintf(stderr, "minifut test: cannot make %s: %s\n", j->tmp, strerror(errno));
+        exit(EXIT_USER);
+    }
+    fflush(NULL);
+    j->pid = fork();
+    if (j->pid == 0)
+        child(p, j, &p->progress[k]);
+    if (j->pid < 0) {
+        fprintf(stderr, "minifut test: cannot start a process: %s\n", strerror(errno));
+        exit(EXIT_USER);
+    }
+    setpgid(j->pid, j->pid);
+}
+
+static void clear_progress(const Pool *p)
+{
+    if (p->live)
+        fprintf(stderr, "\r\033[K");
+}
+
+static void show_progress(const Pool *p)
+{
+    if (p->live)
+        fprintf(stderr, "\r\033[K[%d/%d] %d failed", p->done, p->n_files, p->failed);
+}
+
+/* Copies a file of the job to standard output, with `indent` before each line. True if it had any
+ * text. */
+static bool show_file(const Pool *p, const Job *j, const char *name, const char *indent)
+{
+    FILE *f = fopen(arena_printf(p->a, "%s/%s", j->tmp, name), "r");
+    char *line = NULL;
+    size_t cap = 0;
+    bool any = false;
+    while (f && getline(&line, &cap, f) > 0) {
+        printf("%s%s%s", indent, line, strchr(line, '\n') ? "" : "\n");
+        any = true;
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    return any;
+}
+
+/* The process of place k is gone; `late`: we killed it. */
+static void finish(Pool *p, int k, int status, bool late)
+{
+    Job *j = &p->jobs[k];
+    Progress *pr = &p->progress[k];
+    clear_progress(p);
+    kill(-j->pid, SIGKILL); /* what it may have left behind */
+    bool crashed = !late && (!WIFEXITED(status) || WEXITSTATUS(status) != 0);
+    show_file(p, j, "report", "");
+    if (late)
+        printf("%s: not ready after %.0f s: at %s\n", j->file, p->o->timeout, pr->at);
+    else if (crashed && WIFSIGNALED(status))
+        printf("%s: crashed (%s) at %s\n", j->file, strsignal(WTERMSIG(status)), pr->at);
+    else if (crashed)
+        printf("%s: ended with code %d at %s\n", j->file, WEXITSTATUS(status), pr->at);
+    pr->failed += late || crashed;
+    if (crashed || (p->o->verbose && pr->failed))
+        show_file(p, j, "messages", "    ");
+    if (p->o->verbose)
+        printf("%s: %s%d passed, %d failed\n", j->file, pr->skipped ? "left out: " : "", pr->passed,
+               pr->failed);
+    fflush(stdout);
+    p->passed += pr->passed;
+    p->failed += pr->failed;
+    p->skipped += pr->skipped;
+    p->done++;
+    if (!p->o->keep)
+        remove_folder(j->tmp);
+    j->pid = 0;
+    show_progress(p);
+}
+
+/* Looks after the processes until one place at least is free (all of them: `all`). */
+static void wait_jobs(Pool *p, bool all)
+{
+    while (!stopped) {
+        int busy = 0;
+        for (int k = 0; k < p->o->jobs; k++) {
+            Job *j = &p->jobs[k];
+            int status = 0;
+            bool late = false;
+            if (!j->pid)
+                continue;
+            if (waitpid(j->pid, &status, WNOHANG) == 0) {
+                late = now() > j->deadline;
+                busy += !late;
+                if (!late)
+                    continue;
+                kill(-j->pid, SIGKILL);
+                waitpid(j->pid, &status, 0);
+            }
+            finish(p, k, status, late);
+        }
+        if (busy == 0 || (!all && busy < p->o->jobs))
+            return;
+        nanosleep(&(struct timespec){0, 5000000}, NULL);
+    }
+}
+
+static void run_all(Pool *p, const Words *files)
+{
+    for (int i = 0; i < files->n && !stopped; i++) {
+        wait_jobs(p, false);
+        for (int k = 0; k < p->o->jobs && !stopped; k++)
+            if (!p->jobs[k].pid) {
+                start(p, k, files->at[i]);
+                break;
+            }
+    }
+    wait_jobs(p, true);
+    for (int k = 0; k < p->o->jobs; k++) /* interrupted */
+        if (p->jobs[k].pid) {
+            kill(-p->jobs[k].pid, SIGKILL);
+            waitpid(p->jobs[k].pid, NULL, 0);
+        }
+    clear_progress(p);
+}
+
+static bool open_pool(Pool *p)
+{
+    const char *base = getenv("TMPDIR");
+    char *tmp = arena_printf(p->a, "%s/minifut-test-XXXXXX", base ? base : "/tmp");
+    if (!mkdtemp(tmp)) {
+        fprintf(stderr, "minifut test: cannot make a folder %s: %s\n", tmp, strerror(errno));
+        return false;
+    }
+    p->tmp = tmp;
+    p->jobs = NEWN(p->a, Job, p->o->jobs);
+    size_t size = sizeof *p->progress * (size_t)p->o->jobs;
+    p->progress = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p->progress == MAP_FAILED) {
+        fprintf(stderr, "minifut test: out of memory\n");
+        rmdir(tmp);
+        return false;
+    }
+    struct sigaction act = {.sa_handler = on_signal};
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGHUP, &act, NULL);
+    return true;
+}
+
+int test_main(int argc, char **argv)
+{
+    Command c = {.a = arena_new(), .code = -1};
+    c.o = (TestOptions){.jobs = (int)sysconf(_SC_NPROCESSORS_ONLN),
+                        .modes = {FLATTEN_INCREMENTAL},
+                        .n_modes = 1,
+                        .timeout = 300};
+    if (c.o.jobs < 1)
+        c.o.jobs = 1;
+    take_arguments(&c, argc, argv);
+    if (c.code >= 0)
+        return c.code;
+    if (!c.files.n) {
+        fprintf(stderr, "minifut test: there are no programs (files NAME.sf) there\n");
+        return EXIT_USER;
+    }
+    vec_push(c.a, &c.o.exclude, "disable");
+    Pool p = {.a = c.a, .o = &c.o, .n_files = c.files.n, .live = isatty(2)};
+    if (!open_pool(&p))
+        return EXIT_USER;
+    run_all(&p, &c.files);
+    if (c.o.keep)
+        fprintf(stderr, "minifut test: what was built is in %s\n", p.tmp);
+    else
+        remove_folder(p.tmp);
+    if (stopped) {
+        fprintf(stderr, "minifut test: interrupted\n");
+        return EXIT_USER;
+    }
+    if (p.skipped)
+        printf("%d programs left out for their tags\n", p.skipped);
+    printf("%d passed, %d failed\n", p.passed, p.failed);
+    return p.failed ? EXIT_USER : 0;
+}

@@ -1,0 +1,73 @@
+/* minifut test: runs the directives of programs. test.c is the command: it starts a process for
+ * each program, so that nothing a program does can stop the rest; program.c checks one program in
+ * such a process; interpret.c and versions.c are its two routes. */
+#ifndef TESTING_TESTING_H
+#define TESTING_TESTING_H
+
+#include "autotune/directives.h"
+#include "autotune/session.h"
+#include "flatten/flatten.h"
+#include "ir/ir.h"
+
+typedef struct {
+    int jobs;
+    bool interpret, compile; /* which routes */
+    int modes[N_FLATTEN_MODES];
+    int n_modes;
+    const char *device;
+    double tolerance; /* 0: session_tolerance's */
+    double timeout;   /* seconds a program may take altogether */
+    Words exclude;    /* tags */
+    bool keep, verbose;
+} TestOptions;
+
+/* What a program's process tells the one that started it. */
+typedef struct {
+    char at[256]; /* what it is doing */
+    int passed, failed;
+    bool skipped;
+} Progress;
+
+/* What a case gave in the interpreter. */
+typedef struct {
+    bool known;
+    rt_hvalue *values;
+    int n;
+} CaseResult;
+
+typedef struct {
+    Arena *a;
+    const TestOptions *o;
+    const char *file;
+    const char *tmp; /* a folder for this program */
+    FILE *report;    /* lines about failures */
+    Progress *progress;
+    Directives d;
+    Ctx *cx;
+    Prog *prog;          /* as lowered */
+    CaseResult *results; /* [case] */
+} Run;
+
+/* Checks the program of run->file: directives, frontend, both routes. Counts and reports; whatever
+ * goes to standard error meanwhile is in tmp/messages. */
+void test_program(Run *run);
+
+void test_at(Run *run, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void test_pass(Run *run);
+/* A failure; the line begins with the program, and with the line of the case if there is one. */
+void test_fail(Run *run, const TestCase *c, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Flushes the messages (base/diag.h); the first line of them. */
+const char *test_messages(Run *run);
+
+/* Runs the cases in the interpreter, keeps their results. */
+void test_interpret(Run *run);
+/* Builds the program in a mode and runs the cases with default thresholds and with each comparison
+ * forced both ways. */
+void test_versions(Run *run, FlattenMode mode);
+
+/* The type of an atom as values have it. */
+rt_prim test_prim(Type t);
+
+#endif

@@ -1,0 +1,185 @@
+/* The compiled route: every version of a program on every case. */
+#include "testing/testing.h"
+
+#include "ir/interp.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A choice of thresholds: one value for each node of the entry's forest, NULL for the defaults. */
+typedef struct {
+    const char *label;
+    const int64_t *values;
+} Choice;
+typedef VEC(Choice) Choices;
+
+/* A run that was made: its choice and the comparisons. */
+typedef struct {
+    const int64_t *values;
+    LogLines log;
+} Past;
+typedef VEC(Past) Pasts;
+
+typedef struct {
+    Run *run;
+    FlattenMode mode;
+    Session *s;
+    Datasets ds; /* beside run->d.cases */
+} Versions;
+
+static int64_t *fill(Arena *a, const Forest *f, int64_t value)
+{
+    int64_t *v = NEWN(a, int64_t, f->nodes.n);
+    for (int i = 0; i < f->nodes.n; i++)
+        v[i] = value;
+    return v;
+}
+
+/* Defaults; no comparison true; each true on its own path; all true. */
+static Choices choices(Arena *a, const Forest *f)
+{
+    Choices cs = {0};
+    int64_t *def = fill(a, f, 0);
+    for (int i = 0; i < f->nodes.n; i++)
+        def[i] = f->nodes.at[i].def;
+    vec_push(a, &cs, ((Choice){"default thresholds", def}));
+    if (!f->nodes.n)
+        return cs;
+    vec_push(a, &cs, ((Choice){"all never", fill(a, f, THRESHOLD_NEVER)}));
+    for (int i = 0; i < f->nodes.n; i++) {
+        int64_t *v = fill(a, f, THRESHOLD_NEVER);
+        v[i] = THRESHOLD_ALWAYS;
+        for (int n = i; f->nodes.at[n].parent >= 0; n = f->nodes.at[n].parent)
+            v[f->nodes.at[n].parent] = f->nodes.at[n].outcome ? THRESHOLD_ALWAYS : THRESHOLD_NEVER;
+        vec_push(a, &cs, ((Choice){arena_printf(a, "%s=always", f->nodes.at[i].name), v}));
+    }
+    vec_push(a, &cs, ((Choice){"all always", fill(a, f, THRESHOLD_ALWAYS)}));
+    return cs;
+}
+
+/* Would a run with `values` do what a past one did? It does if every comparison made then comes
+ * out the same. */
+static bool same_run(const Forest *f, const Past *p, const int64_t *values)
+{
+    for (int i = 0; i < p->log.n; i++) {
+        int node = forest_find(f, p->log.at[i].name);
+        int64_t par = p->log.at[i].par;
+        if (node < 0 || (p->values[node] <= par) != (values[node] <= par))
+            return false;
+    }
+    return true;
+}
+
+static bool known_run(const Forest *f, const Pasts *ps, const int64_t *values)
+{
+    for (int i = 0; i < ps->n; i++)
+        if (same_run(f, &ps->at[i], values))
+            return true;
+    return false;
+}
+
+/* What is wrong with a run of a case; NULL if nothing is. */
+static const char *judge(Arena *a, const TestCase *c, const RunResult *r)
+{
+    if (c->expect != EXPECT_ERROR)
+        return r->ok ? NULL : r->why;
+    if (r->ok || r->wrong)
+        return "it should fail, but did not";
+    if (!directives_match(c->error, r->why))
+        return arena_printf(a, "%s; expected a match of `%s`", r->why, c->error);
+    return NULL;
+}
+
+static void run_case(Versions *v, int d)
+{
+    Run *run = v->run;
+    const TestCase *c = &run->d.cases.at[d];
+    const char *mode = fl_mode_text[v->mode], *wrong = session_use(v->s, c->entry);
+    if (wrong) {
+        test_fail(run, c, "%s: %s", mode, wrong);
+        return;
+    }
+    const Forest *f = session_forest(v->s);
+    Choices cs = choices(run->a, f);
+    Pasts past = {0};
+    const char *label = NULL;
+    int bad = 0;
+    for (int i = 0; i < cs.n; i++) {
+        if (known_run(f, &past, cs.at[i].values))
+            continue;
+        test_at(run, "%s at case %s of %s, %s", mode, c->name, c->entry, cs.at[i].label);
+        session_set(v->s, cs.at[i].values);
+        RunResult r = session_run(v->s, d, run->o->timeout, c->expect != EXPECT_ERROR);
+        const char *why = judge(run->a, c, &r);
+        bad += why != NULL;
+        if (why && !label) {
+            label = cs.at[i].label;
+            wrong = why;
+        }
+        Past p = {cs.at[i].values, r.log};
+        if (!why)
+            vec_push(run->a, &past, p);
+    }
+    if (!bad)
+        test_pass(run);
+    else if (bad == 1)
+        test_fail(run, c, "%s, %s: %s", mode, label, wrong);
+    else
+        test_fail(run, c, "%s, %s: %s (and %d more settings)", mode, label, wrong, bad - 1);
+}
+
+static const char *build(Run *run, FlattenMode mode)
+{
+    const char *binary = arena_printf(run->a, "%s/%s", run->tmp, fl_mode_text[mode]);
+    test_at(run, "building it (%s)", fl_mode_text[mode]);
+    int code = compile_program_mode(run->file, binary, fl_mode_text[mode]);
+    if (code) {
+        test_fail(run, NULL, "compile --flatten=%s: exit code %d", fl_mode_text[mode], code);
+        return NULL;
+    }
+    test_pass(run);
+    return binary;
+}
+
+static bool for_compiled(const Run *run, int d)
+{
+    const TestCase *c = &run->d.cases.at[d];
+    return !c->notest && c->input.name && interp_entry(run->prog, c->entry);
+}
+
+void test_versions(Run *run, FlattenMode mode)
+{
+    Versions v = {.run = run, .mode = mode};
+    const char *binary = build(run, mode), *wrong = NULL, *entry = NULL;
+    if (!binary)
+        return;
+    for (int d = 0; d < run->d.cases.n; d++) {
+        const TestCase *c = &run->d.cases.at[d];
+        Dataset ds = {c->name, c->input, c->output};
+        vec_push(run->a, &v.ds, ds);
+        if (for_compiled(run, d) && !entry)
+            entry = c->entry;
+    }
+    if (!entry)
+        return;
+    SessionOptions so = {.program = binary,
+                         .entry = entry,
+                         .device = run->o->device,
+                         .timeout = run->o->timeout,
+                         .tolerance = run->o->tolerance};
+    test_at(run, "starting it (%s)", fl_mode_text[mode]);
+    v.s = session_open(run->a, &so, &v.ds, &wrong);
+    if (!v.s) {
+        test_fail(run, NULL, "%s: %s", fl_mode_text[mode], wrong);
+        return;
+    }
+    for (int d = 0; d < run->d.cases.n; d++) {
+        const CaseResult *known = &run->results[d];
+        if (known->known && run->d.cases.at[d].expect != EXPECT_VALUES)
+            session_expect(v.s, d, known->values, known->n);
+        if (for_compiled(run, d))
+            run_case(&v, d);
+    }
+    session_close(v.s);
+}
