@@ -41,6 +41,7 @@ typedef struct {
     const char *file;
     const char *tmp; /* a folder for this program */
     FILE *report;    /* lines about failures */
+    size_t said;     /* how much of tmp/messages test_messages has seen */
     Progress *progress;
     Directives d;
     Ctx *cx;
