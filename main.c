@@ -11,6 +11,7 @@
 #include "testing/test.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -479,13 +480,43 @@ static int command(int argc, char **argv)
     return usage_error("unknown command '%s'", name);
 }
 
+typedef struct {
+    int argc;
+    char **argv;
+    int code;
+} CommandLine;
+
+static void *run_command(void *arg)
+{
+    CommandLine *c = arg;
+    c->code = command(c->argc, c->argv);
+    return NULL;
+}
+
+/* Runs the command on a stack that the deepest program the parser takes does not fill: what it
+ * allows (parse.h) recurses deeper than the usual 8 MB carry. */
+static int command_on_stack(int argc, char **argv)
+{
+    enum { STACK_MB = 256 };
+    CommandLine c = {argc, argv, 0};
+    pthread_attr_t attr;
+    pthread_t thread;
+    if (pthread_attr_init(&attr) == 0 &&
+        pthread_attr_setstacksize(&attr, (size_t)STACK_MB << 20) == 0 &&
+        pthread_create(&thread, &attr, run_command, &c) == 0)
+        pthread_join(thread, NULL);
+    else
+        run_command(&c);
+    return c.code;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
         fputs(usage_text, stderr);
         return EXIT_USAGE;
     }
-    int code = command(argc, argv);
+    int code = command_on_stack(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) {
         fprintf(stderr, "minifut: cannot write to standard output: %s\n", strerror(errno));
         return EXIT_USER;

@@ -13,6 +13,7 @@ typedef struct {
     const char *name;
     char *text;
     uint32_t base, n;
+    VEC(uint32_t) lines; /* where each begins; made when a place is first asked for */
 } Source;
 
 typedef enum { M_ERROR, M_WARN, M_LIMIT, M_NOTE } MsgKind;
@@ -48,35 +49,51 @@ uint32_t diag_source_add(const char *name, const char *text, size_t n)
     uint32_t base = 1;
     if (D.sources.n)
         base = vec_last(&D.sources).base + vec_last(&D.sources).n + 1;
-    Source s = {intern(name), arena_strndup(mem(), text, n), base, (uint32_t)n};
+    Source s = {.name = intern(name),
+                .text = arena_strndup(mem(), text, n),
+                .base = base,
+                .n = (uint32_t)n};
     vec_push(mem(), &D.sources, s);
     return base;
 }
 
-static const Source *find_source(uint32_t off)
+static Source *find_source(uint32_t off)
 {
     for (int i = 0; off && i < D.sources.n; i++) {
-        const Source *s = &D.sources.at[i];
+        Source *s = &D.sources.at[i];
         if (off >= s->base && off <= s->base + s->n)
             return s;
     }
     return NULL;
 }
 
+/* The line that offset `at` of a source is in, from 0. */
+static int line_of(Source *s, uint32_t at)
+{
+    if (!s->lines.n) {
+        vec_push(mem(), &s->lines, 0);
+        for (uint32_t i = 0; i < s->n; i++)
+            if (s->text[i] == '\n')
+                vec_push(mem(), &s->lines, i + 1);
+    }
+    int lo = 0, hi = s->lines.n;
+    while (hi - lo > 1) {
+        int mid = lo + (hi - lo) / 2;
+        *(s->lines.at[mid] <= at ? &lo : &hi) = mid;
+    }
+    return lo;
+}
+
 Place diag_place(Loc loc)
 {
-    const Source *s = find_source(loc.beg);
+    Source *s = find_source(loc.beg);
     if (!s)
         return (Place){NULL, 0, 0};
-    Place p = {s->name, 1, 1};
-    for (uint32_t i = 0; i < loc.beg - s->base; i++) {
-        if (s->text[i] == '\n') {
-            p.line++;
-            p.col = 1;
-        } else if (((unsigned char)s->text[i] & 0xC0) != 0x80) {
-            p.col++;
-        }
-    }
+    uint32_t at = loc.beg - s->base;
+    int line = line_of(s, at);
+    Place p = {s->name, line + 1, 1};
+    for (uint32_t i = s->lines.at[line]; i < at; i++)
+        p.col += ((unsigned char)s->text[i] & 0xC0) != 0x80;
     return p;
 }
 

@@ -214,7 +214,7 @@ Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
 
 enum { WARP = 32 };
 
-static MapPlan plan_map(const Flat *fl, const Exp *e, int64_t inner, const Body *b)
+static MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, const Body *b)
 {
     bool inc = fl->mode == FLATTEN_INCREMENTAL;
     MapPlan p = {.flat = true};
@@ -231,16 +231,16 @@ static MapPlan plan_map(const Flat *fl, const Exp *e, int64_t inner, const Body 
         p.no_top = p.no_middle = "mode without versions";
         return p;
     }
-    if (!versions_allowed(fl)) {
-        p.no_top = p.no_middle = "many-versions: the entry has its limit of thresholds";
-        return p;
-    }
     if (e->attrs & ATTR_ONLY_INNER) {
         p.no_top = p.no_middle = "attribute only_inner";
         return p;
     }
     if (!has_recurrence(b) && !(e->attrs & ATTR_ONLY_INTRA)) {
         p.no_top = p.no_middle = "no-recurrence: nothing inside is used twice";
+        return p;
+    }
+    if (!versions_allowed(fl, S)) {
+        p.no_top = p.no_middle = MANY_VERSIONS;
         return p;
     }
     p.top = !(e->attrs & (ATTR_NO_OUTER | ATTR_ONLY_INTRA));
@@ -252,14 +252,14 @@ static MapPlan plan_map(const Flat *fl, const Exp *e, int64_t inner, const Body 
 }
 
 /* A map without regular parallelism inside, in which a loop would free some. */
-static void plan_loop(Flat *fl, const Stm *s, MapPlan *p)
+static void plan_loop(Flat *fl, const MapNest *S, const Stm *s, MapPlan *p)
 {
     if (fl->mode == FLATTEN_MODERATE || fl->mode == FLATTEN_OUTER)
         return;
     p->loop = map_to_loop(fl, s);
     p->flat = true;
-    p->top = versions_allowed(fl);
-    p->no_top = "mode without versions";
+    p->top = versions_allowed(fl, S);
+    p->no_top = fl->mode == FLATTEN_INCREMENTAL ? MANY_VERSIONS : "mode without versions";
     p->no_middle = "irregular inside the work-group";
 }
 
@@ -381,9 +381,9 @@ static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     nest_vars(&S1, variant);
     Body *b = hoist_invariants(fl, variant, e->soac.fn->body, out);
     int64_t inner = nest_body_par(fl, &S1, b);
-    MapPlan p = plan_map(fl, e, inner, b);
+    MapPlan p = plan_map(fl, S, e, inner, b);
     if (inner == 0 && !is_host(S) && loop_frees(fl, S, e))
-        plan_loop(fl, s, &p);
+        plan_loop(fl, S, s, &p);
     if (p.top && !p.flat)
         return rule_g2(fl, S, &S1, b, s, p.no_middle, out);
     return rule_g3(fl, S, &S1, b, s, &p, out);
@@ -452,10 +452,15 @@ Atoms flatten_body(Flat *fl, const MapNest *S, const Body *b, Bld *out)
 static Entry flatten_entry(Flat *fl, const Entry *en)
 {
     Entry r = *en;
-    int n = 0;
+    Budget budget = {.depth = NO_DEPTH};
+    int log_at = fl->log->n;
     fl->entry = en->name;
-    fl->n_thresholds = &n;
-    r.body = sequential_code(fl, host_body(fl, en->body));
+    fl->budget = &budget;
+    do {
+        fl->log->n = log_at;
+        r.body = host_body(fl, en->body);
+    } while (versions_retry(&budget));
+    r.body = sequential_code(fl, r.body);
     return r;
 }
 

@@ -104,8 +104,8 @@ static Atoms split_results(Flat *fl, const MapNest *S, const Stm *s, const Lambd
 }
 
 /* Which of G9's two versions mode, attributes and heuristics leave. */
-static void plan_g9(const Flat *fl, const Exp *e, int64_t inner, bool *top, bool *rec,
-                    const char **why)
+static void plan_g9(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, bool *top,
+                    bool *rec, const char **why)
 {
     *top = *rec = true;
     *why = "";
@@ -121,7 +121,10 @@ static void plan_g9(const Flat *fl, const Exp *e, int64_t inner, bool *top, bool
         *rec = false;
         *why = " (small-inner: constant inner widths below a warp)";
     } else {
-        *top = versions_allowed(fl) && !(e->attrs & (ATTR_NO_OUTER | ATTR_ONLY_INNER));
+        *top = !(e->attrs & (ATTR_NO_OUTER | ATTR_ONLY_INNER));
+        if (*top && fl->mode == FLATTEN_INCREMENTAL && !versions_allowed(fl, S))
+            *why = MANY_VERSIONS;
+        *top = *top && fl->mode == FLATTEN_INCREMENTAL && !**why;
     }
 }
 
@@ -139,12 +142,14 @@ Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     fn = lambda_new(fl->cx, fn->params, b);
     bool top, rec;
     const char *why, *what = scans(e) ? "segscan" : "segred";
-    plan_g9(fl, e, nest_body_par(fl, &S1, b), &top, &rec, &why);
+    plan_g9(fl, S, e, nest_body_par(fl, &S1, b), &top, &rec, &why);
     if (!rec) {
         log_rule(fl, "G9", &S1, e, "%s^%d%s", what, fl->level, why);
         return bind_results(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), out);
     }
     Versions vs = {0};
+    if (*why)
+        log_rule(fl, "G9", &S1, e, "e_top pruned (%s)", why);
     if (top) {
         Bld bl = bld_new(fl->cx), par = bld_new(fl->cx);
         Atoms res = bind_fresh(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), &bl);

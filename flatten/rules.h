@@ -35,12 +35,24 @@ typedef VEC(Derivation) Derivations;
 
 /* --- The state of the pass: fl ---------------------------------------------------------------- */
 
+/* versions.c: which maps may have versions; depth is the number of maps around. */
+enum { MAX_THRESHOLDS = 64, NO_DEPTH = 1 << 20 };
+typedef struct {
+    int n;        /* thresholds made so far */
+    int depth;    /* maps up to this depth may have versions, */
+    int extra;    /* and so may, while this lasts, those one deeper */
+    int n_before; /* thresholds of all depths but this one */
+    bool denied;  /* there were too many up to `depth`, */
+    bool deeper;  /* there were maps that would have had versions further in */
+    bool final;
+} Budget;
+
 typedef struct {
     Ctx *cx;
     FlattenMode mode;
     int level; /* of the constructs made here: 1, or 0 inside a work-group version */
     const char *entry;
-    int *n_thresholds;   /* of the entry */
+    Budget *budget;      /* thresholds of the entry */
     Path path;           /* comparisons around this place */
     VarMap *defs;        /* Var -> Exp, for variables bound alone by an expression */
     VarSet *consumed;    /* variables whose memory is consumed somewhere */
@@ -147,8 +159,12 @@ typedef struct {
     Loc loc;
 } Version;
 typedef VEC(Version) Versions;
-enum { MAX_THRESHOLDS = 64 };
-bool versions_allowed(const Flat *fl);
+#define MANY_VERSIONS "many-versions: the thresholds of this entry go to maps further out"
+/* Whether a map under S may have (up to two) versions, which counts for the entry's budget. */
+bool versions_allowed(const Flat *fl, const MapNest *S);
+/* Whether the entry is to be flattened once more, with what is then another budget: the first trial
+ * is made without a limit on depths, and mostly the last one too. */
+bool versions_retry(Budget *b);
 /* Appends a version under a fresh threshold; its path: where fl stands and that the versions before
  * it were not taken. */
 void version_add(Flat *fl, Versions *vs, bool intra, Body *body, Bld *par_code, Atom par, Loc loc);

@@ -5,9 +5,37 @@
 
 #include "base/intern.h"
 
-bool versions_allowed(const Flat *fl)
+/* The budget. An entry has at most MAX_THRESHOLDS thresholds; versions of outer maps matter most, so
+ * they are allowed depth by depth: all versions at depths where the budget suffices for all, and at
+ * the next depth, in program order, as many as it still allows. */
+
+bool versions_allowed(const Flat *fl, const MapNest *S)
 {
-    return fl->mode == FLATTEN_INCREMENTAL && *fl->n_thresholds + 2 <= MAX_THRESHOLDS;
+    Budget *b = fl->budget;
+    if (fl->mode != FLATTEN_INCREMENTAL)
+        return false;
+    bool deep = S->dims.n > b->depth;
+    if (b->n + 2 <= MAX_THRESHOLDS && (!deep || (b->extra > 1 && S->dims.n == b->depth + 1))) {
+        b->extra -= deep ? 2 : 0;
+        return true;
+    }
+    b->denied |= !deep;
+    b->deeper |= deep;
+    return false;
+}
+
+bool versions_retry(Budget *b)
+{
+    int n = b->n, depth = b->depth;
+    if (b->final || (!b->denied && !b->deeper))
+        return false;
+    if (depth == NO_DEPTH) /* the first trial had no limit: start with the outermost maps */
+        *b = (Budget){.depth = 0};
+    else if (b->denied) /* too many here: what is left goes to the first ones of this depth */
+        *b = (Budget){.depth = depth - 1, .extra = MAX_THRESHOLDS - b->n_before, .final = true};
+    else
+        *b = (Budget){.depth = depth + 1, .n_before = n};
+    return true;
 }
 
 Path versions_path(const Flat *fl, const Versions *vs)
@@ -22,7 +50,7 @@ Path versions_path(const Flat *fl, const Versions *vs)
 void version_add(Flat *fl, Versions *vs, bool intra, Body *body, Bld *par_code, Atom par, Loc loc)
 {
     const char *name = arena_printf(fl->cx->perm, "%s.suff_%s_par_%d", fl->entry,
-                                    intra ? "intra" : "outer", (*fl->n_thresholds)++);
+                                    intra ? "intra" : "outer", fl->budget->n++);
     Version v = {.name = intern(name),
                  .intra = intra,
                  .par_stms = par_code->stms,

@@ -16,20 +16,21 @@ void parse_error(ParseCtx *ctx, Loc loc, const char *fmt, ...)
 }
 
 /* Depth of a node whose deepest child has depth d. */
-static int above(ParseCtx *c, int d, Loc loc)
+static int above(ParseCtx *c, int d, int step, Loc loc)
 {
-    if (d >= MAX_DEPTH && !c->too_deep) {
-        parse_error(c, loc, "program is nested too deeply (more than %d levels)", MAX_DEPTH);
+    if (d >= MAX_LEVELS * LEVEL && !c->too_deep) {
+        parse_error(c, loc, "program is nested too deeply (more than %d levels)", MAX_LEVELS);
         c->too_deep = true;
     }
-    return d + 1;
+    return d + step;
 }
 
-#define DEEPEN(c, node, child)                                                                     \
+#define DEEPEN_BY(c, node, child, step)                                                            \
     do {                                                                                           \
-        if ((child) && (child)->depth >= (node)->depth)                                            \
-            (node)->depth = above((c), (child)->depth, (node)->loc);                               \
+        if ((child) && (child)->depth + (step) > (node)->depth)                                    \
+            (node)->depth = above((c), (child)->depth, (step), (node)->loc);                       \
     } while (0)
+#define DEEPEN(c, node, child) DEEPEN_BY(c, node, child, LEVEL)
 
 /* ---- Expressions ---- */
 
@@ -91,10 +92,10 @@ AExp *mk_binop(ParseCtx *c, NameLoc op, AExp *l, AExp *r, Loc loc)
     e->app.fn = mk_var(c, op);
     e->app.infix = true;
     vec_push(c->a, &e->app.args, l);
-    DEEPEN(c, e, l);
+    DEEPEN_BY(c, e, l, 1);
     if (r)
         vec_push(c->a, &e->app.args, r);
-    DEEPEN(c, e, r);
+    DEEPEN_BY(c, e, r, 1);
     return e;
 }
 
@@ -225,7 +226,7 @@ AExp *mk_let(ParseCtx *c, Names sizes, Pat *p, AExp *rhs, AExp *body, Loc loc)
     e->let.body = body;
     DEEPEN(c, e, p);
     DEEPEN(c, e, rhs);
-    DEEPEN(c, e, body);
+    DEEPEN_BY(c, e, body, 1);
     return e;
 }
 
@@ -242,7 +243,7 @@ AExp *mk_letfun(ParseCtx *c, Def *d, AExp *body, Loc loc)
     e->letfun.def = d;
     e->letfun.body = body;
     DEEPEN(c, e, d->body);
-    DEEPEN(c, e, body);
+    DEEPEN_BY(c, e, body, 1);
     return e;
 }
 

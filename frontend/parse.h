@@ -5,7 +5,7 @@
 #include "frontend/ast.h"
 
 /* Nodes nest no deeper than this: later stages recurse over the tree. */
-enum { MAX_DEPTH = 1000 };
+enum { MAX_LEVELS = 1000, LEVEL = 20 };
 
 typedef struct ParseCtx {
     Arena *a;
@@ -44,7 +44,8 @@ void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts);
 void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc);
 
 /* ---- ast.c: constructors; `loc` is the place of the whole node. The depth of a node is kept to
- * bound recursion: beyond MAX_DEPTH an error is reported and the node is cut off. ---- */
+ * bound recursion: beyond MAX_LEVELS an error is reported. What people write in long chains, `let`
+ * and operators, counts as a LEVEL-th of a level. ---- */
 
 typedef struct {
     const char *name;

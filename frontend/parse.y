@@ -38,6 +38,7 @@
 
 int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
 #define yylex sf_next_token
+#define YYMAXDEPTH 400000 /* states: a `let` takes five; the depth of trees is limited in ast.c */
 
 #define YYLLOC_DEFAULT(cur, rhs, n)                                                                \
     ((cur) = (n) ? loc_join(YYRHSLOC(rhs, 1), YYRHSLOC(rhs, n))                                    \

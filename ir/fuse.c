@@ -30,6 +30,7 @@ typedef struct {
     Ctx *cx;
     Alias *al; /* of the whole entry, at the beginning of the round */
     bool changed;
+    int place; /* of the statement fused last, in its body */
 } Fuse;
 
 /* A statement at work. */
@@ -38,7 +39,8 @@ typedef struct {
     VarSet *uses;  /* free variables */
     Vars consumed; /* roots */
     bool fused;    /* in this round: its insides are left to the next */
-    bool after;    /* scratch of mark_dependents */
+    bool after;    /* scratch of mark_dependents; */
+    int prev;      /* of those that are `after`: the one before */
 } Node;
 typedef VEC(Node) Nodes;
 
@@ -117,13 +119,19 @@ static bool depends(Fuse *fu, const Node *b, const Node *a)
  * depend on i itself is not looked at)? */
 static bool mark_dependents(Fuse *fu, Nodes *ns, int i, int j)
 {
+    int last = i; /* marked last; the one before it: prev */
     for (int k = i + 1; k < j; k++) {
-        ns->at[k].after = depends(fu, &ns->at[k], &ns->at[i]);
-        for (int a = i + 1; a < k && !ns->at[k].after; a++)
-            ns->at[k].after = ns->at[a].after && depends(fu, &ns->at[k], &ns->at[a]);
+        Node *n = &ns->at[k];
+        n->after = depends(fu, n, &ns->at[i]);
+        for (int a = last; a > i && !n->after; a = ns->at[a].prev)
+            n->after = depends(fu, n, &ns->at[a]);
+        if (n->after) {
+            n->prev = last;
+            last = k;
+        }
     }
-    for (int k = i + 1; k < j; k++)
-        if (ns->at[k].after && depends(fu, &ns->at[j], &ns->at[k]))
+    for (int a = last; a > i; a = ns->at[a].prev)
+        if (depends(fu, &ns->at[j], &ns->at[a]))
             return false;
     return true;
 }
@@ -216,24 +224,26 @@ static VarSet *still_needed(Fuse *fu, const Nodes *ns, const Body *b, int i, int
     return keep;
 }
 
-/* i and j become one statement, after marks have been set for them. */
-static void replace(Fuse *fu, Nodes *ns, int i, int j, Stm fused)
+/* i and j become one statement, after marks have been set for them. Returns its place. */
+static int replace(Fuse *fu, Nodes *ns, int i, int j, Stm fused)
 {
-    Nodes r = {0};
-    Arena *mem = fu->cx->perm;
-    for (int k = 0; k < i; k++)
-        vec_push(mem, &r, ns->at[k]);
-    for (int k = i + 1; k < j; k++)
-        if (!ns->at[k].after)
-            vec_push(mem, &r, ns->at[k]);
-    vec_push(mem, &r, node_of(fu, fused, true));
-    for (int k = i + 1; k < j; k++)
+    Nodes after = {0};
+    int n = i;
+    for (int k = i + 1; k < j; k++) {
         if (ns->at[k].after)
-            vec_push(mem, &r, ns->at[k]);
+            vec_push(fu->cx->perm, &after, ns->at[k]);
+        else
+            ns->at[n++] = ns->at[k];
+    }
+    int place = n;
+    ns->at[n++] = node_of(fu, fused, true);
+    for (int k = 0; k < after.n; k++)
+        ns->at[n++] = after.at[k];
     for (int k = j + 1; k < ns->n; k++)
-        vec_push(mem, &r, ns->at[k]);
-    *ns = r;
+        ns->at[n++] = ns->at[k];
+    ns->n = n;
     fu->changed = true;
+    return place;
 }
 
 static bool try_pair(Fuse *fu, Nodes *ns, const Body *b, int i, int j, const Node *consumer)
@@ -247,7 +257,7 @@ static bool try_pair(Fuse *fu, Nodes *ns, const Body *b, int i, int j, const Nod
     /* A scatter maps nothing out. */
     bool ok = (n_kept == 0 || consumer->s.exp->kind != E_SCATTER) && mark_dependents(fu, ns, i, j);
     if (ok)
-        replace(fu, ns, i, j, fuse_merge(fu->cx, &p->s, &consumer->s, keep));
+        fu->place = replace(fu, ns, i, j, fuse_merge(fu->cx, &p->s, &consumer->s, keep));
     else
         ns->at[j] = old;
     return ok;
@@ -363,11 +373,17 @@ static bool try_horizontal(Fuse *fu, Nodes *ns, const Body *b, int i, int j)
 
 /* --- Bodies ---------------------------------------------------------------------------------- */
 
-static bool fuse_one(Fuse *fu, Nodes *ns, const Body *b)
+/* All consumers with their producers. Nothing new can be fused before the statement made last, so
+ * the search goes on there. */
+static void fuse_vertical(Fuse *fu, Nodes *ns, const Body *b)
 {
     for (int j = 1; j < ns->n; j++)
-        if (exp_is_soac(ns->at[j].s.exp) && fuse_consumer(fu, ns, b, j))
-            return true;
+        while (j < ns->n && exp_is_soac(ns->at[j].s.exp) && fuse_consumer(fu, ns, b, j))
+            j = fu->place > 1 ? fu->place : 1;
+}
+
+static bool fuse_horizontal(Fuse *fu, Nodes *ns, const Body *b)
+{
     for (int j = 1; j < ns->n; j++)
         for (int i = 0; i < j && exp_is_soac(ns->at[j].s.exp); i++)
             if (exp_is_soac(ns->at[i].s.exp) && try_horizontal(fu, ns, b, i, j))
@@ -386,8 +402,9 @@ static Body *fuse_body(void *env, Body *b)
         soacs += exp_is_soac(b->stms.at[i].exp);
     for (int i = 0; soacs > 1 && i < b->stms.n; i++)
         vec_push(fu->cx->perm, &ns, node_of(fu, b->stms.at[i], false));
-    while (fuse_one(fu, &ns, b))
-        ;
+    do
+        fuse_vertical(fu, &ns, b);
+    while (fuse_horizontal(fu, &ns, b));
     for (int i = 0; soacs <= 1 && i < b->stms.n; i++)
         vec_push(fu->cx->perm, &ns, (Node){.s = b->stms.at[i]});
     Bld bl = bld_new(fu->cx);
