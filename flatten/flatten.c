@@ -214,7 +214,8 @@ Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
 
 enum { WARP = 32 };
 
-static MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, const Body *b)
+static MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner,
+                        const Body *b)
 {
     bool inc = fl->mode == FLATTEN_INCREMENTAL;
     MapPlan p = {.flat = true};

@@ -240,6 +240,7 @@ AExp *mk_letwith(ParseCtx *c, NameLoc a, ADimIndices dims, AExp *v, AExp *body, 
 AExp *mk_letfun(ParseCtx *c, Def *d, AExp *body, Loc loc)
 {
     AExp *e = mk_exp(c, AE_LETFUN, loc);
+    d->local = true;
     e->letfun.def = d;
     e->letfun.body = body;
     DEEPEN(c, e, d->body);
@@ -312,6 +313,24 @@ AExp *mk_assert(ParseCtx *c, AExp *test, AExp *what, Loc loc)
     return e;
 }
 
+AExp *mk_open(ParseCtx *c, const AExp *module, AExp *what, Loc loc)
+{
+    Scalar s;
+    bool known = module->kind == AE_VAR && scalar_from_name(module->var.name, &s);
+    if (!known)
+        parse_error(c, module->loc,
+                    "only the modules of scalar types can be opened, as in `f32.(e)`");
+    AExp *e = what;
+    if (what->open) { /* M.(N.(e)): a node for each */
+        e = mk_exp(c, AE_ATTR, loc);
+        e->attr.e = what;
+        DEEPEN(c, e, what);
+    }
+    e->open = known ? module->var.name : NULL;
+    e->parens = true;
+    return e;
+}
+
 AExp *mk_attr(ParseCtx *c, Attr *at, AExp *what, Loc loc)
 {
     AExp *e = mk_exp(c, AE_ATTR, loc);
@@ -353,6 +372,12 @@ Pat *mk_precord(ParseCtx *c, Fields fs, Loc loc)
     Pat *p = mk_ptuple(c, fs.pats, loc);
     p->kind = P_RECORD;
     p->names = fs.names;
+    return p;
+}
+
+Pat *mk_pattr(ParseCtx *c, Attr *at, Pat *p)
+{
+    vec_push(c->a, &p->attrs, at);
     return p;
 }
 

@@ -268,6 +268,7 @@ struct Pat {
     Names names;
     Pat *pat;
     TypeExp *te;
+    Attrs attrs;
 };
 
 /* ---- Expressions ---- */
@@ -323,6 +324,7 @@ struct AExp {
                      * AE_ARRAY, AE_LET with an ascribed pattern, AE_LOOP, AE_UPDATE, AE_LAMBDA with
                      * a result type) */
     int depth;
+    const char *open; /* written as M.(e): the module whose members e may name without it, or NULL */
     Loc loc;
     AType *type; /* [check] */
     union {

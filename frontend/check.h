@@ -18,6 +18,7 @@ enum { MAX_ARRAY_RANK = 16 };
 typedef struct Scope {
     const char *name;
     Binding *bind;
+    const char *open; /* or a module: its members are known by their names alone */
     struct Scope *up;
 } Scope;
 
@@ -126,6 +127,7 @@ const char *class_words(TypeClass c);
 
 Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc);
 void bind_name(Ck *ck, Binding *b);
+void open_module(Ck *ck, const char *module);
 /* The binding of a value name at that place; reports and returns NULL if there is none. */
 Binding *find_value(Ck *ck, const char *name, Loc loc);
 Binding *find_local(Ck *ck, const char *name);

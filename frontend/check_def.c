@@ -75,6 +75,8 @@ static void pat_takes(Ck *ck, Pat *p, AType *t)
 
 AType *check_pat(Ck *ck, Pat *p, TypePlace at)
 {
+    for (int i = 0; i < p->attrs.n; i++)
+        check_attr(p->attrs.at[i]);
     switch (p->kind) {
     case P_VAR:
         p->bind = new_binding(ck, BIND_LOCAL, p->name, p->loc);

@@ -9,8 +9,12 @@ static AType *infer(Ck *ck, AExp *e, AType *want);
 
 AType *check_against(Ck *ck, AExp *e, AType *want)
 {
+    Scope *scope = ck->scope;
     e->dyn_check = false;
+    if (e->open)
+        open_module(ck, e->open);
     e->type = infer(ck, e, want);
+    ck->scope = scope;
     return e->type;
 }
 

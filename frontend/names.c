@@ -25,8 +25,15 @@ void bind_name(Ck *ck, Binding *b)
     bool type = b->kind == BIND_TYPE || b->kind == BIND_TYPE_PARAM;
     Scope **top = type ? &ck->types : &ck->scope;
     Scope *s = NEW(ck->a, Scope);
-    *s = (Scope){b->name, b, *top};
+    *s = (Scope){.name = b->name, .bind = b, .up = *top};
     *top = s;
+}
+
+void open_module(Ck *ck, const char *module)
+{
+    Scope *s = NEW(ck->a, Scope);
+    *s = (Scope){.name = "", .open = module, .up = ck->scope};
+    ck->scope = s;
 }
 
 static Binding *in_scope(const Scope *s, const char *name)
@@ -127,11 +134,20 @@ static bool is_operator_name(const char *name)
     return strchr("+-*/%=!><|&^", name[0]) != NULL;
 }
 
+static Binding *find_binding(Ck *ck, const char *name)
+{
+    for (const Scope *s = ck->scope; s; s = s->up) {
+        Binding *member =
+            s->open ? find_builtin(ck, intern(arena_printf(ck->a, "%s.%s", s->open, name))) : NULL;
+        if (member || s->name == name)
+            return member ? member : s->bind;
+    }
+    return find_builtin(ck, name);
+}
+
 Binding *find_value(Ck *ck, const char *name, Loc loc)
 {
-    Binding *b = in_scope(ck->scope, name);
-    if (!b)
-        b = find_builtin(ck, name);
+    Binding *b = find_binding(ck, name);
     if (b)
         return b;
     for (int i = 0; i < ck->current.n; i++) {

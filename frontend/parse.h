@@ -83,12 +83,16 @@ AExp *mk_loop(ParseCtx *c, Names sizes, Pat *p, AExp *init, AExp *form, AExp *bo
 AExp *mk_form(ParseCtx *c, ALoopKind k, Pat *var, AExp *bound, Loc loc);
 AExp *mk_ascribe(ParseCtx *c, AExpKind k, AExp *e, TypeExp *te, Loc loc);
 AExp *mk_assert(ParseCtx *c, AExp *test, AExp *e, Loc loc);
+/* module.(e) */
+AExp *mk_open(ParseCtx *c, const AExp *module, AExp *e, Loc loc);
 AExp *mk_attr(ParseCtx *c, Attr *at, AExp *e, Loc loc);
 
 Pat *mk_pat(ParseCtx *c, PatKind k, Loc loc);
 Pat *mk_pvar(ParseCtx *c, NameLoc n);
 Pat *mk_ptuple(ParseCtx *c, Pats ps, Loc loc);
 Pat *mk_precord(ParseCtx *c, Fields fs, Loc loc);
+/* The pattern itself: attributes of patterns mean nothing, but unknown ones are warned of. */
+Pat *mk_pattr(ParseCtx *c, Attr *at, Pat *p);
 Pat *mk_pascribe(ParseCtx *c, Pat *p, TypeExp *te, Loc loc);
 
 TypeExp *mk_type(ParseCtx *c, TypeExpKind k, Loc loc);

@@ -188,6 +188,7 @@ param: ID { $$ = mk_pvar(ctx, $1); }
 
 pat: param
    | param ':' type { $$ = mk_pascribe(ctx, $1, $3, @$); }
+   | HASH attr ']' pat { $$ = mk_pattr(ctx, $2, $4); }
 
 pats: pat { $$ = (Pats){0}; PUSH($$, $1); }
     | pats ',' pat { $$ = $1; PUSH($$, $3); }
@@ -297,9 +298,14 @@ let: LET pat '=' exp let_body { $$ = mk_let(ctx, (Names){0}, $2, $4, $5, @$); }
    | LET sizes pat '=' exp let_body { $$ = mk_let(ctx, $2, $3, $5, $6, @$); }
    | LET ID INDEX dims ']' '=' exp let_body { $$ = mk_letwith(ctx, $2, $4, $7, $8, @$); }
    | LET ID local_tparams params1 ret '=' exp let_body {
-         Def *d = mk_def(ctx, $2, $3, $4, $5, $7, loc_join(@1, @7));
-         d->local = true;
-         $$ = mk_letfun(ctx, d, $8, @$); }
+         $$ = mk_letfun(ctx, mk_def(ctx, $2, $3, $4, $5, $7, loc_join(@1, @7)), $8, @$); }
+   | LET '(' binop ')' local_tparams params1 ret '=' exp let_body {
+         $$ = mk_letfun(ctx, mk_def(ctx, $3, $5, $6, $7, $9, loc_join(@1, @9)), $10, @$); }
+   | LET param binop param ret '=' exp let_body {
+         Pats ps = {0};
+         PUSH(ps, $2);
+         PUSH(ps, $4);
+         $$ = mk_letfun(ctx, mk_def(ctx, $3, (TParams){0}, ps, $5, $7, loc_join(@1, @7)), $8, @$); }
 
 let_body: IN exp %prec BOTTOM { $$ = $2; }
         | let
@@ -322,6 +328,7 @@ atom: LITERAL | STRING
     | '{' record_fields ',' '}' { $$ = mk_record(ctx, $2, @$); }
     | '{' '}' { $$ = mk_seq(ctx, AE_TUPLE, (AExps){0}, @$); }
     | atom '.' ID { $$ = mk_proj(ctx, $1, $3.name, @$); }
+    | atom '.' '(' exp ')' { $$ = mk_open(ctx, $1, $4, @$); }
     | atom PROJNUM { $$ = mk_proj(ctx, $1, $2.name, @$); }
     | atom INDEX dims ']' { $$ = mk_index(ctx, $1, $3, @$); }
     | section
@@ -445,6 +452,19 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
     return s;
 }
 
+/* Why the language does not have what a reserved word stands for. */
+static const char *not_in_language(const ParseCtx *ctx, Loc loc)
+{
+    switch (ctx->text[loc.beg - ctx->base]) {
+    case '#':
+    case 'c': return "there are no sum types in this language";
+    case 'o': return "there are no modules in this language; `import` makes all names known";
+    }
+    return ctx->text[loc.beg - ctx->base + 1] == 'a' && ctx->text[loc.beg - ctx->base] == 'm'
+               ? "there are no sum types in this language; use `if`"
+               : "there are no modules in this language";
+}
+
 static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, ParseCtx *ctx)
 {
     (void)scanner;
@@ -454,10 +474,7 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
         return 0;
     const char *tok = token_text(ctx, t, loc);
     if (t == YYSYMBOL_RESERVED) {
-        parse_error(ctx, loc, "%s is not supported: there are no %s in this language", tok,
-                    ctx->text[loc.beg - ctx->base] == 'm' && ctx->text[loc.beg - ctx->base + 1] == 'a'
-                        ? "sum types"
-                        : "modules");
+        parse_error(ctx, loc, "%s is not supported: %s", tok, not_in_language(ctx, loc));
         return 0;
     }
     yysymbol_kind_t next[YYNTOKENS];

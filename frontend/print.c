@@ -14,6 +14,7 @@ typedef struct {
 } Pr;
 
 static void pr_exp(Pr *p, const AExp *e);
+static void pr_form(Pr *p, const AExp *e);
 static void pr_te(Pr *p, const TypeExp *t);
 
 /* Operands of applications: anything but an atom gets parentheses. */
@@ -331,6 +332,15 @@ static void pr_lambda(Pr *p, const AExp *e)
 }
 
 static void pr_exp(Pr *p, const AExp *e)
+{
+    if (e->open)
+        out_printf(p->o, "%s.(", e->open);
+    pr_form(p, e);
+    if (e->open)
+        out_puts(p->o, ")");
+}
+
+static void pr_form(Pr *p, const AExp *e)
 {
     Out *o = p->o;
     switch (e->kind) {
