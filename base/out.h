@@ -21,6 +21,8 @@ void out_puts(Out *o, const char *s);
 void out_putn(Out *o, const char *s, size_t n);
 void out_printf(Out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 __attribute__((format(printf, 2, 0))) void out_vprintf(Out *o, const char *fmt, va_list ap);
+/* Puts text (whole lines) in front of the line that begins at byte `at`, indented by `indent`. */
+void out_insert_line(Out *o, size_t at, int indent, const char *text);
 /* A quoted string with C (and JSON) escapes. */
 void out_quoted(Out *o, const char *s);
 

@@ -197,6 +197,20 @@ static void branch_bound(KGen *kg, const Stm *s, int j)
         varmap_put(kg->bounds, s->pat.at[j], sx_op(kg->cx, SX_MAX, sa, sb));
 }
 
+/* Is the size of result j known at the branch's end only, and unbounded? */
+static bool joins(KGen *kg, const Stm *s, int j)
+{
+    Type t = s->pat.at[j]->type;
+    bool own = false;
+    for (int k = 0; k < t.rank; k++)
+        for (int i = 0; i < s->pat.n; i++)
+            own = own || (t.dims[k].var && t.dims[k].var == s->pat.at[i]);
+    if (!own || kg_bound_count(kg, t))
+        return false;
+    kg->unshareable = kg->unshareable || kg->coop;
+    return !kg->coop;
+}
+
 /* Do the strides of v depend on sizes that the same pattern binds? They are set at the branch's
  * end. */
 static bool late_strides(const Stm *s, const Var *v)
@@ -208,50 +222,80 @@ static bool late_strides(const Stm *s, const Var *v)
     return false;
 }
 
-static void branch_body(KGen *kg, const Stm *s, const Body *b, const KLoc *places, const bool *own)
+/* What becomes of the array results: places[j], in memory of the branch's own (own[j]), or wherever
+ * the branch has it in the heap, as variable joins[j] tells (else NULL). */
+typedef struct {
+    KLoc *places;
+    bool *own;
+    const char **joins;
+} Branch;
+
+static void branch_body(KGen *kg, const Stm *s, const Body *b, const Branch *br)
 {
     for (int j = 0; j < s->pat.n; j++)
-        if (s->pat.at[j]->type.rank > 0 && own[j] && !late_strides(s, s->pat.at[j]))
-            place_hint(kg, b, b->res.at[j], places[j]);
+        if (s->pat.at[j]->type.rank > 0 && br->own[j] && !late_strides(s, s->pat.at[j]))
+            place_hint(kg, b, b->res.at[j], br->places[j]);
     kg_stms(kg, b);
     for (int j = 0; j < s->pat.n; j++)
         if (s->pat.at[j]->type.rank == 0)
             kg_line(kg, "%s = %s;", var_c_name(s->pat.at[j]), kg_atom_c(kg, b->res.at[j]));
-    for (int j = 0; j < s->pat.n; j++)
-        if (s->pat.at[j]->type.rank > 0)
-            kg_copy(kg, &places[j], kg_arr(kg, b->res.at[j].var), b->res.at[j].var->type);
+    for (int j = 0; j < s->pat.n; j++) {
+        if (s->pat.at[j]->type.rank == 0)
+            continue;
+        const Var *res = b->res.at[j].var;
+        if (br->joins[j])
+            heap_join(kg, br->joins[j], res);
+        else
+            kg_copy(kg, &br->places[j], kg_arr(kg, res), res->type);
+    }
 }
 
-static void stm_if(KGen *kg, const Stm *s)
+static void branch_begin(KGen *kg, const Stm *s, Branch *br)
 {
-    const Exp *e = s->exp;
-    KLoc *places = NEWN(kg->cx->perm, KLoc, s->pat.n);
-    bool *own = NEWN(kg->cx->perm, bool, s->pat.n);
+    *br = (Branch){NEWN(kg->cx->perm, KLoc, s->pat.n), NEWN(kg->cx->perm, bool, s->pat.n),
+                   NEWN(kg->cx->perm, const char *, s->pat.n)};
     for (int j = 0; j < s->pat.n; j++) {
         if (s->pat.at[j]->type.rank > 0)
             continue;
         kg_decl(kg, s->pat.at[j], NULL);
         branch_bound(kg, s, j);
     }
-    for (int j = 0; j < s->pat.n; j++)
-        if (s->pat.at[j]->type.rank > 0)
-            places[j] = branch_place(kg, s, j, &own[j]);
+    for (int j = 0; j < s->pat.n; j++) {
+        Var *v = s->pat.at[j];
+        if (v->type.rank == 0)
+            continue;
+        if (!joins(kg, s, j)) {
+            br->places[j] = branch_place(kg, s, j, &br->own[j]);
+            continue;
+        }
+        kg_irregular(kg, true, "branches of different sizes, memory from the thread's heap");
+        br->joins[j] = kg_name(kg, v->base);
+        kg_line(kg, "i64 %s;", br->joins[j]);
+        br->places[j] = heap_at(kg, v->type, br->joins[j]);
+    }
+}
+
+static void stm_if(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Branch br;
+    branch_begin(kg, s, &br);
     kg_touch(kg);
     kg_open(kg, "if (%s)", kg_atom_c(kg, e->branch.test));
-    branch_body(kg, s, e->branch.then_, places, own);
+    branch_body(kg, s, e->branch.then_, &br);
     kg->out.indent--;
     if (e->branch.else_->stms.n || s->pat.n) {
         kg_line(kg, "} else {");
         kg->out.indent++;
         kg_touch(kg);
-        branch_body(kg, s, e->branch.else_, places, own);
+        branch_body(kg, s, e->branch.else_, &br);
         kg->out.indent--;
     }
     kg_line(kg, "}");
     kg_touch(kg);
     for (int j = 0; j < s->pat.n; j++)
         if (s->pat.at[j]->type.rank > 0)
-            kg_bind_arr(kg, s->pat.at[j], places[j]);
+            kg_bind_arr(kg, s->pat.at[j], br.places[j]);
 }
 
 /* --- Statements ------------------------------------------------------------------------------- */
@@ -297,6 +341,8 @@ static bool is_sequential(KGen *kg, const Exp *e)
 void kg_stm(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
+    if (e->loc.beg)
+        kg->at = e->loc;
     if (is_sequential(kg, e)) {
         group_sequential(kg, s);
         return;

@@ -1,8 +1,8 @@
 /* Loops, and the values that they carry from one iteration to the next.
  *
  * A scalar is a variable. An array whose next value is made by updating it in place keeps its
- * memory. Any other array has two buffers: an iteration reads one and builds the next value in the
- * other, then they change roles. */
+ * memory. An array whose size changes lies in the thread's heap (heap.c). Any other array has two
+ * buffers: an iteration reads one and builds the next value in the other, then they change roles. */
 #include "codegen/kernel.h"
 
 /* A loop with an array carried in place whose initial value is not ours to write starts with a
@@ -44,52 +44,99 @@ static void begin_buffers(KGen *kg, Carry *c, Atom init)
     c->next.offset = sx_text(cx, next);
 }
 
-static void begin_one(KGen *kg, Carry *c, const Var *param, Atom init, const Body *b, Atom res,
-                      const Var *pat)
+/* Is the size of param i one of the values that the loop carries? */
+static bool changes_size(const Vars *params, int n, int i)
 {
-    c->param = param;
-    if (param->type.rank == 0) {
-        kg_decl(kg, param, kg_atom_c(kg, init));
-        return;
-    }
-    c->array = true;
+    Type t = params->at[i]->type;
+    for (int k = 0; k < t.rank; k++)
+        for (int j = 0; j < n; j++)
+            if (t.dims[k].var && t.dims[k].var == params->at[j])
+                return true;
+    return false;
+}
+
+static void begin_moving(KGen *kg, Carries *cs, Carry *c, Atom init)
+{
+    if (cs->heap.n++ == 0)
+        heap_carry_open(kg, &cs->heap);
+    c->moves = true;
+    c->off = heap_carry_begin(kg, c->param, init.var);
+    c->cur = c->next = heap_at(kg, c->param->type, c->off);
+}
+
+static void begin_array(KGen *kg, Carry *c, Atom init, const Body *b, Atom res, const Var *pat)
+{
     bool updated = false;
-    if (place_root(b, res.var, &updated) == param)
+    c->array = true;
+    if (place_root(b, res.var, &updated) == c->param)
         begin_in_place(kg, c, init, pat, updated);
     else
         begin_buffers(kg, c, init);
-    kg_bind_arr(kg, param, c->cur);
 }
 
-Carry *carry_begin(KGen *kg, const Vars *params, int n, const Atoms *inits, const Body *b,
-                   const Atom *res, Var *const *pats)
+/* When a param gets its memory: scalars first, which are sizes of arrays; arrays of changing size
+ * last, on top of the heap. */
+enum { SCALARS, FIXED, MOVING, N_PASSES };
+
+static int begin_pass(KGen *kg, const Vars *params, int n, int i, const Body *b, Atom res)
 {
-    Carry *c = NEWN(kg->cx->perm, Carry, n);
-    for (int pass = 0; pass < 2; pass++) /* scalars first: sizes of the arrays */
-        for (int i = 0; i < n; i++)
-            if ((params->at[i]->type.rank > 0) == (pass == 1))
-                begin_one(kg, &c[i], params->at[i], inits->at[i], b, res[i], pats ? pats[i] : NULL);
-    return c;
+    bool updated = false;
+    if (params->at[i]->type.rank == 0)
+        return SCALARS;
+    if (!changes_size(params, n, i) || place_root(b, res.var, &updated) == params->at[i])
+        return FIXED;
+    kg->unshareable = kg->unshareable || kg->coop;
+    return kg->coop ? FIXED : MOVING;
 }
 
-void carry_hint(KGen *kg, Carry *c, int n, const Body *b, const Atom *res)
+Carries *carry_begin(KGen *kg, const Vars *params, int n, const Atoms *inits, const Body *b,
+                     const Atom *res, Var *const *pats)
 {
-    for (int i = 0; i < n; i++)
-        if (c[i].buffers)
-            place_hint(kg, b, res[i], c[i].next);
+    Carries *cs = NEW(kg->cx->perm, Carries);
+    *cs = (Carries){.at = NEWN(kg->cx->perm, Carry, n), .n = n};
+    for (int pass = 0; pass < N_PASSES; pass++) {
+        for (int i = 0; i < n; i++) {
+            Carry *c = &cs->at[i];
+            if (begin_pass(kg, params, n, i, b, res[i]) != pass)
+                continue;
+            c->param = params->at[i];
+            if (pass == SCALARS) {
+                kg_decl(kg, c->param, kg_atom_c(kg, inits->at[i]));
+                continue;
+            }
+            if (pass == MOVING)
+                begin_moving(kg, cs, c, inits->at[i]);
+            else
+                begin_array(kg, c, inits->at[i], b, res[i], pats ? pats[i] : NULL);
+            kg_bind_arr(kg, c->param, c->cur);
+        }
+    }
+    return cs;
 }
 
-void carry_step(KGen *kg, Carry *c, int n, const Atom *res)
+void carry_turn(KGen *kg, Carries *cs)
 {
-    for (int i = 0; i < n; i++) /* while all params still have their old values */
-        if (c[i].array)
-            kg_copy(kg, &c[i].next, kg_arr(kg, res[i].var), res[i].var->type);
-    const char **tmp = NEWN(kg->cx->perm, const char *, n);
-    for (int i = 0; i < n; i++) {
-        if (c[i].array || res[i].var == c[i].param)
+    cs->turn = heap_mark(kg);
+}
+
+void carry_hint(KGen *kg, Carries *cs, const Body *b, const Atom *res)
+{
+    for (int i = 0; i < cs->n; i++)
+        if (cs->at[i].buffers)
+            place_hint(kg, b, res[i], cs->at[i].next);
+}
+
+/* The scalar results as C text that is right when some params have got their next values: a param
+ * that is the next value of another is read before. */
+static const char **next_scalars(KGen *kg, const Carries *cs, const Atom *res)
+{
+    const Carry *c = cs->at;
+    const char **tmp = NEWN(kg->cx->perm, const char *, cs->n);
+    for (int i = 0; i < cs->n; i++) {
+        if (c[i].array || c[i].moves || res[i].var == c[i].param)
             continue;
         tmp[i] = kg_atom_c(kg, res[i]);
-        for (int j = 0; j < n; j++) {
+        for (int j = 0; j < cs->n; j++) {
             if (j == i || res[i].var != c[j].param)
                 continue;
             const char *name = kg_name(kg, "old");
@@ -98,29 +145,84 @@ void carry_step(KGen *kg, Carry *c, int n, const Atom *res)
             break;
         }
     }
+    return tmp;
+}
+
+static void step_moving(KGen *kg, Carries *cs, const Atom *res)
+{
+    HeapCarry *hc = &cs->heap;
+    int n = hc->n;
+    hc->at = NEWN(kg->cx->perm, HeapMove, n);
+    hc->n = 0;
+    for (int i = 0; i < cs->n; i++) {
+        if (!cs->at[i].moves)
+            continue;
+        hc->at[hc->n].off = cs->at[i].off;
+        hc->at[hc->n++].next = res[i].var;
+    }
+    ASSERT(hc->n == n);
+    heap_carry_step(kg, hc);
+}
+
+void carry_step(KGen *kg, Carries *cs, const Atom *res)
+{
+    Carry *c = cs->at;
+    int n = cs->n;
+    for (int i = 0; i < n; i++) /* while all params still have their old values */
+        if (c[i].array)
+            kg_copy(kg, &c[i].next, kg_arr(kg, res[i].var), res[i].var->type);
+    if (cs->heap.n > 0)
+        step_moving(kg, cs, res);
+    const char **next = next_scalars(kg, cs, res);
     for (int i = 0; i < n; i++) {
-        if (tmp[i])
-            kg_line(kg, "%s = %s;", var_c_name(c[i].param), tmp[i]);
+        if (next[i])
+            kg_line(kg, "%s = %s;", var_c_name(c[i].param), next[i]);
         if (c[i].swaps) {
-            const char *cur = sx_c(c[i].cur.offset), *next = sx_c(c[i].next.offset);
+            const char *cur = sx_c(c[i].cur.offset), *beside = sx_c(c[i].next.offset);
             const char *t = kg_name(kg, "t");
             kg_line(kg, "const i64 %s = %s;", t, cur);
-            kg_line(kg, "%s = %s;", cur, next);
-            kg_line(kg, "%s = %s;", next, t);
+            kg_line(kg, "%s = %s;", cur, beside);
+            kg_line(kg, "%s = %s;", beside, t);
         } else if (c[i].buffers) {
             kg_copy(kg, &c[i].cur, &c[i].next, c[i].param->type);
         }
     }
+    if (cs->heap.n == 0)
+        heap_release(kg, cs->turn);
+    else
+        kg->heap_dirty = true;
 }
 
-void carry_end(KGen *kg, Carry *c, int n, Var *const *pats)
+/* An array of changing size gets the final one's name for its size too. */
+void carry_end(KGen *kg, Carries *cs, Var *const *pats)
 {
-    for (int i = 0; i < n; i++) {
-        if (c[i].array)
-            kg_bind_arr(kg, pats[i], c[i].cur);
-        else
-            kg_decl(kg, pats[i], var_c_name(c[i].param));
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < cs->n; i++) {
+            const Carry *c = &cs->at[i];
+            bool array = c->array || c->moves;
+            if (array != (pass == 1))
+                continue;
+            if (c->moves)
+                kg_bind_arr(kg, pats[i], heap_at(kg, pats[i]->type, c->off));
+            else if (array)
+                kg_bind_arr(kg, pats[i], c->cur);
+            else
+                kg_decl(kg, pats[i], var_c_name(c->param));
+        }
     }
+}
+
+/* In group mode, ends a while loop when something has failed: what decides about its end may be
+ * rubbish. One work-item looks, for all. */
+static void stop_group(KGen *kg, const Var *cond)
+{
+    const char *flag = group_buffer(kg, T_I32, sx_const(kg->cx, 1)), *c = var_c_name(cond);
+    kg_barrier(kg);
+    kg_line(kg, "if (get_local_id(0) == 0)");
+    kg_line(kg, "    %s[0] = mf_failing(failure, launch);", flag);
+    kg_barrier(kg);
+    kg_line(kg, "%s = %s && %s[0] == 0;", c, c, flag);
+    kg_touch(kg);
 }
 
 void kg_loop(KGen *kg, const Stm *s)
@@ -128,7 +230,7 @@ void kg_loop(KGen *kg, const Stm *s)
     const Exp *e = s->exp;
     int n = e->loop.params.n;
     const Body *b = e->loop.body;
-    Carry *c = carry_begin(kg, &e->loop.params, n, &e->loop.inits, b, b->res.at, s->pat.at);
+    Carries *c = carry_begin(kg, &e->loop.params, n, &e->loop.inits, b, b->res.at, s->pat.at);
     kg_touch(kg);
     if (e->loop.kind == LOOP_FOR) {
         const char *i = kg_bind(kg, e->loop.i);
@@ -144,10 +246,13 @@ void kg_loop(KGen *kg, const Stm *s)
         kg->guard = true;
         kg_open(kg, "while (%s)", var_c_name(e->loop.cond));
     }
-    carry_hint(kg, c, n, b, b->res.at);
+    carry_turn(kg, c);
+    carry_hint(kg, c, b, b->res.at);
     kg_stms(kg, b);
-    carry_step(kg, c, n, b->res.at);
+    carry_step(kg, c, b->res.at);
+    if (kg->coop && e->loop.kind == LOOP_WHILE)
+        stop_group(kg, e->loop.cond);
     kg_close(kg);
     kg_touch(kg);
-    carry_end(kg, c, n, s->pat.at);
+    carry_end(kg, c, s->pat.at);
 }

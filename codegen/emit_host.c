@@ -215,6 +215,9 @@ static const char *arg_macro(PrimType t)
 static int emit_args(Fn *f, const KParams *args)
 {
     int n = 0;
+    bool heap = false;
+    for (int i = 0; i < args->n; i++)
+        heap = heap || args->at[i].kind == KP_HEAP;
     for (int i = 0; i < args->n; i++) {
         const KParam *p = &args->at[i];
         if (p->kind == KP_FAILURE)
@@ -224,7 +227,11 @@ static int emit_args(Fn *f, const KParams *args)
             f->o->indent++;
         switch (p->kind) {
         case KP_FAILURE: break;
-        case KP_MEM: out_printf(f->o, "RT_A_MEM(%s)", p->mem ? p->mem->name : "NULL"); break;
+        case KP_MEM:
+            out_printf(f->o, "%s(%s)", p->updated && heap ? "RT_A_UPDATED" : "RT_A_MEM",
+                       p->mem ? p->mem->name : "NULL");
+            break;
+        case KP_HEAP: out_puts(f->o, "RT_A_HEAP"); break;
         case KP_LOCAL: out_printf(f->o, "RT_A_LOCAL(%s)", sx_c(p->bytes)); break;
         case KP_SCALAR:
             if (p->value && p->type != T_I64)

@@ -26,7 +26,10 @@ static LocalBuf *take_buffer(KGen *kg, PrimType elem, const Sx *count)
 
 KLoc group_alloc(KGen *kg, const Var *v, Type t)
 {
-    const LocalBuf *b = take_buffer(kg, t.elem, kg_bound_count(kg, t, v));
+    (void)v;
+    const Sx *count = kg_bound_count(kg, t);
+    kg->unshareable = kg->unshareable || !count;
+    const LocalBuf *b = take_buffer(kg, t.elem, count ? count : sx_const(kg->cx, 1));
     KLoc l = {.space = SP_LOCAL, .elem = t.elem, .mem = b->name, .fresh = true};
     l.offset = sx_const(kg->cx, 0);
     l.strides = loc_strides_row_major(kg, t, sx_const(kg->cx, 1));
@@ -82,7 +85,10 @@ static void by_all(KGen *kg, const Stm *s)
     kg->coop = false;
     WorkMark m = kg_work_begin(kg);
     kg_stm(kg, s);
-    kg_work_end_reset(kg, m, &s->pat);
+    Texts zero = {0};
+    for (int j = 0; j < s->pat.n; j++)
+        vec_push(kg->cx->perm, &zero, var_c_name(s->pat.at[j]));
+    kg_work_end_reset(kg, m, &zero);
     kg->coop = true;
     kg_touch(kg);
 }
@@ -119,7 +125,11 @@ static void by_first(KGen *kg, const Stm *s)
     for (int j = 0; j < n; j++)
         if (!in_place[j])
             kg_store(kg, &places[j], s->pat.at[j]->type, atom_var(s->pat.at[j]));
-    kg_work_end(kg, m);
+    Texts zero = {0};
+    for (int j = 0; j < n; j++) /* sizes perhaps: the group goes on with them */
+        if (s->pat.at[j]->type.rank == 0)
+            vec_push(kg->cx->perm, &zero, loc_elem(kg, &places[j], NULL, 0));
+    kg_work_end_reset(kg, m, &zero);
     kg->coop = true;
     kg_close(kg);
     kg_touch(kg);
@@ -232,27 +242,41 @@ static KLoc result_row(KGen *kg, const ArrLoc *out, const Exp *e, const Var *v)
     return loc_row_n(kg, &l, v->type.rank, ix, depth);
 }
 
-void cg_group(Host *h, const Stm *s)
+/* What is undone when the group's code turns out to be impossible. */
+typedef struct {
+    HostOps *ops, trial;
+    int sites, mems;
+} Trial;
+
+static Trial trial_begin(Host *h)
 {
-    const Exp *e = s->exp;
-    Ctx *cx = h->cx;
+    return (Trial){h->ops, {0}, h->plan->sites.n, h->n_mems};
+}
+
+static void trial_end(Host *h, Trial *t, bool keep)
+{
+    h->ops = t->ops;
+    if (keep) {
+        vec_append(h->cx->perm, h->ops, &t->trial);
+        return;
+    }
+    h->plan->sites.n = t->sites;
+    h->n_mems = t->mems;
+}
+
+/* The loop of a work-group over its elements, and one element. */
+static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *outs, const Sx *total)
+{
     const Nest *nest = &e->seg.nest;
     const Body *b = e->seg.body;
-    int n = s->pat.n;
-    ArrLoc *outs = NEWN(cx->perm, ArrLoc, n);
-    for (int j = 0; j < n; j++)
-        outs[j] = nest_result_row_major(h, s->pat.at[j]);
-    KGen *kg = kg_new(h, "segmap_intra", e);
-    const Sx *total = nest_size(cx, nest, 0, nest->n);
-    kg->group_size = group_threads(h, e);
-    kg->max_threads = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), kg->group_size);
+    int n = pat->n;
     const char *g = kg_name(kg, "g"), *all = kg_name(kg, "total");
     kg_line(kg, "const i64 %s = stopped ? 0 : %s;", all, sx_c(kg_host_sx(kg, total)));
     kg_open(kg, "for (i64 %s = get_group_id(0); %s < %s; %s += get_num_groups(0))", g, g, all, g);
     nest_bind(kg, nest, nest->n, g);
-    KLoc *rows = NEWN(cx->perm, KLoc, n);
+    KLoc *rows = NEWN(kg->cx->perm, KLoc, n);
     for (int j = 0; j < n; j++) {
-        rows[j] = result_row(kg, &outs[j], e, s->pat.at[j]);
+        rows[j] = result_row(kg, &outs[j], e, pat->at[j]);
         if (b->res.at[j].var && !used_inside(kg, b, b->res.at[j].var))
             place_hint(kg, b, b->res.at[j], rows[j]);
     }
@@ -264,8 +288,31 @@ void cg_group(Host *h, const Stm *s)
     kg_sync(kg); /* the next iteration uses the same local memory */
     kg->coop = false;
     kg_close(kg);
+}
+
+bool cg_group(Host *h, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = h->cx;
+    int n = s->pat.n;
+    Trial trial = trial_begin(h);
+    h->ops = &trial.trial;
+    ArrLoc *outs = NEWN(cx->perm, ArrLoc, n);
+    for (int j = 0; j < n; j++)
+        outs[j] = nest_result_row_major(h, s->pat.at[j]);
+    KGen *kg = kg_new(h, "segmap_intra", e);
+    const Sx *total = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
+    kg->group_size = group_threads(h, e);
+    kg->max_threads = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), kg->group_size);
+    group_body(kg, e, &s->pat, outs, total);
+    if (kg->unshareable) {
+        trial_end(h, &trial, false);
+        return false;
+    }
     Kernel *k = kg_finish(kg);
     kg_launch(kg, k, nest_groups(kg, total, sx_const(cx, 1)));
+    trial_end(h, &trial, true);
     for (int j = 0; j < n; j++)
         host_bind(h, s->pat.at[j], outs[j]);
+    return true;
 }

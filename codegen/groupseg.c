@@ -10,23 +10,35 @@ static void enter(KGen *kg)
 
 static void leave(KGen *kg)
 {
-    kg->coop = true;
+    kg->coop = !kg->solo;
     kg_touch(kg);
     kg_sync(kg);
 }
 
-/* The loop of each thread over its elements; the nest's first n dimensions are bound. */
+/* The loop of each thread over its elements; the nest's first n dimensions are bound. A thread that
+ * is alone goes over all of them, and stops its whole work if one fails. */
 static WorkMark open_elements(KGen *kg, const Nest *nest, int n)
 {
-    const char *j = kg_name(kg, "j");
-    kg_open_shared(kg, j, sx_c(nest_size_k(kg, nest, 0, n)));
+    const char *j = kg_name(kg, "j"), *total = sx_c(nest_size_k(kg, nest, 0, n));
+    if (kg->solo)
+        kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", j, j, total, j);
+    else
+        kg_open_shared(kg, j, total);
     nest_bind(kg, nest, n, j);
+    if (kg->solo)
+        return (WorkMark){.heap = heap_mark(kg)};
     return kg_work_begin(kg);
 }
 
-static void close_elements(KGen *kg, WorkMark m)
+/* zero: lvalues that become 0 when the element's work has failed, as the group goes on with them. */
+static void close_elements(KGen *kg, WorkMark m, const Texts *zero)
 {
-    kg_work_end(kg, m);
+    if (kg->solo) {
+        heap_release(kg, m.heap);
+        kg_close(kg);
+        return;
+    }
+    kg_work_end_reset(kg, m, zero);
     kg_close_shared(kg);
 }
 
@@ -67,9 +79,13 @@ static void segmap0(KGen *kg, const Stm *s)
         place_hint(kg, b, b->res.at[j], rows[j]);
     }
     kg_stms(kg, b);
-    for (int j = 0; j < s->pat.n; j++)
+    Texts zero = {0};
+    for (int j = 0; j < s->pat.n; j++) {
         kg_store(kg, &rows[j], atom_type(b->res.at[j]), b->res.at[j]);
-    close_elements(kg, m);
+        if (s->pat.at[j]->type.rank == depth)
+            vec_push(kg->cx->perm, &zero, loc_elem(kg, &rows[j], NULL, 0));
+    }
+    close_elements(kg, m, &zero);
     leave(kg);
     bind_results(kg, s, outs);
 }
@@ -151,14 +167,15 @@ static void apart(KGen *kg, const Stm *s, bool scan, KLoc *outs)
     const Exp *e = s->exp;
     WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n - 1);
     seg_fold(kg, e, s, outs, scan);
-    close_elements(kg, m);
+    close_elements(kg, m, &(Texts){0});
 }
 
 /* Operators on arrays, and all operators on a CPU, are applied by one thread a segment. */
 static void reduce_or_scan0(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
-    bool scan = e->kind == E_SEGSCAN, scalars = types_scalar(&e->seg.op->params, 0, e->seg.nes.n);
+    bool scan = e->kind == E_SEGSCAN;
+    bool scalars = !kg->solo && types_scalar(&e->seg.op->params, 0, e->seg.nes.n);
     KLoc *outs = alloc_results(kg, s);
     Accs ac = {0};
     if (scalars) {
@@ -208,7 +225,7 @@ static void segscatter0(KGen *kg, const Stm *s)
         kg_scatter_write(kg, d, &locs[j], res + at, res[n_ix + j]);
         at += d->rank;
     }
-    close_elements(kg, m);
+    close_elements(kg, m, &(Texts){0});
     leave(kg);
     for (int j = 0; j < n; j++)
         kg_bind_arr(kg, s->pat.at[j], locs[j]);
@@ -217,7 +234,7 @@ static void segscatter0(KGen *kg, const Stm *s)
 void group_seg(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
-    if (!kg->coop)
+    if (!kg->coop && !kg->solo)
         ice(e->loc, "%s^%d inside the code of one thread", form_info[e->kind].text, e->seg.level);
     if (e->kind == E_SEGMAP) {
         segmap0(kg, s);

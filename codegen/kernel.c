@@ -215,6 +215,13 @@ const char *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem)
     return push_mem(kg, kg_name(kg, base), mem, elem);
 }
 
+void kg_updates(KGen *kg, const Mem *mem)
+{
+    for (int i = 0; i < kg->params.n; i++)
+        if (kg->params.at[i].kind == KP_MEM && kg->params.at[i].mem == mem)
+            kg->params.at[i].updated = true;
+}
+
 const char *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count)
 {
     KParam p = {.kind = KP_LOCAL, .name = kg_name(kg, base), .type = elem};
@@ -351,23 +358,26 @@ static bool const_count(Type t, int64_t *count)
     return *count * prim_type_bytes[t.elem] <= PRIVATE_MAX_BYTES;
 }
 
-const Sx *kg_bound_count(KGen *kg, Type t, const Var *v)
+const Sx *kg_bound_count(KGen *kg, Type t)
 {
     const Sx *count = sx_const(kg->cx, 1);
     for (int k = 0; k < t.rank; k++) {
         const Sx *d = kg_bound(kg, t.dims[k]);
-        if (!d) {
-            diag_limit(v ? v->loc : kg->seg->loc,
-                       "the size [%s] of an array inside parallel code is only known inside it, "
-                       "and no bound for it could be found",
-                       atom_text(t.dims[k]));
-            d = sx_const(kg->cx, 1);
-        }
+        if (!d)
+            return NULL;
         if (!kg_is_host(kg, t.dims[k])) /* the bound of a size may be negative */
             d = sx_op(kg->cx, SX_MAX, d, sx_const(kg->cx, 0));
         count = sx_mul(kg->cx, count, d);
     }
     return count;
+}
+
+bool kg_is_regular(KGen *kg, Type t)
+{
+    for (int k = 0; k < t.rank; k++)
+        if (!kg_is_host(kg, t.dims[k]))
+            return false;
+    return true;
 }
 
 static KLoc alloc_private(KGen *kg, const Var *v, Type t, int64_t count)
@@ -383,10 +393,11 @@ static KLoc alloc_private(KGen *kg, const Var *v, Type t, int64_t count)
 /* A slice of a global block for each thread. On a GPU element k of thread t is number k*T + t, so
  * that neighbouring threads touch neighbouring elements; on a CPU a thread's elements are
  * consecutive. */
-static KLoc alloc_scratch(KGen *kg, const Var *v, Type t)
+static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const Sx *count)
 {
     Ctx *cx = kg->cx;
-    const Sx *count = kg_bound_count(kg, t, v);
+    if (!kg_is_regular(kg, t))
+        kg_irregular(kg, false, "memory bounded before the launch");
     if (!kg->uses_scratch) {
         out_printf(&kg->top, "const i64 thread = get_global_id(0), "
                              "thread_stride = MF_IS_CPU ? 1 : get_global_size(0);\n");
@@ -423,14 +434,15 @@ KLoc kg_alloc(KGen *kg, const Var *v, Type t)
     int64_t count;
     if (const_count(t, &count))
         return alloc_private(kg, v, t, count);
-    return alloc_scratch(kg, v, t);
+    const Sx *bound = kg_bound_count(kg, t);
+    return bound ? alloc_scratch(kg, v, t, bound) : heap_alloc(kg, v, t);
 }
 
 /* --- Failures --------------------------------------------------------------------------------- */
 
 WorkMark kg_work_begin(KGen *kg)
 {
-    WorkMark m = {kg->fail_to, kg->fail_used};
+    WorkMark m = {kg->fail_to, kg->fail_used, heap_mark(kg)};
     kg->fail_to = kg_name(kg, "stop");
     kg->fail_used = false;
     return m;
@@ -440,18 +452,18 @@ void kg_work_end(KGen *kg, WorkMark m)
 {
     if (kg->fail_used)
         kg_line(kg, "%s:;", kg->fail_to);
+    heap_release(kg, m.heap);
     kg->fail_to = m.fail_to;
     kg->fail_used = m.fail_used;
 }
 
-void kg_work_end_reset(KGen *kg, WorkMark m, const Vars *vs)
+void kg_work_end_reset(KGen *kg, WorkMark m, const Texts *zero)
 {
     if (kg->fail_used) {
         kg_open(kg, "if (0)");
         kg_line(kg, "%s:;", kg->fail_to);
-        for (int i = 0; i < vs->n; i++)
-            if (vs->at[i]->type.rank == 0)
-                kg_line(kg, "%s = 0;", var_c_name(vs->at[i]));
+        for (int i = 0; i < zero->n; i++)
+            kg_line(kg, "%s = 0;", zero->at[i]);
         kg_close(kg);
     }
     kg->fail_used = false;
@@ -467,6 +479,7 @@ static void param_text(Out *o, const KParam *p)
     case KP_MEM: out_printf(o, "__global %s *%s", ctype_c(p->type), p->name); return;
     case KP_SCALAR: out_printf(o, "%s %s", ctype_c(p->type), p->name); return;
     case KP_LOCAL: out_printf(o, "__local %s *%s", ctype_c(p->type), p->name); return;
+    case KP_HEAP: out_puts(o, "__global char *heap, i64 heap_chunk"); return;
     }
 }
 
@@ -486,6 +499,7 @@ Kernel *kg_finish(KGen *kg)
     Ctx *cx = kg->cx;
     Kernel k = {.loc = kg->seg->loc, .may_fail = kg->may_fail, .seg = kg->seg};
     k.what = what_text(kg);
+    k.irregulars = kg->irregulars;
     k.name = kg_text(kg, "%s_%s_%d", kg->kind, c_ident(kg->h->entry->entry->name),
                      kg->h->plan->kernels.n);
     k.params = kg->params;

@@ -3,6 +3,7 @@
  *   kernel.c     the builder: parameters, names, thread memory, the finished text, launches
  *   access.c     elements, views, copies, bounds checks
  *   place.c      where a result is built: in-place chains, destinations, upper bounds of sizes
+ *   heap.c       memory for arrays whose sizes only the thread knows
  *   body.c       statements of one thread, or uniformly of a work-group
  *   carry.c      loops and the values they carry from one iteration to the next
  *   soac.c       sequential map, reduce, scan, redomap, scanomap, scatter
@@ -34,6 +35,7 @@ typedef struct {
     const Sx *offset;
     const Sx **strides; /* as many as the array's rank */
     bool fresh;         /* memory of this thread (group mode: group), may be written in place */
+    bool heap;          /* in the thread's heap (heap.c) */
 } KLoc;
 
 /* A local-memory buffer of a group-mode kernel, reused when nothing in it is live (group.c). */
@@ -67,6 +69,13 @@ typedef struct {
     bool may_fail;       /* records failures */
     bool guard;          /* does nothing once an earlier launch failed: its data decide addresses */
     bool uses_scratch;   /* has thread memory in a global block: the number of threads is bounded */
+    bool uses_heap;      /* ... or a heap */
+    bool heap_dirty;     /* something was taken from the heap since the last mark */
+    unsigned heap_types; /* set of PrimType: pointers declared */
+    bool solo;           /* level-0 constructs are executed by one thread */
+    bool unshareable;    /* group mode: an array that the group shares has no known bound */
+    Loc at;              /* of the statement at work */
+    Irregulars irregulars;
     const char *fail_to; /* label at the end of the thread's present piece of work */
     bool fail_used;
     const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
@@ -106,21 +115,25 @@ const char *kg_param_mem(KGen *kg, Mem *mem, PrimType elem);
 /* A block that belongs to this launch only, never shared with another parameter of the same block.
  */
 const char *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem);
+/* The kernel reads and writes this block, so that a second launch would not do the same as the first. */
+void kg_updates(KGen *kg, const Mem *mem);
 const char *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count);
 /* Is the atom's value known to the host at the launch? */
 bool kg_is_host(KGen *kg, Atom a);
 /* An upper bound, as a host expression, of an i64 atom; NULL if none is known. */
 const Sx *kg_bound(KGen *kg, Atom a);
 
-/* The number of elements of an array of type t, or a bound of it, as a host expression; diag_limit
- * where none is known. */
-const Sx *kg_bound_count(KGen *kg, Type t, const Var *v);
+/* The number of elements of an array of type t, or a bound of it, as a host expression; NULL where
+ * none is known. */
+const Sx *kg_bound_count(KGen *kg, Type t);
+/* Are all sizes of t known to the host? */
+bool kg_is_regular(KGen *kg, Type t);
 
 /* Array locations. */
 KLoc *kg_arr(KGen *kg, const Var *v);
 void kg_bind_arr(KGen *kg, const Var *v, KLoc loc);
-/* Memory for an array of type t: a private array, a slice of a global block, or local memory. A
- * hint for v (may be NULL) is taken instead. Unknown size: diag_limit. */
+/* Memory for an array of type t: a private array, a slice of a global block, the thread's heap, or
+ * local memory. A hint for v (may be NULL) is taken instead. */
 KLoc kg_alloc(KGen *kg, const Var *v, Type t);
 /* Would an array of this type be a private one? */
 bool kg_is_private(KGen *kg, Type t);
@@ -128,13 +141,19 @@ bool kg_is_private(KGen *kg, Type t);
 /* Pieces of work that end early on failure: between begin and end, failures jump to the end.
  * Returns the state to give back to kg_work_end. */
 typedef struct {
+    size_t at; /* where in the text */
+    int indent;
+    bool dirty;
+} HeapMark;
+typedef struct {
     const char *fail_to;
     bool fail_used;
+    HeapMark heap;
 } WorkMark;
 WorkMark kg_work_begin(KGen *kg);
 void kg_work_end(KGen *kg, WorkMark m);
-/* The same; after a failure the scalars among vs, bound in the work, are 0. */
-void kg_work_end_reset(KGen *kg, WorkMark m, const Vars *vs);
+/* The same; after a failure the C lvalues in `zero` are 0. */
+void kg_work_end_reset(KGen *kg, WorkMark m, const Texts *zero);
 
 /* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with its own
  * arguments or others. Blocks made for it are released by host_life.c. */
@@ -203,6 +222,36 @@ bool body_has_seg(const Body *b);
 bool exp_has_seg(const Exp *e);
 bool types_scalar(const Vars *vs, int from, int n);
 
+/* --- heap.c ----------------------------------------------------------------------------------- */
+
+/* Notes the statement at work as irregular, for explain. */
+void kg_irregular(KGen *kg, bool heap, const char *text);
+/* Memory from the heap for an array of type t, whose sizes are known now. */
+KLoc heap_alloc(KGen *kg, const Var *v, Type t);
+/* An array of type t that lies at the offset held by C variable off. */
+KLoc heap_at(KGen *kg, Type t, const char *off);
+/* Between the two, at the same depth of blocks, what is taken from the heap is given back. */
+HeapMark heap_mark(KGen *kg);
+void heap_release(KGen *kg, HeapMark m);
+/* In a branch: off := where array v lies in the heap, which is copied there if it lies elsewhere. */
+void heap_join(KGen *kg, const char *off, const Var *v);
+/* The arrays of changing size that a loop carries. */
+typedef struct {
+    const char *off;        /* variable: where the param lies */
+    const Var *next;        /* the next value */
+    const char *src, *size; /* where that lies, its bytes */
+} HeapMove;
+typedef struct {
+    const char *base; /* the heap's top before the loop */
+    int n;
+    HeapMove *at;
+} HeapCarry;
+void heap_carry_open(KGen *kg, HeapCarry *hc);
+/* The variable for a param that starts as init. */
+const char *heap_carry_begin(KGen *kg, const Var *param, const Var *init);
+/* At the end of an iteration: params := next values, the rest is given back. */
+void heap_carry_step(KGen *kg, HeapCarry *hc);
+
 /* --- body.c ----------------------------------------------------------------------------------- */
 
 void kg_stm(KGen *kg, const Stm *s);
@@ -216,18 +265,28 @@ typedef struct {
     bool array;
     bool buffers; /* the next value is built beside the present one */
     bool swaps;   /* ... and they change roles; else it is copied back */
+    bool moves;   /* its size changes: it lies in the heap */
+    const char *off;
     KLoc cur, next;
 } Carry;
+typedef struct {
+    Carry *at;
+    int n;
+    HeapMark turn; /* no array changes its size: the heap at the start of an iteration */
+    HeapCarry heap;
+} Carries;
 /* Declares and initialises the params before a loop whose body ends with `res`; pats (may be NULL)
  * name the final values, so that hints for them are used. */
-Carry *carry_begin(KGen *kg, const Vars *params, int n, const Atoms *inits, const Body *b,
-                   const Atom *res, Var *const *pats);
+Carries *carry_begin(KGen *kg, const Vars *params, int n, const Atoms *inits, const Body *b,
+                     const Atom *res, Var *const *pats);
+/* First thing in the loop. */
+void carry_turn(KGen *kg, Carries *c);
 /* To be called before the body's statements: tells where the results are wanted. */
-void carry_hint(KGen *kg, Carry *c, int n, const Body *b, const Atom *res);
+void carry_hint(KGen *kg, Carries *c, const Body *b, const Atom *res);
 /* At the end of an iteration: params := res. */
-void carry_step(KGen *kg, Carry *c, int n, const Atom *res);
+void carry_step(KGen *kg, Carries *c, const Atom *res);
 /* After the loop: pats are the last params. */
-void carry_end(KGen *kg, Carry *c, int n, Var *const *pats);
+void carry_end(KGen *kg, Carries *c, Var *const *pats);
 void kg_loop(KGen *kg, const Stm *s);
 
 /* --- soac.c ----------------------------------------------------------------------------------- */
@@ -270,7 +329,9 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 
 /* --- group.c, groupseg.c ---------------------------------------------------------------------- */
 
-void cg_group(Host *h, const Stm *s); /* level-1 segmap with level-0 constructs inside */
+/* Level-1 segmap with level-0 constructs inside. False, and nothing done, if work-groups cannot run it:
+ * an array that a group shares has a size without a bound. */
+bool cg_group(Host *h, const Stm *s);
 KLoc group_alloc(KGen *kg, const Var *v, Type t);
 const char *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch space, marked used */
 void group_buffer_free(KGen *kg, const char *name);

@@ -84,7 +84,7 @@ const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group)
 {
     Ctx *cx = kg->cx;
     const Sx *all = sx_op(cx, SX_CEILDIV, n, per_group), *few = sx_size(cx, SIZE_NUM_GROUPS);
-    if (kg->uses_scratch)
+    if (kg->uses_scratch || kg->uses_heap)
         return sx_op(cx, SX_MIN, all, few);
     return sx_op(cx, SX_MIN, all, sx_select(cx, sx_is_cpu(cx), few, all));
 }

@@ -98,7 +98,8 @@ typedef enum {
     KP_FAILURE, /* __global int *: always the first parameter (rt fills it in) */
     KP_MEM,     /* __global elem *name */
     KP_SCALAR,  /* a value by its type (bool travels as char) */
-    KP_LOCAL    /* __local memory of `bytes` */
+    KP_LOCAL,   /* __local memory of `bytes` */
+    KP_HEAP     /* a chunk of memory for each thread: two parameters, `heap` and `heap_chunk` */
 } KParamKind;
 
 typedef struct {
@@ -107,11 +108,21 @@ typedef struct {
     PrimType type;    /* KP_SCALAR: its type; KP_MEM, KP_LOCAL: element type */
     /* The argument at the launch: */
     Mem *mem;        /* KP_MEM */
+    bool updated;    /* KP_MEM: read and written, so that a second launch would not do the same */
     const Sx *value; /* KP_SCALAR of type i64, else */
     Atom atom;       /* KP_SCALAR of another type */
     const Sx *bytes; /* KP_LOCAL */
 } KParam;
 typedef VEC(KParam) KParams;
+
+/* An irregular piece of a kernel: an array whose size is known only inside the thread, and what that
+ * meant (explain). */
+typedef struct {
+    Loc loc;
+    const char *text; /* "runs sequentially inside the thread: ..." */
+    bool heap;        /* its memory comes from the thread's heap */
+} Irregular;
+typedef VEC(Irregular) Irregulars;
 
 typedef struct Kernel {
     const char *name; /* C identifier, says what it is: "segmap_main_12", unique in the program */
@@ -123,6 +134,7 @@ typedef struct Kernel {
     bool may_fail;    /* records run-time failures */
     const char *canonical; /* set by kernel_intern: text up to names */
     const Exp *seg;        /* the construct it was made for (explain), NULL for helpers */
+    Irregulars irregulars; /* in the order of the text */
 } Kernel;
 typedef VEC(Kernel *) Kernels;
 

@@ -28,6 +28,7 @@ static void print_arg(Out *o, const KParam *p)
     case KP_MEM: out_puts(o, p->mem ? p->mem->name : "null"); return;
     case KP_SCALAR: out_puts(o, p->value ? sx_c(p->value) : atom_c(p->atom)); return;
     case KP_LOCAL: out_printf(o, "local %s", sx_c(p->bytes)); return;
+    case KP_HEAP: out_puts(o, "heap"); return;
     }
 }
 

@@ -2,18 +2,16 @@
  * what is left of sequential array code at the host level, as kernels of one work-item. */
 #include "codegen/kernel.h"
 
-void cg_segmap(Host *h, const Stm *s)
+/* Level-0 constructs inside are executed by the thread. */
+static void segmap_threads(Host *h, const Stm *s)
 {
     const Exp *e = s->exp;
-    if (body_has_seg(e->seg.body)) {
-        cg_group(h, s);
-        return;
-    }
     Ctx *cx = h->cx;
     const Nest *nest = &e->seg.nest;
     const Body *b = e->seg.body;
     int depth = nest->n;
     KGen *kg = kg_new(h, "segmap", e);
+    kg->solo = true;
     const Sx *n = nest_size(cx, nest, 0, depth);
     ArrLoc *outs = NEWN(cx->perm, ArrLoc, s->pat.n);
     for (int j = 0; j < s->pat.n; j++)
@@ -38,6 +36,12 @@ void cg_segmap(Host *h, const Stm *s)
         host_bind(h, s->pat.at[j], outs[j]);
 }
 
+void cg_segmap(Host *h, const Stm *s)
+{
+    if (!body_has_seg(s->exp->seg.body) || !cg_group(h, s))
+        segmap_threads(h, s);
+}
+
 /* --- Leftovers -------------------------------------------------------------------------------- */
 
 /* A block and location for result j: the memory of what s updates in place, or fresh. */
@@ -50,12 +54,10 @@ static ArrLoc sequential_place(Host *h, const Stm *s, int j, bool *in_place)
     *in_place = root != NULL;
     if (root)
         return *host_loc(h, root);
-    for (int k = 0; k < v->type.rank; k++)
+    for (int k = 0; k < v->type.rank; k++) /* loops over arrays stay on the host, see wants_device */
         for (int i = 0; i < s->pat.n; i++)
-            if (v->type.dims[k].var == s->pat.at[i])
-                diag_limit(s->exp->loc,
-                           "sequential code whose result's size [%s] it computes itself",
-                           var_text(s->pat.at[i]));
+            if (v->type.dims[k].var && v->type.dims[k].var == s->pat.at[i])
+                ice(s->exp->loc, "a kernel that computes the size of its result");
     return nest_result_row_major(h, v);
 }
 
@@ -67,6 +69,8 @@ static void own_root(KGen *kg, const Stm *s, int j)
     KLoc l = *kg_arr(kg, root);
     l.fresh = updated;
     kg_bind_arr(kg, root, l);
+    if (updated)
+        kg_updates(kg, host_loc(kg->h, root)->mem);
 }
 
 static void hint_place(KGen *kg, Var *v, KLoc place)

@@ -51,6 +51,7 @@ void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const SegNames *n, c
 {
     WorkMark m = kg_work_begin(kg);
     const char *off = open_share(kg, n, op_is_comm(e));
+    HeapMark turn = heap_mark(kg);
     nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_text(kg, "%s + %s", n->beg, off));
     if (maps)
         seg_hint_maps(kg, e, maps, s);
@@ -58,6 +59,7 @@ void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const SegNames *n, c
     if (maps)
         seg_store_maps(kg, e, maps, s);
     accs_apply(kg, ac, ac->acc, accs_atoms(kg, ac, e->seg.body->res.at));
+    heap_release(kg, turn);
     kg_close(kg);
     kg_close(kg);
     kg_work_end(kg, m);
@@ -147,29 +149,32 @@ void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
     int n = e->seg.nes.n, depth = nest->n;
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
     nest_indices(kg, nest, depth, ix);
-    Carry *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
+    Carries *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
     const char *i = kg_name(kg, "i");
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, kg_atom_c(kg, nest_width(nest)), i);
+    HeapMark turn = heap_mark(kg);
     nest_bind_dim(kg, &vec_last(nest), i);
     seg_hint_maps(kg, e, outs, s);
     kg_stms(kg, e->seg.body);
     seg_store_maps(kg, e, outs, s);
     kg_bind_params(kg, op->params.at + n, e->seg.body->res.at, n);
-    carry_hint(kg, c, n, op->body, op->body->res.at);
+    carry_turn(kg, c);
+    carry_hint(kg, c, op->body, op->body->res.at);
     kg_stms(kg, op->body);
     for (int j = 0; scan && j < n; j++) {
         Atom r = op->body->res.at[j];
         KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth);
         kg_store(kg, &row, atom_type(r), r);
     }
-    carry_step(kg, c, n, op->body->res.at);
+    carry_step(kg, c, op->body->res.at);
+    heap_release(kg, turn);
     kg_close(kg);
     if (scan)
         return;
     Var **finals = NEWN(kg->cx->perm, Var *, n);
     for (int j = 0; j < n; j++)
         finals[j] = var_like(kg->cx, op->params.at[j]);
-    carry_end(kg, c, n, finals);
+    carry_end(kg, c, finals);
     for (int j = 0; j < n; j++) {
         KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth - 1);
         kg_store(kg, &row, finals[j]->type, atom_var(finals[j]));

@@ -55,6 +55,7 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
     WorkMark m = kg_work_begin(kg);
     const char *i = kg_name(kg, "i");
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, n.len, i);
+    HeapMark turn = heap_mark(kg);
     nest_bind_dim(kg, &vec_last(nest), kg_text(kg, "%s + %s", n.beg, i));
     const KLoc *ko = seg_outs(kg, s, 0, outs);
     seg_hint_maps(kg, e, ko, s);
@@ -62,6 +63,7 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
     seg_store_maps(kg, e, ko, s);
     accs_apply(kg, &ac, ac.acc, accs_atoms(kg, &ac, e->seg.body->res.at));
     store_scanned(kg, s, ko, ac.acc);
+    heap_release(kg, turn);
     kg_close(kg);
     kg_work_end(kg, m);
     nest_close(kg);
@@ -182,6 +184,7 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
     for (int j = 0; j < ac.n; j++) {
         elem[j] = kg_text(kg, "%s[%s * %s + %s]", kg_param_mem(kg, parts[j], ac.types[j]), n.seg,
                           n.width, t.off);
+        kg_updates(kg, parts[j]);
         kg_line(kg, "%s = %s;", ac.acc[j], kg_atom_c(kg, e->seg.nes.at[j]));
     }
     kg_open(kg, "if (%s)", t.in);

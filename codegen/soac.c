@@ -25,7 +25,7 @@ typedef struct {
     int n_acc; /* reduced or scanned values */
     bool scan;
     const char *i;
-    Carry *acc;
+    Carries *acc;
     KLoc *outs; /* result arrays, by position in the pattern */
 } Loop;
 
@@ -63,14 +63,15 @@ static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
         kg_bind_params(kg, op->params.at + n, xs, n);
     else
         bind_rows(kg, op->params.at + n, &lp->e->soac.arrs, sx_text(kg->cx, lp->i));
-    carry_hint(kg, lp->acc, n, op->body, op->body->res.at);
+    carry_turn(kg, lp->acc);
+    carry_hint(kg, lp->acc, op->body, op->body->res.at);
     kg_stms(kg, op->body);
     for (int j = 0; lp->scan && j < n; j++) {
         KLoc row = out_row(kg, lp, s, j);
         Atom r = op->body->res.at[j];
         kg_store(kg, &row, atom_type(r), r);
     }
-    carry_step(kg, lp->acc, n, op->body->res.at);
+    carry_step(kg, lp->acc, op->body->res.at);
 }
 
 void kg_soac(KGen *kg, const Stm *s)
@@ -91,13 +92,15 @@ void kg_soac(KGen *kg, const Stm *s)
     if (e->attrs & ATTR_UNROLL)
         kg_line(kg, "#pragma unroll");
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", lp.i, lp.i, kg_atom_c(kg, e->soac.width), lp.i);
+    HeapMark turn = heap_mark(kg);
     bool has_fn = e->kind == E_MAP || e->kind == E_REDOMAP || e->kind == E_SCANOMAP;
     const Atom *xs = has_fn ? apply_fn(kg, &lp, s) : NULL;
     if (accumulates)
         apply_op(kg, &lp, s, xs);
+    heap_release(kg, turn);
     kg_close(kg);
     if (accumulates && !lp.scan)
-        carry_end(kg, lp.acc, lp.n_acc, s->pat.at);
+        carry_end(kg, lp.acc, s->pat.at);
     for (int j = first_array; j < s->pat.n; j++)
         kg_bind_arr(kg, s->pat.at[j], lp.outs[j]);
 }
@@ -137,6 +140,7 @@ void kg_scatter(KGen *kg, const Stm *s)
     }
     const char *i = kg_name(kg, "i");
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, kg_atom_c(kg, e->soac.width), i);
+    HeapMark turn = heap_mark(kg);
     bind_rows(kg, fn->params.at, &e->soac.arrs, sx_text(kg->cx, i));
     kg_stms(kg, fn->body);
     const Atom *res = fn->body->res.at;
@@ -148,6 +152,7 @@ void kg_scatter(KGen *kg, const Stm *s)
         kg_scatter_write(kg, d, &locs[j], res + at, res[n_ix + j]);
         at += d->rank;
     }
+    heap_release(kg, turn);
     kg_close(kg);
     for (int j = 0; j < n; j++)
         kg_bind_arr(kg, s->pat.at[j], locs[j]);

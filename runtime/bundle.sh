@@ -6,7 +6,7 @@
 set -eu
 dir=$(dirname "$0")
 files="values.h scalar.h rt.h internal.h values.c values_read.c context.c device.c build.c launch.c
-mem.c builtin.c profile.c boundary.c tuning.c serve.c cli.c"
+heap.c mem.c builtin.c profile.c boundary.c tuning.c serve.c cli.c"
 
 # A file as a string constant, a line of it a line.
 quote() {

@@ -120,6 +120,7 @@ static void rt_ctx_add_kernels(rt_ctx *ctx)
         rt_kernel *k = &ctx->kernels[i];
         k->def = i < n ? &ctx->prog->kernels[i] : &builtin[i - n];
         k->can_fail = strstr(k->def->source, "mf_fail(") != NULL;
+        k->has_barrier = strstr(k->def->source, "barrier(") != NULL;
     }
 }
 

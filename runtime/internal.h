@@ -26,6 +26,8 @@ typedef struct {
     char *build_error; /* malloc'd; set when a build was tried and failed */
     bool too_large;    /* it did not build because it needs more resources than there are */
     bool can_fail;     /* its text calls mf_fail */
+    bool has_barrier;  /* its groups have a size for a reason */
+    int64_t chunk;     /* bytes of heap that its work-items got at the last launch, see heap.c */
     int64_t max_group; /* CL_KERNEL_WORK_GROUP_SIZE */
     int64_t own_local; /* bytes of local memory apart from arguments */
     int n_refusals, cap_refusals;
@@ -62,6 +64,8 @@ typedef struct {
 typedef struct {
     cl_int site, launch;
     cl_long args[8];
+    cl_uint heap_need;
+    cl_int heap_launch;
 } rt_failure;
 
 struct rt_ctx {
@@ -154,9 +158,25 @@ RT_API int rt_ask_failure(rt_ctx *ctx);
 RT_API int rt_answer_failure(rt_ctx *ctx);
 RT_API int rt_failure_init(rt_ctx *ctx);
 
+/* One launch, of full groups: numbers it, sets the arguments (heap: the block for RT_ARG_HEAP and the
+ * bytes of it for each work-item) and enqueues it. */
+RT_API int rt_launch_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
+                          const int64_t *local, int n_args, const rt_arg *args, rt_mem *heap,
+                          int64_t chunk);
+/* Forgets all failures. */
+RT_API int rt_failure_reset(rt_ctx *ctx);
+
+/* --- heap.c --- */
+
+/* A launch of a kernel that has an argument RT_ARG_HEAP, repeated until the heap is large enough. */
+RT_API int rt_launch_heap(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
+                          const int64_t *local, int n_args, const rt_arg *args);
+
 /* --- mem.c --- */
 
 RT_API void rt_free_dead_blocks(rt_ctx *ctx);
+/* How many bytes could still be allocated; INT64_MAX when the device does not say. */
+RT_API int64_t rt_memory_left(const rt_ctx *ctx);
 RT_API void rt_free_all_blocks(rt_ctx *ctx);
 
 /* --- profile.c --- */

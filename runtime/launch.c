@@ -9,7 +9,7 @@
 
 /* Says that nothing has failed. `launch` is larger than any launch's number, see mf_failed_before.
  */
-static int rt_failure_reset(rt_ctx *ctx)
+RT_API int rt_failure_reset(rt_ctx *ctx)
 {
     static const rt_failure none = {.site = -1, .launch = INT_MAX};
     return RT_CL(ctx, "failure buffer",
@@ -71,22 +71,29 @@ static bool rt_is_refusal(cl_int err)
 }
 
 /* Sets the arguments; *bad is the first one that was not taken, or -1. */
-static cl_int rt_set_args(rt_ctx *ctx, rt_kernel *k, int n_args, const rt_arg *args, int *bad)
+static cl_int rt_set_args(rt_ctx *ctx, rt_kernel *k, int n_args, const rt_arg *args, rt_mem *heap,
+                          int64_t chunk, int *bad)
 {
     cl_int launch = ctx->launch;
     cl_int err = clSetKernelArg(k->kernel, 0, sizeof ctx->failure, &ctx->failure);
     if (err == CL_SUCCESS)
         err = clSetKernelArg(k->kernel, 1, sizeof launch, &launch);
     *bad = -1;
+    cl_uint at = 2;
     for (int i = 0; i < n_args && err == CL_SUCCESS; i++) {
         const rt_arg *a = &args[i];
-        cl_uint at = (cl_uint)i + 2;
+        const cl_mem *buf = a->mem ? &a->mem->buf : &ctx->failure;
         switch (a->kind) {
-        case RT_ARG_SCALAR: err = clSetKernelArg(k->kernel, at, a->size, &a->scalar); break;
-        case RT_ARG_LOCAL: err = clSetKernelArg(k->kernel, at, a->size ? a->size : 8, NULL); break;
+        case RT_ARG_SCALAR: err = clSetKernelArg(k->kernel, at++, a->size, &a->scalar); break;
+        case RT_ARG_LOCAL:
+            err = clSetKernelArg(k->kernel, at++, a->size ? a->size : 8, NULL);
+            break;
         case RT_ARG_MEM:
-            err = clSetKernelArg(k->kernel, at, sizeof(cl_mem),
-                                 a->mem ? &a->mem->buf : &ctx->failure);
+        case RT_ARG_UPDATED: err = clSetKernelArg(k->kernel, at++, sizeof(cl_mem), buf); break;
+        case RT_ARG_HEAP:
+            err = clSetKernelArg(k->kernel, at++, sizeof(cl_mem), &heap->buf);
+            if (err == CL_SUCCESS)
+                err = clSetKernelArg(k->kernel, at++, sizeof chunk, &chunk);
             break;
         }
         *bad = i;
@@ -127,11 +134,12 @@ static cl_int rt_enqueue_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_
 }
 
 static int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *global,
-                      const size_t *local, int n_args, const rt_arg *args)
+                      const size_t *local, int n_args, const rt_arg *args, rt_mem *heap,
+                      int64_t chunk)
 {
     int bad;
     char what[512];
-    cl_int err = rt_set_args(ctx, k, n_args, args, &bad);
+    cl_int err = rt_set_args(ctx, k, n_args, args, heap, chunk, &bad);
     bool refused = err != CL_SUCCESS && bad >= 0 && args[bad].kind == RT_ARG_LOCAL;
     const char *call = "clSetKernelArg";
     if (err == CL_SUCCESS) {
@@ -158,11 +166,34 @@ static int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
     return RT_REFUSED;
 }
 
+RT_API int rt_launch_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
+                          const int64_t *local, int n_args, const rt_arg *args, rt_mem *heap,
+                          int64_t chunk)
+{
+    size_t g[3], l[3];
+    for (int i = 0; i < n_dims; i++) {
+        l[i] = (size_t)local[i];
+        g[i] = ((size_t)global[i] + l[i] - 1) / l[i] * l[i];
+    }
+    if (ctx->launch == INT_MAX - 1) {
+        /* Numbers start again: nothing before may count as "a later launch". */
+        int rc = rt_sync(ctx);
+        if (rc)
+            return rc;
+        ctx->launch = 0;
+    }
+    ctx->launch++;
+    int rc = rt_enqueue(ctx, k, n_dims, g, l, n_args, args, heap, chunk);
+    if (rc == RT_OK && k->can_fail)
+        ctx->unchecked = true;
+    return rc;
+}
+
 RT_API int rt_launch_kernel(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
                             const int64_t *local, int n_args, const rt_arg *args)
 {
-    size_t g[3], l[3];
     int64_t group = 1;
+    bool heap = false;
     for (int i = 0; i < n_dims; i++) {
         if (global[i] == 0)
             return RT_OK;
@@ -170,8 +201,6 @@ RT_API int rt_launch_kernel(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t
             return rt_error_set(
                 ctx, "kernel %s (%s): a launch of %" PRId64 " work-items in groups of %" PRId64,
                 k->def->name, k->def->prov, global[i], local[i]);
-        l[i] = (size_t)local[i];
-        g[i] = ((size_t)global[i] + l[i] - 1) / l[i] * l[i];
         group *= local[i];
     }
     int rc = rt_build(ctx, k);
@@ -185,17 +214,10 @@ RT_API int rt_launch_kernel(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t
                      k->def->name, k->def->prov, group, local_bytes + k->own_local);
         return RT_REFUSED;
     }
-    if (ctx->launch == INT_MAX - 1) {
-        /* Numbers start again: nothing before may count as "a later launch". */
-        if ((rc = rt_sync(ctx)))
-            return rc;
-        ctx->launch = 0;
-    }
-    ctx->launch++;
-    rc = rt_enqueue(ctx, k, n_dims, g, l, n_args, args);
-    if (rc == RT_OK && k->can_fail)
-        ctx->unchecked = true;
-    return rc;
+    for (int i = 0; i < n_args; i++)
+        heap = heap || args[i].kind == RT_ARG_HEAP;
+    return heap ? rt_launch_heap(ctx, k, n_dims, global, local, n_args, args)
+                : rt_launch_once(ctx, k, n_dims, global, local, n_args, args, NULL, 0);
 }
 
 RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,

@@ -76,6 +76,11 @@ static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, cl_int *err)
     return m;
 }
 
+RT_API int64_t rt_memory_left(const rt_ctx *ctx)
+{
+    return ctx->memory > 0 ? ctx->memory - ctx->live_bytes : INT64_MAX;
+}
+
 RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
 {
     cl_int err = CL_SUCCESS;

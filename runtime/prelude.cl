@@ -12,6 +12,8 @@ typedef struct {
     int site;
     int launch;
     long args[8];
+    uint heap_need;  /* the largest chunk that a work-item lacked, see mf_heap_alloc; 0: none */
+    int heap_launch; /* the launch in which that was */
 } mf_failure;
 
 /* Records a failure of this launch at a site of the program, with up to 8 numbers for its message; only
@@ -32,15 +34,44 @@ static inline void mf_fail(__global mf_failure *failure, int launch, int site, l
     }
 }
 
-/* Quotient of non-negative numbers: 32-bit division, which is several times faster, where it is enough. */
-static inline long mf_index_div(long a, long b)
-{
-    return ((a | b) >> 32) == 0 ? (long)((uint)a / (uint)b) : a / b;
-}
-
 /* Did an earlier launch fail? Then its results are rubbish and this one may return at once: the answer is
  * the same for all work-items of a launch. */
 static inline bool mf_failed_before(__global mf_failure *failure, int launch)
 {
     return failure->launch < launch;
+}
+
+/* Has something failed in this launch? Asked by one work-item for its group, see mf_heap_alloc too. */
+static inline int mf_failing(__global mf_failure *failure, int launch)
+{
+    volatile __global int *site = (volatile __global int *)&failure->site;
+    if (atomic_or((volatile __global int *)&failure->heap_launch, 0) == launch)
+        return 1;
+    return atomic_or(site, 0) >= 0 && !mf_failed_before(failure, launch);
+}
+
+/* Memory of one work-item for arrays whose sizes only it knows: a stack in its chunk of a global block, of
+ * which the first *top bytes are taken. Returns where the new array of `count` elements of `size` bytes
+ * begins, in elements. -1 if the chunk is too small: how large it should have been is recorded, in units of
+ * 64 bytes; the host looks, gives larger chunks, and launches again. */
+static inline long mf_heap_alloc(__global mf_failure *failure, int launch, long chunk, long *top, long count,
+                                 int size)
+{
+    const long most = 1L << 37;
+    long n = count < 0 ? 0 : count < most ? count : most;
+    long at = *top, end = at + ((n * size + 7) & ~7L);
+    if (end <= chunk) {
+        *top = end;
+        return at / size;
+    }
+    long units = (end + 63) >> 6;
+    atomic_max((volatile __global uint *)&failure->heap_need, units < 0xffffffffL ? (uint)units : 0xffffffffu);
+    atomic_xchg((volatile __global int *)&failure->heap_launch, launch);
+    return -1;
+}
+
+/* Quotient of non-negative numbers: 32-bit division, which is several times faster, where it is enough. */
+static inline long mf_index_div(long a, long b)
+{
+    return ((a | b) >> 32) == 0 ? (long)((uint)a / (uint)b) : a / b;
 }

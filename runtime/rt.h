@@ -217,12 +217,17 @@ RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_b
  * Launching
  * --------------------------------------------------------------------------------------------- */
 
-typedef enum { RT_ARG_SCALAR, RT_ARG_MEM, RT_ARG_LOCAL } rt_arg_kind;
+/* RT_ARG_HEAP stands for two parameters, `__global char *heap, i64 heap_chunk`: memory for arrays whose
+ * sizes only the work-items know, heap_chunk bytes for each of them. How much that must be shows when
+ * the kernel runs: it is launched again until it was enough, with fewer work-items when memory is short
+ * (so such a kernel loops over its work). RT_ARG_UPDATED: a block that a kernel with a heap reads and
+ * writes; it is put back before another attempt. */
+typedef enum { RT_ARG_SCALAR, RT_ARG_MEM, RT_ARG_LOCAL, RT_ARG_HEAP, RT_ARG_UPDATED } rt_arg_kind;
 typedef struct {
     rt_arg_kind kind;
     size_t size;      /* SCALAR: bytes of it; LOCAL: bytes to reserve (0 becomes 8) */
     rt_scalar scalar; /* SCALAR */
-    rt_mem *mem;      /* MEM; NULL is passed as an empty block */
+    rt_mem *mem;      /* MEM, UPDATED; NULL is passed as an empty block */
 } rt_arg;
 
 /* Arguments: RT_A_I32(n), RT_A_MEM(block), RT_A_LOCAL(bytes), ... for initialising rt_arg[]. */
@@ -273,6 +278,14 @@ typedef struct {
 #define RT_A_MEM(m)                                                                                \
     {                                                                                              \
         RT_ARG_MEM, 0, {.i64 = 0}, (m)                                                             \
+    }
+#define RT_A_UPDATED(m)                                                                            \
+    {                                                                                              \
+        RT_ARG_UPDATED, 0, {.i64 = 0}, (m)                                                         \
+    }
+#define RT_A_HEAP                                                                                  \
+    {                                                                                              \
+        RT_ARG_HEAP, 0, {.i64 = 0}, 0                                                              \
     }
 #define RT_A_LOCAL(n)                                                                              \
     {                                                                                              \
