@@ -144,9 +144,11 @@ bool op_is_comm(const Exp *seg)
     int n = seg->seg.nes.n;
     for (int j = 0; j < n; j++) {
         const Exp *e = NULL;
-        for (int i = 0; i < op->body->stms.n; i++)
-            if (op->body->stms.at[i].pat.at[0] == op->body->res.at[j].var)
-                e = op->body->stms.at[i].exp;
+        for (int i = 0; i < op->body->stms.n; i++) {
+            const Stm *s = &op->body->stms.at[i];
+            if (s->pat.n == 1 && s->pat.at[0] == op->body->res.at[j].var) /* an assertion binds nothing */
+                e = s->exp;
+        }
         if (!e || e->kind != E_PRIM || e->prim.args.n != 2)
             return false;
         PrimOp o = e->prim.op;

@@ -293,8 +293,10 @@ static Val *lower_unflatten(Low *L, const Call *c, int n)
         low_limit(L, loc, "the sizes of this unflatten cannot be determined here");
     }
     for (int d = 0; d < n; d++)
-        if (known[d])
+        if (known[d]) {
+            dims[d] = count_arg(L, loc, dims[d]);
             product = emit_op(L, loc, OP_MUL, product, dims[d]);
+        }
     for (int d = 0; d < n && found < n; d++) {
         if (!known[d]) {
             Atom some = emit_op(L, loc, OP_MAX, product, atom_i64(1));
