@@ -12,13 +12,14 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: minifut bench [options] prog.sf datasets/\n"
+    "usage: minifut bench [options] prog.sf [datasets/]\n"
     "\n"
     "Compiles prog.sf and times it on each data set (NAME.in; the result is checked against "
     "NAME.out if\n"
     "there), with default thresholds and, if there is one, with the tuning file. Times are medians "
     "of\n"
     "the computation alone: no transfers, no kernel build.\n"
+    "Without a folder, the data sets are the cases in the program's directives (`-- ==`).\n"
     "  -d, --device NAME      OpenCL device (substring of its name, or #k)\n"
     "  -p, --platform NAME    OpenCL platform\n"
     "  -e, --entry-point E    entry point (default: main, or the only one)\n"

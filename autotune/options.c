@@ -1,5 +1,6 @@
 #include "autotune/options.h"
 
+#include "autotune/directives.h"
 #include "base/diag.h"
 
 #include <stdio.h>
@@ -82,15 +83,57 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
             return bad(tool, "one program and one folder of data sets; what is", argv[i]);
         }
     }
-    if (!o->source || !o->folder) {
-        fprintf(stderr, "minifut %s: which %s? (minifut %s --help)\n", tool,
-                o->source ? "data sets: a folder of files NAME.in" : "program", tool);
+    if (!o->source) {
+        fprintf(stderr, "minifut %s: which program? (minifut %s --help)\n", tool, tool);
         return EXIT_USAGE;
     }
     o->tuning_given = o->tuning != NULL;
     if (!o->tuning)
         o->tuning = arena_printf(a, "%s.tuning", o->source);
     return -1;
+}
+
+/* The entry point to work on: the one asked for; else main, or the first that has cases. */
+static const char *case_entry(const Directives *d, const ToolOptions *o)
+{
+    if (o->session.entry || !d->cases.n)
+        return o->session.entry;
+    for (int i = 0; i < d->cases.n; i++)
+        if (strcmp(d->cases.at[i].entry, "main") == 0)
+            return "main";
+    return d->cases.at[0].entry;
+}
+
+/* The data sets of the program's directives. False after a message. */
+static bool from_directives(Arena *a, const char *tool, ToolOptions *o, Datasets *ds)
+{
+    Directives d;
+    bool ok = directives_read(a, o->source, &d), bench = strcmp(tool, "bench") == 0;
+    o->session.entry = ok ? case_entry(&d, o) : NULL;
+    int left_out = 0;
+    for (int i = 0; i < d.cases.n && ok; i++) {
+        TestCase *c = &d.cases.at[i];
+        if (strcmp(c->entry, o->session.entry) != 0 || c->expect == EXPECT_ERROR)
+            continue;
+        if (bench ? c->nobench : c->notune) {
+            left_out++;
+            continue;
+        }
+        ok = directives_random(a, c);
+        vec_push(a, ds, ((Dataset){c->name, c->input, c->output}));
+    }
+    diag_flush();
+    if (!ok || ds->n)
+        return ok;
+    fprintf(
+        stderr,
+        "minifut %s: %s has no data sets%s%s%s: give a folder of files NAME.in, or cases in the "
+        "program (`-- ==` and `-- input { }` or `-- input @ FILE`)\n",
+        tool, o->source, o->session.entry ? " for " : "", o->session.entry ? o->session.entry : "",
+        !left_out ? ""
+        : bench   ? " (its cases are marked nobench)"
+                  : " (its cases are marked notune)");
+    return false;
 }
 
 Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int *code)
@@ -101,7 +144,9 @@ Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int
         fprintf(stderr, "minifut %s: cannot read %s\n", tool, o->source);
         return NULL;
     }
-    if (!datasets_find(a, o->folder, ds, &wrong)) {
+    if (!o->folder && !from_directives(a, tool, o, ds))
+        return NULL;
+    if (o->folder && !datasets_find(a, o->folder, ds, &wrong)) {
         fprintf(stderr, "minifut %s: %s\n", tool, wrong);
         return NULL;
     }

@@ -7,7 +7,7 @@
 typedef struct {
     SessionOptions session;
     const char *source; /* prog.sf */
-    const char *folder; /* data sets */
+    const char *folder; /* data sets; NULL: those of the program's directives */
     const char *tuning; /* tuning file: default SOURCE.tuning */
     bool tuning_given;  /* by an option */
     const char *json;   /* bench: write results here */

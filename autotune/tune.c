@@ -14,13 +14,14 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: minifut tune [options] prog.sf datasets/\n"
+    "usage: minifut tune [options] prog.sf [datasets/]\n"
     "\n"
     "Compiles prog.sf, finds the thresholds that make it fastest on the data sets (files NAME.in, "
     "with\n"
     "NAME.out checked if there), and writes prog.sf.tuning. Every version is run on every data "
     "set; its\n"
     "result is compared with the others'.\n"
+    "Without a folder, the data sets are the cases in the program's directives (`-- ==`).\n"
     "  -d, --device NAME      OpenCL device (substring of its name, or #k)\n"
     "  -p, --platform NAME    OpenCL platform\n"
     "  -e, --entry-point E    entry point (default: main, or the only one)\n"
@@ -250,8 +251,8 @@ static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult
         else
             vec_push(t->a, &out, s);
     }
-    const char *comment =
-        arena_printf(t->a, "thresholds of %s, found by minifut tune on %s", o->source, o->folder);
+    const char *comment = arena_printf(t->a, "thresholds of %s, found by minifut tune on %s",
+                                       o->source, o->folder ? o->folder : "its own data sets");
     if (tuning_write(o->tuning, comment, &out))
         return 0;
     fprintf(stderr, "minifut tune: cannot write %s: %s\n", o->tuning, strerror(errno));

@@ -5,7 +5,8 @@
 #   bundle.sh --c NAME  the C text as a C string constant `const char NAME[]`, for the compiler
 set -eu
 dir=$(dirname "$0")
-files="values.h scalar.h rt.h internal.h values.c values_read.c context.c device.c build.c launch.c
+headers="values.h scalar.h rt.h internal.h"
+files="values.c values_read.c context.c device.c build.c launch.c
 heap.c mem.c builtin.c profile.c boundary.c tuning.c serve.c cli.c"
 
 # A file as a string constant, a line of it a line.
@@ -22,16 +23,26 @@ texts() {
     done
 }
 
+plain() {
+    for f in "$@"; do
+        echo "/* ---- runtime/$f ---- */"
+        sed -e '/^#include "runtime\//d' "$dir/$f"
+    done
+}
+
+# Programs that are to share a runtime compiled once are compiled with -DRT_API= -DRT_SEPARATE, it with -DRT_API=.
 bundle() {
     echo '#ifndef _GNU_SOURCE'
     echo '#define _GNU_SOURCE'
     echo '#endif'
+    echo '#ifndef RT_API'
     echo '#define RT_API static __attribute__((unused))'
+    echo '#endif'
+    plain $headers
+    echo '#ifndef RT_SEPARATE'
     texts
-    for f in $files; do
-        echo "/* ---- runtime/$f ---- */"
-        sed -e '/^#include "runtime\//d' "$dir/$f"
-    done
+    plain $files
+    echo '#endif'
 }
 
 case "${1:-}" in

@@ -1,6 +1,7 @@
 /* minifut test: options, files, and a process for each program. */
 #include "testing/test.h"
 
+#include "codegen/emit.h"
 #include "testing/testing.h"
 
 #include <dirent.h>
@@ -269,7 +270,6 @@ _Noreturn static void child(Pool *p, const Job *j, Progress *progress)
         _exit(EXIT_BUG);
     dup2(fileno(stderr), 1);
     setenv("TMPDIR", j->tmp, 1);
-    setenv("CFLAGS", "-O0", 0);
     Run run = {.a = p->a,
                .o = p->o,
                .file = j->file,
@@ -412,6 +412,29 @@ static void run_all(Pool *p, const Words *files)
     clear_progress(p);
 }
 
+/* Compiles the runtime, so that programs need not do it each for itself, and sets CFLAGS for them.
+ * Without success they do. */
+static void share_runtime(Pool *p)
+{
+    const char *flags = getenv("CFLAGS");
+    setenv("CFLAGS", "-O0", 0);
+    if (strpbrk(p->tmp, " \t\n'\"*?[\\"))
+        return; /* CFLAGS are split at spaces */
+    size_t n;
+    const char *text = embed_runtime(&n), *path = arena_printf(p->a, "%s/runtime", p->tmp);
+    Out o = {0};
+    out_putn(&o, text, n);
+    const char *cmd = arena_printf(p->a,
+                                   "${CC:-cc} -std=gnu11 -O1 ${CFLAGS} -DRT_API= -c -o %s.o %s.c "
+                                   "2>/dev/null",
+                                   path, path);
+    if (out_write_file(&o, arena_printf(p->a, "%s.c", path)) && system(cmd) == 0)
+        setenv("CFLAGS",
+               arena_printf(p->a, "%s -DRT_API= -DRT_SEPARATE %s.o", flags ? flags : "-O0", path),
+               1);
+    out_free(&o);
+}
+
 static bool open_pool(Pool *p)
 {
     const char *base = getenv("TMPDIR");
@@ -456,6 +479,8 @@ int test_main(int argc, char **argv)
     Pool p = {.a = c.a, .o = &c.o, .n_files = c.files.n, .live = isatty(2)};
     if (!open_pool(&p))
         return EXIT_USER;
+    if (c.o.compile)
+        share_runtime(&p);
     run_all(&p, &c.files);
     if (c.o.keep)
         fprintf(stderr, "minifut test: what was built is in %s\n", p.tmp);
