@@ -176,6 +176,9 @@ AType *check_opsect(Ck *ck, AExp *e);
 AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id);
 /* The i64 variable that a parameter is, if it is one: sizes in later types may mention it. */
 Binding *size_param(const Pat *p);
+/* Reports that `what` of type t is, or has in it, a function: functions are chosen when the program
+ * is compiled, so no control flow may yield one. */
+bool value_only(Ck *ck, AType *t, Loc loc, const char *what);
 AType *check_loop(Ck *ck, AExp *e);
 AType *field_of(Ck *ck, AType *t, const char *name, Loc loc);
 void solve_wanted(Ck *ck, bool final);

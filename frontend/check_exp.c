@@ -465,6 +465,15 @@ static AType *check_letfun(Ck *ck, AExp *e, AType *want)
     return ty_leave(ck, t, first_uid, NULL, e->letfun.def->loc);
 }
 
+bool value_only(Ck *ck, AType *t, Loc loc, const char *what)
+{
+    ck->why = NULL;
+    if (ty_unify(ck, ty_meta(ck, TC_VALUE, loc), t))
+        return true;
+    ck_error(ck, loc, "%s may not result in a function, but this one is `%s`", what, show(ck, t));
+    return false;
+}
+
 static AType *check_if(Ck *ck, AExp *e, AType *want)
 {
     check_is(ck, e->cond.test, ty_scalar(ck, S_BOOL), "condition of `if`");
@@ -479,7 +488,7 @@ static AType *check_if(Ck *ck, AExp *e, AType *want)
         ck_note(ck, e->cond.then->loc, "the other branch is here");
         return ty_error(ck);
     }
-    return t;
+    return value_only(ck, t, e->loc, "an `if`") ? t : ty_error(ck);
 }
 
 static AType *check_ascribe(Ck *ck, AExp *e)

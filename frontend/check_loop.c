@@ -195,6 +195,8 @@ static AType *attempt(Loop *l, AExp *e, AType *init, AType *elem, const Ints *va
 AType *check_loop(Ck *ck, AExp *e)
 {
     AType *init = ty_plain(ck, check_exp(ck, e->loop.init));
+    if (!value_only(ck, init, e->loop.init->loc, "a loop"))
+        init = ty_error(ck);
     AType *elem = check_bound(ck, e);
     Scope *scope = ck->scope;
     int mark = trail_mark(ck), wanted = ck->wanted.n, first_uid = ck->n_bindings;
