@@ -10,7 +10,6 @@ are medians in microseconds, as the program reports them. Needs NumPy.
 import argparse
 import json
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -18,65 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from values import difference, read_binary, read_values
+
 NEVER, ALWAYS = 1 << 60, 1
-TYPES = {"  i8": "i1", " i16": "<i2", " i32": "<i4", " i64": "<i8", "  u8": "u1", " u16": "<u2", " u32": "<u4",
-         " u64": "<u8", " f32": "<f4", " f64": "<f8", "bool": "?"}
-
-
-def read_binary(data):
-    """The values of a binary stream."""
-    values, at = [], 0
-    while True:
-        while at < len(data) and data[at:at + 1].isspace():
-            at += 1
-        if at == len(data):
-            return values
-        if data[at:at + 1] != b"b":
-            raise ValueError(f"no binary value at byte {at}")
-        rank = data[at + 2]
-        dtype = np.dtype(TYPES[data[at + 3:at + 7].decode()])
-        at += 7
-        shape = struct.unpack_from(f"<{rank}q", data, at)
-        at += 8 * rank
-        count = int(np.prod(shape)) if rank else 1
-        values.append(np.frombuffer(data, dtype, count, at).reshape(shape))
-        at += count * dtype.itemsize
-
-
-def read_text(text):
-    """Values of a text file, enough for expected results: arrays and scalars of numbers."""
-    text = re.sub(r"--[^\n]*", "", text)
-    text = re.sub(r"(?<=[0-9.])(i8|i16|i32|i64|u8|u16|u32|u64|f32|f64)\b", "", text)
-    values, decoder, at = [], json.JSONDecoder(), 0
-    text = text.strip()
-    while at < len(text):
-        value, at = decoder.raw_decode(text, at)
-        values.append(np.asarray(value))
-        while at < len(text) and text[at].isspace():
-            at += 1
-    return values
-
-
-def read_values(path):
-    data = Path(path).read_bytes()
-    return read_binary(data) if data.lstrip()[:1] == b"b" else read_text(data.decode())
-
-
-def difference(got, want, tolerance):
-    """None if equal, else what differs."""
-    if len(got) != len(want):
-        return f"{len(got)} results instead of {len(want)}"
-    for k, (g, w) in enumerate(zip(got, want)):
-        if g.shape != w.shape:
-            return f"result {k}: shape {g.shape} instead of {w.shape}"
-        if g.dtype.kind == "f":
-            scale = np.maximum(np.abs(w), np.max(np.abs(w), initial=0) * 1e-3) + 1e-30
-            worst = np.max(np.abs(g.astype(np.float64) - w) / scale, initial=0)
-            if not worst <= tolerance:
-                return f"result {k}: relative difference {worst:.2g}"
-        elif not np.array_equal(g, w):
-            return f"result {k}: {np.sum(g != w)} elements differ"
-    return None
 
 
 def settings(binary, device):
