@@ -405,6 +405,11 @@ int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b)
     return walk_par(fl, variant, b);
 }
 
+int64_t group_body_par(Flat *fl, const Body *b)
+{
+    return walk_par(fl, varmap_new(fl->cx->perm), b);
+}
+
 /* Is a version that keeps intermediate values near worth trying? Not if b is scalar code around a
  * single map, and that map's body likewise: nothing is used twice. */
 bool has_recurrence(const Body *b)

@@ -214,6 +214,14 @@ Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
 
 enum { WARP = 32 };
 
+/* Constant widths below a warp are not worth versions, and not worth giving up what a thread can keep
+ * near; a nest of maps alone keeps nothing, and more threads access neighbouring elements. */
+static bool is_small(const Flat *fl, const Exp *e, int64_t inner, const Body *b)
+{
+    return inner < WARP && !(e->attrs & (ATTR_ONLY_INTRA | ATTR_ONLY_INNER | ATTR_NO_OUTER)) &&
+           (!inner_map(fl, b) || has_recurrence(b));
+}
+
 static MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner,
                         const Body *b)
 {
@@ -225,7 +233,7 @@ static MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t 
         return (MapPlan){.top = true};
     if (e->attrs & ATTR_SEQUENTIAL_INNER)
         return (MapPlan){.top = true, .no_middle = "attribute sequential_inner"};
-    if (inc && inner < WARP && !(e->attrs & (ATTR_ONLY_INTRA | ATTR_ONLY_INNER | ATTR_NO_OUTER)))
+    if (inc && is_small(fl, e, inner, b))
         return (MapPlan){.top = true,
                          .no_middle = "small-inner: constant inner widths below a warp"};
     if (!inc) {
@@ -262,6 +270,22 @@ static void plan_loop(Flat *fl, const MapNest *S, const Stm *s, MapPlan *p)
     p->top = versions_allowed(fl, S);
     p->no_top = fl->mode == FLATTEN_INCREMENTAL ? MANY_VERSIONS : "mode without versions";
     p->no_middle = "irregular inside the work-group";
+}
+
+/* A map whose body is too irregular to go on under the nest (a loop that turns a different number of
+ * times for each element, say), but which a work-group for each element could run together. */
+static void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
+                        MapPlan *p)
+{
+    if (fl->mode != FLATTEN_INCREMENTAL || !versions_allowed(fl, S) || !has_recurrence(b) ||
+        (e->attrs & (ATTR_SEQUENTIAL_INNER | ATTR_NO_INTRA)) || group_body_par(fl, b) < WARP)
+        return;
+    int log_at = fl->log->n;
+    const Body *intra = intra_body(fl, S1, b, &p->no_middle);
+    fl->log->n = log_at;
+    if (!intra || intra_width_bound(intra) < WARP)
+        return;
+    p->middle = p->flat = p->shared = true;
 }
 
 static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1, const Body *b,
@@ -317,13 +341,16 @@ Atoms name_results(Flat *fl, const MapNest *S, const Stm *s, Atoms res, Bld *out
     return atoms_of_vars(fl->cx, &s->pat);
 }
 
-/* The last version: S1 |- b, or S |- the map as a loop. */
+/* The last version: S1 |- b, or S |- the map as a loop, or e_top. */
 static Atoms flat_results(Flat *fl, const MapNest *S, const MapNest *S1, const Stm *s,
                           const Body *b, const MapPlan *p, const Versions *vs, Bld *out)
 {
     Flat inner = *fl;
     inner.path = versions_path(fl, vs);
     inner.depth++;
+    if (p->shared)
+        return bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, rename_body(fl->cx, b), s->exp->loc),
+                          out);
     return p->loop ? flatten_body(&inner, S, p->loop, out) : rule_g6(&inner, S1, b, &s->pat, out);
 }
 
@@ -358,7 +385,9 @@ Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
         log_move_last(fl, log_at);
     }
     log_rule(fl, "G3", S1, e, "e_flat: %s",
-             p.loop ? "a loop, its body under the outer nest" : "go on under the nest");
+             p.loop     ? "a loop, its body under the outer nest"
+             : p.shared ? "e_top again, where work-groups do not fit"
+                        : "go on under the nest");
     if (vs.n == 0)
         return name_results(fl, S, s, flat_results(fl, S, S1, s, b, &p, &vs, out), out);
     Bld flat = bld_new(fl->cx);
@@ -385,6 +414,8 @@ static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     MapPlan p = plan_map(fl, S, e, inner, b);
     if (inner == 0 && !is_host(S) && loop_frees(fl, S, e))
         plan_loop(fl, S, s, &p);
+    else if (inner == 0 && p.top)
+        plan_shared(fl, S, &S1, e, b, &p);
     if (p.top && !p.flat)
         return rule_g2(fl, S, &S1, b, s, p.no_middle, out);
     return rule_g3(fl, S, &S1, b, s, &p, out);

@@ -130,6 +130,9 @@ bool has_recurrence(const Body *b);
 /* Would the map's body have parallelism to exploit if the map were a loop? */
 bool loop_frees(Flat *fl, const MapNest *S, const Exp *map);
 int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b);
+/* The same for a work-group that runs b together, to which the nest's variables are single values: a loop
+ * may turn as often as each group likes, a branch may differ from group to group. */
+int64_t group_body_par(Flat *fl, const Body *b);
 /* Moves what is_floatable and depends on nothing in `variant` out of b, however deep inside. */
 Body *hoist_invariants(Flat *fl, const VarSet *variant, const Body *b, Bld *out);
 
@@ -205,6 +208,7 @@ typedef struct {
     bool top, middle, flat;
     const char *no_top, *no_middle; /* why not */
     Body *loop;                     /* e_flat is the map as a loop (map_to_loop) */
+    bool shared;                    /* only a work-group can use what is inside: e_flat is e_top */
 } MapPlan;
 Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
               const MapPlan *plan, Bld *out);
