@@ -78,6 +78,10 @@ asan:
 	@tools/venv.sh $(BUILD)/venv
 	@ASAN_OPTIONS=detect_leaks=0 MINIFUT=$(BUILD)/asan/minifut tests/run $(BUILD)/asan compiler
 
+# Time and memory of the compiler itself on all programs here, against the limits.
+bench-compile: $(BIN)
+	@bench/compile_time.py ./$(BIN)
+
 install: $(BIN)
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/minifut
@@ -97,4 +101,4 @@ format:
 	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) runtime/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: all clean format prerequisites demo test asan install unit-tests
+.PHONY: bench-compile all clean format prerequisites demo test asan install unit-tests
