@@ -311,6 +311,7 @@ static bool is_sequential(KGen *kg, const Exp *e)
     case E_REDOMAP:
     case E_SCANOMAP:
     case E_SCATTER:
+    case E_HIST:
     case E_LOOP:
     case E_IF: return kg->coop && !exp_has_seg(e);
     case E_ATOM:
@@ -333,6 +334,7 @@ static bool is_sequential(KGen *kg, const Exp *e)
     case E_SEGRED:
     case E_SEGSCAN:
     case E_SEGSCATTER:
+    case E_SEGHIST:
     case N_FORMS: break;
     }
     return false;
@@ -373,10 +375,12 @@ void kg_stm(KGen *kg, const Stm *s)
     case E_REDOMAP:
     case E_SCANOMAP: kg_soac(kg, s); return;
     case E_SCATTER: kg_scatter(kg, s); return;
+    case E_HIST: kg_hist(kg, s); return;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: group_seg(kg, s); return;
+    case E_SEGSCATTER:
+    case E_SEGHIST: group_seg(kg, s); return;
     case E_SUFF: ice(e->loc, "a threshold comparison inside a kernel");
     case N_FORMS: break;
     }

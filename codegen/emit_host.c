@@ -642,7 +642,7 @@ static void declare_sizes(Out *o, Fn *f, const HostOps *ops)
     static const char *const class_of[N_SIZES] = {
         [SIZE_GROUP] = "RT_GROUP_SIZE", [SIZE_NUM_GROUPS] = "RT_NUM_GROUPS",
         [SIZE_TILE] = "RT_TILE_SIZE",   [SIZE_MAX_GROUP] = "RT_MAX_GROUP_SIZE",
-        [SIZE_IS_CPU] = "RT_IS_CPU",
+        [SIZE_IS_CPU] = "RT_IS_CPU",    [SIZE_LOCAL] = "RT_LOCAL_MEMORY",
     };
     bool used[N_SIZES] = {false};
     for (int i = 0; i < ops->n; i++)

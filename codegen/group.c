@@ -172,8 +172,7 @@ static void widest_in_lambda(void *env, Lambda *l)
 static void widest_exp(Widest *w, const Exp *e)
 {
     Ctx *cx = w->kg->cx;
-    if (e->kind == E_SEGMAP || e->kind == E_SEGRED || e->kind == E_SEGSCAN ||
-        e->kind == E_SEGSCATTER) {
+    if (exp_is_seg(e)) {
         const Sx *n = sx_const(cx, 1);
         for (int k = 0; n && k < e->seg.nest.n; k++) {
             const Sx *d = kg_bound(w->kg, e->seg.nest.at[k].width);

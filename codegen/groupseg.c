@@ -1,5 +1,6 @@
 /* Level-0 constructs: the threads of one work-group share out the elements. Called in group mode,
  * behind and before barriers; what an element needs is thread code. */
+#include "codegen/hist.h"
 #include "codegen/segments.h"
 
 static void enter(KGen *kg)
@@ -30,7 +31,8 @@ static WorkMark open_elements(KGen *kg, const Nest *nest, int n)
     return kg_work_begin(kg);
 }
 
-/* zero: lvalues that become 0 when the element's work has failed, as the group goes on with them. */
+/* zero: lvalues that become 0 when the element's work has failed, as the group goes on with them.
+ */
 static void close_elements(KGen *kg, WorkMark m, const Texts *zero)
 {
     if (kg->solo) {
@@ -206,16 +208,9 @@ static void segscatter0(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
     int n = e->seg.dests.n, n_ix = 0, at = 0;
-    KLoc *locs = NEWN(kg->cx->perm, KLoc, n);
-    for (int j = 0; j < n; j++) {
-        const Var *arr = e->seg.dests.at[j].arr.var;
+    KLoc *locs = kg_dests(kg, s, &e->seg.dests);
+    for (int j = 0; j < n; j++)
         n_ix += e->seg.dests.at[j].rank;
-        locs[j] = *kg_arr(kg, arr);
-        if (locs[j].fresh)
-            continue;
-        locs[j] = kg_alloc(kg, s->pat.at[j], arr->type);
-        kg_copy(kg, &locs[j], kg_arr(kg, arr), arr->type);
-    }
     enter(kg);
     WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n);
     kg_stms(kg, e->seg.body);
@@ -231,6 +226,101 @@ static void segscatter0(KGen *kg, const Stm *s)
         kg_bind_arr(kg, s->pat.at[j], locs[j]);
 }
 
+/* Work-items that take turns: all of them pass every barrier. */
+static void hist_in_turns(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
+{
+    const char *owner = group_buffer(kg, T_I32, kg->group_size);
+    const char *left = group_buffer(kg, T_I32, sx_const(kg->cx, 1));
+    const char *base = kg_name(kg, "base"), *j = kg_name(kg, "j"), *total = kg_name(kg, "total");
+    int depth = e->seg.nest.n;
+    Turns t = turns_begin(kg, h, owner, left);
+    kg_line(kg, "const i64 %s = %s;", total, sx_c(nest_size_k(kg, &e->seg.nest, 0, depth)));
+    kg_open(kg, "for (i64 %s = 0; %s < %s; %s += get_local_size(0))", base, base, total, base);
+    turns_declare(kg, h, &t);
+    kg_line(kg, "const i64 %s = %s + lid;", j, base);
+    kg_open(kg, "if (%s < %s)", j, total);
+    nest_bind(kg, &e->seg.nest, depth, j);
+    WorkMark m = kg_work_begin(kg);
+    kg_stms(kg, e->seg.body);
+    hist_open_bounds(kg, h, 0);
+    turns_set(kg, h, &t);
+    kg_close(kg);
+    kg_work_end(kg, m);
+    kg_close(kg);
+    turns_take(kg, h, &t, locs);
+    kg_close(kg);
+    group_buffer_free(kg, owner);
+    group_buffer_free(kg, left);
+}
+
+/* Each element updates its bin, beside the others; the first work-item alone without atomics. */
+static void hist_beside(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
+{
+    const char *total = kg_name(kg, "total"), *base = kg_name(kg, "base"), *j = kg_name(kg, "j");
+    const char *many = hist_shared_c(h);
+    int depth = e->seg.nest.n;
+    kg_line(kg, "const i64 %s = %s;", total, sx_c(nest_size_k(kg, &e->seg.nest, 0, depth)));
+    kg_open(kg, "for (i64 %s = 0; %s < %s; %s += %s ? get_local_size(0) : 1)", base, base, total,
+            base, many);
+    kg_line(kg, "const i64 %s = %s + (%s ? lid : 0);", j, base, many);
+    kg_open(kg, "if (%s < %s && (%s || lid == 0))", j, total, many);
+    nest_bind(kg, &e->seg.nest, depth, j);
+    WorkMark m = kg_work_begin(kg);
+    kg_stms(kg, e->seg.body);
+    hist_open_bounds(kg, h, 0);
+    hist_update(kg, h, hist_bins(kg, h, locs, hist_index(kg, h)), hist_vals(kg, h));
+    kg_close(kg);
+    kg_work_end(kg, m);
+    kg_close(kg);
+    kg_close(kg);
+}
+
+/* One after the other: a group of one work-item. */
+static void hist_alone(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
+{
+    WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n);
+    kg_stms(kg, e->seg.body);
+    hist_open_bounds(kg, h, 0);
+    hist_combine(kg, h, hist_bins(kg, h, locs, hist_index(kg, h)), hist_vals(kg, h));
+    kg_close(kg);
+    close_elements(kg, m, &(Texts){0});
+}
+
+static void hist_by_group(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
+{
+    kg_line(kg, "#if MF_IS_CPU");
+    kg_block(kg);
+    hist_alone(kg, e, h, locs);
+    kg_close(kg);
+    kg_line(kg, "#else");
+    kg_block(kg);
+    if (h->way == HIST_TURNS)
+        hist_in_turns(kg, e, h, locs);
+    else
+        hist_beside(kg, e, h, locs);
+    kg_close(kg);
+    kg_line(kg, "#endif");
+}
+
+/* Elements smaller than a word are no matter for atomics in local memory, where other arrays may
+ * share the word. */
+static void seghist0(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Hist h = hist_of(e);
+    if (h.way != HIST_TURNS && prim_type_bytes[h.op->params.at[0]->type.elem] < 4)
+        h.way = HIST_TURNS;
+    KLoc *locs = kg_dests(kg, s, h.dests);
+    enter(kg);
+    if (kg->solo)
+        hist_alone(kg, e, &h, locs);
+    else
+        hist_by_group(kg, e, &h, locs);
+    leave(kg);
+    for (int j = 0; j < h.n; j++)
+        kg_bind_arr(kg, s->pat.at[j], locs[j]);
+}
+
 void group_seg(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -240,6 +330,8 @@ void group_seg(KGen *kg, const Stm *s)
         segmap0(kg, s);
     } else if (e->kind == E_SEGSCATTER) {
         segscatter0(kg, s);
+    } else if (e->kind == E_SEGHIST) {
+        seghist0(kg, s);
     } else {
         reduce_or_scan0(kg, s);
     }

@@ -77,8 +77,7 @@ static bool find_exp(const Exp *e, bool (*is)(const Exp *e))
 
 static bool is_seg(const Exp *e)
 {
-    return e->kind == E_SEGMAP || e->kind == E_SEGRED || e->kind == E_SEGSCAN ||
-           e->kind == E_SEGSCATTER || e->kind == E_SUFF;
+    return exp_is_seg(e) || e->kind == E_SUFF;
 }
 
 bool host_has_seg(const Exp *e)
@@ -172,6 +171,7 @@ static void seg_stm(Host *h, const Stm *s)
     case E_SEGRED: device_stm(h, s, cg_segred); return;
     case E_SEGSCAN: device_stm(h, s, cg_segscan); return;
     case E_SEGSCATTER: device_stm(h, s, cg_segscatter); return;
+    case E_SEGHIST: device_stm(h, s, cg_seghist); return;
     }
 }
 
@@ -212,12 +212,14 @@ static void host_stm(Host *h, const Stm *s)
     case E_SCAN:
     case E_REDOMAP:
     case E_SCANOMAP:
-    case E_SCATTER: device_stm(h, s, cg_sequential); return;
+    case E_SCATTER:
+    case E_HIST: device_stm(h, s, cg_sequential); return;
     case E_SUFF: suff_stm(h, s); return;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: seg_stm(h, s); return;
+    case E_SEGSCATTER:
+    case E_SEGHIST: seg_stm(h, s); return;
     case N_FORMS: break;
     }
     ice(e->loc, "form %d on the host", (int)e->kind);

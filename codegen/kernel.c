@@ -487,9 +487,7 @@ static void param_text(Out *o, const KParam *p)
 static const char *what_text(KGen *kg)
 {
     const Exp *e = kg->seg;
-    bool seg = e->kind == E_SEGMAP || e->kind == E_SEGRED || e->kind == E_SEGSCAN ||
-               e->kind == E_SEGSCATTER;
-    if (!seg)
+    if (!exp_is_seg(e))
         return form_info[e->kind].text[0] ? form_info[e->kind].text : form_info[e->kind].tag;
     return kg_text(kg, "%s^%d %s", form_info[e->kind].text, e->seg.level, nest_text(&e->seg.nest));
 }

@@ -7,8 +7,9 @@
  *   body.c       statements of one thread, or uniformly of a work-group
  *   carry.c      loops and the values they carry from one iteration to the next
  *   soac.c       sequential map, reduce, scan, redomap, scanomap, scatter
+ *   hist.c       sequential histograms; updates of bins (hist.h)
  *   nest.c       index spaces of seg constructs; what their kernels have in common
- *   segmap.c segred.c segscan.c segscatter.c   level 1
+ *   segmap.c segred.c segscan.c segscatter.c seghist.c   level 1
  *   group.c groupseg.c                         level 0 inside a level-1 segmap
  *
  * Two modes of the same walk over statements:
@@ -293,6 +294,11 @@ void kg_loop(KGen *kg, const Stm *s);
 
 void kg_soac(KGen *kg, const Stm *s);
 void kg_scatter(KGen *kg, const Stm *s);
+void kg_hist(KGen *kg, const Stm *s);
+/* Where the destinations of s are written in place: copies of those that are not ours to write. */
+KLoc *kg_dests(KGen *kg, const Stm *s, const Dests *dests);
+/* Binds params to row i of the arrays. */
+void kg_bind_rows(KGen *kg, Var *const *params, const Atoms *arrs, const Sx *i);
 /* Writes one scatter value: dest[ix] = val unless out of bounds. */
 void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, Atom val);
 /* Binds params to atoms (scalars are declared, arrays are aliases). */
@@ -305,6 +311,8 @@ const Sx *nest_size(Ctx *cx, const Nest *nest, int from, int to);    /* host */
 const Sx *nest_size_k(KGen *kg, const Nest *nest, int from, int to); /* kernel */
 /* Binds the indices of dimensions 0..n-1 from a flat number, and their xs. */
 void nest_bind(KGen *kg, const Nest *nest, int n, const char *flat);
+/* The same for dimensions from .. to-1; those before are bound. */
+void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const char *flat);
 /* Binds one dimension at index text i. */
 void nest_bind_dim(KGen *kg, const NestDim *d, const char *i);
 /* Allocates results [dims 0..n-1 of the nest] ++ row, with the nest's dimensions innermost in

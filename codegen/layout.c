@@ -358,6 +358,7 @@ static void scan_stm(Scan *sc, const Stm *s)
     case E_REDOMAP:
     case E_SCANOMAP:
     case E_SCATTER:
+    case E_HIST:
         scan_lambda(sc, e->soac.fn, &e->soac.arrs);
         scan_lambda(sc, e->soac.op, NULL);
         break;
@@ -382,7 +383,8 @@ static void scan_stm(Scan *sc, const Stm *s)
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: scan_level0(sc, s); return;
+    case E_SEGSCATTER:
+    case E_SEGHIST: scan_level0(sc, s); return;
     case N_FORMS: ice(e->loc, "form %d", (int)e->kind);
     }
     for (int i = 0; i < s->pat.n; i++)
@@ -411,9 +413,7 @@ static void find_seg(void *env, Body *b)
 {
     bool *found = env;
     for (int i = 0; i < b->stms.n && !*found; i++) {
-        ExpKind k = b->stms.at[i].exp->kind;
-        *found = k == E_SEGMAP || k == E_SEGRED || k == E_SEGSCAN || k == E_SEGSCATTER ||
-                 has_seg(b->stms.at[i].exp);
+        *found = exp_is_seg(b->stms.at[i].exp) || has_seg(b->stms.at[i].exp);
     }
 }
 
@@ -544,8 +544,7 @@ static Body *inner(Pass *ps, const Body *b, Level *lv, const Exp *loop)
 
 static Exp *pass_exp(Pass *ps, const Exp *e, Level *lv)
 {
-    if (e->kind == E_SEGMAP || e->kind == E_SEGRED || e->kind == E_SEGSCAN ||
-        e->kind == E_SEGSCATTER)
+    if (exp_is_seg(e))
         return pass_seg(ps, e, lv);
     if (e->kind != E_IF && e->kind != E_LOOP)
         return (Exp *)e;

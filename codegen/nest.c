@@ -38,17 +38,23 @@ void nest_bind_dim(KGen *kg, const NestDim *d, const char *i)
     bind_xs(kg, d);
 }
 
-void nest_bind(KGen *kg, const Nest *nest, int n, const char *flat)
+void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const char *flat)
 {
+    int n = to - from;
     Var **idx = NEWN(kg->cx->perm, Var *, n);
     Atom *widths = NEWN(kg->cx->perm, Atom, n);
     for (int k = 0; k < n; k++) {
-        idx[k] = nest->at[k].idx;
-        widths[k] = nest->at[k].width;
+        idx[k] = nest->at[from + k].idx;
+        widths[k] = nest->at[from + k].width;
     }
     kg_unflatten(kg, flat, idx, widths, n);
-    for (int k = 0; k < n; k++)
+    for (int k = from; k < to; k++)
         bind_xs(kg, &nest->at[k]);
+}
+
+void nest_bind(KGen *kg, const Nest *nest, int n, const char *flat)
+{
+    nest_bind_range(kg, nest, 0, n, flat);
 }
 
 void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix)

@@ -23,8 +23,10 @@ static Var *root_of_exp(const Body *b, const Exp *e, int j, bool *updated)
     switch (e->kind) {
     case E_ATOM: return place_root(b, e->atom.var, updated);
     case E_UPDATE: *updated = true; return place_root(b, e->update.arr.var, updated);
-    case E_SCATTER: *updated = true; return place_root(b, e->soac.dests.at[j].arr.var, updated);
-    case E_SEGSCATTER: *updated = true; return place_root(b, e->seg.dests.at[j].arr.var, updated);
+    case E_SCATTER:
+    case E_HIST: *updated = true; return place_root(b, e->soac.dests.at[j].arr.var, updated);
+    case E_SEGSCATTER:
+    case E_SEGHIST: *updated = true; return place_root(b, e->seg.dests.at[j].arr.var, updated);
     case E_LOOP: {
         Atom res = e->loop.body->res.at[j];
         if (!res.var || place_root(e->loop.body, res.var, updated) != e->loop.params.at[j])
@@ -101,8 +103,10 @@ static void hint_operand(KGen *kg, const Body *b, const Exp *e, int j, KLoc dest
     switch (e->kind) {
     case E_ATOM: hint_var(kg, b, e->atom.var, dest); return;
     case E_UPDATE: hint_var(kg, b, e->update.arr.var, dest); return;
-    case E_SCATTER: hint_var(kg, b, e->soac.dests.at[j].arr.var, dest); return;
-    case E_SEGSCATTER: hint_var(kg, b, e->seg.dests.at[j].arr.var, dest); return;
+    case E_SCATTER:
+    case E_HIST: hint_var(kg, b, e->soac.dests.at[j].arr.var, dest); return;
+    case E_SEGSCATTER:
+    case E_SEGHIST: hint_var(kg, b, e->seg.dests.at[j].arr.var, dest); return;
     case E_REARRANGE:
         hint_var(kg, b, e->rearrange.arr.var,
                  unpermuted(kg, e->rearrange.perm, e->rearrange.arr.var->type.rank, dest));
@@ -175,8 +179,7 @@ static void seg_in_lambda(void *env, Lambda *l)
 
 bool exp_has_seg(const Exp *e)
 {
-    if (e->kind == E_SEGMAP || e->kind == E_SEGRED || e->kind == E_SEGSCAN ||
-        e->kind == E_SEGSCATTER)
+    if (exp_is_seg(e))
         return true;
     bool has = false;
     ExpVisitor v = {.env = &has, .body = seg_in_body, .lambda = seg_in_lambda};

@@ -208,7 +208,7 @@ void sx_vars(const Sx *a, VarSet *s)
 static const char *const size_names[] = {
     [SIZE_GROUP] = "group_size", [SIZE_NUM_GROUPS] = "num_groups",
     [SIZE_TILE] = "tile_size",   [SIZE_MAX_GROUP] = "max_group_size",
-    [SIZE_IS_CPU] = "is_cpu",
+    [SIZE_IS_CPU] = "is_cpu",    [SIZE_LOCAL] = "local_memory",
 };
 
 const char *size_c_name(SizeId id)

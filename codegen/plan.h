@@ -42,6 +42,7 @@ typedef enum {
     SIZE_TILE,
     SIZE_MAX_GROUP, /* the device's limit */
     SIZE_IS_CPU,    /* 1 on a CPU device, else 0 */
+    SIZE_LOCAL,     /* bytes of local memory that a group may use */
     N_SIZES
 } SizeId;
 const char *size_c_name(SizeId id); /* its variable in host code: "group_size" */
@@ -272,6 +273,7 @@ void cg_segmap(Host *h, const Stm *s);
 void cg_segred(Host *h, const Stm *s);
 void cg_segscan(Host *h, const Stm *s);
 void cg_segscatter(Host *h, const Stm *s);
+void cg_seghist(Host *h, const Stm *s);
 /* Any sequential array expression left at the host level (a SOAC, an array update of computed value
  * ...) as a kernel of one work-item. */
 void cg_sequential(Host *h, const Stm *s);

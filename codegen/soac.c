@@ -12,8 +12,7 @@ void kg_bind_params(KGen *kg, Var *const *params, const Atom *args, int n)
     }
 }
 
-/* Binds params to row i of the arrays. */
-static void bind_rows(KGen *kg, Var *const *params, const Atoms *arrs, const Sx *i)
+void kg_bind_rows(KGen *kg, Var *const *params, const Atoms *arrs, const Sx *i)
 {
     for (int k = 0; k < arrs->n; k++)
         kg_bind_row(kg, params[k], arrs->at[k], i);
@@ -41,7 +40,7 @@ static const Atom *apply_fn(KGen *kg, const Loop *lp, const Stm *s)
 {
     const Lambda *fn = lp->e->soac.fn;
     const Sx *i = sx_text(kg->cx, lp->i);
-    bind_rows(kg, fn->params.at, &lp->e->soac.arrs, i);
+    kg_bind_rows(kg, fn->params.at, &lp->e->soac.arrs, i);
     for (int j = lp->n_acc; j < s->pat.n; j++)
         if (s->pat.at[j]->type.rank > 1)
             place_hint(kg, fn->body, fn->body->res.at[j], out_row(kg, lp, s, j));
@@ -62,7 +61,7 @@ static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
     if (xs)
         kg_bind_params(kg, op->params.at + n, xs, n);
     else
-        bind_rows(kg, op->params.at + n, &lp->e->soac.arrs, sx_text(kg->cx, lp->i));
+        kg_bind_rows(kg, op->params.at + n, &lp->e->soac.arrs, sx_text(kg->cx, lp->i));
     carry_turn(kg, lp->acc);
     carry_hint(kg, lp->acc, op->body, op->body->res.at);
     kg_stms(kg, op->body);
@@ -124,24 +123,30 @@ void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, 
     kg_close(kg);
 }
 
-void kg_scatter(KGen *kg, const Stm *s)
+KLoc *kg_dests(KGen *kg, const Stm *s, const Dests *dests)
 {
-    const Exp *e = s->exp;
-    const Lambda *fn = e->soac.fn;
-    int n = e->soac.dests.n, at = 0;
-    KLoc *locs = NEWN(kg->cx->perm, KLoc, n);
-    for (int j = 0; j < n; j++) {
-        const Var *arr = e->soac.dests.at[j].arr.var;
+    KLoc *locs = NEWN(kg->cx->perm, KLoc, dests->n);
+    for (int j = 0; j < dests->n; j++) {
+        const Var *arr = dests->at[j].arr.var;
         locs[j] = *kg_arr(kg, arr);
         if (locs[j].fresh)
             continue;
         locs[j] = kg_alloc(kg, s->pat.at[j], arr->type);
         kg_copy(kg, &locs[j], kg_arr(kg, arr), arr->type);
     }
+    return locs;
+}
+
+void kg_scatter(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    const Lambda *fn = e->soac.fn;
+    int n = e->soac.dests.n, at = 0;
+    KLoc *locs = kg_dests(kg, s, &e->soac.dests);
     const char *i = kg_name(kg, "i");
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, kg_atom_c(kg, e->soac.width), i);
     HeapMark turn = heap_mark(kg);
-    bind_rows(kg, fn->params.at, &e->soac.arrs, sx_text(kg->cx, i));
+    kg_bind_rows(kg, fn->params.at, &e->soac.arrs, sx_text(kg->cx, i));
     kg_stms(kg, fn->body);
     const Atom *res = fn->body->res.at;
     int n_ix = 0;

@@ -350,19 +350,21 @@ static int64_t branch_par(Flat *fl, VarSet *variant, const Exp *e)
     return a > b ? a : b;
 }
 
-bool soac_is_parallel(const VarSet *variant, const Stm *s)
+bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s)
 {
     const Exp *e = s->exp;
     if ((e->attrs & ATTR_SEQUENTIAL) || types_variant(variant, &s->pat) ||
         atom_variant(variant, e->soac.width))
         return false;
+    if (e->kind == E_HIST)
+        return hist_is_parallel(fl, variant, e);
     return !e->soac.op || is_flat_op(variant, e) || g4_applies(e);
 }
 
 static int64_t soac_par(Flat *fl, VarSet *variant, const Stm *s)
 {
     const Exp *e = s->exp;
-    if (!soac_is_parallel(variant, s))
+    if (!soac_is_parallel(fl, variant, s))
         return 0;
     /* The static heuristic of moderate flattening: an inner redomap is sequential. */
     if (fl->mode == FLATTEN_MODERATE && e->kind == E_REDOMAP)

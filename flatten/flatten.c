@@ -27,11 +27,11 @@
  *  G8    rule_g8    interchange.c  g8-*.ir                an if under S, condition invariant to S
  *  G9    rule_g9    reduce.c       g9-*.ir                redomap, scanomap with SOACs inside
  *
- * Beyond the paper: scatter and array operations under S act on the outer arrays (arrays.c); a map
- * whose body has parallelism that is irregular only because it varies with that map becomes a
- * loop (map_to_loop, interchange.c: "Balancing by Loop Interchange"); sequential code over arrays
- * that is left at the host level becomes a kernel of one thread (G0); reductions inside threads
- * over ranges of irregular size become loops (sequential.c).
+ * Beyond the paper: histograms (hist.c); scatter and array operations under S act on the outer
+ * arrays (arrays.c); a map whose body has parallelism that is irregular only because it varies with
+ * that map becomes a loop (map_to_loop, interchange.c: "Balancing by Loop Interchange"); sequential
+ * code over arrays that is left at the host level becomes a kernel of one thread (G0); reductions
+ * inside threads over ranges of irregular size become loops (sequential.c).
  *
  * Modes: what differs is gathered in plan_map (below), rule_g9 and versions_allowed; which inner
  * SOACs count as exploitable depends on the mode in analysis.c. */
@@ -428,6 +428,8 @@ Atoms flatten_stm(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
         return flatten_map(fl, S, s, out);
     if (e->kind == E_SCATTER)
         return flatten_scatter(fl, S, s, out);
+    if (e->kind == E_HIST)
+        return flatten_hist(fl, S, s, out);
     if (e->kind == E_LOOP)
         return rule_g7(fl, S, s, out);
     if (e->kind == E_IF)
@@ -464,7 +466,7 @@ void flatten_host_stm(Flat *fl, const Stm *s, Bld *out)
     bool compound = e->kind == E_LOOP || e->kind == E_IF;
     if (compound && exp_has_soac(e) && !(e->attrs & ATTR_SEQUENTIAL))
         host_compound(fl, s, out);
-    else if (exp_is_soac(e) && soac_is_parallel(none, s))
+    else if (exp_is_soac(e) && soac_is_parallel(fl, none, s))
         flatten_stm(fl, &host_nest, s, out);
     else
         rule_g0(fl, s, out);

@@ -65,6 +65,15 @@ static Lambda *element_op(Flat *fl, const Lambda *op, const Exp *map)
     return lambda_new(fl->cx, params, bld_body(&bl, res));
 }
 
+Lambda *op_on_elements(Flat *fl, const Lambda *op, Atom *width)
+{
+    const Stm *m = mapped_op(op);
+    if (!m || !params_only_mapped(op, m->exp))
+        return NULL;
+    *width = m->exp->soac.width;
+    return element_op(fl, op, m->exp);
+}
+
 /* d of replicate k d: one element of the neutral array. Of another array: an element that the map
  * takes from it (which leaves the inner reduction sequential). */
 static Atom element_of_neutral(Flat *fl, Atom ne, Vars *params, Atoms *arrs, Bld *bl)

@@ -9,10 +9,8 @@ static bool has_array(const Vars *vs)
     return false;
 }
 
-bool is_flat_op(const VarSet *variant, const Exp *e)
+bool op_is_invariant(const VarSet *variant, const Exp *e)
 {
-    if (has_array(&e->soac.op->params))
-        return false;
     for (int k = 0; k < e->soac.nes.n; k++)
         if (atom_variant(variant, e->soac.nes.at[k]))
             return false;
@@ -24,6 +22,11 @@ bool is_flat_op(const VarSet *variant, const Exp *e)
         flat = flat && !varset_has(variant, frees.at[i]);
     arena_free(tmp);
     return flat;
+}
+
+bool is_flat_op(const VarSet *variant, const Exp *e)
+{
+    return !has_array(&e->soac.op->params) && op_is_invariant(variant, e);
 }
 
 /* --- The parts of the four forms -------------------------------------------------------------- */

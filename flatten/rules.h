@@ -89,10 +89,10 @@ typedef struct {
     const MapNest *S;
     Stms stms;
     Atoms res;
-    Lambda *op; /* SEGRED, SEGSCAN */
+    Lambda *op; /* SEGRED, SEGSCAN, SEGHIST */
     Atoms nes;
     bool comm;
-    Dests dests; /* SEGSCATTER */
+    Dests dests; /* SEGSCATTER, SEGHIST */
     Loc loc;
     unsigned attrs;
 } Seg;
@@ -122,7 +122,7 @@ bool is_cheap(const Flat *fl, const Stm *s);
 enum { PAR_UNKNOWN = 1 << 30 };
 int64_t stm_par(Flat *fl, VarSet *variant, const Stm *s);
 /* A SOAC that may become a construct: its own sizes and operator are regular. */
-bool soac_is_parallel(const VarSet *variant, const Stm *s);
+bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s);
 /* Adds the params of a loop that vary inside the nest (the others, host scalars such as counters,
  * stay what they are when the loop is interchanged). */
 void add_variant_params(Flat *fl, VarSet *variant, const Exp *loop);
@@ -242,6 +242,8 @@ Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, 
  */
 
 bool g4_applies(const Exp *e);
+/* The operator `map op1` as op1, and the width of the map; NULL if op is not of that form. */
+Lambda *op_on_elements(Flat *fl, const Lambda *op, Atom *width);
 Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
@@ -259,9 +261,17 @@ Atom element_at(Flat *fl, Atom arr, const Var *p, Atom i, Bld *bl);
  * ------------------------------------------------------------------------------------------------------------
  */
 
+/* Do operator and neutral elements not depend on the nest? */
+bool op_is_invariant(const VarSet *variant, const Exp *e);
 /* A reduction or scan whose operator and neutral elements can be those of a construct. */
 bool is_flat_op(const VarSet *variant, const Exp *e);
 Atoms flatten_reduce(Flat *fl, const MapNest *S, const Stm *s, Bld *out); /* all four forms */
 Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
+
+/* --- hist.c ----------------------------------------------------------------------------------- */
+
+/* May a histogram become a construct where fl stands? */
+bool hist_is_parallel(Flat *fl, const VarSet *variant, const Exp *e);
+Atoms flatten_hist(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 
 #endif

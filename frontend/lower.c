@@ -135,7 +135,7 @@ void scope_splice(Low *L, Scope *sc)
 static bool takes_attrs(ExpKind k)
 {
     return k == E_IF || k == E_LOOP || k == E_MAP || k == E_REDUCE || k == E_SCAN ||
-           k == E_REDOMAP || k == E_SCANOMAP || k == E_SCATTER;
+           k == E_REDOMAP || k == E_SCANOMAP || k == E_SCATTER || k == E_HIST;
 }
 
 Atoms emit_all(Low *L, const char *base, Exp *e)

@@ -401,75 +401,75 @@ static Val *lower_filter(Low *L, const Call *c, bool partition)
 
 /* --- reduce_by_index ------------------------------------------------------------------------- */
 
-/* One component of a value, by leaf: arr[ix] */
-static Val *element_at(Low *L, Loc loc, Val *dest, const Atoms *ix)
+/* The leaves of the destination, all with the same atoms for the numbers of bins. */
+static Atoms hist_dests(Low *L, Loc loc, Val *dest, int rank)
 {
     Atoms as = val_leaves(L, dest);
-    for (int i = 0; i < as.n; i++)
-        as.at[i] = emit(L, exp_index(L->cx, loc, as.at[i], ix->at, ix->n, true));
-    return val_rebuild(L, dest, &as);
+    for (int i = 1; i < as.n; i++) {
+        Type t = atom_type(as.at[i]), first = atom_type(as.at[0]);
+        Atom *dims = NEWN(L->cx->perm, Atom, t.rank);
+        for (int d = 0; d < t.rank; d++)
+            dims[d] = d < rank ? first.dims[d] : t.dims[d];
+        as.at[i] = fit_atom(L, loc, as.at[i], dims, t.rank);
+    }
+    return as;
 }
 
-static Val *with_element(Low *L, Loc loc, Val *dest, const Atoms *ix, Val *v)
+/* Parameters of the type of dest's elements. */
+static Val *bin_params(Low *L, Loc loc, Val *dest, const Atoms *dests, int rank, const char *name,
+                       Vars *params)
 {
-    Atoms as = val_leaves(L, dest), vs = val_leaves(L, v);
-    for (int i = 0; i < as.n; i++) {
-        Exp *whole = exp_index(L->cx, loc, as.at[i], ix->at, ix->n, true);
-        Exp *e = exp_new(L->cx, E_UPDATE, loc);
-        e->update.arr = as.at[i];
-        e->update.at = whole->index.at;
-        e->update.val = vs.at[i];
-        e->update.safe = true;
-        as.at[i] = emit_all(L, as.at[i].var->base, e).at[0];
+    Atoms as = {0};
+    for (int i = 0; i < dests->n; i++) {
+        Type t = type_drop(atom_type(dests->at[i]), rank);
+        Var *v = var_new(L->cx, name, t, loc);
+        vec_push(L->cx->perm, params, v);
+        vec_push(L->cx->perm, &as, atom_var(v));
     }
     return val_rebuild(L, dest, &as);
 }
 
-static Atom in_bounds(Low *L, Loc loc, Val *dest, const Atoms *ix)
+/* The operator of a histogram; *ne is given the shape of an element. */
+static Lambda *hist_op(Low *L, const Call *c, const Atoms *dests, int rank, Val **ne)
 {
-    Atoms as = val_leaves(L, dest);
-    Type t = atom_type(as.at[0]);
-    Atom all = atom_bool(true);
-    for (int d = 0; d < ix->n; d++) {
-        Atom lo = emit(L, exp_binop(L->cx, loc, OP_LE, atom_i64(0), ix->at[d]));
-        Atom hi = emit(L, exp_binop(L->cx, loc, OP_LT, ix->at[d], t.dims[d]));
-        Atom ok = emit(L, exp_binop(L->cx, loc, OP_LAND, lo, hi));
-        all = d == 0 ? ok : emit(L, exp_binop(L->cx, loc, OP_LAND, all, ok));
-    }
-    return all;
+    Vars params = {0};
+    Val *acc = bin_params(L, c->loc, c->arg[0], dests, rank, "acc", &params);
+    Val *x = bin_params(L, c->loc, c->arg[0], dests, rank, "x", &params);
+    *ne = fit_like(L, c->loc, c->arg[2], x);
+    FnScope f = open_fn(L);
+    Val *res = fit_like(L, c->loc, apply2(L, c->arg[1], acc, x, c->loc), acc);
+    end_fn(L, f);
+    return close_lambda(L, f.sc, params, res, NULL, NULL, c->loc);
 }
 
-/* dest op ne is vs, as a sequential loop of updates. */
-static Val *lower_hist(Low *L, const Call *c)
+/* dest op ne is vs */
+static Val *lower_hist(Low *L, const Call *c, int rank)
 {
     Loc loc = c->loc;
     Atom width;
-    Val *dest = c->arg[0];
     width_of(L, loc, c->arg + 3, 2, &width);
-    Exp *e = exp_new(L->cx, E_LOOP, loc);
-    e->loop.kind = LOOP_FOR;
-    e->loop.bound = width;
-    e->loop.inits = val_leaves(L, dest);
-    Val *cur = params_like(L, dest, false, &e->loop.params, loc);
-    name_val(L, cur, intern("dest"));
-    e->loop.i = var_new(L->cx, "i", type_prim(T_I64), loc);
+    Atoms dests = hist_dests(L, loc, c->arg[0], rank);
+    if (dests.n == 0)
+        return c->arg[0];
+    Exp *e = exp_new(L->cx, E_HIST, loc);
+    Val *vs = fit_rows(L, loc, c->arg[4], width, &dests, rank), *ne;
+    e->soac.width = width;
+    e->soac.op = hist_op(L, c, &dests, rank, &ne);
+    e->soac.nes = val_leaves(L, ne);
+    e->soac.arrs = val_leaves(L, c->arg[3]);
+    Atoms more = val_leaves(L, vs);
+    vec_append(L->cx->perm, &e->soac.arrs, &more);
+    for (int i = 0; i < dests.n; i++)
+        vec_push(L->cx->perm, &e->soac.dests, (Dest){dests.at[i], rank});
+    Vars params = {0};
     FnScope f = open_fn(L);
-    Atom i = atom_var(e->loop.i);
-    Atoms ix = val_leaves(L, index_row(L, loc, c->arg[3], i, true));
-    Val *x = index_row(L, loc, c->arg[4], i, true);
-    Atom ok = in_bounds(L, loc, cur, &ix);
-    Scope *s1 = scope_push(L);
-    Val *old = element_at(L, loc, cur, &ix);
-    Val *new = fit_like(L, loc, apply2(L, c->arg[1], old, x, loc), old);
-    Val *with = with_element(L, loc, cur, &ix, new);
-    scope_pop(L, s1);
-    Scope *s2 = scope_push(L);
-    scope_pop(L, s2);
-    Val *next = join_branches(L, loc, ok, s1, with, s2, cur, NULL, NULL);
+    Atoms res = given_index(L, loc, NULL, (Val *[]){params_like(L, c->arg[3], true, &params, loc)});
+    Atoms vals = val_leaves(L, params_like(L, vs, true, &params, loc));
+    vec_append(L->cx->perm, &res, &vals);
     end_fn(L, f);
-    e->loop.body = bld_body(&f.sc->bld, val_leaves(L, next));
+    e->soac.fn = lambda_new(L->cx, params, bld_body(&f.sc->bld, res));
     Atoms out = emit_all(L, L->tmp, e);
-    return val_rebuild(L, dest, &out);
+    return val_rebuild(L, c->arg[0], &out);
 }
 
 /* --- Dispatch -------------------------------------------------------------------------------- */
@@ -493,9 +493,9 @@ Val *lower_soac(Low *L, const Call *c)
     case BI_SCATTER_3D: return lower_scatter(L, c, 3);
     case BI_FILTER: return lower_filter(L, c, false);
     case BI_PARTITION: return lower_filter(L, c, true);
-    case BI_HIST:
-    case BI_HIST_2D:
-    case BI_HIST_3D: return lower_hist(L, c);
+    case BI_HIST: return lower_hist(L, c, 1);
+    case BI_HIST_2D: return lower_hist(L, c, 2);
+    case BI_HIST_3D: return lower_hist(L, c, 3);
     case BI_SUM: return sum_of(L, c, OP_ADD);
     case BI_PRODUCT: return sum_of(L, c, OP_MUL);
     case BI_MINIMUM: return sum_of(L, c, OP_MIN);

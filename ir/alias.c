@@ -420,11 +420,13 @@ static Vars *walk_exp(Alias *al, const Exp *e)
     case E_SCAN:
     case E_REDOMAP:
     case E_SCANOMAP:
-    case E_SCATTER: walk_soac(al, e); return NULL;
+    case E_SCATTER:
+    case E_HIST: walk_soac(al, e); return NULL;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: walk_seg(al, e); return NULL;
+    case E_SEGSCATTER:
+    case E_SEGHIST: walk_seg(al, e); return NULL;
     case E_PRIM:
     case E_CONV:
     case E_IOTA:

@@ -525,12 +525,14 @@ Types exp_types(Ctx *cx, const Exp *e)
     case E_SCAN:
     case E_REDOMAP:
     case E_SCANOMAP: return soac_types(cx, e);
-    case E_SCATTER: return dest_types(cx, &e->soac.dests);
+    case E_SCATTER:
+    case E_HIST: return dest_types(cx, &e->soac.dests);
     case E_SUFF: ONE(type_prim(T_BOOL)); break;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN: return seg_types(cx, e);
-    case E_SEGSCATTER: return dest_types(cx, &e->seg.dests);
+    case E_SEGSCATTER:
+    case E_SEGHIST: return dest_types(cx, &e->seg.dests);
     case N_FORMS: ice(e->loc, "no form");
     }
 #undef ONE

@@ -144,12 +144,19 @@ static void mark_dests(Dce *D, const Dests *ds)
         mark(D, ds->at[i].arr);
 }
 
+/* All results of a histogram stay: they are combined by one operator at one position. */
+static bool keeps_all(const Exp *e)
+{
+    return e->kind == E_SCATTER || e->kind == E_SEGSCATTER || e->kind == E_HIST ||
+           e->kind == E_SEGHIST;
+}
+
 static void mark_soac(Dce *D, const Stm *s)
 {
     const Exp *e = s->exp;
     int n = e->soac.fn ? e->soac.fn->body->res.n : e->soac.nes.n;
     bool *need = needed_results(D, &s->pat, n);
-    if (e->kind == E_SCATTER)
+    if (keeps_all(e))
         mark_all(need, n);
     mark(D, e->soac.width);
     mark_op(D, e->soac.op, &e->soac.nes, need);
@@ -166,7 +173,7 @@ static void mark_seg(Dce *D, const Stm *s)
     const Exp *e = s->exp;
     int n = e->seg.body->res.n;
     bool *need = needed_results(D, &s->pat, n);
-    if (e->kind == E_SEGSCATTER)
+    if (keeps_all(e))
         mark_all(need, n);
     mark_op(D, e->seg.op, &e->seg.nes, need);
     mark_dests(D, &e->seg.dests);
@@ -286,7 +293,7 @@ static void keep_soac(Dce *D, Stm *s, const Exp *e)
     Exp *r = s->exp;
     int n_red = e->soac.nes.n, n = e->soac.fn ? e->soac.fn->body->res.n : n_red;
     bool *need = kept_results(D, &s->pat, e->soac.op, n_red, n), *rows = need;
-    if (e->kind == E_SCATTER)
+    if (keeps_all(e))
         mark_all(need, n);
     if (e->soac.op) {
         r->soac.op = keep_op(D, e->soac.op, need, n_red);
@@ -299,7 +306,7 @@ static void keep_soac(Dce *D, Stm *s, const Exp *e)
         r->soac.fn = lambda_new(D->cx, params, keep_body(D, fn->body, need));
     }
     r->soac.arrs = keep_atoms(D, &e->soac.arrs, rows);
-    if (e->kind != E_SCATTER)
+    if (!keeps_all(e))
         s->pat = keep_vars(D, &s->pat, need);
     if (e->soac.op && e->soac.fn && count_true(need, n_red) == 0) {
         /* Nothing is reduced any more. */
@@ -314,7 +321,7 @@ static void keep_seg(Dce *D, Stm *s, const Exp *e)
     Exp *r = s->exp;
     int n_red = e->seg.nes.n, n = e->seg.body->res.n;
     bool *need = kept_results(D, &s->pat, e->seg.op, n_red, n);
-    if (e->kind == E_SEGSCATTER)
+    if (keeps_all(e))
         mark_all(need, n);
     if (e->seg.op) {
         r->seg.op = keep_op(D, e->seg.op, need, n_red);
@@ -329,7 +336,7 @@ static void keep_seg(Dce *D, Stm *s, const Exp *e)
         vec_push(D->cx->perm, &r->seg.nest, nd);
     }
     r->seg.body = keep_body(D, e->seg.body, need);
-    if (e->kind != E_SEGSCATTER)
+    if (!keeps_all(e))
         s->pat = keep_vars(D, &s->pat, need);
     if (e->seg.op && count_true(need, n_red) == 0) {
         r->kind = E_SEGMAP;

@@ -1,10 +1,10 @@
 /* Fusion of SOACs that stand in the same body.
  *
  * Vertical: a producer whose mapped-out results a consumer takes as inputs becomes part of the
- * consumer's function (map-map, map-reduce = redomap, map-scan = scanomap, map into scatter;
- * redomap and scanomap may produce as well, by what they map out). If something else needs the
- * array too, it is mapped out by the fused SOAC, so nothing is ever computed twice and nothing is
- * lost.
+ * consumer's function (map-map, map-reduce = redomap, map-scan = scanomap, map into scatter or
+ * hist; redomap and scanomap may produce as well, by what they map out). If something else needs
+ * the array too, it is mapped out by the fused SOAC, so nothing is ever computed twice and nothing
+ * is lost.
  *
  * Horizontal: maps and reductions of the same width that do not depend on each other become one
  * when they read an array in common, so that it is read once; flat maps also when they do not.
@@ -13,7 +13,7 @@
  *  - SOACs with different attributes;
  *  - a reduction or scan whose operator works on arrays, which is to be interchanged with the map
  *    inside the operator (rule G4) and must stand alone for that;
- *  - a function with SOACs into a scatter, or one whose results something else needs too;
+ *  - a function with SOACs into a scatter or hist, or one whose results something else needs too;
  *  - across the boundary of a loop, branch or lambda.
  *
  * Order. Fusing the statements i < j moves i down and j up to one place. The statements between
@@ -147,6 +147,11 @@ static bool op_on_arrays(const Exp *e)
     return false;
 }
 
+static bool maps_nothing_out(Job j)
+{
+    return j == JOB_SCATTER || j == JOB_HIST;
+}
+
 /* May the two be one SOAC, as far as their forms go? */
 static bool forms_fit(const Exp *first, const Exp *second)
 {
@@ -154,9 +159,9 @@ static bool forms_fit(const Exp *first, const Exp *second)
         !atom_eq(first->soac.width, second->soac.width))
         return false;
     Job j1 = fuse_job(first), j2 = fuse_job(second);
-    if (j1 == JOB_SCATTER || (j1 != JOB_MAP && j2 != JOB_MAP && j1 != j2))
+    if (maps_nothing_out(j1) || (j1 != JOB_MAP && j2 != JOB_MAP && j1 != j2))
         return false;
-    if (j2 == JOB_SCATTER && first->soac.fn && body_has_soac(first->soac.fn->body))
+    if (maps_nothing_out(j2) && first->soac.fn && body_has_soac(first->soac.fn->body))
         return false;
     return !op_on_arrays(first) && !op_on_arrays(second);
 }
@@ -254,8 +259,8 @@ static bool try_pair(Fuse *fu, Nodes *ns, const Body *b, int i, int j, const Nod
     ns->at[j] = *consumer;
     int n_kept = 0;
     VarSet *keep = still_needed(fu, ns, b, i, j, &n_kept);
-    /* A scatter maps nothing out. */
-    bool ok = (n_kept == 0 || consumer->s.exp->kind != E_SCATTER) && mark_dependents(fu, ns, i, j);
+    bool ok = (n_kept == 0 || !maps_nothing_out(fuse_job(consumer->s.exp))) &&
+              mark_dependents(fu, ns, i, j);
     if (ok)
         fu->place = replace(fu, ns, i, j, fuse_merge(fu->cx, &p->s, &consumer->s, keep));
     else

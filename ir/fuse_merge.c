@@ -14,6 +14,8 @@ Job fuse_job(const Exp *e)
         return JOB_REDUCE;
     if (e->kind == E_SCAN || e->kind == E_SCANOMAP)
         return JOB_SCAN;
+    if (e->kind == E_HIST)
+        return JOB_HIST;
     return e->kind == E_SCATTER ? JOB_SCATTER : JOB_MAP;
 }
 
@@ -111,6 +113,7 @@ static ExpKind kind_of(Job job, const Lambda *fn, int n_red)
     case JOB_REDUCE: return plain ? E_REDUCE : E_REDOMAP;
     case JOB_SCAN: return plain ? E_SCAN : E_SCANOMAP;
     case JOB_SCATTER: return E_SCATTER;
+    case JOB_HIST: return E_HIST;
     }
     return E_MAP;
 }

@@ -5,21 +5,21 @@
 #include "ir/ir.h"
 
 /* Kinds as far as merging goes: what the first results of fn are used for. */
-typedef enum { JOB_MAP, JOB_REDUCE, JOB_SCAN, JOB_SCATTER } Job;
+typedef enum { JOB_MAP, JOB_REDUCE, JOB_SCAN, JOB_SCATTER, JOB_HIST } Job;
 Job fuse_job(const Exp *e);
 
 /* How many results of e are reduced or scanned; the results after them are mapped out. */
 static inline int fuse_n_red(const Exp *e)
 {
-    return e->soac.nes.n;
+    return e->kind == E_HIST ? 0 : e->soac.nes.n;
 }
 
 /* The statement that does what `first` and then `second` did. An input of `second` that is a
  * mapped-out result of `first` becomes the value that first's function gave; a mapped-out result of
  * `first` is kept iff it is in `keep`. The variables of both patterns are bound again:
  *     first's reduced, second's reduced, first's kept, second's mapped out.
- * Requires: both SOACs of the same width, not both with a different job but map, no scatter first.
- */
+ * Requires: both SOACs of the same width, not both with a different job but map, no scatter or hist
+ * first. */
 Stm fuse_merge(Ctx *cx, const Stm *first, const Stm *second, const VarSet *keep);
 
 /* Looks through a rearrange that leaves the outermost dimension in place: the SOAC e with input

@@ -170,7 +170,8 @@ static bool scalar_results(const Stm *s)
 static bool movable_kind(const Exp *e)
 {
     return e->kind != E_ASSERT && e->kind != E_SUFF && e->kind != E_UPDATE &&
-           e->kind != E_SCATTER && e->kind != E_SEGSCATTER && e->kind != E_MANIFEST;
+           e->kind != E_SCATTER && e->kind != E_HIST && e->kind != E_SEGSCATTER &&
+           e->kind != E_SEGHIST && e->kind != E_MANIFEST;
 }
 
 static bool has_body(const Exp *e)

@@ -174,8 +174,8 @@ typedef enum {
     I_IF,
     I_LOOP,
     I_ASSERT,
-    I_SOAC, /* map, reduce, scan, redomap, scanomap, scatter */
-    I_SEG,  /* segmap, segred, segscan, segscatter */
+    I_SOAC, /* map, reduce, scan, redomap, scanomap, scatter, hist */
+    I_SEG,  /* segmap, segred, segscan, segscatter, seghist */
     I_SUFF,
     I_END
 } InsOp;
@@ -259,13 +259,16 @@ typedef struct {
     int n_red;
     Opd *nes;
     bool is_scan;
-    bool all_scalar; /* innermost inputs, accumulators and results are scalars, no scatter */
+    bool is_hist;    /* op combines with what the dests hold; nes are not used */
+    bool all_scalar; /* innermost inputs, accumulators and results are scalars, no scatter, no hist
+                      */
     int n_dst;
     int32_t *dst;
     Shape *shapes; /* per result */
     int n_dests;
     DestCode *dests;
     Val *acc;     /* scratch: n_red */
+    char **bins;  /* scratch: n_red, a histogram's elements at work */
     Arr **out;    /* scratch: n_dst (owned while running) */
     int64_t *at;  /* scratch: n_dims */
     Cursor *from; /* scratch: inputs of the innermost dimension */

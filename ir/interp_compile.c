@@ -399,6 +399,8 @@ static SoacCode *soac_new(Block *k, const Stm *s, const Atoms *nes, int n_dims)
     for (int i = 0; i < nes->n; i++)
         x->nes[i].move = false; /* read once for each segment */
     x->acc = NEWN(c->mem, Val, nes->n);
+    x->bins = NEWN(c->mem, char *, nes->n);
+    x->is_hist = s->exp->kind == E_HIST || s->exp->kind == E_SEGHIST;
     x->n_dst = s->pat.n;
     x->dst = var_slots(c, &s->pat);
     x->shapes = shapes_of(c, &s->pat);
@@ -572,11 +574,13 @@ static void compile_exp(Block *k, const Stm *s)
     case E_SCAN:
     case E_REDOMAP:
     case E_SCANOMAP:
-    case E_SCATTER: compile_soac(k, s); break;
+    case E_SCATTER:
+    case E_HIST: compile_soac(k, s); break;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: compile_seg(k, s); break;
+    case E_SEGSCATTER:
+    case E_SEGHIST: compile_seg(k, s); break;
     case N_FORMS: ice(e->loc, "no such form");
     }
 }

@@ -1,6 +1,7 @@
 /* SOACs and their SEG counterparts. Both are a nest of dimensions around a body (a SOAC has one
  * dimension) whose first results may be reduced or scanned along the innermost dimension and whose
- * other results go to element [idx_1, .., idx_d] of an output; or are written by scatter. */
+ * other results go to element [idx_1, .., idx_d] of an output; or are written by scatter or hist.
+ */
 #include "ir/interp_code.h"
 
 /* The SOAC at work. */
@@ -168,6 +169,77 @@ static void scatter_all(Run *r)
     }
 }
 
+/* --- Histograms ------------------------------------------------------------------------------ */
+
+/* Element `at` of a destination, below its first `rank` dimensions: a fresh copy. */
+static Val hist_load(Run *r, const Arr *dest, char *at, int rank)
+{
+    if (dest->rank == rank)
+        return scalar_load((PrimType)dest->elem, at);
+    Arr *view = arr_view(r->in, dest);
+    view->base = at;
+    view->rank = dest->rank - rank;
+    for (int j = 0; j < view->rank; j++) {
+        view->n[j] = dest->n[rank + j];
+        view->stride[j] = dest->stride[rank + j];
+    }
+    Arr *own = arr_new(r->in, r->loc, (PrimType)dest->elem, view->rank, view->n);
+    arr_copy_to(own->base, own->stride, view);
+    arr_release(r->in, view);
+    return (Val){.a = own};
+}
+
+static void hist_store(Run *r, int k, char *at, int rank, Opd o, Val v)
+{
+    const Arr *dest = r->x->out[k];
+    if (!o.is_array) {
+        scalar_store((PrimType)dest->elem, at, v);
+        return;
+    }
+    bool same = dest->rank == rank + v.a->rank;
+    for (int j = 0; same && j < v.a->rank; j++)
+        same = dest->n[rank + j] == v.a->n[j];
+    if (!same)
+        wrong_shape(r, k);
+    arr_copy_to(at, dest->stride + rank, v.a);
+    arr_release(r->in, v.a);
+}
+
+static void set_param(Run *r, Opd p, Val v)
+{
+    if (p.is_array)
+        slot_set_array(r->in, p.slot, v.a);
+    else
+        r->in->slots[p.slot] = v;
+}
+
+/* dest[index] := op(dest[index], value) */
+static void hist_one(Run *r)
+{
+    SoacCode *x = r->x;
+    int n = x->n_red, rank = x->dests[0].rank;
+    const Opd *index = x->body.res, *vals = x->body.res + rank;
+    for (int k = 0; k < n; k++)
+        set_param(r, x->op.params[n + k], interp_take(r->in, vals[k], r->loc));
+    for (int j = 0; j < rank; j++) {
+        int64_t i = r->in->slots[index[j].slot].i;
+        if (i < 0 || i >= x->out[0]->n[j])
+            return;
+    }
+    for (int k = 0; k < n; k++) {
+        char *at = x->out[k]->base;
+        for (int j = 0; j < rank; j++)
+            at += r->in->slots[index[j].slot].i * x->out[k]->stride[j];
+        x->bins[k] = at;
+        set_param(r, x->op.params[k], hist_load(r, x->out[k], at, rank));
+    }
+    interp_exec(r->in, &x->op.body);
+    for (int k = 0; k < n; k++)
+        x->acc[k] = interp_take(r->in, x->op.body.res[k], r->loc);
+    for (int k = 0; k < n; k++)
+        hist_store(r, k, x->bins[k], rank, x->op.body.res[k], x->acc[k]);
+}
+
 /* --- The nest -------------------------------------------------------------------------------- */
 
 /* One position of the innermost dimension, its rows bound. */
@@ -176,6 +248,10 @@ static void element(Run *r)
     SoacCode *x = r->x;
     if (x->has_body)
         interp_exec(r->in, &x->body);
+    if (x->is_hist) {
+        hist_one(r);
+        return;
+    }
     if (x->n_dests) {
         scatter_all(r);
         return;
@@ -296,7 +372,8 @@ static void dimension(Run *r, int d)
     bool innermost = d == x->n_dims - 1;
     int64_t width = r->in->slots[dim->width].i;
     open_dim(r, dim);
-    if (innermost)
+    bool accumulates = innermost && !x->is_hist;
+    if (accumulates)
         start_acc(r);
     if (innermost && x->all_scalar)
         scalar_line(r, dim, width);
@@ -308,7 +385,7 @@ static void dimension(Run *r, int d)
         else
             dimension(r, d + 1);
     }
-    if (innermost)
+    if (accumulates)
         finish_acc(r);
     close_dim(r, dim);
 }

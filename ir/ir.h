@@ -1,8 +1,9 @@
 /* The intermediate representation: A-normal form over tuples of arrays.
  *
  * Two dialects share the forms of forms.def. In the SOAC dialect map, reduce, scan, redomap,
- * scanomap and scatter are parallel. In the SEG dialect (after flattening) they are sequential
- * code, and segmap, segred, segscan and segscatter are parallel at hardware level `level`
+ * scanomap, scatter and hist are parallel. In the SEG dialect (after flattening) they are
+ * sequential code, and segmap, segred, segscan, segscatter and seghist are parallel at hardware
+ * level `level`
  * (1 = grid, 0 = work-group). A construct at level l contains only constructs of level l-1 and
  * sequential code.
  *
@@ -12,8 +13,8 @@
  *  - types are exact: a size in a type is an i64 constant or an i64 variable in scope at the binder
  *    (or bound by the same pattern / parameter list: an existential size);
  *  - operands of a form agree in element type and, size by size, in shape (the same atom);
- *  - UPDATE, SCATTER, SEGSCATTER and array-carrying LOOPs consume: neither the consumed array nor
- *    an alias of it is used afterwards.
+ *  - UPDATE, SCATTER, HIST, their SEG forms and array-carrying LOOPs consume: neither the consumed
+ * array nor an alias of it is used afterwards.
  *
  * Passes do not change nodes in place: a pass builds fresh nodes that may share what did not
  * change. What is bound twice after a duplication must be renamed (ir_rename_*).
@@ -278,7 +279,11 @@ struct Exp {
          * SCANOMAP: likewise
          * SCATTER:  fn gives, for each dest in turn, its rank i64 index components, then for each
          *           dest in turn its value; positions out of bounds are ignored;
-         *           result: the dests */
+         *           result: the dests
+         * HIST:     fn gives the index components of one element, rank (the same for all dests) of
+         *           them, then for each dest a value x; dest[index] := op(dest[index].., x..), in
+         *           an order that is not specified; positions out of bounds are ignored. op is
+         *           associative and commutative, nes its neutral elements; result: the dests */
         struct {
             Atom width;
             Atoms arrs;
@@ -299,7 +304,8 @@ struct Exp {
          * SEGRED:     the first nes.n body results are reduced by op along the innermost dimension
          *             (results: outer widths ++ type), the others mapped out (all widths ++ type)
          * SEGSCAN:    the first nes.n are scanned along the innermost dimension, others mapped out
-         * SEGSCATTER: body results as SCATTER's fn; result: the dests */
+         * SEGSCATTER: body results as SCATTER's fn; result: the dests
+         * SEGHIST:    body results as HIST's fn; result: the dests */
         struct {
             int level;
             Nest nest; /* at least one dimension, outermost first */
@@ -525,12 +531,12 @@ bool body_traps(const Body *b);
 bool exp_has_effect(const Exp *e); /* an assertion somewhere inside: not to be dropped */
 bool exp_has_soac(const Exp *e);   /* a SOAC somewhere inside, e itself included */
 bool body_has_soac(const Body *b);
-bool exp_is_soac(const Exp *e); /* MAP .. SCATTER: live member soac */
-bool exp_is_seg(const Exp *e);  /* SEGMAP .. SEGSCATTER: live member seg */
+bool exp_is_soac(const Exp *e); /* MAP .. HIST: live member soac */
+bool exp_is_seg(const Exp *e);  /* SEGMAP .. SEGHIST: live member seg */
 
 /* --- alias.c: which arrays may share memory, what is consumed --------------------------------- */
 
-/* The variables free in e that evaluating it consumes: of UPDATE, SCATTER, SEGSCATTER, LOOP inits
+/* The variables free in e that evaluating it consumes: of UPDATE, SCATTER, HIST, SEG.., LOOP inits
  * and SOAC inputs whose params the body consumes, what the branches of an IF consume. */
 Vars exp_consumes(Ctx *cx, const Exp *e);
 

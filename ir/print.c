@@ -42,10 +42,12 @@
  *            | ("reduce" | "scan") ["comm"] atom atoms "op" lambda "nes" atoms
  *            | ("redomap" | "scanomap") ["comm"] atom atoms "op" lambda "nes" atoms "fn" lambda
  *            | "scatter" atom atoms "into" dests lambda
+ *            | "hist" atom atoms "op" lambda "nes" atoms "into" dests "fn" lambda
  *            | "suff" ("outer" | "intra") STRING "path" "(" (["!"] STRING),* ")" atom
  *            | "segmap" level nest body
  *            | ("segred" | "segscan") level ["comm"] nest "op" lambda "nes" atoms body
  *            | "segscatter" level nest "into" dests body
+ *            | "seghist" level nest "op" lambda "nes" atoms "into" dests body
  *   at       = "[" (atom | ":" | atom ":" atom ":" atom),* "]" ["!"] position, whole dimension,
  *                                      start:size:stride; "!": known to be within bounds
  *   atoms    = "(" atom,* ")"          dims = "[" atom,* "]"
@@ -298,9 +300,10 @@ static void print_soac(Out *o, const Exp *e)
     out_puts(o, " ");
     if (e->soac.op)
         print_op(o, e->soac.op, &e->soac.nes);
-    if (e->kind == E_SCATTER) {
+    if (e->soac.dests.n > 0 || e->kind == E_SCATTER) {
+        out_puts(o, e->soac.op ? " " : "");
         print_dests(o, &e->soac.dests);
-        out_puts(o, " ");
+        out_puts(o, e->soac.op ? "" : " ");
     }
     if (e->soac.fn) {
         out_puts(o, e->soac.op ? " fn " : "");
@@ -328,7 +331,7 @@ static void print_seg(Out *o, const Exp *e)
         print_op(o, e->seg.op, &e->seg.nes);
         out_puts(o, " ");
     }
-    if (e->kind == E_SEGSCATTER) {
+    if (e->seg.dests.n > 0 || e->kind == E_SEGSCATTER) {
         print_dests(o, &e->seg.dests);
         out_puts(o, " ");
     }
@@ -406,12 +409,14 @@ void ir_print_exp(Out *o, const Exp *e)
     case E_SCAN:
     case E_REDOMAP:
     case E_SCANOMAP:
-    case E_SCATTER: print_soac(o, e); break;
+    case E_SCATTER:
+    case E_HIST: print_soac(o, e); break;
     case E_SUFF: print_suff(o, e); break;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: print_seg(o, e); break;
+    case E_SEGSCATTER:
+    case E_SEGHIST: print_seg(o, e); break;
     case N_FORMS: ice(e->loc, "no form");
     }
 }

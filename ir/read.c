@@ -156,7 +156,7 @@ static void read_soac(Reader *r, Exp *e)
     bool has_op = e->kind != E_MAP && e->kind != E_SCATTER;
     if (has_op)
         e->soac.op = read_op(r, &e->soac.nes);
-    if (e->kind == E_SCATTER)
+    if (e->kind == E_SCATTER || e->kind == E_HIST)
         e->soac.dests = read_dests(r);
     if (e->kind == E_REDUCE || e->kind == E_SCAN)
         return;
@@ -239,9 +239,9 @@ static void read_seg(Reader *r, Exp *e)
         NestDim nd = read_nest_dim(r);
         vec_push(r->cx->perm, &e->seg.nest, nd);
     } while (read_accept(r, '<'));
-    if (e->kind == E_SEGRED || e->kind == E_SEGSCAN)
+    if (e->kind == E_SEGRED || e->kind == E_SEGSCAN || e->kind == E_SEGHIST)
         e->seg.op = read_op(r, &e->seg.nes);
-    if (e->kind == E_SEGSCATTER)
+    if (e->kind == E_SEGSCATTER || e->kind == E_SEGHIST)
         e->seg.dests = read_dests(r);
     e->seg.body = read_body(r);
     read_leave_scope(r, mark);
@@ -333,12 +333,14 @@ static void read_form(Reader *r, Exp *e)
     case E_SCAN:
     case E_REDOMAP:
     case E_SCANOMAP:
-    case E_SCATTER: read_soac(r, e); break;
+    case E_SCATTER:
+    case E_HIST: read_soac(r, e); break;
     case E_SUFF: read_suff(r, e); break;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: read_seg(r, e); break;
+    case E_SEGSCATTER:
+    case E_SEGHIST: read_seg(r, e); break;
     case E_ATOM:
     case E_PRIM:
     case E_INDEX:

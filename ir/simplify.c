@@ -209,11 +209,13 @@ static void simp_stm(Simp *S, const Stm *s)
     case E_SCAN:
     case E_REDOMAP:
     case E_SCANOMAP:
-    case E_SCATTER: simp_soac(S, s); return;
+    case E_SCATTER:
+    case E_HIST: simp_soac(S, s); return;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: simp_seg(S, s); return;
+    case E_SEGSCATTER:
+    case E_SEGHIST: simp_seg(S, s); return;
     case E_ATOM:
     case E_PRIM:
     case E_CONV:

@@ -225,12 +225,12 @@ bool exp_has_effect(const Exp *e)
 
 bool exp_is_soac(const Exp *e)
 {
-    return e->kind >= E_MAP && e->kind <= E_SCATTER;
+    return e->kind >= E_MAP && e->kind <= E_HIST;
 }
 
 bool exp_is_seg(const Exp *e)
 {
-    return e->kind >= E_SEGMAP && e->kind <= E_SEGSCATTER;
+    return e->kind >= E_SEGMAP && e->kind <= E_SEGHIST;
 }
 
 bool exp_has_soac(const Exp *e)

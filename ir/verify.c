@@ -387,6 +387,33 @@ static void check_scatter(Check *c, const Dests *ds, const Atoms *res)
         want_type(c, res->at[k], type_drop(atom_type(ds->at[i].arr), ds->at[i].rank), "value");
 }
 
+/* Results of the function of a histogram: one position, then the values. */
+static void check_hist(Check *c, const Dests *ds, const Lambda *op, const Atoms *res)
+{
+    want_count(c, op->body->res.n, ds->n, "results of the operator");
+    if (ds->n == 0)
+        wrong(c, "a histogram without destination");
+    for (int i = 0; i < ds->n; i++) {
+        want_array(c, ds->at[i].arr);
+        Type t = atom_type(ds->at[i].arr), t0 = atom_type(ds->at[0].arr);
+        if (ds->at[i].rank != ds->at[0].rank || ds->at[i].rank < 1 || ds->at[i].rank > t.rank)
+            wrong(c, "%d index components for %s", ds->at[i].rank, atom_text(ds->at[i].arr));
+        for (int d = 0; d < ds->at[0].rank; d++)
+            if (!size_eq(c, t.dims[d], t0.dims[d]))
+                wrong(c, "%s and %s have different numbers of bins", atom_text(ds->at[0].arr),
+                      atom_text(ds->at[i].arr));
+    }
+    int rank = ds->at[0].rank;
+    want_count(c, res->n, rank + ds->n, "results of the function");
+    for (int k = 0; k < rank; k++)
+        want_prim(c, res->at[k], T_I64, "position");
+    for (int i = 0; i < ds->n; i++) {
+        Type t = type_drop(atom_type(ds->at[i].arr), rank);
+        want_type(c, res->at[rank + i], t, "value");
+        want_type(c, op->body->res.at[i], t, "operator's result");
+    }
+}
+
 static void want_nes(Check *c, const Atoms *res, const Atoms *nes)
 {
     if (res->n < nes->n)
@@ -404,7 +431,8 @@ static void check_soac(Check *c, const Exp *e)
     if (has_fn != (e->soac.fn != NULL) || has_op != (e->soac.op != NULL))
         wrong(c, "a function or operator too many or too few");
     want_count(c, has_op ? 0 : e->soac.nes.n, 0, "neutral elements");
-    want_count(c, e->kind == E_SCATTER ? 0 : e->soac.dests.n, 0, "destinations");
+    want_count(c, e->kind == E_SCATTER || e->kind == E_HIST ? 0 : e->soac.dests.n, 0,
+               "destinations");
     for (int i = 0; i < arrs->n; i++)
         check_rows(c, arrs->at[i], e->soac.width);
     if (has_op)
@@ -420,7 +448,9 @@ static void check_soac(Check *c, const Exp *e)
     for (int i = 0; i < arrs->n; i++)
         want_type(c, atom_var(e->soac.fn->params.at[i]), type_row(atom_type(arrs->at[i])),
                   "parameter");
-    if (has_op)
+    if (e->kind == E_HIST)
+        check_hist(c, &e->soac.dests, e->soac.op, &e->soac.fn->body->res);
+    else if (has_op)
         want_nes(c, &e->soac.fn->body->res, &e->soac.nes);
     if (e->kind == E_SCATTER)
         check_scatter(c, &e->soac.dests, &e->soac.fn->body->res);
@@ -467,11 +497,12 @@ static void check_seg(Check *c, const Exp *e)
         wrong(c, "%s^%d inside sequential code", name, e->seg.level);
     if (e->seg.level != level)
         wrong(c, "%s^%d where only level %d may stand", name, e->seg.level, level);
-    bool has_op = e->kind == E_SEGRED || e->kind == E_SEGSCAN;
+    bool has_op = e->kind == E_SEGRED || e->kind == E_SEGSCAN || e->kind == E_SEGHIST;
     if (has_op != (e->seg.op != NULL))
         wrong(c, "an operator too many or too few");
     want_count(c, has_op ? 0 : e->seg.nes.n, 0, "neutral elements");
-    want_count(c, e->kind == E_SEGSCATTER ? 0 : e->seg.dests.n, 0, "destinations");
+    want_count(c, e->kind == E_SEGSCATTER || e->kind == E_SEGHIST ? 0 : e->seg.dests.n, 0,
+               "destinations");
     for (int i = 0; i < e->seg.nes.n; i++)
         check_atom(c, e->seg.nes.at[i]);
     for (int i = 0; i < e->seg.dests.n; i++)
@@ -482,7 +513,9 @@ static void check_seg(Check *c, const Exp *e)
     c->level = e->seg.level > 0 ? e->seg.level - 1 : NO_LEVEL;
     check_body(c, e->seg.body);
     c->level = level;
-    if (has_op)
+    if (e->kind == E_SEGHIST)
+        check_hist(c, &e->seg.dests, e->seg.op, &e->seg.body->res);
+    else if (has_op)
         want_nes(c, &e->seg.body->res, &e->seg.nes);
     if (e->kind == E_SEGSCATTER)
         check_scatter(c, &e->seg.dests, &e->seg.body->res);
@@ -542,12 +575,14 @@ static void check_exp(Check *c, const Exp *e)
     case E_SCAN:
     case E_REDOMAP:
     case E_SCANOMAP:
-    case E_SCATTER: check_soac(c, e); break;
+    case E_SCATTER:
+    case E_HIST: check_soac(c, e); break;
     case E_SUFF: check_suff(c, e); break;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: check_seg(c, e); break;
+    case E_SEGSCATTER:
+    case E_SEGHIST: check_seg(c, e); break;
     case N_FORMS: wrong(c, "no form");
     }
 }

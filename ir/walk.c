@@ -251,12 +251,14 @@ Exp *exp_map_parts(Ctx *cx, const Exp *e, const ExpMapper *m)
     case E_SCAN:
     case E_REDOMAP:
     case E_SCANOMAP:
-    case E_SCATTER: map_soac(me, r, e); break;
+    case E_SCATTER:
+    case E_HIST: map_soac(me, r, e); break;
     case E_SUFF: r->suff.par = map_atom(me, e->suff.par); break;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: map_seg(me, r, e); break;
+    case E_SEGSCATTER:
+    case E_SEGHIST: map_seg(me, r, e); break;
     case N_FORMS: ice(e->loc, "no form");
     }
     return r;
@@ -416,12 +418,14 @@ void exp_visit(const Exp *e, const ExpVisitor *v)
     case E_SCAN:
     case E_REDOMAP:
     case E_SCANOMAP:
-    case E_SCATTER: visit_soac(v, e); break;
+    case E_SCATTER:
+    case E_HIST: visit_soac(v, e); break;
     case E_SUFF: visit_atom(v, e->suff.par); break;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
-    case E_SEGSCATTER: visit_seg(v, e); break;
+    case E_SEGSCATTER:
+    case E_SEGHIST: visit_seg(v, e); break;
     case N_FORMS: ice(e->loc, "no form");
     }
 }

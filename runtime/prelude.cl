@@ -6,6 +6,14 @@
 #define MF_HAS_F64 1
 #endif
 
+/* Atomics on 64 bits: sums and compare-and-swap. */
+#ifdef cl_khr_int64_base_atomics
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#define MF_ATOMIC64 1
+#else
+#define MF_ATOMIC64 0
+#endif
+
 /* The first failure since the host looked. site < 0: none. `launch` is the number of the launch that
  * failed, so that later launches know and their own items agree. */
 typedef struct {
