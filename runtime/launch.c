@@ -170,10 +170,15 @@ RT_API int rt_launch_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *
                           const int64_t *local, int n_args, const rt_arg *args, rt_mem *heap,
                           int64_t chunk)
 {
+    /* Kernels stride through what is left when the grid is smaller. NVIDIA's get_global_size has
+     * 32 bits, with sign. */
+    const size_t most = INT_MAX;
     size_t g[3], l[3];
     for (int i = 0; i < n_dims; i++) {
         l[i] = (size_t)local[i];
         g[i] = ((size_t)global[i] + l[i] - 1) / l[i] * l[i];
+        if (g[i] > most)
+            g[i] = most / l[i] * l[i];
     }
     if (ctx->launch == INT_MAX - 1) {
         /* Numbers start again: nothing before may count as "a later launch". */
