@@ -222,6 +222,9 @@ RT_API int rt_write_scalar(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int size, 
 {
     if (rt_check_range(ctx, dst, dst_off, size))
         return RT_ERR;
+    /* NVIDIA's clEnqueueFillBuffer breaks the context when the offset needs more than 31 bits. */
+    if (dst_off > INT32_MAX - size && dst_off % size == 0)
+        return rt_fill(ctx, dst, dst_off / size, 1, size, src);
     cl_event *event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
     cl_int err = clEnqueueFillBuffer(ctx->queue, dst->buf, src, (size_t)size, (size_t)dst_off,
                                      (size_t)size, 0, NULL, event);
