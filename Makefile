@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make install PREFIX=, make asan, make format
+# minifut: make, make demo, make test, make fuzz SEED= N= MINUTES=, make install PREFIX=, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -82,6 +82,12 @@ asan:
 bench-compile: $(BIN)
 	@bench/compile_time.py ./$(BIN)
 
+# Random programs, then random bytes; see tests/README.md.
+fuzz:
+	@tools/prerequisites.sh test
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
+	@MINIFUT=$(abspath $(BIN)) nice -n 10 python3 tests/fuzz/run.py SEED=$(SEED) N=$(N) MINUTES=$(MINUTES)
+
 install: $(BIN)
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/minifut
@@ -94,6 +100,11 @@ $(BUILD)/unit/%: tests/unit/%.c $(LIBOBJ)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
 
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(LIBOBJ)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
+
 clean:
 	rm -rf $(BUILD) $(BIN) demo
 
@@ -101,4 +112,4 @@ format:
 	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) runtime/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: bench-compile all clean format prerequisites demo test asan install unit-tests
+.PHONY: bench-compile all clean format prerequisites demo test asan fuzz install unit-tests

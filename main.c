@@ -19,12 +19,13 @@
 #include <unistd.h>
 
 typedef struct {
-    const char *file;   /* the program */
-    const char *output; /* -o */
-    const char *entry;  /* -e */
-    const char *emit;   /* --emit */
-    const char *from;   /* --from: the file is IR text, to which the passes from here on apply */
-    const char *to;     /* --to, --after: the last pass */
+    const char *file;      /* the program */
+    const char *output;    /* -o */
+    const char *entry;     /* -e */
+    const char *emit;      /* --emit */
+    const char *from;      /* --from: the file is IR text, to which the passes from here on apply */
+    const char *to;        /* --to, --after: the last pass */
+    const char *threshold; /* --threshold: of all guards, when interpreting */
     bool json, binary, list, help;
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
@@ -145,6 +146,7 @@ static int parse_options(Options *o, int command, int argc, char **argv)
                            {"--after", &o->to, NULL, RUN | IR},
                            {"--to", &o->to, NULL, ANY & ~CHECK},
                            {"--from", &o->from, NULL, ANY & ~CHECK},
+                           {"--threshold", &o->threshold, NULL, RUN},
                            {"--list", NULL, &o->list, IR},
                            {"--verify", NULL, &o->passes.verify, ANY},
                            {"--time-passes", NULL, &o->passes.time, ANY},
@@ -376,12 +378,25 @@ static int cmd_check(Options *o)
     return diag_exit_code();
 }
 
+static int64_t same_threshold(void *env, const char *name)
+{
+    (void)name;
+    return *(int64_t *)env;
+}
+
 static int cmd_run(Options *o)
 {
     Ctx *cx = new_ctx(o);
     Prog *p;
+    int64_t threshold = INTERP_DEFAULT_THRESHOLD;
+    char *end = NULL;
+    if (o->threshold)
+        threshold = strtoll(o->threshold, &end, 10);
+    if (end && (*end || end == o->threshold))
+        return usage_error("--threshold=%s: a number is expected", o->threshold);
     int code = load(cx, o, pass_find("flatten") - 1, &p);
-    return code ? code : interp_main(p, o->entry, stdin, stdout, o->binary, NULL);
+    InterpGuards guards = {.env = &threshold, .threshold = same_threshold};
+    return code ? code : interp_main(p, o->entry, stdin, stdout, o->binary, &guards);
 }
 
 static int cmd_explain(Options *o)

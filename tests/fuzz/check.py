@@ -1,0 +1,370 @@
+"""All that one program of the fuzzer goes through. Each stage is a generator of findings (stage, what is wrong)."""
+import math
+import os
+import re
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+from oracle import LIBRARY, Eval, Failure, TooLong
+from tree import FLOATS, def_text, is_arr, is_scalar, leaves, pat_vars, used_names, value_text
+
+MODES = ["incremental", "full", "moderate", "outer"]
+NEVER = 1 << 60
+RACES = ["oclgrind", "--data-races"]
+# How a program is run: options, environment.
+SHAPES = [([], {}),
+          (["--default-group-size=7", "--default-num-groups=5"], {}),
+          (["--default-group-size=4", "--default-num-groups=2"], {"MINIFUT_CODE": "gpu"}),
+          (["--default-group-size=16", "--default-num-groups=3"], {"MINIFUT_CODE": "gpu"}),
+          (["--default-group-size=64"], {"MINIFUT_CODE": "gpu", "POCL_WORK_GROUP_METHOD": "repl"})]
+
+
+def program_text(p):
+    used = set()
+    for d in p.defs:
+        used_names(d.body, used)
+    return "".join(t + "\n\n" for h, t in LIBRARY.items() if h in used) + "\n".join(def_text(d) for d in p.defs)
+
+
+def entry_of(p):
+    return next(d for d in p.defs if d.entry)
+
+
+def input_leaves(p, k):
+    """[(type, dims, value)] of the k-th input."""
+    d = entry_of(p)
+    sizes, values = p.inputs[k]
+    types = [t for q in d.params for _, t in pat_vars(q)]
+    out = []
+    for t, v in zip(types, values):
+        for u, dims, w in leaves(t, v):
+            out.append((u, tuple(x if isinstance(x, int) else sizes[x] for x in dims), w))
+    return out
+
+
+def input_text(p, k):
+    return "\n".join(value_text(*leaf) for leaf in input_leaves(p, k)) + "\n"
+
+
+def expected(p, k, steps=400000):
+    """("ok", [(type, nested lists)]) | ("fails", kind) | ("long", None): by the oracle."""
+    d = entry_of(p)
+    sizes, values = p.inputs[k]
+    ev = Eval(p, steps)
+    ev.env.update(sizes)
+    try:
+        v = ev.call_def(d.name, values)
+    except Failure as e:
+        return "fails", str(e)
+    except TooLong:
+        return "long", None
+    out = []
+    parts = d.body.ty[1:] if not is_scalar(d.body.ty) and d.body.ty[0] == "tup" else [d.body.ty]
+    vals = v if len(parts) > 1 or (not is_scalar(d.body.ty) and d.body.ty[0] == "tup") else [v]
+    for t, w in zip(parts, vals):
+        for u, _, x in leaves(t, w):
+            out.append((u, x))
+    return "ok", out
+
+
+TOKEN = re.compile(r"\s*(?:(empty)\(((?:\[\d+\])+)(\w+)\)|([\[\],])|(true|false)|(-?(?:nan|inf|[\d.][\d.e+-]*|f32\.inf|f64\.inf|f32\.nan|f64\.nan))([iuf]\d+)?)")
+
+
+def parse_values(text):
+    """[(type, nested lists)] of output in the text format."""
+    at, out = 0, []
+
+    def value():
+        nonlocal at
+        m = TOKEN.match(text, at)
+        if not m:
+            raise ValueError(f"unreadable at {text[at:at + 20]!r}")
+        at = m.end()
+        if m.group(1):
+            return m.group(3), []
+        if m.group(4) == "[":
+            elems, t = [], None
+            while True:
+                t, v = value()
+                elems.append(v)
+                m = TOKEN.match(text, at)
+                at = m.end()
+                if m.group(4) == "]":
+                    return t, elems
+        if m.group(5):
+            return "bool", m.group(5) == "true"
+        word, t = m.group(6), m.group(7)
+        if "." in word and word.lstrip("-")[0] == "f":
+            t = word.lstrip("-")[:3]
+            return t, float(word.replace(t + ".", ""))
+        return t, float(word) if t and t in FLOATS else int(word)
+    while text[at:].strip():
+        out.append(value())
+    return out
+
+
+def flat_shape(v):
+    """The shape as far as it shows (to the first 0), for comparison."""
+    s = []
+    while isinstance(v, list):
+        s.append(len(v))
+        if not v:
+            break
+        v = v[0]
+    return s
+
+
+def same_value(a, b):
+    if isinstance(a, list) != isinstance(b, list):
+        return False
+    if isinstance(a, list):
+        if len(a) != len(b):
+            return all(flat_shape(x)[-1:] == [0] for x in (a, b))  # both have no elements
+        return all(same_value(x, y) for x, y in zip(a, b))
+    return a == b or (a != a and b != b)
+
+
+def compare(got, want):
+    """None, or what differs."""
+    try:
+        vals = parse_values(got)
+    except (ValueError, AttributeError, IndexError) as e:
+        return f"unreadable output ({e}): {got[:200]}"
+    if len(vals) != len(want):
+        return f"{len(vals)} results, expected {len(want)}"
+    for k, ((t, v), (u, w)) in enumerate(zip(vals, want)):
+        if t != u:
+            return f"result {k} has type {t}, expected {u}"
+        if not same_value(v, w):
+            return f"result {k} is {str(v)[:300]}, expected {str(w)[:300]}"
+    return None
+
+
+def normal(message):
+    """A message without what varies between failures of one kind."""
+    message = re.sub(r"0x[0-9a-f]+|\d+", "N", message)
+    return re.sub(r"\b[a-z]+N\b", "V", message)[:120]
+
+
+def renumbered(text):
+    """IR text with its variables numbered by first appearance."""
+    seen = {}
+    return re.sub(r"_(\d+)\b", lambda m: "_" + seen.setdefault(m.group(1), str(len(seen))), text)
+
+
+class Finding:
+    """stage: what was done; text: what came of it; key: what makes two findings the same."""
+
+    def __init__(self, stage, text, command=""):
+        self.stage, self.text, self.command = stage, text, command
+        line = next((s for s in text.splitlines() if "error" in s or "bug" in s or "rror:" in s), text[:200])
+        kind = "result" if line.startswith("result ") else normal(re.sub(r"^\S*\.sf:", "", line))
+        self.key = (stage.split(" ")[0], kind)
+
+
+class Checker:
+    def __init__(self, minifut, folder, quick=False):
+        self.minifut, self.folder, self.quick = str(minifut), Path(folder), quick
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.path = self.folder / "prog.sf"
+        self.counts = {"versions": 0, "runs": 0, "timeouts": 0, "limits": 0}
+        self.limits = {}
+        self.env = dict(os.environ, XDG_CACHE_HOME=str(self.folder / "cache"), POCL_CACHE_DIR=str(self.folder / "pocl"))
+        if shutil.which("tcc"):  # compiles a host program 20 times as fast
+            self.env.update(CC="tcc", CFLAGS="-w -D__int128=long")
+        else:
+            self.env.update(CFLAGS="-O0 -w")
+        self.want = {}
+
+    def run(self, cmd, text="", limit=20, env=None):
+        """(exit code, output, messages); code None: no end within `limit` seconds of processor time."""
+        self.counts["runs"] += 1
+
+        def before():
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        try:
+            p = subprocess.run([str(c) for c in cmd], input=text, capture_output=True, text=True, errors="replace",
+                               timeout=30 * limit, env={**self.env, **(env or {})}, cwd=self.folder, preexec_fn=before)
+        except subprocess.TimeoutExpired:
+            p = None
+        if p is None or p.returncode in (-24, -9):
+            self.counts["timeouts"] += 1
+            return None, "", f"no end within {limit} s"
+        return p.returncode, p.stdout, p.stderr
+
+    def tool(self, *args, text="", limit=20):
+        return self.run([self.minifut, *args], text, limit)
+
+    def outcome(self, stage, k, result, command):
+        """What a run of the program on input k should have given."""
+        code, out, err = result
+        state, want = self.want[k]
+        how = f"{command} < {k}.in"
+        if code is None:
+            return None  # counted
+        if code < 0 or "internal" in err or code == 4 or "Sanitizer" in err or "runtime error:" in err:
+            return Finding(stage, f"died: code {code}: {err[:1500]}", how)
+        if state == "fails":
+            site = re.search(r"prog\.sf:\d+:\d+: .*", err)
+            if code != 1 or not site:
+                return Finding(stage, f"error expected ({want}), got code {code}: {err[:300]} {out[:300]}", how)
+            return None
+        if code != 0:
+            return Finding(stage, f"code {code}: {err[:1500]}", how)
+        wrong = compare(out, want)
+        return Finding(stage, wrong, how) if wrong else None
+
+    def prepare(self, p):
+        """Files and expected results; None if the program takes too long for the oracle."""
+        self.path.write_text(program_text(p))
+        self.want, self.volume = {}, {}
+        for k in range(len(p.inputs)):
+            self.volume[k] = sum(max(1, math.prod(dims)) for _, dims, _ in input_leaves(p, k))
+            (self.folder / f"{k}.in").write_text(input_text(p, k))
+            self.want[k] = expected(p, k)
+        return all(s != "long" for s, _ in self.want.values())
+
+    # --- stages ----------------------------------------------------------------------------------
+    def front(self, p):
+        code, _, err = self.tool("check", self.path)
+        if code != 0:
+            yield Finding("check", f"code {code}: {err[:1500]}", "minifut check prog.sf")
+
+    def interpreter(self, p):
+        for k in self.want:
+            text = (self.folder / f"{k}.in").read_text()
+            yield self.outcome("interpreter", k, self.tool("run", self.path, text=text), "minifut run prog.sf")
+
+    def passes(self, rnd):
+        """Every pass verified; one read back from text; the meaning before and after flattening, with all versions."""
+        code, _, err = self.tool("ir", "--after=clean", "--trace-passes", self.path)
+        if code != 0:
+            at = err.rfind("-- after ")
+            yield Finding("pass", f"code {code}: {err[-1500:] if at < 0 else err[at:][-1500:]}", "minifut ir --after=clean prog.sf")
+            return
+        texts, now = {"lower": self.tool("ir", "--after=lower", self.path)[1]}, None
+        for line in err.splitlines():
+            m = re.match(r"-- after (\S+?)(: unchanged)?$", line)
+            if m:
+                texts[m.group(1)] = texts[now or "lower"] if m.group(2) else ""
+                now = m.group(1)
+            elif now and (texts[now] or line):
+                texts[now] += line + "\n"
+        names = list(texts)
+        k = rnd.randrange(1, len(names))
+        (self.folder / "before.ir").write_text(texts[names[k - 1]])
+        code, again, err = self.tool("ir", f"--from={names[k]}", f"--to={names[k]}", "before.ir")
+        if code != 0 or renumbered(again).strip() != renumbered(texts[names[k]]).strip():
+            yield Finding("readback", f"{names[k]} on text: code {code}: {err[:1000] or 'another result'}",
+                          f"minifut ir --from={names[k]} --to={names[k]} on the text before it")
+        yield from self.meaning("simplify-hoisted", [None])
+        yield from self.meaning("flatten", [1 << 40, 1, 40])
+        yield from self.meaning("clean", [1 << 40, 1, 40])
+
+    def meaning(self, name, thresholds):
+        """The program interpreted after a pass."""
+        for t in thresholds:
+            args = ["run", f"--after={name}"] + ([f"--threshold={t}"] if t else [])
+            for k in self.want:
+                r = self.tool(*args, self.path, text=(self.folder / f"{k}.in").read_text())
+                f = self.outcome("meaning after " + name, k, r, "minifut " + " ".join(args) + " prog.sf")
+                if f:
+                    f.key = ("meaning", name, f.key[1])
+                    f.replay = ("meaning", name, [t])
+                    yield f
+
+    def compile(self, mode, code_shape=""):
+        binary = self.folder / f"prog-{mode}"
+        code, _, err = self.tool("compile", f"--flatten={mode}", "-o", binary, self.path, limit=60)
+        how = f"minifut compile --flatten={mode} prog.sf"
+        if code == 3:
+            self.counts["limits"] += 1
+            self.limits[normal(err.splitlines()[0])] = program_text
+            return None, Finding("limit", err[:1000], how)
+        if code != 0:
+            return None, Finding("compile", f"code {code}: {err[:1500]}", how)
+        return binary, None
+
+    def settings(self, binary):
+        """[[options]] that force each comparison both ways."""
+        code, out, err = self.run([binary, "--print-params"])
+        params = []
+        for line in out.splitlines():
+            m = re.match(r"(\S+) \(threshold\([^,]*,\s*(.*)\)\)$", line.strip())
+            if m:
+                params.append((m.group(1), [(s.lstrip("!"), not s.startswith("!")) for s in m.group(2).split()]))
+        base = {n: NEVER for n, _ in params}
+        out = [base]
+        for name, path in params:
+            s = dict(base)
+            s.update({a: 1 if taken else NEVER for a, taken in path})
+            s[name] = 1
+            out.append(s)
+        return [[f"--param={n}={v}" for n, v in s.items()] for s in out]
+
+    def execute(self, mode, binary, device, params, shape):
+        """Runs one version on the inputs that are small enough for the device; the first finding or None."""
+        options, env = SHAPES[shape]
+        for k in self.want:
+            if device != "pocl" and (self.volume[k] > 300 or self.want[k][0] != "ok"):
+                continue
+            log = self.folder / "log"
+            log.unlink(missing_ok=True)
+            wrap = {"pocl": [], "oclgrind": ["oclgrind", "--log", log], "races": RACES + ["--log", log]}[device]
+            cmd = wrap + [binary, *params, *options]
+            r = self.run(cmd, (self.folder / f"{k}.in").read_text(), 60 if device == "pocl" else 20, env)
+            how = " ".join([*(f"{a}={b}" for a, b in env.items()), *(RACES if wrap else []), f"./prog-{mode}",
+                            *params, *options])
+            if r[0] is None and device != "pocl":
+                continue
+            said = log.read_text(errors="replace").strip() if log.exists() else ""
+            stage = f"run {mode} on {device}"
+            f = self.outcome(stage, k, r, how)
+            if said and not (f and "result" in f.text):
+                f = Finding(stage, f"oclgrind: error: {said[:1500]}", f"{how} < {k}.in")
+            if f:
+                f.replay = (mode, device, params, shape)
+                return f
+        return None
+
+    def versions(self, mode, rnd, devices, most=6):
+        """The compiled program with thresholds forced both ways, with the code of CPUs and of GPUs."""
+        binary, wrong = self.compile(mode)
+        if wrong:
+            yield wrong
+            return
+        settings = self.settings(binary)
+        if len(settings) > most:
+            settings = settings[:1] + rnd.sample(settings[1:], most - 1)
+        for n, params in enumerate(settings):
+            for device in devices:
+                self.counts["versions"] += 1
+                yield self.execute(mode, binary, device, params, rnd.randrange(len(SHAPES)))
+
+    def replay(self, mode, device, params, shape):
+        """One setting again, without the parameters that are gone."""
+        binary, wrong = self.compile(mode)
+        if wrong:
+            yield wrong
+            return
+        known = self.run([binary, "--print-params"])[1]
+        yield self.execute(mode, binary, device, [q for q in params if q.split("=")[1] in known], shape)
+
+    def sanitized(self, p, cflags="-O1 -w -g -fsanitize=address,undefined -fno-sanitize-recover=undefined"):
+        """The host program under ASan and UBSan, on all inputs."""
+        keep = dict(self.env)
+        self.env.update(CC="cc", CFLAGS=cflags, ASAN_OPTIONS="detect_leaks=0")
+        binary, wrong = self.compile("incremental")
+        self.env = keep
+        if wrong:
+            return
+        for k in self.want:
+            r = self.run([binary], (self.folder / f"{k}.in").read_text(), 60, {"ASAN_OPTIONS": "detect_leaks=0"})
+            yield self.outcome("sanitized", k, r, f"CFLAGS='{cflags}' minifut compile prog.sf; ./prog")
+
+
+def first(findings):
+    return next((f for f in findings if f), None)

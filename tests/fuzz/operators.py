@@ -1,0 +1,94 @@
+"""Associative operators with their neutral elements, for reductions, scans and histograms."""
+from oracle import limits, wrap
+from tree import FLOATS, INTS, Op, is_arr, is_scalar, row, type_text
+
+
+def operator(r, t, sums=False):
+    """A random operator on type t, or None. sums: + only."""
+    if is_scalar(t):
+        return scalar(r, t, sums)
+    if is_arr(t):
+        inner = operator(r, row(t), sums)
+        if inner is None or not is_scalar(row(t)):
+            return None
+        size = t[1]
+
+        def value(ev):
+            return [inner.value(ev)] * ev.dim(size)
+        return Op(f"(\\xs ys -> map2 {inner.text} xs ys)" if r.random() < 0.5 else f"(map2 {inner.text})",
+                  f"(replicate {size} {inner.neutral})",
+                  lambda a, b: [inner.fn(x, y) for x, y in zip(a, b)], value, inner.comm)
+    if t[0] == "tup" and r.random() < 0.4:
+        special = on_pairs(r, t)
+        if special:
+            return special
+    return parts(r, t, sums)
+
+
+def scalar(r, t, sums):
+    if t == "bool":
+        text, neutral, fn = r.choice([("(&&)", True, lambda a, b: a and b), ("(||)", False, lambda a, b: a or b),
+                                      ("(!=)", False, lambda a, b: a != b)])
+        return Op(text, "true" if neutral else "false", fn, lambda ev: neutral, True)
+    if t in FLOATS:
+        if sums:
+            return Op("(+)", f"0{t}", lambda a, b: wrap(t, a + b), lambda ev: 0.0, True)
+        k = r.choice(["min", "max"])
+        inf = float("inf") if k == "min" else -float("inf")
+        return Op(f"{t}.{k}", f"{t}.inf" if k == "min" else f"(-{t}.inf)", min if k == "min" else max, lambda ev: inf, True)
+    lo, hi = limits(t)
+    ones = -1 if lo < 0 else hi
+    k = r.choice(["+", "+", "*", "min", "max", "&", "|", "^", "lam+", "first"]) if not sums else "+"
+    if k == "first":  # the last element that is not 0: associative, not commutative
+        return Op(f"(\\x y -> if y != 0{t} then y else x)", f"0{t}", lambda a, b: b if b != 0 else a, lambda ev: 0, False)
+    if k in ("min", "max"):
+        return Op(f"{t}.{k}", f"{t}.{'highest' if k == 'min' else 'lowest'}", min if k == "min" else max,
+                  lambda ev: hi if k == "min" else lo, True)
+    neutral = {"+": 0, "lam+": 0, "*": 1, "&": ones, "|": 0, "^": 0}[k]
+    fn = {"+": lambda a, b: wrap(t, a + b), "*": lambda a, b: wrap(t, a * b), "&": lambda a, b: a & b,
+          "|": lambda a, b: a | b, "^": lambda a, b: a ^ b}[k.replace("lam", "")]
+    text = f"(\\x (y: {t}) -> x + y)" if k == "lam+" else f"({k})"
+    return Op(text, f"({neutral}{t})" if neutral < 0 else f"{neutral}{t}", fn, lambda ev: neutral, True)
+
+
+def on_pairs(r, t):
+    """Operators that need both components."""
+    if len(t) != 3 or not is_scalar(t[1]) or not is_scalar(t[2]):
+        return None
+    a, b = t[1], t[2]
+    if a in INTS and b == a:  # composition of linear functions
+        return Op("(\\(a1, b1) (a2, b2) -> (a1 * a2, a2 * b1 + b2))", f"(1{a}, 0{a})",
+                  lambda p, q: (wrap(a, p[0] * q[0]), wrap(a, q[0] * p[1] + q[1])), lambda ev: (1, 0), False)
+    if a == "bool" and b in INTS:  # segmented sum
+        return Op("(\\(f1, v1) (f2, v2) -> (f1 || f2, if f2 then v2 else v1 + v2))", f"(false, 0{b})",
+                  lambda p, q: (p[0] or q[0], q[1] if q[0] else wrap(b, p[1] + q[1])), lambda ev: (False, 0), False)
+    if a in INTS and b in INTS:  # the greatest, the first of several
+        lo, hi = limits(a)[0], limits(b)[1]
+        return Op("(\\(v1, i1) (v2, i2) -> if v1 > v2 || (v1 == v2 && i1 <= i2) then (v1, i1) else (v2, i2))",
+                  f"({a}.lowest, {b}.highest)",
+                  lambda p, q: p if p[0] > q[0] or (p[0] == q[0] and p[1] <= q[1]) else q, lambda ev: (lo, hi), True)
+    return None
+
+
+def parts(r, t, sums):
+    """Component by component."""
+    fields = None if t[0] == "tup" else [f for f, _ in t[1:]]
+    ops = [operator(r, u, sums) for u in (t[1:] if t[0] == "tup" else [u for _, u in t[1:]])]
+    if any(o is None for o in ops):
+        return None
+
+    def fn(p, q):
+        return tuple(o.fn(x, y) for o, x, y in zip(ops, p, q))
+
+    def value(ev):
+        return tuple(o.value(ev) for o in ops)
+    if fields:
+        inner = ", ".join(f"{f} = {o.text} x.{f} y.{f}" for f, o in zip(fields, ops))
+        text = f"(\\(x: {type_text(t)}) (y: {type_text(t)}) -> {{{inner}}})"
+        neutral = "{" + ", ".join(f"{f} = {o.neutral}" for f, o in zip(fields, ops)) + "}"
+    else:
+        xs, ys = [f"x{i}" for i in range(len(ops))], [f"y{i}" for i in range(len(ops))]
+        inner = ", ".join(f"{o.text} {x} {y}" for o, x, y in zip(ops, xs, ys))
+        text = f"(\\({', '.join(xs)}) ({', '.join(ys)}) -> ({inner}))"
+        neutral = "(" + ", ".join(o.neutral for o in ops) + ")"
+    return Op(text, neutral, fn, value, all(o.comm for o in ops))

@@ -1,0 +1,537 @@
+"""What a program of the fuzzer means, in plain Python: independent of the compiler.
+
+Each tree becomes a closure over one dictionary of values (all names of a program are unique). Arrays are lists,
+tuples and records are tuples; sizes come from the types."""
+import math
+import struct
+
+from tree import FLOATS, INTS, SIGNED, is_arr, is_scalar, pat_vars
+
+
+class Failure(Exception):
+    """The program fails: (kind, node)."""
+
+
+class TooLong(Exception):
+    """More steps than the time box has."""
+
+
+def wrap(t, v):
+    if t in FLOATS:
+        if t == "f64":
+            return float(v)
+        try:
+            return struct.unpack("f", struct.pack("f", v))[0]
+        except OverflowError:
+            return math.copysign(math.inf, v)
+    if t == "bool":
+        return bool(v)
+    bits = INTS[t]
+    v &= (1 << bits) - 1
+    return v - (1 << bits) if t in SIGNED and v >> (bits - 1) else v
+
+
+def convert(to, frm, v):
+    if to in FLOATS:
+        return wrap(to, float(v))
+    if frm in FLOATS and to != "bool":
+        if math.isnan(v) or math.isinf(v):
+            return 0
+        v = math.trunc(v)
+        lo, hi = limits(to)
+        return max(lo, min(hi, v))
+    return bool(v) if to == "bool" else wrap(to, int(v))
+
+
+def limits(t):
+    bits = INTS[t]
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if t in SIGNED else (0, (1 << bits) - 1)
+
+
+def quot(a, b):
+    q = abs(a) // abs(b)
+    return q if (a < 0) == (b < 0) else -q
+
+
+BINARY = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+    "/": lambda a, b: a // b, "%": lambda a, b: a % b, "//": quot, "%%": lambda a, b: a - b * quot(a, b),
+    "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
+    "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b, "**": lambda a, b: a ** b,
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}
+
+
+def member(name):
+    """T.f on values."""
+    t, f = name.split(".")
+    if f in INTS or f in FLOATS or f == "bool":
+        return lambda v: convert(t, f, v)
+    if f == "min":
+        return min
+    if f == "max":
+        return max
+    if f == "abs":
+        return lambda v: wrap(t, abs(v))
+    if f == "sgn":
+        return lambda v: wrap(t, (v > 0) - (v < 0))
+    if f == "popc":
+        return lambda v: bin(v & ((1 << INTS[t]) - 1)).count("1")
+    if f == "clz":
+        return lambda v: INTS[t] - (v & ((1 << INTS[t]) - 1)).bit_length()
+    if f in ("floor", "ceil", "trunc"):
+        return lambda v: float(getattr(math, f)(v)) if math.isfinite(v) else v
+    raise KeyError(name)
+
+
+class Eval:
+    """The meaning of one program's definitions; steps: how many elements and turns may be visited."""
+
+    def __init__(self, program, steps=400000):
+        self.env = {}
+        self.left = steps
+        self.defs = {}
+        for d in program.defs:
+            self.defs[d.name] = (d, self.comp(d.body))
+        self.failed_at = None
+
+    def step(self, k=1):
+        self.left -= k
+        if self.left < 0:
+            raise TooLong()
+
+    def bind(self, p, v):
+        if p[0] == "v":
+            self.env[p[1]] = v
+        else:
+            for q, w in zip(p[1], v):
+                self.bind(q, w)
+
+    def dim(self, d):
+        return d if isinstance(d, int) else self.env[d]
+
+    def call_def(self, name, args):
+        d, body = self.defs[name]
+        for p, v in zip(d.params, args):
+            self.bind(p, v)
+            for (_, t), w in zip(pat_vars(p), [v] if p[0] == "v" else v):
+                self.bind_sizes(t, w, d.sizes)
+        return body()
+
+    def bind_sizes(self, t, v, names):
+        if is_scalar(t):
+            return
+        if is_arr(t):
+            if t[1] in names:
+                self.env[t[1]] = len(v)
+            if v:
+                self.bind_sizes(t[2], v[0], names)
+            return
+        for u, w in zip(t[1:] if t[0] == "tup" else [u for _, u in t[1:]], v):
+            self.bind_sizes(u, w, names)
+
+    def comp(self, n):
+        """A function of no arguments."""
+        f = getattr(self, "c_" + n.op)
+        return f(n, [self.comp(k) for k in n.kids])
+
+    def c_lit(self, n, k):
+        v = n.x
+        return lambda: v
+
+    def c_var(self, n, k):
+        env, x = self.env, n.x
+        return lambda: env[x]
+
+    def c_bin(self, n, k):
+        a, b = k
+        if n.x == "&&":
+            return lambda: a() and b()
+        if n.x == "||":
+            return lambda: a() or b()
+        f, t = BINARY[n.x], n.ty
+        if t == "bool":
+            return lambda: bool(f(a(), b()))
+
+        def go():
+            x, y = a(), b()
+            if n.x in ("/", "%", "//", "%%") and y == 0:
+                self.fail("division by zero", n)
+            return wrap(t, f(x, y))
+        return go
+
+    def c_neg(self, n, k):
+        return lambda: wrap(n.ty, -k[0]())
+
+    def c_not(self, n, k):
+        return (lambda: not k[0]()) if n.ty == "bool" else (lambda: wrap(n.ty, ~k[0]()))
+
+    def c_sec(self, n, k):
+        f, t = BINARY[n.x], n.x
+        return lambda: (lambda a, b: f(a, b))
+
+    def c_perm(self, n, k):
+        return lambda: n.x
+
+    def c_op(self, n, k):
+        return lambda: n.x
+
+    def c_lam(self, n, k):
+        pats, body = n.x, k[0]
+
+        def fn(*args):
+            self.step()
+            for p, v in zip(pats, args):
+                self.bind(p, v)
+            return body()
+        return lambda: fn
+
+    def c_let(self, n, k):
+        def go():
+            self.bind(n.x, k[0]())
+            return k[1]()
+        return go
+
+    def c_letk(self, n, k):
+        size, pat = n.x
+
+        def go():
+            v = k[0]()
+            self.bind(pat, v)
+            self.bind_sizes(n.kids[0].ty, v, [size])
+            first = v if pat[0] == "v" else v[0]
+            self.env[size] = len(first)
+            return k[1]()
+        return go
+
+    def c_letfun(self, n, k):
+        name, pats = n.x
+
+        def fn(*args):
+            self.step()
+            for p, v in zip(pats, args):
+                self.bind(p, v)
+            return k[0]()
+
+        def go():
+            self.env[name] = fn
+            return k[1]()
+        return go
+
+    def c_if(self, n, k):
+        c, a, b = k
+        return lambda: a() if c() else b()
+
+    def c_tuple(self, n, k):
+        return lambda: tuple(f() for f in k)
+    c_record = c_tuple
+
+    def c_proj(self, n, k):
+        return lambda: k[0]()[n.x]
+
+    def c_field(self, n, k):
+        at = [f for f, _ in n.kids[0].ty[1:]].index(n.x)
+        return lambda: k[0]()[at]
+
+    def fail(self, what, n):
+        raise Failure(what)
+
+    def c_index(self, n, k):
+        def go():
+            v = k[0]()
+            at = [f() for f in k[1:]]
+            for i in at:
+                if not 0 <= i < len(v):
+                    self.fail("out of bounds", n)
+                v = v[i]
+            return v
+        return go
+
+    def c_slice(self, n, k):
+        forms = {"{}:{}": lambda v, i, j: v[i:j], "::-1": lambda v: v[::-1], ":{}": lambda v, j: v[:j],
+                 "{}:": lambda v, i: v[i:], "::{}": lambda v, s: v[::s], "{}:{}:{}": lambda v, i, j, s: v[i:j:s],
+                 ":, {}": lambda v, i: [r[i] for r in v], "{}, ::-1": lambda v, i: v[i][::-1],
+                 "::-1, ::-1": lambda v: [r[::-1] for r in v[::-1]]}
+        f = forms[n.x]
+        return lambda: f(*[g() for g in k])
+
+    def c_with(self, n, k):
+        def go():
+            v = list(k[0]())
+            at = [f() for f in k[1:-1]]
+            val = k[-1]()
+            w = v
+            for d, i in enumerate(at):
+                if not 0 <= i < len(w):
+                    self.fail("out of bounds", n)
+                if d + 1 < len(at):
+                    w[i] = list(w[i])
+                    w = w[i]
+            w[at[-1]] = val
+            return v
+        return go
+
+    def c_arrlit(self, n, k):
+        return lambda: [f() for f in k]
+
+    def c_cast(self, n, k):
+        return k[0]
+    c_asc = c_cast
+
+    def c_assert(self, n, k):
+        def go():
+            if not k[0]():
+                self.fail("assertion", n)
+            return k[1]()
+        return go
+
+    def c_loop(self, n, k):
+        lp = n.x
+
+        def go():
+            v = k[0]()
+            if lp.form == "while":
+                while True:
+                    self.bind(lp.pat, v)
+                    self.step()
+                    if not k[1]():
+                        return v
+                    v = k[2]()
+            turns = k[1]()
+            for i in range(turns) if lp.form == "for" else turns:
+                self.step()
+                self.bind(lp.pat, v)
+                self.env[lp.var] = i
+                v = k[2]()
+            return v
+        return go
+
+    def c_call(self, n, k):
+        name = n.x
+        if name in self.defs:
+            return lambda: self.call_def(name, [f() for f in k])
+        if hasattr(self, "f_" + name):
+            f = getattr(self, "f_" + name)
+            return lambda: f(n, *[g() for g in k])
+        if "." in name:
+            f = member(name)
+            return lambda: wrap(n.ty, f(*[g() for g in k]))
+        return lambda: self.env[name](*[g() for g in k])  # a local function
+
+    # --- builtins and helpers: (node, values) ----------------------------------------------------
+    def f_map(self, n, f, *arrays):
+        return [f(*xs) for xs in zip(*arrays)]
+    f_map1 = f_map2 = f_map3 = f_map4 = f_map5 = f_map
+
+    def fold(self, op, xs):
+        v = op.value(self)
+        for x in xs:
+            self.step()
+            v = op.fn(v, x)
+        return v
+
+    def f_reduce(self, n, op, xs):
+        return self.fold(op, xs)
+    f_reduce_comm = f_reduce
+
+    def f_redomap(self, n, op, f, xs):
+        return self.fold(op, [f(x) for x in xs])
+
+    def f_scan(self, n, op, xs):
+        out, v = [], op.value(self)
+        for x in xs:
+            self.step()
+            v = op.fn(v, x)
+            out.append(v)
+        return out
+
+    def f_scanomap(self, n, op, f, xs):
+        return self.f_scan(n, op, [f(x) for x in xs])
+
+    def f_filter(self, n, f, xs):
+        return [x for x in xs if f(x)]
+
+    def f_partition(self, n, f, xs):
+        yes = [f(x) for x in xs]
+        return [x for x, y in zip(xs, yes) if y], [x for x, y in zip(xs, yes) if not y]
+
+    def f_all(self, n, f, xs):
+        return all([f(x) for x in xs])
+
+    def f_any(self, n, f, xs):
+        return any([f(x) for x in xs])
+
+    def f_and(self, n, xs):
+        return all(xs)
+
+    def f_or(self, n, xs):
+        return any(xs)
+
+    def f_foldl(self, n, f, v, xs):
+        for x in xs:
+            v = f(v, x)
+        return v
+
+    def f_foldr(self, n, f, v, xs):
+        for x in reversed(xs):
+            v = f(x, v)
+        return v
+
+    def f_iota(self, n, k):
+        self.step(k)
+        return list(range(k))
+
+    def f_indices(self, n, xs):
+        return list(range(len(xs)))
+
+    def f_replicate(self, n, k, v):
+        self.step(k)
+        return [v] * k
+
+    def f_tabulate(self, n, k, f):
+        return [f(i) for i in range(k)]
+
+    def f_tabulate_2d(self, n, k, m, f):
+        return [[f(i, j) for j in range(m)] for i in range(k)]
+
+    def f_rotate(self, n, r, xs):
+        k = r % len(xs) if xs else 0
+        return xs[k:] + xs[:k]
+
+    def f_reverse(self, n, xs):
+        return xs[::-1]
+
+    def f_transpose(self, n, xss):
+        return [[r[j] for r in xss] for j in range(self.dim(n.ty[1]))]
+
+    def f_copy(self, n, v):
+        return v
+
+    def f_concat(self, n, *xs):
+        return [e for x in xs for e in x]
+
+    def f_take(self, n, k, xs):
+        return xs[:k]
+
+    def f_drop(self, n, k, xs):
+        return xs[k:]
+
+    def f_flatten(self, n, xss):
+        return [e for r in xss for e in r]
+
+    def f_length(self, n, xs):
+        return len(xs)
+
+    def f_zip(self, n, *xs):
+        return [tuple(t) for t in zip(*xs)]
+    f_zip2 = f_zip3 = f_zip4 = f_zip
+
+    def f_unzip(self, n, xs):
+        return tuple([x[i] for x in xs] for i in range(len(n.ty) - 1))
+    f_unzip2 = f_unzip3 = f_unzip
+
+    def f_sum(self, n, xs):
+        return wrap(n.ty, sum(xs))
+
+    def f_product(self, n, xs):
+        v = 1
+        for x in xs:
+            v = wrap(n.ty, v * x)
+        return v
+
+    def f_minimum(self, n, xs):
+        return min(list(xs) + [limits(n.ty)[1]])
+
+    def f_maximum(self, n, xs):
+        return max(list(xs) + [limits(n.ty)[0]])
+
+    def f_scatter(self, n, dest, at, vs):
+        out = list(dest)
+        for i, v in zip(at, vs):
+            if 0 <= i < len(out):
+                out[i] = v
+        return out
+
+    def f_scatter_2d(self, n, dest, at, vs):
+        out = [list(r) for r in dest]
+        for (i, j), v in zip(at, vs):
+            if 0 <= i < len(out) and 0 <= j < len(out[i]):
+                out[i][j] = v
+        return out
+
+    def f_reduce_by_index(self, n, dest, op, at, vs):
+        out = list(dest)
+        for i, v in zip(at, vs):
+            self.step()
+            if 0 <= i < len(out):
+                out[i] = op.fn(out[i], v)
+        return out
+
+    def f_rearrange(self, n, perm, xs):
+        def at(v, idx):
+            for i in idx:
+                v = v[i]
+            return v
+        dims, t = [], n.ty
+        for _ in perm:
+            dims.append(self.dim(t[1]))
+            t = t[2]
+
+        def build(done):
+            d = len(done)
+            if d == len(perm):
+                src = [0] * d
+                for k, p in enumerate(perm):
+                    src[p] = done[k]
+                return at(xs, src)
+            return [build(done + [i]) for i in range(dims[d])]
+        return build([])
+
+    # Helpers of library.py
+    def f_twice(self, n, f, x):
+        return f(f(x))
+
+    def f_apply(self, n, f, x):
+        return f(x)
+
+    def f_both(self, n, f, g, x):
+        return f(x), g(x)
+
+    def f_mapi(self, n, f, xs):
+        return [f(i, x) for i, x in enumerate(xs)]
+
+    def f_swap(self, n, p):
+        return p[1], p[0]
+
+    def f_times(self, n, k, f, x):
+        for _ in range(k):
+            x = f(x)
+        return x
+
+    def f_pick(self, n, c, x, y):
+        return x if c else y
+
+    def f_outer(self, n, f, xs, ys):
+        return [[f(x, y) for y in ys] for x in xs]
+
+    def f_along(self, n, f, xss):
+        return self.f_transpose(n, [f(r) for r in self._cols(xss, n)])
+
+    def _cols(self, xss, n):
+        return [[r[j] for r in xss] for j in range(self.dim(n.ty[2][1]))]
+
+
+LIBRARY = {
+    "twice": "def twice 't (f: t -> t) (x: t) : t = f (f x)",
+    "apply": "def apply 'a 'b (f: a -> b) (x: a) : b = f x",
+    "both": "def both 'a 'b 'c (f: a -> b) (g: a -> c) (x: a) : (b, c) = (f x, g x)",
+    "mapi": "def mapi [n] 'a 'b (f: i64 -> a -> b) (xs: [n]a) : [n]b = map2 f (iota n) xs",
+    "swap": "def swap 'a 'b (x: a, y: b) : (b, a) = (y, x)",
+    "times": "def times 't (k: i64) (f: t -> t) (x: t) : t = loop x for _i < k do f x",
+    "pick": "def pick 't (c: bool) (x: t) (y: t) : t = if c then x else y",
+    "outer": "def outer [n] [m] 'a 'b 'c (f: a -> b -> c) (xs: [n]a) (ys: [m]b) : [n][m]c =\n"
+             "  map (\\x -> map (f x) ys) xs",
+    "along": "def along [n] [m] 'a 'b (f: [n]a -> [n]b) (xss: [n][m]a) : [n][m]b =\n"
+             "  transpose (map f (transpose xss))",
+}

@@ -1,0 +1,199 @@
+"""Makes a failing program smaller while it fails in the same way.
+
+Each step offers a list of smaller programs; the first that still fails replaces the program. Steps: fewer results,
+a subtree by one of its own subtrees of the same type or by a plain value, a definition that is not used, fewer
+parameters, smaller inputs."""
+import time
+
+from tree import (FLOATS, Def, N, Program, bound_in, free, is_arr, is_scalar, pat_names, pat_vars, row, tup,
+                  type_sizes)
+
+
+def default(t):
+    """The plainest value of a type."""
+    if is_scalar(t):
+        return N("lit", t, x=False if t == "bool" else 0.0 if t in FLOATS else 0)
+    if is_arr(t):
+        size = N("lit", "i64", x=t[1]) if isinstance(t[1], int) else N("var", "i64", x=t[1])
+        return N("call", t, [size, default(row(t))], "replicate")
+    if t[0] == "tup":
+        return N("tuple", t, [default(u) for u in t[1:]])
+    return N("record", t, [default(u) for _, u in t[1:]])
+
+
+def replace(n, path, new):
+    """The tree with `new` at path."""
+    if not path:
+        return new
+    kids = list(n.kids)
+    kids[path[0]] = replace(kids[path[0]], path[1:], new)
+    ty = n.ty
+    if n.op in ("let", "letk", "letfun"):
+        ty = kids[1].ty
+    return N(n.op, ty, kids, n.x)
+
+
+def paths(n, at=(), bound=frozenset()):
+    """(path, node, names bound above), outermost first."""
+    yield at, n, bound
+    for k, (kid, names) in enumerate(zip(n.kids, bound_in(n))):
+        yield from paths(kid, at + (k,), bound | names)
+
+
+def descendants(n, t):
+    """Subtrees of type t, largest first, that use no name bound between n and them."""
+    out = []
+    for at, m, bound in paths(n):
+        if at and m.ty == t and m.op not in ("lam", "op", "sec", "perm") and not (free(m) & bound):
+            out.append(m)
+    return sorted(out, key=lambda m: -m.size())
+
+
+def smaller(n):
+    """Smaller trees of the type of n."""
+    if n.op in ("lam", "op", "sec", "perm"):
+        return
+    if n.op == "let" and not (free(n.kids[1]) & set(pat_names(n.x))):
+        yield n.kids[1]
+    if n.op == "letfun" and n.x[0] not in free(n.kids[1]):
+        yield n.kids[1]
+    if n.op == "letk" and not (free(n.kids[1]) & ({n.x[0]} | set(pat_names(n.x[1])))) and n.x[0] not in type_sizes(n.kids[1].ty):
+        yield n.kids[1]
+    plain = default(n.ty) if n.ty != ("fun",) else None
+    if plain and n.op not in ("lit",) and n.size() > plain.size():
+        yield plain
+    for m in descendants(n, n.ty)[:12]:
+        yield m
+    if n.op == "lit" and n.ty not in ("bool",) and n.x not in (0, 1):
+        yield N("lit", n.ty, x=type(n.x)(0))
+        yield N("lit", n.ty, x=type(n.x)(1))
+    if n.op == "lit" and n.x == 1 and n.ty != "bool":
+        yield N("lit", n.ty, x=type(n.x)(0))
+
+
+def entry(p):
+    return next(d for d in p.defs if d.entry)
+
+
+def with_entry(p, d, inputs=None):
+    return Program([d if q.entry else q for q in p.defs], inputs or p.inputs, p.fails)
+
+
+def fewer_results(p):
+    """The entry with some of its results only."""
+    d = entry(p)
+    path, n = (), d.body
+    while n.op in ("let", "letk", "letfun"):
+        path, n = path + (1,), n.kids[1]
+    if n.op != "tuple":
+        return
+    for k in range(len(n.kids)):
+        rest = [m for j, m in enumerate(n.kids) if j != k]
+        new = rest[0] if len(rest) == 1 else N("tuple", tup(*[m.ty for m in rest]), rest)
+        yield with_entry(p, Def(d.name, d.sizes, d.params, retype(replace(d.body, path, new)), True, d.show_result))
+
+
+def retype(n):
+    """A chain of definitions with the type of its end."""
+    if n.op in ("let", "letk", "letfun"):
+        body = retype(n.kids[1])
+        return N(n.op, body.ty, [n.kids[0], body], n.x)
+    return n
+
+
+def result_parts(p):
+    """Instead of the results: one of the definitions."""
+    d = entry(p)
+    chain, n, path = [], d.body, ()
+    while n.op in ("let", "letk", "letfun"):
+        if n.op == "let" and n.x[0] == "v":
+            chain.append((path, n))
+        path, n = path + (1,), n.kids[1]
+    for at, m in chain:
+        v = N("var", m.x[2], x=m.x[1])
+        new = N("let", v.ty, [m.kids[0], v], m.x)
+        yield with_entry(p, Def(d.name, d.sizes, d.params, retype(replace(d.body, at, new)), True, d.show_result))
+
+
+def fewer_parameters(p):
+    d = entry(p)
+    used = free(d.body)
+    for k, q in enumerate(d.params):
+        if set(pat_names(q)) & used:
+            continue
+        params = d.params[:k] + d.params[k + 1:]
+        sizes = set().union(set(), *[type_sizes(t) for r in params for _, t in pat_vars(r)])
+        if (used | type_sizes(d.body.ty)) & set(d.sizes) - sizes:
+            continue
+        inputs = [({s: v for s, v in sz.items() if s in sizes}, vs[:k] + vs[k + 1:]) for sz, vs in p.inputs]
+        yield with_entry(p, Def(d.name, [s for s in d.sizes if s in sizes], params, d.body, True, d.show_result), inputs)
+
+
+def cut(t, v, size, k):
+    """A value with its arrays of that size cut to k elements."""
+    if is_scalar(t):
+        return v
+    if is_arr(t):
+        v = v[:k] if t[1] == size else v
+        return [cut(row(t), e, size, k) for e in v]
+    return tuple(cut(u, w, size, k) for u, w in zip(t[1:] if t[0] == "tup" else [u for _, u in t[1:]], v))
+
+
+def plain_value(t, v):
+    if is_scalar(t):
+        return False if t == "bool" else 0.0 if t in FLOATS else 0 if v in (0, 1) else 1
+    if is_arr(t):
+        return [plain_value(row(t), e) for e in v]
+    return tuple(plain_value(u, w) for u, w in zip(t[1:] if t[0] == "tup" else [u for _, u in t[1:]], v))
+
+
+def smaller_inputs(p):
+    if len(p.inputs) > 1:
+        for one in p.inputs:
+            yield Program(p.defs, [one], p.fails)
+        return
+    d = entry(p)
+    types = [t for q in d.params for _, t in pat_vars(q)]
+    sizes, values = p.inputs[0]
+    for s, n in sizes.items():
+        for k in sorted({0, 1, 2, n // 2, n - 1}):
+            if 0 <= k < n:
+                yield Program(p.defs, [({**sizes, s: k}, [cut(t, v, s, k) for t, v in zip(types, values)])], p.fails)
+    for i, (t, v) in enumerate(zip(types, values)):
+        w = plain_value(t, v)
+        if w != v:
+            yield Program(p.defs, [(sizes, values[:i] + [w] + values[i + 1:])], p.fails)
+
+
+def smaller_trees(p):
+    d = entry(p)
+    for path, n, _ in paths(d.body):
+        for m in smaller(n):
+            body = replace(d.body, path, m)
+            yield with_entry(p, Def(d.name, d.sizes, d.params, body, True, d.show_result))
+
+
+STEPS = [smaller_inputs, result_parts, fewer_results, smaller_trees, fewer_parameters]
+
+
+def shrink(p, f, test, seconds):
+    """The smallest program found in the time, with its finding. test(p): the finding of the same kind, or None."""
+    end = time.time() + seconds
+    again = test(p)
+    if not again:
+        return p, f  # not reproducible
+    progress = True
+    while progress and time.time() < end:
+        progress = False
+        for step in STEPS:
+            found = True
+            while found and time.time() < end:
+                found = False
+                for q in step(p):
+                    if time.time() > end:
+                        break
+                    g = test(q)
+                    if g:
+                        p, f, found, progress = q, g, True, True
+                        break
+    return p, f
