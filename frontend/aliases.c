@@ -200,6 +200,19 @@ void al_use(Co *co, const Al *al, Loc loc, const char *name)
     }
 }
 
+/* The type of leaf number *n. */
+static const AType *leaf_type(const AType *t, int *n)
+{
+    if (!al_is_product(t))
+        return (*n)-- == 0 ? t : NULL;
+    for (int i = 0; i < t->elems.n; i++) {
+        const AType *found = leaf_type(t->elems.at[i], n);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
 /* Whether a ref may be consumed here; else says why not. */
 static bool may_consume(Co *co, Ref r, Loc loc)
 {
@@ -225,8 +238,11 @@ static bool may_consume(Co *co, Ref r, Loc loc)
     }
     if (!v->may.at[r.leaf]) {
         ck_error(co->ck, loc, "`%s` is consumed, but it is a parameter that is not unique", name);
-        ck_note(co->ck, v->b->loc, "declare the parameter as `*%s`, or use `copy %s`",
-                show(co->ck, v->b->type), name);
+        int leaf = r.leaf;
+        const AType *part = leaf_type(v->b->type, &leaf);
+        ck_note(co->ck, v->b->loc, "declare %s as `*%s`, or use `copy`",
+                part == v->b->type ? "the parameter" : "that component of the parameter",
+                show(co->ck, part));
         return false;
     }
     return true;

@@ -158,6 +158,7 @@ int type_rank(const AType *t);
 AType *type_elem(const AType *t);
 /* Number of parameters of a function type (0 otherwise). */
 int type_arity(const AType *t);
+AType *type_result(const AType *t); /* below all parameters */
 
 /* ---- Builtins: builtins.def ---- */
 

@@ -143,14 +143,18 @@ static const TypeExp *written_type(const Pat *p)
     return p->kind == P_ASCRIBE ? p->te : NULL;
 }
 
-static void check_interface(Ck *ck, const char *what, const AType *t, Loc loc)
+static bool check_interface(Ck *ck, const char *what, const AType *t, Loc loc)
 {
-    if (ty_has_fun(t))
-        ck_error(ck, loc, "%s of an entry point cannot be or hold a function (`%s`)", what,
-                 show(ck, t));
-    else if (has_type_var(t))
+    if (has_type_var(t))
         ck_error(ck, loc, "an entry point cannot be polymorphic: %s has type `%s`", what,
                  show(ck, t));
+    else if (ty_has_fun(t))
+        ck_error(ck, loc, "%s of an entry point cannot be or hold a function (`%s`)%s", what,
+                 show(ck, t),
+                 t->kind == TY_FUN && what[0] == 't' ? "; write out all its parameters" : "");
+    else
+        return true;
+    return false;
 }
 
 static void add_entry(Ck *ck, Def *d)
@@ -158,17 +162,19 @@ static void add_entry(Ck *ck, Def *d)
     EntryPoint ep = {.def = d, .name = d->name, .result = d->ret_type};
     if (strspn(d->name, "+-*/%=!><|&^"))
         ck_error(ck, d->loc, "an operator cannot be an entry point");
+    bool ok = true;
     for (int i = 0; i < d->params.n; i++) {
         const Pat *p = d->params.at[i];
         const Pat *v = p->kind == P_ASCRIBE ? p->pat : p;
-        check_interface(ck, "a parameter", p->type, p->loc);
+        ok = ok && check_interface(ck, "a parameter", p->type, p->loc);
         EntryParam ip = {.type = p->type, .loc = p->loc};
         ip.name = v->kind == P_VAR ? v->name : intern(arena_printf(ck->a, "arg%d", i));
         ip.type_name = outside_name(ck, written_type(p), p->type);
         vec_push(ck->a, &ep.params, ip);
     }
     Loc at = d->ret ? d->ret->loc : d->loc;
-    check_interface(ck, "the result", d->ret_type, at);
+    if (ok)
+        check_interface(ck, "the result", d->ret_type, at);
     bool tuple = d->ret_type->kind == TY_TUPLE;
     const TypeExp *te = d->ret;
     while (te && (te->kind == TE_EXISTS || te->kind == TE_UNIQUE))

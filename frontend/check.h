@@ -61,7 +61,9 @@ typedef struct Ck {
     Def *size_owner;
     VEC(const Def *) owners; /* of size bindings, by uid: those of one function are distinct */
     int decl;                /* index in file->decls of the declaration at work */
-    const char *why;         /* reason of the last failure of unify, or NULL */
+    const char *why;         /* reason of the last failure of unify, or NULL; */
+    bool why_more;           /* the types alone do not show it */
+    Loc why_a, why_b;        /* it is two sizes, made up here and there */
     bool dyn;                /* set by unify when sizes were assumed equal */
     bool rank_reported;
 } Ck;
@@ -142,6 +144,7 @@ Binding *find_builtin(Ck *ck, const char *name); /* "map", "+", "f32.sqrt", or N
 /* The builtin or member name nearest to a misspelt one, within distance *best, which it lowers. */
 const char *nearest_builtin(const char *name, int *best);
 int spell_distance(const char *a, const char *b);
+int spell_tolerance(const char *name); /* how far a suggestion may be off, plus one */
 extern const char prelude_text[]; /* prelude.c */
 
 /* ---- check_type.c ---- */
@@ -166,6 +169,16 @@ AType *check_exp(Ck *ck, AExp *e);
 AType *check_against(Ck *ck, AExp *e, AType *want);
 /* Requires type `want` of e, of the part of the program that `what` names ("condition"). */
 bool check_is(Ck *ck, AExp *e, AType *want, const char *what);
+/* The type in a message, or words for a literal that may have several; why the last unification
+ * failed, in brackets, unless the types themselves show it. */
+static inline void ck_try(Ck *ck) /* before a unification that is to be reported */
+{
+    ck->why = NULL;
+    ck->why_more = false;
+    ck->why_a = ck->why_b = (Loc){0, 0};
+}
+const char *said(Ck *ck, const AType *t);
+const char *because(Ck *ck, const AType *want, const AType *have);
 bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what);
 /* Warns of attributes that mean nothing. */
 void check_attr(const Attr *a);

@@ -35,6 +35,18 @@ static const char *arg_words(Call *c, int i)
     return arena_printf(c->ck->a, "argument %d of `%s`", i + 1, c->fn);
 }
 
+static void not_a_function(Call *c, const AType *t)
+{
+    Ck *ck = c->ck;
+    const AExp *e = c->e, *arg = e->app.args.at[0];
+    ck_error(ck, e->app.fn->loc,
+             "%s%s%s is applied to %d argument%s, but is not a function: it is %s",
+             c->fn ? "`" : "", c->fn ? c->fn : "this", c->fn ? "`" : "", e->app.args.n,
+             e->app.args.n == 1 ? "" : "s", said(ck, t));
+    if (t->kind == TY_ARRAY && arg->kind == AE_ARRAY)
+        ck_note(ck, arg->loc, "an index touches what it indexes: `xs[i]`, not `xs [i]`");
+}
+
 /* Takes the parameters that the arguments need off the function's type. False after an error. */
 static bool open_call(Call *c, AType *tf)
 {
@@ -52,11 +64,7 @@ static bool open_call(Call *c, AType *tf)
         }
         if (t->kind != TY_FUN) {
             if (!i)
-                ck_error(ck, e->app.fn->loc,
-                         "%s%s%s is applied to %d argument%s, but is not a "
-                         "function: it has type `%s`",
-                         c->fn ? "`" : "", c->fn ? c->fn : "this", c->fn ? "`" : "", e->app.args.n,
-                         e->app.args.n == 1 ? "" : "s", show(ck, t));
+                not_a_function(c, t);
             else
                 ck_error(ck, e->app.args.at[i]->loc, "%s%s%s takes %d argument%s, but is given %d",
                          c->fn ? "`" : "", c->fn ? c->fn : "this function", c->fn ? "`" : "", i,
@@ -127,6 +135,11 @@ static AType *rearrange_type(Ck *ck, AExp *e)
     AExp *perm = e->app.args.at[0];
     check_exp(ck, perm);
     int k = perm->kind == AE_TUPLE ? perm->seq.elems.n : 1;
+    if (perm->kind != AE_TUPLE && perm->kind != AE_LIT) {
+        ck_error(ck, perm->loc,
+                 "`rearrange` needs a literal tuple of dimensions, as in `rearrange (1,0) xs`");
+        return NULL;
+    }
     VEC(Size *) dims = {0};
     for (int i = 0; i < k; i++)
         vec_push(ck->a, &dims, sz_meta(ck, perm->loc));
@@ -212,7 +225,7 @@ AType *check_opsect(Ck *ck, AExp *e)
     AType *a = ty_meta(ck, TC_ANY, e->loc), *r = ty_meta(ck, TC_ANY, e->loc);
     AType *b = check_exp(ck, e->opsect.arg);
     AType *op = check_exp(ck, e->opsect.op);
-    ck->why = NULL;
+    ck_try(ck);
     AType *f = type_deref(op);
     if (f->kind == TY_ERROR)
         return f;
@@ -223,7 +236,7 @@ AType *check_opsect(Ck *ck, AExp *e)
         return ty_fun(ck, f->fun.param, ty_open(ck, &g->fun.exists, g->fun.result, e->loc));
     }
     if (!ty_unify(ck, op, ty_fun(ck, a, ty_fun(ck, b, r)))) {
-        ck_error(ck, e->loc, "`%s` is not a function of two arguments: it has type `%s`",
+        ck_error(ck, e->loc, "`%s` is not a function of two arguments: it is `%s`",
                  e->opsect.op->var.name, show(ck, op));
         return ty_error(ck);
     }

@@ -93,10 +93,10 @@ AType *check_pat(Ck *ck, Pat *p, TypePlace at)
         ck->scope = before; /* the type may not mention what the pattern binds */
         AType *t = check_type(ck, p->te, at);
         ck->scope = after;
-        ck->why = NULL;
+        ck_try(ck);
         if (!ty_unify(ck, t, inner))
-            ck_error(ck, p->loc, "pattern of type `%s` is given type `%s`", show(ck, inner),
-                     show(ck, t));
+            ck_error(ck, p->loc, "this pattern has type %s, but is given %s%s", said(ck, inner),
+                     said(ck, t), because(ck, t, inner));
         else
             pat_takes(ck, p, t);
         return p->type = t;
@@ -261,16 +261,15 @@ static void check_result(Ck *ck, Def *d, const Bindings *exists, AType *body)
     Subst s = {0};
     for (int i = 0; i < exists->n; i++)
         subst_size(ck, &s, exists->at[i], sz_meta(ck, d->loc));
-    ck->why = NULL;
+    ck_try(ck);
     ck->dyn = false;
     AType *want = ty_subst(ck, d->ret_type, &s);
     if (!ty_unify(ck, want, body)) {
         const AExp *at = d->body; /* the place where the value comes from */
         while (at->kind == AE_LET || at->kind == AE_LETFUN)
             at = at->kind == AE_LET ? at->let.body : at->letfun.body;
-        ck_error(ck, at->loc, "`%s` should return `%s`, but this is `%s`%s%s", d->name,
-                 show(ck, d->ret_type), show(ck, body), ck->why ? ": " : "",
-                 ck->why ? ck->why : "");
+        ck_error(ck, at->loc, "`%s` should return %s, but this is %s%s", d->name,
+                 said(ck, d->ret_type), said(ck, body), because(ck, d->ret_type, body));
         ck_note(ck, d->ret->loc, "the result type is declared here");
     }
     d->dyn_check = ck->dyn;

@@ -32,20 +32,53 @@ static const char *conversion(Ck *ck, const AType *want, const AType *have)
                         scalar_name(have->scalar));
 }
 
+const char *said(Ck *ck, const AType *t)
+{
+    const AType *d = type_deref(t);
+    return d->kind == TY_META && d->meta.cls > TC_VALUE ? class_words(d->meta.cls)
+                                                        : arena_printf(ck->a, "`%s`", show(ck, t));
+}
+
+const char *because(Ck *ck, const AType *want, const AType *have)
+{
+    const AType *w = type_deref(want), *h = type_deref(have);
+    if (w->kind == TY_FUN && h->kind == TY_FUN && type_arity(w) != type_arity(h) &&
+        type_deref(type_result(w))->kind != TY_META)
+        return arena_printf(ck->a, " (it takes %d argument%s, not %d)", type_arity(h),
+                            type_arity(h) == 1 ? "" : "s", type_arity(w));
+    if (!ck->why || ((w->kind == TY_META || h->kind == TY_META) && !ck->why_more))
+        return "";
+    return arena_printf(ck->a, " (%s)", ck->why);
+}
+
+/* The types look alike, and only sizes without a name differ: shows where these come from. */
+static void size_error(Ck *ck, Loc loc, const char *what)
+{
+    ck_error(ck, loc, "%s may have another size than is needed here", what);
+    if (!ck->why_b.beg)
+        return;
+    ck_note(ck, ck->why_a, "the one size is that of this `[]`,");
+    ck_note(ck, ck->why_b, "the other that of this one; `[n]` in both places makes them equal");
+}
+
 bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
 {
-    ck->why = NULL;
+    ck_try(ck);
     if (ty_unify(ck, want, have))
         return true;
     AType *w = type_deref(want);
-    const char *why =
-        ck->why && type_deref(have)->kind != TY_META ? arena_printf(ck->a, " (%s)", ck->why) : "";
-    if (w->kind == TY_META && w->meta.cls > TC_ANY)
-        ck_error(ck, at->loc, "%s should be %s, but is `%s`", what, class_words(w->meta.cls),
-                 show(ck, have));
+    const char *why = because(ck, want, have), *shown = show(ck, have);
+    if (w->kind == TY_META && w->meta.cls == TC_VALUE && ty_has_fun(have))
+        ck_error(ck, at->loc, "%s is or holds a function (`%s`), which cannot be stored", what,
+                 shown);
+    else if (w->kind == TY_META && w->meta.cls > TC_VALUE)
+        ck_error(ck, at->loc, "%s should be %s, but is %s", what, class_words(w->meta.cls),
+                 said(ck, have));
+    else if (ck->why_a.beg && !strcmp(show(ck, ty_plain(ck, want)), show(ck, ty_plain(ck, have))))
+        size_error(ck, at->loc, what);
     else
-        ck_error(ck, at->loc, "%s should be `%s`, but is `%s`%s", what, show(ck, want),
-                 show(ck, have), *why ? why : conversion(ck, w, type_deref(have)));
+        ck_error(ck, at->loc, "%s should be %s, but is %s%s", what, said(ck, want), said(ck, have),
+                 *why ? why : conversion(ck, w, type_deref(have)));
     return false;
 }
 
@@ -192,7 +225,7 @@ AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
             return t->elems.at[i];
     }
     if (t->kind == TY_RECORD) {
-        int best = 3;
+        int best = spell_tolerance(name);
         const char *near = NULL;
         for (int i = 0; i < t->names.n; i++) {
             int d = spell_distance(name, t->names.at[i]);
@@ -228,13 +261,13 @@ void solve_wanted(Ck *ck, bool final)
             progress = true;
             if (t->kind == TY_META) {
                 ck_error(ck, w.loc,
-                         "the type of what field `%s` is taken from is not known here; "
-                         "annotate it",
+                         "field `%s` is taken from something whose type is not known here; give "
+                         "that a type, as in `(p: t)`",
                          w.name);
                 t->meta.ref = ty_error(ck);
                 continue;
             }
-            ck->why = NULL;
+            ck_try(ck);
             AType *f = field_of(ck, t, w.name, w.loc);
             if (!ty_unify(ck, w.field, f))
                 ck_error(ck, w.loc, "field `%s` is `%s`, but is used as `%s`", w.name, show(ck, f),
@@ -312,7 +345,7 @@ static AType *check_dims(Ck *ck, AType *t, const ADimIndices *dims, Loc loc)
                 ck_error(ck, d->loc, "%d indices for an array of %d dimension%s (`%s`)", dims->n, i,
                          i == 1 ? "" : "s", show(ck, whole));
             else
-                ck_error(ck, loc, "only arrays can be indexed, not `%s`", show(ck, whole));
+                ck_error(ck, loc, "only arrays can be indexed, not %s", said(ck, whole));
             return NULL;
         }
         if (d->slice) {
@@ -378,12 +411,11 @@ static AType *check_lambda(Ck *ck, AExp *e, AType *want)
         Pat *p = e->lambda.params.at[i];
         AType *t = check_pat(ck, p, AT_FREE);
         if (w && w->kind == TY_FUN) {
-            ck->why = NULL;
+            ck_try(ck);
             ok &= ty_unify(ck, w->fun.param, t);
             if (!ok)
-                ck_error(ck, p->loc, "this parameter gets `%s`, but has type `%s`%s%s",
-                         show(ck, w->fun.param), show(ck, t), ck->why ? ": " : "",
-                         ck->why ? ck->why : "");
+                ck_error(ck, p->loc, "this parameter gets %s, but has type %s%s",
+                         said(ck, w->fun.param), said(ck, t), because(ck, w->fun.param, t));
             w = type_deref(w->fun.result);
         } else {
             w = NULL;
@@ -439,10 +471,10 @@ static AType *check_let(Ck *ck, AExp *e, AType *want)
     for (int i = 0; i < e->let.sizes.n; i++)
         subst_size(ck, &s, e->let.sizes.at[i], sz_meta(ck, e->loc));
     bool outer = begin_dyn(ck);
-    ck->why = NULL;
+    ck_try(ck);
     if (!ty_unify(ck, ty_subst(ck, p, &s), rhs))
-        ck_error(ck, e->let.pat->loc, "this pattern has type `%s`, but is given `%s`%s%s",
-                 show(ck, p), show(ck, rhs), ck->why ? ": " : "", ck->why ? ck->why : "");
+        ck_error(ck, e->let.pat->loc, "this pattern has type %s, but is given %s%s", said(ck, p),
+                 said(ck, rhs), because(ck, p, rhs));
     end_dyn(ck, outer, e);
     AType *t = check_against(ck, e->let.body, want);
     ck->scope = scope;
@@ -479,12 +511,11 @@ static AType *check_if(Ck *ck, AExp *e, AType *want)
     check_is(ck, e->cond.test, ty_scalar(ck, S_BOOL), "condition of `if`");
     AType *a = ty_plain(ck, check_against(ck, e->cond.then, want));
     AType *b = ty_plain(ck, check_against(ck, e->cond.els, want ? want : a));
-    ck->why = NULL;
+    ck_try(ck);
     AType *t = ty_join(ck, a, b, e->loc);
     if (!t) {
-        ck_error(ck, e->cond.els->loc,
-                 "branches of `if` differ: this one is `%s`, the other `%s`%s%s", show(ck, b),
-                 show(ck, a), ck->why ? ": " : "", ck->why ? ck->why : "");
+        ck_error(ck, e->cond.els->loc, "branches of `if` differ: this one is %s, the other %s%s",
+                 said(ck, b), said(ck, a), because(ck, a, b));
         ck_note(ck, e->cond.then->loc, "the other branch is here");
         return ty_error(ck);
     }
@@ -496,22 +527,22 @@ static AType *check_ascribe(Ck *ck, AExp *e)
     AType *to = check_type(ck, e->ascribe.te, AT_FREE);
     AType *have = ty_plain(ck, check_against(ck, e->ascribe.e, to));
     bool outer = begin_dyn(ck);
-    ck->why = NULL;
+    ck_try(ck);
     AType *t = to;
     if (e->kind == AE_COERCE) { /* shapes may differ, constant ones excepted */
         t = ty_join(ck, to, have, e->loc);
         ck->dyn = true;
     }
     if (t == to ? !ty_unify(ck, to, have) : !t)
-        ck_error(ck, e->loc, "this has type `%s`, not `%s`%s%s", show(ck, have), show(ck, to),
-                 ck->why ? ": " : "", ck->why ? ck->why : "");
+        ck_error(ck, e->loc, "this is %s, not %s%s", said(ck, have), said(ck, to),
+                 because(ck, to, have));
     if (e->kind == AE_COERCE) {
         const AType *x = type_deref(to), *y = have;
         for (; x->kind == TY_ARRAY && y->kind == TY_ARRAY;
              x = type_deref(x->array.elem), y = type_deref(y->array.elem)) {
             const Size *p = size_deref(x->array.dim), *q = size_deref(y->array.dim);
             if (p->kind == SZ_CONST && q->kind == SZ_CONST && p->value != q->value)
-                ck_error(ck, e->loc, "this has type `%s`, and can never be `%s`", show(ck, have),
+                ck_error(ck, e->loc, "this is `%s`, and can never be `%s`", show(ck, have),
                          show(ck, to));
         }
     }

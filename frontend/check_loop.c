@@ -143,10 +143,10 @@ static void check_form(Ck *ck, AExp *e, AType *elem)
     case ALOOP_FOR:
     case ALOOP_IN: {
         AType *v = check_pat(ck, e->loop.var, AT_FREE);
-        ck->why = NULL;
+        ck_try(ck);
         if (!ty_unify(ck, v, elem))
-            ck_error(ck, e->loop.var->loc, "this pattern has type `%s`, but is given `%s`",
-                     show(ck, v), show(ck, elem));
+            ck_error(ck, e->loop.var->loc, "this pattern has type %s, but is given %s", said(ck, v),
+                     said(ck, elem));
         return;
     }
     case ALOOP_WHILE:
@@ -172,20 +172,20 @@ static AType *attempt(Loop *l, AExp *e, AType *init, AType *elem, const Ints *va
     l->sizes = &e->loop.sizes;
     AType *p = check_pat(ck, e->loop.pat, AT_LOOP);
     check_distinct(ck, &(Pats){&e->loop.pat, 1, 1});
-    ck->why = NULL;
-    if (!starts(l, p, t))
-        ck_error(ck, e->loop.init->loc, "the loop parameter has type `%s`, but starts as `%s`%s%s",
-                 show(ck, p), show(ck, t), ck->why ? ": " : "", ck->why ? ck->why : "");
+    ck_try(ck);
+    bool fits = starts(l, p, t);
+    if (!fits)
+        ck_error(ck, e->loop.init->loc, "the loop parameter has type %s, but starts as %s%s",
+                 said(ck, p), said(ck, t), because(ck, p, t));
     check_form(ck, e, elem);
     AType *b = ty_plain(ck, check_against(ck, e->loop.body, p));
-    ck->why = NULL;
+    ck_try(ck);
     l->changed = (Ints){0};
     l->size_error = false;
     pos = 0;
-    if (!returns(l, p, b, t, &pos) || l->size_error) {
-        ck_error(ck, e->loop.body->loc,
-                 "the loop parameter has type `%s`, but the body returns `%s`%s%s", show(ck, p),
-                 show(ck, b), ck->why ? ": " : "", ck->why ? ck->why : "");
+    if (fits && (!returns(l, p, b, t, &pos) || l->size_error)) {
+        ck_error(ck, e->loop.body->loc, "the loop parameter has type %s, but the body returns %s%s",
+                 said(ck, p), said(ck, b), because(ck, p, b));
         ck_note(ck, e->loop.pat->loc, "the parameter is here");
         l->changed.n = 0;
     }

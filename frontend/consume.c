@@ -189,6 +189,11 @@ static Al *path_al(Co *co, const AExp *e)
     return al;
 }
 
+static const char *var_name(const AExp *e)
+{
+    return e->kind == AE_VAR ? e->var.name : NULL;
+}
+
 static Al *eval_app(Co *co, AExp *e)
 {
     VEC(Al *) als = {0};
@@ -211,7 +216,7 @@ static Al *eval_app(Co *co, AExp *e)
                      show(co->ck, arg->type), show(co->ck, t->fun.param));
         Al *al = al_shape(co, arg->type, als.at[i]);
         if (any_unique(t->fun.param) && co->marked.n > marked[i])
-            al_use(co, al, arg->loc, NULL);
+            al_use(co, al, arg->loc, var_name(arg));
         consume_unique(co, t->fun.param, al, arg->loc, false, &any);
         e->app.consumes |= any;
         if (!any)
@@ -221,7 +226,7 @@ static Al *eval_app(Co *co, AExp *e)
     t = ft;
     for (int i = 0; i < e->app.args.n && t->kind == TY_FUN; i++, t = t->fun.result)
         if (!any_unique(t->fun.param) && co->marked.n > marked[i])
-            al_use(co, als.at[i], e->app.args.at[i]->loc, NULL);
+            al_use(co, als.at[i], e->app.args.at[i]->loc, var_name(e->app.args.at[i]));
     return result_al(co, t, false, kept);
 }
 
@@ -392,7 +397,7 @@ static Al *eval_seq(Co *co, AExp *e)
     }
     for (int i = 0; i < als.n; i++) /* a later component may have consumed an earlier one */
         if (co->marked.n > marked[i])
-            al_use(co, als.at[i], e->seq.elems.at[i]->loc, NULL);
+            al_use(co, als.at[i], e->seq.elems.at[i]->loc, var_name(e->seq.elems.at[i]));
     Al *c = al_none(co);
     for (int k = 0; k < als.n; k++)
         for (int i = 0; i < als.n; i++)

@@ -99,8 +99,9 @@ static void load_import(Ast *ast, File *from, Decl *d, bool *ok)
                    d->file == from ? "" : " through this file");
         d->file = NULL;
         *ok = false;
+        return;
     }
-    if (d->file || !*ok)
+    if (d->file)
         return;
     size_t n;
     char *text = read_file(ast->arena, path, &n);

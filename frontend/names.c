@@ -113,19 +113,38 @@ static const char *nearest_in(const Scope *s, const char *name, int *best)
 }
 
 /* How far a suggestion may be off: a third of the word. */
-static int tolerance(const char *name)
+int spell_tolerance(const char *name)
 {
     size_t n = strlen(name);
     return n < 3 ? 1 : n < 6 ? 2 : n < 9 ? 3 : 4;
 }
 
-static const Decl *later_decl(const Ck *ck, const char *name)
+/* Where the file defines the name further down, {0,0} if it does not. */
+static Loc later_decl(const Ck *ck, const char *name, bool type)
 {
     for (int i = ck->decl + 1; ck->file && i < ck->file->decls.n; i++) {
         const Decl *d = &ck->file->decls.at[i];
-        if (d->def && d->def->name == name)
-            return d;
+        if (type ? d->type && d->type->name == name : d->def && d->def->name == name)
+            return type ? d->type->loc : d->def->loc;
     }
+    return (Loc){0, 0};
+}
+
+static void report_later(Ck *ck, const char *name, Loc loc, Loc later)
+{
+    ck_error(ck, loc, "`%s` is used before its definition", name);
+    ck_note(ck, later, "it is defined here; a definition may use earlier ones only");
+}
+
+/* Types of other languages. */
+static const char *foreign_type(const char *name)
+{
+    static const char *const foreign[][2] = {
+        {"int", "i32"}, {"float", "f32"},    {"double", "f64"},  {"long", "i64"},
+        {"char", "u8"}, {"boolean", "bool"}, {"integer", "i32"}, {"real", "f64"}};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (!strcmp(name, foreign[i][0]))
+            return foreign[i][1];
     return NULL;
 }
 
@@ -158,19 +177,22 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
             return NULL;
         }
     }
-    const Decl *later = later_decl(ck, name);
-    if (later) {
-        ck_error(ck, loc, "`%s` is used before its definition", name);
-        ck_note(ck, later->def->loc, "it is defined here; a definition may use earlier ones only");
+    Loc later = later_decl(ck, name, false);
+    if (later.beg) {
+        report_later(ck, name, loc, later);
         return NULL;
     }
     Scalar s;
-    if (scalar_from_name(name, &s)) {
-        ck_error(ck, loc, "`%s` is a type; convert with `%s.from_type`, as in `%s.i64 x`", name,
-                 name, name);
+    const char *type = scalar_from_name(name, &s) ? name : foreign_type(name);
+    if (type) {
+        ck_error(ck, loc, "`%s` is a type%s; convert with `%s.from_type`, as in `%s.i64 x`", name,
+                 type == name ? "" : arena_printf(ck->a, ", here called `%s`", type), type, type);
         return NULL;
     }
-    int best = tolerance(name);
+    const char *dot = strchr(name, '.');
+    const char *module =
+        dot && !is_operator_name(name) ? intern_n(name, (size_t)(dot - name)) : NULL;
+    int best = spell_tolerance(name);
     const char *near = NULL;
     if (!is_operator_name(name)) {
         near = nearest_in(ck->scope, name, &best);
@@ -179,6 +201,8 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
     }
     if (near)
         ck_error(ck, loc, "unknown name `%s`; did you mean `%s`?", name, near);
+    else if (module && scalar_from_name(module, &s))
+        ck_error(ck, loc, "`%s` has no member `%s`", module, dot + 1);
     else
         ck_error(ck, loc, "unknown %s `%s`", is_operator_name(name) ? "operator" : "name", name);
     return NULL;
@@ -193,7 +217,18 @@ Binding *find_type(Ck *ck, const char *name, Loc loc)
         ck_error(ck, loc, "type `f16` is not supported");
         return NULL;
     }
-    int best = tolerance(name);
+    Loc later = later_decl(ck, name, true);
+    const Decl *self =
+        ck->file && ck->decl < ck->file->decls.n ? &ck->file->decls.at[ck->decl] : NULL;
+    if (later.beg) {
+        report_later(ck, name, loc, later);
+        return NULL;
+    }
+    if (self && self->type && self->type->name == name) {
+        ck_error(ck, loc, "type `%s` is used in its own definition", name);
+        return NULL;
+    }
+    int best = spell_tolerance(name);
     const char *near = nearest_in(ck->types, name, &best);
     for (int i = 0; i < N_SCALARS; i++) {
         int d = spell_distance(name, scalar_name((Scalar)i));
@@ -202,12 +237,7 @@ Binding *find_type(Ck *ck, const char *name, Loc loc)
             near = scalar_name((Scalar)i);
         }
     }
-    static const char *const foreign[][2] = {
-        {"int", "i32"}, {"float", "f32"},    {"double", "f64"},  {"long", "i64"},
-        {"char", "u8"}, {"boolean", "bool"}, {"integer", "i32"}, {"real", "f64"}};
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (!strcmp(name, foreign[i][0]))
-            near = foreign[i][1];
+    near = foreign_type(name) ? foreign_type(name) : near;
     if (near)
         ck_error(ck, loc, "unknown type `%s`; did you mean `%s`?", name, near);
     else

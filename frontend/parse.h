@@ -10,6 +10,7 @@ enum { MAX_LEVELS = 1000, LEVEL = 20 };
 typedef struct ParseCtx {
     Arena *a;
     uint32_t base; /* offset of the file's first byte */
+    Loc before;    /* the token before the one at hand */
     uint32_t pos;  /* offset of the next byte to scan */
     const char *text;
     size_t n;

@@ -63,8 +63,8 @@ static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc);
 %token IF "`if`" THEN "`then`" ELSE "`else`" IN "`in`" LOOP "`loop`" FOR "`for`" WHILE "`while`"
 %token DO "`do`" WITH "`with`" ASSERTION "`assert`" COERCE "`:>`" ARROW "`->`" HASH "`#[`"
 %token DOTS2 "`..`" DOTS3 "`...`" DOTS_LT "`..<`" DOTS_GT "`..>`" INDEX "`[`"
-%token <name> ID "name" RESERVED "reserved word" PROJNUM "field number"
-%token <exp> LITERAL "number" STRING "string"
+%token <name> ID "a name" RESERVED "reserved word" PROJNUM "a field number"
+%token <exp> LITERAL "a number" STRING "a string"
 %token <tparam> QUOTE "`'`"
 %token <name> OP_PIPE "operator |>" OP_RPIPE "operator <|" OP_OR "operator ||" OP_AND "operator &&"
 %token <name> OP_CMP "comparison" LESS "`<`" BANG "`!`" OP_BIT "bit operator" OP_SHIFT "shift"
@@ -407,62 +407,108 @@ static const char *symbol_text(ParseCtx *ctx, yysymbol_kind_t t)
     return s;
 }
 
-/* Names for what may come next, grouped, so that the list stays readable. */
-static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
+typedef struct {
+    bool has[YYNTOKENS];
+} Expected;
+
+static Expected expected_tokens(const yypcontext_t *yyctx)
 {
+    Expected e = {{false}};
     yysymbol_kind_t toks[YYNTOKENS];
     int n = yypcontext_expected_tokens(yyctx, toks, YYNTOKENS);
-    int starts = 0, ops = 0, shown = 0;
-    const char *list[YYNTOKENS];
-    for (int i = 0; i < n; i++) {
-        yysymbol_kind_t t = toks[i];
-        if (t == YYSYMBOL_LITERAL || t == YYSYMBOL_IF)
-            starts++;
-        if (t == YYSYMBOL_OP_ADD || t == YYSYMBOL_OP_POW)
-            ops++;
+    for (int i = 0; i < n; i++)
+        e.has[toks[i]] = true;
+    return e;
+}
+
+/* Takes a class of tokens, which begins all that may stand for `what`, off the list. */
+static const char *take_class(Expected *e, const char *what, const yysymbol_kind_t *begins, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!e->has[begins[i]])
+            return NULL;
+    for (int i = 0; i < n; i++)
+        e->has[begins[i]] = false;
+    return what;
+}
+
+/* Names for what may come next, grouped, so that the list stays readable; "" if it is too long. */
+static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
+{
+    static const yysymbol_kind_t exp[] = {
+        YYSYMBOL_LITERAL, YYSYMBOL_STRING, YYSYMBOL_ID,        YYSYMBOL_IF,    YYSYMBOL_LET,
+        YYSYMBOL_LOOP,    YYSYMBOL_HASH,   YYSYMBOL_ASSERTION, YYSYMBOL_MINUS, YYSYMBOL_BANG,
+        CHARSYM('('),     CHARSYM('['),    CHARSYM('{'),       CHARSYM('\\')};
+    static const yysymbol_kind_t atom[] = {YYSYMBOL_LITERAL, YYSYMBOL_STRING, YYSYMBOL_ID,
+                                           CHARSYM('('),     CHARSYM('['),    CHARSYM('{')};
+    static const yysymbol_kind_t type[] = {YYSYMBOL_ID,  YYSYMBOL_STAR, YYSYMBOL_INDEX, CHARSYM('('),
+                                           CHARSYM('['), CHARSYM('{')};
+    static const yysymbol_kind_t pat[] = {YYSYMBOL_ID, CHARSYM('('), CHARSYM('_'), CHARSYM('{')};
+    enum { MAX_SHOWN = 5 };
+    Expected e = expected_tokens(yyctx);
+    bool operators = e.has[YYSYMBOL_OP_ADD] && e.has[YYSYMBOL_OP_POW];
+    const char *list[YYNTOKENS + 1];
+    int shown = 0;
+    const char *what = take_class(&e, "an expression", exp, sizeof exp / sizeof *exp);
+    if (!what && !operators)
+        what = take_class(&e, "an expression", atom, sizeof atom / sizeof *atom);
+    if (!what && !operators)
+        what = take_class(&e, "a type", type, sizeof type / sizeof *type);
+    if (!what)
+        what = take_class(&e, "a pattern", pat, sizeof pat / sizeof *pat);
+    if (what)
+        list[shown++] = what;
+    for (int t = 0; t < YYNTOKENS; t++) {
+        /* What only goes on with an expression that might as well end here says little. */
+        bool goes_on = (t >= YYSYMBOL_OP_PIPE && t <= YYSYMBOL_OP_POW) || t == YYSYMBOL_COERCE ||
+                       (t >= YYSYMBOL_DOTS2 && t <= YYSYMBOL_DOTS_GT) || t == YYSYMBOL_WITH ||
+                       t == CHARSYM('`') || t == YYSYMBOL_PROJNUM || t == YYSYMBOL_HASH ||
+                       (t == CHARSYM(':') && (operators || e.has[YYSYMBOL_COERCE])) ||
+                       (t == CHARSYM('?') && what) ||
+                       (t == YYSYMBOL_INDEX && (operators || e.has[CHARSYM('[')]));
+        bool argument = operators && (t == YYSYMBOL_LITERAL || t == YYSYMBOL_STRING ||
+                                      t == YYSYMBOL_ID || t == CHARSYM('(') || t == CHARSYM('[') ||
+                                      t == CHARSYM('{') || t == CHARSYM('.'));
+        if (e.has[t] && !goes_on && !argument)
+            list[shown++] = symbol_text(ctx, (yysymbol_kind_t)t);
     }
-    bool exp = starts == 2;
-    if (exp)
-        list[shown++] = "an expression";
-    for (int i = 0; i < n; i++) {
-        yysymbol_kind_t t = toks[i];
-        bool starts_exp = t == YYSYMBOL_LITERAL || t == YYSYMBOL_STRING || t == YYSYMBOL_ID ||
-                          t == YYSYMBOL_IF || t == YYSYMBOL_LET || t == YYSYMBOL_LOOP ||
-                          t == YYSYMBOL_HASH || t == YYSYMBOL_ASSERTION || t == YYSYMBOL_MINUS ||
-                          t == YYSYMBOL_BANG;
-        bool punct = t == CHARSYM('(') || t == CHARSYM('[') || t == CHARSYM('{') ||
-                     t == CHARSYM('\\');
-        if (exp && (starts_exp || punct))
-            continue;
-        if (ops && !exp &&
-            (starts_exp || punct || t == CHARSYM('`') || t == YYSYMBOL_WITH ||
-             t == CHARSYM('.') || t == YYSYMBOL_PROJNUM || t == YYSYMBOL_INDEX ||
-             (t >= YYSYMBOL_OP_PIPE && t <= YYSYMBOL_OP_POW) || t == CHARSYM(':') ||
-             (t >= YYSYMBOL_COERCE && t <= YYSYMBOL_DOTS_GT)))
-            continue;
-        if (exp && t >= YYSYMBOL_OP_PIPE && t <= YYSYMBOL_OP_POW)
-            continue;
-        list[shown++] = symbol_text(ctx, t);
-    }
-    if (!shown || shown > 5)
-        return exp ? ", expected an expression" : "";
-    const char *s = arena_printf(ctx->a, ", expected %s", list[0]);
+    if (shown == 1 && e.has[YYSYMBOL_IN]) /* the parser has taken the name for a pattern */
+        return "`<` or `in`";
+    if (!shown || shown > MAX_SHOWN)
+        return what ? what : "";
+    const char *s = list[0];
     for (int i = 1; i < shown; i++)
         s = arena_printf(ctx->a, "%s%s %s", s, i + 1 < shown ? "," : " or", list[i]);
     return s;
 }
 
 /* Why the language does not have what a reserved word stands for. */
-static const char *not_in_language(const ParseCtx *ctx, Loc loc)
+static const char *not_in_language(const char *word)
 {
-    switch (ctx->text[loc.beg - ctx->base]) {
-    case '#':
-    case 'c': return "there are no sum types in this language";
-    case 'o': return "there are no modules in this language; `import` makes all names known";
-    }
-    return ctx->text[loc.beg - ctx->base + 1] == 'a' && ctx->text[loc.beg - ctx->base] == 'm'
-               ? "there are no sum types in this language; use `if`"
-               : "there are no modules in this language";
+    if (word[0] == '#' || !strncmp(word, "case", 4))
+        return "there are no sum types in this language";
+    if (!strncmp(word, "match", 5))
+        return "there are no sum types in this language; use `if`";
+    if (!strncmp(word, "open", 4))
+        return "there are no modules in this language; `import` makes all names known";
+    return "there are no modules in this language";
+}
+
+/* What people mean who write the token where it cannot stand, or "". */
+static const char *hint(yysymbol_kind_t t, const Expected *e)
+{
+    if (t == CHARSYM('='))
+        return e->has[YYSYMBOL_THEN] ? "; to compare, write `==`" : "";
+    if (t == CHARSYM('~') && e->has[YYSYMBOL_LITERAL])
+        return "; the bits of a number are turned by `!`";
+    if (t == YYSYMBOL_QUOTE && e->has[YYSYMBOL_LITERAL])
+        return "; a character is written as in `'a'`";
+    if (t == YYSYMBOL_QUOTE)
+        return "; a type variable is declared before the parameters, as in `def f 'a (x: a)`";
+    if (t >= YYSYMBOL_DEF && t <= YYSYMBOL_ASSERTION && e->has[YYSYMBOL_ID] &&
+        !e->has[YYSYMBOL_LITERAL])
+        return "; it is a keyword";
+    return "";
 }
 
 static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, ParseCtx *ctx)
@@ -472,19 +518,23 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
     Loc loc = *yypcontext_location(yyctx);
     if (ctx->too_deep)
         return 0;
-    const char *tok = token_text(ctx, t, loc);
+    const char *tok = token_text(ctx, t, loc), *want = expected_text(ctx, yyctx);
     if (t == YYSYMBOL_RESERVED) {
-        parse_error(ctx, loc, "%s is not supported: %s", tok, not_in_language(ctx, loc));
+        parse_error(ctx, loc, "%s is not supported: %s", tok,
+                    not_in_language(ctx->text + (loc.beg - ctx->base)));
         return 0;
     }
-    yysymbol_kind_t next[YYNTOKENS];
-    int n = yypcontext_expected_tokens(yyctx, next, YYNTOKENS);
-    bool in = false;
-    for (int i = 0; i < n; i++)
-        in |= next[i] == YYSYMBOL_IN;
-    bool decl = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_TYPE || t == YYSYMBOL_YYEOF;
-    parse_error(ctx, loc, "unexpected %s%s%s", tok, expected_text(ctx, yyctx),
-                in && decl ? "; is the `in` of a `let` missing?" : "");
+    Expected e = expected_tokens(yyctx);
+    bool next = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_TYPE ||
+                t == YYSYMBOL_IMPORT || t == YYSYMBOL_YYEOF;
+    if (next && ctx->before.beg && loc.beg >= ctx->before.end) /* the culprit is what ends there */
+        parse_error(ctx, ctx->before, "%s ends too early%s%s%s",
+                    t == YYSYMBOL_YYEOF ? "the file" : "the definition", *want ? ": expected " : "",
+                    *want ? arena_printf(ctx->a, "%s after this", want) : "",
+                    e.has[YYSYMBOL_IN] ? "; is the `in` of a `let` missing?" : "");
+    else
+        parse_error(ctx, loc, "unexpected %s%s%s%s", tok, *want ? ", expected " : "", want,
+                    hint(t, &e));
     return 0;
 }
 

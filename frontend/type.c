@@ -84,6 +84,13 @@ int type_arity(const AType *t)
     return n;
 }
 
+AType *type_result(const AType *t)
+{
+    for (t = type_deref(t); t->kind == TY_FUN; t = type_deref(t->fun.result)) {
+    }
+    return (AType *)t;
+}
+
 /* ---- Printing ---- */
 
 static void put_size(Out *o, const Size *s, bool nested)

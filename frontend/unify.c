@@ -538,10 +538,14 @@ static bool bind_meta(Ck *ck, AType *m, AType *t)
 {
     if (!ty_lower(ck, t, m, m->meta.level)) {
         ck->why = "a type would contain itself";
+        ck->why_more = true;
         return false;
     }
     if (!ty_restrict(ck, t, m->meta.cls)) {
-        ck->why = arena_printf(ck->a, "`%s` is not %s", show(ck, t), class_words(m->meta.cls));
+        ck->why =
+            m->meta.cls == TC_VALUE
+                ? arena_printf(ck->a, "functions like `%s` cannot be stored", show(ck, t))
+                : arena_printf(ck->a, "`%s` is not %s", show(ck, t), class_words(m->meta.cls));
         return false;
     }
     save_type(ck, m);
@@ -556,7 +560,11 @@ static bool unify_dims(Ck *ck, AType *want, AType *have)
     case ASSUMED: ck->dyn = true; return true;
     case DIFFERENT: break;
     }
-    const char *a = size_str(ck->a, want->array.dim), *b = size_str(ck->a, have->array.dim);
+    const Size *x = size_deref(want->array.dim), *y = size_deref(have->array.dim);
+    const char *a = size_str(ck->a, x), *b = size_str(ck->a, y);
+    ck->why_more = true;
+    ck->why_a = x->kind == SZ_VAR ? x->var->loc : x->loc;
+    ck->why_b = y->kind == SZ_VAR ? y->var->loc : y->loc;
     ck->why = *a && *b && *a != '?' && *b != '?'
                   ? arena_printf(ck->a, "sizes `%s` and `%s` do not match", a, b)
                   : "sizes of different parameters may differ: give them one name";
@@ -571,6 +579,31 @@ static bool same_names(const Names *a, const Names *b)
         if (a->at[i] != b->at[i])
             return false;
     return true;
+}
+
+static const char *missing_name(const Names *from, const Names *in)
+{
+    for (int i = 0; i < from->n; i++) {
+        bool found = false;
+        for (int k = 0; k < in->n; k++)
+            found |= from->at[i] == in->at[k];
+        if (!found)
+            return from->at[i];
+    }
+    return NULL;
+}
+
+/* In what the components of two tuples or records differ. */
+static const char *other_parts(Ck *ck, const AType *want, const AType *have)
+{
+    if (want->kind == TY_TUPLE)
+        return arena_printf(ck->a, "%d components, not %d", have->elems.n, want->elems.n);
+    const char *less = missing_name(&want->names, &have->names);
+    const char *more = missing_name(&have->names, &want->names);
+    return less && more
+               ? arena_printf(ck->a, "field `%s` is missing, `%s` is one too many", less, more)
+           : less ? arena_printf(ck->a, "field `%s` is missing", less)
+                  : arena_printf(ck->a, "field `%s` is one too many", more);
 }
 
 static bool unify_funs(Ck *ck, AType *a, AType *b)
@@ -622,8 +655,10 @@ bool ty_unify(Ck *ck, AType *want, AType *have)
         return ty_unify(ck, want->array.elem, have->array.elem) && unify_dims(ck, want, have);
     case TY_RECORD:
     case TY_TUPLE:
-        if (want->elems.n != have->elems.n || !same_names(&want->names, &have->names))
+        if (want->elems.n != have->elems.n || !same_names(&want->names, &have->names)) {
+            ck->why = other_parts(ck, want, have);
             return false;
+        }
         for (int i = 0; i < want->elems.n; i++)
             if (!ty_unify(ck, want->elems.at[i], have->elems.at[i]))
                 return false;
