@@ -39,10 +39,11 @@ static void not_a_function(Call *c, const AType *t)
 {
     Ck *ck = c->ck;
     const AExp *e = c->e, *arg = e->app.args.at[0];
+    const char *is = t->kind == TY_META && t->meta.cls <= TC_VALUE ? "a stored value" : said(ck, t);
     ck_error(ck, e->app.fn->loc,
              "%s%s%s is applied to %d argument%s, but is not a function: it is %s",
              c->fn ? "`" : "", c->fn ? c->fn : "this", c->fn ? "`" : "", e->app.args.n,
-             e->app.args.n == 1 ? "" : "s", said(ck, t));
+             e->app.args.n == 1 ? "" : "s", is);
     if (t->kind == TY_ARRAY && arg->kind == AE_ARRAY)
         ck_note(ck, arg->loc, "an index touches what it indexes: `xs[i]`, not `xs [i]`");
 }
