@@ -6,6 +6,7 @@
 
 #include "frontend/parse.tab.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,11 @@ AExp *scan_real(ParseCtx *ctx, const char *s, Loc loc)
     return e;
 }
 
+static int digit_value(unsigned char c)
+{
+    return isdigit(c) ? c - '0' : tolower(c) - 'a' + 10;
+}
+
 /* Decodes one character of a literal at *s, an escape or UTF-8, and steps over it; -1 for an
  * escape that does not exist. */
 static int64_t character(const unsigned char **s, bool *escaped)
@@ -90,10 +96,11 @@ static int64_t character(const unsigned char **s, bool *escaped)
     if (*escaped) {
         static const char from[] = "abfnrtv\\'\"0", to[] = "\a\b\f\n\r\t\v\\'\"";
         p++;
-        if (*p >= '0' && *p <= '9') {
+        bool hex = *p == 'x';
+        if (hex ? isxdigit(p[1]) : isdigit(*p)) {
             int64_t v = 0;
-            while (*p >= '0' && *p <= '9' && v < 0x110000)
-                v = 10 * v + (*p++ - '0');
+            for (p += hex; (hex ? isxdigit(*p) : isdigit(*p)) && v < 0x110000; p++)
+                v = hex ? 16 * v + digit_value(*p) : 10 * v + digit_value(*p);
             *s = p;
             return v < 0x110000 ? v : -1;
         }
