@@ -1,4 +1,5 @@
-/* What explain says about the kernels of a parallel construct: names, local memory, parameters. */
+/* What explain says about the kernels of a parallel construct: names, local memory, parameters, irregular
+ * pieces. */
 #include "base/intern.h"
 #include "codegen/plan.h"
 
@@ -24,7 +25,25 @@ void cg_describe(void *plan, Out *o, const Exp *seg)
         const char *local = local_text(k);
         out_printf(o, "kernel %s%s%s%s\n", k->name, local ? ": local memory " : "",
                    local ? local : "", local ? " bytes" : "");
+        for (int j = 0; j < k->irregulars.n; j++)
+            out_printf(o, "irregular %s: runs sequentially inside the thread, %s\n",
+                       diag_place_str(k->irregulars.at[j].loc), k->irregulars.at[j].text);
     }
+}
+
+static void irregular_json(Out *o, const Kernel *k)
+{
+    out_puts(o, ", \"irregular\": [");
+    for (int j = 0; j < k->irregulars.n; j++) {
+        const Irregular *r = &k->irregulars.at[j];
+        out_printf(o, "%s{\"loc\": ", j ? ", " : "");
+        out_quoted(o, diag_place_str(r->loc));
+        out_printf(o, ", \"runs\": \"sequentially inside the thread\", \"memory\": \"%s\", \"note\": ",
+                   r->heap ? "heap" : "bounded");
+        out_quoted(o, r->text);
+        out_puts(o, "}");
+    }
+    out_puts(o, "]");
 }
 
 void cg_describe_json(void *plan, Out *o, const Exp *seg)
@@ -42,6 +61,7 @@ void cg_describe_json(void *plan, Out *o, const Exp *seg)
         out_quoted(o, k->name);
         out_puts(o, ", \"local_bytes\": ");
         out_quoted(o, local ? local : "0");
+        irregular_json(o, k);
         out_puts(o, "}");
     }
     out_puts(o, "]");

@@ -13,16 +13,17 @@
  */
 #include "codegen/kernel.h"
 
-#include <string.h>
-
 /* --- Notes for explain ------------------------------------------------------------------------ */
 
+/* One note a place: the heap says more than a bound. */
 void kg_irregular(KGen *kg, bool heap, const char *text)
 {
     for (int i = 0; i < kg->irregulars.n; i++) {
         Irregular *r = &kg->irregulars.at[i];
-        if (r->loc.beg != kg->at.beg || r->heap != heap || strcmp(r->text, text) != 0)
+        if (r->loc.beg != kg->at.beg)
             continue;
+        if (heap && !r->heap)
+            *r = (Irregular){kg->at, text, heap};
         return;
     }
     vec_push(kg->cx->perm, &kg->irregulars, (Irregular){kg->at, text, heap});

@@ -120,8 +120,8 @@ typedef VEC(KParam) KParams;
  * meant (explain). */
 typedef struct {
     Loc loc;
-    const char *text; /* "runs sequentially inside the thread: ..." */
-    bool heap;        /* its memory comes from the thread's heap */
+    const char *text; /* follows "runs sequentially inside the thread, " */
+    bool heap;        /* no bound of its memory is known before the launch */
 } Irregular;
 typedef VEC(Irregular) Irregulars;
 

@@ -12,6 +12,9 @@ static void segmap_threads(Host *h, const Stm *s)
     int depth = nest->n;
     KGen *kg = kg_new(h, "segmap", e);
     kg->solo = true;
+    kg->at = e->loc;
+    if (body_has_seg(e->seg.body))
+        kg_irregular(kg, true, "not shared by a work-group: arrays that it would share have no bound");
     const Sx *n = nest_size(cx, nest, 0, depth);
     ArrLoc *outs = NEWN(cx->perm, ArrLoc, s->pat.n);
     for (int j = 0; j < s->pat.n; j++)
