@@ -78,6 +78,12 @@ asan:
 	@tools/venv.sh $(BUILD)/venv
 	@ASAN_OPTIONS=detect_leaks=0 MINIFUT=$(BUILD)/asan/minifut tests/run $(BUILD)/asan compiler
 
+# The paper's programs on small data sets, in four modes, checked: see bench/README.md.
+bench: $(BIN)
+	@tools/prerequisites.sh test
+	@tools/venv.sh $(BUILD)/venv
+	@$(BUILD)/venv/bin/python bench/suite.py --minifut ./$(BIN) run --small --work $(BUILD)/bench --runs 3
+
 # Time and memory of the compiler itself on all programs here, against the limits.
 bench-compile: $(BIN)
 	@bench/compile_time.py ./$(BIN)
@@ -112,4 +118,4 @@ format:
 	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) runtime/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: bench-compile all clean format prerequisites demo test asan fuzz install unit-tests
+.PHONY: bench bench-compile all clean format prerequisites demo test asan fuzz install unit-tests

@@ -154,6 +154,23 @@ def error(parameters, *rest):
     return [quotes.in_percent(quotes.error([v0, theta, rho, kappa, eta]))]
 
 
+def check(values, results):
+    """None, or what is wrong with a calibration: how well the search does depends on the last digits of sums, but the
+    error must be that of the parameters, evaluations must be counted, and something must have been found."""
+    with np.errstate(all="ignore"):
+        max_global, nb_points, np_, *rest = values
+        percent, calls, *parameters = results
+        quotes = Quotes(int(nb_points), *rest)
+        v0, theta, kappa, eta, rho = (float(p) for p in parameters)
+        want = quotes.in_percent(quotes.error([v0, theta, rho, kappa, eta]))
+        start = quotes.in_percent(quotes.error([0.04, 0.04, -0.5, 0.01, 0.4]))
+    if not abs(percent - want) <= 0.01 * want:
+        return f"error {percent} instead of {want} for these parameters"
+    if calls != -(-int(max_global) // int(np_)) * int(np_):
+        return f"{calls} evaluations"
+    return None if max_global < 1000 or want < start else "no better than the usual first guess"
+
+
 if __name__ == "__main__":
     np.seterr(all="ignore")
     values = read_values(sys.argv[1])

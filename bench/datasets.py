@@ -1,0 +1,94 @@
+"""Data sets that the paper's artifact does not hold, from fixed seeds, with the shapes of its table 1; train-* are those
+to tune on. usage: datasets.py FOLDER [--small] [PROGRAM...]: writes FOLDER/PROGRAM/NAME.in. With --small: shapes
+for a CPU. Needs NumPy."""
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from values import write_values
+
+# name -> arguments of the program's generator; (full size, small)
+SHAPES = {
+    "matmul": ({f"train-k20n{n:02}": (20, n) for n in range(11)} | {f"k25n{n:02}": (25, n) for n in range(11)},
+               {"train-k12n00": (12, 0), "train-k12n05": (12, 5), "k14n02": (14, 2), "k14n06": (14, 6)}),
+    "mapscan": ({"D1": (65536, 64), "D2": (16, 262144), "train-D1": (32768, 128), "train-D2": (32, 131072)},
+                {"D1": (128, 3), "D2": (2, 700), "train-D1": (64, 8), "train-D2": (4, 400)}),
+    "NN": ({"D1": (1, 855280), "D2": (4096, 128), "train-D1": (1, 800000), "train-D2": (3584, 128)},
+           {"D1": (1, 3000), "D2": (8, 128), "train-D1": (1, 2500), "train-D2": (6, 128)}),
+    "Pathfinder": ({"D1": (1, 100, 100000), "D2": (391, 100, 256), "train-D1": (1, 100, 90000),
+                    "train-D2": (350, 100, 256)},
+                   {"D1": (1, 20, 900), "D2": (7, 20, 32), "train-D1": (1, 20, 700), "train-D2": (5, 20, 32)}),
+    "NW": ({"D1": (2049,), "train-D1": (1793,), "train-D2": (897,)},
+           {"D1": (70,), "train-D1": (50,)}),
+    "LUD": ({"D1": (256,), "D2": (2048,), "train-D1": (288,), "train-D2": (1792,)},
+            {"D1": (40,), "D2": (100,), "train-D1": (70,)}),
+    "SRAD": ({}, {"D1": (1, 24, 18), "D2": (6, 16, 16), "train-D1": (1, 20, 20), "train-D2": (4, 16, 16)}),
+    "LocVolCalib": ({}, {"small": (4, 8, 16, 5), "large": (6, 16, 16, 4), "train-small": (3, 8, 16, 4)}),
+}
+
+
+def matmul(rng, k, n):
+    """2^n x 2^m and 2^m x 2^n, m = k - 2n. Around 0: sums of 2^25 positive numbers leave the precision of f32 when
+    a single thread adds them up."""
+    rows, inner = 1 << n, 1 << (k - 2 * n)
+    return [rng.uniform(-1, 1, shape).astype(np.float32) for shape in ((rows, inner), (inner, rows))]
+
+
+def mapscan(rng, m, n):
+    return [rng.integers(-100, 100, (m, n)).astype(np.int32)]
+
+
+def NN(rng, batches, points):
+    lats = rng.uniform(7, 64, (batches, points)).astype(np.float32)
+    lngs = rng.uniform(0, 358, (batches, points)).astype(np.float32)
+    return [np.int64(100), np.float32(30), np.float32(90), lats, lngs]
+
+
+def Pathfinder(rng, batches, rows, columns):
+    return [rng.integers(0, 10, (batches, rows, columns)).astype(np.int32)]
+
+
+def NW(rng, edge):
+    start = np.zeros((edge, edge), np.int32)
+    start[0] = start[:, 0] = -10 * np.arange(edge)
+    return [np.int32(10), start.reshape(-1), rng.integers(-10, 11, edge * edge).astype(np.int32)]
+
+
+def LUD(rng, n):
+    a = rng.uniform(-1, 1, (n, n))
+    return [(a + n * np.eye(n)).astype(np.float32)]
+
+
+def SRAD(rng, images, rows, columns):
+    return [rng.integers(1, 256, (images, rows, columns)).astype(np.uint8)]
+
+
+def LocVolCalib(_rng, strikes, nx, ny, nt):
+    return [*(np.int64(x) for x in (strikes, nx, ny, nt)), *(np.float32(x) for x in (0.03, 5, 0.2, 0.6, 0.5))]
+
+
+def generate(program, folder, small):
+    """Writes the program's data sets that are not there yet; the names of all of them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sets = SHAPES.get(program, ({}, {}))[small]
+    for name, shape in sets.items():
+        path = folder / f"{name}.in"
+        if not path.exists():
+            rng = np.random.default_rng([ord(c) for c in program + name])
+            write_values(path, globals()[program](rng, *shape))
+    return list(sets)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("folder", type=Path)
+    p.add_argument("--small", action="store_true")
+    p.add_argument("programs", nargs="*")
+    a = p.parse_args()
+    for program in a.programs or SHAPES:
+        generate(program, a.folder / program, a.small)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""The paper's programs on their data sets, in four modes: moderate and full flattening, incremental flattening untuned
+and tuned. Checks every result, times it, and writes JSON, tables and plots.
+
+    suite.py run [-d DEVICE] [--data FOLDER] [--work FOLDER] [--results FOLDER] [--small] [PROGRAM...]
+    suite.py prepare FOLDER [PROGRAM...]      C files (and the compiler) for a machine without flex, bison, network
+    suite.py run --prebuilt FOLDER ...        there: needs a C compiler, OpenCL, Python with NumPy
+    suite.py report FOLDER                    tables and plots of results again
+
+--data: the artifact's data sets, FOLDER/{LocVolCalib,OptionPricing,backprop,heston32,lavaMD,nw,srad}/NAME.in; other
+data sets are generated. What has been measured is kept: an interrupted run goes on where it was (--again: anew).
+A program that fails is reported and does not stop the others; exit code 1 if anything failed.
+"""
+import argparse
+import gzip
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+import datasets
+import report
+from values import difference, read_binary, read_values
+
+BENCH = Path(__file__).resolve().parent
+ROOT = BENCH.parent
+# program -> (source, folder of the artifact's data)
+PROGRAMS = {
+    "matmul": ("examples/matmul.sf", None),
+    "LocVolCalib": ("bench/LocVolCalib/LocVolCalib.sf", "LocVolCalib"),
+    "Heston": ("bench/Heston/Heston.sf", "heston32"),
+    "OptionPricing": ("bench/OptionPricing/OptionPricing.sf", "OptionPricing"),
+    "Backprop": ("bench/Backprop/Backprop.sf", "backprop"),
+    "LavaMD": ("bench/LavaMD/LavaMD.sf", "lavaMD"),
+    "NW": ("bench/NW/NW.sf", "nw"),
+    "NN": ("bench/NN/NN.sf", None),
+    "SRAD": ("bench/SRAD/SRAD.sf", "srad"),
+    "Pathfinder": ("bench/Pathfinder/Pathfinder.sf", None),
+    "LUD": ("bench/LUD/LUD.sf", None),
+    "mapscan": ("examples/mapscan.sf", None),
+}
+# mode -> flattening mode of the compiler
+MODES = {"moderate": "moderate", "full": "full", "untuned": "incremental", "tuned": "incremental"}
+
+
+def shell(cmd, limit=None, **more):
+    """(exit code, standard output, standard error); a time limit exceeded is exit code 124."""
+    try:
+        r = subprocess.run([str(c) for c in cmd], capture_output=True, timeout=limit, **more)
+        return r.returncode, r.stdout, r.stderr.decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        return 124, b"", f"more than {limit} s"
+
+
+# --- Programs -------------------------------------------------------------------------------------------------------
+
+
+def prepare(a):
+    """C files of all programs and modes, and the compiler, which holds the tuner."""
+    a.folder.mkdir(parents=True, exist_ok=True)
+    bad = 0
+    for program in a.programs or PROGRAMS:
+        for mode in sorted(set(MODES.values())):
+            cmd = [a.minifut, "compile", "--emit=c", f"--flatten={mode}", ROOT / PROGRAMS[program][0]]
+            code, text, message = shell(cmd)
+            if code:
+                bad += 1
+                print(f"{program}, {mode}: {message.strip()}")
+            else:
+                (a.folder / f"{program}-{mode}.c").write_bytes(text)
+    shutil.copy(a.minifut, a.folder / "minifut")
+    return bad > 0
+
+
+def build(a, program, mode):
+    """The binary of a program in a flattening mode; raises RuntimeError with the compiler's message."""
+    c = a.work / "bin" / f"{program}-{mode}.c"
+    binary = c.with_suffix("")
+    c.parent.mkdir(parents=True, exist_ok=True)
+    if a.prebuilt:
+        shutil.copy(a.prebuilt / c.name, c)
+    else:
+        source = ROOT / PROGRAMS[program][0]
+        code, text, message = shell([a.minifut, "compile", "--emit=c", f"--flatten={mode}", source])
+        if code:
+            raise RuntimeError(message)
+        c.write_bytes(text)
+    if not binary.exists() or binary.stat().st_mtime < c.stat().st_mtime:
+        flags = os.environ.get("CFLAGS", "").split()
+        cc = os.environ.get("CC", "cc")
+        code, _, message = shell([cc, "-std=gnu11", "-O1", *flags, "-o", binary, c, "-lOpenCL", "-lm"])
+        if code:
+            raise RuntimeError(message)
+    return binary
+
+
+def reference_of(program):
+    path = BENCH / program / "reference.py"
+    spec = importlib.util.spec_from_file_location(f"reference_{program}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# --- Data sets ------------------------------------------------------------------------------------------------------
+
+
+def copy_plain(source, target):
+    """A file, unpacked if it is packed."""
+    if target.exists():
+        return
+    data = source.read_bytes()
+    target.write_bytes(gzip.decompress(data) if source.suffix == ".gz" else data)
+
+
+def gather(a, program):
+    """The program's data sets in work/data/PROGRAM; their names."""
+    folder = a.work / ("small" if a.small else "data") / program
+    names = datasets.generate(program, folder, a.small)
+    theirs = PROGRAMS[program][1]
+    sources = [BENCH / program / "data"] if a.small else []
+    if a.data and theirs and not a.small:
+        sources.append(a.data / theirs)
+    for source in sources:
+        for path in sorted(source.glob("*.in")) + sorted(source.glob("*.in.gz")):
+            name = path.name.split(".")[0]
+            if program == "Heston" and name.startswith("error"):
+                continue  # of another entry point
+            copy_plain(path, folder / f"{name}.in")
+            names.append(name)
+            for out in (path.with_name(f"{name}.out"), path.with_name(f"{name}.out.gz")):
+                if out.exists():
+                    copy_plain(out, folder / f"{name}.out")
+    skip = a.skip.split(",")
+    return folder, [n for n in sorted(set(names)) if f"{program}/{n}" not in skip]
+
+
+def expect(a, program, source):
+    """Writes NAME.out by the reference program if it is not there; a message if that failed."""
+    target = source.with_suffix(".out")
+    if target.exists() or hasattr(reference_of(program), "check"):
+        return None
+    half = target.with_suffix(".half")
+    cmd = [sys.executable, BENCH / program / "reference.py", source, half]
+    code, _, message = shell(cmd, a.reference_limit)
+    if code:
+        return f"{program} {source.stem}: no expected result: {message.strip()[-200:]}"
+    half.rename(target)
+    return None
+
+
+# --- Measurements ---------------------------------------------------------------------------------------------------
+
+
+def execute(a, binary, source, extra, runs):
+    """(results or None, microseconds of each run, error)"""
+    with tempfile.NamedTemporaryFile("r") as times, open(source, "rb") as inp:
+        cmd = [binary, *a.device_options, "-t", times.name, *extra, *(["-r", runs, "-n"] if runs > 1 else ["-b"])]
+        code, out, message = shell(cmd, a.limit, stdin=inp)
+        if code:
+            return None, [], message.strip()[-400:] or f"exit code {code}"
+        return (read_binary(out) if runs == 1 else None), [float(t) for t in times.read().split()], None
+
+
+def wrong(a, program, source, results):
+    """None, or what is wrong with the results."""
+    module = reference_of(program)
+    if hasattr(module, "check"):
+        return module.check(read_values(source), results)
+    want = source.with_suffix(".out")
+    return difference(results, read_values(want), a.tolerance) if want.exists() else "no expected result"
+
+
+def kernels_of(a, binary, source, extra):
+    """The kernels that take most time: [[name, microseconds]]; those of work-groups have intra in their names."""
+    with tempfile.TemporaryDirectory() as folder, open(source, "rb") as inp:
+        path = Path(folder) / "profile.json"
+        code, _, _ = shell([binary, *a.device_options, "-n", "--profile-json", path, *extra], a.limit, stdin=inp)
+        if code or not path.exists():
+            return []
+        total = {}
+        for event in json.loads(path.read_text()).get("events", []):
+            total[event["name"]] = total.get(event["name"], 0) + event["duration"]
+    return [[k, round(v, 1)] for k, v in sorted(total.items(), key=lambda kv: -kv[1])[:4]]
+
+
+def measure(a, program, binary, source, extra):
+    """One data set in one mode: {"runtimes": [...]} or {"error": ...}."""
+    results, first, error = execute(a, binary, source, extra, 1)
+    if not error:
+        error = wrong(a, program, source, results)
+    if error:
+        return {"error": error}
+    runs = a.runs
+    if first[0] * (runs + 1) > 1e6 * a.limit / 2:
+        runs = max(1, int(1e6 * a.limit / 2 / first[0]) - 1)
+    times = first
+    if runs > 1:
+        _, times, error = execute(a, binary, source, extra, runs)
+        if error:
+            return {"error": error}
+    return {"runtimes": times, "kernels": kernels_of(a, binary, source, extra) if a.kernels else []}
+
+
+def tune(a, program, folder, names):
+    """Finds thresholds on the training sets (or on all, where there are none): {"file": ...} or {"error": ...}."""
+    train = [n for n in names if n.startswith("train")] or names
+    with tempfile.TemporaryDirectory(dir=a.work) as place:
+        place = Path(place)
+        (place / "sets").mkdir()
+        for n in train:
+            os.symlink(folder / f"{n}.in", place / "sets" / f"{n}.in")
+            if (folder / f"{n}.out").exists() and not hasattr(reference_of(program), "check"):
+                os.symlink(folder / f"{n}.out", place / "sets" / f"{n}.out")
+        shutil.copy(ROOT / PROGRAMS[program][0], place / f"{program}.sf")
+        shutil.copy(a.work / "bin" / f"{program}-incremental", place / program)
+        target = a.work / "bin" / f"{program}.tuning"
+        cmd = [a.minifut, "tune", *a.device_options, "--skip-compilation", "--tolerance", a.tolerance,
+               *(["-e", "main"] if program == "Heston" else []), "-o", target, f"{program}.sf", "sets"]
+        code, out, message = shell(cmd, a.tune_limit, cwd=place)
+    text = out.decode(errors="replace") + message
+    return {"file": str(target), "report": text} if code == 0 else {"error": text.strip()[-400:]}
+
+
+class Results:
+    """results/PROGRAM.json, written after each measurement."""
+
+    def __init__(self, a, program):
+        self.path = a.results / f"{program}.json"
+        old = self.path.exists() and not a.again
+        self.data = json.loads(self.path.read_text()) if old else {"program": program, "datasets": {}}
+
+    def get(self, name, mode):
+        return self.data["datasets"].get(name, {}).get(mode, {})
+
+    def put(self, name, mode, m):
+        self.data["datasets"].setdefault(name, {})[mode] = m
+        self.save()
+
+    def save(self):
+        half = self.path.with_suffix(".half")
+        half.write_text(json.dumps(self.data, indent=1))
+        half.rename(self.path)
+
+
+def cell(m):
+    return f"{np.median(m['runtimes']):.0f}" if "runtimes" in m else "FAILED"
+
+
+def run_program(a, program, folder, names, progress):
+    """All data sets in all modes; the number of failures."""
+    res, bad = Results(a, program), 0
+    done = lambda n, mode: "runtimes" in res.get(n, mode)
+    for mode, flattening in MODES.items():
+        if mode not in a.modes.split(",") or all(done(n, mode) for n in names):
+            continue
+        extra = []
+        try:
+            binary = build(a, program, flattening)
+        except (RuntimeError, OSError) as e:
+            for n in names:
+                res.put(n, mode, {"error": f"not compiled: {str(e).strip()[-300:]}"})
+            print(f"{progress} {program}, {mode}: not compiled: {str(e).strip()[-300:]}", flush=True)
+            bad += len(names)
+            continue
+        if mode == "tuned":
+            res.data["tuning"] = tune(a, program, folder, names)
+            res.save()
+            if "error" in res.data["tuning"]:
+                print(f"{progress} {program}: not tuned: {res.data['tuning']['error']}", flush=True)
+                bad += 1
+                continue
+            extra = ["--tuning", res.data["tuning"]["file"]]
+        for n in names:
+            if not done(n, mode):
+                m = measure(a, program, binary, folder / f"{n}.in", extra)
+                res.put(n, mode, m)
+                print(f"{progress} {program:14} {n:16} {mode:10} {cell(m):>12}  {m.get('error', '')}", flush=True)
+                bad += "error" in m
+    return bad
+
+
+def run(a):
+    for folder in (a.work, a.results):
+        folder.mkdir(parents=True, exist_ok=True)
+    a.device_options = ["-d", a.device] if a.device else []
+    if a.prebuilt and not a.minifut_given:
+        a.minifut = a.prebuilt / "minifut"
+    programs = a.programs or list(PROGRAMS)
+    sets = {p: gather(a, p) for p in programs}
+    todo = [(p, folder / f"{n}.in") for p, (folder, names) in sets.items() for n in names]
+    print(f"expected results of {len(todo)} data sets", flush=True)
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
+        for message in pool.map(lambda t: expect(a, *t), todo):
+            if message:
+                print(message, flush=True)
+    bad = 0
+    for k, program in enumerate(programs):
+        try:
+            bad += run_program(a, program, *sets[program], f"[{k + 1}/{len(programs)}]")
+        except Exception as e:  # one program must not stop the rest
+            bad += 1
+            print(f"{program}: {type(e).__name__}: {e}", flush=True)
+        report.write(a.results)
+    print(f"results in {a.results}; " + (f"{bad} failed" if bad else "all right"))
+    return bad > 0
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--minifut", type=Path, help="the compiler (default: ../minifut)")
+    commands = p.add_subparsers(dest="command", required=True)
+    q = commands.add_parser("prepare")
+    q.add_argument("folder", type=Path)
+    q.add_argument("programs", nargs="*")
+    q = commands.add_parser("report")
+    q.add_argument("folder", type=Path)
+    q = commands.add_parser("run")
+    q.add_argument("-d", "--device")
+    q.add_argument("--data", type=Path)
+    q.add_argument("--work", type=Path, default=ROOT / "build" / "bench")
+    q.add_argument("--results", type=Path)
+    q.add_argument("--prebuilt", type=Path)
+    q.add_argument("--small", action="store_true", help="small data sets, for a CPU")
+    q.add_argument("--runs", type=int, default=10)
+    q.add_argument("--limit", type=float, default=120, help="seconds for one measurement")
+    q.add_argument("--tune-limit", type=float, default=900)
+    q.add_argument("--reference-limit", type=float, default=600)
+    q.add_argument("--tolerance", type=float, default=2e-3)
+    q.add_argument("--modes", default=",".join(MODES), help="comma-separated (default: %(default)s)")
+    q.add_argument("--skip", default="", metavar="PROGRAM/DATASET,...")
+    q.add_argument("--no-kernels", dest="kernels", action="store_false", help="no list of each run's kernels")
+    q.add_argument("--again", action="store_true")
+    q.add_argument("programs", nargs="*")
+    a = p.parse_args()
+    unknown = [x for x in getattr(a, "programs", []) if x not in PROGRAMS]
+    if unknown:
+        p.error(f"no program {unknown[0]}; there are {', '.join(PROGRAMS)}")
+    a.minifut_given = a.minifut is not None
+    a.minifut = (a.minifut or ROOT / "minifut").resolve()
+    if a.command == "run":
+        a.work = a.work.resolve()
+        a.results = (a.results or a.work / "results").resolve()
+        a.prebuilt = a.prebuilt and a.prebuilt.resolve()
+    if a.command == "report":
+        report.write(a.folder)
+        return 0
+    return prepare(a) if a.command == "prepare" else run(a)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
