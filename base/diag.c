@@ -166,7 +166,7 @@ int diag_exit_code(void)
     return D.n_user ? EXIT_USER : D.n_limit ? EXIT_LIMIT : 0;
 }
 
-static void print_caret(Loc loc)
+void diag_print_line(Loc loc)
 {
     const Source *s = find_source(loc.beg);
     if (!s)
@@ -216,7 +216,7 @@ static void print_msg(const Msg *m)
     else
         fprintf(stderr, "minifut: ");
     fprintf(stderr, "%s: %s\n", word[m->kind], m->text);
-    print_caret(m->loc);
+    diag_print_line(m->loc);
 }
 
 void diag_flush(void)

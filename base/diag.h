@@ -29,6 +29,8 @@ Place diag_place(Loc loc);
 const char *diag_place_str(Loc loc);
 /* The source line that loc begins in, without newline, interned; NULL if unknown. */
 const char *diag_line_text(Loc loc);
+/* Prints that line and a caret under the place to standard error; nothing if it is unknown. */
+void diag_print_line(Loc loc);
 static inline Loc loc_join(Loc a, Loc b)
 {
     if (!a.beg)

@@ -46,6 +46,7 @@ void interp_fail(Interp *in, InterpStatus st, Loc loc, const char *fmt, ...)
     free(in->message);
     in->message = out_take(&o);
     in->status = st;
+    in->fail_loc = loc;
     longjmp(in->on_fail, 1);
 }
 
@@ -237,6 +238,7 @@ InterpResult interp_run(Interp *in, const Entry *en, const rt_hvalue *args, int 
         free_values(r);
         r->status = in->status;
         r->message = in->message;
+        r->loc = in->fail_loc;
         in->message = NULL;
     }
     heap_free(in);
@@ -254,6 +256,14 @@ static int complain(const char *fmt, ...)
     va_end(ap);
     fputc('\n', stderr);
     return EXIT_USER;
+}
+
+/* Why the program stopped, with the line that it happened in. */
+static void complain_at(const InterpResult *r)
+{
+    complain(r->status == INTERP_BUG ? "internal error: %s" : "%s", r->message);
+    if (r->loc.beg)
+        diag_print_line(r->loc);
 }
 
 /* Reads args[0..]; false after a message. */
@@ -290,15 +300,16 @@ static bool write_results(const InterpResult *r, FILE *out, bool binary)
 static int no_entry(const Prog *p, const char *name)
 {
     if (!p->entries.n)
-        complain("the program has no entry point");
-    else if (name)
-        complain("there is no entry point `%s`; the first one is `%s`", name,
-                 p->entries.at[0].name);
+        return complain("the program has no entry point");
+    if (name)
+        fprintf(stderr, "there is no entry point `%s`; there ", name);
     else
-        complain("the program has several entry points and none is `main`; choose one with -e, "
-                 "such as `%s`",
-                 p->entries.at[0].name);
-    return EXIT_USAGE;
+        fprintf(stderr, "none of the entry points is `main`; choose one with -e: there ");
+    fprintf(stderr, p->entries.n == 1 ? "is" : "are");
+    for (int i = 0; i < p->entries.n; i++)
+        fprintf(stderr, "%s `%s`", i ? "," : "", p->entries.at[i].name);
+    fputc('\n', stderr);
+    return EXIT_USER;
 }
 
 int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, bool binary,
@@ -317,7 +328,7 @@ int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, bool bina
         if (r.status == INTERP_OK)
             rc = write_results(&r, out, binary) ? 0 : complain("cannot write the results");
         else
-            complain(r.status == INTERP_BUG ? "internal error: %s" : "%s", r.message);
+            complain_at(&r);
         if (r.status == INTERP_BUG)
             rc = EXIT_BUG;
         interp_result_free(&r);

@@ -43,6 +43,7 @@ typedef struct {
     InterpStatus status;
     rt_hvalue *values; /* INTERP_OK: one per result of the entry's body */
     int n;
+    Loc loc;       /* where it stopped, if that is known */
     char *message; /* otherwise: one line without newline, "file:line:col: text" or just the text */
 } InterpResult;
 

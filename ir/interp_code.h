@@ -314,6 +314,7 @@ struct Interp {
     jmp_buf on_fail;
     InterpStatus status;
     char *message; /* malloc'd */
+    Loc fail_loc;
 };
 
 /* interp_compile.c */

@@ -110,13 +110,19 @@ static void rt_add_setting(rt_options *o, bool is_file, char *text)
 }
 
 /* --default-group-size N as the setting default_group_size=N. */
-static void rt_add_default(rt_options *o, const char *option, const char *value)
+static bool rt_add_default(rt_options *o, const char *program, const char *option,
+                           const char *setting, const char *value)
 {
-    char *text = rt_format("%s=%s", option, value);
+    if (!*value || strspn(value, "0123456789") != strlen(value)) {
+        fprintf(stderr, "%s: --%s needs a number, got '%s'\n", program, option, value);
+        return false;
+    }
+    char *text = rt_format("%s=%s", setting, value);
     for (char *s = text; *s != '='; s++)
         if (*s == '-')
             *s = '_';
     rt_add_setting(o, false, text);
+    return true;
 }
 
 static bool rt_set_runs(rt_options *o, const char *program, const char *text)
@@ -162,8 +168,12 @@ static bool rt_take_option(rt_options *o, const char *program, int c, int index)
     case RT_O_TUNING: rt_add_setting(o, true, rt_format("%s", optarg)); break;
     case RT_O_PARAM: rt_add_setting(o, false, rt_format("%s", optarg)); break;
     case RT_O_PRINT_PARAMS: o->print_params = true; break;
-    case RT_O_DEFAULT: rt_add_default(o, rt_long_options[index].name, optarg); break;
-    case RT_O_LOCAL: rt_add_default(o, "default-local-memory", optarg); break;
+    case RT_O_DEFAULT:
+        return rt_add_default(o, program, rt_long_options[index].name, rt_long_options[index].name,
+                              optarg);
+    case RT_O_LOCAL:
+        return rt_add_default(o, program, rt_long_options[index].name, "default-local-memory",
+                              optarg);
     case RT_O_CACHE: o->cfg.cache = optarg; break;
     case RT_O_DUMP: o->dump = optarg; break;
     case RT_O_SERVER: o->server = true; break;
