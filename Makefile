@@ -71,10 +71,10 @@ test:
 
 # The compiler's own tests with a compiler built under AddressSanitizer and UBSan.
 ASAN := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+IN_ASAN = BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBUG" CFLAGS="$(ASAN)" LDFLAGS="$(ASAN)"
 asan:
 	@tools/prerequisites.sh test
-	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBUG" \
-	    CFLAGS="$(ASAN)" LDFLAGS="$(ASAN)" $(BUILD)/asan/minifut unit-tests
+	@$(MAKE) --no-print-directory -j$(JOBS) $(IN_ASAN) $(BUILD)/asan/minifut unit-tests
 	@tools/venv.sh $(BUILD)/venv
 	@ASAN_OPTIONS=detect_leaks=0 MINIFUT=$(BUILD)/asan/minifut tests/run $(BUILD)/asan compiler
 
@@ -88,11 +88,13 @@ bench: $(BIN)
 bench-compile: $(BIN)
 	@bench/compile_time.py ./$(BIN)
 
-# Random programs, then random bytes; see tests/README.md.
+# Random programs, then mutated text and bytes; see tests/README.md.
 fuzz:
 	@tools/prerequisites.sh test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
-	@MINIFUT=$(abspath $(BIN)) nice -n 10 python3 tests/fuzz/run.py SEED=$(SEED) N=$(N) MINUTES=$(MINUTES)
+	@$(MAKE) --no-print-directory -j$(JOBS) $(IN_ASAN) $(BUILD)/asan/minifut $(BUILD)/asan/fuzz/bytes
+	@MINIFUT=$(abspath $(BIN)) MINIFUT_ASAN=$(abspath $(BUILD)/asan/minifut) \
+	    nice -n 10 python3 tests/fuzz/run.py SEED=$(SEED) N=$(N) MINUTES=$(MINUTES) BYTES=$(BUILD)/asan/fuzz/bytes
 
 install: $(BIN)
 	install -d $(DESTDIR)$(PREFIX)/bin
@@ -100,7 +102,7 @@ install: $(BIN)
 
 # Unit tests: each tests/unit/*_test.c is a program.
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
-unit-tests: $(UNIT)
+unit-tests: $(UNIT) $(BUILD)/fuzz/bytes
 $(BUILD)/unit/%: tests/unit/%.c $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

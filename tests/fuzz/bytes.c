@@ -32,6 +32,14 @@
 
 enum { MAX_INPUT = 1 << 14, MOST_CPU = 5, MOST_KB = 500 << 10 };
 
+#ifdef __SANITIZE_ADDRESS__
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=0:allocator_may_return_null=1";
+}
+#endif
+
 /* --- Targets --- */
 
 static Ctx *new_ctx(void)
@@ -281,14 +289,17 @@ static void mutate(Input *in, bool text)
 
 /* --- Running --- */
 
-/* What a child said, for a finding's line: the first line that names a bug. */
-static void say(const char *log, char *buf, size_t size)
+/* What a child said, for a finding's line: the first line with the strongest sign of a bug. False
+ * if there is only the weakest or none. */
+static bool say(const char *log, char *buf, size_t size)
 {
     static const char *const signs[] = {"SUMMARY:", "runtime error:", "internal error", "bug"};
+    enum { N = sizeof signs / sizeof *signs };
+    size_t best = N;
     snprintf(buf, size, "no message");
     FILE *f = fopen(log, "r");
     char line[1024];
-    for (size_t best = 4; f && fgets(line, sizeof line, f);)
+    while (f && fgets(line, sizeof line, f))
         for (size_t i = 0; i < best; i++)
             if (strstr(line, signs[i])) {
                 snprintf(buf, size, "%.*s", (int)strcspn(line, "\n"), line);
@@ -296,6 +307,7 @@ static void say(const char *log, char *buf, size_t size)
             }
     if (f)
         fclose(f);
+    return best < 2;
 }
 
 static void child(Target *target, const Input *in, const char *log)
@@ -335,9 +347,9 @@ static int run_one(Target *target, const Input *in, const char *log, char *buf, 
         return 1;
     }
 #endif
-    if (code <= 1 || code == 3)
+    bool reported = say(log, said, sizeof said); /* sanitizers exit with 1 as well */
+    if (!reported && (code <= 1 || code == 3))
         return 0;
-    say(log, said, sizeof said);
     snprintf(buf, size, "%s (code %d)",
              code == 128 + SIGXCPU || code == 128 + SIGKILL ? "no end within 5 s" : said, code);
     return 1;

@@ -40,7 +40,10 @@ class Gen:
         self.bound = {}     # i64 variables known to be in 0 ..< size: name -> size
         self.positive = set()  # sizes that are not 0 where we are
         self.work = 1
-        self.defs = []
+        self.functions = []  # at top level
+        self.in_function = False
+        self.hidden = False  # the result has a size without a name
+        self.fails = self.r.random() < 0.08
         self.helpers = self.r.random() < 0.5
         self.floats = self.r.random() < 0.4
         self.locals = []    # (name, [types], type) of local functions in scope
@@ -296,6 +299,10 @@ class Gen:
         if fits:
             name, ts, _, _ = self.r.choice(fits)
             return call(name, t, *[self.expr(u, env, d - 1) for u in ts])
+        if self.chance(0.6):
+            e = self.top_call(t, env, d)
+            if e:
+                return e
         if self.helpers:
             k = self.r.choice(["twice", "apply", "times", "pick"])
             if k == "pick":
@@ -307,6 +314,42 @@ class Gen:
             f = self.lam([u], env, lambda e: self.expr(t, e, d - 1), 2)
             return call(k, t, f, self.expr(u, env, d - 1))
         return self.an_if(t, env, d)
+
+    def renamed(self, t, to):
+        """A type with its sizes renamed."""
+        if is_scalar(t):
+            return t
+        if is_arr(t):
+            return arr(to.get(t[1], t[1]), self.renamed(t[2], to))
+        if t[0] == "tup":
+            return tup(*[self.renamed(u, to) for u in t[1:]])
+        return ("rec",) + tuple((f, self.renamed(u, to)) for f, u in t[1:])
+
+    def top_call(self, t, env, d):
+        """A call of a function at top level: one that is there, or a new one with sizes of its own."""
+        known = [s for s in self.est if s in self.sizes_of(env)]
+        for f in self.functions:
+            to = dict(zip(f.sizes, f.at))
+            if self.renamed(f.body.ty, to) == t and all(s in known for s in f.at) and self.work <= f.work:
+                return call(f.name, t, *[self.expr(self.renamed(p[2], to), env, d - 1) for p in f.params])
+        sizes = sorted(type_sizes(t))
+        if any(s not in known for s in sizes) or len(self.functions) > 4 or self.in_function:
+            return None
+        sizes += [s for s in self.r.sample(known, min(len(known), 1)) if s not in sizes]
+        own = {s: self.fresh("d") for s in sizes}
+        ts = [arr(s, self.elem_type([(s, "i64")])) for s in sizes] + [self.scalar() for _ in range(self.r.randint(0, 2))]
+        ts = [u for u in ts if type_sizes(u) <= set(sizes)]
+        params = [("v", self.fresh("p"), self.renamed(u, own), True) for u in ts]
+        keep = self.est, self.positive, self.bound, self.locals, self.in_function
+        self.est = {**self.est, **{own[s]: self.est[s] for s in sizes}}
+        self.positive, self.bound, self.locals, self.in_function = set(), {}, [], True
+        inner = [(own[s], "i64") for s in sizes] + [(p[1], p[2]) for p in params]
+        body = self.block(self.renamed(t, own), inner, d - 1, self.r.randint(0, 2))
+        self.est, self.positive, self.bound, self.locals, self.in_function = keep
+        f = Def(self.fresh("fun"), [own[s] for s in sizes], params, body, show_result=self.chance(0.7))
+        f.at, f.work = sizes, self.work
+        self.functions.append(f)
+        return call(f.name, t, *[self.expr(u, env, d - 1) for u in ts])
 
     def existential(self, t, env, d):
         """A size that shows only at run time, then a value of type t."""
@@ -556,7 +599,7 @@ class Gen:
         if self.helpers:
             forms += [("helper", 1)]
         if not is_scalar(u) and is_arr(u):
-            forms += [("transpose", 3), ("tabulate_2d", 1)]
+            forms += [("transpose", 3), ("tabulate_2d", 1), ("scatter_2d", 1), ("rows_with", 1)]
         if isinstance(dim, int) and 0 < dim <= 4:
             forms += [("literal", 2)]
         if isinstance(dim, int) and dim >= 2:
@@ -724,6 +767,26 @@ class Gen:
         at = call("map", arr(w, "i64"), N("lam", ("fun",), [e], [("v", i, "i64", False)]), call("iota", arr(w, "i64"), self.size_node(w)))
         return call("scatter", t, self.fresh_array(t, env, d - 1), at, self.expr(arr(w, row(t)), env, d - 1))
 
+    def a_scatter_2d(self, t, env, d):
+        """Along a diagonal: distinct places."""
+        w = self.a_size(env)
+        if not self.fits(w):
+            return None
+        i = self.fresh("ix")
+        pair = N("tuple", tup("i64", "i64"), [binop("+", var(i, "i64"), lit("i64", self.r.choice([0, 1, -1]))), var(i, "i64")])
+        at = call("map", arr(w, tup("i64", "i64")), N("lam", ("fun",), [pair], [("v", i, "i64", False)]),
+                  call("iota", arr(w, "i64"), self.size_node(w)))
+        return call("scatter_2d", t, self.fresh_array(t, env, d - 1), at, self.expr(arr(w, row(row(t))), env, d - 1))
+
+    def a_rows_with(self, t, env, d):
+        """A column replaced."""
+        u = row(row(t))
+
+        def make():
+            a = self.fresh_array(t, env, d - 1)
+            return N("colwith", t, [a, self.position(env, row(t)[1], 2), self.expr(arr(t[1], u), env, d - 1)])
+        return self.guarded([row(t)[1]], make, t, env, d)
+
     def a_hist(self, t, env, d):
         o = self.operator(row(t))
         if o is None or not o.comm:
@@ -878,7 +941,7 @@ class Gen:
                 params.append(("v", self.fresh("a"), arr(s, self.scalar()), True))
         env += [v for p in params for v in pat_vars(p)]
         body = self.entry_body(env, r.choice([2, 3, 3, 4]), r.randint(2, 6), [])
-        return Def(name, sizes, params, body, entry=True, show_result=self.chance(0.7)), dict(self.est)
+        return Def(name, sizes, params, body, entry=True, show_result=self.chance(0.7) and not self.hidden), dict(self.est)
 
     def entry_body(self, env, d, n, made):
         """Definitions, then some of them as results."""
@@ -892,7 +955,40 @@ class Gen:
         if made[-1] not in picked:
             picked.append(made[-1])
         kids = [var(v, u) if self.chance(0.8) else self.expr(u, env, 2) for v, u in picked]
+        if self.fails:
+            kids.append(self.failing(env))
+        elif self.chance(0.15):  # a result whose size shows at run time
+            src = self.source(env, 2)
+            k = self.fresh("k")
+            self.hidden = True
+            p = self.inside(src.ty[1], lambda: self.lam([row(src.ty)], env, lambda e: self.expr("bool", e, 2), self.estimate(src.ty[1])))
+            kids.append(call("filter", arr(k, row(src.ty)), p, src))
         return kids[0] if len(kids) == 1 else N("tuple", tup(*[k.ty for k in kids]), kids)
+
+    def failing(self, env):
+        """A value that cannot be computed on some input."""
+        c = [a for a in self.arrays(env, lambda u: is_scalar(row(u)) and self.fits(u[1]))]
+        if not c or self.chance(0.15):
+            return N("assert", "i64", [binop("<", self.expr("i64", env, 2), lit("i64", limits("i64")[0]), "bool"),
+                                       self.expr("i64", env, 1)])
+        a = self.r.choice(c)
+        t, dim, off = row(a.ty), a.ty[1], self.r.choice([0, 1, 5])
+        beyond = binop("+", self.size_node(dim), lit("i64", off))
+        k = self.r.random()
+        if k < 0.25:
+            return N("index", t, [a, beyond if self.chance(0.7) else lit("i64", -1 - off)])
+        if k < 0.4:
+            return N("with", a.ty, [call("copy", a.ty, a), beyond, self.expr(t, env, 1)])
+        if k < 0.5:
+            return binop("/", self.expr("i64", env, 1), binop("*", self.size_node(dim), lit("i64", 0)))
+        f = self.index_lam([dim], env, lambda e: N("index", t, [a, binop("+", var(e[-1][0], "i64"), lit("i64", 1 + off))]))
+        if k < 0.7 and t in INTS:  # inside a reduction
+            return call("redomap", t, N("op", t, x=self.operator(t)), f, call("iota", arr(dim, "i64"), self.size_node(dim)))
+        if k < 0.85:  # in a loop
+            i = self.fresh("ix")
+            return N("loop", t, [self.literal(t), self.size_node(dim), N("index", t, [a, binop("+", var(i, "i64"), lit("i64", 1))])],
+                     Loop("for", ("v", self.fresh("acc"), t, False), i))
+        return call("tabulate", a.ty, self.size_node(dim), f)
 
     def param_type(self, sizes, env):
         k = self.r.random()
@@ -936,4 +1032,4 @@ class Gen:
 
     def program(self):
         d, est = self.entry("main")
-        return Program([d], self.inputs(d, est))
+        return Program(self.functions + [d], self.inputs(d, est), self.fails)

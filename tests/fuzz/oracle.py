@@ -272,6 +272,12 @@ class Eval:
             return v
         return go
 
+    def c_colwith(self, n, k):
+        def go():
+            v, j, w = [f() for f in k]
+            return [r[:j] + [x] + r[j + 1:] for r, x in zip(v, w)]
+        return go
+
     def c_arrlit(self, n, k):
         return lambda: [f() for f in k]
 

@@ -1,8 +1,13 @@
-"""usage: run.py [SEED=1] [N=0] [MINUTES=0] [KEEP=folder] [quick]
+"""usage: run.py [SEED=1] [N=50] [MINUTES=0] [KEEP=FOLDER] [BYTES=PROGRAM] [FAILURES=20] [quick] [nocompile] [noshrink]
 
-N programs from SEED on, or as many as MINUTES allow. See tests/README.md."""
+N random programs from SEED on, or as many as MINUTES allow (N=0); then BYTES, bytes.c compiled, for a while.
+quick: four of five programs are not compiled, no PoCL, no sanitizers; nocompile: none is. MINIFUT, MINIFUT_ASAN: the
+compiler, and one built with sanitizers. Failures are left in FOLDER (tests/fuzz/failures). See tests/README.md."""
+import math
 import os
 import random
+import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,6 +33,8 @@ def stages(c, p, seed):
     yield "front", lambda: c.front(p)
     yield "interpreter", lambda: c.interpreter(p)
     yield "passes", lambda: c.passes(rnd)
+    if c.asan and seed % 4 == 1:
+        yield "asan", c.under_asan
     if "nocompile" in sys.argv or (c.quick and seed % 5):
         return
     device = ["races"] if seed % 4 == 0 else ["oclgrind"]
@@ -72,6 +79,8 @@ def again(c, name, finding):
                 f = check.first(c.interpreter(p)) or check.first(c.meaning(*finding.replay[1:]))
             elif name == "passes":
                 f = check.first(c.interpreter(p)) or check.first(c.passes(random.Random(1)))
+            elif name == "asan":
+                f = check.first(c.under_asan())
             elif name == "sanitized":
                 f = check.first(c.sanitized(p))
             elif hasattr(finding, "replay"):
@@ -101,6 +110,42 @@ def keep(folder, c, p, f, seed):
     return at
 
 
+def bytes_stage(program, seed, n, seconds, folder):
+    """Mutated text and bytes: how many passed and failed."""
+    passed = failed = 0
+    files = [str(p) for p in sorted(ROOT.glob("*/**/*.sf")) if "failures" not in p.parts and "build" not in p.parts]
+    irs = [str(p) for p in sorted(ROOT.glob("tests/**/*.ir"))]
+    with tempfile.TemporaryDirectory() as tmp:
+        data = corpus_of_values(tmp, seed)
+        for target, corpus, weight in [("program", files, 3), ("ir", irs, 1), ("values", data, 1)]:
+            folder.mkdir(parents=True, exist_ok=True)
+            r = subprocess.run([program, target, str(seed), str(n * weight), str(int(seconds * weight / 5)), str(folder),
+                                *corpus], capture_output=True, text=True)
+            *lines, last = r.stdout.splitlines() or ["0 passed, 1 failed"]
+            print("\n".join([f"bytes, {target}: {last}", *lines]), flush=True)
+            passed += int(last.split()[0])
+            failed += int(last.split()[2])
+    return passed, failed
+
+
+def corpus_of_values(folder, seed):
+    """Files of values in both formats."""
+    rnd, out = random.Random(seed), []
+    texts = ["1 -2i64 0x1Fu8 1.5 1e3f32 f32.nan -f64.inf true", "[1, 2, 3] [[1i8], [2i8]] empty([0][3]i32)",
+             '"text" [] -- comment\n [true, false]', "[[[1.5f32, 2], [3, f32.inf]], [[0, 1], [2, 3]]]"]
+    for k in range(20):
+        path = Path(folder) / f"v{k}"
+        if k < len(texts):
+            path.write_text(texts[k])
+        else:
+            dims = [rnd.randint(0, 4) for _ in range(rnd.randint(0, 3))]
+            size, name = rnd.choice([(1, b"  i8"), (4, b" i32"), (8, b" i64"), (4, b" f32"), (8, b" f64"), (1, b"bool")])
+            body = bytes(rnd.randint(0, 1) for _ in range(size * math.prod(dims)))
+            path.write_bytes(b"b\x02" + bytes([len(dims)]) + name + b"".join(struct.pack("<Q", d) for d in dims) + body)
+        out.append(str(path))
+    return out
+
+
 def main():
     opts = dict(a.split("=", 1) for a in sys.argv[1:] if "=" in a)
     quick = "quick" in sys.argv
@@ -114,7 +159,8 @@ def main():
     with tempfile.TemporaryDirectory() as tmp:
         c = check.Checker(minifut, tmp, quick)
         s = seed
-        while (not n or s < seed + n) and (not minutes or time.time() - start < minutes * 60):
+        share = 0.9 if opts.get("BYTES") else 1
+        while (not n or s < seed + n) and (not minutes or time.time() - start < share * minutes * 60):
             found = fuzz_one(c, s, totals)
             if found:
                 p, f, name = found
@@ -131,13 +177,16 @@ def main():
                 said = time.time()
                 print(f"... {totals.programs} programs, {c.counts['versions']} versions", flush=True)
             s += 1
+    more_passed, more_failed = 0, 0
+    if opts.get("BYTES"):
+        more_passed, more_failed = bytes_stage(os.path.abspath(opts["BYTES"]), seed, 0 if minutes else 400, minutes * 6, folder)
     failed = sum(len(v) for k, v in totals.failures.items() if k[0] != "limit")
     for k, v in totals.failures.items():
         print(f"{len(v)} x {k[0]}: {k[1:]} (seeds {v[:6]})")
     print(f"{totals.programs} programs, {c.counts['versions']} versions, {c.counts['runs']} runs; {totals.slow} too long for "
-          f"the oracle, {c.counts['timeouts']} timeouts, {c.counts['limits']} refused; {time.time() - start:.0f} s")
-    print(f"{totals.programs - failed} passed, {failed} failed")
-    sys.exit(failed > 0)
+          f"the oracle or not fit, {c.counts['timeouts']} timeouts, {c.counts['limits']} refused; {time.time() - start:.0f} s")
+    print(f"{totals.programs - failed + more_passed} passed, {failed + more_failed} failed")
+    sys.exit(failed + more_failed > 0)
 
 
 if __name__ == "__main__":

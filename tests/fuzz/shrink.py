@@ -166,14 +166,21 @@ def smaller_inputs(p):
 
 
 def smaller_trees(p):
-    d = entry(p)
-    for path, n, _ in paths(d.body):
-        for m in smaller(n):
-            body = replace(d.body, path, m)
-            yield with_entry(p, Def(d.name, d.sizes, d.params, body, True, d.show_result))
+    for i, d in enumerate(p.defs):
+        for path, n, _ in paths(d.body):
+            for m in smaller(n):
+                e = Def(d.name, d.sizes, d.params, replace(d.body, path, m), d.entry, d.show_result)
+                yield Program(p.defs[:i] + [e] + p.defs[i + 1:], p.inputs, p.fails)
 
 
-STEPS = [smaller_inputs, result_parts, fewer_results, smaller_trees, fewer_parameters]
+def fewer_definitions(p):
+    used = set().union(*[free(d.body) for d in p.defs])
+    for i, d in enumerate(p.defs):
+        if not d.entry and d.name not in used:
+            yield Program(p.defs[:i] + p.defs[i + 1:], p.inputs, p.fails)
+
+
+STEPS = [smaller_inputs, result_parts, fewer_results, smaller_trees, fewer_definitions, fewer_parameters]
 
 
 def shrink(p, f, test, seconds):

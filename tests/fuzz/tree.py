@@ -11,7 +11,7 @@ A node has an operation, a type, kids and extra data x:
   let x=pattern        kids: value, body
   letk x=(size, pattern)   let [size] pattern = value in body
   letfun x=(name, [pattern])  kids: the function's body, body
-  if, tuple, record, proj x=index, field x=name, index (array, index...), slice x=[text with {} for kids], with, arrlit
+  if, tuple, record, proj x=index, field x=name, index (array, index...), slice x=text with {} for kids, with, colwith (array, column, values), arrlit
   loop x=Loop          kids: initial value, bound | array | condition, body
   cast                 value :> type;  asc: value : type
   assert               kids: condition, value
@@ -235,6 +235,8 @@ def text(n, ind="  "):
         return a(k[0]) + "[" + x.format(*[a(i) for i in k[1:]]) + "]"
     if op == "with":
         return f"{a(k[0])} with [{', '.join(t(i) for i in k[1:-1])}] = {a(k[-1])}"
+    if op == "colwith":
+        return f"{a(k[0])} with [:, {t(k[1])}] = {a(k[2])}"
     if op == "arrlit":
         return "[" + ", ".join(map(t, k)) + "]"
     if op == "loop":
