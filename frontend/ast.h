@@ -446,6 +446,7 @@ struct Def {
         *bind; /* [check] bind->type: the whole type; bind->tparams: what it is polymorphic in */
     AType *ret_type; /* [check] declared or inferred; sizes in it may be parameters by name */
     bool dyn_check;  /* [check] body's sizes were assumed equal to the result type's: assert */
+    bool wrong;      /* [check] an error was reported in it */
 };
 
 typedef struct TypeDecl {

@@ -34,7 +34,8 @@ static void check_top(Ck *ck, Def *d)
     ck->dyn = false;
     check_def(ck, d);
     zonk_def(ck, d);
-    if (diag_errors() == errors)
+    d->wrong = diag_errors() > errors;
+    if (!d->wrong)
         consume_def(ck, d);
     vec_push(ck->a, &ck->ast->defs, d);
 }
@@ -205,7 +206,7 @@ bool fe_check(Ast *ast)
     check_file(&ck, ast->main);
     for (int i = 0; i < ast->main->decls.n; i++) {
         Decl *d = &ast->main->decls.at[i];
-        if (d->def && d->def->entry)
+        if (d->def && d->def->entry && !d->def->wrong) /* of a wrong one the type is a guess */
             add_entry(&ck, d->def);
     }
     ast->n_bindings = ck.n_bindings;

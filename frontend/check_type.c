@@ -11,7 +11,16 @@ typedef struct {
     TypePlace at;
     Bindings *exists; /* receives sizes made up by the innermost function result, or NULL */
     int depth;        /* of abbreviations */
+    struct Whole *whole;
 } How;
+
+/* The type as a whole: abbreviations of abbreviations may be of any size. */
+enum { MAX_PARTS = 10000, MAX_ABBREVIATIONS = 200 };
+struct Whole {
+    Loc loc;
+    int parts;
+    bool reported;
+};
 
 static AType *convert(Ck *ck, TypeExp *te, How *how);
 
@@ -78,7 +87,7 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
     Scope *scope = ck->scope, *types = ck->types;
     for (int i = 0; i < d->tparams.n; i++)
         bind_name(ck, d->tparams.at[i].bind);
-    AType *t = ty_subst(ck, convert(ck, d->te, &inner), &s);
+    AType *t = d->type->kind == TY_ERROR ? d->type : ty_subst(ck, convert(ck, d->te, &inner), &s);
     ck->scope = scope;
     ck->types = types;
     return t;
@@ -168,8 +177,13 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
 
 static AType *convert(Ck *ck, TypeExp *te, How *how)
 {
-    if (how->depth > 50) {
-        ck_error(ck, te->loc, "type abbreviations are nested too deeply");
+    struct Whole *w = how->whole;
+    if (how->depth > MAX_ABBREVIATIONS || ++w->parts > MAX_PARTS) {
+        if (!w->reported)
+            ck_error(ck, w->loc, "this type is too large (more than %d %s)",
+                     w->parts > MAX_PARTS ? MAX_PARTS : MAX_ABBREVIATIONS,
+                     w->parts > MAX_PARTS ? "parts" : "abbreviations inside each other");
+        w->reported = true;
         return ty_error(ck);
     }
     switch (te->kind) {
@@ -205,8 +219,10 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
 
 AType *check_type(Ck *ck, TypeExp *te, TypePlace at)
 {
-    How how = {.at = at};
-    return convert(ck, te, &how);
+    struct Whole whole = {.loc = te->loc};
+    How how = {.at = at, .whole = &whole};
+    AType *t = convert(ck, te, &how);
+    return whole.reported ? ty_error(ck) : t;
 }
 
 void check_type_decl(Ck *ck, TypeDecl *d)

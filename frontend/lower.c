@@ -696,7 +696,7 @@ Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, 
     LeafSizes ls = leaf_sizes(L, at, res);
     Atoms as = val_leaves(L, res);
     if (val_has_fun(res))
-        low_limit(L, loc, "arrays of functions are not supported");
+        ice(loc, "lowering: an array of functions");
     for (int i = 0; i < as.n; i++)
         as.at[i] = known_sizes(L, sc, &params, as.at[i], &ls.at[i], env, loc);
     return lambda_new(L->cx, params, bld_body(&sc->bld, as));

@@ -17,7 +17,7 @@ static Val *make_replicate(Low *L, Loc loc, Atom n, Val *v)
 {
     n = count_arg(L, loc, n);
     if (val_has_fun(v))
-        low_limit(L, loc, "arrays of functions are not supported");
+        ice(loc, "lowering: an array of functions");
     Atoms as = val_leaves(L, v);
     if (as.n == 0)
         low_limit(L, loc, "arrays of empty tuples are not supported");
@@ -242,10 +242,8 @@ static Val *lower_rearrange(Low *L, const Call *c)
     bool *seen = NEWN(L->cx->perm, bool, ds.n);
     for (int i = 0; i < ds.n; i++) {
         int64_t d = ds.at[i].var ? -1 : ds.at[i].c.i;
-        if (d < 0 || d >= ds.n || seen[d]) {
-            low_limit(L, c->loc, "rearrange takes a tuple of constants: a permutation of 0..%d",
-                      ds.n - 1);
-        }
+        if (d < 0 || d >= ds.n || seen[d])
+            ice(c->loc, "lowering: rearrange without a permutation of constants");
         perm[i] = (int)d;
         seen[d] = true;
     }

@@ -196,7 +196,7 @@ Entry lower_entry(Low *L, const EntryPoint *p)
     if (args.n)
         v = apply(L, v, &args, def->loc);
     if (val_has_fun(v))
-        low_limit(L, def->loc, "an entry point cannot return a function");
+        ice(def->loc, "lowering: an entry point returns a function");
     scope_pop(L, L->root);
     en.body = bld_body(&L->root->bld, val_leaves(L, v));
     int n_vals = 0;

@@ -51,7 +51,7 @@ Val *join_branches(Low *L, Loc loc, Atom test, Scope *s1, Val *v1, Scope *s2, Va
     Atoms l1 = val_leaves(L, v1), l2 = val_leaves(L, v2), x = {0}, y = {0};
     ASSERT(l1.n == l2.n);
     if (val_has_fun(v1))
-        low_limit(L, loc, "a conditional cannot choose between functions");
+        ice(loc, "lowering: a conditional between functions");
     LeafSizes ls = leaf_sizes(L, at, v1);
     for (int i = 0; i < l1.n; i++)
         join_leaf(L, loc, s1, &l1.at[i], s2, &l2.at[i], &ls.at[i], env, &x, &y);
@@ -340,7 +340,7 @@ Val *lower_loop(Low *L, Env *env, const AExp *e)
     Domain d = {0};
     Val *init = lower_exp(L, env, e->loop.init);
     if (val_has_fun(init))
-        low_limit(L, lp.loc, "loops over functions are not supported");
+        ice(lp.loc, "lowering: a loop over functions");
     if (e->loop.kind != ALOOP_WHILE)
         d = loop_domain(L, env, e);
     loop_params(L, &lp, init);
