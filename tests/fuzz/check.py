@@ -69,7 +69,8 @@ def expected(p, k, steps=400000):
     return "ok", out
 
 
-TOKEN = re.compile(r"\s*(?:(empty)\(((?:\[\d+\])+)(\w+)\)|([\[\],])|(true|false)|(-?(?:nan|inf|[\d.][\d.e+-]*|f32\.inf|f64\.inf|f32\.nan|f64\.nan))([iuf]\d+)?)")
+TOKEN = re.compile(
+    r"\s*(?:(empty)\(((?:\[\d+\])+)(\w+)\)|([\[\],])|(true|false)|(-?(?:nan|inf|[\d.][\d.e+-]*|f32\.inf|f64\.inf|f32\.nan|f64\.nan))([iuf]\d+)?)")
 
 
 def parse_values(text):
@@ -171,7 +172,14 @@ class Checker:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.path = self.folder / "prog.sf"
         self.counts = {"versions": 0, "runs": 0, "timeouts": 0, "limits": 0}
-        self.env = dict(os.environ, XDG_CACHE_HOME=str(self.folder / "cache"), POCL_CACHE_DIR=str(self.folder / "pocl"))
+        self.env = dict(
+    os.environ,
+    XDG_CACHE_HOME=str(
+        self.folder /
+        "cache"),
+        POCL_CACHE_DIR=str(
+            self.folder /
+             "pocl"))
         if shutil.which("tcc"):  # compiles a host program 20 times as fast
             self.env.update(CC="tcc", CFLAGS="-w -D__int128=long")
         else:

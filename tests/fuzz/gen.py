@@ -6,8 +6,12 @@ construction, unless `fails` asks for a program that must fail at one place. `wo
 expression at hand is evaluated on the first input: nests that would take too long are not built."""
 import random
 
-from oracle import LIBRARY, limits
-from tree import (FLOATS, INTS, SIGNED, Def, Loop, N, Op, Program, arr, is_arr, is_scalar, pat_vars, row, tup,
+from gen_arrays import Arrays
+from gen_scalars import Scalars
+from nodes import binop, call, lit, var
+from operators import operator
+from oracle import limits
+from tree import (FLOATS, INTS, Def, Loop, N, Program, arr, is_arr, is_scalar, pat_vars, row, tup,
                   type_sizes)
 
 LIMIT = 12000  # evaluations of one expression
@@ -16,23 +20,7 @@ WEIGHTS = [("i32", 8), ("i64", 5), ("bool", 3), ("u8", 2), ("i8", 2), ("i16", 1)
 SIZES = [0, 1, 1, 2, 3, 3, 4, 5, 7, 8, 16, 17, 31, 33, 64, 65, 127, 300, 1025]
 
 
-def lit(t, v):
-    return N("lit", t, x=v)
-
-
-def var(name, t):
-    return N("var", t, x=name)
-
-
-def call(name, t, *kids):
-    return N("call", t, kids, name)
-
-
-def binop(op, a, b, t=None):
-    return N("bin", t or a.ty, [a, b], op)
-
-
-class Gen:
+class Gen(Scalars, Arrays):
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.k = 0
@@ -177,7 +165,8 @@ class Gen:
                 if test(u):
                     out.append(var(v, u))
             elif u[0] == "tup":
-                out += [N("proj", w, [var(v, u)], i) for i, w in enumerate(u[1:]) if not is_scalar(w) and is_arr(w) and test(w)]
+                out += [N("proj", w, [var(v, u)], i)
+                          for i, w in enumerate(u[1:]) if not is_scalar(w) and is_arr(w) and test(w)]
             else:
                 out += [N("field", w, [var(v, u)], f) for f, w in u[1:] if not is_scalar(w) and is_arr(w) and test(w)]
         return out
@@ -337,7 +326,8 @@ class Gen:
             return None
         sizes += [s for s in self.r.sample(known, min(len(known), 1)) if s not in sizes]
         own = {s: self.fresh("d") for s in sizes}
-        ts = [arr(s, self.elem_type([(s, "i64")])) for s in sizes] + [self.scalar() for _ in range(self.r.randint(0, 2))]
+        ts = [arr(s, self.elem_type([(s, "i64")])) for s in sizes] + [self.scalar()
+                  for _ in range(self.r.randint(0, 2))]
         ts = [u for u in ts if type_sizes(u) <= set(sizes)]
         params = [("v", self.fresh("p"), self.renamed(u, own), True) for u in ts]
         keep = self.est, self.positive, self.bound, self.locals, self.in_function
@@ -354,7 +344,8 @@ class Gen:
     def existential(self, t, env, d):
         """A size that shows only at run time, then a value of type t."""
         k, v = self.fresh("k"), self.fresh("ys")
-        form = self.r.choice(["filter", "filter", "filter", "partition", "flatten", "concat", "iota", "drop", "slice"])
+        form = self.r.choice(["filter", "filter", "filter", "partition",
+                             "flatten", "concat", "iota", "drop", "slice"])
         src = self.source(env, d)
         a, dim = row(src.ty), src.ty[1]
         size = self.estimate(dim)
@@ -397,472 +388,9 @@ class Gen:
         self.est.pop(k)
         return N("letk", t, [e, body], (k, ("v", v, arr(k, a), True)))
 
-    # --- scalars ---------------------------------------------------------------------------------
-    def scalar_expr(self, t, env, d):
-        forms = [("leaf", 2), ("op", 5), ("index", 4), ("reduce", 3), ("convert", 2), ("fold", 1)]
-        if t == "bool":
-            forms = [("leaf", 2), ("compare", 5), ("logic", 2), ("index", 2), ("all", 2), ("reduce", 1)]
-        if t in FLOATS:
-            forms = [("leaf", 2), ("op", 4), ("index", 3), ("convert", 3), ("reduce", 2)]
-        if t == "i64":
-            forms += [("size", 1), ("lengths", 1)]
-        form = self.weighted(forms)
-        e = getattr(self, "s_" + form)(t, env, d)
-        return e if e else self.leaf(t, env)
-
-    def s_leaf(self, t, env, d):
-        return self.leaf(t, env)
-
-    def s_size(self, t, env, d):
-        return self.size_node(self.a_size(env))
-
-    def s_lengths(self, t, env, d):
-        c = self.arrays(env, lambda u: True)
-        return call("length", "i64", self.r.choice(c)) if c else None
-
-    def s_op(self, t, env, d):
-        r = self.r
-        a = self.expr(t, env, d - 1)
-        if t in FLOATS:
-            op = r.choice(["+", "-", "min", "max", "neg", "half", "floor"])
-            if op == "neg":
-                return N("neg", t, [a])
-            if op == "half":
-                return binop("*", a, lit(t, r.choice([0.5, 2.0])))
-            if op == "floor":
-                return call(f"{t}.{r.choice(['floor', 'abs', 'ceil'])}", t, a)
-            b = self.expr(t, env, d - 1)
-            return binop(op, a, b) if op in "+-" else call(f"{t}.{op}", t, a, b)
-        op = r.choice(["+", "+", "-", "*", "min", "max", "/", "%", "//", "%%", "&", "|", "^", "<<", ">>", "neg", "not",
-                       "abs", "sgn", "**"])
-        if op in ("neg", "not"):
-            return N(op, t, [a])
-        if op in ("abs", "sgn"):
-            return call(f"{t}.{op}", t, a)
-        if op in ("<<", ">>"):
-            return binop(op, a, lit(t, r.randint(0, INTS[t] - 1)) if self.chance(0.6)
-                         else binop("&", self.expr(t, env, d - 1), lit(t, 7)))
-        if op == "**":
-            return binop(op, a, lit(t, r.randint(0, 3)))
-        if op in ("/", "%", "//", "%%"):
-            b = lit(t, r.choice([1, 2, 3, 7, 10, -1 if t in SIGNED else 5])) if self.chance(0.6) \
-                else binop("|", self.expr(t, env, d - 1), lit(t, 1))
-            return binop(op, a, b)
-        b = self.expr(t, env, d - 1)
-        return call(f"{t}.{op}", t, a, b) if op in ("min", "max") else binop(op, a, b)
-
-    def s_compare(self, t, env, d):
-        u = self.scalar()
-        if u == "bool":
-            return binop(self.r.choice(["==", "!="]), self.expr(u, env, d - 1), self.expr(u, env, d - 1))
-        return binop(self.r.choice(["<", "<=", ">", ">=", "==", "!="]), self.expr(u, env, d - 1),
-                     self.expr(u, env, d - 1), "bool")
-
-    def s_logic(self, t, env, d):
-        if self.chance(0.2):
-            return N("not", "bool", [self.expr("bool", env, d - 1)])
-        return binop(self.r.choice(["&&", "||"]), self.expr("bool", env, d - 1), self.expr("bool", env, d - 1))
-
-    def s_convert(self, t, env, d):
-        if t in FLOATS:
-            u = self.r.choice(["i8", "u8", "i16", "bool"] + ([o for o in FLOATS if o != t]))
-            if u == "f64":
-                u = "u16"
-        else:
-            u = self.r.choice([s for s in INTS if s != t] + ["bool"] + (["f32"] if self.floats else []))
-        return call(f"{t}.{u}", t, self.expr(u, env, d - 1))
-
-    def position(self, env, dim, d):
-        """An index within dim, known to be positive here."""
-        known = [v for v, t in env if t == "i64" and self.bound.get(v) == dim]
-        if known and self.chance(0.75):
-            i = var(self.r.choice(known), "i64")
-            if self.chance(0.3):
-                return binop("-", binop("-", self.size_node(dim), lit("i64", 1)), i)
-            return i
-        if self.chance(0.15):
-            return lit("i64", self.r.randrange(dim)) if isinstance(dim, int) else lit("i64", 0)
-        return binop("%", self.expr("i64", env, d - 1), self.size_node(dim))
-
-    def guarded(self, dims, make, t, env, d):
-        """make() under the condition that the sizes are positive, where that is not known."""
-        unknown = [x for x in dict.fromkeys(dims) if not (x in self.positive or (isinstance(x, int) and x > 0))]
-        if any(x == 0 for x in unknown):
-            return None
-        keep = set(self.positive)
-        self.positive |= set(unknown)
-        e = make()
-        self.positive = keep
-        for x in unknown:
-            c = binop(self.r.choice([">", "!="]), self.size_node(x), lit("i64", 0), "bool")
-            e = N("if", t, [c, e, self.leaf(t, env)])
-        return e
-
-    def s_index(self, t, env, d):
-        """An element of an array in scope, or of one made for it."""
-        c = self.arrays(env, lambda u: row(u) == t or (not is_scalar(row(u)) and is_arr(row(u)) and row(row(u)) == t))
-        if c and self.chance(0.85):
-            a = self.r.choice(c)
-        else:
-            dim = self.a_size(env)
-            if not self.fits(dim):
-                return None
-            a = self.expr(arr(dim, t), env, d - 1)
-        dims = [a.ty[1]] + ([row(a.ty)[1]] if row(a.ty) != t else [])
-
-        def make():
-            return N("index", t, [a] + [self.position(env, x, min(d, 2)) for x in dims])
-        return self.guarded(dims, make, t, env, d)
-
-    def source(self, env, d, test=lambda t: True):
-        """Some array to consume: one in scope or a new one."""
-        c = self.arrays(env, lambda u: test(u) and self.fits(u[1]))
-        if c and self.chance(0.75):
-            return self.r.choice(c[-8:])
-        for _ in range(4):
-            dim = self.a_size(env)
-            if self.fits(dim):
-                t = arr(dim, self.elem_type(env))
-                if test(t):
-                    return self.expr(t, env, d - 1)
-        if c:
-            return self.r.choice(c)
-        t = arr(self.r.choice([1, 2, 3]), "i32")
-        return self.leaf(t, env)
-
-    def mapped(self, t, env, d):
-        """An array with elements of type t over a source in scope: (size, node)."""
-        k = self.r.random()
-        if k < 0.25:
-            c = self.arrays(env, lambda u: row(u) == t and self.fits(u[1]))
-            if c:
-                return self.r.choice(c)
-        src = self.source(env, d)
-        return self.map_over(arr(src.ty[1], t), env, d, [src])
-
-    def s_reduce(self, t, env, d):
-        if t in FLOATS and self.chance(0.5):  # a sum of small integers
-            src = self.source(env, d)
-            f = self.inside(src.ty[1], lambda: self.lam([row(src.ty)], env, lambda e: call(f"{t}.i8", t, self.expr("i8", e, d - 1)),
-                         self.estimate(src.ty[1])))
-            return call("reduce", t, N("op", t, x=self.operator(t, sums=True)), call("map", arr(src.ty[1], t), f, src))
-        return self.reduction(t, env, d)
-
-    def reduction(self, t, env, d):
-        o = self.operator(t)
-        if o is None:
-            return None
-        node = N("op", t, x=o)
-        k = self.r.random()
-        if k < 0.25:
-            src = self.source(env, d)
-            f = self.inside(src.ty[1], lambda: self.lam([row(src.ty)], env, lambda e: self.block(t, e, d - 1, self.r.choice([0, 0, 1])),
-                         self.estimate(src.ty[1])))
-            return call("redomap", t, node, f, src)
-        a = self.mapped(t, env, d)
-        if t in INTS and k < 0.4:
-            return call(self.r.choice(["sum", "product", "minimum", "maximum"]), t, a)
-        name = "reduce_comm" if o.comm and self.chance(0.3) else "reduce"
-        return call(name, t, node, a)
-
-    def tuple_reduce(self, t, env, d):
-        return self.reduction(t, env, d)
-
-    def s_fold(self, t, env, d):
-        src = self.source(env, d)
-        size = self.estimate(src.ty[1])
-        if size > 64:
-            return None
-        name = self.r.choice(["foldl", "foldr"])
-        ts = [t, row(src.ty)] if name == "foldl" else [row(src.ty), t]
-        f = self.lam(ts, env, lambda e: self.expr(t, e, d - 1), size)
-        return call(name, t, f, self.expr(t, env, d - 1), src)
-
-    def s_all(self, t, env, d):
-        src = self.source(env, d)
-        f = self.inside(src.ty[1], lambda: self.lam([row(src.ty)], env, lambda e: self.expr("bool", e, d - 1), self.estimate(src.ty[1])))
-        return call(self.r.choice(["all", "any"]), "bool", f, src)
-
-    # --- operators -------------------------------------------------------------------------------
     def operator(self, t, sums=False):
         """An associative operator on t; None if there is none here."""
-        from operators import operator
         return operator(self.r, t, sums)
-
-    # --- arrays ----------------------------------------------------------------------------------
-    def array_expr(self, t, env, d):
-        dim, u = t[1], row(t)
-        if not self.fits(dim):
-            return self.leaf(t, env)
-        forms = [("leaf", 1), ("map", 8), ("tabulate", 3), ("replicate", 1), ("scan", 3), ("view", 2), ("with", 2),
-                 ("scatter", 2), ("hist", 2), ("row", 1), ("take", 1), ("unzip", 1), ("fill", 2)]
-        if self.helpers:
-            forms += [("helper", 1)]
-        if not is_scalar(u) and is_arr(u):
-            forms += [("transpose", 3), ("tabulate_2d", 1), ("scatter_2d", 1), ("rows_with", 1)]
-        if isinstance(dim, int) and 0 < dim <= 4:
-            forms += [("literal", 2)]
-        if isinstance(dim, int) and dim >= 2:
-            forms += [("concat", 2)]
-        e = getattr(self, "a_" + self.weighted(forms))(t, env, d)
-        return e if e else self.leaf(t, env)
-
-    def a_leaf(self, t, env, d):
-        return self.leaf(t, env)
-
-    def map_over(self, t, env, d, srcs):
-        size = self.estimate(t[1])
-
-        def make():
-            f = self.lam([row(s.ty) for s in srcs], env, lambda e: self.block(row(t), e, d - 1, self.r.choice([0, 0, 1, 2])), size)
-            return call("map" if len(srcs) == 1 else f"map{len(srcs)}", t, f, *srcs)
-        return self.inside(t[1], make)
-
-    def a_map(self, t, env, d):
-        srcs = []
-        for _ in range(self.r.choice([1, 1, 1, 2, 2, 3])):
-            c = self.arrays(env, lambda u: u[1] == t[1])
-            if c and self.chance(0.8):
-                srcs.append(self.r.choice(c))
-            else:
-                srcs.append(self.expr(arr(t[1], self.elem_type(env)), env, d - 1))
-        if len(srcs) == 2 and self.chance(0.2):
-            pair = tup(row(srcs[0].ty), row(srcs[1].ty))
-            srcs = [call("zip", arr(t[1], pair), *srcs)]
-        return self.map_over(t, env, d, srcs)
-
-    def index_lam(self, dims, env, make):
-        """A function of indices within dims."""
-        names = [self.fresh("ix") for _ in dims]
-        for v, x in zip(names, dims):
-            self.bound[v] = x
-        count = 1
-        for x in dims:
-            count *= max(1, self.estimate(x))
-        work, self.work = self.work, self.work * count
-        keep = set(self.positive)
-        self.positive |= set(dims)
-        body = make(env + [(v, "i64") for v in names])
-        self.positive = keep
-        self.work = work
-        return N("lam", ("fun",), [body], [("v", v, "i64", self.chance(0.3)) for v in names])
-
-    def a_tabulate(self, t, env, d):
-        f = self.index_lam([t[1]], env, lambda e: self.block(row(t), e, d - 1, self.r.choice([0, 0, 1])))
-        if self.chance(0.5):
-            return call("tabulate", t, self.size_node(t[1]), f)
-        return call("map", t, f, call("iota", arr(t[1], "i64"), self.size_node(t[1])))
-
-    def a_tabulate_2d(self, t, env, d):
-        dims = [t[1], row(t)[1]]
-        if not self.fits(*dims):
-            return None
-        f = self.index_lam(dims, env, lambda e: self.expr(row(row(t)), e, d - 1))
-        return call("tabulate_2d", t, *[self.size_node(x) for x in dims], f)
-
-    def a_replicate(self, t, env, d):
-        return call("replicate", t, self.size_node(t[1]), self.expr(row(t), env, d - 1))
-
-    def a_scan(self, t, env, d):
-        o = self.operator(row(t), sums=False)
-        if o is None:
-            return None
-        node = N("op", row(t), x=o)
-        if self.chance(0.3):
-            srcs = self.arrays(env, lambda u: u[1] == t[1])
-            if srcs:
-                src = self.r.choice(srcs)
-                f = self.inside(t[1], lambda: self.lam([row(src.ty)], env, lambda e: self.expr(row(t), e, d - 1), self.estimate(t[1])))
-                return call("scanomap", t, node, f, src)
-        return call("scan", t, node, self.expr(t, env, d - 1))
-
-    def a_view(self, t, env, d):
-        a = self.expr(t, env, d - 1)
-        k = self.r.random()
-        if k < 0.4:
-            return call("reverse", t, a)
-        if k < 0.8:
-            return call("rotate", t, self.expr("i64", env, 1), a)
-        return N("cast", t, [N("slice", t, [a], "::-1")])
-
-    def a_transpose(self, t, env, d):
-        flipped = arr(row(t)[1], arr(t[1], row(row(t))))
-        if not self.fits(row(t)[1], t[1]):
-            return None
-        u = row(row(t))
-        if not is_scalar(u) and is_arr(u) and self.chance(0.6):
-            perm = self.r.sample(range(3), 3)
-            dims = [t[1], row(t)[1], u[1]]
-            src = [0, 0, 0]
-            for k, p in enumerate(perm):
-                src[p] = dims[k]
-            s = arr(src[0], arr(src[1], arr(src[2], row(u))))
-            return call("rearrange", t, N("perm", ("fun",), x=tuple(perm)), self.expr(s, env, d - 1))
-        if self.helpers and self.chance(0.2):  # a function of the columns
-            f = self.lam([arr(t[1], u)], env, lambda e: self.expr(arr(t[1], u), e, d - 1), self.estimate(row(t)[1]))
-            return call("along", t, f, self.expr(t, env, d - 1))
-        return call("transpose", t, self.expr(flipped, env, d - 1))
-
-    def fresh_array(self, t, env, d):
-        """An array that may be consumed."""
-        a = self.expr(t, env, d)
-        return call("copy", t, a)
-
-    def a_with(self, t, env, d):
-        def make():
-            a = self.fresh_array(t, env, d - 1)
-            at, u = [self.position(env, t[1], min(d, 2))], row(t)
-            if not is_scalar(u) and is_arr(u) and self.chance(0.6) and (u[1] in self.positive or (isinstance(u[1], int) and u[1] > 0)):
-                at.append(self.position(env, u[1], min(d, 2)))
-                u = row(u)
-            return N("with", t, [a] + at + [self.expr(u, env, d - 1)])
-        return self.guarded([t[1]], make, t, env, d)
-
-    def a_fill(self, t, env, d):
-        """A loop that writes an array in place."""
-        p, i = self.fresh("acc"), self.fresh("ix")
-        turns = t[1] if self.chance(0.7) else self.r.choice([0, 1, 3])
-        if not self.fits(t[1], turns) or self.estimate(turns) > 80:
-            return None
-        if turns == t[1]:
-            self.bound[i] = t[1]
-        inner = env + [(i, "i64"), (p, t)]
-        work, self.work = self.work, self.work * max(1, self.estimate(turns))
-        init = self.fresh_array(t, env, d - 1)
-
-        def make():
-            at = self.position(inner, t[1], 2)
-            val = self.expr(row(t), inner, d - 1)
-            if not is_scalar(row(t)):
-                val = call("copy", row(t), val)
-            return N("with", t, [var(p, t), at, val])
-
-        def body():
-            unknown = not (t[1] in self.positive or (isinstance(t[1], int) and t[1] > 0))
-            if not unknown:
-                return make()
-            keep = set(self.positive)
-            self.positive.add(t[1])
-            e = make()
-            self.positive = keep
-            return N("if", t, [binop(">", self.size_node(t[1]), lit("i64", 0), "bool"), e, var(p, t)])
-        b = self.inside(t[1], body) if turns == t[1] else body()
-        self.work = work
-        return N("loop", t, [init, self.size_node(turns), b], Loop("for", ("v", p, t, False), i))
-
-    def a_scatter(self, t, env, d):
-        if not is_scalar(row(t)) and not is_arr(row(t)) and self.chance(0.5):
-            return None
-        w = self.a_size(env)
-        if not self.fits(w):
-            return None
-        # Distinct places: i * a + b is injective; some are out of bounds.
-        i = self.fresh("ix")
-        e = var(i, "i64")
-        k = self.r.random()
-        if k < 0.3:
-            e = binop("-", binop("-", self.size_node(w), lit("i64", 1)), e)
-        elif k < 0.7:
-            e = binop("+", binop("*", e, lit("i64", self.r.choice([1, 2, 3, -1]))), lit("i64", self.r.choice([0, 1, -1, 2])))
-        at = call("map", arr(w, "i64"), N("lam", ("fun",), [e], [("v", i, "i64", False)]), call("iota", arr(w, "i64"), self.size_node(w)))
-        return call("scatter", t, self.fresh_array(t, env, d - 1), at, self.expr(arr(w, row(t)), env, d - 1))
-
-    def a_scatter_2d(self, t, env, d):
-        """Along a diagonal: distinct places."""
-        w = self.a_size(env)
-        if not self.fits(w):
-            return None
-        i = self.fresh("ix")
-        pair = N("tuple", tup("i64", "i64"), [binop("+", var(i, "i64"), lit("i64", self.r.choice([0, 1, -1]))), var(i, "i64")])
-        at = call("map", arr(w, tup("i64", "i64")), N("lam", ("fun",), [pair], [("v", i, "i64", False)]),
-                  call("iota", arr(w, "i64"), self.size_node(w)))
-        return call("scatter_2d", t, self.fresh_array(t, env, d - 1), at, self.expr(arr(w, row(row(t))), env, d - 1))
-
-    def a_rows_with(self, t, env, d):
-        """A column replaced."""
-        u = row(row(t))
-
-        def make():
-            a = self.fresh_array(t, env, d - 1)
-            return N("colwith", t, [a, self.position(env, row(t)[1], 2), self.expr(arr(t[1], u), env, d - 1)])
-        return self.guarded([row(t)[1]], make, t, env, d)
-
-    def a_hist(self, t, env, d):
-        o = self.operator(row(t))
-        if o is None or not o.comm:
-            return None
-        src = self.source(env, d)
-        w = src.ty[1]
-        size = self.estimate(w)
-        shift = self.r.choice([0, 0, 1, 2])
-
-        f = self.inside(w, lambda: self.lam([row(src.ty)], env, lambda e: binop("-", binop("%", self.expr(
-            "i64", e, d - 1), binop("+", self.size_node(t[1]), lit("i64", 1 + shift))), lit("i64", shift)), size))
-        at = call("map", arr(w, "i64"), f, src)
-        return call("reduce_by_index", t, self.fresh_array(t, env, d - 1), N("op", row(t), x=o), at,
-                    self.expr(arr(w, row(t)), env, d - 1))
-
-    def a_row(self, t, env, d):
-        """A row of a matrix."""
-        c = self.arrays(env, lambda u: row(u) == t)
-        if c and self.chance(0.7):
-            a = self.r.choice(c)
-        else:
-            dim = self.a_size(env)
-            if not self.fits(dim, t[1]):
-                return None
-            a = self.expr(arr(dim, t), env, d - 1)
-        return self.guarded([a.ty[1]], lambda: N("index", t, [a, self.position(env, a.ty[1], 2)]), t, env, d)
-
-    def a_take(self, t, env, d):
-        """The first elements of something longer."""
-        if not self.fits(t[1], 2):
-            return None
-        extra = self.r.choice([1, 2, 5])
-        k = self.fresh("k")
-        a = call("concat", arr(k, row(t)), self.expr(t, env, d - 1), self.leaf(arr(extra, row(t)), env))
-        if self.chance(0.5):
-            return call("take", t, self.size_node(t[1]), a)
-        lo = self.r.randint(0, extra)
-        hi = binop("+", self.size_node(t[1]), lit("i64", lo))
-        return N("cast", t, [N("slice", t, [a, lit("i64", lo), hi], "{}:{}")])
-
-    def a_unzip(self, t, env, d):
-        other = self.elem_type(env)
-        first = self.chance(0.5)
-        pair = tup(row(t), other) if first else tup(other, row(t))
-        both = tup(*[arr(t[1], u) for u in pair[1:]])
-        return N("proj", t, [call("unzip", both, self.expr(arr(t[1], pair), env, d - 1))], 0 if first else 1)
-
-    def a_literal(self, t, env, d):
-        return N("arrlit", t, [self.expr(row(t), env, d - 1) for _ in range(t[1])])
-
-    def a_concat(self, t, env, d):
-        k = self.r.randint(1, t[1] - 1)
-        parts = [self.expr(arr(k, row(t)), env, d - 1), self.expr(arr(t[1] - k, row(t)), env, d - 1)]
-        if self.chance(0.3):
-            return binop("++", *parts, t=t) if False else N("cast", t, [call("concat", t, *parts)])
-        return call("concat", t, *parts)
-
-    def a_helper(self, t, env, d):
-        srcs = self.arrays(env, lambda u: u[1] == t[1])
-        if not is_scalar(row(t)) and is_arr(row(t)) and self.fits(t[1], row(t)[1]) and self.chance(0.6):
-            a = self.source(env, d, lambda u: u[1] == t[1]) if srcs else None
-            b = self.arrays(env, lambda u: u[1] == row(t)[1])
-            if a and a.ty[1] == t[1] and b:
-                b = self.r.choice(b)
-                f = self.lam([row(a.ty), row(b.ty)], env, lambda e: self.expr(row(row(t)), e, d - 1),
-                             self.estimate(t[1]) * self.estimate(row(t)[1]))
-                return call("outer", t, f, a, b)
-        if not srcs:
-            return None
-        a = self.r.choice(srcs)
-        i, p = self.fresh("ix"), self.pattern(row(a.ty))
-        self.bound[i] = t[1]
-        work, self.work = self.work, self.work * max(1, self.estimate(t[1]))
-        body = self.inside(t[1], lambda: self.expr(row(t), env + [(i, "i64")] + pat_vars(p), d - 1))
-        self.work = work
-        return call("mapi", t, N("lam", ("fun",), [body], [("v", i, "i64", False), p]), a)
 
     # --- loops -----------------------------------------------------------------------------------
     def a_loop(self, t, env, d):
@@ -876,7 +404,8 @@ class Gen:
             size = self.estimate(src.ty[1])
             if size <= 40:
                 x = self.fresh("x")
-                body = self.in_loop(size, lambda: self.inside(src.ty[1], lambda: self.block(t, env + pat_vars(pat) + [(x, row(src.ty))], d - 1, self.r.randint(0, 1))))
+                body = self.in_loop(size, lambda: self.inside(src.ty[1], lambda: self.block(
+                    t, env + pat_vars(pat) + [(x, row(src.ty))], d - 1, self.r.randint(0, 1))))
                 return N("loop", t, [init, src, body], Loop("in", pat, x))
         if k < 0.45:
             i = self.fresh("ix")
@@ -941,7 +470,8 @@ class Gen:
                 params.append(("v", self.fresh("a"), arr(s, self.scalar()), True))
         env += [v for p in params for v in pat_vars(p)]
         body = self.entry_body(env, r.choice([2, 3, 3, 4]), r.randint(2, 6), [])
-        return Def(name, sizes, params, body, entry=True, show_result=self.chance(0.7) and not self.hidden), dict(self.est)
+        return Def(name, sizes, params, body, entry=True,
+                   show_result=self.chance(0.7) and not self.hidden), dict(self.est)
 
     def entry_body(self, env, d, n, made):
         """Definitions, then some of them as results."""
@@ -961,7 +491,8 @@ class Gen:
             src = self.source(env, 2)
             k = self.fresh("k")
             self.hidden = True
-            p = self.inside(src.ty[1], lambda: self.lam([row(src.ty)], env, lambda e: self.expr("bool", e, 2), self.estimate(src.ty[1])))
+            p = self.inside(src.ty[1], lambda: self.lam([row(src.ty)], env,
+                            lambda e: self.expr("bool", e, 2), self.estimate(src.ty[1])))
             kids.append(call("filter", arr(k, row(src.ty)), p, src))
         return kids[0] if len(kids) == 1 else N("tuple", tup(*[k.ty for k in kids]), kids)
 
@@ -981,9 +512,11 @@ class Gen:
             return N("with", a.ty, [call("copy", a.ty, a), beyond, self.expr(t, env, 1)])
         if k < 0.5:
             return binop("/", self.expr("i64", env, 1), binop("*", self.size_node(dim), lit("i64", 0)))
-        f = self.index_lam([dim], env, lambda e: N("index", t, [a, binop("+", var(e[-1][0], "i64"), lit("i64", 1 + off))]))
+        f = self.index_lam([dim], env, lambda e: N(
+            "index", t, [a, binop("+", var(e[-1][0], "i64"), lit("i64", 1 + off))]))
         if k < 0.7 and t in INTS:  # inside a reduction
-            return call("redomap", t, N("op", t, x=self.operator(t)), f, call("iota", arr(dim, "i64"), self.size_node(dim)))
+            return call("redomap", t, N("op", t, x=self.operator(t)), f,
+                        call("iota", arr(dim, "i64"), self.size_node(dim)))
         if k < 0.85:  # in a loop
             i = self.fresh("ix")
             return N("loop", t, [self.literal(t), self.size_node(dim), N("index", t, [a, binop("+", var(i, "i64"), lit("i64", 1))])],

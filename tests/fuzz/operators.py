@@ -35,12 +35,14 @@ def scalar(r, t, sums):
             return Op("(+)", f"0{t}", lambda a, b: wrap(t, a + b), lambda ev: 0.0, True)
         k = r.choice(["min", "max"])
         inf = float("inf") if k == "min" else -float("inf")
-        return Op(f"{t}.{k}", f"{t}.inf" if k == "min" else f"(-{t}.inf)", min if k == "min" else max, lambda ev: inf, True)
+        return Op(f"{t}.{k}", f"{t}.inf" if k == "min" else f"(-{t}.inf)",
+                  min if k == "min" else max, lambda ev: inf, True)
     lo, hi = limits(t)
     ones = -1 if lo < 0 else hi
     k = r.choice(["+", "+", "*", "min", "max", "&", "|", "^", "lam+", "first"]) if not sums else "+"
     if k == "first":  # the last element that is not 0: associative, not commutative
-        return Op(f"(\\x y -> if y != 0{t} then y else x)", f"0{t}", lambda a, b: b if b != 0 else a, lambda ev: 0, False)
+        return Op(f"(\\x y -> if y != 0{t} then y else x)", f"0{t}",
+                  lambda a, b: b if b != 0 else a, lambda ev: 0, False)
     if k in ("min", "max"):
         return Op(f"{t}.{k}", f"{t}.{'highest' if k == 'min' else 'lowest'}", min if k == "min" else max,
                   lambda ev: hi if k == "min" else lo, True)

@@ -139,9 +139,11 @@ def corpus_of_values(folder, seed):
             path.write_text(texts[k])
         else:
             dims = [rnd.randint(0, 4) for _ in range(rnd.randint(0, 3))]
-            size, name = rnd.choice([(1, b"  i8"), (4, b" i32"), (8, b" i64"), (4, b" f32"), (8, b" f64"), (1, b"bool")])
+            size, name = rnd.choice([(1, b"  i8"), (4, b" i32"), (8, b" i64"),
+                                    (4, b" f32"), (8, b" f64"), (1, b"bool")])
             body = bytes(rnd.randint(0, 1) for _ in range(size * math.prod(dims)))
-            path.write_bytes(b"b\x02" + bytes([len(dims)]) + name + b"".join(struct.pack("<Q", d) for d in dims) + body)
+            path.write_bytes(b"b\x02" + bytes([len(dims)]) + name + \
+                             b"".join(struct.pack("<Q", d) for d in dims) + body)
         out.append(str(path))
     return out
 
@@ -179,7 +181,8 @@ def main():
             s += 1
     more_passed, more_failed = 0, 0
     if opts.get("BYTES"):
-        more_passed, more_failed = bytes_stage(os.path.abspath(opts["BYTES"]), seed, 0 if minutes else 400, minutes * 6, folder)
+        more_passed, more_failed = bytes_stage(os.path.abspath(
+            opts["BYTES"]), seed, 0 if minutes else 400, minutes * 6, folder)
     failed = sum(len(v) for k, v in totals.failures.items() if k[0] != "limit")
     for k, v in totals.failures.items():
         print(f"{len(v)} x {k[0]}: {k[1:]} (seeds {v[:6]})")

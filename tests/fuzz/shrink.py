@@ -57,7 +57,8 @@ def smaller(n):
         yield n.kids[1]
     if n.op == "letfun" and n.x[0] not in free(n.kids[1]):
         yield n.kids[1]
-    if n.op == "letk" and not (free(n.kids[1]) & ({n.x[0]} | set(pat_names(n.x[1])))) and n.x[0] not in type_sizes(n.kids[1].ty):
+    if n.op == "letk" and not (free(n.kids[1]) & ({n.x[0]} | set(
+        pat_names(n.x[1])))) and n.x[0] not in type_sizes(n.kids[1].ty):
         yield n.kids[1]
     plain = default(n.ty) if n.ty != ("fun",) else None
     if plain and n.op not in ("lit",) and n.size() > plain.size():
