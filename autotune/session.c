@@ -115,12 +115,12 @@ static const char *send_value(Session *s, rt_reader *r, const char *var, const c
     int rank;
     if (simple_type(type, &prim, &rank))
         return send_simple(s, r, var, type, prim, rank);
-    TalkStatus st = ASK(s, "fields %s", type);
+    TalkStatus st = ASK(s, "fields \"%s\"", type);
     if (st != TALK_OK)
         return reason(s, st, arena_printf(s->a, "an input of type %s", type));
     Slots fields = reply_slots(s, true);
     Out cmd = {0};
-    out_printf(&cmd, "new %s %s", var, type);
+    out_printf(&cmd, "new %s \"%s\"", var, type); /* a type may have blanks */
     const char *wrong = NULL;
     for (int i = 0; i < fields.n && !wrong; i++) {
         const char *part = arena_printf(s->a, "%s_%d", var, i);
@@ -184,7 +184,7 @@ static const char *fetch_value(Session *s, const char *var, const char *type, Va
     int rank;
     TalkStatus st;
     if (!simple_type(type, &prim, &rank)) {
-        if ((st = ASK(s, "fields %s", type)) != TALK_OK)
+        if ((st = ASK(s, "fields \"%s\"", type)) != TALK_OK)
             return reason(s, st, arena_printf(s->a, "a result of type %s", type));
         char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
         const char *wrong = NULL;

@@ -82,7 +82,7 @@ typedef enum {
     RT_KIND_PRIM,   /* prim; one component of rank 0 */
     RT_KIND_ARRAY,  /* prim and rank >= 1; one component */
     RT_KIND_RECORD, /* fields: records, tuples (fields "0", "1", ...) */
-    RT_KIND_OPAQUE  /* fields as above, not shown to clients (arrays of records, sums, ...) */
+    RT_KIND_OPAQUE  /* arrays of records: fields as above, each with the dimensions in front */
 } rt_kind;
 
 typedef struct {

@@ -592,7 +592,7 @@ static bool rt_cmd_fields(rt_server *s, int n, char **w)
     if (!rt_srv_type(s, w[0], &type))
         return false;
     const rt_type_def *t = &s->prog->types[type];
-    if (t->kind != RT_KIND_RECORD)
+    if (t->n_fields == 0)
         return rt_srv_fail("Not a record type: %s", w[0]);
     for (int i = 0; i < t->n_fields; i++)
         printf("%s %s\n", t->fields[i].name, s->prog->types[t->fields[i].type].name);
@@ -607,7 +607,7 @@ static bool rt_cmd_project(rt_server *s, int n, char **w)
     rt_var *v = rt_srv_var(s, w[1]);
     if (!v || !rt_srv_is_new(s, w[0]))
         return false;
-    if (v->type >= 0 && s->prog->types[v->type].kind != RT_KIND_RECORD)
+    if (v->type >= 0 && s->prog->types[v->type].n_fields == 0)
         return rt_srv_fail("Not a record: %s", w[1]);
     if (!rt_srv_field(s, v->type, w[2], &type, &at))
         return rt_srv_fail("No such field: %s", w[2]);
@@ -625,7 +625,7 @@ static bool rt_cmd_new(rt_server *s, int n, char **w)
     if (!rt_srv_is_new(s, w[0]) || !rt_srv_type(s, w[1], &type))
         return false;
     const rt_type_def *t = &s->prog->types[type];
-    if (t->kind != RT_KIND_RECORD)
+    if (t->n_fields == 0)
         return rt_srv_fail("Not a record type: %s", w[1]);
     if (n - 2 != t->n_fields)
         return rt_srv_fail("%s has %d fields: got %d", w[1], t->n_fields, n - 2);
