@@ -46,10 +46,19 @@ static bool rt_make_folders(char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && access(path, W_OK | X_OK) == 0;
 }
 
+/* PoCL has a cache of its own; asked for a program's binary, it builds each kernel once more. */
+static bool rt_driver_caches(const rt_ctx *ctx)
+{
+    return strcmp(ctx->platform_name, "Portable Computing Language") == 0;
+}
+
 RT_API void rt_cache_open(rt_ctx *ctx)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n = 0, cap = (int)sizeof ctx->cache;
+    ctx->cache[0] = '\0';
+    if (!ctx->config.cache && rt_driver_caches(ctx))
+        return;
     if (ctx->config.cache)
         n = snprintf(ctx->cache, sizeof ctx->cache, "%s", ctx->config.cache);
     else if (xdg && xdg[0] == '/')
