@@ -162,13 +162,14 @@ def expect(a, program, source):
 
 
 def execute(a, binary, source, extra, runs):
-    """(results or None, microseconds of each run, error)"""
+    """(results, microseconds of each run, error)"""
     with tempfile.NamedTemporaryFile("r") as times, open(source, "rb") as inp:
-        cmd = [binary, *a.device_options, "-t", times.name, *extra, *(["-r", runs, "-n"] if runs > 1 else ["-b"])]
+        repeat = ["-r", runs] if runs > 1 else []
+        cmd = [binary, *a.device_options, "-b", "-t", times.name, *repeat, *extra]
         code, out, message = shell(cmd, a.limit, stdin=inp)
         if code:
             return None, [], message.strip()[-400:] or f"exit code {code}"
-        return (read_binary(out) if runs == 1 else None), [float(t) for t in times.read().split()], None
+        return read_binary(out), [float(t) for t in times.read().split()], None
 
 
 def wrong(a, program, source, results):
@@ -193,22 +194,15 @@ def kernels_of(a, binary, source, extra):
     return [[k, round(v, 1)] for k, v in sorted(total.items(), key=lambda kv: -kv[1])[:4]]
 
 
-def measure(a, program, binary, source, extra):
-    """One data set in one mode: {"runtimes": [...]} or {"error": ...}."""
-    results, first, error = execute(a, binary, source, extra, 1)
-    if not error:
-        error = wrong(a, program, source, results)
+def measure(a, program, binary, source, extra, kernels):
+    """One data set in one mode: {"runtimes": [...]} or {"error": ...}. What is too slow for all runs is run once."""
+    results, times, error = execute(a, binary, source, extra, a.runs)
+    if error and error.startswith("more than"):
+        results, times, error = execute(a, binary, source, extra, 1)
+    error = error or wrong(a, program, source, results)
     if error:
         return {"error": error}
-    runs = a.runs
-    if first[0] * (runs + 1) > 1e6 * a.limit / 2:
-        runs = max(1, int(1e6 * a.limit / 2 / first[0]) - 1)
-    times = first
-    if runs > 1:
-        _, times, error = execute(a, binary, source, extra, runs)
-        if error:
-            return {"error": error}
-    return {"runtimes": times, "kernels": kernels_of(a, binary, source, extra) if a.kernels else []}
+    return {"runtimes": times} | ({"kernels": kernels_of(a, binary, source, extra)} if kernels else {})
 
 
 def tune(a, program, folder, names):
@@ -283,7 +277,7 @@ def run_program(a, program, folder, names, progress):
             extra = ["--tuning", res.data["tuning"]["file"]]
         for n in names:
             if not done(n, mode):
-                m = measure(a, program, binary, folder / f"{n}.in", extra)
+                m = measure(a, program, binary, folder / f"{n}.in", extra, a.kernels and mode == "tuned")
                 res.put(n, mode, m)
                 print(f"{progress} {program:14} {n:16} {mode:10} {cell(m):>12}  {m.get('error', '')}", flush=True)
                 bad += "error" in m
@@ -296,18 +290,22 @@ def run(a):
     a.device_options = ["-d", a.device] if a.device else []
     if a.prebuilt and not a.minifut_given:
         a.minifut = a.prebuilt / "minifut"
-    programs = a.programs or list(PROGRAMS)
-    sets = {p: gather(a, p) for p in programs}
+    sets, bad = {}, 0
+    for program in a.programs or PROGRAMS:
+        try:
+            sets[program] = gather(a, program)
+        except (OSError, ValueError) as e:
+            bad += 1
+            print(f"{program}: no data sets: {e}", flush=True)
     todo = [(p, folder / f"{n}.in") for p, (folder, names) in sets.items() for n in names]
     print(f"expected results of {len(todo)} data sets", flush=True)
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
         for message in pool.map(lambda t: expect(a, *t), todo):
             if message:
                 print(message, flush=True)
-    bad = 0
-    for k, program in enumerate(programs):
+    for k, (program, (folder, names)) in enumerate(sets.items()):
         try:
-            bad += run_program(a, program, *sets[program], f"[{k + 1}/{len(programs)}]")
+            bad += run_program(a, program, folder, names, f"[{k + 1}/{len(sets)}]")
         except Exception as e:  # one program must not stop the rest
             bad += 1
             print(f"{program}: {type(e).__name__}: {e}", flush=True)
@@ -339,7 +337,7 @@ def main():
     q.add_argument("--tolerance", type=float, default=2e-3)
     q.add_argument("--modes", default=",".join(MODES), help="comma-separated (default: %(default)s)")
     q.add_argument("--skip", default="", metavar="PROGRAM/DATASET,...")
-    q.add_argument("--no-kernels", dest="kernels", action="store_false", help="no list of each run's kernels")
+    q.add_argument("--no-kernels", dest="kernels", action="store_false", help="no list of the kernels of tuned runs")
     q.add_argument("--again", action="store_true")
     q.add_argument("programs", nargs="*")
     a = p.parse_args()
