@@ -31,11 +31,12 @@ static struct {
     VEC(Source) sources;
     VEC(Msg) msgs;
     int n_user, n_limit, n_groups;
+    int n_dropped;   /* beyond MAX_KEPT */
     bool mute_notes; /* the message before was a duplicate */
     const char *pass;
 } D;
 
-enum { MAX_ERRORS = 20 };
+enum { MAX_ERRORS = 20, MAX_KEPT = 1000 }; /* shown; kept: more are only counted */
 
 static Arena *mem(void)
 {
@@ -126,6 +127,12 @@ static void add(MsgKind kind, Loc loc, const char *fmt, va_list ap)
     if (kind == M_NOTE) {
         if (D.mute_notes)
             return;
+    } else if (D.msgs.n >= MAX_KEPT) {
+        D.n_user += kind == M_ERROR;
+        D.n_limit += kind == M_LIMIT;
+        D.n_dropped++;
+        D.mute_notes = true;
+        return;
     } else {
         D.mute_notes = false;
         for (int i = 0; i < D.msgs.n; i++) {
@@ -239,9 +246,11 @@ void diag_flush(void)
         for (int j = head[i]->order + 1; j < n && D.msgs.at[j].group == head[i]->group; j++)
             print_msg(&D.msgs.at[j]);
     }
+    hidden += D.n_dropped;
     if (hidden)
         fprintf(stderr, "minifut: %d more not shown\n", hidden);
     D.msgs.n = 0;
+    D.n_dropped = 0;
 }
 
 void diag_reset(void)

@@ -16,7 +16,7 @@ static void check_once(Ck *ck, const File *f, int at, bool type)
 {
     const Decl *d = &f->decls.at[at];
     const char *name = type ? d->type->name : d->def->name;
-    for (int i = 0; i < at; i++) {
+    for (int i = 0; i < at && was_bound(ck, name); i++) {
         const Decl *o = &f->decls.at[i];
         if (type ? !o->type || o->type->name != name : !o->def || o->def->name != name)
             continue;

@@ -12,8 +12,9 @@
 
 #include "frontend/frontend.h"
 
-/* Dimensions of an array, as in the data formats of programs (runtime/values.h). */
-enum { MAX_ARRAY_RANK = 16 };
+/* Dimensions of an array, as in the data formats of programs (runtime/values.h); parts of a type:
+ * abbreviations and functions that double them would take all memory otherwise. */
+enum { MAX_ARRAY_RANK = 16, MAX_TYPE_PARTS = 10000 };
 
 typedef struct Scope {
     const char *name;
@@ -50,7 +51,10 @@ typedef struct Ck {
     Ast *ast;
     File *file; /* being checked */
     Scope *scope;
+    /* By hash of the name: was such a name ever bound? Saves going through the scopes for `+`. */
+    bool bound[1 << 17];
     Scope *types; /* names of types: type parameters and abbreviations */
+    int opened; /* modules in scope */
     int level;
     int ids; /* of inference variables and unknown sizes */
     int n_bindings;
@@ -60,6 +64,7 @@ typedef struct Ck {
     Bindings *sizes;    /* receives the sizes that types at AT_PARAM and AT_RESULT introduce */
     Def *size_owner;
     VEC(const Def *) owners; /* of size bindings, by uid: those of one function are distinct */
+    void *vars;              /* of consume.c: variables by uid */
     int decl;                /* index in file->decls of the declaration at work */
     const char *why;         /* reason of the last failure of unify, or NULL; */
     bool why_more;           /* the types alone do not show it */
@@ -130,6 +135,7 @@ const char *class_words(TypeClass c);
 Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc);
 void bind_name(Ck *ck, Binding *b);
 void open_module(Ck *ck, const char *module);
+bool was_bound(Ck *ck, const char *name); /* false: nothing of that name was ever bound */
 /* The binding of a value name at that place; reports and returns NULL if there is none. */
 Binding *find_value(Ck *ck, const char *name, Loc loc);
 Binding *find_local(Ck *ck, const char *name);

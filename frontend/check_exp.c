@@ -7,6 +7,22 @@
 
 static AType *infer(Ck *ck, AExp *e, AType *want);
 
+/* Adds the parts of a type to *n; false beyond the limit. */
+static bool count_parts(const AType *t, int *n)
+{
+    if (++*n > MAX_TYPE_PARTS)
+        return false;
+    t = type_deref(t);
+    if (t->kind == TY_ARRAY)
+        return count_parts(t->array.elem, n);
+    if (t->kind == TY_FUN)
+        return count_parts(t->fun.param, n) && count_parts(t->fun.result, n);
+    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
+        if (!count_parts(t->elems.at[i], n))
+            return false;
+    return true;
+}
+
 AType *check_against(Ck *ck, AExp *e, AType *want)
 {
     Scope *scope = ck->scope;
@@ -15,6 +31,12 @@ AType *check_against(Ck *ck, AExp *e, AType *want)
         open_module(ck, e->open);
     e->type = infer(ck, e, want);
     ck->scope = scope;
+    ck->opened -= e->open != NULL;
+    int parts = 0;
+    if (!count_parts(e->type, &parts)) {
+        ck_error(ck, e->loc, "the type of this is too large (more than %d parts)", MAX_TYPE_PARTS);
+        e->type = ty_error(ck);
+    }
     return e->type;
 }
 

@@ -15,7 +15,7 @@ typedef struct {
 } How;
 
 /* The type as a whole: abbreviations of abbreviations may be of any size. */
-enum { MAX_PARTS = 10000, MAX_ABBREVIATIONS = 200 };
+enum { MAX_ABBREVIATIONS = 200 };
 struct Whole {
     Loc loc;
     int parts;
@@ -178,11 +178,11 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
 static AType *convert(Ck *ck, TypeExp *te, How *how)
 {
     struct Whole *w = how->whole;
-    if (how->depth > MAX_ABBREVIATIONS || ++w->parts > MAX_PARTS) {
+    if (how->depth > MAX_ABBREVIATIONS || ++w->parts > MAX_TYPE_PARTS) {
         if (!w->reported)
             ck_error(ck, w->loc, "this type is too large (more than %d %s)",
-                     w->parts > MAX_PARTS ? MAX_PARTS : MAX_ABBREVIATIONS,
-                     w->parts > MAX_PARTS ? "parts" : "abbreviations inside each other");
+                     w->parts > MAX_TYPE_PARTS ? MAX_TYPE_PARTS : MAX_ABBREVIATIONS,
+                     w->parts > MAX_TYPE_PARTS ? "parts" : "abbreviations inside each other");
         w->reported = true;
         return ty_error(ck);
     }

@@ -576,6 +576,9 @@ static Al *eval(Co *co, AExp *e)
 void consume_def(Ck *ck, Def *d)
 {
     Co co = {.ck = ck, .a = ck->a};
-    co.vars = NEWN(ck->a, Var, ck->n_bindings);
+    ConsumeVars *vars = ck->vars ? ck->vars : (ck->vars = NEW(ck->a, ConsumeVars));
+    while (vars->n < ck->n_bindings)
+        vec_push(ck->a, vars, (Var){0});
+    co.vars = vars->at;
     eval_def(&co, d);
 }

@@ -41,10 +41,12 @@ typedef struct {
     Refs used; /* from outside */
 } Frame;
 
+typedef VEC(Var) ConsumeVars;
+
 typedef struct {
     Ck *ck;
     Arena *a;
-    Var *vars; /* by uid */
+    Var *vars; /* by uid: those of definitions checked before stay, and are not looked at again */
     VEC(Frame) frames;
     Refs marked; /* in order, so that branches can be undone */
 } Co;

@@ -259,6 +259,11 @@ static Val *call(Low *L, const Fun *fn, Val **args, Loc loc)
     Loc site = L->site;
     Val *v = NULL;
     loc = low_loc(L, loc);
+    if (fn->kind != FUN_BUILTIN && ++L->n_calls > MAX_CALLS)
+        low_limit(L, loc,
+                  "this entry point is too large: functions are inlined, and there are more "
+                  "than %d calls",
+                  MAX_CALLS);
     if (fn->kind != FUN_BUILTIN)
         L->site = fun_site(L, fn, loc);
     switch (fn->kind) {

@@ -92,6 +92,7 @@ typedef struct {
     bool unsafe;      /* inside #[unsafe] */
     Loc site;         /* in library code: the call in the user's program */
     const char *tmp;  /* the base name of what has no better one */
+    int n_calls;      /* of functions of the program, up to MAX_CALLS: they are inlined */
     jmp_buf abandon;  /* after a limitation was reported */
 } Low;
 
@@ -103,6 +104,8 @@ typedef struct {
     int n;
     Loc loc;
 } Call;
+
+enum { MAX_CALLS = 100000 };
 
 /* Reports a known limitation and gives up this entry. */
 #define low_limit(L, ...) (diag_limit(__VA_ARGS__), longjmp((L)->abandon, 1))

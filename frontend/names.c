@@ -20,6 +20,13 @@ Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc)
     return b;
 }
 
+/* Names are interned: their addresses tell them apart. */
+static bool *bound_slot(Ck *ck, const char *name)
+{
+    size_t n = sizeof ck->bound;
+    return &ck->bound[((uintptr_t)name >> 3 ^ (uintptr_t)name >> 15) % n];
+}
+
 void bind_name(Ck *ck, Binding *b)
 {
     bool type = b->kind == BIND_TYPE || b->kind == BIND_TYPE_PARAM;
@@ -27,6 +34,12 @@ void bind_name(Ck *ck, Binding *b)
     Scope *s = NEW(ck->a, Scope);
     *s = (Scope){.name = b->name, .bind = b, .up = *top};
     *top = s;
+    *bound_slot(ck, b->name) = true;
+}
+
+bool was_bound(Ck *ck, const char *name)
+{
+    return *bound_slot(ck, name);
 }
 
 void open_module(Ck *ck, const char *module)
@@ -34,6 +47,7 @@ void open_module(Ck *ck, const char *module)
     Scope *s = NEW(ck->a, Scope);
     *s = (Scope){.name = "", .open = module, .up = ck->scope};
     ck->scope = s;
+    ck->opened++;
 }
 
 static Binding *in_scope(const Scope *s, const char *name)
@@ -46,7 +60,7 @@ static Binding *in_scope(const Scope *s, const char *name)
 
 Binding *find_local(Ck *ck, const char *name)
 {
-    return in_scope(ck->scope, name);
+    return was_bound(ck, name) ? in_scope(ck->scope, name) : NULL;
 }
 
 /* ---- Messages ---- */
@@ -155,7 +169,8 @@ static bool is_operator_name(const char *name)
 
 static Binding *find_binding(Ck *ck, const char *name)
 {
-    for (const Scope *s = ck->scope; s; s = s->up) {
+    const Scope *from = ck->opened || was_bound(ck, name) ? ck->scope : NULL;
+    for (const Scope *s = from; s; s = s->up) {
         Binding *member =
             s->open ? find_builtin(ck, intern(arena_printf(ck->a, "%s.%s", s->open, name))) : NULL;
         if (member || s->name == name)
