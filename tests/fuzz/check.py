@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from oracle import LIBRARY, Eval, Failure, TooLong
-from tree import FLOATS, def_text, is_arr, is_scalar, leaves, pat_vars, used_names, value_text
+from tree import FLOATS, def_text, is_scalar, leaves, pat_vars, used_names, value_text
 
 MODES = ["incremental", "full", "moderate", "outer"]
 NEVER = 1 << 60
@@ -69,8 +69,8 @@ def expected(p, k, steps=400000):
     return "ok", out
 
 
-TOKEN = re.compile(
-    r"\s*(?:(empty)\(((?:\[\d+\])+)(\w+)\)|([\[\],])|(true|false)|(-?(?:nan|inf|[\d.][\d.e+-]*|f32\.inf|f64\.inf|f32\.nan|f64\.nan))([iuf]\d+)?)")
+TOKEN = re.compile(r"\s*(?:(empty)\(((?:\[\d+\])+)(\w+)\)|([\[\],])|(true|false)|"
+                   r"(-?(?:[\d.][\d.e+-]*|f32\.inf|f64\.inf|f32\.nan|f64\.nan))([iuf]\d+)?)")
 
 
 def parse_values(text):

@@ -168,7 +168,7 @@ class Eval:
         return (lambda: not k[0]()) if n.ty == "bool" else (lambda: wrap(n.ty, ~k[0]()))
 
     def c_sec(self, n, k):
-        f, t = BINARY[n.x], n.x
+        f = BINARY[n.x]
         return lambda: (lambda a, b: f(a, b))
 
     def c_perm(self, n, k):

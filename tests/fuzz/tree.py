@@ -11,7 +11,8 @@ A node has an operation, a type, kids and extra data x:
   let x=pattern        kids: value, body
   letk x=(size, pattern)   let [size] pattern = value in body
   letfun x=(name, [pattern])  kids: the function's body, body
-  if, tuple, record, proj x=index, field x=name, index (array, index...), slice x=text with {} for kids, with, colwith (array, column, values), arrlit
+  if, tuple, record, proj x=index, field x=name, index (array, index...)
+  slice x=text with {} for kids, with, colwith (array, column, values), arrlit
   loop x=Loop          kids: initial value, bound | array | condition, body
   cast                 value :> type;  asc: value : type
   assert               kids: condition, value
