@@ -42,6 +42,9 @@ RT_API int64_t rt_hvalue_count(const rt_hvalue *v)
 {
     int64_t n = 1;
     for (int i = 0; i < v->rank; i++)
+        if (v->shape[i] == 0)
+            return 0; /* the others may be of any size, whose product overflows */
+    for (int i = 0; i < v->rank; i++)
         n *= v->shape[i];
     return n;
 }

@@ -166,6 +166,7 @@ static void test_binary(void)
     round_trip("[1u16, 2u16]");
     round_trip("[[1.5f32, f32.nan], [f32.inf, 0f32]]");
     round_trip("empty([3][0]f64)");
+    round_trip("empty([1099511627776][4294967296][0]i8)");
     round_trip("[true, false]");
     static const char
         f16[] = {'b', 2, 0, ' ', 'f', '1', '6', 0, 0},
