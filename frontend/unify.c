@@ -364,12 +364,57 @@ static void save_size(Ck *ck, Size *s)
     vec_push(ck->a, &ck->trail, u);
 }
 
+static bool exp_has_meta(const AExp *e, const Size *m, const AType *tm);
+
 static bool sz_has_meta(const Size *s, const Size *m)
 {
     s = size_deref(s);
     if (s->kind == SZ_OP)
         return sz_has_meta(s->a, m) || sz_has_meta(s->b, m);
+    if (s->kind == SZ_EXP)
+        return m && exp_has_meta(s->exp, m, NULL);
     return m ? s == m : s->kind == SZ_META;
+}
+
+/* Does a type mention the size or the type variable? */
+static bool ty_has_meta(const AType *t, const Size *m, const AType *tm)
+{
+    t = type_deref((AType *)t);
+    switch (t->kind) {
+    case TY_META: return t == tm;
+    case TY_ARRAY: {
+        const Size *s = size_deref(t->array.dim);
+        return (m ? sz_has_meta(s, m) : s->kind == SZ_EXP && exp_has_meta(s->exp, NULL, tm)) ||
+               ty_has_meta(t->array.elem, m, tm);
+    }
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; i < t->elems.n; i++)
+            if (ty_has_meta(t->elems.at[i], m, tm))
+                return true;
+        return false;
+    case TY_FUN: return ty_has_meta(t->fun.param, m, tm) || ty_has_meta(t->fun.result, m, tm);
+    case TY_SCALAR:
+    case TY_VAR:
+    case TY_ERROR: return false;
+    }
+    return false;
+}
+
+/* Does the type of a name in a size's expression mention the variable? Then the variable cannot be
+ * that size: in `map2 f ys (replicate (length ys) 0)` the size of ys would be `length ys`. */
+static bool exp_has_meta(const AExp *e, const Size *m, const AType *tm)
+{
+    switch (e->kind) {
+    case AE_VAR: return e->type && ty_has_meta(e->type, m, tm);
+    case AE_PROJ: return exp_has_meta(e->proj.e, m, tm);
+    case AE_APP:
+        for (int i = 0; i < e->app.args.n; i++)
+            if (exp_has_meta(e->app.args.at[i], m, tm))
+                return true;
+        return false;
+    default: return false;
+    }
 }
 
 /* Variables inside a type that an outer variable takes belong to the outer level from then on. */
@@ -398,6 +443,9 @@ static bool ty_lower(Ck *ck, AType *t, const AType *meta, int level)
         }
         return true;
     case TY_ARRAY:
+        if (size_deref(t->array.dim)->kind == SZ_EXP &&
+            exp_has_meta(size_deref(t->array.dim)->exp, NULL, meta))
+            return false;
         sz_lower(ck, t->array.dim, level);
         return ty_lower(ck, t->array.elem, meta, level);
     case TY_TUPLE:
