@@ -302,7 +302,7 @@ bool cg_group(Host *h, const Stm *s)
     KGen *kg = kg_new(h, "segmap_intra", e);
     const Sx *total = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
     kg->group_size = group_threads(h, e);
-    kg->max_threads = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), kg->group_size);
+    kg->max_threads = nest_max_threads(kg, total, sx_const(cx, 1));
     group_body(kg, e, &s->pat, outs, total);
     if (kg->unshareable) {
         trial_end(h, &trial, false);

@@ -324,6 +324,8 @@ ArrLoc nest_result_row_major(Host *h, Var *v);
 Atom nest_width(const Nest *nest);
 /* How many groups are launched for n items a group handles `per_group` of. */
 const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group);
+/* How many threads these are at most where each has memory of its own. */
+const Sx *nest_max_threads(KGen *kg, const Sx *n, const Sx *per_group);
 /* Opens the loop over the n (host) elements, one a thread; returns the number's C name. */
 const char *nest_open(KGen *kg, const Sx *n);
 void nest_close(KGen *kg);

@@ -95,6 +95,13 @@ const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group)
     return sx_op(cx, SX_MIN, all, sx_select(cx, sx_is_cpu(cx), few, all));
 }
 
+const Sx *nest_max_threads(KGen *kg, const Sx *n, const Sx *per_group)
+{
+    Ctx *cx = kg->cx;
+    const Sx *all = sx_op(cx, SX_CEILDIV, n, per_group);
+    return sx_mul(cx, sx_op(cx, SX_MIN, all, sx_size(cx, SIZE_NUM_GROUPS)), kg->group_size);
+}
+
 /* --- One thread an element -------------------------------------------------------------------- */
 
 /* Every kernel is a loop over its index space in steps of the whole grid. On a GPU the grid covers
@@ -114,9 +121,7 @@ const char *nest_open(KGen *kg, const Sx *n)
 {
     Ctx *cx = kg->cx;
     kg->group_size = spread(cx, n);
-    const Sx *few = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), kg->group_size);
-    const Sx *all = sx_mul(cx, sx_op(cx, SX_CEILDIV, n, kg->group_size), kg->group_size);
-    kg->max_threads = sx_op(cx, SX_MIN, all, few);
+    kg->max_threads = nest_max_threads(kg, n, kg->group_size);
     const char *gid = kg_name(kg, "gid");
     const char *total = kg_name(kg, "total");
     kg_line(kg, "const i64 %s = stopped ? 0 : %s;", total, sx_c(kg_host_sx(kg, n)));

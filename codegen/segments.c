@@ -76,7 +76,8 @@ SegNames segments_open(KGen *kg, const Segments *sg)
     const char *units = kg_name(kg, "units"), *per = kg_name(kg, "per_group");
     const char *base = kg_name(kg, "base"), *mine = kg_name(kg, "mine");
     const Sx *total = kg_host_sx(kg, sx_mul(cx, sg->n_segs, sg->chunks));
-    kg->max_threads = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), kg->group_size);
+    kg->max_threads = nest_max_threads(kg, sx_mul(cx, sg->n_segs, sg->chunks),
+                                       sx_op(cx, SX_DIV, kg->group_size, sg->threads));
     kg_line(kg, "const i64 %s = stopped ? 0 : %s;", units, sx_c(total));
     segments_share(kg, &n, per, mine);
     kg_open(kg, "for (i64 %s = get_group_id(0) * %s; %s < %s; %s += get_num_groups(0) * %s)", base,
