@@ -241,7 +241,9 @@ static void compare_and_swap(KGen *kg, const Hist *h, const KLoc *bin, const His
     const char *new = kg_name(kg, "new"), *shift = kg_name(kg, "shift");
     kg_block(kg);
     const char *value = word_of(kg, bin, t, w, old, shift);
-    kg_line(kg, "%s %s = *%s, %s;", word, seen, w, old);
+    /* Read by an atomic, too: a plain read beside others' atomics would be a data race. */
+    kg_line(kg, "%s %s = %s_cmpxchg(%s, 0, 0), %s;", word, seen,
+            prim_type_bytes[t] == 8 ? "atom" : "atomic", w, old);
     WorkMark m = kg_work_begin(kg);
     kg_open(kg, "do");
     kg_line(kg, "%s = %s;", old, seen);
