@@ -205,8 +205,13 @@ def measure(a, program, binary, source, extra, kernels):
     return {"runtimes": times} | ({"kernels": kernels_of(a, binary, source, extra)} if kernels else {})
 
 
+def tuning_file(a, program):
+    return a.work / "bin" / f"{program}.tuning"
+
+
 def tune(a, program, folder, names):
-    """Finds thresholds on the training sets (or on all, where there are none): {"file": ...} or {"error": ...}."""
+    """Finds thresholds on the training sets (or on all, where there are none) and writes them to tuning_file:
+    {"report": ...} or {"error": ...}. The results may be kept: they name no folder of this machine."""
     train = [n for n in names if n.startswith("train")] or names
     with tempfile.TemporaryDirectory(dir=a.work) as place:
         place = Path(place)
@@ -217,13 +222,14 @@ def tune(a, program, folder, names):
                 os.symlink(folder / f"{n}.out", place / "sets" / f"{n}.out")
         shutil.copy(ROOT / PROGRAMS[program][0], place / f"{program}.sf")
         shutil.copy(a.work / "bin" / f"{program}-incremental", place / program)
-        target = a.work / "bin" / f"{program}.tuning"
+        target = tuning_file(a, program)
         cmd = [a.minifut, "tune", *a.device_options, "--skip-compilation", "--tolerance",
                TUNE_TOLERANCE.get(program, a.tolerance),
                *(["-e", "main"] if program == "Heston" else []), "-o", target, f"{program}.sf", "sets"]
         code, out, message = shell(cmd, a.tune_limit, cwd=place)
     text = out.decode(errors="replace") + message
-    return {"file": str(target), "report": text} if code == 0 else {"error": text.strip()[-400:]}
+    text = text.replace(str(target), target.name)
+    return {"report": text} if code == 0 else {"error": text.strip()[-400:]}
 
 
 class Results:
@@ -274,7 +280,7 @@ def run_program(a, program, folder, names, progress):
                 print(f"{progress} {program}: not tuned: {res.data['tuning']['error']}", flush=True)
                 bad += 1
                 continue
-            extra = ["--tuning", res.data["tuning"]["file"]]
+            extra = ["--tuning", str(tuning_file(a, program))]
         for n in names:
             if not done(n, mode):
                 m = measure(a, program, binary, folder / f"{n}.in", extra, a.kernels and mode == "tuned")

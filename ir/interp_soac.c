@@ -68,13 +68,11 @@ static void wrong_shape(Run *r, int k)
                 k, form_info[r->x->kind].text);
 }
 
-/* out[at_1, .., at_depth] := v, whose reference it takes. */
-static void put_result(Run *r, int k, int depth, bool is_array, Val v)
+/* Stores v, whose reference it takes, at `to`: where an element of result k with `depth` outer
+ * dimensions fixed lies. */
+static void put_at(Run *r, int k, char *to, int depth, bool is_array, Val v)
 {
     const Arr *out = r->x->out[k];
-    char *to = out->base;
-    for (int d = 0; d < depth; d++)
-        to += r->x->at[d] * out->stride[d];
     if (!is_array) {
         if (out->rank != depth)
             wrong_shape(r, k);
@@ -88,6 +86,16 @@ static void put_result(Run *r, int k, int depth, bool is_array, Val v)
         wrong_shape(r, k);
     arr_copy_to(to, out->stride + depth, v.a);
     arr_release(r->in, v.a);
+}
+
+/* out[at_1, .., at_depth] := v, whose reference it takes. */
+static void put_result(Run *r, int k, int depth, bool is_array, Val v)
+{
+    const Arr *out = r->x->out[k];
+    char *to = out->base;
+    for (int d = 0; d < depth; d++)
+        to += r->x->at[d] * out->stride[d];
+    put_at(r, k, to, depth, is_array, v);
 }
 
 /* --- Reducing and scanning ------------------------------------------------------------------- */
@@ -189,22 +197,6 @@ static Val hist_load(Run *r, const Arr *dest, char *at, int rank)
     return (Val){.a = own};
 }
 
-static void hist_store(Run *r, int k, char *at, int rank, Opd o, Val v)
-{
-    const Arr *dest = r->x->out[k];
-    if (!o.is_array) {
-        scalar_store((PrimType)dest->elem, at, v);
-        return;
-    }
-    bool same = dest->rank == rank + v.a->rank;
-    for (int j = 0; same && j < v.a->rank; j++)
-        same = dest->n[rank + j] == v.a->n[j];
-    if (!same)
-        wrong_shape(r, k);
-    arr_copy_to(at, dest->stride + rank, v.a);
-    arr_release(r->in, v.a);
-}
-
 static void set_param(Run *r, Opd p, Val v)
 {
     if (p.is_array)
@@ -237,7 +229,7 @@ static void hist_one(Run *r)
     for (int k = 0; k < n; k++)
         x->acc[k] = interp_take(r->in, x->op.body.res[k], r->loc);
     for (int k = 0; k < n; k++)
-        hist_store(r, k, x->bins[k], rank, x->op.body.res[k], x->acc[k]);
+        put_at(r, k, x->bins[k], rank, x->op.body.res[k].is_array, x->acc[k]);
 }
 
 /* --- The nest -------------------------------------------------------------------------------- */
