@@ -41,12 +41,14 @@ static SegHist seghist_of(Host *h, const Stm *s)
     return sh;
 }
 
+/* The destinations, which the kernel updates in place. */
 static KLoc *dest_locs(KGen *kg, const SegHist *sh)
 {
     KLoc *locs = NEWN(kg->cx->perm, KLoc, sh->hist.n);
     for (int j = 0; j < sh->hist.n; j++) {
         const Var *v = sh->hist.dests->at[j].arr.var;
         locs[j] = kg_result(kg, host_loc(sh->h, v), v->type);
+        kg_updates(kg, host_loc(sh->h, v)->mem);
     }
     return locs;
 }
@@ -348,6 +350,7 @@ static const char **bin_params(KGen *kg, const Hist *h)
     const char **mems = NEWN(kg->cx->perm, const char *, h->n);
     for (int j = 0; j < h->n; j++)
         mems[j] = kg_param_out(kg, "bins", NULL, h->dests->at[j].arr.var->type.elem);
+    kg_updates(kg, NULL); /* those; they may be the destination's */
     return mems;
 }
 
