@@ -1,5 +1,5 @@
-/* Building kernels: one OpenCL program each, when first needed, from the cache on disk or from
- * source. */
+/* Building kernels when first needed, from the cache on disk or from source: one OpenCL program
+ * each, or together where a program costs far more than its kernels. */
 #include "runtime/internal.h"
 #include "runtime/texts.h"
 
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RT_N_SOURCES = 3 };
+enum { RT_N_SOURCES = 3, RT_N_COMMON = 2 };
 
 /* The texts that make up a kernel's program. */
 static void rt_sources(const rt_kernel *k, const char *text[RT_N_SOURCES])
@@ -47,7 +47,7 @@ static bool rt_make_folders(char *path)
 }
 
 /* PoCL has a cache of its own; asked for a program's binary, it builds each kernel once more. */
-static bool rt_driver_caches(const rt_ctx *ctx)
+static bool rt_is_pocl(const rt_ctx *ctx)
 {
     return strcmp(ctx->platform_name, "Portable Computing Language") == 0;
 }
@@ -57,7 +57,7 @@ RT_API void rt_cache_open(rt_ctx *ctx)
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n = 0, cap = (int)sizeof ctx->cache;
     ctx->cache[0] = '\0';
-    if (!ctx->config.cache && rt_driver_caches(ctx))
+    if (!ctx->config.cache && rt_is_pocl(ctx))
         return;
     if (ctx->config.cache)
         n = snprintf(ctx->cache, sizeof ctx->cache, "%s", ctx->config.cache);
@@ -215,15 +215,63 @@ static void rt_build_failed(rt_ctx *ctx, rt_kernel *k, cl_int err)
     k->program = NULL;
 }
 
+/* For PoCL and Oclgrind a program costs a quarter of a second before its first kernel, and they
+ * compile kernels when these are launched; other drivers compile all kernels of a program, of which
+ * most runs need a few. */
+static bool rt_builds_together(const rt_ctx *ctx)
+{
+    return !ctx->build_alone && !ctx->cache[0] &&
+           (rt_is_pocl(ctx) || strcmp(ctx->platform_name, "Oclgrind") == 0);
+}
+
+/* The kernels that go into one program with k: those of the same options. All built-in ones have
+ * one text. */
+static bool rt_goes_with(const rt_kernel *k, const rt_kernel *other)
+{
+    return other == k || (!other->program && !other->build_error &&
+                          strcmp(other->def->options, k->def->options) == 0);
+}
+
+/* Builds the program of k and all that go with it. If that fails, none has a program: each is then
+ * built alone, so that one kernel's error is not the others'. */
+static void rt_build_together(rt_ctx *ctx, rt_kernel *k, const char *options)
+{
+    const char **text = rt_grow(NULL, (size_t)(ctx->n_kernels + RT_N_COMMON) * sizeof *text);
+    const char *own[RT_N_SOURCES];
+    cl_uint n = RT_N_COMMON;
+    cl_int err;
+    rt_sources(k, own);
+    memcpy(text, own, RT_N_COMMON * sizeof *text);
+    for (int i = 0; i < ctx->n_kernels; i++)
+        if (rt_goes_with(k, &ctx->kernels[i]) && ctx->kernels[i].def->source != text[n - 1])
+            text[n++] = ctx->kernels[i].def->source;
+    cl_program program = clCreateProgramWithSource(ctx->context, n, text, NULL, &err);
+    free(text);
+    if (err != CL_SUCCESS)
+        return;
+    err = clBuildProgram(program, 1, &ctx->device, options, NULL, NULL);
+    for (int i = 0; i < ctx->n_kernels && err == CL_SUCCESS; i++) {
+        rt_kernel *other = &ctx->kernels[i];
+        if (rt_goes_with(k, other) && clRetainProgram(program) == CL_SUCCESS)
+            other->program = program;
+    }
+    clReleaseProgram(program);
+    ctx->build_alone = err != CL_SUCCESS;
+}
+
 static int rt_build_source(rt_ctx *ctx, rt_kernel *k, const char *options)
 {
     const char *text[RT_N_SOURCES];
-    cl_int err;
-    rt_sources(k, text);
-    k->program = clCreateProgramWithSource(ctx->context, RT_N_SOURCES, text, NULL, &err);
-    if (rt_cl_check(ctx, err, "clCreateProgramWithSource", k->def->name))
-        return RT_ERR;
-    err = clBuildProgram(k->program, 1, &ctx->device, options, NULL, NULL);
+    cl_int err = CL_SUCCESS;
+    if (!k->program && rt_builds_together(ctx))
+        rt_build_together(ctx, k, options);
+    if (!k->program) {
+        rt_sources(k, text);
+        k->program = clCreateProgramWithSource(ctx->context, RT_N_SOURCES, text, NULL, &err);
+        if (rt_cl_check(ctx, err, "clCreateProgramWithSource", k->def->name))
+            return RT_ERR;
+        err = clBuildProgram(k->program, 1, &ctx->device, options, NULL, NULL);
+    }
     if (err == CL_SUCCESS)
         k->kernel = clCreateKernel(k->program, k->def->name, &err);
     if (err != CL_SUCCESS)

@@ -21,15 +21,15 @@ typedef struct {
 
 typedef struct {
     const rt_kernel_def *def;
-    cl_program program;
-    cl_kernel kernel;  /* NULL until built */
-    char *build_error; /* malloc'd; set when a build was tried and failed */
-    bool too_large;    /* it did not build because it needs more resources than there are */
-    bool can_fail;     /* its text calls mf_fail */
-    bool has_barrier;  /* its groups have a size for a reason */
-    int64_t chunk;     /* bytes of heap that its work-items got at the last launch, see heap.c */
-    int64_t max_group; /* CL_KERNEL_WORK_GROUP_SIZE */
-    int64_t own_local; /* bytes of local memory apart from arguments */
+    cl_program program; /* may be that of other kernels, too */
+    cl_kernel kernel;   /* NULL until built */
+    char *build_error;  /* malloc'd; set when a build was tried and failed */
+    bool too_large;     /* it did not build because it needs more resources than there are */
+    bool can_fail;      /* its text calls mf_fail */
+    bool has_barrier;   /* its groups have a size for a reason */
+    int64_t chunk;      /* bytes of heap that its work-items got at the last launch, see heap.c */
+    int64_t max_group;  /* CL_KERNEL_WORK_GROUP_SIZE */
+    int64_t own_local;  /* bytes of local memory apart from arguments */
     int n_refusals, cap_refusals;
     rt_refusal *refusals;
     int64_t runs, nanoseconds; /* profile */
@@ -87,6 +87,7 @@ struct rt_ctx {
     int64_t *user_params;           /* 0: not set */
 
     double build_seconds; /* spent in building kernels so far */
+    bool build_alone;     /* kernels do not build together */
     int n_kernels;        /* the program's, then the built-in ones */
     rt_kernel *kernels;
     char cache[1024]; /* folder of built kernels, "" for none */
@@ -158,8 +159,8 @@ RT_API int rt_ask_failure(rt_ctx *ctx);
 RT_API int rt_answer_failure(rt_ctx *ctx);
 RT_API int rt_failure_init(rt_ctx *ctx);
 
-/* One launch, of full groups: numbers it, sets the arguments (heap: the block for RT_ARG_HEAP and the
- * bytes of it for each work-item) and enqueues it. */
+/* One launch, of full groups: numbers it, sets the arguments (heap: the block for RT_ARG_HEAP and
+ * the bytes of it for each work-item) and enqueues it. */
 RT_API int rt_launch_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
                           const int64_t *local, int n_args, const rt_arg *args, rt_mem *heap,
                           int64_t chunk);
@@ -168,7 +169,8 @@ RT_API int rt_failure_reset(rt_ctx *ctx);
 
 /* --- heap.c --- */
 
-/* A launch of a kernel that has an argument RT_ARG_HEAP, repeated until the heap is large enough. */
+/* A launch of a kernel that has an argument RT_ARG_HEAP, repeated until the heap is large enough.
+ */
 RT_API int rt_launch_heap(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
                           const int64_t *local, int n_args, const rt_arg *args);
 
