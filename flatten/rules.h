@@ -182,7 +182,11 @@ Atoms versions_fold(Flat *fl, const MapNest *S, const Versions *vs, Body *dflt, 
  */
 
 Atom par_of_nest(Flat *fl, const MapNest *S, Bld *bl);
-/* Par(e_middle): widths of S times the largest product of widths of a level-0 construct in b. */
+/* Par(e_middle): the widths of S times what a work-group exploits, which is the largest product of
+ * widths of a level-0 construct in b, but not more than GROUP_PAR, the work-items of a work-group
+ * (the paper counts all: then no threshold tells one group of a million elements, a bad choice, from
+ * a thousand groups of a thousand). */
+enum { GROUP_PAR = 256 };
 Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
 int64_t intra_width_bound(const Body *b);

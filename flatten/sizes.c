@@ -92,16 +92,14 @@ Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     Widths w = {fl->cx, fl, &lists};
     widths_of_body(&w, (Body *)(uintptr_t)b);
     Atom outer = par_of_nest(fl, S, bl), inner = atom_i64(1);
-    for (int d = 0; lists.n == 1 && d < lists.at[0].n; d++)
-        outer = times(bl, (Loc){0}, outer, lists.at[0].at[d]);
-    if (lists.n == 1)
-        return outer;
     for (int i = 0; i < lists.n; i++) {
         Atom p = atom_i64(1);
         for (int d = 0; d < lists.at[i].n; d++)
             p = times(bl, (Loc){0}, p, lists.at[i].at[d]);
         inner = i == 0 ? p : bld_binop(bl, (Loc){0}, OP_MAX, inner, p);
     }
+    if (intra_width_bound(b) > GROUP_PAR)
+        inner = bld_binop(bl, (Loc){0}, OP_MIN, inner, atom_i64(GROUP_PAR));
     return times(bl, (Loc){0}, outer, inner);
 }
 
