@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from BFAST import reference as bfast
 from values import write_values
 
 # name -> arguments of the program's generator; (full size, small)
@@ -24,6 +25,10 @@ SHAPES = {
     "LUD": ({"D1": (256,), "D2": (2048,), "train-D1": (288,), "train-D2": (1792,)},
             {"D1": (40,), "D2": (100,), "train-D1": (70,)}),
     "SRAD": ({}, {"D1": (1, 24, 18), "D2": (6, 16, 16), "train-D1": (1, 20, 20), "train-D2": (4, 16, 16)}),
+    "BFAST": ({"D1": (16384, 256, 128, 3, 23, 0.25), "D2": (32, 8192, 4096, 3, 365, 0.125),
+               "train-D1": (12288, 320, 160, 3, 23, 0.25), "train-D2": (24, 7168, 3584, 3, 365, 0.125)},
+              {"D1": (40, 64, 36, 2, 12, 0.25), "D2": (3, 400, 200, 3, 46, 0.25), "train-D1": (32, 72, 40, 2, 12, 0.25),
+               "train-D2": (2, 360, 180, 3, 46, 0.25)}),
     "LocVolCalib": ({}, {"small": (4, 8, 16, 5), "large": (6, 16, 16, 4), "train-small": (3, 8, 16, 4)}),
 }
 
@@ -64,6 +69,27 @@ def SRAD(rng, images, rows, columns):
     return [rng.integers(1, 256, (images, rows, columns)).astype(np.uint8)]
 
 
+def series(rng, pixels, times, history, freq):
+    """A season, a trend and noise; a jump in half of the pixels after the history; about half of the values missing."""
+    t = np.arange(times)
+    column = lambda low, high: rng.uniform(low, high, (pixels, 1))
+    y = column(0.3, 0.6) + column(-0.1, 0.1) * t / times + rng.normal(0, 0.1, (pixels, times))
+    y += column(0.1, 0.3) * np.sin(2 * np.pi * (t / freq + column(0, 1)))
+    y -= column(0.2, 0.4) * (rng.random((pixels, 1)) < 0.5) * (t > column(history, times))
+    return np.where(rng.random((pixels, times)) < column(0.3, 0.7), np.nan, y).astype(np.float32)
+
+
+def BFAST(rng, pixels, times, history, harmonics, freq, hfrac):
+    """Pixels whose result hangs on rounding are drawn again."""
+    settings = [np.int32(1), np.int64(harmonics), np.int64(history), np.float32(freq), np.float32(hfrac),
+                np.float32(2.4), np.arange(1, times + 1, dtype=np.int32)]
+    images = series(rng, pixels, times, history, freq)
+    again = np.arange(pixels)
+    while len(again := again[bfast.doubtful(*settings, images[again])]):
+        images[again] = series(rng, len(again), times, history, freq)
+    return [*settings, images]
+
+
 def LocVolCalib(_rng, strikes, nx, ny, nt):
     return [*(np.int64(x) for x in (strikes, nx, ny, nt)), *(np.float32(x) for x in (0.03, 5, 0.2, 0.6, 0.5))]
 
@@ -85,7 +111,7 @@ def main():
     p.add_argument("folder", type=Path)
     p.add_argument("--small", action="store_true")
     p.add_argument("programs", nargs="*")
-    a = p.parse_args()
+    a = p.parse_intermixed_args()
     for program in a.programs or SHAPES:
         generate(program, a.folder / program, a.small)
 
