@@ -21,13 +21,15 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
 import datasets
 import report
-from values import difference, read_binary, read_values
+from server import Server, ServerError
+from values import difference, read_values
 
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
@@ -161,17 +163,6 @@ def expect(a, program, source):
 # --- Measurements ---------------------------------------------------------------------------------------------------
 
 
-def execute(a, binary, source, extra, runs):
-    """(results, microseconds of each run, error)"""
-    with tempfile.NamedTemporaryFile("r") as times, open(source, "rb") as inp:
-        repeat = ["-r", runs] if runs > 1 else []
-        cmd = [binary, *a.device_options, "-b", "-t", times.name, *repeat, *extra]
-        code, out, message = shell(cmd, a.limit, stdin=inp)
-        if code:
-            return None, [], message.strip()[-400:] or f"exit code {code}"
-        return read_binary(out), [float(t) for t in times.read().split()], None
-
-
 def wrong(a, program, source, results):
     """None, or what is wrong with the results."""
     module = reference_of(program)
@@ -194,15 +185,31 @@ def kernels_of(a, binary, source, extra):
     return [[k, round(v, 1)] for k, v in sorted(total.items(), key=lambda kv: -kv[1])[:4]]
 
 
-def measure(a, program, binary, source, extra, kernels):
-    """One data set in one mode: {"runtimes": [...]} or {"error": ...}. What is too slow for all runs is run once."""
-    results, times, error = execute(a, binary, source, extra, a.runs)
-    if error and error.startswith("more than"):
-        results, times, error = execute(a, binary, source, extra, 1)
-    error = error or wrong(a, program, source, results)
-    if error:
-        return {"error": error}
-    return {"runtimes": times} | ({"kernels": kernels_of(a, binary, source, extra)} if kernels else {})
+def measure(a, program, source, modes):
+    """One data set in modes {name: (binary, options)}: {name: {"runtimes": [...]} or {"error": ...}}. The modes run in
+    turn, call by call, so that what else the machine does hits all alike; slow ones run less often."""
+    res, running = {}, {}
+    with ExitStack() as stack:
+        for mode, (binary, options) in modes.items():
+            try:
+                server = stack.enter_context(Server(binary, [*a.device_options, *options], a.limit))
+                server.load("main", source)
+                seconds = server.call() * 1e-6  # builds kernels, too
+                error = wrong(a, program, source, server.results())
+                if not error and seconds < a.seconds:
+                    seconds = server.call() * 1e-6
+                running[mode] = server, max(1, min(a.runs, int(a.seconds / max(seconds, 1e-6))))
+            except (ServerError, OSError) as e:
+                error = str(e)
+            res[mode] = {"error": error} if error else {"runtimes": []}
+        for k in range(a.runs):
+            for mode, (server, runs) in running.items():
+                try:
+                    if k < runs and "runtimes" in res[mode]:
+                        res[mode]["runtimes"].append(server.call())
+                except ServerError as e:
+                    res[mode] = {"error": str(e)}
+    return res
 
 
 def tuning_file(a, program):
@@ -257,36 +264,45 @@ def cell(m):
     return f"{np.median(m['runtimes']):.0f}" if "runtimes" in m else "FAILED"
 
 
-def run_program(a, program, folder, names, progress):
-    """All data sets in all modes; the number of failures."""
-    res, bad = Results(a, program), 0
-    done = lambda n, mode: "runtimes" in res.get(n, mode)
-    for mode, flattening in MODES.items():
-        if mode not in a.modes.split(",") or all(done(n, mode) for n in names):
-            continue
-        extra = []
+def prepare_modes(a, program, folder, names, res):
+    """{mode: (binary, options)} of those that compile, and if need be are tuned; messages of the others."""
+    ready, messages = {}, []
+    for mode in a.modes.split(","):
         try:
-            binary = build(a, program, flattening)
+            binary = build(a, program, MODES[mode])
         except (RuntimeError, OSError) as e:
-            for n in names:
-                res.put(n, mode, {"error": f"not compiled: {str(e).strip()[-300:]}"})
-            print(f"{progress} {program}, {mode}: not compiled: {str(e).strip()[-300:]}", flush=True)
-            bad += len(names)
+            messages.append((mode, f"not compiled: {str(e).strip()[-300:]}"))
             continue
+        options = []
         if mode == "tuned":
             res.data["tuning"] = tune(a, program, folder, names)
             res.save()
             if "error" in res.data["tuning"]:
-                print(f"{progress} {program}: not tuned: {res.data['tuning']['error']}", flush=True)
-                bad += 1
+                messages.append((mode, f"not tuned: {res.data['tuning']['error']}"))
                 continue
-            extra = ["--tuning", str(tuning_file(a, program))]
-        for n in names:
-            if not done(n, mode):
-                m = measure(a, program, binary, folder / f"{n}.in", extra, a.kernels and mode == "tuned")
-                res.put(n, mode, m)
-                print(f"{progress} {program:14} {n:16} {mode:10} {cell(m):>12}  {m.get('error', '')}", flush=True)
-                bad += "error" in m
+            options = ["--tuning", tuning_file(a, program)]
+        ready[mode] = binary, options
+    return ready, messages
+
+
+def run_program(a, program, folder, names, progress):
+    """All data sets in all modes; the number of failures."""
+    res, bad = Results(a, program), 0
+    todo = [n for n in names if not all("runtimes" in res.get(n, mode) for mode in a.modes.split(","))]
+    if not todo:
+        return 0
+    ready, messages = prepare_modes(a, program, folder, names, res)
+    for mode, message in messages:
+        print(f"{progress} {program}, {mode}: {message}", flush=True)
+    for n in todo:
+        source = folder / f"{n}.in"
+        got = measure(a, program, source, ready) | {mode: {"error": message} for mode, message in messages}
+        if a.kernels and "runtimes" in got.get("tuned", {}):
+            got["tuned"]["kernels"] = kernels_of(a, ready["tuned"][0], source, ready["tuned"][1])
+        for mode, m in got.items():
+            res.put(n, mode, m)
+            print(f"{progress} {program:14} {n:16} {mode:10} {cell(m):>12}  {m.get('error', '')}", flush=True)
+            bad += "error" in m
     return bad
 
 
@@ -337,7 +353,8 @@ def main():
     q.add_argument("--prebuilt", type=Path)
     q.add_argument("--small", action="store_true", help="small data sets, for a CPU")
     q.add_argument("--runs", type=int, default=10)
-    q.add_argument("--limit", type=float, default=120, help="seconds for one measurement")
+    q.add_argument("--seconds", type=float, default=10, help="for the timed runs of one mode on one data set, if slow")
+    q.add_argument("--limit", type=float, default=120, help="seconds for one run")
     q.add_argument("--tune-limit", type=float, default=900)
     q.add_argument("--reference-limit", type=float, default=600)
     q.add_argument("--tolerance", type=float, default=2e-3)

@@ -6,8 +6,8 @@ usage: run.py MINIFUT BUILD_FOLDER [--quick] [NAME...]
 A case is a folder tests/e2e/NAME with inputs *.in (and, if there is one, the expected *.out) and a file
 `program` holding the path of the program from the project's root.
 """
+import functools
 import io
-import itertools
 import os
 import re
 import subprocess
@@ -19,11 +19,15 @@ import futhark_data
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+from server import Server, ServerError  # noqa: E402
+
 MODES = ["incremental", "moderate", "full", "outer"]
-NEVER, ALWAYS = 1 << 60, 1
+NEVER, ALWAYS, DEFAULT = 1 << 60, 1, 32768
 TOLERANCE = 1e-3
 
 
+@functools.cache
 def work_group_methods():
     """The methods that the installed PoCL knows, besides its default."""
     text = subprocess.run(["clinfo"], capture_output=True, text=True).stdout
@@ -90,24 +94,24 @@ class Case:
     def compile(self, mode):
         binary = self.build / f"{self.name}-{mode}"
         r = subprocess.run([self.minifut, "compile", f"--flatten={mode}", "-o", str(binary), str(self.program)],
-                           capture_output=True, text=True)
-        if r.returncode != 0:
-            return None, f"compile: {r.stderr[-1500:]}"
-        return str(binary), None
+                           capture_output=True, text=True, env={"CFLAGS": "-O0", **os.environ})
+        return str(binary), f"compile: {r.stderr[-1500:]}" if r.returncode else None
 
     def interpret(self, path):
         r = subprocess.run([self.minifut, "run", "-b", str(self.program)], stdin=open(path, "rb"), capture_output=True)
         if r.returncode != 0:
             return None, r.stderr.decode(errors="replace")
-        return load(r.stdout), None
+        got, wrong = load(r.stdout), None
+        expected = path.with_suffix(".out")
+        if expected.exists():
+            with open(expected, "rb") as f:
+                wrong = same(got, list(futhark_data.load(f)))
+        return got, wrong
 
-    def execute(self, binary, path, params, env):
-        args = [binary, "-b"]
-        for name, value in params.items():
-            args += ["--param", f"{name}={value}"]
+    def execute(self, binary, path):
+        """The program as users run it."""
         try:
-            r = subprocess.run(args, stdin=open(path, "rb"), capture_output=True, env={**os.environ, **env},
-                               timeout=300)
+            r = subprocess.run([binary, "-b"], stdin=open(path, "rb"), capture_output=True, timeout=300)
         except subprocess.TimeoutExpired:
             return None, "no answer within 300 s"
         if r.returncode != 0:
@@ -117,35 +121,46 @@ class Case:
         except Exception as e:  # malformed output is a failure of the program, not of the test
             return None, f"unreadable output: {e}"
 
+    def versions(self, binary, label, wants, method):
+        """All settings of a program on all inputs, in one server: [(label, None or what is wrong)]."""
+        params, res = thresholds(binary), []
+        env = {"POCL_WORK_GROUP_METHOD": method} if method else {}
+        labels = [(f"{self.name} {path.stem} {label} [{name}] {method}", path, values)
+                  for path in wants for name, values in settings(params)]
+        try:
+            with Server(binary, limit=300, env=env) as server:
+                for text, path, values in labels:
+                    for name, _ in params:
+                        server.ask("set_tuning_param", name, values.get(name, DEFAULT))
+                    server.load("main", path)
+                    server.call()
+                    res.append((text, same(server.results(), wants[path])))
+        except ServerError as e:
+            res += [(text, f"not run: {e}") for text, _, _ in labels[len(res):]]
+        return res
 
-def jobs(case, quick):
-    """(label, thunk) for each check of a case; a thunk returns None or what is wrong."""
-    wants = {}
+
+def check_case(case, quick, pool):
+    """[(label, None or what is wrong)] of all checks of a case."""
+    res, wants, waiting = [], {}, []
     for path in case.inputs:
         got, wrong = case.interpret(path)
-        expected = path.with_suffix(".out")
-        if not wrong and expected.exists():
-            with open(expected, "rb") as f:
-                wrong = same(got, list(futhark_data.load(f)))
-        yield f"{case.name} {path.stem} interpreter", lambda wrong=wrong: wrong
+        res.append((f"{case.name} {path.stem} interpreter", wrong))
         if got is not None:
             wants[path] = got
-    methods = [""] if quick else [""] + work_group_methods()
-    for mode in MODES:
-        binary, wrong = case.compile(mode)
-        yield f"{case.name} compile {mode}", lambda wrong=wrong: wrong
+    for mode, (binary, wrong) in zip(MODES, pool.map(case.compile, MODES)):
+        res.append((f"{case.name} compile {mode}", wrong))
         if wrong:
             continue
-        for (label, params), path, method in itertools.product(settings(thresholds(binary)), wants, methods):
-            if method and mode != "incremental":
-                continue
-            env = {"POCL_WORK_GROUP_METHOD": method} if method else {}
-
-            def check(params=params, path=path, env=env, binary=binary):
-                got, wrong = case.execute(binary, path, params, env)
-                return wrong or same(got, wants[path])
-
-            yield f"{case.name} {path.stem} {mode} [{label}] {method}", check
+        for method in [""] + (work_group_methods() if mode == "incremental" and not quick else []):
+            waiting.append(pool.submit(case.versions, binary, mode, wants, method))
+        if mode == "incremental":
+            for path, want in wants.items():
+                got, wrong = case.execute(binary, path)
+                res.append((f"{case.name} {path.stem} from the command line", wrong or same(got, want)))
+    for future in waiting:
+        res += future.result()
+    return res
 
 
 def main():
@@ -154,11 +169,10 @@ def main():
     folders = sorted(p.parent for p in Path(__file__).parent.glob("*/program"))
     cases = [Case(f, minifut, build) for f in folders if not names or f.name in names]
     passed = failed = 0
-    with ThreadPoolExecutor(2) as pool:
-        for case in cases:
-            todo = [(label, pool.submit(thunk)) for label, thunk in jobs(case, "--quick" in sys.argv)]
-            for label, future in todo:
-                wrong = future.result()
+    # Cases wait most of the time, so there is a pool for them and one for the work.
+    with ThreadPoolExecutor(2) as work, ThreadPoolExecutor(2) as pool:
+        for res in pool.map(lambda case: check_case(case, "--quick" in sys.argv, work), cases):
+            for label, wrong in res:
                 passed += wrong is None
                 failed += wrong is not None
                 if wrong is not None:
