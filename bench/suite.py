@@ -46,6 +46,7 @@ PROGRAMS = {
     "SRAD": ("bench/SRAD/SRAD.sf", "srad"),
     "Pathfinder": ("bench/Pathfinder/Pathfinder.sf", None),
     "LUD": ("bench/LUD/LUD.sf", None),
+    "BFAST": ("bench/BFAST/BFAST.sf", None),
     "mapscan": ("examples/mapscan.sf", None),
 }
 # Relative differences between versions that the tuner allows, where they mean little: see the reference's check.
