@@ -305,8 +305,9 @@ static void emit_exp(Fn *f, const HostOp *op)
     assign(f, op->var);
     if (op->exp->kind == E_SUFF) {
         f->uses_ctx = true;
-        out_printf(f->o, "rt_suff(ctx, %s, %s);\n", param_enum(f->em->cx, op->exp->suff.name),
-                   atom_c(op->exp->suff.par));
+        out_printf(f->o, "rt_suff(ctx, %s, %s, %s);\n",
+                   param_enum(f->em->cx, op->exp->suff.name), atom_c(op->exp->suff.par),
+                   atom_c(op->exp->suff.work));
     } else {
         out_printf(f->o, "%s;\n", scalar_c(op->exp));
     }

@@ -88,8 +88,8 @@ static void print_loop(Out *o, const HostOp *op)
 static void print_exp(Out *o, const HostOp *op)
 {
     if (op->exp->kind == E_SUFF)
-        out_printf(o, "%s := suff %s %s", var_c_name(op->var), op->exp->suff.name,
-                   atom_c(op->exp->suff.par));
+        out_printf(o, "%s := suff %s %s of %s", var_c_name(op->var), op->exp->suff.name,
+                   atom_c(op->exp->suff.par), atom_c(op->exp->suff.work));
     else
         out_printf(o, "%s := %s", var_c_name(op->var), scalar_c(op->exp));
 }

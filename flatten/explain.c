@@ -229,7 +229,8 @@ static void find_thresholds(void *env, Body *b)
         const Exp *e = b->stms.at[i].exp;
         if (e->kind == E_SUFF) {
             FlThreshold t = {e->suff.name, e->suff.intra, e->suff.path,
-                             ex_par_text(f->x, e->suff.par), e->loc};
+                             ex_par_text(f->x, e->suff.par),
+                             ex_par_text(f->x, e->suff.work), e->loc};
             vec_push(f->x->cx->perm, f->list, t);
         }
         ExpVisitor v = {.env = f, .body = find_thresholds};
@@ -378,7 +379,7 @@ static void text_thresholds(Explain *x, const Entry *en)
     out_puts(x->o, ts.n ? "thresholds:\n" : "thresholds: none\n");
     x->o->indent++;
     for (int i = 0; i < ts.n; i++)
-        out_printf(x->o, "%-28s %-12s (%s)\n", ts.at[i].name, ts.at[i].par,
+        out_printf(x->o, "%-28s %s of %s (%s)\n", ts.at[i].name, ts.at[i].par, ts.at[i].work,
                    fl_path_text(x->cx, &ts.at[i].path));
     x->o->indent--;
 }

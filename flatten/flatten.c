@@ -294,7 +294,7 @@ static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1,
     const Exp *e = s->exp;
     Bld top = bld_new(fl->cx), par = bld_new(fl->cx);
     Atoms res = bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, b, e->loc), &top);
-    Atom p = par_of_nest(fl, S1, &par);
+    Par p = {par_of_nest(fl, S1, &par), par_in_all(fl, S1, b, &par)};
     version_add(fl, vs, false, bld_body(&top, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_top: segmap^%d, the rest sequential; %s", fl->level,
              vec_last(vs).name);
@@ -306,7 +306,7 @@ static void add_middle(Flat *fl, Versions *vs, const MapNest *S, const MapNest *
     const Exp *e = s->exp;
     Bld mid = bld_new(fl->cx), par = bld_new(fl->cx);
     Atoms res = bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, intra, e->loc), &mid);
-    Atom p = par_of_intra(fl, S1, intra, &par);
+    Par p = {par_of_intra(fl, S1, intra, &par), par_in_all(fl, S1, intra, &par)};
     version_add(fl, vs, true, bld_body(&mid, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_middle: segmap^%d around level %d; %s", fl->level, fl->level - 1,
              vec_last(vs).name);

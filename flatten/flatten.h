@@ -29,9 +29,10 @@ PassFn fl_flatten;
 typedef struct {
     const char *name; /* ENTRY.suff_outer_par_K */
     bool intra;
-    Path path;       /* enclosing comparisons, outermost first */
-    const char *par; /* what is compared, as text over sizes: "n * p" */
-    Loc loc;         /* the SOAC whose versions it separates */
+    Path path;        /* enclosing comparisons, outermost first */
+    const char *par;  /* the parallelism of the version, as text over sizes: "n * p" */
+    const char *work; /* all that there is */
+    Loc loc;          /* the SOAC whose versions it separates */
 } FlThreshold;
 typedef VEC(FlThreshold) FlThresholds;
 FlThresholds fl_thresholds(Ctx *cx, const Entry *en);

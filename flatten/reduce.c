@@ -156,7 +156,7 @@ Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     if (top) {
         Bld bl = bld_new(fl->cx), par = bld_new(fl->cx);
         Atoms res = bind_fresh(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), &bl);
-        Atom p = par_of_nest(fl, &S1, &par);
+        Par p = {par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par)};
         version_add(fl, &vs, false, bld_body(&bl, res), &par, p, e->loc);
         log_rule(fl, "G9", &S1, e, "e_top: %s^%d, the rest sequential; %s", what, fl->level,
                  vec_last(&vs).name);

@@ -152,11 +152,16 @@ void log_move_last(Flat *fl, int at);
 
 /* --- versions.c ------------------------------------------------------------------------------- */
 
+/* Parallelism: what a version exploits, and all. */
+typedef struct {
+    Atom version, all;
+} Par;
+
 typedef struct {
     const char *name;
     bool intra;
     Stms par_stms; /* compute par at the guard */
-    Atom par;
+    Par par;
     Path path;
     Body *body;
     Loc loc;
@@ -170,7 +175,7 @@ bool versions_allowed(const Flat *fl, const MapNest *S);
 bool versions_retry(Budget *b);
 /* Appends a version under a fresh threshold; its path: where fl stands and that the versions before
  * it were not taken. */
-void version_add(Flat *fl, Versions *vs, bool intra, Body *body, Bld *par_code, Atom par, Loc loc);
+void version_add(Flat *fl, Versions *vs, bool intra, Body *body, Bld *par_code, Par par, Loc loc);
 /* fl's path as seen by what is reached when none of vs is taken. */
 Path versions_path(const Flat *fl, const Versions *vs);
 /* if par_1 >= t_1 then body_1 else if ... else dflt */
@@ -188,6 +193,10 @@ Atom par_of_nest(Flat *fl, const MapNest *S, Bld *bl);
  * a thousand groups of a thousand). */
 enum { GROUP_PAR = 256 };
 Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
+/* All parallelism of e under S, b its body: the widths of S times the largest product of widths of
+ * nested constructs and SOACs, as far as they are known outside. What a version with less parallelism
+ * does not exploit, each of its work-items does step by step (mf_par_in_effect). */
+Atom par_in_all(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
 int64_t intra_width_bound(const Body *b);
 

@@ -57,20 +57,41 @@ static bool divides(const Atoms *a, const Atoms *b)
     return true;
 }
 
+/* Adds a product, unless it is part of another; those that are part of it go. */
+static void add_product(Widths *w, const Atoms *ws)
+{
+    int kept = 0;
+    for (int i = 0; i < w->lists->n; i++) {
+        if (divides(ws, &w->lists->at[i]))
+            return;
+        if (!divides(&w->lists->at[i], ws))
+            w->lists->at[kept++] = w->lists->at[i];
+    }
+    w->lists->n = kept;
+    Atoms copy = {0};
+    vec_append(w->cx->perm, &copy, ws);
+    vec_push(w->cx->perm, w->lists, copy);
+}
+
 static void add_widths(Widths *w, const Nest *nest)
 {
     Atoms ws = {0};
     for (int d = 0; d < nest->n; d++)
         add_factors(w, &ws, nest->at[d].width);
-    int kept = 0;
-    for (int i = 0; i < w->lists->n; i++) {
-        if (divides(&ws, &w->lists->at[i]))
-            return;
-        if (!divides(&w->lists->at[i], &ws))
-            w->lists->at[kept++] = w->lists->at[i];
+    add_product(w, &ws);
+}
+
+/* The largest of the products. */
+static Atom max_product(const WidthLists *lists, Bld *bl)
+{
+    Atom max = atom_i64(1);
+    for (int i = 0; i < lists->n; i++) {
+        Atom p = atom_i64(1);
+        for (int d = 0; d < lists->at[i].n; d++)
+            p = times(bl, (Loc){0}, p, lists->at[i].at[d]);
+        max = i == 0 ? p : bld_binop(bl, (Loc){0}, OP_MAX, max, p);
     }
-    w->lists->n = kept;
-    vec_push(w->cx->perm, w->lists, ws);
+    return max;
 }
 
 static void widths_of_body(void *env, Body *b)
@@ -91,13 +112,7 @@ Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     WidthLists lists = {0};
     Widths w = {fl->cx, fl, &lists};
     widths_of_body(&w, (Body *)(uintptr_t)b);
-    Atom outer = par_of_nest(fl, S, bl), inner = atom_i64(1);
-    for (int i = 0; i < lists.n; i++) {
-        Atom p = atom_i64(1);
-        for (int d = 0; d < lists.at[i].n; d++)
-            p = times(bl, (Loc){0}, p, lists.at[i].at[d]);
-        inner = i == 0 ? p : bld_binop(bl, (Loc){0}, OP_MAX, inner, p);
-    }
+    Atom outer = par_of_nest(fl, S, bl), inner = max_product(&lists, bl);
     if (intra_width_bound(b) > GROUP_PAR)
         inner = bld_binop(bl, (Loc){0}, OP_MIN, inner, atom_i64(GROUP_PAR));
     return times(bl, (Loc){0}, outer, inner);
@@ -121,4 +136,64 @@ int64_t intra_width_bound(const Body *b)
     }
     arena_free(tmp);
     return bound > PAR_UNKNOWN ? PAR_UNKNOWN : bound;
+}
+
+/* --- All parallelism inside a body, of whatever nests ----------------------------------------- */
+
+typedef struct {
+    Widths w;
+    VarSet *inside; /* bound in the body or by the nest around: such widths are not known outside */
+    Atoms around;   /* factors of the widths around */
+} All;
+
+static void bound_inside(void *env, Var *v)
+{
+    varset_add(((All *)env)->inside, v);
+}
+
+static void add_known(All *all, Atom width)
+{
+    Atoms ws = {0};
+    add_factors(&all->w, &ws, width);
+    for (int i = 0; i < ws.n; i++)
+        if (!atom_variant(all->inside, ws.at[i]))
+            vec_push(all->w.cx->perm, &all->around, ws.at[i]);
+}
+
+static void all_of_body(void *env, Body *b);
+
+static void all_of_lambda(void *env, Lambda *l)
+{
+    all_of_body(env, l->body);
+}
+
+static void all_of_body(void *env, Body *b)
+{
+    All *all = env;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        const Exp *e = s->exp;
+        int n = all->around.n;
+        if (exp_is_soac(e))
+            add_known(all, e->soac.width);
+        for (int d = 0; exp_is_seg(e) && d < e->seg.nest.n; d++)
+            add_known(all, e->seg.nest.at[d].width);
+        if (all->around.n > n)
+            add_product(&all->w, &all->around);
+        ExpVisitor v = {
+            .env = all, .binder = bound_inside, .body = all_of_body, .lambda = all_of_lambda};
+        exp_visit(e, &v);
+        all->around.n = n;
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(all->inside, s->pat.at[k]);
+    }
+}
+
+Atom par_in_all(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+{
+    WidthLists lists = {0};
+    All all = {.w = {fl->cx, fl, &lists}, .inside = varmap_new(fl->cx->perm)};
+    nest_vars(S, all.inside);
+    all_of_body(&all, (Body *)(uintptr_t)b);
+    return times(bl, (Loc){0}, par_of_nest(fl, S, bl), max_product(&lists, bl));
 }

@@ -47,7 +47,7 @@ Path versions_path(const Flat *fl, const Versions *vs)
     return p;
 }
 
-void version_add(Flat *fl, Versions *vs, bool intra, Body *body, Bld *par_code, Atom par, Loc loc)
+void version_add(Flat *fl, Versions *vs, bool intra, Body *body, Bld *par_code, Par par, Loc loc)
 {
     const char *name = arena_printf(fl->cx->perm, "%s.suff_%s_par_%d", fl->entry,
                                     intra ? "intra" : "outer", fl->budget->n++);
@@ -69,7 +69,8 @@ static Exp *guarded(Flat *fl, const Version *v, Body *otherwise, Bld *out)
     suff->suff.name = v->name;
     suff->suff.intra = v->intra;
     suff->suff.path = v->path;
-    suff->suff.par = v->par;
+    suff->suff.par = v->par.version;
+    suff->suff.work = v->par.all;
     Atom test = bld_exp(out, v->intra ? "suff_intra" : "suff_outer", suff);
     return exp_if(fl->cx, v->loc, test, v->body, otherwise);
 }

@@ -568,7 +568,12 @@ static void compile_exp(Block *k, const Stm *s)
         p.list = atom_slots(c, &e->assertion.args);
         emit(k, p);
         break;
-    case E_SUFF: emit_unary(k, s, I_SUFF, e->suff.par); break;
+    case E_SUFF:
+        p = ins_of(k, I_SUFF, s);
+        p.a = atom_slot(c, e->suff.par);
+        p.b = atom_slot(c, e->suff.work);
+        emit(k, p);
+        break;
     case E_MAP:
     case E_REDUCE:
     case E_SCAN:

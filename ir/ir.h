@@ -297,7 +297,8 @@ struct Exp {
             const char *name; /* ENTRY.suff_outer_par_K, ENTRY.suff_intra_par_K */
             bool intra; /* the guarded version works inside work-groups: also asks that it fits */
             Path path;
-            Atom par; /* i64: the degree of parallelism of the guarded version */
+            Atom par;  /* i64: the degree of parallelism of the guarded version */
+            Atom work; /* i64: all parallelism there is, a multiple of par */
         } suff;
         /* Perfect nests, as in the paper (section 2.1): the body is the innermost function.
          * SEGMAP:     results: nest widths ++ type of each body result

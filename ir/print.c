@@ -321,6 +321,8 @@ static void print_suff(Out *o, const Exp *e)
         out_quoted(o, e->suff.path.at[i].name);
     }
     out_printf(o, ") %s", size_text(e->suff.par));
+    if (!atom_eq(e->suff.work, e->suff.par))
+        out_printf(o, " of %s", size_text(e->suff.work));
 }
 
 static void print_seg(Out *o, const Exp *e)

@@ -180,6 +180,7 @@ static void read_suff(Reader *r, Exp *e)
             vec_push(r->cx->perm, &e->suff.path, step);
         } while (read_more(r, ')', "')'"));
     e->suff.par = read_atom(r);
+    e->suff.work = read_accept_word(r, "of") ? read_atom(r) : e->suff.par;
 }
 
 /* "<" was read. The x's are bound behind their arrays, which belong to the scope outside. */

@@ -459,6 +459,7 @@ static void check_soac(Check *c, const Exp *e)
 static void check_suff(Check *c, const Exp *e)
 {
     want_prim(c, e->suff.par, T_I64, "degree of parallelism");
+    want_prim(c, e->suff.work, T_I64, "parallelism in all");
     for (int i = 0; i < c->suffs.n; i++)
         if (strcmp(c->suffs.at[i], e->suff.name) == 0)
             wrong(c, "threshold %s is compared twice", e->suff.name);

@@ -253,7 +253,10 @@ Exp *exp_map_parts(Ctx *cx, const Exp *e, const ExpMapper *m)
     case E_SCANOMAP:
     case E_SCATTER:
     case E_HIST: map_soac(me, r, e); break;
-    case E_SUFF: r->suff.par = map_atom(me, e->suff.par); break;
+    case E_SUFF:
+        r->suff.par = map_atom(me, e->suff.par);
+        r->suff.work = map_atom(me, e->suff.work);
+        break;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
@@ -420,7 +423,10 @@ void exp_visit(const Exp *e, const ExpVisitor *v)
     case E_SCANOMAP:
     case E_SCATTER:
     case E_HIST: visit_soac(v, e); break;
-    case E_SUFF: visit_atom(v, e->suff.par); break;
+    case E_SUFF:
+        visit_atom(v, e->suff.par);
+        visit_atom(v, e->suff.work);
+        break;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:

@@ -269,9 +269,10 @@ RT_API void rt_comparisons_clear(rt_ctx *ctx)
     ctx->n_comparisons = 0;
 }
 
-RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t par)
+RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work)
 {
     enum { MOST = 4096 };
+    int64_t par = mf_par_in_effect(version_par, work);
     int64_t threshold = rt_param(ctx, param);
     bool result = threshold <= par;
     rt_log(ctx, "Compared %s <= %" PRId64 ": %s.", ctx->prog->params[param].name, par,

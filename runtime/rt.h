@@ -204,9 +204,10 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value);
  * builds the kernel the first time).
  * --------------------------------------------------------------------------------------------- */
 
-/* Is there enough parallelism: value of the threshold `param` <= par? Logs
- * "Compared NAME <= PAR: true." under -L, and is listed in the server's report of the call. */
-RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t par);
+/* Is there enough parallelism: value of the threshold `param` <= PAR, what version_par counts of
+ * `work` in all (mf_par_in_effect)? Logs "Compared NAME <= PAR: true." under -L, and is listed in the
+ * server's report of the call. */
+RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work);
 /* Can the kernel be launched with this many work-items a group, and local_bytes of local memory
  * given as arguments? Asks the device and the built kernel. False too after such a launch was
  * refused. Logs "Refused NAME: needs N bytes of local memory, the device offers M." once per cause

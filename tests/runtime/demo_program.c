@@ -95,10 +95,10 @@ static int call_main(rt_ctx *ctx, const rt_value *in, rt_value *out)
     rt_arg args[] = {RT_A_MEM(ys), RT_A_MEM(in[0].mem), RT_A_I64(n), RT_A_I32(k),
                      RT_A_LOCAL(group * 4)};
     bool done = false;
-    if (rt_suff(ctx, P_OUTER, n)) {
+    if (rt_suff(ctx, P_OUTER, n, n)) {
         rc = rt_launch(ctx, K_SCALE, 1, &n, &group, 4, args);
         done = rc != RT_REFUSED;
-    } else if (rt_fits(ctx, K_SCALE_LOCAL, group, group * 4) && rt_suff(ctx, P_INTRA, n)) {
+    } else if (rt_fits(ctx, K_SCALE_LOCAL, group, group * 4) && rt_suff(ctx, P_INTRA, n, n)) {
         rc = rt_launch(ctx, K_SCALE_LOCAL, 1, &n, &group, 5, args);
         done = rc != RT_REFUSED;
     }

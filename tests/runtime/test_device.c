@@ -297,7 +297,7 @@ static void test_params(rt_ctx *ctx)
     check(rt_param(ctx, 0) == 32768 && rt_param(ctx, 1) == rt_size(ctx, RT_GROUP_SIZE), "defaults");
     check(rt_set_param(ctx, "default_threshold", 7) == RT_OK && rt_param(ctx, 0) == 7, "general");
     check(rt_set_param(ctx, "main.t", 9) == RT_OK && rt_param(ctx, 0) == 9, "particular");
-    check(rt_suff(ctx, 0, 9) && !rt_suff(ctx, 0, 8) && rt_suff(ctx, 0, 9), "compared");
+    check(rt_suff(ctx, 0, 9, 9) && !rt_suff(ctx, 0, 8, 8) && rt_suff(ctx, 0, 9, 9), "compared");
     check(ctx->n_comparisons == 2 && ctx->comparisons[0].count == 2, "two different comparisons");
     check(rt_set_param(ctx, "main.g", 1 << 30) == RT_OK &&
               rt_param(ctx, 1) == rt_size(ctx, RT_MAX_GROUP_SIZE),
