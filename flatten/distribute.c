@@ -241,6 +241,8 @@ static void extend_results(Fission *f, const Stm *s, const Atoms *res)
 
 static bool parallel_stm(Fission *f, const Stm *s)
 {
+    if (f->fl->level == 0 && s->exp->kind != E_MAP)
+        return false; /* a work-item reduces by itself: there are enough of them (rule G1) */
     if (stm_par(f->fl, f->variant, s) == 0 || !prepare(f, s))
         return false;
     Atoms res = flatten_stm(f->fl, &f->S, s, f->out);

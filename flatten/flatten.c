@@ -166,19 +166,54 @@ static const Stm *inner_map(const Flat *fl, const Body *b)
     return s;
 }
 
-/* Rule G1: at level 0 a nest of maps is manifested over what is left of the body, which is
- * sequential. */
-Atoms rule_g1(Flat *fl, const Stm *s, Bld *out)
+/* Is it known that the widths of S keep a whole work-group busy? */
+static bool fills_group(const MapNest *S)
 {
-    MapNest S = host_nest;
+    int64_t n = 1;
+    for (int d = 0; d < S->dims.n; d++) {
+        if (S->dims.at[d].width.var)
+            return false;
+        n *= S->dims.at[d].width.c.i < GROUP_PAR ? S->dims.at[d].width.c.i : GROUP_PAR;
+    }
+    return n >= GROUP_PAR;
+}
+
+/* Is b, under S, better distributed than left to the threads of S? If it consists of maps and
+ * reductions and so holds more parallelism than S: what fusion has put into one map is several
+ * nests of maps again. Scans, loops and branches stay with the thread that keeps their values near.
+ */
+static bool worth_distributing(Flat *fl, const MapNest *S, const Body *b)
+{
     VarSet *variant = varmap_new(fl->cx->perm);
+    nest_vars(S, variant);
+    bool maps = false;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        ExpKind kind = s->exp->kind;
+        if (kind == E_MAP && stm_par(fl, variant, s) > 0)
+            maps = true;
+        else if (kind != E_REDOMAP && !is_repeatable(fl, s))
+            return false;
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(variant, s->pat.at[k]);
+    }
+    return maps && !fills_group(S);
+}
+
+/* Rule G1: at level 0 a nest of maps is manifested over what is left of the body, which is
+ * sequential, unless that is better distributed. */
+Atoms rule_g1(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+{
+    MapNest S1 = nest_copy(fl, S);
+    VarSet *variant = varmap_new(fl->cx->perm);
+    nest_vars(S, variant);
     const Stm *at = s;
     const Body *body;
     for (;;) {
         const Exp *e = at->exp;
-        S = nest_push(fl, &S, e->soac.width, &e->soac.fn->params, &e->soac.arrs);
+        S1 = nest_push(fl, &S1, e->soac.width, &e->soac.fn->params, &e->soac.arrs);
         body = e->soac.fn->body;
-        nest_vars(&S, variant);
+        nest_vars(&S1, variant);
         at = inner_map(fl, body);
         for (int i = 0; i < body->stms.n; i++)
             for (int k = 0; k < body->stms.at[i].pat.n; k++)
@@ -186,11 +221,15 @@ Atoms rule_g1(Flat *fl, const Stm *s, Bld *out)
         if (!at || atom_variant(variant, at->exp->soac.width) || types_variant(variant, &at->pat))
             break;
         for (int i = 0; i < body->stms.n - 1; i++)
-            vec_push(fl->cx->perm, &vec_last(&S.dims).pre, body->stms.at[i]);
+            vec_push(fl->cx->perm, &vec_last(&S1.dims).pre, body->stms.at[i]);
     }
-    log_rule(fl, "G1", &S, s->exp, "segmap^0");
-    Seg sg = {.kind = E_SEGMAP, .S = &S, .stms = body->stms, .res = body->res, .loc = s->exp->loc};
-    return bind_results(fl, &host_nest, &s->pat, seg_make(fl, &sg), out);
+    if (worth_distributing(fl, &S1, body)) {
+        log_rule(fl, "G1", &S1, s->exp, "go on under the nest");
+        return name_results(fl, S, s, rule_g6(fl, &S1, body, &s->pat, out), out);
+    }
+    log_rule(fl, "G1", &S1, s->exp, "segmap^0");
+    Seg sg = {.kind = E_SEGMAP, .S = &S1, .stms = body->stms, .res = body->res, .loc = s->exp->loc};
+    return bind_results(fl, S, &s->pat, seg_make(fl, &sg), out);
 }
 
 /* --- G2: maps without inner parallelism ------------------------------------------------------- */
@@ -214,8 +253,8 @@ Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
 
 enum { WARP = 32 };
 
-/* Constant widths below a warp are not worth versions, and not worth giving up what a thread can keep
- * near; a nest of maps alone keeps nothing, and more threads access neighbouring elements. */
+/* Constant widths below a warp are not worth versions, and not worth giving up what a thread can
+ * keep near; a nest of maps alone keeps nothing, and more threads access neighbouring elements. */
 static bool is_small(const Flat *fl, const Exp *e, int64_t inner, const Body *b)
 {
     return inner < WARP && !(e->attrs & (ATTR_ONLY_INTRA | ATTR_ONLY_INNER | ATTR_NO_OUTER)) &&
@@ -272,8 +311,8 @@ static void plan_loop(Flat *fl, const MapNest *S, const Stm *s, MapPlan *p)
     p->no_middle = "irregular inside the work-group";
 }
 
-/* A map whose body is too irregular to go on under the nest (a loop that turns a different number of
- * times for each element, say), but which a work-group for each element could run together. */
+/* A map whose body is too irregular to go on under the nest (a loop that turns a different number
+ * of times for each element, say), but which a work-group for each element could run together. */
 static void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
                         MapPlan *p)
 {
@@ -400,7 +439,7 @@ Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
 static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
     if (fl->level == 0)
-        return rule_g1(fl, s, out);
+        return rule_g1(fl, S, s, out);
     const Exp *e = s->exp;
     if ((e->attrs & ATTR_SEQUENTIAL_OUTER) && fl->mode != FLATTEN_OUTER) {
         log_rule(fl, "map_to_loop", S, e, "a loop (attribute sequential_outer)");

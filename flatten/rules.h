@@ -213,7 +213,7 @@ Atoms flatten_body(Flat *fl, const MapNest *S, const Body *b, Bld *out);
 /* S |- s for a statement with exploitable parallelism. */
 Atoms flatten_stm(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g0(Flat *fl, const Stm *s, Bld *out);
-Atoms rule_g1(Flat *fl, const Stm *s, Bld *out);
+Atoms rule_g1(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
               const char *why, Bld *out);
 /* The versions of a map that its mode, its attributes and the heuristics leave. */
