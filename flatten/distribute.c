@@ -283,9 +283,29 @@ static bool view_stm(Fission *f, const Stm *s)
     return true;
 }
 
+/* An assertion that does not depend on the nest holds for its elements, if there are any: once,
+ * outside. */
+static bool float_assert(Fission *f, const Stm *s)
+{
+    Ctx *cx = f->fl->cx;
+    if (s->exp->kind != E_ASSERT || exp_uses_any(s->exp, f->variant))
+        return false;
+    Exp *e = exp_new(cx, E_ASSERT, s->exp->loc);
+    *e = *s->exp;
+    for (int d = 0; d < f->S.dims.n; d++) {
+        Exp *le = exp_binop(cx, e->loc, OP_LE, f->S.dims.at[d].width, atom_i64(0));
+        Atom none = bld_exp(f->out, "none", le);
+        Exp *either = exp_binop(cx, e->loc, OP_LOR, none, e->assertion.cond);
+        e->assertion.cond = bld_exp(f->out, "ok", either);
+    }
+    bld_stm(f->out, (Stm){.exp = e});
+    return true;
+}
+
 static void distribute_stm(Fission *f, const Stm *s)
 {
-    if (float_out(f, s) || view_stm(f, s) || parallel_stm(f, s) || array_stm(f, s))
+    if (float_assert(f, s) || float_out(f, s) || view_stm(f, s) || parallel_stm(f, s) ||
+        array_stm(f, s))
         return;
     add_to_group(f, s);
 }
