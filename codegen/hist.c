@@ -336,7 +336,7 @@ void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs)
     kg_line(kg, "bool %s;", more);
     kg_open(kg, "do");
     kg_open(kg, "if (%s)", t->todo);
-    kg_line(kg, "%s[%s] = lid;", t->owner, t->slot);
+    kg_line(kg, "MF_WRITE_ANY(%s[%s], lid);", t->owner, t->slot);
     kg_close(kg);
     kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);");
     kg_open(kg, "if (%s && %s[%s] == lid)", t->todo, t->owner, t->slot);

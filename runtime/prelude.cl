@@ -14,6 +14,14 @@
 #define MF_ATOMIC64 0
 #endif
 
+/* Work-items write different numbers into one word of local memory, and any of them may stay. A plain store
+ * does that on every device; tools that look for data races are told so by -DMF_RACES. */
+#ifdef MF_RACES
+#define MF_WRITE_ANY(place, number) atomic_xchg(&(place), number)
+#else
+#define MF_WRITE_ANY(place, number) ((place) = (number))
+#endif
+
 /* The first failure since the host looked. site < 0: none. `launch` is the number of the launch that
  * failed, so that later launches know and their own items agree. */
 typedef struct {

@@ -7,7 +7,11 @@ expression at hand is evaluated on the first input: nests that would take too lo
 import random
 
 from gen_arrays import Arrays
+from gen_hist import Hists
+from gen_programs import Programs
 from gen_scalars import Scalars
+from gen_sized import Sized
+from gen_updates import Updates
 from nodes import binop, call, lit, var
 from operators import operator
 from oracle import limits
@@ -17,10 +21,9 @@ from tree import (FLOATS, INTS, Def, Loop, N, Program, arr, is_arr, is_scalar, p
 LIMIT = 12000  # evaluations of one expression
 WEIGHTS = [("i32", 8), ("i64", 5), ("bool", 3), ("u8", 2), ("i8", 2), ("i16", 1), ("u16", 1), ("u32", 2), ("u64", 1),
            ("f32", 2), ("f64", 1)]
-SIZES = [0, 1, 1, 2, 3, 3, 4, 5, 7, 8, 16, 17, 31, 33, 64, 65, 127, 300, 1025]
 
 
-class Gen(Scalars, Arrays):
+class Gen(Scalars, Arrays, Sized, Updates, Hists, Programs):
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.k = 0
@@ -34,6 +37,7 @@ class Gen(Scalars, Arrays):
         self.fails = self.r.random() < 0.08
         self.helpers = self.r.random() < 0.5
         self.floats = self.r.random() < 0.4
+        self.recent = None  # an array that what we make should use
         self.locals = []    # (name, [types], type) of local functions in scope
 
     # --- small choices ---------------------------------------------------------------------------
@@ -87,7 +91,7 @@ class Gen(Scalars, Arrays):
                 self.work = w
                 return t
             return self.scalar()
-        if p < 0.93:
+        if p < 0.9:
             return tup(*[self.a_type(env, depth - 1) for _ in range(self.r.randint(2, 3))])
         return ("rec",) + tuple((f, self.a_type(env, depth - 1)) for f in ("a", "b", "c")[:self.r.randint(1, 3)])
 
@@ -236,19 +240,18 @@ class Gen(Scalars, Arrays):
             if len(t) == 3 and self.helpers and self.chance(0.1):
                 return call("swap", t, self.expr(tup(t[2], t[1]), env, d - 1))
             return N("tuple", t, [self.expr(u, env, d - 1) for u in t[1:]])
+        if self.chance(0.35):
+            return self.record_with(t, env, d)
         return N("record", t, [self.expr(u, env, d - 1) for _, u in t[1:]])
 
     def control(self, t, env, d):
-        k = self.r.random()
-        if k < 0.3:
-            return self.an_if(t, env, d)
-        if k < 0.55:
-            return self.a_loop(t, env, d)
-        if k < 0.75:
-            return self.block(t, env, d - 1, self.r.randint(1, 2))
-        if k < 0.9:
-            return self.existential(t, env, d)
-        return self.a_call(t, env, d)
+        forms = [("an_if", 6), ("a_loop", 5), ("several", 4), ("existential", 5 if self.work > 1 else 3), ("carried", 1),
+                 ("a_call", 2)]
+        e = getattr(self, self.weighted(forms))(t, env, d)
+        return e if e else self.an_if(t, env, d)
+
+    def several(self, t, env, d):
+        return self.block(t, env, d - 1, self.r.randint(1, 2))
 
     def an_if(self, t, env, d):
         return N("if", t, [self.expr("bool", env, d - 1), self.expr(t, env, d - 1), self.expr(t, env, d - 1)])
@@ -314,12 +317,38 @@ class Gen(Scalars, Arrays):
             return tup(*[self.renamed(u, to) for u in t[1:]])
         return ("rec",) + tuple((f, self.renamed(u, to)) for f, u in t[1:])
 
+    def sizes_for(self, f, t, known):
+        """{size parameter: size} with which a function gives a t, and is not applied to more than it was made for."""
+        to = {}
+        if not self.unify(f.body.ty, t, to):
+            return None
+        for s in f.sizes:
+            if s not in to:
+                fits = [x for x in known if self.est[x] <= f.est[s]]
+                if not fits:
+                    return None
+                to[s] = self.r.choice(fits)
+            if self.estimate(to[s]) > f.est[s]:
+                return None
+        return to
+
+    def unify(self, own, t, to):
+        """Is t the type `own` with sizes replaced as in `to`, which grows?"""
+        if is_scalar(own) or is_scalar(t) or own[0] != t[0] or len(own) != len(t):
+            return own == t
+        if is_arr(own):
+            same = own[1] == t[1] if isinstance(own[1], int) else to.setdefault(own[1], t[1]) == t[1]
+            return same and self.unify(own[2], t[2], to)
+        if own[0] == "tup":
+            return all(self.unify(u, v, to) for u, v in zip(own[1:], t[1:]))
+        return all(f == g and self.unify(u, v, to) for (f, u), (g, v) in zip(own[1:], t[1:]))
+
     def top_call(self, t, env, d):
         """A call of a function at top level: one that is there, or a new one with sizes of its own."""
         known = [s for s in self.est if s in self.sizes_of(env)]
         for f in self.functions:
-            to = dict(zip(f.sizes, f.at))
-            if self.renamed(f.body.ty, to) == t and all(s in known for s in f.at) and self.work <= f.work:
+            to = self.sizes_for(f, t, known)
+            if to is not None and self.work <= f.work:
                 return call(f.name, t, *[self.expr(self.renamed(p[2], to), env, d - 1) for p in f.params])
         sizes = sorted(type_sizes(t))
         if any(s not in known for s in sizes) or len(self.functions) > 4 or self.in_function:
@@ -337,60 +366,13 @@ class Gen(Scalars, Arrays):
         body = self.block(self.renamed(t, own), inner, d - 1, self.r.randint(0, 2))
         self.est, self.positive, self.bound, self.locals, self.in_function = keep
         f = Def(self.fresh("fun"), [own[s] for s in sizes], params, body, show_result=self.chance(0.7))
-        f.at, f.work = sizes, self.work
+        f.work, f.est = self.work, {own[s]: self.est[s] for s in sizes}
         self.functions.append(f)
         return call(f.name, t, *[self.expr(u, env, d - 1) for u in ts])
 
-    def existential(self, t, env, d):
-        """A size that shows only at run time, then a value of type t."""
-        k, v = self.fresh("k"), self.fresh("ys")
-        form = self.r.choice(["filter", "filter", "filter", "partition",
-                             "flatten", "concat", "iota", "drop", "slice"])
-        src = self.source(env, d)
-        a, dim = row(src.ty), src.ty[1]
-        size = self.estimate(dim)
-        if form in ("filter", "partition"):
-            p = self.inside(dim, lambda: self.lam([a], env, lambda e: self.expr("bool", e, min(d - 1, 2)), size))
-            e = call(form, arr(k, a), p, src)
-            if form == "partition":
-                k2 = self.fresh("k")
-                w = self.fresh("zs")
-                both = tup(arr(k, a), arr(k2, a))
-                self.est[k] = size
-                body = self.block(t, env + [(k, "i64"), (v, arr(k, a))], d - 1, self.r.randint(0, 1))
-                if self.chance(0.5):  # the second part as well
-                    z = call("length", "i64", var(w, arr(k2, a)))
-                    body = N("let", t, [z, body], ("v", self.fresh("n"), "i64", False))
-                self.est.pop(k)
-                pat = ("t", [("v", v, arr(k, a), True), ("v", w, arr(k2, a), False)])
-                return N("letk", t, [N("call", both, e.kids, "partition"), body], (k, pat))
-        elif form == "flatten" and not is_scalar(a) and is_arr(a):
-            size *= self.estimate(a[1])
-            a = row(a)
-            e = call(form, arr(k, a), src)
-        elif form == "concat" and self.fits(dim, 2):
-            e = call(form, arr(k, a), src, src if self.chance(0.3) else self.leaf(src.ty, env))
-            size *= 2
-        elif form == "iota":
-            n = binop("%", self.expr("i64", env, d - 1), lit("i64", self.r.choice([1, 3, 7, 20])))
-            a, size = "i64", 7
-            e = call(form, arr(k, a), n)
-        elif form == "drop":
-            n = call("i64.min", "i64", lit("i64", self.r.randint(0, 3)), self.size_node(dim))
-            e = call(form, arr(k, a), n, src)
-        else:
-            step = self.r.choice([1, 2, 3, -1])
-            e = N("slice", arr(k, a), [src] + ([] if step == -1 else [lit("i64", step)]),
-                  "::-1" if step == -1 else "::{}")
-            size = -(-size // abs(step))
-        self.est[k] = size
-        body = self.block(t, env + [(k, "i64"), (v, arr(k, a))], d - 1, self.r.randint(0, 1))
-        self.est.pop(k)
-        return N("letk", t, [e, body], (k, ("v", v, arr(k, a), True)))
-
     def operator(self, t, sums=False):
         """An associative operator on t; None if there is none here."""
-        return operator(self.r, t, sums)
+        return operator(self.r, t, sums, lambda size: self.estimate(size) <= 8 and self.fits(size, size))
 
     # --- loops -----------------------------------------------------------------------------------
     def a_loop(self, t, env, d):
@@ -447,122 +429,3 @@ class Gen(Scalars, Arrays):
         e = make()
         self.work = work
         return e
-
-    # --- programs --------------------------------------------------------------------------------
-    def entry(self, name):
-        r = self.r
-        sizes = ["n", "m", "l"][:r.choice([1, 2, 2, 3])]
-        sizes = [f"{s}{self.fresh('')}" for s in sizes]
-        self.est = {}
-        budget = 6000
-        for s in sizes:
-            self.est[s] = r.choice([z for z in SIZES if z <= max(8, budget)])
-            budget //= max(1, self.est[s])
-        env = [(s, "i64") for s in sizes]
-        params, used = [], set()
-        for k in range(r.randint(2, 5)):
-            t = self.param_type(sizes, env)
-            p = ("v", self.fresh("a"), t, True)
-            params.append(p)
-            used |= type_sizes(t)
-        for s in sizes:
-            if s not in used:
-                params.append(("v", self.fresh("a"), arr(s, self.scalar()), True))
-        env += [v for p in params for v in pat_vars(p)]
-        body = self.entry_body(env, r.choice([2, 3, 3, 4]), r.randint(2, 6), [])
-        return Def(name, sizes, params, body, entry=True,
-                   show_result=self.chance(0.7) and not self.hidden), dict(self.est)
-
-    def entry_body(self, env, d, n, made):
-        """Definitions, then some of them as results."""
-        if n > 0:
-            u = self.a_type(env)
-            e = self.expr(u, env, d)
-            p = self.pattern(u, "v", annotate=self.chance(0.3))
-            body = self.entry_body(env + pat_vars(p), d, n - 1, made + pat_vars(p))
-            return N("let", body.ty, [e, body], p)
-        picked = self.r.sample(made, min(len(made), self.r.randint(2, 4)))
-        if made[-1] not in picked:
-            picked.append(made[-1])
-        kids = [var(v, u) if self.chance(0.8) else self.expr(u, env, 2) for v, u in picked]
-        if self.fails:
-            kids.append(self.failing(env))
-        elif self.chance(0.15):  # a result whose size shows at run time
-            src = self.source(env, 2)
-            k = self.fresh("k")
-            self.hidden = True
-            p = self.inside(src.ty[1], lambda: self.lam([row(src.ty)], env,
-                            lambda e: self.expr("bool", e, 2), self.estimate(src.ty[1])))
-            kids.append(call("filter", arr(k, row(src.ty)), p, src))
-        return kids[0] if len(kids) == 1 else N("tuple", tup(*[k.ty for k in kids]), kids)
-
-    def failing(self, env):
-        """A value that cannot be computed on some input."""
-        c = [a for a in self.arrays(env, lambda u: is_scalar(row(u)) and self.fits(u[1]))]
-        if not c or self.chance(0.15):
-            return N("assert", "i64", [binop("<", self.expr("i64", env, 2), lit("i64", limits("i64")[0]), "bool"),
-                                       self.expr("i64", env, 1)])
-        a = self.r.choice(c)
-        t, dim, off = row(a.ty), a.ty[1], self.r.choice([0, 1, 5])
-        beyond = binop("+", self.size_node(dim), lit("i64", off))
-        k = self.r.random()
-        if k < 0.25:
-            return N("index", t, [a, beyond if self.chance(0.7) else lit("i64", -1 - off)])
-        if k < 0.4:
-            return N("with", a.ty, [call("copy", a.ty, a), beyond, self.expr(t, env, 1)])
-        if k < 0.5:
-            return binop("/", self.expr("i64", env, 1), binop("*", self.size_node(dim), lit("i64", 0)))
-        f = self.index_lam([dim], env, lambda e: N(
-            "index", t, [a, binop("+", var(e[-1][0], "i64"), lit("i64", 1 + off))]))
-        if k < 0.7 and t in INTS:  # inside a reduction
-            return call("redomap", t, N("op", t, x=self.operator(t)), f,
-                        call("iota", arr(dim, "i64"), self.size_node(dim)))
-        if k < 0.85:  # in a loop
-            i = self.fresh("ix")
-            return N("loop", t, [self.literal(t), self.size_node(dim), N("index", t, [a, binop("+", var(i, "i64"), lit("i64", 1))])],
-                     Loop("for", ("v", self.fresh("acc"), t, False), i))
-        return call("tabulate", a.ty, self.size_node(dim), f)
-
-    def param_type(self, sizes, env):
-        k = self.r.random()
-        if k < 0.2:
-            return self.scalar()
-        t = self.scalar()
-        if k > 0.8:
-            t = tup(self.scalar(), self.scalar())
-        elif k > 0.72:
-            t = ("rec", ("a", self.scalar()), ("b", self.scalar()))
-        first = self.r.choice(sizes) if self.chance(0.92) else self.r.choice([1, 3])
-        if self.chance(0.35):
-            second = self.r.choice(sizes) if self.chance(0.8) else self.r.choice([2, 3])
-            if max(1, self.est.get(first, 3)) * max(1, self.est.get(second, 3)) <= 6000:
-                t = arr(second, t)
-                if self.chance(0.2) and self.est.get(first, 3) * self.est.get(second, 3) <= 600:
-                    t = arr(3, t)
-        return arr(first, t)
-
-    def value(self, t, sizes):
-        r = self.r
-        if is_arr(t):
-            return [self.value(row(t), sizes) for _ in range(t[1] if isinstance(t[1], int) else sizes[t[1]])]
-        if not is_scalar(t):
-            return tuple(self.value(u, sizes) for u in (t[1:] if t[0] == "tup" else [u for _, u in t[1:]]))
-        if t == "bool":
-            return r.random() < 0.5
-        if t in FLOATS:
-            return float(r.randint(-9, 9)) + r.choice([0, 0, 0.5])
-        lo, hi = limits(t)
-        v = r.choice([r.randint(-9, 20), r.randint(0, 5), r.randint(-9, 20), r.randint(lo, hi), hi, lo])
-        return v if lo <= v <= hi else r.randint(0, 9)
-
-    def inputs(self, d, est):
-        """Values for the sizes of the first input, then small ones."""
-        out = []
-        others = {s: self.r.choice([z for z in (0, 1, 2, 3, 5) if z <= max(2, est[s])]) for s in est}
-        for sizes in (est, others):
-            out.append((sizes, [self.value(t, sizes) for p in d.params for _, t in pat_vars(p)]))
-        return out
-
-    def program(self):
-        d, est = self.entry("main")
-        return Program(self.functions + [d], self.inputs(d, est), self.fails)

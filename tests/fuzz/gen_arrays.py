@@ -9,11 +9,12 @@ class Arrays:
         if not self.fits(dim):
             return self.leaf(t, env)
         forms = [("leaf", 1), ("map", 8), ("tabulate", 3), ("replicate", 1), ("scan", 3), ("view", 2), ("with", 2),
-                 ("scatter", 2), ("hist", 2), ("row", 1), ("take", 1), ("unzip", 1), ("fill", 2)]
+                 ("scatter", 2), ("hist", 2), ("row", 1), ("take", 1), ("unzip", 1), ("fill", 2),
+                 ("set", 3), ("sweep", 1)]
         if self.helpers:
             forms += [("helper", 1)]
         if not is_scalar(u) and is_arr(u):
-            forms += [("transpose", 3), ("tabulate_2d", 1), ("scatter_2d", 1), ("rows_with", 1)]
+            forms += [("transpose", 3), ("tabulate_2d", 1), ("scatter_2d", 1), ("rows_with", 1), ("hist_nd", 2)]
         if isinstance(dim, int) and 0 < dim <= 4:
             forms += [("literal", 2)]
         if isinstance(dim, int) and dim >= 2:
@@ -212,21 +213,6 @@ class Arrays:
             return N("colwith", t, [a, self.position(env, row(t)[1], 2), self.expr(arr(t[1], u), env, d - 1)])
         return self.guarded([row(t)[1]], make, t, env, d)
 
-    def a_hist(self, t, env, d):
-        o = self.operator(row(t))
-        if o is None or not o.comm:
-            return None
-        src = self.source(env, d)
-        w = src.ty[1]
-        size = self.estimate(w)
-        shift = self.r.choice([0, 0, 1, 2])
-
-        f = self.inside(w, lambda: self.lam([row(src.ty)], env, lambda e: binop("-", binop("%", self.expr(
-            "i64", e, d - 1), binop("+", self.size_node(t[1]), lit("i64", 1 + shift))), lit("i64", shift)), size))
-        at = call("map", arr(w, "i64"), f, src)
-        return call("reduce_by_index", t, self.fresh_array(t, env, d - 1), N("op", row(t), x=o), at,
-                    self.expr(arr(w, row(t)), env, d - 1))
-
     def a_row(self, t, env, d):
         """A row of a matrix."""
         c = self.arrays(env, lambda u: row(u) == t)
@@ -266,7 +252,7 @@ class Arrays:
         k = self.r.randint(1, t[1] - 1)
         parts = [self.expr(arr(k, row(t)), env, d - 1), self.expr(arr(t[1] - k, row(t)), env, d - 1)]
         if self.chance(0.3):
-            return binop("++", *parts, t=t) if False else N("cast", t, [call("concat", t, *parts)])
+            return N("cast", t, [binop("++", *parts, t=t) if self.chance(0.5) else call("concat", t, *parts)])
         return call("concat", t, *parts)
 
     def a_helper(self, t, env, d):

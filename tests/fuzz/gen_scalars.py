@@ -123,6 +123,9 @@ class Scalars:
     def source(self, env, d, test=lambda t: True):
         """Some array to consume: one in scope or a new one."""
         c = self.arrays(env, lambda u: test(u) and self.fits(u[1]))
+        recent = [a for a in c if a.x == self.recent]
+        if recent and self.chance(0.6):
+            return recent[0]
         if c and self.chance(0.75):
             return self.r.choice(c[-8:])
         for _ in range(4):

@@ -3,11 +3,13 @@ from oracle import limits, wrap
 from tree import FLOATS, INTS, Op, is_arr, is_scalar, row, type_text
 
 
-def operator(r, t, sums=False):
-    """A random operator on type t, or None. sums: + only."""
+def operator(r, t, sums=False, small=lambda size: False):
+    """A random operator on type t, or None. sums: + only; small: may something be done for each pair of elements?"""
     if is_scalar(t):
         return scalar(r, t, sums)
     if is_arr(t):
+        if row(t) in INTS and not sums and r.random() < 0.25:
+            return on_rows(r, t, small(t[1]))
         inner = operator(r, row(t), sums)
         if inner is None or not is_scalar(row(t)):
             return None
@@ -58,7 +60,17 @@ def on_pairs(r, t):
     if len(t) != 3 or not is_scalar(t[1]) or not is_scalar(t[2]):
         return None
     a, b = t[1], t[2]
-    if a in INTS and b == a:  # composition of linear functions
+    if a in INTS and b == a and r.random() < 0.4:  # product of complex numbers
+        return Op("(\\(a1, b1) (a2, b2) -> (a1 * a2 - b1 * b2, a1 * b2 + b1 * a2))", f"(1{a}, 0{a})",
+                  lambda p, q: (wrap(a, p[0] * q[0] - p[1] * q[1]), wrap(a, p[0] * q[1] + p[1] * q[0])),
+                  lambda ev: (1, 0), True)
+    if a in INTS and b in INTS and r.random() < 0.4:  # the least, how often
+        most = limits(a)[1]
+        return Op("(\\(v1, c1) (v2, c2) -> if v1 == v2 then (v1, c1 + c2) else if v1 < v2 then (v1, c1) else (v2, c2))",
+                  f"({a}.highest, 0{b})",
+                  lambda p, q: (p[0], wrap(b, p[1] + q[1])) if p[0] == q[0] else p if p[0] < q[0] else q,
+                  lambda ev: (most, 0), True)
+    if a in INTS and b == a and r.random() < 0.6:  # composition of linear functions
         return Op("(\\(a1, b1) (a2, b2) -> (a1 * a2, a2 * b1 + b2))", f"(1{a}, 0{a})",
                   lambda p, q: (wrap(a, p[0] * q[0]), wrap(a, q[0] * p[1] + q[1])), lambda ev: (1, 0), False)
     if a == "bool" and b in INTS:  # segmented sum
@@ -70,6 +82,27 @@ def on_pairs(r, t):
                   f"({a}.lowest, {b}.highest)",
                   lambda p, q: p if p[0] > q[0] or (p[0] == q[0] and p[1] <= q[1]) else q, lambda ev: (lo, hi), True)
     return None
+
+
+def on_rows(r, t, small):
+    """Operators on arrays of integers that are no map over the elements; both commute."""
+    size, u = t[1], row(t)
+    if small and r.random() < 0.6:  # product of polynomials modulo x^size - 1
+
+        def product(p, q):
+            n = len(p)
+            return [wrap(u, sum(p[j] * q[(i - j) % n] for j in range(n))) for i in range(n)]
+        if r.random() < 0.5:
+            inner = "loop s = 0{u} for j < {n} do s + xs[j] * ys[(i - j) % {n}]"
+        else:
+            inner = "reduce (+) 0{u} (map (\\j -> xs[j] * ys[(i - j) % {n}]) (iota {n}))"
+        return Op(f"(\\xs ys -> tabulate {size} (\\i -> {inner.format(u=u, n=size)}))",
+                  f"(tabulate {size} (\\i -> {u}.bool (i == 0)))", product,
+                  lambda ev: [int(i == 0) for i in range(ev.dim(size))], True)
+    # the greater one, as words in a lexicon
+    return Op(f"(\\xs ys -> let c = loop c = 0i32 for i < {size} do if c != 0 then c else if xs[i] > ys[i] then 1 else "
+              "if xs[i] < ys[i] then -1 else 0 in if c >= 0 then xs else ys)", f"(replicate {size} {u}.lowest)",
+              max, lambda ev: [limits(u)[0]] * ev.dim(size), True)
 
 
 def parts(r, t, sums):

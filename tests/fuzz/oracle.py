@@ -150,6 +150,8 @@ class Eval:
             return lambda: a() and b()
         if n.x == "||":
             return lambda: a() or b()
+        if n.x == "++":
+            return lambda: a() + b()
         f, t = BINARY[n.x], n.ty
         if t == "bool":
             return lambda: bool(f(a(), b()))
@@ -272,6 +274,86 @@ class Eval:
             return v
         return go
 
+    def places(self, forms, values, dims, n):
+        """The indices along each dimension that forms pick; None instead of a list where there is one."""
+        at, out = iter(values), []
+        for f, d in zip(forms, dims):
+            v = {c: next(at) for c in f if c in "iabs"}
+            if f == "i":
+                if not 0 <= v["i"] < d:
+                    self.fail("out of bounds", n)
+                out.append(v["i"])
+                continue
+            s = v.get("s", 1)
+            a, b = v.get("a", 0 if s > 0 else d - 1), v.get("b", d if s > 0 else -1)
+            got = range(a, b, s)
+            if any(not 0 <= i < d for i in got):
+                self.fail("out of bounds", n)
+            out.append(got)
+        return out
+
+    def shape(self, v, t, depth):
+        """The first dimensions of an array v of type t."""
+        out = [len(v)]
+        for _ in range(depth - 1):
+            t = t[2]
+            out.append(self.dim(t[1]))
+        return out
+
+    def c_sub(self, n, k):
+        def pick(v, at):
+            if not at:
+                return v
+            if isinstance(at[0], int):
+                return pick(v[at[0]], at[1:])
+            return [pick(v[i], at[1:]) for i in at[0]]
+
+        def go():
+            v = k[0]()
+            values = [f() for f in k[1:]]
+            return pick(v, self.places(n.x, values, self.shape(v, n.kids[0].ty, len(n.x)), n))
+        return go
+
+    def put(self, v, at, new, n):
+        """v with `new` at the places."""
+        if not at:
+            return new
+        out = list(v)
+        if isinstance(at[0], int):
+            out[at[0]] = self.put(v[at[0]], at[1:], new, n)
+            return out
+        if len(at[0]) != len(new):
+            self.fail("sizes differ", n)
+        for i, w in zip(at[0], new):
+            out[i] = self.put(v[i], at[1:], w, n)
+        return out
+
+    def c_set(self, n, k):
+        def go():
+            v = k[0]()
+            values = [f() for f in k[1:-1]]
+            new = k[-1]()
+            return self.put(v, self.places(n.x, values, self.shape(v, n.kids[0].ty, len(n.x)), n), new, n)
+        return go
+
+    def c_letset(self, n, k):
+        name, forms = n.x
+
+        def go():
+            v = self.env[name] = k[0]()
+            values = [f() for f in k[1:-2]]
+            new = k[-2]()
+            self.env[name] = self.put(v, self.places(forms, values, self.shape(v, n.kids[0].ty, len(forms)), n), new, n)
+            return k[-1]()
+        return go
+
+    def c_recwith(self, n, k):
+        def change(t, r, path, v):
+            at = [f for f, _ in t[1:]].index(path[0])
+            new = v if len(path) == 1 else change(t[1 + at][1], r[at], path[1:], v)
+            return r[:at] + (new,) + r[at + 1:]
+        return lambda: change(n.ty, k[0](), n.x, k[1]())
+
     def c_colwith(self, n, k):
         def go():
             v, j, w = [f() for f in k]
@@ -295,11 +377,17 @@ class Eval:
     def c_loop(self, n, k):
         lp = n.x
 
+        def bind(v):
+            self.bind(lp.pat, v)
+            if lp.sizes:
+                for name, t in pat_vars(lp.pat):
+                    self.bind_sizes(t, self.env[name], lp.sizes)
+
         def go():
             v = k[0]()
             if lp.form == "while":
                 while True:
-                    self.bind(lp.pat, v)
+                    bind(v)
                     self.step()
                     if not k[1]():
                         return v
@@ -307,7 +395,7 @@ class Eval:
             turns = k[1]()
             for i in range(turns) if lp.form == "for" else turns:
                 self.step()
-                self.bind(lp.pat, v)
+                bind(v)
                 self.env[lp.var] = i
                 v = k[2]()
             return v
@@ -473,6 +561,24 @@ class Eval:
             if 0 <= i < len(out):
                 out[i] = op.fn(out[i], v)
         return out
+
+    def f_reduce_by_index_2d(self, n, dest, op, at, vs):
+        for i, v in zip(at, vs):
+            self.step()
+            dest = self.combine(dest, op, i, v)
+        return dest
+    f_reduce_by_index_3d = f_reduce_by_index_2d
+
+    def combine(self, dest, op, at, v):
+        """dest with v combined into the place `at`; dest if there is no such place."""
+        if not at:
+            return op.fn(dest, v)
+        if not 0 <= at[0] < len(dest):
+            return dest
+        return dest[:at[0]] + [self.combine(dest[at[0]], op, at[1:], v)] + dest[at[0] + 1:]
+
+    def f_hist(self, n, op, k, at, vs):
+        return self.f_reduce_by_index(n, [op.value(self)] * k, op, at, vs)
 
     def f_rearrange(self, n, perm, xs):
         def at(v, idx):

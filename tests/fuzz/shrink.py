@@ -60,6 +60,10 @@ def smaller(n):
     if n.op == "letk" and not (free(n.kids[1]) & ({n.x[0]} | set(
         pat_names(n.x[1])))) and n.x[0] not in type_sizes(n.kids[1].ty):
         yield n.kids[1]
+    if n.op == "letk" and is_arr(n.kids[0].ty):  # the array may have another size
+        for at, m, bound in paths(n.kids[0]):
+            if at and not is_scalar(m.ty) and is_arr(m.ty) and row(m.ty) == row(n.kids[0].ty) and not free(m) & bound:
+                yield N("letk", n.ty, [m, n.kids[1]], n.x)
     plain = default(n.ty) if n.ty != ("fun",) else None
     if plain and n.op not in ("lit",) and n.size() > plain.size():
         yield plain
@@ -72,17 +76,27 @@ def smaller(n):
         yield N("lit", n.ty, x=type(n.x)(0))
 
 
-def entry(p):
-    return next(d for d in p.defs if d.entry)
+def entries(p):
+    return [d for d in p.defs if d.entry]
 
 
 def with_entry(p, d, inputs=None):
-    return Program([d if q.entry else q for q in p.defs], inputs or p.inputs, p.fails)
+    return Program([d if q.name == d.name else q for q in p.defs], inputs or p.inputs, p.fails)
+
+
+def fewer_entries(p):
+    names = [d.name for d in entries(p)]
+    for name in names if len(names) > 1 else []:
+        yield Program([d for d in p.defs if d.name != name], [i for i in p.inputs if i[0] != name], p.fails)
 
 
 def fewer_results(p):
-    """The entry with some of its results only."""
-    d = entry(p)
+    """The entries with some of their results only."""
+    for d in entries(p):
+        yield from results_of(p, d)
+
+
+def results_of(p, d):
     path, n = (), d.body
     while n.op in ("let", "letk", "letfun"):
         path, n = path + (1,), n.kids[1]
@@ -104,7 +118,11 @@ def retype(n):
 
 def result_parts(p):
     """Instead of the results: one of the definitions."""
-    d = entry(p)
+    for d in entries(p):
+        yield from parts_of(p, d)
+
+
+def parts_of(p, d):
     chain, n, path = [], d.body, ()
     while n.op in ("let", "letk", "letfun"):
         if n.op == "let" and n.x[0] == "v":
@@ -117,7 +135,11 @@ def result_parts(p):
 
 
 def fewer_parameters(p):
-    d = entry(p)
+    for d in entries(p):
+        yield from parameters_of(p, d)
+
+
+def parameters_of(p, d):
     used = free(d.body)
     for k, q in enumerate(d.params):
         if set(pat_names(q)) & used:
@@ -126,7 +148,8 @@ def fewer_parameters(p):
         sizes = set().union(set(), *[type_sizes(t) for r in params for _, t in pat_vars(r)])
         if (used | type_sizes(d.body.ty)) & set(d.sizes) - sizes:
             continue
-        inputs = [({s: v for s, v in sz.items() if s in sizes}, vs[:k] + vs[k + 1:]) for sz, vs in p.inputs]
+        inputs = [(e, {s: v for s, v in sz.items() if s in sizes}, vs[:k] + vs[k + 1:]) if e == d.name else (e, sz, vs)
+                  for e, sz, vs in p.inputs]
         yield with_entry(p, Def(d.name, [s for s in d.sizes if s in sizes], params, d.body, True, d.show_result), inputs)
 
 
@@ -153,17 +176,17 @@ def smaller_inputs(p):
         for one in p.inputs:
             yield Program(p.defs, [one], p.fails)
         return
-    d = entry(p)
+    name, sizes, values = p.inputs[0]
+    d = next(d for d in p.defs if d.name == name)
     types = [t for q in d.params for _, t in pat_vars(q)]
-    sizes, values = p.inputs[0]
     for s, n in sizes.items():
         for k in sorted({0, 1, 2, n // 2, n - 1}):
             if 0 <= k < n:
-                yield Program(p.defs, [({**sizes, s: k}, [cut(t, v, s, k) for t, v in zip(types, values)])], p.fails)
+                yield Program(p.defs, [(name, {**sizes, s: k}, [cut(t, v, s, k) for t, v in zip(types, values)])], p.fails)
     for i, (t, v) in enumerate(zip(types, values)):
         w = plain_value(t, v)
         if w != v:
-            yield Program(p.defs, [(sizes, values[:i] + [w] + values[i + 1:])], p.fails)
+            yield Program(p.defs, [(name, sizes, values[:i] + [w] + values[i + 1:])], p.fails)
 
 
 def smaller_trees(p):
@@ -181,7 +204,7 @@ def fewer_definitions(p):
             yield Program(p.defs[:i] + p.defs[i + 1:], p.inputs, p.fails)
 
 
-STEPS = [smaller_inputs, result_parts, fewer_results, smaller_trees, fewer_definitions, fewer_parameters]
+STEPS = [fewer_entries, smaller_inputs, result_parts, fewer_results, smaller_trees, fewer_definitions, fewer_parameters]
 
 
 def shrink(p, f, test, seconds):

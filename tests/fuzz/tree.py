@@ -13,6 +13,9 @@ A node has an operation, a type, kids and extra data x:
   letfun x=(name, [pattern])  kids: the function's body, body
   if, tuple, record, proj x=index, field x=name, index (array, index...)
   slice x=text with {} for kids, with, colwith (array, column, values), arrlit
+  sub x=[form], set x=[form]   kids: array, expressions of the forms (see gen_updates.py), for set: value
+  letset x=(name, [form])      let name = kid 0 let name[...] = kid -2 in kid -1
+  recwith x=(field...)         kids: record, value
   loop x=Loop          kids: initial value, bound | array | condition, body
   cast                 value :> type;  asc: value : type
   assert               kids: condition, value
@@ -39,10 +42,10 @@ class N:
 
 
 class Loop:
-    """form: for (var < kid 1), in (var in kid 1), while (kid 1)."""
+    """form: for (var < kid 1), in (var in kid 1), while (kid 1); sizes: names of sizes that vary."""
 
-    def __init__(self, form, pat, var):
-        self.form, self.pat, self.var = form, pat, var
+    def __init__(self, form, pat, var, sizes=()):
+        self.form, self.pat, self.var, self.sizes = form, pat, var, sizes
 
 
 class Op:
@@ -61,7 +64,7 @@ class Def:
 
 
 class Program:
-    """Helpers in use (by name, see library.py), definitions, inputs: [{size: number, parameter: value}]."""
+    """Definitions; inputs: [(entry point, {size: number}, values of its parameters)]."""
 
     def __init__(self, defs, inputs, fails=False):
         self.defs, self.inputs, self.fails = defs, inputs, fails
@@ -139,8 +142,10 @@ def bound_in(n):
     if n.op == "letfun":
         return [set(x for p in n.x[1] for x in pat_names(p)), {n.x[0]}]
     if n.op == "loop":
-        names, var = set(pat_names(n.x.pat)), {n.x.var} - {None}
+        names, var = set(pat_names(n.x.pat)) | set(n.x.sizes), {n.x.var} - {None}
         return [set(), names if n.x.form == "while" else set(), names | var]
+    if n.op == "letset":
+        return [set()] + [{n.x[0]} for _ in n.kids[1:]]
     return none
 
 
@@ -163,6 +168,8 @@ def free(n):
     elif n.op == "letfun":
         for p in n.x[1]:
             out |= pat_sizes(p)
+    elif n.op == "loop":
+        out |= pat_sizes(n.x.pat) - set(n.x.sizes)
     for k, names in zip(n.kids, bound_in(n)):
         out |= free(k) - names
     return out - (set(sum((pat_names(p) for p in n.x), [])) if n.op == "lam" else set())
@@ -179,7 +186,15 @@ def lit_text(t, v):
     return f"({v}{t})" if v < 0 else f"{v}{t}"
 
 
-ATOMIC = {"lit", "var", "tuple", "record", "proj", "field", "index", "slice", "arrlit", "sec", "perm"}
+ATOMIC = {"lit", "var", "tuple", "record", "proj", "field", "index", "slice", "sub", "arrlit", "sec", "perm"}
+
+
+def forms_text(forms, kids):
+    """What stands between the brackets: each letter of a form is an expression."""
+    at, out = iter(kids), []
+    for f in forms:
+        out.append("".join(next(at) if c in "iabs" else c for c in f))
+    return ", ".join(out)
 
 
 def text(n, ind="  "):
@@ -236,12 +251,22 @@ def text(n, ind="  "):
         return a(k[0]) + "[" + x.format(*[a(i) for i in k[1:]]) + "]"
     if op == "with":
         return f"{a(k[0])} with [{', '.join(t(i) for i in k[1:-1])}] = {a(k[-1])}"
+    if op == "sub":
+        return f"{a(k[0])}[{forms_text(x, map(a, k[1:]))}]"
+    if op == "set":
+        return f"{a(k[0])} with [{forms_text(x, map(a, k[1:-1]))}] = {a(k[-1])}"
+    if op == "letset":
+        return (f"let {x[0]} = {text(k[0], more)}\n{ind}let {x[0]}[{forms_text(x[1], map(a, k[1:-2]))}] = "
+                f"{text(k[-2], more)}\n{ind}in {t(k[-1])}")
+    if op == "recwith":
+        return f"{a(k[0])} with {'.'.join(x)} = {a(k[1])}"
     if op == "colwith":
         return f"{a(k[0])} with [:, {t(k[1])}] = {a(k[2])}"
     if op == "arrlit":
         return "[" + ", ".join(map(t, k)) + "]"
     if op == "loop":
-        head = f"loop {pat_text(x.pat)} = {t(k[0])}\n{more}"
+        sizes = "".join(f"[{s}] " for s in x.sizes)
+        head = f"loop {sizes}{pat_text(x.pat)} = {t(k[0])}\n{more}"
         if x.form == "for":
             head += f"for {x.var} < {a(k[1])} do"
         elif x.form == "in":

@@ -1,0 +1,204 @@
+"""Whole programs of the generator (see gen.py): entry points, what must fail, inputs."""
+from nodes import binop, call, lit, var
+from oracle import limits
+from tree import FLOATS, INTS, Def, Loop, N, Program, arr, is_arr, is_scalar, pat_vars, row, tup, type_sizes
+
+SIZES = [0, 1, 1, 2, 3, 3, 4, 5, 7, 8, 16, 17, 31, 33, 64, 65, 127, 300, 1025]
+
+
+class Programs:
+    def entry(self, name, of):
+        """An entry point, of so many."""
+        r = self.r
+        sizes = ["n", "m", "l"][:r.choice([1, 2, 2, 3])]
+        sizes = [f"{s}{self.fresh('')}" for s in sizes]
+        self.est = {}
+        budget = 6000
+        for s in sizes:
+            self.est[s] = r.choice([z for z in SIZES if z <= max(8, budget)])
+            budget //= max(1, self.est[s])
+        env = [(s, "i64") for s in sizes]
+        params, used = [], set()
+        for k in range(r.randint(2, 5)):
+            t = self.param_type(sizes, env)
+            p = ("v", self.fresh("a"), t, True)
+            params.append(p)
+            used |= type_sizes(t)
+        for s in sizes:
+            if s not in used:
+                params.append(("v", self.fresh("a"), arr(s, self.scalar()), True))
+        env += [v for p in params for v in pat_vars(p)]
+        body = self.entry_body(env, r.choice([2, 3, 3, 4]), r.randint(2, 6 if of == 1 else 3), [])
+        return Def(name, sizes, params, body, entry=True,
+                   show_result=self.chance(0.7) and not self.hidden), dict(self.est)
+
+    def entry_body(self, env, d, n, made):
+        """Definitions, then some of them as results."""
+        if n > 0:
+            e = self.feature(env, d) if self.chance(0.5) else None
+            if e is None:
+                e = self.expr(self.a_type(env), env, d)
+            u = e.ty
+            p = self.pattern(u, "v", annotate=self.chance(0.3))
+            body = self.entry_body(env + pat_vars(p), d, n - 1, made + pat_vars(p))
+            return N("let", body.ty, [e, body], p)
+        picked = self.r.sample(made, min(len(made), self.r.randint(2, 4)))
+        if made[-1] not in picked:
+            picked.append(made[-1])
+        kids = [var(v, u) if self.chance(0.8) else self.expr(u, env, 2) for v, u in picked]
+        if self.fails:
+            kids.append(self.failing(env))
+        elif self.chance(0.15):  # a result whose size shows at run time
+            src = self.source(env, 2)
+            k = self.fresh("k")
+            self.hidden = True
+            p = self.inside(src.ty[1], lambda: self.lam([row(src.ty)], env,
+                            lambda e: self.expr("bool", e, 2), self.estimate(src.ty[1])))
+            kids.append(call("filter", arr(k, row(src.ty)), p, src))
+        return kids[0] if len(kids) == 1 else N("tuple", tup(*[k.ty for k in kids]), kids)
+
+    def feature(self, env, d):
+        """A histogram, an update or an irregular piece, at the top or in one or two maps; or None."""
+        depth = self.r.choice([0, 1, 1, 1, 2, 2])
+        return self.nest(depth, env, self.r.choice(["hist", "hist", "update", "irregular", "irregular"]), d)
+
+    def nest(self, depth, env, kind, d):
+        if depth == 0:
+            return getattr(self, "f_" + kind)(env, d)
+        c = self.arrays(env, lambda u: self.fits(u[1]))
+        dim = self.r.choice(c).ty[1] if c else self.a_size(env)
+        srcs = self.arrays(env, lambda u: u[1] == dim)
+        if not self.fits(dim):
+            return None
+        src = self.r.choice(srcs) if srcs else call("iota", arr(dim, "i64"), self.size_node(dim))
+        made = []
+
+        def body(inner):
+            made.append(self.nest(depth - 1, inner, kind, d))
+            return made[0] or lit("bool", False)
+        srcs = [src]
+        if self.chance(0.7) and src.x != "iota":  # so that every thread knows its number
+            srcs.append(call("iota", arr(dim, "i64"), self.size_node(dim)))
+        f = self.inside(dim, lambda: self.lam([row(s.ty) for s in srcs], env, body, self.estimate(dim)))
+        if not made[0]:
+            return None
+        return call("map" if len(srcs) == 1 else "map2", arr(dim, made[0].ty), f, *srcs)
+
+    def f_hist(self, env, d):
+        """Into bins of one to three dimensions; elements of one or several scalars, or arrays."""
+        dims = [self.a_size(env) for _ in range(self.r.choice([1, 1, 2, 3]))]
+        u = self.scalar()
+        k = self.r.random()
+        if k < 0.25:
+            u = tup(u, u if self.chance(0.5) else self.scalar())
+        elif k < 0.35:
+            u = ("rec", ("a", u), ("b", self.scalar()))
+        elif k < 0.5:
+            u = arr(self.a_size(env), u)
+        t = u
+        for x in reversed(dims):
+            t = arr(x, t)
+        if not self.fits(*self.part_dims(t)):
+            return None
+        return self.histogram(t, dims, u, env, min(d, 3))
+
+    def f_update(self, env, d):
+        t = arr(self.a_size(env), self.elem_type(env))
+        if self.chance(0.15):
+            return self.record_with(("rec", ("a", t), ("b", self.scalar())), env, min(d, 3))
+        if not self.fits(*self.part_dims(t)):
+            return None
+        return self.r.choice([self.a_set, self.let_set, self.a_sweep, self.a_fill])(t, env, min(d, 3))
+
+    def f_irregular(self, env, d):
+        if self.chance(0.6):
+            return self.irregular(self.r.choice(["i32", "i64", "u8"]), env, min(d, 3))
+        t = self.scalar()
+        if self.chance(0.3):
+            t = arr(self.a_size(env), t)
+            if not self.fits(t[1]):
+                return None
+        return self.existential(t, env, min(d, 3)) if self.chance(0.7) else self.carried(t, env, min(d, 3))
+
+    def failing(self, env):
+        """A value that cannot be computed on some input."""
+        c = [a for a in self.arrays(env, lambda u: is_scalar(row(u)) and self.fits(u[1]))]
+        if not c or self.chance(0.15):
+            return N("assert", "i64", [binop("<", self.expr("i64", env, 2), lit("i64", limits("i64")[0]), "bool"),
+                                       self.expr("i64", env, 1)])
+        a = self.r.choice(c)
+        t, dim, off = row(a.ty), a.ty[1], self.r.choice([0, 1, 5])
+        beyond = binop("+", self.size_node(dim), lit("i64", off))
+        k = self.r.random()
+        if k < 0.1:
+            ones = call("replicate", arr(2, t), lit("i64", 2), self.literal(t))
+            return N("set", a.ty, [call("copy", a.ty, a), binop("-", beyond, lit("i64", 1)),
+                                   binop("+", beyond, lit("i64", 1)), ones], ["a:b"])
+        if k < 0.25:
+            return N("index", t, [a, beyond if self.chance(0.7) else lit("i64", -1 - off)])
+        if k < 0.4:
+            return N("with", a.ty, [call("copy", a.ty, a), beyond, self.expr(t, env, 1)])
+        if k < 0.5:
+            return binop("/", self.expr("i64", env, 1), binop("*", self.size_node(dim), lit("i64", 0)))
+        f = self.index_lam([dim], env, lambda e: N(
+            "index", t, [a, binop("+", var(e[-1][0], "i64"), lit("i64", 1 + off))]))
+        if k < 0.7 and t in INTS:  # inside a reduction
+            return call("redomap", t, N("op", t, x=self.operator(t)), f,
+                        call("iota", arr(dim, "i64"), self.size_node(dim)))
+        if k < 0.85:  # in a loop
+            i = self.fresh("ix")
+            return N("loop", t, [self.literal(t), self.size_node(dim), N("index", t, [a, binop("+", var(i, "i64"), lit("i64", 1))])],
+                     Loop("for", ("v", self.fresh("acc"), t, False), i))
+        return call("tabulate", a.ty, self.size_node(dim), f)
+
+    def param_type(self, sizes, env):
+        k = self.r.random()
+        if k < 0.2:
+            return self.scalar()
+        t = self.scalar()
+        if k > 0.8:
+            t = tup(self.scalar(), self.scalar())
+        elif k > 0.72:
+            t = ("rec", ("a", self.scalar()), ("b", self.scalar()))
+        first = self.r.choice(sizes) if self.chance(0.92) else self.r.choice([1, 3])
+        if self.chance(0.35):
+            second = self.r.choice(sizes) if self.chance(0.8) else self.r.choice([2, 3])
+            if max(1, self.est.get(first, 3)) * max(1, self.est.get(second, 3)) <= 6000:
+                t = arr(second, t)
+                if self.chance(0.2) and self.est.get(first, 3) * self.est.get(second, 3) <= 600:
+                    t = arr(3, t)
+        return arr(first, t)
+
+    def value(self, t, sizes):
+        r = self.r
+        if is_arr(t):
+            return [self.value(row(t), sizes) for _ in range(t[1] if isinstance(t[1], int) else sizes[t[1]])]
+        if not is_scalar(t):
+            return tuple(self.value(u, sizes) for u in (t[1:] if t[0] == "tup" else [u for _, u in t[1:]]))
+        if t == "bool":
+            return r.random() < 0.5
+        if t in FLOATS:
+            return float(r.randint(-9, 9)) + r.choice([0, 0, 0.5])
+        lo, hi = limits(t)
+        v = r.choice([r.randint(-9, 20), r.randint(0, 5), r.randint(-9, 20), r.randint(lo, hi), hi, lo])
+        return v if lo <= v <= hi else r.randint(0, 9)
+
+    def inputs(self, d, est):
+        """Values for the sizes of the first input, then small ones."""
+        out = []
+        others = {s: self.r.choice([z for z in (0, 1, 2, 3, 5) if z <= max(2, est[s])]) for s in est}
+        for sizes in (est, others):
+            out.append((d.name, sizes, [self.value(t, sizes) for p in d.params for _, t in pat_vars(p)]))
+        return out
+
+    def program(self):
+        """One entry point, or some that share functions."""
+        names = ["main", "second", "third"][:self.r.choice([1, 1, 1, 1, 2, 2, 3])]
+        defs, inputs = [], []
+        for name in names:
+            before = len(self.functions)
+            self.bound, self.positive, self.locals, self.hidden = {}, set(), [], False
+            d, est = self.entry(name, len(names))
+            defs += self.functions[before:] + [d]
+            inputs += self.inputs(d, est)
+        return Program(defs, inputs, self.fails)
