@@ -3,7 +3,7 @@
 Bins are as many as the result says: none, one, few or many. Indices may all meet in one bin, spread, and lie out of
 bounds on both sides. Operators are associative and commutative, so that the order does not matter."""
 from nodes import binop, call, lit
-from tree import FLOATS, N, arr, is_arr, is_scalar, row, tup
+from tree import FLOATS, INTS, N, arr, is_arr, is_scalar, row, tup
 
 
 class Hists:
@@ -73,6 +73,10 @@ class Hists:
 
     def values(self, t, src, env, d):
         """Often from the array that gives the indices, so that all is one loop."""
+        if row(t) in INTS and self.chance(0.15):
+            f = self.inside(t[1], lambda: self.lam([row(src.ty)], env, lambda e: self.irregular(row(t), e, min(d - 1, 2)),
+                                                   self.estimate(t[1])))
+            return call("map", t, f, src)
         return self.map_over(t, env, d, [src]) if self.chance(0.5) else self.expr(t, env, d - 1)
 
     def a_hist(self, t, env, d):
