@@ -292,6 +292,7 @@ int assert_site(Ctx *cx, Plan *p, const Exp *e, Texts *args)
             m++;
         } else {
             out_putn(&o, m, 1);
+            m += m[0] == '%' && m[1] == '%';
         }
     }
     *args = (Texts){0};
