@@ -23,6 +23,12 @@ def time_of(datasets, name, mode):
     return median(times) if times else None
 
 
+def spread(datasets, name, mode):
+    """Between the quartiles of the times, relative to their median."""
+    times = sorted(datasets[name][mode]["runtimes"])
+    return (times[len(times) * 3 // 4] - times[len(times) // 4]) / median(times)
+
+
 def bench_json(results, mode):
     """The form of `futhark bench --json`."""
     out = {}
@@ -61,10 +67,14 @@ def row(program, name, datasets):
     times = {mode: time_of(datasets, name, mode) for mode in MODES}
     failed = [mode for mode in MODES if "error" in datasets[name].get(mode, {})]
     cells = ["FAILED" if mode in failed else micro(times[mode]) for mode in MODES]
-    best = min((t for t in times.values() if t), default=None)
+    best = min((m for m in MODES if times[m]), key=times.get, default=None)
     tuned = times["tuned"]
     speedup = f"{times['moderate'] / tuned:.2f}" if tuned and times["moderate"] else "-"
-    loss = f"{tuned / best:.2f}" if tuned and best else "-"
+    loss = "-"
+    if tuned:
+        loss = f"{tuned / times[best]:.2f}"
+        if best != "tuned":
+            loss += f" ±{spread(datasets, name, 'tuned') + spread(datasets, name, best):.2f}"
     kernels = group_share(datasets[name].get("tuned", {}))
     return f"| {program} | {name} | " + " | ".join(cells) + f" | {speedup} | {loss} | {kernels} |"
 
@@ -72,7 +82,7 @@ def row(program, name, datasets):
 def tables(results):
     lines = ["# Results", "",
              "Microseconds, medians; transfers and kernel builds excluded; results checked. *Speedup*: moderate / tuned. "
-             "*Loss*: tuned / best of the four. *Work-groups*: level-0 kernels among the four that take most time when "
+             "*Loss*: tuned / best of the four, with the spread of these two (between quartiles, relative). *Work-groups*: level-0 kernels among the four that take most time when "
              "tuned. train-*: the data sets tuned on.", "",
              "| program | data set | " + " | ".join(MODES) + " | speedup | loss | work-groups |",
              "|---|---|" + "---|" * (len(MODES) + 3)]

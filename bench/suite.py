@@ -51,6 +51,8 @@ PROGRAMS = {
 }
 # Relative differences between versions that the tuner allows, where they mean little: see the reference's check.
 TUNE_TOLERANCE = {"Heston": 1e6}
+# Turns that the modes take while a data set is measured.
+ROUNDS = 4
 # mode -> flattening mode of the compiler
 MODES = {"moderate": "moderate", "full": "full", "untuned": "incremental", "tuned": "incremental"}
 
@@ -186,28 +188,37 @@ def kernels_of(a, binary, source, extra):
     return [[k, round(v, 1)] for k, v in sorted(total.items(), key=lambda kv: -kv[1])[:4]]
 
 
+def start(a, program, source, binary, options, stack):
+    """(server, microseconds of a call) with a data set loaded and a checked result."""
+    server = stack.enter_context(Server(binary, [*a.device_options, *options], a.limit))
+    server.load("main", source)
+    time = server.call()  # builds kernels, too
+    error = wrong(a, program, source, server.results())
+    if error:
+        raise ServerError(error)
+    return server, time if time > 1e6 * a.seconds else server.call()
+
+
 def measure(a, program, source, modes):
-    """One data set in modes {name: (binary, options)}: {name: {"runtimes": [...]} or {"error": ...}}. The modes run in
-    turn, call by call, so that what else the machine does hits all alike; slow ones run less often."""
+    """One data set in modes {name: (binary, options)}: {name: {"runtimes": [...]} or {"error": ...}}. The modes take
+    turns of some calls, so that what else the machine does hits all alike. Slow ones run less often."""
     res, running = {}, {}
     with ExitStack() as stack:
         for mode, (binary, options) in modes.items():
             try:
-                server = stack.enter_context(Server(binary, [*a.device_options, *options], a.limit))
-                server.load("main", source)
-                seconds = server.call() * 1e-6  # builds kernels, too
-                error = wrong(a, program, source, server.results())
-                if not error and seconds < a.seconds:
-                    seconds = server.call() * 1e-6
-                running[mode] = server, max(1, min(a.runs, int(a.seconds / max(seconds, 1e-6))))
+                server, time = start(a, program, source, binary, options, stack)
+                runs = min(a.runs, int(1e6 * a.seconds / max(time, 1)))
+                res[mode] = {"runtimes": [] if runs else [time]}
+                running[mode] = server, runs
             except (ServerError, OSError) as e:
-                error = str(e)
-            res[mode] = {"error": error} if error else {"runtimes": []}
-        for k in range(a.runs):
+                res[mode] = {"error": str(e)}
+        for k in range(ROUNDS):
             for mode, (server, runs) in running.items():
+                calls = range(runs * k // ROUNDS, runs * (k + 1) // ROUNDS)
                 try:
-                    if k < runs and "runtimes" in res[mode]:
-                        res[mode]["runtimes"].append(server.call())
+                    if calls and "runtimes" in res[mode]:
+                        server.call()  # the device comes from another program
+                        res[mode]["runtimes"] += [server.call() for _ in calls]
                 except ServerError as e:
                     res[mode] = {"error": str(e)}
     return res
