@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make test-programs, make fuzz SEED= N= MINUTES=, make install PREFIX=, make asan, make format
+# minifut: make, make demo, make test, make fuzz SEED= N= MINUTES=, make install PREFIX=, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -69,10 +69,6 @@ test:
 	@tools/venv.sh $(BUILD)/venv
 	@tests/run $(BUILD)
 
-# Every program of tests/programs compiled, in every version: half an hour on 2 cores.
-test-programs: $(BIN)
-	@tests/run $(BUILD) programs
-
 # The compiler's own tests with a compiler built under AddressSanitizer and UBSan.
 ASAN := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 IN_ASAN = BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBUG" CFLAGS="$(ASAN)" LDFLAGS="$(ASAN)"
@@ -124,4 +120,4 @@ format:
 	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) runtime/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: bench bench-compile all clean format prerequisites demo test test-programs asan fuzz install unit-tests
+.PHONY: bench bench-compile all clean format prerequisites demo test asan fuzz install unit-tests

@@ -15,6 +15,8 @@ static int cmp_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static const double RESOLUTION = 1e-6; /* programs tell whole microseconds */
+
 /* Median and the relative half-width of its confidence interval: 1.57 IQR / sqrt n (McGill, Tukey
  * and Larsen 1978). */
 static void summarise(Measurement *m, double *t, int n)
@@ -22,7 +24,8 @@ static void summarise(Measurement *m, double *t, int n)
     qsort(t, (size_t)n, sizeof *t, cmp_double);
     m->median = n % 2 ? t[n / 2] : (t[n / 2 - 1] + t[n / 2]) / 2;
     double iqr = t[(3 * n) / 4 < n ? (3 * n) / 4 : n - 1] - t[n / 4];
-    m->noise = m->median > 0 ? 1.57 * iqr / sqrt(n) / m->median : 0;
+    double half = fmax(1.57 * iqr / sqrt(n), RESOLUTION / 2);
+    m->noise = m->median > 0 ? half / m->median : 0;
     m->n = n;
 }
 
