@@ -51,9 +51,26 @@ static void test_conversions(void)
     CHECK(mf_f64_to_u64(1e30) == UINT64_MAX && mf_f32_to_i64(-1e30f) == INT64_MIN);
 }
 
+/* Parallelism counts in full if it fills a device or is all there is; never more, never nothing. */
+static void test_parallelism(void)
+{
+    CHECK(mf_par_in_effect(32768, INT64_MAX) == 32768 && mf_par_in_effect(1 << 20, 1 << 30) == 1 << 20);
+    CHECK(mf_par_in_effect(7, 7) == 7 && mf_par_in_effect(7, 0) == 7);
+    CHECK(mf_par_in_effect(0, 0) == 0 && mf_par_in_effect(0, 1000) == 0);
+    CHECK(mf_par_in_effect(1000, 1000 * 65) == 500); /* 64 steps more: half */
+    CHECK(mf_par_in_effect(2, INT64_MAX) == 1);
+    mf_i64 before = 1000;
+    for (mf_i64 work = 1000; work < (mf_i64)1 << 40; work *= 2) {
+        CHECK(mf_par_in_effect(1000, work) <= before);
+        before = mf_par_in_effect(1000, work);
+    }
+    CHECK(before == 1);
+}
+
 int main(void)
 {
     test_integers();
+    test_parallelism();
     test_floats();
     test_conversions();
     printf("%d passed, %d failed\n", passed, failed);
