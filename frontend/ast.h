@@ -242,7 +242,6 @@ struct TypeExp {
     const char *name;
     TypeExps args; /* TE_NAME arguments; elements of tuples and records */
     Names names;
-    Bindings binds; /* [check] TE_EXISTS: its sizes */
     AExp *dim;
     TypeExp *elem, *param;
     Binding *pbind; /* [check] TE_FUN: the named parameter */

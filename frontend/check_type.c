@@ -10,7 +10,8 @@
 typedef struct {
     TypePlace at;
     Bindings *exists; /* receives sizes made up by the innermost function result, or NULL */
-    int depth;        /* of abbreviations */
+    bool in_abbreviation;
+    int depth; /* of abbreviations */
     struct Whole *whole;
 } How;
 
@@ -84,6 +85,7 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
     /* Anonymous sizes of the abbreviation are new ones at each use. */
     How inner = *how;
     inner.depth++;
+    inner.in_abbreviation = true;
     Scope *scope = ck->scope, *types = ck->types;
     for (int i = 0; i < d->tparams.n; i++)
         bind_name(ck, d->tparams.at[i].bind);
@@ -156,23 +158,27 @@ static AType *function(Ck *ck, TypeExp *te, How *how)
     return f;
 }
 
+/* The names of ?[n].t stand for what an anonymous size would be here, which an abbreviation may say
+ * of itself, wherever it is used. */
 static AType *exists(Ck *ck, TypeExp *te, How *how)
 {
+    if (how->at != AT_RESULT && !how->in_abbreviation)
+        ck_error(ck, te->loc,
+                 "existential sizes may stand in results of functions and in abbreviations only");
     Scope *scope = ck->scope;
-    te->binds = (Bindings){0};
+    Subst s = {0};
     for (int i = 0; i < te->names.n; i++) {
         Binding *b = new_binding(ck, BIND_SIZE, te->names.at[i], te->loc);
         b->type = ty_scalar(ck, S_I64);
-        vec_push(ck->a, &te->binds, b);
         bind_name(ck, b);
         if (how->at == AT_RESULT)
             vec_push(ck->a, how->exists ? how->exists : ck->sizes, b);
+        else
+            subst_size(ck, &s, b, anonymous_size(ck, how, te->loc));
     }
-    if (how->at != AT_RESULT)
-        ck_error(ck, te->loc, "existential sizes may stand in results of functions only");
     AType *t = convert(ck, te->elem, how);
     ck->scope = scope;
-    return t;
+    return how->at == AT_RESULT ? t : ty_subst(ck, t, &s);
 }
 
 static AType *convert(Ck *ck, TypeExp *te, How *how)
@@ -217,12 +223,17 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
     ice(te->loc, "a size where a type was expected");
 }
 
-AType *check_type(Ck *ck, TypeExp *te, TypePlace at)
+static AType *whole_type(Ck *ck, TypeExp *te, TypePlace at, bool in_abbreviation)
 {
     struct Whole whole = {.loc = te->loc};
-    How how = {.at = at, .whole = &whole};
+    How how = {.at = at, .whole = &whole, .in_abbreviation = in_abbreviation};
     AType *t = convert(ck, te, &how);
     return whole.reported ? ty_error(ck) : t;
+}
+
+AType *check_type(Ck *ck, TypeExp *te, TypePlace at)
+{
+    return whole_type(ck, te, at, false);
 }
 
 void check_type_decl(Ck *ck, TypeDecl *d)
@@ -230,7 +241,7 @@ void check_type_decl(Ck *ck, TypeDecl *d)
     Scope *scope = ck->scope, *types = ck->types;
     Bindings params = {0};
     check_tparams(ck, &d->tparams, &params, NULL);
-    d->type = check_type(ck, d->te, AT_FREE);
+    d->type = whole_type(ck, d->te, AT_FREE, true);
     ck->scope = scope;
     ck->types = types;
     Scalar sc;

@@ -34,6 +34,7 @@
 %code {
 #include "base/intern.h"
 
+#include <ctype.h>
 #include <string.h>
 
 int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
@@ -472,8 +473,12 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
         if (e.has[t] && !goes_on && !argument)
             list[shown++] = symbol_text(ctx, (yysymbol_kind_t)t);
     }
-    if (shown == 1 && e.has[YYSYMBOL_IN]) /* the parser has taken the name for a pattern */
-        return "`<` or `in`";
+    if (shown == 1 && e.has[YYSYMBOL_IN]) { /* the parser has taken the name for a pattern */
+        const char *before = ctx->text + (ctx->before.beg - ctx->base);
+        if (*before == '_' && ctx->before.end == ctx->before.beg + 1)
+            return "`in`; write `_i < n` to count without a name";
+        return isalpha((unsigned char)*before) || *before == '_' ? "`<` or `in`" : "`in`";
+    }
     if (!shown || shown > MAX_SHOWN)
         return what ? what : "";
     const char *s = list[0];

@@ -172,8 +172,6 @@ static void verifier_errors(void)
                       " nes (0.0f32) in a"),
              "results of the operator");
     rejected(MAIN(XS, "let a: [n]f32 = rearrange (1) xs in a"), "no permutation");
-    rejected(MAIN(XS, "let a: [5]f32 = reshape [5] xs let b: [4]f32 = reshape [4] a in b"),
-             "5 elements reshaped to 4");
     rejected(MAIN(XS, "let a: i32 = if true then { in 1i32 } else { in 1i64 } in a"),
              "but the branches give");
     rejected(MAIN(XS, "let a: i32 = loop (p: i32 = 1i64) for i: i64 < n do { in p } in a"),
