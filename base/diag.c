@@ -36,7 +36,7 @@ static struct {
     const char *pass;
 } D;
 
-enum { MAX_ERRORS = 20, MAX_KEPT = 1000 }; /* shown; kept: more are only counted */
+enum { MAX_ERRORS = 20, MAX_KEPT = 200 }; /* shown; kept: more are only counted */
 
 static Arena *mem(void)
 {
@@ -121,9 +121,24 @@ const char *diag_line_text(Loc loc)
     return intern_n(s->text + from, to - from);
 }
 
+/* Names and types of the program may be of any length: of a long text, the beginning and the end.
+ */
+static const char *shortened(const char *text)
+{
+    enum { MAX_TEXT = 600, TAIL = 150 };
+    size_t n = strlen(text), head = MAX_TEXT - TAIL, tail = n - TAIL;
+    if (n <= MAX_TEXT)
+        return text;
+    while (((unsigned char)text[head] & 0xC0) == 0x80)
+        head--;
+    while (((unsigned char)text[tail] & 0xC0) == 0x80)
+        tail++;
+    return arena_printf(mem(), "%.*s ... %s", (int)head, text, text + tail);
+}
+
 static void add(MsgKind kind, Loc loc, const char *fmt, va_list ap)
 {
-    const char *text = arena_vprintf(mem(), fmt, ap);
+    const char *text = shortened(arena_vprintf(mem(), fmt, ap));
     if (kind == M_NOTE) {
         if (D.mute_notes)
             return;
@@ -166,6 +181,11 @@ DEFINE_MESSAGE(diag_note, M_NOTE)
 int diag_errors(void)
 {
     return D.n_user + D.n_limit;
+}
+
+bool diag_is_full(void)
+{
+    return diag_errors() >= MAX_KEPT;
 }
 
 int diag_exit_code(void)

@@ -39,12 +39,14 @@ static inline Loc loc_join(Loc a, Loc b)
 }
 
 /* Messages are kept until diag_flush prints them in source order of the errors (notes stay with
- * their error), at most 20 errors; a duplicate (same place, same text) is dropped. */
+ * their error), at most 20 errors, each of at most 600 bytes; a duplicate (same place, same text) is dropped. */
 void diag_error(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_warn(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_limit(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_note(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int diag_errors(void); /* errors and limits so far */
+/* Further messages are only counted: what would make them more helpful need not be looked for. */
+bool diag_is_full(void);
 /* Prints what is pending to stderr; called at the end of each stage. */
 void diag_flush(void);
 /* 0 without errors, EXIT_USER if a user error was reported, else EXIT_LIMIT. */

@@ -241,7 +241,10 @@ void check_type_decl(Ck *ck, TypeDecl *d)
     Scope *scope = ck->scope, *types = ck->types;
     Bindings params = {0};
     check_tparams(ck, &d->tparams, &params, NULL);
+    int errors = diag_errors();
     d->type = whole_type(ck, d->te, AT_FREE, true);
+    if (diag_errors() != errors)
+        d->type = ty_error(ck); /* so that its uses do not say it again */
     ck->scope = scope;
     ck->types = types;
     Scalar sc;

@@ -116,7 +116,7 @@ int spell_distance(const char *a, const char *b)
 static const char *nearest_in(const Scope *s, const char *name, int *best)
 {
     const char *found = NULL;
-    for (; s; s = s->up) {
+    for (; s && !diag_is_full(); s = s->up) {
         int d = spell_distance(name, s->name);
         if (d < *best && d > 0) {
             *best = d;

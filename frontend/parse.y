@@ -388,6 +388,12 @@ static void yyerror(const Loc *loc, void *scanner, ParseCtx *ctx, const char *ms
 
 #define CHARSYM(c) ((yysymbol_kind_t)YYTRANSLATE(c))
 
+static bool is_name_at(const ParseCtx *ctx, Loc loc)
+{
+    unsigned char c = (unsigned char)ctx->text[loc.beg - ctx->base];
+    return isalpha(c) || c == '_';
+}
+
 /* What is said of a token in a message: its own text where that is short, else its class. */
 static const char *token_text(ParseCtx *ctx, yysymbol_kind_t kind, Loc loc)
 {
@@ -474,10 +480,9 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
             list[shown++] = symbol_text(ctx, (yysymbol_kind_t)t);
     }
     if (shown == 1 && e.has[YYSYMBOL_IN]) { /* the parser has taken the name for a pattern */
-        const char *before = ctx->text + (ctx->before.beg - ctx->base);
-        if (*before == '_' && ctx->before.end == ctx->before.beg + 1)
+        if (ctx->text[ctx->before.beg - ctx->base] == '_' && ctx->before.end == ctx->before.beg + 1)
             return "`in`; write `_i < n` to count without a name";
-        return isalpha((unsigned char)*before) || *before == '_' ? "`<` or `in`" : "`in`";
+        return is_name_at(ctx, ctx->before) ? "`<` or `in`" : "`in`";
     }
     if (!shown || shown > MAX_SHOWN)
         return what ? what : "";
@@ -521,7 +526,7 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
     (void)scanner;
     yysymbol_kind_t t = yypcontext_token(yyctx);
     Loc loc = *yypcontext_location(yyctx);
-    if (ctx->too_deep)
+    if (ctx->too_deep || (t == YYSYMBOL_ID && !is_name_at(ctx, loc))) /* scan_bad has complained */
         return 0;
     const char *tok = token_text(ctx, t, loc), *want = expected_text(ctx, yyctx);
     if (t == YYSYMBOL_RESERVED) {
