@@ -80,7 +80,7 @@ static void check_prelude(Ck *ck)
     File *f = NEW(ck->a, File);
     size_t n = strlen(prelude_text);
     ParseCtx ctx = {.a = ck->a, .text = prelude_text, .n = n, .file = f};
-    f->path = intern("prelude");
+    f->path = intern("<prelude>"); /* as no file is called: see fun_site */
     ctx.base = diag_source_add(f->path, prelude_text, n);
     if (!parse_text(&ctx, false))
         ice(((Loc){0, 0}), "the prelude does not parse");
