@@ -185,14 +185,19 @@ static void reshape_stm(Host *h, const Stm *s)
 
 /* --- Fresh arrays ----------------------------------------------------------------------------- */
 
-/* Sizes of arrays made from a number that the program computes may be negative. */
-static void check_size(Host *h, const Exp *e, Atom n)
+bool host_is_natural(const Host *h, Atom n)
 {
     const Entry *en = h->entry->entry;
     for (int i = 0; i < en->sizes.n; i++)
         if (n.var == en->sizes.at[i])
-            return;
-    if (!n.var)
+            return true;
+    return !n.var && n.c.i >= 0;
+}
+
+/* Sizes of arrays made from a number that the program computes may be negative. */
+static void check_size(Host *h, const Exp *e, Atom n)
+{
+    if (host_is_natural(h, n))
         return;
     Texts args = {0};
     vec_push(h->cx->perm, &args, atom_c(n));

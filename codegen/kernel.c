@@ -365,7 +365,8 @@ const Sx *kg_bound_count(KGen *kg, Type t)
         const Sx *d = kg_bound(kg, t.dims[k]);
         if (!d)
             return NULL;
-        if (!kg_is_host(kg, t.dims[k])) /* the bound of a size may be negative */
+        /* A bound may be negative, and so may a size that a branch not taken would check. */
+        if (!kg_is_host(kg, t.dims[k]) || !host_is_natural(kg->h, t.dims[k]))
             d = sx_op(kg->cx, SX_MAX, d, sx_const(kg->cx, 0));
         count = sx_mul(kg->cx, count, d);
     }

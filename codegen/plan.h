@@ -249,6 +249,7 @@ struct Host {
 
 void host_op(Host *h, HostOp op);                            /* appends a copy */
 Mem *host_alloc(Host *h, const char *base, const Sx *bytes); /* H_ALLOC of a fresh block */
+bool host_is_natural(const Host *h, Atom n); /* a size that is surely not negative */
 ArrLoc *host_loc(const Host *h, const Var *arr);             /* ice if unknown */
 void host_bind(Host *h, const Var *arr, ArrLoc loc);
 /* Row-major location in mem for an array of type t. */

@@ -449,6 +449,7 @@ typedef struct {
     Flat *fl;
     VarSet *variant;
     Bld *out;
+    int branches; /* around the statement at hand */
 } Hoist;
 
 static Body *hoist_body(void *env, Body *b);
@@ -466,6 +467,14 @@ static Lambda *hoist_lambda(void *env, Lambda *lam)
     return lambda_new(((Hoist *)env)->fl->cx, lam->params, hoist_body(env, lam->body));
 }
 
+/* An array is not made outside a branch: there, nothing has checked that its size is not negative.
+ */
+static bool leaves(const Hoist *h, const Stm *s)
+{
+    return is_floatable(h->fl, s) && !exp_uses_any(s->exp, h->variant) &&
+           !(h->branches && (s->exp->kind == E_IOTA || s->exp->kind == E_REPLICATE));
+}
+
 static Body *hoist_body(void *env, Body *b)
 {
     Hoist *h = env;
@@ -473,14 +482,16 @@ static Body *hoist_body(void *env, Body *b)
     ExpMapper m = {.env = h, .binder = hoist_binder, .body = hoist_body, .lambda = hoist_lambda};
     for (int i = 0; i < b->stms.n; i++) {
         Stm s = b->stms.at[i];
-        if (is_floatable(h->fl, &s) && !exp_uses_any(s.exp, h->variant)) {
+        if (leaves(h, &s)) {
             bld_stm(h->out, s);
             continue;
         }
+        h->branches += s.exp->kind == E_IF;
         for (int k = 0; k < s.pat.n; k++)
             varset_add(h->variant, s.pat.at[k]);
         if (exp_is_soac(s.exp) || s.exp->kind == E_LOOP || s.exp->kind == E_IF)
             s.exp = exp_map_parts(h->fl->cx, s.exp, &m);
+        h->branches -= s.exp->kind == E_IF;
         bld_stm(&bl, s);
     }
     return bld_body(&bl, b->res);
@@ -490,6 +501,6 @@ Body *hoist_invariants(Flat *fl, const VarSet *variant, const Body *b, Bld *out)
 {
     VarSet *mine = varmap_new(fl->cx->perm);
     copy_into(mine, b, variant);
-    Hoist h = {fl, mine, out};
+    Hoist h = {fl, mine, out, 0};
     return hoist_body(&h, (Body *)(uintptr_t)b);
 }
