@@ -18,7 +18,9 @@
 typedef struct Known Known;
 struct Known {
     Known *next;
-    const char *key; /* interned */
+    uint64_t hash;
+    const Exp *exp;
+    const char *key; /* its text, interned; NULL until it is compared */
     const Vars *pat;
     int kernel; /* depth of mapnests where it was computed */
 };
@@ -182,9 +184,32 @@ static const char *key_of(const Exp *e)
 
 /* --- The pass --------------------------------------------------------------------------------- */
 
-static Known **bucket(Cse *C, const char *key)
+static Known **bucket(Cse *C, uint64_t hash)
 {
-    return &C->known[((uintptr_t)key >> 4) % N_BUCKETS];
+    return &C->known[(hash ^ hash >> 32) % N_BUCKETS];
+}
+
+static void hash_atom(void *env, Atom a)
+{
+    uint64_t bits = a.var ? (uint64_t)(uintptr_t)a.var >> 4 : (uint64_t)a.c.i;
+    *(uint64_t *)env += (bits + 1) * 0x9e3779b97f4a7c15u;
+}
+
+/* Equal for expressions of the same text, and much cheaper: the form with the operands that no part
+ * of it binds, in any order. Texts are made only of expressions whose hashes are equal. */
+static uint64_t hash_of(const Exp *e)
+{
+    uint64_t h = (uint64_t)e->kind * 0x100000001b3u;
+    ExpVisitor v = {.env = &h, .atom = hash_atom};
+    if (exp_is_seg(e))
+        hash_atom(&h, e->seg.nest.at[0].width);
+    else if (exp_is_soac(e))
+        hash_atom(&h, e->soac.width);
+    else if (e->kind == E_IF)
+        hash_atom(&h, e->branch.test);
+    else if (e->kind != E_LOOP)
+        exp_visit(e, &v);
+    return h;
 }
 
 static void leave(Cse *C, int mark)
@@ -222,6 +247,20 @@ static bool may_merge(Cse *C, const Stm *s, const Known *k)
     return true;
 }
 
+/* What is known by the text of e; NULL if nothing is. */
+static const Known *known_as(Cse *C, const Stm *s, const Exp *e, uint64_t hash, const char **key)
+{
+    for (Known *k = *bucket(C, hash); k; k = k->next) {
+        if (k->hash != hash)
+            continue;
+        *key = *key ? *key : key_of(e);
+        k->key = k->key ? k->key : key_of(k->exp);
+        if (k->key == *key && may_merge(C, s, k))
+            return k;
+    }
+    return NULL;
+}
+
 static bool worth_a_key(Cse *C, const Exp *e)
 {
     if (e->kind == E_SUFF || e->kind == E_ATOM || e->kind == E_UPDATE || e->kind == E_SCRATCH ||
@@ -255,20 +294,21 @@ static void cse_stm(Cse *C, const Stm *s, Bld *bl)
     C->kernel += exp_is_seg(s->exp);
     Exp *e = exp_map_parts(C->S.cx, s->exp, &m);
     C->kernel -= exp_is_seg(s->exp);
-    const char *key = worth_a_key(C, e) ? key_of(e) : NULL;
-    for (const Known *k = key ? *bucket(C, key) : NULL; k; k = k->next) {
-        if (k->key != key || !may_merge(C, s, k))
-            continue;
+    bool keyed = worth_a_key(C, e);
+    uint64_t hash = keyed ? hash_of(e) : 0;
+    const char *key = NULL;
+    const Known *same = keyed ? known_as(C, s, e, hash, &key) : NULL;
+    if (same) {
         for (int i = 0; i < s->pat.n; i++)
-            simp_replace(&C->S, s->pat.at[i], atom_var(k->pat->at[i]));
+            simp_replace(&C->S, s->pat.at[i], atom_var(same->pat->at[i]));
         return;
     }
     Stm r = {simp_binders(&C->S, &s->pat), e};
     bld_stm(bl, r);
-    if (!key)
+    if (!keyed)
         return;
-    Known *k = NEW(C->S.cx->perm, Known), **b = bucket(C, key);
-    *k = (Known){*b, key, arena_memdup(C->S.cx->perm, &r.pat, sizeof r.pat), C->kernel};
+    Known *k = NEW(C->S.cx->perm, Known), **b = bucket(C, hash);
+    *k = (Known){*b, hash, e, key, arena_memdup(C->S.cx->perm, &r.pat, sizeof r.pat), C->kernel};
     *b = k;
     vec_push(C->S.cx->perm, &C->entered, b);
 }
