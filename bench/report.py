@@ -82,8 +82,8 @@ def row(program, name, datasets):
 def tables(results):
     lines = ["# Results", "",
              "Microseconds, medians; transfers and kernel builds excluded; results checked. *Speedup*: moderate / tuned. "
-             "*Loss*: tuned / best of the four, with the spread of these two (between quartiles, relative). *Work-groups*: level-0 kernels among the four that take most time when "
-             "tuned. train-*: the data sets tuned on.", "",
+             "*Loss*: tuned / best of the four, with the spread of these two (between quartiles, relative). *Work-groups*: "
+             "level-0 kernels among the four that take most time when tuned. train-*: the data sets tuned on.", "",
              "| program | data set | " + " | ".join(MODES) + " | speedup | loss | work-groups |",
              "|---|---|" + "---|" * (len(MODES) + 3)]
     for program, r in results.items():

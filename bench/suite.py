@@ -379,6 +379,9 @@ def main():
     unknown = [x for x in getattr(a, "programs", []) if x not in PROGRAMS]
     if unknown:
         p.error(f"no program {unknown[0]}; there are {', '.join(PROGRAMS)}")
+    unknown = [m for m in getattr(a, "modes", "tuned").split(",") if m not in MODES]
+    if unknown:
+        p.error(f"no mode {unknown[0]}; there are {', '.join(MODES)}")
     a.minifut_given = a.minifut is not None
     a.minifut = (a.minifut or ROOT / "minifut").resolve()
     if a.command == "run":

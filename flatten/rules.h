@@ -187,11 +187,12 @@ Atoms versions_fold(Flat *fl, const MapNest *S, const Versions *vs, Body *dflt, 
  */
 
 Atom par_of_nest(Flat *fl, const MapNest *S, Bld *bl);
-/* Par(e_middle): the widths of S times what a work-group exploits, which is the largest product of
- * widths of a level-0 construct in b, but not more than GROUP_PAR, the work-items of a work-group
- * (the paper counts all: then no threshold tells one group of a million elements, a bad choice, from
- * a thousand groups of a thousand). */
+/* The work-items of a work-group, as far as it counts for choices here (the runtime may differ). */
 enum { GROUP_PAR = 256 };
+/* Par(e_middle): the widths of S times what a work-group exploits, which is the largest product of
+ * widths of a level-0 construct in b, but not more than GROUP_PAR. (The paper counts all: then no
+ * threshold tells one group of a million elements, a bad choice, from a thousand groups of a
+ * thousand.) */
 Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* All parallelism of e under S, b its body: the widths of S times the largest product of widths of
  * nested constructs and SOACs, as far as they are known outside. What a version with less parallelism
