@@ -334,7 +334,7 @@ static int cmd_compile(Options *o)
     if (code)
         return code;
     if (p->entries.n == 0) {
-        fprintf(stderr, "%s: error: no entry point: nothing to compile (entry main ... = ...)\n",
+        fprintf(stderr, "%s: error: no entry point: nothing to compile (entry f ... = ..., or def main ... = ...)\n",
                 o->file);
         return EXIT_USER;
     }

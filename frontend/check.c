@@ -150,34 +150,106 @@ static bool check_interface(Ck *ck, const char *what, const AType *t, Loc loc)
         ck_error(ck, loc, "an entry point cannot be polymorphic: %s has type `%s`", what,
                  show(ck, t));
     else if (ty_has_fun(t))
-        ck_error(ck, loc, "%s of an entry point cannot be or hold a function (`%s`)%s", what,
-                 show(ck, t),
-                 t->kind == TY_FUN && what[0] == 't' ? "; write out all its parameters" : "");
+        ck_error(ck, loc, "%s of an entry point cannot be or hold a function (`%s`)", what,
+                 show(ck, t));
     else
         return true;
     return false;
 }
 
-static void add_entry(Ck *ck, Def *d)
+/* The type t with the uniqueness of `like`, which is the same type but for sizes. */
+static AType *unique_like(Ck *ck, AType *t, const AType *like)
 {
+    AType *c = NEW(ck->a, AType);
+    *c = *type_deref(t);
+    like = type_deref(like);
+    c->unique = like->unique;
+    if (c->kind == TY_TUPLE || c->kind == TY_RECORD) {
+        c->elems = (ATypes){0};
+        for (int i = 0; i < like->elems.n; i++)
+            vec_push(ck->a, &c->elems,
+                     unique_like(ck, type_deref(t)->elems.at[i], like->elems.at[i]));
+    }
+    return c;
+}
+
+static AExp *new_var(Ck *ck, const char *name, Loc loc)
+{
+    AExp *e = NEW(ck->a, AExp);
+    *e = (AExp){.kind = AE_VAR, .loc = loc};
+    e->var.name = name;
+    return e;
+}
+
+/* A definition with all the parameters that its type has: of `entry f = map g` this is
+ * `entry f xs = f xs`, where the `f` inside is the definition as written. */
+static Def *eta_expanded(Ck *ck, const Def *d)
+{
+    Def *x = NEW(ck->a, Def);
+    *x = (Def){.name = d->name, .loc = d->loc, .span = d->span, .doc = d->doc, .attrs = d->attrs};
+    x->body = NEW(ck->a, AExp);
+    *x->body = (AExp){.kind = AE_APP, .loc = d->body->loc};
+    x->body->app.fn = new_var(ck, d->name, d->loc);
+    for (int i = 0; i < type_arity(d->bind->type); i++) {
+        Pat *p = NEW(ck->a, Pat); /* of a name that nothing else has */
+        *p = (Pat){.kind = P_VAR, .loc = i < d->params.n ? d->params.at[i]->loc : d->loc};
+        p->name = intern(arena_printf(ck->a, "%d", i));
+        vec_push(ck->a, &x->params, p);
+        vec_push(ck->a, &x->body->app.args, new_var(ck, p->name, p->loc));
+    }
+    check_def(ck, x);
+    zonk_def(ck, x);
+    const AType *t = d->bind->type;
+    for (int i = 0; i < x->params.n; i++, t = type_deref(t->fun.result)) {
+        Pat *p = x->params.at[i];
+        p->type = p->bind->type = unique_like(ck, p->type, t->fun.param);
+    }
+    consume_def(ck, x);
+    vec_push(ck->a, &ck->ast->defs, x);
+    return x;
+}
+
+/* The type written for parameter i, of the definition or of the function that it declares to
+ * return; NULL if there is none. `*ret` is what is left of the declared result. */
+static const TypeExp *written_param(const Def *d, int i, const TypeExp **ret)
+{
+    if (i < d->params.n)
+        return written_type(d->params.at[i]);
+    if (!*ret || (*ret)->kind != TE_FUN) {
+        *ret = NULL;
+        return NULL;
+    }
+    const TypeExp *te = (*ret)->param;
+    *ret = (*ret)->elem;
+    return te;
+}
+
+static const char *param_name(Ck *ck, const Def *d, int i)
+{
+    const Pat *p = i < d->params.n ? d->params.at[i] : NULL;
+    const Pat *v = p && p->kind == P_ASCRIBE ? p->pat : p;
+    return v && v->kind == P_VAR ? v->name : intern(arena_printf(ck->a, "arg%d", i));
+}
+
+static void add_entry(Ck *ck, Def *as_written)
+{
+    Def *d = type_arity(as_written->ret_type) ? eta_expanded(ck, as_written) : as_written;
     EntryPoint ep = {.def = d, .name = d->name, .result = d->ret_type};
+    const TypeExp *te = as_written->ret;
     if (strspn(d->name, "+-*/%=!><|&^"))
         ck_error(ck, d->loc, "an operator cannot be an entry point");
     bool ok = true;
     for (int i = 0; i < d->params.n; i++) {
         const Pat *p = d->params.at[i];
-        const Pat *v = p->kind == P_ASCRIBE ? p->pat : p;
         ok = ok && check_interface(ck, "a parameter", p->type, p->loc);
-        EntryParam ip = {.type = p->type, .loc = p->loc};
-        ip.name = v->kind == P_VAR ? v->name : intern(arena_printf(ck->a, "arg%d", i));
-        ip.type_name = outside_name(ck, written_type(p), p->type);
+        EntryParam ip = {.type = p->type, .loc = p->loc, .name = param_name(ck, as_written, i)};
+        ip.type_name = outside_name(ck, written_param(as_written, i, &te), p->type);
         vec_push(ck->a, &ep.params, ip);
     }
-    Loc at = d->ret ? d->ret->loc : d->loc;
+    Loc at = as_written->ret ? as_written->ret->loc : d->loc;
     if (ok)
         check_interface(ck, "the result", d->ret_type, at);
     bool tuple = d->ret_type->kind == TY_TUPLE;
-    const TypeExp *te = d->ret;
     while (te && (te->kind == TE_EXISTS || te->kind == TE_UNIQUE))
         te = te->elem;
     for (int i = 0; i < (tuple ? d->ret_type->elems.n : 1); i++) {
@@ -189,6 +261,12 @@ static void add_entry(Ck *ck, Def *d)
         vec_push(ck->a, &ep.results, ip);
     }
     vec_push(ck->a, &ck->ast->entries, ep);
+}
+
+/* `main` is one however it is defined. */
+static bool is_entry(const Def *d)
+{
+    return d->entry || !strcmp(d->name, "main");
 }
 
 bool fe_check(Ast *ast)
@@ -206,7 +284,7 @@ bool fe_check(Ast *ast)
     check_file(&ck, ast->main);
     for (int i = 0; i < ast->main->decls.n; i++) {
         Decl *d = &ast->main->decls.at[i];
-        if (d->def && d->def->entry && !d->def->wrong) /* of a wrong one the type is a guess */
+        if (d->def && is_entry(d->def) && !d->def->wrong) /* of a wrong one the type is a guess */
             add_entry(&ck, d->def);
     }
     ast->n_bindings = ck.n_bindings;
