@@ -120,7 +120,7 @@ static const char *conv_c(PrimType from, PrimType to, Atom a)
         return x;
     if (to == T_BOOL)
         snprintf(buf, sizeof buf, "%s != 0", x);
-    else if (prim_is_float(from) && prim_is_int(to))
+    else if (prim_is_int(to) && (prim_is_float(from) || prim_is_signed(from) > prim_is_signed(to)))
         snprintf(buf, sizeof buf, "mf_%s_to_%s(%s)", prim_type_text[from], prim_type_text[to], x);
     else
         snprintf(buf, sizeof buf, "(%s)%s", ctype_c(to), x);

@@ -268,10 +268,8 @@ Atom emit_conv(Low *L, Loc loc, PrimType to, Atom a)
     PrimType from = atom_type(a).elem;
     if (from == to)
         return a;
-    if (!a.var && (from == T_BOOL || prim_is_int(from)) && prim_is_int(to))
-        return atom_int(to, a.c.i);
-    if (!a.var && prim_is_signed(from) && prim_is_float(to) && a.c.i == (int32_t)a.c.i)
-        return atom_float(to, (double)a.c.i);
+    if (!a.var)
+        return const_conv(to, a.c);
     return emit(L, exp_conv(L->cx, loc, to, a));
 }
 

@@ -117,6 +117,7 @@ typedef void ScalarFn(Val *d, const Val *a, const Val *b, const Val *c);
 ScalarFn *scalar_fn(PrimOp op, PrimType t);
 ScalarFn *scalar_conv(PrimType from, PrimType to);
 Val scalar_const(Const c);
+Atom const_atom(PrimType t, Val v);
 
 /* --- Code ------------------------------------------------------------------------------------ */
 

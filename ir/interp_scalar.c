@@ -12,15 +12,17 @@ typedef mf_bool mf_bool8; /* `bool` is a macro of C and would not paste */
 #define UNUSED (void)a, (void)b, (void)c
 
 /* X(TAG, c_type, member of Val) */
-#define INTS(X, ...)                                                                               \
+#define SIGNED(X, ...)                                                                             \
     X(I8, i8, i, __VA_ARGS__)                                                                      \
     X(I16, i16, i, __VA_ARGS__)                                                                    \
     X(I32, i32, i, __VA_ARGS__)                                                                    \
-    X(I64, i64, i, __VA_ARGS__)                                                                    \
+    X(I64, i64, i, __VA_ARGS__)
+#define UNSIGNED(X, ...)                                                                           \
     X(U8, u8, i, __VA_ARGS__)                                                                      \
     X(U16, u16, i, __VA_ARGS__)                                                                    \
     X(U32, u32, i, __VA_ARGS__)                                                                    \
     X(U64, u64, i, __VA_ARGS__)
+#define INTS(X, ...) SIGNED(X, __VA_ARGS__) UNSIGNED(X, __VA_ARGS__)
 #define WORDS(X, ...)                                                                              \
     X(U32, u32, f, __VA_ARGS__)                                                                    \
     X(U64, u64, d, __VA_ARGS__)
@@ -119,11 +121,11 @@ ScalarFn *scalar_fn(PrimOp op, PrimType t)
         UNUSED;                                                                                    \
         PUT_##m((mf_##T)(mf_##F)a->fm)                                                             \
     }
-#define CONV_TRUNC(TAG, T, m, FTAG, F, fm)                                                         \
+#define CONV_CALL(TAG, T, m, FTAG, F, fm)                                                         \
     static void conv_##F##_##T(ARGS)                                                               \
     {                                                                                              \
         UNUSED;                                                                                    \
-        PUT_##m(mf_##F##_to_##T(a->fm))                                                            \
+        PUT_##m(mf_##F##_to_##T((mf_##F)a->fm))                                                                 \
     }
 #define CONV_TEST(FTAG, F, fm, dummy)                                                              \
     static void conv_##F##_bool8(ARGS)                                                             \
@@ -131,15 +133,18 @@ ScalarFn *scalar_fn(PrimOp op, PrimType t)
         UNUSED;                                                                                    \
         d->i = (mf_##F)a->fm != 0;                                                                 \
     }
-#define FROM_ANY_TO(TO, CONV)                                                                      \
-    TO(CONV, I8, i8, i) TO(CONV, I16, i16, i) TO(CONV, I32, i32, i) TO(CONV, I64, i64, i)          \
+#define FROM_SIGNED(TO, CONV)                                                                      \
+    TO(CONV, I8, i8, i) TO(CONV, I16, i16, i) TO(CONV, I32, i32, i) TO(CONV, I64, i64, i)
+#define FROM_UNSIGNED(TO, CONV)                                                                    \
     TO(CONV, U8, u8, i) TO(CONV, U16, u16, i) TO(CONV, U32, u32, i) TO(CONV, U64, u64, i)          \
     TO(CONV, BOOL, bool8, i)
-FROM_ANY_TO(NUMS, CONV_CAST)
-FLOATS(CONV_CAST, F32, f32, f)
-FLOATS(CONV_CAST, F64, f64, d)
-INTS(CONV_TRUNC, F32, f32, f)
-INTS(CONV_TRUNC, F64, f64, d)
+#define FROM_FLOATS(TO, CONV) TO(CONV, F32, f32, f) TO(CONV, F64, f64, d)
+FROM_SIGNED(SIGNED, CONV_CAST)
+FROM_SIGNED(UNSIGNED, CONV_CALL)
+FROM_SIGNED(FLOATS, CONV_CAST)
+FROM_UNSIGNED(NUMS, CONV_CAST)
+FROM_FLOATS(INTS, CONV_CALL)
+FROM_FLOATS(FLOATS, CONV_CAST)
 ALL(CONV_TEST, 0)
 
 #define CONV_ENT(TAG, T, m, FTAG, F) [T_##FTAG][T_##TAG] = conv_##F##_##T,
@@ -166,4 +171,19 @@ Val scalar_const(Const c)
     else
         v.i = c.i;
     return v;
+}
+
+Atom const_atom(PrimType t, Val v)
+{
+    if (t == T_F32 || t == T_F64)
+        return atom_float(t, t == T_F32 ? (double)v.f : v.d);
+    return atom_int(t, v.i);
+}
+
+Atom const_conv(PrimType to, Const c)
+{
+    Val v = scalar_const(c), none = {0}, r = v;
+    if (c.type != to)
+        scalar_conv(c.type, to)(&r, &v, &none, &none);
+    return const_atom(to, r);
 }

@@ -394,6 +394,7 @@ Atom atom_int(PrimType t, int64_t i); /* wrapped to t's width */
 Atom atom_i64(int64_t i);
 Atom atom_float(PrimType t, double f); /* rounded to t */
 Atom atom_bool(bool b);
+Atom const_conv(PrimType to, Const c); /* what E_CONV makes of c */
 bool atom_eq(Atom a, Atom b);        /* same variable or same constant (floats bit by bit) */
 bool atom_is_int(Atom a, int64_t i); /* the integer constant i */
 Type atom_type(Atom a);

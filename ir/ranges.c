@@ -142,6 +142,8 @@ static int bits_of(const Ranges *ra, Atom a, int depth)
     const Exp *e = def_of(ra, a.var);
     if (!e || depth == 0)
         return 64;
+    if (e->kind == E_CONV && prim_is_signed(e->conv.from) && !prim_is_signed(e->conv.to))
+        return e->conv.from == T_I64 ? 64 : 8 * prim_type_bytes[e->conv.from];
     if (e->kind == E_CONV && prim_is_int(e->conv.from))
         return bits_of(ra, e->conv.arg, depth - 1);
     if (e->kind != E_PRIM || !prim_is_signed(e->prim.type))

@@ -6,18 +6,6 @@
 
 /* --- Constants -------------------------------------------------------------------------------- */
 
-static Exp *const_exp(Simp *S, const Exp *e, PrimType t, Val v)
-{
-    Atom a = {NULL, {t, {0}}};
-    if (t == T_F32)
-        a.c.f = (double)v.f;
-    else if (t == T_F64)
-        a.c.f = v.d;
-    else
-        a = atom_int(t, v.i);
-    return exp_atom(S->cx, e->loc, a);
-}
-
 /* Does e look at, or make, the bits of a NaN? Constants do not keep them. */
 static bool nan_bits(const Exp *e, Val arg, Val res)
 {
@@ -42,46 +30,36 @@ static Exp *fold_prim(Simp *S, const Exp *e)
     fn(&r, &v[0], &v[1], &v[2]);
     if (nan_bits(e, v[0], r))
         return NULL;
-    return const_exp(S, e, prim_result(e->prim.op, e->prim.type), r);
+    return exp_atom(S->cx, e->loc, const_atom(prim_result(e->prim.op, e->prim.type), r));
 }
 
 static Exp *fold_conv(Simp *S, const Exp *e)
 {
     if (e->conv.from == e->conv.to)
         return exp_atom(S->cx, e->loc, e->conv.arg);
-    ScalarFn *fn = scalar_conv(e->conv.from, e->conv.to);
-    if (e->conv.arg.var || !fn)
+    if (e->conv.arg.var)
         return NULL;
-    Val v = scalar_const(e->conv.arg.c), none = {0}, r = {0};
-    fn(&r, &v, &none, &none);
-    return const_exp(S, e, e->conv.to, r);
+    return exp_atom(S->cx, e->loc, const_conv(e->conv.to, e->conv.arg.c));
 }
 
-/* Does every value of `from` survive the way to `to` and back? */
-static bool widens(PrimType from, PrimType to)
-{
-    if (!prim_is_int(from) || !prim_is_int(to))
-        return false;
-    int a = prim_type_bytes[from], b = prim_type_bytes[to];
-    return a < b || (a == b && prim_is_signed(from) != prim_is_signed(to));
-}
-
-/* conv b c (conv a b x) = conv a c x, if b loses nothing. */
+/* conv b c (conv a b x) = conv a c x, if it cuts or fills up x with the same bits. a is filled up
+ * with copies of its sign only on the way from a signed to a signed type. */
 static Exp *conv_conv(Simp *S, const Exp *e)
 {
     const Exp *in = simp_def(S, e->conv.arg);
-    if (!in || in->kind != E_CONV || !widens(in->conv.from, in->conv.to) ||
-        !prim_is_int(e->conv.to))
+    if (!in || in->kind != E_CONV)
         return NULL;
-    /* Widening from b must extend as widening from a did: the signs agree, or c is no wider. */
-    bool same = prim_is_signed(in->conv.from) == prim_is_signed(in->conv.to) ||
-                prim_type_bytes[e->conv.to] <= prim_type_bytes[in->conv.to];
-    bool grows = !prim_is_signed(in->conv.from) &&
-                 prim_type_bytes[in->conv.from] < prim_type_bytes[in->conv.to];
-    if (!same && !grows)
+    PrimType a = in->conv.from, b = in->conv.to, c = e->conv.to;
+    if (!prim_is_int(a) || !prim_is_int(b) || !prim_is_int(c))
         return NULL;
-    Exp *r = exp_conv(S->cx, e->loc, e->conv.to, in->conv.arg);
-    r->conv.from = in->conv.from;
+    int na = prim_type_bytes[a], nb = prim_type_bytes[b], nc = prim_type_bytes[c];
+    bool cut = nc <= na && nc <= nb;
+    bool filled = na < nb && (!prim_is_signed(a) || prim_is_signed(b) == prim_is_signed(c));
+    bool recast = na == nb && (prim_is_signed(a) == prim_is_signed(b) || !prim_is_signed(c));
+    if (!cut && !filled && !recast)
+        return NULL;
+    Exp *r = exp_conv(S->cx, e->loc, c, in->conv.arg);
+    r->conv.from = a;
     return r;
 }
 

@@ -30,6 +30,9 @@
  *   mf_to_bits_f32(x) -> u32  mf_from_bits_u32(u32) -> f32, likewise f64 and u64
  * Float to integer, F = f32, f64; I = an integer type:
  *   mf_F_to_I(x)  truncates; NaN and infinities give 0, other values outside I's range its end
+ * Signed to unsigned, I = i8 .. i64, U = u8 .. u64:
+ *   mf_I_to_U(x)  the bits of x, cut or filled up with zeros as in Futhark's prelude, where C would
+ *                 copy the sign
  * All other conversions are casts; to bool is x != 0.
  * Constants: MF_INF_F32 MF_NAN_F32 MF_INF_F64 MF_NAN_F64.
  *
@@ -292,6 +295,22 @@ MF_INT_BITS(u8, u8, mf_u8, 8)
 MF_INT_BITS(u16, u16, mf_u16, 16)
 MF_INT_BITS(u32, u32, mf_u32, 32)
 MF_INT_BITS(u64, u64, mf_u64, 64)
+
+/* From the signed type T, whose bits are those of the unsigned type N. */
+#define MF_TO_UNSIGNED(T, N, U)                                                                    \
+    MF_FN mf_##U mf_##T##_to_##U(mf_##T x)                                                         \
+    {                                                                                              \
+        return (mf_##U)(mf_##N)x;                                                                  \
+    }
+#define MF_TO_ALL_UNSIGNED(T, N)                                                                   \
+    MF_TO_UNSIGNED(T, N, u8)                                                                       \
+    MF_TO_UNSIGNED(T, N, u16)                                                                      \
+    MF_TO_UNSIGNED(T, N, u32)                                                                      \
+    MF_TO_UNSIGNED(T, N, u64)
+MF_TO_ALL_UNSIGNED(i8, u8)
+MF_TO_ALL_UNSIGNED(i16, u16)
+MF_TO_ALL_UNSIGNED(i32, u32)
+MF_TO_ALL_UNSIGNED(i64, u64)
 
 /* --- Floats --- */
 

@@ -40,6 +40,8 @@ def convert(to, frm, v):
         v = math.trunc(v)
         lo, hi = limits(to)
         return max(lo, min(hi, v))
+    if frm in SIGNED and to not in SIGNED:
+        v &= (1 << INTS[frm]) - 1  # the bits, filled up with zeros
     return bool(v) if to == "bool" else wrap(to, int(v))
 
 
