@@ -24,14 +24,6 @@ static void add_pat(VarSet *s, const Vars *pat)
         varset_add(s, pat->at[k]);
 }
 
-static bool binds_any(const Stm *s, const VarSet *set)
-{
-    for (int k = 0; k < s->pat.n; k++)
-        if (varset_has(set, s->pat.at[k]))
-            return true;
-    return false;
-}
-
 /* Variables that the statement being looked at, those after it and the results use. */
 static VarSet *used_later(const Fission *f)
 {
@@ -42,22 +34,6 @@ static VarSet *used_later(const Fission *f)
         if (f->body->res.at[k].var)
             varset_add(used, f->body->res.at[k].var);
     return used;
-}
-
-/* The statements among ss that `need` depends on, in order; asserts stay if there are any. */
-static Stms live_stms(const Fission *f, const Stms *ss, VarSet *need, bool keep_asserts)
-{
-    bool *keep = NEWN(f->fl->cx->perm, bool, ss->n + 1);
-    Stms r = {0};
-    for (int i = ss->n - 1; i >= 0; i--) {
-        keep[i] = binds_any(&ss->at[i], need) || (keep_asserts && ss->at[i].exp->kind == E_ASSERT);
-        if (keep[i])
-            free_in_stm(need, &ss->at[i]);
-    }
-    for (int i = 0; i < ss->n; i++)
-        if (keep[i])
-            vec_push(f->fl->cx->perm, &r, ss->at[i]);
-    return r;
 }
 
 /* --- Groups ----------------------------------------------------------------------------------- */
@@ -99,7 +75,7 @@ static Split split_group(const Fission *f)
         if (binds_any(s, cheap))
             vec_push(f->fl->cx->perm, &all_cheap, *s);
     }
-    sp.cheap = live_stms(f, &all_cheap, need, false);
+    sp.cheap = live_stms(f->fl, &all_cheap, need, false);
     return sp;
 }
 
@@ -134,7 +110,7 @@ static Atoms manifest_group(Fission *f, Atoms res)
         vec_push(f->fl->cx->perm, &names, v);
     }
     Seg sg = {.kind = E_SEGMAP, .S = &f->S, .res = res};
-    sg.stms = live_stms(f, &f->group, need, true);
+    sg.stms = live_stms(f->fl, &f->group, need, true);
     for (int i = 0; i < sg.stms.n; i++)
         sg.loc = loc_join(sg.loc, sg.stms.at[i].exp->loc);
     Exp *e = seg_make(f->fl, &sg);

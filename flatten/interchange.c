@@ -225,17 +225,18 @@ Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 
 /* --- G8: branches ----------------------------------------------------------------------------- */
 
-/* map (\x -> b) y, where <x in y> is S's last dimension; only the xs that b needs. */
+/* map (\x -> b) y, where <x in y> is S's last dimension; only the xs and the code of that dimension
+ * that b needs: of the rest, arrays may have been consumed since. */
 static Exp *map_of_branch(Flat *fl, const MapNest *S, const Body *b, Loc loc)
 {
     Ctx *cx = fl->cx;
     const MapDim *nd = &vec_last(&S->dims);
+    VarSet *need = varmap_new(cx->perm);
+    free_in_body(need, b);
     Bld bl = bld_new(cx);
-    vec_append(cx->perm, &bl.stms, &nd->pre);
+    bl.stms = live_stms(fl, &nd->pre, need, false);
     vec_append(cx->perm, &bl.stms, &b->stms);
     Body *whole = bld_body(&bl, b->res);
-    VarSet *need = varmap_new(cx->perm);
-    free_in_body(need, whole);
     Vars params = {0};
     Atoms arrs = {0};
     for (int k = 0; k < nd->xs.n; k++)

@@ -151,6 +151,31 @@ const char *nest_show(Flat *fl, const MapNest *S)
     return n.n ? nest_text(&n) : "";
 }
 
+/* --- Live code -------------------------------------------------------------------------------- */
+
+bool binds_any(const Stm *s, const VarSet *set)
+{
+    for (int k = 0; k < s->pat.n; k++)
+        if (varset_has(set, s->pat.at[k]))
+            return true;
+    return false;
+}
+
+Stms live_stms(Flat *fl, const Stms *ss, VarSet *need, bool keep_asserts)
+{
+    bool *keep = NEWN(fl->cx->perm, bool, ss->n + 1);
+    Stms r = {0};
+    for (int i = ss->n - 1; i >= 0; i--) {
+        keep[i] = binds_any(&ss->at[i], need) || (keep_asserts && ss->at[i].exp->kind == E_ASSERT);
+        if (keep[i])
+            free_in_stm(need, &ss->at[i]);
+    }
+    for (int i = 0; i < ss->n; i++)
+        if (keep[i])
+            vec_push(fl->cx->perm, &r, ss->at[i]);
+    return r;
+}
+
 /* --- Constructs ------------------------------------------------------------------------------- */
 
 /* x = arr[idx] where arr is an iota (start + idx*stride) or scalars replicated: no memory needed.
@@ -225,14 +250,6 @@ static void need_atom(VarSet *s, Atom a)
         varset_add(s, a.var);
 }
 
-static bool stm_needed(const VarSet *need, const Stm *s)
-{
-    for (int k = 0; k < s->pat.n; k++)
-        if (varset_has(need, s->pat.at[k]))
-            return true;
-    return false;
-}
-
 /* The body: what is needed of the prefix, then sg's own statements. */
 static Body *seg_body(Flat *fl, const Seg *sg, const Stms *prefix, VarSet *need)
 {
@@ -242,18 +259,9 @@ static Body *seg_body(Flat *fl, const Seg *sg, const Stms *prefix, VarSet *need)
         need_atom(need, sg->res.at[i]);
     if (sg->op)
         free_in_lambda(need, sg->op);
-    bool *keep = NEWN(fl->cx->perm, bool, prefix->n + 1);
-    for (int i = prefix->n - 1; i >= 0; i--) {
-        keep[i] = stm_needed(need, &prefix->at[i]);
-        if (keep[i])
-            free_in_stm(need, &prefix->at[i]);
-    }
     Bld bl = bld_new(fl->cx);
-    for (int i = 0; i < prefix->n; i++)
-        if (keep[i])
-            bld_stm(&bl, prefix->at[i]);
-    for (int i = 0; i < sg->stms.n; i++)
-        bld_stm(&bl, sg->stms.at[i]);
+    bl.stms = live_stms(fl, prefix, need, false);
+    vec_append(fl->cx->perm, &bl.stms, &sg->stms);
     return bld_body(&bl, sg->res);
 }
 

@@ -83,6 +83,11 @@ const char *nest_show(Flat *fl, const MapNest *S);
 /* Type of the array of all values of a variable of type t under S. */
 Type nest_expand_type(Flat *fl, const MapNest *S, Type t);
 
+/* The statements among ss that `need` depends on, in order; `need` grows by what they use. Asserts
+ * stay if keep_asserts. */
+Stms live_stms(Flat *fl, const Stms *ss, VarSet *need, bool keep_asserts);
+bool binds_any(const Stm *s, const VarSet *set);
+
 /* A construct over S: what it needs of S is copied, with fresh binders. */
 typedef struct {
     ExpKind kind;
