@@ -4,6 +4,7 @@
 #include "base/intern.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 void parse_error(ParseCtx *ctx, Loc loc, const char *fmt, ...)
@@ -59,9 +60,40 @@ AExp *mk_seq(ParseCtx *c, AExpKind k, AExps es, Loc loc)
     return e;
 }
 
+/* Where field i of a tuple stands among fields that are named by numbers; -1: nowhere. */
+static int tuple_field(const Names *names, int i)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", i);
+    for (int k = 0; k < names->n; k++)
+        if (!strcmp(names->at[k], text))
+            return k;
+    return -1;
+}
+
+/* Fields 0, 1, ... make a tuple. */
+static bool are_tuple_fields(const Names *names)
+{
+    for (int i = 0; i < names->n; i++)
+        if (tuple_field(names, i) < 0)
+            return false;
+    return names->n > 1;
+}
+
+#define IN_TUPLE_ORDER(c, fs, kind)                                                                \
+    do {                                                                                           \
+        Fields was_ = (fs);                                                                        \
+        (fs) = (Fields){0};                                                                        \
+        for (int i_ = 0; i_ < was_.names.n; i_++)                                                  \
+            vec_push((c)->a, &(fs).kind, was_.kind.at[tuple_field(&was_.names, i_)]);              \
+    } while (0)
+
 AExp *mk_record(ParseCtx *c, Fields fs, Loc loc)
 {
-    AExp *e = mk_seq(c, AE_RECORD, fs.exps, loc);
+    bool tuple = are_tuple_fields(&fs.names);
+    if (tuple)
+        IN_TUPLE_ORDER(c, fs, exps);
+    AExp *e = mk_seq(c, tuple ? AE_TUPLE : AE_RECORD, fs.exps, loc);
     e->seq.names = fs.names;
     return e;
 }
@@ -237,6 +269,13 @@ AExp *mk_letwith(ParseCtx *c, NameLoc a, ADimIndices dims, AExp *v, AExp *body, 
                   loc);
 }
 
+AExp *mk_letfield(ParseCtx *c, NameLoc a, Names path, AExp *v, AExp *body, Loc loc)
+{
+    Loc place = {a.loc.beg, v->loc.end};
+    return mk_let(c, (Names){0}, mk_pvar(c, a), mk_recupdate(c, mk_var(c, a), path, v, place), body,
+                  loc);
+}
+
 AExp *mk_letfun(ParseCtx *c, Def *d, AExp *body, Loc loc)
 {
     AExp *e = mk_exp(c, AE_LETFUN, loc);
@@ -369,8 +408,11 @@ Pat *mk_ptuple(ParseCtx *c, Pats ps, Loc loc)
 
 Pat *mk_precord(ParseCtx *c, Fields fs, Loc loc)
 {
+    bool tuple = are_tuple_fields(&fs.names);
+    if (tuple)
+        IN_TUPLE_ORDER(c, fs, pats);
     Pat *p = mk_ptuple(c, fs.pats, loc);
-    p->kind = P_RECORD;
+    p->kind = tuple ? P_TUPLE : P_RECORD;
     p->names = fs.names;
     return p;
 }
@@ -470,8 +512,11 @@ TypeExp *mk_ttuple(ParseCtx *c, TypeExps ts, Loc loc)
 
 TypeExp *mk_trecord(ParseCtx *c, Fields fs, Loc loc)
 {
+    bool tuple = are_tuple_fields(&fs.names);
+    if (tuple)
+        IN_TUPLE_ORDER(c, fs, types);
     TypeExp *t = mk_ttuple(c, fs.types, loc);
-    t->kind = TE_RECORD;
+    t->kind = tuple ? TE_TUPLE : TE_RECORD;
     t->names = fs.names;
     return t;
 }

@@ -275,6 +275,7 @@ struct Pat {
 
 typedef enum {
     AE_LIT,       /* lit: scalar constant; its scalar is in `type` */
+    AE_HOLE,      /* ???: what is still to be written */
     AE_VAR,       /* var */
     AE_TUPLE,     /* seq.elems; () is the empty tuple */
     AE_RECORD,    /* seq.elems, seq.names in the order written; `type` has them sorted */

@@ -185,6 +185,8 @@ static inline void ck_try(Ck *ck) /* before a unification that is to be reported
 }
 const char *said(Ck *ck, const AType *t);
 const char *because(Ck *ck, const AType *want, const AType *have);
+/* How to get from one scalar to another, for a message; "" if there is nothing to say. */
+const char *conversion(Ck *ck, const AType *want, const AType *have);
 bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what);
 /* Warns of attributes that mean nothing. */
 void check_attr(const Attr *a);

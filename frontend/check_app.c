@@ -85,12 +85,26 @@ static bool open_call(Call *c, AType *tf)
     return true;
 }
 
+/* `x * 2.5` with an integer x: more likely x is what is wrong. */
+static bool mixed_operands(Call *c, int i, AType *t)
+{
+    const AType *want = type_deref(c->params.at[i]), *have = type_deref(t);
+    if (!c->e->app.infix || c->e->app.args.n != 2 || !i || want->kind != TY_SCALAR ||
+        !scalar_int(want->scalar) || have->kind != TY_META || have->meta.cls != TC_FLOAT)
+        return false;
+    const char *s = scalar_name(want->scalar);
+    ck_error(c->ck, c->e->app.args.at[i]->loc,
+             "%s should be `%s`, but is %s; convert the left one with `f32.%s` or `f64.%s`",
+             arg_words(c, i), s, said(c->ck, t), s, s);
+    return true;
+}
+
 static bool check_arg(Call *c, int i)
 {
     Ck *ck = c->ck;
     AExp *arg = c->e->app.args.at[i];
     AType *t = check_against(ck, arg, c->params.at[i]);
-    bool ok = require(ck, arg, c->params.at[i], t, arg_words(c, i));
+    bool ok = !mixed_operands(c, i, t) && require(ck, arg, c->params.at[i], t, arg_words(c, i));
     if (c->named.at[i])
         sz_unify(ck, c->named.at[i], sz_of_exp(ck, arg));
     return ok && t->kind != TY_ERROR;

@@ -268,8 +268,10 @@ static void check_result(Ck *ck, Def *d, const Bindings *exists, AType *body)
         const AExp *at = d->body; /* the place where the value comes from */
         while (at->kind == AE_LET || at->kind == AE_LETFUN)
             at = at->kind == AE_LET ? at->let.body : at->letfun.body;
+        const char *why = because(ck, d->ret_type, body);
         ck_error(ck, at->loc, "`%s` should return %s, but this is %s%s", d->name,
-                 said(ck, d->ret_type), said(ck, body), because(ck, d->ret_type, body));
+                 said(ck, d->ret_type), said(ck, body),
+                 *why ? why : conversion(ck, d->ret_type, body));
         ck_note(ck, d->ret->loc, "the result type is declared here");
     }
     d->dyn_check = ck->dyn;

@@ -45,9 +45,14 @@ AType *check_exp(Ck *ck, AExp *e)
     return check_against(ck, e, NULL);
 }
 
-/* How to get from one scalar to another, for a message. */
-static const char *conversion(Ck *ck, const AType *want, const AType *have)
+const char *conversion(Ck *ck, const AType *want, const AType *have)
 {
+    want = type_deref(want);
+    have = type_deref(have);
+    bool wants_float = want->kind == TY_META && want->meta.cls == TC_FLOAT;
+    if (wants_float && have->kind == TY_SCALAR && scalar_int(have->scalar))
+        return arena_printf(ck->a, "; convert it with `f32.%s` or `f64.%s`",
+                            scalar_name(have->scalar), scalar_name(have->scalar));
     if (want->kind != TY_SCALAR || have->kind != TY_SCALAR || want->scalar == S_BOOL)
         return "";
     return arena_printf(ck->a, "; convert it with `%s.%s`", scalar_name(want->scalar),
@@ -100,7 +105,7 @@ bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
         size_error(ck, at->loc, what);
     else
         ck_error(ck, at->loc, "%s should be %s, but is %s%s", what, said(ck, want), said(ck, have),
-                 *why ? why : conversion(ck, w, type_deref(have)));
+                 *why ? why : conversion(ck, w, have));
     return false;
 }
 
@@ -615,6 +620,7 @@ static AType *infer(Ck *ck, AExp *e, AType *want)
     case AE_LIT:
         return e->lit.suffixed ? ty_scalar(ck, e->lit.scalar)
                                : ty_meta(ck, e->lit.is_float ? TC_FLOAT : TC_NUM, e->loc);
+    case AE_HOLE: return want ? want : ty_meta(ck, TC_ANY, e->loc);
     case AE_VAR: return check_var(ck, e);
     case AE_TUPLE: return check_tuple(ck, e, want);
     case AE_RECORD: return check_record(ck, e);

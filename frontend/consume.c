@@ -522,6 +522,7 @@ static Al *eval(Co *co, AExp *e)
 {
     switch (e->kind) {
     case AE_LIT:
+    case AE_HOLE:
     case AE_STRING:
     case AE_PROJSECT: return al_none(co);
     case AE_VAR: return eval_var(co, e);

@@ -1,6 +1,8 @@
 /* Lowering: values, environments, statements and what is known about sizes. */
 #include "frontend/lower_int.h"
 
+#include <string.h>
+
 /* --- Values ---------------------------------------------------------------------------------- */
 
 Val *val_atom(Low *L, Atom a)
@@ -163,6 +165,8 @@ void emit_none(Low *L, Exp *e)
 
 void name_val(Low *L, Val *v, const char *name)
 {
+    if (strchr("+-*/%=!><|&^", name[0])) /* an operator's name is none in the IR */
+        return;
     if (v->kind == V_ATOM && v->atom.var && v->atom.var->base == L->tmp)
         v->atom.var->base = name;
     for (int i = 0; v->kind == V_TUPLE && i < v->elems.n; i++)

@@ -326,6 +326,14 @@ static Val *empty_array(Low *L, Env *env, const AType *at, Atoms dims, Loc loc)
     low_limit(L, loc, "the type of this empty array cannot be determined here");
 }
 
+/* Any value of the type, behind an assertion that fails: an element of an empty array. */
+Val *lower_hole(Low *L, Env *env, const AExp *e)
+{
+    Loc loc = low_loc(L, e->loc);
+    assert_that(L, loc, atom_bool(false), "this hole of the program was reached", NULL, 0);
+    return index_row(L, loc, empty_array(L, env, e->type, (Atoms){0}, loc), atom_i64(0), true);
+}
+
 Val *lower_array(Low *L, Env *env, const AExp *e)
 {
     Loc loc = low_loc(L, e->loc);

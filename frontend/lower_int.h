@@ -208,6 +208,7 @@ typedef struct {
 Range lower_range_parts(Low *L, Env *env, const AExp *e);
 Val *lower_range(Low *L, Env *env, const AExp *e);
 Val *lower_array(Low *L, Env *env, const AExp *e);
+Val *lower_hole(Low *L, Env *env, const AExp *e);
 Val *lower_index(Low *L, Env *env, Val *arr, const ADimIndices *dims, Loc loc);
 Val *lower_update(Low *L, Env *env, const AExp *e);
 /* Each leaf's rows at positions start, start+stride, ... (n of them) without any check. */

@@ -30,6 +30,9 @@ static bool *bound_slot(Ck *ck, const char *name)
 void bind_name(Ck *ck, Binding *b)
 {
     bool type = b->kind == BIND_TYPE || b->kind == BIND_TYPE_PARAM;
+    if (!strcmp(b->name, "&&") || !strcmp(b->name, "||"))
+        ck_error(ck, b->loc, "`%s` cannot be defined: its right operand is not always evaluated",
+                 b->name);
     Scope **top = type ? &ck->types : &ck->scope;
     Scope *s = NEW(ck->a, Scope);
     *s = (Scope){.name = b->name, .bind = b, .up = *top};

@@ -7,6 +7,12 @@
 /* Nodes nest no deeper than this: later stages recurse over the tree. */
 enum { MAX_LEVELS = 1000, LEVEL = 20 };
 
+/* A bracket that is open where the scanner is. */
+typedef struct {
+    unsigned char closer;
+    Loc loc;
+} Open;
+
 typedef struct ParseCtx {
     Arena *a;
     uint32_t base; /* offset of the file's first byte */
@@ -19,6 +25,7 @@ typedef struct ParseCtx {
     int start;         /* pseudo token that selects the start symbol, 0 once it was sent */
     uint32_t index_at; /* a `[` at this offset is an index: it touches the operand before it */
     uint32_t line_at;  /* offset of the beginning of the current line */
+    VEC(Open) open;    /* the brackets open at the token at hand, outermost first */
     bool recovering;   /* skip tokens until a declaration starts */
     bool at_decl;      /* the token scanned last may start a declaration */
     bool too_deep;     /* reported; the scanner has gone quiet */
@@ -78,6 +85,8 @@ AExp *mk_recupdate(ParseCtx *c, AExp *e, Names path, AExp *v, Loc loc);
 AExp *mk_if(ParseCtx *c, AExp *t, AExp *a, AExp *b, Loc loc);
 AExp *mk_let(ParseCtx *c, Names sizes, Pat *p, AExp *rhs, AExp *body, Loc loc);
 AExp *mk_letwith(ParseCtx *c, NameLoc a, ADimIndices dims, AExp *v, AExp *body, Loc loc);
+/* let a.b.c = v in body */
+AExp *mk_letfield(ParseCtx *c, NameLoc a, Names path, AExp *v, AExp *body, Loc loc);
 AExp *mk_letfun(ParseCtx *c, Def *d, AExp *body, Loc loc);
 AExp *mk_loop(ParseCtx *c, Names sizes, Pat *p, AExp *init, AExp *form, AExp *body, Loc loc);
 /* The loop form alone, an AE_LOOP without pattern; mk_loop completes it. */

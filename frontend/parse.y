@@ -56,6 +56,7 @@ static Def *add_def(ParseCtx *ctx, Def *d, bool entry, bool infix);
 static void add_type(ParseCtx *ctx, NameLoc n, TParams tps, TypeExp *te, Loc loc);
 static void add_import(ParseCtx *ctx, const AExp *path, Loc loc);
 static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc);
+static NameLoc number_field(ParseCtx *ctx, Loc loc);
 }
 
 %token YYEOF 0 "end of file"
@@ -63,7 +64,7 @@ static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc);
 %token DEF "`def`" ENTRY "`entry`" TYPE "`type`" IMPORT "`import`" LET "`let`"
 %token IF "`if`" THEN "`then`" ELSE "`else`" IN "`in`" LOOP "`loop`" FOR "`for`" WHILE "`while`"
 %token DO "`do`" WITH "`with`" ASSERTION "`assert`" COERCE "`:>`" ARROW "`->`" HASH "`#[`"
-%token DOTS2 "`..`" DOTS3 "`...`" DOTS_LT "`..<`" DOTS_GT "`..>`" INDEX "`[`"
+%token DOTS2 "`..`" DOTS3 "`...`" DOTS_LT "`..<`" DOTS_GT "`..>`" INDEX "`[`" HOLE "`???`"
 %token <name> ID "a name" RESERVED "reserved word" PROJNUM "a field number"
 %token <exp> LITERAL "a number" STRING "a string"
 %token <tparam> QUOTE "`'`"
@@ -89,14 +90,14 @@ static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc);
 %left OP_POW
 %nonassoc JUXT
 
-%type <exp> exp exp1 op range apply atom section let let_body form
+%type <exp> exp exp1 op range apply lambda atom section let let_body form
 %type <exps> exps
 %type <pat> pat param
 %type <pats> pats params params1
 %type <te> type term tapply tatom size ret lret
 %type <tes> types
-%type <name> bind_name binop not_minus quoted
-%type <names> field_path fields_from sizes lsizes
+%type <name> bind_name binop not_minus quoted field
+%type <names> proj_path fields_from sizes lsizes
 %type <fields> record_fields pat_fields type_fields
 %type <dim> dim
 %type <dims> dims dims1
@@ -181,10 +182,10 @@ param: ID { $$ = mk_pvar(ctx, $1); }
      | '_' { $$ = mk_pat(ctx, P_WILD, @$); }
      | '(' ')' { $$ = mk_ptuple(ctx, (Pats){0}, @$); }
      | '(' pat ')' { $$ = $2; }
-     | '(' pat ',' pats ')' { Pats ps = {0}; PUSH(ps, $2); vec_append(ctx->a, &ps, &$4);
-                              $$ = mk_ptuple(ctx, ps, @$); }
-     | '{' pat_fields '}' { $$ = mk_precord(ctx, $2, @$); }
-     | '{' pat_fields ',' '}' { $$ = mk_precord(ctx, $2, @$); }
+     | '(' binop ')' { $$ = mk_pvar(ctx, $2); }
+     | '(' pat ',' pats comma ')' { Pats ps = {0}; PUSH(ps, $2); vec_append(ctx->a, &ps, &$4);
+                                    $$ = mk_ptuple(ctx, ps, @$); }
+     | '{' pat_fields comma '}' { $$ = mk_precord(ctx, $2, @$); }
      | '{' '}' { $$ = mk_ptuple(ctx, (Pats){0}, @$); }
 
 pat: param
@@ -194,14 +195,19 @@ pat: param
 pats: pat { $$ = (Pats){0}; PUSH($$, $1); }
     | pats ',' pat { $$ = $1; PUSH($$, $3); }
 
+comma: %empty | ','
+
+/* A field's name: tuples are records with the fields 0, 1, ... */
+field: ID | LITERAL { $$ = number_field(ctx, @$); }
+
 pat_fields: ID { $$ = (Fields){0}; FIELD($$, pats, $1.name, mk_pvar(ctx, $1)); }
     | ID ':' type { $$ = (Fields){0};
           FIELD($$, pats, $1.name, mk_pascribe(ctx, mk_pvar(ctx, $1), $3, @$)); }
-    | ID '=' pat { $$ = (Fields){0}; FIELD($$, pats, $1.name, $3); }
+    | field '=' pat { $$ = (Fields){0}; FIELD($$, pats, $1.name, $3); }
     | pat_fields ',' ID { $$ = $1; FIELD($$, pats, $3.name, mk_pvar(ctx, $3)); }
     | pat_fields ',' ID ':' type { $$ = $1;
           FIELD($$, pats, $3.name, mk_pascribe(ctx, mk_pvar(ctx, $3), $5, loc_join(@3, @5))); }
-    | pat_fields ',' ID '=' pat { $$ = $1; FIELD($$, pats, $3.name, $5); }
+    | pat_fields ',' field '=' pat { $$ = $1; FIELD($$, pats, $3.name, $5); }
 
 /* ---- Types ---- */
 
@@ -222,19 +228,16 @@ tapply: tatom
 tatom: ID { $$ = mk_tname(ctx, $1); }
      | '(' type ')' { $$ = $2; }
      | '(' ')' { $$ = mk_ttuple(ctx, (TypeExps){0}, @$); }
-     | '(' type ',' types ')' { TypeExps ts = {0}; PUSH(ts, $2); vec_append(ctx->a, &ts, &$4);
-                                $$ = mk_ttuple(ctx, ts, @$); }
-     | '(' type ',' types ',' ')' { TypeExps ts = {0}; PUSH(ts, $2); vec_append(ctx->a, &ts, &$4);
-                                $$ = mk_ttuple(ctx, ts, @$); }
-     | '{' type_fields '}' { $$ = mk_trecord(ctx, $2, @$); }
-     | '{' type_fields ',' '}' { $$ = mk_trecord(ctx, $2, @$); }
+     | '(' type ',' types comma ')' { TypeExps ts = {0}; PUSH(ts, $2); vec_append(ctx->a, &ts, &$4);
+                                      $$ = mk_ttuple(ctx, ts, @$); }
+     | '{' type_fields comma '}' { $$ = mk_trecord(ctx, $2, @$); }
      | '{' '}' { $$ = mk_ttuple(ctx, (TypeExps){0}, @$); }
 
 types: type { $$ = (TypeExps){0}; PUSH($$, $1); }
      | types ',' type { $$ = $1; PUSH($$, $3); }
 
-type_fields: ID ':' type { $$ = (Fields){0}; FIELD($$, types, $1.name, $3); }
-     | type_fields ',' ID ':' type { $$ = $1; FIELD($$, types, $3.name, $5); }
+type_fields: field ':' type { $$ = (Fields){0}; FIELD($$, types, $1.name, $3); }
+     | type_fields ',' field ':' type { $$ = $1; FIELD($$, types, $3.name, $5); }
 
 size: lbr exp ']' { $$ = mk_tsize(ctx, $2, @$); }
     | lbr ']' { $$ = mk_tsize(ctx, NULL, @$); }
@@ -283,9 +286,12 @@ op: apply %prec JUXT
   | LOOP lsizes pat form DO exp %prec BOTTOM { $$ = mk_loop(ctx, $2, $3, NULL, $4, $6, @$); }
   | LOOP lsizes pat '=' exp form DO exp %prec BOTTOM {
         $$ = mk_loop(ctx, $2, $3, $5, $6, $8, @$); }
-  | '\\' params1 lret ARROW exp %prec BOTTOM { $$ = mk_lambda(ctx, $2, $3, $5, @$); }
+  | lambda
+  | apply lambda { $$ = mk_apply(ctx, $1, $2, @$); }
   | op WITH lbr dims ']' '=' op { $$ = mk_update(ctx, $1, $4, $7, @$); }
   | op WITH fields_from '=' op { $$ = mk_recupdate(ctx, $1, $3, $5, @$); }
+
+lambda: '\\' params1 lret ARROW exp %prec BOTTOM { $$ = mk_lambda(ctx, $2, $3, $5, @$); }
 
 lret: %empty { $$ = NULL; } | ':' term { $$ = $2; }
 
@@ -298,6 +304,7 @@ form: FOR ID LESS exp { $$ = mk_form(ctx, ALOOP_FOR, mk_pvar(ctx, $2), $4, @$); 
 let: LET pat '=' exp let_body { $$ = mk_let(ctx, (Names){0}, $2, $4, $5, @$); }
    | LET sizes pat '=' exp let_body { $$ = mk_let(ctx, $2, $3, $5, $6, @$); }
    | LET ID INDEX dims ']' '=' exp let_body { $$ = mk_letwith(ctx, $2, $4, $7, $8, @$); }
+   | LET ID proj_path '=' exp let_body { $$ = mk_letfield(ctx, $2, $3, $5, $6, @$); }
    | LET ID local_tparams params1 ret '=' exp let_body {
          $$ = mk_letfun(ctx, mk_def(ctx, $2, $3, $4, $5, $7, loc_join(@1, @7)), $8, @$); }
    | LET '(' binop ')' local_tparams params1 ret '=' exp let_body {
@@ -315,18 +322,15 @@ apply: atom
      | apply atom { $$ = mk_apply(ctx, $1, $2, @$); }
 
 atom: LITERAL | STRING
+    | HOLE { $$ = mk_exp(ctx, AE_HOLE, @$); }
     | ID { $$ = mk_var(ctx, $1); }
     | '(' exp ')' { $$ = $2; $$->parens = true; }
     | '(' ')' { $$ = mk_seq(ctx, AE_TUPLE, (AExps){0}, @$); }
-    | '(' exp ',' exps ')' { AExps es = {0}; PUSH(es, $2); vec_append(ctx->a, &es, &$4);
-                             $$ = mk_seq(ctx, AE_TUPLE, es, @$); }
-    | '(' exp ',' exps ',' ')' { AExps es = {0}; PUSH(es, $2); vec_append(ctx->a, &es, &$4);
-                             $$ = mk_seq(ctx, AE_TUPLE, es, @$); }
-    | '[' exps ']' { $$ = mk_seq(ctx, AE_ARRAY, $2, @$); }
-    | '[' exps ',' ']' { $$ = mk_seq(ctx, AE_ARRAY, $2, @$); }
+    | '(' exp ',' exps comma ')' { AExps es = {0}; PUSH(es, $2); vec_append(ctx->a, &es, &$4);
+                                   $$ = mk_seq(ctx, AE_TUPLE, es, @$); }
+    | '[' exps comma ']' { $$ = mk_seq(ctx, AE_ARRAY, $2, @$); }
     | '[' ']' { $$ = mk_seq(ctx, AE_ARRAY, (AExps){0}, @$); }
-    | '{' record_fields '}' { $$ = mk_record(ctx, $2, @$); }
-    | '{' record_fields ',' '}' { $$ = mk_record(ctx, $2, @$); }
+    | '{' record_fields comma '}' { $$ = mk_record(ctx, $2, @$); }
     | '{' '}' { $$ = mk_seq(ctx, AE_TUPLE, (AExps){0}, @$); }
     | atom '.' ID { $$ = mk_proj(ctx, $1, $3.name, @$); }
     | atom '.' '(' exp ')' { $$ = mk_open(ctx, $1, $4, @$); }
@@ -337,13 +341,16 @@ atom: LITERAL | STRING
 section: '(' binop ')' { $$ = mk_var(ctx, $2); $$->parens = true; }
        | '(' not_minus op ')' { $$ = mk_opsect(ctx, $2, $3, @$); $$->parens = true; }
        | '(' op binop ')' { $$ = mk_binop(ctx, $3, $2, NULL, @$); $$->parens = true; }
-       | '(' '.' field_path ')' { $$ = mk_projsect(ctx, $3, @$); }
-       | '(' PROJNUM ')' { Names ns = {0}; PUSH(ns, $2.name); $$ = mk_projsect(ctx, ns, @$); }
+       | '(' proj_path ')' { $$ = mk_projsect(ctx, $2, @$); }
        | '(' '.' lbr dims ']' ')' { $$ = mk_index(ctx, NULL, $4, @$); }
 
-field_path: fields_from
+/* .a.0 */
+proj_path: '.' ID { $$ = (Names){0}; PUSH($$, $2.name); }
+         | PROJNUM { $$ = (Names){0}; PUSH($$, $1.name); }
+         | proj_path '.' ID { $$ = $1; PUSH($$, $3.name); }
+         | proj_path PROJNUM { $$ = $1; PUSH($$, $2.name); }
 
-fields_from: ID { $$ = (Names){0}; PUSH($$, $1.name); }
+fields_from: field { $$ = (Names){0}; PUSH($$, $1.name); }
            | fields_from '.' ID { $$ = $1; PUSH($$, $3.name); }
            | fields_from PROJNUM { $$ = $1; PUSH($$, $2.name); }
 
@@ -351,11 +358,11 @@ exps: exp { $$ = (AExps){0}; PUSH($$, $1); }
     | exps ',' exp { $$ = $1; PUSH($$, $3); }
 
 record_fields: ID { $$ = (Fields){0}; FIELD($$, exps, $1.name, mk_var(ctx, $1)); }
-    | ID '=' exp { $$ = (Fields){0}; FIELD($$, exps, $1.name, $3); }
+    | field '=' exp { $$ = (Fields){0}; FIELD($$, exps, $1.name, $3); }
     | record_fields ',' ID { $$ = $1; FIELD($$, exps, $3.name, mk_var(ctx, $3)); }
-    | record_fields ',' ID '=' exp { $$ = $1; FIELD($$, exps, $3.name, $5); }
+    | record_fields ',' field '=' exp { $$ = $1; FIELD($$, exps, $3.name, $5); }
 
-dims: %empty { $$ = (ADimIndices){0}; } | dims1 | dims1 ','
+dims: %empty { $$ = (ADimIndices){0}; } | dims1 comma
 dims1: dim { $$ = (ADimIndices){0}; PUSH($$, $1); }
      | dims1 ',' dim { $$ = $1; PUSH($$, $3); }
 
@@ -370,10 +377,10 @@ dim: exp1 { $$ = (ADimIndex){false, $1, NULL, NULL, @$}; }
    | ':' ':' exp1 { $$ = (ADimIndex){true, NULL, NULL, $3, @$}; }
 
 attr: ID { $$ = make_attr(ctx, $1.name, (Attrs){0}, @$); }
-    | ID '(' attrs ')' { $$ = make_attr(ctx, $1.name, $3, @$); }
+    | ID '(' ')' { $$ = make_attr(ctx, $1.name, (Attrs){0}, @$); }
+    | ID '(' attrs comma ')' { $$ = make_attr(ctx, $1.name, $3, @$); }
     | LITERAL { $$ = make_attr(ctx, NULL, (Attrs){0}, @$); $$->number = (int64_t)$1->lit.bits; }
-attrs: %empty { $$ = (Attrs){0}; }
-     | attr { $$ = (Attrs){0}; PUSH($$, $1); }
+attrs: attr { $$ = (Attrs){0}; PUSH($$, $1); }
      | attrs ',' attr { $$ = $1; PUSH($$, $3); }
 
 %%
@@ -444,9 +451,10 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
 {
     static const yysymbol_kind_t exp[] = {
         YYSYMBOL_LITERAL, YYSYMBOL_STRING, YYSYMBOL_ID,        YYSYMBOL_IF,    YYSYMBOL_LET,
+        YYSYMBOL_HOLE,
         YYSYMBOL_LOOP,    YYSYMBOL_HASH,   YYSYMBOL_ASSERTION, YYSYMBOL_MINUS, YYSYMBOL_BANG,
         CHARSYM('('),     CHARSYM('['),    CHARSYM('{'),       CHARSYM('\\')};
-    static const yysymbol_kind_t atom[] = {YYSYMBOL_LITERAL, YYSYMBOL_STRING, YYSYMBOL_ID,
+    static const yysymbol_kind_t atom[] = {YYSYMBOL_LITERAL, YYSYMBOL_STRING, YYSYMBOL_ID, YYSYMBOL_HOLE,
                                            CHARSYM('('),     CHARSYM('['),    CHARSYM('{')};
     static const yysymbol_kind_t type[] = {YYSYMBOL_ID,  YYSYMBOL_STAR, YYSYMBOL_INDEX, CHARSYM('('),
                                            CHARSYM('['), CHARSYM('{')};
@@ -469,6 +477,8 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
         /* What only goes on with an expression that might as well end here says little. */
         bool goes_on = (t >= YYSYMBOL_OP_PIPE && t <= YYSYMBOL_OP_POW) || t == YYSYMBOL_COERCE ||
                        (t >= YYSYMBOL_DOTS2 && t <= YYSYMBOL_DOTS_GT) || t == YYSYMBOL_WITH ||
+                       (t == CHARSYM(',') && (e.has[CHARSYM(')')] || e.has[CHARSYM(']')] ||
+                                              e.has[CHARSYM('}')])) ||
                        t == CHARSYM('`') || t == YYSYMBOL_PROJNUM || t == YYSYMBOL_HASH ||
                        (t == CHARSYM(':') && (operators || e.has[YYSYMBOL_COERCE])) ||
                        (t == CHARSYM('?') && what) ||
@@ -521,6 +531,16 @@ static const char *hint(yysymbol_kind_t t, const Expected *e)
     return "";
 }
 
+/* Points at the innermost open bracket if closing it is what would have helped. */
+static void note_open(const ParseCtx *ctx, yysymbol_kind_t t, const Expected *e)
+{
+    const Open *o = ctx->open.n ? &vec_last(&ctx->open) : NULL;
+    bool just_opened = o && t != YYSYMBOL_YYEOF && o->loc.end >= ctx->before.end;
+    if (o && !just_opened && e->has[CHARSYM(o->closer)])
+        diag_note(o->loc, "this `%.*s` is still open", (int)(o->loc.end - o->loc.beg),
+                  ctx->text + (o->loc.beg - ctx->base));
+}
+
 static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, ParseCtx *ctx)
 {
     (void)scanner;
@@ -545,6 +565,7 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
     else
         parse_error(ctx, loc, "unexpected %s%s%s%s", tok, *want ? ", expected " : "", want,
                     hint(t, &e));
+    note_open(ctx, t, &e);
     return 0;
 }
 
@@ -572,6 +593,15 @@ static void add_import(ParseCtx *ctx, const AExp *path, Loc loc)
     for (size_t i = 0; i < n; i++)
         s[i] = (char)path->seq.elems.at[i]->lit.bits;
     add_decl(ctx, D_IMPORT, loc)->path = s;
+}
+
+/* The field that a literal in the source names. */
+static NameLoc number_field(ParseCtx *ctx, Loc loc)
+{
+    const char *s = arena_strndup(ctx->a, ctx->text + (loc.beg - ctx->base), loc.end - loc.beg);
+    if (s[strspn(s, "0123456789")] || (*s == '0' && s[1]))
+        parse_error(ctx, loc, "a field is called by a name or a decimal number, not `%s`", s);
+    return (NameLoc){intern(s), loc};
 }
 
 static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc)

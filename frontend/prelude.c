@@ -2,8 +2,8 @@
 #include "frontend/check.h"
 
 const char prelude_text[] =
-    "def id 'a (x: a) : a = x\n"
-    "def const 'a 'b (x: a) (_: b) : a = x\n"
+    "def id '^a (x: a) : a = x\n"
+    "def const '^a '^b (x: a) (_: b) : a = x\n"
     "def flip '^a '^b '^c (f: a -> b -> c) (b: b) (a: a) : c = f a b\n"
     "def curry '^a '^b '^c (f: (a, b) -> c) (a: a) (b: b) : c = f (a, b)\n"
     "def uncurry '^a '^b '^c (f: a -> b -> c) (a: a, b: b) : c = f a b\n"
@@ -21,7 +21,7 @@ const char prelude_text[] =
     "def all [n] 'a (f: a -> bool) (xs: [n]a) : bool = reduce_comm (&&) true (map f xs)\n"
     "def any [n] 'a (f: a -> bool) (xs: [n]a) : bool = reduce_comm (||) false (map f xs)\n"
     "def partition2 [n] 'a (p: a -> bool) (q: a -> bool) (xs: [n]a)\n"
-    "    : ?[k][l][m].([k]a, [l]a, [m]a) =\n"
+    "    : ?[k][l].([k]a, [l]a, [n-k-l]a) =\n"
     "  let (ps, others) = partition p xs\n"
     "  let (qs, rest) = partition q others\n"
     "  in (ps, qs, rest)\n"
@@ -37,4 +37,12 @@ const char prelude_text[] =
     "  loop y = x while !(p y) do f y\n"
     "def iterate_while 'a (p: a -> bool) (f: a -> a) (x: a) : a =\n"
     "  loop y = x while p y do f y\n"
-    "def trace 'a (x: a) : a = x\n";
+    "def sized [m] 'a (n: i64) (xs: [m]a) : [n]a = xs :> [n]a\n"
+    "def r32 (x: i32) : f32 = f32.i32 x\n"
+    "def t32 (x: f32) : i32 = i32.f32 x\n"
+    "def r64 (x: i32) : f64 = f64.i32 x\n"
+    "def t64 (x: f64) : i32 = i32.f64 x\n"
+    "def not (x: bool) : bool = !x\n"
+    "def opaque '^a (x: a) : a = #[opaque] x\n"
+    "def trace '^a (x: a) : a = #[trace] x\n"
+    "def break '^a (x: a) : a = #[break] x\n";

@@ -401,6 +401,7 @@ static void pr_form(Pr *p, const AExp *e)
     case AE_LOOP: pr_loop(p, e); return;
     case AE_ASCRIBE:
     case AE_COERCE: pr_ascribe(p, e); return;
+    case AE_HOLE: out_puts(o, "???"); return;
     case AE_ASSERT:
         out_puts(o, "assert ");
         pr_atom(p, e->assertion.test);

@@ -97,6 +97,11 @@ static void check_range(Ck *ck, AExp *e, bool negated)
     int bits = scalar_bits(s);
     if (s == S_BOOL)
         return;
+    if (negated && scalar_unsigned(s) && !e->lit.suffixed && e->lit.bits) {
+        ck_error(ck, e->loc, "literal -%" PRIu64 " is out of range for `%s`", e->lit.bits,
+                 scalar_name(s));
+        return;
+    }
     uint64_t max = scalar_signed(s) && !e->lit.bit_pattern
                        ? ((uint64_t)1 << (bits - 1)) - 1 + negated
                    : bits == 64 ? UINT64_MAX
@@ -170,13 +175,14 @@ static void zonk_parts(Ck *ck, Def *d)
     d->bind->type = zonk_type(ck, d->bind->type);
 }
 
-/* unflatten and split learn the sizes of their results from the context. */
+/* unflatten, split and rep learn the sizes of their results from the context. */
 static void check_context_sizes(Ck *ck, AExp *e)
 {
     if (!e->var.bind || e->var.bind->kind != BIND_BUILTIN || !e->type)
         return;
     BuiltinId id = e->var.bind->builtin;
-    int want = id == BI_UNFLATTEN || id == BI_SPLIT ? 2
+    int want = id == BI_REP                           ? 1
+               : id == BI_UNFLATTEN || id == BI_SPLIT ? 2
                : id == BI_UNFLATTEN_3D              ? 3
                : id == BI_UNFLATTEN_4D              ? 4
                                                     : 0;
@@ -192,7 +198,7 @@ static void check_context_sizes(Ck *ck, AExp *e)
         if (id != BI_SPLIT)
             r = type_deref(r->array.elem);
     }
-    if (open > 1) {
+    if (open > (id == BI_REP ? 0 : 1)) {
         ck_error(ck, e->loc, "the sizes that `%s` makes are not known here", e->var.name);
         ck_note(ck, e->loc,
                 "give the result a type, as in `unflatten xs : [n][m]t` or "
@@ -231,6 +237,13 @@ static void zonk_children(Ck *ck, AExp *e)
 {
     switch (e->kind) {
     case AE_LIT: zonk_lit(ck, e, false); return;
+    case AE_HOLE:
+        if (ty_has_fun(e->type))
+            diag_limit(e->loc, "a hole cannot be or hold a function, but `%s` is wanted here",
+                       show(ck, e->type));
+        else
+            diag_warn(e->loc, "a hole: a value of type `%s` is wanted here", show(ck, e->type));
+        return;
     case AE_VAR:
     case AE_PROJSECT: return;
     case AE_TUPLE:
