@@ -45,12 +45,22 @@ static Arena *mem(void)
     return D.mem;
 }
 
+/* A file's name as messages show it: on one line, and without commands to a terminal. */
+static const char *shown_name(const char *name)
+{
+    char *text = arena_strdup(mem(), name);
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            *p = '?';
+    return intern(text);
+}
+
 uint32_t diag_source_add(const char *name, const char *text, size_t n)
 {
     uint32_t base = 1;
     if (D.sources.n)
         base = vec_last(&D.sources).base + vec_last(&D.sources).n + 1;
-    Source s = {.name = intern(name),
+    Source s = {.name = shown_name(name),
                 .text = arena_strndup(mem(), text, n),
                 .base = base,
                 .n = (uint32_t)n};

@@ -1,6 +1,7 @@
 #include "base/out.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -115,6 +116,42 @@ void out_quoted(Out *o, const char *s)
     out_puts(o, "\"");
 }
 
+void out_c_string(Out *o, const char *s, size_t n)
+{
+    out_puts(o, "\"");
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '\n')
+            out_puts(o, "\\n");
+        else if (c < 0x20 || c > 0x7e)
+            out_printf(o, "\\%03o", c); /* always three digits: a digit may follow */
+        else if (c == '"' || c == '\\' || (c == '?' && i > 0 && s[i - 1] == '?'))
+            out_printf(o, "\\%c", c); /* `?`: of trigraphs */
+        else
+            out_putn(o, s + i, 1);
+    }
+    out_puts(o, "\"");
+}
+
+void out_c_comment(Out *o, const char *fmt, ...)
+{
+    Out text = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    out_vprintf(&text, fmt, ap);
+    va_end(ap);
+    out_puts(o, "/* ");
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.text[i];
+        if (c < 0x20 || c > 0x7e || (c == '/' && i > 0 && text.text[i - 1] == '*'))
+            out_printf(o, "\\x%02x", c);
+        else
+            out_putn(o, text.text + i, 1);
+    }
+    out_puts(o, " */");
+    out_free(&text);
+}
+
 char *out_take(Out *o)
 {
     if (!o->text)
@@ -138,7 +175,8 @@ static bool write_all(int fd, const char *s, size_t n)
     return true;
 }
 
-bool out_write_file(const Out *o, const char *path)
+/* Through a temporary file beside it. */
+static bool replace_file(const Out *o, const char *path)
 {
     size_t len = strlen(path);
     char *tmp = malloc(len + 8);
@@ -165,5 +203,25 @@ bool out_write_file(const Out *o, const char *path)
         }
     }
     free(tmp);
+    return ok;
+}
+
+bool out_write_file(const Out *o, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+        int fd = open(path, O_WRONLY | O_NOCTTY);
+        bool ok = fd >= 0 && write_all(fd, o->text ? o->text : "", o->n);
+        int saved = errno;
+        if (fd >= 0 && close(fd) != 0 && ok)
+            return false;
+        errno = saved;
+        return ok;
+    }
+    char *target = lstat(path, &st) == 0 && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+    bool ok = replace_file(o, target ? target : path);
+    int saved = errno;
+    free(target);
+    errno = saved;
     return ok;
 }

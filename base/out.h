@@ -23,14 +23,20 @@ void out_printf(Out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3
 __attribute__((format(printf, 2, 0))) void out_vprintf(Out *o, const char *fmt, va_list ap);
 /* Puts text (whole lines) in front of the line that begins at byte `at`, indented by `indent`. */
 void out_insert_line(Out *o, size_t at, int indent, const char *text);
-/* A quoted string with C (and JSON) escapes. */
+/* A quoted string with JSON's escapes, which the reader of IR text knows, too. */
 void out_quoted(Out *o, const char *s);
+/* A C string literal of any n bytes: printable ASCII as it is, everything else escaped, so that
+ * whatever a path, name or message holds stays inside the literal. */
+void out_c_string(Out *o, const char *s, size_t n);
+/* A C comment of any text: what would end it, and all but printable ASCII, is escaped. */
+void out_c_comment(Out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The text as a string to free() (never NULL); leaves the writer empty. */
 char *out_take(Out *o);
 
 /* Writes the text to a file, atomically: a temporary file in the same folder, renamed when it is
- * complete. False and errno on failure; the old file is then untouched. */
+ * complete; a link stays one. False and errno on failure; the old file is then untouched. What is
+ * there and no file (a device, a pipe) is written to as it is. */
 bool out_write_file(const Out *o, const char *path);
 
 #endif

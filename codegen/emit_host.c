@@ -32,11 +32,9 @@ const char *kernel_enum(const Kernel *k)
 
 const char *param_enum(Ctx *cx, const char *name)
 {
-    char *s = arena_printf(cx->perm, "P_%s", name);
-    for (char *p = s; *p; p++)
-        if (*p == '.')
-            *p = '_';
-    return c_ident(s);
+    size_t n = strcspn(name, "."); /* ENTRY.suff_outer_par_0 */
+    return arena_printf(cx->perm, "P_%s_%s", c_ident(arena_strndup(cx->perm, name, n)),
+                        name + n + (name[n] == '.'));
 }
 
 const char *entry_fn(const Entry *en)
@@ -76,7 +74,8 @@ static void place_comment(Fn *f, Loc loc)
     if (!loc.beg || loc.beg == f->loc.beg)
         return;
     f->loc = loc;
-    out_printf(f->o, "/* %s */\n", diag_place_str(loc));
+    out_c_comment(f->o, "%s", diag_place_str(loc));
+    out_puts(f->o, "\n");
 }
 
 /* An array of 64-bit numbers as a compound literal; a null pointer if there are none. */
@@ -271,8 +270,10 @@ static void emit_launch(Fn *f, const HostOp *op)
     Out *o = f->o;
     f->uses_done = f->uses_ctx = true;
     out_puts(o, "{");
-    if (op->kernel->what)
-        out_printf(o, " /* %s */", op->kernel->what);
+    if (op->kernel->what) {
+        out_puts(o, " ");
+        out_c_comment(o, "%s", op->kernel->what);
+    }
     out_puts(o, "\n");
     o->indent++;
     int n = emit_args(f, &op->args);
@@ -405,7 +406,10 @@ static void emit_loop(Fn *f, const HostOp *op)
 static void emit_op(Fn *f, const HostOp *op)
 {
     switch (op->kind) {
-    case H_COMMENT: out_printf(f->o, "/* %s */\n", op->text); return;
+    case H_COMMENT:
+        out_c_comment(f->o, "%s", op->text);
+        out_puts(f->o, "\n");
+        return;
     case H_ALLOC: emit_alloc(f, op); return;
     case H_RELEASE:
         f->uses_ctx = true;
@@ -499,17 +503,17 @@ static void emit_dim_check(Fn *f, const Entry *en, int k, int d)
     f->uses_done = f->uses_ctx = f->uses_in = true;
     out_printf(o, "if (in[%d].shape[%d] != %s) {\n", k, d, atom_c(t.dims[d]));
     o->indent++;
-    const char *arg = param_text(f, en, k);
+    const char *where = arena_printf(f->em->cx->perm, "%s: %s: ", en->name, param_text(f, en, k));
+    out_printf(o, "rc = rt_error_set(ctx, \"%%s%s\",\n                  ",
+               t.dims[d].var ? "size %s is %lld here, but %lld before"
+                             : "dimension %d has size %lld, but must have %lld");
+    out_c_string(o, where, strlen(where));
+    out_puts(o, ", ");
     if (t.dims[d].var)
-        out_printf(o,
-                   "rc = rt_error_set(ctx, \"%s: %s: size %s is %%lld here, but %%lld before\",\n"
-                   "                  (long long)in[%d].shape[%d], (long long)%s);\n",
-                   en->name, arg, t.dims[d].var->base, k, d, atom_c(t.dims[d]));
+        out_c_string(o, t.dims[d].var->base, strlen(t.dims[d].var->base));
     else
-        out_printf(o,
-                   "rc = rt_error_set(ctx, \"%s: %s: dimension %d has size %%lld, but must have "
-                   "%lld\",\n                  (long long)in[%d].shape[%d]);\n",
-                   en->name, arg, d + 1, (long long)t.dims[d].c.i, k, d);
+        out_printf(o, "%d", d + 1);
+    out_printf(o, ", (long long)in[%d].shape[%d], (long long)%s);\n", k, d, atom_c(t.dims[d]));
     out_puts(o, "goto done;\n");
     o->indent--;
     out_puts(o, "}\n");
@@ -680,8 +684,8 @@ void emit_entry(Emit *em, const EntryPlan *ep)
     emit_results(&f, ep);
     Mems all = entry_mems(em->cx, ep);
 
-    out_printf(o, "/* entry %s, %s */\n", en->name, diag_place_str(en->loc));
-    out_printf(o, "static int %s(rt_ctx *ctx, const rt_value *in, rt_value *out)\n{\n",
+    out_c_comment(o, "entry %s, %s", en->name, diag_place_str(en->loc));
+    out_printf(o, "\nstatic int %s(rt_ctx *ctx, const rt_value *in, rt_value *out)\n{\n",
                entry_fn(en));
     o->indent++;
     out_puts(o, "int rc = RT_OK;\n");

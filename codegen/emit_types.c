@@ -14,6 +14,16 @@ const char *rt_prim_c(PrimType t)
     return text[t];
 }
 
+/* A text as a C string literal. */
+static const char *c_string(Emit *em, const char *s)
+{
+    Out o = {0};
+    out_c_string(&o, s, strlen(s));
+    const char *text = arena_strndup(em->cx->perm, o.text, o.n);
+    out_free(&o);
+    return text;
+}
+
 /* "[][]f32" */
 static const char *array_name(Ctx *cx, Type t)
 {
@@ -57,7 +67,7 @@ static const char *emit_fields(Emit *em, const ExtType *x, const int *ids, int n
     const char *name = arena_printf(em->cx->perm, "fields_%d", em->type_names.n);
     out_printf(em->o, "static const rt_field_def %s[] = {", name);
     for (int i = 0; i < n; i++)
-        out_printf(em->o, "%s{\"%s\", %d}", i ? ", " : "", field_name(em, x, i), ids[i]);
+        out_printf(em->o, "%s{%s, %d}", i ? ", " : "", c_string(em, field_name(em, x, i)), ids[i]);
     out_puts(em->o, "};\n");
     return name;
 }
@@ -78,7 +88,7 @@ static int type_id(Emit *em, const ExtType *x, const Type *vals)
     Arena *a = em->cx->perm;
     if (is_plain(x)) {
         push_type(em, name,
-                  arena_printf(a, "{\"%s\", %s, %s, %d, 0, NULL}", name,
+                  arena_printf(a, "{%s, %s, %s, %d, 0, NULL}", c_string(em, name),
                                vals[0].rank ? "RT_KIND_ARRAY" : "RT_KIND_PRIM",
                                rt_prim_c(vals[0].elem), vals[0].rank));
         return em->type_names.n - 1;
@@ -92,19 +102,17 @@ static int type_id(Emit *em, const ExtType *x, const Type *vals)
         k += field->n_vals;
     }
     const char *fields = emit_fields(em, x, ids, n);
-    bool record = x->n_fields > 0 && x->text[0] != '[';
+    bool record = (x->n_fields > 0 || n == 0) && x->text[0] != '[';
     push_type(em, name,
-              arena_printf(a, "{\"%s\", %s, RT_BOOL, 0, %d, %s}", name,
+              arena_printf(a, "{%s, %s, RT_BOOL, 0, %d, %s}", c_string(em, name),
                            record ? "RT_KIND_RECORD" : "RT_KIND_OPAQUE", n, fields));
     return em->type_names.n - 1;
 }
 
-static void emit_slot(Out *rows, const char *name, int type, bool unique)
+static void emit_slot(Emit *em, Out *rows, const char *name, int type, bool unique)
 {
-    if (name)
-        out_printf(rows, "    {\"%s\", %d, %s},\n", name, type, unique ? "true" : "false");
-    else
-        out_printf(rows, "    {NULL, %d, %s},\n", type, unique ? "true" : "false");
+    out_printf(rows, "    {%s, %d, %s},\n", name ? c_string(em, name) : "NULL", type,
+               unique ? "true" : "false");
 }
 
 /* in_NAME and out_NAME. */
@@ -119,7 +127,7 @@ static void emit_slots(Emit *em, const EntryPlan *ep, Out *rows)
         out_printf(rows, "static const rt_slot_def in_%s[] = {\n", name);
         for (int i = 0, k = 0; i < en->ext_params.n; i++) {
             const ExtParam *x = &en->ext_params.at[i];
-            emit_slot(rows, x->name, type_id(em, &x->type, vals.at + k), x->unique);
+            emit_slot(em, rows, x->name, type_id(em, &x->type, vals.at + k), x->unique);
             k += x->type.n_vals;
         }
         out_puts(rows, "};\n");
@@ -131,7 +139,7 @@ static void emit_slots(Emit *em, const EntryPlan *ep, Out *rows)
         out_printf(rows, "static const rt_slot_def out_%s[] = {\n", name);
         for (int i = 0, k = 0; i < en->ext_results.n; i++) {
             const ExtParam *x = &en->ext_results.at[i];
-            emit_slot(rows, NULL, type_id(em, &x->type, vals.at + k), x->unique);
+            emit_slot(em, rows, NULL, type_id(em, &x->type, vals.at + k), x->unique);
             k += x->type.n_vals;
         }
         out_puts(rows, "};\n");
@@ -188,8 +196,8 @@ void emit_entries(Emit *em)
         const char *name = c_ident(en->name);
         emit_slots(em, ep, &slots);
         int n_params = emit_used_params(em, ep, &slots);
-        out_printf(&table, "    {\"%s\", %d, %d, %s, %s, %s, %d, %s, 0, NULL},\n", en->name,
-                   en->ext_params.n, en->ext_results.n, ref(cx, en->ext_params.n, "in", name),
+        out_printf(&table, "    {%s, %d, %d, %s, %s, %s, %d, %s, 0, NULL},\n",
+                   c_string(em, en->name), en->ext_params.n, en->ext_results.n, ref(cx, en->ext_params.n, "in", name),
                    ref(cx, en->ext_results.n, "out", name), entry_fn(en), n_params,
                    ref(cx, n_params, "params", name));
     }

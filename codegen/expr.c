@@ -291,8 +291,9 @@ int assert_site(Ctx *cx, Plan *p, const Exp *e, Texts *args)
             out_puts(&o, n++ < 8 ? "%ld" : "?");
             m++;
         } else {
-            out_putn(&o, m, 1);
-            m += m[0] == '%' && m[1] == '%';
+            bool percent = m[0] == '%' && m[1] == '%'; /* escaped there as in sites */
+            out_putn(&o, m, percent ? 2 : 1);
+            m += percent;
         }
     }
     *args = (Texts){0};

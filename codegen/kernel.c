@@ -503,8 +503,8 @@ Kernel *kg_finish(KGen *kg)
                      kg->h->plan->kernels.n);
     k.params = kg->params;
     Out o = {0};
-    out_printf(&o, "/* %s: %s\n * %s */\n", kg->kind, k.what, diag_place_str(k.loc));
-    out_printf(&o, "__kernel void %s(", k.name);
+    out_c_comment(&o, "%s: %s, %s", kg->kind, k.what, diag_place_str(k.loc));
+    out_printf(&o, "\n__kernel void %s(", k.name);
     for (int i = 0; i < kg->params.n; i++) {
         out_puts(&o, i ? (i % 4 == 0 ? ",\n        " : ", ") : "");
         param_text(&o, &kg->params.at[i]);

@@ -1,10 +1,11 @@
-/* Identifiers of generated code: the only place where they are made. A name is the source name with
- * what C does not allow replaced, and the variable's id: no reserved word and no name of the
- * runtime (rt_..., mf_...) ends in an underscore and digits, so nothing can clash. */
+/* Identifiers of generated code: the only place where they are made. Different names give different
+ * identifiers. A variable's has its id behind it: no reserved word and no name of the runtime
+ * (rt_..., mf_...) ends in an underscore and digits, so nothing can clash. */
 #include "codegen/plan.h"
 
 #include "base/intern.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static bool is_alpha(char c)
@@ -17,14 +18,41 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* FNV-1a. */
+static uint64_t hash(const char *s)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    return h;
+}
+
+/* Letters, digits and single underscores stand for themselves. Two underscores and a letter escape
+ * what C does not know (`p` a prime, `x` any other byte in hexadecimal), and an underscore that
+ * follows one (`u`), so that no name looks like an escaped one; of a long name, `h` and a hash stand
+ * for the rest. */
 const char *c_ident(const char *base)
 {
-    char buf[64];
-    size_t n = 0;
-    if (!is_alpha(base[0]))
+    enum { CUT = 36, MOST = 56, ESCAPE = 5 };
+    char buf[MOST + ESCAPE + 1];
+    size_t n = 0, cut = 0;
+    const char *p = base;
+    if (!is_alpha(*p))
         buf[n++] = 'v';
-    for (const char *p = base; *p && n < sizeof buf - 2; p++)
-        buf[n++] = is_alpha(*p) || is_digit(*p) ? *p : *p == '\'' ? 'p' : '_';
+    for (; *p && n <= MOST; p++) {
+        if (is_alpha(*p) || is_digit(*p))
+            buf[n++] = *p;
+        else if (*p == '_')
+            n += (size_t)sprintf(buf + n, n == 0 || p == base || p[-1] == '_' ? "__u" : "_");
+        else if (*p == '\'')
+            n += (size_t)sprintf(buf + n, "__p");
+        else
+            n += (size_t)sprintf(buf + n, "__x%02x", (unsigned char)*p);
+        if (n <= CUT)
+            cut = n;
+    }
+    if (*p || n > MOST)
+        n = cut + (size_t)sprintf(buf + cut, "__h%016llx", (unsigned long long)hash(base));
     return intern_n(buf, n);
 }
 

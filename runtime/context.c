@@ -1,6 +1,5 @@
 /* Contexts: opening and closing, messages, sizes and parameters, guards. */
 #include "runtime/internal.h"
-#include "runtime/spell.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -60,6 +59,7 @@ RT_API int rt_fail(rt_ctx *ctx, int site, const int64_t *args)
             at += (size_t)snprintf(ctx->error + at, n - at, "%" PRId64, args[next++]);
             t += 2;
         } else {
+            t += t[0] == '%' && t[1] == '%';
             ctx->error[at++] = *t;
         }
     }
@@ -249,12 +249,8 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
 {
     int p = rt_param_named(ctx->prog, name);
     int row = strncmp(name, "default_", 8) == 0 ? rt_size_named(name + 8) : -1;
-    if (p < 0 && row < 0) {
-        rt_spelling s = rt_spell(name);
-        for (int i = 0; i < ctx->prog->n_params; i++)
-            rt_spell_try(&s, ctx->prog->params[i].name);
-        return rt_error_set(ctx, "unknown tuning parameter: %s%s", name, rt_spell_hint(&s));
-    }
+    if (p < 0 && row < 0)
+        return rt_error_set(ctx, "unknown tuning parameter: %s", name);
     if (value < 0)
         return rt_error_set(ctx, "tuning parameter %s cannot be negative: %" PRId64, name, value);
     if (p >= 0) {

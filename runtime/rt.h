@@ -67,7 +67,7 @@ typedef struct {
 } rt_param_def;
 
 /* A place in the program that can fail. Its id is its index in rt_program.sites.
- * `text` may hold up to 8 "%ld", replaced in order by the arguments:
+ * `text` may hold up to 8 "%ld", replaced in order by the arguments; "%%" is a percent sign:
  * "index [%ld] out of bounds for array of shape [%ld]". */
 typedef struct {
     const char *text;
