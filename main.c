@@ -2,21 +2,22 @@
  * its own arguments; the tools around a compiled program (tune, bench, dataset, devices) are in
  * autotune/. */
 #include "autotune/autotune.h"
+#include "base/cc.h"
 #include "base/intern.h"
 #include "codegen/plan.h"
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
 #include "ir/interp.h"
 #include "passes.h"
-#include "runtime/spell.h"
 #include "testing/test.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct {
@@ -28,6 +29,7 @@ typedef struct {
     const char *to;        /* --to, --after: the last pass */
     const char *threshold; /* --threshold: of all guards, when interpreting */
     bool json, binary, list, help;
+    bool force;           /* --force: writes over a file that is not ours */
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
     PassOptions passes;
@@ -36,8 +38,9 @@ typedef struct {
 static const char usage_text[] =
     "usage: minifut COMMAND [options] prog.sf\n"
     "\n"
-    "  compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server] prog.sf\n"
-    "                     writes NAME.c and builds NAME; --emit=c|opencl|plan|ir prints instead;\n"
+    "  compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server] [--force] prog.sf\n"
+    "                     writes NAME.c (--force: whatever it holds) and builds NAME;\n"
+    "                     --emit=c|opencl|plan|ir prints instead;\n"
     "                     with --server, NAME speaks the server protocol without being asked to\n"
     "  check prog.sf      types, sizes, consumption; silent when all is well\n"
     "  run [-e ENTRY] [-b] prog.sf < input\n"
@@ -107,11 +110,7 @@ static int take_option(const Option *opts, int command, int argc, char **argv, i
             *o->text = v;
         return 0;
     }
-    rt_spelling s = rt_spell(arena_strndup(arena_new(), a, n));
-    for (const Option *o = opts; o->name; o++)
-        if (o->commands & command)
-            rt_spell_try(&s, o->name);
-    return usage_error("unknown option '%s'%s", a, rt_spell_hint(&s));
+    return usage_error("unknown option '%s'", a);
 }
 
 static int check_options(Options *o, const char *mode)
@@ -126,17 +125,11 @@ static int check_options(Options *o, const char *mode)
         return usage_error("--emit prints the program: it does not go with -o");
     o->mode = fl_mode_of_text(mode);
     if (o->mode < 0)
-        return usage_error("%s", unknown_mode(arena_new(), mode));
+        return usage_error("unknown mode '%s': incremental, moderate, full or outer", mode);
     const char *const names[] = {o->from, o->to};
-    for (int i = 0; i < 2; i++) {
-        if (!names[i] || pass_find(names[i]) >= 0 || (i == 1 && strcmp(names[i], "lower") == 0))
-            continue;
-        rt_spelling s = rt_spell(names[i]);
-        for (int k = 0; k < n_passes; k++)
-            rt_spell_try(&s, pipeline[k].name);
-        return usage_error("unknown pass '%s'%s", names[i],
-                           s.nearest ? rt_spell_hint(&s) : ": `minifut ir --list` lists them");
-    }
+    for (int i = 0; i < 2; i++)
+        if (names[i] && pass_find(names[i]) < 0 && (i == 0 || strcmp(names[i], "lower") != 0))
+            return usage_error("unknown pass '%s': `minifut ir --list` lists them", names[i]);
     if (!o->file && !o->list && !o->help)
         return usage_error("which program?");
     return 0;
@@ -153,6 +146,7 @@ static int parse_options(Options *o, int command, int argc, char **argv)
                            {"--emit", &o->emit, NULL, COMPILE},
                            {"--flatten", &mode, NULL, ANY & ~CHECK},
                            {"--server", NULL, &o->server, COMPILE},
+                           {"--force", NULL, &o->force, COMPILE},
                            {"--library", NULL, &o->library, COMPILE},
                            {"--after", &o->to, NULL, RUN | IR},
                            {"--to", &o->to, NULL, ANY & ~CHECK},
@@ -165,9 +159,12 @@ static int parse_options(Options *o, int command, int argc, char **argv)
                            {"--help", NULL, &o->help, ANY},
                            {"-h", NULL, &o->help, ANY},
                            {0}};
+    bool options = true; /* until `--` */
     for (int i = 0; i < argc; i++) {
         int code = 0;
-        if (argv[i][0] == '-' && argv[i][1])
+        if (options && strcmp(argv[i], "--") == 0)
+            options = false;
+        else if (options && argv[i][0] == '-' && argv[i][1])
             code = take_option(opts, command, argc, argv, &i);
         else if (o->file)
             code = usage_error("one program at a time: '%s' and '%s'", o->file, argv[i]);
@@ -289,31 +286,32 @@ static const char *default_output(Ctx *cx, const char *file)
     return arena_printf(cx->perm, "%s.out", file);
 }
 
-/* Runs the C compiler ($CC, else cc): c_file -> binary. */
+/* Runs the C compiler: c_file -> binary. With $MINIFUT_RUNTIME, an object file, the runtime is there
+ * already (`minifut test` compiles it once for all programs). */
 static int run_cc(const char *binary, const char *c_file)
 {
-    /* -O1: host code does little, and entries with many versions are long functions, on which -O2
-     * takes ten times as long. */
-    static const char cmd[] =
-        "exec ${CC:-cc} -std=gnu11 -O1 ${CFLAGS} -o \"$1\" \"$2\" -lOpenCL -lm";
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl("/bin/sh", "sh", "-c", cmd, "sh", binary, c_file, (char *)NULL);
-        _exit(127);
+    const char *runtime = getenv("MINIFUT_RUNTIME");
+    char *out = cc_file(binary), *in = cc_file(c_file);
+    const char *args[10] = {"-o", out, in};
+    int n = 3;
+    if (runtime && *runtime) {
+        args[n++] = "-DRT_API=";
+        args[n++] = "-DRT_SEPARATE";
+        args[n++] = runtime;
     }
-    int status;
-    if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+    args[n++] = "-lOpenCL";
+    args[n++] = "-lm";
+    int code = cc_run(args, false);
+    free(out);
+    free(in);
+    if (code < 0)
         fprintf(stderr, "minifut: cannot run the C compiler: %s\n", strerror(errno));
-        return EXIT_USER;
-    }
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    else if (code > 0)
         fprintf(stderr,
                 "minifut: the C compiler failed on %s; are a C compiler and OpenCL's headers and "
                 "loader installed (gcc, opencl-headers, ocl-icd-opencl-dev)?\n",
                 c_file);
-        return EXIT_USER;
-    }
-    return 0;
+    return code ? EXIT_USER : 0;
 }
 
 /* Builds NAME from NAME.c; an old NAME stays as it was until the new one is there. */
@@ -329,6 +327,27 @@ static int build_binary(Ctx *cx, const char *name)
     if (code)
         unlink(tmp);
     return code;
+}
+
+/* May the C file be written? Yes if there is none, or one that we have made; else false after a
+ * message. */
+static bool is_ours(const char *c_file)
+{
+    static const char head[] = "/* " CG_C_HEAD;
+    char got[sizeof head] = "";
+    struct stat st;
+    if (stat(c_file, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return true;
+    FILE *f = fopen(c_file, "r");
+    bool ours = f && fread(got, 1, sizeof head - 1, f) == sizeof head - 1 && strcmp(got, head) == 0;
+    if (f)
+        fclose(f);
+    if (!ours)
+        fprintf(stderr,
+                "minifut: %s is there and was not made by minifut: -o NAME gives another name, "
+                "--force writes over it\n",
+                c_file);
+    return ours;
 }
 
 static int cmd_compile(Options *o)
@@ -370,6 +389,10 @@ static int cmd_compile(Options *o)
     if (strcmp(name, o->file) == 0)
         return usage_error("-o %s would overwrite the program", name);
     const char *c_file = arena_printf(cx->perm, "%s.c", name);
+    if (!o->force && !is_ours(c_file)) {
+        out_free(&out);
+        return EXIT_USER;
+    }
     bool ok = out_write_file(&out, c_file);
     out_free(&out);
     if (!ok) {
@@ -503,12 +526,7 @@ static int command(int argc, char **argv)
     for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
         if (strcmp(name, tools[i].name) == 0)
             return tools[i].run(n, rest);
-    rt_spelling s = rt_spell(name);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        rt_spell_try(&s, commands[i].name);
-    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
-        rt_spell_try(&s, tools[i].name);
-    return usage_error("unknown command '%s'%s", name, rt_spell_hint(&s));
+    return usage_error("unknown command '%s'", name);
 }
 
 typedef struct {
@@ -534,10 +552,15 @@ static int command_on_stack(int argc, char **argv)
     pthread_t thread;
     if (pthread_attr_init(&attr) == 0 &&
         pthread_attr_setstacksize(&attr, (size_t)STACK_MB << 20) == 0 &&
-        pthread_create(&thread, &attr, run_command, &c) == 0)
+        pthread_create(&thread, &attr, run_command, &c) == 0) {
+        /* Signals are for the thread that works: they must end what it waits for. */
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, NULL);
         pthread_join(thread, NULL);
-    else
+    } else {
         run_command(&c);
+    }
     return c.code;
 }
 

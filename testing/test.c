@@ -1,14 +1,14 @@
 /* minifut test: options, files, and a process for each program. */
 #include "testing/test.h"
 
+#include "base/cc.h"
+#include "base/tempdir.h"
 #include "codegen/emit.h"
-#include "passes.h"
-#include "runtime/spell.h"
 #include "testing/testing.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static double positive(Command *c, const char *option, const char *v)
 {
     char *end;
     double x = strtod(v, &end);
-    if (*end || end == v || !(x > 0))
+    if (*end || end == v || !(x > 0) || isinf(x))
         usage_error(c, "%s takes a positive number, not '%s'", option, v);
     return x;
 }
@@ -78,18 +78,13 @@ static void take_modes(Command *c, const char *v)
         for (int i = 0; i < c->o.n_modes; i++)
             twice |= c->o.modes[i] == mode;
         if (mode < 0)
-            usage_error(c, "%s", unknown_mode(c->a, w));
+            usage_error(c, "unknown mode '%s': incremental, moderate, full or outer", w);
         else if (!twice)
             c->o.modes[c->o.n_modes++] = mode;
     }
     if (!c->o.n_modes && c->code < 0)
         usage_error(c, "--flatten: which modes?");
 }
-
-static const char *const plain[] = {"-i",     "--interpret", "-c",       "--compile",
-                                    "--keep", "-v",          "--verbose"};
-static const char *const valued[] = {"-j",       "--jobs",      "--flatten", "-d",
-                                     "--device", "--tolerance", "--timeout", "--exclude"};
 
 static bool take_flag(Command *c, const char *a)
 {
@@ -126,20 +121,12 @@ static void take_value(Command *c, const char *name, const char *v)
 
 static bool has_value(const char *name)
 {
-    for (size_t i = 0; i < sizeof valued / sizeof *valued; i++)
-        if (strcmp(valued[i], name) == 0)
+    static const char *const options[] = {"-j",       "--jobs",      "--flatten", "-d",
+                                          "--device", "--tolerance", "--timeout", "--exclude"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(options[i], name) == 0)
             return true;
     return false;
-}
-
-static void unknown_option(Command *c, const char *name)
-{
-    rt_spelling s = rt_spell(name);
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        rt_spell_try(&s, plain[i]);
-    for (size_t i = 0; i < sizeof valued / sizeof *valued; i++)
-        rt_spell_try(&s, valued[i]);
-    usage_error(c, "unknown option '%s'%s", name, rt_spell_hint(&s));
 }
 
 static bool ends_in_sf(const char *name)
@@ -196,25 +183,27 @@ static void take_file(Command *c, const char *path)
 
 static void take_arguments(Command *c, int argc, char **argv)
 {
-    bool any = false;
+    bool any = false, options = true; /* until `--` */
     for (int i = 0; i < argc && c->code < 0; i++) {
         char *a = argv[i];
         size_t n = strncmp(a, "--", 2) == 0 ? strcspn(a, "=") : strlen(a);
         const char *name = arena_strndup(c->a, a, n), *v = a[n] == '=' ? a + n + 1 : NULL;
-        if (strncmp(a, "-j", 2) == 0 && a[2]) { /* -j4 */
+        if (options && strncmp(a, "-j", 2) == 0 && a[2]) { /* -j4 */
             name = "-j";
             v = a + 2;
         }
-        if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0) {
+        if (options && (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0)) {
             fputs(help, stdout);
             c->code = 0;
-        } else if (a[0] != '-' || !a[1]) {
+        } else if (options && strcmp(a, "--") == 0) {
+            options = false;
+        } else if (!options || a[0] != '-' || !a[1]) {
             take_file(c, a);
             any = true;
         } else if (!v && take_flag(c, a)) {
             continue;
         } else if (!has_value(name)) {
-            unknown_option(c, name);
+            usage_error(c, "unknown option '%s'", a);
         } else if (!v && i + 1 == argc) {
             usage_error(c, "option %s needs a value", name);
         } else {
@@ -238,7 +227,7 @@ typedef struct {
 typedef struct {
     Arena *a;
     const TestOptions *o;
-    const char *tmp;
+    TempDir tmp;
     Job *jobs;
     Progress *progress; /* beside jobs; shared with their processes */
     int n_files, next, done;
@@ -261,18 +250,6 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    remove(path);
-    return 0;
-}
-
-static void remove_folder(const char *path)
-{
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 _Noreturn static void child(Pool *p, const Job *j, Progress *progress)
 {
     setpgid(0, 0);
@@ -292,9 +269,10 @@ _Noreturn static void child(Pool *p, const Job *j, Progress *progress)
                .report = report,
                .progress = progress};
     test_program(&run);
-    fclose(report);
+    bool told = !ferror(report);
+    told = fclose(report) == 0 && told;
     fflush(NULL);
-    _exit(0);
+    _exit(told ? 0 : EXIT_USER); /* without its lines, failures would look like none */
 }
 
 /* Starts the next program in a free place. */
@@ -303,9 +281,10 @@ static void start(Pool *p, int k, const char *file)
     Job *j = &p->jobs[k];
     p->progress[k] = (Progress){.at = "its start"};
     *j = (Job){.file = file, .deadline = now() + p->o->timeout};
-    j->tmp = arena_printf(p->a, "%s/%d", p->tmp, p->next++);
+    j->tmp = arena_printf(p->a, "%s/%d", p->tmp.path, p->next++);
     if (mkdir(j->tmp, 0700) != 0) {
         fprintf(stderr, "minifut test: cannot make %s: %s\n", j->tmp, strerror(errno));
+        tempdir_close(&p->tmp);
         exit(EXIT_USER);
     }
     fflush(NULL);
@@ -314,6 +293,7 @@ static void start(Pool *p, int k, const char *file)
         child(p, j, &p->progress[k]);
     if (j->pid < 0) {
         fprintf(stderr, "minifut test: cannot start a process: %s\n", strerror(errno));
+        tempdir_close(&p->tmp);
         exit(EXIT_USER);
     }
     setpgid(j->pid, j->pid);
@@ -427,44 +407,35 @@ static void run_all(Pool *p, const Words *files)
     clear_progress(p);
 }
 
-/* Compiles the runtime, so that programs need not do it each for itself, and sets CFLAGS for them.
- * Without success they do. */
+/* Compiles the runtime, so that programs need not do it each for itself. Without success they do. */
 static void share_runtime(Pool *p)
 {
-    const char *flags = getenv("CFLAGS");
     setenv("CFLAGS", "-O0", 0);
-    if (strpbrk(p->tmp, " \t\n'\"*?[\\"))
-        return; /* CFLAGS are split at spaces */
     size_t n;
-    const char *text = embed_runtime(&n), *path = arena_printf(p->a, "%s/runtime", p->tmp);
+    const char *text = embed_runtime(&n), *c_file = arena_printf(p->a, "%s/runtime.c", p->tmp.path);
     Out o = {0};
     out_putn(&o, text, n);
-    const char *cmd = arena_printf(p->a,
-                                   "${CC:-cc} -std=gnu11 -O1 ${CFLAGS} -DRT_API= -c -o %s.o %s.c "
-                                   "2>/dev/null",
-                                   path, path);
-    if (out_write_file(&o, arena_printf(p->a, "%s.c", path)) && system(cmd) == 0)
-        setenv("CFLAGS",
-               arena_printf(p->a, "%s -DRT_API= -DRT_SEPARATE %s.o", flags ? flags : "-O0", path),
-               1);
+    char *in = cc_file(c_file), *to = cc_file(arena_printf(p->a, "%s/runtime.o", p->tmp.path));
+    const char *const args[] = {"-DRT_API=", "-c", "-o", to, in, NULL};
+    if (out_write_file(&o, c_file) && cc_run(args, true) == 0)
+        setenv("MINIFUT_RUNTIME", to, 1);
+    free(in);
+    free(to);
     out_free(&o);
 }
 
 static bool open_pool(Pool *p)
 {
-    const char *base = getenv("TMPDIR");
-    char *tmp = arena_printf(p->a, "%s/minifut-test-XXXXXX", base ? base : "/tmp");
-    if (!mkdtemp(tmp)) {
-        fprintf(stderr, "minifut test: cannot make a folder %s: %s\n", tmp, strerror(errno));
+    if (!tempdir_open(&p->tmp, NULL)) {
+        fprintf(stderr, "minifut test: cannot make a folder %s: %s\n", p->tmp.path, strerror(errno));
         return false;
     }
-    p->tmp = tmp;
     p->jobs = NEWN(p->a, Job, p->o->jobs);
     size_t size = sizeof *p->progress * (size_t)p->o->jobs;
     p->progress = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (p->progress == MAP_FAILED) {
         fprintf(stderr, "minifut test: out of memory\n");
-        rmdir(tmp);
+        tempdir_close(&p->tmp);
         return false;
     }
     struct sigaction act = {.sa_handler = on_signal};
@@ -497,10 +468,12 @@ int test_main(int argc, char **argv)
     if (c.o.compile)
         share_runtime(&p);
     run_all(&p, &c.files);
-    if (c.o.keep)
-        fprintf(stderr, "minifut test: what was built is in %s\n", p.tmp);
-    else
-        remove_folder(p.tmp);
+    if (c.o.keep) {
+        fprintf(stderr, "minifut test: what was built is in %s\n", p.tmp.path);
+        tempdir_keep(&p.tmp);
+    } else {
+        tempdir_close(&p.tmp);
+    }
     if (stopped) {
         fprintf(stderr, "minifut test: interrupted\n");
         return EXIT_USER;

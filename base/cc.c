@@ -1,0 +1,76 @@
+#include "base/cc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_WORDS = 1024 };
+
+/* Adds the words of a text, which is cut. */
+static void split(char *text, const char **words, int *n)
+{
+    char *save;
+    for (char *w = strtok_r(text, " \t\n", &save); w && *n < MAX_WORDS;
+         w = strtok_r(NULL, " \t\n", &save))
+        words[(*n)++] = w;
+}
+
+static int wait_for(pid_t pid)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+int cc_run(const char *const *args, bool quiet)
+{
+    const char *words[MAX_WORDS + 1];
+    int n = 0;
+    const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
+    char *cc_words = strdup(cc && *cc ? cc : "cc"), *flag_words = strdup(flags ? flags : "");
+    if (!cc_words || !flag_words) {
+        free(cc_words);
+        free(flag_words);
+        return -1;
+    }
+    split(cc_words, words, &n);
+    if (n == 0)
+        words[n++] = "cc";
+    words[n++] = "-std=gnu11";
+    words[n++] = "-O1"; /* host code does little, and entries with many versions are long functions, on
+                         * which -O2 takes ten times as long */
+    split(flag_words, words, &n);
+    for (int i = 0; args[i] && n < MAX_WORDS; i++)
+        words[n++] = args[i];
+    words[n] = NULL;
+    pid_t pid = fork();
+    if (pid == 0) {
+        int null = quiet ? open("/dev/null", O_WRONLY) : -1;
+        if (null >= 0)
+            dup2(null, 2);
+        execvp(words[0], (char *const *)words);
+        fprintf(stderr, "%s: %s\n", words[0], strerror(errno));
+        _exit(127);
+    }
+    int code = pid < 0 ? -1 : wait_for(pid);
+    free(cc_words);
+    free(flag_words);
+    return code;
+}
+
+char *cc_file(const char *path)
+{
+    char *arg = malloc(strlen(path) + 3);
+    if (!arg) {
+        fputs("minifut: out of memory\n", stderr);
+        exit(4);
+    }
+    sprintf(arg, "%s%s", path[0] == '/' || path[0] == '.' ? "" : "./", path);
+    return arg;
+}
