@@ -2,6 +2,7 @@
  * itself runs on machines without OpenCL. */
 #include "autotune/autotune.h"
 #include "base/diag.h"
+#include "runtime/rank.h"
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -22,7 +23,11 @@ static struct {
     DeviceInfo *device_info;
 } cl;
 
-enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64 };
+typedef struct {
+    cl_device_id id;
+    rt_rank rank;
+    char platform[256];
+} Device;
 
 static bool open_loader(void)
 {
@@ -45,6 +50,15 @@ static cl_ulong number(cl_device_id d, cl_device_info what)
     return v;
 }
 
+static rt_rank rank_of(cl_device_id d)
+{
+    cl_ulong type = number(d, CL_DEVICE_TYPE);
+    return (rt_rank){.gpu = (type & CL_DEVICE_TYPE_GPU) != 0,
+                     .cpu = (type & CL_DEVICE_TYPE_CPU) != 0,
+                     .units = (unsigned)number(d, CL_DEVICE_MAX_COMPUTE_UNITS),
+                     .mhz = (unsigned)number(d, CL_DEVICE_MAX_CLOCK_FREQUENCY)};
+}
+
 static void print_device(cl_device_id d, const char *platform, bool taken)
 {
     char name[256] = "", version[128] = "", driver[128] = "";
@@ -56,7 +70,7 @@ static void print_device(cl_device_id d, const char *platform, bool taken)
     printf("    platform        %s\n", platform);
     printf("    type            %s\n", type & CL_DEVICE_TYPE_GPU   ? "GPU"
                                        : type & CL_DEVICE_TYPE_CPU ? "CPU"
-                                                                   : "other");
+                                                                   : "accelerator");
     printf("    version         %s, driver %s\n", version, driver);
     printf("    compute units   %u\n", (unsigned)number(d, CL_DEVICE_MAX_COMPUTE_UNITS));
     printf("    work-group      up to %zu work-items\n",
@@ -86,31 +100,28 @@ int devices_main(int argc, char **argv)
                 "install ocl-icd-libopencl1 pocl-opencl-icd\n");
         return EXIT_USER;
     }
-    cl_platform_id ps[MAX_PLATFORMS];
+    cl_platform_id ps[RT_MAX_PLATFORMS];
     cl_uint n_p = 0;
-    cl.platforms(MAX_PLATFORMS, ps, &n_p);
-    static cl_device_id ds[MAX_DEVICES];
-    static char names[MAX_DEVICES][256];
-    cl_uint n_d = 0;
-    int best = -1;
-    for (cl_uint i = 0; i < n_p && i < MAX_PLATFORMS; i++) {
+    if (cl.platforms(RT_MAX_PLATFORMS, ps, &n_p) != CL_SUCCESS)
+        n_p = 0;
+    static Device ds[RT_MAX_PLATFORMS * RT_MAX_DEVICES];
+    int n_d = 0, best = -1;
+    for (cl_uint i = 0; i < n_p && i < RT_MAX_PLATFORMS; i++) {
+        cl_device_id ids[RT_MAX_DEVICES];
         cl_uint k = 0;
-        cl.devices(ps[i], CL_DEVICE_TYPE_ALL, MAX_DEVICES - n_d, ds + n_d, &k);
-        for (cl_uint j = n_d; j < n_d + k; j++)
-            cl.platform_info(ps[i], CL_PLATFORM_NAME, sizeof names[j], names[j], NULL);
-        n_d += k;
+        if (cl.devices(ps[i], CL_DEVICE_TYPE_ALL, RT_MAX_DEVICES, ids, &k) != CL_SUCCESS)
+            continue;
+        for (cl_uint j = 0; j < k && j < RT_MAX_DEVICES; j++) {
+            ds[n_d] = (Device){.id = ids[j], .rank = rank_of(ids[j])};
+            cl.platform_info(ps[i], CL_PLATFORM_NAME, sizeof ds[n_d].platform, ds[n_d].platform,
+                             NULL);
+            if (best < 0 || rt_rank_better(ds[n_d].rank, ds[best].rank))
+                best = n_d;
+            n_d++;
+        }
     }
-    /* As a program without -d: the GPU with the most compute units, else the first device. */
-    for (cl_uint j = 0; j < n_d; j++) {
-        bool gpu = number(ds[j], CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU;
-        bool best_gpu = best >= 0 && number(ds[best], CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU;
-        if (best < 0 || (gpu && !best_gpu) ||
-            (gpu && number(ds[j], CL_DEVICE_MAX_COMPUTE_UNITS) >
-                        number(ds[best], CL_DEVICE_MAX_COMPUTE_UNITS)))
-            best = (int)j;
-    }
-    for (cl_uint j = 0; j < n_d; j++)
-        print_device(ds[j], names[j], (int)j == best);
+    for (int j = 0; j < n_d; j++)
+        print_device(ds[j].id, ds[j].platform, j == best);
     if (n_d == 0) {
         fprintf(stderr,
                 "minifut: OpenCL is installed, but offers no device; a CPU device comes with the "

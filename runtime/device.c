@@ -1,5 +1,6 @@
 /* Choosing a device; the driver's error codes by name. */
 #include "runtime/internal.h"
+#include "runtime/rank.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ typedef struct {
     cl_device_id device;
     char platform_name[256], name[256];
     cl_device_type type;
-    double score; /* compute units x clock */
+    rt_rank rank;
 } rt_candidate;
 
 static void rt_candidate_fill(rt_candidate *c)
@@ -81,24 +82,28 @@ static void rt_candidate_fill(rt_candidate *c)
     clGetDeviceInfo(c->device, CL_DEVICE_TYPE, sizeof c->type, &c->type, NULL);
     clGetDeviceInfo(c->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
     clGetDeviceInfo(c->device, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof clock, &clock, NULL);
-    c->score = (double)units * (double)(clock ? clock : 1);
+    c->rank = (rt_rank){.gpu = (c->type & CL_DEVICE_TYPE_GPU) != 0,
+                        .cpu = (c->type & CL_DEVICE_TYPE_CPU) != 0,
+                        .units = units,
+                        .mhz = clock};
 }
 
 /* All devices of all platforms, to free(). */
 static rt_candidate *rt_candidates(int *n)
 {
-    cl_platform_id platforms[32];
-    cl_device_id devices[64];
+    cl_platform_id platforms[RT_MAX_PLATFORMS];
+    cl_device_id devices[RT_MAX_DEVICES];
     cl_uint n_platforms = 0, n_devices;
     rt_candidate *all = NULL;
     *n = 0;
-    if (clGetPlatformIDs(32, platforms, &n_platforms) != CL_SUCCESS)
+    if (clGetPlatformIDs(RT_MAX_PLATFORMS, platforms, &n_platforms) != CL_SUCCESS)
         return NULL;
-    for (cl_uint p = 0; p < n_platforms && p < 32; p++) {
+    for (cl_uint p = 0; p < n_platforms && p < RT_MAX_PLATFORMS; p++) {
         n_devices = 0;
-        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 64, devices, &n_devices) != CL_SUCCESS)
+        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, RT_MAX_DEVICES, devices,
+                           &n_devices) != CL_SUCCESS)
             continue;
-        for (cl_uint d = 0; d < n_devices && d < 64; d++) {
+        for (cl_uint d = 0; d < n_devices && d < RT_MAX_DEVICES; d++) {
             all = rt_grow(all, (size_t)(*n + 1) * sizeof *all);
             memset(&all[*n], 0, sizeof *all);
             all[*n].platform = platforms[p];
@@ -124,14 +129,6 @@ RT_API bool rt_device_list(FILE *f)
                 all[i].platform_name);
     free(all);
     return n > 0;
-}
-
-/* GPUs come before accelerators, these before CPUs; among equals the larger one wins. */
-static bool rt_better(const rt_candidate *a, const rt_candidate *b)
-{
-    int ka = a->type & CL_DEVICE_TYPE_GPU ? 2 : a->type & CL_DEVICE_TYPE_CPU ? 0 : 1;
-    int kb = b->type & CL_DEVICE_TYPE_GPU ? 2 : b->type & CL_DEVICE_TYPE_CPU ? 0 : 1;
-    return ka != kb ? ka > kb : a->score > b->score;
 }
 
 /* "#k" and what follows; k, or -1 when the text is no such thing. */
@@ -168,7 +165,7 @@ static int rt_choose(const rt_config *cfg, const rt_candidate *all, int n)
         if (k == 0)
             return i;
         k -= k > 0;
-        if (k < 0 && (best < 0 || rt_better(&all[i], &all[best])))
+        if (k < 0 && (best < 0 || rt_rank_better(all[i].rank, all[best].rank)))
             best = i;
     }
     return best;
