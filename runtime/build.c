@@ -142,7 +142,7 @@ static void rt_cache_write(const char *path, const unsigned char *data, size_t n
     if (f) {
         memcpy(head.magic, rt_cache_magic, sizeof head.magic);
         bool ok = fwrite(&head, sizeof head, 1, f) == 1 && fwrite(data, 1, n, f) == n;
-        ok = fclose(f) == 0 && ok;
+        ok = rt_close_written(f) && ok;
         if (!ok || rename(tmp, path) != 0)
             remove(tmp);
     }
@@ -327,13 +327,11 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
     return k->too_large ? RT_REFUSED : RT_ERR;
 }
 
-RT_API bool rt_dump_kernels(const rt_program *prog, FILE *f)
+RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
 {
     fprintf(f, "%s\n%s\n", rt_text_prelude_cl, rt_text_scalar_h);
     for (int i = 0; i < prog->n_kernels; i++) {
         const rt_kernel_def *k = &prog->kernels[i];
-        fprintf(f, "/* Kernel %s, from %s; options: %s */\n%s\n", k->name, k->prov, k->options,
-                k->source);
+        fprintf(f, "/* Kernel %s; options: %s */\n%s\n", k->name, k->options, k->source);
     }
-    return !ferror(f);
 }

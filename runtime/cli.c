@@ -1,6 +1,5 @@
 /* The command line of generated programs. */
 #include "runtime/internal.h"
-#include "runtime/spell.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -191,24 +190,12 @@ static bool rt_take_option(rt_options *o, const char *program, int c, int index)
     return true;
 }
 
-/* getopt_long has said that there is no such option. */
-static void rt_suggest_option(const char *program, const char *option)
-{
-    rt_spelling s = rt_spell(option);
-    for (const struct option *l = rt_long_options; l->name; l++)
-        rt_spell_try(&s, l->name);
-    if (s.nearest)
-        fprintf(stderr, "%s: did you mean '--%s'?\n", program, s.nearest);
-}
-
 static bool rt_parse_options(rt_options *o, int argc, char **argv)
 {
     int c, index = 0;
     optind = 1;
     while ((c = getopt_long(argc, argv, "t:r:bne:DLP::d:p:h", rt_long_options, &index)) != -1) {
         if (!rt_take_option(o, argv[0], c, index)) {
-            if (c == '?' && strncmp(argv[optind - 1], "--", 2) == 0)
-                rt_suggest_option(argv[0], argv[optind - 1] + 2);
             fprintf(stderr, "%s --help lists the options.\n", argv[0]);
             return false;
         }
@@ -242,11 +229,7 @@ static const rt_entry_def *rt_find_entry(const rt_program *prog, const char *pro
             return &prog->entries[i];
     if (!name && prog->n_entries == 1)
         return &prog->entries[0];
-    rt_spelling s = rt_spell(want);
-    for (int i = 0; i < prog->n_entries; i++)
-        rt_spell_try(&s, prog->entries[i].name);
-    fprintf(stderr, "%s: no entry point '%s'%s; choose one by -e:", program, want,
-            rt_spell_hint(&s));
+    fprintf(stderr, "%s: no entry point '%s'; choose one by -e:", program, want);
     for (int i = 0; i < prog->n_entries; i++)
         fprintf(stderr, " %s", prog->entries[i].name);
     fprintf(stderr, "\n");
@@ -365,7 +348,7 @@ static bool rt_write_profile(rt_job *j)
     FILE *f = fopen(j->o->profile_json, "w");
     if (f)
         rt_report_json(j->ctx, f);
-    if (!f || fclose(f) != 0) {
+    if (!f || !rt_close_written(f)) {
         fprintf(stderr, "%s: cannot write %s: %s\n", j->program, j->o->profile_json,
                 strerror(errno));
         return false;
@@ -394,7 +377,7 @@ static int rt_run_program(rt_ctx *ctx, const rt_options *o, const char *program)
     j.in = calloc((size_t)j.n_in + 1, sizeof *j.in);
     j.out = calloc((size_t)j.n_out + 1, sizeof *j.out);
     bool ok = j.in && j.out && rt_read_arguments(&j) && rt_run_all(&j, times);
-    if (times && fclose(times) != 0 && ok) {
+    if (times && !rt_close_written(times) && ok) {
         fprintf(stderr, "%s: cannot write %s: %s\n", program, o->times, strerror(errno));
         ok = false;
     }
@@ -417,19 +400,18 @@ static int rt_run_program(rt_ctx *ctx, const rt_options *o, const char *program)
 static int rt_dump(const rt_program *prog, const rt_options *o, const char *program)
 {
     FILE *f = fopen(o->dump, "w");
-    bool ok = f && rt_dump_kernels(prog, f);
     if (f)
-        ok = fclose(f) == 0 && ok;
-    if (!ok)
-        fprintf(stderr, "%s: cannot write %s: %s\n", program, o->dump, strerror(errno));
-    return ok ? 0 : 1;
+        rt_dump_kernels(prog, f);
+    if (f && rt_close_written(f))
+        return 0;
+    fprintf(stderr, "%s: cannot write %s: %s\n", program, o->dump, strerror(errno));
+    return 1;
 }
 
-static int rt_print_params(const rt_program *prog)
+static void rt_print_params(const rt_program *prog)
 {
     for (int i = 0; i < prog->n_params; i++)
         printf("%s (%s)\n", prog->params[i].name, prog->params[i].cls);
-    return 0;
 }
 
 static int rt_list_devices(const char *program)
@@ -465,17 +447,17 @@ static int rt_with_context(const rt_program *prog, const rt_options *o, const ch
 
 RT_API int rt_main(const rt_program *prog, int argc, char **argv)
 {
-    int rc;
+    int rc = 0;
     const char *program = argc > 0 ? argv[0] : prog->name;
     rt_options o = {.server = prog->server};
     if (!rt_parse_options(&o, argc, argv))
         rc = 2;
     else if (o.help)
-        rc = printf("Usage: %s [OPTION]...\n%s", program, rt_help) < 0;
+        (void)printf("Usage: %s [OPTION]...\n%s", program, rt_help);
     else if (o.list_devices)
         rc = rt_list_devices(program);
     else if (o.print_params)
-        rc = rt_print_params(prog);
+        rt_print_params(prog);
     else if (o.dump)
         rc = rt_dump(prog, &o, program);
     else
@@ -484,5 +466,9 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv)
         free(o.settings[i].text);
     free(o.settings);
     free(o.build_options);
+    if ((fflush(stdout) != 0 || ferror(stdout)) && rc == 0) {
+        fprintf(stderr, "%s: cannot write to standard output: %s\n", program, strerror(errno));
+        rc = 1;
+    }
     return rc;
 }

@@ -147,7 +147,7 @@ RT_API double rt_seconds(void);
 /* The folder for config.cache, made if it is missing; "" if it cannot be used. */
 RT_API void rt_cache_open(rt_ctx *ctx);
 /* All kernels of the program as one text, for --dump-opencl. */
-RT_API bool rt_dump_kernels(const rt_program *prog, FILE *f);
+RT_API void rt_dump_kernels(const rt_program *prog, FILE *f);
 
 /* --- launch.c --- */
 

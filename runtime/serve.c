@@ -79,6 +79,12 @@ static bool rt_srv_field(const rt_server *s, int type, const char *name, int *fi
     return false;
 }
 
+/* Records, and arrays of them. `()` is a record without fields. */
+static bool rt_srv_has_fields(const rt_type_def *t)
+{
+    return t->kind == RT_KIND_RECORD || t->kind == RT_KIND_OPAQUE;
+}
+
 /* The type with a name, or a failure. */
 static bool rt_srv_type(const rt_server *s, const char *name, int *type)
 {
@@ -221,6 +227,10 @@ static bool rt_srv_check_arguments(rt_server *s, const rt_entry_def *e, char **w
             putchar('\n');
             return false;
         }
+        for (int k = 0; k < e->n_in; k++)
+            if (k != i && e->in[i].unique && strcmp(w[k], w[i]) == 0)
+                return rt_srv_fail("Argument %d of %s is consumed: %s cannot be argument %d, too",
+                                   i + 1, e->name, w[i], k + 1);
     }
     return true;
 }
@@ -353,8 +363,10 @@ static bool rt_srv_store_one(rt_server *s, FILE *f, const rt_var *v)
         rt_hvalue h;
         if (rt_download(s->ctx, &v->values[i], &h))
             return rt_srv_fail("%s", rt_error(s->ctx));
-        rt_write_binary(f, &h);
+        bool ok = rt_write_binary(f, &h);
         rt_hvalue_free(&h);
+        if (!ok)
+            break; /* closing the file says why */
     }
     return true;
 }
@@ -370,7 +382,7 @@ static bool rt_cmd_store(rt_server *s, int n, char **w)
     bool ok = true;
     for (int i = 1; i < n && ok; i++)
         ok = rt_srv_store_one(s, f, rt_srv_lookup(s, w[i]));
-    if (fclose(f) != 0 && ok)
+    if (!rt_close_written(f) && ok)
         ok = rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
     return ok;
 }
@@ -436,9 +448,12 @@ static bool rt_cmd_set_param(rt_server *s, int n, char **w)
 {
     (void)n;
     char *end;
+    errno = 0;
     int64_t value = strtoll(w[1], &end, 10);
     if (end == w[1] || *end)
         return rt_srv_fail("Tuning parameter %s needs an integer, got %s", w[0], w[1]);
+    if (errno)
+        return rt_srv_fail("Tuning parameter %s is out of range: %s", w[0], w[1]);
     return rt_set_param(s->ctx, w[0], value) == RT_OK || rt_srv_fail("%s", rt_error(s->ctx));
 }
 
@@ -447,7 +462,7 @@ static bool rt_cmd_params(rt_server *s, int n, char **w)
     (void)n;
     const rt_entry_def *e = rt_srv_entry(s, w[0]);
     for (int i = 0; e && i < e->n_params; i++)
-        printf("%s %s\n", s->prog->params[e->params[i]].name, s->prog->params[e->params[i]].cls);
+        puts(s->prog->params[e->params[i]].name);
     return e != NULL;
 }
 
@@ -592,7 +607,7 @@ static bool rt_cmd_fields(rt_server *s, int n, char **w)
     if (!rt_srv_type(s, w[0], &type))
         return false;
     const rt_type_def *t = &s->prog->types[type];
-    if (t->n_fields == 0)
+    if (!rt_srv_has_fields(t))
         return rt_srv_fail("Not a record type: %s", w[0]);
     for (int i = 0; i < t->n_fields; i++)
         printf("%s %s\n", t->fields[i].name, s->prog->types[t->fields[i].type].name);
@@ -607,7 +622,7 @@ static bool rt_cmd_project(rt_server *s, int n, char **w)
     rt_var *v = rt_srv_var(s, w[1]);
     if (!v || !rt_srv_is_new(s, w[0]))
         return false;
-    if (v->type >= 0 && s->prog->types[v->type].n_fields == 0)
+    if (v->type >= 0 && !rt_srv_has_fields(&s->prog->types[v->type]))
         return rt_srv_fail("Not a record: %s", w[1]);
     if (!rt_srv_field(s, v->type, w[2], &type, &at))
         return rt_srv_fail("No such field: %s", w[2]);
@@ -625,7 +640,7 @@ static bool rt_cmd_new(rt_server *s, int n, char **w)
     if (!rt_srv_is_new(s, w[0]) || !rt_srv_type(s, w[1], &type))
         return false;
     const rt_type_def *t = &s->prog->types[type];
-    if (t->n_fields == 0)
+    if (!rt_srv_has_fields(t))
         return rt_srv_fail("Not a record type: %s", w[1]);
     if (n - 2 != t->n_fields)
         return rt_srv_fail("%s has %d fields: got %d", w[1], t->n_fields, n - 2);

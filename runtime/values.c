@@ -1,6 +1,7 @@
 /* Host values: types, storage, writing, comparing. Reading is in values_read.c. */
 #include "runtime/values.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -200,6 +201,17 @@ RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v)
     fwrite(v->shape, 8, (size_t)v->rank, f);
     fwrite(v->data, 1, bytes, f);
     return !ferror(f);
+}
+
+RT_API bool rt_close_written(FILE *f)
+{
+    int saved = 0;
+    if (ferror(f))
+        saved = errno ? errno : EIO;
+    if (fclose(f) != 0 && !saved)
+        saved = errno;
+    errno = saved;
+    return !saved;
 }
 
 /* --- Comparing --- */

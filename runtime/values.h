@@ -87,7 +87,8 @@ RT_API void rt_type_name(rt_prim p, int rank, char *buf, size_t n);
 /* A stream of values. Filled in by rt_reader_file or rt_reader_mem; the fields are private. */
 typedef struct {
     FILE *f;            /* NULL when reading from memory */
-    bool opened, pipe;  /* f is ours to close; it came from popen */
+    bool opened;        /* f is ours to close */
+    long unpacker;      /* the process that f comes from; 0: f is a file */
     const char *name;   /* for messages: "standard input", a path; not copied */
     unsigned char *buf; /* window of the file (malloc'd), or the caller's memory */
     size_t pos, len;    /* next byte, and end, of buf */
@@ -95,6 +96,7 @@ typedef struct {
     int64_t offset;     /* of the next byte, from 0 */
     bool binary;        /* inside a binary value: errors give the offset */
     int io_error;       /* errno of a failed read, or 0 */
+    bool (*stopped)(void); /* public: NULL, or asked now and then: true ends reading with an error */
     char error[512];    /* of the last failed call, with position */
 } rt_reader;
 
@@ -129,6 +131,9 @@ RT_API bool rt_parse_scalar(const char *text, rt_prim prim, rt_scalar *out);
 RT_API bool rt_write_text(FILE *f, const rt_hvalue *v);
 /* The binary form. */
 RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v);
+/* Closes a file that was written to. False and errno if not all of it could be written: now, or
+ * earlier. */
+RT_API bool rt_close_written(FILE *f);
 /* One scalar as text, with suffix, into buf (48 bytes are enough). */
 RT_API void rt_scalar_text(rt_prim p, const void *elem, char *buf, size_t n);
 

@@ -3,11 +3,16 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { RT_READ_WINDOW = 1 << 16, RT_MAX_TOKEN = 512 };
 
@@ -25,47 +30,67 @@ RT_API bool rt_reader_file(rt_reader *r, FILE *f, const char *name)
     return r->buf != NULL;
 }
 
-/* A pipe from gzip, which gets the path as an argument of its own, quoted for the shell. */
-static FILE *rt_gzip_open(const char *path)
+/* What gzip makes of a file, and its process. No shell is in between, and no path either. */
+static FILE *rt_gzip_open(FILE *packed, long *process)
 {
-    size_t n = strlen(path), at = 0;
-    char *cmd = malloc(4 * n + 32);
-    if (!cmd)
+    static char *const argv[] = {"gzip", "-dc", NULL};
+    int fd[2];
+    pid_t pid;
+    sigset_t pipes;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    if (pipe2(fd, O_CLOEXEC) != 0)
         return NULL;
-    at = (size_t)sprintf(cmd, "gzip -dc -- '");
-    for (size_t i = 0; i < n; i++) {
-        if (path[i] == '\'')
-            at += (size_t)sprintf(cmd + at, "'\\''");
-        else
-            cmd[at++] = path[i];
-    }
-    sprintf(cmd + at, "'");
-    FILE *f = popen(cmd, "r");
-    free(cmd);
+    sigemptyset(&pipes);
+    sigaddset(&pipes, SIGPIPE);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, fileno(packed), 0);
+    posix_spawn_file_actions_adddup2(&files, fd[1], 1);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigdefault(&attr, &pipes);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+    int err = posix_spawnp(&pid, "gzip", &files, &attr, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attr);
+    close(fd[1]);
+    FILE *f = err ? NULL : fdopen(fd[0], "rb");
+    if (!f)
+        close(fd[0]);
+    errno = err ? err : errno;
+    *process = pid;
     return f;
 }
 
 RT_API bool rt_reader_open(rt_reader *r, const char *path)
 {
     size_t n = strlen(path);
+    long process = 0;
     FILE *f = fopen(path, "rb");
     memset(r, 0, sizeof *r);
-    bool gz = n > 3 && strcmp(path + n - 3, ".gz") == 0;
-    if (f && gz) {
-        fclose(f);
-        f = rt_gzip_open(path);
+    if (f && n > 3 && strcmp(path + n - 3, ".gz") == 0) {
+        FILE *packed = f;
+        f = rt_gzip_open(packed, &process);
+        fclose(packed);
+        if (!f) {
+            snprintf(r->error, sizeof r->error, "cannot read %s: gzip: %s", path, strerror(errno));
+            return false;
+        }
     }
     if (!f) {
         snprintf(r->error, sizeof r->error, "cannot read %s: %s", path, strerror(errno));
         return false;
     }
-    if (!rt_reader_file(r, f, path)) {
-        (void)(gz ? pclose(f) : fclose(f));
-        return false;
-    }
+    bool ok = rt_reader_file(r, f, path);
+    r->f = f;
     r->opened = true;
-    r->pipe = gz;
-    return true;
+    r->unpacker = process;
+    if (!ok) {
+        char error[sizeof r->error];
+        memcpy(error, r->error, sizeof error);
+        (void)rt_reader_close(r);
+        memcpy(r->error, error, sizeof error);
+    }
+    return ok;
 }
 
 RT_API void rt_reader_mem(rt_reader *r, const void *text, size_t n, const char *name)
@@ -81,11 +106,13 @@ RT_API bool rt_reader_close(rt_reader *r)
 {
     bool ok = true;
     if (r->f) {
+        int status = 0;
         free(r->buf);
-        if (r->pipe)
-            ok = pclose(r->f) == 0;
-        else if (r->opened)
+        if (r->opened)
             fclose(r->f);
+        while (r->unpacker && waitpid((pid_t)r->unpacker, &status, 0) < 0 && errno == EINTR)
+            ;
+        ok = status == 0;
     }
     if (!ok)
         snprintf(r->error, sizeof r->error, "%s: gzip could not unpack it", r->name);
@@ -104,9 +131,18 @@ static bool rt_reader_has(rt_reader *r, size_t k)
         memmove(r->buf, r->buf + r->pos, r->len - r->pos);
         r->len -= r->pos;
         r->pos = 0;
-        size_t got = fread(r->buf + r->len, 1, RT_READ_WINDOW - r->len, r->f);
+        size_t got = 0;
+        if (r->stopped && r->stopped())
+            errno = EINTR;
+        else
+            got = fread(r->buf + r->len, 1, RT_READ_WINDOW - r->len, r->f);
         if (got == 0) {
-            if (ferror(r->f))
+            bool stopped = r->stopped && r->stopped();
+            if (!stopped && ferror(r->f) && errno == EINTR) {
+                clearerr(r->f);
+                continue;
+            }
+            if (stopped || ferror(r->f))
                 r->io_error = errno ? errno : EIO;
             return false;
         }
@@ -208,7 +244,7 @@ static const char *rt_next_text(rt_reader *r, char buf[16])
 
 /* A scalar literal taken apart. */
 typedef struct {
-    bool is_bool, is_float, hex, negative;
+    bool is_bool, is_float, hex, binary, negative;
     bool typed; /* has a suffix, which is `suffix` */
     rt_prim suffix;
     uint64_t magnitude;      /* integers */
@@ -286,14 +322,18 @@ static bool rt_parse_number(const char *s, rt_literal *l)
             l->text[n++] = *s;
     l->text[n] = '\0';
     const char *digits = l->text + (l->negative ? 1 : 0);
-    bool binary = digits[0] == '0' && (digits[1] == 'b' || digits[1] == 'B');
-    l->is_float = strpbrk(digits, l->hex ? ".pP" : ".eE") != NULL && !binary;
+    l->binary = digits[0] == '0' && (digits[1] == 'b' || digits[1] == 'B');
+    l->is_float = strpbrk(digits, l->hex ? ".pP" : ".eE") != NULL && !l->binary;
     if (l->is_float) {
         char *end;
         (void)strtod(l->text, &end);
         return *end == '\0' && strspn(first, "._") != strlen(first);
     }
-    return rt_parse_digits(digits + (l->hex || binary ? 2 : 0), l->hex ? 16 : binary ? 2 : 10, l);
+    return rt_parse_digits(digits + (l->hex || l->binary ? 2 : 0),
+                           l->hex      ? 16
+                           : l->binary ? 2
+                                       : 10,
+                           l);
 }
 
 /* Takes a token apart; false when it is not a literal. */
@@ -356,6 +396,11 @@ static bool rt_literal_as(const rt_literal *l, rt_prim p, rt_scalar *out, char *
     if (l->typed && l->suffix != p) {
         snprintf(why, n, "expected %s, got a literal of type %s", rt_prim_name(p),
                  rt_prim_name(l->suffix));
+        return false;
+    }
+    if (rt_is_float(p) && !l->is_float && (l->hex || l->binary)) {
+        snprintf(why, n, "expected %s, got %s integer", rt_prim_name(p),
+                 l->hex ? "a hexadecimal" : "a binary");
         return false;
     }
     if (l->is_bool != (p == RT_BOOL) || (l->is_float && !rt_is_float(p))) {

@@ -3,7 +3,8 @@
  * main (xs: [n]i32) (k: i32): ([n]i32, {lo: i32, total: i64})   xs scaled by k, in one of two
  * versions; k == 13 fails at index 2 inside a kernel, k == 14 on the host bump (xs: *[n]f32):
  * *[n]f32  in place turn (a: [n][m]f64): [m][n]f64 same (a: [n]i32) (b: [n]i32): i64    checks a
- * shared size */
+ * shared size; unit (n: i32) (u: ()): ((), i32)   n + 1; swap (a: *[n]f32) (b: *[m]f32)   both, the other
+ * way round */
 
 static const char src_scale[] =
     "__kernel void scale(__global mf_failure *failure, int launch, __global i32 *out,\n"
@@ -69,7 +70,7 @@ static const rt_site_def sites[] = {{"index [%ld] out of bounds for array of sha
                                      "demo.sf:3:9", "  map (\\x -> xs[x]) is"},
                                     {"k cannot be %ld", "demo.sf:2:1", NULL}};
 
-enum { T_I32, T_I64, T_ARR_I32, T_STATS, T_ARR_F32, T_ARR2_F64 };
+enum { T_I32, T_I64, T_ARR_I32, T_STATS, T_ARR_F32, T_ARR2_F64, T_UNIT };
 static const rt_field_def stats_fields[] = {{"lo", T_I32}, {"total", T_I64}};
 static const rt_type_def types[] = {
     {"i32", RT_KIND_PRIM, RT_I32, 0, 0, NULL},
@@ -78,6 +79,7 @@ static const rt_type_def types[] = {
     {"stats", RT_KIND_RECORD, RT_I32, 0, 2, stats_fields},
     {"[]f32", RT_KIND_ARRAY, RT_F32, 1, 0, NULL},
     {"[][]f64", RT_KIND_ARRAY, RT_F64, 2, 0, NULL},
+    {"()", RT_KIND_RECORD, RT_BOOL, 0, 0, NULL},
 };
 
 static int call_main(rt_ctx *ctx, const rt_value *in, rt_value *out)
@@ -155,6 +157,23 @@ static int call_same(rt_ctx *ctx, const rt_value *in, rt_value *out)
     return RT_OK;
 }
 
+static int call_unit(rt_ctx *ctx, const rt_value *in, rt_value *out)
+{
+    (void)ctx;
+    out[0] = (rt_value){.prim = RT_I32, .scalar = {.i32 = in[0].scalar.i32 + 1}};
+    return RT_OK;
+}
+
+static int call_swap(rt_ctx *ctx, const rt_value *in, rt_value *out)
+{
+    (void)ctx;
+    for (int i = 0; i < 2; i++) {
+        out[i] = in[1 - i];
+        rt_ref(out[i].mem);
+    }
+    return RT_OK;
+}
+
 static const rt_slot_def main_in[] = {{"xs", T_ARR_I32, false}, {"k", T_I32, false}};
 static const rt_slot_def main_out[] = {{NULL, T_ARR_I32, true}, {NULL, T_STATS, true}};
 static const rt_slot_def bump_in[] = {{"xs", T_ARR_F32, true}};
@@ -163,6 +182,10 @@ static const rt_slot_def turn_in[] = {{"a", T_ARR2_F64, false}};
 static const rt_slot_def turn_out[] = {{NULL, T_ARR2_F64, true}};
 static const rt_slot_def same_in[] = {{"a", T_ARR_I32, false}, {"b", T_ARR_I32, false}};
 static const rt_slot_def same_out[] = {{NULL, T_I64, true}};
+static const rt_slot_def unit_in[] = {{"n", T_I32, false}, {"u", T_UNIT, false}};
+static const rt_slot_def unit_out[] = {{NULL, T_UNIT, true}, {NULL, T_I32, true}};
+static const rt_slot_def swap_in[] = {{"a", T_ARR_F32, true}, {"b", T_ARR_F32, true}};
+static const rt_slot_def swap_out[] = {{NULL, T_ARR_F32, true}, {NULL, T_ARR_F32, true}};
 static const int main_params[] = {P_OUTER, P_INTRA};
 static const char *const main_attrs[] = {"demo"};
 
@@ -170,15 +193,17 @@ static const rt_entry_def entries[] = {
     {"main", 2, 2, main_in, main_out, call_main, 2, main_params, 1, main_attrs},
     {"bump", 1, 1, bump_in, bump_out, call_bump, 0, NULL, 0, NULL},
     {"turn", 1, 1, turn_in, turn_out, call_turn, 0, NULL, 0, NULL},
-    {"same", 2, 1, same_in, same_out, call_same, 0, NULL, 0, NULL}};
+    {"same", 2, 1, same_in, same_out, call_same, 0, NULL, 0, NULL},
+    {"unit", 2, 2, unit_in, unit_out, call_unit, 0, NULL, 0, NULL},
+    {"swap", 2, 2, swap_in, swap_out, call_swap, 0, NULL, 0, NULL}};
 
 static const rt_program program = {
     .name = "demo",
     .n_kernels = 4,
     .n_params = 2,
     .n_sites = 2,
-    .n_types = 6,
-    .n_entries = 4,
+    .n_types = 7,
+    .n_entries = 6,
     .kernels = kernels,
     .params = params,
     .sites = sites,

@@ -135,7 +135,7 @@ expect "print-params" 0 '' \
 expect "unknown option" 2 '' '' "unrecognized option '--nonsense'" --nonsense
 expect "an argument" 2 '' '' "unexpected argument 'x'" x
 expect "bad runs" 2 '' '' "-r needs a number of runs, got 'x'" -r x
-expect "unknown entry" 1 '' '' "no entry point 'f'; choose one by -e: main bump turn same" -e f
+expect "unknown entry" 1 '' '' "no entry point 'f'; choose one by -e: main bump turn same unit swap" -e f
 expect "no such device" 1 "$five" '' 'no OpenCL device matches device nonsense' -d nonsense
 expect "device by number" 0 "$five" "$five_out" '' -d '#0'
 expect "truncated" 1 '[1,2' '' "argument 1 (xs: \[\]i32): standard input:1:5: expected ',' or '\]', got end of input"
@@ -154,6 +154,11 @@ if [ -c /dev/full ]; then
     grep -q 'cannot write the results: No space left' "$build/err" && passed=$((passed + 1)) ||
         fail "a full disk: $(cat "$build/err")"
 fi
+for options in --help --print-params --list-devices "-n -t /dev/full" "-n -P=/dev/full" "--dump-opencl /dev/full"; do
+    [ -c /dev/full ] || continue
+    printf '%s' "$five" | "$build/demo" $options 2> "$build/err" > /dev/full && fail "$options to a full disk: exit 0"
+    grep -q 'cannot write' "$build/err" && passed=$((passed + 1)) || fail "$options to a full disk: $(cat "$build/err")"
+done
 expect "cache that is a file" 0 "$five" "$five_out" '' --cache-file "$tmp/t"
 expect "cache folder" 0 "$five" "$five_out" '' --cache-file "$tmp/kernels"
 [ -n "$(ls "$tmp/kernels")" ] && passed=$((passed + 1)) || fail "kernels in the cache folder"

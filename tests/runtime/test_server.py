@@ -28,8 +28,8 @@ def fails(what, want, f, *args):
 
 
 def test_facts(s):
-    check(s.cmd_entry_points() == ["main", "bump", "turn", "same"], "entry_points")
-    check(s.cmd_types() == ["i32", "i64", "[]i32", "stats", "[]f32", "[][]f64"], "types")
+    check(s.cmd_entry_points() == ["main", "bump", "turn", "same", "unit", "swap"], "entry_points")
+    check(s.cmd_types() == ["i32", "i64", "[]i32", "stats", "[]f32", "[][]f64", "()"], "types")
     check(s.cmd_inputs("main") == ["[]i32", "i32"], "inputs")
     check(s.cmd_inputs("bump") == ["*[]f32"], "consumed inputs")
     check(s.cmd_output("main") == ["*([]i32, stats)"], "output of several results")
@@ -42,8 +42,7 @@ def test_facts(s):
     check(s.cmd_fields("stats") == ["lo i32", "total i64"], "fields")
     check(s.cmd_fields("\"([]i32, stats)\"") == ["0 []i32", "1 stats"], "fields of a tuple")
     check(s.cmd_tuning_params("main") ==
-          ["main.suff_outer_par_0 threshold(def, )",
-           "main.suff_intra_par_1 threshold(32, !main.suff_outer_par_0)"], "tuning_params")
+          ["main.suff_outer_par_0", "main.suff_intra_par_1"], "tuning_params")
     check(s.cmd_tuning_param_class("main.suff_outer_par_0") == "threshold(def, )", "class")
     fails("an unknown entry", "Unknown entry point: nobody", s.cmd_inputs, "nobody")
     fails("an unknown type", "Unknown type: nobody", s.cmd_fields, "nobody")
@@ -106,6 +105,28 @@ def test_consumption(s):
     s.cmd_free("fs")
 
 
+def test_units(s):
+    check(s.cmd_inputs("unit") == ["i32", "()"] and s.cmd("outputs", "unit") == ["*()", "*i32"], "types of unit")
+    check(s.cmd("kind", "()") == ["record"] and s.cmd_fields("()") == [], "the type ()")
+    s.cmd("new", "u", "()")
+    s.put_value("n", np.int32(4))
+    s.cmd("call", "unit", "v", "m1", "n", "u")
+    check(s.get_value("m1") == 5 and s.cmd("type", "v") == ["()"], "a call with ()")
+    s.cmd("call", "unit", "w", "m5", "n", "v")
+    fails("an unknown field", "No such field", s.cmd_project, "z", "v", "0")
+    s.cmd_free("u", "v", "w", "n", "m1", "m5")
+
+
+def test_aliases(s):
+    for name in ("p", "q"):
+        s.put_value(name, np.array([1, 2], dtype=np.float32))
+    fails("one variable consumed twice", "Argument 1 of swap is consumed: p cannot be argument 2, too",
+          s.cmd, "call", "swap", "a", "b", "p", "p")
+    s.cmd("call", "swap", "a", "b", "p", "q")
+    fails("a consumed variable", "Variable was consumed: p", s.cmd, "call", "swap", "c", "d", "p", "q")
+    s.cmd_free("p", "q", "a", "b")
+
+
 def test_files(s, tmp):
     m = np.arange(6, dtype=np.float64).reshape(2, 3)
     with open(tmp + "/a b.txt", "w") as f:
@@ -124,6 +145,8 @@ def test_files(s, tmp):
           tmp + "/two", ("m3", "[]i32"))
     fails("a missing file", "cannot read", s.cmd_restore, tmp + "/none", ("m4", "i32"))
     fails("an unwritable file", "cannot write", s.cmd_store, tmp + "/none/x", "m")
+    fails("a full disk", "cannot write /dev/full: No space left", s.cmd_store, "/dev/full", "m")
+    fails("a full disk, little", "cannot write /dev/full: No space left", s.cmd_store, "/dev/full", "seven")
 
 
 def test_tuning(s):
@@ -147,6 +170,10 @@ def test_tuning(s):
     fails("an unknown parameter", "unknown tuning parameter: x", s.cmd_set_tuning_param, "x", "1")
     fails("a value that is none", "needs an integer", s.cmd_set_tuning_param,
           "main.suff_outer_par_0", "many")
+    for value in ("9223372036854775808", "-9223372036854775809", "99999999999999999999"):
+        fails("a value out of range", "out of range: " + value, s.cmd_set_tuning_param,
+              "main.suff_outer_par_0", value)
+    fails("a negative value", "cannot be negative", s.cmd_set_tuning_param, "main.suff_outer_par_0", "-1")
 
 
 def test_profile(s):
@@ -169,6 +196,8 @@ def main(program, tmp):
         test_call(s)
         test_failures(s)
         test_consumption(s)
+        test_units(s)
+        test_aliases(s)
         test_files(s, tmp)
         test_tuning(s)
         test_profile(s)

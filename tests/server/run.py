@@ -31,7 +31,7 @@ def thresholds(s, entry):
     """{name: [(ancestor, outcome)]}"""
     res = {}
     for line in s.cmd_tuning_params(entry):
-        name = line.split()[0]
+        name = line
         cls = s.cmd_tuning_param_class(name)
         cls = cls[0] if isinstance(cls, list) else cls
         check(cls.startswith("threshold(") and cls.endswith(")"), f"{name}: class {cls}")
