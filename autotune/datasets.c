@@ -83,7 +83,8 @@ int compile_program_mode(const char *source, const char *binary, const char *mod
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        execl("/proc/self/exe", "minifut", "compile", option, "-o", binary, source, (char *)NULL);
+        execl("/proc/self/exe", "minifut", "compile", option, "-o", binary, "--", source,
+              (char *)NULL);
         _exit(127);
     }
     int status;

@@ -53,15 +53,21 @@ bool tuning_read(Arena *a, const char *path, Settings *s, const char **wrong)
         *wrong = arena_printf(a, "cannot read %s: %s", path, strerror(errno));
         return false;
     }
-    char buf[1024];
+    char *buf = NULL;
+    size_t cap = 0;
     bool ok = true;
-    for (int n = 1; ok && fgets(buf, sizeof buf, f); n++) {
+    for (int n = 1; ok && getline(&buf, &cap, f) >= 0; n++) {
         char *line = trim(buf);
         if (*line && !parse_line(a, line, s)) {
             *wrong = arena_printf(a, "%s:%d: expected name=number", path, n);
             ok = false;
         }
     }
+    if (ok && ferror(f)) {
+        *wrong = arena_printf(a, "cannot read %s: %s", path, strerror(errno));
+        ok = false;
+    }
+    free(buf);
     fclose(f);
     return ok;
 }

@@ -17,6 +17,11 @@ static int cmp_double(const void *a, const void *b)
 
 static const double RESOLUTION = 1e-6; /* programs tell whole microseconds */
 
+double speedup(double untuned, double tuned)
+{
+    return fmax(untuned, RESOLUTION) / fmax(tuned, RESOLUTION);
+}
+
 /* Median and the relative half-width of its confidence interval: 1.57 IQR / sqrt n (McGill, Tukey
  * and Larsen 1978). */
 static void summarise(Measurement *m, double *t, int n)

@@ -2,8 +2,8 @@
 
 #include "autotune/directives.h"
 #include "base/diag.h"
-#include "runtime/spell.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,14 +43,9 @@ static int take(const char *tool, const Option *opts, int argc, char **argv, int
         }
         char *end;
         *o->number = strtod(v, &end);
-        return *end || end == v || *o->number <= 0 ? bad(tool, "not a positive number:", v) : -1;
+        return *end || end == v || !(*o->number > 0) || isinf(*o->number) ? bad(tool, "not a positive number:", v) : -1;
     }
-    rt_spelling s = rt_spell(arg);
-    for (const Option *o = opts; o->name; o++)
-        rt_spell_try(&s, o->name);
-    fprintf(stderr, "minifut %s: unknown option '%s'%s (minifut %s --help)\n", tool, arg,
-            rt_spell_hint(&s), tool);
-    return EXIT_USAGE;
+    return bad(tool, "unknown option", arg);
 }
 
 int tool_options(Arena *a, const char *tool, const char *help, int argc, char **argv,
@@ -72,12 +67,15 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
                            {"-q", NULL, NULL, &o->quiet},
                            {"--quiet", NULL, NULL, &o->quiet},
                            {0}};
+    bool options = true; /* until `--` */
     for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+        if (options && (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)) {
             fputs(help, stdout);
             return 0;
         }
-        if (argv[i][0] == '-') {
+        if (options && strcmp(argv[i], "--") == 0) {
+            options = false;
+        } else if (options && argv[i][0] == '-') {
             int code = take(tool, opts, argc, argv, &i);
             if (code >= 0)
                 return code;

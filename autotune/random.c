@@ -1,6 +1,7 @@
 #include "autotune/random.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,10 +48,12 @@ static void random_element(RandomGen *g, rt_prim p, void *to)
     const RandomBounds *b = &g->bounds[p];
     if (p == RT_F32) {
         float lo = b->set ? b->lo.f32 : 0, hi = b->set ? b->hi.f32 : 1;
-        *(float *)to = lo + (float)unit(g) * (hi - lo);
+        float u = (float)unit(g), span = hi - lo; /* of bounds far apart, infinite */
+        *(float *)to = isfinite(span) ? lo + u * span : lo * (1 - u) + hi * u;
     } else if (p == RT_F64) {
         double lo = b->set ? b->lo.f64 : 0, hi = b->set ? b->hi.f64 : 1;
-        *(double *)to = lo + unit(g) * (hi - lo);
+        double u = unit(g), span = hi - lo;
+        *(double *)to = isfinite(span) ? lo + u * span : lo * (1 - u) + hi * u;
     } else {
         uint64_t v = p == RT_BOOL ? next(g) >> 63 : next(g);
         if (b->set)
@@ -78,18 +81,44 @@ static bool parse_type(const char *s, rt_prim *p, int *rank, int64_t *shape)
     return rt_prim_named(s, p);
 }
 
+static bool read_value(const char *what, rt_hvalue *v)
+{
+    rt_reader r;
+    rt_reader_mem(&r, what, strlen(what), what);
+    if (!rt_read_any(&r, v))
+        return false;
+    if (rt_reader_at_end(&r))
+        return true;
+    rt_hvalue_free(v);
+    return false;
+}
+
+static const char *neither(Arena *a, const char *what)
+{
+    return arena_printf(a, "'%s' is neither a type such as [10]f32 nor a value", what);
+}
+
+const char *random_check(Arena *a, const char *what)
+{
+    rt_prim p;
+    int rank;
+    int64_t shape[RT_MAX_RANK];
+    rt_hvalue v;
+    if (parse_type(what, &p, &rank, shape))
+        return NULL;
+    if (!read_value(what, &v))
+        return neither(a, what);
+    rt_hvalue_free(&v);
+    return NULL;
+}
+
 const char *random_value(Arena *a, RandomGen *g, const char *what, rt_hvalue *v)
 {
     rt_prim p;
     int rank;
     int64_t shape[RT_MAX_RANK];
-    if (!parse_type(what, &p, &rank, shape)) {
-        rt_reader r;
-        rt_reader_mem(&r, what, strlen(what), what);
-        if (rt_read_any(&r, v) && rt_reader_at_end(&r))
-            return NULL;
-        return arena_printf(a, "'%s' is neither a type such as [10]f32 nor a value", what);
-    }
+    if (!parse_type(what, &p, &rank, shape))
+        return read_value(what, v) ? NULL : neither(a, what);
     if (!rt_hvalue_make(v, p, rank, shape))
         return arena_printf(a, "%s is too large", what);
     int64_t n = rt_hvalue_count(v);

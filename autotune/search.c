@@ -371,6 +371,8 @@ SearchResult search_monotone(Arena *a, const Forest *f, int n_datasets, RunFn *r
     r.datasets = NEWN(a, DatasetResult, n_datasets);
     for (int d = 0; d < n_datasets && r.complete; d++) {
         r.complete = solve_dataset(a, f, d, run, env, &r.datasets[d]);
+        if (r.complete && isinf(r.datasets[d].best)) /* what never runs has no opinion */
+            r.datasets[d].opinions = NEWN(a, Opinion, f->nodes.n);
         r.runs += r.datasets[d].runs;
     }
     for (int i = 0; i < f->nodes.n; i++)

@@ -1,6 +1,7 @@
 #include "autotune/session.h"
 
 #include "autotune/talk.h"
+#include "base/tempdir.h"
 #include "runtime/values.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* A parameter, result or record field of the program. */
 typedef struct {
@@ -37,7 +37,8 @@ struct Session {
     int loaded;        /* the data set whose inputs the server holds, -1: none */
     bool fresh;        /* its unique inputs have not been consumed yet */
     Expected *expected;
-    const char *tmp; /* folder for values in transit */
+    TempDir tmp;       /* for values in transit */
+    const char *value; /* the file there, as a word of the protocol */
 };
 
 /* --- Asking the server ------------------------------------------------------------------------ */
@@ -82,11 +83,6 @@ static bool simple_type(const char *type, rt_prim *prim, int *rank)
     return rt_prim_named(type, prim);
 }
 
-static const char *tmp_file(Session *s)
-{
-    return arena_printf(s->a, "%s/value", s->tmp);
-}
-
 /* --- Inputs
  * -----------------------------------------------------------------------------------------------
  */
@@ -98,13 +94,14 @@ static const char *send_simple(Session *s, rt_reader *r, const char *var, const 
     rt_hvalue v;
     if (!rt_read_value(r, prim, rank, &v))
         return arena_strdup(s->a, r->error);
-    FILE *f = fopen(tmp_file(s), "wb");
-    bool ok = f && rt_write_binary(f, &v);
-    ok = f && fclose(f) == 0 && ok;
+    FILE *f = fopen(s->value, "wb");
+    if (f)
+        (void)rt_write_binary(f, &v);
+    bool ok = f && rt_close_written(f);
     rt_hvalue_free(&v);
     if (!ok)
-        return arena_printf(s->a, "cannot write %s: %s", tmp_file(s), strerror(errno));
-    TalkStatus st = ASK(s, "restore %s %s %s", tmp_file(s), var, type);
+        return arena_printf(s->a, "cannot write %s: %s", s->value, strerror(errno));
+    TalkStatus st = ASK(s, "restore \"%s\" %s \"%s\"", s->value, var, type);
     return st == TALK_OK ? NULL : reason(s, st, "loading a value");
 }
 
@@ -156,6 +153,7 @@ static const char *load(Session *s, int d)
     const char *wrong = NULL;
     if (!data_source_open(in, &r))
         return arena_strdup(s->a, r.error);
+    r.stopped = server_interrupted;
     for (int i = 0; i < s->inputs.n && !wrong; i++) {
         wrong = send_value(s, &r, arena_printf(s->a, "in%d", i), s->inputs.at[i].type);
         if (wrong)
@@ -202,12 +200,12 @@ static const char *fetch_value(Session *s, const char *var, const char *type, Va
         }
         return wrong;
     }
-    if ((st = ASK(s, "store %s %s", tmp_file(s), var)) != TALK_OK)
+    if ((st = ASK(s, "store \"%s\" %s", s->value, var)) != TALK_OK)
         return reason(s, st, "reading the result");
     rt_reader r;
     rt_hvalue v;
     const char *wrong = NULL;
-    if (!rt_reader_open(&r, tmp_file(s)))
+    if (!rt_reader_open(&r, s->value))
         return arena_strdup(s->a, r.error);
     if (rt_read_value(&r, prim, rank, &v))
         vec_push(s->a, vs, v);
@@ -233,6 +231,7 @@ static const char *read_expected(Session *s, int d, const Values *got)
     const char *wrong = NULL;
     if (!data_source_open(out, &r))
         return arena_strdup(s->a, r.error);
+    r.stopped = server_interrupted;
     for (int i = 0; i < got->n && !wrong; i++) {
         rt_hvalue v;
         if (rt_read_value(&r, got->at[i].prim, got->at[i].rank, &v))
@@ -305,6 +304,16 @@ static bool start(Session *s, const char **wrong)
     return s->server != NULL;
 }
 
+/* Starts the program again if it died, or was killed for taking too long. */
+static bool revive(Session *s, const char **wrong)
+{
+    if (s->server && ASK(s, "entry_points") == TALK_OK)
+        return true;
+    server_stop(s->server);
+    s->server = NULL;
+    return start(s, wrong);
+}
+
 /* The entry point asked for: "main", or the only one. */
 static bool choose_entry(Session *s, const char **wrong)
 {
@@ -341,8 +350,7 @@ static bool ask_forest(Session *s, const char **wrong)
     if (!ask_slots(s, "tuning_params", &params, wrong))
         return false;
     for (int i = 0; i < params.n; i++) {
-        /* Newer servers print "name class" here; the name is enough. */
-        const char *name = arena_strndup(s->a, params.at[i].type, strcspn(params.at[i].type, " "));
+        const char *name = params.at[i].type;
         TalkStatus st = ASK(s, "tuning_param_class %s", name);
         if (st != TALK_OK) {
             *wrong = reason(s, st, "tuning_param_class");
@@ -371,14 +379,15 @@ Session *session_open(Arena *a, const SessionOptions *o, const Datasets *ds, con
     s->ds = ds;
     s->expected = NEWN(a, Expected, ds->n);
     server_catch_interrupts(); /* the folder below must not be left behind */
-    char dir[] = "/tmp/minifut-XXXXXX";
+    /* The protocol has no way to write a word with quotes or line breaks in it. */
     const char *base = getenv("TMPDIR");
-    char *path = base ? arena_printf(a, "%s/minifut-XXXXXX", base) : arena_strdup(a, dir);
-    if (!mkdtemp(path)) {
-        *wrong = arena_printf(a, "cannot make a temporary folder %s: %s", path, strerror(errno));
+    if (!tempdir_open(&s->tmp, base && strpbrk(base, "\"\n\r") ? "/tmp" : NULL)) {
+        *wrong = arena_printf(a, "cannot make a temporary folder %s: %s", s->tmp.path,
+                              strerror(errno));
+        free(s->tmp.path);
         return NULL;
     }
-    s->tmp = path;
+    s->value = arena_printf(a, "%s/value", s->tmp.path);
     if (start(s, wrong) && choose_entry(s, wrong) && ask_entry(s, wrong))
         return s;
     session_close(s);
@@ -390,11 +399,8 @@ const char *session_use(Session *s, const char *entry)
     const char *wrong = NULL;
     if (s->entry && strcmp(entry, s->entry) == 0)
         return NULL;
-    if (ASK(s, "entry_points") != TALK_OK) { /* it died */
-        server_stop(s->server);
-        if (!start(s, &wrong))
-            return wrong;
-    }
+    if (!revive(s, &wrong))
+        return wrong;
     unload(s);
     s->entry = NULL;
     s->o.entry = entry;
@@ -432,8 +438,7 @@ void session_close(Session *s)
     for (int d = 0; d < s->ds->n; d++)
         free_values(&s->expected[d].values);
     out_free(&s->reply);
-    unlink(tmp_file(s));
-    rmdir(s->tmp);
+    tempdir_close(&s->tmp);
 }
 
 const char *session_entry(const Session *s)
@@ -523,7 +528,8 @@ static RunResult run_loaded(Session *s, int d, double limit, bool check)
 
 const char *session_check(Session *s, int d)
 {
-    return load(s, d);
+    const char *wrong = NULL;
+    return revive(s, &wrong) ? load(s, d) : wrong;
 }
 
 RunResult session_run(Session *s, int d, double limit, bool check)
@@ -533,11 +539,8 @@ RunResult session_run(Session *s, int d, double limit, bool check)
         res.why = "interrupted";
         return res;
     }
-    if (ASK(s, "entry_points") != TALK_OK) { /* it died, or was killed for taking too long */
-        server_stop(s->server);
-        if (!start(s, &res.why))
-            return res;
-    }
+    if (!revive(s, &res.why))
+        return res;
     if ((res.why = send_settings(s)) || (res.why = load(s, d)))
         return res;
     return run_loaded(s, d, limit, check);

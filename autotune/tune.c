@@ -34,7 +34,7 @@ static const char help[] =
 typedef struct {
     Arena *a;
     Session *s;
-    const Datasets *ds;
+    Datasets *ds;
     const Forest *f;
     bool live;          /* show progress: standard error is a terminal */
     int runs, expected; /* so far, and at least */
@@ -42,6 +42,7 @@ typedef struct {
     const char **said;  /* [dataset] why the last version failed, as shown */
     double timeout;     /* seconds a run may take */
     double start;
+    int broken; /* data sets that could not be read */
 } Tuner;
 
 static double now(void)
@@ -216,7 +217,7 @@ static bool compare_on(Tuner *t, const int64_t *def, const int64_t *tuned, int d
     }
     bool loses = u.ok && slower(&m, &u);
     printf("%-24s %12s %12s %8.2fx%s\n", name, untuned, time_text(t->a, m.median),
-           u.ok ? u.median / m.median : INFINITY, loses ? "  (slower than untuned)" : "");
+           u.ok ? speedup(u.median, m.median) : INFINITY, loses ? "  (slower than untuned)" : "");
     return loses;
 }
 
@@ -228,6 +229,8 @@ static int compare_with_default(Tuner *t, const SearchResult *r)
         def[i] = t->f->nodes.at[i].def;
     printf("%-24s %12s %12s %9s\n", "data set", "untuned", "tuned", "speedup");
     for (int d = 0; d < t->ds->n; d++) {
+        if (isinf(r->datasets[d].best))
+            continue;
         progress(t, d, "tuned against untuned");
         losses += compare_on(t, def, r->settings, d);
     }
@@ -265,19 +268,27 @@ static int interrupted(const ToolOptions *o)
     return EXIT_USER;
 }
 
+static int nothing_written(const ToolOptions *o)
+{
+    fprintf(stderr, "minifut tune: no data set can be used: %s is as it was\n", o->tuning);
+    return EXIT_USER;
+}
+
 static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
 {
     double seconds = now() - t->start;
     if (t->live)
         fprintf(stderr, "\r\033[K");
+    int good = 0;
     for (int d = 0; d < t->ds->n; d++)
-        if (isinf(r->datasets[d].best)) {
-            fprintf(stderr, "minifut tune: no version runs on %s: nothing written\n",
-                    t->ds->at[d].name);
-            return EXIT_USER;
-        }
+        if (isinf(r->datasets[d].best))
+            fprintf(stderr, "minifut tune: no version runs on %s: left out\n", t->ds->at[d].name);
+        else
+            good++;
+    if (!good)
+        return nothing_written(o);
     printf("%s: %d thresholds, %d data sets, %d runs, %.1f s\n", session_entry(t->s), t->f->nodes.n,
-           t->ds->n, r->runs, seconds);
+           good, r->runs, seconds);
     print_thresholds(t, r);
     print_conflicts(t, r);
     int losses = compare_with_default(t, r);
@@ -292,7 +303,7 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
                 "minifut tune: warning: on %d data set%s the tuned program is slower than the "
                 "untuned one\n",
                 losses, losses == 1 ? "" : "s");
-    return code;
+    return code ? code : good < t->ds->n || t->broken ? EXIT_USER : 0;
 }
 
 /* Can the tuning file be written? Better said before hours of measuring than after. */
@@ -313,31 +324,39 @@ static bool can_write(Arena *a, const char *path)
     return false;
 }
 
-/* Reads all data sets once, so that a broken one is known before the search. */
-static bool check_datasets(const Tuner *t)
+/* Reads all data sets once, before the search: the broken ones are named and left out. The session
+ * knows data sets by their numbers, but nothing of those that it could not load. */
+static void check_datasets(Tuner *t)
 {
-    int broken = 0;
-    for (int d = 0; d < t->ds->n && !server_interrupted(); d++) {
+    for (int d = 0; d < t->ds->n && !server_interrupted();) {
         const char *wrong = session_check(t->s, d);
-        broken += wrong != NULL;
-        if (wrong && !server_interrupted())
-            fprintf(stderr, "minifut tune: %s\n", wrong);
+        if (!wrong) {
+            d++;
+        } else if (!server_interrupted()) {
+            fprintf(stderr, "minifut tune: %s: left out\n", wrong);
+            t->ds->n--;
+            memmove(t->ds->at + d, t->ds->at + d + 1,
+                    sizeof *t->ds->at * (size_t)(t->ds->n - d));
+            t->broken++;
+        }
     }
-    return broken == 0;
 }
 
-static int tune(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o)
+static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o)
 {
     const Forest *f = session_forest(s);
     Tuner t = {.a = a, .s = s, .ds = ds, .f = f, .start = now(), .timeout = o->session.timeout};
+    check_datasets(&t);
+    if (server_interrupted())
+        return interrupted(o);
+    if (ds->n == 0)
+        return nothing_written(o);
     t.live = !o->quiet && isatty(2);
     t.expected = (f->nodes.n + 1) * ds->n;
     t.best = NEWN(a, double, ds->n);
     t.said = NEWN(a, const char *, ds->n);
     for (int d = 0; d < ds->n; d++)
         t.best[d] = INFINITY;
-    if (!check_datasets(&t))
-        return server_interrupted() ? interrupted(o) : EXIT_USER;
     SearchResult r = search_monotone(a, f, ds->n, run_version, &t);
     return r.complete ? report(&t, o, &r) : interrupted(o);
 }
