@@ -70,9 +70,23 @@ static ExtType ext_type(Low *L, const AType *at, int dims)
     return x;
 }
 
+/* Whether no array of it is shared; *any: whether it holds arrays at all. */
+static bool all_unique(const AType *t, bool unique, bool *any)
+{
+    t = type_deref(t);
+    unique |= t->unique;
+    if (t->kind == TY_ARRAY)
+        *any = true;
+    bool all = t->kind != TY_ARRAY || unique;
+    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
+        all = all_unique(t->elems.at[i], unique, any) && all;
+    return all;
+}
+
 static ExtParam ext_param(Low *L, const EntryParam *p)
 {
-    ExtParam x = {.name = p->name, .unique = p->type->unique, .type = ext_type(L, p->type, 0)};
+    bool any = false, unique = all_unique(p->type, false, &any);
+    ExtParam x = {.name = p->name, .unique = unique && any, .type = ext_type(L, p->type, 0)};
     if (p->type_name && strcmp(p->type_name, x.type.text) != 0)
         x.type.alias = intern(p->type_name);
     return x;
@@ -206,5 +220,6 @@ Entry lower_entry(Low *L, const EntryPoint *p)
         n_vals += x.type.n_vals;
     }
     ASSERT(n_vals == en.body->res.n);
+    ir_copy_needed(L->cx, &en);
     return en;
 }

@@ -23,9 +23,12 @@ struct Alias {
     Vars dead_list; /* the same, in order of death */
     VarSet *ever;   /* consumed at some time, be it in another branch or iteration */
     int depth;
-    const Stm *stm;    /* at work */
+    const Body *body;  /* at work */
+    const Stm *stm;    /* of it */
+    VarMap *killers;   /* root -> AliasSite *: what consumed it */
     const char *error; /* the first violation */
     const Stm *error_stm;
+    AliasSite error_site;
 };
 
 static void walk_body(Alias *al, const Body *b);
@@ -39,13 +42,16 @@ Alias *alias_new(Ctx *cx)
     al->fixed = varmap_new(cx->perm);
     al->dead = varmap_new(cx->perm);
     al->ever = varmap_new(cx->perm);
+    al->killers = varmap_new(cx->perm);
     return al;
 }
 
-static void report(Alias *al, const char *fmt, const char *x, const char *y)
+/* `site`: an operand that could be copied so that the violation were none. */
+static void report(Alias *al, AliasSite site, const char *fmt, const char *x, const char *y)
 {
     if (al->error)
         return;
+    al->error_site = site;
     /* All formats here take at most two names. */
     Out o = {0};
     for (; *fmt; fmt++) {
@@ -66,6 +72,24 @@ const char *alias_error(const Alias *al, const Stm **at)
     if (at)
         *at = al->error_stm;
     return al->error;
+}
+
+AliasSite alias_error_site(const Alias *al)
+{
+    return al->error_site;
+}
+
+/* An operand of the statement at work. */
+static AliasSite operand(const Alias *al, const Atom *a)
+{
+    return (AliasSite){(Body *)al->body, al->body ? (int)(al->stm - al->body->stms.at) : 0,
+                       (Atom *)a};
+}
+
+/* A result of a body. */
+static AliasSite result(const Body *b, int k)
+{
+    return (AliasSite){(Body *)b, b->stms.n, &b->res.at[k]};
 }
 
 /* --- Roots ------------------------------------------------------------------------------------ */
@@ -141,27 +165,32 @@ static int level_of(const Alias *al, const Var *root)
 
 /* --- Consumption ------------------------------------------------------------------------------ */
 
-static void kill(Alias *al, Var *root)
+static void kill(Alias *al, Var *root, AliasSite site)
 {
     varset_add(al->ever, root);
     if (varset_has(al->dead, root))
         return;
+    varmap_put(al->killers, root, arena_memdup(al->cx->perm, &site, sizeof site));
     varset_add(al->dead, root);
     vec_push(al->cx->perm, &al->dead_list, root);
 }
 
-static void consume(Alias *al, Atom a)
+/* What an operand of the statement at work holds. */
+static void consume(Alias *al, const Atom *operand_at)
 {
+    Atom a = *operand_at;
+    AliasSite site = operand(al, operand_at);
     Vars rs = alias_roots(al, a);
     for (int i = 0; i < rs.n; i++) {
         Var *r = rs.at[i];
         if (varset_has(al->fixed, r))
-            report(al, "@ is consumed, but the entry's parameter @ is not unique", var_text(a.var),
-                   var_text(r));
+            report(al, site, "@ is consumed, but the entry's parameter @ is not unique",
+                   var_text(a.var), var_text(r));
         if (level_of(al, r) < al->depth)
-            report(al, "@ is consumed inside a body that runs several times, but was bound outside",
+            report(al, site,
+                   "@ is consumed inside a body that runs several times, but was bound outside",
                    var_text(a.var), "");
-        kill(al, r);
+        kill(al, r, site);
     }
 }
 
@@ -171,7 +200,7 @@ static void use(void *env, Atom a)
     Vars rs = alias_roots(al, a);
     for (int i = 0; i < rs.n; i++)
         if (varset_has(al->dead, rs.at[i]))
-            report(al,
+            report(al, *(const AliasSite *)varmap_get(al->killers, rs.at[i]),
                    rs.at[i] == a.var
                        ? "@ is used after it was consumed"
                        : "@ is used, but @, which it may share memory with, was consumed",
@@ -222,8 +251,9 @@ static int param_index(const Vars *params, const Var *v)
 }
 
 /* The next value of a consumed parameter is consumed in turn: it must be the body's own. */
-static void consume_results(Alias *al, const Vars *ps, const Vars *res, int n)
+static void consume_results(Alias *al, const Vars *ps, const Vars *res, const Body *body)
 {
+    int n = body->res.n;
     for (bool changed = true; changed;) {
         changed = false;
         for (int k = 0; k < n; k++)
@@ -233,7 +263,7 @@ static void consume_results(Alias *al, const Vars *ps, const Vars *res, int n)
                     continue;
                 if (level_of(al, r) <= al->depth)
                     report(
-                        al,
+                        al, result(body, k),
                         "the parameter @ is consumed, but its next value may be @, bound outside",
                         var_text(ps->at[k]), var_text(r));
                 varset_add(al->ever, r);
@@ -249,8 +279,12 @@ static void check_consumed_param(Alias *al, const Exp *e, int k, const Vars *res
     Vars init = alias_roots(al, e->loop.inits.at[k]);
     for (int j = 0; j < ps->n; j++) {
         Vars other = alias_roots(al, e->loop.inits.at[j]);
-        if (j != k && (share(&res[k], &res[j]) || share(&init, &other)))
-            report(al, "the loop consumes its parameter @, which may share memory with @",
+        if (j == k)
+            continue;
+        bool twice = share(&res[k], &res[j]);
+        if (twice || share(&init, &other))
+            report(al, twice ? result(e->loop.body, k) : operand(al, &e->loop.inits.at[k]),
+                   "the loop consumes its parameter @, which may share memory with @",
                    var_text(ps->at[k]), var_text(ps->at[j]));
     }
 }
@@ -273,14 +307,14 @@ static Vars *loop_roots(Alias *al, const Exp *e)
     walk_body(al, e->loop.body);
     al->depth--;
     Vars *res = results_roots(al, e->loop.body), *rs = NEWN(al->cx->perm, Vars, n + 1);
-    consume_results(al, ps, res, n);
+    consume_results(al, ps, res, e->loop.body);
     for (int k = 0; k < n; k++) {
         if (!varset_has(al->ever, ps->at[k])) {
             add_roots_of(al, &rs[k], e->loop.inits.at[k]);
             continue;
         }
         check_consumed_param(al, e, k, res);
-        consume(al, e->loop.inits.at[k]);
+        consume(al, &e->loop.inits.at[k]);
     }
     /* A result that is a parameter is whatever that parameter may be, in turn. */
     for (bool changed = true; changed;) {
@@ -305,14 +339,14 @@ static Vars *loop_roots(Alias *al, const Exp *e)
 
 /* x holds a row of arr in a body whose free variables are `frees`; if the body consumed x, then arr
  * is consumed, and must not be seen in the body under another name. */
-static void consume_rows(Alias *al, const Var *x, Atom arr, const Vars *frees)
+static void consume_rows(Alias *al, const Var *x, const Atom *arr, const Vars *frees)
 {
     if (!varset_has(al->dead, x))
         return;
     for (int i = 0; i < frees->n; i++)
-        if (alias_overlap(al, atom_var(frees->at[i]), arr))
-            report(al, "rows of @ are consumed, while @ is used in the same body", atom_text(arr),
-                   var_text(frees->at[i]));
+        if (alias_overlap(al, atom_var(frees->at[i]), *arr))
+            report(al, operand(al, arr), "rows of @ are consumed, while @ is used in the same body",
+                   atom_text(*arr), var_text(frees->at[i]));
     consume(al, arr);
 }
 
@@ -321,7 +355,8 @@ static void check_distinct(Alias *al, const Vars *xs, const Atoms *arrs)
     for (int j = 0; j < xs->n && j < arrs->n; j++)
         for (int k = 0; varset_has(al->dead, xs->at[j]) && k < arrs->n; k++)
             if (k != j && alias_overlap(al, arrs->at[j], arrs->at[k]))
-                report(al, "rows of @ are consumed, while @ is used in the same body",
+                report(al, operand(al, &arrs->at[j]),
+                       "rows of @ are consumed, while @ is used in the same body",
                        atom_text(arrs->at[j]), atom_text(arrs->at[k]));
 }
 
@@ -335,7 +370,7 @@ static void walk_lambda(Alias *al, const Lambda *lam, const Atoms *arrs, bool is
     walk_body(al, lam->body);
     al->depth--;
     if (is_op)
-        consume_results(al, &lam->params, results_roots(al, lam->body), lam->body->res.n);
+        consume_results(al, &lam->params, results_roots(al, lam->body), lam->body);
     if (!arrs || lam->params.n < arrs->n)
         return;
     int first = lam->params.n - arrs->n;
@@ -343,7 +378,7 @@ static void walk_lambda(Alias *al, const Lambda *lam, const Atoms *arrs, bool is
     for (int j = 0; j < rows.n; j++) {
         if (varset_has(al->dead, rows.at[j]) && !frees.at)
             frees = free_vars_lambda(al->cx, lam);
-        consume_rows(al, rows.at[j], arrs->at[j], &frees);
+        consume_rows(al, rows.at[j], &arrs->at[j], &frees);
     }
     check_distinct(al, &rows, arrs);
 }
@@ -353,9 +388,9 @@ static void consume_dests(Alias *al, const Dests *ds)
     for (int i = 0; i < ds->n; i++) {
         for (int j = 0; j < i; j++)
             if (alias_overlap(al, ds->at[i].arr, ds->at[j].arr))
-                report(al, "the destinations @ and @ may share memory", atom_text(ds->at[i].arr),
-                       atom_text(ds->at[j].arr));
-        consume(al, ds->at[i].arr);
+                report(al, operand(al, &ds->at[i].arr), "the destinations @ and @ may share memory",
+                       atom_text(ds->at[i].arr), atom_text(ds->at[j].arr));
+        consume(al, &ds->at[i].arr);
     }
 }
 
@@ -387,7 +422,7 @@ static void walk_seg(Alias *al, const Exp *e)
         /* An array of an inner dimension may be an x of an outer one: same depth. */
         al->depth -= d == 0;
         for (int j = 0; j < nd->xs.n; j++)
-            consume_rows(al, nd->xs.at[j], nd->arrs.at[j], &outer);
+            consume_rows(al, nd->xs.at[j], &nd->arrs.at[j], &outer);
         check_distinct(al, &nd->xs, &nd->arrs);
     }
     if (e->seg.op)
@@ -408,10 +443,10 @@ static Vars *walk_exp(Alias *al, const Exp *e)
     case E_MANIFEST: of = e->rearrange.arr; break;
     case E_RESHAPE: of = e->reshape.arr; break;
     case E_UPDATE:
-        consume(al, e->update.arr);
+        consume(al, &e->update.arr);
         if (alias_overlap(al, e->update.arr, e->update.val))
-            report(al, "@ is written into itself (@)", atom_text(e->update.arr),
-                   atom_text(e->update.val));
+            report(al, operand(al, &e->update.val), "@ is written into itself (@)",
+                   atom_text(e->update.arr), atom_text(e->update.val));
         return NULL;
     case E_IF: return if_roots(al, e);
     case E_LOOP: return loop_roots(al, e);
@@ -460,8 +495,11 @@ void alias_stm(Alias *al, const Stm *s)
 
 static void walk_body(Alias *al, const Body *b)
 {
+    const Body *outer = al->body;
+    al->body = b;
     for (int i = 0; i < b->stms.n; i++)
         alias_stm(al, &b->stms.at[i]);
+    al->body = outer;
     for (int i = 0; i < b->res.n; i++)
         use(al, b->res.at[i]);
 }
@@ -469,6 +507,17 @@ static void walk_body(Alias *al, const Body *b)
 void alias_body(Alias *al, const Body *b)
 {
     walk_body(al, b);
+}
+
+Alias *alias_entry(Ctx *cx, const Entry *en)
+{
+    Alias *al = alias_new(cx);
+    int k = 0;
+    for (int i = 0; i < en->ext_params.n; i++)
+        for (int j = 0; j < en->ext_params.at[i].type.n_vals; j++)
+            alias_bind(al, en->params.at[k++], en->ext_params.at[i].unique);
+    walk_body(al, en->body);
+    return al;
 }
 
 bool alias_ever_consumed(Alias *al, Atom a)

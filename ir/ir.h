@@ -559,6 +559,18 @@ VarSet *alias_consumed(Ctx *cx, const Entry *en);
 /* The first violation of the rules of consumption, NULL if there is none; *at: in which statement
  * (NULL: in the result of a body). */
 const char *alias_error(const Alias *al, const Stm **at);
+/* An operand to copy, before statement number `stm` of `body` (the last plus one: the operand is a
+ * result), so that the violation were none. Of an analysis of whole bodies. */
+typedef struct {
+    Body *body;
+    int stm;
+    Atom *operand;
+} AliasSite;
+AliasSite alias_error_site(const Alias *al);
+/* Walks an entry: its parameters, then its body. */
+Alias *alias_entry(Ctx *cx, const Entry *en);
+/* Copies arrays that would be consumed although they are still needed. */
+void ir_copy_needed(Ctx *cx, Entry *en);
 
 /* --- print.c, read.c: one text form ----------------------------------------------------------- */
 

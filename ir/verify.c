@@ -655,12 +655,7 @@ static void check_entry(Check *c, const Entry *en)
 
 static void check_consumption(Check *c, const Entry *en)
 {
-    Alias *al = alias_new(c->cx);
-    int k = 0;
-    for (int i = 0; i < en->ext_params.n; i++)
-        for (int j = 0; j < en->ext_params.at[i].type.n_vals; j++)
-            alias_bind(al, en->params.at[k++], en->ext_params.at[i].unique);
-    alias_body(al, en->body);
+    Alias *al = alias_entry(c->cx, en);
     c->stm = NULL;
     const char *msg = alias_error(al, &c->stm);
     if (msg)
