@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- Alias trees ---- */
+/* ---- Types ---- */
 
 bool al_holds_arrays(const AType *t)
 {
@@ -30,45 +30,134 @@ bool al_is_product(const AType *t)
     return t->kind == TY_TUPLE || t->kind == TY_RECORD;
 }
 
+static bool any_unique(const AType *t, bool unique)
+{
+    unique |= t->unique;
+    if (!al_is_product(t))
+        return unique && (t->kind == TY_ARRAY || t->kind == TY_VAR);
+    for (int i = 0; i < t->elems.n; i++)
+        if (any_unique(t->elems.at[i], unique))
+            return true;
+    return false;
+}
+
+bool al_any_unique(const AType *t)
+{
+    return any_unique(t, false);
+}
+
+AType *al_add_unique(Co *co, AType *t, const AType *from)
+{
+    if (t == from || (t->kind != from->kind && t->unique >= from->unique))
+        return t;
+    AType c = *t;
+    bool changed = t->unique < from->unique;
+    c.unique |= from->unique;
+    if (t->kind == from->kind && t->kind == TY_FUN) {
+        c.fun.param = al_add_unique(co, t->fun.param, from->fun.param);
+        c.fun.result = al_add_unique(co, t->fun.result, from->fun.result);
+        changed |= c.fun.param != t->fun.param || c.fun.result != t->fun.result;
+    } else if (t->kind == from->kind && al_is_product(t) && t->elems.n == from->elems.n) {
+        c.elems = (ATypes){0};
+        for (int i = 0; i < t->elems.n; i++) {
+            vec_push(co->a, &c.elems, al_add_unique(co, t->elems.at[i], from->elems.at[i]));
+            changed |= c.elems.at[i] != t->elems.at[i];
+        }
+    }
+    return changed ? arena_memdup(co->a, &c, sizeof c) : t;
+}
+
+/* ---- Sets of refs ---- */
+
+static VarLeaf *leaf_of(const Ref *r)
+{
+    return &r->v->leaves.at[r->leaf];
+}
+
+/* Lets VarLeaf.n of each ref of the set be its place in it. */
+static unsigned stamp_places(Co *co, const Refs *rs)
+{
+    unsigned s = ++co->stamp;
+    for (int i = 0; i < rs->n; i++) {
+        leaf_of(&rs->at[i])->stamp = s;
+        leaf_of(&rs->at[i])->n = i;
+    }
+    return s;
+}
+
+static void add_refs(Co *co, Refs *to, const Refs *from, unsigned stamp)
+{
+    for (int i = 0; i < from->n; i++) {
+        VarLeaf *l = leaf_of(&from->at[i]);
+        if (l->stamp == stamp) {
+            to->at[l->n].closure &= from->at[i].closure;
+            continue;
+        }
+        l->stamp = stamp;
+        l->n = to->n;
+        vec_push(co->a, to, from->at[i]);
+    }
+}
+
+static void add_flat(Co *co, Refs *to, const Al *al, unsigned stamp)
+{
+    add_refs(co, to, &al->refs, stamp);
+    for (int i = 0; i < al->kids.n; i++)
+        add_flat(co, to, al->kids.at[i], stamp);
+}
+
+void al_add_flat(Co *co, Refs *to, const Al *al)
+{
+    add_flat(co, to, al, stamp_places(co, to));
+}
+
+void al_add_refs(Co *co, Refs *to, const Refs *from)
+{
+    add_refs(co, to, from, stamp_places(co, to));
+}
+
+void al_add_ref(Co *co, Refs *to, Ref r)
+{
+    Refs one = {&r, 1, 1};
+    al_add_refs(co, to, &one);
+}
+
+Refs al_flat(Co *co, const Al *al)
+{
+    Refs rs = {0};
+    al_add_flat(co, &rs, al);
+    return rs;
+}
+
+const Ref *al_shared(Co *co, const Refs *x, const Refs *y)
+{
+    unsigned s = stamp_places(co, x);
+    for (int i = 0; i < y->n; i++)
+        if (leaf_of(&y->at[i])->stamp == s)
+            return &y->at[i];
+    return NULL;
+}
+
+/* ---- Trees ---- */
+
 Al *al_none(Co *co)
 {
     return NEW(co->a, Al);
 }
 
-bool al_has_ref(const Refs *rs, Ref r)
-{
-    for (int i = 0; i < rs->n; i++)
-        if (rs->at[i].b == r.b && rs->at[i].leaf == r.leaf)
-            return true;
-    return false;
-}
-
-static void al_add_refs(Co *co, Refs *to, const Refs *from)
-{
-    for (int i = 0; i < from->n; i++)
-        if (!al_has_ref(to, from->at[i]))
-            vec_push(co->a, to, from->at[i]);
-}
-
-void al_add_flat(Co *co, Refs *to, const Al *al)
-{
-    al_add_refs(co, to, &al->refs);
-    for (int i = 0; i < al->kids.n; i++)
-        al_add_flat(co, to, al->kids.at[i]);
-}
-
-/* The tree al in the shape of a type: what a whole tuple aliases, each component may alias. */
-Al *al_shape(Co *co, const AType *t, const Al *al)
+Al *al_shape(Co *co, const AType *t, Al *al)
 {
     Al *c = al_none(co);
     if (!al_holds_arrays(t))
         return c;
     if (!al_is_product(t)) {
+        if (!al->kids.n)
+            return al;
         al_add_flat(co, &c->refs, al);
         return c;
     }
     for (int i = 0; i < t->elems.n; i++) {
-        const Al *from = al->kids.n == t->elems.n ? al->kids.at[i] : al;
+        Al *from = al->kids.n == t->elems.n ? al->kids.at[i] : al;
         vec_push(co->a, &c->kids, al_shape(co, t->elems.at[i], from));
     }
     return c;
@@ -87,34 +176,157 @@ Al *al_union(Co *co, const Al *x, const Al *y)
     return c;
 }
 
-/* ---- Variables ---- */
-
-static void mark_may(Co *co, Var *v, const AType *t, bool may, bool unique)
+void al_leaves(const AType *t, Al *al, bool unique, Leaves *out, Arena *a)
 {
     unique |= t->unique;
     if (al_is_product(t)) {
         for (int i = 0; i < t->elems.n; i++)
-            mark_may(co, v, t->elems.at[i], may, unique);
+            al_leaves(t->elems.at[i], al_kid(al, i), unique, out, a);
         return;
     }
-    vec_push(co->a, &v->may, may || unique);
-    vec_push(co->a, &v->gone, ((Loc){0, 0}));
+    Leaf l = {t, al, unique};
+    vec_push(a, out, l);
 }
 
-void al_bind_var(Co *co, Binding *b, const AType *t, const Al *al, VarKind kind)
+Al *al_rebuild(Co *co, const AType *t, const Leaves *ls, int *next)
 {
-    Var *v = &co->vars[b->uid];
-    *v = (Var){.b = b, .kind = kind, .depth = co->frames.n};
-    v->al = al_shape(co, t, al);
-    mark_may(co, v, t, kind != VAR_PARAM, false);
+    if (!al_is_product(t))
+        return ls->at[(*next)++].al;
+    Al *c = al_none(co);
+    for (int i = 0; i < t->elems.n; i++)
+        vec_push(co->a, &c->kids, al_rebuild(co, t->elems.at[i], ls, next));
+    return c;
 }
 
-void al_bind_pat(Co *co, const Pat *p, const Al *al, VarKind kind)
+/* ---- Overlapping components ---- */
+
+void al_count(Co *co, const Leaves *ls)
+{
+    unsigned s = ++co->stamp;
+    for (int i = 0; i < ls->n; i++) {
+        const Refs *rs = &ls->at[i].al->refs;
+        for (int j = 0; j < rs->n; j++) {
+            VarLeaf *l = leaf_of(&rs->at[j]);
+            l->n = l->stamp == s ? l->n + 1 : 1;
+            l->stamp = s;
+        }
+    }
+}
+
+const Ref *al_in_others(const Leaf *l)
+{
+    for (int i = 0; i < l->al->refs.n; i++)
+        if (leaf_of(&l->al->refs.at[i])->n > 1)
+            return &l->al->refs.at[i];
+    return NULL;
+}
+
+bool al_is_marker(const Ref *r)
+{
+    return leaf_of(r)->n > 1 && !r->v->in_scope;
+}
+
+static Al *with_ref(Co *co, const AType *t, const Al *al, Ref r)
+{
+    Al *c = al_none(co);
+    if (!al_holds_arrays(t))
+        return c;
+    for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
+        vec_push(co->a, &c->kids, with_ref(co, t->elems.at[i], al_kid((Al *)al, i), r));
+    if (al_is_product(t))
+        return c;
+    al_add_flat(co, &c->refs, al);
+    vec_push(co->a, &c->refs, r);
+    return c;
+}
+
+Al *al_mark_overlap(Co *co, const AType *t, Al *al, Loc loc)
+{
+    if (!al_is_product(t) || !al_holds_arrays(t))
+        return al;
+    Leaves ls = {0};
+    al_leaves(t, al, false, &ls, co->a);
+    al_count(co, &ls);
+    bool overlap = false;
+    for (int i = 0; i < ls.n; i++)
+        for (int j = 0; j < ls.at[i].al->refs.n; j++) {
+            if (al_is_marker(&ls.at[i].al->refs.at[j]))
+                return al;
+            overlap |= leaf_of(&ls.at[i].al->refs.at[j])->n > 1;
+        }
+    return overlap ? with_ref(co, t, al, (Ref){al_make_up(co, VAR_PARTS, NULL, loc), 0, false})
+                   : al;
+}
+
+/* ---- Variables ---- */
+
+Var *al_make_up(Co *co, VarKind kind, const char *name, Loc loc)
+{
+    Var *v = NEW(co->a, Var);
+    *v = (Var){.kind = kind, .name = name, .loc = loc, .depth = co->frames.n};
+    vec_push(co->a, &v->leaves, ((VarLeaf){.al = al_none(co)}));
+    return v;
+}
+
+/* The leaves of v of type t; each aliases itself, but functions of top-level values. */
+static Al *make_leaves(Co *co, Var *v, const AType *t, const Al *al)
+{
+    Al *c = al_none(co);
+    if (al_is_product(t)) {
+        for (int i = 0; i < t->elems.n; i++)
+            vec_push(co->a, &c->kids,
+                     make_leaves(co, v, t->elems.at[i], al->kids.n ? al->kids.at[i] : al));
+        return c;
+    }
+    if (al_holds_arrays(t) && !(v->kind == VAR_GLOBAL && t->kind == TY_FUN)) {
+        vec_push(co->a, &c->refs, ((Ref){v, v->leaves.n, false}));
+        vec_append(co->a, &c->refs, &al->refs);
+    }
+    vec_push(co->a, &v->leaves, ((VarLeaf){.al = c}));
+    return c;
+}
+
+static Var *new_var(Co *co, Binding *b, VarKind kind, const AType *t, Al *al)
+{
+    Var *v = NEW(co->a, Var);
+    *v = (Var){.kind = kind, .name = b->name, .loc = b->loc, .type = t, .depth = co->frames.n};
+    v->al = make_leaves(co, v, t, al_shape(co, t, al));
+    return co->vars[b->uid] = v;
+}
+
+static void enter_scope(Co *co, Var *v)
+{
+    v->in_scope = true;
+    vec_push(co->a, &co->scope, v);
+}
+
+void al_bind_var(Co *co, Binding *b, const AType *t, Al *al, bool may)
+{
+    Var *v = new_var(co, b, VAR_LOCAL, t, al);
+    v->may = may;
+    enter_scope(co, v);
+}
+
+void al_bind_fun(Co *co, Binding *b, Al *captured)
+{
+    Var *v = NEW(co->a, Var);
+    *v = (Var){.name = b->name, .loc = b->loc, .type = b->type, .depth = co->frames.n};
+    v->al = captured;
+    co->vars[b->uid] = v;
+    enter_scope(co, v);
+}
+
+void al_bind_pat(Co *co, const Pat *p, Al *al, AlBind how)
 {
     switch (p->kind) {
-    case P_VAR: al_bind_var(co, p->bind, p->type, al, kind); return;
+    case P_VAR:
+        al_bind_var(co, p->bind, p->type, al,
+                    how == BIND_LET || how == BIND_LOOP_PARAM ||
+                        (how == BIND_PARAM && al_any_unique(p->type)));
+        vec_last(&co->scope)->elem = how == BIND_LOOP_ELEM;
+        return;
     case P_WILD: return;
-    case P_ASCRIBE: al_bind_pat(co, p->pat, al, kind); return;
+    case P_ASCRIBE: al_bind_pat(co, p->pat, al, how); return;
     case P_TUPLE:
     case P_RECORD:
         for (int i = 0; i < p->elems.n; i++) {
@@ -122,82 +334,87 @@ void al_bind_pat(Co *co, const Pat *p, const Al *al, VarKind kind)
             for (int j = 0; p->kind == P_RECORD && j < p->type->names.n; j++)
                 if (p->type->names.at[j] == p->names.at[i])
                     k = j;
-            al_bind_pat(co, p->elems.at[i], k < al->kids.n ? al->kids.at[k] : al, kind);
+            al_bind_pat(co, p->elems.at[i], al_kid(al, k), how);
         }
         return;
     }
 }
 
-Var *al_local(Co *co, const Binding *b)
+Var *al_var(Co *co, Binding *b)
 {
-    Var *v = &co->vars[b->uid];
-    return v->b ? v : NULL;
+    Var *v = co->vars[b->uid];
+    return v ? v : new_var(co, b, VAR_GLOBAL, b->type, al_none(co));
 }
 
-static Al *var_leaves(Co *co, Binding *b, const AType *t, const Al *al, int *leaf)
+void al_unscope(Co *co, int n)
 {
-    Al *c = al_none(co);
-    if (al_is_product(t)) {
-        for (int i = 0; i < t->elems.n; i++)
-            vec_push(co->a, &c->kids,
-                     var_leaves(co, b, t->elems.at[i], al->kids.n ? al->kids.at[i] : al, leaf));
-        return c;
+    while (co->scope.n > n)
+        co->scope.at[--co->scope.n]->in_scope = false;
+}
+
+void al_push_frame(Co *co, bool loop)
+{
+    Frame f = {.loop = loop};
+    vec_push(co->a, &co->frames, f);
+}
+
+Refs al_pop_frame(Co *co, int marked)
+{
+    al_set_marks(co, marked, co->marked.n, NULL);
+    co->marked.n = marked;
+    return co->frames.at[--co->frames.n].used;
+}
+
+const char *al_describe(Co *co, const Var *v)
+{
+    switch (v->kind) {
+    case VAR_LOCAL:
+    case VAR_GLOBAL: return arena_printf(co->a, "`%s`", v->name);
+    case VAR_CALL:
+        return v->name ? arena_printf(co->a, "another part of the result of `%s`", v->name)
+                       : "another part of the result of a call";
+    case VAR_LOOP: return "another part of the result of a loop";
+    case VAR_PARTS: return "another part of the same value";
     }
-    Ref r = {b, (*leaf)++};
-    if (!al_holds_arrays(t))
-        return c;
-    vec_push(co->a, &c->refs, r);
-    al_add_refs(co, &c->refs, &al->refs);
-    return c;
-}
-
-/* What a variable's value aliases: its own leaves, and what they alias. */
-Al *al_of_var(Co *co, Binding *b, const AType *t)
-{
-    int leaf = 0;
-    Var *v = al_local(co, b);
-    if (v && b->kind == BIND_DEF)
-        return al_shape(co, t, v->al);
-    return var_leaves(co, b, t, v ? v->al : al_none(co), &leaf);
+    return "";
 }
 
 /* ---- Use and consumption ---- */
 
-bool al_gone_at(Co *co, Ref r, Loc *where)
+bool al_is_gone(const Ref *r)
 {
-    Var *v = al_local(co, r.b);
-    if (!v || r.leaf >= v->gone.n || !v->gone.at[r.leaf].beg)
-        return false;
-    *where = v->gone.at[r.leaf];
-    return true;
+    return leaf_of(r)->gone.beg != 0;
 }
 
-/* Reports the use of a value that was consumed; `name` is what the program calls it, or NULL. */
-void al_use(Co *co, const Al *al, Loc loc, const char *name)
+bool al_check_alive(Co *co, const Refs *rs, Loc loc, const char *name)
 {
-    Refs rs = {0};
-    al_add_flat(co, &rs, al);
-    for (int i = 0; i < rs.n; i++) {
-        Var *v = al_local(co, rs.at[i].b);
-        for (int f = v ? v->depth : co->frames.n; f < co->frames.n; f++)
-            if (!al_has_ref(&co->frames.at[f].used, rs.at[i]))
-                vec_push(co->a, &co->frames.at[f].used, rs.at[i]);
-    }
-    for (int i = 0; i < rs.n; i++) {
-        Loc where;
-        if (!al_gone_at(co, rs.at[i], &where))
-            continue;
-        const char *root = rs.at[i].b->name;
-        if (!name)
-            ck_error(co->ck, loc, "this value aliases `%s`, which was consumed", root);
-        else if (strcmp(name, root))
-            ck_error(co->ck, loc, "`%s` is used, but it aliases `%s`, which was consumed", name,
-                     root);
-        else
-            ck_error(co->ck, loc, "`%s` is used after it was consumed", name);
-        ck_note(co->ck, where, "`%s` was consumed here", root);
-        return;
-    }
+    const Ref *gone = NULL;
+    for (int i = 0; i < rs->n && (!gone || gone->v->kind > VAR_GLOBAL); i++)
+        if (al_is_gone(&rs->at[i]) && (!gone || rs->at[i].v->kind <= VAR_GLOBAL))
+            gone = &rs->at[i];
+    if (!gone)
+        return true;
+    const char *what = al_describe(co, gone->v);
+    bool named = gone->v->kind <= VAR_GLOBAL;
+    if (!name)
+        ck_error(co->ck, loc, "this value aliases %s, which was consumed", what);
+    else if (!named)
+        ck_error(co->ck, loc, "`%s` is used, but it may share memory with %s, which was consumed",
+                 name, what);
+    else if (strcmp(name, gone->v->name))
+        ck_error(co->ck, loc, "`%s` is used, but it aliases %s, which was consumed", name, what);
+    else
+        ck_error(co->ck, loc, "`%s` is used after it was consumed", name);
+    ck_note(co->ck, leaf_of(gone)->gone, "%s was consumed here", named ? what : "that");
+    return false;
+}
+
+void al_use_var(Co *co, Var *v, Loc loc)
+{
+    for (int f = v->depth; v->kind == VAR_LOCAL && f < co->frames.n; f++)
+        al_add_flat(co, &co->frames.at[f].used, v->al);
+    Refs rs = al_flat(co, v->al);
+    al_check_alive(co, &rs, loc, v->name);
 }
 
 /* The type of leaf number *n. */
@@ -214,17 +431,28 @@ static const AType *leaf_type(const AType *t, int *n)
 }
 
 /* Whether a ref may be consumed here; else says why not. */
-static bool may_consume(Co *co, Ref r, Loc loc)
+static bool may_consume(Co *co, const Ref *r, Loc loc)
 {
-    Var *v = al_local(co, r.b);
-    const char *name = r.b->name;
-    if (!v) {
+    const Var *v = r->v;
+    const char *name = v->name;
+    if (v->kind == VAR_GLOBAL) {
         ck_error(co->ck, loc, "`%s` is consumed, but it is a top-level definition; use `copy %s`",
                  name, name);
         return false;
     }
-    for (int f = co->frames.n - 1; f >= v->depth; f--) {
-        if (co->frames.at[f].loop)
+    if (!v->in_scope || (v->may && v->depth == co->frames.n))
+        return true;
+    int leaf = r->leaf;
+    const AType *part = leaf_type(v->type, &leaf);
+    if (part->kind == TY_FUN) {
+        ck_error(co->ck, loc, "this is consumed, but `%s`, which returned it, may still know it",
+                 name);
+        ck_note(co->ck, v->loc, "declare the result of `%s` as unique (`*`), or use `copy`", name);
+        return false;
+    }
+    if (v->depth < co->frames.n) {
+        bool loop = vec_last(&co->frames).loop;
+        if (loop)
             ck_error(
                 co->ck, loc,
                 "`%s` is consumed in a loop, but it is bound outside: the next iteration would "
@@ -232,80 +460,42 @@ static bool may_consume(Co *co, Ref r, Loc loc)
                 name);
         else
             ck_error(co->ck, loc, "`%s` is consumed in a function, but it is bound outside", name);
-        ck_note(co->ck, v->b->loc, "`%s` is bound here; %suse `copy %s`", name,
-                co->frames.at[f].loop ? "make it a loop parameter, or " : "", name);
+        ck_note(co->ck, v->loc, "`%s` is bound here; %suse `copy %s`", name,
+                loop ? "make it a loop parameter, or " : "", name);
         return false;
     }
-    if (!v->may.at[r.leaf]) {
-        ck_error(co->ck, loc, "`%s` is consumed, but it is a parameter that is not unique", name);
-        int leaf = r.leaf;
-        const AType *part = leaf_type(v->b->type, &leaf);
-        ck_note(co->ck, v->b->loc, "declare %s as `*%s`, or use `copy`",
-                part == v->b->type ? "the parameter" : "that component of the parameter",
-                show(co->ck, part));
+    if (v->elem) {
+        ck_error(co->ck, loc,
+                 "`%s` is consumed, but it is an element of the array that the loop goes over; use "
+                 "`copy %s`",
+                 name, name);
         return false;
     }
-    return true;
+    ck_error(co->ck, loc, "`%s` is consumed, but it is a parameter that is not unique", name);
+    ck_note(co->ck, v->loc, "declare %s as `*%s`, or use `copy`",
+            part == v->type ? "the parameter" : "that component of the parameter",
+            show(co->ck, part));
+    return false;
 }
 
-void al_consume(Co *co, const Al *al, Loc loc)
+void al_mark_gone(Co *co, const Ref *r, Loc loc)
 {
-    Refs rs = {0};
-    al_add_flat(co, &rs, al);
-    for (int i = 0; i < rs.n; i++)
-        if (!may_consume(co, rs.at[i], loc))
+    leaf_of(r)->gone = loc;
+    vec_push(co->a, &co->marked, *r);
+}
+
+void al_consume(Co *co, const Refs *rs, Loc loc)
+{
+    for (int i = 0; i < rs->n; i++)
+        if (!may_consume(co, &rs->at[i], loc))
             return;
-    for (int i = 0; i < rs.n; i++) {
-        co->vars[rs.at[i].b->uid].gone.at[rs.at[i].leaf] = loc;
-        vec_push(co->a, &co->marked, rs.at[i]);
-    }
+    for (int i = 0; i < rs->n; i++)
+        if (!al_is_gone(&rs->at[i])) /* else its use was reported */
+            al_mark_gone(co, &rs->at[i], loc);
 }
 
 void al_set_marks(Co *co, int from, int to, const Loc *locs)
 {
-    for (int i = from; i < to; i++) {
-        Ref r = co->marked.at[i];
-        co->vars[r.b->uid].gone.at[r.leaf] = locs ? locs[i - from] : (Loc){0, 0};
-    }
-}
-
-Al *al_pop_frame(Co *co)
-{
-    Al *al = al_none(co);
-    Frame *f = &vec_last(&co->frames);
-    al_add_refs(co, &al->refs, &f->used);
-    co->frames.n--;
-    return al;
-}
-
-void al_push_frame(Co *co, bool loop)
-{
-    Frame f = {.loop = loop};
-    vec_push(co->a, &co->frames, f);
-}
-
-void al_leaves(Co *co, const AType *t, const Al *al, bool unique, Leaves *out)
-{
-    unique |= t->unique;
-    if (al_is_product(t)) {
-        for (int i = 0; i < t->elems.n; i++)
-            al_leaves(co, t->elems.at[i], i < al->kids.n ? al->kids.at[i] : al, unique, out);
-        return;
-    }
-    Leaf l = {t, al, unique};
-    vec_push(co->a, out, l);
-}
-
-bool al_share(Co *co, const Al *x, const Al *y, Ref *which)
-{
-    Refs a = {0}, b = {0};
-    al_add_flat(co, &a, x);
-    al_add_flat(co, &b, y);
-    for (int i = 0; i < a.n; i++) {
-        if (al_has_ref(&b, a.at[i])) {
-            *which = a.at[i];
-            return true;
-        }
-    }
-    return false;
+    for (int i = from; i < to; i++)
+        leaf_of(&co->marked.at[i])->gone = locs ? locs[i - from] : (Loc){0, 0};
 }

@@ -1,10 +1,17 @@
-/* Private to consume.c and aliases.c: what is known of values and variables while a definition is
- * checked for consumption.
+/* Private to consume.c, consume_fun.c and aliases.c: what is known of values and variables while a
+ * definition is checked for consumption. The rules are Futhark's.
  *
- * Every variable with arrays in it has leaves, the components of its type that are not tuples or
- * records. A value is described by a tree of the same shape (Al); each leaf lists the leaves of
- * variables (Ref) that it may share memory with, transitively. Consuming a value marks all of its
- * refs; using a variable whose refs are marked is an error.
+ * Every variable has leaves, the components of its type that are not tuples or records. A value is
+ * described by a tree of the same shape (Al); each leaf lists the leaves of variables (Ref) that it
+ * may share memory with, transitively. Consuming a value marks all of its refs; using a variable
+ * any of whose refs is marked is an error.
+ *
+ * Not only variables of the program are listed: what a call or a loop returns may share memory
+ * inside itself, with nothing that has a name. Each such value has a made-up variable that all of
+ * its components refer to. So has a value whose components overlap otherwise, such as (a, a): a
+ * ref that stands in several components and can be reached in no other way marks that they overlap.
+ * The variables of a body that has ended stay in the lists in the same role: they can be consumed
+ * with the value, but nobody can name them.
  *
  * Frames are the bodies of functions and loops around the expression at work. What a frame uses
  * from outside is recorded: a function value shares memory with it. */
@@ -13,9 +20,12 @@
 
 #include "frontend/check.h"
 
+typedef struct Var Var;
+
 typedef struct {
-    Binding *b;
+    Var *v;
     int leaf;
+    bool closure; /* captured by a function whose results are fresh: may be returned by others */
 } Ref;
 typedef VEC(Ref) Refs;
 
@@ -24,76 +34,145 @@ typedef struct Al {
     VEC(struct Al *) kids; /* of tuples and records; then refs is empty */
 } Al;
 
-typedef enum { VAR_LET, VAR_PARAM, VAR_LOOP } VarKind; /* all but parameters may be consumed */
+typedef enum {
+    VAR_LOCAL,  /* of a pattern, or a local function */
+    VAR_GLOBAL, /* a top-level value */
+    VAR_CALL,   /* made up, for the result of a call of `name` */
+    VAR_LOOP,   /* for the result of a loop */
+    VAR_PARTS,  /* for a value whose components overlap */
+} VarKind;
+
+typedef struct {
+    Al *al;         /* what it aliases, itself included */
+    Loc gone;       /* where it was consumed, or {0,0} */
+    unsigned stamp; /* the search that saw it last: see al_stamp */
+    int n;          /* how often, or where */
+} VarLeaf;
 
 /* What is known of a variable while its scope lasts. */
-typedef struct {
-    Binding *b; /* NULL: not a local variable */
-    Al *al;     /* what its leaves alias */
-    int depth;  /* number of frames around its binding */
+struct Var {
     VarKind kind;
-    VEC(bool) may; /* by leaf: may be consumed */
-    VEC(Loc) gone; /* by leaf: where it was consumed, or {0,0} */
-} Var;
+    const char *name;
+    Loc loc;
+    const AType *type;
+    Al *al;
+    VEC(VarLeaf) leaves;
+    int depth;     /* number of frames around its binding */
+    bool in_scope; /* VAR_LOCAL: it can be named */
+    bool may;      /* it may be consumed, in its own frame */
+    bool elem;     /* an element of the array that a loop goes over */
+};
 
 typedef struct {
     bool loop;
     Refs used; /* from outside */
 } Frame;
 
-typedef VEC(Var) ConsumeVars;
+typedef VEC(Var *) ConsumeVars;
 
 typedef struct {
     Ck *ck;
     Arena *a;
-    Var *vars; /* by uid: those of definitions checked before stay, and are not looked at again */
+    Var **vars; /* by uid: those of definitions checked before stay, and are not looked at again */
     VEC(Frame) frames;
-    Refs marked; /* in order, so that branches can be undone */
+    VEC(Var *) scope; /* the variables in scope, innermost last */
+    Refs marked;      /* what was consumed, in order, so that branches can be undone */
+    unsigned stamp;
 } Co;
 
+/* A component of a value that is no tuple or record. */
 typedef struct {
     const AType *t;
-    const Al *al;
+    Al *al;
     bool unique;
 } Leaf;
 typedef VEC(Leaf) Leaves;
 
+/* ---- Types ---- */
+
 bool al_holds_arrays(const AType *t);
 bool al_is_product(const AType *t); /* a tuple or record */
+/* Whether any component is marked `*`; on scalars and functions it means nothing. */
+bool al_any_unique(const AType *t);
+/* t with the marks `*` of a type of the same shape added. */
+AType *al_add_unique(Co *co, AType *t, const AType *from);
 
 /* ---- Trees ---- */
 
 Al *al_none(Co *co);
-bool al_has_ref(const Refs *rs, Ref r);
+static inline Al *al_kid(Al *al, int i)
+{
+    return i < al->kids.n ? al->kids.at[i] : al;
+}
+void al_add_ref(Co *co, Refs *to, Ref r);
 /* Adds all that al aliases, whatever its shape. */
 void al_add_flat(Co *co, Refs *to, const Al *al);
+void al_add_refs(Co *co, Refs *to, const Refs *from);
+Refs al_flat(Co *co, const Al *al);
 /* The tree al in the shape of a type: what a whole tuple aliases, each component may alias. */
-Al *al_shape(Co *co, const AType *t, const Al *al);
+Al *al_shape(Co *co, const AType *t, Al *al);
 Al *al_union(Co *co, const Al *x, const Al *y);
 /* The leaves of a value of type t, in order; `unique`: of a part of something unique. */
-void al_leaves(Co *co, const AType *t, const Al *al, bool unique, Leaves *out);
-/* Whether x and y may share memory; `which`: by what variable. */
-bool al_share(Co *co, const Al *x, const Al *y, Ref *which);
+void al_leaves(const AType *t, Al *al, bool unique, Leaves *out, Arena *a);
+/* The value of type t with these leaves. */
+Al *al_rebuild(Co *co, const AType *t, const Leaves *ls, int *next);
+/* A ref that both have, or NULL. */
+const Ref *al_shared(Co *co, const Refs *x, const Refs *y);
+/* Counts, for each ref, in how many of the leaves it stands: VarLeaf.n until the next search. */
+void al_count(Co *co, const Leaves *ls);
+/* After al_count: a ref of the leaf that stands in others too, or NULL. */
+const Ref *al_in_others(const Leaf *l);
+/* After al_count: whether a ref marks that leaves overlap (see above). */
+bool al_is_marker(const Ref *r);
+/* The value, with such a ref if its components overlap. */
+Al *al_mark_overlap(Co *co, const AType *t, Al *al, Loc loc);
 
 /* ---- Variables and frames ---- */
 
-void al_bind_var(Co *co, Binding *b, const AType *t, const Al *al, VarKind kind);
-void al_bind_pat(Co *co, const Pat *p, const Al *al, VarKind kind);
-Var *al_local(Co *co, const Binding *b); /* NULL: not a local variable */
-/* What a variable's value aliases: its own leaves, and what they alias. */
-Al *al_of_var(Co *co, Binding *b, const AType *t);
+Var *al_make_up(Co *co, VarKind kind, const char *name, Loc loc);
+void al_bind_var(Co *co, Binding *b, const AType *t, Al *al, bool may);
+/* Functions are no memory of their own: their al is what they captured. */
+void al_bind_fun(Co *co, Binding *b, Al *captured);
+typedef enum { BIND_LET, BIND_PARAM, BIND_LOOP_PARAM, BIND_LOOP_ELEM } AlBind;
+void al_bind_pat(Co *co, const Pat *p, Al *al, AlBind how);
+/* The variable of a name: a top-level value's is made when first needed. */
+Var *al_var(Co *co, Binding *b);
+/* The variables bound since the scope had n go out of scope. */
+void al_unscope(Co *co, int n);
 void al_push_frame(Co *co, bool loop);
-/* Leaves the innermost frame; what it used from outside. */
-Al *al_pop_frame(Co *co);
+/* Leaves the innermost frame, and forgets what was consumed in it since there were `marked` marks:
+ * variables of the frame. Returns what it used from outside. */
+Refs al_pop_frame(Co *co, int marked);
 
 /* ---- Use and consumption ---- */
 
-bool al_gone_at(Co *co, Ref r, Loc *where);
-/* Reports the use of a value that was consumed; `name` is what the program calls it, or NULL. */
-void al_use(Co *co, const Al *al, Loc loc, const char *name);
+bool al_is_gone(const Ref *r);
+/* Reports the use of what was consumed; `name` is what the program calls it, or NULL. */
+bool al_check_alive(Co *co, const Refs *rs, Loc loc, const char *name);
+/* Uses a variable: checks it, and tells the frames. */
+void al_use_var(Co *co, Var *v, Loc loc);
 /* Marks a value as consumed, or reports why it may not be. */
-void al_consume(Co *co, const Al *al, Loc loc);
+void al_consume(Co *co, const Refs *rs, Loc loc);
+void al_mark_gone(Co *co, const Ref *r, Loc loc);
 /* The marks number from <= i < to: set again (locs) or taken back (NULL). */
 void al_set_marks(Co *co, int from, int to, const Loc *locs);
+/* "`xs`", "the result of `f`": in the permanent arena. */
+const char *al_describe(Co *co, const Var *v);
+
+/* ---- consume.c, consume_fun.c ---- */
+
+Al *co_eval(Co *co, AExp *e);
+/* Checks a function, returns what it takes along from outside (of a value: what it aliases). */
+Al *co_def(Co *co, Def *d);
+Al *co_lambda(Co *co, AExp *e);
+Al *co_app(Co *co, AExp *e);
+Al *co_opsect(Co *co, AExp *e);
+/* A value whose type is to be `want`: functions in it may not consume more, nor share more, than
+ * that says. */
+void co_check_functions(Co *co, const AExp *e, const AType *want);
+/* Whether components of a value that is consumed do not overlap; reports if they do. */
+bool co_check_separate(Co *co, const AType *t, Al *al, Loc loc);
+/* What a value may share memory with that a function makes of this one. */
+Al *co_derived(Co *co, const AType *t, Al *al);
 
 #endif

@@ -1,0 +1,451 @@
+/* Consumption: functions and their applications (consume.h). */
+#include "frontend/consume.h"
+
+#include <string.h>
+
+/* ---- Results of functions ---- */
+
+/* Why a component of a function's result cannot be unique. */
+typedef struct {
+    const Ref *outside; /* it may be this, which the caller may know under another name */
+    const Ref *shared;  /* or it shares this with another component */
+} Unfresh;
+
+/* Whether a variable that may be named is a parameter, of the function around, that is unique. */
+static bool is_consumed_param(const Co *co, const Ref *r)
+{
+    if (r->v->kind != VAR_LOCAL || r->v->depth != co->frames.n || !r->v->may)
+        return false;
+    Leaves ls = {0};
+    al_leaves(r->v->type, r->v->al, false, &ls, co->a);
+    return ls.at[r->leaf].unique;
+}
+
+/* Of a leaf among those that al_count has counted. */
+static Unfresh why_unfresh(const Co *co, const Leaf *l)
+{
+    Unfresh u = {.shared = al_in_others(l)};
+    for (int i = 0; l->t->kind != TY_FUN && i < l->al->refs.n && !u.outside; i++) {
+        const Ref *r = &l->al->refs.at[i];
+        if ((r->v->in_scope || r->v->kind == VAR_GLOBAL) && !is_consumed_param(co, r))
+            u.outside = r;
+    }
+    return u;
+}
+
+/* The result of a function whose result type says unique must be nobody else's. */
+static void check_unique_result(Co *co, const AType *t, Al *al, Loc loc)
+{
+    Leaves ls = {0};
+    al_leaves(t, al, false, &ls, co->a);
+    al_count(co, &ls);
+    for (int i = 0; i < ls.n; i++) {
+        if (!ls.at[i].unique || !al_holds_arrays(ls.at[i].t))
+            continue;
+        Unfresh u = why_unfresh(co, &ls.at[i]);
+        if (u.outside) {
+            const char *name = u.outside->v->name;
+            ck_error(co->ck, loc, "the result is declared unique, but may alias `%s`", name);
+            ck_note(co->ck, u.outside->v->loc,
+                    "`%s` is bound here; return a `copy`, or drop the `*`", name);
+            return;
+        }
+        if (u.shared) {
+            if (u.shared->v->kind <= VAR_GLOBAL)
+                ck_error(co->ck, loc,
+                         "components of the result share `%s`, but one is declared unique",
+                         u.shared->v->name);
+            else
+                ck_error(co->ck, loc,
+                         "components of the result may share memory, but one is declared unique");
+            if (u.shared->v->kind != VAR_LOCAL)
+                ck_note(co->ck, u.shared->v->loc, "they come from here; use `copy`");
+            return;
+        }
+    }
+}
+
+/* t with `*` where a result with these leaves, counted, is fresh. */
+static AType *infer_unique(Co *co, const AType *t, const Leaves *ls, int *next)
+{
+    AType *c = NEW(co->a, AType);
+    *c = *t;
+    if (al_is_product(t)) {
+        c->elems = (ATypes){0};
+        for (int i = 0; i < t->elems.n; i++)
+            vec_push(co->a, &c->elems, infer_unique(co, t->elems.at[i], ls, next));
+        return c;
+    }
+    const Leaf *l = &ls->at[(*next)++];
+    if (t->kind == TY_ARRAY || t->kind == TY_VAR) {
+        Unfresh u = why_unfresh(co, l);
+        c->unique = !u.outside && !u.shared;
+    }
+    return c;
+}
+
+static AType *with_result(Co *co, const AType *t, int params, AType *result)
+{
+    if (!params)
+        return result;
+    AType *c = NEW(co->a, AType);
+    *c = *t;
+    c->fun.result = with_result(co, t->fun.result, params - 1, result);
+    return c;
+}
+
+/* Parameter number i of a function; of what is no function (it was reported) anything. */
+static const AType *param_type(const AType *t, int i)
+{
+    for (; i && t->kind == TY_FUN; i--)
+        t = t->fun.result;
+    return t->kind == TY_FUN ? t->fun.param : t;
+}
+
+static const AType *result_after(const AType *t, int params)
+{
+    for (; params && t->kind == TY_FUN; params--)
+        t = t->fun.result;
+    return t;
+}
+
+/* The type of a function with this body, which says what the caller need not know to share memory
+ * with others: declared, or found out. */
+static AType *settle_result(Co *co, AType *t, int params, bool declared, const AExp *body, Al *al,
+                            Loc loc)
+{
+    AType *res = (AType *)result_after(t, params);
+    if (declared) {
+        co_check_functions(co, body, res);
+        check_unique_result(co, res, al, loc);
+        return t;
+    }
+    Leaves ls = {0};
+    int next = 0;
+    al_leaves(res, al, false, &ls, co->a);
+    al_count(co, &ls);
+    res = infer_unique(co, al_add_unique(co, res, body->type), &ls, &next);
+    return with_result(co, t, params, res);
+}
+
+/* ---- Definitions and lambdas ---- */
+
+/* A function must not hand out a top-level value: applying it is not known to yield that. */
+static void check_no_global(Co *co, const Def *d, Al *al)
+{
+    Leaves ls = {0};
+    al_leaves(d->ret_type, al, false, &ls, co->a);
+    for (int i = 0; i < ls.n; i++) {
+        if (ls.at[i].unique || (!d->params.n && ls.at[i].t->kind != TY_FUN))
+            continue; /* checked already; a value may be another's */
+        const Refs rs = co_derived(co, ls.at[i].t, ls.at[i].al)->refs;
+        for (int j = 0; j < rs.n; j++) {
+            const Var *v = rs.at[j].v;
+            if (v->kind != VAR_GLOBAL || rs.at[j].closure)
+                continue;
+            ck_error(co->ck, d->body->loc,
+                     "the result of `%s` may alias the top-level definition `%s`; use `copy %s`",
+                     d->name, v->name, v->name);
+            ck_note(co->ck, v->loc, "`%s` is defined here", v->name);
+            return;
+        }
+    }
+}
+
+/* What a local function captures: what it uses from outside, and top-level values it may return. */
+static Al *captured(Co *co, const Refs *used, const Al *result)
+{
+    Al *al = al_none(co);
+    al->refs = *used;
+    Refs rs = al_flat(co, result);
+    for (int i = 0; i < rs.n; i++)
+        if (rs.at[i].v->kind == VAR_GLOBAL)
+            al_add_ref(co, &al->refs, rs.at[i]);
+    return al;
+}
+
+Al *co_def(Co *co, Def *d)
+{
+    int scope = co->scope.n, marked = co->marked.n;
+    bool value = d->local && !d->params.n;
+    if (!value)
+        al_push_frame(co, false);
+    for (int i = 0; i < d->params.n; i++)
+        al_bind_pat(co, d->params.at[i], al_none(co), BIND_PARAM);
+    Al *al = al_shape(co, d->ret_type, co_eval(co, d->body));
+    if (d->params.n) {
+        AType *t = settle_result(co, d->bind->type, d->params.n, d->ret, d->body, al,
+                                 d->ret ? d->ret->loc : d->body->loc);
+        d->bind->type = t;
+        d->ret_type = (AType *)result_after(t, d->params.n);
+    } else if (d->ret) {
+        co_check_functions(co, d->body, d->ret_type);
+        if (al_any_unique(d->ret_type))
+            ck_error(co->ck, d->ret->loc,
+                     "`%s` is a value, no function: its type cannot have a `*`", d->name);
+    } else {
+        d->bind->type = al_add_unique(co, d->bind->type, d->body->type);
+    }
+    al_unscope(co, scope);
+    if (value)
+        return al;
+    if (!d->local)
+        check_no_global(co, d, al);
+    Refs used = al_pop_frame(co, marked);
+    return captured(co, &used, al);
+}
+
+Al *co_lambda(Co *co, AExp *e)
+{
+    int scope = co->scope.n, marked = co->marked.n;
+    al_push_frame(co, false);
+    for (int i = 0; i < e->lambda.params.n; i++)
+        al_bind_pat(co, e->lambda.params.at[i], al_none(co), BIND_PARAM);
+    Al *al = al_shape(co, result_after(e->type, e->lambda.params.n), co_eval(co, e->lambda.body));
+    e->type = settle_result(co, e->type, e->lambda.params.n, e->lambda.ret, e->lambda.body, al,
+                            e->lambda.ret ? e->lambda.ret->loc : e->loc);
+    al_unscope(co, scope);
+    Refs used = al_pop_frame(co, marked);
+    return captured(co, &used, al);
+}
+
+/* ---- Functions as values ---- */
+
+/* Whether what a function of this result type returns can share memory with what it captured. */
+static bool can_alias(const AType *t, bool unique)
+{
+    t = result_after(t, -1);
+    unique |= t->unique;
+    for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
+        if (can_alias(t->elems.at[i], unique))
+            return true;
+    return !unique && (t->kind == TY_ARRAY || t->kind == TY_VAR);
+}
+
+Al *co_derived(Co *co, const AType *t, Al *al)
+{
+    Al *c = al_none(co);
+    for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
+        vec_push(co->a, &c->kids, co_derived(co, t->elems.at[i], al_kid(al, i)));
+    if (al_is_product(t))
+        return c;
+    if (t->kind != TY_FUN || can_alias(t, false))
+        return al;
+    for (int i = 0; i < al->refs.n; i++)
+        vec_push(co->a, &c->refs, ((Ref){al->refs.at[i].v, al->refs.at[i].leaf, true}));
+    return c;
+}
+
+typedef enum { FITS, CONSUMES, NOT_UNIQUE } Fit;
+
+/* Is every component of t unique that is so in `want`? */
+static bool as_unique(const AType *t, const AType *want, bool unique, bool wanted)
+{
+    unique |= t->unique;
+    wanted |= want->unique;
+    for (int i = 0; al_is_product(want) && t->kind == want->kind && i < want->elems.n; i++)
+        if (!as_unique(t->elems.at[i], want->elems.at[i], unique, wanted))
+            return false;
+    return unique || !wanted || (want->kind != TY_ARRAY && want->kind != TY_VAR);
+}
+
+/* A function that consumes its parameter may not stand for one that does not, nor one whose result
+ * is shared for one whose result is unique. */
+static Fit fit(const AType *have, const AType *want)
+{
+    Fit f = FITS;
+    if (have->kind != want->kind)
+        return FITS;
+    if (have->kind == TY_FUN) {
+        if (al_any_unique(have->fun.param) && !al_any_unique(want->fun.param))
+            return CONSUMES;
+        if (!as_unique(have->fun.result, want->fun.result, false, false))
+            return NOT_UNIQUE;
+        f = fit(want->fun.param, have->fun.param);
+        return f ? f : fit(have->fun.result, want->fun.result);
+    }
+    for (int i = 0; al_is_product(have) && i < have->elems.n && !f; i++)
+        f = fit(have->elems.at[i], want->elems.at[i]);
+    return f;
+}
+
+void co_check_functions(Co *co, const AExp *e, const AType *want)
+{
+    Fit f = fit(e->type, want);
+    if (f == CONSUMES)
+        ck_error(co->ck, e->loc, "this function consumes its argument (`%s`), but `%s` is needed",
+                 show(co->ck, e->type), show(co->ck, want));
+    else if (f == NOT_UNIQUE)
+        ck_error(co->ck, e->loc,
+                 "the result of this function may share memory (`%s`), but `%s` is needed; use "
+                 "`copy`",
+                 show(co->ck, e->type), show(co->ck, want));
+}
+
+/* ---- Applications ---- */
+
+/* What a result may alias: its components that are not unique, all that was passed in and kept. */
+static Al *result_al(Co *co, const AType *t, bool unique, const Refs *kept)
+{
+    Al *c = al_none(co);
+    unique |= t->unique;
+    if ((unique && t->kind != TY_FUN) || !al_holds_arrays(t))
+        return c;
+    for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
+        vec_push(co->a, &c->kids, result_al(co, t->elems.at[i], unique, kept));
+    if (!al_is_product(t))
+        c->refs = *kept;
+    return c;
+}
+
+static bool mentions(const AType *t, const Binding *var)
+{
+    switch (t->kind) {
+    case TY_VAR: return t->var == var;
+    case TY_ARRAY: return mentions(t->array.elem, var);
+    case TY_FUN: return mentions(t->fun.param, var) || mentions(t->fun.result, var);
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; i < t->elems.n; i++)
+            if (mentions(t->elems.at[i], var))
+                return true;
+        return false;
+    case TY_SCALAR:
+    case TY_META:
+    case TY_ERROR: return false;
+    }
+    return false;
+}
+
+/* `x |> copy`: the result's type is a type parameter that occurs in one parameter only, as what a
+ * function returns. So the result is what the argument for that parameter returned: fresh if all
+ * that it returns is. */
+static bool is_fresh_by_type(const AExp *e)
+{
+    const Binding *b = e->app.fn->kind == AE_VAR ? e->app.fn->var.bind : NULL;
+    if (!b || (b->kind != BIND_DEF && b->kind != BIND_BUILTIN) ||
+        type_arity(b->type) != e->app.args.n)
+        return false;
+    const AType *res = type_result(b->type), *t = b->type;
+    int from = -1;
+    if (res->kind != TY_VAR)
+        return false;
+    for (int i = 0; i < e->app.args.n; i++, t = t->fun.result) {
+        if (!mentions(t->fun.param, res->var))
+            continue;
+        if (from >= 0 || t->fun.param->kind != TY_FUN || type_result(t->fun.param)->kind != TY_VAR)
+            return false;
+        from = i;
+    }
+    if (from < 0 || type_result(param_type(b->type, from))->var != res->var)
+        return false;
+    const AType *got = type_result(e->app.args.at[from]->type);
+    return !can_alias(got, false) && !ty_has_fun(got);
+}
+
+bool co_check_separate(Co *co, const AType *t, Al *al, Loc loc)
+{
+    Leaves ls = {0};
+    al_leaves(t, al, false, &ls, co->a);
+    al_count(co, &ls);
+    for (int i = 0; i < ls.n; i++) {
+        const Ref *r = al_in_others(&ls.at[i]);
+        if (!r)
+            continue;
+        const char *name = r->v->kind <= VAR_GLOBAL ? r->v->name : NULL;
+        ck_error(co->ck, loc,
+                 "this is consumed, but components of it may share memory%s; use `copy`",
+                 name ? arena_printf(co->a, " (of `%s`)", name) : "");
+        return false;
+    }
+    return true;
+}
+
+typedef struct {
+    Al *al;
+    Refs refs;
+    int marked; /* how much was consumed when it had been evaluated */
+} Arg;
+
+/* An argument for a `*` parameter. The function, and the arguments evaluated before it (`prev`),
+ * must not share memory with it. */
+static void consume_arg(Co *co, const AExp *e, Arg *x, const Refs *fn, const Refs *prev)
+{
+    for (int i = 0; i < x->refs.n; i++)
+        if (al_is_gone(&x->refs.at[i])) /* its use was reported */
+            return;
+    if (!co_check_separate(co, e->type, x->al, e->loc))
+        return;
+    const Ref *r = al_shared(co, &x->refs, fn);
+    const char *who = r ? "the function that is applied" : "another argument";
+    r = r ? r : al_shared(co, &x->refs, prev);
+    if (!r)
+        al_consume(co, &x->refs, e->loc);
+    else if (r->v->kind <= VAR_GLOBAL)
+        ck_error(co->ck, e->loc, "`%s` is consumed here, but %s uses it too; use `copy`",
+                 r->v->name, who);
+    else
+        ck_error(co->ck, e->loc, "this is consumed, but it may share memory with %s; use `copy`",
+                 who);
+}
+
+static Arg eval_arg(Co *co, AExp *e)
+{
+    int marked = co->marked.n;
+    Arg x = {.al = co_eval(co, e)};
+    x.refs = al_flat(co, x.al);
+    x.marked = co->marked.n;
+    if (x.marked > marked && ty_has_fun(e->type))
+        ck_error(co->ck, e->loc,
+                 "this argument is a function (`%s`), so nothing may be consumed to make it",
+                 show(co->ck, e->type));
+    return x;
+}
+
+Al *co_app(Co *co, AExp *e)
+{
+    int n = e->app.args.n;
+    Al *fn = co_eval(co, e->app.fn);
+    const AType *ft = e->app.fn->type;
+    Arg *args = NEWN(co->a, Arg, n + 1);
+    Refs kept = {0}, prev = {0};
+    al_add_flat(co, &kept, fn);
+    Refs fn_refs = al_flat(co, fn);
+    for (int k = 0; k < n; k++) {
+        int i = e->app.infix ? k : n - 1 - k; /* functions evaluate their last argument first */
+        AExp *arg = e->app.args.at[i];
+        const AType *param = param_type(ft, i);
+        args[i] = eval_arg(co, arg);
+        co_check_functions(co, arg, param);
+        if (al_any_unique(param))
+            consume_arg(co, arg, &args[i], &fn_refs, &prev);
+        else
+            al_add_flat(co, &kept, co_derived(co, arg->type, args[i].al));
+        al_add_flat(co, &prev, args[i].al);
+    }
+    /* What is only looked at must not have been consumed by another argument. */
+    for (int i = 0; i < n; i++)
+        if (!al_any_unique(param_type(ft, i)) && co->marked.n > args[i].marked)
+            al_check_alive(co, &args[i].refs, e->app.args.at[i]->loc,
+                           e->app.args.at[i]->kind == AE_VAR ? e->app.args.at[i]->var.name : NULL);
+    const AType *res = result_after(ft, n);
+    e->type = al_add_unique(co, e->type, res);
+    if (!can_alias(res, false) || (!ty_has_fun(res) && is_fresh_by_type(e)))
+        return ty_has_fun(res) ? result_al(co, res, false, &kept) : al_none(co);
+    const char *name = e->app.fn->kind == AE_VAR ? e->app.fn->var.name : NULL;
+    vec_push(co->a, &kept, ((Ref){al_make_up(co, VAR_CALL, name, e->loc), 0, false}));
+    return result_al(co, res, false, &kept);
+}
+
+/* (op e): each application of it would consume e, if op consumes its right operand. */
+Al *co_opsect(Co *co, AExp *e)
+{
+    Al *op = co_eval(co, e->opsect.op);
+    Arg x = eval_arg(co, e->opsect.arg);
+    const AType *right = param_type(e->opsect.op->type, 1);
+    co_check_functions(co, e->opsect.arg, right);
+    if (al_any_unique(right))
+        ck_error(co->ck, e->opsect.arg->loc,
+                 "each application of this section would consume this; write a lambda");
+    return al_union(co, op, x.al);
+}
