@@ -238,7 +238,17 @@ static void add_entry(Ck *ck, Def *as_written)
     const TypeExp *te = as_written->ret;
     if (strspn(d->name, "+-*/%=!><|&^"))
         ck_error(ck, d->loc, "an operator cannot be an entry point");
+    else if (strchr(d->name, '\''))
+        ck_error(ck, d->loc, "the name of an entry point cannot have a `'` in it");
     bool ok = true;
+    for (int i = 0; i < as_written->tparams.n; i++) {
+        const TParam *p = &as_written->tparams.at[i];
+        if (p->kind != TP_SIZE) {
+            ck_error(ck, p->loc, "an entry point cannot be polymorphic: it has a type parameter");
+            ok = false;
+            break;
+        }
+    }
     for (int i = 0; i < d->params.n; i++) {
         const Pat *p = d->params.at[i];
         ok = ok && check_interface(ck, "a parameter", p->type, p->loc);

@@ -147,12 +147,23 @@ static AType *check_var(Ck *ck, AExp *e)
     return ty_plain(ck, ty_instance(ck, b, e->loc));
 }
 
-/* f32.sqrt was read as a projection; it is a name unless a variable f32 is in scope. */
+static bool may_have_fields(const AType *t)
+{
+    t = type_deref(t);
+    return t->kind == TY_RECORD || t->kind == TY_TUPLE ||
+           (t->kind == TY_META && t->meta.cls <= TC_VALUE);
+}
+
+/* f32.sqrt was read as a projection; it is a name unless a variable f32 that may have fields is in
+ * scope. */
 static bool is_member(Ck *ck, AExp *e)
 {
     Scalar s;
     AExp *m = e->proj.e;
-    if (m->kind != AE_VAR || !scalar_from_name(m->var.name, &s) || find_local(ck, m->var.name))
+    if (m->kind != AE_VAR || !scalar_from_name(m->var.name, &s))
+        return false;
+    const Binding *b = find_local(ck, m->var.name);
+    if (b && may_have_fields(b->type))
         return false;
     const char *name = intern(arena_printf(ck->a, "%s.%s", m->var.name, e->proj.names.at[0]));
     e->kind = AE_VAR;

@@ -592,7 +592,10 @@ static void add_import(ParseCtx *ctx, const AExp *path, Loc loc)
     char *s = arena_alloc(ctx->a, n + 1);
     for (size_t i = 0; i < n; i++)
         s[i] = (char)path->seq.elems.at[i]->lit.bits;
-    add_decl(ctx, D_IMPORT, loc)->path = s;
+    if (strlen(s) < n)
+        parse_error(ctx, path->loc, "the name of a file cannot have a zero byte in it");
+    else
+        add_decl(ctx, D_IMPORT, loc)->path = s;
 }
 
 /* The field that a literal in the source names. */
