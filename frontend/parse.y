@@ -61,7 +61,7 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 
 %token YYEOF 0 "end of file"
 %token START_FILE START_TYPE
-%token DEF "`def`" ENTRY "`entry`" TYPE "`type`" IMPORT "`import`" LET "`let`"
+%token DEF "`def`" ENTRY "`entry`" LOCAL "`local`" TYPE "`type`" IMPORT "`import`" LET "`let`"
 %token IF "`if`" THEN "`then`" ELSE "`else`" IN "`in`" LOOP "`loop`" FOR "`for`" WHILE "`while`"
 %token DO "`do`" WITH "`with`" ASSERTION "`assert`" COERCE "`:>`" ARROW "`->`" HASH "`#[`"
 %token DOTS2 "`..`" DOTS3 "`...`" DOTS_LT "`..<`" DOTS_GT "`..>`" INDEX "`[`" HOLE "`???`"
@@ -128,6 +128,7 @@ decl: DEF def_rest
           add_def(ctx, mk_def(ctx, $2, $3, $4, $5, $7, @$), true, false); }
     | TYPE lifted ID tparams '=' type { add_type(ctx, $3, $4, $6, @$); }
     | IMPORT STRING { add_import(ctx, $2, @$); }
+    | LOCAL decl /* nothing but modules could tell the difference */
     | HASH attr ']' decl {
           Decl *d = &vec_last(&ctx->file->decls);
           if (d->def)
@@ -555,7 +556,7 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
         return 0;
     }
     Expected e = expected_tokens(yyctx);
-    bool next = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_TYPE ||
+    bool next = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_LOCAL || t == YYSYMBOL_TYPE ||
                 t == YYSYMBOL_IMPORT || t == YYSYMBOL_YYEOF;
     if (next && ctx->before.beg && loc.beg >= ctx->before.end) /* the culprit is what ends there */
         parse_error(ctx, ctx->before, "%s ends too early%s%s%s",

@@ -52,6 +52,20 @@ AExp *scan_bool(ParseCtx *ctx, bool v, Loc loc)
     return e;
 }
 
+/* The value of a roman number, by subtracting what stands before something greater. */
+static uint64_t roman(const char *s)
+{
+    static const char letters[] = "IVXLCDM";
+    static const int values[] = {1, 5, 10, 50, 100, 500, 1000};
+    uint64_t sum = 0;
+    for (; *s; s++) {
+        int v = values[strchr(letters, s[0]) - letters];
+        bool less = s[1] && values[strchr(letters, s[1]) - letters] > v;
+        sum += less ? (uint64_t)-v : (uint64_t)v;
+    }
+    return sum;
+}
+
 AExp *scan_int(ParseCtx *ctx, const char *s, Loc loc)
 {
     AExp *e = literal(ctx, loc);
@@ -62,6 +76,10 @@ AExp *scan_int(ParseCtx *ctx, const char *s, Loc loc)
     e->lit.suffixed = cut_suffix(d, &e->lit.scalar, base == 16);
     e->lit.bit_pattern = base != 10;
     errno = 0;
+    if (d[0] == '0' && (d[1] == 'r' || d[1] == 'R')) {
+        e->lit.bits = roman(d + 2);
+        return e;
+    }
     e->lit.bits = strtoull(base == 10 ? d : d + 2, NULL, base);
     if (errno == ERANGE)
         parse_error(ctx, loc, "integer `%s` does not fit in 64 bits", s);
