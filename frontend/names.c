@@ -15,8 +15,6 @@ Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc)
     b->loc = loc;
     b->uid = ck->n_bindings++;
     b->cls = TC_VALUE;
-    while (ck->owners.n < ck->n_bindings)
-        vec_push(ck->a, &ck->owners, NULL);
     return b;
 }
 

@@ -15,6 +15,7 @@ static Size *zonk_size(Ck *ck, Size *s)
     switch (s->kind) {
     case SZ_META: {
         Size *u = sz_unknown(ck, s->loc);
+        u->varies = true; /* nothing decides it: causality.c reports it where that matters */
         s->ref = u;
         return u;
     }
@@ -22,7 +23,13 @@ static Size *zonk_size(Ck *ck, Size *s)
         Size *a = zonk_size(ck, s->a), *b = zonk_size(ck, s->b);
         return a == s->a && b == s->b ? s : sz_op(ck, s->op, a, b);
     }
-    case SZ_EXP: zonk_exp(ck, s->exp); return s;
+    case SZ_EXP: {
+        ASizes args = {0};
+        for (int i = 0; i < s->args.n; i++)
+            vec_push(ck->a, &args, zonk_size(ck, s->args.at[i]));
+        zonk_exp(ck, s->exp);
+        return sz_exp_with(ck, s, args);
+    }
     case SZ_CONST:
     case SZ_VAR:
     case SZ_UNKNOWN: return s;
@@ -32,6 +39,9 @@ static Size *zonk_size(Ck *ck, Size *s)
 
 static AType *default_type(Ck *ck, AType *m)
 {
+    if (m->meta.cls == TC_EQ && diag_errors() == ck->errors)
+        ck_error(ck, m->meta.loc,
+                 "the type of what is compared here is ambiguous; say it, as in `(x: i32)`");
     m->meta.ref = ty_scalar(ck, m->meta.cls == TC_FLOAT ? S_F64 : S_I32);
     return m->meta.ref;
 }
@@ -175,37 +185,6 @@ static void zonk_parts(Ck *ck, Def *d)
     d->bind->type = zonk_type(ck, d->bind->type);
 }
 
-/* unflatten, split and rep learn the sizes of their results from the context. */
-static void check_context_sizes(Ck *ck, AExp *e)
-{
-    if (!e->var.bind || e->var.bind->kind != BIND_BUILTIN || !e->type)
-        return;
-    BuiltinId id = e->var.bind->builtin;
-    int want = id == BI_REP                           ? 1
-               : id == BI_UNFLATTEN || id == BI_SPLIT ? 2
-               : id == BI_UNFLATTEN_3D              ? 3
-               : id == BI_UNFLATTEN_4D              ? 4
-                                                    : 0;
-    AType *r = type_deref(e->type);
-    if (!want || r->kind != TY_FUN)
-        return;
-    r = type_deref(r->fun.result);
-    int open = 0;
-    for (int i = 0; i < want; i++) {
-        const AType *t = id == BI_SPLIT ? type_deref(r->elems.at[i]) : r;
-        SizeKind k = size_deref(t->array.dim)->kind;
-        open += k == SZ_META || k == SZ_UNKNOWN;
-        if (id != BI_SPLIT)
-            r = type_deref(r->array.elem);
-    }
-    if (open > (id == BI_REP ? 0 : 1)) {
-        ck_error(ck, e->loc, "the sizes that `%s` makes are not known here", e->var.name);
-        ck_note(ck, e->loc,
-                "give the result a type, as in `unflatten xs : [n][m]t` or "
-                "`split xs : ([n]t, [m]t)`");
-    }
-}
-
 static void zonk_loop(Ck *ck, AExp *e)
 {
     zonk_exp(ck, e->loop.init);
@@ -311,8 +290,6 @@ static void zonk_exp(Ck *ck, AExp *e)
 {
     if (!e->type) /* not reached by the checker, after an error */
         return;
-    if (e->kind == AE_VAR)
-        check_context_sizes(ck, e);
     e->type = zonk_type(ck, e->type);
     if (type_rank(e->type) > MAX_ARRAY_RANK && !ck->rank_reported) {
         diag_limit(e->loc, "arrays of more than %d dimensions are not supported", MAX_ARRAY_RANK);
