@@ -97,11 +97,28 @@ void out_printf(Out *o, const char *fmt, ...)
     va_end(ap);
 }
 
+size_t utf8_length(const char *s)
+{
+    const unsigned char *c = (const unsigned char *)s;
+    size_t n = c[0] < 0x80                      ? 1
+               : c[0] >= 0xc2 && c[0] <= 0xdf ? 2
+               : (c[0] & 0xf0) == 0xe0        ? 3
+               : c[0] >= 0xf0 && c[0] <= 0xf4 ? 4
+                                              : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+    bool wrong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) || /* surrogates */
+                 (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f);
+    return wrong ? 0 : n;
+}
+
 void out_quoted(Out *o, const char *s)
 {
     out_puts(o, "\"");
-    for (; *s; s++) {
+    for (size_t k; *s; s += k) {
         unsigned char c = (unsigned char)*s;
+        k = utf8_length(s);
         if (c == '"' || c == '\\')
             out_printf(o, "\\%c", c);
         else if (c == '\n')
@@ -110,8 +127,11 @@ void out_quoted(Out *o, const char *s)
             out_puts(o, "\\t");
         else if (c < 0x20)
             out_printf(o, "\\u%04x", c);
+        else if (k == 0)
+            out_puts(o, "\\ufffd");
         else
-            out_putn(o, s, 1);
+            out_putn(o, s, k);
+        k = k ? k : 1;
     }
     out_puts(o, "\"");
 }
