@@ -144,6 +144,7 @@ static void child(const char *prog, const char *const *args, const int to[2], co
     dup2(err[1], 2);
     for (int fd = 3; fd < 64; fd++)
         close(fd);
+    signal(SIGPIPE, SIG_DFL);
     execvp(prog, (char *const *)argv);
     fprintf(stderr, "cannot run %s: %s\n", prog, strerror(errno));
     _exit(127);

@@ -1,4 +1,5 @@
 #include "base/diag.h"
+#include "base/out.h"
 
 #include "base/arena.h"
 #include "base/intern.h"
@@ -45,13 +46,16 @@ static Arena *mem(void)
     return D.mem;
 }
 
-/* A file's name as messages show it: on one line, and without commands to a terminal. */
+/* A file's name as messages show it: UTF-8, on one line, without commands to a terminal. */
 static const char *shown_name(const char *name)
 {
     char *text = arena_strdup(mem(), name);
-    for (char *p = text; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+    for (char *p = text; *p;) {
+        size_t k = utf8_length(p);
+        if (k == 0 || (unsigned char)*p < 0x20 || *p == 0x7f)
             *p = '?';
+        p += k ? k : 1;
+    }
     return intern(text);
 }
 

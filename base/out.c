@@ -32,23 +32,14 @@ static void put_raw(Out *o, const char *s, size_t n)
     o->text[o->n] = '\0';
 }
 
-/* Lines deeper than this begin where it does: the text of a deep program would else be as long as the
- * square of its depth. */
-enum { MAX_INDENT = 24 };
-
-static size_t indent_of(int depth)
-{
-    return 4 * (size_t)(depth < MAX_INDENT ? depth : MAX_INDENT);
-}
-
 void out_putn(Out *o, const char *s, size_t n)
 {
     while (n) {
         const char *nl = memchr(s, '\n', n);
         size_t line = nl ? (size_t)(nl - s) : n;
         if (line && !o->mid_line)
-            for (size_t i = indent_of(o->indent); i > 0; i--)
-                put_raw(o, " ", 1);
+            for (int i = 0; i < o->indent; i++)
+                put_raw(o, "    ", 4);
         put_raw(o, s, line);
         o->mid_line = o->mid_line || line > 0;
         if (nl) {
@@ -63,7 +54,7 @@ void out_putn(Out *o, const char *s, size_t n)
 
 void out_insert_line(Out *o, size_t at, int indent, const char *text)
 {
-    size_t pad = indent_of(indent), n = strlen(text), add = pad + n + 1, tail = o->n - at;
+    size_t pad = 4 * (size_t)indent, n = strlen(text), add = pad + n + 1, tail = o->n - at;
     for (size_t k = 0; k < add; k++)
         put_raw(o, " ", 1);
     memmove(o->text + at + add, o->text + at, tail);
@@ -106,11 +97,28 @@ void out_printf(Out *o, const char *fmt, ...)
     va_end(ap);
 }
 
+size_t utf8_length(const char *s)
+{
+    const unsigned char *c = (const unsigned char *)s;
+    size_t n = c[0] < 0x80                      ? 1
+               : c[0] >= 0xc2 && c[0] <= 0xdf ? 2
+               : (c[0] & 0xf0) == 0xe0        ? 3
+               : c[0] >= 0xf0 && c[0] <= 0xf4 ? 4
+                                              : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+    bool wrong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) || /* surrogates */
+                 (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f);
+    return wrong ? 0 : n;
+}
+
 void out_quoted(Out *o, const char *s)
 {
     out_puts(o, "\"");
-    for (; *s; s++) {
+    for (size_t k; *s; s += k) {
         unsigned char c = (unsigned char)*s;
+        k = utf8_length(s);
         if (c == '"' || c == '\\')
             out_printf(o, "\\%c", c);
         else if (c == '\n')
@@ -119,8 +127,11 @@ void out_quoted(Out *o, const char *s)
             out_puts(o, "\\t");
         else if (c < 0x20)
             out_printf(o, "\\u%04x", c);
+        else if (k == 0)
+            out_puts(o, "\\ufffd");
         else
-            out_putn(o, s, 1);
+            out_putn(o, s, k);
+        k = k ? k : 1;
     }
     out_puts(o, "\"");
 }

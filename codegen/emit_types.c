@@ -78,6 +78,22 @@ static void push_type(Emit *em, const char *name, const char *row)
     vec_push(em->cx->perm, &em->type_rows, row);
 }
 
+/* A scalar's type, or an array's after that of its elements, which the server makes of it. */
+static int plain_type_id(Emit *em, Type t)
+{
+    Type elem = {.elem = t.elem};
+    if (t.rank)
+        (void)plain_type_id(em, elem);
+    const char *name = array_name(em->cx, t);
+    int id = find_type(em, name);
+    if (id >= 0)
+        return id;
+    push_type(em, name,
+              arena_printf(em->cx->perm, "{%s, %s, %s, %d, 0, NULL}", c_string(em, name),
+                           t.rank ? "RT_KIND_ARRAY" : "RT_KIND_PRIM", rt_prim_c(t.elem), t.rank));
+    return em->type_names.n - 1;
+}
+
 /* The id of the type, whose values have the IR types vals. Types it refers to come first. */
 static int type_id(Emit *em, const ExtType *x, const Type *vals)
 {
@@ -86,13 +102,8 @@ static int type_id(Emit *em, const ExtType *x, const Type *vals)
     if (id >= 0)
         return id;
     Arena *a = em->cx->perm;
-    if (is_plain(x)) {
-        push_type(em, name,
-                  arena_printf(a, "{%s, %s, %s, %d, 0, NULL}", c_string(em, name),
-                               vals[0].rank ? "RT_KIND_ARRAY" : "RT_KIND_PRIM",
-                               rt_prim_c(vals[0].elem), vals[0].rank));
-        return em->type_names.n - 1;
-    }
+    if (is_plain(x))
+        return plain_type_id(em, vals[0]);
     int n = x->n_fields ? x->n_fields : x->n_vals;
     int *ids = NEWN(a, int, n);
     ExtType plain = {.n_vals = 1};

@@ -11,9 +11,8 @@
  *
  * Sizes. Each array dimension in a AType is a Size: a constant, a Binding (a size parameter, or an
  * i64 variable in scope), an expression, or unknown (known only at run time; equal ids are equal
- * sizes). Where the checker had to assume that two sizes are equal it sets `dyn_check` on the node:
- * lowering must assert there what it cannot see to be equal. Types that are provably different are
- * errors, so without `dyn_check` nothing needs to be tested.
+ * sizes). Sizes that have to be equal are: the program says so by coercions where the checker does
+ * not see it.
  *
  * Order of components: tuples as written, records sorted by field name (bytewise), everywhere.
  *
@@ -39,6 +38,7 @@ typedef struct Binding Binding;
 typedef struct Attr Attr;
 
 typedef VEC(AType *) ATypes;
+typedef VEC(Size *) ASizes;
 typedef VEC(AExp *) AExps;
 typedef VEC(Pat *) Pats;
 typedef VEC(Attr *) Attrs;
@@ -75,9 +75,9 @@ static inline bool scalar_float(Scalar s)
 
 typedef enum {
     SZ_CONST,   /* value */
-    SZ_VAR,     /* var: a size parameter or an i64 variable */
+    SZ_VAR,     /* var: a size parameter, an i64 variable, or any variable inside of SZ_EXP */
     SZ_OP,      /* a op b: op is one of + - * / %, with the meaning of i64 operators */
-    SZ_EXP,     /* exp: any other i64 expression written in a type, over names in scope */
+    SZ_EXP,     /* exp applied to args: any other expression without binders */
     SZ_UNKNOWN, /* id: a size that only the run knows (filter, concat, ...) */
     SZ_META,    /* inference variable; none left after checking */
 } SizeKind;
@@ -89,10 +89,12 @@ struct Size {
     char op;
     Size *a, *b;
     AExp *exp;
-    int id;    /* SZ_UNKNOWN, SZ_META */
-    int level; /* SZ_META: see check.h */
+    ASizes args;     /* SZ_EXP: the values of size_exp_part(exp, i); names may have been replaced */
+    int id;          /* SZ_UNKNOWN, SZ_META */
+    int level, born; /* SZ_META: see check.h */
+    bool varies; /* SZ_UNKNOWN: may be another one at each call of a function; SZ_META: may stand
+                  * for such a size */
     Size *ref; /* SZ_META: what it stands for, or NULL */
-    int parts; /* this and those inside it, as long as variables inside stand for nothing */
     Loc loc;   /* where it was written or arose, for messages */
 };
 
@@ -109,8 +111,9 @@ typedef enum {
 
 /* What a type variable may stand for (inference variables, and type parameters of builtins). */
 typedef enum {
-    TC_ANY,   /* any value, functions too */
-    TC_VALUE, /* no function inside ('t, not '^t) */
+    TC_ANY,   /* any value, functions too ('^t) */
+    TC_SIZED, /* no function inside; sizes may vary from value to value ('~t) */
+    TC_VALUE, /* what arrays can hold: no function inside, the same sizes for all values ('t) */
     TC_EQ,    /* comparable by ==: no function and no type parameter inside */
     TC_PRIM,  /* a scalar */
     TC_BITS,  /* an integer or bool */
@@ -139,7 +142,7 @@ struct AType {
         } fun;
         Binding *var;
         struct {
-            int id, level;
+            int id, level, born;
             TypeClass cls;
             AType *ref; /* what it stands for, or NULL */
             Loc loc;
@@ -154,6 +157,9 @@ Size *size_deref(const Size *s);
  * In the permanent arena of `a`. */
 const char *type_str(Arena *a, const AType *t);
 const char *size_str(Arena *a, const Size *s);
+/* Expressions that sizes may hold, and their parts in order (NULL after the last). */
+bool size_exp_form(const AExp *e);
+const AExp *size_exp_part(const AExp *e, int i);
 /* Number of dimensions (0 for anything but arrays), and the type below them. */
 int type_rank(const AType *t);
 AType *type_elem(const AType *t);
@@ -321,10 +327,7 @@ typedef enum { ALOOP_FOR, ALOOP_IN, ALOOP_WHILE } ALoopKind;
 
 struct AExp {
     AExpKind kind;
-    bool parens;    /* written in parentheses */
-    bool dyn_check; /* [check] sizes were assumed equal here (AE_APP, AE_COERCE, AE_ASCRIBE,
-                     * AE_ARRAY, AE_LET with an ascribed pattern, AE_LOOP, AE_UPDATE, AE_LAMBDA with
-                     * a result type) */
+    bool parens; /* written in parentheses */
     int depth;
     const char *open; /* written as M.(e): the module whose members e may name without it, or NULL */
     Loc loc;
@@ -421,11 +424,13 @@ struct AExp {
 
 /* ---- Declarations ---- */
 
+typedef enum { TP_SIZE, TP_TYPE, TP_TYPE_LIFTED_SIZE, TP_TYPE_LIFTED } TParamKind;
+
 /* A type or size parameter as written: [n] 't '~t '^t. */
 typedef struct {
     const char *name;
     Loc loc;
-    enum { TP_SIZE, TP_TYPE, TP_TYPE_LIFTED_SIZE, TP_TYPE_LIFTED } kind;
+    TParamKind kind;
     Binding *bind; /* [check] */
 } TParam;
 typedef VEC(TParam) TParams;
@@ -446,13 +451,13 @@ struct Def {
     Binding
         *bind; /* [check] bind->type: the whole type; bind->tparams: what it is polymorphic in */
     AType *ret_type; /* [check] declared or inferred; sizes in it may be parameters by name */
-    bool dyn_check;  /* [check] body's sizes were assumed equal to the result type's: assert */
     bool wrong;      /* [check] an error was reported in it */
 };
 
 typedef struct TypeDecl {
     const char *name;
     Loc loc;
+    TParamKind lifted; /* type, type~ or type^ */
     TParams tparams;
     TypeExp *te;
     Binding *bind;

@@ -15,14 +15,15 @@ static void check_file(Ck *ck, File *f);
 static void check_once(Ck *ck, const File *f, int at, bool type)
 {
     const Decl *d = &f->decls.at[at];
-    const Scope *other = find_global(ck, type ? d->type->name : d->def->name, type);
-    while (other && other->file != f)
-        other = other->hidden;
-    if (!other)
+    const char *name = type ? d->type->name : d->def->name;
+    for (int i = 0; i < at && was_bound(ck, name); i++) {
+        const Decl *o = &f->decls.at[i];
+        if (type ? !o->type || o->type->name != name : !o->def || o->def->name != name)
+            continue;
+        ck_error(ck, type ? d->type->loc : d->def->loc, "`%s` is defined twice in this file", name);
+        ck_note(ck, type ? o->type->loc : o->def->loc, "the other definition is here");
         return;
-    ck_error(ck, type ? d->type->loc : d->def->loc, "`%s` is defined twice in this file",
-             other->name);
-    ck_note(ck, other->bind->loc, "the other definition is here");
+    }
 }
 
 static void check_top(Ck *ck, Def *d)
@@ -30,9 +31,12 @@ static void check_top(Ck *ck, Def *d)
     int errors = ck->errors = diag_errors();
     ck->trail.n = 0;
     ck->wanted.n = 0;
-    ck->dyn = false;
+    ck->deferred.n = 0;
+    int first_id = ck->ids;
     check_def(ck, d);
     zonk_def(ck, d);
+    if (diag_errors() == errors)
+        causality_def(ck, d, first_id);
     d->wrong = diag_errors() > errors;
     if (!d->wrong)
         consume_def(ck, d);
@@ -230,6 +234,29 @@ static const char *param_name(Ck *ck, const Def *d, int i)
     return v && v->kind == P_VAR ? v->name : intern(arena_printf(ck->a, "arg%d", i));
 }
 
+/* The sizes that an entry point is polymorphic in are read off its arguments. */
+static void check_constructive(Ck *ck, const Def *d)
+{
+    for (int i = 0; i < d->bind->tparams.n; i++) {
+        const Binding *b = d->bind->tparams.at[i];
+        bool found = b->kind != BIND_SIZE;
+        for (int j = 0; j < d->params.n; j++)
+            found |= ty_witnesses(d->params.at[j]->type, b);
+        if (found)
+            continue;
+        if (b->name[0] == '[')
+            ck_error(ck, d->loc,
+                     "the sizes of entry point `%s` cannot be found from its arguments: "
+                     "its type is `%s`",
+                     d->name, show(ck, d->bind->type));
+        else
+            ck_error(ck, b->loc,
+                     "size parameter `%s` of an entry point must be the size of a parameter "
+                     "by itself, as in `[%s]t`",
+                     b->name, b->name);
+    }
+}
+
 static void add_entry(Ck *ck, Def *as_written)
 {
     Def *d = type_arity(as_written->ret_type) ? eta_expanded(ck, as_written) : as_written;
@@ -255,6 +282,8 @@ static void add_entry(Ck *ck, Def *as_written)
         ip.type_name = outside_name(ck, written_param(as_written, i, &te), p->type);
         vec_push(ck->a, &ep.params, ip);
     }
+    if (ok)
+        check_constructive(ck, d);
     Loc at = as_written->ret ? as_written->ret->loc : d->loc;
     if (ok)
         check_interface(ck, "the result", d->ret_type, at);

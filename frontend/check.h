@@ -2,6 +2,7 @@
  *   check_def.c   patterns, parameters, result, generalisation
  *   check_exp.c   expressions: names, types and sizes by inference (unify.c)
  *   zonk.c        inference variables are replaced by what they stand for; literals get scalars
+ *   causality.c   sizes are known before they are used
  *   consume.c     aliases and consumption, on the finished types
  *
  * Levels: each function body is checked one level deeper than what surrounds it; an inference
@@ -12,28 +13,16 @@
 
 #include "frontend/frontend.h"
 
-/* Dimensions of an array, as in the data formats of programs (runtime/values.h); parts of a type
- * and of a size in it: what doubles them would take all memory otherwise. A larger size is unknown. */
-enum { MAX_ARRAY_RANK = 16, MAX_TYPE_PARTS = 10000, MAX_SIZE_PARTS = 200 };
+/* Dimensions of an array, as in the data formats of programs (runtime/values.h); parts of a type:
+ * abbreviations and functions that double them would take all memory otherwise. */
+enum { MAX_ARRAY_RANK = 16, MAX_TYPE_PARTS = 10000 };
 
 typedef struct Scope {
     const char *name;
     Binding *bind;
     const char *open; /* or a module: its members are known by their names alone */
-    const File *file; /* of a definition: no local name is further out */
-    const struct Scope *hidden; /* by this definition: the one before of this name */
     struct Scope *up;
 } Scope;
-
-/* A name that the program binds; the latest of its definitions, or NULL. */
-typedef struct {
-    const char *name;
-    Scope *value, *type;
-} NameRow;
-typedef struct {
-    NameRow *at; /* open addressing; cap is a power of 2 */
-    int n, cap;
-} NameTable;
 
 /* Where a type stands decides what an anonymous size `[]` in it means. */
 typedef enum {
@@ -50,6 +39,20 @@ typedef struct {
     const char *name;
 } Wanted;
 
+/* Sizes that are equal if their variables turn out so: `6` and `n * m`. */
+typedef struct {
+    Loc loc;
+    Size *a, *b;
+} Deferred;
+
+/* What a variable that takes a type or size may mention: names bound before it, and those of
+ * function types around. */
+typedef struct Outer {
+    int level, born;
+    const AType *fun; /* innermost function type around, or NULL */
+    const struct Outer *up;
+} Outer;
+
 /* An inference variable as it was before it was bound, for undoing. */
 typedef struct {
     AType *type;
@@ -63,7 +66,8 @@ typedef struct Ck {
     Ast *ast;
     File *file; /* being checked */
     Scope *scope;
-    NameTable names;
+    /* By hash of the name: was such a name ever bound? Saves going through the scopes for `+`. */
+    bool bound[1 << 17];
     Scope *types; /* names of types: type parameters and abbreviations */
     int opened; /* modules in scope */
     int level;
@@ -72,20 +76,17 @@ typedef struct Ck {
     VEC(Undo) trail;
     VEC(Wanted) wanted;
     VEC(Def *) current; /* definitions around, to recognise recursion */
-    Bindings *sizes;    /* receives the sizes that types at AT_PARAM and AT_RESULT introduce */
-    Def *size_owner;
-    VEC(const Def *) owners; /* of size bindings, by uid: those of one function are distinct */
-    void *vars;              /* of consume.c: variables by uid */
-    int decl;                /* index in file->decls of the declaration at work */
-    const char *why;         /* reason of the last failure of unify, or NULL; */
-    bool why_more;           /* the types alone do not show it */
-    Loc why_a, why_b;        /* it is two sizes, made up here and there */
-    bool dyn;                /* set by unify when sizes were assumed equal */
+    VEC(Deferred) deferred;
+    Loc here;         /* the expression being checked, for what is found out later */
+    Bindings *sizes;  /* receives the sizes that types at AT_RESULT introduce */
+    void *vars;       /* of consume.c: variables by uid */
+    int decl;         /* index in file->decls of the declaration at work */
+    const char *why;  /* reason of the last failure of unify, or NULL; */
+    bool why_more;    /* the types alone do not show it */
+    bool why_varies;  /* a function makes up sizes where they may not vary */
+    Loc why_a, why_b; /* it is two sizes, made up here and there */
     bool rank_reported;
-    int errors;      /* before the definition at work */
-    int large_sizes; /* unknown sizes made in place of those with too many parts */
-    bool too_large; /* a type has become an error, not reported yet, since it has too many parts */
-    Loc too_large_at;
+    int errors; /* when the declaration at work began */
 } Ck;
 
 typedef struct {
@@ -110,28 +111,17 @@ bool ty_record_add(Ck *ck, AType *t, const char *name, AType *field);
 AType *ty_error(Ck *ck);
 AType *ty_meta(Ck *ck, TypeClass cls, Loc loc);
 AType *ty_plain(Ck *ck, const AType *t); /* without the uniqueness of the root and of components */
-Size *sz_const(Ck *ck, int64_t v);
-Size *sz_var(Ck *ck, Binding *b);
-Size *sz_op(Ck *ck, char op, Size *a, Size *b); /* folds what is plain to see */
-Size *sz_unknown(Ck *ck, Loc loc);
-Size *sz_meta(Ck *ck, Loc loc);
-/* The value of an i64 expression as a size; unknown if it is not simple enough to name. */
-Size *sz_of_exp(Ck *ck, const AExp *e);
-bool sz_same(const Size *a, const Size *b);
-
-typedef enum { SAME, ASSUMED, DIFFERENT } SizeEq;
-SizeEq sz_unify(Ck *ck, Size *a, Size *b);
-/* Makes both equal. False, with ck->why, if that cannot be; sets ck->dyn if sizes were assumed. */
+/* Makes both equal. False, with ck->why, if that cannot be. */
 bool ty_unify(Ck *ck, AType *want, AType *have);
 /* As ty_unify, but where sizes differ the result has an unknown one (branches of an if). NULL if
  * the types differ otherwise. */
 AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc);
 int trail_mark(const Ck *ck);
 void trail_undo(Ck *ck, int mark);
+void save_type(Ck *ck, AType *t); /* before it changes */
+void save_size(Ck *ck, Size *s);
 
 AType *ty_subst(Ck *ck, AType *t, const Subst *s);
-/* t, or, if it or one made before has too many parts, an error, which is reported at loc. */
-AType *ty_limited(Ck *ck, AType *t, Loc loc);
 Size *sz_subst(Ck *ck, Size *z, const Subst *s);
 void fe_subst_type(Ck *ck, Subst *s, Binding *b, AType *t);
 void subst_size(Ck *ck, Subst *s, Binding *b, Size *z);
@@ -142,17 +132,46 @@ AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc);
 /* Replaces sizes that mention bindings with uid >= `from`, unless they are in `keep`, by unknown
  * ones: they leave their scope. */
 AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc);
-/* Whether the type has an unknown size made after `id`. */
-bool ty_has_unknown(const AType *t, int id);
 bool ty_has_fun(const AType *t);
+/* Whether b by itself is the size of an array in the type, other than of a function's parameters or
+ * results: then its value can be read off a value. */
+bool ty_witnesses(const AType *t, const Binding *b);
 const char *class_words(TypeClass c);
+
+/* ---- size.c ---- */
+
+Size *sz_const(Ck *ck, int64_t v);
+Size *sz_var(Ck *ck, Binding *b);
+Size *sz_op(Ck *ck, char op, Size *a, Size *b); /* folds what is plain to see */
+Size *sz_exp_with(Ck *ck, const Size *like, ASizes args);
+Size *sz_unknown(Ck *ck, Loc loc);
+Size *sz_meta(Ck *ck, Loc loc);
+/* The value of an expression as a size; unknown if it has parts that cannot be compared. */
+Size *sz_of_exp(Ck *ck, const AExp *e);
+bool sz_value(const Size *s, int64_t *out); /* of constants and arithmetic on them */
+bool sz_same(const Size *a, const Size *b);
+/* Makes both equal. False, with ck->why, if they are not. */
+bool sz_unify(Ck *ck, Size *a, Size *b);
+/* Whether `test` holds for a leaf of the size, or of the sizes in a type. Names that a function
+ * type in it binds itself are no leaves. */
+bool sz_any(const Size *s, bool (*test)(void *env, const Size *leaf), void *env);
+bool ty_any_size(const AType *t, bool (*test)(void *env, const Size *leaf), void *env);
+/* Whether it may be another size at each call of a function that is being unified; then it is noted
+ * as the reason why unification fails. */
+bool sz_varies(Ck *ck, const Size *s);
+/* Brings variables inside to the outer level. False, with ck->why, if a name is not in scope there.
+ */
+bool sz_lower(Ck *ck, Size *s, const Outer *o);
+/* Looks again at what sz_unify could not decide, from ck->deferred[first] on; reports what is not
+ * equal, when `final` also what is still open. */
+void solve_sizes(Ck *ck, int first, bool final);
 
 /* ---- names.c ---- */
 
 Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc);
 void bind_name(Ck *ck, Binding *b);
 void open_module(Ck *ck, const char *module);
-const Scope *find_global(Ck *ck, const char *name, bool type); /* the latest definition, or NULL */
+bool was_bound(Ck *ck, const char *name); /* false: nothing of that name was ever bound */
 /* The binding of a value name at that place; reports and returns NULL if there is none. */
 Binding *find_value(Ck *ck, const char *name, Loc loc);
 Binding *find_local(Ck *ck, const char *name);
@@ -181,8 +200,11 @@ AType *check_pat(Ck *ck, Pat *p, TypePlace at);
 void check_def(Ck *ck, Def *d);
 /* Reports names that the patterns bind twice. */
 void check_distinct(Ck *ck, const Pats *ps);
+/* Reports sizes of `let [n] ...` or `loop [n] ...` that are not those of an array in the pattern.
+ */
+void check_names_used(Ck *ck, const Bindings *sizes, const AType *pattern);
 /* Binds type and size parameters; `out` receives them. */
-void check_tparams(Ck *ck, TParams *tps, Bindings *out, Def *owner);
+void check_tparams(Ck *ck, TParams *tps, Bindings *out);
 
 /* ---- check_exp.c, check_app.c ---- */
 
@@ -197,7 +219,7 @@ bool check_is(Ck *ck, AExp *e, AType *want, const char *what);
 static inline void ck_try(Ck *ck) /* before a unification that is to be reported */
 {
     ck->why = NULL;
-    ck->why_more = false;
+    ck->why_more = ck->why_varies = false;
     ck->why_a = ck->why_b = (Loc){0, 0};
 }
 const char *said(Ck *ck, const AType *t);
@@ -212,8 +234,9 @@ AType *check_opsect(Ck *ck, AExp *e);
 /* Unknown sizes made since `first_id` become sizes of `exists`: a function makes them up at each
  * call. */
 AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id);
-/* The i64 variable that a parameter is, if it is one: sizes in later types may mention it. */
-Binding *size_param(const Pat *p);
+/* The variable that a parameter is as a whole, if it is one that the sizes in `later` may mention:
+ * any i64, others if they do. `later` may be NULL: then any. */
+Binding *size_param(const Pat *p, const AType *later);
 /* Reports that `what` of type t is, or has in it, a function: functions are chosen when the program
  * is compiled, so no control flow may yield one. */
 bool value_only(Ck *ck, AType *t, Loc loc, const char *what);
@@ -221,11 +244,14 @@ AType *check_loop(Ck *ck, AExp *e);
 AType *field_of(Ck *ck, AType *t, const char *name, Loc loc);
 void solve_wanted(Ck *ck, bool final);
 
-/* ---- zonk.c, consume.c ---- */
+/* ---- zonk.c, causality.c, consume.c ---- */
 
 /* Gives the remaining variables their defaults, then finishes the types of all nodes. */
 void zonk_def(Ck *ck, Def *d);
 AType *zonk_type(Ck *ck, AType *t);
+/* Reports sizes made up in the definition (from id `first_id` on) that are used too early, or never
+ * decided. */
+void causality_def(Ck *ck, Def *d, int first_id);
 void consume_def(Ck *ck, Def *d);
 
 #endif

@@ -117,29 +117,14 @@ static bool is_functional(const Call *c, int i)
            k == AE_IDXSECT;
 }
 
-/* Element types of arrays that a builtin makes from results of a function. */
-static bool makes_array(BuiltinId id)
+/* The call has been made: sizes that the functions given to it may vary are those of this result.
+ */
+static bool settle(void *env, const Size *leaf)
 {
-    return id == BI_MAP || id == BI_TABULATE || id == BI_TABULATE_2D || id == BI_TABULATE_3D ||
-           id == BI_SCANOMAP;
-}
-
-static void check_regular(Call *c, BuiltinId id, int first_id)
-{
-    AType *t = type_deref(c->result);
-    for (int n = id == BI_TABULATE_3D ? 3 : id == BI_TABULATE_2D ? 2 : 1; n > 0; n--)
-        if (t->kind == TY_ARRAY)
-            t = type_deref(t->array.elem);
-    if (!ty_has_unknown(t, first_id))
-        return;
-    int at = id == BI_TABULATE ? 1 : id == BI_TABULATE_2D ? 2 : id == BI_TABULATE_3D ? 3 : 0;
-    ck_error(
-        c->ck, c->e->app.args.at[at]->loc,
-        "this function may return arrays of different sizes (`%s`) to `%s`, but arrays must be "
-        "regular",
-        show(c->ck, t), c->fn);
-    ck_note(c->ck, c->e->app.args.at[at]->loc,
-            "if the sizes are equal, say so: `... :> [n]t` with a size `n` from outside");
+    (void)env;
+    if (leaf->kind == SZ_UNKNOWN)
+        ((Size *)leaf)->varies = false;
+    return false;
 }
 
 /* ---- rearrange ---- */
@@ -201,13 +186,10 @@ AType *check_app(Ck *ck, AExp *e)
     } else {
         tf = check_exp(ck, fn);
     }
-    bool outer = ck->dyn;
-    ck->dyn = false;
     if (!open_call(&c, tf)) {
         for (int i = 0; i < e->app.args.n; i++)
             if (e->app.args.at[i]->kind != AE_LAMBDA) /* nothing is known of its parameters */
                 check_exp(ck, e->app.args.at[i]);
-        ck->dyn = outer;
         return ty_error(ck);
     }
     /* Functions come last: by then their parameters are known from the other arguments. */
@@ -220,15 +202,10 @@ AType *check_app(Ck *ck, AExp *e)
         else /* one operand is wrong: what the other should be is not known */
             check_exp(ck, e->app.args.at[i]);
     }
-    int first_id = ck->ids;
     for (int i = 0; i < e->app.args.n; i++)
         if (is_functional(&c, i))
             ok &= check_arg(&c, i);
-    e->dyn_check = ck->dyn;
-    ck->dyn = outer;
-    BuiltinId id = fn->kind == AE_VAR && fn->var.bind ? fn->var.bind->builtin : BI_NONE;
-    if (makes_array(id) && e->app.args.n == type_arity(tf))
-        check_regular(&c, id, first_id);
+    ty_any_size(c.result, settle, NULL);
     if (!ok && type_elem(c.result)->kind == TY_META) /* no more errors from guesses */
         return ty_error(ck);
     return ty_plain(ck, c.result);

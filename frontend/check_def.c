@@ -7,7 +7,7 @@
 
 /* ---- Type parameters ---- */
 
-void check_tparams(Ck *ck, TParams *tps, Bindings *out, Def *owner)
+void check_tparams(Ck *ck, TParams *tps, Bindings *out)
 {
     for (int i = 0; i < tps->n; i++) {
         TParam *p = &tps->at[i];
@@ -17,11 +17,11 @@ void check_tparams(Ck *ck, TParams *tps, Bindings *out, Def *owner)
         }
         p->bind =
             new_binding(ck, p->kind == TP_SIZE ? BIND_SIZE : BIND_TYPE_PARAM, p->name, p->loc);
-        p->bind->cls = p->kind == TP_TYPE_LIFTED ? TC_ANY : TC_VALUE;
-        if (p->kind == TP_SIZE) {
+        p->bind->cls = p->kind == TP_TYPE_LIFTED        ? TC_ANY
+                       : p->kind == TP_TYPE_LIFTED_SIZE ? TC_SIZED
+                                                        : TC_VALUE;
+        if (p->kind == TP_SIZE)
             p->bind->type = ty_scalar(ck, S_I64);
-            ck->owners.at[p->bind->uid] = owner;
-        }
         vec_push(ck->a, out, p->bind);
         bind_name(ck, p->bind);
     }
@@ -144,19 +144,16 @@ static const char *fresh_type_name(Ck *ck, int n)
     return n < 26 ? arena_printf(ck->a, "%c", 'a' + n) : arena_printf(ck->a, "t%d", n);
 }
 
-static void gen_size(Gen *g, Size *s)
+static bool gen_size(void *env, const Size *leaf)
 {
-    s = size_deref(s);
-    if (s->kind == SZ_OP) {
-        gen_size(g, s->a);
-        gen_size(g, s->b);
-    }
-    if (s->kind != SZ_META || s->level <= g->ck->level)
-        return;
-    Binding *b = new_binding(g->ck, BIND_SIZE, intern("[]"), s->loc);
+    Gen *g = env;
+    if (leaf->kind != SZ_META || leaf->level <= g->ck->level)
+        return false;
+    Binding *b = new_binding(g->ck, BIND_SIZE, intern("[]"), leaf->loc);
     b->type = ty_scalar(g->ck, S_I64);
     vec_push(g->ck->a, g->out, b);
-    s->ref = sz_var(g->ck, b);
+    ((Size *)leaf)->ref = sz_var(g->ck, b);
+    return false;
 }
 
 /* Variables that only this definition mentions become its parameters; numbers stay open. */
@@ -181,7 +178,7 @@ static void gen_type(Gen *g, AType *t)
         return;
     }
     case TY_ARRAY:
-        gen_size(g, t->array.dim);
+        sz_any(t->array.dim, gen_size, g);
         gen_type(g, t->array.elem);
         return;
     case TY_TUPLE:
@@ -215,6 +212,12 @@ static Size *seal_size(Seal *s, Size *z)
     if (z->kind == SZ_OP) {
         Size *a = seal_size(s, z->a), *b = seal_size(s, z->b);
         return a == z->a && b == z->b ? z : sz_op(s->ck, z->op, a, b);
+    }
+    if (z->kind == SZ_EXP) {
+        ASizes args = {0};
+        for (int i = 0; i < z->args.n; i++)
+            vec_push(s->ck->a, &args, seal_size(s, z->args.at[i]));
+        return sz_exp_with(s->ck, z, args);
     }
     if (z->kind != SZ_UNKNOWN || z->id < s->first_id)
         return z;
@@ -262,7 +265,6 @@ static void check_result(Ck *ck, Def *d, const Bindings *exists, AType *body)
     for (int i = 0; i < exists->n; i++)
         subst_size(ck, &s, exists->at[i], sz_meta(ck, d->loc));
     ck_try(ck);
-    ck->dyn = false;
     AType *want = ty_subst(ck, d->ret_type, &s);
     if (!ty_unify(ck, want, body)) {
         const AExp *at = d->body; /* the place where the value comes from */
@@ -274,59 +276,52 @@ static void check_result(Ck *ck, Def *d, const Bindings *exists, AType *body)
                  *why ? why : conversion(ck, d->ret_type, body));
         ck_note(ck, d->ret->loc, "the result type is declared here");
     }
-    d->dyn_check = ck->dyn;
 }
 
-Binding *size_param(const Pat *p)
+static bool is_var(void *env, const Size *leaf)
+{
+    return leaf->kind == SZ_VAR && leaf->var == env;
+}
+
+static bool mentions(const AType *t, Binding *b)
+{
+    return ty_any_size(t, is_var, b);
+}
+
+Binding *size_param(const Pat *p, const AType *later)
 {
     while (p->kind == P_ASCRIBE)
         p = p->pat;
     if (p->kind != P_VAR)
         return NULL;
     AType *t = type_deref(p->type);
-    return t->kind == TY_SCALAR && t->scalar == S_I64 ? p->bind : NULL;
+    bool i64 = t->kind == TY_SCALAR && t->scalar == S_I64;
+    return i64 || (t->kind != TY_FUN && (!later || mentions(later, p->bind))) ? p->bind : NULL;
 }
 
 /* A size parameter that no parameter mentions could never be known. */
-static bool size_occurs(const Size *s, const Binding *b)
-{
-    s = size_deref(s);
-    return (s->kind == SZ_VAR && s->var == b) ||
-           (s->kind == SZ_OP && (size_occurs(s->a, b) || size_occurs(s->b, b)));
-}
-
-static bool dim_occurs(const AType *t, const Binding *b)
-{
-    t = type_deref(t);
-    switch (t->kind) {
-    case TY_ARRAY: return size_occurs(t->array.dim, b) || dim_occurs(t->array.elem, b);
-    case TY_TUPLE:
-    case TY_RECORD:
-        for (int i = 0; i < t->elems.n; i++)
-            if (dim_occurs(t->elems.at[i], b))
-                return true;
-        return false;
-    case TY_FUN: return dim_occurs(t->fun.param, b) || dim_occurs(t->fun.result, b);
-    case TY_SCALAR:
-    case TY_VAR:
-    case TY_META:
-    case TY_ERROR: return false;
-    }
-    return false;
-}
-
 static void check_sizes_used(Ck *ck, const Def *d)
 {
     for (int i = 0; i < d->tparams.n; i++) {
         const TParam *p = &d->tparams.at[i];
         bool used = p->kind != TP_SIZE;
         for (int j = 0; !used && j < d->params.n; j++)
-            used = dim_occurs(d->params.at[j]->type, p->bind);
+            used = mentions(d->params.at[j]->type, p->bind);
+        if (!used && d->ret_type && !d->params.n)
+            used = mentions(d->ret_type, p->bind);
         for (int j = 0; j < i; j++)
             used |= d->tparams.at[j].name == p->name; /* reported already */
-        if (!used && d->params.n)
+        if (!used)
             ck_error(ck, p->loc, "size parameter `%s` is not the size of any parameter", p->name);
     }
+}
+
+void check_names_used(Ck *ck, const Bindings *sizes, const AType *pattern)
+{
+    for (int i = 0; i < sizes->n; i++)
+        if (!ty_witnesses(pattern, sizes->at[i]))
+            ck_error(ck, sizes->at[i]->loc, "`%s` is not the size of an array in the pattern",
+                     sizes->at[i]->name);
 }
 
 /* ---- A definition ---- */
@@ -335,30 +330,67 @@ static AType *build_type(Ck *ck, Def *d, AType *ret, const Bindings *exists)
 {
     AType *t = ret;
     for (int i = d->params.n - 1; i >= 0; i--) {
+        Binding *name = size_param(d->params.at[i], t);
         t = ty_fun(ck, d->params.at[i]->type, t);
-        t->fun.name = size_param(d->params.at[i]);
+        t->fun.name = name;
         if (i == d->params.n - 1)
             t->fun.exists = *exists;
     }
     return t;
 }
 
+/* Names that the type of a definition may mention: those of its parameters as a whole, if they are
+ * bound before. */
+typedef struct {
+    const Bindings *names;
+    int first_uid;
+    const Size *bad;
+} Visible;
+
+static bool is_hidden(void *env, const Size *leaf)
+{
+    Visible *v = env;
+    if (leaf->kind != SZ_VAR || leaf->var->kind == BIND_BUILTIN || leaf->var->uid < v->first_uid)
+        return false;
+    for (int i = 0; i < v->names->n; i++)
+        if (v->names->at[i] == leaf->var)
+            return false;
+    v->bad = leaf;
+    return true;
+}
+
+/* A caller could not know a size that is a part of another parameter. */
+static void check_visible(Ck *ck, const Pat *p, const Bindings *names, int first_uid)
+{
+    Visible v = {names, first_uid, NULL};
+    if (!ty_any_size(p->type, is_hidden, &v))
+        return;
+    ck_error(ck, p->loc, "this parameter has the size `%s`, which is not known to callers",
+             size_str(ck->a, v.bad));
+    ck_note(ck, v.bad->var->loc, "only a parameter as a whole can be a size of a later one");
+}
+
 /* The finished type of the definition; takes the variables of its level for parameters. */
 static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings *exists,
                        int first_uid, int first_id)
 {
-    if (!d->ret) {
-        Bindings keep = *tparams;
-        keep.cap = keep.n; /* pushes must not write into tparams */
-        for (int i = 0; i < d->params.n; i++) {
-            Binding *b = size_param(d->params.at[i]);
-            if (b)
-                vec_push(ck->a, &keep, b);
-        }
-        AType *left = ty_leave(ck, ty_plain(ck, body), first_uid, &keep, d->loc);
-        d->ret_type = d->params.n ? seal_result(ck, left, exists, first_id) : left;
+    Bindings keep = *tparams;
+    keep.cap = keep.n; /* pushes must not write into tparams */
+    for (int i = 0; i < d->params.n; i++) {
+        check_visible(ck, d->params.at[i], &keep, first_uid);
+        Binding *b = size_param(d->params.at[i], NULL);
+        if (b)
+            vec_push(ck->a, &keep, b);
     }
-    AType *t = build_type(ck, d, d->ret_type, exists);
+    if (d->ret)
+        vec_append(ck->a, &keep, exists);
+    AType *ret = d->ret ? d->ret_type : ty_plain(ck, body);
+    AType *left = ty_leave(ck, ret, first_uid, &keep, d->loc);
+    if (d->params.n)
+        left = seal_result(ck, left, exists, first_id);
+    if (!d->ret)
+        d->ret_type = left;
+    AType *t = build_type(ck, d, left, exists);
     Gen g = {ck, tparams};
     gen_type(&g, t);
     d->bind->type = t;
@@ -369,27 +401,24 @@ void check_def(Ck *ck, Def *d)
 {
     Scope *scope = ck->scope, *types = ck->types;
     Bindings *outer_sizes = ck->sizes;
-    Def *outer_owner = ck->size_owner;
     Bindings tparams = {0}, exists = {0};
-    int first_uid = ck->n_bindings, first_id = ck->ids;
-    bool outer_dyn = ck->dyn;
+    int first_uid = ck->n_bindings, first_id = ck->ids, deferred = ck->deferred.n;
 
     for (int i = 0; i < d->attrs.n; i++)
         check_attr(d->attrs.at[i]);
     vec_push(ck->a, &ck->current, d);
     ck->level++;
-    ck->size_owner = d;
     ck->sizes = &tparams;
-    check_tparams(ck, &d->tparams, &tparams, d);
+    check_tparams(ck, &d->tparams, &tparams);
     for (int i = 0; i < d->params.n; i++)
         check_pat(ck, d->params.at[i], AT_PARAM);
     check_distinct(ck, &d->params);
-    check_sizes_used(ck, d);
     d->ret_type = NULL;
     if (d->ret) {
         ck->sizes = &exists;
         d->ret_type = check_type(ck, d->ret, d->params.n ? AT_RESULT : AT_FREE);
     }
+    check_sizes_used(ck, d);
     AType *body = check_against(ck, d->body, d->ret_type);
     solve_wanted(ck, false);
     if (d->ret)
@@ -399,12 +428,11 @@ void check_def(Ck *ck, Def *d)
     ck->scope = scope;
     ck->types = types;
     ck->sizes = outer_sizes;
-    ck->size_owner = outer_owner;
-    ck->dyn = outer_dyn;
 
     d->bind = new_binding(ck, BIND_DEF, d->name, d->loc);
     d->bind->def = d;
     solve_wanted(ck, !d->local);
+    solve_sizes(ck, deferred, !d->local);
     generalise(ck, d, body, &tparams, &exists, first_uid, first_id);
     bind_name(ck, d->bind);
 }

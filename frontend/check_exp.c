@@ -7,16 +7,38 @@
 
 static AType *infer(Ck *ck, AExp *e, AType *want);
 
+/* Adds the parts of a type to *n; false beyond the limit. */
+static bool count_parts(const AType *t, int *n)
+{
+    if (++*n > MAX_TYPE_PARTS)
+        return false;
+    t = type_deref(t);
+    if (t->kind == TY_ARRAY)
+        return count_parts(t->array.elem, n);
+    if (t->kind == TY_FUN)
+        return count_parts(t->fun.param, n) && count_parts(t->fun.result, n);
+    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
+        if (!count_parts(t->elems.at[i], n))
+            return false;
+    return true;
+}
+
 AType *check_against(Ck *ck, AExp *e, AType *want)
 {
     Scope *scope = ck->scope;
-    e->dyn_check = false;
+    Loc outer = ck->here;
+    ck->here = e->loc;
     if (e->open)
         open_module(ck, e->open);
     e->type = infer(ck, e, want);
     ck->scope = scope;
+    ck->here = outer;
     ck->opened -= e->open != NULL;
-    e->type = ty_limited(ck, e->type, e->loc);
+    int parts = 0;
+    if (!count_parts(e->type, &parts)) {
+        ck_error(ck, e->loc, "the type of this is too large (more than %d parts)", MAX_TYPE_PARTS);
+        e->type = ty_error(ck);
+    }
     return e->type;
 }
 
@@ -64,8 +86,8 @@ static void size_error(Ck *ck, Loc loc, const char *what)
     ck_error(ck, loc, "%s may have another size than is needed here", what);
     if (!ck->why_b.beg)
         return;
-    ck_note(ck, ck->why_a, "the one size is that of this `[]`,");
-    ck_note(ck, ck->why_b, "the other that of this one; `[n]` in both places makes them equal");
+    ck_note(ck, ck->why_a, "the one size is made up here,");
+    ck_note(ck, ck->why_b, "the other one here; claim that they are equal by `e :> t`");
 }
 
 bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
@@ -78,7 +100,7 @@ bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
     if (w->kind == TY_META && w->meta.cls == TC_VALUE && ty_has_fun(have))
         ck_error(ck, at->loc, "%s is or holds a function (`%s`), which cannot be stored", what,
                  shown);
-    else if (w->kind == TY_META && w->meta.cls > TC_VALUE)
+    else if (w->kind == TY_META && w->meta.cls >= TC_VALUE && !ck->why_more)
         ck_error(ck, at->loc, "%s should be %s, but is %s", what, class_words(w->meta.cls),
                  said(ck, have));
     else if (ck->why_a.beg && !strcmp(show(ck, ty_plain(ck, want)), show(ck, ty_plain(ck, have))))
@@ -86,26 +108,15 @@ bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
     else
         ck_error(ck, at->loc, "%s should be %s, but is %s%s", what, said(ck, want), said(ck, have),
                  *why ? why : conversion(ck, w, have));
+    if (ck->why_varies)
+        ck_note(ck, at->loc,
+                "if the sizes are equal, say so: `... :> [n]t` with a size `n` from outside");
     return false;
 }
 
 bool check_is(Ck *ck, AExp *e, AType *want, const char *what)
 {
     return require(ck, e, want, check_against(ck, e, want), what);
-}
-
-/* Sizes assumed equal between begin and end belong to one node. */
-static bool begin_dyn(Ck *ck)
-{
-    bool outer = ck->dyn;
-    ck->dyn = false;
-    return outer;
-}
-
-static void end_dyn(Ck *ck, bool outer, AExp *e)
-{
-    e->dyn_check |= ck->dyn;
-    ck->dyn = outer;
 }
 
 /* ---- Names ---- */
@@ -182,13 +193,11 @@ static AType *check_array(Ck *ck, AExp *e, AType *want)
     AType *w = want ? type_deref(want) : NULL;
     AType *elem = ty_meta(ck, TC_VALUE, e->loc);
     AType *expected = w && w->kind == TY_ARRAY ? w->array.elem : NULL;
-    bool outer = begin_dyn(ck);
     for (int i = 0; i < e->seq.elems.n; i++) {
         AExp *x = e->seq.elems.at[i];
         AType *t = check_against(ck, x, i ? elem : expected);
         require(ck, x, elem, t, i ? "this element" : "an array element");
     }
-    end_dyn(ck, outer, e);
     return ty_array(ck, sz_const(ck, e->seq.elems.n), elem);
 }
 
@@ -214,6 +223,9 @@ static AType *check_range(Ck *ck, AExp *e)
         n = sz_op(ck, '+', n, sz_const(ck, 1));
     /* Only sizes that are plainly right: a range may be empty, and its ends may be narrower. */
     bool i64 = d->kind == TY_SCALAR && d->scalar == S_I64;
+    int64_t v;
+    if (n && sz_value(n, &v))
+        n = sz_const(ck, v);
     if (!n || (n->kind == SZ_CONST ? n->value < 0 : !i64 || n->kind == SZ_OP))
         n = sz_unknown(ck, e->loc);
     return ty_array(ck, n, t);
@@ -278,11 +290,10 @@ void solve_wanted(Ck *ck, bool final)
             ck->wanted.n--;
             progress = true;
             if (t->kind == TY_META) {
-                if (diag_errors() == ck->errors) /* else it may be unknown because of an error */
-                    ck_error(ck, w.loc,
-                             "field `%s` is taken from something whose type is not known here; "
-                             "give that a type, as in `(p: t)`",
-                             w.name);
+                ck_error(ck, w.loc,
+                         "field `%s` is taken from something whose type is not known here; give "
+                         "that a type, as in `(p: t)`",
+                         w.name);
                 t->meta.ref = ty_error(ck);
                 continue;
             }
@@ -326,26 +337,25 @@ static bool is_negative(const AExp *e)
            e->app.fn->var.bind->builtin == BI_NEG;
 }
 
-/* The size of a slice, where its text says it. */
+/* The size of a slice, NULL where its text does not say it. */
 static Size *slice_size(Ck *ck, const ADimIndex *d, Size *dim)
 {
-    if (!d->i && !d->j && (!d->s || is_negative(d->s)))
-        return !d->s ||
-                       (d->s->app.args.at[0]->kind == AE_LIT && d->s->app.args.at[0]->lit.bits == 1)
-                   ? dim
-                   : sz_unknown(ck, d->loc);
+    if (!d->i && !d->j && (!d->s || is_negative(d->s))) {
+        bool all =
+            !d->s || (d->s->app.args.at[0]->kind == AE_LIT && d->s->app.args.at[0]->lit.bits == 1);
+        return all ? dim : NULL;
+    }
     if (d->s || (d->i && is_negative(d->i)) || (d->j && is_negative(d->j)))
-        return sz_unknown(ck, d->loc);
-    Size *end = d->j ? sz_of_exp(ck, d->j) : dim;
-    if (!d->i)
-        return end;
-    if (size_deref(end)->kind == SZ_META)
-        return sz_unknown(ck, d->loc);
-    return sz_op(ck, '-', end, sz_of_exp(ck, d->i));
+        return NULL;
+    Size *end = d->j ? sz_of_exp(ck, d->j) : dim, *start = d->i ? sz_of_exp(ck, d->i) : NULL;
+    if ((d->j && end->kind == SZ_UNKNOWN) || (start && start->kind == SZ_UNKNOWN))
+        return NULL;
+    return start ? sz_op(ck, '-', end, start) : end;
 }
 
-/* The type of t[dims], NULL after an error. */
-static AType *check_dims(Ck *ck, AType *t, const ADimIndices *dims, Loc loc)
+/* The type of t[dims], NULL after an error. Sizes of slices that are not known are unknown, or, of
+ * an update, those of the new value. */
+static AType *check_dims(Ck *ck, AType *t, const ADimIndices *dims, bool update, Loc loc)
 {
     AType *whole = t;
     VEC(Size *) kept = {0};
@@ -375,7 +385,9 @@ static AType *check_dims(Ck *ck, AType *t, const ADimIndices *dims, Loc loc)
                 check_is(ck, d->j, i64, "end of a slice");
             if (d->s)
                 check_is(ck, d->s, i64, "stride of a slice");
-            vec_push(ck->a, &kept, slice_size(ck, d, t->array.dim));
+            Size *n = slice_size(ck, d, t->array.dim);
+            n = n ? n : update ? sz_meta(ck, d->loc) : sz_unknown(ck, d->loc);
+            vec_push(ck->a, &kept, n);
         } else {
             check_index_exp(ck, d->i, "an index");
         }
@@ -390,20 +402,18 @@ static AType *check_idxsect(Ck *ck, AExp *e, AType *want)
 {
     AType *w = want ? type_deref(want) : NULL;
     AType *from = w && w->kind == TY_FUN ? w->fun.param : ty_meta(ck, TC_VALUE, e->loc);
-    AType *t = check_dims(ck, from, &e->index.dims, e->loc);
+    AType *t = check_dims(ck, from, &e->index.dims, false, e->loc);
     return t ? ty_fun(ck, from, t) : ty_error(ck);
 }
 
 static AType *check_update(Ck *ck, AExp *e)
 {
     AType *t = ty_plain(ck, check_exp(ck, e->update.e));
-    AType *part = check_dims(ck, t, &e->update.dims, e->update.e->loc);
-    bool outer = begin_dyn(ck);
+    AType *part = check_dims(ck, t, &e->update.dims, true, e->update.e->loc);
     if (part)
         check_is(ck, e->update.value, part, "the new value");
     else
         check_exp(ck, e->update.value);
-    end_dyn(ck, outer, e);
     return t;
 }
 
@@ -412,9 +422,7 @@ static AType *check_recupdate(Ck *ck, AExp *e)
     AType *t = ty_plain(ck, check_exp(ck, e->update.e)), *part = t;
     for (int i = 0; i < e->update.names.n; i++)
         part = field_of(ck, part, e->update.names.at[i], e->loc);
-    bool outer = begin_dyn(ck);
     check_is(ck, e->update.value, part, "the new value");
-    end_dyn(ck, outer, e);
     return t;
 }
 
@@ -441,26 +449,25 @@ static AType *check_lambda(Ck *ck, AExp *e, AType *want)
         }
     }
     check_distinct(ck, &e->lambda.params);
-    bool outer = begin_dyn(ck);
     AType *ret = e->lambda.ret ? check_type(ck, e->lambda.ret, AT_FREE) : NULL;
     AType *body = check_against(ck, e->lambda.body, ret ? ret : w);
     if (ret)
         require(ck, e->lambda.body, ret, body, "the result of this function");
-    end_dyn(ck, outer, e);
     ck->scope = scope;
     if (!ok)
         return ty_error(ck);
     Bindings keep = {0}, exists = {0};
     for (int i = 0; i < e->lambda.params.n; i++) {
-        Binding *b = size_param(e->lambda.params.at[i]);
+        Binding *b = size_param(e->lambda.params.at[i], NULL);
         if (b)
             vec_push(ck->a, &keep, b);
     }
     AType *t = ty_leave(ck, ty_plain(ck, ret ? ret : body), first_uid, &keep, e->loc);
     t = seal_result(ck, t, &exists, first_id);
     for (int i = e->lambda.params.n - 1; i >= 0; i--) {
+        Binding *name = size_param(e->lambda.params.at[i], t);
         t = ty_fun(ck, e->lambda.params.at[i]->type, t);
-        t->fun.name = size_param(e->lambda.params.at[i]);
+        t->fun.name = name;
         if (i == e->lambda.params.n - 1)
             t->fun.exists = exists;
     }
@@ -486,18 +493,17 @@ static AType *check_let(Ck *ck, AExp *e, AType *want)
     bind_sizes(ck, &e->let.size_names, &e->let.sizes, e->loc);
     AType *p = check_pat(ck, e->let.pat, AT_FREE);
     check_distinct(ck, &(Pats){&e->let.pat, 1, 1});
+    check_names_used(ck, &e->let.sizes, p);
     Subst s = {0}; /* sizes bound here take whatever is there */
     for (int i = 0; i < e->let.sizes.n; i++)
         subst_size(ck, &s, e->let.sizes.at[i], sz_meta(ck, e->loc));
-    bool outer = begin_dyn(ck);
     ck_try(ck);
     if (!ty_unify(ck, ty_subst(ck, p, &s), rhs))
         ck_error(ck, e->let.pat->loc, "this pattern has type %s, but is given %s%s", said(ck, p),
                  said(ck, rhs), because(ck, p, rhs));
-    end_dyn(ck, outer, e);
     AType *t = check_against(ck, e->let.body, want);
     ck->scope = scope;
-    Binding *n = size_param(e->let.pat);
+    Binding *n = size_param(e->let.pat, t);
     if (n) { /* outside, the variable is what it was defined as */
         Subst def = {0};
         subst_size(ck, &def, n, sz_of_exp(ck, e->let.rhs));
@@ -519,7 +525,7 @@ static AType *check_letfun(Ck *ck, AExp *e, AType *want)
 bool value_only(Ck *ck, AType *t, Loc loc, const char *what)
 {
     ck->why = NULL;
-    if (ty_unify(ck, ty_meta(ck, TC_VALUE, loc), t))
+    if (ty_unify(ck, ty_meta(ck, TC_SIZED, loc), t))
         return true;
     ck_error(ck, loc, "%s may not result in a function, but this one is `%s`", what, show(ck, t));
     return false;
@@ -543,29 +549,14 @@ static AType *check_if(Ck *ck, AExp *e, AType *want)
 
 static AType *check_ascribe(Ck *ck, AExp *e)
 {
-    AType *to = check_type(ck, e->ascribe.te, AT_FREE);
+    bool coerce = e->kind == AE_COERCE;
+    AType *to = check_type(ck, e->ascribe.te, coerce ? AT_LOOP : AT_FREE);
     AType *have = ty_plain(ck, check_against(ck, e->ascribe.e, to));
-    bool outer = begin_dyn(ck);
     ck_try(ck);
-    AType *t = to;
-    if (e->kind == AE_COERCE) { /* shapes may differ, constant ones excepted */
-        t = ty_join(ck, to, have, e->loc);
-        ck->dyn = true;
-    }
-    if (t == to ? !ty_unify(ck, to, have) : !t)
+    /* Of a coercion all sizes are checked when the program runs. */
+    if (coerce ? !ty_join(ck, to, have, e->loc) : !ty_unify(ck, to, have))
         ck_error(ck, e->loc, "this is %s, not %s%s", said(ck, have), said(ck, to),
                  because(ck, to, have));
-    if (e->kind == AE_COERCE) {
-        const AType *x = type_deref(to), *y = have;
-        for (; x->kind == TY_ARRAY && y->kind == TY_ARRAY;
-             x = type_deref(x->array.elem), y = type_deref(y->array.elem)) {
-            const Size *p = size_deref(x->array.dim), *q = size_deref(y->array.dim);
-            if (p->kind == SZ_CONST && q->kind == SZ_CONST && p->value != q->value)
-                ck_error(ck, e->loc, "this is `%s`, and can never be `%s`", show(ck, have),
-                         show(ck, to));
-        }
-    }
-    end_dyn(ck, outer, e);
     e->ascribe.to = to;
     return ty_plain(ck, to);
 }
@@ -626,7 +617,7 @@ static AType *infer(Ck *ck, AExp *e, AType *want)
     case AE_LAMBDA: return check_lambda(ck, e, want);
     case AE_PROJ: return check_proj(ck, e);
     case AE_INDEX: {
-        AType *t = check_dims(ck, ty_plain(ck, check_exp(ck, e->index.e)), &e->index.dims,
+        AType *t = check_dims(ck, ty_plain(ck, check_exp(ck, e->index.e)), &e->index.dims, false,
                               e->index.e->loc);
         return t ? t : ty_error(ck);
     }

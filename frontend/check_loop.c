@@ -61,9 +61,7 @@ static bool starts(Loop *l, AType *p, AType *t)
     if (p->kind == TY_ARRAY && t->kind == TY_ARRAY) {
         Size *want = size_deref(p->array.dim);
         if (!may_vary(l, want)) {
-            SizeEq eq = sz_unify(ck, want, t->array.dim);
-            ck->dyn |= eq == ASSUMED;
-            if (eq == DIFFERENT)
+            if (!sz_unify(ck, want, t->array.dim))
                 return false;
         }
         return starts(l, p->array.elem, t->array.elem);
@@ -93,13 +91,11 @@ static bool returns(Loop *l, AType *p, AType *b, AType *t, int *pos)
         Size *x = size_deref(p->array.dim), *y = size_deref(b->array.dim);
         int here = (*pos)++;
         if (!may_vary(l, x) && !sz_same(x, y)) {
-            if (y->kind != SZ_META && x == size_deref(t->array.dim)) {
+            bool open = y->kind == SZ_META && y->id >= l->first_id;
+            if (!open && x == size_deref(t->array.dim))
                 vec_push(ck->a, &l->changed, here);
-            } else {
-                SizeEq eq = sz_unify(ck, x, y);
-                ck->dyn |= eq == ASSUMED;
-                l->size_error |= eq == DIFFERENT;
-            }
+            else
+                l->size_error |= !sz_unify(ck, x, y);
         }
         return returns(l, p->array.elem, b->array.elem, t->array.elem, pos);
     }
@@ -172,6 +168,7 @@ static AType *attempt(Loop *l, AExp *e, AType *init, AType *elem, const Ints *va
     l->sizes = &e->loop.sizes;
     AType *p = check_pat(ck, e->loop.pat, AT_LOOP);
     check_distinct(ck, &(Pats){&e->loop.pat, 1, 1});
+    check_names_used(ck, &e->loop.sizes, p);
     ck_try(ck);
     bool fits = starts(l, p, t);
     if (!fits)
@@ -200,25 +197,23 @@ AType *check_loop(Ck *ck, AExp *e)
     AType *elem = check_bound(ck, e);
     Scope *scope = ck->scope;
     int mark = trail_mark(ck), wanted = ck->wanted.n, first_uid = ck->n_bindings;
+    int deferred = ck->deferred.n;
     Wanted *kept = arena_memdup(ck->a, ck->wanted.at, sizeof *kept * (size_t)wanted);
     Ints varying = {0};
     Loop l = {.ck = ck};
-    bool outer = ck->dyn;
     AType *t;
     for (;;) {
         int errors = diag_errors();
-        ck->dyn = false;
         t = attempt(&l, e, init, elem, &varying);
         ck->scope = scope;
         if (!l.changed.n || diag_errors() > errors)
             break;
         trail_undo(ck, mark);
         ck->wanted.n = 0;
+        ck->deferred.n = deferred;
         for (int i = 0; i < wanted; i++)
             vec_push(ck->a, &ck->wanted, kept[i]);
         vec_append(ck->a, &varying, &l.changed);
     }
-    e->dyn_check = ck->dyn;
-    ck->dyn = outer;
     return ty_leave(ck, ty_plain(ck, t), first_uid, NULL, e->loc);
 }

@@ -11,6 +11,8 @@ typedef struct {
     TypePlace at;
     Bindings *exists; /* receives sizes made up by the innermost function result, or NULL */
     bool in_abbreviation;
+    bool in_array; /* or stands for a type parameter that arrays may hold */
+    bool in_param; /* of a function */
     int depth; /* of abbreviations */
     struct Whole *whole;
 } How;
@@ -21,22 +23,44 @@ struct Whole {
     Loc loc;
     int parts;
     bool reported;
+    TParamKind lifted; /* what an abbreviation of it has to be: type, type~ or type^ */
+    Loc lifted_by;
 };
+
+static const char *const lifted_words[] = {
+    [TP_TYPE] = "type", [TP_TYPE_LIFTED_SIZE] = "type~", [TP_TYPE_LIFTED] = "type^"};
+
+/* A part of the type at loc that arrays cannot hold: it is a function, or its sizes may vary. */
+static void lift(Ck *ck, const How *how, TParamKind kind, Loc loc, const char *what)
+{
+    if (kind > how->whole->lifted) {
+        how->whole->lifted = kind;
+        how->whole->lifted_by = loc;
+    }
+    if (how->in_array && what && kind > TP_TYPE)
+        ck_error(ck, loc, "arrays cannot hold `%s`: %s", what,
+                 kind == TP_TYPE_LIFTED ? "it may be or hold a function" : "its sizes may vary");
+}
 
 static AType *convert(Ck *ck, TypeExp *te, How *how);
 
 static Size *anonymous_size(Ck *ck, const How *how, Loc loc)
 {
+    if (how->in_abbreviation)
+        lift(ck, how, TP_TYPE_LIFTED_SIZE, loc, NULL);
+    if (how->in_abbreviation && how->in_param && !how->depth)
+        ck_error(ck, loc,
+                 "an anonymous size in a function's parameter could not be known; make it a "
+                 "size parameter, as in `type^ t [n] = [n]i32 -> i32`");
     switch (how->at) {
-    case AT_PARAM:
     case AT_RESULT: {
         Binding *b = new_binding(ck, BIND_SIZE, intern("[]"), loc);
         b->type = ty_scalar(ck, S_I64);
-        ck->owners.at[b->uid] = ck->size_owner;
         vec_push(ck->a, how->exists ? how->exists : ck->sizes, b);
         return sz_var(ck, b);
     }
     case AT_LOOP: return sz_unknown(ck, loc);
+    case AT_PARAM:
     case AT_FREE: return sz_meta(ck, loc);
     }
     ice(loc, "bad place of a type");
@@ -47,11 +71,9 @@ static Size *written_size(Ck *ck, AExp *dim, const How *how, Loc loc)
     if (!dim)
         return anonymous_size(ck, how, loc);
     AType *t = check_against(ck, dim, ty_scalar(ck, S_I64));
-    require(ck, dim, ty_scalar(ck, S_I64), t, "size");
-    int large = ck->large_sizes;
+    if (!require(ck, dim, ty_scalar(ck, S_I64), t, "size"))
+        return sz_meta(ck, loc); /* any: one error is enough */
     Size *s = sz_of_exp(ck, dim);
-    if (ck->large_sizes > large)
-        diag_limit(dim->loc, "this size is too large (more than %d parts)", MAX_SIZE_PARTS);
     s->loc = dim->loc;
     return s;
 }
@@ -80,9 +102,13 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
         TypeExp *arg = te->args.at[(*next)++];
         if (p->kind == TP_SIZE)
             subst_size(ck, &s, p->bind, written_size(ck, arg->dim, how, arg->loc));
-        else
-            fe_subst_type(ck, &s, p->bind, convert(ck, arg, how));
+        else {
+            How inside = *how;
+            inside.in_array |= p->kind == TP_TYPE;
+            fe_subst_type(ck, &s, p->bind, convert(ck, arg, &inside));
+        }
     }
+    lift(ck, how, d->lifted, te->loc, d->name);
     if (!d->type)
         return ty_error(ck);
     /* Anonymous sizes of the abbreviation are new ones at each use. */
@@ -114,6 +140,11 @@ static AType *named(Ck *ck, TypeExp *te, How *how)
         return expand(ck, te, b->tdecl, how);
     if (te->args.n)
         ck_error(ck, te->loc, "type parameter `%s` takes no arguments", te->name);
+    lift(ck, how,
+         b->cls == TC_ANY     ? TP_TYPE_LIFTED
+         : b->cls == TC_SIZED ? TP_TYPE_LIFTED_SIZE
+                              : TP_TYPE,
+         te->loc, te->name);
     AType *t = NEW(ck->a, AType);
     t->kind = TY_VAR;
     t->var = b;
@@ -136,9 +167,9 @@ static AType *record(Ck *ck, TypeExp *te, How *how)
 static AType *function(Ck *ck, TypeExp *te, How *how)
 {
     How param = *how;
-    param.at = how->at == AT_RESULT ? AT_PARAM : how->at;
-    if (param.at == AT_PARAM)
-        param.exists = NULL;
+    param.exists = NULL;
+    param.in_param = true;
+    lift(ck, how, TP_TYPE_LIFTED, te->loc, NULL);
     AType *p = convert(ck, te->param, &param);
     Scope *scope = ck->scope;
     Binding *name = NULL;
@@ -170,8 +201,10 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
                  "existential sizes may stand in results of functions and in abbreviations only");
     Scope *scope = ck->scope;
     Subst s = {0};
+    Bindings bound = {0};
     for (int i = 0; i < te->names.n; i++) {
         Binding *b = new_binding(ck, BIND_SIZE, te->names.at[i], te->loc);
+        vec_push(ck->a, &bound, b);
         b->type = ty_scalar(ck, S_I64);
         bind_name(ck, b);
         if (how->at == AT_RESULT)
@@ -181,6 +214,10 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
     }
     AType *t = convert(ck, te->elem, how);
     ck->scope = scope;
+    for (int i = 0; i < te->names.n; i++)
+        if (t->kind != TY_ERROR && !ty_witnesses(t, bound.at[i]))
+            ck_error(ck, te->loc, "`%s` is not the size of an array here, so it could not be known",
+                     te->names.at[i]);
     return how->at == AT_RESULT ? t : ty_subst(ck, t, &s);
 }
 
@@ -189,9 +226,9 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
     struct Whole *w = how->whole;
     if (how->depth > MAX_ABBREVIATIONS || ++w->parts > MAX_TYPE_PARTS) {
         if (!w->reported)
-            diag_limit(w->loc, "this type is too large (more than %d %s)",
-                       w->parts > MAX_TYPE_PARTS ? MAX_TYPE_PARTS : MAX_ABBREVIATIONS,
-                       w->parts > MAX_TYPE_PARTS ? "parts" : "abbreviations inside each other");
+            ck_error(ck, w->loc, "this type is too large (more than %d %s)",
+                     w->parts > MAX_TYPE_PARTS ? MAX_TYPE_PARTS : MAX_ABBREVIATIONS,
+                     w->parts > MAX_TYPE_PARTS ? "parts" : "abbreviations inside each other");
         w->reported = true;
         return ty_error(ck);
     }
@@ -199,8 +236,11 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
     case TE_NAME: return named(ck, te, how);
     case TE_ARRAY: {
         Size *dim = written_size(ck, te->dim, how, te->loc);
-        AType *elem = convert(ck, te->elem, how);
-        if (ty_has_fun(elem))
+        How inside = *how;
+        inside.in_array = true;
+        int errors = diag_errors();
+        AType *elem = convert(ck, te->elem, &inside);
+        if (ty_has_fun(elem) && diag_errors() == errors)
             ck_error(ck, te->elem->loc, "arrays cannot hold functions (`%s`)", show(ck, elem));
         if (elem->unique)
             ck_error(ck, te->elem->loc, "elements of arrays cannot be unique; write `*[]t`");
@@ -226,26 +266,31 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
     ice(te->loc, "a size where a type was expected");
 }
 
-static AType *whole_type(Ck *ck, TypeExp *te, TypePlace at, bool in_abbreviation)
+static AType *whole_type(Ck *ck, TypeExp *te, TypePlace at, const TypeDecl *decl)
 {
-    struct Whole whole = {.loc = te->loc};
-    How how = {.at = at, .whole = &whole, .in_abbreviation = in_abbreviation};
+    struct Whole whole = {.loc = te->loc, .lifted = TP_TYPE};
+    How how = {.at = at, .whole = &whole, .in_abbreviation = decl != NULL};
     AType *t = convert(ck, te, &how);
-    return whole.reported ? ty_error(ck) : ty_limited(ck, t, te->loc);
+    if (decl && whole.lifted > decl->lifted && !whole.reported)
+        ck_error(ck, whole.lifted_by, "`%s` %s: it must be defined by `%s`, not `%s`", decl->name,
+                 whole.lifted == TP_TYPE_LIFTED ? "is or holds a function"
+                                                : "has sizes that may vary",
+                 lifted_words[whole.lifted], lifted_words[decl->lifted]);
+    return whole.reported ? ty_error(ck) : t;
 }
 
 AType *check_type(Ck *ck, TypeExp *te, TypePlace at)
 {
-    return whole_type(ck, te, at, false);
+    return whole_type(ck, te, at, NULL);
 }
 
 void check_type_decl(Ck *ck, TypeDecl *d)
 {
     Scope *scope = ck->scope, *types = ck->types;
     Bindings params = {0};
-    check_tparams(ck, &d->tparams, &params, NULL);
+    check_tparams(ck, &d->tparams, &params);
     int errors = diag_errors();
-    d->type = whole_type(ck, d->te, AT_FREE, true);
+    d->type = whole_type(ck, d->te, AT_FREE, d);
     if (diag_errors() != errors)
         d->type = ty_error(ck); /* so that its uses do not say it again */
     ck->scope = scope;

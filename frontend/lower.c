@@ -420,24 +420,29 @@ LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v)
     return out;
 }
 
-/* Are all names of a size expression bound? Only the simple forms that occur in types. */
-static bool exp_is_bound(const Env *env, const AExp *e)
+static Val *size_val(Low *L, const Env *env, const Size *s);
+
+/* Binds the names in a size's expression to what stands for them in its arguments; false if one is
+ * not known here. */
+static bool bind_names(Low *L, const Env *env, const Size *s, const AExp *e, Env **inner)
 {
-    switch ((int)e->kind) {
-    case AE_LIT: return true;
-    case AE_VAR: {
-        const Binding *b = e->var.bind;
-        return b->kind == BIND_DEF || b->kind == BIND_BUILTIN || env_find(env, b) != NULL;
-    }
-    case AE_APP:
-        for (int i = 0; i < e->app.args.n; i++)
-            if (!exp_is_bound(env, e->app.args.at[i]))
+    if (s->kind == SZ_EXP) {
+        const AExp *part;
+        for (int i = 0; (part = size_exp_part(e, i)); i++) {
+            while (part->kind == AE_ASCRIBE || part->kind == AE_COERCE)
+                part = part->ascribe.e;
+            if (!bind_names(L, env, size_deref(s->args.at[i]), part, inner))
                 return false;
-        return exp_is_bound(env, e->app.fn);
-    case AE_PROJ: return exp_is_bound(env, e->proj.e);
-    case AE_ASCRIBE: return exp_is_bound(env, e->ascribe.e);
-    default: return false;
+        }
+        return true;
     }
+    if (e->kind == AE_VAR && e->var.bind->kind != BIND_BUILTIN) {
+        Val *v = size_val(L, env, s);
+        if (v && v->kind != V_FUN)
+            *inner = env_add(L, *inner, e->var.bind, v);
+        return v != NULL;
+    }
+    return true;
 }
 
 /* s->a op s->b */
@@ -458,28 +463,32 @@ static bool size_op(Low *L, const Env *env, const Size *s, Atom *out)
     return true;
 }
 
-bool size_atom(Low *L, const Env *env, const Size *s, Atom *out)
+static Val *size_val(Low *L, const Env *env, const Size *s)
 {
     s = size_deref(s);
-    Val *v = NULL;
+    Atom a;
     switch (s->kind) {
-    case SZ_CONST: *out = atom_i64(s->value); return true;
+    case SZ_CONST: return val_atom(L, atom_i64(s->value));
     case SZ_VAR: {
         const Env *en = env_find(env, s->var);
-        if (en && en->val)
-            v = en->val;
-        else if (s->var->kind == BIND_DEF)
-            v = lower_global(L, s->var, NULL, NULL, s->loc);
-        break;
+        return en && en->val              ? en->val
+               : s->var->kind == BIND_DEF ? lower_global(L, s->var, NULL, NULL, s->loc)
+                                          : NULL;
     }
-    case SZ_OP: return size_op(L, env, s, out);
-    case SZ_EXP:
-        if (exp_is_bound(env, s->exp))
-            v = lower_exp(L, (Env *)env, s->exp);
-        break;
+    case SZ_OP: return size_op(L, env, s, &a) ? val_atom(L, a) : NULL;
+    case SZ_EXP: {
+        Env *inner = (Env *)env;
+        return bind_names(L, env, s, s->exp, &inner) ? lower_exp(L, inner, s->exp) : NULL;
+    }
     case SZ_UNKNOWN:
     case SZ_META: break;
     }
+    return NULL;
+}
+
+bool size_atom(Low *L, const Env *env, const Size *s, Atom *out)
+{
+    Val *v = size_val(L, env, s);
     if (!v || v->kind != V_ATOM)
         return false;
     *out = v->atom;

@@ -199,7 +199,7 @@ static Val *call_def(Low *L, const Fun *fn, Val **args, Loc loc)
         env = bind_pat(L, env, def->params.at[i], v);
     }
     Val *v = lower_exp(L, env, def->body);
-    if (def->ret_type && (def->ret || def->dyn_check))
+    if (def->ret)
         v = match_type(L, &env, def->ret_type, v, low_loc(L, def->body->loc));
     return v;
 }
@@ -425,7 +425,7 @@ static Val *lower_lit(Low *L, const AExp *e)
 static Env *lower_let(Low *L, Env *env, const AExp *e)
 {
     Val *v = lower_exp(L, env, e->let.rhs);
-    if (e->dyn_check || e->let.sizes.n)
+    if (e->let.sizes.n)
         v = match_type(L, &env, e->let.pat->type, v, low_loc(L, e->let.pat->loc));
     return bind_pat(L, env, e->let.pat, v);
 }

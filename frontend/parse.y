@@ -53,7 +53,7 @@ int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
 
 static void yyerror(const Loc *loc, void *scanner, ParseCtx *ctx, const char *msg);
 static Def *add_def(ParseCtx *ctx, Def *d, bool entry, bool infix);
-static void add_type(ParseCtx *ctx, NameLoc n, TParams tps, TypeExp *te, Loc loc);
+static void add_type(ParseCtx *ctx, NameLoc n, TParamKind lifted, TParams tps, TypeExp *te, Loc loc);
 static void add_import(ParseCtx *ctx, const AExp *path, Loc loc);
 static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc);
 static NameLoc number_field(ParseCtx *ctx, Loc loc);
@@ -68,6 +68,7 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 %token <name> ID "a name" RESERVED "reserved word" PROJNUM "a field number"
 %token <exp> LITERAL "a number" STRING "a string"
 %token <tparam> QUOTE "`'`"
+%type <tparam> lifted
 %token <name> OP_PIPE "operator |>" OP_RPIPE "operator <|" OP_OR "operator ||" OP_AND "operator &&"
 %token <name> OP_CMP "comparison" LESS "`<`" BANG "`!`" OP_BIT "bit operator" OP_SHIFT "shift"
 %token <name> OP_ADD "operator +" MINUS "`-`" OP_MUL "operator *" STAR "`*`" OP_POW "operator **"
@@ -126,7 +127,7 @@ decl: DEF def_rest
     | LET def_rest
     | ENTRY bind_name tparams params ret '=' exp {
           add_def(ctx, mk_def(ctx, $2, $3, $4, $5, $7, @$), true, false); }
-    | TYPE lifted ID tparams '=' type { add_type(ctx, $3, $4, $6, @$); }
+    | TYPE lifted ID tparams '=' type { add_type(ctx, $3, $2, $4, $6, @$); }
     | IMPORT STRING { add_import(ctx, $2, @$); }
     | LOCAL decl /* nothing but modules could tell the difference */
     | HASH attr ']' decl {
@@ -143,7 +144,9 @@ def_rest: bind_name tparams params ret '=' exp {
               PUSH(ps, $3);
               add_def(ctx, mk_def(ctx, $2, (TParams){0}, ps, $4, $6, @$), false, true); }
 
-lifted: %empty | '~' | OP_BIT
+lifted: %empty { $$ = TP_TYPE; }
+      | '~' { $$ = TP_TYPE_LIFTED_SIZE; }
+      | OP_BIT { $$ = TP_TYPE_LIFTED; }
 
 bind_name: ID | '(' binop ')' { $$ = $2; }
 
@@ -390,7 +393,8 @@ static void yyerror(const Loc *loc, void *scanner, ParseCtx *ctx, const char *ms
 {
     (void)scanner;
     (void)msg; /* the only message that bison itself makes: its stack is full */
-    parse_too_deep(ctx, *loc);
+    ctx->too_deep = true;
+    parse_error(ctx, *loc, "program is nested too deeply");
 }
 
 #define CHARSYM(c) ((yysymbol_kind_t)YYTRANSLATE(c))
@@ -579,10 +583,10 @@ static Def *add_def(ParseCtx *ctx, Def *d, bool entry, bool infix)
     return d;
 }
 
-static void add_type(ParseCtx *ctx, NameLoc n, TParams tps, TypeExp *te, Loc loc)
+static void add_type(ParseCtx *ctx, NameLoc n, TParamKind lifted, TParams tps, TypeExp *te, Loc loc)
 {
     TypeDecl *t = NEW(ctx->a, TypeDecl);
-    *t = (TypeDecl){.name = n.name, .loc = n.loc, .tparams = tps, .te = te};
+    *t = (TypeDecl){.name = n.name, .loc = n.loc, .lifted = lifted, .tparams = tps, .te = te};
     add_decl(ctx, D_TYPE, loc)->type = t;
 }
 

@@ -178,8 +178,6 @@ static void pr_app(Pr *p, const AExp *e)
 {
     const AExp *fn = e->app.fn;
     const AExps *args = &e->app.args;
-    if (p->types && e->dyn_check)
-        out_puts(p->o, "(?)");
     if (e->app.infix && fn->kind == AE_VAR && args->n == 1 &&
         !strncmp(fn->var.name, "prefix ", 7)) {
         out_puts(p->o, fn->var.name + 7);
@@ -300,7 +298,7 @@ static void pr_binders(Pr *p, const AExp *e)
     out_puts(p->o, "let ");
     pr_sizes(p, &e->let.size_names);
     pr_pat(p, e->let.pat);
-    out_puts(p->o, p->types && e->dyn_check ? " =(?) " : " = ");
+    out_puts(p->o, " = ");
     pr_exp(p, e->let.rhs);
     out_puts(p->o, "\nin ");
     pr_exp(p, e->let.body);
@@ -450,7 +448,7 @@ static void pr_def(Pr *p, const Def *d)
         out_puts(p->o, ": ");
         pr_te(p, d->ret);
     }
-    out_puts(p->o, p->types && d->dyn_check ? " =(?)\n" : " =\n");
+    out_puts(p->o, " =\n");
     p->o->indent++;
     pr_exp(p, d->body);
     p->o->indent--;

@@ -30,19 +30,27 @@ static int subst_find(const Subst *s, const Binding *b)
 
 typedef struct {
     Ck *ck;
-    Size *(*size)(void *env, Size *s);  /* of dereferenced sizes other than SZ_OP; never NULL */
+    Size *(*size)(void *env, Size *s);  /* of leaves; never NULL */
     AType *(*var)(void *env, AType *t); /* of TY_VAR and unbound TY_META; NULL keeps them */
     void *env;
-    int parts; /* seen so far */
 } Mapper;
 
 static Size *map_size(Mapper *m, Size *s)
 {
     s = size_deref(s);
-    if (s->kind != SZ_OP)
+    if (s->kind == SZ_OP) {
+        Size *a = map_size(m, s->a), *b = map_size(m, s->b);
+        return a == s->a && b == s->b ? s : sz_op(m->ck, s->op, a, b);
+    }
+    if (s->kind != SZ_EXP)
         return m->size(m->env, s);
-    Size *a = map_size(m, s->a), *b = map_size(m, s->b);
-    return a == s->a && b == s->b ? s : sz_op(m->ck, s->op, a, b);
+    ASizes args = {0};
+    bool changed = false;
+    for (int i = 0; i < s->args.n; i++) {
+        vec_push(m->ck->a, &args, map_size(m, s->args.at[i]));
+        changed |= args.at[i] != s->args.at[i];
+    }
+    return changed ? sz_exp_with(m->ck, s, args) : s;
 }
 
 static AType *map_type(Mapper *m, AType *t)
@@ -50,10 +58,6 @@ static AType *map_type(Mapper *m, AType *t)
     bool unique = t->unique;
     AType *d = type_deref(t), *c = d;
     Ck *ck = m->ck;
-    if (++m->parts > MAX_TYPE_PARTS) {
-        ck->too_large = true;
-        return ty_error(ck);
-    }
     switch (d->kind) {
     case TY_SCALAR:
     case TY_ERROR: return t;
@@ -109,35 +113,11 @@ typedef struct {
     const Subst *s;
 } SubstEnv;
 
-static bool exp_mentions(const AExp *e, bool (*test)(void *env, const Binding *b), void *env)
-{
-    switch (e->kind) {
-    case AE_VAR: return test(env, e->var.bind);
-    case AE_PROJ: return exp_mentions(e->proj.e, test, env);
-    case AE_APP:
-        for (int i = 0; i < e->app.args.n; i++)
-            if (exp_mentions(e->app.args.at[i], test, env))
-                return true;
-        return exp_mentions(e->app.fn, test, env);
-    default: return false;
-    }
-}
-
-static bool is_substituted(void *env, const Binding *b)
-{
-    return subst_find(((SubstEnv *)env)->s, b) >= 0;
-}
-
 static Size *subst_one_size(void *env, Size *z)
 {
-    SubstEnv *se = env;
-    if (z->kind == SZ_VAR) {
-        int i = subst_find(se->s, z->var);
-        return i >= 0 && se->s->sizes.at[i] ? se->s->sizes.at[i] : z;
-    }
-    if (z->kind == SZ_EXP && exp_mentions(z->exp, is_substituted, env))
-        return sz_unknown(se->ck, z->loc);
-    return z;
+    const Subst *s = ((SubstEnv *)env)->s;
+    int i = z->kind == SZ_VAR ? subst_find(s, z->var) : -1;
+    return i >= 0 && s->sizes.at[i] ? s->sizes.at[i] : z;
 }
 
 static AType *subst_one_var(void *env, AType *t)
@@ -150,14 +130,14 @@ static AType *subst_one_var(void *env, AType *t)
 AType *ty_subst(Ck *ck, AType *t, const Subst *s)
 {
     SubstEnv env = {ck, s};
-    Mapper m = {ck, subst_one_size, subst_one_var, &env, 0};
+    Mapper m = {ck, subst_one_size, subst_one_var, &env};
     return s->from.n ? map_type(&m, t) : t;
 }
 
 Size *sz_subst(Ck *ck, Size *z, const Subst *s)
 {
     SubstEnv env = {ck, s};
-    Mapper m = {ck, subst_one_size, subst_one_var, &env, 0};
+    Mapper m = {ck, subst_one_size, subst_one_var, &env};
     return map_size(&m, z);
 }
 
@@ -188,13 +168,33 @@ typedef struct {
     Ck *ck;
     int from;
     const Bindings *keep;
+    const AType *whole;
     Loc loc;
 } LeaveEnv;
+
+/* Whether a function type in t binds the name. */
+static bool ty_binds(const AType *t, const Binding *b)
+{
+    t = type_deref(t);
+    if (t->kind == TY_ARRAY)
+        return ty_binds(t->array.elem, b);
+    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
+        if (ty_binds(t->elems.at[i], b))
+            return true;
+    if (t->kind != TY_FUN)
+        return false;
+    for (int i = 0; i < t->fun.exists.n; i++)
+        if (t->fun.exists.at[i] == b)
+            return true;
+    return t->fun.name == b || ty_binds(t->fun.param, b) || ty_binds(t->fun.result, b);
+}
 
 static bool leaves(void *env, const Binding *b)
 {
     LeaveEnv *le = env;
-    if (b->uid < le->from)
+    if (ty_binds(le->whole, b))
+        return false;
+    if (b->uid < le->from || b->kind == BIND_BUILTIN) /* of those, uids tell the first use only */
         return false;
     for (int i = 0; le->keep && i < le->keep->n; i++)
         if (le->keep->at[i] == b)
@@ -205,89 +205,30 @@ static bool leaves(void *env, const Binding *b)
 static Size *leave_size(void *env, Size *z)
 {
     LeaveEnv *le = env;
-    if ((z->kind == SZ_VAR && leaves(env, z->var)) ||
-        (z->kind == SZ_EXP && exp_mentions(z->exp, leaves, env)))
-        return sz_unknown(le->ck, le->loc);
-    return z;
+    return z->kind == SZ_VAR && leaves(env, z->var) ? sz_unknown(le->ck, le->loc) : z;
 }
 
 /* n*m with m leaving is as unknown as m: the mapper would leave n * ?, which is kept, since equal
  * products of the same unknown are equal. */
 AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc)
 {
-    LeaveEnv env = {ck, from, keep, loc};
-    Mapper m = {ck, leave_size, NULL, &env, 0};
+    LeaveEnv env = {ck, from, keep, t, loc};
+    Mapper m = {ck, leave_size, NULL, &env};
     return map_type(&m, t);
 }
 
 /* ---- Questions ---- */
 
-static bool count_size(const Size *s, int *n)
+bool ty_witnesses(const AType *t, const Binding *b)
 {
-    s = size_deref(s);
-    return ++*n <= MAX_SIZE_PARTS &&
-           (s->kind != SZ_OP || (count_size(s->a, n) && count_size(s->b, n)));
-}
-
-/* Adds the parts of a type to *n; false beyond the limit. Its sizes that have grown too large, since
- * variables in them stand for something now, become unknown. */
-static bool count_parts(Ck *ck, const AType *t, int *n)
-{
-    if (++*n > MAX_TYPE_PARTS)
-        return false;
     t = type_deref(t);
     if (t->kind == TY_ARRAY) {
-        Size *z = size_deref(t->array.dim);
-        int parts = 0;
-        if (!count_size(z, &parts)) {
-            z->kind = SZ_UNKNOWN;
-            z->id = ck->ids++;
-            ck->large_sizes++;
-        }
-        return count_parts(ck, t->array.elem, n);
+        const Size *s = size_deref(t->array.dim);
+        return (s->kind == SZ_VAR && s->var == b) || ty_witnesses(t->array.elem, b);
     }
-    if (t->kind == TY_FUN)
-        return count_parts(ck, t->fun.param, n) && count_parts(ck, t->fun.result, n);
     for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
-        if (!count_parts(ck, t->elems.at[i], n))
-            return false;
-    return true;
-}
-
-AType *ty_limited(Ck *ck, AType *t, Loc loc)
-{
-    int parts = 0;
-    if (!ck->too_large && count_parts(ck, t, &parts))
-        return t;
-    ck->too_large = false;
-    diag_limit(loc, "the type of this is too large (more than %d parts)", MAX_TYPE_PARTS);
-    return ty_error(ck);
-}
-
-static bool sz_unknown_since(const Size *s, int id)
-{
-    s = size_deref(s);
-    return (s->kind == SZ_UNKNOWN && s->id >= id) ||
-           (s->kind == SZ_OP && (sz_unknown_since(s->a, id) || sz_unknown_since(s->b, id)));
-}
-
-bool ty_has_unknown(const AType *t, int id)
-{
-    t = type_deref(t);
-    switch (t->kind) {
-    case TY_ARRAY: return sz_unknown_since(t->array.dim, id) || ty_has_unknown(t->array.elem, id);
-    case TY_TUPLE:
-    case TY_RECORD:
-        for (int i = 0; i < t->elems.n; i++)
-            if (ty_has_unknown(t->elems.at[i], id))
-                return true;
-        return false;
-    case TY_FUN:
-    case TY_SCALAR:
-    case TY_VAR:
-    case TY_META:
-    case TY_ERROR: return false;
-    }
+        if (ty_witnesses(t->elems.at[i], b))
+            return true;
     return false;
 }
 

@@ -122,11 +122,43 @@ static void put_size(Out *o, const Size *s, bool nested)
     }
 }
 
+bool size_exp_form(const AExp *e)
+{
+    switch (e->kind) {
+    case AE_LIT:
+    case AE_VAR:
+    case AE_PROJ:
+    case AE_APP:
+    case AE_TUPLE:
+    case AE_IF: return true;
+    case AE_INDEX:
+        for (int i = 0; i < e->index.dims.n; i++)
+            if (e->index.dims.at[i].slice)
+                return false;
+        return true;
+    default: return false;
+    }
+}
+
+const AExp *size_exp_part(const AExp *e, int i)
+{
+    switch (e->kind) {
+    case AE_PROJ: return i ? NULL : e->proj.e;
+    case AE_APP: return i == 0 ? e->app.fn : i <= e->app.args.n ? e->app.args.at[i - 1] : NULL;
+    case AE_TUPLE: return i < e->seq.elems.n ? e->seq.elems.at[i] : NULL;
+    case AE_IF: return i == 0 ? e->cond.test : i == 1 ? e->cond.then : i == 2 ? e->cond.els : NULL;
+    case AE_INDEX:
+        return i == 0 ? e->index.e : i <= e->index.dims.n ? e->index.dims.at[i - 1].i : NULL;
+    default: return NULL;
+    }
+}
+
 /* What is known of a type that is not inferred yet, in a word. */
 static const char *class_name(TypeClass c)
 {
     switch (c) {
     case TC_ANY:
+    case TC_SIZED:
     case TC_VALUE: return "_";
     case TC_EQ: return "comparable";
     case TC_PRIM: return "scalar";

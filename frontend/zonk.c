@@ -15,6 +15,7 @@ static Size *zonk_size(Ck *ck, Size *s)
     switch (s->kind) {
     case SZ_META: {
         Size *u = sz_unknown(ck, s->loc);
+        u->varies = true; /* nothing decides it: causality.c reports it where that matters */
         s->ref = u;
         return u;
     }
@@ -22,7 +23,13 @@ static Size *zonk_size(Ck *ck, Size *s)
         Size *a = zonk_size(ck, s->a), *b = zonk_size(ck, s->b);
         return a == s->a && b == s->b ? s : sz_op(ck, s->op, a, b);
     }
-    case SZ_EXP: zonk_exp(ck, s->exp); return s;
+    case SZ_EXP: {
+        ASizes args = {0};
+        for (int i = 0; i < s->args.n; i++)
+            vec_push(ck->a, &args, zonk_size(ck, s->args.at[i]));
+        zonk_exp(ck, s->exp);
+        return sz_exp_with(ck, s, args);
+    }
     case SZ_CONST:
     case SZ_VAR:
     case SZ_UNKNOWN: return s;
@@ -32,16 +39,15 @@ static Size *zonk_size(Ck *ck, Size *s)
 
 static AType *default_type(Ck *ck, AType *m)
 {
+    if (m->meta.cls == TC_EQ && diag_errors() == ck->errors)
+        ck_error(ck, m->meta.loc,
+                 "the type of what is compared here is ambiguous; say it, as in `(x: i32)`");
     m->meta.ref = ty_scalar(ck, m->meta.cls == TC_FLOAT ? S_F64 : S_I32);
     return m->meta.ref;
 }
 
-static AType *zonk_counted(Ck *ck, AType *t, int *parts)
+AType *zonk_type(Ck *ck, AType *t)
 {
-    if (ck->too_large || ++*parts > MAX_TYPE_PARTS) {
-        ck->too_large = true;
-        return ty_error(ck);
-    }
     AType *d = type_deref(t);
     if (d->kind == TY_META)
         d = default_type(ck, d);
@@ -54,7 +60,7 @@ static AType *zonk_counted(Ck *ck, AType *t, int *parts)
     case TY_META: break;
     case TY_ARRAY: {
         Size *z = zonk_size(ck, d->array.dim);
-        AType *e = zonk_counted(ck, d->array.elem, parts);
+        AType *e = zonk_type(ck, d->array.elem);
         if (z != d->array.dim || e != d->array.elem)
             c = ty_array(ck, z, e);
         break;
@@ -64,7 +70,7 @@ static AType *zonk_counted(Ck *ck, AType *t, int *parts)
         ATypes es = {0};
         bool changed = false;
         for (int i = 0; i < d->elems.n; i++) {
-            vec_push(ck->a, &es, zonk_counted(ck, d->elems.at[i], parts));
+            vec_push(ck->a, &es, zonk_type(ck, d->elems.at[i]));
             changed |= es.at[i] != d->elems.at[i];
         }
         if (changed)
@@ -72,8 +78,7 @@ static AType *zonk_counted(Ck *ck, AType *t, int *parts)
         break;
     }
     case TY_FUN: {
-        AType *p = zonk_counted(ck, d->fun.param, parts);
-        AType *r = zonk_counted(ck, d->fun.result, parts);
+        AType *p = zonk_type(ck, d->fun.param), *r = zonk_type(ck, d->fun.result);
         if (p != d->fun.param || r != d->fun.result)
             c = ty_fun_like(ck, d, p, r);
         break;
@@ -85,13 +90,6 @@ static AType *zonk_counted(Ck *ck, AType *t, int *parts)
     *copy = *c;
     copy->unique = unique;
     return copy;
-}
-
-/* What variables stand for may be known to be too large only here. */
-AType *zonk_type(Ck *ck, AType *t)
-{
-    int parts = 0;
-    return zonk_counted(ck, t, &parts);
 }
 
 /* ---- Literals ---- */
@@ -185,37 +183,6 @@ static void zonk_parts(Ck *ck, Def *d)
     zonk_exp(ck, d->body);
     d->ret_type = zonk_type(ck, d->ret_type);
     d->bind->type = zonk_type(ck, d->bind->type);
-}
-
-/* unflatten, split and rep learn the sizes of their results from the context. */
-static void check_context_sizes(Ck *ck, AExp *e)
-{
-    if (!e->var.bind || e->var.bind->kind != BIND_BUILTIN || !e->type)
-        return;
-    BuiltinId id = e->var.bind->builtin;
-    int want = id == BI_REP                           ? 1
-               : id == BI_UNFLATTEN || id == BI_SPLIT ? 2
-               : id == BI_UNFLATTEN_3D              ? 3
-               : id == BI_UNFLATTEN_4D              ? 4
-                                                    : 0;
-    AType *r = type_deref(e->type);
-    if (!want || r->kind != TY_FUN)
-        return;
-    r = type_deref(r->fun.result);
-    int open = 0;
-    for (int i = 0; i < want; i++) {
-        const AType *t = id == BI_SPLIT ? type_deref(r->elems.at[i]) : r;
-        SizeKind k = size_deref(t->array.dim)->kind;
-        open += k == SZ_META || k == SZ_UNKNOWN;
-        if (id != BI_SPLIT)
-            r = type_deref(r->array.elem);
-    }
-    if (open > (id == BI_REP ? 0 : 1)) {
-        ck_error(ck, e->loc, "the sizes that `%s` makes are not known here", e->var.name);
-        ck_note(ck, e->loc,
-                "give the result a type, as in `unflatten xs : [n][m]t` or "
-                "`split xs : ([n]t, [m]t)`");
-    }
 }
 
 static void zonk_loop(Ck *ck, AExp *e)
@@ -323,11 +290,7 @@ static void zonk_exp(Ck *ck, AExp *e)
 {
     if (!e->type) /* not reached by the checker, after an error */
         return;
-    if (e->kind == AE_VAR)
-        check_context_sizes(ck, e);
     e->type = zonk_type(ck, e->type);
-    if (ck->too_large && !ck->too_large_at.beg)
-        ck->too_large_at = e->loc;
     if (type_rank(e->type) > MAX_ARRAY_RANK && !ck->rank_reported) {
         diag_limit(e->loc, "arrays of more than %d dimensions are not supported", MAX_ARRAY_RANK);
         ck->rank_reported = true;
@@ -338,8 +301,4 @@ static void zonk_exp(Ck *ck, AExp *e)
 void zonk_def(Ck *ck, Def *d)
 {
     zonk_parts(ck, d);
-    if (ck->too_large && !diag_errors())
-        ty_limited(ck, d->bind->type, ck->too_large_at.beg ? ck->too_large_at : d->loc);
-    ck->too_large = false;
-    ck->too_large_at = (Loc){0};
 }

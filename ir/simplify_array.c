@@ -1,6 +1,7 @@
 /* Rules for array operations: views of views, elements of arrays that are known, bounds checks. A
  * rule that would read an operand's operand later than before asks that its memory is never
- * consumed (simp_stable). Rules on an INDEX ask for `safe`, so that its bounds check and message
+ * consumed (simp_stable); one that makes a view of a fresh array a view of another (same_part) asks
+ * that nobody consumes that view. Rules on an INDEX ask for `safe`, so that its bounds check and message
  * stay what they were, unless they keep the checked positions as they are. */
 #include "ir/simplify.h"
 
@@ -45,6 +46,12 @@ static Exp *index_at(Simp *S, const Exp *e, Atom arr, DimIndexes at, bool safe)
     r->index.at = at;
     r->index.safe = safe;
     return r;
+}
+
+/* Whether e, a part of a fresh array, may be the same part of `other`. */
+static bool same_part(const Simp *S, const Exp *e, Atom other)
+{
+    return simp_stable(S, other) && (all_fixed(&e->index.at, 0) || simp_stable(S, e->index.arr));
 }
 
 /* --- Bounds checks ---------------------------------------------------------------------------- */
@@ -98,7 +105,7 @@ static Exp *index_iota(Simp *S, const Exp *e)
 static Exp *index_replicate(Simp *S, const Exp *e)
 {
     const Exp *d = simp_def(S, e->index.arr);
-    if (!d || d->kind != E_REPLICATE || !e->index.safe || !simp_stable(S, d->replicate.val))
+    if (!d || d->kind != E_REPLICATE || !e->index.safe || !same_part(S, e, d->replicate.val))
         return NULL;
     int n = d->replicate.dims.n;
     for (int i = 0; i < n; i++)
@@ -119,7 +126,7 @@ static Exp *index_arraylit(Simp *S, const Exp *e)
         first->start.c.i < 0 || first->start.c.i >= d->arraylit.elems.n)
         return NULL;
     Atom x = d->arraylit.elems.at[first->start.c.i];
-    if (!simp_stable(S, x))
+    if (!same_part(S, e, x))
         return NULL;
     if (e->index.at.n == 1)
         return as_atom(S, e, x);
@@ -133,7 +140,7 @@ static Exp *index_arraylit(Simp *S, const Exp *e)
 static Exp *index_copy(Simp *S, const Exp *e)
 {
     const Exp *d = simp_def(S, e->index.arr);
-    if (!d || d->kind != E_COPY || !simp_stable(S, d->copy.arr))
+    if (!d || d->kind != E_COPY || !same_part(S, e, d->copy.arr))
         return NULL;
     return index_at(S, e, d->copy.arr, e->index.at, e->index.safe);
 }
@@ -324,12 +331,10 @@ static Exp *concat_one(Simp *S, const Exp *e)
     return r;
 }
 
-/* Without the arrays of size 0 along the dimension; those of inner concatenations in their place,
- * unless there would be many: one that is used twice doubles them. */
+/* Without the arrays of size 0 along the dimension; those of inner concatenations in their place.
+ */
 static Exp *concat_flat(Simp *S, const Exp *e)
 {
-    enum { MANY = 64 };
-    int more = MANY - e->concat.arrs.n;
     Exp *r = exp_new(S->cx, E_CONCAT, e->loc);
     r->concat.dim = e->concat.dim;
     r->concat.n = e->concat.n;
@@ -338,12 +343,10 @@ static Exp *concat_flat(Simp *S, const Exp *e)
         Atom a = e->concat.arrs.at[i];
         const Exp *d = simp_def(S, a);
         bool empty = atom_is_int(atom_type(a).dims[e->concat.dim], 0);
-        bool inner = d && d->kind == E_CONCAT && d->concat.dim == e->concat.dim &&
-                     d->concat.arrs.n - 1 <= more;
+        bool inner = d && d->kind == E_CONCAT && d->concat.dim == e->concat.dim;
         for (int k = 0; inner && k < d->concat.arrs.n; k++)
             inner = simp_stable(S, d->concat.arrs.at[k]);
         changed = changed || empty || inner;
-        more -= inner ? d->concat.arrs.n - 1 : 0;
         if (inner)
             vec_append(S->cx->perm, &r->concat.arrs, &d->concat.arrs);
         else if (!empty)

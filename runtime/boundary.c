@@ -90,8 +90,7 @@ RT_API void rt_values_release(rt_ctx *ctx, int n, rt_value *v)
         rt_unref(ctx, &v[i].mem);
 }
 
-/* Gives v a block of its own, with the same contents. */
-static int rt_value_own(rt_ctx *ctx, rt_value *v)
+RT_API int rt_value_own(rt_ctx *ctx, rt_value *v)
 {
     rt_hvalue shape = {.prim = v->prim, .rank = v->rank};
     memcpy(shape.shape, v->shape, sizeof shape.shape);

@@ -208,6 +208,8 @@ RT_API int rt_slots_components(const rt_program *prog, int n, const rt_slot_def 
 RT_API int rt_upload(rt_ctx *ctx, const rt_hvalue *h, rt_value *v);
 RT_API int rt_download(rt_ctx *ctx, const rt_value *v, rt_hvalue *h);
 RT_API void rt_values_release(rt_ctx *ctx, int n, rt_value *v);
+/* Gives v a block of its own, with the same contents. */
+RT_API int rt_value_own(rt_ctx *ctx, rt_value *v);
 /* Calls an entry and waits. Consumed parameters whose blocks have other owners are copied first, so
  * the values given stay valid. On failure out is all zero. *us: wall-clock microseconds of call and
  * wait, without the time spent in building kernels. */

@@ -1,6 +1,6 @@
 /* The server protocol: a command a line on standard input; answers on standard output, each ended
  * by a line "%%% OK"; a failure is announced by a line "%%% FAILURE" before its message. */
-#include "runtime/internal.h"
+#include "runtime/serve.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,25 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A variable. Types below 0 are the tuple of all results of entry -1-type. */
-typedef struct {
-    char *name;
-    int type, n; /* components */
-    rt_value *values;
-    bool consumed;
-} rt_var;
-
-typedef struct {
-    rt_ctx *ctx;
-    const rt_program *prog;
-    int n_vars, cap_vars;
-    rt_var *vars;
-} rt_server;
-
 /* --- Answers --- */
 
 /* Announces a failure with its message; returns false. */
-static bool __attribute__((format(printf, 1, 2))) rt_srv_fail(const char *fmt, ...)
+RT_API bool rt_srv_fail(const char *fmt, ...)
 {
     va_list ap;
     puts("%%% FAILURE");
@@ -40,7 +25,7 @@ static bool __attribute__((format(printf, 1, 2))) rt_srv_fail(const char *fmt, .
 /* --- Types --- */
 
 /* Prints a type's name. */
-static void rt_srv_print_type(const rt_server *s, int type)
+RT_API void rt_srv_print_type(const rt_server *s, int type)
 {
     if (type >= 0) {
         fputs(s->prog->types[type].name, stdout);
@@ -62,7 +47,7 @@ static int rt_srv_components(const rt_server *s, int type)
 }
 
 /* Field i of a record or a tuple: its type and first component; false if there is no such field. */
-static bool rt_srv_field(const rt_server *s, int type, const char *name, int *field_type, int *at)
+RT_API bool rt_srv_field(const rt_server *s, int type, const char *name, int *field_type, int *at)
 {
     char number[16];
     bool tuple = type < 0;
@@ -80,13 +65,13 @@ static bool rt_srv_field(const rt_server *s, int type, const char *name, int *fi
 }
 
 /* Records, and arrays of them. `()` is a record without fields. */
-static bool rt_srv_has_fields(const rt_type_def *t)
+RT_API bool rt_srv_has_fields(const rt_type_def *t)
 {
     return t->kind == RT_KIND_RECORD || t->kind == RT_KIND_OPAQUE;
 }
 
 /* The type with a name, or a failure. */
-static bool rt_srv_type(const rt_server *s, const char *name, int *type)
+RT_API bool rt_srv_type(const rt_server *s, const char *name, int *type)
 {
     *type = rt_type_named(s->prog, name);
     return *type >= 0 || rt_srv_fail("Unknown type: %s", name);
@@ -103,7 +88,7 @@ static const rt_entry_def *rt_srv_entry(const rt_server *s, const char *name)
 
 /* --- Variables --- */
 
-static rt_var *rt_srv_lookup(const rt_server *s, const char *name)
+RT_API rt_var *rt_srv_lookup(const rt_server *s, const char *name)
 {
     for (int i = 0; i < s->n_vars; i++)
         if (strcmp(s->vars[i].name, name) == 0)
@@ -112,7 +97,7 @@ static rt_var *rt_srv_lookup(const rt_server *s, const char *name)
 }
 
 /* A variable that can be used, or a failure. */
-static rt_var *rt_srv_var(const rt_server *s, const char *name)
+RT_API rt_var *rt_srv_var(const rt_server *s, const char *name)
 {
     rt_var *v = rt_srv_lookup(s, name);
     if (!v)
@@ -122,13 +107,26 @@ static rt_var *rt_srv_var(const rt_server *s, const char *name)
     return v && !v->consumed ? v : NULL;
 }
 
-static bool rt_srv_is_new(const rt_server *s, const char *name)
+RT_API bool rt_srv_is_new(const rt_server *s, const char *name)
 {
     return !rt_srv_lookup(s, name) || rt_srv_fail("Variable already exists: %s", name);
 }
 
+/* Names for new variables, each another one; or a failure. */
+RT_API bool rt_srv_all_new(const rt_server *s, int n, char **names)
+{
+    for (int i = 0; i < n; i++) {
+        if (!rt_srv_is_new(s, names[i]))
+            return false;
+        for (int k = 0; k < i; k++)
+            if (strcmp(names[i], names[k]) == 0)
+                return rt_srv_fail("Variable already exists: %s", names[i]);
+    }
+    return true;
+}
+
 /* A new variable that takes over the references of n values. */
-static void rt_srv_define(rt_server *s, const char *name, int type, int n, const rt_value *values)
+RT_API void rt_srv_define(rt_server *s, const char *name, int type, int n, const rt_value *values)
 {
     if (s->n_vars == s->cap_vars) {
         s->cap_vars = s->cap_vars ? 2 * s->cap_vars : 16;
@@ -150,8 +148,6 @@ static void rt_srv_drop(rt_server *s, rt_var *v)
 }
 
 /* --- Commands: each has the words after its name, and returns false after a failure --- */
-
-typedef bool rt_command_fn(rt_server *s, int n, char **w);
 
 static bool rt_cmd_types(rt_server *s, int n, char **w)
 {
@@ -280,9 +276,8 @@ static bool rt_cmd_call(rt_server *s, int n, char **w)
     if (n_names != 1 && n_names != e->n_out)
         return rt_srv_fail("%s takes %d arguments and gives %d results: got %d words", e->name,
                            e->n_in, e->n_out, n - 1);
-    for (int i = 0; i < n_names; i++)
-        if (!rt_srv_is_new(s, w[1 + i]))
-            return false;
+    if (!rt_srv_all_new(s, n_names, w + 1))
+        return false;
     char **names = w + 1, **args = w + 1 + n_names;
     if (!rt_srv_check_arguments(s, e, args))
         return false;
@@ -485,187 +480,6 @@ static bool rt_cmd_attributes(rt_server *s, int n, char **w)
     return e != NULL;
 }
 
-static bool rt_cmd_kind(rt_server *s, int n, char **w)
-{
-    static const char *const names[] = {"primitive", "array", "record", "opaque"};
-    (void)n;
-    int type = rt_type_named(s->prog, w[0]);
-    if (type >= 0)
-        puts(names[s->prog->types[type].kind]);
-    else if (w[0][0] == '(')
-        puts("record");
-    else
-        return rt_srv_fail("Unknown type: %s", w[0]);
-    return true;
-}
-
-static bool rt_cmd_type(rt_server *s, int n, char **w)
-{
-    (void)n;
-    const rt_var *v = rt_srv_var(s, w[0]);
-    if (!v)
-        return false;
-    rt_srv_print_type(s, v->type);
-    putchar('\n');
-    return true;
-}
-
-static bool rt_cmd_rank(rt_server *s, int n, char **w)
-{
-    (void)n;
-    int type;
-    if (!rt_srv_type(s, w[0], &type))
-        return false;
-    if (s->prog->types[type].kind != RT_KIND_ARRAY)
-        return rt_srv_fail("Not an array type: %s", w[0]);
-    printf("%d\n", s->prog->types[type].rank);
-    return true;
-}
-
-static bool rt_cmd_elemtype(rt_server *s, int n, char **w)
-{
-    (void)n;
-    int type;
-    if (!rt_srv_type(s, w[0], &type))
-        return false;
-    if (s->prog->types[type].kind != RT_KIND_ARRAY)
-        return rt_srv_fail("Not an array type: %s", w[0]);
-    puts(rt_prim_name(s->prog->types[type].prim));
-    return true;
-}
-
-/* A variable that is an array, or a failure. */
-static rt_var *rt_srv_array(const rt_server *s, const char *name)
-{
-    rt_var *v = rt_srv_var(s, name);
-    if (v && (v->type < 0 || s->prog->types[v->type].kind != RT_KIND_ARRAY)) {
-        rt_srv_fail("Not an array: %s", name);
-        return NULL;
-    }
-    return v;
-}
-
-static bool rt_cmd_shape(rt_server *s, int n, char **w)
-{
-    (void)n;
-    const rt_var *v = rt_srv_array(s, w[0]);
-    for (int i = 0; v && i < v->values[0].rank; i++)
-        printf("%" PRId64 "\n", v->values[0].shape[i]);
-    return v != NULL;
-}
-
-/* index TO ARRAY I...: one element, as a scalar. */
-static bool rt_cmd_index(rt_server *s, int n, char **w)
-{
-    const rt_var *v = rt_srv_array(s, w[1]);
-    if (!v || !rt_srv_is_new(s, w[0]))
-        return false;
-    const rt_value *a = &v->values[0];
-    if (n - 2 != a->rank)
-        return rt_srv_fail("%s has %d dimensions: got %d indexes", w[1], a->rank, n - 2);
-    int64_t at = 0;
-    for (int i = 0; i < a->rank; i++) {
-        char *end;
-        int64_t k = strtoll(w[2 + i], &end, 10);
-        if (end == w[2 + i] || *end || k < 0 || k >= a->shape[i])
-            return rt_srv_fail("Index %s out of bounds for dimension %d of size %" PRId64, w[2 + i],
-                               i, a->shape[i]);
-        at = at * a->shape[i] + k;
-    }
-    int type, size = rt_prim_size(a->prim);
-    rt_value value = {.prim = a->prim};
-    if (!rt_srv_type(s, rt_prim_name(a->prim), &type))
-        return false;
-    if (rt_read_scalar(s->ctx, a->mem, at * size, size, &value.scalar))
-        return rt_srv_fail("%s", rt_error(s->ctx));
-    rt_srv_define(s, w[0], type, 1, &value);
-    return true;
-}
-
-static bool rt_cmd_fields(rt_server *s, int n, char **w)
-{
-    (void)n;
-    int type;
-    for (int i = 0; i < s->prog->n_entries && w[0][0] == '('; i++) {
-        /* A tuple of results may have no type of its own in the program. */
-        const rt_entry_def *e = &s->prog->entries[i];
-        char *name = rt_format("(");
-        for (int k = 0; k < e->n_out; k++) {
-            char *more =
-                rt_format("%s%s%s", name, k ? ", " : "", s->prog->types[e->out[k].type].name);
-            free(name);
-            name = more;
-        }
-        size_t len = strlen(name);
-        bool same = strncmp(name, w[0], len) == 0 && strcmp(w[0] + len, ")") == 0;
-        free(name);
-        for (int k = 0; same && k < e->n_out; k++)
-            printf("%d %s\n", k, s->prog->types[e->out[k].type].name);
-        if (same)
-            return true;
-    }
-    if (!rt_srv_type(s, w[0], &type))
-        return false;
-    const rt_type_def *t = &s->prog->types[type];
-    if (!rt_srv_has_fields(t))
-        return rt_srv_fail("Not a record type: %s", w[0]);
-    for (int i = 0; i < t->n_fields; i++)
-        printf("%s %s\n", t->fields[i].name, s->prog->types[t->fields[i].type].name);
-    return true;
-}
-
-/* project TO FROM FIELD */
-static bool rt_cmd_project(rt_server *s, int n, char **w)
-{
-    (void)n;
-    int type, at;
-    rt_var *v = rt_srv_var(s, w[1]);
-    if (!v || !rt_srv_is_new(s, w[0]))
-        return false;
-    if (v->type >= 0 && !rt_srv_has_fields(&s->prog->types[v->type]))
-        return rt_srv_fail("Not a record: %s", w[1]);
-    if (!rt_srv_field(s, v->type, w[2], &type, &at))
-        return rt_srv_fail("No such field: %s", w[2]);
-    int k = rt_type_components(s->prog, type);
-    for (int i = 0; i < k; i++)
-        rt_ref(v->values[at + i].mem);
-    rt_srv_define(s, w[0], type, k, v->values + at);
-    return true;
-}
-
-/* new TO TYPE FIELDS... */
-static bool rt_cmd_new(rt_server *s, int n, char **w)
-{
-    int type, at = 0;
-    if (!rt_srv_is_new(s, w[0]) || !rt_srv_type(s, w[1], &type))
-        return false;
-    const rt_type_def *t = &s->prog->types[type];
-    if (!rt_srv_has_fields(t))
-        return rt_srv_fail("Not a record type: %s", w[1]);
-    if (n - 2 != t->n_fields)
-        return rt_srv_fail("%s has %d fields: got %d", w[1], t->n_fields, n - 2);
-    for (int i = 0; i < t->n_fields; i++) {
-        const rt_var *v = rt_srv_var(s, w[2 + i]);
-        if (!v)
-            return false;
-        if (v->type != t->fields[i].type)
-            return rt_srv_fail("Field %s of %s: expected %s", t->fields[i].name, w[1],
-                               s->prog->types[t->fields[i].type].name);
-    }
-    int total = rt_type_components(s->prog, type);
-    rt_value *values = rt_grow(NULL, (size_t)total * sizeof *values);
-    for (int i = 0; i < t->n_fields; i++) {
-        const rt_var *v = rt_srv_lookup(s, w[2 + i]);
-        for (int k = 0; k < v->n; k++) {
-            values[at] = v->values[k];
-            rt_ref(values[at++].mem);
-        }
-    }
-    rt_srv_define(s, w[0], type, total, values);
-    free(values);
-    return true;
-}
-
 static const struct {
     const char *name;
     rt_command_fn *run;
@@ -695,9 +509,17 @@ static const struct {
     {"elemtype", rt_cmd_elemtype, 1},
     {"shape", rt_cmd_shape, 1},
     {"index", rt_cmd_index, 2},
+    {"set", rt_cmd_set, 2},
+    {"new_array", rt_cmd_new_array, 2},
     {"fields", rt_cmd_fields, 1},
     {"project", rt_cmd_project, 3},
     {"new", rt_cmd_new, 2},
+    {"zip", rt_cmd_zip, 2},
+    {"unzip", rt_cmd_unzip, 1},
+    {"variants", rt_cmd_no_sum, 1},
+    {"variant", rt_cmd_no_sum, 1},
+    {"construct", rt_cmd_no_sum, 1},
+    {"destruct", rt_cmd_no_sum, 1},
 };
 
 /* Splits a line into words, in place: without blanks, or anything but quotes between quotes. */
@@ -750,8 +572,9 @@ RT_API int rt_serve(rt_ctx *ctx)
     while (getline(&line, &cap_line, stdin) >= 0) {
         int n = rt_srv_split(line, &words, &cap);
         if (n == 0)
-            continue;
-        rt_srv_run(&s, n, words);
+            rt_srv_fail("Empty line");
+        else
+            rt_srv_run(&s, n, words);
         rt_srv_ready();
     }
     while (s.n_vars > 0)

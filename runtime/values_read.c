@@ -530,6 +530,9 @@ static bool rt_read_row(rt_building *b, int d)
                 return rt_read_error(r,
                                      "expected an array of %d dimensions, got %s after %d brackets",
                                      b->rank, rt_next_text(r, next), d + 1);
+            if (d + 1 < RT_MAX_RANK && b->shape[d + 1] >= 0)
+                return rt_read_error(r, "expected a row, as before, got %s",
+                                     rt_next_text(r, next));
             b->rank = d + 1;
             b->rank_known = true;
             if (!rt_read_element(b))
@@ -751,7 +754,10 @@ static bool rt_read_building(rt_building *b, rt_hvalue *v)
     else
         ok = rt_read_text_value(b);
     r->binary = false;
-    if (ok && !b->data && !(b->data = calloc(8, 1)))
+    unsigned char *exact = ok ? realloc(b->data, b->n ? b->n : 1) : NULL;
+    if (exact)
+        b->data = exact;
+    else if (ok)
         ok = rt_read_error(r, "out of memory");
     if (!ok) {
         free(b->data);

@@ -118,7 +118,7 @@ class Updates:
             forms, exprs = ["a:b:s"], [binop("-", self.size_node(dim), lit("i64", 1)), binop("-", at, lit("i64", 1)),
                                        lit("i64", -1)]
         else:
-            forms, exprs = ["a:" if from_here else ":b"], [at]
+            forms, exprs = (["a:b"], [at, binop("+", at, var(k, "i64"))]) if from_here else ([":b"], [var(k, "i64")])
         new = self.expr(arr(k, row(t)), inner, d - 1)
         self.est.pop(k)
         e = N("set", t, [a] + exprs + [new], forms)

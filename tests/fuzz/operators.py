@@ -100,7 +100,7 @@ def on_rows(r, t, small):
                   f"(tabulate {size} (\\i -> {u}.bool (i == 0)))", product,
                   lambda ev: [int(i == 0) for i in range(ev.dim(size))], True)
     # the greater one, as words in a lexicon
-    return Op(f"(\\xs ys -> let c = loop c = 0i32 for i < {size} do if c != 0 then c else if xs[i] > ys[i] then 1 else "
+    return Op(f"(\\(xs: [{size}]{u}) (ys: [{size}]{u}) -> let c = loop c = 0i32 for i < {size} do if c != 0 then c else if xs[i] > ys[i] then 1 else "
               "if xs[i] < ys[i] then -1 else 0 in if c >= 0 then xs else ys)", f"(replicate {size} {u}.lowest)",
               max, lambda ev: [limits(u)[0]] * ev.dim(size), True)
 

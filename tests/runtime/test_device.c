@@ -380,6 +380,17 @@ static void test_cache(const char *folder)
     }
 }
 
+/* Which device is taken: each of these is better than the next. */
+static void test_rank(void)
+{
+    static const rt_rank order[] = {{true, false, 100, 1000}, {true, false, 60, 1500}, {true, false, 80, 0},
+                                    {true, true, 8, 1},       {false, false, 64, 900}, {false, true, 256, 3000},
+                                    {false, true, 2, 3000},   {false, true, 2, 0}};
+    for (int i = 0; i < 8; i++)
+        for (int k = 0; k < 8; k++)
+            check(rt_rank_better(order[i], order[k]) == (i < k), "the order of devices");
+}
+
 int main(int argc, char **argv)
 {
     char *error;
@@ -391,6 +402,7 @@ int main(int argc, char **argv)
         printf("FAIL device: %s\n0 passed, 1 failed\n", error);
         return 1;
     }
+    test_rank();
     test_params(ctx);
     test_scalars(ctx);
     test_memory(ctx);

@@ -74,6 +74,7 @@ def test_call(s):
     fails("an existing variable", "Variable already exists: r", s.cmd_call, "main", "r", "xs", "k")
     fails("an unknown variable", "Unknown variable: zs", s.cmd_call, "main", "q", "zs", "k")
     fails("a wrong type", "expected []i32, got i32", s.cmd_call, "main", "q", "k", "k")
+    fails("a result twice", "Variable already exists: q", s.cmd, "call", "main", "q", "q", "xs", "k")
     fails("too many words", "takes 2 arguments", s.cmd_call, "main", "a", "b", "c", "xs", "k", "k")
     s.cmd_rename("r", "r2")
     s.cmd_free("r2", "ys2")

@@ -119,6 +119,16 @@ static void test_errors(void)
     reads("[]", NULL, 0, "in:1:3: the type of an empty array is not known: write empty([0]i32)");
     reads("empty([1]i32)", "i32", 1, "in:1:13: an empty array needs a dimension of 0");
     reads("empty([0]i32)", "f32", 1, "in:1:13: expected []f32, got an empty []i32");
+    reads("[[],1]", NULL, 0, "in:1:5: expected a row, as before, got '1'");
+    reads("[[[]],1i8]", NULL, 0, "in:1:7: expected a row, as before, got '1'");
+    reads("[1,[]]", NULL, 0, "in:1:4: too many dimensions: expected 1");
+    reads("0b11", "f32", 0, "in:1:1: expected f32, got a binary integer");
+    reads("[0x10]", "f64", 1, "in:1:2: expected f64, got a hexadecimal integer");
+    reads("0b11f64", "f64", 0, "in:1:1: expected f64, got a binary integer");
+    reads("0b11f64", NULL, 0, "in:1:1: expected f64, got a binary integer");
+    reads("-0x1p", "f64", 0, "in:1:1: expected f64, got '-0x1p'");
+    reads("-nanx", "f64", 0, "in:1:1: expected f64, got '-nanx'");
+    reads("-f64.nanx", "f64", 0, "in:1:1: expected f64, got '-f64.nanx'");
     reads("\"a", "u8", 1, "in:1:3: unterminated string");
     reads("1.2.3", "f64", 0, "in:1:1: expected f64, got '1.2.3'");
     reads("1e", "f32", 0, "in:1:1: expected f32, got '1e'");

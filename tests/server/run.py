@@ -99,7 +99,7 @@ def test_mapscan(binary):
 def test_records(binary):
     xs = np.array([3, 1, 2, 6], np.float32)
     with Server(binary) as s:
-        check(set(s.cmd_entry_points()) == {"describe", "rescale"}, "two entry points")
+        check(set(s.cmd_entry_points()) == {"describe", "rescale", "weigh", "points"}, "entry points")
         s.put_value("xs", xs)
         s.cmd_call("describe", "res", "xs")
         result = s.cmd_output("describe")[0].lstrip("*")
@@ -121,11 +121,60 @@ def test_records(binary):
             check(True, "")
 
 
+def fails(s, want, *words):
+    try:
+        s.cmd(*words)
+        check(False, f"{words}: no failure")
+    except Failure as e:
+        check(want in str(e), f"{words}: {e}")
+
+
+def test_arrays_of_records(binary):
+    with Server(binary) as s:
+        points, none = s.cmd_inputs("weigh")
+        check(s.cmd("kind", f'"{points}"') == ["opaque"] and none == "()", f"types: {points}, {none}")
+        s.cmd("new", "none", '"()"')
+        for name, value in (("x0", np.float32(1.5)), ("x1", np.float32(2)), ("w0", np.int32(4)), ("w1", np.int32(3))):
+            s.put_value(name, value)
+        fields = dict(line.split(" ", 1) for line in s.cmd_fields(f'"{points}"'))
+        check(fields == {"x": "[]f32", "w": "[]i32"}, f"fields: {fields}")
+        order = [line.split(" ", 1)[0] for line in s.cmd_fields(f'"{points}"')]
+        s.cmd("new_array", "x", "[]f32", "2", "x0", "x1")
+        s.cmd("new_array", "w", "[]i32", "2", "w0", "w1")
+        s.cmd("new_array", "e", "[]i32", "0")
+        check(list(s.get_value("x")) == [1.5, 2] and s.get_value("e").shape == (0,), "new_array")
+        s.cmd("zip", "ps", f'"{points}"', *order)
+        s.cmd_call("weigh", "sum", "ps", "none")
+        check(s.get_value("sum") == 12, "the sum")
+        s.cmd("set", "x", "x1", "0")  # what was zipped keeps its elements
+        check(list(s.get_value("x")) == [2, 2], "set")
+        s.cmd_call("weigh", "again", "ps", "none")
+        check(s.get_value("again") == 12, "the sum after set")
+        s.cmd_call("points", "qs", "x")
+        s.cmd("unzip", "qs", *("q" + f for f in order))
+        check(list(s.get_value("qx")) == [2, 2] and list(s.get_value("qw")) == [0, 1], "unzip")
+        fails(s, "2 elements", "zip", "bad", f'"{points}"', *("e" if f == "w" else f for f in order))
+        fails(s, "3 values", "new_array", "bad", "[]f32", "2", "x0", "x1", "x0")
+        fails(s, "Not of type f32: w0", "new_array", "bad", "[]f32", "1", "w0")
+        fails(s, "Not a size", "new_array", "bad", "[]f32", "-1")
+        fails(s, "0 values", "new_array", "bad", "[]f32", "9223372036854775807")
+        fails(s, "Not an array type", "new_array", "bad", "f32", "x0")
+        fails(s, "out of bounds", "set", "x", "x1", "2")
+        fails(s, "Not of type f32", "set", "x", "w0", "0")
+        fails(s, "already exists", "unzip", "qs", "u", "u")
+        fails(s, "2 fields", "unzip", "qs", "u")
+        fails(s, "Not an array of records", "unzip", "x", "u")
+        fails(s, "Not a sum type", "variants", "f32")
+        fails(s, "Empty line", "")
+
+
 def main():
     minifut, build = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]).resolve()
     test_matmul(compiled(minifut, build, "examples/matmul.sf"))
     test_mapscan(compiled(minifut, build, "examples/mapscan.sf"))
-    test_records(compiled(minifut, build, "tests/server/stats.sf"))
+    stats = compiled(minifut, build, "tests/server/stats.sf")
+    test_records(stats)
+    test_arrays_of_records(stats)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 

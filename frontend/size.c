@@ -1,0 +1,477 @@
+/* Sizes under inference: making, comparing, unifying. A size is a term over constants, names and
+ * unknown sizes; two sizes are equal if their terms are, up to the order of + and * and arithmetic
+ * on constants. */
+#include "frontend/check.h"
+
+/* ---- Making ---- */
+
+static Size *sz_new(Ck *ck, SizeKind k)
+{
+    Size *s = NEW(ck->a, Size);
+    s->kind = k;
+    return s;
+}
+
+Size *sz_const(Ck *ck, int64_t v)
+{
+    Size *s = sz_new(ck, SZ_CONST);
+    s->value = v;
+    return s;
+}
+
+Size *sz_var(Ck *ck, Binding *b)
+{
+    Size *s = sz_new(ck, SZ_VAR);
+    s->var = b;
+    return s;
+}
+
+Size *sz_unknown(Ck *ck, Loc loc)
+{
+    Size *s = sz_new(ck, SZ_UNKNOWN);
+    s->id = ck->ids++;
+    s->loc = loc;
+    return s;
+}
+
+Size *sz_meta(Ck *ck, Loc loc)
+{
+    Size *s = sz_new(ck, SZ_META);
+    s->id = ck->ids++;
+    s->level = ck->level;
+    s->born = ck->n_bindings;
+    s->loc = loc;
+    return s;
+}
+
+static bool fold_op(char op, int64_t a, int64_t b, int64_t *out)
+{
+    switch (op) {
+    case '+': return !__builtin_add_overflow(a, b, out);
+    case '-': return !__builtin_sub_overflow(a, b, out);
+    case '*': return !__builtin_mul_overflow(a, b, out);
+    default:
+        if (a < 0 || b <= 0)
+            return false;
+        *out = op == '/' ? a / b : a % b;
+        return true;
+    }
+}
+
+bool sz_value(const Size *s, int64_t *out)
+{
+    s = size_deref(s);
+    int64_t a, b;
+    if (s->kind == SZ_OP)
+        return sz_value(s->a, &a) && sz_value(s->b, &b) && fold_op(s->op, a, b, out);
+    *out = s->value;
+    return s->kind == SZ_CONST;
+}
+
+static bool is_const(const Size *s, int64_t v)
+{
+    int64_t x;
+    return sz_value(s, &x) && x == v;
+}
+
+/* Operations on constants stay as written: `[8 * 6]` is the size of a matrix to be unflattened. */
+Size *sz_op(Ck *ck, char op, Size *a, Size *b)
+{
+    a = size_deref(a);
+    b = size_deref(b);
+    if (is_const(b, 0) && op == '-') /* xs[0:n] */
+        return a;
+    if (op == '-' && sz_same(a, b))
+        return sz_const(ck, 0);
+    if (op == '-' && a->kind == SZ_OP && a->op == '+') { /* (x + y) - x */
+        if (sz_same(a->a, b))
+            return size_deref(a->b);
+        if (sz_same(a->b, b))
+            return size_deref(a->a);
+    }
+    if (op == '+' && a->kind == SZ_OP && a->op == '-' && sz_same(a->b, b)) /* (x - y) + y */
+        return size_deref(a->a);
+    Size *s = sz_new(ck, SZ_OP);
+    s->op = op;
+    s->a = a;
+    s->b = b;
+    return s;
+}
+
+Size *sz_exp_with(Ck *ck, const Size *like, ASizes args)
+{
+    Size *s = NEW(ck->a, Size);
+    *s = *like;
+    s->args = args;
+    return s;
+}
+
+/* ---- Sizes of expressions ---- */
+
+/* The operator of sizes that e applies to i64 numbers, 0 if it is something else. */
+static char size_operator(const AExp *e)
+{
+    static const struct {
+        BuiltinId id;
+        char op;
+    } ops[] = {{BI_ADD, '+'}, {BI_SUB, '-'}, {BI_MUL, '*'}, {BI_DIV, '/'}, {BI_MOD, '%'}};
+    const AExp *fn = e->app.fn;
+    const AType *t = e->type ? type_deref(e->type) : NULL;
+    bool i64 = !t || (t->kind == TY_SCALAR ? t->scalar == S_I64 : t->kind == TY_META);
+    if (e->app.args.n != 2 || fn->kind != AE_VAR || !fn->var.bind || !i64)
+        return 0;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (ops[i].id == fn->var.bind->builtin)
+            return ops[i].op;
+    return 0;
+}
+
+/* The size of what e is the length of, if e is an application of `length`. */
+static Size *size_of_length(const AExp *e)
+{
+    const AExp *fn = e->app.fn;
+    if (fn->kind != AE_VAR || !fn->var.bind || fn->var.bind->builtin != BI_LENGTH ||
+        e->app.args.n != 1 || !e->app.args.at[0]->type)
+        return NULL;
+    AType *t = type_deref(e->app.args.at[0]->type);
+    return t->kind == TY_ARRAY ? size_deref(t->array.dim) : NULL;
+}
+
+/* NULL if e has a part that cannot be compared. Inside of an expression nothing is simplified: its
+ * parts stay those of the text, so that names in it can be replaced. */
+static Size *term(Ck *ck, const AExp *e, bool inside)
+{
+    Size *s = NULL;
+    while (e->kind == AE_ASCRIBE || e->kind == AE_COERCE)
+        e = e->ascribe.e;
+    const AType *t = e->type ? type_deref(e->type) : NULL;
+    if (e->kind == AE_LIT && !e->lit.is_float && e->lit.bits <= INT64_MAX &&
+        (!t || t->kind != TY_SCALAR || t->scalar == S_I64))
+        return sz_const(ck, (int64_t)e->lit.bits);
+    if (e->kind == AE_VAR && !e->var.bind)
+        return NULL;
+    if (e->kind == AE_VAR && e->var.bind->kind != BIND_BUILTIN) {
+        s = sz_var(ck, e->var.bind);
+        s->loc = e->loc;
+        return s;
+    }
+    if (e->kind == AE_APP && !inside) {
+        s = size_of_length(e);
+        char op = size_operator(e);
+        if (s)
+            return s;
+        if (op) {
+            Size *a = term(ck, e->app.args.at[0], false), *b = term(ck, e->app.args.at[1], false);
+            return a && b ? sz_op(ck, op, a, b) : NULL;
+        }
+    }
+    if (!size_exp_form(e))
+        return NULL;
+    s = sz_new(ck, SZ_EXP);
+    s->exp = (AExp *)e;
+    s->loc = e->loc;
+    const AExp *part;
+    for (int i = 0; (part = size_exp_part(e, i)); i++) {
+        Size *p = term(ck, part, true);
+        if (!p)
+            return NULL;
+        vec_push(ck->a, &s->args, p);
+    }
+    return s;
+}
+
+Size *sz_of_exp(Ck *ck, const AExp *e)
+{
+    Size *s = term(ck, e, false);
+    return s ? s : sz_unknown(ck, e->loc);
+}
+
+/* Whether two terms apply the same to as many arguments. */
+static bool same_head(const Size *a, const Size *b)
+{
+    const AExp *x = a->exp, *y = b->exp;
+    if (a->args.n != b->args.n || x->kind != y->kind)
+        return false;
+    switch (x->kind) {
+    case AE_LIT:
+        return x->lit.bits == y->lit.bits && x->lit.is_float == y->lit.is_float &&
+               x->lit.fval == y->lit.fval;
+    case AE_VAR: return x->var.bind == y->var.bind;
+    case AE_PROJ: return x->proj.names.at[0] == y->proj.names.at[0];
+    default: return true;
+    }
+}
+
+/* Without + 0 and * 1. */
+static const Size *essence(const Size *s)
+{
+    s = size_deref(s);
+    if (s->kind != SZ_OP || (s->op != '+' && s->op != '*'))
+        return s;
+    int64_t none = s->op == '*';
+    return is_const(s->a, none) ? essence(s->b) : is_const(s->b, none) ? essence(s->a) : s;
+}
+
+bool sz_same(const Size *a, const Size *b)
+{
+    a = essence(a);
+    b = essence(b);
+    int64_t v;
+    if (a == b || (sz_value(a, &v) && is_const(b, v)))
+        return true;
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case SZ_CONST: return a->value == b->value;
+    case SZ_VAR: return a->var == b->var;
+    case SZ_OP:
+        if (a->op != b->op)
+            return false;
+        return (sz_same(a->a, b->a) && sz_same(a->b, b->b)) ||
+               ((a->op == '+' || a->op == '*') && sz_same(a->a, b->b) && sz_same(a->b, b->a));
+    case SZ_EXP:
+        if (!same_head(a, b))
+            return false;
+        for (int i = 0; i < a->args.n; i++)
+            if (!sz_same(a->args.at[i], b->args.at[i]))
+                return false;
+        return true;
+    case SZ_UNKNOWN: return a->id == b->id;
+    case SZ_META: return false;
+    }
+    return false;
+}
+
+/* ---- What a size mentions ---- */
+
+bool sz_any(const Size *s, bool (*test)(void *env, const Size *leaf), void *env)
+{
+    s = size_deref(s);
+    if (s->kind == SZ_OP)
+        return sz_any(s->a, test, env) || sz_any(s->b, test, env);
+    for (int i = 0; s->kind == SZ_EXP && i < s->args.n; i++)
+        if (sz_any(s->args.at[i], test, env))
+            return true;
+    return s->kind != SZ_EXP && test(env, s);
+}
+
+/* A test of leaves that are not bound by the function types around. */
+typedef struct Free {
+    bool (*test)(void *env, const Size *leaf);
+    void *env;
+    const AType *fun;
+    const struct Free *up;
+} Free;
+
+static bool binds(const AType *fun, const Binding *b)
+{
+    for (int i = 0; i < fun->fun.exists.n; i++)
+        if (fun->fun.exists.at[i] == b)
+            return true;
+    return fun->fun.name == b;
+}
+
+static bool is_free(void *env, const Size *leaf)
+{
+    const Free *f = env;
+    for (const Free *in = f; leaf->kind == SZ_VAR && in->fun; in = in->up)
+        if (binds(in->fun, leaf->var))
+            return false;
+    return f->test(f->env, leaf);
+}
+
+static bool any_free(const AType *t, const Free *f)
+{
+    t = type_deref(t);
+    switch (t->kind) {
+    case TY_ARRAY: return sz_any(t->array.dim, is_free, (void *)f) || any_free(t->array.elem, f);
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; i < t->elems.n; i++)
+            if (any_free(t->elems.at[i], f))
+                return true;
+        return false;
+    case TY_FUN: {
+        Free inside = {f->test, f->env, t, f};
+        return any_free(t->fun.param, f) || any_free(t->fun.result, &inside);
+    }
+    case TY_SCALAR:
+    case TY_VAR:
+    case TY_META:
+    case TY_ERROR: return false;
+    }
+    return false;
+}
+
+bool ty_any_size(const AType *t, bool (*test)(void *env, const Size *leaf), void *env)
+{
+    Free f = {test, env, NULL, NULL};
+    return any_free(t, &f);
+}
+
+static bool is_meta(void *env, const Size *leaf)
+{
+    (void)env;
+    return leaf->kind == SZ_META;
+}
+
+static bool has_meta(const Size *s)
+{
+    return sz_any(s, is_meta, NULL);
+}
+
+/* A size of itself: the variable, or a name whose type has it. `length ys` cannot be the size of ys
+ * in `map2 f ys (replicate (length ys) 0)`. */
+static bool is_it(void *meta, const Size *leaf)
+{
+    return leaf == meta || (leaf->kind == SZ_VAR && leaf->var->kind == BIND_LOCAL &&
+                            leaf->var->type && ty_any_size(leaf->var->type, is_it, meta));
+}
+
+/* ---- Leaving a scope by unification ---- */
+
+static bool in_scope_of(const Outer *o, const Binding *b)
+{
+    for (const Outer *in = o; in->fun; in = in->up)
+        if (binds(in->fun, b))
+            return true;
+    return b->kind == BIND_BUILTIN || b->uid < o->born;
+}
+
+bool sz_lower(Ck *ck, Size *s, const Outer *o)
+{
+    s = size_deref(s);
+    switch (s->kind) {
+    case SZ_VAR:
+        if (in_scope_of(o, s->var))
+            return true;
+        ck->why = s->var->name[0] == '['
+                      ? "a size would leave its scope"
+                      : arena_printf(ck->a, "the size `%s` would leave its scope", s->var->name);
+        ck->why_more = true;
+        return false;
+    case SZ_META:
+        if (s->level > o->level || s->born > o->born) {
+            save_size(ck, s);
+            s->level = s->level > o->level ? o->level : s->level;
+            s->born = s->born > o->born ? o->born : s->born;
+        }
+        return true;
+    case SZ_OP: return sz_lower(ck, s->a, o) && sz_lower(ck, s->b, o);
+    case SZ_EXP:
+        for (int i = 0; i < s->args.n; i++)
+            if (!sz_lower(ck, s->args.at[i], o))
+                return false;
+        return true;
+    case SZ_CONST:
+    case SZ_UNKNOWN: return true;
+    }
+    return true;
+}
+
+/* ---- Unification ---- */
+
+static bool sz_differ(Ck *ck, const Size *x, const Size *y)
+{
+    const char *a = size_str(ck->a, x), *b = size_str(ck->a, y);
+    bool named = *a && *b && *a != '?' && *b != '?';
+    ck->why_more = true;
+    ck->why_a = x->kind == SZ_VAR ? x->var->loc : x->loc;
+    ck->why_b = y->kind == SZ_VAR ? y->var->loc : y->loc;
+    bool plain =
+        (x->kind == SZ_CONST || x->kind == SZ_VAR) && (y->kind == SZ_CONST || y->kind == SZ_VAR);
+    ck->why = !named ? "sizes that are not known to be equal; claim it by `e :> t`"
+                     : arena_printf(ck->a, "sizes `%s` and `%s` do not match%s", a, b,
+                                    plain ? "" : "; claim it by `e :> t`");
+    return false;
+}
+
+static bool unknown_varies(void *env, const Size *leaf)
+{
+    (void)env;
+    return leaf->kind == SZ_UNKNOWN && leaf->varies;
+}
+
+bool sz_varies(Ck *ck, const Size *s)
+{
+    if (!sz_any(s, unknown_varies, NULL))
+        return false;
+    ck->why = "the function may return arrays of different sizes";
+    ck->why_more = ck->why_varies = true;
+    return true;
+}
+
+static bool bind_size(Ck *ck, Size *m, Size *s)
+{
+    Outer o = {.level = m->level, .born = m->born};
+    if (!m->varies && sz_varies(ck, s))
+        return false;
+    if (sz_any(s, is_it, m)) {
+        ck->why = "a size would be made of itself";
+        ck->why_more = true;
+        return false;
+    }
+    if (!sz_lower(ck, s, &o))
+        return false;
+    save_size(ck, m);
+    m->ref = s;
+    return true;
+}
+
+/* Whether two terms have the same form, so that their parts must be equal. */
+static bool alike(const Size *a, const Size *b)
+{
+    return a->kind == b->kind &&
+           (a->kind == SZ_OP ? a->op == b->op : a->kind == SZ_EXP && same_head(a, b));
+}
+
+static bool unify_parts(Ck *ck, Size *a, Size *b)
+{
+    if (a->kind == SZ_OP)
+        return sz_unify(ck, a->a, b->a) && sz_unify(ck, a->b, b->b);
+    for (int i = 0; i < a->args.n; i++)
+        if (!sz_unify(ck, a->args.at[i], b->args.at[i]))
+            return false;
+    return true;
+}
+
+bool sz_unify(Ck *ck, Size *a, Size *b)
+{
+    a = size_deref(a);
+    b = size_deref(b);
+    if (sz_same(a, b))
+        return true;
+    /* The younger variable stands for the older one: it may know more names. */
+    if (b->kind == SZ_META && (a->kind != SZ_META || a->born < b->born))
+        return bind_size(ck, b, a);
+    if (a->kind == SZ_META)
+        return bind_size(ck, a, b);
+    if (!has_meta(a) && !has_meta(b))
+        return sz_differ(ck, a, b);
+    if (alike(a, b))
+        return unify_parts(ck, a, b);
+    Deferred d = {ck->here, a, b};
+    vec_push(ck->a, &ck->deferred, d);
+    return true;
+}
+
+void solve_sizes(Ck *ck, int first, bool final)
+{
+    int kept = first;
+    for (int i = first; i < ck->deferred.n; i++) {
+        Deferred d = ck->deferred.at[i];
+        if (sz_same(d.a, d.b))
+            continue;
+        if (!final && (has_meta(d.a) || has_meta(d.b)))
+            ck->deferred.at[kept++] = d;
+        else {
+            bool open = has_meta(d.a) || has_meta(d.b);
+            const Size *x = has_meta(d.a) ? d.a : d.b, *y = x == d.a ? d.b : d.a;
+            ck_error(ck, d.loc, "size `%s` is not known to be `%s` here%s", size_str(ck->a, y),
+                     size_str(ck->a, x), open ? "" : "; claim it by `e :> t`");
+            if (open)
+                ck_note(ck, d.loc, "say what it is made of, as in `unflatten (xs :> [n * m]t)`");
+        }
+    }
+    ck->deferred.n = kept;
+}

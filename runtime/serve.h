@@ -1,0 +1,57 @@
+/* The server's parts among themselves: serve.c, and the commands that look into values and make them,
+ * serve_values.c. */
+#ifndef RT_SERVE_H
+#define RT_SERVE_H
+
+#include "runtime/internal.h"
+
+/* A variable. Types below 0 are the tuple of all results of entry -1-type. */
+typedef struct {
+    char *name;
+    int type, n; /* components */
+    rt_value *values;
+    bool consumed;
+} rt_var;
+
+typedef struct {
+    rt_ctx *ctx;
+    const rt_program *prog;
+    int n_vars, cap_vars;
+    rt_var *vars;
+} rt_server;
+
+/* A command: has the n words after its name, and returns false after a failure. */
+typedef bool rt_command_fn(rt_server *s, int n, char **w);
+
+/* --- serve.c --- */
+
+/* Announces a failure with its message; returns false. */
+RT_API bool rt_srv_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+RT_API void rt_srv_print_type(const rt_server *s, int type);
+RT_API bool rt_srv_field(const rt_server *s, int type, const char *name, int *field_type, int *at);
+RT_API bool rt_srv_has_fields(const rt_type_def *t);
+RT_API bool rt_srv_type(const rt_server *s, const char *name, int *type);
+RT_API rt_var *rt_srv_lookup(const rt_server *s, const char *name);
+RT_API rt_var *rt_srv_var(const rt_server *s, const char *name);
+RT_API bool rt_srv_is_new(const rt_server *s, const char *name);
+RT_API bool rt_srv_all_new(const rt_server *s, int n, char **names);
+RT_API void rt_srv_define(rt_server *s, const char *name, int type, int n, const rt_value *values);
+
+/* --- serve_values.c --- */
+
+RT_API rt_command_fn rt_cmd_kind;
+RT_API rt_command_fn rt_cmd_type;
+RT_API rt_command_fn rt_cmd_rank;
+RT_API rt_command_fn rt_cmd_elemtype;
+RT_API rt_command_fn rt_cmd_shape;
+RT_API rt_command_fn rt_cmd_index;
+RT_API rt_command_fn rt_cmd_set;
+RT_API rt_command_fn rt_cmd_new_array;
+RT_API rt_command_fn rt_cmd_fields;
+RT_API rt_command_fn rt_cmd_project;
+RT_API rt_command_fn rt_cmd_new;
+RT_API rt_command_fn rt_cmd_zip;
+RT_API rt_command_fn rt_cmd_unzip;
+RT_API rt_command_fn rt_cmd_no_sum;
+
+#endif
