@@ -7,6 +7,8 @@
  * later construct recomputes (MapDim.pre). */
 #include "flatten/rules.h"
 
+#include "ir/ranges.h"
+
 typedef struct {
     Flat *fl;
     MapNest S;
@@ -171,7 +173,8 @@ static bool float_out(Fission *f, const Stm *s)
         bld_stm(f->out, *s);
         return true;
     }
-    if (exp_traps(s->exp) || pat_consumed(f, s) || !exp_has_soac(s->exp))
+    if (exp_traps(s->exp) || pat_consumed(f, s) || !exp_has_soac(s->exp) ||
+        !exp_safe_anywhere(f->fl->defs, s->exp)) /* the nest may be empty */
         return false;
     log_rule(f->fl, "G6", &f->S, s->exp, "does not depend on the nest: done once");
     flatten_host_stm(f->fl, s, f->out);

@@ -7,7 +7,8 @@
  * leave a construct if its operands are bound outside, it consumes nothing, its results are never
  * consumed (else each run needs its own), and it does not trap: the construct may run zero times.
  * Arrays of sizes that nothing shows to be natural numbers count as trapping, and so do reshapes
- * whose sizes are not plainly equal. A trapping statement leaves only a loop that certainly runs,
+ * whose sizes are not plainly equal, and accesses whose proof of being within bounds is not found
+ * outside (ranges_safe). A trapping statement leaves only a loop that certainly runs,
  * and only from before everything else that may fail. Nothing leaves a branch.
  *
  * Where it goes matters too:
@@ -19,13 +20,14 @@
  *     do.
  *
  * Before and after: well-formed. */
-#include "ir/ir.h"
+#include "ir/ranges.h"
 
 typedef struct {
     Ctx *cx;
     unsigned dialect;
     VarSet *unstable; /* arrays that are consumed somewhere */
-    VarMap *defs;     /* Var -> Exp * */
+    VarMap *defs;     /* Var -> Def * */
+    Ranges *ra;       /* what is known at the place at hand */
     VarSet *sizes;    /* sizes of arrays in scope: not negative */
     Vars size_list;
     int depth; /* of parallel constructs around the place at hand */
@@ -56,10 +58,29 @@ static void note_type(Hoist *H, Type t)
         note_size(H, t.dims[i]);
 }
 
-static void forget_sizes(Hoist *H, int mark)
+/* What a statement that was put in front of the place at hand says. */
+static void note_stm(Hoist *H, const Stm *s)
 {
-    while (H->size_list.n > mark)
+    for (int k = 0; k < s->pat.n; k++)
+        note_type(H, s->pat.at[k]->type);
+    ranges_bind(H->ra, &s->pat, s->exp);
+}
+
+typedef struct {
+    int sizes, facts;
+} Mark;
+
+static Mark mark(const Hoist *H)
+{
+    return (Mark){H->size_list.n, ranges_mark(H->ra)};
+}
+
+/* Forgets what was noted since. */
+static void leave(Hoist *H, Mark m)
+{
+    while (H->size_list.n > m.sizes)
         varmap_del(H->sizes, H->size_list.at[--H->size_list.n]);
+    ranges_reset(H->ra, m.facts);
 }
 
 static bool is_natural(const Hoist *H, Atom a)
@@ -78,7 +99,8 @@ static bool all_natural(const Hoist *H, const Atom *dims, int n)
 /* The factors of a product of sizes. */
 static void factors(const Hoist *H, Atom a, Atoms *out, int64_t *c)
 {
-    const Exp *e = a.var ? varmap_get(H->defs, a.var) : NULL;
+    const Def *d = a.var ? varmap_get(H->defs, a.var) : NULL;
+    const Exp *e = d ? d->exp : NULL;
     if (!a.var) {
         *c = (int64_t)((uint64_t)*c * (uint64_t)a.c.i);
     } else if (e && e->kind == E_PRIM && e->prim.op == OP_MUL) {
@@ -203,7 +225,7 @@ static bool may_leave(Hoist *H, const Around *ar, const Stm *s, const VarSet *in
     }
     if (stays || exp_has_effect(s->exp) || exp_consumes(H->cx, s->exp).n > 0)
         return false;
-    if (!exp_traps(s->exp) && !bad_size(H, s))
+    if (!exp_traps(s->exp) && !bad_size(H, s) && ranges_safe(H->ra, s->exp))
         return true;
     return ar->runs && first && s->exp->kind != E_LOOP;
 }
@@ -218,8 +240,7 @@ static Body *split(Hoist *H, const Around *ar, const Body *b, VarSet *inside, Bl
         const Stm *s = &b->stms.at[i];
         if (may_leave(H, ar, s, inside, first)) {
             bld_stm(bl, *s);
-            for (int k = 0; k < s->pat.n; k++)
-                note_type(H, s->pat.at[k]->type);
+            note_stm(H, s);
             continue;
         }
         first = first && !exp_traps(s->exp) && !bad_size(H, s);
@@ -243,57 +264,74 @@ static bool at_least_one(Atom n)
     return !n.var && n.c.i > 0;
 }
 
-static Body *hoist_from(Hoist *H, const Around *ar, const Body *b, VarSet *inside, Bld *bl)
+/* What stays of a construct's body; `m` was marked before what its binders say was noted. */
+static Body *hoist_from(Hoist *H, const Around *ar, const Body *b, VarSet *inside, Mark m, Bld *bl)
 {
-    int mark = H->size_list.n;
     H->depth += ar->parallel;
     Body *r = hoist_body(H, b);
     H->depth -= ar->parallel;
-    forget_sizes(H, mark);
+    leave(H, m);
     return split(H, ar, r, inside, bl);
 }
 
-static Lambda *hoist_lambda(Hoist *H, const Around *ar, const Lambda *l, Bld *bl)
+static Lambda *hoist_lambda(Hoist *H, const Around *ar, const Lambda *l, const Atoms *arrs, Bld *bl)
 {
     if (!l)
         return NULL;
+    Mark m = mark(H);
     VarSet *inside = varmap_new(H->cx->scratch);
     bind_inside(inside, &l->params);
-    return lambda_new(H->cx, l->params, hoist_from(H, ar, l->body, inside, bl));
+    ranges_rows(H->ra, &l->params, arrs);
+    return lambda_new(H->cx, l->params, hoist_from(H, ar, l->body, inside, m, bl));
 }
 
 static Exp *hoist_loop(Hoist *H, const Exp *e, Exp *r, Bld *bl)
 {
+    Mark m = mark(H);
     VarSet *inside = varmap_new(H->cx->scratch);
     bind_inside(inside, &e->loop.params);
     if (e->loop.i)
         varset_add(inside, e->loop.i);
+    ranges_loop(H->ra, e);
     Around ar = {.runs = e->loop.kind == LOOP_FOR && at_least_one(e->loop.bound)};
-    r->loop.body = hoist_from(H, &ar, e->loop.body, inside, bl);
+    r->loop.body = hoist_from(H, &ar, e->loop.body, inside, m, bl);
     return r;
 }
+
+static const Atoms no_arrays;
 
 static Exp *hoist_soac(Hoist *H, const Exp *e, Exp *r, Bld *bl)
 {
     Around ar = {.parallel = H->dialect == D_SOAC, .runs = at_least_one(e->soac.width)};
     /* Assertions and checks of another function come in between. */
     Around op = {.parallel = ar.parallel};
-    r->soac.fn = hoist_lambda(H, &ar, e->soac.fn, bl);
-    r->soac.op = hoist_lambda(H, &op, e->soac.op, bl);
+    r->soac.fn = hoist_lambda(H, &ar, e->soac.fn, &e->soac.arrs, bl);
+    r->soac.op = hoist_lambda(H, &op, e->soac.op, &no_arrays, bl);
     return r;
 }
 
 static Exp *hoist_seg(Hoist *H, const Exp *e, Exp *r, Bld *bl)
 {
+    Mark m = mark(H);
     VarSet *inside = varmap_new(H->cx->scratch);
     for (int d = 0; d < e->seg.nest.n; d++) {
         varset_add(inside, e->seg.nest.at[d].idx);
         bind_inside(inside, &e->seg.nest.at[d].xs);
+        ranges_dim(H->ra, &e->seg.nest.at[d]);
     }
     Around ar = {.parallel = true, .mapnest = true};
-    r->seg.body = hoist_from(H, &ar, e->seg.body, inside, bl);
-    r->seg.op = hoist_lambda(H, &ar, e->seg.op, bl);
+    r->seg.body = hoist_from(H, &ar, e->seg.body, inside, m, bl);
+    r->seg.op = hoist_lambda(H, &ar, e->seg.op, &no_arrays, bl);
     return r;
+}
+
+static Body *hoist_branch(Hoist *H, const Exp *e, bool truth)
+{
+    Mark m = mark(H);
+    ranges_cond(H->ra, e->branch.test, truth);
+    Body *b = hoist_body(H, truth ? e->branch.then_ : e->branch.else_);
+    leave(H, m);
+    return b;
 }
 
 static Exp *hoist_exp(Hoist *H, const Exp *e, Bld *bl)
@@ -308,11 +346,8 @@ static Exp *hoist_exp(Hoist *H, const Exp *e, Bld *bl)
         return hoist_soac(H, e, r, bl);
     if (exp_is_seg(e))
         return hoist_seg(H, e, r, bl);
-    int mark = H->size_list.n;
-    r->branch.then_ = hoist_body(H, e->branch.then_);
-    forget_sizes(H, mark);
-    r->branch.else_ = hoist_body(H, e->branch.else_);
-    forget_sizes(H, mark);
+    r->branch.then_ = hoist_branch(H, e, true);
+    r->branch.else_ = hoist_branch(H, e, false);
     return r;
 }
 
@@ -322,10 +357,7 @@ static Body *hoist_body(Hoist *H, const Body *b)
     for (int i = 0; i < b->stms.n; i++) {
         Stm s = b->stms.at[i];
         s.exp = hoist_exp(H, s.exp, &bl);
-        for (int k = 0; k < s.pat.n; k++)
-            note_type(H, s.pat.at[k]->type);
-        if (s.pat.n == 1)
-            varmap_put(H->defs, s.pat.at[0], s.exp);
+        note_stm(H, &s);
         bld_stm(&bl, s);
     }
     return bld_body(&bl, b->res);
@@ -343,8 +375,11 @@ Prog *pass_hoist(Ctx *cx, const Prog *in)
         H.unstable = alias_consumed(&own, &en);
         H.defs = varmap_new(mem);
         H.sizes = varmap_new(mem);
-        for (int k = 0; k < en.params.n; k++)
+        H.ra = ranges_new(&own, H.defs);
+        for (int k = 0; k < en.params.n; k++) {
             note_type(&H, en.params.at[k]->type);
+            ranges_type(H.ra, en.params.at[k]->type);
+        }
         en.body = hoist_body(&H, en.body);
         vec_push(cx->perm, &p->entries, en);
     }

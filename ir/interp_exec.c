@@ -112,15 +112,28 @@ static char *locate(Interp *in, const Ins *p, const Arr *a)
     return at;
 }
 
+/* Does an access that cannot fail pick no element at all? Then its other positions do not matter:
+ * flattening makes one for all elements of a nest that was written for each of them, and there may
+ * be none. */
+static bool picks_nothing(const Interp *in, const Ins *p)
+{
+    bool none = false;
+    for (int d = 0; d < p->n; d++)
+        none = none || (p->index[d].is_slice && in->slots[p->index[d].n].i == 0);
+    return none && (p->e->kind == E_UPDATE ? p->e->update.safe : p->e->index.safe);
+}
+
 /* A view of the sliced part. A zero stride makes elements overlap: fine for reading. */
 static Arr *slice(Interp *in, const Ins *p, const Arr *a)
 {
     const Val *S = in->slots;
+    bool nothing = picks_nothing(in, p);
     for (int d = 0; d < p->n; d++) {
         const DimPlan *x = &p->index[d];
         int64_t i = S[x->start].i;
-        if (x->is_slice ? !slice_fits(i, S[x->n].i, S[x->stride].i, a->n[d])
-                        : (uint64_t)i >= (uint64_t)a->n[d])
+        bool fits = x->is_slice ? slice_fits(i, S[x->n].i, S[x->stride].i, a->n[d])
+                                : (uint64_t)i < (uint64_t)a->n[d];
+        if (!fits && !nothing)
             out_of_bounds(in, p, a);
     }
     Arr *v = arr_view(in, a);
@@ -132,7 +145,7 @@ static Arr *slice(Interp *in, const Ins *p, const Arr *a)
         v->stride[rank] = a->stride[d];
         if (v->n[rank] > 1 && x)
             v->stride[rank] *= S[x->stride].i;
-        if (!x || v->n[rank] > 0)
+        if (!nothing && (!x || v->n[rank] > 0))
             v->base += i * a->stride[d];
         rank += !x || x->is_slice;
     }

@@ -208,7 +208,9 @@ struct Exp {
             Atom arg;
         } conv;
         /* As many dims as arr's rank. Result: the sliced dimensions; a scalar if there are none.
-         * Out-of-bounds positions stop the program unless `safe` says that they cannot occur. */
+         * Out-of-bounds positions stop the program unless `safe` says that no element outside is
+         * accessed: where a dimension's part is empty, the other positions may be anything. Who
+         * moves a safe access to where less is known asks ranges_safe (ir/ranges.h). */
         struct {
             Atom arr;
             DimIndexes at;

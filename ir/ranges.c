@@ -7,7 +7,7 @@
  *
  * Variables stand for their mathematical values. An operation is looked into only if it cannot wrap
  * around: `bits` bounds the size of its operands, where array sizes are known to fit in memory. */
-#include "ir/simplify.h"
+#include "ir/ranges.h"
 
 #include <string.h>
 
@@ -28,14 +28,14 @@ typedef struct {
 
 struct Ranges {
     Ctx *cx;
-    const VarMap *defs;
+    VarMap *defs;
     VEC(Affine) facts;
     VarMap *index_of; /* nest indices, loop counters: Var -> Atom *, the bound */
     int steps;        /* left for the proof at work */
     int nested;       /* proofs at work within each other */
 };
 
-Ranges *ranges_new(Ctx *cx, const VarMap *defs)
+Ranges *ranges_new(Ctx *cx, VarMap *defs)
 {
     Ranges *ra = NEW(cx->perm, Ranges);
     ra->cx = cx;
@@ -233,7 +233,7 @@ static void fact_le(Ranges *ra, Atom a, Atom b, int64_t slack)
         add_fact(ra, &f);
 }
 
-void ranges_size(Ranges *ra, Atom n)
+static void size_fact(Ranges *ra, Atom n)
 {
     if (!n.var || is_size(ra, n.var))
         return;
@@ -246,10 +246,11 @@ void ranges_size(Ranges *ra, Atom n)
 void ranges_type(Ranges *ra, Type t)
 {
     for (int i = 0; i < t.rank; i++)
-        ranges_size(ra, t.dims[i]);
+        size_fact(ra, t.dims[i]);
 }
 
-void ranges_index(Ranges *ra, Var *i, Atom bound)
+/* 0 <= i < bound */
+static void index_fact(Ranges *ra, Var *i, Atom bound)
 {
     varmap_put(ra->index_of, i, arena_memdup(ra->cx->perm, &bound, sizeof bound));
     fact_le(ra, atom_int(i->type.elem, 0), atom_var(i), 0);
@@ -453,7 +454,7 @@ static void prim_facts(Ranges *ra, Var *v, const Exp *e)
     }
 }
 
-void ranges_def(Ranges *ra, const Var *v)
+static void def_fact(Ranges *ra, const Var *v)
 {
     const Exp *e = def_of(ra, v);
     if (!e || v->type.rank || !prim_is_int(v->type.elem) || v->type.elem == T_U64)
@@ -469,6 +470,56 @@ void ranges_def(Ranges *ra, const Var *v)
         else if (!prim_is_signed(e->conv.from) && e->conv.from != T_U64)
             fact_le(ra, zero, e->conv.arg, 0);
     }
+}
+
+void ranges_bind(Ranges *ra, const Vars *pat, const Exp *e)
+{
+    for (int k = 0; k < pat->n; k++) {
+        Def d = {e, k};
+        varmap_put(ra->defs, pat->at[k], arena_memdup(ra->cx->perm, &d, sizeof d));
+        ranges_type(ra, pat->at[k]->type);
+        def_fact(ra, pat->at[k]);
+    }
+    if (e->kind == E_ASSERT)
+        ranges_cond(ra, e->assertion.cond, true);
+}
+
+/* --- Binders of bodies ------------------------------------------------------------------------ */
+
+static void types(Ranges *ra, const Vars *vs)
+{
+    for (int k = 0; k < vs->n; k++)
+        ranges_type(ra, vs->at[k]->type);
+}
+
+void ranges_loop(Ranges *ra, const Exp *loop)
+{
+    types(ra, &loop->loop.params);
+    if (loop->loop.kind == LOOP_FOR && loop->loop.i->type.elem != T_U64)
+        index_fact(ra, loop->loop.i, loop->loop.bound);
+}
+
+void ranges_dim(Ranges *ra, const NestDim *nd)
+{
+    index_fact(ra, nd->idx, nd->width);
+    types(ra, &nd->xs);
+}
+
+/* The elements of an iota are within its bounds. */
+static void row_facts(Ranges *ra, Var *x, Atom arr)
+{
+    const Exp *d = arr.var ? def_of(ra, arr.var) : NULL;
+    if (d && d->kind == E_IOTA && x->type.elem == T_I64 && atom_is_int(d->iota.start, 0) &&
+        atom_is_int(d->iota.stride, 1))
+        index_fact(ra, x, d->iota.n);
+}
+
+void ranges_rows(Ranges *ra, const Vars *params, const Atoms *arrs)
+{
+    types(ra, params);
+    int first = params->n - arrs->n;
+    for (int j = 0; j < arrs->n && first >= 0; j++)
+        row_facts(ra, params->at[first + j], arrs->at[j]);
 }
 
 /* --- Bounds

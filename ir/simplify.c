@@ -145,12 +145,7 @@ void simp_assume(Simp *S, Atom cond, bool truth)
 void simp_emit(Simp *S, Vars pat, Exp *e)
 {
     Stm s = {simp_binders(S, &pat), e};
-    for (int k = 0; k < s.pat.n; k++) {
-        Def d = {e, k};
-        varmap_put(S->defs, s.pat.at[k], arena_memdup(S->cx->perm, &d, sizeof d));
-        ranges_type(S->ra, s.pat.at[k]->type);
-        ranges_def(S->ra, s.pat.at[k]);
-    }
+    ranges_bind(S->ra, &s.pat, e);
     bld_stm(S->bl, s);
 }
 
@@ -196,7 +191,7 @@ static void simp_simple(Simp *S, const Stm *s)
     }
     simp_emit(S, s->pat, e);
     if (e->kind == E_ASSERT)
-        simp_assume(S, e->assertion.cond, true);
+        assume_parts(S, e->assertion.cond, true);
 }
 
 static void simp_stm(Simp *S, const Stm *s)

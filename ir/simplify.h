@@ -1,4 +1,4 @@
-/* Private to simplify*.c and ranges.c: the state of the simplifier.
+/* Private to simplify*.c: the state of the simplifier.
  *
  * A round goes forward over the program and rebuilds it. Statements go to the body under
  * construction `bl`; a variable that is found equal to an atom is entered in `repl` and its
@@ -7,14 +7,7 @@
 #ifndef IR_SIMPLIFY_H
 #define IR_SIMPLIFY_H
 
-#include "ir/ir.h"
-
-typedef struct Ranges Ranges;
-
-typedef struct {
-    const Exp *exp;
-    int k; /* which of its results */
-} Def;
+#include "ir/ranges.h"
 
 /* A replacement that holds in a scope only: within a branch its condition is known. */
 typedef struct {
@@ -94,20 +87,5 @@ Prog *dce_prog(Ctx *cx, const Prog *p, bool *changed);
 
 /* The program without copies that nobody can notice. */
 Prog *copies_prog(Ctx *cx, const Prog *p, bool *changed);
-
-/* --- ranges.c: what is known of integers ------------------------------------------------------ */
-
-Ranges *ranges_new(Ctx *cx, const VarMap *defs);
-int ranges_mark(const Ranges *ra);
-void ranges_reset(Ranges *ra, int mark);
-void ranges_size(Ranges *ra, Atom n);              /* the size of an array that exists: 0 <= n */
-void ranges_type(Ranges *ra, Type t);              /* all its sizes */
-void ranges_index(Ranges *ra, Var *i, Atom bound); /* 0 <= i < bound */
-void ranges_cond(Ranges *ra, Atom cond, bool truth);
-void ranges_def(Ranges *ra, const Var *v); /* what the definition of v says about it */
-/* Is a + slack <= b certain? Integers of any type. */
-bool ranges_le(Ranges *ra, Atom a, Atom b, int64_t slack);
-/* Are all positions certainly within arr? */
-bool ranges_in_bounds(Ranges *ra, Type arr, const DimIndexes *at);
 
 #endif

@@ -185,17 +185,14 @@ void simp_loop(Simp *S, const Stm *s)
     r->loop.kind = e->loop.kind;
     r->loop.inits = c.inits;
     r->loop.params = simp_binders(S, &c.params);
-    for (int k = 0; k < c.params.n; k++) {
-        ranges_type(S->ra, r->loop.params.at[k]->type);
+    for (int k = 0; k < c.params.n; k++)
         if (c.params.at[k] == e->loop.cond)
             r->loop.cond = r->loop.params.at[k];
-    }
     if (r->loop.kind == LOOP_FOR) {
         r->loop.bound = simp_atom(S, e->loop.bound);
         r->loop.i = e->loop.i;
-        if (e->loop.i->type.elem != T_U64)
-            ranges_index(S->ra, r->loop.i, r->loop.bound);
     }
+    ranges_loop(S->ra, r);
     r->loop.body = simp_body(S, with_results(S, e->loop.body, c.res));
     simp_leave(S, sc);
     simp_emit(S, c.pat, r);
@@ -211,8 +208,7 @@ static Lambda *simp_lambda(Simp *S, const Lambda *l)
         return NULL;
     Scope sc = simp_enter(S);
     Vars params = simp_binders(S, &l->params);
-    for (int i = 0; i < params.n; i++)
-        ranges_type(S->ra, params.at[i]->type);
+    ranges_rows(S->ra, &params, &(Atoms){0});
     Body *b = simp_body(S, l->body);
     simp_leave(S, sc);
     return lambda_new(S->cx, params, b);
@@ -267,16 +263,6 @@ static void simp_inputs(Simp *S, const Atoms *arrs, const Vars *rows, Atoms *arr
     }
 }
 
-/* What a row of arr tells: the elements of an iota are within its bounds. */
-static void row_facts(Simp *S, Var *x, Atom arr)
-{
-    ranges_type(S->ra, x->type);
-    const Exp *d = simp_def(S, arr);
-    if (d && d->kind == E_IOTA && x->type.elem == T_I64 && atom_is_int(d->iota.start, 0) &&
-        atom_is_int(d->iota.stride, 1))
-        ranges_index(S->ra, x, d->iota.n);
-}
-
 static Lambda *simp_fn(Simp *S, const Exp *e, Exp *r)
 {
     Scope sc = simp_enter(S);
@@ -287,8 +273,7 @@ static Lambda *simp_fn(Simp *S, const Exp *e, Exp *r)
         body = simp_gathers(S, e, &arrs, &params);
     simp_inputs(S, &arrs, &params, &r->soac.arrs, &rows);
     rows = simp_binders(S, &rows);
-    for (int j = 0; j < rows.n; j++)
-        row_facts(S, rows.at[j], r->soac.arrs.at[j]);
+    ranges_rows(S->ra, &rows, &r->soac.arrs);
     Body *b = simp_body(S, body);
     simp_leave(S, sc);
     return lambda_new(S->cx, rows, b);
@@ -455,7 +440,6 @@ static NestDim simp_dim(Simp *S, const NestDim *nd, Bld *first)
     Atoms arrs = {0};
     Vars xs = {0};
     simp_inputs(S, &nd->arrs, &nd->xs, &arrs, &xs);
-    ranges_index(S->ra, nd->idx, r.width);
     for (int j = 0; j < arrs.n; j++) {
         if (iota_row(S, nd, arrs.at[j], xs.at[j], first))
             continue;
@@ -463,8 +447,7 @@ static NestDim simp_dim(Simp *S, const NestDim *nd, Bld *first)
         vec_push(S->cx->perm, &r.xs, xs.at[j]);
     }
     r.xs = simp_binders(S, &r.xs);
-    for (int j = 0; j < r.xs.n; j++)
-        ranges_type(S->ra, r.xs.at[j]->type);
+    ranges_dim(S->ra, &r);
     return r;
 }
 
