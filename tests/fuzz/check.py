@@ -284,20 +284,21 @@ class Checker:
         if code != 0 or renumbered(again).strip() != renumbered(texts[names[k]]).strip():
             yield Finding("readback", f"{names[k]} on text: code {code}: {err[:1000] or 'another result'}",
                           f"minifut ir --from={names[k]} --to={names[k]} on the text before it")
-        yield from self.meaning("simplify-hoisted", [None])
-        yield from self.meaning("flatten", [1 << 40, 1, 40])
-        yield from self.meaning("clean", [1 << 40, 1, 40])
+        yield from self.meaning("simplify-hoisted", "incremental", [None])
+        yield from self.meaning("flatten", "incremental", [1 << 40, 1, 40])
+        yield from self.meaning("flatten", rnd.choice(MODES[1:]), [1 << 40])
+        yield from self.meaning("clean", rnd.choice(MODES), [1 << 40, 1, 40])
 
-    def meaning(self, name, thresholds):
+    def meaning(self, name, mode, thresholds):
         """The program interpreted after a pass."""
         for t in thresholds:
-            args = ["run", f"--after={name}"] + ([f"--threshold={t}"] if t else [])
+            args = ["run", f"--flatten={mode}", f"--after={name}"] + ([f"--threshold={t}"] if t else [])
             for k in self.want:
                 r = self.tool(*args, *self.chosen(k), self.path, text=(self.folder / f"{k}.in").read_text())
                 f = self.outcome("meaning after " + name, k, r, "minifut " + " ".join(args) + " prog.sf")
                 if f:
                     f.key = ("meaning", name, f.key[1])
-                    f.replay = ("meaning", name, [t])
+                    f.replay = ("meaning", name, mode, [t])
                     yield f
 
     def under_asan(self):

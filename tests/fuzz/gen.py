@@ -9,6 +9,7 @@ import random
 from gen_arrays import Arrays
 from gen_hist import Hists
 from gen_programs import Programs
+from gen_rounds import Rounds
 from gen_scalars import Scalars
 from gen_sized import Sized
 from gen_updates import Updates
@@ -23,7 +24,7 @@ WEIGHTS = [("i32", 8), ("i64", 5), ("bool", 3), ("u8", 2), ("i8", 2), ("i16", 1)
            ("f32", 2), ("f64", 1)]
 
 
-class Gen(Scalars, Arrays, Sized, Updates, Hists, Programs):
+class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.k = 0

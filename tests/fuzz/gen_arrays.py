@@ -10,7 +10,7 @@ class Arrays:
             return self.leaf(t, env)
         forms = [("leaf", 1), ("map", 8), ("tabulate", 3), ("replicate", 1), ("scan", 3), ("view", 2), ("with", 2),
                  ("scatter", 2), ("hist", 2), ("row", 1), ("take", 1), ("unzip", 1), ("fill", 2),
-                 ("set", 3), ("sweep", 1)]
+                 ("set", 3), ("sweep", 1), ("rounds", 1)]
         if self.helpers:
             forms += [("helper", 1)]
         if not is_scalar(u) and is_arr(u):

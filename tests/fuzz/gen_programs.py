@@ -58,9 +58,9 @@ class Programs:
         return kids[0] if len(kids) == 1 else N("tuple", tup(*[k.ty for k in kids]), kids)
 
     def feature(self, env, d):
-        """A histogram, an update or an irregular piece, at the top or in one or two maps; or None."""
+        """A histogram, an update, rounds of updates or an irregular piece, at the top or in one or two maps; or None."""
         depth = self.r.choice([0, 1, 1, 1, 2, 2])
-        return self.nest(depth, env, self.r.choice(["hist", "hist", "update", "irregular", "irregular"]), d)
+        return self.nest(depth, env, self.r.choice(["hist", "hist", "update", "irregular", "irregular", "rounds", "rounds", "rounds"]), d)
 
     def nest(self, depth, env, kind, d):
         if depth == 0:

@@ -64,6 +64,8 @@ def smaller(n):
         for at, m, bound in paths(n.kids[0]):
             if at and not is_scalar(m.ty) and is_arr(m.ty) and row(m.ty) == row(n.kids[0].ty) and not free(m) & bound:
                 yield N("letk", n.ty, [m, n.kids[1]], n.x)
+    if n.op == "letset":  # without the update
+        yield N("let", n.ty, [n.kids[0], n.kids[-1]], ("v", n.x[0], n.kids[0].ty, False))
     plain = default(n.ty) if n.ty != ("fun",) else None
     if plain and n.op not in ("lit",) and n.size() > plain.size():
         yield plain
