@@ -87,10 +87,22 @@ static unsigned stamp_places(Co *co, const Refs *rs)
 
 static void add_refs(Co *co, Refs *to, const Refs *from, unsigned stamp)
 {
+    if (!to->n) { /* most sets are that of one variable: shared, until it grows */
+        *to = (Refs){from->at, from->n, from->n};
+        for (int i = 0; i < to->n; i++) {
+            leaf_of(&to->at[i])->stamp = stamp;
+            leaf_of(&to->at[i])->n = i;
+        }
+        return;
+    }
     for (int i = 0; i < from->n; i++) {
         VarLeaf *l = leaf_of(&from->at[i]);
+        if (l->stamp == stamp && to->at[l->n].closure <= from->at[i].closure)
+            continue;
         if (l->stamp == stamp) {
-            to->at[l->n].closure &= from->at[i].closure;
+            to->at = arena_memdup(co->a, to->at, sizeof *to->at * (size_t)to->n);
+            to->cap = to->n;
+            to->at[l->n].closure = false;
             continue;
         }
         l->stamp = stamp;
@@ -118,7 +130,7 @@ void al_add_refs(Co *co, Refs *to, const Refs *from)
 
 void al_add_ref(Co *co, Refs *to, Ref r)
 {
-    Refs one = {&r, 1, 1};
+    Refs one = {arena_memdup(co->a, &r, sizeof r), 1, 1};
     al_add_refs(co, to, &one);
 }
 
@@ -279,8 +291,10 @@ static Al *make_leaves(Co *co, Var *v, const AType *t, const Al *al)
         return c;
     }
     if (al_holds_arrays(t) && !(v->kind == VAR_GLOBAL && t->kind == TY_FUN)) {
-        vec_push(co->a, &c->refs, ((Ref){v, v->leaves.n, false}));
-        vec_append(co->a, &c->refs, &al->refs);
+        Refs rs = {NEWN(co->a, Ref, al->refs.n + 1), 0, al->refs.n + 1};
+        vec_push(co->a, &rs, ((Ref){v, v->leaves.n, false}));
+        vec_append(co->a, &rs, &al->refs);
+        c->refs = rs;
     }
     vec_push(co->a, &v->leaves, ((VarLeaf){.al = c}));
     return c;

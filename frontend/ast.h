@@ -358,8 +358,7 @@ struct AExp {
         struct {
             AExp *fn;
             AExps args;
-            bool infix;    /* written as operator or pipe */
-            bool consumes; /* [check] some argument is consumed */
+            bool infix; /* written as operator or pipe */
         } app;
         struct {
             AExp *op; /* AE_VAR */

@@ -433,7 +433,8 @@ Al *co_app(Co *co, AExp *e)
     if (!can_alias(res, false) || (!ty_has_fun(res) && is_fresh_by_type(e)))
         return ty_has_fun(res) ? result_al(co, res, false, &kept) : al_none(co);
     const char *name = e->app.fn->kind == AE_VAR ? e->app.fn->var.name : NULL;
-    vec_push(co->a, &kept, ((Ref){al_make_up(co, VAR_CALL, name, e->loc), 0, false}));
+    if (al_is_product(res)) /* its components may share memory */
+        vec_push(co->a, &kept, ((Ref){al_make_up(co, VAR_CALL, name, e->loc), 0, false}));
     return result_al(co, res, false, &kept);
 }
 
