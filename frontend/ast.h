@@ -94,6 +94,8 @@ struct Size {
     int level, born; /* SZ_META: see check.h */
     bool varies; /* SZ_UNKNOWN: may be another one at each call of a function; SZ_META: may stand
                   * for such a size */
+    bool each_call; /* SZ_UNKNOWN: what a function makes up at each call, in the type of a function
+                     * that it is given to */
     Size *ref; /* SZ_META: what it stands for, or NULL */
     Loc loc;   /* where it was written or arose, for messages */
 };

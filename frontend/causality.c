@@ -62,11 +62,16 @@ static bool is_not_known(void *env, const Size *leaf)
     return true;
 }
 
-/* Reports a size in the type that is not known here. */
+static bool is_needed(void *env, const Size *leaf)
+{
+    return !leaf->each_call && is_not_known(env, leaf);
+}
+
+/* Reports a size in the type of a function or an empty array that is not known here. */
 static void need(Causes *c, const AType *t, Loc loc, const char *what)
 {
     Search s = {c, NULL};
-    if (!ty_any_size(t, is_not_known, &s))
+    if (!ty_any_size(t, is_needed, &s))
         return;
     Ck *ck = c->ck;
     if (s.bad->varies) {

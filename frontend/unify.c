@@ -337,6 +337,7 @@ static AType *open_result(Ck *ck, AType *f, bool have)
     for (int i = 0; i < exists->n; i++) {
         Size *z = have ? sz_unknown(ck, exists->at[i]->loc) : sz_meta(ck, exists->at[i]->loc);
         z->varies = true;
+        z->each_call = have;
         subst_size(ck, &s, exists->at[i], z);
     }
     return ty_subst(ck, f->fun.result, &s);
@@ -352,7 +353,7 @@ static bool unify_funs(Ck *ck, AType *want, AType *have)
         return ty_unify(ck, rw, rh);
     Subst s = {0};
     Size *z = w ? sz_var(ck, w) : sz_unknown(ck, h->loc);
-    z->varies = !w;
+    z->varies = z->each_call = !w;
     if (h)
         subst_size(ck, &s, h, z);
     return ty_unify(ck, rw, ty_subst(ck, rh, &s));
