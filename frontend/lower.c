@@ -13,6 +13,11 @@ Val *val_atom(Low *L, Atom a)
     return v;
 }
 
+Val *val_unit(Low *L)
+{
+    return val_atom(L, atom_bool(false));
+}
+
 Val *val_tuple(Low *L, Vals elems)
 {
     Val *v = NEW(L->cx->perm, Val);
@@ -713,19 +718,15 @@ Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, 
     return lambda_new(L->cx, params, bld_body(&sc->bld, as));
 }
 
-bool common_width(Low *L, Loc loc, Val **vals, int n, Atom *width)
+Atom common_width(Low *L, Loc loc, Val **vals, int n)
 {
-    bool found = false;
-    for (int i = 0; i < n && !found; i++) {
-        const Atom *a = first_leaf(vals[i]);
-        if (a) {
-            *width = atom_type(*a).dims[0];
-            found = true;
-        }
-    }
-    for (int i = 0; found && i < n; i++)
-        vals[i] = fit_val(L, loc, vals[i], width, 1);
-    return found;
+    const Atom *a = first_leaf(vals[0]);
+    if (!a)
+        ice(loc, "lowering: an array without a size");
+    Atom width = atom_type(*a).dims[0];
+    for (int i = 0; i < n; i++)
+        vals[i] = fit_val(L, loc, vals[i], &width, 1);
+    return width;
 }
 
 /* --- Programs -------------------------------------------------------------------------------- */

@@ -19,8 +19,6 @@ static Val *make_replicate(Low *L, Loc loc, Atom n, Val *v)
     if (val_has_fun(v))
         ice(loc, "lowering: an array of functions");
     Atoms as = val_leaves(L, v);
-    if (as.n == 0)
-        low_limit(L, loc, "arrays of empty tuples are not supported");
     for (int i = 0; i < as.n; i++)
         as.at[i] = emit(L, exp_replicate(L->cx, loc, n, as.at[i]));
     return val_rebuild(L, v, &as);
@@ -75,20 +73,15 @@ static Val *lower_copy(Low *L, const Call *c)
 
 static Atom length_of(Low *L, Loc loc, Val *v)
 {
-    Atom n;
-    if (!common_width(L, loc, &v, 1, &n)) {
-        low_limit(L, loc, "arrays of empty tuples are not supported here");
-    }
-    return n;
+    return common_width(L, loc, &v, 1);
 }
 
 static Val *lower_zip(Low *L, const Call *c)
 {
-    Atom width;
     Vals vs = {0};
     for (int i = 0; i < c->n; i++)
         vec_push(L->cx->perm, &vs, c->arg[i]);
-    common_width(L, c->loc, vs.at, vs.n, &width);
+    common_width(L, c->loc, vs.at, vs.n);
     return val_tuple(L, vs);
 }
 
@@ -280,8 +273,6 @@ static Val *reshape_outer(Low *L, Loc loc, Val *v, int n, const Atom *dims, int 
 static Val *lower_flatten(Low *L, const Call *c, int n)
 {
     Atoms as = val_leaves(L, c->arg[0]);
-    if (as.n == 0)
-        return c->arg[0];
     Type t = atom_type(as.at[0]);
     Atom total = t.dims[0];
     for (int d = 1; d < n; d++)

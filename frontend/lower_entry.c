@@ -46,6 +46,10 @@ static const char *ext_text(const AType *at, int dims)
     return s;
 }
 
+/* On the outside, arrays of () are arrays of bool, of which only the size matters; () by itself is
+ * nothing. */
+static const AType unit = {.kind = TY_SCALAR, .scalar = S_BOOL};
+
 /* `dims` array dimensions stand around at: an array of records is a record of arrays. */
 static ExtType ext_type(Low *L, const AType *at, int dims)
 {
@@ -57,6 +61,10 @@ static ExtType ext_type(Low *L, const AType *at, int dims)
     }
     if (at->kind != TY_TUPLE && at->kind != TY_RECORD)
         return x;
+    if (!at->elems.n && dims) { /* what stands for () */
+        x.text = ext_text(&unit, dims);
+        return x;
+    }
     x.n_vals = 0;
     x.n_fields = at->elems.n;
     x.fields = NEWN(L->cx->perm, ExtType, at->elems.n);
@@ -149,6 +157,8 @@ static Val *param_val(EntryParams *ep, const AType *at, const char *name, Atoms 
     }
     case TY_TUPLE:
     case TY_RECORD: {
+        if (!at->elems.n)
+            return dims.n ? param_val(ep, &unit, name, dims, loc) : val_unit(L);
         Vals vs = {0};
         for (int i = 0; i < at->elems.n; i++) {
             const char *part = at->kind == TY_RECORD ? at->names.at[i] : name;
@@ -189,6 +199,20 @@ static void check_result_sizes(Low *L, const Def *def, const Vals *args, const A
     check_result_sizes(L, def, args, at->array.elem);
 }
 
+/* The leaves of a result of type `at`, without those for () outside of arrays. */
+static void add_results(Low *L, const AType *at, const Val *v, Atoms *out)
+{
+    at = type_deref(at);
+    bool tuple = at->kind == TY_TUPLE || at->kind == TY_RECORD;
+    if (tuple) {
+        for (int i = 0; i < at->elems.n; i++)
+            add_results(L, at->elems.at[i], v->elems.at[i], out);
+        return;
+    }
+    Atoms leaves = val_leaves(L, v);
+    vec_append(L->cx->perm, out, &leaves);
+}
+
 /* --- Entries --------------------------------------------------------------------------------- */
 
 Entry lower_entry(Low *L, const EntryPoint *p)
@@ -212,7 +236,9 @@ Entry lower_entry(Low *L, const EntryPoint *p)
     if (val_has_fun(v))
         ice(def->loc, "lowering: an entry point returns a function");
     scope_pop(L, L->root);
-    en.body = bld_body(&L->root->bld, val_leaves(L, v));
+    Atoms res = {0};
+    add_results(L, p->result, v, &res);
+    en.body = bld_body(&L->root->bld, res);
     int n_vals = 0;
     for (int i = 0; i < p->results.n; i++) {
         ExtParam x = ext_param(L, &p->results.at[i]);

@@ -16,6 +16,27 @@ static Val *def_fun(Low *L, const Def *def, Env *env, const AType *use, Env *env
                             .env_use = env_use});
 }
 
+/* Names in the size of a scheme stand for the same part of the size at the use: `[n * m]`, `[3 * 4]`. */
+static Env *size_from_use(Low *L, Env *env, const Size *scheme, const Size *use, const Env *env_use)
+{
+    scheme = size_deref(scheme);
+    use = size_deref(use);
+    Atom a;
+    if (scheme->kind == SZ_VAR) {
+        bool open = scheme->var->kind == BIND_SIZE && !env_find(env, scheme->var);
+        return open && size_atom(L, env_use, use, &a) ? env_add(L, env, scheme->var, val_atom(L, a))
+                                                      : env;
+    }
+    if (scheme->kind == SZ_OP && use->kind == SZ_OP && scheme->op == use->op) {
+        env = size_from_use(L, env, scheme->a, use->a, env_use);
+        env = size_from_use(L, env, scheme->b, use->b, env_use);
+    }
+    bool calls = scheme->kind == SZ_EXP && use->kind == SZ_EXP && scheme->args.n == use->args.n;
+    for (int i = 0; calls && i < scheme->args.n; i++)
+        env = size_from_use(L, env, scheme->args.at[i], use->args.at[i], env_use);
+    return env;
+}
+
 /* Sizes and types that no argument determines, from the type at the use: `f 3 : [10]i32`. */
 static Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *use,
                            const Env *env_use)
@@ -33,14 +54,9 @@ static Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *u
     if (scheme->kind != use->kind)
         return env;
     switch (scheme->kind) {
-    case TY_ARRAY: {
-        const Size *s = size_deref(scheme->array.dim);
-        Atom a;
-        if (s->kind == SZ_VAR && s->var->kind == BIND_SIZE && !env_find(env, s->var) &&
-            size_atom(L, env_use, use->array.dim, &a))
-            env = env_add(L, env, s->var, val_atom(L, a));
+    case TY_ARRAY:
+        env = size_from_use(L, env, scheme->array.dim, use->array.dim, env_use);
         return sizes_from_use(L, env, scheme->array.elem, use->array.elem, env_use);
-    }
     case TY_TUPLE:
     case TY_RECORD:
         for (int i = 0; i < scheme->elems.n && i < use->elems.n; i++)
@@ -332,6 +348,8 @@ static Val *lower_app(Low *L, Env *env, const AExp *e)
 
 static Val *lower_tuple(Low *L, Env *env, const AExp *e)
 {
+    if (!e->seq.elems.n)
+        return val_unit(L);
     Vals vs = {0};
     for (int i = 0; i < e->seq.elems.n; i++) {
         Val *v = lower_exp(L, env, e->seq.elems.at[i]);
@@ -342,6 +360,8 @@ static Val *lower_tuple(Low *L, Env *env, const AExp *e)
 
 static Val *lower_record(Low *L, Env *env, const AExp *e)
 {
+    if (!e->seq.elems.n)
+        return val_unit(L);
     Vals vs = {0};
     for (int i = 0; i < e->seq.elems.n; i++)
         vec_push(L->cx->perm, &vs, NULL);

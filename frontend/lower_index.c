@@ -98,9 +98,6 @@ static DimIndexes lower_dims(Low *L, Env *env, Val *arr, const ADimIndices *dims
 {
     Atoms as = val_leaves(L, arr);
     DimIndexes at = {0};
-    if (as.n == 0) {
-        low_limit(L, loc, "arrays of empty tuples cannot be indexed");
-    }
     Type t = atom_type(as.at[0]);
     for (int i = 0; i < dims->n; i++)
         vec_push(L->cx->perm, &at, lower_dim(L, env, &dims->at[i], t.dims[i], loc));
@@ -298,6 +295,8 @@ static Val *empty_array(Low *L, Env *env, const AType *at, Atoms dims, Loc loc)
     }
     case TY_TUPLE:
     case TY_RECORD: {
+        if (!at->elems.n)
+            return val_atom(L, emit_literal(L, loc, (Type){T_BOOL, dims.n, dims.at}, (Atoms){0}));
         Vals vs = {0};
         for (int i = 0; i < at->elems.n; i++) {
             Val *v = empty_array(L, env, at->elems.at[i], dims, loc);
@@ -307,8 +306,8 @@ static Val *empty_array(Low *L, Env *env, const AType *at, Atoms dims, Loc loc)
     }
     case TY_VAR: {
         const Env *en = env_find(env, at->var);
-        if (!en)
-            break;
+        if (!en) /* nobody can tell: there is no value of that type */
+            return empty_array(L, env, &(AType){.kind = TY_TUPLE}, dims, loc);
         if (en->type)
             return empty_array(L, (Env *)en->type_env, en->type, dims, loc);
         Atoms as = val_leaves(L, en->val);
@@ -323,7 +322,7 @@ static Val *empty_array(Low *L, Env *env, const AType *at, Atoms dims, Loc loc)
     case TY_META:
     case TY_ERROR: break;
     }
-    low_limit(L, loc, "the type of this empty array cannot be determined here");
+    ice(loc, "lowering: an empty array of functions");
 }
 
 /* Any value of the type, behind an assertion that fails: an element of an empty array. */

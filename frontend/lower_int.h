@@ -28,7 +28,7 @@ typedef enum { V_ATOM, V_TUPLE, V_FUN } ValKind;
 struct Val {
     ValKind kind;
     Atom atom;  /* V_ATOM: scalar or array */
-    Vals elems; /* V_TUPLE: components in order; none for () */
+    Vals elems; /* V_TUPLE: components in order */
     Fun *fun;   /* V_FUN */
 };
 
@@ -113,6 +113,8 @@ enum { MAX_CALLS = 100000 };
 /* --- lower.c: values, scopes, sizes ---------------------------------------------------------- */
 
 Val *val_atom(Low *L, Atom a);
+/* (): a scalar that says nothing, so that arrays of () have a size as others have. */
+Val *val_unit(Low *L);
 Val *val_tuple(Low *L, Vals elems);
 Val *val_pair(Low *L, Val *a, Val *b);
 Val *val_fun(Low *L, Fun fn);
@@ -177,8 +179,8 @@ Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc);
 Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, const Env *env,
                      Loc loc);
 /* The size of the outer dimension of all of them, asserted to be the same one: each val is changed
- * to have it. False if none has a leaf. */
-bool common_width(Low *L, Loc loc, Val **vals, int n, Atom *width);
+ * to have it. */
+Atom common_width(Low *L, Loc loc, Val **vals, int n);
 
 /* --- lower_exp.c: expressions ---------------------------------------------------------------- */
 

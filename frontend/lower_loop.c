@@ -269,8 +269,7 @@ static Domain loop_domain(Low *L, Env *env, const AExp *e)
         d.bound = d.range.count;
     } else {
         d.arr = lower_exp(L, env, b);
-        if (!common_width(L, low_loc(L, b->loc), &d.arr, 1, &d.bound))
-            low_limit(L, b->loc, "loops over arrays of empty tuples are not supported");
+        d.bound = common_width(L, low_loc(L, b->loc), &d.arr, 1);
     }
     return d;
 }

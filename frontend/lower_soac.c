@@ -50,12 +50,6 @@ static Atoms push_all(Low *L, Val **vals, int n)
 
 /* --- map ------------------------------------------------------------------------------------- */
 
-static void width_of(Low *L, Loc loc, Val **arrs, int n, Atom *width)
-{
-    if (!common_width(L, loc, arrs, n, width))
-        low_limit(L, loc, "arrays of empty tuples are not supported here");
-}
-
 /* Names for parameters that the function (an operator, say) gave none. */
 static void name_args(Low *L, Val **args, int n)
 {
@@ -67,9 +61,8 @@ static void name_args(Low *L, Val **args, int n)
 Val *make_map(Low *L, Loc loc, Val **arrs, int n, BodyFn *body, void *env, const AType *elem_type,
               const Env *tenv)
 {
-    Atom width;
     Vars params = {0};
-    width_of(L, loc, arrs, n, &width);
+    Atom width = common_width(L, loc, arrs, n);
     if (elem_type)
         preload_sizes(L, tenv, elem_type);
     FnScope f = open_fn(L);
@@ -174,7 +167,7 @@ static Val *lower_fold(Low *L, Loc loc, Fold *fo)
     Exp *e = exp_new(L->cx, fo->kind, loc);
     Vars params = {0}, xs = {0};
     Val *x, *res;
-    width_of(L, loc, &fo->arr, 1, &e->soac.width);
+    e->soac.width = common_width(L, loc, &fo->arr, 1);
     if (fo->fn) {
         e->soac.fn = fold_map(L, loc, fo, &res);
         x = params_like(L, res, false, &xs, loc);
@@ -290,7 +283,7 @@ static Val *lower_scatter(Low *L, const Call *c, int rank)
 {
     Atom width;
     Atoms dests = val_leaves(L, c->arg[0]);
-    width_of(L, c->loc, c->arg + 1, 2, &width);
+    width = common_width(L, c->loc, c->arg + 1, 2);
     Val *vs = fit_rows(L, c->loc, c->arg[2], width, &dests, rank);
     Atoms out = make_scatter(L, c->loc, width, &dests, rank, c->arg + 1, 1, vs, given_index, NULL);
     return val_rebuild(L, c->arg[0], &out);
@@ -386,7 +379,7 @@ static Val *lower_filter(Low *L, const Call *c, bool partition)
 {
     Atom width, zero = atom_i64(0), one = atom_i64(1);
     Val *arr = c->arg[1];
-    width_of(L, c->loc, &arr, 1, &width);
+    width = common_width(L, c->loc, &arr, 1);
     Compact k = count_flags(L, c->loc, c->arg[0], arr, width);
     if (!partition) {
         Val *v = compact(L, c->loc, arr, &k, filter_index, 2);
@@ -447,7 +440,7 @@ static Val *lower_hist(Low *L, const Call *c, int rank)
 {
     Loc loc = c->loc;
     Atom width;
-    width_of(L, loc, c->arg + 3, 2, &width);
+    width = common_width(L, loc, c->arg + 3, 2);
     Atoms dests = hist_dests(L, loc, c->arg[0], rank);
     if (dests.n == 0)
         return c->arg[0];
