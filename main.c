@@ -4,6 +4,7 @@
 #include "autotune/autotune.h"
 #include "base/cc.h"
 #include "base/intern.h"
+#include "base/source.h"
 #include "codegen/plan.h"
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
@@ -195,34 +196,12 @@ static Prog *front(Ctx *cx, const Options *o)
     return p;
 }
 
-/* The text of a file, in cx->perm; NULL after a message. */
-static char *read_file(Ctx *cx, const char *path, size_t *n)
-{
-    FILE *f = fopen(path, "rb");
-    if (!f) {
-        fprintf(stderr, "minifut: cannot read %s: %s\n", path, strerror(errno));
-        return NULL;
-    }
-    Out o = {0};
-    char buf[65536];
-    size_t k;
-    while ((k = fread(buf, 1, sizeof buf, f)) > 0)
-        out_putn(&o, buf, k);
-    bool ok = !ferror(f);
-    fclose(f);
-    char *text = ok ? arena_strndup(cx->perm, o.text ? o.text : "", o.n) : NULL;
-    *n = o.n;
-    out_free(&o);
-    if (!ok)
-        fprintf(stderr, "minifut: cannot read %s: %s\n", path, strerror(errno));
-    return text;
-}
-
 /* The program in a file of IR text; NULL after reporting what is wrong. */
 static Prog *read_ir(Ctx *cx, const Options *o)
 {
     size_t n;
-    char *text = read_file(cx, o->file, &n);
+    char *text = source_read(cx->perm, o->file, true, (Loc){0, 0}, &n);
+    diag_flush();
     if (!text)
         return NULL;
     diag_set_pass("read");

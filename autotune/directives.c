@@ -4,6 +4,7 @@
 
 #include "autotune/random.h"
 #include "base/out.h"
+#include "base/source.h"
 #include "runtime/values.h"
 
 #include <ctype.h>
@@ -500,28 +501,17 @@ static char *blank_copy(Arena *a, const char *text, size_t n)
 bool directives_read(Arena *a, const char *file, Directives *d)
 {
     *d = (Directives){.file = file};
-    FILE *f = fopen(file, "rb");
-    Out o = {0};
-    char buf[65536];
-    size_t k;
-    while (f && (k = fread(buf, 1, sizeof buf, f)) > 0)
-        out_putn(&o, buf, k);
-    bool ok = f && !ferror(f);
-    if (!ok)
-        diag_error(NO_LOC, "cannot read %s: %s", file, strerror(errno));
-    if (f)
-        fclose(f);
-    if (ok) {
-        const char *text = o.text ? o.text : "";
-        Parser p = {.a = a, .d = d, .text = blank_copy(a, text, o.n)};
-        p.base = diag_source_add(file, text, o.n);
-        ok = parse(&p, text, o.n);
-        if (ok && d->rejected && d->cases.n) {
-            diag_error(d->cases.at[0].loc, "the program must be rejected: it cannot have cases");
-            ok = false;
-        }
+    size_t n;
+    const char *text = source_read(a, file, true, NO_LOC, &n);
+    if (!text)
+        return false;
+    Parser p = {.a = a, .d = d, .text = blank_copy(a, text, n)};
+    p.base = diag_source_add(file, text, n);
+    bool ok = parse(&p, text, n);
+    if (ok && d->rejected && d->cases.n) {
+        diag_error(d->cases.at[0].loc, "the program must be rejected: it cannot have cases");
+        ok = false;
     }
-    out_free(&o);
     return ok;
 }
 
