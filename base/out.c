@@ -32,14 +32,23 @@ static void put_raw(Out *o, const char *s, size_t n)
     o->text[o->n] = '\0';
 }
 
+/* Lines deeper than this begin where it does: the text of a deep program would else be as long as the
+ * square of its depth. */
+enum { MAX_INDENT = 24 };
+
+static size_t indent_of(int depth)
+{
+    return 4 * (size_t)(depth < MAX_INDENT ? depth : MAX_INDENT);
+}
+
 void out_putn(Out *o, const char *s, size_t n)
 {
     while (n) {
         const char *nl = memchr(s, '\n', n);
         size_t line = nl ? (size_t)(nl - s) : n;
         if (line && !o->mid_line)
-            for (int i = 0; i < o->indent; i++)
-                put_raw(o, "    ", 4);
+            for (size_t i = indent_of(o->indent); i > 0; i--)
+                put_raw(o, " ", 1);
         put_raw(o, s, line);
         o->mid_line = o->mid_line || line > 0;
         if (nl) {
@@ -54,7 +63,7 @@ void out_putn(Out *o, const char *s, size_t n)
 
 void out_insert_line(Out *o, size_t at, int indent, const char *text)
 {
-    size_t pad = 4 * (size_t)indent, n = strlen(text), add = pad + n + 1, tail = o->n - at;
+    size_t pad = indent_of(indent), n = strlen(text), add = pad + n + 1, tail = o->n - at;
     for (size_t k = 0; k < add; k++)
         put_raw(o, " ", 1);
     memmove(o->text + at + add, o->text + at, tail);

@@ -103,6 +103,11 @@ static void stm_concat(KGen *kg, const Stm *s)
         at.offset = sx_add(kg->cx, l.offset, sx_mul(kg->cx, pos, l.strides[d]));
         kg_copy(kg, &at, kg_arr(kg, part), part->type);
         pos = sx_add(kg->cx, pos, kg_sx(kg, part->type.dims[d]));
+        if (pos->parts > SX_MANY_PARTS) {
+            const char *name = kg_name(kg, "at");
+            kg_line(kg, "const i64 %s = %s;", name, sx_c(pos));
+            pos = sx_text(kg->cx, name);
+        }
     }
     kg_bind_arr(kg, v, l);
 }

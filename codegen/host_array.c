@@ -1,6 +1,7 @@
 /* Arrays at the host level: views are locations, everything else is allocated and filled by the
  * runtime's copies and fills. */
 #include "codegen/host.h"
+#include "codegen/kernel.h"
 
 ArrLoc host_atom_loc(const Host *h, Atom arr)
 {
@@ -293,6 +294,8 @@ static void concat_stm(Host *h, const Stm *s)
         ArrLoc to = {dst.mem, sx_mul(cx, at, dst.strides[d]), dst.strides};
         host_copy(h, e->loc, to, host_atom_loc(h, part), t);
         at = sx_add(cx, at, sx_atom(cx, t.dims[d]));
+        if (at->parts > SX_MANY_PARTS)
+            at = host_let(h, "at", at);
     }
     host_bind(h, v, dst);
 }

@@ -12,6 +12,8 @@ static const Sx *sx_new(Ctx *cx, Sx s)
 {
     Sx *p = NEW(cx->perm, Sx);
     *p = s;
+    int parts = 1 + (s.a ? s.a->parts : 0) + (s.b ? s.b->parts : 0);
+    p->parts = parts < INT32_MAX / 4 ? parts : INT32_MAX / 4; /* they may be shared: any number */
     return p;
 }
 

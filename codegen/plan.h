@@ -54,7 +54,9 @@ struct Sx {
     const Var *var;   /* SX_VAR */
     const char *text; /* SX_TEXT */
     const Sx *a, *b;
+    int parts; /* of its text; what has more than SX_MANY_PARTS gets a name where it would grow on */
 };
+enum { SX_MANY_PARTS = 20 };
 /* Constructors fold constants and the identities of 0 and 1. */
 const Sx *sx_const(Ctx *cx, int64_t k);
 const Sx *sx_var(Ctx *cx, const Var *v);

@@ -16,13 +16,18 @@ void parse_error(ParseCtx *ctx, Loc loc, const char *fmt, ...)
     ctx->errors++;
 }
 
+void parse_too_deep(ParseCtx *ctx, Loc loc)
+{
+    diag_limit(loc, "program is nested too deeply (more than %d levels)", MAX_LEVELS);
+    ctx->errors++;
+    ctx->too_deep = true;
+}
+
 /* Depth of a node whose deepest child has depth d. */
 static int above(ParseCtx *c, int d, int step, Loc loc)
 {
-    if (d >= MAX_LEVELS * LEVEL && !c->too_deep) {
-        parse_error(c, loc, "program is nested too deeply (more than %d levels)", MAX_LEVELS);
-        c->too_deep = true;
-    }
+    if (d >= MAX_LEVELS * LEVEL && !c->too_deep)
+        parse_too_deep(c, loc);
     return d + step;
 }
 

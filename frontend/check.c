@@ -15,15 +15,14 @@ static void check_file(Ck *ck, File *f);
 static void check_once(Ck *ck, const File *f, int at, bool type)
 {
     const Decl *d = &f->decls.at[at];
-    const char *name = type ? d->type->name : d->def->name;
-    for (int i = 0; i < at && was_bound(ck, name); i++) {
-        const Decl *o = &f->decls.at[i];
-        if (type ? !o->type || o->type->name != name : !o->def || o->def->name != name)
-            continue;
-        ck_error(ck, type ? d->type->loc : d->def->loc, "`%s` is defined twice in this file", name);
-        ck_note(ck, type ? o->type->loc : o->def->loc, "the other definition is here");
+    const Scope *other = find_global(ck, type ? d->type->name : d->def->name, type);
+    while (other && other->file != f)
+        other = other->hidden;
+    if (!other)
         return;
-    }
+    ck_error(ck, type ? d->type->loc : d->def->loc, "`%s` is defined twice in this file",
+             other->name);
+    ck_note(ck, other->bind->loc, "the other definition is here");
 }
 
 static void check_top(Ck *ck, Def *d)

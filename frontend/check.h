@@ -13,16 +13,28 @@
 
 #include "frontend/frontend.h"
 
-/* Dimensions of an array, as in the data formats of programs (runtime/values.h); parts of a type:
- * abbreviations and functions that double them would take all memory otherwise. */
+/* Dimensions of an array, as in the data formats of programs (runtime/values.h); parts of a type
+ * with its sizes: abbreviations and functions that double them would take all memory otherwise. */
 enum { MAX_ARRAY_RANK = 16, MAX_TYPE_PARTS = 10000 };
 
 typedef struct Scope {
     const char *name;
     Binding *bind;
     const char *open; /* or a module: its members are known by their names alone */
+    const File *file; /* of a definition: no local name is further out */
+    const struct Scope *hidden; /* by this definition: the one before of this name */
     struct Scope *up;
 } Scope;
+
+/* A name that the program binds; the latest of its definitions, or NULL. */
+typedef struct {
+    const char *name;
+    Scope *value, *type;
+} NameRow;
+typedef struct {
+    NameRow *at; /* open addressing; cap is a power of 2 */
+    int n, cap;
+} NameTable;
 
 /* Where a type stands decides what an anonymous size `[]` in it means. */
 typedef enum {
@@ -66,8 +78,7 @@ typedef struct Ck {
     Ast *ast;
     File *file; /* being checked */
     Scope *scope;
-    /* By hash of the name: was such a name ever bound? Saves going through the scopes for `+`. */
-    bool bound[1 << 17];
+    NameTable names;
     Scope *types; /* names of types: type parameters and abbreviations */
     int opened; /* modules in scope */
     int level;
@@ -86,7 +97,9 @@ typedef struct Ck {
     bool why_varies;  /* a function makes up sizes where they may not vary */
     Loc why_a, why_b; /* it is two sizes, made up here and there */
     bool rank_reported;
-    int errors; /* when the declaration at work began */
+    int errors;      /* when the declaration at work began */
+    bool too_large;  /* a type has become an error, not reported yet, since it has too many parts */
+    Loc too_large_at;
 } Ck;
 
 typedef struct {
@@ -122,6 +135,9 @@ void save_type(Ck *ck, AType *t); /* before it changes */
 void save_size(Ck *ck, Size *s);
 
 AType *ty_subst(Ck *ck, AType *t, const Subst *s);
+bool ty_fits(const AType *t, int parts); /* it and its sizes have no more parts */
+/* t, or, if it or one made before has too many parts, an error, which is reported at loc. */
+AType *ty_limited(Ck *ck, AType *t, Loc loc);
 Size *sz_subst(Ck *ck, Size *z, const Subst *s);
 void fe_subst_type(Ck *ck, Subst *s, Binding *b, AType *t);
 void subst_size(Ck *ck, Subst *s, Binding *b, Size *z);
@@ -171,7 +187,7 @@ void solve_sizes(Ck *ck, int first, bool final);
 Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc);
 void bind_name(Ck *ck, Binding *b);
 void open_module(Ck *ck, const char *module);
-bool was_bound(Ck *ck, const char *name); /* false: nothing of that name was ever bound */
+const Scope *find_global(Ck *ck, const char *name, bool type); /* the latest definition, or NULL */
 /* The binding of a value name at that place; reports and returns NULL if there is none. */
 Binding *find_value(Ck *ck, const char *name, Loc loc);
 Binding *find_local(Ck *ck, const char *name);

@@ -7,22 +7,6 @@
 
 static AType *infer(Ck *ck, AExp *e, AType *want);
 
-/* Adds the parts of a type to *n; false beyond the limit. */
-static bool count_parts(const AType *t, int *n)
-{
-    if (++*n > MAX_TYPE_PARTS)
-        return false;
-    t = type_deref(t);
-    if (t->kind == TY_ARRAY)
-        return count_parts(t->array.elem, n);
-    if (t->kind == TY_FUN)
-        return count_parts(t->fun.param, n) && count_parts(t->fun.result, n);
-    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
-        if (!count_parts(t->elems.at[i], n))
-            return false;
-    return true;
-}
-
 AType *check_against(Ck *ck, AExp *e, AType *want)
 {
     Scope *scope = ck->scope;
@@ -34,11 +18,7 @@ AType *check_against(Ck *ck, AExp *e, AType *want)
     ck->scope = scope;
     ck->here = outer;
     ck->opened -= e->open != NULL;
-    int parts = 0;
-    if (!count_parts(e->type, &parts)) {
-        ck_error(ck, e->loc, "the type of this is too large (more than %d parts)", MAX_TYPE_PARTS);
-        e->type = ty_error(ck);
-    }
+    e->type = ty_limited(ck, e->type, e->loc);
     return e->type;
 }
 
@@ -290,10 +270,11 @@ void solve_wanted(Ck *ck, bool final)
             ck->wanted.n--;
             progress = true;
             if (t->kind == TY_META) {
-                ck_error(ck, w.loc,
-                         "field `%s` is taken from something whose type is not known here; give "
-                         "that a type, as in `(p: t)`",
-                         w.name);
+                if (diag_errors() == ck->errors) /* else it may be unknown because of an error */
+                    ck_error(ck, w.loc,
+                             "field `%s` is taken from something whose type is not known here; "
+                             "give that a type, as in `(p: t)`",
+                             w.name);
                 t->meta.ref = ty_error(ck);
                 continue;
             }
@@ -507,7 +488,9 @@ static AType *check_let(Ck *ck, AExp *e, AType *want)
     if (n) { /* outside, the variable is what it was defined as */
         Subst def = {0};
         subst_size(ck, &def, n, sz_of_exp(ck, e->let.rhs));
-        t = ty_subst(ck, t, &def);
+        AType *told = ty_subst(ck, t, &def);
+        if (ty_fits(told, MAX_TYPE_PARTS / 10)) /* else, as after many `let n = n + n`, unknown */
+            t = told;
     }
     return ty_leave(ck, t, first_uid, NULL, e->let.pat->loc);
 }

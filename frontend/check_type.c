@@ -226,9 +226,9 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
     struct Whole *w = how->whole;
     if (how->depth > MAX_ABBREVIATIONS || ++w->parts > MAX_TYPE_PARTS) {
         if (!w->reported)
-            ck_error(ck, w->loc, "this type is too large (more than %d %s)",
-                     w->parts > MAX_TYPE_PARTS ? MAX_TYPE_PARTS : MAX_ABBREVIATIONS,
-                     w->parts > MAX_TYPE_PARTS ? "parts" : "abbreviations inside each other");
+            diag_limit(w->loc, "this type is too large (more than %d %s)",
+                       w->parts > MAX_TYPE_PARTS ? MAX_TYPE_PARTS : MAX_ABBREVIATIONS,
+                       w->parts > MAX_TYPE_PARTS ? "parts" : "abbreviations inside each other");
         w->reported = true;
         return ty_error(ck);
     }
@@ -276,7 +276,7 @@ static AType *whole_type(Ck *ck, TypeExp *te, TypePlace at, const TypeDecl *decl
                  whole.lifted == TP_TYPE_LIFTED ? "is or holds a function"
                                                 : "has sizes that may vary",
                  lifted_words[whole.lifted], lifted_words[decl->lifted]);
-    return whole.reported ? ty_error(ck) : t;
+    return whole.reported ? ty_error(ck) : ty_limited(ck, t, te->loc);
 }
 
 AType *check_type(Ck *ck, TypeExp *te, TypePlace at)

@@ -18,12 +18,41 @@ Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc)
     return b;
 }
 
-/* Names are interned: their addresses tell them apart. */
-static bool *bound_slot(Ck *ck, const char *name)
+/* ---- Names: what the program binds at all, and its definitions by name ---- */
+
+static NameRow *name_row(NameTable *t, const char *name)
 {
-    size_t n = sizeof ck->bound;
-    return &ck->bound[((uintptr_t)name >> 3 ^ (uintptr_t)name >> 15) % n];
+    size_t mask = (size_t)t->cap - 1; /* names are interned: their addresses tell them apart */
+    size_t i = ((uintptr_t)name >> 3) * 0x9E3779B97F4A7C15u >> 20 & mask;
+    while (t->at[i].name && t->at[i].name != name)
+        i = (i + 1) & mask;
+    return &t->at[i];
 }
+
+static NameRow *find_name(Ck *ck, const char *name)
+{
+    NameRow *r = ck->names.cap ? name_row(&ck->names, name) : NULL;
+    return r && r->name ? r : NULL;
+}
+
+static NameRow *add_name(Ck *ck, const char *name)
+{
+    NameTable *t = &ck->names;
+    if (2 * t->n >= t->cap) {
+        NameTable more = {.cap = t->cap ? 2 * t->cap : 1024, .n = t->n};
+        more.at = NEWN(ck->a, NameRow, more.cap);
+        for (int i = 0; i < t->cap; i++)
+            if (t->at[i].name)
+                *name_row(&more, t->at[i].name) = t->at[i];
+        *t = more;
+    }
+    NameRow *r = name_row(t, name);
+    t->n += !r->name;
+    r->name = name;
+    return r;
+}
+
+/* ---- Scopes ---- */
 
 void bind_name(Ck *ck, Binding *b)
 {
@@ -34,13 +63,19 @@ void bind_name(Ck *ck, Binding *b)
     Scope **top = type ? &ck->types : &ck->scope;
     Scope *s = NEW(ck->a, Scope);
     *s = (Scope){.name = b->name, .bind = b, .up = *top};
+    s->file = !ck->current.n && (b->kind == BIND_TYPE || b->kind == BIND_DEF) ? ck->file : NULL;
     *top = s;
-    *bound_slot(ck, b->name) = true;
+    NameRow *r = add_name(ck, b->name);
+    if (s->file) {
+        s->hidden = type ? r->type : r->value;
+        *(type ? &r->type : &r->value) = s;
+    }
 }
 
-bool was_bound(Ck *ck, const char *name)
+const Scope *find_global(Ck *ck, const char *name, bool type)
 {
-    return *bound_slot(ck, name);
+    const NameRow *r = find_name(ck, name);
+    return !r ? NULL : type ? r->type : r->value;
 }
 
 void open_module(Ck *ck, const char *module)
@@ -51,17 +86,19 @@ void open_module(Ck *ck, const char *module)
     ck->opened++;
 }
 
-static Binding *in_scope(const Scope *s, const char *name)
+/* Definitions, which are many, are found by their names, not by going through them. */
+static Binding *in_scope(Ck *ck, const Scope *s, const char *name, bool type)
 {
-    for (; s; s = s->up)
-        if (s->name == name)
-            return s->bind;
-    return NULL;
+    while (s && !s->file && s->name != name)
+        s = s->up;
+    if (s && s->file)
+        s = find_global(ck, name, type);
+    return s ? s->bind : NULL;
 }
 
 Binding *find_local(Ck *ck, const char *name)
 {
-    return was_bound(ck, name) ? in_scope(ck->scope, name) : NULL;
+    return find_name(ck, name) ? in_scope(ck, ck->scope, name, false) : NULL;
 }
 
 /* ---- Messages ---- */
@@ -137,7 +174,7 @@ int spell_tolerance(const char *name)
 /* Where the file defines the name further down, {0,0} if it does not. */
 static Loc later_decl(const Ck *ck, const char *name, bool type)
 {
-    for (int i = ck->decl + 1; ck->file && i < ck->file->decls.n; i++) {
+    for (int i = ck->decl + 1; ck->file && i < ck->file->decls.n && !diag_is_full(); i++) {
         const Decl *d = &ck->file->decls.at[i];
         if (type ? d->type && d->type->name == name : d->def && d->def->name == name)
             return type ? d->type->loc : d->def->loc;
@@ -170,14 +207,14 @@ static bool is_operator_name(const char *name)
 
 static Binding *find_binding(Ck *ck, const char *name)
 {
-    const Scope *from = ck->opened || was_bound(ck, name) ? ck->scope : NULL;
-    for (const Scope *s = from; s; s = s->up) {
+    for (const Scope *s = ck->scope; ck->opened && s && !s->file; s = s->up) {
         Binding *member =
             s->open ? find_builtin(ck, intern(arena_printf(ck->a, "%s.%s", s->open, name))) : NULL;
         if (member || s->name == name)
             return member ? member : s->bind;
     }
-    return find_builtin(ck, name);
+    Binding *b = find_local(ck, name);
+    return b ? b : find_builtin(ck, name);
 }
 
 Binding *find_value(Ck *ck, const char *name, Loc loc)
@@ -226,7 +263,7 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
 
 Binding *find_type(Ck *ck, const char *name, Loc loc)
 {
-    Binding *b = in_scope(ck->types, name);
+    Binding *b = in_scope(ck, ck->types, name, true);
     if (b)
         return b;
     if (!strcmp(name, "f16")) {

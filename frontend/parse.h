@@ -39,6 +39,8 @@ bool parse_text(ParseCtx *ctx, bool as_type);
 /* Counts and reports a syntax error. */
 void parse_error(ParseCtx *ctx, Loc loc, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* The limit of depth, once a file. */
+void parse_too_deep(ParseCtx *ctx, Loc loc);
 
 /* ---- scan.c: values of tokens ---- */
 

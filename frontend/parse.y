@@ -393,8 +393,7 @@ static void yyerror(const Loc *loc, void *scanner, ParseCtx *ctx, const char *ms
 {
     (void)scanner;
     (void)msg; /* the only message that bison itself makes: its stack is full */
-    ctx->too_deep = true;
-    parse_error(ctx, *loc, "program is nested too deeply");
+    parse_too_deep(ctx, *loc);
 }
 
 #define CHARSYM(c) ((yysymbol_kind_t)YYTRANSLATE(c))

@@ -33,6 +33,7 @@ typedef struct {
     Size *(*size)(void *env, Size *s);  /* of leaves; never NULL */
     AType *(*var)(void *env, AType *t); /* of TY_VAR and unbound TY_META; NULL keeps them */
     void *env;
+    int parts; /* seen so far */
 } Mapper;
 
 static Size *map_size(Mapper *m, Size *s)
@@ -58,6 +59,10 @@ static AType *map_type(Mapper *m, AType *t)
     bool unique = t->unique;
     AType *d = type_deref(t), *c = d;
     Ck *ck = m->ck;
+    if (++m->parts > MAX_TYPE_PARTS) {
+        ck->too_large = true;
+        return ty_error(ck);
+    }
     switch (d->kind) {
     case TY_SCALAR:
     case TY_ERROR: return t;
@@ -130,14 +135,14 @@ static AType *subst_one_var(void *env, AType *t)
 AType *ty_subst(Ck *ck, AType *t, const Subst *s)
 {
     SubstEnv env = {ck, s};
-    Mapper m = {ck, subst_one_size, subst_one_var, &env};
+    Mapper m = {ck, subst_one_size, subst_one_var, &env, 0};
     return s->from.n ? map_type(&m, t) : t;
 }
 
 Size *sz_subst(Ck *ck, Size *z, const Subst *s)
 {
     SubstEnv env = {ck, s};
-    Mapper m = {ck, subst_one_size, subst_one_var, &env};
+    Mapper m = {ck, subst_one_size, subst_one_var, &env, 0};
     return map_size(&m, z);
 }
 
@@ -213,11 +218,52 @@ static Size *leave_size(void *env, Size *z)
 AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc)
 {
     LeaveEnv env = {ck, from, keep, t, loc};
-    Mapper m = {ck, leave_size, NULL, &env};
+    Mapper m = {ck, leave_size, NULL, &env, 0};
     return map_type(&m, t);
 }
 
 /* ---- Questions ---- */
+
+static bool count_size(const Size *s, int *left)
+{
+    s = size_deref(s);
+    if (--*left < 0)
+        return false;
+    for (int i = 0; s->kind == SZ_EXP && i < s->args.n; i++)
+        if (!count_size(s->args.at[i], left))
+            return false;
+    return s->kind != SZ_OP || (count_size(s->a, left) && count_size(s->b, left));
+}
+
+/* Takes the parts of a type from *left; false if there are more. */
+static bool count_type(const AType *t, int *left)
+{
+    if (--*left < 0)
+        return false;
+    t = type_deref(t);
+    if (t->kind == TY_ARRAY)
+        return count_size(t->array.dim, left) && count_type(t->array.elem, left);
+    if (t->kind == TY_FUN)
+        return count_type(t->fun.param, left) && count_type(t->fun.result, left);
+    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
+        if (!count_type(t->elems.at[i], left))
+            return false;
+    return true;
+}
+
+bool ty_fits(const AType *t, int parts)
+{
+    return count_type(t, &parts);
+}
+
+AType *ty_limited(Ck *ck, AType *t, Loc loc)
+{
+    if (!ck->too_large && ty_fits(t, MAX_TYPE_PARTS))
+        return t;
+    ck->too_large = false;
+    diag_limit(loc, "the type of this is too large (more than %d parts)", MAX_TYPE_PARTS);
+    return ty_error(ck);
+}
 
 bool ty_witnesses(const AType *t, const Binding *b)
 {

@@ -46,8 +46,12 @@ static AType *default_type(Ck *ck, AType *m)
     return m->meta.ref;
 }
 
-AType *zonk_type(Ck *ck, AType *t)
+static AType *zonk_counted(Ck *ck, AType *t, int *parts)
 {
+    if (ck->too_large || ++*parts > MAX_TYPE_PARTS) {
+        ck->too_large = true;
+        return ty_error(ck);
+    }
     AType *d = type_deref(t);
     if (d->kind == TY_META)
         d = default_type(ck, d);
@@ -60,7 +64,7 @@ AType *zonk_type(Ck *ck, AType *t)
     case TY_META: break;
     case TY_ARRAY: {
         Size *z = zonk_size(ck, d->array.dim);
-        AType *e = zonk_type(ck, d->array.elem);
+        AType *e = zonk_counted(ck, d->array.elem, parts);
         if (z != d->array.dim || e != d->array.elem)
             c = ty_array(ck, z, e);
         break;
@@ -70,7 +74,7 @@ AType *zonk_type(Ck *ck, AType *t)
         ATypes es = {0};
         bool changed = false;
         for (int i = 0; i < d->elems.n; i++) {
-            vec_push(ck->a, &es, zonk_type(ck, d->elems.at[i]));
+            vec_push(ck->a, &es, zonk_counted(ck, d->elems.at[i], parts));
             changed |= es.at[i] != d->elems.at[i];
         }
         if (changed)
@@ -78,7 +82,8 @@ AType *zonk_type(Ck *ck, AType *t)
         break;
     }
     case TY_FUN: {
-        AType *p = zonk_type(ck, d->fun.param), *r = zonk_type(ck, d->fun.result);
+        AType *p = zonk_counted(ck, d->fun.param, parts);
+        AType *r = zonk_counted(ck, d->fun.result, parts);
         if (p != d->fun.param || r != d->fun.result)
             c = ty_fun_like(ck, d, p, r);
         break;
@@ -90,6 +95,13 @@ AType *zonk_type(Ck *ck, AType *t)
     *copy = *c;
     copy->unique = unique;
     return copy;
+}
+
+/* What variables stand for may be known to be too large only here. */
+AType *zonk_type(Ck *ck, AType *t)
+{
+    int parts = 0;
+    return zonk_counted(ck, t, &parts);
 }
 
 /* ---- Literals ---- */
@@ -291,6 +303,8 @@ static void zonk_exp(Ck *ck, AExp *e)
     if (!e->type) /* not reached by the checker, after an error */
         return;
     e->type = zonk_type(ck, e->type);
+    if (ck->too_large && !ck->too_large_at.beg)
+        ck->too_large_at = e->loc;
     if (type_rank(e->type) > MAX_ARRAY_RANK && !ck->rank_reported) {
         diag_limit(e->loc, "arrays of more than %d dimensions are not supported", MAX_ARRAY_RANK);
         ck->rank_reported = true;
@@ -301,4 +315,8 @@ static void zonk_exp(Ck *ck, AExp *e)
 void zonk_def(Ck *ck, Def *d)
 {
     zonk_parts(ck, d);
+    if (ck->too_large && !diag_errors())
+        ty_limited(ck, d->bind->type, ck->too_large_at.beg ? ck->too_large_at : d->loc);
+    ck->too_large = false;
+    ck->too_large_at = (Loc){0};
 }

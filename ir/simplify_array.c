@@ -331,10 +331,12 @@ static Exp *concat_one(Simp *S, const Exp *e)
     return r;
 }
 
-/* Without the arrays of size 0 along the dimension; those of inner concatenations in their place.
- */
+/* Without the arrays of size 0 along the dimension; those of inner concatenations in their place,
+ * unless there would be many: one that is used twice doubles them. */
 static Exp *concat_flat(Simp *S, const Exp *e)
 {
+    enum { MANY = 64 };
+    int more = MANY - e->concat.arrs.n;
     Exp *r = exp_new(S->cx, E_CONCAT, e->loc);
     r->concat.dim = e->concat.dim;
     r->concat.n = e->concat.n;
@@ -343,10 +345,12 @@ static Exp *concat_flat(Simp *S, const Exp *e)
         Atom a = e->concat.arrs.at[i];
         const Exp *d = simp_def(S, a);
         bool empty = atom_is_int(atom_type(a).dims[e->concat.dim], 0);
-        bool inner = d && d->kind == E_CONCAT && d->concat.dim == e->concat.dim;
+        bool inner = d && d->kind == E_CONCAT && d->concat.dim == e->concat.dim &&
+                     d->concat.arrs.n - 1 <= more;
         for (int k = 0; inner && k < d->concat.arrs.n; k++)
             inner = simp_stable(S, d->concat.arrs.at[k]);
         changed = changed || empty || inner;
+        more -= inner ? d->concat.arrs.n - 1 : 0;
         if (inner)
             vec_append(S->cx->perm, &r->concat.arrs, &d->concat.arrs);
         else if (!empty)
