@@ -295,7 +295,7 @@ static bool start(Session *s, const char **wrong)
     }
     args[n] = NULL;
     Out why = {0};
-    s->server = server_start(s->o.program, args, &why);
+    s->server = server_start(s->o.program, s->o.forked, args, &why);
     s->loaded = -1;
     s->sent = false;
     if (!s->server)

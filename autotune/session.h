@@ -23,6 +23,7 @@ bool datasets_find(Arena *a, const char *folder, Datasets *ds, const char **wron
 
 typedef struct {
     const char *program; /* path of the binary */
+    bool forked;         /* it is a shared object, to run in a fork of this process */
     const char *entry;   /* NULL: "main", else the only one */
     const char *device, *platform;
     double timeout;   /* seconds a call may take */

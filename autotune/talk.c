@@ -1,5 +1,6 @@
 #include "autotune/talk.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -132,8 +133,26 @@ static TalkStatus await(Server *s, double seconds, bool *ok)
     return TALK_OK;
 }
 
-static void child(const char *prog, const char *const *args, const int to[2], const int from[2],
-                  const int err[2])
+/* Runs main of a shared object, as exec would. */
+_Noreturn static void call_main(const char *prog, int argc, char **argv)
+{
+    int (*entry)(int, char **) = NULL;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    void *object = dlopen(prog, RTLD_NOW);
+    if (object)
+        *(void **)&entry = dlsym(object, "main");
+    if (!entry) {
+        fprintf(stderr, "cannot load %s: %s\n", prog, dlerror());
+        _exit(127);
+    }
+    int code = entry(argc, argv);
+    fflush(NULL);
+    _exit(code);
+}
+
+static void child(const char *prog, bool forked, const char *const *args, const int to[2],
+                  const int from[2], const int err[2])
 {
     const char *argv[MAX_ARGS + 3] = {prog, "--server"};
     int n = 2;
@@ -145,12 +164,14 @@ static void child(const char *prog, const char *const *args, const int to[2], co
     for (int fd = 3; fd < 64; fd++)
         close(fd);
     signal(SIGPIPE, SIG_DFL);
+    if (forked)
+        call_main(prog, n, (char **)argv);
     execvp(prog, (char *const *)argv);
     fprintf(stderr, "cannot run %s: %s\n", prog, strerror(errno));
     _exit(127);
 }
 
-Server *server_start(const char *prog, const char *const *args, Out *why)
+Server *server_start(const char *prog, bool forked, const char *const *args, Out *why)
 {
     int to[2], from[2], err[2];
     Server *s = calloc(1, sizeof *s);
@@ -160,9 +181,10 @@ Server *server_start(const char *prog, const char *const *args, Out *why)
         return NULL;
     }
     signal(SIGPIPE, SIG_IGN);
+    fflush(NULL);
     s->pid = fork();
     if (s->pid == 0)
-        child(prog, args, to, from, err);
+        child(prog, forked, args, to, from, err);
     close(to[0]);
     close(from[1]);
     close(err[1]);

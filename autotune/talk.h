@@ -9,8 +9,9 @@
 typedef struct Server Server;
 
 /* Starts `prog --server` with more arguments (NULL-terminated, may be NULL) and waits for its first
- * `%%% OK`. NULL if it cannot be started; what it said is then in *why. */
-Server *server_start(const char *prog, const char *const *args, Out *why);
+ * `%%% OK`. `forked`: the program is a shared object, whose main runs in a fork of this process.
+ * NULL if it cannot be started; what it said is then in *why. */
+Server *server_start(const char *prog, bool forked, const char *const *args, Out *why);
 void server_stop(Server *s); /* asks it to end, then makes it; NULL is fine */
 
 typedef enum {

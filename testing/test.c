@@ -407,10 +407,18 @@ static void run_all(Pool *p, const Words *files)
     clear_progress(p);
 }
 
-/* Compiles the runtime, so that programs need not do it each for itself. Without success they do. */
+static void add_flags(Arena *a, const char *flags)
+{
+    setenv("CFLAGS", arena_printf(a, "%s %s", getenv("CFLAGS"), flags), 1);
+}
+
+/* Compiles the runtime, so that programs need not do it each for itself (without success they do),
+ * and sets the flags for them. */
 static void share_runtime(Pool *p)
 {
     setenv("CFLAGS", "-O0", 0);
+    if (p->o->forks)
+        add_flags(p->a, "-fPIC");
     size_t n;
     const char *text = embed_runtime(&n), *c_file = arena_printf(p->a, "%s/runtime.c", p->tmp.path);
     Out o = {0};
@@ -422,6 +430,8 @@ static void share_runtime(Pool *p)
     free(in);
     free(to);
     out_free(&o);
+    if (p->o->forks)
+        add_flags(p->a, "-shared -Wl,-z,defs");
 }
 
 static bool open_pool(Pool *p)
@@ -465,8 +475,10 @@ int test_main(int argc, char **argv)
     Pool p = {.a = c.a, .o = &c.o, .n_files = c.files.n, .live = isatty(2)};
     if (!open_pool(&p))
         return EXIT_USER;
-    if (c.o.compile)
+    if (c.o.compile) {
+        c.o.forks = !c.o.device && driver_start();
         share_runtime(&p);
+    }
     run_all(&p, &c.files);
     if (c.o.keep) {
         fprintf(stderr, "minifut test: what was built is in %s\n", p.tmp.path);

@@ -1,6 +1,7 @@
 /* minifut test: runs the directives of programs. test.c is the command: it starts a process for
  * each program, so that nothing a program does can stop the rest; program.c checks one program in
- * such a process; interpret.c and versions.c are its two routes. */
+ * such a process; interpret.c and versions.c are its two routes; driver.c saves the programs their
+ * start on CPUs. */
 #ifndef TESTING_TESTING_H
 #define TESTING_TESTING_H
 
@@ -19,6 +20,7 @@ typedef struct {
     double timeout;   /* seconds a program may take altogether */
     Words exclude;    /* tags */
     bool keep, verbose;
+    bool forks; /* driver_start succeeded */
 } TestOptions;
 
 /* What a program's process tells the one that started it. */
@@ -67,6 +69,10 @@ void test_interpret(Run *run);
 /* Builds the program in a mode and runs the cases with default thresholds and with each comparison
  * forced both ways. */
 void test_versions(Run *run, FlattenMode mode);
+
+/* Starts the OpenCL driver in this process, for its forks. False where these could not use it: each
+ * program then starts it anew. */
+bool driver_start(void);
 
 /* The type of an atom as values have it. */
 rt_prim test_prim(Type t);
