@@ -53,7 +53,7 @@ class Server:
         if timer:
             timer.cancel()
         if failed:
-            raise ServerError(" ".join(lines[1:])[:400])
+            raise ServerError("\n".join(lines[lines.index("%%% FAILURE") + 1:])[:400])
         return lines
 
     def ask(self, *words):
@@ -67,6 +67,7 @@ class Server:
     def load(self, entry, path):
         """Takes the entry's inputs from a file; they replace those that were there."""
         types = self.ask("inputs", entry)
+        self.free_outputs()
         if self.entry:
             self.ask("free", *[f"in{k}" for k in range(len(self.inputs))])
         self.entry, self.inputs, self.path = entry, types, path
