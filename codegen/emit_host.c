@@ -95,7 +95,7 @@ static Texts dim_texts(Fn *f, const Atoms *dims)
 {
     Texts t = {0};
     for (int k = 0; k < dims->n; k++)
-        vec_push(f->em->cx->scratch, &t, sx_c(sx_atom(f->em->cx, dims->at[k])));
+        vec_push(f->em->cx->scratch, &t, sx_exact_c(sx_atom(f->em->cx, dims->at[k])));
     return t;
 }
 
@@ -103,18 +103,18 @@ static Texts stride_texts(Fn *f, const ArrLoc *l, int rank)
 {
     Texts t = {0};
     for (int k = 0; k < rank; k++)
-        vec_push(f->em->cx->scratch, &t, sx_c(l->strides[k]));
+        vec_push(f->em->cx->scratch, &t, sx_exact_c(l->strides[k]));
     return t;
 }
 
 static const char *count_c(Fn *f, const Atoms *dims)
 {
-    return sx_c(sx_product(f->em->cx, dims->at, dims->n));
+    return sx_exact_c(sx_product(f->em->cx, dims->at, dims->n));
 }
 
 static const char *byte_offset(Fn *f, const Sx *elems, PrimType t)
 {
-    return sx_c(sx_mul(f->em->cx, elems, sx_const(f->em->cx, prim_type_bytes[t])));
+    return sx_exact_c(sx_mul(f->em->cx, elems, sx_const(f->em->cx, prim_type_bytes[t])));
 }
 
 /* --- Memory operations ------------------------------------------------------------------------ */
@@ -122,7 +122,8 @@ static const char *byte_offset(Fn *f, const Sx *elems, PrimType t)
 static void emit_alloc(Fn *f, const HostOp *op)
 {
     call_begin(f);
-    out_printf(f->o, "rt_alloc(ctx, &%s, %s, \"%s\")", op->mem->name, sx_c(op->sx), op->mem->name);
+    out_printf(f->o, "rt_alloc_at(ctx, &%s, %s, \"%s\", %d)", op->mem->name, sx_exact_c(op->sx),
+               op->mem->name, op->site);
     call_end(f);
 }
 
@@ -157,10 +158,10 @@ static void emit_copy(Fn *f, const HostOp *op)
     out_printf(f->o, "rt_copy_strided(ctx, %d, %d, ", prim_type_bytes[op->type], rank);
     i64s(f, &dims);
     out_printf(f->o, ",\n                          %s, %s, ", op->dst.mem->name,
-               sx_c(op->dst.offset));
+               sx_exact_c(op->dst.offset));
     i64s(f, &dst);
     out_printf(f->o, ",\n                          %s, %s, ", op->src.mem->name,
-               sx_c(op->src.offset));
+               sx_exact_c(op->src.offset));
     i64s(f, &src);
     out_puts(f->o, ")");
     call_end(f);
@@ -170,7 +171,7 @@ static void emit_fill(Fn *f, const HostOp *op)
 {
     call_begin(f);
     out_printf(f->o, "rt_fill(ctx, %s, %s, %s, %d, &(%s){%s})", op->dst.mem->name,
-               sx_c(op->dst.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
+               sx_exact_c(op->dst.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
                ctype_c(op->type), atom_c(op->atom));
     call_end(f);
 }
@@ -179,7 +180,7 @@ static void emit_iota(Fn *f, const HostOp *op)
 {
     call_begin(f);
     out_printf(f->o, "rt_iota(ctx, %s, %s, %s, %d, (int64_t)%s, (int64_t)%s)", op->dst.mem->name,
-               sx_c(op->dst.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
+               sx_exact_c(op->dst.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
                atom_c(op->atom), atom_c(op->atom2));
     call_end(f);
 }
@@ -231,14 +232,14 @@ static int emit_args(Fn *f, const KParams *args)
                        p->mem ? p->mem->name : "NULL");
             break;
         case KP_HEAP: out_puts(f->o, "RT_A_HEAP"); break;
-        case KP_LOCAL: out_printf(f->o, "RT_A_LOCAL(%s)", sx_c(p->bytes)); break;
+        case KP_LOCAL: out_printf(f->o, "RT_A_LOCAL(%s)", sx_exact_c(p->bytes)); break;
         case KP_SCALAR:
             if (p->value && p->type != T_I64)
                 out_printf(f->o, "%s((%s)(%s))", arg_macro(p->type), ctype_c(p->type),
-                           sx_c(p->value));
+                           sx_exact_c(p->value));
             else
                 out_printf(f->o, "%s(%s)", arg_macro(p->type),
-                           p->value ? sx_c(p->value) : atom_c(p->atom));
+                           p->value ? sx_exact_c(p->value) : atom_c(p->atom));
             break;
         }
     }
@@ -251,9 +252,10 @@ static int emit_args(Fn *f, const KParams *args)
 
 /* The global size of dimension d: work-groups times local[d]. The number of work-groups is mostly
  * computed from the size of one, a long expression: it is written as local[d] there, too. */
-static void emit_global(Out *o, const HostOp *op, int d)
+static void emit_global(Ctx *cx, Out *o, const HostOp *op, int d)
 {
-    const char *text = sx_c_factor(op->groups[d]), *size = sx_c(op->local[d]);
+    const Sx *all = sx_mul(cx, op->groups[d], sx_text(cx, arena_printf(cx->perm, "local[%d]", d)));
+    const char *text = sx_exact_c(all), *size = sx_exact_c(op->local[d]);
     size_t n = strlen(size);
     bool is_call = op->local[d]->kind == SX_MIN || op->local[d]->kind == SX_MAX;
     out_puts(o, d ? ", " : "");
@@ -262,7 +264,7 @@ static void emit_global(Out *o, const HostOp *op, int d)
         out_putn(o, text, (size_t)(next - text));
         out_printf(o, "local[%d]", d);
     }
-    out_printf(o, "%s * local[%d]", text, d);
+    out_puts(o, text);
 }
 
 static void emit_launch(Fn *f, const HostOp *op)
@@ -279,10 +281,10 @@ static void emit_launch(Fn *f, const HostOp *op)
     int n = emit_args(f, &op->args);
     out_puts(o, "const int64_t local[] = {");
     for (int d = 0; d < op->n_launch_dims; d++)
-        out_printf(o, "%s%s", d ? ", " : "", sx_c(op->local[d]));
+        out_printf(o, "%s%s", d ? ", " : "", sx_exact_c(op->local[d]));
     out_puts(o, "};\nconst int64_t global[] = {");
     for (int d = 0; d < op->n_launch_dims; d++)
-        emit_global(o, op, d);
+        emit_global(f->em->cx, o, op, d);
     out_printf(o, "};\nrc = rt_launch(ctx, %s, %d, global, local, %d, %s);\n",
                kernel_enum(op->kernel), op->n_launch_dims, n, n ? "args" : "NULL");
     if (f->refused) {
@@ -359,7 +361,7 @@ static void emit_test(Fn *f, const HostOp *op)
         const Fit *fit = &op->fits.at[i];
         f->uses_ctx = true;
         out_printf(f->o, " &&\n    rt_fits(ctx, %s, %s, %s)", kernel_enum(fit->kernel),
-                   sx_c(fit->group_size), sx_c(fit->local_bytes));
+                   sx_exact_c(fit->group_size), sx_exact_c(fit->local_bytes));
     }
     out_puts(f->o, ") {\n");
 }
@@ -422,7 +424,7 @@ static void emit_op(Fn *f, const HostOp *op)
     case H_EXP: emit_exp(f, op); return;
     case H_SX:
         assign(f, op->var);
-        out_printf(f->o, "%s;\n", sx_c(op->sx));
+        out_printf(f->o, "%s;\n", sx_exact_c(op->sx));
         f->uses_ctx = true;
         return;
     case H_SET:

@@ -243,10 +243,11 @@ static void push_arg(Ctx *cx, Texts *args, const char *text)
 static void slice_args(Ctx *cx, Out *msg, DimIndex d, Texts *args)
 {
     bool unit = atom_is_int(d.stride, 1);
-    const Sx *n = sx_atom(cx, d.n), *start = sx_atom(cx, d.start);
     out_puts(msg, unit ? "%ld:%ld" : "%ld:%ld:%ld");
     push_arg(cx, args, atom_c(d.start));
-    push_arg(cx, args, sx_c(sx_add(cx, start, sx_mul(cx, n, sx_atom(cx, d.stride)))));
+    const char *start = atom_c(d.start), *n = atom_c(d.n);
+    push_arg(cx, args,
+             arena_printf(cx->perm, "mf_slice_end(%s, %s, %s)", start, n, atom_c(d.stride)));
     if (!unit)
         push_arg(cx, args, atom_c(d.stride));
 }

@@ -57,7 +57,7 @@ static const char *count_c(KGen *kg, Type t)
         const Sx *d = kg_sx(kg, t.dims[k]);
         n = sx_mul(kg->cx, n, t.dims[k].var ? sx_op(kg->cx, SX_MAX, d, sx_const(kg->cx, 0)) : d);
     }
-    return sx_c(n);
+    return sx_exact_c(n);
 }
 
 KLoc heap_at(KGen *kg, Type t, const char *off)

@@ -25,7 +25,8 @@ Mem *host_mem(Host *h, const char *base)
 Mem *host_alloc(Host *h, const char *base, const Sx *bytes)
 {
     Mem *m = host_mem(h, base);
-    host_op(h, (HostOp){.kind = H_ALLOC, .mem = m, .sx = bytes});
+    int site = plan_site(h->plan, h->at, "out of device memory");
+    host_op(h, (HostOp){.kind = H_ALLOC, .loc = h->at, .mem = m, .sx = bytes, .site = site});
     return m;
 }
 
@@ -166,6 +167,10 @@ static void seg_stm(Host *h, const Stm *s)
     const Exp *e = s->exp;
     if (e->seg.level != 1)
         ice(e->loc, "%s at level %d on the host", form_info[e->kind].text, e->seg.level);
+    Atoms widths = {0};
+    for (int d = 0; d < e->seg.nest.n; d++)
+        vec_push(h->cx->perm, &widths, e->seg.nest.at[d].width);
+    host_check_count(h, widths.at, widths.n, 1);
     switch ((int)e->kind) {
     case E_SEGMAP: device_stm(h, s, cg_segmap); return;
     case E_SEGRED: device_stm(h, s, cg_segred); return;
@@ -178,6 +183,7 @@ static void seg_stm(Host *h, const Stm *s)
 static void host_stm(Host *h, const Stm *s)
 {
     const Exp *e = s->exp;
+    h->at = e->loc;
     switch (e->kind) {
     case E_ATOM:
         if (s->pat.at[0]->type.rank == 0) {
@@ -286,6 +292,7 @@ static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en)
               .guard_mark = -1};
     bind_params(&h, en);
     host_body(&h, en->body);
+    h.at = en->loc;
     bind_results(&h, en);
     host_prune(cx, ep);
     host_lifetimes(cx, ep);

@@ -13,8 +13,6 @@ bool host_has_seg(const Exp *e);          /* a parallel construct somewhere insi
 /* host_array.c */
 void host_array_stm(Host *h, const Stm *s);
 ArrLoc host_atom_loc(const Host *h, Atom arr);
-/* A fresh block for an array of type t, laid out by perm (NULL: row-major). */
-ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm);
 void host_copy(Host *h, Loc loc, ArrLoc dst, ArrLoc src, Type t);
 /* arr in a fresh block of that layout. */
 ArrLoc host_copied(Host *h, Loc loc, Atom arr, const int *perm);

@@ -3,6 +3,8 @@
 #include "codegen/host.h"
 #include "codegen/kernel.h"
 
+#include "base/intern.h"
+
 ArrLoc host_atom_loc(const Host *h, Atom arr)
 {
     ASSERT(arr.var);
@@ -14,8 +16,44 @@ static const Sx *bytes_of(Ctx *cx, Type t)
     return sx_mul(cx, sx_product(cx, t.dims, t.rank), sx_const(cx, prim_type_bytes[t.elem]));
 }
 
+static bool may_be_too_large(const Atom *dims, int n, int bytes)
+{
+    int64_t most = bytes;
+    for (int k = 0; k < n; k++)
+        if (__builtin_mul_overflow(most, dims[k].var ? MAX_SIZE : dims[k].c.i, &most))
+            return true;
+    return most > INT64_MAX / 2; /* RT_MAX_BYTES */
+}
+
+void host_check_count(Host *h, const Atom *dims, int n, int bytes)
+{
+    Ctx *cx = h->cx;
+    if (!may_be_too_large(dims, n, bytes))
+        return;
+    const Sx *all = sx_mul(cx, sx_product(cx, dims, n), sx_const(cx, bytes));
+    HostOp op = {.kind = H_ASSERT, .loc = h->at};
+    op.text = intern(arena_printf(cx->perm, "%s <= RT_MAX_BYTES", sx_exact_c(all)));
+    for (int i = h->ops->n - 1; i >= 0 && i >= h->ops->n - 32; i--) /* of several arrays, once */
+        if (h->ops->at[i]->text == op.text)
+            return;
+    Out msg = {0};
+    out_puts(&msg, "array of ");
+    for (int k = 0; k < n; k++) {
+        out_puts(&msg, k == 0 ? "" : " x ");
+        out_puts(&msg, k < 8 ? "%ld" : "?");
+        vec_push(cx->perm, &op.dims, dims[k]);
+        if (k < 8)
+            vec_push(cx->perm, &op.args_i64, atom_c(dims[k]));
+    }
+    out_puts(&msg, " elements is too large");
+    op.site = plan_site(h->plan, h->at, msg.text);
+    out_free(&msg);
+    host_op(h, op);
+}
+
 ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm)
 {
+    host_check_count(h, t.dims, t.rank, prim_type_bytes[t.elem]);
     return loc_permuted(h->cx, host_alloc(h, base, bytes_of(h->cx, t)), t, perm);
 }
 
@@ -195,19 +233,28 @@ bool host_is_natural(const Host *h, Atom n)
     return !n.var && n.c.i >= 0;
 }
 
-/* Sizes of arrays made from a number that the program computes may be negative. */
-static void check_size(Host *h, const Exp *e, Atom n)
+static void check_that(Host *h, const Exp *e, Atom n, const char *cond, const char *msg)
 {
-    if (host_is_natural(h, n))
-        return;
     Texts args = {0};
     vec_push(h->cx->perm, &args, atom_c(n));
     host_op(h, (HostOp){.kind = H_ASSERT,
                         .loc = e->loc,
-                        .text = arena_printf(h->cx->perm, "%s >= 0", atom_c(n)),
+                        .text = cond,
                         .exp = e,
-                        .site = plan_site(h->plan, e->loc, "negative size %ld"),
+                        .site = plan_site(h->plan, e->loc, msg),
                         .args_i64 = args});
+}
+
+/* What the program computed is asserted to be a size where the program makes the array, but the array
+ * may have been moved out of a map over nothing since then. */
+static void check_size(Host *h, const Exp *e, Atom n)
+{
+    if (host_is_natural(h, n))
+        return;
+    const char *c = atom_c(n);
+    check_that(h, e, n, arena_printf(h->cx->perm, "%s >= 0", c), "negative size %ld");
+    check_that(h, e, n, arena_printf(h->cx->perm, "%s <= RT_MAX_SIZE", c),
+               "array of %ld elements is too large");
 }
 
 static void iota_stm(Host *h, const Stm *s)

@@ -67,23 +67,17 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix)
  * first. */
 ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v)
 {
-    Ctx *cx = h->cx;
     Type t = v->type;
     (void)nest;
-    int *perm = NEWN(cx->perm, int, t.rank);
+    int *perm = NEWN(h->cx->perm, int, t.rank);
     for (int k = 0; k < t.rank; k++)
         perm[k] = k < t.rank - n ? n + k : k - (t.rank - n);
-    const Sx *bytes =
-        sx_mul(cx, sx_product(cx, t.dims, t.rank), sx_const(cx, prim_type_bytes[t.elem]));
-    return loc_permuted(cx, host_alloc(h, v->base, bytes), t, perm);
+    return host_fresh(h, v->base, t, perm);
 }
 
 ArrLoc nest_result_row_major(Host *h, Var *v)
 {
-    Ctx *cx = h->cx;
-    const Sx *bytes = sx_mul(cx, sx_product(cx, v->type.dims, v->type.rank),
-                             sx_const(cx, prim_type_bytes[v->type.elem]));
-    return loc_row_major(cx, host_alloc(h, v->base, bytes), v->type);
+    return host_fresh(h, v->base, v->type, NULL);
 }
 
 const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group)

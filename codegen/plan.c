@@ -218,11 +218,57 @@ const char *size_c_name(SizeId id)
     return size_names[id];
 }
 
-/* Prints a; level: how tightly the context binds (0 sum, 1 right of - or term, 2 factor). */
-static void sx_print(Out *o, const Sx *a, int level)
+static int most(int a, int b)
 {
-    static const char *const sign[] = {
-        [SX_ADD] = " + ", [SX_SUB] = " - ", [SX_MUL] = " * ", [SX_DIV] = " / ", [SX_MOD] = " % "};
+    return a > b ? a : b;
+}
+
+/* |a| < 2^bits; 64 if it may be anything. Facts of the device are less than 2^40. */
+static int sx_bits(const Sx *a)
+{
+    enum { FACT_BITS = 40 };
+    int bits = 0;
+    switch (a->kind) {
+    case SX_CONST:
+        while (bits < 64 && a->k >> bits != 0 && a->k >> bits != -1)
+            bits++;
+        return bits + (a->k < 0);
+    case SX_SIZE: return FACT_BITS;
+    case SX_VAR:
+    case SX_TEXT: return 64;
+    case SX_ADD:
+    case SX_SUB: bits = most(sx_bits(a->a), sx_bits(a->b)) + 1; break;
+    case SX_MUL: bits = sx_bits(a->a) + sx_bits(a->b); break;
+    case SX_MIN:
+    case SX_MAX: bits = most(sx_bits(a->a), sx_bits(a->b)); break;
+    case SX_DIV:
+    case SX_CEILDIV: bits = sx_bits(a->a); break;
+    case SX_MOD: bits = sx_bits(a->b); break;
+    }
+    return bits > 64 ? 64 : bits;
+}
+
+static void sx_print(Out *o, const Sx *a, int level, bool exact);
+
+static void sx_call(Out *o, const char *fn, const Sx *a, bool exact)
+{
+    out_printf(o, "%s(", fn);
+    sx_print(o, a->a, 0, exact);
+    out_puts(o, ", ");
+    sx_print(o, a->b, 0, exact);
+    out_puts(o, ")");
+}
+
+/* Prints a; level: how tightly the context binds (0 sum, 1 right of - or term, 2 factor); exact: with
+ * the functions for sizes (runtime/scalar.h) where an operator might wrap around. */
+static void sx_print(Out *o, const Sx *a, int level, bool exact)
+{
+    static const struct {
+        const char *sign, *fn;
+    } ops[] = {[SX_ADD] = {" + ", "mf_size_add"}, [SX_SUB] = {" - ", "mf_size_sub"},
+               [SX_MUL] = {" * ", "mf_size_mul"}, [SX_DIV] = {" / ", NULL},
+               [SX_MOD] = {" % ", NULL},          [SX_CEILDIV] = {NULL, "mf_size_ceildiv"},
+               [SX_MIN] = {NULL, "mf_min_i64"},   [SX_MAX] = {NULL, "mf_max_i64"}};
     switch (a->kind) {
     case SX_CONST:
         if (a->k == INT64_MIN)
@@ -235,53 +281,62 @@ static void sx_print(Out *o, const Sx *a, int level)
     case SX_TEXT: out_puts(o, a->text); return;
     case SX_SIZE: out_puts(o, size_names[a->k]); return;
     case SX_MIN:
-    case SX_MAX:
-        out_puts(o, a->kind == SX_MIN ? "mf_min_i64(" : "mf_max_i64(");
-        sx_print(o, a->a, 0);
-        out_puts(o, ", ");
-        sx_print(o, a->b, 0);
-        out_puts(o, ")");
-        return;
+    case SX_MAX: sx_call(o, ops[a->kind].fn, a, exact); return;
     case SX_CEILDIV:
+        if (exact && sx_bits(a->a) > 62) {
+            sx_call(o, ops[a->kind].fn, a, exact);
+            return;
+        }
         out_puts(o, level > 1 ? "((" : "(");
-        sx_print(o, a->a, 0);
+        sx_print(o, a->a, 0, exact);
         out_puts(o, " + ");
-        sx_print(o, a->b, 0);
+        sx_print(o, a->b, 0, exact);
         out_puts(o, " - 1) / ");
-        sx_print(o, a->b, 2);
+        sx_print(o, a->b, 2, exact);
         out_puts(o, level > 1 ? ")" : "");
         return;
     case SX_ADD:
     case SX_SUB:
     case SX_MUL:
+        if (exact && sx_bits(a) > 63) {
+            sx_call(o, ops[a->kind].fn, a, exact);
+            return;
+        }
+        break;
     case SX_DIV:
     case SX_MOD: break;
     }
     bool sum = a->kind == SX_ADD || a->kind == SX_SUB;
     bool paren = level > (sum ? 0 : 1);
     out_puts(o, paren ? "(" : "");
-    sx_print(o, a->a, sum ? 0 : 1);
-    out_puts(o, sign[a->kind]);
-    sx_print(o, a->b, sum ? 1 : 2);
+    sx_print(o, a->a, sum ? 0 : 1, exact);
+    out_puts(o, ops[a->kind].sign);
+    sx_print(o, a->b, sum ? 1 : 2, exact);
     out_puts(o, paren ? ")" : "");
+}
+
+static const char *sx_text_of(const Sx *a, int level, bool exact)
+{
+    Out o = {0};
+    sx_print(&o, a, level, exact);
+    const char *text = intern(o.text);
+    out_free(&o);
+    return text;
 }
 
 const char *sx_c(const Sx *a)
 {
-    Out o = {0};
-    sx_print(&o, a, 0);
-    const char *text = intern(o.text);
-    out_free(&o);
-    return text;
+    return sx_text_of(a, 0, false);
 }
 
 const char *sx_c_factor(const Sx *a)
 {
-    Out o = {0};
-    sx_print(&o, a, 2);
-    const char *text = intern(o.text);
-    out_free(&o);
-    return text;
+    return sx_text_of(a, 2, false);
+}
+
+const char *sx_exact_c(const Sx *a)
+{
+    return sx_text_of(a, 0, true);
 }
 
 /* --- Locations of arrays ---------------------------------------------------------------------- */

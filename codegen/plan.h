@@ -73,6 +73,9 @@ bool sx_is_const(const Sx *a, int64_t k);
 void sx_vars(const Sx *a, VarSet *s);
 /* C text; variables print by var_c_name. */
 const char *sx_c(const Sx *a);
+/* The same on the host, and where sizes meet that no array has yet: what does not fit into an i64
+ * becomes its end instead of wrapping around, and is then found too large. */
+const char *sx_exact_c(const Sx *a);
 const char *sx_c_factor(const Sx *a); /* in parentheses where it stands beside a tighter operator */
 
 /* --- Memory and arrays ------------------------------------------------------------------------ */
@@ -198,7 +201,7 @@ struct HostOp {
     HostOps then_, else_; /* H_LOOP: then_ is the body */
     Fits fits;            /* H_IF on an intra guard: then_ is taken only if all fit */
     bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
-    int site;             /* H_ASSERT: index in Plan.sites */
+    int site;             /* H_ASSERT, H_ALLOC: index in Plan.sites */
     Texts args_i64;       /* H_ASSERT: message arguments (C text) */
     Atoms elems;          /* H_LITERAL */
 };
@@ -247,11 +250,16 @@ struct Host {
     int guard_mark; /* inside a guarded version: blocks with a smaller root are older than it and
                        must stay as they are, in case that the version is refused; else -1 */
     VarMap *guards; /* bool variable -> the SUFF expression that it was bound to */
+    Loc at;         /* of the statement at work */
 };
 
 void host_op(Host *h, HostOp op);                            /* appends a copy */
 Mem *host_alloc(Host *h, const char *base, const Sx *bytes); /* H_ALLOC of a fresh block */
 bool host_is_natural(const Host *h, Atom n); /* a size that is surely not negative */
+/* Asserts that there may be so many elements of `bytes` each, in memory or as work to do. */
+void host_check_count(Host *h, const Atom *dims, int n, int bytes);
+/* A fresh block for an array of type t, laid out by perm (NULL: row-major). */
+ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm);
 ArrLoc *host_loc(const Host *h, const Var *arr);             /* ice if unknown */
 void host_bind(Host *h, const Var *arr, ArrLoc loc);
 /* Row-major location in mem for an array of type t. */

@@ -299,6 +299,14 @@ Atom emit_not(Low *L, Loc loc, Atom a)
     return emit(L, exp_unop(L->cx, loc, OP_NOT, a));
 }
 
+Atom emit_both(Low *L, Loc loc, Atom a, Atom b)
+{
+    if (a.var && b.var)
+        return emit(L, exp_binop(L->cx, loc, OP_LAND, a, b));
+    Atom known = a.var ? b : a;
+    return known.c.i ? (a.var ? a : b) : known;
+}
+
 /* --- Assertions ------------------------------------------------------------------------------ */
 
 void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, int n)
@@ -344,9 +352,51 @@ Atom checked_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, in
     return n.var ? n : atom_i64(0);
 }
 
+Atom within(Low *L, Loc loc, Atom n, int64_t most)
+{
+    Atom natural = emit_op(L, loc, OP_LE, atom_i64(0), n);
+    return emit_both(L, loc, natural, emit_op(L, loc, OP_LE, n, atom_i64(most)));
+}
+
+Atom bounded_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, int n_args)
+{
+    if (find_fact(L, FACT_NONNEG, n, n) || (!n.var && n.c.i >= 0 && n.c.i <= MAX_SIZE))
+        return n;
+    if (!L->unsafe)
+        assert_that(L, loc, within(L, loc, n, MAX_SIZE), msg, args, n_args);
+    know_nonneg(L, n);
+    return n.var ? n : atom_i64(0);
+}
+
 Atom count_arg(Low *L, Loc loc, Atom n)
 {
-    return checked_size(L, loc, n, "negative size %d", &n, 1);
+    if (find_fact(L, FACT_NONNEG, n, n))
+        return n;
+    Atom size = checked_size(L, loc, n, "negative size %d", &n, 1);
+    Atom small = emit_op(L, loc, OP_LE, size, atom_i64(MAX_SIZE));
+    if (!L->unsafe)
+        assert_that(L, loc, small, "array of %d elements is too large", &n, 1);
+    return small.var || small.c.i ? size : atom_i64(0);
+}
+
+Atom size_sum(Low *L, Loc loc, Atom n, Atom m)
+{
+    Atom args[2] = {n, m};
+    return bounded_size(L, loc, emit_op(L, loc, OP_ADD, n, m),
+                        "array of %d + %d elements is too large", args, 2);
+}
+
+Atom size_product(Low *L, Loc loc, Atom n, Atom m)
+{
+    Atom args[2] = {n, m}, all = emit_op(L, loc, OP_MUL, n, m);
+    if (atom_is_int(n, 1) || atom_is_int(m, 1) || L->unsafe)
+        return all;
+    Atom high = emit(L, exp_binop(L->cx, loc, OP_MULHI, n, m));
+    Atom ok = emit(L, exp_binop(L->cx, loc, OP_EQ, high, atom_i64(0)));
+    ok = emit_both(L, loc, ok, within(L, loc, all, MAX_SIZE));
+    assert_that(L, loc, ok, "array of %d x %d elements is too large", args, 2);
+    know_nonneg(L, all);
+    return all;
 }
 
 Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n)
@@ -684,7 +734,8 @@ static bool available_outside(Low *L, Scope *sc, const Vars *params, Atom a)
     return true;
 }
 
-/* The result leaf `a` of sc, with sizes that are known outside. */
+/* The result leaf `a` of sc, with sizes that are known outside. They are sizes of an array there, even
+ * if it has no elements: what the lambda itself asserts of them is not enough. */
 static Atom known_sizes(Low *L, Scope *sc, const Vars *params, Atom a, const Sizes *sizes,
                         const Env *env, Loc loc)
 {
@@ -692,12 +743,11 @@ static Atom known_sizes(Low *L, Scope *sc, const Vars *params, Atom a, const Siz
     Atom *dims = NEWN(L->cx->perm, Atom, t.rank);
     for (int d = 0; d < t.rank; d++) {
         dims[d] = t.dims[d];
-        if (available_outside(L, sc, params, dims[d]))
-            continue;
-        if (d >= sizes->n || !size_atom(L, env, sizes->at[d], &dims[d])) {
+        if (!available_outside(L, sc, params, dims[d]) &&
+            (d >= sizes->n || !size_atom(L, env, sizes->at[d], &dims[d])))
             low_limit(L, loc,
                       "the sizes of this function's results must not depend on its arguments");
-        }
+        dims[d] = count_arg(L, loc, dims[d]);
     }
     L->sc = sc;
     a = fit_atom(L, loc, a, dims, t.rank);

@@ -50,8 +50,13 @@ static Val *tabulate_body(Low *L, void *env, Val **args, Loc loc)
 static Val *lower_tabulate(Low *L, const Call *c, int n)
 {
     Tabulate t = {.fn = c->arg[n], .n = n, .tenv = c->fn->env_use};
+    Atom total = atom_i64(1), dims[3];
+    for (int i = 0; i < n; i++) {
+        dims[i] = count_arg(L, c->loc, val_scalar(c->arg[i], c->loc));
+        total = size_product(L, c->loc, total, dims[i]);
+    }
     for (int i = 0; i < n; i++)
-        t.iotas[i] = val_atom(L, make_iota(L, c->loc, val_scalar(c->arg[i], c->loc)));
+        t.iotas[i] = val_atom(L, make_iota(L, c->loc, dims[i]));
     t.elem = elem_of(call_result_type(c));
     return make_map(L, c->loc, &t.iotas[0], 1, tabulate_body, &t, t.elem, t.tenv);
 }
@@ -89,7 +94,7 @@ static Val *lower_zip(Low *L, const Call *c)
 
 static Val *take_rows(Low *L, Loc loc, Val *v, Atom k)
 {
-    k = count_arg(L, loc, k);
+    k = checked_size(L, loc, k, "negative size %d", &k, 1); /* the slice's bounds are checked */
     return slice_rows(L, loc, v, atom_i64(0), k, atom_i64(1), false);
 }
 
@@ -181,8 +186,7 @@ static Val *concat_rows(Low *L, Loc loc, Val *a, Val *b)
     Atom n = length_of(L, loc, a), m = length_of(L, loc, b);
     Atoms as = val_leaves(L, a), bs = val_leaves(L, b);
     ASSERT(as.n == bs.n);
-    Atom total = emit_op(L, loc, OP_ADD, n, m);
-    know_nonneg(L, total);
+    Atom total = size_sum(L, loc, n, m);
     for (int i = 0; i < as.n; i++) {
         Type t = type_array(L->cx, type_row(atom_type(as.at[i])), m);
         Exp *e = exp_new(L->cx, E_CONCAT, loc);
@@ -215,6 +219,7 @@ static Val *lower_rotate(Low *L, const Call *c)
     Atom n = length_of(L, loc, v), one = atom_i64(1);
     Atom r = rotation(L, loc, val_scalar(c->arg[0], loc), n);
     Atom rest = emit_op(L, loc, OP_SUB, n, r);
+    know_nonneg(L, emit_op(L, loc, OP_ADD, rest, r)); /* n */
     Val *a = slice_rows(L, loc, v, r, rest, one, true);
     Val *b = slice_rows(L, loc, v, atom_i64(0), r, one, true);
     return fit_like(L, loc, concat_rows(L, loc, a, b), v);
@@ -276,8 +281,7 @@ static Val *lower_flatten(Low *L, const Call *c, int n)
     Type t = atom_type(as.at[0]);
     Atom total = t.dims[0];
     for (int d = 1; d < n; d++)
-        total = emit_op(L, c->loc, OP_MUL, total, t.dims[d]);
-    know_nonneg(L, total);
+        total = size_product(L, c->loc, total, t.dims[d]);
     return reshape_outer(L, c->loc, c->arg[0], n, &total, 1);
 }
 
@@ -294,13 +298,14 @@ static Val *lower_unflatten(Low *L, const Call *c, int n)
     for (int d = 0; d < n; d++)
         if (known[d]) {
             dims[d] = count_arg(L, loc, dims[d]);
-            product = emit_op(L, loc, OP_MUL, product, dims[d]);
+            product = size_product(L, loc, product, dims[d]);
         }
     for (int d = 0; d < n && found < n; d++) {
         if (!known[d]) {
             Atom some = emit_op(L, loc, OP_MAX, product, atom_i64(1));
             dims[d] = emit_op(L, loc, OP_DIV, total, some);
-            product = emit_op(L, loc, OP_MUL, product, dims[d]);
+            know_nonneg(L, dims[d]);
+            product = emit_op(L, loc, OP_MUL, product, dims[d]); /* at most total, or both are 0 */
         }
     }
     assert_eq(L, loc, total, product, "size %d cannot be split into the sizes wanted: %d");

@@ -49,10 +49,21 @@ static Atom check_length(Low *L, Loc loc, Atom n, Atom i, Atom j, Atom w)
     return checked_size(L, loc, n, "slice %d:%d is invalid for an array of size %d", args, 3);
 }
 
+/* The same for the distance from i to j, which is rounded: none that wrapped around may pass. */
+static Atom check_span(Low *L, Loc loc, Atom span, Atom i, Atom j, Atom w)
+{
+    Atom args[3] = {i, j, w};
+    if (atom_eq(span, w))
+        return span;
+    return bounded_size(L, loc, span, "slice %d:%d is invalid for an array of size %d", args, 3);
+}
+
 /* i:j:s with a stride that is a constant other than 0 */
 static DimIndex const_stride(Low *L, Env *env, const ADimIndex *d, int64_t s, Atom w, Loc loc)
 {
     bool up = s > 0;
+    const int64_t most = 2 * (MAX_SIZE + 1); /* see clamp_stride */
+    s = s > most ? most : s < -most ? -most : s;
     Atom i = d->i ? low_i64(L, env, d->i)
              : up ? atom_i64(0)
                   : emit_op(L, loc, OP_SUB, w, atom_i64(1));
@@ -60,10 +71,17 @@ static DimIndex const_stride(Low *L, Env *env, const ADimIndex *d, int64_t s, At
     Atom span = up ? emit_op(L, loc, OP_SUB, j, i) : w;
     if (!up && (d->i || d->j))
         span = d->j ? emit_op(L, loc, OP_SUB, i, j) : emit_op(L, loc, OP_ADD, i, atom_i64(1));
-    span = check_length(L, loc, span, i, j, w);
+    span = s == 1 || s == -1 ? check_length(L, loc, span, i, j, w) : check_span(L, loc, span, i, j, w);
     Atom n = ceil_div(L, loc, span, up ? s : -s);
     know_nonneg(L, n);
     return (DimIndex){true, i, n, atom_i64(s)};
+}
+
+/* A stride beyond all sizes is as good as any other such one; sums with it do not wrap around. */
+static Atom clamp_stride(Low *L, Loc loc, Atom s)
+{
+    const int64_t most = 2 * (MAX_SIZE + 1);
+    return emit_op(L, loc, OP_MAX, emit_op(L, loc, OP_MIN, s, atom_i64(most)), atom_i64(-most));
 }
 
 /* i:j:s with a stride known at run time: the defaults depend on its sign */
@@ -76,10 +94,11 @@ static DimIndex var_stride(Low *L, Env *env, const ADimIndex *d, Atom s, Atom w,
     Atom j = d->j ? low_i64(L, env, d->j) : emit_choice(L, loc, down, atom_i64(-1), w);
     Atom sgn = emit(L, exp_unop(L->cx, loc, OP_SGN, s));
     Atom span = emit_op(L, loc, OP_SUB, j, i);
+    /* j on the wrong side of i must not pass as an empty slice after rounding. */
+    check_span(L, loc, emit_op(L, loc, OP_MUL, span, sgn), i, j, w);
+    s = clamp_stride(L, loc, s);
     Atom round = emit_op(L, loc, OP_SUB, emit_op(L, loc, OP_ADD, span, s), sgn);
     Atom n = emit_op(L, loc, OP_QUOT, round, s);
-    /* j on the wrong side of i must not pass as an empty slice after rounding. */
-    check_length(L, loc, emit_op(L, loc, OP_MUL, span, sgn), i, j, w);
     know_nonneg(L, n);
     return (DimIndex){true, i, n, s};
 }
@@ -186,73 +205,111 @@ Val *lower_update(Low *L, Env *env, const AExp *e)
 
 /* --- Ranges ---------------------------------------------------------------------------------- */
 
+/* A range as it is written, in its own type, and its ends as i64 (u64 beyond that: the same bits). */
+typedef struct {
+    Loc loc;
+    RangeKind kind;
+    Atom start, second, end; /* second: == start if there is none */
+    Atom a, b;               /* start, end */
+} Ends;
+
+static const char numbers_too_large[] = "array of the numbers from %d to %d is too large";
+
 /* The number of elements of a range with step 1 or -1. */
-static Atom unit_range_count(Low *L, Loc loc, RangeKind kind, Atom a, Atom b)
+static Atom unit_range_count(Low *L, const Ends *r)
 {
-    Atom span = kind == RANGE_ABOVE ? emit_op(L, loc, OP_SUB, a, b) : emit_op(L, loc, OP_SUB, b, a);
+    Loc loc = r->loc;
+    bool down = r->kind == RANGE_ABOVE, unsign = atom_type(r->start).elem == T_U64;
+    Atom from = unsign ? r->start : r->a, to = unsign ? r->end : r->b, args[2] = {r->a, r->b};
     /* 1...n has the n elements that the checker says it has. */
-    if (kind == RANGE_TO && atom_is_int(a, 1))
-        return count_arg(L, loc, b);
-    if (atom_is_int(a, 0) && kind == RANGE_BELOW)
-        return count_arg(L, loc, b);
-    Atom args[2] = {a, b};
-    span = checked_size(L, loc, span, "the range from %d to %d is invalid", args, 2);
-    if (kind != RANGE_TO)
-        return span;
-    Atom n = emit_op(L, loc, OP_ADD, span, atom_i64(1));
+    if (!unsign && ((r->kind == RANGE_TO && atom_is_int(r->a, 1)) ||
+                    (r->kind == RANGE_BELOW && atom_is_int(r->a, 0))))
+        return count_arg(L, loc, r->b);
+    check(L, loc, OP_LE, down ? to : from, down ? from : to, "the range from %d to %d is invalid", args,
+          2);
+    Atom span = emit_op(L, loc, OP_SUB, down ? r->a : r->b, down ? r->b : r->a);
+    int64_t one = r->kind == RANGE_TO;
+    if (!L->unsafe)
+        assert_that(L, loc, within(L, loc, span, MAX_SIZE - one), numbers_too_large, args, 2);
+    Atom n = emit_op(L, loc, OP_ADD, span, atom_i64(one));
     know_nonneg(L, n);
     return n;
 }
 
-/* a..s...b with a step of either sign, unless the kind fixes it */
-static Atom step_range_count(Low *L, Loc loc, RangeKind kind, Atom a, Atom b, Atom step)
+/* How many steps of `size` there are in a span, both u64; whether the end counts says the kind. */
+static Atom count_steps(Low *L, const Ends *r, Atom span, Atom size)
 {
-    Atom args[3] = {a, b, step}, zero = atom_i64(0);
-    const char *msg = "the range from %d to %d with step %d is invalid";
-    if (!step.var && (step.c.i == 0 || (kind == RANGE_BELOW && step.c.i < 0) ||
-                      (kind == RANGE_ABOVE && step.c.i > 0)))
-        check(L, loc, OP_NE, zero, zero, msg, args, 3);
-    else if (step.var)
-        check(L, loc, kind == RANGE_TO ? OP_NE : OP_LT, kind == RANGE_ABOVE ? step : zero,
-              kind == RANGE_ABOVE ? zero : step, msg, args, 3);
-    Atom dist = emit_op(L, loc, OP_SUB, b, a), sgn, size;
-    if (step.var) {
-        sgn = emit(L, exp_unop(L->cx, loc, OP_SGN, step));
-        size = emit(L, exp_unop(L->cx, loc, OP_ABS, step));
-    } else {
-        sgn = atom_i64(step.c.i < 0 ? -1 : 1);
-        size = atom_i64(step.c.i < 0 ? -step.c.i : step.c.i > 0 ? step.c.i : 1);
-    }
-    Atom span = emit_op(L, loc, OP_MUL, dist, sgn);
-    span = checked_size(L, loc, span, msg, args, 3);
-    if (kind == RANGE_TO)
-        span = emit_op(L, loc, OP_ADD, span, atom_i64(1));
-    if (!size.var)
+    Loc loc = r->loc;
+    Atom args[2] = {r->a, r->b};
+    enum { SMALL = 1 << 12 };
+    if (!size.var && size.c.i > 0 && size.c.i < SMALL) { /* known to the prover of bounds */
+        if (!L->unsafe)
+            assert_that(L, loc, within(L, loc, span, MAX_SIZE * size.c.i - 1),
+                        numbers_too_large, args, 2);
+        if (r->kind == RANGE_TO)
+            span = emit_op(L, loc, OP_ADD, span, atom_i64(1));
         return ceil_div(L, loc, span, size.c.i);
-    Atom up = emit_op(L, loc, OP_SUB, emit_op(L, loc, OP_ADD, span, size), atom_i64(1));
-    return emit_op(L, loc, OP_DIV, up, size);
+    }
+    span = emit_conv(L, loc, T_U64, span);
+    size = emit_conv(L, loc, T_U64, size);
+    Atom q = emit_op(L, loc, OP_DIV, span, size), n = emit_conv(L, loc, T_I64, q);
+    check(L, loc, OP_LT, q, atom_int(T_U64, MAX_SIZE), numbers_too_large, args, 2);
+    if (r->kind == RANGE_TO)
+        return emit_op(L, loc, OP_ADD, n, atom_i64(1));
+    Atom rest = emit_op(L, loc, OP_NE, emit_op(L, loc, OP_MUL, q, size), span);
+    return emit_op(L, loc, OP_ADD, n, emit_conv(L, loc, T_I64, rest));
+}
+
+/* a..s...b with a step of either sign, unless the kind fixes it */
+static Atom step_range_count(Low *L, const Ends *r, Atom step)
+{
+    Loc loc = r->loc;
+    static const char *const invalid[] = {[RANGE_TO] = "the range %d..%d...%d is invalid",
+                                          [RANGE_BELOW] = "the range %d..%d..<%d is invalid",
+                                          [RANGE_ABOVE] = "the range %d..%d..>%d is invalid"};
+    Atom args[3] = {r->a, emit_conv(L, loc, T_I64, r->second), r->b}, sgn = atom_i64(1);
+    Atom up = emit_op(L, loc, OP_LT, r->start, r->second);
+    Atom down = emit_op(L, loc, OP_LT, r->second, r->start);
+    Atom ascends = emit_both(L, loc, up, emit_op(L, loc, OP_LE, r->start, r->end));
+    Atom descends = emit_both(L, loc, down, emit_op(L, loc, OP_LE, r->end, r->start)), ok = ascends;
+    if (r->kind == RANGE_ABOVE) {
+        ok = descends;
+    } else if (r->kind == RANGE_TO) {
+        ok = emit_not(L, loc, emit_both(L, loc, emit_not(L, loc, ascends), emit_not(L, loc, descends)));
+        sgn = emit_op(L, loc, OP_SUB, emit_conv(L, loc, T_I64, up), emit_conv(L, loc, T_I64, down));
+    }
+    if (!L->unsafe)
+        assert_that(L, loc, ok, invalid[r->kind], args, 3);
+    if ((!ok.var && !ok.c.i) || atom_is_int(step, 0))
+        return atom_i64(0);
+    /* The distances between its numbers are exact as u64. */
+    Atom span = r->kind == RANGE_ABOVE ? emit_op(L, loc, OP_SUB, r->a, r->b)
+                                       : emit_op(L, loc, OP_SUB, r->b, r->a);
+    Atom size = r->kind == RANGE_ABOVE ? emit_neg(L, loc, step) : step;
+    if (r->kind == RANGE_TO) {
+        span = emit_op(L, loc, OP_MUL, span, sgn);
+        size = emit_op(L, loc, OP_MUL, size, sgn);
+    }
+    return count_steps(L, r, span, size);
 }
 
 Range lower_range_parts(Low *L, Env *env, const AExp *e)
 {
     Loc loc = low_loc(L, e->loc);
-    Range r;
-    r.start = val_scalar(lower_exp(L, env, e->range.start), loc);
+    Ends r = {.loc = loc, .kind = e->range.kind};
+    r.start = r.second = val_scalar(lower_exp(L, env, e->range.start), loc);
     PrimType t = atom_type(r.start).elem;
-    Atom a = emit_conv(L, loc, T_I64, r.start), second = r.start;
+    r.a = emit_conv(L, loc, T_I64, r.start);
     if (e->range.second)
-        second = val_scalar(lower_exp(L, env, e->range.second), loc);
-    Atom b = low_i64(L, env, e->range.end);
-    if (!e->range.second) {
-        r.step = atom_int(t, e->range.kind == RANGE_ABOVE ? -1 : 1);
-        r.count = unit_range_count(L, loc, e->range.kind, a, b);
-        return r;
-    }
-    Atom step = emit_op(L, loc, OP_SUB, emit_conv(L, loc, T_I64, second), a);
-    r.count = step_range_count(L, loc, e->range.kind, a, b, step);
-    r.step = emit_conv(L, loc, t, step);
-    know_nonneg(L, r.count);
-    return r;
+        r.second = val_scalar(lower_exp(L, env, e->range.second), loc);
+    r.end = val_scalar(lower_exp(L, env, e->range.end), loc);
+    r.b = emit_conv(L, loc, T_I64, r.end);
+    if (!e->range.second)
+        return (Range){r.start, atom_int(t, r.kind == RANGE_ABOVE ? -1 : 1), unit_range_count(L, &r)};
+    Atom step = emit_op(L, loc, OP_SUB, emit_conv(L, loc, T_I64, r.second), r.a);
+    Atom count = step_range_count(L, &r, step);
+    know_nonneg(L, count);
+    return (Range){r.start, emit_conv(L, loc, t, step), count};
 }
 
 Val *lower_range(Low *L, Env *env, const AExp *e)
@@ -288,6 +345,7 @@ static Val *empty_array(Low *L, Env *env, const AType *at, Atoms dims, Loc loc)
         Atom n;
         if (!size_atom(L, env, at->array.dim, &n))
             n = atom_i64(0);
+        n = count_arg(L, loc, n);
         Atoms more = {0};
         vec_append(L->cx->perm, &more, &dims);
         vec_push(L->cx->perm, &more, n);

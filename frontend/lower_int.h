@@ -143,15 +143,23 @@ Atom emit_op(Low *L, Loc loc, PrimOp op, Atom a, Atom b);
 Atom emit_conv(Low *L, Loc loc, PrimType to, Atom a);
 Atom emit_neg(Low *L, Loc loc, Atom a);
 Atom emit_not(Low *L, Loc loc, Atom a);
+Atom emit_both(Low *L, Loc loc, Atom a, Atom b); /* && of truth values */
 /* Gives fresh results the name of the variable that they are bound to. */
 void name_val(Low *L, Val *v, const char *name);
 
 void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, int n);
 void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg);
-/* Asserts 0 <= n; the result is the size to use (0 for a negative constant). */
+/* Asserts 0 <= n, which is at most a size; the result is the size to use (0 for a negative constant). */
 Atom checked_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, int n_args);
-Atom count_arg(Low *L, Loc loc, Atom n); /* as argument of iota and the like */
-void know_nonneg(Low *L, Atom n);
+/* 0 <= n <= most, for an n that may have wrapped around. */
+Atom within(Low *L, Loc loc, Atom n, int64_t most);
+/* As argument of iota and the like: 0 <= n <= MAX_SIZE is asserted. */
+Atom count_arg(Low *L, Loc loc, Atom n);
+/* The same, with a message of one's own, for an n that may have wrapped around. */
+Atom bounded_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, int n_args);
+Atom size_sum(Low *L, Loc loc, Atom n, Atom m);     /* of sizes; asserted to be one, */
+Atom size_product(Low *L, Loc loc, Atom n, Atom m); /* ... of any two numbers */
+void know_nonneg(Low *L, Atom n); /* n is a size: 0 <= n <= MAX_SIZE */
 /* arr with the type dims ++ its remaining dimensions; unequal sizes are asserted to be equal. */
 Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n);
 Val *fit_val(Low *L, Loc loc, Val *v, const Atom *dims, int n);

@@ -1,5 +1,6 @@
 /* Arrays of the interpreter: reference-counted buffers and the views on them. */
 #include "ir/interp_code.h"
+#include "runtime/scalar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,21 +53,31 @@ static void buf_release(Interp *in, Buf *b)
     free(b);
 }
 
+/* "array of 4294967296 x 4294967296 elements is too large" */
+_Noreturn static void too_large(Interp *in, Loc loc, const int64_t *n, int rank)
+{
+    Out o = {0};
+    for (int d = 0; d < rank; d++)
+        out_printf(&o, "%s%lld", d ? " x " : "", (long long)n[d]);
+    char *text = arena_strdup(in->mem, o.text);
+    out_free(&o);
+    interp_fail(in, INTERP_USER, loc, "array of %s elements is too large", text);
+}
+
 Arr *arr_new(Interp *in, Loc loc, PrimType elem, int rank, const int64_t *n)
 {
     int64_t stride[RT_MAX_RANK], bytes = prim_type_bytes[elem];
-    bool empty = false;
     for (int d = 0; d < rank; d++) {
         if (n[d] < 0)
             interp_fail(in, INTERP_USER, loc, "negative size %lld", (long long)n[d]);
-        empty |= n[d] == 0;
     }
     for (int d = rank - 1; d >= 0; d--) {
         stride[d] = bytes;
-        if (__builtin_mul_overflow(bytes, n[d], &bytes) && !empty)
-            interp_fail(in, INTERP_USER, loc, "out of memory: array of more than 2^63 bytes");
+        bytes = mf_size_mul(bytes, n[d]);
     }
-    Buf *b = buf_new(in, loc, empty ? 0 : bytes);
+    if (bytes > RT_MAX_BYTES)
+        too_large(in, loc, n, rank);
+    Buf *b = buf_new(in, loc, bytes);
     Arr *a = header_new(in);
     a->elem = (uint8_t)elem;
     a->rank = (uint8_t)rank;
@@ -106,7 +117,7 @@ bool arr_row_major(const Arr *a)
     for (int d = a->rank - 1; d >= 0; d--) {
         if (a->n[d] != 1 && a->stride[d] != want)
             return false;
-        want *= a->n[d];
+        want = mf_size_mul(want, a->n[d]);
     }
     return true;
 }
@@ -140,9 +151,18 @@ static void copy_dims(const Arr *a, int d, char *to, const int64_t *ts, const ch
         copy_dims(a, d + 1, to + i * ts[d], ts, from + i * a->stride[d]);
 }
 
+bool arr_is_empty(const Arr *a)
+{
+    for (int d = 0; d < a->rank; d++)
+        if (a->n[d] == 0)
+            return true;
+    return false;
+}
+
 void arr_copy_to(char *base, const int64_t *stride, const Arr *src)
 {
-    copy_dims(src, 0, base, stride, src->base);
+    if (!arr_is_empty(src)) /* there may be very many rows of nothing */
+        copy_dims(src, 0, base, stride, src->base);
 }
 
 Arr *arr_copy(Interp *in, Loc loc, const Arr *a)
@@ -172,7 +192,8 @@ static void fill_dims(const Arr *a, int d, char *to, Val v)
 
 void arr_fill(Arr *a, Val v)
 {
-    fill_dims(a, 0, a->base, v);
+    if (!arr_is_empty(a))
+        fill_dims(a, 0, a->base, v);
 }
 
 void heap_free(Interp *in)

@@ -67,6 +67,7 @@ Arr *arr_copy(Interp *in, Loc loc, const Arr *a); /* fresh, row-major */
 void arr_copy_to(char *base, const int64_t *stride, const Arr *src);
 bool arr_row_major(const Arr *a);
 /* All elements := the scalar v. */
+bool arr_is_empty(const Arr *a);
 void arr_fill(Arr *a, Val v);
 /* Frees all buffers and headers. */
 void heap_free(Interp *in);

@@ -79,7 +79,7 @@ _Noreturn static void out_of_bounds(Interp *in, const Ins *p, const Arr *a)
         if (!x->is_slice || k >= sizeof at)
             continue;
         long long st = in->slots[x->stride].i;
-        long long end = (long long)((uint64_t)i + (uint64_t)in->slots[x->n].i * (uint64_t)st);
+        long long end = mf_slice_end(i, in->slots[x->n].i, st);
         k += (size_t)snprintf(at + k, sizeof at - k, ":%lld", end);
         if (st != 1 && k < sizeof at)
             k += (size_t)snprintf(at + k, sizeof at - k, ":%lld", st);
@@ -229,10 +229,10 @@ static void exec_replicate(Interp *in, const Ins *p)
         memcpy(n + p->n, val->n, sizeof *n * val->rank);
     Arr *a = arr_new(in, p->e->loc, p->t, rank, n);
     for (int d = 0; d < p->n; d++)
-        times *= n[d];
+        times = mf_size_mul(times, n[d]);
     if (!val)
         arr_fill(a, in->slots[p->a]);
-    for (int64_t i = 0; val && i < times; i++)
+    for (int64_t i = 0; val && !arr_is_empty(val) && i < times; i++)
         arr_copy_to(a->base + i * a->stride[p->n - 1], a->stride + p->n, val);
     slot_set_array(in, p->dst, a);
 }
@@ -309,9 +309,9 @@ static void exec_reshape(Interp *in, const Ins *p)
     int64_t n[RT_MAX_RANK], from = 1, to = 1;
     interp_shape(in, p->shape, n);
     for (int d = 0; d < a->rank; d++)
-        from *= a->n[d];
+        from = mf_size_mul(from, a->n[d]);
     for (int d = 0; d < p->shape->rank; d++)
-        to *= n[d];
+        to = mf_size_mul(to, n[d]);
     if (from != to)
         interp_fail(in, INTERP_BUG, p->e->loc, "reshape of %lld elements to %lld", (long long)from,
                     (long long)to);
@@ -321,7 +321,7 @@ static void exec_reshape(Interp *in, const Ins *p)
     for (int d = v->rank - 1; d >= 0; d--) {
         v->n[d] = n[d];
         v->stride[d] = stride;
-        stride *= n[d];
+        stride = mf_size_mul(stride, n[d]);
     }
     slot_set_array(in, p->dst, v);
 }

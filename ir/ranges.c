@@ -6,12 +6,13 @@
  * variable that is a min, a max or a choice is also replaced by each of its alternatives in turn.
  *
  * Variables stand for their mathematical values. An operation is looked into only if it cannot wrap
- * around: `bits` bounds the size of its operands, where array sizes are known to fit in memory. */
+ * around: `bits` bounds the size of its operands; array sizes have SIZE_BITS, which is asserted where
+ * they are made. */
 #include "ir/ranges.h"
 
 #include <string.h>
 
-enum { MAX_TERMS = 8, MAX_DEPTH = 7, SIZE_BITS = 48, SAFE_BITS = 61 };
+enum { MAX_TERMS = 8, MAX_DEPTH = 7, SAFE_BITS = 61 };
 
 typedef struct {
     const Var *v;
@@ -352,6 +353,9 @@ bool ranges_le(Ranges *ra, Atom a, Atom b, int64_t slack)
     /* Constants of u64 are kept as negative numbers when large. */
     if (!prim_is_int(t) || t == T_U64)
         return false;
+    /* |a| < 2^bits */
+    if (!b.var && slack == 0 && b.c.i >= MAX_SIZE && bits_of(ra, a, 6) <= SIZE_BITS)
+        return true;
     Affine goal;
     return difference(ra, &goal, a, b, slack) && start_proof(ra, &goal);
 }

@@ -46,27 +46,35 @@ RT_API int rt_error_set(rt_ctx *ctx, const char *fmt, ...)
     return RT_ERR;
 }
 
-RT_API int rt_fail(rt_ctx *ctx, int site, const int64_t *args)
+RT_API int rt_fail_with(rt_ctx *ctx, int site, const char *text)
 {
     if (site < 0 || site >= ctx->prog->n_sites)
-        return rt_error_set(ctx, "a kernel reported failure %d, which does not exist", site);
+        return rt_error_set(ctx, "failure %d, which does not exist: %s", site, text);
     const rt_site_def *s = &ctx->prog->sites[site];
-    size_t n = sizeof ctx->error;
-    size_t at = (size_t)snprintf(ctx->error, n, "%s: ", s->pos);
-    int next = 0;
-    for (const char *t = s->text; *t && at + 24 < n; t++) {
-        if (strncmp(t, "%ld", 3) == 0 && args && next < 8) {
-            at += (size_t)snprintf(ctx->error + at, n - at, "%" PRId64, args[next++]);
-            t += 2;
-        } else {
-            t += t[0] == '%' && t[1] == '%';
-            ctx->error[at++] = *t;
-        }
-    }
-    ctx->error[at] = '\0';
+    rt_error_set(ctx, "%s: %s", s->pos, text);
+    size_t n = sizeof ctx->error, at = strlen(ctx->error);
     if (s->line)
         snprintf(ctx->error + at, n - at, "\n    %s", s->line + strspn(s->line, " \t"));
     return RT_ERR;
+}
+
+RT_API int rt_fail(rt_ctx *ctx, int site, const int64_t *args)
+{
+    char text[sizeof ctx->error];
+    size_t at = 0;
+    int next = 0;
+    bool known = site >= 0 && site < ctx->prog->n_sites;
+    for (const char *t = known ? ctx->prog->sites[site].text : ""; *t && at + 24 < sizeof text; t++) {
+        if (strncmp(t, "%ld", 3) == 0 && args && next < 8) {
+            at += (size_t)snprintf(text + at, sizeof text - at, "%" PRId64, args[next++]);
+            t += 2;
+        } else {
+            t += t[0] == '%' && t[1] == '%';
+            text[at++] = *t;
+        }
+    }
+    text[at] = '\0';
+    return rt_fail_with(ctx, site, text);
 }
 
 RT_API void rt_log(rt_ctx *ctx, const char *fmt, ...)

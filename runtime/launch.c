@@ -202,7 +202,7 @@ RT_API int rt_launch_kernel(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t
     for (int i = 0; i < n_dims; i++) {
         if (global[i] == 0)
             return RT_OK;
-        if (global[i] < 0 || local[i] <= 0)
+        if (global[i] < 0 || global[i] > RT_MAX_BYTES || local[i] <= 0)
             return rt_error_set(
                 ctx, "kernel %s (%s): a launch of %" PRId64 " work-items in groups of %" PRId64,
                 k->def->name, k->def->prov, global[i], local[i]);

@@ -85,8 +85,8 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
 {
     cl_int err = CL_SUCCESS;
     rt_unref(ctx, out);
-    if (bytes < 0 || bytes > INT64_MAX / 2)
-        return rt_error_set(ctx, "block %s: a size of %" PRId64 " bytes", name, bytes);
+    if (bytes < 0 || bytes > RT_MAX_BYTES)
+        return rt_error_set(ctx, "array of %" PRId64 " bytes is too large (block %s)", bytes, name);
     int64_t size = (bytes / RT_BLOCK_ROUND + (bytes % RT_BLOCK_ROUND != 0)) * RT_BLOCK_ROUND;
     size = size ? size : RT_BLOCK_ROUND;
     rt_mem *m = rt_take_dead_block(ctx, size);
@@ -112,6 +112,15 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
         ctx->peak_bytes = ctx->live_bytes + ctx->free_bytes;
     *out = m;
     return RT_OK;
+}
+
+RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name, int site)
+{
+    char why[sizeof ctx->error];
+    if (rt_alloc(ctx, out, bytes, name) == RT_OK)
+        return RT_OK;
+    memcpy(why, ctx->error, sizeof why);
+    return rt_fail_with(ctx, site, why);
 }
 
 RT_API rt_mem *rt_ref(rt_mem *m)

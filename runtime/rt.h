@@ -175,6 +175,8 @@ RT_API const char *rt_error(const rt_ctx *ctx);
 RT_API int rt_error_set(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Stores the message of a site with its arguments (NULL or 8 of them) and returns RT_ERR. */
 RT_API int rt_fail(rt_ctx *ctx, int site, const int64_t *args);
+/* The same with a text of its own. */
+RT_API int rt_fail_with(rt_ctx *ctx, int site, const char *text);
 
 /* Facts of the device, and sizes that options (--default-group-size...) and tuning lines can set.
  */
@@ -309,6 +311,8 @@ RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
  * is released first. `name` (not copied) is for -D. Takes a dead block of about that size when
  * there is one; frees all dead blocks and tries again when the device is full. */
 RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name);
+/* The same, with the place of the site in the message. */
+RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name, int site);
 /* One more reference; returns m (which may be NULL). */
 RT_API rt_mem *rt_ref(rt_mem *m);
 /* Gives up *m's reference (none if NULL) and sets *m to NULL. The last one hands the block to the

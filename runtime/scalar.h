@@ -33,6 +33,9 @@
  * Signed to unsigned, I = i8 .. i64, U = u8 .. u64:
  *   mf_I_to_U(x)  the bits of x, cut or filled up with zeros as in Futhark's prelude, where C would
  *                 copy the sign
+ * Sizes, offsets, numbers of bytes and of work-items (i64; what does not fit becomes the nearest end):
+ *   mf_size_add mf_size_sub mf_size_mul (x, y)  mf_size_ceildiv(x, y): 0 <= x, 0 < y
+ *   mf_slice_end(start, n, stride): behind the last of n positions, for messages
  * All other conversions are casts; to bool is x != 0.
  * Constants: MF_INF_F32 MF_NAN_F32 MF_INF_F64 MF_NAN_F64.
  *
@@ -278,6 +281,42 @@ __extension__ typedef unsigned __int128 mf_u128;
 MF_INT_MULHI(i64, mf_i128, 64)
 MF_INT_MULHI(u64, mf_u128, 64)
 #endif
+
+/* --- Sizes --- */
+
+#define MF_SIZE_MAX ((mf_i64)(~(mf_u64)0 >> 1))
+
+/* The end of i64 that a result with this sign is beyond. */
+MF_FN mf_i64 mf_size_end(mf_bool negative)
+{
+    return negative ? -MF_SIZE_MAX - 1 : MF_SIZE_MAX;
+}
+MF_FN mf_i64 mf_size_add(mf_i64 x, mf_i64 y)
+{
+    mf_i64 r = (mf_i64)((mf_u64)x + (mf_u64)y);
+    return ((x ^ r) & (y ^ r)) < 0 ? mf_size_end(x < 0) : r;
+}
+MF_FN mf_i64 mf_size_sub(mf_i64 x, mf_i64 y)
+{
+    mf_i64 r = (mf_i64)((mf_u64)x - (mf_u64)y);
+    return ((x ^ y) & (x ^ r)) < 0 ? mf_size_end(x < 0) : r;
+}
+MF_FN mf_i64 mf_size_mul(mf_i64 x, mf_i64 y)
+{
+    mf_i64 r = (mf_i64)((mf_u64)x * (mf_u64)y), high = mf_mulhi_i64(x, y);
+    return high == (r < 0 ? -1 : 0) ? r : mf_size_end((x < 0) != (y < 0));
+}
+MF_FN mf_i64 mf_size_ceildiv(mf_i64 x, mf_i64 y)
+{
+    return x / y + (x % y != 0);
+}
+/* Of a unit stride exactly, though n may have wrapped around; it is then too large or negative. */
+MF_FN mf_i64 mf_slice_end(mf_i64 start, mf_i64 n, mf_i64 stride)
+{
+    if (stride == 1 || stride == -1)
+        return (mf_i64)((mf_u64)start + (mf_u64)n * (mf_u64)stride);
+    return mf_size_add(start, mf_size_mul(n, stride));
+}
 
 MF_INT_SIGNED(i8, mf_u32, 8)
 MF_INT_SIGNED(i16, mf_u32, 16)

@@ -1,6 +1,8 @@
 /* Host values: types, storage, writing, comparing. Reading is in values_read.c. */
 #include "runtime/values.h"
 
+#include "runtime/scalar.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -39,35 +41,28 @@ RT_API bool rt_prim_named(const char *name, rt_prim *p)
     return false;
 }
 
+RT_API int64_t rt_shape_bytes(rt_prim p, int rank, const int64_t *shape)
+{
+    int64_t n = rt_prim_size(p);
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0 || shape[i] > RT_MAX_SIZE)
+            return -1;
+        n = mf_size_mul(n, shape[i]);
+    }
+    return n <= RT_MAX_BYTES ? n : -1;
+}
+
 RT_API int64_t rt_hvalue_count(const rt_hvalue *v)
 {
     int64_t n = 1;
     for (int i = 0; i < v->rank; i++)
-        if (v->shape[i] == 0)
-            return 0; /* the others may be of any size, whose product overflows */
-    for (int i = 0; i < v->rank; i++)
-        n *= v->shape[i];
+        n = mf_size_mul(n, v->shape[i]);
     return n;
 }
 
 RT_API int64_t rt_hvalue_bytes(const rt_hvalue *v)
 {
-    return rt_hvalue_count(v) * rt_prim_size(v->prim);
-}
-
-/* Bytes of an array; -1 on overflow. A zero among the dimensions makes any other size harmless. */
-static int64_t rt_array_bytes(rt_prim p, int rank, const int64_t *shape)
-{
-    int64_t n = rt_prim_size(p);
-    for (int i = 0; i < rank; i++)
-        if (shape[i] == 0)
-            return 0;
-    for (int i = 0; i < rank; i++) {
-        if (shape[i] < 0 || n > (INT64_MAX >> 1) / shape[i])
-            return -1;
-        n *= shape[i];
-    }
-    return n;
+    return mf_size_mul(rt_hvalue_count(v), rt_prim_size(v->prim));
 }
 
 RT_API bool rt_hvalue_make(rt_hvalue *v, rt_prim p, int rank, const int64_t *shape)
@@ -77,7 +72,7 @@ RT_API bool rt_hvalue_make(rt_hvalue *v, rt_prim p, int rank, const int64_t *sha
     v->rank = rank;
     for (int i = 0; i < rank; i++)
         v->shape[i] = shape[i];
-    int64_t bytes = rt_array_bytes(p, rank, shape);
+    int64_t bytes = rt_shape_bytes(p, rank, shape);
     if (bytes < 0)
         return false;
     v->data = calloc(bytes == 0 ? 1 : (size_t)bytes, 1);

@@ -40,6 +40,11 @@ enum { RT_N_PRIMS = 11 };
 
 enum { RT_MAX_RANK = 16 };
 
+/* The largest size of a dimension, and number of bytes of an array, in whatever memory: sums and
+ * products with what belongs to one element or to the device then do not wrap around. */
+#define RT_MAX_SIZE  ((INT64_C(1) << 48) - 1)
+#define RT_MAX_BYTES (INT64_MAX / 2)
+
 /* Bytes of one element (1, 2, 4 or 8), and the type's name as written in programs ("i32"). */
 RT_API int rt_prim_size(rt_prim p);
 RT_API const char *rt_prim_name(rt_prim p);
@@ -69,6 +74,8 @@ typedef struct {
     void *data;                 /* malloc'd; rt_hvalue_bytes; never NULL, even when empty */
 } rt_hvalue;
 
+/* Bytes of an array of this shape; -1 if a dimension or the array is negative or too large. */
+RT_API int64_t rt_shape_bytes(rt_prim p, int rank, const int64_t *shape);
 /* Number of elements (1 for a scalar), and of bytes. */
 RT_API int64_t rt_hvalue_count(const rt_hvalue *v);
 RT_API int64_t rt_hvalue_bytes(const rt_hvalue *v);

@@ -585,6 +585,8 @@ static bool rt_read_empty(rt_building *b)
         return rt_read_error(r, "unknown element type '%.40s'", tok);
     if (!zero)
         return rt_read_error(r, "an empty array needs a dimension of 0");
+    if (rt_shape_bytes(p, rank, b->shape) < 0)
+        return rt_read_error(r, "the array is larger than any memory");
     if ((b->prim_known && p != b->prim) || (b->rank_known && rank != b->rank)) {
         char want[64], got[64];
         rt_type_name(b->prim, b->rank_known ? b->rank : rank, want, sizeof want);
@@ -721,19 +723,13 @@ static bool rt_read_binary_value(rt_building *b)
     b->rank = rank;
     if (!rt_read_bytes(r, b->shape, 8 * (size_t)rank))
         return rt_read_error(r, "the data ends inside the header of a binary value");
-    int64_t bytes = rt_prim_size(p);
-    bool empty = false;
-    for (int i = 0; i < rank; i++) {
+    for (int i = 0; i < rank; i++)
         if (b->shape[i] < 0)
-            return rt_read_error(r, "a dimension of %" PRIu64, (uint64_t)b->shape[i]);
-        empty = empty || b->shape[i] == 0;
-    }
-    for (int i = 0; i < rank && !empty; i++) {
-        if (bytes > (INT64_MAX >> 1) / b->shape[i])
-            return rt_read_error(r, "the array is larger than any memory");
-        bytes *= b->shape[i];
-    }
-    return rt_read_binary_data(b, empty ? 0 : bytes);
+            return rt_read_error(r, "a dimension of size %" PRId64, b->shape[i]);
+    int64_t bytes = rt_shape_bytes(p, rank, b->shape);
+    if (bytes < 0)
+        return rt_read_error(r, "the array is larger than any memory");
+    return rt_read_binary_data(b, bytes);
 }
 
 static bool rt_read_building(rt_building *b, rt_hvalue *v)
