@@ -250,6 +250,8 @@ AType *check_opsect(Ck *ck, AExp *e);
 /* Unknown sizes made since `first_id` become sizes of `exists`: a function makes them up at each
  * call. */
 AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id);
+/* The same for sizes that vary with the calls of functions that were unified. */
+AType *seal_varying(Ck *ck, AType *t, Bindings *exists);
 /* The variable that a parameter is as a whole, if it is one that the sizes in `later` may mention:
  * any i64, others if they do. `later` may be NULL: then any. */
 Binding *size_param(const Pat *p, const AType *later);

@@ -117,14 +117,35 @@ static bool is_functional(const Call *c, int i)
            k == AE_IDXSECT;
 }
 
-/* The call has been made: sizes that the functions given to it may vary are those of this result.
- */
 static bool settle(void *env, const Size *leaf)
 {
     (void)env;
     if (leaf->kind == SZ_UNKNOWN)
         ((Size *)leaf)->varies = false;
     return false;
+}
+
+/* The result of a call. Sizes that the functions given to it may vary are now those of this value; if
+ * it is a function, as of `f >-> g`, it makes them up when it is called. */
+static AType *called(Ck *ck, AType *t)
+{
+    t = type_deref(t);
+    if (t->kind != TY_FUN) {
+        ty_any_size(t, settle, NULL);
+        return t;
+    }
+    AType *r = type_deref(t->fun.result), *inner = r;
+    Bindings exists = t->fun.exists;
+    exists.cap = exists.n;
+    if (r->kind == TY_FUN)
+        inner = called(ck, r);
+    else
+        inner = seal_varying(ck, r, &exists);
+    if (inner == r)
+        return t;
+    AType *f = ty_fun_like(ck, t, t->fun.param, inner);
+    f->fun.exists = exists;
+    return f;
 }
 
 /* ---- rearrange ---- */
@@ -205,7 +226,7 @@ AType *check_app(Ck *ck, AExp *e)
     for (int i = 0; i < e->app.args.n; i++)
         if (is_functional(&c, i))
             ok &= check_arg(&c, i);
-    ty_any_size(c.result, settle, NULL);
+    c.result = called(ck, c.result);
     if (!ok && type_elem(c.result)->kind == TY_META) /* no more errors from guesses */
         return ty_error(ck);
     return ty_plain(ck, c.result);

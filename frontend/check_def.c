@@ -204,6 +204,7 @@ typedef struct {
     Bindings made;
     Bindings *exists;
     int first_id;
+    bool varying; /* only those that vary */
 } Seal;
 
 static Size *seal_size(Seal *s, Size *z)
@@ -219,7 +220,7 @@ static Size *seal_size(Seal *s, Size *z)
             vec_push(s->ck->a, &args, seal_size(s, z->args.at[i]));
         return sz_exp_with(s->ck, z, args);
     }
-    if (z->kind != SZ_UNKNOWN || z->id < s->first_id)
+    if (z->kind != SZ_UNKNOWN || z->id < s->first_id || (s->varying && !z->varies))
         return z;
     for (int i = 0; i < s->ids.n; i++)
         if (s->ids.at[i] == z->id)
@@ -256,6 +257,18 @@ AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id)
 {
     Seal s = {.ck = ck, .exists = exists, .first_id = first_id};
     return seal(&s, t);
+}
+
+static bool size_varies(void *env, const Size *leaf)
+{
+    (void)env;
+    return leaf->kind == SZ_UNKNOWN && leaf->varies;
+}
+
+AType *seal_varying(Ck *ck, AType *t, Bindings *exists)
+{
+    Seal s = {.ck = ck, .exists = exists, .varying = true};
+    return ty_any_size(t, size_varies, NULL) ? seal(&s, t) : t;
 }
 
 /* Checks the body against a declared result; sizes that the function makes up match anything. */
