@@ -312,7 +312,7 @@ Binding *size_param(const Pat *p, const AType *later)
     return i64 || (t->kind != TY_FUN && (!later || mentions(later, p->bind))) ? p->bind : NULL;
 }
 
-/* A size parameter that no parameter mentions could never be known. */
+/* A size parameter that neither a parameter nor the result mentions could never be known. */
 static void check_sizes_used(Ck *ck, const Def *d)
 {
     for (int i = 0; i < d->tparams.n; i++) {
@@ -320,7 +320,7 @@ static void check_sizes_used(Ck *ck, const Def *d)
         bool used = p->kind != TP_SIZE;
         for (int j = 0; !used && j < d->params.n; j++)
             used = mentions(d->params.at[j]->type, p->bind);
-        if (!used && d->ret_type && !d->params.n)
+        if (!used && d->ret_type) /* the use has to say it */
             used = mentions(d->ret_type, p->bind);
         for (int j = 0; j < i; j++)
             used |= d->tparams.at[j].name == p->name; /* reported already */

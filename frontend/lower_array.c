@@ -144,16 +144,6 @@ static int outer_sizes(Low *L, const Env *env, const AType *at, Atom *out, bool 
     return found;
 }
 
-/* rep: the size is that of the result's type. */
-static Val *lower_rep(Low *L, const Call *c)
-{
-    Atom n;
-    bool known;
-    if (!outer_sizes(L, c->fn->env_use, call_result_type(c), &n, &known, 1))
-        low_limit(L, c->loc, "the size of this array cannot be determined here");
-    return make_replicate(L, c->loc, n, c->arg[0]);
-}
-
 /* split: the sizes are those of the result's type; one of them is enough. */
 static Val *lower_split(Low *L, const Call *c)
 {
@@ -324,7 +314,6 @@ Val *lower_array_builtin(Low *L, const Call *c)
     case BI_UNZIP: return arg[0];
     case BI_IOTA: return val_atom(L, make_iota(L, loc, val_scalar(arg[0], loc)));
     case BI_REPLICATE: return make_replicate(L, loc, val_scalar(arg[0], loc), arg[1]);
-    case BI_REP: return lower_rep(L, c);
     case BI_TABULATE: return lower_tabulate(L, c, 1);
     case BI_TABULATE_2D: return lower_tabulate(L, c, 2);
     case BI_TABULATE_3D: return lower_tabulate(L, c, 3);

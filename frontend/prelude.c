@@ -38,6 +38,7 @@ const char prelude_text[] =
     "def iterate_while 'a (p: a -> bool) (f: a -> a) (x: a) : a =\n"
     "  loop y = x while p y do f y\n"
     "def sized [m] 'a (n: i64) (xs: [m]a) : [n]a = xs :> [n]a\n"
+    "def rep 'a [n] (x: a) : *[n]a = replicate n x\n"
     "def r32 (x: i32) : f32 = f32.i32 x\n"
     "def t32 (x: f32) : i32 = i32.f32 x\n"
     "def r64 (x: i32) : f64 = f64.i32 x\n"
