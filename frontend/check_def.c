@@ -47,6 +47,17 @@ static AType *pat_elems(Ck *ck, Pat *p, TypePlace at)
     return t;
 }
 
+/* Component i of a tuple or record: unique if the whole is. */
+static AType *component(Ck *ck, const AType *t, int i)
+{
+    AType *c = type_deref(t->elems.at[i]);
+    if (!t->unique || c->unique)
+        return c;
+    c = arena_memdup(ck->a, c, sizeof *c);
+    c->unique = true;
+    return c;
+}
+
 /* Gives a pattern under an ascription its type, keeping uniqueness; reports a mismatch. */
 static void pat_takes(Ck *ck, Pat *p, AType *t)
 {
@@ -60,7 +71,7 @@ static void pat_takes(Ck *ck, Pat *p, AType *t)
         if (d->kind != TY_TUPLE || d->elems.n != p->elems.n)
             return;
         for (int i = 0; i < p->elems.n; i++)
-            pat_takes(ck, p->elems.at[i], d->elems.at[i]);
+            pat_takes(ck, p->elems.at[i], component(ck, d, i));
         return;
     case P_RECORD:
         if (d->kind != TY_RECORD)
@@ -68,7 +79,7 @@ static void pat_takes(Ck *ck, Pat *p, AType *t)
         for (int i = 0; i < p->elems.n; i++)
             for (int k = 0; k < d->names.n; k++)
                 if (d->names.at[k] == p->names.at[i])
-                    pat_takes(ck, p->elems.at[i], d->elems.at[k]);
+                    pat_takes(ck, p->elems.at[i], component(ck, d, k));
         return;
     }
 }
