@@ -122,6 +122,8 @@ static int check_options(Options *o, const char *mode)
         known |= o->emit && strcmp(o->emit, kinds[i]) == 0;
     if (!known)
         return usage_error("--emit=%s: c, opencl, plan or ir", o->emit);
+    if (o->output && !*o->output)
+        return usage_error("-o needs a name");
     if (o->emit && o->output)
         return usage_error("--emit prints the program: it does not go with -o");
     o->mode = fl_mode_of_text(mode);
@@ -329,6 +331,17 @@ static bool is_ours(const char *c_file)
     return ours;
 }
 
+/* Can the binary get this name? A folder cannot, and a device or pipe must not be replaced. */
+static bool can_be_binary(const char *name)
+{
+    struct stat st;
+    if (stat(name, &st) != 0 || S_ISREG(st.st_mode))
+        return true;
+    fprintf(stderr, "minifut: cannot write %s: %s\n", name,
+            S_ISDIR(st.st_mode) ? strerror(EISDIR) : "it is a device or pipe");
+    return false;
+}
+
 static int cmd_compile(Options *o)
 {
     Ctx *cx = new_ctx(o);
@@ -368,7 +381,7 @@ static int cmd_compile(Options *o)
     if (strcmp(name, o->file) == 0)
         return usage_error("-o %s would overwrite the program", name);
     const char *c_file = arena_printf(cx->perm, "%s.c", name);
-    if (!o->force && !is_ours(c_file)) {
+    if (!can_be_binary(name) || (!o->force && !is_ours(c_file))) {
         out_free(&out);
         return EXIT_USER;
     }

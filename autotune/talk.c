@@ -1,5 +1,7 @@
 #include "autotune/talk.h"
 
+#include "base/signals.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -99,9 +101,7 @@ static void on_interrupt(int sig)
 
 void server_catch_interrupts(void)
 {
-    struct sigaction act = {.sa_handler = on_interrupt}; /* no SA_RESTART: poll must return */
-    sigaction(SIGINT, &act, NULL);
-    sigaction(SIGTERM, &act, NULL);
+    catch_signals(on_interrupt);
 }
 
 bool server_interrupted(void)

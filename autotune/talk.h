@@ -28,7 +28,7 @@ TalkStatus server_command(Server *s, double seconds, Out *reply, const char *fmt
 /* The log since the last call of this function; valid until the next command. */
 const char *server_log(Server *s);
 
-/* From now on SIGINT and SIGTERM do not end this process but the server that it waits for
+/* From now on SIGINT, SIGTERM and SIGHUP do not end this process but the server that it waits for
  * (TALK_DEAD). */
 void server_catch_interrupts(void);
 bool server_interrupted(void);

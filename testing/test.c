@@ -2,6 +2,7 @@
 #include "testing/test.h"
 
 #include "base/cc.h"
+#include "base/signals.h"
 #include "base/tempdir.h"
 #include "codegen/emit.h"
 #include "testing/testing.h"
@@ -448,10 +449,7 @@ static bool open_pool(Pool *p)
         tempdir_close(&p->tmp);
         return false;
     }
-    struct sigaction act = {.sa_handler = on_signal};
-    sigaction(SIGINT, &act, NULL);
-    sigaction(SIGTERM, &act, NULL);
-    sigaction(SIGHUP, &act, NULL);
+    catch_signals(on_signal);
     return true;
 }
 
