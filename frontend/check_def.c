@@ -51,7 +51,7 @@ static AType *pat_elems(Ck *ck, Pat *p, TypePlace at)
 static AType *component(Ck *ck, const AType *t, int i)
 {
     AType *c = type_deref(t->elems.at[i]);
-    if (!t->unique || c->unique)
+    if (!t->unique || c->unique || c->kind == TY_SCALAR)
         return c;
     c = arena_memdup(ck->a, c, sizeof *c);
     c->unique = true;
