@@ -172,6 +172,8 @@ bool sz_unify(Ck *ck, Size *a, Size *b);
  * type in it binds itself are no leaves. */
 bool sz_any(const Size *s, bool (*test)(void *env, const Size *leaf), void *env);
 bool ty_any_size(const AType *t, bool (*test)(void *env, const Size *leaf), void *env);
+/* Whether a size of the type has the variable in it. */
+bool ty_mentions(const AType *t, Binding *b);
 /* Whether it may be another size at each call of a function that is being unified; then it is noted
  * as the reason why unification fails. */
 bool sz_varies(Ck *ck, const Size *s);

@@ -307,7 +307,7 @@ static bool is_var(void *env, const Size *leaf)
     return leaf->kind == SZ_VAR && leaf->var == env;
 }
 
-static bool mentions(const AType *t, Binding *b)
+bool ty_mentions(const AType *t, Binding *b)
 {
     return ty_any_size(t, is_var, b);
 }
@@ -320,7 +320,7 @@ Binding *size_param(const Pat *p, const AType *later)
         return NULL;
     AType *t = type_deref(p->type);
     bool i64 = t->kind == TY_SCALAR && t->scalar == S_I64;
-    return i64 || (t->kind != TY_FUN && (!later || mentions(later, p->bind))) ? p->bind : NULL;
+    return i64 || (t->kind != TY_FUN && (!later || ty_mentions(later, p->bind))) ? p->bind : NULL;
 }
 
 /* A size parameter that neither a parameter nor the result mentions could never be known. */
@@ -330,9 +330,9 @@ static void check_sizes_used(Ck *ck, const Def *d)
         const TParam *p = &d->tparams.at[i];
         bool used = p->kind != TP_SIZE;
         for (int j = 0; !used && j < d->params.n; j++)
-            used = mentions(d->params.at[j]->type, p->bind);
+            used = ty_mentions(d->params.at[j]->type, p->bind);
         if (!used && d->ret_type) /* the use has to say it */
-            used = mentions(d->ret_type, p->bind);
+            used = ty_mentions(d->ret_type, p->bind);
         for (int j = 0; j < i; j++)
             used |= d->tparams.at[j].name == p->name; /* reported already */
         if (!used)
