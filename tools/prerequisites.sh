@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a target needs and the machine lacks, with apt-get as root or through sudo; where that
 # cannot be, says what to install.
-#   usage: prerequisites.sh build|run|test
+#   usage: prerequisites.sh build|run|test|numpy
 set -u
 need=${1:-build}
 missing=
@@ -34,6 +34,9 @@ if [ "$need" = test ]; then
     want oclgrind sh -c 'command -v oclgrind'
     want python3 sh -c 'command -v python3'
     want python3-venv python3 -c 'import ensurepip, venv'
+fi
+if [ "$need" = numpy ]; then # for a python3 of the user's own or Debian's
+    want python3-numpy sh -c 'python3 -c "import numpy" || /usr/bin/python3 -c "import numpy"'
 fi
 [ -z "$missing" ] && exit 0
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tests of the runtime: values, scalar functions, device operations, a program written by hand through its
 # command line and through the server protocol. Usage: tests/runtime/run.sh [BUILD], from the root.
-# Environment: CC, PYTHON (one that has futhark-server and futhark-data).
+# Environment: CC, PYTHON (one that has futhark-server and futhark-data, else the server is skipped).
 set -u
 build=${1:-build}/tests/runtime
 CC=${CC:-cc}
@@ -181,16 +181,14 @@ got=$( (head -c 27 "$tmp/out.bin"; echo ' 2') | "$build/demo" | head -1)
 [ "$got" = '[10i32, 20i32, 30i32]' ] && passed=$((passed + 1)) || fail "binary input, text after it: $got"
 
 # The server, by the Python packages.
-PYTHON=${PYTHON:-$build/venv/bin/python}
-if [ ! -x "$PYTHON" ]; then
-    python3 -m venv "$build/venv" > "$build/err" 2>&1 &&
-        "$build/venv/bin/pip" install -q futhark-server futhark-data >> "$build/err" 2>&1
-fi
+PYTHON=${PYTHON:-python3}
+skipped=
 if "$PYTHON" -c 'import futhark_server, futhark_data' 2> /dev/null; then
     summed server "$PYTHON" tests/runtime/test_server.py "$build/demo" "$tmp"
 else
-    fail "no Python with futhark-server and futhark-data: $(tail -1 "$build/err")"
+    echo "skipped: the server, without futhark-server and futhark-data from PyPI"
+    skipped=', 1 skipped'
 fi
 
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed$skipped"
 [ "$failed" -eq 0 ]
