@@ -286,7 +286,7 @@ class Checker:
                           f"minifut ir --from={names[k]} --to={names[k]} on the text before it")
         yield from self.meaning("simplify-hoisted", "incremental", [None])
         yield from self.meaning("flatten", "incremental", [1 << 40, 1, 40])
-        yield from self.meaning("flatten", rnd.choice(MODES[1:]), [1 << 40])
+        yield from self.meaning("flatten", "full", [None])
         yield from self.meaning("clean", rnd.choice(MODES), [1 << 40, 1, 40])
 
     def meaning(self, name, mode, thresholds):

@@ -132,8 +132,8 @@ class Programs:
         k = self.r.random()
         if k < 0.1:
             ones = call("replicate", arr(2, t), lit("i64", 2), self.literal(t))
-            return N("set", a.ty, [call("copy", a.ty, a), binop("-", beyond, lit("i64", 1)),
-                                   binop("+", beyond, lit("i64", 1)), ones], ["a:b"])
+            start = binop("-", beyond, lit("i64", 1))
+            return N("set", a.ty, [call("copy", a.ty, a), start, binop("+", start, lit("i64", 2)), ones], ["a:b"])
         if k < 0.25:
             return N("index", t, [a, beyond if self.chance(0.7) else lit("i64", -1 - off)])
         if k < 0.4:

@@ -39,7 +39,7 @@ class Rounds:
         for _ in range(4):
             t = self.scalar()
             for _ in range(self.r.choice([1, 2, 2, 2])):
-                t = arr(self.a_size(env) if self.chance(0.7) else self.r.choice([2, 3, 4]), t)
+                t = arr(self.a_size(env) if self.chance(0.9) else self.r.choice([2, 3, 4]), t)
             e = self.rounds([t] + self.carried_types(t, env), env, min(d, 3))
             if e:
                 return e
@@ -108,7 +108,7 @@ class Rounds:
         """n steps, then the next values."""
         if n == 0:
             return self.next_values(st, d)
-        form = self.weighted([("update", 6), ("mapped", 3), ("view", 5), ("number", 3), ("copied", 2), ("inner", 1),
+        form = self.weighted([("update", 6), ("mapped", 3), ("view", 5), ("number", 3), ("copied", 2), ("exchange", 4), ("inner", 1),
                               ("branch", 2)])
         k = self.r.choice([k for k, (_, t) in enumerate(st.now) if is_arr(t)])
         keep, self.recent = self.recent, st.now[k][0]
@@ -122,8 +122,12 @@ class Rounds:
         return N("let", body.ty, [value, body], ("v", name, value.ty, self.chance(0.2)))
 
     def new_part(self, k, st, d):
-        """(forms, expressions, new value, conditions) of an update of the k-th array."""
-        forms, exprs, u, conds = self.region(st.now[k][1], st.env, min(d, 2))
+        """(forms, expressions, new value, conditions) of an update of the k-th array: of a row or an element, or any part."""
+        t = st.now[k][1]
+        if self.chance(0.6):
+            forms, exprs, u, conds = ["i"], [self.position(st.env, t[1], 2)], row(t), []
+        else:
+            forms, exprs, u, conds = self.region(t, st.env, min(d, 2))
         if not self.fits(*self.part_dims(u)) or not (is_scalar(u) or is_arr(u)):
             return None
         return forms, exprs, self.new_value(u, st.env, d), conds
@@ -135,7 +139,7 @@ class Rounds:
             return None
         forms, exprs, v, conds = part
         after = st.becomes(k, new, t, True)
-        if self.chance(0.2):  # by some threads, or in some turns
+        if self.chance(0.15):  # by some threads, or in some turns
             conds = conds + [self.expr("bool", st.env, min(d - 1, 2))]
         if conds:
             e = N("set", t, [var(old, t)] + exprs + [v], forms)
@@ -201,6 +205,30 @@ class Rounds:
         e = var(old, t) if self.chance(0.5) or is_scalar(row(t)) else \
             N("index", row(t), [var(old, t), self.position(st.env, t[1], 2)])
         return self.then(n, call("copy", e.ty, e), name, st.bind(name, e.ty), d)
+
+    def r_exchange(self, n, k, st, d):
+        """Two rows or elements change places, or one takes the other's."""
+        (old, t), both = st.now[k], self.chance(0.7)
+        places = [(self.fresh("at"), self.position(st.env, t[1], 2)) for _ in range(2)]
+        at = [var(v, "i64") for v, _ in places]
+        kept, mid, new = self.fresh("cp"), self.fresh("st"), self.fresh("st")
+
+        def part(a, i):
+            e = N("index", row(t), [var(a, t), i])
+            return e if is_scalar(row(t)) else call("copy", row(t), e)
+        for v, _ in places:
+            st = st.bind(v, "i64")
+        st = st.bind(kept, row(t))
+        one = st.becomes(k, mid, t, True)
+        after = one.becomes(k, new, t, True) if both else one
+        rest = self.steps(n, after, d)
+        if both:
+            rest = N("letset", rest.ty, [var(mid, t), at[1], var(kept, row(t)), rest], (new, ["i"]))
+        rest = N("letset", rest.ty, [var(old, t), at[0], part(old, at[1]), rest], (mid, ["i"]))
+        rest = N("let", rest.ty, [part(old, at[0]), rest], ("v", kept, row(t), False))
+        for v, e in places:
+            rest = N("let", rest.ty, [e, rest], ("v", v, "i64", False))
+        return rest
 
     def r_inner(self, n, k, st, d):
         """A loop that takes the array over."""
