@@ -550,18 +550,18 @@ bool size_atom(Low *L, const Env *env, const Size *s, Atom *out)
     return true;
 }
 
-void preload_sizes(Low *L, const Env *env, const AType *at)
+void preload_sizes(Low *L, const Env *env, const AType *at, const Loc *made)
 {
     at = type_deref(at);
     Atom a;
     if (at->kind == TY_ARRAY) {
         const Size *s = size_deref(at->array.dim);
-        if (s->kind == SZ_EXP || s->kind == SZ_OP)
-            size_atom(L, env, s, &a);
-        preload_sizes(L, env, at->array.elem);
+        if ((made || s->kind == SZ_EXP || s->kind == SZ_OP) && size_atom(L, env, s, &a) && made)
+            count_arg(L, *made, a);
+        preload_sizes(L, env, at->array.elem, made);
     }
     for (int i = 0; (at->kind == TY_TUPLE || at->kind == TY_RECORD) && i < at->elems.n; i++)
-        preload_sizes(L, env, at->elems.at[i]);
+        preload_sizes(L, env, at->elems.at[i], made);
 }
 
 static const Atom *first_leaf(const Val *v)

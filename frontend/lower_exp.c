@@ -478,7 +478,7 @@ static Val *lower_assert(Low *L, Env *env, const AExp *e)
 static Val *lower_ascribe(Low *L, Env *env, const AExp *e)
 {
     const AType *to = e->ascribe.to ? e->ascribe.to : e->type;
-    preload_sizes(L, env, to);
+    preload_sizes(L, env, to, NULL);
     Val *v = lower_exp(L, env, e->ascribe.e);
     return match_type(L, &env, to, v, low_loc(L, e->loc));
 }

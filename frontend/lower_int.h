@@ -173,8 +173,9 @@ typedef VEC(Sizes) LeafSizes;
 LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v);
 /* The atom of a size, computed here if it is an expression; false if it is unknown here. */
 bool size_atom(Low *L, const Env *env, const Size *s, Atom *out);
-/* Computes the sizes of a type here, so that what is computed further inside reuses them. */
-void preload_sizes(Low *L, const Env *env, const AType *at);
+/* Computes the sizes of a type here, so that what is computed further inside reuses them. made: where
+ * arrays of this type are made in any case (NULL: perhaps not): they are asserted to be sizes there. */
+void preload_sizes(Low *L, const Env *env, const AType *at, const Loc *made);
 /* Binds the still unbound sizes and types of `at` to those of v. */
 Env *bind_sizes(Low *L, Env *env, const AType *at, const Val *v);
 /* Makes v have the type: binds its unbound sizes, asserts that the others are as they should be. */

@@ -73,7 +73,7 @@ Val *lower_if(Low *L, Env *env, const AExp *e)
     Atom test = val_scalar(lower_exp(L, env, e->cond.test), e->loc);
     if (!test.var)
         return lower_exp(L, env, test.c.i ? e->cond.then : e->cond.els);
-    preload_sizes(L, env, e->type);
+    preload_sizes(L, env, e->type, NULL);
     Scope *s1 = scope_push(L);
     Val *v1 = lower_exp(L, env, e->cond.then);
     scope_pop(L, s1);

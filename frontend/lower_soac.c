@@ -64,7 +64,7 @@ Val *make_map(Low *L, Loc loc, Val **arrs, int n, BodyFn *body, void *env, const
     Vars params = {0};
     Atom width = common_width(L, loc, arrs, n);
     if (elem_type)
-        preload_sizes(L, tenv, elem_type);
+        preload_sizes(L, tenv, elem_type, &loc);
     FnScope f = open_fn(L);
     Val **args = NEWN(L->cx->perm, Val *, n);
     for (int i = 0; i < n; i++)
@@ -153,7 +153,7 @@ static Lambda *fold_map(Low *L, Loc loc, const Fold *fo, Val **res)
 {
     Vars params = {0};
     if (fo->type)
-        preload_sizes(L, fo->tenv, fo->type);
+        preload_sizes(L, fo->tenv, fo->type, NULL);
     FnScope f = open_fn(L);
     *res = apply1(L, fo->fn, params_like(L, fo->arr, true, &params, loc), loc);
     end_fn(L, f);
