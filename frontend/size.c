@@ -74,28 +74,41 @@ static bool is_const(const Size *s, int64_t v)
     return sz_value(s, &x) && x == v;
 }
 
-/* Operations on constants stay as written: `[8 * 6]` is the size of a matrix to be unflattened. */
+/* The size without what is plainly nothing: x + 0, x * 1, (x + y) - x, (x - y) + y. */
+static const Size *essence(const Size *s)
+{
+    static const Size zero = {.kind = SZ_CONST};
+    s = size_deref(s);
+    if (s->kind != SZ_OP)
+        return s;
+    const Size *a = size_deref(s->a), *b = size_deref(s->b);
+    switch (s->op) {
+    case '+':
+        if (a->kind == SZ_OP && a->op == '-' && sz_same(a->b, b))
+            return essence(a->a);
+        return is_const(a, 0) ? essence(b) : is_const(b, 0) ? essence(a) : s;
+    case '*': return is_const(a, 1) ? essence(b) : is_const(b, 1) ? essence(a) : s;
+    case '-':
+        if (sz_same(a, b))
+            return &zero;
+        if (a->kind == SZ_OP && a->op == '+' && sz_same(a->a, b))
+            return essence(a->b);
+        if (a->kind == SZ_OP && a->op == '+' && sz_same(a->b, b))
+            return essence(a->a);
+        return is_const(b, 0) ? essence(a) : s;
+    default: return s;
+    }
+}
+
+/* Sums and products stay as written: `[8 * 6]` is the size of a matrix to be unflattened. */
 Size *sz_op(Ck *ck, char op, Size *a, Size *b)
 {
-    a = size_deref(a);
-    b = size_deref(b);
-    if (is_const(b, 0) && op == '-') /* xs[0:n] */
-        return a;
-    if (op == '-' && sz_same(a, b))
-        return sz_const(ck, 0);
-    if (op == '-' && a->kind == SZ_OP && a->op == '+') { /* (x + y) - x */
-        if (sz_same(a->a, b))
-            return size_deref(a->b);
-        if (sz_same(a->b, b))
-            return size_deref(a->a);
-    }
-    if (op == '+' && a->kind == SZ_OP && a->op == '-' && sz_same(a->b, b)) /* (x - y) + y */
-        return size_deref(a->a);
     Size *s = sz_new(ck, SZ_OP);
     s->op = op;
-    s->a = a;
-    s->b = b;
-    return s;
+    s->a = size_deref(a);
+    s->b = size_deref(b);
+    const Size *e = op == '-' ? essence(s) : s;
+    return e->kind == SZ_CONST ? sz_const(ck, e->value) : (Size *)e;
 }
 
 Size *sz_exp_with(Ck *ck, const Size *like, ASizes args)
@@ -200,16 +213,6 @@ static bool same_head(const Size *a, const Size *b)
     case AE_PROJ: return x->proj.names.at[0] == y->proj.names.at[0];
     default: return true;
     }
-}
-
-/* Without + 0 and * 1. */
-static const Size *essence(const Size *s)
-{
-    s = size_deref(s);
-    if (s->kind != SZ_OP || (s->op != '+' && s->op != '*'))
-        return s;
-    int64_t none = s->op == '*';
-    return is_const(s->a, none) ? essence(s->b) : is_const(s->b, none) ? essence(s->a) : s;
 }
 
 bool sz_same(const Size *a, const Size *b)
