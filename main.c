@@ -10,6 +10,7 @@
 #include "frontend/lower.h"
 #include "ir/interp.h"
 #include "passes.h"
+#include "runtime/spell.h"
 #include "testing/test.h"
 
 #include <errno.h>
@@ -111,7 +112,11 @@ static int take_option(const Option *opts, int command, int argc, char **argv, i
             *o->text = v;
         return 0;
     }
-    return usage_error("unknown option '%s'", a);
+    rt_spelling s = rt_spell(arena_strndup(arena_new(), a, n));
+    for (const Option *o = opts; o->name; o++)
+        if (o->commands & command)
+            rt_spell_try(&s, o->name);
+    return usage_error("unknown option '%s'%s", a, rt_spell_hint(&s));
 }
 
 static int check_options(Options *o, const char *mode)
@@ -128,11 +133,17 @@ static int check_options(Options *o, const char *mode)
         return usage_error("--emit prints the program: it does not go with -o");
     o->mode = fl_mode_of_text(mode);
     if (o->mode < 0)
-        return usage_error("unknown mode '%s': incremental, moderate, full or outer", mode);
+        return usage_error("%s", unknown_mode(arena_new(), mode));
     const char *const names[] = {o->from, o->to};
-    for (int i = 0; i < 2; i++)
-        if (names[i] && pass_find(names[i]) < 0 && (i == 0 || strcmp(names[i], "lower") != 0))
-            return usage_error("unknown pass '%s': `minifut ir --list` lists them", names[i]);
+    for (int i = 0; i < 2; i++) {
+        if (!names[i] || pass_find(names[i]) >= 0 || (i == 1 && strcmp(names[i], "lower") == 0))
+            continue;
+        rt_spelling s = rt_spell(names[i]);
+        for (int k = 0; k < n_passes; k++)
+            rt_spell_try(&s, pipeline[k].name);
+        return usage_error("unknown pass '%s'%s", names[i],
+                           s.nearest ? rt_spell_hint(&s) : ": `minifut ir --list` lists them");
+    }
     if (!o->file && !o->list && !o->help)
         return usage_error("which program?");
     return 0;
@@ -518,7 +529,12 @@ static int command(int argc, char **argv)
     for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
         if (strcmp(name, tools[i].name) == 0)
             return tools[i].run(n, rest);
-    return usage_error("unknown command '%s'", name);
+    rt_spelling s = rt_spell(name);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        rt_spell_try(&s, commands[i].name);
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+        rt_spell_try(&s, tools[i].name);
+    return usage_error("unknown command '%s'%s", name, rt_spell_hint(&s));
 }
 
 typedef struct {

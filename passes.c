@@ -3,6 +3,7 @@
 #include "codegen/plan.h"
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
+#include "runtime/spell.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,15 @@ Prog *front_end(Ctx *cx, const char *file)
     Prog *p = fe_lower(cx, ast);
     diag_flush();
     return diag_errors() ? NULL : p;
+}
+
+const char *unknown_mode(Arena *a, const char *mode)
+{
+    rt_spelling s = rt_spell(mode);
+    for (int m = 0; m < N_FLATTEN_MODES; m++)
+        rt_spell_try(&s, fl_mode_text[m]);
+    return arena_printf(a, "unknown mode '%s'%s", mode,
+                        s.nearest ? rt_spell_hint(&s) : ": incremental, moderate, full or outer");
 }
 
 int pass_find(const char *name)

@@ -22,6 +22,8 @@ typedef struct {
 
 /* Parses, checks and lowers a program: the SOAC dialect. NULL after messages (flushed). */
 Prog *front_end(Ctx *cx, const char *file);
+/* What is said of a mode of flattening that does not exist. */
+const char *unknown_mode(Arena *a, const char *mode);
 /* Index of the stage with this name, -1 if there is none. */
 int pass_find(const char *name);
 /* Runs the stages first..last (inclusive; nothing if last < first). */

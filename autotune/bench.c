@@ -4,6 +4,7 @@
 #include "autotune/talk.h"
 #include "base/diag.h"
 #include "base/out.h"
+#include "runtime/spell.h"
 
 #include <errno.h>
 #include <math.h>
@@ -29,6 +30,15 @@ static const char help[] =
     "      --tolerance T      relative difference allowed from NAME.out (default 0.002)\n"
     "      --skip-compilation the binary is up to date\n";
 
+static void warn_of_parameter(const char *file, const char *name, const Forest *f)
+{
+    rt_spelling s = rt_spell(name);
+    for (int i = 0; i < f->nodes.n; i++)
+        rt_spell_try(&s, f->nodes.at[i].name);
+    fprintf(stderr, "minifut bench: warning: %s: the program has no parameter %s%s\n", file, name,
+            rt_spell_hint(&s));
+}
+
 /* Default settings, and those of the tuning file; false after a message. */
 static bool read_settings(Arena *a, Session *s, const ToolOptions *o, int64_t *def, int64_t *tuned,
                           bool *has_tuning)
@@ -48,8 +58,7 @@ static bool read_settings(Arena *a, Session *s, const ToolOptions *o, int64_t *d
         if (node >= 0)
             tuned[node] = file.at[i].value;
         else if (!session_knows(s, file.at[i].name)) /* no other entry point's either */
-            fprintf(stderr, "minifut bench: warning: %s: the program has no parameter %s\n",
-                    o->tuning, file.at[i].name);
+            warn_of_parameter(o->tuning, file.at[i].name, f);
     }
     return true;
 }

@@ -2,6 +2,7 @@
 
 #include "autotune/directives.h"
 #include "base/diag.h"
+#include "runtime/spell.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +46,12 @@ static int take(const char *tool, const Option *opts, int argc, char **argv, int
         *o->number = strtod(v, &end);
         return *end || end == v || !(*o->number > 0) || isinf(*o->number) ? bad(tool, "not a positive number:", v) : -1;
     }
-    return bad(tool, "unknown option", arg);
+    rt_spelling s = rt_spell(arg);
+    for (const Option *o = opts; o->name; o++)
+        rt_spell_try(&s, o->name);
+    fprintf(stderr, "minifut %s: unknown option '%s'%s (minifut %s --help)\n", tool, arg,
+            rt_spell_hint(&s), tool);
+    return EXIT_USAGE;
 }
 
 int tool_options(Arena *a, const char *tool, const char *help, int argc, char **argv,

@@ -4,7 +4,9 @@
 
 #include "base/intern.h"
 #include "frontend/parse.h"
+#include "runtime/spell.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct {
@@ -217,26 +219,18 @@ Binding *find_builtin(Ck *ck, const char *name)
     return NULL;
 }
 
-const char *nearest_builtin(const char *name, int *best)
+void try_builtins(struct rt_spelling *sp)
 {
-    const char *found = NULL, *dot = strchr(name, '.');
+    const char *dot = strchr(sp->word, '.');
     Scalar s = S_BOOL;
-    bool member = dot && scalar_from_name(intern_n(name, (size_t)(dot - name)), &s);
+    bool member = dot && scalar_from_name(intern_n(sp->word, (size_t)(dot - sp->word)), &s);
     for (int i = 0; i < N_ROWS; i++) {
-        if (member ? !member_on(&rows[i], s) : rows[i].on != NULL)
-            continue;
-        int d = spell_distance(member ? dot + 1 : name, rows[i].name);
-        if (d < *best && d > 0) {
-            *best = d;
-            found = rows[i].name;
+        if (!member && !rows[i].on) {
+            rt_spell_try(sp, rows[i].name);
+        } else if (member && member_on(&rows[i], s)) {
+            char text[64];
+            snprintf(text, sizeof text, "%s.%s", scalar_name(s), rows[i].name);
+            rt_spell_try(sp, intern(text));
         }
     }
-    if (found && member) {
-        static char text[64];
-        int n = (int)(dot - name);
-        memcpy(text, name, (size_t)n + 1);
-        strcpy(text + n + 1, found);
-        return intern(text);
-    }
-    return found;
 }

@@ -201,10 +201,9 @@ const char *show(Ck *ck, const AType *t);
 /* ---- builtins.c ---- */
 
 Binding *find_builtin(Ck *ck, const char *name); /* "map", "+", "f32.sqrt", or NULL */
-/* The builtin or member name nearest to a misspelt one, within distance *best, which it lowers. */
-const char *nearest_builtin(const char *name, int *best);
-int spell_distance(const char *a, const char *b);
-int spell_tolerance(const char *name); /* how far a suggestion may be off, plus one */
+/* Builtins and members that a misspelt name may mean. */
+struct rt_spelling;
+void try_builtins(struct rt_spelling *sp);
 extern const char prelude_text[]; /* prelude.c */
 
 /* ---- check_type.c ---- */

@@ -2,6 +2,7 @@
 #include "frontend/check.h"
 
 #include "base/intern.h"
+#include "runtime/spell.h"
 
 #include <string.h>
 
@@ -235,17 +236,12 @@ AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
             return t->elems.at[i];
     }
     if (t->kind == TY_RECORD) {
-        int best = spell_tolerance(name);
-        const char *near = NULL;
-        for (int i = 0; i < t->names.n; i++) {
-            int d = spell_distance(name, t->names.at[i]);
-            if (d < best) {
-                best = d;
-                near = t->names.at[i];
-            }
-        }
-        if (near) {
-            ck_error(ck, loc, "no field `%s` in `%s`; did you mean `%s`?", name, show(ck, t), near);
+        rt_spelling sp = rt_spell(name);
+        for (int i = 0; i < t->names.n; i++)
+            rt_spell_try(&sp, t->names.at[i]);
+        if (sp.nearest) {
+            ck_error(ck, loc, "no field `%s` in `%s`; did you mean `%s`?", name, show(ck, t),
+                     sp.nearest);
             return ty_error(ck);
         }
     }
@@ -563,19 +559,14 @@ void check_attr(const Attr *a)
                                         "scratch",
                                         "warn",
                                         "noalias"};
-    int best = 3;
-    const char *near = NULL;
-    for (size_t i = 0; a->name && i < sizeof known / sizeof *known; i++) {
-        int d = spell_distance(a->name, known[i]);
-        if (!d)
+    rt_spelling sp = rt_spell(a->name ? a->name : "");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (!strcmp(sp.word, known[i]))
             return;
-        if (d < best) {
-            best = d;
-            near = known[i];
-        }
+        rt_spell_try(&sp, known[i]);
     }
-    if (near)
-        diag_warn(a->loc, "unknown attribute `%s`; did you mean `%s`?", a->name, near);
+    if (sp.nearest)
+        diag_warn(a->loc, "unknown attribute `%s`; did you mean `%s`?", a->name, sp.nearest);
     else
         diag_warn(a->loc, "unknown attribute `%s` is ignored", a->name ? a->name : "(number)");
 }

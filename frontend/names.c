@@ -2,6 +2,7 @@
 #include "frontend/check.h"
 
 #include "base/intern.h"
+#include "runtime/spell.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -124,51 +125,10 @@ const char *show(Ck *ck, const AType *t)
     return type_str(ck->a, t);
 }
 
-/* Edit distance (insert, delete, replace, swap of neighbours), for short words. */
-int spell_distance(const char *a, const char *b)
+static void try_scope(const Scope *s, rt_spelling *sp)
 {
-    enum { MAX = 32 };
-    int n = (int)strlen(a), m = (int)strlen(b), d[MAX + 1][MAX + 1];
-    if (n > MAX || m > MAX || abs(n - m) > 3)
-        return 99;
-    for (int i = 0; i <= n; i++) {
-        for (int j = 0; j <= m; j++) {
-            if (!i || !j) {
-                d[i][j] = i + j;
-                continue;
-            }
-            int c = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            if (d[i - 1][j] + 1 < c)
-                c = d[i - 1][j] + 1;
-            if (d[i][j - 1] + 1 < c)
-                c = d[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                d[i - 2][j - 2] + 1 < c)
-                c = d[i - 2][j - 2] + 1;
-            d[i][j] = c;
-        }
-    }
-    return d[n][m];
-}
-
-static const char *nearest_in(const Scope *s, const char *name, int *best)
-{
-    const char *found = NULL;
-    for (; s && !diag_is_full(); s = s->up) {
-        int d = spell_distance(name, s->name);
-        if (d < *best && d > 0) {
-            *best = d;
-            found = s->name;
-        }
-    }
-    return found;
-}
-
-/* How far a suggestion may be off: a third of the word. */
-int spell_tolerance(const char *name)
-{
-    size_t n = strlen(name);
-    return n < 3 ? 1 : n < 6 ? 2 : n < 9 ? 3 : 4;
+    for (; s && !diag_is_full(); s = s->up)
+        rt_spell_try(sp, s->name);
 }
 
 /* Where the file defines the name further down, {0,0} if it does not. */
@@ -245,15 +205,13 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
     const char *dot = strchr(name, '.');
     const char *module =
         dot && !is_operator_name(name) ? intern_n(name, (size_t)(dot - name)) : NULL;
-    int best = spell_tolerance(name);
-    const char *near = NULL;
+    rt_spelling sp = rt_spell(name);
     if (!is_operator_name(name)) {
-        near = nearest_in(ck->scope, name, &best);
-        const char *near_builtin = nearest_builtin(name, &best);
-        near = near_builtin ? near_builtin : near;
+        try_scope(ck->scope, &sp);
+        try_builtins(&sp);
     }
-    if (near)
-        ck_error(ck, loc, "unknown name `%s`; did you mean `%s`?", name, near);
+    if (sp.nearest)
+        ck_error(ck, loc, "unknown name `%s`; did you mean `%s`?", name, sp.nearest);
     else if (module && scalar_from_name(module, &s))
         ck_error(ck, loc, "`%s` has no member `%s`", module, dot + 1);
     else
@@ -281,16 +239,11 @@ Binding *find_type(Ck *ck, const char *name, Loc loc)
         ck_error(ck, loc, "type `%s` is used in its own definition", name);
         return NULL;
     }
-    int best = spell_tolerance(name);
-    const char *near = nearest_in(ck->types, name, &best);
-    for (int i = 0; i < N_SCALARS; i++) {
-        int d = spell_distance(name, scalar_name((Scalar)i));
-        if (d < best && d > 0) {
-            best = d;
-            near = scalar_name((Scalar)i);
-        }
-    }
-    near = foreign_type(name) ? foreign_type(name) : near;
+    rt_spelling sp = rt_spell(name);
+    try_scope(ck->types, &sp);
+    for (int i = 0; i < N_SCALARS; i++)
+        rt_spell_try(&sp, scalar_name((Scalar)i));
+    const char *near = foreign_type(name) ? foreign_type(name) : sp.nearest;
     if (near)
         ck_error(ck, loc, "unknown type `%s`; did you mean `%s`?", name, near);
     else

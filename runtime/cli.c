@@ -1,5 +1,6 @@
 /* The command line of generated programs. */
 #include "runtime/internal.h"
+#include "runtime/spell.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -190,12 +191,24 @@ static bool rt_take_option(rt_options *o, const char *program, int c, int index)
     return true;
 }
 
+/* getopt_long has said that there is no such option. */
+static void rt_suggest_option(const char *program, const char *option)
+{
+    rt_spelling s = rt_spell(option);
+    for (const struct option *l = rt_long_options; l->name; l++)
+        rt_spell_try(&s, l->name);
+    if (s.nearest)
+        fprintf(stderr, "%s: did you mean '--%s'?\n", program, s.nearest);
+}
+
 static bool rt_parse_options(rt_options *o, int argc, char **argv)
 {
     int c, index = 0;
     optind = 1;
     while ((c = getopt_long(argc, argv, "t:r:bne:DLP::d:p:h", rt_long_options, &index)) != -1) {
         if (!rt_take_option(o, argv[0], c, index)) {
+            if (c == '?' && strncmp(argv[optind - 1], "--", 2) == 0)
+                rt_suggest_option(argv[0], argv[optind - 1] + 2);
             fprintf(stderr, "%s --help lists the options.\n", argv[0]);
             return false;
         }
@@ -229,7 +242,11 @@ static const rt_entry_def *rt_find_entry(const rt_program *prog, const char *pro
             return &prog->entries[i];
     if (!name && prog->n_entries == 1)
         return &prog->entries[0];
-    fprintf(stderr, "%s: no entry point '%s'; choose one by -e:", program, want);
+    rt_spelling s = rt_spell(want);
+    for (int i = 0; i < prog->n_entries; i++)
+        rt_spell_try(&s, prog->entries[i].name);
+    fprintf(stderr, "%s: no entry point '%s'%s; choose one by -e:", program, want,
+            rt_spell_hint(&s));
     for (int i = 0; i < prog->n_entries; i++)
         fprintf(stderr, " %s", prog->entries[i].name);
     fprintf(stderr, "\n");

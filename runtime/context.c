@@ -1,5 +1,6 @@
 /* Contexts: opening and closing, messages, sizes and parameters, guards. */
 #include "runtime/internal.h"
+#include "runtime/spell.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -257,8 +258,12 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
 {
     int p = rt_param_named(ctx->prog, name);
     int row = strncmp(name, "default_", 8) == 0 ? rt_size_named(name + 8) : -1;
-    if (p < 0 && row < 0)
-        return rt_error_set(ctx, "unknown tuning parameter: %s", name);
+    if (p < 0 && row < 0) {
+        rt_spelling s = rt_spell(name);
+        for (int i = 0; i < ctx->prog->n_params; i++)
+            rt_spell_try(&s, ctx->prog->params[i].name);
+        return rt_error_set(ctx, "unknown tuning parameter: %s%s", name, rt_spell_hint(&s));
+    }
     if (value < 0)
         return rt_error_set(ctx, "tuning parameter %s cannot be negative: %" PRId64, name, value);
     if (p >= 0) {

@@ -5,6 +5,8 @@
 #include "base/signals.h"
 #include "base/tempdir.h"
 #include "codegen/emit.h"
+#include "passes.h"
+#include "runtime/spell.h"
 #include "testing/testing.h"
 
 #include <dirent.h>
@@ -79,13 +81,18 @@ static void take_modes(Command *c, const char *v)
         for (int i = 0; i < c->o.n_modes; i++)
             twice |= c->o.modes[i] == mode;
         if (mode < 0)
-            usage_error(c, "unknown mode '%s': incremental, moderate, full or outer", w);
+            usage_error(c, "%s", unknown_mode(c->a, w));
         else if (!twice)
             c->o.modes[c->o.n_modes++] = mode;
     }
     if (!c->o.n_modes && c->code < 0)
         usage_error(c, "--flatten: which modes?");
 }
+
+static const char *const plain[] = {"-i",     "--interpret", "-c",       "--compile",
+                                    "--keep", "-v",          "--verbose"};
+static const char *const valued[] = {"-j",       "--jobs",      "--flatten", "-d",
+                                     "--device", "--tolerance", "--timeout", "--exclude"};
 
 static bool take_flag(Command *c, const char *a)
 {
@@ -122,12 +129,20 @@ static void take_value(Command *c, const char *name, const char *v)
 
 static bool has_value(const char *name)
 {
-    static const char *const options[] = {"-j",       "--jobs",      "--flatten", "-d",
-                                          "--device", "--tolerance", "--timeout", "--exclude"};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (strcmp(options[i], name) == 0)
+    for (size_t i = 0; i < sizeof valued / sizeof *valued; i++)
+        if (strcmp(valued[i], name) == 0)
             return true;
     return false;
+}
+
+static void unknown_option(Command *c, const char *name)
+{
+    rt_spelling s = rt_spell(name);
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        rt_spell_try(&s, plain[i]);
+    for (size_t i = 0; i < sizeof valued / sizeof *valued; i++)
+        rt_spell_try(&s, valued[i]);
+    usage_error(c, "unknown option '%s'%s", name, rt_spell_hint(&s));
 }
 
 static bool ends_in_sf(const char *name)
@@ -204,7 +219,7 @@ static void take_arguments(Command *c, int argc, char **argv)
         } else if (!v && take_flag(c, a)) {
             continue;
         } else if (!has_value(name)) {
-            usage_error(c, "unknown option '%s'", a);
+            unknown_option(c, name);
         } else if (!v && i + 1 == argc) {
             usage_error(c, "option %s needs a value", name);
         } else {
