@@ -277,13 +277,21 @@ static bool case_word(TestCase *c, const char *w, bool *random)
     return true;
 }
 
+static void no_script(Parser *p)
+{
+    diag_limit(range(p, p->at, p->at + strlen("script")),
+               "script input is not supported: give values, a file, or random input");
+    p->ok = false;
+    p->at = p->end;
+}
+
 /* Words up to and with `input`. */
 static void case_words(Parser *p, TestCase *c, bool *random)
 {
     while (p->ok && p->at < p->end && !take_word(p, "input")) {
         const char *w = peek_word(p);
         if (strcmp(w, "script") == 0)
-            fail(p, p->at, "script input is not supported: give values, a file, or random input");
+            no_script(p);
         else if (!*w)
             fail(p, p->at, "expected `input`");
         else if (!case_word(c, w, random))
@@ -394,12 +402,13 @@ static void take_tags(Parser *p)
         vec_push(p->a, &p->d->tags, w);
 }
 
-/* `structure { }`: counts of another compiler's operators. */
+/* `structure gpu-mem { }`: counts of another compiler's operators, after one of its pipelines. */
 static void skip_structure(Parser *p)
 {
     size_t from, to;
-    const char *pipeline = peek_word(p);
-    p->at += strlen(pipeline);
+    skip_space(p);
+    while (p->at < p->end && (is_word(p->text[p->at]) || p->text[p->at] == '-'))
+        p->at++;
     take_braces(p, &from, &to);
 }
 
