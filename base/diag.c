@@ -14,7 +14,9 @@ typedef struct {
     const char *name;
     char *text;
     uint32_t base, n;
-    VEC(uint32_t) lines; /* where each begins; made when a place is first asked for */
+    /* Made when a place is first asked for: where each line begins; the characters before each
+     * BLOCK of bytes, since a line may be as long as the file. */
+    VEC(uint32_t) lines, chars;
 } Source;
 
 typedef enum { M_ERROR, M_WARN, M_LIMIT, M_NOTE } MsgKind;
@@ -37,6 +39,7 @@ static struct {
     const char *pass;
 } D;
 
+enum { BLOCK = 256 };
 enum { MAX_ERRORS = 20, MAX_KEPT = 200 }; /* shown; kept: more are only counted */
 
 static Arena *mem(void)
@@ -82,6 +85,24 @@ static Source *find_source(uint32_t off)
     return NULL;
 }
 
+/* The number of characters before offset `at` of a source. */
+static uint32_t chars_before(Source *s, uint32_t at)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; !s->chars.n || i < s->n; i++) {
+        if (i % BLOCK == 0 && i / BLOCK == (uint32_t)s->chars.n)
+            vec_push(mem(), &s->chars, n);
+        else if (i % BLOCK == 0)
+            break;
+        n += i < s->n && ((unsigned char)s->text[i] & 0xC0) != 0x80;
+    }
+    uint32_t block = at / BLOCK < (uint32_t)s->chars.n ? at / BLOCK : (uint32_t)s->chars.n - 1;
+    n = s->chars.at[block];
+    for (uint32_t i = block * BLOCK; i < at; i++)
+        n += ((unsigned char)s->text[i] & 0xC0) != 0x80;
+    return n;
+}
+
 /* The line that offset `at` of a source is in, from 0. */
 static int line_of(Source *s, uint32_t at)
 {
@@ -106,10 +127,8 @@ Place diag_place(Loc loc)
         return (Place){NULL, 0, 0};
     uint32_t at = loc.beg - s->base;
     int line = line_of(s, at);
-    Place p = {s->name, line + 1, 1};
-    for (uint32_t i = s->lines.at[line]; i < at; i++)
-        p.col += ((unsigned char)s->text[i] & 0xC0) != 0x80;
-    return p;
+    uint32_t col = chars_before(s, at) - chars_before(s, s->lines.at[line]);
+    return (Place){s->name, line + 1, (int)col + 1};
 }
 
 const char *diag_place_str(Loc loc)
@@ -122,16 +141,31 @@ const char *diag_place_str(Loc loc)
     return intern(buf);
 }
 
+/* The line around offset `at` of a source; of a very long one, the neighbourhood. */
+static void line_around(const Source *s, uint32_t at, uint32_t *beg, uint32_t *end)
+{
+    *beg = *end = at;
+    while (*beg > 0 && s->text[*beg - 1] != '\n' && at - *beg <= 120)
+        --*beg;
+    while (*end < s->n && s->text[*end] != '\n' && *end - at <= 160)
+        ++*end;
+    if (at - *beg > 120)
+        *beg = at - 80;
+    while (*beg < at && ((unsigned char)s->text[*beg] & 0xC0) == 0x80)
+        ++*beg;
+    if (*end - at > 160)
+        *end = at + 80;
+    while (*end > at && ((unsigned char)s->text[*end] & 0xC0) == 0x80)
+        --*end;
+}
+
 const char *diag_line_text(Loc loc)
 {
     const Source *s = loc.beg ? find_source(loc.beg) : NULL;
     if (!s)
         return NULL;
-    uint32_t from = loc.beg - s->base, to = from;
-    while (from > 0 && s->text[from - 1] != '\n')
-        from--;
-    while (to < s->n && s->text[to] != '\n')
-        to++;
+    uint32_t from, to;
+    line_around(s, loc.beg - s->base, &from, &to);
     return intern_n(s->text + from, to - from);
 }
 
@@ -212,17 +246,8 @@ void diag_print_line(Loc loc)
     const Source *s = find_source(loc.beg);
     if (!s)
         return;
-    uint32_t at = loc.beg - s->base, beg = at, end = at;
-    while (beg > 0 && s->text[beg - 1] != '\n')
-        beg--;
-    while (end < s->n && s->text[end] != '\n')
-        end++;
-    if (at - beg > 120) /* of a very long line, the neighbourhood */
-        beg = at - 80;
-    while (beg < at && ((unsigned char)s->text[beg] & 0xC0) == 0x80)
-        beg++;
-    if (end - at > 160)
-        end = at + 80;
+    uint32_t at = loc.beg - s->base, beg, end;
+    line_around(s, at, &beg, &end);
     fprintf(stderr, "    ");
     for (uint32_t i = beg; i < end; i++) {
         unsigned char c = (unsigned char)s->text[i];

@@ -435,6 +435,8 @@ Val *fit_val(Low *L, Loc loc, Val *v, const Atom *dims, int n)
 
 Val *fit_like(Low *L, Loc loc, Val *v, const Val *like)
 {
+    if (v->kind == V_ATOM && like->kind == V_ATOM && !atom_type(v->atom).rank)
+        return v; /* one of many numbers in an array literal */
     Atoms as = val_leaves(L, v), to = val_leaves(L, like);
     if (as.n != to.n)
         ice(loc, "lowering: %d components where %d were expected", as.n, to.n);

@@ -148,9 +148,20 @@ AExp *scan_char(ParseCtx *ctx, const char *s, Loc loc)
     return e;
 }
 
+static AExp *byte_literal(ParseCtx *ctx, unsigned char byte, Loc loc)
+{
+    AExp *b = literal(ctx, loc);
+    b->lit.suffixed = true;
+    b->lit.scalar = S_U8;
+    b->lit.bits = byte;
+    return b;
+}
+
+/* Equal bytes are one node: a string may be long. */
 AExp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc)
 {
     AExps bytes = {0};
+    AExp *made[256] = {0};
     const unsigned char *p = (const unsigned char *)s + 1, *end = (const unsigned char *)s + n - 1;
     while (p < end) {
         const unsigned char *from = p;
@@ -163,11 +174,10 @@ AExp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc)
             c = 0;
         }
         for (; from < p; from++) { /* a character beyond ASCII is its UTF-8 bytes */
-            AExp *b = literal(ctx, at);
-            b->lit.suffixed = true;
-            b->lit.scalar = S_U8;
-            b->lit.bits = escaped ? (uint64_t)c : *from;
-            vec_push(ctx->a, &bytes, b);
+            unsigned char byte = escaped ? (unsigned char)c : *from;
+            if (!made[byte])
+                made[byte] = byte_literal(ctx, byte, loc);
+            vec_push(ctx->a, &bytes, made[byte]);
             if (escaped)
                 break;
         }

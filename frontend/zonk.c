@@ -21,7 +21,12 @@ static Size *zonk_size(Ck *ck, Size *s)
     }
     case SZ_OP: {
         Size *a = zonk_size(ck, s->a), *b = zonk_size(ck, s->b);
-        return a == s->a && b == s->b ? s : sz_op(ck, s->op, a, b);
+        if (a == s->a && b == s->b)
+            return s;
+        Size *r = sz_op(ck, s->op, a, b);
+        s->kind = SZ_META; /* in every type that has it, once: it may be a long sum */
+        s->ref = r;
+        return r;
     }
     case SZ_EXP: {
         ASizes args = {0};
@@ -53,6 +58,10 @@ static AType *zonk_counted(Ck *ck, AType *t, int *parts)
         return ty_error(ck);
     }
     AType *d = type_deref(t);
+    for (AType *m = t, *next; m != d; m = next) { /* chains may be long */
+        next = m->meta.ref;
+        m->meta.ref = d;
+    }
     if (d->kind == TY_META)
         d = default_type(ck, d);
     bool unique = t->unique || d->unique;

@@ -149,15 +149,16 @@ static Body *name_body(void *env, Body *b)
 }
 
 /* Operands of commutative operations in one order. */
-static void order_operands(Exp *e)
+static void order_operands(Ctx *cx, Exp *e)
 {
     if (e->kind != E_PRIM || e->prim.args.n != 2 || !simp_commutes(e->prim.op, e->prim.type))
         return;
-    Atom *a = e->prim.args.at;
+    const Atom *a = e->prim.args.at;
     if (a[0].var && a[1].var && a[0].var->id > a[1].var->id) {
-        Atom t = a[0];
-        a[0] = a[1];
-        a[1] = t;
+        Atoms turned = {0};
+        vec_push(cx->perm, &turned, a[1]);
+        vec_push(cx->perm, &turned, a[0]);
+        e->prim.args = turned;
     }
 }
 
@@ -171,7 +172,7 @@ static const char *key_of(const Exp *e)
     Naming n = {&cx, &bd, varmap_new(mem)};
     Exp *named = name_exp(&n, e);
     named->attrs = 0;
-    order_operands(named);
+    order_operands(&cx, named);
     if (named->kind == E_INDEX)
         named->index.safe = true;
     Out o = {0};

@@ -499,6 +499,8 @@ typedef struct {
     Body *(*body)(void *env, Body *b);
     Lambda *(*lambda)(void *env, Lambda *l);
 } ExpMapper;
+/* fn of each atom; shares the atoms of `as` if they stay the same. */
+Atoms atoms_map(Ctx *cx, const Atoms *as, Atom (*fn)(const void *env, Atom a), const void *env);
 Exp *exp_map_parts(Ctx *cx, const Exp *e, const ExpMapper *m);
 
 /* Free variables, those in types of binders included; added to the set. */

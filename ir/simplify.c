@@ -26,12 +26,14 @@ Atom simp_atom(const Simp *S, Atom a)
     return a;
 }
 
+static Atom simp_one_atom(const void *S, Atom a)
+{
+    return simp_atom(S, a);
+}
+
 Atoms simp_atoms(const Simp *S, const Atoms *as)
 {
-    Atoms r = {0};
-    for (int i = 0; i < as->n; i++)
-        vec_push(S->cx->perm, &r, simp_atom(S, as->at[i]));
-    return r;
+    return atoms_map(S->cx, as, simp_one_atom, S);
 }
 
 void simp_replace(Simp *S, const Var *v, Atom a)

@@ -80,14 +80,29 @@ static Atom map_atom(const MapEnv *me, Atom a)
     return me->m->atom ? me->m->atom(me->m->env, a) : a;
 }
 
-static Atoms map_atoms(const MapEnv *me, const Atoms *as)
+static Atom map_one_atom(const void *me, Atom a)
 {
-    Atoms r = {0};
+    return map_atom(me, a);
+}
+
+Atoms atoms_map(Ctx *cx, const Atoms *as, Atom (*fn)(const void *env, Atom a), const void *env)
+{
+    Atoms r = {as->at, as->n, as->n}; /* shared until something changes */
     for (int i = 0; i < as->n; i++) {
-        Atom a = map_atom(me, as->at[i]);
-        vec_push(me->cx->perm, &r, a);
+        Atom a = fn(env, as->at[i]);
+        if (r.at == as->at && memcmp(&a, &as->at[i], sizeof a) != 0) {
+            r.at = NEWN(cx->perm, Atom, as->n);
+            memcpy(r.at, as->at, sizeof a * (size_t)i);
+        }
+        if (r.at != as->at)
+            r.at[i] = a;
     }
     return r;
+}
+
+static Atoms map_atoms(const MapEnv *me, const Atoms *as)
+{
+    return atoms_map(me->cx, as, map_one_atom, me);
 }
 
 static Type map_type(const MapEnv *me, Type t)
