@@ -457,7 +457,8 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
         YYSYMBOL_HOLE,
         YYSYMBOL_LOOP,    YYSYMBOL_HASH,   YYSYMBOL_ASSERTION, YYSYMBOL_MINUS, YYSYMBOL_BANG,
         CHARSYM('('),     CHARSYM('['),    CHARSYM('{'),       CHARSYM('\\')};
-    static const yysymbol_kind_t atom[] = {YYSYMBOL_LITERAL, YYSYMBOL_STRING, YYSYMBOL_ID, YYSYMBOL_HOLE,
+    static const yysymbol_kind_t atom[] = {YYSYMBOL_LITERAL, YYSYMBOL_STRING, YYSYMBOL_ID,
+                                           YYSYMBOL_HOLE,
                                            CHARSYM('('),     CHARSYM('['),    CHARSYM('{')};
     static const yysymbol_kind_t type[] = {YYSYMBOL_ID,  YYSYMBOL_STAR, YYSYMBOL_INDEX, CHARSYM('('),
                                            CHARSYM('['), CHARSYM('{')};
