@@ -483,12 +483,15 @@ static const char *send_settings(Session *s)
 static void parse_log(Session *s, RunResult *res)
 {
     char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
+    static const char begin[] = "Compared ";
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        char name[256], outcome[8];
+        char *name = line + sizeof begin - 1, *end = strstr(line, " <= "), outcome[8];
         long long par;
-        if (sscanf(line, "Compared %255s <= %lld: %7[a-z].", name, &par, outcome) == 3)
-            vec_push(s->a, &res->log,
-                     ((LogLine){arena_strdup(s->a, name), par, strcmp(outcome, "true") == 0}));
+        if (strncmp(line, begin, sizeof begin - 1) != 0 || !end || end < name ||
+            sscanf(end, " <= %lld: %7[a-z].", &par, outcome) != 2)
+            continue;
+        *end = '\0';
+        vec_push(s->a, &res->log, ((LogLine){name, par, strcmp(outcome, "true") == 0}));
     }
 }
 
