@@ -177,6 +177,8 @@ bool ty_mentions(const AType *t, Binding *b);
 /* Whether it may be another size at each call of a function that is being unified; then it is noted
  * as the reason why unification fails. */
 bool sz_varies(Ck *ck, const Size *s);
+/* Whether the function type itself binds the name: of its parameter, or of a size that it makes up. */
+bool fun_binds(const AType *fun, const Binding *b);
 /* Brings variables inside to the outer level. False, with ck->why, if a name is not in scope there.
  */
 bool sz_lower(Ck *ck, Size *s, const Outer *o);

@@ -266,7 +266,7 @@ typedef struct Free {
     const struct Free *up;
 } Free;
 
-static bool binds(const AType *fun, const Binding *b)
+bool fun_binds(const AType *fun, const Binding *b)
 {
     for (int i = 0; i < fun->fun.exists.n; i++)
         if (fun->fun.exists.at[i] == b)
@@ -278,7 +278,7 @@ static bool is_free(void *env, const Size *leaf)
 {
     const Free *f = env;
     for (const Free *in = f; leaf->kind == SZ_VAR && in->fun; in = in->up)
-        if (binds(in->fun, leaf->var))
+        if (fun_binds(in->fun, leaf->var))
             return false;
     return f->test(f->env, leaf);
 }
@@ -336,7 +336,7 @@ static bool is_it(void *meta, const Size *leaf)
 static bool in_scope_of(const Outer *o, const Binding *b)
 {
     for (const Outer *in = o; in->fun; in = in->up)
-        if (binds(in->fun, b))
+        if (fun_binds(in->fun, b))
             return true;
     return b->kind == BIND_BUILTIN || b->uid < o->born;
 }

@@ -186,12 +186,8 @@ static bool ty_binds(const AType *t, const Binding *b)
     for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
         if (ty_binds(t->elems.at[i], b))
             return true;
-    if (t->kind != TY_FUN)
-        return false;
-    for (int i = 0; i < t->fun.exists.n; i++)
-        if (t->fun.exists.at[i] == b)
-            return true;
-    return t->fun.name == b || ty_binds(t->fun.param, b) || ty_binds(t->fun.result, b);
+    return t->kind == TY_FUN &&
+           (fun_binds(t, b) || ty_binds(t->fun.param, b) || ty_binds(t->fun.result, b));
 }
 
 static bool leaves(void *env, const Binding *b)
