@@ -51,6 +51,27 @@ static void test_conversions(void)
     CHECK(mf_f64_to_u64(1e30) == UINT64_MAX && mf_f32_to_i64(-1e30f) == INT64_MIN);
 }
 
+/* Sizes stop at the ends instead of wrapping around; a product with 0 is 0, whatever came before. */
+static void test_sizes(void)
+{
+    const mf_i64 some[] = {0, 1, -1, 2, -3, 255, INT64_C(1) << 31, INT64_C(1) << 32, -(INT64_C(1) << 32),
+                           (INT64_C(1) << 48) - 1, INT64_C(1) << 62, INT64_MAX / 3, INT64_MAX, INT64_MIN};
+    const int n = sizeof some / sizeof *some;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            mf_i64 x = some[i], y = some[j], r;
+            mf_i64 end = (x < 0) != (y < 0) ? INT64_MIN : INT64_MAX;
+            CHECK(mf_size_mul(x, y) == (__builtin_mul_overflow(x, y, &r) ? end : r));
+            CHECK(mf_size_add(x, y) == (__builtin_add_overflow(x, y, &r) ? x < 0 ? INT64_MIN : INT64_MAX : r));
+            CHECK(mf_size_sub(x, y) == (__builtin_sub_overflow(x, y, &r) ? x < 0 ? INT64_MIN : INT64_MAX : r));
+        }
+    CHECK(mf_size_mul(mf_size_mul(INT64_MAX, INT64_MAX), 0) == 0);
+    CHECK(mf_size_ceildiv(INT64_MAX, 256) == INT64_MAX / 256 + 1 && mf_size_ceildiv(0, 7) == 0 &&
+          mf_size_ceildiv(7, 7) == 1);
+    CHECK(mf_slice_end(3, 4, 2) == 11 && mf_slice_end(INT64_MAX - 5, 3, 4) == INT64_MAX);
+    CHECK(mf_slice_end(INT64_MAX, 1, 1) == INT64_MIN && mf_slice_end(5, 6, -1) == -1); /* j of i:j */
+}
+
 /* Parallelism counts in full if it fills a device or is all there is; never more, never nothing. */
 static void test_parallelism(void)
 {
@@ -70,6 +91,7 @@ static void test_parallelism(void)
 int main(void)
 {
     test_integers();
+    test_sizes();
     test_parallelism();
     test_floats();
     test_conversions();
