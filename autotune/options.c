@@ -44,7 +44,9 @@ static int take(const char *tool, const Option *opts, int argc, char **argv, int
         }
         char *end;
         *o->number = strtod(v, &end);
-        return *end || end == v || !(*o->number > 0) || isinf(*o->number) ? bad(tool, "not a positive number:", v) : -1;
+        return *end || end == v || !(*o->number > 0) || isinf(*o->number)
+                   ? bad(tool, "not a positive number:", v)
+                   : -1;
     }
     rt_spelling s = rt_spell(arg);
     for (const Option *o = opts; o->name; o++)

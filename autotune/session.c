@@ -382,8 +382,8 @@ Session *session_open(Arena *a, const SessionOptions *o, const Datasets *ds, con
     /* The protocol has no way to write a word with quotes or line breaks in it. */
     const char *base = getenv("TMPDIR");
     if (!tempdir_open(&s->tmp, base && strpbrk(base, "\"\n\r") ? "/tmp" : NULL)) {
-        *wrong = arena_printf(a, "cannot make a temporary folder %s: %s", s->tmp.path,
-                              strerror(errno));
+        *wrong =
+            arena_printf(a, "cannot make a temporary folder %s: %s", s->tmp.path, strerror(errno));
         free(s->tmp.path);
         return NULL;
     }

@@ -335,8 +335,7 @@ static void check_datasets(Tuner *t)
         } else if (!server_interrupted()) {
             fprintf(stderr, "minifut tune: %s: left out\n", wrong);
             t->ds->n--;
-            memmove(t->ds->at + d, t->ds->at + d + 1,
-                    sizeof *t->ds->at * (size_t)(t->ds->n - d));
+            memmove(t->ds->at + d, t->ds->at + d + 1, sizeof *t->ds->at * (size_t)(t->ds->n - d));
             t->broken++;
         }
     }

@@ -32,8 +32,8 @@ static void put_raw(Out *o, const char *s, size_t n)
     o->text[o->n] = '\0';
 }
 
-/* Lines deeper than this begin where it does: the text of a deep program would else be as long as the
- * square of its depth. */
+/* Lines deeper than this begin where it does: the text of a deep program would else be as long as
+ * the square of its depth. */
 enum { MAX_INDENT = 24 };
 
 static size_t indent_of(int depth)
@@ -109,7 +109,7 @@ void out_printf(Out *o, const char *fmt, ...)
 size_t utf8_length(const char *s)
 {
     const unsigned char *c = (const unsigned char *)s;
-    size_t n = c[0] < 0x80                      ? 1
+    size_t n = c[0] < 0x80                    ? 1
                : c[0] >= 0xc2 && c[0] <= 0xdf ? 2
                : (c[0] & 0xf0) == 0xe0        ? 3
                : c[0] >= 0xf0 && c[0] <= 0xf4 ? 4

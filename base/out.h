@@ -25,8 +25,8 @@ __attribute__((format(printf, 2, 0))) void out_vprintf(Out *o, const char *fmt, 
 void out_insert_line(Out *o, size_t at, int indent, const char *text);
 /* Length of the UTF-8 character at s (1 to 4 bytes); 0 if there is none. */
 size_t utf8_length(const char *s);
-/* A quoted string with JSON's escapes, which the reader of IR text knows, too. What is no UTF-8 becomes
- * the character for that. */
+/* A quoted string with JSON's escapes, which the reader of IR text knows, too. What is no UTF-8
+ * becomes the character for that. */
 void out_quoted(Out *o, const char *s);
 /* A C string literal of any n bytes: printable ASCII as it is, everything else escaped, so that
  * whatever a path, name or message holds stays inside the literal. */

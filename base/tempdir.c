@@ -1,5 +1,5 @@
-/* A folder is in use while somebody holds the lock on its file `.minifut-lock`. The lock goes with the
- * process however that ends, so a folder that has the file but no holder was left behind. */
+/* A folder is in use while somebody holds the lock on its file `.minifut-lock`. The lock goes with
+ * the process however that ends, so a folder that has the file but no holder was left behind. */
 #include "base/tempdir.h"
 
 #include <dirent.h>

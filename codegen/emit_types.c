@@ -208,9 +208,9 @@ void emit_entries(Emit *em)
         emit_slots(em, ep, &slots);
         int n_params = emit_used_params(em, ep, &slots);
         out_printf(&table, "    {%s, %d, %d, %s, %s, %s, %d, %s, 0, NULL},\n",
-                   c_string(em, en->name), en->ext_params.n, en->ext_results.n, ref(cx, en->ext_params.n, "in", name),
-                   ref(cx, en->ext_results.n, "out", name), entry_fn(en), n_params,
-                   ref(cx, n_params, "params", name));
+                   c_string(em, en->name), en->ext_params.n, en->ext_results.n,
+                   ref(cx, en->ext_params.n, "in", name), ref(cx, en->ext_results.n, "out", name),
+                   entry_fn(en), n_params, ref(cx, n_params, "params", name));
     }
     if (em->type_rows.n) {
         out_puts(em->o, "static const rt_type_def types[] = {\n");

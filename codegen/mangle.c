@@ -29,8 +29,8 @@ static uint64_t hash(const char *s)
 
 /* Letters, digits and single underscores stand for themselves. Two underscores and a letter escape
  * what C does not know (`p` a prime, `x` any other byte in hexadecimal), and an underscore that
- * follows one (`u`), so that no name looks like an escaped one; of a long name, `h` and a hash stand
- * for the rest. */
+ * follows one (`u`), so that no name looks like an escaped one; of a long name, `h` and a hash
+ * stand for the rest. */
 const char *c_ident(const char *base)
 {
     enum { CUT = 36, MOST = 56, ESCAPE = 5 };

@@ -100,8 +100,8 @@ static rt_candidate *rt_candidates(int *n)
         return NULL;
     for (cl_uint p = 0; p < n_platforms && p < RT_MAX_PLATFORMS; p++) {
         n_devices = 0;
-        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, RT_MAX_DEVICES, devices,
-                           &n_devices) != CL_SUCCESS)
+        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, RT_MAX_DEVICES, devices, &n_devices) !=
+            CL_SUCCESS)
             continue;
         for (cl_uint d = 0; d < n_devices && d < RT_MAX_DEVICES; d++) {
             all = rt_grow(all, (size_t)(*n + 1) * sizeof *all);

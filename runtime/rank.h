@@ -11,7 +11,8 @@ typedef struct {
 } rt_rank;
 
 /* Is a better than b? GPUs come before accelerators, these before CPUs; among equals the one with
- * more units times clock. Of two that are equal in that too, the first in OpenCL's order is taken. */
+ * more units times clock. Of two that are equal in that too, the first in OpenCL's order is taken.
+ */
 static inline bool rt_rank_better(rt_rank a, rt_rank b)
 {
     int ka = a.gpu ? 2 : a.cpu ? 0 : 1, kb = b.gpu ? 2 : b.cpu ? 0 : 1;

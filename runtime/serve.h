@@ -1,5 +1,5 @@
-/* The server's parts among themselves: serve.c, and the commands that look into values and make them,
- * serve_values.c. */
+/* The server's parts among themselves: serve.c, and the commands that look into values and make
+ * them, serve_values.c. */
 #ifndef RT_SERVE_H
 #define RT_SERVE_H
 

@@ -531,8 +531,7 @@ static bool rt_read_row(rt_building *b, int d)
                                      "expected an array of %d dimensions, got %s after %d brackets",
                                      b->rank, rt_next_text(r, next), d + 1);
             if (d + 1 < RT_MAX_RANK && b->shape[d + 1] >= 0)
-                return rt_read_error(r, "expected a row, as before, got %s",
-                                     rt_next_text(r, next));
+                return rt_read_error(r, "expected a row, as before, got %s", rt_next_text(r, next));
             b->rank = d + 1;
             b->rank_known = true;
             if (!rt_read_element(b))
