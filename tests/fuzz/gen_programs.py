@@ -120,8 +120,35 @@ class Programs:
                 return None
         return self.existential(t, env, min(d, 3)) if self.chance(0.7) else self.carried(t, env, min(d, 3))
 
+    def bad_size(self, env):
+        """An array that cannot be: of a negative size, or of more bytes than can be counted; perhaps in a map."""
+        u, k = self.r.choice(["i32", "i64", "u64", "u32"]), self.fresh("k")
+        small = self.expr("i64", env, 1)
+        small = binop("%", small, lit("i64", 5))
+        self.hidden = True
+        if self.chance(0.4):
+            big = lit("i64", self.r.choice([1 << 61, (1 << 62) - 1, 1 << 62, (1 << 62) + 1, (1 << 63) - 5]))
+            return call("replicate", arr(k, u), binop("+", big, small) if self.chance(0.5) else big, self.literal(u))
+        below = binop("-", small, lit("i64", self.r.choice([5, 6, 7, 1 << 31, 1 << 33, 1 << 62])))
+        form = self.r.choice(["replicate", "iota", "tabulate", "in a map"])
+        if form == "iota":
+            return call("iota", arr(k, "i64"), below)
+        if form == "tabulate":
+            return call("tabulate", arr(k, u), below, self.index_lam([1], env, lambda e: self.leaf(u, e)))
+        if form == "replicate":
+            return call("replicate", arr(k, u), below, self.literal(u))
+        self.hidden = False
+        count = self.r.choice([1, 3])
+        src = call("iota", arr(count, "i64"), lit("i64", count))
+        made = call("replicate", arr(k, u), below, self.literal(u))
+        op = N("op", u, x=self.operator(u))
+        f = self.lam([row(src.ty)], env, lambda e: call("reduce", u, op, made), self.estimate(src.ty[1]))
+        return call("map", arr(src.ty[1], u), f, src)
+
     def failing(self, env):
         """A value that cannot be computed on some input."""
+        if self.chance(0.3):
+            return self.bad_size(env)
         c = [a for a in self.arrays(env, lambda u: is_scalar(row(u)) and self.fits(u[1]))]
         if not c or self.chance(0.15):
             return N("assert", "i64", [binop("<", self.expr("i64", env, 2), lit("i64", limits("i64")[0]), "bool"),

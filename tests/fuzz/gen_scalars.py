@@ -74,6 +74,9 @@ class Scalars:
             u = self.r.choice(["i8", "u8", "i16", "bool"] + ([o for o in FLOATS if o != t]))
             if u == "f64":
                 u = "u16"
+        elif self.chance(0.25):  # there and back: rounded, beyond the type
+            f, u = self.r.choice(FLOATS), self.r.choice(list(INTS))
+            return call(f"{t}.{f}", t, call(f"{f}.{u}", f, self.expr(u, env, d - 1)))
         else:
             u = self.r.choice([s for s in INTS if s != t] + ["bool"] + (["f32"] if self.floats else []))
         return call(f"{t}.{u}", t, self.expr(u, env, d - 1))

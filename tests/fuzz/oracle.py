@@ -31,9 +31,18 @@ def wrap(t, v):
     return v - (1 << bits) if t in SIGNED and v >> (bits - 1) else v
 
 
+def rounded(v, bits):
+    """An integer with as many bits at most as a float's mantissa: to the nearest, the even one of two."""
+    drop = max(0, abs(v).bit_length() - bits)
+    q, rest = divmod(abs(v), 1 << drop)
+    half = (1 << drop) >> 1
+    q += drop > 0 and (rest > half or (rest == half and q % 2 == 1))
+    return (q << drop) * (-1 if v < 0 else 1)
+
+
 def convert(to, frm, v):
     if to in FLOATS:
-        return wrap(to, float(v))
+        return wrap(to, float(v if frm in FLOATS else rounded(v, 24 if to == "f32" else 53)))
     if frm in FLOATS and to != "bool":
         if math.isnan(v) or math.isinf(v):
             return 0
@@ -474,21 +483,31 @@ class Eval:
             v = f(x, v)
         return v
 
+    def sized(self, n, *dims):
+        """Sizes of an array that is made; what cannot be counted in bytes is too large (see gen_programs.bad_size)."""
+        if any(k < 0 for k in dims):
+            self.fail("negative size", n)
+        if math.prod(dims) > 1 << 60:
+            self.fail("too large", n)
+        self.step(math.prod(dims))
+
     def f_iota(self, n, k):
-        self.step(k)
+        self.sized(n, k)
         return list(range(k))
 
     def f_indices(self, n, xs):
         return list(range(len(xs)))
 
     def f_replicate(self, n, k, v):
-        self.step(k)
+        self.sized(n, k)
         return [v] * k
 
     def f_tabulate(self, n, k, f):
+        self.sized(n, k)
         return [f(i) for i in range(k)]
 
     def f_tabulate_2d(self, n, k, m, f):
+        self.sized(n, k, m)
         return [[f(i, j) for j in range(m)] for i in range(k)]
 
     def f_rotate(self, n, r, xs):
