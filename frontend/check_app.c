@@ -125,8 +125,8 @@ static bool settle(void *env, const Size *leaf)
     return false;
 }
 
-/* The result of a call. Sizes that the functions given to it may vary are now those of this value; if
- * it is a function, as of `f >-> g`, it makes them up when it is called. */
+/* The result of a call. Sizes that the functions given to it may vary are now those of this value;
+ * if it is a function, as of `f >-> g`, it makes them up when it is called. */
 static AType *called(Ck *ck, AType *t)
 {
     t = type_deref(t);

@@ -13,7 +13,7 @@ typedef struct {
     bool in_abbreviation;
     bool in_array; /* or stands for a type parameter that arrays may hold */
     bool in_param; /* of a function */
-    int depth; /* of abbreviations */
+    int depth;     /* of abbreviations */
     struct Whole *whole;
 } How;
 
