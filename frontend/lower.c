@@ -789,11 +789,13 @@ Prog *fe_lower(Ctx *cx, const Ast *ast)
     int errors = diag_errors();
     Prog *p = NEW(cx->perm, Prog);
     p->dialect = D_SOAC;
+    Val **consts = NEWN(cx->perm, Val *, ast->n_bindings + 1);
     for (int i = 0; i < ast->entries.n; i++) {
-        Low L = {.cx = cx, .ast = ast, .tmp = intern("t")};
-        L.consts = NEWN(cx->perm, Val *, ast->n_bindings + 1);
+        Low L = {.cx = cx, .ast = ast, .tmp = intern("t"), .consts = consts};
         if (!setjmp(L.abandon))
             vec_push(cx->perm, &p->entries, lower_entry(&L, &ast->entries.at[i]));
+        for (int k = 0; k < L.met.n; k++)
+            consts[L.met.at[k]] = NULL;
     }
     return diag_errors() > errors ? NULL : p;
 }

@@ -95,8 +95,10 @@ static Val *global_value(Low *L, const Def *def, const AType *use, const Env *en
     if (def->ret_type)
         v = match_type(L, &env, def->ret_type, v, def->body->loc);
     name_val(L, v, def->name);
-    if (tparams->n == 0)
+    if (tparams->n == 0) {
         *known = v;
+        vec_push(L->cx->perm, &L->met, def->bind->uid);
+    }
     L->sc = sc;
     L->attrs = attrs;
     L->unsafe = unsafe;

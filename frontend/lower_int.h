@@ -87,7 +87,8 @@ typedef struct {
     Ctx *cx;
     const Ast *ast;
     Scope *sc, *root; /* where statements go; the entry's body */
-    Val **consts;     /* by uid: top-level values met in this entry */
+    Val **consts;     /* by uid: top-level values met in this entry, */
+    VEC(int) met;     /* these uids */
     unsigned attrs;   /* of the expression around, for the SOACs directly inside */
     bool unsafe;      /* inside #[unsafe] */
     Loc site;         /* in library code: the call in the user's program */

@@ -329,9 +329,10 @@ Prog *pass_cse(Ctx *cx, const Prog *in)
 {
     Prog *p = NEW(cx->perm, Prog);
     p->dialect = in->dialect;
+    Cse *C = NEW(cx->perm, Cse);
     for (int i = 0; i < in->entries.n; i++) {
         Entry en = in->entries.at[i];
-        Cse *C = NEW(cx->perm, Cse);
+        *C = (Cse){0}; /* large, and entries may be many */
         C->S.cx = cx;
         C->S.dialect = in->dialect;
         C->S.repl = varmap_new(cx->perm);
