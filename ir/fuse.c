@@ -387,13 +387,34 @@ static void fuse_vertical(Fuse *fu, Nodes *ns, const Body *b)
             j = fu->place > 1 ? fu->place : 1;
 }
 
+/* By statement: does j need what it binds, itself or by way of others? Found once for j: in a long
+ * chain mark_dependents would go through it for each pair. */
+static const bool *needed_for(const Nodes *ns, int j, Arena *mem)
+{
+    bool *needed = NEWN(mem, bool, j + 1);
+    Node all = {.uses = varmap_new(mem)};
+    needed[j] = true;
+    for (int k = j; k >= 0; k--) {
+        needed[k] = needed[k] || mentions(&all, &ns->at[k].s.pat);
+        if (needed[k])
+            free_in_stm(all.uses, &ns->at[k].s);
+    }
+    return needed;
+}
+
 static bool fuse_horizontal(Fuse *fu, Nodes *ns, const Body *b)
 {
-    for (int j = 1; j < ns->n; j++)
-        for (int i = 0; i < j && exp_is_soac(ns->at[j].s.exp); i++)
-            if (exp_is_soac(ns->at[i].s.exp) && try_horizontal(fu, ns, b, i, j))
-                return true;
-    return false;
+    bool fused = false;
+    for (int j = 1; j < ns->n && !fused; j++) {
+        if (!exp_is_soac(ns->at[j].s.exp))
+            continue;
+        ArenaMark mark = arena_mark(fu->cx->scratch);
+        const bool *needed = needed_for(ns, j, fu->cx->scratch);
+        for (int i = 0; i < j && !fused; i++)
+            fused = !needed[i] && exp_is_soac(ns->at[i].s.exp) && try_horizontal(fu, ns, b, i, j);
+        arena_reset(fu->cx->scratch, mark);
+    }
+    return fused;
 }
 
 static Lambda *fuse_lambda(void *env, Lambda *l);
