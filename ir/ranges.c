@@ -317,17 +317,21 @@ static bool prove(Ranges *ra, const Affine *goal, int depth)
 {
     if (goal->n == 0)
         return goal->c >= 0;
-    if (depth == 0 || ra->steps-- <= 0)
+    if (depth == 0 || ra->steps <= 0)
         return false;
+    ra->steps -= 1 + ra->facts.n / 256; /* each step goes through the facts */
     int at = youngest(goal);
     const Var *v = goal->t[at].v;
     int64_t k = goal->t[at].k;
     for (int i = ra->facts.n - 1; i >= 0; i--) {
-        Affine f = ra->facts.at[i];
-        for (int j = 0; j < f.n; j++)
-            if (f.t[j].v == v && (f.t[j].k > 0) == (k > 0) &&
-                prove_with(ra, goal, k, &f, f.t[j].k, depth))
+        for (int j = 0; j < ra->facts.at[i].n; j++) {
+            Term t = ra->facts.at[i].t[j];
+            if (t.v != v || (t.k > 0) != (k > 0))
+                continue;
+            Affine f = ra->facts.at[i]; /* proofs within this one add facts, and take them away */
+            if (prove_with(ra, goal, k, &f, t.k, depth))
                 return true;
+        }
     }
     return prove_cases(ra, goal, v, k, depth);
 }
