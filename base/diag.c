@@ -1,8 +1,8 @@
 #include "base/diag.h"
-#include "base/out.h"
 
 #include "base/arena.h"
 #include "base/intern.h"
+#include "base/out.h"
 #include "base/vec.h"
 
 #include <stdarg.h>

@@ -64,11 +64,3 @@ const char *intern(const char *s)
 {
     return intern_n(s, strlen(s));
 }
-
-void intern_free_all(void)
-{
-    arena_free(names);
-    names = NULL;
-    buckets = NULL;
-    n_buckets = n_entries = 0;
-}

@@ -6,6 +6,5 @@
 
 const char *intern(const char *s);
 const char *intern_n(const char *s, size_t n);
-void intern_free_all(void); /* at exit, for leak checkers */
 
 #endif

@@ -21,7 +21,6 @@
 /* What the kernels of a seghist share. Host values. */
 typedef struct {
     Host *h;
-    const Stm *s;
     const Exp *e;
     Hist hist;
     int k;                             /* dimensions of the segments */
@@ -33,7 +32,7 @@ static SegHist seghist_of(Host *h, const Stm *s)
 {
     Ctx *cx = h->cx;
     const Exp *e = s->exp;
-    SegHist sh = {.h = h, .s = s, .e = e, .hist = hist_of(e), .k = hist_segments(e)};
+    SegHist sh = {.h = h, .e = e, .hist = hist_of(e), .k = hist_segments(e)};
     const Type t = e->seg.dests.at[0].arr.var->type;
     sh.n_segs = nest_size(cx, &e->seg.nest, 0, sh.k);
     sh.width = nest_size(cx, &e->seg.nest, sh.k, e->seg.nest.n);

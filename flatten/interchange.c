@@ -150,7 +150,7 @@ Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 /* The host loop of rule G7 under construction. */
 typedef struct {
     Vars params, pat;
-    Atoms inits, res;
+    Atoms inits;
     Vars variant_pat; /* of the original pattern: those that vary in the nest */
 } HostLoop;
 

@@ -180,11 +180,9 @@ typedef enum {
     N_BUILTINS
 } BuiltinId;
 
-/* The first name in the language: "map", "+", "sqrt" (used as f32.sqrt).
- * Variadic ones (BI_MAP, BI_ZIP, BI_UNZIP) have one id; the type at the use tells how many.
+/* Variadic ones (BI_MAP, BI_ZIP, BI_UNZIP) have one id; the type at the use tells how many.
  * BI_UNFLATTEN* and BI_SPLIT take the sizes of their results from the type of the application.
  * BI_SUM, BI_ADD and so on are also the members T.sum, T.+ . BI_CONV: the types at the use tell. */
-const char *builtin_name(BuiltinId id);
 
 /* ---- Names ---- */
 

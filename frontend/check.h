@@ -138,7 +138,6 @@ AType *ty_subst(Ck *ck, AType *t, const Subst *s);
 bool ty_fits(const AType *t, int parts); /* it and its sizes have no more parts */
 /* t, or, if it or one made before has too many parts, an error, which is reported at loc. */
 AType *ty_limited(Ck *ck, AType *t, Loc loc);
-Size *sz_subst(Ck *ck, Size *z, const Subst *s);
 void fe_subst_type(Ck *ck, Subst *s, Binding *b, AType *t);
 void subst_size(Ck *ck, Subst *s, Binding *b, Size *z);
 /* The type of a use of b: its type with fresh variables for its parameters. */

@@ -139,13 +139,6 @@ AType *ty_subst(Ck *ck, AType *t, const Subst *s)
     return s->from.n ? map_type(&m, t) : t;
 }
 
-Size *sz_subst(Ck *ck, Size *z, const Subst *s)
-{
-    SubstEnv env = {ck, s};
-    Mapper m = {ck, subst_one_size, subst_one_var, &env, 0};
-    return map_size(&m, z);
-}
-
 AType *ty_instance(Ck *ck, const Binding *b, Loc loc)
 {
     Subst s = {0};

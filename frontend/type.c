@@ -35,18 +35,6 @@ bool scalar_from_name(const char *name, Scalar *out)
     return false;
 }
 
-const char *builtin_name(BuiltinId id)
-{
-    static const char *const names[] = {
-        "none",
-#define BUILTIN(id, name, scheme, doc)    name,
-#define OPERATOR(id, name, scheme, doc)   name,
-#define MEMBER(id, name, on, scheme, doc) name,
-#include "frontend/builtins.def"
-    };
-    return names[id];
-}
-
 AType *type_deref(const AType *t)
 {
     while (t->kind == TY_META && t->meta.ref)

@@ -7,7 +7,6 @@
 /* The SOAC at work. */
 typedef struct {
     Interp *in;
-    const Ins *p;
     SoacCode *x;
     Loc loc;
 } Run;
@@ -385,7 +384,7 @@ static void dimension(Run *r, int d)
 void interp_soac(Interp *in, const Ins *p)
 {
     SoacCode *x = p->soac;
-    Run r = {in, p, x, p->e->loc};
+    Run r = {in, x, p->e->loc};
     for (int d = 0; d < x->n_dims; d++)
         if (in->slots[x->dims[d].width].i < 0)
             interp_fail(in, INTERP_USER, r.loc, "negative size %lld",

@@ -508,7 +508,6 @@ void free_in_exp(VarSet *s, const Exp *e);
 void free_in_stm(VarSet *s, const Stm *st);
 void free_in_body(VarSet *s, const Body *b);
 void free_in_lambda(VarSet *s, const Lambda *l);
-void free_in_type(VarSet *s, Type t);
 /* The free variables of a body or lambda in order of first occurrence. */
 Vars free_vars_body(Ctx *cx, const Body *b);
 Vars free_vars_lambda(Ctx *cx, const Lambda *l);
@@ -532,13 +531,11 @@ Lambda *rename_lambda(Ctx *cx, const Lambda *l);
 Exp *rename_exp(Ctx *cx, const Exp *e);
 /* The statements of lam's body with args for params appended to bl; returns the results. */
 Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args);
-Atoms bld_inline_body(Bld *bl, const Body *b); /* fresh binders */
 
 /* Can evaluating e fail (a bounds check, a division by what may be zero, an assert) or not end (a
  * while loop)? Only what does not trap may be evaluated speculatively. Other loops and SOACs count
  * by their bodies. */
 bool exp_traps(const Exp *e);
-bool body_traps(const Body *b);
 bool exp_has_effect(const Exp *e); /* an assertion somewhere inside: not to be dropped */
 bool exp_has_soac(const Exp *e);   /* a SOAC somewhere inside, e itself included */
 bool body_has_soac(const Body *b);
@@ -610,6 +607,5 @@ PassFn pass_simplify; /* simplify.c, both dialects */
 PassFn pass_cse;      /* cse.c, both dialects */
 PassFn pass_hoist;    /* hoist.c, both dialects: loop- and nest-invariant code outwards */
 PassFn pass_fuse;     /* fuse.c, SOAC dialect */
-PassFn pass_dce;      /* simplify.c: only removes what is unused */
 
 #endif

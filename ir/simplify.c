@@ -290,9 +290,3 @@ Prog *pass_simplify(Ctx *cx, const Prog *in)
     }
     return (Prog *)(uintptr_t)p;
 }
-
-Prog *pass_dce(Ctx *cx, const Prog *in)
-{
-    bool changed;
-    return dce_prog(cx, in, &changed);
-}

@@ -147,11 +147,6 @@ Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args)
     return inline_stms(bl, su, lam->body);
 }
 
-Atoms bld_inline_body(Bld *bl, const Body *b)
-{
-    return inline_stms(bl, subst_new(bl->cx), b);
-}
-
 /* --- Questions -------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -209,13 +204,6 @@ bool exp_traps(const Exp *e)
     if (e->kind == E_LOOP && e->loop.kind == LOOP_WHILE)
         return true;
     return any_inside(e, exp_traps);
-}
-
-bool body_traps(const Body *b)
-{
-    Any any = {exp_traps, false};
-    any_body(&any, (Body *)(uintptr_t)b);
-    return any.yes;
 }
 
 bool exp_has_effect(const Exp *e)

@@ -572,13 +572,6 @@ void free_in_lambda(VarSet *s, const Lambda *l)
     WITH_BOUND(f, free_lambda_(&f, (Lambda *)(uintptr_t)l));
 }
 
-void free_in_type(VarSet *s, Type t)
-{
-    for (int i = 0; i < t.rank; i++)
-        if (t.dims[i].var)
-            varset_add(s, t.dims[i].var);
-}
-
 Vars free_vars_body(Ctx *cx, const Body *b)
 {
     Vars order = {0};
