@@ -1,27 +1,14 @@
-/* minifut devices: what OpenCL offers here. The loader is opened at run time, so that the compiler
- * itself runs on machines without OpenCL. */
+/* minifut devices: what OpenCL offers here. */
 #include "autotune/autotune.h"
 #include "base/diag.h"
+#include "base/opencl.h"
 #include "runtime/rank.h"
 
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef cl_int PlatformIds(cl_uint, cl_platform_id *, cl_uint *);
-typedef cl_int PlatformInfo(cl_platform_id, cl_platform_info, size_t, void *, size_t *);
-typedef cl_int DeviceIds(cl_platform_id, cl_device_type, cl_uint, cl_device_id *, cl_uint *);
-typedef cl_int DeviceInfo(cl_device_id, cl_device_info, size_t, void *, size_t *);
-
-static struct {
-    PlatformIds *platforms;
-    PlatformInfo *platform_info;
-    DeviceIds *devices;
-    DeviceInfo *device_info;
-} cl;
+static const OpenCL *cl;
 
 typedef struct {
     cl_device_id id;
@@ -29,24 +16,10 @@ typedef struct {
     char platform[256];
 } Device;
 
-static bool open_loader(void)
-{
-    void *lib = dlopen("libOpenCL.so.1", RTLD_NOW);
-    if (!lib)
-        lib = dlopen("libOpenCL.so", RTLD_NOW);
-    if (!lib)
-        return false;
-    *(void **)&cl.platforms = dlsym(lib, "clGetPlatformIDs");
-    *(void **)&cl.platform_info = dlsym(lib, "clGetPlatformInfo");
-    *(void **)&cl.devices = dlsym(lib, "clGetDeviceIDs");
-    *(void **)&cl.device_info = dlsym(lib, "clGetDeviceInfo");
-    return cl.platforms && cl.platform_info && cl.devices && cl.device_info;
-}
-
 static cl_ulong number(cl_device_id d, cl_device_info what)
 {
     cl_ulong v = 0;
-    cl.device_info(d, what, sizeof v, &v, NULL);
+    cl->device_info(d, what, sizeof v, &v, NULL);
     return v;
 }
 
@@ -62,9 +35,9 @@ static rt_rank rank_of(cl_device_id d)
 static void print_device(cl_device_id d, const char *platform, bool taken)
 {
     char name[256] = "", version[128] = "", driver[128] = "";
-    cl.device_info(d, CL_DEVICE_NAME, sizeof name, name, NULL);
-    cl.device_info(d, CL_DEVICE_VERSION, sizeof version, version, NULL);
-    cl.device_info(d, CL_DRIVER_VERSION, sizeof driver, driver, NULL);
+    cl->device_info(d, CL_DEVICE_NAME, sizeof name, name, NULL);
+    cl->device_info(d, CL_DEVICE_VERSION, sizeof version, version, NULL);
+    cl->device_info(d, CL_DRIVER_VERSION, sizeof driver, driver, NULL);
     cl_device_type type = number(d, CL_DEVICE_TYPE);
     printf("%s %s\n", taken ? "*" : " ", name);
     printf("    platform        %s\n", platform);
@@ -94,7 +67,7 @@ int devices_main(int argc, char **argv)
         fprintf(stderr, "minifut devices: takes no arguments, got '%s'\n", argv[0]);
         return EXIT_USAGE;
     }
-    if (!open_loader()) {
+    if (!(cl = opencl_open())) {
         fprintf(stderr,
                 "minifut: no OpenCL loader (libOpenCL.so.1) here; on Debian or Ubuntu: apt-get "
                 "install ocl-icd-libopencl1 pocl-opencl-icd\n");
@@ -102,18 +75,18 @@ int devices_main(int argc, char **argv)
     }
     cl_platform_id ps[RT_MAX_PLATFORMS];
     cl_uint n_p = 0;
-    if (cl.platforms(RT_MAX_PLATFORMS, ps, &n_p) != CL_SUCCESS)
+    if (cl->platforms(RT_MAX_PLATFORMS, ps, &n_p) != CL_SUCCESS)
         n_p = 0;
     static Device ds[RT_MAX_PLATFORMS * RT_MAX_DEVICES];
     int n_d = 0, best = -1;
     for (cl_uint i = 0; i < n_p && i < RT_MAX_PLATFORMS; i++) {
         cl_device_id ids[RT_MAX_DEVICES];
         cl_uint k = 0;
-        if (cl.devices(ps[i], CL_DEVICE_TYPE_ALL, RT_MAX_DEVICES, ids, &k) != CL_SUCCESS)
+        if (cl->devices(ps[i], CL_DEVICE_TYPE_ALL, RT_MAX_DEVICES, ids, &k) != CL_SUCCESS)
             continue;
         for (cl_uint j = 0; j < k && j < RT_MAX_DEVICES; j++) {
             ds[n_d] = (Device){.id = ids[j], .rank = rank_of(ids[j])};
-            cl.platform_info(ps[i], CL_PLATFORM_NAME, sizeof ds[n_d].platform, ds[n_d].platform,
+            cl->platform_info(ps[i], CL_PLATFORM_NAME, sizeof ds[n_d].platform, ds[n_d].platform,
                              NULL);
             if (best < 0 || rt_rank_better(ds[n_d].rank, ds[best].rank))
                 best = n_d;

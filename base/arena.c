@@ -22,7 +22,7 @@ enum { CHUNK_SIZE = 1 };
 enum { CHUNK_SIZE = 64 * 1024 };
 #endif
 
-static void *or_die(void *p)
+void *mem_or_exit(void *p)
 {
     if (!p) {
         fputs("minifut: out of memory\n", stderr);
@@ -33,7 +33,7 @@ static void *or_die(void *p)
 
 Arena *arena_new(void)
 {
-    return or_die(calloc(1, sizeof(Arena)));
+    return mem_or_exit(calloc(1, sizeof(Arena)));
 }
 
 static void pop_chunk(Arena *a)
@@ -56,7 +56,7 @@ void *arena_alloc(Arena *a, size_t size)
 {
     const size_t align = sizeof(max_align_t);
     if (size > SIZE_MAX / 2)
-        or_die(NULL);
+        mem_or_exit(NULL);
     if (size == 0)
         size = 1;
 #ifndef ARENA_DEBUG
@@ -67,7 +67,7 @@ void *arena_alloc(Arena *a, size_t size)
     Chunk *c = a->top;
     if (!c || c->size - c->used < size) {
         size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
-        Chunk *fresh = or_die(malloc(sizeof(Chunk) + room));
+        Chunk *fresh = mem_or_exit(malloc(sizeof(Chunk) + room));
         fresh->prev = c;
         fresh->size = room;
         fresh->used = 0;

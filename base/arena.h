@@ -8,6 +8,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+/* p, which was just allocated; NULL ends the process with a message. */
+void *mem_or_exit(void *p);
+
 typedef struct Arena Arena;
 typedef struct {
     void *chunk;

@@ -1,5 +1,7 @@
 #include "base/cc.h"
 
+#include "base/arena.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,12 +35,8 @@ int cc_run(const char *const *args, bool quiet)
     const char *words[MAX_WORDS + 1];
     int n = 0;
     const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
-    char *cc_words = strdup(cc && *cc ? cc : "cc"), *flag_words = strdup(flags ? flags : "");
-    if (!cc_words || !flag_words) {
-        free(cc_words);
-        free(flag_words);
-        return -1;
-    }
+    char *cc_words = mem_or_exit(strdup(cc && *cc ? cc : "cc"));
+    char *flag_words = mem_or_exit(strdup(flags ? flags : ""));
     split(cc_words, words, &n);
     if (n == 0)
         words[n++] = "cc";
@@ -66,11 +64,7 @@ int cc_run(const char *const *args, bool quiet)
 
 char *cc_file(const char *path)
 {
-    char *arg = malloc(strlen(path) + 3);
-    if (!arg) {
-        fputs("minifut: out of memory\n", stderr);
-        exit(4);
-    }
+    char *arg = mem_or_exit(malloc(strlen(path) + 3));
     sprintf(arg, "%s%s", path[0] == '/' || path[0] == '.' ? "" : "./", path);
     return arg;
 }

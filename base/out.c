@@ -1,5 +1,7 @@
 #include "base/out.h"
 
+#include "base/arena.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,11 +21,7 @@ static void put_raw(Out *o, const char *s, size_t n)
         size_t cap = o->cap ? o->cap : 256;
         while (cap - o->n < n + 1)
             cap *= 2;
-        o->text = realloc(o->text, cap);
-        if (!o->text) {
-            fputs("minifut: out of memory\n", stderr);
-            exit(4);
-        }
+        o->text = mem_or_exit(realloc(o->text, cap));
         o->cap = cap;
     }
     if (n)
@@ -88,11 +86,7 @@ void out_vprintf(Out *o, const char *fmt, va_list ap)
         out_putn(o, small, (size_t)n);
         return;
     }
-    char *big = malloc((size_t)n + 1);
-    if (!big) {
-        fputs("minifut: out of memory\n", stderr);
-        exit(4);
-    }
+    char *big = mem_or_exit(malloc((size_t)n + 1));
     vsnprintf(big, (size_t)n + 1, fmt, ap);
     out_putn(o, big, (size_t)n);
     free(big);
@@ -208,9 +202,7 @@ static bool write_all(int fd, const char *s, size_t n)
 static bool replace_file(const Out *o, const char *path)
 {
     size_t len = strlen(path);
-    char *tmp = malloc(len + 8);
-    if (!tmp)
-        return false;
+    char *tmp = mem_or_exit(malloc(len + 8));
     memcpy(tmp, path, len);
     memcpy(tmp + len, ".XXXXXX", 8);
     int fd = mkstemp(tmp);

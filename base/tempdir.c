@@ -2,6 +2,8 @@
  * the process however that ends, so a folder that has the file but no holder was left behind. */
 #include "base/tempdir.h"
 
+#include "base/arena.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,11 +31,7 @@ void remove_folder(const char *path)
 
 static char *join(const char *folder, const char *prefix, const char *name)
 {
-    char *path = malloc(strlen(folder) + strlen(prefix) + strlen(name) + 2);
-    if (!path) {
-        fputs("minifut: out of memory\n", stderr);
-        exit(4);
-    }
+    char *path = mem_or_exit(malloc(strlen(folder) + strlen(prefix) + strlen(name) + 2));
     sprintf(path, "%s/%s%s", folder, prefix, name);
     return path;
 }

@@ -22,7 +22,7 @@ static bool may_be_too_large(const Atom *dims, int n, int bytes)
     for (int k = 0; k < n; k++)
         if (__builtin_mul_overflow(most, dims[k].var ? MAX_SIZE : dims[k].c.i, &most))
             return true;
-    return most > INT64_MAX / 2; /* RT_MAX_BYTES */
+    return most > MAX_BYTES;
 }
 
 void host_check_count(Host *h, const Atom *dims, int n, int bytes)

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(RT_MAX_SIZE == MAX_SIZE, "values from outside have sizes of the language");
+_Static_assert(RT_MAX_SIZE == MAX_SIZE && RT_MAX_BYTES == MAX_BYTES,
+               "values from outside have sizes of the language");
 
 static const rt_prim to_rt[N_PRIM_TYPES] = {
     [T_BOOL] = RT_BOOL, [T_I8] = RT_I8,   [T_I16] = RT_I16, [T_I32] = RT_I32,

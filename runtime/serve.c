@@ -10,7 +10,6 @@
 
 /* --- Answers --- */
 
-/* Announces a failure with its message; returns false. */
 RT_API bool rt_srv_fail(const char *fmt, ...)
 {
     va_list ap;
@@ -24,7 +23,6 @@ RT_API bool rt_srv_fail(const char *fmt, ...)
 
 /* --- Types --- */
 
-/* Prints a type's name. */
 RT_API void rt_srv_print_type(const rt_server *s, int type)
 {
     if (type >= 0) {
@@ -46,7 +44,6 @@ static int rt_srv_components(const rt_server *s, int type)
     return rt_slots_components(s->prog, e->n_out, e->out);
 }
 
-/* Field i of a record or a tuple: its type and first component; false if there is no such field. */
 RT_API bool rt_srv_field(const rt_server *s, int type, const char *name, int *field_type, int *at)
 {
     char number[16];
@@ -64,13 +61,11 @@ RT_API bool rt_srv_field(const rt_server *s, int type, const char *name, int *fi
     return false;
 }
 
-/* Records, and arrays of them. `()` is a record without fields. */
 RT_API bool rt_srv_has_fields(const rt_type_def *t)
 {
     return t->kind == RT_KIND_RECORD || t->kind == RT_KIND_OPAQUE;
 }
 
-/* The type with a name, or a failure. */
 RT_API bool rt_srv_type(const rt_server *s, const char *name, int *type)
 {
     *type = rt_type_named(s->prog, name);
@@ -96,7 +91,6 @@ RT_API rt_var *rt_srv_lookup(const rt_server *s, const char *name)
     return NULL;
 }
 
-/* A variable that can be used, or a failure. */
 RT_API rt_var *rt_srv_var(const rt_server *s, const char *name)
 {
     rt_var *v = rt_srv_lookup(s, name);
@@ -112,7 +106,6 @@ RT_API bool rt_srv_is_new(const rt_server *s, const char *name)
     return !rt_srv_lookup(s, name) || rt_srv_fail("Variable already exists: %s", name);
 }
 
-/* Names for new variables, each another one; or a failure. */
 RT_API bool rt_srv_all_new(const rt_server *s, int n, char **names)
 {
     for (int i = 0; i < n; i++) {
@@ -125,7 +118,6 @@ RT_API bool rt_srv_all_new(const rt_server *s, int n, char **names)
     return true;
 }
 
-/* A new variable that takes over the references of n values. */
 RT_API void rt_srv_define(rt_server *s, const char *name, int type, int n, const rt_value *values)
 {
     if (s->n_vars == s->cap_vars) {

@@ -25,16 +25,24 @@ typedef bool rt_command_fn(rt_server *s, int n, char **w);
 
 /* --- serve.c --- */
 
-/* Announces a failure with its message; returns false. */
+/* Announces a failure with its message; returns false. "Or a failure" below: NULL or false after it. */
 RT_API bool rt_srv_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Prints a type's name. */
 RT_API void rt_srv_print_type(const rt_server *s, int type);
+/* A field of a record or a tuple: its type and first component; false if there is no such field. */
 RT_API bool rt_srv_field(const rt_server *s, int type, const char *name, int *field_type, int *at);
+/* Records, and arrays of them. `()` is a record without fields. */
 RT_API bool rt_srv_has_fields(const rt_type_def *t);
+/* The type with a name, or a failure. */
 RT_API bool rt_srv_type(const rt_server *s, const char *name, int *type);
+/* The variable with a name, consumed or not; NULL if there is none. */
 RT_API rt_var *rt_srv_lookup(const rt_server *s, const char *name);
+/* A variable that can be used, or a failure. */
 RT_API rt_var *rt_srv_var(const rt_server *s, const char *name);
+/* Names for new variables, each another one; or a failure. */
 RT_API bool rt_srv_is_new(const rt_server *s, const char *name);
 RT_API bool rt_srv_all_new(const rt_server *s, int n, char **names);
+/* A new variable that takes over the references of n values. */
 RT_API void rt_srv_define(rt_server *s, const char *name, int type, int n, const rt_value *values);
 
 /* --- serve_values.c --- */

@@ -1,4 +1,5 @@
 /* Commands of the server that look into values and types, and make values of others. */
+#include "runtime/scalar.h"
 #include "runtime/serve.h"
 
 #include <errno.h>
@@ -31,28 +32,36 @@ RT_API bool rt_cmd_type(rt_server *s, int n, char **w)
     return true;
 }
 
+/* The definition of an array type, *type its number; or a failure. */
+static const rt_type_def *rt_srv_array_type(const rt_server *s, const char *name, int *type)
+{
+    if (!rt_srv_type(s, name, type))
+        return NULL;
+    const rt_type_def *t = &s->prog->types[*type];
+    if (t->kind == RT_KIND_ARRAY)
+        return t;
+    rt_srv_fail("Not an array type: %s", name);
+    return NULL;
+}
+
 RT_API bool rt_cmd_rank(rt_server *s, int n, char **w)
 {
     (void)n;
     int type;
-    if (!rt_srv_type(s, w[0], &type))
-        return false;
-    if (s->prog->types[type].kind != RT_KIND_ARRAY)
-        return rt_srv_fail("Not an array type: %s", w[0]);
-    printf("%d\n", s->prog->types[type].rank);
-    return true;
+    const rt_type_def *t = rt_srv_array_type(s, w[0], &type);
+    if (t)
+        printf("%d\n", t->rank);
+    return t != NULL;
 }
 
 RT_API bool rt_cmd_elemtype(rt_server *s, int n, char **w)
 {
     (void)n;
     int type;
-    if (!rt_srv_type(s, w[0], &type))
-        return false;
-    if (s->prog->types[type].kind != RT_KIND_ARRAY)
-        return rt_srv_fail("Not an array type: %s", w[0]);
-    puts(rt_prim_name(s->prog->types[type].prim));
-    return true;
+    const rt_type_def *t = rt_srv_array_type(s, w[0], &type);
+    if (t)
+        puts(rt_prim_name(t->prim));
+    return t != NULL;
 }
 
 /* A variable that is an array, or a failure. */
@@ -148,26 +157,23 @@ RT_API bool rt_cmd_set(rt_server *s, int n, char **w)
 RT_API bool rt_cmd_new_array(rt_server *s, int n, char **w)
 {
     int type;
-    if (!rt_srv_is_new(s, w[0]) || !rt_srv_type(s, w[1], &type))
+    const rt_type_def *t = rt_srv_is_new(s, w[0]) ? rt_srv_array_type(s, w[1], &type) : NULL;
+    if (!t)
         return false;
-    const rt_type_def *t = &s->prog->types[type];
-    if (t->kind != RT_KIND_ARRAY)
-        return rt_srv_fail("Not an array type: %s", w[1]);
     if (n - 2 < t->rank)
         return rt_srv_fail("%s needs %d sizes", w[1], t->rank);
     int64_t shape[RT_MAX_RANK], count = 1;
-    bool fits = true;
     for (int i = 0; i < t->rank; i++) {
         char *end;
         errno = 0;
         shape[i] = strtoll(w[2 + i], &end, 10);
         if (end == w[2 + i] || *end || errno || shape[i] < 0)
             return rt_srv_fail("Not a size: %s", w[2 + i]);
-        fits = !__builtin_mul_overflow(count, shape[i], &count) && fits;
+        count = mf_size_mul(count, shape[i]);
     }
     int given = n - 2 - t->rank;
     rt_hvalue h;
-    if (!fits || count != given)
+    if (count != given)
         return rt_srv_fail("%d values do not make an array of these sizes", given);
     if (!rt_hvalue_make(&h, t->prim, t->rank, shape))
         return rt_srv_fail("out of memory");

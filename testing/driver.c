@@ -5,43 +5,16 @@
  *
  * A fork takes along the thread that calls it and no other. So this is done only where nothing but
  * PoCL is installed, with its device without threads; drivers of GPUs are not touched. */
+#include "base/opencl.h"
 #include "testing/testing.h"
 
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct {
-    __typeof__(clGetPlatformIDs) *platforms;
-    __typeof__(clGetPlatformInfo) *platform_info;
-    __typeof__(clGetDeviceIDs) *devices;
-    __typeof__(clCreateContext) *context;
-    __typeof__(clCreateProgramWithSource) *program;
-    __typeof__(clBuildProgram) *build;
-} cl;
-
-static bool open_loader(void)
-{
-    static const struct {
-        const char *name;
-        void *to;
-    } functions[] = {{"clGetPlatformIDs", &cl.platforms},
-                     {"clGetPlatformInfo", &cl.platform_info},
-                     {"clGetDeviceIDs", &cl.devices},
-                     {"clCreateContext", &cl.context},
-                     {"clCreateProgramWithSource", &cl.program},
-                     {"clBuildProgram", &cl.build}};
-    void *lib = dlopen("libOpenCL.so.1", RTLD_NOW);
-    bool ok = lib != NULL;
-    for (size_t i = 0; ok && i < sizeof functions / sizeof *functions; i++)
-        ok = (*(void **)functions[i].to = dlsym(lib, functions[i].name)) != NULL;
-    return ok;
-}
+static const OpenCL *cl;
 
 /* The only platform, if that is PoCL; else NULL. */
 static cl_platform_id only_pocl(void)
@@ -49,8 +22,8 @@ static cl_platform_id only_pocl(void)
     cl_platform_id p[2];
     cl_uint n = 0;
     char name[256] = "";
-    if (!open_loader() || cl.platforms(2, p, &n) != CL_SUCCESS || n != 1 ||
-        cl.platform_info(p[0], CL_PLATFORM_NAME, sizeof name, name, NULL) != CL_SUCCESS)
+    if (!(cl = opencl_open()) || cl->platforms(2, p, &n) != CL_SUCCESS || n != 1 ||
+        cl->platform_info(p[0], CL_PLATFORM_NAME, sizeof name, name, NULL) != CL_SUCCESS)
         return NULL;
     return strcmp(name, "Portable Computing Language") == 0 ? p[0] : NULL;
 }
@@ -73,10 +46,10 @@ static bool build_kernel(cl_platform_id p)
     static const char *text = "__kernel void f(__global int *x) { x[get_global_id(0)] = 1; }\n";
     cl_device_id d;
     cl_uint n = 0;
-    cl_int err = cl.devices(p, CL_DEVICE_TYPE_ALL, 1, &d, &n);
-    cl_context c = err == CL_SUCCESS && n ? cl.context(NULL, 1, &d, NULL, NULL, &err) : NULL;
-    cl_program program = c ? cl.program(c, 1, &text, NULL, &err) : NULL;
-    return program && cl.build(program, 1, &d, "", NULL, NULL) == CL_SUCCESS;
+    cl_int err = cl->devices(p, CL_DEVICE_TYPE_ALL, 1, &d, &n);
+    cl_context c = err == CL_SUCCESS && n ? cl->context(NULL, 1, &d, NULL, NULL, &err) : NULL;
+    cl_program program = c ? cl->program(c, 1, &text, NULL, &err) : NULL;
+    return program && cl->build(program, 1, &d, "", NULL, NULL) == CL_SUCCESS;
 }
 
 static int count_threads(void)
