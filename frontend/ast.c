@@ -119,12 +119,19 @@ AExp *mk_apply(ParseCtx *c, AExp *fn, AExp *arg, Loc loc)
     return e;
 }
 
+/* Applications as well, so that sizes are known, but what is piped may not be consumed. */
+static AExp *mk_pipe(ParseCtx *c, AExp *fn, AExp *arg, Loc loc)
+{
+    arg->piped = true;
+    return mk_apply(c, fn, arg, loc);
+}
+
 AExp *mk_binop(ParseCtx *c, NameLoc op, AExp *l, AExp *r, Loc loc)
 {
     if (r && !strcmp(op.name, "|>"))
-        return mk_apply(c, r, l, loc);
+        return mk_pipe(c, r, l, loc);
     if (r && !strcmp(op.name, "<|"))
-        return mk_apply(c, l, r, loc);
+        return mk_pipe(c, l, r, loc);
     AExp *e = mk_exp(c, AE_APP, loc);
     e->app.fn = mk_var(c, op);
     e->app.infix = true;

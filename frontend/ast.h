@@ -328,6 +328,7 @@ typedef enum { ALOOP_FOR, ALOOP_IN, ALOOP_WHILE } ALoopKind;
 struct AExp {
     AExpKind kind;
     bool parens; /* written in parentheses */
+    bool piped;  /* an argument written as x |> f or f <| x */
     int depth;
     const char *open; /* written as M.(e): the module whose members e may name without it, or NULL */
     Loc loc;
@@ -335,8 +336,7 @@ struct AExp {
     union {
         struct {
             bool is_float;    /* written with a point, an exponent or a float suffix */
-            bool bit_pattern; /* written in hex or binary: may set all bits of the scalar */
-            bool checked;     /* [check] its range is right, the sign of bit patterns extended */
+            bool checked;     /* [check] its range is right */
             bool suffixed;    /* `scalar` was given by a suffix (or true/false) */
             Scalar scalar;    /* [check] final scalar */
             uint64_t bits;    /* integer literals: the value (negation is BI_NEG around it, but a

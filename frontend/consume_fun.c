@@ -402,6 +402,24 @@ static Arg eval_arg(Co *co, AExp *e)
     return x;
 }
 
+/* A pipe is a function of the prelude like others: what it applies to its argument must not consume
+ * that, nor may anything have been consumed to make it. */
+static void check_piped(Co *co, const AExp *e, const Arg *args)
+{
+    for (int i = 0; i < e->app.args.n; i++) {
+        const AExp *arg = e->app.args.at[i];
+        if (!arg->piped)
+            continue;
+        if (al_any_unique(param_type(e->app.fn->type, i)))
+            ck_error(co->ck, arg->loc,
+                     "what is piped into a function must not be consumed by it; write an "
+                     "application `f x`");
+        else if (co->marked.n > args[i].marked)
+            ck_error(co->ck, arg->loc,
+                     "nothing may be consumed to make the function that this is piped into");
+    }
+}
+
 Al *co_app(Co *co, AExp *e)
 {
     int n = e->app.args.n;
@@ -423,6 +441,7 @@ Al *co_app(Co *co, AExp *e)
             al_add_flat(co, &kept, co_derived(co, arg->type, args[i].al));
         al_add_flat(co, &prev, args[i].al);
     }
+    check_piped(co, e, args);
     /* What is only looked at must not have been consumed by another argument. */
     for (int i = 0; i < n; i++)
         if (!al_any_unique(param_type(ft, i)) && co->marked.n > args[i].marked)

@@ -154,10 +154,6 @@ static void pr_lit(Pr *p, const AExp *e)
     else if (e->lit.is_float || (typed && scalar_float(s)))
         out_printf(p->o, "%.17g%s", e->lit.is_float ? e->lit.fval : (double)e->lit.bits,
                    typed ? scalar_name(s) : "");
-    else if (e->lit.bit_pattern && !e->lit.checked)
-        out_printf(p->o, "0x%" PRIx64 "%s", e->lit.bits, typed ? scalar_name(s) : "");
-    else if (typed && scalar_signed(s))
-        out_printf(p->o, "%" PRId64 "%s", (int64_t)e->lit.bits, scalar_name(s));
     else
         out_printf(p->o, "%" PRIu64 "%s", e->lit.bits, typed ? scalar_name(s) : "");
 }

@@ -74,7 +74,6 @@ AExp *scan_int(ParseCtx *ctx, const char *s, Loc loc)
                : d[0] == '0' && (d[1] == 'b' || d[1] == 'B') ? 2
                                                              : 10;
     e->lit.suffixed = cut_suffix(d, &e->lit.scalar, base == 16);
-    e->lit.bit_pattern = base != 10;
     errno = 0;
     if (d[0] == '0' && (d[1] == 'r' || d[1] == 'R')) {
         e->lit.bits = roman(d + 2);

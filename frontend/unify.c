@@ -181,8 +181,13 @@ static bool ty_lower(Ck *ck, AType *t, const AType *meta, const Outer *o)
         Outer in = {o->level, o->born, t, o};
         return ty_lower(ck, t->fun.param, meta, o) && ty_lower(ck, t->fun.result, meta, &in);
     }
-    case TY_SCALAR:
     case TY_VAR:
+        if (t->var->uid < o->born)
+            return true;
+        ck->why = arena_printf(ck->a, "the type parameter `%s` would leave its scope", t->var->name);
+        ck->why_more = true;
+        return false;
+    case TY_SCALAR:
     case TY_ERROR: return true;
     }
     return true;

@@ -128,20 +128,14 @@ static void check_range(Ck *ck, AExp *e, bool negated)
     int bits = scalar_bits(s);
     if (s == S_BOOL)
         return;
-    if (negated && scalar_unsigned(s) && !e->lit.suffixed && e->lit.bits) {
-        ck_error(ck, e->loc, "literal -%" PRIu64 " is out of range for `%s`", e->lit.bits,
-                 scalar_name(s));
+    if (e->lit.suffixed) /* wraps around, as in Futhark: 0xffi8 is -1, 257u8 is 1 */
         return;
-    }
-    uint64_t max = scalar_signed(s) && !e->lit.bit_pattern
-                       ? ((uint64_t)1 << (bits - 1)) - 1 + negated
-                   : bits == 64 ? UINT64_MAX
-                                : ((uint64_t)1 << bits) - 1;
+    uint64_t max = scalar_signed(s) ? ((uint64_t)1 << (bits - 1)) - 1 + negated
+                   : negated        ? 0
+                                    : UINT64_MAX >> (64 - bits);
     if (e->lit.bits > max)
         ck_error(ck, e->loc, "literal %s%" PRIu64 " is out of range for `%s`", negated ? "-" : "",
                  e->lit.bits, scalar_name(s));
-    if (scalar_signed(s) && e->lit.bit_pattern && bits < 64) /* extend the sign */
-        e->lit.bits = (uint64_t)((int64_t)(e->lit.bits << (64 - bits)) >> (64 - bits));
 }
 
 static void zonk_lit(Ck *ck, AExp *e, bool negated)
