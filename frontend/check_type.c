@@ -93,13 +93,15 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
         return ty_error(ck);
     }
     Subst s = {0};
-    int next_size = 0, next_type = 0;
     for (int i = 0; i < d->tparams.n; i++) {
         TParam *p = &d->tparams.at[i];
-        int *next = p->kind == TP_SIZE ? &next_size : &next_type;
-        while ((te->args.at[*next]->kind == TE_SIZE) != (p->kind == TP_SIZE))
-            ++*next;
-        TypeExp *arg = te->args.at[(*next)++];
+        TypeExp *arg = te->args.at[i];
+        if ((arg->kind == TE_SIZE) != (p->kind == TP_SIZE)) {
+            ck_error(ck, arg->loc, "argument %d of type `%s` should be a %s", i + 1, d->name,
+                     p->kind == TP_SIZE ? "size, as in `[n]`" : "type");
+            ck_note(ck, p->loc, "the parameter is declared here");
+            return ty_error(ck);
+        }
         if (p->kind == TP_SIZE)
             subst_size(ck, &s, p->bind, written_size(ck, arg->dim, how, arg->loc));
         else {
