@@ -189,6 +189,32 @@ static AType *check_string(Ck *ck, AExp *e)
     return ty_array(ck, sz_const(ck, e->seq.elems.n), ty_scalar(ck, S_U8));
 }
 
+/* Whether e is a number that is known now. */
+static bool known_number(Ck *ck, const AExp *e, int64_t *v)
+{
+    return sz_value(sz_of_exp(ck, e), v);
+}
+
+/* The size of a range with elements of type t. Only such as are plainly right: a range may be empty, and its ends may be
+ * narrower. 0..<n and 1...n, also as 0..1..<n and 1..2...n, are what iota is, and what the lowering makes n elements of. */
+static Size *range_size(Ck *ck, const AExp *e, const AType *t)
+{
+    bool to = e->range.kind == RANGE_TO;
+    int64_t from, second, end, count;
+    if (e->range.kind == RANGE_ABOVE || !known_number(ck, e->range.start, &from) ||
+        (e->range.second && (!known_number(ck, e->range.second, &second) ||
+                             second <= from || second - 1 != from)))
+        return sz_unknown(ck, e->loc);
+    if (known_number(ck, e->range.end, &end) && end >= from &&
+        !__builtin_sub_overflow(end, from, &count) && !__builtin_add_overflow(count, to, &count))
+        return sz_const(ck, count);
+    t = type_deref(t);
+    Size *n = sz_of_exp(ck, e->range.end);
+    if (from != to || t->kind != TY_SCALAR || t->scalar != S_I64 || n->kind == SZ_CONST)
+        return sz_unknown(ck, e->loc);
+    return n;
+}
+
 static AType *check_range(Ck *ck, AExp *e)
 {
     AType *t = ty_meta(ck, TC_INT, e->loc);
@@ -196,20 +222,7 @@ static AType *check_range(Ck *ck, AExp *e)
     if (e->range.second)
         check_is(ck, e->range.second, t, "second element of a range");
     check_is(ck, e->range.end, t, "end of a range");
-    Size *n = NULL;
-    AType *d = type_deref(t);
-    if (e->range.kind != RANGE_ABOVE && !e->range.second)
-        n = sz_op(ck, '-', sz_of_exp(ck, e->range.end), sz_of_exp(ck, e->range.start));
-    if (n && e->range.kind == RANGE_TO)
-        n = sz_op(ck, '+', n, sz_const(ck, 1));
-    /* Only sizes that are plainly right: a range may be empty, and its ends may be narrower. */
-    bool i64 = d->kind == TY_SCALAR && d->scalar == S_I64;
-    int64_t v;
-    if (n && sz_value(n, &v))
-        n = sz_const(ck, v);
-    if (!n || (n->kind == SZ_CONST ? n->value < 0 : !i64 || n->kind == SZ_OP))
-        n = sz_unknown(ck, e->loc);
-    return ty_array(ck, n, t);
+    return ty_array(ck, range_size(ck, e, t), t);
 }
 
 /* ---- Fields ---- */

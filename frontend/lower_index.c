@@ -304,7 +304,9 @@ Range lower_range_parts(Low *L, Env *env, const AExp *e)
         r.second = val_scalar(lower_exp(L, env, e->range.second), loc);
     r.end = val_scalar(lower_exp(L, env, e->range.end), loc);
     r.b = emit_conv(L, loc, T_I64, r.end);
-    if (!e->range.second)
+    bool unit = !r.start.var && !r.second.var && r.second.c.i > r.start.c.i &&
+                r.second.c.i - 1 == r.start.c.i;
+    if (!e->range.second || (unit && r.kind != RANGE_ABOVE))
         return (Range){r.start, atom_int(t, r.kind == RANGE_ABOVE ? -1 : 1), unit_range_count(L, &r)};
     Atom step = emit_op(L, loc, OP_SUB, emit_conv(L, loc, T_I64, r.second), r.a);
     Atom count = step_range_count(L, &r, step);
