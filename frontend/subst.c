@@ -168,6 +168,7 @@ typedef struct {
     const Bindings *keep;
     const AType *whole;
     Loc loc;
+    Subst left; /* the names that have left: each is one unknown size, wherever it stands */
 } LeaveEnv;
 
 /* Whether a function type in t binds the name. */
@@ -199,14 +200,21 @@ static bool leaves(void *env, const Binding *b)
 static Size *leave_size(void *env, Size *z)
 {
     LeaveEnv *le = env;
-    return z->kind == SZ_VAR && leaves(env, z->var) ? sz_unknown(le->ck, le->loc) : z;
+    if (z->kind != SZ_VAR || !leaves(env, z->var))
+        return z;
+    int i = subst_find(&le->left, z->var);
+    if (i < 0) {
+        i = le->left.from.n;
+        subst_size(le->ck, &le->left, z->var, sz_unknown(le->ck, le->loc));
+    }
+    return le->left.sizes.at[i];
 }
 
 /* n*m with m leaving is as unknown as m: the mapper would leave n * ?, which is kept, since equal
  * products of the same unknown are equal. */
 AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc)
 {
-    LeaveEnv env = {ck, from, keep, t, loc};
+    LeaveEnv env = {.ck = ck, .from = from, .keep = keep, .whole = t, .loc = loc};
     Mapper m = {ck, leave_size, NULL, &env, 0};
     return map_type(&m, t);
 }
