@@ -1,0 +1,194 @@
+"""Cases: generated programs on wrong data, failures in kernels, refused versions, options and files."""
+import re
+import shutil
+
+from box import EXAMPLES, HERE, MATRICES, NEVER, USAGE, USER, Failed, case, table
+
+
+# --- data: the interpreter and the program must refuse alike --------------------------------------------
+
+DATA = [
+    ("nothing", "", "1:1: expected a value, got end of input"),
+    ("no value", "hello", "1:1: expected"),
+    ("truncated array", "[[1f32, 2], [3", r"1:15: expected ',' or '\]', got end of input"),
+    ("one argument missing", "[[1f32, 2]]", r"1:12: expected a value, got end of input"),
+    ("irregular rows", "[[1f32, 2], [3]] [[1]]", "1:16: a row of 1 elements after one of 2"),
+    ("wrong element type", "[[1i32]] [[1]]", "1:3: expected f32, got a literal of type i32"),
+    ("wrong rank", "[1f32, 2] [[1]]", "1:2: expected an array of 2 dimensions"),
+    ("too high a rank", "[[[1f32]]] [[1]]", "too many dimensions|expected f32|expected"),
+    ("a scalar", "5 [[1]]", "1:1: expected an array of 2 dimensions"),
+    ("sizes that disagree", "[[1f32, 2]] [[1]]", r"argument 2 \(yss\): size m is 1 here, but 2 before"),
+    ("too many values", "[[1f32]] [[2]] 3", "1:16: (data after the last argument|more input)"),
+    ("empty without type", "[] [[1]]", r"argument 2 \(yss\): size m is 1 here, but 0 before"),
+    ("wrong empty type", "empty([0][1]i32) [[1]]", "expected|i32"),
+    ("a bad number", "[[1.5.5f32]] [[1]]", "1:[0-9]+: "),
+    ("binary: truncated", b"b\x02\x02 f32" + (2).to_bytes(8, "little") * 2 + b"\0" * 7, "the data ends in the middle of an array of 16 bytes"),
+    ("binary: other type", b"b\x02\x02 i32" + (1).to_bytes(8, "little") * 2 + b"\0" * 4, "f32.*i32"),
+    ("binary: other rank", b"b\x02\x01 f32" + (1).to_bytes(8, "little") + b"\0" * 4, r"\[\]f32|dimension|rank"),
+    ("binary: version", b"b\x09\x01 f32" + b"\0" * 12, "version"),
+    ("binary: huge", b"b\x02\x02 f32" + b"\xff" * 16, "a dimension of size -1"),
+    ("binary: too large", b"b\x02\x02 f32" + (1 << 32).to_bytes(8, "little") * 2, "larger than any memory"),
+    ("binary: empty but too large", b"b\x02\x02 f32" + (0).to_bytes(8, "little") + (1 << 62).to_bytes(8, "little"),
+     "larger than any memory"),
+    ("empty but too large", "empty([0][4611686018427387905]f32)", "larger than any memory"),
+    ("a binary integer", "[[1f32, 0b11]] [[1]]", "1:9: expected f32, got a binary integer"),
+    ("a hexadecimal integer", "[[1f32, 0x10]] [[1]]", "1:9: expected f32, got a hexadecimal integer"),
+    ("a binary float", "[[1f32, 0b11f32]] [[1]]", "1:9: expected f32, got a binary integer"),
+    ("a name", "[[1f32, -nanx]] [[1]]", "1:9: expected f32, got '-nanx'"),
+]
+
+
+def data_to_interpreter(box, data, err):
+    shutil.copy(EXAMPLES / "matmul.sf", box.path)
+    box.minifut("run matmul.sf", USER, err, out="^$", stdin=data)
+
+
+def data_to_program(box, data, err):
+    box.run([box.binary("matmul")], USER, err, out="^$", stdin=data)
+
+
+table("data, interpreter", False, DATA, data_to_interpreter)
+table("data, program", True, DATA, data_to_program)
+
+
+# --- failures inside kernels, in every version -----------------------------------------------------------
+
+FAILS = [  # entry, arguments, message
+    ("div_map", "[1,2,3] [1,0,1]", "fails.sf:3:17: division by zero"),
+    ("index_map", "[1,2,3] [0i64,1,3]", r"fails.sf:6:14: index \[3\] out of bounds for array of shape \[3\]"),
+    ("index_map", "[1,2,3] [0i64,-1,1]", r"fails.sf:6:14: index \[-1\] out of bounds for array of shape \[3\]"),
+    ("index_reduce", "[1,2,3] [0i64,1,3]", r"fails.sf:9:28: index \[3\] out of bounds for array of shape \[3\]"),
+    ("div_reduce", "[1,2,3] [1,1,0]", "fails.sf:12:12: division by zero"),
+    ("index_scan", "[1,2,3] [0i64,1,3]", r"fails.sf:15:26: index \[3\] out of bounds for array of shape \[3\]"),
+    ("index_group", "[[1,2,3],[4,5,6]] [1i64,3]",
+     r"fails.sf:20:42: index \[3\] out of bounds for array of shape \[3\]"),
+    ("div_group", "[[1,2,3],[4,5,6]] [1,0]", "fails.sf:25:41: division by zero"),
+    ("asserts", "[1,2,0]", "fails.sf:28:14: assertion failed: x > 0"),
+    ("host_index", "[1,2,0] 5i64", r"fails.sf:31:3: index \[5\] out of bounds for array of shape \[3\]"),
+    ("host_div", "1 0", "fails.sf:34:3: division by zero"),
+    ("slices", "[1,2,0] 2i64 5i64", r"fails.sf:37:13: index \[2:5\] out of bounds for array of shape \[3\]"),
+    ("slices", "[1,2,0] 2i64 1i64", "fails.sf:37:13: slice 2:1 is invalid"),
+    ("coerced", "[1,2,0] 2i64", "fails.sf:40:12: size 3 does not match size 2"),
+]
+GROUP_VERSIONS = [
+    ("outer", ["suff_outer_par_0=1"], "suff_outer_par_0 <= 1: true"),
+    ("intra", ["suff_outer_par_0=" + NEVER, "suff_intra_par_1=1"], "suff_intra_par_1 <= 6: true"),
+    ("flat", ["suff_outer_par_0=" + NEVER, "suff_intra_par_1=" + NEVER], "suff_intra_par_1 <= 6: false"),
+]
+
+
+def fails_interpreted(box, entry, stdin, err):
+    shutil.copy(HERE / "fails.sf", box.path)
+    box.minifut(f"run -e {entry} fails.sf", USER, "^" + err, out="^$", stdin=stdin)
+
+
+def fails_compiled(box, entry, stdin, err, shape, params=(), taken=None):
+    args = [box.binary("fails"), "-e", entry] + (["-L"] if taken else [])
+    for p in params:
+        args += ["--param", f"{entry}.{p}"]
+    _, said = box.run(args, USER, "^" + err, out="^$", stdin=stdin, env={"MINIFUT_CODE": shape})
+    if taken and taken not in said:
+        raise Failed(f"another version ran: {said}")
+
+
+table("failure, interpreter", False, [(f"{e} {x}", e, x, m) for e, x, m in FAILS], fails_interpreted)
+for shape in ("cpu", "gpu"):
+    table(f"failure, {shape}", True, [(f"{e} {x}", e, x, m, shape) for e, x, m in FAILS
+                                      if not e.endswith("group")], fails_compiled)
+    table(f"failure, {shape}", True, [(f"{e} {v}", e, x, m, shape, p, t) for e, x, m in FAILS
+                                      if e.endswith("group") for v, p, t in GROUP_VERSIONS], fails_compiled)
+
+
+def results_of_versions(box, shape, params, taken):
+    args = [box.binary("fails"), "-L", "-e", "index_group"]
+    for p in params:
+        args += ["--param", f"index_group.{p}"]
+    box.run(args, 0, re.escape(taken), out=r"^\[19i32, 73i32\]$", stdin="[[1,2,3],[4,5,6]] [1i64,2]",
+            env={"MINIFUT_CODE": shape})
+
+
+table("no failure", True, [(f"{s} {v}", s, p, t) for s in ("cpu", "gpu") for v, p, t in GROUP_VERSIONS],
+      results_of_versions)
+
+
+# --- versions that the device cannot run -------------------------------------------------------------------
+
+def too_much_local_memory(box, shape, limit):
+    row = list(range(1, 602))
+    data = f"[{row}, {row[::-1]}]".replace(" ", "")
+    shutil.copy(EXAMPLES / "mapscan.sf", box.path)
+    want, _ = box.minifut("run mapscan.sf", 0, stdin=data)
+    args = [box.binary("mapscan"), "-L", "--param", "main.suff_outer_par_0=" + NEVER, "--param",
+            "main.suff_intra_par_1=1"]
+    env = {"MINIFUT_CODE": shape}
+    got, said = box.run(args, 0, "suff_intra_par_1 <= 504: true", stdin=data, env=env)
+    if got != want or "Refused" in said:
+        raise Failed(f"within the limit: {said}: {got[:200]}")
+    got, said = box.run(args + ["--local-memory-limit", str(limit)], 0,
+                        rf"^Refused segmap_intra_main_\d+: needs \d+ bytes of local memory, the device offers {limit}\.",
+                        stdin=data, env=env)
+    if got != want:
+        raise Failed(f"the next version is wrong: {got[:200]}, expected {want[:200]}")
+
+
+table("local memory", True, [("cpu", "cpu", 2048), ("gpu", "gpu", 2048)], too_much_local_memory)
+
+
+# --- options and files of programs ---------------------------------------------------------------------------
+
+PRODUCT = r"^\[\[19.0f32, 22.0f32\], \[43.0f32, 50.0f32\]\]$"
+
+
+def program(box, args, code, err, out):
+    box.put("bad.tuning", "main.suff_outer_par_0=10\nmain.suff_outer_par_0 is 7\n")
+    box.put("odd.tuning", "-- a comment\n\n  main.suff_outer_par_0 = 1 -- another\nmain.nobody=5\n")
+    box.run([box.binary("matmul")] + args.split(), code, err, out=out, stdin=MATRICES)
+
+
+table("program", True, [
+    ("right", "", 0, "", PRODUCT),
+    ("unknown option", "--fast", USAGE, "unrecognized option '--fast'", "^$"),
+    ("misspelt option", "--print-param=1 --tunning x", USAGE, "did you mean '--print-params'|did you mean '--tuning'", "^$"),
+    ("misspelt parameter", "--param main.suff_outer_pra_0=1", USER,
+     "unknown tuning parameter: main.suff_outer_pra_0; did you mean 'main.suff_outer_par_0'", "^$"),
+    ("misspelt entry point", "-e mian", USER, "no entry point 'mian'; did you mean 'main'", "^$"),
+    ("option without value", "--tuning", USAGE, "option '--tuning' requires an argument", "^$"),
+    ("unknown entry point", "-e nobody", USER, "no entry point 'nobody'", "^$"),
+    ("broken tuning file", "--tuning bad.tuning", USER,
+     "bad.tuning:2: expected name=int, got 'main.suff_outer_par_0 is 7'", "^$"),
+    ("unknown name in the tuning file", "-L --tuning odd.tuning", 0,
+     "odd.tuning:4: warning: unknown tuning parameter: main.nobody(.|\n)*_0 <= 1: true", PRODUCT),
+    ("missing tuning file", "--tuning none.tuning", USER, "cannot read none.tuning: No such file", "^$"),
+    ("unknown parameter", "--param main.nobody=1", USER, "unknown tuning parameter: main.nobody", "^$"),
+    ("a limit that is no number", "--local-memory-limit x", USAGE, "--local-memory-limit needs a number, got 'x'", "^$"),
+    ("a default that is no number", "--default-group-size=", USAGE, "--default-group-size needs a number, got ''", "^$"),
+    ("times that cannot be written", "-t bad.tuning/t", USER, "cannot write bad.tuning/t", ""),
+    ("no such device", "-d nonesuch", USER, "no OpenCL device matches device nonesuch", "^$"),
+    ("no such platform", "-p nonesuch", USER, "no OpenCL device matches platform nonesuch", "^$"),
+], program)
+
+
+@case(True)
+def program_without_OpenCL(box):
+    (box.path / "none").mkdir()
+    env = {"OCL_ICD_VENDORS": box.path / "none"}
+    box.run([box.binary("matmul")], USER, "no OpenCL device found: install a driver", out="^$",
+            stdin=MATRICES, env=env)
+
+
+@case(True)
+def program_on_a_full_disk(box):
+    with open("/dev/full", "wb") as full:
+        box.run([box.binary("matmul")], USER, "cannot write the results: No space left", stdin=MATRICES,
+                stdout=full)
+
+
+def full_file(box, args):
+    box.use("matmul")
+    with open("/dev/full", "wb") as full:
+        box.run([box.binary("matmul")] + args.split(), USER, "cannot write", stdin=MATRICES, stdout=full)
+
+
+table("full disk, program", True, [(a, a) for a in
+      ("--help", "--print-params", "--list-devices", "-n -t /dev/full", "-n -t /dev/full -r 3000",
+       "-n --profile-json /dev/full", "--dump-opencl /dev/full", "-b", "")], full_file)

@@ -1,0 +1,224 @@
+"""Cases: tune and bench."""
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from box import HOSTILE, MATRICES, MINIFUT, USER, WRONG, Failed, case, table
+
+
+# --- tune and bench --------------------------------------------------------------------------------------------
+
+def folder(box, files):
+    (box.path / "d").mkdir()
+    for name, text in files.items():
+        box.put("d/" + name, text)
+
+
+def tool(box, what, files, args, code, err):
+    box.use("matmul")
+    if files is not None:
+        folder(box, files)
+    box.put("bad.tuning", "main.suff_outer_par_0=many\n")
+    box.put("odd.tuning", "main.nobody=5\n")
+    box.minifut(f"{what} --skip-compilation matmul.sf d {args}", code, err)
+
+
+GOOD_OUT = "[[19f32, 22], [43, 50]]"
+for what in ("tune", "bench"):
+    table(what, True, [
+        ("no folder", what, None, "", USER, f"{what}: cannot read folder d: No such file"),
+        ("empty folder", what, {}, "", USER, f"{what}: d holds no data sets"),
+        ("only other files", what, {"a.txt": "1", "b.out": "2"}, "", USER, "d holds no data sets"),
+        ("truncated", what, {"a.in": MATRICES[:-2]}, "", USER, "d/a.in.*expected ',' or '\\]', got end of input"),
+        ("mistyped", what, {"a.in": MATRICES.replace("5f32", "5i32")}, "", USER,
+         "d/a.in: .*expected f32, got a literal of type i32"),
+        ("too few values", what, {"a.in": "[[1f32]]"}, "", USER, "d/a.in: .*expected a value, got end of input"),
+        ("too many values", what, {"a.in": MATRICES + " 3"}, "", USER, "d/a.in: data after the last input of main"),
+        ("sizes that disagree", what, {"a.in": "[[1f32]] [[1f32],[2]]"}, "", USER,
+         r"argument 2 \(yss\): size m is 2 here, but 1 before"),
+        ("broken gzip", what, {"b.in.gz": gzip.compress(MATRICES.encode(), mtime=0)[:25]}, "", USER, "d/b.in.gz"),
+        ("mistyped result", what, {"a.in": MATRICES, "a.out": "[[1i32]]"}, "", USER,
+         "d/a.out:1:3: expected f32, got a literal of type i32"),
+        ("result of another shape", what, {"a.in": MATRICES, "a.out": "[[19f32, 22]]"}, "", USER,
+         r"wrong result 0: a value of type \[2\]\[2\]f32, expected \[1\]\[2\]f32"),
+        ("wrong result", what, {"a.in": MATRICES, "a.out": GOOD_OUT.replace("43", "44")}, "", USER,
+         r"wrong result 0: \[1\]\[0\]: 43.0f32, expected 44.0f32"),
+        ("two results", what, {"a.in": MATRICES, "a.out": GOOD_OUT + " 1"}, "", USER,
+         "d/a.out: data after the last result of main"),
+        ("no such device", what, {"a.in": MATRICES}, "-d nonesuch", USER, "no OpenCL device matches"),
+        ("no such entry point", what, {"a.in": MATRICES}, "-e nobody", USER, "has no entry point 'nobody'"),
+    ], tool)
+table("tune", True, [
+    ("unwritable file", "tune", {"a.in": MATRICES}, "-o matmul.sf/t", USER, "cannot write matmul.sf/t: Not a directory"),
+    ("file is a folder", "tune", {"a.in": MATRICES}, "-o d", USER, "cannot write d: Is a directory"),
+    ("no folder for the file", "tune", {"a.in": MATRICES}, "-o none/t", USER, "cannot write none/t: No such file"),
+], tool)
+table("bench", True, [
+    ("broken tuning file", "bench", {"a.in": MATRICES}, "--tuning bad.tuning", USER,
+     "bad.tuning:1: expected name=number"),
+    ("unknown name in the tuning file", "bench", {"a.in": MATRICES}, "--tuning odd.tuning", 0,
+     "warning: odd.tuning: the program has no parameter main.nobody"),
+    ("missing tuning file", "bench", {"a.in": MATRICES}, "--tuning none", USER, "cannot read none: No such file"),
+    ("unwritable JSON", "bench", {"a.in": MATRICES}, "--json none/x", USER, "cannot write none/x: No such file"),
+], tool)
+
+
+@case(False)
+def tune_a_missing_program(box):
+    box.put("d/a.in", "1")
+    box.minifut("tune p.sf d", USER, "tune: cannot read p.sf")
+    box.minifut("bench p.sf d", USER, "bench: cannot read p.sf")
+
+
+@case(False)
+def tune_a_wrong_program(box):
+    box.put("p.sf", WRONG)
+    box.put("d/a.in", "1")
+    box.minifut("tune p.sf d", USER, r"^p.sf:1:\d+: error: ")
+
+
+@case(True)
+def bench_says_WRONG(box):
+    box.use("matmul")
+    folder(box, {"a.in": MATRICES, "a.out": GOOD_OUT.replace("43", "44"), "b.in": MATRICES, "b.out": GOOD_OUT})
+    box.minifut("bench --skip-compilation --json r.json matmul.sf d", USER, "a: wrong result",
+                out=r"^a +WRONG(.|\n)*^b .*right", leaves=["r.json"])
+
+
+@case(True)
+def bench_goes_on_after_a_broken_data_set(box):
+    box.use("matmul")
+    folder(box, {"a.in": MATRICES[:-3], "b.in.gz": gzip.compress(MATRICES.encode(), mtime=0),
+                 "b.out": GOOD_OUT})
+    box.minifut("bench --skip-compilation matmul.sf d", USER, "a: d/a.in: ", out=r"^a +FAILS(.|\n)*^b .*right")
+
+
+@case(True)
+def tune_writes_and_bench_reads(box):
+    box.use("matmul")
+    folder(box, {"a.in": MATRICES, "a.out": GOOD_OUT})
+    box.put("matmul.sf.tuning", "other.suff_outer_par_0=7\nnonsense\n")
+    box.minifut("tune --skip-compilation matmul.sf d", 0, "matmul.sf.tuning:2: .*written anew",
+                out="4 thresholds, 1 data set")
+    text = (box.path / "matmul.sf.tuning").read_text()
+    if len(re.findall(r"^main\.suff_(outer|intra)_par_[0-3]=\d+$", text, re.M)) != 4:
+        raise Failed(f"the tuning file holds {text!r}")
+    box.minifut("bench --skip-compilation matmul.sf d", 0, "no parameter other.suff_outer_par_0", out="^a .*right")
+
+
+@case(True)
+def tune_goes_on_after_broken_data_sets(box):
+    box.use("matmul")
+    folder(box, {"a.in": MATRICES, "b.in": MATRICES[:-3], "c.in": "[[1f32]] [[1f32],[2]]", "d.in": MATRICES})
+    box.minifut("tune --skip-compilation matmul.sf d", USER, r"d/b.in.*: left out\n(.|\n)*no version runs on c: left out",
+                out="4 thresholds, 2 data sets(.|\n)*written to", leaves=["matmul.sf.tuning"])
+
+
+@case(True)
+def hostile_names_everywhere(box):
+    sub, name = HOSTILE
+    path = f"{sub}/{name}.sf"
+    box.put(path, "-- ==\n-- input { [1] } output { [10] }\n-- input { [0] } error: "
+            "entry main [n] (xs: [n]i32) = map (\\x -> 10 / x) xs\n".replace("error: ", "error: by zero\n"))
+    box.put(f"{sub}/{name}/{name}.in", "[1, 2]")
+    box.put(f"{sub}/{name}/{name}.out", "[10, 5]")
+    tmp = box.path / "a b$(touch c)"
+    tmp.mkdir()
+    env = {"TMPDIR": tmp, "CFLAGS": "-O0"}
+    made = [f"{sub}/{name}.c", f"{sub}/{name}_.c", f"{sub}/{name}_"]
+    box.run([MINIFUT, "compile", "-o", f"{sub}/{name}_", "--", path], 0, leaves=made[1:], env=env)
+    box.run([str(box.path / made[2])], USER, re.escape(path.replace("\n", "?")) + r":4:\d+: division by zero",
+            stdin="[0]")
+    box.run([MINIFUT, "test", "--", path], 0, out="^6 passed", env=env)
+    data = f"{sub}/{name}"
+    box.path.joinpath(f"{sub}/p").mkdir()
+    shutil.copy(box.path / path, box.path / sub / "p" / f"{name}.sf")
+    path = f"{sub}/p/{name}.sf"
+    box.run([MINIFUT, "tune", "--", path, data], 0, out="1 data set", env=env,
+            leaves=[f"{sub}/p/{name}", f"{sub}/p/{name}.c", path + ".tuning"])
+    box.run([MINIFUT, "bench", "--skip-compilation", "--json", "r.json", "--", path, data], 0, out="right", env=env,
+            leaves=["r.json"])
+    if json.loads((box.path / "r.json").read_text())["program"] != path:
+        raise Failed("the report has another program")
+
+
+@case(True)
+def tune_an_entry_with_a_long_name(box):
+    name = "ab" * 200
+    box.put("p.sf", f"-- ==\n-- entry: {name}\n-- input {{ [[1, 2], [3, 4]]}}\n"
+            f"entry {name} [n][m] (xss: [n][m]i32) = map (reduce (+) 0) xss\n")
+    box.minifut("tune p.sf", 0, out=r"(\d) thresholds(.|\n)*same versions|x", leaves=["p", "p.c", "p.sf.tuning"],
+                env={"CFLAGS": "-O0"})
+    if not re.search(rf"^{name}\.suff_outer_par_0=\d+$", (box.path / "p.sf.tuning").read_text(), re.M):
+        raise Failed("the tuning file has not its threshold")
+    box.minifut("bench --skip-compilation p.sf", 0, out="versions agree")
+
+
+@case(True)
+def interrupted_while_reading(box):
+    """Data that never come: a signal ends tune and bench all the same, and nothing is left."""
+    box.use("mapscan")
+    (box.path / "d").mkdir()
+    (box.path / "tmp").mkdir()
+    os.mkfifo(box.path / "d/a.in")
+    before = box.files()
+    for what in ("tune", "bench"):
+        p = subprocess.Popen([MINIFUT, what, "--skip-compilation", "mapscan.sf", "d"], cwd=box.path,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": "tmp"})
+        with open(box.path / "d/a.in", "w") as data:  # opened when it reads
+            data.write("[[1, 2], [3,")
+            data.flush()
+            time.sleep(0.1)
+            p.send_signal(signal.SIGTERM)
+            err = p.communicate(timeout=60)[1]
+        if p.returncode != USER or b"interrupted" not in err or box.files() != before:
+            raise Failed(f"{what}: exit code {p.returncode}: {err.decode()[-500:]}; {box.files() - before}")
+
+
+@case(True)
+def a_long_comment_in_a_tuning_file(box):
+    box.use("matmul")
+    folder(box, {"a.in": MATRICES})
+    box.put("matmul.sf.tuning", "-- " + "x = y " * 1000 + "\nmain.suff_outer_par_0=1\n")
+    box.minifut("bench --skip-compilation matmul.sf d", 0, out="versions agree")
+
+
+@case(True)
+def the_star_of_devices(box):
+    shown = box.minifut("devices", 0)[0]
+    box.run([box.binary("matmul"), "-D"], 0, "Using device: " + re.escape(re.findall(r"^\* (.*)$", shown, re.M)[0]),
+            stdin=MATRICES)
+
+
+def interrupted(box, what, sig):
+    """Stops a tool in the middle of its runs."""
+    box.use("mapscan")
+    (box.path / "d").mkdir()
+    with open(box.path / "d/a.in", "wb") as f:
+        subprocess.run([MINIFUT, "dataset", "-b", "-g", "[3000][3000]i32"], stdout=f, check=True)
+    box.put("mapscan.sf.tuning", "main.suff_outer_par_0=7\n")
+    (box.path / "tmp").mkdir()
+    before = box.files()
+    p = subprocess.Popen([MINIFUT, what, "--skip-compilation", "mapscan.sf", "d"], cwd=box.path,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": "tmp"})
+    deadline = time.monotonic() + 60
+    while not list((box.path / "tmp").iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.01)  # until its session is open
+    time.sleep(0.3)
+    p.send_signal(sig)
+    _, err = p.communicate(timeout=120)
+    if p.returncode != USER or b"interrupted" not in err:
+        raise Failed(f"exit code {p.returncode}: {err.decode()[-500:]}")
+    if (box.path / "mapscan.sf.tuning").read_text() != "main.suff_outer_par_0=7\n":
+        raise Failed("the tuning file was changed")
+    if box.files() != before:
+        raise Failed(f"left {sorted(box.files() - before)}")
+
+
+table("interrupted", True, [(f"{w} {s.name}", w, s) for w in ("tune", "bench")
+                            for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)], interrupted)
