@@ -466,6 +466,8 @@ typedef struct TypeDecl {
 typedef enum { D_DEF, D_TYPE, D_IMPORT } DeclKind;
 typedef struct {
     DeclKind kind;
+    bool local; /* not known where this file is imported */
+    bool open;  /* D_IMPORT: known there as well */
     Loc loc;
     Def *def;
     TypeDecl *type;
@@ -474,12 +476,14 @@ typedef struct {
 } Decl;
 typedef VEC(Decl) Decls;
 
+typedef VEC(struct File *) Files;
 typedef struct File {
     const char *path;
     Decls decls;
-    int state; /* of loading and of checking, for cycles */
+    int state;     /* of loading and of checking, for cycles */
+    Files known;   /* [check] whose definitions it may use, by now */
+    Files offered; /* [check] those of them that who imports it may use, too */
 } File;
-typedef VEC(File *) Files;
 
 /* ---- Entry points ---- */
 

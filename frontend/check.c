@@ -42,6 +42,17 @@ static void check_top(Ck *ck, Def *d)
     vec_push(ck->a, &ck->ast->defs, d);
 }
 
+/* An import makes the definitions of a file known, but not those that this one imports itself,
+ * unless by `open import`. */
+static void know_file(Ck *ck, File *f, const Decl *d)
+{
+    Files *to[] = {&f->known, d->open && !d->local ? &f->offered : NULL};
+    for (int i = 0; i < 2 && to[i]; i++) {
+        vec_push(ck->a, to[i], d->file);
+        vec_append(ck->a, to[i], &d->file->offered);
+    }
+}
+
 static void check_decls(Ck *ck, File *f)
 {
     for (int i = 0; i < f->decls.n; i++) {
@@ -52,6 +63,8 @@ static void check_decls(Ck *ck, File *f)
         case D_IMPORT:
             if (d->file)
                 check_file(ck, d->file);
+            if (d->file)
+                know_file(ck, f, d);
             break;
         case D_TYPE:
             check_once(ck, f, i, true);
@@ -86,6 +99,7 @@ static void check_prelude(Ck *ck)
     ctx.base = diag_source_add(f->path, prelude_text, n);
     if (!parse_text(&ctx, false))
         ice(((Loc){0, 0}), "the prelude does not parse");
+    ck->prelude = f;
     check_file(ck, f);
 }
 

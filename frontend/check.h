@@ -22,6 +22,7 @@ typedef struct Scope {
     Binding *bind;
     const char *open; /* or a module: its members are known by their names alone */
     const File *file; /* of a definition: no local name is further out */
+    bool local;       /* of a definition: other files do not know it */
     const struct Scope *hidden; /* by this definition: the one before of this name */
     struct Scope *up;
 } Scope;
@@ -77,6 +78,7 @@ typedef struct Ck {
     Arena *a;
     Ast *ast;
     File *file; /* being checked */
+    File *prelude; /* which all know */
     Scope *scope;
     NameTable names;
     Scope *types; /* names of types: type parameters and abbreviations */

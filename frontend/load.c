@@ -83,7 +83,7 @@ static void load_import(Ast *ast, File *from, Decl *d, bool *ok)
 static void load_imports(Ast *ast, File *f, bool *ok)
 {
     for (int i = 0; i < f->decls.n; i++)
-        if (f->decls.at[i].kind == D_IMPORT)
+        if (f->decls.at[i].kind == D_IMPORT && f->decls.at[i].path)
             load_import(ast, f, &f->decls.at[i], ok);
 }
 

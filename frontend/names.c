@@ -65,6 +65,7 @@ void bind_name(Ck *ck, Binding *b)
     Scope *s = NEW(ck->a, Scope);
     *s = (Scope){.name = b->name, .bind = b, .up = *top};
     s->file = !ck->current.n && (b->kind == BIND_TYPE || b->kind == BIND_DEF) ? ck->file : NULL;
+    s->local = s->file && ck->file->decls.at[ck->decl].local;
     *top = s;
     NameRow *r = add_name(ck, b->name);
     if (s->file) {
@@ -87,13 +88,23 @@ void open_module(Ck *ck, const char *module)
     ck->opened++;
 }
 
+static bool is_known(const Ck *ck, const Scope *s)
+{
+    const File *f = ck->file ? ck->file : ck->ast->main; /* whose entry points come last */
+    bool known = s->file == f || s->file == ck->prelude;
+    for (int i = 0; !known && !s->local && i < f->known.n; i++)
+        known = f->known.at[i] == s->file;
+    return known;
+}
+
 /* Definitions, which are many, are found by their names, not by going through them. */
 static Binding *in_scope(Ck *ck, const Scope *s, const char *name, bool type)
 {
     while (s && !s->file && s->name != name)
         s = s->up;
     if (s && s->file)
-        s = find_global(ck, name, type);
+        for (s = find_global(ck, name, type); s && !is_known(ck, s);)
+            s = s->hidden;
     return s ? s->bind : NULL;
 }
 
@@ -165,6 +176,21 @@ static bool is_operator_name(const char *name)
     return strchr("+-*/%=!><|&^", name[0]) != NULL;
 }
 
+/* A definition of a file that was read, but is not known here. */
+static bool report_unseen(Ck *ck, const char *name, Loc loc, bool type)
+{
+    const Scope *s = find_global(ck, name, type);
+    if (!s)
+        return false;
+    if (s->local)
+        ck_error(ck, loc, "`%s` is `local` to `%s`", name, s->file->path);
+    else
+        ck_error(ck, loc, "`%s` is defined in `%s`, which this file does not import", name,
+                 s->file->path);
+    ck_note(ck, s->bind->loc, "it is defined here");
+    return true;
+}
+
 static Binding *find_binding(Ck *ck, const char *name)
 {
     for (const Scope *s = ck->scope; ck->opened && s && !s->file; s = s->up) {
@@ -195,6 +221,8 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
         report_later(ck, name, loc, later);
         return NULL;
     }
+    if (report_unseen(ck, name, loc, false))
+        return NULL;
     Scalar s;
     const char *type = scalar_from_name(name, &s) ? name : foreign_type(name);
     if (type) {
@@ -228,6 +256,8 @@ Binding *find_type(Ck *ck, const char *name, Loc loc)
         ck_error(ck, loc, "type `f16` is not supported");
         return NULL;
     }
+    if (report_unseen(ck, name, loc, true))
+        return NULL;
     Loc later = later_decl(ck, name, true);
     const Decl *self =
         ck->file && ck->decl < ck->file->decls.n ? &ck->file->decls.at[ck->decl] : NULL;

@@ -61,7 +61,7 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 
 %token YYEOF 0 "end of file"
 %token START_FILE START_TYPE
-%token DEF "`def`" ENTRY "`entry`" LOCAL "`local`" TYPE "`type`" IMPORT "`import`" LET "`let`"
+%token DEF "`def`" ENTRY "`entry`" LOCAL "`local`" REEXPORT "`open`" TYPE "`type`" IMPORT "`import`" LET "`let`"
 %token IF "`if`" THEN "`then`" ELSE "`else`" IN "`in`" LOOP "`loop`" FOR "`for`" WHILE "`while`"
 %token DO "`do`" WITH "`with`" ASSERTION "`assert`" COERCE "`:>`" ARROW "`->`" HASH "`#[`"
 %token DOTS2 "`..`" DOTS3 "`...`" DOTS_LT "`..<`" DOTS_GT "`..>`" INDEX "`[`" HOLE "`???`"
@@ -129,7 +129,10 @@ decl: DEF def_rest
           add_def(ctx, mk_def(ctx, $2, $3, $4, $5, $7, @$), true, false); }
     | TYPE lifted ID tparams '=' type { add_type(ctx, $3, $2, $4, $6, @$); }
     | IMPORT STRING { add_import(ctx, $2, @$); }
-    | LOCAL decl /* nothing but modules could tell the difference */
+    | REEXPORT IMPORT STRING {
+          add_import(ctx, $3, @$);
+          vec_last(&ctx->file->decls).open = true; }
+    | LOCAL decl { vec_last(&ctx->file->decls).local = true; }
     | HASH attr ']' decl {
           Decl *d = &vec_last(&ctx->file->decls);
           if (d->def)
@@ -598,8 +601,7 @@ static void add_import(ParseCtx *ctx, const AExp *path, Loc loc)
         s[i] = (char)path->seq.elems.at[i]->lit.bits;
     if (strlen(s) < n)
         parse_error(ctx, path->loc, "the name of a file cannot have a zero byte in it");
-    else
-        add_decl(ctx, D_IMPORT, loc)->path = s;
+    add_decl(ctx, D_IMPORT, loc)->path = strlen(s) < n ? NULL : s;
 }
 
 /* The field that a literal in the source names. */

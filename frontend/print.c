@@ -452,6 +452,8 @@ static void pr_def(Pr *p, const Def *d)
 
 static void pr_decl(Pr *p, const Decl *d)
 {
+    out_puts(p->o, d->local ? "local " : "");
+    out_puts(p->o, d->open ? "open " : "");
     switch (d->kind) {
     case D_DEF:
         pr_def(p, d->def);
