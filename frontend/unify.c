@@ -410,23 +410,44 @@ bool ty_unify(Ck *ck, AType *want, AType *have)
     return false;
 }
 
-AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc)
+/* Two types that become one where branches meet: sizes that differ become unknown, the same two the same one. */
+typedef struct {
+    Ck *ck;
+    Loc loc;
+    ASizes left, right, joined;
+} Join;
+
+static Size *join_size(Join *j, Size *x, Size *y)
 {
+    if (sz_same(x, y))
+        return x;
+    for (int i = 0; i < j->joined.n; i++)
+        if (sz_same(j->left.at[i], x) && sz_same(j->right.at[i], y))
+            return j->joined.at[i];
+    Size *z = sz_unknown(j->ck, j->loc);
+    vec_push(j->ck->a, &j->left, x);
+    vec_push(j->ck->a, &j->right, y);
+    vec_push(j->ck->a, &j->joined, z);
+    return z;
+}
+
+static AType *join(Join *j, AType *a, AType *b)
+{
+    Ck *ck = j->ck;
     a = type_deref(a);
     b = type_deref(b);
     if (a->kind == TY_ARRAY && b->kind == TY_ARRAY) {
-        AType *elem = ty_join(ck, a->array.elem, b->array.elem, loc);
+        AType *elem = join(j, a->array.elem, b->array.elem);
         if (!elem)
             return NULL;
-        Size *x = size_deref(a->array.dim), *y = size_deref(b->array.dim);
-        return ty_array(ck, sz_same(x, y) ? x : sz_unknown(ck, loc), elem);
+        return ty_array(ck, join_size(j, size_deref(a->array.dim), size_deref(b->array.dim)), elem);
     }
     if (a->kind == b->kind && (a->kind == TY_TUPLE || a->kind == TY_RECORD) &&
         a->elems.n == b->elems.n && same_names(&a->names, &b->names)) {
         AType *t = ty_new(ck, a->kind);
         t->names = a->names;
         for (int i = 0; i < a->elems.n; i++) {
-            AType *e = ty_join(ck, a->elems.at[i], b->elems.at[i], loc);
+            AType *e = join(j, a->elems.at[i], b->elems.at[i]);
             if (!e)
                 return NULL;
             vec_push(ck->a, &t->elems, e);
@@ -434,4 +455,10 @@ AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc)
         return t;
     }
     return ty_unify(ck, a, b) ? (a->kind == TY_ERROR ? b : a) : NULL;
+}
+
+AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc)
+{
+    Join j = {.ck = ck, .loc = loc};
+    return join(&j, a, b);
 }
