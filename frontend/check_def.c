@@ -395,6 +395,26 @@ static void check_visible(Ck *ck, const Pat *p, const Bindings *names, int first
 }
 
 /* The finished type of the definition; takes the variables of its level for parameters. */
+static bool is_unknown(void *first_id, const Size *leaf)
+{
+    return leaf->kind == SZ_UNKNOWN && leaf->id >= *(int *)first_id;
+}
+
+/* Nobody could apply a function that the definition returns if it takes an array of a size that only
+ * the definition knows. */
+static void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id)
+{
+    for (const AType *t = type_deref(result); t->kind == TY_FUN; t = type_deref(t->fun.result)) {
+        if (!ty_any_size(t->fun.param, is_unknown, &first_id))
+            continue;
+        ck_error(ck, d->loc,
+                 "the function that `%s` returns takes `%s`, whose size is not known outside; take "
+                 "`[]` and claim the size by `:>`",
+                 d->name, show(ck, t->fun.param));
+        return;
+    }
+}
+
 static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings *exists,
                        int first_uid, int first_id)
 {
@@ -410,8 +430,10 @@ static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings 
         vec_append(ck->a, &keep, exists);
     AType *ret = d->ret ? d->ret_type : ty_plain(ck, body);
     AType *left = ty_leave(ck, ret, first_uid, &keep, d->loc);
-    if (d->params.n)
+    if (d->params.n) {
+        check_applicable(ck, d, left, first_id);
         left = seal_result(ck, left, exists, first_id);
+    }
     if (!d->ret)
         d->ret_type = left;
     AType *t = build_type(ck, d, left, exists);
