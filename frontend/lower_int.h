@@ -1,5 +1,4 @@
-/* Shared by the files of lowering (lower.c, lower_exp.c, lower_soac.c, lower_array.c, lower_prim.c,
- * lower_entry.c); nobody else includes it.
+/* Shared by the files of lowering, lower*.c; nobody else includes it.
  *
  * Lowering is a partial evaluator. An expression of the language evaluates to a Val, known in shape
  * at compile time: atoms for scalars and arrays, tuples of Vals for tuples and records (fields
@@ -111,7 +110,7 @@ enum { MAX_CALLS = 100000 };
 /* Reports a known limitation and gives up this entry. */
 #define low_limit(L, ...) (diag_limit(__VA_ARGS__), longjmp((L)->abandon, 1))
 
-/* --- lower.c: values, scopes, sizes ---------------------------------------------------------- */
+/* --- lower.c: values, scopes, statements ----------------------------------------------------- */
 
 Val *val_atom(Low *L, Atom a);
 /* (): a scalar that says nothing, so that arrays of () have a size as others have. */
@@ -139,14 +138,26 @@ void scope_splice(Low *L, Scope *sc); /* statements and facts of the popped sc, 
 Atoms emit_all(Low *L, const char *base, Exp *e);
 Atom emit(Low *L, Exp *e);      /* one result */
 void emit_none(Low *L, Exp *e); /* no result (ASSERT) */
+/* Gives fresh results the name of the variable that they are bound to. */
+void name_val(Low *L, Val *v, const char *name);
+
+/* A fresh variable for each leaf of v: of its type, or of its rows' type. */
+Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc);
+/* The function whose body is sc (popped) with result `res`. Sizes of the results that are computed
+ * inside are moved out; `at` (in env; may be NULL) says what the others have to be. */
+Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, const Env *env,
+                     Loc loc);
+
+/* --- lower_size.c: what is known of numbers, assertions, sizes --------------------------------- */
+
+/* Enters a fact: it holds in the scope at work and further inside. */
+void add_fact(Low *L, Fact f);
 /* A binary operation, folded or reused where its result is already at hand (i64). */
 Atom emit_op(Low *L, Loc loc, PrimOp op, Atom a, Atom b);
 Atom emit_conv(Low *L, Loc loc, PrimType to, Atom a);
 Atom emit_neg(Low *L, Loc loc, Atom a);
 Atom emit_not(Low *L, Loc loc, Atom a);
 Atom emit_both(Low *L, Loc loc, Atom a, Atom b); /* && of truth values */
-/* Gives fresh results the name of the variable that they are bound to. */
-void name_val(Low *L, Val *v, const char *name);
 
 void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, int n);
 void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg);
@@ -181,13 +192,6 @@ void preload_sizes(Low *L, const Env *env, const AType *at, const Loc *made);
 Env *bind_sizes(Low *L, Env *env, const AType *at, const Val *v);
 /* Makes v have the type: binds its unbound sizes, asserts that the others are as they should be. */
 Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc);
-
-/* A fresh variable for each leaf of v: of its type, or of its rows' type. */
-Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc);
-/* The function whose body is sc (popped) with result `res`. Sizes of the results that are computed
- * inside are moved out; `at` (in env; may be NULL) says what the others have to be. */
-Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, const Env *env,
-                     Loc loc);
 /* The size of the outer dimension of all of them, asserted to be the same one: each val is changed
  * to have it. */
 Atom common_width(Low *L, Loc loc, Val **vals, int n);
