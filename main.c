@@ -278,8 +278,8 @@ static const char *default_output(Ctx *cx, const char *file)
     return arena_printf(cx->perm, "%s.out", file);
 }
 
-/* Runs the C compiler: c_file -> binary. With $MINIFUT_RUNTIME, an object file, the runtime is there
- * already (`minifut test` compiles it once for all programs). */
+/* Runs the C compiler: c_file -> binary. With $MINIFUT_RUNTIME, an object file, the runtime is
+ * there already (`minifut test` compiles it once for all programs). */
 static int run_cc(const char *binary, const char *c_file)
 {
     const char *runtime = getenv("MINIFUT_RUNTIME");
@@ -367,7 +367,9 @@ static int cmd_compile(Options *o)
     if (code)
         return code;
     if (p->entries.n == 0) {
-        fprintf(stderr, "%s: error: no entry point: nothing to compile (entry f ... = ..., or def main ... = ...)\n",
+        fprintf(stderr,
+                "%s: error: no entry point: nothing to compile (entry f ... = ..., or def main ... "
+                "= ...)\n",
                 o->file);
         return EXIT_USER;
     }

@@ -87,7 +87,7 @@ int devices_main(int argc, char **argv)
         for (cl_uint j = 0; j < k && j < RT_MAX_DEVICES; j++) {
             ds[n_d] = (Device){.id = ids[j], .rank = rank_of(ids[j])};
             cl->platform_info(ps[i], CL_PLATFORM_NAME, sizeof ds[n_d].platform, ds[n_d].platform,
-                             NULL);
+                              NULL);
             if (best < 0 || rt_rank_better(ds[n_d].rank, ds[best].rank))
                 best = n_d;
             n_d++;

@@ -96,7 +96,7 @@ int compile_program(const char *source, const char *binary);
 int compile_program_mode(const char *source, const char *binary, const char *mode);
 /* "1.23 ms" */
 const char *time_text(Arena *a, double seconds);
-/* How many times faster `tuned` is; programs tell whole microseconds, so less than one counts as one. */
+/* How many times faster `tuned` is; programs tell whole microseconds, so none counts as one. */
 double speedup(double untuned, double tuned);
 
 #endif

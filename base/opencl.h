@@ -1,4 +1,4 @@
-/* OpenCL's functions, from its loader at run time: the compiler itself runs on machines without it. */
+/* OpenCL's functions, from its loader at run time: the compiler runs where there is none. */
 #ifndef BASE_OPENCL_H
 #define BASE_OPENCL_H
 

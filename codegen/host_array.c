@@ -245,8 +245,8 @@ static void check_that(Host *h, const Exp *e, Atom n, const char *cond, const ch
                         .args_i64 = args});
 }
 
-/* What the program computed is asserted to be a size where the program makes the array, but the array
- * may have been moved out of a map over nothing since then. */
+/* What the program computed is asserted to be a size where the program makes the array, but the
+ * array may have been moved out of a map over nothing since then. */
 static void check_size(Host *h, const Exp *e, Atom n)
 {
     if (host_is_natural(h, n))

@@ -259,8 +259,8 @@ static void sx_call(Out *o, const char *fn, const Sx *a, bool exact)
     out_puts(o, ")");
 }
 
-/* Prints a; level: how tightly the context binds (0 sum, 1 right of - or term, 2 factor); exact: with
- * the functions for sizes (runtime/scalar.h) where an operator might wrap around. */
+/* Prints a; level: how tightly the context binds (0 sum, 1 right of - or term, 2 factor); exact:
+ * with the functions for sizes (runtime/scalar.h) where an operator might wrap around. */
 static void sx_print(Out *o, const Sx *a, int level, bool exact)
 {
     static const struct {

@@ -54,7 +54,7 @@ struct Sx {
     const Var *var;   /* SX_VAR */
     const char *text; /* SX_TEXT */
     const Sx *a, *b;
-    int parts; /* of its text; what has more than SX_MANY_PARTS gets a name where it would grow on */
+    int parts; /* of its text; what has more than SX_MANY_PARTS gets a name where it would grow */
 };
 enum { SX_MANY_PARTS = 20 };
 /* Constructors fold constants and the identities of 0 and 1. */

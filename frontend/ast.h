@@ -92,8 +92,8 @@ struct Size {
     ASizes args;     /* SZ_EXP: the values of size_exp_part(exp, i); names may have been replaced */
     int id;          /* SZ_UNKNOWN, SZ_META */
     int level, born; /* SZ_META: see check.h */
-    bool varies; /* SZ_UNKNOWN: may be another one at each call of a function; SZ_META: may stand
-                  * for such a size */
+    bool varies;    /* SZ_UNKNOWN: may be another one at each call of a function; SZ_META: may stand
+                     * for such a size */
     bool each_call; /* SZ_UNKNOWN: what a function makes up at each call, in the type of a function
                      * that it is given to */
     Size *ref; /* SZ_META: what it stands for, or NULL */

@@ -99,8 +99,8 @@ typedef struct Ck {
     bool why_varies;  /* a function makes up sizes where they may not vary */
     Loc why_a, why_b; /* it is two sizes, made up here and there */
     bool rank_reported;
-    int errors;      /* when the declaration at work began */
-    bool too_large;  /* a type has become an error, not reported yet, since it has too many parts */
+    int errors;     /* when the declaration at work began */
+    bool too_large; /* a type has become an error, not reported yet, since it has too many parts */
     Loc too_large_at;
 } Ck;
 
@@ -178,7 +178,7 @@ bool ty_mentions(const AType *t, Binding *b);
 /* Whether it may be another size at each call of a function that is being unified; then it is noted
  * as the reason why unification fails. */
 bool sz_varies(Ck *ck, const Size *s);
-/* Whether the function type itself binds the name: of its parameter, or of a size that it makes up. */
+/* Whether the function type itself binds the name: of its parameter, or of a size it makes up. */
 bool fun_binds(const AType *fun, const Binding *b);
 /* Brings variables inside to the outer level. False, with ck->why, if a name is not in scope there.
  */

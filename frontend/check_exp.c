@@ -195,15 +195,16 @@ static bool known_number(Ck *ck, const AExp *e, int64_t *v)
     return sz_value(sz_of_exp(ck, e), v);
 }
 
-/* The size of a range with elements of type t. Only such as are plainly right: a range may be empty, and its ends may be
- * narrower. 0..<n and 1...n, also as 0..1..<n and 1..2...n, are what iota is, and what the lowering makes n elements of. */
+/* The size of a range with elements of type t. Only such as are plainly right: a range may be
+ * empty, and its ends may be narrower. 0..<n and 1...n, also as 0..1..<n and 1..2...n, are what
+ * iota is, and what the lowering makes n elements of. */
 static Size *range_size(Ck *ck, const AExp *e, const AType *t)
 {
     bool to = e->range.kind == RANGE_TO;
     int64_t from, second, end, count;
     if (e->range.kind == RANGE_ABOVE || !known_number(ck, e->range.start, &from) ||
-        (e->range.second && (!known_number(ck, e->range.second, &second) ||
-                             second <= from || second - 1 != from)))
+        (e->range.second &&
+         (!known_number(ck, e->range.second, &second) || second <= from || second - 1 != from)))
         return sz_unknown(ck, e->loc);
     if (known_number(ck, e->range.end, &end) && end >= from &&
         !__builtin_sub_overflow(end, from, &count) && !__builtin_add_overflow(count, to, &count))

@@ -280,8 +280,8 @@ static bool available_outside(Low *L, Scope *sc, const Vars *params, Atom a)
     return true;
 }
 
-/* The result leaf `a` of sc, with sizes that are known outside. They are sizes of an array there, even
- * if it has no elements: what the lambda itself asserts of them is not enough. */
+/* The result leaf `a` of sc, with sizes that are known outside. They are sizes of an array there,
+ * even if it has no elements: what the lambda itself asserts of them is not enough. */
 static Atom known_sizes(Low *L, Scope *sc, const Vars *params, Atom a, const Sizes *sizes,
                         const Env *env, Loc loc)
 {

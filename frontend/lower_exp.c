@@ -16,7 +16,8 @@ static Val *def_fun(Low *L, const Def *def, Env *env, const AType *use, Env *env
                             .env_use = env_use});
 }
 
-/* Names in the size of a scheme stand for the same part of the size at the use: `[n * m]`, `[3 * 4]`. */
+/* Names in the size of a scheme stand for the same part of the size at the use: `[n * m]`, `[3 *
+ * 4]`. */
 static Env *size_from_use(Low *L, Env *env, const Size *scheme, const Size *use, const Env *env_use)
 {
     scheme = size_deref(scheme);

@@ -71,7 +71,8 @@ static DimIndex const_stride(Low *L, Env *env, const ADimIndex *d, int64_t s, At
     Atom span = up ? emit_op(L, loc, OP_SUB, j, i) : w;
     if (!up && (d->i || d->j))
         span = d->j ? emit_op(L, loc, OP_SUB, i, j) : emit_op(L, loc, OP_ADD, i, atom_i64(1));
-    span = s == 1 || s == -1 ? check_length(L, loc, span, i, j, w) : check_span(L, loc, span, i, j, w);
+    span =
+        s == 1 || s == -1 ? check_length(L, loc, span, i, j, w) : check_span(L, loc, span, i, j, w);
     Atom n = ceil_div(L, loc, span, up ? s : -s);
     know_nonneg(L, n);
     return (DimIndex){true, i, n, atom_i64(s)};
@@ -205,7 +206,7 @@ Val *lower_update(Low *L, Env *env, const AExp *e)
 
 /* --- Ranges ---------------------------------------------------------------------------------- */
 
-/* A range as it is written, in its own type, and its ends as i64 (u64 beyond that: the same bits). */
+/* A range as it is written, in its own type, and its ends as i64 (u64 beyond: the same bits). */
 typedef struct {
     Loc loc;
     RangeKind kind;
@@ -225,8 +226,8 @@ static Atom unit_range_count(Low *L, const Ends *r)
     if (!unsign && ((r->kind == RANGE_TO && atom_is_int(r->a, 1)) ||
                     (r->kind == RANGE_BELOW && atom_is_int(r->a, 0))))
         return count_arg(L, loc, r->b);
-    check(L, loc, OP_LE, down ? to : from, down ? from : to, "the range from %d to %d is invalid", args,
-          2);
+    check(L, loc, OP_LE, down ? to : from, down ? from : to, "the range from %d to %d is invalid",
+          args, 2);
     Atom span = emit_op(L, loc, OP_SUB, down ? r->a : r->b, down ? r->b : r->a);
     int64_t one = r->kind == RANGE_TO;
     if (!L->unsafe)
@@ -244,8 +245,8 @@ static Atom count_steps(Low *L, const Ends *r, Atom span, Atom size)
     enum { SMALL = 1 << 12 };
     if (!size.var && size.c.i > 0 && size.c.i < SMALL) { /* known to the prover of bounds */
         if (!L->unsafe)
-            assert_that(L, loc, within(L, loc, span, MAX_SIZE * size.c.i - 1),
-                        numbers_too_large, args, 2);
+            assert_that(L, loc, within(L, loc, span, MAX_SIZE * size.c.i - 1), numbers_too_large,
+                        args, 2);
         if (r->kind == RANGE_TO)
             span = emit_op(L, loc, OP_ADD, span, atom_i64(1));
         return ceil_div(L, loc, span, size.c.i);
@@ -275,7 +276,8 @@ static Atom step_range_count(Low *L, const Ends *r, Atom step)
     if (r->kind == RANGE_ABOVE) {
         ok = descends;
     } else if (r->kind == RANGE_TO) {
-        ok = emit_not(L, loc, emit_both(L, loc, emit_not(L, loc, ascends), emit_not(L, loc, descends)));
+        ok = emit_not(L, loc,
+                      emit_both(L, loc, emit_not(L, loc, ascends), emit_not(L, loc, descends)));
         sgn = emit_op(L, loc, OP_SUB, emit_conv(L, loc, T_I64, up), emit_conv(L, loc, T_I64, down));
     }
     if (!L->unsafe)
@@ -307,7 +309,8 @@ Range lower_range_parts(Low *L, Env *env, const AExp *e)
     bool unit = !r.start.var && !r.second.var && r.second.c.i > r.start.c.i &&
                 r.second.c.i - 1 == r.start.c.i;
     if (!e->range.second || (unit && r.kind != RANGE_ABOVE))
-        return (Range){r.start, atom_int(t, r.kind == RANGE_ABOVE ? -1 : 1), unit_range_count(L, &r)};
+        return (Range){r.start, atom_int(t, r.kind == RANGE_ABOVE ? -1 : 1),
+                       unit_range_count(L, &r)};
     Atom step = emit_op(L, loc, OP_SUB, emit_conv(L, loc, T_I64, r.second), r.a);
     Atom count = step_range_count(L, &r, step);
     know_nonneg(L, count);

@@ -148,7 +148,7 @@ Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc);
 Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, const Env *env,
                      Loc loc);
 
-/* --- lower_size.c: what is known of numbers, assertions, sizes --------------------------------- */
+/* --- lower_size.c: what is known of numbers, assertions, sizes ------------------------------- */
 
 /* Enters a fact: it holds in the scope at work and further inside. */
 void add_fact(Low *L, Fact f);
@@ -161,7 +161,8 @@ Atom emit_both(Low *L, Loc loc, Atom a, Atom b); /* && of truth values */
 
 void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, int n);
 void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg);
-/* Asserts 0 <= n, which is at most a size; the result is the size to use (0 for a negative constant). */
+/* Asserts 0 <= n, which is at most a size; the result is the size to use (0 for a negative
+ * constant). */
 Atom checked_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, int n_args);
 /* 0 <= n <= most, for an n that may have wrapped around. */
 Atom within(Low *L, Loc loc, Atom n, int64_t most);
@@ -171,7 +172,7 @@ Atom count_arg(Low *L, Loc loc, Atom n);
 Atom bounded_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, int n_args);
 Atom size_sum(Low *L, Loc loc, Atom n, Atom m);     /* of sizes; asserted to be one, */
 Atom size_product(Low *L, Loc loc, Atom n, Atom m); /* ... of any two numbers */
-void know_nonneg(Low *L, Atom n); /* n is a size: 0 <= n <= MAX_SIZE */
+void know_nonneg(Low *L, Atom n);                   /* n is a size: 0 <= n <= MAX_SIZE */
 /* arr with the type dims ++ its remaining dimensions; unequal sizes are asserted to be equal. */
 Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n);
 Val *fit_val(Low *L, Loc loc, Val *v, const Atom *dims, int n);
@@ -185,8 +186,8 @@ typedef VEC(Sizes) LeafSizes;
 LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v);
 /* The atom of a size, computed here if it is an expression; false if it is unknown here. */
 bool size_atom(Low *L, const Env *env, const Size *s, Atom *out);
-/* Computes the sizes of a type here, so that what is computed further inside reuses them. made: where
- * arrays of this type are made in any case (NULL: perhaps not): they are asserted to be sizes there. */
+/* Computes the sizes of a type here, so that what is computed further inside reuses them. made:
+ * where arrays of this type are made in any case, which asserts their sizes (NULL: perhaps not). */
 void preload_sizes(Low *L, const Env *env, const AType *at, const Loc *made);
 /* Binds the still unbound sizes and types of `at` to those of v. */
 Env *bind_sizes(Low *L, Env *env, const AType *at, const Val *v);

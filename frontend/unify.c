@@ -184,7 +184,8 @@ static bool ty_lower(Ck *ck, AType *t, const AType *meta, const Outer *o)
     case TY_VAR:
         if (t->var->uid < o->born)
             return true;
-        ck->why = arena_printf(ck->a, "the type parameter `%s` would leave its scope", t->var->name);
+        ck->why =
+            arena_printf(ck->a, "the type parameter `%s` would leave its scope", t->var->name);
         ck->why_more = true;
         return false;
     case TY_SCALAR:

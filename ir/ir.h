@@ -177,8 +177,8 @@ typedef enum {
 
 enum { D_SOAC = 1, D_SEG = 2, D_BOTH = 3 };
 
-/* Every size of an array is at least 0 and at most MAX_SIZE: the frontend asserts it where a program
- * makes one. So sums of a few sizes cannot wrap around; products can. */
+/* Every size of an array is at least 0 and at most MAX_SIZE: the frontend asserts it where a
+ * program makes one. So sums of a few sizes cannot wrap around; products can. */
 enum { SIZE_BITS = 48 };
 #define MAX_SIZE  ((INT64_C(1) << SIZE_BITS) - 1)
 #define MAX_BYTES (INT64_MAX / 2) /* of an array, and most elements of a nest */

@@ -6,8 +6,8 @@
  * variable that is a min, a max or a choice is also replaced by each of its alternatives in turn.
  *
  * Variables stand for their mathematical values. An operation is looked into only if it cannot wrap
- * around: `bits` bounds the size of its operands; array sizes have SIZE_BITS, which is asserted where
- * they are made. */
+ * around: `bits` bounds the size of its operands; array sizes have SIZE_BITS, which is asserted
+ * where they are made. */
 #include "ir/ranges.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Rules for array operations: views of views, elements of arrays that are known, bounds checks. A
  * rule that would read an operand's operand later than before asks that its memory is never
  * consumed (simp_stable); one that makes a view of a fresh array a view of another (same_part) asks
- * that nobody consumes that view. Rules on an INDEX ask for `safe`, so that its bounds check and message
- * stay what they were, unless they keep the checked positions as they are. */
+ * that nobody consumes that view. Rules on an INDEX ask for `safe`, so that its bounds check and
+ * message stay what they were, unless they keep the checked positions as they are. */
 #include "ir/simplify.h"
 
 #include <string.h>

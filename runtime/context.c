@@ -65,7 +65,8 @@ RT_API int rt_fail(rt_ctx *ctx, int site, const int64_t *args)
     size_t at = 0;
     int next = 0;
     bool known = site >= 0 && site < ctx->prog->n_sites;
-    for (const char *t = known ? ctx->prog->sites[site].text : ""; *t && at + 24 < sizeof text; t++) {
+    for (const char *t = known ? ctx->prog->sites[site].text : ""; *t && at + 24 < sizeof text;
+         t++) {
         if (strncmp(t, "%ld", 3) == 0 && args && next < 8) {
             at += (size_t)snprintf(text + at, sizeof text - at, "%" PRId64, args[next++]);
             t += 2;

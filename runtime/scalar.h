@@ -33,7 +33,7 @@
  * Signed to unsigned, I = i8 .. i64, U = u8 .. u64:
  *   mf_I_to_U(x)  the bits of x, cut or filled up with zeros as in Futhark's prelude, where C would
  *                 copy the sign
- * Sizes, offsets, numbers of bytes and of work-items (i64; what does not fit becomes the nearest end):
+ * Sizes, offsets, numbers of bytes and of work-items (i64; what does not fit becomes the next end):
  *   mf_size_add mf_size_sub mf_size_mul (x, y)  mf_size_ceildiv(x, y): 0 <= x, 0 < y
  *   mf_slice_end(start, n, stride): behind the last of n positions, for messages
  * All other conversions are casts; to bool is x != 0.

@@ -25,7 +25,7 @@ typedef bool rt_command_fn(rt_server *s, int n, char **w);
 
 /* --- serve.c --- */
 
-/* Announces a failure with its message; returns false. "Or a failure" below: NULL or false after it. */
+/* Announces a failure with its message; returns false. "Or a failure" below: then NULL or false. */
 RT_API bool rt_srv_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a type's name. */
 RT_API void rt_srv_print_type(const rt_server *s, int type);

@@ -1,7 +1,7 @@
-/* The start of the OpenCL driver, once for all programs. PoCL reads its library of built-in functions
- * when it builds its first kernel, which takes longer than all else that a small program does. So
- * the process that starts the others does that once, and programs, built as shared objects, run in
- * forks of it: each still has a process of its own, which may crash.
+/* The start of the OpenCL driver, once for all programs. PoCL reads its library of built-in
+ * functions when it builds its first kernel, which takes longer than all else that a small program
+ * does. So the process that starts the others does that once, and programs, built as shared
+ * objects, run in forks of it: each still has a process of its own, which may crash.
  *
  * A fork takes along the thread that calls it and no other. So this is done only where nothing but
  * PoCL is installed, with its device without threads; drivers of GPUs are not touched. */

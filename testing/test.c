@@ -453,7 +453,8 @@ static void share_runtime(Pool *p)
 static bool open_pool(Pool *p)
 {
     if (!tempdir_open(&p->tmp, NULL)) {
-        fprintf(stderr, "minifut test: cannot make a folder %s: %s\n", p->tmp.path, strerror(errno));
+        fprintf(stderr, "minifut test: cannot make a folder %s: %s\n", p->tmp.path,
+                strerror(errno));
         return false;
     }
     p->jobs = NEWN(p->a, Job, p->o->jobs);
