@@ -119,19 +119,13 @@ AExp *mk_apply(ParseCtx *c, AExp *fn, AExp *arg, Loc loc)
     return e;
 }
 
-/* Applications as well, so that sizes are known, but what is piped may not be consumed. */
-static AExp *mk_pipe(ParseCtx *c, AExp *fn, AExp *arg, Loc loc)
-{
-    arg->piped = true;
-    return mk_apply(c, fn, arg, loc);
-}
-
 AExp *mk_binop(ParseCtx *c, NameLoc op, AExp *l, AExp *r, Loc loc)
 {
-    if (r && !strcmp(op.name, "|>"))
-        return mk_pipe(c, r, l, loc);
-    if (r && !strcmp(op.name, "<|"))
-        return mk_pipe(c, l, r, loc);
+    bool on = r && !strcmp(op.name, "|>"), back = r && !strcmp(op.name, "<|");
+    if (on || back) { /* applications as well, but see causality.c, consume_fun.c */
+        (on ? l : r)->piped = on ? PIPED_ON : PIPED_BACK;
+        return mk_apply(c, on ? r : l, on ? l : r, loc);
+    }
     AExp *e = mk_exp(c, AE_APP, loc);
     e->app.fn = mk_var(c, op);
     e->app.infix = true;

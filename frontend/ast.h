@@ -328,7 +328,7 @@ typedef enum { ALOOP_FOR, ALOOP_IN, ALOOP_WHILE } ALoopKind;
 struct AExp {
     AExpKind kind;
     bool parens; /* written in parentheses */
-    bool piped;  /* an argument written as x |> f or f <| x */
+    enum { NOT_PIPED, PIPED_ON /* x |> f */, PIPED_BACK /* f <| x */ } piped; /* an argument */
     int depth;
     const char *open; /* written as M.(e): the module whose members e may name without it, or NULL */
     Loc loc;

@@ -130,11 +130,29 @@ static void visit_inside(Causes *c, AExp *e)
     forget(c, mark);
 }
 
+/* The function with its first n arguments; f <| x is an operator, of which f is the left operand. */
+static void visit_applied(Causes *c, const AExp *e, int n)
+{
+    if (!n) {
+        visit(c, e->app.fn);
+        return;
+    }
+    AExp *last = e->app.args.at[n - 1];
+    if (last->piped != PIPED_BACK)
+        visit(c, last);
+    visit_applied(c, e, n - 1);
+    if (last->piped == PIPED_BACK)
+        visit(c, last);
+}
+
 static void visit_app(Causes *c, const AExp *e)
 {
-    const AExps *args = &e->app.args;
-    for (int i = 0; i < args->n; i++)
-        visit(c, args->at[e->app.infix ? i : args->n - 1 - i]);
+    if (!e->app.infix) {
+        visit_applied(c, e, e->app.args.n);
+        return;
+    }
+    for (int i = 0; i < e->app.args.n; i++)
+        visit(c, e->app.args.at[i]);
     visit(c, e->app.fn);
 }
 
