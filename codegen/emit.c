@@ -19,9 +19,13 @@ static void heading(Out *o, const char *text)
     out_printf(o, "/* --- %s --- */\n\n", text);
 }
 
-static void c_string(Out *o, const char *s)
+const char *c_string(Ctx *cx, const char *s)
 {
-    out_c_string(o, s, strlen(s));
+    Out o = {0};
+    out_c_string(&o, s, strlen(s));
+    const char *text = arena_strndup(cx->perm, o.text, o.n);
+    out_free(&o);
+    return text;
 }
 
 /* A text as a C string literal, a line of it on each line. */
@@ -58,23 +62,20 @@ static void emit_kernels(Emit *em)
     out_puts(o, "};\nstatic const rt_kernel_def kernels[] = {\n");
     for (int i = 0; i < ks->n; i++) {
         const Kernel *k = ks->at[i];
-        out_printf(o, "    {\"%s\", source_%s, ", k->name, k->name);
-        c_string(o, diag_place_str(k->loc));
-        out_puts(o, ", \"\"},\n");
+        out_printf(o, "    {\"%s\", source_%s, %s, \"\"},\n", k->name, k->name,
+                   c_string(em->cx, diag_place_str(k->loc)));
     }
     out_puts(o, "};\n\n");
 }
 
-/* "threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1)" */
-static void emit_class(Out *o, const Path *path)
+/* threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1) */
+static const char *class_text(Ctx *cx, const Path *path)
 {
-    Out text = {0};
-    out_puts(&text, "threshold(def, ");
+    const char *text = "";
     for (int i = 0; i < path->n; i++)
-        out_printf(&text, "%s%s%s", i ? " " : "", path->at[i].taken ? "" : "!", path->at[i].name);
-    out_puts(&text, ")");
-    out_c_string(o, text.text, text.n);
-    out_free(&text);
+        text = arena_printf(cx->perm, "%s%s%s%s", text, i ? " " : "", path->at[i].taken ? "" : "!",
+                            path->at[i].name);
+    return arena_printf(cx->perm, "threshold(def, %s)", text);
 }
 
 static void emit_thresholds(Emit *em)
@@ -89,11 +90,8 @@ static void emit_thresholds(Emit *em)
     out_puts(o, "};\nstatic const rt_param_def params[] = {\n");
     for (int i = 0; i < em->p->thresholds.n; i++) {
         const Threshold *t = &em->p->thresholds.at[i];
-        out_puts(o, "    {");
-        c_string(o, t->name);
-        out_puts(o, ", ");
-        emit_class(o, &t->path);
-        out_puts(o, ", 0, 0},\n");
+        out_printf(o, "    {%s, %s, 0, 0},\n", c_string(em->cx, t->name),
+                   c_string(em->cx, class_text(em->cx, &t->path)));
     }
     out_puts(o, "};\n\n");
 }
@@ -108,16 +106,9 @@ static void emit_sites(Emit *em)
     for (int i = 0; i < em->p->sites.n; i++) {
         const Site *s = &em->p->sites.at[i];
         const char *line = diag_line_text(s->loc);
-        out_puts(o, "    {");
-        c_string(o, s->msg);
-        out_puts(o, ", ");
-        c_string(o, diag_place_str(s->loc));
-        out_puts(o, ", ");
-        if (line)
-            c_string(o, line);
-        else
-            out_puts(o, "NULL");
-        out_puts(o, "},\n");
+        out_printf(o, "    {%s, %s, %s},\n", c_string(em->cx, s->msg),
+                   c_string(em->cx, diag_place_str(s->loc)),
+                   line ? c_string(em->cx, line) : "NULL");
     }
     out_puts(o, "};\n\n");
 }
@@ -156,15 +147,14 @@ static const char *table_ref(int n, const char *name)
 static void emit_program(Emit *em, const char *name)
 {
     const Plan *p = em->p;
-    out_puts(em->o, "static const rt_program program = {\n    ");
-    c_string(em->o, name);
     out_printf(em->o,
-               ", %d, %d, %d, %d, %d,\n"
+               "static const rt_program program = {\n"
+               "    %s, %d, %d, %d, %d, %d,\n"
                "    %s, %s, %s, %s, entries, %s};\n\n",
-               p->kernels.n, p->thresholds.n, p->sites.n, em->type_names.n, p->entries.n,
-               table_ref(p->kernels.n, "kernels"), table_ref(p->thresholds.n, "params"),
-               table_ref(p->sites.n, "sites"), table_ref(em->type_names.n, "types"),
-               p->server ? "true" : "false");
+               c_string(em->cx, name), p->kernels.n, p->thresholds.n, p->sites.n, em->type_names.n,
+               p->entries.n, table_ref(p->kernels.n, "kernels"),
+               table_ref(p->thresholds.n, "params"), table_ref(p->sites.n, "sites"),
+               table_ref(em->type_names.n, "types"), p->server ? "true" : "false");
     out_puts(em->o, "int main(int argc, char **argv)\n{\n"
                     "    return rt_main(&program, argc, argv);\n}\n");
 }

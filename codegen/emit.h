@@ -11,6 +11,9 @@ typedef struct {
     Texts type_names, type_rows; /* of the boundary types, by id */
 } Emit;
 
+/* emit.c: a text as a C string literal. */
+const char *c_string(Ctx *cx, const char *s);
+
 /* emit_host.c: the C function of an entry, "entry_NAME". */
 void emit_entry(Emit *em, const EntryPlan *ep);
 int emit_param_id(const Plan *p, const char *threshold);

@@ -509,13 +509,11 @@ static void emit_dim_check(Fn *f, const Entry *en, int k, int d)
     out_printf(o, "rc = rt_error_set(ctx, \"%%s%s\",\n                  ",
                t.dims[d].var ? "size %s is %lld here, but %lld before"
                              : "dimension %d has size %lld, but must have %lld");
-    out_c_string(o, where, strlen(where));
-    out_puts(o, ", ");
-    if (t.dims[d].var)
-        out_c_string(o, t.dims[d].var->base, strlen(t.dims[d].var->base));
-    else
-        out_printf(o, "%d", d + 1);
-    out_printf(o, ", (long long)in[%d].shape[%d], (long long)%s);\n", k, d, atom_c(t.dims[d]));
+    const Var *size = t.dims[d].var;
+    out_printf(o, "%s, %s, (long long)in[%d].shape[%d], (long long)%s);\n",
+               c_string(f->em->cx, where),
+               size ? c_string(f->em->cx, size->base) : arena_printf(f->em->cx->perm, "%d", d + 1),
+               k, d, atom_c(t.dims[d]));
     out_puts(o, "goto done;\n");
     o->indent--;
     out_puts(o, "}\n");

@@ -14,16 +14,6 @@ const char *rt_prim_c(PrimType t)
     return text[t];
 }
 
-/* A text as a C string literal. */
-static const char *c_string(Emit *em, const char *s)
-{
-    Out o = {0};
-    out_c_string(&o, s, strlen(s));
-    const char *text = arena_strndup(em->cx->perm, o.text, o.n);
-    out_free(&o);
-    return text;
-}
-
 /* "[][]f32" */
 static const char *array_name(Ctx *cx, Type t)
 {
@@ -67,7 +57,8 @@ static const char *emit_fields(Emit *em, const ExtType *x, const int *ids, int n
     const char *name = arena_printf(em->cx->perm, "fields_%d", em->type_names.n);
     out_printf(em->o, "static const rt_field_def %s[] = {", name);
     for (int i = 0; i < n; i++)
-        out_printf(em->o, "%s{%s, %d}", i ? ", " : "", c_string(em, field_name(em, x, i)), ids[i]);
+        out_printf(em->o, "%s{%s, %d}", i ? ", " : "", c_string(em->cx, field_name(em, x, i)),
+                   ids[i]);
     out_puts(em->o, "};\n");
     return name;
 }
@@ -89,7 +80,7 @@ static int plain_type_id(Emit *em, Type t)
     if (id >= 0)
         return id;
     push_type(em, name,
-              arena_printf(em->cx->perm, "{%s, %s, %s, %d, 0, NULL}", c_string(em, name),
+              arena_printf(em->cx->perm, "{%s, %s, %s, %d, 0, NULL}", c_string(em->cx, name),
                            t.rank ? "RT_KIND_ARRAY" : "RT_KIND_PRIM", rt_prim_c(t.elem), t.rank));
     return em->type_names.n - 1;
 }
@@ -115,14 +106,14 @@ static int type_id(Emit *em, const ExtType *x, const Type *vals)
     const char *fields = emit_fields(em, x, ids, n);
     bool record = (x->n_fields > 0 || n == 0) && x->text[0] != '[';
     push_type(em, name,
-              arena_printf(a, "{%s, %s, RT_BOOL, 0, %d, %s}", c_string(em, name),
+              arena_printf(a, "{%s, %s, RT_BOOL, 0, %d, %s}", c_string(em->cx, name),
                            record ? "RT_KIND_RECORD" : "RT_KIND_OPAQUE", n, fields));
     return em->type_names.n - 1;
 }
 
 static void emit_slot(Emit *em, Out *rows, const char *name, int type, bool unique)
 {
-    out_printf(rows, "    {%s, %d, %s},\n", name ? c_string(em, name) : "NULL", type,
+    out_printf(rows, "    {%s, %d, %s},\n", name ? c_string(em->cx, name) : "NULL", type,
                unique ? "true" : "false");
 }
 
@@ -208,7 +199,7 @@ void emit_entries(Emit *em)
         emit_slots(em, ep, &slots);
         int n_params = emit_used_params(em, ep, &slots);
         out_printf(&table, "    {%s, %d, %d, %s, %s, %s, %d, %s, 0, NULL},\n",
-                   c_string(em, en->name), en->ext_params.n, en->ext_results.n,
+                   c_string(em->cx, en->name), en->ext_params.n, en->ext_results.n,
                    ref(cx, en->ext_params.n, "in", name), ref(cx, en->ext_results.n, "out", name),
                    entry_fn(en), n_params, ref(cx, n_params, "params", name));
     }

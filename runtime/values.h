@@ -103,8 +103,8 @@ typedef struct {
     int64_t offset;     /* of the next byte, from 0 */
     bool binary;        /* inside a binary value: errors give the offset */
     int io_error;       /* errno of a failed read, or 0 */
-    bool (*stopped)(
-        void);          /* public: NULL, or asked now and then: true ends reading with an error */
+    /* Public: NULL, or asked now and then: true ends reading with an error. */
+    bool (*stopped)(void);
     char error[512];    /* of the last failed call, with position */
 } rt_reader;
 
