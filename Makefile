@@ -75,7 +75,7 @@ IN_ASAN = BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBU
 asan:
 	@tools/prerequisites.sh test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(IN_ASAN) $(BUILD)/asan/minifut unit-tests
-	@ASAN_OPTIONS=detect_leaks=0 MINIFUT=$(BUILD)/asan/minifut tests/run $(BUILD)/asan compiler
+	@ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 MINIFUT=$(BUILD)/asan/minifut tests/run $(BUILD)/asan compiler
 
 # The paper's programs on small data sets, in four modes, checked: see bench/README.md.
 bench: $(BIN)
