@@ -8,7 +8,7 @@
 #include "codegen/plan.h"
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "passes.h"
 #include "runtime/spell.h"
 #include "testing/test.h"

@@ -1,7 +1,7 @@
 /* Rules for scalar operations and conversions. Floats are never reassociated: a rule on floats
  * gives the same bits, signed zeros and NaNs included. Constants are folded with the interpreter's
  * own functions. */
-#include "ir/interp_code.h"
+#include "ir/scalar.h"
 #include "ir/simplify.h"
 
 /* --- Constants -------------------------------------------------------------------------------- */

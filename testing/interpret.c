@@ -1,6 +1,6 @@
 #include "testing/testing.h"
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 #include <stdlib.h>
 #include <string.h>

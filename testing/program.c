@@ -1,7 +1,7 @@
 /* One program, in a process of its own. */
 #include "testing/testing.h"
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "passes.h"
 
 #include <stdlib.h>

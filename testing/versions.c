@@ -1,7 +1,7 @@
 /* The compiled route: every version of a program on every case. */
 #include "testing/testing.h"
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@
  * Beside x.ir, x.explain holds the output of explain in mode incremental (without the
  * derivation), if it is there; --bless rewrites it. */
 #include "flatten/rules.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 #include <glob.h>
 #include <stdlib.h>

@@ -14,8 +14,8 @@
  *   -- log NAME PAR OUTCOME           the comparisons made by the test above, in order
  *   -- set NAME=VALUE                 a threshold for the tests below
  *   -- set fits=0                     from here on no work-group version fits (1: all do) */
-#include "ir/interp.h"
-#include "ir/interp_code.h"
+#include "interp/interp.h"
+#include "interp/code.h"
 #include "tests/unit/check.h"
 
 #include <glob.h>

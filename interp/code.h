@@ -1,4 +1,4 @@
-/* Private to interp*.c: the compact form that a body is compiled to before it runs.
+/* Private to interp/: the compact form that a body is compiled to before it runs.
  *
  * Every Var is bound once and the IR has no recursion, so a variable of an entry is a fixed slot of
  * one flat table; constants have slots too, so every operand is a slot number. A slot of array type
@@ -6,15 +6,15 @@
  * body that mentions them (KILL), or moved out at their last use where the reference count matters:
  * the initial values of loops and the results of bodies. UPDATE and SCATTER always move what they
  * consume. So an array that is updated in a loop keeps a count of one and is updated in place. */
-#ifndef IR_INTERP_CODE_H
-#define IR_INTERP_CODE_H
+#ifndef INTERP_CODE_H
+#define INTERP_CODE_H
 
-#include "ir/interp.h"
+#include "interp/interp.h"
+#include "ir/scalar.h"
 
 #include <setjmp.h>
-#include <string.h>
 
-/* --- Arrays: interp_array.c ------------------------------------------------------------------ */
+/* --- Arrays: array.c ------------------------------------------------------------------------- */
 
 typedef struct Buf Buf;
 struct Buf {
@@ -34,23 +34,6 @@ struct Arr {
     Arr *next_free;
 };
 
-/* Integers and bool: sign- or zero-extended in i. */
-typedef union {
-    int64_t i;
-    float f;
-    double d;
-    Arr *a;
-} Val;
-
-/* All 64 bits are written: slots are copied whole, and a load that is wider than the store before
- * it would have to wait for the cache. */
-static inline Val val_f32(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    return (Val){.i = bits};
-}
-
 _Noreturn void interp_fail(Interp *in, InterpStatus st, Loc loc, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -66,8 +49,8 @@ Arr *arr_copy(Interp *in, Loc loc, const Arr *a); /* fresh, row-major */
 /* Copies the elements of src to base with these strides (in bytes), for src's shape. */
 void arr_copy_to(char *base, const int64_t *stride, const Arr *src);
 bool arr_row_major(const Arr *a);
-/* All elements := the scalar v. */
 bool arr_is_empty(const Arr *a);
+/* All elements := the scalar v. */
 void arr_fill(Arr *a, Val v);
 /* Frees all buffers and headers. */
 void heap_free(Interp *in);
@@ -109,16 +92,6 @@ static inline void scalar_store(PrimType t, char *p, Val v)
     case N_PRIM_TYPES: *(int64_t *)p = v.i; break;
     }
 }
-
-/* --- Scalar operations: interp_scalar.c ------------------------------------------------------ */
-
-typedef void ScalarFn(Val *d, const Val *a, const Val *b, const Val *c);
-/* NULL where the operation does not take the type. All are total: traps are separate instructions.
- */
-ScalarFn *scalar_fn(PrimOp op, PrimType t);
-ScalarFn *scalar_conv(PrimType from, PrimType to);
-Val scalar_const(Const c);
-Atom const_atom(PrimType t, Val v);
 
 /* --- Code ------------------------------------------------------------------------------------ */
 
@@ -319,10 +292,10 @@ struct Interp {
     Loc fail_loc;
 };
 
-/* interp_compile.c */
+/* compile.c */
 EntryCode *interp_compile(Interp *in, const Entry *en);
 
-/* interp_exec.c */
+/* exec.c */
 void interp_exec(Interp *in, const Code *c);
 /* The value of an operand with a reference of its own. */
 Val interp_take_array(Interp *in, Opd o, Loc loc);
@@ -342,7 +315,7 @@ static inline void slot_set_array(Interp *in, int32_t slot, Arr *a)
         arr_release(in, old);
 }
 
-/* interp_soac.c */
+/* nests.c */
 void interp_soac(Interp *in, const Ins *p);
 
 #endif

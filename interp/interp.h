@@ -11,8 +11,8 @@
  * compiler.
  *
  * Guards (SUFF) compare a threshold of the caller with the degree of parallelism. */
-#ifndef IR_INTERP_H
-#define IR_INTERP_H
+#ifndef INTERP_INTERP_H
+#define INTERP_INTERP_H
 
 #include "ir/ir.h"
 #include "runtime/values.h"

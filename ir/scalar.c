@@ -1,6 +1,7 @@
-/* The scalar operations of prims.def as functions on slots, a table by (operation, type). What they
+/* The scalar operations of prims.def as functions on values, a table by (operation, type). What they
  * compute is runtime/scalar.h's business. */
-#include "ir/interp_code.h"
+#include "ir/scalar.h"
+
 #include "runtime/scalar.h"
 
 /* Tables, aligned by hand. */

@@ -1,5 +1,5 @@
-/* Executes compiled bodies: the meaning of every form but the SOACs (interp_soac.c). */
-#include "ir/interp_code.h"
+/* Executes compiled bodies: the meaning of every form but the SOACs (nests.c). */
+#include "interp/code.h"
 #include "runtime/scalar.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The interpreter's outside: arguments in, results out, errors. */
-#include "ir/interp.h"
+#include "interp/interp.h"
 
-#include "ir/interp_code.h"
+#include "interp/code.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

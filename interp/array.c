@@ -1,5 +1,5 @@
 /* Arrays of the interpreter: reference-counted buffers and the views on them. */
-#include "ir/interp_code.h"
+#include "interp/code.h"
 #include "runtime/scalar.h"
 
 #include <stdlib.h>

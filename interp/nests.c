@@ -2,7 +2,7 @@
  * dimension) whose first results may be reduced or scanned along the innermost dimension and whose
  * other results go to element [idx_1, .., idx_d] of an output; or are written by scatter or hist.
  */
-#include "ir/interp_code.h"
+#include "interp/code.h"
 
 /* The SOAC at work. */
 typedef struct {

@@ -1,6 +1,6 @@
-/* From bodies of the IR to the interpreter's compact form (interp_code.h): variables and constants
+/* From bodies of the IR to the interpreter's compact form (code.h): variables and constants
  * become slots, operations function pointers, last uses of arrays are marked. */
-#include "ir/interp_code.h"
+#include "interp/code.h"
 
 #include <string.h>
 
