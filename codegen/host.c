@@ -76,14 +76,9 @@ static bool find_exp(const Exp *e, bool (*is)(const Exp *e))
     return f.found;
 }
 
-static bool is_seg(const Exp *e)
+static bool is_parallel(const Exp *e)
 {
-    return exp_is_seg(e) || e->kind == E_SUFF;
-}
-
-bool host_has_seg(const Exp *e)
-{
-    return find_exp(e, is_seg);
+    return exp_is_seg(e) || exp_is_guard(e);
 }
 
 /* Touches single elements of arrays: on the host each one would be a transfer. */
@@ -102,7 +97,7 @@ static bool touches_elements(const Exp *e)
  * work-item rather than as many transfers as it has steps. */
 static bool wants_device(const Stm *s)
 {
-    if (s->exp->kind != E_LOOP || host_has_seg(s->exp))
+    if (s->exp->kind != E_LOOP || exp_any(s->exp, is_parallel))
         return false;
     for (int i = 0; i < s->pat.n; i++)
         if (s->pat.at[i]->type.rank > 0)

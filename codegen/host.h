@@ -8,7 +8,6 @@
 void host_body(Host *h, const Body *b); /* appends the statements' operations */
 void host_set(Host *h, const Var *v, Atom a);
 Mem *host_mem(Host *h, const char *base); /* a new name, without H_ALLOC */
-bool host_has_seg(const Exp *e);          /* a parallel construct somewhere inside */
 
 /* host_array.c */
 void host_array_stm(Host *h, const Stm *s);

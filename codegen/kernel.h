@@ -219,8 +219,6 @@ bool place_binds(const Body *b, const Var *v);
 /* The variable in whose memory result j of e lies, if e works in place (see place_root); else NULL.
  */
 Var *place_of_exp(const Exp *e, int j, bool *updated);
-bool body_has_seg(const Body *b);
-bool exp_has_seg(const Exp *e);
 bool types_scalar(const Vars *vs, int from, int n);
 
 /* --- heap.c ----------------------------------------------------------------------------------- */

@@ -399,29 +399,11 @@ static void scan_body(Scan *sc, const Body *b)
         access_atom(sc, b->res.at[i]);
 }
 
-static void find_seg(void *env, Body *b);
-
-static bool has_seg(const Exp *e)
-{
-    bool found = false;
-    ExpVisitor v = {.env = &found, .body = find_seg};
-    exp_visit(e, &v);
-    return found;
-}
-
-static void find_seg(void *env, Body *b)
-{
-    bool *found = env;
-    for (int i = 0; i < b->stms.n && !*found; i++) {
-        *found = exp_is_seg(b->stms.at[i].exp) || has_seg(b->stms.at[i].exp);
-    }
-}
-
 /* What the construct wants of the arrays outside. */
 static Wants scan_seg(Ctx *cx, const Exp *e)
 {
     Scan sc = {cx, varmap_new(cx->scratch), varmap_new(cx->scratch), {0}, 0};
-    scan_nest(&sc, &e->seg.nest, !has_seg(e));
+    scan_nest(&sc, &e->seg.nest, !body_has_seg(e->seg.body));
     scan_body(&sc, e->seg.body);
     return sc.wants;
 }

@@ -167,34 +167,6 @@ void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest)
 
 /* --- Questions about code --------------------------------------------------------------------- */
 
-static void seg_in_body(void *env, Body *b)
-{
-    *(bool *)env |= body_has_seg(b);
-}
-
-static void seg_in_lambda(void *env, Lambda *l)
-{
-    *(bool *)env |= body_has_seg(l->body);
-}
-
-bool exp_has_seg(const Exp *e)
-{
-    if (exp_is_seg(e))
-        return true;
-    bool has = false;
-    ExpVisitor v = {.env = &has, .body = seg_in_body, .lambda = seg_in_lambda};
-    exp_visit(e, &v);
-    return has;
-}
-
-bool body_has_seg(const Body *b)
-{
-    for (int i = 0; i < b->stms.n; i++)
-        if (exp_has_seg(b->stms.at[i].exp))
-            return true;
-    return false;
-}
-
 bool types_scalar(const Vars *vs, int from, int n)
 {
     for (int i = from; i < n; i++)

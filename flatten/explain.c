@@ -156,37 +156,6 @@ const char *ex_pat_text(Explain *x, const Vars *pat)
     return t;
 }
 
-/* --- What is inside --------------------------------------------------------------------------- */
-
-static void find_body(void *env, Body *b)
-{
-    ExpKind *want = env;
-    for (int i = 0; i < b->stms.n && want[1] == 0; i++) {
-        const Exp *e = b->stms.at[i].exp;
-        if (want[0] == E_SUFF ? e->kind == E_SUFF : exp_is_seg(e))
-            want[1] = 1;
-        ExpVisitor v = {.env = want, .body = find_body};
-        exp_visit(e, &v);
-    }
-}
-
-static bool body_has(const Body *b, ExpKind what)
-{
-    ExpKind want[2] = {what, 0};
-    find_body(want, (Body *)(uintptr_t)b);
-    return want[1] != 0;
-}
-
-bool ex_has_seg(const Body *b)
-{
-    return body_has(b, E_SEGMAP);
-}
-
-bool ex_has_suff(const Body *b)
-{
-    return body_has(b, E_SUFF);
-}
-
 static void collect_defs(void *env, Body *b)
 {
     VarMap *defs = env;
@@ -273,7 +242,7 @@ static void tree_seg(Explain *x, const Stm *s)
     const Exp *e = s->exp;
     out_printf(x->o, "let %s = %s\n", ex_pat_text(x, &s->pat), ex_seg_text(x, e));
     x->o->indent++;
-    if (ex_has_seg(e->seg.body))
+    if (body_has_seg(e->seg.body))
         tree_body(x, e->seg.body);
     else
         out_printf(x->o, "(%s)\n", ex_thread_text(x, e->seg.body));
@@ -284,7 +253,7 @@ static void tree_seg(Explain *x, const Stm *s)
 
 static void tree_leaf(Explain *x, const Body *b)
 {
-    if (!ex_has_suff(b))
+    if (!body_any(b, exp_is_guard))
         out_printf(x->o, "-- V%d\n", x->n_leaves++);
     tree_body(x, b);
 }
@@ -326,14 +295,14 @@ static void tree_stm(Explain *x, const Stm *s)
         x->o->indent++;
         tree_guard(x, e, suff);
         x->o->indent--;
-    } else if (e->kind == E_LOOP && ex_has_seg(e->loop.body)) {
+    } else if (e->kind == E_LOOP && body_has_seg(e->loop.body)) {
         out_printf(x->o, "loop %s for %s < %s do\n", ex_pat_text(x, &e->loop.params),
                    e->loop.i ? e->loop.i->base : "while",
                    e->loop.i ? plain_atom(x->cx, e->loop.bound) : "..");
         x->o->indent++;
         tree_body(x, e->loop.body);
         x->o->indent--;
-    } else if (e->kind == E_IF && (ex_has_seg(e->branch.then_) || ex_has_seg(e->branch.else_))) {
+    } else if (e->kind == E_IF && (body_has_seg(e->branch.then_) || body_has_seg(e->branch.else_))) {
         out_printf(x->o, "if %s then\n", plain_atom(x->cx, e->branch.test));
         x->o->indent++;
         tree_body(x, e->branch.then_);

@@ -14,8 +14,6 @@ typedef struct {
 
 Explain ex_new(Ctx *cx, Out *o, const Entry *en, const FlExplainHook *hook);
 const Exp *ex_guard(const Explain *x, const Exp *e); /* the SUFF that an if tests; else NULL */
-bool ex_has_seg(const Body *b);
-bool ex_has_suff(const Body *b);
 const char *ex_par_text(Explain *x, Atom par); /* n * p */
 const char *ex_pat_text(Explain *x, const Vars *pat);
 const char *ex_seg_text(Explain *x, const Exp *seg);   /* segred^1 <x in xs> (+) 0 */

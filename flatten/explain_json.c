@@ -32,7 +32,7 @@ static void json_seg(Explain *x, const Stm *s)
     member(x->o, "text", ex_seg_text(x, e));
     out_puts(x->o, ", ");
     member(x->o, "loc", diag_place_str(e->loc));
-    if (ex_has_seg(e->seg.body)) {
+    if (body_has_seg(e->seg.body)) {
         json_list(x, "inside", e->seg.body, false);
     } else {
         out_puts(x->o, ", ");
@@ -59,8 +59,8 @@ static bool json_stm(Explain *x, const Stm *s, const char *sep)
 {
     const Exp *e = s->exp;
     const Exp *suff = ex_guard(x, e);
-    bool loop = e->kind == E_LOOP && ex_has_seg(e->loop.body);
-    bool branch = e->kind == E_IF && (ex_has_seg(e->branch.then_) || ex_has_seg(e->branch.else_));
+    bool loop = e->kind == E_LOOP && body_has_seg(e->loop.body);
+    bool branch = e->kind == E_IF && (body_has_seg(e->branch.then_) || body_has_seg(e->branch.else_));
     if (!exp_is_seg(e) && !suff && !loop && !branch)
         return false;
     out_puts(x->o, sep);
@@ -85,7 +85,7 @@ static void json_body(Explain *x, const Body *b, bool leaf)
 {
     const char *sep = "";
     out_puts(x->o, "[");
-    if (leaf && !ex_has_suff(b)) {
+    if (leaf && !body_any(b, exp_is_guard)) {
         out_printf(x->o, "{\"kind\": \"version\", \"id\": %d}", x->n_leaves++);
         sep = ", ";
     }

@@ -37,7 +37,6 @@ typedef struct {
 /* --- Keys ------------------------------------------------------------------------------------- */
 
 typedef struct {
-    Ctx *cx;
     VarMap *number; /* Var -> its number + 1 */
     int n;
 } Bound;
@@ -167,7 +166,7 @@ static const char *key_of(const Exp *e)
 {
     Arena *mem = arena_new();
     Ctx cx = {.perm = mem, .scratch = mem};
-    Bound bd = {&cx, varmap_new(mem), 0};
+    Bound bd = {varmap_new(mem), 0};
     bound_in_exp(&bd, e);
     Naming n = {&cx, &bd, varmap_new(mem)};
     Exp *named = name_exp(&n, e);

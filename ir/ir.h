@@ -461,7 +461,7 @@ Types body_types(Ctx *cx, const Body *b);
  * between the branches or change in the loop) name the variables of the pattern that carry them. */
 Vars exp_pat(Ctx *cx, const char *base, const Exp *e);
 
-/* --- walk.c: children, free variables, substitution, renaming --------------------------------- */
+/* --- walk.c: children, free variables --------------------------------------------------------- */
 
 /* A set of, and a map from, variables; in cx->scratch or perm as the arena says. */
 typedef struct VarMap VarMap;
@@ -514,6 +514,8 @@ Vars free_vars_body(Ctx *cx, const Body *b);
 Vars free_vars_lambda(Ctx *cx, const Lambda *l);
 bool exp_uses_any(const Exp *e, const VarSet *s);
 
+/* --- rename.c: substitution, renaming --------------------------------------------------------- */
+
 /* A substitution: variables to atoms. Substituting always gives fresh binders inside, so the result
  * can stand beside the original. */
 typedef struct Subst Subst;
@@ -533,15 +535,23 @@ Exp *rename_exp(Ctx *cx, const Exp *e);
 /* The statements of lam's body with args for params appended to bl; returns the results. */
 Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args);
 
+/* --- query.c: questions about expressions ----------------------------------------------------- */
+
+bool exp_is_soac(const Exp *e);  /* MAP .. HIST: live member soac */
+bool exp_is_seg(const Exp *e);   /* SEGMAP .. SEGHIST: live member seg */
+bool exp_is_guard(const Exp *e); /* SUFF */
+/* Does `ask` hold of e or of an expression somewhere inside, in bodies and lambdas? */
+bool exp_any(const Exp *e, bool (*ask)(const Exp *e));
+bool body_any(const Body *b, bool (*ask)(const Exp *e));
+bool exp_has_soac(const Exp *e); /* a SOAC somewhere inside, e itself included; so below */
+bool body_has_soac(const Body *b);
+bool exp_has_seg(const Exp *e); /* a parallel construct */
+bool body_has_seg(const Body *b);
+bool exp_has_effect(const Exp *e); /* an assertion: not to be dropped */
 /* Can evaluating e fail (a bounds check, a division by what may be zero, an assert) or not end (a
  * while loop)? Only what does not trap may be evaluated speculatively. Other loops and SOACs count
  * by their bodies. */
 bool exp_traps(const Exp *e);
-bool exp_has_effect(const Exp *e); /* an assertion somewhere inside: not to be dropped */
-bool exp_has_soac(const Exp *e);   /* a SOAC somewhere inside, e itself included */
-bool body_has_soac(const Body *b);
-bool exp_is_soac(const Exp *e); /* MAP .. HIST: live member soac */
-bool exp_is_seg(const Exp *e);  /* SEGMAP .. SEGHIST: live member seg */
 
 /* --- alias.c: which arrays may share memory, what is consumed --------------------------------- */
 

@@ -1,7 +1,5 @@
-/* Substitution and renaming; questions about what an expression may do. */
+/* Substitution and renaming: copies with other operands and fresh binders. */
 #include "ir/ir.h"
-
-/* --- Substitution ----------------------------------------------------------------------------- */
 
 struct Subst {
     Ctx *cx;
@@ -145,90 +143,4 @@ Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args)
     for (int i = 0; i < args->n; i++)
         subst_add(su, lam->params.at[i], args->at[i]);
     return inline_stms(bl, su, lam->body);
-}
-
-/* --- Questions -------------------------------------------------------------------------------- */
-
-typedef struct {
-    bool (*ask)(const Exp *e);
-    bool yes;
-} Any;
-
-static void any_body(void *env, Body *b)
-{
-    Any *any = env;
-    for (int i = 0; i < b->stms.n && !any->yes; i++)
-        any->yes = any->ask(b->stms.at[i].exp);
-}
-
-static void any_lambda(void *env, Lambda *l)
-{
-    any_body(env, l->body);
-}
-
-/* Does `ask` hold for an expression directly in a body or lambda of e? */
-static bool any_inside(const Exp *e, bool (*ask)(const Exp *e))
-{
-    Any any = {ask, false};
-    ExpVisitor v = {.env = &any, .body = any_body, .lambda = any_lambda};
-    exp_visit(e, &v);
-    return any.yes;
-}
-
-static bool prim_traps(const Exp *e)
-{
-    PrimType t = e->prim.type;
-    if (!prim_is_int(t))
-        return false;
-    switch (e->prim.op) {
-    case OP_DIV:
-    case OP_MOD:
-    case OP_QUOT:
-    case OP_REM: return e->prim.args.at[1].var || e->prim.args.at[1].c.i == 0;
-    /* A negative exponent has no integer meaning. */
-    case OP_POW: return prim_is_signed(t) && (e->prim.args.at[1].var || e->prim.args.at[1].c.i < 0);
-    default: return false;
-    }
-}
-
-bool exp_traps(const Exp *e)
-{
-    if (e->kind == E_ASSERT)
-        return true;
-    if (e->kind == E_PRIM)
-        return prim_traps(e);
-    if (e->kind == E_INDEX)
-        return !e->index.safe;
-    if (e->kind == E_UPDATE)
-        return !e->update.safe;
-    if (e->kind == E_LOOP && e->loop.kind == LOOP_WHILE)
-        return true;
-    return any_inside(e, exp_traps);
-}
-
-bool exp_has_effect(const Exp *e)
-{
-    return e->kind == E_ASSERT || any_inside(e, exp_has_effect);
-}
-
-bool exp_is_soac(const Exp *e)
-{
-    return e->kind >= E_MAP && e->kind <= E_HIST;
-}
-
-bool exp_is_seg(const Exp *e)
-{
-    return e->kind >= E_SEGMAP && e->kind <= E_SEGHIST;
-}
-
-bool exp_has_soac(const Exp *e)
-{
-    return exp_is_soac(e) || any_inside(e, exp_has_soac);
-}
-
-bool body_has_soac(const Body *b)
-{
-    Any any = {exp_has_soac, false};
-    any_body(&any, (Body *)(uintptr_t)b);
-    return any.yes;
 }

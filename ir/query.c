@@ -1,0 +1,120 @@
+/* Questions about expressions: what they are, what is inside, what they may do. */
+#include "ir/ir.h"
+
+/* --- What is inside --------------------------------------------------------------------------- */
+
+typedef struct {
+    bool (*ask)(const Exp *e);
+    bool yes;
+} Any;
+
+static void any_body(void *env, Body *b)
+{
+    Any *any = env;
+    for (int i = 0; i < b->stms.n && !any->yes; i++)
+        any->yes = exp_any(b->stms.at[i].exp, any->ask);
+}
+
+static void any_lambda(void *env, Lambda *l)
+{
+    any_body(env, l->body);
+}
+
+bool exp_any(const Exp *e, bool (*ask)(const Exp *e))
+{
+    Any any = {ask, ask(e)};
+    ExpVisitor v = {.env = &any, .body = any_body, .lambda = any_lambda};
+    if (!any.yes)
+        exp_visit(e, &v);
+    return any.yes;
+}
+
+bool body_any(const Body *b, bool (*ask)(const Exp *e))
+{
+    Any any = {ask, false};
+    any_body(&any, (Body *)(uintptr_t)b);
+    return any.yes;
+}
+
+bool exp_has_soac(const Exp *e)
+{
+    return exp_any(e, exp_is_soac);
+}
+
+bool body_has_soac(const Body *b)
+{
+    return body_any(b, exp_is_soac);
+}
+
+bool exp_has_seg(const Exp *e)
+{
+    return exp_any(e, exp_is_seg);
+}
+
+bool body_has_seg(const Body *b)
+{
+    return body_any(b, exp_is_seg);
+}
+
+static bool is_assert(const Exp *e)
+{
+    return e->kind == E_ASSERT;
+}
+
+bool exp_has_effect(const Exp *e)
+{
+    return exp_any(e, is_assert);
+}
+
+/* --- What it is ------------------------------------------------------------------------------- */
+
+bool exp_is_soac(const Exp *e)
+{
+    return e->kind >= E_MAP && e->kind <= E_HIST;
+}
+
+bool exp_is_seg(const Exp *e)
+{
+    return e->kind >= E_SEGMAP && e->kind <= E_SEGHIST;
+}
+
+bool exp_is_guard(const Exp *e)
+{
+    return e->kind == E_SUFF;
+}
+
+/* --- What it may do --------------------------------------------------------------------------- */
+
+static bool prim_traps(const Exp *e)
+{
+    PrimType t = e->prim.type;
+    if (!prim_is_int(t))
+        return false;
+    switch (e->prim.op) {
+    case OP_DIV:
+    case OP_MOD:
+    case OP_QUOT:
+    case OP_REM: return e->prim.args.at[1].var || e->prim.args.at[1].c.i == 0;
+    /* A negative exponent has no integer meaning. */
+    case OP_POW: return prim_is_signed(t) && (e->prim.args.at[1].var || e->prim.args.at[1].c.i < 0);
+    default: return false;
+    }
+}
+
+/* By itself, whatever is inside. */
+static bool traps(const Exp *e)
+{
+    switch (e->kind) {
+    case E_ASSERT: return true;
+    case E_PRIM: return prim_traps(e);
+    case E_INDEX: return !e->index.safe;
+    case E_UPDATE: return !e->update.safe;
+    case E_LOOP: return e->loop.kind == LOOP_WHILE;
+    default: return false;
+    }
+}
+
+bool exp_traps(const Exp *e)
+{
+    return exp_any(e, traps);
+}
