@@ -1,0 +1,279 @@
+/* Kernel IR: what one kernel does, as data. Typed, structured, imperative; made by the kernel
+ * makers, reshaped by passes, turned into text by a target's printer, which alone knows OpenCL's
+ * words.
+ *
+ *   kinds.def   the kinds of expressions and statements, a row each
+ *   kir.h       the data; build.c  making it
+ *   exp.c       expressions: constructors that fold
+ *   walk.c      visiting and rewriting
+ *   print.c     text form (--emit=kernel-ir); read.c  back; verify.c  what must hold
+ *   opencl.c    OpenCL C
+ *
+ * Loads are statements, so an expression means the same wherever its variables do. There are no
+ * early returns: a LEAVE ends the WORK around it and nothing else. A variable is bound once, by
+ * name and object; only those bound by VAR (and a HEAP's, which a VAR binds) are ever changed.
+ *
+ * Arithmetic. Operations are those of the language (ir/prims.def) and wrap around as there. Index
+ * arithmetic is marked `exact`: its maker vouches that it does not wrap, and that operands of QUOT
+ * and REM are not negative (divisor positive). It prints as plain operators, and passes may compute
+ * it in fewer bits where the result has room. */
+#ifndef KIR_KIR_H
+#define KIR_KIR_H
+
+#include "ir/ir.h"
+
+typedef struct {
+    PrimType elem;
+    int lanes;  /* 1, or 2, 4, 8: a vector */
+    bool index; /* of elem T_I64: as wide as the kernel's variant needs (narrow.c) */
+} KType;
+
+typedef enum { KS_GLOBAL, KS_LOCAL, KS_PRIVATE, N_KSPACES } KSpace;
+extern const char *const kspace_text[N_KSPACES];
+
+typedef struct KVar {
+    const char *name; /* unique in the kernel, valid in C */
+    KType type;
+    bool mutable_;
+} KVar;
+
+/* Elements of one type in one space: a parameter, a private array (ARRAY) or a VIEW. */
+typedef struct KBuf KBuf;
+struct KBuf {
+    const char *name;
+    KSpace space;
+    PrimType elem;
+    int64_t count;  /* elements of a private array; else 0 */
+    const KBuf *of; /* VIEW: whose memory it is */
+    bool read_only; /* no launch that reads it writes it */
+    bool no_alias;  /* no other parameter reaches its memory */
+    bool write_any; /* RACEs only */
+    int align;      /* bytes to which its first element is aligned; 0: its own size */
+};
+
+typedef enum {
+#define KEXP(TAG, word) KE_##TAG,
+#include "kir/kinds.def"
+    N_KEXPS
+} KExpKind;
+typedef enum {
+#define KSTM(TAG, word, operands, flags) KST_##TAG,
+#include "kir/kinds.def"
+    N_KSTMS
+} KStmKind;
+
+enum {
+    KF_DEF = 1,
+    KF_SET = 2,
+    KF_BUF = 4,
+    KF_BODY = 8,
+    KF_ELSE = 16,
+    KF_LABEL = 32,
+    KF_EFFECT = 64
+};
+typedef struct {
+    const char *word;
+    int operands;
+    unsigned flags;
+} KStmInfo;
+extern const KStmInfo kstm_info[N_KSTMS];
+extern const char *const kexp_word[N_KEXPS];
+
+/* Numbers that a work-item finds: KID(TAG, word, type, uniform in the group). */
+#define KIDS(X)                                                                                    \
+    X(GROUP, "group_id", T_I64, true) /* of dimension `dim` */                                     \
+    X(LOCAL, "local_id", T_I64, false)                                                             \
+    X(GROUP_SIZE, "group_size", T_I64, true)                                                       \
+    X(GROUPS, "groups", T_I64, true)                                                               \
+    X(LANE, "lane", T_I64, false)                   /* in the sub-group */                         \
+    X(LANES, "lanes", T_I64, true)                  /* of a sub-group */                           \
+    X(FAILED_BEFORE, "failed_before", T_BOOL, true) /* did an earlier launch fail? */              \
+    X(ATOMIC64, "atomic64", T_BOOL, true)           /* has the device atomics on 64 bits? */
+typedef enum {
+#define X(TAG, word, type, uniform) KID_##TAG,
+    KIDS(X)
+#undef X
+        N_KIDS
+} KId;
+typedef struct {
+    const char *word;
+    PrimType type;
+    bool uniform;
+} KIdInfo;
+extern const KIdInfo kid_info[N_KIDS];
+
+typedef struct KExp KExp;
+struct KExp {
+    KExpKind kind;
+    KType type;
+    Const c;         /* CONST */
+    const KVar *var; /* VAR */
+    PrimOp op;       /* PRIM */
+    bool exact;      /* PRIM on integers: see above */
+    KId id;          /* ID */
+    int dim;         /* ID: 0..2; PART: component */
+    int n;
+    const KExp *const *x; /* operands */
+    const char *text;     /* RAW */
+};
+
+typedef struct KStm KStm;
+typedef VEC(KStm *) KBlock;
+typedef VEC(const KExp *) KExps;
+
+struct KStm {
+    KStmKind kind;
+    Loc loc;
+    KVar *var;
+    KVar *top; /* HEAP: the bytes that are in use, changed too */
+    KBuf *buf;
+    const KExp *x[3]; /* what is optional may be NULL */
+    KBlock body[2];
+    PrimOp op;          /* ATOMIC; N_PRIM_OPS: exchange */
+    bool doubling;      /* FOR */
+    int unroll;         /* FOR: 0 as it is, -1 whole, else that many times */
+    bool post;          /* WHILE */
+    unsigned fence;     /* BARRIER: set of 1u << KSpace */
+    const KStm *target; /* LEAVE: a WORK */
+    const char *label;  /* WORK: its name, unique */
+    int site;           /* FAIL */
+    KExps args;         /* FAIL: integers, at most 8 */
+    const char *text;   /* COMMENT, RAW */
+    bool open;          /* RAW: text is the head of body[0] */
+};
+
+typedef enum {
+    KFP_FAILURE, /* where failures are recorded; the number of the launch. Always first */
+    KFP_MEM,     /* buf in global memory */
+    KFP_SCALAR,  /* var */
+    KFP_LOCAL,   /* buf in local memory, sized at the launch */
+    KFP_HEAP     /* buf of bytes; var: how many of them each work-item has */
+} KFormalKind;
+
+typedef struct {
+    KFormalKind kind;
+    KBuf *buf;
+    KVar *var;
+} KFormal;
+typedef VEC(KFormal) KFormals;
+
+typedef struct {
+    const char *name;
+    const char *what; /* one line for people */
+    Loc loc;
+    KFormals params;
+    KBlock body;
+    unsigned heap_types; /* set of PrimType: what is taken from the heap */
+    bool may_fail;
+} KFun;
+
+/* --- exp.c: expressions; they fold constants and identities -------------------------------------
+ */
+
+static inline KType ktype(PrimType t)
+{
+    return (KType){.elem = t, .lanes = 1};
+}
+bool ktype_eq(KType a, KType b);
+
+const KExp *kx_const(Arena *a, Const c);
+const KExp *kx_int(Arena *a, int64_t k); /* i64 */
+const KExp *kx_bool(Arena *a, bool b);
+const KExp *kx_var(Arena *a, const KVar *v);
+const KExp *kx_id(Arena *a, KId id);
+const KExp *kx_id_dim(Arena *a, KId id, int dim);
+/* An operation of the language; type: of the operands. */
+const KExp *kx_prim(Arena *a, PrimOp op, PrimType type, const KExp *const *args);
+const KExp *kx_prim1(Arena *a, PrimOp op, const KExp *x);
+const KExp *kx_prim2(Arena *a, PrimOp op, const KExp *x, const KExp *y);
+const KExp *kx_conv(Arena *a, PrimType to, const KExp *x);
+const KExp *kx_select(Arena *a, const KExp *c, const KExp *x, const KExp *y);
+const KExp *kx_part(Arena *a, const KExp *v, int k);
+const KExp *kx_vector(Arena *a, const KExp *const *x, int n);
+const KExp *kx_raw(Arena *a, PrimType t, const char *text);
+/* Exact i64 arithmetic. kx_quot and kx_rem: x >= 0, y > 0. */
+const KExp *kx_add(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_sub(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_mul(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_quot(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_rem(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_min(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_max(Arena *a, const KExp *x, const KExp *y);
+/* Comparisons (of any type) and truth. */
+const KExp *kx_lt(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_le(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_eq(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_ne(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_and(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_or(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_not(Arena *a, const KExp *x);
+bool kx_is_int(const KExp *x, int64_t k);
+/* The same expression, over the same variables? */
+bool kx_same(const KExp *x, const KExp *y);
+
+/* --- build.c: statements, appended to the innermost open block ----------------------------------
+ */
+
+typedef struct {
+    Arena *arena;
+    VEC(KBlock *) open; /* blocks at work, outermost first */
+    int n_names;
+    KFun *fun;
+    Loc at; /* of the statements being made */
+} KBuild;
+
+KBuild *kb_new(Arena *a);
+/* A name that no other variable has: base_kN. base: any text that c_ident makes an identifier of.
+ */
+const char *kb_name(KBuild *b, const char *base);
+KVar *kb_var_new(KBuild *b, const char *base, KType t); /* not bound yet */
+KBuf *kb_buf_new(KBuild *b, const char *base, KSpace s, PrimType elem);
+KStm *kb_stm(KBuild *b, KStm s); /* appends a copy */
+KBlock *kb_block(KBuild *b);     /* the innermost open one */
+
+/* Bind a fresh variable and return its value; let gives back what needs no name as it is. */
+const KExp *kb_let(KBuild *b, const char *base, const KExp *x);
+const KExp *kb_load(KBuild *b, const char *base, KBuf *buf, const KExp *at);
+KVar *kb_var(KBuild *b, const char *base, PrimType t, const KExp *init); /* init may be NULL */
+/* The same for a variable that there is already. */
+void kb_let_var(KBuild *b, KVar *v, const KExp *x);
+void kb_load_var(KBuild *b, KVar *v, KBuf *buf, const KExp *at);
+void kb_var_var(KBuild *b, KVar *v, const KExp *init);
+void kb_set(KBuild *b, KVar *v, const KExp *x);
+void kb_store(KBuild *b, KBuf *buf, const KExp *at, const KExp *x);
+KBuf *kb_array(KBuild *b, const char *base, PrimType elem, int64_t count);
+void kb_barrier(KBuild *b, unsigned fence);
+void kb_comment(KBuild *b, const char *text);
+
+/* Blocks: what follows goes into them until kb_end. */
+const KExp *kb_for(KBuild *b, const char *base, const KExp *from, const KExp *to, const KExp *step);
+void kb_for_var(KBuild *b, KVar *v, const KExp *from, const KExp *to, const KExp *step);
+const KExp *kb_for_doubling(KBuild *b, const char *base, const KExp *from, const KExp *to);
+KStm *kb_while(KBuild *b, const KExp *cond);
+void kb_if(KBuild *b, const KExp *cond);
+void kb_else(KBuild *b); /* ends the IF's first branch, and begins its second */
+void kb_open_block(KBuild *b);
+KStm *kb_work(KBuild *b);
+void kb_leave(KBuild *b, const KStm *work);
+void kb_end(KBuild *b);
+/* Do-while: cond is told at the end. */
+KStm *kb_do(KBuild *b);
+void kb_do_end(KBuild *b, KStm *loop, const KExp *cond);
+
+/* A place among statements, where others can be put later. */
+typedef struct {
+    KBlock *block;
+    int i;
+} KPlace;
+KPlace kb_place(KBuild *b);
+void kb_insert(KBuild *b, KPlace p, KStm s);
+
+/* --- opencl.c ------------------------------------------------------------------------------------
+ */
+
+void kir_opencl(Out *o, const KFun *f);
+const char *kir_exp_c(const KExp *x); /* as C text, which compiles on the host, too */
+const char *kir_const_c(Const c);
+const char *kir_ctype(PrimType t); /* i32, f32, mf_bool ...: the short types of runtime/scalar.h */
+
+#endif

@@ -1,0 +1,587 @@
+/* Kernel IR as OpenCL C: the only place that knows its words. The text of an expression also
+ * compiles as C, with the functions of runtime/scalar.h. */
+#include "kir/kir.h"
+
+#include "base/intern.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How tightly operators bind; an operand that binds less stands in parentheses. Operators that are
+ * easily confused (bits, shifts) always do. */
+enum { P_SELECT, P_LOR, P_LAND, P_BITS, P_COMPARE, P_SUM, P_PRODUCT, P_UNARY, P_PRIMARY };
+
+static void exp_text(Out *o, const KExp *x, int level);
+
+/* --- Types and constants ---------------------------------------------------------------------- */
+
+const char *kir_ctype(PrimType t)
+{
+    return t == T_BOOL ? "mf_bool" : prim_type_text[t];
+}
+
+static void ktype_text(Out *o, KType t)
+{
+    if (t.lanes == 1) {
+        out_puts(o, t.index ? "mf_index" : kir_ctype(t.elem));
+        return;
+    }
+    static const char *const words[N_PRIM_TYPES] = {
+        [T_BOOL] = "uchar", [T_I8] = "char",   [T_I16] = "short",  [T_I32] = "int",
+        [T_I64] = "long",   [T_U8] = "uchar",  [T_U16] = "ushort", [T_U32] = "uint",
+        [T_U64] = "ulong",  [T_F32] = "float", [T_F64] = "double"};
+    out_printf(o, "%s%d", words[t.elem], t.lanes);
+}
+
+/* The shortest decimal text that reads back as the same number, always with a point or an exponent.
+ */
+static void float_text(Out *o, Const c)
+{
+    bool single = c.type == T_F32;
+    if (isnan(c.f) || isinf(c.f)) {
+        out_printf(o,
+                   isnan(c.f) ? "MF_NAN_%s"
+                   : c.f > 0  ? "MF_INF_%s"
+                              : "(-MF_INF_%s)",
+                   single ? "F32" : "F64");
+        return;
+    }
+    char num[48];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(num, sizeof num, "%.*g", digits, c.f);
+        if (single ? strtof(num, NULL) == (float)c.f : strtod(num, NULL) == c.f)
+            break;
+    }
+    const char *point = strpbrk(num, ".e") ? "" : ".0", *f = single ? "f" : "";
+    out_printf(o, signbit(c.f) ? "(%s%s%s)" : "%s%s%s", num, point, f);
+}
+
+static void int_text(Out *o, Const c)
+{
+    if (c.type == T_I64 && c.i == INT64_MIN)
+        out_puts(o, "(-9223372036854775807L - 1)");
+    else if (c.type == T_I32 && c.i == INT32_MIN)
+        out_puts(o, "(-2147483647 - 1)");
+    else if (c.type == T_U64)
+        out_printf(o, "%lluUL", (unsigned long long)c.i);
+    else if (c.type == T_U32)
+        out_printf(o, "%lluU", (unsigned long long)c.i);
+    else
+        out_printf(o, c.i < 0 ? "(%lld%s)" : "%lld%s", (long long)c.i, c.type == T_I64 ? "L" : "");
+}
+
+const char *kir_const_c(Const c)
+{
+    Out o = {0};
+    if (prim_is_float(c.type))
+        float_text(&o, c);
+    else
+        int_text(&o, c);
+    const char *text = intern(o.text);
+    out_free(&o);
+    return text;
+}
+
+/* --- Operations ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *sign;
+    int level;
+} Infix;
+
+/* The operator that op is in C on operands of type t; no sign where a function is needed. */
+static Infix infix(PrimOp op, PrimType t, bool exact)
+{
+    bool plain = prim_is_float(t) || exact;
+    switch ((int)op) { /* not over all operations: what is not listed is a function */
+    case OP_ADD: return plain ? (Infix){" + ", P_SUM} : (Infix){0};
+    case OP_SUB: return plain ? (Infix){" - ", P_SUM} : (Infix){0};
+    case OP_MUL: return plain ? (Infix){" * ", P_PRODUCT} : (Infix){0};
+    case OP_DIV: return prim_is_float(t) ? (Infix){" / ", P_PRODUCT} : (Infix){0};
+    case OP_AND: return (Infix){" & ", P_BITS};
+    case OP_OR: return (Infix){" | ", P_BITS};
+    case OP_XOR: return (Infix){" ^ ", P_BITS};
+    case OP_LAND: return (Infix){" && ", P_LAND};
+    case OP_LOR: return (Infix){" || ", P_LOR};
+    case OP_MIN: return t == T_BOOL ? (Infix){" && ", P_LAND} : (Infix){0};
+    case OP_MAX: return t == T_BOOL ? (Infix){" || ", P_LOR} : (Infix){0};
+    case OP_EQ: return (Infix){" == ", P_COMPARE};
+    case OP_NE: return (Infix){" != ", P_COMPARE};
+    case OP_LT: return (Infix){" < ", P_COMPARE};
+    case OP_LE: return (Infix){" <= ", P_COMPARE};
+    }
+    return (Infix){0};
+}
+
+static void args_text(Out *o, const KExp *x)
+{
+    for (int i = 0; i < x->n; i++) {
+        out_puts(o, i ? ", " : "");
+        exp_text(o, x->x[i], P_SELECT);
+    }
+}
+
+/* Truth and bits of equal kind need no parentheses among themselves; nothing else is left bare. */
+static void infix_text(Out *o, const KExp *x, Infix f)
+{
+    bool chain = f.level == P_LAND || f.level == P_LOR;
+    bool apart = f.level == P_BITS || f.level == P_COMPARE;
+    exp_text(o, x->x[0], apart ? f.level + 1 : f.level);
+    out_puts(o, f.sign);
+    exp_text(o, x->x[1], chain ? f.level : f.level + 1);
+}
+
+static bool is_index_division(const KExp *x)
+{
+    return x->exact && (x->op == OP_QUOT || x->op == OP_REM);
+}
+
+static void function_text(Out *o, const KExp *x)
+{
+    PrimType t = x->x[0]->type.elem;
+    if (is_index_division(x) && x->op == OP_QUOT)
+        out_puts(o, "mf_index_div(");
+    else if (is_index_division(x))
+        out_puts(o, "mf_index_mod(");
+    else
+        out_printf(o, "mf_%s_%s(", x->op == OP_MULHI ? "mulhi" : prim_info[x->op].text,
+                   prim_type_text[t]);
+    args_text(o, x);
+    out_puts(o, ")");
+}
+
+/* Level of the text that exp_text makes for x, so that it knows about parentheses. */
+static int level_of(const KExp *x)
+{
+    switch (x->kind) {
+    case KE_SELECT: return P_SELECT;
+    case KE_CONV: return x->type.elem == T_BOOL ? P_COMPARE : P_UNARY;
+    case KE_PRIM:
+        if (x->op == OP_NOT || x->op == OP_COMPL ||
+            (x->op == OP_NEG && prim_is_float(x->type.elem)))
+            return P_UNARY;
+        Infix f = infix(x->op, x->x[0]->type.elem, x->exact);
+        return f.sign ? f.level : P_PRIMARY;
+    case KE_RAW: return P_SELECT;
+    case KE_CONST:
+    case KE_VAR:
+    case KE_ID:
+    case KE_PART:
+    case KE_VECTOR:
+    case N_KEXPS: break;
+    }
+    return P_PRIMARY;
+}
+
+static void prim_text(Out *o, const KExp *x)
+{
+    PrimType t = x->x[0]->type.elem;
+    Infix f = infix(x->op, t, x->exact);
+    if (x->op == OP_NOT)
+        out_puts(o, "!");
+    else if (x->op == OP_COMPL)
+        out_printf(o, "(%s)~", kir_ctype(t));
+    else if (x->op == OP_NEG && prim_is_float(t))
+        out_puts(o, "-");
+    else if (f.sign) {
+        infix_text(o, x, f);
+        return;
+    } else {
+        function_text(o, x);
+        return;
+    }
+    exp_text(o, x->x[0], P_UNARY);
+}
+
+static void conv_text(Out *o, const KExp *x)
+{
+    KType from = x->x[0]->type, to = x->type;
+    if (to.elem == T_BOOL) {
+        exp_text(o, x->x[0], P_PRIMARY);
+        out_puts(o, " != 0");
+    } else if (prim_is_int(to.elem) &&
+               (prim_is_float(from.elem) || prim_is_signed(from.elem) > prim_is_signed(to.elem))) {
+        out_printf(o, "mf_%s_to_%s(", prim_type_text[from.elem], prim_type_text[to.elem]);
+        exp_text(o, x->x[0], P_SELECT);
+        out_puts(o, ")");
+    } else {
+        out_puts(o, "(");
+        ktype_text(o, to);
+        out_puts(o, ")");
+        exp_text(o, x->x[0], P_UNARY);
+    }
+}
+
+static void id_text(Out *o, const KExp *x)
+{
+    switch (x->id) {
+    case KID_GROUP: out_printf(o, "get_group_id(%d)", x->dim); return;
+    case KID_LOCAL: out_printf(o, "get_local_id(%d)", x->dim); return;
+    case KID_GROUP_SIZE: out_printf(o, "get_local_size(%d)", x->dim); return;
+    case KID_GROUPS: out_printf(o, "get_num_groups(%d)", x->dim); return;
+    case KID_LANE: out_puts(o, "mf_lane()"); return;
+    case KID_LANES: out_puts(o, "MF_LANES"); return;
+    case KID_FAILED_BEFORE: out_puts(o, "mf_failed_before(failure, launch)"); return;
+    case KID_ATOMIC64: out_puts(o, "MF_ATOMIC64"); return;
+    case N_KIDS: break;
+    }
+}
+
+static void exp_text(Out *o, const KExp *x, int level)
+{
+    bool paren = level_of(x) < level;
+    out_puts(o, paren ? "(" : "");
+    switch (x->kind) {
+    case KE_CONST: out_puts(o, kir_const_c(x->c)); break;
+    case KE_VAR: out_puts(o, x->var->name); break;
+    case KE_PRIM: prim_text(o, x); break;
+    case KE_CONV: conv_text(o, x); break;
+    case KE_SELECT:
+        exp_text(o, x->x[0], P_LOR);
+        out_puts(o, " ? ");
+        exp_text(o, x->x[1], P_LOR);
+        out_puts(o, " : ");
+        exp_text(o, x->x[2], P_SELECT);
+        break;
+    case KE_ID: id_text(o, x); break;
+    case KE_PART:
+        exp_text(o, x->x[0], P_PRIMARY);
+        out_printf(o, ".s%d", x->dim);
+        break;
+    case KE_VECTOR:
+        out_puts(o, "(");
+        ktype_text(o, x->type);
+        out_puts(o, ")(");
+        args_text(o, x);
+        out_puts(o, ")");
+        break;
+    case KE_RAW: out_puts(o, x->text); break;
+    case N_KEXPS: break;
+    }
+    out_puts(o, paren ? ")" : "");
+}
+
+const char *kir_exp_c(const KExp *x)
+{
+    Out o = {0};
+    exp_text(&o, x, P_SELECT);
+    const char *text = intern(o.text);
+    out_free(&o);
+    return text;
+}
+
+/* --- Statements ------------------------------------------------------------------------------- */
+
+static const char *space_word(KSpace s)
+{
+    static const char *const words[N_KSPACES] = {
+        [KS_GLOBAL] = "__global ", [KS_LOCAL] = "__local ", [KS_PRIVATE] = ""};
+    return words[s];
+}
+
+static void line_text(Out *o, const KStm *s);
+
+static void block_text(Out *o, const KBlock *b)
+{
+    out_puts(o, "{\n");
+    o->indent++;
+    for (int i = 0; i < b->n; i++)
+        line_text(o, b->at[i]);
+    o->indent--;
+    out_puts(o, "}");
+}
+
+static void declare_text(Out *o, const KVar *v)
+{
+    out_puts(o, v->mutable_ ? "" : "const ");
+    ktype_text(o, v->type);
+    out_printf(o, " %s", v->name);
+}
+
+/* "name = x;" behind what declares or names the variable. */
+static void init_text(Out *o, const KExp *x)
+{
+    if (x) {
+        out_puts(o, " = ");
+        exp_text(o, x, P_SELECT);
+    }
+    out_puts(o, ";\n");
+}
+
+static void element_text(Out *o, const KStm *s)
+{
+    out_printf(o, "%s[", s->buf->name);
+    exp_text(o, s->x[0], P_SELECT);
+    out_puts(o, "]");
+}
+
+static void load_text(Out *o, const KStm *s)
+{
+    declare_text(o, s->var);
+    out_puts(o, " = ");
+    if (s->var->type.lanes == 1) {
+        element_text(o, s);
+    } else {
+        out_printf(o, "vload%d(0, %s + ", s->var->type.lanes, s->buf->name);
+        exp_text(o, s->x[0], P_PRODUCT);
+        out_puts(o, ")");
+    }
+    out_puts(o, ";\n");
+}
+
+static void store_text(Out *o, const KStm *s)
+{
+    int lanes = s->x[1]->type.lanes;
+    if (lanes == 1) {
+        element_text(o, s);
+        init_text(o, s->x[1]);
+        return;
+    }
+    out_printf(o, "vstore%d(", lanes);
+    exp_text(o, s->x[1], P_SELECT);
+    out_printf(o, ", 0, %s + ", s->buf->name);
+    exp_text(o, s->x[0], P_PRODUCT);
+    out_puts(o, ");\n");
+}
+
+static void race_text(Out *o, const KStm *s)
+{
+    out_puts(o, "MF_WRITE_ANY(");
+    element_text(o, s);
+    out_puts(o, ", ");
+    exp_text(o, s->x[1], P_SELECT);
+    out_puts(o, ");\n");
+}
+
+static void view_text(Out *o, const KStm *s)
+{
+    const char *space = space_word(s->buf->space), *type = kir_ctype(s->buf->elem);
+    out_printf(o, "%s%s *const %s = (%s%s *)", space, type, s->buf->name, space, type);
+    if (s->x[0]) {
+        out_printf(o, "((%schar *)%s + ", space, s->buf->of->name);
+        exp_text(o, s->x[0], P_PRODUCT);
+        out_puts(o, ")");
+    } else {
+        out_puts(o, s->buf->of->name);
+    }
+    out_puts(o, ";\n");
+}
+
+/* old = atomic_op((volatile space type *)&buf[at], ...) */
+static void atomic_text(Out *o, const KStm *s)
+{
+    PrimType t = s->buf->elem;
+    const char *op = s->kind == KST_CAS    ? "cmpxchg"
+                     : s->op == N_PRIM_OPS ? "xchg"
+                                           : prim_info[s->op].text;
+    if (s->var) {
+        declare_text(o, s->var);
+        out_puts(o, " = ");
+    }
+    out_printf(o, "%s_%s((volatile %s%s *)&", prim_type_bytes[t] == 8 ? "mf_atom" : "atomic", op,
+               space_word(s->buf->space), kir_ctype(t));
+    element_text(o, s);
+    for (int i = 1; i < kstm_info[s->kind].operands; i++) {
+        out_puts(o, ", ");
+        exp_text(o, s->x[i], P_SELECT);
+    }
+    out_puts(o, ");\n");
+}
+
+static void for_text(Out *o, const KStm *s)
+{
+    const char *i = s->var->name;
+    if (s->unroll)
+        out_printf(o, s->unroll < 0 ? "#pragma unroll\n" : "#pragma unroll %d\n", s->unroll);
+    out_puts(o, "for (");
+    ktype_text(o, s->var->type);
+    out_printf(o, " %s = ", i);
+    exp_text(o, s->x[0], P_SELECT);
+    out_printf(o, "; %s < ", i);
+    exp_text(o, s->x[1], P_SUM);
+    if (kx_is_int(s->x[2], 1) && !s->doubling) {
+        out_printf(o, "; %s++) ", i);
+    } else {
+        out_printf(o, "; %s %s= ", i, s->doubling ? "*" : "+");
+        exp_text(o, s->x[2], P_SELECT);
+        out_puts(o, ") ");
+    }
+    block_text(o, &s->body[0]);
+    out_puts(o, "\n");
+}
+
+static void while_text(Out *o, const KStm *s)
+{
+    out_puts(o, s->post ? "do " : "while (");
+    if (s->post) {
+        block_text(o, &s->body[0]);
+        out_puts(o, " while (");
+    }
+    exp_text(o, s->x[0], P_SELECT);
+    out_puts(o, s->post ? ");" : ") ");
+    if (!s->post)
+        block_text(o, &s->body[0]);
+    out_puts(o, "\n");
+}
+
+static void if_text(Out *o, const KStm *s)
+{
+    out_puts(o, "if (");
+    exp_text(o, s->x[0], P_SELECT);
+    out_puts(o, ") ");
+    block_text(o, &s->body[0]);
+    if (s->body[1].n > 0) {
+        out_puts(o, " else ");
+        block_text(o, &s->body[1]);
+    }
+    out_puts(o, "\n");
+}
+
+static bool leaves(const KBlock *b, const KStm *work)
+{
+    for (int i = 0; i < b->n; i++) {
+        const KStm *s = b->at[i];
+        if ((s->kind == KST_LEAVE && s->target == work) || leaves(&s->body[0], work) ||
+            leaves(&s->body[1], work))
+            return true;
+    }
+    return false;
+}
+
+static void work_text(Out *o, const KStm *s)
+{
+    bool label = leaves(&s->body[0], s);
+    if (label) {
+        block_text(o, &s->body[0]);
+        out_printf(o, "\n%s:;\n", s->label);
+        return;
+    }
+    block_text(o, &s->body[0]);
+    out_puts(o, "\n");
+}
+
+static void fail_text(Out *o, const KStm *s)
+{
+    enum { ARGS = 8 }; /* of mf_fail */
+    out_printf(o, "mf_fail(failure, launch, %d", s->site);
+    for (int i = 0; i < ARGS; i++) {
+        out_puts(o, ", ");
+        if (i < s->args.n)
+            exp_text(o, s->args.at[i], P_SELECT);
+        else
+            out_puts(o, "0");
+    }
+    out_puts(o, ");\n");
+}
+
+static void heap_text(Out *o, const KStm *s)
+{
+    out_printf(o, "%s = mf_heap_alloc(failure, launch, heap_chunk, &%s, ", s->var->name,
+               s->top->name);
+    exp_text(o, s->x[0], P_SELECT);
+    out_puts(o, ", ");
+    exp_text(o, s->x[1], P_SELECT);
+    out_puts(o, ");\n");
+}
+
+static void barrier_text(Out *o, const KStm *s)
+{
+    bool local = s->fence & 1u << KS_LOCAL, global = s->fence & 1u << KS_GLOBAL;
+    out_printf(o, "barrier(%s%s%s);\n", local ? "CLK_LOCAL_MEM_FENCE" : "",
+               local && global ? " | " : "", global ? "CLK_GLOBAL_MEM_FENCE" : "");
+}
+
+static void raw_text(Out *o, const KStm *s)
+{
+    out_puts(o, s->text);
+    if (s->open) {
+        out_puts(o, *s->text ? " " : "");
+        block_text(o, &s->body[0]);
+    }
+    out_puts(o, "\n");
+}
+
+static void line_text(Out *o, const KStm *s)
+{
+    switch (s->kind) {
+    case KST_LET:
+    case KST_VAR:
+        declare_text(o, s->var);
+        init_text(o, s->x[0]);
+        return;
+    case KST_SET:
+        out_puts(o, s->var->name);
+        init_text(o, s->x[0]);
+        return;
+    case KST_LOAD: load_text(o, s); return;
+    case KST_STORE: store_text(o, s); return;
+    case KST_RACE: race_text(o, s); return;
+    case KST_ARRAY:
+        out_printf(o, "%s %s[%lld];\n", kir_ctype(s->buf->elem), s->buf->name,
+                   (long long)s->buf->count);
+        return;
+    case KST_VIEW: view_text(o, s); return;
+    case KST_FAILING:
+        declare_text(o, s->var);
+        out_puts(o, " = mf_failing(failure, launch);\n");
+        return;
+    case KST_ATOMIC:
+    case KST_CAS: atomic_text(o, s); return;
+    case KST_FOR: for_text(o, s); return;
+    case KST_WHILE: while_text(o, s); return;
+    case KST_IF: if_text(o, s); return;
+    case KST_BLOCK:
+        block_text(o, &s->body[0]);
+        out_puts(o, "\n");
+        return;
+    case KST_WORK: work_text(o, s); return;
+    case KST_LEAVE: out_printf(o, "goto %s;\n", s->target->label); return;
+    case KST_BARRIER: barrier_text(o, s); return;
+    case KST_FAIL: fail_text(o, s); return;
+    case KST_HEAP: heap_text(o, s); return;
+    case KST_SHUFFLE:
+        declare_text(o, s->var);
+        out_puts(o, " = mf_shuffle(");
+        exp_text(o, s->x[0], P_SELECT);
+        out_puts(o, ", ");
+        exp_text(o, s->x[1], P_SELECT);
+        out_puts(o, ");\n");
+        return;
+    case KST_COMMENT: out_c_comment(o, "%s", s->text); return;
+    case KST_RAW: raw_text(o, s); return;
+    case N_KSTMS: break;
+    }
+}
+
+/* --- Kernels ---------------------------------------------------------------------------------- */
+
+static void formal_text(Out *o, const KFormal *p)
+{
+    switch (p->kind) {
+    case KFP_FAILURE: out_puts(o, "__global mf_failure *failure, int launch"); return;
+    case KFP_MEM:
+    case KFP_LOCAL:
+        out_printf(o, "%s%s *%s", space_word(p->buf->space), kir_ctype(p->buf->elem), p->buf->name);
+        return;
+    case KFP_SCALAR:
+        ktype_text(o, p->var->type);
+        out_printf(o, " %s", p->var->name);
+        return;
+    case KFP_HEAP: out_printf(o, "__global char *%s, i64 %s", p->buf->name, p->var->name); return;
+    }
+}
+
+void kir_opencl(Out *o, const KFun *f)
+{
+    if (f->what)
+        out_c_comment(o, "%s, %s", f->what, diag_place_str(f->loc));
+    out_printf(o, "\n__kernel void %s(", f->name);
+    for (int i = 0; i < f->params.n; i++) {
+        out_puts(o, i ? (i % 4 == 0 ? ",\n        " : ", ") : "");
+        formal_text(o, &f->params.at[i]);
+    }
+    out_puts(o, ")\n");
+    block_text(o, &f->body);
+    out_puts(o, "\n");
+}
