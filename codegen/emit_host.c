@@ -257,10 +257,11 @@ static void emit_global(Ctx *cx, Out *o, const HostOp *op, int d)
     const Sx *all = sx_mul(cx, op->groups[d], sx_text(cx, arena_printf(cx->perm, "local[%d]", d)));
     const char *text = sx_exact_c(all), *size = sx_exact_c(op->local[d]);
     size_t n = strlen(size);
-    bool is_call = op->local[d]->kind == SX_MIN || op->local[d]->kind == SX_MAX;
+    SxKind kind = op->local[d]->kind;
+    bool is_closed = kind == SX_MIN || kind == SX_MAX || kind == SX_SELECT;
     out_puts(o, d ? ", " : "");
     const char *next;
-    for (; is_call && (next = strstr(text, size)); text = next + n) {
+    for (; is_closed && (next = strstr(text, size)); text = next + n) {
         out_putn(o, text, (size_t)(next - text));
         out_printf(o, "local[%d]", d);
     }

@@ -190,15 +190,22 @@ static int top_index(const HostOps *ops, const HostOp *op)
     return -1;
 }
 
+typedef struct {
+    Ctx *cx;
+    Vars *vars;
+} VarList;
+
+static void list_var(void *env, const Sx *x)
+{
+    VarList *l = env;
+    if (x->kind == SX_VAR)
+        vec_push(l->cx->perm, l->vars, (Var *)x->var);
+}
+
 /* All variables of a, in order of occurrence. */
 static void sx_var_list(Ctx *cx, const Sx *a, Vars *out)
 {
-    if (!a)
-        return;
-    if (a->kind == SX_VAR)
-        vec_push(cx->perm, out, (Var *)a->var);
-    sx_var_list(cx, a->a, out);
-    sx_var_list(cx, a->b, out);
+    sx_leaves(a, list_var, &(VarList){cx, out});
 }
 
 static void op_operands(Ctx *cx, const HostOp *op, Vars *out)

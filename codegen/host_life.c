@@ -70,20 +70,21 @@ static void visit_op(const SxVisitor *v, const HostOp *op)
     }
 }
 
-static void add_size(void *env, const Sx *a)
+static void add_size(void *env, const Sx *x)
 {
     bool *used = env;
-    if (a->kind == SX_SIZE)
-        used[a->k] = true;
-    if (a->a)
-        add_size(env, a->a);
-    if (a->b)
-        add_size(env, a->b);
+    if (x->kind == SX_SIZE)
+        used[x->k] = true;
+}
+
+static void add_sizes(void *env, const Sx *a)
+{
+    sx_leaves(a, add_size, env);
 }
 
 void host_op_sizes(bool used[N_SIZES], const HostOp *op)
 {
-    SxVisitor v = {used, add_size};
+    SxVisitor v = {used, add_sizes};
     visit_op(&v, op);
     for (int i = 0; i < op->then_.n; i++)
         host_op_sizes(used, op->then_.at[i]);

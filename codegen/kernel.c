@@ -149,41 +149,18 @@ const char *kg_param_sx(KGen *kg, const char *base, const Sx *value)
     return p.name;
 }
 
-/* Only sums and products of variables: written out in the kernel, so that sizes can be compared. */
-static bool is_plain(const Sx *sx)
+static void need_leaf(void *env, const Sx *x)
 {
-    switch (sx->kind) {
-    case SX_CONST:
-    case SX_VAR: return true;
-    case SX_ADD:
-    case SX_SUB:
-    case SX_MUL: return is_plain(sx->a) && is_plain(sx->b);
-    case SX_TEXT:
-    case SX_DIV:
-    case SX_CEILDIV:
-    case SX_MOD:
-    case SX_MIN:
-    case SX_MAX:
-    case SX_SIZE: break;
-    }
-    return false;
+    if (x->kind == SX_VAR)
+        need_scalar(env, x->var);
 }
 
-static void need_vars(KGen *kg, const Sx *sx)
-{
-    if (!sx)
-        return;
-    if (sx->kind == SX_VAR)
-        need_scalar(kg, sx->var);
-    need_vars(kg, sx->a);
-    need_vars(kg, sx->b);
-}
-
+/* Sums and products of variables are written out in the kernel, so that sizes can be compared. */
 const Sx *kg_host_sx(KGen *kg, const Sx *sx)
 {
-    if (!is_plain(sx))
+    if (!sx_is_polynomial(sx))
         return sx_text(kg->cx, kg_param_sx(kg, "size", sx));
-    need_vars(kg, sx);
+    sx_leaves(sx, need_leaf, kg);
     return sx;
 }
 
@@ -551,10 +528,4 @@ const Sx *host_let(Host *h, const char *base, const Sx *value)
 const Sx *sx_is_cpu(Ctx *cx)
 {
     return sx_size(cx, SIZE_IS_CPU);
-}
-
-const Sx *sx_select(Ctx *cx, const Sx *cond, const Sx *a, const Sx *b)
-{
-    const Sx *not_cond = sx_sub(cx, sx_const(cx, 1), cond);
-    return sx_add(cx, sx_mul(cx, cond, a), sx_mul(cx, not_cond, b));
 }

@@ -164,8 +164,6 @@ void kg_launch_args(KGen *kg, Kernel *k, KParams args, const Sx *groups);
 
 /* Host helpers: a named host value. */
 const Sx *host_let(Host *h, const char *base, const Sx *value);
-/* cond (0 or 1) ? a : b */
-const Sx *sx_select(Ctx *cx, const Sx *cond, const Sx *a, const Sx *b);
 const Sx *sx_is_cpu(Ctx *cx);
 
 /* --- access.c --------------------------------------------------------------------------------- */

@@ -10,73 +10,14 @@
  *   expr.c    scalar expressions, shared by host and device text
  *   layout.c  pass on the SEG dialect: MANIFEST where it makes accesses coalesced
  *   emit*.c   Plan -> C; embed.c  puts the runtime in front
- *   plan.c    Sx arithmetic; plan_print.c  the text of --emit=plan */
+ *   plan.c    locations, sites, kernels; plan_print.c  the text of --emit=plan */
 #ifndef CODEGEN_PLAN_H
 #define CODEGEN_PLAN_H
 
-#include "ir/ir.h"
-
-/* --- Symbolic i64 expressions over host scalars: sizes, offsets, strides, launch shapes ------- */
+#include "base/ident.h"
+#include "size/size.h"
 
 typedef VEC(const char *) Texts;
-
-typedef enum {
-    SX_CONST,
-    SX_VAR,  /* an i64 IR variable (host scalar, or inside a kernel any scalar in scope) */
-    SX_TEXT, /* a C name known only at this place (a thread index inside a kernel) */
-    SX_ADD,
-    SX_SUB,
-    SX_MUL,
-    SX_DIV,     /* of non-negative numbers, rounded down */
-    SX_CEILDIV, /* rounded up */
-    SX_MOD,
-    SX_MIN,
-    SX_MAX,
-    SX_SIZE /* a run-time size of the device or the user: rt_size(ctx, id) */
-} SxKind;
-
-/* Sizes known only at run time, see RT_* in runtime/rt.h. */
-typedef enum {
-    SIZE_GROUP,      /* default work-group size of kernels at level 1 */
-    SIZE_NUM_GROUPS, /* default number of work-groups of a kernel that loops over its work */
-    SIZE_TILE,
-    SIZE_MAX_GROUP, /* the device's limit */
-    SIZE_IS_CPU,    /* 1 on a CPU device, else 0 */
-    SIZE_LOCAL,     /* bytes of local memory that a group may use */
-    N_SIZES
-} SizeId;
-const char *size_c_name(SizeId id); /* its variable in host code: "group_size" */
-
-typedef struct Sx Sx;
-struct Sx {
-    SxKind kind;
-    int64_t k;        /* SX_CONST; SX_SIZE: SizeId */
-    const Var *var;   /* SX_VAR */
-    const char *text; /* SX_TEXT */
-    const Sx *a, *b;
-    int parts; /* of its text; what has more than SX_MANY_PARTS gets a name where it would grow */
-};
-enum { SX_MANY_PARTS = 20 };
-/* Constructors fold constants and the identities of 0 and 1. */
-const Sx *sx_const(Ctx *cx, int64_t k);
-const Sx *sx_var(Ctx *cx, const Var *v);
-const Sx *sx_atom(Ctx *cx, Atom a);
-const Sx *sx_text(Ctx *cx, const char *text);
-const Sx *sx_size(Ctx *cx, SizeId id);
-const Sx *sx_op(Ctx *cx, SxKind op, const Sx *a, const Sx *b);
-#define sx_add(cx, a, b) sx_op((cx), SX_ADD, (a), (b))
-#define sx_sub(cx, a, b) sx_op((cx), SX_SUB, (a), (b))
-#define sx_mul(cx, a, b) sx_op((cx), SX_MUL, (a), (b))
-const Sx *sx_product(Ctx *cx, const Atom *dims, int n); /* 1 if n = 0 */
-bool sx_eq(const Sx *a, const Sx *b);                   /* structurally, after folding */
-bool sx_is_const(const Sx *a, int64_t k);
-void sx_vars(const Sx *a, VarSet *s);
-/* C text; variables print by var_c_name. */
-const char *sx_c(const Sx *a);
-/* The same on the host, and where sizes meet that no array has yet: what does not fit into an i64
- * becomes its end instead of wrapping around, and is then found too large. */
-const char *sx_exact_c(const Sx *a);
-const char *sx_c_factor(const Sx *a); /* in parentheses where it stands beside a tighter operator */
 
 /* --- Memory and arrays ------------------------------------------------------------------------ */
 
@@ -121,8 +62,8 @@ typedef struct {
 } KParam;
 typedef VEC(KParam) KParams;
 
-/* An irregular piece of a kernel: an array whose size is known only inside the thread, and what that
- * meant (explain). */
+/* An irregular piece of a kernel: an array whose size is known only inside the thread, and what
+ * that meant (explain). */
 typedef struct {
     Loc loc;
     const char *text; /* follows "runs sequentially inside the thread, " */
@@ -260,7 +201,7 @@ bool host_is_natural(const Host *h, Atom n); /* a size that is surely not negati
 void host_check_count(Host *h, const Atom *dims, int n, int bytes);
 /* A fresh block for an array of type t, laid out by perm (NULL: row-major). */
 ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm);
-ArrLoc *host_loc(const Host *h, const Var *arr);             /* ice if unknown */
+ArrLoc *host_loc(const Host *h, const Var *arr); /* ice if unknown */
 void host_bind(Host *h, const Var *arr, ArrLoc loc);
 /* Row-major location in mem for an array of type t. */
 ArrLoc loc_row_major(Ctx *cx, Mem *mem, Type t);
@@ -292,10 +233,6 @@ void cg_sequential(Host *h, const Stm *s);
 
 /* --- expr.c, mangle.c ------------------------------------------------------------------------- */
 
-const char *var_c_name(const Var *v); /* valid in C and OpenCL C: no reserved word, unique by id */
-/* base with what C does not allow escaped: starts with a letter, of at most 56 characters, another
- * one for another base */
-const char *c_ident(const char *base);
 /* C text of a scalar expression (PRIM, CONV, ATOM): the same text compiles on host and device, with
  * the functions of runtime/scalar.h. */
 const char *scalar_c(const Exp *e);

@@ -1,7 +1,7 @@
 /* What every part writes with: text for C and JSON, identifiers, files. */
 #include "autotune/session.h"
+#include "base/ident.h"
 #include "base/out.h"
-#include "codegen/plan.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

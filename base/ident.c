@@ -1,11 +1,11 @@
-/* Identifiers of generated code: the only place where they are made. Different names give different
- * identifiers. A variable's has its id behind it: no reserved word and no name of the runtime
- * (rt_..., mf_...) ends in an underscore and digits, so nothing can clash. */
-#include "codegen/plan.h"
+/* C identifiers: different names give different ones. */
+#include "base/ident.h"
 
 #include "base/intern.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_alpha(char c)
@@ -56,9 +56,9 @@ const char *c_ident(const char *base)
     return intern_n(buf, n);
 }
 
-const char *var_c_name(const Var *v)
+const char *c_ident_numbered(const char *base, int id)
 {
     char buf[96];
-    snprintf(buf, sizeof buf, "%s_%d", c_ident(v->base ? v->base : "v"), v->id);
+    snprintf(buf, sizeof buf, "%s_%d", c_ident(base), id);
     return intern(buf);
 }
