@@ -33,7 +33,7 @@ bool is_flat_op(const VarSet *variant, const Exp *e)
 
 static bool scans(const Exp *e)
 {
-    return e->kind == E_SCAN || e->kind == E_SCANOMAP;
+    return exp_is(e, F_SCAN);
 }
 
 /* The function whose results are reduced: fn, or the identity on the rows of the arrays. */

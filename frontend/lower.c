@@ -139,15 +139,9 @@ void scope_splice(Low *L, Scope *sc)
     vec_append(L->cx->perm, &L->sc->facts, &sc->facts);
 }
 
-static bool takes_attrs(ExpKind k)
-{
-    return k == E_IF || k == E_LOOP || k == E_MAP || k == E_REDUCE || k == E_SCAN ||
-           k == E_REDOMAP || k == E_SCANOMAP || k == E_SCATTER || k == E_HIST;
-}
-
 Atoms emit_all(Low *L, const char *base, Exp *e)
 {
-    if (takes_attrs(e->kind))
+    if (exp_is(e, F_CODE))
         e->attrs |= L->attrs;
     if (L->unsafe && e->kind == E_INDEX)
         e->index.safe = true;

@@ -400,7 +400,8 @@ static SoacCode *soac_new(Block *k, const Stm *s, const Atoms *nes, int n_dims)
         x->nes[i].move = false; /* read once for each segment */
     x->acc = NEWN(c->mem, Val, nes->n);
     x->bins = NEWN(c->mem, char *, nes->n);
-    x->is_hist = s->exp->kind == E_HIST || s->exp->kind == E_SEGHIST;
+    x->is_hist = exp_is(s->exp, F_BINS);
+    x->is_scan = exp_is(s->exp, F_SCAN);
     x->n_dst = s->pat.n;
     x->dst = var_slots(c, &s->pat);
     x->shapes = shapes_of(c, &s->pat);
@@ -429,7 +430,6 @@ static void compile_soac(Block *k, const Stm *s)
     const Exp *e = s->exp;
     SoacCode *x = soac_new(k, s, &e->soac.nes, 1);
     DimCode *d = &x->dims[0];
-    x->is_scan = e->kind == E_SCAN || e->kind == E_SCANOMAP;
     d->width = atom_slot(c, e->soac.width);
     d->idx = -1;
     d->n = e->soac.arrs.n;
@@ -457,7 +457,6 @@ static void compile_seg(Block *k, const Stm *s)
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
     SoacCode *x = soac_new(k, s, &e->seg.nes, nest->n);
-    x->is_scan = e->kind == E_SEGSCAN;
     x->has_body = true;
     for (int i = 0; i < nest->n; i++) {
         const NestDim *nd = &nest->at[i];
@@ -522,71 +521,64 @@ static void compile_exp(Block *k, const Stm *s)
     Comp *c = k->c;
     const Exp *e = s->exp;
     Ins p;
-    switch (e->kind) {
-    case E_ATOM: emit_unary(k, s, is_array(e->atom) ? I_ALIAS : I_MOV, e->atom); break;
-    case E_PRIM: compile_prim(k, s); break;
-    case E_CONV:
+    switch (exp_member(e)) {
+    case M_atom: emit_unary(k, s, is_array(e->atom) ? I_ALIAS : I_MOV, e->atom); break;
+    case M_prim: compile_prim(k, s); break;
+    case M_conv:
         p = ins_of(k, e->conv.from == e->conv.to ? I_MOV : I_SCALAR, s);
         p.a = atom_slot(c, e->conv.arg);
         if (p.op == I_SCALAR)
             p.fn = scalar_conv(e->conv.from, e->conv.to);
         emit(k, p);
         break;
-    case E_INDEX: compile_index(k, s); break;
-    case E_UPDATE: compile_update(k, s); break;
-    case E_IOTA:
+    case M_index: compile_index(k, s); break;
+    case M_update: compile_update(k, s); break;
+    case M_iota:
         p = ins_of(k, I_IOTA, s);
         p.a = atom_slot(c, e->iota.n);
         p.b = atom_slot(c, e->iota.start);
         p.c = atom_slot(c, e->iota.stride);
         emit(k, p);
         break;
-    case E_REPLICATE: compile_replicate(k, s); break;
-    case E_SCRATCH: emit_reshape(k, s, I_SCRATCH, (Atom){0}); break;
-    case E_ARRAYLIT:
+    case M_replicate: compile_replicate(k, s); break;
+    case M_scratch: emit_reshape(k, s, I_SCRATCH, (Atom){0}); break;
+    case M_arraylit:
         if (e->arraylit.elems.n)
             emit_list(k, s, I_ARRAYLIT, &e->arraylit.elems);
         else /* empty: all there is to it is the type */
             emit_reshape(k, s, I_SCRATCH, (Atom){0});
         break;
-    case E_CONCAT: emit_list(k, s, I_CONCAT, &e->concat.arrs); break;
-    case E_REARRANGE:
+    case M_concat: emit_list(k, s, I_CONCAT, &e->concat.arrs); break;
+    case M_rearrange:
+        if (e->kind == E_MANIFEST) { /* layout has no value */
+            emit_unary(k, s, I_ALIAS, e->rearrange.arr);
+            break;
+        }
         p = ins_of(k, I_REARRANGE, s);
         p.a = atom_slot(c, e->rearrange.arr);
         p.perm = e->rearrange.perm;
         emit(k, p);
         break;
-    case E_RESHAPE: emit_reshape(k, s, I_RESHAPE, e->reshape.arr); break;
-    case E_COPY: emit_unary(k, s, I_COPY, e->copy.arr); break;
-    case E_MANIFEST: emit_unary(k, s, I_ALIAS, e->rearrange.arr); break; /* layout has no value */
-    case E_IF: compile_if(k, s); break;
-    case E_LOOP: compile_loop(k, s); break;
-    case E_ASSERT:
+    case M_reshape: emit_reshape(k, s, I_RESHAPE, e->reshape.arr); break;
+    case M_copy: emit_unary(k, s, I_COPY, e->copy.arr); break;
+    case M_branch: compile_if(k, s); break;
+    case M_loop: compile_loop(k, s); break;
+    case M_assertion:
         p = ins_of(k, I_ASSERT, s);
         p.a = atom_slot(c, e->assertion.cond);
         p.n = e->assertion.args.n;
         p.list = atom_slots(c, &e->assertion.args);
         emit(k, p);
         break;
-    case E_SUFF:
+    case M_suff:
         p = ins_of(k, I_SUFF, s);
         p.a = atom_slot(c, e->suff.par);
         p.b = atom_slot(c, e->suff.work);
         emit(k, p);
         break;
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST: compile_soac(k, s); break;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: compile_seg(k, s); break;
-    case N_FORMS: ice(e->loc, "no such form");
+    case M_soac: compile_soac(k, s); break;
+    case M_seg: compile_seg(k, s); break;
+    case N_MEMBERS: ice(e->loc, "no such form");
     }
 }
 
@@ -609,17 +601,17 @@ static Vars *dying(Block *k, const Body *b, const Vars *params, int n)
 }
 
 /* Shapes are compared with the types where the form does not build the array from its type. */
-static bool shape_is_open(ExpKind k)
+static bool shape_is_open(const Exp *e)
 {
-    return k == E_ATOM || k == E_INDEX || k == E_UPDATE || k == E_REARRANGE || k == E_IF ||
-           k == E_LOOP || k == E_CONCAT || k == E_COPY || k == E_MANIFEST || k == E_REDUCE ||
-           k == E_REDOMAP || k == E_SEGRED || k == E_REPLICATE || k == E_IOTA || k == E_ARRAYLIT;
+    if (exp_is_soac(e) || exp_is_seg(e))
+        return exp_is(e, F_FOLD);
+    return e->kind != E_SCRATCH && e->kind != E_RESHAPE;
 }
 
 static void compile_stm(Block *k, const Stm *s)
 {
     compile_exp(k, s);
-    for (int i = 0; shape_is_open(s->exp->kind) && i < s->pat.n; i++) {
+    for (int i = 0; shape_is_open(s->exp) && i < s->pat.n; i++) {
         const Var *v = s->pat.at[i];
         if (!v->type.rank)
             continue;

@@ -435,45 +435,23 @@ static Vars *walk_exp(Alias *al, const Exp *e)
 {
     ExpVisitor v = {.env = al, .atom = use};
     exp_visit(e, &v);
-    Atom of = {0};
-    switch (e->kind) {
-    case E_ATOM: of = e->atom; break;
-    case E_INDEX: of = e->index.arr; break;
-    case E_REARRANGE:
-    case E_MANIFEST: of = e->rearrange.arr; break;
-    case E_RESHAPE: of = e->reshape.arr; break;
-    case E_UPDATE:
+    switch (exp_member(e)) {
+    case M_update:
         consume(al, &e->update.arr);
         if (alias_overlap(al, e->update.arr, e->update.val))
             report(al, operand(al, &e->update.val), "@ is written into itself (@)",
                    atom_text(e->update.arr), atom_text(e->update.val));
         return NULL;
-    case E_IF: return if_roots(al, e);
-    case E_LOOP: return loop_roots(al, e);
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST: walk_soac(al, e); return NULL;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: walk_seg(al, e); return NULL;
-    case E_PRIM:
-    case E_CONV:
-    case E_IOTA:
-    case E_REPLICATE:
-    case E_SCRATCH:
-    case E_ARRAYLIT:
-    case E_CONCAT:
-    case E_COPY:
-    case E_ASSERT:
-    case E_SUFF: return NULL;
-    case N_FORMS: ice(e->loc, "no form");
+    case M_branch: return if_roots(al, e);
+    case M_loop: return loop_roots(al, e);
+    case M_soac: walk_soac(al, e); return NULL;
+    case M_seg: walk_seg(al, e); return NULL;
+    default: break;
     }
+    /* A manifest array may have been laid out as it shall be. */
+    Atom of = e->kind == E_MANIFEST ? e->rearrange.arr : exp_view_of(e);
+    if (!of.var)
+        return NULL;
     Vars *rs = NEW(al->cx->perm, Vars);
     add_roots_of(al, rs, of);
     return rs;

@@ -32,7 +32,7 @@ const PrimInfo prim_info[N_PRIM_OPS] = {
 };
 
 const FormInfo form_info[N_FORMS] = {
-#define FORM(tag, text, member, dialects) {#tag, text, dialects},
+#define FORM(tag, text, member, dialects, traits) {#tag, text, M_##member, dialects, traits},
 #include "ir/forms.def"
 #undef FORM
 };
@@ -473,67 +473,52 @@ static Types seg_types(Ctx *cx, const Exp *e)
     for (int i = 0; i < nest->n; i++)
         widths[i] = nest->at[i].width;
     /* A scanned result has all the dimensions, a reduced one lacks the innermost. */
-    int outer = e->kind == E_SEGRED ? nest->n - 1 : nest->n;
+    int outer = exp_is(e, F_FOLD) ? nest->n - 1 : nest->n;
     return redomap_types(cx, &e->seg.body->res, e->seg.nes.n, widths, nest->n, outer);
 }
 
 static Types soac_types(Ctx *cx, const Exp *e)
 {
-    const Atom *w = &e->soac.width;
-    const Atoms *nes = &e->soac.nes;
-    switch (e->kind) {
-    case E_REDUCE: return redomap_types(cx, nes, nes->n, w, 1, 0);
-    case E_SCAN: return redomap_types(cx, nes, nes->n, w, 1, 1);
-    case E_REDOMAP: return redomap_types(cx, &e->soac.fn->body->res, nes->n, w, 1, 0);
-    default: return redomap_types(cx, &e->soac.fn->body->res, nes->n, w, 1, 1);
-    }
+    const Atoms *nes = &e->soac.nes, *res = e->soac.fn ? &e->soac.fn->body->res : nes;
+    return redomap_types(cx, res, nes->n, &e->soac.width, 1, exp_is(e, F_FOLD) ? 0 : 1);
 }
 
 Types exp_types(Ctx *cx, const Exp *e)
 {
     Types ts = {0};
 #define ONE(...) vec_push(cx->perm, &ts, __VA_ARGS__)
-    switch (e->kind) {
-    case E_ATOM: ONE(atom_type(e->atom)); break;
-    case E_PRIM: ONE(type_prim(prim_result(e->prim.op, e->prim.type))); break;
-    case E_CONV: ONE(type_prim(e->conv.to)); break;
-    case E_INDEX: ONE(index_type(cx, e->index.arr, &e->index.at)); break;
-    case E_UPDATE: ONE(atom_type(e->update.arr)); break;
-    case E_IOTA: ONE(type_array(cx, type_prim(atom_type(e->iota.start).elem), e->iota.n)); break;
-    case E_REPLICATE:
+    switch (exp_member(e)) {
+    case M_atom: ONE(atom_type(e->atom)); break;
+    case M_prim: ONE(type_prim(prim_result(e->prim.op, e->prim.type))); break;
+    case M_conv: ONE(type_prim(e->conv.to)); break;
+    case M_index: ONE(index_type(cx, e->index.arr, &e->index.at)); break;
+    case M_update: ONE(atom_type(e->update.arr)); break;
+    case M_iota: ONE(type_array(cx, type_prim(atom_type(e->iota.start).elem), e->iota.n)); break;
+    case M_replicate:
         ONE(type_array_n(cx, atom_type(e->replicate.val), e->replicate.dims.at,
                          e->replicate.dims.n));
         break;
-    case E_SCRATCH: ONE(e->scratch.type); break;
-    case E_ARRAYLIT: ONE(type_array(cx, e->arraylit.elem, atom_i64(e->arraylit.elems.n))); break;
-    case E_CONCAT: ONE(concat_type(cx, e)); break;
-    case E_REARRANGE: ONE(rearrange_type(cx, e)); break;
-    case E_RESHAPE:
+    case M_scratch: ONE(e->scratch.type); break;
+    case M_arraylit: ONE(type_array(cx, e->arraylit.elem, atom_i64(e->arraylit.elems.n))); break;
+    case M_concat: ONE(concat_type(cx, e)); break;
+    case M_rearrange:
+        ONE(e->kind == E_MANIFEST ? atom_type(e->rearrange.arr) : rearrange_type(cx, e));
+        break;
+    case M_reshape:
         ONE(type_array_n(cx, type_prim(atom_type(e->reshape.arr).elem), e->reshape.dims.at,
                          e->reshape.dims.n));
         break;
-    case E_COPY: ONE(atom_type(e->copy.arr)); break;
-    case E_MANIFEST: ONE(atom_type(e->rearrange.arr)); break;
-    case E_IF: return body_types(cx, e->branch.then_);
-    case E_LOOP:
+    case M_copy: ONE(atom_type(e->copy.arr)); break;
+    case M_branch: return body_types(cx, e->branch.then_);
+    case M_loop:
         for (int i = 0; i < e->loop.params.n; i++)
             ONE(e->loop.params.at[i]->type);
         break;
-    case E_ASSERT: break;
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP: return soac_types(cx, e);
-    case E_SCATTER:
-    case E_HIST: return dest_types(cx, &e->soac.dests);
-    case E_SUFF: ONE(type_prim(T_BOOL)); break;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN: return seg_types(cx, e);
-    case E_SEGSCATTER:
-    case E_SEGHIST: return dest_types(cx, &e->seg.dests);
-    case N_FORMS: ice(e->loc, "no form");
+    case M_assertion: break;
+    case M_soac: return exp_is(e, F_DESTS) ? dest_types(cx, &e->soac.dests) : soac_types(cx, e);
+    case M_seg: return exp_is(e, F_DESTS) ? dest_types(cx, &e->seg.dests) : seg_types(cx, e);
+    case M_suff: ONE(type_prim(T_BOOL)); break;
+    case N_MEMBERS: ice(e->loc, "no form");
     }
 #undef ONE
     return ts;

@@ -147,8 +147,7 @@ static void mark_dests(Dce *D, const Dests *ds)
 /* All results of a histogram stay: they are combined by one operator at one position. */
 static bool keeps_all(const Exp *e)
 {
-    return e->kind == E_SCATTER || e->kind == E_SEGSCATTER || e->kind == E_HIST ||
-           e->kind == E_SEGHIST;
+    return exp_is(e, F_DESTS);
 }
 
 static void mark_soac(Dce *D, const Stm *s)

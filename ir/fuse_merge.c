@@ -10,13 +10,13 @@
 
 Job fuse_job(const Exp *e)
 {
-    if (e->kind == E_REDUCE || e->kind == E_REDOMAP)
+    if (exp_is(e, F_FOLD))
         return JOB_REDUCE;
-    if (e->kind == E_SCAN || e->kind == E_SCANOMAP)
+    if (exp_is(e, F_SCAN))
         return JOB_SCAN;
-    if (e->kind == E_HIST)
+    if (exp_is(e, F_BINS))
         return JOB_HIST;
-    return e->kind == E_SCATTER ? JOB_SCATTER : JOB_MAP;
+    return exp_is(e, F_DESTS) ? JOB_SCATTER : JOB_MAP;
 }
 
 /* The function of e: the identity for reduce and scan. */
@@ -169,7 +169,7 @@ Stm fuse_merge(Ctx *cx, const Stm *s1, const Stm *s2, const VarSet *keep)
     e->soac.dests = e2->soac.dests;
     e->soac.fn = lambda_new(cx, in.params, bld_body(&bl, res));
     e->kind = kind_of(job, e->soac.fn, n1 + n2);
-    if (e->kind == E_REDUCE || e->kind == E_SCAN)
+    if (!exp_is(e, F_FN))
         e->soac.fn = NULL;
     return (Stm){pat, e};
 }

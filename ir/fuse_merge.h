@@ -11,7 +11,7 @@ Job fuse_job(const Exp *e);
 /* How many results of e are reduced or scanned; the results after them are mapped out. */
 static inline int fuse_n_red(const Exp *e)
 {
-    return e->kind == E_HIST ? 0 : e->soac.nes.n;
+    return exp_is(e, F_BINS) ? 0 : e->soac.nes.n;
 }
 
 /* The statement that does what `first` and then `second` did. An input of `second` that is a

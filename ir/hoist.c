@@ -189,18 +189,6 @@ static bool scalar_results(const Stm *s)
     return true;
 }
 
-static bool movable_kind(const Exp *e)
-{
-    return e->kind != E_ASSERT && e->kind != E_SUFF && e->kind != E_UPDATE &&
-           e->kind != E_SCATTER && e->kind != E_HIST && e->kind != E_SEGSCATTER &&
-           e->kind != E_SEGHIST && e->kind != E_MANIFEST;
-}
-
-static bool has_body(const Exp *e)
-{
-    return e->kind == E_IF || e->kind == E_LOOP || exp_is_soac(e) || exp_is_seg(e);
-}
-
 static bool place_allows(const Hoist *H, const Around *ar, const Stm *s)
 {
     ExpKind k = s->exp->kind;
@@ -209,12 +197,12 @@ static bool place_allows(const Hoist *H, const Around *ar, const Stm *s)
         return false;
     if (!ar->mapnest)
         return true;
-    return is_view(s) || (!has_body(s->exp) && scalar_results(s));
+    return is_view(s) || (!exp_is(s->exp, F_CODE) && scalar_results(s));
 }
 
 static bool may_leave(Hoist *H, const Around *ar, const Stm *s, const VarSet *inside, bool first)
 {
-    if (!movable_kind(s->exp) || !place_allows(H, ar, s))
+    if (exp_is(s->exp, F_STAYS) || !place_allows(H, ar, s))
         return false;
     bool stays = exp_uses_any(s->exp, inside);
     for (int k = 0; k < s->pat.n && !stays; k++) {
@@ -337,7 +325,7 @@ static Body *hoist_branch(Hoist *H, const Exp *e, bool truth)
 static Exp *hoist_exp(Hoist *H, const Exp *e, Bld *bl)
 {
     ExpMapper keep = {0};
-    if (!has_body(e))
+    if (!exp_is(e, F_CODE))
         return exp_map_parts(H->cx, e, &keep);
     Exp *r = exp_map_parts(H->cx, e, &keep);
     if (e->kind == E_LOOP)

@@ -169,13 +169,36 @@ typedef struct {
 typedef VEC(PathStep) Path;
 
 typedef enum {
-#define FORM(tag, text, member, dialects) E_##tag,
+#define FORM(tag, text, member, dialects, traits) E_##tag,
 #include "ir/forms.def"
 #undef FORM
     N_FORMS
 } ExpKind;
 
+/* The members of struct Exp's union: what differs in the parts it has is another member. */
+typedef enum {
+#define MEMBER(member, parts) M_##member,
+#include "ir/members.def"
+#undef MEMBER
+    N_MEMBERS
+} ExpMember;
+
 enum { D_SOAC = 1, D_SEG = 2, D_BOTH = 3 };
+
+/* Traits of forms (bits). */
+enum {
+    F_SCALAR = 1, /* a scalar out of scalars (ATOM: or another name for an array) */
+    F_VIEW = 2,   /* an array that it gives shares the memory of its operand, exp_view_of */
+    F_ALLOC = 4,  /* copies or fills memory of its own; forms with F_CODE may */
+    F_CODE = 8,   /* bodies or functions inside */
+    F_FN = 16,    /* applies soac.fn to each element */
+    F_FOLD = 32,  /* op and nes: over all elements, one value stays */
+    F_SCAN = 64,  /* op and nes: a value for each element */
+    F_BINS = 128, /* op and nes: combines with what the destinations hold */
+    F_OP = F_FOLD | F_SCAN | F_BINS,
+    F_DESTS = 256, /* its results are its destinations, which it consumes, exp_dests */
+    F_STAYS = 512  /* not to be moved: it has an effect, consumes, or is where it is on purpose */
+};
 
 /* Every size of an array is at least 0 and at most MAX_SIZE: the frontend asserts it where a
  * program makes one. So sums of a few sizes cannot wrap around; products can. */
@@ -270,7 +293,7 @@ struct Exp {
             Vars params;
             Atoms inits;
             Var *i;     /* FOR only */
-            Atom bound; /* FOR only */
+            Atom bound; /* FOR only; else a constant that nobody looks at */
             Var *cond;  /* WHILE only: one of the params */
             Body *body;
         } loop;
@@ -389,7 +412,8 @@ typedef struct {
 extern const PrimInfo prim_info[N_PRIM_OPS];
 typedef struct {
     const char *tag, *text;
-    unsigned dialects;
+    ExpMember member;
+    unsigned dialects, traits;
 } FormInfo;
 extern const FormInfo form_info[N_FORMS];
 extern const char *const attr_text[N_ATTRS]; /* by bit number */
@@ -403,8 +427,8 @@ Atom atom_i64(int64_t i);
 Atom atom_float(PrimType t, double f); /* rounded to t */
 Atom atom_bool(bool b);
 Atom const_conv(PrimType to, Const c); /* what E_CONV makes of c */
-bool atom_eq(Atom a, Atom b);        /* same variable or same constant (floats bit by bit) */
-bool atom_is_int(Atom a, int64_t i); /* the integer constant i */
+bool atom_eq(Atom a, Atom b);          /* same variable or same constant (floats bit by bit) */
+bool atom_is_int(Atom a, int64_t i);   /* the integer constant i */
 Type atom_type(Atom a);
 
 Type type_prim(PrimType t);
@@ -537,9 +561,21 @@ Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args);
 
 /* --- query.c: questions about expressions ----------------------------------------------------- */
 
+static inline ExpMember exp_member(const Exp *e)
+{
+    return form_info[e->kind].member;
+}
+/* Has e one of these traits? */
+static inline bool exp_is(const Exp *e, unsigned traits)
+{
+    return (form_info[e->kind].traits & traits) != 0;
+}
 bool exp_is_soac(const Exp *e);  /* MAP .. HIST: live member soac */
 bool exp_is_seg(const Exp *e);   /* SEGMAP .. SEGHIST: live member seg */
 bool exp_is_guard(const Exp *e); /* SUFF */
+/* The array that e is a view of; not a variable if e has not F_VIEW. */
+Atom exp_view_of(const Exp *e);
+const Dests *exp_dests(const Exp *e); /* of SOACs and their SEG forms; else NULL */
 /* Does `ask` hold of e or of an expression somewhere inside, in bodies and lambdas? */
 bool exp_any(const Exp *e, bool (*ask)(const Exp *e));
 bool body_any(const Body *b, bool (*ask)(const Exp *e));

@@ -300,7 +300,7 @@ static void print_soac(Out *o, const Exp *e)
     out_puts(o, " ");
     if (e->soac.op)
         print_op(o, e->soac.op, &e->soac.nes);
-    if (e->soac.dests.n > 0 || e->kind == E_SCATTER) {
+    if (exp_is(e, F_DESTS)) {
         out_puts(o, e->soac.op ? " " : "");
         print_dests(o, &e->soac.dests);
         out_puts(o, e->soac.op ? "" : " ");
@@ -333,7 +333,7 @@ static void print_seg(Out *o, const Exp *e)
         print_op(o, e->seg.op, &e->seg.nes);
         out_puts(o, " ");
     }
-    if (e->seg.dests.n > 0 || e->kind == E_SEGSCATTER) {
+    if (exp_is(e, F_DESTS)) {
         print_dests(o, &e->seg.dests);
         out_puts(o, " ");
     }
@@ -350,76 +350,65 @@ static void print_attrs(Out *o, unsigned attrs)
 void ir_print_exp(Out *o, const Exp *e)
 {
     print_attrs(o, e->attrs);
-    switch (e->kind) {
-    case E_ATOM: out_puts(o, atom_text(e->atom)); break;
-    case E_PRIM:
+    switch (exp_member(e)) {
+    case M_atom: out_puts(o, atom_text(e->atom)); break;
+    case M_prim:
         out_printf(o, "%s.%s", prim_info[e->prim.op].text, prim_type_text[e->prim.type]);
         for (int i = 0; i < e->prim.args.n; i++)
             out_printf(o, " %s", atom_text(e->prim.args.at[i]));
         break;
-    case E_CONV:
+    case M_conv:
         out_printf(o, "conv.%s.%s %s", prim_type_text[e->conv.from], prim_type_text[e->conv.to],
                    atom_text(e->conv.arg));
         break;
-    case E_INDEX: print_at(o, e->index.arr, &e->index.at, e->index.safe); break;
-    case E_UPDATE:
+    case M_index: print_at(o, e->index.arr, &e->index.at, e->index.safe); break;
+    case M_update:
         out_puts(o, "update ");
         print_at(o, e->update.arr, &e->update.at, e->update.safe);
         out_printf(o, " = %s", atom_text(e->update.val));
         break;
-    case E_IOTA:
+    case M_iota:
         out_printf(o, "iota %s %s %s", size_text(e->iota.n), atom_text(e->iota.start),
                    atom_text(e->iota.stride));
         break;
-    case E_REPLICATE:
+    case M_replicate:
         print_list(o, &e->replicate.dims, "replicate [", "] ", true);
         out_puts(o, atom_text(e->replicate.val));
         break;
-    case E_SCRATCH: out_printf(o, "scratch %s", type_text(e->scratch.type)); break;
-    case E_ARRAYLIT:
+    case M_scratch: out_printf(o, "scratch %s", type_text(e->scratch.type)); break;
+    case M_arraylit:
         out_printf(o, "array %s ", type_text(e->arraylit.elem));
         print_list(o, &e->arraylit.elems, "[", "]", false);
         break;
-    case E_CONCAT:
+    case M_concat:
         out_printf(o, "concat %d %s ", e->concat.dim, size_text(e->concat.n));
         print_atoms(o, &e->concat.arrs);
         break;
-    case E_REARRANGE:
-    case E_MANIFEST:
+    case M_rearrange:
         print_perm(o, form_info[e->kind].text, e->rearrange.perm, e->rearrange.arr);
         break;
-    case E_RESHAPE:
+    case M_reshape:
         print_list(o, &e->reshape.dims, "reshape [", "] ", true);
         out_puts(o, atom_text(e->reshape.arr));
         break;
-    case E_COPY: out_printf(o, "copy %s", atom_text(e->copy.arr)); break;
-    case E_IF:
+    case M_copy: out_printf(o, "copy %s", atom_text(e->copy.arr)); break;
+    case M_branch:
         out_printf(o, "if %s then ", atom_text(e->branch.test));
         ir_print_body(o, e->branch.then_);
         out_puts(o, " else ");
         ir_print_body(o, e->branch.else_);
         break;
-    case E_LOOP: print_loop(o, e); break;
-    case E_ASSERT:
+    case M_loop: print_loop(o, e); break;
+    case M_assertion:
         out_printf(o, "assert %s ", atom_text(e->assertion.cond));
         out_quoted(o, e->assertion.msg);
         out_puts(o, " ");
         print_atoms(o, &e->assertion.args);
         break;
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST: print_soac(o, e); break;
-    case E_SUFF: print_suff(o, e); break;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: print_seg(o, e); break;
-    case N_FORMS: ice(e->loc, "no form");
+    case M_soac: print_soac(o, e); break;
+    case M_suff: print_suff(o, e); break;
+    case M_seg: print_seg(o, e); break;
+    case N_MEMBERS: ice(e->loc, "no form");
     }
 }
 

@@ -70,17 +70,33 @@ bool exp_has_effect(const Exp *e)
 
 bool exp_is_soac(const Exp *e)
 {
-    return e->kind >= E_MAP && e->kind <= E_HIST;
+    return exp_member(e) == M_soac;
 }
 
 bool exp_is_seg(const Exp *e)
 {
-    return e->kind >= E_SEGMAP && e->kind <= E_SEGHIST;
+    return exp_member(e) == M_seg;
 }
 
 bool exp_is_guard(const Exp *e)
 {
     return e->kind == E_SUFF;
+}
+
+Atom exp_view_of(const Exp *e)
+{
+    switch (e->kind) {
+    case E_ATOM: return e->atom;
+    case E_INDEX: return e->index.arr;
+    case E_REARRANGE: return e->rearrange.arr;
+    case E_RESHAPE: return e->reshape.arr;
+    default: return (Atom){0};
+    }
+}
+
+const Dests *exp_dests(const Exp *e)
+{
+    return exp_is_soac(e) ? &e->soac.dests : exp_is_seg(e) ? &e->seg.dests : NULL;
 }
 
 /* --- What it may do --------------------------------------------------------------------------- */

@@ -153,14 +153,13 @@ static void read_soac(Reader *r, Exp *e)
     e->soac.comm = read_accept_word(r, "comm");
     e->soac.width = read_atom(r);
     e->soac.arrs = read_atoms(r, '(', ')');
-    bool has_op = e->kind != E_MAP && e->kind != E_SCATTER;
-    if (has_op)
+    if (exp_is(e, F_OP))
         e->soac.op = read_op(r, &e->soac.nes);
-    if (e->kind == E_SCATTER || e->kind == E_HIST)
+    if (exp_is(e, F_DESTS))
         e->soac.dests = read_dests(r);
-    if (e->kind == E_REDUCE || e->kind == E_SCAN)
+    if (!exp_is(e, F_FN))
         return;
-    if (has_op)
+    if (exp_is(e, F_OP))
         read_expect_word(r, "fn");
     e->soac.fn = read_lambda(r);
 }
@@ -240,9 +239,9 @@ static void read_seg(Reader *r, Exp *e)
         NestDim nd = read_nest_dim(r);
         vec_push(r->cx->perm, &e->seg.nest, nd);
     } while (read_accept(r, '<'));
-    if (e->kind == E_SEGRED || e->kind == E_SEGSCAN || e->kind == E_SEGHIST)
+    if (exp_is(e, F_OP))
         e->seg.op = read_op(r, &e->seg.nes);
-    if (e->kind == E_SEGSCATTER || e->kind == E_SEGHIST)
+    if (exp_is(e, F_DESTS))
         e->seg.dests = read_dests(r);
     e->seg.body = read_body(r);
     read_leave_scope(r, mark);
@@ -276,76 +275,65 @@ static unsigned read_attr(Reader *r)
 /* The parts of the form `e->kind` behind its keyword. */
 static void read_form(Reader *r, Exp *e)
 {
-    switch (e->kind) {
-    case E_CONV:
+    switch (exp_member(e)) {
+    case M_conv:
         read_expect(r, '.', "'.'");
         e->conv.from = read_prim(r);
         read_expect(r, '.', "'.'");
         e->conv.to = read_prim(r);
         e->conv.arg = read_atom(r);
         break;
-    case E_UPDATE:
+    case M_update:
         e->update.arr = read_atom(r);
         e->update.at = read_at(r, e->update.arr, &e->update.safe);
         read_expect(r, '=', "'='");
         e->update.val = read_atom(r);
         break;
-    case E_IOTA:
+    case M_iota:
         e->iota.n = read_atom(r);
         e->iota.start = read_atom(r);
         e->iota.stride = read_atom(r);
         break;
-    case E_REPLICATE:
+    case M_replicate:
         e->replicate.dims = read_atoms(r, '[', ']');
         e->replicate.val = read_atom(r);
         break;
-    case E_SCRATCH: e->scratch.type = read_type(r); break;
-    case E_ARRAYLIT:
+    case M_scratch: e->scratch.type = read_type(r); break;
+    case M_arraylit:
         e->arraylit.elem = read_type(r);
         e->arraylit.elems = read_atoms(r, '[', ']');
         break;
-    case E_CONCAT:
+    case M_concat:
         e->concat.dim = read_small(r, "a dimension");
         e->concat.n = read_atom(r);
         e->concat.arrs = read_atoms(r, '(', ')');
         break;
-    case E_REARRANGE:
-    case E_MANIFEST: read_perm(r, e); break;
-    case E_RESHAPE:
+    case M_rearrange: read_perm(r, e); break;
+    case M_reshape:
         e->reshape.dims = read_atoms(r, '[', ']');
         e->reshape.arr = read_atom(r);
         break;
-    case E_COPY: e->copy.arr = read_atom(r); break;
-    case E_IF:
+    case M_copy: e->copy.arr = read_atom(r); break;
+    case M_branch:
         e->branch.test = read_atom(r);
         read_expect_word(r, "then");
         e->branch.then_ = read_body(r);
         read_expect_word(r, "else");
         e->branch.else_ = read_body(r);
         break;
-    case E_LOOP: read_loop(r, e); break;
-    case E_ASSERT:
+    case M_loop: read_loop(r, e); break;
+    case M_assertion:
         e->assertion.cond = read_atom(r);
         e->assertion.msg = read_expect(r, K_STR, "a message")->text;
         e->assertion.args = read_atoms(r, '(', ')');
         break;
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST: read_soac(r, e); break;
-    case E_SUFF: read_suff(r, e); break;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: read_seg(r, e); break;
-    case E_ATOM:
-    case E_PRIM:
-    case E_INDEX:
-    case N_FORMS: ice(e->loc, "form without a keyword");
+    case M_soac: read_soac(r, e); break;
+    case M_suff: read_suff(r, e); break;
+    case M_seg: read_seg(r, e); break;
+    case M_atom:
+    case M_prim:
+    case M_index:
+    case N_MEMBERS: ice(e->loc, "form without a keyword");
     }
 }
 

@@ -198,40 +198,17 @@ static void simp_simple(Simp *S, const Stm *s)
 
 static void simp_stm(Simp *S, const Stm *s)
 {
-    switch (s->exp->kind) {
-    case E_IF: simp_if(S, s); return;
-    case E_LOOP: simp_loop(S, s); return;
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST: simp_soac(S, s); return;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: simp_seg(S, s); return;
-    case E_ATOM:
-    case E_PRIM:
-    case E_CONV:
-    case E_INDEX:
-    case E_UPDATE:
-    case E_IOTA:
-    case E_REPLICATE:
-    case E_SCRATCH:
-    case E_ARRAYLIT:
-    case E_CONCAT:
-    case E_REARRANGE:
-    case E_RESHAPE:
-    case E_COPY:
-    case E_MANIFEST:
-    case E_ASSERT:
-    case E_SUFF: simp_simple(S, s); return;
-    case N_FORMS: break;
+    if (!exp_is(s->exp, F_CODE)) {
+        simp_simple(S, s);
+        return;
     }
-    ice(s->exp->loc, "no form");
+    switch (exp_member(s->exp)) {
+    case M_branch: simp_if(S, s); return;
+    case M_loop: simp_loop(S, s); return;
+    case M_soac: simp_soac(S, s); return;
+    case M_seg: simp_seg(S, s); return;
+    default: ice(s->exp->loc, "no form");
+    }
 }
 
 Atoms simp_splice(Simp *S, const Body *b)

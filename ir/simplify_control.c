@@ -402,7 +402,7 @@ void simp_soac(Simp *S, const Stm *s)
     }
     r->soac.fn = simp_fn(S, e, r);
     Vars pat = s->pat;
-    if (e->kind != E_SCATTER && e->kind != E_HIST) {
+    if (!exp_is(e, F_DESTS)) {
         pat = (Vars){0};
         drop_mapped(S, r, &s->pat, &pat, e->soac.nes.n);
     }

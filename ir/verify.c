@@ -408,17 +408,26 @@ static void want_nes(Check *c, const Atoms *res, const Atoms *nes)
         want_type(c, res->at[i], atom_type(nes->at[i]), "result to be reduced");
 }
 
+/* The results `res` of one element's code: what they go to is of their type. */
+static void check_results(Check *c, const Exp *e, const Atoms *res)
+{
+    if (exp_is(e, F_BINS))
+        check_hist(c, exp_dests(e), exp_is_soac(e) ? e->soac.op : e->seg.op, res);
+    else if (exp_is(e, F_DESTS))
+        check_scatter(c, exp_dests(e), res);
+    else if (exp_is(e, F_OP))
+        want_nes(c, res, exp_is_soac(e) ? &e->soac.nes : &e->seg.nes);
+}
+
 static void check_soac(Check *c, const Exp *e)
 {
     const Atoms *arrs = &e->soac.arrs;
-    bool has_fn = e->kind != E_REDUCE && e->kind != E_SCAN;
-    bool has_op = e->kind != E_MAP && e->kind != E_SCATTER;
+    bool has_fn = exp_is(e, F_FN), has_op = exp_is(e, F_OP);
     want_prim(c, e->soac.width, T_I64, "width");
     if (has_fn != (e->soac.fn != NULL) || has_op != (e->soac.op != NULL))
         wrong(c, "a function or operator too many or too few");
     want_count(c, has_op ? 0 : e->soac.nes.n, 0, "neutral elements");
-    want_count(c, e->kind == E_SCATTER || e->kind == E_HIST ? 0 : e->soac.dests.n, 0,
-               "destinations");
+    want_count(c, exp_is(e, F_DESTS) ? 0 : e->soac.dests.n, 0, "destinations");
     for (int i = 0; i < arrs->n; i++)
         check_rows(c, arrs->at[i], e->soac.width);
     if (has_op)
@@ -434,12 +443,7 @@ static void check_soac(Check *c, const Exp *e)
     for (int i = 0; i < arrs->n; i++)
         want_type(c, atom_var(e->soac.fn->params.at[i]), type_row(atom_type(arrs->at[i])),
                   "parameter");
-    if (e->kind == E_HIST)
-        check_hist(c, &e->soac.dests, e->soac.op, &e->soac.fn->body->res);
-    else if (has_op)
-        want_nes(c, &e->soac.fn->body->res, &e->soac.nes);
-    if (e->kind == E_SCATTER)
-        check_scatter(c, &e->soac.dests, &e->soac.fn->body->res);
+    check_results(c, e, &e->soac.fn->body->res);
 }
 
 static void check_suff(Check *c, const Exp *e)
@@ -484,12 +488,11 @@ static void check_seg(Check *c, const Exp *e)
         wrong(c, "%s^%d inside sequential code", name, e->seg.level);
     if (e->seg.level != level)
         wrong(c, "%s^%d where only level %d may stand", name, e->seg.level, level);
-    bool has_op = e->kind == E_SEGRED || e->kind == E_SEGSCAN || e->kind == E_SEGHIST;
+    bool has_op = exp_is(e, F_OP);
     if (has_op != (e->seg.op != NULL))
         wrong(c, "an operator too many or too few");
     want_count(c, has_op ? 0 : e->seg.nes.n, 0, "neutral elements");
-    want_count(c, e->kind == E_SEGSCATTER || e->kind == E_SEGHIST ? 0 : e->seg.dests.n, 0,
-               "destinations");
+    want_count(c, exp_is(e, F_DESTS) ? 0 : e->seg.dests.n, 0, "destinations");
     for (int i = 0; i < e->seg.nes.n; i++)
         check_atom(c, e->seg.nes.at[i]);
     for (int i = 0; i < e->seg.dests.n; i++)
@@ -500,12 +503,7 @@ static void check_seg(Check *c, const Exp *e)
     c->level = e->seg.level > 0 ? e->seg.level - 1 : NO_LEVEL;
     check_body(c, e->seg.body);
     c->level = level;
-    if (e->kind == E_SEGHIST)
-        check_hist(c, &e->seg.dests, e->seg.op, &e->seg.body->res);
-    else if (has_op)
-        want_nes(c, &e->seg.body->res, &e->seg.nes);
-    if (e->kind == E_SEGSCATTER)
-        check_scatter(c, &e->seg.dests, &e->seg.body->res);
+    check_results(c, e, &e->seg.body->res);
     leave(c, mark);
 }
 
@@ -523,54 +521,43 @@ static void check_exp(Check *c, const Exp *e)
         wrong(c, "%s does not belong to this dialect", form_info[e->kind].text);
     if (!exp_is_seg(e)) /* a nest binds between its atoms */
         exp_visit(e, &atoms);
-    switch (e->kind) {
-    case E_ATOM: break;
-    case E_PRIM: check_prim(c, e); break;
-    case E_CONV: want_prim(c, e->conv.arg, e->conv.from, "operand"); break;
-    case E_INDEX: check_at(c, e->index.arr, &e->index.at); break;
-    case E_UPDATE: check_update(c, e); break;
-    case E_IOTA:
+    switch (exp_member(e)) {
+    case M_atom: break;
+    case M_prim: check_prim(c, e); break;
+    case M_conv: want_prim(c, e->conv.arg, e->conv.from, "operand"); break;
+    case M_index: check_at(c, e->index.arr, &e->index.at); break;
+    case M_update: check_update(c, e); break;
+    case M_iota:
         want_prim(c, e->iota.n, T_I64, "size");
         want_prim(c, e->iota.stride, atom_type(e->iota.start).elem, "stride");
         want_prim(c, e->iota.start, atom_type(e->iota.stride).elem, "start");
         break;
-    case E_REPLICATE:
+    case M_replicate:
         check_type(c, (Type){T_BOOL, e->replicate.dims.n, e->replicate.dims.at});
         if (e->replicate.dims.n == 0)
             wrong(c, "replicate without a size");
         break;
-    case E_SCRATCH:
+    case M_scratch:
         check_type(c, e->scratch.type);
         if (e->scratch.type.rank == 0)
             wrong(c, "scratch of a scalar");
         break;
-    case E_ARRAYLIT:
+    case M_arraylit:
         check_type(c, e->arraylit.elem);
         for (int i = 0; i < e->arraylit.elems.n; i++)
             want_type(c, e->arraylit.elems.at[i], e->arraylit.elem, "element");
         break;
-    case E_CONCAT: check_concat(c, e); break;
-    case E_REARRANGE:
-    case E_MANIFEST: check_perm(c, e); break;
-    case E_RESHAPE: check_reshape(c, e); break;
-    case E_COPY: want_array(c, e->copy.arr); break;
-    case E_IF: check_if(c, e); break;
-    case E_LOOP: check_loop(c, e); break;
-    case E_ASSERT: check_assert(c, e); break;
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST: check_soac(c, e); break;
-    case E_SUFF: check_suff(c, e); break;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: check_seg(c, e); break;
-    case N_FORMS: wrong(c, "no form");
+    case M_concat: check_concat(c, e); break;
+    case M_rearrange: check_perm(c, e); break;
+    case M_reshape: check_reshape(c, e); break;
+    case M_copy: want_array(c, e->copy.arr); break;
+    case M_branch: check_if(c, e); break;
+    case M_loop: check_loop(c, e); break;
+    case M_assertion: check_assert(c, e); break;
+    case M_soac: check_soac(c, e); break;
+    case M_suff: check_suff(c, e); break;
+    case M_seg: check_seg(c, e); break;
+    case N_MEMBERS: wrong(c, "no form");
     }
 }
 

@@ -3,71 +3,6 @@
 
 #include <string.h>
 
-/* --- Maps keyed by variables: open addressing, a power of two of slots ----------------------- */
-
-typedef struct {
-    const Var *key;
-    void *value; /* NULL: deleted */
-} Slot;
-
-struct VarMap {
-    Arena *mem;
-    Slot *slots;
-    int n_slots, n_used;
-};
-
-VarMap *varmap_new(Arena *a)
-{
-    VarMap *m = NEW(a, VarMap);
-    m->mem = a;
-    return m;
-}
-
-static Slot *find_slot(const VarMap *m, const Var *v)
-{
-    unsigned mask = (unsigned)m->n_slots - 1;
-    unsigned i = (unsigned)v->id * 2654435761u;
-    for (i ^= i >> 15;; i++) {
-        Slot *s = &m->slots[i & mask];
-        if (!s->key || s->key == v)
-            return s;
-    }
-}
-
-static void grow_map(VarMap *m)
-{
-    VarMap old = *m;
-    m->n_slots = old.n_slots ? 2 * old.n_slots : 8;
-    m->slots = NEWN(m->mem, Slot, m->n_slots);
-    m->n_used = 0;
-    for (int i = 0; i < old.n_slots; i++)
-        if (old.slots[i].value) {
-            *find_slot(m, old.slots[i].key) = old.slots[i];
-            m->n_used++;
-        }
-}
-
-void varmap_put(VarMap *m, const Var *v, const void *value)
-{
-    if (4 * (m->n_used + 1) > 3 * m->n_slots)
-        grow_map(m);
-    Slot *s = find_slot(m, v);
-    m->n_used += !s->key;
-    /* Values are handed back as the caller's own pointers. */
-    *s = (Slot){v, (void *)(uintptr_t)value};
-}
-
-void *varmap_get(const VarMap *m, const Var *v)
-{
-    return m->n_slots ? find_slot(m, v)->value : NULL;
-}
-
-void varmap_del(VarMap *m, const Var *v)
-{
-    if (m->n_slots && find_slot(m, v)->key)
-        find_slot(m, v)->value = NULL;
-}
-
 /* --- Rebuilding an expression ---------------------------------------------------------------- */
 
 typedef struct {
@@ -100,45 +35,54 @@ Atoms atoms_map(Ctx *cx, const Atoms *as, Atom (*fn)(const void *env, Atom a), c
     return r;
 }
 
-static Atoms map_atoms(const MapEnv *me, const Atoms *as)
+static void part_atom(const MapEnv *me, Atom *a)
 {
-    return atoms_map(me->cx, as, map_one_atom, me);
+    *a = map_atom(me, *a);
 }
 
-static Type map_type(const MapEnv *me, Type t)
+static void part_atoms(const MapEnv *me, Atoms *as)
 {
-    Type r = {t.elem, t.rank, t.rank ? NEWN(me->cx->perm, Atom, t.rank) : NULL};
-    for (int i = 0; i < t.rank; i++)
-        r.dims[i] = map_atom(me, t.dims[i]);
-    return r;
+    *as = atoms_map(me->cx, as, map_one_atom, me);
 }
 
-static Var *map_binder(const MapEnv *me, Var *v)
+static void part_type(const MapEnv *me, Type *t)
 {
-    return v && me->m->binder ? me->m->binder(me->m->env, v) : v;
+    Atom *dims = t->rank ? NEWN(me->cx->perm, Atom, t->rank) : NULL;
+    for (int i = 0; i < t->rank; i++)
+        dims[i] = map_atom(me, t->dims[i]);
+    t->dims = dims;
 }
 
-static Vars map_binders(const MapEnv *me, const Vars *vs)
+static void part_binder(const MapEnv *me, Var **v)
+{
+    if (*v && me->m->binder)
+        *v = me->m->binder(me->m->env, *v);
+}
+
+static void part_binders(const MapEnv *me, Vars *vs)
 {
     Vars r = {0};
     for (int i = 0; i < vs->n; i++) {
-        Var *v = map_binder(me, vs->at[i]);
+        Var *v = vs->at[i];
+        part_binder(me, &v);
         vec_push(me->cx->perm, &r, v);
     }
-    return r;
+    *vs = r;
 }
 
-static Body *map_body(const MapEnv *me, Body *b)
+static void part_body(const MapEnv *me, Body **b)
 {
-    return b && me->m->body ? me->m->body(me->m->env, b) : b;
+    if (*b && me->m->body)
+        *b = me->m->body(me->m->env, *b);
 }
 
-static Lambda *map_lambda(const MapEnv *me, Lambda *l)
+static void part_lambda(const MapEnv *me, Lambda **l)
 {
-    return l && me->m->lambda ? me->m->lambda(me->m->env, l) : l;
+    if (*l && me->m->lambda)
+        *l = me->m->lambda(me->m->env, *l);
 }
 
-static DimIndexes map_at(const MapEnv *me, const DimIndexes *at)
+static void part_at(const MapEnv *me, DimIndexes *at)
 {
     DimIndexes r = {0};
     for (int i = 0; i < at->n; i++) {
@@ -150,62 +94,31 @@ static DimIndexes map_at(const MapEnv *me, const DimIndexes *at)
         }
         vec_push(me->cx->perm, &r, d);
     }
-    return r;
+    *at = r;
 }
 
-static Dests map_dests(const MapEnv *me, const Dests *ds)
+static void part_dests(const MapEnv *me, Dests *ds)
 {
     Dests r = {0};
     for (int i = 0; i < ds->n; i++) {
         Dest d = {map_atom(me, ds->at[i].arr), ds->at[i].rank};
         vec_push(me->cx->perm, &r, d);
     }
-    return r;
+    *ds = r;
 }
 
-static Nest map_nest(const MapEnv *me, const Nest *nest)
+static void part_nest(const MapEnv *me, Nest *nest)
 {
     Nest r = {0};
     for (int i = 0; i < nest->n; i++) {
-        const NestDim *d = &nest->at[i];
-        NestDim n = {.width = map_atom(me, d->width), .arrs = map_atoms(me, &d->arrs)};
-        n.idx = map_binder(me, d->idx);
-        n.xs = map_binders(me, &d->xs);
-        vec_push(me->cx->perm, &r, n);
+        NestDim d = nest->at[i];
+        part_atom(me, &d.width);
+        part_atoms(me, &d.arrs);
+        part_binder(me, &d.idx);
+        part_binders(me, &d.xs);
+        vec_push(me->cx->perm, &r, d);
     }
-    return r;
-}
-
-static void map_loop(const MapEnv *me, Exp *r, const Exp *e)
-{
-    r->loop.inits = map_atoms(me, &e->loop.inits);
-    if (e->loop.kind == LOOP_FOR)
-        r->loop.bound = map_atom(me, e->loop.bound);
-    r->loop.params = map_binders(me, &e->loop.params);
-    r->loop.i = map_binder(me, e->loop.i);
-    for (int k = 0; k < e->loop.params.n; k++)
-        if (e->loop.params.at[k] == e->loop.cond)
-            r->loop.cond = r->loop.params.at[k];
-    r->loop.body = map_body(me, e->loop.body);
-}
-
-static void map_soac(const MapEnv *me, Exp *r, const Exp *e)
-{
-    r->soac.width = map_atom(me, e->soac.width);
-    r->soac.arrs = map_atoms(me, &e->soac.arrs);
-    r->soac.nes = map_atoms(me, &e->soac.nes);
-    r->soac.dests = map_dests(me, &e->soac.dests);
-    r->soac.fn = map_lambda(me, e->soac.fn);
-    r->soac.op = map_lambda(me, e->soac.op);
-}
-
-static void map_seg(const MapEnv *me, Exp *r, const Exp *e)
-{
-    r->seg.nest = map_nest(me, &e->seg.nest);
-    r->seg.nes = map_atoms(me, &e->seg.nes);
-    r->seg.dests = map_dests(me, &e->seg.dests);
-    r->seg.body = map_body(me, e->seg.body);
-    r->seg.op = map_lambda(me, e->seg.op);
+    *nest = r;
 }
 
 Exp *exp_map_parts(Ctx *cx, const Exp *e, const ExpMapper *m)
@@ -213,129 +126,77 @@ Exp *exp_map_parts(Ctx *cx, const Exp *e, const ExpMapper *m)
     MapEnv env = {cx, m}, *me = &env;
     Exp *r = NEW(cx->perm, Exp);
     *r = *e;
-    switch (e->kind) {
-    case E_ATOM: r->atom = map_atom(me, e->atom); break;
-    case E_PRIM: r->prim.args = map_atoms(me, &e->prim.args); break;
-    case E_CONV: r->conv.arg = map_atom(me, e->conv.arg); break;
-    case E_INDEX:
-        r->index.arr = map_atom(me, e->index.arr);
-        r->index.at = map_at(me, &e->index.at);
-        break;
-    case E_UPDATE:
-        r->update.arr = map_atom(me, e->update.arr);
-        r->update.at = map_at(me, &e->update.at);
-        r->update.val = map_atom(me, e->update.val);
-        break;
-    case E_IOTA:
-        r->iota.n = map_atom(me, e->iota.n);
-        r->iota.start = map_atom(me, e->iota.start);
-        r->iota.stride = map_atom(me, e->iota.stride);
-        break;
-    case E_REPLICATE:
-        r->replicate.dims = map_atoms(me, &e->replicate.dims);
-        r->replicate.val = map_atom(me, e->replicate.val);
-        break;
-    case E_SCRATCH: r->scratch.type = map_type(me, e->scratch.type); break;
-    case E_ARRAYLIT:
-        r->arraylit.elem = map_type(me, e->arraylit.elem);
-        r->arraylit.elems = map_atoms(me, &e->arraylit.elems);
-        break;
-    case E_CONCAT:
-        r->concat.n = map_atom(me, e->concat.n);
-        r->concat.arrs = map_atoms(me, &e->concat.arrs);
-        break;
-    case E_REARRANGE:
-    case E_MANIFEST: r->rearrange.arr = map_atom(me, e->rearrange.arr); break;
-    case E_RESHAPE:
-        r->reshape.dims = map_atoms(me, &e->reshape.dims);
-        r->reshape.arr = map_atom(me, e->reshape.arr);
-        break;
-    case E_COPY: r->copy.arr = map_atom(me, e->copy.arr); break;
-    case E_IF:
-        r->branch.test = map_atom(me, e->branch.test);
-        r->branch.then_ = map_body(me, e->branch.then_);
-        r->branch.else_ = map_body(me, e->branch.else_);
-        break;
-    case E_LOOP: map_loop(me, r, e); break;
-    case E_ASSERT:
-        r->assertion.cond = map_atom(me, e->assertion.cond);
-        r->assertion.args = map_atoms(me, &e->assertion.args);
-        break;
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST: map_soac(me, r, e); break;
-    case E_SUFF:
-        r->suff.par = map_atom(me, e->suff.par);
-        r->suff.work = map_atom(me, e->suff.work);
-        break;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: map_seg(me, r, e); break;
-    case N_FORMS: ice(e->loc, "no form");
+    switch (exp_member(e)) {
+#define PART(kind, field) part_##kind(me, &r->field);
+#define MEMBER(member, parts)                                                                      \
+    case M_##member:                                                                               \
+        parts break;
+#include "ir/members.def"
+#undef MEMBER
+#undef PART
+    case N_MEMBERS: ice(e->loc, "no form");
     }
+    /* Which parameter goes on being the condition. */
+    for (int k = 0; e->kind == E_LOOP && k < e->loop.params.n; k++)
+        if (e->loop.params.at[k] == e->loop.cond)
+            r->loop.cond = r->loop.params.at[k];
     return r;
 }
 
 /* --- Visiting an expression ------------------------------------------------------------------- */
 
-static void visit_atom(const ExpVisitor *v, Atom a)
+static void visit_atom(const ExpVisitor *v, const Atom *a)
 {
     if (v->atom)
-        v->atom(v->env, a);
+        v->atom(v->env, *a);
 }
 
 static void visit_atoms(const ExpVisitor *v, const Atoms *as)
 {
     for (int i = 0; i < as->n; i++)
-        visit_atom(v, as->at[i]);
+        visit_atom(v, &as->at[i]);
 }
 
-static void visit_type(const ExpVisitor *v, Type t)
+static void visit_type(const ExpVisitor *v, const Type *t)
 {
-    for (int i = 0; i < t.rank; i++)
-        visit_atom(v, t.dims[i]);
+    for (int i = 0; i < t->rank; i++)
+        visit_atom(v, &t->dims[i]);
 }
 
-static void visit_binder(const ExpVisitor *v, Var *x)
+static void visit_binder(const ExpVisitor *v, Var *const *x)
 {
-    if (x && v->binder)
-        v->binder(v->env, x);
+    if (*x && v->binder)
+        v->binder(v->env, *x);
 }
 
 static void visit_binders(const ExpVisitor *v, const Vars *xs)
 {
     for (int i = 0; i < xs->n; i++)
-        visit_binder(v, xs->at[i]);
+        visit_binder(v, &xs->at[i]);
 }
 
-static void visit_body(const ExpVisitor *v, Body *b)
+static void visit_body(const ExpVisitor *v, Body *const *b)
 {
-    if (b && v->body)
-        v->body(v->env, b);
+    if (*b && v->body)
+        v->body(v->env, *b);
 }
 
-static void visit_lambda(const ExpVisitor *v, Lambda *l)
+static void visit_lambda(const ExpVisitor *v, Lambda *const *l)
 {
-    if (!l)
+    if (!*l)
         return;
-    visit_binders(v, &l->params);
+    visit_binders(v, &(*l)->params);
     if (v->lambda)
-        v->lambda(v->env, l);
+        v->lambda(v->env, *l);
 }
 
 static void visit_at(const ExpVisitor *v, const DimIndexes *at)
 {
     for (int i = 0; i < at->n; i++) {
-        visit_atom(v, at->at[i].start);
+        visit_atom(v, &at->at[i].start);
         if (at->at[i].is_slice) {
-            visit_atom(v, at->at[i].n);
-            visit_atom(v, at->at[i].stride);
+            visit_atom(v, &at->at[i].n);
+            visit_atom(v, &at->at[i].stride);
         }
     }
 }
@@ -343,111 +204,30 @@ static void visit_at(const ExpVisitor *v, const DimIndexes *at)
 static void visit_dests(const ExpVisitor *v, const Dests *ds)
 {
     for (int i = 0; i < ds->n; i++)
-        visit_atom(v, ds->at[i].arr);
+        visit_atom(v, &ds->at[i].arr);
 }
 
-static void visit_loop(const ExpVisitor *v, const Exp *e)
+static void visit_nest(const ExpVisitor *v, const Nest *nest)
 {
-    visit_atoms(v, &e->loop.inits);
-    if (e->loop.kind == LOOP_FOR)
-        visit_atom(v, e->loop.bound);
-    visit_binders(v, &e->loop.params);
-    visit_binder(v, e->loop.i);
-    visit_body(v, e->loop.body);
-}
-
-static void visit_soac(const ExpVisitor *v, const Exp *e)
-{
-    visit_atom(v, e->soac.width);
-    visit_atoms(v, &e->soac.arrs);
-    visit_atoms(v, &e->soac.nes);
-    visit_dests(v, &e->soac.dests);
-    visit_lambda(v, e->soac.fn);
-    visit_lambda(v, e->soac.op);
-}
-
-static void visit_seg(const ExpVisitor *v, const Exp *e)
-{
-    for (int i = 0; i < e->seg.nest.n; i++) {
-        const NestDim *d = &e->seg.nest.at[i];
-        visit_atom(v, d->width);
-        visit_atoms(v, &d->arrs);
-        visit_binder(v, d->idx);
-        visit_binders(v, &d->xs);
+    for (int i = 0; i < nest->n; i++) {
+        visit_atom(v, &nest->at[i].width);
+        visit_atoms(v, &nest->at[i].arrs);
+        visit_binder(v, &nest->at[i].idx);
+        visit_binders(v, &nest->at[i].xs);
     }
-    visit_atoms(v, &e->seg.nes);
-    visit_dests(v, &e->seg.dests);
-    visit_body(v, e->seg.body);
-    visit_lambda(v, e->seg.op);
 }
 
 void exp_visit(const Exp *e, const ExpVisitor *v)
 {
-    switch (e->kind) {
-    case E_ATOM: visit_atom(v, e->atom); break;
-    case E_PRIM: visit_atoms(v, &e->prim.args); break;
-    case E_CONV: visit_atom(v, e->conv.arg); break;
-    case E_INDEX:
-        visit_atom(v, e->index.arr);
-        visit_at(v, &e->index.at);
-        break;
-    case E_UPDATE:
-        visit_atom(v, e->update.arr);
-        visit_at(v, &e->update.at);
-        visit_atom(v, e->update.val);
-        break;
-    case E_IOTA:
-        visit_atom(v, e->iota.n);
-        visit_atom(v, e->iota.start);
-        visit_atom(v, e->iota.stride);
-        break;
-    case E_REPLICATE:
-        visit_atoms(v, &e->replicate.dims);
-        visit_atom(v, e->replicate.val);
-        break;
-    case E_SCRATCH: visit_type(v, e->scratch.type); break;
-    case E_ARRAYLIT:
-        visit_type(v, e->arraylit.elem);
-        visit_atoms(v, &e->arraylit.elems);
-        break;
-    case E_CONCAT:
-        visit_atom(v, e->concat.n);
-        visit_atoms(v, &e->concat.arrs);
-        break;
-    case E_REARRANGE:
-    case E_MANIFEST: visit_atom(v, e->rearrange.arr); break;
-    case E_RESHAPE:
-        visit_atoms(v, &e->reshape.dims);
-        visit_atom(v, e->reshape.arr);
-        break;
-    case E_COPY: visit_atom(v, e->copy.arr); break;
-    case E_IF:
-        visit_atom(v, e->branch.test);
-        visit_body(v, e->branch.then_);
-        visit_body(v, e->branch.else_);
-        break;
-    case E_LOOP: visit_loop(v, e); break;
-    case E_ASSERT:
-        visit_atom(v, e->assertion.cond);
-        visit_atoms(v, &e->assertion.args);
-        break;
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST: visit_soac(v, e); break;
-    case E_SUFF:
-        visit_atom(v, e->suff.par);
-        visit_atom(v, e->suff.work);
-        break;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: visit_seg(v, e); break;
-    case N_FORMS: ice(e->loc, "no form");
+    switch (exp_member(e)) {
+#define PART(kind, field) visit_##kind(v, &e->field);
+#define MEMBER(member, parts)                                                                      \
+    case M_##member:                                                                               \
+        parts break;
+#include "ir/members.def"
+#undef MEMBER
+#undef PART
+    case N_MEMBERS: ice(e->loc, "no form");
     }
 }
 

@@ -302,6 +302,33 @@ static void consumed_arrays(void)
     CHECK_INT(eaten.n, 2);
 }
 
+/* --- The table of forms ------------------------------------------------------------------------ */
+
+static bool trait(int k, unsigned traits)
+{
+    return (form_info[k].traits & traits) != 0;
+}
+
+/* What one trait implies of the others, and that forms of one member differ by word or operation. */
+static void form_traits(void)
+{
+    for (int k = 0; k < N_FORMS; k++) {
+        ExpMember m = form_info[k].member;
+        bool nests = m == M_soac || m == M_seg;
+        CHECK(!trait(k, F_BINS) || trait(k, F_DESTS));
+        CHECK(!trait(k, F_DESTS) || (nests && trait(k, F_STAYS)));
+        CHECK(!trait(k, F_OP) || nests);
+        CHECK(!trait(k, F_FN) || m == M_soac);
+        CHECK(!nests || trait(k, F_CODE));
+        CHECK(m != M_seg || form_info[k].dialects == D_SEG);
+        CHECK(!trait(k, F_VIEW) || !trait(k, F_ALLOC | F_CODE | F_STAYS));
+        Exp *e = exp_new(&cx, (ExpKind)k, (Loc){0});
+        CHECK((exp_dests(e) != NULL) == nests);
+        for (int j = 0; j < k; j++)
+            CHECK(!*form_info[k].text || strcmp(form_info[k].text, form_info[j].text) != 0);
+    }
+}
+
 int main(void)
 {
     cx = (Ctx){.perm = arena_new(), .scratch = arena_new()};
@@ -314,6 +341,7 @@ int main(void)
     walking();
     existential_sizes();
     consumed_arrays();
+    form_traits();
     arena_free(cx.perm);
     arena_free(cx.scratch);
     return check_summary();
