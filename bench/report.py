@@ -23,9 +23,9 @@ def time_of(datasets, name, mode):
     return median(times) if times else None
 
 
-def spread(datasets, name, mode):
+def spread(times):
     """Between the quartiles of the times, relative to their median."""
-    times = sorted(datasets[name][mode]["runtimes"])
+    times = sorted(times)
     return (times[len(times) * 3 // 4] - times[len(times) // 4]) / median(times)
 
 
@@ -74,7 +74,7 @@ def row(program, name, datasets):
     if tuned:
         loss = f"{tuned / times[best]:.2f}"
         if best != "tuned":
-            loss += f" ±{spread(datasets, name, 'tuned') + spread(datasets, name, best):.2f}"
+            loss += f" ±{sum(spread(datasets[name][mode]['runtimes']) for mode in ('tuned', best)):.2f}"
     kernels = group_share(datasets[name].get("tuned", {}))
     return f"| {program} | {name} | " + " | ".join(cells) + f" | {speedup} | {loss} | {kernels} |"
 

@@ -30,6 +30,9 @@ class Server:
         return self
 
     def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
         self.process.kill()
         self.process.communicate()
         self.log.close()
@@ -64,15 +67,33 @@ class Server:
             pass  # the reply tells why
         return self.read_reply()
 
-    def load(self, entry, path):
-        """Takes the entry's inputs from a file; they replace those that were there."""
+    def choose(self, entry):
+        """The entry to call; frees the inputs and results of the one before."""
         types = self.ask("inputs", entry)
         self.free_outputs()
         if self.entry:
             self.ask("free", *[f"in{k}" for k in range(len(self.inputs))])
-        self.entry, self.inputs, self.path = entry, types, path
+        self.entry, self.inputs = entry, types
         self.outputs = len(self.ask("outputs", entry))
+
+    def load(self, entry, path):
+        """Takes the entry's inputs from a file; they replace those that were there."""
+        self.choose(entry)
+        self.path = path
         self.restore()
+
+    def load_made(self, entry, maker, path):
+        """The entry's inputs are the results of another one, `maker`, whose inputs are in a file: nothing large is
+        transferred. The entry must not consume them."""
+        self.load(maker, path)
+        self.call()
+        made = range(self.outputs)
+        for k in made:
+            self.ask("rename", f"out{k}", f"made{k}")
+        self.has_outputs = False
+        self.choose(entry)
+        for k in made:
+            self.ask("rename", f"made{k}", f"in{k}")
 
     def restore(self):
         pairs = [w for k, t in enumerate(self.inputs) for w in (f"in{k}", t.lstrip("*"))]

@@ -4,6 +4,7 @@ and tuned. Checks every result, times it, and writes JSON, tables and plots.
 
     suite.py run [-d DEVICE] [--data FOLDER] [--work FOLDER] [--results FOLDER] [--small] [PROGRAM...]
     suite.py prepare FOLDER [PROGRAM...]      C files (and the compiler) for a machine without flex, bison, network
+             [--binaries] [--modes MODE,...]  binaries, too; only what these modes need
     suite.py run --prebuilt FOLDER ...        there: needs a C compiler, OpenCL, Python with NumPy
     suite.py report FOLDER                    tables and plots of results again
 
@@ -17,18 +18,17 @@ import importlib.util
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 import datasets
 import report
-from server import Server, ServerError
+import turns
+from programs import build_c, emit_c, shell
 from values import difference, read_values
 
 BENCH = Path(__file__).resolve().parent
@@ -51,61 +51,49 @@ PROGRAMS = {
 }
 # Relative differences between versions that the tuner allows, where they mean little: see the reference's check.
 TUNE_TOLERANCE = {"Heston": 1e6}
-# Turns that the modes take while a data set is measured.
-ROUNDS = 4
 # mode -> flattening mode of the compiler
 MODES = {"moderate": "moderate", "full": "full", "untuned": "incremental", "tuned": "incremental"}
-
-
-def shell(cmd, limit=None, **more):
-    """(exit code, standard output, standard error); a time limit exceeded is exit code 124."""
-    try:
-        r = subprocess.run([str(c) for c in cmd], capture_output=True, timeout=limit, **more)
-        return r.returncode, r.stdout, r.stderr.decode(errors="replace")
-    except subprocess.TimeoutExpired:
-        return 124, b"", f"more than {limit} s"
 
 
 # --- Programs -------------------------------------------------------------------------------------------------------
 
 
 def prepare(a):
-    """C files of all programs and modes, and the compiler, which holds the tuner."""
+    """C files of all programs and modes, binaries if wanted, and the compiler, which holds the tuner."""
     a.folder.mkdir(parents=True, exist_ok=True)
-    bad = 0
-    for program in a.programs or PROGRAMS:
-        for mode in sorted(set(MODES.values())):
-            cmd = [a.minifut, "compile", "--emit=c", f"--flatten={mode}", ROOT / PROGRAMS[program][0]]
-            code, text, message = shell(cmd)
-            if code:
-                bad += 1
-                print(f"{program}, {mode}: {message.strip()}")
-            else:
-                (a.folder / f"{program}-{mode}.c").write_bytes(text)
+
+    def one(job):
+        program, flattening = job
+        target = a.folder / f"{program}-{flattening}.c"
+        try:
+            emit_c(a.minifut, ROOT / PROGRAMS[program][0], flattening, target)
+            if a.binaries:
+                build_c(target)
+        except RuntimeError as e:
+            print(f"{program}, {flattening}: {str(e).strip()}")
+            return 1
+        return 0
+
+    flattenings = sorted({MODES[mode] for mode in a.modes.split(",")})
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        bad = sum(pool.map(one, [(p, f) for p in a.programs or PROGRAMS for f in flattenings]))
     shutil.copy(a.minifut, a.folder / "minifut")
     return bad > 0
 
 
-def build(a, program, mode):
-    """The binary of a program in a flattening mode; raises RuntimeError with the compiler's message."""
-    c = a.work / "bin" / f"{program}-{mode}.c"
-    binary = c.with_suffix("")
+def build(a, program, mode, prebuilt):
+    """The binary of a program in a mode, from the folder `prebuilt` if it is given; raises RuntimeError with the
+    compiler's message."""
+    name = f"{program}-{MODES[mode]}"
+    if prebuilt and (prebuilt / name).exists():
+        return prebuilt / name
+    c = a.work / "bin" / f"{name}.c"
     c.parent.mkdir(parents=True, exist_ok=True)
-    if a.prebuilt:
-        shutil.copy(a.prebuilt / c.name, c)
+    if prebuilt:
+        shutil.copy(prebuilt / c.name, c)
     else:
-        source = ROOT / PROGRAMS[program][0]
-        code, text, message = shell([a.minifut, "compile", "--emit=c", f"--flatten={mode}", source])
-        if code:
-            raise RuntimeError(message)
-        c.write_bytes(text)
-    if not binary.exists() or binary.stat().st_mtime < c.stat().st_mtime:
-        flags = os.environ.get("CFLAGS", "").split()
-        cc = os.environ.get("CC", "cc")
-        code, _, message = shell([cc, "-std=gnu11", "-O1", *flags, "-o", binary, c, "-lOpenCL", "-lm"])
-        if code:
-            raise RuntimeError(message)
-    return binary
+        emit_c(a.minifut, ROOT / PROGRAMS[program][0], MODES[mode], c)
+    return build_c(c)
 
 
 def reference_of(program):
@@ -163,6 +151,26 @@ def expect(a, program, source):
     return None
 
 
+def all_data(a):
+    """{program: (folder, names of data sets)}, with expected results, and the number of programs without."""
+    sets, bad = {}, 0
+    with ProcessPoolExecutor() as pool:
+        jobs = {program: pool.submit(gather, a, program) for program in a.programs or PROGRAMS}
+    for program, job in jobs.items():
+        try:
+            sets[program] = job.result()
+        except (OSError, ValueError) as e:
+            bad += 1
+            print(f"{program}: no data sets: {e}", flush=True)
+    todo = [(p, folder / f"{n}.in") for p, (folder, names) in sets.items() for n in names]
+    print(f"expected results of {len(todo)} data sets", flush=True)
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
+        for message in pool.map(lambda t: expect(a, *t), todo):
+            if message:
+                print(message, flush=True)
+    return sets, bad
+
+
 # --- Measurements ---------------------------------------------------------------------------------------------------
 
 
@@ -175,11 +183,11 @@ def wrong(a, program, source, results):
     return difference(results, read_values(want), a.tolerance) if want.exists() else "no expected result"
 
 
-def kernels_of(a, binary, source, extra):
+def kernels_of(a, binary, options, source):
     """The kernels that take most time: [[name, microseconds]]; those of work-groups have intra in their names."""
     with tempfile.TemporaryDirectory() as folder, open(source, "rb") as inp:
         path = Path(folder) / "profile.json"
-        code, _, _ = shell([binary, *a.device_options, "-n", "--profile-json", path, *extra], a.limit, stdin=inp)
+        code, _, _ = shell([binary, *options, "-n", "--profile-json", path], a.limit, stdin=inp)
         if code or not path.exists():
             return []
         total = {}
@@ -188,47 +196,17 @@ def kernels_of(a, binary, source, extra):
     return [[k, round(v, 1)] for k, v in sorted(total.items(), key=lambda kv: -kv[1])[:4]]
 
 
-def start(a, program, source, binary, options, stack):
-    """(server, microseconds of a call) with a data set loaded and a checked result."""
-    server = stack.enter_context(Server(binary, [*a.device_options, *options], a.limit))
-    server.load("main", source)
-    time = server.call()  # builds kernels, too
-    error = wrong(a, program, source, server.results())
-    if error:
-        raise ServerError(error)
-    return server, time if time > 1e6 * a.seconds else server.call()
-
-
-def measure(a, program, source, modes):
-    """One data set in modes {name: (binary, options)}: {name: {"runtimes": [...]} or {"error": ...}}. The modes take
-    turns of some calls, so that what else the machine does hits all alike. Slow ones run less often."""
-    res, running = {}, {}
-    with ExitStack() as stack:
-        for mode, (binary, options) in modes.items():
-            try:
-                server, time = start(a, program, source, binary, options, stack)
-                runs = min(a.runs, int(1e6 * a.seconds / max(time, 1)))
-                res[mode] = {"runtimes": [] if runs else [time]}
-                running[mode] = server, runs
-            except (ServerError, OSError) as e:
-                res[mode] = {"error": str(e)}
-        for k in range(ROUNDS):
-            for mode, (server, runs) in running.items():
-                calls = range(runs * k // ROUNDS, runs * (k + 1) // ROUNDS)
-                try:
-                    if calls and "runtimes" in res[mode]:
-                        server.call()  # the device comes from another program
-                        res[mode]["runtimes"] += [server.call() for _ in calls]
-                except ServerError as e:
-                    res[mode] = {"error": str(e)}
-    return res
+def measure(a, program, source, fleet, least=0):
+    """One data set in the programs of a fleet: see turns.measure."""
+    return turns.measure(fleet, lambda server: server.load("main", source),
+                         lambda results: wrong(a, program, source, results), a.runs, a.seconds, least)
 
 
 def tuning_file(a, program):
     return a.work / "bin" / f"{program}.tuning"
 
 
-def tune(a, program, folder, names):
+def tune(a, program, binary, folder, names):
     """Finds thresholds on the training sets (or on all, where there are none) and writes them to tuning_file:
     {"report": ...} or {"error": ...}. The results may be kept: they name no folder of this machine."""
     train = [n for n in names if n.startswith("train")] or names
@@ -240,7 +218,7 @@ def tune(a, program, folder, names):
             if (folder / f"{n}.out").exists() and not hasattr(reference_of(program), "check"):
                 os.symlink(folder / f"{n}.out", place / "sets" / f"{n}.out")
         shutil.copy(ROOT / PROGRAMS[program][0], place / f"{program}.sf")
-        shutil.copy(a.work / "bin" / f"{program}-incremental", place / program)
+        shutil.copy(binary, place / program)
         target = tuning_file(a, program)
         cmd = [a.minifut, "tune", *a.device_options, "--skip-compilation", "--tolerance",
                TUNE_TOLERANCE.get(program, a.tolerance),
@@ -281,19 +259,19 @@ def prepare_modes(a, program, folder, names, res):
     ready, messages = {}, []
     for mode in a.modes.split(","):
         try:
-            binary = build(a, program, MODES[mode])
+            binary = build(a, program, mode, a.prebuilt)
         except (RuntimeError, OSError) as e:
             messages.append((mode, f"not compiled: {str(e).strip()[-300:]}"))
             continue
         options = []
         if mode == "tuned":
-            res.data["tuning"] = tune(a, program, folder, names)
+            res.data["tuning"] = tune(a, program, binary, folder, names)
             res.save()
             if "error" in res.data["tuning"]:
                 messages.append((mode, f"not tuned: {res.data['tuning']['error']}"))
                 continue
             options = ["--tuning", tuning_file(a, program)]
-        ready[mode] = binary, options
+        ready[mode] = binary, [*a.device_options, *options]
     return ready, messages
 
 
@@ -306,37 +284,25 @@ def run_program(a, program, folder, names, progress):
     ready, messages = prepare_modes(a, program, folder, names, res)
     for mode, message in messages:
         print(f"{progress} {program}, {mode}: {message}", flush=True)
-    for n in todo:
-        source = folder / f"{n}.in"
-        got = measure(a, program, source, ready) | {mode: {"error": message} for mode, message in messages}
-        if a.kernels and "runtimes" in got.get("tuned", {}):
-            got["tuned"]["kernels"] = kernels_of(a, ready["tuned"][0], source, ready["tuned"][1])
-        for mode, m in got.items():
-            res.put(n, mode, m)
-            print(f"{progress} {program:14} {n:16} {mode:10} {cell(m):>12}  {m.get('error', '')}", flush=True)
-            bad += "error" in m
+    with turns.Fleet(ready, a.limit) as fleet:
+        for n in todo:
+            source = folder / f"{n}.in"
+            got = measure(a, program, source, fleet) | {mode: {"error": message} for mode, message in messages}
+            if a.kernels and "runtimes" in got.get("tuned", {}):
+                got["tuned"]["kernels"] = kernels_of(a, *ready["tuned"], source)
+            for mode, m in got.items():
+                res.put(n, mode, m)
+                print(f"{progress} {program:14} {n:16} {mode:10} {cell(m):>12}  {m.get('error', '')}", flush=True)
+                bad += "error" in m
     return bad
 
 
 def run(a):
     for folder in (a.work, a.results):
         folder.mkdir(parents=True, exist_ok=True)
-    a.device_options = ["-d", a.device] if a.device else []
     if a.prebuilt and not a.minifut_given:
         a.minifut = a.prebuilt / "minifut"
-    sets, bad = {}, 0
-    for program in a.programs or PROGRAMS:
-        try:
-            sets[program] = gather(a, program)
-        except (OSError, ValueError) as e:
-            bad += 1
-            print(f"{program}: no data sets: {e}", flush=True)
-    todo = [(p, folder / f"{n}.in") for p, (folder, names) in sets.items() for n in names]
-    print(f"expected results of {len(todo)} data sets", flush=True)
-    with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
-        for message in pool.map(lambda t: expect(a, *t), todo):
-            if message:
-                print(message, flush=True)
+    sets, bad = all_data(a)
     for k, (program, (folder, names)) in enumerate(sets.items()):
         try:
             bad += run_program(a, program, folder, names, f"[{k + 1}/{len(sets)}]")
@@ -348,44 +314,60 @@ def run(a):
     return bad > 0
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--minifut", type=Path, help="the compiler (default: ../minifut)")
-    commands = p.add_subparsers(dest="command", required=True)
-    q = commands.add_parser("prepare")
-    q.add_argument("folder", type=Path)
-    q.add_argument("programs", nargs="*")
-    q = commands.add_parser("report")
-    q.add_argument("folder", type=Path)
-    q = commands.add_parser("run")
-    q.add_argument("-d", "--device")
-    q.add_argument("--data", type=Path)
-    q.add_argument("--work", type=Path, default=ROOT / "build" / "bench")
-    q.add_argument("--results", type=Path)
-    q.add_argument("--prebuilt", type=Path)
-    q.add_argument("--small", action="store_true", help="small data sets, for a CPU")
-    q.add_argument("--runs", type=int, default=10)
-    q.add_argument("--seconds", type=float, default=10, help="for the timed runs of one mode on one data set, if slow")
-    q.add_argument("--limit", type=float, default=120, help="seconds for one run")
-    q.add_argument("--tune-limit", type=float, default=900)
-    q.add_argument("--reference-limit", type=float, default=600)
-    q.add_argument("--tolerance", type=float, default=2e-3)
-    q.add_argument("--modes", default=",".join(MODES), help="comma-separated (default: %(default)s)")
-    q.add_argument("--skip", default="", metavar="PROGRAM/DATASET,...")
-    q.add_argument("--no-kernels", dest="kernels", action="store_false", help="no list of the kernels of tuned runs")
-    q.add_argument("--again", action="store_true")
-    q.add_argument("programs", nargs="*")
-    a = p.parse_args()
+def measuring_options(p, runs, seconds):
+    """Options of what measures programs on data sets."""
+    p.add_argument("-d", "--device")
+    p.add_argument("--data", type=Path)
+    p.add_argument("--work", type=Path, default=ROOT / "build" / "bench")
+    p.add_argument("--small", action="store_true", help="small data sets, for a CPU")
+    p.add_argument("--runs", type=int, default=runs)
+    p.add_argument("--seconds", type=float, default=seconds,
+                   help="for the timed runs of one mode on one data set, if slow")
+    p.add_argument("--limit", type=float, default=120, help="seconds for one run")
+    p.add_argument("--reference-limit", type=float, default=600)
+    p.add_argument("--tolerance", type=float, default=2e-3)
+    p.add_argument("--skip", default="", metavar="PROGRAM/DATASET,...")
+    p.add_argument("--again", action="store_true", help="measure again what has been measured")
+
+
+def checked(p, a):
+    """The parsed arguments, completed; ends if they name a program or mode that there is not."""
     unknown = [x for x in getattr(a, "programs", []) if x not in PROGRAMS]
     if unknown:
         p.error(f"no program {unknown[0]}; there are {', '.join(PROGRAMS)}")
     unknown = [m for m in getattr(a, "modes", "tuned").split(",") if m not in MODES]
     if unknown:
         p.error(f"no mode {unknown[0]}; there are {', '.join(MODES)}")
+    if "work" in a:
+        a.work = a.work.resolve()
+        a.device_options = ["-d", a.device] if a.device else []
+    return a
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--minifut", type=Path, help="the compiler (default: ../minifut)")
+    commands = p.add_subparsers(dest="command", required=True)
+    modes = {"default": ",".join(MODES), "help": "comma-separated (default: %(default)s)"}
+    q = commands.add_parser("prepare")
+    q.add_argument("folder", type=Path)
+    q.add_argument("--modes", **modes)
+    q.add_argument("--binaries", action="store_true", help="for a machine like this one: compile the C files, too")
+    q.add_argument("programs", nargs="*")
+    q = commands.add_parser("report")
+    q.add_argument("folder", type=Path)
+    q = commands.add_parser("run")
+    measuring_options(q, runs=10, seconds=10)
+    q.add_argument("--results", type=Path)
+    q.add_argument("--prebuilt", type=Path)
+    q.add_argument("--tune-limit", type=float, default=900)
+    q.add_argument("--modes", **modes)
+    q.add_argument("--no-kernels", dest="kernels", action="store_false", help="no list of the kernels of tuned runs")
+    q.add_argument("programs", nargs="*")
+    a = checked(p, p.parse_args())
     a.minifut_given = a.minifut is not None
     a.minifut = (a.minifut or ROOT / "minifut").resolve()
     if a.command == "run":
-        a.work = a.work.resolve()
         a.results = (a.results or a.work / "results").resolve()
         a.prebuilt = a.prebuilt and a.prebuilt.resolve()
     if a.command == "report":

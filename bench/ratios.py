@@ -1,0 +1,118 @@
+"""What the programs of two commits took, beside one another, as tables. Used by suite.py and primitives/run.py.
+
+A row is a dictionary: what was measured ("program", "dataset", "mode"), and for each of the SIDES {"runtimes": [...]} or
+{"error": ...}."""
+import json
+from math import exp, log
+from pathlib import Path
+
+from report import spread
+
+SIDES = ("old", "new")
+# What a row may be slower without being listed.
+SLOWER = 1.03
+
+
+def middle(times):
+    """The mean of the middle half: as robust as the median, and finer than the whole microseconds of programs."""
+    times = sorted(times)
+    cut = len(times) // 4
+    half = times[cut:len(times) - cut]
+    return sum(half) / len(half)
+
+
+def time_of(row, side):
+    """Microseconds; None if it failed or is not there."""
+    times = row.get(side, {}).get("runtimes")
+    return middle(times) if times else None
+
+
+def ratio(row):
+    """Of new to old; None if one of them failed."""
+    old, new = (time_of(row, side) for side in SIDES)
+    return new / old if old and new else None
+
+
+def name_of(row):
+    return " ".join([row["program"], row["dataset"], row["mode"]])
+
+
+def micro(row, side):
+    t = time_of(row, side)
+    if t is None:
+        return "FAILED" if "error" in row.get(side, {}) else "-"
+    return f"{t:.0f}" if t >= 100 else f"{t:.1f}"
+
+
+def cells(row):
+    """Columns HEADER of a row."""
+    r = ratio(row)
+    noise = f"{sum(spread(row[side]['runtimes']) for side in SIDES):.2f}" if r else "-"
+    return [*(micro(row, side) for side in SIDES), f"{r:.3f}" if r else "-", noise]
+
+
+HEADER = ["old", "new", "new / old", "spread"]
+
+
+def grid(header, lines):
+    """A table in Markdown, aligned for people who read it as text."""
+    wide = [max(map(len, column)) for column in zip(header, *lines)]
+    pad = lambda cells: "| " + " | ".join(c.ljust(w) if k < 2 else c.rjust(w)
+                                          for k, (c, w) in enumerate(zip(cells, wide))) + " |"
+    rule = "|" + "|".join("-" * (w + 2) for w in wide) + "|"
+    return "\n".join([pad(header), rule, *map(pad, lines)])
+
+
+def geomean(rows):
+    ratios = [r for r in map(ratio, rows) if r]
+    return exp(sum(map(log, ratios)) / len(ratios)) if ratios else None
+
+
+def by_mode(rows):
+    modes = dict.fromkeys(row["mode"] for row in rows)
+    return {mode: [row for row in rows if row["mode"] == mode] for mode in modes}
+
+
+def failures(rows):
+    """[(row, side)] of what failed."""
+    return [(row, side) for row in rows for side in SIDES if "error" in row.get(side, {})]
+
+
+def summary(rows):
+    """Geometric means, the rows that became slower, the failures."""
+    lines = []
+    for mode, some in by_mode(rows).items():
+        if geomean(some):
+            lines.append(f"{mode}: geometric mean {geomean(some):.3f} of {sum(map(bool, map(ratio, some)))} rows")
+    slower = sorted((row for row in rows if (ratio(row) or 0) > SLOWER), key=ratio, reverse=True)
+    lines.append(f"slower by more than {100 * (SLOWER - 1):.0f} %: {len(slower)} rows")
+    lines += [f"- {name_of(row)}: {ratio(row):.3f}" for row in slower]
+    lines += [f"- {name_of(row)}, {side} FAILED: {row[side]['error']}" for row, side in failures(rows)]
+    return "\n".join(lines)
+
+
+def table(rows):
+    """All rows and their summary."""
+    lines = [[row["program"], row["dataset"], row["mode"], *cells(row)] for row in rows]
+    return grid(["program", "data set", "mode", *HEADER], lines) + "\n\n" + summary(rows)
+
+
+class Rows:
+    """Rows in a JSON file (none if the path is None), written after each; what is there already is kept."""
+
+    def __init__(self, path, again=False):
+        self.path = path and Path(path)
+        old = self.path and self.path.exists() and not again
+        self.rows = json.loads(self.path.read_text())["rows"] if old else []
+
+    def has(self, program, dataset, mode):
+        """Whether all sides of a row were measured."""
+        return any((row["program"], row["dataset"], row["mode"]) == (program, dataset, mode) and ratio(row)
+                   for row in self.rows)
+
+    def add(self, row):
+        self.rows = [r for r in self.rows if name_of(r) != name_of(row)] + [row]
+        if self.path:
+            half = self.path.with_suffix(".half")
+            half.write_text(json.dumps({"rows": self.rows}))
+            half.rename(self.path)

@@ -1,0 +1,69 @@
+"""Programs measured beside one another: all of them run as servers and take turns of some calls, so that what else the
+machine does, and a change of the device's clock, hits all alike. Used by suite.py and primitives/run.py."""
+from server import Server, ServerError
+
+# Turns that the programs take while one thing is measured.
+ROUNDS = 4
+
+
+class Fleet:
+    """Servers of programs {name: (binary, options)}: started when first needed, and again after a failure. Use as a
+    context: they are stopped in the end. `limit`: seconds that a command of a server may take."""
+
+    def __init__(self, programs, limit):
+        self.programs, self.limit, self.running = programs, limit, {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for name in list(self.running):
+            self.drop(name)
+
+    def server(self, name):
+        if name not in self.running:
+            binary, options = self.programs[name]
+            self.running[name] = Server(binary, options, self.limit)
+        return self.running[name]
+
+    def drop(self, name):
+        if name in self.running:
+            self.running.pop(name).stop()
+
+
+def first_calls(server, load, wrong, seconds):
+    """Microseconds of a call with inputs loaded and the result checked."""
+    load(server)
+    time = server.call()  # builds kernels, too
+    error = wrong(server.results())
+    if error:
+        raise ServerError(error)
+    return time if time > 1e6 * seconds else server.call()
+
+
+def measure(fleet, load, wrong, runs, seconds, least=0):
+    """Times of the programs on one input: {name: {"runtimes": [...]} or {"error": ...}}. load(server): gives a server
+    its input. wrong(results): None or what is wrong with them. Slow programs run less often than `runs`: for `seconds`,
+    but at least `least` times."""
+    res, counts = {}, {}
+    for name in fleet.programs:
+        try:
+            time = first_calls(fleet.server(name), load, wrong, seconds)
+            counts[name] = max(least, min(runs, int(1e6 * seconds / max(time, 1))))
+            res[name] = {"runtimes": [] if counts[name] else [time]}
+        except (ServerError, OSError) as e:
+            fleet.drop(name)
+            res[name] = {"error": str(e)}
+    for k in range(ROUNDS):
+        for name in list(counts) if k % 2 == 0 else reversed(list(counts)):
+            n = counts[name]
+            calls = range(n * k // ROUNDS, n * (k + 1) // ROUNDS)
+            try:
+                if calls and "runtimes" in res[name]:
+                    server = fleet.server(name)
+                    server.call()  # the device comes from another program
+                    res[name]["runtimes"] += [server.call() for _ in calls]
+            except ServerError as e:
+                fleet.drop(name)
+                res[name] = {"error": str(e)}
+    return res
