@@ -48,7 +48,7 @@ $(BUILD)/frontend/parse.tab.h: $(BUILD)/frontend/parse.tab.c
 $(patsubst %.c,$(BUILD)/%.o,$(wildcard frontend/*.c)): | $(BUILD)/frontend/parse.tab.h
 
 # The text of the runtime, for the programs that the compiler writes.
-$(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*.[ch] runtime/*.cl)
+$(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*.[ch] runtime/*.cl runtime/*.def)
 	@mkdir -p $(@D)
 	sh runtime/bundle.sh --c runtime_text > $@.tmp && mv $@.tmp $@
 $(BUILD)/codegen/embed.o: $(BUILD)/runtime_embed.c

@@ -35,9 +35,10 @@ enum {
     RT_O_BUILD,
     RT_O_PROFILE_JSON,
     RT_O_IGNORED,
-    RT_O_LOCAL,
-    RT_O_DEFAULT /* any --default-NAME: the name follows from the option's */
+    RT_O_SIZE /* any that sets a size: the name follows from the option's */
 };
+
+#define RT_SIZE_OPTION(id, name, option, ...) {option, required_argument, NULL, RT_O_SIZE},
 
 static const struct option rt_long_options[] = {
     {"write-runtime-to", required_argument, NULL, 't'},
@@ -55,16 +56,9 @@ static const struct option rt_long_options[] = {
     {"tuning", required_argument, NULL, RT_O_TUNING},
     {"param", required_argument, NULL, RT_O_PARAM},
     {"print-params", no_argument, NULL, RT_O_PRINT_PARAMS},
-    {"default-threshold", required_argument, NULL, RT_O_DEFAULT},
-    {"default-group-size", required_argument, NULL, RT_O_DEFAULT},
-    {"default-thread-block-size", required_argument, NULL, RT_O_DEFAULT},
-    {"default-num-groups", required_argument, NULL, RT_O_DEFAULT},
-    {"default-grid-size", required_argument, NULL, RT_O_DEFAULT},
-    {"default-tile-size", required_argument, NULL, RT_O_DEFAULT},
-    {"default-reg-tile-size", required_argument, NULL, RT_O_DEFAULT},
-    {"default-registers", required_argument, NULL, RT_O_DEFAULT},
-    {"default-cache", required_argument, NULL, RT_O_DEFAULT},
-    {"local-memory-limit", required_argument, NULL, RT_O_LOCAL},
+    /* clang-format off */
+    RT_FACTS(RT_FACT_NONE, RT_SIZE_OPTION, RT_SIZE_OPTION)
+    /* clang-format on */
     {"unified-memory", required_argument, NULL, RT_O_IGNORED},
     {"cache-file", required_argument, NULL, RT_O_CACHE},
     {"dump-opencl", required_argument, NULL, RT_O_DUMP},
@@ -111,18 +105,13 @@ static void rt_add_setting(rt_options *o, bool is_file, char *text)
 }
 
 /* --default-group-size N as the setting default_group_size=N. */
-static bool rt_add_default(rt_options *o, const char *program, const char *option,
-                           const char *setting, const char *value)
+static bool rt_add_size(rt_options *o, const char *program, const char *option, const char *value)
 {
     if (!*value || strspn(value, "0123456789") != strlen(value)) {
         fprintf(stderr, "%s: --%s needs a number, got '%s'\n", program, option, value);
         return false;
     }
-    char *text = rt_format("%s=%s", setting, value);
-    for (char *s = text; *s != '='; s++)
-        if (*s == '-')
-            *s = '_';
-    rt_add_setting(o, false, text);
+    rt_add_setting(o, false, rt_format("default_%s=%s", rt_size_of_option(option)->name, value));
     return true;
 }
 
@@ -169,12 +158,7 @@ static bool rt_take_option(rt_options *o, const char *program, int c, int index)
     case RT_O_TUNING: rt_add_setting(o, true, rt_format("%s", optarg)); break;
     case RT_O_PARAM: rt_add_setting(o, false, rt_format("%s", optarg)); break;
     case RT_O_PRINT_PARAMS: o->print_params = true; break;
-    case RT_O_DEFAULT:
-        return rt_add_default(o, program, rt_long_options[index].name, rt_long_options[index].name,
-                              optarg);
-    case RT_O_LOCAL:
-        return rt_add_default(o, program, rt_long_options[index].name, "default-local-memory",
-                              optarg);
+    case RT_O_SIZE: return rt_add_size(o, program, rt_long_options[index].name, optarg);
     case RT_O_CACHE: o->cfg.cache = optarg; break;
     case RT_O_DUMP: o->dump = optarg; break;
     case RT_O_SERVER: o->server = true; break;

@@ -194,57 +194,56 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
 
 /* --- Sizes and parameters --- */
 
+/* v, or less: what the device allows of a size. */
+static int64_t rt_at_most(const rt_ctx *ctx, rt_size_class c, int64_t v)
+{
+#define RT_NO_MOST(id, ...)                                  [RT_##id] = RT_NO_SIZE,
+#define RT_MOST(id, name, option, gpu, cpu, unit, most, ...) [RT_##id] = RT_##most,
+    static const rt_size_class most[] = {RT_FACTS(RT_NO_MOST, RT_MOST, RT_FACT_NONE)};
+    bool bounded = c != RT_NO_SIZE && most[c] != RT_NO_SIZE;
+    return bounded && v > ctx->facts[most[c]] ? ctx->facts[most[c]] : v;
+}
+
 RT_API int64_t rt_size(const rt_ctx *ctx, rt_size_class c)
 {
     int64_t v = ctx->user_sizes[c] ? ctx->user_sizes[c] : ctx->facts[c];
-    int64_t max = c == RT_GROUP_SIZE     ? ctx->facts[RT_MAX_GROUP_SIZE]
-                  : c == RT_LOCAL_MEMORY ? ctx->facts[RT_LOCAL_MEMORY]
-                                         : INT64_MAX;
-    return v < max ? v : max;
+    return rt_at_most(ctx, c, v);
 }
 
 /* The general sizes by the names of parameter classes; and, with "default_" before them, of tuning
- * lines. Futhark's newer names are synonyms. Class -1: known, without effect. */
-static const struct {
-    const char *name;
-    int size;
-} rt_size_names[] = {
-    {"group_size", RT_GROUP_SIZE},
-    {"thread_block_size", RT_GROUP_SIZE},
-    {"num_groups", RT_NUM_GROUPS},
-    {"grid_size", RT_NUM_GROUPS},
-    {"tile_size", RT_TILE_SIZE},
-    {"reg_tile_size", RT_REG_TILE_SIZE},
-    {"threshold", RT_THRESHOLD},
-    {"shared_memory", RT_LOCAL_MEMORY},
-    {"local_memory", RT_LOCAL_MEMORY},
-    {"registers", -1},
-    {"cache", -1},
-};
+ * lines. Futhark's newer names are synonyms. */
+#define RT_SIZE_NAME(id, name, option, ...) {name, option, RT_##id},
+static const rt_size_name rt_size_names[] = {RT_FACTS(RT_FACT_NONE, RT_SIZE_NAME, RT_SIZE_NAME)};
 
-/* The row whose name is the whole of `name`, up to a bracket; -1 for none. */
-static int rt_size_named(const char *name)
+/* The row whose name is the whole of `name`, up to a bracket; NULL for none. */
+static const rt_size_name *rt_size_named(const char *name)
 {
     size_t n = strcspn(name, "(");
     for (size_t i = 0; i < sizeof rt_size_names / sizeof *rt_size_names; i++)
         if (strlen(rt_size_names[i].name) == n && strncmp(rt_size_names[i].name, name, n) == 0)
-            return (int)i;
-    return -1;
+            return &rt_size_names[i];
+    return NULL;
+}
+
+RT_API const rt_size_name *rt_size_of_option(const char *option)
+{
+    const rt_size_name *s = rt_size_names;
+    while (strcmp(s->option, option) != 0)
+        s++;
+    return s;
 }
 
 RT_API int64_t rt_param(const rt_ctx *ctx, int param)
 {
     const rt_param_def *p = &ctx->prog->params[param];
-    int row = rt_size_named(p->cls);
-    int size = row < 0 ? -1 : rt_size_names[row].size;
+    const rt_size_name *named = rt_size_named(p->cls);
+    rt_size_class size = named ? named->size : RT_NO_SIZE;
     int64_t v = ctx->user_params[param];
     if (v == 0)
         v = ctx->is_cpu ? p->cpu : p->gpu;
-    if (v == 0 && size >= 0)
-        v = rt_size(ctx, (rt_size_class)size);
-    if (size == RT_GROUP_SIZE && v > ctx->facts[RT_MAX_GROUP_SIZE])
-        v = ctx->facts[RT_MAX_GROUP_SIZE];
-    return v;
+    if (v == 0 && size != RT_NO_SIZE)
+        v = rt_size(ctx, size);
+    return rt_at_most(ctx, size, v);
 }
 
 RT_API int rt_param_named(const rt_program *prog, const char *name)
@@ -258,8 +257,8 @@ RT_API int rt_param_named(const rt_program *prog, const char *name)
 RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
 {
     int p = rt_param_named(ctx->prog, name);
-    int row = strncmp(name, "default_", 8) == 0 ? rt_size_named(name + 8) : -1;
-    if (p < 0 && row < 0) {
+    const rt_size_name *size = strncmp(name, "default_", 8) == 0 ? rt_size_named(name + 8) : NULL;
+    if (p < 0 && !size) {
         rt_spelling s = rt_spell(name);
         for (int i = 0; i < ctx->prog->n_params; i++)
             rt_spell_try(&s, ctx->prog->params[i].name);
@@ -269,9 +268,9 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
         return rt_error_set(ctx, "tuning parameter %s cannot be negative: %" PRId64, name, value);
     if (p >= 0) {
         ctx->user_params[p] = value;
-    } else if (rt_size_names[row].size >= 0) {
-        ctx->user_sizes[rt_size_names[row].size] = value;
-        for (int i = 0; i < ctx->n_kernels && rt_size_names[row].size == RT_LOCAL_MEMORY; i++)
+    } else if (size->size != RT_NO_SIZE) {
+        ctx->user_sizes[size->size] = value;
+        for (int i = 0; i < ctx->n_kernels && size->size == RT_LOCAL_MEMORY; i++)
             ctx->kernels[i].n_refusals = 0;
     }
     return RT_OK;

@@ -171,6 +171,20 @@ static int rt_choose(const rt_config *cfg, const rt_candidate *all, int n)
     return best;
 }
 
+/* What the driver says of a device. */
+typedef struct {
+    int64_t units, max_group, local_memory;
+} rt_found;
+
+static void rt_set_facts(rt_ctx *ctx, const rt_found *d)
+{
+#define RT_FACT_VALUE(id, name, gpu, cpu, unit)                                                    \
+    ctx->facts[RT_##id] = (ctx->is_cpu ? (cpu) : (gpu)) * (unit);
+#define RT_SIZE_VALUE(id, name, option, gpu, cpu, unit, most)                                      \
+    RT_FACT_VALUE(id, name, gpu, cpu, unit)
+    RT_FACTS(RT_FACT_VALUE, RT_SIZE_VALUE, RT_FACT_NONE)
+}
+
 /* Facts and default sizes of the chosen device. */
 static void rt_device_facts(rt_ctx *ctx)
 {
@@ -182,18 +196,8 @@ static void rt_device_facts(rt_ctx *ctx)
     clGetDeviceInfo(ctx->device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
     clGetDeviceInfo(ctx->device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
     clGetDeviceInfo(ctx->device, CL_DRIVER_VERSION, sizeof ctx->driver, ctx->driver, NULL);
-    bool cpu = ctx->is_cpu;
     ctx->memory = (int64_t)memory;
-    ctx->facts[RT_GROUP_SIZE] = cpu ? 32 : 256;
-    ctx->facts[RT_NUM_GROUPS] = (int64_t)units * (cpu ? 4 : 8);
-    ctx->facts[RT_TILE_SIZE] = cpu ? 4 : 16;
-    ctx->facts[RT_REG_TILE_SIZE] = cpu ? 1 : 4;
-    ctx->facts[RT_THRESHOLD] = 32768;
-    ctx->facts[RT_LOCAL_MEMORY] = (int64_t)local;
-    ctx->facts[RT_MAX_GROUP_SIZE] = (int64_t)group;
-    ctx->facts[RT_COMPUTE_UNITS] = (int64_t)units;
-    ctx->facts[RT_LOCKSTEP_WIDTH] = cpu ? 1 : 32;
-    ctx->facts[RT_IS_CPU] = cpu;
+    rt_set_facts(ctx, &(rt_found){(int64_t)units, (int64_t)group, (int64_t)local});
 }
 
 RT_API bool rt_device_open(rt_ctx *ctx, char **error)

@@ -123,6 +123,13 @@ RT_API void rt_kernel_refused(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t 
                               const char *why);
 /* realloc, ending the process with a message when memory is short. */
 RT_API void *rt_grow(void *p, size_t bytes);
+/* A name of a size: "group_size", "default-group-size". */
+typedef struct {
+    const char *name, *option;
+    rt_size_class size; /* RT_NO_SIZE: known, without effect */
+} rt_size_name;
+/* That of an option there is. */
+RT_API const rt_size_name *rt_size_of_option(const char *option);
 /* printf into a new string. */
 RT_API char *rt_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/facts.def"
 #include "runtime/values.h"
 
 typedef struct rt_ctx rt_ctx; /* one device with its queue, kernels, blocks and settings */
@@ -178,21 +179,14 @@ RT_API int rt_fail(rt_ctx *ctx, int site, const int64_t *args);
 /* The same with a text of its own. */
 RT_API int rt_fail_with(rt_ctx *ctx, int site, const char *text);
 
-/* Facts of the device, and sizes that options (--default-group-size...) and tuning lines can set.
- */
+/* Facts of the device, and sizes that options (--default-group-size...) and tuning lines can set:
+ * facts.def lists them. */
+#define RT_FACT_ID(id, ...) RT_##id,
+#define RT_FACT_NONE(...)
 typedef enum {
-    RT_GROUP_SIZE,    /* work-items a group:     GPU 256, CPU 32; at most RT_MAX_GROUP_SIZE */
-    RT_NUM_GROUPS,    /* groups that fill it:    GPU 8 a compute unit, CPU 4 a compute unit */
-    RT_TILE_SIZE,     /* edge of a block tile:   GPU 16, CPU 4 */
-    RT_REG_TILE_SIZE, /* edge of a register tile: GPU 4, CPU 1 */
-    RT_THRESHOLD,     /* 32768 */
-    RT_LOCAL_MEMORY, /* bytes that a group may use; the device's, or less by --local-memory-limit */
-    RT_MAX_GROUP_SIZE,
-    RT_COMPUTE_UNITS,
-    RT_LOCKSTEP_WIDTH, /* GPU 32, CPU 1 */
-    RT_IS_CPU          /* 1 when the device is a CPU: kernels may take another shape */
+    RT_NO_SIZE = -1,
+    RT_FACTS(RT_FACT_ID, RT_FACT_ID, RT_FACT_NONE) RT_N_SIZES
 } rt_size_class;
-enum { RT_N_SIZES = 10 };
 
 RT_API int64_t rt_size(const rt_ctx *ctx, rt_size_class c);
 /* The present value of a tuning parameter: set by the user, else its default. */
@@ -207,8 +201,8 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value);
  * --------------------------------------------------------------------------------------------- */
 
 /* Is there enough parallelism: value of the threshold `param` <= PAR, what version_par counts of
- * `work` in all (mf_par_in_effect)? Logs "Compared NAME <= PAR: true." under -L, and is listed in the
- * server's report of the call. */
+ * `work` in all (mf_par_in_effect)? Logs "Compared NAME <= PAR: true." under -L, and is listed in
+ * the server's report of the call. */
 RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work);
 /* Can the kernel be launched with this many work-items a group, and local_bytes of local memory
  * given as arguments? Asks the device and the built kernel. False too after such a launch was
@@ -220,11 +214,11 @@ RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_b
  * Launching
  * --------------------------------------------------------------------------------------------- */
 
-/* RT_ARG_HEAP stands for two parameters, `__global char *heap, i64 heap_chunk`: memory for arrays whose
- * sizes only the work-items know, heap_chunk bytes for each of them. How much that must be shows when
- * the kernel runs: it is launched again until it was enough, with fewer work-items when memory is short
- * (so such a kernel loops over its work). RT_ARG_UPDATED: a block that a kernel with a heap reads and
- * writes; it is put back before another attempt. */
+/* RT_ARG_HEAP stands for two parameters, `__global char *heap, i64 heap_chunk`: memory for arrays
+ * whose sizes only the work-items know, heap_chunk bytes for each of them. How much that must be
+ * shows when the kernel runs: it is launched again until it was enough, with fewer work-items when
+ * memory is short (so such a kernel loops over its work). RT_ARG_UPDATED: a block that a kernel
+ * with a heap reads and writes; it is put back before another attempt. */
 typedef enum { RT_ARG_SCALAR, RT_ARG_MEM, RT_ARG_LOCAL, RT_ARG_HEAP, RT_ARG_UPDATED } rt_arg_kind;
 typedef struct {
     rt_arg_kind kind;
