@@ -5,7 +5,7 @@
  *   kinds.def   the kinds of expressions and statements, a row each
  *   kir.h       the data; build.c  making it
  *   exp.c       expressions: constructors that fold
- *   walk.c      visiting and rewriting
+ *   walk.h      walk.c  visiting and questions; rewrite.c  rewriting and copying
  *   print.c     text form (--emit=kernel-ir); read.c  back; verify.c  what must hold
  *   opencl.c    OpenCL C
  *

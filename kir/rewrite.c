@@ -1,0 +1,309 @@
+/* Rewriting kernels in place, and copying them. */
+#include "kir/walk.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Expressions ------------------------------------------------------------------------------ */
+
+typedef const KExp *Binary(Arena *a, const KExp *x, const KExp *y);
+
+/* The constructor that folds the operation, NULL where there is none. */
+static Binary *folding(const KExp *x)
+{
+    switch ((int)x->op) { /* not over all operations */
+    case OP_LT: return kx_lt;
+    case OP_LE: return kx_le;
+    case OP_EQ: return kx_eq;
+    case OP_NE: return kx_ne;
+    case OP_LAND: return kx_and;
+    case OP_LOR: return kx_or;
+    }
+    if (!x->exact)
+        return NULL;
+    switch ((int)x->op) {
+    case OP_ADD: return kx_add;
+    case OP_SUB: return kx_sub;
+    case OP_MUL: return kx_mul;
+    case OP_QUOT: return kx_quot;
+    case OP_REM: return kx_rem;
+    case OP_MIN: return kx_min;
+    case OP_MAX: return kx_max;
+    }
+    return NULL;
+}
+
+static const KExp *prim_with(Arena *a, const KExp *x, const KExp *const *to)
+{
+    Binary *make = folding(x);
+    if (make)
+        return make(a, to[0], to[1]);
+    if (x->op == OP_NOT)
+        return kx_not(a, to[0]);
+    KExp *e = NEW(a, KExp);
+    *e = *kx_prim(a, x->op, to[0]->type.elem, to);
+    e->exact = x->exact;
+    return e;
+}
+
+const KExp *kexp_with(Arena *a, const KExp *x, const KExp *const *to)
+{
+    switch (x->kind) {
+    case KE_PRIM: return prim_with(a, x, to);
+    case KE_SELECT: return kx_select(a, to[0], to[1], to[2]);
+    case KE_PART: return kx_part(a, to[0], x->dim);
+    case KE_VECTOR: return kx_vector(a, to, x->n);
+    case KE_CONV:
+        if (!x->type.index)
+            return kx_conv(a, x->type.elem, to[0]);
+        break;
+    case KE_CONST:
+    case KE_VAR:
+    case KE_ID:
+    case KE_RAW: return x;
+    case N_KEXPS: break;
+    }
+    KExp *e = NEW(a, KExp);
+    *e = *x;
+    e->x = arena_memdup(a, to, sizeof *to * (size_t)x->n);
+    return e;
+}
+
+const KExp *kexp_map(Arena *a, const KExp *x, KExpMap *fn, void *env)
+{
+    if (!x)
+        return NULL;
+    enum { FEW = 8 };
+    const KExp *few[FEW], **to = x->n <= FEW ? few : NEWN(a, const KExp *, x->n);
+    bool changed = false;
+    for (int i = 0; i < x->n; i++) {
+        to[i] = kexp_map(a, x->x[i], fn, env);
+        changed |= to[i] != x->x[i];
+    }
+    return fn(env, changed ? kexp_with(a, x, to) : x);
+}
+
+void kstm_map_exps(Arena *a, KStm *s, KExpMap *fn, void *env)
+{
+    for (int i = 0; i < kstm_info[s->kind].operands; i++)
+        s->x[i] = kexp_map(a, s->x[i], fn, env);
+    for (int i = 0; i < s->args.n; i++)
+        s->args.at[i] = kexp_map(a, s->args.at[i], fn, env);
+}
+
+void kblock_map_exps(Arena *a, KBlock *b, KExpMap *fn, void *env)
+{
+    for (int i = 0; i < b->n; i++) {
+        kstm_map_exps(a, b->at[i], fn, env);
+        for (int k = 0; k < 2; k++)
+            kblock_map_exps(a, &b->at[i]->body[k], fn, env);
+    }
+}
+
+static const KExp *subst_var(void *env, const KExp *x)
+{
+    const KExp *to = x->kind == KE_VAR ? ptrmap_get(env, x->var) : NULL;
+    return to ? to : x;
+}
+
+const KExp *kexp_subst(Arena *a, const KExp *x, const PtrMap *to)
+{
+    return kexp_map(a, x, subst_var, (PtrMap *)(uintptr_t)to);
+}
+
+void kblock_subst(Arena *a, KBlock *b, const PtrMap *to)
+{
+    kblock_map_exps(a, b, subst_var, (PtrMap *)(uintptr_t)to);
+}
+
+/* --- Additions -------------------------------------------------------------------------------- */
+
+/* The N of a name that ends in _kN, 0 if it does not. */
+static int number_of(const char *name)
+{
+    const char *p = name ? name + strlen(name) : "";
+    while (name && p > name && isdigit((unsigned char)p[-1]))
+        p--;
+    bool made = name && *p && p >= name + 2 && p[-1] == 'k' && p[-2] == '_';
+    return made ? atoi(p) : 0;
+}
+
+static void note_name(KBuild *b, const char *name)
+{
+    int k = number_of(name);
+    b->n_names = k > b->n_names ? k : b->n_names;
+}
+
+static bool note_names(void *env, KStm *s)
+{
+    KBuild *b = env;
+    note_name(b, s->var ? s->var->name : NULL);
+    note_name(b, s->buf ? s->buf->name : NULL);
+    note_name(b, s->label);
+    return true;
+}
+
+KBuild *kb_more(Arena *a, KFun *f)
+{
+    KBuild *b = NEW(a, KBuild);
+    *b = (KBuild){.arena = a, .fun = f};
+    for (int i = 0; i < f->params.n; i++) {
+        const KFormal *p = &f->params.at[i];
+        note_name(b, p->var ? p->var->name : NULL);
+        note_name(b, p->buf ? p->buf->name : NULL);
+    }
+    kblock_visit(&f->body, &(KVisitor){.env = b, .enter = note_names});
+    return b;
+}
+
+void kb_into(KBuild *b, KBlock *block)
+{
+    vec_push(b->arena, &b->open, block);
+}
+
+void kb_push(KBuild *b, KStm *s)
+{
+    vec_push(b->arena, kb_block(b), s);
+}
+
+void kblock_rewrite(KBuild *b, KBlock *block, const KRewriter *r)
+{
+    KBlock old = *block;
+    *block = (KBlock){0};
+    Loc at = b->at;
+    vec_push(b->arena, &b->open, block);
+    for (int i = 0; i < old.n; i++) {
+        KStm *s = old.at[i];
+        if (r->enter)
+            r->enter(r->env, s);
+        for (int k = 0; k < 2; k++)
+            if (s->body[k].n > 0)
+                kblock_rewrite(b, &s->body[k], r);
+        b->at = s->loc;
+        r->leave(r->env, b, s);
+    }
+    b->open.n--;
+    b->at = at;
+}
+
+/* --- Copying ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    Arena *arena;
+    KBuild *names; /* new names are made with it; NULL: they stay */
+    PtrMap *exps;  /* KVar -> KExp */
+    PtrMap *bufs;  /* KBuf -> KBuf */
+    PtrMap *works; /* KStm -> KStm */
+} Copy;
+
+/* The same base with another number. */
+static const char *copy_name(const Copy *c, const char *name)
+{
+    if (!c->names)
+        return name;
+    size_t n = strlen(name);
+    if (number_of(name)) {
+        while (name[n - 1] != '_')
+            n--;
+        n--;
+    }
+    return arena_printf(c->arena, "%.*s_k%d", (int)n, name, ++c->names->n_names);
+}
+
+static KVar *copy_binder(const Copy *c, const KVar *v)
+{
+    KVar *to = NEW(c->arena, KVar);
+    *to = *v;
+    to->name = copy_name(c, v->name);
+    ptrmap_put(c->exps, v, kx_var(c->arena, to));
+    return to;
+}
+
+/* The variable that stands for one that the statement changes. */
+static KVar *copy_changed(const Copy *c, KVar *v)
+{
+    const KExp *to = v ? ptrmap_get(c->exps, v) : NULL;
+    if (!to)
+        return v;
+    ASSERT(to->kind == KE_VAR);
+    return (KVar *)(uintptr_t)to->var;
+}
+
+static KBuf *copy_buf(const Copy *c, KBuf *b)
+{
+    KBuf *to = ptrmap_get(c->bufs, b);
+    return to ? to : b;
+}
+
+static KBuf *copy_declared(const Copy *c, const KBuf *b)
+{
+    KBuf *to = NEW(c->arena, KBuf);
+    *to = *b;
+    to->name = copy_name(c, b->name);
+    if (b->of)
+        to->of = copy_buf(c, (KBuf *)(uintptr_t)b->of);
+    ptrmap_put(c->bufs, b, to);
+    return to;
+}
+
+static KBlock copy_block(const Copy *c, const KBlock *b);
+
+/* What the operands are is found before what the statement binds, which they do not see. */
+static KStm *copy_stm(const Copy *c, const KStm *s)
+{
+    ASSERT(!c->names || s->kind != KST_RAW);
+    KStm *to = NEW(c->arena, KStm);
+    *to = *s;
+    to->args = (KExps){0};
+    vec_append(c->arena, &to->args, &s->args);
+    /* The condition at the end of a do-while sees nothing of its block, either. */
+    kstm_map_exps(c->arena, to, subst_var, c->exps);
+    to->buf = kstm_declares(s) ? copy_declared(c, s->buf) : copy_buf(c, s->buf);
+    to->var = kstm_def(s) ? copy_binder(c, s->var) : copy_changed(c, s->var);
+    to->top = copy_changed(c, s->top);
+    if (s->label) {
+        to->label = copy_name(c, s->label);
+        ptrmap_put(c->works, s, to);
+    }
+    const KStm *work = s->target ? ptrmap_get(c->works, s->target) : NULL;
+    to->target = work ? work : s->target;
+    for (int k = 0; k < 2; k++)
+        to->body[k] = copy_block(c, &s->body[k]);
+    return to;
+}
+
+static KBlock copy_block(const Copy *c, const KBlock *b)
+{
+    KBlock to = {0};
+    for (int i = 0; i < b->n; i++) {
+        KStm *s = copy_stm(c, b->at[i]);
+        vec_push(c->arena, &to, s);
+    }
+    return to;
+}
+
+KBlock kblock_copy(KBuild *b, const KBlock *block, const PtrMap *to)
+{
+    Arena *a = b->arena;
+    PtrMap *exps = to ? ptrmap_copy(a, to) : ptrmap_new(a);
+    Copy c = {a, b, exps, ptrmap_new(a), ptrmap_new(a)};
+    return copy_block(&c, block);
+}
+
+KFun *kfun_copy(Arena *a, const KFun *f)
+{
+    Copy c = {a, NULL, ptrmap_new(a), ptrmap_new(a), ptrmap_new(a)};
+    KFun *to = NEW(a, KFun);
+    *to = *f;
+    to->params = (KFormals){0};
+    for (int i = 0; i < f->params.n; i++) {
+        KFormal p = f->params.at[i];
+        p.buf = p.buf ? copy_declared(&c, p.buf) : NULL;
+        p.var = p.var ? copy_binder(&c, p.var) : NULL;
+        vec_push(a, &to->params, p);
+    }
+    to->body = copy_block(&c, &f->body);
+    return to;
+}

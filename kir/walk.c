@@ -1,0 +1,270 @@
+/* Visiting kernels and asking about them. Rewriting and copying: rewrite.c. */
+#include "kir/walk.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* --- Visiting --------------------------------------------------------------------------------- */
+
+void kexp_visit(const KExp *x, KExpFn *fn, void *env)
+{
+    if (!x)
+        return;
+    fn(env, x);
+    for (int i = 0; i < x->n; i++)
+        kexp_visit(x->x[i], fn, env);
+}
+
+void kstm_visit_exps(const KStm *s, KExpFn *fn, void *env)
+{
+    for (int i = 0; i < kstm_info[s->kind].operands; i++)
+        kexp_visit(s->x[i], fn, env);
+    for (int i = 0; i < s->args.n; i++)
+        kexp_visit(s->args.at[i], fn, env);
+}
+
+void kblock_visit(const KBlock *b, const KVisitor *v)
+{
+    for (int i = 0; i < b->n; i++) {
+        KStm *s = b->at[i];
+        if (!v->enter || v->enter(v->env, s))
+            for (int k = 0; k < 2; k++)
+                kblock_visit(&s->body[k], v);
+        if (v->leave)
+            v->leave(v->env, s);
+    }
+}
+
+/* --- Text ------------------------------------------------------------------------------------- */
+
+static bool word_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Does the text have this identifier in it? */
+static bool mentions(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = text; (p = strstr(p, name)); p += n)
+        if ((p == text || !word_char(p[-1])) && !word_char(p[n]))
+            return true;
+    return false;
+}
+
+/* --- Expressions ------------------------------------------------------------------------------ */
+
+bool kexp_uses(const KExp *x, const KVar *v)
+{
+    if (!x)
+        return false;
+    if (x->kind == KE_VAR)
+        return x->var == v;
+    if (x->kind == KE_RAW)
+        return mentions(x->text, v->name);
+    for (int i = 0; i < x->n; i++)
+        if (kexp_uses(x->x[i], v))
+            return true;
+    return false;
+}
+
+static bool is_opaque(const KExp *x)
+{
+    if (!x)
+        return false;
+    for (int i = 0; i < x->n; i++)
+        if (is_opaque(x->x[i]))
+            return true;
+    return x->kind == KE_RAW;
+}
+
+/* --- Statements ------------------------------------------------------------------------------- */
+
+bool kstm_uses(const KStm *s, const KVar *v)
+{
+    for (int i = 0; i < kstm_info[s->kind].operands; i++)
+        if (kexp_uses(s->x[i], v))
+            return true;
+    for (int i = 0; i < s->args.n; i++)
+        if (kexp_uses(s->args.at[i], v))
+            return true;
+    if (s->kind == KST_RAW)
+        return mentions(s->text, v->name);
+    return s->top == v;
+}
+
+KVar *kstm_def(const KStm *s)
+{
+    return kstm_info[s->kind].flags & KF_DEF ? s->var : NULL;
+}
+
+KBuf *kstm_declares(const KStm *s)
+{
+    return s->kind == KST_ARRAY || s->kind == KST_VIEW ? s->buf : NULL;
+}
+
+bool kstm_sets(const KStm *s, const KVar *v)
+{
+    if (s->kind == KST_RAW)
+        return v->mutable_ && mentions(s->text, v->name);
+    return kstm_info[s->kind].flags & KF_SET && (s->var == v || s->top == v);
+}
+
+bool kstm_reads(const KStm *s)
+{
+    return s->kind == KST_LOAD || s->kind == KST_ATOMIC || s->kind == KST_CAS || s->kind == KST_RAW;
+}
+
+bool kstm_writes(const KStm *s)
+{
+    return s->kind == KST_STORE || s->kind == KST_RACE || s->kind == KST_ATOMIC ||
+           s->kind == KST_CAS || s->kind == KST_RAW;
+}
+
+static const KBuf *root_of(const KBuf *b)
+{
+    while (b->of)
+        b = b->of;
+    return b;
+}
+
+bool kbuf_overlap(const KBuf *x, const KBuf *y)
+{
+    x = root_of(x);
+    y = root_of(y);
+    /* Only memory of the host can have two names. */
+    return x == y ||
+           (x->space == KS_GLOBAL && y->space == KS_GLOBAL && !x->no_alias && !y->no_alias);
+}
+
+/* --- Blocks ----------------------------------------------------------------------------------- */
+
+typedef bool StmTest(const KStm *s, const void *what);
+
+static bool any(const KBlock *b, StmTest *test, const void *what)
+{
+    for (int i = 0; i < b->n; i++) {
+        const KStm *s = b->at[i];
+        if (test(s, what) || any(&s->body[0], test, what) || any(&s->body[1], test, what))
+            return true;
+    }
+    return false;
+}
+
+static bool test_uses(const KStm *s, const void *var)
+{
+    return kstm_uses(s, var);
+}
+
+bool kblock_uses(const KBlock *b, const KVar *v)
+{
+    return any(b, test_uses, v);
+}
+
+static bool test_sets(const KStm *s, const void *var)
+{
+    return kstm_sets(s, var);
+}
+
+bool kblock_sets(const KBlock *b, const KVar *v)
+{
+    return any(b, test_sets, v);
+}
+
+static bool test_kind(const KStm *s, const void *kind)
+{
+    return s->kind == *(const KStmKind *)kind;
+}
+
+bool kblock_has(const KBlock *b, KStmKind kind)
+{
+    return any(b, test_kind, &kind);
+}
+
+static bool test_writes(const KStm *s, const void *buf)
+{
+    return kstm_writes(s) && (!s->buf || kbuf_overlap(s->buf, buf));
+}
+
+bool kblock_writes(const KBlock *b, const KBuf *buf)
+{
+    return any(b, test_writes, buf);
+}
+
+static bool test_opaque(const KStm *s, const void *unused)
+{
+    (void)unused;
+    bool yes = s->kind == KST_RAW;
+    for (int i = 0; i < kstm_info[s->kind].operands; i++)
+        yes |= is_opaque(s->x[i]);
+    for (int i = 0; i < s->args.n; i++)
+        yes |= is_opaque(s->args.at[i]);
+    return yes;
+}
+
+bool kblock_is_opaque(const KBlock *b)
+{
+    return any(b, test_opaque, NULL);
+}
+
+/* --- Counts ----------------------------------------------------------------------------------- */
+
+struct KInfo {
+    Arena *mem;
+    PtrMap *vars; /* KVar -> KVarInfo */
+    VEC(const char *) raw;
+};
+
+static KVarInfo *info_at(KInfo *k, const KVar *v)
+{
+    KVarInfo *i = ptrmap_get(k->vars, v);
+    if (!i)
+        ptrmap_put(k->vars, v, i = NEW(k->mem, KVarInfo));
+    return i;
+}
+
+static void count_exp(void *env, const KExp *x)
+{
+    KInfo *k = env;
+    if (x->kind == KE_VAR)
+        info_at(k, x->var)->uses++;
+    else if (x->kind == KE_RAW)
+        vec_push(k->mem, &k->raw, x->text);
+}
+
+static bool count_stm(void *env, KStm *s)
+{
+    KInfo *k = env;
+    kstm_visit_exps(s, count_exp, k);
+    if (kstm_def(s))
+        info_at(k, s->var)->def = s;
+    if (kstm_info[s->kind].flags & KF_SET)
+        info_at(k, s->var)->sets++;
+    if (s->top) {
+        info_at(k, s->top)->sets++;
+        info_at(k, s->top)->uses++;
+    }
+    if (s->kind == KST_RAW)
+        vec_push(k->mem, &k->raw, s->text);
+    return true;
+}
+
+KInfo *kinfo_of(Arena *a, const KBlock *b)
+{
+    KInfo *k = NEW(a, KInfo);
+    *k = (KInfo){.mem = a, .vars = ptrmap_new(a)};
+    kblock_visit(b, &(KVisitor){.env = k, .enter = count_stm});
+    return k;
+}
+
+KVarInfo kinfo_get(const KInfo *k, const KVar *v)
+{
+    const KVarInfo *at = ptrmap_get(k->vars, v);
+    KVarInfo i = at ? *at : (KVarInfo){0};
+    for (int r = 0; r < k->raw.n; r++)
+        if (mentions(k->raw.at[r], v->name)) {
+            i.uses++;
+            i.sets += v->mutable_;
+        }
+    return i;
+}

@@ -1,0 +1,104 @@
+/* Walking over kernels: visiting, questions, rewriting, copying. */
+#ifndef KIR_WALK_H
+#define KIR_WALK_H
+
+#include "base/ptrmap.h"
+#include "kir/kir.h"
+
+/* --- Visiting ------------------------------------------------------------------------------------
+ */
+
+/* The expression and all inside it, from the outside in. */
+typedef void KExpFn(void *env, const KExp *x);
+void kexp_visit(const KExp *x, KExpFn *fn, void *env);
+/* The operands of the statement itself (x[] and args), not of those in its blocks; each with all
+ * inside it. */
+void kstm_visit_exps(const KStm *s, KExpFn *fn, void *env);
+
+typedef struct {
+    void *env;
+    bool (*enter)(void *env, KStm *s); /* false: not into its blocks. NULL: into all */
+    void (*leave)(void *env, KStm *s); /* after its blocks; may be NULL */
+} KVisitor;
+/* Every statement of the block and of those inside, in order. */
+void kblock_visit(const KBlock *b, const KVisitor *v);
+
+/* --- Questions -----------------------------------------------------------------------------------
+ * RAW text stands for what it may do: it reads and changes every variable whose name it has in it.
+ */
+
+bool kexp_uses(const KExp *x, const KVar *v);
+/* Of the statement itself: does it read v, as an operand or to change it (HEAP's top)? */
+bool kstm_uses(const KStm *s, const KVar *v);
+/* The variable it binds (FOR: in its body), NULL if none. */
+KVar *kstm_def(const KStm *s);
+/* The buffer it declares, NULL if none. */
+KBuf *kstm_declares(const KStm *s);
+/* Does it give v, which is bound outside of it, another value? Its blocks do not count. */
+bool kstm_sets(const KStm *s, const KVar *v);
+/* Is memory that a buffer names read, written by it? RAW: by all of them. */
+bool kstm_reads(const KStm *s);
+bool kstm_writes(const KStm *s);
+/* Can one be about memory that the other is about? */
+bool kbuf_overlap(const KBuf *x, const KBuf *y);
+
+/* The same of a block: somewhere inside. */
+bool kblock_uses(const KBlock *b, const KVar *v);
+bool kblock_sets(const KBlock *b, const KVar *v);
+bool kblock_has(const KBlock *b, KStmKind kind);
+/* May some statement write what buf names? */
+bool kblock_writes(const KBlock *b, const KBuf *buf);
+/* Is there text whose meaning nobody knows, in statements or in expressions? */
+bool kblock_is_opaque(const KBlock *b);
+
+/* How often variables are read and changed in a kernel, counted once. */
+typedef struct {
+    int uses, sets;
+    KStm *def; /* the statement that binds it; NULL: a parameter */
+} KVarInfo;
+typedef struct KInfo KInfo;
+KInfo *kinfo_of(Arena *a, const KBlock *b);
+KVarInfo kinfo_get(const KInfo *k, const KVar *v);
+
+/* --- Rewriting -----------------------------------------------------------------------------------
+ */
+
+/* The expression with its operands replaced; folded as the constructors do. */
+const KExp *kexp_with(Arena *a, const KExp *x, const KExp *const *operands);
+/* fn of each expression inside, innermost first, whose operands are rewritten by then. */
+typedef const KExp *KExpMap(void *env, const KExp *x);
+const KExp *kexp_map(Arena *a, const KExp *x, KExpMap *fn, void *env);
+/* In place: kexp_map of the operands of the statement; of all statements inside, too. */
+void kstm_map_exps(Arena *a, KStm *s, KExpMap *fn, void *env);
+void kblock_map_exps(Arena *a, KBlock *b, KExpMap *fn, void *env);
+/* In place: the expressions that `to` maps variables to (KVar -> KExp) in their stead. */
+const KExp *kexp_subst(Arena *a, const KExp *x, const PtrMap *to);
+void kblock_subst(Arena *a, KBlock *b, const PtrMap *to);
+
+/* A builder for additions to a kernel: what it names is new there. It appends nowhere until a block
+ * is opened. */
+KBuild *kb_more(Arena *a, KFun *f);
+/* What follows goes to the end of the block, until kb_end. */
+void kb_into(KBuild *b, KBlock *block);
+/* The statement itself, not a copy. */
+void kb_push(KBuild *b, KStm *s);
+
+/* Goes over the statements of a block, and of those inside, in order. */
+typedef struct {
+    void *env;
+    void (*enter)(void *env, KStm *s); /* before its blocks; may be NULL */
+    /* After them: makes with b what stands for s from here on: s (kb_push), nothing, others. */
+    void (*leave)(void *env, KBuild *b, KStm *s);
+} KRewriter;
+void kblock_rewrite(KBuild *b, KBlock *block, const KRewriter *r);
+
+/* --- Copying -------------------------------------------------------------------------------------
+ */
+
+/* A copy of the statements for another place in the same kernel: what they bind gets new names.
+ * `to` (may be NULL): what stands for variables (KVar -> KExp). There must be no RAW in it. */
+KBlock kblock_copy(KBuild *b, const KBlock *block, const PtrMap *to);
+/* The whole kernel, with the names that it has, sharing nothing that passes change. */
+KFun *kfun_copy(Arena *a, const KFun *f);
+
+#endif
