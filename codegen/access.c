@@ -59,9 +59,15 @@ void kg_touch(KGen *kg)
     kg->clean = false;
 }
 
+void kg_meet(KGen *kg, bool global)
+{
+    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE%s);", global ? " | CLK_GLOBAL_MEM_FENCE" : "");
+    kg->fixed_group = true;
+}
+
 void kg_barrier(KGen *kg)
 {
-    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+    kg_meet(kg, true);
     kg->clean = true;
 }
 

@@ -62,8 +62,9 @@ static void emit_kernels(Emit *em)
     out_puts(o, "};\nstatic const rt_kernel_def kernels[] = {\n");
     for (int i = 0; i < ks->n; i++) {
         const Kernel *k = ks->at[i];
-        out_printf(o, "    {\"%s\", source_%s, %s, \"\"},\n", k->name, k->name,
-                   c_string(em->cx, diag_place_str(k->loc)));
+        out_printf(o, "    {\"%s\", source_%s, %s, \"\", %s, %s},\n", k->name, k->name,
+                   c_string(em->cx, diag_place_str(k->loc)), k->may_fail ? "true" : "false",
+                   k->fixed_group ? "true" : "false");
     }
     out_puts(o, "};\n\n");
 }

@@ -290,7 +290,7 @@ Turns turns_begin(KGen *kg, const Hist *h, const char *owner, const char *left)
     kg_open(kg, "if (lid == 0)");
     kg_line(kg, "*%s = -1;", left);
     kg_close(kg);
-    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);");
+    kg_meet(kg, false);
     return t;
 }
 
@@ -338,7 +338,7 @@ void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs)
     kg_open(kg, "if (%s)", t->todo);
     kg_line(kg, "MF_WRITE_ANY(%s[%s], lid);", t->owner, t->slot);
     kg_close(kg);
-    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);");
+    kg_meet(kg, false);
     kg_open(kg, "if (%s && %s[%s] == lid)", t->todo, t->owner, t->slot);
     hist_combine(kg, h, hist_bins(kg, h, locs, ix), xs);
     kg_line(kg, "%s = false;", t->todo);
@@ -346,7 +346,7 @@ void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs)
     kg_open(kg, "if (%s)", t->todo);
     kg_line(kg, "*%s = %s;", t->left, t->round);
     kg_close(kg);
-    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+    kg_meet(kg, true);
     kg_line(kg, "%s = *%s == %s++;", more, t->left, t->round);
     kg_close(kg);
     kg_line(kg, "while (%s);", more);

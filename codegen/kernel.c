@@ -473,7 +473,9 @@ static const char *what_text(KGen *kg)
 Kernel *kg_finish(KGen *kg)
 {
     Ctx *cx = kg->cx;
-    Kernel k = {.loc = kg->seg->loc, .may_fail = kg->may_fail, .seg = kg->seg};
+    Kernel k = {.loc = kg->seg->loc, .seg = kg->seg};
+    k.may_fail = kg->may_fail;
+    k.fixed_group = kg->fixed_group;
     k.what = what_text(kg);
     k.irregulars = kg->irregulars;
     k.name = kg_text(kg, "%s_%s_%d", kg->kind, c_ident(kg->h->entry->entry->name),

@@ -68,6 +68,7 @@ typedef struct {
     bool coop;           /* group mode */
     bool clean;          /* group mode: nothing touched shared memory since the last barrier */
     bool may_fail;       /* records failures */
+    bool fixed_group;    /* has barriers */
     bool guard;          /* does nothing once an earlier launch failed: its data decide addresses */
     bool uses_scratch;   /* has thread memory in a global block: the number of threads is bounded */
     bool uses_heap;      /* ... or a heap */
@@ -193,6 +194,9 @@ void kg_store(KGen *kg, const KLoc *dst, Type t, Atom v);
 void kg_bind_row(KGen *kg, const Var *x, Atom arr, const Sx *i);
 /* The flat number's indices in a shape: declares them by the given variables, outermost first. */
 void kg_unflatten(KGen *kg, const char *flat, Var *const *idx, const Atom *widths, int n);
+/* A barrier for what lies in local memory and, if asked, in global memory. */
+void kg_meet(KGen *kg, bool global);
+/* Group mode: a barrier for both; shared memory is clean behind it. */
 void kg_barrier(KGen *kg);
 /* Group mode: a barrier unless there was just one. Thread mode: nothing. */
 void kg_sync(KGen *kg);

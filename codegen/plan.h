@@ -79,6 +79,7 @@ typedef struct Kernel {
     const char *text; /* OpenCL C: helper functions and the kernel, without the prelude */
     KParams params;   /* of the first launch; identical kernels are shared, see kernel_intern */
     bool may_fail;    /* records run-time failures */
+    bool fixed_group; /* its work-items meet at barriers: groups have their size for a reason */
     const char *canonical; /* set by kernel_intern: text up to names */
     const Exp *seg;        /* the construct it was made for (explain), NULL for helpers */
     Irregulars irregulars; /* in the order of the text */

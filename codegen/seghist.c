@@ -410,7 +410,7 @@ static void turns_together(KGen *kg, const SegHist *sh, const BinLayout *l, cons
     Chunk c = open_chunks(kg, sh, "get_group_id(0)", "get_num_groups(0)");
     KLoc *locs = chunk_locs(kg, sh, l, mems, &c);
     clear_bins(kg, sh, locs, false);
-    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+    kg_meet(kg, true);
     const char *base = kg_name(kg, "base"), *off = kg_name(kg, "off");
     kg_open(kg, "for (i64 %s = 0; %s < %s; %s += get_local_size(0))", base, base, c.len, base);
     turns_declare(kg, h, &t);

@@ -164,13 +164,8 @@ void accs_apply(KGen *kg, const Accs *ac, const char **a, const char **x)
 void seg_barrier(KGen *kg)
 {
     kg_line(kg, "#if !MF_IS_CPU");
-    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);");
+    kg_meet(kg, false);
     kg_line(kg, "#endif");
-}
-
-static void plain_barrier(KGen *kg)
-{
-    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE);");
 }
 
 void accs_tree(KGen *kg, const Accs *ac, const char *lid, const char *p, const char *threads,
@@ -180,7 +175,7 @@ void accs_tree(KGen *kg, const Accs *ac, const char *lid, const char *p, const c
     kg_line(kg, "#if !MF_IS_CPU");
     accs_put(kg, ac, lid);
     kg_open(kg, "for (i64 %s = 1; %s < %s; %s *= 2)", d, d, threads, d);
-    plain_barrier(kg);
+    kg_meet(kg, false);
     kg_open(kg, "if (%s && (%s & (2 * %s - 1)) == 0 && %s + %s < %s)", active, p, d, p, d, threads);
     accs_apply(kg, ac, ac->acc, accs_at(kg, ac, kg_text(kg, "%s + %s", lid, d)));
     accs_put(kg, ac, lid);
@@ -199,7 +194,7 @@ void accs_scan(KGen *kg, const Accs *ac, const char *lid, const char *p, const c
     const char **buf = accs_at(kg, ac, kg_text(kg, "%s - %s", lid, d));
     accs_put(kg, ac, lid);
     kg_line(kg, "#if !MF_IS_CPU");
-    plain_barrier(kg);
+    kg_meet(kg, false);
     kg_open(kg, "for (i64 %s = 1; %s < %s; %s *= 2)", d, d, threads, d);
     for (int j = 0; j < ac->n; j++) {
         left[j] = kg_name(kg, "left");
@@ -210,9 +205,9 @@ void accs_scan(KGen *kg, const Accs *ac, const char *lid, const char *p, const c
         kg_line(kg, "%s = %s;", left[j], buf[j]);
     accs_apply(kg, ac, left, ac->acc);
     kg_close(kg);
-    plain_barrier(kg);
+    kg_meet(kg, false);
     accs_put(kg, ac, lid);
-    plain_barrier(kg);
+    kg_meet(kg, false);
     kg_close(kg);
     kg_line(kg, "#endif");
 }

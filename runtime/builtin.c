@@ -7,12 +7,18 @@
 
 /* --- The kernels: one row for each element size, kind of index and rank --- */
 
-#define RT_B_IDX(name, elem, size, idx)                                                            \
-    {name, rt_text_builtin_cl, "built-in, elements of " #size " bytes",                            \
-     "-DELEM=" #elem " -DIDX=" #idx},
+#define RT_B_KERNEL(name, elem, size, options, fixed)                                              \
+    {name,                                                                                         \
+     rt_text_builtin_cl,                                                                           \
+     "built-in, elements of " #size " bytes",                                                      \
+     "-DELEM=" #elem options,                                                                      \
+     false,                                                                                        \
+     fixed},
+#define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
+#define RT_B_TILES(elem, size, idx)                                                                \
+    RT_B_KERNEL("mf_transpose_tiled", elem, size, " -DIDX=" #idx, true)
 #define RT_B_RANK(elem, size, idx, rank)                                                           \
-    {"mf_copy_strided", rt_text_builtin_cl, "built-in, elements of " #size " bytes",               \
-     "-DELEM=" #elem " -DIDX=" #idx " -DRANK=" #rank},
+    RT_B_KERNEL("mf_copy_strided", elem, size, " -DIDX=" #idx " -DRANK=" #rank, false)
 #define RT_B_RANKS(elem, size, idx)                                                                \
     RT_B_RANK(elem, size, idx, 1)                                                                  \
     RT_B_RANK(elem, size, idx, 2)                                                                  \
@@ -22,8 +28,8 @@
 #define RT_B_ELEM(elem, size)                                                                      \
     RT_B_IDX("mf_fill", elem, size, long)                                                          \
     RT_B_IDX("mf_iota", elem, size, long)                                                          \
-    RT_B_IDX("mf_transpose_tiled", elem, size, int)                                                \
-    RT_B_IDX("mf_transpose_tiled", elem, size, long)                                               \
+    RT_B_TILES(elem, size, int)                                                                    \
+    RT_B_TILES(elem, size, long)                                                                   \
     RT_B_IDX("mf_transpose_plain", elem, size, int)                                                \
     RT_B_IDX("mf_transpose_plain", elem, size, long)                                               \
     RT_B_IDX("mf_transpose_cpu", elem, size, long)                                                 \

@@ -127,12 +127,8 @@ static void rt_ctx_add_kernels(rt_ctx *ctx)
     size_t bytes = (size_t)ctx->n_kernels * sizeof *ctx->kernels;
     ctx->kernels = rt_grow(NULL, bytes);
     memset(ctx->kernels, 0, bytes);
-    for (int i = 0; i < ctx->n_kernels; i++) {
-        rt_kernel *k = &ctx->kernels[i];
-        k->def = i < n ? &ctx->prog->kernels[i] : &builtin[i - n];
-        k->can_fail = strstr(k->def->source, "mf_fail(") != NULL;
-        k->has_barrier = strstr(k->def->source, "barrier(") != NULL;
-    }
+    for (int i = 0; i < ctx->n_kernels; i++)
+        ctx->kernels[i].def = i < n ? &ctx->prog->kernels[i] : &builtin[i - n];
 }
 
 RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char **error)

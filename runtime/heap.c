@@ -1,8 +1,8 @@
-/* Launches of kernels whose work-items have a heap: a chunk of a global block each, for arrays whose
- * sizes are known only inside. A work-item whose chunk is too small records how large it should have
- * been (mf_heap_alloc in prelude.cl) and ends its work; the launch then counts as an attempt: what it
- * updated in place is put back, chunks grow to at least twice their size, and it is launched again.
- * A kernel starts with the chunks that it last needed. */
+/* Launches of kernels whose work-items have a heap: a chunk of a global block each, for arrays
+ * whose sizes are known only inside. A work-item whose chunk is too small records how large it
+ * should have been (mf_heap_alloc in prelude.cl) and ends its work; the launch then counts as an
+ * attempt: what it updated in place is put back, chunks grow to at least twice their size, and it
+ * is launched again. A kernel starts with the chunks that it last needed. */
 #include "runtime/internal.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static bool rt_shrink(const rt_kernel *k, rt_attempt *a)
     int64_t groups = (a->global + a->local - 1) / a->local;
     if (groups > 1) {
         a->global = groups / 2 * a->local;
-    } else if (a->local > 1 && !k->has_barrier) {
+    } else if (a->local > 1 && !k->def->fixed_group) {
         a->local /= 2;
         a->global = a->local;
     } else {
@@ -54,12 +54,12 @@ static int rt_heap_block(rt_ctx *ctx, const rt_kernel *k, rt_attempt *a)
         if (!rt_shrink(k, a))
             break;
     }
-    return rt_error_set(ctx,
-                        "%s: out of device memory: arrays whose sizes are known only inside kernel %s "
-                        "need %" PRId64 " bytes for each of %" PRId64 " threads; the device has %" PRId64
-                        " bytes, %" PRId64 " of them in use",
-                        k->def->prov, k->def->name, a->chunk, rt_work_items(a), ctx->memory,
-                        ctx->live_bytes);
+    return rt_error_set(
+        ctx,
+        "%s: out of device memory: arrays whose sizes are known only inside kernel %s "
+        "need %" PRId64 " bytes for each of %" PRId64 " threads; the device has %" PRId64
+        " bytes, %" PRId64 " of them in use",
+        k->def->prov, k->def->name, a->chunk, rt_work_items(a), ctx->memory, ctx->live_bytes);
 }
 
 /* Keeps copies of what the kernel updates (save), or puts them back. */
@@ -78,15 +78,16 @@ static int rt_updated_blocks(rt_ctx *ctx, int n_args, const rt_arg *args, rt_mem
     return RT_OK;
 }
 
-/* After an attempt: sets *need to the bytes that its chunks lacked, 0 if they were large enough or if it
- * does not matter, because an earlier launch had failed. What the attempt itself recorded as failed may
- * be its consequence, and comes again if not. */
+/* After an attempt: sets *need to the bytes that its chunks lacked, 0 if they were large enough or
+ * if it does not matter, because an earlier launch had failed. What the attempt itself recorded as
+ * failed may be its consequence, and comes again if not. */
 static int rt_heap_need(rt_ctx *ctx, int64_t *need)
 {
     rt_failure f;
     *need = 0;
-    if (RT_CL(ctx, "failure buffer",
-              clEnqueueReadBuffer(ctx->queue, ctx->failure, CL_TRUE, 0, sizeof f, &f, 0, NULL, NULL)))
+    if (RT_CL(
+            ctx, "failure buffer",
+            clEnqueueReadBuffer(ctx->queue, ctx->failure, CL_TRUE, 0, sizeof f, &f, 0, NULL, NULL)))
         return RT_ERR;
     if (f.heap_need == 0 || (f.site >= 0 && f.launch < ctx->launch))
         return RT_OK;
@@ -136,8 +137,8 @@ RT_API int rt_launch_heap(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *
 {
     rt_attempt a = {.global = global[0], .local = local[0]};
     if (n_dims != 1)
-        return rt_error_set(ctx, "kernel %s (%s): a heap and %d dimensions", k->def->name, k->def->prov,
-                            n_dims);
+        return rt_error_set(ctx, "kernel %s (%s): a heap and %d dimensions", k->def->name,
+                            k->def->prov, n_dims);
     if (k->chunk == 0)
         k->chunk = rt_first_chunk(rt_work_items(&a));
     rt_mem **saved = rt_grow(NULL, (size_t)n_args * sizeof *saved);

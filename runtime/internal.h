@@ -25,8 +25,6 @@ typedef struct {
     cl_kernel kernel;   /* NULL until built */
     char *build_error;  /* malloc'd; set when a build was tried and failed */
     bool too_large;     /* it did not build because it needs more resources than there are */
-    bool can_fail;      /* its text calls mf_fail */
-    bool has_barrier;   /* its groups have a size for a reason */
     int64_t chunk;      /* bytes of heap that its work-items got at the last launch, see heap.c */
     int64_t max_group;  /* CL_KERNEL_WORK_GROUP_SIZE */
     int64_t own_local;  /* bytes of local memory apart from arguments */

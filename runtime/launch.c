@@ -189,7 +189,7 @@ RT_API int rt_launch_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *
     }
     ctx->launch++;
     int rc = rt_enqueue(ctx, k, n_dims, g, l, n_args, args, heap, chunk);
-    if (rc == RT_OK && k->can_fail)
+    if (rc == RT_OK && k->def->may_fail)
         ctx->unchecked = true;
     return rc;
 }

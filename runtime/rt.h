@@ -54,6 +54,8 @@ typedef struct {
     const char *source;  /* OpenCL C */
     const char *prov;    /* where it comes from: "prog.sf:12:7" */
     const char *options; /* extra build options, "" for none */
+    bool may_fail;       /* calls mf_fail */
+    bool fixed_group;    /* has barriers: it cannot do with smaller groups than it is given */
 } rt_kernel_def;
 
 /* A tuning parameter. Its id is its index in rt_program.params.
