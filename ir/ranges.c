@@ -1,111 +1,63 @@
-/* What is known of integers: facts "affine form >= 0" over variables, and a small prover.
+/* What is known of integers: facts "polynomial >= 0" over variables, for the prover (prove/).
  *
  * Facts come from loop counters, nest indices, array sizes, conditions of branches, assertions and
- * definitions (div, mod, min, max, conversions). To prove T >= 0, the youngest variable of T is
- * cancelled with a fact that has it with the same sign, and so on until a constant is left; a
- * variable that is a min, a max or a choice is also replaced by each of its alternatives in turn.
+ * definitions (div, mod, min, max, conversions). A variable that is a min, a max or a choice is
+ * also replaced by each of its alternatives in turn.
  *
  * Variables stand for their mathematical values. An operation is looked into only if it cannot wrap
  * around: `bits` bounds the size of its operands; array sizes have SIZE_BITS, which is asserted
  * where they are made. */
 #include "ir/ranges.h"
 
-#include <string.h>
+#include "prove/prove.h"
 
-enum { MAX_TERMS = 8, MAX_DEPTH = 7, SAFE_BITS = 61 };
+enum { SAFE_BITS = 61, LOOK = 6 /* definitions deep */ };
 
 typedef struct {
-    const Var *v;
-    int64_t k;
-} Term;
-
-/* c + sum of k*v */
-typedef struct {
-    int64_t c;
-    int n;
-    bool is_size; /* as a fact: its variable is the size of an array */
-    Term t[MAX_TERMS];
-} Affine;
+    const Var *var;
+    int fact; /* the one that makes it a size */
+} Size;
 
 struct Ranges {
     Ctx *cx;
     VarMap *defs;
-    VEC(Affine) facts;
+    Prover *prover;
     VarMap *index_of; /* nest indices, loop counters: Var -> Atom *, the bound */
-    int steps;        /* left for the proof at work */
-    int nested;       /* proofs at work within each other */
+    VEC(Size) sizes;  /* of arrays that exist */
+    VarSet *is_size;  /* the same */
 };
+
+static ProverCases choices;
 
 Ranges *ranges_new(Ctx *cx, VarMap *defs)
 {
     Ranges *ra = NEW(cx->perm, Ranges);
     ra->cx = cx;
     ra->defs = defs;
+    ra->prover = prover_new(cx->perm, choices, ra);
     ra->index_of = varmap_new(cx->perm);
+    ra->is_size = varmap_new(cx->perm);
     return ra;
 }
 
 int ranges_mark(const Ranges *ra)
 {
-    return ra->facts.n;
+    return prover_mark(ra->prover);
 }
 
 void ranges_reset(Ranges *ra, int mark)
 {
-    ra->facts.n = mark;
+    prover_reset(ra->prover, mark);
+    while (ra->sizes.n && vec_last(&ra->sizes).fact >= mark)
+        varmap_del(ra->is_size, ra->sizes.at[--ra->sizes.n].var);
 }
 
-/* --- Affine forms ----------------------------------------------------------------------------- */
-
-static bool add_term(Affine *f, const Var *v, int64_t k)
-{
-    for (int i = 0; i < f->n; i++) {
-        if (f->t[i].v != v)
-            continue;
-        if (__builtin_add_overflow(f->t[i].k, k, &f->t[i].k))
-            return false;
-        if (f->t[i].k == 0)
-            f->t[i] = f->t[--f->n];
-        return true;
-    }
-    if (k == 0)
-        return true;
-    if (f->n == MAX_TERMS)
-        return false;
-    f->t[f->n++] = (Term){v, k};
-    return true;
-}
-
-/* f := f * m + g * k; false on overflow. */
-static bool combine(Affine *f, int64_t m, const Affine *g, int64_t k)
-{
-    int64_t x;
-    if (__builtin_mul_overflow(f->c, m, &f->c) || __builtin_mul_overflow(g->c, k, &x) ||
-        __builtin_add_overflow(f->c, x, &f->c))
-        return false;
-    for (int i = 0; i < f->n; i++)
-        if (__builtin_mul_overflow(f->t[i].k, m, &f->t[i].k))
-            return false;
-    for (int i = 0; i < g->n; i++)
-        if (__builtin_mul_overflow(g->t[i].k, k, &x) || !add_term(f, g->t[i].v, x))
-            return false;
-    return true;
-}
+/* --- How large numbers are -------------------------------------------------------------------- */
 
 static const Exp *def_of(const Ranges *ra, const Var *v)
 {
     const Def *d = varmap_get(ra->defs, v);
     return d && d->k == 0 ? d->exp : NULL;
-}
-
-static bool is_size(const Ranges *ra, const Var *v)
-{
-    for (int i = 0; i < ra->facts.n; i++) {
-        const Affine *f = &ra->facts.at[i];
-        if (f->is_size && f->t[0].v == v)
-            return true;
-    }
-    return false;
 }
 
 static int type_bits(PrimType t)
@@ -138,7 +90,7 @@ static int bits_of(const Ranges *ra, Atom a, int depth)
     const Atom *bound = varmap_get(ra->index_of, a.var);
     if (bound)
         return depth > 0 ? bits_of(ra, *bound, depth - 1) : 64;
-    if (is_size(ra, a.var))
+    if (varset_has(ra->is_size, a.var))
         return SIZE_BITS;
     const Exp *e = def_of(ra, a.var);
     if (!e || depth == 0)
@@ -170,7 +122,7 @@ static int bits_of(const Ranges *ra, Atom a, int depth)
 /* Can x op y not wrap around in type t? */
 static bool exact(Ranges *ra, PrimType t, PrimOp op, Atom x, Atom y)
 {
-    int bx = bits_of(ra, x, 6), by = bits_of(ra, y, 6);
+    int bx = bits_of(ra, x, LOOK), by = bits_of(ra, y, LOOK);
     int r = op == OP_MUL ? bx + by : max_int(bx, by) + 1;
     if (r <= (t == T_I64 ? SAFE_BITS : type_bits(t)))
         return true;
@@ -183,63 +135,82 @@ static bool exact(Ranges *ra, PrimType t, PrimOp op, Atom x, Atom y)
     return false;
 }
 
-/* f += k * a */
-static bool add_atom(Ranges *ra, Affine *f, Atom a, int64_t k, int depth)
+/* --- Polynomials of numbers ------------------------------------------------------------------- */
+
+static bool add_atom(Ranges *ra, Poly *p, Atom a, int64_t k, int depth);
+
+static bool add_var(Ranges *ra, Poly *p, Var *v, int64_t k)
 {
-    Affine c = {.c = a.var ? 0 : a.c.i};
-    if (!a.var)
-        return combine(f, 1, &c, k);
+    Poly leaf = prover_leaf(ra->prover, v->id + 1, v);
+    return poly_add(p, &leaf, k);
+}
+
+static bool add_product(Ranges *ra, Poly *p, Atom x, Atom y, int64_t k, int depth)
+{
+    Poly f = poly_const(0), g = f;
+    return add_atom(ra, &f, x, 1, depth) && add_atom(ra, &g, y, 1, depth) && poly_mul(&f, &g) &&
+           poly_add(p, &f, k);
+}
+
+/* p += k * a for what a was computed from; false where that is not known, or does not fit. */
+static bool add_def(Ranges *ra, Poly *p, Atom a, int64_t k, int depth)
+{
     const Exp *e = def_of(ra, a.var);
     if (!e || depth == 0)
-        return add_term(f, a.var, k);
+        return false;
     if (e->kind == E_CONV && prim_is_int(e->conv.from) && prim_is_int(e->conv.to) &&
         type_bits(e->conv.from) < type_bits(e->conv.to) &&
         (prim_is_signed(e->conv.to) || !prim_is_signed(e->conv.from)))
-        return add_atom(ra, f, e->conv.arg, k, depth - 1);
+        return add_atom(ra, p, e->conv.arg, k, depth - 1);
     if (e->kind != E_PRIM || !prim_is_signed(e->prim.type) || e->prim.args.n != 2)
-        return add_term(f, a.var, k);
+        return false;
     Atom x = e->prim.args.at[0], y = e->prim.args.at[1];
-    PrimType t = e->prim.type;
-    if ((e->prim.op == OP_ADD || e->prim.op == OP_SUB) && exact(ra, t, e->prim.op, x, y))
-        return add_atom(ra, f, x, k, depth - 1) &&
-               add_atom(ra, f, y, e->prim.op == OP_ADD ? k : -k, depth - 1);
-    int64_t m;
-    if (e->prim.op == OP_MUL && (!x.var || !y.var) && exact(ra, t, OP_MUL, x, y)) {
-        int64_t by = x.var ? y.c.i : x.c.i;
-        return !__builtin_mul_overflow(k, by, &m) && add_atom(ra, f, x.var ? x : y, m, depth - 1);
-    }
-    return add_term(f, a.var, k);
+    PrimOp op = e->prim.op;
+    if ((op != OP_ADD && op != OP_SUB && op != OP_MUL) || !exact(ra, e->prim.type, op, x, y))
+        return false;
+    if (op == OP_MUL)
+        return add_product(ra, p, x, y, k, depth - 1);
+    return add_atom(ra, p, x, k, depth - 1) && add_atom(ra, p, y, op == OP_ADD ? k : -k, depth - 1);
+}
+
+/* p += k * a */
+static bool add_atom(Ranges *ra, Poly *p, Atom a, int64_t k, int depth)
+{
+    Poly c = poly_const(a.var ? 0 : a.c.i), whole = *p;
+    if (!a.var)
+        return poly_add(p, &c, k);
+    if (add_def(ra, p, a, k, depth))
+        return true;
+    *p = whole;
+    return add_var(ra, p, a.var, k);
 }
 
 /* b - a - slack */
-static bool difference(Ranges *ra, Affine *f, Atom a, Atom b, int64_t slack)
+static bool difference(Ranges *ra, Poly *p, Atom a, Atom b, int64_t slack)
 {
-    *f = (Affine){.c = -slack};
-    return add_atom(ra, f, b, 1, 6) && add_atom(ra, f, a, -1, 6);
+    *p = poly_const(-slack);
+    return add_atom(ra, p, b, 1, LOOK) && add_atom(ra, p, a, -1, LOOK);
 }
 
 /* --- Facts ------------------------------------------------------------------------------------ */
 
-static void add_fact(Ranges *ra, const Affine *f)
-{
-    if (f->n > 0)
-        vec_push(ra->cx->perm, &ra->facts, *f);
-}
-
 /* a + slack <= b */
 static void fact_le(Ranges *ra, Atom a, Atom b, int64_t slack)
 {
-    Affine f;
-    if (difference(ra, &f, a, b, slack))
-        add_fact(ra, &f);
+    Poly p;
+    if (difference(ra, &p, a, b, slack))
+        prover_assume(ra->prover, &p);
 }
 
 static void size_fact(Ranges *ra, Atom n)
 {
-    if (!n.var || is_size(ra, n.var))
+    if (!n.var || varset_has(ra->is_size, n.var))
         return;
-    Affine f = {.n = 1, .is_size = true, .t = {{n.var, 1}}};
-    add_fact(ra, &f);
+    varset_add(ra->is_size, n.var);
+    vec_push(ra->cx->perm, &ra->sizes, (Size){n.var, ranges_mark(ra)});
+    Poly p = poly_const(0);
+    if (add_var(ra, &p, n.var, 1))
+        prover_assume(ra->prover, &p);
     /* The same in terms of what the size was computed from. */
     fact_le(ra, atom_i64(0), n, 0);
 }
@@ -258,96 +229,35 @@ static void index_fact(Ranges *ra, Var *i, Atom bound)
     fact_le(ra, atom_var(i), bound, 1);
 }
 
-/* --- The prover ------------------------------------------------------------------------------- */
+/* --- Questions -------------------------------------------------------------------------------- */
 
-static bool prove(Ranges *ra, const Affine *goal, int depth);
-
-static int youngest(const Affine *f)
+static bool case_of(Ranges *ra, Goal *g, Atom a)
 {
-    int best = 0;
-    for (int i = 1; i < f->n; i++)
-        if (f->t[i].v->id > f->t[best].v->id)
-            best = i;
-    return best;
+    Poly p = poly_const(0);
+    return add_atom(ra, &p, a, 1, LOOK) && prove_case(g, &p);
 }
 
-/* goal - fact (scaled, so that v cancels) >= 0? */
-static bool prove_with(Ranges *ra, const Affine *goal, int64_t k, const Affine *fact, int64_t q,
-                       int depth)
+/* What a variable may be: the operands of a minimum, the results of a choice. */
+static bool choices(void *env, Leaf l, const void *key, Goal *g)
 {
-    Affine rest = *goal;
-    int64_t ak = k < 0 ? -k : k, aq = q < 0 ? -q : q;
-    if (ak % aq == 0)
-        return combine(&rest, 1, fact, -(ak / aq)) && prove(ra, &rest, depth - 1);
-    return combine(&rest, aq, fact, -ak) && prove(ra, &rest, depth - 1);
-}
-
-/* The goal with v replaced by a. */
-static bool prove_replaced(Ranges *ra, const Affine *goal, const Var *v, int64_t k, Atom a,
-                           int depth)
-{
-    Affine f = *goal;
-    return add_term(&f, v, -k) && add_atom(ra, &f, a, k, 6) && prove(ra, &f, depth - 1);
-}
-
-static bool prove_cases(Ranges *ra, const Affine *goal, const Var *v, int64_t k, int depth)
-{
-    const Def *d = varmap_get(ra->defs, v);
+    (void)l;
+    Ranges *ra = env;
+    const Def *d = varmap_get(ra->defs, key);
     if (!d)
         return false;
     const Exp *e = d->exp;
     if (e->kind == E_PRIM && (e->prim.op == OP_MIN || e->prim.op == OP_MAX))
-        return prove_replaced(ra, goal, v, k, e->prim.args.at[0], depth) &&
-               prove_replaced(ra, goal, v, k, e->prim.args.at[1], depth);
+        return case_of(ra, g, e->prim.args.at[0]) && case_of(ra, g, e->prim.args.at[1]);
     if (e->kind != E_IF)
         return false;
-    int mark = ranges_mark(ra);
-    ranges_cond(ra, e->branch.test, true);
-    bool ok = prove_replaced(ra, goal, v, k, e->branch.then_->res.at[d->k], depth);
-    ranges_reset(ra, mark);
-    if (!ok)
-        return false;
-    ranges_cond(ra, e->branch.test, false);
-    ok = prove_replaced(ra, goal, v, k, e->branch.else_->res.at[d->k], depth);
-    ranges_reset(ra, mark);
-    return ok;
-}
-
-static bool prove(Ranges *ra, const Affine *goal, int depth)
-{
-    if (goal->n == 0)
-        return goal->c >= 0;
-    if (depth == 0 || ra->steps <= 0)
-        return false;
-    ra->steps -= 1 + ra->facts.n / 256; /* each step goes through the facts */
-    int at = youngest(goal);
-    const Var *v = goal->t[at].v;
-    int64_t k = goal->t[at].k;
-    for (int i = ra->facts.n - 1; i >= 0; i--) {
-        for (int j = 0; j < ra->facts.at[i].n; j++) {
-            Term t = ra->facts.at[i].t[j];
-            if (t.v != v || (t.k > 0) != (k > 0))
-                continue;
-            Affine f = ra->facts.at[i]; /* proofs within this one add facts, and take them away */
-            if (prove_with(ra, goal, k, &f, t.k, depth))
-                return true;
-        }
+    bool ok = true;
+    for (int truth = 1; truth >= 0 && ok; truth--) {
+        const Body *b = truth ? e->branch.then_ : e->branch.else_;
+        int mark = ranges_mark(ra);
+        ranges_cond(ra, e->branch.test, truth);
+        ok = case_of(ra, g, b->res.at[d->k]);
+        ranges_reset(ra, mark);
     }
-    return prove_cases(ra, goal, v, k, depth);
-}
-
-/* Proofs need proofs that operations do not wrap around: up to a limit. */
-static bool start_proof(Ranges *ra, const Affine *goal)
-{
-    enum { MAX_NESTED = 3, MAX_STEPS = 400 };
-    if (ra->nested == MAX_NESTED)
-        return false;
-    int outer = ra->steps;
-    ra->steps = MAX_STEPS;
-    ra->nested++;
-    bool ok = prove(ra, goal, MAX_DEPTH);
-    ra->nested--;
-    ra->steps = outer;
     return ok;
 }
 
@@ -358,10 +268,10 @@ bool ranges_le(Ranges *ra, Atom a, Atom b, int64_t slack)
     if (!prim_is_int(t) || t == T_U64)
         return false;
     /* |a| < 2^bits */
-    if (!b.var && slack == 0 && b.c.i >= MAX_SIZE && bits_of(ra, a, 6) <= SIZE_BITS)
+    if (!b.var && slack == 0 && b.c.i >= MAX_SIZE && bits_of(ra, a, LOOK) <= SIZE_BITS)
         return true;
-    Affine goal;
-    return difference(ra, &goal, a, b, slack) && start_proof(ra, &goal);
+    Poly goal;
+    return difference(ra, &goal, a, b, slack) && prover_nonneg(ra->prover, &goal);
 }
 
 /* --- Conditions and definitions --------------------------------------------------------------- */
@@ -409,17 +319,16 @@ void ranges_cond(Ranges *ra, Atom cond, bool truth)
 }
 
 /* v = x div m with 0 <= x, 0 < m constant: m*v <= x <= m*v + m - 1. */
-static void fact_div(Ranges *ra, const Var *v, Atom x, int64_t m)
+static void fact_div(Ranges *ra, Var *v, Atom x, int64_t m)
 {
-    Affine f = {0};
-    if (add_atom(ra, &f, x, 1, 6) && add_term(&f, v, -m)) {
-        Affine g = {.c = m - 1};
-        add_fact(ra, &f);
-        if (combine(&g, 1, &f, -1))
-            add_fact(ra, &g);
+    Poly p = poly_const(0), q = poly_const(m - 1), nonneg = p;
+    if (add_atom(ra, &p, x, 1, LOOK) && add_var(ra, &p, v, -m)) {
+        prover_assume(ra->prover, &p);
+        if (poly_add(&q, &p, -1))
+            prover_assume(ra->prover, &q);
     }
-    Affine nonneg = {.n = 1, .t = {{v, 1}}};
-    add_fact(ra, &nonneg);
+    if (add_var(ra, &nonneg, v, 1))
+        prover_assume(ra->prover, &nonneg);
 }
 
 static void prim_facts(Ranges *ra, Var *v, const Exp *e)
@@ -530,20 +439,18 @@ void ranges_rows(Ranges *ra, const Vars *params, const Atoms *arrs)
         row_facts(ra, params->at[first + j], arrs->at[j]);
 }
 
-/* --- Bounds
- * --------------------------------------------------------------------------------------------------
- */
+/* --- Bounds ----------------------------------------------------------------------------------- */
 
 static bool slice_in_bounds(Ranges *ra, Atom size, const DimIndex *d)
 {
-    Affine f;
+    Poly p;
     if (!ranges_le(ra, atom_i64(0), d->n, 0) || d->stride.var)
         return false;
     int64_t s = d->stride.c.i;
     if (s == 1)
         /* 0 <= start, start + n <= size */
-        return ranges_le(ra, atom_i64(0), d->start, 0) && difference(ra, &f, d->start, size, 0) &&
-               add_atom(ra, &f, d->n, -1, 6) && start_proof(ra, &f);
+        return ranges_le(ra, atom_i64(0), d->start, 0) && difference(ra, &p, d->start, size, 0) &&
+               add_atom(ra, &p, d->n, -1, LOOK) && prover_nonneg(ra->prover, &p);
     if (s == -1)
         /* n - 1 <= start <= size - 1 */
         return ranges_le(ra, d->start, size, 1) && ranges_le(ra, d->n, d->start, -1);
