@@ -6,7 +6,7 @@ and take turns. Checks every result; prints times, their ratio and its geometric
     compare.py [-d DEVICE] [--data FOLDER] [--tuning FOLDER[,FOLDER]] [--json FILE] [--budget SECONDS] OLD NEW [PROGRAM...]
 
 --tuning: results of suite.py, whose thresholds the tuned programs take (two folders: of the old ones, of the new ones);
-without it there are none. What is in the JSON file is kept, so that a second sitting measures the rest (--again: anew).
+without it there are none. What is in the JSON file is kept, so that a second sitting measures the rest. The budget does not count making data.
 """
 import argparse
 import json
@@ -36,7 +36,7 @@ def contenders(a, program):
     made = {}
     for side, folder, tuning in zip(SIDES, a.folders, a.tuning):
         for mode in a.modes.split(","):
-            options = list(a.device_options)
+            options = turns.device_options(a)
             if mode == "tuned":
                 if not tuning:
                     continue
@@ -60,10 +60,10 @@ def compare_program(a, program, folder, names, rows):
         for n in order(folder, names):
             if all(rows.has(program, n, mode) for mode in modes):
                 continue
-            if a.budget and time.monotonic() > a.end:
+            if time.monotonic() > a.end:
                 left.append(f"{program}/{n}")
                 continue
-            got = suite.measure(a, program, folder / f"{n}.in", fleet, a.least)
+            got = suite.measure(a, program, folder / f"{n}.in", fleet)
             for mode in modes:
                 row = {"program": program, "dataset": n, "mode": mode} | {s: got[s, mode] for s in SIDES}
                 rows.add(row)
@@ -73,9 +73,9 @@ def compare_program(a, program, folder, names, rows):
 
 def compare(a):
     a.work.mkdir(parents=True, exist_ok=True)
-    rows, left = ratios.Rows(a.json, a.again), []
+    rows, left = ratios.Rows(a.json, again=a.again), []
     sets, bad = suite.all_data(a)
-    a.end = time.monotonic() + (a.budget or 0)
+    a.end = time.monotonic() + a.budget
     # Matrix products are many and short: last.
     for program in sorted(sets, key=lambda p: p == "matmul"):
         try:
@@ -91,12 +91,10 @@ def compare(a):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    suite.measuring_options(p, runs=200, seconds=0.25)
-    p.add_argument("--least", type=int, default=4, help="runs, however slow (default: %(default)s)")
+    suite.add_options(p, runs=200, seconds=0.25, least=4)
+    ratios.add_options(p)
     p.add_argument("--modes", default="untuned,tuned", help="comma-separated (default: %(default)s)")
     p.add_argument("--tuning", default="", metavar="FOLDER[,FOLDER]")
-    p.add_argument("--json", type=Path)
-    p.add_argument("--budget", type=float, help="seconds after which no data set is begun; making data not counted")
     p.add_argument("folders", nargs=2, type=Path, metavar="FOLDER")
     p.add_argument("programs", nargs="*")
     a = suite.checked(p, p.parse_intermixed_args())

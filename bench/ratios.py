@@ -3,7 +3,7 @@
 A row is a dictionary: what was measured ("program", "dataset", "mode"), and for each of the SIDES {"runtimes": [...]} or
 {"error": ...}."""
 import json
-from math import exp, log
+from math import exp, inf, log
 from pathlib import Path
 
 from report import spread
@@ -80,15 +80,17 @@ def failures(rows):
 
 def summary(rows):
     """Geometric means, the rows that became slower, the failures."""
+    failed = "\n".join(f"- {name_of(row)}, {side} FAILED: {row[side]['error']}" for row, side in failures(rows))
     lines = []
     for mode, some in by_mode(rows).items():
         if geomean(some):
             lines.append(f"{mode}: geometric mean {geomean(some):.3f} of {sum(map(bool, map(ratio, some)))} rows")
+    if not lines:
+        return failed
     slower = sorted((row for row in rows if (ratio(row) or 0) > SLOWER), key=ratio, reverse=True)
     lines.append(f"slower by more than {100 * (SLOWER - 1):.0f} %: {len(slower)} rows")
     lines += [f"- {name_of(row)}: {ratio(row):.3f}" for row in slower]
-    lines += [f"- {name_of(row)}, {side} FAILED: {row[side]['error']}" for row, side in failures(rows)]
-    return "\n".join(lines)
+    return "\n".join([*lines, failed])
 
 
 def table(rows):
@@ -97,21 +99,33 @@ def table(rows):
     return grid(["program", "data set", "mode", *HEADER], lines) + "\n\n" + summary(rows)
 
 
-class Rows:
-    """Rows in a JSON file (none if the path is None), written after each; what is there already is kept."""
+def add_options(p):
+    """Options of what compares two commits."""
+    p.add_argument("--json", type=Path, help="keep the rows there")
+    p.add_argument("--again", choices=["all", "slower"],
+                   help="measure rows of the JSON file again: all, or those that became slower")
+    p.add_argument("--budget", type=float, default=inf, help="seconds after which nothing is begun")
 
-    def __init__(self, path, again=False):
-        self.path = path and Path(path)
-        old = self.path and self.path.exists() and not again
+
+class Rows:
+    """Rows in a JSON file (none if the path is None), written after each. What is there already is kept; `again`: "all"
+    or "slower" rows are not."""
+
+    def __init__(self, path, sides=SIDES, again=None):
+        self.path, self.sides, self.again = path and Path(path), sides, again
+        old = self.path and self.path.exists() and again != "all"
         self.rows = json.loads(self.path.read_text())["rows"] if old else []
 
     def has(self, program, dataset, mode):
-        """Whether all sides of a row were measured."""
-        return any((row["program"], row["dataset"], row["mode"]) == (program, dataset, mode) and ratio(row)
-                   for row in self.rows)
+        """Whether all sides of a row are measured and need not be again."""
+        rows = [r for r in self.rows if (r["program"], r["dataset"], r["mode"]) == (program, dataset, mode)]
+        return any(all(time_of(row, side) for side in self.sides)
+                   and not (self.again == "slower" and (ratio(row) or 0) > SLOWER) for row in rows)
 
     def add(self, row):
-        self.rows = [r for r in self.rows if name_of(r) != name_of(row)] + [row]
+        """Takes the place of what was measured before."""
+        at = next((k for k, r in enumerate(self.rows) if name_of(r) == name_of(row)), len(self.rows))
+        self.rows[at:at + 1] = [row]
         if self.path:
             half = self.path.with_suffix(".half")
             half.write_text(json.dumps({"rows": self.rows}))

@@ -196,10 +196,10 @@ def kernels_of(a, binary, options, source):
     return [[k, round(v, 1)] for k, v in sorted(total.items(), key=lambda kv: -kv[1])[:4]]
 
 
-def measure(a, program, source, fleet, least=0):
+def measure(a, program, source, fleet):
     """One data set in the programs of a fleet: see turns.measure."""
-    return turns.measure(fleet, lambda server: server.load("main", source),
-                         lambda results: wrong(a, program, source, results), a.runs, a.seconds, least)
+    return turns.measure(a, fleet, lambda server: server.load("main", source),
+                         lambda results: wrong(a, program, source, results))
 
 
 def tuning_file(a, program):
@@ -220,7 +220,7 @@ def tune(a, program, binary, folder, names):
         shutil.copy(ROOT / PROGRAMS[program][0], place / f"{program}.sf")
         shutil.copy(binary, place / program)
         target = tuning_file(a, program)
-        cmd = [a.minifut, "tune", *a.device_options, "--skip-compilation", "--tolerance",
+        cmd = [a.minifut, "tune", *turns.device_options(a), "--skip-compilation", "--tolerance",
                TUNE_TOLERANCE.get(program, a.tolerance),
                *(["-e", "main"] if program == "Heston" else []), "-o", target, f"{program}.sf", "sets"]
         code, out, message = shell(cmd, a.tune_limit, cwd=place)
@@ -271,7 +271,7 @@ def prepare_modes(a, program, folder, names, res):
                 messages.append((mode, f"not tuned: {res.data['tuning']['error']}"))
                 continue
             options = ["--tuning", tuning_file(a, program)]
-        ready[mode] = binary, [*a.device_options, *options]
+        ready[mode] = binary, [*turns.device_options(a), *options]
     return ready, messages
 
 
@@ -314,20 +314,15 @@ def run(a):
     return bad > 0
 
 
-def measuring_options(p, runs, seconds):
+def add_options(p, **turns_defaults):
     """Options of what measures programs on data sets."""
-    p.add_argument("-d", "--device")
+    turns.add_options(p, **turns_defaults)
     p.add_argument("--data", type=Path)
     p.add_argument("--work", type=Path, default=ROOT / "build" / "bench")
     p.add_argument("--small", action="store_true", help="small data sets, for a CPU")
-    p.add_argument("--runs", type=int, default=runs)
-    p.add_argument("--seconds", type=float, default=seconds,
-                   help="for the timed runs of one mode on one data set, if slow")
-    p.add_argument("--limit", type=float, default=120, help="seconds for one run")
     p.add_argument("--reference-limit", type=float, default=600)
     p.add_argument("--tolerance", type=float, default=2e-3)
     p.add_argument("--skip", default="", metavar="PROGRAM/DATASET,...")
-    p.add_argument("--again", action="store_true", help="measure again what has been measured")
 
 
 def checked(p, a):
@@ -340,7 +335,6 @@ def checked(p, a):
         p.error(f"no mode {unknown[0]}; there are {', '.join(MODES)}")
     if "work" in a:
         a.work = a.work.resolve()
-        a.device_options = ["-d", a.device] if a.device else []
     return a
 
 
@@ -357,7 +351,8 @@ def main():
     q = commands.add_parser("report")
     q.add_argument("folder", type=Path)
     q = commands.add_parser("run")
-    measuring_options(q, runs=10, seconds=10)
+    add_options(q, runs=10, seconds=10, least=0)
+    q.add_argument("--again", action="store_true", help="measure again what has been measured")
     q.add_argument("--results", type=Path)
     q.add_argument("--prebuilt", type=Path)
     q.add_argument("--tune-limit", type=float, default=900)

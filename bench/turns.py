@@ -31,6 +31,20 @@ class Fleet:
             self.running.pop(name).stop()
 
 
+def add_options(p, runs, seconds, least):
+    """Options of what measures programs: the device, and how often they run."""
+    p.add_argument("-d", "--device")
+    p.add_argument("--runs", type=int, default=runs, help="of one program on one input (default: %(default)s)")
+    p.add_argument("--seconds", type=float, default=seconds, help="for these runs, if slow (default: %(default)s)")
+    p.add_argument("--least", type=int, default=least, help="runs, however slow (default: %(default)s)")
+    p.add_argument("--limit", type=float, default=120, help="seconds for one run (default: %(default)s)")
+
+
+def device_options(a):
+    """What a program takes for the device that was asked for."""
+    return ["-d", a.device] if a.device else []
+
+
 def first_calls(server, load, wrong, seconds):
     """Microseconds of a call with inputs loaded and the result checked."""
     load(server)
@@ -41,15 +55,15 @@ def first_calls(server, load, wrong, seconds):
     return time if time > 1e6 * seconds else server.call()
 
 
-def measure(fleet, load, wrong, runs, seconds, least=0):
+def measure(a, fleet, load, wrong):
     """Times of the programs on one input: {name: {"runtimes": [...]} or {"error": ...}}. load(server): gives a server
-    its input. wrong(results): None or what is wrong with them. Slow programs run less often than `runs`: for `seconds`,
-    but at least `least` times."""
+    its input. wrong(results): None or what is wrong with them. a: the options above. Slow programs run less often than
+    a.runs: for a.seconds, but at least a.least times."""
     res, counts = {}, {}
     for name in fleet.programs:
         try:
-            time = first_calls(fleet.server(name), load, wrong, seconds)
-            counts[name] = max(least, min(runs, int(1e6 * seconds / max(time, 1))))
+            time = first_calls(fleet.server(name), load, wrong, a.seconds)
+            counts[name] = max(a.least, min(a.runs, int(1e6 * a.seconds / max(time, 1))))
             res[name] = {"runtimes": [] if counts[name] else [time]}
         except (ServerError, OSError) as e:
             fleet.drop(name)

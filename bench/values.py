@@ -85,6 +85,8 @@ def difference(got, want, tolerance):
     for k, (g, w) in enumerate(zip(got, want)):
         if g.shape != w.shape:
             return f"result {k}: shape {g.shape} instead of {w.shape}"
+        if np.array_equal(g, w):  # the quick answer
+            continue
         if g.dtype.kind == "f":
             g, w = g.astype(np.float64), w.astype(np.float64)
             if not np.array_equal(np.isfinite(g), np.isfinite(w)):
@@ -94,6 +96,6 @@ def difference(got, want, tolerance):
             worst = np.max(np.abs(g - w) / scale, initial=0)
             if not worst <= tolerance:
                 return f"result {k}: relative difference {worst:.2g}"
-        elif not np.array_equal(g, w):
+        else:
             return f"result {k}: {np.sum(g != w)} elements differ"
     return None

@@ -1,0 +1,197 @@
+"""What run.py measures: entry points of the programs beside it, sizes, expected results by NumPy, and what work that is."""
+from functools import lru_cache
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+# --- The inputs of input.sf ------------------------------------------------------------------------------------------
+
+
+def bits(start, n):
+    x = np.arange(start, start + n, dtype=np.int64).astype(np.uint32)
+    for shift, factor in ((16, 0x7feb352d), (15, 0x846ca68b)):
+        x ^= x >> np.uint32(shift)
+        x *= np.uint32(factor)
+    return x ^ (x >> np.uint32(16))
+
+
+def real(start, *shape):
+    n = int(np.prod(shape))
+    return ((bits(start, n) >> np.uint32(8)).astype(np.float32) / np.float32(1 << 24) - np.float32(0.5)).reshape(shape)
+
+
+@lru_cache(1)
+def whole(*shape):
+    return ((bits(0, int(np.prod(shape))) >> np.uint32(28)).astype(np.float32) - np.float32(7.5)).reshape(shape)
+
+
+# --- Expected results: functions of the sizes, a list of arrays each -------------------------------------------------
+
+
+def total(n):
+    return [np.float32(whole(n).sum(dtype=np.float64))]
+
+
+def prefixes(n):
+    return [np.cumsum(whole(n), dtype=np.float64).astype(np.float32)]
+
+
+def positive(n):
+    xs = whole(n)
+    return [xs[xs > 0]]
+
+
+def row_sums(n, m):
+    return [whole(n, m).sum(axis=1, dtype=np.float64).astype(np.float32)]
+
+
+def row_prefixes(n, m):
+    return [np.cumsum(whole(n, m), axis=1, dtype=np.float64).astype(np.float32)]
+
+
+def transposed(n, m):
+    return [np.ascontiguousarray(whole(n, m).T)]
+
+
+def count(keys, k):
+    return [np.bincount(keys, minlength=k).astype(np.int32)]
+
+
+def spread_counts(n, k):
+    return count(bits(0, n) % np.uint32(k), k)
+
+
+def hot_counts(n, k):
+    x = bits(0, n)
+    return count(np.where(x >> np.uint32(28) == 0, x % np.uint32(k), 3), k)
+
+
+def product(n, m, p):
+    return batched_product(1, n, m, p)[0]
+
+
+def batched_product(b, n, m, p):
+    xs, ys = real(0, b, n, m), real(b * n * m, b, m, p)
+    return [np.matmul(xs.astype(np.float64), ys.astype(np.float64)).astype(np.float32)]
+
+
+def line_means(n):
+    xs = np.pad(real(0, n), 1, "edge")
+    return [0.25 * xs[:-2] + 0.5 * xs[1:-1] + 0.25 * xs[2:]]
+
+
+def plane_means(n, m):
+    xs = np.pad(real(0, n, m), 1, "edge")
+    around = xs[:-2, 1:-1] + xs[2:, 1:-1] + xs[1:-1, :-2] + xs[1:-1, 2:]
+    return [0.5 * xs[1:-1, 1:-1] + 0.125 * around]
+
+
+def incremented(n):
+    return [real(0, n) + np.float32(1)]
+
+
+def same(n):
+    return [real(0, n)]
+
+
+def every(n):
+    """The bodies whose accelerations are checked: 64 of them."""
+    return slice(None, None, max(1, n // 64))
+
+
+def accelerations(n):
+    bodies = [real(k * n, n).astype(np.float64) for k in range(4)]
+    place, masses = np.array(bodies[:3]), bodies[3] + 1
+    result = []
+    for at in place[:, every(n)].T:
+        d = place - at[:, None]
+        result.append(d @ (masses * ((d * d).sum(axis=0) + 0.01) ** -1.5))
+    return list(np.array(result, np.float32).T)
+
+
+def chains(n, steps):
+    """x * 0.9375 + 1, four times a step, from x + 0, x + 1, ... x + 7."""
+    x, shrunk = real(0, n).astype(np.float64), 0.9375 ** (4 * steps)
+    return [(8 * 16 * (1 - shrunk) + shrunk * (8 * x + 28)).astype(np.float32)]
+
+
+# --- Cases -----------------------------------------------------------------------------------------------------------
+
+
+class Case(NamedTuple):
+    """An entry of a program on results of another entry, the maker, whose arguments are the sizes."""
+
+    name: str
+    program: str
+    entry: str
+    maker: str
+    expected: Callable
+    moved: Callable  # elements of 4 bytes that must be read or written, from sizes and expected results
+    sizes: tuple
+    operations: Callable = lambda *sizes: 0
+    sample: Callable = lambda *sizes: slice(None)  # of the results, that is compared
+    tolerance: float = 1e-4  # relative; sums of positive and negative numbers lose more
+
+    def shape(self):
+        return " x ".join(f"2^{d.bit_length() - 1}" if d >= 4096 and d & (d - 1) == 0 else str(d) for d in self.sizes)
+
+    def scaled(self, scale):
+        """With each size divided by 2^scale, but not below 16."""
+        return self._replace(sizes=tuple(max(min(d, 16), d >> scale) for d in self.sizes))
+
+
+def out(results):
+    return sum(r.size for r in results)
+
+
+def matrices(b, n, m, p):
+    return b * (n * m + m * p + n * p)
+
+
+def of_rows(name, entry, expected):
+    shapes = [(1 << 20, 16), (1 << 16, 256), (1 << 12, 4096), (1 << 8, 65536), (16, 1 << 20)]
+    return [Case(name, "rows", entry, "input", expected, lambda n, m, got: n * m + out(got), s) for s in shapes]
+
+
+def of_products(name, *sizes):
+    return [Case(name, "product", "main", "input", product, lambda n, m, p, got: matrices(1, n, m, p), s,
+                 lambda n, m, p: 2 * n * m * p, tolerance=1e-2) for s in sizes]
+
+
+def of_array(name, program, entry, maker, expected, *sizes):
+    return [Case(name, program, entry, maker, expected, lambda *a: int(np.prod(a[:-1])) + out(a[-1]), s) for s in sizes]
+
+
+def of_keys(name, maker, expected, *sizes):
+    return [Case(name, "histogram", "main", maker, expected, lambda n, k, got: n + k, s) for s in sizes]
+
+
+# What memory and arithmetic can do: measured first.
+CEILINGS = [
+    *of_array("copy", "map", "copied", "input", same, (1 << 28,)),
+    Case("multiply-adds", "peak", "main", "input", chains, lambda n, steps, got: 2 * n, (1 << 20, 1024),
+         lambda n, steps: 64 * n * steps),
+]
+
+CASES = [
+    *CEILINGS,
+    *of_array("map", "map", "main", "input", incremented, (1 << 26,)),
+    *of_array("sum", "sum", "main", "input", total, (1 << 28,), (1 << 24,), (1 << 20,)),
+    *of_array("scan", "scan", "main", "input", prefixes, (1 << 28,), (1 << 24,), (1 << 20,)),
+    *of_array("filter", "filter", "main", "input", positive, (1 << 26,), (1 << 24,), (1 << 20,)),
+    *of_rows("row sums", "sums", row_sums),
+    *of_rows("row scans", "scans", row_prefixes),
+    *of_rows("transposition", "transposed", transposed),
+    *of_keys("histogram", "spread_keys", spread_counts, (1 << 24, 64), (1 << 24, 1 << 20)),
+    *of_keys("one hot bin", "hot_keys", hot_counts, (1 << 24, 1024)),
+    *of_products("product", (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024)),
+    *of_products("tall product", (32, 1 << 15, 32)),
+    *of_products("flat product", (1024, 32, 1024)),
+    Case("batched product", "product", "batched", "batched_input", batched_product,
+         lambda b, n, m, p, got: matrices(b, n, m, p), (256, 128, 128, 128), lambda b, n, m, p: 2 * b * n * m * p,
+         tolerance=1e-2),
+    *of_array("stencil, 3 points", "stencil", "line", "line_input", line_means, (1 << 26,)),
+    *of_array("stencil, 5 points", "stencil", "plane", "plane_input", plane_means, (8192, 8192)),
+    Case("n-body", "nbody", "main", "input", accelerations, lambda n, got: 7 * n, (1 << 16,), lambda n: 20 * n * n,
+         every, 1e-2),
+]

@@ -1,0 +1,114 @@
+"""The runners of bench/: what they compute, and two commits measured side by side on small sizes.
+usage: run.py MINIFUT"""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path += [str(ROOT / "bench"), str(ROOT / "bench" / "primitives")]
+import compare  # noqa: E402
+import ratios  # noqa: E402
+from cases import CASES  # noqa: E402
+from values import difference, read_binary, write_values  # noqa: E402
+
+passed = failed = 0
+
+
+def check(ok, what):
+    global passed, failed
+    passed += bool(ok)
+    failed += not ok
+    if not ok:
+        print("failed:", what)
+
+
+def shell(*cmd, stdin=None):
+    r = subprocess.run([str(c) for c in cmd], stdin=stdin, capture_output=True)
+    check(r.returncode == 0, f"{cmd}: {r.stderr.decode()}")
+    return r.stdout
+
+
+def interpreted(minifut, case, entry, path):
+    with open(path, "rb") as inputs:
+        return shell(minifut, "run", "-b", "-e", entry, ROOT / f"bench/primitives/{case.program}.sf", stdin=inputs)
+
+
+def test_cases(minifut, place):
+    """What NumPy expects is what the programs mean: their inputs and their results."""
+    for case in {(c.name, c.sizes): c for c in (case.scaled(12) for case in CASES)}.values():
+        write_values(place / "sizes", [np.int64(d) for d in case.sizes])
+        (place / "made").write_bytes(interpreted(minifut, case, case.maker, place / "sizes"))
+        got = read_binary(interpreted(minifut, case, case.entry, place / "made"))
+        got = [g[case.sample(*case.sizes)] if g.ndim else g for g in got]
+        want = case.expected(*case.sizes)
+        what = f"{case.name} {case.shape()}"
+        check(not (wrong := difference(got, want, case.tolerance)), f"{what}: {wrong}")
+        check(difference([g + np.float32(1) for g in got], want, case.tolerance), f"{what}: a wrong result passes")
+        check(0 < case.moved(*case.sizes, want), f"{what}: bytes")
+
+
+def row(name, old, new):
+    times = lambda t: {"runtimes": t} if isinstance(t, list) else {"error": t}
+    return {"program": name, "dataset": "D", "mode": "untuned", "old": times(old), "new": times(new)}
+
+
+def test_ratios(place):
+    check(ratios.middle([1000, 14, 15, 14, 15, 1, 14, 15]) == 14.5, "middle")
+    rows = ratios.Rows(place / "rows.json")
+    for r in (row("half", [10] * 4, [5] * 4), row("slow", [10] * 4, [20] * 4), row("broken", [10], "no device"),
+              row("even", [100.0], [102.0])):
+        rows.add(r)
+    check(abs(ratios.geomean(rows.rows) - 1.02 ** (1 / 3)) < 1e-9, "geometric mean")
+    text = ratios.table(rows.rows)
+    for line in ("slower by more than 3 %: 1 rows\n- slow D untuned: 2.000\n- broken D untuned, new FAILED: no device",
+                 "geometric mean 1.007 of 3 rows"):
+        check(line in text, f"{line!r} in\n{text}")
+    again = {how: ratios.Rows(place / "rows.json", again=how) for how in (None, "slower", "all")}
+    kept = {how: [name for name in ("half", "slow", "broken") if r.has(name, "D", "untuned")] for how, r in again.items()}
+    check(kept == {None: ["half", "slow"], "slower": ["half"], "all": []}, kept)
+    rows.add(row("slow", [10] * 4, [10] * 4))
+    check([r["program"] for r in rows.rows] == ["half", "slow", "broken", "even"], "a row keeps its place")
+
+
+def test_thresholds(place):
+    report = ("main: 2 thresholds, 1 data set, 3 runs, 0.1 s\nthresholds (...):\n  main.suff_outer_par_0               "
+              "32768   any value will do\n  main.suff_intra_par_1               never   1 data set: 3 < t <= never\n")
+    (place / "P.json").write_text(json.dumps({"tuning": {"report": report}}))
+    want = f"main.suff_outer_par_0=32768\nmain.suff_intra_par_1={1 << 62}\n"
+    check(compare.thresholds(place / "P.json") == want, compare.thresholds(place / "P.json"))
+
+
+def test_side_by_side(minifut, place):
+    """Two folders of the same commit."""
+    python, bench, made = sys.executable, ROOT / "bench", place / "made-primitives"
+    shell(python, bench / "primitives/run.py", "prepare", "--minifut", minifut, "--only", "sums", made)
+    few = ["--runs", 3, "--seconds", 0.01, "--json", place / "p.json"]
+    text = shell(python, bench / "primitives/run.py", "run", "--scale", 12, "--only", "sums", *few, made, made).decode()
+    check("row sums" in text and "ceilings: " in text and "geometric mean" in text and "FAILED" not in text, text)
+    made = place / "made-programs"
+    shell(python, bench / "suite.py", "--minifut", minifut, "prepare", "--binaries", "--modes", "untuned", made, "mapscan")
+    few[-1] = place / "c.json"
+    text = shell(python, bench / "compare.py", "--small", "--work", place, "--modes", "untuned", *few, made, made,
+                 "mapscan").decode()
+    rows = json.loads((place / "c.json").read_text())["rows"]
+    check(len(rows) == 4 and all(map(ratios.ratio, rows)), text)
+
+
+def main():
+    minifut = Path(sys.argv[1]).resolve()
+    with tempfile.TemporaryDirectory() as place:
+        place = Path(place)
+        test_cases(minifut, place)
+        test_ratios(place)
+        test_thresholds(place)
+        test_side_by_side(minifut, place)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
