@@ -26,7 +26,7 @@ typedef struct {
     bool ok;
 } Parser;
 
-/* --- Tokens ----------------------------------------------------------------------------------- */
+/* --- Tokens --------------------------------------------------------------------------------- */
 
 static Loc range(const Parser *p, size_t from, size_t to)
 {
@@ -157,7 +157,7 @@ static bool take_braces(Parser *p, size_t *from, size_t *to)
     return false;
 }
 
-/* --- Values ----------------------------------------------------------------------------------- */
+/* --- Values --------------------------------------------------------------------------------- */
 
 /* The program's text with white space for all but text[from..to). */
 static DataSource inline_values(Parser *p, size_t from, size_t to)
@@ -257,7 +257,7 @@ bool directives_random(Arena *a, TestCase *c)
     return ok;
 }
 
-/* --- Cases ------------------------------------------------------------------------------------ */
+/* --- Cases ---------------------------------------------------------------------------------- */
 
 /* A word before `input`. False if it is not one. */
 static bool case_word(TestCase *c, const char *w, bool *random)
@@ -371,7 +371,7 @@ static void take_case(Parser *p)
     }
 }
 
-/* --- Blocks ----------------------------------------------------------------------------------- */
+/* --- Blocks --------------------------------------------------------------------------------- */
 
 static void take_entries(Parser *p)
 {

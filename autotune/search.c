@@ -44,7 +44,7 @@ static int rank_of(const Opinion *op, int64_t setting)
     return i;
 }
 
-/* --- Which comparisons are made under given settings ------------------------------------------ */
+/* --- Which comparisons are made under given settings ---------------------------------------- */
 
 /* Is the node's comparison made under the settings, as far as the opinions know? */
 static bool reached(const Forest *f, const Opinion *ops, const int64_t *settings, int node)
@@ -140,7 +140,7 @@ static Sample measure(Search *s)
     return sample;
 }
 
-/* --- One data set ----------------------------------------------------------------------------- */
+/* --- One data set --------------------------------------------------------------------------- */
 
 static Sample measure_rank(Search *s, int node, int i)
 {
@@ -188,8 +188,8 @@ static bool run_again(Search *s, int node, int i, Sample *known)
     return true;
 }
 
-/* Two close times were measured some while apart, in which the device may have changed its clock, or
- * something else ran: a choice between them is made after both ran in turn. */
+/* Two close times were measured some while apart, in which the device may have changed its clock,
+ * or something else ran: a choice between them is made after both ran in turn. */
 static void confirm(Search *s, int node, Sample *on, Sample *off)
 {
     enum { ROUNDS = 2 };
@@ -282,7 +282,7 @@ static bool solve_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *en
     return !s.failed;
 }
 
-/* --- All data sets together ------------------------------------------------------------------- */
+/* --- All data sets together ----------------------------------------------------------------- */
 
 /* A value of the range low < t <= high for data sets not seen: the default if it lies inside, else
  * halfway (on a log scale) between the evidence on both sides. */

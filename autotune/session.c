@@ -41,7 +41,7 @@ struct Session {
     const char *value; /* the file there, as a word of the protocol */
 };
 
-/* --- Asking the server ------------------------------------------------------------------------ */
+/* --- Asking the server ---------------------------------------------------------------------- */
 
 /* What went wrong with a command, in words. */
 static const char *reason(Session *s, TalkStatus st, const char *what)
@@ -83,9 +83,7 @@ static bool simple_type(const char *type, rt_prim *prim, int *rank)
     return rt_prim_named(type, prim);
 }
 
-/* --- Inputs
- * -----------------------------------------------------------------------------------------------
- */
+/* --- Inputs --------------------------------------------------------------------------------- */
 
 /* Moves the next value of the data set to the server, as variable `var`. NULL or what is wrong. */
 static const char *send_simple(Session *s, rt_reader *r, const char *var, const char *type,
@@ -171,9 +169,7 @@ static const char *load(Session *s, int d)
     return wrong;
 }
 
-/* --- Results
- * ------------------------------------------------------------------------------------------------
- */
+/* --- Results -------------------------------------------------------------------------------- */
 
 /* Appends the components of variable `var` to vs. NULL or what is wrong. */
 static const char *fetch_value(Session *s, const char *var, const char *type, Values *vs)
@@ -277,9 +273,7 @@ static const char *check_results(Session *s, int d, bool *is_wrong)
     return wrong;
 }
 
-/* --- Starting
- * --------------------------------------------------------------------------------------------------
- */
+/* --- Starting ------------------------------------------------------------------------------- */
 
 static bool start(Session *s, const char **wrong)
 {
@@ -475,9 +469,7 @@ static const char *send_settings(Session *s)
     return NULL;
 }
 
-/* --- Running
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- Running -------------------------------------------------------------------------------- */
 
 /* The lines `Compared NAME <= PAR: true.` of the log, which comes with a call's reply. */
 static void parse_log(Session *s, RunResult *res)

@@ -122,7 +122,7 @@ static bool run_version(void *env, int d, const int64_t *settings, Sample *out)
     return true;
 }
 
-/* --- Report ----------------------------------------------------------------------------------- */
+/* --- Report --------------------------------------------------------------------------------- */
 
 /* The values of a threshold that suit every data set that gets there: low < t <= high. */
 static const char *range_text(const Tuner *t, const SearchResult *r, int node)

@@ -323,7 +323,7 @@ void diag_set_pass(const char *name)
     D.pass = name;
 }
 
-const char *diag_pass(void)
+static const char *diag_pass(void)
 {
     return D.pass ? D.pass : "start-up";
 }

@@ -39,7 +39,8 @@ static inline Loc loc_join(Loc a, Loc b)
 }
 
 /* Messages are kept until diag_flush prints them in source order of the errors (notes stay with
- * their error), at most 20 errors, each of at most 600 bytes; a duplicate (same place, same text) is dropped. */
+ * their error), at most 20 errors, each of at most 600 bytes; a duplicate (same place, same text)
+ * is dropped. */
 void diag_error(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_warn(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_limit(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -64,6 +65,5 @@ _Noreturn void ice_at(const char *file, int line, Loc loc, const char *fmt, ...)
     } while (0)
 /* Names the pass at work for internal errors. */
 void diag_set_pass(const char *name);
-const char *diag_pass(void);
 
 #endif

@@ -8,13 +8,11 @@ const OpenCL *opencl_open(void)
     static const struct {
         const char *name;
         void *to;
-    } functions[] = {{"clGetPlatformIDs", &cl.platforms},
-                     {"clGetPlatformInfo", &cl.platform_info},
-                     {"clGetDeviceIDs", &cl.devices},
-                     {"clGetDeviceInfo", &cl.device_info},
-                     {"clCreateContext", &cl.context},
-                     {"clCreateProgramWithSource", &cl.program},
-                     {"clBuildProgram", &cl.build}};
+    } functions[] = {
+        {"clGetPlatformIDs", &cl.platforms}, {"clGetPlatformInfo", &cl.platform_info},
+        {"clGetDeviceIDs", &cl.devices},     {"clGetDeviceInfo", &cl.device_info},
+        {"clCreateContext", &cl.context},    {"clCreateProgramWithSource", &cl.program},
+        {"clBuildProgram", &cl.build}};
     void *lib = dlopen("libOpenCL.so.1", RTLD_NOW);
     if (!lib)
         lib = dlopen("libOpenCL.so", RTLD_NOW);

@@ -2,7 +2,7 @@
  * is cheap, and what parallelism inside could be exploited. */
 #include "flatten/rules.h"
 
-/* --- Definitions and consumption -------------------------------------------------------------- */
+/* --- Definitions and consumption ------------------------------------------------------------ */
 
 /* from: Var -> Vars *, the arrays whose memory a variable may share; to: the reverse. */
 typedef struct {
@@ -157,7 +157,7 @@ Exp *def_of(const Flat *fl, Atom a)
     return a.var ? varmap_get(fl->defs, a.var) : NULL;
 }
 
-/* --- Variance and cost ------------------------------------------------------------------------ */
+/* --- Variance and cost ---------------------------------------------------------------------- */
 
 bool atom_variant(const VarSet *variant, Atom a)
 {
@@ -267,7 +267,7 @@ bool is_cheap(const Flat *fl, const Stm *s)
     return e->kind == E_CONV || e->kind == E_ATOM || e->kind == E_REARRANGE || e->kind == E_RESHAPE;
 }
 
-/* --- Inner parallelism ------------------------------------------------------------------------ */
+/* --- Inner parallelism ---------------------------------------------------------------------- */
 
 static int64_t times(int64_t a, int64_t b)
 {
@@ -443,7 +443,7 @@ bool loop_frees(Flat *fl, const MapNest *S, const Exp *map)
     return any && walk_par(fl, variant, map->soac.fn->body) > 0;
 }
 
-/* --- Hoisting --------------------------------------------------------------------------------- */
+/* --- Hoisting ------------------------------------------------------------------------------- */
 
 typedef struct {
     Flat *fl;

@@ -2,7 +2,7 @@
  * scatter; and the expansion of a value to its array over S. */
 #include "flatten/rules.h"
 
-/* --- G5: views -------------------------------------------------------------------------------- */
+/* --- G5: views ------------------------------------------------------------------------------ */
 
 /* rearrange (0, 1+k1, .., 1+kn) root, with as many leading dimensions as the chain covers. */
 static Exp *outer_rearrange(Flat *fl, const Exp *e, const Chain *c)
@@ -50,7 +50,7 @@ bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out)
     return true;
 }
 
-/* --- Expansion -------------------------------------------------------------------------------- */
+/* --- Expansion ------------------------------------------------------------------------------ */
 
 /* S with one more dimension (without arrays) for each of dims; their indices are appended to ix. */
 static MapNest push_dims(Flat *fl, const MapNest *S, const Atom *dims, int n, Atoms *ix)
@@ -109,7 +109,7 @@ Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, 
     return copy_out(fl, S, a, base, loc, out);
 }
 
-/* --- Array operations ------------------------------------------------------------------------- */
+/* --- Array operations ----------------------------------------------------------------------- */
 
 bool is_array_op(const Stm *s)
 {
@@ -173,7 +173,7 @@ static Atom op_concat(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return a;
 }
 
-/* --- Updates ---------------------------------------------------------------------------------- */
+/* --- Updates -------------------------------------------------------------------------------- */
 
 /* arr[..] = val for all of S at once, where no index varies: slices of the outer array. */
 static Atom update_slices(Flat *fl, const MapNest *S, const Stm *s, Atom root, Bld *out)
@@ -279,7 +279,7 @@ bool flatten_array_op(Flat *fl, const MapNest *S, const Stm *s, Bld *out, Atoms 
     return true;
 }
 
-/* --- Scatter ---------------------------------------------------------------------------------- */
+/* --- Scatter -------------------------------------------------------------------------------- */
 
 /* The results of a scatter's function, with the indices of S in front of each destination's. */
 static Atoms scatter_results(Flat *fl, const MapNest *S, const Exp *e)

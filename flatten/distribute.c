@@ -38,7 +38,7 @@ static VarSet *used_later(const Fission *f)
     return used;
 }
 
-/* --- Groups ----------------------------------------------------------------------------------- */
+/* --- Groups --------------------------------------------------------------------------------- */
 
 /* What of a group is recomputed later, and what is expanded. */
 typedef struct {
@@ -149,7 +149,7 @@ static void add_to_group(Fission *f, const Stm *s)
                                                  : "irregular, or varying in the nest");
 }
 
-/* --- Kinds of statements ---------------------------------------------------------------------- */
+/* --- Kinds of statements -------------------------------------------------------------------- */
 
 static bool uses_group(const Fission *f, const Stm *s)
 {
@@ -289,7 +289,7 @@ static void distribute_stm(Fission *f, const Stm *s)
     add_to_group(f, s);
 }
 
-/* --- Results ---------------------------------------------------------------------------------- */
+/* --- Results -------------------------------------------------------------------------------- */
 
 /* Is the result the outer array `root` itself? If it is consumed later it must be nobody else's. */
 static bool whole_array(Fission *f, Atom a, const Atoms *before, Var *dest, Atom *root)

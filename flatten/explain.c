@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* --- Texts of expressions --------------------------------------------------------------------- */
+/* --- Texts of expressions ------------------------------------------------------------------- */
 
 static const char *op_symbol(PrimOp op)
 {
@@ -184,7 +184,7 @@ const Exp *ex_guard(const Explain *x, const Exp *e)
     return test && test->kind == E_SUFF ? test : NULL;
 }
 
-/* --- Thresholds ------------------------------------------------------------------------------- */
+/* --- Thresholds ----------------------------------------------------------------------------- */
 
 typedef struct {
     Explain *x;
@@ -197,9 +197,12 @@ static void find_thresholds(void *env, Body *b)
     for (int i = 0; i < b->stms.n; i++) {
         const Exp *e = b->stms.at[i].exp;
         if (e->kind == E_SUFF) {
-            FlThreshold t = {e->suff.name, e->suff.intra, e->suff.path,
+            FlThreshold t = {e->suff.name,
+                             e->suff.intra,
+                             e->suff.path,
                              ex_par_text(f->x, e->suff.par),
-                             ex_par_text(f->x, e->suff.work), e->loc};
+                             ex_par_text(f->x, e->suff.work),
+                             e->loc};
             vec_push(f->x->cx->perm, f->list, t);
         }
         ExpVisitor v = {.env = f, .body = find_thresholds};
@@ -226,7 +229,7 @@ const char *fl_path_text(Ctx *cx, const Path *path)
     return t;
 }
 
-/* --- The tree as text ------------------------------------------------------------------------- */
+/* --- The tree as text ----------------------------------------------------------------------- */
 
 static void tree_body(Explain *x, const Body *b);
 
@@ -302,7 +305,8 @@ static void tree_stm(Explain *x, const Stm *s)
         x->o->indent++;
         tree_body(x, e->loop.body);
         x->o->indent--;
-    } else if (e->kind == E_IF && (body_has_seg(e->branch.then_) || body_has_seg(e->branch.else_))) {
+    } else if (e->kind == E_IF &&
+               (body_has_seg(e->branch.then_) || body_has_seg(e->branch.else_))) {
         out_printf(x->o, "if %s then\n", plain_atom(x->cx, e->branch.test));
         x->o->indent++;
         tree_body(x, e->branch.then_);
@@ -320,9 +324,7 @@ static void tree_body(Explain *x, const Body *b)
         tree_stm(x, &b->stms.at[i]);
 }
 
-/* --- Text
- * ------------------------------------------------------------------------------------------------
- */
+/* --- Text ----------------------------------------------------------------------------------- */
 
 static void text_derivation(Explain *x, const Entry *en)
 {

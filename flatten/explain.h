@@ -14,7 +14,7 @@ typedef struct {
 
 Explain ex_new(Ctx *cx, Out *o, const Entry *en, const FlExplainHook *hook);
 const Exp *ex_guard(const Explain *x, const Exp *e); /* the SUFF that an if tests; else NULL */
-const char *ex_par_text(Explain *x, Atom par); /* n * p */
+const char *ex_par_text(Explain *x, Atom par);       /* n * p */
 const char *ex_pat_text(Explain *x, const Vars *pat);
 const char *ex_seg_text(Explain *x, const Exp *seg);   /* segred^1 <x in xs> (+) 0 */
 const char *ex_thread_text(Explain *x, const Body *b); /* what one thread does */

@@ -60,7 +60,8 @@ static bool json_stm(Explain *x, const Stm *s, const char *sep)
     const Exp *e = s->exp;
     const Exp *suff = ex_guard(x, e);
     bool loop = e->kind == E_LOOP && body_has_seg(e->loop.body);
-    bool branch = e->kind == E_IF && (body_has_seg(e->branch.then_) || body_has_seg(e->branch.else_));
+    bool branch =
+        e->kind == E_IF && (body_has_seg(e->branch.then_) || body_has_seg(e->branch.else_));
     if (!exp_is_seg(e) && !suff && !loop && !branch)
         return false;
     out_puts(x->o, sep);

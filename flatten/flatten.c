@@ -51,7 +51,7 @@ int fl_mode_of_text(const char *s)
 
 static const MapNest host_nest;
 
-/* --- G0: sequential code at the host level ---------------------------------------------------- */
+/* --- G0: sequential code at the host level -------------------------------------------------- */
 
 typedef struct {
     bool loops_over_elems; /* a loop that reads or writes single elements */
@@ -127,7 +127,7 @@ static void one_thread(Flat *fl, const Stm *s, Bld *out)
 }
 
 /* Rule G0: S empty and no other rule applies: e stays, its SOACs now sequential. */
-Atoms rule_g0(Flat *fl, const Stm *s, Bld *out)
+static Atoms rule_g0(Flat *fl, const Stm *s, Bld *out)
 {
     VarSet *none = varmap_new(fl->cx->perm);
     if (fl->level >= 1 && wants_thread(s->exp) && s->pat.n > 0 && !types_variant(none, &s->pat)) {
@@ -141,7 +141,7 @@ Atoms rule_g0(Flat *fl, const Stm *s, Bld *out)
     return atoms_of_vars(fl->cx, &s->pat);
 }
 
-/* --- G1: maps inside a work-group ------------------------------------------------------------- */
+/* --- G1: maps inside a work-group ----------------------------------------------------------- */
 
 /* Code that each thread of an inner construct may do again. */
 static bool is_repeatable(const Flat *fl, const Stm *s)
@@ -202,7 +202,7 @@ static bool worth_distributing(Flat *fl, const MapNest *S, const Body *b)
 
 /* Rule G1: at level 0 a nest of maps is manifested over what is left of the body, which is
  * sequential, unless that is better distributed. */
-Atoms rule_g1(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+static Atoms rule_g1(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
     MapNest S1 = nest_copy(fl, S);
     VarSet *variant = varmap_new(fl->cx->perm);
@@ -232,7 +232,7 @@ Atoms rule_g1(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return bind_results(fl, S, &s->pat, seg_make(fl, &sg), out);
 }
 
-/* --- G2: maps without inner parallelism ------------------------------------------------------- */
+/* --- G2: maps without inner parallelism ----------------------------------------------------- */
 
 static Exp *segmap_of(Flat *fl, const MapNest *S1, const Body *b, Loc loc)
 {
@@ -241,7 +241,7 @@ static Exp *segmap_of(Flat *fl, const MapNest *S1, const Body *b, Loc loc)
 }
 
 /* Rule G2: map (\x -> e) xs becomes segmap^l S1 e, where S1 = S,<x in xs>. */
-Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
+static Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
               const char *why, Bld *out)
 {
     log_rule(fl, "G2", S1, s->exp, "segmap^%d%s%s%s", fl->level, why ? " (" : "", why ? why : "",
@@ -249,7 +249,7 @@ Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
     return bind_results(fl, S, &s->pat, segmap_of(fl, S1, b, s->exp->loc), out);
 }
 
-/* --- G3: maps with inner parallelism: three versions ------------------------------------------ */
+/* --- G3: maps with inner parallelism: three versions ---------------------------------------- */
 
 enum { WARP = 32 };
 
@@ -403,7 +403,7 @@ static void log_pruned(Flat *fl, const MapNest *S1, const Exp *e, const MapPlan 
 
 /* Rule G3: if Par(S1) >= t_top then e_top else if Par(e_middle) >= t_intra then e_middle else
  * e_flat, where S1 = S,<x in xs>; fewer versions where the plan or the work-group level says so. */
-Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
+static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
               const MapPlan *plan, Bld *out)
 {
     const Exp *e = s->exp;
@@ -434,7 +434,7 @@ Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, cons
     return versions_fold(fl, S, &vs, bld_body(&flat, res), s, out);
 }
 
-/* --- The walk --------------------------------------------------------------------------------- */
+/* --- The walk ------------------------------------------------------------------------------- */
 
 static Atoms flatten_map(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
@@ -520,7 +520,7 @@ Atoms flatten_body(Flat *fl, const MapNest *S, const Body *b, Bld *out)
     return b->res;
 }
 
-/* --- The pass --------------------------------------------------------------------------------- */
+/* --- The pass ------------------------------------------------------------------------------- */
 
 static Entry flatten_entry(Flat *fl, const Entry *en)
 {

@@ -2,7 +2,7 @@
  * turned into a loop. */
 #include "flatten/rules.h"
 
-/* --- G4: reduce (map (\x y -> e)) (replicate k d) z ------------------------------------------- */
+/* --- G4: reduce (map (\x y -> e)) (replicate k d) z ----------------------------------------- */
 
 /* The map that the operator consists of; NULL if it is something else. */
 static const Stm *mapped_op(const Lambda *op)
@@ -145,7 +145,7 @@ Atoms rule_g4(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return name_results(fl, S, s, flatten_body(fl, S, b, out), out);
 }
 
-/* --- G7: loops -------------------------------------------------------------------------------- */
+/* --- G7: loops ------------------------------------------------------------------------------ */
 
 /* The host loop of rule G7 under construction. */
 typedef struct {
@@ -223,7 +223,7 @@ Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return atoms_of_vars(cx, &h.pat);
 }
 
-/* --- G8: branches ----------------------------------------------------------------------------- */
+/* --- G8: branches --------------------------------------------------------------------------- */
 
 /* map (\x -> b) y, where <x in y> is S's last dimension; only the xs and the code of that dimension
  * that b needs: of the rest, arrays may have been consumed since. */
@@ -279,7 +279,7 @@ Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     return bind_results(fl, S, &s->pat, exp_if(fl->cx, e->loc, e->branch.test, then_, else_), out);
 }
 
-/* --- Maps as loops ---------------------------------------------------------------------------- */
+/* --- Maps as loops -------------------------------------------------------------------------- */
 
 Body *map_to_loop(Flat *fl, const Stm *s)
 {

@@ -151,7 +151,7 @@ const char *nest_show(Flat *fl, const MapNest *S)
     return n.n ? nest_text(&n) : "";
 }
 
-/* --- Live code -------------------------------------------------------------------------------- */
+/* --- Live code ------------------------------------------------------------------------------ */
 
 bool binds_any(const Stm *s, const VarSet *set)
 {
@@ -176,7 +176,7 @@ Stms live_stms(Flat *fl, const Stms *ss, VarSet *need, bool keep_asserts)
     return r;
 }
 
-/* --- Constructs ------------------------------------------------------------------------------- */
+/* --- Constructs ----------------------------------------------------------------------------- */
 
 /* x = arr[idx] where arr is an iota (start + idx*stride) or scalars replicated: no memory needed.
  * False: arr is neither. */

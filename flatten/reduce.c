@@ -29,7 +29,7 @@ bool is_flat_op(const VarSet *variant, const Exp *e)
     return !has_array(&e->soac.op->params) && op_is_invariant(variant, e);
 }
 
-/* --- The parts of the four forms -------------------------------------------------------------- */
+/* --- The parts of the four forms ------------------------------------------------------------ */
 
 static bool scans(const Exp *e)
 {
@@ -97,7 +97,7 @@ static Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn)
     return bld_body(&bl, res);
 }
 
-/* --- Rules ------------------------------------------------------------------------------------ */
+/* --- Rules ---------------------------------------------------------------------------------- */
 
 static Atoms split_results(Flat *fl, const MapNest *S, const Stm *s, const Lambda *fn, Bld *out)
 {
@@ -134,7 +134,7 @@ static void plan_g9(const Flat *fl, const MapNest *S, const Exp *e, int64_t inne
 /* Rule G9: redomap op f v xs with SOACs in f becomes
  * if Par(S1) >= t_top then segred^l S1 op v (f x) else S |- let y = map f xs in reduce op v y,
  * where S1 = S,<x in xs>. Likewise scanomap. Without SOACs in f: the segred alone. */
-Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
+static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
     const Exp *e = s->exp;
     Lambda *fn = mapped_fn(fl, e);

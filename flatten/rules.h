@@ -8,7 +8,7 @@
 
 #include "flatten/flatten.h"
 
-/* --- nest.c: S -------------------------------------------------------------------------------- */
+/* --- nest.c: S ------------------------------------------------------------------------------ */
 
 /* <xs in arrs>, idx running below width. `pre` is cheap code of this depth (scalar arithmetic,
  * views) that each construct under S recomputes rather than reads from an expanded array. */
@@ -33,7 +33,7 @@ typedef struct {
 typedef struct Derivation Derivation;
 typedef VEC(Derivation) Derivations;
 
-/* --- The state of the pass: fl ---------------------------------------------------------------- */
+/* --- The state of the pass: fl -------------------------------------------------------------- */
 
 /* versions.c: which maps may have versions; depth is the number of maps around. */
 enum { MAX_THRESHOLDS = 64, NO_DEPTH = 1 << 20 };
@@ -109,7 +109,7 @@ Atoms bind_fresh(Flat *fl, const MapNest *S, const Vars *pat, Exp *e, Bld *out);
 Atom bind_one(Flat *fl, const MapNest *S, const char *base, Exp *e, Bld *out);
 const char *plural(Flat *fl, const char *base, int n);
 
-/* --- analysis.c: what may be exploited -------------------------------------------------------- */
+/* --- analysis.c: what may be exploited ------------------------------------------------------ */
 
 void analyse_program(Flat *fl, const Prog *p); /* defs, consumed, overwritten */
 void analyse_body(Flat *fl, const Body *b);    /* the same for a body made by the pass */
@@ -135,13 +135,13 @@ bool has_recurrence(const Body *b);
 /* Would the map's body have parallelism to exploit if the map were a loop? */
 bool loop_frees(Flat *fl, const MapNest *S, const Exp *map);
 int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b);
-/* The same for a work-group that runs b together, to which the nest's variables are single values: a loop
- * may turn as often as each group likes, a branch may differ from group to group. */
+/* The same for a work-group that runs b together, to which the nest's variables are single values:
+ * a loop may turn as often as each group likes, a branch may differ from group to group. */
 int64_t group_body_par(Flat *fl, const Body *b);
 /* Moves what is_floatable and depends on nothing in `variant` out of b, however deep inside. */
 Body *hoist_invariants(Flat *fl, const VarSet *variant, const Body *b, Bld *out);
 
-/* --- log of the derivation (explain.c) -------------------------------------------------------- */
+/* --- log of the derivation (explain.c) ------------------------------------------------------ */
 
 struct Derivation {
     const char *entry, *rule, *form, *nest, *outcome;
@@ -155,7 +155,7 @@ void log_rule(Flat *fl, const char *rule, const MapNest *S, const Exp *e, const 
 /* Puts the last step before step number `at`: in front of those that it consists of. */
 void log_move_last(Flat *fl, int at);
 
-/* --- versions.c ------------------------------------------------------------------------------- */
+/* --- versions.c ----------------------------------------------------------------------------- */
 
 /* Parallelism: what a version exploits, and all. */
 typedef struct {
@@ -187,9 +187,7 @@ Path versions_path(const Flat *fl, const Versions *vs);
 Atoms versions_fold(Flat *fl, const MapNest *S, const Versions *vs, Body *dflt, const Stm *st,
                     Bld *out);
 
-/* --- sizes.c
- * ------------------------------------------------------------------------------------------------
- */
+/* --- sizes.c -------------------------------------------------------------------------------- */
 
 Atom par_of_nest(Flat *fl, const MapNest *S, Bld *bl);
 /* The work-items of a work-group, as far as it counts for choices here (the runtime may differ). */
@@ -200,28 +198,24 @@ enum { GROUP_PAR = 256 };
  * thousand.) */
 Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* All parallelism of e under S, b its body: the widths of S times the largest product of widths of
- * nested constructs and SOACs, as far as they are known outside. What a version with less parallelism
- * does not exploit, each of its work-items does step by step (mf_par_in_effect). */
+ * nested constructs and SOACs, as far as they are known outside. What a version with less
+ * parallelism does not exploit, each of its work-items does step by step (mf_par_in_effect). */
 Atom par_in_all(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
 int64_t intra_width_bound(const Body *b);
 
-/* --- intragroup.c ----------------------------------------------------------------------------- */
+/* --- intragroup.c --------------------------------------------------------------------------- */
 
 /* e_intra of rule G3; NULL if it cannot run inside a work-group, with the reason in *why. */
 Body *intra_body(Flat *fl, const MapNest *S, const Body *b, const char **why);
 
-/* --- flatten.c: walk, G0-G3 ------------------------------------------------------------------- */
+/* --- flatten.c: walk, G0-G3 ----------------------------------------------------------------- */
 
 /* S |- b: statements to out; one atom per result of b (expanded over S). Host: the results as they
  * are. */
 Atoms flatten_body(Flat *fl, const MapNest *S, const Body *b, Bld *out);
 /* S |- s for a statement with exploitable parallelism. */
 Atoms flatten_stm(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
-Atoms rule_g0(Flat *fl, const Stm *s, Bld *out);
-Atoms rule_g1(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
-Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
-              const char *why, Bld *out);
 /* The versions of a map that its mode, its attributes and the heuristics leave. */
 typedef struct {
     bool top, middle, flat;
@@ -229,24 +223,18 @@ typedef struct {
     Body *loop;                     /* e_flat is the map as a loop (map_to_loop) */
     bool shared;                    /* only a work-group can use what is inside: e_flat is e_top */
 } MapPlan;
-Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
-              const MapPlan *plan, Bld *out);
 /* res as the statement's results: at the host level its pattern is bound to them. */
 Atoms name_results(Flat *fl, const MapNest *S, const Stm *s, Atoms res, Bld *out);
 /* A statement outside of all nests. */
 void flatten_host_stm(Flat *fl, const Stm *s, Bld *out);
 
-/* --- distribute.c
- * ------------------------------------------------------------------------------------------------
- */
+/* --- distribute.c --------------------------------------------------------------------------- */
 
 /* dest_pat: the pattern that the results become: those that are consumed later are made fresh, as
  * the results of a map are. NULL: they may share memory with what is outside. */
 Atoms rule_g6(Flat *fl, const MapNest *S, const Body *b, const Vars *dest_pat, Bld *out);
 
-/* --- arrays.c
- * -------------------------------------------------------------------------------------------------------
- */
+/* --- arrays.c ------------------------------------------------------------------------------- */
 
 /* Array operations under S as operations on the outer arrays. False: does not apply. */
 bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out);
@@ -256,9 +244,7 @@ Atoms flatten_scatter(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 /* The array of all values of `a` under S, by a parallel copy if it is a view. */
 Atom expand_atom(Flat *fl, const MapNest *S, Atom a, const char *base, Loc loc, Bld *out);
 
-/* --- interchange.c
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- interchange.c -------------------------------------------------------------------------- */
 
 bool g4_applies(const Exp *e);
 /* The operator `map op1` as op1, and the width of the map; NULL if op is not of that form. */
@@ -270,24 +256,21 @@ Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
  * can be exploited ("Balancing by Loop Interchange"). */
 Body *map_to_loop(Flat *fl, const Stm *s);
 
-/* --- sequential.c ----------------------------------------------------------------------------- */
+/* --- sequential.c --------------------------------------------------------------------------- */
 
 Body *sequential_code(Flat *fl, Body *b);
 /* arr[i], named after p; of an iota: computed. */
 Atom element_at(Flat *fl, Atom arr, const Var *p, Atom i, Bld *bl);
 
-/* --- reduce.c
- * ------------------------------------------------------------------------------------------------------------
- */
+/* --- reduce.c ------------------------------------------------------------------------------- */
 
 /* Do operator and neutral elements not depend on the nest? */
 bool op_is_invariant(const VarSet *variant, const Exp *e);
 /* A reduction or scan whose operator and neutral elements can be those of a construct. */
 bool is_flat_op(const VarSet *variant, const Exp *e);
 Atoms flatten_reduce(Flat *fl, const MapNest *S, const Stm *s, Bld *out); /* all four forms */
-Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
 
-/* --- hist.c ----------------------------------------------------------------------------------- */
+/* --- hist.c --------------------------------------------------------------------------------- */
 
 /* May a histogram become a construct where fl stands? */
 bool hist_is_parallel(Flat *fl, const VarSet *variant, const Exp *e);

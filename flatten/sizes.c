@@ -15,7 +15,7 @@ Atom par_of_nest(Flat *fl, const MapNest *S, Bld *bl)
     return par;
 }
 
-/* --- The level-0 constructs of a work-group's body -------------------------------------------- */
+/* --- The level-0 constructs of a work-group's body ------------------------------------------ */
 
 typedef VEC(Atoms) WidthLists;
 
@@ -138,7 +138,7 @@ int64_t intra_width_bound(const Body *b)
     return bound > PAR_UNKNOWN ? PAR_UNKNOWN : bound;
 }
 
-/* --- All parallelism inside a body, of whatever nests ----------------------------------------- */
+/* --- All parallelism inside a body, of whatever nests --------------------------------------- */
 
 typedef struct {
     Widths w;

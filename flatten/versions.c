@@ -5,9 +5,9 @@
 
 #include "base/intern.h"
 
-/* The budget. An entry has at most MAX_THRESHOLDS thresholds; versions of outer maps matter most, so
- * they are allowed depth by depth: all versions at depths where the budget suffices for all, and at
- * the next depth, in program order, as many as it still allows. */
+/* The budget. An entry has at most MAX_THRESHOLDS thresholds; versions of outer maps matter most,
+ * so they are allowed depth by depth: all versions at depths where the budget suffices for all, and
+ * at the next depth, in program order, as many as it still allows. */
 
 bool versions_allowed(const Flat *fl, const MapNest *S)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- Types ---- */
+/* --- Types ---------------------------------------------------------------------------------- */
 
 bool al_holds_arrays(const AType *t)
 {
@@ -67,7 +67,7 @@ AType *al_add_unique(Co *co, AType *t, const AType *from)
     return changed ? arena_memdup(co->a, &c, sizeof c) : t;
 }
 
-/* ---- Sets of refs ---- */
+/* --- Sets of refs --------------------------------------------------------------------------- */
 
 static VarLeaf *leaf_of(const Ref *r)
 {
@@ -150,7 +150,7 @@ const Ref *al_shared(Co *co, const Refs *x, const Refs *y)
     return NULL;
 }
 
-/* ---- Trees ---- */
+/* --- Trees ---------------------------------------------------------------------------------- */
 
 Al *al_none(Co *co)
 {
@@ -210,7 +210,7 @@ Al *al_rebuild(Co *co, const AType *t, const Leaves *ls, int *next)
     return c;
 }
 
-/* ---- Overlapping components ---- */
+/* --- Overlapping components ----------------------------------------------------------------- */
 
 void al_count(Co *co, const Leaves *ls)
 {
@@ -270,7 +270,7 @@ Al *al_mark_overlap(Co *co, const AType *t, Al *al, Loc loc)
                    : al;
 }
 
-/* ---- Variables ---- */
+/* --- Variables ------------------------------------------------------------------------------ */
 
 Var *al_make_up(Co *co, VarKind kind, const char *name, Loc loc)
 {
@@ -393,7 +393,7 @@ const char *al_describe(Co *co, const Var *v)
     return "";
 }
 
-/* ---- Use and consumption ---- */
+/* --- Use and consumption -------------------------------------------------------------------- */
 
 bool al_is_gone(const Ref *r)
 {

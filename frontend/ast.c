@@ -38,7 +38,7 @@ static int above(ParseCtx *c, int d, int step, Loc loc)
     } while (0)
 #define DEEPEN(c, node, child) DEEPEN_BY(c, node, child, LEVEL)
 
-/* ---- Expressions ---- */
+/* --- Expressions ---------------------------------------------------------------------------- */
 
 AExp *mk_exp(ParseCtx *c, AExpKind k, Loc loc)
 {
@@ -385,7 +385,7 @@ AExp *mk_attr(ParseCtx *c, Attr *at, AExp *what, Loc loc)
     return e;
 }
 
-/* ---- Patterns ---- */
+/* --- Patterns ------------------------------------------------------------------------------- */
 
 Pat *mk_pat(ParseCtx *c, PatKind k, Loc loc)
 {
@@ -439,9 +439,9 @@ Pat *mk_pascribe(ParseCtx *c, Pat *inner, TypeExp *te, Loc loc)
     return p;
 }
 
-/* ---- Types as written ---- */
+/* --- Types as written ----------------------------------------------------------------------- */
 
-TypeExp *mk_type(ParseCtx *c, TypeExpKind k, Loc loc)
+static TypeExp *mk_type(ParseCtx *c, TypeExpKind k, Loc loc)
 {
     TypeExp *t = NEW(c->a, TypeExp);
     t->kind = k;
@@ -527,7 +527,7 @@ TypeExp *mk_trecord(ParseCtx *c, Fields fs, Loc loc)
     return t;
 }
 
-/* ---- Declarations ---- */
+/* --- Declarations --------------------------------------------------------------------------- */
 
 Def *mk_def(ParseCtx *c, NameLoc n, TParams tps, Pats ps, TypeExp *ret, AExp *body, Loc span)
 {
@@ -549,7 +549,7 @@ Decl *add_decl(ParseCtx *c, DeclKind k, Loc loc)
     return &vec_last(&c->file->decls);
 }
 
-/* ---- Attributes ---- */
+/* --- Attributes ----------------------------------------------------------------------------- */
 
 const Attr *attr_find(const Attrs *as, const char *name)
 {

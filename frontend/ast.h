@@ -46,7 +46,7 @@ typedef VEC(Def *) Defs;
 typedef VEC(Binding *) Bindings;
 typedef VEC(const char *) Names; /* interned */
 
-/* ---- Scalars ---- */
+/* --- Scalars -------------------------------------------------------------------------------- */
 
 typedef enum { S_BOOL, S_I8, S_I16, S_I32, S_I64, S_U8, S_U16, S_U32, S_U64, S_F32, S_F64 } Scalar;
 enum { N_SCALARS = S_F64 + 1 };
@@ -71,7 +71,7 @@ static inline bool scalar_float(Scalar s)
     return s >= S_F32;
 }
 
-/* ---- Types ---- */
+/* --- Types ---------------------------------------------------------------------------------- */
 
 typedef enum {
     SZ_CONST,   /* value */
@@ -96,8 +96,8 @@ struct Size {
                      * for such a size */
     bool each_call; /* SZ_UNKNOWN: what a function makes up at each call, in the type of a function
                      * that it is given to */
-    Size *ref; /* SZ_META: what it stands for, or NULL */
-    Loc loc;   /* where it was written or arose, for messages */
+    Size *ref;      /* SZ_META: what it stands for, or NULL */
+    Loc loc;        /* where it was written or arose, for messages */
 };
 
 typedef enum {
@@ -169,7 +169,7 @@ AType *type_elem(const AType *t);
 int type_arity(const AType *t);
 AType *type_result(const AType *t); /* below all parameters */
 
-/* ---- Builtins: builtins.def ---- */
+/* --- Builtins: builtins.def ----------------------------------------------------------------- */
 
 typedef enum {
     BI_NONE,
@@ -184,7 +184,7 @@ typedef enum {
  * BI_UNFLATTEN* and BI_SPLIT take the sizes of their results from the type of the application.
  * BI_SUM, BI_ADD and so on are also the members T.sum, T.+ . BI_CONV: the types at the use tell. */
 
-/* ---- Names ---- */
+/* --- Names ---------------------------------------------------------------------------------- */
 
 typedef enum {
     BIND_LOCAL,   /* a variable of a pattern (let, parameter, loop, lambda), or a local function */
@@ -211,7 +211,7 @@ struct Binding {
     struct TypeDecl *tdecl; /* BIND_TYPE */
 };
 
-/* ---- Attributes ---- */
+/* --- Attributes ----------------------------------------------------------------------------- */
 
 /* #[name], #[name(a, b)], #[param(BLOCK)]; number: #[unroll(4)] is name "unroll", args {number 4}.
  */
@@ -227,7 +227,7 @@ const Attr *attr_find(const Attrs *as, const char *name);
 /* Whether attribute `name` has `arg` among its arguments: #[flattening(no_outer)]. */
 bool attr_has(const Attrs *as, const char *name, const char *arg);
 
-/* ---- Types as written ---- */
+/* --- Types as written ----------------------------------------------------------------------- */
 
 typedef enum {
     TE_NAME,   /* name args: scalar, type parameter or abbreviation (sizes, then types) */
@@ -254,7 +254,7 @@ struct TypeExp {
     Binding *pbind; /* [check] TE_FUN: the named parameter */
 };
 
-/* ---- Patterns ---- */
+/* --- Patterns ------------------------------------------------------------------------------- */
 
 typedef enum {
     P_VAR,     /* name, bind */
@@ -278,7 +278,7 @@ struct Pat {
     Attrs attrs;
 };
 
-/* ---- Expressions ---- */
+/* --- Expressions ---------------------------------------------------------------------------- */
 
 typedef enum {
     AE_LIT,       /* lit: scalar constant; its scalar is in `type` */
@@ -330,18 +330,18 @@ struct AExp {
     bool parens; /* written in parentheses */
     enum { NOT_PIPED, PIPED_ON /* x |> f */, PIPED_BACK /* f <| x */ } piped; /* an argument */
     int depth;
-    const char *open; /* written as M.(e): the module whose members e may name without it, or NULL */
+    const char *open; /* M.(e): the module whose members e may name without it, or NULL */
     Loc loc;
     AType *type; /* [check] */
     union {
         struct {
-            bool is_float;    /* written with a point, an exponent or a float suffix */
-            bool checked;     /* [check] its range is right */
-            bool suffixed;    /* `scalar` was given by a suffix (or true/false) */
-            Scalar scalar;    /* [check] final scalar */
-            uint64_t bits;    /* integer literals: the value (negation is BI_NEG around it, but a
-                               * range check knows); bool 0/1 */
-            double fval;      /* float literals; after the check also integers of float type */
+            bool is_float; /* written with a point, an exponent or a float suffix */
+            bool checked;  /* [check] its range is right */
+            bool suffixed; /* `scalar` was given by a suffix (or true/false) */
+            Scalar scalar; /* [check] final scalar */
+            uint64_t bits; /* integer literals: the value (negation is BI_NEG around it, but a
+                            * range check knows); bool 0/1 */
+            double fval;   /* float literals; after the check also integers of float type */
         } lit;
         struct {
             const char *name; /* interned; members as "f32.sqrt" */
@@ -421,7 +421,7 @@ struct AExp {
     };
 };
 
-/* ---- Declarations ---- */
+/* --- Declarations --------------------------------------------------------------------------- */
 
 typedef enum { TP_SIZE, TP_TYPE, TP_TYPE_LIFTED_SIZE, TP_TYPE_LIFTED } TParamKind;
 
@@ -485,7 +485,7 @@ typedef struct File {
     Files offered; /* [check] those of them that who imports it may use, too */
 } File;
 
-/* ---- Entry points ---- */
+/* --- Entry points --------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;      /* of the parameter, or "arg0", ... */

@@ -34,7 +34,7 @@ static struct {
     VEC(Made) at;
 } made;
 
-/* ---- Schemes ---- */
+/* --- Schemes -------------------------------------------------------------------------------- */
 
 typedef struct {
     Ck *ck;
@@ -160,7 +160,7 @@ static Binding *make(Ck *ck, const char *name, const Row *r, const Scalar *t, co
     return b;
 }
 
-/* ---- Look-up ---- */
+/* --- Look-up -------------------------------------------------------------------------------- */
 
 static bool member_on(const Row *r, Scalar s)
 {

@@ -130,7 +130,8 @@ static void visit_inside(Causes *c, AExp *e)
     forget(c, mark);
 }
 
-/* The function with its first n arguments; f <| x is an operator, of which f is the left operand. */
+/* The function with its first n arguments; f <| x is an operator, of which f is the left operand.
+ */
 static void visit_applied(Causes *c, const AExp *e, int n)
 {
     if (!n) {

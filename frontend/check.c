@@ -103,7 +103,7 @@ static void check_prelude(Ck *ck)
     check_file(ck, f);
 }
 
-/* ---- Entry points ---- */
+/* --- Entry points --------------------------------------------------------------------------- */
 
 static bool has_type_var(const AType *t)
 {

@@ -20,9 +20,9 @@ enum { MAX_ARRAY_RANK = 16, MAX_TYPE_PARTS = 10000 };
 typedef struct Scope {
     const char *name;
     Binding *bind;
-    const char *open; /* or a module: its members are known by their names alone */
-    const File *file; /* of a definition: no local name is further out */
-    bool local;       /* of a definition: other files do not know it */
+    const char *open;           /* or a module: its members are known by their names alone */
+    const File *file;           /* of a definition: no local name is further out */
+    bool local;                 /* of a definition: other files do not know it */
     const struct Scope *hidden; /* by this definition: the one before of this name */
     struct Scope *up;
 } Scope;
@@ -77,12 +77,12 @@ typedef struct {
 typedef struct Ck {
     Arena *a;
     Ast *ast;
-    File *file; /* being checked */
+    File *file;    /* being checked */
     File *prelude; /* which all know */
     Scope *scope;
     NameTable names;
     Scope *types; /* names of types: type parameters and abbreviations */
-    int opened; /* modules in scope */
+    int opened;   /* modules in scope */
     int level;
     int ids; /* of inference variables and unknown sizes */
     int n_bindings;
@@ -110,7 +110,7 @@ typedef struct {
     VEC(Size *) sizes;  /* for BIND_SIZE and named parameters */
 } Subst;
 
-/* ---- unify.c: types, sizes, inference variables ---- */
+/* --- unify.c: types, sizes, inference variables --------------------------------------------- */
 
 AType *ty_scalar(Ck *ck, Scalar s);
 AType *ty_array(Ck *ck, Size *dim, AType *elem);
@@ -133,7 +133,6 @@ bool ty_unify(Ck *ck, AType *want, AType *have);
 AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc);
 int trail_mark(const Ck *ck);
 void trail_undo(Ck *ck, int mark);
-void save_type(Ck *ck, AType *t); /* before it changes */
 void save_size(Ck *ck, Size *s);
 
 AType *ty_subst(Ck *ck, AType *t, const Subst *s);
@@ -155,7 +154,7 @@ bool ty_has_fun(const AType *t);
 bool ty_witnesses(const AType *t, const Binding *b);
 const char *class_words(TypeClass c);
 
-/* ---- size.c ---- */
+/* --- size.c --------------------------------------------------------------------------------- */
 
 Size *sz_const(Ck *ck, int64_t v);
 Size *sz_var(Ck *ck, Binding *b);
@@ -187,7 +186,7 @@ bool sz_lower(Ck *ck, Size *s, const Outer *o);
  * equal, when `final` also what is still open. */
 void solve_sizes(Ck *ck, int first, bool final);
 
-/* ---- names.c ---- */
+/* --- names.c -------------------------------------------------------------------------------- */
 
 Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc);
 void bind_name(Ck *ck, Binding *b);
@@ -201,7 +200,7 @@ void ck_error(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(print
 void ck_note(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const char *show(Ck *ck, const AType *t);
 
-/* ---- builtins.c ---- */
+/* --- builtins.c ----------------------------------------------------------------------------- */
 
 Binding *find_builtin(Ck *ck, const char *name); /* "map", "+", "f32.sqrt", or NULL */
 /* Builtins and members that a misspelt name may mean. */
@@ -209,12 +208,12 @@ struct rt_spelling;
 void try_builtins(struct rt_spelling *sp);
 extern const char prelude_text[]; /* prelude.c */
 
-/* ---- check_type.c ---- */
+/* --- check_type.c --------------------------------------------------------------------------- */
 
 AType *check_type(Ck *ck, TypeExp *te, TypePlace at);
 void check_type_decl(Ck *ck, TypeDecl *d);
 
-/* ---- check_def.c ---- */
+/* --- check_def.c ---------------------------------------------------------------------------- */
 
 AType *check_pat(Ck *ck, Pat *p, TypePlace at);
 void check_def(Ck *ck, Def *d);
@@ -226,7 +225,7 @@ void check_names_used(Ck *ck, const Bindings *sizes, const AType *pattern);
 /* Binds type and size parameters; `out` receives them. */
 void check_tparams(Ck *ck, TParams *tps, Bindings *out);
 
-/* ---- check_exp.c, check_app.c ---- */
+/* --- check_exp.c, check_app.c --------------------------------------------------------------- */
 
 AType *check_exp(Ck *ck, AExp *e);
 /* As check_exp for an expression whose type is expected to be `want`: lambdas take the types of
@@ -263,14 +262,12 @@ Binding *size_param(const Pat *p, const AType *later);
  * is compiled, so no control flow may yield one. */
 bool value_only(Ck *ck, AType *t, Loc loc, const char *what);
 AType *check_loop(Ck *ck, AExp *e);
-AType *field_of(Ck *ck, AType *t, const char *name, Loc loc);
 void solve_wanted(Ck *ck, bool final);
 
-/* ---- zonk.c, causality.c, consume.c ---- */
+/* --- zonk.c, causality.c, consume.c --------------------------------------------------------- */
 
 /* Gives the remaining variables their defaults, then finishes the types of all nodes. */
 void zonk_def(Ck *ck, Def *d);
-AType *zonk_type(Ck *ck, AType *t);
 /* Reports sizes made up in the definition (from id `first_id` on) that are used too early, or never
  * decided. */
 void causality_def(Ck *ck, Def *d, int first_id);

@@ -148,7 +148,7 @@ static AType *called(Ck *ck, AType *t)
     return f;
 }
 
-/* ---- rearrange ---- */
+/* --- rearrange ------------------------------------------------------------------------------ */
 
 /* The type of `rearrange (d1,...,dk)`, from arrays of k dimensions or more; NULL after an error. */
 static AType *rearrange_type(Ck *ck, AExp *e)
@@ -193,7 +193,7 @@ static bool is_rearrange(Ck *ck, AExp *fn)
     return b && b->builtin == BI_REARRANGE;
 }
 
-/* ---- Applications ---- */
+/* --- Applications --------------------------------------------------------------------------- */
 
 AType *check_app(Ck *ck, AExp *e)
 {

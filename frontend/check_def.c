@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- Type parameters ---- */
+/* --- Type parameters ------------------------------------------------------------------------ */
 
 void check_tparams(Ck *ck, TParams *tps, Bindings *out)
 {
@@ -27,7 +27,7 @@ void check_tparams(Ck *ck, TParams *tps, Bindings *out)
     }
 }
 
-/* ---- Patterns ---- */
+/* --- Patterns ------------------------------------------------------------------------------- */
 
 static AType *pat_elems(Ck *ck, Pat *p, TypePlace at)
 {
@@ -143,7 +143,7 @@ void check_distinct(Ck *ck, const Pats *ps)
     }
 }
 
-/* ---- Generalisation ---- */
+/* --- Generalisation ------------------------------------------------------------------------- */
 
 typedef struct {
     Ck *ck;
@@ -207,7 +207,7 @@ static void gen_type(Gen *g, AType *t)
     }
 }
 
-/* ---- Results ---- */
+/* --- Results -------------------------------------------------------------------------------- */
 
 typedef struct {
     Ck *ck;
@@ -348,7 +348,7 @@ void check_names_used(Ck *ck, const Bindings *sizes, const AType *pattern)
                      sizes->at[i]->name);
 }
 
-/* ---- A definition ---- */
+/* --- A definition --------------------------------------------------------------------------- */
 
 static AType *build_type(Ck *ck, Def *d, AType *ret, const Bindings *exists)
 {
@@ -400,8 +400,8 @@ static bool is_unknown(void *first_id, const Size *leaf)
     return leaf->kind == SZ_UNKNOWN && leaf->id >= *(int *)first_id;
 }
 
-/* Nobody could apply a function that the definition returns if it takes an array of a size that only
- * the definition knows. */
+/* Nobody could apply a function that the definition returns if it takes an array of a size that
+ * only the definition knows. */
 static void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id)
 {
     for (const AType *t = type_deref(result); t->kind == TY_FUN; t = type_deref(t->fun.result)) {

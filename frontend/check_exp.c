@@ -100,7 +100,7 @@ bool check_is(Ck *ck, AExp *e, AType *want, const char *what)
     return require(ck, e, want, check_against(ck, e, want), what);
 }
 
-/* ---- Names ---- */
+/* --- Names ---------------------------------------------------------------------------------- */
 
 static AType *check_var(Ck *ck, AExp *e)
 {
@@ -144,7 +144,7 @@ static bool is_member(Ck *ck, AExp *e)
     return true;
 }
 
-/* ---- Composite values ---- */
+/* --- Composite values ----------------------------------------------------------------------- */
 
 static AType *check_tuple(Ck *ck, AExp *e, AType *want)
 {
@@ -226,9 +226,9 @@ static AType *check_range(Ck *ck, AExp *e)
     return ty_array(ck, range_size(ck, e, t), t);
 }
 
-/* ---- Fields ---- */
+/* --- Fields --------------------------------------------------------------------------------- */
 
-AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
+static AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
 {
     t = type_deref(t);
     if (t->kind == TY_ERROR)
@@ -314,7 +314,7 @@ static AType *check_projsect(Ck *ck, AExp *e, AType *want)
     return ty_fun(ck, from, t);
 }
 
-/* ---- Indexing ---- */
+/* --- Indexing ------------------------------------------------------------------------------- */
 
 static void check_index_exp(Ck *ck, AExp *i, const char *what)
 {
@@ -417,7 +417,7 @@ static AType *check_recupdate(Ck *ck, AExp *e)
     return t;
 }
 
-/* ---- Binders ---- */
+/* --- Binders -------------------------------------------------------------------------------- */
 
 static AType *check_lambda(Ck *ck, AExp *e, AType *want)
 {

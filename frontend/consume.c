@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- Names and components ---- */
+/* --- Names and components ------------------------------------------------------------------- */
 
 static const char *var_name(const AExp *e)
 {
@@ -85,7 +85,7 @@ static Al *eval_proj(Co *co, AExp *e)
     return al_kid(from, i);
 }
 
-/* ---- Updates ---- */
+/* --- Updates -------------------------------------------------------------------------------- */
 
 static void eval_dims(Co *co, ADimIndices *ds)
 {
@@ -146,7 +146,7 @@ static Al *eval_update(Co *co, AExp *e)
     return al_none(co);
 }
 
-/* ---- if ---- */
+/* --- if ------------------------------------------------------------------------------------- */
 
 /* Everything that leaf l of a variable in scope aliases is alive, itself included. */
 static bool lives_on(const Ref *r)
@@ -196,7 +196,7 @@ static Al *eval_if(Co *co, AExp *e)
     return take_over_gone(co, e->type, al_union(co, x, y), e->loc);
 }
 
-/* ---- Loops ---- */
+/* --- Loops ---------------------------------------------------------------------------------- */
 
 /* A variable of the loop's pattern, and what the body returns for it. */
 typedef struct {
@@ -384,7 +384,7 @@ static Al *eval_loop(Co *co, AExp *e)
     return loop_result(co, p, t, kept, body, &vs, made);
 }
 
-/* ---- Expressions ---- */
+/* --- Expressions ---------------------------------------------------------------------------- */
 
 static void eval_let(Co *co, AExp *e)
 {

@@ -88,7 +88,7 @@ typedef struct {
 } Leaf;
 typedef VEC(Leaf) Leaves;
 
-/* ---- Types ---- */
+/* --- Types ---------------------------------------------------------------------------------- */
 
 bool al_holds_arrays(const AType *t);
 bool al_is_product(const AType *t); /* a tuple or record */
@@ -97,7 +97,7 @@ bool al_any_unique(const AType *t);
 /* t with the marks `*` of a type of the same shape added. */
 AType *al_add_unique(Co *co, AType *t, const AType *from);
 
-/* ---- Trees ---- */
+/* --- Trees ---------------------------------------------------------------------------------- */
 
 Al *al_none(Co *co);
 static inline Al *al_kid(Al *al, int i)
@@ -127,7 +127,7 @@ bool al_is_marker(const Ref *r);
 /* The value, with such a ref if its components overlap. */
 Al *al_mark_overlap(Co *co, const AType *t, Al *al, Loc loc);
 
-/* ---- Variables and frames ---- */
+/* --- Variables and frames ------------------------------------------------------------------- */
 
 Var *al_make_up(Co *co, VarKind kind, const char *name, Loc loc);
 void al_bind_var(Co *co, Binding *b, const AType *t, Al *al, bool may);
@@ -144,7 +144,7 @@ void al_push_frame(Co *co, bool loop);
  * variables of the frame. Returns what it used from outside. */
 Refs al_pop_frame(Co *co, int marked);
 
-/* ---- Use and consumption ---- */
+/* --- Use and consumption -------------------------------------------------------------------- */
 
 bool al_is_gone(const Ref *r);
 /* Reports the use of what was consumed; `name` is what the program calls it, or NULL. */
@@ -159,7 +159,7 @@ void al_set_marks(Co *co, int from, int to, const Loc *locs);
 /* "`xs`", "the result of `f`": in the permanent arena. */
 const char *al_describe(Co *co, const Var *v);
 
-/* ---- consume.c, consume_fun.c ---- */
+/* --- consume.c, consume_fun.c --------------------------------------------------------------- */
 
 Al *co_eval(Co *co, AExp *e);
 /* Checks a function, returns what it takes along from outside (of a value: what it aliases). */
@@ -172,7 +172,5 @@ Al *co_opsect(Co *co, AExp *e);
 void co_check_functions(Co *co, const AExp *e, const AType *want);
 /* Whether components of a value that is consumed do not overlap; reports if they do. */
 bool co_check_separate(Co *co, const AType *t, Al *al, Loc loc);
-/* What a value may share memory with that a function makes of this one. */
-Al *co_derived(Co *co, const AType *t, Al *al);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- Results of functions ---- */
+/* --- Results of functions ------------------------------------------------------------------- */
 
 /* Why a component of a function's result cannot be unique. */
 typedef struct {
@@ -128,7 +128,9 @@ static AType *settle_result(Co *co, AType *t, int params, bool declared, const A
     return with_result(co, t, params, res);
 }
 
-/* ---- Definitions and lambdas ---- */
+/* --- Definitions and lambdas ---------------------------------------------------------------- */
+
+static Al *co_derived(Co *co, const AType *t, Al *al);
 
 /* A function must not hand out a top-level value: applying it is not known to yield that. */
 static void check_no_global(Co *co, const Def *d, Al *al)
@@ -209,7 +211,7 @@ Al *co_lambda(Co *co, AExp *e)
     return captured(co, &used, al);
 }
 
-/* ---- Functions as values ---- */
+/* --- Functions as values -------------------------------------------------------------------- */
 
 /* Whether what a function of this result type returns can share memory with what it captured. */
 static bool can_alias(const AType *t, bool unique)
@@ -222,7 +224,8 @@ static bool can_alias(const AType *t, bool unique)
     return !unique && (t->kind == TY_ARRAY || t->kind == TY_VAR);
 }
 
-Al *co_derived(Co *co, const AType *t, Al *al)
+/* What a value may share memory with that a function makes of this one. */
+static Al *co_derived(Co *co, const AType *t, Al *al)
 {
     Al *c = al_none(co);
     for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
@@ -282,7 +285,7 @@ void co_check_functions(Co *co, const AExp *e, const AType *want)
                  show(co->ck, e->type), show(co->ck, want));
 }
 
-/* ---- Applications ---- */
+/* --- Applications --------------------------------------------------------------------------- */
 
 /* What a result may alias: its components that are not unique, all that was passed in and kept. */
 static Al *result_al(Co *co, const AType *t, bool unique, const Refs *kept)

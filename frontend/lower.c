@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* --- Values ---------------------------------------------------------------------------------- */
+/* --- Values --------------------------------------------------------------------------------- */
 
 Val *val_atom(Low *L, Atom a)
 {
@@ -116,7 +116,7 @@ Loc low_loc(const Low *L, Loc loc)
     return L->site.beg ? L->site : loc;
 }
 
-/* --- Scopes and statements ------------------------------------------------------------------- */
+/* --- Scopes and statements ------------------------------------------------------------------ */
 
 Scope *scope_push(Low *L)
 {
@@ -172,7 +172,7 @@ void name_val(Low *L, Val *v, const char *name)
         name_val(L, v->elems.at[i], name);
 }
 
-/* --- Lambdas of the IR ----------------------------------------------------------------------- */
+/* --- Lambdas of the IR ---------------------------------------------------------------------- */
 
 Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc)
 {
@@ -308,7 +308,7 @@ Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, 
     return lambda_new(L->cx, params, bld_body(&sc->bld, as));
 }
 
-/* --- Programs -------------------------------------------------------------------------------- */
+/* --- Programs ------------------------------------------------------------------------------- */
 
 Prog *fe_lower(Ctx *cx, const Ast *ast)
 {

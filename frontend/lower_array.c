@@ -1,7 +1,7 @@
 /* Lowering of the array functions: construction, cutting, joining, permuting, reshaping. */
 #include "frontend/lower_int.h"
 
-/* --- Construction ---------------------------------------------------------------------------- */
+/* --- Construction --------------------------------------------------------------------------- */
 
 Atom make_iota(Low *L, Loc loc, Atom n)
 {
@@ -74,7 +74,7 @@ static Val *lower_copy(Low *L, const Call *c)
     return val_rebuild(L, c->arg[0], &as);
 }
 
-/* --- Sizes ----------------------------------------------------------------------------------- */
+/* --- Sizes ---------------------------------------------------------------------------------- */
 
 static Atom length_of(Low *L, Loc loc, Val *v)
 {
@@ -90,7 +90,7 @@ static Val *lower_zip(Low *L, const Call *c)
     return val_tuple(L, vs);
 }
 
-/* --- Cutting --------------------------------------------------------------------------------- */
+/* --- Cutting -------------------------------------------------------------------------------- */
 
 static Val *take_rows(Low *L, Loc loc, Val *v, Atom k)
 {
@@ -169,7 +169,7 @@ static Val *lower_split(Low *L, const Call *c)
                     slice_rows(L, loc, c->arg[0], n, rest, atom_i64(1), true));
 }
 
-/* --- Joining --------------------------------------------------------------------------------- */
+/* --- Joining -------------------------------------------------------------------------------- */
 
 static Val *concat_rows(Low *L, Loc loc, Val *a, Val *b)
 {
@@ -215,7 +215,7 @@ static Val *lower_rotate(Low *L, const Call *c)
     return fit_like(L, loc, concat_rows(L, loc, a, b), v);
 }
 
-/* --- Permuting and reshaping ----------------------------------------------------------------- */
+/* --- Permuting and reshaping ---------------------------------------------------------------- */
 
 /* Exchanges the outer n dimensions of each leaf as perm says. */
 static Val *permute(Low *L, Loc loc, Val *v, const int *perm, int n)
@@ -302,7 +302,7 @@ static Val *lower_unflatten(Low *L, const Call *c, int n)
     return reshape_outer(L, loc, c->arg[0], 1, dims, n);
 }
 
-/* --- Dispatch -------------------------------------------------------------------------------- */
+/* --- Dispatch ------------------------------------------------------------------------------- */
 
 Val *lower_array_builtin(Low *L, const Call *c)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* --- External types -------------------------------------------------------------------------- */
+/* --- External types ------------------------------------------------------------------------- */
 
 static void put_type(Out *o, const AType *at)
 {
@@ -100,7 +100,7 @@ static ExtParam ext_param(Low *L, const EntryParam *p)
     return x;
 }
 
-/* --- Parameters ------------------------------------------------------------------------------ */
+/* --- Parameters ----------------------------------------------------------------------------- */
 
 typedef struct {
     Low *L;
@@ -213,7 +213,7 @@ static void add_results(Low *L, const AType *at, const Val *v, Atoms *out)
     vec_append(L->cx->perm, out, &leaves);
 }
 
-/* --- Entries --------------------------------------------------------------------------------- */
+/* --- Entries -------------------------------------------------------------------------------- */
 
 Entry lower_entry(Low *L, const EntryPoint *p)
 {

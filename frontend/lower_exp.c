@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* --- Names ----------------------------------------------------------------------------------- */
+/* --- Names ---------------------------------------------------------------------------------- */
 
 static Val *def_fun(Low *L, const Def *def, Env *env, const AType *use, Env *env_use)
 {
@@ -138,7 +138,9 @@ static Val *lower_name(Low *L, Env *env, const AExp *e)
     return v;
 }
 
-/* --- Patterns -------------------------------------------------------------------------------- */
+/* --- Patterns ------------------------------------------------------------------------------- */
+
+static Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc loc);
 
 Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v)
 {
@@ -166,7 +168,7 @@ Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v)
     ice(p->loc, "no pattern");
 }
 
-/* --- Fields ---------------------------------------------------------------------------------- */
+/* --- Fields --------------------------------------------------------------------------------- */
 
 static int field_index(const AType *at, const char *name)
 {
@@ -186,7 +188,7 @@ static int field_index(const AType *at, const char *name)
     return i;
 }
 
-Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc loc)
+static Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc loc)
 {
     (void)L;
     int i = field_index(at, name);
@@ -195,7 +197,7 @@ Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc 
     return v->elems.at[i];
 }
 
-/* --- Application ----------------------------------------------------------------------------- */
+/* --- Application ---------------------------------------------------------------------------- */
 
 static bool all_bound(const Env *env, const Bindings *tparams)
 {
@@ -347,7 +349,7 @@ static Val *lower_app(Low *L, Env *env, const AExp *e)
     return apply(L, fn, &args, e->loc);
 }
 
-/* --- Tuples and records ---------------------------------------------------------------------- */
+/* --- Tuples and records --------------------------------------------------------------------- */
 
 static Val *lower_tuple(Low *L, Env *env, const AExp *e)
 {
@@ -390,7 +392,7 @@ static Val *record_with(Low *L, const AType *at, const Val *v, const char **path
     return val_tuple(L, vs);
 }
 
-/* --- Attributes ------------------------------------------------------------------------------ */
+/* --- Attributes ----------------------------------------------------------------------------- */
 
 static unsigned attr_bits(const Attrs *as)
 {
@@ -433,7 +435,7 @@ static Val *lower_attr(Low *L, Env *env, const AExp *e)
     return v;
 }
 
-/* --- Expressions ----------------------------------------------------------------------------- */
+/* --- Expressions ---------------------------------------------------------------------------- */
 
 static Val *lower_lit(Low *L, const AExp *e)
 {

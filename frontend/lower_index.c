@@ -2,7 +2,7 @@
  * the validity of ranges are those of the Futhark language reference. */
 #include "frontend/lower_int.h"
 
-/* --- Small i64 arithmetic -------------------------------------------------------------------- */
+/* --- Small i64 arithmetic ------------------------------------------------------------------- */
 
 Atom emit_choice(Low *L, Loc loc, Atom test, Atom a, Atom b)
 {
@@ -39,7 +39,7 @@ static void check(Low *L, Loc loc, PrimOp op, Atom a, Atom b, const char *msg, c
         assert_that(L, loc, emit_op(L, loc, op, a, b), msg, args, n);
 }
 
-/* --- Slices ---------------------------------------------------------------------------------- */
+/* --- Slices --------------------------------------------------------------------------------- */
 
 static Atom check_length(Low *L, Loc loc, Atom n, Atom i, Atom j, Atom w)
 {
@@ -204,7 +204,7 @@ Val *lower_update(Low *L, Env *env, const AExp *e)
     return val_rebuild(L, arr, &as);
 }
 
-/* --- Ranges ---------------------------------------------------------------------------------- */
+/* --- Ranges --------------------------------------------------------------------------------- */
 
 /* A range as it is written, in its own type, and its ends as i64 (u64 beyond: the same bits). */
 typedef struct {
@@ -327,7 +327,7 @@ Val *lower_range(Low *L, Env *env, const AExp *e)
     return val_atom(L, emit(L, io));
 }
 
-/* --- Array literals -------------------------------------------------------------------------- */
+/* --- Array literals ------------------------------------------------------------------------- */
 
 static Atom emit_literal(Low *L, Loc loc, Type elem, Atoms elems)
 {

@@ -110,7 +110,7 @@ enum { MAX_CALLS = 100000 };
 /* Reports a known limitation and gives up this entry. */
 #define low_limit(L, ...) (diag_limit(__VA_ARGS__), longjmp((L)->abandon, 1))
 
-/* --- lower.c: values, scopes, statements ----------------------------------------------------- */
+/* --- lower.c: values, scopes, statements ---------------------------------------------------- */
 
 Val *val_atom(Low *L, Atom a);
 /* (): a scalar that says nothing, so that arrays of () have a size as others have. */
@@ -148,7 +148,7 @@ Val *params_like(Low *L, const Val *v, bool rows, Vars *params, Loc loc);
 Lambda *close_lambda(Low *L, Scope *sc, Vars params, Val *res, const AType *at, const Env *env,
                      Loc loc);
 
-/* --- lower_size.c: what is known of numbers, assertions, sizes ------------------------------- */
+/* --- lower_size.c: what is known of numbers, assertions, sizes ------------------------------ */
 
 /* Enters a fact: it holds in the scope at work and further inside. */
 void add_fact(Low *L, Fact f);
@@ -175,7 +175,6 @@ Atom size_product(Low *L, Loc loc, Atom n, Atom m); /* ... of any two numbers */
 void know_nonneg(Low *L, Atom n);                   /* n is a size: 0 <= n <= MAX_SIZE */
 /* arr with the type dims ++ its remaining dimensions; unequal sizes are asserted to be equal. */
 Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n);
-Val *fit_val(Low *L, Loc loc, Val *v, const Atom *dims, int n);
 /* Leaf by leaf to the shapes of another value of the same structure. */
 Val *fit_like(Low *L, Loc loc, Val *v, const Val *like);
 
@@ -197,7 +196,7 @@ Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc);
  * to have it. */
 Atom common_width(Low *L, Loc loc, Val **vals, int n);
 
-/* --- lower_exp.c: expressions ---------------------------------------------------------------- */
+/* --- lower_exp.c: expressions --------------------------------------------------------------- */
 
 Val *lower_exp(Low *L, Env *env, const AExp *e);
 Val *apply(Low *L, Val *fn, const Vals *args, Loc loc);
@@ -205,10 +204,9 @@ Val *apply1(Low *L, Val *fn, Val *a, Loc loc);
 Val *apply2(Low *L, Val *fn, Val *a, Val *b, Loc loc);
 /* A top-level value or function. */
 Val *lower_global(Low *L, const Binding *b, const AType *use, Env *env_use, Loc loc);
-Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc loc);
 Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v);
 
-/* --- lower_loop.c: if, loop, ranges, indexing ------------------------------------------------ */
+/* --- lower_loop.c: if, loop, ranges, indexing ----------------------------------------------- */
 
 Val *lower_if(Low *L, Env *env, const AExp *e);
 /* if test then ... else ..., both sides being in popped scopes. */
@@ -217,7 +215,7 @@ Val *join_branches(Low *L, Loc loc, Atom test, Scope *s1, Val *v1, Scope *s2, Va
 Val *lower_short_circuit(Low *L, Env *env, const AExp *e, bool is_and);
 Val *lower_loop(Low *L, Env *env, const AExp *e);
 
-/* --- lower_index.c: indexing, ranges, array literals ----------------------------------------- */
+/* --- lower_index.c: indexing, ranges, array literals ---------------------------------------- */
 
 typedef struct {
     Atom start, step, count; /* count: i64 */
@@ -234,7 +232,7 @@ Val *index_row(Low *L, Loc loc, Val *v, Atom i, bool safe);
 /* if test then a else b, of scalars at hand */
 Atom emit_choice(Low *L, Loc loc, Atom test, Atom a, Atom b);
 
-/* --- lower_soac.c, lower_array.c, lower_prim.c: builtins ------------------------------------- */
+/* --- lower_soac.c, lower_array.c, lower_prim.c: builtins ------------------------------------ */
 
 /* NULL if the builtin is not of that file's. */
 Val *lower_soac(Low *L, const Call *c);
@@ -250,13 +248,12 @@ Val *make_map(Low *L, Loc loc, Val **arrs, int n, BodyFn *body, void *env, const
 Atom make_iota(Low *L, Loc loc, Atom n);
 /* Reduction of an array of scalars with an operation that has a neutral element. */
 Atom reduce_prim(Low *L, Loc loc, PrimOp op, Atom arr);
-Val *lower_equal(Low *L, Loc loc, Val *a, Val *b);
 /* The type of a call's result in fn->env_use; NULL if not known. */
 const AType *call_result_type(const Call *c);
 /* The type of the elements of an array type; NULL if not known. */
 const AType *elem_of(const AType *at);
 
-/* --- lower_entry.c --------------------------------------------------------------------------- */
+/* --- lower_entry.c -------------------------------------------------------------------------- */
 
 Entry lower_entry(Low *L, const EntryPoint *ep);
 

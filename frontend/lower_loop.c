@@ -2,7 +2,7 @@
  * iteration to iteration become results and parameters of their own (existential sizes). */
 #include "frontend/lower_int.h"
 
-/* --- if -------------------------------------------------------------------------------------- */
+/* --- if ------------------------------------------------------------------------------------- */
 
 /* Fits leaf k of a branch to dims, inside the branch. */
 static void fit_in(Low *L, Scope *sc, Loc loc, Atom *leaf, const Atom *dims)
@@ -118,7 +118,7 @@ Val *lower_short_circuit(Low *L, Env *env, const AExp *e, bool is_and)
                   : join_branches(L, loc, a, other, konst, sc, vb, NULL, env);
 }
 
-/* --- loop ------------------------------------------------------------------------------------ */
+/* --- loop ----------------------------------------------------------------------------------- */
 
 /* A size that may change between iterations: what the type calls it, and its parameter. */
 typedef struct {

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-/* --- Tables ---------------------------------------------------------------------------------- */
+/* --- Tables --------------------------------------------------------------------------------- */
 
 /* Builtins that are one scalar operation on their arguments. */
 static const struct {
@@ -96,7 +96,7 @@ static bool find_direct(BuiltinId id, PrimOp *op)
     return false;
 }
 
-/* --- Constants ------------------------------------------------------------------------------- */
+/* --- Constants ------------------------------------------------------------------------------ */
 
 static Atom highest(PrimType t)
 {
@@ -156,7 +156,9 @@ Val *lower_member_const(Low *L, const Binding *b)
     }
 }
 
-/* --- Equality -------------------------------------------------------------------------------- */
+/* --- Equality ------------------------------------------------------------------------------- */
+
+static Val *lower_equal(Low *L, Loc loc, Val *a, Val *b);
 
 static Val *equal_elems(Low *L, void *env, Val **args, Loc loc)
 {
@@ -164,7 +166,7 @@ static Val *equal_elems(Low *L, void *env, Val **args, Loc loc)
     return lower_equal(L, loc, args[0], args[1]);
 }
 
-Val *lower_equal(Low *L, Loc loc, Val *a, Val *b)
+static Val *lower_equal(Low *L, Loc loc, Val *a, Val *b)
 {
     Atoms as = val_leaves(L, a), bs = val_leaves(L, b);
     ASSERT(as.n == bs.n);
@@ -183,7 +185,7 @@ Val *lower_equal(Low *L, Loc loc, Val *a, Val *b)
     return val_atom(L, all);
 }
 
-/* --- Operators ------------------------------------------------------------------------------- */
+/* --- Operators ------------------------------------------------------------------------------ */
 
 /* & | ^ on integers and on truth values */
 static Atom bits_op(Low *L, const Call *c, PrimOp ints, PrimOp bools)
@@ -231,7 +233,7 @@ static Atom direct_op(Low *L, const Call *c, PrimOp op)
     return emit(L, e);
 }
 
-/* --- Functions made of several operations ---------------------------------------------------- */
+/* --- Functions made of several operations --------------------------------------------------- */
 
 /* The representation of a float, an integer as it is. */
 static Atom bits_of(Low *L, Loc loc, Atom x)

@@ -1,7 +1,7 @@
 /* Lowering: what is known of numbers, assertions, and sizes. */
 #include "frontend/lower_int.h"
 
-/* --- Facts ----------------------------------------------------------------------------------- */
+/* --- Facts ---------------------------------------------------------------------------------- */
 
 void add_fact(Low *L, Fact f)
 {
@@ -130,7 +130,7 @@ Atom emit_both(Low *L, Loc loc, Atom a, Atom b)
     return known.c.i ? (a.var ? a : b) : known;
 }
 
-/* --- Assertions ------------------------------------------------------------------------------ */
+/* --- Assertions ----------------------------------------------------------------------------- */
 
 void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, int n)
 {
@@ -248,7 +248,7 @@ Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n)
     return emit_all(L, arr.var->base, e).at[0];
 }
 
-Val *fit_val(Low *L, Loc loc, Val *v, const Atom *dims, int n)
+static Val *fit_val(Low *L, Loc loc, Val *v, const Atom *dims, int n)
 {
     Atoms as = val_leaves(L, v);
     for (int i = 0; i < as.n; i++)
@@ -270,7 +270,7 @@ Val *fit_like(Low *L, Loc loc, Val *v, const Val *like)
     return val_rebuild(L, v, &as);
 }
 
-/* --- Sizes ----------------------------------------------------------------------------------- */
+/* --- Sizes ---------------------------------------------------------------------------------- */
 
 static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out)
 {

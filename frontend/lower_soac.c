@@ -16,7 +16,7 @@ const AType *elem_of(const AType *at)
     return at && at->kind == TY_ARRAY ? type_deref(at->array.elem) : NULL;
 }
 
-/* --- Lambdas --------------------------------------------------------------------------------- */
+/* --- Lambdas -------------------------------------------------------------------------------- */
 
 typedef struct {
     Scope *sc;
@@ -48,7 +48,7 @@ static Atoms push_all(Low *L, Val **vals, int n)
     return as;
 }
 
-/* --- map ------------------------------------------------------------------------------------- */
+/* --- map ------------------------------------------------------------------------------------ */
 
 /* Names for parameters that the function (an operator, say) gave none. */
 static void name_args(Low *L, Val **args, int n)
@@ -98,7 +98,7 @@ static Val *lower_map(Low *L, const Call *c)
                     c->fn->env_use);
 }
 
-/* --- Commutativity --------------------------------------------------------------------------- */
+/* --- Commutativity -------------------------------------------------------------------------- */
 
 static bool op_commutes(PrimOp op)
 {
@@ -136,7 +136,7 @@ static bool lambda_commutes(const Lambda *lam)
     return true;
 }
 
-/* --- reduce and scan ------------------------------------------------------------------------- */
+/* --- reduce and scan ------------------------------------------------------------------------ */
 
 typedef struct {
     ExpKind kind; /* REDUCE, SCAN, REDOMAP, SCANOMAP */
@@ -226,7 +226,7 @@ static Val *lower_reduce(Low *L, const Call *c, ExpKind kind, bool comm)
     return lower_fold(L, c->loc, &fo);
 }
 
-/* --- scatter --------------------------------------------------------------------------------- */
+/* --- scatter -------------------------------------------------------------------------------- */
 
 /* scatter of vs (leaves of one width) into dests at positions that `index` computes from the
  * parameters of the lambda, given as values structured like ins. */
@@ -289,7 +289,7 @@ static Val *lower_scatter(Low *L, const Call *c, int rank)
     return val_rebuild(L, c->arg[0], &out);
 }
 
-/* --- filter and partition -------------------------------------------------------------------- */
+/* --- filter and partition ------------------------------------------------------------------- */
 
 /* flags: the bool array of the predicate; offs: how many of the first i+1 satisfy it; count: all.
  */
@@ -392,7 +392,7 @@ static Val *lower_filter(Low *L, const Call *c, bool partition)
                     slice_rows(L, c->loc, v, k.count, others, one, true));
 }
 
-/* --- reduce_by_index ------------------------------------------------------------------------- */
+/* --- reduce_by_index ------------------------------------------------------------------------ */
 
 /* The leaves of the destination, all with the same atoms for the numbers of bins. */
 static Atoms hist_dests(Low *L, Loc loc, Val *dest, int rank)
@@ -465,7 +465,7 @@ static Val *lower_hist(Low *L, const Call *c, int rank)
     return val_rebuild(L, c->arg[0], &out);
 }
 
-/* --- Dispatch -------------------------------------------------------------------------------- */
+/* --- Dispatch ------------------------------------------------------------------------------- */
 
 static Val *sum_of(Low *L, const Call *c, PrimOp op)
 {

@@ -19,7 +19,7 @@ Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc)
     return b;
 }
 
-/* ---- Names: what the program binds at all, and its definitions by name ---- */
+/* --- Names: what the program binds at all, and its definitions by name ---------------------- */
 
 static NameRow *name_row(NameTable *t, const char *name)
 {
@@ -53,7 +53,7 @@ static NameRow *add_name(Ck *ck, const char *name)
     return r;
 }
 
-/* ---- Scopes ---- */
+/* --- Scopes --------------------------------------------------------------------------------- */
 
 void bind_name(Ck *ck, Binding *b)
 {
@@ -113,7 +113,7 @@ Binding *find_local(Ck *ck, const char *name)
     return find_name(ck, name) ? in_scope(ck, ck->scope, name, false) : NULL;
 }
 
-/* ---- Messages ---- */
+/* --- Messages ------------------------------------------------------------------------------- */
 
 void ck_error(Ck *ck, Loc loc, const char *fmt, ...)
 {

@@ -42,7 +42,7 @@ void parse_error(ParseCtx *ctx, Loc loc, const char *fmt, ...)
 /* The limit of depth, once a file. */
 void parse_too_deep(ParseCtx *ctx, Loc loc);
 
-/* ---- scan.c: values of tokens ---- */
+/* --- scan.c: values of tokens --------------------------------------------------------------- */
 
 AExp *scan_bool(ParseCtx *ctx, bool v, Loc loc);
 AExp *scan_int(ParseCtx *ctx, const char *s, Loc loc);
@@ -53,9 +53,11 @@ int scan_operator(const char *s);
 void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts);
 void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc);
 
-/* ---- ast.c: constructors; `loc` is the place of the whole node. The depth of a node is kept to
- * bound recursion: beyond MAX_LEVELS an error is reported. What people write in long chains, `let`
- * and operators, counts as a LEVEL-th of a level. ---- */
+/* --- ast.c: constructors -------------------------------------------------------------------- */
+
+/* `loc` is the place of the whole node. The depth of a node is kept to bound recursion: beyond
+ * MAX_LEVELS an error is reported. What people write in long chains, `let` and operators, counts as
+ * a LEVEL-th of a level. */
 
 typedef struct {
     const char *name;
@@ -107,7 +109,6 @@ Pat *mk_precord(ParseCtx *c, Fields fs, Loc loc);
 Pat *mk_pattr(ParseCtx *c, Attr *at, Pat *p);
 Pat *mk_pascribe(ParseCtx *c, Pat *p, TypeExp *te, Loc loc);
 
-TypeExp *mk_type(ParseCtx *c, TypeExpKind k, Loc loc);
 TypeExp *mk_tname(ParseCtx *c, NameLoc n);
 TypeExp *mk_targ(ParseCtx *c, TypeExp *t, TypeExp *arg, Loc loc);
 TypeExp *mk_tarray(ParseCtx *c, TypeExp *size, TypeExp *elem, Loc loc);

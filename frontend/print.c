@@ -42,7 +42,7 @@ static void pr_type(Pr *p, const AType *t)
         out_puts(p->o, type_str(p->a, t));
 }
 
-/* ---- Patterns and types as written ---- */
+/* --- Patterns and types as written ---------------------------------------------------------- */
 
 static void pr_pat(Pr *p, const Pat *x)
 {
@@ -143,7 +143,7 @@ static void pr_te(Pr *p, const TypeExp *t)
     }
 }
 
-/* ---- Expressions ---- */
+/* --- Expressions ---------------------------------------------------------------------------- */
 
 static void pr_lit(Pr *p, const AExp *e)
 {
@@ -409,7 +409,7 @@ static void pr_form(Pr *p, const AExp *e)
     }
 }
 
-/* ---- Declarations ---- */
+/* --- Declarations --------------------------------------------------------------------------- */
 
 static void pr_tparams(Pr *p, const TParams *tps)
 {

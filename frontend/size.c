@@ -3,7 +3,7 @@
  * on constants. */
 #include "frontend/check.h"
 
-/* ---- Making ---- */
+/* --- Making --------------------------------------------------------------------------------- */
 
 static Size *sz_new(Ck *ck, SizeKind k)
 {
@@ -119,7 +119,7 @@ Size *sz_exp_with(Ck *ck, const Size *like, ASizes args)
     return s;
 }
 
-/* ---- Sizes of expressions ---- */
+/* --- Sizes of expressions ------------------------------------------------------------------- */
 
 /* The operator of sizes that e applies to i64 numbers, 0 if it is something else. */
 static char size_operator(const AExp *e)
@@ -245,7 +245,7 @@ bool sz_same(const Size *a, const Size *b)
     return false;
 }
 
-/* ---- What a size mentions ---- */
+/* --- What a size mentions ------------------------------------------------------------------- */
 
 bool sz_any(const Size *s, bool (*test)(void *env, const Size *leaf), void *env)
 {
@@ -331,7 +331,7 @@ static bool is_it(void *meta, const Size *leaf)
                             leaf->var->type && ty_any_size(leaf->var->type, is_it, meta));
 }
 
-/* ---- Leaving a scope by unification ---- */
+/* --- Leaving a scope by unification --------------------------------------------------------- */
 
 static bool in_scope_of(const Outer *o, const Binding *b)
 {
@@ -372,7 +372,7 @@ bool sz_lower(Ck *ck, Size *s, const Outer *o)
     return true;
 }
 
-/* ---- Unification ---- */
+/* --- Unification ---------------------------------------------------------------------------- */
 
 static bool sz_differ(Ck *ck, const Size *x, const Size *y)
 {

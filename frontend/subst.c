@@ -26,7 +26,7 @@ static int subst_find(const Subst *s, const Binding *b)
     return -1;
 }
 
-/* ---- A map over the sizes and type parameters of a type, sharing what does not change ---- */
+/* --- A map over the sizes and type parameters of a type, sharing what does not change ------- */
 
 typedef struct {
     Ck *ck;
@@ -111,7 +111,7 @@ static AType *map_type(Mapper *m, AType *t)
     return c == d && t != d && !unique ? t : c;
 }
 
-/* ---- Substitution ---- */
+/* --- Substitution --------------------------------------------------------------------------- */
 
 typedef struct {
     Ck *ck;
@@ -160,7 +160,7 @@ AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc)
     return ty_subst(ck, t, &s);
 }
 
-/* ---- Leaving a scope ---- */
+/* --- Leaving a scope ------------------------------------------------------------------------ */
 
 typedef struct {
     Ck *ck;
@@ -219,7 +219,7 @@ AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc)
     return map_type(&m, t);
 }
 
-/* ---- Questions ---- */
+/* --- Questions ------------------------------------------------------------------------------ */
 
 static bool count_size(const Size *s, int *left)
 {

@@ -79,7 +79,7 @@ AType *type_result(const AType *t)
     return (AType *)t;
 }
 
-/* ---- Printing ---- */
+/* --- Printing ------------------------------------------------------------------------------- */
 
 static void put_size(Out *o, const Size *s, bool nested)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- Making ---- */
+/* --- Making --------------------------------------------------------------------------------- */
 
 static AType *ty_new(Ck *ck, TypeKind k)
 {
@@ -120,7 +120,7 @@ AType *ty_plain(Ck *ck, const AType *t)
     return c;
 }
 
-/* ---- Binding variables, and undoing it ---- */
+/* --- Binding variables, and undoing it ------------------------------------------------------ */
 
 int trail_mark(const Ck *ck)
 {
@@ -138,7 +138,8 @@ void trail_undo(Ck *ck, int mark)
     }
 }
 
-void save_type(Ck *ck, AType *t)
+/* To be called before t changes. */
+static void save_type(Ck *ck, AType *t)
 {
     Undo u = {.type = t, .old_type = *t};
     vec_push(ck->a, &ck->trail, u);
@@ -150,7 +151,7 @@ void save_size(Ck *ck, Size *s)
     vec_push(ck->a, &ck->trail, u);
 }
 
-/* ---- Variables inside a type that another one takes ---- */
+/* --- Variables inside a type that another one takes ----------------------------------------- */
 
 /* Those of the type belong to the outer level from then on; names that are bound after the variable
  * was made are not in its scope. */
@@ -194,7 +195,7 @@ static bool ty_lower(Ck *ck, AType *t, const AType *meta, const Outer *o)
     return true;
 }
 
-/* ---- Unification of types ---- */
+/* --- Unification of types ------------------------------------------------------------------- */
 
 static bool class_meet(TypeClass a, TypeClass b, TypeClass *out)
 {
@@ -411,7 +412,8 @@ bool ty_unify(Ck *ck, AType *want, AType *have)
     return false;
 }
 
-/* Two types that become one where branches meet: sizes that differ become unknown, the same two the same one. */
+/* Two types that become one where branches meet: sizes that differ become unknown, the same two the
+ * same one. */
 typedef struct {
     Ck *ck;
     Loc loc;

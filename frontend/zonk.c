@@ -7,7 +7,7 @@
 
 static void zonk_exp(Ck *ck, AExp *e);
 
-/* ---- Types ---- */
+/* --- Types ---------------------------------------------------------------------------------- */
 
 static Size *zonk_size(Ck *ck, Size *s)
 {
@@ -107,13 +107,13 @@ static AType *zonk_counted(Ck *ck, AType *t, int *parts)
 }
 
 /* What variables stand for may be known to be too large only here. */
-AType *zonk_type(Ck *ck, AType *t)
+static AType *zonk_type(Ck *ck, AType *t)
 {
     int parts = 0;
     return zonk_counted(ck, t, &parts);
 }
 
-/* ---- Literals ---- */
+/* --- Literals ------------------------------------------------------------------------------- */
 
 static void check_range(Ck *ck, AExp *e, bool negated)
 {
@@ -147,7 +147,7 @@ static void zonk_lit(Ck *ck, AExp *e, bool negated)
     check_range(ck, e, negated);
 }
 
-/* ---- Trees ---- */
+/* --- Trees ---------------------------------------------------------------------------------- */
 
 static void zonk_te(Ck *ck, TypeExp *t)
 {

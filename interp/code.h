@@ -14,7 +14,7 @@
 
 #include <setjmp.h>
 
-/* --- Arrays: array.c ------------------------------------------------------------------------- */
+/* --- Arrays: array.c ------------------------------------------------------------------------ */
 
 typedef struct Buf Buf;
 struct Buf {
@@ -93,7 +93,7 @@ static inline void scalar_store(PrimType t, char *p, Val v)
     }
 }
 
-/* --- Code ------------------------------------------------------------------------------------ */
+/* --- Code ----------------------------------------------------------------------------------- */
 
 /* The most frequent scalar operations have an instruction of their own, all else being the same as
  * I_SCALAR: D(operation, type, C type, result as a Val), operands x and y. */

@@ -29,7 +29,7 @@ typedef struct {
 static void compile_body(Comp *c, const Body *b, const Vars *params, Code *out);
 static void search_lambda(void *env, Lambda *l);
 
-/* --- Slots ----------------------------------------------------------------------------------- */
+/* --- Slots ---------------------------------------------------------------------------------- */
 
 static int32_t new_slot(Comp *c, Val v)
 {
@@ -91,7 +91,7 @@ static int32_t *var_slots(Comp *c, const Vars *vs)
     return r;
 }
 
-/* --- Last uses ------------------------------------------------------------------------------- */
+/* --- Last uses ------------------------------------------------------------------------------ */
 
 static void mention(Block *k, const Var *v)
 {
@@ -173,7 +173,7 @@ static Opd *param_operands(Comp *c, const Vars *vs)
     return r;
 }
 
-/* --- Instructions ---------------------------------------------------------------------------- */
+/* --- Instructions --------------------------------------------------------------------------- */
 
 static void emit(Block *k, Ins p)
 {
@@ -362,7 +362,7 @@ static void compile_loop(Block *k, const Stm *s)
     emit(k, p);
 }
 
-/* --- SOACs ----------------------------------------------------------------------------------- */
+/* --- SOACs ---------------------------------------------------------------------------------- */
 
 static void compile_fn(Comp *c, const Lambda *l, Fn *fn)
 {
@@ -479,7 +479,7 @@ static void compile_seg(Block *k, const Stm *s)
     emit(k, p);
 }
 
-/* --- The other forms ------------------------------------------------------------------------- */
+/* --- The other forms ------------------------------------------------------------------------ */
 
 static void emit_list(Block *k, const Stm *s, InsOp op, const Atoms *as)
 {
@@ -582,7 +582,7 @@ static void compile_exp(Block *k, const Stm *s)
     }
 }
 
-/* --- Bodies ---------------------------------------------------------------------------------- */
+/* --- Bodies --------------------------------------------------------------------------------- */
 
 /* Lists, per statement number, the arrays of this body that die there. */
 static Vars *dying(Block *k, const Body *b, const Vars *params, int n)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* --- Slots ----------------------------------------------------------------------------------- */
+/* --- Slots ---------------------------------------------------------------------------------- */
 
 Arr *interp_array(Interp *in, int32_t slot, Loc loc)
 {
@@ -66,7 +66,7 @@ static void check_shape(Interp *in, const Ins *p)
                 prim_type_text[p->shape->elem]);
 }
 
-/* --- Indexing -------------------------------------------------------------------------------- */
+/* --- Indexing ------------------------------------------------------------------------------- */
 
 _Noreturn static void out_of_bounds(Interp *in, const Ins *p, const Arr *a)
 {
@@ -204,7 +204,7 @@ static void exec_store(Interp *in, const Ins *p)
     slot_set_array(in, p->dst, a);
 }
 
-/* --- Making arrays --------------------------------------------------------------------------- */
+/* --- Making arrays -------------------------------------------------------------------------- */
 
 static void exec_iota(Interp *in, const Ins *p)
 {
@@ -326,7 +326,7 @@ static void exec_reshape(Interp *in, const Ins *p)
     slot_set_array(in, p->dst, v);
 }
 
-/* --- Control --------------------------------------------------------------------------------- */
+/* --- Control -------------------------------------------------------------------------------- */
 
 static void exec_if(Interp *in, const Ins *p)
 {
@@ -401,7 +401,7 @@ static void exec_suff(Interp *in, const Ins *p)
     in->slots[p->dst].i = ok;
 }
 
-/* --- The main switch ------------------------------------------------------------------------- */
+/* --- The main switch ------------------------------------------------------------------------ */
 
 /* Not inlined, so that the fast path has a small frame. */
 __attribute__((noinline)) static void exec_other(Interp *in, const Ins *p)

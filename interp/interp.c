@@ -71,7 +71,7 @@ static const EntryCode *entry_code(Interp *in, const Entry *en)
     return ec;
 }
 
-/* --- Arguments ------------------------------------------------------------------------------- */
+/* --- Arguments ------------------------------------------------------------------------------ */
 
 /* The value v as the entry's param number k, "main: argument 2 (ys)". A parameter of the program
  * may cover several: its name is that of the one that covers k. */
@@ -164,7 +164,7 @@ static void bind_sizes(Interp *in, const EntryCode *ec)
                         en->sizes.at[s]->base);
 }
 
-/* --- Results --------------------------------------------------------------------------------- */
+/* --- Results -------------------------------------------------------------------------------- */
 
 static void get_results(Interp *in, const EntryCode *ec, InterpResult *r)
 {
@@ -207,7 +207,7 @@ void interp_result_free(InterpResult *r)
     r->message = NULL;
 }
 
-/* --- Running --------------------------------------------------------------------------------- */
+/* --- Running -------------------------------------------------------------------------------- */
 
 /* Fills in *r; leaves by interp_fail on errors. */
 static void run(Interp *in, const Entry *en, const rt_hvalue *args, int n_args, InterpResult *r)
@@ -248,7 +248,7 @@ InterpResult interp_run(Interp *in, const Entry *en, const rt_hvalue *args, int 
     return *r;
 }
 
-/* --- The command ----------------------------------------------------------------------------- */
+/* --- The command ---------------------------------------------------------------------------- */
 
 static int complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static int complain(const char *fmt, ...)

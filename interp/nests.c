@@ -11,7 +11,7 @@ typedef struct {
     Loc loc;
 } Run;
 
-/* --- Inputs and outputs ---------------------------------------------------------------------- */
+/* --- Inputs and outputs --------------------------------------------------------------------- */
 
 static void bind_row(Run *r, Opd x, const Arr *a, int64_t i)
 {
@@ -97,7 +97,7 @@ static void put_result(Run *r, int k, int depth, bool is_array, Val v)
     put_at(r, k, to, depth, is_array, v);
 }
 
-/* --- Reducing and scanning ------------------------------------------------------------------- */
+/* --- Reducing and scanning ------------------------------------------------------------------ */
 
 static void start_acc(Run *r)
 {
@@ -134,7 +134,7 @@ static void pass_to_op(Run *r)
     }
 }
 
-/* --- Scatter --------------------------------------------------------------------------------- */
+/* --- Scatter -------------------------------------------------------------------------------- */
 
 static void scatter_one(Run *r, int d, const Opd *index, Opd val)
 {
@@ -176,7 +176,7 @@ static void scatter_all(Run *r)
     }
 }
 
-/* --- Histograms ------------------------------------------------------------------------------ */
+/* --- Histograms ----------------------------------------------------------------------------- */
 
 /* Element `at` of a destination, below its first `rank` dimensions: a fresh copy. */
 static Val hist_load(Run *r, const Arr *dest, char *at, int rank)
@@ -231,7 +231,7 @@ static void hist_one(Run *r)
         put_at(r, k, x->bins[k], rank, x->op.body.res[k].is_array, x->acc[k]);
 }
 
-/* --- The nest -------------------------------------------------------------------------------- */
+/* --- The nest ------------------------------------------------------------------------------- */
 
 /* One position of the innermost dimension, its rows bound. */
 static void element(Run *r)
@@ -270,7 +270,7 @@ static bool is_built(const SoacCode *x, int k)
     return x->n_dests || x->is_scan || x->n_dims > 1 || k >= x->n_red;
 }
 
-/* --- The same, faster, where the innermost dimension has to do with scalars only ------------- */
+/* --- The same, faster, where the innermost dimension has to do with scalars only ------------ */
 
 static void set_cursors(Run *r, const DimCode *d)
 {

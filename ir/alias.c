@@ -92,7 +92,7 @@ static AliasSite result(const Body *b, int k)
     return (AliasSite){(Body *)b, b->stms.n, &b->res.at[k]};
 }
 
-/* --- Roots ------------------------------------------------------------------------------------ */
+/* --- Roots ---------------------------------------------------------------------------------- */
 
 static void add_root(Alias *al, Vars *set, Var *v)
 {
@@ -163,7 +163,7 @@ static int level_of(const Alias *al, const Var *root)
     return l ? (int)l - 1 : 0;
 }
 
-/* --- Consumption ------------------------------------------------------------------------------ */
+/* --- Consumption ---------------------------------------------------------------------------- */
 
 static void kill(Alias *al, Var *root, AliasSite site)
 {
@@ -207,7 +207,7 @@ static void use(void *env, Atom a)
                    var_text(a.var), var_text(rs.at[i]));
 }
 
-/* --- Expressions ------------------------------------------------------------------------------ */
+/* --- Expressions ---------------------------------------------------------------------------- */
 
 static void drop_dead(const Alias *al, Vars *roots)
 {
@@ -457,7 +457,8 @@ static Vars *walk_exp(Alias *al, const Exp *e)
     return rs;
 }
 
-void alias_stm(Alias *al, const Stm *s)
+/* The next statement, with all inside it. */
+static void alias_stm(Alias *al, const Stm *s)
 {
     const Stm *outer = al->stm;
     al->stm = s;
@@ -527,7 +528,7 @@ Vars exp_consumes(Ctx *cx, const Exp *e)
     return out;
 }
 
-/* --- All consumed arrays of an entry ---------------------------------------------------------- */
+/* --- All consumed arrays of an entry -------------------------------------------------------- */
 
 typedef struct {
     Alias *al;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Tables -------------------------------------------------------------------------------- */
+/* --- Tables --------------------------------------------------------------------------------- */
 
 const char *const prim_type_text[N_PRIM_TYPES] = {
 #define X(tag, text, bytes) text,
@@ -41,7 +41,8 @@ const char *const attr_text[N_ATTRS] = {
     "sequential", "sequential_outer", "sequential_inner", "no_outer",
     "no_intra",   "only_intra",       "only_inner",       "unroll"};
 
-PrimType prim_recast(PrimType t)
+/* f32 and u32, f64 and u64 for each other: what to_bits and from_bits turn a type into. */
+static PrimType prim_recast(PrimType t)
 {
     bool wide = prim_type_bytes[t] == 8;
     if (prim_is_float(t))
@@ -59,7 +60,7 @@ PrimType prim_result(PrimOp op, PrimType operands)
     }
 }
 
-/* --- Atoms --------------------------------------------------------------------------------- */
+/* --- Atoms ---------------------------------------------------------------------------------- */
 
 Atom atom_var(Var *v)
 {
@@ -129,7 +130,7 @@ Type atom_type(Atom a)
     return a.var ? a.var->type : type_prim(a.c.type);
 }
 
-/* --- Types --------------------------------------------------------------------------------- */
+/* --- Types ---------------------------------------------------------------------------------- */
 
 Type type_prim(PrimType t)
 {
@@ -173,7 +174,7 @@ bool type_eq(Type a, Type b)
     return true;
 }
 
-/* --- Variables ----------------------------------------------------------------------------- */
+/* --- Variables ------------------------------------------------------------------------------ */
 
 static int next_id = 1;
 
@@ -230,7 +231,7 @@ Var *var_like(Ctx *cx, const Var *v)
     return var_new(cx, v->base, v->type, v->loc);
 }
 
-/* --- Expressions --------------------------------------------------------------------------- */
+/* --- Expressions ---------------------------------------------------------------------------- */
 
 Exp *exp_new(Ctx *cx, ExpKind k, Loc loc)
 {
@@ -328,7 +329,7 @@ Exp *exp_map(Ctx *cx, Loc loc, Atom width, Atoms arrs, Lambda *fn)
     return e;
 }
 
-/* --- Bodies under construction ------------------------------------------------------------- */
+/* --- Bodies under construction -------------------------------------------------------------- */
 
 Bld bld_new(Ctx *cx)
 {
@@ -409,9 +410,9 @@ Atoms atoms_of_vars(Ctx *cx, const Vars *vs)
     return as;
 }
 
-/* --- Types of expressions ------------------------------------------------------------------ */
+/* --- Types of expressions ------------------------------------------------------------------- */
 
-Types body_types(Ctx *cx, const Body *b)
+static Types body_types(Ctx *cx, const Body *b)
 {
     Types ts = {0};
     for (int i = 0; i < b->res.n; i++)
@@ -524,7 +525,7 @@ Types exp_types(Ctx *cx, const Exp *e)
     return ts;
 }
 
-/* --- Patterns ------------------------------------------------------------------------------ */
+/* --- Patterns ------------------------------------------------------------------------------- */
 
 /* Which result the size `a` of a result type stands for (-1: none, it is known outside). */
 static int existential(const Exp *e, Atom a, const Type *other, int dim)

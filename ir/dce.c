@@ -17,7 +17,7 @@ typedef struct {
                      dropped */
 } Dce;
 
-/* --- Marking ---------------------------------------------------------------------------------- */
+/* --- Marking -------------------------------------------------------------------------------- */
 
 static void mark_body(Dce *D, const Body *b, const bool *need);
 
@@ -227,7 +227,7 @@ static void mark_body(Dce *D, const Body *b, const bool *need)
     }
 }
 
-/* --- Rebuilding ------------------------------------------------------------------------------- */
+/* --- Rebuilding ----------------------------------------------------------------------------- */
 
 static Body *keep_body(Dce *D, const Body *b, const bool *need);
 

@@ -44,7 +44,7 @@ typedef struct {
 } Node;
 typedef VEC(Node) Nodes;
 
-/* --- Dependence ------------------------------------------------------------------------------ */
+/* --- Dependence ----------------------------------------------------------------------------- */
 
 static Node node_of(Fuse *fu, Stm s, bool fused)
 {
@@ -136,7 +136,7 @@ static bool mark_dependents(Fuse *fu, Nodes *ns, int i, int j)
     return true;
 }
 
-/* --- What may be fused ----------------------------------------------------------------------- */
+/* --- What may be fused ---------------------------------------------------------------------- */
 
 static bool op_on_arrays(const Exp *e)
 {
@@ -209,7 +209,7 @@ static bool consumes_rows(Fuse *fu, const Exp *e, const Stm *p)
     return false;
 }
 
-/* --- Replacing the two statements ------------------------------------------------------------ */
+/* --- Replacing the two statements ----------------------------------------------------------- */
 
 /* Results of node i that something else than node j needs; their number is added to *n. */
 static VarSet *still_needed(Fuse *fu, const Nodes *ns, const Body *b, int i, int j, int *n)
@@ -345,7 +345,7 @@ static bool fuse_consumer(Fuse *fu, Nodes *ns, const Body *b, int j)
     return false;
 }
 
-/* --- Horizontal ------------------------------------------------------------------------------ */
+/* --- Horizontal ----------------------------------------------------------------------------- */
 
 static bool share_input(const Exp *x, const Exp *y)
 {
@@ -376,7 +376,7 @@ static bool try_horizontal(Fuse *fu, Nodes *ns, const Body *b, int i, int j)
     return try_pair(fu, ns, b, i, j, &second);
 }
 
-/* --- Bodies ---------------------------------------------------------------------------------- */
+/* --- Bodies --------------------------------------------------------------------------------- */
 
 /* All consumers with their producers. Nothing new can be fused before the statement made last, so
  * the search goes on there. */

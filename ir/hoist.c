@@ -42,7 +42,7 @@ typedef struct {
 
 static Body *hoist_body(Hoist *H, const Body *b);
 
-/* --- Sizes ------------------------------------------------------------------------------------ */
+/* --- Sizes ---------------------------------------------------------------------------------- */
 
 static void note_size(Hoist *H, Atom a)
 {
@@ -172,7 +172,7 @@ static bool bad_size(const Hoist *H, const Stm *s)
     return bs.bad;
 }
 
-/* --- May it leave? ---------------------------------------------------------------------------- */
+/* --- May it leave? -------------------------------------------------------------------------- */
 
 static bool is_view(const Stm *s)
 {
@@ -239,7 +239,7 @@ static Body *split(Hoist *H, const Around *ar, const Body *b, VarSet *inside, Bl
     return bld_body(&stay, b->res);
 }
 
-/* --- Constructs ------------------------------------------------------------------------------- */
+/* --- Constructs ----------------------------------------------------------------------------- */
 
 static void bind_inside(VarSet *inside, const Vars *vs)
 {

@@ -31,7 +31,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* --- Scalars ------------------------------------------------------------------------------- */
+/* --- Scalars -------------------------------------------------------------------------------- */
 
 /* PRIMTYPE(TAG, text, bytes) */
 #define PRIM_TYPES(X)                                                                              \
@@ -113,7 +113,7 @@ struct Var {
 };
 typedef VEC(Var *) Vars;
 
-/* --- Expressions ----------------------------------------------------------------------------- */
+/* --- Expressions ---------------------------------------------------------------------------- */
 
 typedef struct Exp Exp;
 typedef struct Body Body;
@@ -350,7 +350,7 @@ struct Exp {
     };
 };
 
-/* --- Programs -------------------------------------------------------------------------------- */
+/* --- Programs ------------------------------------------------------------------------------- */
 
 typedef struct ExtType ExtType;
 /* A parameter or result type as the user wrote it, for the outside: it covers n_vals consecutive IR
@@ -399,7 +399,7 @@ typedef struct {
 
 typedef Prog *PassFn(Ctx *cx, const Prog *in);
 
-/* --- build.c: the only allocator of nodes ----------------------------------------------------- */
+/* --- build.c: the only allocator of nodes --------------------------------------------------- */
 
 extern const char *const prim_type_text[N_PRIM_TYPES];
 extern const int prim_type_bytes[N_PRIM_TYPES];
@@ -418,8 +418,6 @@ typedef struct {
 extern const FormInfo form_info[N_FORMS];
 extern const char *const attr_text[N_ATTRS]; /* by bit number */
 PrimType prim_result(PrimOp op, PrimType operands);
-/* f32 and u32, f64 and u64 for each other: what to_bits and from_bits turn a type into. */
-PrimType prim_recast(PrimType t);
 
 Atom atom_var(Var *v);
 Atom atom_int(PrimType t, int64_t i); /* wrapped to t's width */
@@ -480,12 +478,11 @@ Atoms atoms_of_vars(Ctx *cx, const Vars *vs);
  * sizes of IF and LOOP results) are given as they stand in the first branch / as the loop's params.
  */
 Types exp_types(Ctx *cx, const Exp *e);
-Types body_types(Ctx *cx, const Body *b);
 /* Fresh variables for the results of e; existential sizes of IF and LOOP results (sizes that differ
  * between the branches or change in the loop) name the variables of the pattern that carry them. */
 Vars exp_pat(Ctx *cx, const char *base, const Exp *e);
 
-/* --- walk.c: children, free variables --------------------------------------------------------- */
+/* --- walk.c: children, free variables ------------------------------------------------------- */
 
 /* A set of, and a map from, variables; in cx->scratch or perm as the arena says. */
 typedef struct VarMap VarMap;
@@ -538,20 +535,16 @@ Vars free_vars_body(Ctx *cx, const Body *b);
 Vars free_vars_lambda(Ctx *cx, const Lambda *l);
 bool exp_uses_any(const Exp *e, const VarSet *s);
 
-/* --- rename.c: substitution, renaming --------------------------------------------------------- */
+/* --- rename.c: substitution, renaming ------------------------------------------------------- */
 
 /* A substitution: variables to atoms. Substituting always gives fresh binders inside, so the result
  * can stand beside the original. */
 typedef struct Subst Subst;
 Subst *subst_new(Ctx *cx);
 void subst_add(Subst *su, const Var *from, Atom to);
-Atom subst_atom(const Subst *su, Atom a);
-Type subst_type(Ctx *cx, const Subst *su, Type t);
 Exp *subst_exp(Ctx *cx, Subst *su, const Exp *e);
 /* Statement: the pattern gets fresh variables, added to su for what follows. */
 Stm subst_stm(Ctx *cx, Subst *su, const Stm *s);
-Body *subst_body(Ctx *cx, Subst *su, const Body *b);
-Lambda *subst_lambda(Ctx *cx, Subst *su, const Lambda *l);
 /* Copies with fresh binders. */
 Body *rename_body(Ctx *cx, const Body *b);
 Lambda *rename_lambda(Ctx *cx, const Lambda *l);
@@ -559,7 +552,7 @@ Exp *rename_exp(Ctx *cx, const Exp *e);
 /* The statements of lam's body with args for params appended to bl; returns the results. */
 Atoms bld_inline_lambda(Bld *bl, const Lambda *lam, const Atoms *args);
 
-/* --- query.c: questions about expressions ----------------------------------------------------- */
+/* --- query.c: questions about expressions --------------------------------------------------- */
 
 static inline ExpMember exp_member(const Exp *e)
 {
@@ -589,7 +582,7 @@ bool exp_has_effect(const Exp *e); /* an assertion: not to be dropped */
  * by their bodies. */
 bool exp_traps(const Exp *e);
 
-/* --- alias.c: which arrays may share memory, what is consumed --------------------------------- */
+/* --- alias.c: which arrays may share memory, what is consumed ------------------------------- */
 
 /* The variables free in e that evaluating it consumes: of UPDATE, SCATTER, HIST, SEG.., LOOP inits
  * and SOAC inputs whose params the body consumes, what the branches of an IF consume. */
@@ -601,7 +594,6 @@ Vars exp_consumes(Ctx *cx, const Exp *e);
 typedef struct Alias Alias;
 Alias *alias_new(Ctx *cx);
 void alias_bind(Alias *al, Var *v, bool consumable); /* a parameter: a root of its own */
-void alias_stm(Alias *al, const Stm *s);             /* the next statement, with all inside it */
 void alias_body(Alias *al, const Body *b);
 Vars alias_roots(Alias *al, Atom a); /* empty for scalars */
 bool alias_overlap(Alias *al, Atom a, Atom b);
@@ -625,10 +617,9 @@ Alias *alias_entry(Ctx *cx, const Entry *en);
 /* Copies arrays that would be consumed although they are still needed. */
 void ir_copy_needed(Ctx *cx, Entry *en);
 
-/* --- print.c, read.c: one text form ----------------------------------------------------------- */
+/* --- print.c, read.c: one text form --------------------------------------------------------- */
 
 void ir_print(Out *o, const Prog *p);
-void ir_print_body(Out *o, const Body *b);
 void ir_print_exp(Out *o, const Exp *e);
 void ir_print_stm(Out *o, const Stm *s);
 const char *var_text(const Var *v); /* "xs_12", interned */
@@ -639,7 +630,7 @@ const char *nest_text(const Nest *nest); /* "<xs in xss> <x in xs>" as the paper
  * `name`). NULL on error. */
 Prog *ir_read(Ctx *cx, const char *name, const char *text, size_t n);
 
-/* --- verify.c --------------------------------------------------------------------------------- */
+/* --- verify.c ------------------------------------------------------------------------------- */
 
 /* Checks the invariants above and the dialect; on a violation an internal error that names the
  * pass. */
@@ -648,7 +639,7 @@ void ir_verify(Ctx *cx, const Prog *p, const char *pass);
 const char *ir_check(Ctx *cx, const Prog *p);
 const char *ir_check_at(Ctx *cx, const Prog *p, Loc *at); /* also where */
 
-/* --- passes on the IR ------------------------------------------------------------------------- */
+/* --- passes on the IR ----------------------------------------------------------------------- */
 
 PassFn pass_simplify; /* simplify.c, both dialects */
 PassFn pass_cse;      /* cse.c, both dialects */

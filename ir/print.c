@@ -68,7 +68,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Names, constants, types ------------------------------------------------------------------ */
+/* --- Names, constants, types ---------------------------------------------------------------- */
 
 const char *var_text(const Var *v)
 {
@@ -171,7 +171,7 @@ const char *nest_text(const Nest *nest)
     return s;
 }
 
-/* --- Pieces ----------------------------------------------------------------------------------- */
+/* --- Pieces --------------------------------------------------------------------------------- */
 
 static void print_list(Out *o, const Atoms *as, const char *open, const char *close, bool sizes)
 {
@@ -201,12 +201,14 @@ static void print_params(Out *o, const Vars *vs)
     out_puts(o, ")");
 }
 
+static void print_body(Out *o, const Body *b);
+
 static void print_lambda(Out *o, const Lambda *l)
 {
     out_puts(o, "\\");
     print_params(o, &l->params);
     out_puts(o, " -> ");
-    ir_print_body(o, l->body);
+    print_body(o, l->body);
 }
 
 static void print_at(Out *o, Atom arr, const DimIndexes *at, bool safe)
@@ -273,7 +275,7 @@ static void print_nest(Out *o, const Nest *nest)
     out_puts(o, " ");
 }
 
-/* --- Expressions ------------------------------------------------------------------------------ */
+/* --- Expressions ---------------------------------------------------------------------------- */
 
 static void print_loop(Out *o, const Exp *e)
 {
@@ -289,7 +291,7 @@ static void print_loop(Out *o, const Exp *e)
                    prim_type_text[e->loop.i->type.elem], atom_text(e->loop.bound));
     else
         out_printf(o, "while %s do ", var_text(e->loop.cond));
-    ir_print_body(o, e->loop.body);
+    print_body(o, e->loop.body);
 }
 
 static void print_soac(Out *o, const Exp *e)
@@ -337,7 +339,7 @@ static void print_seg(Out *o, const Exp *e)
         print_dests(o, &e->seg.dests);
         out_puts(o, " ");
     }
-    ir_print_body(o, e->seg.body);
+    print_body(o, e->seg.body);
 }
 
 static void print_attrs(Out *o, unsigned attrs)
@@ -394,9 +396,9 @@ void ir_print_exp(Out *o, const Exp *e)
     case M_copy: out_printf(o, "copy %s", atom_text(e->copy.arr)); break;
     case M_branch:
         out_printf(o, "if %s then ", atom_text(e->branch.test));
-        ir_print_body(o, e->branch.then_);
+        print_body(o, e->branch.then_);
         out_puts(o, " else ");
-        ir_print_body(o, e->branch.else_);
+        print_body(o, e->branch.else_);
         break;
     case M_loop: print_loop(o, e); break;
     case M_assertion:
@@ -412,7 +414,7 @@ void ir_print_exp(Out *o, const Exp *e)
     }
 }
 
-/* --- Bodies, programs ------------------------------------------------------------------------- */
+/* --- Bodies, programs ----------------------------------------------------------------------- */
 
 void ir_print_stm(Out *o, const Stm *s)
 {
@@ -435,7 +437,7 @@ static void print_result(Out *o, const Atoms *res)
         print_atoms(o, res);
 }
 
-void ir_print_body(Out *o, const Body *b)
+static void print_body(Out *o, const Body *b)
 {
     if (b->stms.n == 0) {
         out_puts(o, "{ ");
@@ -504,7 +506,7 @@ static void print_entry(Out *o, const Entry *en)
     out_puts(o, "\n  gives ");
     print_exts(o, &en->ext_results);
     out_puts(o, "\n= ");
-    ir_print_body(o, en->body);
+    print_body(o, en->body);
     out_puts(o, "\n");
 }
 

@@ -1,7 +1,7 @@
 /* Questions about expressions: what they are, what is inside, what they may do. */
 #include "ir/ir.h"
 
-/* --- What is inside --------------------------------------------------------------------------- */
+/* --- What is inside ------------------------------------------------------------------------- */
 
 typedef struct {
     bool (*ask)(const Exp *e);
@@ -66,7 +66,7 @@ bool exp_has_effect(const Exp *e)
     return exp_any(e, is_assert);
 }
 
-/* --- What it is ------------------------------------------------------------------------------- */
+/* --- What it is ----------------------------------------------------------------------------- */
 
 bool exp_is_soac(const Exp *e)
 {
@@ -99,7 +99,7 @@ const Dests *exp_dests(const Exp *e)
     return exp_is_soac(e) ? &e->soac.dests : exp_is_seg(e) ? &e->seg.dests : NULL;
 }
 
-/* --- What it may do --------------------------------------------------------------------------- */
+/* --- What it may do ------------------------------------------------------------------------- */
 
 static bool prim_traps(const Exp *e)
 {

@@ -52,7 +52,7 @@ void ranges_reset(Ranges *ra, int mark)
         varmap_del(ra->is_size, ra->sizes.at[--ra->sizes.n].var);
 }
 
-/* --- How large numbers are -------------------------------------------------------------------- */
+/* --- How large numbers are ------------------------------------------------------------------ */
 
 static const Exp *def_of(const Ranges *ra, const Var *v)
 {
@@ -135,7 +135,7 @@ static bool exact(Ranges *ra, PrimType t, PrimOp op, Atom x, Atom y)
     return false;
 }
 
-/* --- Polynomials of numbers ------------------------------------------------------------------- */
+/* --- Polynomials of numbers ----------------------------------------------------------------- */
 
 static bool add_atom(Ranges *ra, Poly *p, Atom a, int64_t k, int depth);
 
@@ -192,7 +192,7 @@ static bool difference(Ranges *ra, Poly *p, Atom a, Atom b, int64_t slack)
     return add_atom(ra, p, b, 1, LOOK) && add_atom(ra, p, a, -1, LOOK);
 }
 
-/* --- Facts ------------------------------------------------------------------------------------ */
+/* --- Facts ---------------------------------------------------------------------------------- */
 
 /* a + slack <= b */
 static void fact_le(Ranges *ra, Atom a, Atom b, int64_t slack)
@@ -229,7 +229,7 @@ static void index_fact(Ranges *ra, Var *i, Atom bound)
     fact_le(ra, atom_var(i), bound, 1);
 }
 
-/* --- Questions -------------------------------------------------------------------------------- */
+/* --- Questions ------------------------------------------------------------------------------ */
 
 static bool case_of(Ranges *ra, Goal *g, Atom a)
 {
@@ -274,7 +274,7 @@ bool ranges_le(Ranges *ra, Atom a, Atom b, int64_t slack)
     return difference(ra, &goal, a, b, slack) && prover_nonneg(ra->prover, &goal);
 }
 
-/* --- Conditions and definitions --------------------------------------------------------------- */
+/* --- Conditions and definitions ------------------------------------------------------------- */
 
 static void fact_differ(Ranges *ra, Atom a, Atom b)
 {
@@ -401,7 +401,7 @@ void ranges_bind(Ranges *ra, const Vars *pat, const Exp *e)
         ranges_cond(ra, e->assertion.cond, true);
 }
 
-/* --- Binders of bodies ------------------------------------------------------------------------ */
+/* --- Binders of bodies ---------------------------------------------------------------------- */
 
 static void types(Ranges *ra, const Vars *vs)
 {
@@ -439,7 +439,7 @@ void ranges_rows(Ranges *ra, const Vars *params, const Atoms *arrs)
         row_facts(ra, params->at[first + j], arrs->at[j]);
 }
 
-/* --- Bounds ----------------------------------------------------------------------------------- */
+/* --- Bounds --------------------------------------------------------------------------------- */
 
 static bool slice_in_bounds(Ranges *ra, Atom size, const DimIndex *d)
 {

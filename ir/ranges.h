@@ -14,7 +14,7 @@ typedef struct {
     int k; /* which of its results */
 } Def;
 
-/* --- ranges.c --------------------------------------------------------------------------------- */
+/* --- ranges.c ------------------------------------------------------------------------------- */
 
 Ranges *ranges_new(Ctx *cx, VarMap *defs); /* defs: Var -> Def *; ranges_bind enters into it */
 int ranges_mark(const Ranges *ra);
@@ -32,7 +32,7 @@ bool ranges_le(Ranges *ra, Atom a, Atom b, int64_t slack);
 /* Are all positions certainly within arr? */
 bool ranges_in_bounds(Ranges *ra, Type arr, const DimIndexes *at);
 
-/* --- ranges_safe.c ---------------------------------------------------------------------------- */
+/* --- ranges_safe.c -------------------------------------------------------------------------- */
 
 /* Are the accesses of e that are marked safe so at this place too? The mark stands for a proof
  * where e was: in a loop that turns at least once, behind an assertion. */

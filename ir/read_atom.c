@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Going through the tokens ----------------------------------------------------------------- */
+/* --- Going through the tokens --------------------------------------------------------------- */
 
 const Token *read_peek(const Reader *r)
 {
@@ -70,7 +70,7 @@ bool read_more(Reader *r, int close, const char *what)
     return false;
 }
 
-/* --- Names ------------------------------------------------------------------------------------ */
+/* --- Names ---------------------------------------------------------------------------------- */
 
 static Name *read_name(Reader *r, const char *text)
 {
@@ -138,7 +138,7 @@ void read_leave_scope(Reader *r, int mark)
     }
 }
 
-/* --- Atoms and types -------------------------------------------------------------------------- */
+/* --- Atoms and types ------------------------------------------------------------------------ */
 
 static bool find_prim(const char *text, PrimType *t)
 {
@@ -262,7 +262,7 @@ int read_small(Reader *r, const char *what)
     return atoi(t->text);
 }
 
-/* --- Parameter lists -------------------------------------------------------------------------- */
+/* --- Parameter lists ------------------------------------------------------------------------ */
 
 void read_skip_type(Reader *r)
 {

@@ -19,13 +19,13 @@ void subst_add(Subst *su, const Var *from, Atom to)
     varmap_put(su->map, from, arena_memdup(su->cx->perm, &to, sizeof to));
 }
 
-Atom subst_atom(const Subst *su, Atom a)
+static Atom subst_atom(const Subst *su, Atom a)
 {
     const Atom *to = a.var ? varmap_get(su->map, a.var) : NULL;
     return to ? *to : a;
 }
 
-Type subst_type(Ctx *cx, const Subst *su, Type t)
+static Type subst_type(Ctx *cx, const Subst *su, Type t)
 {
     Type r = {t.elem, t.rank, t.rank ? NEWN(cx->perm, Atom, t.rank) : NULL};
     for (int i = 0; i < t.rank; i++)
@@ -47,10 +47,14 @@ static Var *su_binder(void *env, Var *v)
     return w;
 }
 
+static Body *subst_body(Ctx *cx, Subst *su, const Body *b);
+
 static Body *su_body(void *env, Body *b)
 {
     return subst_body(((Subst *)env)->cx, env, b);
 }
+
+static Lambda *subst_lambda(Ctx *cx, Subst *su, const Lambda *l);
 
 static Lambda *su_lambda(void *env, Lambda *l)
 {
@@ -100,7 +104,7 @@ static Atoms subst_atoms(const Subst *su, const Atoms *as)
     return r;
 }
 
-Body *subst_body(Ctx *cx, Subst *su, const Body *b)
+static Body *subst_body(Ctx *cx, Subst *su, const Body *b)
 {
     Bld bl = bld_new(cx);
     for (int i = 0; i < b->stms.n; i++)
@@ -108,7 +112,7 @@ Body *subst_body(Ctx *cx, Subst *su, const Body *b)
     return bld_body(&bl, subst_atoms(su, &b->res));
 }
 
-Lambda *subst_lambda(Ctx *cx, Subst *su, const Lambda *l)
+static Lambda *subst_lambda(Ctx *cx, Subst *su, const Lambda *l)
 {
     Vars params = su_binders(su, &l->params);
     return lambda_new(cx, params, subst_body(cx, su, l->body));

@@ -1,5 +1,5 @@
-/* The scalar operations of prims.def as functions on values, a table by (operation, type). What they
- * compute is runtime/scalar.h's business. */
+/* The scalar operations of prims.def as functions on values, a table by (operation, type). What
+ * they compute is runtime/scalar.h's business. */
 #include "ir/scalar.h"
 
 #include "runtime/scalar.h"
@@ -114,7 +114,7 @@ ScalarFn *scalar_fn(PrimOp op, PrimType t)
     return table[op][t];
 }
 
-/* --- Conversions ----------------------------------------------------------------------------- */
+/* --- Conversions ---------------------------------------------------------------------------- */
 
 #define CONV_CAST(TAG, T, m, FTAG, F, fm)                                                          \
     static void conv_##F##_##T(ARGS)                                                               \

@@ -16,7 +16,7 @@
 
 enum { MAX_ROUNDS = 12, MAX_RULES = 50 };
 
-/* --- Replacement ------------------------------------------------------------------------------ */
+/* --- Replacement ---------------------------------------------------------------------------- */
 
 Atom simp_atom(const Simp *S, Atom a)
 {
@@ -99,7 +99,7 @@ Var *simp_binder(Simp *S, Var *v)
     return simp_binders(S, &vs).at[0];
 }
 
-/* --- Scopes ----------------------------------------------------------------------------------- */
+/* --- Scopes --------------------------------------------------------------------------------- */
 
 Scope simp_enter(Simp *S)
 {
@@ -142,7 +142,7 @@ void simp_assume(Simp *S, Atom cond, bool truth)
     assume_parts(S, cond, truth);
 }
 
-/* --- Statements and bodies -------------------------------------------------------------------- */
+/* --- Statements and bodies ------------------------------------------------------------------ */
 
 void simp_emit(Simp *S, Vars pat, Exp *e)
 {
@@ -227,7 +227,7 @@ Body *simp_body(Simp *S, const Body *b)
     return bld_body(&inner, res);
 }
 
-/* --- The pass --------------------------------------------------------------------------------- */
+/* --- The pass ------------------------------------------------------------------------------- */
 
 static Entry simp_entry(Ctx *cx, const Prog *p, const Entry *en, bool *changed)
 {

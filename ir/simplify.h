@@ -27,7 +27,7 @@ typedef struct {
     bool changed;
 } Simp;
 
-/* --- simplify.c ------------------------------------------------------------------------------- */
+/* --- simplify.c ----------------------------------------------------------------------------- */
 
 Atom simp_atom(const Simp *S, Atom a);      /* what a stands for now */
 const Exp *simp_def(const Simp *S, Atom a); /* the expression that binds a as its only result */
@@ -51,7 +51,7 @@ Scope simp_enter(Simp *S);
 void simp_leave(Simp *S, Scope sc);
 void simp_assume(Simp *S, Atom cond, bool truth); /* until the scope is left */
 
-/* --- simplify_scalar.c, simplify_array.c: rules for one expression ---------------------------- */
+/* --- simplify_scalar.c, simplify_array.c: rules for one expression -------------------------- */
 
 /* An equal expression, or NULL if the rule does not apply. May add statements before. */
 typedef Exp *Rule(Simp *S, const Exp *e);
@@ -63,27 +63,25 @@ extern const RuleRow scalar_rules[]; /* end with a NULL rule */
 extern const RuleRow array_rules[];
 bool simp_commutes(PrimOp op, PrimType t); /* x op y = y op x, bit for bit but for NaNs */
 
-/* --- simplify_control.c: statements with bodies ----------------------------------------------- */
+/* --- simplify_control.c: statements with bodies --------------------------------------------- */
 
 void simp_if(Simp *S, const Stm *s);
 void simp_loop(Simp *S, const Stm *s);
 void simp_soac(Simp *S, const Stm *s);
 void simp_seg(Simp *S, const Stm *s);
 
-/* --- simplify_gather.c ------------------------------------------------------------------------ */
+/* --- simplify_gather.c ---------------------------------------------------------------------- */
 
 /* The body of e's function (of a SOAC with an index parameter), with reads of rows at that index
  * made parameters: appended to *arrs and *params. */
 const Body *simp_gathers(Simp *S, const Exp *e, Atoms *arrs, Vars *params);
 
-/* --- dce.c
- * ------------------------------------------------------------------------------------------------
- */
+/* --- dce.c ---------------------------------------------------------------------------------- */
 
 /* The program without what is not used; *changed is set if something was. */
 Prog *dce_prog(Ctx *cx, const Prog *p, bool *changed);
 
-/* --- copies.c --------------------------------------------------------------------------------- */
+/* --- copies.c ------------------------------------------------------------------------------- */
 
 /* The program without copies that nobody can notice. */
 Prog *copies_prog(Ctx *cx, const Prog *p, bool *changed);

@@ -54,7 +54,7 @@ static bool same_part(const Simp *S, const Exp *e, Atom other)
     return simp_stable(S, other) && (all_fixed(&e->index.at, 0) || simp_stable(S, e->index.arr));
 }
 
-/* --- Bounds checks ---------------------------------------------------------------------------- */
+/* --- Bounds checks -------------------------------------------------------------------------- */
 
 static Exp *index_safe(Simp *S, const Exp *e)
 {
@@ -73,7 +73,7 @@ static Exp *update_safe(Simp *S, const Exp *e)
     return r;
 }
 
-/* --- Elements and parts of known arrays ------------------------------------------------------- */
+/* --- Elements and parts of known arrays ----------------------------------------------------- */
 
 /* xs[:] = xs */
 static Exp *index_whole(Simp *S, const Exp *e)
@@ -209,9 +209,7 @@ static Exp *index_rearrange(Simp *S, const Exp *e)
     return index_at(S, e, d->rearrange.arr, at, true);
 }
 
-/* --- Updates
- * --------------------------------------------------------------------------------------------------
- */
+/* --- Updates -------------------------------------------------------------------------------- */
 
 /* xs with [:] = v is a copy of v. */
 static Exp *update_whole(Simp *S, const Exp *e)
@@ -223,7 +221,7 @@ static Exp *update_whole(Simp *S, const Exp *e)
     return r;
 }
 
-/* --- Rearrangements, reshapes, copies --------------------------------------------------------- */
+/* --- Rearrangements, reshapes, copies ------------------------------------------------------- */
 
 static Exp *rearrange_identity(Simp *S, const Exp *e)
 {
@@ -318,9 +316,7 @@ static Exp *replicate_replicate(Simp *S, const Exp *e)
     return r;
 }
 
-/* --- Concatenation
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- Concatenation -------------------------------------------------------------------------- */
 
 static Exp *concat_one(Simp *S, const Exp *e)
 {

@@ -4,9 +4,7 @@
 
 #include <string.h>
 
-/* --- if
- * -----------------------------------------------------------------------------------------------
- */
+/* --- if ------------------------------------------------------------------------------------- */
 
 static void replace_all(Simp *S, const Vars *pat, const Atoms *as)
 {
@@ -111,7 +109,7 @@ void simp_if(Simp *S, const Stm *s)
     }
 }
 
-/* --- loop ------------------------------------------------------------------------------------- */
+/* --- loop ----------------------------------------------------------------------------------- */
 
 /* Params, inits, body results and pattern of a loop, position by position. */
 typedef struct {
@@ -198,9 +196,7 @@ void simp_loop(Simp *S, const Stm *s)
     simp_emit(S, c.pat, r);
 }
 
-/* --- SOACs
- * ------------------------------------------------------------------------------------------------
- */
+/* --- SOACs ---------------------------------------------------------------------------------- */
 
 static Lambda *simp_lambda(Simp *S, const Lambda *l)
 {
@@ -411,7 +407,7 @@ void simp_soac(Simp *S, const Stm *s)
     simp_emit(S, pat, r);
 }
 
-/* --- Mapnests --------------------------------------------------------------------------------- */
+/* --- Mapnests ------------------------------------------------------------------------------- */
 
 /* Elements of an iota are computed from the index. */
 static bool iota_row(Simp *S, const NestDim *nd, Atom arr, Var *x, Bld *first)

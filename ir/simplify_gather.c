@@ -19,7 +19,7 @@ typedef struct {
     bool changed;
 } Gather;
 
-/* --- What the function binds ------------------------------------------------------------------ */
+/* --- What the function binds ---------------------------------------------------------------- */
 
 static void inside_body(void *env, Body *b);
 
@@ -43,7 +43,7 @@ static void inside_body(void *env, Body *b)
     }
 }
 
-/* --- Rewriting -------------------------------------------------------------------------------- */
+/* --- Rewriting ------------------------------------------------------------------------------ */
 
 static Body *gather_body(void *env, Body *b);
 

@@ -4,7 +4,7 @@
 #include "ir/scalar.h"
 #include "ir/simplify.h"
 
-/* --- Constants -------------------------------------------------------------------------------- */
+/* --- Constants ------------------------------------------------------------------------------ */
 
 /* Does e look at, or make, the bits of a NaN? Constants do not keep them. */
 static bool nan_bits(const Exp *e, Val arg, Val res)
@@ -63,7 +63,7 @@ static Exp *conv_conv(Simp *S, const Exp *e)
     return r;
 }
 
-/* --- Identities ------------------------------------------------------------------------------- */
+/* --- Identities ----------------------------------------------------------------------------- */
 
 static bool is_const(Atom a, double f)
 {
@@ -218,7 +218,7 @@ static Exp *bool_compare(Simp *S, const Exp *e)
     return exp_unop(S->cx, e->loc, OP_NOT, e->prim.args.at[0]);
 }
 
-/* --- Sums: integers wrap around, so addition is associative ----------------------------------- */
+/* --- Sums: integers wrap around, so addition is associative --------------------------------- */
 
 static const Exp *int_prim(const Simp *S, Atom a, PrimOp op)
 {
@@ -286,7 +286,7 @@ static Exp *cancelled(Simp *S, const Exp *e)
     return NULL;
 }
 
-/* --- Comparisons that ranges decide ----------------------------------------------------------- */
+/* --- Comparisons that ranges decide --------------------------------------------------------- */
 
 static Exp *decided(Simp *S, const Exp *e)
 {

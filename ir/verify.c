@@ -49,7 +49,7 @@ _Noreturn __attribute__((format(printf, 2, 3))) static void wrong(Check *c, cons
     longjmp(c->fail, 1);
 }
 
-/* --- Scopes and atoms ------------------------------------------------------------------------- */
+/* --- Scopes and atoms ----------------------------------------------------------------------- */
 
 static void bind(Check *c, const Var *v)
 {
@@ -110,7 +110,7 @@ static void bind_all(Check *c, const Vars *vs)
         check_type(c, vs->at[i]->type);
 }
 
-/* --- Equality of sizes and types -------------------------------------------------------------- */
+/* --- Equality of sizes and types ------------------------------------------------------------ */
 
 /* A size of a type, with parameters replaced: `from` by `to`, position by position. */
 typedef struct {
@@ -174,7 +174,7 @@ static void want_count(Check *c, int n, int want, const char *what)
         wrong(c, "%d %s instead of %d", n, what, want);
 }
 
-/* --- Scalar and array operations -------------------------------------------------------------- */
+/* --- Scalar and array operations ------------------------------------------------------------ */
 
 static bool takes_prim(char operands, PrimType t)
 {
@@ -278,9 +278,7 @@ static void check_assert(Check *c, const Exp *e)
     }
 }
 
-/* --- Control
- * -----------------------------------------------------------------------------------------------
- */
+/* --- Control -------------------------------------------------------------------------------- */
 
 static void check_if(Check *c, const Exp *e)
 {
@@ -322,7 +320,7 @@ static void check_loop(Check *c, const Exp *e)
     leave(c, mark);
 }
 
-/* --- Lambdas and parallel operators ----------------------------------------------------------- */
+/* --- Lambdas and parallel operators --------------------------------------------------------- */
 
 static void check_lambda(Check *c, const Lambda *l)
 {
@@ -507,7 +505,7 @@ static void check_seg(Check *c, const Exp *e)
     leave(c, mark);
 }
 
-/* --- Expressions and statements --------------------------------------------------------------- */
+/* --- Expressions and statements ------------------------------------------------------------- */
 
 static void visit_atom(void *env, Atom a)
 {
@@ -610,9 +608,7 @@ static void check_body(Check *c, const Body *b)
     leave(c, mark);
 }
 
-/* --- Entries
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- Entries -------------------------------------------------------------------------------- */
 
 static int count_values(const ExtParams *ps)
 {

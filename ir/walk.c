@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* --- Rebuilding an expression ---------------------------------------------------------------- */
+/* --- Rebuilding an expression --------------------------------------------------------------- */
 
 typedef struct {
     Ctx *cx;
@@ -143,7 +143,7 @@ Exp *exp_map_parts(Ctx *cx, const Exp *e, const ExpMapper *m)
     return r;
 }
 
-/* --- Visiting an expression ------------------------------------------------------------------- */
+/* --- Visiting an expression ----------------------------------------------------------------- */
 
 static void visit_atom(const ExpVisitor *v, const Atom *a)
 {
@@ -231,7 +231,7 @@ void exp_visit(const Exp *e, const ExpVisitor *v)
     }
 }
 
-/* --- Free variables --------------------------------------------------------------------------- */
+/* --- Free variables ------------------------------------------------------------------------- */
 
 /* Every variable is bound once in the program, so a use is free in a part exactly if its binder is
  * not inside the part: bound variables may be collected in one set for all scopes. */

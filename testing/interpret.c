@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-rt_prim test_prim(Type t)
+/* The type of an atom as values have it. */
+static rt_prim test_prim(Type t)
 {
     rt_prim p;
     if (!rt_prim_named(prim_type_text[t.elem], &p))
@@ -14,7 +15,7 @@ rt_prim test_prim(Type t)
     return p;
 }
 
-/* --- Reading values --------------------------------------------------------------------------- */
+/* --- Reading values ------------------------------------------------------------------------- */
 
 typedef VEC(rt_hvalue) Values;
 
@@ -89,7 +90,7 @@ static void free_values(Values *vs)
     vs->n = 0;
 }
 
-/* --- Running ---------------------------------------------------------------------------------- */
+/* --- Running -------------------------------------------------------------------------------- */
 
 /* Are the results what the case says? */
 static bool as_expected(Run *run, const TestCase *c, const Entry *en, const InterpResult *r)

@@ -42,7 +42,7 @@ static const char help[] =
     "      --keep             keeps the temporary folder with what was built\n"
     "  -v, --verbose          a line for each program, all messages of those that fail\n";
 
-/* --- Options ---------------------------------------------------------------------------------- */
+/* --- Options -------------------------------------------------------------------------------- */
 
 typedef struct {
     Arena *a;
@@ -232,7 +232,7 @@ static void take_arguments(Command *c, int argc, char **argv)
         c->o.interpret = c->o.compile = true;
 }
 
-/* --- Processes -------------------------------------------------------------------------------- */
+/* --- Processes ------------------------------------------------------------------------------ */
 
 typedef struct {
     pid_t pid; /* 0: free */

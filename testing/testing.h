@@ -74,7 +74,4 @@ void test_versions(Run *run, FlattenMode mode);
  * program then starts it anew. */
 bool driver_start(void);
 
-/* The type of an atom as values have it. */
-rt_prim test_prim(Type t);
-
 #endif

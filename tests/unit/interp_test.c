@@ -46,7 +46,7 @@ static void failure(Test *t, const char *text, const char *got)
     printf("%s:%d: %s\n    got: %s\n", t->path, t->line, text, got);
 }
 
-/* --- Guards ---------------------------------------------------------------------------------- */
+/* --- Guards --------------------------------------------------------------------------------- */
 
 static int64_t threshold(void *env, const char *name)
 {
@@ -70,7 +70,7 @@ static bool fits(void *env, const Exp *suff)
     return !t->nofit;
 }
 
-/* --- Values ---------------------------------------------------------------------------------- */
+/* --- Values --------------------------------------------------------------------------------- */
 
 /* All values in a text; their number, or -1. */
 static int read_values(const char *text, size_t n, rt_hvalue *vs)
@@ -125,7 +125,7 @@ static void compare(Test *t, const InterpResult *r, const char *want, double tol
     free_values(vs, n);
 }
 
-/* --- Directives ------------------------------------------------------------------------------ */
+/* --- Directives ----------------------------------------------------------------------------- */
 
 static void check_result(Test *t, const InterpResult *r, const char *op, const char *want)
 {
@@ -294,7 +294,7 @@ static void print_fused(Ctx *cx, const char *path)
     free(text);
 }
 
-/* --- The tables of operations ---------------------------------------------------------------- */
+/* --- The tables of operations --------------------------------------------------------------- */
 
 static bool takes(char operands, PrimType t)
 {

@@ -302,7 +302,7 @@ static void consumed_arrays(void)
     CHECK_INT(eaten.n, 2);
 }
 
-/* --- The table of forms ------------------------------------------------------------------------ */
+/* --- The table of forms --------------------------------------------------------------------- */
 
 static bool trait(int k, unsigned traits)
 {
