@@ -103,7 +103,7 @@ static Texts stride_texts(Fn *f, const ArrLoc *l, int rank)
 {
     Texts t = {0};
     for (int k = 0; k < rank; k++)
-        vec_push(f->em->cx->scratch, &t, sx_exact_c(l->strides[k]));
+        vec_push(f->em->cx->scratch, &t, sx_exact_c(l->at.strides[k]));
     return t;
 }
 
@@ -158,10 +158,10 @@ static void emit_copy(Fn *f, const HostOp *op)
     out_printf(f->o, "rt_copy_strided(ctx, %d, %d, ", prim_type_bytes[op->type], rank);
     i64s(f, &dims);
     out_printf(f->o, ",\n                          %s, %s, ", op->dst.mem->name,
-               sx_exact_c(op->dst.offset));
+               sx_exact_c(op->dst.at.offset));
     i64s(f, &dst);
     out_printf(f->o, ",\n                          %s, %s, ", op->src.mem->name,
-               sx_exact_c(op->src.offset));
+               sx_exact_c(op->src.at.offset));
     i64s(f, &src);
     out_puts(f->o, ")");
     call_end(f);
@@ -171,7 +171,7 @@ static void emit_fill(Fn *f, const HostOp *op)
 {
     call_begin(f);
     out_printf(f->o, "rt_fill(ctx, %s, %s, %s, %d, &(%s){%s})", op->dst.mem->name,
-               sx_exact_c(op->dst.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
+               sx_exact_c(op->dst.at.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
                ctype_c(op->type), atom_c(op->atom));
     call_end(f);
 }
@@ -180,7 +180,7 @@ static void emit_iota(Fn *f, const HostOp *op)
 {
     call_begin(f);
     out_printf(f->o, "rt_iota(ctx, %s, %s, %s, %d, (int64_t)%s, (int64_t)%s)", op->dst.mem->name,
-               sx_exact_c(op->dst.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
+               sx_exact_c(op->dst.at.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
                atom_c(op->atom), atom_c(op->atom2));
     call_end(f);
 }

@@ -247,7 +247,7 @@ static void bind_params(Host *h, const Entry *en)
                 Mem *m = host_mem(h, v->base);
                 m->is_param = true;
                 m->borrowed = !ep->unique;
-                l = loc_row_major(h->cx, m, v->type);
+                l = (ArrLoc){m, lmad_permuted(h->cx, v->type, NULL)};
                 host_bind(h, v, l);
             }
             vec_push(h->cx->perm, &h->entry->param_locs, l);
@@ -267,7 +267,7 @@ static void bind_results(Host *h, const Entry *en)
         ArrLoc l = {0};
         if (t.rank > 0) {
             l = *host_loc(h, a.var);
-            if (!sx_is_const(l.offset, 0) || !loc_is_row_major(h->cx, &l, t))
+            if (!sx_is_const(l.at.offset, 0) || !lmad_is_row_major(h->cx, l.at, t))
                 l = host_copied(h, en->loc, a, NULL);
         }
         vec_push(h->cx->perm, &h->entry->result_locs, l);

@@ -54,7 +54,8 @@ void host_check_count(Host *h, const Atom *dims, int n, int bytes)
 ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm)
 {
     host_check_count(h, t.dims, t.rank, prim_type_bytes[t.elem]);
-    return loc_permuted(h->cx, host_alloc(h, base, bytes_of(h->cx, t)), t, perm);
+    Mem *mem = host_alloc(h, base, bytes_of(h->cx, t));
+    return (ArrLoc){mem, lmad_permuted(h->cx, t, perm)};
 }
 
 static Atoms dims_of(Ctx *cx, Type t)
@@ -87,7 +88,7 @@ ArrLoc host_copied(Host *h, Loc loc, Atom arr, const int *perm)
 static const int *kept_perm(Ctx *cx, const ArrLoc *l, Type t)
 {
     int *perm = NEWN(cx->perm, int, t.rank);
-    return loc_perm(cx, l, t, perm) ? perm : NULL;
+    return lmad_perm(cx, l->at, t, perm) ? perm : NULL;
 }
 
 /* --- In-place updates ------------------------------------------------------------------------- */
@@ -129,18 +130,9 @@ void host_unprotect(Host *h, const Protected *p)
 
 /* --- Views ------------------------------------------------------------------------------------ */
 
-/* The part of l (an array of as many dimensions as at) that the index components select. */
 static ArrLoc slice_loc(Ctx *cx, ArrLoc l, const DimIndexes *at)
 {
-    ArrLoc r = {l.mem, l.offset, NEWN(cx->perm, const Sx *, at->n)};
-    int n = 0;
-    for (int k = 0; k < at->n; k++) {
-        DimIndex d = at->at[k];
-        r.offset = sx_add(cx, r.offset, sx_mul(cx, sx_atom(cx, d.start), l.strides[k]));
-        if (d.is_slice)
-            r.strides[n++] = sx_mul(cx, sx_atom(cx, d.stride), l.strides[k]);
-    }
-    return r;
+    return (ArrLoc){l.mem, lmad_index(cx, l.at, at)};
 }
 
 static void check_bounds(Host *h, const Exp *e)
@@ -171,7 +163,7 @@ static void index_stm(Host *h, const Stm *s)
                             .loc = e->loc,
                             .var = v,
                             .mem = l.mem,
-                            .sx = l.offset,
+                            .sx = l.at.offset,
                             .type = v->type.elem});
 }
 
@@ -187,7 +179,7 @@ static void update_stm(Host *h, const Stm *s)
         host_op(h, (HostOp){.kind = H_WRITE,
                             .loc = e->loc,
                             .mem = part.mem,
-                            .sx = part.offset,
+                            .sx = part.at.offset,
                             .atom = e->update.val,
                             .type = t.elem});
         return;
@@ -203,22 +195,20 @@ static void rearrange_stm(Host *h, const Stm *s)
     const Exp *e = s->exp;
     ArrLoc a = host_atom_loc(h, e->rearrange.arr);
     int rank = atom_type(e->rearrange.arr).rank;
-    ArrLoc r = {a.mem, a.offset, NEWN(h->cx->perm, const Sx *, rank)};
-    for (int k = 0; k < rank; k++)
-        r.strides[k] = a.strides[e->rearrange.perm[k]];
-    host_bind(h, s->pat.at[0], r);
+    host_bind(h, s->pat.at[0],
+              (ArrLoc){a.mem, lmad_rearrange(h->cx, a.at, rank, e->rearrange.perm)});
 }
 
 static void reshape_stm(Host *h, const Stm *s)
 {
     const Exp *e = s->exp;
     Ctx *cx = h->cx;
-    Type from = atom_type(e->reshape.arr);
-    ArrLoc a = host_atom_loc(h, e->reshape.arr);
-    if (!loc_is_row_major(cx, &a, from))
-        a = host_copied(h, e->loc, e->reshape.arr, NULL);
-    ArrLoc r = loc_row_major(cx, a.mem, s->pat.at[0]->type);
-    r.offset = a.offset;
+    Type from = atom_type(e->reshape.arr), to = s->pat.at[0]->type;
+    ArrLoc a = host_atom_loc(h, e->reshape.arr), r = a;
+    if (!lmad_reshape(cx, a.at, from, to, &r.at)) {
+        r = host_copied(h, e->loc, e->reshape.arr, NULL);
+        r.at = lmad_permuted(cx, to, NULL);
+    }
     host_bind(h, s->pat.at[0], r);
 }
 
@@ -296,10 +286,7 @@ static void replicate_stm(Host *h, const Stm *s)
         return;
     }
     ArrLoc val = host_atom_loc(h, e->replicate.val);
-    ArrLoc src = {val.mem, val.offset, NEWN(h->cx->perm, const Sx *, v->type.rank)};
-    int extra = v->type.rank - t.rank;
-    for (int k = 0; k < v->type.rank; k++)
-        src.strides[k] = k < extra ? sx_const(h->cx, 0) : val.strides[k - extra];
+    ArrLoc src = {val.mem, lmad_repeat(h->cx, val.at, t.rank, v->type.rank - t.rank)};
     host_copy(h, e->loc, dst, src, v->type);
 }
 
@@ -322,7 +309,8 @@ static void arraylit_stm(Host *h, const Stm *s)
         return;
     }
     for (int i = 0; i < elems->n; i++) {
-        ArrLoc part = {dst.mem, sx_mul(cx, sx_const(cx, i), dst.strides[0]), dst.strides + 1};
+        const Sx *at = sx_const(cx, i);
+        ArrLoc part = {dst.mem, lmad_rows(cx, dst.at, v->type.rank, &at, 1)};
         host_copy(h, e->loc, part, host_atom_loc(h, elems->at[i]), e->arraylit.elem);
     }
 }
@@ -338,7 +326,7 @@ static void concat_stm(Host *h, const Stm *s)
     for (int i = 0; i < e->concat.arrs.n; i++) {
         Atom part = e->concat.arrs.at[i];
         Type t = atom_type(part);
-        ArrLoc to = {dst.mem, sx_mul(cx, at, dst.strides[d]), dst.strides};
+        ArrLoc to = {dst.mem, {sx_mul(cx, at, dst.at.strides[d]), dst.at.strides}};
         host_copy(h, e->loc, to, host_atom_loc(h, part), t);
         at = sx_add(cx, at, sx_atom(cx, t.dims[d]));
         if (at->parts > SX_MANY_PARTS)
@@ -366,7 +354,7 @@ static Atom manifest_test(Host *h, const ArrLoc *l, Type t, int fast, Loc loc)
     enum { TRANSACTION = 32, SMALL = 64 * 1024 };
     Ctx *cx = h->cx;
     int bytes = prim_type_bytes[t.elem];
-    const Sx *wide = sx_op(cx, SX_DIV, l->strides[fast], sx_const(cx, TRANSACTION / bytes));
+    const Sx *wide = sx_op(cx, SX_DIV, l->at.strides[fast], sx_const(cx, TRANSACTION / bytes));
     const Sx *big = sx_op(cx, SX_DIV, sx_product(cx, t.dims, t.rank), sx_const(cx, SMALL / bytes));
     const Sx *gpu = sx_sub(cx, sx_const(cx, 1), sx_size(cx, SIZE_IS_CPU));
     Var *score = var_new(cx, "worth", type_prim(T_I64), loc);
@@ -388,11 +376,13 @@ static void set_loc(Host *h, HostOps *ops, const ArrLoc *to, const ArrLoc *from,
     HostOps *outer = h->ops;
     h->ops = ops;
     host_op(h, (HostOp){.kind = H_ALIAS, .mem = to->mem, .mem2 = from->mem});
-    host_op(h, (HostOp){.kind = H_SX, .loc = loc, .var = to->offset->var, .sx = from->offset});
+    host_op(h,
+            (HostOp){.kind = H_SX, .loc = loc, .var = to->at.offset->var, .sx = from->at.offset});
     for (int k = 0; k < rank; k++)
-        host_op(
-            h,
-            (HostOp){.kind = H_SX, .loc = loc, .var = to->strides[k]->var, .sx = from->strides[k]});
+        host_op(h, (HostOp){.kind = H_SX,
+                            .loc = loc,
+                            .var = to->at.strides[k]->var,
+                            .sx = from->at.strides[k]});
     h->ops = outer;
 }
 
@@ -412,20 +402,19 @@ static void manifest_stm(Host *h, const Stm *s)
     Var *v = s->pat.at[0];
     int rank = v->type.rank;
     ArrLoc l = host_atom_loc(h, e->rearrange.arr);
-    ArrLoc want = loc_permuted(cx, l.mem, v->type, e->rearrange.perm);
-    bool same = true;
-    for (int k = 0; k < rank; k++)
-        same = same && sx_eq(l.strides[k], want.strides[k]);
-    if (same) {
+    Lmad want = lmad_permuted(cx, v->type, e->rearrange.perm);
+    want.offset = l.at.offset;
+    if (lmad_eq(l.at, want, rank)) {
         host_bind(h, v, l);
         return;
     }
     HostOp op = {.kind = H_IF, .loc = e->loc};
     op.atom = manifest_test(h, &l, v->type, e->rearrange.perm[rank - 1], e->loc);
-    ArrLoc r = {host_mem(h, v->base), declared_i64(h, "offset", e->loc),
-                NEWN(cx->perm, const Sx *, rank)};
+    const Sx *offset = declared_i64(h, "offset", e->loc);
+    const Sx **strides = NEWN(cx->perm, const Sx *, rank);
     for (int k = 0; k < rank; k++)
-        r.strides[k] = declared_i64(h, "stride", e->loc);
+        strides[k] = declared_i64(h, "stride", e->loc);
+    ArrLoc r = {host_mem(h, v->base), {offset, strides}};
     HostOps *outer = h->ops;
     h->ops = &op.then_;
     ArrLoc copy = host_copied(h, e->loc, e->rearrange.arr, e->rearrange.perm);

@@ -20,26 +20,16 @@ typedef struct {
 static Layout layout_of(Ctx *cx, const ArrLoc *l, Type t)
 {
     Layout y = {false, NEWN(cx->perm, int, t.rank)};
-    y.regular = sx_is_const(l->offset, 0) && loc_perm(cx, l, t, y.perm);
+    y.regular = sx_is_const(l->at.offset, 0) && lmad_perm(cx, l->at, t, y.perm);
     if (!y.regular)
         for (int k = 0; k < t.rank; k++)
             y.perm[k] = k;
     return y;
 }
 
-static bool same_perm(const int *a, const int *b, int rank)
-{
-    return rank == 0 || memcmp(a, b, sizeof *a * (size_t)rank) == 0;
-}
-
 static bool same_loc(const ArrLoc *a, const ArrLoc *b, int rank)
 {
-    if (a->mem != b->mem || !sx_eq(a->offset, b->offset))
-        return false;
-    for (int k = 0; k < rank; k++)
-        if (!sx_eq(a->strides[k], b->strides[k]))
-            return false;
-    return true;
+    return a->mem == b->mem && lmad_eq(a->at, b->at, rank);
 }
 
 /* dst also stands for what src stands for. */
@@ -64,7 +54,7 @@ static void set_mem(Host *h, Mem *mem, Loc loc, Atom a, const int *perm)
     Type t = atom_type(a);
     ArrLoc l = host_atom_loc(h, a);
     Layout y = layout_of(h->cx, &l, t);
-    if (!y.regular || !same_perm(y.perm, perm, t.rank))
+    if (!y.regular || !perm_eq(y.perm, perm, t.rank))
         l = host_copied(h, loc, a, perm);
     alias_op(h, mem, l.mem);
 }
@@ -117,11 +107,11 @@ static void join_results(Host *h, const Stm *s, const ArrLoc *lt, const ArrLoc *
         Layout a = layout_of(h->cx, &lt[i], atom_type(e->branch.then_->res.at[i]));
         Layout b = layout_of(h->cx, &le[i], atom_type(e->branch.else_->res.at[i]));
         perms[i] = a.perm;
-        if (!same_perm(a.perm, b.perm, rank))
+        if (!perm_eq(a.perm, b.perm, rank))
             for (int k = 0; k < rank; k++)
                 perms[i][k] = k;
         mems[i] = host_mem(h, v->base);
-        host_bind(h, v, loc_permuted(h->cx, mems[i], v->type, perms[i]));
+        host_bind(h, v, (ArrLoc){mems[i], lmad_permuted(h->cx, v->type, perms[i])});
     }
 }
 
@@ -360,7 +350,7 @@ static void loop_inits(Host *h, LoopPlan *lp)
             alias_op(h, lp->mems[i], host_copied(h, e->loc, init, lp->layouts[i].perm).mem);
         else
             set_mem(h, lp->mems[i], e->loc, init, lp->layouts[i].perm);
-        host_bind(h, v, loc_permuted(h->cx, lp->mems[i], v->type, lp->layouts[i].perm));
+        host_bind(h, v, (ArrLoc){lp->mems[i], lmad_permuted(h->cx, v->type, lp->layouts[i].perm)});
     }
 }
 
@@ -405,7 +395,7 @@ static void next_arrays(Host *h, LoopPlan *lp)
             continue;
         ArrLoc l = host_atom_loc(h, a);
         Layout y = lp->results[i] = layout_of(h->cx, &l, t);
-        if (!y.regular || !same_perm(y.perm, lp->layouts[i].perm, t.rank))
+        if (!y.regular || !perm_eq(y.perm, lp->layouts[i].perm, t.rank))
             l = host_copied(h, e->loc, a, lp->layouts[i].perm);
         next[i] = l.mem;
         for (int k = 0; k < i; k++)
@@ -444,7 +434,7 @@ static bool walk_loop(Host *h, LoopPlan *lp)
     for (int i = 0; i < e->loop.params.n; i++) {
         int rank = e->loop.params.at[i]->type.rank;
         if (rank > 0 && lp->results[i].regular &&
-            !same_perm(lp->results[i].perm, lp->layouts[i].perm, rank))
+            !perm_eq(lp->results[i].perm, lp->layouts[i].perm, rank))
             return false;
     }
     return true;
@@ -511,6 +501,7 @@ void host_loop(Host *h, const Stm *s)
         if (v->type.rank == 0)
             host_set(h, v, atom_var(e->loop.params.at[i]));
         else
-            host_bind(h, v, loc_permuted(h->cx, lp.mems[i], v->type, lp.layouts[i].perm));
+            host_bind(h, v,
+                      (ArrLoc){lp.mems[i], lmad_permuted(h->cx, v->type, lp.layouts[i].perm)});
     }
 }

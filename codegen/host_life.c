@@ -46,9 +46,9 @@ static void visit_loc(const SxVisitor *v, const ArrLoc *l, int rank)
 {
     if (!l->mem)
         return;
-    visit_sx(v, l->offset);
+    visit_sx(v, l->at.offset);
     for (int k = 0; k < rank; k++)
-        visit_sx(v, l->strides[k]);
+        visit_sx(v, l->at.strides[k]);
 }
 
 static void visit_op(const SxVisitor *v, const HostOp *op)

@@ -223,10 +223,10 @@ static KLoc host_array(KGen *kg, const ArrLoc *a, Type t)
 {
     KLoc l = {.space = SP_GLOBAL, .elem = t.elem};
     l.mem = kg_param_mem(kg, a->mem, t.elem);
-    l.offset = kg_host_sx(kg, a->offset);
+    l.offset = kg_host_sx(kg, a->at.offset);
     l.strides = NEWN(kg->cx->perm, const Sx *, t.rank);
     for (int k = 0; k < t.rank; k++)
-        l.strides[k] = kg_host_sx(kg, a->strides[k]);
+        l.strides[k] = kg_host_sx(kg, a->at.strides[k]);
     return l;
 }
 

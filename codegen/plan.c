@@ -1,58 +1,10 @@
-/* Plans as data: locations of arrays, sharing of kernels and sites. */
+/* Plans as data: sharing of kernels and sites. */
 #include "codegen/plan.h"
 
 #include "base/intern.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* --- Locations of arrays ---------------------------------------------------------------------- */
-
-ArrLoc loc_permuted(Ctx *cx, Mem *mem, Type t, const int *perm)
-{
-    ArrLoc l = {mem, sx_const(cx, 0), NEWN(cx->perm, const Sx *, t.rank)};
-    const Sx *stride = sx_const(cx, 1);
-    for (int k = t.rank - 1; k >= 0; k--) {
-        int d = perm ? perm[k] : k;
-        l.strides[d] = stride;
-        stride = sx_mul(cx, stride, sx_atom(cx, t.dims[d]));
-    }
-    return l;
-}
-
-ArrLoc loc_row_major(Ctx *cx, Mem *mem, Type t)
-{
-    return loc_permuted(cx, mem, t, NULL);
-}
-
-bool loc_perm(Ctx *cx, const ArrLoc *l, Type t, int *perm)
-{
-    const Sx *stride = sx_const(cx, 1);
-    bool used[32] = {false};
-    ASSERT(t.rank <= 32);
-    for (int k = t.rank - 1; k >= 0; k--) {
-        int d = t.rank - 1; /* of dimensions with the same stride, the last: so row-major wins */
-        while (d >= 0 && (used[d] || !sx_eq(l->strides[d], stride)))
-            d--;
-        if (d < 0)
-            return false;
-        used[d] = true;
-        perm[k] = d;
-        stride = sx_mul(cx, stride, sx_atom(cx, t.dims[d]));
-    }
-    return true;
-}
-
-bool loc_is_row_major(Ctx *cx, const ArrLoc *l, Type t)
-{
-    const Sx *stride = sx_const(cx, 1);
-    for (int k = t.rank - 1; k >= 0; k--) {
-        if (!sx_eq(l->strides[k], stride) && !atom_is_int(t.dims[k], 1))
-            return false;
-        stride = sx_mul(cx, stride, sx_atom(cx, t.dims[k]));
-    }
-    return true;
-}
 
 /* --- Sites and kernels ------------------------------------------------------------------------ */
 

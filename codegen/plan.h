@@ -15,7 +15,7 @@
 #define CODEGEN_PLAN_H
 
 #include "base/ident.h"
-#include "size/size.h"
+#include "memory/lmad.h"
 
 typedef VEC(const char *) Texts;
 
@@ -31,12 +31,10 @@ typedef struct {
     int root;      /* smallest id of the blocks that it may stand for */
 } Mem;
 
-/* Where the elements of a host-level array lie: element (i_0, .., i_{r-1}) is element number
- * offset + sum i_k*strides[k] of mem (in elements, not bytes). Bool elements take one byte. */
+/* Where a host-level array lies. Bool elements take one byte. */
 typedef struct {
     Mem *mem;
-    const Sx *offset;
-    const Sx **strides; /* rank of them */
+    Lmad at;
 } ArrLoc;
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
@@ -204,14 +202,6 @@ void host_check_count(Host *h, const Atom *dims, int n, int bytes);
 ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm);
 ArrLoc *host_loc(const Host *h, const Var *arr); /* ice if unknown */
 void host_bind(Host *h, const Var *arr, ArrLoc loc);
-/* Row-major location in mem for an array of type t. */
-ArrLoc loc_row_major(Ctx *cx, Mem *mem, Type t);
-/* Location such that the dimensions permuted by perm are row-major (physical dim k = dim perm[k]).
- */
-ArrLoc loc_permuted(Ctx *cx, Mem *mem, Type t, const int *perm);
-/* Is l, up to its offset, loc_permuted by some perm? Fills it in (rank of them). */
-bool loc_perm(Ctx *cx, const ArrLoc *l, Type t, int *perm);
-bool loc_is_row_major(Ctx *cx, const ArrLoc *l, Type t); /* up to its offset */
 int plan_site(Plan *p, Loc loc, const char *msg);        /* shared if equal */
 /* Adds the kernel, or finds one with the same text up to its name (identical kernels of different
  * versions are generated once). */

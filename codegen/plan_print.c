@@ -4,11 +4,11 @@
 static void print_loc(Out *o, const ArrLoc *l, int rank)
 {
     out_printf(o, "%s[", l->mem->name);
-    bool zero = sx_is_const(l->offset, 0);
+    bool zero = sx_is_const(l->at.offset, 0);
     if (!zero || rank == 0)
-        out_puts(o, sx_c(l->offset));
+        out_puts(o, sx_c(l->at.offset));
     for (int k = 0; k < rank; k++) {
-        const char *i = sx_is_const(l->strides[k], 1) ? "" : sx_c_factor(l->strides[k]);
+        const char *i = sx_is_const(l->at.strides[k], 1) ? "" : sx_c_factor(l->at.strides[k]);
         out_printf(o, "%si%d%s%s", k || !zero ? " + " : "", k, i[0] ? "*" : "", i);
     }
     out_puts(o, "]");

@@ -333,10 +333,10 @@ static BinLayout layout_bins(const SegHist *sh)
         const Var *v = sh->hist.dests->at[j].arr.var;
         const ArrLoc *d = host_loc(h, v);
         const Sx *zero = sx_const(cx, 0), *unit = sx_const(cx, 1);
-        l.offset[j] = host_let(h, "offset", sx_select(cx, more, zero, d->offset));
+        l.offset[j] = host_let(h, "offset", sx_select(cx, more, zero, d->at.offset));
         l.strides[j] = NEWN(cx->perm, const Sx *, v->type.rank);
         for (int k = v->type.rank - 1; k >= 0; k--) {
-            l.strides[j][k] = host_let(h, "stride", sx_select(cx, more, unit, d->strides[k]));
+            l.strides[j][k] = host_let(h, "stride", sx_select(cx, more, unit, d->at.strides[k]));
             unit = sx_mul(cx, unit, sx_atom(cx, v->type.dims[k]));
         }
         l.step[j] = host_let(h, "step", sx_mul(cx, more, unit));
