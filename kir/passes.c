@@ -1,0 +1,27 @@
+/* The passes over kernels, in order. */
+#include "kir/passes.h"
+
+#include "kir/walk.h"
+
+#include <string.h>
+
+const KPass kir_pass_table[] = {
+    {"dead", kir_dead, "what has no effect"},
+    {NULL, NULL, NULL},
+};
+
+const KPass *kir_pass(const char *name)
+{
+    for (const KPass *p = kir_pass_table; p->name; p++)
+        if (strcmp(p->name, name) == 0)
+            return p;
+    return NULL;
+}
+
+void kir_passes(Arena *a, KFun *f)
+{
+    if (kblock_is_opaque(&f->body))
+        return;
+    for (const KPass *p = kir_pass_table; p->name; p++)
+        p->run(a, f);
+}

@@ -1,0 +1,24 @@
+/* Passes over kernels: each takes a verified kernel and leaves one that does the same. A kernel
+ * with text of unknown meaning (RAW) is left as it is. */
+#ifndef KIR_PASSES_H
+#define KIR_PASSES_H
+
+#include "kir/kir.h"
+
+typedef void KPassFn(Arena *a, KFun *f);
+typedef struct {
+    const char *name;
+    KPassFn *run;
+    const char *why;
+} KPass;
+
+/* All of them in the order in which they run; the last row has no name. */
+extern const KPass kir_pass_table[];
+/* NULL if there is none of that name. */
+const KPass *kir_pass(const char *name);
+/* Runs them all. */
+void kir_passes(Arena *a, KFun *f);
+
+KPassFn kir_dead;
+
+#endif

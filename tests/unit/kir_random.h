@@ -1,0 +1,338 @@
+/* Random kernels that are right: in bounds, free of races, barriers in uniform flow only. */
+#ifndef TESTS_UNIT_KIR_RANDOM_H
+#define TESTS_UNIT_KIR_RANDOM_H
+
+#include "kir_eval.h"
+
+enum { RK_ITEMS = 8, RK_SLOTS = 4, RK_SHARED = 3, RK_NAMES = 64 };
+
+/* How work-items use a shared buffer until the next barrier that orders it. */
+typedef enum { RK_OWN, RK_READ } RkMode;
+
+typedef struct {
+    Arena *a;
+    KBuild *b;
+    uint64_t seed;
+    KBuf *in, *out, *priv, *fixed;
+    KBuf *shared[RK_SHARED]; /* two in local memory, one in global */
+    RkMode mode[RK_SHARED];
+    const KExp *index[RK_NAMES]; /* at least 0, small */
+    int n_index;
+    const KExp *data[RK_NAMES]; /* i64, any */
+    int n_data;
+    KVar *vars[RK_NAMES];
+    int n_vars;
+    int depth;
+} Rk;
+
+static inline int rk(Rk *r, int n)
+{
+    return (int)(ev_random(&r->seed) % (unsigned)n);
+}
+
+static inline const KExp *rk_index(Rk *r, int depth)
+{
+    Arena *a = r->a;
+    if (depth == 0 || rk(r, 3) == 0)
+        return rk(r, 4) ? r->index[rk(r, r->n_index)] : kx_int(a, rk(r, 9));
+    const KExp *x = rk_index(r, depth - 1), *y = rk_index(r, depth - 1);
+    const KExp *q;
+    switch (rk(r, 8)) {
+    case 0: return kx_add(a, x, y);
+    case 1: return kx_mul(a, x, kx_rem(a, y, kx_int(a, 16)));
+    case 2: return kx_min(a, x, y);
+    case 3: return kx_max(a, x, y);
+    case 4: return kx_quot(a, x, kx_add(a, y, kx_int(a, 1)));
+    case 5: return kx_rem(a, x, kx_add(a, y, kx_int(a, 1)));
+    case 6: /* a remainder by hand */
+        y = kx_add(a, y, kx_int(a, 1));
+        q = kb_let(r->b, "q", kx_quot(a, x, y));
+        return kx_sub(a, x, kx_mul(a, q, y));
+    default: return kx_max(a, kx_int(a, 0), kx_sub(a, x, y));
+    }
+}
+
+static inline const KExp *rk_below(Rk *r, int64_t size)
+{
+    return kx_rem(r->a, rk_index(r, 2), kx_int(r->a, size));
+}
+
+static inline const KExp *rk_data(Rk *r, int depth);
+
+static inline const KExp *rk_test(Rk *r)
+{
+    const KExp *x = rk_data(r, 1), *y = rk_data(r, 1);
+    switch (rk(r, 5)) {
+    case 0: return kx_le(r->a, x, y);
+    case 1: return kx_eq(r->a, x, y);
+    case 2: return kx_lt(r->a, rk_index(r, 1), rk_index(r, 1));
+    case 3: return kx_and(r->a, kx_lt(r->a, x, y), kx_ne(r->a, y, kx_int(r->a, 3)));
+    default: return kx_lt(r->a, x, y);
+    }
+}
+
+static inline const KExp *rk_data(Rk *r, int depth)
+{
+    static const PrimOp ops[] = {OP_ADD, OP_SUB, OP_MUL, OP_XOR, OP_MIN, OP_MAX,
+                                 OP_DIV, OP_MOD, OP_SHR, OP_REM, OP_AND};
+    int leaf = rk(r, 4);
+    if (depth > 0 && rk(r, 3))
+        return rk(r, 8) == 0
+                   ? kx_select(r->a, rk_test(r), rk_data(r, depth - 1), rk_data(r, depth - 1))
+                   : kx_prim2(r->a, ops[rk(r, 11)], rk_data(r, depth - 1), rk_data(r, depth - 1));
+    if (leaf == 0 && r->n_vars > 0)
+        return kx_var(r->a, r->vars[rk(r, r->n_vars)]);
+    if (leaf == 1)
+        return rk_index(r, 1);
+    return leaf == 2 || r->n_data == 0 ? kx_int(r->a, rk(r, 99) - 33) : r->data[rk(r, r->n_data)];
+}
+
+static inline void rk_push_data(Rk *r, const KExp *x)
+{
+    if (r->n_data < RK_NAMES)
+        r->data[r->n_data++] = x;
+}
+
+/* A place of this work-item's own. */
+static inline const KExp *rk_own(Rk *r)
+{
+    const KExp *lid = kx_id(r->a, KID_LOCAL);
+    return kx_add(r->a, kx_mul(r->a, lid, kx_int(r->a, RK_SLOTS)), rk_below(r, RK_SLOTS));
+}
+
+static inline void rk_shared_access(Rk *r)
+{
+    int k = rk(r, RK_SHARED);
+    KBuf *s = r->shared[k];
+    if (r->mode[k] == RK_READ)
+        rk_push_data(r, kb_load(r->b, "s", s, rk_below(r, RK_ITEMS * RK_SLOTS)));
+    else if (rk(r, 2))
+        kb_store(r->b, s, rk_own(r), rk_data(r, 2));
+    else
+        rk_push_data(r, kb_load(r->b, "s", s, rk_own(r)));
+}
+
+static inline void rk_private_access(Rk *r)
+{
+    KBuf *s = rk(r, 2) ? r->fixed : r->priv;
+    const KExp *at = s == r->fixed ? kx_int(r->a, rk(r, RK_SLOTS)) : rk_below(r, RK_SLOTS);
+    if (rk(r, 2))
+        kb_store(r->b, s, at, rk_data(r, 2));
+    else
+        rk_push_data(r, kb_load(r->b, "p", s, at));
+}
+
+static inline void rk_access(Rk *r)
+{
+    switch (rk(r, 5)) {
+    case 0: rk_push_data(r, kb_load(r->b, "g", r->in, rk_below(r, RK_ITEMS))); return;
+    case 1: kb_store(r->b, r->out, rk_own(r), rk_data(r, 2)); return;
+    case 2: rk_private_access(r); return;
+    default: rk_shared_access(r); return;
+    }
+}
+
+/* Orders some spaces; what it orders may be used in another way afterwards. */
+static inline void rk_barrier(Rk *r)
+{
+    unsigned fence = rk(r, 2) ? 1u << KS_LOCAL : 1u << KS_LOCAL | 1u << KS_GLOBAL;
+    kb_barrier(r->b, fence);
+    for (int k = 0; k < RK_SHARED; k++)
+        if (fence >> r->shared[k]->space & 1)
+            r->mode[k] = rk(r, 2) ? RK_OWN : RK_READ;
+}
+
+typedef struct {
+    int n_index, n_data, n_vars;
+    RkMode mode[RK_SHARED];
+} RkScope;
+
+static inline RkScope rk_enter(Rk *r)
+{
+    RkScope s = {r->n_index, r->n_data, r->n_vars, {0}};
+    memcpy(s.mode, r->mode, sizeof s.mode);
+    r->depth++;
+    return s;
+}
+
+/* Out of a block that others may go around. */
+static inline void rk_exit(Rk *r, RkScope s)
+{
+    r->depth--;
+    r->n_index = s.n_index;
+    r->n_data = s.n_data;
+    r->n_vars = s.n_vars;
+    if (memcmp(s.mode, r->mode, sizeof s.mode) != 0) {
+        kb_barrier(r->b, 1u << KS_LOCAL | 1u << KS_GLOBAL);
+        memcpy(r->mode, s.mode, sizeof s.mode);
+    }
+}
+
+static inline void rk_block(Rk *r, int n, bool uniform);
+
+static inline void rk_for(Rk *r, bool uniform)
+{
+    Arena *a = r->a;
+    RkScope s = rk_enter(r);
+    const KExp *to = rk(r, 2) ? kx_int(a, rk(r, 5)) : r->index[rk(r, 2)];
+    if (!uniform && rk(r, 2))
+        to = rk_below(r, 4);
+    const KExp *i;
+    switch (rk(r, 6)) {
+    case 0: i = kb_for_doubling(r->b, "d", kx_int(a, 1), to); break;
+    case 1: i = kb_for(r->b, "i", kx_int(a, 1), to, kx_int(a, 2)); break;
+    default: i = kb_for(r->b, "i", kx_int(a, 0), to, kx_int(a, 1)); break;
+    }
+    r->index[r->n_index++] = i;
+    rk_block(r, 1 + rk(r, 4), uniform);
+    rk_exit(r, s);
+    kb_end(r->b);
+}
+
+static inline void rk_if(Rk *r, bool uniform)
+{
+    RkScope s = rk_enter(r);
+    kb_if(r->b, uniform ? kx_lt(r->a, r->index[0], kx_int(r->a, rk(r, 6))) : rk_test(r));
+    rk_block(r, 1 + rk(r, 4), uniform);
+    rk_exit(r, s);
+    if (rk(r, 2)) {
+        kb_else(r->b);
+        s = rk_enter(r);
+        rk_block(r, 1 + rk(r, 3), uniform);
+        rk_exit(r, s);
+    }
+    kb_end(r->b);
+}
+
+static inline void rk_work(Rk *r)
+{
+    RkScope s = rk_enter(r);
+    KStm *w = kb_work(r->b);
+    rk_block(r, 1 + rk(r, 3), false);
+    kb_if(r->b, rk_test(r));
+    kb_leave(r->b, w);
+    kb_end(r->b);
+    rk_block(r, 1 + rk(r, 3), false);
+    if (rk(r, 3) == 0)
+        kb_leave(r->b, w);
+    rk_exit(r, s);
+    kb_end(r->b);
+}
+
+/* A loop that counts by itself. */
+static inline void rk_do(Rk *r, bool uniform)
+{
+    KVar *k = kb_var(r->b, "count", T_I64, kx_int(r->a, 0));
+    RkScope s = rk_enter(r);
+    bool post = rk(r, 2);
+    const KExp *more = kx_lt(r->a, kx_var(r->a, k), kx_int(r->a, 3));
+    KStm *loop = post ? kb_do(r->b) : kb_while(r->b, more);
+    rk_block(r, 1 + rk(r, 3), uniform);
+    kb_set(r->b, k, kx_add(r->a, kx_var(r->a, k), kx_int(r->a, 1)));
+    rk_exit(r, s);
+    if (post)
+        kb_do_end(r->b, loop, more);
+    else
+        kb_end(r->b);
+}
+
+static inline void rk_stm(Rk *r, bool uniform)
+{
+    int kind = rk(r, r->depth < 3 ? 16 : 11);
+    if (kind < 5) {
+        rk_access(r);
+    } else if (kind < 7) {
+        rk_push_data(r, kb_let(r->b, "x", rk_data(r, 3)));
+    } else if (kind == 7 && r->n_index < RK_NAMES) {
+        r->index[r->n_index++] = kb_let(r->b, "i", kx_rem(r->a, rk_index(r, 3), kx_int(r->a, 64)));
+    } else if (kind == 8 && r->n_vars < RK_NAMES) {
+        r->vars[r->n_vars++] = kb_var(r->b, "v", T_I64, rk_data(r, 2));
+    } else if (kind == 9 && r->n_vars > 0) {
+        kb_set(r->b, r->vars[rk(r, r->n_vars)], rk_data(r, 2));
+    } else if (kind == 10 && uniform) {
+        rk_barrier(r);
+    } else if (kind < 13) {
+        if (r->depth < 3)
+            rk_for(r, uniform && rk(r, 2));
+    } else if (kind == 13) {
+        rk_work(r);
+    } else if (kind == 14) {
+        rk_do(r, uniform && rk(r, 2));
+    } else {
+        rk_if(r, uniform && rk(r, 2));
+    }
+}
+
+static inline void rk_block(Rk *r, int n, bool uniform)
+{
+    for (int i = 0; i < n; i++)
+        rk_stm(r, uniform);
+}
+
+static inline KBuf *rk_param(Rk *r, const char *name, KFormalKind kind)
+{
+    KBuf *b = kb_buf_new(r->b, name, kind == KFP_LOCAL ? KS_LOCAL : KS_GLOBAL, T_I64);
+    vec_push(r->a, &r->b->fun->params, (KFormal){.kind = kind, .buf = b});
+    return b;
+}
+
+static inline KVar *rk_scalar(Rk *r, const char *name)
+{
+    KVar *v = kb_var_new(r->b, name, ktype(T_I64));
+    vec_push(r->a, &r->b->fun->params, (KFormal){.kind = KFP_SCALAR, .var = v});
+    r->index[r->n_index++] = kx_var(r->a, v);
+    return v;
+}
+
+static inline KFun *rk_kernel(Arena *a, uint64_t seed)
+{
+    Rk *r = NEW(a, Rk);
+    *r = (Rk){.a = a, .b = kb_new(a), .seed = seed * 0x9e3779b97f4a7c15u | 1};
+    for (int i = 0; i < 9; i++)
+        rk(r, 2);
+    r->b->fun->name = "random";
+    vec_push(a, &r->b->fun->params, (KFormal){.kind = KFP_FAILURE});
+    rk_scalar(r, "n");
+    rk_scalar(r, "m");
+    r->in = rk_param(r, "in", KFP_MEM);
+    r->out = rk_param(r, "out", KFP_MEM);
+    r->shared[0] = rk_param(r, "local", KFP_LOCAL);
+    r->shared[1] = rk_param(r, "local", KFP_LOCAL);
+    r->shared[2] = rk_param(r, "scratch", KFP_MEM);
+    r->in->read_only = true;
+    r->in->no_alias = r->out->no_alias = r->shared[2]->no_alias = rk(r, 2);
+    r->index[r->n_index++] = kb_let(r->b, "lid", kx_id(a, KID_LOCAL));
+    r->index[r->n_index++] = kx_id(a, KID_GROUP);
+    r->priv = kb_array(r->b, "priv", T_I64, RK_SLOTS);
+    r->fixed = kb_array(r->b, "fixed", T_I64, RK_SLOTS);
+    for (int i = 0; i < RK_SLOTS; i++) {
+        kb_store(r->b, r->priv, kx_int(a, i), rk_data(r, 1));
+        kb_store(r->b, r->fixed, kx_int(a, i), rk_data(r, 1));
+    }
+    rk_block(r, 4 + rk(r, 9), true);
+    return r->b->fun;
+}
+
+/* Runs it on numbers drawn from the seed. */
+static inline Ev *rk_run(Arena *a, const KFun *f, uint64_t seed, bool index32)
+{
+    Ev *ev = ev_new(a, f, RK_ITEMS, seed);
+    ev->index32 = index32;
+    ev->groups = 3;
+    ev->group = (int)(seed % 3);
+    uint64_t data = seed * 77 | 1;
+    for (int i = 0; i < f->params.n; i++) {
+        const KFormal *p = &f->params.at[i];
+        if (p->var)
+            ev_scalar_arg(ev, p->var, (int64_t)(ev_random(&data) % 7));
+        if (!p->buf)
+            continue;
+        EvMem *m = ev_add(ev, p->buf, RK_ITEMS * RK_SLOTS);
+        for (int64_t k = 0; k < RK_ITEMS * RK_SLOTS; k++)
+            ev_put(T_I64, m->at + 8 * k, (Val){.i = (int64_t)(ev_random(&data) % 2001) - 1000});
+    }
+    ev_run(ev);
+    return ev;
+}
+
+#endif
