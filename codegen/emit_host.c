@@ -309,9 +309,8 @@ static void emit_exp(Fn *f, const HostOp *op)
     assign(f, op->var);
     if (op->exp->kind == E_SUFF) {
         f->uses_ctx = true;
-        out_printf(f->o, "rt_suff(ctx, %s, %s, %s);\n",
-                   param_enum(f->em->cx, op->exp->suff.name), atom_c(op->exp->suff.par),
-                   atom_c(op->exp->suff.work));
+        out_printf(f->o, "rt_suff(ctx, %s, %s, %s);\n", param_enum(f->em->cx, op->exp->suff.name),
+                   atom_c(op->exp->suff.par), atom_c(op->exp->suff.work));
     } else {
         out_printf(f->o, "%s;\n", scalar_c(op->exp));
     }
@@ -645,18 +644,13 @@ static void declare_mems(Out *o, Fn *f, const EntryPlan *ep, const Mems *all)
 /* The sizes of the device that the operations mention. */
 static void declare_sizes(Out *o, Fn *f, const HostOps *ops)
 {
-    static const char *const class_of[N_SIZES] = {
-        [SIZE_GROUP] = "RT_GROUP_SIZE", [SIZE_NUM_GROUPS] = "RT_NUM_GROUPS",
-        [SIZE_TILE] = "RT_TILE_SIZE",   [SIZE_MAX_GROUP] = "RT_MAX_GROUP_SIZE",
-        [SIZE_IS_CPU] = "RT_IS_CPU",    [SIZE_LOCAL] = "RT_LOCAL_MEMORY",
-    };
     bool used[N_SIZES] = {false};
     for (int i = 0; i < ops->n; i++)
         host_op_sizes(used, ops->at[i]);
     for (int id = 0; id < N_SIZES; id++)
         if (used[id]) {
             out_printf(o, "const i64 %s = rt_size(ctx, %s);\n", size_c_name((SizeId)id),
-                       class_of[id]);
+                       size_rt_name((SizeId)id));
             f->uses_ctx = true;
         }
 }

@@ -22,7 +22,7 @@ KGen *kg_new(Host *h, const char *kind, const Exp *seg)
     kg->hints = varmap_new(a);
     kg->defs = varmap_new(a);
     kg->indices = varmap_new(a);
-    kg->group_size = sx_size(h->cx, SIZE_GROUP);
+    kg->group_size = sx_size(h->cx, SIZE_GROUP_SIZE);
     vec_push(a, &kg->params, (KParam){.kind = KP_FAILURE, .name = "failure"});
     kg->out.indent = 1;
     kg->top.indent = 1;

@@ -108,7 +108,7 @@ static const Sx *spread(Ctx *cx, const Sx *n)
     const Sx *warp = sx_const(cx, 32);
     const Sx *share = sx_op(cx, SX_CEILDIV, n, sx_size(cx, SIZE_NUM_GROUPS));
     const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, share, warp), warp);
-    return sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP), sx_op(cx, SX_MAX, warp, full));
+    return sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP_SIZE), sx_op(cx, SX_MAX, warp, full));
 }
 
 const char *nest_open(KGen *kg, const Sx *n)
@@ -151,7 +151,8 @@ bool op_is_comm(const Exp *seg)
         const Exp *e = NULL;
         for (int i = 0; i < op->body->stms.n; i++) {
             const Stm *s = &op->body->stms.at[i];
-            if (s->pat.n == 1 && s->pat.at[0] == op->body->res.at[j].var) /* an assertion binds nothing */
+            if (s->pat.n == 1 &&
+                s->pat.at[0] == op->body->res.at[j].var) /* an assertion binds nothing */
                 e = s->exp;
         }
         if (!e || e->kind != E_PRIM || e->prim.args.n != 2)

@@ -280,13 +280,14 @@ static void seghist_scalar(Host *h, SegHist *sh)
     const Sx *one = sx_const(cx, 1), *cpu = sx_is_cpu(cx);
     const Sx *item = sx_const(cx, prim_type_bytes[local_elem(&sh->hist)]);
     const Sx *n_bins = sx_op(cx, SX_MAX, one, sh->n_bins);
-    const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL),
+    const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY),
                            sx_mul(cx, sx_const(cx, LOCAL_SHARE), item)); /* bins */
     const Sx *fits = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, room, n_bins));
     const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->width, n_bins));
     HostIf hi = host_if_more(h, sx_mul(cx, fits, full), 0);
     h->ops = &hi.op.then_;
-    const Sx *group_size = host_let(h, "size", sx_select(cx, cpu, one, sx_size(cx, SIZE_GROUP)));
+    const Sx *group_size =
+        host_let(h, "size", sx_select(cx, cpu, one, sx_size(cx, SIZE_GROUP_SIZE)));
     const Sx *copies =
         sx_op(cx, SX_MIN, sx_const(cx, LOCAL_COPIES), sx_op(cx, SX_DIV, room, n_bins));
     copies = host_let(h, "copies", sx_select(cx, cpu, one, sx_op(cx, SX_MAX, one, copies)));
@@ -508,7 +509,7 @@ static void plan_turns(SegHist *sh, bool apart)
 {
     Ctx *cx = sh->h->cx;
     const Sx *one = sx_const(cx, 1), *cpu = sx_is_cpu(cx), *groups = sx_size(cx, SIZE_NUM_GROUPS);
-    const Sx *size = sx_size(cx, SIZE_GROUP), *bytes = one;
+    const Sx *size = sx_size(cx, SIZE_GROUP_SIZE), *bytes = one;
     for (int j = 0; j < sh->hist.n; j++) {
         PrimType t = sh->hist.dests->at[j].arr.var->type.elem;
         bytes = sx_add(cx, bytes,

@@ -36,7 +36,7 @@ Segments segments_of_partials(Host *h, const Segments *first)
     Ctx *cx = h->cx;
     Segments sg = {.n_segs = first->n_segs, .width = first->chunks, .chunk = first->chunks};
     sg.chunks = sx_const(cx, 1);
-    const Sx *gpu = sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP), first->chunks);
+    const Sx *gpu = sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP_SIZE), first->chunks);
     sg.threads = host_let(h, "threads", sx_select(cx, sx_is_cpu(cx), sx_const(cx, 1), gpu));
     return sg;
 }

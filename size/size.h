@@ -11,6 +11,7 @@
 #define SIZE_SIZE_H
 
 #include "ir/ir.h"
+#include "runtime/facts.def"
 
 typedef enum {
     SX_CONST,
@@ -29,15 +30,16 @@ typedef enum {
     SX_SIZE    /* a run-time size of the device or the user: rt_size(ctx, id) */
 } SxKind;
 
-/* Sizes known only at run time, see RT_* in runtime/rt.h. */
+/* Facts of the device and the user, known only at run time: SIZE_IS_CPU, SIZE_GROUP_SIZE ... */
 typedef enum {
-    SIZE_GROUP,      /* default work-group size of kernels at level 1 */
-    SIZE_NUM_GROUPS, /* default number of work-groups of a kernel that loops over its work */
-    SIZE_TILE,
-    SIZE_MAX_GROUP, /* the device's limit */
-    SIZE_IS_CPU,    /* 1 on a CPU device, else 0 */
-    SIZE_LOCAL,     /* bytes of local memory that a group may use */
-    N_SIZES
+#define FACT(id, name, gpu, cpu, unit)               SIZE_##id,
+#define SIZE(id, name, option, gpu, cpu, unit, most) SIZE_##id,
+#define SYNONYM(id, name, option)
+    RT_FACTS(FACT, SIZE, SYNONYM)
+#undef FACT
+#undef SIZE
+#undef SYNONYM
+        N_SIZES
 } SizeId;
 
 struct KVar; /* of the kernel representation; nothing here looks into it */
@@ -86,6 +88,7 @@ void sx_vars(const Sx *a, VarSet *s);
 
 const char *var_c_name(const Var *v); /* valid in C and OpenCL C, unique by id */
 const char *size_c_name(SizeId id);   /* its variable in host code: "group_size" */
+const char *size_rt_name(SizeId id);  /* its number in the runtime: "RT_GROUP_SIZE" */
 const char *sx_c(const Sx *a);        /* C text; variables print by var_c_name */
 const char *sx_c_factor(const Sx *a); /* in parentheses where it stands beside a tighter operator */
 /* The same on the host, and where sizes meet that no array has yet: what does not fit into an i64

@@ -9,16 +9,28 @@ const char *var_c_name(const Var *v)
     return c_ident_numbered(v->base ? v->base : "v", v->id);
 }
 
-/* The names that sizes have in host code; each function gets those that it uses from rt_size. */
-static const char *const size_names[] = {
-    [SIZE_GROUP] = "group_size", [SIZE_NUM_GROUPS] = "num_groups",
-    [SIZE_TILE] = "tile_size",   [SIZE_MAX_GROUP] = "max_group_size",
-    [SIZE_IS_CPU] = "is_cpu",    [SIZE_LOCAL] = "local_memory",
+/* Of each fact: the name that it has in host code, where each function gets those that it uses from
+ * rt_size, and that of its number there. */
+static const struct {
+    const char *c, *rt;
+} size_names[] = {
+#define FACT(id, name, gpu, cpu, unit)               {name, "RT_" #id},
+#define SIZE(id, name, option, gpu, cpu, unit, most) {name, "RT_" #id},
+#define SYNONYM(id, name, option)
+    RT_FACTS(FACT, SIZE, SYNONYM)
+#undef FACT
+#undef SIZE
+#undef SYNONYM
 };
 
 const char *size_c_name(SizeId id)
 {
-    return size_names[id];
+    return size_names[id].c;
+}
+
+const char *size_rt_name(SizeId id)
+{
+    return size_names[id].rt;
 }
 
 /* --- Where an operation might wrap around ----------------------------------------------------- */
@@ -129,7 +141,7 @@ static void sx_print(Out *o, const Sx *a, Level level, bool exact)
     case SX_VAR: out_puts(o, var_c_name(a->var)); return;
     case SX_TEXT:
     case SX_KVAR: out_puts(o, a->text); return;
-    case SX_SIZE: out_puts(o, size_names[a->k]); return;
+    case SX_SIZE: out_puts(o, size_names[a->k].c); return;
     case SX_MIN:
     case SX_MAX: print_call(o, a, exact); return;
     case SX_SELECT: print_select(o, a, exact); return;

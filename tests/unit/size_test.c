@@ -113,8 +113,8 @@ static void test_equality(void)
     CHECK(!sx_eq(OP(DIV, sn, sm), OP(CEILDIV, sn, sm)));
     CHECK(sx_eq(sx_text(&cx, "lid"), sx_text(&cx, "lid")));
     CHECK(!sx_eq(sx_text(&cx, "lid"), sx_text(&cx, "gid")));
-    CHECK(sx_eq(sx_size(&cx, SIZE_GROUP), sx_size(&cx, SIZE_GROUP)));
-    CHECK(!sx_eq(sx_size(&cx, SIZE_GROUP), sx_size(&cx, SIZE_LOCAL)));
+    CHECK(sx_eq(sx_size(&cx, SIZE_GROUP_SIZE), sx_size(&cx, SIZE_GROUP_SIZE)));
+    CHECK(!sx_eq(sx_size(&cx, SIZE_GROUP_SIZE), sx_size(&cx, SIZE_LOCAL_MEMORY)));
     CHECK(sx_eq(SELECT(sk, sn, sm), SELECT(sk, sn, sm)));
     CHECK(!sx_eq(SELECT(sk, sn, sm), SELECT(sk, sm, sn)));
     CHECK(!sx_eq(SELECT(sk, sn, num(1)), SELECT(sm, sn, num(1))));
@@ -144,7 +144,7 @@ static void test_text(void)
     TEXT(MUL(OP(DIV, sn, sm), sk), "k_3 * (n_1 / m_2)");
     TEXT(OP(CEILDIV, sn, num(32)), "(n_1 + 32 - 1) / 32");
     TEXT(OP(MIN, sn, OP(MAX, sm, num(1))), "mf_min_i64(n_1, mf_max_i64(m_2, 1))");
-    TEXT(OP(MOD, sn, sx_size(&cx, SIZE_GROUP)), "n_1 % group_size");
+    TEXT(OP(MOD, sn, sx_size(&cx, SIZE_GROUP_SIZE)), "n_1 % group_size");
     TEXT(num(-5), "(-5)");
     TEXT(num(INT64_C(1) << 40), "1099511627776L");
     TEXT(num(INT64_MIN), "(-9223372036854775807L - 1)");
@@ -154,6 +154,8 @@ static void test_text(void)
     FACTOR(OP(CEILDIV, sn, sm), "((n_1 + m_2 - 1) / m_2)");
     for (int id = 0; id < N_SIZES; id++)
         TEXT(sx_size(&cx, (SizeId)id), size_c_name((SizeId)id));
+    CHECK(strcmp(size_c_name(SIZE_GROUP_SIZE), "group_size") == 0);
+    CHECK(strcmp(size_rt_name(SIZE_GROUP_SIZE), "RT_GROUP_SIZE") == 0);
 }
 
 static void test_select_text(void)
@@ -170,7 +172,7 @@ static void test_select_text(void)
 /* On the host, what might wrap around is computed by functions that do not. */
 static void test_exact_text(void)
 {
-    const Sx *group = sx_size(&cx, SIZE_GROUP), *cpu = sx_size(&cx, SIZE_IS_CPU);
+    const Sx *group = sx_size(&cx, SIZE_GROUP_SIZE), *cpu = sx_size(&cx, SIZE_IS_CPU);
     EXACT(ADD(sn, sm), "mf_size_add(n_1, m_2)");
     EXACT(SUB(sn, num(1)), "mf_size_sub(n_1, 1)");
     EXACT(MUL(MUL(sn, sm), num(8)), "mf_size_mul(mf_size_mul(n_1, m_2), 8)");
