@@ -1,6 +1,6 @@
 /* The tools around a compiled program: minifut tune, bench, dataset, devices. Each takes the
  * arguments after its name and returns the exit code. They are clients of the running program (its
- * server protocol), so nothing here knows about OpenCL or the compiler's passes. */
+ * server protocol), so nothing here knows about the compiler's passes, and OpenCL only devices. */
 #ifndef AUTOTUNE_AUTOTUNE_H
 #define AUTOTUNE_AUTOTUNE_H
 

@@ -1,5 +1,7 @@
 /* minifut bench: times each data set untuned and with the tuning file, and checks the results. */
 #include "autotune/autotune.h"
+#include "autotune/file.h"
+#include "autotune/measure.h"
 #include "autotune/options.h"
 #include "autotune/talk.h"
 #include "base/diag.h"

@@ -1,5 +1,5 @@
 /* Measuring a version: a warm-up, then as many runs as it takes to know the median. */
-#include "autotune/session.h"
+#include "autotune/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -69,4 +69,13 @@ Measurement session_measure(Session *s, int d, double limit)
             break;
     }
     return m;
+}
+
+const char *time_text(Arena *a, double seconds)
+{
+    if (seconds < 1e-3)
+        return arena_printf(a, "%.1f us", seconds * 1e6);
+    if (seconds < 1)
+        return arena_printf(a, "%.2f ms", seconds * 1e3);
+    return seconds < 1e9 ? arena_printf(a, "%.2f s", seconds) : "never";
 }

@@ -1,5 +1,6 @@
 #include "autotune/options.h"
 
+#include "autotune/compiler.h"
 #include "autotune/directives.h"
 #include "base/diag.h"
 #include "runtime/spell.h"
@@ -163,7 +164,7 @@ Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int
         return NULL;
     }
     o->session.program = program_binary(a, o->source);
-    if (!o->skip_compile && (*code = compile_program(o->source, o->session.program)) != 0)
+    if (!o->skip_compile && (*code = compile_program(o->source, o->session.program, NULL)) != 0)
         return NULL;
     *code = EXIT_USER;
     Session *s = session_open(a, &o->session, ds, &wrong);

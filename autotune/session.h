@@ -5,21 +5,9 @@
 #ifndef AUTOTUNE_SESSION_H
 #define AUTOTUNE_SESSION_H
 
-#include "autotune/directives.h"
-#include "autotune/file.h"
+#include "autotune/folder.h"
 #include "autotune/forest.h"
 #include "runtime/values.h"
-
-/* A data set: NAME.in (or NAME.in.gz) in a folder, with its expected output NAME.out (or .gz) if
- * there is one; or a case of the program's directives. */
-typedef struct {
-    const char *name;
-    DataSource in, out;
-} Dataset;
-typedef VEC(Dataset) Datasets;
-
-/* The folder's data sets by name. False and *wrong if it cannot be read or holds none. */
-bool datasets_find(Arena *a, const char *folder, Datasets *ds, const char **wrong);
 
 typedef struct {
     const char *program; /* path of the binary */
@@ -72,31 +60,5 @@ const char *session_check(Session *s, int d);
 /* Runs the entry on data set d. With `check`, the result is compared with the data set's expected
  * output if there is one, else with the first checked result of that data set. */
 RunResult session_run(Session *s, int d, double limit, bool check);
-
-typedef struct {
-    bool ok;
-    const char *why;
-    bool wrong;
-    double median,
-        noise; /* seconds; relative half-width of the median's 95 % confidence interval */
-    int n;
-    LogLines log; /* of one run */
-} Measurement;
-
-/* One warm-up run (checked), then runs until the median is known well enough; limit: seconds a
- * single run may take. */
-Measurement session_measure(Session *s, int d, double limit);
-
-/* The name of the binary that `minifut compile` makes of a source, as a path that can be run. */
-const char *program_binary(Arena *a, const char *source);
-/* Compiles the source with this very compiler. Returns its exit code (it prints its own messages).
- */
-int compile_program(const char *source, const char *binary);
-/* In a mode of flattening ("full"); NULL: the default. */
-int compile_program_mode(const char *source, const char *binary, const char *mode);
-/* "1.23 ms" */
-const char *time_text(Arena *a, double seconds);
-/* How many times faster `tuned` is; programs tell whole microseconds, so none counts as one. */
-double speedup(double untuned, double tuned);
 
 #endif

@@ -1,5 +1,7 @@
 /* minifut tune: measures, searches, reports, writes the tuning file. */
 #include "autotune/autotune.h"
+#include "autotune/file.h"
+#include "autotune/measure.h"
 #include "autotune/options.h"
 #include "autotune/search.h"
 #include "autotune/talk.h"

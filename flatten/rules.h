@@ -8,7 +8,7 @@
 
 #include "flatten/flatten.h"
 
-/* --- nest.c: S ------------------------------------------------------------------------------ */
+/* --- mapnest.c: S --------------------------------------------------------------------------- */
 
 /* <xs in arrs>, idx running below width. `pre` is cheap code of this depth (scalar arithmetic,
  * views) that each construct under S recomputes rather than reads from an expanded array. */
@@ -270,7 +270,7 @@ bool op_is_invariant(const VarSet *variant, const Exp *e);
 bool is_flat_op(const VarSet *variant, const Exp *e);
 Atoms flatten_reduce(Flat *fl, const MapNest *S, const Stm *s, Bld *out); /* all four forms */
 
-/* --- hist.c --------------------------------------------------------------------------------- */
+/* --- histogram.c ---------------------------------------------------------------------------- */
 
 /* May a histogram become a construct where fl stands? */
 bool hist_is_parallel(Flat *fl, const VarSet *variant, const Exp *e);

@@ -154,7 +154,7 @@ bool ty_has_fun(const AType *t);
 bool ty_witnesses(const AType *t, const Binding *b);
 const char *class_words(TypeClass c);
 
-/* --- size.c --------------------------------------------------------------------------------- */
+/* --- size_term.c ---------------------------------------------------------------------------- */
 
 Size *sz_const(Ck *ck, int64_t v);
 Size *sz_var(Ck *ck, Binding *b);

@@ -1,4 +1,4 @@
-/* Types under inference: making, comparing, unifying. Sizes are in size.c. */
+/* Types under inference: making, comparing, unifying. Sizes are in size_term.c. */
 #include "frontend/check.h"
 
 #include "base/intern.h"

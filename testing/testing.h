@@ -1,6 +1,6 @@
 /* minifut test: runs the directives of programs. test.c is the command: it starts a process for
  * each program, so that nothing a program does can stop the rest; program.c checks one program in
- * such a process; interpret.c and versions.c are its two routes; driver.c saves the programs their
+ * such a process; interpret.c and compiled.c are its two routes; driver.c saves the programs their
  * start on CPUs. */
 #ifndef TESTING_TESTING_H
 #define TESTING_TESTING_H

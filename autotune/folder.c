@@ -1,13 +1,10 @@
-/* Finding the data sets of a folder, and compiling the program that is to run on them. */
-#include "autotune/session.h"
-#include "base/diag.h"
+/* The data sets of a folder. */
+#include "autotune/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static bool ends_with(const char *s, const char *end)
@@ -61,45 +58,4 @@ bool datasets_find(Arena *a, const char *folder, Datasets *ds, const char **wron
     }
     qsort(ds->at, (size_t)ds->n, sizeof *ds->at, by_name);
     return true;
-}
-
-const char *program_binary(Arena *a, const char *source)
-{
-    size_t n = strlen(source);
-    const char *name = ends_with(source, ".sf") ? arena_strndup(a, source, n - 3)
-                                                : arena_printf(a, "%s.out", source);
-    return strchr(name, '/') ? name : arena_printf(a, "./%s", name);
-}
-
-int compile_program(const char *source, const char *binary)
-{
-    return compile_program_mode(source, binary, NULL);
-}
-
-int compile_program_mode(const char *source, const char *binary, const char *mode)
-{
-    char option[64];
-    snprintf(option, sizeof option, "--flatten=%s", mode ? mode : "incremental");
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl("/proc/self/exe", "minifut", "compile", option, "-o", binary, "--", source,
-              (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    if (pid < 0 || waitpid(pid, &status, 0) < 0) {
-        fprintf(stderr, "minifut: cannot start the compiler: %s\n", strerror(errno));
-        return EXIT_USER;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BUG;
-}
-
-const char *time_text(Arena *a, double seconds)
-{
-    if (seconds < 1e-3)
-        return arena_printf(a, "%.1f us", seconds * 1e6);
-    if (seconds < 1)
-        return arena_printf(a, "%.2f ms", seconds * 1e3);
-    return seconds < 1e9 ? arena_printf(a, "%.2f s", seconds) : "never";
 }

@@ -1,6 +1,7 @@
 /* The compiled route: every version of a program on every case. */
 #include "testing/testing.h"
 
+#include "autotune/compiler.h"
 #include "interp/interp.h"
 
 #include <stdlib.h>
@@ -133,7 +134,7 @@ static const char *build(Run *run, FlattenMode mode)
 {
     const char *binary = arena_printf(run->a, "%s/%s", run->tmp, fl_mode_text[mode]);
     test_at(run, "building it (%s)", fl_mode_text[mode]);
-    int code = compile_program_mode(run->file, binary, fl_mode_text[mode]);
+    int code = compile_program(run->file, binary, fl_mode_text[mode]);
     if (code) {
         test_fail(run, NULL, "compile --flatten=%s: exit code %d", fl_mode_text[mode], code);
         return NULL;

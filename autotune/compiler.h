@@ -1,0 +1,13 @@
+/* Compiling the program that is to be run, by a process of this very compiler. */
+#ifndef AUTOTUNE_COMPILER_H
+#define AUTOTUNE_COMPILER_H
+
+#include "base/arena.h"
+
+/* The name of the binary that `minifut compile` makes of a source, as a path that can be run. */
+const char *program_binary(Arena *a, const char *source);
+/* Compiles the source in a mode of flattening ("full"; NULL: the default). Returns the compiler's
+ * exit code (it prints its own messages). */
+int compile_program(const char *source, const char *binary, const char *mode);
+
+#endif
