@@ -300,9 +300,7 @@ static void emit_launch(Fn *f, const HostOp *op)
     out_puts(o, "}\n");
 }
 
-/* --- Scalars
- * -------------------------------------------------------------------------------------------------
- */
+/* --- Scalars -------------------------------------------------------------------------------- */
 
 static void emit_exp(Fn *f, const HostOp *op)
 {
@@ -461,9 +459,7 @@ static void emit_ops(Fn *f, const HostOps *ops)
     }
 }
 
-/* --- The function
- * ------------------------------------------------------------------------------------------------
- */
+/* --- The function --------------------------------------------------------------------------- */
 
 /* The block names that the operations mention. */
 static void collect_mems(Arena *a, Mems *all, const HostOps *ops)

@@ -167,8 +167,7 @@ typedef struct {
     bool may_fail;
 } KFun;
 
-/* --- exp.c: expressions; they fold constants and identities -------------------------------------
- */
+/* --- exp.c: expressions; they fold constants and identities --------------------------------- */
 
 static inline KType ktype(PrimType t)
 {
@@ -211,8 +210,7 @@ bool kx_is_int(const KExp *x, int64_t k);
 /* The same expression, over the same variables? */
 bool kx_same(const KExp *x, const KExp *y);
 
-/* --- build.c: statements, appended to the innermost open block ----------------------------------
- */
+/* --- build.c: statements, appended to the innermost open block ------------------------------ */
 
 typedef struct {
     Arena *arena;
@@ -268,8 +266,7 @@ typedef struct {
 KPlace kb_place(KBuild *b);
 void kb_insert(KBuild *b, KPlace p, KStm s);
 
-/* --- opencl.c ------------------------------------------------------------------------------------
- */
+/* --- opencl.c ------------------------------------------------------------------------------- */
 
 void kir_opencl(Out *o, const KFun *f);
 const char *kir_exp_c(const KExp *x); /* as C text, which compiles on the host, too */

@@ -5,8 +5,7 @@
 #include "base/ptrmap.h"
 #include "kir/kir.h"
 
-/* --- Visiting ------------------------------------------------------------------------------------
- */
+/* --- Visiting ------------------------------------------------------------------------------- */
 
 /* The expression and all inside it, from the outside in. */
 typedef void KExpFn(void *env, const KExp *x);
@@ -23,8 +22,9 @@ typedef struct {
 /* Every statement of the block and of those inside, in order. */
 void kblock_visit(const KBlock *b, const KVisitor *v);
 
-/* --- Questions -----------------------------------------------------------------------------------
- * RAW text stands for what it may do: it reads and changes every variable whose name it has in it.
+/* --- Questions ------------------------------------------------------------------------------ */
+
+/* RAW text stands for what it may do: it reads and changes every variable whose name it has in it.
  */
 
 bool kexp_uses(const KExp *x, const KVar *v);
@@ -60,8 +60,7 @@ typedef struct KInfo KInfo;
 KInfo *kinfo_of(Arena *a, const KBlock *b);
 KVarInfo kinfo_get(const KInfo *k, const KVar *v);
 
-/* --- Rewriting -----------------------------------------------------------------------------------
- */
+/* --- Rewriting ------------------------------------------------------------------------------ */
 
 /* The expression with its operands replaced; folded as the constructors do. */
 const KExp *kexp_with(Arena *a, const KExp *x, const KExp *const *operands);
@@ -92,8 +91,7 @@ typedef struct {
 } KRewriter;
 void kblock_rewrite(KBuild *b, KBlock *block, const KRewriter *r);
 
-/* --- Copying -------------------------------------------------------------------------------------
- */
+/* --- Copying -------------------------------------------------------------------------------- */
 
 /* A copy of the statements for another place in the same kernel: what they bind gets new names.
  * `to` (may be NULL): what stands for variables (KVar -> KExp). There must be no RAW in it. */
