@@ -9,6 +9,7 @@
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
 #include "interp/interp.h"
+#include "kir/tool.h"
 #include "passes.h"
 #include "runtime/spell.h"
 #include "testing/test.h"
@@ -516,7 +517,8 @@ static int command(int argc, char **argv)
                  {"tune", tune_main},
                  {"bench", bench_main},
                  {"dataset", dataset_main},
-                 {"devices", devices_main}};
+                 {"devices", devices_main},
+                 {"kir", kir_main}};
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         fputs(usage_text, stdout);
         return 0;

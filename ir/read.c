@@ -493,6 +493,7 @@ Prog *ir_read(Ctx *cx, const char *name, const char *text, size_t n)
     r->cx = cx;
     r->src = text;
     r->n = n;
+    r->marks = "()[]{},:;=<>^@!\\.*#-";
     r->base = diag_source_add(name, text, n);
     if (setjmp(r->fail))
         return NULL;

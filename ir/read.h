@@ -1,4 +1,5 @@
-/* Private to read.c, read_atom.c and read_lex.c: tokens and the reader's state. */
+/* Private to read.c, read_atom.c and read_lex.c: tokens and the reader's state. The reader of kernels
+ * (kir/read.c) shares the tokens and the constants. */
 #ifndef IR_READ_H
 #define IR_READ_H
 
@@ -34,6 +35,7 @@ typedef struct {
     Ctx *cx;
     const char *src;
     size_t n;
+    const char *marks; /* characters that are tokens */
     uint32_t base;
     VEC(Token) toks;
     int pos;

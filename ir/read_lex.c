@@ -101,7 +101,7 @@ void read_lex(Reader *r)
             push_token(r, K_NAME, beg, i, intern_n(s + beg, i - beg));
         } else if (c == '"') {
             i = lex_string(r, i);
-        } else if (c && strchr("()[]{},:;=<>^@!\\.*#-", c)) {
+        } else if (c && strchr(r->marks, c)) {
             push_token(r, c, beg, ++i, intern_n(s + beg, 1));
         } else {
             read_fail(r, (Loc){r->base + (uint32_t)beg, r->base + (uint32_t)beg + 1},

@@ -6,7 +6,8 @@
  *   kir.h       the data; build.c  making it
  *   exp.c       expressions: constructors that fold
  *   walk.h      walk.c  visiting and questions; rewrite.c  rewriting and copying
- *   print.c     text form (--emit=kernel-ir); read.c  back; verify.c  what must hold
+ *   text.h      print.c  text form; read.c  back; syntax.c  what both go by; tool.c  minifut kir
+ *   verify.h    verify.c  what must hold
  *   opencl.c    OpenCL C
  *
  * Loads are statements, so an expression means the same wherever its variables do. There are no
