@@ -49,6 +49,7 @@ struct KBuf {
     bool read_only; /* no launch that reads it writes it */
     bool no_alias;  /* no other parameter reaches its memory */
     bool write_any; /* RACEs only */
+    bool unshared;  /* what a work-item writes, no other of its group reads or writes */
     int align;      /* bytes to which its first element is aligned; 0: its own size */
 };
 

@@ -20,5 +20,6 @@ const KPass *kir_pass(const char *name);
 void kir_passes(Arena *a, KFun *f);
 
 KPassFn kir_dead;
+KPassFn kir_barriers;
 
 #endif

@@ -7,7 +7,7 @@
 enum { RK_ITEMS = 8, RK_SLOTS = 4, RK_SHARED = 3, RK_NAMES = 64 };
 
 /* How work-items use a shared buffer until the next barrier that orders it. */
-typedef enum { RK_OWN, RK_READ } RkMode;
+typedef enum { RK_OWN, RK_READ, RK_NEXT, RK_MODES } RkMode;
 
 typedef struct {
     Arena *a;
@@ -93,10 +93,12 @@ static inline void rk_push_data(Rk *r, const KExp *x)
         r->data[r->n_data++] = x;
 }
 
-/* A place of this work-item's own. */
-static inline const KExp *rk_own(Rk *r)
+/* A place that is this work-item's alone; RK_NEXT: of those that are its neighbour's in RK_OWN. */
+static inline const KExp *rk_own(Rk *r, RkMode mode)
 {
     const KExp *lid = kx_id(r->a, KID_LOCAL);
+    if (mode == RK_NEXT)
+        lid = kx_rem(r->a, kx_add(r->a, lid, kx_int(r->a, 1)), kx_int(r->a, RK_ITEMS));
     return kx_add(r->a, kx_mul(r->a, lid, kx_int(r->a, RK_SLOTS)), rk_below(r, RK_SLOTS));
 }
 
@@ -107,9 +109,9 @@ static inline void rk_shared_access(Rk *r)
     if (r->mode[k] == RK_READ)
         rk_push_data(r, kb_load(r->b, "s", s, rk_below(r, RK_ITEMS * RK_SLOTS)));
     else if (rk(r, 2))
-        kb_store(r->b, s, rk_own(r), rk_data(r, 2));
+        kb_store(r->b, s, rk_own(r, r->mode[k]), rk_data(r, 2));
     else
-        rk_push_data(r, kb_load(r->b, "s", s, rk_own(r)));
+        rk_push_data(r, kb_load(r->b, "s", s, rk_own(r, r->mode[k])));
 }
 
 static inline void rk_private_access(Rk *r)
@@ -126,7 +128,7 @@ static inline void rk_access(Rk *r)
 {
     switch (rk(r, 5)) {
     case 0: rk_push_data(r, kb_load(r->b, "g", r->in, rk_below(r, RK_ITEMS))); return;
-    case 1: kb_store(r->b, r->out, rk_own(r), rk_data(r, 2)); return;
+    case 1: kb_store(r->b, r->out, rk_own(r, RK_OWN), rk_data(r, 2)); return;
     case 2: rk_private_access(r); return;
     default: rk_shared_access(r); return;
     }
@@ -139,7 +141,7 @@ static inline void rk_barrier(Rk *r)
     kb_barrier(r->b, fence);
     for (int k = 0; k < RK_SHARED; k++)
         if (fence >> r->shared[k]->space & 1)
-            r->mode[k] = rk(r, 2) ? RK_OWN : RK_READ;
+            r->mode[k] = (RkMode)rk(r, RK_MODES);
 }
 
 typedef struct {
@@ -241,6 +243,8 @@ static inline void rk_stm(Rk *r, bool uniform)
     int kind = rk(r, r->depth < 3 ? 16 : 11);
     if (kind < 5) {
         rk_access(r);
+        if (uniform && rk(r, 3) == 0)
+            rk_barrier(r);
     } else if (kind < 7) {
         rk_push_data(r, kb_let(r->b, "x", rk_data(r, 3)));
     } else if (kind == 7 && r->n_index < RK_NAMES) {

@@ -1,0 +1,287 @@
+/* Barriers that order nothing go away, and fences shrink to the spaces that need them.
+ *
+ * A barrier is needed for two accesses, one before and one after it, that may be by different
+ * work-items and about the same memory, and one of them writes, unless another barrier that orders
+ * their space lies between them and this one. What may come before without one in between is found
+ * by a walk forwards, what may come after by one backwards. Barriers are in uniform control flow,
+ * so all work-items of a group pass the same ones.
+ *
+ * Failures are recorded by atomics: they count as an access to memory of their own, which any
+ * barrier orders. An atomic in global memory may tell another group that data are there: what this
+ * group did in global memory before it, a barrier in between keeps before it. */
+#include "kir/passes.h"
+#include "kir/walk.h"
+
+enum { BIT_FAILURE = 62, BIT_TELL = 63, MAX_BITS = 61, BIT_REST = 61 };
+#define BIT(k) ((uint64_t)1 << (k))
+
+typedef struct {
+    uint64_t read, written; /* sets of memory, a bit each */
+} Access;
+
+typedef struct {
+    Access before, after;
+    int depth; /* loops around it */
+} Use;
+
+typedef struct {
+    Arena *mem;
+    const KBuf *bufs[MAX_BITS]; /* by bit; what is too much shares BIT_REST */
+    int n;
+    uint64_t overlap[64];
+    uint64_t of_space[N_KSPACES];
+    PtrMap *uses;  /* barrier -> Use */
+    PtrMap *exits; /* WORK -> Access at its end */
+    VEC(KStm *) barriers;
+} Barriers;
+
+/* --- Memory ----------------------------------------------------------------------------------- */
+
+static const KBuf *root_of(const KBuf *b)
+{
+    while (b->of)
+        b = b->of;
+    return b;
+}
+
+static int bit_of(Barriers *w, const KBuf *b)
+{
+    b = root_of(b);
+    for (int i = 0; i < w->n; i++)
+        if (w->bufs[i] == b)
+            return i;
+    if (w->n == MAX_BITS)
+        return BIT_REST;
+    w->bufs[w->n] = b;
+    return w->n++;
+}
+
+static bool collect(void *env, KStm *s)
+{
+    Barriers *w = env;
+    if (s->buf && s->buf->space != KS_PRIVATE)
+        w->of_space[s->buf->space] |= BIT(bit_of(w, s->buf)) & ~BIT(BIT_REST);
+    if (s->kind == KST_BARRIER)
+        vec_push(w->mem, &w->barriers, s);
+    return true;
+}
+
+static bool may_meet(const Barriers *w, int i, int k)
+{
+    return !w->bufs[i]->unshared && !w->bufs[k]->unshared && kbuf_overlap(w->bufs[i], w->bufs[k]);
+}
+
+static void find_overlaps(Barriers *w)
+{
+    uint64_t all = ~(BIT(BIT_FAILURE) | BIT(BIT_TELL)), global = w->of_space[KS_GLOBAL];
+    for (int i = 0; i < w->n; i++) {
+        w->overlap[i] = BIT(BIT_REST);
+        for (int k = 0; k < w->n; k++)
+            if (may_meet(w, i, k))
+                w->overlap[i] |= BIT(k);
+        if (global & BIT(i))
+            w->overlap[i] |= BIT(BIT_TELL);
+    }
+    w->overlap[BIT_REST] = all | BIT(BIT_TELL);
+    w->overlap[BIT_TELL] = global | BIT(BIT_TELL);
+    w->overlap[BIT_FAILURE] = BIT(BIT_FAILURE);
+    w->of_space[KS_GLOBAL] |= BIT(BIT_TELL);
+}
+
+static Access access_of(Barriers *w, const KStm *s)
+{
+    if (s->kind == KST_FAIL || s->kind == KST_HEAP)
+        return (Access){.written = BIT(BIT_FAILURE)};
+    if (s->kind == KST_FAILING)
+        return (Access){.read = BIT(BIT_FAILURE)};
+    Access a = {0};
+    if (!s->buf || s->buf->space == KS_PRIVATE)
+        return a;
+    uint64_t bit = BIT(bit_of(w, s->buf));
+    if ((s->kind == KST_ATOMIC || s->kind == KST_CAS) && s->buf->space == KS_GLOBAL)
+        bit |= BIT(BIT_TELL);
+    a.read = kstm_reads(s) ? bit : 0;
+    a.written = kstm_writes(s) ? bit : 0;
+    return a;
+}
+
+static Access either(Access a, Access b)
+{
+    return (Access){a.read | b.read, a.written | b.written};
+}
+
+static Access past(const Barriers *w, Access a, const KStm *barrier)
+{
+    uint64_t keep = ~BIT(BIT_FAILURE);
+    for (int s = 0; s < N_KSPACES; s++)
+        if (barrier->fence >> s & 1)
+            keep &= ~w->of_space[s];
+    if (barrier->fence == (1u << KS_LOCAL | 1u << KS_GLOBAL))
+        keep &= ~BIT(BIT_REST);
+    return (Access){a.read & keep, a.written & keep};
+}
+
+/* --- Walks -------------------------------------------------------------------------------------
+ */
+
+static Use *use_of(Barriers *w, const KStm *s)
+{
+    Use *u = ptrmap_get(w->uses, s);
+    if (!u)
+        ptrmap_put(w->uses, s, u = NEW(w->mem, Use));
+    return u;
+}
+
+static Access *exit_of(Barriers *w, const KStm *work)
+{
+    Access *a = ptrmap_get(w->exits, work);
+    if (!a)
+        ptrmap_put(w->exits, work, a = NEW(w->mem, Access));
+    return a;
+}
+
+static bool is_loop(const KStm *s)
+{
+    return s->kind == KST_FOR || s->kind == KST_WHILE;
+}
+
+typedef Access Walk(Barriers *w, const KBlock *b, Access a, int depth);
+
+/* Around and around until nothing is added. */
+static Access walk_loop(Barriers *w, const KStm *s, Access a, int depth, Walk *walk)
+{
+    for (;;) {
+        Access next = either(a, walk(w, &s->body[0], a, depth + 1));
+        if (next.read == a.read && next.written == a.written)
+            return a;
+        a = next;
+    }
+}
+
+static Access forwards(Barriers *w, const KBlock *b, Access a, int depth)
+{
+    for (int i = 0; i < b->n; i++) {
+        const KStm *s = b->at[i];
+        if (s->kind == KST_BARRIER) {
+            Use *u = use_of(w, s);
+            u->before = either(u->before, a);
+            u->depth = depth;
+            a = past(w, a, s);
+        } else if (s->kind == KST_LEAVE) {
+            Access *at = exit_of(w, s->target);
+            *at = either(*at, a);
+            a = (Access){0};
+        } else if (is_loop(s)) {
+            a = walk_loop(w, s, a, depth, forwards);
+        } else {
+            Access in = either(a, access_of(w, s));
+            a = forwards(w, &s->body[0], in, depth);
+            if (s->kind == KST_IF)
+                a = either(a, forwards(w, &s->body[1], in, depth));
+            if (s->kind == KST_WORK)
+                a = either(a, *exit_of(w, s));
+        }
+    }
+    return a;
+}
+
+static Access backwards(Barriers *w, const KBlock *b, Access a, int depth)
+{
+    for (int i = b->n - 1; i >= 0; i--) {
+        const KStm *s = b->at[i];
+        if (s->kind == KST_BARRIER) {
+            Use *u = use_of(w, s);
+            u->after = either(u->after, a);
+            a = past(w, a, s);
+        } else if (s->kind == KST_LEAVE) {
+            a = *exit_of(w, s->target);
+        } else if (is_loop(s)) {
+            a = walk_loop(w, s, a, depth, backwards);
+        } else {
+            if (s->kind == KST_WORK)
+                *exit_of(w, s) = a;
+            Access in = a;
+            a = backwards(w, &s->body[0], in, depth);
+            if (s->kind == KST_IF)
+                a = either(a, backwards(w, &s->body[1], in, depth));
+            a = either(a, access_of(w, s));
+        }
+    }
+    return a;
+}
+
+static void analyse(Barriers *w, const KBlock *b)
+{
+    w->uses = ptrmap_new(w->mem);
+    w->exits = ptrmap_new(w->mem);
+    forwards(w, b, (Access){0}, 0);
+    w->exits = ptrmap_new(w->mem);
+    backwards(w, b, (Access){0}, 0);
+}
+
+/* --- Decisions -------------------------------------------------------------------------------- */
+
+/* Must something in `among` before it be ordered with something after it? */
+static bool orders(const Barriers *w, const Use *u, uint64_t among)
+{
+    for (int i = 0; i < 64; i++) {
+        uint64_t bit = BIT(i) & among, meet = w->overlap[i] & among;
+        if ((u->before.written & bit && (u->after.read | u->after.written) & meet) ||
+            (u->before.read & bit && u->after.written & meet))
+            return true;
+    }
+    return false;
+}
+
+static unsigned fence_needed(const Barriers *w, const KStm *s)
+{
+    const Use *u = ptrmap_get(w->uses, s);
+    unsigned fence = 0;
+    if (!u) /* not reached */
+        return 0;
+    for (unsigned k = 0; k < N_KSPACES; k++)
+        if (s->fence >> k & 1 && orders(w, u, w->of_space[k] | BIT(BIT_REST)))
+            fence |= 1u << k;
+    return orders(w, u, BIT(BIT_FAILURE)) ? s->fence : fence;
+}
+
+/* The barrier in the deepest loop whose fence can shrink, the last one of them: what a barrier
+ * after a loop orders, one at its end need not. */
+static KStm *too_strong(const Barriers *w)
+{
+    KStm *best = NULL;
+    int depth = -1;
+    for (int i = 0; i < w->barriers.n; i++) {
+        KStm *s = w->barriers.at[i];
+        const Use *u = ptrmap_get(w->uses, s);
+        int d = u ? u->depth : 0;
+        if (s->fence && d >= depth && fence_needed(w, s) != s->fence) {
+            best = s;
+            depth = d;
+        }
+    }
+    return best;
+}
+
+static void drop_empty(void *env, KBuild *b, KStm *s)
+{
+    (void)env;
+    if (s->kind != KST_BARRIER || s->fence)
+        kb_push(b, s);
+}
+
+void kir_barriers(Arena *a, KFun *f)
+{
+    if (kblock_is_opaque(&f->body))
+        return;
+    Barriers w = {.mem = a};
+    for (int i = 0; i < f->params.n; i++)
+        if (f->params.at[i].kind == KFP_HEAP) /* a chunk of it for each work-item */
+            f->params.at[i].buf->unshared = true;
+    kblock_visit(&f->body, &(KVisitor){.env = &w, .enter = collect});
+    find_overlaps(&w);
+    KStm *s;
+    for (analyse(&w, &f->body); (s = too_strong(&w)); analyse(&w, &f->body))
+        s->fence = fence_needed(&w, s);
+    kblock_rewrite(kb_more(a, f), &f->body, &(KRewriter){.env = NULL, .leave = drop_empty});
+}
