@@ -7,7 +7,8 @@
  *   exp.c       expressions: constructors that fold
  *   walk.h      walk.c  visiting and questions; rewrite.c  rewriting and copying
  *   text.h      print.c  text form; read.c  back; syntax.c  what both go by; tool.c  minifut kir
- *   verify.h    verify.c  what must hold
+ *   verify.h    verify.c  what must hold; hazard.c  of barriers
+ *   uniform.h   uniform.c  what is the same for a whole group
  *   opencl.c    OpenCL C
  *
  * Loads are statements, so an expression means the same wherever its variables do. There are no
@@ -90,7 +91,8 @@ extern const char *const kexp_word[N_KEXPS];
     X(LANE, "lane", T_I64, false)                   /* in the sub-group */                         \
     X(LANES, "lanes", T_I64, true)                  /* of a sub-group */                           \
     X(FAILED_BEFORE, "failed_before", T_BOOL, true) /* did an earlier launch fail? */              \
-    X(ATOMIC64, "atomic64", T_BOOL, true)           /* has the device atomics on 64 bits? */
+    X(CPU, "cpu", T_BOOL, true)           /* is the target a CPU? Gone after kir_specialize */     \
+    X(ATOMIC64, "atomic64", T_BOOL, true) /* has the device atomics on 64 bits? */
 typedef enum {
 #define X(TAG, word, type, uniform) KID_##TAG,
     KIDS(X)

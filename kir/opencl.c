@@ -223,6 +223,7 @@ static void id_text(Out *o, const KExp *x)
     case KID_LANE: out_puts(o, "mf_lane()"); return;
     case KID_LANES: out_puts(o, "MF_LANES"); return;
     case KID_FAILED_BEFORE: out_puts(o, "mf_failed_before(failure, launch)"); return;
+    case KID_CPU: out_puts(o, "MF_IS_CPU"); return;
     case KID_ATOMIC64: out_puts(o, "MF_ATOMIC64"); return;
     case N_KIDS: break;
     }

@@ -6,6 +6,8 @@
 #include "base/ptrmap.h"
 #include "ir/scalar.h"
 #include "kir/text.h"
+#include "kir/uniform.h"
+#include "kir/walk.h"
 
 #include <ctype.h>
 #include <setjmp.h>
@@ -543,6 +545,8 @@ const char *kir_check(Arena *a, const KFun *f, Loc *at)
 {
     const KStm *s = NULL;
     const char *error = check_form(a, f, &s);
+    if (!error && !kblock_is_opaque(&f->body))
+        error = kir_hazard(a, f, &s);
     if (s)
         *at = s->loc;
     return error ? in_statement(a, s, error) : NULL;

@@ -121,7 +121,7 @@ bool kstm_writes(const KStm *s)
            s->kind == KST_CAS || s->kind == KST_RAW;
 }
 
-static const KBuf *root_of(const KBuf *b)
+const KBuf *kbuf_root(const KBuf *b)
 {
     while (b->of)
         b = b->of;
@@ -130,8 +130,8 @@ static const KBuf *root_of(const KBuf *b)
 
 bool kbuf_overlap(const KBuf *x, const KBuf *y)
 {
-    x = root_of(x);
-    y = root_of(y);
+    x = kbuf_root(x);
+    y = kbuf_root(y);
     /* Only memory of the host can have two names. */
     return x == y ||
            (x->space == KS_GLOBAL && y->space == KS_GLOBAL && !x->no_alias && !y->no_alias);

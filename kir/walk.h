@@ -39,6 +39,8 @@ bool kstm_sets(const KStm *s, const KVar *v);
 /* Is memory that a buffer names read, written by it? RAW: by all of them. */
 bool kstm_reads(const KStm *s);
 bool kstm_writes(const KStm *s);
+/* The buffer whose memory it is, through all VIEWs. */
+const KBuf *kbuf_root(const KBuf *b);
 /* Can one be about memory that the other is about? */
 bool kbuf_overlap(const KBuf *x, const KBuf *y);
 

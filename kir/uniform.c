@@ -1,0 +1,220 @@
+/* Uniformity: a fixpoint over what is found to vary.
+ *
+ * A variable varies if what it is set to does, or if it is set where only some of the work-items
+ * come that had come to its VAR. So each VAR remembers how many of the blocks around it are entered
+ * by a choice that varies, and a SET compares. A LEAVE that some take and others do not sets apart
+ * all that follows in its WORK, the turns of loops included that it leaves. */
+#include "kir/uniform.h"
+
+#include "base/ptrmap.h"
+#include "kir/walk.h"
+
+typedef struct {
+    const KStm *stm;
+    int level; /* at its beginning */
+    bool split;
+} Work;
+
+struct KUniform {
+    Arena *arena;
+    PtrSet *varying; /* variables, private buffers */
+    PtrSet *apart;   /* statements to which not all come together */
+    PtrSet *left;    /* loops that some work-items leave before others */
+    PtrMap *level;   /* VAR's variable -> 1 + level at its VAR */
+    VEC(const KVar *) vars;
+    VEC(Work) works;
+    int depth; /* choices that vary, around */
+    bool changed;
+};
+
+/* --- Questions -------------------------------------------------------------------------------- */
+
+bool kuniform_var(const KUniform *u, const KVar *v)
+{
+    return !ptrset_has(u->varying, v);
+}
+
+bool kuniform_exp(const KUniform *u, const KExp *x)
+{
+    if (x->kind == KE_VAR)
+        return kuniform_var(u, x->var);
+    if (x->kind == KE_ID)
+        return kid_info[x->id].uniform;
+    for (int i = 0; i < x->n; i++)
+        if (!kuniform_exp(u, x->x[i]))
+            return false;
+    return x->kind != KE_RAW;
+}
+
+bool kuniform_flow(const KUniform *u, const KStm *s)
+{
+    return !ptrset_has(u->apart, s);
+}
+
+/* --- Finding ---------------------------------------------------------------------------------- */
+
+static void add(KUniform *u, PtrSet *set, const void *p)
+{
+    if (!ptrset_has(set, p)) {
+        ptrset_add(set, p);
+        u->changed = true;
+    }
+}
+
+static int level(const KUniform *u)
+{
+    int n = u->depth;
+    for (int i = 0; i < u->works.n; i++)
+        n += u->works.at[i].split;
+    return n;
+}
+
+static void set_var(KUniform *u, const KVar *v, bool uniform)
+{
+    uintptr_t declared = (uintptr_t)ptrmap_get(u->level, v);
+    if (!uniform || (declared && level(u) >= (int)declared))
+        add(u, u->varying, v);
+}
+
+static void declare_var(KUniform *u, const KVar *v)
+{
+    ptrmap_put(u->level, v, (const void *)(uintptr_t)(level(u) + 1));
+    vec_push(u->arena, &u->vars, v);
+}
+
+static bool uniform_place(const KUniform *u, const KStm *s)
+{
+    return kuniform_exp(u, s->x[0]) && !ptrset_has(u->varying, kbuf_root(s->buf));
+}
+
+/* A private array differs between work-items as soon as something in it does. */
+static void store(KUniform *u, const KStm *s)
+{
+    bool same = kuniform_exp(u, s->x[0]) && kuniform_exp(u, s->x[1]) && level(u) == 0;
+    if (s->buf->space == KS_PRIVATE && !same)
+        add(u, u->varying, kbuf_root(s->buf));
+}
+
+static void view(KUniform *u, const KStm *s)
+{
+    if (s->x[0] && !kuniform_exp(u, s->x[0]))
+        add(u, u->varying, kbuf_root(s->buf));
+}
+
+static void leave(KUniform *u, const KStm *s)
+{
+    for (int i = 0; i < u->works.n; i++) {
+        Work *w = &u->works.at[i];
+        if (w->stm == s->target && level(u) > w->level)
+            w->split = true;
+    }
+}
+
+static void raw(KUniform *u, const KStm *s)
+{
+    for (int i = 0; i < u->vars.n; i++)
+        if (kstm_sets(s, u->vars.at[i]))
+            add(u, u->varying, u->vars.at[i]);
+}
+
+static bool exps_uniform(const KUniform *u, const KStm *s)
+{
+    for (int i = 0; i < kstm_info[s->kind].operands; i++)
+        if (s->x[i] && !kuniform_exp(u, s->x[i]))
+            return false;
+    return true;
+}
+
+static void find_block(KUniform *u, const KBlock *b);
+
+static void find_blocks(KUniform *u, const KStm *s, bool apart)
+{
+    u->depth += apart;
+    for (int k = 0; k < 2; k++)
+        find_block(u, &s->body[k]);
+    u->depth -= apart;
+}
+
+static void find_loop(KUniform *u, const KStm *s)
+{
+    if (s->kind == KST_FOR)
+        set_var(u, s->var, kuniform_exp(u, s->x[0]) && kuniform_exp(u, s->x[2]));
+    int before = level(u);
+    bool left = ptrset_has(u->left, s);
+    find_blocks(u, s, left || !exps_uniform(u, s));
+    if (level(u) > before && !left)
+        add(u, u->left, s);
+}
+
+static void find_work(KUniform *u, const KStm *s)
+{
+    vec_push(u->arena, &u->works, ((Work){s, level(u), false}));
+    find_block(u, &s->body[0]);
+    u->works.n--;
+}
+
+static void find_stm(KUniform *u, const KStm *s)
+{
+    if (level(u) > 0)
+        add(u, u->apart, s);
+    switch (s->kind) {
+    case KST_VAR:
+        declare_var(u, s->var);
+        set_var(u, s->var, exps_uniform(u, s));
+        return;
+    case KST_LET:
+    case KST_SET:
+    case KST_SHUFFLE: set_var(u, s->var, kuniform_exp(u, s->x[0])); return;
+    case KST_LOAD: set_var(u, s->var, uniform_place(u, s)); return;
+    case KST_STORE: store(u, s); return;
+    case KST_VIEW: view(u, s); return;
+    case KST_FAILING: set_var(u, s->var, false); return;
+    case KST_ATOMIC:
+    case KST_CAS:
+        if (s->var)
+            set_var(u, s->var, false);
+        return;
+    case KST_HEAP:
+        set_var(u, s->var, false);
+        set_var(u, s->top, false);
+        return;
+    case KST_FOR:
+    case KST_WHILE: find_loop(u, s); return;
+    case KST_IF: find_blocks(u, s, !exps_uniform(u, s)); return;
+    case KST_BLOCK: find_block(u, &s->body[0]); return;
+    case KST_WORK: find_work(u, s); return;
+    case KST_LEAVE: leave(u, s); return;
+    case KST_RAW:
+        raw(u, s);
+        find_blocks(u, s, true);
+        return;
+    case KST_ARRAY:
+    case KST_RACE:
+    case KST_BARRIER:
+    case KST_FAIL:
+    case KST_COMMENT:
+    case N_KSTMS: return;
+    }
+}
+
+static void find_block(KUniform *u, const KBlock *b)
+{
+    for (int i = 0; i < b->n; i++)
+        find_stm(u, b->at[i]);
+}
+
+KUniform *kuniform_of(Arena *a, const KFun *f)
+{
+    KUniform *u = NEW(a, KUniform);
+    *u = (KUniform){.arena = a,
+                    .varying = ptrmap_new(a),
+                    .apart = ptrmap_new(a),
+                    .left = ptrmap_new(a),
+                    .level = ptrmap_new(a)};
+    do {
+        u->changed = false;
+        u->vars.n = 0;
+        find_block(u, &f->body);
+    } while (u->changed);
+    return u;
+}
