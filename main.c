@@ -428,7 +428,7 @@ static int cmd_run(Options *o)
 {
     Ctx *cx = new_ctx(o);
     Prog *p;
-    int64_t threshold = INTERP_DEFAULT_THRESHOLD;
+    int64_t threshold = RT_FULL_DEVICE;
     char *end = NULL;
     if (o->threshold)
         threshold = strtoll(o->threshold, &end, 10);

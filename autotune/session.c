@@ -2,6 +2,7 @@
 
 #include "autotune/talk.h"
 #include "base/tempdir.h"
+#include "runtime/policy.h"
 #include "runtime/values.h"
 
 #include <errno.h>
@@ -353,7 +354,7 @@ static bool ask_forest(Session *s, const char **wrong)
         char *cls = arena_strdup(s->a, s->reply.text ? s->reply.text : "");
         cls[strcspn(cls, "\n")] = '\0';
         if (strncmp(cls, "threshold", 9) == 0 &&
-            !forest_add(s->a, &s->forest, name, cls, 32768, wrong))
+            !forest_add(s->a, &s->forest, name, cls, RT_FULL_DEVICE, wrong))
             return false;
     }
     return true;

@@ -33,7 +33,7 @@
  * code over arrays that is left at the host level becomes a kernel of one thread (G0); reductions
  * inside threads over ranges of irregular size become loops (sequential.c).
  *
- * Modes: what differs is gathered in plan_map (below), rule_g9 and versions_allowed; which inner
+ * Modes: what differs is gathered in policy.c and versions_allowed; which inner
  * SOACs count as exploitable depends on the mode in analysis.c. */
 #include "flatten/rules.h"
 
@@ -150,9 +150,7 @@ static bool is_repeatable(const Flat *fl, const Stm *s)
     return is_cheap(fl, s) || e->kind == E_PRIM || is_floatable(fl, s);
 }
 
-/* The map that gives all of b's results, if the rest of b is repeatable code before it: nearly a
- * perfect nest. */
-static const Stm *inner_map(const Flat *fl, const Body *b)
+const Stm *inner_map(const Flat *fl, const Body *b)
 {
     const Stm *s = b->stms.n ? &vec_last(&b->stms) : NULL;
     if (!s || s->exp->kind != E_MAP || (s->exp->attrs & ATTR_SEQUENTIAL) || b->res.n != s->pat.n)
@@ -242,7 +240,7 @@ static Exp *segmap_of(Flat *fl, const MapNest *S1, const Body *b, Loc loc)
 
 /* Rule G2: map (\x -> e) xs becomes segmap^l S1 e, where S1 = S,<x in xs>. */
 static Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
-              const char *why, Bld *out)
+                     const char *why, Bld *out)
 {
     log_rule(fl, "G2", S1, s->exp, "segmap^%d%s%s%s", fl->level, why ? " (" : "", why ? why : "",
              why ? ")" : "");
@@ -250,82 +248,6 @@ static Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
 }
 
 /* --- G3: maps with inner parallelism: three versions ---------------------------------------- */
-
-enum { WARP = 32 };
-
-/* Constant widths below a warp are not worth versions, and not worth giving up what a thread can
- * keep near; a nest of maps alone keeps nothing, and more threads access neighbouring elements. */
-static bool is_small(const Flat *fl, const Exp *e, int64_t inner, const Body *b)
-{
-    return inner < WARP && !(e->attrs & (ATTR_ONLY_INTRA | ATTR_ONLY_INNER | ATTR_NO_OUTER)) &&
-           (!inner_map(fl, b) || has_recurrence(b));
-}
-
-static MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner,
-                        const Body *b)
-{
-    bool inc = fl->mode == FLATTEN_INCREMENTAL;
-    MapPlan p = {.flat = true};
-    if (fl->mode == FLATTEN_OUTER)
-        return (MapPlan){.top = true, .no_middle = "mode outer"};
-    if (inner == 0)
-        return (MapPlan){.top = true};
-    if (e->attrs & ATTR_SEQUENTIAL_INNER)
-        return (MapPlan){.top = true, .no_middle = "attribute sequential_inner"};
-    if (inc && is_small(fl, e, inner, b))
-        return (MapPlan){.top = true,
-                         .no_middle = "small-inner: constant inner widths below a warp"};
-    if (!inc) {
-        p.no_top = p.no_middle = "mode without versions";
-        return p;
-    }
-    if (e->attrs & ATTR_ONLY_INNER) {
-        p.no_top = p.no_middle = "attribute only_inner";
-        return p;
-    }
-    if (!has_recurrence(b) && !(e->attrs & ATTR_ONLY_INTRA)) {
-        p.no_top = p.no_middle = "no-recurrence: nothing inside is used twice";
-        return p;
-    }
-    if (!versions_allowed(fl, S)) {
-        p.no_top = p.no_middle = MANY_VERSIONS;
-        return p;
-    }
-    p.top = !(e->attrs & (ATTR_NO_OUTER | ATTR_ONLY_INTRA));
-    p.no_top = e->attrs & ATTR_ONLY_INTRA ? "attribute only_intra" : "attribute no_outer";
-    p.middle = !(e->attrs & ATTR_NO_INTRA);
-    p.no_middle = "attribute no_intra";
-    p.flat = !(e->attrs & ATTR_ONLY_INTRA);
-    return p;
-}
-
-/* A map without regular parallelism inside, in which a loop would free some. */
-static void plan_loop(Flat *fl, const MapNest *S, const Stm *s, MapPlan *p)
-{
-    if (fl->mode == FLATTEN_MODERATE || fl->mode == FLATTEN_OUTER)
-        return;
-    p->loop = map_to_loop(fl, s);
-    p->flat = true;
-    p->top = versions_allowed(fl, S);
-    p->no_top = fl->mode == FLATTEN_INCREMENTAL ? MANY_VERSIONS : "mode without versions";
-    p->no_middle = "irregular inside the work-group";
-}
-
-/* A map whose body is too irregular to go on under the nest (a loop that turns a different number
- * of times for each element, say), but which a work-group for each element could run together. */
-static void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
-                        MapPlan *p)
-{
-    if (fl->mode != FLATTEN_INCREMENTAL || !versions_allowed(fl, S) || !has_recurrence(b) ||
-        (e->attrs & (ATTR_SEQUENTIAL_INNER | ATTR_NO_INTRA)) || group_body_par(fl, b) < WARP)
-        return;
-    int log_at = fl->log->n;
-    const Body *intra = intra_body(fl, S1, b, &p->no_middle);
-    fl->log->n = log_at;
-    if (!intra || intra_width_bound(intra) < WARP)
-        return;
-    p->middle = p->flat = p->shared = true;
-}
 
 static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1, const Body *b,
                     const Stm *s)
@@ -349,22 +271,6 @@ static void add_middle(Flat *fl, Versions *vs, const MapNest *S, const MapNest *
     version_add(fl, vs, true, bld_body(&mid, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_middle: segmap^%d around level %d; %s", fl->level, fl->level - 1,
              vec_last(vs).name);
-}
-
-/* e_intra, if it is worth having. */
-static Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p)
-{
-    if (!p->middle)
-        return NULL;
-    fl->depth++;
-    Body *intra = intra_body(fl, S1, b, &p->no_middle);
-    fl->depth--;
-    if (intra && intra_width_bound(intra) < WARP) {
-        p->no_middle = "small-intra: constant widths inside the work-group below a warp";
-        intra = NULL;
-    }
-    p->middle = intra != NULL;
-    return intra;
 }
 
 /* Atoms as the statement's results: pat is bound at the host level. */
@@ -404,7 +310,7 @@ static void log_pruned(Flat *fl, const MapNest *S1, const Exp *e, const MapPlan 
 /* Rule G3: if Par(S1) >= t_top then e_top else if Par(e_middle) >= t_intra then e_middle else
  * e_flat, where S1 = S,<x in xs>; fewer versions where the plan or the work-group level says so. */
 static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *b, const Stm *s,
-              const MapPlan *plan, Bld *out)
+                     const MapPlan *plan, Bld *out)
 {
     const Exp *e = s->exp;
     MapPlan p = *plan;

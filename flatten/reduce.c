@@ -106,31 +106,6 @@ static Atoms split_results(Flat *fl, const MapNest *S, const Stm *s, const Lambd
     return flatten_body(fl, S, b, out);
 }
 
-/* Which of G9's two versions mode, attributes and heuristics leave. */
-static void plan_g9(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, bool *top,
-                    bool *rec, const char **why)
-{
-    *top = *rec = true;
-    *why = "";
-    if (inner == 0 || fl->level == 0) {
-        *rec = false;
-    } else if (fl->mode == FLATTEN_OUTER || fl->mode == FLATTEN_MODERATE) {
-        *rec = false;
-        *why = " (the mode keeps what is inside sequential)";
-    } else if (e->attrs & ATTR_SEQUENTIAL_INNER) {
-        *rec = false;
-        *why = " (attribute sequential_inner)";
-    } else if (fl->mode == FLATTEN_INCREMENTAL && inner < 32 && !(e->attrs & ATTR_NO_OUTER)) {
-        *rec = false;
-        *why = " (small-inner: constant inner widths below a warp)";
-    } else {
-        *top = !(e->attrs & (ATTR_NO_OUTER | ATTR_ONLY_INNER));
-        if (*top && fl->mode == FLATTEN_INCREMENTAL && !versions_allowed(fl, S))
-            *why = MANY_VERSIONS;
-        *top = *top && fl->mode == FLATTEN_INCREMENTAL && !**why;
-    }
-}
-
 /* Rule G9: redomap op f v xs with SOACs in f becomes
  * if Par(S1) >= t_top then segred^l S1 op v (f x) else S |- let y = map f xs in reduce op v y,
  * where S1 = S,<x in xs>. Likewise scanomap. Without SOACs in f: the segred alone. */
@@ -143,21 +118,20 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     nest_vars(&S1, variant);
     Body *b = fl->level == 0 ? fn->body : hoist_invariants(fl, variant, fn->body, out);
     fn = lambda_new(fl->cx, fn->params, b);
-    bool top, rec;
-    const char *why, *what = scans(e) ? "segscan" : "segred";
-    plan_g9(fl, S, e, nest_body_par(fl, &S1, b), &top, &rec, &why);
-    if (!rec) {
-        log_rule(fl, "G9", &S1, e, "%s^%d%s", what, fl->level, why);
+    const char *what = scans(e) ? "segscan" : "segred";
+    ReducePlan p = plan_reduce(fl, S, e, nest_body_par(fl, &S1, b));
+    if (!p.rec) {
+        log_rule(fl, "G9", &S1, e, "%s^%d%s", what, fl->level, p.why);
         return bind_results(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), out);
     }
     Versions vs = {0};
-    if (*why)
-        log_rule(fl, "G9", &S1, e, "e_top pruned (%s)", why);
-    if (top) {
+    if (*p.why)
+        log_rule(fl, "G9", &S1, e, "e_top pruned (%s)", p.why);
+    if (p.top) {
         Bld bl = bld_new(fl->cx), par = bld_new(fl->cx);
         Atoms res = bind_fresh(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), &bl);
-        Par p = {par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par)};
-        version_add(fl, &vs, false, bld_body(&bl, res), &par, p, e->loc);
+        Par of = {par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par)};
+        version_add(fl, &vs, false, bld_body(&bl, res), &par, of, e->loc);
         log_rule(fl, "G9", &S1, e, "e_top: %s^%d, the rest sequential; %s", what, fl->level,
                  vec_last(&vs).name);
     }
@@ -165,7 +139,7 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     Flat inner = *fl;
     inner.path = versions_path(fl, &vs);
     inner.depth++;
-    if (!top)
+    if (!p.top)
         return name_results(fl, S, s, split_results(&inner, S, s, fn, out), out);
     Bld bl = bld_new(fl->cx);
     Atoms res = split_results(&inner, S, s, fn, &bl);

@@ -7,6 +7,7 @@
 #define FLATTEN_RULES_H
 
 #include "flatten/flatten.h"
+#include "runtime/policy.h"
 
 /* --- mapnest.c: S --------------------------------------------------------------------------- */
 
@@ -187,11 +188,38 @@ Path versions_path(const Flat *fl, const Versions *vs);
 Atoms versions_fold(Flat *fl, const MapNest *S, const Versions *vs, Body *dflt, const Stm *st,
                     Bld *out);
 
+/* --- policy.c: which versions --------------------------------------------------------------- */
+
+/* The work-items of a work-group, as far as it counts for choices here (the runtime may differ). */
+enum { GROUP_PAR = RT_USUAL_GROUP };
+/* The versions of a map that its mode, its attributes and the heuristics leave. */
+typedef struct {
+    bool top, middle, flat;
+    const char *no_top, *no_middle; /* why not */
+    Body *loop;                     /* e_flat is the map as a loop (map_to_loop) */
+    bool shared;                    /* only a work-group can use what is inside: e_flat is e_top */
+} MapPlan;
+MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, const Body *b);
+/* A map without regular parallelism inside, in which a loop would free some. */
+void plan_loop(Flat *fl, const MapNest *S, const Stm *s, MapPlan *p);
+/* A map whose body is too irregular to go on under the nest (a loop that turns a different number
+ * of times for each element, say), but which a work-group for each element could run together. */
+void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
+                 MapPlan *p);
+/* e_intra, if it is worth having; else NULL, and p without it. */
+Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p);
+
+/* G9's two versions: the construct over S and the elements; a map and a reduction of its results.
+ */
+typedef struct {
+    bool top, rec;
+    const char *why; /* not both, or "" */
+} ReducePlan;
+ReducePlan plan_reduce(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner);
+
 /* --- sizes.c -------------------------------------------------------------------------------- */
 
 Atom par_of_nest(Flat *fl, const MapNest *S, Bld *bl);
-/* The work-items of a work-group, as far as it counts for choices here (the runtime may differ). */
-enum { GROUP_PAR = 256 };
 /* Par(e_middle): the widths of S times what a work-group exploits, which is the largest product of
  * widths of a level-0 construct in b, but not more than GROUP_PAR. (The paper counts all: then no
  * threshold tells one group of a million elements, a bad choice, from a thousand groups of a
@@ -216,13 +244,9 @@ Body *intra_body(Flat *fl, const MapNest *S, const Body *b, const char **why);
 Atoms flatten_body(Flat *fl, const MapNest *S, const Body *b, Bld *out);
 /* S |- s for a statement with exploitable parallelism. */
 Atoms flatten_stm(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
-/* The versions of a map that its mode, its attributes and the heuristics leave. */
-typedef struct {
-    bool top, middle, flat;
-    const char *no_top, *no_middle; /* why not */
-    Body *loop;                     /* e_flat is the map as a loop (map_to_loop) */
-    bool shared;                    /* only a work-group can use what is inside: e_flat is e_top */
-} MapPlan;
+/* The map that gives all of b's results, if the rest of b is repeatable code before it: nearly a
+ * perfect nest. NULL if there is none. */
+const Stm *inner_map(const Flat *fl, const Body *b);
 /* res as the statement's results: at the host level its pattern is bound to them. */
 Atoms name_results(Flat *fl, const MapNest *S, const Stm *s, Atoms res, Bld *out);
 /* A statement outside of all nests. */

@@ -392,7 +392,7 @@ static void exec_suff(Interp *in, const Ins *p)
     const InterpGuards *g = in->guards;
     const char *name = p->e->suff.name;
     int64_t par = mf_par_in_effect(in->slots[p->a].i, in->slots[p->b].i);
-    int64_t t = g && g->threshold ? g->threshold(g->env, name) : INTERP_DEFAULT_THRESHOLD;
+    int64_t t = g && g->threshold ? g->threshold(g->env, name) : RT_FULL_DEVICE;
     bool ok = t <= par;
     if (g && g->compared)
         g->compared(g->env, name, par, ok);

@@ -15,16 +15,15 @@
 #define INTERP_INTERP_H
 
 #include "ir/ir.h"
+#include "runtime/policy.h"
 #include "runtime/values.h"
 
 #include <stdio.h>
 
-enum { INTERP_DEFAULT_THRESHOLD = 32768 };
-
 /* How guards are decided; the zero value takes all defaults. */
 typedef struct {
     void *env;
-    /* The threshold of a guard by its full name; NULL: INTERP_DEFAULT_THRESHOLD for all. */
+    /* The threshold of a guard by its full name; NULL: RT_FULL_DEVICE for all. */
     int64_t (*threshold)(void *env, const char *name);
     /* Told of every comparison made, as the compiled program logs it:
      * Compared NAME <= PAR: outcome. May be NULL. */

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "runtime/facts.def"
+#include "runtime/policy.h"
 #include "runtime/values.h"
 
 typedef struct rt_ctx rt_ctx; /* one device with its queue, kernels, blocks and settings */

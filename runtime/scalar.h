@@ -564,15 +564,16 @@ MF_FN mf_f64 mf_from_bits_u64(mf_u64 x)
 #endif
 
 #ifndef __OPENCL_VERSION__
+#include "runtime/policy.h"
 /* What the parallelism of a version counts in a comparison with its threshold, when there is `work` in
- * all. From 32768 on it fills a device, and counts in full. Below, what is not exploited is time: each
- * work-item makes work / par steps, of which 64 take about as long as the launches that the next
+ * all. If it fills a device it counts in full. Below, what is not exploited is time: each work-item
+ * makes work / par steps, of which RT_LAUNCH_STEPS take about as long as the launches that the next
  * version has more. 0 < par: at least 1, at most par. */
 MF_FN mf_i64 mf_par_in_effect(mf_i64 par, mf_i64 work)
 {
-    if (par <= 0 || par >= 32768 || work <= par)
+    if (par <= 0 || par >= RT_FULL_DEVICE || work <= par)
         return par;
-    mf_i64 in_effect = par * 64 / (63 + work / par);
+    mf_i64 in_effect = par * RT_LAUNCH_STEPS / (RT_LAUNCH_STEPS - 1 + work / par);
     return in_effect > 1 ? in_effect : 1;
 }
 #endif

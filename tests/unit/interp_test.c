@@ -54,7 +54,7 @@ static int64_t threshold(void *env, const char *name)
     for (int i = t->n_sets - 1; i >= 0; i--)
         if (!strcmp(t->sets[i].name, name))
             return t->sets[i].value;
-    return INTERP_DEFAULT_THRESHOLD;
+    return RT_FULL_DEVICE;
 }
 
 static void compared(void *env, const char *name, int64_t par, bool outcome)

@@ -1,0 +1,119 @@
+/* Which versions a map or a reduction gets: what mode and attributes ask for, what is worth it, and
+ * the reasons that explain prints for what is left out. The rules make what is decided here. */
+#include "flatten/rules.h"
+
+/* --- Maps: rule G3 -------------------------------------------------------------------------- */
+
+/* Constant widths below a warp are not worth versions, and not worth giving up what a thread can
+ * keep near; a nest of maps alone keeps nothing, and more threads access neighbouring elements. */
+static bool is_small(const Flat *fl, const Exp *e, int64_t inner, const Body *b)
+{
+    return inner < RT_USUAL_WARP &&
+           !(e->attrs & (ATTR_ONLY_INTRA | ATTR_ONLY_INNER | ATTR_NO_OUTER)) &&
+           (!inner_map(fl, b) || has_recurrence(b));
+}
+
+MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, const Body *b)
+{
+    bool inc = fl->mode == FLATTEN_INCREMENTAL;
+    MapPlan p = {.flat = true};
+    if (fl->mode == FLATTEN_OUTER)
+        return (MapPlan){.top = true, .no_middle = "mode outer"};
+    if (inner == 0)
+        return (MapPlan){.top = true};
+    if (e->attrs & ATTR_SEQUENTIAL_INNER)
+        return (MapPlan){.top = true, .no_middle = "attribute sequential_inner"};
+    if (inc && is_small(fl, e, inner, b))
+        return (MapPlan){.top = true,
+                         .no_middle = "small-inner: constant inner widths below a warp"};
+    if (!inc) {
+        p.no_top = p.no_middle = "mode without versions";
+        return p;
+    }
+    if (e->attrs & ATTR_ONLY_INNER) {
+        p.no_top = p.no_middle = "attribute only_inner";
+        return p;
+    }
+    if (!has_recurrence(b) && !(e->attrs & ATTR_ONLY_INTRA)) {
+        p.no_top = p.no_middle = "no-recurrence: nothing inside is used twice";
+        return p;
+    }
+    if (!versions_allowed(fl, S)) {
+        p.no_top = p.no_middle = MANY_VERSIONS;
+        return p;
+    }
+    p.top = !(e->attrs & (ATTR_NO_OUTER | ATTR_ONLY_INTRA));
+    p.no_top = e->attrs & ATTR_ONLY_INTRA ? "attribute only_intra" : "attribute no_outer";
+    p.middle = !(e->attrs & ATTR_NO_INTRA);
+    p.no_middle = "attribute no_intra";
+    p.flat = !(e->attrs & ATTR_ONLY_INTRA);
+    return p;
+}
+
+void plan_loop(Flat *fl, const MapNest *S, const Stm *s, MapPlan *p)
+{
+    if (fl->mode == FLATTEN_MODERATE || fl->mode == FLATTEN_OUTER)
+        return;
+    p->loop = map_to_loop(fl, s);
+    p->flat = true;
+    p->top = versions_allowed(fl, S);
+    p->no_top = fl->mode == FLATTEN_INCREMENTAL ? MANY_VERSIONS : "mode without versions";
+    p->no_middle = "irregular inside the work-group";
+}
+
+void plan_shared(Flat *fl, const MapNest *S, const MapNest *S1, const Exp *e, const Body *b,
+                 MapPlan *p)
+{
+    if (fl->mode != FLATTEN_INCREMENTAL || !versions_allowed(fl, S) || !has_recurrence(b) ||
+        (e->attrs & (ATTR_SEQUENTIAL_INNER | ATTR_NO_INTRA)) ||
+        group_body_par(fl, b) < RT_USUAL_WARP)
+        return;
+    int log_at = fl->log->n;
+    const Body *intra = intra_body(fl, S1, b, &p->no_middle);
+    fl->log->n = log_at;
+    if (!intra || intra_width_bound(intra) < RT_USUAL_WARP)
+        return;
+    p->middle = p->flat = p->shared = true;
+}
+
+Body *plan_intra(Flat *fl, const MapNest *S1, const Body *b, MapPlan *p)
+{
+    if (!p->middle)
+        return NULL;
+    fl->depth++;
+    Body *intra = intra_body(fl, S1, b, &p->no_middle);
+    fl->depth--;
+    if (intra && intra_width_bound(intra) < RT_USUAL_WARP) {
+        p->no_middle = "small-intra: constant widths inside the work-group below a warp";
+        intra = NULL;
+    }
+    p->middle = intra != NULL;
+    return intra;
+}
+
+/* --- Reductions and scans: rule G9 ---------------------------------------------------------- */
+
+ReducePlan plan_reduce(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner)
+{
+    bool inc = fl->mode == FLATTEN_INCREMENTAL;
+    ReducePlan p = {.top = true, .rec = true, .why = ""};
+    if (inner == 0 || fl->level == 0) {
+        p.rec = false;
+    } else if (fl->mode == FLATTEN_OUTER || fl->mode == FLATTEN_MODERATE) {
+        p.rec = false;
+        p.why = " (the mode keeps what is inside sequential)";
+    } else if (e->attrs & ATTR_SEQUENTIAL_INNER) {
+        p.rec = false;
+        p.why = " (attribute sequential_inner)";
+    } else if (inc && inner < RT_USUAL_WARP && !(e->attrs & ATTR_NO_OUTER)) {
+        p.rec = false;
+        p.why = " (small-inner: constant inner widths below a warp)";
+    } else {
+        p.top = inc && !(e->attrs & (ATTR_NO_OUTER | ATTR_ONLY_INNER));
+        if (p.top && !versions_allowed(fl, S)) {
+            p.top = false;
+            p.why = MANY_VERSIONS;
+        }
+    }
+    return p;
+}

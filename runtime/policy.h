@@ -1,0 +1,14 @@
+/* Numbers on which compiler, interpreter, tuner and programs must agree: what versions are compared
+ * with, and made for, before the device is known. Measured ones are in DESIGN.md. */
+#ifndef RT_POLICY_H
+#define RT_POLICY_H
+
+/* Work-items that fill a device: the thresholds of untuned programs. */
+#define RT_FULL_DEVICE 32768
+/* Steps of a work-item that take as long as a launch (mf_par_in_effect). */
+#define RT_LAUNCH_STEPS 64
+/* Work-items of a group, and those of it that go in step, on GPUs. */
+#define RT_USUAL_GROUP 256
+#define RT_USUAL_WARP  32
+
+#endif
