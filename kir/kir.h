@@ -9,6 +9,7 @@
  *   text.h      print.c  text form; read.c  back; syntax.c  what both go by; tool.c  minifut kir
  *   verify.h    verify.c  what must hold; hazard.c  of barriers
  *   uniform.h   uniform.c  what is the same for a whole group
+ *   hash.h      hash.c  kernels up to names
  *   opencl.c    OpenCL C
  *
  * Loads are statements, so an expression means the same wherever its variables do. There are no

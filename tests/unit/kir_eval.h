@@ -208,6 +208,7 @@ static inline int64_t ev_id(Ev *ev, const KExp *x)
     case KID_GROUPS: return x->dim ? 1 : ev->groups;
     case KID_LANE: return ev->now % ev->lanes;
     case KID_LANES: return ev->lanes;
+    case KID_CPU:
     case KID_FAILED_BEFORE: return 0;
     case KID_ATOMIC64: return 1;
     case N_KIDS: break;

@@ -1,4 +1,7 @@
-/* Kernel IR: the builder and what folds, walking, rewriting, copying. */
+/* Kernel IR: the builder and what folds, walking, rewriting, copying, keys. */
+#include "kir/hash.h"
+#include "kir/text.h"
+#include "kir/verify.h"
 #include "kir/walk.h"
 #include "tests/unit/check.h"
 
@@ -203,6 +206,101 @@ static void copy_of_kernel(void)
     CHECK(f->body.at[1]->body[0].at[0]->buf == f->params.at[0].buf);
 }
 
+/* --- Keys ----------------------------------------------------------------------------------- */
+
+static KFun *parse(const char *text)
+{
+    static Ctx cx;
+    cx.perm = a;
+    KFuns fs = {0};
+    CHECK(kir_read(&cx, "test.kir", text, strlen(text), &fs) && fs.n == 1);
+    return fs.n == 1 ? fs.at[0] : NULL;
+}
+
+static bool same(const char *x, const char *y)
+{
+    return kkey_same(kir_key(a, parse(x)), kir_key(a, parse(y)));
+}
+
+/* A kernel of two variables, then BODY. */
+#define KERNEL(BODY)                                                                               \
+    "kernel k may_fail failure scalar n: i64 scalar m: i64 mem xs: global f32 mem ys: global f32 " \
+    "{ " BODY " }"
+
+static void keys(void)
+{
+    CHECK(same("kernel a \"what\" mem x: global f32 { load y: f32 = x[0] comment \"c\" }",
+               "kernel b mem u: global f32 { load v: f32 = u[0] }"));
+    CHECK(same("kernel a { work s { leave s } }", "kernel a { work t { leave t } }"));
+    CHECK(!same("kernel a mem x: global f32 { }", "kernel a mem x: global f32 read_only { }"));
+    CHECK(!same("kernel a scalar x: i32 { }", "kernel a scalar x: i64 { }"));
+    CHECK(!same("kernel a { work s { work t { leave s } } }",
+                "kernel a { work s { work t { leave t } } }"));
+    static const char *const bodies[] = {
+        KERNEL(""),
+        KERNEL("let x: i64 = n"),
+        KERNEL("let x: i64 = m"),
+        KERNEL("var x: i64 = n"),
+        KERNEL("let x: i64 = n + m"),
+        KERNEL("let x: i64 = m + n"),
+        KERNEL("let x: i64 = add.i64(n, m)"),
+        KERNEL("let x: i64 = n - m"),
+        KERNEL("let x: i64 = n let y: i64 = x"),
+        KERNEL("let x: i64 = n let y: i64 = n"),
+        KERNEL("let x: i64 = 1"),
+        KERNEL("let x: i64 = 2"),
+        KERNEL("let x: f32 = 0.0f32"),
+        KERNEL("let x: f32 = -0.0f32"),
+        KERNEL("let x: f32 = f32.nan"),
+        KERNEL("load x: f32 = xs[n]"),
+        KERNEL("load x: f32 = ys[n]"),
+        KERNEL("load x: f32x2 = ys[n]"),
+        KERNEL("let x: i64 = local_id"),
+        KERNEL("let x: i64 = local_id.1"),
+        KERNEL("let x: i64 = group_id"),
+        KERNEL("if n < m { barrier local }"),
+        KERNEL("if n < m { } else { barrier local }"),
+        KERNEL("if n < m { } barrier local"),
+        KERNEL("if n < m { } barrier local global"),
+        KERNEL("for i: i64 from 0 to n by 2 { }"),
+        KERNEL("for i: i64 from 0 to n times 2 { }"),
+        KERNEL("for i: i64 from 0 to n by 2 unroll 4 { }"),
+        KERNEL("while n < m { }"),
+        KERNEL("do { } while n < m"),
+        KERNEL("fail 1 ()"),
+        KERNEL("fail 2 ()"),
+        KERNEL("fail 2 (n)"),
+        KERNEL("raw \"n\""),
+        KERNEL("raw \"m\""),
+        KERNEL("raw \"m\" { }"),
+    };
+    enum { N = sizeof bodies / sizeof *bodies };
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < N; k++)
+            if (same(bodies[i], bodies[k]) != (i == k)) {
+                fprintf(stderr, "%s\n%s\n", bodies[i], bodies[k]);
+                CHECK(false);
+            }
+}
+
+/* --- Scopes --------------------------------------------------------------------------------- */
+
+/* What the text cannot say. */
+static void bound_twice(void)
+{
+    Loc at;
+    KBuild *b = kb_new(a);
+    KVar *v = kb_var_new(b, "v", ktype(T_I64));
+    kb_let_var(b, v, kx_int(a, 1));
+    CHECK(!kir_check(a, b->fun, &at));
+    kb_let_var(b, v, kx_int(a, 2));
+    CHECK(kir_check(a, b->fun, &at) != NULL);
+    b = kb_new(a);
+    KVar *w = kb_var_new(b, "w", ktype(T_I64));
+    kb_let(b, "x", kx_add(a, kx_var(a, w), kx_int(a, 1)));
+    CHECK(kir_check(a, b->fun, &at) != NULL);
+}
+
 static void maps(void)
 {
     static int keys[1000];
@@ -230,6 +328,8 @@ int main(void)
     copy_of_block();
     copy_of_work();
     copy_of_kernel();
+    keys();
+    bound_twice();
     maps();
     return check_summary();
 }

@@ -1,0 +1,158 @@
+/* Keys of kernels: a walk in order, in which variables, buffers and labels are told by the numbers
+ * that they get where they come first. Whatever has parts or may be missing is told with its number
+ * of parts, so that different kernels have different words. */
+#include "kir/hash.h"
+
+#include "base/intern.h"
+#include "base/ptrmap.h"
+
+#include <string.h>
+
+typedef struct {
+    Arena *arena;
+    VEC(uint64_t) words;
+    PtrMap *numbers; /* of variables, buffers, WORKs */
+} Key;
+
+static void put(Key *k, uint64_t w)
+{
+    vec_push(k->arena, &k->words, w);
+}
+
+static void put_object(Key *k, const void *p)
+{
+    uintptr_t n = p ? (uintptr_t)ptrmap_get(k->numbers, p) : 0;
+    if (p && !n) {
+        n = (uintptr_t)ptrmap_count(k->numbers) + 1;
+        ptrmap_put(k->numbers, p, (const void *)n);
+    }
+    put(k, n);
+}
+
+static bool is_new(const Key *k, const void *p)
+{
+    return p && !ptrmap_get(k->numbers, p);
+}
+
+static void put_text(Key *k, const char *text)
+{
+    put(k, text ? (uint64_t)(uintptr_t)intern(text) : 0);
+}
+
+static void put_type(Key *k, KType t)
+{
+    put(k, (uint64_t)t.elem << 16 | (uint64_t)t.lanes << 8 | t.index);
+}
+
+static void put_var(Key *k, const KVar *v)
+{
+    bool first = is_new(k, v);
+    put_object(k, v);
+    if (first) {
+        put_type(k, v->type);
+        put(k, v->mutable_);
+    }
+}
+
+static void put_buf(Key *k, const KBuf *b)
+{
+    bool first = is_new(k, b);
+    put_object(k, b);
+    if (!first)
+        return;
+    put(k, (uint64_t)b->space << 16 | (uint64_t)b->elem << 8 | b->read_only << 3 |
+               b->no_alias << 2 | b->write_any << 1 | b->unshared);
+    put(k, (uint64_t)b->count);
+    put(k, (uint64_t)b->align);
+    put_buf(k, b->of);
+}
+
+static void put_const(Key *k, Const c)
+{
+    uint64_t bits = (uint64_t)c.i;
+    if (prim_is_float(c.type))
+        memcpy(&bits, &c.f, sizeof bits);
+    put(k, bits);
+}
+
+static void put_exp(Key *k, const KExp *x)
+{
+    if (!x) {
+        put(k, UINT64_MAX);
+        return;
+    }
+    put(k, (uint64_t)x->kind << 32 | (uint64_t)x->n << 1 | x->exact);
+    put_type(k, x->type);
+    if (x->kind == KE_CONST)
+        put_const(k, x->c);
+    else if (x->kind == KE_VAR)
+        put_var(k, x->var);
+    else if (x->kind == KE_RAW)
+        put_text(k, x->text);
+    else
+        put(k, (uint64_t)x->op << 32 | (uint64_t)x->id << 16 | (uint64_t)x->dim);
+    for (int i = 0; i < x->n; i++)
+        put_exp(k, x->x[i]);
+}
+
+static void put_block(Key *k, const KBlock *b);
+
+static void put_stm(Key *k, const KStm *s)
+{
+    put(k, s->kind);
+    put(k, (uint64_t)s->op << 32 | (uint64_t)s->fence << 16 | s->doubling << 2 | s->post << 1 |
+               s->open);
+    put(k, (uint64_t)(uint32_t)s->unroll << 32 | (uint32_t)s->site);
+    if (s->kind == KST_WORK)
+        put_object(k, s);
+    put_object(k, s->target);
+    put_text(k, s->text);
+    for (int i = 0; i < kstm_info[s->kind].operands; i++)
+        put_exp(k, s->x[i]);
+    put(k, (uint64_t)s->args.n);
+    for (int i = 0; i < s->args.n; i++)
+        put_exp(k, s->args.at[i]);
+    put_var(k, s->var);
+    put_var(k, s->top);
+    put_buf(k, s->buf);
+    for (int i = 0; i < 2; i++)
+        put_block(k, &s->body[i]);
+}
+
+static void put_block(Key *k, const KBlock *b)
+{
+    for (int i = 0; i < b->n; i++)
+        if (b->at[i]->kind != KST_COMMENT)
+            put_stm(k, b->at[i]);
+    put(k, N_KSTMS); /* the end */
+}
+
+static uint64_t hash_of(const Key *k)
+{
+    uint64_t h = 0;
+    for (int i = 0; i < k->words.n; i++) {
+        h = (h ^ k->words.at[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+KKey kir_key(Arena *a, const KFun *f)
+{
+    Key k = {.arena = a, .numbers = ptrmap_new(a)};
+    put(&k, (uint64_t)f->heap_types << 1 | f->may_fail);
+    put(&k, (uint64_t)f->params.n);
+    for (int i = 0; i < f->params.n; i++) {
+        put(&k, f->params.at[i].kind);
+        put_buf(&k, f->params.at[i].buf);
+        put_var(&k, f->params.at[i].var);
+    }
+    put_block(&k, &f->body);
+    return (KKey){hash_of(&k), k.words.n, k.words.at};
+}
+
+bool kkey_same(KKey x, KKey y)
+{
+    return x.hash == y.hash && x.n == y.n &&
+           memcmp(x.words, y.words, sizeof *x.words * (size_t)x.n) == 0;
+}

@@ -1,0 +1,20 @@
+/* Kernels up to names. */
+#ifndef KIR_HASH_H
+#define KIR_HASH_H
+
+#include "kir/kir.h"
+
+/* What a kernel does, as a sequence of words that says nothing of the names in it, of where it
+ * comes from, and of comments. */
+typedef struct {
+    uint64_t hash;
+    int n;
+    const uint64_t *words;
+} KKey;
+
+KKey kir_key(Arena *a, const KFun *f);
+/* Do the kernels that have them do the same? Their parameters correspond one by one. RAW text
+ * counts as it is, names included. */
+bool kkey_same(KKey x, KKey y);
+
+#endif
