@@ -35,7 +35,7 @@ typedef struct {
     VEC(KStm *) barriers;
 } Barriers;
 
-/* --- Memory ----------------------------------------------------------------------------------- */
+/* --- Memory --------------------------------------------------------------------------------- */
 
 static const KBuf *root_of(const KBuf *b)
 {
@@ -121,8 +121,7 @@ static Access past(const Barriers *w, Access a, const KStm *barrier)
     return (Access){a.read & keep, a.written & keep};
 }
 
-/* --- Walks -------------------------------------------------------------------------------------
- */
+/* --- Walks ---------------------------------------------------------------------------------- */
 
 static Use *use_of(Barriers *w, const KStm *s)
 {
@@ -219,7 +218,7 @@ static void analyse(Barriers *w, const KBlock *b)
     backwards(w, b, (Access){0}, 0);
 }
 
-/* --- Decisions -------------------------------------------------------------------------------- */
+/* --- Decisions ------------------------------------------------------------------------------ */
 
 /* Must something in `among` before it be ordered with something after it? */
 static bool orders(const Barriers *w, const Use *u, uint64_t among)

@@ -24,8 +24,7 @@
 
 #include "kir/kir.h"
 
-/* --- syntax.c ------------------------------------------------------------------------------------
- */
+/* --- syntax.c ------------------------------------------------------------------------------- */
 
 /* What stands in a statement behind its word, in order; every other item stands for itself.
  *   "V" variable bound, "V=" the same and "=", may be missing; "v" variable changed; "top"
@@ -60,8 +59,7 @@ extern const char *const kformal_word[];
 extern const int n_kformals;
 extern const char kxchg_word[]; /* for the ATOMIC that only exchanges */
 
-/* --- print.c -------------------------------------------------------------------------------------
- */
+/* --- print.c -------------------------------------------------------------------------------- */
 
 void kir_print(Out *o, const KFun *f);
 void kir_print_stm(Out *o, const KStm *s);
@@ -71,8 +69,7 @@ const char *kstm_text(const KStm *s);
 const char *kexp_text(const KExp *x);
 const char *ktype_text(KType t);
 
-/* --- read.c --------------------------------------------------------------------------------------
- */
+/* --- read.c --------------------------------------------------------------------------------- */
 
 typedef VEC(KFun *) KFuns;
 /* Reads the kernels of a text, which becomes source `name`; says what is wrong in messages about
