@@ -7,6 +7,7 @@
 
 const KPass kir_pass_table[] = {
     {"dead", kir_dead, "what has no effect"},
+    {"invariant", kir_invariant, "integer arithmetic out of loops, and once"},
     {"barriers", kir_barriers, "barriers that order nothing"},
     {NULL, NULL, NULL},
 };

@@ -21,5 +21,6 @@ void kir_passes(Arena *a, KFun *f);
 
 KPassFn kir_dead;
 KPassFn kir_barriers;
+KPassFn kir_invariant;
 
 #endif

@@ -220,10 +220,8 @@ static inline Val ev_prim(Ev *ev, const KExp *x, const EvCell *a, int lane)
 {
     PrimType t = x->x[0]->type.elem;
     Val r = {.i = 0};
-    if (x->exact && (x->op == OP_QUOT || x->op == OP_REM) &&
-        (a[0].lane[lane].i < 0 || a[1].lane[lane].i <= 0))
-        EV_ERROR(ev, "index division of %lld by %lld", (long long)a[0].lane[lane].i,
-                 (long long)a[1].lane[lane].i);
+    if (x->exact && (x->op == OP_QUOT || x->op == OP_REM) && a[1].lane[lane].i <= 0)
+        EV_ERROR(ev, "index division by %lld", (long long)a[1].lane[lane].i);
     scalar_fn(x->op, t)(&r, &a[0].lane[lane], &a[1].lane[lane], &a[2].lane[lane]);
     return r;
 }

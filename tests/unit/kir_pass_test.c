@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "kir/passes.h"
+#include "kir/verify.h"
 #include "kir/walk.h"
 #include "kir_random.h"
 
@@ -19,7 +20,15 @@ static void print_kernel(const char *title, const KFun *f)
 static bool pass_keeps(Arena *a, const KPass *pass, uint64_t seed)
 {
     KFun *before = rk_kernel(a, seed), *after = kfun_copy(a, before);
+    /* What work-items exchange, the verifier sees in part; the evaluator sees it all. */
+    Loc at;
+    bool known = !kir_check(a, before, &at);
     pass->run(a, after);
+    const char *wrong = known ? kir_check(a, after, &at) : NULL;
+    if (wrong)
+        fprintf(stderr, "%s, seed %llu: %s\n", pass->name, (unsigned long long)seed, wrong);
+    if (wrong)
+        return false;
     for (uint64_t k = 1; k <= 3; k++) {
         const Ev *x = rk_run(a, before, seed * 3 + k, false);
         const Ev *y = rk_run(a, after, seed * 3 + k, true);
