@@ -6,7 +6,7 @@ import json
 from math import exp, inf, log
 from pathlib import Path
 
-from report import spread
+from turns import ROUNDS, round_of
 
 SIDES = ("old", "new")
 # What a row may be slower without being listed.
@@ -33,6 +33,13 @@ def ratio(row):
     return new / old if old and new else None
 
 
+def round_ratios(row):
+    """The ratio in each of the rounds in which both ran: how sure it is."""
+    old, new = (row[side]["runtimes"] for side in SIDES)
+    rounds = [(old[round_of(k, len(old))], new[round_of(k, len(new))]) for k in range(ROUNDS)]
+    return [middle(n) / middle(o) for o, n in rounds if o and n and middle(o)]
+
+
 def name_of(row):
     return " ".join([row["program"], row["dataset"], row["mode"]])
 
@@ -47,11 +54,12 @@ def micro(row, side):
 def cells(row):
     """Columns HEADER of a row."""
     r = ratio(row)
-    noise = f"{sum(spread(row[side]['runtimes']) for side in SIDES):.2f}" if r else "-"
-    return [*(micro(row, side) for side in SIDES), f"{r:.3f}" if r else "-", noise]
+    some = round_ratios(row) if r else []
+    return [*(micro(row, side) for side in SIDES), f"{r:.3f}" if r else "-",
+            f"{min(some):.2f}-{max(some):.2f}" if some else "-"]
 
 
-HEADER = ["old", "new", "new / old", "spread"]
+HEADER = ["old", "new", "new / old", "in rounds"]
 
 
 def grid(header, lines):

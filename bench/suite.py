@@ -4,7 +4,7 @@ and tuned. Checks every result, times it, and writes JSON, tables and plots.
 
     suite.py run [-d DEVICE] [--data FOLDER] [--work FOLDER] [--results FOLDER] [--small] [PROGRAM...]
     suite.py prepare FOLDER [PROGRAM...]      C files (and the compiler) for a machine without flex, bison, network
-             [--binaries] [--modes MODE,...]  binaries, too; only what these modes need
+             [--binaries] [--modes MODE,...]  binaries instead; only what these modes need
     suite.py run --prebuilt FOLDER ...        there: needs a C compiler, OpenCL, Python with NumPy
     suite.py report FOLDER                    tables and plots of results again
 
@@ -59,7 +59,7 @@ MODES = {"moderate": "moderate", "full": "full", "untuned": "incremental", "tune
 
 
 def prepare(a):
-    """C files of all programs and modes, binaries if wanted, and the compiler, which holds the tuner."""
+    """C files of all programs and modes, or binaries, and the compiler, which holds the tuner."""
     a.folder.mkdir(parents=True, exist_ok=True)
 
     def one(job):
@@ -69,6 +69,7 @@ def prepare(a):
             emit_c(a.minifut, ROOT / PROGRAMS[program][0], flattening, target)
             if a.binaries:
                 build_c(target)
+                target.unlink()
         except RuntimeError as e:
             print(f"{program}, {flattening}: {str(e).strip()}")
             return 1
@@ -346,7 +347,7 @@ def main():
     q = commands.add_parser("prepare")
     q.add_argument("folder", type=Path)
     q.add_argument("--modes", **modes)
-    q.add_argument("--binaries", action="store_true", help="for a machine like this one: compile the C files, too")
+    q.add_argument("--binaries", action="store_true", help="instead of C files, for a machine like this one")
     q.add_argument("programs", nargs="*")
     q = commands.add_parser("report")
     q.add_argument("folder", type=Path)

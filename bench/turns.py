@@ -45,6 +45,11 @@ def device_options(a):
     return ["-d", a.device] if a.device else []
 
 
+def round_of(k, n):
+    """Those of n calls that are made in round k."""
+    return slice(n * k // ROUNDS, n * (k + 1) // ROUNDS)
+
+
 def first_calls(server, load, wrong, seconds):
     """Microseconds of a call with inputs loaded and the result checked."""
     load(server)
@@ -70,8 +75,7 @@ def measure(a, fleet, load, wrong):
             res[name] = {"error": str(e)}
     for k in range(ROUNDS):
         for name in list(counts) if k % 2 == 0 else reversed(list(counts)):
-            n = counts[name]
-            calls = range(n * k // ROUNDS, n * (k + 1) // ROUNDS)
+            calls = range(counts[name])[round_of(k, counts[name])]
             try:
                 if calls and "runtimes" in res[name]:
                     server = fleet.server(name)

@@ -58,6 +58,8 @@ def row(name, old, new):
 
 def test_ratios(place):
     check(ratios.middle([1000, 14, 15, 14, 15, 1, 14, 15]) == 14.5, "middle")
+    unsure = row("unsure", [10, 10, 20, 20], [5, 10, 20, 30])
+    check(ratios.cells(unsure)[2:] == ["1.000", "0.50-1.50"], ratios.cells(unsure))
     rows = ratios.Rows(place / "rows.json")
     for r in (row("half", [10] * 4, [5] * 4), row("slow", [10] * 4, [20] * 4), row("broken", [10], "no device"),
               row("even", [100.0], [102.0])):
