@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Two commits on all data sets of the paper's programs, in one sitting: the programs of both run as servers side by side
-and take turns. Checks every result; prints times, their ratio and its geometric mean.
+"""Two commits on all data sets of the paper's programs, in one sitting: the programs of both run as servers side by
+side and take turns. Checks every result; prints times, their ratio and its geometric mean.
 
     suite.py --minifut OLD_COMPILER prepare --binaries --modes untuned OLD      likewise NEW
-    compare.py [-d DEVICE] [--data FOLDER] [--tuning FOLDER[,FOLDER]] [--json FILE] [--budget SECONDS] OLD NEW [PROGRAM...]
+    compare.py [-d DEVICE] [--data FOLDER] [--tuning FOLDER[,FOLDER]] [--json FILE] [--budget SECONDS] OLD NEW
+               [PROGRAM...]
 
 --tuning: results of suite.py, whose thresholds the tuned programs take (two folders: of the old ones, of the new ones);
-without it there are none. What is in the JSON file is kept, so that a second sitting measures the rest. The budget does not count making data.
+without it there are none. What is in the JSON file is kept, so that a second sitting measures the rest. The budget
+does not count making data.
 """
 import argparse
 import json
@@ -40,7 +42,7 @@ def contenders(a, program):
             if mode == "tuned":
                 if not tuning:
                     continue
-                file = a.work / f"{program}-{side}.tuning"
+                file = a.work / "bin" / f"{program}-{side}.tuning"
                 file.write_text(thresholds(tuning / f"{program}.json"))
                 options += ["--tuning", file]
             made[side, mode] = suite.build(a, program, mode, folder), options
@@ -72,7 +74,7 @@ def compare_program(a, program, folder, names, rows):
 
 
 def compare(a):
-    a.work.mkdir(parents=True, exist_ok=True)
+    (a.work / "bin").mkdir(parents=True, exist_ok=True)
     rows, left = ratios.Rows(a.json, again=a.again), []
     sets, bad = suite.all_data(a)
     a.end = time.monotonic() + a.budget

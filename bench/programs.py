@@ -1,4 +1,5 @@
-"""Programs made of sources: by the compiler to C, by the C compiler to binaries. Used by suite.py and primitives/run.py."""
+"""Programs made of sources: by the compiler to C, by the C compiler to binaries. Used by suite.py and
+primitives/run.py."""
 import os
 import subprocess
 

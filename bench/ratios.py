@@ -1,7 +1,7 @@
 """What the programs of two commits took, beside one another, as tables. Used by suite.py and primitives/run.py.
 
-A row is a dictionary: what was measured ("program", "dataset", "mode"), and for each of the SIDES {"runtimes": [...]} or
-{"error": ...}."""
+A row is a dictionary: what was measured ("program", "dataset", "mode"), and for each of the SIDES {"runtimes": [...]}
+or {"error": ...}."""
 import json
 from math import exp, inf, log
 from pathlib import Path

@@ -89,7 +89,6 @@ def build(a, program, mode, prebuilt):
     if prebuilt and (prebuilt / name).exists():
         return prebuilt / name
     c = a.work / "bin" / f"{name}.c"
-    c.parent.mkdir(parents=True, exist_ok=True)
     if prebuilt:
         shutil.copy(prebuilt / c.name, c)
     else:
@@ -299,7 +298,7 @@ def run_program(a, program, folder, names, progress):
 
 
 def run(a):
-    for folder in (a.work, a.results):
+    for folder in (a.work / "bin", a.results):
         folder.mkdir(parents=True, exist_ok=True)
     if a.prebuilt and not a.minifut_given:
         a.minifut = a.prebuilt / "minifut"

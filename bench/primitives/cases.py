@@ -1,4 +1,5 @@
-"""What run.py measures: entry points of the programs beside it, sizes, expected results by NumPy, and what work that is."""
+"""What run.py measures: entry points of the programs beside it, sizes, expected results by NumPy, and what work that
+is."""
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache

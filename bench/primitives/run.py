@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Primitives, one construct each, in the shapes that decide how it is mapped: microseconds, bytes and operations a second,
-and how near that is to what the device can do. Checks every result.
+"""Primitives, one construct each, in the shapes that decide how it is mapped: microseconds, bytes and operations a
+second, and how near that is to what the device can do. Checks every result.
 
     run.py prepare [--minifut COMPILER] FOLDER        binaries, for a machine without flex and bison
     run.py run [-d DEVICE] [--json FILE] FOLDER       all rows
@@ -8,8 +8,8 @@ and how near that is to what the device can do. Checks every result.
 
 Programs make their own inputs on the device (input.sf). Where each FOLDER has a PROGRAM.tuning, it is measured as well.
 Bytes are those that must move, operations those of the plain algorithm; both rates are NEW's. % is that of the time in
-which the device could do it: the ceilings are the best copy or map and the best chains of multiply-adds of the run, unless
-given. What is in the JSON file is kept.
+which the device could do it: the ceilings are the best copy or map and the best chains of multiply-adds of the run,
+unless given. What is in the JSON file is kept.
 """
 import argparse
 import os
@@ -66,7 +66,8 @@ def contenders(a, program):
     made = {(side, "untuned"): (folder / program, device) for side, folder in a.sides.items()}
     tuning = {side: folder / f"{program}.tuning" for side, folder in a.sides.items()}
     if all(path.exists() for path in tuning.values()):
-        made |= {(side, "tuned"): (a.sides[side] / program, [*device, "--tuning", path]) for side, path in tuning.items()}
+        made |= {(side, "tuned"): (a.sides[side] / program, [*device, "--tuning", path])
+                 for side, path in tuning.items()}
     return made
 
 

@@ -70,7 +70,8 @@ def test_ratios(place):
                  "geometric mean 1.007 of 3 rows"):
         check(line in text, f"{line!r} in\n{text}")
     again = {how: ratios.Rows(place / "rows.json", again=how) for how in (None, "slower", "all")}
-    kept = {how: [name for name in ("half", "slow", "broken") if r.has(name, "D", "untuned")] for how, r in again.items()}
+    kept = {how: [name for name in ("half", "slow", "broken") if r.has(name, "D", "untuned")]
+            for how, r in again.items()}
     check(kept == {None: ["half", "slow"], "slower": ["half"], "all": []}, kept)
     rows.add(row("slow", [10] * 4, [10] * 4))
     check([r["program"] for r in rows.rows] == ["half", "slow", "broken", "even"], "a row keeps its place")
@@ -92,7 +93,8 @@ def test_side_by_side(minifut, place):
     text = shell(python, bench / "primitives/run.py", "run", "--scale", 12, "--only", "sums", *few, made, made).decode()
     check("row sums" in text and "ceilings: " in text and "geometric mean" in text and "FAILED" not in text, text)
     made = place / "made-programs"
-    shell(python, bench / "suite.py", "--minifut", minifut, "prepare", "--binaries", "--modes", "untuned", made, "mapscan")
+    shell(python, bench / "suite.py", "--minifut", minifut, "prepare", "--binaries", "--modes", "untuned", made,
+          "mapscan")
     few[-1] = place / "c.json"
     text = shell(python, bench / "compare.py", "--small", "--work", place, "--modes", "untuned", *few, made, made,
                  "mapscan").decode()
