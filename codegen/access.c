@@ -2,8 +2,6 @@
  * in loc_at only. */
 #include "codegen/kernel.h"
 
-#include <string.h>
-
 const Sx *loc_at(KGen *kg, const KLoc *l, const Sx *const *ix, int n)
 {
     const Sx *at = l->offset;
@@ -14,7 +12,23 @@ const Sx *loc_at(KGen *kg, const KLoc *l, const Sx *const *ix, int n)
 
 const char *loc_elem(KGen *kg, const KLoc *l, const Sx *const *ix, int n)
 {
-    return kg_text(kg, "%s[%s]", l->mem, sx_c(loc_at(kg, l, ix, n)));
+    return kg_text(kg, "%s[%s]", l->mem->name, kg_c(kg, loc_at(kg, l, ix, n)));
+}
+
+const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n)
+{
+    return kb_load(kg->kb, base, l->mem, kg_at(kg, loc_at(kg, l, ix, n)));
+}
+
+void loc_store(KGen *kg, const KLoc *l, const Sx *const *ix, int n, const KExp *x)
+{
+    kb_store(kg->kb, l->mem, kg_at(kg, loc_at(kg, l, ix, n)), x);
+}
+
+void loc_store_at(KGen *kg, KPlace p, const KLoc *l, const KExp *x)
+{
+    KStm s = {.kind = KST_STORE, .buf = l->mem, .x = {kg_at(kg, l->offset), x}};
+    kb_insert(kg->kb, p, s);
 }
 
 KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const Sx *const *ix, int n)
@@ -34,7 +48,7 @@ KLoc loc_row(KGen *kg, const KLoc *l, int rank, const Sx *i)
 
 bool loc_same(const KLoc *a, const KLoc *b, int rank)
 {
-    if (a->space != b->space || strcmp(a->mem, b->mem) != 0 || !sx_eq(a->offset, b->offset))
+    if (a->mem != b->mem || !sx_eq(a->offset, b->offset))
         return false;
     for (int k = 0; k < rank; k++)
         if (!sx_eq(a->strides[k], b->strides[k]))
@@ -59,15 +73,9 @@ void kg_touch(KGen *kg)
     kg->clean = false;
 }
 
-void kg_meet(KGen *kg, bool global)
-{
-    kg_line(kg, "barrier(CLK_LOCAL_MEM_FENCE%s);", global ? " | CLK_GLOBAL_MEM_FENCE" : "");
-    kg->fixed_group = true;
-}
-
 void kg_barrier(KGen *kg)
 {
-    kg_meet(kg, true);
+    kb_barrier(kg->kb, 1u << KS_LOCAL | 1u << KS_GLOBAL);
     kg->clean = true;
 }
 
@@ -81,38 +89,42 @@ void kg_sync(KGen *kg)
 
 /* All work-items take every turn of the loop: PoCL 3.1 goes wrong where an inner loop stands in one
  * that work-items leave at different times. */
-void kg_open_shared(KGen *kg, const char *j, const char *total)
+const KExp *kg_open_shared(KGen *kg, const KExp *total)
 {
-    const char *base = kg_name(kg, "base");
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s += get_local_size(0))", base, base, total, base);
-    kg_line(kg, "const i64 %s = %s + lid;", j, base);
-    kg_open(kg, "if (%s < %s)", j, total);
+    KBuild *b = kg->kb;
+    const KExp *base =
+        kb_for(b, "base", kg_int(kg, 0), total, kg_id(kg, KID_GROUP_SIZE));
+    const KExp *j = kb_let(b, "j", kg_add(kg, base, kg->lid));
+    kb_if(b, kg_lt(kg, j, total));
+    return j;
 }
 
 void kg_close_shared(KGen *kg)
 {
-    kg_close(kg);
-    kg_close(kg);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+}
+
+/* flat = q * width + r: q is returned, r goes to *r. */
+static const KExp *split(KGen *kg, const KExp *flat, const KExp *width, const KExp **r)
+{
+    const KExp *q = kb_let(kg->kb, "q", kg_quot(kg, flat, width));
+    *r = kg_sub(kg, flat, kg_mul(kg, q, width));
+    return q;
 }
 
 static void flat_loops(KGen *kg, Type t, const Sx **ix)
 {
-    const char *flat = kg_name(kg, "j");
     const Sx *total = sx_const(kg->cx, 1);
     for (int k = 0; k < t.rank; k++)
         total = sx_mul(kg->cx, total, kg_sx(kg, t.dims[k]));
-    kg_open_shared(kg, flat, sx_c(total));
-    const char *rest = flat;
+    const KExp *rest = kg_open_shared(kg, kg_at(kg, total)), *r;
     for (int k = t.rank - 1; k > 0; k--) {
-        const char *c = kg_name(kg, "c"), *q = kg_name(kg, "q");
-        const char *d = sx_c_factor(kg_sx(kg, t.dims[k]));
-        kg_line(kg, "const i64 %s = mf_index_div(%s, %s), %s = %s - %s * %s;", q, rest, d, c, rest,
-                q, d);
-        ix[k] = sx_text(kg->cx, c);
-        rest = q;
+        rest = split(kg, rest, kg_atom(kg, t.dims[k]), &r);
+        ix[k] = kg_sx_of(kg, kb_let(kg->kb, "c", r));
     }
     if (t.rank > 0)
-        ix[0] = sx_text(kg->cx, rest);
+        ix[0] = kg_sx_of(kg, rest);
 }
 
 void kg_loops_open(KGen *kg, Type t, const Sx **ix)
@@ -121,11 +133,9 @@ void kg_loops_open(KGen *kg, Type t, const Sx **ix)
         flat_loops(kg, t, ix);
         return;
     }
-    for (int k = 0; k < t.rank; k++) {
-        const char *c = kg_name(kg, "c");
-        ix[k] = sx_text(kg->cx, c);
-        kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", c, c, sx_c(kg_sx(kg, t.dims[k])), c);
-    }
+    for (int k = 0; k < t.rank; k++)
+        ix[k] = kg_sx_of(kg, kb_for(kg->kb, "c", kg_int(kg, 0), kg_atom(kg, t.dims[k]),
+                                    kg_int(kg, 1)));
 }
 
 void kg_loops_close(KGen *kg, Type t)
@@ -135,7 +145,7 @@ void kg_loops_close(KGen *kg, Type t)
         return;
     }
     for (int k = 0; k < t.rank; k++)
-        kg_close(kg);
+        kb_end(kg->kb);
 }
 
 void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t)
@@ -146,7 +156,7 @@ void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t)
     ASSERT(t.rank <= 32);
     kg_sync(kg);
     kg_loops_open(kg, t, ix);
-    kg_line(kg, "%s = %s;", loc_elem(kg, dst, ix, t.rank), loc_elem(kg, src, ix, t.rank));
+    loc_store(kg, dst, ix, t.rank, loc_load(kg, "x", src, ix, t.rank));
     kg_loops_close(kg, t);
     kg_touch(kg);
     kg_sync(kg);
@@ -158,17 +168,22 @@ void kg_store(KGen *kg, const KLoc *dst, Type t, Atom v)
         kg_copy(kg, dst, kg_arr(kg, v.var), t);
         return;
     }
-    const char *elem = loc_elem(kg, dst, NULL, 0), *val = kg_atom_c(kg, v);
+    const KExp *x = kg_atom(kg, v);
     if (!kg->coop) {
-        kg_line(kg, "%s = %s;", elem, val);
+        loc_store(kg, dst, NULL, 0, x);
         return;
     }
     kg_sync(kg);
-    kg_open(kg, "if (get_local_id(0) == 0)");
-    kg_line(kg, "%s = %s;", elem, val);
-    kg_close(kg);
+    kg_if_first(kg);
+    loc_store(kg, dst, NULL, 0, x);
+    kb_end(kg->kb);
     kg_touch(kg);
     kg_sync(kg);
+}
+
+void kg_if_first(KGen *kg)
+{
+    kb_if(kg->kb, kg_eq(kg, kg->lid, kg_int(kg, 0)));
 }
 
 void kg_bind_row(KGen *kg, const Var *x, Atom arr, const Sx *i)
@@ -176,104 +191,81 @@ void kg_bind_row(KGen *kg, const Var *x, Atom arr, const Sx *i)
     const KLoc *l = kg_arr(kg, arr.var);
     int rank = arr.var->type.rank;
     if (rank == 1) {
-        kg_decl(kg, x, loc_elem(kg, l, &i, 1));
+        kg_load(kg, x, l, &i, 1);
         kg_touch(kg);
     } else {
         kg_bind_arr(kg, x, loc_row(kg, l, rank, i));
     }
 }
 
-void kg_unflatten(KGen *kg, const char *flat, Var *const *idx, const Atom *widths, int n)
+void kg_unflatten(KGen *kg, const KExp *flat, Var *const *idx, const Atom *widths, int n)
 {
-    const char *rest = flat;
+    const KExp *rest = flat, *r;
     for (int k = n - 1; k > 0; k--) {
-        const char *w = kg_atom_c(kg, widths[k]), *q = kg_name(kg, "q");
-        kg_line(kg, "const i64 %s = mf_index_div(%s, %s);", q, rest, w);
-        kg_decl(kg, idx[k], kg_text(kg, "%s - %s * %s", rest, q, w));
-        rest = q;
+        rest = split(kg, rest, kg_atom(kg, widths[k]), &r);
+        kg_let(kg, idx[k], r);
     }
     if (n > 0)
-        kg_decl(kg, idx[0], rest);
+        kg_let(kg, idx[0], rest);
 }
 
 /* --- Failures --------------------------------------------------------------------------------- */
 
-static void fail_call(KGen *kg, int site, const Texts *args)
+/* Records a failure at `site` unless cond holds. A thread then leaves its work; a group, whose
+ * threads all see the same, goes on, and the condition's value is returned. */
+static const KExp *check(KGen *kg, const KExp *cond, int site, const KExps *args)
 {
-    Out o = {0};
-    out_printf(&o, "mf_fail(failure, launch, %d", site);
-    for (int i = 0; i < 8; i++)
-        out_printf(&o, ", %s", i < args->n ? args->at[i] : "0");
-    out_puts(&o, ");");
-    kg_line(kg, "%s", o.text);
-    out_free(&o);
+    KBuild *b = kg->kb;
+    const KExp *ok = NULL;
+    if (kg->coop)
+        ok = cond = kb_let(b, "ok", cond);
+    kb_if(b, kx_not(kg->cx->perm, cond));
+    KStm *f = kb_stm(b, (KStm){.kind = KST_FAIL, .site = site});
+    f->args = *args;
     kg->may_fail = true;
+    if (!kg->coop)
+        kb_leave(b, kg->work);
+    kb_end(b);
+    return ok;
 }
 
-/* Records a failure unless cond holds. A thread then jumps to the end of its work; a group, whose
- * threads all see the same, goes on, and the C name of the condition's value is returned. */
-static const char *check(KGen *kg, const char *cond, int site, const Texts *args)
+static const KExp *scalars_atom(void *env, Atom a)
 {
-    const char *ok = NULL;
-    if (kg->coop) {
-        ok = kg_name(kg, "ok");
-        kg_line(kg, "const bool %s = %s;", ok, cond);
-        kg_open(kg, "if (!%s)", ok);
-    } else {
-        kg_open(kg, "if (!(%s))", cond);
-    }
-    fail_call(kg, site, args);
-    if (!kg->coop) {
-        kg_line(kg, "goto %s;", kg->fail_to);
-        kg->fail_used = true;
-    }
-    kg_close(kg);
-    return ok;
+    return kg_atom(env, a);
+}
+
+Scalars kg_scalars(KGen *kg)
+{
+    return (Scalars){kg->cx->perm, scalars_atom, kg};
 }
 
 void kg_assert(KGen *kg, const Stm *s)
 {
-    Texts args;
-    for (int i = 0; i < s->exp->assertion.args.n; i++)
-        kg_atom_c(kg, s->exp->assertion.args.at[i]);
-    int site = assert_site(kg->cx, kg->h->plan, s->exp, &args);
-    check(kg, kg_atom_c(kg, s->exp->assertion.cond), site, &args);
+    KExps args;
+    Scalars sc = kg_scalars(kg);
+    int site = assert_site(&sc, kg->h->plan, s->exp, &args);
+    check(kg, kg_atom(kg, s->exp->assertion.cond), site, &args);
 }
 
 void kg_prim_checks(KGen *kg, const Exp *e)
 {
-    const char *msg, *cond = scalar_check_c(e, &msg);
-    if (!cond)
-        return;
-    for (int i = 0; i < e->prim.args.n; i++)
-        kg_atom_c(kg, e->prim.args.at[i]);
-    Texts none = {0};
-    check(kg, cond, plan_site(kg->h->plan, e->loc, msg), &none);
+    const char *msg;
+    Scalars sc = kg_scalars(kg);
+    const KExp *cond = scalar_check(&sc, e, &msg);
+    if (cond)
+        check(kg, cond, plan_site(kg->h->plan, e->loc, msg), &(KExps){0});
 }
 
-static void need_dims(KGen *kg, Type t, const DimIndexes *at)
-{
-    for (int k = 0; k < t.rank; k++)
-        kg_atom_c(kg, t.dims[k]);
-    for (int k = 0; k < at->n; k++) {
-        kg_atom_c(kg, at->at[k].start);
-        if (at->at[k].is_slice) {
-            kg_atom_c(kg, at->at[k].n);
-            kg_atom_c(kg, at->at[k].stride);
-        }
-    }
-}
-
-/* The check of an INDEX or UPDATE; NULL, or in group mode the condition's name. */
-static const char *index_check(KGen *kg, const Exp *e, Type t, const DimIndexes *at)
+/* The check of an INDEX or UPDATE; NULL, or in group mode the condition. */
+static const KExp *check_index(KGen *kg, const Exp *e)
 {
     kg->guard = true;
-    const char *cond = index_check_c(e);
+    Scalars sc = kg_scalars(kg);
+    const KExp *cond = index_check(&sc, e);
     if (!cond)
         return NULL;
-    need_dims(kg, t, at);
-    Texts args;
-    int site = index_site(kg->cx, kg->h->plan, e, &args);
+    KExps args;
+    int site = index_site(&sc, kg->h->plan, e, &args);
     return check(kg, cond, site, &args);
 }
 
@@ -295,28 +287,37 @@ static KLoc view(KGen *kg, const KLoc *l, const DimIndexes *at)
 }
 
 /* A view whose check failed becomes one that always shows the block's first element. */
-static void harmless(KGen *kg, KLoc *l, int rank, const char *ok)
+static void harmless(KGen *kg, KLoc *l, int rank, const KExp *ok)
 {
-    const char *off = kg_name(kg, "off");
-    kg_line(kg, "const i64 %s = %s ? %s : 0;", off, ok, sx_c(l->offset));
-    l->offset = sx_text(kg->cx, off);
-    for (int k = 0; k < rank; k++) {
-        const char *st = kg_name(kg, "stride");
-        kg_line(kg, "const i64 %s = %s ? %s : 0;", st, ok, sx_c(l->strides[k]));
-        l->strides[k] = sx_text(kg->cx, st);
-    }
+    Arena *a = kg->cx->perm;
+    const KExp *zero = kg_int(kg, 0);
+    l->offset = kg_sx_of(
+        kg, kb_let(kg->kb, "off", kx_select(a, ok, kg_at(kg, l->offset), zero)));
+    for (int k = 0; k < rank; k++)
+        l->strides[k] = kg_sx_of(
+            kg, kb_let(kg->kb, "stride", kx_select(a, ok, kg_at(kg, l->strides[k]), zero)));
+}
+
+/* v := the element at l if ok, else 0. */
+static void load_if(KGen *kg, const Var *v, const KLoc *l, const KExp *ok)
+{
+    kg_var(kg, v, kg_zero(kg, v->type.elem));
+    kb_if(kg->kb, ok);
+    kg_set(kg, v, loc_load(kg, v->base, l, NULL, 0));
+    kb_end(kg->kb);
 }
 
 void kg_index(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
-    Type t = atom_type(e->index.arr);
-    const char *ok = index_check(kg, e, t, &e->index.at);
+    const KExp *ok = check_index(kg, e);
     KLoc r = view(kg, kg_arr(kg, e->index.arr.var), &e->index.at);
     if (v->type.rank == 0) {
-        const char *elem = loc_elem(kg, &r, NULL, 0);
-        kg_decl(kg, v, ok ? kg_text(kg, "%s ? %s : 0", ok, elem) : elem);
+        if (ok)
+            load_if(kg, v, &r, ok);
+        else
+            kg_load(kg, v, &r, NULL, 0);
         kg_touch(kg);
         return;
     }
@@ -340,15 +341,15 @@ void kg_update(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
-    const char *ok = index_check(kg, e, v->type, &e->update.at);
+    const KExp *ok = check_index(kg, e);
     KLoc dst = writable(kg, v, e->update.arr);
     kg_bind_arr(kg, v, dst);
     KLoc part = view(kg, &dst, &e->update.at);
     if (ok) {
         kg_sync(kg); /* all barriers outside the branch, or all threads inside it: ok is uniform */
-        kg_open(kg, "if (%s)", ok);
+        kb_if(kg->kb, ok);
     }
     kg_store(kg, &part, atom_type(e->update.val), e->update.val);
     if (ok)
-        kg_close(kg);
+        kb_end(kg->kb);
 }

@@ -12,8 +12,7 @@ static void stm_scalar(KGen *kg, const Stm *s)
     }
     if (e->kind == E_PRIM)
         kg_prim_checks(kg, e);
-    const char *text = kg_scalar_c(kg, e);
-    kg_decl(kg, v, text);
+    kg_let(kg, v, kg_scalar(kg, e));
     varmap_put(kg->defs, v, e);
 }
 
@@ -21,19 +20,15 @@ static void stm_iota(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
-    const char *ct = ctype_c(v->type.elem);
+    PrimType t = v->type.elem;
     KLoc l = kg_alloc(kg, v, v->type);
     const Sx *ix[1];
     kg_sync(kg);
     kg_loops_open(kg, v->type, ix);
-    const char *i = sx_c_factor(ix[0]), *start = kg_atom_c(kg, e->iota.start);
-    const char *step = kg_atom_c(kg, e->iota.stride), *elem = loc_elem(kg, &l, ix, 1);
-    const char *tt = prim_type_text[v->type.elem];
-    if (prim_is_int(v->type.elem))
-        kg_line(kg, "%s = mf_add_%s(%s, mf_mul_%s((%s)%s, (%s)%s));", elem, tt, start, tt, ct, i,
-                ct, step);
-    else
-        kg_line(kg, "%s = %s + (%s)%s * (%s)%s;", elem, start, ct, i, ct, step);
+    Arena *a = kg->cx->perm;
+    const KExp *i = kx_conv(a, t, kg_at(kg, ix[0])), *step = kg_atom(kg, e->iota.stride);
+    const KExp *far = kx_prim2(a, OP_MUL, i, step);
+    loc_store(kg, &l, ix, 1, kx_prim2(a, OP_ADD, kg_atom(kg, e->iota.start), far));
     kg_loops_close(kg, v->type);
     kg_touch(kg);
     kg_sync(kg);
@@ -53,10 +48,10 @@ static void stm_replicate(KGen *kg, const Stm *s)
         kg_arr(kg, val.var);
     kg_sync(kg);
     kg_loops_open(kg, v->type, ix);
-    const char *from = kg_atom_c(kg, val.var && val.var->type.rank ? atom_i64(0) : val);
-    if (val.var && val.var->type.rank > 0)
-        from = loc_elem(kg, kg_arr(kg, val.var), ix + n, v->type.rank - n);
-    kg_line(kg, "%s = %s;", loc_elem(kg, &l, ix, v->type.rank), from);
+    const KExp *x = val.var && val.var->type.rank > 0
+                        ? loc_load(kg, "x", kg_arr(kg, val.var), ix + n, v->type.rank - n)
+                        : kg_atom(kg, val);
+    loc_store(kg, &l, ix, v->type.rank, x);
     kg_loops_close(kg, v->type);
     kg_touch(kg);
     kg_sync(kg);
@@ -72,18 +67,17 @@ static void stm_arraylit(KGen *kg, const Stm *s)
     bool one = kg->coop && row.rank == 0;
     if (one) {
         kg_sync(kg);
-        kg_open(kg, "if (get_local_id(0) == 0)");
+        kg_if_first(kg);
     }
     for (int i = 0; i < e->arraylit.elems.n; i++) {
         KLoc at = loc_row(kg, &l, v->type.rank, sx_const(kg->cx, i));
         if (row.rank == 0)
-            kg_line(kg, "%s = %s;", loc_elem(kg, &at, NULL, 0),
-                    kg_atom_c(kg, e->arraylit.elems.at[i]));
+            loc_store(kg, &at, NULL, 0, kg_atom(kg, e->arraylit.elems.at[i]));
         else
             kg_store(kg, &at, row, e->arraylit.elems.at[i]);
     }
     if (one) {
-        kg_close(kg);
+        kb_end(kg->kb);
         kg_touch(kg);
         kg_sync(kg);
     }
@@ -103,11 +97,8 @@ static void stm_concat(KGen *kg, const Stm *s)
         at.offset = sx_add(kg->cx, l.offset, sx_mul(kg->cx, pos, l.strides[d]));
         kg_copy(kg, &at, kg_arr(kg, part), part->type);
         pos = sx_add(kg->cx, pos, kg_sx(kg, part->type.dims[d]));
-        if (pos->parts > SX_MANY_PARTS) {
-            const char *name = kg_name(kg, "at");
-            kg_line(kg, "const i64 %s = %s;", name, sx_c(pos));
-            pos = sx_text(kg->cx, name);
-        }
+        if (pos->parts > SX_MANY_PARTS)
+            pos = kg_sx_of(kg, kg_at(kg, pos));
     }
     kg_bind_arr(kg, v, l);
 }
@@ -232,7 +223,7 @@ static bool late_strides(const Stm *s, const Var *v)
 typedef struct {
     KLoc *places;
     bool *own;
-    const char **joins;
+    KVar **joins;
 } Branch;
 
 static void branch_body(KGen *kg, const Stm *s, const Body *b, const Branch *br)
@@ -243,7 +234,7 @@ static void branch_body(KGen *kg, const Stm *s, const Body *b, const Branch *br)
     kg_stms(kg, b);
     for (int j = 0; j < s->pat.n; j++)
         if (s->pat.at[j]->type.rank == 0)
-            kg_line(kg, "%s = %s;", var_c_name(s->pat.at[j]), kg_atom_c(kg, b->res.at[j]));
+            kg_set(kg, s->pat.at[j], kg_atom(kg, b->res.at[j]));
     for (int j = 0; j < s->pat.n; j++) {
         if (s->pat.at[j]->type.rank == 0)
             continue;
@@ -258,11 +249,11 @@ static void branch_body(KGen *kg, const Stm *s, const Body *b, const Branch *br)
 static void branch_begin(KGen *kg, const Stm *s, Branch *br)
 {
     *br = (Branch){NEWN(kg->cx->perm, KLoc, s->pat.n), NEWN(kg->cx->perm, bool, s->pat.n),
-                   NEWN(kg->cx->perm, const char *, s->pat.n)};
+                   NEWN(kg->cx->perm, KVar *, s->pat.n)};
     for (int j = 0; j < s->pat.n; j++) {
         if (s->pat.at[j]->type.rank > 0)
             continue;
-        kg_decl(kg, s->pat.at[j], NULL);
+        kg_var(kg, s->pat.at[j], NULL);
         branch_bound(kg, s, j);
     }
     for (int j = 0; j < s->pat.n; j++) {
@@ -274,8 +265,7 @@ static void branch_begin(KGen *kg, const Stm *s, Branch *br)
             continue;
         }
         kg_irregular(kg, true, "branches of different sizes, memory from the thread's heap");
-        br->joins[j] = kg_name(kg, v->base);
-        kg_line(kg, "i64 %s;", br->joins[j]);
+        br->joins[j] = kb_var(kg->kb, v->base, T_I64, NULL);
         br->places[j] = heap_at(kg, v->type, br->joins[j]);
     }
 }
@@ -286,17 +276,14 @@ static void stm_if(KGen *kg, const Stm *s)
     Branch br;
     branch_begin(kg, s, &br);
     kg_touch(kg);
-    kg_open(kg, "if (%s)", kg_atom_c(kg, e->branch.test));
+    kb_if(kg->kb, kg_atom(kg, e->branch.test));
     branch_body(kg, s, e->branch.then_, &br);
-    kg->out.indent--;
     if (e->branch.else_->stms.n || s->pat.n) {
-        kg_line(kg, "} else {");
-        kg->out.indent++;
+        kb_else(kg->kb);
         kg_touch(kg);
         branch_body(kg, s, e->branch.else_, &br);
-        kg->out.indent--;
     }
-    kg_line(kg, "}");
+    kb_end(kg->kb);
     kg_touch(kg);
     for (int j = 0; j < s->pat.n; j++)
         if (s->pat.at[j]->type.rank > 0)

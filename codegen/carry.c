@@ -38,10 +38,10 @@ static void begin_buffers(KGen *kg, Carry *c, Atom init)
     c->cur = loc_row(kg, &both, t.rank + 1, sx_const(cx, 0));
     c->next = loc_row(kg, &both, t.rank + 1, sx_const(cx, 1));
     kg_copy(kg, &c->cur, from, init.var->type);
-    const char *cur = kg_name(kg, "cur"), *next = kg_name(kg, "next");
-    kg_line(kg, "i64 %s = %s, %s = %s;", cur, sx_c(c->cur.offset), next, sx_c(c->next.offset));
-    c->cur.offset = sx_text(cx, cur);
-    c->next.offset = sx_text(cx, next);
+    c->cur_at = kb_var(kg->kb, "cur", T_I64, kg_at(kg, c->cur.offset));
+    c->next_at = kb_var(kg->kb, "next", T_I64, kg_at(kg, c->next.offset));
+    c->cur.offset = kg_sx_of(kg, kg_of(kg, c->cur_at));
+    c->next.offset = kg_sx_of(kg, kg_of(kg, c->next_at));
 }
 
 /* Is the size of param i one of the values that the loop carries? */
@@ -101,7 +101,7 @@ Carries *carry_begin(KGen *kg, const Vars *params, int n, const Atoms *inits, co
                 continue;
             c->param = params->at[i];
             if (pass == SCALARS) {
-                kg_decl(kg, c->param, kg_atom_c(kg, inits->at[i]));
+                kg_var(kg, c->param, kg_atom(kg, inits->at[i]));
                 continue;
             }
             if (pass == MOVING)
@@ -126,26 +126,23 @@ void carry_hint(KGen *kg, Carries *cs, const Body *b, const Atom *res)
             place_hint(kg, b, res[i], cs->at[i].next);
 }
 
-/* The scalar results as C text that is right when some params have got their next values: a param
+/* The scalar results, so that they are right when some params have got their next values: a param
  * that is the next value of another is read before. */
-static const char **next_scalars(KGen *kg, const Carries *cs, const Atom *res)
+static const KExp **next_scalars(KGen *kg, const Carries *cs, const Atom *res)
 {
     const Carry *c = cs->at;
-    const char **tmp = NEWN(kg->cx->perm, const char *, cs->n);
+    const KExp **next = NEWN(kg->cx->perm, const KExp *, cs->n);
     for (int i = 0; i < cs->n; i++) {
         if (c[i].array || c[i].moves || res[i].var == c[i].param)
             continue;
-        tmp[i] = kg_atom_c(kg, res[i]);
-        for (int j = 0; j < cs->n; j++) {
-            if (j == i || res[i].var != c[j].param)
-                continue;
-            const char *name = kg_name(kg, "old");
-            kg_line(kg, "const %s %s = %s;", ctype_c(c[i].param->type.elem), name, tmp[i]);
-            tmp[i] = name;
-            break;
-        }
+        next[i] = kg_atom(kg, res[i]);
+        for (int j = 0; j < cs->n; j++)
+            if (j != i && res[i].var == c[j].param) {
+                next[i] = kb_let(kg->kb, "old", next[i]);
+                break;
+            }
     }
-    return tmp;
+    return next;
 }
 
 static void step_moving(KGen *kg, Carries *cs, const Atom *res)
@@ -173,16 +170,14 @@ void carry_step(KGen *kg, Carries *cs, const Atom *res)
             kg_copy(kg, &c[i].next, kg_arr(kg, res[i].var), res[i].var->type);
     if (cs->heap.n > 0)
         step_moving(kg, cs, res);
-    const char **next = next_scalars(kg, cs, res);
+    const KExp **next = next_scalars(kg, cs, res);
     for (int i = 0; i < n; i++) {
         if (next[i])
-            kg_line(kg, "%s = %s;", var_c_name(c[i].param), next[i]);
+            kg_set(kg, c[i].param, next[i]);
         if (c[i].swaps) {
-            const char *cur = sx_c(c[i].cur.offset), *beside = sx_c(c[i].next.offset);
-            const char *t = kg_name(kg, "t");
-            kg_line(kg, "const i64 %s = %s;", t, cur);
-            kg_line(kg, "%s = %s;", cur, beside);
-            kg_line(kg, "%s = %s;", beside, t);
+            const KExp *cur = kb_let(kg->kb, "t", kg_of(kg, c[i].cur_at));
+            kb_set(kg->kb, c[i].cur_at, kg_of(kg, c[i].next_at));
+            kb_set(kg->kb, c[i].next_at, cur);
         } else if (c[i].buffers) {
             kg_copy(kg, &c[i].cur, &c[i].next, c[i].param->type);
         }
@@ -207,7 +202,7 @@ void carry_end(KGen *kg, Carries *cs, Var *const *pats)
             else if (array)
                 kg_bind_arr(kg, pats[i], c->cur);
             else
-                kg_decl(kg, pats[i], var_c_name(c->param));
+                kg_let(kg, pats[i], kg_atom(kg, atom_var((Var *)c->param)));
         }
     }
 }
@@ -216,13 +211,28 @@ void carry_end(KGen *kg, Carries *cs, Var *const *pats)
  * rubbish. One work-item looks, for all. */
 static void stop_group(KGen *kg, const Var *cond)
 {
-    const char *flag = group_buffer(kg, T_I32, sx_const(kg->cx, 1)), *c = var_c_name(cond);
+    KBuild *b = kg->kb;
+    KBuf *flag = group_buffer(kg, T_I32, sx_const(kg->cx, 1));
+    const KExp *first = kg_int(kg, 0);
     kg_barrier(kg);
-    kg_line(kg, "if (get_local_id(0) == 0)");
-    kg_line(kg, "    %s[0] = mf_failing(failure, launch);", flag);
+    kg_if_first(kg);
+    KVar *failing = kb_var_new(b, "failing", ktype(T_BOOL));
+    kb_stm(b, (KStm){.kind = KST_FAILING, .var = failing});
+    kb_store(b, flag, first, kx_conv(kg->cx->perm, T_I32, kg_of(kg, failing)));
+    kb_end(b);
     kg_barrier(kg);
-    kg_line(kg, "%s = %s && %s[0] == 0;", c, c, flag);
+    const KExp *stop = kb_load(b, "stop", flag, first);
+    const KExp *none = kx_const(kg->cx->perm, (Const){.type = T_I32});
+    const KExp *on = kg_atom(kg, atom_var((Var *)cond));
+    kg_set(kg, cond, kg_and(kg, on, kg_eq(kg, stop, none)));
     kg_touch(kg);
+}
+
+void kg_unroll(KGen *kg, const Exp *e)
+{
+    KBuild *b = kg->kb;
+    const KBlock *outer = b->open.at[b->open.n - 2];
+    vec_last(outer)->unroll = e->attrs & ATTR_UNROLL ? -1 : 0;
 }
 
 void kg_loop(KGen *kg, const Stm *s)
@@ -233,18 +243,18 @@ void kg_loop(KGen *kg, const Stm *s)
     Carries *c = carry_begin(kg, &e->loop.params, n, &e->loop.inits, b, b->res.at, s->pat.at);
     kg_touch(kg);
     if (e->loop.kind == LOOP_FOR) {
-        const char *i = kg_bind(kg, e->loop.i);
+        const KExp *to = kg_atom(kg, e->loop.bound);
+        Const one = {.type = e->loop.i->type.elem, .i = 1}, zero = {.type = one.type};
+        Arena *a = kg->cx->perm;
+        kb_for_var(kg->kb, kg_bind(kg, e->loop.i), kx_const(a, zero), to, kx_const(a, one));
+        kg_unroll(kg, e);
         varset_add(kg->indices, e->loop.i);
         const Sx *bound = e->loop.i->type.elem == T_I64 ? kg_bound(kg, e->loop.bound) : NULL;
         if (bound)
             varmap_put(kg->bounds, e->loop.i, sx_sub(kg->cx, bound, sx_const(kg->cx, 1)));
-        if (e->attrs & ATTR_UNROLL)
-            kg_line(kg, "#pragma unroll");
-        kg_open(kg, "for (%s %s = 0; %s < %s; %s++)", ctype_c(e->loop.i->type.elem), i, i,
-                kg_atom_c(kg, e->loop.bound), i);
     } else {
         kg->guard = true;
-        kg_open(kg, "while (%s)", var_c_name(e->loop.cond));
+        kb_while(kg->kb, kg_atom(kg, atom_var(e->loop.cond)));
     }
     carry_turn(kg, c);
     carry_hint(kg, c, b, b->res.at);
@@ -252,7 +262,7 @@ void kg_loop(KGen *kg, const Stm *s)
     carry_step(kg, c, b->res.at);
     if (kg->coop && e->loop.kind == LOOP_WHILE)
         stop_group(kg, e->loop.cond);
-    kg_close(kg);
+    kb_end(kg->kb);
     kg_touch(kg);
     carry_end(kg, c, s->pat.at);
 }

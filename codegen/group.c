@@ -4,21 +4,21 @@
  * threads. Every barrier stands in control flow that is the same for the whole group. */
 #include "codegen/kernel.h"
 
-/* --- Local memory --------------------------------------------------------------------------- */
+/* --- Local memory ----------------------------------------------------------------------------- */
 
 static LocalBuf *take_buffer(KGen *kg, PrimType elem, const Sx *count)
 {
     for (int i = 0; i < kg->locals.n; i++) {
         LocalBuf *b = &kg->locals.at[i];
-        if (b->free && b->elem == elem && sx_eq(b->count, count)) {
-            *b = (LocalBuf){.name = b->name, .elem = elem, .count = count};
+        if (b->free && b->buf->elem == elem && sx_eq(b->count, count)) {
+            *b = (LocalBuf){.buf = b->buf, .count = count};
             b->home = kg->body;
             b->depth = kg->depth;
             return b;
         }
     }
-    LocalBuf b = {.elem = elem, .count = count, .home = kg->body, .depth = kg->depth};
-    b.name = kg_param_local(kg, "local", elem, count);
+    LocalBuf b = {.count = count, .home = kg->body, .depth = kg->depth};
+    b.buf = kg_param_local(kg, "local", elem, count);
     vec_push(kg->cx->perm, &kg->locals, b);
     return &vec_last(&kg->locals);
 }
@@ -29,21 +29,21 @@ KLoc group_alloc(KGen *kg, const Var *v, Type t)
     const Sx *count = kg_bound_count(kg, t);
     kg->unshareable = kg->unshareable || !count;
     const LocalBuf *b = take_buffer(kg, t.elem, count ? count : sx_const(kg->cx, 1));
-    KLoc l = {.space = SP_LOCAL, .elem = t.elem, .mem = b->name, .fresh = true};
+    KLoc l = {.mem = b->buf, .fresh = true};
     l.offset = sx_const(kg->cx, 0);
     l.strides = loc_strides_row_major(kg, t, sx_const(kg->cx, 1));
     return l;
 }
 
-const char *group_buffer(KGen *kg, PrimType elem, const Sx *count)
+KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count)
 {
-    return take_buffer(kg, elem, count)->name;
+    return take_buffer(kg, elem, count)->buf;
 }
 
-void group_buffer_free(KGen *kg, const char *name)
+void group_buffer_free(KGen *kg, const KBuf *buf)
 {
     for (int i = 0; i < kg->locals.n; i++)
-        if (kg->locals.at[i].name == name)
+        if (kg->locals.at[i].buf == buf)
             kg->locals.at[i].free = true;
 }
 
@@ -75,18 +75,34 @@ void group_stm_done(KGen *kg, const Body *b, int i)
     }
 }
 
-/* --- Code without parallelism --------------------------------------------------------------- */
+/* --- Code without parallelism ----------------------------------------------------------------- */
+
+/* Scalars of s become variables outside the work that computes them: 0 if it fails, as the group
+ * goes on with them. */
+static void results_begin(KGen *kg, const Stm *s)
+{
+    for (int j = 0; j < s->pat.n; j++) {
+        const Var *v = s->pat.at[j];
+        KVar *r = kb_var(kg->kb, v->base, v->type.elem, kg_zero(kg, v->type.elem));
+        varmap_put(kg->results, v, r);
+    }
+}
+
+static void results_end(KGen *kg, const Stm *s)
+{
+    for (int j = 0; j < s->pat.n; j++)
+        varmap_del(kg->results, s->pat.at[j]);
+}
 
 static void by_all(KGen *kg, const Stm *s)
 {
     kg_touch(kg);
     kg->coop = false;
+    results_begin(kg, s);
     WorkMark m = kg_work_begin(kg);
     kg_stm(kg, s);
-    Texts zero = {0};
-    for (int j = 0; j < s->pat.n; j++)
-        vec_push(kg->cx->perm, &zero, var_c_name(s->pat.at[j]));
-    kg_work_end_reset(kg, m, &zero);
+    kg_work_end(kg, m);
+    results_end(kg, s);
     kg->coop = true;
     kg_touch(kg);
 }
@@ -116,20 +132,22 @@ static void by_first(KGen *kg, const Stm *s)
     for (int j = 0; j < n; j++)
         places[j] = shared_place(kg, s, j, &in_place[j]);
     kg_sync(kg);
-    kg_open(kg, "if (get_local_id(0) == 0)");
+    kg_if_first(kg);
     kg->coop = false;
+    /* Sizes perhaps: the group goes on with them, whatever happens. */
+    KPlace before = kb_place(kg->kb);
     WorkMark m = kg_work_begin(kg);
     kg_stm(kg, s);
     for (int j = 0; j < n; j++)
         if (!in_place[j])
             kg_store(kg, &places[j], s->pat.at[j]->type, atom_var(s->pat.at[j]));
-    Texts zero = {0};
-    for (int j = 0; j < n; j++) /* sizes perhaps: the group goes on with them */
+    bool fails = kg_work_fails(kg);
+    kg_work_end(kg, m);
+    for (int j = 0; j < n && fails; j++)
         if (s->pat.at[j]->type.rank == 0)
-            vec_push(kg->cx->perm, &zero, loc_elem(kg, &places[j], NULL, 0));
-    kg_work_end_reset(kg, m, &zero);
+            loc_store_at(kg, before, &places[j], kg_zero(kg, s->pat.at[j]->type.elem));
     kg->coop = true;
-    kg_close(kg);
+    kb_end(kg->kb);
     kg_touch(kg);
     kg_sync(kg);
     for (int j = 0; j < n; j++) {
@@ -137,7 +155,7 @@ static void by_first(KGen *kg, const Stm *s)
             kg_bind_arr(kg, s->pat.at[j], places[j]);
             continue;
         }
-        kg_decl(kg, s->pat.at[j], loc_elem(kg, &places[j], NULL, 0));
+        kg_load(kg, s->pat.at[j], &places[j], NULL, 0);
         group_buffer_free(kg, places[j].mem);
         kg_touch(kg);
     }
@@ -151,7 +169,7 @@ void group_sequential(KGen *kg, const Stm *s)
         by_first(kg, s);
 }
 
-/* --- The kernel ----------------------------------------------------------------------------- */
+/* --- The kernel ------------------------------------------------------------------------------- */
 
 /* The largest number of elements that a level-0 construct inside has, as a host expression. */
 typedef struct {
@@ -266,9 +284,8 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
     const Nest *nest = &e->seg.nest;
     const Body *b = e->seg.body;
     int n = pat->n;
-    const char *g = kg_name(kg, "g"), *all = kg_name(kg, "total");
-    kg_line(kg, "const i64 %s = stopped ? 0 : %s;", all, sx_c(kg_host_sx(kg, total)));
-    kg_open(kg, "for (i64 %s = get_group_id(0); %s < %s; %s += get_num_groups(0))", g, g, all, g);
+    const KExp *all = nest_total(kg, total);
+    const KExp *g = kb_for(kg->kb, "g", kg_id(kg, KID_GROUP), all, kg_id(kg, KID_GROUPS));
     nest_bind(kg, nest, nest->n, g);
     KLoc *rows = NEWN(kg->cx->perm, KLoc, n);
     for (int j = 0; j < n; j++) {
@@ -283,7 +300,7 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
     kg_touch(kg);
     kg_sync(kg); /* the next iteration uses the same local memory */
     kg->coop = false;
-    kg_close(kg);
+    kb_end(kg->kb);
 }
 
 bool cg_group(Host *h, const Stm *s)

@@ -20,27 +20,23 @@ static void leave(KGen *kg)
  * is alone goes over all of them, and stops its whole work if one fails. */
 static WorkMark open_elements(KGen *kg, const Nest *nest, int n)
 {
-    const char *j = kg_name(kg, "j"), *total = sx_c(nest_size_k(kg, nest, 0, n));
-    if (kg->solo)
-        kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", j, j, total, j);
-    else
-        kg_open_shared(kg, j, total);
+    const KExp *total = kg_at(kg, nest_size_k(kg, nest, 0, n));
+    const KExp *j = kg->solo ? kb_for(kg->kb, "j", kg_int(kg, 0), total, kg_int(kg, 1))
+                             : kg_open_shared(kg, total);
     nest_bind(kg, nest, n, j);
     if (kg->solo)
         return (WorkMark){.heap = heap_mark(kg)};
     return kg_work_begin(kg);
 }
 
-/* zero: lvalues that become 0 when the element's work has failed, as the group goes on with them.
- */
-static void close_elements(KGen *kg, WorkMark m, const Texts *zero)
+static void close_elements(KGen *kg, WorkMark m)
 {
     if (kg->solo) {
         heap_release(kg, m.heap);
-        kg_close(kg);
+        kb_end(kg->kb);
         return;
     }
-    kg_work_end_reset(kg, m, zero);
+    kg_work_end(kg, m);
     kg_close_shared(kg);
 }
 
@@ -60,7 +56,7 @@ static void bind_results(KGen *kg, const Stm *s, const KLoc *outs)
             kg_bind_arr(kg, s->pat.at[j], outs[j]);
             continue;
         }
-        kg_decl(kg, s->pat.at[j], loc_elem(kg, &outs[j], NULL, 0));
+        kg_load(kg, s->pat.at[j], &outs[j], NULL, 0);
         group_buffer_free(kg, outs[j].mem);
         kg_touch(kg);
     }
@@ -76,18 +72,19 @@ static void segmap0(KGen *kg, const Stm *s)
     nest_indices(kg, &e->seg.nest, depth, ix);
     enter(kg);
     WorkMark m = open_elements(kg, &e->seg.nest, depth);
-    for (int j = 0; j < s->pat.n; j++) {
+    for (int j = 0; j < s->pat.n; j++)
         rows[j] = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth);
+    KPlace first = kb_place(kg->kb);
+    for (int j = 0; j < s->pat.n; j++)
         place_hint(kg, b, b->res.at[j], rows[j]);
-    }
     kg_stms(kg, b);
-    Texts zero = {0};
-    for (int j = 0; j < s->pat.n; j++) {
+    for (int j = 0; j < s->pat.n; j++)
         kg_store(kg, &rows[j], atom_type(b->res.at[j]), b->res.at[j]);
+    /* When the element's work fails, the group goes on with zeros. */
+    for (int j = 0; j < s->pat.n && !kg->solo && kg_work_fails(kg); j++)
         if (s->pat.at[j]->type.rank == depth)
-            vec_push(kg->cx->perm, &zero, loc_elem(kg, &rows[j], NULL, 0));
-    }
-    close_elements(kg, m, &zero);
+            loc_store_at(kg, first, &rows[j], kg_zero(kg, s->pat.at[j]->type.elem));
+    close_elements(kg, m);
     leave(kg);
     bind_results(kg, s, outs);
 }
@@ -96,28 +93,16 @@ static void segmap0(KGen *kg, const Stm *s)
 
 /* The threads are dealt out evenly to the segments; opens the loop over segments (all threads take
  * every turn). */
-static SegNames open_segments(KGen *kg, const Nest *nest)
+static Chunk open_segments(KGen *kg, const Nest *nest)
 {
-    SegNames n = {.chunks = "1",
-                  .c = "0",
-                  .beg = "0",
-                  .unit = kg_name(kg, "seg"),
-                  .p = kg_name(kg, "p"),
-                  .active = kg_name(kg, "active"),
-                  .threads = kg_name(kg, "threads")};
-    const char *segs = kg_name(kg, "segs"), *per = kg_name(kg, "per_turn");
-    const char *base = kg_name(kg, "base"), *mine = kg_name(kg, "mine");
+    KBuild *b = kg->kb;
+    const KExp *one = kg_int(kg, 1), *zero = kg_int(kg, 0), *width = kg_atom(kg, nest_width(nest));
+    Chunk n = {.chunks = one, .c = zero, .beg = zero, .width = width, .chunk = width, .len = width};
+    const KExp *segs = kb_let(b, "segs", kg_at(kg, nest_size_k(kg, nest, 0, nest->n - 1)));
+    const KExp *each = kg_quot(kg, kg_id(kg, KID_GROUP_SIZE), kg_max(kg, one, segs));
+    n.threads = kb_let(b, "threads", kg_max(kg, one, kg_min(kg, each, width)));
+    segments_share(kg, &n, zero, one, segs);
     n.seg = n.unit;
-    n.width = n.chunk = n.len = sx_c_factor(kg_sx(kg, nest_width(nest)));
-    kg_line(kg, "const i64 %s = %s;", segs, sx_c(nest_size_k(kg, nest, 0, nest->n - 1)));
-    kg_line(kg,
-            "const i64 %s = mf_max_i64(1, mf_min_i64(mf_index_div(get_local_size(0), "
-            "mf_max_i64(1, %s)), %s));",
-            n.threads, segs, n.width);
-    segments_share(kg, &n, per, mine);
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s += %s)", base, base, segs, base, per);
-    kg_line(kg, "const i64 %s = %s + %s;", n.unit, base, mine);
-    kg_line(kg, "const bool %s = %s < %s && %s < %s;", n.active, mine, per, n.unit, segs);
     return n;
 }
 
@@ -138,27 +123,28 @@ static void together_red(KGen *kg, const Stm *s, const Accs *ac, const KLoc *out
 {
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
-    SegNames n = open_segments(kg, nest);
+    KBuild *b = kg->kb;
+    Chunk n = open_segments(kg, nest);
     accs_declare(kg, ac, &e->seg.nes);
-    kg_open(kg, "if (%s)", n.active);
+    kb_if(b, n.active);
     nest_bind(kg, nest, nest->n - 1, n.seg);
     seg_accumulate(kg, e, ac, &n, outs, s);
-    kg_close(kg);
-    accs_tree(kg, ac, "lid", n.p, n.threads, n.active);
-    kg_open(kg, "if (%s && %s == 0)", n.active, n.p);
+    kb_end(b);
+    accs_tree(kg, ac, &n);
+    kb_if(b, kg_and(kg, n.active, kg_eq(kg, n.p, kg_int(kg, 0))));
     nest_bind(kg, nest, nest->n - 1, n.seg);
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, nest->n);
     nest_indices(kg, nest, nest->n - 1, ix);
     for (int j = 0; j < ac->n; j++)
-        kg_line(kg, "%s = %s;", loc_elem(kg, &outs[j], ix, nest->n - 1), ac->acc[j]);
-    kg_close(kg);
+        loc_store(kg, &outs[j], ix, nest->n - 1, kg_of(kg, ac->acc[j]));
+    kb_end(b);
     seg_barrier(kg); /* the buffers are used again */
-    kg_close(kg);
+    kb_end(b);
 }
 
 static void together_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs)
 {
-    SegNames n = open_segments(kg, &s->exp->seg.nest);
+    Chunk n = open_segments(kg, &s->exp->seg.nest);
     accs_declare(kg, ac, &s->exp->seg.nes);
     seg_scan_chunk(kg, s, ac, &n, outs);
 }
@@ -169,7 +155,7 @@ static void apart(KGen *kg, const Stm *s, bool scan, KLoc *outs)
     const Exp *e = s->exp;
     WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n - 1);
     seg_fold(kg, e, s, outs, scan);
-    close_elements(kg, m, &(Texts){0});
+    close_elements(kg, m);
 }
 
 /* Operators on arrays, and all operators on a CPU, are applied by one thread a segment. */
@@ -186,16 +172,14 @@ static void reduce_or_scan0(KGen *kg, const Stm *s)
     }
     enter(kg);
     if (scalars) {
-        kg_line(kg, "#if MF_IS_CPU");
+        kg_if_cpu(kg);
         apart(kg, s, scan, outs);
-        kg_line(kg, "#else");
-        kg_block(kg);
+        kb_else(kg->kb);
         if (scan)
             together_scan(kg, s, &ac, outs);
         else
             together_red(kg, s, &ac, outs);
-        kg_close(kg);
-        kg_line(kg, "#endif");
+        kb_end(kg->kb);
         free_bufs(kg, &ac);
     } else {
         apart(kg, s, scan, outs);
@@ -220,7 +204,7 @@ static void segscatter0(KGen *kg, const Stm *s)
         kg_scatter_write(kg, d, &locs[j], res + at, res[n_ix + j]);
         at += d->rank;
     }
-    close_elements(kg, m, &(Texts){0});
+    close_elements(kg, m);
     leave(kg);
     for (int j = 0; j < n; j++)
         kg_bind_arr(kg, s->pat.at[j], locs[j]);
@@ -229,26 +213,26 @@ static void segscatter0(KGen *kg, const Stm *s)
 /* Work-items that take turns: all of them pass every barrier. */
 static void hist_in_turns(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
 {
-    const char *owner = group_buffer(kg, T_I32, kg->group_size);
-    const char *left = group_buffer(kg, T_I32, sx_const(kg->cx, 1));
-    const char *base = kg_name(kg, "base"), *j = kg_name(kg, "j"), *total = kg_name(kg, "total");
+    KBuild *b = kg->kb;
+    KBuf *owner = group_buffer(kg, T_I32, kg->group_size);
+    KBuf *left = group_buffer(kg, T_I32, sx_const(kg->cx, 1));
     int depth = e->seg.nest.n;
     Turns t = turns_begin(kg, h, owner, left);
-    kg_line(kg, "const i64 %s = %s;", total, sx_c(nest_size_k(kg, &e->seg.nest, 0, depth)));
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s += get_local_size(0))", base, base, total, base);
+    const KExp *total = kb_let(b, "total", kg_at(kg, nest_size_k(kg, &e->seg.nest, 0, depth)));
+    const KExp *base = kb_for(b, "base", kg_int(kg, 0), total, kg_id(kg, KID_GROUP_SIZE));
     turns_declare(kg, h, &t);
-    kg_line(kg, "const i64 %s = %s + lid;", j, base);
-    kg_open(kg, "if (%s < %s)", j, total);
+    const KExp *j = kb_let(b, "j", kg_add(kg, base, kg->lid));
+    kb_if(b, kg_lt(kg, j, total));
     nest_bind(kg, &e->seg.nest, depth, j);
     WorkMark m = kg_work_begin(kg);
     kg_stms(kg, e->seg.body);
     hist_open_bounds(kg, h, 0);
     turns_set(kg, h, &t);
-    kg_close(kg);
+    kb_end(b);
     kg_work_end(kg, m);
-    kg_close(kg);
+    kb_end(b);
     turns_take(kg, h, &t, locs);
-    kg_close(kg);
+    kb_end(b);
     group_buffer_free(kg, owner);
     group_buffer_free(kg, left);
 }
@@ -256,23 +240,25 @@ static void hist_in_turns(KGen *kg, const Exp *e, const Hist *h, const KLoc *loc
 /* Each element updates its bin, beside the others; the first work-item alone without atomics. */
 static void hist_beside(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
 {
-    const char *total = kg_name(kg, "total"), *base = kg_name(kg, "base"), *j = kg_name(kg, "j");
-    const char *many = hist_shared_c(h);
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    const KExp *many = hist_shared(kg, h), *zero = kg_int(kg, 0);
     int depth = e->seg.nest.n;
-    kg_line(kg, "const i64 %s = %s;", total, sx_c(nest_size_k(kg, &e->seg.nest, 0, depth)));
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s += %s ? get_local_size(0) : 1)", base, base, total,
-            base, many);
-    kg_line(kg, "const i64 %s = %s + (%s ? lid : 0);", j, base, many);
-    kg_open(kg, "if (%s < %s && (%s || lid == 0))", j, total, many);
+    const KExp *total = kb_let(b, "total", kg_at(kg, nest_size_k(kg, &e->seg.nest, 0, depth)));
+    const KExp *step = kx_select(a, many, kg_id(kg, KID_GROUP_SIZE), kg_int(kg, 1));
+    const KExp *base = kb_for(b, "base", zero, total, step);
+    const KExp *j = kb_let(b, "j", kg_add(kg, base, kx_select(a, many, kg->lid, zero)));
+    const KExp *first = kg_eq(kg, kg->lid, zero);
+    kb_if(b, kg_and(kg, kg_lt(kg, j, total), kx_or(a, many, first)));
     nest_bind(kg, &e->seg.nest, depth, j);
     WorkMark m = kg_work_begin(kg);
     kg_stms(kg, e->seg.body);
     hist_open_bounds(kg, h, 0);
     hist_update(kg, h, hist_bins(kg, h, locs, hist_index(kg, h)), hist_vals(kg, h));
-    kg_close(kg);
+    kb_end(b);
     kg_work_end(kg, m);
-    kg_close(kg);
-    kg_close(kg);
+    kb_end(b);
+    kb_end(b);
 }
 
 /* One after the other: a group of one work-item. */
@@ -282,24 +268,20 @@ static void hist_alone(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
     kg_stms(kg, e->seg.body);
     hist_open_bounds(kg, h, 0);
     hist_combine(kg, h, hist_bins(kg, h, locs, hist_index(kg, h)), hist_vals(kg, h));
-    kg_close(kg);
-    close_elements(kg, m, &(Texts){0});
+    kb_end(kg->kb);
+    close_elements(kg, m);
 }
 
 static void hist_by_group(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
 {
-    kg_line(kg, "#if MF_IS_CPU");
-    kg_block(kg);
+    kg_if_cpu(kg);
     hist_alone(kg, e, h, locs);
-    kg_close(kg);
-    kg_line(kg, "#else");
-    kg_block(kg);
+    kb_else(kg->kb);
     if (h->way == HIST_TURNS)
         hist_in_turns(kg, e, h, locs);
     else
         hist_beside(kg, e, h, locs);
-    kg_close(kg);
-    kg_line(kg, "#endif");
+    kb_end(kg->kb);
 }
 
 /* Elements smaller than a word are no matter for atomics in local memory, where other arrays may

@@ -31,70 +31,87 @@ void kg_irregular(KGen *kg, bool heap, const char *text)
 
 /* --- Allocation ------------------------------------------------------------------------------- */
 
-/* The pointer to the chunk for elements of type t. */
-static const char *heap_pointer(KGen *kg, PrimType t)
+/* The thread's chunk, as bytes. */
+static void open_heap(KGen *kg)
 {
-    const char *name = kg_text(kg, "heap_%s", prim_type_text[t]);
-    if (!kg->uses_heap) {
-        kg->uses_heap = true;
-        vec_push(kg->cx->perm, &kg->params, (KParam){.kind = KP_HEAP, .name = "heap"});
-        out_puts(&kg->top, "__global char *const heap_mine = heap + get_global_id(0) * heap_chunk;\n"
-                           "i64 heap_top = 0;\n");
-    }
-    if (!(kg->heap_types & (1u << t))) {
-        kg->heap_types |= 1u << t;
-        out_printf(&kg->top, "__global %s *const %s = (__global %s *)heap_mine;\n", ctype_c(t), name,
-                   ctype_c(t));
-    }
-    return name;
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    kg->uses_heap = true;
+    kg->heap = NEW(a, KBuf);
+    *kg->heap = (KBuf){.name = "heap", .space = KS_GLOBAL, .elem = T_I8};
+    KVar *chunk = NEW(a, KVar);
+    *chunk = (KVar){.name = "heap_chunk", .type = ktype(T_I64)};
+    vec_push(a, &kg->params,
+             (KParam){.kind = KP_HEAP, .name = "heap", .buf = kg->heap, .var = chunk});
+    kg->heap_mine = kb_let(b, "heap_mine", kg_mul(kg, kg_global_id(kg), kg_of(kg, chunk)));
+    kg->heap_top = kb_var(b, "heap_top", T_I64, kg_int(kg, 0));
 }
 
-/* The number of elements as C text; a negative size counts as 0. */
-static const char *count_c(KGen *kg, Type t)
+/* The chunk as elements of type t. */
+static KBuf *heap_of(KGen *kg, PrimType t)
 {
-    const Sx *n = sx_const(kg->cx, 1);
+    KBuild *b = kg->kb;
+    if (kg->heaps[t])
+        return kg->heaps[t];
+    kb_enter(b, &kg->top);
+    if (!kg->uses_heap)
+        open_heap(kg);
+    KBuf *buf = kb_buf_new(b, kg_text(kg, "heap_%s", prim_type_text[t]), KS_GLOBAL, t);
+    buf->of = kg->heap;
+    kb_stm(b, (KStm){.kind = KST_VIEW, .buf = buf, .x = {kg->heap_mine}});
+    kb_end(b);
+    return kg->heaps[t] = buf;
+}
+
+/* The number of elements; a negative size counts as 0. */
+static const KExp *count_of(KGen *kg, Type t)
+{
+    Arena *a = kg->cx->perm;
+    const KExp *n = kg_int(kg, 1);
     for (int k = 0; k < t.rank; k++) {
-        const Sx *d = kg_sx(kg, t.dims[k]);
-        n = sx_mul(kg->cx, n, t.dims[k].var ? sx_op(kg->cx, SX_MAX, d, sx_const(kg->cx, 0)) : d);
+        const KExp *d = kg_atom(kg, t.dims[k]);
+        n = kx_saturate(a, OP_MUL, n, t.dims[k].var ? kg_max(kg, d, kg_int(kg, 0)) : d);
     }
-    return sx_exact_c(n);
+    return n;
 }
 
-KLoc heap_at(KGen *kg, Type t, const char *off)
+KLoc heap_at(KGen *kg, Type t, const KVar *off)
 {
-    KLoc l = {.space = SP_GLOBAL, .elem = t.elem, .fresh = true, .heap = true};
-    l.mem = heap_pointer(kg, t.elem);
-    l.offset = sx_text(kg->cx, off);
+    KLoc l = {.mem = heap_of(kg, t.elem), .fresh = true, .heap = true};
+    l.offset = kg_sx_of(kg, kg_of(kg, off));
     l.strides = loc_strides_row_major(kg, t, sx_const(kg->cx, 1));
     return l;
 }
 
 /* var = place for an array of type t, or the end of the thread's work. */
-static void take(KGen *kg, const char *var, Type t)
+static void take(KGen *kg, KVar *var, Type t)
 {
-    heap_pointer(kg, t.elem);
-    kg_line(kg, "%s = mf_heap_alloc(failure, launch, heap_chunk, &heap_top, %s, %d);", var,
-            count_c(kg, t), prim_type_bytes[t.elem]);
-    kg_open(kg, "if (%s < 0)", var);
-    kg_line(kg, "goto %s;", kg->fail_to);
-    kg_close(kg);
-    kg->fail_used = kg->heap_dirty = true;
+    KBuild *b = kg->kb;
+    const KExp *bytes = kg_int(kg, prim_type_bytes[t.elem]);
+    heap_of(kg, t.elem);
+    kb_stm(b, (KStm){.kind = KST_HEAP,
+                     .var = var,
+                     .top = kg->heap_top,
+                     .x = {count_of(kg, t), bytes}});
+    kb_if(b, kg_lt(kg, kg_of(kg, var), kg_int(kg, 0)));
+    kb_leave(b, kg->work);
+    kb_end(b);
+    kg->heap_dirty = true;
 }
 
 KLoc heap_alloc(KGen *kg, const Var *v, Type t)
 {
-    const char *off = kg_name(kg, v ? v->base : "tmp");
-    if (!kg->fail_to)
+    if (!kg->work)
         ice(kg->at, "memory of a thread outside its work");
     kg_irregular(kg, true, "memory from the thread's heap");
-    kg_line(kg, "i64 %s;", off);
+    KVar *off = kb_var(kg->kb, v ? v->base : "tmp", T_I64, NULL);
     take(kg, off, t);
     return heap_at(kg, t, off);
 }
 
 HeapMark heap_mark(KGen *kg)
 {
-    HeapMark m = {kg->out.n, kg->out.indent, kg->heap_dirty};
+    HeapMark m = {kb_place(kg->kb), kg->heap_dirty};
     kg->heap_dirty = false;
     return m;
 }
@@ -102,9 +119,10 @@ HeapMark heap_mark(KGen *kg)
 void heap_release(KGen *kg, HeapMark m)
 {
     if (kg->heap_dirty) {
-        const char *mark = kg_name(kg, "mark");
-        out_insert_line(&kg->out, m.at, m.indent, kg_text(kg, "const i64 %s = heap_top;", mark));
-        kg_line(kg, "heap_top = %s;", mark);
+        KVar *mark = kb_var_new(kg->kb, "mark", ktype(T_I64));
+        const KExp *top = kg_of(kg, kg->heap_top);
+        kb_insert(kg->kb, m.at, (KStm){.kind = KST_LET, .var = mark, .x = {top}});
+        kb_set(kg->kb, kg->heap_top, kg_of(kg, mark));
     }
     kg->heap_dirty = kg->heap_dirty || m.dirty;
 }
@@ -123,11 +141,11 @@ static bool plain_in_heap(KGen *kg, const KLoc *l, Type t)
 
 /* --- Branches --------------------------------------------------------------------------------- */
 
-void heap_join(KGen *kg, const char *off, const Var *v)
+void heap_join(KGen *kg, KVar *off, const Var *v)
 {
     const KLoc *l = kg_arr(kg, v);
     if (l->fresh && plain_in_heap(kg, l, v->type)) {
-        kg_line(kg, "%s = %s;", off, sx_c(l->offset));
+        kb_set(kg->kb, off, kg_at(kg, l->offset));
         return;
     }
     take(kg, off, v->type);
@@ -137,11 +155,10 @@ void heap_join(KGen *kg, const char *off, const Var *v)
 
 /* --- Loops ------------------------------------------------------------------------------------ */
 
-const char *heap_carry_begin(KGen *kg, const Var *param, const Var *init)
+KVar *heap_carry_begin(KGen *kg, const Var *param, const Var *init)
 {
-    const char *off = kg_name(kg, param->base);
     kg_irregular(kg, true, "carried by a loop with changing sizes, memory from the thread's heap");
-    kg_line(kg, "i64 %s;", off);
+    KVar *off = kb_var(kg->kb, param->base, T_I64, NULL);
     take(kg, off, init->type);
     KLoc dst = heap_at(kg, init->type, off);
     kg_copy(kg, &dst, kg_arr(kg, init), init->type);
@@ -150,59 +167,64 @@ const char *heap_carry_begin(KGen *kg, const Var *param, const Var *init)
 
 void heap_carry_open(KGen *kg, HeapCarry *hc)
 {
-    hc->base = kg_name(kg, "base");
-    kg_line(kg, "const i64 %s = heap_top;", hc->base);
+    heap_of(kg, T_I8);
+    hc->base = kb_let(kg->kb, "base", kg_of(kg, kg->heap_top));
+}
+
+/* A number of bytes, in full words of 8. */
+static const KExp *full_words(KGen *kg, const KExp *bytes)
+{
+    const KExp *eight = kg_int(kg, 8);
+    return kg_mul(kg, kg_quot(kg, kg_add(kg, bytes, kg_int(kg, 7)), eight), eight);
 }
 
 /* Sources in increasing order, none below what the ones before it move to: then moving them down one
  * after the other, first elements first, overwrites nothing that is still wanted. A source that is
  * not like that is copied to the top. */
-static void source(KGen *kg, const HeapCarry *hc, int i, const char *end)
+static void source(KGen *kg, HeapMove *m, KVar *end)
 {
-    const Var *v = hc->at[i].next;
-    Type t = v->type;
-    const KLoc *l = kg_arr(kg, v);
-    int bytes = prim_type_bytes[t.elem];
-    const char *src = hc->at[i].src, *size = hc->at[i].size, *tmp = kg_name(kg, "tmp");
+    KBuild *b = kg->kb;
+    Type t = m->next->type;
+    const KLoc *l = kg_arr(kg, m->next);
+    const KExp *bytes = kg_int(kg, prim_type_bytes[t.elem]);
     bool plain = plain_in_heap(kg, l, t);
-    kg_line(kg, "const i64 %s = (%s * %d + 7) & ~(i64)7;", size, count_c(kg, t), bytes);
-    kg_line(kg, "i64 %s = %s;", src,
-            plain ? kg_text(kg, "%s * %d", sx_c_factor(l->offset), bytes) : "-1");
-    kg_open(kg, "if (%s < %s)", src, end);
-    kg_line(kg, "i64 %s;", tmp);
+    m->size = kb_let(b, "size", full_words(kg, kg_mul(kg, count_of(kg, t), bytes)));
+    m->src = kb_var(b, "src", T_I64,
+                    plain ? kg_mul(kg, kg_at(kg, l->offset), bytes) : kg_int(kg, -1));
+    kb_if(b, kg_lt(kg, kg_of(kg, m->src), kg_of(kg, end)));
+    KVar *tmp = kb_var(b, "tmp", T_I64, NULL);
     take(kg, tmp, t);
     KLoc dst = heap_at(kg, t, tmp);
     kg_copy(kg, &dst, l, t);
-    kg_line(kg, "%s = %s * %d;", src, tmp, bytes);
-    kg_close(kg);
-    kg_line(kg, "%s = %s + %s;", end, src, size);
+    kb_set(b, m->src, kg_mul(kg, kg_of(kg, tmp), bytes));
+    kb_end(b);
+    kb_set(b, end, kg_add(kg, kg_of(kg, m->src), m->size));
 }
 
-static void move_down(KGen *kg, const HeapCarry *hc, int i)
+static void move_down(KGen *kg, const HeapMove *m)
 {
-    Type t = hc->at[i].next->type;
-    int bytes = prim_type_bytes[t.elem];
-    const char *src = hc->at[i].src, *j = kg_name(kg, "j"), *p = heap_pointer(kg, t.elem);
-    kg_open(kg, "if (%s != heap_top)", src);
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", j, j, count_c(kg, t), j);
-    kg_line(kg, "%s[heap_top / %d + %s] = %s[%s / %d + %s];", p, bytes, j, p, src, bytes, j);
-    kg_close(kg);
-    kg_close(kg);
-    kg_line(kg, "%s = heap_top / %d;", hc->at[i].off, bytes);
-    kg_line(kg, "heap_top += %s;", hc->at[i].size);
+    KBuild *b = kg->kb;
+    Type t = m->next->type;
+    const KExp *bytes = kg_int(kg, prim_type_bytes[t.elem]), *top = kg_of(kg, kg->heap_top);
+    const KExp *src = kg_of(kg, m->src);
+    KBuf *buf = heap_of(kg, t.elem);
+    kb_if(b, kx_ne(kg->cx->perm, src, top));
+    const KExp *j = kb_for(b, "j", kg_int(kg, 0), count_of(kg, t), kg_int(kg, 1));
+    const KExp *x = kb_load(b, "x", buf, kg_add(kg, kg_quot(kg, src, bytes), j));
+    kb_store(b, buf, kg_add(kg, kg_quot(kg, top, bytes), j), x);
+    kb_end(b);
+    kb_end(b);
+    kb_set(b, m->off, kg_quot(kg, top, bytes));
+    kb_set(b, kg->heap_top, kg_add(kg, top, m->size));
 }
 
 void heap_carry_step(KGen *kg, HeapCarry *hc)
 {
-    const char *end = kg_name(kg, "end");
-    kg_line(kg, "i64 %s = %s;", end, hc->base);
-    for (int i = 0; i < hc->n; i++) {
-        hc->at[i].src = kg_name(kg, "src");
-        hc->at[i].size = kg_name(kg, "size");
-        source(kg, hc, i, end);
-    }
-    kg_line(kg, "heap_top = %s;", hc->base);
+    KVar *end = kb_var(kg->kb, "end", T_I64, hc->base);
     for (int i = 0; i < hc->n; i++)
-        move_down(kg, hc, i);
+        source(kg, &hc->at[i], end);
+    kb_set(kg->kb, kg->heap_top, hc->base);
+    for (int i = 0; i < hc->n; i++)
+        move_down(kg, &hc->at[i]);
     kg->heap_dirty = true;
 }

@@ -18,18 +18,10 @@ static const Exp *single_op(const Lambda *op)
     return (a == p && x == q) || (a == q && x == p) ? e : NULL;
 }
 
-/* OpenCL's name of an atomic operation; NULL if there is none. */
-static const char *atomic_name(PrimOp op)
+static bool is_atomic(PrimOp op)
 {
-    switch ((int)op) {
-    case OP_ADD: return "add";
-    case OP_MIN: return "min";
-    case OP_MAX: return "max";
-    case OP_AND: return "and";
-    case OP_OR: return "or";
-    case OP_XOR: return "xor";
-    default: return NULL;
-    }
+    return op == OP_ADD || op == OP_MIN || op == OP_MAX || op == OP_AND || op == OP_OR ||
+           op == OP_XOR;
 }
 
 static HistWay way_of(const Lambda *op, PrimOp *prim)
@@ -38,7 +30,7 @@ static HistWay way_of(const Lambda *op, PrimOp *prim)
         return HIST_TURNS;
     PrimType t = op->params.at[0]->type.elem;
     const Exp *e = single_op(op);
-    if (!e || !prim_is_int(t) || !atomic_name(e->prim.op))
+    if (!e || !prim_is_int(t) || !is_atomic(e->prim.op))
         return HIST_CAS;
     /* Of the atomics on 64 bits, sums belong to the basic extension. */
     if (prim_type_bytes[t] != 4 && !(prim_type_bytes[t] == 8 && e->prim.op == OP_ADD))
@@ -79,10 +71,10 @@ int hist_segments(const Exp *e)
     return k;
 }
 
-const char *hist_shared_c(const Hist *h)
+const KExp *hist_shared(KGen *kg, const Hist *h)
 {
     bool wide = h->way != HIST_TURNS && prim_type_bytes[h->op->params.at[0]->type.elem] == 8;
-    return wide ? "MF_ATOMIC64" : "1";
+    return wide ? kg_id(kg, KID_ATOMIC64) : kx_bool(kg->cx->perm, true);
 }
 
 /* --- Elements and bins ------------------------------------------------------------------------ */
@@ -92,7 +84,7 @@ HistVal *hist_vals(KGen *kg, const Hist *h)
     HistVal *xs = NEWN(kg->cx->perm, HistVal, h->n);
     for (int j = 0; j < h->n; j++)
         if (atom_type(h->vals[j]).rank == 0)
-            xs[j].text = kg_atom_c(kg, h->vals[j]);
+            xs[j].x = kg_atom(kg, h->vals[j]);
         else
             xs[j].loc = *kg_arr(kg, h->vals[j].var);
     return xs;
@@ -100,15 +92,21 @@ HistVal *hist_vals(KGen *kg, const Hist *h)
 
 void hist_open_bounds(KGen *kg, const Hist *h, int n_safe)
 {
-    Out cond = {0};
     const Type t = h->dests->at[0].arr.var->type;
-    for (int k = n_safe; k < h->rank; k++) {
-        const char *i = kg_atom_c(kg, h->index[k]);
-        out_printf(&cond, "%s0 <= %s && %s < %s", k > n_safe ? " && " : "", i, i,
-                   kg_atom_c(kg, t.dims[k]));
-    }
-    kg_open(kg, "if (%s)", cond.text ? cond.text : "1");
-    out_free(&cond);
+    const KExp *in = kx_bool(kg->cx->perm, true);
+    for (int k = n_safe; k < h->rank; k++)
+        in = kg_and(kg, in, kg_in_bounds(kg, h->index[k], t.dims[k]));
+    kb_if(kg->kb, in);
+}
+
+void hist_put(KGen *kg, const KLoc *bin, const KExp *x)
+{
+    loc_store(kg, bin, NULL, 0, kx_conv(kg->cx->perm, bin->mem->elem, x));
+}
+
+const KExp *hist_get(KGen *kg, const KLoc *bin, PrimType t)
+{
+    return kx_conv(kg->cx->perm, t, loc_load(kg, "bin", bin, NULL, 0));
 }
 
 const Sx **hist_index(KGen *kg, const Hist *h)
@@ -134,8 +132,8 @@ static void bind_operands(KGen *kg, const Hist *h, const KLoc *bins, const HistV
     for (int j = 0; j < h->n; j++) {
         const Var *acc = h->op->params.at[j], *x = h->op->params.at[h->n + j];
         if (acc->type.rank == 0) {
-            kg_decl(kg, acc, loc_elem(kg, &bins[j], NULL, 0));
-            kg_decl(kg, x, xs[j].text);
+            kg_let(kg, acc, hist_get(kg, &bins[j], acc->type.elem));
+            kg_let(kg, x, xs[j].x);
             continue;
         }
         KLoc old = bins[j], val = xs[j].loc;
@@ -161,7 +159,7 @@ static Atom apart_from_bins(KGen *kg, Atom r)
 
 void hist_combine(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs)
 {
-    kg_block(kg);
+    kb_open_block(kg->kb);
     bind_operands(kg, h, bins, xs);
     WorkMark m = kg_work_begin(kg);
     kg_stms(kg, h->op->body);
@@ -169,187 +167,222 @@ void hist_combine(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs)
     for (int j = 0; j < h->n; j++)
         res[j] = apart_from_bins(kg, h->op->body->res.at[j]);
     for (int j = 0; j < h->n; j++)
-        kg_store(kg, &bins[j], hist_bin_type(h, j), res[j]);
+        if (hist_bin_type(h, j).rank == 0)
+            hist_put(kg, &bins[j], kg_atom(kg, res[j]));
+        else
+            kg_store(kg, &bins[j], hist_bin_type(h, j), res[j]);
     kg_work_end(kg, m);
-    kg_close(kg);
+    kb_end(kg->kb);
 }
 
 /* --- Many work-items -------------------------------------------------------------------------- */
 
-static const char *space_c(const KLoc *l)
-{
-    return l->space == SP_LOCAL ? "__local" : "__global";
-}
-
 static void atomic(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x)
 {
-    PrimType t = h->op->params.at[0]->type.elem;
-    const char *type = ctype_c(t), *f = prim_type_bytes[t] == 8 ? "atom" : "atomic";
-    kg_line(kg, "%s_%s((volatile %s %s *)&%s, %s);", f, atomic_name(h->prim), space_c(bin), type,
-            loc_elem(kg, bin, NULL, 0), x->text);
+    kb_stm(kg->kb, (KStm){.kind = KST_ATOMIC,
+                          .buf = bin->mem,
+                          .op = h->prim,
+                          .x = {kg_at(kg, loc_at(kg, bin, NULL, 0)), x->x}});
 }
 
-static const char *as_type(PrimType t)
+/* The word in memory that a bin lies in: 4 or 8 bytes; a smaller bin has `mask` at `shift` of it, or
+ * all of it in local memory with a word a bin. */
+typedef struct {
+    KBuf *buf;
+    const KExp *at, *shift, *mask; /* shift NULL: the whole word */
+    PrimType type;                 /* of the bin */
+} Word;
+
+static Word word_of(KGen *kg, const KLoc *bin, PrimType t)
 {
-    static const char *const names[N_PRIM_TYPES] = {
-        [T_I32] = "as_int",  [T_U32] = "as_uint",  [T_F32] = "as_float",
-        [T_I64] = "as_long", [T_U64] = "as_ulong", [T_F64] = "as_double"};
-    return names[t];
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    int bytes = prim_type_bytes[t], room = prim_type_bytes[bin->mem->elem];
+    Word w = {.type = t, .at = kg_at(kg, loc_at(kg, bin, NULL, 0))};
+    w.buf = kb_buf_new(b, "words", bin->mem->space, bytes == 8 ? T_U64 : T_U32);
+    w.buf->of = bin->mem;
+    kb_stm(b, (KStm){.kind = KST_VIEW, .buf = w.buf});
+    if (room >= 4)
+        return w;
+    const KExp *byte = kb_let(b, "byte", kg_mul(kg, w.at, kg_int(kg, bytes)));
+    const KExp *four = kg_int(kg, 4);
+    w.at = kg_quot(kg, byte, four);
+    w.shift = kx_conv(a, T_U32, kg_mul(kg, kg_rem(kg, byte, four), kg_int(kg, 8)));
+    w.shift = kb_let(b, "shift", w.shift);
+    w.mask = kx_const(a, (Const){.type = T_U32, .i = bytes == 1 ? 0xff : 0xffff});
+    return w;
 }
 
-/* Declares the pointer to the word (a smaller element lies in the word around it); returns the text
- * of the value in `old`, and of the word that holds `res` instead. */
-static const char *word_of(KGen *kg, const KLoc *bin, PrimType t, const char *w, const char *old,
-                           const char *shift)
+/* The bin's value in the word. */
+static const KExp *unpacked(KGen *kg, const Word *w, const KExp *word)
 {
-    int bytes = prim_type_bytes[t];
-    const char *space = space_c(bin), *word = bytes == 8 ? "ulong" : "uint";
-    if (bytes >= 4 || prim_type_bytes[bin->elem] == 4) {
-        kg_line(kg, "volatile %s %s *const %s = (volatile %s %s *)&%s;", space, word, w, space,
-                word, loc_elem(kg, bin, NULL, 0));
-        return bytes >= 4 ? kg_text(kg, "%s(%s)", as_type(t), old)
-                          : kg_text(kg, "(%s)(%s)", ctype_c(t), old);
-    }
-    const char *byte = kg_name(kg, "byte");
-    kg_line(kg, "const i64 %s = (%s) * %d;", byte, sx_c(loc_at(kg, bin, NULL, 0)), bytes);
-    kg_line(kg, "volatile %s uint *const %s = (volatile %s uint *)%s + (%s >> 2);", space, w, space,
-            bin->mem, byte);
-    kg_line(kg, "const uint %s = (uint)(%s & 3) * 8;", shift, byte);
-    return kg_text(kg, "(%s)(%s >> %s & %s)", ctype_c(t), old, shift,
-                   bytes == 1 ? "0xff" : "0xffff");
+    Arena *a = kg->cx->perm;
+    if (prim_is_float(w->type))
+        return kx_prim1(a, OP_FROM_BITS, word);
+    if (w->shift)
+        word = kx_prim2(a, OP_AND, kx_prim2(a, OP_SHR, word, w->shift), w->mask);
+    return kx_conv(a, w->type, word);
 }
 
-static const char *repacked(KGen *kg, const KLoc *bin, PrimType t, const char *old,
-                            const char *shift, const char *res)
+/* The word with x as the bin's value. */
+static const KExp *repacked(KGen *kg, const Word *w, const KExp *word, const KExp *x)
 {
-    int bytes = prim_type_bytes[t];
-    if (bytes >= 4)
-        return kg_text(kg, "%s((%s)(%s))", bytes == 8 ? "as_ulong" : "as_uint", ctype_c(t), res);
-    if (prim_type_bytes[bin->elem] == 4)
-        return kg_text(kg, "(uint)(%s)(%s)", ctype_c(t), res);
-    const char *mask = bytes == 1 ? "0xffu" : "0xffffu";
-    return kg_text(kg, "(%s & ~(%s << %s)) | (((uint)(%s) & %s) << %s)", old, mask, shift, res,
-                   mask, shift);
+    Arena *a = kg->cx->perm;
+    if (prim_is_float(w->type))
+        return kx_prim1(a, OP_TO_BITS, x);
+    x = kx_conv(a, w->buf->elem, x);
+    if (!w->shift)
+        return x;
+    const KExp *hole = kx_prim1(a, OP_COMPL, kx_prim2(a, OP_SHL, w->mask, w->shift));
+    x = kx_prim2(a, OP_SHL, kx_prim2(a, OP_AND, x, w->mask), w->shift);
+    return kx_prim2(a, OP_OR, kx_prim2(a, OP_AND, word, hole), x);
+}
+
+/* seen := what the word held, which becomes `new` if that was `old`. */
+static void swap(KGen *kg, const Word *w, const KExp *old, const KExp *new, KVar *seen)
+{
+    KVar *found = kb_var_new(kg->kb, "found", ktype(w->buf->elem));
+    kb_stm(kg->kb, (KStm){.kind = KST_CAS, .var = found, .buf = w->buf, .x = {w->at, old, new}});
+    kb_set(kg->kb, seen, kg_of(kg, found));
 }
 
 static void compare_and_swap(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x)
 {
     const Lambda *op = h->op;
-    PrimType t = op->params.at[0]->type.elem;
-    const char *word = prim_type_bytes[t] == 8 ? "ulong" : "uint";
-    const char *w = kg_name(kg, "word"), *old = kg_name(kg, "old"), *seen = kg_name(kg, "seen");
-    const char *new = kg_name(kg, "new"), *shift = kg_name(kg, "shift");
-    kg_block(kg);
-    const char *value = word_of(kg, bin, t, w, old, shift);
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    kb_open_block(b);
+    Word w = word_of(kg, bin, op->params.at[0]->type.elem);
+    KVar *seen = kb_var(b, "seen", w.buf->elem, NULL), *old = kb_var(b, "old", w.buf->elem, NULL);
+    const KExp *zero = kg_zero(kg, w.buf->elem), *was = kg_of(kg, old);
     /* Read by an atomic, too: a plain read beside others' atomics would be a data race. */
-    kg_line(kg, "%s %s = %s_cmpxchg(%s, 0, 0), %s;", word, seen,
-            prim_type_bytes[t] == 8 ? "atom" : "atomic", w, old);
+    swap(kg, &w, zero, zero, seen);
     WorkMark m = kg_work_begin(kg);
-    kg_open(kg, "do");
-    kg_line(kg, "%s = %s;", old, seen);
-    kg_decl(kg, op->params.at[0], value);
-    kg_decl(kg, op->params.at[1], x->text);
+    KStm *again = kb_do(b);
+    kb_set(b, old, kg_of(kg, seen));
+    kg_let(kg, op->params.at[0], unpacked(kg, &w, was));
+    kg_let(kg, op->params.at[1], x->x);
     kg_stms(kg, op->body);
-    const char *res = kg_atom_c(kg, op->body->res.at[0]);
-    kg_line(kg, "const %s %s = %s;", word, new, repacked(kg, bin, t, old, shift, res));
-    kg_line(kg, "if (%s != %s)", new, old);
-    kg_line(kg, "    %s = %s_cmpxchg(%s, %s, %s);", seen,
-            prim_type_bytes[t] == 8 ? "atom" : "atomic", w, old, new);
-    kg_close(kg);
-    kg_line(kg, "while (%s != %s);", seen, old);
+    const KExp *res = kg_atom(kg, op->body->res.at[0]);
+    const KExp *new = kb_let(b, "new", repacked(kg, &w, was, res));
+    kb_if(b, kx_ne(a, new, was));
+    swap(kg, &w, was, new, seen);
+    kb_end(b);
+    kb_do_end(b, again, kx_ne(a, kg_of(kg, seen), was));
     kg_work_end(kg, m);
-    kg_close(kg);
+    kb_end(b);
 }
 
 void hist_update(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x)
 {
-    bool wide = prim_type_bytes[h->op->params.at[0]->type.elem] == 8;
-    if (wide)
-        kg_line(kg, "#if MF_ATOMIC64");
+    const KExp *shared = hist_shared(kg, h);
+    bool may_lack = shared->kind != KE_CONST;
+    if (may_lack)
+        kb_if(kg->kb, shared);
     if (h->way == HIST_ATOMIC)
         atomic(kg, h, bin, x);
     else
         compare_and_swap(kg, h, bin, x);
-    if (!wide)
+    if (!may_lack)
         return;
-    kg_line(kg, "#else");
+    kb_else(kg->kb);
     hist_combine(kg, h, bin, x);
-    kg_line(kg, "#endif");
+    kb_end(kg->kb);
 }
 
 /* --- In turns --------------------------------------------------------------------------------- */
 
-Turns turns_begin(KGen *kg, const Hist *h, const char *owner, const char *left)
+static const KExp *i32_const(KGen *kg, int64_t k)
 {
-    Turns t = {.owner = owner, .left = left, .round = kg_name(kg, "round")};
-    t.vals = NEWN(kg->cx->perm, const char *, h->n);
+    return kx_const(kg->cx->perm, (Const){.type = T_I32, .i = k});
+}
+
+Turns turns_begin(KGen *kg, const Hist *h, KBuf *owner, KBuf *left)
+{
+    KBuild *b = kg->kb;
+    Turns t = {.owner = owner, .left = left};
+    t.vals = NEWN(kg->cx->perm, KVar *, h->n);
     t.ix = NEWN(kg->cx->perm, Var *, h->rank);
     for (int k = 0; k < h->rank; k++)
         t.ix[k] = var_new(kg->cx, "bin", type_prim(T_I64), kg->seg->loc);
-    kg_line(kg, "i32 %s = 0;", t.round);
-    kg_open(kg, "if (lid == 0)");
-    kg_line(kg, "*%s = -1;", left);
-    kg_close(kg);
-    kg_meet(kg, false);
+    t.round = kb_var(b, "round", T_I32, i32_const(kg, 0));
+    kg_if_first(kg);
+    kb_store(b, left, kg_int(kg, 0), i32_const(kg, -1));
+    kb_end(b);
+    kb_barrier(b, 1u << KS_LOCAL);
     return t;
 }
 
 void turns_declare(KGen *kg, const Hist *h, Turns *t)
 {
-    t->todo = kg_name(kg, "todo");
-    t->slot = kg_name(kg, "slot");
-    kg_line(kg, "bool %s = false;", t->todo);
-    kg_line(kg, "uint %s = 0;", t->slot);
+    KBuild *b = kg->kb;
+    t->todo = kb_var(b, "todo", T_BOOL, kx_bool(kg->cx->perm, false));
+    t->slot = kb_var(b, "slot", T_U32, kg_zero(kg, T_U32));
     for (int k = 0; k < h->rank; k++)
-        kg_line(kg, "i64 %s = 0;", kg_bind(kg, t->ix[k]));
+        kg_var(kg, t->ix[k], kg_int(kg, 0));
     for (int j = 0; j < h->n; j++) {
-        t->vals[j] = kg_name(kg, "val");
-        kg_line(kg, "%s %s = 0;", ctype_c(atom_type(h->vals[j]).elem), t->vals[j]);
+        PrimType type = atom_type(h->vals[j]).elem;
+        t->vals[j] = kb_var(b, "val", type, kg_zero(kg, type));
     }
 }
 
 void turns_set(KGen *kg, const Hist *h, const Turns *t)
 {
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
     const Type type = h->dests->at[0].arr.var->type;
-    kg_line(kg, "%s = true;", t->todo);
+    const KExp *slot = kg_zero(kg, T_U32);
+    kb_set(b, t->todo, kx_bool(a, true));
     for (int k = 0; k < h->rank; k++) {
-        const char *ix = var_c_name(t->ix[k]);
-        kg_line(kg, "%s = %s;", ix, kg_atom_c(kg, h->index[k]));
-        kg_line(kg, "%s = %s * (uint)%s + (uint)%s;", t->slot, t->slot,
-                sx_c_factor(kg_sx(kg, type.dims[k])), ix);
+        const KExp *i = kg_atom(kg, h->index[k]), *n = kg_atom(kg, type.dims[k]);
+        kg_set(kg, t->ix[k], i);
+        slot = kx_prim2(a, OP_MUL, slot, kx_conv(a, T_U32, n));
+        slot = kx_prim2(a, OP_ADD, slot, kx_conv(a, T_U32, i));
     }
-    kg_line(kg, "%s %%= (uint)get_local_size(0);", t->slot);
+    const KExp *size = kx_conv(a, T_U32, kg_id(kg, KID_GROUP_SIZE));
+    kb_set(b, t->slot, kx_prim2(a, OP_REM, slot, size));
     for (int j = 0; j < h->n; j++)
-        kg_line(kg, "%s = %s;", t->vals[j], kg_atom_c(kg, h->vals[j]));
+        kb_set(b, t->vals[j], kg_atom(kg, h->vals[j]));
+}
+
+/* The work-item's number as the table holds it. */
+static const KExp *own_number(KGen *kg)
+{
+    return kx_conv(kg->cx->perm, T_I32, kg->lid);
 }
 
 /* A flag left from an earlier round is not this one's: it is the round's number. */
 void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs)
 {
-    const char *more = kg_name(kg, "more");
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, h->rank);
-    HistVal *xs = NEWN(kg->cx->perm, HistVal, h->n);
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    const Sx **ix = NEWN(a, const Sx *, h->rank);
+    HistVal *xs = NEWN(a, HistVal, h->n);
     for (int k = 0; k < h->rank; k++)
         ix[k] = sx_var(kg->cx, t->ix[k]);
     for (int j = 0; j < h->n; j++)
-        xs[j].text = t->vals[j];
-    kg_line(kg, "bool %s;", more);
-    kg_open(kg, "do");
-    kg_open(kg, "if (%s)", t->todo);
-    kg_line(kg, "MF_WRITE_ANY(%s[%s], lid);", t->owner, t->slot);
-    kg_close(kg);
-    kg_meet(kg, false);
-    kg_open(kg, "if (%s && %s[%s] == lid)", t->todo, t->owner, t->slot);
+        xs[j].x = kg_of(kg, t->vals[j]);
+    const KExp *todo = kg_of(kg, t->todo), *slot = kx_conv(a, T_I64, kg_of(kg, t->slot));
+    const KExp *round = kg_of(kg, t->round), *zero = kg_int(kg, 0);
+    KVar *more = kb_var(b, "more", T_BOOL, NULL);
+    KStm *turn = kb_do(b);
+    kb_if(b, todo);
+    kb_stm(b, (KStm){.kind = KST_RACE, .buf = t->owner, .x = {slot, own_number(kg)}});
+    kb_end(b);
+    kb_barrier(b, 1u << KS_LOCAL);
+    kb_if(b, todo);
+    kb_if(b, kg_eq(kg, kb_load(b, "owner", t->owner, slot), own_number(kg)));
     hist_combine(kg, h, hist_bins(kg, h, locs, ix), xs);
-    kg_line(kg, "%s = false;", t->todo);
-    kg_close(kg);
-    kg_open(kg, "if (%s)", t->todo);
-    kg_line(kg, "*%s = %s;", t->left, t->round);
-    kg_close(kg);
-    kg_meet(kg, true);
-    kg_line(kg, "%s = *%s == %s++;", more, t->left, t->round);
-    kg_close(kg);
-    kg_line(kg, "while (%s);", more);
+    kb_set(b, t->todo, kx_bool(a, false));
+    kb_end(b);
+    kb_end(b);
+    kb_if(b, todo);
+    kb_stm(b, (KStm){.kind = KST_RACE, .buf = t->left, .x = {zero, round}});
+    kb_end(b);
+    kg_barrier(kg);
+    kb_set(b, more, kg_eq(kg, kb_load(b, "left", t->left, zero), round));
+    kb_set(b, t->round, kx_prim2(a, OP_ADD, round, i32_const(kg, 1)));
+    kb_do_end(b, turn, kg_of(kg, more));
 }
 
 /* --- By a thread ------------------------------------------------------------------------------ */
@@ -360,16 +393,16 @@ void kg_hist(KGen *kg, const Stm *s)
     const Lambda *fn = e->soac.fn;
     Hist h = hist_of(e);
     KLoc *locs = kg_dests(kg, s, h.dests);
-    const char *i = kg_name(kg, "i");
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, kg_atom_c(kg, e->soac.width), i);
+    const KExp *i =
+        kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, e->soac.width), kg_int(kg, 1));
     HeapMark turn = heap_mark(kg);
-    kg_bind_rows(kg, fn->params.at, &e->soac.arrs, sx_text(kg->cx, i));
+    kg_bind_rows(kg, fn->params.at, &e->soac.arrs, kg_sx_of(kg, i));
     kg_stms(kg, fn->body);
     hist_open_bounds(kg, &h, 0);
     hist_combine(kg, &h, hist_bins(kg, &h, locs, hist_index(kg, &h)), hist_vals(kg, &h));
-    kg_close(kg);
+    kb_end(kg->kb);
     heap_release(kg, turn);
-    kg_close(kg);
+    kb_end(kg->kb);
     for (int j = 0; j < h.n; j++)
         kg_bind_arr(kg, s->pat.at[j], locs[j]);
 }

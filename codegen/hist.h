@@ -9,7 +9,7 @@
  *                barrier combines, the others try again in the next round. Nobody holds a lock, so
  *                nothing depends on how the device schedules work-items. Groups have bins of their
  *                own, which are combined afterwards.
- * Atomics on 64 bits are an extension (MF_ATOMIC64); without it one work-item does everything. */
+ * Atomics on 64 bits are an extension; without it one work-item does everything. */
 #ifndef CODEGEN_HIST_H
 #define CODEGEN_HIST_H
 
@@ -32,16 +32,20 @@ Type hist_bin_type(const Hist *h, int j);
 /* How many of the outer dimensions of seghist e's nest also are outermost dimensions of the
  * destinations, each position of the nest having bins of its own there. */
 int hist_segments(const Exp *e);
-/* May a work-item beside others update a bin? C text of a constant condition. */
-const char *hist_shared_c(const Hist *h);
+/* May a work-item beside others update a bin? A constant of the device. */
+const KExp *hist_shared(KGen *kg, const Hist *h);
 
-/* The second operand of an update: C text of a scalar, or where an array lies. */
+/* The second operand of an update: a scalar, or where an array lies. */
 typedef struct {
-    const char *text;
+    const KExp *x;
     KLoc loc;
 } HistVal;
 /* The values of the element at hand. */
 HistVal *hist_vals(KGen *kg, const Hist *h);
+
+/* bin := x; the value of a bin, whose memory may have wider elements. */
+void hist_put(KGen *kg, const KLoc *bin, const KExp *x);
+const KExp *hist_get(KGen *kg, const KLoc *bin, PrimType t);
 
 /* Opens a block that is entered only if the element's position lies in bounds; the first n_safe
  * components do. */
@@ -56,11 +60,11 @@ void hist_update(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x);
 /* HIST_TURNS: the variables that hold an element for the rounds, declared; the element at hand put
  * into them; the rounds, to be passed by all work-items of the group. */
 typedef struct {
-    const char *todo, *slot, **vals;
+    KVar *todo, *slot, **vals, *round;
     Var **ix;
-    const char *owner, *left, *round; /* local memory: the table, a flag; a counter */
+    KBuf *owner, *left; /* local memory: the table, a flag */
 } Turns;
-Turns turns_begin(KGen *kg, const Hist *h, const char *owner, const char *left);
+Turns turns_begin(KGen *kg, const Hist *h, KBuf *owner, KBuf *left);
 void turns_declare(KGen *kg, const Hist *h, Turns *t);
 void turns_set(KGen *kg, const Hist *h, const Turns *t);
 void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs);

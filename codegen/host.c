@@ -110,11 +110,12 @@ static bool wants_device(const Stm *s)
 static void check_scalar(Host *h, const Exp *e)
 {
     const char *msg;
-    const char *cond = scalar_check_c(e, &msg);
+    Scalars sc = scalars_host(h->cx);
+    const KExp *cond = scalar_check(&sc, e, &msg);
     if (cond)
         host_op(h, (HostOp){.kind = H_ASSERT,
                             .loc = e->loc,
-                            .text = cond,
+                            .text = kir_exp_c(cond),
                             .exp = e,
                             .site = plan_site(h->plan, e->loc, msg)});
 }
@@ -127,14 +128,15 @@ static void scalar_stm(Host *h, const Stm *s)
 
 static void assert_stm(Host *h, const Exp *e)
 {
-    Texts args;
-    int site = assert_site(h->cx, h->plan, e, &args);
+    KExps args;
+    Scalars sc = scalars_host(h->cx);
+    int site = assert_site(&sc, h->plan, e, &args);
     host_op(h, (HostOp){.kind = H_ASSERT,
                         .loc = e->loc,
                         .atom = e->assertion.cond,
                         .exp = e,
                         .site = site,
-                        .args_i64 = args});
+                        .args_i64 = exp_texts(h->cx, &args)});
 }
 
 static void suff_stm(Host *h, const Stm *s)

@@ -137,17 +137,18 @@ static ArrLoc slice_loc(Ctx *cx, ArrLoc l, const DimIndexes *at)
 
 static void check_bounds(Host *h, const Exp *e)
 {
-    const char *cond = index_check_c(e);
+    Scalars sc = scalars_host(h->cx);
+    const KExp *cond = index_check(&sc, e);
     if (!cond)
         return;
-    Texts args;
-    int site = index_site(h->cx, h->plan, e, &args);
+    KExps args;
+    int site = index_site(&sc, h->plan, e, &args);
     host_op(h, (HostOp){.kind = H_ASSERT,
                         .loc = e->loc,
-                        .text = cond,
+                        .text = kir_exp_c(cond),
                         .exp = e,
                         .site = site,
-                        .args_i64 = args});
+                        .args_i64 = exp_texts(h->cx, &args)});
 }
 
 static void index_stm(Host *h, const Stm *s)

@@ -9,29 +9,41 @@
  * can). */
 enum { PRIVATE_MAX_ELEMS = 64, PRIVATE_MAX_BYTES = 256 };
 
-static const char bound_here[] = "bound", is_param[] = "param";
+static const char is_param[] = "param";
+
+/* A variable of the prologue, under its plain name. */
+static const KExp *prologue_var(KGen *kg, const char *name, PrimType t)
+{
+    KVar *v = NEW(kg->cx->perm, KVar);
+    *v = (KVar){.name = name, .type = ktype(t)};
+    return kx_var(kg->cx->perm, v);
+}
 
 KGen *kg_new(Host *h, const char *kind, const Exp *seg)
 {
     KGen *kg = NEW(h->cx->perm, KGen);
     Arena *a = h->cx->perm;
-    *kg = (KGen){.h = h, .cx = h->cx, .seg = seg, .kind = kind};
+    *kg = (KGen){.h = h, .cx = h->cx, .seg = seg, .kind = kind, .kb = kb_new(a)};
     kg->arrs = varmap_new(a);
-    kg->scalars = varmap_new(a);
+    kg->vars = varmap_new(a);
+    kg->params_of = varmap_new(a);
+    kg->results = varmap_new(a);
     kg->bounds = varmap_new(a);
     kg->hints = varmap_new(a);
     kg->defs = varmap_new(a);
     kg->indices = varmap_new(a);
     kg->group_size = sx_size(h->cx, SIZE_GROUP_SIZE);
+    kg->stopped = prologue_var(kg, "stopped", T_BOOL);
+    kg->lid = prologue_var(kg, "lid", T_I64);
     vec_push(a, &kg->params, (KParam){.kind = KP_FAILURE, .name = "failure"});
-    kg->out.indent = 1;
-    kg->top.indent = 1;
     return kg;
 }
 
+/* --- Text ------------------------------------------------------------------------------------- */
+
 const char *kg_name(KGen *kg, const char *base)
 {
-    return arena_printf(kg->cx->perm, "%s_k%d", c_ident(base), ++kg->n_names);
+    return kb_name(kg->kb, base);
 }
 
 char *kg_text(KGen *kg, const char *fmt, ...)
@@ -43,73 +55,133 @@ char *kg_text(KGen *kg, const char *fmt, ...)
     return s;
 }
 
+static KStm *raw(KGen *kg, const char *fmt, va_list ap)
+{
+    const char *text = arena_vprintf(kg->cx->perm, fmt, ap);
+    return kb_stm(kg->kb, (KStm){.kind = KST_RAW, .text = text});
+}
+
 void kg_line(KGen *kg, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    out_vprintf(&kg->out, fmt, ap);
+    raw(kg, fmt, ap);
     va_end(ap);
-    out_puts(&kg->out, "\n");
 }
 
 void kg_open(KGen *kg, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    out_vprintf(&kg->out, fmt, ap);
+    KStm *s = raw(kg, fmt, ap);
     va_end(ap);
-    out_puts(&kg->out, " {\n");
-    kg->out.indent++;
+    s->open = true;
+    kb_enter(kg->kb, &s->body[0]);
 }
 
 void kg_block(KGen *kg)
 {
-    out_puts(&kg->out, "{\n");
-    kg->out.indent++;
+    kb_open_block(kg->kb);
 }
 
 void kg_close(KGen *kg)
 {
-    kg->out.indent--;
-    out_puts(&kg->out, "}\n");
+    kb_end(kg->kb);
 }
 
-/* --- Scalars ---------------------------------------------------------------------------------- */
-
-const char *kg_bind(KGen *kg, const Var *v)
+const KExp *kg_raw(KGen *kg, PrimType t, const char *text)
 {
-    varmap_put(kg->scalars, v, bound_here);
-    return var_c_name(v);
+    return kx_raw(kg->cx->perm, t, text);
 }
 
 void kg_decl(KGen *kg, const Var *v, const char *init)
 {
-    kg_bind(kg, v);
-    if (init)
-        kg_line(kg, "%s %s = %s;", ctype_c(v->type.elem), var_c_name(v), init);
-    else
-        kg_line(kg, "%s %s;", ctype_c(v->type.elem), var_c_name(v));
-}
-
-static void need_scalar(KGen *kg, const Var *v)
-{
-    if (varmap_get(kg->scalars, v))
-        return;
-    if (v->type.rank != 0)
-        ice(v->loc, "array %s used as a scalar", var_text(v));
-    KParam p = {.kind = KP_SCALAR, .name = var_c_name(v), .type = v->type.elem};
-    p.atom = atom_var((Var *)v);
-    if (p.type == T_I64)
-        p.value = sx_var(kg->cx, v);
-    vec_push(kg->cx->perm, &kg->params, p);
-    varmap_put(kg->scalars, v, is_param);
+    kg_let(kg, v, kg_raw(kg, v->type.elem, init));
 }
 
 const char *kg_atom_c(KGen *kg, Atom a)
 {
+    return kir_exp_c(kg_atom(kg, a));
+}
+
+const char *kg_c(KGen *kg, const Sx *sx)
+{
+    return kir_exp_c(kg_at(kg, sx));
+}
+
+/* --- Scalars ---------------------------------------------------------------------------------- */
+
+/* The same code may be made twice: only the first variable gets the plain name. */
+KVar *kg_bind(KGen *kg, const Var *v)
+{
+    KVar *kv = NEW(kg->cx->perm, KVar);
+    bool again = varmap_get(kg->vars, v) != NULL;
+    *kv = (KVar){.name = again ? kg_name(kg, v->base) : var_c_name(v),
+                 .type = ktype(v->type.elem)};
+    varmap_put(kg->vars, v, kv);
+    varmap_del(kg->params_of, v);
+    return kv;
+}
+
+/* Is there a variable further out that takes v's value? It is v from here on. */
+static bool takes(KGen *kg, const Var *v, const KExp *x)
+{
+    KVar *r = varmap_get(kg->results, v);
+    if (!r)
+        return false;
+    varmap_put(kg->vars, v, r);
+    if (x)
+        kb_set(kg->kb, r, x);
+    return true;
+}
+
+void kg_let(KGen *kg, const Var *v, const KExp *x)
+{
+    if (!takes(kg, v, x))
+        kb_let_var(kg->kb, kg_bind(kg, v), x);
+}
+
+void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n)
+{
+    if (varmap_get(kg->results, v))
+        takes(kg, v, loc_load(kg, v->base, l, ix, n));
+    else
+        kb_load_var(kg->kb, kg_bind(kg, v), l->mem, kg_at(kg, loc_at(kg, l, ix, n)));
+}
+
+void kg_var(KGen *kg, const Var *v, const KExp *init)
+{
+    if (!takes(kg, v, init))
+        kb_var_var(kg->kb, kg_bind(kg, v), init);
+}
+
+void kg_set(KGen *kg, const Var *v, const KExp *x)
+{
+    kb_set(kg->kb, varmap_get(kg->vars, v), x);
+}
+
+static KVar *need_scalar(KGen *kg, const Var *v)
+{
+    KVar *kv = varmap_get(kg->vars, v);
+    if (kv)
+        return kv;
+    if (v->type.rank != 0)
+        ice(v->loc, "array %s used as a scalar", var_text(v));
+    kv = kg_bind(kg, v);
+    KParam p = {.kind = KP_SCALAR, .name = kv->name, .var = kv, .type = v->type.elem};
+    p.atom = atom_var((Var *)v);
+    if (p.type == T_I64)
+        p.value = sx_var(kg->cx, v);
+    vec_push(kg->cx->perm, &kg->params, p);
+    varmap_put(kg->params_of, v, is_param);
+    return kv;
+}
+
+const KExp *kg_atom(KGen *kg, Atom a)
+{
     if (a.var)
-        need_scalar(kg, a.var);
-    return atom_c(a);
+        return kg_of(kg, need_scalar(kg, a.var));
+    return kx_const(kg->cx->perm, a.c);
 }
 
 const Sx *kg_sx(KGen *kg, Atom a)
@@ -119,34 +191,77 @@ const Sx *kg_sx(KGen *kg, Atom a)
     return sx_atom(kg->cx, a);
 }
 
-static void need_atom(void *env, Atom a)
+const Sx *kg_sx_of(KGen *kg, const KExp *x)
 {
-    if (a.var && a.var->type.rank == 0)
-        need_scalar(env, a.var);
+    if (x->kind == KE_CONST)
+        return sx_const(kg->cx, x->c.i);
+    if (x->kind != KE_VAR)
+        x = kb_let(kg->kb, "at", x);
+    return sx_kvar(kg->cx, x->var, x->var->name);
 }
 
-const char *kg_scalar_c(KGen *kg, const Exp *e)
+const KExp *kg_scalar(KGen *kg, const Exp *e)
 {
-    ExpVisitor v = {.env = kg, .atom = need_atom};
-    exp_visit(e, &v);
-    return scalar_c(e);
+    Scalars sc = kg_scalars(kg);
+    return scalar_exp(&sc, e);
 }
 
 bool kg_is_host(KGen *kg, Atom a)
 {
-    return !a.var || varmap_get(kg->scalars, a.var) != bound_here;
+    return !a.var || !varmap_get(kg->vars, a.var) || varmap_get(kg->params_of, a.var);
 }
 
-const char *kg_param_sx(KGen *kg, const char *base, const Sx *value)
+/* --- Sizes ------------------------------------------------------------------------------------ */
+
+static const KExp *at_op(KGen *kg, const Sx *sx)
+{
+    const KExp *x = kg_at(kg, sx->a), *y = kg_at(kg, sx->b);
+    switch (sx->kind) {
+    case SX_ADD: return kg_add(kg, x, y);
+    case SX_SUB: return kg_sub(kg, x, y);
+    case SX_MUL: return kg_mul(kg, x, y);
+    case SX_DIV: return kg_quot(kg, x, y);
+    case SX_CEILDIV:
+        return kg_quot(kg, kg_sub(kg, kg_add(kg, x, y), kg_int(kg, 1)), y);
+    case SX_MOD: return kg_rem(kg, x, y);
+    case SX_MIN: return kg_min(kg, x, y);
+    case SX_MAX: return kg_max(kg, x, y);
+    case SX_SELECT: {
+        const KExp *c = kx_ne(kg->cx->perm, kg_at(kg, sx->cond), kg_int(kg, 0));
+        return kx_select(kg->cx->perm, c, x, y);
+    }
+    case SX_CONST:
+    case SX_VAR:
+    case SX_TEXT:
+    case SX_KVAR:
+    case SX_SIZE: break;
+    }
+    ice(kg->at, "a size that only the host knows, inside a kernel");
+}
+
+const KExp *kg_at(KGen *kg, const Sx *sx)
+{
+    switch ((int)sx->kind) { /* leaves; the rest are operations */
+    case SX_CONST: return kg_int(kg, sx->k);
+    case SX_VAR: return kg_of(kg, need_scalar(kg, sx->var));
+    case SX_KVAR: return kg_of(kg, sx->kvar);
+    case SX_TEXT: return kg_raw(kg, T_I64, sx->text);
+    }
+    return at_op(kg, sx);
+}
+
+KVar *kg_param_sx(KGen *kg, const char *base, const Sx *value)
 {
     for (int i = 0; i < kg->params.n; i++) {
         const KParam *p = &kg->params.at[i];
         if (p->kind == KP_SCALAR && p->type == T_I64 && p->value && sx_eq(p->value, value))
-            return p->name;
+            return p->var;
     }
-    KParam p = {.kind = KP_SCALAR, .name = kg_name(kg, base), .type = T_I64, .value = value};
+    KParam p = {.kind = KP_SCALAR, .type = T_I64, .value = value};
+    p.var = kb_var_new(kg->kb, base, ktype(T_I64));
+    p.name = p.var->name;
     vec_push(kg->cx->perm, &kg->params, p);
-    return p.name;
+    return p.var;
 }
 
 static void need_leaf(void *env, const Sx *x)
@@ -155,25 +270,31 @@ static void need_leaf(void *env, const Sx *x)
         need_scalar(env, x->var);
 }
 
-/* Sums and products of variables are written out in the kernel, so that sizes can be compared. */
 const Sx *kg_host_sx(KGen *kg, const Sx *sx)
 {
     if (!sx_is_polynomial(sx))
-        return sx_text(kg->cx, kg_param_sx(kg, "size", sx));
+        return kg_sx_of(kg, kg_of(kg, kg_param_sx(kg, "size", sx)));
     sx_leaves(sx, need_leaf, kg);
     return sx;
 }
 
-/* --- Blocks and arrays ------------------------------------------------------------------------ */
-
-static const char *push_mem(KGen *kg, const char *name, Mem *mem, PrimType elem)
+const KExp *kg_host(KGen *kg, const Sx *sx)
 {
-    KParam p = {.kind = KP_MEM, .name = name, .type = elem, .mem = mem};
-    vec_push(kg->cx->perm, &kg->params, p);
-    return name;
+    return kg_at(kg, kg_host_sx(kg, sx));
 }
 
-const char *kg_param_mem(KGen *kg, Mem *mem, PrimType elem)
+/* --- Blocks and arrays ------------------------------------------------------------------------ */
+
+static KBuf *push_mem(KGen *kg, const char *name, Mem *mem, PrimType elem)
+{
+    KBuf *buf = NEW(kg->cx->perm, KBuf);
+    *buf = (KBuf){.name = name, .space = KS_GLOBAL, .elem = elem};
+    KParam p = {.kind = KP_MEM, .name = name, .buf = buf, .type = elem, .mem = mem};
+    vec_push(kg->cx->perm, &kg->params, p);
+    return buf;
+}
+
+KBuf *kg_param_mem(KGen *kg, Mem *mem, PrimType elem)
 {
     bool taken = false;
     for (int i = 0; i < kg->params.n; i++) {
@@ -181,13 +302,13 @@ const char *kg_param_mem(KGen *kg, Mem *mem, PrimType elem)
         if (p->kind != KP_MEM || p->mem != mem)
             continue;
         if (p->type == elem)
-            return p->name;
+            return p->buf;
         taken = true;
     }
     return push_mem(kg, taken ? kg_name(kg, mem->name) : mem->name, mem, elem);
 }
 
-const char *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem)
+KBuf *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem)
 {
     return push_mem(kg, kg_name(kg, base), mem, elem);
 }
@@ -199,12 +320,13 @@ void kg_updates(KGen *kg, const Mem *mem)
             kg->params.at[i].updated = true;
 }
 
-const char *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count)
+KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count)
 {
-    KParam p = {.kind = KP_LOCAL, .name = kg_name(kg, base), .type = elem};
+    KBuf *buf = kb_buf_new(kg->kb, base, KS_LOCAL, elem);
+    KParam p = {.kind = KP_LOCAL, .name = buf->name, .buf = buf, .type = elem};
     p.bytes = sx_mul(kg->cx, count, sx_const(kg->cx, prim_type_bytes[elem]));
     vec_push(kg->cx->perm, &kg->params, p);
-    return p.name;
+    return buf;
 }
 
 void kg_bind_arr(KGen *kg, const Var *v, KLoc loc)
@@ -212,17 +334,14 @@ void kg_bind_arr(KGen *kg, const Var *v, KLoc loc)
     KLoc *l = NEW(kg->cx->perm, KLoc);
     *l = loc;
     varmap_put(kg->arrs, v, l);
-    if (loc.space != SP_LOCAL)
-        return;
     for (int i = 0; i < kg->locals.n; i++)
-        if (kg->locals.at[i].name == loc.mem)
+        if (kg->locals.at[i].buf == loc.mem)
             vec_push(kg->cx->perm, &kg->locals.at[i].users, (Var *)v);
 }
 
 static KLoc host_array(KGen *kg, const ArrLoc *a, Type t)
 {
-    KLoc l = {.space = SP_GLOBAL, .elem = t.elem};
-    l.mem = kg_param_mem(kg, a->mem, t.elem);
+    KLoc l = {.mem = kg_param_mem(kg, a->mem, t.elem)};
     l.offset = kg_host_sx(kg, a->at.offset);
     l.strides = NEWN(kg->cx->perm, const Sx *, t.rank);
     for (int k = 0; k < t.rank; k++)
@@ -360,12 +479,22 @@ bool kg_is_regular(KGen *kg, Type t)
 
 static KLoc alloc_private(KGen *kg, const Var *v, Type t, int64_t count)
 {
-    KLoc l = {.space = SP_PRIVATE, .elem = t.elem, .fresh = true};
-    l.mem = kg_name(kg, v ? v->base : "tmp");
+    KLoc l = {.mem = kb_array(kg->kb, v ? v->base : "tmp", t.elem, count), .fresh = true};
     l.offset = sx_const(kg->cx, 0);
     l.strides = loc_strides_row_major(kg, t, sx_const(kg->cx, 1));
-    kg_line(kg, "%s %s[%d];", ctype_c(t.elem), l.mem, count > 0 ? (int)count : 1);
     return l;
+}
+
+/* The work-item's number in the grid. */
+const KExp *kg_global_id(KGen *kg)
+{
+    return kg_add(kg, kg_mul(kg, kg_id(kg, KID_GROUP), kg_id(kg, KID_GROUP_SIZE)), kg->lid);
+}
+
+/* The number of work-items in the grid. */
+const KExp *kg_global_size(KGen *kg)
+{
+    return kg_mul(kg, kg_id(kg, KID_GROUPS), kg_id(kg, KID_GROUP_SIZE));
 }
 
 /* A slice of a global block for each thread. On a GPU element k of thread t is number k*T + t, so
@@ -374,25 +503,27 @@ static KLoc alloc_private(KGen *kg, const Var *v, Type t, int64_t count)
 static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const Sx *count)
 {
     Ctx *cx = kg->cx;
+    Arena *a = cx->perm;
     if (!kg_is_regular(kg, t))
         kg_irregular(kg, false, "memory bounded before the launch");
-    if (!kg->uses_scratch) {
-        out_printf(&kg->top, "const i64 thread = get_global_id(0), "
-                             "thread_stride = MF_IS_CPU ? 1 : get_global_size(0);\n");
-        kg->uses_scratch = true;
-    }
     if (!kg->max_threads)
         ice(kg->seg->loc, "thread memory in a kernel without a bound on its threads");
     const Sx *bytes =
         sx_mul(cx, sx_mul(cx, count, kg->max_threads), sx_const(cx, prim_type_bytes[t.elem]));
     Mem *mem = host_alloc(kg->h, v ? v->base : "thread", bytes);
-    KLoc l = {.space = SP_GLOBAL, .elem = t.elem, .fresh = true};
-    l.mem = kg_param_mem(kg, mem, t.elem);
-    const char *off = kg_name(kg, v ? v->base : "thread");
-    out_printf(&kg->top, "const i64 %s = MF_IS_CPU ? thread * %s : thread;\n", off,
-               sx_c_factor(kg_host_sx(kg, count)));
-    l.offset = sx_text(cx, off);
-    l.strides = loc_strides_row_major(kg, t, sx_text(cx, "thread_stride"));
+    KLoc l = {.mem = kg_param_mem(kg, mem, t.elem), .fresh = true};
+    const KExp *cpu = kg_id(kg, KID_CPU);
+    kb_enter(kg->kb, &kg->top);
+    if (!kg->thread_stride)
+        kg->thread_stride =
+            kb_let(kg->kb, "thread_stride", kx_select(a, cpu, kg_int(kg, 1), kg_global_size(kg)));
+    const KExp *thread = kg_global_id(kg), *n = kg_host(kg, count);
+    const KExp *off =
+        kb_let(kg->kb, v ? v->base : "thread", kx_select(a, cpu, kg_mul(kg, thread, n), thread));
+    kb_end(kg->kb);
+    kg->uses_scratch = true;
+    l.offset = kg_sx_of(kg, off);
+    l.strides = loc_strides_row_major(kg, t, kg_sx_of(kg, kg->thread_stride));
     return l;
 }
 
@@ -420,46 +551,29 @@ KLoc kg_alloc(KGen *kg, const Var *v, Type t)
 
 WorkMark kg_work_begin(KGen *kg)
 {
-    WorkMark m = {kg->fail_to, kg->fail_used, heap_mark(kg)};
-    kg->fail_to = kg_name(kg, "stop");
-    kg->fail_used = false;
+    WorkMark m = {kg->work, heap_mark(kg)};
+    kg->work = kb_work(kg->kb);
     return m;
 }
 
 void kg_work_end(KGen *kg, WorkMark m)
 {
-    if (kg->fail_used)
-        kg_line(kg, "%s:;", kg->fail_to);
+    kb_end(kg->kb);
     heap_release(kg, m.heap);
-    kg->fail_to = m.fail_to;
-    kg->fail_used = m.fail_used;
+    kg->work = m.work;
 }
 
-void kg_work_end_reset(KGen *kg, WorkMark m, const Texts *zero)
+bool kg_work_fails(KGen *kg)
 {
-    if (kg->fail_used) {
-        kg_open(kg, "if (0)");
-        kg_line(kg, "%s:;", kg->fail_to);
-        for (int i = 0; i < zero->n; i++)
-            kg_line(kg, "%s = 0;", zero->at[i]);
-        kg_close(kg);
-    }
-    kg->fail_used = false;
-    kg_work_end(kg, m);
+    return kir_leaves(&kg->work->body[0], kg->work);
+}
+
+const KExp *kg_zero(KGen *kg, PrimType t)
+{
+    return kx_const(kg->cx->perm, (Const){.type = t});
 }
 
 /* --- The finished kernel ---------------------------------------------------------------------- */
-
-static void param_text(Out *o, const KParam *p)
-{
-    switch (p->kind) {
-    case KP_FAILURE: out_puts(o, "__global mf_failure *failure, int launch"); return;
-    case KP_MEM: out_printf(o, "__global %s *%s", ctype_c(p->type), p->name); return;
-    case KP_SCALAR: out_printf(o, "%s %s", ctype_c(p->type), p->name); return;
-    case KP_LOCAL: out_printf(o, "__local %s *%s", ctype_c(p->type), p->name); return;
-    case KP_HEAP: out_puts(o, "__global char *heap, i64 heap_chunk"); return;
-    }
-}
 
 /* "segmap^1 <xs in xss> <x in xs>" as the paper prints it. */
 static const char *what_text(KGen *kg)
@@ -470,35 +584,60 @@ static const char *what_text(KGen *kg)
     return kg_text(kg, "%s^%d %s", form_info[e->kind].text, e->seg.level, nest_text(&e->seg.nest));
 }
 
+/* What every kernel begins with. */
+static void prologue(KGen *kg)
+{
+    KBuild *b = kg->kb;
+    const KExp *before =
+        kg->guard ? kg_id(kg, KID_FAILED_BEFORE) : kx_bool(kg->cx->perm, false);
+    kb_insert(b, (KPlace){&kg->top, 0},
+              (KStm){.kind = KST_LET, .var = (KVar *)kg->lid->var, .x = {kg_id(kg, KID_LOCAL)}});
+    kb_insert(b, (KPlace){&kg->top, 0},
+              (KStm){.kind = KST_LET, .var = (KVar *)kg->stopped->var, .x = {before}});
+}
+
+void kg_if_gpu(KGen *kg)
+{
+    kb_if(kg->kb, kx_not(kg->cx->perm, kg_id(kg, KID_CPU)));
+}
+
+void kg_if_cpu(KGen *kg)
+{
+    kb_if(kg->kb, kg_id(kg, KID_CPU));
+}
+
+static KFun *finished_fun(KGen *kg, const Kernel *k)
+{
+    KFun *f = kg->kb->fun;
+    prologue(kg);
+    vec_append(kg->cx->perm, &kg->top, &f->body);
+    f->body = kg->top;
+    f->name = k->name;
+    f->what = kg_text(kg, "%s: %s", kg->kind, k->what);
+    f->loc = k->loc;
+    f->may_fail = k->may_fail;
+    for (int i = 0; i < kg->params.n; i++) {
+        const KParam *p = &kg->params.at[i];
+        vec_push(kg->cx->perm, &f->params, (KFormal){p->kind, p->buf, p->var});
+    }
+    return f;
+}
+
 Kernel *kg_finish(KGen *kg)
 {
     Ctx *cx = kg->cx;
     Kernel k = {.loc = kg->seg->loc, .seg = kg->seg};
     k.may_fail = kg->may_fail;
-    k.fixed_group = kg->fixed_group;
     k.what = what_text(kg);
     k.irregulars = kg->irregulars;
     k.name = kg_text(kg, "%s_%s_%d", kg->kind, c_ident(kg->h->entry->entry->name),
                      kg->h->plan->kernels.n);
     k.params = kg->params;
+    k.fun = finished_fun(kg, &k);
     Out o = {0};
-    out_c_comment(&o, "%s: %s, %s", kg->kind, k.what, diag_place_str(k.loc));
-    out_printf(&o, "\n__kernel void %s(", k.name);
-    for (int i = 0; i < kg->params.n; i++) {
-        out_puts(&o, i ? (i % 4 == 0 ? ",\n        " : ", ") : "");
-        param_text(&o, &kg->params.at[i]);
-    }
-    out_puts(&o, ")\n{\n");
-    out_printf(&o, "    const bool stopped = %s;\n",
-               kg->guard ? "mf_failed_before(failure, launch)" : "false");
-    out_puts(&o, "    const i64 lid = get_local_id(0);\n");
-    out_puts(&o, kg->top.text ? kg->top.text : "");
-    out_puts(&o, kg->out.text ? kg->out.text : "");
-    out_puts(&o, "}\n");
+    kir_opencl(&o, k.fun);
     k.text = arena_strdup(cx->perm, o.text);
     out_free(&o);
-    out_free(&kg->top);
-    out_free(&kg->out);
     return kernel_intern(kg->h->plan, cx, k);
 }
 

@@ -1,6 +1,6 @@
-/* Inside a kernel: how the text of one OpenCL C kernel is made from SEG-dialect code.
+/* Inside a kernel: how one kernel (kir/kir.h) is made from SEG-dialect code.
  *
- *   kernel.c     the builder: parameters, names, thread memory, the finished text, launches
+ *   kernel.c     the builder: parameters, variables, thread memory, the finished kernel, launches
  *   access.c     elements, views, copies, bounds checks
  *   place.c      where a result is built: in-place chains, destinations, upper bounds of sizes
  *   heap.c       memory for arrays whose sizes only the thread knows
@@ -18,21 +18,17 @@
  *       redundantly and are the same everywhere, arrays lie in local memory and are written by all
  *       together. Shared memory is written only between barriers, see kg_sync.
  *
- * A variable that the kernel's text does not bind is the host's: kg_atom_c and kg_arr make it a
- * parameter at its first use. All index arithmetic is i64 and made in access.c (loc_at). */
+ * A variable that the kernel does not bind is the host's: kg_atom and kg_arr make it a parameter at
+ * its first use. Index arithmetic is made of sizes (size/size.h) and becomes expressions in kg_at. */
 #ifndef CODEGEN_KERNEL_H
 #define CODEGEN_KERNEL_H
 
 #include "codegen/plan.h"
 
-typedef enum { SP_GLOBAL, SP_LOCAL, SP_PRIVATE } Space;
-
 /* Where an array's elements lie inside a kernel: element (i_0, ..) is mem[offset + sum
  * i_k*strides[k]]. */
 typedef struct {
-    Space space;
-    PrimType elem;
-    const char *mem; /* C name of a pointer to elements, or of a private array */
+    KBuf *mem;
     const Sx *offset;
     const Sx **strides; /* as many as the array's rank */
     bool fresh;         /* memory of this thread (group mode: group), may be written in place */
@@ -41,8 +37,7 @@ typedef struct {
 
 /* A local-memory buffer of a group-mode kernel, reused when nothing in it is live (group.c). */
 typedef struct {
-    const char *name;
-    PrimType elem;
+    KBuf *buf;
     const Sx *count; /* elements, a host expression */
     bool free;
     const Body *home; /* the body in which it was allocated ... */
@@ -56,11 +51,14 @@ typedef struct {
     Ctx *cx;
     const Exp *seg;
     const char *kind; /* "segmap": begins the kernel's name */
-    Out top;          /* declarations at the kernel's beginning */
-    Out out;          /* the text being made */
+    KBuild *kb;       /* the kernel being made */
+    KBlock top;       /* declarations at the kernel's beginning */
     KParams params;
+    const KExp *lid, *stopped; /* the work-item's number in its group; has an earlier launch failed? */
     VarMap *arrs;        /* array variable -> KLoc* */
-    VarMap *scalars;     /* scalar variable in scope -> KScalar (bound here) or parameter */
+    VarMap *vars;        /* scalar variable -> its KVar */
+    VarMap *params_of;   /* set: those that are parameters */
+    VarMap *results;     /* scalar variable -> KVar bound further out that takes its value */
     VarMap *bounds;      /* i64 variable bound here -> Sx*: a host expression it never exceeds */
     VarMap *hints;       /* array variable -> KLoc*: where its value is wanted */
     VarMap *indices;     /* set: variables bound here that are never negative */
@@ -68,58 +66,94 @@ typedef struct {
     bool coop;           /* group mode */
     bool clean;          /* group mode: nothing touched shared memory since the last barrier */
     bool may_fail;       /* records failures */
-    bool fixed_group;    /* has barriers */
     bool guard;          /* does nothing once an earlier launch failed: its data decide addresses */
     bool uses_scratch;   /* has thread memory in a global block: the number of threads is bounded */
     bool uses_heap;      /* ... or a heap */
     bool heap_dirty;     /* something was taken from the heap since the last mark */
-    unsigned heap_types; /* set of PrimType: pointers declared */
+    KVar *heap_top;      /* bytes in use */
+    const KExp *heap_mine; /* where the thread's chunk begins */
+    const KExp *thread_stride; /* between elements of a thread's slice of a global block */
+    KBuf *heap, *heaps[N_PRIM_TYPES]; /* the thread's chunk, and as elements of a type */
     bool solo;           /* level-0 constructs are executed by one thread */
     bool unshareable;    /* group mode: an array that the group shares has no known bound */
     Loc at;              /* of the statement at work */
     Irregulars irregulars;
-    const char *fail_to; /* label at the end of the thread's present piece of work */
-    bool fail_used;
+    const KStm *work;      /* the thread's present piece of work: failures leave it */
     const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
     const Sx *group_size;  /* host: work-items a group */
     LocalBufs locals;
     const Body *body; /* the innermost body at work */
     int depth;
-    int n_names;
 } KGen;
 
 /* --- kernel.c --------------------------------------------------------------------------------- */
 
 KGen *kg_new(Host *h, const char *kind, const Exp *seg);
-/* A C name that no variable has: base_kN. */
+/* The variable of the kernel that v is, new: to be bound by what the caller makes next. */
+KVar *kg_bind(KGen *kg, const Var *v);
+void kg_let(KGen *kg, const Var *v, const KExp *x); /* binds v to x */
+void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n); /* to an element */
+/* Binds v to a variable that changes; init may be NULL. kg_set changes it. */
+void kg_var(KGen *kg, const Var *v, const KExp *init);
+void kg_set(KGen *kg, const Var *v, const KExp *x);
+/* A scalar atom; a host variable becomes a parameter. */
+const KExp *kg_atom(KGen *kg, Atom a);
+const Sx *kg_sx(KGen *kg, Atom a); /* the same as a size */
+/* An expression of the kernel as a size: it gets a name unless it is a constant or has one. */
+const Sx *kg_sx_of(KGen *kg, const KExp *x);
+/* A size over variables of the kernel (and of the host: parameters) as exact arithmetic. */
+const KExp *kg_at(KGen *kg, const Sx *sx);
+/* A scalar expression (PRIM, CONV, ATOM). */
+const KExp *kg_scalar(KGen *kg, const Exp *e);
+/* The value of a host expression, through parameters: as a size, as an expression. */
+const Sx *kg_host_sx(KGen *kg, const Sx *sx);
+const KExp *kg_host(KGen *kg, const Sx *sx);
+/* A parameter for a host value / a block, shared when there is one already. */
+KVar *kg_param_sx(KGen *kg, const char *base, const Sx *value);
+KBuf *kg_param_mem(KGen *kg, Mem *mem, PrimType elem);
+/* A block that belongs to this launch only, never shared with another parameter of the same block.
+ */
+KBuf *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem);
+/* The kernel reads and writes this block, so that a second launch would not do the same as the first. */
+void kg_updates(KGen *kg, const Mem *mem);
+KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count);
+
+/* Open a branch for targets of a kind; kb_else and kb_end go with it. */
+void kg_if_gpu(KGen *kg);
+void kg_if_cpu(KGen *kg);
+const KExp *kg_global_id(KGen *kg); /* the work-item's number in the grid ... */
+const KExp *kg_global_size(KGen *kg); /* ... of so many */
+
+/* Short forms of what makers write most. kx: (kg, x, y) -> expression. */
+#define KX_ARENA(kg) ((kg)->cx->perm)
+#define kg_int(kg, k) kx_int(KX_ARENA(kg), (k))
+#define kg_id(kg, id) kx_id(KX_ARENA(kg), (id))
+#define kg_add(kg, x, y) kx_add(KX_ARENA(kg), (x), (y))
+#define kg_sub(kg, x, y) kx_sub(KX_ARENA(kg), (x), (y))
+#define kg_mul(kg, x, y) kx_mul(KX_ARENA(kg), (x), (y))
+#define kg_quot(kg, x, y) kx_quot(KX_ARENA(kg), (x), (y))
+#define kg_rem(kg, x, y) kx_rem(KX_ARENA(kg), (x), (y))
+#define kg_min(kg, x, y) kx_min(KX_ARENA(kg), (x), (y))
+#define kg_max(kg, x, y) kx_max(KX_ARENA(kg), (x), (y))
+#define kg_lt(kg, x, y) kx_lt(KX_ARENA(kg), (x), (y))
+#define kg_le(kg, x, y) kx_le(KX_ARENA(kg), (x), (y))
+#define kg_eq(kg, x, y) kx_eq(KX_ARENA(kg), (x), (y))
+#define kg_and(kg, x, y) kx_and(KX_ARENA(kg), (x), (y))
+#define kg_of(kg, v) kx_var(KX_ARENA(kg), (v))
+
+/* Text, for makers that are not made of expressions yet. */
 const char *kg_name(KGen *kg, const char *base);
 void kg_line(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A line that ends with "{" and indents; kg_close ends it. */
 void kg_open(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kg_block(KGen *kg); /* a bare "{" */
 void kg_close(KGen *kg);
 char *kg_text(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* Declares scalar v as bound by the kernel's text; returns its C name. */
-const char *kg_bind(KGen *kg, const Var *v);
-/* Also writes its declaration: "type name = init;", or without init if NULL. */
-void kg_decl(KGen *kg, const Var *v, const char *init);
-/* C text of a scalar atom; a host variable becomes a parameter. */
+void kg_decl(KGen *kg, const Var *v, const char *init); /* "type name = init;" */
 const char *kg_atom_c(KGen *kg, Atom a);
-const Sx *kg_sx(KGen *kg, Atom a);
-/* The value of a host expression as a kernel expression (through parameters). */
-const Sx *kg_host_sx(KGen *kg, const Sx *sx);
-/* C text of a scalar expression (PRIM, CONV, ATOM), its variables made available. */
-const char *kg_scalar_c(KGen *kg, const Exp *e);
-/* A parameter for a host value / a block, shared when there is one already; its name. */
-const char *kg_param_sx(KGen *kg, const char *base, const Sx *value);
-const char *kg_param_mem(KGen *kg, Mem *mem, PrimType elem);
-/* A block that belongs to this launch only, never shared with another parameter of the same block.
- */
-const char *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem);
-/* The kernel reads and writes this block, so that a second launch would not do the same as the first. */
-void kg_updates(KGen *kg, const Mem *mem);
-const char *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count);
+const char *kg_c(KGen *kg, const Sx *sx); /* text of kg_at */
+const char *loc_elem(KGen *kg, const KLoc *l, const Sx *const *ix, int n); /* "mem[...]" */
+const KExp *kg_raw(KGen *kg, PrimType t, const char *text);
+
 /* Is the atom's value known to the host at the launch? */
 bool kg_is_host(KGen *kg, Atom a);
 /* An upper bound, as a host expression, of an i64 atom; NULL if none is known. */
@@ -143,20 +177,17 @@ bool kg_is_private(KGen *kg, Type t);
 /* Pieces of work that end early on failure: between begin and end, failures jump to the end.
  * Returns the state to give back to kg_work_end. */
 typedef struct {
-    size_t at; /* where in the text */
-    int indent;
+    KPlace at;
     bool dirty;
 } HeapMark;
 typedef struct {
-    const char *fail_to;
-    bool fail_used;
+    const KStm *work;
     HeapMark heap;
 } WorkMark;
 WorkMark kg_work_begin(KGen *kg);
 void kg_work_end(KGen *kg, WorkMark m);
-/* The same; after a failure the C lvalues in `zero` are 0. */
-void kg_work_end_reset(KGen *kg, WorkMark m, const Texts *zero);
-
+bool kg_work_fails(KGen *kg); /* can the present piece of work end early, so far? */
+const KExp *kg_zero(KGen *kg, PrimType t);
 /* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with its own
  * arguments or others. Blocks made for it are released by host_life.c. */
 Kernel *kg_finish(KGen *kg);
@@ -171,8 +202,10 @@ const Sx *sx_is_cpu(Ctx *cx);
 
 /* The element's number. */
 const Sx *loc_at(KGen *kg, const KLoc *l, const Sx *const *ix, int n);
-/* "mem[...]" */
-const char *loc_elem(KGen *kg, const KLoc *l, const Sx *const *ix, int n);
+/* The element; the store of one. */
+const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n);
+void loc_store(KGen *kg, const KLoc *l, const Sx *const *ix, int n, const KExp *x);
+void loc_store_at(KGen *kg, KPlace p, const KLoc *l, const KExp *x); /* the only one, at p */
 /* Row i of the array (of the given rank). */
 KLoc loc_row(KGen *kg, const KLoc *l, int rank, const Sx *i);
 KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const Sx *const *ix, int n);
@@ -184,22 +217,20 @@ void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t);
  * positions are dealt out to the threads. */
 void kg_loops_open(KGen *kg, Type t, const Sx **ix);
 void kg_loops_close(KGen *kg, Type t);
-/* A loop in which the threads of a group share out 0 .. total-1; j: the name for this thread's
- * number. */
-void kg_open_shared(KGen *kg, const char *j, const char *total);
+/* A loop in which the threads of a group share out 0 .. total-1; this thread's number. */
+const KExp *kg_open_shared(KGen *kg, const KExp *total);
 void kg_close_shared(KGen *kg);
 /* Stores v (scalar or array of type t) at loc; array values already there are left. */
 void kg_store(KGen *kg, const KLoc *dst, Type t, Atom v);
 /* Binds x (scalar: declared and loaded; array: a view) to row i of arr. */
 void kg_bind_row(KGen *kg, const Var *x, Atom arr, const Sx *i);
 /* The flat number's indices in a shape: declares them by the given variables, outermost first. */
-void kg_unflatten(KGen *kg, const char *flat, Var *const *idx, const Atom *widths, int n);
-/* A barrier for what lies in local memory and, if asked, in global memory. */
-void kg_meet(KGen *kg, bool global);
-/* Group mode: a barrier for both; shared memory is clean behind it. */
+void kg_unflatten(KGen *kg, const KExp *flat, Var *const *idx, const Atom *widths, int n);
 void kg_barrier(KGen *kg);
 /* Group mode: a barrier unless there was just one. Thread mode: nothing. */
 void kg_sync(KGen *kg);
+void kg_if_first(KGen *kg); /* opens the branch of the group's first work-item */
+Scalars kg_scalars(KGen *kg);
 void kg_touch(KGen *kg); /* shared memory is read or written from here on */
 
 void kg_index(KGen *kg, const Stm *s);
@@ -229,27 +260,28 @@ bool types_scalar(const Vars *vs, int from, int n);
 void kg_irregular(KGen *kg, bool heap, const char *text);
 /* Memory from the heap for an array of type t, whose sizes are known now. */
 KLoc heap_alloc(KGen *kg, const Var *v, Type t);
-/* An array of type t that lies at the offset held by C variable off. */
-KLoc heap_at(KGen *kg, Type t, const char *off);
+/* An array of type t that lies at the offset held by variable off. */
+KLoc heap_at(KGen *kg, Type t, const KVar *off);
 /* Between the two, at the same depth of blocks, what is taken from the heap is given back. */
 HeapMark heap_mark(KGen *kg);
 void heap_release(KGen *kg, HeapMark m);
 /* In a branch: off := where array v lies in the heap, which is copied there if it lies elsewhere. */
-void heap_join(KGen *kg, const char *off, const Var *v);
+void heap_join(KGen *kg, KVar *off, const Var *v);
 /* The arrays of changing size that a loop carries. */
 typedef struct {
-    const char *off;        /* variable: where the param lies */
-    const Var *next;        /* the next value */
-    const char *src, *size; /* where that lies, its bytes */
+    KVar *off;        /* where the param lies */
+    const Var *next;  /* the next value */
+    KVar *src;        /* where that lies */
+    const KExp *size; /* its bytes */
 } HeapMove;
 typedef struct {
-    const char *base; /* the heap's top before the loop */
+    const KExp *base; /* the heap's top before the loop */
     int n;
     HeapMove *at;
 } HeapCarry;
 void heap_carry_open(KGen *kg, HeapCarry *hc);
 /* The variable for a param that starts as init. */
-const char *heap_carry_begin(KGen *kg, const Var *param, const Var *init);
+KVar *heap_carry_begin(KGen *kg, const Var *param, const Var *init);
 /* At the end of an iteration: params := next values, the rest is given back. */
 void heap_carry_step(KGen *kg, HeapCarry *hc);
 
@@ -267,7 +299,8 @@ typedef struct {
     bool buffers; /* the next value is built beside the present one */
     bool swaps;   /* ... and they change roles; else it is copied back */
     bool moves;   /* its size changes: it lies in the heap */
-    const char *off;
+    KVar *off;
+    KVar *cur_at, *next_at; /* swaps: the offsets */
     KLoc cur, next;
 } Carry;
 typedef struct {
@@ -288,6 +321,8 @@ void carry_hint(KGen *kg, Carries *c, const Body *b, const Atom *res);
 void carry_step(KGen *kg, Carries *c, const Atom *res);
 /* After the loop: pats are the last params. */
 void carry_end(KGen *kg, Carries *c, Var *const *pats);
+/* The loop that was just opened is unrolled if e asks for it. */
+void kg_unroll(KGen *kg, const Exp *e);
 void kg_loop(KGen *kg, const Stm *s);
 
 /* --- soac.c ----------------------------------------------------------------------------------- */
@@ -299,6 +334,7 @@ void kg_hist(KGen *kg, const Stm *s);
 KLoc *kg_dests(KGen *kg, const Stm *s, const Dests *dests);
 /* Binds params to row i of the arrays. */
 void kg_bind_rows(KGen *kg, Var *const *params, const Atoms *arrs, const Sx *i);
+const KExp *kg_in_bounds(KGen *kg, Atom i, Atom n); /* 0 <= i < n */
 /* Writes one scatter value: dest[ix] = val unless out of bounds. */
 void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, Atom val);
 /* Binds params to atoms (scalars are declared, arrays are aliases). */
@@ -310,11 +346,11 @@ void kg_bind_params(KGen *kg, Var *const *params, const Atom *args, int n);
 const Sx *nest_size(Ctx *cx, const Nest *nest, int from, int to);    /* host */
 const Sx *nest_size_k(KGen *kg, const Nest *nest, int from, int to); /* kernel */
 /* Binds the indices of dimensions 0..n-1 from a flat number, and their xs. */
-void nest_bind(KGen *kg, const Nest *nest, int n, const char *flat);
+void nest_bind(KGen *kg, const Nest *nest, int n, const KExp *flat);
 /* The same for dimensions from .. to-1; those before are bound. */
-void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const char *flat);
-/* Binds one dimension at index text i. */
-void nest_bind_dim(KGen *kg, const NestDim *d, const char *i);
+void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const KExp *flat);
+/* Binds one dimension at index i. */
+void nest_bind_dim(KGen *kg, const NestDim *d, const KExp *i);
 /* Allocates results [dims 0..n-1 of the nest] ++ row, with the nest's dimensions innermost in
  * memory. */
 ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v);
@@ -326,8 +362,10 @@ Atom nest_width(const Nest *nest);
 const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group);
 /* How many threads these are at most where each has memory of its own. */
 const Sx *nest_max_threads(KGen *kg, const Sx *n, const Sx *per_group);
-/* Opens the loop over the n (host) elements, one a thread; returns the number's C name. */
-const char *nest_open(KGen *kg, const Sx *n);
+/* n, or nothing to do after an earlier failure. */
+const KExp *nest_total(KGen *kg, const Sx *n);
+/* Opens the loop over the n (host) elements, one a thread; returns the number. */
+const KExp *nest_open(KGen *kg, const Sx *n);
 void nest_close(KGen *kg);
 /* Finishes and launches the kernel of such a loop, which the caller has closed. */
 void nest_finish(KGen *kg, const Sx *n);
@@ -343,8 +381,8 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
  * an array that a group shares has a size without a bound. */
 bool cg_group(Host *h, const Stm *s);
 KLoc group_alloc(KGen *kg, const Var *v, Type t);
-const char *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch space, marked used */
-void group_buffer_free(KGen *kg, const char *name);
+KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch space, marked used */
+void group_buffer_free(KGen *kg, const KBuf *buf);
 /* Statement i of b is behind: frees what died. */
 void group_stm_done(KGen *kg, const Body *b, int i);
 void group_seg(KGen *kg, const Stm *s);

@@ -32,13 +32,13 @@ static void bind_xs(KGen *kg, const NestDim *d)
         kg_bind_row(kg, d->xs.at[j], d->arrs.at[j], sx_var(kg->cx, d->idx));
 }
 
-void nest_bind_dim(KGen *kg, const NestDim *d, const char *i)
+void nest_bind_dim(KGen *kg, const NestDim *d, const KExp *i)
 {
-    kg_decl(kg, d->idx, i);
+    kg_let(kg, d->idx, i);
     bind_xs(kg, d);
 }
 
-void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const char *flat)
+void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const KExp *flat)
 {
     int n = to - from;
     Var **idx = NEWN(kg->cx->perm, Var *, n);
@@ -52,7 +52,7 @@ void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const char *f
         bind_xs(kg, &nest->at[k]);
 }
 
-void nest_bind(KGen *kg, const Nest *nest, int n, const char *flat)
+void nest_bind(KGen *kg, const Nest *nest, int n, const KExp *flat)
 {
     nest_bind_range(kg, nest, 0, n, flat);
 }
@@ -111,27 +111,29 @@ static const Sx *spread(Ctx *cx, const Sx *n)
     return sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP_SIZE), sx_op(cx, SX_MAX, warp, full));
 }
 
-const char *nest_open(KGen *kg, const Sx *n)
+const KExp *nest_total(KGen *kg, const Sx *n)
 {
-    Ctx *cx = kg->cx;
-    kg->group_size = spread(cx, n);
+    const KExp *none = kg_int(kg, 0);
+    return kb_let(kg->kb, "total", kx_select(kg->cx->perm, kg->stopped, none, kg_host(kg, n)));
+}
+
+const KExp *nest_open(KGen *kg, const Sx *n)
+{
+    KBuild *b = kg->kb;
+    kg->group_size = spread(kg->cx, n);
     kg->max_threads = nest_max_threads(kg, n, kg->group_size);
-    const char *gid = kg_name(kg, "gid");
-    const char *total = kg_name(kg, "total");
-    kg_line(kg, "const i64 %s = stopped ? 0 : %s;", total, sx_c(kg_host_sx(kg, n)));
-    const char *base = kg_name(kg, "base");
-    kg_open(kg,
-            "for (i64 %s = get_group_id(0) * get_local_size(0); %s < %s; %s += get_global_size(0))",
-            base, base, total, base);
-    kg_line(kg, "const i64 %s = %s + lid;", gid, base); /* uniform turns, as in kg_open_shared */
-    kg_open(kg, "if (%s < %s)", gid, total);
+    const KExp *total = nest_total(kg, n);
+    const KExp *first = kg_mul(kg, kg_id(kg, KID_GROUP), kg_id(kg, KID_GROUP_SIZE));
+    const KExp *base = kb_for(b, "base", first, total, kg_global_size(kg));
+    const KExp *gid = kb_let(b, "gid", kg_add(kg, base, kg->lid));
+    kb_if(b, kg_lt(kg, gid, total)); /* uniform turns, as in kg_open_shared */
     return gid;
 }
 
 void nest_close(KGen *kg)
 {
-    kg_close(kg);
-    kg_close(kg);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
 }
 
 void nest_finish(KGen *kg, const Sx *n)

@@ -15,6 +15,7 @@
 #define CODEGEN_PLAN_H
 
 #include "base/ident.h"
+#include "kir/kir.h"
 #include "memory/lmad.h"
 
 typedef VEC(const char *) Texts;
@@ -39,17 +40,11 @@ typedef struct {
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
 
-typedef enum {
-    KP_FAILURE, /* __global int *: always the first parameter (rt fills it in) */
-    KP_MEM,     /* __global elem *name */
-    KP_SCALAR,  /* a value by its type (bool travels as char) */
-    KP_LOCAL,   /* __local memory of `bytes` */
-    KP_HEAP     /* a chunk of memory for each thread: two parameters, `heap` and `heap_chunk` */
-} KParamKind;
-
 typedef struct {
     KParamKind kind;
     const char *name; /* C name of the parameter */
+    KVar *var;        /* KP_SCALAR, KP_HEAP: the kernel's variable */
+    KBuf *buf;        /* KP_MEM, KP_LOCAL, KP_HEAP: the kernel's buffer */
     PrimType type;    /* KP_SCALAR: its type; KP_MEM, KP_LOCAL: element type */
     /* The argument at the launch: */
     Mem *mem;        /* KP_MEM */
@@ -74,6 +69,7 @@ typedef struct Kernel {
     int id;           /* index in Plan.kernels */
     Loc loc;          /* provenance: the source construct */
     const char *what; /* one line for people: the seg construct as the paper prints it */
+    const KFun *fun;  /* what it does */
     const char *text; /* OpenCL C: helper functions and the kernel, without the prelude */
     KParams params;   /* of the first launch; identical kernels are shared, see kernel_intern */
     bool may_fail;    /* records run-time failures */
@@ -224,22 +220,27 @@ void cg_sequential(Host *h, const Stm *s);
 
 /* --- expr.c, mangle.c ------------------------------------------------------------------------- */
 
-/* C text of a scalar expression (PRIM, CONV, ATOM): the same text compiles on host and device, with
- * the functions of runtime/scalar.h. */
-const char *scalar_c(const Exp *e);
-const char *atom_c(Atom a);
-/* i32, f32, mf_bool ...: the short types of runtime/scalar.h, both sides */
-const char *ctype_c(PrimType t);
-/* The condition (C text) that must hold for a PRIM not to trap (divisor not 0, exponent not
- * negative) and the message of its site; NULL if it cannot trap. */
-const char *scalar_check_c(const Exp *e, const char **msg);
+const char *atom_c(Atom a); /* C text on the host */
+/* What makes expressions of scalar atoms: variables of the host, or of a kernel. */
+typedef struct {
+    Arena *arena;
+    const KExp *(*atom)(void *env, Atom a);
+    void *env;
+} Scalars;
+Scalars scalars_host(Ctx *cx); /* by their names in C */
+const KExp *scalar_exp(const Scalars *sc, const Exp *e); /* PRIM, CONV, ATOM */
+const char *scalar_c(const Exp *e);                      /* ... as C text on the host */
+Texts exp_texts(Ctx *cx, const KExps *xs);
+/* The condition that must hold for a PRIM not to trap (divisor not 0, exponent not negative) and
+ * the message of its site; NULL if it cannot trap. */
+const KExp *scalar_check(const Scalars *sc, const Exp *e, const char **msg);
 /* For INDEX and UPDATE: the condition that all positions are in bounds, NULL if there is nothing to
- * check (safe, or constants that are). index_site: the place for the message; its arguments (C
- * text, at most 8 integers) in *args. */
-const char *index_check_c(const Exp *e);
-int index_site(Ctx *cx, Plan *p, const Exp *e, Texts *args);
+ * check (safe, or constants that are). index_site: the place for the message; its arguments (at
+ * most 8 integers) in *args. */
+const KExp *index_check(const Scalars *sc, const Exp *e);
+int index_site(const Scalars *sc, Plan *p, const Exp *e, KExps *args);
 /* The place and the arguments of an ASSERT. */
-int assert_site(Ctx *cx, Plan *p, const Exp *e, Texts *args);
+int assert_site(const Scalars *sc, Plan *p, const Exp *e, KExps *args);
 
 /* --- public: passes.c and main.c call these --------------------------------------------------- */
 

@@ -16,8 +16,6 @@
 #include "codegen/hist.h"
 #include "codegen/segments.h"
 
-#include <string.h>
-
 /* What the kernels of a seghist share. Host values. */
 typedef struct {
     Host *h;
@@ -53,7 +51,7 @@ static KLoc *dest_locs(KGen *kg, const SegHist *sh)
 }
 
 /* Declares the position of bin number `flat` of the segment at hand, in all dimensions. */
-static const Sx **bin_position(KGen *kg, const SegHist *sh, int from, const char *flat)
+static const Sx **bin_position(KGen *kg, const SegHist *sh, int from, const KExp *flat)
 {
     const Type t = sh->hist.dests->at[0].arr.var->type;
     int rank = sh->hist.rank;
@@ -77,13 +75,15 @@ static void global_kernel(const SegHist *sh)
     const Hist *h = &sh->hist;
     const Sx *n = nest_size(kg->cx, nest, 0, nest->n);
     kg->guard = true;
-    const char *el = nest_open(kg, n), *many = hist_shared_c(h), *i = el;
-    if (strcmp(many, "1") != 0) { /* without atomics the first thread takes all elements */
-        i = kg_name(kg, "i");
-        kg_open(kg, "for (i64 %s = %s; %s < (%s ? %s + 1 : %s == 0 ? %s : 0); %s++)", i, el, i,
-                many, el, el, sx_c_factor(kg_host_sx(kg, n)), i);
+    Arena *a = kg->cx->perm;
+    const KExp *el = nest_open(kg, n), *many = hist_shared(kg, h), *i = el;
+    if (many->kind != KE_CONST) { /* without atomics the first thread takes all elements */
+        const KExp *zero = kg_int(kg, 0);
+        const KExp *rest = kx_select(a, kg_eq(kg, el, zero), kg_host(kg, n), zero);
+        const KExp *end = kx_select(a, many, kg_add(kg, el, kg_int(kg, 1)), rest);
+        i = kb_for(kg->kb, "i", el, end, kg_int(kg, 1));
     } else {
-        kg_block(kg);
+        kb_open_block(kg->kb);
     }
     nest_bind(kg, nest, nest->n, i);
     WorkMark m = kg_work_begin(kg);
@@ -91,60 +91,45 @@ static void global_kernel(const SegHist *sh)
     hist_open_bounds(kg, h, sh->k);
     KLoc *bins = hist_bins(kg, h, dest_locs(kg, sh), hist_index(kg, h));
     hist_update(kg, h, bins, hist_vals(kg, h));
-    kg_close(kg);
+    kb_end(kg->kb);
     kg_work_end(kg, m);
-    kg_close(kg);
+    kb_end(kg->kb);
     nest_close(kg);
     nest_finish(kg, n);
 }
 
 /* --- Chunks of segments ----------------------------------------------------------------------- */
 
-/* Names inside a kernel that works on one chunk after the other. */
-typedef struct {
-    const char *seg, *c, *beg, *len;
-} Chunk;
-
 /* Opens the loop over the chunks of worker number `first` of `step`; binds the segment's indices.
  */
-static Chunk open_chunks(KGen *kg, const SegHist *sh, const char *first, const char *step)
+static Chunk open_chunks(KGen *kg, const SegHist *sh, const KExp *first, const KExp *step)
 {
-    Ctx *cx = kg->cx;
-    const char *unit = kg_name(kg, "unit"), *units = kg_name(kg, "units");
-    Chunk c = {kg_name(kg, "seg"), kg_name(kg, "c"), kg_name(kg, "beg"), kg_name(kg, "len")};
-    const char *chunks = sx_c_factor(kg_host_sx(kg, sh->chunks));
-    const char *chunk = sx_c_factor(kg_host_sx(kg, sh->chunk));
-    const char *width = sx_c_factor(kg_host_sx(kg, sh->width));
-    kg_line(kg, "const i64 %s = stopped ? 0 : %s;", units,
-            sx_c(kg_host_sx(kg, sx_mul(cx, sh->n_segs, sh->chunks))));
-    kg_open(kg, "for (i64 %s = %s; %s < %s; %s += %s)", unit, first, unit, units, unit, step);
-    kg_line(kg, "const i64 %s = mf_index_div(%s, %s), %s = %s - %s * %s;", c.seg, unit, chunks, c.c,
-            unit, c.seg, chunks);
-    kg_line(kg, "const i64 %s = %s * %s;", c.beg, c.c, chunk);
-    kg_line(kg, "const i64 %s = mf_max_i64(0, mf_min_i64(%s, %s - %s));", c.len, chunk, width,
-            c.beg);
+    Chunk c = {.chunks = kg_host(kg, sh->chunks),
+               .chunk = kg_host(kg, sh->chunk),
+               .width = kg_host(kg, sh->width)};
+    const KExp *units = nest_total(kg, sx_mul(kg->cx, sh->n_segs, sh->chunks));
+    c.unit = kb_for(kg->kb, "unit", first, units, step);
+    segments_locate(kg, &c);
+    c.len = kb_let(kg->kb, "len", kg_max(kg, kg_int(kg, 0), c.len));
     nest_bind(kg, &sh->e->seg.nest, sh->k, c.seg);
     return c;
 }
 
 /* Opens the loop of this work-item over numbers below `len` (or all of them, by the first one). */
-static const char *open_items(KGen *kg, const char *len, const char *many)
+static const KExp *open_items(KGen *kg, const KExp *len, const KExp *many)
 {
-    const char *i = kg_name(kg, "i");
-    kg_open(
-        kg,
-        "for (i64 %s = %s ? lid : lid == 0 ? 0 : %s; %s < %s; %s += %s ? get_local_size(0) : 1)", i,
-        many, len, i, len, i, many);
-    return i;
+    Arena *a = kg->cx->perm;
+    const KExp *zero = kg_int(kg, 0);
+    const KExp *alone = kx_select(a, kg_eq(kg, kg->lid, zero), zero, len);
+    const KExp *step = kx_select(a, many, kg_id(kg, KID_GROUP_SIZE), kg_int(kg, 1));
+    return kb_for(kg->kb, "i", kx_select(a, many, kg->lid, alone), len, step);
 }
 
 /* The element at `off` of a chunk; the block that is opened is entered if it is in bounds. */
-static WorkMark open_element(KGen *kg, const SegHist *sh, const Chunk *c, const char *off)
+static WorkMark open_element(KGen *kg, const SegHist *sh, const Chunk *c, const KExp *off)
 {
     const Nest *nest = &sh->e->seg.nest;
-    const char *at = kg_name(kg, "at");
-    kg_line(kg, "const i64 %s = %s + %s;", at, c->beg, off);
-    nest_bind_range(kg, nest, sh->k, nest->n, at);
+    nest_bind_range(kg, nest, sh->k, nest->n, kb_let(kg->kb, "at", kg_add(kg, c->beg, off)));
     WorkMark m = kg_work_begin(kg);
     kg_stms(kg, sh->e->seg.body);
     hist_open_bounds(kg, &sh->hist, sh->k);
@@ -153,7 +138,7 @@ static WorkMark open_element(KGen *kg, const SegHist *sh, const Chunk *c, const 
 
 static void close_element(KGen *kg, WorkMark m)
 {
-    kg_close(kg);
+    kb_end(kg->kb);
     kg_work_end(kg, m);
 }
 
@@ -167,90 +152,89 @@ static PrimType local_elem(const Hist *h)
 }
 
 typedef struct {
-    KLoc bins;
-    const char *name, *n_bins, *copies;
+    KBuf *mem;
+    const KExp *n_bins, *copies;
+    const KExp *many; /* may work-items update them side by side? */
 } LocalBins;
 
-static KLoc local_bin(KGen *kg, const LocalBins *lb, const char *at)
+static KLoc local_bin(KGen *kg, const LocalBins *lb, const KExp *at)
 {
-    KLoc l = lb->bins;
-    l.offset = sx_text(kg->cx, at);
-    return l;
+    return (KLoc){.mem = lb->mem, .offset = kg_sx_of(kg, at)};
 }
 
-static void local_clear(KGen *kg, const SegHist *sh, const LocalBins *lb, const char *many)
+static void local_clear(KGen *kg, const SegHist *sh, const LocalBins *lb)
 {
-    const char *i = open_items(kg, kg_text(kg, "%s * %s", lb->n_bins, lb->copies), many);
-    kg_line(kg, "%s[%s] = %s;", lb->name, i, kg_atom_c(kg, sh->hist.nes[0]));
-    kg_close(kg);
+    const KExp *i = open_items(kg, kg_mul(kg, lb->n_bins, lb->copies), lb->many);
+    KLoc bin = local_bin(kg, lb, i);
+    hist_put(kg, &bin, kg_atom(kg, sh->hist.nes[0]));
+    kb_end(kg->kb);
     seg_barrier(kg);
 }
 
-static void local_collect(KGen *kg, const SegHist *sh, const LocalBins *lb, const Chunk *c,
-                          const char *many)
+static void local_collect(KGen *kg, const SegHist *sh, const LocalBins *lb, const Chunk *c)
 {
     const Hist *h = &sh->hist;
     const Type t = h->dests->at[0].arr.var->type;
-    const char *off = open_items(kg, c->len, many);
-    WorkMark m = open_element(kg, sh, c, off);
-    const char *at = kg_name(kg, "at");
+    WorkMark m = open_element(kg, sh, c, open_items(kg, c->len, lb->many));
+    const KExp *at = kg_mul(kg, kg_rem(kg, kg->lid, lb->copies), lb->n_bins);
     const Sx *flat = sx_const(kg->cx, 0);
     for (int d = sh->k; d < h->rank; d++)
         flat = sx_add(kg->cx, sx_mul(kg->cx, flat, kg_sx(kg, t.dims[d])), kg_sx(kg, h->index[d]));
-    kg_line(kg, "const i64 %s = (lid %% %s) * %s + %s;", at, lb->copies, lb->n_bins, sx_c(flat));
-    KLoc bin = local_bin(kg, lb, at);
-    kg_line(kg, "#if MF_IS_CPU");
+    KLoc bin = local_bin(kg, lb, kb_let(kg->kb, "at", kg_add(kg, at, kg_at(kg, flat))));
+    kg_if_cpu(kg);
     hist_combine(kg, h, &bin, hist_vals(kg, h));
-    kg_line(kg, "#else");
+    kb_else(kg->kb);
     hist_update(kg, h, &bin, hist_vals(kg, h));
-    kg_line(kg, "#endif");
+    kb_end(kg->kb);
     close_element(kg, m);
-    kg_close(kg);
+    kb_end(kg->kb);
     seg_barrier(kg);
 }
 
 /* Bins that still hold the neutral element change nothing. */
-static void local_flush(KGen *kg, const SegHist *sh, const LocalBins *lb, const char *many)
+static void local_flush(KGen *kg, const SegHist *sh, const LocalBins *lb)
 {
+    KBuild *b = kg->kb;
     const Hist *h = &sh->hist;
-    const char *b = open_items(kg, lb->n_bins, many), *r = kg_name(kg, "r");
-    const char *type = ctype_c(h->op->params.at[0]->type.elem);
-    KLoc first = local_bin(kg, lb, b);
-    kg_open(kg, "for (i64 %s = 1; %s < %s; %s++)", r, r, lb->copies, r);
-    HistVal other = {.text = kg_text(kg, "%s[%s * %s + %s]", lb->name, r, lb->n_bins, b)};
+    PrimType t = h->op->params.at[0]->type.elem;
+    const KExp *bin = open_items(kg, lb->n_bins, lb->many);
+    KLoc first = local_bin(kg, lb, bin);
+    const KExp *r = kb_for(b, "r", kg_int(kg, 1), lb->copies, kg_int(kg, 1));
+    KLoc copy = local_bin(kg, lb, kg_add(kg, kg_mul(kg, r, lb->n_bins), bin));
+    HistVal other = {.x = hist_get(kg, &copy, t)};
     hist_combine(kg, h, &first, &other);
-    kg_close(kg);
-    HistVal sum = {.text = kg_name(kg, "sum")};
-    kg_line(kg, "const %s %s = %s[%s];", type, sum.text, lb->name, b);
-    kg_open(kg, "if (%s != %s)", sum.text, kg_atom_c(kg, h->nes[0]));
-    KLoc *bins = hist_bins(kg, h, dest_locs(kg, sh), bin_position(kg, sh, sh->k, b));
+    kb_end(b);
+    HistVal sum = {.x = kb_let(b, "sum", hist_get(kg, &first, t))};
+    kb_if(b, kx_ne(kg->cx->perm, sum.x, kg_atom(kg, h->nes[0])));
+    KLoc *bins = hist_bins(kg, h, dest_locs(kg, sh), bin_position(kg, sh, sh->k, bin));
     hist_update(kg, h, bins, &sum);
-    kg_close(kg);
-    kg_close(kg);
+    kb_end(b);
+    kb_end(b);
     seg_barrier(kg);
 }
 
 static void local_kernel(const SegHist *sh, const Sx *group_size, const Sx *copies)
 {
     KGen *kg = kg_new(sh->h, "seghist_local", sh->e);
-    const char *many = hist_shared_c(&sh->hist);
-    PrimType elem = local_elem(&sh->hist);
+    Arena *a = kg->cx->perm;
     kg->guard = true;
     kg->group_size = group_size;
     kg->max_threads = sx_mul(kg->cx, sx_size(kg->cx, SIZE_NUM_GROUPS), kg->group_size);
-    LocalBins lb = {.n_bins = sx_c_factor(kg_host_sx(kg, sh->n_bins)),
-                    .copies = sx_c_factor(kg_host_sx(kg, copies))};
+    LocalBins lb = {.n_bins = kg_host(kg, sh->n_bins),
+                    .copies = kg_host(kg, copies),
+                    .many = hist_shared(kg, &sh->hist)};
     const Sx *count =
         sx_op(kg->cx, SX_MAX, sx_const(kg->cx, 1), sx_mul(kg->cx, sh->n_bins, copies));
-    lb.name = kg_param_local(kg, "bins", elem, count);
-    lb.bins = (KLoc){.space = SP_LOCAL, .elem = elem, .mem = lb.name};
-    Chunk c = open_chunks(
-        kg, sh, kg_text(kg, "%s ? get_group_id(0) : get_group_id(0) == 0 ? 0 : LONG_MAX", many),
-        kg_text(kg, "(%s ? get_num_groups(0) : 1)", many));
-    local_clear(kg, sh, &lb, many);
-    local_collect(kg, sh, &lb, &c, many);
-    local_flush(kg, sh, &lb, many);
-    kg_close(kg);
+    lb.mem = kg_param_local(kg, "bins", local_elem(&sh->hist), count);
+    /* Without atomics the first group does everything. */
+    const KExp *group = kg_id(kg, KID_GROUP), *zero = kg_int(kg, 0);
+    const KExp *alone = kx_select(a, kg_eq(kg, group, zero), zero, kg_int(kg, INT64_MAX));
+    const KExp *step = kx_select(a, lb.many, kg_id(kg, KID_GROUPS), kg_int(kg, 1));
+    Chunk c = open_chunks(kg, sh, kx_select(a, lb.many, group, alone), step);
+    local_clear(kg, sh, &lb);
+    local_collect(kg, sh, &lb, &c);
+    local_flush(kg, sh, &lb);
+    kb_end(kg->kb);
     Kernel *k = kg_finish(kg);
     kg_launch(kg, k, nest_groups(kg, sx_mul(kg->cx, sh->n_segs, sh->chunks), sx_const(kg->cx, 1)));
 }
@@ -286,8 +270,7 @@ static void seghist_scalar(Host *h, SegHist *sh)
     const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->width, n_bins));
     HostIf hi = host_if_more(h, sx_mul(cx, fits, full), 0);
     h->ops = &hi.op.then_;
-    const Sx *group_size =
-        host_let(h, "size", sx_select(cx, cpu, one, sx_size(cx, SIZE_GROUP_SIZE)));
+    const Sx *group_size = host_let(h, "size", sx_select(cx, cpu, one, sx_size(cx, SIZE_GROUP_SIZE)));
     const Sx *copies =
         sx_op(cx, SX_MIN, sx_const(cx, LOCAL_COPIES), sx_op(cx, SX_DIV, room, n_bins));
     copies = host_let(h, "copies", sx_select(cx, cpu, one, sx_op(cx, SX_MAX, one, copies)));
@@ -345,24 +328,24 @@ static BinLayout layout_bins(const SegHist *sh)
     return l;
 }
 
-static const char **bin_params(KGen *kg, const Hist *h)
+static KBuf **bin_params(KGen *kg, const Hist *h)
 {
-    const char **mems = NEWN(kg->cx->perm, const char *, h->n);
+    KBuf **mems = NEWN(kg->cx->perm, KBuf *, h->n);
     for (int j = 0; j < h->n; j++)
         mems[j] = kg_param_out(kg, "bins", NULL, h->dests->at[j].arr.var->type.elem);
     kg_updates(kg, NULL); /* those; they may be the destination's */
     return mems;
 }
 
-static KLoc *chunk_locs(KGen *kg, const SegHist *sh, const BinLayout *l, const char **mems,
+static KLoc *chunk_locs(KGen *kg, const SegHist *sh, const BinLayout *l, KBuf *const *mems,
                         const Chunk *c)
 {
     Ctx *cx = kg->cx;
     KLoc *locs = NEWN(cx->perm, KLoc, sh->hist.n);
     for (int j = 0; j < sh->hist.n; j++) {
         Type t = sh->hist.dests->at[j].arr.var->type;
-        locs[j] = (KLoc){.space = SP_GLOBAL, .elem = t.elem, .mem = mems[j]};
-        const Sx *step = sx_mul(cx, sx_text(cx, c->c), kg_host_sx(kg, l->step[j]));
+        locs[j] = (KLoc){.mem = mems[j]};
+        const Sx *step = sx_mul(cx, kg_sx_of(kg, c->c), kg_host_sx(kg, l->step[j]));
         locs[j].offset = sx_add(cx, kg_host_sx(kg, l->offset[j]), step);
         locs[j].strides = NEWN(cx->perm, const Sx *, t.rank);
         for (int k = 0; k < t.rank; k++)
@@ -371,59 +354,60 @@ static KLoc *chunk_locs(KGen *kg, const SegHist *sh, const BinLayout *l, const c
     return locs;
 }
 
-/* bin := neutral element, for the bins of a chunk that are not the destination's. */
+/* bin := neutral element, for the bins of a chunk that are not the destination's; by one work-item
+ * (apart), or all of the group. */
 static void clear_bins(KGen *kg, const SegHist *sh, const KLoc *locs, bool apart)
 {
     const Hist *h = &sh->hist;
-    const char *b = kg_name(kg, "b"), *n = sx_c_factor(kg_host_sx(kg, sh->n_bins));
-    kg_open(kg, "if (%s > 1)", sx_c_factor(kg_host_sx(kg, sh->chunks)));
-    kg_open(kg, "for (i64 %s = %s; %s < %s; %s += %s)", b, apart ? "0" : "lid", b, n, b,
-            apart ? "1" : "get_local_size(0)");
-    KLoc *bins = hist_bins(kg, h, locs, bin_position(kg, sh, sh->k, b));
+    KBuild *b = kg->kb;
+    const KExp *one = kg_int(kg, 1);
+    kb_if(b, kg_lt(kg, one, kg_host(kg, sh->chunks)));
+    const KExp *bin = kb_for(b, "b", apart ? kg_int(kg, 0) : kg->lid, kg_host(kg, sh->n_bins),
+                             apart ? one : kg_id(kg, KID_GROUP_SIZE));
+    KLoc *bins = hist_bins(kg, h, locs, bin_position(kg, sh, sh->k, bin));
     for (int j = 0; j < h->n; j++)
         kg_store(kg, &bins[j], hist_bin_type(h, j), h->nes[j]);
-    kg_close(kg);
-    kg_close(kg);
+    kb_end(b);
+    kb_end(b);
 }
 
 /* A chunk a thread. */
-static void turns_apart(KGen *kg, const SegHist *sh, const BinLayout *l, const char **mems)
+static void turns_apart(KGen *kg, const SegHist *sh, const BinLayout *l, KBuf *const *mems)
 {
     const Hist *h = &sh->hist;
-    Chunk c = open_chunks(kg, sh, "get_global_id(0)", "get_global_size(0)");
+    Chunk c = open_chunks(kg, sh, kg_global_id(kg), kg_global_size(kg));
     KLoc *locs = chunk_locs(kg, sh, l, mems, &c);
     clear_bins(kg, sh, locs, true);
-    const char *off = kg_name(kg, "off");
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", off, off, c.len, off);
+    const KExp *off = kb_for(kg->kb, "off", kg_int(kg, 0), c.len, kg_int(kg, 1));
     WorkMark m = open_element(kg, sh, &c, off);
     hist_combine(kg, h, hist_bins(kg, h, locs, hist_index(kg, h)), hist_vals(kg, h));
     close_element(kg, m);
-    kg_close(kg);
-    kg_close(kg);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
 }
 
 /* A chunk a group. */
-static void turns_together(KGen *kg, const SegHist *sh, const BinLayout *l, const char **mems,
-                           const char *owner, const char *left)
+static void turns_together(KGen *kg, const SegHist *sh, const BinLayout *l, KBuf *const *mems,
+                           KBuf *owner, KBuf *left)
 {
+    KBuild *b = kg->kb;
     const Hist *h = &sh->hist;
     Turns t = turns_begin(kg, h, owner, left);
-    Chunk c = open_chunks(kg, sh, "get_group_id(0)", "get_num_groups(0)");
+    Chunk c = open_chunks(kg, sh, kg_id(kg, KID_GROUP), kg_id(kg, KID_GROUPS));
     KLoc *locs = chunk_locs(kg, sh, l, mems, &c);
     clear_bins(kg, sh, locs, false);
-    kg_meet(kg, true);
-    const char *base = kg_name(kg, "base"), *off = kg_name(kg, "off");
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s += get_local_size(0))", base, base, c.len, base);
+    kg_barrier(kg);
+    const KExp *base = kb_for(b, "base", kg_int(kg, 0), c.len, kg_id(kg, KID_GROUP_SIZE));
     turns_declare(kg, h, &t);
-    kg_line(kg, "const i64 %s = %s + lid;", off, base);
-    kg_open(kg, "if (%s < %s)", off, c.len);
+    const KExp *off = kb_let(b, "off", kg_add(kg, base, kg->lid));
+    kb_if(b, kg_lt(kg, off, c.len));
     WorkMark m = open_element(kg, sh, &c, off);
     turns_set(kg, h, &t);
     close_element(kg, m);
-    kg_close(kg);
+    kb_end(b);
     turns_take(kg, h, &t, locs);
-    kg_close(kg);
-    kg_close(kg);
+    kb_end(b);
+    kb_end(b);
 }
 
 /* The first kernel; *apart: chunks are threads' on a GPU, too. */
@@ -432,24 +416,20 @@ static KGen *turns_kernel(const SegHist *sh, const BinLayout *l, bool apart)
     KGen *kg = kg_new(sh->h, "seghist_turns", sh->e);
     kg->guard = true;
     kg->max_threads = sx_mul(kg->cx, sx_size(kg->cx, SIZE_NUM_GROUPS), kg->group_size);
-    const char **mems = bin_params(kg, &sh->hist);
+    KBuf **mems = bin_params(kg, &sh->hist);
     if (apart) {
         turns_apart(kg, sh, l, mems);
         return kg;
     }
     const Sx *one = sx_const(kg->cx, 1),
              *items = sx_select(kg->cx, sx_is_cpu(kg->cx), one, kg->group_size);
-    const char *owner = kg_param_local(kg, "owner", T_I32, items);
-    const char *left = kg_param_local(kg, "left", T_I32, one);
-    kg_line(kg, "#if MF_IS_CPU");
-    kg_block(kg);
+    KBuf *owner = kg_param_local(kg, "owner", T_I32, items);
+    KBuf *left = kg_param_local(kg, "left", T_I32, one);
+    kg_if_cpu(kg);
     turns_apart(kg, sh, l, mems);
-    kg_close(kg);
-    kg_line(kg, "#else");
-    kg_block(kg);
+    kb_else(kg->kb);
     turns_together(kg, sh, l, mems, owner, left);
-    kg_close(kg);
-    kg_line(kg, "#endif");
+    kb_end(kg->kb);
     return kg;
 }
 
@@ -477,24 +457,22 @@ static void combine_kernel(const SegHist *sh, Mem *const *subs)
     const Hist *h = &sh->hist;
     KGen *kg = kg_new(sh->h, "seghist_combine", sh->e);
     const Sx *n = sx_mul(cx, sh->n_segs, sh->n_bins);
-    const char *b = nest_open(kg, n), *c = kg_name(kg, "c");
+    const KExp *b = nest_open(kg, n);
     WorkMark m = kg_work_begin(kg);
     KLoc *bins = hist_bins(kg, h, dest_locs(kg, sh), bin_position(kg, sh, 0, b));
     HistVal *xs = NEWN(cx->perm, HistVal, h->n);
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", c, c, sx_c_factor(kg_host_sx(kg, sh->chunks)),
-            c);
-    const char *at = kg_name(kg, "at");
-    kg_line(kg, "const i64 %s = %s * %s + %s;", at, c, sx_c_factor(kg_host_sx(kg, n)), b);
+    const KExp *c =
+        kb_for(kg->kb, "c", kg_int(kg, 0), kg_host(kg, sh->chunks), kg_int(kg, 1));
+    const Sx *at = kg_sx_of(kg, kb_let(kg->kb, "at", kg_add(kg, kg_mul(kg, c, kg_host(kg, n)), b)));
     for (int j = 0; j < h->n; j++) {
         Type t = hist_bin_type(h, j);
-        KLoc l = {.space = SP_GLOBAL, .elem = t.elem};
-        l.mem = kg_param_mem(kg, subs[j], t.elem);
-        l.offset = sx_mul(cx, sx_text(cx, at), kg_host_sx(kg, bin_elems(cx, h, j)));
+        KLoc l = {.mem = kg_param_mem(kg, subs[j], t.elem)};
+        l.offset = sx_mul(cx, at, kg_host_sx(kg, bin_elems(cx, h, j)));
         l.strides = loc_strides_row_major(kg, t, sx_const(cx, 1));
-        xs[j] = (HistVal){.text = loc_elem(kg, &l, NULL, 0), .loc = l};
+        xs[j] = (HistVal){.x = t.rank == 0 ? hist_get(kg, &l, t.elem) : NULL, .loc = l};
     }
     hist_combine(kg, h, bins, xs);
-    kg_close(kg);
+    kb_end(kg->kb);
     kg_work_end(kg, m);
     nest_close(kg);
     nest_finish(kg, n);

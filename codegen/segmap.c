@@ -103,11 +103,11 @@ void cg_sequential(Host *h, const Stm *s)
             hint_place(kg, s->pat.at[j], places[j]);
     }
     WorkMark m = kg_work_begin(kg);
-    kg_open(kg, "if (!stopped)");
+    kb_if(kg->kb, kx_not(cx->perm, kg->stopped));
     kg_stm(kg, s);
     for (int j = 0; j < n; j++)
         kg_store(kg, &places[j], s->pat.at[j]->type, atom_var(s->pat.at[j]));
-    kg_close(kg);
+    kb_end(kg->kb);
     kg_work_end(kg, m);
     Kernel *k = kg_finish(kg);
     kg_launch(kg, k, sx_const(cx, 1));

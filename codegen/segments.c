@@ -1,8 +1,6 @@
 /* Segmented reductions and scans: chunks, threads and accumulators (see segments.h). */
 #include "codegen/segments.h"
 
-#include <string.h>
-
 /* --- Numbers ---------------------------------------------------------------------------------- */
 
 /* On a GPU: threads enough for `per_thread` elements each, and when there are few segments, chunks
@@ -48,51 +46,43 @@ const Sx *segments_groups(KGen *kg, const Segments *sg)
     return nest_groups(kg, sx_mul(cx, sg->n_segs, sg->chunks), per_group);
 }
 
-void segments_share(KGen *kg, const SegNames *n, const char *per, const char *mine)
-{
-    kg_line(kg, "const i64 %s = mf_index_div(get_local_size(0), %s);", per, n->threads);
-    kg_line(kg, "const i64 %s = mf_index_div(lid, %s), %s = lid - %s * %s;", mine, n->threads, n->p,
-            mine, n->threads);
-}
-
 /* --- The loop over chunks --------------------------------------------------------------------- */
 
-SegNames segments_open(KGen *kg, const Segments *sg)
+void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, const KExp *units)
+{
+    KBuild *b = kg->kb;
+    const KExp *per = kb_let(b, "per_group", kg_quot(kg, kg_id(kg, KID_GROUP_SIZE), n->threads));
+    const KExp *mine = kb_let(b, "mine", kg_quot(kg, kg->lid, n->threads));
+    n->p = kb_let(b, "p", kg_sub(kg, kg->lid, kg_mul(kg, mine, n->threads)));
+    const KExp *base = kb_for(b, "base", kg_mul(kg, group, per), units, kg_mul(kg, groups, per));
+    n->unit = kb_let(b, "unit", kg_add(kg, base, mine));
+    const KExp *some = kg_and(kg, kg_lt(kg, mine, per), kg_lt(kg, n->unit, units));
+    n->active = kb_let(b, "active", some);
+}
+
+Chunk segments_open(KGen *kg, const Segments *sg)
 {
     Ctx *cx = kg->cx;
-    SegNames n = {
-        .chunks = sx_c_factor(kg_host_sx(kg, sg->chunks)),
-        .chunk = sx_c_factor(kg_host_sx(kg, sg->chunk)),
-        .threads = sx_c_factor(kg_host_sx(kg, sg->threads)),
-        .width = sx_c_factor(kg_host_sx(kg, sg->width)),
-        .unit = kg_name(kg, "unit"),
-        .seg = kg_name(kg, "seg"),
-        .c = kg_name(kg, "c"),
-        .p = kg_name(kg, "p"),
-        .active = kg_name(kg, "active"),
-        .beg = kg_name(kg, "beg"),
-        .len = kg_name(kg, "len"),
+    const Sx *total = sx_mul(cx, sg->n_segs, sg->chunks);
+    Chunk n = {
+        .chunks = kg_host(kg, sg->chunks),
+        .chunk = kg_host(kg, sg->chunk),
+        .threads = kg_host(kg, sg->threads),
+        .width = kg_host(kg, sg->width),
     };
-    const char *units = kg_name(kg, "units"), *per = kg_name(kg, "per_group");
-    const char *base = kg_name(kg, "base"), *mine = kg_name(kg, "mine");
-    const Sx *total = kg_host_sx(kg, sx_mul(cx, sg->n_segs, sg->chunks));
-    kg->max_threads = nest_max_threads(kg, sx_mul(cx, sg->n_segs, sg->chunks),
-                                       sx_op(cx, SX_DIV, kg->group_size, sg->threads));
-    kg_line(kg, "const i64 %s = stopped ? 0 : %s;", units, sx_c(total));
-    segments_share(kg, &n, per, mine);
-    kg_open(kg, "for (i64 %s = get_group_id(0) * %s; %s < %s; %s += get_num_groups(0) * %s)", base,
-            per, base, units, base, per);
-    kg_line(kg, "const i64 %s = %s + %s;", n.unit, base, mine);
-    kg_line(kg, "const bool %s = %s < %s && %s < %s;", n.active, mine, per, n.unit, units);
+    const KExp *units = nest_total(kg, total);
+    kg->max_threads = nest_max_threads(kg, total, sx_op(cx, SX_DIV, kg->group_size, sg->threads));
+    segments_share(kg, &n, kg_id(kg, KID_GROUP), kg_id(kg, KID_GROUPS), units);
     return n;
 }
 
-void segments_locate(KGen *kg, const SegNames *n)
+void segments_locate(KGen *kg, Chunk *n)
 {
-    kg_line(kg, "const i64 %s = mf_index_div(%s, %s), %s = %s - %s * %s;", n->seg, n->unit,
-            n->chunks, n->c, n->unit, n->seg, n->chunks);
-    kg_line(kg, "const i64 %s = %s * %s;", n->beg, n->c, n->chunk);
-    kg_line(kg, "const i64 %s = mf_min_i64(%s, %s - %s);", n->len, n->chunk, n->width, n->beg);
+    KBuild *b = kg->kb;
+    n->seg = kb_let(b, "seg", kg_quot(kg, n->unit, n->chunks));
+    n->c = kb_let(b, "c", kg_sub(kg, n->unit, kg_mul(kg, n->seg, n->chunks)));
+    n->beg = kb_let(b, "beg", kg_mul(kg, n->c, n->chunk));
+    n->len = kb_let(b, "len", kg_min(kg, n->chunk, kg_sub(kg, n->width, n->beg)));
 }
 
 /* --- Accumulators ----------------------------------------------------------------------------- */
@@ -103,19 +93,17 @@ Accs accs_new(KGen *kg, const Exp *e)
     int n = e->seg.nes.n;
     PrimType *types = NEWN(a, PrimType, n);
     Accs ac = {.op = e->seg.op, .n = n, .types = types};
-    ac.acc = NEWN(a, const char *, n);
-    ac.bufs = NEWN(a, const char *, n);
-    for (int j = 0; j < n; j++) {
+    ac.acc = NEWN(a, KVar *, n);
+    ac.bufs = NEWN(a, KBuf *, n);
+    for (int j = 0; j < n; j++)
         types[j] = e->seg.op->params.at[j]->type.elem;
-        ac.acc[j] = kg_name(kg, "acc");
-    }
     return ac;
 }
 
 void accs_declare(KGen *kg, const Accs *ac, const Atoms *nes)
 {
     for (int j = 0; j < ac->n; j++)
-        kg_line(kg, "%s %s = %s;", ctype_c(ac->types[j]), ac->acc[j], kg_atom_c(kg, nes->at[j]));
+        ac->acc[j] = kb_var(kg->kb, "acc", ac->types[j], kg_atom(kg, nes->at[j]));
 }
 
 void accs_local(KGen *kg, Accs *ac)
@@ -124,92 +112,110 @@ void accs_local(KGen *kg, Accs *ac)
         ac->bufs[j] = kg_param_local(kg, "buf", ac->types[j], kg->group_size);
 }
 
-const char **accs_at(KGen *kg, const Accs *ac, const char *at)
+static const KExp **values(KGen *kg, const Accs *ac)
 {
-    const char **r = NEWN(kg->cx->perm, const char *, ac->n);
+    return NEWN(kg->cx->perm, const KExp *, ac->n);
+}
+
+const KExp **accs_now(KGen *kg, const Accs *ac)
+{
+    const KExp **r = values(kg, ac);
     for (int j = 0; j < ac->n; j++)
-        r[j] = kg_text(kg, "%s[%s]", ac->bufs[j], at);
+        r[j] = kg_of(kg, ac->acc[j]);
     return r;
 }
 
-const char **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms)
+const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at)
 {
-    const char **r = NEWN(kg->cx->perm, const char *, ac->n);
+    const KExp **r = values(kg, ac);
     for (int j = 0; j < ac->n; j++)
-        r[j] = kg_atom_c(kg, atoms[j]);
+        r[j] = kb_load(kg->kb, "x", ac->bufs[j], at);
     return r;
 }
 
-void accs_put(KGen *kg, const Accs *ac, const char *at)
+const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms)
 {
+    const KExp **r = values(kg, ac);
     for (int j = 0; j < ac->n; j++)
-        kg_line(kg, "%s[%s] = %s;", ac->bufs[j], at, ac->acc[j]);
+        r[j] = kg_atom(kg, atoms[j]);
+    return r;
 }
 
-void accs_apply(KGen *kg, const Accs *ac, const char **a, const char **x)
+void accs_set(KGen *kg, const Accs *ac, const KExp **x)
 {
-    kg_block(kg);
+    for (int j = 0; j < ac->n; j++)
+        kb_set(kg->kb, ac->acc[j], x[j]);
+}
+
+void accs_put(KGen *kg, const Accs *ac, const KExp *at)
+{
+    for (int j = 0; j < ac->n; j++)
+        kb_store(kg->kb, ac->bufs[j], at, kg_of(kg, ac->acc[j]));
+}
+
+void accs_apply(KGen *kg, const Accs *ac, const KExp **a, const KExp **x)
+{
+    kb_open_block(kg->kb);
     for (int j = 0; j < ac->n; j++) {
-        kg_decl(kg, ac->op->params.at[j], a[j]);
-        kg_decl(kg, ac->op->params.at[ac->n + j], x[j]);
+        kg_let(kg, ac->op->params.at[j], a[j]);
+        kg_let(kg, ac->op->params.at[ac->n + j], x[j]);
     }
     WorkMark m = kg_work_begin(kg);
     kg_stms(kg, ac->op->body);
-    for (int j = 0; j < ac->n; j++)
-        kg_line(kg, "%s = %s;", ac->acc[j], kg_atom_c(kg, ac->op->body->res.at[j]));
+    accs_set(kg, ac, accs_atoms(kg, ac, ac->op->body->res.at));
     kg_work_end(kg, m);
-    kg_close(kg);
+    kb_end(kg->kb);
+}
+
+static void local_barrier(KGen *kg)
+{
+    kb_barrier(kg->kb, 1u << KS_LOCAL);
 }
 
 void seg_barrier(KGen *kg)
 {
-    kg_line(kg, "#if !MF_IS_CPU");
-    kg_meet(kg, false);
-    kg_line(kg, "#endif");
+    kg_if_gpu(kg);
+    local_barrier(kg);
+    kb_end(kg->kb);
 }
 
-void accs_tree(KGen *kg, const Accs *ac, const char *lid, const char *p, const char *threads,
-               const char *active)
+/* In step d = 1, 2, 4 .. the threads at multiples of 2d add what thread p + d has. */
+void accs_tree(KGen *kg, const Accs *ac, const Chunk *n)
 {
-    const char *d = kg_name(kg, "d");
-    kg_line(kg, "#if !MF_IS_CPU");
-    accs_put(kg, ac, lid);
-    kg_open(kg, "for (i64 %s = 1; %s < %s; %s *= 2)", d, d, threads, d);
-    kg_meet(kg, false);
-    kg_open(kg, "if (%s && (%s & (2 * %s - 1)) == 0 && %s + %s < %s)", active, p, d, p, d, threads);
-    accs_apply(kg, ac, ac->acc, accs_at(kg, ac, kg_text(kg, "%s + %s", lid, d)));
-    accs_put(kg, ac, lid);
-    kg_close(kg);
-    kg_close(kg);
-    kg_line(kg, "#endif");
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    kg_if_gpu(kg);
+    accs_put(kg, ac, kg->lid);
+    const KExp *d = kb_for_doubling(b, "d", kg_int(kg, 1), n->threads);
+    local_barrier(kg);
+    const KExp *low = kg_sub(kg, kg_mul(kg, kg_int(kg, 2), d), kg_int(kg, 1));
+    const KExp *turn = kg_eq(kg, kx_prim2(a, OP_AND, n->p, low), kg_int(kg, 0));
+    const KExp *there = kg_lt(kg, kg_add(kg, n->p, d), n->threads);
+    kb_if(b, kg_and(kg, n->active, kg_and(kg, turn, there)));
+    accs_apply(kg, ac, accs_now(kg, ac), accs_load(kg, ac, kg_add(kg, kg->lid, d)));
+    accs_put(kg, ac, kg->lid);
+    kb_end(b);
+    kb_end(b);
+    kb_end(b);
 }
 
 /* Each step reads the partial result d threads to the left, all of them before any is overwritten.
  */
-void accs_scan(KGen *kg, const Accs *ac, const char *lid, const char *p, const char *threads,
-               const char *active)
+void accs_scan(KGen *kg, const Accs *ac, const Chunk *n)
 {
-    const char *d = kg_name(kg, "d");
-    const char **left = NEWN(kg->cx->perm, const char *, ac->n);
-    const char **buf = accs_at(kg, ac, kg_text(kg, "%s - %s", lid, d));
-    accs_put(kg, ac, lid);
-    kg_line(kg, "#if !MF_IS_CPU");
-    kg_meet(kg, false);
-    kg_open(kg, "for (i64 %s = 1; %s < %s; %s *= 2)", d, d, threads, d);
-    for (int j = 0; j < ac->n; j++) {
-        left[j] = kg_name(kg, "left");
-        kg_line(kg, "%s %s = %s;", ctype_c(ac->types[j]), left[j], ac->acc[j]);
-    }
-    kg_open(kg, "if (%s && %s >= %s)", active, p, d);
-    for (int j = 0; j < ac->n; j++)
-        kg_line(kg, "%s = %s;", left[j], buf[j]);
-    accs_apply(kg, ac, left, ac->acc);
-    kg_close(kg);
-    kg_meet(kg, false);
-    accs_put(kg, ac, lid);
-    kg_meet(kg, false);
-    kg_close(kg);
-    kg_line(kg, "#endif");
+    KBuild *b = kg->kb;
+    accs_put(kg, ac, kg->lid);
+    kg_if_gpu(kg);
+    local_barrier(kg);
+    const KExp *d = kb_for_doubling(b, "d", kg_int(kg, 1), n->threads);
+    kb_if(b, kg_and(kg, n->active, kg_le(kg, d, n->p)));
+    accs_apply(kg, ac, accs_load(kg, ac, kg_sub(kg, kg->lid, d)), accs_now(kg, ac));
+    kb_end(b);
+    local_barrier(kg);
+    accs_put(kg, ac, kg->lid);
+    local_barrier(kg);
+    kb_end(b);
+    kb_end(b);
 }
 
 /* --- Branches of host operations -------------------------------------------------------------- */

@@ -8,9 +8,8 @@
  *   C = 1, P < L   several segments a group
  *   C = 1, P = 1   a thread a segment
  * There is no communication between groups of one launch, and every barrier is passed by all
- * threads of a group the same number of times. On a CPU device P is always 1 and the barriers are
- * left out of the text (MF_IS_CPU): the work-items of a group run one after the other there anyway.
- */
+ * threads of a group the same number of times. On a CPU P is always 1 and there are no barriers: the
+ * work-items of a group run one after the other there anyway. */
 #ifndef CODEGEN_SEGMENTS_H
 #define CODEGEN_SEGMENTS_H
 
@@ -22,15 +21,15 @@ typedef struct {
     const Sx *chunks, *chunk; /* a segment */
     const Sx *threads;        /* a chunk */
 } Segments;
-/* Names inside a kernel. */
+/* Inside a kernel. */
 typedef struct {
-    const char *chunks, *chunk, *threads, *width; /* as above */
-    const char *unit;                             /* the number of the chunk, over all segments */
-    const char *seg, *c;                          /* its segment, its number in the segment */
-    const char *p;                                /* this thread's number in the chunk */
-    const char *active;                           /* has this thread a chunk at all? */
-    const char *beg, *len;                        /* the chunk's elements in the segment */
-} SegNames;
+    const KExp *chunks, *chunk, *threads, *width; /* as above */
+    const KExp *unit;                             /* the number of the chunk, over all segments */
+    const KExp *seg, *c;                          /* its segment, its number in the segment */
+    const KExp *p;                                /* this thread's number in the chunk */
+    const KExp *active;                           /* has this thread a chunk at all? */
+    const KExp *beg, *len;                        /* the chunk's elements in the segment */
+} Chunk;
 
 /* The numbers for a reduction (elements need 4 to a thread to be worth it) or a scan. */
 Segments segments_plan(KGen *kg, const Nest *nest, int per_thread);
@@ -38,11 +37,12 @@ Segments segments_plan(KGen *kg, const Nest *nest, int per_thread);
 Segments segments_of_partials(Host *h, const Segments *first);
 /* Opens the loop over the chunks of a group's threads. Inside, `active` is known; seg, c, beg and
  * len only after segments_locate, for active threads. */
-SegNames segments_open(KGen *kg, const Segments *sg);
-/* How many chunks a group works on at a time, and which of them this thread shares: declares both
- * and p. */
-void segments_share(KGen *kg, const SegNames *n, const char *per, const char *mine);
-void segments_locate(KGen *kg, const SegNames *sn);
+Chunk segments_open(KGen *kg, const Segments *sg);
+/* The loop in which the threads of a group, `threads` to each, share out the chunks `first` ..
+ * units-1 in steps of so many as a group works on at a time, times `groups`: sets unit, p, active. */
+void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, const KExp *units);
+/* Sets seg, c, beg, len. */
+void segments_locate(KGen *kg, Chunk *n);
 /* Launches: kernel k with the blocks `outs` in place of the output parameters. */
 const Sx *segments_groups(KGen *kg, const Segments *sg);
 
@@ -51,27 +51,26 @@ typedef struct {
     const Lambda *op;
     int n;
     const PrimType *types;
-    const char **acc;  /* C variables */
-    const char **bufs; /* local memory: one element a thread */
+    KVar **acc;
+    KBuf **bufs; /* local memory: one element a thread */
 } Accs;
 Accs accs_new(KGen *kg, const Exp *e);
 void accs_declare(KGen *kg, const Accs *ac, const Atoms *nes);
-/* acc := op(a, x), for C texts a and x. */
-void accs_apply(KGen *kg, const Accs *ac, const char **a, const char **x);
+/* acc := op(a, x). */
+void accs_apply(KGen *kg, const Accs *ac, const KExp **a, const KExp **x);
 /* The local buffers of a kernel at level 1. */
 void accs_local(KGen *kg, Accs *ac);
-/* "buf[at]" for each buffer. */
-const char **accs_at(KGen *kg, const Accs *ac, const char *at);
-const char **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms);
-void accs_put(KGen *kg, const Accs *ac, const char *at); /* buf[at] = acc */
-/* Reduces the accumulators of the `threads` threads p = 0.. of each chunk, in order, into thread
- * 0's acc. Barriers: uniform if threads is. `lid`: this thread's place in the buffers. */
-void accs_tree(KGen *kg, const Accs *ac, const char *lid, const char *p, const char *threads,
-               const char *active);
-/* Inclusive scan of acc over p = 0 .. threads-1; afterwards (behind a barrier) also in the buffers.
- */
-void accs_scan(KGen *kg, const Accs *ac, const char *lid, const char *p, const char *threads,
-               const char *active);
+const KExp **accs_now(KGen *kg, const Accs *ac);                  /* acc */
+const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] */
+const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms);
+void accs_set(KGen *kg, const Accs *ac, const KExp **x);    /* acc := x */
+void accs_put(KGen *kg, const Accs *ac, const KExp *at);    /* buf[at] := acc */
+/* Reduces the accumulators of the threads of each chunk, in order, into thread 0's acc. Barriers:
+ * uniform if threads is. */
+void accs_tree(KGen *kg, const Accs *ac, const Chunk *n);
+/* Inclusive scan of acc over the threads of each chunk; afterwards (behind a barrier) also in the
+ * buffers. */
+void accs_scan(KGen *kg, const Accs *ac, const Chunk *n);
 
 /* A barrier between uses of the buffers. */
 void seg_barrier(KGen *kg);
@@ -93,22 +92,21 @@ void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s);
 KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs);
 /* The active thread's share of its chunk, accumulated; outer dimensions are bound. maps: where the
  * mapped-out results go (NULL: nowhere). */
-void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const SegNames *n, const KLoc *maps,
+void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
                     const Stm *s);
 /* Scans a chunk in tiles, beginning with acc. Closes the loop over chunks. All threads must come
  * here. */
-void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const SegNames *n, const KLoc *outs);
+void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs);
 /* A whole segment by this thread, whatever the operator works on; outer dimensions are bound. */
 void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan);
 /* A kernel of it. */
 void seg_sequential(Host *h, const Stm *s, const ArrLoc *outs, bool scan);
 
-/* One stage of a segmented reduction: a kernel whose outputs are the parameters named outs, one an
- * accumulator, written at the number of the chunk. */
+/* One stage of a segmented reduction: a kernel with an output for each accumulator, written at the
+ * number of the chunk. */
 typedef struct {
     KGen *kg;
     Kernel *k;
-    const char **outs;
 } Stage;
 /* Reduces the elements of e's nest (mapped-out results written to outs, or not at all if NULL). */
 Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs, const Stm *s);

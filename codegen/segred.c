@@ -8,18 +8,19 @@
 #include "codegen/segments.h"
 
 /* The share of thread p of a chunk of len elements: opens a loop over its elements, and returns the
- * name of the element's number in the chunk. */
-static const char *open_share(KGen *kg, const SegNames *n, bool comm)
+ * element's number in the chunk. */
+static const KExp *open_share(KGen *kg, const Chunk *n, bool comm)
 {
-    const char *q = kg_name(kg, "q"), *t = kg_name(kg, "t"), *off = kg_name(kg, "off");
-    kg_line(kg, "const i64 %s = mf_index_div(%s + %s - 1, %s);", q, n->len, n->threads, n->threads);
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", t, t, q, t);
+    KBuild *b = kg->kb;
+    const KExp *more = kg_sub(kg, kg_add(kg, n->len, n->threads), kg_int(kg, 1));
+    const KExp *q = kb_let(b, "q", kg_quot(kg, more, n->threads));
+    const KExp *t = kb_for(b, "t", kg_int(kg, 0), q, kg_int(kg, 1));
+    const KExp *own = kg_add(kg, kg_mul(kg, n->p, q), t);
+    const KExp *dealt = kg_add(kg, kg_mul(kg, t, n->threads), n->p);
     if (comm)
-        kg_line(kg, "const i64 %s = MF_IS_CPU ? %s * %s + %s : %s * %s + %s;", off, n->p, q, t, t,
-                n->threads, n->p);
-    else
-        kg_line(kg, "const i64 %s = %s * %s + %s;", off, n->p, q, t);
-    kg_open(kg, "if (%s < %s)", off, n->len);
+        own = kx_select(kg->cx->perm, kg_id(kg, KID_CPU), own, dealt);
+    const KExp *off = kb_let(b, "off", own);
+    kb_if(b, kg_lt(kg, off, n->len));
     return off;
 }
 
@@ -46,40 +47,37 @@ void seg_hint_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
     }
 }
 
-void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const SegNames *n, const KLoc *maps,
+void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
                     const Stm *s)
 {
     WorkMark m = kg_work_begin(kg);
-    const char *off = open_share(kg, n, op_is_comm(e));
+    const KExp *off = open_share(kg, n, op_is_comm(e));
     HeapMark turn = heap_mark(kg);
-    nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_text(kg, "%s + %s", n->beg, off));
+    nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_add(kg, n->beg, off));
     if (maps)
         seg_hint_maps(kg, e, maps, s);
     kg_stms(kg, e->seg.body);
     if (maps)
         seg_store_maps(kg, e, maps, s);
-    accs_apply(kg, ac, ac->acc, accs_atoms(kg, ac, e->seg.body->res.at));
+    accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, e->seg.body->res.at));
     heap_release(kg, turn);
-    kg_close(kg);
-    kg_close(kg);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
     kg_work_end(kg, m);
 }
 
 /* The end of both stages: combine, thread 0 of each chunk writes. */
-static Stage finish_stage(KGen *kg, const Accs *ac, const SegNames *n)
+static Stage finish_stage(KGen *kg, const Accs *ac, const Chunk *n)
 {
-    accs_tree(kg, ac, "lid", n->p, n->threads, n->active);
-    Stage st = {.kg = kg, .outs = NEWN(kg->cx->perm, const char *, ac->n)};
-    kg_open(kg, "if (%s && %s == 0)", n->active, n->p);
-    for (int j = 0; j < ac->n; j++) {
-        st.outs[j] = kg_param_out(kg, "out", NULL, ac->types[j]);
-        kg_line(kg, "%s[%s] = %s;", st.outs[j], n->unit, ac->acc[j]);
-    }
-    kg_close(kg);
+    KBuild *b = kg->kb;
+    accs_tree(kg, ac, n);
+    kb_if(b, kg_and(kg, n->active, kg_eq(kg, n->p, kg_int(kg, 0))));
+    for (int j = 0; j < ac->n; j++)
+        kb_store(b, kg_param_out(kg, "out", NULL, ac->types[j]), n->unit, kg_of(kg, ac->acc[j]));
+    kb_end(b);
     seg_barrier(kg); /* the buffers are used again */
-    kg_close(kg);
-    st.k = kg_finish(kg);
-    return st;
+    kb_end(b);
+    return (Stage){kg, kg_finish(kg)};
 }
 
 KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs)
@@ -96,13 +94,13 @@ Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs
     const Nest *nest = &e->seg.nest;
     Accs ac = accs_new(kg, e);
     accs_local(kg, &ac);
-    SegNames n = segments_open(kg, sg);
+    Chunk n = segments_open(kg, sg);
     accs_declare(kg, &ac, &e->seg.nes);
-    kg_open(kg, "if (%s)", n.active);
+    kb_if(kg->kb, n.active);
     segments_locate(kg, &n);
     nest_bind(kg, nest, nest->n - 1, n.seg);
     seg_accumulate(kg, e, &ac, &n, outs ? seg_outs(kg, s, ac.n, outs) : NULL, s);
-    kg_close(kg);
+    kb_end(kg->kb);
     return finish_stage(kg, &ac, &n);
 }
 
@@ -111,19 +109,19 @@ Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const *parts)
     KGen *kg = kg_new(h, "segred_partials", e);
     Accs ac = accs_new(kg, e);
     accs_local(kg, &ac);
-    SegNames n = segments_open(kg, sg);
+    Chunk n = segments_open(kg, sg);
     accs_declare(kg, &ac, &e->seg.nes);
-    const char **x = NEWN(h->cx->perm, const char *, ac.n);
-    kg_open(kg, "if (%s)", n.active);
+    const KExp **x = NEWN(h->cx->perm, const KExp *, ac.n);
+    kb_if(kg->kb, n.active);
     segments_locate(kg, &n);
-    const char *off = open_share(kg, &n, op_is_comm(e));
+    const KExp *off = open_share(kg, &n, op_is_comm(e));
+    const KExp *at = kg_add(kg, kg_mul(kg, n.seg, n.width), off);
     for (int j = 0; j < ac.n; j++)
-        x[j] = kg_text(kg, "%s[%s * %s + %s]", kg_param_mem(kg, parts[j], ac.types[j]), n.seg,
-                       n.width, off);
-    accs_apply(kg, &ac, ac.acc, x);
-    kg_close(kg);
-    kg_close(kg);
-    kg_close(kg);
+        x[j] = kb_load(kg->kb, "x", kg_param_mem(kg, parts[j], ac.types[j]), at);
+    accs_apply(kg, &ac, accs_now(kg, &ac), x);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
     return finish_stage(kg, &ac, &n);
 }
 
@@ -150,8 +148,8 @@ void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
     nest_indices(kg, nest, depth, ix);
     Carries *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
-    const char *i = kg_name(kg, "i");
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, kg_atom_c(kg, nest_width(nest)), i);
+    const KExp *i =
+        kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, nest_width(nest)), kg_int(kg, 1));
     HeapMark turn = heap_mark(kg);
     nest_bind_dim(kg, &vec_last(nest), i);
     seg_hint_maps(kg, e, outs, s);
@@ -168,7 +166,7 @@ void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
     }
     carry_step(kg, c, op->body->res.at);
     heap_release(kg, turn);
-    kg_close(kg);
+    kb_end(kg->kb);
     if (scan)
         return;
     Var **finals = NEWN(kg->cx->perm, Var *, n);

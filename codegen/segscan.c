@@ -7,28 +7,28 @@
  * segment. */
 #include "codegen/segments.h"
 
-/* Writes the accumulators, or for arrays the atoms, as the scanned results of the present element.
- */
-static void store_scanned(KGen *kg, const Stm *s, const KLoc *outs, const char **acc)
+/* Writes the accumulators as the scanned results of the present element. */
+static void store_scanned(KGen *kg, const Stm *s, const KLoc *outs, const Accs *ac)
 {
     const Exp *e = s->exp;
     int depth = e->seg.nest.n;
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
     nest_indices(kg, &e->seg.nest, depth, ix);
-    for (int j = 0; j < e->seg.nes.n; j++)
-        kg_line(kg, "%s = %s;", loc_elem(kg, &outs[j], ix, depth), acc[j]);
+    for (int j = 0; j < ac->n; j++)
+        loc_store(kg, &outs[j], ix, depth, kg_of(kg, ac->acc[j]));
 }
 
 /* acc := the sum of what lies before chunk `c` of its segment: nothing for the first one. The sums
  * of the chunks up to each one are in blocks that the launch gives. */
-static void load_carry(KGen *kg, const Accs *ac, const SegNames *n)
+static void load_carry(KGen *kg, const Accs *ac, const Chunk *n)
 {
-    kg_open(kg, "if (%s > 0)", n->c);
+    kb_if(kg->kb, kg_lt(kg, kg_int(kg, 0), n->c));
+    const KExp *before = kg_sub(kg, n->unit, kg_int(kg, 1));
     for (int j = 0; j < ac->n; j++) {
-        const char *sums = kg_param_out(kg, "sums", NULL, ac->types[j]);
-        kg_line(kg, "%s = %s[%s - 1];", ac->acc[j], sums, n->unit);
+        KBuf *sums = kg_param_out(kg, "sums", NULL, ac->types[j]);
+        kb_set(kg->kb, ac->acc[j], kb_load(kg->kb, "sum", sums, before));
     }
-    kg_close(kg);
+    kb_end(kg->kb);
 }
 
 /* --- By one thread a chunk -------------------------------------------------------------------- */
@@ -39,32 +39,26 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
     const Nest *nest = &e->seg.nest;
     KGen *kg = kg_new(h, "segscan_seq", e);
     Accs ac = accs_new(kg, e);
-    const char *gid = nest_open(kg, sx_mul(h->cx, sg->n_segs, sg->chunks));
-    SegNames n = {.unit = gid,
-                  .seg = kg_name(kg, "seg"),
-                  .c = kg_name(kg, "c"),
-                  .beg = kg_name(kg, "beg"),
-                  .len = kg_name(kg, "len")};
-    n.chunks = sx_c_factor(kg_host_sx(kg, sg->chunks));
-    n.chunk = sx_c_factor(kg_host_sx(kg, sg->chunk));
-    n.width = sx_c_factor(kg_host_sx(kg, sg->width));
+    Chunk n = {.unit = nest_open(kg, sx_mul(h->cx, sg->n_segs, sg->chunks))};
+    n.chunks = kg_host(kg, sg->chunks);
+    n.chunk = kg_host(kg, sg->chunk);
+    n.width = kg_host(kg, sg->width);
     segments_locate(kg, &n);
     accs_declare(kg, &ac, &e->seg.nes);
     load_carry(kg, &ac, &n);
     nest_bind(kg, nest, nest->n - 1, n.seg);
     WorkMark m = kg_work_begin(kg);
-    const char *i = kg_name(kg, "i");
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, n.len, i);
+    const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), n.len, kg_int(kg, 1));
     HeapMark turn = heap_mark(kg);
-    nest_bind_dim(kg, &vec_last(nest), kg_text(kg, "%s + %s", n.beg, i));
+    nest_bind_dim(kg, &vec_last(nest), kg_add(kg, n.beg, i));
     const KLoc *ko = seg_outs(kg, s, 0, outs);
     seg_hint_maps(kg, e, ko, s);
     kg_stms(kg, e->seg.body);
     seg_store_maps(kg, e, ko, s);
-    accs_apply(kg, &ac, ac.acc, accs_atoms(kg, &ac, e->seg.body->res.at));
-    store_scanned(kg, s, ko, ac.acc);
+    accs_apply(kg, &ac, accs_now(kg, &ac), accs_atoms(kg, &ac, e->seg.body->res.at));
+    store_scanned(kg, s, ko, &ac);
     heap_release(kg, turn);
-    kg_close(kg);
+    kb_end(kg->kb);
     kg_work_end(kg, m);
     nest_close(kg);
     return (Stage){.kg = kg, .k = kg_finish(kg)};
@@ -75,82 +69,72 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
 /* The loop over tiles: each thread holds one element of the tile in acc; carry: the sum of all
  * tiles before. */
 typedef struct {
-    const char *off, *in; /* the element's number in the chunk; is there one? */
-    const char **carry;
+    const KExp *off, *in; /* the element's number in the chunk; is there one? */
+    Accs carry;
 } Tile;
 
-static Tile open_tiles(KGen *kg, const Accs *ac, const SegNames *n)
+static Tile open_tiles(KGen *kg, const Accs *ac, const Chunk *n)
 {
-    Tile t = {.off = kg_name(kg, "off"), .in = kg_name(kg, "in")};
-    const char *i = kg_name(kg, "tile"), *tiles = kg_name(kg, "tiles");
-    t.carry = NEWN(kg->cx->perm, const char *, ac->n);
-    for (int j = 0; j < ac->n; j++) {
-        t.carry[j] = kg_name(kg, "carry");
-        kg_line(kg, "%s %s = %s;", ctype_c(ac->types[j]), t.carry[j], ac->acc[j]);
-    }
-    kg_line(kg, "const i64 %s = mf_index_div(%s + %s - 1, %s);", tiles, n->chunk, n->threads,
-            n->threads);
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, tiles, i);
-    kg_line(kg, "const i64 %s = %s * %s + %s;", t.off, i, n->threads, n->p);
-    kg_line(kg, "const bool %s = %s && %s < %s;", t.in, n->active, t.off, n->len);
+    KBuild *b = kg->kb;
+    Tile t = {.carry = *ac};
+    t.carry.acc = NEWN(kg->cx->perm, KVar *, ac->n);
+    for (int j = 0; j < ac->n; j++)
+        t.carry.acc[j] = kb_var(b, "carry", ac->types[j], kg_of(kg, ac->acc[j]));
+    const KExp *more = kg_sub(kg, kg_add(kg, n->chunk, n->threads), kg_int(kg, 1));
+    const KExp *tiles = kb_let(b, "tiles", kg_quot(kg, more, n->threads));
+    const KExp *i = kb_for(b, "tile", kg_int(kg, 0), tiles, kg_int(kg, 1));
+    t.off = kb_let(b, "off", kg_add(kg, kg_mul(kg, i, n->threads), n->p));
+    t.in = kb_let(b, "in", kg_and(kg, n->active, kg_lt(kg, t.off, n->len)));
     return t;
 }
 
 /* Scans the tile; acc := the element's result, carry := the sum up to the tile's end. */
-static void scan_tile(KGen *kg, const Accs *ac, const SegNames *n, const Tile *t)
+static void scan_tile(KGen *kg, const Accs *ac, const Chunk *n, const Tile *t)
 {
-    accs_scan(kg, ac, "lid", n->p, n->threads, n->active);
-    kg_open(kg, "if (%s)", n->active);
-    accs_apply(kg, ac, t->carry, ac->acc);
-    const char *last = kg_name(kg, "last");
-    kg_line(kg, "const i64 %s = lid - %s + %s - 1;", last, n->p, n->threads);
-    Accs carry = *ac;
-    carry.acc = t->carry;
-    accs_apply(kg, &carry, t->carry, accs_at(kg, ac, last));
-    kg_close(kg);
+    accs_scan(kg, ac, n);
+    kb_if(kg->kb, n->active);
+    accs_apply(kg, ac, accs_now(kg, &t->carry), accs_now(kg, ac));
+    const KExp *last = kg_sub(kg, kg_add(kg, kg_sub(kg, kg->lid, n->p), n->threads), kg_int(kg, 1));
+    accs_apply(kg, &t->carry, accs_now(kg, &t->carry), accs_load(kg, ac, last));
+    kb_end(kg->kb);
 }
 
 static void close_tiles(KGen *kg)
 {
     seg_barrier(kg); /* the buffers are used again */
-    kg_close(kg);
-    kg_close(kg);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
 }
 
 /* seg, c, beg, len for all threads (those without a chunk get an empty one). */
-static void locate_all(KGen *kg, SegNames *n)
+static void locate_all(KGen *kg, Chunk *n)
 {
-    const char *len = kg_name(kg, "len");
     segments_locate(kg, n);
-    kg_line(kg, "const i64 %s = %s ? %s : 0;", len, n->active, n->len);
-    n->len = len;
+    n->len = kb_let(kg->kb, "len", kx_select(kg->cx->perm, n->active, n->len, kg_int(kg, 0)));
 }
 
-void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const SegNames *n, const KLoc *outs)
+void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs)
 {
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
     Tile t = open_tiles(kg, ac, n);
-    for (int j = 0; j < ac->n; j++)
-        kg_line(kg, "%s = %s;", ac->acc[j], kg_atom_c(kg, e->seg.nes.at[j]));
-    kg_open(kg, "if (%s)", t.in);
+    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
+    kb_if(kg->kb, t.in);
     WorkMark m = kg_work_begin(kg);
     nest_bind(kg, nest, nest->n - 1, n->seg);
-    nest_bind_dim(kg, &vec_last(nest), kg_text(kg, "%s + %s", n->beg, t.off));
+    nest_bind_dim(kg, &vec_last(nest), kg_add(kg, n->beg, t.off));
     seg_hint_maps(kg, e, outs, s);
     kg_stms(kg, e->seg.body);
     seg_store_maps(kg, e, outs, s);
-    const char **x = accs_atoms(kg, ac, e->seg.body->res.at);
-    for (int j = 0; j < ac->n; j++)
-        kg_line(kg, "%s = %s;", ac->acc[j], x[j]);
+    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.body->res.at));
     kg_work_end(kg, m);
-    kg_close(kg);
+    kb_end(kg->kb);
     scan_tile(kg, ac, n, &t);
-    kg_open(kg, "if (%s)", t.in);
+    kb_if(kg->kb, t.in);
     nest_bind(kg, nest, nest->n - 1, n->seg);
-    nest_bind_dim(kg, &vec_last(nest), kg_text(kg, "%s + %s", n->beg, t.off));
-    store_scanned(kg, s, outs, ac->acc);
-    kg_close(kg);
+    nest_bind_dim(kg, &vec_last(nest), kg_add(kg, n->beg, t.off));
+    store_scanned(kg, s, outs, ac);
+    kb_end(kg->kb);
     close_tiles(kg);
 }
 
@@ -160,12 +144,12 @@ static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc 
     KGen *kg = kg_new(h, "segscan", e);
     Accs ac = accs_new(kg, e);
     accs_local(kg, &ac);
-    SegNames n = segments_open(kg, sg);
+    Chunk n = segments_open(kg, sg);
     locate_all(kg, &n);
     accs_declare(kg, &ac, &e->seg.nes);
-    kg_open(kg, "if (%s)", n.active);
+    kb_if(kg->kb, n.active);
     load_carry(kg, &ac, &n);
-    kg_close(kg);
+    kb_end(kg->kb);
     seg_scan_chunk(kg, s, &ac, &n, seg_outs(kg, s, 0, outs));
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
@@ -176,26 +160,26 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
     KGen *kg = kg_new(h, "segscan_partials", e);
     Accs ac = accs_new(kg, e);
     accs_local(kg, &ac);
-    SegNames n = segments_open(kg, sg);
+    Chunk n = segments_open(kg, sg);
     locate_all(kg, &n);
     accs_declare(kg, &ac, &e->seg.nes);
     Tile t = open_tiles(kg, &ac, &n);
-    const char **elem = NEWN(h->cx->perm, const char *, ac.n);
+    KBuf **bufs = NEWN(h->cx->perm, KBuf *, ac.n);
+    const KExp *at = kg_add(kg, kg_mul(kg, n.seg, n.width), t.off);
     for (int j = 0; j < ac.n; j++) {
-        elem[j] = kg_text(kg, "%s[%s * %s + %s]", kg_param_mem(kg, parts[j], ac.types[j]), n.seg,
-                          n.width, t.off);
+        bufs[j] = kg_param_mem(kg, parts[j], ac.types[j]);
         kg_updates(kg, parts[j]);
-        kg_line(kg, "%s = %s;", ac.acc[j], kg_atom_c(kg, e->seg.nes.at[j]));
     }
-    kg_open(kg, "if (%s)", t.in);
+    accs_set(kg, &ac, accs_atoms(kg, &ac, e->seg.nes.at));
+    kb_if(kg->kb, t.in);
     for (int j = 0; j < ac.n; j++)
-        kg_line(kg, "%s = %s;", ac.acc[j], elem[j]);
-    kg_close(kg);
+        kb_set(kg->kb, ac.acc[j], kb_load(kg->kb, "x", bufs[j], at));
+    kb_end(kg->kb);
     scan_tile(kg, &ac, &n, &t);
-    kg_open(kg, "if (%s)", t.in);
+    kb_if(kg->kb, t.in);
     for (int j = 0; j < ac.n; j++)
-        kg_line(kg, "%s = %s;", elem[j], ac.acc[j]);
-    kg_close(kg);
+        kb_store(kg->kb, bufs[j], at, kg_of(kg, ac.acc[j]));
+    kb_end(kg->kb);
     close_tiles(kg);
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }

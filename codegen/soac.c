@@ -6,7 +6,7 @@ void kg_bind_params(KGen *kg, Var *const *params, const Atom *args, int n)
 {
     for (int i = 0; i < n; i++) {
         if (params[i]->type.rank == 0)
-            kg_decl(kg, params[i], kg_atom_c(kg, args[i]));
+            kg_let(kg, params[i], kg_atom(kg, args[i]));
         else
             kg_bind_arr(kg, params[i], *kg_arr(kg, args[i].var));
     }
@@ -23,7 +23,7 @@ typedef struct {
     const Exp *e;
     int n_acc; /* reduced or scanned values */
     bool scan;
-    const char *i;
+    const Sx *i;
     Carries *acc;
     KLoc *outs; /* result arrays, by position in the pattern */
 } Loop;
@@ -31,7 +31,7 @@ typedef struct {
 /* Row i of the result array of pattern variable j. */
 static KLoc out_row(KGen *kg, const Loop *lp, const Stm *s, int j)
 {
-    return loc_row(kg, &lp->outs[j], s->pat.at[j]->type.rank, sx_text(kg->cx, lp->i));
+    return loc_row(kg, &lp->outs[j], s->pat.at[j]->type.rank, lp->i);
 }
 
 /* The mapped function: binds its parameters, writes what is mapped out. Returns the values to be
@@ -39,8 +39,7 @@ static KLoc out_row(KGen *kg, const Loop *lp, const Stm *s, int j)
 static const Atom *apply_fn(KGen *kg, const Loop *lp, const Stm *s)
 {
     const Lambda *fn = lp->e->soac.fn;
-    const Sx *i = sx_text(kg->cx, lp->i);
-    kg_bind_rows(kg, fn->params.at, &lp->e->soac.arrs, i);
+    kg_bind_rows(kg, fn->params.at, &lp->e->soac.arrs, lp->i);
     for (int j = lp->n_acc; j < s->pat.n; j++)
         if (s->pat.at[j]->type.rank > 1)
             place_hint(kg, fn->body, fn->body->res.at[j], out_row(kg, lp, s, j));
@@ -61,7 +60,7 @@ static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
     if (xs)
         kg_bind_params(kg, op->params.at + n, xs, n);
     else
-        kg_bind_rows(kg, op->params.at + n, &lp->e->soac.arrs, sx_text(kg->cx, lp->i));
+        kg_bind_rows(kg, op->params.at + n, &lp->e->soac.arrs, lp->i);
     carry_turn(kg, lp->acc);
     carry_hint(kg, lp->acc, op->body, op->body->res.at);
     kg_stms(kg, op->body);
@@ -73,13 +72,21 @@ static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
     carry_step(kg, lp->acc, op->body->res.at);
 }
 
+/* Opens the loop over the elements; the number of the one at hand. */
+static const Sx *open_turns(KGen *kg, const Exp *e)
+{
+    const KExp *i =
+        kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, e->soac.width), kg_int(kg, 1));
+    kg_unroll(kg, e);
+    return kg_sx_of(kg, i);
+}
+
 void kg_soac(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
     bool accumulates = e->kind != E_MAP;
     Loop lp = {.e = e, .n_acc = accumulates ? e->soac.nes.n : 0};
     lp.scan = e->kind == E_SCAN || e->kind == E_SCANOMAP;
-    lp.i = kg_name(kg, "i");
     lp.outs = NEWN(kg->cx->perm, KLoc, s->pat.n);
     int first_array = lp.scan ? 0 : lp.n_acc;
     for (int j = first_array; j < s->pat.n; j++)
@@ -88,20 +95,24 @@ void kg_soac(KGen *kg, const Stm *s)
     if (accumulates)
         lp.acc = carry_begin(kg, &op->params, lp.n_acc, &e->soac.nes, op->body, op->body->res.at,
                              lp.scan ? NULL : s->pat.at);
-    if (e->attrs & ATTR_UNROLL)
-        kg_line(kg, "#pragma unroll");
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", lp.i, lp.i, kg_atom_c(kg, e->soac.width), lp.i);
+    lp.i = open_turns(kg, e);
     HeapMark turn = heap_mark(kg);
     bool has_fn = e->kind == E_MAP || e->kind == E_REDOMAP || e->kind == E_SCANOMAP;
     const Atom *xs = has_fn ? apply_fn(kg, &lp, s) : NULL;
     if (accumulates)
         apply_op(kg, &lp, s, xs);
     heap_release(kg, turn);
-    kg_close(kg);
+    kb_end(kg->kb);
     if (accumulates && !lp.scan)
         carry_end(kg, lp.acc, s->pat.at);
     for (int j = first_array; j < s->pat.n; j++)
         kg_bind_arr(kg, s->pat.at[j], lp.outs[j]);
+}
+
+const KExp *kg_in_bounds(KGen *kg, Atom i, Atom n)
+{
+    const KExp *x = kg_atom(kg, i);
+    return kg_and(kg, kg_le(kg, kg_int(kg, 0), x), kg_lt(kg, x, kg_atom(kg, n)));
 }
 
 /* --- Scatter ---------------------------------------------------------------------------------- */
@@ -110,17 +121,15 @@ void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, 
 {
     Type t = d->arr.var->type;
     const Sx **at = NEWN(kg->cx->perm, const Sx *, d->rank);
-    Out cond = {0};
+    const KExp *in = kx_bool(kg->cx->perm, true);
     for (int k = 0; k < d->rank; k++) {
         at[k] = kg_sx(kg, ix[k]);
-        const char *i = kg_atom_c(kg, ix[k]);
-        out_printf(&cond, "%s0 <= %s && %s < %s", k ? " && " : "", i, i, kg_atom_c(kg, t.dims[k]));
+        in = kg_and(kg, in, kg_in_bounds(kg, ix[k], t.dims[k]));
     }
-    kg_open(kg, "if (%s)", cond.text ? cond.text : "1");
-    out_free(&cond);
+    kb_if(kg->kb, in);
     KLoc row = loc_row_n(kg, loc, t.rank, at, d->rank);
     kg_store(kg, &row, atom_type(val), val);
-    kg_close(kg);
+    kb_end(kg->kb);
 }
 
 KLoc *kg_dests(KGen *kg, const Stm *s, const Dests *dests)
@@ -143,10 +152,9 @@ void kg_scatter(KGen *kg, const Stm *s)
     const Lambda *fn = e->soac.fn;
     int n = e->soac.dests.n, at = 0;
     KLoc *locs = kg_dests(kg, s, &e->soac.dests);
-    const char *i = kg_name(kg, "i");
-    kg_open(kg, "for (i64 %s = 0; %s < %s; %s++)", i, i, kg_atom_c(kg, e->soac.width), i);
+    const Sx *i = open_turns(kg, e);
     HeapMark turn = heap_mark(kg);
-    kg_bind_rows(kg, fn->params.at, &e->soac.arrs, sx_text(kg->cx, i));
+    kg_bind_rows(kg, fn->params.at, &e->soac.arrs, i);
     kg_stms(kg, fn->body);
     const Atom *res = fn->body->res.at;
     int n_ix = 0;
@@ -158,7 +166,7 @@ void kg_scatter(KGen *kg, const Stm *s)
         at += d->rank;
     }
     heap_release(kg, turn);
-    kg_close(kg);
+    kb_end(kg->kb);
     for (int j = 0; j < n; j++)
         kg_bind_arr(kg, s->pat.at[j], locs[j]);
 }

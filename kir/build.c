@@ -1,7 +1,7 @@
 /* Making kernels: statements are appended to the innermost open block. */
 #include "kir/kir.h"
 
-const char *c_ident(const char *base);
+#include "base/ident.h"
 
 KBuild *kb_new(Arena *a)
 {
@@ -131,6 +131,11 @@ static KStm *open_stm(KBuild *b, KStm s)
     return p;
 }
 
+void kb_enter(KBuild *b, KBlock *block)
+{
+    vec_push(b->arena, &b->open, block);
+}
+
 void kb_end(KBuild *b)
 {
     ASSERT(b->open.n > 1);
@@ -200,6 +205,17 @@ void kb_do_end(KBuild *b, KStm *loop, const KExp *cond)
 {
     loop->x[0] = cond;
     kb_end(b);
+}
+
+bool kir_leaves(const KBlock *b, const KStm *work)
+{
+    for (int i = 0; i < b->n; i++) {
+        const KStm *s = b->at[i];
+        if ((s->kind == KST_LEAVE && s->target == work) || kir_leaves(&s->body[0], work) ||
+            kir_leaves(&s->body[1], work))
+            return true;
+    }
+    return false;
 }
 
 /* --- Places ----------------------------------------------------------------------------------- */

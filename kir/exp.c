@@ -113,7 +113,7 @@ bool kx_same(const KExp *x, const KExp *y)
     case KE_ID: return x->id == y->id && x->dim == y->dim;
     case KE_RAW: return strcmp(x->text, y->text) == 0;
     case KE_PRIM:
-        if (x->op != y->op || x->exact != y->exact)
+        if (x->op != y->op || x->exact != y->exact || x->saturate != y->saturate)
             return false;
         break;
     case KE_PART:
@@ -268,6 +268,21 @@ const KExp *kx_rem(Arena *a, const KExp *x, const KExp *y)
 {
     const KExp *r = folded(a, OP_REM, x, y);
     return r ? r : kx_is_int(y, 1) ? kx_int(a, 0) : exact(a, OP_REM, x, y);
+}
+
+const KExp *kx_saturate(Arena *a, PrimOp op, const KExp *x, const KExp *y)
+{
+    const KExp *r = folded(a, op, x, y);
+    if (r)
+        return r;
+    if (op == OP_MUL && kx_is_int(x, 1))
+        return y;
+    if (op == OP_MUL && kx_is_int(y, 1))
+        return x;
+    const KExp *args[] = {x, y};
+    KExp *e = prim(a, op, args, 2);
+    e->saturate = true;
+    return e;
 }
 
 const KExp *kx_min(Arena *a, const KExp *x, const KExp *y)

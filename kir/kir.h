@@ -115,6 +115,7 @@ struct KExp {
     const KVar *var; /* VAR */
     PrimOp op;       /* PRIM */
     bool exact;      /* PRIM on integers: see above */
+    bool saturate;    /* PRIM ADD, SUB, MUL on i64: what does not fit becomes the nearest that does */
     KId id;          /* ID */
     int dim;         /* ID: 0..2; PART: component */
     int n;
@@ -148,15 +149,15 @@ struct KStm {
 };
 
 typedef enum {
-    KFP_FAILURE, /* where failures are recorded; the number of the launch. Always first */
-    KFP_MEM,     /* buf in global memory */
-    KFP_SCALAR,  /* var */
-    KFP_LOCAL,   /* buf in local memory, sized at the launch */
-    KFP_HEAP     /* buf of bytes; var: how many of them each work-item has */
-} KFormalKind;
+    KP_FAILURE, /* where failures are recorded; the number of the launch. Always first */
+    KP_MEM,     /* buf in global memory */
+    KP_SCALAR,  /* var */
+    KP_LOCAL,   /* buf in local memory, sized at the launch */
+    KP_HEAP     /* buf of bytes; var: how many of them each work-item has */
+} KParamKind;
 
 typedef struct {
-    KFormalKind kind;
+    KParamKind kind;
     KBuf *buf;
     KVar *var;
 } KFormal;
@@ -201,6 +202,7 @@ const KExp *kx_sub(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_mul(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_quot(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_rem(Arena *a, const KExp *x, const KExp *y);
+const KExp *kx_saturate(Arena *a, PrimOp op, const KExp *x, const KExp *y); /* ADD, SUB, MUL */
 const KExp *kx_min(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_max(Arena *a, const KExp *x, const KExp *y);
 /* Comparisons (of any type) and truth. */
@@ -258,7 +260,9 @@ void kb_else(KBuild *b); /* ends the IF's first branch, and begins its second */
 void kb_open_block(KBuild *b);
 KStm *kb_work(KBuild *b);
 void kb_leave(KBuild *b, const KStm *work);
+void kb_enter(KBuild *b, KBlock *block); /* a block that stands elsewhere, or nowhere yet */
 void kb_end(KBuild *b);
+bool kir_leaves(const KBlock *b, const KStm *work); /* is there a LEAVE of that WORK? */
 /* Do-while: cond is told at the end. */
 KStm *kb_do(KBuild *b);
 void kb_do_end(KBuild *b, KStm *loop, const KExp *cond);
@@ -276,6 +280,6 @@ void kb_insert(KBuild *b, KPlace p, KStm s);
 void kir_opencl(Out *o, const KFun *f);
 const char *kir_exp_c(const KExp *x); /* as C text, which compiles on the host, too */
 const char *kir_const_c(Const c);
-const char *kir_ctype(PrimType t); /* i32, f32, mf_bool ...: the short types of runtime/scalar.h */
+const char *ctype_c(PrimType t); /* i32, f32, mf_bool ...: the short types of runtime/scalar.h */
 
 #endif

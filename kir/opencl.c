@@ -16,7 +16,7 @@ static void exp_text(Out *o, const KExp *x, int level);
 
 /* --- Types and constants ---------------------------------------------------------------------- */
 
-const char *kir_ctype(PrimType t)
+const char *ctype_c(PrimType t)
 {
     return t == T_BOOL ? "mf_bool" : prim_type_text[t];
 }
@@ -24,7 +24,7 @@ const char *kir_ctype(PrimType t)
 static void ktype_text(Out *o, KType t)
 {
     if (t.lanes == 1) {
-        out_puts(o, t.index ? "mf_index" : kir_ctype(t.elem));
+        out_puts(o, t.index ? "mf_index" : ctype_c(t.elem));
         return;
     }
     static const char *const words[N_PRIM_TYPES] = {
@@ -91,7 +91,7 @@ typedef struct {
 } Infix;
 
 /* The operator that op is in C on operands of type t; no sign where a function is needed. */
-static Infix infix(PrimOp op, PrimType t, bool exact)
+static Infix infix_of(PrimOp op, PrimType t, bool exact)
 {
     bool plain = prim_is_float(t) || exact;
     switch ((int)op) { /* not over all operations: what is not listed is a function */
@@ -114,6 +114,19 @@ static Infix infix(PrimOp op, PrimType t, bool exact)
     return (Infix){0};
 }
 
+static bool is_index_division(const KExp *x)
+{
+    return x->exact && (x->op == OP_QUOT || x->op == OP_REM);
+}
+
+/* Of an operation; dividing what is not negative by a constant is cheap as it stands. */
+static Infix infix(const KExp *x)
+{
+    if (is_index_division(x) && x->x[1]->kind == KE_CONST)
+        return (Infix){x->op == OP_QUOT ? " / " : " % ", P_PRODUCT};
+    return infix_of(x->op, x->x[0]->type.elem, x->exact);
+}
+
 static void args_text(Out *o, const KExp *x)
 {
     for (int i = 0; i < x->n; i++) {
@@ -132,11 +145,6 @@ static void infix_text(Out *o, const KExp *x, Infix f)
     exp_text(o, x->x[1], chain ? f.level : f.level + 1);
 }
 
-static bool is_index_division(const KExp *x)
-{
-    return x->exact && (x->op == OP_QUOT || x->op == OP_REM);
-}
-
 static void function_text(Out *o, const KExp *x)
 {
     PrimType t = x->x[0]->type.elem;
@@ -144,6 +152,8 @@ static void function_text(Out *o, const KExp *x)
         out_puts(o, "mf_index_div(");
     else if (is_index_division(x))
         out_puts(o, "mf_index_mod(");
+    else if (x->saturate)
+        out_printf(o, "mf_size_%s(", prim_info[x->op].text);
     else
         out_printf(o, "mf_%s_%s(", x->op == OP_MULHI ? "mulhi" : prim_info[x->op].text,
                    prim_type_text[t]);
@@ -161,7 +171,7 @@ static int level_of(const KExp *x)
         if (x->op == OP_NOT || x->op == OP_COMPL ||
             (x->op == OP_NEG && prim_is_float(x->type.elem)))
             return P_UNARY;
-        Infix f = infix(x->op, x->x[0]->type.elem, x->exact);
+        Infix f = infix(x);
         return f.sign ? f.level : P_PRIMARY;
     case KE_RAW: return P_SELECT;
     case KE_CONST:
@@ -177,11 +187,11 @@ static int level_of(const KExp *x)
 static void prim_text(Out *o, const KExp *x)
 {
     PrimType t = x->x[0]->type.elem;
-    Infix f = infix(x->op, t, x->exact);
+    Infix f = infix(x);
     if (x->op == OP_NOT)
         out_puts(o, "!");
     else if (x->op == OP_COMPL)
-        out_printf(o, "(%s)~", kir_ctype(t));
+        out_printf(o, "(%s)~", ctype_c(t));
     else if (x->op == OP_NEG && prim_is_float(t))
         out_puts(o, "-");
     else if (f.sign) {
@@ -357,7 +367,7 @@ static void race_text(Out *o, const KStm *s)
 
 static void view_text(Out *o, const KStm *s)
 {
-    const char *space = space_word(s->buf->space), *type = kir_ctype(s->buf->elem);
+    const char *space = space_word(s->buf->space), *type = ctype_c(s->buf->elem);
     out_printf(o, "%s%s *const %s = (%s%s *)", space, type, s->buf->name, space, type);
     if (s->x[0]) {
         out_printf(o, "((%schar *)%s + ", space, s->buf->of->name);
@@ -381,7 +391,7 @@ static void atomic_text(Out *o, const KStm *s)
         out_puts(o, " = ");
     }
     out_printf(o, "%s_%s((volatile %s%s *)&", prim_type_bytes[t] == 8 ? "mf_atom" : "atomic", op,
-               space_word(s->buf->space), kir_ctype(t));
+               space_word(s->buf->space), ctype_c(t));
     element_text(o, s);
     for (int i = 1; i < kstm_info[s->kind].operands; i++) {
         out_puts(o, ", ");
@@ -439,20 +449,9 @@ static void if_text(Out *o, const KStm *s)
     out_puts(o, "\n");
 }
 
-static bool leaves(const KBlock *b, const KStm *work)
-{
-    for (int i = 0; i < b->n; i++) {
-        const KStm *s = b->at[i];
-        if ((s->kind == KST_LEAVE && s->target == work) || leaves(&s->body[0], work) ||
-            leaves(&s->body[1], work))
-            return true;
-    }
-    return false;
-}
-
 static void work_text(Out *o, const KStm *s)
 {
-    bool label = leaves(&s->body[0], s);
+    bool label = kir_leaves(&s->body[0], s);
     if (label) {
         block_text(o, &s->body[0]);
         out_printf(o, "\n%s:;\n", s->label);
@@ -519,7 +518,7 @@ static void line_text(Out *o, const KStm *s)
     case KST_STORE: store_text(o, s); return;
     case KST_RACE: race_text(o, s); return;
     case KST_ARRAY:
-        out_printf(o, "%s %s[%lld];\n", kir_ctype(s->buf->elem), s->buf->name,
+        out_printf(o, "%s %s[%lld];\n", ctype_c(s->buf->elem), s->buf->name,
                    (long long)s->buf->count);
         return;
     case KST_VIEW: view_text(o, s); return;
@@ -560,16 +559,16 @@ static void line_text(Out *o, const KStm *s)
 static void formal_text(Out *o, const KFormal *p)
 {
     switch (p->kind) {
-    case KFP_FAILURE: out_puts(o, "__global mf_failure *failure, int launch"); return;
-    case KFP_MEM:
-    case KFP_LOCAL:
-        out_printf(o, "%s%s *%s", space_word(p->buf->space), kir_ctype(p->buf->elem), p->buf->name);
+    case KP_FAILURE: out_puts(o, "__global mf_failure *failure, int launch"); return;
+    case KP_MEM:
+    case KP_LOCAL:
+        out_printf(o, "%s%s *%s", space_word(p->buf->space), ctype_c(p->buf->elem), p->buf->name);
         return;
-    case KFP_SCALAR:
+    case KP_SCALAR:
         ktype_text(o, p->var->type);
         out_printf(o, " %s", p->var->name);
         return;
-    case KFP_HEAP: out_printf(o, "__global char *%s, i64 %s", p->buf->name, p->var->name); return;
+    case KP_HEAP: out_printf(o, "__global char *%s, i64 %s", p->buf->name, p->var->name); return;
     }
 }
 

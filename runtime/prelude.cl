@@ -10,8 +10,12 @@
 #ifdef cl_khr_int64_base_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #define MF_ATOMIC64 1
+#define mf_atom_add atom_add
+#define mf_atom_cmpxchg atom_cmpxchg
 #else
 #define MF_ATOMIC64 0
+#define mf_atom_add(place, x) (0) /* in branches that are never taken */
+#define mf_atom_cmpxchg(place, old, new) (0)
 #endif
 
 /* Work-items write different numbers into one word of local memory, and any of them may stay. A plain store
@@ -90,4 +94,9 @@ static inline long mf_heap_alloc(__global mf_failure *failure, int launch, long 
 static inline long mf_index_div(long a, long b)
 {
     return ((a | b) >> 32) == 0 ? (long)((uint)a / (uint)b) : a / b;
+}
+
+static inline long mf_index_mod(long a, long b)
+{
+    return ((a | b) >> 32) == 0 ? (long)((uint)a % (uint)b) : a % b;
 }
