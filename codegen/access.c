@@ -92,8 +92,7 @@ void kg_sync(KGen *kg)
 const KExp *kg_open_shared(KGen *kg, const KExp *total)
 {
     KBuild *b = kg->kb;
-    const KExp *base =
-        kb_for(b, "base", kg_int(kg, 0), total, kg_id(kg, KID_GROUP_SIZE));
+    const KExp *base = kb_for(b, "base", kg_int(kg, 0), total, kg_id(kg, KID_GROUP_SIZE));
     const KExp *j = kb_let(b, "j", kg_add(kg, base, kg->lid));
     kb_if(b, kg_lt(kg, j, total));
     return j;
@@ -134,8 +133,8 @@ void kg_loops_open(KGen *kg, Type t, const Sx **ix)
         return;
     }
     for (int k = 0; k < t.rank; k++)
-        ix[k] = kg_sx_of(kg, kb_for(kg->kb, "c", kg_int(kg, 0), kg_atom(kg, t.dims[k]),
-                                    kg_int(kg, 1)));
+        ix[k] =
+            kg_sx_of(kg, kb_for(kg->kb, "c", kg_int(kg, 0), kg_atom(kg, t.dims[k]), kg_int(kg, 1)));
 }
 
 void kg_loops_close(KGen *kg, Type t)
@@ -291,8 +290,7 @@ static void harmless(KGen *kg, KLoc *l, int rank, const KExp *ok)
 {
     Arena *a = kg->cx->perm;
     const KExp *zero = kg_int(kg, 0);
-    l->offset = kg_sx_of(
-        kg, kb_let(kg->kb, "off", kx_select(a, ok, kg_at(kg, l->offset), zero)));
+    l->offset = kg_sx_of(kg, kb_let(kg->kb, "off", kx_select(a, ok, kg_at(kg, l->offset), zero)));
     for (int k = 0; k < rank; k++)
         l->strides[k] = kg_sx_of(
             kg, kb_let(kg->kb, "stride", kx_select(a, ok, kg_at(kg, l->strides[k]), zero)));

@@ -2,7 +2,8 @@
  *
  * A scalar is a variable. An array whose next value is made by updating it in place keeps its
  * memory. An array whose size changes lies in the thread's heap (heap.c). Any other array has two
- * buffers: an iteration reads one and builds the next value in the other, then they change roles. */
+ * buffers: an iteration reads one and builds the next value in the other, then they change roles.
+ */
 #include "codegen/kernel.h"
 
 /* A loop with an array carried in place whose initial value is not ours to write starts with a

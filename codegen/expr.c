@@ -105,8 +105,7 @@ static bool slice_fits(DimIndex d, Atom size)
     if (atom_is_int(d.start, 0) && atom_eq(d.n, size) && atom_is_int(d.stride, 1))
         return true;
     return !d.start.var && !d.n.var && !d.stride.var && const_in(d.start, 0, size) &&
-           d.n.c.i >= 1 &&
-           const_in(atom_i64(d.start.c.i + (d.n.c.i - 1) * d.stride.c.i), 0, size);
+           d.n.c.i >= 1 && const_in(atom_i64(d.start.c.i + (d.n.c.i - 1) * d.stride.c.i), 0, size);
 }
 
 /* The condition for one index component to lie in a dimension of size `size`; NULL: it does. */

@@ -1,12 +1,12 @@
-/* Memory for arrays whose sizes only the thread knows. A kernel that needs it has a heap: a chunk of
- * a global block for each thread, used as a stack (heap_top: the bytes in use). Every piece of work
- * and every turn of a loop gives back what it took. A thread whose chunk is too small ends its
+/* Memory for arrays whose sizes only the thread knows. A kernel that needs it has a heap: a chunk
+ * of a global block for each thread, used as a stack (heap_top: the bytes in use). Every piece of
+ * work and every turn of a loop gives back what it took. A thread whose chunk is too small ends its
  * work; the runtime then launches the kernel again with larger chunks (runtime/heap.c).
  *
  * An array of the heap lies row-major at an offset that a variable holds, so that an array whose
- * size changes from one turn of a loop to the next, or differs between two branches, is one variable
- * too. Values that a loop carries are moved to the bottom of the loop's part of the heap when a
- * turn ends:
+ * size changes from one turn of a loop to the next, or differs between two branches, is one
+ * variable too. Values that a loop carries are moved to the bottom of the loop's part of the heap
+ * when a turn ends:
  *
  *   base          turn: xs, then what the turn makes       end of turn
  *   | xs |        | xs | temporaries | next xs |           | next xs |
@@ -89,10 +89,9 @@ static void take(KGen *kg, KVar *var, Type t)
     KBuild *b = kg->kb;
     const KExp *bytes = kg_int(kg, prim_type_bytes[t.elem]);
     heap_of(kg, t.elem);
-    kb_stm(b, (KStm){.kind = KST_HEAP,
-                     .var = var,
-                     .top = kg->heap_top,
-                     .x = {count_of(kg, t), bytes}});
+    kb_stm(
+        b,
+        (KStm){.kind = KST_HEAP, .var = var, .top = kg->heap_top, .x = {count_of(kg, t), bytes}});
     kb_if(b, kg_lt(kg, kg_of(kg, var), kg_int(kg, 0)));
     kb_leave(b, kg->work);
     kb_end(b);
@@ -178,9 +177,9 @@ static const KExp *full_words(KGen *kg, const KExp *bytes)
     return kg_mul(kg, kg_quot(kg, kg_add(kg, bytes, kg_int(kg, 7)), eight), eight);
 }
 
-/* Sources in increasing order, none below what the ones before it move to: then moving them down one
- * after the other, first elements first, overwrites nothing that is still wanted. A source that is
- * not like that is copied to the top. */
+/* Sources in increasing order, none below what the ones before it move to: then moving them down
+ * one after the other, first elements first, overwrites nothing that is still wanted. A source that
+ * is not like that is copied to the top. */
 static void source(KGen *kg, HeapMove *m, KVar *end)
 {
     KBuild *b = kg->kb;
@@ -189,8 +188,8 @@ static void source(KGen *kg, HeapMove *m, KVar *end)
     const KExp *bytes = kg_int(kg, prim_type_bytes[t.elem]);
     bool plain = plain_in_heap(kg, l, t);
     m->size = kb_let(b, "size", full_words(kg, kg_mul(kg, count_of(kg, t), bytes)));
-    m->src = kb_var(b, "src", T_I64,
-                    plain ? kg_mul(kg, kg_at(kg, l->offset), bytes) : kg_int(kg, -1));
+    m->src =
+        kb_var(b, "src", T_I64, plain ? kg_mul(kg, kg_at(kg, l->offset), bytes) : kg_int(kg, -1));
     kb_if(b, kg_lt(kg, kg_of(kg, m->src), kg_of(kg, end)));
     KVar *tmp = kb_var(b, "tmp", T_I64, NULL);
     take(kg, tmp, t);

@@ -185,8 +185,8 @@ static void atomic(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x)
                           .x = {kg_at(kg, loc_at(kg, bin, NULL, 0)), x->x}});
 }
 
-/* The word in memory that a bin lies in: 4 or 8 bytes; a smaller bin has `mask` at `shift` of it, or
- * all of it in local memory with a word a bin. */
+/* The word in memory that a bin lies in: 4 or 8 bytes; a smaller bin has `mask` at `shift` of it,
+ * or all of it in local memory with a word a bin. */
 typedef struct {
     KBuf *buf;
     const KExp *at, *shift, *mask; /* shift NULL: the whole word */
@@ -393,8 +393,7 @@ void kg_hist(KGen *kg, const Stm *s)
     const Lambda *fn = e->soac.fn;
     Hist h = hist_of(e);
     KLoc *locs = kg_dests(kg, s, h.dests);
-    const KExp *i =
-        kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, e->soac.width), kg_int(kg, 1));
+    const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, e->soac.width), kg_int(kg, 1));
     HeapMark turn = heap_mark(kg);
     kg_bind_rows(kg, fn->params.at, &e->soac.arrs, kg_sx_of(kg, i));
     kg_stms(kg, fn->body);

@@ -1,7 +1,8 @@
 /* The kernel builder: parameters are found while the text is made. */
 #include "codegen/kernel.h"
 
-#include "base/intern.h"
+#include "kir/passes.h"
+#include "kir/walk.h"
 
 #include <string.h>
 
@@ -116,8 +117,7 @@ KVar *kg_bind(KGen *kg, const Var *v)
 {
     KVar *kv = NEW(kg->cx->perm, KVar);
     bool again = varmap_get(kg->vars, v) != NULL;
-    *kv = (KVar){.name = again ? kg_name(kg, v->base) : var_c_name(v),
-                 .type = ktype(v->type.elem)};
+    *kv = (KVar){.name = again ? kg_name(kg, v->base) : var_c_name(v), .type = ktype(v->type.elem)};
     varmap_put(kg->vars, v, kv);
     varmap_del(kg->params_of, v);
     return kv;
@@ -221,8 +221,7 @@ static const KExp *at_op(KGen *kg, const Sx *sx)
     case SX_SUB: return kg_sub(kg, x, y);
     case SX_MUL: return kg_mul(kg, x, y);
     case SX_DIV: return kg_quot(kg, x, y);
-    case SX_CEILDIV:
-        return kg_quot(kg, kg_sub(kg, kg_add(kg, x, y), kg_int(kg, 1)), y);
+    case SX_CEILDIV: return kg_quot(kg, kg_sub(kg, kg_add(kg, x, y), kg_int(kg, 1)), y);
     case SX_MOD: return kg_rem(kg, x, y);
     case SX_MIN: return kg_min(kg, x, y);
     case SX_MAX: return kg_max(kg, x, y);
@@ -588,8 +587,7 @@ static const char *what_text(KGen *kg)
 static void prologue(KGen *kg)
 {
     KBuild *b = kg->kb;
-    const KExp *before =
-        kg->guard ? kg_id(kg, KID_FAILED_BEFORE) : kx_bool(kg->cx->perm, false);
+    const KExp *before = kg->guard ? kg_id(kg, KID_FAILED_BEFORE) : kx_bool(kg->cx->perm, false);
     kb_insert(b, (KPlace){&kg->top, 0},
               (KStm){.kind = KST_LET, .var = (KVar *)kg->lid->var, .x = {kg_id(kg, KID_LOCAL)}});
     kb_insert(b, (KPlace){&kg->top, 0},
@@ -623,6 +621,28 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
     return f;
 }
 
+static const char *target_text(Ctx *cx, const KFun *f, bool cpu, bool *fixed_group)
+{
+    KFun *own = kir_specialize(cx->perm, f, cpu);
+    kir_passes(cx->perm, own);
+    *fixed_group = *fixed_group || kblock_has(&own->body, KST_BARRIER);
+    Out o = {0};
+    kir_opencl(&o, own);
+    const char *text = arena_strdup(cx->perm, o.text);
+    out_free(&o);
+    return text;
+}
+
+/* The text for GPUs and for CPUs. */
+static const char *target_texts(Ctx *cx, const KFun *f, bool *fixed_group)
+{
+    const char *gpu = target_text(cx, f, false, fixed_group);
+    const char *cpu = target_text(cx, f, true, fixed_group);
+    if (strcmp(gpu, cpu) == 0)
+        return gpu;
+    return arena_printf(cx->perm, "#if MF_IS_CPU\n%s#else\n%s#endif\n", cpu, gpu);
+}
+
 Kernel *kg_finish(KGen *kg)
 {
     Ctx *cx = kg->cx;
@@ -634,10 +654,7 @@ Kernel *kg_finish(KGen *kg)
                      kg->h->plan->kernels.n);
     k.params = kg->params;
     k.fun = finished_fun(kg, &k);
-    Out o = {0};
-    kir_opencl(&o, k.fun);
-    k.text = arena_strdup(cx->perm, o.text);
-    out_free(&o);
+    k.text = target_texts(cx, k.fun, &k.fixed_group);
     return kernel_intern(kg->h->plan, cx, k);
 }
 

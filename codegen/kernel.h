@@ -19,7 +19,8 @@
  *       together. Shared memory is written only between barriers, see kg_sync.
  *
  * A variable that the kernel does not bind is the host's: kg_atom and kg_arr make it a parameter at
- * its first use. Index arithmetic is made of sizes (size/size.h) and becomes expressions in kg_at. */
+ * its first use. Index arithmetic is made of sizes (size/size.h) and becomes expressions in kg_at.
+ */
 #ifndef CODEGEN_KERNEL_H
 #define CODEGEN_KERNEL_H
 
@@ -54,29 +55,30 @@ typedef struct {
     KBuild *kb;       /* the kernel being made */
     KBlock top;       /* declarations at the kernel's beginning */
     KParams params;
-    const KExp *lid, *stopped; /* the work-item's number in its group; has an earlier launch failed? */
-    VarMap *arrs;        /* array variable -> KLoc* */
-    VarMap *vars;        /* scalar variable -> its KVar */
-    VarMap *params_of;   /* set: those that are parameters */
-    VarMap *results;     /* scalar variable -> KVar bound further out that takes its value */
-    VarMap *bounds;      /* i64 variable bound here -> Sx*: a host expression it never exceeds */
-    VarMap *hints;       /* array variable -> KLoc*: where its value is wanted */
-    VarMap *indices;     /* set: variables bound here that are never negative */
-    VarMap *defs;        /* scalar variable bound here -> its defining Exp* */
-    bool coop;           /* group mode */
-    bool clean;          /* group mode: nothing touched shared memory since the last barrier */
-    bool may_fail;       /* records failures */
-    bool guard;          /* does nothing once an earlier launch failed: its data decide addresses */
-    bool uses_scratch;   /* has thread memory in a global block: the number of threads is bounded */
-    bool uses_heap;      /* ... or a heap */
-    bool heap_dirty;     /* something was taken from the heap since the last mark */
-    KVar *heap_top;      /* bytes in use */
-    const KExp *heap_mine; /* where the thread's chunk begins */
-    const KExp *thread_stride; /* between elements of a thread's slice of a global block */
+    const KExp *lid,
+        *stopped;      /* the work-item's number in its group; has an earlier launch failed? */
+    VarMap *arrs;      /* array variable -> KLoc* */
+    VarMap *vars;      /* scalar variable -> its KVar */
+    VarMap *params_of; /* set: those that are parameters */
+    VarMap *results;   /* scalar variable -> KVar bound further out that takes its value */
+    VarMap *bounds;    /* i64 variable bound here -> Sx*: a host expression it never exceeds */
+    VarMap *hints;     /* array variable -> KLoc*: where its value is wanted */
+    VarMap *indices;   /* set: variables bound here that are never negative */
+    VarMap *defs;      /* scalar variable bound here -> its defining Exp* */
+    bool coop;         /* group mode */
+    bool clean;        /* group mode: nothing touched shared memory since the last barrier */
+    bool may_fail;     /* records failures */
+    bool guard;        /* does nothing once an earlier launch failed: its data decide addresses */
+    bool uses_scratch; /* has thread memory in a global block: the number of threads is bounded */
+    bool uses_heap;    /* ... or a heap */
+    bool heap_dirty;   /* something was taken from the heap since the last mark */
+    KVar *heap_top;    /* bytes in use */
+    const KExp *heap_mine;            /* where the thread's chunk begins */
+    const KExp *thread_stride;        /* between elements of a thread's slice of a global block */
     KBuf *heap, *heaps[N_PRIM_TYPES]; /* the thread's chunk, and as elements of a type */
-    bool solo;           /* level-0 constructs are executed by one thread */
-    bool unshareable;    /* group mode: an array that the group shares has no known bound */
-    Loc at;              /* of the statement at work */
+    bool solo;                        /* level-0 constructs are executed by one thread */
+    bool unshareable; /* group mode: an array that the group shares has no known bound */
+    Loc at;           /* of the statement at work */
     Irregulars irregulars;
     const KStm *work;      /* the thread's present piece of work: failures leave it */
     const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
@@ -91,7 +93,7 @@ typedef struct {
 KGen *kg_new(Host *h, const char *kind, const Exp *seg);
 /* The variable of the kernel that v is, new: to be bound by what the caller makes next. */
 KVar *kg_bind(KGen *kg, const Var *v);
-void kg_let(KGen *kg, const Var *v, const KExp *x); /* binds v to x */
+void kg_let(KGen *kg, const Var *v, const KExp *x);                              /* binds v to x */
 void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n); /* to an element */
 /* Binds v to a variable that changes; init may be NULL. kg_set changes it. */
 void kg_var(KGen *kg, const Var *v, const KExp *init);
@@ -114,32 +116,33 @@ KBuf *kg_param_mem(KGen *kg, Mem *mem, PrimType elem);
 /* A block that belongs to this launch only, never shared with another parameter of the same block.
  */
 KBuf *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem);
-/* The kernel reads and writes this block, so that a second launch would not do the same as the first. */
+/* The kernel reads and writes this block, so that a second launch would not do the same as the
+ * first. */
 void kg_updates(KGen *kg, const Mem *mem);
 KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count);
 
 /* Open a branch for targets of a kind; kb_else and kb_end go with it. */
 void kg_if_gpu(KGen *kg);
 void kg_if_cpu(KGen *kg);
-const KExp *kg_global_id(KGen *kg); /* the work-item's number in the grid ... */
+const KExp *kg_global_id(KGen *kg);   /* the work-item's number in the grid ... */
 const KExp *kg_global_size(KGen *kg); /* ... of so many */
 
 /* Short forms of what makers write most. kx: (kg, x, y) -> expression. */
-#define KX_ARENA(kg) ((kg)->cx->perm)
-#define kg_int(kg, k) kx_int(KX_ARENA(kg), (k))
-#define kg_id(kg, id) kx_id(KX_ARENA(kg), (id))
-#define kg_add(kg, x, y) kx_add(KX_ARENA(kg), (x), (y))
-#define kg_sub(kg, x, y) kx_sub(KX_ARENA(kg), (x), (y))
-#define kg_mul(kg, x, y) kx_mul(KX_ARENA(kg), (x), (y))
+#define KX_ARENA(kg)      ((kg)->cx->perm)
+#define kg_int(kg, k)     kx_int(KX_ARENA(kg), (k))
+#define kg_id(kg, id)     kx_id(KX_ARENA(kg), (id))
+#define kg_add(kg, x, y)  kx_add(KX_ARENA(kg), (x), (y))
+#define kg_sub(kg, x, y)  kx_sub(KX_ARENA(kg), (x), (y))
+#define kg_mul(kg, x, y)  kx_mul(KX_ARENA(kg), (x), (y))
 #define kg_quot(kg, x, y) kx_quot(KX_ARENA(kg), (x), (y))
-#define kg_rem(kg, x, y) kx_rem(KX_ARENA(kg), (x), (y))
-#define kg_min(kg, x, y) kx_min(KX_ARENA(kg), (x), (y))
-#define kg_max(kg, x, y) kx_max(KX_ARENA(kg), (x), (y))
-#define kg_lt(kg, x, y) kx_lt(KX_ARENA(kg), (x), (y))
-#define kg_le(kg, x, y) kx_le(KX_ARENA(kg), (x), (y))
-#define kg_eq(kg, x, y) kx_eq(KX_ARENA(kg), (x), (y))
-#define kg_and(kg, x, y) kx_and(KX_ARENA(kg), (x), (y))
-#define kg_of(kg, v) kx_var(KX_ARENA(kg), (v))
+#define kg_rem(kg, x, y)  kx_rem(KX_ARENA(kg), (x), (y))
+#define kg_min(kg, x, y)  kx_min(KX_ARENA(kg), (x), (y))
+#define kg_max(kg, x, y)  kx_max(KX_ARENA(kg), (x), (y))
+#define kg_lt(kg, x, y)   kx_lt(KX_ARENA(kg), (x), (y))
+#define kg_le(kg, x, y)   kx_le(KX_ARENA(kg), (x), (y))
+#define kg_eq(kg, x, y)   kx_eq(KX_ARENA(kg), (x), (y))
+#define kg_and(kg, x, y)  kx_and(KX_ARENA(kg), (x), (y))
+#define kg_of(kg, v)      kx_var(KX_ARENA(kg), (v))
 
 /* Text, for makers that are not made of expressions yet. */
 const char *kg_name(KGen *kg, const char *base);
@@ -150,7 +153,7 @@ void kg_close(KGen *kg);
 char *kg_text(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kg_decl(KGen *kg, const Var *v, const char *init); /* "type name = init;" */
 const char *kg_atom_c(KGen *kg, Atom a);
-const char *kg_c(KGen *kg, const Sx *sx); /* text of kg_at */
+const char *kg_c(KGen *kg, const Sx *sx);                                  /* text of kg_at */
 const char *loc_elem(KGen *kg, const KLoc *l, const Sx *const *ix, int n); /* "mem[...]" */
 const KExp *kg_raw(KGen *kg, PrimType t, const char *text);
 
@@ -265,7 +268,8 @@ KLoc heap_at(KGen *kg, Type t, const KVar *off);
 /* Between the two, at the same depth of blocks, what is taken from the heap is given back. */
 HeapMark heap_mark(KGen *kg);
 void heap_release(KGen *kg, HeapMark m);
-/* In a branch: off := where array v lies in the heap, which is copied there if it lies elsewhere. */
+/* In a branch: off := where array v lies in the heap, which is copied there if it lies elsewhere.
+ */
 void heap_join(KGen *kg, KVar *off, const Var *v);
 /* The arrays of changing size that a loop carries. */
 typedef struct {
@@ -377,8 +381,8 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 
 /* --- group.c, groupseg.c ---------------------------------------------------------------------- */
 
-/* Level-1 segmap with level-0 constructs inside. False, and nothing done, if work-groups cannot run it:
- * an array that a group shares has a size without a bound. */
+/* Level-1 segmap with level-0 constructs inside. False, and nothing done, if work-groups cannot run
+ * it: an array that a group shares has a size without a bound. */
 bool cg_group(Host *h, const Stm *s);
 KLoc group_alloc(KGen *kg, const Var *v, Type t);
 KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch space, marked used */

@@ -198,7 +198,7 @@ void host_check_count(Host *h, const Atom *dims, int n, int bytes);
 ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm);
 ArrLoc *host_loc(const Host *h, const Var *arr); /* ice if unknown */
 void host_bind(Host *h, const Var *arr, ArrLoc loc);
-int plan_site(Plan *p, Loc loc, const char *msg);        /* shared if equal */
+int plan_site(Plan *p, Loc loc, const char *msg); /* shared if equal */
 /* Adds the kernel, or finds one with the same text up to its name (identical kernels of different
  * versions are generated once). */
 Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k);
@@ -227,7 +227,7 @@ typedef struct {
     const KExp *(*atom)(void *env, Atom a);
     void *env;
 } Scalars;
-Scalars scalars_host(Ctx *cx); /* by their names in C */
+Scalars scalars_host(Ctx *cx);                           /* by their names in C */
 const KExp *scalar_exp(const Scalars *sc, const Exp *e); /* PRIM, CONV, ATOM */
 const char *scalar_c(const Exp *e);                      /* ... as C text on the host */
 Texts exp_texts(Ctx *cx, const KExps *xs);

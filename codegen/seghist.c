@@ -270,7 +270,8 @@ static void seghist_scalar(Host *h, SegHist *sh)
     const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->width, n_bins));
     HostIf hi = host_if_more(h, sx_mul(cx, fits, full), 0);
     h->ops = &hi.op.then_;
-    const Sx *group_size = host_let(h, "size", sx_select(cx, cpu, one, sx_size(cx, SIZE_GROUP_SIZE)));
+    const Sx *group_size =
+        host_let(h, "size", sx_select(cx, cpu, one, sx_size(cx, SIZE_GROUP_SIZE)));
     const Sx *copies =
         sx_op(cx, SX_MIN, sx_const(cx, LOCAL_COPIES), sx_op(cx, SX_DIV, room, n_bins));
     copies = host_let(h, "copies", sx_select(cx, cpu, one, sx_op(cx, SX_MAX, one, copies)));
@@ -461,8 +462,7 @@ static void combine_kernel(const SegHist *sh, Mem *const *subs)
     WorkMark m = kg_work_begin(kg);
     KLoc *bins = hist_bins(kg, h, dest_locs(kg, sh), bin_position(kg, sh, 0, b));
     HistVal *xs = NEWN(cx->perm, HistVal, h->n);
-    const KExp *c =
-        kb_for(kg->kb, "c", kg_int(kg, 0), kg_host(kg, sh->chunks), kg_int(kg, 1));
+    const KExp *c = kb_for(kg->kb, "c", kg_int(kg, 0), kg_host(kg, sh->chunks), kg_int(kg, 1));
     const Sx *at = kg_sx_of(kg, kb_let(kg->kb, "at", kg_add(kg, kg_mul(kg, c, kg_host(kg, n)), b)));
     for (int j = 0; j < h->n; j++) {
         Type t = hist_bin_type(h, j);

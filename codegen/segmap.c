@@ -14,7 +14,8 @@ static void segmap_threads(Host *h, const Stm *s)
     kg->solo = true;
     kg->at = e->loc;
     if (body_has_seg(e->seg.body))
-        kg_irregular(kg, true, "not shared by a work-group: arrays that it would share have no bound");
+        kg_irregular(kg, true,
+                     "not shared by a work-group: arrays that it would share have no bound");
     const Sx *n = nest_size(cx, nest, 0, depth);
     ArrLoc *outs = NEWN(cx->perm, ArrLoc, s->pat.n);
     for (int j = 0; j < s->pat.n; j++)
@@ -57,7 +58,8 @@ static ArrLoc sequential_place(Host *h, const Stm *s, int j, bool *in_place)
     *in_place = root != NULL;
     if (root)
         return *host_loc(h, root);
-    for (int k = 0; k < v->type.rank; k++) /* loops over arrays stay on the host, see wants_device */
+    for (int k = 0; k < v->type.rank;
+         k++) /* loops over arrays stay on the host, see wants_device */
         for (int i = 0; i < s->pat.n; i++)
             if (v->type.dims[k].var && v->type.dims[k].var == s->pat.at[i])
                 ice(s->exp->loc, "a kernel that computes the size of its result");

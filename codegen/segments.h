@@ -8,8 +8,8 @@
  *   C = 1, P < L   several segments a group
  *   C = 1, P = 1   a thread a segment
  * There is no communication between groups of one launch, and every barrier is passed by all
- * threads of a group the same number of times. On a CPU P is always 1 and there are no barriers: the
- * work-items of a group run one after the other there anyway. */
+ * threads of a group the same number of times. On a CPU P is always 1 and there are no barriers:
+ * the work-items of a group run one after the other there anyway. */
 #ifndef CODEGEN_SEGMENTS_H
 #define CODEGEN_SEGMENTS_H
 
@@ -39,7 +39,8 @@ Segments segments_of_partials(Host *h, const Segments *first);
  * len only after segments_locate, for active threads. */
 Chunk segments_open(KGen *kg, const Segments *sg);
 /* The loop in which the threads of a group, `threads` to each, share out the chunks `first` ..
- * units-1 in steps of so many as a group works on at a time, times `groups`: sets unit, p, active. */
+ * units-1 in steps of so many as a group works on at a time, times `groups`: sets unit, p, active.
+ */
 void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, const KExp *units);
 /* Sets seg, c, beg, len. */
 void segments_locate(KGen *kg, Chunk *n);
@@ -63,8 +64,8 @@ void accs_local(KGen *kg, Accs *ac);
 const KExp **accs_now(KGen *kg, const Accs *ac);                  /* acc */
 const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] */
 const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms);
-void accs_set(KGen *kg, const Accs *ac, const KExp **x);    /* acc := x */
-void accs_put(KGen *kg, const Accs *ac, const KExp *at);    /* buf[at] := acc */
+void accs_set(KGen *kg, const Accs *ac, const KExp **x); /* acc := x */
+void accs_put(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] := acc */
 /* Reduces the accumulators of the threads of each chunk, in order, into thread 0's acc. Barriers:
  * uniform if threads is. */
 void accs_tree(KGen *kg, const Accs *ac, const Chunk *n);

@@ -75,8 +75,7 @@ static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
 /* Opens the loop over the elements; the number of the one at hand. */
 static const Sx *open_turns(KGen *kg, const Exp *e)
 {
-    const KExp *i =
-        kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, e->soac.width), kg_int(kg, 1));
+    const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, e->soac.width), kg_int(kg, 1));
     kg_unroll(kg, e);
     return kg_sx_of(kg, i);
 }

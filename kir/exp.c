@@ -245,7 +245,7 @@ const KExp *kx_add(Arena *a, const KExp *x, const KExp *y)
 const KExp *kx_sub(Arena *a, const KExp *x, const KExp *y)
 {
     const KExp *r = folded(a, OP_SUB, x, y);
-    return r ? r : kx_is_int(y, 0) ? x : exact(a, OP_SUB, x, y);
+    return r ? r : kx_same(x, y) ? kx_int(a, 0) : kx_is_int(y, 0) ? x : exact(a, OP_SUB, x, y);
 }
 
 const KExp *kx_mul(Arena *a, const KExp *x, const KExp *y)

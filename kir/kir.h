@@ -115,9 +115,9 @@ struct KExp {
     const KVar *var; /* VAR */
     PrimOp op;       /* PRIM */
     bool exact;      /* PRIM on integers: see above */
-    bool saturate;    /* PRIM ADD, SUB, MUL on i64: what does not fit becomes the nearest that does */
-    KId id;          /* ID */
-    int dim;         /* ID: 0..2; PART: component */
+    bool saturate; /* PRIM ADD, SUB, MUL on i64: what does not fit becomes the nearest that does */
+    KId id;        /* ID */
+    int dim;       /* ID: 0..2; PART: component */
     int n;
     const KExp *const *x; /* operands */
     const char *text;     /* RAW */

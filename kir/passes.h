@@ -19,6 +19,9 @@ const KPass *kir_pass(const char *name);
 /* Runs them all. */
 void kir_passes(Arena *a, KFun *f);
 
+/* The kernel as it is on a CPU, or on a GPU: a copy. */
+KFun *kir_specialize(Arena *a, const KFun *f, bool cpu);
+
 KPassFn kir_dead;
 KPassFn kir_barriers;
 KPassFn kir_invariant;

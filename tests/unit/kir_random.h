@@ -273,9 +273,9 @@ static inline void rk_block(Rk *r, int n, bool uniform)
         rk_stm(r, uniform);
 }
 
-static inline KBuf *rk_param(Rk *r, const char *name, KFormalKind kind)
+static inline KBuf *rk_param(Rk *r, const char *name, KParamKind kind)
 {
-    KBuf *b = kb_buf_new(r->b, name, kind == KFP_LOCAL ? KS_LOCAL : KS_GLOBAL, T_I64);
+    KBuf *b = kb_buf_new(r->b, name, kind == KP_LOCAL ? KS_LOCAL : KS_GLOBAL, T_I64);
     vec_push(r->a, &r->b->fun->params, (KFormal){.kind = kind, .buf = b});
     return b;
 }
@@ -283,7 +283,7 @@ static inline KBuf *rk_param(Rk *r, const char *name, KFormalKind kind)
 static inline KVar *rk_scalar(Rk *r, const char *name)
 {
     KVar *v = kb_var_new(r->b, name, ktype(T_I64));
-    vec_push(r->a, &r->b->fun->params, (KFormal){.kind = KFP_SCALAR, .var = v});
+    vec_push(r->a, &r->b->fun->params, (KFormal){.kind = KP_SCALAR, .var = v});
     r->index[r->n_index++] = kx_var(r->a, v);
     return v;
 }
@@ -295,14 +295,14 @@ static inline KFun *rk_kernel(Arena *a, uint64_t seed)
     for (int i = 0; i < 9; i++)
         rk(r, 2);
     r->b->fun->name = "random";
-    vec_push(a, &r->b->fun->params, (KFormal){.kind = KFP_FAILURE});
+    vec_push(a, &r->b->fun->params, (KFormal){.kind = KP_FAILURE});
     rk_scalar(r, "n");
     rk_scalar(r, "m");
-    r->in = rk_param(r, "in", KFP_MEM);
-    r->out = rk_param(r, "out", KFP_MEM);
-    r->shared[0] = rk_param(r, "local", KFP_LOCAL);
-    r->shared[1] = rk_param(r, "local", KFP_LOCAL);
-    r->shared[2] = rk_param(r, "scratch", KFP_MEM);
+    r->in = rk_param(r, "in", KP_MEM);
+    r->out = rk_param(r, "out", KP_MEM);
+    r->shared[0] = rk_param(r, "local", KP_LOCAL);
+    r->shared[1] = rk_param(r, "local", KP_LOCAL);
+    r->shared[2] = rk_param(r, "scratch", KP_MEM);
     r->in->read_only = true;
     r->in->no_alias = r->out->no_alias = r->shared[2]->no_alias = rk(r, 2);
     r->index[r->n_index++] = kb_let(r->b, "lid", kx_id(a, KID_LOCAL));

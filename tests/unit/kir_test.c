@@ -46,7 +46,7 @@ typedef struct {
 static KBuf *param_buf(KBuild *b, const char *name)
 {
     KBuf *buf = kb_buf_new(b, name, KS_GLOBAL, T_I64);
-    vec_push(b->arena, &b->fun->params, ((KFormal){.kind = KFP_MEM, .buf = buf}));
+    vec_push(b->arena, &b->fun->params, ((KFormal){.kind = KP_MEM, .buf = buf}));
     return buf;
 }
 
@@ -55,7 +55,7 @@ static Sum make_sum(void)
     KBuild *b = kb_new(a);
     Sum s = {.b = b, .in = param_buf(b, "in"), .out = param_buf(b, "out")};
     s.n = kb_var_new(b, "n", ktype(T_I64));
-    vec_push(a, &b->fun->params, ((KFormal){.kind = KFP_SCALAR, .var = s.n}));
+    vec_push(a, &b->fun->params, ((KFormal){.kind = KP_SCALAR, .var = s.n}));
     s.sum = kb_var(b, "sum", T_I64, kx_int(a, 0));
     const KExp *sum = kx_var(a, s.sum), *n = kx_var(a, s.n);
     const KExp *i = kb_for(b, "i", kx_int(a, 0), n, kx_int(a, 1));
