@@ -66,7 +66,7 @@ const Sx **loc_strides_row_major(KGen *kg, Type t, const Sx *unit)
     return s;
 }
 
-/* --- Group mode: who writes shared memory, and when ------------------------------------------- */
+/* --- Group mode: who writes shared memory, and when ---------------------------------------- */
 
 void kg_touch(KGen *kg)
 {
@@ -85,7 +85,7 @@ void kg_sync(KGen *kg)
         kg_barrier(kg);
 }
 
-/* --- Loops over positions --------------------------------------------------------------------- */
+/* --- Loops over positions ------------------------------------------------------------------ */
 
 /* All work-items take every turn of the loop: PoCL 3.1 goes wrong where an inner loop stands in one
  * that work-items leave at different times. */
@@ -208,7 +208,7 @@ void kg_unflatten(KGen *kg, const KExp *flat, Var *const *idx, const Atom *width
         kg_let(kg, idx[0], rest);
 }
 
-/* --- Failures --------------------------------------------------------------------------------- */
+/* --- Failures ------------------------------------------------------------------------------ */
 
 /* Records a failure at `site` unless cond holds. A thread then leaves its work; a group, whose
  * threads all see the same, goes on, and the condition's value is returned. */
@@ -268,7 +268,7 @@ static const KExp *check_index(KGen *kg, const Exp *e)
     return check(kg, cond, site, &args);
 }
 
-/* --- Index and update ------------------------------------------------------------------------- */
+/* --- Index and update ---------------------------------------------------------------------- */
 
 /* The part of l that `at` selects: single positions disappear, slices stay. */
 static KLoc view(KGen *kg, const KLoc *l, const DimIndexes *at)

@@ -158,7 +158,7 @@ static void stm_copy(KGen *kg, const Stm *s, Atom from)
     kg_bind_arr(kg, v, l);
 }
 
-/* --- Branches --------------------------------------------------------------------------------- */
+/* --- Branches ------------------------------------------------------------------------------ */
 
 /* Where array result j of a branch goes: into memory of its own (*own), or it is the same array,
  * updated in place or not, in both branches. */
@@ -290,7 +290,7 @@ static void stm_if(KGen *kg, const Stm *s)
             kg_bind_arr(kg, s->pat.at[j], br.places[j]);
 }
 
-/* --- Statements ------------------------------------------------------------------------------- */
+/* --- Statements ---------------------------------------------------------------------------- */
 
 /* In group mode, is s a loop or branch without parallelism inside? It is then executed as by a
  * thread: by all of them if only scalars come out, else by the first one. */

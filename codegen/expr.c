@@ -11,7 +11,7 @@ const char *atom_c(Atom a)
     return a.var ? var_c_name(a.var) : kir_const_c(a.c);
 }
 
-/* --- Expressions ------------------------------------------------------------------------------ */
+/* --- Expressions --------------------------------------------------------------------------- */
 
 static const KExp *host_atom(void *env, Atom a)
 {
@@ -65,7 +65,7 @@ Texts exp_texts(Ctx *cx, const KExps *xs)
     return t;
 }
 
-/* --- Checks ----------------------------------------------------------------------------------- */
+/* --- Checks -------------------------------------------------------------------------------- */
 
 const KExp *scalar_check(const Scalars *sc, const Exp *e, const char **msg)
 {

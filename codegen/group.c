@@ -4,7 +4,7 @@
  * threads. Every barrier stands in control flow that is the same for the whole group. */
 #include "codegen/kernel.h"
 
-/* --- Local memory ----------------------------------------------------------------------------- */
+/* --- Local memory -------------------------------------------------------------------------- */
 
 static LocalBuf *take_buffer(KGen *kg, PrimType elem, const Sx *count)
 {
@@ -75,7 +75,7 @@ void group_stm_done(KGen *kg, const Body *b, int i)
     }
 }
 
-/* --- Code without parallelism ----------------------------------------------------------------- */
+/* --- Code without parallelism -------------------------------------------------------------- */
 
 /* Scalars of s become variables outside the work that computes them: 0 if it fails, as the group
  * goes on with them. */
@@ -169,7 +169,7 @@ void group_sequential(KGen *kg, const Stm *s)
         by_first(kg, s);
 }
 
-/* --- The kernel ------------------------------------------------------------------------------- */
+/* --- The kernel ---------------------------------------------------------------------------- */
 
 /* The largest number of elements that a level-0 construct inside has, as a host expression. */
 typedef struct {

@@ -89,7 +89,7 @@ static void segmap0(KGen *kg, const Stm *s)
     bind_results(kg, s, outs);
 }
 
-/* --- Reductions and scans --------------------------------------------------------------------- */
+/* --- Reductions and scans ------------------------------------------------------------------ */
 
 /* The threads are dealt out evenly to the segments; opens the loop over segments (all threads take
  * every turn). */

@@ -13,7 +13,7 @@
  */
 #include "codegen/kernel.h"
 
-/* --- Notes for explain ------------------------------------------------------------------------ */
+/* --- Notes for explain --------------------------------------------------------------------- */
 
 /* One note a place: the heap says more than a bound. */
 void kg_irregular(KGen *kg, bool heap, const char *text)
@@ -29,7 +29,7 @@ void kg_irregular(KGen *kg, bool heap, const char *text)
     vec_push(kg->cx->perm, &kg->irregulars, (Irregular){kg->at, text, heap});
 }
 
-/* --- Allocation ------------------------------------------------------------------------------- */
+/* --- Allocation ---------------------------------------------------------------------------- */
 
 /* The thread's chunk, as bytes. */
 static void open_heap(KGen *kg)
@@ -138,7 +138,7 @@ static bool plain_in_heap(KGen *kg, const KLoc *l, Type t)
     return true;
 }
 
-/* --- Branches --------------------------------------------------------------------------------- */
+/* --- Branches ------------------------------------------------------------------------------ */
 
 void heap_join(KGen *kg, KVar *off, const Var *v)
 {
@@ -152,7 +152,7 @@ void heap_join(KGen *kg, KVar *off, const Var *v)
     kg_copy(kg, &dst, l, v->type);
 }
 
-/* --- Loops ------------------------------------------------------------------------------------ */
+/* --- Loops --------------------------------------------------------------------------------- */
 
 KVar *heap_carry_begin(KGen *kg, const Var *param, const Var *init)
 {

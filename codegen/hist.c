@@ -1,7 +1,7 @@
 /* Updates of bins (see hist.h), and the sequential histogram of a thread. */
 #include "codegen/hist.h"
 
-/* --- What the operator is --------------------------------------------------------------------- */
+/* --- What the operator is ------------------------------------------------------------------ */
 
 /* The single operation on both parameters that op consists of. */
 static const Exp *single_op(const Lambda *op)
@@ -77,7 +77,7 @@ const KExp *hist_shared(KGen *kg, const Hist *h)
     return wide ? kg_id(kg, KID_ATOMIC64) : kx_bool(kg->cx->perm, true);
 }
 
-/* --- Elements and bins ------------------------------------------------------------------------ */
+/* --- Elements and bins --------------------------------------------------------------------- */
 
 HistVal *hist_vals(KGen *kg, const Hist *h)
 {
@@ -125,7 +125,7 @@ KLoc *hist_bins(KGen *kg, const Hist *h, const KLoc *locs, const Sx *const *ix)
     return bins;
 }
 
-/* --- One work-item ---------------------------------------------------------------------------- */
+/* --- One work-item ------------------------------------------------------------------------- */
 
 static void bind_operands(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs)
 {
@@ -175,7 +175,7 @@ void hist_combine(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs)
     kb_end(kg->kb);
 }
 
-/* --- Many work-items -------------------------------------------------------------------------- */
+/* --- Many work-items ----------------------------------------------------------------------- */
 
 static void atomic(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x)
 {
@@ -290,7 +290,7 @@ void hist_update(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x)
     kb_end(kg->kb);
 }
 
-/* --- In turns --------------------------------------------------------------------------------- */
+/* --- In turns ------------------------------------------------------------------------------ */
 
 static const KExp *i32_const(KGen *kg, int64_t k)
 {
@@ -385,7 +385,7 @@ void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs)
     kb_do_end(b, turn, kg_of(kg, more));
 }
 
-/* --- By a thread ------------------------------------------------------------------------------ */
+/* --- By a thread --------------------------------------------------------------------------- */
 
 void kg_hist(KGen *kg, const Stm *s)
 {

@@ -40,7 +40,7 @@ KGen *kg_new(Host *h, const char *kind, const Exp *seg)
     return kg;
 }
 
-/* --- Text ------------------------------------------------------------------------------------- */
+/* --- Text ---------------------------------------------------------------------------------- */
 
 const char *kg_name(KGen *kg, const char *base)
 {
@@ -110,7 +110,7 @@ const char *kg_c(KGen *kg, const Sx *sx)
     return kir_exp_c(kg_at(kg, sx));
 }
 
-/* --- Scalars ---------------------------------------------------------------------------------- */
+/* --- Scalars ------------------------------------------------------------------------------- */
 
 /* The same code may be made twice: only the first variable gets the plain name. */
 KVar *kg_bind(KGen *kg, const Var *v)
@@ -211,7 +211,7 @@ bool kg_is_host(KGen *kg, Atom a)
     return !a.var || !varmap_get(kg->vars, a.var) || varmap_get(kg->params_of, a.var);
 }
 
-/* --- Sizes ------------------------------------------------------------------------------------ */
+/* --- Sizes --------------------------------------------------------------------------------- */
 
 static const KExp *at_op(KGen *kg, const Sx *sx)
 {
@@ -282,7 +282,7 @@ const KExp *kg_host(KGen *kg, const Sx *sx)
     return kg_at(kg, kg_host_sx(kg, sx));
 }
 
-/* --- Blocks and arrays ------------------------------------------------------------------------ */
+/* --- Blocks and arrays --------------------------------------------------------------------- */
 
 static KBuf *push_mem(KGen *kg, const char *name, Mem *mem, PrimType elem)
 {
@@ -364,7 +364,7 @@ KLoc kg_result(KGen *kg, const ArrLoc *a, Type t)
     return l;
 }
 
-/* --- Memory of a thread ----------------------------------------------------------------------- */
+/* --- Memory of a thread -------------------------------------------------------------------- */
 
 /* Is the atom never negative? Indices of nests and loops, and what is made of them. */
 static bool never_negative(KGen *kg, Atom a)
@@ -546,7 +546,7 @@ KLoc kg_alloc(KGen *kg, const Var *v, Type t)
     return bound ? alloc_scratch(kg, v, t, bound) : heap_alloc(kg, v, t);
 }
 
-/* --- Failures --------------------------------------------------------------------------------- */
+/* --- Failures ------------------------------------------------------------------------------ */
 
 WorkMark kg_work_begin(KGen *kg)
 {
@@ -572,7 +572,7 @@ const KExp *kg_zero(KGen *kg, PrimType t)
     return kx_const(kg->cx->perm, (Const){.type = t});
 }
 
-/* --- The finished kernel ---------------------------------------------------------------------- */
+/* --- The finished kernel ------------------------------------------------------------------- */
 
 /* "segmap^1 <xs in xss> <x in xs>" as the paper prints it. */
 static const char *what_text(KGen *kg)
@@ -672,7 +672,7 @@ void kg_launch(KGen *kg, Kernel *k, const Sx *groups)
     kg_launch_args(kg, k, kg->params, groups);
 }
 
-/* --- Host values ------------------------------------------------------------------------------ */
+/* --- Host values --------------------------------------------------------------------------- */
 
 const Sx *host_let(Host *h, const char *base, const Sx *value)
 {

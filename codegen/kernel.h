@@ -88,7 +88,7 @@ typedef struct {
     int depth;
 } KGen;
 
-/* --- kernel.c --------------------------------------------------------------------------------- */
+/* --- kernel.c ------------------------------------------------------------------------------ */
 
 KGen *kg_new(Host *h, const char *kind, const Exp *seg);
 /* The variable of the kernel that v is, new: to be bound by what the caller makes next. */
@@ -201,7 +201,7 @@ void kg_launch_args(KGen *kg, Kernel *k, KParams args, const Sx *groups);
 const Sx *host_let(Host *h, const char *base, const Sx *value);
 const Sx *sx_is_cpu(Ctx *cx);
 
-/* --- access.c --------------------------------------------------------------------------------- */
+/* --- access.c ------------------------------------------------------------------------------ */
 
 /* The element's number. */
 const Sx *loc_at(KGen *kg, const KLoc *l, const Sx *const *ix, int n);
@@ -242,7 +242,7 @@ void kg_assert(KGen *kg, const Stm *s);
 /* Checks of a scalar operation that may trap (division). */
 void kg_prim_checks(KGen *kg, const Exp *e);
 
-/* --- place.c ---------------------------------------------------------------------------------- */
+/* --- place.c ------------------------------------------------------------------------------- */
 
 /* The variable outside b in whose memory v's value lies (a parameter or a free variable), followed
  * through updates, aliases, loops and branches that work in place; NULL if it lies elsewhere.
@@ -257,7 +257,7 @@ bool place_binds(const Body *b, const Var *v);
 Var *place_of_exp(const Exp *e, int j, bool *updated);
 bool types_scalar(const Vars *vs, int from, int n);
 
-/* --- heap.c ----------------------------------------------------------------------------------- */
+/* --- heap.c -------------------------------------------------------------------------------- */
 
 /* Notes the statement at work as irregular, for explain. */
 void kg_irregular(KGen *kg, bool heap, const char *text);
@@ -289,12 +289,12 @@ KVar *heap_carry_begin(KGen *kg, const Var *param, const Var *init);
 /* At the end of an iteration: params := next values, the rest is given back. */
 void heap_carry_step(KGen *kg, HeapCarry *hc);
 
-/* --- body.c ----------------------------------------------------------------------------------- */
+/* --- body.c -------------------------------------------------------------------------------- */
 
 void kg_stm(KGen *kg, const Stm *s);
 void kg_stms(KGen *kg, const Body *b);
 
-/* --- carry.c ---------------------------------------------------------------------------------- */
+/* --- carry.c ------------------------------------------------------------------------------- */
 
 /* One value carried by a loop. */
 typedef struct {
@@ -329,7 +329,7 @@ void carry_end(KGen *kg, Carries *c, Var *const *pats);
 void kg_unroll(KGen *kg, const Exp *e);
 void kg_loop(KGen *kg, const Stm *s);
 
-/* --- soac.c ----------------------------------------------------------------------------------- */
+/* --- soac.c -------------------------------------------------------------------------------- */
 
 void kg_soac(KGen *kg, const Stm *s);
 void kg_scatter(KGen *kg, const Stm *s);
@@ -344,7 +344,7 @@ void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, 
 /* Binds params to atoms (scalars are declared, arrays are aliases). */
 void kg_bind_params(KGen *kg, Var *const *params, const Atom *args, int n);
 
-/* --- nest.c ----------------------------------------------------------------------------------- */
+/* --- nest.c -------------------------------------------------------------------------------- */
 
 /* Product of the widths of dimensions from .. to-1. */
 const Sx *nest_size(Ctx *cx, const Nest *nest, int from, int to);    /* host */
@@ -379,7 +379,7 @@ bool op_is_comm(const Exp *seg);
 /* index atoms of nest dims as Sx */
 void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 
-/* --- group.c, groupseg.c ---------------------------------------------------------------------- */
+/* --- group.c, groupseg.c ------------------------------------------------------------------- */
 
 /* Level-1 segmap with level-0 constructs inside. False, and nothing done, if work-groups cannot run
  * it: an array that a group shares has a size without a bound. */

@@ -96,7 +96,7 @@ const Sx *nest_max_threads(KGen *kg, const Sx *n, const Sx *per_group)
     return sx_mul(cx, sx_op(cx, SX_MIN, all, sx_size(cx, SIZE_NUM_GROUPS)), kg->group_size);
 }
 
-/* --- One thread an element -------------------------------------------------------------------- */
+/* --- One thread an element ----------------------------------------------------------------- */
 
 /* Every kernel is a loop over its index space in steps of the whole grid. On a GPU the grid covers
  * everything and the loop runs once, unless threads have memory of their own; on a CPU the grid is

@@ -165,7 +165,7 @@ void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest)
         hint_var(kg, b, v.var, dest);
 }
 
-/* --- Questions about code --------------------------------------------------------------------- */
+/* --- Questions about code ------------------------------------------------------------------ */
 
 bool types_scalar(const Vars *vs, int from, int n)
 {

@@ -20,7 +20,7 @@
 
 typedef VEC(const char *) Texts;
 
-/* --- Memory and arrays ------------------------------------------------------------------------ */
+/* --- Memory and arrays --------------------------------------------------------------------- */
 
 /* A block of device memory, named by a host variable of type rt_mem*. Reference-counted at run
  * time. */
@@ -38,7 +38,7 @@ typedef struct {
     Lmad at;
 } ArrLoc;
 
-/* --- Kernels ---------------------------------------------------------------------------------- */
+/* --- Kernels ------------------------------------------------------------------------------- */
 
 typedef struct {
     KParamKind kind;
@@ -80,7 +80,7 @@ typedef struct Kernel {
 } Kernel;
 typedef VEC(Kernel *) Kernels;
 
-/* --- Host operations -------------------------------------------------------------------------- */
+/* --- Host operations ----------------------------------------------------------------------- */
 
 typedef struct HostOp HostOp;
 typedef VEC(HostOp *) HostOps;
@@ -172,7 +172,7 @@ typedef struct {
     bool server; /* the program speaks the server protocol without being asked to */
 } Plan;
 
-/* --- host.c: what the kernel makers need of the host level ------------------------------------ */
+/* --- host.c: what the kernel makers need of the host level --------------------------------- */
 
 typedef struct Host Host;
 struct Host {
@@ -203,7 +203,7 @@ int plan_site(Plan *p, Loc loc, const char *msg); /* shared if equal */
  * versions are generated once). */
 Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k);
 
-/* --- seg*.c: one construct at level 1 -> kernels and launches ------------------------------- */
+/* --- seg*.c: one construct at level 1 -> kernels and launches ------------------------------ */
 
 /* Results are bound with host_bind (arrays) or, for scalars (segred over one dimension), by H_READ
  * into the pattern's variable. */
@@ -218,7 +218,7 @@ void cg_seghist(Host *h, const Stm *s);
 void cg_sequential(Host *h, const Stm *s);
 /* concat: parts copied to their places; made by host.c from H_COPY. */
 
-/* --- expr.c, mangle.c ------------------------------------------------------------------------- */
+/* --- expr.c, mangle.c ---------------------------------------------------------------------- */
 
 const char *atom_c(Atom a); /* C text on the host */
 /* What makes expressions of scalar atoms: variables of the host, or of a kernel. */
@@ -242,7 +242,7 @@ int index_site(const Scalars *sc, Plan *p, const Exp *e, KExps *args);
 /* The place and the arguments of an ASSERT. */
 int assert_site(const Scalars *sc, Plan *p, const Exp *e, KExps *args);
 
-/* --- public: passes.c and main.c call these --------------------------------------------------- */
+/* --- public: passes.c and main.c call these ------------------------------------------------ */
 
 PassFn cg_layout;
 Plan *cg_plan(Ctx *cx, const Prog *p);

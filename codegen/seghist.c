@@ -66,7 +66,7 @@ static const Sx **bin_position(KGen *kg, const SegHist *sh, int from, const KExp
     return ix;
 }
 
-/* --- Global: a thread an element -------------------------------------------------------------- */
+/* --- Global: a thread an element ----------------------------------------------------------- */
 
 static void global_kernel(const SegHist *sh)
 {
@@ -98,7 +98,7 @@ static void global_kernel(const SegHist *sh)
     nest_finish(kg, n);
 }
 
-/* --- Chunks of segments ----------------------------------------------------------------------- */
+/* --- Chunks of segments -------------------------------------------------------------------- */
 
 /* Opens the loop over the chunks of worker number `first` of `step`; binds the segment's indices.
  */
@@ -142,7 +142,7 @@ static void close_element(KGen *kg, WorkMark m)
     kg_work_end(kg, m);
 }
 
-/* --- Local: bins of a group ------------------------------------------------------------------- */
+/* --- Local: bins of a group ---------------------------------------------------------------- */
 
 /* Local memory is a word for each bin and copy. */
 static PrimType local_elem(const Hist *h)
@@ -239,7 +239,7 @@ static void local_kernel(const SegHist *sh, const Sx *group_size, const Sx *copi
     kg_launch(kg, k, nest_groups(kg, sx_mul(kg->cx, sh->n_segs, sh->chunks), sx_const(kg->cx, 1)));
 }
 
-/* --- Operators on one scalar ------------------------------------------------------------------ */
+/* --- Operators on one scalar --------------------------------------------------------------- */
 
 /* Groups enough for the device, and chunks that are worth bins of their own. */
 static void plan_chunks(SegHist *sh, const Sx *workers, const Sx *least)
@@ -284,7 +284,7 @@ static void seghist_scalar(Host *h, SegHist *sh)
     host_if_end(h, &hi);
 }
 
-/* --- Turns: bins of chunks in global memory --------------------------------------------------- */
+/* --- Turns: bins of chunks in global memory ------------------------------------------------ */
 
 /* Where the bins of chunk c of the segment at hand lie: value j's in `mems`, to be set at the
  * launch. Strides are parameters: if there is one chunk only, they are the destination's. */
@@ -530,7 +530,7 @@ static void seghist_turns(Host *h, SegHist *sh)
     host_if_end(h, &hi);
 }
 
-/* --- The construct ---------------------------------------------------------------------------- */
+/* --- The construct ------------------------------------------------------------------------- */
 
 void cg_seghist(Host *h, const Stm *s)
 {

@@ -46,7 +46,7 @@ void cg_segmap(Host *h, const Stm *s)
         segmap_threads(h, s);
 }
 
-/* --- Leftovers -------------------------------------------------------------------------------- */
+/* --- Leftovers ----------------------------------------------------------------------------- */
 
 /* A block and location for result j: the memory of what s updates in place, or fresh. */
 static ArrLoc sequential_place(Host *h, const Stm *s, int j, bool *in_place)

@@ -1,7 +1,7 @@
 /* Segmented reductions and scans: chunks, threads and accumulators (see segments.h). */
 #include "codegen/segments.h"
 
-/* --- Numbers ---------------------------------------------------------------------------------- */
+/* --- Numbers ------------------------------------------------------------------------------- */
 
 /* On a GPU: threads enough for `per_thread` elements each, and when there are few segments, chunks
  * so that there are groups enough. On a CPU: one work-item a chunk, as many chunks as keep it busy.
@@ -46,7 +46,7 @@ const Sx *segments_groups(KGen *kg, const Segments *sg)
     return nest_groups(kg, sx_mul(cx, sg->n_segs, sg->chunks), per_group);
 }
 
-/* --- The loop over chunks --------------------------------------------------------------------- */
+/* --- The loop over chunks ------------------------------------------------------------------ */
 
 void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, const KExp *units)
 {
@@ -85,7 +85,7 @@ void segments_locate(KGen *kg, Chunk *n)
     n->len = kb_let(b, "len", kg_min(kg, n->chunk, kg_sub(kg, n->width, n->beg)));
 }
 
-/* --- Accumulators ----------------------------------------------------------------------------- */
+/* --- Accumulators -------------------------------------------------------------------------- */
 
 Accs accs_new(KGen *kg, const Exp *e)
 {
@@ -218,7 +218,7 @@ void accs_scan(KGen *kg, const Accs *ac, const Chunk *n)
     kb_end(b);
 }
 
-/* --- Branches of host operations -------------------------------------------------------------- */
+/* --- Branches of host operations ----------------------------------------------------------- */
 
 HostIf host_if_more(Host *h, const Sx *a, int64_t than)
 {

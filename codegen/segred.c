@@ -138,7 +138,7 @@ void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs)
     kg_launch_args(st->kg, st->k, args, segments_groups(st->kg, sg));
 }
 
-/* --- Operators on arrays ---------------------------------------------------------------------- */
+/* --- Operators on arrays ------------------------------------------------------------------- */
 
 void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
 {
@@ -193,7 +193,7 @@ void seg_sequential(Host *h, const Stm *s, const ArrLoc *outs, bool scan)
     nest_finish(kg, n_segs);
 }
 
-/* --- The construct ---------------------------------------------------------------------------- */
+/* --- The construct ------------------------------------------------------------------------- */
 
 static Mem *partial_block(Host *h, PrimType t, const Segments *sg)
 {

@@ -31,7 +31,7 @@ static void load_carry(KGen *kg, const Accs *ac, const Chunk *n)
     kb_end(kg->kb);
 }
 
-/* --- By one thread a chunk -------------------------------------------------------------------- */
+/* --- By one thread a chunk ----------------------------------------------------------------- */
 
 static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const ArrLoc *outs)
 {
@@ -64,7 +64,7 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 
-/* --- By several threads a chunk --------------------------------------------------------------- */
+/* --- By several threads a chunk ------------------------------------------------------------ */
 
 /* The loop over tiles: each thread holds one element of the tile in acc; carry: the sum of all
  * tiles before. */
@@ -184,7 +184,7 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 
-/* --- The construct ---------------------------------------------------------------------------- */
+/* --- The construct ------------------------------------------------------------------------- */
 
 /* Launches the scan of the chunks, sequential or tiled; sums: of the chunks before (NULL: one
  * chunk). */

@@ -114,7 +114,7 @@ const KExp *kg_in_bounds(KGen *kg, Atom i, Atom n)
     return kg_and(kg, kg_le(kg, kg_int(kg, 0), x), kg_lt(kg, x, kg_atom(kg, n)));
 }
 
-/* --- Scatter ---------------------------------------------------------------------------------- */
+/* --- Scatter ------------------------------------------------------------------------------- */
 
 void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, Atom val)
 {

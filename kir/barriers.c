@@ -275,7 +275,7 @@ void kir_barriers(Arena *a, KFun *f)
         return;
     Barriers w = {.mem = a};
     for (int i = 0; i < f->params.n; i++)
-        if (f->params.at[i].kind == KFP_HEAP) /* a chunk of it for each work-item */
+        if (f->params.at[i].kind == KP_HEAP) /* a chunk of it for each work-item */
             f->params.at[i].buf->unshared = true;
     kblock_visit(&f->body, &(KVisitor){.env = &w, .enter = collect});
     find_overlaps(&w);

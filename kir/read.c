@@ -522,7 +522,7 @@ static KBlock read_block(KReader *k)
 
 static KFormal read_formal(KReader *k)
 {
-    static const bool has_buf[] = {[KFP_MEM] = true, [KFP_LOCAL] = true, [KFP_HEAP] = true};
+    static const bool has_buf[] = {[KP_MEM] = true, [KP_LOCAL] = true, [KP_HEAP] = true};
     const Token *t = read_expect(k->r, K_NAME, "a parameter or '{'");
     KFormal p = {0};
     int kind = 0;
@@ -530,12 +530,12 @@ static KFormal read_formal(KReader *k)
         kind++;
     if (kind == n_kformals)
         read_fail(k->r, t->loc, "%s is no kind of parameter", t->text);
-    p.kind = (KFormalKind)kind;
+    p.kind = (KParamKind)kind;
     if (has_buf[p.kind])
         p.buf = read_buf(k);
-    if (p.kind == KFP_HEAP)
+    if (p.kind == KP_HEAP)
         read_expect(k->r, ',', "','");
-    if (p.kind == KFP_HEAP || p.kind == KFP_SCALAR)
+    if (p.kind == KP_HEAP || p.kind == KP_SCALAR)
         p.var = read_binder(k);
     return p;
 }

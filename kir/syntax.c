@@ -63,9 +63,9 @@ const KInfix kinfixes[] = {
 };
 const int n_kinfixes = sizeof kinfixes / sizeof *kinfixes;
 
-const char *const kformal_word[] = {[KFP_FAILURE] = "failure",
-                                    [KFP_MEM] = "mem",
-                                    [KFP_SCALAR] = "scalar",
-                                    [KFP_LOCAL] = "local",
-                                    [KFP_HEAP] = "heap"};
+const char *const kformal_word[] = {[KP_FAILURE] = "failure",
+                                    [KP_MEM] = "mem",
+                                    [KP_SCALAR] = "scalar",
+                                    [KP_LOCAL] = "local",
+                                    [KP_HEAP] = "heap"};
 const int n_kformals = sizeof kformal_word / sizeof *kformal_word;

@@ -360,7 +360,7 @@ static void check_barrier(Check *c, const KStm *s)
         wrong(c, "a barrier orders local memory, global memory or both");
 }
 
-static bool has_formal(const Check *c, KFormalKind kind)
+static bool has_formal(const Check *c, KParamKind kind)
 {
     for (int i = 0; i < c->fun->params.n; i++)
         if (c->fun->params.at[i].kind == kind)
@@ -370,7 +370,7 @@ static bool has_formal(const Check *c, KFormalKind kind)
 
 static void want_failure(Check *c)
 {
-    if (!has_formal(c, KFP_FAILURE))
+    if (!has_formal(c, KP_FAILURE))
         wrong(c, "there is no parameter for failures");
 }
 
@@ -395,7 +395,7 @@ static void check_fail(Check *c, const KStm *s)
 static void check_heap(Check *c, const KStm *s)
 {
     want_may_fail(c);
-    if (!has_formal(c, KFP_HEAP))
+    if (!has_formal(c, KP_HEAP))
         wrong(c, "the kernel has no heap");
     const KVar *vars[] = {s->var, s->top};
     for (int i = 0; i < 2; i++) {
@@ -500,21 +500,21 @@ static void check_block(Check *c, const KBlock *b)
 static void check_formal(Check *c, int i)
 {
     const KFormal *p = &c->fun->params.at[i];
-    bool buf = p->kind == KFP_MEM || p->kind == KFP_LOCAL || p->kind == KFP_HEAP;
-    bool var = p->kind == KFP_SCALAR || p->kind == KFP_HEAP;
+    bool buf = p->kind == KP_MEM || p->kind == KP_LOCAL || p->kind == KP_HEAP;
+    bool var = p->kind == KP_SCALAR || p->kind == KP_HEAP;
     if (buf != !!p->buf || var != !!p->var)
         wrong(c, "parameter %d is incomplete", i);
-    if (p->kind == KFP_FAILURE && i > 0)
+    if (p->kind == KP_FAILURE && i > 0)
         wrong(c, "the parameter for failures is not the first one");
     if (buf) {
-        KSpace want = p->kind == KFP_LOCAL ? KS_LOCAL : KS_GLOBAL;
+        KSpace want = p->kind == KP_LOCAL ? KS_LOCAL : KS_GLOBAL;
         if (p->buf->space != want || p->buf->of)
             wrong(c, "parameter %s in %s memory", p->buf->name, kspace_text[p->buf->space]);
         check_buf(c, p->buf);
     }
     if (var)
         bind_var(c, p->var, false);
-    if (p->kind == KFP_HEAP)
+    if (p->kind == KP_HEAP)
         want_elem(c, "size of the heap", p->var->type, T_I64);
 }
 
