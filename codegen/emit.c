@@ -72,11 +72,7 @@ static void emit_kernels(Emit *em)
 /* threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1) */
 static const char *class_text(Ctx *cx, const Path *path)
 {
-    const char *text = "";
-    for (int i = 0; i < path->n; i++)
-        text = arena_printf(cx->perm, "%s%s%s%s", text, i ? " " : "", path->at[i].taken ? "" : "!",
-                            path->at[i].name);
-    return arena_printf(cx->perm, "threshold(def, %s)", text);
+    return arena_printf(cx->perm, "threshold(def, %s)", path_text(cx, path));
 }
 
 static void emit_thresholds(Emit *em)

@@ -3,18 +3,21 @@
 
 #include <string.h>
 
-/* The log belongs to the process, as explain is asked after the pipeline has run. */
-static Derivations derivations;
+/* The log stays with the context, as explain is asked after the pipeline has run. */
+struct FlLog {
+    Derivations steps;
+};
 
-Derivations *log_start(void)
+Derivations *log_start(Ctx *cx)
 {
-    derivations = (Derivations){0};
-    return &derivations;
+    cx->log = NEW(cx->perm, struct FlLog);
+    return &cx->log->steps;
 }
 
-const Derivations *log_last(void)
+const Derivations *log_of(const Ctx *cx)
 {
-    return &derivations;
+    static const Derivations none;
+    return cx->log ? &cx->log->steps : &none;
 }
 
 /* What of S the expression needs, as text. */

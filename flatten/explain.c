@@ -220,15 +220,6 @@ FlThresholds fl_thresholds(Ctx *cx, const Entry *en)
     return list;
 }
 
-const char *fl_path_text(Ctx *cx, const Path *path)
-{
-    const char *t = "";
-    for (int i = 0; i < path->n; i++)
-        t = arena_printf(cx->perm, "%s%s%s%s", t, i ? " " : "", path->at[i].taken ? "" : "!",
-                         path->at[i].name);
-    return t;
-}
-
 /* --- The tree as text ----------------------------------------------------------------------- */
 
 static void tree_body(Explain *x, const Body *b);
@@ -328,7 +319,7 @@ static void tree_body(Explain *x, const Body *b)
 
 static void text_derivation(Explain *x, const Entry *en)
 {
-    const Derivations *log = log_last();
+    const Derivations *log = log_of(x->cx);
     out_puts(x->o, "derivation:\n");
     x->o->indent++;
     for (int i = 0; i < log->n; i++) {
@@ -351,7 +342,7 @@ static void text_thresholds(Explain *x, const Entry *en)
     x->o->indent++;
     for (int i = 0; i < ts.n; i++)
         out_printf(x->o, "%-28s %s of %s (%s)\n", ts.at[i].name, ts.at[i].par, ts.at[i].work,
-                   fl_path_text(x->cx, &ts.at[i].path));
+                   path_text(x->cx, &ts.at[i].path));
     x->o->indent--;
 }
 

@@ -123,7 +123,7 @@ static void json_thresholds(Explain *x, const Entry *en)
 
 static void json_derivation(Explain *x, const Entry *en)
 {
-    const Derivations *log = log_last();
+    const Derivations *log = log_of(x->cx);
     const char *sep = "\n{";
     out_puts(x->o, "\"derivation\": [");
     for (int i = 0; i < log->n; i++) {

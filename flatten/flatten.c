@@ -453,7 +453,7 @@ Prog *fl_flatten(Ctx *cx, const Prog *in)
     fl.consumed = varmap_new(cx->perm);
     fl.overwritten = varmap_new(cx->perm);
     fl.fresh = varmap_new(cx->perm);
-    fl.log = log_start();
+    fl.log = log_start(cx);
     analyse_program(&fl, in);
     for (int i = 0; i < in->entries.n; i++)
         vec_push(cx->perm, &p->entries, flatten_entry(&fl, &in->entries.at[i]));

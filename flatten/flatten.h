@@ -37,10 +37,6 @@ typedef struct {
 typedef VEC(FlThreshold) FlThresholds;
 FlThresholds fl_thresholds(Ctx *cx, const Entry *en);
 
-/* The parameter class of a threshold as `threshold(def|N, PATH)`: PATH without the parentheses,
- * "!a.suff_outer_par_0 b". */
-const char *fl_path_text(Ctx *cx, const Path *path);
-
 /* Something to add to each parallel construct that explain lists: what its kernel keeps in local
  * memory and so on. Text: complete lines. JSON: members `, "key": value`. */
 typedef struct {
@@ -49,9 +45,9 @@ typedef struct {
     void (*kernel_json)(void *env, Out *o, const Exp *seg);
 } FlExplainHook;
 
-/* The derivation (rule by rule, with source positions; of the last fl_flatten), the tree of
- * versions with its thresholds as the paper prints them, and the parallel constructs of each leaf.
- * `flat` may have been simplified since. hook may be NULL. */
+/* The derivation (rule by rule, with source positions; of the last fl_flatten with this cx), the
+ * tree of versions with its thresholds as the paper prints them, and the parallel constructs of
+ * each leaf. `flat` may have been simplified since. hook may be NULL. */
 void fl_explain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook);
 void fl_explain_json(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook);
 

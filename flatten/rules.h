@@ -142,15 +142,15 @@ int64_t group_body_par(Flat *fl, const Body *b);
 /* Moves what is_floatable and depends on nothing in `variant` out of b, however deep inside. */
 Body *hoist_invariants(Flat *fl, const VarSet *variant, const Body *b, Bld *out);
 
-/* --- log of the derivation (explain.c) ------------------------------------------------------ */
+/* --- derivation.c: the log ------------------------------------------------------------------ */
 
 struct Derivation {
     const char *entry, *rule, *form, *nest, *outcome;
     Loc loc;
     int depth;
 };
-Derivations *log_start(void); /* forgets the last run */
-const Derivations *log_last(void);
+Derivations *log_start(Ctx *cx); /* forgets the last run */
+const Derivations *log_of(const Ctx *cx);
 void log_rule(Flat *fl, const char *rule, const MapNest *S, const Exp *e, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 /* Puts the last step before step number `at`: in front of those that it consists of. */

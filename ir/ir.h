@@ -392,9 +392,10 @@ typedef struct {
 
 /* What a pass works with. */
 typedef struct {
-    Arena *perm;      /* results */
-    Arena *scratch;   /* temporaries, between arena_mark and arena_reset */
-    int flatten_mode; /* FlattenMode of flatten/flatten.h */
+    Arena *perm;       /* results */
+    Arena *scratch;    /* temporaries, between arena_mark and arena_reset */
+    int flatten_mode;  /* FlattenMode of flatten/flatten.h */
+    struct FlLog *log; /* what the last fl_flatten did, for explain */
 } Ctx;
 
 typedef Prog *PassFn(Ctx *cx, const Prog *in);
@@ -625,6 +626,8 @@ void ir_print_stm(Out *o, const Stm *s);
 const char *var_text(const Var *v); /* "xs_12", interned */
 const char *atom_text(Atom a);      /* "xs_12", "3i64", "1.5f32" */
 const char *type_text(Type t);      /* "[n_3][4i64]f32" without suffix on sizes: "[n_3][4]f32" */
+/* "!a.suff_outer_par_0 b.suff_intra_par_1": what tuners are told of a threshold's ancestors */
+const char *path_text(Ctx *cx, const Path *path);
 const char *nest_text(const Nest *nest); /* "<xs in xss> <x in xs>" as the paper prints it */
 /* Reads and checks a program; errors are reported as diagnostics about the text (added as source
  * `name`). NULL on error. */

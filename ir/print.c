@@ -147,6 +147,15 @@ const char *type_text(Type t)
     return s;
 }
 
+const char *path_text(Ctx *cx, const Path *path)
+{
+    const char *t = "";
+    for (int i = 0; i < path->n; i++)
+        t = arena_printf(cx->perm, "%s%s%s%s", t, i ? " " : "", path->at[i].taken ? "" : "!",
+                         path->at[i].name);
+    return t;
+}
+
 const char *nest_text(const Nest *nest)
 {
     Out o = {0};

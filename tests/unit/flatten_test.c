@@ -254,7 +254,7 @@ static void check_path(Test *t, const char *line)
     FlThresholds ts = fl_thresholds(&t->cx, &t->flat[FLATTEN_INCREMENTAL]->entries.at[0]);
     for (int i = 0; i < ts.n; i++)
         if (strcmp(ts.at[i].name, name) == 0) {
-            const char *got = fl_path_text(&t->cx, &ts.at[i].path);
+            const char *got = path_text(&t->cx, &ts.at[i].path);
             if (strcmp(got, path) == 0)
                 t->passed++;
             else
@@ -372,7 +372,7 @@ static void run_test(Test *t, bool bless)
 {
     if (!flatten_all(t))
         return;
-    Derivations log = *log_last();
+    Derivations log = *log_of(&t->cx);
     int n_thresholds = fl_thresholds(&t->cx, &t->flat[0]->entries.at[0]).n;
     const char *at;
     for (at = t->text; (at = directive(at, "input"));) {
