@@ -17,7 +17,7 @@ CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
 ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
 
 DIRS    := base prove ir interp size memory frontend flatten kir codegen autotune testing
-SRC     := $(wildcard main.c passes.c $(DIRS:%=%/*.c)) runtime/values.c runtime/values_read.c
+SRC     := $(wildcard main.c passes.c $(DIRS:%=%/*.c)) runtime/values.c runtime/values_read.c runtime/dev_opencl_find.c
 GEN     := $(BUILD)/frontend/parse.tab.c $(BUILD)/frontend/lex.yy.c
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)
 LIBOBJ  := $(filter-out $(BUILD)/main.o,$(OBJ))

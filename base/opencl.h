@@ -1,21 +1,15 @@
-/* OpenCL's functions, from its loader at run time: the compiler runs where there is none. */
+/* OpenCL's functions, from its loader at run time: the compiler runs where there is none. Those
+ * that the compiler uses (and runtime/dev_opencl_find.c in it) are defined here, under their own
+ * names; they may be called once opencl_open has succeeded. */
 #ifndef BASE_OPENCL_H
 #define BASE_OPENCL_H
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
-typedef struct {
-    __typeof__(clGetPlatformIDs) *platforms;
-    __typeof__(clGetPlatformInfo) *platform_info;
-    __typeof__(clGetDeviceIDs) *devices;
-    __typeof__(clGetDeviceInfo) *device_info;
-    __typeof__(clCreateContext) *context;
-    __typeof__(clCreateProgramWithSource) *program;
-    __typeof__(clBuildProgram) *build;
-} OpenCL;
+#include <stdbool.h>
 
-/* NULL if there is no loader. */
-const OpenCL *opencl_open(void);
+/* False if there is no loader. */
+bool opencl_open(void);
 
 #endif

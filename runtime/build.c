@@ -46,18 +46,12 @@ static bool rt_make_folders(char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && access(path, W_OK | X_OK) == 0;
 }
 
-/* PoCL has a cache of its own; asked for a program's binary, it builds each kernel once more. */
-static bool rt_is_pocl(const rt_ctx *ctx)
-{
-    return strcmp(ctx->platform_name, "Portable Computing Language") == 0;
-}
-
 RT_API void rt_cache_open(rt_ctx *ctx)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n = 0, cap = (int)sizeof ctx->cache;
     ctx->cache[0] = '\0';
-    if (!ctx->config.cache && rt_is_pocl(ctx))
+    if (!ctx->config.cache && ctx->device.own_cache)
         return;
     if (ctx->config.cache)
         n = snprintf(ctx->cache, sizeof ctx->cache, "%s", ctx->config.cache);
@@ -96,9 +90,9 @@ static char *rt_cache_file(const rt_ctx *ctx, const rt_kernel *k, const char *op
         for (int j = 0; j < RT_N_SOURCES; j++)
             h[i] = rt_hash(h[i], text[j]);
         h[i] = rt_hash(h[i], options);
-        h[i] = rt_hash(h[i], ctx->platform_name);
-        h[i] = rt_hash(h[i], ctx->device_name);
-        h[i] = rt_hash(h[i], ctx->driver);
+        h[i] = rt_hash(h[i], ctx->device.platform_name);
+        h[i] = rt_hash(h[i], ctx->device.name);
+        h[i] = rt_hash(h[i], ctx->device.driver);
     }
     return rt_format("%s/%016" PRIx64 "%016" PRIx64 ".bin", ctx->cache, h[0], h[1]);
 }
@@ -151,77 +145,44 @@ static void rt_cache_write(const char *path, const unsigned char *data, size_t n
 
 static void rt_cache_store(const rt_kernel *k, const char *path)
 {
-    size_t n = 0;
-    if (clGetProgramInfo(k->program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL) != CL_SUCCESS ||
-        n == 0)
-        return;
-    unsigned char *data = malloc(n);
-    if (data &&
-        clGetProgramInfo(k->program, CL_PROGRAM_BINARIES, sizeof data, &data, NULL) == CL_SUCCESS)
+    size_t n;
+    unsigned char *data = rt_dev_binary(k->program, &n);
+    if (data)
         rt_cache_write(path, data, n);
     free(data);
 }
 
-/* Tries to take the program from the cache; silent when that does not work. */
-static bool rt_build_cached(rt_ctx *ctx, rt_kernel *k, const char *path, const char *options)
+static void rt_program_drop(rt_kernel *k)
+{
+    if (k->program)
+        rt_dev_program_unref(k->program);
+    k->program = NULL;
+}
+
+/* Tries to take the kernel from the cache; silent when that does not work. */
+static void rt_build_cached(rt_ctx *ctx, rt_kernel *k, const char *path, const char *options)
 {
     size_t n;
-    cl_int err, status = CL_SUCCESS;
+    char *log = NULL;
     unsigned char *data = rt_cache_read(path, &n);
     if (!data)
-        return false;
-    const unsigned char *binary = data;
-    k->program =
-        clCreateProgramWithBinary(ctx->context, 1, &ctx->device, &n, &binary, &status, &err);
+        return;
+    rt_dev_load(ctx->dev, data, n, options, &k->program);
     free(data);
-    if (err == CL_SUCCESS && status == CL_SUCCESS)
-        err = clBuildProgram(k->program, 1, &ctx->device, options, NULL, NULL);
-    if (err == CL_SUCCESS && status == CL_SUCCESS)
-        k->kernel = clCreateKernel(k->program, k->def->name, &err);
-    if (err == CL_SUCCESS && status == CL_SUCCESS)
-        return true;
     if (k->program)
-        clReleaseProgram(k->program);
-    k->program = NULL;
-    k->kernel = NULL;
-    return false;
+        rt_dev_kernel_new(ctx->dev, k->program, k->def->name, &k->kernel, &log);
+    free(log);
+    if (!k->kernel)
+        rt_program_drop(k);
 }
 
 /* --- From source --- */
 
-/* Does the compiler's log say that the kernel is too large for the device, rather than wrong? */
-static bool rt_log_too_large(const char *log)
-{
-    return strstr(log, "too much shared data") || strstr(log, "too much local") ||
-           strstr(log, "exceeds local memory") || strstr(log, "local memory limit") ||
-           strstr(log, "Out of resources");
-}
-
-/* Stores why the build failed, with the compiler's log. */
-static void rt_build_failed(rt_ctx *ctx, rt_kernel *k, cl_int err)
-{
-    size_t n = 0;
-    char *log = NULL;
-    clGetProgramBuildInfo(k->program, ctx->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n);
-    log = rt_grow(NULL, n + 1);
-    log[0] = '\0';
-    clGetProgramBuildInfo(k->program, ctx->device, CL_PROGRAM_BUILD_LOG, n, log, NULL);
-    log[n] = '\0';
-    k->too_large = err == CL_OUT_OF_RESOURCES || rt_log_too_large(log);
-    k->build_error = rt_format("kernel %s (%s) does not build: %s\n%s", k->def->name, k->def->prov,
-                               rt_cl_name(err), log);
-    free(log);
-    clReleaseProgram(k->program);
-    k->program = NULL;
-}
-
-/* For PoCL and Oclgrind a program costs a quarter of a second before its first kernel, and they
- * compile kernels when these are launched; other drivers compile all kernels of a program, of which
- * most runs need a few. */
+/* Where a program costs far more than its kernels; else most runs need a few kernels, and those are
+ * built alone. */
 static bool rt_builds_together(const rt_ctx *ctx)
 {
-    return !ctx->build_alone && !ctx->cache[0] &&
-           (rt_is_pocl(ctx) || strcmp(ctx->platform_name, "Oclgrind") == 0);
+    return !ctx->build_alone && !ctx->cache[0] && ctx->device.costly_programs;
 }
 
 /* The kernels that go into one program with k: those of the same options. All built-in ones have
@@ -238,58 +199,58 @@ static void rt_build_together(rt_ctx *ctx, rt_kernel *k, const char *options)
 {
     const char **text = rt_grow(NULL, (size_t)(ctx->n_kernels + RT_N_COMMON) * sizeof *text);
     const char *own[RT_N_SOURCES];
-    cl_uint n = RT_N_COMMON;
-    cl_int err;
+    int n = RT_N_COMMON;
+    char *log;
+    rt_dev_program *program;
     rt_sources(k, own);
     memcpy(text, own, RT_N_COMMON * sizeof *text);
     for (int i = 0; i < ctx->n_kernels; i++)
         if (rt_goes_with(k, &ctx->kernels[i]) && ctx->kernels[i].def->source != text[n - 1])
             text[n++] = ctx->kernels[i].def->source;
-    cl_program program = clCreateProgramWithSource(ctx->context, n, text, NULL, &err);
+    rt_dev_build(ctx->dev, n, text, options, &program, &log);
     free(text);
-    if (err != CL_SUCCESS)
+    free(log);
+    ctx->build_alone = !program;
+    if (!program)
         return;
-    err = clBuildProgram(program, 1, &ctx->device, options, NULL, NULL);
-    for (int i = 0; i < ctx->n_kernels && err == CL_SUCCESS; i++) {
-        rt_kernel *other = &ctx->kernels[i];
-        if (rt_goes_with(k, other) && clRetainProgram(program) == CL_SUCCESS)
-            other->program = program;
-    }
-    clReleaseProgram(program);
-    ctx->build_alone = err != CL_SUCCESS;
+    for (int i = 0; i < ctx->n_kernels; i++)
+        if (rt_goes_with(k, &ctx->kernels[i]))
+            ctx->kernels[i].program = rt_dev_program_ref(program);
+    rt_dev_program_unref(program);
 }
 
+/* RT_ERR if the driver cannot build at all; else k has a kernel or a build_error. */
 static int rt_build_source(rt_ctx *ctx, rt_kernel *k, const char *options)
 {
     const char *text[RT_N_SOURCES];
-    cl_int err = CL_SUCCESS;
+    char *log = NULL;
+    rt_dev_error e = {RT_DEV_OK, "", ""};
     if (!k->program && rt_builds_together(ctx))
         rt_build_together(ctx, k, options);
     if (!k->program) {
         rt_sources(k, text);
-        k->program = clCreateProgramWithSource(ctx->context, RT_N_SOURCES, text, NULL, &err);
-        if (rt_cl_check(ctx, err, "clCreateProgramWithSource", k->def->name))
-            return RT_ERR;
-        err = clBuildProgram(k->program, 1, &ctx->device, options, NULL, NULL);
+        e = rt_dev_build(ctx->dev, RT_N_SOURCES, text, options, &k->program, &log);
+        if (!k->program && !log)
+            return rt_dev_check(ctx, e, k->def->name);
     }
-    if (err == CL_SUCCESS)
-        k->kernel = clCreateKernel(k->program, k->def->name, &err);
-    if (err != CL_SUCCESS)
-        rt_build_failed(ctx, k, err);
+    if (k->program)
+        e = rt_dev_kernel_new(ctx->dev, k->program, k->def->name, &k->kernel, &log);
+    if (k->kernel)
+        return RT_OK;
+    k->too_large = e.status == RT_DEV_REFUSED;
+    k->build_error = rt_format("kernel %s (%s) does not build: %s\n%s", k->def->name, k->def->prov,
+                               e.name, log ? log : "");
+    free(log);
+    rt_program_drop(k);
     return RT_OK;
 }
 
 /* What the built kernel needs. */
 static void rt_kernel_facts(rt_ctx *ctx, rt_kernel *k)
 {
-    size_t group = 0;
-    cl_ulong local = 0;
-    clGetKernelWorkGroupInfo(k->kernel, ctx->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof group,
-                             &group, NULL);
-    clGetKernelWorkGroupInfo(k->kernel, ctx->device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local,
-                             NULL);
-    k->max_group = group ? (int64_t)group : ctx->facts[RT_MAX_GROUP_SIZE];
-    k->own_local = (int64_t)local;
+    rt_dev_kernel_needs(ctx->dev, k->kernel, &k->max_group, &k->own_local);
+    if (k->max_group == 0)
+        k->max_group = ctx->facts[RT_MAX_GROUP_SIZE];
 }
 
 RT_API double rt_seconds(void)
@@ -307,7 +268,9 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
         double start = rt_seconds();
         char *options = rt_build_options(ctx, k);
         char *path = ctx->cache[0] ? rt_cache_file(ctx, k, options) : NULL;
-        bool cached = path && rt_build_cached(ctx, k, path, options);
+        if (path)
+            rt_build_cached(ctx, k, path, options);
+        bool cached = k->kernel != NULL;
         int rc = cached ? RT_OK : rt_build_source(ctx, k, options);
         if (k->kernel && !cached && path)
             rt_cache_store(k, path);

@@ -103,19 +103,10 @@ RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...)
 
 /* --- Opening and closing --- */
 
-static int rt_ctx_open_queue(rt_ctx *ctx)
+static int rt_ctx_open_device(rt_ctx *ctx)
 {
-    cl_int err;
-    cl_command_queue_properties props = ctx->config.profile ? CL_QUEUE_PROFILING_ENABLE : 0;
-    cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)ctx->platform,
-                                        0};
-    ctx->context = clCreateContext(platform, 1, &ctx->device, NULL, NULL, &err);
-    if (rt_cl_check(ctx, err, "clCreateContext", ctx->device_name))
-        return RT_ERR;
-    ctx->queue = clCreateCommandQueue(ctx->context, ctx->device, props, &err);
-    if (rt_cl_check(ctx, err, "clCreateCommandQueue", ctx->device_name))
-        return RT_ERR;
-    return rt_failure_init(ctx);
+    rt_dev_error e = rt_dev_open(&ctx->device, ctx->config.profile, &ctx->dev);
+    return rt_dev_check(ctx, e, ctx->device.name) ? RT_ERR : rt_failure_init(ctx);
 }
 
 static void rt_ctx_add_kernels(rt_ctx *ctx)
@@ -144,7 +135,7 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
     ctx->user_params = memset(rt_grow(NULL, params), 0, params);
     rt_ctx_add_kernels(ctx);
     bool ok = rt_device_open(ctx, error);
-    if (ok && rt_ctx_open_queue(ctx)) {
+    if (ok && rt_ctx_open_device(ctx)) {
         *error = rt_format("%s", ctx->error);
         ok = false;
     }
@@ -153,34 +144,32 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
         return NULL;
     }
     rt_cache_open(ctx);
-    rt_debug(ctx, "Using platform: %s", ctx->platform_name);
-    rt_debug(ctx, "Using device: %s", ctx->device_name);
+    rt_debug(ctx, "Using platform: %s", ctx->device.platform_name);
+    rt_debug(ctx, "Using device: %s", ctx->device.name);
     rt_debug(ctx, "Kernel cache: %s", ctx->cache[0] ? ctx->cache : "none");
     return ctx;
 }
 
 RT_API void rt_ctx_free(rt_ctx *ctx)
 {
-    if (ctx->queue) {
-        clFinish(ctx->queue);
+    if (ctx->dev) {
+        rt_dev_finish(ctx->dev);
         rt_profile_collect(ctx);
     }
     rt_free_all_blocks(ctx);
     for (int i = 0; i < ctx->n_kernels; i++) {
         rt_kernel *k = &ctx->kernels[i];
         if (k->kernel)
-            clReleaseKernel(k->kernel);
+            rt_dev_kernel_free(k->kernel);
         if (k->program)
-            clReleaseProgram(k->program);
+            rt_dev_program_unref(k->program);
         free(k->build_error);
         free(k->refusals);
     }
     if (ctx->failure)
-        clReleaseMemObject(ctx->failure);
-    if (ctx->queue)
-        clReleaseCommandQueue(ctx->queue);
-    if (ctx->context)
-        clReleaseContext(ctx->context);
+        rt_dev_free(ctx->failure);
+    if (ctx->dev)
+        rt_dev_close(ctx->dev);
     free(ctx->kernels);
     free(ctx->user_params);
     free(ctx->comparisons);

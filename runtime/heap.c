@@ -41,7 +41,7 @@ static bool rt_shrink(const rt_kernel *k, rt_attempt *a)
  * device's memory, or what a single group needs. */
 static int rt_heap_block(rt_ctx *ctx, const rt_kernel *k, rt_attempt *a)
 {
-    int64_t most = ctx->memory > 0 ? ctx->memory / 4 : INT64_MAX / 4;
+    int64_t most = ctx->device.memory > 0 ? ctx->device.memory / 4 : INT64_MAX / 4;
     int64_t left = rt_memory_left(ctx);
     most = most < left ? most : left;
     while (rt_work_items(a) > most / a->chunk && rt_shrink(k, a))
@@ -59,7 +59,8 @@ static int rt_heap_block(rt_ctx *ctx, const rt_kernel *k, rt_attempt *a)
         "%s: out of device memory: arrays whose sizes are known only inside kernel %s "
         "need %" PRId64 " bytes for each of %" PRId64 " threads; the device has %" PRId64
         " bytes, %" PRId64 " of them in use",
-        k->def->prov, k->def->name, a->chunk, rt_work_items(a), ctx->memory, ctx->live_bytes);
+        k->def->prov, k->def->name, a->chunk, rt_work_items(a), ctx->device.memory,
+        ctx->live_bytes);
 }
 
 /* Keeps copies of what the kernel updates (save), or puts them back. */
@@ -85,9 +86,8 @@ static int rt_heap_need(rt_ctx *ctx, int64_t *need)
 {
     rt_failure f;
     *need = 0;
-    if (RT_CL(
-            ctx, "failure buffer",
-            clEnqueueReadBuffer(ctx->queue, ctx->failure, CL_TRUE, 0, sizeof f, &f, 0, NULL, NULL)))
+    if (rt_dev_check(ctx, rt_dev_read(ctx->dev, ctx->failure, 0, sizeof f, &f, true, NULL),
+                     "failure buffer"))
         return RT_ERR;
     if (f.heap_need == 0 || (f.site >= 0 && f.launch < ctx->launch))
         return RT_OK;

@@ -2,16 +2,9 @@
 #ifndef RT_INTERNAL_H
 #define RT_INTERNAL_H
 
-#ifndef CL_TARGET_OPENCL_VERSION
-#define CL_TARGET_OPENCL_VERSION 120
-#endif
-#ifdef __APPLE__
-#include <OpenCL/opencl.h>
-#else
-#include <CL/cl.h>
-#endif
 #include <stdio.h>
 
+#include "runtime/dev.h"
 #include "runtime/rt.h"
 
 /* Shapes that a kernel cannot be launched in, nor larger ones. */
@@ -21,13 +14,13 @@ typedef struct {
 
 typedef struct {
     const rt_kernel_def *def;
-    cl_program program; /* may be that of other kernels, too */
-    cl_kernel kernel;   /* NULL until built */
-    char *build_error;  /* malloc'd; set when a build was tried and failed */
-    bool too_large;     /* it did not build because it needs more resources than there are */
-    int64_t chunk;      /* bytes of heap that its work-items got at the last launch, see heap.c */
-    int64_t max_group;  /* CL_KERNEL_WORK_GROUP_SIZE */
-    int64_t own_local;  /* bytes of local memory apart from arguments */
+    rt_dev_program *program; /* may be that of other kernels, too */
+    rt_dev_kernel *kernel;   /* NULL until built */
+    char *build_error;       /* malloc'd; set when a build was tried and failed */
+    bool too_large;          /* it did not build because it needs more resources than there are */
+    int64_t chunk;     /* bytes of heap that its work-items got at the last launch, see heap.c */
+    int64_t max_group; /* work-items that a group of it may have */
+    int64_t own_local; /* bytes of local memory apart from arguments */
     int n_refusals, cap_refusals;
     rt_refusal *refusals;
     int64_t runs, nanoseconds; /* profile */
@@ -35,7 +28,7 @@ typedef struct {
 
 struct rt_mem {
     int refs;
-    cl_mem buf;
+    rt_dev_buffer *buf;
     int64_t size;
     const char *name;
     rt_mem *next, *prev; /* all blocks of the context */
@@ -54,16 +47,16 @@ typedef struct {
 enum { RT_PROF_WRITE, RT_PROF_READ, RT_PROF_COPY, RT_N_PROF };
 
 typedef struct {
-    cl_event event;
+    rt_dev_event *event;
     int kernel;
 } rt_pending;
 
 /* What prelude.cl declares as mf_failure. */
 typedef struct {
-    cl_int site, launch;
-    cl_long args[8];
-    cl_uint heap_need;
-    cl_int heap_launch;
+    int32_t site, launch;
+    int64_t args[8];
+    uint32_t heap_need;
+    int32_t heap_launch;
 } rt_failure;
 
 struct rt_ctx {
@@ -72,13 +65,9 @@ struct rt_ctx {
     FILE *log_file; /* where -L goes: standard error, or standard output when serving */
     char error[8192];
 
-    cl_platform_id platform;
-    cl_device_id device;
-    cl_context context;
-    cl_command_queue queue;
-    char platform_name[256], device_name[256], driver[256];
-    bool is_cpu;
-    int64_t memory; /* bytes of the device */
+    rt_dev_info device;
+    rt_dev *dev;
+    bool is_cpu; /* takes code in the shape for CPUs */
 
     int64_t facts[RT_N_SIZES];      /* defaults for this device */
     int64_t user_sizes[RT_N_SIZES]; /* 0: not set */
@@ -90,10 +79,10 @@ struct rt_ctx {
     rt_kernel *kernels;
     char cache[1024]; /* folder of built kernels, "" for none */
 
-    cl_mem failure; /* an mf_failure of prelude.cl */
-    int launch;     /* number of the last launch */
-    bool unchecked; /* a kernel that can fail was launched since the last check */
-    bool asked;     /* found_failure is being read */
+    rt_dev_buffer *failure; /* an mf_failure of prelude.cl */
+    int launch;             /* number of the last launch */
+    bool unchecked;         /* a kernel that can fail was launched since the last check */
+    bool asked;             /* found_failure is being read */
     rt_failure found_failure;
 
     rt_mem *blocks, *free_blocks;
@@ -133,12 +122,9 @@ RT_API char *rt_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)
 
 /* --- device.c --- */
 
-RT_API const char *rt_cl_name(cl_int err);
-/* CL_SUCCESS becomes RT_OK; else "CALL failed: CL_... (what)" is stored and RT_ERR returned. */
-RT_API int rt_cl_check(rt_ctx *ctx, cl_int err, const char *call, const char *what);
-#define RT_CL(ctx, what, call) rt_cl_check((ctx), (call), #call, (what))
-/* Fills in platform, device, names and facts. False and *error (to free()) if there is no such one.
- */
+/* RT_OK; or "CALL failed: NAME (what)" is stored and RT_ERR returned. */
+RT_API int rt_dev_check(rt_ctx *ctx, rt_dev_error e, const char *what);
+/* Fills in the device and its facts. False and *error (to free()) if there is no such one. */
 RT_API bool rt_device_open(rt_ctx *ctx, char **error);
 /* Prints all devices, in the order of -d #k. False if there is none. */
 RT_API bool rt_device_list(FILE *f);
@@ -188,9 +174,9 @@ RT_API void rt_free_all_blocks(rt_ctx *ctx);
 
 /* --- profile.c --- */
 
-/* Where a driver call puts its event: NULL unless profiling. `kernel`: index, or n_kernels +
+/* Where a command puts its event: NULL unless profiling. `kernel`: index, or n_kernels +
  * RT_PROF_... */
-RT_API cl_event *rt_profile_event(rt_ctx *ctx, int kernel);
+RT_API rt_dev_event **rt_profile_event(rt_ctx *ctx, int kernel);
 /* Adds up the events so far; waits for the device. */
 RT_API void rt_profile_collect(rt_ctx *ctx);
 RT_API void rt_profile_reset(rt_ctx *ctx);

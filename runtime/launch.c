@@ -12,18 +12,14 @@
 RT_API int rt_failure_reset(rt_ctx *ctx)
 {
     static const rt_failure none = {.site = -1, .launch = INT_MAX};
-    return RT_CL(ctx, "failure buffer",
-                 clEnqueueWriteBuffer(ctx->queue, ctx->failure, CL_TRUE, 0, sizeof none, &none, 0,
-                                      NULL, NULL));
+    rt_dev_error e = rt_dev_write(ctx->dev, ctx->failure, 0, sizeof none, &none, NULL);
+    return rt_dev_check(ctx, e, "failure buffer");
 }
 
 RT_API int rt_failure_init(rt_ctx *ctx)
 {
-    cl_int err;
-    ctx->failure = clCreateBuffer(ctx->context, CL_MEM_READ_WRITE, sizeof(rt_failure), NULL, &err);
-    if (rt_cl_check(ctx, err, "clCreateBuffer", "failure buffer"))
-        return RT_ERR;
-    return rt_failure_reset(ctx);
+    rt_dev_error e = rt_dev_alloc(ctx->dev, sizeof(rt_failure), 0, &ctx->failure);
+    return rt_dev_check(ctx, e, "failure buffer") ? RT_ERR : rt_failure_reset(ctx);
 }
 
 RT_API int rt_ask_failure(rt_ctx *ctx)
@@ -31,10 +27,9 @@ RT_API int rt_ask_failure(rt_ctx *ctx)
     if (!ctx->unchecked)
         return RT_OK;
     ctx->asked = true;
-    return RT_CL(ctx, "failure buffer",
-                 clEnqueueReadBuffer(ctx->queue, ctx->failure, CL_FALSE, 0,
-                                     sizeof ctx->found_failure, &ctx->found_failure, 0, NULL,
-                                     NULL));
+    rt_dev_error e = rt_dev_read(ctx->dev, ctx->failure, 0, sizeof ctx->found_failure,
+                                 &ctx->found_failure, false, NULL);
+    return rt_dev_check(ctx, e, "failure buffer");
 }
 
 RT_API int rt_answer_failure(rt_ctx *ctx)
@@ -55,50 +50,47 @@ RT_API int rt_answer_failure(rt_ctx *ctx)
 
 RT_API int rt_sync(rt_ctx *ctx)
 {
-    if (rt_ask_failure(ctx) || RT_CL(ctx, "waiting for the device", clFinish(ctx->queue)))
+    if (rt_ask_failure(ctx) || rt_dev_check(ctx, rt_dev_finish(ctx->dev), "waiting for the device"))
         return RT_ERR;
     return rt_answer_failure(ctx);
 }
 
 /* --- Launches --- */
 
-/* Errors that mean "not in this shape" rather than "something is wrong". */
-static bool rt_is_refusal(cl_int err)
+/* Bytes of local memory for an argument. */
+static size_t rt_local_size(const rt_arg *a)
 {
-    return err == CL_OUT_OF_RESOURCES || err == CL_INVALID_WORK_GROUP_SIZE ||
-           err == CL_INVALID_WORK_ITEM_SIZE || err == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
-           err == CL_OUT_OF_HOST_MEMORY;
+    return a->size ? a->size : 8;
 }
 
 /* Sets the arguments; *bad is the first one that was not taken, or -1. */
-static cl_int rt_set_args(rt_ctx *ctx, rt_kernel *k, int n_args, const rt_arg *args, rt_mem *heap,
-                          int64_t chunk, int *bad)
+static rt_dev_error rt_set_args(rt_ctx *ctx, rt_kernel *k, int n_args, const rt_arg *args,
+                                rt_mem *heap, int64_t chunk, int *bad)
 {
-    cl_int launch = ctx->launch;
-    cl_int err = clSetKernelArg(k->kernel, 0, sizeof ctx->failure, &ctx->failure);
-    if (err == CL_SUCCESS)
-        err = clSetKernelArg(k->kernel, 1, sizeof launch, &launch);
+    int32_t launch = ctx->launch;
+    int at = 2;
+    rt_dev_error e = rt_dev_arg_buffer(k->kernel, 0, ctx->failure);
+    if (e.status == RT_DEV_OK)
+        e = rt_dev_arg(k->kernel, 1, sizeof launch, &launch);
     *bad = -1;
-    cl_uint at = 2;
-    for (int i = 0; i < n_args && err == CL_SUCCESS; i++) {
+    for (int i = 0; i < n_args && e.status == RT_DEV_OK; i++) {
         const rt_arg *a = &args[i];
-        const cl_mem *buf = a->mem ? &a->mem->buf : &ctx->failure;
         switch (a->kind) {
-        case RT_ARG_SCALAR: err = clSetKernelArg(k->kernel, at++, a->size, &a->scalar); break;
-        case RT_ARG_LOCAL:
-            err = clSetKernelArg(k->kernel, at++, a->size ? a->size : 8, NULL);
-            break;
+        case RT_ARG_SCALAR: e = rt_dev_arg(k->kernel, at++, a->size, &a->scalar); break;
+        case RT_ARG_LOCAL: e = rt_dev_arg(k->kernel, at++, rt_local_size(a), NULL); break;
         case RT_ARG_MEM:
-        case RT_ARG_UPDATED: err = clSetKernelArg(k->kernel, at++, sizeof(cl_mem), buf); break;
+        case RT_ARG_UPDATED:
+            e = rt_dev_arg_buffer(k->kernel, at++, a->mem ? a->mem->buf : ctx->failure);
+            break;
         case RT_ARG_HEAP:
-            err = clSetKernelArg(k->kernel, at++, sizeof(cl_mem), &heap->buf);
-            if (err == CL_SUCCESS)
-                err = clSetKernelArg(k->kernel, at++, sizeof chunk, &chunk);
+            e = rt_dev_arg_buffer(k->kernel, at++, heap->buf);
+            if (e.status == RT_DEV_OK)
+                e = rt_dev_arg(k->kernel, at++, sizeof chunk, &chunk);
             break;
         }
         *bad = i;
     }
-    return err;
+    return e;
 }
 
 static int64_t rt_local_bytes(int n_args, const rt_arg *args)
@@ -106,7 +98,7 @@ static int64_t rt_local_bytes(int n_args, const rt_arg *args)
     int64_t n = 0;
     for (int i = 0; i < n_args; i++)
         if (args[i].kind == RT_ARG_LOCAL)
-            n += (int64_t)(args[i].size ? args[i].size : 8);
+            n += (int64_t)rt_local_size(&args[i]);
     return n;
 }
 
@@ -122,15 +114,14 @@ static void rt_launch_text(const rt_kernel *k, int n_dims, const size_t *global,
                                local[i]);
 }
 
-static cl_int rt_enqueue_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *global,
-                              const size_t *local)
+static rt_dev_error rt_enqueue_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *global,
+                                    const size_t *local)
 {
-    cl_event *event = rt_profile_event(ctx, (int)(k - ctx->kernels));
-    cl_int err = clEnqueueNDRangeKernel(ctx->queue, k->kernel, (cl_uint)n_dims, NULL, global, local,
-                                        0, NULL, event);
-    if (err != CL_SUCCESS && event)
+    rt_dev_event **event = rt_profile_event(ctx, (int)(k - ctx->kernels));
+    rt_dev_error e = rt_dev_launch(ctx->dev, k->kernel, n_dims, global, local, event);
+    if (e.status != RT_DEV_OK && event)
         ctx->n_pending--;
-    return err;
+    return e;
 }
 
 static int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *global,
@@ -139,30 +130,28 @@ static int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
 {
     int bad;
     char what[512];
-    cl_int err = rt_set_args(ctx, k, n_args, args, heap, chunk, &bad);
-    bool refused = err != CL_SUCCESS && bad >= 0 && args[bad].kind == RT_ARG_LOCAL;
-    const char *call = "clSetKernelArg";
-    if (err == CL_SUCCESS) {
-        call = "clEnqueueNDRangeKernel";
-        err = rt_enqueue_once(ctx, k, n_dims, global, local);
-        if (rt_is_refusal(err) && ctx->free_blocks) {
+    rt_dev_error e = rt_set_args(ctx, k, n_args, args, heap, chunk, &bad);
+    bool refused = bad >= 0 && args[bad].kind == RT_ARG_LOCAL;
+    if (e.status == RT_DEV_OK) {
+        e = rt_enqueue_once(ctx, k, n_dims, global, local);
+        if (e.status == RT_DEV_REFUSED && ctx->free_blocks) {
             /* Drivers that reserve memory late fail here. */
             rt_free_dead_blocks(ctx);
-            clFinish(ctx->queue);
-            err = rt_enqueue_once(ctx, k, n_dims, global, local);
+            rt_dev_finish(ctx->dev);
+            e = rt_enqueue_once(ctx, k, n_dims, global, local);
         }
-        refused = rt_is_refusal(err);
+        refused = e.status == RT_DEV_REFUSED;
     }
-    if (err == CL_SUCCESS)
+    if (e.status == RT_DEV_OK)
         return RT_OK;
     rt_launch_text(k, n_dims, global, local, what, sizeof what);
-    rt_cl_check(ctx, err, call, what);
+    rt_dev_check(ctx, e, what);
     if (!refused)
         return RT_ERR;
     int64_t group = 1;
     for (int i = 0; i < n_dims; i++)
         group *= (int64_t)local[i];
-    rt_kernel_refused(ctx, k, group, rt_local_bytes(n_args, args), rt_cl_name(err));
+    rt_kernel_refused(ctx, k, group, rt_local_bytes(n_args, args), e.name);
     return RT_REFUSED;
 }
 
@@ -170,9 +159,7 @@ RT_API int rt_launch_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *
                           const int64_t *local, int n_args, const rt_arg *args, rt_mem *heap,
                           int64_t chunk)
 {
-    /* Kernels stride through what is left when the grid is smaller. NVIDIA's get_global_size has
-     * 32 bits, with sign. */
-    const size_t most = INT_MAX;
+    const size_t most = RT_DEV_MOST_ITEMS; /* kernels stride through what is left */
     size_t g[3], l[3];
     for (int i = 0; i < n_dims; i++) {
         l[i] = (size_t)local[i];

@@ -17,7 +17,7 @@ static void rt_block_release(rt_ctx *ctx, rt_mem *m)
         ctx->blocks = m->next;
     if (m->next)
         m->next->prev = m->prev;
-    clReleaseMemObject(m->buf);
+    rt_dev_free(m->buf);
     free(m);
 }
 
@@ -57,15 +57,11 @@ static rt_mem *rt_take_dead_block(rt_ctx *ctx, int64_t size)
 }
 
 /* A new block from the driver, or NULL and *err. */
-static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, cl_int *err)
+static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, rt_dev_error *err)
 {
-    /* Some drivers promise memory that they do not have, and fail when it is used. */
-    if (ctx->memory > 0 && ctx->live_bytes + size > ctx->memory) {
-        *err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-        return NULL;
-    }
-    cl_mem buf = clCreateBuffer(ctx->context, CL_MEM_READ_WRITE, (size_t)size, NULL, err);
-    if (*err != CL_SUCCESS)
+    rt_dev_buffer *buf;
+    *err = rt_dev_alloc(ctx->dev, size, ctx->live_bytes, &buf);
+    if (!buf)
         return NULL;
     rt_mem *m = rt_grow(NULL, sizeof *m);
     *m = (rt_mem){.buf = buf, .size = size, .next = ctx->blocks};
@@ -78,12 +74,12 @@ static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, cl_int *err)
 
 RT_API int64_t rt_memory_left(const rt_ctx *ctx)
 {
-    return ctx->memory > 0 ? ctx->memory - ctx->live_bytes : INT64_MAX;
+    return ctx->device.memory > 0 ? ctx->device.memory - ctx->live_bytes : INT64_MAX;
 }
 
 RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
 {
-    cl_int err = CL_SUCCESS;
+    rt_dev_error err = {RT_DEV_OK, "", ""};
     rt_unref(ctx, out);
     if (bytes < 0 || bytes > RT_MAX_BYTES)
         return rt_error_set(ctx, "array of %" PRId64 " bytes is too large (block %s)", bytes, name);
@@ -91,20 +87,20 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
     size = size ? size : RT_BLOCK_ROUND;
     rt_mem *m = rt_take_dead_block(ctx, size);
     if (!m) {
-        if (ctx->memory > 0 && ctx->live_bytes + ctx->free_bytes + size > ctx->memory)
+        if (size + ctx->free_bytes > rt_memory_left(ctx))
             rt_free_dead_blocks(ctx);
         m = rt_new_block(ctx, size, &err);
         if (!m && ctx->free_blocks) {
             rt_free_dead_blocks(ctx);
-            clFinish(ctx->queue);
+            rt_dev_finish(ctx->dev);
             m = rt_new_block(ctx, size, &err);
         }
     }
     if (!m)
         return rt_error_set(ctx,
                             "out of device memory: block %s of %" PRId64 " bytes, beside %" PRId64
-                            " bytes in use (clCreateBuffer: %s)",
-                            name, bytes, ctx->live_bytes, rt_cl_name(err));
+                            " bytes in use (%s: %s)",
+                            name, bytes, ctx->live_bytes, err.call, err.name);
     m->refs = 1;
     m->name = name;
     ctx->live_bytes += m->size;
@@ -173,13 +169,12 @@ static int rt_check_range(rt_ctx *ctx, const rt_mem *m, int64_t off, int64_t byt
                         off, off + bytes, m ? m->name : "(none)", m ? m->size : 0);
 }
 
-/* rt_cl_check for a transfer that may have left an event behind. */
-static int rt_transferred(rt_ctx *ctx, cl_int err, cl_event *event, const char *call,
-                          const rt_mem *m)
+/* rt_dev_check for a transfer that may have left an event behind. */
+static int rt_transferred(rt_ctx *ctx, rt_dev_error err, rt_dev_event **event, const rt_mem *m)
 {
-    if (err != CL_SUCCESS && event)
+    if (err.status != RT_DEV_OK && event)
         ctx->n_pending--;
-    return rt_cl_check(ctx, err, call, m->name);
+    return rt_dev_check(ctx, err, m->name);
 }
 
 RT_API int rt_copy(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
@@ -189,10 +184,9 @@ RT_API int rt_copy(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64
         return RT_OK;
     if (rt_check_range(ctx, dst, dst_off, bytes) || rt_check_range(ctx, src, src_off, bytes))
         return RT_ERR;
-    cl_event *event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_COPY);
-    cl_int err = clEnqueueCopyBuffer(ctx->queue, src->buf, dst->buf, (size_t)src_off,
-                                     (size_t)dst_off, (size_t)bytes, 0, NULL, event);
-    return rt_transferred(ctx, err, event, "clEnqueueCopyBuffer", dst);
+    rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_COPY);
+    rt_dev_error err = rt_dev_copy(ctx->dev, dst->buf, dst_off, src->buf, src_off, bytes, event);
+    return rt_transferred(ctx, err, event, dst);
 }
 
 RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, const void *src)
@@ -201,10 +195,9 @@ RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, co
         return RT_OK;
     if (rt_check_range(ctx, dst, dst_off, bytes))
         return RT_ERR;
-    cl_event *event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
-    cl_int err = clEnqueueWriteBuffer(ctx->queue, dst->buf, CL_TRUE, (size_t)dst_off, (size_t)bytes,
-                                      src, 0, NULL, event);
-    return rt_transferred(ctx, err, event, "clEnqueueWriteBuffer", dst);
+    rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
+    rt_dev_error err = rt_dev_write(ctx->dev, dst->buf, dst_off, bytes, src, event);
+    return rt_transferred(ctx, err, event, dst);
 }
 
 RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, void *dst)
@@ -213,10 +206,9 @@ RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, voi
         return rt_sync(ctx);
     if (rt_check_range(ctx, src, src_off, bytes) || rt_ask_failure(ctx))
         return RT_ERR;
-    cl_event *event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
-    cl_int err = clEnqueueReadBuffer(ctx->queue, src->buf, CL_TRUE, (size_t)src_off, (size_t)bytes,
-                                     dst, 0, NULL, event);
-    if (rt_transferred(ctx, err, event, "clEnqueueReadBuffer", src))
+    rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
+    rt_dev_error err = rt_dev_read(ctx->dev, src->buf, src_off, bytes, dst, true, event);
+    if (rt_transferred(ctx, err, event, src))
         return RT_ERR;
     return rt_answer_failure(ctx);
 }
@@ -231,11 +223,9 @@ RT_API int rt_write_scalar(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int size, 
 {
     if (rt_check_range(ctx, dst, dst_off, size))
         return RT_ERR;
-    /* NVIDIA's clEnqueueFillBuffer breaks the context when the offset needs more than 31 bits. */
-    if (dst_off > INT32_MAX - size && dst_off % size == 0)
+    if (dst_off > RT_DEV_FILL_END - size && dst_off % size == 0)
         return rt_fill(ctx, dst, dst_off / size, 1, size, src);
-    cl_event *event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
-    cl_int err = clEnqueueFillBuffer(ctx->queue, dst->buf, src, (size_t)size, (size_t)dst_off,
-                                     (size_t)size, 0, NULL, event);
-    return rt_transferred(ctx, err, event, "clEnqueueFillBuffer", dst);
+    rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
+    rt_dev_error err = rt_dev_fill(ctx->dev, dst->buf, dst_off, size, src, event);
+    return rt_transferred(ctx, err, event, dst);
 }

@@ -8,7 +8,7 @@
 static const char *const rt_transfer_names[RT_N_PROF] = {"copy to device", "copy from device",
                                                          "copy on device"};
 
-RT_API cl_event *rt_profile_event(rt_ctx *ctx, int kernel)
+RT_API rt_dev_event **rt_profile_event(rt_ctx *ctx, int kernel)
 {
     enum { MOST = 16384 }; /* events that the driver is asked to keep */
     if (!ctx->profiling)
@@ -28,14 +28,10 @@ RT_API void rt_profile_collect(rt_ctx *ctx)
 {
     if (ctx->n_pending == 0)
         return;
-    clFinish(ctx->queue);
+    rt_dev_finish(ctx->dev);
     for (int i = 0; i < ctx->n_pending; i++) {
         const rt_pending *p = &ctx->pending[i];
-        cl_ulong start = 0, end = 0;
-        clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
-        clGetEventProfilingInfo(p->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-        clReleaseEvent(p->event);
-        int64_t ns = end > start ? (int64_t)(end - start) : 0;
+        int64_t ns = rt_dev_event_ns(p->event);
         int transfer = p->kernel - ctx->n_kernels;
         if (transfer >= 0) {
             ctx->transfer_runs[transfer]++;
@@ -136,7 +132,7 @@ RT_API void rt_report_json(rt_ctx *ctx, FILE *f)
     int64_t total;
     rt_row *rows = rt_rows(ctx, &n, &total);
     fprintf(f, "{\"device\": ");
-    rt_json_string(f, ctx->device_name);
+    rt_json_string(f, ctx->device.name);
     fprintf(f, ", \"memory\": {\"device\": %" PRId64 "}, \"events\": [", ctx->peak_bytes);
     for (int i = 0; i < n; i++) {
         fprintf(f, "%s{\"name\": ", i ? ", " : "");

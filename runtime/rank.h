@@ -20,7 +20,9 @@ static inline bool rt_rank_better(rt_rank a, rt_rank b)
     return ka != kb ? ka > kb : sa > sb;
 }
 
-/* How many platforms, and devices of each, are looked at. */
-enum { RT_MAX_PLATFORMS = 32, RT_MAX_DEVICES = 64 };
+static inline const char *rt_rank_kind(rt_rank r)
+{
+    return r.gpu ? "GPU" : r.cpu ? "CPU" : "accelerator";
+}
 
 #endif

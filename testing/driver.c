@@ -14,16 +14,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const OpenCL *cl;
-
 /* The only platform, if that is PoCL; else NULL. */
 static cl_platform_id only_pocl(void)
 {
     cl_platform_id p[2];
     cl_uint n = 0;
     char name[256] = "";
-    if (!(cl = opencl_open()) || cl->platforms(2, p, &n) != CL_SUCCESS || n != 1 ||
-        cl->platform_info(p[0], CL_PLATFORM_NAME, sizeof name, name, NULL) != CL_SUCCESS)
+    if (!opencl_open() || clGetPlatformIDs(2, p, &n) != CL_SUCCESS || n != 1 ||
+        clGetPlatformInfo(p[0], CL_PLATFORM_NAME, sizeof name, name, NULL) != CL_SUCCESS)
         return NULL;
     return strcmp(name, "Portable Computing Language") == 0 ? p[0] : NULL;
 }
@@ -46,10 +44,10 @@ static bool build_kernel(cl_platform_id p)
     static const char *text = "__kernel void f(__global int *x) { x[get_global_id(0)] = 1; }\n";
     cl_device_id d;
     cl_uint n = 0;
-    cl_int err = cl->devices(p, CL_DEVICE_TYPE_ALL, 1, &d, &n);
-    cl_context c = err == CL_SUCCESS && n ? cl->context(NULL, 1, &d, NULL, NULL, &err) : NULL;
-    cl_program program = c ? cl->program(c, 1, &text, NULL, &err) : NULL;
-    return program && cl->build(program, 1, &d, "", NULL, NULL) == CL_SUCCESS;
+    cl_int err = clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, 1, &d, &n);
+    cl_context c = err == CL_SUCCESS && n ? clCreateContext(NULL, 1, &d, NULL, NULL, &err) : NULL;
+    cl_program program = c ? clCreateProgramWithSource(c, 1, &text, NULL, &err) : NULL;
+    return program && clBuildProgram(program, 1, &d, "", NULL, NULL) == CL_SUCCESS;
 }
 
 static int count_threads(void)

@@ -54,6 +54,17 @@ with_runtime() {
     sh runtime/bundle.sh > "$build/$1.c" && cat "tests/runtime/$1.c" >> "$build/$1.c"
 }
 
+# Only runtime/dev_opencl*.c know OpenCL, and no text of a kernel is looked at.
+apart() {
+    if found=$(grep -nE "$2" $(ls runtime/*.[ch] runtime/*.def | grep -v "$3")); then
+        fail "$1: $found"
+    else
+        passed=$((passed + 1))
+    fi
+}
+apart "OpenCL outside dev_opencl*.c" '\bcl_[a-z]|\bcl[A-Z][A-Za-z]*\(|\bCL_[A-Z]|CL/cl\.h' 'dev_opencl'
+apart "text of a kernel searched" 'str(str|chr|n?cmp)\(.*source' 'nothing'
+
 warn="-Wall -Wextra -Wshadow"
 own="$warn -std=c11 -D_GNU_SOURCE -I. -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 compiles "values" $CC $own -o "$build/test_values" tests/runtime/test_values.c runtime/values.c \
@@ -121,6 +132,9 @@ expect "refused" 0 "$five" "$five_out" \
 expect "debugging" 0 "$five" "$five_out" 'Peak device memory: ' -D
 expect "profile" 0 "$five" "$five_out" '^stats  *demo.sf:4:5  *3 ' -P -r 3
 expect "profile as JSON" 0 "$five" "$five_out" 'demo.sf:4:5' "-P=$tmp/profile.json"
+for size in threshold group-size thread-block-size num-groups grid-size tile-size reg-tile-size registers cache; do
+    expect "default $size" 0 "$five" "$five_out" '' "--default-$size" 3
+done
 expect "group size" 0 "$five" "$five_out" '' --default-group-size 2
 printf 'main.suff_outer_par_0=5\n\n-- comment\nnobody=3\n main.suff_outer_par_0 = 4 -- last\n' > "$tmp/t"
 expect "tuning file" 0 "$five" "$five_out" 't:4: warning: unknown tuning parameter: nobody' --tuning "$tmp/t"

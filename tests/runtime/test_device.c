@@ -230,7 +230,7 @@ static void test_memory(rt_ctx *ctx)
     b = rt_ref(a);
     check(!rt_sole(a), "two references");
     rt_unref(ctx, &b);
-    cl_mem buf = a->buf;
+    rt_dev_buffer *buf = a->buf;
     check(rt_alloc(ctx, &a, 90000, "again") == RT_OK && a->buf == buf,
           "a dead block is taken again");
     int32_t x = 0;
@@ -307,6 +307,39 @@ static void test_params(rt_ctx *ctx)
     rt_set_param(ctx, "main.t", 0);
     rt_set_param(ctx, "default_threshold", 0);
     check(rt_param(ctx, 0) == 32768, "back to the default");
+}
+
+/* The rows of facts.def: every name of a size sets it, none sets another or goes beyond the device. */
+static void test_facts(rt_ctx *ctx)
+{
+#define NAME_OF(id, name, option, ...) {RT_##id, "default_" name},
+    static const struct {
+        rt_size_class size;
+        const char *name;
+    } names[] = {RT_FACTS(RT_FACT_NONE, NAME_OF, NAME_OF)};
+    check(rt_size(ctx, RT_COMPUTE_UNITS) == ctx->device.units &&
+              rt_size(ctx, RT_MAX_GROUP_SIZE) == ctx->device.max_group &&
+              rt_size(ctx, RT_LOCAL_MEMORY) == ctx->device.local_memory &&
+              rt_size(ctx, RT_IS_CPU) == ctx->is_cpu,
+          "facts of the device");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int64_t before[RT_N_SIZES];
+        for (int c = 0; c < RT_N_SIZES; c++)
+            before[c] = rt_size(ctx, (rt_size_class)c);
+        bool ok = rt_set_param(ctx, names[i].name, 3) == RT_OK;
+        for (int c = 0; c < RT_N_SIZES; c++)
+            ok = ok && rt_size(ctx, (rt_size_class)c) == ((int)names[i].size == c ? 3 : before[c]);
+        check(ok, names[i].name);
+        rt_set_param(ctx, names[i].name, 0);
+    }
+    int64_t memory = rt_size(ctx, RT_LOCAL_MEMORY);
+    rt_set_param(ctx, "default_local_memory", memory + 1);
+    rt_set_param(ctx, "default_group_size", RT_MAX_BYTES);
+    check(rt_size(ctx, RT_LOCAL_MEMORY) == memory &&
+              rt_size(ctx, RT_GROUP_SIZE) == rt_size(ctx, RT_MAX_GROUP_SIZE),
+          "sizes beyond the device's");
+    rt_set_param(ctx, "default_local_memory", 0);
+    rt_set_param(ctx, "default_group_size", 0);
 }
 
 /* Interesting numbers first, then random ones of every size. */
@@ -404,6 +437,7 @@ int main(int argc, char **argv)
     }
     test_rank();
     test_params(ctx);
+    test_facts(ctx);
     test_scalars(ctx);
     test_memory(ctx);
     test_launches(ctx);

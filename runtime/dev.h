@@ -1,0 +1,117 @@
+/* What the runtime asks of a driver, all of it. dev_opencl.c and dev_opencl_find.c answer for
+ * OpenCL; the rest of the runtime holds policy (what is kept, when to try again, what to say) and
+ * knows no driver.
+ *
+ * A device is opened with one in-order queue. Nothing waits for it but rt_dev_finish, rt_dev_write,
+ * and rt_dev_read if asked. Handles are released by whoever got them, before the device is closed.
+ * Where a function has an `event`, it may be NULL, and takes one for rt_dev_event_ns; a device that
+ * was not opened for profiling has none. */
+#ifndef RT_DEV_H
+#define RT_DEV_H
+
+#include "runtime/rank.h"
+#include "runtime/values.h"
+
+typedef struct rt_dev rt_dev;                 /* an open device and its queue */
+typedef struct rt_dev_program rt_dev_program; /* what the driver's compiler made of texts */
+typedef struct rt_dev_kernel rt_dev_kernel;
+typedef struct rt_dev_buffer rt_dev_buffer; /* of device memory */
+typedef struct rt_dev_event rt_dev_event;   /* when a command ran */
+
+typedef enum {
+    RT_DEV_OK,
+    RT_DEV_REFUSED, /* too large a shape, too little memory: less of it may do */
+    RT_DEV_FAILED
+} rt_dev_status;
+
+/* The outcome of a call: if it is not RT_DEV_OK, which function of the driver failed, and its error
+ * by name. The texts are the driver's, for messages. */
+typedef struct {
+    rt_dev_status status;
+    const char *call, *name;
+} rt_dev_error;
+
+/* A device that there is. Numbers are 0, or 1 where 0 makes no sense, if the driver does not say.
+ */
+typedef struct {
+    void *platform, *device; /* the driver's handles */
+    char platform_name[256], name[256], version[256], driver[256];
+    rt_rank rank;         /* its kind, compute units, clock */
+    int64_t units;        /* compute units */
+    int64_t max_group;    /* work-items of a group */
+    int64_t memory;       /* bytes */
+    int64_t local_memory; /* bytes that a group may use */
+    bool has_f64;
+    bool own_cache;       /* the driver caches kernels, and getting a binary costs a build */
+    bool costly_programs; /* a program costs far more than its kernels, which are built at the
+                             launch */
+} rt_dev_info;
+
+/* What no command may exceed: work-items in one dimension of a launch (NVIDIA's get_global_size has
+ * 32 bits, with sign), and the end of what rt_dev_fill writes (its fill breaks the context there).
+ */
+enum { RT_DEV_MOST_ITEMS = INT32_MAX, RT_DEV_FILL_END = INT32_MAX };
+
+/* --- Devices --- */
+
+/* All devices in the driver's order, to free(). */
+RT_API rt_dev_info *rt_dev_find(int *n);
+RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out);
+RT_API void rt_dev_close(rt_dev *d);
+/* Waits for all commands. */
+RT_API rt_dev_error rt_dev_finish(rt_dev *d);
+
+/* --- Programs and kernels --- */
+
+/* Compiles n texts as one. Where the compiler ran and failed, *log, to free(), is what it said, and
+ * RT_DEV_REFUSED means that a kernel needs more than the device has; else *log is NULL. */
+RT_API rt_dev_error rt_dev_build(rt_dev *d, int n, const char **texts, const char *options,
+                                 rt_dev_program **out, char **log);
+/* The same from a binary, built with the same options. */
+RT_API rt_dev_error rt_dev_load(rt_dev *d, const unsigned char *binary, size_t n,
+                                const char *options, rt_dev_program **out);
+/* The binary, to free(); NULL if there is none. */
+RT_API unsigned char *rt_dev_binary(rt_dev_program *p, size_t *n);
+/* One more owner, one less. */
+RT_API rt_dev_program *rt_dev_program_ref(rt_dev_program *p);
+RT_API void rt_dev_program_unref(rt_dev_program *p);
+/* A program's kernel by name; *log as above. */
+RT_API rt_dev_error rt_dev_kernel_new(rt_dev *d, rt_dev_program *p, const char *name,
+                                      rt_dev_kernel **out, char **log);
+RT_API void rt_dev_kernel_free(rt_dev_kernel *k);
+/* The most work-items that a group of it may have (0: the driver does not say), and the bytes of
+ * local memory that it takes apart from arguments. */
+RT_API void rt_dev_kernel_needs(rt_dev *d, rt_dev_kernel *k, int64_t *max_group, int64_t *local);
+
+/* --- Launches --- */
+
+/* Sets an argument: a value, or `size` bytes of local memory where value is NULL. */
+RT_API rt_dev_error rt_dev_arg(rt_dev_kernel *k, int index, size_t size, const void *value);
+RT_API rt_dev_error rt_dev_arg_buffer(rt_dev_kernel *k, int index, rt_dev_buffer *b);
+/* global[i] is a multiple of local[i]. */
+RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const size_t *global,
+                                  const size_t *local, rt_dev_event **event);
+
+/* --- Memory, in bytes --- */
+
+/* in_use: what the caller holds already. */
+RT_API rt_dev_error rt_dev_alloc(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out);
+RT_API void rt_dev_free(rt_dev_buffer *b);
+/* src may be changed afterwards. */
+RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
+                                 const void *src, rt_dev_event **event);
+/* Unless it waits, dst is there after rt_dev_finish. */
+RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes,
+                                void *dst, bool wait, rt_dev_event **event);
+RT_API rt_dev_error rt_dev_copy(rt_dev *d, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
+                                int64_t src_off, int64_t bytes, rt_dev_event **event);
+/* A scalar of 1, 2, 4 or 8 bytes; value may be changed afterwards, and nothing waits. */
+RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int size,
+                                const void *value, rt_dev_event **event);
+
+/* --- Profiling --- */
+
+/* How long a finished command ran, in nanoseconds; releases the event. */
+RT_API int64_t rt_dev_event_ns(rt_dev_event *e);
+
+#endif

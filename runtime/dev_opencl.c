@@ -1,0 +1,318 @@
+/* dev.h for OpenCL 1.2: buffers, programs, kernels and events are the driver's own objects. */
+#include "runtime/dev_opencl.h"
+#include "runtime/dev.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rt_dev {
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    int64_t memory;
+};
+
+/* --- Errors --- */
+
+static const char *rt_cl_name(cl_int err)
+{
+    static const struct {
+        cl_int code;
+        const char *name;
+    } names[] = {
+        {CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND"},
+        {CL_DEVICE_NOT_AVAILABLE, "CL_DEVICE_NOT_AVAILABLE"},
+        {CL_COMPILER_NOT_AVAILABLE, "CL_COMPILER_NOT_AVAILABLE"},
+        {CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
+        {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES"},
+        {CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
+        {CL_PROFILING_INFO_NOT_AVAILABLE, "CL_PROFILING_INFO_NOT_AVAILABLE"},
+        {CL_MEM_COPY_OVERLAP, "CL_MEM_COPY_OVERLAP"},
+        {CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE"},
+        {CL_MISALIGNED_SUB_BUFFER_OFFSET, "CL_MISALIGNED_SUB_BUFFER_OFFSET"},
+        {CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+         "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
+        {CL_INVALID_VALUE, "CL_INVALID_VALUE"},
+        {CL_INVALID_DEVICE, "CL_INVALID_DEVICE"},
+        {CL_INVALID_CONTEXT, "CL_INVALID_CONTEXT"},
+        {CL_INVALID_QUEUE_PROPERTIES, "CL_INVALID_QUEUE_PROPERTIES"},
+        {CL_INVALID_COMMAND_QUEUE, "CL_INVALID_COMMAND_QUEUE"},
+        {CL_INVALID_MEM_OBJECT, "CL_INVALID_MEM_OBJECT"},
+        {CL_INVALID_BINARY, "CL_INVALID_BINARY"},
+        {CL_INVALID_BUILD_OPTIONS, "CL_INVALID_BUILD_OPTIONS"},
+        {CL_INVALID_PROGRAM, "CL_INVALID_PROGRAM"},
+        {CL_INVALID_PROGRAM_EXECUTABLE, "CL_INVALID_PROGRAM_EXECUTABLE"},
+        {CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME"},
+        {CL_INVALID_KERNEL, "CL_INVALID_KERNEL"},
+        {CL_INVALID_ARG_INDEX, "CL_INVALID_ARG_INDEX"},
+        {CL_INVALID_ARG_VALUE, "CL_INVALID_ARG_VALUE"},
+        {CL_INVALID_ARG_SIZE, "CL_INVALID_ARG_SIZE"},
+        {CL_INVALID_KERNEL_ARGS, "CL_INVALID_KERNEL_ARGS"},
+        {CL_INVALID_WORK_DIMENSION, "CL_INVALID_WORK_DIMENSION"},
+        {CL_INVALID_WORK_GROUP_SIZE, "CL_INVALID_WORK_GROUP_SIZE"},
+        {CL_INVALID_WORK_ITEM_SIZE, "CL_INVALID_WORK_ITEM_SIZE"},
+        {CL_INVALID_GLOBAL_OFFSET, "CL_INVALID_GLOBAL_OFFSET"},
+        {CL_INVALID_EVENT, "CL_INVALID_EVENT"},
+        {CL_INVALID_OPERATION, "CL_INVALID_OPERATION"},
+        {CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE"},
+        {CL_INVALID_GLOBAL_WORK_SIZE, "CL_INVALID_GLOBAL_WORK_SIZE"},
+        {-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
+    };
+    static char other[32];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].code == err)
+            return names[i].name;
+    snprintf(other, sizeof other, "error %d", err);
+    return other;
+}
+
+/* Those of shape and memory mean "not like this" rather than "something is wrong". */
+static rt_dev_error rt_cl_error(cl_int err, const char *call)
+{
+    static const cl_int refusals[] = {CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE,
+                                      CL_INVALID_WORK_ITEM_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE,
+                                      CL_OUT_OF_HOST_MEMORY};
+    if (err == CL_SUCCESS)
+        return (rt_dev_error){RT_DEV_OK, call, ""};
+    rt_dev_error e = {RT_DEV_FAILED, call, rt_cl_name(err)};
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (refusals[i] == err)
+            e.status = RT_DEV_REFUSED;
+    return e;
+}
+
+/* --- The device --- */
+
+RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out)
+{
+    cl_int err;
+    cl_command_queue_properties props = profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
+    cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)info->platform,
+                                        0};
+    rt_dev d = {.device = info->device, .memory = info->memory};
+    d.context = clCreateContext(platform, 1, &d.device, NULL, NULL, &err);
+    if (err != CL_SUCCESS)
+        return rt_cl_error(err, "clCreateContext");
+    d.queue = clCreateCommandQueue(d.context, d.device, props, &err);
+    *out = err == CL_SUCCESS ? malloc(sizeof d) : NULL;
+    if (*out) {
+        **out = d;
+        return rt_cl_error(CL_SUCCESS, "");
+    }
+    if (err == CL_SUCCESS)
+        clReleaseCommandQueue(d.queue);
+    clReleaseContext(d.context);
+    return rt_cl_error(err == CL_SUCCESS ? CL_OUT_OF_HOST_MEMORY : err, "clCreateCommandQueue");
+}
+
+RT_API void rt_dev_close(rt_dev *d)
+{
+    clReleaseCommandQueue(d->queue);
+    clReleaseContext(d->context);
+    free(d);
+}
+
+RT_API rt_dev_error rt_dev_finish(rt_dev *d)
+{
+    return rt_cl_error(clFinish(d->queue), "clFinish");
+}
+
+/* --- Programs and kernels --- */
+
+/* Does the compiler's log say that a kernel is too large for the device, rather than wrong? */
+static bool rt_cl_log_too_large(const char *log)
+{
+    static const char *const said[] = {"too much shared data", "too much local",
+                                       "exceeds local memory", "local memory limit",
+                                       "Out of resources"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (strstr(log, said[i]))
+            return true;
+    return false;
+}
+
+/* What the compiler said of a program that it refused for `err`. */
+static rt_dev_error rt_cl_build_error(rt_dev *d, cl_program p, cl_int err, const char *call,
+                                      char **log)
+{
+    rt_dev_error e = rt_cl_error(err, call);
+    size_t n = 0;
+    clGetProgramBuildInfo(p, d->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n);
+    *log = calloc(n + 1, 1);
+    if (*log)
+        clGetProgramBuildInfo(p, d->device, CL_PROGRAM_BUILD_LOG, n, *log, NULL);
+    bool too_large = err == CL_OUT_OF_RESOURCES || (*log && rt_cl_log_too_large(*log));
+    e.status = too_large ? RT_DEV_REFUSED : RT_DEV_FAILED;
+    return e;
+}
+
+RT_API rt_dev_error rt_dev_build(rt_dev *d, int n, const char **texts, const char *options,
+                                 rt_dev_program **out, char **log)
+{
+    cl_int err;
+    *log = NULL;
+    *out = NULL;
+    cl_program p = clCreateProgramWithSource(d->context, (cl_uint)n, texts, NULL, &err);
+    if (err != CL_SUCCESS)
+        return rt_cl_error(err, "clCreateProgramWithSource");
+    err = clBuildProgram(p, 1, &d->device, options, NULL, NULL);
+    if (err == CL_SUCCESS) {
+        *out = (rt_dev_program *)p;
+        return rt_cl_error(err, "clBuildProgram");
+    }
+    rt_dev_error e = rt_cl_build_error(d, p, err, "clBuildProgram", log);
+    clReleaseProgram(p);
+    return e;
+}
+
+RT_API rt_dev_error rt_dev_load(rt_dev *d, const unsigned char *binary, size_t n,
+                                const char *options, rt_dev_program **out)
+{
+    cl_int err, status = CL_SUCCESS;
+    *out = NULL;
+    cl_program p = clCreateProgramWithBinary(d->context, 1, &d->device, &n, &binary, &status, &err);
+    if (err == CL_SUCCESS && status == CL_SUCCESS)
+        err = clBuildProgram(p, 1, &d->device, options, NULL, NULL);
+    err = err == CL_SUCCESS ? status : err;
+    if (err == CL_SUCCESS)
+        *out = (rt_dev_program *)p;
+    else if (p)
+        clReleaseProgram(p);
+    return rt_cl_error(err, "clCreateProgramWithBinary");
+}
+
+RT_API unsigned char *rt_dev_binary(rt_dev_program *p, size_t *n)
+{
+    cl_program program = (cl_program)p;
+    *n = 0;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *n, n, NULL) != CL_SUCCESS || !*n)
+        return NULL;
+    unsigned char *data = malloc(*n);
+    if (data &&
+        clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof data, &data, NULL) != CL_SUCCESS) {
+        free(data);
+        return NULL;
+    }
+    return data;
+}
+
+RT_API rt_dev_program *rt_dev_program_ref(rt_dev_program *p)
+{
+    return clRetainProgram((cl_program)p) == CL_SUCCESS ? p : NULL;
+}
+
+RT_API void rt_dev_program_unref(rt_dev_program *p)
+{
+    clReleaseProgram((cl_program)p);
+}
+
+RT_API rt_dev_error rt_dev_kernel_new(rt_dev *d, rt_dev_program *p, const char *name,
+                                      rt_dev_kernel **out, char **log)
+{
+    cl_int err;
+    cl_kernel k = clCreateKernel((cl_program)p, name, &err);
+    *log = NULL;
+    *out = err == CL_SUCCESS ? (rt_dev_kernel *)k : NULL;
+    return err == CL_SUCCESS ? rt_cl_error(err, "clCreateKernel")
+                             : rt_cl_build_error(d, (cl_program)p, err, "clCreateKernel", log);
+}
+
+RT_API void rt_dev_kernel_free(rt_dev_kernel *k)
+{
+    clReleaseKernel((cl_kernel)k);
+}
+
+RT_API void rt_dev_kernel_needs(rt_dev *d, rt_dev_kernel *k, int64_t *max_group, int64_t *local)
+{
+    size_t group = 0;
+    cl_ulong bytes = 0;
+    clGetKernelWorkGroupInfo((cl_kernel)k, d->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof group,
+                             &group, NULL);
+    clGetKernelWorkGroupInfo((cl_kernel)k, d->device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes,
+                             &bytes, NULL);
+    *max_group = (int64_t)group;
+    *local = (int64_t)bytes;
+}
+
+/* --- Launches --- */
+
+RT_API rt_dev_error rt_dev_arg(rt_dev_kernel *k, int index, size_t size, const void *value)
+{
+    return rt_cl_error(clSetKernelArg((cl_kernel)k, (cl_uint)index, size, value), "clSetKernelArg");
+}
+
+RT_API rt_dev_error rt_dev_arg_buffer(rt_dev_kernel *k, int index, rt_dev_buffer *b)
+{
+    cl_mem m = (cl_mem)b;
+    return rt_dev_arg(k, index, sizeof m, &m);
+}
+
+RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const size_t *global,
+                                  const size_t *local, rt_dev_event **event)
+{
+    cl_int err = clEnqueueNDRangeKernel(d->queue, (cl_kernel)k, (cl_uint)n_dims, NULL, global,
+                                        local, 0, NULL, (cl_event *)event);
+    return rt_cl_error(err, "clEnqueueNDRangeKernel");
+}
+
+/* --- Memory --- */
+
+RT_API rt_dev_error rt_dev_alloc(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out)
+{
+    cl_int err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    *out = NULL;
+    /* Some drivers promise memory that they do not have, and fail when it is used. */
+    if (d->memory <= 0 || in_use + bytes <= d->memory)
+        *out = (rt_dev_buffer *)clCreateBuffer(d->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL,
+                                               &err);
+    return rt_cl_error(err, "clCreateBuffer");
+}
+
+RT_API void rt_dev_free(rt_dev_buffer *b)
+{
+    clReleaseMemObject((cl_mem)b);
+}
+
+RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
+                                 const void *src, rt_dev_event **event)
+{
+    cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_TRUE, (size_t)off, (size_t)bytes,
+                                      src, 0, NULL, (cl_event *)event);
+    return rt_cl_error(err, "clEnqueueWriteBuffer");
+}
+
+RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes,
+                                void *dst, bool wait, rt_dev_event **event)
+{
+    cl_int err = clEnqueueReadBuffer(d->queue, (cl_mem)src, wait ? CL_TRUE : CL_FALSE, (size_t)off,
+                                     (size_t)bytes, dst, 0, NULL, (cl_event *)event);
+    return rt_cl_error(err, "clEnqueueReadBuffer");
+}
+
+RT_API rt_dev_error rt_dev_copy(rt_dev *d, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
+                                int64_t src_off, int64_t bytes, rt_dev_event **event)
+{
+    cl_int err = clEnqueueCopyBuffer(d->queue, (cl_mem)src, (cl_mem)dst, (size_t)src_off,
+                                     (size_t)dst_off, (size_t)bytes, 0, NULL, (cl_event *)event);
+    return rt_cl_error(err, "clEnqueueCopyBuffer");
+}
+
+RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int size,
+                                const void *value, rt_dev_event **event)
+{
+    cl_int err = clEnqueueFillBuffer(d->queue, (cl_mem)dst, value, (size_t)size, (size_t)off,
+                                     (size_t)size, 0, NULL, (cl_event *)event);
+    return rt_cl_error(err, "clEnqueueFillBuffer");
+}
+
+/* --- Profiling --- */
+
+RT_API int64_t rt_dev_event_ns(rt_dev_event *e)
+{
+    cl_event event = (cl_event)e;
+    cl_ulong start = 0, end = 0;
+    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    clReleaseEvent(event);
+    return end > start ? (int64_t)(end - start) : 0;
+}
