@@ -10,11 +10,6 @@ const Sx *loc_at(KGen *kg, const KLoc *l, const Sx *const *ix, int n)
     return at;
 }
 
-const char *loc_elem(KGen *kg, const KLoc *l, const Sx *const *ix, int n)
-{
-    return kg_text(kg, "%s[%s]", l->mem->name, kg_c(kg, loc_at(kg, l, ix, n)));
-}
-
 const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n)
 {
     return kb_load(kg->kb, base, l->mem, kg_at(kg, loc_at(kg, l, ix, n)));

@@ -56,7 +56,8 @@ static KBuf *heap_of(KGen *kg, PrimType t)
     kb_enter(b, &kg->top);
     if (!kg->uses_heap)
         open_heap(kg);
-    KBuf *buf = kb_buf_new(b, kg_text(kg, "heap_%s", prim_type_text[t]), KS_GLOBAL, t);
+    KBuf *buf =
+        kb_buf_new(b, arena_printf(kg->cx->perm, "heap_%s", prim_type_text[t]), KS_GLOBAL, t);
     buf->of = kg->heap;
     kb_stm(b, (KStm){.kind = KST_VIEW, .buf = buf, .x = {kg->heap_mine}});
     kb_end(b);

@@ -40,76 +40,6 @@ KGen *kg_new(Host *h, const char *kind, const Exp *seg)
     return kg;
 }
 
-/* --- Text ---------------------------------------------------------------------------------- */
-
-const char *kg_name(KGen *kg, const char *base)
-{
-    return kb_name(kg->kb, base);
-}
-
-char *kg_text(KGen *kg, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    char *s = arena_vprintf(kg->cx->perm, fmt, ap);
-    va_end(ap);
-    return s;
-}
-
-static KStm *raw(KGen *kg, const char *fmt, va_list ap)
-{
-    const char *text = arena_vprintf(kg->cx->perm, fmt, ap);
-    return kb_stm(kg->kb, (KStm){.kind = KST_RAW, .text = text});
-}
-
-void kg_line(KGen *kg, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    raw(kg, fmt, ap);
-    va_end(ap);
-}
-
-void kg_open(KGen *kg, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    KStm *s = raw(kg, fmt, ap);
-    va_end(ap);
-    s->open = true;
-    kb_enter(kg->kb, &s->body[0]);
-}
-
-void kg_block(KGen *kg)
-{
-    kb_open_block(kg->kb);
-}
-
-void kg_close(KGen *kg)
-{
-    kb_end(kg->kb);
-}
-
-const KExp *kg_raw(KGen *kg, PrimType t, const char *text)
-{
-    return kx_raw(kg->cx->perm, t, text);
-}
-
-void kg_decl(KGen *kg, const Var *v, const char *init)
-{
-    kg_let(kg, v, kg_raw(kg, v->type.elem, init));
-}
-
-const char *kg_atom_c(KGen *kg, Atom a)
-{
-    return kir_exp_c(kg_atom(kg, a));
-}
-
-const char *kg_c(KGen *kg, const Sx *sx)
-{
-    return kir_exp_c(kg_at(kg, sx));
-}
-
 /* --- Scalars ------------------------------------------------------------------------------- */
 
 /* The same code may be made twice: only the first variable gets the plain name. */
@@ -117,7 +47,8 @@ KVar *kg_bind(KGen *kg, const Var *v)
 {
     KVar *kv = NEW(kg->cx->perm, KVar);
     bool again = varmap_get(kg->vars, v) != NULL;
-    *kv = (KVar){.name = again ? kg_name(kg, v->base) : var_c_name(v), .type = ktype(v->type.elem)};
+    *kv = (KVar){.name = again ? kb_name(kg->kb, v->base) : var_c_name(v),
+                 .type = ktype(v->type.elem)};
     varmap_put(kg->vars, v, kv);
     varmap_del(kg->params_of, v);
     return kv;
@@ -244,7 +175,6 @@ const KExp *kg_at(KGen *kg, const Sx *sx)
     case SX_CONST: return kg_int(kg, sx->k);
     case SX_VAR: return kg_of(kg, need_scalar(kg, sx->var));
     case SX_KVAR: return kg_of(kg, sx->kvar);
-    case SX_TEXT: return kg_raw(kg, T_I64, sx->text);
     }
     return at_op(kg, sx);
 }
@@ -304,12 +234,12 @@ KBuf *kg_param_mem(KGen *kg, Mem *mem, PrimType elem)
             return p->buf;
         taken = true;
     }
-    return push_mem(kg, taken ? kg_name(kg, mem->name) : mem->name, mem, elem);
+    return push_mem(kg, taken ? kb_name(kg->kb, mem->name) : mem->name, mem, elem);
 }
 
 KBuf *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem)
 {
-    return push_mem(kg, kg_name(kg, base), mem, elem);
+    return push_mem(kg, kb_name(kg->kb, base), mem, elem);
 }
 
 void kg_updates(KGen *kg, const Mem *mem)
@@ -580,7 +510,8 @@ static const char *what_text(KGen *kg)
     const Exp *e = kg->seg;
     if (!exp_is_seg(e))
         return form_info[e->kind].text[0] ? form_info[e->kind].text : form_info[e->kind].tag;
-    return kg_text(kg, "%s^%d %s", form_info[e->kind].text, e->seg.level, nest_text(&e->seg.nest));
+    return arena_printf(kg->cx->perm, "%s^%d %s", form_info[e->kind].text, e->seg.level,
+                        nest_text(&e->seg.nest));
 }
 
 /* What every kernel begins with. */
@@ -611,7 +542,7 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
     vec_append(kg->cx->perm, &kg->top, &f->body);
     f->body = kg->top;
     f->name = k->name;
-    f->what = kg_text(kg, "%s: %s", kg->kind, k->what);
+    f->what = arena_printf(kg->cx->perm, "%s: %s", kg->kind, k->what);
     f->loc = k->loc;
     f->may_fail = k->may_fail;
     for (int i = 0; i < kg->params.n; i++) {
@@ -650,8 +581,8 @@ Kernel *kg_finish(KGen *kg)
     k.may_fail = kg->may_fail;
     k.what = what_text(kg);
     k.irregulars = kg->irregulars;
-    k.name = kg_text(kg, "%s_%s_%d", kg->kind, c_ident(kg->h->entry->entry->name),
-                     kg->h->plan->kernels.n);
+    k.name = arena_printf(kg->cx->perm, "%s_%s_%d", kg->kind, c_ident(kg->h->entry->entry->name),
+                          kg->h->plan->kernels.n);
     k.params = kg->params;
     k.fun = finished_fun(kg, &k);
     k.text = target_texts(cx, k.fun, &k.fixed_group);

@@ -144,19 +144,6 @@ const KExp *kg_global_size(KGen *kg); /* ... of so many */
 #define kg_and(kg, x, y)  kx_and(KX_ARENA(kg), (x), (y))
 #define kg_of(kg, v)      kx_var(KX_ARENA(kg), (v))
 
-/* Text, for makers that are not made of expressions yet. */
-const char *kg_name(KGen *kg, const char *base);
-void kg_line(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void kg_open(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void kg_block(KGen *kg); /* a bare "{" */
-void kg_close(KGen *kg);
-char *kg_text(KGen *kg, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void kg_decl(KGen *kg, const Var *v, const char *init); /* "type name = init;" */
-const char *kg_atom_c(KGen *kg, Atom a);
-const char *kg_c(KGen *kg, const Sx *sx);                                  /* text of kg_at */
-const char *loc_elem(KGen *kg, const KLoc *l, const Sx *const *ix, int n); /* "mem[...]" */
-const KExp *kg_raw(KGen *kg, PrimType t, const char *text);
-
 /* Is the atom's value known to the host at the launch? */
 bool kg_is_host(KGen *kg, Atom a);
 /* An upper bound, as a host expression, of an i64 atom; NULL if none is known. */
