@@ -59,17 +59,6 @@ void out_putn(Out *o, const char *s, size_t n)
     }
 }
 
-void out_insert_line(Out *o, size_t at, int indent, const char *text)
-{
-    size_t pad = indent_of(indent), n = strlen(text), add = pad + n + 1, tail = o->n - at;
-    for (size_t k = 0; k < add; k++)
-        put_raw(o, " ", 1);
-    memmove(o->text + at + add, o->text + at, tail);
-    memset(o->text + at, ' ', pad);
-    memcpy(o->text + at + pad, text, n);
-    o->text[at + add - 1] = '\n';
-}
-
 void out_puts(Out *o, const char *s)
 {
     out_putn(o, s, strlen(s));

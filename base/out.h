@@ -21,8 +21,6 @@ void out_puts(Out *o, const char *s);
 void out_putn(Out *o, const char *s, size_t n);
 void out_printf(Out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 __attribute__((format(printf, 2, 0))) void out_vprintf(Out *o, const char *fmt, va_list ap);
-/* Puts text (whole lines) in front of the line that begins at byte `at`, indented by `indent`. */
-void out_insert_line(Out *o, size_t at, int indent, const char *text);
 /* Length of the UTF-8 character at s (1 to 4 bytes); 0 if there is none. */
 size_t utf8_length(const char *s);
 /* A quoted string with JSON's escapes, which the reader of IR text knows, too. What is no UTF-8
