@@ -41,7 +41,7 @@ KLoc loc_row(KGen *kg, const KLoc *l, int rank, const Sx *i)
     return loc_row_n(kg, l, rank, &i, 1);
 }
 
-bool loc_same(const KLoc *a, const KLoc *b, int rank)
+static bool loc_same(const KLoc *a, const KLoc *b, int rank)
 {
     if (a->mem != b->mem || !sx_eq(a->offset, b->offset))
         return false;

@@ -12,7 +12,6 @@ Mem *host_mem(Host *h, const char *base); /* a new name, without H_ALLOC */
 /* host_array.c */
 void host_array_stm(Host *h, const Stm *s);
 ArrLoc host_atom_loc(const Host *h, Atom arr);
-void host_copy(Host *h, Loc loc, ArrLoc dst, ArrLoc src, Type t);
 /* arr in a fresh block of that layout. */
 ArrLoc host_copied(Host *h, Loc loc, Atom arr, const int *perm);
 /* Is this array's memory ours to overwrite at this point? */

@@ -66,7 +66,7 @@ static Atoms dims_of(Ctx *cx, Type t)
     return d;
 }
 
-void host_copy(Host *h, Loc loc, ArrLoc dst, ArrLoc src, Type t)
+static void host_copy(Host *h, Loc loc, ArrLoc dst, ArrLoc src, Type t)
 {
     host_op(h, (HostOp){.kind = H_COPY,
                         .loc = loc,

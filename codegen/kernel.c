@@ -137,7 +137,8 @@ const KExp *kg_scalar(KGen *kg, const Exp *e)
     return scalar_exp(&sc, e);
 }
 
-bool kg_is_host(KGen *kg, Atom a)
+/* Is the atom's value known to the host at the launch? */
+static bool kg_is_host(KGen *kg, Atom a)
 {
     return !a.var || !varmap_get(kg->vars, a.var) || varmap_get(kg->params_of, a.var);
 }
@@ -179,7 +180,7 @@ const KExp *kg_at(KGen *kg, const Sx *sx)
     return at_op(kg, sx);
 }
 
-KVar *kg_param_sx(KGen *kg, const char *base, const Sx *value)
+static KVar *kg_param_sx(KGen *kg, const char *base, const Sx *value)
 {
     for (int i = 0; i < kg->params.n; i++) {
         const KParam *p = &kg->params.at[i];
@@ -398,7 +399,8 @@ const Sx *kg_bound_count(KGen *kg, Type t)
     return count;
 }
 
-bool kg_is_regular(KGen *kg, Type t)
+/* Are all sizes of t known to the host? */
+static bool kg_is_regular(KGen *kg, Type t)
 {
     for (int k = 0; k < t.rank; k++)
         if (!kg_is_host(kg, t.dims[k]))

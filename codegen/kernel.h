@@ -111,7 +111,6 @@ const KExp *kg_scalar(KGen *kg, const Exp *e);
 const Sx *kg_host_sx(KGen *kg, const Sx *sx);
 const KExp *kg_host(KGen *kg, const Sx *sx);
 /* A parameter for a host value / a block, shared when there is one already. */
-KVar *kg_param_sx(KGen *kg, const char *base, const Sx *value);
 KBuf *kg_param_mem(KGen *kg, Mem *mem, PrimType elem);
 /* A block that belongs to this launch only, never shared with another parameter of the same block.
  */
@@ -144,16 +143,12 @@ const KExp *kg_global_size(KGen *kg); /* ... of so many */
 #define kg_and(kg, x, y)  kx_and(KX_ARENA(kg), (x), (y))
 #define kg_of(kg, v)      kx_var(KX_ARENA(kg), (v))
 
-/* Is the atom's value known to the host at the launch? */
-bool kg_is_host(KGen *kg, Atom a);
 /* An upper bound, as a host expression, of an i64 atom; NULL if none is known. */
 const Sx *kg_bound(KGen *kg, Atom a);
 
 /* The number of elements of an array of type t, or a bound of it, as a host expression; NULL where
  * none is known. */
 const Sx *kg_bound_count(KGen *kg, Type t);
-/* Are all sizes of t known to the host? */
-bool kg_is_regular(KGen *kg, Type t);
 
 /* Array locations. */
 KLoc *kg_arr(KGen *kg, const Var *v);
@@ -199,7 +194,6 @@ void loc_store_at(KGen *kg, KPlace p, const KLoc *l, const KExp *x); /* the only
 /* Row i of the array (of the given rank). */
 KLoc loc_row(KGen *kg, const KLoc *l, int rank, const Sx *i);
 KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const Sx *const *ix, int n);
-bool loc_same(const KLoc *a, const KLoc *b, int rank);
 const Sx **loc_strides_row_major(KGen *kg, Type t, const Sx *unit);
 /* Copies all elements of an array of type t; in group mode cooperatively, between barriers. */
 void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t);

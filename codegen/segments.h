@@ -65,7 +65,6 @@ const KExp **accs_now(KGen *kg, const Accs *ac);                  /* acc */
 const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] */
 const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms);
 void accs_set(KGen *kg, const Accs *ac, const KExp **x); /* acc := x */
-void accs_put(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] := acc */
 /* Reduces the accumulators of the threads of each chunk, in order, into thread 0's acc. Barriers:
  * uniform if threads is. */
 void accs_tree(KGen *kg, const Accs *ac, const Chunk *n);
@@ -112,7 +111,6 @@ typedef struct {
 /* Reduces the elements of e's nest (mapped-out results written to outs, or not at all if NULL). */
 Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs, const Stm *s);
 /* Reduces partial results read from parts: sg->n_segs times sg->width of them. */
-Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const *parts);
 void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs);
 
 #endif

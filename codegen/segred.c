@@ -104,7 +104,7 @@ Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs
     return finish_stage(kg, &ac, &n);
 }
 
-Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const *parts)
+static Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const *parts)
 {
     KGen *kg = kg_new(h, "segred_partials", e);
     Accs ac = accs_new(kg, e);

@@ -2,7 +2,7 @@
 # The runtime as one text, which goes in front of each generated program, or what is needed for that.
 #   bundle.sh           the C text: all files in order, includes of our own left out
 #   bundle.sh --texts   texts.h: the .cl files and scalar.h as C string constants
-#   bundle.sh --c NAME  the C text as a C string constant `const char NAME[]`, for the compiler
+#   bundle.sh --c NAME  the C text as a C string constant `static const char NAME[]`, for the compiler
 set -eu
 dir=$(dirname "$0")
 headers="policy.h values.h scalar.h rank.h spell.h facts.def rt.h dev.h internal.h serve.h"
@@ -49,8 +49,7 @@ case "${1:-}" in
 "") bundle ;;
 --texts) texts ;;
 --c)
-    echo "extern const char $2[];"
-    echo "const char $2[] ="
+    echo "static const char $2[] ="
     bundle | quote
     echo '    "";'
     ;;
