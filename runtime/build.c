@@ -25,8 +25,7 @@ static void rt_sources(const rt_kernel *k, const char *text[RT_N_SOURCES])
 static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
 {
     const char *more = ctx->config.build_options;
-    return rt_format("-DMF_IS_CPU=%d -DMF_LOCKSTEP_WIDTH=%d %s %s", ctx->is_cpu,
-                     (int)ctx->facts[RT_LOCKSTEP_WIDTH], k->def->options, more ? more : "");
+    return rt_format("-DMF_IS_CPU=%d %s %s", ctx->is_cpu, k->def->options, more ? more : "");
 }
 
 /* --- The cache on disk --- */
