@@ -271,8 +271,6 @@ static void drop_empty(void *env, KBuild *b, KStm *s)
 
 void kir_barriers(Arena *a, KFun *f)
 {
-    if (kblock_is_opaque(&f->body))
-        return;
     Barriers w = {.mem = a};
     for (int i = 0; i < f->params.n; i++)
         if (f->params.at[i].kind == KP_HEAP) /* a chunk of it for each work-item */

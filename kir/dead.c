@@ -199,8 +199,6 @@ static bool drop_results(void *env, KStm *s)
 
 void kir_dead(Arena *a, KFun *f)
 {
-    if (kblock_is_opaque(&f->body))
-        return;
     KInfo *info = kinfo_of(a, &f->body);
     kblock_visit(&f->body, &(KVisitor){.env = info, .enter = drop_results});
     Dead d = {.mem = a, .nodes = ptrmap_new(a), .makers = ptrmap_new(a), .stores = ptrmap_new(a)};

@@ -75,13 +75,6 @@ const KExp *kx_id(Arena *a, KId id)
     return kx_id_dim(a, id, 0);
 }
 
-const KExp *kx_raw(Arena *a, PrimType t, const char *text)
-{
-    KExp *e = new_exp(a, KE_RAW, ktype(t), NULL, 0);
-    e->text = text;
-    return e;
-}
-
 /* --- Questions -------------------------------------------------------------------------------- */
 
 bool kx_is_int(const KExp *x, int64_t k)
@@ -111,7 +104,6 @@ bool kx_same(const KExp *x, const KExp *y)
     case KE_CONST: return same_const(x->c, y->c);
     case KE_VAR: return x->var == y->var;
     case KE_ID: return x->id == y->id && x->dim == y->dim;
-    case KE_RAW: return strcmp(x->text, y->text) == 0;
     case KE_PRIM:
         if (x->op != y->op || x->exact != y->exact || x->saturate != y->saturate)
             return false;

@@ -87,8 +87,6 @@ static void put_exp(Key *k, const KExp *x)
         put_const(k, x->c);
     else if (x->kind == KE_VAR)
         put_var(k, x->var);
-    else if (x->kind == KE_RAW)
-        put_text(k, x->text);
     else
         put(k, (uint64_t)x->op << 32 | (uint64_t)x->id << 16 | (uint64_t)x->dim);
     for (int i = 0; i < x->n; i++)
@@ -100,8 +98,7 @@ static void put_block(Key *k, const KBlock *b);
 static void put_stm(Key *k, const KStm *s)
 {
     put(k, s->kind);
-    put(k, (uint64_t)s->op << 32 | (uint64_t)s->fence << 16 | s->doubling << 2 | s->post << 1 |
-               s->open);
+    put(k, (uint64_t)s->op << 32 | (uint64_t)s->fence << 16 | s->doubling << 1 | s->post);
     put(k, (uint64_t)(uint32_t)s->unroll << 32 | (uint32_t)s->site);
     if (s->kind == KST_WORK)
         put_object(k, s);

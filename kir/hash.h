@@ -13,8 +13,7 @@ typedef struct {
 } KKey;
 
 KKey kir_key(Arena *a, const KFun *f);
-/* Do the kernels that have them do the same? Their parameters correspond one by one. RAW text
- * counts as it is, names included. */
+/* Do the kernels that have them do the same? Their parameters correspond one by one. */
 bool kkey_same(KKey x, KKey y);
 
 #endif

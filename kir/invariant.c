@@ -59,7 +59,7 @@ static bool is_fixed(const Once *o, const KExp *x)
 {
     if (x->kind == KE_VAR)
         return !x->var->mutable_ && ptrset_has(o->bound, x->var);
-    if (x->kind == KE_RAW || x->type.lanes > 1 || prim_is_float(x->type.elem))
+    if (x->type.lanes > 1 || prim_is_float(x->type.elem))
         return false;
     for (int i = 0; i < x->n; i++)
         if (!is_fixed(o, x->x[i]))
@@ -348,8 +348,6 @@ static void walk_all(Arena *a, KFun *f, ExpMap *often)
 
 void kir_invariant(Arena *a, KFun *f)
 {
-    if (kblock_is_opaque(&f->body))
-        return;
     walk_all(a, f, NULL);
     Count c = {expmap_new(a), expmap_new(a)};
     kblock_visit(&f->body, &(KVisitor){.env = &c, .enter = count_stm});

@@ -120,7 +120,6 @@ struct KExp {
     int dim;       /* ID: 0..2; PART: component */
     int n;
     const KExp *const *x; /* operands */
-    const char *text;     /* RAW */
 };
 
 typedef struct KStm KStm;
@@ -144,8 +143,7 @@ struct KStm {
     const char *label;  /* WORK: its name, unique */
     int site;           /* FAIL */
     KExps args;         /* FAIL: integers, at most 8 */
-    const char *text;   /* COMMENT, RAW */
-    bool open;          /* RAW: text is the head of body[0] */
+    const char *text;   /* COMMENT */
 };
 
 typedef enum {
@@ -195,7 +193,6 @@ const KExp *kx_conv(Arena *a, PrimType to, const KExp *x);
 const KExp *kx_select(Arena *a, const KExp *c, const KExp *x, const KExp *y);
 const KExp *kx_part(Arena *a, const KExp *v, int k);
 const KExp *kx_vector(Arena *a, const KExp *const *x, int n);
-const KExp *kx_raw(Arena *a, PrimType t, const char *text);
 /* Exact i64 arithmetic. kx_quot and kx_rem: x >= 0, y > 0. */
 const KExp *kx_add(Arena *a, const KExp *x, const KExp *y);
 const KExp *kx_sub(Arena *a, const KExp *x, const KExp *y);

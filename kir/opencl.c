@@ -173,7 +173,6 @@ static int level_of(const KExp *x)
             return P_UNARY;
         Infix f = infix(x);
         return f.sign ? f.level : P_PRIMARY;
-    case KE_RAW: return P_SELECT;
     case KE_CONST:
     case KE_VAR:
     case KE_ID:
@@ -267,7 +266,6 @@ static void exp_text(Out *o, const KExp *x, int level)
         args_text(o, x);
         out_puts(o, ")");
         break;
-    case KE_RAW: out_puts(o, x->text); break;
     case N_KEXPS: break;
     }
     out_puts(o, paren ? ")" : "");
@@ -492,16 +490,6 @@ static void barrier_text(Out *o, const KStm *s)
                local && global ? " | " : "", global ? "CLK_GLOBAL_MEM_FENCE" : "");
 }
 
-static void raw_text(Out *o, const KStm *s)
-{
-    out_puts(o, s->text);
-    if (s->open) {
-        out_puts(o, *s->text ? " " : "");
-        block_text(o, &s->body[0]);
-    }
-    out_puts(o, "\n");
-}
-
 static void line_text(Out *o, const KStm *s)
 {
     switch (s->kind) {
@@ -549,7 +537,6 @@ static void line_text(Out *o, const KStm *s)
         out_puts(o, ");\n");
         return;
     case KST_COMMENT: out_c_comment(o, "%s", s->text); return;
-    case KST_RAW: raw_text(o, s); return;
     case N_KSTMS: break;
     }
 }

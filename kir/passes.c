@@ -22,8 +22,6 @@ const KPass *kir_pass(const char *name)
 
 void kir_passes(Arena *a, KFun *f)
 {
-    if (kblock_is_opaque(&f->body))
-        return;
     for (const KPass *p = kir_pass_table; p->name; p++)
         p->run(a, f);
 }

@@ -1,5 +1,4 @@
-/* Passes over kernels: each takes a verified kernel and leaves one that does the same. A kernel
- * with text of unknown meaning (RAW) is left as it is. */
+/* Passes over kernels: each takes a verified kernel and leaves one that does the same. */
 #ifndef KIR_PASSES_H
 #define KIR_PASSES_H
 

@@ -115,10 +115,6 @@ static void exp_text(Out *o, const KExp *x, int level)
         exp_text(o, x->x[0], KL_PRIMARY);
         out_printf(o, ".%d", x->dim);
         break;
-    case KE_RAW:
-        out_printf(o, "%s.%s ", kexp_word[x->kind], ktype_text(x->type));
-        out_quoted(o, x->text);
-        break;
     case N_KEXPS: break;
     }
     if (x->kind == KE_CONV || x->kind == KE_SELECT || x->kind == KE_VECTOR)
@@ -275,12 +271,6 @@ static void put_block(Out *o, const KStm *s)
     block_text(o, &s->body[0]);
 }
 
-static void put_block_if(Out *o, const KStm *s)
-{
-    if (s->open)
-        block_text(o, &s->body[0]);
-}
-
 static void put_else(Out *o, const KStm *s)
 {
     if (s->body[1].n > 0) {
@@ -299,7 +289,7 @@ static const Putter putters[] = {
     {"1", put_1},           {"2", put_2},          {"=0", put_init},       {"at0", put_at},
     {"by", put_step},       {"op", put_op},        {"unroll", put_unroll}, {"label", put_label},
     {"target", put_target}, {"fence", put_fence},  {"site", put_site},     {"args", put_args},
-    {"text", put_text},     {"{", put_block},      {"{}", put_block_if},   {"else", put_else},
+    {"text", put_text},     {"{", put_block},      {"else", put_else},
 };
 
 static void put_item(Out *o, const KStm *s, const char *item)

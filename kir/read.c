@@ -187,15 +187,6 @@ static const KExp *read_vector(KReader *k, const Token *name)
     return new_exp(k, KE_VECTOR, t, &xs);
 }
 
-static const KExp *read_raw(KReader *k, const Token *name)
-{
-    (void)name;
-    read_expect(k->r, '.', "'.'");
-    KExp *e = new_exp(k, KE_RAW, read_ktype(k), NULL);
-    e->text = read_expect(k->r, K_STR, "a text")->text;
-    return e;
-}
-
 static const KExp *read_id(KReader *k, KId id)
 {
     bool dim = read_accept(k->r, '.');
@@ -208,10 +199,7 @@ static const KExp *accept_form(KReader *k)
     static const struct {
         KExpKind kind;
         const KExp *(*read)(KReader *k, const Token *name);
-    } forms[] = {{KE_CONV, read_conv},
-                 {KE_SELECT, read_select},
-                 {KE_VECTOR, read_vector},
-                 {KE_RAW, read_raw}};
+    } forms[] = {{KE_CONV, read_conv}, {KE_SELECT, read_select}, {KE_VECTOR, read_vector}};
     const Token *t = read_peek(k->r);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (read_accept_word(k->r, kexp_word[forms[i].kind]))
@@ -451,13 +439,6 @@ static void get_block(KReader *k, KStm *s)
     s->body[0] = read_block(k);
 }
 
-static void get_block_if(KReader *k, KStm *s)
-{
-    s->open = read_peek(k->r)->kind == '{';
-    if (s->open)
-        get_block(k, s);
-}
-
 static void get_else(KReader *k, KStm *s)
 {
     if (read_accept_word(k->r, "else"))
@@ -474,7 +455,7 @@ static const Getter getters[] = {
     {"1", get_1},           {"2", get_2},          {"=0", get_init},       {"at0", get_at},
     {"by", get_step},       {"op", get_op},        {"unroll", get_unroll}, {"label", get_label},
     {"target", get_target}, {"fence", get_fence},  {"site", get_site},     {"args", get_args},
-    {"text", get_text},     {"{", get_block},      {"{}", get_block_if},   {"else", get_else},
+    {"text", get_text},     {"{", get_block},      {"else", get_else},
 };
 
 static void get_item(KReader *k, KStm *s, const char *item)

@@ -61,8 +61,7 @@ const KExp *kexp_with(Arena *a, const KExp *x, const KExp *const *to)
         break;
     case KE_CONST:
     case KE_VAR:
-    case KE_ID:
-    case KE_RAW: return x;
+    case KE_ID: return x;
     case N_KEXPS: break;
     }
     KExp *e = NEW(a, KExp);
@@ -253,7 +252,6 @@ static KBlock copy_block(const Copy *c, const KBlock *b);
 /* What the operands are is found before what the statement binds, which they do not see. */
 static KStm *copy_stm(const Copy *c, const KStm *s)
 {
-    ASSERT(!c->names || s->kind != KST_RAW);
     KStm *to = NEW(c->arena, KStm);
     *to = *s;
     to->args = (KExps){0};

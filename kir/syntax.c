@@ -32,7 +32,6 @@ const KSyntax ksyntax[N_KSYNTAX] = {
     ROW(HEAP, "v , top = 0 times 1"),
     ROW(SHUFFLE, "V = 0 lane 1"),
     ROW(COMMENT, "text"),
-    ROW(RAW, "text {}"),
     [N_KSTMS] = {KST_WHILE, true, "do", "{ while 0"},
 };
 

@@ -16,7 +16,7 @@
  * number that the work-item finds: | ID ["." INT]              group_id, local_id.1 | OP "." PRIM
  * "(" exp,* ")" an operation of the language: add.f32(x, y) | OP "(" exp,* ")"          the same,
  * exact: min(x, y) | "conv" "." type "(" exp ")" | "select" "(" exp "," exp "," exp ")" | "vector"
- * "(" exp,* ")" | "raw" "." type STRING
+ * "(" exp,* ")"
  *
  * Comments run from "--" to the end of the line. White space does not matter. */
 #ifndef KIR_TEXT_H
@@ -31,7 +31,7 @@
  *   "B" buffer declared; "of"  whose memory;  "@" element x[0] of buf
  *   "0" "1" "2" operands;  "=0" "at0" with a word before, may be missing;  "by" the step of a FOR
  *   "op" of an ATOMIC;  "unroll";  "label";  "target";  "fence";  "site";  "args";  "text"
- *   "{" block;  "{}" block if `open`;  "else" second block, may be missing */
+ *   "{" block;  "else" second block, may be missing */
 typedef struct {
     KStmKind kind;
     bool post;

@@ -21,7 +21,6 @@ struct KUniform {
     PtrSet *apart;   /* statements to which not all come together */
     PtrSet *left;    /* loops that some work-items leave before others */
     PtrMap *level;   /* VAR's variable -> 1 + level at its VAR */
-    VEC(const KVar *) vars;
     VEC(Work) works;
     int depth; /* choices that vary, around */
     bool changed;
@@ -43,7 +42,7 @@ bool kuniform_exp(const KUniform *u, const KExp *x)
     for (int i = 0; i < x->n; i++)
         if (!kuniform_exp(u, x->x[i]))
             return false;
-    return x->kind != KE_RAW;
+    return true;
 }
 
 bool kuniform_flow(const KUniform *u, const KStm *s)
@@ -79,7 +78,6 @@ static void set_var(KUniform *u, const KVar *v, bool uniform)
 static void declare_var(KUniform *u, const KVar *v)
 {
     ptrmap_put(u->level, v, (const void *)(uintptr_t)(level(u) + 1));
-    vec_push(u->arena, &u->vars, v);
 }
 
 static bool uniform_place(const KUniform *u, const KStm *s)
@@ -108,13 +106,6 @@ static void leave(KUniform *u, const KStm *s)
         if (w->stm == s->target && level(u) > w->level)
             w->split = true;
     }
-}
-
-static void raw(KUniform *u, const KStm *s)
-{
-    for (int i = 0; i < u->vars.n; i++)
-        if (kstm_sets(s, u->vars.at[i]))
-            add(u, u->varying, u->vars.at[i]);
 }
 
 static bool exps_uniform(const KUniform *u, const KStm *s)
@@ -184,10 +175,6 @@ static void find_stm(KUniform *u, const KStm *s)
     case KST_BLOCK: find_block(u, &s->body[0]); return;
     case KST_WORK: find_work(u, s); return;
     case KST_LEAVE: leave(u, s); return;
-    case KST_RAW:
-        raw(u, s);
-        find_blocks(u, s, true);
-        return;
     case KST_ARRAY:
     case KST_RACE:
     case KST_BARRIER:
@@ -213,7 +200,6 @@ KUniform *kuniform_of(Arena *a, const KFun *f)
                     .level = ptrmap_new(a)};
     do {
         u->changed = false;
-        u->vars.n = 0;
         find_block(u, &f->body);
     } while (u->changed);
     return u;

@@ -215,7 +215,6 @@ static void check_exp(Check *c, const KExp *x)
         break;
     case KE_PART: check_part(c, x); break;
     case KE_VECTOR: check_vector(c, x); break;
-    case KE_RAW: break;
     case N_KEXPS: wrong(c, "no kind of expression");
     }
 }
@@ -451,8 +450,7 @@ static void check_own(Check *c, const KStm *s)
     case KST_FAIL: check_fail(c, s); return;
     case KST_HEAP: check_heap(c, s); return;
     case KST_SHUFFLE: check_shuffle(c, s); return;
-    case KST_COMMENT:
-    case KST_RAW: check_text(c, s); return;
+    case KST_COMMENT: check_text(c, s); return;
     case KST_ARRAY:
         if (s->buf->of || s->buf->space != KS_PRIVATE)
             wrong(c, "an array in %s memory", kspace_text[s->buf->space]);
@@ -545,7 +543,7 @@ const char *kir_check(Arena *a, const KFun *f, Loc *at)
 {
     const KStm *s = NULL;
     const char *error = check_form(a, f, &s);
-    if (!error && !kblock_is_opaque(&f->body))
+    if (!error)
         error = kir_hazard(a, f, &s);
     if (s)
         *at = s->loc;

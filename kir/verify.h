@@ -12,9 +12,7 @@
  *  - SET and HEAP change what a VAR bound, and nothing else is mutable;
  *  - buffers agree with what is loaded and stored, and with what is said of them;
  *  - barriers stand where all work-items of a group meet (uniform.h), and order what they exchange
- *    through local memory (hazard.c).
- *
- * RAW text is taken as it is; a kernel that has some is not asked about barriers. */
+ *    through local memory (hazard.c). */
 const char *kir_check(Arena *a, const KFun *f, Loc *at);
 /* An internal error that names the pass, unless all that holds. */
 void kir_verify(const KFun *f, const char *pass);

@@ -1,9 +1,6 @@
 /* Visiting kernels and asking about them. Rewriting and copying: rewrite.c. */
 #include "kir/walk.h"
 
-#include <ctype.h>
-#include <string.h>
-
 /* --- Visiting --------------------------------------------------------------------------------- */
 
 void kexp_visit(const KExp *x, KExpFn *fn, void *env)
@@ -35,23 +32,6 @@ void kblock_visit(const KBlock *b, const KVisitor *v)
     }
 }
 
-/* --- Text ------------------------------------------------------------------------------------- */
-
-static bool word_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Does the text have this identifier in it? */
-static bool mentions(const char *text, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *p = text; (p = strstr(p, name)); p += n)
-        if ((p == text || !word_char(p[-1])) && !word_char(p[n]))
-            return true;
-    return false;
-}
-
 /* --- Expressions ------------------------------------------------------------------------------ */
 
 bool kexp_uses(const KExp *x, const KVar *v)
@@ -60,22 +40,10 @@ bool kexp_uses(const KExp *x, const KVar *v)
         return false;
     if (x->kind == KE_VAR)
         return x->var == v;
-    if (x->kind == KE_RAW)
-        return mentions(x->text, v->name);
     for (int i = 0; i < x->n; i++)
         if (kexp_uses(x->x[i], v))
             return true;
     return false;
-}
-
-static bool is_opaque(const KExp *x)
-{
-    if (!x)
-        return false;
-    for (int i = 0; i < x->n; i++)
-        if (is_opaque(x->x[i]))
-            return true;
-    return x->kind == KE_RAW;
 }
 
 /* --- Statements ------------------------------------------------------------------------------- */
@@ -88,8 +56,6 @@ bool kstm_uses(const KStm *s, const KVar *v)
     for (int i = 0; i < s->args.n; i++)
         if (kexp_uses(s->args.at[i], v))
             return true;
-    if (s->kind == KST_RAW)
-        return mentions(s->text, v->name);
     return s->top == v;
 }
 
@@ -105,20 +71,18 @@ KBuf *kstm_declares(const KStm *s)
 
 bool kstm_sets(const KStm *s, const KVar *v)
 {
-    if (s->kind == KST_RAW)
-        return v->mutable_ && mentions(s->text, v->name);
     return kstm_info[s->kind].flags & KF_SET && (s->var == v || s->top == v);
 }
 
 bool kstm_reads(const KStm *s)
 {
-    return s->kind == KST_LOAD || s->kind == KST_ATOMIC || s->kind == KST_CAS || s->kind == KST_RAW;
+    return s->kind == KST_LOAD || s->kind == KST_ATOMIC || s->kind == KST_CAS;
 }
 
 bool kstm_writes(const KStm *s)
 {
     return s->kind == KST_STORE || s->kind == KST_RACE || s->kind == KST_ATOMIC ||
-           s->kind == KST_CAS || s->kind == KST_RAW;
+           s->kind == KST_CAS;
 }
 
 const KBuf *kbuf_root(const KBuf *b)
@@ -183,7 +147,7 @@ bool kblock_has(const KBlock *b, KStmKind kind)
 
 static bool test_writes(const KStm *s, const void *buf)
 {
-    return kstm_writes(s) && (!s->buf || kbuf_overlap(s->buf, buf));
+    return kstm_writes(s) && kbuf_overlap(s->buf, buf);
 }
 
 bool kblock_writes(const KBlock *b, const KBuf *buf)
@@ -191,28 +155,11 @@ bool kblock_writes(const KBlock *b, const KBuf *buf)
     return any(b, test_writes, buf);
 }
 
-static bool test_opaque(const KStm *s, const void *unused)
-{
-    (void)unused;
-    bool yes = s->kind == KST_RAW;
-    for (int i = 0; i < kstm_info[s->kind].operands; i++)
-        yes |= is_opaque(s->x[i]);
-    for (int i = 0; i < s->args.n; i++)
-        yes |= is_opaque(s->args.at[i]);
-    return yes;
-}
-
-bool kblock_is_opaque(const KBlock *b)
-{
-    return any(b, test_opaque, NULL);
-}
-
 /* --- Counts ----------------------------------------------------------------------------------- */
 
 struct KInfo {
     Arena *mem;
     PtrMap *vars; /* KVar -> KVarInfo */
-    VEC(const char *) raw;
 };
 
 static KVarInfo *info_at(KInfo *k, const KVar *v)
@@ -228,8 +175,6 @@ static void count_exp(void *env, const KExp *x)
     KInfo *k = env;
     if (x->kind == KE_VAR)
         info_at(k, x->var)->uses++;
-    else if (x->kind == KE_RAW)
-        vec_push(k->mem, &k->raw, x->text);
 }
 
 static bool count_stm(void *env, KStm *s)
@@ -244,8 +189,6 @@ static bool count_stm(void *env, KStm *s)
         info_at(k, s->top)->sets++;
         info_at(k, s->top)->uses++;
     }
-    if (s->kind == KST_RAW)
-        vec_push(k->mem, &k->raw, s->text);
     return true;
 }
 
@@ -260,11 +203,5 @@ KInfo *kinfo_of(Arena *a, const KBlock *b)
 KVarInfo kinfo_get(const KInfo *k, const KVar *v)
 {
     const KVarInfo *at = ptrmap_get(k->vars, v);
-    KVarInfo i = at ? *at : (KVarInfo){0};
-    for (int r = 0; r < k->raw.n; r++)
-        if (mentions(k->raw.at[r], v->name)) {
-            i.uses++;
-            i.sets += v->mutable_;
-        }
-    return i;
+    return at ? *at : (KVarInfo){0};
 }

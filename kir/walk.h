@@ -24,9 +24,6 @@ void kblock_visit(const KBlock *b, const KVisitor *v);
 
 /* --- Questions ------------------------------------------------------------------------------ */
 
-/* RAW text stands for what it may do: it reads and changes every variable whose name it has in it.
- */
-
 bool kexp_uses(const KExp *x, const KVar *v);
 /* Of the statement itself: does it read v, as an operand or to change it (HEAP's top)? */
 bool kstm_uses(const KStm *s, const KVar *v);
@@ -36,7 +33,7 @@ KVar *kstm_def(const KStm *s);
 KBuf *kstm_declares(const KStm *s);
 /* Does it give v, which is bound outside of it, another value? Its blocks do not count. */
 bool kstm_sets(const KStm *s, const KVar *v);
-/* Is memory that a buffer names read, written by it? RAW: by all of them. */
+/* Is memory that a buffer names read, written by it? */
 bool kstm_reads(const KStm *s);
 bool kstm_writes(const KStm *s);
 /* The buffer whose memory it is, through all VIEWs. */
@@ -50,8 +47,6 @@ bool kblock_sets(const KBlock *b, const KVar *v);
 bool kblock_has(const KBlock *b, KStmKind kind);
 /* May some statement write what buf names? */
 bool kblock_writes(const KBlock *b, const KBuf *buf);
-/* Is there text whose meaning nobody knows, in statements or in expressions? */
-bool kblock_is_opaque(const KBlock *b);
 
 /* How often variables are read and changed in a kernel, counted once. */
 typedef struct {
@@ -96,7 +91,7 @@ void kblock_rewrite(KBuild *b, KBlock *block, const KRewriter *r);
 /* --- Copying -------------------------------------------------------------------------------- */
 
 /* A copy of the statements for another place in the same kernel: what they bind gets new names.
- * `to` (may be NULL): what stands for variables (KVar -> KExp). There must be no RAW in it. */
+ * `to` (may be NULL): what stands for variables (KVar -> KExp). */
 KBlock kblock_copy(KBuild *b, const KBlock *block, const PtrMap *to);
 /* The whole kernel, with the names that it has, sharing nothing that passes change. */
 KFun *kfun_copy(Arena *a, const KFun *f);

@@ -208,7 +208,6 @@ static inline int64_t ev_id(Ev *ev, const KExp *x)
     case KID_GROUPS: return x->dim ? 1 : ev->groups;
     case KID_LANE: return ev->now % ev->lanes;
     case KID_LANES: return ev->lanes;
-    case KID_CPU:
     case KID_FAILED_BEFORE: return 0;
     case KID_CPU: return 0;
     case KID_ATOMIC64: return 1;
@@ -257,7 +256,6 @@ static inline EvCell ev_exp(Ev *ev, const KExp *x)
         for (int k = 0; k < x->n; k++)
             r.lane[k] = a[k].lane[0];
         break;
-    case KE_RAW:
     case N_KEXPS: EV_ERROR(ev, "text"); break;
     }
     if (x->type.index && ev->index32 && r.lane[0].i != (int32_t)r.lane[0].i)
@@ -352,7 +350,6 @@ static inline void ev_stm(Ev *ev, EvItem *it, KStm *s)
     case KST_HEAP: ev_heap(ev, s); return;
     case KST_COMMENT: return;
     case KST_SHUFFLE:
-    case KST_RAW:
     case N_KSTMS: EV_ERROR(ev, "cannot run %s", kstm_info[s->kind].word); return;
     }
 }

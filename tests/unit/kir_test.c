@@ -107,20 +107,6 @@ static void heap_sets_two(void)
     CHECK(!kstm_def(s));
 }
 
-/* RAW text may change what it names, and nothing else. */
-static void raw_is_opaque(void)
-{
-    KBuild *b = kb_new(a);
-    KVar *v = kb_var(b, "v", T_I64, NULL), *w = kb_var(b, "v", T_I64, NULL);
-    CHECK(!kblock_is_opaque(&b->fun->body));
-    kb_stm(b, (KStm){.kind = KST_RAW, .text = arena_printf(a, "%s0 = 2 * %s;", v->name, w->name)});
-    const KBlock *body = &b->fun->body;
-    CHECK(kblock_is_opaque(body));
-    CHECK(kblock_sets(body, w) && kblock_uses(body, w));
-    CHECK(!kblock_sets(body, v) && !kblock_uses(body, v));
-    CHECK(kexp_uses(kx_raw(a, T_I64, w->name), w) && !kexp_uses(kx_raw(a, T_I64, "vv"), w));
-}
-
 /* --- Rewriting ----------------------------------------------------------------------------------
  */
 
@@ -270,9 +256,6 @@ static void keys(void)
         KERNEL("fail 1 ()"),
         KERNEL("fail 2 ()"),
         KERNEL("fail 2 (n)"),
-        KERNEL("raw \"n\""),
-        KERNEL("raw \"m\""),
-        KERNEL("raw \"m\" { }"),
     };
     enum { N = sizeof bodies / sizeof *bodies };
     for (int i = 0; i < N; i++)
@@ -322,7 +305,6 @@ int main(void)
     folding();
     questions();
     heap_sets_two();
-    raw_is_opaque();
     substitution();
     rewriting();
     copy_of_block();
