@@ -110,7 +110,6 @@ typedef struct {
 } Stage;
 /* Reduces the elements of e's nest (mapped-out results written to outs, or not at all if NULL). */
 Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs, const Stm *s);
-/* Reduces partial results read from parts: sg->n_segs times sg->width of them. */
 void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs);
 
 #endif

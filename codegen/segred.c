@@ -104,6 +104,7 @@ Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs
     return finish_stage(kg, &ac, &n);
 }
 
+/* Reduces partial results read from parts: sg->n_segs times sg->width of them. */
 static Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const *parts)
 {
     KGen *kg = kg_new(h, "segred_partials", e);

@@ -421,6 +421,10 @@ struct AExp {
     };
 };
 
+/* ast_walk.c: calls fn for each expression directly in e; not for those in patterns and types as
+ * written. */
+void aexp_children(const AExp *e, void (*fn)(void *env, AExp *child), void *env);
+
 /* --- Declarations --------------------------------------------------------------------------- */
 
 typedef enum { TP_SIZE, TP_TYPE, TP_TYPE_LIFTED_SIZE, TP_TYPE_LIFTED } TParamKind;

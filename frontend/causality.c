@@ -106,22 +106,6 @@ static void visit_params(Causes *c, const Pats *ps)
     }
 }
 
-static void visit_all(Causes *c, const AExps *es)
-{
-    for (int i = 0; i < es->n; i++)
-        visit(c, es->at[i]);
-}
-
-static void visit_dims(Causes *c, const ADimIndices *ds)
-{
-    for (int i = 0; i < ds->n; i++) {
-        AExp *parts[] = {ds->at[i].i, ds->at[i].j, ds->at[i].s};
-        for (int j = 0; j < 3; j++)
-            if (parts[j])
-                visit(c, parts[j]);
-    }
-}
-
 /* What is learned inside counts inside only. */
 static void visit_inside(Causes *c, AExp *e)
 {
@@ -174,54 +158,33 @@ static void visit_loop(Causes *c, const AExp *e)
     forget(c, mark);
 }
 
+static void visit_child(void *env, AExp *e)
+{
+    visit(env, e);
+}
+
 static void visit_parts(Causes *c, AExp *e)
 {
     switch (e->kind) {
-    case AE_LIT:
-    case AE_PROJSECT: return;
     case AE_HOLE: need(c, e->type, e->loc, "this hole"); return;
     case AE_VAR: visit_var(c, e); return;
     case AE_ARRAY:
         if (!e->seq.elems.n)
             need(c, e->type, e->loc, "this empty array");
-        /* fallthrough */
-    case AE_TUPLE:
-    case AE_RECORD:
-    case AE_STRING: visit_all(c, &e->seq.elems); return;
-    case AE_RANGE:
-        visit(c, e->range.start);
-        if (e->range.second)
-            visit(c, e->range.second);
-        visit(c, e->range.end);
-        return;
+        break;
     case AE_APP: visit_app(c, e); return;
     case AE_OPSECT:
         visit(c, e->opsect.arg);
         visit(c, e->opsect.op);
         return;
-    case AE_IDXSECT: visit_dims(c, &e->index.dims); return;
     case AE_LAMBDA:
         visit_params(c, &e->lambda.params);
         visit_inside(c, e->lambda.body);
-        return;
-    case AE_PROJ: visit(c, e->proj.e); return;
-    case AE_INDEX:
-        visit(c, e->index.e);
-        visit_dims(c, &e->index.dims);
-        return;
-    case AE_UPDATE: visit_dims(c, &e->update.dims); /* fallthrough */
-    case AE_RECUPDATE:
-        visit(c, e->update.e);
-        visit(c, e->update.value);
         return;
     case AE_IF:
         visit(c, e->cond.test);
         visit_inside(c, e->cond.then);
         visit_inside(c, e->cond.els);
-        return;
-    case AE_LET:
-        visit(c, e->let.rhs);
-        visit(c, e->let.body);
         return;
     case AE_LETFUN:
         visit_params(c, &e->letfun.def->params);
@@ -229,14 +192,9 @@ static void visit_parts(Causes *c, AExp *e)
         visit(c, e->letfun.body);
         return;
     case AE_LOOP: visit_loop(c, e); return;
-    case AE_ASCRIBE:
-    case AE_COERCE: visit(c, e->ascribe.e); return;
-    case AE_ASSERT:
-        visit(c, e->assertion.test);
-        visit(c, e->assertion.e);
-        return;
-    case AE_ATTR: visit(c, e->attr.e); return;
+    default: break;
     }
+    aexp_children(e, visit_child, c);
 }
 
 static void visit(Causes *c, AExp *e)

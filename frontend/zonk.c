@@ -174,20 +174,9 @@ static void zonk_pat(Ck *ck, Pat *p)
     zonk_te(ck, p->te);
 }
 
-static void zonk_dims(Ck *ck, ADimIndices *ds)
+static void zonk_child(void *env, AExp *e)
 {
-    for (int i = 0; i < ds->n; i++) {
-        AExp *parts[] = {ds->at[i].i, ds->at[i].j, ds->at[i].s};
-        for (int j = 0; j < 3; j++)
-            if (parts[j])
-                zonk_exp(ck, parts[j]);
-    }
-}
-
-static void zonk_exps(Ck *ck, AExps *es)
-{
-    for (int i = 0; i < es->n; i++)
-        zonk_exp(ck, es->at[i]);
+    zonk_exp(env, e);
 }
 
 static void zonk_parts(Ck *ck, Def *d)
@@ -200,26 +189,16 @@ static void zonk_parts(Ck *ck, Def *d)
     d->bind->type = zonk_type(ck, d->bind->type);
 }
 
-static void zonk_loop(Ck *ck, AExp *e)
-{
-    zonk_exp(ck, e->loop.init);
-    zonk_exp(ck, e->loop.bound);
-    zonk_pat(ck, e->loop.pat);
-    if (e->loop.var)
-        zonk_pat(ck, e->loop.var);
-    zonk_exp(ck, e->loop.body);
-}
-
 static void zonk_app(Ck *ck, AExp *e)
 {
-    AExp *fn = e->app.fn;
-    zonk_exp(ck, fn);
+    const AExp *fn = e->app.fn;
     bool negates = fn->kind == AE_VAR && fn->var.bind && fn->var.bind->builtin == BI_NEG &&
                    e->app.args.at[0]->kind == AE_LIT;
     if (!negates) {
-        zonk_exps(ck, &e->app.args);
+        aexp_children(e, zonk_child, ck);
         return;
     }
+    zonk_exp(ck, e->app.fn);
     AExp *lit = e->app.args.at[0];
     if (lit->type) {
         lit->type = zonk_type(ck, lit->type);
@@ -238,67 +217,30 @@ static void zonk_children(Ck *ck, AExp *e)
         else
             diag_warn(e->loc, "a hole: a value of type `%s` is wanted here", show(ck, e->type));
         return;
-    case AE_VAR:
-    case AE_PROJSECT: return;
-    case AE_TUPLE:
-    case AE_RECORD:
-    case AE_ARRAY:
-    case AE_STRING: zonk_exps(ck, &e->seq.elems); return;
-    case AE_RANGE:
-        zonk_exp(ck, e->range.start);
-        if (e->range.second)
-            zonk_exp(ck, e->range.second);
-        zonk_exp(ck, e->range.end);
-        return;
     case AE_APP: zonk_app(ck, e); return;
-    case AE_OPSECT:
-        zonk_exp(ck, e->opsect.op);
-        zonk_exp(ck, e->opsect.arg);
-        return;
-    case AE_IDXSECT: zonk_dims(ck, &e->index.dims); return;
     case AE_LAMBDA:
         for (int i = 0; i < e->lambda.params.n; i++)
             zonk_pat(ck, e->lambda.params.at[i]);
         zonk_te(ck, e->lambda.ret);
-        zonk_exp(ck, e->lambda.body);
-        return;
-    case AE_PROJ: zonk_exp(ck, e->proj.e); return;
-    case AE_INDEX:
-        zonk_exp(ck, e->index.e);
-        zonk_dims(ck, &e->index.dims);
-        return;
-    case AE_UPDATE: zonk_dims(ck, &e->update.dims); /* fallthrough */
-    case AE_RECUPDATE:
-        zonk_exp(ck, e->update.e);
-        zonk_exp(ck, e->update.value);
-        return;
-    case AE_IF:
-        zonk_exp(ck, e->cond.test);
-        zonk_exp(ck, e->cond.then);
-        zonk_exp(ck, e->cond.els);
-        return;
-    case AE_LET:
-        zonk_exp(ck, e->let.rhs);
-        zonk_pat(ck, e->let.pat);
-        zonk_exp(ck, e->let.body);
-        return;
+        break;
+    case AE_LET: zonk_pat(ck, e->let.pat); break;
     case AE_LETFUN:
         zonk_parts(ck, e->letfun.def);
         zonk_exp(ck, e->letfun.body);
         return;
-    case AE_LOOP: zonk_loop(ck, e); return;
+    case AE_LOOP:
+        zonk_pat(ck, e->loop.pat);
+        if (e->loop.var)
+            zonk_pat(ck, e->loop.var);
+        break;
     case AE_ASCRIBE:
     case AE_COERCE:
         zonk_te(ck, e->ascribe.te);
         e->ascribe.to = zonk_type(ck, e->ascribe.to);
-        zonk_exp(ck, e->ascribe.e);
-        return;
-    case AE_ASSERT:
-        zonk_exp(ck, e->assertion.test);
-        zonk_exp(ck, e->assertion.e);
-        return;
-    case AE_ATTR: zonk_exp(ck, e->attr.e); return;
+        break;
+    default: break;
     }
+    aexp_children(e, zonk_child, ck);
 }
 
 static void zonk_exp(Ck *ck, AExp *e)
