@@ -9,8 +9,6 @@
  * where they are made. */
 #include "ir/ranges.h"
 
-#include "prove/prove.h"
-
 enum { SAFE_BITS = 61, LOOK = 6 /* definitions deep */ };
 
 typedef struct {
@@ -22,19 +20,22 @@ struct Ranges {
     Ctx *cx;
     VarMap *defs;
     Prover *prover;
+    LeafKind var;
     VarMap *index_of; /* nest indices, loop counters: Var -> Atom *, the bound */
     VEC(Size) sizes;  /* of arrays that exist */
     VarSet *is_size;  /* the same */
 };
 
-static ProverCases choices;
+static bool choices(void *env, const void *var, Goal *g);
+static void range_of_var(void *env, const void *var, int64_t *lo, int64_t *hi);
 
 Ranges *ranges_new(Ctx *cx, VarMap *defs)
 {
     Ranges *ra = NEW(cx->perm, Ranges);
     ra->cx = cx;
     ra->defs = defs;
-    ra->prover = prover_new(cx->perm, choices, ra);
+    ra->prover = prover_new(cx->perm);
+    ra->var = (LeafKind){.cases = choices, .range = range_of_var, .env = ra};
     ra->index_of = varmap_new(cx->perm);
     ra->is_size = varmap_new(cx->perm);
     return ra;
@@ -53,6 +54,39 @@ void ranges_reset(Ranges *ra, int mark)
 }
 
 /* --- How large numbers are ------------------------------------------------------------------ */
+
+void ranges_hide(Ranges *ra, int mark)
+{
+    for (int i = 0; i < ra->sizes.n; i++)
+        if (ra->sizes.at[i].fact >= mark)
+            varmap_del(ra->is_size, ra->sizes.at[i].var);
+    prover_hide(ra->prover, mark);
+}
+
+void ranges_show(Ranges *ra)
+{
+    prover_show(ra->prover);
+    ranges_reset(ra, ranges_mark(ra));
+    for (int i = 0; i < ra->sizes.n; i++)
+        varset_add(ra->is_size, ra->sizes.at[i].var);
+}
+
+Prover *ranges_prover(Ranges *ra)
+{
+    return ra->prover;
+}
+
+const Atom *ranges_below(const Ranges *ra, const Var *v)
+{
+    return varmap_get(ra->index_of, v);
+}
+
+const Def *ranges_def(const Ranges *ra, const Var *v)
+{
+    return varmap_get(ra->defs, v);
+}
+
+/* --- How large numbers are -------------------------------------------------------------------- */
 
 static const Exp *def_of(const Ranges *ra, const Var *v)
 {
@@ -135,13 +169,28 @@ static bool exact(Ranges *ra, PrimType t, PrimOp op, Atom x, Atom y)
     return false;
 }
 
+static void range_of_var(void *env, const void *var, int64_t *lo, int64_t *hi)
+{
+    const Ranges *ra = env;
+    Atom a = atom_var((Var *)(uintptr_t)var);
+    int bits = bits_of(ra, a, LOOK);
+    if (bits < 64) {
+        int64_t most = (INT64_C(1) << bits) - 1;
+        *hi = most < *hi ? most : *hi;
+        *lo = -most - 1 > *lo ? -most - 1 : *lo;
+    }
+    bool natural = varset_has(ra->is_size, var) || !prim_is_signed(a.var->type.elem);
+    if (natural && *lo < 0 && a.var->type.elem != T_U64)
+        *lo = 0;
+}
+
 /* --- Polynomials of numbers ----------------------------------------------------------------- */
 
 static bool add_atom(Ranges *ra, Poly *p, Atom a, int64_t k, int depth);
 
 static bool add_var(Ranges *ra, Poly *p, Var *v, int64_t k)
 {
-    Poly leaf = prover_leaf(ra->prover, v->id + 1, v);
+    Poly leaf = prover_leaf(ra->prover, v->id + 1, &ra->var, v);
     return poly_add(p, &leaf, k);
 }
 
@@ -183,6 +232,12 @@ static bool add_atom(Ranges *ra, Poly *p, Atom a, int64_t k, int depth)
         return true;
     *p = whole;
     return add_var(ra, p, a.var, k);
+}
+
+bool ranges_poly(Ranges *ra, Atom a, Poly *p)
+{
+    *p = poly_const(0);
+    return add_atom(ra, p, a, 1, LOOK);
 }
 
 /* b - a - slack */
@@ -238,11 +293,10 @@ static bool case_of(Ranges *ra, Goal *g, Atom a)
 }
 
 /* What a variable may be: the operands of a minimum, the results of a choice. */
-static bool choices(void *env, Leaf l, const void *key, Goal *g)
+static bool choices(void *env, const void *var, Goal *g)
 {
-    (void)l;
     Ranges *ra = env;
-    const Def *d = varmap_get(ra->defs, key);
+    const Def *d = varmap_get(ra->defs, var);
     if (!d)
         return false;
     const Exp *e = d->exp;

@@ -5,6 +5,7 @@
 #define IR_RANGES_H
 
 #include "ir/ir.h"
+#include "prove/prove.h"
 
 typedef struct Ranges Ranges;
 
@@ -31,6 +32,17 @@ void ranges_rows(Ranges *ra, const Vars *params, const Atoms *arrs);
 bool ranges_le(Ranges *ra, Atom a, Atom b, int64_t slack);
 /* Are all positions certainly within arr? */
 bool ranges_in_bounds(Ranges *ra, Type arr, const DimIndexes *at);
+
+/* For those who say more than atoms can (size/prove.h): the prover with all facts; a as a
+ * polynomial over what it was computed from (false: too large); the atom that the counter v of a
+ * loop or a dimension stays below, NULL for others; what v is bound to, NULL if unknown. */
+Prover *ranges_prover(Ranges *ra);
+bool ranges_poly(Ranges *ra, Atom a, Poly *p);
+const Atom *ranges_below(const Ranges *ra, const Var *v);
+const Def *ranges_def(const Ranges *ra, const Var *v);
+/* What was entered from a mark on does not count from hide to show. */
+void ranges_hide(Ranges *ra, int mark);
+void ranges_show(Ranges *ra);
 
 /* --- ranges_safe.c -------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
  * Each proof has a number of steps and a depth; what takes more is not proved. */
 #include "prove/prove.h"
 
+#include "base/diag.h"
 #include "base/vec.h"
 
 #include <stddef.h>
@@ -23,18 +24,19 @@ typedef struct {
 
 typedef struct {
     Leaf l; /* 0: free */
+    const LeafKind *kind;
     const void *key;
 } Key;
 
 struct Prover {
     Arena *mem;
-    ProverCases *cases;
-    void *env;
     VEC(Fact) facts;
-    Key *keys; /* by leaf, open addressing */
+    int hide_from, hide_to; /* facts that are there but not used */
+    Key *keys;              /* by leaf, open addressing */
     int n_keys, n_slots;
-    int steps;  /* left for the proof at work */
-    int nested; /* proofs at work within each other */
+    int steps;                /* left for the proof at work */
+    int nested;               /* proofs at work within each other */
+    int range_steps, ranging; /* the same of ranges */
 };
 
 struct Goal {
@@ -44,10 +46,10 @@ struct Goal {
     int depth;
 };
 
-Prover *prover_new(Arena *a, ProverCases *cases, void *env)
+Prover *prover_new(Arena *a)
 {
     Prover *pr = NEW(a, Prover);
-    *pr = (Prover){.mem = a, .cases = cases, .env = env};
+    pr->mem = a;
     return pr;
 }
 
@@ -73,13 +75,13 @@ static void grow_keys(Prover *pr)
             *find_key(pr, old.keys[i].l) = old.keys[i];
 }
 
-Poly prover_leaf(Prover *pr, Leaf l, const void *key)
+Poly prover_leaf(Prover *pr, Leaf l, const LeafKind *kind, const void *key)
 {
     if (2 * pr->n_keys >= pr->n_slots)
         grow_keys(pr);
     Key *k = find_key(pr, l);
     pr->n_keys += k->l == 0;
-    *k = (Key){l, key};
+    *k = (Key){l, kind, key};
     return poly_leaf(l);
 }
 
@@ -103,6 +105,25 @@ void prover_assume(Prover *pr, const Poly *p)
     vec_push(pr->mem, &pr->facts, f);
 }
 
+void prover_hide(Prover *pr, int mark)
+{
+    ASSERT(pr->hide_to == 0);
+    pr->hide_from = mark;
+    pr->hide_to = pr->facts.n;
+}
+
+void prover_show(Prover *pr)
+{
+    prover_reset(pr, pr->hide_to);
+    pr->hide_from = pr->hide_to = 0;
+}
+
+/* Has fact i one of the leaves (as bits), and may it be used? */
+static bool fact_has(const Prover *pr, int i, uint64_t leaves)
+{
+    return (pr->facts.at[i].leaves & leaves) && (i < pr->hide_from || i >= pr->hide_to);
+}
+
 static bool is_leaf(const Term *t, Leaf l)
 {
     return t->leaves[0] == l && t->leaves[1] == 0;
@@ -112,9 +133,9 @@ bool prover_knows(const Prover *pr, Leaf l, int64_t c)
 {
     uint64_t bit = UINT64_C(1) << (l % 64);
     for (int i = 0; i < pr->facts.n; i++) {
-        const Fact *f = &pr->facts.at[i]; /* tight: the coefficient of a single leaf is 1 or -1 */
-        if (f->leaves == bit && f->p.n == 1 && is_leaf(&f->p.t[0], l) && f->p.t[0].k == 1 &&
-            f->p.c <= -c)
+        const Poly *p = &pr->facts.at[i].p; /* tight: the coefficient of a single leaf is 1 or -1 */
+        if (fact_has(pr, i, bit) && p->n == 1 && is_leaf(&p->t[0], l) && p->t[0].k == 1 &&
+            p->c <= -c)
             return true;
     }
     return false;
@@ -148,18 +169,19 @@ static bool same_sign(int64_t a, int64_t b)
     return (a > 0) == (b > 0) && a != INT64_MIN && b != INT64_MIN;
 }
 
-/* rest := |q|*goal - |k|*w*fact, or a fraction of it. */
+/* rest := |q|*goal - |k|*w*fact, or a fraction of it. Of whole numbers t, q*t >= r says that t is
+ * at least r/q rounded up: t >= s follows already from q*s - r <= q - 1. */
 static bool cancelled(const Poly *goal, int64_t k, const Term *w, const Poly *fact, int64_t q,
                       Poly *rest)
 {
     int64_t ak = magnitude(k), aq = magnitude(q);
     bool whole = ak % aq == 0;
-    Poly f = {.n = 1, .t = {*w}};
+    Poly f = {.n = 1, .t = {*w}}, slack = poly_const(ak == 1 ? aq - 1 : 0);
     if (!w->leaves[0])
         f = poly_const(1);
     *rest = *goal;
     return poly_mul(&f, fact) && poly_scale(rest, whole ? 1 : aq) &&
-           poly_add(rest, &f, whole ? -(ak / aq) : -ak);
+           poly_add(rest, &f, whole ? -(ak / aq) : -ak) && poly_add(rest, &slack, 1);
 }
 
 /* Cancels the first term of the goal with term j of fact i. */
@@ -179,7 +201,7 @@ static bool prove_cancelling(Prover *pr, const Poly *goal, int depth)
 {
     uint64_t all = poly_leaves(&(Poly){.n = 1, .t = {goal->t[0]}});
     for (int i = pr->facts.n - 1; i >= 0; i--) {
-        if (!(pr->facts.at[i].leaves & all))
+        if (!fact_has(pr, i, all))
             continue;
         for (int j = 0; j < pr->facts.at[i].p.n; j++)
             if (prove_with(pr, goal, i, j, depth))
@@ -192,7 +214,7 @@ static bool prove_cancelling(Prover *pr, const Poly *goal, int depth)
 static bool prove_bounding(Prover *pr, const Poly *a, const Poly *b, Leaf l, bool up, int depth)
 {
     for (int i = pr->facts.n - 1; i >= 0; i--) {
-        if (!(pr->facts.at[i].leaves >> (l % 64) & 1))
+        if (!fact_has(pr, i, UINT64_C(1) << (l % 64)))
             continue;
         Poly q, r, rest = *b, f;
         poly_split(&pr->facts.at[i].p, l, &q, &r);
@@ -232,7 +254,8 @@ static bool prove_cases(Prover *pr, const Poly *goal, int depth)
 {
     Leaf l = goal->t[0].leaves[0];
     Goal g = {pr, goal, l, depth};
-    return pr->cases && pr->n_slots && pr->cases(pr->env, l, find_key(pr, l)->key, &g);
+    const Key *k = pr->n_slots ? find_key(pr, l) : NULL;
+    return k && k->kind && k->kind->cases && k->kind->cases(k->kind->env, k->key, &g);
 }
 
 static bool prove(Prover *pr, const Poly *given, int depth)
@@ -248,16 +271,108 @@ static bool prove(Prover *pr, const Poly *given, int depth)
            prove_cases(pr, &goal, depth);
 }
 
-/* ProverCases may ask for proofs of its own: up to a limit. */
+/* Cases may ask for proofs of their own, which get a share of the steps. */
 bool prover_nonneg(Prover *pr, const Poly *p)
 {
+    enum { SHARE = 4 };
     if (pr->nested == MAX_NESTED)
         return false;
-    int outer = pr->steps;
-    pr->steps = MAX_STEPS;
-    pr->nested++;
+    int outer = pr->steps, given = pr->nested++ ? outer / SHARE : MAX_STEPS;
+    pr->steps = given;
     bool ok = prove(pr, p, MAX_DEPTH);
+    pr->steps = outer - (given - pr->steps);
     pr->nested--;
-    pr->steps = outer;
     return ok;
+}
+
+/* --- Ranges ----------------------------------------------------------------------------------- */
+
+typedef __int128 Wide;
+typedef struct {
+    Wide lo, hi;
+} Range;
+
+static const Wide unbounded = (Wide)1 << 100, far = (Wide)1 << 99;
+
+/* What is far away is as good as unbounded: no arithmetic on it makes it near again. */
+static Wide clamp(Wide x)
+{
+    return x <= -far ? -unbounded : x >= far ? unbounded : x;
+}
+
+static Wide times(Wide a, Wide b)
+{
+    Wide r;
+    if (__builtin_mul_overflow(a, b, &r))
+        return (a < 0) == (b < 0) ? unbounded : -unbounded;
+    return clamp(r);
+}
+
+static Range range_mul(Range a, Range b)
+{
+    Wide x[] = {times(a.lo, b.lo), times(a.lo, b.hi), times(a.hi, b.lo), times(a.hi, b.hi)};
+    Range r = {x[0], x[0]};
+    for (int i = 1; i < 4; i++) {
+        r.lo = x[i] < r.lo ? x[i] : r.lo;
+        r.hi = x[i] > r.hi ? x[i] : r.hi;
+    }
+    return r;
+}
+
+static Range range_of(Prover *pr, const Poly *p, int depth);
+
+/* q*l + r >= 0 */
+static void range_by_fact(Prover *pr, const Poly *fact, Leaf l, Range *of, int depth)
+{
+    Poly q, r;
+    poly_split(fact, l, &q, &r);
+    if (q.n || q.c == 0)
+        return;
+    Wide most = range_of(pr, &r, depth - 1).hi, aq = q.c < 0 ? -(Wide)q.c : q.c;
+    if (most >= unbounded || most <= -unbounded)
+        return;
+    Wide end = most / aq + (most < 0 && most % aq ? -1 : 0); /* |l| <= r / |q|, rounded down */
+    if (q.c > 0 && -end > of->lo)
+        of->lo = -end;
+    if (q.c < 0 && end < of->hi)
+        of->hi = end;
+}
+
+static Range range_of_leaf(Prover *pr, Leaf l, int depth)
+{
+    int64_t lo = INT64_MIN, hi = INT64_MAX;
+    if (pr->range_steps-- <= 0)
+        return (Range){-unbounded, unbounded};
+    const Key *k = pr->n_slots ? find_key(pr, l) : NULL;
+    if (k && k->kind && k->kind->range)
+        k->kind->range(k->kind->env, k->key, &lo, &hi);
+    Range r = {lo == INT64_MIN ? -unbounded : lo, hi == INT64_MAX ? unbounded : hi};
+    for (int i = pr->facts.n - 1; i >= 0 && depth > 0; i--)
+        if (fact_has(pr, i, UINT64_C(1) << (l % 64)))
+            range_by_fact(pr, &pr->facts.at[i].p, l, &r, depth);
+    return r;
+}
+
+static Range range_of(Prover *pr, const Poly *p, int depth)
+{
+    Range sum = {p->c, p->c};
+    for (int i = 0; i < p->n; i++) {
+        Range t = {p->t[i].k, p->t[i].k};
+        for (int j = 0; j < POLY_DEGREE && p->t[i].leaves[j]; j++)
+            t = range_mul(t, range_of_leaf(pr, p->t[i].leaves[j], depth));
+        sum.lo = sum.lo <= -unbounded ? sum.lo : clamp(sum.lo + t.lo);
+        sum.hi = sum.hi >= unbounded ? sum.hi : clamp(sum.hi + t.hi);
+    }
+    return sum;
+}
+
+void prover_range(Prover *pr, const Poly *p, int64_t *lo, int64_t *hi)
+{
+    enum { RANGE_DEPTH = 3, RANGE_STEPS = 200 };
+    if (pr->ranging++ == 0)
+        pr->range_steps = RANGE_STEPS;
+    Range r = range_of(pr, p, RANGE_DEPTH);
+    pr->ranging--;
+    *lo = r.lo < INT64_MIN ? INT64_MIN : r.lo > INT64_MAX ? INT64_MAX : (int64_t)r.lo;
+    *hi = r.hi > INT64_MAX ? INT64_MAX : r.hi < INT64_MIN ? INT64_MIN : (int64_t)r.hi;
 }

@@ -9,6 +9,17 @@ enum { N = 1, M, I, J, D, MIN };
 
 static Arena *mem;
 static Prover *pr;
+static const Leaf leaves[] = {0, N, M, I, J, D, MIN, 7, 8, 9, 10, 11};
+
+/* MIN is the smaller of N and M. */
+static bool min_cases(void *env, const void *key, Goal *g)
+{
+    (void)env;
+    Poly n = poly_leaf(N), m = poly_leaf(M);
+    return *(const Leaf *)key == MIN && prove_case(g, &n) && prove_case(g, &m);
+}
+
+static const LeafKind kind = {.cases = min_cases};
 
 /* --- Polynomials in short --------------------------------------------------------------------- */
 
@@ -19,7 +30,7 @@ static Poly num(int64_t c)
 
 static Poly var(Leaf l)
 {
-    return prover_leaf(pr, l, NULL);
+    return prover_leaf(pr, l, &kind, &leaves[l]);
 }
 
 static void must(bool ok)
@@ -198,15 +209,6 @@ static void test_quotients(void)
     prover_reset(pr, mark);
 }
 
-/* MIN is the smaller of n and m. */
-static bool min_cases(void *env, Leaf l, const void *key, Goal *g)
-{
-    (void)env;
-    (void)key;
-    Poly n = poly_leaf(N), m = poly_leaf(M);
-    return l == MIN && prove_case(g, &n) && prove_case(g, &m);
-}
-
 static void test_cases(void)
 {
     Poly n = var(N), m = var(M), min = var(MIN);
@@ -216,6 +218,62 @@ static void test_cases(void)
     CHECK(le(num(3), min) && !le(num(4), min));
     CHECK(le(mul(num(3), min), mul(min, min)));
     CHECK(!le(min, num(100)));
+    prover_reset(pr, mark);
+}
+
+static void in_range(int line, Poly p, int64_t lo, int64_t hi)
+{
+    int64_t l, h;
+    prover_range(pr, &p, &l, &h);
+    CHECK(l == lo && h == hi);
+    if (l != lo || h != hi)
+        fprintf(stderr, "    line %d: %lld to %lld\n", line, (long long)l, (long long)h);
+}
+#define RANGE(p, lo, hi) in_range(__LINE__, p, lo, hi)
+
+static void test_ranges(void)
+{
+    Poly n = var(N), m = var(M), i = var(I);
+    int mark = prover_mark(pr);
+    RANGE(n, INT64_MIN, INT64_MAX);
+    RANGE(num(7), 7, 7);
+    assume_le(num(-2), n);
+    RANGE(n, -2, INT64_MAX);
+    RANGE(sub(num(5), n), INT64_MIN, 7);
+    assume_le(mul(num(3), n), num(10));
+    RANGE(n, -2, 3);
+    RANGE(mul(n, n), -6, 9);
+    RANGE(mul(n, num(-4)), -12, 8);
+    assume_lt(i, n);
+    RANGE(i, INT64_MIN, 2);
+    assume_le(num(0), i);
+    RANGE(n, 1, 3);
+    RANGE(add(mul(i, num(100)), n), 1, 203);
+    RANGE(mul(m, num(0)), 0, 0);
+    assume_le(num(0), m);
+    RANGE(mul(i, m), 0, INT64_MAX);
+    assume_le(m, num(INT64_MAX / 2));
+    RANGE(mul(n, m), 0, INT64_MAX);
+    RANGE(add(m, m), 0, INT64_MAX - 1);
+    RANGE(sub(mul(n, m), mul(i, m)), 1 - INT64_MAX, INT64_MAX);
+    prover_reset(pr, mark);
+}
+
+static void test_hidden(void)
+{
+    Poly n = var(N);
+    int mark = prover_mark(pr);
+    assume_le(num(0), n);
+    int inner = prover_mark(pr);
+    assume_le(n, num(9));
+    CHECK(le(num(0), n) && le(n, num(9)));
+    prover_hide(pr, inner);
+    CHECK(le(num(0), n) && !le(n, num(9)));
+    RANGE(n, 0, INT64_MAX);
+    assume_le(n, num(5));
+    CHECK(le(n, num(5)));
+    prover_show(pr);
+    CHECK(le(num(0), n) && le(n, num(9)) && !le(n, num(5)));
     prover_reset(pr, mark);
 }
 
@@ -258,15 +316,16 @@ static bool next_point(int64_t *at)
     return false;
 }
 
-/* Does goal hold wherever the facts hold (in the cube)? */
-static bool holds(const Poly *facts, int n, const Poly *goal)
+/* Is lo <= goal <= hi wherever the facts hold (in the cube)? */
+static bool holds(const Poly *facts, int n, const Poly *goal, int64_t lo, int64_t hi)
 {
     int64_t at[LEAVES + 1] = {0, LOW, LOW, LOW, LOW};
     do {
         bool all = true;
         for (int i = 0; i < n && all; i++)
             all = eval(&facts[i], at) >= 0;
-        if (all && eval(goal, at) < 0)
+        int64_t x = all ? eval(goal, at) : lo;
+        if (x < lo || x > hi)
             return false;
     } while (next_point(at));
     return true;
@@ -289,10 +348,14 @@ static void test_random(void)
             prover_assume(pr, &facts[i]);
         for (int g = 0; g < GOALS; g++) {
             Poly goal = random_poly();
-            if (!prover_nonneg(pr, &goal))
-                continue;
-            proved++;
-            wrong += !holds(facts, n, &goal);
+            int64_t lo, hi;
+            prover_range(pr, &goal, &lo, &hi);
+            if (prover_nonneg(pr, &goal)) {
+                proved++;
+                wrong += !holds(facts, n, &goal, 0, INT64_MAX);
+            }
+            if (g == 0)
+                wrong += !holds(facts, n, &goal, lo, hi);
         }
         prover_reset(pr, mark);
     }
@@ -305,7 +368,7 @@ static void test_random(void)
 int main(void)
 {
     mem = arena_new();
-    pr = prover_new(mem, min_cases, NULL);
+    pr = prover_new(mem);
     test_polynomials();
     test_limits();
     test_linear();
@@ -313,6 +376,8 @@ int main(void)
     test_factored();
     test_quotients();
     test_cases();
+    test_ranges();
+    test_hidden();
     test_random();
     arena_free(mem);
     return check_summary();
