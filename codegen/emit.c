@@ -110,30 +110,43 @@ static void emit_sites(Emit *em)
     out_puts(o, "};\n\n");
 }
 
-static bool launches(const HostOps *ops)
+static bool contains(const HostOps *ops, HostOpKind kind)
 {
     for (int i = 0; i < ops->n; i++)
-        if (ops->at[i]->kind == H_LAUNCH || launches(&ops->at[i]->then_) ||
-            launches(&ops->at[i]->else_))
+        if (ops->at[i]->kind == kind || contains(&ops->at[i]->then_, kind) ||
+            contains(&ops->at[i]->else_, kind))
             return true;
     return false;
 }
 
-/* What a launch says that no other version can take the place of. */
-static void emit_refused(Emit *em)
+/* What the entries' functions call besides the runtime. */
+static void emit_helpers(Emit *em)
 {
-    bool any = false;
-    for (int i = 0; i < em->p->entries.n; i++)
-        any |= launches(&em->p->entries.at[i]->ops);
-    if (!any)
-        return;
-    out_puts(em->o, "/* The device refused a kernel that there is no other version of. */\n"
-                    "static inline int refused(rt_ctx *ctx, int kernel)\n"
-                    "{\n"
-                    "    return rt_error_set(ctx, \"%s: the device cannot run kernel %s\", "
-                    "kernels[kernel].prov,\n"
-                    "                        kernels[kernel].name);\n"
-                    "}\n\n");
+    bool launches = false, holds = false;
+    for (int i = 0; i < em->p->entries.n; i++) {
+        launches |= contains(&em->p->entries.at[i]->ops, H_LAUNCH);
+        holds |= contains(&em->p->entries.at[i]->ops, H_ALLOC) ||
+                 contains(&em->p->entries.at[i]->ops, H_ALIAS);
+    }
+    if (launches)
+        out_puts(em->o,
+                 "/* A launch that no version can take the place of if the device refuses it. */\n"
+                 "static inline int launch_only(rt_ctx *ctx, int kernel, int n_dims,\n"
+                 "                              const int64_t *global, const int64_t *local,\n"
+                 "                              int n_args, const rt_arg *args)\n"
+                 "{\n"
+                 "    int rc = rt_launch(ctx, kernel, n_dims, global, local, n_args, args);\n"
+                 "    if (rc == RT_REFUSED)\n"
+                 "        rc = rt_error_set(ctx, \"%s: the device cannot run kernel %s\",\n"
+                 "                          kernels[kernel].prov, kernels[kernel].name);\n"
+                 "    return rc;\n"
+                 "}\n\n");
+    if (holds)
+        out_puts(em->o, "static inline void unref_all(rt_ctx *ctx, int n, rt_mem **const *blocks)\n"
+                        "{\n"
+                        "    for (int i = 0; i < n; i++)\n"
+                        "        rt_unref(ctx, blocks[i]);\n"
+                        "}\n\n");
 }
 
 static const char *table_ref(int n, const char *name)
@@ -182,7 +195,7 @@ void cg_emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
     emit_kernels(&em);
     emit_thresholds(&em);
     emit_sites(&em);
-    emit_refused(&em);
+    emit_helpers(&em);
     for (int i = 0; i < p->entries.n; i++)
         emit_entry(&em, p->entries.at[i]);
     emit_entries(&em);

@@ -1,27 +1,14 @@
-/* Host operations of an entry as a C function. Scalars are declared where they get their value;
- * block variables at the top, and given back at the label `done` whatever happened. A refused
- * launch in a guarded version jumps into the other side of its branch. */
+/* Host operations as the text of a C function. Scalars are declared where they get their value.
+ * Each call that may fail is followed by the way out (emit_fail); a launch that the device refuses
+ * is a failure like others, RT_REFUSED, until it comes to a function that has another version to
+ * call. */
 #include "codegen/emit.h"
-
-#include "codegen/host.h"
 
 #include "base/intern.h"
 
 #include <string.h>
 
-typedef struct {
-    Emit *em;
-    Out *o;
-    VarSet *seen;        /* scalars declared so far */
-    VarSet *used;        /* scalars that something reads */
-    const char *refused; /* where to go when a launch is refused; NULL: nowhere */
-    bool *refused_used;
-    int n_labels;
-    bool uses_done, uses_ctx, uses_in;
-    Loc loc; /* of the last comment */
-} Fn;
-
-/* --- Pieces ----------------------------------------------------------------------------------- */
+/* --- Pieces --------------------------------------------------------------------------------- */
 
 const char *kernel_enum(const Kernel *k)
 {
@@ -37,36 +24,54 @@ const char *param_enum(Ctx *cx, const char *name)
                         name + n + (name[n] == '.'));
 }
 
-const char *entry_fn(const Entry *en)
+const char *mem_c(Fn *f, const Mem *m)
 {
-    char buf[160];
-    snprintf(buf, sizeof buf, "entry_%s", c_ident(en->name));
-    return intern(buf);
+    if (!split_mem(f->split, m)->shared)
+        return m->name;
+    f->uses_state = true;
+    return arena_printf(f->em->cx->perm, "s->%s", m->name);
+}
+
+void emit_fail(Fn *f)
+{
+    f->o->indent++;
+    out_puts(f->o, f->owns ? "goto done;\n" : "return rc;\n");
+    f->o->indent--;
+    f->uses_done |= f->owns;
 }
 
 /* `if ((rc = CALL)) goto done;` : begins and ends such a statement. */
 static void call_begin(Fn *f)
 {
-    f->uses_done = f->uses_ctx = true;
+    f->uses_ctx = true;
     out_puts(f->o, "if ((rc = ");
 }
 
 static void call_end(Fn *f)
 {
     out_puts(f->o, "))\n");
-    f->o->indent++;
-    out_puts(f->o, "goto done;\n");
-    f->o->indent--;
+    emit_fail(f);
 }
 
-/* `i64 n_3 = ` or, if it is declared, `n_3 = `. */
-static void assign(Fn *f, const Var *v)
+/* Has the variable a place in this function, or only in the state? */
+static bool is_local(const Fn *f, const Var *v)
 {
-    if (!varset_has(f->seen, v)) {
+    return !split_shares(f->split, v) || varset_has(f->fn->reads, v);
+}
+
+void emit_assign(Fn *f, const Var *v)
+{
+    size_names_set(f->sizes, v);
+    if (is_local(f, v)) {
+        if (!varset_has(f->seen, v))
+            out_printf(f->o, "%s ", ctype_c(v->type.elem));
         varset_add(f->seen, v);
-        out_printf(f->o, "%s ", ctype_c(v->type.elem));
+        out_printf(f->o, "%s = ", var_c_name(v));
     }
-    out_printf(f->o, "%s = ", var_c_name(v));
+    if (split_shares(f->split, v)) {
+        f->uses_state = true;
+        out_printf(f->o, "s->%s = ", var_c_name(v));
+    }
 }
 
 static void place_comment(Fn *f, Loc loc)
@@ -78,16 +83,39 @@ static void place_comment(Fn *f, Loc loc)
     out_puts(f->o, "\n");
 }
 
-/* An array of 64-bit numbers as a compound literal; a null pointer if there are none. */
-static void i64s(Fn *f, const Texts *xs)
+void emit_wrapped(Out *o, const Texts *ts, size_t first, int indent)
+{
+    enum { COLUMNS = 100 };
+    size_t base = 4 * (size_t)o->indent, at = base + first;
+    for (int i = 0; i < ts->n; i++) {
+        size_t n = strlen(ts->at[i]) + 2;
+        bool wrap = i > 0 && at + n > COLUMNS;
+        if (i > 0)
+            out_puts(o, wrap ? "," : ", ");
+        if (wrap) {
+            out_printf(o, "\n%*s", indent, "");
+            at = base + (size_t)indent;
+        }
+        out_puts(o, ts->at[i]);
+        at += n;
+    }
+}
+
+static const char *size_c(Fn *f, const Sx *a)
+{
+    return size_named_c(f->sizes, a);
+}
+
+/* An array of 64-bit numbers as a compound literal, `at` columns after the indentation; a null
+ * pointer if there are none. */
+static void i64s(Fn *f, const Texts *xs, int at)
 {
     if (xs->n == 0) {
         out_puts(f->o, "NULL");
         return;
     }
     out_puts(f->o, "(const int64_t[]){");
-    for (int i = 0; i < xs->n; i++)
-        out_printf(f->o, "%s%s", i ? ", " : "", xs->at[i]);
+    emit_wrapped(f->o, xs, (size_t)at + 19, at);
     out_puts(f->o, "}");
 }
 
@@ -95,7 +123,7 @@ static Texts dim_texts(Fn *f, const Atoms *dims)
 {
     Texts t = {0};
     for (int k = 0; k < dims->n; k++)
-        vec_push(f->em->cx->scratch, &t, sx_exact_c(sx_atom(f->em->cx, dims->at[k])));
+        vec_push(f->em->cx->scratch, &t, size_c(f, sx_atom(f->em->cx, dims->at[k])));
     return t;
 }
 
@@ -103,47 +131,73 @@ static Texts stride_texts(Fn *f, const ArrLoc *l, int rank)
 {
     Texts t = {0};
     for (int k = 0; k < rank; k++)
-        vec_push(f->em->cx->scratch, &t, sx_exact_c(l->at.strides[k]));
+        vec_push(f->em->cx->scratch, &t, size_c(f, l->at.strides[k]));
     return t;
 }
 
 static const char *count_c(Fn *f, const Atoms *dims)
 {
-    return sx_exact_c(sx_product(f->em->cx, dims->at, dims->n));
+    return size_c(f, sx_product(f->em->cx, dims->at, dims->n));
 }
 
 static const char *byte_offset(Fn *f, const Sx *elems, PrimType t)
 {
-    return sx_exact_c(sx_mul(f->em->cx, elems, sx_const(f->em->cx, prim_type_bytes[t])));
+    return size_c(f, sx_mul(f->em->cx, elems, sx_const(f->em->cx, prim_type_bytes[t])));
 }
 
-/* --- Memory operations ------------------------------------------------------------------------ */
+/* --- Memory operations ---------------------------------------------------------------------- */
 
 static void emit_alloc(Fn *f, const HostOp *op)
 {
     call_begin(f);
-    out_printf(f->o, "rt_alloc_at(ctx, &%s, %s, \"%s\", %d)", op->mem->name, sx_exact_c(op->sx),
+    out_printf(f->o, "rt_alloc_at(ctx, &%s, %s, \"%s\", %d)", mem_c(f, op->mem), size_c(f, op->sx),
                op->mem->name, op->site);
     call_end(f);
+}
+
+/* A release of what another function holds and gives back itself is none. */
+static void emit_release(Fn *f, const HostOp *op)
+{
+    const Use *u = split_mem(f->split, op->mem);
+    const HostFn *fn = f->fn;
+    while (fn && fn != u->fn)
+        fn = fn->caller;
+    if (!fn)
+        return;
+    f->uses_ctx = true;
+    out_printf(f->o, "rt_unref(ctx, &%s);\n", mem_c(f, op->mem));
+}
+
+static void emit_alias(Fn *f, const HostOp *op)
+{
+    f->uses_ctx = true;
+    out_printf(f->o, "rt_set(ctx, &%s, %s);\n", mem_c(f, op->mem), mem_c(f, op->mem2));
 }
 
 static void emit_read(Fn *f, const HostOp *op)
 {
     const Var *v = op->var;
-    if (!varset_has(f->seen, v)) {
+    const char *name = var_c_name(v);
+    bool local = is_local(f, v), shared = split_shares(f->split, v);
+    size_names_set(f->sizes, v);
+    if (local && !varset_has(f->seen, v)) {
         varset_add(f->seen, v);
-        out_printf(f->o, "%s %s;\n", ctype_c(v->type.elem), var_c_name(v));
+        out_printf(f->o, "%s %s;\n", ctype_c(v->type.elem), name);
     }
+    f->uses_state |= shared;
     call_begin(f);
-    out_printf(f->o, "rt_read_scalar(ctx, %s, %s, %d, &%s)", op->mem->name,
-               byte_offset(f, op->sx, v->type.elem), prim_type_bytes[v->type.elem], var_c_name(v));
+    out_printf(f->o, "rt_read_scalar(ctx, %s, %s, %d, &%s%s)", mem_c(f, op->mem),
+               byte_offset(f, op->sx, v->type.elem), prim_type_bytes[v->type.elem],
+               local ? "" : "s->", name);
     call_end(f);
+    if (local && shared)
+        out_printf(f->o, "s->%s = %s;\n", name, name);
 }
 
 static void emit_write(Fn *f, const HostOp *op)
 {
     call_begin(f);
-    out_printf(f->o, "rt_write_scalar(ctx, %s, %s, %d, &(%s){%s})", op->mem->name,
+    out_printf(f->o, "rt_write_scalar(ctx, %s, %s, %d, &(%s){%s})", mem_c(f, op->mem),
                byte_offset(f, op->sx, op->type), prim_type_bytes[op->type], ctype_c(op->type),
                atom_c(op->atom));
     call_end(f);
@@ -156,13 +210,13 @@ static void emit_copy(Fn *f, const HostOp *op)
           src = stride_texts(f, &op->src, rank);
     call_begin(f);
     out_printf(f->o, "rt_copy_strided(ctx, %d, %d, ", prim_type_bytes[op->type], rank);
-    i64s(f, &dims);
-    out_printf(f->o, ",\n                          %s, %s, ", op->dst.mem->name,
-               sx_exact_c(op->dst.at.offset));
-    i64s(f, &dst);
-    out_printf(f->o, ",\n                          %s, %s, ", op->src.mem->name,
-               sx_exact_c(op->src.at.offset));
-    i64s(f, &src);
+    i64s(f, &dims, 40);
+    out_printf(f->o, ",\n                          %s, %s, ", mem_c(f, op->dst.mem),
+               size_c(f, op->dst.at.offset));
+    i64s(f, &dst, 40);
+    out_printf(f->o, ",\n                          %s, %s, ", mem_c(f, op->src.mem),
+               size_c(f, op->src.at.offset));
+    i64s(f, &src, 40);
     out_puts(f->o, ")");
     call_end(f);
 }
@@ -170,8 +224,8 @@ static void emit_copy(Fn *f, const HostOp *op)
 static void emit_fill(Fn *f, const HostOp *op)
 {
     call_begin(f);
-    out_printf(f->o, "rt_fill(ctx, %s, %s, %s, %d, &(%s){%s})", op->dst.mem->name,
-               sx_exact_c(op->dst.at.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
+    out_printf(f->o, "rt_fill(ctx, %s, %s, %s, %d, &(%s){%s})", mem_c(f, op->dst.mem),
+               size_c(f, op->dst.at.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
                ctype_c(op->type), atom_c(op->atom));
     call_end(f);
 }
@@ -179,28 +233,26 @@ static void emit_fill(Fn *f, const HostOp *op)
 static void emit_iota(Fn *f, const HostOp *op)
 {
     call_begin(f);
-    out_printf(f->o, "rt_iota(ctx, %s, %s, %s, %d, (int64_t)%s, (int64_t)%s)", op->dst.mem->name,
-               sx_exact_c(op->dst.at.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
-               atom_c(op->atom), atom_c(op->atom2));
+    out_printf(f->o, "rt_iota(ctx, %s, %s, %s, %d, (int64_t)%s, (int64_t)%s)",
+               mem_c(f, op->dst.mem), size_c(f, op->dst.at.offset), count_c(f, &op->dims),
+               prim_type_bytes[op->type], atom_c(op->atom), atom_c(op->atom2));
     call_end(f);
 }
 
 static void emit_literal(Fn *f, const HostOp *op)
 {
+    Texts elems = {0};
+    for (int i = 0; i < op->elems.n; i++)
+        vec_push(f->em->cx->scratch, &elems, atom_c(op->elems.at[i]));
     call_begin(f);
-    int bytes = op->elems.n * prim_type_bytes[op->type];
-    out_printf(f->o, "rt_write(ctx, %s, 0, %d, (const %s[]){", op->mem->name, bytes,
-               ctype_c(op->type));
-    for (int i = 0; i < op->elems.n; i++) {
-        if (i)
-            out_puts(f->o, i % 16 ? ", " : ",\n    ");
-        out_puts(f->o, atom_c(op->elems.at[i]));
-    }
+    out_printf(f->o, "rt_write(ctx, %s, 0, %d, (const %s[]){\n    ", mem_c(f, op->mem),
+               op->elems.n * prim_type_bytes[op->type], ctype_c(op->type));
+    emit_wrapped(f->o, &elems, 4, 4);
     out_puts(f->o, "})");
     call_end(f);
 }
 
-/* --- Launches --------------------------------------------------------------------------------- */
+/* --- Launches ------------------------------------------------------------------------------- */
 
 static const char *arg_macro(PrimType t)
 {
@@ -211,67 +263,65 @@ static const char *arg_macro(PrimType t)
     return text[t];
 }
 
+static const char *arg_c(Fn *f, const KParam *p, bool heap)
+{
+    Arena *a = f->em->cx->perm;
+    switch (p->kind) {
+    case KP_FAILURE: return NULL; /* the runtime's */
+    case KP_MEM:
+        return arena_printf(a, "%s(%s)", p->updated && heap ? "RT_A_UPDATED" : "RT_A_MEM",
+                            p->mem ? mem_c(f, p->mem) : "NULL");
+    case KP_HEAP: return "RT_A_HEAP";
+    case KP_LOCAL: return arena_printf(a, "RT_A_LOCAL(%s)", size_c(f, p->bytes));
+    case KP_SCALAR: break;
+    }
+    if (p->value && p->type != T_I64)
+        return arena_printf(a, "%s((%s)(%s))", arg_macro(p->type), ctype_c(p->type),
+                            size_c(f, p->value));
+    return arena_printf(a, "%s(%s)", arg_macro(p->type),
+                        p->value ? size_c(f, p->value) : atom_c(p->atom));
+}
+
 /* Returns how many arguments there are. */
 static int emit_args(Fn *f, const KParams *args)
 {
-    int n = 0;
+    Texts texts = {0};
     bool heap = false;
     for (int i = 0; i < args->n; i++)
         heap = heap || args->at[i].kind == KP_HEAP;
     for (int i = 0; i < args->n; i++) {
-        const KParam *p = &args->at[i];
-        if (p->kind == KP_FAILURE)
-            continue;
-        out_puts(f->o, n++ ? ",\n" : "const rt_arg args[] = {\n");
-        if (n == 1)
-            f->o->indent++;
-        switch (p->kind) {
-        case KP_FAILURE: break;
-        case KP_MEM:
-            out_printf(f->o, "%s(%s)", p->updated && heap ? "RT_A_UPDATED" : "RT_A_MEM",
-                       p->mem ? p->mem->name : "NULL");
-            break;
-        case KP_HEAP: out_puts(f->o, "RT_A_HEAP"); break;
-        case KP_LOCAL: out_printf(f->o, "RT_A_LOCAL(%s)", sx_exact_c(p->bytes)); break;
-        case KP_SCALAR:
-            if (p->value && p->type != T_I64)
-                out_printf(f->o, "%s((%s)(%s))", arg_macro(p->type), ctype_c(p->type),
-                           sx_exact_c(p->value));
-            else
-                out_printf(f->o, "%s(%s)", arg_macro(p->type),
-                           p->value ? sx_exact_c(p->value) : atom_c(p->atom));
-            break;
-        }
+        const char *text = arg_c(f, &args->at[i], heap);
+        if (text)
+            vec_push(f->em->cx->scratch, &texts, text);
     }
-    if (n) {
-        f->o->indent--;
-        out_puts(f->o, "\n};\n");
+    if (texts.n) {
+        out_puts(f->o, "const rt_arg args[] = {\n    ");
+        emit_wrapped(f->o, &texts, 4, 4);
+        out_puts(f->o, "};\n");
     }
-    return n;
+    return texts.n;
 }
 
-/* The global size of dimension d: work-groups times local[d]. The number of work-groups is mostly
- * computed from the size of one, a long expression: it is written as local[d] there, too. */
-static void emit_global(Ctx *cx, Out *o, const HostOp *op, int d)
+static void emit_shape(Fn *f, const HostOp *op)
 {
-    const Sx *all = sx_mul(cx, op->groups[d], sx_text(cx, arena_printf(cx->perm, "local[%d]", d)));
-    const char *text = sx_exact_c(all), *size = sx_exact_c(op->local[d]);
-    size_t n = strlen(size);
-    SxKind kind = op->local[d]->kind;
-    bool is_closed = kind == SX_MIN || kind == SX_MAX || kind == SX_SELECT;
-    out_puts(o, d ? ", " : "");
-    const char *next;
-    for (; is_closed && (next = strstr(text, size)); text = next + n) {
-        out_putn(o, text, (size_t)(next - text));
-        out_printf(o, "local[%d]", d);
+    Ctx *cx = f->em->cx;
+    Texts local = {0}, global = {0};
+    for (int d = 0; d < op->n_launch_dims; d++) {
+        const Sx *groups = size_named(f->sizes, op->groups[d]);
+        const Sx *size = size_named(f->sizes, op->local[d]);
+        vec_push(cx->scratch, &global, sx_exact_c(sx_mul(cx, groups, size)));
+        vec_push(cx->scratch, &local, sx_exact_c(size));
     }
-    out_puts(o, text);
+    out_puts(f->o, "const int64_t global[] = {");
+    emit_wrapped(f->o, &global, 26, 4);
+    out_puts(f->o, "};\nconst int64_t local[] = {");
+    emit_wrapped(f->o, &local, 25, 4);
+    out_puts(f->o, "};\n");
 }
 
 static void emit_launch(Fn *f, const HostOp *op)
 {
     Out *o = f->o;
-    f->uses_done = f->uses_ctx = true;
     out_puts(o, "{");
     if (op->kernel->what) {
         out_puts(o, " ");
@@ -280,22 +330,12 @@ static void emit_launch(Fn *f, const HostOp *op)
     out_puts(o, "\n");
     o->indent++;
     int n = emit_args(f, &op->args);
-    out_puts(o, "const int64_t local[] = {");
-    for (int d = 0; d < op->n_launch_dims; d++)
-        out_printf(o, "%s%s", d ? ", " : "", sx_exact_c(op->local[d]));
-    out_puts(o, "};\nconst int64_t global[] = {");
-    for (int d = 0; d < op->n_launch_dims; d++)
-        emit_global(f->em->cx, o, op, d);
-    out_printf(o, "};\nrc = rt_launch(ctx, %s, %d, global, local, %d, %s);\n",
-               kernel_enum(op->kernel), op->n_launch_dims, n, n ? "args" : "NULL");
-    if (f->refused) {
-        *f->refused_used = true;
-        out_printf(o, "if (rc == RT_REFUSED)\n    goto %s;\n", f->refused);
-    } else {
-        out_printf(o, "if (rc == RT_REFUSED)\n    rc = refused(ctx, %s);\n",
-                   kernel_enum(op->kernel));
-    }
-    out_puts(o, "if (rc)\n    goto done;\n");
+    emit_shape(f, op);
+    call_begin(f);
+    out_printf(o, "%s(ctx, %s, %d, global, local, %d, %s)",
+               f->fn->guarded ? "rt_launch" : "launch_only", kernel_enum(op->kernel),
+               op->n_launch_dims, n, n ? "args" : "NULL");
+    call_end(f);
     o->indent--;
     out_puts(o, "}\n");
 }
@@ -304,7 +344,7 @@ static void emit_launch(Fn *f, const HostOp *op)
 
 static void emit_exp(Fn *f, const HostOp *op)
 {
-    assign(f, op->var);
+    emit_assign(f, op->var);
     if (op->exp->kind == E_SUFF) {
         f->uses_ctx = true;
         out_printf(f->o, "rt_suff(ctx, %s, %s, %s);\n", param_enum(f->em->cx, op->exp->suff.name),
@@ -314,41 +354,98 @@ static void emit_exp(Fn *f, const HostOp *op)
     }
 }
 
+static void emit_sx(Fn *f, const HostOp *op)
+{
+    const char *text = size_c(f, op->sx);
+    emit_assign(f, op->var);
+    out_printf(f->o, "%s;\n", text);
+    if (is_local(f, op->var))
+        size_names_is(f->sizes, op->sx, op->var);
+}
+
+static const char *condition_c(Fn *f, const HostOp *op)
+{
+    if (op->sx)
+        return arena_printf(f->em->cx->perm, "%s <= RT_MAX_BYTES", size_c(f, op->sx));
+    return op->text ? op->text : atom_c(op->atom);
+}
+
 static void emit_assert(Fn *f, const HostOp *op)
 {
-    f->uses_done = f->uses_ctx = true;
-    out_printf(f->o, "if (!(%s)) {\n", op->text ? op->text : atom_c(op->atom));
+    f->uses_ctx = true;
+    out_printf(f->o, "if (!(%s)) {\n", condition_c(f, op));
     f->o->indent++;
     out_printf(f->o, "rc = rt_fail(ctx, %d, ", op->site);
     if (op->args_i64.n) {
         out_puts(f->o, "(const int64_t[8]){");
-        for (int i = 0; i < op->args_i64.n; i++)
-            out_printf(f->o, "%s%s", i ? ", " : "", op->args_i64.at[i]);
+        emit_wrapped(f->o, &op->args_i64, 36, 4);
         out_puts(f->o, "}");
     } else {
         out_puts(f->o, "NULL");
     }
-    out_puts(f->o, ");\ngoto done;\n");
+    out_puts(f->o, ");\n");
     f->o->indent--;
+    emit_fail(f);
     out_puts(f->o, "}\n");
 }
 
 static void emit_declare(Fn *f, const HostOp *op)
 {
-    if (!op->var)
-        return; /* block variables are at the top */
+    if (!op->var || !is_local(f, op->var))
+        return; /* blocks are declared at the top */
     varset_add(f->seen, op->var);
     out_printf(f->o, "%s %s = 0;\n", ctype_c(op->var->type.elem), var_c_name(op->var));
 }
 
-/* --- Branches and loops ----------------------------------------------------------------------- */
+/* --- Branches and loops --------------------------------------------------------------------- */
 
-static void emit_ops(Fn *f, const HostOps *ops);
+static const char *call_c(Fn *f, const HostFn *fn)
+{
+    f->uses_ctx = f->uses_state = true;
+    return arena_printf(f->em->cx->perm, "%s(ctx, s)", fn->name);
+}
 
-static void emit_side(Fn *f, const HostOps *ops)
+/* Names that are made of what a function sets are old where it has been called. */
+static void forget(Fn *f, const HostFn *callee)
+{
+    for (int i = 0; i < callee->set_list.n; i++)
+        size_names_set(f->sizes, callee->set_list.at[i]);
+}
+
+/* What this function reads and the other one has set. */
+static void reload(Fn *f, const HostFn *callee)
+{
+    forget(f, callee);
+    for (int i = 0; i < callee->set_list.n; i++) {
+        const Var *v = callee->set_list.at[i];
+        if (!split_shares(f->split, v) || !varset_has(f->fn->reads, v))
+            continue;
+        if (!varset_has(f->seen, v))
+            out_printf(f->o, "%s ", ctype_c(v->type.elem));
+        varset_add(f->seen, v);
+        out_printf(f->o, "%s = s->%s;\n", var_c_name(v), var_c_name(v));
+    }
+}
+
+/* The operations of a side, a body or a run where they stand, or a call of their function. */
+static void emit_side(Fn *f, const CodeBlock *b)
+{
+    if (!b)
+        return;
+    if (!b->fn) {
+        emit_block(f, b);
+        return;
+    }
+    call_begin(f);
+    out_puts(f->o, call_c(f, b->fn));
+    call_end(f);
+    reload(f, b->fn);
+}
+
+static void emit_indented(Fn *f, const CodeBlock *b)
 {
     f->o->indent++;
-    emit_ops(f, ops);
+    emit_side(f, b);
     f->o->indent--;
 }
 
@@ -359,74 +456,131 @@ static void emit_test(Fn *f, const HostOp *op)
         const Fit *fit = &op->fits.at[i];
         f->uses_ctx = true;
         out_printf(f->o, " &&\n    rt_fits(ctx, %s, %s, %s)", kernel_enum(fit->kernel),
-                   sx_exact_c(fit->group_size), sx_exact_c(fit->local_bytes));
+                   size_c(f, fit->group_size), size_c(f, fit->local_bytes));
     }
-    out_puts(f->o, ") {\n");
+    out_puts(f->o, ")");
 }
 
-static void emit_if(Fn *f, const HostOp *op)
+/* Is rc set where the block ends, whatever it was before? */
+static bool sets_rc(const CodeBlock *b)
 {
-    const char *outer = f->refused;
-    bool *outer_used = f->refused_used, label_used = false;
-    const char *label = NULL;
-    emit_test(f, op);
-    if (op->guard) {
-        label = arena_printf(f->em->cx->perm, "refused_%d", f->n_labels++);
-        f->refused = label;
-        f->refused_used = &label_used;
+    for (int i = 0; i < b->items.n; i++) {
+        const HostOp *op = b->items.at[i].op;
+        if (!op || op->guard)
+            return true;
+        switch (op->kind) {
+        case H_ALLOC:
+        case H_READ:
+        case H_WRITE:
+        case H_COPY:
+        case H_FILL:
+        case H_IOTA:
+        case H_LITERAL:
+        case H_LAUNCH: return true;
+        case H_COMMENT:
+        case H_RELEASE:
+        case H_ALIAS:
+        case H_EXP:
+        case H_SX:
+        case H_SET:
+        case H_IF:
+        case H_LOOP:
+        case H_ASSERT:
+        case H_DECLARE: break;
+        }
     }
-    emit_side(f, &op->then_);
-    f->refused = outer;
-    f->refused_used = outer_used;
-    if (op->else_.n == 0 && !label_used) {
-        out_puts(f->o, "}\n");
+    return false;
+}
+
+/* A version and what runs in its place if it is not taken, or refused. */
+static void emit_guard(Fn *f, const CodeItem *it)
+{
+    Out *o = f->o;
+    if (it->op->fits.n == 0) {
+        out_printf(o, "rc = %s ? %s : RT_REFUSED;\n", atom_c(it->op->atom),
+                   call_c(f, it->then_->fn));
+    } else {
+        out_puts(o, "rc = RT_REFUSED;\n");
+        emit_test(f, it->op);
+        out_printf(o, "\n    rc = %s;\n", call_c(f, it->then_->fn));
+    }
+    forget(f, it->then_->fn);
+    out_puts(o, "if (rc == RT_REFUSED)");
+    if (it->else_->fn) {
+        out_printf(o, "\n    rc = %s;\n", call_c(f, it->else_->fn));
+    } else {
+        out_puts(o, sets_rc(it->else_) ? " {\n" : " {\n    rc = RT_OK;\n");
+        emit_indented(f, it->else_);
+        out_puts(o, "}\n");
+    }
+    out_puts(o, "if (rc)\n");
+    emit_fail(f);
+    reload(f, it->then_->fn);
+    if (it->else_->fn)
+        reload(f, it->else_->fn);
+}
+
+static void emit_if(Fn *f, const CodeItem *it)
+{
+    if (it->op->guard) {
+        emit_guard(f, it);
         return;
     }
-    out_puts(f->o, "} else {\n");
-    if (label_used)
-        out_printf(f->o, "%s:;\n", label);
-    emit_side(f, &op->else_);
+    emit_test(f, it->op);
+    out_puts(f->o, " {\n");
+    emit_indented(f, it->then_);
+    if (it->else_) {
+        out_puts(f->o, "} else {\n");
+        emit_indented(f, it->else_);
+    }
     out_puts(f->o, "}\n");
 }
 
-static void emit_loop(Fn *f, const HostOp *op)
+/* Names that are made of what the loop sets are old in its second turn. */
+static void forget_set(Fn *f, const CodeBlock *b)
 {
+    for (int i = 0; b && i < b->items.n; i++) {
+        const CodeItem *it = &b->items.at[i];
+        if (it->op && it->op->var)
+            size_names_set(f->sizes, it->op->var);
+        forget_set(f, it->then_);
+        forget_set(f, it->else_);
+    }
+}
+
+static void emit_loop(Fn *f, const CodeItem *it)
+{
+    const HostOp *op = it->op;
     const char *v = var_c_name(op->var);
+    forget_set(f, it->then_);
     if (op->loop_kind == LOOP_WHILE) {
         out_printf(f->o, "while (%s) {\n", v);
     } else {
         varset_add(f->seen, op->var);
         out_printf(f->o, "for (%s %s = 0; %s < %s; %s++) {\n", ctype_c(op->var->type.elem), v, v,
                    atom_c(op->atom), v);
+        if (split_shares(f->split, op->var))
+            out_printf(f->o, "    s->%s = %s;\n", v, v);
     }
-    emit_side(f, &op->then_);
+    emit_indented(f, it->then_);
     out_puts(f->o, "}\n");
 }
 
-static void emit_op(Fn *f, const HostOp *op)
+static void emit_op(Fn *f, const CodeItem *it)
 {
+    const HostOp *op = it->op;
     switch (op->kind) {
     case H_COMMENT:
         out_c_comment(f->o, "%s", op->text);
         out_puts(f->o, "\n");
         return;
     case H_ALLOC: emit_alloc(f, op); return;
-    case H_RELEASE:
-        f->uses_ctx = true;
-        out_printf(f->o, "rt_unref(ctx, &%s);\n", op->mem->name);
-        return;
-    case H_ALIAS:
-        f->uses_ctx = true;
-        out_printf(f->o, "rt_set(ctx, &%s, %s);\n", op->mem->name, op->mem2->name);
-        return;
+    case H_RELEASE: emit_release(f, op); return;
+    case H_ALIAS: emit_alias(f, op); return;
     case H_EXP: emit_exp(f, op); return;
-    case H_SX:
-        assign(f, op->var);
-        out_printf(f->o, "%s;\n", sx_exact_c(op->sx));
-        f->uses_ctx = true;
-        return;
+    case H_SX: emit_sx(f, op); return;
     case H_SET:
-        assign(f, op->var);
+        emit_assign(f, op->var);
         out_printf(f->o, "%s;\n", atom_c(op->atom));
         return;
     case H_READ: emit_read(f, op); return;
@@ -436,8 +590,8 @@ static void emit_op(Fn *f, const HostOp *op)
     case H_IOTA: emit_iota(f, op); return;
     case H_LITERAL: emit_literal(f, op); return;
     case H_LAUNCH: emit_launch(f, op); return;
-    case H_IF: emit_if(f, op); return;
-    case H_LOOP: emit_loop(f, op); return;
+    case H_IF: emit_if(f, it); return;
+    case H_LOOP: emit_loop(f, it); return;
     case H_ASSERT: emit_assert(f, op); return;
     case H_DECLARE: emit_declare(f, op); return;
     }
@@ -450,250 +604,19 @@ static bool wants_place(const HostOp *op)
            op->kind == H_ASSERT || op->kind == H_READ || op->kind == H_WRITE;
 }
 
-static void emit_ops(Fn *f, const HostOps *ops)
+void emit_block(Fn *f, const CodeBlock *b)
 {
-    for (int i = 0; i < ops->n; i++) {
-        if (wants_place(ops->at[i]))
-            place_comment(f, ops->at[i]->loc);
-        emit_op(f, ops->at[i]);
-    }
-}
-
-/* --- The function --------------------------------------------------------------------------- */
-
-/* The block names that the operations mention. */
-static void collect_mems(Arena *a, Mems *all, const HostOps *ops)
-{
-    for (int i = 0; i < ops->n; i++) {
-        Mems ms = {0};
-        host_op_mems(a, &ms, ops->at[i]);
-        for (int k = 0; k < ms.n; k++) {
-            bool known = false;
-            for (int j = 0; j < all->n && !known; j++)
-                known = all->at[j] == ms.at[k];
-            if (!known)
-                vec_push(a, all, ms.at[k]);
-        }
-        collect_mems(a, all, &ops->at[i]->then_);
-        collect_mems(a, all, &ops->at[i]->else_);
-    }
-}
-
-/* The place of value k of the entry's parameters in the source's parameter list, for messages. */
-static const char *param_text(Fn *f, const Entry *en, int k)
-{
-    int first = 0;
-    for (int x = 0; x < en->ext_params.n; x++) {
-        const ExtParam *ep = &en->ext_params.at[x];
-        if (k < first + ep->type.n_vals)
-            return ep->name ? arena_printf(f->em->cx->perm, "argument %d (%s)", x + 1, ep->name)
-                            : arena_printf(f->em->cx->perm, "argument %d", x + 1);
-        first += ep->type.n_vals;
-    }
-    return "argument";
-}
-
-/* Dimension d of parameter k, which is known already, must be what the type says. */
-static void emit_dim_check(Fn *f, const Entry *en, int k, int d)
-{
-    Type t = en->params.at[k]->type;
-    Out *o = f->o;
-    f->uses_done = f->uses_ctx = f->uses_in = true;
-    out_printf(o, "if (in[%d].shape[%d] != %s) {\n", k, d, atom_c(t.dims[d]));
-    o->indent++;
-    const char *where = arena_printf(f->em->cx->perm, "%s: %s: ", en->name, param_text(f, en, k));
-    out_printf(o, "rc = rt_error_set(ctx, \"%%s%s\",\n                  ",
-               t.dims[d].var ? "size %s is %lld here, but %lld before"
-                             : "dimension %d has size %lld, but must have %lld");
-    const Var *size = t.dims[d].var;
-    out_printf(o, "%s, %s, (long long)in[%d].shape[%d], (long long)%s);\n",
-               c_string(f->em->cx, where),
-               size ? c_string(f->em->cx, size->base) : arena_printf(f->em->cx->perm, "%d", d + 1),
-               k, d, atom_c(t.dims[d]));
-    out_puts(o, "goto done;\n");
-    o->indent--;
-    out_puts(o, "}\n");
-}
-
-static bool is_entry_size(const Entry *en, const Var *v)
-{
-    for (int i = 0; i < en->sizes.n; i++)
-        if (en->sizes.at[i] == v)
-            return true;
-    return false;
-}
-
-/* In how many places of the parameters' types does the size stand? */
-static int size_count(const Entry *en, const Var *n)
-{
-    int count = 0;
-    for (int k = 0; k < en->params.n; k++)
-        for (int d = 0; d < en->params.at[k]->type.rank; d++)
-            count += en->params.at[k]->type.dims[d].var == n;
-    return count;
-}
-
-/* Scalar parameters first; then the sizes, each from the first array that has it. */
-static void emit_params(Fn *f, const EntryPlan *ep)
-{
-    const Entry *en = ep->entry;
-    for (int k = 0; k < en->params.n; k++) {
-        const Var *v = en->params.at[k];
-        if (v->type.rank == 0 && (varset_has(f->used, v) || size_count(en, v))) {
-            const char *member = v->type.elem == T_BOOL ? "b" : prim_type_text[v->type.elem];
-            assign(f, v);
-            out_printf(f->o, "in[%d].scalar.%s;\n", k, member);
-            f->uses_in = true;
-        }
-    }
-    for (int k = 0; k < en->params.n; k++) {
-        Type t = en->params.at[k]->type;
-        for (int d = 0; d < t.rank; d++) {
-            Var *n = t.dims[d].var;
-            if (n && is_entry_size(en, n) && !varset_has(f->seen, n)) {
-                if (size_count(en, n) == 1 && !varset_has(f->used, n))
-                    continue;
-                assign(f, n);
-                out_printf(f->o, "in[%d].shape[%d];\n", k, d);
-                f->uses_in = true;
-            } else {
-                emit_dim_check(f, en, k, d);
-            }
-        }
-    }
-}
-
-static void emit_results(Fn *f, const EntryPlan *ep)
-{
-    for (int i = 0; i < ep->results.n; i++) {
-        Atom a = ep->results.at[i];
-        Type t = atom_type(a);
-        if (t.rank == 0) {
-            const char *member = t.elem == T_BOOL ? "b" : prim_type_text[t.elem];
-            out_printf(f->o, "out[%d] = (rt_value){.prim = %s, .scalar.%s = %s};\n", i,
-                       rt_prim_c(t.elem), member, atom_c(a));
+    size_names_enter(f->sizes, b);
+    for (int i = 0; i < b->items.n; i++) {
+        const CodeItem *it = &b->items.at[i];
+        if (!it->op) {
+            emit_side(f, it->then_);
             continue;
         }
-        out_printf(f->o, "out[%d] = (rt_value){.prim = %s, .rank = %d, .shape = {", i,
-                   rt_prim_c(t.elem), t.rank);
-        for (int d = 0; d < t.rank; d++)
-            out_printf(f->o, "%s%s", d ? ", " : "", atom_c(t.dims[d]));
-        out_printf(f->o, "},\n                    .mem = rt_ref(%s)};\n",
-                   ep->result_locs.at[i].mem->name);
+        if (wants_place(it->op))
+            place_comment(f, it->op->loc);
+        size_names_for(f->sizes, f->o, it->op);
+        emit_op(f, it);
     }
-}
-
-/* --- Assembly --------------------------------------------------------------------------------- */
-
-static VarSet *entry_uses(Ctx *cx, const EntryPlan *ep)
-{
-    VarSet *used = varmap_new(cx->perm);
-    for (int i = 0; i < ep->ops.n; i++)
-        host_op_uses(used, ep->ops.at[i]);
-    for (int i = 0; i < ep->results.n; i++) {
-        Atom a = ep->results.at[i];
-        Type t = atom_type(a);
-        if (a.var)
-            varset_add(used, a.var);
-        for (int d = 0; d < t.rank; d++)
-            if (t.dims[d].var)
-                varset_add(used, t.dims[d].var);
-    }
-    return used;
-}
-
-static Mems entry_mems(Ctx *cx, const EntryPlan *ep)
-{
-    Mems all = {0};
-    collect_mems(cx->perm, &all, &ep->ops);
-    for (int i = 0; i < ep->result_locs.n; i++) {
-        Mem *m = ep->result_locs.at[i].mem;
-        bool known = !m;
-        for (int k = 0; k < all.n; k++)
-            known |= all.at[k] == m;
-        if (!known)
-            vec_push(cx->perm, &all, m);
-    }
-    return all;
-}
-
-static void declare_mems(Out *o, Fn *f, const EntryPlan *ep, const Mems *all)
-{
-    int n_own = 0;
-    for (int k = 0; k < ep->param_locs.n; k++)
-        for (int i = 0; i < all->n; i++)
-            if (all->at[i] == ep->param_locs.at[k].mem) {
-                out_printf(o, "rt_mem *const %s = in[%d].mem;\n", all->at[i]->name, k);
-                f->uses_in = true;
-            }
-    for (int i = 0; i < all->n; i++) {
-        if (all->at[i]->is_param)
-            continue;
-        const char *sep = n_own == 0 ? "rt_mem *" : n_own % 4 ? ", *" : ",\n       *";
-        out_printf(o, "%s%s = NULL", sep, all->at[i]->name);
-        n_own++;
-    }
-    if (n_own)
-        out_puts(o, ";\n");
-}
-
-/* The sizes of the device that the operations mention. */
-static void declare_sizes(Out *o, Fn *f, const HostOps *ops)
-{
-    bool used[N_SIZES] = {false};
-    for (int i = 0; i < ops->n; i++)
-        host_op_sizes(used, ops->at[i]);
-    for (int id = 0; id < N_SIZES; id++)
-        if (used[id]) {
-            out_printf(o, "const i64 %s = rt_size(ctx, %s);\n", size_c_name((SizeId)id),
-                       size_rt_name((SizeId)id));
-            f->uses_ctx = true;
-        }
-}
-
-/* The end of the function: everything that is still held is given back. */
-static void emit_end(Out *o, const Fn *f, const Mems *all)
-{
-    if (f->uses_done) {
-        o->indent--;
-        out_puts(o, "done:\n");
-        o->indent++;
-    }
-    for (int i = 0; i < all->n; i++)
-        if (!all->at[i]->is_param)
-            out_printf(o, "rt_unref(ctx, &%s);\n", all->at[i]->name);
-    out_puts(o, "return rc;\n");
-}
-
-void emit_entry(Emit *em, const EntryPlan *ep)
-{
-    const Entry *en = ep->entry;
-    Out body = {.indent = 1}, *o = em->o;
-    Fn f = {.em = em, .o = &body, .seen = varmap_new(em->cx->perm), .used = entry_uses(em->cx, ep)};
-    emit_params(&f, ep);
-    emit_ops(&f, &ep->ops);
-    emit_results(&f, ep);
-    Mems all = entry_mems(em->cx, ep);
-
-    out_c_comment(o, "entry %s, %s", en->name, diag_place_str(en->loc));
-    out_printf(o, "\nstatic int %s(rt_ctx *ctx, const rt_value *in, rt_value *out)\n{\n",
-               entry_fn(en));
-    o->indent++;
-    out_puts(o, "int rc = RT_OK;\n");
-    declare_mems(o, &f, ep, &all);
-    declare_sizes(o, &f, &ep->ops);
-    if (!f.uses_ctx && all.n == 0)
-        out_puts(o, "(void)ctx;\n");
-    if (!f.uses_in)
-        out_puts(o, "(void)in;\n");
-    if (ep->results.n == 0)
-        out_puts(o, "(void)out;\n");
-    o->indent--;
-    if (body.n)
-        out_putn(o, body.text, body.n);
-    o->indent++;
-    emit_end(o, &f, &all);
-    o->indent--;
-    out_puts(o, "}\n\n");
-    out_free(&body);
+    size_names_leave(f->sizes);
 }

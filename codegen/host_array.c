@@ -31,7 +31,7 @@ void host_check_count(Host *h, const Atom *dims, int n, int bytes)
     if (!may_be_too_large(dims, n, bytes))
         return;
     const Sx *all = sx_mul(cx, sx_product(cx, dims, n), sx_const(cx, bytes));
-    HostOp op = {.kind = H_ASSERT, .loc = h->at};
+    HostOp op = {.kind = H_ASSERT, .loc = h->at, .sx = all};
     op.text = intern(arena_printf(cx->perm, "%s <= RT_MAX_BYTES", sx_exact_c(all)));
     for (int i = h->ops->n - 1; i >= 0 && i >= h->ops->n - 32; i--) /* of several arrays, once */
         if (h->ops->at[i]->text == op.text)

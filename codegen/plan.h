@@ -102,7 +102,7 @@ typedef enum {
     H_IF,      /* test: then_ else_; guard != NULL: see below */
     H_LOOP,    /* FOR: var = 0 .. atom-1; WHILE: as long as var */
     H_ASSERT,  /* text (a C condition on the operands of exp; NULL: atom) must be true, else site's
-                  message with args_i64 */
+                  message with args_i64; sx: the text says that sx is at most RT_MAX_BYTES */
     H_LITERAL, /* the first elements of mem, of `type`, := elems */
     H_DECLARE  /* declares var (scalar) or mem before a branch or loop that sets it */
 } HostOpKind;

@@ -491,7 +491,8 @@ VarMap *varmap_new(Arena *a);
 void varmap_put(VarMap *m, const Var *v, const void *value); /* replaces */
 void *varmap_get(const VarMap *m, const Var *v);             /* NULL if absent */
 void varmap_del(VarMap *m, const Var *v);
-typedef VarMap VarSet; /* value non-NULL: member */
+typedef VarMap VarSet;                       /* value non-NULL: member */
+Vars varset_list(Arena *a, const VarSet *s); /* by their ids */
 static inline void varset_add(VarSet *s, const Var *v)
 {
     varmap_put(s, v, v);

@@ -1,6 +1,8 @@
 /* Maps keyed by variables: open addressing, a power of two of slots. */
 #include "ir/ir.h"
 
+#include <stdlib.h>
+
 typedef struct {
     const Var *key;
     void *value; /* NULL: deleted */
@@ -62,4 +64,21 @@ void varmap_del(VarMap *m, const Var *v)
 {
     if (m->n_slots && find_slot(m, v)->key)
         find_slot(m, v)->value = NULL;
+}
+
+static int id_cmp(const void *a, const void *b)
+{
+    const Var *const *x = a, *const *y = b;
+    return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+Vars varset_list(Arena *a, const VarSet *s)
+{
+    Vars vs = {0};
+    for (int i = 0; i < s->n_slots; i++)
+        if (s->slots[i].value)
+            vec_push(a, &vs, (Var *)(uintptr_t)s->slots[i].key);
+    if (vs.n > 1)
+        qsort(vs.at, (size_t)vs.n, sizeof *vs.at, id_cmp);
+    return vs;
 }
