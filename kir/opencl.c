@@ -135,14 +135,22 @@ static void args_text(Out *o, const KExp *x)
     }
 }
 
-/* Truth and bits of equal kind need no parentheses among themselves; nothing else is left bare. */
+static int level_of(const KExp *x);
+
+/* Truth and bits of equal kind need no parentheses among themselves; nothing else is left bare (C
+ * compilers warn about && in ||). */
 static void infix_text(Out *o, const KExp *x, Infix f)
 {
     bool chain = f.level == P_LAND || f.level == P_LOR;
     bool apart = f.level == P_BITS || f.level == P_COMPARE;
-    exp_text(o, x->x[0], apart ? f.level + 1 : f.level);
-    out_puts(o, f.sign);
-    exp_text(o, x->x[1], chain ? f.level : f.level + 1);
+    for (int i = 0; i < 2; i++) {
+        const KExp *arg = x->x[i];
+        int level = apart || (i && !chain) ? f.level + 1 : f.level;
+        if (f.level == P_LOR && level_of(arg) == P_LAND)
+            level = P_LAND + 1;
+        out_puts(o, i ? f.sign : "");
+        exp_text(o, arg, level);
+    }
 }
 
 static void function_text(Out *o, const KExp *x)
