@@ -296,40 +296,18 @@ static void stm_if(KGen *kg, const Stm *s)
  * thread: by all of them if only scalars come out, else by the first one. */
 static bool is_sequential(KGen *kg, const Exp *e)
 {
-    switch (e->kind) {
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SCATTER:
-    case E_HIST:
-    case E_LOOP:
-    case E_IF: return kg->coop && !exp_has_seg(e);
-    case E_ATOM:
-    case E_PRIM:
-    case E_CONV:
-    case E_INDEX:
-    case E_UPDATE:
-    case E_IOTA:
-    case E_REPLICATE:
-    case E_SCRATCH:
-    case E_ARRAYLIT:
-    case E_CONCAT:
-    case E_REARRANGE:
-    case E_RESHAPE:
-    case E_COPY:
-    case E_MANIFEST:
-    case E_ASSERT:
-    case E_SUFF:
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST:
-    case N_FORMS: break;
-    }
-    return false;
+    return kg->coop && exp_is(e, F_CODE) && !exp_has_seg(e);
+}
+
+/* A SOAC as the code of one thread. */
+static void stm_soac(KGen *kg, const Stm *s)
+{
+    if (exp_is(s->exp, F_BINS))
+        kg_hist(kg, s);
+    else if (exp_is(s->exp, F_DESTS))
+        kg_scatter(kg, s);
+    else
+        kg_soac(kg, s);
 }
 
 void kg_stm(KGen *kg, const Stm *s)
@@ -341,40 +319,34 @@ void kg_stm(KGen *kg, const Stm *s)
         group_sequential(kg, s);
         return;
     }
-    switch (e->kind) {
-    case E_ATOM:
-    case E_PRIM:
-    case E_CONV: stm_scalar(kg, s); return;
-    case E_INDEX: kg_index(kg, s); return;
-    case E_UPDATE: kg_update(kg, s); return;
-    case E_IOTA: stm_iota(kg, s); return;
-    case E_REPLICATE: stm_replicate(kg, s); return;
-    case E_SCRATCH:
+    switch (exp_member(e)) {
+    case M_atom:
+    case M_prim:
+    case M_conv: stm_scalar(kg, s); return;
+    case M_index: kg_index(kg, s); return;
+    case M_update: kg_update(kg, s); return;
+    case M_iota: stm_iota(kg, s); return;
+    case M_replicate: stm_replicate(kg, s); return;
+    case M_scratch:
         kg_bind_arr(kg, s->pat.at[0], kg_alloc(kg, s->pat.at[0], e->scratch.type));
         return;
-    case E_ARRAYLIT: stm_arraylit(kg, s); return;
-    case E_CONCAT: stm_concat(kg, s); return;
-    case E_REARRANGE: stm_rearrange(kg, s); return;
-    case E_RESHAPE: stm_reshape(kg, s); return;
-    case E_COPY: stm_copy(kg, s, e->copy.arr); return;
-    case E_MANIFEST: stm_copy(kg, s, e->rearrange.arr); return;
-    case E_IF: stm_if(kg, s); return;
-    case E_LOOP: kg_loop(kg, s); return;
-    case E_ASSERT: kg_assert(kg, s); return;
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP: kg_soac(kg, s); return;
-    case E_SCATTER: kg_scatter(kg, s); return;
-    case E_HIST: kg_hist(kg, s); return;
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case E_SEGSCATTER:
-    case E_SEGHIST: group_seg(kg, s); return;
-    case E_SUFF: ice(e->loc, "a threshold comparison inside a kernel");
-    case N_FORMS: break;
+    case M_arraylit: stm_arraylit(kg, s); return;
+    case M_concat: stm_concat(kg, s); return;
+    case M_rearrange:
+        if (e->kind == E_MANIFEST)
+            stm_copy(kg, s, e->rearrange.arr);
+        else
+            stm_rearrange(kg, s);
+        return;
+    case M_reshape: stm_reshape(kg, s); return;
+    case M_copy: stm_copy(kg, s, e->copy.arr); return;
+    case M_branch: stm_if(kg, s); return;
+    case M_loop: kg_loop(kg, s); return;
+    case M_assertion: kg_assert(kg, s); return;
+    case M_soac: stm_soac(kg, s); return;
+    case M_seg: group_seg(kg, s); return;
+    case M_suff: ice(e->loc, "a threshold comparison inside a kernel");
+    case N_MEMBERS: break;
     }
     ice(e->loc, "unknown form inside a kernel");
 }

@@ -20,13 +20,13 @@ static int find_def(const Body *b, const Var *v, int *result)
 
 static Var *root_of_exp(const Body *b, const Exp *e, int j, bool *updated)
 {
+    Atom in_place = exp_updates(e, j);
+    if (in_place.var) {
+        *updated = true;
+        return place_root(b, in_place.var, updated);
+    }
     switch (e->kind) {
     case E_ATOM: return place_root(b, e->atom.var, updated);
-    case E_UPDATE: *updated = true; return place_root(b, e->update.arr.var, updated);
-    case E_SCATTER:
-    case E_HIST: *updated = true; return place_root(b, e->soac.dests.at[j].arr.var, updated);
-    case E_SEGSCATTER:
-    case E_SEGHIST: *updated = true; return place_root(b, e->seg.dests.at[j].arr.var, updated);
     case E_LOOP: {
         Atom res = e->loop.body->res.at[j];
         if (!res.var || place_root(e->loop.body, res.var, updated) != e->loop.params.at[j])
@@ -39,31 +39,8 @@ static Var *root_of_exp(const Body *b, const Exp *e, int j, bool *updated)
         Var *v2 = r2.var ? place_root(e->branch.else_, r2.var, updated) : NULL;
         return v1 && v1 == v2 ? place_root(b, v1, updated) : NULL;
     }
-    case E_PRIM:
-    case E_CONV:
-    case E_INDEX:
-    case E_IOTA:
-    case E_REPLICATE:
-    case E_SCRATCH:
-    case E_ARRAYLIT:
-    case E_CONCAT:
-    case E_REARRANGE:
-    case E_RESHAPE:
-    case E_COPY:
-    case E_MANIFEST:
-    case E_ASSERT:
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SUFF:
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case N_FORMS: break;
+    default: return NULL;
     }
-    return NULL;
 }
 
 Var *place_root(const Body *b, const Var *v, bool *updated)
@@ -102,11 +79,6 @@ static void hint_operand(KGen *kg, const Body *b, const Exp *e, int j, KLoc dest
     bool updated = false;
     switch (e->kind) {
     case E_ATOM: hint_var(kg, b, e->atom.var, dest); return;
-    case E_UPDATE: hint_var(kg, b, e->update.arr.var, dest); return;
-    case E_SCATTER:
-    case E_HIST: hint_var(kg, b, e->soac.dests.at[j].arr.var, dest); return;
-    case E_SEGSCATTER:
-    case E_SEGHIST: hint_var(kg, b, e->seg.dests.at[j].arr.var, dest); return;
     case E_REARRANGE:
         hint_var(kg, b, e->rearrange.arr.var,
                  unpermuted(kg, e->rearrange.perm, e->rearrange.arr.var->type.rank, dest));
@@ -122,28 +94,7 @@ static void hint_operand(KGen *kg, const Body *b, const Exp *e, int j, KLoc dest
                      dest);
         return;
     }
-    case E_PRIM:
-    case E_CONV:
-    case E_INDEX:
-    case E_IOTA:
-    case E_REPLICATE:
-    case E_SCRATCH:
-    case E_ARRAYLIT:
-    case E_CONCAT:
-    case E_RESHAPE:
-    case E_COPY:
-    case E_MANIFEST:
-    case E_ASSERT:
-    case E_MAP:
-    case E_REDUCE:
-    case E_SCAN:
-    case E_REDOMAP:
-    case E_SCANOMAP:
-    case E_SUFF:
-    case E_SEGMAP:
-    case E_SEGRED:
-    case E_SEGSCAN:
-    case N_FORMS: return;
+    default: hint_var(kg, b, exp_updates(e, j).var, dest);
     }
 }
 

@@ -571,6 +571,8 @@ bool exp_is_guard(const Exp *e); /* SUFF */
 /* The array that e is a view of; not a variable if e has not F_VIEW. */
 Atom exp_view_of(const Exp *e);
 const Dests *exp_dests(const Exp *e); /* of SOACs and their SEG forms; else NULL */
+/* The array in whose memory result j is made, by UPDATE and F_DESTS; else not a variable. */
+Atom exp_updates(const Exp *e, int j);
 /* Does `ask` hold of e or of an expression somewhere inside, in bodies and lambdas? */
 bool exp_any(const Exp *e, bool (*ask)(const Exp *e));
 bool body_any(const Body *b, bool (*ask)(const Exp *e));

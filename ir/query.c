@@ -94,6 +94,13 @@ Atom exp_view_of(const Exp *e)
     }
 }
 
+Atom exp_updates(const Exp *e, int j)
+{
+    if (exp_is(e, F_DESTS))
+        return exp_dests(e)->at[j].arr;
+    return e->kind == E_UPDATE ? e->update.arr : (Atom){0};
+}
+
 const Dests *exp_dests(const Exp *e)
 {
     return exp_is_soac(e) ? &e->soac.dests : exp_is_seg(e) ? &e->seg.dests : NULL;
