@@ -2,7 +2,7 @@
  * what bounds it that can be computed elsewhere. True answers are certain; false ones say that no
  * proof was found.
  *
- *   prove.c   facts and comparisons, on the prover (prove/) and what the IR says (ir/ranges.h)
+ *   compare.c facts and comparisons, on the prover (prove/) and what the IR says (ir/ranges.h)
  *   bounds.c  bounds in terms of other variables
  *
  * Sizes are compared as mathematical integers. Operations of which it is not certain that their
@@ -22,7 +22,7 @@ typedef enum {
     SX_EXACT     /* nothing wraps around: index arithmetic of kernels (DESIGN.md, Sizes) */
 } SxArithmetic;
 
-/* --- prove.c ---------------------------------------------------------------------------------- */
+/* --- compare.c ------------------------------------------------------------------------------ */
 
 /* ra: what is known of IR variables, now and later (its marks are scopes for facts here, too); NULL
  * for nothing. */
