@@ -6,21 +6,26 @@
  *
  *  - both stand where one work-item alone comes, by the same choice: `if local_id == 0`;
  *  - both are at the same place, which differs between work-items: buf[local_id];
+ *  - both are in the column of a matrix that a loop has dealt to the work-item: buf[i], buf[r * k +
+ * i] in `for i from local_id to k by group_size`;
  *  - they are at places that differ and are the same for all: buf[0], buf[1];
+ *  - they are in the two halves of a buffer that a loop works on in turns: buf[cur + ...] and
+ *    buf[next + ...], where cur and next are exchanged, and never changed otherwise;
  *  - all work-items have written the same value to a place that is the same for all;
  *  - an earlier load and a later store stand under one choice that varies and has to do with the
  *    place of only one of them: a step of a tree, where those that read what is d away are chosen
  *    so that nobody writes there.
  *
- * The third and the last believe the maker, and so does this: memory that VIEWs name from
- * different offsets on is different. Where there is one work-item in a group (cpu), nothing is
- * asked. */
+ * The second and those behind the fourth believe the maker, and so does this: memory that VIEWs
+ * name from different offsets on is different. Where there is one work-item in a group (cpu),
+ * nothing is asked. */
 #include "kir/uniform.h"
 
 #include "base/ptrmap.h"
 #include "kir/text.h"
 #include "kir/walk.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum { DIMS = 3, MOST_NODES = 64, MOST_CHOICES = 64 };
@@ -31,10 +36,17 @@ typedef struct {
     int branch;
 } Choice;
 
+/* Two variables that are exchanged: t = v; v = w; w = t. */
+typedef struct {
+    const KVar *v, *w;
+    const KStm *last;
+} Swap;
+
 typedef struct {
     const KStm *stm;
     int number;
     const KExp *at;          /* position, expanded */
+    const KExp *swapped;     /* the same with halves exchanged; NULL: it is in none */
     const KExp *offset;      /* of the VIEW, expanded; NULL: 0 */
     const KExp *alone[DIMS]; /* conditions that leave one work-item, a dimension each */
     Choice choices[MOST_CHOICES];
@@ -45,10 +57,13 @@ typedef struct {
     Arena *arena;
     const KUniform *uniform;
     PtrMap *defs;    /* immutable variable -> expression that it stands for */
+    PtrMap *loops;   /* variable -> its FOR, bounds expanded */
     PtrMap *offsets; /* VIEW's buffer -> its offset */
     PtrMap *access;  /* statement -> Access */
     VEC(Access *) all;
     VEC(Choice) around;
+    VEC(Swap) swaps;
+    PtrMap *halves;  /* variables of swaps -> the other one, as an expression */
     PtrMap *exits;   /* WORK -> what is pending where it is left */
     unsigned dims;   /* in which the kernel tells work-items apart */
     const KStm *stm; /* what is wrong, and with it */
@@ -74,19 +89,31 @@ static const KExp *expand(Hazard *h, const KExp *x)
     return x ? kexp_map(h->arena, x, expand_var, h) : NULL;
 }
 
+typedef struct {
+    const PtrMap *but;
+    bool found;
+} Mutable;
+
 static void find_mutable(void *env, const KExp *x)
 {
-    *(bool *)env |= x->kind == KE_VAR && x->var->mutable_;
+    Mutable *m = env;
+    m->found |= x->kind == KE_VAR && x->var->mutable_ && !ptrmap_get(m->but, x->var);
+}
+
+/* Does its value depend on when it is asked for? On which half is which it may. */
+static bool changes(const Hazard *h, const KExp *x)
+{
+    Mutable m = {h->halves, false};
+    kexp_visit(x, find_mutable, &m);
+    return m.found;
 }
 
 static void define(Hazard *h, const KStm *s)
 {
     const KExp *x = expand(h, s->x[0]);
     int nodes = 0;
-    bool changes = false;
     kexp_visit(x, count_node, &nodes);
-    kexp_visit(x, find_mutable, &changes);
-    if (nodes <= MOST_NODES && !changes)
+    if (nodes <= MOST_NODES && !changes(h, x))
         ptrmap_put(h->defs, s->var, x);
 }
 
@@ -126,20 +153,25 @@ static bool is_number(const Hazard *h, const KExp *x, int *dim)
            (kuniform_exp(h->uniform, x->x[0]) && is_number(h, x->x[1], dim));
 }
 
+/* Does x hold for one number of work-items in the dimension? */
+static bool is_alone(const Hazard *h, const KExp *x, int *dim)
+{
+    if (x->kind != KE_PRIM || x->op != OP_EQ || changes(h, x))
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (is_number(h, x->x[i], dim) && kuniform_exp(h->uniform, x->x[1 - i]))
+            return true;
+    return false;
+}
+
 static void note_alone(const Hazard *h, Access *a, const KExp *cond)
 {
     int dim;
-    bool changes = false;
-    kexp_visit(cond, find_mutable, &changes);
-    if (cond->kind != KE_PRIM || changes)
-        return;
-    if (cond->op == OP_LAND) {
+    if (is_alone(h, cond, &dim)) {
+        a->alone[dim] = cond;
+    } else if (cond->kind == KE_PRIM && cond->op == OP_LAND) {
         note_alone(h, a, cond->x[0]);
         note_alone(h, a, cond->x[1]);
-    } else if (cond->op == OP_EQ) {
-        for (int i = 0; i < 2; i++)
-            if (is_number(h, cond->x[i], &dim) && kuniform_exp(h->uniform, cond->x[1 - i]))
-                a->alone[dim] = cond;
     }
 }
 
@@ -216,27 +248,88 @@ static bool chosen(const Hazard *h, const Access *load, const Access *store)
     return false;
 }
 
-/* Places in the same memory, seen as elements of the same type. */
-static bool safe_places(const Hazard *h, const Access *a, const Access *b)
+/* Do work-items that go from here to there by this step never meet? Each starts at its number, or
+ * one alone starts before the end. */
+static bool deals(const Hazard *h, const KExp *from, const KExp *to, const KExp *step)
 {
-    bool same = kx_same(a->at, b->at);
-    bool varies =
-        !kuniform_exp(h->uniform, a->at) || (a->offset && !kuniform_exp(h->uniform, a->offset));
-    if (varies)
-        return same;
-    return same ? uniform_store(h, a) : kuniform_exp(h->uniform, b->at) && differ(a->at, b->at);
+    int dim;
+    if (is_number(h, from, &dim))
+        return step->kind == KE_ID && step->id == KID_GROUP_SIZE && step->dim == dim;
+    if (from->kind != KE_SELECT)
+        return false;
+    if (is_alone(h, from->x[0], &dim))
+        return h->dims == 1 && kx_same(from->x[2], to);
+    return step->kind == KE_SELECT && kx_same(from->x[0], step->x[0]) &&
+           deals(h, from->x[1], to, step->x[1]) && deals(h, from->x[2], to, step->x[2]);
 }
 
-static bool conflict(const Hazard *h, const Access *a, const Access *b)
+/* The loop that deals its turns to the work-items and has x as its variable; else NULL. */
+static const KStm *dealt_by(const Hazard *h, const KExp *x)
 {
+    const KStm *s = x->kind == KE_VAR ? ptrmap_get(h->loops, x->var) : NULL;
+    return s && !s->doubling && deals(h, s->x[0], s->x[1], s->x[2]) ? s : NULL;
+}
+
+static bool is_multiple(const KExp *x, const KExp *of)
+{
+    return x->kind == KE_PRIM && x->exact && x->op == OP_MUL &&
+           (kx_same(x->x[0], of) || kx_same(x->x[1], of));
+}
+
+/* The loop whose turn it is to which the column of x belongs, NULL if that is not seen. */
+static const KStm *column_of(const Hazard *h, const KExp *x)
+{
+    const KStm *s = dealt_by(h, x);
+    bool sum = x->kind == KE_PRIM && x->exact && x->op == OP_ADD;
+    for (int i = 0; !s && sum && i < 2; i++) {
+        s = dealt_by(h, x->x[i]);
+        if (s && !is_multiple(x->x[1 - i], s->x[1]))
+            s = NULL;
+    }
+    return s;
+}
+
+static bool same_column(const Hazard *h, const KExp *x, const KExp *y)
+{
+    const KStm *s = column_of(h, x);
+    return s && s == column_of(h, y);
+}
+
+static bool in_halves(const Hazard *h, const KExp *x, const KExp *y)
+{
+    for (int i = 0; i < h->swaps.n; i++) {
+        const Swap *s = &h->swaps.at[i];
+        bool xv = kexp_uses(x, s->v), xw = kexp_uses(x, s->w);
+        if (xv != xw && xv == kexp_uses(y, s->w) && xw == kexp_uses(y, s->v))
+            return true;
+    }
+    return false;
+}
+
+/* Places in the same memory, by elements of the same size; `at`: where a is seen from b. */
+static bool safe_places(const Hazard *h, const Access *a, const KExp *at, const Access *b)
+{
+    bool same = kx_same(at, b->at);
+    bool varies =
+        !kuniform_exp(h->uniform, at) || (a->offset && !kuniform_exp(h->uniform, a->offset));
+    if (in_halves(h, at, b->at))
+        return true;
+    if (varies)
+        return same || same_column(h, at, b->at);
+    return same ? uniform_store(h, a) : kuniform_exp(h->uniform, b->at) && differ(at, b->at);
+}
+
+static bool conflict(const Hazard *h, const Access *a, const KExp *at, const Access *b)
+{
+    const KBuf *m = a->stm->buf, *n = b->stm->buf;
     bool ordered = (writes(a) && reads(b)) || (reads(a) && writes(b));
     if (!ordered || (one_step(a) && one_step(b)))
         return false;
-    if (!kbuf_overlap(a->stm->buf, b->stm->buf) || !same_or_none(a->offset, b->offset))
+    if (!kbuf_overlap(m, n) || !same_or_none(a->offset, b->offset))
         return false;
     if (same_alone(h, a, b) || chosen(h, a, b))
         return false;
-    return a->stm->buf->elem != b->stm->buf->elem || !safe_places(h, a, b);
+    return prim_type_bytes[m->elem] != prim_type_bytes[n->elem] || !safe_places(h, a, at, b);
 }
 
 /* --- What there is ---------------------------------------------------------------------------- */
@@ -250,6 +343,8 @@ static void note_access(Hazard *h, const KStm *s)
 {
     Access *a = NEW(h->arena, Access);
     *a = (Access){.stm = s, .number = h->all.n, .at = expand(h, s->x[0])};
+    const KExp *swapped = kexp_subst(h->arena, a->at, h->halves);
+    a->swapped = swapped == a->at ? NULL : swapped;
     a->offset = ptrmap_get(h->offsets, s->buf);
     for (int i = 0; i < h->around.n; i++) {
         Choice c = h->around.at[i];
@@ -262,6 +357,47 @@ static void note_access(Hazard *h, const KStm *s)
     ptrmap_put(h->access, s, a);
 }
 
+static bool is_let_of(const KStm *s, const KVar *v)
+{
+    return s->x[0] && s->x[0]->kind == KE_VAR && s->x[0]->var == v;
+}
+
+/* The exchange that ends with the statement, if there is one. */
+static bool find_swap(const KInfo *info, const KBlock *b, int i, Swap *s)
+{
+    if (i < 2 || b->at[i]->kind != KST_SET || b->at[i - 1]->kind != KST_SET ||
+        b->at[i - 2]->kind != KST_LET)
+        return false;
+    *s = (Swap){b->at[i - 1]->var, b->at[i]->var, b->at[i]};
+    return is_let_of(b->at[i - 2], s->v) && is_let_of(b->at[i - 1], s->w) &&
+           is_let_of(b->at[i], b->at[i - 2]->var) && kinfo_get(info, s->v).sets == 1 &&
+           kinfo_get(info, s->w).sets == 1;
+}
+
+static void note_swaps(Hazard *h, const KInfo *info, const KBlock *b)
+{
+    for (int i = 0; i < b->n; i++) {
+        Swap s;
+        if (find_swap(info, b, i, &s)) {
+            vec_push(h->arena, &h->swaps, s);
+            ptrmap_put(h->halves, s.v, kx_var(h->arena, s.w));
+            ptrmap_put(h->halves, s.w, kx_var(h->arena, s.v));
+        }
+        for (int k = 0; k < 2; k++)
+            note_swaps(h, info, &b->at[i]->body[k]);
+    }
+}
+
+/* The loop with its bounds expanded. */
+static void note_loop(Hazard *h, const KStm *s)
+{
+    KStm *to = NEW(h->arena, KStm);
+    *to = *s;
+    for (int i = 0; i < 3; i++)
+        to->x[i] = expand(h, s->x[i]);
+    ptrmap_put(h->loops, s->var, to);
+}
+
 static void note_block(Hazard *h, const KBlock *b);
 
 static void note_stm(Hazard *h, const KStm *s)
@@ -269,6 +405,8 @@ static void note_stm(Hazard *h, const KStm *s)
     kstm_visit_exps(s, note_dims, h);
     if (s->kind == KST_LET)
         define(h, s);
+    if (s->kind == KST_FOR)
+        note_loop(h, s);
     if (s->kind == KST_VIEW && s->x[0])
         ptrmap_put(h->offsets, s->buf, expand(h, s->x[0]));
     if (is_local_access(s))
@@ -287,32 +425,47 @@ static void note_block(Hazard *h, const KBlock *b)
         note_stm(h, b->at[i]);
 }
 
-/* --- The walk: which accesses may have come since the last barrier ---------------------------- */
+/* --- The walk: which accesses may have come since the last barrier ----------------------------
+ * For each its number, a set: before halves were exchanged, or after.
+ */
 
-static bool *pending_new(Hazard *h)
+enum { AS_IT_IS = 1, SWAPPED = 2 };
+
+static uint8_t *pending_new(Hazard *h)
 {
-    return NEWN(h->arena, bool, h->all.n + 1);
+    return NEWN(h->arena, uint8_t, h->all.n + 1);
 }
 
-static bool *pending_copy(Hazard *h, const bool *p)
+static uint8_t *pending_copy(Hazard *h, const uint8_t *p)
 {
-    return arena_memdup(h->arena, p, sizeof *p * (size_t)(h->all.n + 1));
+    return arena_memdup(h->arena, p, (size_t)h->all.n + 1);
 }
 
 /* p := p or q; did that change it? */
-static bool pending_join(const Hazard *h, bool *p, const bool *q)
+static bool pending_join(const Hazard *h, uint8_t *p, const uint8_t *q)
 {
     bool changed = false;
     for (int i = 0; i < h->all.n; i++) {
-        changed |= q[i] && !p[i];
+        changed |= (q[i] & ~p[i]) != 0;
         p[i] |= q[i];
     }
     return changed;
 }
 
-static void pending_clear(const Hazard *h, bool *p)
+static void pending_clear(const Hazard *h, uint8_t *p)
 {
-    memset(p, 0, sizeof *p * (size_t)h->all.n);
+    memset(p, 0, (size_t)h->all.n);
+}
+
+/* Is the statement the end of an exchange? Then what was in one half is in the other. */
+static void pending_swap(const Hazard *h, const KStm *s, uint8_t *p)
+{
+    for (int k = 0; k < h->swaps.n; k++)
+        for (int i = 0; h->swaps.at[k].last == s && i < h->all.n; i++) {
+            const KExp *at = h->all.at[i]->at;
+            if (kexp_uses(at, h->swaps.at[k].v) || kexp_uses(at, h->swaps.at[k].w))
+                p[i] = (uint8_t)((p[i] & AS_IT_IS ? SWAPPED : 0) | (p[i] & SWAPPED ? AS_IT_IS : 0));
+        }
 }
 
 static void wrong(Hazard *h, const KStm *s, const char *error)
@@ -323,20 +476,21 @@ static void wrong(Hazard *h, const KStm *s, const char *error)
     }
 }
 
-static void access(Hazard *h, const KStm *s, bool *p)
+static void access(Hazard *h, const KStm *s, uint8_t *p)
 {
     const Access *b = ptrmap_get(h->access, s);
     for (int i = 0; i < h->all.n; i++) {
         const Access *a = h->all.at[i];
-        if (p[i] && conflict(h, a, b))
+        if ((p[i] & AS_IT_IS && conflict(h, a, a->at, b)) ||
+            (p[i] & SWAPPED && conflict(h, a, a->swapped, b)))
             wrong(h, s,
                   arena_printf(h->arena, "no barrier between this and another work-item's '%s'",
                                kstm_text(a->stm)));
     }
-    p[b->number] = true;
+    p[b->number] |= AS_IT_IS;
 }
 
-static void walk_block(Hazard *h, const KBlock *b, bool *p);
+static void walk_block(Hazard *h, const KBlock *b, uint8_t *p);
 
 static bool is_cpu(const KExp *x)
 {
@@ -349,9 +503,9 @@ static bool is_not_cpu(const KExp *x)
 }
 
 /* What is only for a group of one work-item does not count. */
-static void walk_if(Hazard *h, const KStm *s, bool *p)
+static void walk_if(Hazard *h, const KStm *s, uint8_t *p)
 {
-    bool *q = pending_copy(h, p);
+    uint8_t *q = pending_copy(h, p);
     bool then = !is_cpu(s->x[0]), els = !is_not_cpu(s->x[0]);
     if (then)
         walk_block(h, &s->body[0], p);
@@ -363,9 +517,9 @@ static void walk_if(Hazard *h, const KStm *s, bool *p)
         pending_join(h, p, q);
 }
 
-static void walk_loop(Hazard *h, const KStm *s, bool *p)
+static void walk_loop(Hazard *h, const KStm *s, uint8_t *p)
 {
-    bool *in = pending_copy(h, p), *out;
+    uint8_t *in = pending_copy(h, p), *out;
     do {
         out = pending_copy(h, in);
         walk_block(h, &s->body[0], out);
@@ -376,15 +530,15 @@ static void walk_loop(Hazard *h, const KStm *s, bool *p)
     pending_join(h, p, out);
 }
 
-static void walk_work(Hazard *h, const KStm *s, bool *p)
+static void walk_work(Hazard *h, const KStm *s, uint8_t *p)
 {
-    bool *left = pending_new(h);
+    uint8_t *left = pending_new(h);
     ptrmap_put(h->exits, s, left);
     walk_block(h, &s->body[0], p);
     pending_join(h, p, left);
 }
 
-static void walk_barrier(Hazard *h, const KStm *s, bool *p)
+static void walk_barrier(Hazard *h, const KStm *s, uint8_t *p)
 {
     if (!kuniform_flow(h->uniform, s))
         wrong(h, s, "not all work-items of a group come here together");
@@ -392,10 +546,12 @@ static void walk_barrier(Hazard *h, const KStm *s, bool *p)
         pending_clear(h, p);
 }
 
-static void walk_stm(Hazard *h, const KStm *s, bool *p)
+static void walk_stm(Hazard *h, const KStm *s, uint8_t *p)
 {
     if (is_local_access(s))
         access(h, s, p);
+    else if (s->kind == KST_SET)
+        pending_swap(h, s, p);
     else if (s->kind == KST_BARRIER)
         walk_barrier(h, s, p);
     else if (s->kind == KST_IF)
@@ -412,7 +568,7 @@ static void walk_stm(Hazard *h, const KStm *s, bool *p)
     }
 }
 
-static void walk_block(Hazard *h, const KBlock *b, bool *p)
+static void walk_block(Hazard *h, const KBlock *b, uint8_t *p)
 {
     for (int i = 0; i < b->n; i++)
         walk_stm(h, b->at[i], p);
@@ -424,10 +580,13 @@ const char *kir_hazard(Arena *a, const KFun *f, const KStm **at)
     *h = (Hazard){.arena = a,
                   .uniform = kuniform_of(a, f),
                   .defs = ptrmap_new(a),
+                  .loops = ptrmap_new(a),
                   .offsets = ptrmap_new(a),
                   .access = ptrmap_new(a),
                   .exits = ptrmap_new(a),
+                  .halves = ptrmap_new(a),
                   .dims = 1};
+    note_swaps(h, kinfo_of(a, &f->body), &f->body);
     note_block(h, &f->body);
     walk_block(h, &f->body, pending_new(h));
     *at = h->stm;
