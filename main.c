@@ -9,6 +9,7 @@
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
 #include "interp/interp.h"
+#include "kir/text.h"
 #include "kir/tool.h"
 #include "passes.h"
 #include "runtime/spell.h"
@@ -43,7 +44,7 @@ static const char usage_text[] =
     "\n"
     "  compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server] [--force] prog.sf\n"
     "                     writes NAME.c (--force: whatever it holds) and builds NAME;\n"
-    "                     --emit=c|opencl|plan|ir prints instead;\n"
+    "                     --emit=c|opencl|kernel-ir|plan|ir prints instead;\n"
     "                     with --server, NAME speaks the server protocol without being asked to\n"
     "  check prog.sf      types, sizes, consumption; silent when all is well\n"
     "  run [-e ENTRY] [-b] prog.sf < input\n"
@@ -122,12 +123,12 @@ static int take_option(const Option *opts, int command, int argc, char **argv, i
 
 static int check_options(Options *o, const char *mode)
 {
-    static const char *const kinds[] = {"c", "opencl", "plan", "ir"};
+    static const char *const kinds[] = {"c", "opencl", "kernel-ir", "plan", "ir"};
     bool known = !o->emit;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         known |= o->emit && strcmp(o->emit, kinds[i]) == 0;
     if (!known)
-        return usage_error("--emit=%s: c, opencl, plan or ir", o->emit);
+        return usage_error("--emit=%s: c, opencl, kernel-ir, plan or ir", o->emit);
     if (o->output && !*o->output)
         return usage_error("-o needs a name");
     if (o->emit && o->output)
@@ -198,6 +199,7 @@ static Ctx *new_ctx(const Options *o)
     cx->perm = perm;
     cx->scratch = arena_new();
     cx->flatten_mode = o->mode;
+    cx->verify = o->passes.verify;
     return cx;
 }
 
@@ -354,6 +356,15 @@ static bool can_be_binary(const char *name)
     return false;
 }
 
+/* As the makers made them, with where in the program. */
+static void emit_kernels(Out *o, const Plan *p)
+{
+    for (int i = 0; i < p->kernels.n; i++) {
+        out_printf(o, "%s-- %s\n", i ? "\n" : "", diag_place_str(p->kernels.at[i]->loc));
+        kir_print(o, p->kernels.at[i]->fun);
+    }
+}
+
 static int cmd_compile(Options *o)
 {
     Ctx *cx = new_ctx(o);
@@ -387,6 +398,8 @@ static int cmd_compile(Options *o)
         plan_print(&out, plan);
     else if (o->emit && strcmp(o->emit, "opencl") == 0)
         cg_emit_opencl(&out, plan);
+    else if (o->emit && strcmp(o->emit, "kernel-ir") == 0)
+        emit_kernels(&out, plan);
     else
         cg_emit_c(cx, &out, plan, o->file);
     if (o->emit)
@@ -513,12 +526,8 @@ static int command(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } tools[] = {{"test", test_main},
-                 {"tune", tune_main},
-                 {"bench", bench_main},
-                 {"dataset", dataset_main},
-                 {"devices", devices_main},
-                 {"kir", kir_main}};
+    } tools[] = {{"test", test_main},       {"tune", tune_main},       {"bench", bench_main},
+                 {"dataset", dataset_main}, {"devices", devices_main}, {"kir", kir_main}};
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         fputs(usage_text, stdout);
         return 0;

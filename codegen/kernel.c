@@ -2,6 +2,7 @@
 #include "codegen/kernel.h"
 
 #include "kir/passes.h"
+#include "kir/verify.h"
 #include "kir/walk.h"
 
 #include <string.h>
@@ -557,7 +558,7 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
 static const char *target_text(Ctx *cx, const KFun *f, bool cpu, bool *fixed_group)
 {
     KFun *own = kir_specialize(cx->perm, f, cpu);
-    kir_passes(cx->perm, own);
+    kir_passes(cx->perm, own, cx->verify);
     *fixed_group = *fixed_group || kblock_has(&own->body, KST_BARRIER);
     Out o = {0};
     kir_opencl(&o, own);
@@ -587,6 +588,8 @@ Kernel *kg_finish(KGen *kg)
                           kg->h->plan->kernels.n);
     k.params = kg->params;
     k.fun = finished_fun(kg, &k);
+    if (cx->verify)
+        kir_verify(k.fun, "plan");
     k.text = target_texts(cx, k.fun, &k.fixed_group);
     return kernel_intern(kg->h->plan, cx, k);
 }

@@ -395,6 +395,7 @@ typedef struct {
     Arena *perm;       /* results */
     Arena *scratch;    /* temporaries, between arena_mark and arena_reset */
     int flatten_mode;  /* FlattenMode of flatten/flatten.h */
+    bool verify; /* kernels, when they are made and after each pass */
     struct FlLog *log; /* what the last fl_flatten did, for explain */
 } Ctx;
 

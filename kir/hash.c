@@ -81,7 +81,7 @@ static void put_exp(Key *k, const KExp *x)
         put(k, UINT64_MAX);
         return;
     }
-    put(k, (uint64_t)x->kind << 32 | (uint64_t)x->n << 1 | x->exact);
+    put(k, (uint64_t)x->kind << 32 | (uint64_t)x->n << 2 | x->saturate << 1 | x->exact);
     put_type(k, x->type);
     if (x->kind == KE_CONST)
         put_const(k, x->c);
@@ -137,7 +137,7 @@ static uint64_t hash_of(const Key *k)
 KKey kir_key(Arena *a, const KFun *f)
 {
     Key k = {.arena = a, .numbers = ptrmap_new(a)};
-    put(&k, (uint64_t)f->heap_types << 1 | f->may_fail);
+    put(&k, (uint64_t)f->heap_types << 2 | f->alone << 1 | f->may_fail);
     put(&k, (uint64_t)f->params.n);
     for (int i = 0; i < f->params.n; i++) {
         put(&k, f->params.at[i].kind);

@@ -169,6 +169,7 @@ typedef struct {
     KBlock body;
     unsigned heap_types; /* set of PrimType: what is taken from the heap */
     bool may_fail;
+    bool alone; /* a group is one work-item: barriers are not needed */
 } KFun;
 
 /* --- exp.c: expressions; they fold constants and identities --------------------------------- */

@@ -1,6 +1,7 @@
 /* The passes over kernels, in order. */
 #include "kir/passes.h"
 
+#include "kir/verify.h"
 #include "kir/walk.h"
 
 #include <string.h>
@@ -20,8 +21,11 @@ const KPass *kir_pass(const char *name)
     return NULL;
 }
 
-void kir_passes(Arena *a, KFun *f)
+void kir_passes(Arena *a, KFun *f, bool verify)
 {
-    for (const KPass *p = kir_pass_table; p->name; p++)
+    for (const KPass *p = kir_pass_table; p->name; p++) {
         p->run(a, f);
+        if (verify)
+            kir_verify(f, p->name);
+    }
 }

@@ -15,8 +15,8 @@ typedef struct {
 extern const KPass kir_pass_table[];
 /* NULL if there is none of that name. */
 const KPass *kir_pass(const char *name);
-/* Runs them all. */
-void kir_passes(Arena *a, KFun *f);
+/* Runs them all; verify: asks kir_verify after each. */
+void kir_passes(Arena *a, KFun *f, bool verify);
 
 /* The kernel as it is on a CPU, or on a GPU: a copy. */
 KFun *kir_specialize(Arena *a, const KFun *f, bool cpu);

@@ -43,7 +43,7 @@ static void exp_text(Out *o, const KExp *x, int level);
 static const KInfix *infix_of(const KExp *x)
 {
     for (int i = 0; x->kind == KE_PRIM && i < n_kinfixes; i++)
-        if (kinfixes[i].op == x->op && kinfixes[i].exact == x->exact)
+        if (kinfixes[i].op == x->op && kinfixes[i].exact == x->exact && !x->saturate)
             return &kinfixes[i];
     return NULL;
 }
@@ -74,8 +74,8 @@ static void prim_text(Out *o, const KExp *x)
         out_puts(o, "!");
         exp_text(o, x->x[0], KL_UNARY);
     } else {
-        out_puts(o, prim_info[x->op].text);
-        if (!x->exact)
+        out_printf(o, "%s%s", x->saturate ? "saturate." : "", prim_info[x->op].text);
+        if (!x->exact && !x->saturate)
             out_printf(o, ".%s", prim_type_text[x->x[0]->type.elem]);
         args_text(o, x->x, x->n);
     }
@@ -336,6 +336,7 @@ void kir_print(Out *o, const KFun *f)
         out_quoted(o, f->what);
     }
     out_puts(o, f->may_fail ? " may_fail" : "");
+    out_puts(o, f->alone ? " alone" : "");
     out_puts(o, f->heap_types ? " heap_of" : "");
     for (int t = 0; t < N_PRIM_TYPES; t++)
         if (f->heap_types & 1u << t)

@@ -144,7 +144,7 @@ static KExps read_n_args(KReader *k, const Token *of, int n)
     return xs;
 }
 
-static const KExp *new_prim(KReader *k, PrimOp op, bool exact, const KExps *xs)
+static KExp *new_prim(KReader *k, PrimOp op, bool exact, const KExps *xs)
 {
     KExp *e = NEW(k->arena, KExp);
     *e = *kx_prim(k->arena, op, xs->at[0]->type.elem, xs->at);
@@ -163,6 +163,21 @@ static const KExp *read_operation(KReader *k, PrimOp op)
         read_fail(k->r, name->loc, "%s.%s of an operand of type %s", name->text, prim_type_text[t],
                   ktype_text(xs.at[0]->type));
     return new_prim(k, op, exact, &xs);
+}
+
+/* "saturate" was read. */
+static const KExp *read_saturate(KReader *k, const Token *name)
+{
+    read_expect(k->r, '.', "'.'");
+    const Token *op = read_peek(k->r);
+    for (int i = 0; i < N_PRIM_OPS; i++)
+        if (read_accept_word(k->r, prim_info[i].text)) {
+            KExps xs = read_n_args(k, name, prim_info[i].arity);
+            KExp *e = new_prim(k, (PrimOp)i, false, &xs);
+            e->saturate = true;
+            return e;
+        }
+    read_fail(k->r, op->loc, "%s is not an operation", op->text);
 }
 
 static const KExp *read_conv(KReader *k, const Token *name)
@@ -196,13 +211,16 @@ static const KExp *read_id(KReader *k, KId id)
 /* Kinds of expressions that a word of their own begins. */
 static const KExp *accept_form(KReader *k)
 {
-    static const struct {
-        KExpKind kind;
+    const struct {
+        const char *word;
         const KExp *(*read)(KReader *k, const Token *name);
-    } forms[] = {{KE_CONV, read_conv}, {KE_SELECT, read_select}, {KE_VECTOR, read_vector}};
+    } forms[] = {{kexp_word[KE_CONV], read_conv},
+                 {kexp_word[KE_SELECT], read_select},
+                 {kexp_word[KE_VECTOR], read_vector},
+                 {"saturate", read_saturate}};
     const Token *t = read_peek(k->r);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (read_accept_word(k->r, kexp_word[forms[i].kind]))
+        if (read_accept_word(k->r, forms[i].word))
             return forms[i].read(k, t);
     return NULL;
 }
@@ -541,6 +559,7 @@ static KFun *read_kernel(KReader *k)
     f->name = read_expect(k->r, K_NAME, "the kernel's name")->text;
     f->what = read_peek(k->r)->kind == K_STR ? read_next(k->r)->text : NULL;
     f->may_fail = read_accept_word(k->r, "may_fail");
+    f->alone = read_accept_word(k->r, "alone");
     f->heap_types = read_heap_types(k);
     while (read_peek(k->r)->kind != '{') {
         KFormal p = read_formal(k);

@@ -37,6 +37,8 @@ static Binary *folding(const KExp *x)
 
 static const KExp *prim_with(Arena *a, const KExp *x, const KExp *const *to)
 {
+    if (x->saturate)
+        return kx_saturate(a, x->op, to[0], to[1]);
     Binary *make = folding(x);
     if (make)
         return make(a, to[0], to[1]);

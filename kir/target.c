@@ -33,6 +33,7 @@ KFun *kir_specialize(Arena *a, const KFun *f, bool cpu)
     kblock_map_exps(a, &own->body, known, &t);
     KRewriter r = {.leave = take_branch};
     kblock_rewrite(kb_more(a, own), &own->body, &r);
+    own->alone = cpu;
     own->may_fail = kblock_has(&own->body, KST_FAIL);
     return own;
 }

@@ -1,7 +1,7 @@
 /* Kernels as text, there and back. The tables that print.c and read.c share are syntax.c.
  *
  *   kernels  = kernel*
- *   kernel   = "kernel" NAME [STRING] ["may_fail"] ["heap_of" PRIM+] formal* block
+ *   kernel   = "kernel" NAME [STRING] ["may_fail"] ["alone"] ["heap_of" PRIM+] formal* block
  *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type | "local" buffer
  *            | "heap" buffer "," NAME ":" type
  *   buffer   = NAME ":" space PRIM ["[" INT "]"] ["read_only"] ["no_alias"] ["write_any"]
@@ -10,13 +10,18 @@
  *   block    = "{" stm* "}"
  *   stm      = WORD, and what the kind's row in syntax.c says
  *
- *   exp      = exp INFIX exp             + - * / % compute exactly; == != < <= && || by the
- * operands | "!" exp | "(" exp ")" | exp "." INT                   the INT-th of a vector | CONST
- * 5 -1i8 true 1.5f32 f64.nan; without suffix an i64 | NAME                      a variable, else a
- * number that the work-item finds: | ID ["." INT]              group_id, local_id.1 | OP "." PRIM
- * "(" exp,* ")" an operation of the language: add.f32(x, y) | OP "(" exp,* ")"          the same,
- * exact: min(x, y) | "conv" "." type "(" exp ")" | "select" "(" exp "," exp "," exp ")" | "vector"
- * "(" exp,* ")"
+ *   exp      = exp INFIX exp             + - * / % are exact; == != < <= && || of any operands
+ *            | "!" exp | "(" exp ")"
+ *            | exp "." INT               the INT-th of a vector
+ *            | CONST                     5 -1i8 true 1.5f32 f64.nan; without suffix an i64
+ *            | NAME                      a variable, else a number that the work-item finds:
+ *            | ID ["." INT]              group_id, local_id.1
+ *            | OP "." PRIM "(" exp,* ")" an operation of the language: add.f32(x, y)
+ *            | OP "(" exp,* ")"          the same, exact: min(x, y)
+ *            | "saturate" "." OP "(" exp,* ")"
+ *            | "conv" "." type "(" exp ")"
+ *            | "select" "(" exp "," exp "," exp ")"
+ *            | "vector" "(" exp,* ")"
  *
  * Comments run from "--" to the end of the line. White space does not matter. */
 #ifndef KIR_TEXT_H

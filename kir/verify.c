@@ -152,6 +152,9 @@ static void check_prim(Check *c, const KExp *x)
         wrong(c, "%s of a vector", op->text);
     if (x->exact && !prim_is_int(t.elem))
         wrong(c, "exact %s of %s", op->text, prim_type_text[t.elem]);
+    bool saturates = x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL;
+    if (x->saturate && (x->exact || t.elem != T_I64 || !saturates))
+        wrong(c, "%s of %s does not saturate", op->text, prim_type_text[t.elem]);
     t.elem = prim_result(x->op, t.elem);
     want_type(c, arena_printf(c->arena, "result of %s", op->text), x->type, t);
 }
@@ -544,7 +547,7 @@ const char *kir_check(Arena *a, const KFun *f, Loc *at)
 {
     const KStm *s = NULL;
     const char *error = check_form(a, f, &s);
-    if (!error)
+    if (!error && !f->alone)
         error = kir_hazard(a, f, &s);
     if (s)
         *at = s->loc;

@@ -12,7 +12,7 @@
  *  - SET and HEAP change what a VAR bound, and nothing else is mutable;
  *  - buffers agree with what is loaded and stored, and with what is said of them;
  *  - barriers stand where all work-items of a group meet (uniform.h), and order what they exchange
- *    through local memory (hazard.c). */
+ *    through local memory (hazard.c), unless a group is one work-item. */
 const char *kir_check(Arena *a, const KFun *f, Loc *at);
 /* An internal error that names the pass, unless all that holds. */
 void kir_verify(const KFun *f, const char *pass);

@@ -33,7 +33,7 @@ table("usage", False, [
     ("no entry", "run p.sf -e", "option -e needs a value"),
     ("a value too many", "explain --json=yes p.sf", "option --json takes no value"),
     ("mode", "compile --flatten=deep p.sf", "unknown mode 'deep': incremental"),
-    ("kind", "compile --emit=asm p.sf", "--emit=asm: c, opencl, plan or ir"),
+    ("kind", "compile --emit=asm p.sf", "--emit=asm: c, opencl, kernel-ir, plan or ir"),
     ("emit to a file", "compile --emit=c -o x p.sf", "does not go with -o"),
     ("pass", "ir --after=magic p.sf", "unknown pass 'magic'"),
     ("first pass", "ir --from=magic p.sf", "unknown pass 'magic'"),

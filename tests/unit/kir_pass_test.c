@@ -47,7 +47,7 @@ static bool pass_keeps(Arena *a, const KPass *pass, uint64_t seed)
 
 static void all_passes(Arena *a, KFun *f)
 {
-    kir_passes(a, f);
+    kir_passes(a, f, false);
 }
 
 int main(int argc, char **argv)
