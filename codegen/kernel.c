@@ -590,8 +590,10 @@ Kernel *kg_finish(KGen *kg)
     k.fun = finished_fun(kg, &k);
     if (cx->verify)
         kir_verify(k.fun, "plan");
-    k.text = target_texts(cx, k.fun, &k.fixed_group);
-    return kernel_intern(kg->h->plan, cx, k);
+    Kernel *known = kernel_intern(kg->h->plan, cx, k);
+    if (!known->text)
+        known->text = target_texts(cx, known->fun, &known->fixed_group);
+    return known;
 }
 
 void kg_launch_args(KGen *kg, Kernel *k, KParams args, const Sx *groups)

@@ -15,7 +15,7 @@
 #define CODEGEN_PLAN_H
 
 #include "base/ident.h"
-#include "kir/kir.h"
+#include "kir/hash.h"
 #include "memory/lmad.h"
 
 typedef VEC(const char *) Texts;
@@ -69,13 +69,13 @@ typedef struct Kernel {
     int id;           /* index in Plan.kernels */
     Loc loc;          /* provenance: the source construct */
     const char *what; /* one line for people: the seg construct as the paper prints it */
-    const KFun *fun;  /* what it does */
+    KFun *fun;        /* what it does */
     const char *text; /* OpenCL C: helper functions and the kernel, without the prelude */
     KParams params;   /* of the first launch; identical kernels are shared, see kernel_intern */
     bool may_fail;    /* records run-time failures */
     bool fixed_group; /* its work-items meet at barriers: groups have their size for a reason */
-    const char *canonical; /* set by kernel_intern: text up to names */
-    const Exp *seg;        /* the construct it was made for (explain), NULL for helpers */
+    KKey key;         /* set by kernel_intern: what it does, up to names */
+    const Exp *seg;   /* the construct it was made for (explain), NULL for helpers */
     Irregulars irregulars; /* in the order of the text */
 } Kernel;
 typedef VEC(Kernel *) Kernels;
@@ -199,8 +199,8 @@ ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm);
 ArrLoc *host_loc(const Host *h, const Var *arr); /* ice if unknown */
 void host_bind(Host *h, const Var *arr, ArrLoc loc);
 int plan_site(Plan *p, Loc loc, const char *msg); /* shared if equal */
-/* Adds the kernel, or finds one with the same text up to its name (identical kernels of different
- * versions are generated once). */
+/* Adds the kernel, or finds one that does the same (identical kernels of different versions are
+ * generated once). A new one has no text yet. */
 Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k);
 
 /* --- seg*.c: one construct at level 1 -> kernels and launches ------------------------------ */
