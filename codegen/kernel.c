@@ -426,7 +426,7 @@ const KExp *kg_global_id(KGen *kg)
 /* The number of work-items in the grid. */
 const KExp *kg_global_size(KGen *kg)
 {
-    return kg_mul(kg, kg_id(kg, KID_GROUPS), kg_id(kg, KID_GROUP_SIZE));
+    return kg_id(kg, KID_GRID_SIZE);
 }
 
 /* A slice of a global block for each thread. On a GPU element k of thread t is number k*T + t, so

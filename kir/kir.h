@@ -89,6 +89,7 @@ extern const char *const kexp_word[N_KEXPS];
     X(LOCAL, "local_id", T_I64, false)                                                             \
     X(GROUP_SIZE, "group_size", T_I64, true)                                                       \
     X(GROUPS, "groups", T_I64, true)                                                               \
+    X(GRID_SIZE, "grid_size", T_I64, true)          /* groups times group size, which costs less */  \
     X(LANE, "lane", T_I64, false)                   /* in the sub-group */                         \
     X(LANES, "lanes", T_I64, true)                  /* of a sub-group */                           \
     X(FAILED_BEFORE, "failed_before", T_BOOL, true) /* did an earlier launch fail? */              \

@@ -237,6 +237,7 @@ static void id_text(Out *o, const KExp *x)
     case KID_LOCAL: out_printf(o, "get_local_id(%d)", x->dim); return;
     case KID_GROUP_SIZE: out_printf(o, "get_local_size(%d)", x->dim); return;
     case KID_GROUPS: out_printf(o, "get_num_groups(%d)", x->dim); return;
+    case KID_GRID_SIZE: out_printf(o, "get_global_size(%d)", x->dim); return;
     case KID_LANE: out_puts(o, "mf_lane()"); return;
     case KID_LANES: out_puts(o, "MF_LANES"); return;
     case KID_FAILED_BEFORE: out_puts(o, "mf_failed_before(failure, launch)"); return;

@@ -206,6 +206,7 @@ static inline int64_t ev_id(Ev *ev, const KExp *x)
     case KID_LOCAL: return x->dim ? 0 : ev->now;
     case KID_GROUP_SIZE: return x->dim ? 1 : ev->items;
     case KID_GROUPS: return x->dim ? 1 : ev->groups;
+    case KID_GRID_SIZE: return x->dim ? 1 : ev->groups * ev->items;
     case KID_LANE: return ev->now % ev->lanes;
     case KID_LANES: return ev->lanes;
     case KID_FAILED_BEFORE: return 0;
