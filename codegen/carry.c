@@ -229,11 +229,17 @@ static void stop_group(KGen *kg, const Var *cond)
     kg_touch(kg);
 }
 
-void kg_unroll(KGen *kg, const Exp *e)
+void kg_loop_unroll(KGen *kg, int times)
 {
     KBuild *b = kg->kb;
     const KBlock *outer = b->open.at[b->open.n - 2];
-    vec_last(outer)->unroll = e->attrs & ATTR_UNROLL ? -1 : 0;
+    vec_last(outer)->unroll = times;
+}
+
+void kg_unroll(KGen *kg, const Exp *e)
+{
+    if (e->attrs & ATTR_UNROLL)
+        kg_loop_unroll(kg, -1);
 }
 
 void kg_loop(KGen *kg, const Stm *s)

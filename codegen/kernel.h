@@ -306,7 +306,8 @@ void carry_hint(KGen *kg, Carries *c, const Body *b, const Atom *res);
 void carry_step(KGen *kg, Carries *c, const Atom *res);
 /* After the loop: pats are the last params. */
 void carry_end(KGen *kg, Carries *c, Var *const *pats);
-/* The loop that was just opened is unrolled if e asks for it. */
+/* The loop that was just opened is unrolled so many times (-1: whole); if e asks for it. */
+void kg_loop_unroll(KGen *kg, int times);
 void kg_unroll(KGen *kg, const Exp *e);
 void kg_loop(KGen *kg, const Stm *s);
 

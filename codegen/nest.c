@@ -98,6 +98,11 @@ const Sx *nest_max_threads(KGen *kg, const Sx *n, const Sx *per_group)
 
 /* --- One thread an element ----------------------------------------------------------------- */
 
+enum {
+    ELEMS_A_THREAD = 4, /* at most, where */
+    PLENTY = 4          /* ... there are so many times more groups than fill the device */
+};
+
 /* Every kernel is a loop over its index space in steps of the whole grid. On a GPU the grid covers
  * everything and the loop runs once, unless threads have memory of their own; on a CPU the grid is
  * small, so that a work-item handles many elements. */
@@ -136,10 +141,23 @@ void nest_close(KGen *kg)
     kb_end(kg->kb);
 }
 
+/* Where there is plenty to do a thread takes several elements one after the other, which costs less
+ * than as many threads. */
+static const Sx *enough_groups(KGen *kg, const Sx *n)
+{
+    Ctx *cx = kg->cx;
+    const Sx *all = nest_groups(kg, n, kg->group_size);
+    if (kg->uses_scratch || kg->uses_heap)
+        return all;
+    const Sx *plenty = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_const(cx, PLENTY));
+    const Sx *share = sx_op(cx, SX_CEILDIV, all, sx_const(cx, ELEMS_A_THREAD));
+    return sx_op(cx, SX_MIN, all, sx_op(cx, SX_MAX, plenty, share));
+}
+
 void nest_finish(KGen *kg, const Sx *n)
 {
     Kernel *k = kg_finish(kg);
-    kg_launch(kg, k, nest_groups(kg, n, kg->group_size));
+    kg_launch(kg, k, enough_groups(kg, n));
 }
 
 /* Does op combine its scalars one by one with commutative operations? */

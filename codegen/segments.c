@@ -46,6 +46,18 @@ const Sx *segments_groups(KGen *kg, const Segments *sg)
     return nest_groups(kg, sx_mul(cx, sg->n_segs, sg->chunks), per_group);
 }
 
+enum { SHORT_BODY = 24 }; /* statements; longer ones fill the time by themselves */
+
+bool seg_is_short(const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        ExpKind k = b->stms.at[i].exp->kind;
+        if (k != E_ATOM && k != E_PRIM && k != E_CONV && k != E_INDEX)
+            return false;
+    }
+    return b->stms.n <= SHORT_BODY;
+}
+
 /* --- The loop over chunks ------------------------------------------------------------------ */
 
 void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, const KExp *units)

@@ -7,21 +7,30 @@
  * applied by one thread a segment. */
 #include "codegen/segments.h"
 
+enum { SHARE_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
+
 /* The share of thread p of a chunk of len elements: opens a loop over its elements, and returns the
- * element's number in the chunk. */
-static const KExp *open_share(KGen *kg, const Chunk *n, bool comm)
+ * element's number in the chunk. Neighbouring threads take neighbouring elements where the order
+ * does not matter (and groups have several threads); else each takes consecutive ones. */
+static const KExp *open_share(KGen *kg, const Chunk *n, const Exp *e)
 {
     KBuild *b = kg->kb;
-    const KExp *more = kg_sub(kg, kg_add(kg, n->len, n->threads), kg_int(kg, 1));
+    Arena *a = kg->cx->perm;
+    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
+    const KExp *more = kg_sub(kg, kg_add(kg, n->len, n->threads), one);
     const KExp *q = kb_let(b, "q", kg_quot(kg, more, n->threads));
-    const KExp *t = kb_for(b, "t", kg_int(kg, 0), q, kg_int(kg, 1));
-    const KExp *own = kg_add(kg, kg_mul(kg, n->p, q), t);
-    const KExp *dealt = kg_add(kg, kg_mul(kg, t, n->threads), n->p);
-    if (comm)
-        own = kx_select(kg->cx->perm, kg_id(kg, KID_CPU), own, dealt);
-    const KExp *off = kb_let(b, "off", own);
-    kb_if(b, kg_lt(kg, off, n->len));
-    return off;
+    const KExp *mine = kg_max(kg, zero, kg_min(kg, q, kg_sub(kg, n->len, kg_mul(kg, n->p, q))));
+    const KExp *dealt = kg_quot(kg, kg_sub(kg, more, n->p), n->threads);
+    const KExp *row = kg_id(kg, KID_CPU); /* is the share one piece? */
+    if (!op_is_comm(e))
+        row = kx_bool(a, true);
+    const KExp *own = kb_let(b, "own", kx_select(a, row, mine, dealt));
+    const KExp *t = kb_for(b, "t", zero, own, one);
+    if (seg_is_short(e->seg.body) && seg_is_short(e->seg.op->body))
+        kg_loop_unroll(kg, SHARE_UNROLL);
+    const KExp *in_row = kg_add(kg, kg_mul(kg, n->p, q), t);
+    const KExp *in_turn = kg_add(kg, kg_mul(kg, t, n->threads), n->p);
+    return kb_let(b, "off", kx_select(a, row, in_row, in_turn));
 }
 
 void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
@@ -51,7 +60,7 @@ void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, cons
                     const Stm *s)
 {
     WorkMark m = kg_work_begin(kg);
-    const KExp *off = open_share(kg, n, op_is_comm(e));
+    const KExp *off = open_share(kg, n, e);
     HeapMark turn = heap_mark(kg);
     nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_add(kg, n->beg, off));
     if (maps)
@@ -61,7 +70,6 @@ void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, cons
         seg_store_maps(kg, e, maps, s);
     accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, e->seg.body->res.at));
     heap_release(kg, turn);
-    kb_end(kg->kb);
     kb_end(kg->kb);
     kg_work_end(kg, m);
 }
@@ -115,12 +123,11 @@ static Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const 
     const KExp **x = NEWN(h->cx->perm, const KExp *, ac.n);
     kb_if(kg->kb, n.active);
     segments_locate(kg, &n);
-    const KExp *off = open_share(kg, &n, op_is_comm(e));
+    const KExp *off = open_share(kg, &n, e);
     const KExp *at = kg_add(kg, kg_mul(kg, n.seg, n.width), off);
     for (int j = 0; j < ac.n; j++)
         x[j] = kb_load(kg->kb, "x", kg_param_mem(kg, parts[j], ac.types[j]), at);
     accs_apply(kg, &ac, accs_now(kg, &ac), x);
-    kb_end(kg->kb);
     kb_end(kg->kb);
     kb_end(kg->kb);
     return finish_stage(kg, &ac, &n);

@@ -2,8 +2,9 @@
  *
  * Segments of several chunks: (1) each chunk is reduced, (2) the chunks' sums of each segment are
  * scanned, (3) each chunk is scanned, beginning with the sum of the chunks before it. Segments of
- * one chunk need (3) only. A chunk is scanned by P threads in tiles of P neighbouring elements, or,
- * on a CPU and when segments are very short, by one thread. Operators on arrays: one thread a
+ * one chunk need (3) only. A chunk is scanned by P threads in tiles of neighbouring elements, several
+ * of them a thread, which scans its own in registers; or, on a CPU and when segments are very short,
+ * by one thread. Operators on arrays: one thread a
  * segment. */
 #include "codegen/segments.h"
 
@@ -66,37 +67,39 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
 
 /* --- By several threads a chunk ------------------------------------------------------------ */
 
-/* The loop over tiles: each thread holds one element of the tile in acc; carry: the sum of all
- * tiles before. */
+/* The loop over tiles of `each` neighbouring elements a thread; carry: the sum of all tiles before. */
 typedef struct {
-    const KExp *off, *in; /* the element's number in the chunk; is there one? */
+    const KExp *off; /* the number in the chunk of the thread's first element */
     Accs carry;
 } Tile;
 
-static Tile open_tiles(KGen *kg, const Accs *ac, const Chunk *n)
+static Accs accs_like(KGen *kg, const Accs *ac)
 {
-    KBuild *b = kg->kb;
-    Tile t = {.carry = *ac};
-    t.carry.acc = NEWN(kg->cx->perm, KVar *, ac->n);
-    for (int j = 0; j < ac->n; j++)
-        t.carry.acc[j] = kb_var(b, "carry", ac->types[j], kg_of(kg, ac->acc[j]));
-    const KExp *more = kg_sub(kg, kg_add(kg, n->chunk, n->threads), kg_int(kg, 1));
-    const KExp *tiles = kb_let(b, "tiles", kg_quot(kg, more, n->threads));
-    const KExp *i = kb_for(b, "tile", kg_int(kg, 0), tiles, kg_int(kg, 1));
-    t.off = kb_let(b, "off", kg_add(kg, kg_mul(kg, i, n->threads), n->p));
-    t.in = kb_let(b, "in", kg_and(kg, n->active, kg_lt(kg, t.off, n->len)));
-    return t;
+    Accs r = *ac;
+    r.acc = NEWN(kg->cx->perm, KVar *, ac->n);
+    return r;
 }
 
-/* Scans the tile; acc := the element's result, carry := the sum up to the tile's end. */
-static void scan_tile(KGen *kg, const Accs *ac, const Chunk *n, const Tile *t)
+/* A copy of the accumulators in variables of their own. */
+static Accs accs_copy(KGen *kg, const Accs *ac, const char *base)
 {
-    accs_scan(kg, ac, n);
-    kb_if(kg->kb, n->active);
-    accs_apply(kg, ac, accs_now(kg, &t->carry), accs_now(kg, ac));
-    const KExp *last = kg_sub(kg, kg_add(kg, kg_sub(kg, kg->lid, n->p), n->threads), kg_int(kg, 1));
-    accs_apply(kg, &t->carry, accs_now(kg, &t->carry), accs_load(kg, ac, last));
-    kb_end(kg->kb);
+    Accs r = accs_like(kg, ac);
+    for (int j = 0; j < ac->n; j++)
+        r.acc[j] = kb_var(kg->kb, base, ac->types[j], kg_of(kg, ac->acc[j]));
+    return r;
+}
+
+static Tile open_tiles(KGen *kg, const Accs *ac, const Chunk *n, int each)
+{
+    KBuild *b = kg->kb;
+    Tile t = {.carry = accs_copy(kg, ac, "carry")};
+    const KExp *size = kb_let(b, "tile", kg_mul(kg, n->threads, kg_int(kg, each)));
+    const KExp *more = kg_sub(kg, kg_add(kg, n->chunk, size), kg_int(kg, 1));
+    const KExp *tiles = kb_let(b, "tiles", kg_quot(kg, more, size));
+    const KExp *i = kb_for(b, "i", kg_int(kg, 0), tiles, kg_int(kg, 1));
+    const KExp *first = kg_mul(kg, n->p, kg_int(kg, each));
+    t.off = kb_let(b, "off", kg_add(kg, kg_mul(kg, i, size), first));
+    return t;
 }
 
 static void close_tiles(KGen *kg)
@@ -106,6 +109,20 @@ static void close_tiles(KGen *kg)
     kb_end(kg->kb);
 }
 
+/* Opens the branch for the threads that have an element at off. */
+static void if_element(KGen *kg, const Chunk *n, const KExp *off)
+{
+    kb_if(kg->kb, kg_and(kg, n->active, kg_lt(kg, off, n->len)));
+}
+
+/* carry := op(carry, the sum of the tile), which the last thread's buffers hold. */
+static void add_tile(KGen *kg, const Accs *ac, const Chunk *n, const Accs *carry)
+{
+    const KExp *beg = kg_sub(kg, kg->lid, n->p);
+    const KExp *last = kg_sub(kg, kg_add(kg, beg, n->threads), kg_int(kg, 1));
+    accs_apply(kg, carry, accs_now(kg, carry), accs_load(kg, ac, last));
+}
+
 /* seg, c, beg, len for all threads (those without a chunk get an empty one). */
 static void locate_all(KGen *kg, Chunk *n)
 {
@@ -113,28 +130,102 @@ static void locate_all(KGen *kg, Chunk *n)
     n->len = kb_let(kg->kb, "len", kx_select(kg->cx->perm, n->active, n->len, kg_int(kg, 0)));
 }
 
-void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs)
+int seg_scan_each(const Exp *e)
+{
+    int bytes = 0;
+    for (int j = 0; j < e->seg.nes.n; j++)
+        bytes += prim_type_bytes[e->seg.op->params.at[j]->type.elem];
+    if (!seg_is_short(e->seg.body) || !seg_is_short(e->seg.op->body))
+        return 1;
+    return bytes <= 8 ? 8 : bytes <= 16 ? 4 : 1;
+}
+
+static void bind_element(KGen *kg, const Exp *e, const Chunk *n, const KExp *off)
+{
+    const Nest *nest = &e->seg.nest;
+    nest_bind(kg, nest, nest->n - 1, n->seg);
+    nest_bind_dim(kg, &vec_last(nest), kg_add(kg, n->beg, off));
+}
+
+/* The registers of a thread: `each` elements of each accumulator. */
+static KBuf **own_elements(KGen *kg, const Accs *ac, int each)
+{
+    KBuf **own = NEWN(kg->cx->perm, KBuf *, ac->n);
+    for (int j = 0; j < ac->n; j++)
+        own[j] = kb_array(kg->kb, "own", ac->types[j], each);
+    return own;
+}
+
+/* Opens the loop over a thread's elements; the number of the one at hand among them. */
+static const KExp *open_own(KGen *kg, int each)
+{
+    const KExp *k = kb_for(kg->kb, "k", kg_int(kg, 0), kg_int(kg, each), kg_int(kg, 1));
+    kg_loop_unroll(kg, -1);
+    return k;
+}
+
+/* own := the thread's elements of the tile, scanned; acc: their sum. */
+static void scan_own(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
+                     KBuf **own, int each, const KLoc *outs)
 {
     const Exp *e = s->exp;
-    const Nest *nest = &e->seg.nest;
-    Tile t = open_tiles(kg, ac, n);
-    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
-    kb_if(kg->kb, t.in);
+    const KExp *k = open_own(kg, each), *off = kb_let(kg->kb, "at", kg_add(kg, t->off, k));
+    if_element(kg, n, off);
     WorkMark m = kg_work_begin(kg);
-    nest_bind(kg, nest, nest->n - 1, n->seg);
-    nest_bind_dim(kg, &vec_last(nest), kg_add(kg, n->beg, t.off));
+    bind_element(kg, e, n, off);
     seg_hint_maps(kg, e, outs, s);
     kg_stms(kg, e->seg.body);
     seg_store_maps(kg, e, outs, s);
-    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.body->res.at));
+    accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, e->seg.body->res.at));
     kg_work_end(kg, m);
     kb_end(kg->kb);
-    scan_tile(kg, ac, n, &t);
-    kb_if(kg->kb, t.in);
-    nest_bind(kg, nest, nest->n - 1, n->seg);
-    nest_bind_dim(kg, &vec_last(nest), kg_add(kg, n->beg, t.off));
-    store_scanned(kg, s, outs, ac);
+    for (int j = 0; j < ac->n; j++)
+        kb_store(kg->kb, own[j], k, kg_of(kg, ac->acc[j]));
     kb_end(kg->kb);
+}
+
+/* The sum of all that lies before the thread's elements: of the tiles before, and of the threads
+ * to the left. */
+static Accs sum_before(KGen *kg, const Accs *ac, const Chunk *n, const Tile *t)
+{
+    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
+    Accs before = accs_copy(kg, &t->carry, "before");
+    kb_if(kg->kb, kg_and(kg, n->active, kg_lt(kg, zero, n->p)));
+    accs_apply(kg, &before, accs_now(kg, &before), accs_load(kg, ac, kg_sub(kg, kg->lid, one)));
+    kb_end(kg->kb);
+    return before;
+}
+
+static void store_own(KGen *kg, const Stm *s, const Accs *before, const Chunk *n, const Tile *t,
+                      KBuf **own, int each, const KLoc *outs)
+{
+    const KExp *k = open_own(kg, each), *off = kb_let(kg->kb, "at", kg_add(kg, t->off, k));
+    const KExp **x = NEWN(kg->cx->perm, const KExp *, before->n);
+    if_element(kg, n, off);
+    for (int j = 0; j < before->n; j++)
+        x[j] = kb_load(kg->kb, "x", own[j], k);
+    Accs sum = accs_copy(kg, before, "sum");
+    accs_apply(kg, &sum, accs_now(kg, before), x);
+    bind_element(kg, s->exp, n, off);
+    store_scanned(kg, s, outs, &sum);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+}
+
+void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs)
+{
+    const Exp *e = s->exp;
+    int each = seg_scan_each(e);
+    Tile t = open_tiles(kg, ac, n, each);
+    KBuf **own = own_elements(kg, ac, each);
+    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
+    scan_own(kg, s, ac, n, &t, own, each, outs);
+    accs_scan(kg, ac, n);
+    Accs before = sum_before(kg, ac, n, &t);
+    kb_if(kg->kb, n->active);
+    add_tile(kg, ac, n, &t.carry);
+    kb_end(kg->kb);
+    store_own(kg, s, &before, n, &t, own, each, outs);
     close_tiles(kg);
 }
 
@@ -163,7 +254,7 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
     Chunk n = segments_open(kg, sg);
     locate_all(kg, &n);
     accs_declare(kg, &ac, &e->seg.nes);
-    Tile t = open_tiles(kg, &ac, &n);
+    Tile t = open_tiles(kg, &ac, &n, 1);
     KBuf **bufs = NEWN(h->cx->perm, KBuf *, ac.n);
     const KExp *at = kg_add(kg, kg_mul(kg, n.seg, n.width), t.off);
     for (int j = 0; j < ac.n; j++) {
@@ -171,12 +262,16 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
         kg_updates(kg, parts[j]);
     }
     accs_set(kg, &ac, accs_atoms(kg, &ac, e->seg.nes.at));
-    kb_if(kg->kb, t.in);
+    if_element(kg, &n, t.off);
     for (int j = 0; j < ac.n; j++)
         kb_set(kg->kb, ac.acc[j], kb_load(kg->kb, "x", bufs[j], at));
     kb_end(kg->kb);
-    scan_tile(kg, &ac, &n, &t);
-    kb_if(kg->kb, t.in);
+    accs_scan(kg, &ac, &n);
+    kb_if(kg->kb, n.active);
+    accs_apply(kg, &ac, accs_now(kg, &t.carry), accs_now(kg, &ac));
+    add_tile(kg, &ac, &n, &t.carry);
+    kb_end(kg->kb);
+    if_element(kg, &n, t.off);
     for (int j = 0; j < ac.n; j++)
         kb_store(kg->kb, bufs[j], at, kg_of(kg, ac.acc[j]));
     kb_end(kg->kb);
@@ -207,7 +302,7 @@ static void segscan_staged(Host *h, const Stm *s, const ArrLoc *outs)
     int n = e->seg.nes.n;
     Mem **sums = NEWN(h->cx->perm, Mem *, n), **none = NEWN(h->cx->perm, Mem *, n);
     KGen *sizes = kg_new(h, "segscan", e);
-    Segments sg = segments_plan(sizes, &e->seg.nest, 1);
+    Segments sg = segments_plan(sizes, &e->seg.nest, seg_scan_each(e));
     Stage seq = scan_sequential(h, s, &sg, outs), tiled = scan_tiled(h, s, &sg, outs);
     for (int j = 0; j < n; j++)
         none[j] = outs[j].mem; /* any block: not read when there is one chunk a segment */
