@@ -2,10 +2,9 @@
  *
  * Segments of several chunks: (1) each chunk is reduced, (2) the chunks' sums of each segment are
  * scanned, (3) each chunk is scanned, beginning with the sum of the chunks before it. Segments of
- * one chunk need (3) only. A chunk is scanned by P threads in tiles of neighbouring elements, several
- * of them a thread, which scans its own in registers; or, on a CPU and when segments are very short,
- * by one thread. Operators on arrays: one thread a
- * segment. */
+ * one chunk need (3) only. A chunk is scanned by P threads in tiles of neighbouring elements,
+ * several of them a thread, which scans its own in registers; or, on a CPU and when segments are
+ * very short, by one thread. Operators on arrays: one thread a segment. */
 #include "codegen/segments.h"
 
 /* Writes the accumulators as the scanned results of the present element. */
@@ -67,7 +66,8 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
 
 /* --- By several threads a chunk ------------------------------------------------------------ */
 
-/* The loop over tiles of `each` neighbouring elements a thread; carry: the sum of all tiles before. */
+/* The loop over tiles of `each` neighbouring elements a thread; carry: the sum of all tiles before.
+ */
 typedef struct {
     const KExp *off; /* the number in the chunk of the thread's first element */
     Accs carry;
@@ -130,7 +130,8 @@ static void locate_all(KGen *kg, Chunk *n)
     n->len = kb_let(kg->kb, "len", kx_select(kg->cx->perm, n->active, n->len, kg_int(kg, 0)));
 }
 
-int seg_scan_each(const Exp *e)
+/* How many neighbouring elements of a scan a thread keeps in registers. */
+static int seg_scan_each(const Exp *e)
 {
     int bytes = 0;
     for (int j = 0; j < e->seg.nes.n; j++)
