@@ -41,8 +41,7 @@ int cc_run(const char *const *args, bool quiet)
     if (n == 0)
         words[n++] = "cc";
     words[n++] = "-std=gnu11";
-    words[n++] = "-O1"; /* host code does little, and entries with many versions are long functions,
-                         * on which -O2 takes ten times as long */
+    words[n++] = "-O1"; /* host code does little; -O2 would take twice as long */
     split(flag_words, words, &n);
     for (int i = 0; args[i] && n < MAX_WORDS; i++)
         words[n++] = args[i];
