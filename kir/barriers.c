@@ -37,16 +37,9 @@ typedef struct {
 
 /* --- Memory --------------------------------------------------------------------------------- */
 
-static const KBuf *root_of(const KBuf *b)
-{
-    while (b->of)
-        b = b->of;
-    return b;
-}
-
 static int bit_of(Barriers *w, const KBuf *b)
 {
-    b = root_of(b);
+    b = kbuf_root(b);
     for (int i = 0; i < w->n; i++)
         if (w->bufs[i] == b)
             return i;

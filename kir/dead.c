@@ -24,13 +24,6 @@ typedef struct {
     Nodes work;
 } Dead;
 
-static const KBuf *root_of(const KBuf *b)
-{
-    while (b->of)
-        b = b->of;
-    return b;
-}
-
 /* --- Who makes what --------------------------------------------------------------------------- */
 
 static void note(Dead *d, PtrMap *map, const void *what, Node *n)
@@ -55,7 +48,7 @@ static void note_block(Dead *d, const KBlock *b, Node *parent)
         if (kstm_declares(s))
             note(d, d->makers, s->buf, n);
         if (s->kind == KST_STORE && s->buf->space == KS_PRIVATE)
-            note(d, d->stores, root_of(s->buf), n);
+            note(d, d->stores, kbuf_root(s->buf), n);
         for (int k = 0; k < 2; k++)
             note_block(d, &s->body[k], n);
     }
@@ -98,7 +91,7 @@ static void need_operands(Dead *d, const Node *n)
     for (const KBuf *b = s->buf; b; b = b->of)
         need_all(d, d->makers, b);
     if (s->buf && kstm_reads(s))
-        need_all(d, d->stores, root_of(s->buf));
+        need_all(d, d->stores, kbuf_root(s->buf));
 }
 
 static bool has_effect(const KStm *s)

@@ -425,10 +425,10 @@ static void note_block(Hazard *h, const KBlock *b)
         note_stm(h, b->at[i]);
 }
 
-/* --- The walk: which accesses may have come since the last barrier ----------------------------
- * For each its number, a set: before halves were exchanged, or after.
- */
+/* --- The walk ------------------------------------------------------------------------------ */
 
+/* Which accesses may have come since the last barrier: for each number a set, before halves were
+ * exchanged, or after. */
 enum { AS_IT_IS = 1, SWAPPED = 2 };
 
 static uint8_t *pending_new(Hazard *h)

@@ -122,11 +122,6 @@ static void exp_text(Out *o, const KExp *x, int level)
     out_puts(o, paren ? ")" : "");
 }
 
-void kir_print_exp(Out *o, const KExp *x)
-{
-    exp_text(o, x, KL_LOWEST);
-}
-
 /* --- Parts of statements: each begins with a blank -------------------------------------------- */
 
 static void operand_text(Out *o, const char *before, const KExp *x)
@@ -356,24 +351,11 @@ void kir_print(Out *o, const KFun *f)
 
 /* --- For messages ----------------------------------------------------------------------------- */
 
-/* The first line of what was written, which is given back. */
-static const char *first_line(Out *o)
-{
-    const char *text = intern_n(o->text ? o->text : "", o->text ? strcspn(o->text, "\n") : 0);
-    out_free(o);
-    return text;
-}
-
 const char *kstm_text(const KStm *s)
 {
     Out o = {0};
     kir_print_stm(&o, s);
-    return first_line(&o);
-}
-
-const char *kexp_text(const KExp *x)
-{
-    Out o = {0};
-    exp_text(&o, x, KL_LOWEST);
-    return first_line(&o);
+    const char *text = intern_n(o.text, strcspn(o.text, "\n"));
+    out_free(&o);
+    return text;
 }

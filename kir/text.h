@@ -68,10 +68,8 @@ extern const char kxchg_word[]; /* for the ATOMIC that only exchanges */
 
 void kir_print(Out *o, const KFun *f);
 void kir_print_stm(Out *o, const KStm *s);
-void kir_print_exp(Out *o, const KExp *x);
 /* The first line of a statement, for messages; interned. */
 const char *kstm_text(const KStm *s);
-const char *kexp_text(const KExp *x);
 const char *ktype_text(KType t);
 
 /* --- read.c --------------------------------------------------------------------------------- */
