@@ -13,7 +13,6 @@ static void stm_scalar(KGen *kg, const Stm *s)
     if (e->kind == E_PRIM)
         kg_prim_checks(kg, e);
     kg_let(kg, v, kg_scalar(kg, e));
-    varmap_put(kg->defs, v, e);
 }
 
 static void stm_iota(KGen *kg, const Stm *s)
@@ -190,7 +189,7 @@ static void branch_bound(KGen *kg, const Stm *s, int j)
         return;
     const Sx *sa = kg_bound(kg, a), *sb = kg_bound(kg, b);
     if (sa && sb)
-        varmap_put(kg->bounds, s->pat.at[j], sx_op(kg->cx, SX_MAX, sa, sb));
+        sx_set_upper(kg->bounds, s->pat.at[j], sx_op(kg->cx, SX_MAX, sa, sb));
 }
 
 /* Is the size of result j known at the branch's end only, and unbounded? */
@@ -226,8 +225,11 @@ typedef struct {
     KVar **joins;
 } Branch;
 
-static void branch_body(KGen *kg, const Stm *s, const Body *b, const Branch *br)
+static void branch_body(KGen *kg, const Stm *s, bool truth, const Branch *br)
 {
+    const Body *b = truth ? s->exp->branch.then_ : s->exp->branch.else_;
+    int mark = ranges_mark(kg->known);
+    ranges_cond(kg->known, s->exp->branch.test, truth);
     for (int j = 0; j < s->pat.n; j++)
         if (s->pat.at[j]->type.rank > 0 && br->own[j] && !late_strides(s, s->pat.at[j]))
             place_hint(kg, b, b->res.at[j], br->places[j]);
@@ -244,6 +246,7 @@ static void branch_body(KGen *kg, const Stm *s, const Body *b, const Branch *br)
         else
             kg_copy(kg, &br->places[j], kg_arr(kg, res), res->type);
     }
+    ranges_reset(kg->known, mark);
 }
 
 static void branch_begin(KGen *kg, const Stm *s, Branch *br)
@@ -277,11 +280,11 @@ static void stm_if(KGen *kg, const Stm *s)
     branch_begin(kg, s, &br);
     kg_touch(kg);
     kb_if(kg->kb, kg_atom(kg, e->branch.test));
-    branch_body(kg, s, e->branch.then_, &br);
+    branch_body(kg, s, true, &br);
     if (e->branch.else_->stms.n || s->pat.n) {
         kb_else(kg->kb);
         kg_touch(kg);
-        branch_body(kg, s, e->branch.else_, &br);
+        branch_body(kg, s, false, &br);
     }
     kb_end(kg->kb);
     kg_touch(kg);
@@ -356,14 +359,17 @@ void kg_stms(KGen *kg, const Body *b)
     const Body *outer = kg->body;
     kg->body = b;
     kg->depth++;
+    int mark = ranges_mark(kg->known);
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
         kg_stm(kg, s);
+        ranges_bind(kg->known, &s->pat, s->exp);
         for (int j = 0; j < s->pat.n; j++)
             varmap_del(kg->hints, s->pat.at[j]); /* the same code may be made again elsewhere */
         if (kg->coop)
             group_stm_done(kg, b, i);
     }
+    ranges_reset(kg->known, mark);
     kg->body = outer;
     kg->depth--;
 }

@@ -248,17 +248,15 @@ void kg_loop(KGen *kg, const Stm *s)
     int n = e->loop.params.n;
     const Body *b = e->loop.body;
     Carries *c = carry_begin(kg, &e->loop.params, n, &e->loop.inits, b, b->res.at, s->pat.at);
+    int mark = ranges_mark(kg->known);
     kg_touch(kg);
+    ranges_loop(kg->known, e);
     if (e->loop.kind == LOOP_FOR) {
         const KExp *to = kg_atom(kg, e->loop.bound);
         Const one = {.type = e->loop.i->type.elem, .i = 1}, zero = {.type = one.type};
         Arena *a = kg->cx->perm;
         kb_for_var(kg->kb, kg_bind(kg, e->loop.i), kx_const(a, zero), to, kx_const(a, one));
         kg_unroll(kg, e);
-        varset_add(kg->indices, e->loop.i);
-        const Sx *bound = e->loop.i->type.elem == T_I64 ? kg_bound(kg, e->loop.bound) : NULL;
-        if (bound)
-            varmap_put(kg->bounds, e->loop.i, sx_sub(kg->cx, bound, sx_const(kg->cx, 1)));
     } else {
         kg->guard = true;
         kb_while(kg->kb, kg_atom(kg, atom_var(e->loop.cond)));
@@ -269,6 +267,7 @@ void kg_loop(KGen *kg, const Stm *s)
     carry_step(kg, c, b->res.at);
     if (kg->coop && e->loop.kind == LOOP_WHILE)
         stop_group(kg, e->loop.cond);
+    ranges_reset(kg->known, mark);
     kb_end(kg->kb);
     kg_touch(kg);
     carry_end(kg, c, s->pat.at);

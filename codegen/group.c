@@ -213,7 +213,7 @@ static void widest_in_body(void *env, Body *b)
         if (s->pat.n == 1 &&
             (s->exp->kind == E_PRIM || s->exp->kind == E_CONV || s->exp->kind == E_ATOM) &&
             s->pat.at[0]->type.rank == 0)
-            varmap_put(w->kg->defs, s->pat.at[0], s->exp);
+            ranges_bind(w->kg->known, &s->pat, s->exp);
     }
 }
 

@@ -2,6 +2,7 @@
  * host; arrays live in device memory and views of them are only locations; parallel constructs are
  * handed to seg*.c; what is left of sequential array code becomes a kernel of one work-item. */
 #include "codegen/host.h"
+#include "ir/ranges.h"
 
 #include "base/intern.h"
 
@@ -230,8 +231,13 @@ static void host_stm(Host *h, const Stm *s)
 
 void host_body(Host *h, const Body *b)
 {
-    for (int i = 0; i < b->stms.n; i++)
-        host_stm(h, &b->stms.at[i]);
+    int mark = ranges_mark(h->known);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        host_stm(h, s);
+        ranges_bind(h->known, &s->pat, s->exp);
+    }
+    ranges_reset(h->known, mark);
 }
 
 /* --- Entries ---------------------------------------------------------------------------------- */
@@ -286,8 +292,10 @@ static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en)
               .ops = &ep->ops,
               .locs = varmap_new(cx->perm),
               .guards = varmap_new(cx->perm),
+              .known = ranges_new(cx, varmap_new(cx->perm)),
               .guard_mark = -1};
     bind_params(&h, en);
+    host_know_sizes(&h, h.known);
     host_body(&h, en->body);
     h.at = en->loc;
     bind_results(&h, en);

@@ -217,11 +217,16 @@ static void reshape_stm(Host *h, const Stm *s)
 
 bool host_is_natural(const Host *h, Atom n)
 {
-    const Entry *en = h->entry->entry;
-    for (int i = 0; i < en->sizes.n; i++)
-        if (n.var == en->sizes.at[i])
-            return true;
-    return !n.var && n.c.i >= 0;
+    return ranges_le(h->known, atom_i64(0), n, 0);
+}
+
+void host_know_sizes(const Host *h, Ranges *ra)
+{
+    const Vars *sizes = &h->entry->entry->sizes;
+    for (int i = 0; i < sizes->n; i++) {
+        Atom n = atom_var(sizes->at[i]);
+        ranges_type(ra, (Type){T_I64, 1, &n});
+    }
 }
 
 static void check_that(Host *h, const Exp *e, Atom n, const char *cond, const char *msg)
@@ -240,12 +245,12 @@ static void check_that(Host *h, const Exp *e, Atom n, const char *cond, const ch
  * array may have been moved out of a map over nothing since then. */
 static void check_size(Host *h, const Exp *e, Atom n)
 {
-    if (host_is_natural(h, n))
-        return;
     const char *c = atom_c(n);
-    check_that(h, e, n, arena_printf(h->cx->perm, "%s >= 0", c), "negative size %ld");
-    check_that(h, e, n, arena_printf(h->cx->perm, "%s <= RT_MAX_SIZE", c),
-               "array of %ld elements is too large");
+    if (!host_is_natural(h, n))
+        check_that(h, e, n, arena_printf(h->cx->perm, "%s >= 0", c), "negative size %ld");
+    if (!ranges_le(h->known, n, atom_i64(MAX_SIZE), 0))
+        check_that(h, e, n, arena_printf(h->cx->perm, "%s <= RT_MAX_SIZE", c),
+                   "array of %ld elements is too large");
 }
 
 static void iota_stm(Host *h, const Stm *s)

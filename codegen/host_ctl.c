@@ -5,6 +5,7 @@
  * permutation of the dimensions (loc_permuted) at offset 0. Where they do not agree the value is
  * copied to row-major. */
 #include "codegen/host.h"
+#include "ir/ranges.h"
 
 #include "base/intern.h"
 
@@ -62,14 +63,18 @@ static void set_mem(Host *h, Mem *mem, Loc loc, Atom a, const int *perm)
 /* --- Branches --------------------------------------------------------------------------------- */
 
 /* Walks a branch into *ops; *locs: where its array results lie. */
-static void walk_branch(Host *h, const Body *b, HostOps *ops, ArrLoc *locs)
+static void walk_branch(Host *h, const Exp *e, bool truth, HostOps *ops, ArrLoc *locs)
 {
+    const Body *b = truth ? e->branch.then_ : e->branch.else_;
     HostOps *outer = h->ops;
+    int mark = ranges_mark(h->known);
+    ranges_cond(h->known, e->branch.test, truth);
     h->ops = ops;
     host_body(h, b);
     for (int i = 0; i < b->res.n; i++)
         if (atom_type(b->res.at[i]).rank > 0)
             locs[i] = host_atom_loc(h, b->res.at[i]);
+    ranges_reset(h->known, mark);
     h->ops = outer;
 }
 
@@ -138,10 +143,10 @@ void host_if(Host *h, const Stm *s)
         h->guard_mark = h->n_mems;
     if (guard && guard->suff.intra)
         h->fits = &fits;
-    walk_branch(h, e->branch.then_, &op.then_, lt);
+    walk_branch(h, e, true, &op.then_, lt);
     h->guard_mark = mark;
     h->fits = outer_fits;
-    walk_branch(h, e->branch.else_, &op.else_, le);
+    walk_branch(h, e, false, &op.else_, le);
 
     join_results(h, s, lt, le, mems, perms);
     branch_results(h, s, e->branch.then_, &op.then_, mems, perms);
@@ -425,7 +430,10 @@ static bool walk_loop(Host *h, LoopPlan *lp)
                  .var = e->loop.kind == LOOP_FOR ? e->loop.i : e->loop.cond,
                  .atom = e->loop.bound};
     h->ops = &op.then_;
+    int mark = ranges_mark(h->known);
+    ranges_loop(h->known, e);
     host_body(h, e->loop.body);
+    ranges_reset(h->known, mark);
     next_arrays(h, lp);
     next_scalars(h, e);
     h->ops = &lp->ops;

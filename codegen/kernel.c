@@ -21,6 +21,16 @@ static const KExp *prologue_var(KGen *kg, const char *name, PrimType t)
     return kx_var(kg->cx->perm, v);
 }
 
+static bool kg_is_host(KGen *kg, Atom a)
+{
+    return !a.var || !varmap_get(kg->vars, a.var) || varmap_get(kg->params_of, a.var);
+}
+
+static bool leaf_is_host(void *env, const Sx *leaf)
+{
+    return leaf->kind == SX_VAR && kg_is_host(env, atom_var((Var *)(uintptr_t)leaf->var));
+}
+
 KGen *kg_new(Host *h, const char *kind, const Exp *seg)
 {
     KGen *kg = NEW(h->cx->perm, KGen);
@@ -30,10 +40,11 @@ KGen *kg_new(Host *h, const char *kind, const Exp *seg)
     kg->vars = varmap_new(a);
     kg->params_of = varmap_new(a);
     kg->results = varmap_new(a);
-    kg->bounds = varmap_new(a);
     kg->hints = varmap_new(a);
-    kg->defs = varmap_new(a);
-    kg->indices = varmap_new(a);
+    kg->known = ranges_new(h->cx, varmap_new(a));
+    kg->bounds =
+        sx_bounds_new(h->cx, sx_facts_new(h->cx, kg->known, SX_MAY_WRAP), leaf_is_host, kg);
+    host_know_sizes(h, kg->known);
     kg->group_size = sx_size(h->cx, SIZE_GROUP_SIZE);
     kg->stopped = prologue_var(kg, "stopped", T_BOOL);
     kg->lid = prologue_var(kg, "lid", T_I64);
@@ -139,11 +150,6 @@ const KExp *kg_scalar(KGen *kg, const Exp *e)
 }
 
 /* Is the atom's value known to the host at the launch? */
-static bool kg_is_host(KGen *kg, Atom a)
-{
-    return !a.var || !varmap_get(kg->vars, a.var) || varmap_get(kg->params_of, a.var);
-}
-
 /* --- Sizes --------------------------------------------------------------------------------- */
 
 static const KExp *at_op(KGen *kg, const Sx *sx)
@@ -298,78 +304,9 @@ KLoc kg_result(KGen *kg, const ArrLoc *a, Type t)
 
 /* --- Memory of a thread -------------------------------------------------------------------- */
 
-/* Is the atom never negative? Indices of nests and loops, and what is made of them. */
-static bool never_negative(KGen *kg, Atom a)
-{
-    if (!a.var)
-        return a.c.i >= 0;
-    if (varmap_get(kg->indices, a.var))
-        return true;
-    const Exp *e = varmap_get(kg->defs, a.var);
-    if (!e)
-        return false;
-    if (e->kind == E_ATOM)
-        return never_negative(kg, e->atom);
-    if (e->kind != E_PRIM || !prim_is_int(e->prim.type))
-        return false;
-    PrimOp op = e->prim.op;
-    bool x = never_negative(kg, e->prim.args.at[0]);
-    bool y = e->prim.args.n > 1 && never_negative(kg, e->prim.args.at[1]);
-    if (op == OP_MAX)
-        return x || y;
-    return x && y &&
-           (op == OP_ADD || op == OP_MUL || op == OP_MIN || op == OP_DIV || op == OP_QUOT ||
-            op == OP_MOD || op == OP_REM);
-}
-
-/* An upper bound of e's value; NULL where none is known. A host operand's bound is its value. */
-static const Sx *bound_of_def(KGen *kg, const Exp *e)
-{
-    Ctx *cx = kg->cx;
-    if (e->kind == E_ATOM)
-        return kg_bound(kg, e->atom);
-    if (e->kind == E_CONV && e->conv.to == T_I64 && prim_is_signed(e->conv.from))
-        return kg_bound(kg, e->conv.arg);
-    if (e->kind != E_PRIM)
-        return NULL;
-    const Atoms *args = &e->prim.args;
-    const Sx *a = kg_bound(kg, args->at[0]), *b = args->n > 1 ? kg_bound(kg, args->at[1]) : NULL;
-    switch ((int)e->prim.op) { /* the operations that sizes are made of */
-    case OP_ADD: return a && b ? sx_add(cx, a, b) : NULL;
-    case OP_SUB:
-        if (a && kg_is_host(kg, args->at[1]))
-            return sx_sub(cx, a, b);
-        return never_negative(kg, args->at[1]) ? a : NULL;
-    case OP_MUL:
-        for (int i = 0; i < 2; i++)
-            if (!kg_is_host(kg, args->at[i]) && !never_negative(kg, args->at[i]))
-                return NULL;
-        return a && b ? sx_mul(cx, a, b) : NULL;
-    case OP_DIV:
-    case OP_QUOT:
-        if (!a || args->at[1].var || args->at[1].c.i <= 0)
-            return NULL;
-        return sx_op(cx, SX_DIV, sx_op(cx, SX_MAX, a, sx_const(cx, 0)), b);
-    case OP_MOD: return b;
-    case OP_REM: return !args->at[1].var && args->at[1].c.i > 0 ? b : NULL;
-    case OP_MIN: return a && b ? sx_op(cx, SX_MIN, a, b) : a ? a : b;
-    case OP_MAX: return a && b ? sx_op(cx, SX_MAX, a, b) : NULL;
-    }
-    return NULL;
-}
-
 const Sx *kg_bound(KGen *kg, Atom a)
 {
-    if (kg_is_host(kg, a))
-        return sx_atom(kg->cx, a);
-    const Sx *b = varmap_get(kg->bounds, a.var);
-    if (b)
-        return b;
-    const Exp *e = varmap_get(kg->defs, a.var);
-    b = e ? bound_of_def(kg, e) : NULL;
-    if (b)
-        varmap_put(kg->bounds, a.var, b);
-    return b;
+    return sx_upper(kg->bounds, sx_atom(kg->cx, a));
 }
 
 static bool const_count(Type t, int64_t *count)

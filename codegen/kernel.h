@@ -25,6 +25,7 @@
 #define CODEGEN_KERNEL_H
 
 #include "codegen/plan.h"
+#include "size/prove.h"
 
 /* Where an array's elements lie inside a kernel: element (i_0, ..) is mem[offset + sum
  * i_k*strides[k]]. */
@@ -61,10 +62,9 @@ typedef struct {
     VarMap *vars;      /* scalar variable -> its KVar */
     VarMap *params_of; /* set: those that are parameters */
     VarMap *results;   /* scalar variable -> KVar bound further out that takes its value */
-    VarMap *bounds;    /* i64 variable bound here -> Sx*: a host expression it never exceeds */
     VarMap *hints;     /* array variable -> KLoc*: where its value is wanted */
-    VarMap *indices;   /* set: variables bound here that are never negative */
-    VarMap *defs;      /* scalar variable bound here -> its defining Exp* */
+    Ranges *known;     /* of numbers, at the place where code is made */
+    SxBounds *bounds;  /* of sizes computed here, as host expressions */
     bool coop;         /* group mode */
     bool clean;        /* group mode: nothing touched shared memory since the last barrier */
     bool may_fail;     /* records failures */

@@ -24,10 +24,7 @@ Atom nest_width(const Nest *nest)
 
 static void bind_xs(KGen *kg, const NestDim *d)
 {
-    const Sx *w = kg_bound(kg, d->width);
-    varset_add(kg->indices, d->idx);
-    if (w)
-        varmap_put(kg->bounds, d->idx, sx_sub(kg->cx, w, sx_const(kg->cx, 1)));
+    ranges_dim(kg->known, d);
     for (int j = 0; j < d->xs.n; j++)
         kg_bind_row(kg, d->xs.at[j], d->arrs.at[j], sx_var(kg->cx, d->idx));
 }

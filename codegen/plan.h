@@ -174,6 +174,7 @@ typedef struct {
 
 /* --- host.c: what the kernel makers need of the host level --------------------------------- */
 
+typedef struct Ranges Ranges; /* ir/ranges.h */
 typedef struct Host Host;
 struct Host {
     Ctx *cx;
@@ -186,12 +187,14 @@ struct Host {
     int guard_mark; /* inside a guarded version: blocks with a smaller root are older than it and
                        must stay as they are, in case that the version is refused; else -1 */
     VarMap *guards; /* bool variable -> the SUFF expression that it was bound to */
+    Ranges *known;  /* of numbers, at the place where operations are appended */
     Loc at;         /* of the statement at work */
 };
 
 void host_op(Host *h, HostOp op);                            /* appends a copy */
 Mem *host_alloc(Host *h, const char *base, const Sx *bytes); /* H_ALLOC of a fresh block */
-bool host_is_natural(const Host *h, Atom n); /* a size that is surely not negative */
+bool host_is_natural(const Host *h, Atom n);                 /* surely not negative */
+void host_know_sizes(const Host *h, Ranges *ra); /* enters the sizes of the entry's parameters */
 /* Asserts that there may be so many elements of `bytes` each, in memory or as work to do. */
 void host_check_count(Host *h, const Atom *dims, int n, int bytes);
 /* A fresh block for an array of type t, laid out by perm (NULL: row-major). */

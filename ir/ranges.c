@@ -55,22 +55,6 @@ void ranges_reset(Ranges *ra, int mark)
 
 /* --- How large numbers are ------------------------------------------------------------------ */
 
-void ranges_hide(Ranges *ra, int mark)
-{
-    for (int i = 0; i < ra->sizes.n; i++)
-        if (ra->sizes.at[i].fact >= mark)
-            varmap_del(ra->is_size, ra->sizes.at[i].var);
-    prover_hide(ra->prover, mark);
-}
-
-void ranges_show(Ranges *ra)
-{
-    prover_show(ra->prover);
-    ranges_reset(ra, ranges_mark(ra));
-    for (int i = 0; i < ra->sizes.n; i++)
-        varset_add(ra->is_size, ra->sizes.at[i].var);
-}
-
 Prover *ranges_prover(Ranges *ra)
 {
     return ra->prover;

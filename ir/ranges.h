@@ -40,9 +40,6 @@ Prover *ranges_prover(Ranges *ra);
 bool ranges_poly(Ranges *ra, Atom a, Poly *p);
 const Atom *ranges_below(const Ranges *ra, const Var *v);
 const Def *ranges_def(const Ranges *ra, const Var *v);
-/* What was entered from a mark on does not count from hide to show. */
-void ranges_hide(Ranges *ra, int mark);
-void ranges_show(Ranges *ra);
 
 /* --- ranges_safe.c -------------------------------------------------------------------------- */
 

@@ -10,7 +10,6 @@
  * Each proof has a number of steps and a depth; what takes more is not proved. */
 #include "prove/prove.h"
 
-#include "base/diag.h"
 #include "base/vec.h"
 
 #include <stddef.h>
@@ -31,8 +30,7 @@ typedef struct {
 struct Prover {
     Arena *mem;
     VEC(Fact) facts;
-    int hide_from, hide_to; /* facts that are there but not used */
-    Key *keys;              /* by leaf, open addressing */
+    Key *keys; /* by leaf, open addressing */
     int n_keys, n_slots;
     int steps;                /* left for the proof at work */
     int nested;               /* proofs at work within each other */
@@ -105,23 +103,10 @@ void prover_assume(Prover *pr, const Poly *p)
     vec_push(pr->mem, &pr->facts, f);
 }
 
-void prover_hide(Prover *pr, int mark)
-{
-    ASSERT(pr->hide_to == 0);
-    pr->hide_from = mark;
-    pr->hide_to = pr->facts.n;
-}
-
-void prover_show(Prover *pr)
-{
-    prover_reset(pr, pr->hide_to);
-    pr->hide_from = pr->hide_to = 0;
-}
-
-/* Has fact i one of the leaves (as bits), and may it be used? */
+/* Has fact i one of the leaves (as bits)? */
 static bool fact_has(const Prover *pr, int i, uint64_t leaves)
 {
-    return (pr->facts.at[i].leaves & leaves) && (i < pr->hide_from || i >= pr->hide_to);
+    return (pr->facts.at[i].leaves & leaves) != 0;
 }
 
 static bool is_leaf(const Term *t, Leaf l)

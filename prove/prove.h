@@ -34,10 +34,6 @@ bool prover_knows(const Prover *pr, Leaf l, int64_t c);
 bool prover_nonneg(Prover *pr, const Poly *p); /* p >= 0? */
 /* *lo <= p <= *hi; INT64_MIN and INT64_MAX where nothing is known. */
 void prover_range(Prover *pr, const Poly *p, int64_t *lo, int64_t *hi);
-/* From hide to show the facts from a mark on are not used; what is assumed meanwhile is forgotten
- * with show. */
-void prover_hide(Prover *pr, int mark);
-void prover_show(Prover *pr);
 /* Is the goal of g certain where its leaf has the value `value`? */
 bool prove_case(Goal *g, const Poly *value);
 

@@ -87,7 +87,8 @@ static const Sx *upper_quotient(SxBounds *b, const Step *s)
         return NULL;
     const Sx *v = sx_lower(b, s->y);
     u = sx_op(b->cx, SX_MAX, u, sx_const(b->cx, 0));
-    return v && sx_le(b->facts, one, v) ? sx_op(b->cx, s->op, u, v) : u;
+    /* Where the bound is computed, that the divisor is positive here need not hold. */
+    return v ? sx_op(b->cx, s->op, u, sx_op(b->cx, SX_MAX, v, one)) : u;
 }
 
 /* Less than the divisor if that is positive, not positive if it is negative. */
@@ -168,6 +169,11 @@ const Sx *sx_upper(SxBounds *b, const Sx *a)
         return upper_choice(b, told ? a->cond : NULL, a->a, a->b);
     }
     return step_of(b, a, &s) ? upper_step(b, &s) : NULL;
+}
+
+void sx_set_upper(SxBounds *b, const Var *v, const Sx *upper)
+{
+    varmap_put(b->upper, v, upper);
 }
 
 /* --- Lower bounds ----------------------------------------------------------------------------- */

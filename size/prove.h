@@ -57,5 +57,7 @@ SxBounds *sx_bounds_new(Ctx *cx, SxFacts *f, bool (*known)(void *env, const Sx *
  * that takes no turn is -1. */
 const Sx *sx_upper(SxBounds *b, const Sx *a);
 const Sx *sx_lower(SxBounds *b, const Sx *a);
+/* v is at most upper: the caller knows. */
+void sx_set_upper(SxBounds *b, const Var *v, const Sx *upper);
 
 #endif

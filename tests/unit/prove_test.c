@@ -259,24 +259,6 @@ static void test_ranges(void)
     prover_reset(pr, mark);
 }
 
-static void test_hidden(void)
-{
-    Poly n = var(N);
-    int mark = prover_mark(pr);
-    assume_le(num(0), n);
-    int inner = prover_mark(pr);
-    assume_le(n, num(9));
-    CHECK(le(num(0), n) && le(n, num(9)));
-    prover_hide(pr, inner);
-    CHECK(le(num(0), n) && !le(n, num(9)));
-    RANGE(n, 0, INT64_MAX);
-    assume_le(n, num(5));
-    CHECK(le(n, num(5)));
-    prover_show(pr);
-    CHECK(le(num(0), n) && le(n, num(9)) && !le(n, num(5)));
-    prover_reset(pr, mark);
-}
-
 /* --- A search for wrong claims ---------------------------------------------------------------- */
 
 enum { LEAVES = 4, LOW = -2, HIGH = 5 };
@@ -377,7 +359,6 @@ int main(void)
     test_quotients();
     test_cases();
     test_ranges();
-    test_hidden();
     test_random();
     arena_free(mem);
     return check_summary();
