@@ -9,7 +9,6 @@
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
 #include "interp/interp.h"
-#include "kir/text.h"
 #include "kir/tool.h"
 #include "passes.h"
 #include "runtime/spell.h"
@@ -29,6 +28,7 @@ typedef struct {
     const char *output;    /* -o */
     const char *entry;     /* -e */
     const char *emit;      /* --emit */
+    const char *target;    /* --target: of --emit=opencl, kernel-ir */
     const char *from;      /* --from: the file is IR text, to which the passes from here on apply */
     const char *to;        /* --to, --after: the last pass */
     const char *threshold; /* --threshold: of all guards, when interpreting */
@@ -45,6 +45,7 @@ static const char usage_text[] =
     "  compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server] [--force] prog.sf\n"
     "                     writes NAME.c (--force: whatever it holds) and builds NAME;\n"
     "                     --emit=c|opencl|kernel-ir|plan|ir prints instead;\n"
+    "                     --target=gpu|cpu: kernels of that target only;\n"
     "                     with --server, NAME speaks the server protocol without being asked to\n"
     "  check prog.sf      types, sizes, consumption; silent when all is well\n"
     "  run [-e ENTRY] [-b] prog.sf < input\n"
@@ -121,6 +122,11 @@ static int take_option(const Option *opts, int command, int argc, char **argv, i
     return usage_error("unknown option '%s'%s", a, rt_spell_hint(&s));
 }
 
+static bool emits(const Options *o, const char *kind)
+{
+    return o->emit && strcmp(o->emit, kind) == 0;
+}
+
 static int check_options(Options *o, const char *mode)
 {
     static const char *const kinds[] = {"c", "opencl", "kernel-ir", "plan", "ir"};
@@ -129,6 +135,8 @@ static int check_options(Options *o, const char *mode)
         known |= o->emit && strcmp(o->emit, kinds[i]) == 0;
     if (!known)
         return usage_error("--emit=%s: c, opencl, kernel-ir, plan or ir", o->emit);
+    if (o->target && !(ktarget_named(o->target) && (emits(o, "opencl") || emits(o, "kernel-ir"))))
+        return usage_error("--target=%s: gpu or cpu, with --emit=opencl or kernel-ir", o->target);
     if (o->output && !*o->output)
         return usage_error("-o needs a name");
     if (o->emit && o->output)
@@ -160,6 +168,7 @@ static int parse_options(Options *o, int command, int argc, char **argv)
                            {"-b", NULL, &o->binary, RUN},
                            {"--json", NULL, &o->json, EXPLAIN},
                            {"--emit", &o->emit, NULL, COMPILE},
+                           {"--target", &o->target, NULL, COMPILE},
                            {"--flatten", &mode, NULL, ANY & ~CHECK},
                            {"--server", NULL, &o->server, COMPILE},
                            {"--force", NULL, &o->force, COMPILE},
@@ -356,13 +365,18 @@ static bool can_be_binary(const char *name)
     return false;
 }
 
-/* As the makers made them, with where in the program. */
-static void emit_kernels(Out *o, const Plan *p)
+/* The text that --emit asks for; without it the program. */
+static void emit(Ctx *cx, Out *out, const Options *o, const Plan *plan)
 {
-    for (int i = 0; i < p->kernels.n; i++) {
-        out_printf(o, "%s-- %s\n", i ? "\n" : "", diag_place_str(p->kernels.at[i]->loc));
-        kir_print(o, p->kernels.at[i]->fun);
-    }
+    const KTarget *t = o->target ? ktarget_named(o->target) : NULL;
+    if (emits(o, "plan"))
+        plan_print(out, plan);
+    else if (emits(o, "opencl"))
+        cg_emit_opencl(out, plan, t);
+    else if (emits(o, "kernel-ir"))
+        cg_emit_kernel_ir(out, plan, t);
+    else
+        cg_emit_c(cx, out, plan, o->file);
 }
 
 static int cmd_compile(Options *o)
@@ -386,7 +400,7 @@ static int cmd_compile(Options *o)
         return EXIT_USER;
     }
     Out out = {0};
-    if (o->emit && strcmp(o->emit, "ir") == 0) {
+    if (emits(o, "ir")) {
         ir_print(&out, p);
         return print_out(&out);
     }
@@ -394,14 +408,7 @@ static int cmd_compile(Options *o)
         return code;
     plan->server = o->server;
     diag_set_pass("emit");
-    if (o->emit && strcmp(o->emit, "plan") == 0)
-        plan_print(&out, plan);
-    else if (o->emit && strcmp(o->emit, "opencl") == 0)
-        cg_emit_opencl(&out, plan);
-    else if (o->emit && strcmp(o->emit, "kernel-ir") == 0)
-        emit_kernels(&out, plan);
-    else
-        cg_emit_c(cx, &out, plan, o->file);
+    emit(cx, &out, o, plan);
     if (o->emit)
         return print_out(&out);
     const char *name = o->output ? o->output : default_output(cx, o->file);

@@ -28,47 +28,6 @@ const char *c_string(Ctx *cx, const char *s)
     return text;
 }
 
-/* A text as a C string literal, a line of it on each line. */
-static void emit_literal_lines(Out *o, const char *text)
-{
-    while (*text) {
-        const char *nl = strchr(text, '\n');
-        size_t n = nl ? (size_t)(nl - text) + 1 : strlen(text);
-        out_puts(o, "    ");
-        out_c_string(o, text, n);
-        out_puts(o, "\n");
-        text += n;
-    }
-}
-
-static void emit_kernels(Emit *em)
-{
-    Out *o = em->o;
-    const Kernels *ks = &em->p->kernels;
-    heading(o, "Kernels");
-    if (ks->n == 0)
-        return;
-    for (int i = 0; i < ks->n; i++) {
-        const Kernel *k = ks->at[i];
-        out_c_comment(o, "%s%s%s", diag_place_str(k->loc), k->what ? ": " : "",
-                      k->what ? k->what : "");
-        out_printf(o, "\nstatic const char source_%s[] =\n", k->name);
-        emit_literal_lines(o, k->text);
-        out_puts(o, "    \"\";\n\n");
-    }
-    out_puts(o, "enum {\n");
-    for (int i = 0; i < ks->n; i++)
-        out_printf(o, "    %s,\n", kernel_enum(ks->at[i]));
-    out_puts(o, "};\nstatic const rt_kernel_def kernels[] = {\n");
-    for (int i = 0; i < ks->n; i++) {
-        const Kernel *k = ks->at[i];
-        out_printf(o, "    {\"%s\", source_%s, %s, \"\", %s, %s},\n", k->name, k->name,
-                   c_string(em->cx, diag_place_str(k->loc)), k->may_fail ? "true" : "false",
-                   k->fixed_group ? "true" : "false");
-    }
-    out_puts(o, "};\n\n");
-}
-
 /* threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1) */
 static const char *class_text(Ctx *cx, const Path *path)
 {
@@ -192,6 +151,7 @@ void cg_emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
     out_putn(o, runtime, n);
     out_puts(o, "\n");
     out_puts(o, "/* ==== The program ==== */\n\n");
+    heading(o, "Kernels");
     emit_kernels(&em);
     emit_thresholds(&em);
     emit_sites(&em);
@@ -200,15 +160,4 @@ void cg_emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
         emit_entry(&em, p->entries.at[i]);
     emit_entries(&em);
     emit_program(&em, program_name(cx, source_name));
-}
-
-void cg_emit_opencl(Out *o, const Plan *p)
-{
-    for (int i = 0; i < p->kernels.n; i++) {
-        const Kernel *k = p->kernels.at[i];
-        out_puts(o, i ? "\n" : "");
-        out_puts(o, k->text);
-        if (k->text[0] && k->text[strlen(k->text) - 1] != '\n')
-            out_puts(o, "\n");
-    }
 }

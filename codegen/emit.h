@@ -1,6 +1,7 @@
 /* The parts of the emitter among themselves:
  *
  *   emit.c        the whole C file
+ *   emit_kernels.c  the kernels' texts and their table
  *   emit_types.c  types of parameters and results
  *   emit_split.c  an entry's operations as functions, and what these share
  *   emit_entry.c  the functions' text around their operations: parameters, state, blocks, results
@@ -133,6 +134,10 @@ const char *param_enum(Ctx *cx, const char *name); /* "P_main_suff_outer_par_0" 
 
 void emit_entry(Emit *em, const EntryPlan *ep);
 const char *entry_fn(const Entry *en); /* "entry_main" */
+
+/* --- emit_kernels.c -------------------------------------------------------------------------- */
+
+void emit_kernels(Emit *em); /* their texts, and the table `kernels` */
 
 /* --- emit_types.c, embed.c ------------------------------------------------------------------- */
 

@@ -172,7 +172,7 @@ static void reduce_or_scan0(KGen *kg, const Stm *s)
     }
     enter(kg);
     if (scalars) {
-        kg_if_cpu(kg);
+        kg_if_single(kg);
         apart(kg, s, scan, outs);
         kb_else(kg->kb);
         if (scan)
@@ -274,7 +274,7 @@ static void hist_alone(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
 
 static void hist_by_group(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
 {
-    kg_if_cpu(kg);
+    kg_if_single(kg);
     hist_alone(kg, e, h, locs);
     kb_else(kg->kb);
     if (h->way == HIST_TURNS)

@@ -381,14 +381,14 @@ static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const Sx *count)
         sx_mul(cx, sx_mul(cx, count, kg->max_threads), sx_const(cx, prim_type_bytes[t.elem]));
     Mem *mem = host_alloc(kg->h, v ? v->base : "thread", bytes);
     KLoc l = {.mem = kg_param_mem(kg, mem, t.elem), .fresh = true};
-    const KExp *cpu = kg_id(kg, KID_CPU);
+    const KExp *woven = kg_id(kg, KID_COALESCES);
     kb_enter(kg->kb, &kg->top);
     if (!kg->thread_stride)
         kg->thread_stride =
-            kb_let(kg->kb, "thread_stride", kx_select(a, cpu, kg_int(kg, 1), kg_global_size(kg)));
+            kb_let(kg->kb, "thread_stride", kx_select(a, woven, kg_global_size(kg), kg_int(kg, 1)));
     const KExp *thread = kg_global_id(kg), *n = kg_host(kg, count);
     const KExp *off =
-        kb_let(kg->kb, v ? v->base : "thread", kx_select(a, cpu, kg_mul(kg, thread, n), thread));
+        kb_let(kg->kb, v ? v->base : "thread", kx_select(a, woven, thread, kg_mul(kg, thread, n)));
     kb_end(kg->kb);
     kg->uses_scratch = true;
     l.offset = kg_sx_of(kg, off);
@@ -465,14 +465,14 @@ static void prologue(KGen *kg)
               (KStm){.kind = KST_LET, .var = (KVar *)kg->stopped->var, .x = {before}});
 }
 
-void kg_if_gpu(KGen *kg)
+void kg_if_teams(KGen *kg)
 {
-    kb_if(kg->kb, kx_not(kg->cx->perm, kg_id(kg, KID_CPU)));
+    kb_if(kg->kb, kg_id(kg, KID_TEAMS));
 }
 
-void kg_if_cpu(KGen *kg)
+void kg_if_single(KGen *kg)
 {
-    kb_if(kg->kb, kg_id(kg, KID_CPU));
+    kb_if(kg->kb, kx_not(kg->cx->perm, kg_id(kg, KID_TEAMS)));
 }
 
 static KFun *finished_fun(KGen *kg, const Kernel *k)
@@ -492,26 +492,13 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
     return f;
 }
 
-static const char *target_text(Ctx *cx, const KFun *f, bool cpu, bool *fixed_group)
+static void put_on_targets(Ctx *cx, Kernel *k)
 {
-    KFun *own = kir_specialize(cx->perm, f, cpu);
-    kir_passes(cx->perm, own, cx->verify);
-    *fixed_group = *fixed_group || kblock_has(&own->body, KST_BARRIER);
-    Out o = {0};
-    kir_opencl(&o, own);
-    const char *text = arena_strdup(cx->perm, o.text);
-    out_free(&o);
-    return text;
-}
-
-/* The text for GPUs and for CPUs. */
-static const char *target_texts(Ctx *cx, const KFun *f, bool *fixed_group)
-{
-    const char *gpu = target_text(cx, f, false, fixed_group);
-    const char *cpu = target_text(cx, f, true, fixed_group);
-    if (strcmp(gpu, cpu) == 0)
-        return gpu;
-    return arena_printf(cx->perm, "#if MF_IS_CPU\n%s#else\n%s#endif\n", cpu, gpu);
+    for (int t = 0; t < N_KTARGETS; t++) {
+        k->on[t] = kir_specialize(cx->perm, k->fun, &ktargets[t]);
+        kir_passes(cx->perm, k->on[t], cx->verify);
+        k->fixed_group = k->fixed_group || kblock_has(&k->on[t]->body, KST_BARRIER);
+    }
 }
 
 Kernel *kg_finish(KGen *kg)
@@ -528,8 +515,8 @@ Kernel *kg_finish(KGen *kg)
     if (cx->verify)
         kir_verify(k.fun, "plan");
     Kernel *known = kernel_intern(kg->h->plan, cx, k);
-    if (!known->text)
-        known->text = target_texts(cx, known->fun, &known->fixed_group);
+    if (!known->on[0])
+        put_on_targets(cx, known);
     return known;
 }
 

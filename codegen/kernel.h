@@ -120,9 +120,10 @@ KBuf *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem);
 void kg_updates(KGen *kg, const Mem *mem);
 KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count);
 
-/* Open a branch for targets of a kind; kb_else and kb_end go with it. */
-void kg_if_gpu(KGen *kg);
-void kg_if_cpu(KGen *kg);
+/* Open a branch for targets whose work-items work together in a group (trait TEAMS), or those
+ * where each works by itself; kb_else and kb_end go with it. */
+void kg_if_teams(KGen *kg);
+void kg_if_single(KGen *kg);
 const KExp *kg_global_id(KGen *kg);   /* the work-item's number in the grid ... */
 const KExp *kg_global_size(KGen *kg); /* ... of so many */
 

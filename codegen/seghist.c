@@ -181,7 +181,7 @@ static void local_collect(KGen *kg, const SegHist *sh, const LocalBins *lb, cons
     for (int d = sh->k; d < h->rank; d++)
         flat = sx_add(kg->cx, sx_mul(kg->cx, flat, kg_sx(kg, t.dims[d])), kg_sx(kg, h->index[d]));
     KLoc bin = local_bin(kg, lb, kb_let(kg->kb, "at", kg_add(kg, at, kg_at(kg, flat))));
-    kg_if_cpu(kg);
+    kg_if_single(kg);
     hist_combine(kg, h, &bin, hist_vals(kg, h));
     kb_else(kg->kb);
     hist_update(kg, h, &bin, hist_vals(kg, h));
@@ -426,7 +426,7 @@ static KGen *turns_kernel(const SegHist *sh, const BinLayout *l, bool apart)
              *items = sx_select(kg->cx, sx_is_cpu(kg->cx), one, kg->group_size);
     KBuf *owner = kg_param_local(kg, "owner", T_I32, items);
     KBuf *left = kg_param_local(kg, "left", T_I32, one);
-    kg_if_cpu(kg);
+    kg_if_single(kg);
     turns_apart(kg, sh, l, mems);
     kb_else(kg->kb);
     turns_together(kg, sh, l, mems, owner, left);

@@ -187,7 +187,7 @@ static void local_barrier(KGen *kg)
 
 void seg_barrier(KGen *kg)
 {
-    kg_if_gpu(kg);
+    kg_if_teams(kg);
     local_barrier(kg);
     kb_end(kg->kb);
 }
@@ -197,7 +197,7 @@ void accs_tree(KGen *kg, const Accs *ac, const Chunk *n)
 {
     KBuild *b = kg->kb;
     Arena *a = kg->cx->perm;
-    kg_if_gpu(kg);
+    kg_if_teams(kg);
     accs_put(kg, ac, kg->lid);
     const KExp *d = kb_for_doubling(b, "d", kg_int(kg, 1), n->threads);
     local_barrier(kg);
@@ -218,7 +218,7 @@ void accs_scan(KGen *kg, const Accs *ac, const Chunk *n)
 {
     KBuild *b = kg->kb;
     accs_put(kg, ac, kg->lid);
-    kg_if_gpu(kg);
+    kg_if_teams(kg);
     local_barrier(kg);
     const KExp *d = kb_for_doubling(b, "d", kg_int(kg, 1), n->threads);
     kb_if(b, kg_and(kg, n->active, kg_le(kg, d, n->p)));

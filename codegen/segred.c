@@ -21,16 +21,14 @@ static const KExp *open_share(KGen *kg, const Chunk *n, const Exp *e)
     const KExp *q = kb_let(b, "q", kg_quot(kg, more, n->threads));
     const KExp *mine = kg_max(kg, zero, kg_min(kg, q, kg_sub(kg, n->len, kg_mul(kg, n->p, q))));
     const KExp *dealt = kg_quot(kg, kg_sub(kg, more, n->p), n->threads);
-    const KExp *row = kg_id(kg, KID_CPU); /* is the share one piece? */
-    if (!op_is_comm(e))
-        row = kx_bool(a, true);
-    const KExp *own = kb_let(b, "own", kx_select(a, row, mine, dealt));
+    const KExp *woven = op_is_comm(e) ? kg_id(kg, KID_COALESCES) : kx_bool(a, false);
+    const KExp *own = kb_let(b, "own", kx_select(a, woven, dealt, mine));
     const KExp *t = kb_for(b, "t", zero, own, one);
     if (seg_is_short(e->seg.body) && seg_is_short(e->seg.op->body))
         kg_loop_unroll(kg, SHARE_UNROLL);
     const KExp *in_row = kg_add(kg, kg_mul(kg, n->p, q), t);
     const KExp *in_turn = kg_add(kg, kg_mul(kg, t, n->threads), n->p);
-    return kb_let(b, "off", kx_select(a, row, in_row, in_turn));
+    return kb_let(b, "off", kx_select(a, woven, in_turn, in_row));
 }
 
 void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)

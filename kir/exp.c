@@ -14,8 +14,11 @@ const KStmInfo kstm_info[N_KSTMS] = {
 };
 
 const KIdInfo kid_info[N_KIDS] = {
-#define X(TAG, word, type, uniform) [KID_##TAG] = {word, type, uniform},
+#define X(TAG, word, type, uniform) [KID_##TAG] = {word, type, uniform, false},
     KIDS(X)
+#undef X
+#define X(TAG, word, type, uniform) [KID_##TAG] = {word, type, uniform, true},
+        KTRAITS(X)
 #undef X
 };
 

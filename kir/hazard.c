@@ -17,8 +17,8 @@
  *    so that nobody writes there.
  *
  * The second and those behind the fourth believe the maker, and so does this: memory that VIEWs
- * name from different offsets on is different. Where there is one work-item in a group (cpu),
- * nothing is asked. */
+ * name from different offsets on is different. Where there is one work-item in a group (not
+ * `teams`), nothing is asked. */
 #include "kir/uniform.h"
 
 #include "base/ptrmap.h"
@@ -492,21 +492,21 @@ static void access(Hazard *h, const KStm *s, uint8_t *p)
 
 static void walk_block(Hazard *h, const KBlock *b, uint8_t *p);
 
-static bool is_cpu(const KExp *x)
+static bool for_teams(const KExp *x)
 {
-    return x->kind == KE_ID && x->id == KID_CPU;
+    return x->kind == KE_ID && x->id == KID_TEAMS;
 }
 
-static bool is_not_cpu(const KExp *x)
+static bool for_single(const KExp *x)
 {
-    return x->kind == KE_PRIM && x->op == OP_NOT && is_cpu(x->x[0]);
+    return x->kind == KE_PRIM && x->op == OP_NOT && for_teams(x->x[0]);
 }
 
 /* What is only for a group of one work-item does not count. */
 static void walk_if(Hazard *h, const KStm *s, uint8_t *p)
 {
     uint8_t *q = pending_copy(h, p);
-    bool then = !is_cpu(s->x[0]), els = !is_not_cpu(s->x[0]);
+    bool then = !for_single(s->x[0]), els = !for_teams(s->x[0]);
     if (then)
         walk_block(h, &s->body[0], p);
     if (els)

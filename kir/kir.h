@@ -10,6 +10,7 @@
  *   verify.h    verify.c  what must hold; hazard.c  of barriers
  *   uniform.h   uniform.c  what is the same for a whole group
  *   hash.h      hash.c  kernels up to names
+ *   target.h    target.c  kinds of devices; a kernel on one of them
  *   opencl.c    OpenCL C
  *
  * Loads are statements, so an expression means the same wherever its variables do. There are no
@@ -93,18 +94,24 @@ extern const char *const kexp_word[N_KEXPS];
     X(LANE, "lane", T_I64, false)                   /* in the sub-group */                         \
     X(LANES, "lanes", T_I64, true)                  /* of a sub-group */                           \
     X(FAILED_BEFORE, "failed_before", T_BOOL, true) /* did an earlier launch fail? */              \
-    X(CPU, "cpu", T_BOOL, true)           /* is the target a CPU? Gone after kir_specialize */     \
-    X(ATOMIC64, "atomic64", T_BOOL, true) /* has the device atomics on 64 bits? */
+    X(ATOMIC64, "atomic64", T_BOOL, true)           /* has the device atomics on 64 bits? */
+/* Traits of targets (target.h): the same, but gone after kir_specialize. */
+#define KTRAITS(X)                                                                                 \
+    /* Work-items of a group share out pieces of work; else each has pieces of its own, the        \
+     * sizes of groups that share anything are 1, and no barrier is needed. */                     \
+    X(TEAMS, "teams", T_BOOL, true)                                                                \
+    /* Neighbouring work-items should be at neighbouring elements; else each at consecutive. */    \
+    X(COALESCES, "coalesces", T_BOOL, true)
 typedef enum {
 #define X(TAG, word, type, uniform) KID_##TAG,
-    KIDS(X)
+    KIDS(X) KTRAITS(X)
 #undef X
         N_KIDS
 } KId;
 typedef struct {
     const char *word;
     PrimType type;
-    bool uniform;
+    bool uniform, trait;
 } KIdInfo;
 extern const KIdInfo kid_info[N_KIDS];
 

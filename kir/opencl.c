@@ -241,10 +241,12 @@ static void id_text(Out *o, const KExp *x)
     case KID_LANE: out_puts(o, "mf_lane()"); return;
     case KID_LANES: out_puts(o, "MF_LANES"); return;
     case KID_FAILED_BEFORE: out_puts(o, "mf_failed_before(failure, launch)"); return;
-    case KID_CPU: out_puts(o, "MF_IS_CPU"); return;
     case KID_ATOMIC64: out_puts(o, "MF_ATOMIC64"); return;
+    case KID_TEAMS:
+    case KID_COALESCES:
     case N_KIDS: break;
     }
+    ice(NO_LOC, "%s: the kernel is not specialised to its target", kid_info[x->id].word);
 }
 
 static void exp_text(Out *o, const KExp *x, int level)

@@ -18,9 +18,6 @@ const KPass *kir_pass(const char *name);
 /* Runs them all; verify: asks kir_verify after each. */
 void kir_passes(Arena *a, KFun *f, bool verify);
 
-/* The kernel as it is on a CPU, or on a GPU: a copy. */
-KFun *kir_specialize(Arena *a, const KFun *f, bool cpu);
-
 KPassFn kir_dead;
 KPassFn kir_barriers;
 KPassFn kir_invariant;

@@ -1,16 +1,39 @@
-/* What a kernel is on one target: branches on the target are taken, the others are gone. */
-#include "kir/passes.h"
+#include "kir/target.h"
+
 #include "kir/walk.h"
+
+#include <string.h>
+
+const KTarget ktargets[N_KTARGETS] = {
+    [KTARGET_GPU] = {.name = "gpu",
+                     .what = "OpenCL C for GPUs",
+                     .traits = 1u << KID_TEAMS | 1u << KID_COALESCES,
+                     .print = kir_opencl},
+    /* The work-items of a group run one after the other, so that each gets a piece of work of its
+     * own, and consecutive elements: inner loops become vectors. */
+    [KTARGET_CPU] = {.name = "cpu", .what = "OpenCL C for CPUs", .traits = 0, .print = kir_opencl},
+};
+
+const KTarget *ktarget_named(const char *name)
+{
+    for (int t = 0; t < N_KTARGETS; t++)
+        if (strcmp(ktargets[t].name, name) == 0)
+            return &ktargets[t];
+    return NULL;
+}
+
+/* --- A kernel on a target --------------------------------------------------------------------- */
 
 typedef struct {
     Arena *arena;
-    bool cpu;
-} Target;
+    const KTarget *target;
+} Answers;
 
-static const KExp *known(void *env, const KExp *x)
+static const KExp *answer(void *env, const KExp *x)
 {
-    const Target *t = env;
-    return x->kind == KE_ID && x->id == KID_CPU ? kx_bool(t->arena, t->cpu) : x;
+    const Answers *s = env;
+    bool trait = x->kind == KE_ID && kid_info[x->id].trait;
+    return trait ? kx_bool(s->arena, s->target->traits & 1u << x->id) : x;
 }
 
 /* Names are unique: the statements of the branch that is taken need no block of their own. */
@@ -26,14 +49,14 @@ static void take_branch(void *env, KBuild *b, KStm *s)
         kb_push(b, taken->at[i]);
 }
 
-KFun *kir_specialize(Arena *a, const KFun *f, bool cpu)
+KFun *kir_specialize(Arena *a, const KFun *f, const KTarget *t)
 {
     KFun *own = kfun_copy(a, f);
-    Target t = {a, cpu};
-    kblock_map_exps(a, &own->body, known, &t);
+    Answers s = {a, t};
+    kblock_map_exps(a, &own->body, answer, &s);
     KRewriter r = {.leave = take_branch};
     kblock_rewrite(kb_more(a, own), &own->body, &r);
-    own->alone = cpu;
+    own->alone = !(t->traits & 1u << KID_TEAMS);
     own->may_fail = kblock_has(&own->body, KST_FAIL);
     return own;
 }

@@ -2,6 +2,7 @@
 
 #include "base/source.h"
 #include "kir/passes.h"
+#include "kir/target.h"
 #include "kir/text.h"
 #include "kir/verify.h"
 
@@ -11,19 +12,21 @@
 typedef struct {
     const char *file;
     VEC(const KPass *) passes;
+    const KTarget *target; /* NULL: the kernels as they are */
     bool opencl;
 } KTool;
 
 static int usage(const char *what, const char *arg)
 {
-    fprintf(stderr, "minifut: %s '%s': minifut kir FILE.kir [--pass=NAME]... [--opencl]\n", what,
-            arg);
+    fprintf(stderr,
+            "minifut: %s '%s': minifut kir FILE.kir [--target=NAME] [--pass=NAME]... [--opencl]\n",
+            what, arg);
     return EXIT_USAGE;
 }
 
 static int take_arg(KTool *t, Arena *a, const char *arg)
 {
-    static const char pass[] = "--pass=";
+    static const char pass[] = "--pass=", target[] = "--target=";
     if (strcmp(arg, "--opencl") == 0) {
         t->opencl = true;
     } else if (strncmp(arg, pass, strlen(pass)) == 0) {
@@ -31,6 +34,10 @@ static int take_arg(KTool *t, Arena *a, const char *arg)
         if (!p)
             return usage("no pass", arg);
         vec_push(a, &t->passes, p);
+    } else if (strncmp(arg, target, strlen(target)) == 0) {
+        t->target = ktarget_named(arg + strlen(target));
+        if (!t->target)
+            return usage("no target", arg);
     } else if (arg[0] == '-' || t->file) {
         return usage("unknown argument", arg);
     } else {
@@ -42,13 +49,16 @@ static int take_arg(KTool *t, Arena *a, const char *arg)
 /* The passes, on a kernel that is well-formed, and the text of what they leave. */
 static void run(Out *o, Arena *a, const KTool *t, KFun *f)
 {
+    const KTarget *on = t->target || !t->opencl ? t->target : &ktargets[KTARGET_GPU];
+    if (on)
+        f = kir_specialize(a, f, on);
     for (int i = 0; i < t->passes.n; i++) {
         diag_set_pass(t->passes.at[i]->name);
         t->passes.at[i]->run(a, f);
         kir_verify(f, t->passes.at[i]->name);
     }
     if (t->opencl)
-        kir_opencl(o, f);
+        on->print(o, f);
     else
         kir_print(o, f);
 }

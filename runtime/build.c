@@ -13,19 +13,25 @@
 
 enum { RT_N_SOURCES = 3, RT_N_COMMON = 2 };
 
+/* The kernel's text for the device. */
+static const char *rt_source(const rt_ctx *ctx, const rt_kernel *k)
+{
+    return k->def->source[ctx->is_cpu ? RT_CPU : RT_GPU];
+}
+
 /* The texts that make up a kernel's program. */
-static void rt_sources(const rt_kernel *k, const char *text[RT_N_SOURCES])
+static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[RT_N_SOURCES])
 {
     text[0] = rt_text_prelude_cl;
     text[1] = rt_text_scalar_h;
-    text[2] = k->def->source;
+    text[2] = rt_source(ctx, k);
 }
 
 /* The build options, to free(). */
 static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
 {
     const char *more = ctx->config.build_options;
-    return rt_format("-DMF_IS_CPU=%d %s %s", ctx->is_cpu, k->def->options, more ? more : "");
+    return rt_format("%s %s", k->def->options, more ? more : "");
 }
 
 /* --- The cache on disk --- */
@@ -84,7 +90,7 @@ static char *rt_cache_file(const rt_ctx *ctx, const rt_kernel *k, const char *op
 {
     const char *text[RT_N_SOURCES];
     uint64_t h[2] = {0xcbf29ce484222325u, 0x9e3779b97f4a7c15u};
-    rt_sources(k, text);
+    rt_sources(ctx, k, text);
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < RT_N_SOURCES; j++)
             h[i] = rt_hash(h[i], text[j]);
@@ -201,11 +207,11 @@ static void rt_build_together(rt_ctx *ctx, rt_kernel *k, const char *options)
     int n = RT_N_COMMON;
     char *log;
     rt_dev_program *program;
-    rt_sources(k, own);
+    rt_sources(ctx, k, own);
     memcpy(text, own, RT_N_COMMON * sizeof *text);
     for (int i = 0; i < ctx->n_kernels; i++)
-        if (rt_goes_with(k, &ctx->kernels[i]) && ctx->kernels[i].def->source != text[n - 1])
-            text[n++] = ctx->kernels[i].def->source;
+        if (rt_goes_with(k, &ctx->kernels[i]) && rt_source(ctx, &ctx->kernels[i]) != text[n - 1])
+            text[n++] = rt_source(ctx, &ctx->kernels[i]);
     rt_dev_build(ctx->dev, n, text, options, &program, &log);
     free(text);
     free(log);
@@ -227,7 +233,7 @@ static int rt_build_source(rt_ctx *ctx, rt_kernel *k, const char *options)
     if (!k->program && rt_builds_together(ctx))
         rt_build_together(ctx, k, options);
     if (!k->program) {
-        rt_sources(k, text);
+        rt_sources(ctx, k, text);
         e = rt_dev_build(ctx->dev, RT_N_SOURCES, text, options, &k->program, &log);
         if (!k->program && !log)
             return rt_dev_check(ctx, e, k->def->name);
@@ -294,6 +300,11 @@ RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
     fprintf(f, "%s\n%s\n", rt_text_prelude_cl, rt_text_scalar_h);
     for (int i = 0; i < prog->n_kernels; i++) {
         const rt_kernel_def *k = &prog->kernels[i];
-        fprintf(f, "/* Kernel %s; options: %s */\n%s\n", k->name, k->options, k->source);
+        bool same = k->source[RT_GPU] == k->source[RT_CPU];
+        fprintf(f, "/* Kernel %s%s; options: %s */\n%s\n", k->name, same ? "" : " on GPUs",
+                k->options, k->source[RT_GPU]);
+        if (!same)
+            fprintf(f, "/* Kernel %s on CPUs; options: %s */\n%s\n", k->name, k->options,
+                    k->source[RT_CPU]);
     }
 }

@@ -9,7 +9,7 @@
 
 #define RT_B_KERNEL(name, elem, size, options, fixed)                                              \
     {name,                                                                                         \
-     rt_text_builtin_cl,                                                                           \
+     {rt_text_builtin_cl, rt_text_builtin_cl},                                                     \
      "built-in, elements of " #size " bytes",                                                      \
      "-DELEM=" #elem options,                                                                      \
      false,                                                                                        \

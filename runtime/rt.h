@@ -44,15 +44,18 @@ enum {
  * Tables of a generated program
  * --------------------------------------------------------------------------------------------- */
 
+/* Kinds of devices that kernels are written for. */
+typedef enum { RT_GPU, RT_CPU, RT_N_TARGETS } rt_target;
+
 /* A kernel. The id used below is its index in rt_program.kernels.
  *
- * `source` is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in front of it. It
- * defines one kernel called `name`, whose first two parameters are always
+ * `source`, for each target, is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in
+ * front of it. It defines one kernel called `name`, whose first two parameters are always
  *     __global mf_failure *failure, int launch
  * and are set by rt_launch; the arguments given to rt_launch follow. */
 typedef struct {
-    const char *name;    /* the __kernel function */
-    const char *source;  /* OpenCL C */
+    const char *name; /* the __kernel function */
+    const char *source[RT_N_TARGETS];
     const char *prov;    /* where it comes from: "prog.sf:12:7" */
     const char *options; /* extra build options, "" for none */
     bool may_fail;       /* calls mf_fail */

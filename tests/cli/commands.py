@@ -34,6 +34,8 @@ table("usage", False, [
     ("a value too many", "explain --json=yes p.sf", "option --json takes no value"),
     ("mode", "compile --flatten=deep p.sf", "unknown mode 'deep': incremental"),
     ("kind", "compile --emit=asm p.sf", "--emit=asm: c, opencl, kernel-ir, plan or ir"),
+    ("target", "compile --emit=opencl --target=tpu p.sf", "--target=tpu: gpu or cpu"),
+    ("target of a program", "compile --target=gpu p.sf", "--target=gpu: gpu or cpu, with --emit=opencl"),
     ("emit to a file", "compile --emit=c -o x p.sf", "does not go with -o"),
     ("pass", "ir --after=magic p.sf", "unknown pass 'magic'"),
     ("first pass", "ir --from=magic p.sf", "unknown pass 'magic'"),
@@ -305,6 +307,22 @@ def hostile_names_in_C(box):
     box.run([os.environ.get("CC", "cc")] + flags, 0, stdin=text)
     box.run([MINIFUT, "compile", "--emit=opencl", "--", path], 0)
     box.run([MINIFUT, "explain", "--", path], 0)
+
+
+@case(False)
+def kernels_of_each_target(box):
+    """Barriers are for GPUs; what is made for any target asks for traits, what a target runs does not."""
+    box.put("p.sf", "entry main [n] (xs: [n]f32) : f32 = reduce (+) 0.0f32 xs\n")
+    gpu, cpu = (box.minifut(f"compile --emit=opencl --target={t} p.sf", 0)[0] for t in ("gpu", "cpu"))
+    if "barrier(" not in gpu or "barrier(" in cpu or box.minifut("compile --emit=opencl p.sf", 0)[0] != gpu + "\n" + cpu:
+        raise Failed("the kernels of two targets")
+    made = box.minifut("compile --emit=kernel-ir p.sf", 0)[0]
+    done = box.minifut("compile --emit=kernel-ir --target=gpu p.sf", 0)[0]
+    if "if teams {" not in made or "teams" in done or "barrier" not in done:
+        raise Failed("kernels before and after passes")
+    for name, text in (("made.kir", made), ("done.kir", done)):
+        box.put(name, text)
+        box.minifut(f"kir --target=cpu --opencl {name}", 0)
 
 
 @case(False)

@@ -210,7 +210,8 @@ static inline int64_t ev_id(Ev *ev, const KExp *x)
     case KID_LANE: return ev->now % ev->lanes;
     case KID_LANES: return ev->lanes;
     case KID_FAILED_BEFORE: return 0;
-    case KID_CPU: return 0;
+    case KID_TEAMS:
+    case KID_COALESCES: return 1;
     case KID_ATOMIC64: return 1;
     case N_KIDS: break;
     }
