@@ -6,6 +6,9 @@
  * by a walk forwards, what may come after by one backwards. Barriers are in uniform control flow,
  * so all work-items of a group pass the same ones.
  *
+ * A barrier after an IF stays while there are barriers in the IF: PoCL gives up on kernels that go
+ * on without one ("could not find a dominating alternative variable").
+ *
  * Failures are recorded by atomics: they count as an access to memory of their own, which any
  * barrier orders. An atomic in global memory may tell another group that data are there: what this
  * group did in global memory before it, a barrier in between keeps before it. */
@@ -21,7 +24,8 @@ typedef struct {
 
 typedef struct {
     Access before, after;
-    int depth; /* loops around it */
+    int depth;         /* loops around it */
+    const KStm *joins; /* the IF that ends before it, with no barrier in between; or NULL */
 } Use;
 
 typedef struct {
@@ -152,12 +156,17 @@ static Access walk_loop(Barriers *w, const KStm *s, Access a, int depth, Walk *w
 
 static Access forwards(Barriers *w, const KBlock *b, Access a, int depth)
 {
+    const KStm *joins = NULL;
     for (int i = 0; i < b->n; i++) {
         const KStm *s = b->at[i];
-        if (s->kind == KST_BARRIER) {
+        if (s->kind == KST_IF)
+            joins = s;
+        if (s->kind == KST_BARRIER && s->fence) {
             Use *u = use_of(w, s);
             u->before = either(u->before, a);
             u->depth = depth;
+            u->joins = joins;
+            joins = NULL;
             a = past(w, a, s);
         } else if (s->kind == KST_LEAVE) {
             Access *at = exit_of(w, s->target);
@@ -181,7 +190,7 @@ static Access backwards(Barriers *w, const KBlock *b, Access a, int depth)
 {
     for (int i = b->n - 1; i >= 0; i--) {
         const KStm *s = b->at[i];
-        if (s->kind == KST_BARRIER) {
+        if (s->kind == KST_BARRIER && s->fence) {
             Use *u = use_of(w, s);
             u->after = either(u->after, a);
             a = past(w, a, s);
@@ -225,6 +234,16 @@ static bool orders(const Barriers *w, const Use *u, uint64_t among)
     return false;
 }
 
+static bool waits(const KBlock *b)
+{
+    for (int i = 0; i < b->n; i++) {
+        const KStm *s = b->at[i];
+        if ((s->kind == KST_BARRIER && s->fence) || waits(&s->body[0]) || waits(&s->body[1]))
+            return true;
+    }
+    return false;
+}
+
 static unsigned fence_needed(const Barriers *w, const KStm *s)
 {
     const Use *u = ptrmap_get(w->uses, s);
@@ -234,7 +253,10 @@ static unsigned fence_needed(const Barriers *w, const KStm *s)
     for (unsigned k = 0; k < N_KSPACES; k++)
         if (s->fence >> k & 1 && orders(w, u, w->of_space[k] | BIT(BIT_REST)))
             fence |= 1u << k;
-    return orders(w, u, BIT(BIT_FAILURE)) ? s->fence : fence;
+    if (orders(w, u, BIT(BIT_FAILURE)))
+        return s->fence;
+    bool joins = u->joins && (waits(&u->joins->body[0]) || waits(&u->joins->body[1]));
+    return fence || !joins ? fence : s->fence & 1u << KS_LOCAL ? 1u << KS_LOCAL : s->fence;
 }
 
 /* The barrier in the deepest loop whose fence can shrink, the last one of them: what a barrier

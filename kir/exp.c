@@ -171,6 +171,17 @@ const KExp *kx_conv(Arena *a, PrimType to, const KExp *x)
     return new_exp(a, KE_CONV, t, &x, 1);
 }
 
+const KExp *kx_index(Arena *a, const KExp *x)
+{
+    if (x->type.index)
+        return x;
+    bool leaf = x->kind == KE_CONST;
+    KExp *e = new_exp(a, leaf ? KE_CONST : KE_CONV, x->type, &x, !leaf);
+    e->c = x->c;
+    e->type.index = true;
+    return e;
+}
+
 const KExp *kx_select(Arena *a, const KExp *c, const KExp *x, const KExp *y)
 {
     if (c->kind == KE_CONST)

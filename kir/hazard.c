@@ -78,10 +78,24 @@ static void count_node(void *env, const KExp *x)
     ++*(int *)env;
 }
 
+/* An index stands for the i64 that it is. */
+static const KExp *plain(Arena *a, const KExp *x)
+{
+    if (x->kind == KE_CONV && x->type.elem == T_I64 && x->x[0]->type.elem == T_I64)
+        return x->x[0];
+    if (!x->type.index)
+        return x;
+    KExp *e = NEW(a, KExp);
+    *e = *x;
+    e->type.index = false;
+    return e;
+}
+
 static const KExp *expand_var(void *env, const KExp *x)
 {
-    const KExp *def = x->kind == KE_VAR ? ptrmap_get(((Hazard *)env)->defs, x->var) : NULL;
-    return def ? def : x;
+    const Hazard *h = env;
+    const KExp *def = x->kind == KE_VAR ? ptrmap_get(h->defs, x->var) : NULL;
+    return def ? def : plain(h->arena, x);
 }
 
 static const KExp *expand(Hazard *h, const KExp *x)

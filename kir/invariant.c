@@ -21,6 +21,8 @@ typedef struct {
     Arena *arena;
     KBuild *b;         /* appends to the block being made */
     PtrMap *copies;    /* KVar -> the KExp that it is */
+    PtrMap *defs;      /* KVar -> the KExp that a LET binds it to */
+    PtrSet *params;    /* about which conditions tell nothing new */
     PtrSet *bound;     /* variables bound so far */
     ExpMap *available; /* KExp -> the KExp of the variable that has its value */
     ExpMap *often;     /* second walk: expressions that are there more than once */
@@ -111,11 +113,27 @@ static void forget_since(Once *o, int n)
         expmap_put(o->available, o->added.at[--o->added.n], NULL);
 }
 
+static bool is_positive(const Once *o, const KExp *x)
+{
+    if (x->kind == KE_VAR && !x->var->mutable_ && ptrmap_get(o->defs, x->var))
+        return is_positive(o, ptrmap_get(o->defs, x->var));
+    if (x->kind == KE_CONST)
+        return x->c.i > 0;
+    if (x->kind == KE_ID)
+        return x->id == KID_GROUP_SIZE || x->id == KID_GROUPS || x->id == KID_GRID_SIZE ||
+               x->id == KID_LANES;
+    if (x->kind != KE_PRIM || x->type.elem != T_I64)
+        return false;
+    if (x->op == OP_MAX)
+        return is_positive(o, x->x[0]) || is_positive(o, x->x[1]);
+    return x->op == OP_MIN && is_positive(o, x->x[0]) && is_positive(o, x->x[1]);
+}
+
 /* Divisors stay above zero where the division was not reached. */
 static const KExp *guard_divisor(void *env, const KExp *x)
 {
     const Once *o = env;
-    if (!is_division(x) || x->x[1]->kind == KE_CONST)
+    if (!is_division(x) || is_positive(o, x->x[1]))
         return x;
     const KExp *to[] = {x->x[0], kx_max(o->arena, kx_int(o->arena, 1), x->x[1])};
     return kexp_with(o->arena, x, to);
@@ -126,8 +144,10 @@ static const KExp *name_it(Once *o, const KExp *x, bool guarded)
 {
     const KExp *value = guarded ? kexp_map(o->arena, x, guard_divisor, o) : x;
     const KExp *name = kb_let(o->b, is_division(x) ? "q" : "at", value);
-    if (name->kind == KE_VAR)
+    if (name->kind == KE_VAR) {
         ptrset_add(o->bound, name->var);
+        ptrmap_put(o->defs, name->var, value);
+    }
     make_available(o, x, name);
     return name;
 }
@@ -145,7 +165,7 @@ static bool is_asked(const Once *o, const KExp *x)
 static void ask_var(void *env, const KExp *x)
 {
     Once *o = env;
-    if (x->kind == KE_VAR)
+    if (x->kind == KE_VAR && !ptrset_has(o->params, x->var))
         vec_push(o->arena, &o->asked, x->var);
 }
 
@@ -275,6 +295,7 @@ static void walk_let(Once *o, KStm *s)
     }
     kb_push(o->b, s);
     ptrset_add(o->bound, s->var);
+    ptrmap_put(o->defs, s->var, x);
     if (is_integer(x) && is_fixed(o, x))
         make_available(o, x, kx_var(o->arena, s->var));
 }
@@ -337,12 +358,16 @@ static void walk_all(Arena *a, KFun *f, ExpMap *often)
     Once o = {.arena = a,
               .b = kb_more(a, f),
               .copies = ptrmap_new(a),
+              .defs = ptrmap_new(a),
+              .params = ptrmap_new(a),
               .bound = ptrmap_new(a),
               .available = expmap_new(a),
               .often = often};
     for (int i = 0; i < f->params.n; i++)
-        if (f->params.at[i].var)
+        if (f->params.at[i].var) {
+            ptrset_add(o.params, f->params.at[i].var);
             ptrset_add(o.bound, f->params.at[i].var);
+        }
     walk(&o, &f->body);
 }
 

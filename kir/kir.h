@@ -175,6 +175,9 @@ typedef struct {
     Loc loc;
     KFormals params;
     KBlock body;
+    KExps narrow_when;   /* an index has 32 bits where all hold: of scalar parameters, GROUPS and
+                          * GROUP_SIZE, with exact numbers (narrow.c). None: if `narrow`, always */
+    bool narrow;         /* it has indices (KType) */
     unsigned heap_types; /* set of PrimType: what is taken from the heap */
     bool may_fail;
     bool alone; /* a group is one work-item: barriers are not needed */
@@ -199,6 +202,7 @@ const KExp *kx_prim(Arena *a, PrimOp op, PrimType type, const KExp *const *args)
 const KExp *kx_prim1(Arena *a, PrimOp op, const KExp *x);
 const KExp *kx_prim2(Arena *a, PrimOp op, const KExp *x, const KExp *y);
 const KExp *kx_conv(Arena *a, PrimType to, const KExp *x);
+const KExp *kx_index(Arena *a, const KExp *x); /* an i64, as an index: it must have room */
 const KExp *kx_select(Arena *a, const KExp *c, const KExp *x, const KExp *y);
 const KExp *kx_part(Arena *a, const KExp *v, int k);
 const KExp *kx_vector(Arena *a, const KExp *const *x, int n);

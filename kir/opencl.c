@@ -156,7 +156,9 @@ static void infix_text(Out *o, const KExp *x, Infix f)
 static void function_text(Out *o, const KExp *x)
 {
     PrimType t = x->x[0]->type.elem;
-    if (is_index_division(x) && x->op == OP_QUOT)
+    if (x->type.index)
+        out_printf(o, "mf_%s_index(", prim_info[x->op].text);
+    else if (is_index_division(x) && x->op == OP_QUOT)
         out_puts(o, "mf_index_div(");
     else if (is_index_division(x))
         out_puts(o, "mf_index_mod(");
@@ -249,12 +251,20 @@ static void id_text(Out *o, const KExp *x)
     ice(NO_LOC, "%s: the kernel is not specialised to its target", kid_info[x->id].word);
 }
 
+static void const_text(Out *o, const KExp *x)
+{
+    if (x->type.index)
+        out_printf(o, x->c.i < 0 ? "(%lld)" : "%lld", (long long)x->c.i);
+    else
+        out_puts(o, kir_const_c(x->c));
+}
+
 static void exp_text(Out *o, const KExp *x, int level)
 {
     bool paren = level_of(x) < level;
     out_puts(o, paren ? "(" : "");
     switch (x->kind) {
-    case KE_CONST: out_puts(o, kir_const_c(x->c)); break;
+    case KE_CONST: const_text(o, x); break;
     case KE_VAR: out_puts(o, x->var->name); break;
     case KE_PRIM: prim_text(o, x); break;
     case KE_CONV: conv_text(o, x); break;

@@ -8,8 +8,12 @@
 
 const KPass kir_pass_table[] = {
     {"dead", kir_dead, "what has no effect"},
+    {"unroll", kir_unroll, "short loops: constant positions"},
+    {"scalarize", kir_scalarize, "private arrays that have only those are variables"},
     {"invariant", kir_invariant, "integer arithmetic out of loops, and once"},
+    {"dead", kir_dead, "what the passes before left"},
     {"barriers", kir_barriers, "barriers that order nothing"},
+    {"narrow", kir_narrow, "indices of 32 bits"},
     {NULL, NULL, NULL},
 };
 

@@ -336,10 +336,14 @@ void kir_print(Out *o, const KFun *f)
     for (int t = 0; t < N_PRIM_TYPES; t++)
         if (f->heap_types & 1u << t)
             out_printf(o, " %s", prim_type_text[t]);
-    out_puts(o, "\n");
+    out_puts(o, f->narrow ? " narrow\n" : "\n");
     o->indent++;
     for (int i = 0; i < f->params.n; i++)
         formal_text(o, &f->params.at[i]);
+    for (int i = 0; i < f->narrow_when.n; i++) {
+        operand_text(o, "when ", f->narrow_when.at[i]);
+        out_puts(o, "\n");
+    }
     o->indent--;
     out_puts(o, "{\n");
     o->indent++;

@@ -561,7 +561,13 @@ static KFun *read_kernel(KReader *k)
     f->may_fail = read_accept_word(k->r, "may_fail");
     f->alone = read_accept_word(k->r, "alone");
     f->heap_types = read_heap_types(k);
+    f->narrow = read_accept_word(k->r, "narrow");
     while (read_peek(k->r)->kind != '{') {
+        if (read_accept_word(k->r, "when")) {
+            const KExp *cond = read_exp(k, KL_LOWEST);
+            vec_push(k->arena, &f->narrow_when, cond);
+            continue;
+        }
         KFormal p = read_formal(k);
         vec_push(k->arena, &f->params, p);
     }

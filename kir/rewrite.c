@@ -304,6 +304,9 @@ KFun *kfun_copy(Arena *a, const KFun *f)
         p.var = p.var ? copy_binder(&c, p.var) : NULL;
         vec_push(a, &to->params, p);
     }
+    to->narrow_when = (KExps){0};
+    for (int i = 0; i < f->narrow_when.n; i++)
+        vec_push(a, &to->narrow_when, kexp_subst(a, f->narrow_when.at[i], c.exps));
     to->body = copy_block(&c, &f->body);
     return to;
 }

@@ -100,3 +100,17 @@ static inline long mf_index_mod(long a, long b)
 {
     return ((a | b) >> 32) == 0 ? (long)((uint)a % (uint)b) : a % b;
 }
+
+/* Numbers of elements and what is computed with them: 32 bits in the variant of a kernel for launches in
+ * which they all fit. Divisions are of what is not negative. */
+#ifdef MF_INDEX32
+typedef int mf_index;
+#define mf_quot_index(a, b) ((int)((uint)(a) / (uint)(b)))
+#define mf_rem_index(a, b)  ((int)((uint)(a) % (uint)(b)))
+#else
+typedef long mf_index;
+#define mf_quot_index(a, b) mf_index_div(a, b)
+#define mf_rem_index(a, b)  mf_index_mod(a, b)
+#endif
+#define mf_min_index(a, b) min((mf_index)(a), (mf_index)(b))
+#define mf_max_index(a, b) max((mf_index)(a), (mf_index)(b))

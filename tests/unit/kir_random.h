@@ -318,10 +318,9 @@ static inline KFun *rk_kernel(Arena *a, uint64_t seed)
 }
 
 /* Runs it on numbers drawn from the seed. */
-static inline Ev *rk_run(Arena *a, const KFun *f, uint64_t seed, bool index32)
+static inline Ev *rk_run(Arena *a, const KFun *f, uint64_t seed, int index_bits)
 {
     Ev *ev = ev_new(a, f, RK_ITEMS, seed);
-    ev->index32 = index32;
     ev->groups = 3;
     ev->group = (int)(seed % 3);
     uint64_t data = seed * 77 | 1;
@@ -335,6 +334,12 @@ static inline Ev *rk_run(Arena *a, const KFun *f, uint64_t seed, bool index32)
         for (int64_t k = 0; k < RK_ITEMS * RK_SLOTS; k++)
             ev_put(T_I64, m->at + 8 * k, (Val){.i = (int64_t)(ev_random(&data) % 2001) - 1000});
     }
+    ev->now = 0;
+    bool fits = true;
+    for (int i = 0; i < f->narrow_when.n; i++)
+        fits &= ev_scalar(ev, f->narrow_when.at[i]).i;
+    ev->index_bits = fits ? index_bits : 0;
+    ev->narrow = f->narrow && fits;
     ev_run(ev);
     return ev;
 }

@@ -1,0 +1,494 @@
+/* Indices of 32 bits: what the launch proves to fit is computed in the type `index`, which has 32
+ * bits in one variant of the kernel and 64 in the other.
+ *
+ * Integers of 64 bits get a range (range.c), which is an expression over what the host knows when
+ * it launches the kernel. If the range of a value is known, it becomes an index, and that its range
+ * fits becomes a condition of the launch (KFun.narrow_when): no inequality between sizes is proved
+ * here, the host computes both sides. Where an index meets other 64-bit arithmetic it is converted;
+ * scalar parameters are converted once, at the start.
+ *
+ * Arithmetic that may wrap around (not exact) is what it would be without wrapping, if the operands
+ * and the result fit; products with large constants, as hash functions have, are left alone: their
+ * conditions would never hold, and take the others with them. */
+#include "kir/passes.h"
+#include "kir/range.h"
+#include "kir/walk.h"
+
+enum { MOST_FACTOR = 1 << 16, MOST_CONDITIONS = 64 };
+
+typedef struct {
+    Arena *arena;
+    KFun *fun;
+    KBuild *b;
+    KRanges *ranges;
+    PtrMap *params; /* KVar of a parameter -> KVar, the same as an index */
+    KBlock head;    /* binds those */
+    KExps when;
+    int64_t most; /* the largest index */
+} Narrow;
+
+/* --- Conditions ------------------------------------------------------------------------------- */
+
+static void require(Narrow *w, const KExp *cond)
+{
+    for (int i = 0; i < w->when.n; i++)
+        if (kx_same(w->when.at[i], cond))
+            return;
+    vec_push(w->arena, &w->when, cond);
+}
+
+static void need_natural(void *env, const KExp *x)
+{
+    Narrow *w = env;
+    if (x->kind == KE_VAR)
+        require(w, kx_le(w->arena, kx_int(w->arena, 0), kx_conv(w->arena, T_I64, x)));
+}
+
+static bool is_param(const Narrow *w, const KVar *v)
+{
+    for (int i = 0; i < w->fun->params.n; i++)
+        if (w->fun->params.at[i].kind == KP_SCALAR && w->fun->params.at[i].var == v)
+            return true;
+    return false;
+}
+
+static void need_natural_param(void *env, const KExp *x)
+{
+    if (x->kind == KE_VAR && x->type.elem == T_I64 && is_param(env, x->var))
+        need_natural(env, x);
+}
+
+/* What the bound is made of is at least 0, as was taken for granted. */
+static void need_bound(Narrow *w, const KExp *bound, const KExp *cond)
+{
+    kexp_visit(bound, need_natural, w);
+    if (cond->kind != KE_CONST)
+        require(w, cond);
+}
+
+/* Without what is taken from it at the end: a little more to ask for, and simpler. */
+static const KExp *rounded_up(const KExp *x)
+{
+    return x->kind == KE_PRIM && x->op == OP_SUB && kbound_is_natural(x->x[1]) ? x->x[0] : x;
+}
+
+/* Can all of the range be an index? If so, that it is becomes a condition. */
+static bool fits(Narrow *w, KRange r)
+{
+    if (!r.lo || !r.hi || w->when.n >= MOST_CONDITIONS)
+        return false;
+    const KExp *low = kx_le(w->arena, kx_int(w->arena, -w->most - 1), r.lo);
+    const KExp *high = kx_le(w->arena, rounded_up(r.hi), kx_int(w->arena, w->most));
+    if (kx_is_int(low, 0) || kx_is_int(high, 0))
+        return false;
+    need_bound(w, r.lo, kbound_is_natural(r.lo) ? kx_bool(w->arena, true) : low);
+    need_bound(w, r.hi, high);
+    return true;
+}
+
+static bool is_op(const KExp *x, PrimOp op)
+{
+    return x->kind == KE_PRIM && x->op == op;
+}
+
+static bool at_least_1(const KExp *x)
+{
+    return (x->kind == KE_CONST && x->c.i >= 1) || x->kind == KE_ID ||
+           (is_op(x, OP_MAX) && (at_least_1(x->x[0]) || at_least_1(x->x[1])));
+}
+
+static bool at_most(const KExp *x, const KExp *y);
+
+/* Is x at most a part of y, which is at least that part? */
+static bool at_most_part(const KExp *x, const KExp *y)
+{
+    if (y->kind != KE_PRIM || y->n != 2)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const KExp *part = y->x[i], *other = y->x[1 - i];
+        bool grows = (y->op == OP_ADD && kbound_is_natural(other)) || y->op == OP_MAX ||
+                     (y->op == OP_MUL && kbound_is_natural(part) && at_least_1(other));
+        if (grows && at_most(x, part))
+            return true;
+    }
+    return false;
+}
+
+/* (x / max(1, y)) * y is at most x. */
+static const KExp *rounded(const KExp *mul)
+{
+    for (int i = 0; i < 2; i++) {
+        const KExp *q = mul->x[i], *y = mul->x[1 - i];
+        if (is_op(q, OP_QUOT) && is_op(q->x[1], OP_MAX) && kbound_is_natural(y) &&
+            (kx_same(q->x[1]->x[0], y) || kx_same(q->x[1]->x[1], y)))
+            return q->x[0];
+    }
+    return NULL;
+}
+
+/* Does it show that x <= y? Of bounds. */
+static bool at_most(const KExp *x, const KExp *y)
+{
+    if (kx_same(x, y) || at_most_part(x, y))
+        return true;
+    if (x->kind != KE_PRIM || x->n != 2)
+        return false;
+    const KExp *x0 = x->x[0], *x1 = x->x[1];
+    bool same = y->kind == KE_PRIM && x->op == y->op;
+    if (is_op(x, OP_SUB) && kbound_is_natural(x1))
+        return at_most(x0, y);
+    if (is_op(x, OP_QUOT))
+        return kbound_is_natural(y) && at_most(x0, y);
+    if (is_op(x, OP_MIN))
+        return at_most(x0, y) || at_most(x1, y);
+    if (is_op(x, OP_ADD))
+        return same && at_most(x0, y->x[0]) && at_most(x1, y->x[1]);
+    if (!is_op(x, OP_MUL) || !kbound_is_natural(y))
+        return false;
+    if (same && kbound_is_natural(x1) && kbound_is_natural(y->x[0]) && kbound_is_natural(y->x[1]) &&
+        at_most(x0, y->x[0]) && at_most(x1, y->x[1]))
+        return true;
+    const KExp *whole = rounded(x);
+    return whole && at_most(whole, y);
+}
+
+static bool is_upper_bound(const KExp *cond)
+{
+    return cond->op == OP_LE && cond->x[1]->kind == KE_CONST;
+}
+
+/* Does what is left of the others say it? */
+static bool is_said(const Narrow *w, int i)
+{
+    const KExp *c = w->when.at[i];
+    for (int k = 0; is_upper_bound(c) && k < w->when.n; k++) {
+        const KExp *d = w->when.at[k];
+        if (k != i && d && is_upper_bound(d) && at_most(c->x[0], d->x[0]))
+            return true;
+    }
+    return false;
+}
+
+static void keep_conditions(Narrow *w)
+{
+    for (int i = 0; i < w->when.n; i++)
+        if (is_said(w, i))
+            w->when.at[i] = NULL;
+    for (int i = 0; i < w->when.n; i++)
+        if (w->when.at[i])
+            vec_push(w->arena, &w->fun->narrow_when, w->when.at[i]);
+}
+
+/* The condition as the host computes it: numbers that do not fit in 64 bits become the nearest. */
+static const KExp *on_host(void *env, const KExp *x)
+{
+    Arena *a = env;
+    if (x->kind != KE_PRIM || !x->exact)
+        return x;
+    if (x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL)
+        return kx_saturate(a, x->op, x->x[0], x->x[1]);
+    return kx_prim2(a, x->op, x->x[0], x->x[1]);
+}
+
+const KExp *kir_narrow_condition(Arena *a, const KExp *cond)
+{
+    return kexp_map(a, cond, on_host, a);
+}
+
+/* --- Expressions ------------------------------------------------------------------------------ */
+
+static const KExp *wide(Narrow *w, const KExp *x);
+static const KExp *narrow(Narrow *w, const KExp *x);
+
+/* The parameter as an index, bound at the start of the kernel. */
+static const KExp *param_index(Narrow *w, const KVar *v)
+{
+    KVar *to = ptrmap_get(w->params, v);
+    if (!to) {
+        KType t = {.elem = T_I64, .lanes = 1, .index = true};
+        to = kb_var_new(w->b, v->name, t);
+        ptrmap_put(w->params, v, to);
+        kb_into(w->b, &w->head);
+        kb_let_var(w->b, to, kx_index(w->arena, kx_var(w->arena, v)));
+        w->b->open.n--;
+    }
+    return kx_var(w->arena, to);
+}
+
+static const KExp *narrow_var(Narrow *w, const KExp *x)
+{
+    if (x->var->type.index)
+        return kx_var(w->arena, x->var);
+    return is_param(w, x->var) ? param_index(w, x->var) : kx_index(w->arena, x);
+}
+
+static bool is_i64(const KExp *x)
+{
+    return x->type.elem == T_I64 && x->type.lanes == 1;
+}
+
+static bool is_large_factor(const KExp *x)
+{
+    return x->kind == KE_CONST && (x->c.i > MOST_FACTOR || x->c.i < -MOST_FACTOR);
+}
+
+/* Has it a product with a large constant in it, as hash functions have? */
+static bool is_hash(const KExp *x)
+{
+    if (x->kind == KE_PRIM && x->op == OP_MUL && !x->exact &&
+        (is_large_factor(x->x[0]) || is_large_factor(x->x[1])))
+        return true;
+    for (int i = 0; i < x->n; i++)
+        if (is_hash(x->x[i]))
+            return true;
+    return false;
+}
+
+/* An operation on indices, whose operands must fit as well? */
+static bool is_index_op(const KExp *x)
+{
+    switch ((int)x->op) { /* those that krange_of knows */
+    case OP_MUL:
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_QUOT:
+    case OP_REM:
+    case OP_DIV:
+    case OP_MOD:
+    case OP_AND: return true;
+    }
+    return false;
+}
+
+/* Division that rounds down is the other one on what is at least 0, as its range says. */
+static PrimOp index_op(PrimOp op)
+{
+    return op == OP_DIV ? OP_QUOT : op == OP_MOD ? OP_REM : op;
+}
+
+static const KExp *index_prim(Narrow *w, const KExp *x)
+{
+    const KExp *to[2];
+    for (int i = 0; i < 2; i++)
+        if (!(to[i] = narrow(w, x->x[i])))
+            return NULL;
+    KExp *e = NEW(w->arena, KExp);
+    *e = *kx_prim2(w->arena, index_op(x->op), to[0], to[1]);
+    e->exact = x->op != OP_AND;
+    e->type.index = true;
+    return e;
+}
+
+static const KExp *index_select(Narrow *w, const KExp *x)
+{
+    const KExp *y = narrow(w, x->x[1]), *z = narrow(w, x->x[2]);
+    if (!y || !z)
+        return NULL;
+    const KExp *to[] = {wide(w, x->x[0]), y, z};
+    KExp *e = NEW(w->arena, KExp);
+    *e = *x;
+    e->x = arena_memdup(w->arena, to, sizeof to);
+    e->type.index = true;
+    return e;
+}
+
+static const KExp *with_wide_operands(Narrow *w, const KExp *x);
+
+static const KExp *index_of(Narrow *w, const KExp *x)
+{
+    const KExp *e = NULL;
+    if (!fits(w, krange_of(w->ranges, x)))
+        return NULL;
+    if (x->kind == KE_VAR)
+        return narrow_var(w, x);
+    if (x->kind == KE_CONST)
+        return kx_index(w->arena, x);
+    if (x->kind == KE_PRIM && is_index_op(x))
+        e = index_prim(w, x);
+    else if (x->kind == KE_SELECT)
+        e = index_select(w, x);
+    if (e || kexp_may_wrap(x))
+        return e;
+    /* It fits, though what it is made of may not. */
+    kexp_visit(x, need_natural_param, w);
+    return kx_index(w->arena, with_wide_operands(w, x));
+}
+
+/* x as an index; NULL if it is not known to fit. */
+static const KExp *narrow(Narrow *w, const KExp *x)
+{
+    if (x->type.index)
+        return x;
+    if (!is_i64(x) || is_hash(x))
+        return NULL;
+    int n = w->when.n;
+    const KExp *e = index_of(w, x);
+    if (!e)
+        w->when.n = n;
+    return e;
+}
+
+static const KExp *with_wide_operands(Narrow *w, const KExp *x)
+{
+    if (x->n == 0)
+        return x;
+    const KExp **to = NEWN(w->arena, const KExp *, x->n);
+    for (int i = 0; i < x->n; i++)
+        to[i] = wide(w, x->x[i]);
+    return kexp_with(w->arena, x, to);
+}
+
+/* Operands that are both indices; the operation itself gives something else. */
+static const KExp *on_indices(Narrow *w, const KExp *x)
+{
+    const KExp *to[2];
+    for (int i = 0; i < 2; i++)
+        if (!is_i64(x->x[i]) || !(to[i] = narrow(w, x->x[i])))
+            return NULL;
+    return kexp_with(w->arena, x, to);
+}
+
+/* x with its type as it is; what is an index inside is one. */
+static const KExp *wide(Narrow *w, const KExp *x)
+{
+    const KExp *e = NULL;
+    if (x->kind == KE_VAR)
+        return kx_conv(w->arena, x->type.elem, kx_var(w->arena, x->var));
+    if (x->kind == KE_PRIM && prim_info[x->op].result == 'B' && x->n == 2)
+        e = on_indices(w, x);
+    else if (x->kind == KE_CONV && is_i64(x->x[0]) && (e = narrow(w, x->x[0])))
+        return kexp_with(w->arena, x, &e);
+    else if (is_i64(x) && (x->kind == KE_PRIM || x->kind == KE_SELECT) && (e = narrow(w, x)))
+        return kx_conv(w->arena, T_I64, e);
+    return e ? e : with_wide_operands(w, x);
+}
+
+static const KExp *either(Narrow *w, const KExp *x)
+{
+    const KExp *e = is_i64(x) ? narrow(w, x) : NULL;
+    return e ? e : wide(w, x);
+}
+
+/* --- Statements ------------------------------------------------------------------------------- */
+
+static void walk(Narrow *w, KBlock *b);
+
+static void walk_let(Narrow *w, KStm *s)
+{
+    const KExp *x = s->x[0], *e = is_i64(x) ? narrow(w, x) : NULL;
+    KRange r = krange_of(w->ranges, x);
+    kranges_define(w->ranges, s->var, x);
+    s->x[0] = e ? e : wide(w, x);
+    if (!e)
+        return;
+    s->var->type.index = true;
+    kranges_set(w->ranges, s->var, r);
+}
+
+/* The variable may become what its bound is, and a step more. */
+static bool for_fits(Narrow *w, const KStm *s, KRange *in)
+{
+    KRange from = krange_of(w->ranges, s->x[0]), to = krange_of(w->ranges, s->x[1]);
+    KRange step = krange_of(w->ranges, s->x[2]);
+    if (!to.hi || !step.lo || !step.hi || !from.lo || !kbound_is_natural(step.lo))
+        return false;
+    Arena *a = w->arena;
+    const KExp *last = kbound_add(a, to.hi, kx_int(a, -1)), *end = kbound_add(a, last, step.hi);
+    if (s->doubling)
+        end = kx_mul(a, kx_max(a, last, kx_int(a, 0)), step.hi);
+    *in = (KRange){from.lo, last};
+    return !s->var->mutable_ && is_i64(s->x[0]) && fits(w, (KRange){from.lo, end}) &&
+           fits(w, from) && fits(w, to) && fits(w, step);
+}
+
+static void walk_for(Narrow *w, KStm *s)
+{
+    KRange in;
+    const KExp *to[3] = {NULL};
+    bool ok = s->var->type.elem == T_I64 && for_fits(w, s, &in);
+    for (int i = 0; ok && i < 3; i++)
+        ok = (to[i] = narrow(w, s->x[i]));
+    for (int i = 0; i < 3; i++)
+        s->x[i] = ok ? to[i] : wide(w, s->x[i]);
+    if (ok) {
+        s->var->type.index = true;
+        kranges_set(w->ranges, s->var, in);
+    }
+    walk(w, &s->body[0]);
+}
+
+static bool ends_by_leaving(const KBlock *b)
+{
+    return b->n > 0 && vec_last(b)->kind == KST_LEAVE;
+}
+
+static void walk_if(Narrow *w, KStm *s)
+{
+    const KExp *cond = s->x[0];
+    s->x[0] = wide(w, cond);
+    for (int k = 0; k < 2; k++) {
+        int mark = kranges_mark(w->ranges);
+        kranges_assume(w->ranges, cond, k == 0);
+        walk(w, &s->body[k]);
+        kranges_forget(w->ranges, mark);
+    }
+    /* What follows is reached by those that did not leave. */
+    for (int k = 0; k < 2; k++)
+        if (ends_by_leaving(&s->body[k]))
+            kranges_assume(w->ranges, cond, k == 1);
+}
+
+/* Which operands may be indices: positions, lanes. */
+static bool takes_index(const KStm *s, int i)
+{
+    return i == (s->kind == KST_SHUFFLE) && (s->kind == KST_SHUFFLE || (s->buf && s->x[0]));
+}
+
+static void walk_stm(Narrow *w, KStm *s)
+{
+    switch (s->kind) {
+    case KST_LET: walk_let(w, s); return;
+    case KST_FOR: walk_for(w, s); return;
+    case KST_IF: walk_if(w, s); return;
+    default: break; /* they have operands and blocks, and tell nothing */
+    }
+    for (int i = 0; i < kstm_info[s->kind].operands; i++)
+        if (s->x[i])
+            s->x[i] = takes_index(s, i) ? either(w, s->x[i]) : wide(w, s->x[i]);
+    for (int i = 0; i < s->args.n; i++)
+        s->args.at[i] = wide(w, s->args.at[i]);
+    walk(w, &s->body[0]);
+}
+
+static void walk(Narrow *w, KBlock *b)
+{
+    int mark = kranges_mark(w->ranges);
+    for (int i = 0; i < b->n; i++)
+        walk_stm(w, b->at[i]);
+    kranges_forget(w->ranges, mark);
+}
+
+void kir_narrow_to(Arena *a, KFun *f, int bits)
+{
+    if (f->narrow)
+        return;
+    Narrow w = {.arena = a,
+                .fun = f,
+                .b = kb_more(a, f),
+                .ranges = kranges_new(a, f),
+                .params = ptrmap_new(a),
+                .most = ((int64_t)1 << (bits - 1)) - 1};
+    walk(&w, &f->body);
+    vec_append(a, &w.head, &f->body);
+    f->body = w.head;
+    f->narrow = true;
+    keep_conditions(&w);
+}
+
+void kir_narrow(Arena *a, KFun *f)
+{
+    enum { BITS = 32 };
+    kir_narrow_to(a, f, BITS);
+}

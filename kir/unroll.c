@@ -1,0 +1,94 @@
+/* Short loops of constant length become straight code, so that private arrays get constant
+ * positions (scalarize.c); longer ones that work on private arrays are marked to be unrolled by the
+ * target's compiler, whose registers have no positions either. */
+#include "kir/passes.h"
+#include "kir/walk.h"
+
+enum {
+    MOST_TURNS = 8,
+    MOST_STMS = 32,         /* that a loop becomes */
+    MOST_STMS_PRIVATE = 96, /* the same where private arrays are worked on */
+    MOST_TURNS_MARKED = 32
+};
+
+static bool constant(const KExp *x, int64_t *k)
+{
+    *k = x->kind == KE_CONST ? x->c.i : 0;
+    return x->kind == KE_CONST;
+}
+
+/* The values of the variable, at most `most`; their number, -1 if they are more or not known. */
+static int turns(const KStm *s, int64_t *at, int most)
+{
+    int64_t i, to, step;
+    if (!constant(s->x[0], &i) || !constant(s->x[1], &to) || i < INT32_MIN || to > INT32_MAX)
+        return -1;
+    if (i >= to)
+        return 0;
+    if (i + 1 == to && !s->doubling) { /* whatever the step */
+        at[0] = i;
+        return 1;
+    }
+    if (!constant(s->x[2], &step) || step < 1 || step > INT32_MAX)
+        return -1;
+    if (s->doubling && (i < 1 || step < 2))
+        return -1;
+    int n = 0;
+    for (; i < to; i = s->doubling ? i * step : i + step) {
+        if (n == most)
+            return -1;
+        at[n++] = i;
+    }
+    return n;
+}
+
+typedef struct {
+    int stms;
+    bool private_;
+} Size;
+
+static bool count(void *env, KStm *s)
+{
+    Size *size = env;
+    size->stms++;
+    size->private_ |= s->buf && s->buf->space == KS_PRIVATE;
+    return true;
+}
+
+static void unroll(KBuild *b, const KStm *s, const int64_t *at, int n)
+{
+    for (int i = 0; i < n; i++) {
+        PtrMap *to = ptrmap_new(b->arena);
+        ptrmap_put(to, s->var, kx_int(b->arena, at[i]));
+        KBlock copy = kblock_copy(b, &s->body[0], to);
+        for (int k = 0; k < copy.n; k++)
+            kb_push(b, copy.at[k]);
+    }
+}
+
+static void leave(void *env, KBuild *b, KStm *s)
+{
+    (void)env;
+    int64_t at[MOST_TURNS_MARKED];
+    int n = s->kind == KST_FOR && s->var->type.elem == T_I64 && !s->var->type.index
+                ? turns(s, at, MOST_TURNS_MARKED)
+                : -1;
+    Size size = {0};
+    if (n >= 0)
+        kblock_visit(&s->body[0], &(KVisitor){.env = &size, .enter = count});
+    int most = size.private_ ? MOST_STMS_PRIVATE : MOST_STMS;
+    if (n == 0)
+        return;
+    if (n == 1 || (n > 1 && n <= MOST_TURNS && n * size.stms <= most)) {
+        unroll(b, s, at, n);
+        return;
+    }
+    if (n > 1 && size.private_ && !s->unroll)
+        s->unroll = -1;
+    kb_push(b, s);
+}
+
+void kir_unroll(Arena *a, KFun *f)
+{
+    kblock_rewrite(kb_more(a, f), &f->body, &(KRewriter){.env = NULL, .leave = leave});
+}
