@@ -230,7 +230,7 @@ static const KExp *scalars_atom(void *env, Atom a)
 
 Scalars kg_scalars(KGen *kg)
 {
-    return (Scalars){kg->cx->perm, scalars_atom, kg};
+    return (Scalars){kg->cx->perm, scalars_atom, kg, kg->known};
 }
 
 void kg_assert(KGen *kg, const Stm *s)

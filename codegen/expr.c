@@ -1,6 +1,7 @@
 /* Scalar expressions and the conditions of checks, for the host and for kernels: data (kir/kir.h)
  * over what `atom` makes of the operands. */
 #include "codegen/plan.h"
+#include "ir/ranges.h"
 
 #include "base/intern.h"
 
@@ -23,9 +24,9 @@ static const KExp *host_atom(void *env, Atom a)
     return kx_var(arena, v);
 }
 
-Scalars scalars_host(Ctx *cx)
+Scalars scalars_host(const Host *h)
 {
-    return (Scalars){cx->perm, host_atom, cx->perm};
+    return (Scalars){h->cx->perm, host_atom, h->cx->perm, h->known};
 }
 
 static const KExp *of(const Scalars *sc, Atom a)
@@ -51,7 +52,7 @@ const KExp *scalar_exp(const Scalars *sc, const Exp *e)
 const char *scalar_c(const Exp *e)
 {
     Arena *a = arena_new();
-    Scalars sc = {a, host_atom, a};
+    Scalars sc = {a, host_atom, a, NULL};
     const char *text = kir_exp_c(scalar_exp(&sc, e));
     arena_free(a);
     return text;
@@ -67,6 +68,12 @@ Texts exp_texts(Ctx *cx, const KExps *xs)
 
 /* --- Checks -------------------------------------------------------------------------------- */
 
+/* Is a + slack <= b known where the check would stand? */
+static bool certain(const Scalars *sc, Atom a, Atom b, int64_t slack)
+{
+    return ranges_le(sc->known, a, b, slack);
+}
+
 const KExp *scalar_check(const Scalars *sc, const Exp *e, const char **msg)
 {
     if (e->kind != E_PRIM || !prim_is_int(e->prim.type))
@@ -75,13 +82,13 @@ const KExp *scalar_check(const Scalars *sc, const Exp *e, const char **msg)
     Atom y = e->prim.args.n > 1 ? e->prim.args.at[1] : (Atom){0};
     const KExp *zero = kx_const(sc->arena, (Const){.type = e->prim.type});
     if (op == OP_DIV || op == OP_MOD || op == OP_QUOT || op == OP_REM) {
-        if (!y.var && y.c.i != 0)
+        if ((!y.var && y.c.i != 0) || certain(sc, atom_int(e->prim.type, 0), y, 1))
             return NULL;
         *msg = "division by zero";
         return kx_ne(sc->arena, of(sc, y), zero);
     }
     if (op == OP_POW && prim_is_signed(e->prim.type)) {
-        if (!y.var && y.c.i >= 0)
+        if (certain(sc, atom_int(e->prim.type, 0), y, 0))
             return NULL;
         *msg = "negative exponent";
         return kx_le(sc->arena, zero, of(sc, y));
@@ -89,23 +96,29 @@ const KExp *scalar_check(const Scalars *sc, const Exp *e, const char **msg)
     return NULL;
 }
 
-static bool const_in(Atom a, int64_t lo, Atom size)
-{
-    return !a.var && !size.var && a.c.i >= lo && a.c.i < size.c.i;
-}
-
 static const KExp *not_negative(const Scalars *sc, const KExp *x)
 {
     return kx_le(sc->arena, kx_int(sc->arena, 0), x);
 }
 
-/* A slice that is known to be inside: the whole dimension, or constants. */
-static bool slice_fits(DimIndex d, Atom size)
+/* 0 <= s < z, as far as that is not known; NULL: it is. */
+static const KExp *position_check(const Scalars *sc, Atom s, Atom z)
 {
-    if (atom_is_int(d.start, 0) && atom_eq(d.n, size) && atom_is_int(d.stride, 1))
+    const KExp *low = certain(sc, atom_i64(0), s, 0) ? NULL : not_negative(sc, of(sc, s));
+    const KExp *high = certain(sc, s, z, 1) ? NULL : kx_lt(sc->arena, of(sc, s), of(sc, z));
+    return low && high ? kx_and(sc->arena, low, high) : low ? low : high;
+}
+
+/* A slice that is known to be inside. */
+static bool slice_fits(const Scalars *sc, DimIndex d, Atom size)
+{
+    Type t = {T_I64, 1, &size};
+    if (ranges_in_bounds(sc->known, t, &(DimIndexes){&d, 1, 1}))
         return true;
-    return !d.start.var && !d.n.var && !d.stride.var && const_in(d.start, 0, size) &&
-           d.n.c.i >= 1 && const_in(atom_i64(d.start.c.i + (d.n.c.i - 1) * d.stride.c.i), 0, size);
+    if (d.start.var || d.n.var || d.stride.var || d.n.c.i < 1)
+        return false;
+    Atom last = atom_i64(d.start.c.i + (d.n.c.i - 1) * d.stride.c.i);
+    return !position_check(sc, d.start, size) && !position_check(sc, last, size);
 }
 
 /* The condition for one index component to lie in a dimension of size `size`; NULL: it does. */
@@ -114,8 +127,8 @@ static const KExp *dim_check(const Scalars *sc, DimIndex d, Atom size)
     Arena *a = sc->arena;
     const KExp *s = of(sc, d.start), *z = of(sc, size);
     if (!d.is_slice)
-        return const_in(d.start, 0, size) ? NULL : kx_and(a, not_negative(sc, s), kx_lt(a, s, z));
-    if (slice_fits(d, size))
+        return position_check(sc, d.start, size);
+    if (slice_fits(sc, d, size))
         return NULL;
     const KExp *n = of(sc, d.n), *st = of(sc, d.stride), *in = not_negative(sc, s);
     if (atom_is_int(d.stride, 1)) {

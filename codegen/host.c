@@ -111,7 +111,7 @@ static bool wants_device(const Stm *s)
 static void check_scalar(Host *h, const Exp *e)
 {
     const char *msg;
-    Scalars sc = scalars_host(h->cx);
+    Scalars sc = scalars_host(h);
     const KExp *cond = scalar_check(&sc, e, &msg);
     if (cond)
         host_op(h, (HostOp){.kind = H_ASSERT,
@@ -130,7 +130,7 @@ static void scalar_stm(Host *h, const Stm *s)
 static void assert_stm(Host *h, const Exp *e)
 {
     KExps args;
-    Scalars sc = scalars_host(h->cx);
+    Scalars sc = scalars_host(h);
     int site = assert_site(&sc, h->plan, e, &args);
     host_op(h, (HostOp){.kind = H_ASSERT,
                         .loc = e->loc,

@@ -137,7 +137,7 @@ static ArrLoc slice_loc(Ctx *cx, ArrLoc l, const DimIndexes *at)
 
 static void check_bounds(Host *h, const Exp *e)
 {
-    Scalars sc = scalars_host(h->cx);
+    Scalars sc = scalars_host(h);
     const KExp *cond = index_check(&sc, e);
     if (!cond)
         return;

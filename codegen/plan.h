@@ -222,7 +222,7 @@ void cg_seghist(Host *h, const Stm *s);
 void cg_sequential(Host *h, const Stm *s);
 /* concat: parts copied to their places; made by host.c from H_COPY. */
 
-/* --- expr.c, mangle.c ---------------------------------------------------------------------- */
+/* --- expr.c -------------------------------------------------------------------------------- */
 
 const char *atom_c(Atom a); /* C text on the host */
 /* What makes expressions of scalar atoms: variables of the host, or of a kernel. */
@@ -230,8 +230,9 @@ typedef struct {
     Arena *arena;
     const KExp *(*atom)(void *env, Atom a);
     void *env;
+    Ranges *known; /* of numbers, at this place: what is certain is not checked */
 } Scalars;
-Scalars scalars_host(Ctx *cx);                           /* by their names in C */
+Scalars scalars_host(const Host *h);                     /* by their names in C */
 const KExp *scalar_exp(const Scalars *sc, const Exp *e); /* PRIM, CONV, ATOM */
 const char *scalar_c(const Exp *e);                      /* ... as C text on the host */
 Texts exp_texts(Ctx *cx, const KExps *xs);
