@@ -44,7 +44,7 @@ static const char usage_text[] =
     "\n"
     "  compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server] [--force] prog.sf\n"
     "                     writes NAME.c (--force: whatever it holds) and builds NAME;\n"
-    "                     --emit=c|opencl|kernel-ir|plan|ir prints instead;\n"
+    "                     --emit=c|opencl|kernel-ir|plan|memory|ir prints instead;\n"
     "                     --target=gpu|cpu: kernels of that target only;\n"
     "                     with --server, NAME speaks the server protocol without being asked to\n"
     "  check prog.sf      types, sizes, consumption; silent when all is well\n"
@@ -129,12 +129,12 @@ static bool emits(const Options *o, const char *kind)
 
 static int check_options(Options *o, const char *mode)
 {
-    static const char *const kinds[] = {"c", "opencl", "kernel-ir", "plan", "ir"};
+    static const char *const kinds[] = {"c", "opencl", "kernel-ir", "plan", "memory", "ir"};
     bool known = !o->emit;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         known |= o->emit && strcmp(o->emit, kinds[i]) == 0;
     if (!known)
-        return usage_error("--emit=%s: c, opencl, kernel-ir, plan or ir", o->emit);
+        return usage_error("--emit=%s: c, opencl, kernel-ir, plan, memory or ir", o->emit);
     if (o->target && !(ktarget_named(o->target) && (emits(o, "opencl") || emits(o, "kernel-ir"))))
         return usage_error("--target=%s: gpu or cpu, with --emit=opencl or kernel-ir", o->target);
     if (o->output && !*o->output)
@@ -257,14 +257,20 @@ static int load(Ctx *cx, const Options *o, int last, Prog **out)
     return diag_exit_code();
 }
 
+/* Is the program in the SEG dialect? Else a message. */
+static bool is_flat(const Options *o, const Prog *p)
+{
+    if (p->dialect != D_SEG)
+        fprintf(stderr, "%s: error: code is made from the SEG dialect: pass flatten is missing\n",
+                o->file);
+    return p->dialect == D_SEG;
+}
+
 /* The plan of a program in the SEG dialect. 0, or the exit code after reporting what is wrong. */
 static int make_plan(Ctx *cx, const Options *o, const Prog *p, Plan **plan)
 {
-    if (p->dialect != D_SEG) {
-        fprintf(stderr, "%s: error: code is made from the SEG dialect: pass flatten is missing\n",
-                o->file);
+    if (!is_flat(o, p))
         return EXIT_USER;
-    }
     diag_set_pass("plan");
     *plan = cg_plan(cx, p);
     diag_flush();
@@ -402,6 +408,13 @@ static int cmd_compile(Options *o)
     Out out = {0};
     if (emits(o, "ir")) {
         ir_print(&out, p);
+        return print_out(&out);
+    }
+    if (o->emit && strcmp(o->emit, "memory") == 0) {
+        if (!is_flat(o, p))
+            return EXIT_USER;
+        Memory m = mem_assign(cx, p);
+        mem_print(&out, &m);
         return print_out(&out);
     }
     if ((code = make_plan(cx, o, p, &plan)))

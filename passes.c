@@ -3,6 +3,7 @@
 #include "codegen/plan.h"
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
+#include "memory/memory.h"
 #include "runtime/spell.h"
 
 #include <stdio.h>
@@ -24,8 +25,10 @@ const Pass pipeline[] = {
     {"simplify-seg", pass_simplify, D_SEG, D_SEG, "each version by itself"},
     {"cse-seg", pass_cse, D_SEG, D_SEG, "sizes computed once"},
     {"hoist-seg", pass_hoist, D_SEG, D_SEG, "scalars and views out of kernels and host loops"},
-    {"layout", cg_layout, D_SEG, D_SEG, "transposed copies for coalesced access"},
-    {"clean", pass_simplify, D_SEG, D_SEG, "last: what layout made superfluous"},
+    {"layout", mem_layout, D_SEG, D_SEG, "transposed copies for coalesced access"},
+    {"clean", pass_simplify, D_SEG, D_SEG, "what layout made superfluous"},
+    {"memory", mem_explicit, D_SEG, D_SEG,
+     "last: the copies that layouts and updates in place need"},
 };
 const int n_passes = sizeof pipeline / sizeof *pipeline;
 

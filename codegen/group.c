@@ -312,7 +312,7 @@ bool cg_group(Host *h, const Stm *s)
     h->ops = &trial.trial;
     ArrLoc *outs = NEWN(cx->perm, ArrLoc, n);
     for (int j = 0; j < n; j++)
-        outs[j] = nest_result_row_major(h, s->pat.at[j]);
+        outs[j] = host_result(h, s->pat.at[j]);
     KGen *kg = kg_new(h, "segmap_intra", e);
     const Sx *total = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
     kg->group_size = group_threads(h, e);

@@ -17,17 +17,19 @@ void host_op(Host *h, HostOp op)
 
 Mem *host_mem(Host *h, const char *base)
 {
-    Mem *m = NEW(h->cx->perm, Mem);
-    m->id = m->root = h->n_mems++;
-    m->name = arena_printf(h->cx->perm, "%s_mem_%d", c_ident(base), m->id);
-    return m;
+    return mem_new(h->cx, base, h->n_mems++);
+}
+
+void host_alloc_mem(Host *h, Mem *m, const Sx *bytes)
+{
+    int site = plan_site(h->plan, h->at, "out of device memory");
+    host_op(h, (HostOp){.kind = H_ALLOC, .loc = h->at, .mem = m, .sx = bytes, .site = site});
 }
 
 Mem *host_alloc(Host *h, const char *base, const Sx *bytes)
 {
     Mem *m = host_mem(h, base);
-    int site = plan_site(h->plan, h->at, "out of device memory");
-    host_op(h, (HostOp){.kind = H_ALLOC, .loc = h->at, .mem = m, .sx = bytes, .site = site});
+    host_alloc_mem(h, m, bytes);
     return m;
 }
 
@@ -49,61 +51,6 @@ void host_bind(Host *h, const Var *arr, ArrLoc loc)
 void host_set(Host *h, const Var *v, Atom a)
 {
     host_op(h, (HostOp){.kind = H_SET, .loc = v->loc, .var = v, .atom = a});
-}
-
-/* --- Questions -------------------------------------------------------------------------------- */
-
-typedef struct {
-    bool (*is)(const Exp *e);
-    bool found;
-} Find;
-
-static bool find_exp(const Exp *e, bool (*is)(const Exp *e));
-
-static void find_body(void *env, Body *b)
-{
-    Find *f = env;
-    for (int i = 0; i < b->stms.n && !f->found; i++)
-        f->found = find_exp(b->stms.at[i].exp, f->is);
-}
-
-/* Does `is` hold of e or an expression in a body inside (lambdas of SOACs left out)? */
-static bool find_exp(const Exp *e, bool (*is)(const Exp *e))
-{
-    Find f = {is, is(e)};
-    ExpVisitor v = {.env = &f, .body = find_body};
-    if (!f.found)
-        exp_visit(e, &v);
-    return f.found;
-}
-
-static bool is_parallel(const Exp *e)
-{
-    return exp_is_seg(e) || exp_is_guard(e);
-}
-
-/* Touches single elements of arrays: on the host each one would be a transfer. */
-static bool touches_elements(const Exp *e)
-{
-    if (e->kind == E_INDEX) {
-        for (int k = 0; k < e->index.at.n; k++)
-            if (e->index.at.at[k].is_slice)
-                return false;
-        return true;
-    }
-    return e->kind == E_REDUCE || e->kind == E_REDOMAP;
-}
-
-/* A loop that computes scalars from array elements, one after the other, is one kernel of one
- * work-item rather than as many transfers as it has steps. */
-static bool wants_device(const Stm *s)
-{
-    if (s->exp->kind != E_LOOP || exp_any(s->exp, is_parallel))
-        return false;
-    for (int i = 0; i < s->pat.n; i++)
-        if (s->pat.at[i]->type.rank > 0)
-            return false;
-    return find_exp(s->exp, touches_elements);
 }
 
 /* --- Statements ------------------------------------------------------------------------------- */
@@ -152,14 +99,6 @@ static void suff_stm(Host *h, const Stm *s)
              (Threshold){e->suff.name, e->suff.intra, e->suff.path});
 }
 
-/* A construct that makes kernels; the arrays that it consumes are made ours first. */
-static void device_stm(Host *h, const Stm *s, void (*cg)(Host *h, const Stm *s))
-{
-    Protected p = host_protect(h, s->exp);
-    cg(h, s);
-    host_unprotect(h, &p);
-}
-
 static void seg_stm(Host *h, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -170,11 +109,11 @@ static void seg_stm(Host *h, const Stm *s)
         vec_push(h->cx->perm, &widths, e->seg.nest.at[d].width);
     host_check_count(h, widths.at, widths.n, 1);
     switch ((int)e->kind) {
-    case E_SEGMAP: device_stm(h, s, cg_segmap); return;
-    case E_SEGRED: device_stm(h, s, cg_segred); return;
-    case E_SEGSCAN: device_stm(h, s, cg_segscan); return;
-    case E_SEGSCATTER: device_stm(h, s, cg_segscatter); return;
-    case E_SEGHIST: device_stm(h, s, cg_seghist); return;
+    case E_SEGMAP: cg_segmap(h, s); return;
+    case E_SEGRED: cg_segred(h, s); return;
+    case E_SEGSCAN: cg_segscan(h, s); return;
+    case E_SEGSCATTER: cg_segscatter(h, s); return;
+    case E_SEGHIST: cg_seghist(h, s); return;
     }
 }
 
@@ -205,8 +144,8 @@ static void host_stm(Host *h, const Stm *s)
     case E_MANIFEST: host_array_stm(h, s); return;
     case E_IF: host_if(h, s); return;
     case E_LOOP:
-        if (wants_device(s))
-            device_stm(h, s, cg_sequential);
+        if (mem_is_device_loop(s))
+            cg_sequential(h, s);
         else
             host_loop(h, s);
         return;
@@ -217,7 +156,7 @@ static void host_stm(Host *h, const Stm *s)
     case E_REDOMAP:
     case E_SCANOMAP:
     case E_SCATTER:
-    case E_HIST: device_stm(h, s, cg_sequential); return;
+    case E_HIST: cg_sequential(h, s); return;
     case E_SUFF: suff_stm(h, s); return;
     case E_SEGMAP:
     case E_SEGRED:
@@ -242,47 +181,25 @@ void host_body(Host *h, const Body *b)
 
 /* --- Entries ---------------------------------------------------------------------------------- */
 
+static ArrLoc value_loc(const Host *h, Atom a)
+{
+    return atom_type(a).rank > 0 ? *host_loc(h, a.var) : (ArrLoc){0};
+}
+
 static void bind_params(Host *h, const Entry *en)
 {
-    int k = 0;
-    for (int x = 0; x < en->ext_params.n; x++) {
-        const ExtParam *ep = &en->ext_params.at[x];
-        for (int i = 0; i < ep->type.n_vals; i++, k++) {
-            ASSERT(k < en->params.n);
-            const Var *v = en->params.at[k];
-            ArrLoc l = {0};
-            if (v->type.rank > 0) {
-                Mem *m = host_mem(h, v->base);
-                m->is_param = true;
-                m->borrowed = !ep->unique;
-                l = (ArrLoc){m, lmad_permuted(h->cx, v->type, NULL)};
-                host_bind(h, v, l);
-            }
-            vec_push(h->cx->perm, &h->entry->param_locs, l);
-        }
-    }
-    if (k != en->params.n)
-        ice(en->loc, "entry %s: %d values of parameters described, %d there", en->name, k,
-            en->params.n);
+    for (int i = 0; i < en->params.n; i++)
+        vec_push(h->cx->perm, &h->entry->param_locs, value_loc(h, atom_var(en->params.at[i])));
 }
 
 static void bind_results(Host *h, const Entry *en)
 {
     h->entry->results = en->body->res;
-    for (int i = 0; i < en->body->res.n; i++) {
-        Atom a = en->body->res.at[i];
-        Type t = atom_type(a);
-        ArrLoc l = {0};
-        if (t.rank > 0) {
-            l = *host_loc(h, a.var);
-            if (!sx_is_const(l.at.offset, 0) || !lmad_is_row_major(h->cx, l.at, t))
-                l = host_copied(h, en->loc, a, NULL);
-        }
-        vec_push(h->cx->perm, &h->entry->result_locs, l);
-    }
+    for (int i = 0; i < en->body->res.n; i++)
+        vec_push(h->cx->perm, &h->entry->result_locs, value_loc(h, en->body->res.at[i]));
 }
 
-static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en)
+static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en, const EntryMemory *em)
 {
     EntryPlan *ep = NEW(cx->perm, EntryPlan);
     ep->entry = en;
@@ -290,10 +207,10 @@ static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en)
               .plan = plan,
               .entry = ep,
               .ops = &ep->ops,
-              .locs = varmap_new(cx->perm),
+              .locs = em->locs,
+              .n_mems = em->n_mems,
               .guards = varmap_new(cx->perm),
-              .known = ranges_new(cx, varmap_new(cx->perm)),
-              .guard_mark = -1};
+              .known = ranges_new(cx, varmap_new(cx->perm))};
     bind_params(&h, en);
     host_know_sizes(&h, h.known);
     host_body(&h, en->body);
@@ -308,7 +225,9 @@ Plan *cg_plan(Ctx *cx, const Prog *p)
 {
     Plan *plan = NEW(cx->perm, Plan);
     plan->arena = cx->perm;
-    for (int i = 0; i < p->entries.n; i++)
-        vec_push(cx->perm, &plan->entries, plan_entry(cx, plan, &p->entries.at[i]));
+    Memory m = mem_assign(cx, p);
+    for (int i = 0; i < m.prog->entries.n; i++)
+        vec_push(cx->perm, &plan->entries,
+                 plan_entry(cx, plan, &m.prog->entries.at[i], &m.entries.at[i]));
     return plan;
 }

@@ -8,23 +8,11 @@
 void host_body(Host *h, const Body *b); /* appends the statements' operations */
 void host_set(Host *h, const Var *v, Atom a);
 Mem *host_mem(Host *h, const char *base); /* a new name, without H_ALLOC */
+void host_alloc_mem(Host *h, Mem *m, const Sx *bytes);
 
 /* host_array.c */
 void host_array_stm(Host *h, const Stm *s);
 ArrLoc host_atom_loc(const Host *h, Atom arr);
-/* arr in a fresh block of that layout. */
-ArrLoc host_copied(Host *h, Loc loc, Atom arr, const int *perm);
-/* Is this array's memory ours to overwrite at this point? */
-bool host_writable(const Host *h, const ArrLoc *l);
-/* For an expression that consumes arrays: binds those whose memory must stay as it is to fresh
- * copies; host_unprotect binds them back (another branch may still use them). */
-typedef struct {
-    Vars vars;
-    VEC(ArrLoc *) old;
-} Protected;
-Protected host_protect(Host *h, const Exp *e);
-void host_unprotect(Host *h, const Protected *p);
-
 /* host_ctl.c */
 void host_if(Host *h, const Stm *s);
 void host_loop(Host *h, const Stm *s);

@@ -1,5 +1,5 @@
-/* Arrays at the host level: views are locations, everything else is allocated and filled by the
- * runtime's copies and fills. */
+/* Arrays at the host level. Where they lie was decided before (memory/): views are nothing here,
+ * everything else is allocated and filled by the runtime's copies and fills. */
 #include "codegen/host.h"
 #include "codegen/kernel.h"
 
@@ -51,11 +51,17 @@ void host_check_count(Host *h, const Atom *dims, int n, int bytes)
     host_op(h, op);
 }
 
-ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm)
+ArrLoc host_result(Host *h, const Var *v)
 {
+    Type t = v->type;
+    ArrLoc l = {0};
+    if (t.rank > 0)
+        l = *host_loc(h, v);
+    else
+        l = (ArrLoc){host_mem(h, v->base), lmad_permuted(h->cx, t, NULL)};
     host_check_count(h, t.dims, t.rank, prim_type_bytes[t.elem]);
-    Mem *mem = host_alloc(h, base, bytes_of(h->cx, t));
-    return (ArrLoc){mem, lmad_permuted(h->cx, t, perm)};
+    host_alloc_mem(h, l.mem, bytes_of(h->cx, t));
+    return l;
 }
 
 static Atoms dims_of(Ctx *cx, Type t)
@@ -66,7 +72,7 @@ static Atoms dims_of(Ctx *cx, Type t)
     return d;
 }
 
-static void host_copy(Host *h, Loc loc, ArrLoc dst, ArrLoc src, Type t)
+static void copy_array(Host *h, Loc loc, ArrLoc dst, ArrLoc src, Type t)
 {
     host_op(h, (HostOp){.kind = H_COPY,
                         .loc = loc,
@@ -76,64 +82,7 @@ static void host_copy(Host *h, Loc loc, ArrLoc dst, ArrLoc src, Type t)
                         .dims = dims_of(h->cx, t)});
 }
 
-ArrLoc host_copied(Host *h, Loc loc, Atom arr, const int *perm)
-{
-    Type t = atom_type(arr);
-    ArrLoc dst = host_fresh(h, arr.var->base, t, perm);
-    host_copy(h, loc, dst, host_atom_loc(h, arr), t);
-    return dst;
-}
-
-/* The layout of l if it is a permuted row-major one, else row-major (NULL). */
-static const int *kept_perm(Ctx *cx, const ArrLoc *l, Type t)
-{
-    int *perm = NEWN(cx->perm, int, t.rank);
-    return lmad_perm(cx, l->at, t, perm) ? perm : NULL;
-}
-
-/* --- In-place updates ------------------------------------------------------------------------- */
-
-bool host_writable(const Host *h, const ArrLoc *l)
-{
-    return !l->mem->borrowed && (h->guard_mark < 0 || l->mem->root >= h->guard_mark);
-}
-
-/* arr's location, or that of a copy when its memory must stay as it is. */
-static ArrLoc writable(Host *h, Loc loc, Atom arr)
-{
-    ArrLoc l = host_atom_loc(h, arr);
-    return host_writable(h, &l) ? l
-                                : host_copied(h, loc, arr, kept_perm(h->cx, &l, atom_type(arr)));
-}
-
-Protected host_protect(Host *h, const Exp *e)
-{
-    Protected p = {0};
-    Vars consumed = exp_consumes(h->cx, e);
-    for (int i = 0; i < consumed.n; i++) {
-        Var *v = consumed.at[i];
-        ArrLoc *old = varmap_get(h->locs, v);
-        if (!old || host_writable(h, old))
-            continue;
-        vec_push(h->cx->perm, &p.vars, v);
-        vec_push(h->cx->perm, &p.old, old);
-        host_bind(h, v, writable(h, e->loc, atom_var(v)));
-    }
-    return p;
-}
-
-void host_unprotect(Host *h, const Protected *p)
-{
-    for (int i = 0; i < p->vars.n; i++)
-        host_bind(h, p->vars.at[i], *p->old.at[i]);
-}
-
-/* --- Views ------------------------------------------------------------------------------------ */
-
-static ArrLoc slice_loc(Ctx *cx, ArrLoc l, const DimIndexes *at)
-{
-    return (ArrLoc){l.mem, lmad_index(cx, l.at, at)};
-}
+/* --- Elements -------------------------------------------------------------------------------- */
 
 static void check_bounds(Host *h, const Exp *e)
 {
@@ -151,20 +100,22 @@ static void check_bounds(Host *h, const Exp *e)
                         .args_i64 = exp_texts(h->cx, &args)});
 }
 
+static Lmad part_of(Host *h, Atom arr, const DimIndexes *at)
+{
+    return lmad_index(h->cx, host_atom_loc(h, arr).at, at);
+}
+
 static void index_stm(Host *h, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
     check_bounds(h, e);
-    ArrLoc l = slice_loc(h->cx, host_atom_loc(h, e->index.arr), &e->index.at);
-    if (v->type.rank > 0)
-        host_bind(h, v, l);
-    else
+    if (v->type.rank == 0)
         host_op(h, (HostOp){.kind = H_READ,
                             .loc = e->loc,
                             .var = v,
-                            .mem = l.mem,
-                            .sx = l.at.offset,
+                            .mem = host_atom_loc(h, e->index.arr).mem,
+                            .sx = part_of(h, e->index.arr, &e->index.at).offset,
                             .type = v->type.elem});
 }
 
@@ -172,45 +123,17 @@ static void update_stm(Host *h, const Stm *s)
 {
     const Exp *e = s->exp;
     check_bounds(h, e);
-    ArrLoc whole = writable(h, e->loc, e->update.arr);
-    ArrLoc part = slice_loc(h->cx, whole, &e->update.at);
     Type t = atom_type(e->update.val);
-    host_bind(h, s->pat.at[0], whole);
-    if (t.rank == 0) {
+    ArrLoc part = {host_atom_loc(h, e->update.arr).mem, part_of(h, e->update.arr, &e->update.at)};
+    if (t.rank > 0)
+        copy_array(h, e->loc, part, host_atom_loc(h, e->update.val), t);
+    else
         host_op(h, (HostOp){.kind = H_WRITE,
                             .loc = e->loc,
                             .mem = part.mem,
                             .sx = part.at.offset,
                             .atom = e->update.val,
                             .type = t.elem});
-        return;
-    }
-    ArrLoc val = host_atom_loc(h, e->update.val);
-    if (val.mem == part.mem) /* might overlap */
-        val = host_copied(h, e->loc, e->update.val, NULL);
-    host_copy(h, e->loc, part, val, t);
-}
-
-static void rearrange_stm(Host *h, const Stm *s)
-{
-    const Exp *e = s->exp;
-    ArrLoc a = host_atom_loc(h, e->rearrange.arr);
-    int rank = atom_type(e->rearrange.arr).rank;
-    host_bind(h, s->pat.at[0],
-              (ArrLoc){a.mem, lmad_rearrange(h->cx, a.at, rank, e->rearrange.perm)});
-}
-
-static void reshape_stm(Host *h, const Stm *s)
-{
-    const Exp *e = s->exp;
-    Ctx *cx = h->cx;
-    Type from = atom_type(e->reshape.arr), to = s->pat.at[0]->type;
-    ArrLoc a = host_atom_loc(h, e->reshape.arr), r = a;
-    if (!lmad_reshape(cx, a.at, from, to, &r.at)) {
-        r = host_copied(h, e->loc, e->reshape.arr, NULL);
-        r.at = lmad_permuted(cx, to, NULL);
-    }
-    host_bind(h, s->pat.at[0], r);
 }
 
 /* --- Fresh arrays ----------------------------------------------------------------------------- */
@@ -262,7 +185,7 @@ static void iota_stm(Host *h, const Stm *s)
         return;
     }
     check_size(h, e, e->iota.n);
-    ArrLoc dst = host_fresh(h, v->base, v->type, NULL);
+    ArrLoc dst = host_result(h, v);
     host_op(h, (HostOp){.kind = H_IOTA,
                         .loc = e->loc,
                         .dst = dst,
@@ -270,7 +193,6 @@ static void iota_stm(Host *h, const Stm *s)
                         .atom = e->iota.start,
                         .atom2 = e->iota.stride,
                         .dims = dims_of(h->cx, v->type)});
-    host_bind(h, v, dst);
 }
 
 static void replicate_stm(Host *h, const Stm *s)
@@ -280,8 +202,7 @@ static void replicate_stm(Host *h, const Stm *s)
     Type t = atom_type(e->replicate.val);
     for (int k = 0; k < e->replicate.dims.n; k++)
         check_size(h, e, e->replicate.dims.at[k]);
-    ArrLoc dst = host_fresh(h, v->base, v->type, NULL);
-    host_bind(h, v, dst);
+    ArrLoc dst = host_result(h, v);
     if (t.rank == 0) {
         host_op(h, (HostOp){.kind = H_FILL,
                             .loc = e->loc,
@@ -293,7 +214,7 @@ static void replicate_stm(Host *h, const Stm *s)
     }
     ArrLoc val = host_atom_loc(h, e->replicate.val);
     ArrLoc src = {val.mem, lmad_repeat(h->cx, val.at, t.rank, v->type.rank - t.rank)};
-    host_copy(h, e->loc, dst, src, v->type);
+    copy_array(h, e->loc, dst, src, v->type);
 }
 
 static void arraylit_stm(Host *h, const Stm *s)
@@ -301,8 +222,7 @@ static void arraylit_stm(Host *h, const Stm *s)
     const Exp *e = s->exp;
     Ctx *cx = h->cx;
     Var *v = s->pat.at[0];
-    ArrLoc dst = host_fresh(h, v->base, v->type, NULL);
-    host_bind(h, v, dst);
+    ArrLoc dst = host_result(h, v);
     const Atoms *elems = &e->arraylit.elems;
     if (elems->n == 0)
         return;
@@ -317,7 +237,7 @@ static void arraylit_stm(Host *h, const Stm *s)
     for (int i = 0; i < elems->n; i++) {
         const Sx *at = sx_const(cx, i);
         ArrLoc part = {dst.mem, lmad_rows(cx, dst.at, v->type.rank, &at, 1)};
-        host_copy(h, e->loc, part, host_atom_loc(h, elems->at[i]), e->arraylit.elem);
+        copy_array(h, e->loc, part, host_atom_loc(h, elems->at[i]), e->arraylit.elem);
     }
 }
 
@@ -327,48 +247,35 @@ static void concat_stm(Host *h, const Stm *s)
     Ctx *cx = h->cx;
     Var *v = s->pat.at[0];
     int d = e->concat.dim;
-    ArrLoc dst = host_fresh(h, v->base, v->type, NULL);
+    ArrLoc dst = host_result(h, v);
     const Sx *at = sx_const(cx, 0);
     for (int i = 0; i < e->concat.arrs.n; i++) {
         Atom part = e->concat.arrs.at[i];
         Type t = atom_type(part);
         ArrLoc to = {dst.mem, {sx_mul(cx, at, dst.at.strides[d]), dst.at.strides}};
-        host_copy(h, e->loc, to, host_atom_loc(h, part), t);
+        copy_array(h, e->loc, to, host_atom_loc(h, part), t);
         at = sx_add(cx, at, sx_atom(cx, t.dims[d]));
         if (at->parts > SX_MANY_PARTS)
             at = host_let(h, "at", at);
     }
-    host_bind(h, v, dst);
 }
 
 static void copy_stm(Host *h, const Stm *s)
 {
-    Atom a = s->exp->copy.arr;
-    ArrLoc l = host_atom_loc(h, a);
-    ArrLoc dst =
-        host_fresh(h, s->pat.at[0]->base, s->pat.at[0]->type, kept_perm(h->cx, &l, atom_type(a)));
-    host_copy(h, s->exp->loc, dst, l, atom_type(a));
-    host_bind(h, s->pat.at[0], dst);
+    Var *v = s->pat.at[0];
+    ArrLoc dst = host_result(h, v);
+    copy_array(h, s->exp->loc, dst, host_atom_loc(h, s->exp->copy.arr), v->type);
 }
 
-/* Is the copy worth its launch? Only on a GPU, when neighbouring threads would read from different
- * memory transactions (of 32 bytes), and not for arrays that caches hold anyway. The answer is
- * known at run time: a fresh bool variable. `fast`: the dimension that neighbouring threads walk
- * along. */
+/* Is the copy worth its launch? A bool variable, set now. */
 static Atom manifest_test(Host *h, const ArrLoc *l, Type t, int fast, Loc loc)
 {
-    enum { TRANSACTION = 32, SMALL = 64 * 1024 };
     Ctx *cx = h->cx;
-    int bytes = prim_type_bytes[t.elem];
-    const Sx *wide = sx_op(cx, SX_DIV, l->at.strides[fast], sx_const(cx, TRANSACTION / bytes));
-    const Sx *big = sx_op(cx, SX_DIV, sx_product(cx, t.dims, t.rank), sx_const(cx, SMALL / bytes));
-    const Sx *gpu = sx_sub(cx, sx_const(cx, 1), sx_size(cx, SIZE_IS_CPU));
     Var *score = var_new(cx, "worth", type_prim(T_I64), loc);
     Var *test = var_new(cx, "copied", type_prim(T_BOOL), loc);
-    host_op(h, (HostOp){.kind = H_SX,
-                        .loc = loc,
-                        .var = score,
-                        .sx = sx_mul(cx, gpu, sx_op(cx, SX_MIN, wide, big))});
+    host_op(
+        h,
+        (HostOp){.kind = H_SX, .loc = loc, .var = score, .sx = mem_copy_pays(cx, l->at, t, fast)});
     host_op(h, (HostOp){.kind = H_EXP,
                         .loc = loc,
                         .var = test,
@@ -392,60 +299,51 @@ static void set_loc(Host *h, HostOps *ops, const ArrLoc *to, const ArrLoc *from,
     h->ops = outer;
 }
 
-static const Sx *declared_i64(Host *h, const char *base, Loc loc)
+static void declare(Host *h, const Sx *x, Loc loc)
 {
-    Var *v = var_new(h->cx, base, type_prim(T_I64), loc);
-    host_op(h, (HostOp){.kind = H_DECLARE, .loc = loc, .var = v});
-    return sx_var(h->cx, v);
+    host_op(h, (HostOp){.kind = H_DECLARE, .loc = loc, .var = x->var});
 }
 
-/* MANIFEST is inserted for reading only (layout.c), so an array that already lies that way is not
- * copied, nor is one for which the copy would not pay: offset and strides are then variables. */
+/* Either a copy or the array itself, as a test at run time says. */
 static void manifest_stm(Host *h, const Stm *s)
 {
     const Exp *e = s->exp;
-    Ctx *cx = h->cx;
     Var *v = s->pat.at[0];
+    const int *perm = e->rearrange.perm;
     int rank = v->type.rank;
-    ArrLoc l = host_atom_loc(h, e->rearrange.arr);
-    Lmad want = lmad_permuted(cx, v->type, e->rearrange.perm);
-    want.offset = l.at.offset;
-    if (lmad_eq(l.at, want, rank)) {
-        host_bind(h, v, l);
+    ArrLoc l = host_atom_loc(h, e->rearrange.arr), r = *host_loc(h, v);
+    if (r.mem == l.mem)
         return;
-    }
     HostOp op = {.kind = H_IF, .loc = e->loc};
-    op.atom = manifest_test(h, &l, v->type, e->rearrange.perm[rank - 1], e->loc);
-    const Sx *offset = declared_i64(h, "offset", e->loc);
-    const Sx **strides = NEWN(cx->perm, const Sx *, rank);
+    op.atom = manifest_test(h, &l, v->type, perm[rank - 1], e->loc);
+    declare(h, r.at.offset, e->loc);
     for (int k = 0; k < rank; k++)
-        strides[k] = declared_i64(h, "stride", e->loc);
-    ArrLoc r = {host_mem(h, v->base), {offset, strides}};
+        declare(h, r.at.strides[k], e->loc);
     HostOps *outer = h->ops;
     h->ops = &op.then_;
-    ArrLoc copy = host_copied(h, e->loc, e->rearrange.arr, e->rearrange.perm);
+    host_check_count(h, v->type.dims, rank, prim_type_bytes[v->type.elem]);
+    ArrLoc copy = {host_alloc(h, v->base, bytes_of(h->cx, v->type)),
+                   lmad_permuted(h->cx, v->type, perm)};
+    copy_array(h, e->loc, copy, l, v->type);
     h->ops = outer;
     set_loc(h, &op.then_, &r, &copy, rank, e->loc);
     set_loc(h, &op.else_, &r, &l, rank, e->loc);
-    r.mem->borrowed = true; /* perhaps another array's block: never written */
     host_op(h, op);
-    host_bind(h, v, r);
 }
 
 void host_array_stm(Host *h, const Stm *s)
 {
-    Var *v = s->pat.at[0];
     switch ((int)s->exp->kind) { /* the array forms; host_stm handles the others */
-    case E_ATOM: host_bind(h, v, host_atom_loc(h, s->exp->atom)); return;
     case E_INDEX: index_stm(h, s); return;
     case E_UPDATE: update_stm(h, s); return;
     case E_IOTA: iota_stm(h, s); return;
     case E_REPLICATE: replicate_stm(h, s); return;
-    case E_SCRATCH: host_bind(h, v, host_fresh(h, v->base, v->type, NULL)); return;
+    case E_SCRATCH: host_result(h, s->pat.at[0]); return;
     case E_ARRAYLIT: arraylit_stm(h, s); return;
     case E_CONCAT: concat_stm(h, s); return;
-    case E_REARRANGE: rearrange_stm(h, s); return;
-    case E_RESHAPE: reshape_stm(h, s); return;
+    case E_ATOM:
+    case E_REARRANGE:
+    case E_RESHAPE: return; /* views */
     case E_COPY: copy_stm(h, s); return;
     case E_MANIFEST: manifest_stm(h, s); return;
     }

@@ -338,12 +338,8 @@ void nest_bind(KGen *kg, const Nest *nest, int n, const KExp *flat);
 void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const KExp *flat);
 /* Binds one dimension at index i. */
 void nest_bind_dim(KGen *kg, const NestDim *d, const KExp *i);
-/* Allocates results [dims 0..n-1 of the nest] ++ row, with the nest's dimensions innermost in
- * memory. */
-ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v);
 /* A host location as a kernel location that may be written. */
 KLoc kg_result(KGen *kg, const ArrLoc *l, Type t);
-ArrLoc nest_result_row_major(Host *h, Var *v);
 Atom nest_width(const Nest *nest);
 /* How many groups are launched for n items a group handles `per_group` of. */
 const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group);

@@ -60,23 +60,6 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix)
         ix[k] = sx_var(kg->cx, nest->at[k].idx);
 }
 
-/* Neighbouring threads then write neighbouring elements: physically the row's dimensions come
- * first. */
-ArrLoc nest_result(Host *h, const Nest *nest, int n, Var *v)
-{
-    Type t = v->type;
-    (void)nest;
-    int *perm = NEWN(h->cx->perm, int, t.rank);
-    for (int k = 0; k < t.rank; k++)
-        perm[k] = k < t.rank - n ? n + k : k - (t.rank - n);
-    return host_fresh(h, v->base, t, perm);
-}
-
-ArrLoc nest_result_row_major(Host *h, Var *v)
-{
-    return host_fresh(h, v->base, v->type, NULL);
-}
-
 const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group)
 {
     Ctx *cx = kg->cx;

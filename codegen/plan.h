@@ -8,7 +8,6 @@
  *   seg*.c    one seg construct at level 1 -> kernels, allocations and launches
  *   body.c    sequential code of a thread; group.c cooperative code of a work-group (level 0)
  *   expr.c    scalar expressions, shared by host and device text
- *   layout.c  pass on the SEG dialect: MANIFEST where it makes accesses coalesced
  *   emit*.c   Plan -> C; embed.c  puts the runtime in front
  *   plan.c    locations, sites, kernels; plan_print.c  the text of --emit=plan */
 #ifndef CODEGEN_PLAN_H
@@ -17,27 +16,9 @@
 #include "base/ident.h"
 #include "kir/hash.h"
 #include "kir/target.h"
-#include "memory/lmad.h"
+#include "memory/memory.h"
 
 typedef VEC(const char *) Texts;
-
-/* --- Memory and arrays --------------------------------------------------------------------- */
-
-/* A block of device memory, named by a host variable of type rt_mem*. Reference-counted at run
- * time. */
-typedef struct {
-    const char *name; /* C identifier, unique in its entry: "mem_12" */
-    int id;
-    bool is_param; /* owned by the caller */
-    bool borrowed; /* may be a block that must not be overwritten: a parameter that is not unique */
-    int root;      /* smallest id of the blocks that it may stand for */
-} Mem;
-
-/* Where a host-level array lies. Bool elements take one byte. */
-typedef struct {
-    Mem *mem;
-    Lmad at;
-} ArrLoc;
 
 /* --- Kernels ------------------------------------------------------------------------------- */
 
@@ -182,11 +163,9 @@ struct Host {
     Plan *plan;
     EntryPlan *entry;
     HostOps *ops; /* where operations are appended: the current block */
-    VarMap *locs; /* array variable -> ArrLoc* */
+    VarMap *locs; /* array variable -> ArrLoc*, from memory/assign.c */
     Fits *fits;   /* the enclosing intra guard's list, or NULL */
     int n_mems;
-    int guard_mark; /* inside a guarded version: blocks with a smaller root are older than it and
-                       must stay as they are, in case that the version is refused; else -1 */
     VarMap *guards; /* bool variable -> the SUFF expression that it was bound to */
     Ranges *known;  /* of numbers, at the place where operations are appended */
     Loc at;         /* of the statement at work */
@@ -198,8 +177,8 @@ bool host_is_natural(const Host *h, Atom n);                 /* surely not negat
 void host_know_sizes(const Host *h, Ranges *ra); /* enters the sizes of the entry's parameters */
 /* Asserts that there may be so many elements of `bytes` each, in memory or as work to do. */
 void host_check_count(Host *h, const Atom *dims, int n, int bytes);
-/* A fresh block for an array of type t, laid out by perm (NULL: row-major). */
-ArrLoc host_fresh(Host *h, const char *base, Type t, const int *perm);
+/* Allocates the block of array v, which lies at the result; a block of its own for a scalar that a kernel gives. */
+ArrLoc host_result(Host *h, const Var *v);
 ArrLoc *host_loc(const Host *h, const Var *arr); /* ice if unknown */
 void host_bind(Host *h, const Var *arr, ArrLoc loc);
 int plan_site(Plan *p, Loc loc, const char *msg); /* shared if equal */
@@ -249,7 +228,6 @@ int assert_site(const Scalars *sc, Plan *p, const Exp *e, KExps *args);
 
 /* --- public: passes.c and main.c call these ------------------------------------------------ */
 
-PassFn cg_layout;
 Plan *cg_plan(Ctx *cx, const Prog *p);
 void plan_print(Out *o, const Plan *p); /* as --emit=plan shows it */
 /* How the text of a program begins: by this a file is known to be ours to write again. */

@@ -1,19 +1,6 @@
 /* Plans as text, for people and for golden tests (--emit=plan). */
 #include "codegen/plan.h"
 
-static void print_loc(Out *o, const ArrLoc *l, int rank)
-{
-    out_printf(o, "%s[", l->mem->name);
-    bool zero = sx_is_const(l->at.offset, 0);
-    if (!zero || rank == 0)
-        out_puts(o, sx_c(l->at.offset));
-    for (int k = 0; k < rank; k++) {
-        const char *i = sx_is_const(l->at.strides[k], 1) ? "" : sx_c_factor(l->at.strides[k]);
-        out_printf(o, "%si%d%s%s", k || !zero ? " + " : "", k, i[0] ? "*" : "", i);
-    }
-    out_puts(o, "]");
-}
-
 static void print_shape(Out *o, const Atoms *dims, PrimType t)
 {
     for (int k = 0; k < dims->n; k++)
@@ -130,9 +117,9 @@ static void print_op(Out *o, const HostOp *op)
         out_puts(o, "copy ");
         print_shape(o, &op->dims, op->type);
         out_puts(o, " ");
-        print_loc(o, &op->dst, op->dims.n);
+        mem_print_loc(o, &op->dst, op->dims.n);
         out_puts(o, " := ");
-        print_loc(o, &op->src, op->dims.n);
+        mem_print_loc(o, &op->src, op->dims.n);
         break;
     case H_FILL:
         out_puts(o, "fill ");

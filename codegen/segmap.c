@@ -19,7 +19,7 @@ static void segmap_threads(Host *h, const Stm *s)
     const Sx *n = nest_size(cx, nest, 0, depth);
     ArrLoc *outs = NEWN(cx->perm, ArrLoc, s->pat.n);
     for (int j = 0; j < s->pat.n; j++)
-        outs[j] = nest_result(h, nest, depth, s->pat.at[j]);
+        outs[j] = host_result(h, s->pat.at[j]);
     const Sx **ix = NEWN(cx->perm, const Sx *, depth);
     nest_indices(kg, nest, depth, ix);
     nest_bind(kg, nest, depth, nest_open(kg, n));
@@ -63,7 +63,7 @@ static ArrLoc sequential_place(Host *h, const Stm *s, int j, bool *in_place)
         for (int i = 0; i < s->pat.n; i++)
             if (v->type.dims[k].var && v->type.dims[k].var == s->pat.at[i])
                 ice(s->exp->loc, "a kernel that computes the size of its result");
-    return nest_result_row_major(h, v);
+    return host_result(h, v);
 }
 
 /* The arrays that s writes in place are its own. */

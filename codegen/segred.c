@@ -234,10 +234,10 @@ void cg_segred(Host *h, const Stm *s)
 {
     const Exp *e = s->exp;
     Ctx *cx = h->cx;
-    int n = e->seg.nes.n, depth = e->seg.nest.n;
+    int n = e->seg.nes.n;
     ArrLoc *outs = NEWN(cx->perm, ArrLoc, s->pat.n);
     for (int j = 0; j < s->pat.n; j++)
-        outs[j] = nest_result(h, &e->seg.nest, j < n ? depth - 1 : depth, s->pat.at[j]);
+        outs[j] = host_result(h, s->pat.at[j]);
     if (types_scalar(&e->seg.op->params, 0, n))
         segred_staged(h, s, outs);
     else

@@ -331,7 +331,7 @@ void cg_segscan(Host *h, const Stm *s)
     int n = e->seg.nes.n;
     ArrLoc *outs = NEWN(h->cx->perm, ArrLoc, s->pat.n);
     for (int j = 0; j < s->pat.n; j++)
-        outs[j] = nest_result(h, &e->seg.nest, e->seg.nest.n, s->pat.at[j]);
+        outs[j] = host_result(h, s->pat.at[j]);
     if (types_scalar(&e->seg.op->params, 0, n))
         segscan_staged(h, s, outs);
     else

@@ -33,7 +33,7 @@ table("usage", False, [
     ("no entry", "run p.sf -e", "option -e needs a value"),
     ("a value too many", "explain --json=yes p.sf", "option --json takes no value"),
     ("mode", "compile --flatten=deep p.sf", "unknown mode 'deep': incremental"),
-    ("kind", "compile --emit=asm p.sf", "--emit=asm: c, opencl, kernel-ir, plan or ir"),
+    ("kind", "compile --emit=asm p.sf", "--emit=asm: c, opencl, kernel-ir, plan, memory or ir"),
     ("target", "compile --emit=opencl --target=tpu p.sf", "--target=tpu: gpu or cpu"),
     ("target of a program", "compile --target=gpu p.sf", "--target=gpu: gpu or cpu, with --emit=opencl"),
     ("emit to a file", "compile --emit=c -o x p.sf", "does not go with -o"),

@@ -1,8 +1,8 @@
 #!/bin/sh
 # usage: tests/host/run.sh [FILE.ir...]: compiles each program (one of the SOAC dialect is flattened first,
 # MODE says how), runs it on its inputs (lines "-- in: ...") with each list of options (lines "-- args: ...")
-# on the OpenCL device and compares with the interpreter; compares plan and layout with FILE.plan and
-# FILE.layout where there are any (BLESS=1 rewrites them). ARGS: lists of options, separated by ";", for
+# on the OpenCL device and compares with the interpreter; compares plan, layout and memory with FILE.plan,
+# FILE.layout and FILE.memory where there are any (BLESS=1 rewrites them). ARGS: lists of options, separated by ";", for
 # files that have none. MINIFUT: the compiler.
 cd "$(dirname "$0")/../.." || exit 2
 minifut=${MINIFUT:-./minifut}
@@ -24,10 +24,10 @@ stage() { if grep -q '^dialect seg' "$1"; then echo layout; else echo flatten; f
 for f in "$@"; do
     name=$(basename "$f" .ir)
     from=--from=$(stage "$f")
-    for what in plan layout; do
+    for what in plan layout memory; do
         golden=${f%.ir}.$what
         [ -f "$golden" ] || continue
-        if [ $what = plan ]; then to='compile --emit=plan'; else to=ir; fi
+        if [ $what = layout ]; then to=ir; else to="compile --emit=$what"; fi
         "$minifut" $to $from --to=layout "$f" > "$tmp/is" 2>&1
         if [ -n "${BLESS:-}" ]; then cp "$tmp/is" "$golden"; fi
         if cmp -s "$tmp/is" "$golden"; then ok; else bad "$name: $what"; diff "$golden" "$tmp/is" | head -5; fi

@@ -1,0 +1,423 @@
+/* The layout of each host-level array: in which order its dimensions lie in memory.
+ *
+ * Neighbouring work-items read and write memory at full speed when they touch neighbouring
+ * elements. So an array should lie such that the dimension which varies over neighbouring
+ * work-items is innermost. Readers and writers may want different things, and what a loop carries
+ * or branches join has one layout for all.
+ *
+ * Arrays with memory of their own are nodes of a graph; views of them (transpositions, slices,
+ * aliases, in-place updates) are seen through; edges are the places where an array is passed on.
+ * cost.c finds the layouts.
+ *
+ * Then each construct for which a copy is the cheaper way reads through a `manifest`. It stands
+ * before the construct, in front of the host loops around it that do not change the array, in the
+ * code version (branch) that needs it. */
+#include "memory/layout.h"
+
+#include <string.h>
+
+static int weight(const Lay *ly)
+{
+    return ly->turns * ly->share;
+}
+
+/* --- Views ------------------------------------------------------------------------------------ */
+
+static View *view_of(const Lay *ly, Atom a)
+{
+    return a.var ? varmap_get(ly->views, a.var) : NULL;
+}
+
+static void set_view(Lay *ly, const Var *v, View w)
+{
+    View *p = NEW(ly->cx->perm, View);
+    *p = w;
+    p->turns = ly->turns;
+    varmap_put(ly->views, v, p);
+}
+
+/* v has memory of its own, row-major at first. */
+static Node *node_new(Lay *ly, Var *v)
+{
+    Node *n = NEW(ly->cx->perm, Node);
+    int rank = v->type.rank;
+    *n = (Node){.v = v, .rank = rank, .wants_fast = -1, .component = -1};
+    n->fixed = rank > MAX_DIMS;
+    View w = {.node = n->fixed ? NULL : n, .rank = rank, .whole = true};
+    for (int d = 0; d < rank && !n->fixed; d++)
+        w.free[d] = n->perm[d] = d;
+    set_view(ly, v, w);
+    if (!n->fixed)
+        vec_push(ly->cx->perm, &ly->nodes, n);
+    return n;
+}
+
+static void add_edge(Lay *ly, const View *a, const View *b, int cost)
+{
+    if (!a || !b || !a->node || !b->node || !a->whole || !b->whole || a->rank != b->rank ||
+        a->rank < 2)
+        return;
+    Edge e = {.a = a->node, .b = b->node, .cost = (int64_t)cost * weight(ly)};
+    for (int d = 0; d < a->rank; d++) {
+        e.map[a->free[d]] = b->free[d];
+        e.back[b->free[d]] = a->free[d];
+    }
+    vec_push(ly->cx->perm, &a->node->edges, ly->edges.n);
+    if (b->node != a->node)
+        vec_push(ly->cx->perm, &b->node->edges, ly->edges.n);
+    vec_push(ly->cx->perm, &ly->edges, e);
+}
+
+static void view_index(Lay *ly, const Stm *s)
+{
+    const View *w = view_of(ly, s->exp->index.arr);
+    const DimIndexes *at = &s->exp->index.at;
+    if (s->pat.at[0]->type.rank == 0 || !w)
+        return;
+    View r = {.node = w->node};
+    for (int k = 0; k < at->n && w->node; k++)
+        if (at->at[k].is_slice)
+            r.free[r.rank++] = w->free[k];
+    set_view(ly, s->pat.at[0], r);
+}
+
+static void view_rearrange(Lay *ly, const Stm *s)
+{
+    const View *w = view_of(ly, s->exp->rearrange.arr);
+    View r = *w;
+    for (int k = 0; k < w->rank && w->node; k++)
+        r.free[k] = w->free[s->exp->rearrange.perm[k]];
+    set_view(ly, s->pat.at[0], r);
+}
+
+/* --- Statements ------------------------------------------------------------------------------- */
+
+static void lay_body(Lay *ly, const Body *b);
+
+/* The same array, or one that lies where it lies. */
+static void same_place(Lay *ly, const Var *v, Atom a)
+{
+    const View *w = view_of(ly, a);
+    if (w)
+        set_view(ly, v, *w);
+}
+
+static void copy_of(Lay *ly, const Stm *s, Atom a, bool fixed)
+{
+    Node *n = node_new(ly, s->pat.at[0]);
+    const View *w = view_of(ly, a);
+    if (n->fixed || !w)
+        return;
+    if (fixed) {
+        memcpy(n->perm, s->exp->rearrange.perm, sizeof *n->perm * (size_t)n->rank);
+        n->fixed = true;
+    } else if (w->node && w->rank == n->rank) {
+        view_perm(w, w->node->perm, n->perm);
+    }
+    add_edge(ly, w, view_of(ly, atom_var(s->pat.at[0])), fixed ? COPY : 1);
+}
+
+static void readers_of(Lay *ly, const Exp *e)
+{
+    ArenaMark mark = arena_mark(ly->cx->scratch);
+    Accesses found = access_of_seg(ly->cx, e);
+    Vars consumed = exp_consumes(ly->cx, e);
+    VarSet *done = varmap_new(ly->cx->scratch);
+    for (int i = 0; i < found.n; i++) {
+        Var *v = found.at[i].arr;
+        const View *w = view_of(ly, atom_var(v));
+        if (varset_has(done, v) || !w || !w->node)
+            continue;
+        varset_add(done, v);
+        Reader r = {.seg = e, .arr = v, .view = *w, .first = ly->accesses.n, .weight = weight(ly)};
+        r.once = body_has_seg(e->seg.body) ? GROUP_ONCE : ONCE;
+        r.copy = -1;
+        for (int k = i; k < found.n; k++)
+            if (found.at[k].arr == v) {
+                vec_push(ly->cx->perm, &ly->accesses, found.at[k]);
+                if (found.at[k].kind != WANT_GUESS)
+                    r.copy = (int64_t)COPY * w->turns * ly->share;
+            }
+        for (int k = 0; k < consumed.n; k++)
+            if (consumed.at[k] == v)
+                r.copy = -1;
+        r.n = ly->accesses.n - r.first;
+        vec_push(ly->cx->perm, &w->node->readers, ly->readers.n);
+        vec_push(ly->cx->perm, &ly->readers, r);
+    }
+    arena_reset(ly->cx->scratch, mark);
+}
+
+/* Is v used by a statement of b? */
+static bool used_inside(Lay *ly, const Body *b, const Var *v)
+{
+    VarSet *s = varmap_new(ly->cx->scratch);
+    varset_add(s, v);
+    for (int i = 0; i < b->stms.n; i++)
+        if (exp_uses_any(b->stms.at[i].exp, s))
+            return true;
+    return false;
+}
+
+static const Stm *binder(const Body *b, const Var *v)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        for (int j = 0; j < b->stms.at[i].pat.n; j++)
+            if (b->stms.at[i].pat.at[j] == v)
+                return &b->stms.at[i];
+    return NULL;
+}
+
+/* A parallel construct with results of its own. */
+static bool makes_arrays(const Exp *e)
+{
+    return exp_is_seg(e) && e->seg.dests.n == 0;
+}
+
+/* The dimension of array `a`, a result of a work-group, along which the work-items of the group
+ * write it. A construct that makes the result only writes it where it belongs; anything else is
+ * copied there. */
+static int group_fast_dim(Lay *ly, const Body *b, Atom a)
+{
+    int last = atom_type(a).rank - 1;
+    const Stm *s = a.var && !used_inside(ly, b, a.var) ? binder(b, a.var) : NULL;
+    if (!s)
+        return last;
+    if (makes_arrays(s->exp)) {
+        int fast = access_fast_dim(s->exp);
+        return fast <= last ? fast : last;
+    }
+    if (s->exp->kind != E_REARRANGE)
+        return last;
+    const Var *of = s->exp->rearrange.arr.var;
+    const Stm *t = binder(b, of);
+    if (!t || !makes_arrays(t->exp))
+        return last;
+    int fast = access_fast_dim(t->exp);
+    for (int d = 0; d <= last; d++)
+        if (s->exp->rearrange.perm[d] == fast)
+            return d;
+    return last;
+}
+
+/* Result j of a construct: what it wants to write. Threads lay their rows out with the nest's
+ * dimensions innermost, work-groups write rows as they are. */
+static void made_by_seg(Lay *ly, const Stm *s, int j)
+{
+    const Exp *e = s->exp;
+    Node *n = node_new(ly, s->pat.at[j]);
+    if (n->fixed)
+        return;
+    bool reduced = e->kind == E_SEGRED && j < e->seg.nes.n;
+    int depth = e->seg.nest.n - reduced, fast = access_fast_dim(e);
+    bool folds = fast < e->seg.nest.n - 1;
+    if (reduced && !folds) { /* by the number of the segment */
+        n->fixed = true;
+        return;
+    }
+    n->write = (int64_t)WRITE * weight(ly);
+    if (body_has_seg(e->seg.body)) {
+        n->write = (int64_t)GROUP_WRITE * weight(ly);
+        Atom res = e->seg.body->res.at[j];
+        if (atom_type(res).rank > 0)
+            n->wants_fast = depth + group_fast_dim(ly, e->seg.body, res);
+        return;
+    }
+    int row = n->rank - depth;
+    if (row > 0)
+        n->write = (int64_t)AGAIN * weight(ly);
+    for (int k = 0; k < n->rank; k++)
+        n->perm[k] = k < row ? depth + k : k - row;
+    n->wants_fast = fast < depth ? fast : depth - 1;
+}
+
+static void lay_seg(Lay *ly, const Stm *s)
+{
+    const Dests *dests = exp_dests(s->exp);
+    readers_of(ly, s->exp);
+    for (int j = 0; j < s->pat.n; j++) {
+        if (dests->n > 0)
+            same_place(ly, s->pat.at[j], dests->at[j].arr);
+        else if (s->pat.at[j]->type.rank > 0)
+            made_by_seg(ly, s, j);
+    }
+}
+
+/* The layout in which a is now, if that is one of its own; else row-major. */
+static void present_perm(const Lay *ly, Atom a, int rank, int *perm)
+{
+    const View *w = view_of(ly, a);
+    for (int k = 0; k < rank; k++)
+        perm[k] = k;
+    if (w && w->node && w->whole && w->rank == rank)
+        view_perm(w, w->node->perm, perm);
+}
+
+/* v is set to arrays from two places (perhaps the same): it begins with their layout if they agree,
+ * row-major else. */
+static void joined(Lay *ly, Var *v, Atom a, Atom b)
+{
+    Node *n = node_new(ly, v);
+    int perm[MAX_DIMS], other[MAX_DIMS];
+    if (n->fixed)
+        return;
+    present_perm(ly, a, n->rank, perm);
+    present_perm(ly, b, n->rank, other);
+    if (perm_eq(perm, other, n->rank))
+        memcpy(n->perm, perm, sizeof *perm * (size_t)n->rank);
+}
+
+static void lay_loop(Lay *ly, const Stm *s)
+{
+    const Exp *e = s->exp;
+    int outer = ly->turns, inner = outer * LOOP_TURNS < MAX_TURNS ? outer * LOOP_TURNS : MAX_TURNS;
+    for (int i = 0; i < s->pat.n; i++) {
+        Var *p = e->loop.params.at[i];
+        if (p->type.rank == 0)
+            continue;
+        ly->turns = inner; /* another array in each turn */
+        joined(ly, p, e->loop.inits.at[i], e->loop.inits.at[i]);
+        ly->turns = outer;
+        add_edge(ly, view_of(ly, e->loop.inits.at[i]), view_of(ly, atom_var(p)), PASS_ON);
+    }
+    ly->turns = inner;
+    lay_body(ly, e->loop.body);
+    for (int i = 0; i < s->pat.n; i++)
+        add_edge(ly, view_of(ly, e->loop.body->res.at[i]),
+                 view_of(ly, atom_var(e->loop.params.at[i])), PASS_ON);
+    ly->turns = outer;
+    for (int i = 0; i < s->pat.n; i++)
+        same_place(ly, s->pat.at[i], atom_var(e->loop.params.at[i]));
+}
+
+static void lay_if(Lay *ly, const Stm *s)
+{
+    const Exp *e = s->exp;
+    int share = ly->share;
+    if (e->branch.test.var && varset_has(ly->guards, e->branch.test.var) && share > 1)
+        ly->share /= 2;
+    lay_body(ly, e->branch.then_);
+    lay_body(ly, e->branch.else_);
+    for (int i = 0; i < s->pat.n; i++) {
+        if (s->pat.at[i]->type.rank == 0)
+            continue;
+        joined(ly, s->pat.at[i], e->branch.then_->res.at[i], e->branch.else_->res.at[i]);
+        const View *w = view_of(ly, atom_var(s->pat.at[i]));
+        add_edge(ly, view_of(ly, e->branch.then_->res.at[i]), w, PASS_ON);
+        add_edge(ly, view_of(ly, e->branch.else_->res.at[i]), w, PASS_ON);
+    }
+    ly->share = share;
+}
+
+static void lay_reshape(Lay *ly, const Stm *s)
+{
+    Node *n = node_new(ly, s->pat.at[0]);
+    n->fixed = true;
+    const View *w = view_of(ly, s->exp->reshape.arr);
+    if (!w || !w->node || !w->whole) /* row-major, or it is copied */
+        return;
+    View flat = {.node = NEW(ly->cx->perm, Node), .rank = w->rank, .whole = true};
+    *flat.node = (Node){.v = n->v, .rank = w->rank, .fixed = true, .wants_fast = -1};
+    for (int d = 0; d < w->rank; d++)
+        flat.free[d] = flat.node->perm[d] = d;
+    add_edge(ly, w, &flat, PASS_ON);
+}
+
+static void lay_stm(Lay *ly, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.n ? s->pat.at[0] : NULL;
+    switch (e->kind) {
+    case E_ATOM: same_place(ly, v, e->atom); return;
+    case E_INDEX: view_index(ly, s); return;
+    case E_REARRANGE: view_rearrange(ly, s); return;
+    case E_RESHAPE: lay_reshape(ly, s); return;
+    case E_UPDATE: same_place(ly, v, e->update.arr); return;
+    case E_COPY: copy_of(ly, s, e->copy.arr, false); return;
+    case E_MANIFEST: copy_of(ly, s, e->rearrange.arr, true); return;
+    case E_LOOP: lay_loop(ly, s); return;
+    case E_IF: lay_if(ly, s); return;
+    case E_IOTA:
+    case E_REPLICATE:
+    case E_SCRATCH:
+    case E_ARRAYLIT:
+    case E_CONCAT: node_new(ly, v); return;
+    case E_SEGMAP:
+    case E_SEGRED:
+    case E_SEGSCAN:
+    case E_SEGSCATTER:
+    case E_SEGHIST: lay_seg(ly, s); return;
+    case E_SCATTER:
+    case E_HIST:
+        for (int j = 0; j < s->pat.n; j++)
+            same_place(ly, s->pat.at[j], e->soac.dests.at[j].arr);
+        return;
+    case E_MAP:
+    case E_REDUCE:
+    case E_SCAN:
+    case E_REDOMAP:
+    case E_SCANOMAP: /* one work-item, row-major */
+        for (int j = 0; j < s->pat.n; j++)
+            if (s->pat.at[j]->type.rank > 0)
+                node_new(ly, s->pat.at[j])->fixed = true;
+        return;
+    case E_SUFF: varset_add(ly->guards, v); return;
+    case E_PRIM:
+    case E_CONV:
+    case E_ASSERT: return;
+    case N_FORMS: ice(e->loc, "form %d", (int)e->kind);
+    }
+}
+
+static void lay_body(Lay *ly, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        lay_stm(ly, &b->stms.at[i]);
+}
+
+/* --- Results ---------------------------------------------------------------------------------- */
+
+/* Arrays that come from outside or go there are row-major. */
+static void lay_entry(Lay *ly, const Entry *en)
+{
+    for (int i = 0; i < en->params.n; i++)
+        if (en->params.at[i]->type.rank > 0)
+            node_new(ly, en->params.at[i])->fixed = true;
+    lay_body(ly, en->body);
+    for (int i = 0; i < en->body->res.n; i++) {
+        const View *w = view_of(ly, en->body->res.at[i]);
+        if (!w || !w->node)
+            continue;
+        View out = {.node = NEW(ly->cx->perm, Node), .rank = w->rank, .whole = true};
+        *out.node = (Node){.v = w->node->v, .rank = w->rank, .fixed = true, .wants_fast = -1};
+        for (int d = 0; d < w->rank; d++)
+            out.free[d] = out.node->perm[d] = d;
+        add_edge(ly, w, &out, PASS_ON);
+    }
+}
+
+Layouts layout_decide(Ctx *cx, const Entry *en)
+{
+    Lay ly = {.cx = cx,
+              .views = varmap_new(cx->perm),
+              .turns = 1,
+              .share = WHOLE,
+              .guards = varmap_new(cx->perm)};
+    Layouts r = {.perms = varmap_new(cx->perm)};
+    lay_entry(&ly, en);
+    layout_search(&ly);
+    for (int i = 0; i < ly.nodes.n; i++)
+        varmap_put(r.perms, ly.nodes.at[i]->v, ly.nodes.at[i]->perm);
+    for (int i = 0; i < ly.readers.n; i++) {
+        const Reader *rd = &ly.readers.at[i];
+        int fast, now[MAX_DIMS], *perm;
+        layout_reader_cost(&ly, rd, &fast);
+        if (fast < 0)
+            continue;
+        perm = NEWN(cx->perm, int, MAX_DIMS);
+        view_perm(&rd->view, rd->view.node->perm, now);
+        layout_turned(now, rd->view.rank, fast, perm);
+        vec_push(cx->perm, &r.rereads, ((Reread){rd->seg, rd->arr, perm}));
+    }
+    return r;
+}

@@ -1,0 +1,118 @@
+/* The parts of the layout pass among themselves (reads.c layout.c assign.c). */
+#ifndef MEMORY_LAYOUT_H
+#define MEMORY_LAYOUT_H
+
+#include "memory/memory.h"
+
+enum { MAX_DIMS = 16 };
+
+/* --- reads.c --------------------------------------------------------------------------------- */
+
+/* How the elements of an array are wanted. */
+typedef enum {
+    WANT_ONCE,  /* each by one work-item */
+    WANT_AGAIN, /* the same work-item wants the neighbours in memory as well, or many work-items the
+                   same element: more than once from memory if they lie apart */
+    WANT_PART,  /* only those of some positions: one of the indices is the same for all */
+    WANT_GUESS  /* nothing is known, so perhaps in the program's order */
+} WantKind;
+
+/* One access of an array from outside in a construct at level 1. */
+typedef struct {
+    Var *arr;
+    WantKind kind;
+    int fast;           /* its dimension that varies over neighbouring work-items */
+    int perm[MAX_DIMS]; /* a layout that suits: outermost dimension in memory first, `fast` last */
+} Access;
+typedef VEC(Access) Accesses;
+
+/* Those of which something can be said, in scratch memory. */
+Accesses access_of_seg(Ctx *cx, const Exp *seg);
+/* The dimension of the nest that neighbouring work-items differ in; -1: none. */
+int access_fast_dim(const Exp *seg);
+
+/* --- cost.c: layouts as numbers, and the search for the least --------------------------------- */
+
+enum { RIGHT = 2, ONCE = 8, AGAIN = 16, WRITE = 6, COPY = 6, PASS_ON = 12 };
+enum { GROUP_ONCE = 4, GROUP_WRITE = 3, SOME = 1, GUESSED = 4, SCATTERED = 3 };
+enum { WHOLE = 16, LOOP_TURNS = 8, MAX_TURNS = 512 };
+enum { TRANSACTION = 32, CACHED = 64 * 1024 }; /* bytes */
+
+typedef struct Node Node;
+typedef VEC(Node *) Nodes;
+
+/* The dimensions of a view: dimension d of the variable is dimension free[d] of the node. */
+typedef struct {
+    Node *node; /* NULL: nothing is known */
+    int rank;
+    int free[MAX_DIMS];
+    bool whole; /* the same elements */
+    int turns;  /* of the loops around the place where the variable is bound */
+} View;
+
+/* b's dimension map[d] is a's dimension d; where the layouts differ, `cost` is paid. */
+typedef struct {
+    Node *a, *b;
+    int map[MAX_DIMS], back[MAX_DIMS];
+    int64_t cost;
+} Edge;
+
+typedef struct {
+    const Exp *seg;
+    Var *arr;
+    View view;
+    int first, n;         /* its accesses */
+    int once;             /* what one that lies wrong costs if it is the only one of its elements */
+    int64_t weight, copy; /* copy: its cost; -1: must not be copied */
+} Reader;
+
+struct Node {
+    Var *v;
+    int rank;
+    bool fixed;
+    int perm[MAX_DIMS];
+    int wants_fast; /* the dimension along which neighbours write it; -1: none */
+    int64_t write;  /* what it costs otherwise */
+    int component;
+    VEC(int) readers, edges; /* indices */
+};
+
+typedef struct {
+    Ctx *cx;
+    VarMap *views;
+    Nodes nodes;
+    Accesses accesses;
+    VEC(Reader) readers;
+    VEC(Edge) edges;
+    int turns;      /* how often the present place is reached */
+    int share;      /* of WHOLE: how likely the code versions around it are chosen */
+    VarSet *guards; /* bool variables bound to a SUFF */
+} Lay;
+
+/* The order of the view's dimensions in memory when its node lies by perm. False if the innermost
+ * one in memory is not among them. */
+bool view_perm(const View *w, const int *perm, int *of_view);
+/* Sets the layouts of the nodes. */
+void layout_search(Lay *ly);
+/* What reading costs; *copy: the dimension that a copy has innermost, if one is worth it, else -1.
+ */
+int64_t layout_reader_cost(const Lay *ly, const Reader *r, int *copy);
+/* The order `from` of dimensions turned until `fast` is last: a transposition of a matrix. */
+void layout_turned(const int *from, int rank, int fast, int *to);
+
+/* --- layout.c --------------------------------------------------------------------------------- */
+
+/* An array that a construct reads through a copy in another layout. */
+typedef struct {
+    const Exp *seg;
+    Var *arr;
+    const int *perm;
+} Reread;
+
+typedef struct {
+    VarMap *perms; /* array variable with memory of its own -> const int *: its layout */
+    VEC(Reread) rereads;
+} Layouts;
+Layouts layout_decide(Ctx *cx, const Entry *en);
+
+#endif

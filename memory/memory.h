@@ -1,0 +1,73 @@
+/* Memory and layout of the arrays of the host level: which block each one lies in and by which
+ * index function, decided before any kernel or host operation is made.
+ *
+ *   lmad.c         index functions
+ *   reads.c        how a construct reads arrays
+ *   layout.c       readers, writers and ways of each array
+ *   cost.c         the layouts that cost least
+ *   reread.c       the pass that makes copies in other layouts for reading
+ *   assign.c       blocks and index functions; the copies that these need are statements
+ *   memory_print.c the text of --emit=memory */
+#ifndef MEMORY_MEMORY_H
+#define MEMORY_MEMORY_H
+
+#include "memory/lmad.h"
+
+/* A block of device memory, named by a host variable of type rt_mem*. Reference-counted at run
+ * time. */
+typedef struct {
+    const char *name; /* C identifier, unique in its entry: "xs_mem_12" */
+    int id;
+    bool is_param; /* owned by the caller */
+    bool borrowed; /* may be a block that must not be overwritten: a parameter that is not unique */
+    int root;      /* smallest id of the blocks that it may stand for */
+} Mem;
+
+/* Where a host-level array lies. Bool elements take one byte. */
+typedef struct {
+    Mem *mem;
+    Lmad at;
+} ArrLoc;
+
+Mem *mem_new(Ctx *cx, const char *base, int id);
+
+/* The pass `layout`: arrays that a construct would read with a stride again and again are read
+ * through let am = manifest (perm) a which is a with its dimensions laid out so that permuting them
+ * by perm gives row-major order. */
+PassFn mem_layout;
+
+/* The pass `memory`: what must be copied is copied by statements:
+ *  - an array that a branch or a loop passes on in another layout than its block has;
+ *  - an array that is updated in place although its block must stay as it is: a parameter that the
+ * caller keeps, or what a guarded version finds, in case that it is refused;
+ *  - the operand of a reshape that no index function can say, results of the entry that are views.
+ */
+PassFn mem_explicit;
+
+typedef struct {
+    VarMap *locs; /* host-level array variable -> ArrLoc * */
+    int n_mems;   /* blocks so far: ids below */
+} EntryMemory;
+/* The program with its copies (p itself if it has passed `memory`), and for each entry where its
+ * arrays lie. */
+typedef struct {
+    const Prog *prog;
+    VEC(EntryMemory) entries;
+} Memory;
+Memory mem_assign(Ctx *cx, const Prog *p);
+
+/* A loop that computes scalars from array elements, one after the other, is one kernel of one
+ * work-item rather than as many transfers as it has steps. */
+bool mem_is_device_loop(const Stm *s);
+
+/* Reading `l` as it lies, neighbours being neighbours in dimension `fast`: does a copy pay? A
+ * number that is greater than 0 if so, known at run time. */
+const Sx *mem_copy_pays(Ctx *cx, Lmad l, Type t, int fast);
+
+/* Arrays of the host level with block and index function, and the statements that make them
+ * (--emit=memory). */
+void mem_print(Out *o, const Memory *m);
+/* "mem[i0*n + i1]" */
+void mem_print_loc(Out *o, const ArrLoc *l, int rank);
+
+#endif

@@ -1,0 +1,147 @@
+/* The pass `layout`: constructs read through copies where layout.c found that cheaper. */
+#include "memory/layout.h"
+
+typedef struct {
+    Var *root, *var;
+    const int *perm;
+} Made;
+
+/* A list of host statements under construction. */
+typedef struct Level Level;
+struct Level {
+    Level *parent;
+    bool loop;     /* the body of a loop */
+    VarSet *bound; /* variables bound here, loop parameters included */
+    Stms stms;
+    VEC(Made) made; /* manifests here */
+};
+
+typedef struct {
+    Ctx *cx;
+    Layouts layouts;
+    VarMap *views; /* host arrays that are permuted ones -> their Exp */
+} Pass;
+
+static Body *pass_body(Pass *ps, const Body *b, Level *lv);
+
+static Var *find_made(const Level *lv, const Var *root, const int *perm)
+{
+    for (; lv; lv = lv->parent)
+        for (int i = 0; i < lv->made.n; i++)
+            if (lv->made.at[i].root == root && perm_eq(lv->made.at[i].perm, perm, root->type.rank))
+                return lv->made.at[i].var;
+    return NULL;
+}
+
+static Var *push_permuted(Pass *ps, Level *lv, ExpKind kind, const int *perm, Var *of, Var *like)
+{
+    Exp *e = exp_rearrange(ps->cx, like->loc, perm, atom_var(of));
+    e->kind = kind;
+    Stm s = {.exp = e};
+    vec_push(ps->cx->perm, &s.pat, var_like(ps->cx, like));
+    vec_push(ps->cx->perm, &lv->stms, s);
+    return s.pat.at[0];
+}
+
+/* root laid out by perm, as far out as it is known. */
+static Var *manifest(Pass *ps, Level *lv, Var *root, const int *perm, Loc loc)
+{
+    Var *v = find_made(lv, root, perm);
+    if (v)
+        return v;
+    while (lv->loop && !varset_has(lv->bound, root))
+        lv = lv->parent;
+    v = push_permuted(ps, lv, E_MANIFEST, perm, root, root);
+    vec_last(&lv->stms).exp->loc = loc;
+    vec_push(ps->cx->perm, &lv->made, (Made){root, v, perm});
+    return v;
+}
+
+/* What is read instead of r's array. Of a permuted array, the array itself is laid out, and
+ * permuted again: several views of it share a copy. */
+static Var *reread(Pass *ps, Level *lv, const Reread *r, Loc loc)
+{
+    int rank = r->arr->type.rank;
+    int *perm = NEWN(ps->cx->perm, int, rank), *view = NEWN(ps->cx->perm, int, rank);
+    Var *root = r->arr;
+    for (int k = 0; k < rank; k++) {
+        perm[k] = r->perm[k];
+        view[k] = k;
+    }
+    for (const Exp *e; (e = varmap_get(ps->views, root)) != NULL; root = e->rearrange.arr.var)
+        for (int k = 0; k < rank; k++) {
+            perm[k] = e->rearrange.perm[perm[k]];
+            view[k] = e->rearrange.perm[view[k]];
+        }
+    Var *m = manifest(ps, lv, root, perm, loc);
+    return root == r->arr ? m : push_permuted(ps, lv, E_REARRANGE, view, m, r->arr);
+}
+
+static Exp *pass_seg(Pass *ps, const Exp *e, Level *lv)
+{
+    Subst *su = NULL;
+    for (int i = 0; i < ps->layouts.rereads.n; i++) {
+        const Reread *r = &ps->layouts.rereads.at[i];
+        if (r->seg != e)
+            continue;
+        if (!su)
+            su = subst_new(ps->cx);
+        subst_add(su, r->arr, atom_var(reread(ps, lv, r, e->loc)));
+    }
+    return su ? subst_exp(ps->cx, su, e) : (Exp *)e;
+}
+
+static Body *inner(Pass *ps, const Body *b, Level *lv, const Exp *loop)
+{
+    Level in = {.parent = lv, .loop = loop != NULL, .bound = varmap_new(ps->cx->perm)};
+    if (loop)
+        for (int i = 0; i < loop->loop.params.n; i++)
+            varset_add(in.bound, loop->loop.params.at[i]);
+    return pass_body(ps, b, &in);
+}
+
+static Exp *pass_exp(Pass *ps, const Exp *e, Level *lv)
+{
+    if (exp_is_seg(e))
+        return pass_seg(ps, e, lv);
+    if (e->kind != E_IF && e->kind != E_LOOP)
+        return (Exp *)e;
+    Exp *r = exp_new(ps->cx, e->kind, e->loc);
+    *r = *e;
+    if (e->kind == E_LOOP) {
+        r->loop.body = inner(ps, e->loop.body, lv, e);
+    } else {
+        r->branch.then_ = inner(ps, e->branch.then_, lv, NULL);
+        r->branch.else_ = inner(ps, e->branch.else_, lv, NULL);
+    }
+    return r;
+}
+
+static Body *pass_body(Pass *ps, const Body *b, Level *lv)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        Stm s = {b->stms.at[i].pat, pass_exp(ps, b->stms.at[i].exp, lv)};
+        vec_push(ps->cx->perm, &lv->stms, s);
+        for (int k = 0; k < s.pat.n; k++)
+            varset_add(lv->bound, s.pat.at[k]);
+        if (s.exp->kind == E_REARRANGE)
+            varmap_put(ps->views, s.pat.at[0], s.exp);
+    }
+    Body *r = NEW(ps->cx->perm, Body);
+    *r = (Body){lv->stms, b->res};
+    return r;
+}
+
+Prog *mem_layout(Ctx *cx, const Prog *in)
+{
+    Prog *out = NEW(cx->perm, Prog);
+    out->dialect = in->dialect;
+    for (int i = 0; i < in->entries.n; i++) {
+        Entry en = in->entries.at[i];
+        Pass ps = {cx, layout_decide(cx, &en), varmap_new(cx->perm)};
+        Level lv = {.bound = varmap_new(cx->perm)};
+        en.body = pass_body(&ps, en.body, &lv);
+        vec_push(cx->perm, &out->entries, en);
+    }
+    return out;
+}
