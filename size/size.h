@@ -30,7 +30,7 @@ typedef enum {
     SX_SIZE    /* a run-time size of the device or the user: rt_size(ctx, id) */
 } SxKind;
 
-/* Facts of the device and the user, known only at run time: SIZE_IS_CPU, SIZE_GROUP_SIZE ... */
+/* Facts of the device and the user, known only at run time: SIZE_COALESCES, SIZE_GROUP_SIZE ... */
 typedef enum {
 #define FACT(id, name, gpu, cpu, unit)               SIZE_##id,
 #define SIZE(id, name, option, gpu, cpu, unit, most) SIZE_##id,
