@@ -170,7 +170,6 @@ static const KExp *at_op(KGen *kg, const Sx *sx)
     }
     case SX_CONST:
     case SX_VAR:
-    case SX_TEXT:
     case SX_KVAR:
     case SX_SIZE: break;
     }

@@ -123,8 +123,9 @@ static void test_choices(void)
 
 static void test_kvars(void)
 {
-    static const char one;
-    const Sx *k = sx_kvar(&cx, (const struct KVar *)&one, "k"), *t = sx_text(&cx, "t");
+    static const char one, two;
+    const Sx *k = sx_kvar(&cx, (const struct KVar *)&one, "k");
+    const Sx *t = sx_kvar(&cx, (const struct KVar *)&two, "t");
     int mark = sx_facts_mark(wrap);
     sx_assume_le(wrap, num(0), k);
     sx_assume_lt(wrap, k, OP(DIV, sn, num(4)));
