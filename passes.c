@@ -16,6 +16,7 @@ enum { BOTH = D_SOAC | D_SEG };
 
 const Pass pipeline[] = {
     {"simplify", pass_simplify, BOTH, BOTH, "what lowering left: copies, constants, dead code"},
+    {"cse-views", pass_cse_views, D_SOAC, D_SOAC, "siblings are fused by the arrays they share"},
     {"fuse", pass_fuse, D_SOAC, D_SOAC, "producers into consumers, so that a nest is written once"},
     {"simplify-fused", pass_simplify, D_SOAC, D_SOAC, "fused lambdas have copies to propagate"},
     {"cse", pass_cse, BOTH, BOTH, "after fusion: an array shared too early does not fuse"},

@@ -6,6 +6,10 @@
  * across the border of a kernel (SEG dialect), where they would change their place in memory.
  * Thresholds are compared once each and never merged.
  *
+ * Before fusion only scalars and views are merged: then SOACs that read the same array, by a view
+ * that each made for itself, are seen to do so, and so are equal widths. An array that is computed
+ * twice stays so, since each may become part of another consumer.
+ *
  * Before: well-formed. After: well-formed; what was merged is gone. */
 #include "ir/simplify.h"
 
@@ -28,7 +32,8 @@ struct Known {
 enum { N_BUCKETS = 4096 };
 
 typedef struct {
-    Simp S; /* replacements and binders */
+    Simp S;         /* replacements and binders */
+    unsigned forms; /* traits of the forms that are merged; 0: all */
     Known *known[N_BUCKETS];
     VEC(Known **) entered; /* buckets, for leaving scopes */
     int kernel;
@@ -263,6 +268,8 @@ static const Known *known_as(Cse *C, const Stm *s, const Exp *e, uint64_t hash, 
 
 static bool worth_a_key(Cse *C, const Exp *e)
 {
+    if (C->forms && !exp_is(e, C->forms))
+        return false;
     if (e->kind == E_SUFF || e->kind == E_ATOM || e->kind == E_UPDATE || e->kind == E_SCRATCH ||
         exp_has_effect(e))
         return false;
@@ -324,7 +331,7 @@ static Body *cse_body(void *env, Body *b)
     return bld_body(&bl, simp_atoms(&C->S, &b->res));
 }
 
-Prog *pass_cse(Ctx *cx, const Prog *in)
+static Prog *cse(Ctx *cx, const Prog *in, unsigned forms)
 {
     Prog *p = NEW(cx->perm, Prog);
     p->dialect = in->dialect;
@@ -333,6 +340,7 @@ Prog *pass_cse(Ctx *cx, const Prog *in)
         Entry en = in->entries.at[i];
         *C = (Cse){0}; /* large, and entries may be many */
         C->S.cx = cx;
+        C->forms = forms;
         C->S.dialect = in->dialect;
         C->S.repl = varmap_new(cx->perm);
         C->S.unstable = alias_consumed(cx, &en);
@@ -340,4 +348,14 @@ Prog *pass_cse(Ctx *cx, const Prog *in)
         vec_push(cx->perm, &p->entries, en);
     }
     return p;
+}
+
+Prog *pass_cse(Ctx *cx, const Prog *in)
+{
+    return cse(cx, in, 0);
+}
+
+Prog *pass_cse_views(Ctx *cx, const Prog *in)
+{
+    return cse(cx, in, F_SCALAR | F_VIEW);
 }

@@ -648,9 +648,10 @@ const char *ir_check_at(Ctx *cx, const Prog *p, Loc *at); /* also where */
 
 /* --- passes on the IR ----------------------------------------------------------------------- */
 
-PassFn pass_simplify; /* simplify.c, both dialects */
-PassFn pass_cse;      /* cse.c, both dialects */
-PassFn pass_hoist;    /* hoist.c, both dialects: loop- and nest-invariant code outwards */
-PassFn pass_fuse;     /* fuse.c, SOAC dialect */
+PassFn pass_simplify;  /* simplify.c, both dialects */
+PassFn pass_cse;       /* cse.c, both dialects */
+PassFn pass_cse_views; /* cse.c, both dialects: only of scalars and views */
+PassFn pass_hoist;     /* hoist.c, both dialects: loop- and nest-invariant code outwards */
+PassFn pass_fuse;      /* fuse.c, SOAC dialect */
 
 #endif
