@@ -66,12 +66,10 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
 
 /* --- By several threads a chunk ------------------------------------------------------------ */
 
-enum { STAGE_GAP = 32 };
-
 /* The loop over tiles of `each` neighbouring elements a thread; carry: the sum of all tiles before.
  */
 typedef struct {
-    const KExp *beg; /* the number in the chunk of the tile's first element */
+    const KExp *off; /* the number in the chunk of the thread's first element */
     Accs carry;
 } Tile;
 
@@ -99,7 +97,8 @@ static Tile open_tiles(KGen *kg, const Accs *ac, const Chunk *n, int each)
     const KExp *more = kg_sub(kg, kg_add(kg, n->chunk, size), kg_int(kg, 1));
     const KExp *tiles = kb_let(b, "tiles", kg_quot(kg, more, size));
     const KExp *i = kb_for(b, "i", kg_int(kg, 0), tiles, kg_int(kg, 1));
-    t.beg = kb_let(b, "first", kg_mul(kg, i, size));
+    const KExp *first = kg_mul(kg, n->p, kg_int(kg, each));
+    t.off = kb_let(b, "off", kg_add(kg, kg_mul(kg, i, size), first));
     return t;
 }
 
@@ -132,7 +131,7 @@ static void locate_all(KGen *kg, Chunk *n)
 }
 
 /* How many neighbouring elements of a scan a thread keeps in registers. */
-static int scan_each(const Exp *e)
+static int seg_scan_each(const Exp *e)
 {
     int bytes = 0;
     for (int j = 0; j < e->seg.nes.n; j++)
@@ -149,106 +148,41 @@ static void bind_element(KGen *kg, const Exp *e, const Chunk *n, const KExp *off
     nest_bind_dim(kg, &vec_last(nest), kg_add(kg, n->beg, off));
 }
 
-/* --- A tile ------------------------------------------------------------------------------- */
-
-/* The elements of a tile that a thread scans by itself: `each` neighbours, in registers. */
-typedef struct {
-    int each;
-    KBuf **own;
-    KBuf **stage; /* local memory for all elements of the tile; NULL: threads work on their own */
-    const KExp *room; /* the place in the stage of the chunk's first element */
-} Elems;
-
-static Elems elems_new(KGen *kg, const Accs *ac, const Chunk *n, int each, KBuf **stage)
+/* The registers of a thread: `each` elements of each accumulator. */
+static KBuf **own_elements(KGen *kg, const Accs *ac, int each)
 {
-    Elems el = {.each = each, .own = NEWN(kg->cx->perm, KBuf *, ac->n), .stage = stage};
+    KBuf **own = NEWN(kg->cx->perm, KBuf *, ac->n);
     for (int j = 0; j < ac->n; j++)
-        el.own[j] = kb_array(kg->kb, "own", ac->types[j], each);
-    if (stage)
-        el.room = kb_let(kg->kb, "room", kg_mul(kg, kg_sub(kg, kg->lid, n->p), kg_int(kg, each)));
-    return el;
+        own[j] = kb_array(kg->kb, "own", ac->types[j], each);
+    return own;
 }
 
-/* Opens the loop of an active thread over its elements; the number of the one at hand among them.
- */
-static const KExp *open_own(KGen *kg, const Elems *el, const Chunk *n)
+/* Opens the loop over a thread's elements; the number of the one at hand among them. */
+static const KExp *open_own(KGen *kg, int each)
 {
-    kb_if(kg->kb, n->active); /* threads that have no chunk have no place in the stage either */
-    const KExp *k = kb_for(kg->kb, "k", kg_int(kg, 0), kg_int(kg, el->each), kg_int(kg, 1));
+    const KExp *k = kb_for(kg->kb, "k", kg_int(kg, 0), kg_int(kg, each), kg_int(kg, 1));
     kg_loop_unroll(kg, -1);
     return k;
 }
 
-/* The number in the tile of element k: of the thread's own, or of those that are dealt out to the
- * threads, so that neighbouring threads have neighbouring elements. */
-static const KExp *own_number(KGen *kg, const Elems *el, const Chunk *n, const KExp *k)
-{
-    return kg_add(kg, kg_mul(kg, n->p, kg_int(kg, el->each)), k);
-}
-
-static const KExp *dealt_number(KGen *kg, const Elems *el, const Chunk *n, const KExp *k)
-{
-    return el->stage ? kg_add(kg, kg_mul(kg, k, n->threads), n->p) : own_number(kg, el, n, k);
-}
-
-/* The place of element `number` in the stage: a gap every 32 elements, so that a column of them
- * does not lie in one bank. */
-static const KExp *stage_at(KGen *kg, const Elems *el, const KExp *number)
-{
-    const KExp *at = kb_let(kg->kb, "at", kg_add(kg, el->room, number));
-    return kg_add(kg, at, kg_quot(kg, at, kg_int(kg, STAGE_GAP)));
-}
-
-static void close_own(KGen *kg)
-{
-    kb_end(kg->kb);
-    kb_end(kg->kb);
-}
-
-static void stage_barrier(KGen *kg, const Elems *el)
-{
-    if (el->stage)
-        seg_barrier(kg);
-}
-
-/* Computes the elements of the tile: one after the other into `own`, or dealt out into the stage.
- */
-static void compute_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
-                          const Elems *el, const KLoc *outs)
+/* own := the thread's elements of the tile, scanned; acc: their sum. */
+static void scan_own(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
+                     KBuf **own, int each, const KLoc *outs)
 {
     const Exp *e = s->exp;
-    const KExp *k = open_own(kg, el, n), *number = dealt_number(kg, el, n, k);
-    const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t->beg, number));
-    Accs x = accs_like(kg, ac);
-    accs_declare(kg, &x, &e->seg.nes);
+    const KExp *k = open_own(kg, each), *off = kb_let(kg->kb, "at", kg_add(kg, t->off, k));
     if_element(kg, n, off);
     WorkMark m = kg_work_begin(kg);
     bind_element(kg, e, n, off);
     seg_hint_maps(kg, e, outs, s);
     kg_stms(kg, e->seg.body);
     seg_store_maps(kg, e, outs, s);
-    accs_set(kg, &x, accs_atoms(kg, ac, e->seg.body->res.at));
+    accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, e->seg.body->res.at));
     kg_work_end(kg, m);
     kb_end(kg->kb);
-    const KExp *at = el->stage ? stage_at(kg, el, number) : k;
     for (int j = 0; j < ac->n; j++)
-        kb_store(kg->kb, (el->stage ? el->stage : el->own)[j], at, kg_of(kg, x.acc[j]));
-    close_own(kg);
-    stage_barrier(kg, el);
-}
-
-/* own := the thread's elements, scanned; acc: their sum. */
-static void scan_own(KGen *kg, const Accs *ac, const Chunk *n, const Elems *el)
-{
-    const KExp **x = NEWN(kg->cx->perm, const KExp *, ac->n);
-    const KExp *k = open_own(kg, el, n);
-    const KExp *at = el->stage ? stage_at(kg, el, own_number(kg, el, n, k)) : k;
-    for (int j = 0; j < ac->n; j++)
-        x[j] = kb_load(kg->kb, "x", (el->stage ? el->stage : el->own)[j], at);
-    accs_apply(kg, ac, accs_now(kg, ac), x);
-    for (int j = 0; j < ac->n; j++)
-        kb_store(kg->kb, el->own[j], k, kg_of(kg, ac->acc[j]));
-    close_own(kg);
+        kb_store(kg->kb, own[j], k, kg_of(kg, ac->acc[j]));
+    kb_end(kg->kb);
 }
 
 /* The sum of all that lies before the thread's elements: of the tiles before, and of the threads
@@ -263,81 +197,37 @@ static Accs sum_before(KGen *kg, const Accs *ac, const Chunk *n, const Tile *t)
     return before;
 }
 
-/* own := op(before, own). */
-static void add_before(KGen *kg, const Accs *before, const Chunk *n, const Elems *el)
+static void store_own(KGen *kg, const Stm *s, const Accs *before, const Chunk *n, const Tile *t,
+                      KBuf **own, int each, const KLoc *outs)
 {
+    const KExp *k = open_own(kg, each), *off = kb_let(kg->kb, "at", kg_add(kg, t->off, k));
     const KExp **x = NEWN(kg->cx->perm, const KExp *, before->n);
-    const KExp *k = open_own(kg, el, n);
+    if_element(kg, n, off);
     for (int j = 0; j < before->n; j++)
-        x[j] = kb_load(kg->kb, "x", el->own[j], k);
+        x[j] = kb_load(kg->kb, "x", own[j], k);
     Accs sum = accs_copy(kg, before, "sum");
     accs_apply(kg, &sum, accs_now(kg, before), x);
-    const KExp *at = el->stage ? stage_at(kg, el, own_number(kg, el, n, k)) : k;
-    for (int j = 0; j < before->n; j++)
-        kb_store(kg->kb, (el->stage ? el->stage : el->own)[j], at, kg_of(kg, sum.acc[j]));
-    close_own(kg);
-    stage_barrier(kg, el);
-}
-
-static void store_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
-                        const Elems *el, const KLoc *outs)
-{
-    const Exp *e = s->exp;
-    int depth = e->seg.nest.n;
-    const KExp *k = open_own(kg, el, n), *number = dealt_number(kg, el, n, k);
-    const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t->beg, number));
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
-    if_element(kg, n, off);
-    bind_element(kg, e, n, off);
-    nest_indices(kg, &e->seg.nest, depth, ix);
-    const KExp *at = el->stage ? stage_at(kg, el, number) : k;
-    for (int j = 0; j < ac->n; j++) {
-        const KExp *x = kb_load(kg->kb, "x", (el->stage ? el->stage : el->own)[j], at);
-        loc_store(kg, &outs[j], ix, depth, x);
-    }
+    bind_element(kg, s->exp, n, off);
+    store_scanned(kg, s, outs, &sum);
     kb_end(kg->kb);
-    close_own(kg);
+    kb_end(kg->kb);
 }
 
-static void scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, KBuf **stage,
-                       const KLoc *outs)
+void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs)
 {
     const Exp *e = s->exp;
-    int each = scan_each(e);
-    Elems el = elems_new(kg, ac, n, each, stage);
+    int each = seg_scan_each(e);
     Tile t = open_tiles(kg, ac, n, each);
-    compute_elems(kg, s, ac, n, &t, &el, outs);
+    KBuf **own = own_elements(kg, ac, each);
     accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
-    scan_own(kg, ac, n, &el);
+    scan_own(kg, s, ac, n, &t, own, each, outs);
     accs_scan(kg, ac, n);
     Accs before = sum_before(kg, ac, n, &t);
     kb_if(kg->kb, n->active);
     add_tile(kg, ac, n, &t.carry);
     kb_end(kg->kb);
-    add_before(kg, &before, n, &el);
-    store_elems(kg, s, ac, n, &t, &el, outs);
+    store_own(kg, s, &before, n, &t, own, each, outs);
     close_tiles(kg);
-}
-
-void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs)
-{
-    scan_chunk(kg, s, ac, n, NULL, outs);
-}
-
-/* Local memory in which the elements of a tile change from those dealt out, as global memory is
- * read and written, to neighbours; NULL where a thread has one element. */
-static KBuf **new_stage(KGen *kg, const Exp *e, const Accs *ac)
-{
-    int each = scan_each(e);
-    if (each == 1)
-        return NULL;
-    Ctx *cx = kg->cx;
-    const Sx *n = sx_mul(cx, kg->group_size, sx_const(cx, each));
-    const Sx *gaps = sx_op(cx, SX_CEILDIV, n, sx_const(cx, STAGE_GAP));
-    KBuf **stage = NEWN(cx->perm, KBuf *, ac->n);
-    for (int j = 0; j < ac->n; j++)
-        stage[j] = kg_param_local(kg, "stage", ac->types[j], sx_add(cx, n, gaps));
-    return stage;
 }
 
 static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc *outs)
@@ -352,7 +242,7 @@ static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc 
     kb_if(kg->kb, n.active);
     load_carry(kg, &ac, &n);
     kb_end(kg->kb);
-    scan_chunk(kg, s, &ac, &n, new_stage(kg, e, &ac), seg_outs(kg, s, 0, outs));
+    seg_scan_chunk(kg, s, &ac, &n, seg_outs(kg, s, 0, outs));
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 
@@ -367,14 +257,13 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
     accs_declare(kg, &ac, &e->seg.nes);
     Tile t = open_tiles(kg, &ac, &n, 1);
     KBuf **bufs = NEWN(h->cx->perm, KBuf *, ac.n);
-    const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t.beg, n.p));
-    const KExp *at = kg_add(kg, kg_mul(kg, n.seg, n.width), off);
+    const KExp *at = kg_add(kg, kg_mul(kg, n.seg, n.width), t.off);
     for (int j = 0; j < ac.n; j++) {
         bufs[j] = kg_param_mem(kg, parts[j], ac.types[j]);
         kg_updates(kg, parts[j]);
     }
     accs_set(kg, &ac, accs_atoms(kg, &ac, e->seg.nes.at));
-    if_element(kg, &n, off);
+    if_element(kg, &n, t.off);
     for (int j = 0; j < ac.n; j++)
         kb_set(kg->kb, ac.acc[j], kb_load(kg->kb, "x", bufs[j], at));
     kb_end(kg->kb);
@@ -383,7 +272,7 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
     accs_apply(kg, &ac, accs_now(kg, &t.carry), accs_now(kg, &ac));
     add_tile(kg, &ac, &n, &t.carry);
     kb_end(kg->kb);
-    if_element(kg, &n, off);
+    if_element(kg, &n, t.off);
     for (int j = 0; j < ac.n; j++)
         kb_store(kg->kb, bufs[j], at, kg_of(kg, ac.acc[j]));
     kb_end(kg->kb);
@@ -414,7 +303,7 @@ static void segscan_staged(Host *h, const Stm *s, const ArrLoc *outs)
     int n = e->seg.nes.n;
     Mem **sums = NEWN(h->cx->perm, Mem *, n), **none = NEWN(h->cx->perm, Mem *, n);
     KGen *sizes = kg_new(h, "segscan", e);
-    Segments sg = segments_plan(sizes, &e->seg.nest, scan_each(e));
+    Segments sg = segments_plan(sizes, &e->seg.nest, seg_scan_each(e));
     Stage seq = scan_sequential(h, s, &sg, outs), tiled = scan_tiled(h, s, &sg, outs);
     for (int j = 0; j < n; j++)
         none[j] = outs[j].mem; /* any block: not read when there is one chunk a segment */

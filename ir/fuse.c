@@ -7,7 +7,9 @@
  * is lost.
  *
  * Horizontal: maps and reductions of the same width that do not depend on each other become one
- * when they read an array in common, so that it is read once; flat maps also when they do not.
+ * when they read an array in common, so that it is read once; flat maps also when they do not. The
+ * operators of two reductions work side by side, each on its own accumulators, which may take up no
+ * more than MAX_ACCS bytes together: a group keeps them for each of its items in local memory.
  *
  * Not fused, since flattening could do less afterwards:
  *  - SOACs with different attributes;
@@ -22,9 +24,16 @@
  * So j must not depend on a statement between that depends on i. Also neither may consume what the
  * other reads, and the consumer may not consume the rows that it takes from the producer.
  *
+ * Failures. Of two statements that fail, the first is reported; where a reduction has a sibling,
+ * therefore, what may fail does not change places with what may fail, and at most one of the two
+ * may (their elements would take turns). A producer and its consumer are fused all the same, and so
+ * are maps: which of their failures is reported is left open.
+ *
  * Outer bodies come first, since fusing two nests puts their inner SOACs side by side; rounds are
  * made until nothing changes, each with fresh alias information. */
 #include "ir/fuse_merge.h"
+
+enum { MAX_ACCS = 64 };
 
 typedef struct {
     Ctx *cx;
@@ -39,6 +48,7 @@ typedef struct {
     VarSet *uses;  /* free variables */
     Vars consumed; /* roots */
     bool fused;    /* in this round: its insides are left to the next */
+    bool traps;    /* exp_traps */
     bool after;    /* scratch of mark_dependents; */
     int prev;      /* of those that are `after`: the one before */
 } Node;
@@ -48,7 +58,7 @@ typedef VEC(Node) Nodes;
 
 static Node node_of(Fuse *fu, Stm s, bool fused)
 {
-    Node n = {.s = s, .uses = varmap_new(fu->cx->perm), .fused = fused};
+    Node n = {.s = s, .uses = varmap_new(fu->cx->perm), .fused = fused, .traps = exp_traps(s.exp)};
     free_in_stm(n.uses, &s);
     Vars eaten = exp_consumes(fu->cx, s.exp);
     for (int i = 0; i < eaten.n; i++) {
@@ -366,11 +376,42 @@ static bool map_or_reduce(const Exp *e)
     return e->kind == E_MAP || e->kind == E_REDUCE || e->kind == E_REDOMAP;
 }
 
+static int acc_bytes(const Exp *e)
+{
+    int n = 0;
+    for (int i = 0; i < e->soac.nes.n; i++)
+        n += prim_type_bytes[atom_type(e->soac.nes.at[i]).elem];
+    return n;
+}
+
+/* May the accumulators of both be kept at once? */
+static bool accs_fit(const Exp *x, const Exp *y)
+{
+    int first = acc_bytes(x), second = acc_bytes(y);
+    return !first || !second || first + second <= MAX_ACCS;
+}
+
+/* Would the first failure still be the first, after i and j have become one? Asks what
+ * mark_dependents found. */
+static bool failures_in_order(const Nodes *ns, int i, int j)
+{
+    const Node *x = &ns->at[i], *y = &ns->at[j];
+    bool ok = !x->traps || !y->traps;
+    for (int k = i + 1; k < j && ok; k++) {
+        const Node *n = &ns->at[k];
+        ok = !n->traps || !(n->after ? y->traps : x->traps);
+    }
+    return ok;
+}
+
 static bool try_horizontal(Fuse *fu, Nodes *ns, const Body *b, int i, int j)
 {
     const Exp *x = ns->at[i].s.exp, *y = ns->at[j].s.exp;
-    if (!map_or_reduce(x) || !map_or_reduce(y) || !forms_fit(x, y) ||
+    if (!map_or_reduce(x) || !map_or_reduce(y) || !forms_fit(x, y) || !accs_fit(x, y) ||
         !(share_input(x, y) || (flat_map(x) && flat_map(y))) || depends(fu, &ns->at[j], &ns->at[i]))
+        return false;
+    bool maps = x->kind == E_MAP && y->kind == E_MAP;
+    if (!maps && !(mark_dependents(fu, ns, i, j) && failures_in_order(ns, i, j)))
         return false;
     Node second = ns->at[j];
     return try_pair(fu, ns, b, i, j, &second);
