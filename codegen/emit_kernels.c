@@ -54,16 +54,17 @@ static void emit_literal_lines(Out *o, const char *text)
     }
 }
 
-/* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, "p.sf:1:2", "", true, false},
- */
+/* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, "p.sf:1:2", "", true, true,
+ *  false}, */
 static void emit_row(Emit *em, const Kernel *k, const Sources *s)
 {
     Out *o = em->o;
     out_printf(o, "    {\"%s\", {", k->name);
     for (int t = 0; t < N_KTARGETS; t++)
         out_printf(o, "%s%s", t ? ", " : "", source_name(em->cx, k, s->same[t]));
-    out_printf(o, "}, %s, \"\", %s, %s},\n", c_string(em->cx, diag_place_str(k->loc)),
-               k->may_fail ? "true" : "false", k->fixed_group ? "true" : "false");
+    out_printf(o, "}, %s, \"\", %s, %s, %s},\n", c_string(em->cx, diag_place_str(k->loc)),
+               k->failure ? "true" : "false", k->may_fail ? "true" : "false",
+               k->fixed_group ? "true" : "false");
 }
 
 static void emit_sources(Emit *em, const Kernel *k, const Sources *s)

@@ -492,13 +492,27 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
     return f;
 }
 
+/* Without its first parameter. */
+static void drop_failure(Arena *a, KFun *f)
+{
+    KFormals params = {0};
+    for (int i = 1; i < f->params.n; i++)
+        vec_push(a, &params, f->params.at[i]);
+    f->params = params;
+}
+
+/* The kernel on each target. Launches cost less without the parameter for failures, which goes away
+ * where no target needs it. */
 static void put_on_targets(Ctx *cx, Kernel *k)
 {
     for (int t = 0; t < N_KTARGETS; t++) {
         k->on[t] = kir_specialize(cx->perm, k->fun, &ktargets[t]);
         kir_passes(cx->perm, k->on[t], cx->verify);
         k->fixed_group = k->fixed_group || kblock_has(&k->on[t]->body, KST_BARRIER);
+        k->failure = k->failure || kblock_knows_failures(&k->on[t]->body);
     }
+    for (int t = 0; t < N_KTARGETS && !k->failure; t++)
+        drop_failure(cx->perm, k->on[t]);
 }
 
 Kernel *kg_finish(KGen *kg)

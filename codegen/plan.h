@@ -55,6 +55,7 @@ typedef struct Kernel {
     KFun *on[N_KTARGETS]; /* ... and as each target runs it */
     KKey key;             /* set by kernel_intern: what it does, up to names */
     KParams params;       /* of the first launch; identical kernels are shared, see kernel_intern */
+    bool failure;         /* records run-time failures, or asks for them: KP_FAILURE is there */
     bool may_fail;        /* records run-time failures */
     bool fixed_group;     /* its work-items meet at barriers: groups have their size for a reason */
     const Exp *seg;       /* the construct it was made for (explain), NULL for helpers */

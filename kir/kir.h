@@ -155,7 +155,7 @@ struct KStm {
 };
 
 typedef enum {
-    KP_FAILURE, /* where failures are recorded; the number of the launch. Always first */
+    KP_FAILURE, /* where failures are recorded; the number of the launch. First, if any */
     KP_MEM,     /* buf in global memory */
     KP_SCALAR,  /* var */
     KP_LOCAL,   /* buf in local memory, sized at the launch */

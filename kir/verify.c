@@ -192,6 +192,20 @@ static void check_conv(Check *c, const KExp *x)
     want_type(c, "operand of conv", x->x[0]->type, t);
 }
 
+static bool has_formal(const Check *c, KParamKind kind)
+{
+    for (int i = 0; i < c->fun->params.n; i++)
+        if (c->fun->params.at[i].kind == kind)
+            return true;
+    return false;
+}
+
+static void want_failure(Check *c)
+{
+    if (!has_formal(c, KP_FAILURE))
+        wrong(c, "there is no parameter for failures");
+}
+
 static void check_exp(Check *c, const KExp *x)
 {
     static const int operands[N_KEXPS] = {[KE_CONV] = 1, [KE_SELECT] = 3, [KE_PART] = 1};
@@ -215,6 +229,8 @@ static void check_exp(Check *c, const KExp *x)
         want_elem(c, kid_info[x->id].word, x->type, kid_info[x->id].type);
         if (x->dim < 0 || x->dim >= MOST_DIMS)
             wrong(c, "%s of dimension %d", kid_info[x->id].word, x->dim);
+        if (x->id == KID_FAILED_BEFORE)
+            want_failure(c);
         break;
     case KE_PART: check_part(c, x); break;
     case KE_VECTOR: check_vector(c, x); break;
@@ -360,20 +376,6 @@ static void check_barrier(Check *c, const KStm *s)
     unsigned can = 1u << KS_LOCAL | 1u << KS_GLOBAL;
     if (!s->fence || s->fence & ~can)
         wrong(c, "a barrier orders local memory, global memory or both");
-}
-
-static bool has_formal(const Check *c, KParamKind kind)
-{
-    for (int i = 0; i < c->fun->params.n; i++)
-        if (c->fun->params.at[i].kind == kind)
-            return true;
-    return false;
-}
-
-static void want_failure(Check *c)
-{
-    if (!has_formal(c, KP_FAILURE))
-        wrong(c, "there is no parameter for failures");
 }
 
 static void want_may_fail(Check *c)

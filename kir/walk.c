@@ -145,6 +145,25 @@ bool kblock_has(const KBlock *b, KStmKind kind)
     return any(b, test_kind, &kind);
 }
 
+static void find_failed_before(void *found, const KExp *x)
+{
+    if (x->kind == KE_ID && x->id == KID_FAILED_BEFORE)
+        *(bool *)found = true;
+}
+
+static bool test_failures(const KStm *s, const void *nothing)
+{
+    (void)nothing;
+    bool found = s->kind == KST_FAIL || s->kind == KST_FAILING || s->kind == KST_HEAP;
+    kstm_visit_exps(s, find_failed_before, &found);
+    return found;
+}
+
+bool kblock_knows_failures(const KBlock *b)
+{
+    return any(b, test_failures, NULL);
+}
+
 static bool test_writes(const KStm *s, const void *buf)
 {
     return kstm_writes(s) && kbuf_overlap(s->buf, buf);

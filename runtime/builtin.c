@@ -13,6 +13,7 @@
      "built-in, elements of " #size " bytes",                                                      \
      "-DELEM=" #elem options,                                                                      \
      false,                                                                                        \
+     false,                                                                                        \
      fixed},
 #define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
 #define RT_B_TILES(elem, size, idx)                                                                \

@@ -4,16 +4,14 @@
  *   -DRANK=n                        of a strided copy
  * Offsets are long and are added to the pointers first. */
 
-__kernel void mf_fill(__global mf_failure *failure, int launch, __global ELEM *dst, long off, long n,
-                      ELEM value)
+__kernel void mf_fill(__global ELEM *dst, long off, long n, ELEM value)
 {
     dst += off;
     for (long i = get_global_id(0); i < n; i += get_global_size(0))
         dst[i] = value;
 }
 
-__kernel void mf_iota(__global mf_failure *failure, int launch, __global ELEM *dst, long off, long n,
-                      long start, long step)
+__kernel void mf_iota(__global ELEM *dst, long off, long n, long start, long step)
 {
     dst += off;
     for (long i = get_global_id(0); i < n; i += get_global_size(0))
@@ -23,9 +21,8 @@ __kernel void mf_iota(__global mf_failure *failure, int launch, __global ELEM *d
 /* Each group of 32 x 8 work-items moves one tile of 32 x 32 elements through local memory, so that
  * reads and writes are both of whole rows. Groups are numbered along columns, rows, batch. */
 #define TILE 32
-__kernel void mf_transpose_tiled(__global mf_failure *failure, int launch, __global ELEM *dst,
-                                 long dst_off, __global const ELEM *src, long src_off, long rows,
-                                 long cols, __local ELEM *tile)
+__kernel void mf_transpose_tiled(__global ELEM *dst, long dst_off, __global const ELEM *src,
+                                 long src_off, long rows, long cols, __local ELEM *tile)
 {
     const long tiles_x = (cols + TILE - 1) / TILE, tiles_y = (rows + TILE - 1) / TILE;
     const long group = get_group_id(0), tx = group % tiles_x, ty = group / tiles_x % tiles_y;
@@ -48,9 +45,8 @@ __kernel void mf_transpose_tiled(__global mf_failure *failure, int launch, __glo
 }
 
 /* One element of the result at a time: for narrow matrices, whose rows share cache lines anyway. */
-__kernel void mf_transpose_plain(__global mf_failure *failure, int launch, __global ELEM *dst,
-                                 long dst_off, __global const ELEM *src, long src_off, long rows,
-                                 long cols, long n)
+__kernel void mf_transpose_plain(__global ELEM *dst, long dst_off, __global const ELEM *src,
+                                 long src_off, long rows, long cols, long n)
 {
     const IDX size = rows * cols;
     src += src_off;
@@ -62,9 +58,8 @@ __kernel void mf_transpose_plain(__global mf_failure *failure, int launch, __glo
 }
 
 /* For CPUs: each work-item moves tiles that fit the first-level cache. */
-__kernel void mf_transpose_cpu(__global mf_failure *failure, int launch, __global ELEM *dst,
-                               long dst_off, __global const ELEM *src, long src_off, long rows,
-                               long cols, long tiles)
+__kernel void mf_transpose_cpu(__global ELEM *dst, long dst_off, __global const ELEM *src,
+                               long src_off, long rows, long cols, long tiles)
 {
     const long tiles_x = (cols + TILE - 1) / TILE, tiles_y = (rows + TILE - 1) / TILE;
     src += src_off;
@@ -92,8 +87,8 @@ __kernel void mf_transpose_cpu(__global mf_failure *failure, int launch, __globa
         from += i * (IDX)s##k;                                                                     \
     }
 /* Dimension 0 is the innermost here: n sizes, d and s strides of destination and source. */
-__kernel void mf_copy_strided(__global mf_failure *failure, int launch, __global ELEM *dst,
-                              long dst_off, __global const ELEM *src, long src_off, long n, long n0,
+__kernel void mf_copy_strided(__global ELEM *dst, long dst_off,
+                              __global const ELEM *src, long src_off, long n, long n0,
                               long n1, long n2, long n3, long n4, long n5, long n6, long n7,
                               long d0, long d1, long d2, long d3, long d4, long d5, long d6,
                               long d7, long s0, long s1, long s2, long s3, long s4, long s5,

@@ -109,6 +109,19 @@ static int rt_ctx_open_device(rt_ctx *ctx)
     return rt_dev_check(ctx, e, ctx->device.name) ? RT_ERR : rt_failure_init(ctx);
 }
 
+static const rt_size_name *rt_size_named(const char *name);
+
+static void rt_ctx_add_params(rt_ctx *ctx)
+{
+    size_t n = (size_t)ctx->prog->n_params, bytes = n * sizeof *ctx->user_params;
+    ctx->user_params = memset(rt_grow(NULL, bytes), 0, bytes);
+    ctx->param_sizes = rt_grow(NULL, n * sizeof *ctx->param_sizes);
+    for (size_t i = 0; i < n; i++) {
+        const rt_size_name *named = rt_size_named(ctx->prog->params[i].cls);
+        ctx->param_sizes[i] = named ? named->size : RT_NO_SIZE;
+    }
+}
+
 static void rt_ctx_add_kernels(rt_ctx *ctx)
 {
     int n_builtin;
@@ -131,8 +144,7 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
     ctx->config = *config;
     ctx->log_file = stderr;
     ctx->profiling = config->profile;
-    size_t params = (size_t)prog->n_params * sizeof *ctx->user_params;
-    ctx->user_params = memset(rt_grow(NULL, params), 0, params);
+    rt_ctx_add_params(ctx);
     rt_ctx_add_kernels(ctx);
     bool ok = rt_device_open(ctx, error);
     if (ok && rt_ctx_open_device(ctx)) {
@@ -165,6 +177,7 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
             rt_dev_program_unref(k->program);
         free(k->build_error);
         free(k->refusals);
+        free(k->set);
     }
     if (ctx->failure)
         rt_dev_free(ctx->failure);
@@ -172,6 +185,7 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
         rt_dev_close(ctx->dev);
     free(ctx->kernels);
     free(ctx->user_params);
+    free(ctx->param_sizes);
     free(ctx->comparisons);
     free(ctx->pending);
     free(ctx);
@@ -221,8 +235,7 @@ RT_API const rt_size_name *rt_size_of_option(const char *option)
 RT_API int64_t rt_param(const rt_ctx *ctx, int param)
 {
     const rt_param_def *p = &ctx->prog->params[param];
-    const rt_size_name *named = rt_size_named(p->cls);
-    rt_size_class size = named ? named->size : RT_NO_SIZE;
+    rt_size_class size = ctx->param_sizes[param];
     int64_t v = ctx->user_params[param];
     if (v == 0)
         v = ctx->is_cpu ? p->cpu : p->gpu;
@@ -255,8 +268,10 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
         ctx->user_params[p] = value;
     } else if (size->size != RT_NO_SIZE) {
         ctx->user_sizes[size->size] = value;
-        for (int i = 0; i < ctx->n_kernels && size->size == RT_LOCAL_MEMORY; i++)
+        for (int i = 0; i < ctx->n_kernels && size->size == RT_LOCAL_MEMORY; i++) {
             ctx->kernels[i].n_refusals = 0;
+            ctx->kernels[i].fits = (rt_shape){0, 0};
+        }
     }
     return RT_OK;
 }
@@ -301,7 +316,8 @@ static void rt_refuse(rt_kernel *k, int64_t group, int64_t local)
         k->cap_refusals = k->cap_refusals ? 2 * k->cap_refusals : 4;
         k->refusals = rt_grow(k->refusals, (size_t)k->cap_refusals * sizeof *k->refusals);
     }
-    k->refusals[k->n_refusals++] = (rt_refusal){group, local};
+    k->refusals[k->n_refusals++] = (rt_shape){group, local};
+    k->fits = (rt_shape){0, 0};
 }
 
 static bool rt_was_refused(const rt_kernel *k, int64_t group, int64_t local)
@@ -315,6 +331,8 @@ static bool rt_was_refused(const rt_kernel *k, int64_t group, int64_t local)
 RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local)
 {
     const char *name = k->def->name;
+    if (group <= k->fits.group && local <= k->fits.local)
+        return true;
     if (rt_was_refused(k, group, local))
         return false;
     int rc = rt_build(ctx, k);
@@ -338,6 +356,7 @@ RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t loc
                name, group, most);
         local = 0;
     } else {
+        k->fits = (rt_shape){group, local};
         return true;
     }
     rt_refuse(k, group, local);

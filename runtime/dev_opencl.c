@@ -10,6 +10,7 @@ struct rt_dev {
     cl_context context;
     cl_command_queue queue;
     int64_t memory;
+    bool idle; /* nothing was enqueued since the queue was last waited for */
 };
 
 /* --- Errors --- */
@@ -81,6 +82,13 @@ static rt_dev_error rt_cl_error(cl_int err, const char *call)
     return e;
 }
 
+/* The outcome of enqueuing a command; `waited`: and of waiting for it and all before. */
+static rt_dev_error rt_cl_enqueued(rt_dev *d, bool waited, cl_int err, const char *call)
+{
+    d->idle = waited && err == CL_SUCCESS;
+    return rt_cl_error(err, call);
+}
+
 /* --- The device --- */
 
 RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out)
@@ -114,7 +122,9 @@ RT_API void rt_dev_close(rt_dev *d)
 
 RT_API rt_dev_error rt_dev_finish(rt_dev *d)
 {
-    return rt_cl_error(clFinish(d->queue), "clFinish");
+    if (d->idle)
+        return rt_cl_error(CL_SUCCESS, "");
+    return rt_cl_enqueued(d, true, clFinish(d->queue), "clFinish");
 }
 
 /* --- Programs and kernels --- */
@@ -252,7 +262,7 @@ RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const
 {
     cl_int err = clEnqueueNDRangeKernel(d->queue, (cl_kernel)k, (cl_uint)n_dims, NULL, global,
                                         local, 0, NULL, (cl_event *)event);
-    return rt_cl_error(err, "clEnqueueNDRangeKernel");
+    return rt_cl_enqueued(d, false, err, "clEnqueueNDRangeKernel");
 }
 
 /* --- Memory --- */
@@ -278,7 +288,7 @@ RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int
 {
     cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_TRUE, (size_t)off, (size_t)bytes,
                                       src, 0, NULL, (cl_event *)event);
-    return rt_cl_error(err, "clEnqueueWriteBuffer");
+    return rt_cl_enqueued(d, false, err, "clEnqueueWriteBuffer");
 }
 
 RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes,
@@ -286,7 +296,7 @@ RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int6
 {
     cl_int err = clEnqueueReadBuffer(d->queue, (cl_mem)src, wait ? CL_TRUE : CL_FALSE, (size_t)off,
                                      (size_t)bytes, dst, 0, NULL, (cl_event *)event);
-    return rt_cl_error(err, "clEnqueueReadBuffer");
+    return rt_cl_enqueued(d, wait, err, "clEnqueueReadBuffer");
 }
 
 RT_API rt_dev_error rt_dev_copy(rt_dev *d, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
@@ -294,7 +304,7 @@ RT_API rt_dev_error rt_dev_copy(rt_dev *d, rt_dev_buffer *dst, int64_t dst_off, 
 {
     cl_int err = clEnqueueCopyBuffer(d->queue, (cl_mem)src, (cl_mem)dst, (size_t)src_off,
                                      (size_t)dst_off, (size_t)bytes, 0, NULL, (cl_event *)event);
-    return rt_cl_error(err, "clEnqueueCopyBuffer");
+    return rt_cl_enqueued(d, false, err, "clEnqueueCopyBuffer");
 }
 
 RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int size,
@@ -302,7 +312,7 @@ RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int 
 {
     cl_int err = clEnqueueFillBuffer(d->queue, (cl_mem)dst, value, (size_t)size, (size_t)off,
                                      (size_t)size, 0, NULL, (cl_event *)event);
-    return rt_cl_error(err, "clEnqueueFillBuffer");
+    return rt_cl_enqueued(d, false, err, "clEnqueueFillBuffer");
 }
 
 /* --- Profiling --- */

@@ -7,10 +7,18 @@
 #include "runtime/dev.h"
 #include "runtime/rt.h"
 
-/* Shapes that a kernel cannot be launched in, nor larger ones. */
+/* Work-items of a group, and bytes of local memory given as arguments. */
 typedef struct {
     int64_t group, local;
-} rt_refusal;
+} rt_shape;
+
+/* What an argument of a kernel is set to. Drivers may give a new buffer the handle of a released
+ * one, so buffers are told apart by number. */
+typedef struct {
+    enum { RT_SET_NOTHING, RT_SET_VALUE, RT_SET_LOCAL, RT_SET_BUFFER } kind;
+    size_t size;   /* VALUE, LOCAL: bytes */
+    uint64_t bits; /* VALUE: padded with zeros; BUFFER: its number */
+} rt_arg_state;
 
 typedef struct {
     const rt_kernel_def *def;
@@ -21,14 +29,18 @@ typedef struct {
     int64_t chunk;     /* bytes of heap that its work-items got at the last launch, see heap.c */
     int64_t max_group; /* work-items that a group of it may have */
     int64_t own_local; /* bytes of local memory apart from arguments */
+    rt_shape fits;     /* the last shape found to fit; smaller ones do, too */
     int n_refusals, cap_refusals;
-    rt_refusal *refusals;
+    rt_shape *refusals; /* it cannot be launched in these, nor in larger ones */
+    int n_set;
+    rt_arg_state *set;           /* its arguments as they are */
     int64_t runs, nanoseconds; /* profile */
 } rt_kernel;
 
 struct rt_mem {
     int refs;
     rt_dev_buffer *buf;
+    int64_t number; /* of its buffer: no other one of the context has or had it */
     int64_t size;
     const char *name;
     rt_mem *next, *prev; /* all blocks of the context */
@@ -72,6 +84,7 @@ struct rt_ctx {
     int64_t facts[RT_N_SIZES];      /* defaults for this device */
     int64_t user_sizes[RT_N_SIZES]; /* 0: not set */
     int64_t *user_params;           /* 0: not set */
+    rt_size_class *param_sizes;     /* the general sizes that their classes name */
 
     double build_seconds; /* spent in building kernels so far */
     bool build_alone;     /* kernels do not build together */
@@ -80,7 +93,7 @@ struct rt_ctx {
     char cache[1024]; /* folder of built kernels, "" for none */
 
     rt_dev_buffer *failure; /* an mf_failure of prelude.cl */
-    int launch;             /* number of the last launch */
+    int launch;             /* number of the last launch that could fail */
     bool unchecked;         /* a kernel that can fail was launched since the last check */
     bool asked;             /* found_failure is being read */
     rt_failure found_failure;
@@ -150,8 +163,8 @@ RT_API int rt_ask_failure(rt_ctx *ctx);
 RT_API int rt_answer_failure(rt_ctx *ctx);
 RT_API int rt_failure_init(rt_ctx *ctx);
 
-/* One launch, of full groups: numbers it, sets the arguments (heap: the block for RT_ARG_HEAP and
- * the bytes of it for each work-item) and enqueues it. */
+/* One launch, of full groups: numbers it if it can fail, sets the arguments that changed (heap: the
+ * block for RT_ARG_HEAP and the bytes of it for each work-item) and enqueues it. */
 RT_API int rt_launch_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
                           const int64_t *local, int n_args, const rt_arg *args, rt_mem *heap,
                           int64_t chunk);

@@ -22,14 +22,18 @@ RT_API int rt_failure_init(rt_ctx *ctx)
     return rt_dev_check(ctx, e, "failure buffer") ? RT_ERR : rt_failure_reset(ctx);
 }
 
-RT_API int rt_ask_failure(rt_ctx *ctx)
+/* Reads the failure buffer, now or when the queue is waited for. */
+static int rt_read_failure(rt_ctx *ctx, bool wait)
 {
-    if (!ctx->unchecked)
-        return RT_OK;
     ctx->asked = true;
     rt_dev_error e = rt_dev_read(ctx->dev, ctx->failure, 0, sizeof ctx->found_failure,
-                                 &ctx->found_failure, false, NULL);
+                                 &ctx->found_failure, wait, NULL);
     return rt_dev_check(ctx, e, "failure buffer");
+}
+
+RT_API int rt_ask_failure(rt_ctx *ctx)
+{
+    return ctx->unchecked ? rt_read_failure(ctx, false) : RT_OK;
 }
 
 RT_API int rt_answer_failure(rt_ctx *ctx)
@@ -50,9 +54,9 @@ RT_API int rt_answer_failure(rt_ctx *ctx)
 
 RT_API int rt_sync(rt_ctx *ctx)
 {
-    if (rt_ask_failure(ctx) || rt_dev_check(ctx, rt_dev_finish(ctx->dev), "waiting for the device"))
-        return RT_ERR;
-    return rt_answer_failure(ctx);
+    if (!ctx->unchecked)
+        return rt_dev_check(ctx, rt_dev_finish(ctx->dev), "waiting for the device");
+    return rt_read_failure(ctx, true) ? RT_ERR : rt_answer_failure(ctx);
 }
 
 /* --- Launches --- */
@@ -63,29 +67,83 @@ static size_t rt_local_size(const rt_arg *a)
     return a->size ? a->size : 8;
 }
 
+/* Sets argument `at` to what `now` says, unless it is that already. `value`: bytes, or NULL. */
+static rt_dev_error rt_set_arg(rt_kernel *k, int at, rt_arg_state now, const void *value,
+                               rt_dev_buffer *buffer)
+{
+    rt_arg_state *set = &k->set[at];
+    if (set->kind == now.kind && set->size == now.size && set->bits == now.bits)
+        return (rt_dev_error){RT_DEV_OK, "", ""};
+    rt_dev_error e = buffer ? rt_dev_arg_buffer(k->kernel, at, buffer)
+                            : rt_dev_arg(k->kernel, at, now.size, value);
+    *set = e.status == RT_DEV_OK ? now : (rt_arg_state){0};
+    return e;
+}
+
+static rt_dev_error rt_set_value(rt_kernel *k, int at, size_t size, const void *value)
+{
+    rt_arg_state now = {.kind = RT_SET_VALUE, .size = size};
+    memcpy(&now.bits, value, size);
+    return rt_set_arg(k, at, now, value, NULL);
+}
+
+static rt_dev_error rt_set_local(rt_kernel *k, int at, size_t bytes)
+{
+    return rt_set_arg(k, at, (rt_arg_state){.kind = RT_SET_LOCAL, .size = bytes}, NULL, NULL);
+}
+
+/* NULL: the failure buffer. */
+static rt_dev_error rt_set_buffer(rt_ctx *ctx, rt_kernel *k, int at, const rt_mem *m)
+{
+    rt_arg_state now = {.kind = RT_SET_BUFFER, .bits = m ? (uint64_t)m->number : 0};
+    return rt_set_arg(k, at, now, NULL, m ? m->buf : ctx->failure);
+}
+
+/* The number of a launch: larger than that of any before which could fail. Only those that can fail
+ * themselves need one of their own; for others the argument stays what it is. */
+static int32_t rt_launch_number(rt_ctx *ctx, const rt_kernel *k, const rt_mem *heap)
+{
+    bool own = k->def->may_fail || heap;
+    ctx->launch += own;
+    return ctx->launch + !own;
+}
+
+/* Makes room for what is known of so many arguments. */
+static void rt_set_room(rt_kernel *k, int n)
+{
+    if (n <= k->n_set)
+        return;
+    k->set = rt_grow(k->set, (size_t)n * sizeof *k->set);
+    memset(k->set + k->n_set, 0, (size_t)(n - k->n_set) * sizeof *k->set);
+    k->n_set = n;
+}
+
 /* Sets the arguments; *bad is the first one that was not taken, or -1. */
 static rt_dev_error rt_set_args(rt_ctx *ctx, rt_kernel *k, int n_args, const rt_arg *args,
-                                rt_mem *heap, int64_t chunk, int *bad)
+                                const rt_mem *heap, int64_t chunk, int *bad)
 {
-    int32_t launch = ctx->launch;
-    int at = 2;
-    rt_dev_error e = rt_dev_arg_buffer(k->kernel, 0, ctx->failure);
-    if (e.status == RT_DEV_OK)
-        e = rt_dev_arg(k->kernel, 1, sizeof launch, &launch);
+    enum { MORE = 3 }; /* the failure buffer, the number, bytes of heap */
+    int at = 0;
+    rt_dev_error e = {RT_DEV_OK, "", ""};
+    rt_set_room(k, n_args + MORE);
     *bad = -1;
+    if (k->def->failure) {
+        int32_t launch = rt_launch_number(ctx, k, heap);
+        e = rt_set_buffer(ctx, k, at++, NULL);
+        if (e.status == RT_DEV_OK)
+            e = rt_set_value(k, at++, sizeof launch, &launch);
+    }
     for (int i = 0; i < n_args && e.status == RT_DEV_OK; i++) {
         const rt_arg *a = &args[i];
         switch (a->kind) {
-        case RT_ARG_SCALAR: e = rt_dev_arg(k->kernel, at++, a->size, &a->scalar); break;
-        case RT_ARG_LOCAL: e = rt_dev_arg(k->kernel, at++, rt_local_size(a), NULL); break;
+        case RT_ARG_SCALAR: e = rt_set_value(k, at++, a->size, &a->scalar); break;
+        case RT_ARG_LOCAL: e = rt_set_local(k, at++, rt_local_size(a)); break;
         case RT_ARG_MEM:
-        case RT_ARG_UPDATED:
-            e = rt_dev_arg_buffer(k->kernel, at++, a->mem ? a->mem->buf : ctx->failure);
-            break;
+        case RT_ARG_UPDATED: e = rt_set_buffer(ctx, k, at++, a->mem); break;
         case RT_ARG_HEAP:
-            e = rt_dev_arg_buffer(k->kernel, at++, heap->buf);
+            e = rt_set_buffer(ctx, k, at++, heap);
             if (e.status == RT_DEV_OK)
-                e = rt_dev_arg(k->kernel, at++, sizeof chunk, &chunk);
+                e = rt_set_value(k, at++, sizeof chunk, &chunk);
             break;
         }
         *bad = i;
@@ -167,14 +225,13 @@ RT_API int rt_launch_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *
         if (g[i] > most)
             g[i] = most / l[i] * l[i];
     }
-    if (ctx->launch == INT_MAX - 1) {
+    if (ctx->launch == INT_MAX - 2) {
         /* Numbers start again: nothing before may count as "a later launch". */
         int rc = rt_sync(ctx);
         if (rc)
             return rc;
         ctx->launch = 0;
     }
-    ctx->launch++;
     int rc = rt_enqueue(ctx, k, n_dims, g, l, n_args, args, heap, chunk);
     if (rc == RT_OK && k->def->may_fail)
         ctx->unchecked = true;

@@ -44,7 +44,8 @@ static rt_mem *rt_take_dead_block(rt_ctx *ctx, int64_t size)
 {
     rt_mem **best = NULL;
     int64_t most = size + size / 4 + 4096;
-    for (rt_mem **at = &ctx->free_blocks; *at; at = &(*at)->next_free)
+    for (rt_mem **at = &ctx->free_blocks; *at && !(best && (*best)->size == size);
+         at = &(*at)->next_free)
         if ((*at)->size >= size && (*at)->size <= most && (!best || (*at)->size < (*best)->size))
             best = at;
     if (!best)
@@ -64,11 +65,10 @@ static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, rt_dev_error *err)
     if (!buf)
         return NULL;
     rt_mem *m = rt_grow(NULL, sizeof *m);
-    *m = (rt_mem){.buf = buf, .size = size, .next = ctx->blocks};
+    *m = (rt_mem){.buf = buf, .number = ++ctx->n_allocs, .size = size, .next = ctx->blocks};
     if (m->next)
         m->next->prev = m;
     ctx->blocks = m;
-    ctx->n_allocs++;
     return m;
 }
 

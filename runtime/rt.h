@@ -50,7 +50,8 @@ typedef enum { RT_GPU, RT_CPU, RT_N_TARGETS } rt_target;
 /* A kernel. The id used below is its index in rt_program.kernels.
  *
  * `source`, for each target, is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in
- * front of it. It defines one kernel called `name`, whose first two parameters are always
+ * front of it. It defines one kernel called `name`. If that records failures, or asks whether there
+ * were any, its first two parameters are
  *     __global mf_failure *failure, int launch
  * and are set by rt_launch; the arguments given to rt_launch follow. */
 typedef struct {
@@ -58,6 +59,7 @@ typedef struct {
     const char *source[RT_N_TARGETS];
     const char *prov;    /* where it comes from: "prog.sf:12:7" */
     const char *options; /* extra build options, "" for none */
+    bool failure;        /* has those two parameters */
     bool may_fail;       /* calls mf_fail */
     bool fixed_group;    /* has barriers: it cannot do with smaller groups than it is given */
 } rt_kernel_def;

@@ -20,8 +20,8 @@ static const char src_scale[] =
     "}\n";
 
 static const char src_scale_local[] =
-    "__kernel void scale_local(__global mf_failure *failure, int launch, __global i32 *out,\n"
-    "                          __global const i32 *xs, i64 n, i32 k, __local i32 *tmp)\n"
+    "__kernel void scale_local(__global i32 *out, __global const i32 *xs, i64 n, i32 k,\n"
+    "                          __local i32 *tmp)\n"
     "{\n"
     "    const i64 i = get_global_id(0);\n"
     "    const int l = get_local_id(0), w = get_local_size(0);\n"
@@ -48,7 +48,7 @@ static const char src_stats[] =
     "}\n";
 
 static const char src_bump[] =
-    "__kernel void bump(__global mf_failure *failure, int launch, __global f32 *xs, i64 n)\n"
+    "__kernel void bump(__global f32 *xs, i64 n)\n"
     "{\n"
     "    const i64 i = get_global_id(0);\n"
     "    if (i < n)\n"
@@ -56,10 +56,10 @@ static const char src_bump[] =
     "}\n";
 
 enum { K_SCALE, K_SCALE_LOCAL, K_STATS, K_BUMP };
-static const rt_kernel_def kernels[] = {{"scale", {src_scale, src_scale}, "demo.sf:3:5", "", true, false},
-                                        {"scale_local", {src_scale_local, src_scale_local}, "demo.sf:3:5", "", false, true},
-                                        {"stats", {src_stats, src_stats}, "demo.sf:4:5", "", false, false},
-                                        {"bump", {src_bump, src_bump}, "demo.sf:8:5", "", false, false}};
+static const rt_kernel_def kernels[] = {{"scale", {src_scale, src_scale}, "demo.sf:3:5", "", true, true, false},
+                                        {"scale_local", {src_scale_local, src_scale_local}, "demo.sf:3:5", "", false, false, true},
+                                        {"stats", {src_stats, src_stats}, "demo.sf:4:5", "", true, false, false},
+                                        {"bump", {src_bump, src_bump}, "demo.sf:8:5", "", false, false, false}};
 
 enum { P_OUTER, P_INTRA };
 static const rt_param_def params[] = {

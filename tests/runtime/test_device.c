@@ -48,17 +48,16 @@ static const char src_wrong[] = "__kernel void wrong(int x) { this is not C; }\n
 enum { N_OPS = 0 ALL(ONE2, ONE2, ONE2), N_SCALARS = 400 };
 
 static const char src_scalars[] =
-    "__kernel void scalars(__global mf_failure *failure, int launch, __global const i64 *xs,\n"
-    "                      __global const i64 *ys, __global const f64 *fs, __global i64 *out,\n"
-    "                      i64 n_ops)\n"
+    "__kernel void scalars(__global const i64 *xs, __global const i64 *ys, __global const f64 *fs,\n"
+    "                      __global i64 *out, i64 n_ops)\n"
     "{\n"
     "    const i64 i = get_global_id(0), x = xs[i], y = ys[i];\n"
     "    const f64 f = fs[i];\n"
     "    __global i64 *o = out + i * n_ops;\n" ALL(TEXT2, TEXT1, TEXTF) "}\n";
 
-static const rt_kernel_def kernels[] = {{"tight", {src_tight, src_tight}, "t.sf:1:1", "", true, false},
-                                        {"wrong", {src_wrong, src_wrong}, "t.sf:2:2", "", false, false},
-                                        {"scalars", {src_scalars, src_scalars}, "t.sf:3:3", "", false, false}};
+static const rt_kernel_def kernels[] = {{"tight", {src_tight, src_tight}, "t.sf:1:1", "", true, true, false},
+                                        {"wrong", {src_wrong, src_wrong}, "t.sf:2:2", "", false, false, false},
+                                        {"scalars", {src_scalars, src_scalars}, "t.sf:3:3", "", false, false, false}};
 static const rt_param_def params[] = {{"main.t", "threshold(def, )", 0, 0},
                                       {"main.g", "group_size", 0, 0}};
 static const rt_site_def sites[] = {{"bad %ld %ld %ld %ld %ld %ld %ld %ld.", "t.sf:1:2", NULL}};
