@@ -120,7 +120,8 @@ static bool positive(const Sx *a)
     switch (a->kind) {
     case SX_CONST: return a->k > 0;
     case SX_SIZE:
-        return a->k == SIZE_GROUP_SIZE || a->k == SIZE_NUM_GROUPS || a->k == SIZE_MAX_GROUP_SIZE;
+        return a->k == SIZE_GROUP_SIZE || a->k == SIZE_NUM_GROUPS || a->k == SIZE_MAX_GROUP_SIZE ||
+               a->k == SIZE_TEAM_LIMIT || a->k == SIZE_ITEM_ELEMS;
     case SX_MAX: return positive(a->a) || positive(a->b);
     case SX_MIN:
     case SX_SELECT: return positive(a->a) && positive(a->b);

@@ -229,11 +229,9 @@ static const Sx *group_threads(Host *h, const Exp *e)
     widest_in_body(&w, e->seg.body);
     const Sx *warp = sx_const(cx, 32);
     const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, w.max, warp), warp);
-    const Sx *one = sx_const(cx, 1);
-    const Sx *gpu = sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, full, sx_size(cx, SIZE_GROUP_SIZE)));
-    /* On a CPU a work-group is one thread anyway, and PoCL 3.1 miscompiles loops around barriers
-     * that hold a conditional in an inner loop, unless a work-group is one work-item. */
-    return sx_select(cx, sx_is_cpu(cx), one, gpu);
+    /* On a CPU it is one: the work-items of a group run one after the other there, and PoCL 3.1
+     * miscompiles loops around barriers that hold a conditional in an inner loop. */
+    return sx_op(cx, SX_MAX, sx_const(cx, 1), sx_op(cx, SX_MIN, full, sx_team_size(cx)));
 }
 
 /* Is v used by a statement of b? A result that is not is written where it belongs at once. */

@@ -170,7 +170,6 @@ static const KExp *at_op(KGen *kg, const Sx *sx)
     }
     case SX_CONST:
     case SX_VAR:
-    case SX_TEXT:
     case SX_KVAR:
     case SX_SIZE: break;
     }
@@ -559,7 +558,7 @@ const Sx *host_let(Host *h, const char *base, const Sx *value)
     return sx_var(h->cx, v);
 }
 
-const Sx *sx_is_cpu(Ctx *cx)
+const Sx *sx_team_size(Ctx *cx)
 {
-    return sx_size(cx, SIZE_IS_CPU);
+    return sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP_SIZE), sx_size(cx, SIZE_TEAM_LIMIT));
 }

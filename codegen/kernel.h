@@ -182,7 +182,8 @@ void kg_launch_args(KGen *kg, Kernel *k, KParams args, const Sx *groups);
 
 /* Host helpers: a named host value. */
 const Sx *host_let(Host *h, const char *base, const Sx *value);
-const Sx *sx_is_cpu(Ctx *cx);
+/* Work-items of a group that share out work; 1 where the trait TEAMS is not. */
+const Sx *sx_team_size(Ctx *cx);
 
 /* --- access.c ------------------------------------------------------------------------------ */
 

@@ -63,10 +63,10 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix)
 const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group)
 {
     Ctx *cx = kg->cx;
-    const Sx *all = sx_op(cx, SX_CEILDIV, n, per_group), *few = sx_size(cx, SIZE_NUM_GROUPS);
-    if (kg->uses_scratch || kg->uses_heap)
-        return sx_op(cx, SX_MIN, all, few);
-    return sx_op(cx, SX_MIN, all, sx_select(cx, sx_is_cpu(cx), few, all));
+    const Sx *all = sx_op(cx, SX_CEILDIV, n, per_group), *most = sx_size(cx, SIZE_NUM_GROUPS);
+    if (!kg->uses_scratch && !kg->uses_heap)
+        most = sx_op(cx, SX_MAX, most, sx_size(cx, SIZE_QUEUED_GROUPS));
+    return sx_op(cx, SX_MIN, all, most);
 }
 
 const Sx *nest_max_threads(KGen *kg, const Sx *n, const Sx *per_group)

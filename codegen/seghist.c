@@ -261,7 +261,7 @@ enum {
 static void seghist_scalar(Host *h, SegHist *sh)
 {
     Ctx *cx = h->cx;
-    const Sx *one = sx_const(cx, 1), *cpu = sx_is_cpu(cx);
+    const Sx *one = sx_const(cx, 1);
     const Sx *item = sx_const(cx, prim_type_bytes[local_elem(&sh->hist)]);
     const Sx *n_bins = sx_op(cx, SX_MAX, one, sh->n_bins);
     const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY),
@@ -270,11 +270,11 @@ static void seghist_scalar(Host *h, SegHist *sh)
     const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->width, n_bins));
     HostIf hi = host_if_more(h, sx_mul(cx, fits, full), 0);
     h->ops = &hi.op.then_;
-    const Sx *group_size =
-        host_let(h, "size", sx_select(cx, cpu, one, sx_size(cx, SIZE_GROUP_SIZE)));
+    const Sx *group_size = host_let(h, "size", sx_team_size(cx));
     const Sx *copies =
         sx_op(cx, SX_MIN, sx_const(cx, LOCAL_COPIES), sx_op(cx, SX_DIV, room, n_bins));
-    copies = host_let(h, "copies", sx_select(cx, cpu, one, sx_op(cx, SX_MAX, one, copies)));
+    copies = sx_op(cx, SX_MIN, group_size, sx_op(cx, SX_MAX, one, copies));
+    copies = host_let(h, "copies", copies);
     const Sx *least =
         sx_op(cx, SX_MAX, n_bins, sx_mul(cx, group_size, sx_const(cx, ELEMS_PER_ITEM)));
     plan_chunks(sh, sx_size(cx, SIZE_NUM_GROUPS), least);
@@ -422,10 +422,8 @@ static KGen *turns_kernel(const SegHist *sh, const BinLayout *l, bool apart)
         turns_apart(kg, sh, l, mems);
         return kg;
     }
-    const Sx *one = sx_const(kg->cx, 1),
-             *items = sx_select(kg->cx, sx_is_cpu(kg->cx), one, kg->group_size);
-    KBuf *owner = kg_param_local(kg, "owner", T_I32, items);
-    KBuf *left = kg_param_local(kg, "left", T_I32, one);
+    KBuf *owner = kg_param_local(kg, "owner", T_I32, sx_team_size(kg->cx));
+    KBuf *left = kg_param_local(kg, "left", T_I32, sx_const(kg->cx, 1));
     kg_if_single(kg);
     turns_apart(kg, sh, l, mems);
     kb_else(kg->kb);
@@ -447,7 +445,7 @@ static void launch_turns(KGen *kg, Kernel *k, const SegHist *sh, bool apart, Mem
     }
     const Sx *per_group = kg->group_size;
     if (!apart)
-        per_group = sx_select(cx, sx_is_cpu(cx), per_group, sx_const(cx, 1));
+        per_group = sx_op(cx, SX_DIV, per_group, sx_team_size(cx));
     kg_launch_args(kg, k, args, nest_groups(kg, sx_mul(cx, sh->n_segs, sh->chunks), per_group));
 }
 
@@ -480,28 +478,30 @@ static void combine_kernel(const SegHist *sh, Mem *const *subs)
 
 enum {
     BINS_BYTES = 128 << 20, /* at most, for the bins of all chunks */
-    CPU_CHUNK = 1024        /* elements, at least */
+    ITEM_CHUNK = 1024       /* elements of one work-item, at least */
 };
 
 static void plan_turns(SegHist *sh, bool apart)
 {
     Ctx *cx = sh->h->cx;
-    const Sx *one = sx_const(cx, 1), *cpu = sx_is_cpu(cx), *groups = sx_size(cx, SIZE_NUM_GROUPS);
-    const Sx *size = sx_size(cx, SIZE_GROUP_SIZE), *bytes = one;
+    const Sx *team = sx_team_size(cx), *bytes = sx_const(cx, 1);
     for (int j = 0; j < sh->hist.n; j++) {
         PrimType t = sh->hist.dests->at[j].arr.var->type.elem;
         bytes = sx_add(cx, bytes,
                        sx_mul(cx, all_elems(cx, &sh->hist, j), sx_const(cx, prim_type_bytes[t])));
     }
     const Sx *room = sx_op(cx, SX_DIV, sx_const(cx, BINS_BYTES), bytes);
-    const Sx *threads = sx_mul(cx, groups, size);
-    const Sx *workers = apart ? threads : sx_select(cx, cpu, threads, groups);
+    const Sx *workers = sx_size(cx, SIZE_GROUP_SIZE); /* of a group: threads or teams */
+    if (!apart)
+        workers = sx_op(cx, SX_DIV, workers, team);
+    workers = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), workers);
     workers = sx_op(cx, SX_MIN, workers, sx_mul(cx, sh->n_segs, room));
-    /* Few bins are soon combined by many threads, but a CPU has not many. */
-    const Sx *few = sx_op(cx, SX_MAX, sx_mul(cx, size, sx_const(cx, 4)),
-                          sx_op(cx, SX_DIV, sh->n_bins, sx_const(cx, 16)));
-    const Sx *many = sx_op(cx, SX_MAX, sx_const(cx, CPU_CHUNK), sh->n_bins);
-    plan_chunks(sh, workers, apart ? many : sx_select(cx, cpu, many, few));
+    const Sx *worth = sx_const(cx, ITEM_CHUNK), *bins = sh->n_bins;
+    if (!apart) { /* few bins are soon combined by many threads */
+        worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
+        bins = sx_op(cx, SX_DIV, bins, sx_op(cx, SX_MIN, team, sx_const(cx, 16)));
+    }
+    plan_chunks(sh, workers, sx_op(cx, SX_MAX, worth, bins));
 }
 
 static void seghist_turns(Host *h, SegHist *sh)

@@ -3,27 +3,25 @@
 
 /* --- Numbers ------------------------------------------------------------------------------- */
 
-/* On a GPU: threads enough for `per_thread` elements each, and when there are few segments, chunks
- * so that there are groups enough. On a CPU: one work-item a chunk, as many chunks as keep it busy.
- */
+/* Threads of a team enough for `per_thread` elements each; when there are few segments, chunks so
+ * that there are teams enough, of elements that are worth their work-items. Where a team is one
+ * work-item, that is one a chunk, and as many chunks as keep the device busy. */
 Segments segments_plan(KGen *kg, const Nest *nest, int per_thread)
 {
     Host *h = kg->h;
     Ctx *cx = h->cx;
-    const Sx *one = sx_const(cx, 1), *cpu = sx_is_cpu(cx), *l = kg->group_size;
+    const Sx *one = sx_const(cx, 1), *team = sx_team_size(cx);
     const Sx *s = nest_size(cx, nest, 0, nest->n - 1), *w = sx_atom(cx, nest_width(nest));
-    const Sx *groups = sx_size(cx, SIZE_NUM_GROUPS);
+    const Sx *in_group = sx_op(cx, SX_DIV, kg->group_size, team);
+    const Sx *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), in_group);
     const Sx *s1 = sx_op(cx, SX_MAX, s, one);
-    const Sx *gpu_threads = sx_op(cx, SX_CEILDIV, w, sx_const(cx, per_thread));
-    gpu_threads = sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, l, gpu_threads));
-    const Sx *gpu_chunks = sx_op(cx, SX_MIN, sx_op(cx, SX_CEILDIV, groups, s1),
-                                 sx_op(cx, SX_CEILDIV, w, sx_mul(cx, l, sx_const(cx, 4))));
-    const Sx *cpu_chunks = sx_op(cx, SX_MIN, sx_op(cx, SX_CEILDIV, sx_mul(cx, groups, l), s1),
-                                 sx_op(cx, SX_CEILDIV, w, sx_const(cx, 1024)));
+    const Sx *threads = sx_op(cx, SX_CEILDIV, w, sx_const(cx, per_thread));
+    const Sx *worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
+    const Sx *chunks =
+        sx_op(cx, SX_MIN, sx_op(cx, SX_CEILDIV, teams, s1), sx_op(cx, SX_CEILDIV, w, worth));
     Segments sg = {.n_segs = s, .width = w};
-    sg.threads = host_let(h, "threads", sx_select(cx, cpu, one, gpu_threads));
-    sg.chunks = sx_op(cx, SX_MAX, one, sx_select(cx, cpu, cpu_chunks, gpu_chunks));
-    sg.chunks = host_let(h, "chunks", sg.chunks);
+    sg.threads = host_let(h, "threads", sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, team, threads)));
+    sg.chunks = host_let(h, "chunks", sx_op(cx, SX_MAX, one, chunks));
     sg.chunk = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, w, sg.chunks));
     sg.chunk = host_let(h, "chunk", sg.chunk);
     return sg;
@@ -34,8 +32,7 @@ Segments segments_of_partials(Host *h, const Segments *first)
     Ctx *cx = h->cx;
     Segments sg = {.n_segs = first->n_segs, .width = first->chunks, .chunk = first->chunks};
     sg.chunks = sx_const(cx, 1);
-    const Sx *gpu = sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP_SIZE), first->chunks);
-    sg.threads = host_let(h, "threads", sx_select(cx, sx_is_cpu(cx), sx_const(cx, 1), gpu));
+    sg.threads = host_let(h, "threads", sx_op(cx, SX_MIN, sx_team_size(cx), first->chunks));
     return sg;
 }
 

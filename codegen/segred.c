@@ -22,13 +22,16 @@ static const KExp *open_share(KGen *kg, const Chunk *n, const Exp *e)
     const KExp *mine = kg_max(kg, zero, kg_min(kg, q, kg_sub(kg, n->len, kg_mul(kg, n->p, q))));
     const KExp *dealt = kg_quot(kg, kg_sub(kg, more, n->p), n->threads);
     const KExp *woven = op_is_comm(e) ? kg_id(kg, KID_COALESCES) : kx_bool(a, false);
-    const KExp *own = kb_let(b, "own", kx_select(a, woven, dealt, mine));
+    bool brief = seg_is_short(e->seg.body) && seg_is_short(e->seg.op->body);
+    const KExp *own = brief ? kb_let(b, "own", kx_select(a, woven, dealt, mine)) : q;
     const KExp *t = kb_for(b, "t", zero, own, one);
-    if (seg_is_short(e->seg.body) && seg_is_short(e->seg.op->body))
+    if (brief)
         kg_loop_unroll(kg, SHARE_UNROLL);
     const KExp *in_row = kg_add(kg, kg_mul(kg, n->p, q), t);
     const KExp *in_turn = kg_add(kg, kg_mul(kg, t, n->threads), n->p);
-    return kb_let(b, "off", kx_select(a, woven, in_turn, in_row));
+    const KExp *off = kb_let(b, "off", kx_select(a, woven, in_turn, in_row));
+    kb_if(b, brief ? kx_bool(a, true) : kg_lt(kg, off, n->len)); /* long ones keep in step */
+    return off;
 }
 
 void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
@@ -68,6 +71,7 @@ void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, cons
         seg_store_maps(kg, e, maps, s);
     accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, e->seg.body->res.at));
     heap_release(kg, turn);
+    kb_end(kg->kb);
     kb_end(kg->kb);
     kg_work_end(kg, m);
 }
@@ -126,6 +130,7 @@ static Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const 
     for (int j = 0; j < ac.n; j++)
         x[j] = kb_load(kg->kb, "x", kg_param_mem(kg, parts[j], ac.types[j]), at);
     accs_apply(kg, &ac, accs_now(kg, &ac), x);
+    kb_end(kg->kb);
     kb_end(kg->kb);
     kb_end(kg->kb);
     return finish_stage(kg, &ac, &n);

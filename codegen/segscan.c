@@ -66,10 +66,12 @@ static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const Ar
 
 /* --- By several threads a chunk ------------------------------------------------------------ */
 
+enum { STAGE_GAP = 32 };
+
 /* The loop over tiles of `each` neighbouring elements a thread; carry: the sum of all tiles before.
  */
 typedef struct {
-    const KExp *off; /* the number in the chunk of the thread's first element */
+    const KExp *beg; /* the number in the chunk of the tile's first element */
     Accs carry;
 } Tile;
 
@@ -97,8 +99,7 @@ static Tile open_tiles(KGen *kg, const Accs *ac, const Chunk *n, int each)
     const KExp *more = kg_sub(kg, kg_add(kg, n->chunk, size), kg_int(kg, 1));
     const KExp *tiles = kb_let(b, "tiles", kg_quot(kg, more, size));
     const KExp *i = kb_for(b, "i", kg_int(kg, 0), tiles, kg_int(kg, 1));
-    const KExp *first = kg_mul(kg, n->p, kg_int(kg, each));
-    t.off = kb_let(b, "off", kg_add(kg, kg_mul(kg, i, size), first));
+    t.beg = kb_let(b, "first", kg_mul(kg, i, size));
     return t;
 }
 
@@ -131,7 +132,7 @@ static void locate_all(KGen *kg, Chunk *n)
 }
 
 /* How many neighbouring elements of a scan a thread keeps in registers. */
-static int seg_scan_each(const Exp *e)
+static int scan_each(const Exp *e)
 {
     int bytes = 0;
     for (int j = 0; j < e->seg.nes.n; j++)
@@ -148,41 +149,106 @@ static void bind_element(KGen *kg, const Exp *e, const Chunk *n, const KExp *off
     nest_bind_dim(kg, &vec_last(nest), kg_add(kg, n->beg, off));
 }
 
-/* The registers of a thread: `each` elements of each accumulator. */
-static KBuf **own_elements(KGen *kg, const Accs *ac, int each)
+/* --- A tile ------------------------------------------------------------------------------- */
+
+/* The elements of a tile that a thread scans by itself: `each` neighbours, in registers. */
+typedef struct {
+    int each;
+    KBuf **own;
+    KBuf **stage; /* local memory for all elements of the tile; NULL: threads work on their own */
+    const KExp *room; /* the place in the stage of the chunk's first element */
+} Elems;
+
+static Elems elems_new(KGen *kg, const Accs *ac, const Chunk *n, int each, KBuf **stage)
 {
-    KBuf **own = NEWN(kg->cx->perm, KBuf *, ac->n);
+    Elems el = {.each = each, .own = NEWN(kg->cx->perm, KBuf *, ac->n), .stage = stage};
     for (int j = 0; j < ac->n; j++)
-        own[j] = kb_array(kg->kb, "own", ac->types[j], each);
-    return own;
+        el.own[j] = kb_array(kg->kb, "own", ac->types[j], each);
+    if (stage)
+        el.room = kb_let(kg->kb, "room", kg_mul(kg, kg_sub(kg, kg->lid, n->p), kg_int(kg, each)));
+    return el;
 }
 
-/* Opens the loop over a thread's elements; the number of the one at hand among them. */
-static const KExp *open_own(KGen *kg, int each)
+/* Opens the loop of an active thread over its elements; the number of the one at hand among them.
+ */
+static const KExp *open_own(KGen *kg, const Elems *el, const Chunk *n)
 {
-    const KExp *k = kb_for(kg->kb, "k", kg_int(kg, 0), kg_int(kg, each), kg_int(kg, 1));
+    kb_if(kg->kb, n->active); /* threads that have no chunk have no place in the stage either */
+    const KExp *k = kb_for(kg->kb, "k", kg_int(kg, 0), kg_int(kg, el->each), kg_int(kg, 1));
     kg_loop_unroll(kg, -1);
     return k;
 }
 
-/* own := the thread's elements of the tile, scanned; acc: their sum. */
-static void scan_own(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
-                     KBuf **own, int each, const KLoc *outs)
+/* The number in the tile of element k: of the thread's own, or of those that are dealt out to the
+ * threads, so that neighbouring threads have neighbouring elements. */
+static const KExp *own_number(KGen *kg, const Elems *el, const Chunk *n, const KExp *k)
+{
+    return kg_add(kg, kg_mul(kg, n->p, kg_int(kg, el->each)), k);
+}
+
+static const KExp *dealt_number(KGen *kg, const Elems *el, const Chunk *n, const KExp *k)
+{
+    return el->stage ? kg_add(kg, kg_mul(kg, k, n->threads), n->p) : own_number(kg, el, n, k);
+}
+
+/* The place of element `number` in the stage: a gap every 32 elements, so that a column of them
+ * does not lie in one bank. */
+static const KExp *stage_at(KGen *kg, const Elems *el, const KExp *number)
+{
+    const KExp *at = kb_let(kg->kb, "at", kg_add(kg, el->room, number));
+    return kg_add(kg, at, kg_quot(kg, at, kg_int(kg, STAGE_GAP)));
+}
+
+static void close_own(KGen *kg)
+{
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+}
+
+static void stage_barrier(KGen *kg, const Elems *el)
+{
+    if (el->stage)
+        seg_barrier(kg);
+}
+
+/* Computes the elements of the tile: one after the other into `own`, or dealt out into the stage.
+ */
+static void compute_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
+                          const Elems *el, const KLoc *outs)
 {
     const Exp *e = s->exp;
-    const KExp *k = open_own(kg, each), *off = kb_let(kg->kb, "at", kg_add(kg, t->off, k));
+    const KExp *k = open_own(kg, el, n), *number = dealt_number(kg, el, n, k);
+    const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t->beg, number));
+    Accs x = accs_like(kg, ac);
+    accs_declare(kg, &x, &e->seg.nes);
     if_element(kg, n, off);
     WorkMark m = kg_work_begin(kg);
     bind_element(kg, e, n, off);
     seg_hint_maps(kg, e, outs, s);
     kg_stms(kg, e->seg.body);
     seg_store_maps(kg, e, outs, s);
-    accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, e->seg.body->res.at));
+    accs_set(kg, &x, accs_atoms(kg, ac, e->seg.body->res.at));
     kg_work_end(kg, m);
     kb_end(kg->kb);
+    const KExp *at = el->stage ? stage_at(kg, el, number) : k;
     for (int j = 0; j < ac->n; j++)
-        kb_store(kg->kb, own[j], k, kg_of(kg, ac->acc[j]));
-    kb_end(kg->kb);
+        kb_store(kg->kb, (el->stage ? el->stage : el->own)[j], at, kg_of(kg, x.acc[j]));
+    close_own(kg);
+    stage_barrier(kg, el);
+}
+
+/* own := the thread's elements, scanned; acc: their sum. */
+static void scan_own(KGen *kg, const Accs *ac, const Chunk *n, const Elems *el)
+{
+    const KExp **x = NEWN(kg->cx->perm, const KExp *, ac->n);
+    const KExp *k = open_own(kg, el, n);
+    const KExp *at = el->stage ? stage_at(kg, el, own_number(kg, el, n, k)) : k;
+    for (int j = 0; j < ac->n; j++)
+        x[j] = kb_load(kg->kb, "x", (el->stage ? el->stage : el->own)[j], at);
+    accs_apply(kg, ac, accs_now(kg, ac), x);
+    for (int j = 0; j < ac->n; j++)
+        kb_store(kg->kb, el->own[j], k, kg_of(kg, ac->acc[j]));
+    close_own(kg);
 }
 
 /* The sum of all that lies before the thread's elements: of the tiles before, and of the threads
@@ -197,37 +263,81 @@ static Accs sum_before(KGen *kg, const Accs *ac, const Chunk *n, const Tile *t)
     return before;
 }
 
-static void store_own(KGen *kg, const Stm *s, const Accs *before, const Chunk *n, const Tile *t,
-                      KBuf **own, int each, const KLoc *outs)
+/* own := op(before, own). */
+static void add_before(KGen *kg, const Accs *before, const Chunk *n, const Elems *el)
 {
-    const KExp *k = open_own(kg, each), *off = kb_let(kg->kb, "at", kg_add(kg, t->off, k));
     const KExp **x = NEWN(kg->cx->perm, const KExp *, before->n);
-    if_element(kg, n, off);
+    const KExp *k = open_own(kg, el, n);
     for (int j = 0; j < before->n; j++)
-        x[j] = kb_load(kg->kb, "x", own[j], k);
+        x[j] = kb_load(kg->kb, "x", el->own[j], k);
     Accs sum = accs_copy(kg, before, "sum");
     accs_apply(kg, &sum, accs_now(kg, before), x);
-    bind_element(kg, s->exp, n, off);
-    store_scanned(kg, s, outs, &sum);
-    kb_end(kg->kb);
-    kb_end(kg->kb);
+    const KExp *at = el->stage ? stage_at(kg, el, own_number(kg, el, n, k)) : k;
+    for (int j = 0; j < before->n; j++)
+        kb_store(kg->kb, (el->stage ? el->stage : el->own)[j], at, kg_of(kg, sum.acc[j]));
+    close_own(kg);
+    stage_barrier(kg, el);
 }
 
-void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs)
+static void store_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
+                        const Elems *el, const KLoc *outs)
 {
     const Exp *e = s->exp;
-    int each = seg_scan_each(e);
+    int depth = e->seg.nest.n;
+    const KExp *k = open_own(kg, el, n), *number = dealt_number(kg, el, n, k);
+    const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t->beg, number));
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    if_element(kg, n, off);
+    bind_element(kg, e, n, off);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    const KExp *at = el->stage ? stage_at(kg, el, number) : k;
+    for (int j = 0; j < ac->n; j++) {
+        const KExp *x = kb_load(kg->kb, "x", (el->stage ? el->stage : el->own)[j], at);
+        loc_store(kg, &outs[j], ix, depth, x);
+    }
+    kb_end(kg->kb);
+    close_own(kg);
+}
+
+static void scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, KBuf **stage,
+                       const KLoc *outs)
+{
+    const Exp *e = s->exp;
+    int each = scan_each(e);
+    Elems el = elems_new(kg, ac, n, each, stage);
     Tile t = open_tiles(kg, ac, n, each);
-    KBuf **own = own_elements(kg, ac, each);
+    compute_elems(kg, s, ac, n, &t, &el, outs);
     accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
-    scan_own(kg, s, ac, n, &t, own, each, outs);
+    scan_own(kg, ac, n, &el);
     accs_scan(kg, ac, n);
     Accs before = sum_before(kg, ac, n, &t);
     kb_if(kg->kb, n->active);
     add_tile(kg, ac, n, &t.carry);
     kb_end(kg->kb);
-    store_own(kg, s, &before, n, &t, own, each, outs);
+    add_before(kg, &before, n, &el);
+    store_elems(kg, s, ac, n, &t, &el, outs);
     close_tiles(kg);
+}
+
+void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs)
+{
+    scan_chunk(kg, s, ac, n, NULL, outs);
+}
+
+/* Local memory in which the elements of a tile change from those dealt out, as global memory is
+ * read and written, to neighbours; NULL where a thread has one element. */
+static KBuf **new_stage(KGen *kg, const Exp *e, const Accs *ac)
+{
+    int each = scan_each(e);
+    if (each == 1)
+        return NULL;
+    Ctx *cx = kg->cx;
+    const Sx *n = sx_mul(cx, kg->group_size, sx_const(cx, each));
+    const Sx *gaps = sx_op(cx, SX_CEILDIV, n, sx_const(cx, STAGE_GAP));
+    KBuf **stage = NEWN(cx->perm, KBuf *, ac->n);
+    for (int j = 0; j < ac->n; j++)
+        stage[j] = kg_param_local(kg, "stage", ac->types[j], sx_add(cx, n, gaps));
+    return stage;
 }
 
 static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc *outs)
@@ -242,7 +352,7 @@ static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc 
     kb_if(kg->kb, n.active);
     load_carry(kg, &ac, &n);
     kb_end(kg->kb);
-    seg_scan_chunk(kg, s, &ac, &n, seg_outs(kg, s, 0, outs));
+    scan_chunk(kg, s, &ac, &n, new_stage(kg, e, &ac), seg_outs(kg, s, 0, outs));
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 
@@ -257,13 +367,14 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
     accs_declare(kg, &ac, &e->seg.nes);
     Tile t = open_tiles(kg, &ac, &n, 1);
     KBuf **bufs = NEWN(h->cx->perm, KBuf *, ac.n);
-    const KExp *at = kg_add(kg, kg_mul(kg, n.seg, n.width), t.off);
+    const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t.beg, n.p));
+    const KExp *at = kg_add(kg, kg_mul(kg, n.seg, n.width), off);
     for (int j = 0; j < ac.n; j++) {
         bufs[j] = kg_param_mem(kg, parts[j], ac.types[j]);
         kg_updates(kg, parts[j]);
     }
     accs_set(kg, &ac, accs_atoms(kg, &ac, e->seg.nes.at));
-    if_element(kg, &n, t.off);
+    if_element(kg, &n, off);
     for (int j = 0; j < ac.n; j++)
         kb_set(kg->kb, ac.acc[j], kb_load(kg->kb, "x", bufs[j], at));
     kb_end(kg->kb);
@@ -272,7 +383,7 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
     accs_apply(kg, &ac, accs_now(kg, &t.carry), accs_now(kg, &ac));
     add_tile(kg, &ac, &n, &t.carry);
     kb_end(kg->kb);
-    if_element(kg, &n, t.off);
+    if_element(kg, &n, off);
     for (int j = 0; j < ac.n; j++)
         kb_store(kg->kb, bufs[j], at, kg_of(kg, ac.acc[j]));
     kb_end(kg->kb);
@@ -303,7 +414,7 @@ static void segscan_staged(Host *h, const Stm *s, const ArrLoc *outs)
     int n = e->seg.nes.n;
     Mem **sums = NEWN(h->cx->perm, Mem *, n), **none = NEWN(h->cx->perm, Mem *, n);
     KGen *sizes = kg_new(h, "segscan", e);
-    Segments sg = segments_plan(sizes, &e->seg.nest, seg_scan_each(e));
+    Segments sg = segments_plan(sizes, &e->seg.nest, scan_each(e));
     Stage seq = scan_sequential(h, s, &sg, outs), tiled = scan_tiled(h, s, &sg, outs);
     for (int j = 0; j < n; j++)
         none[j] = outs[j].mem; /* any block: not read when there is one chunk a segment */

@@ -573,7 +573,8 @@ static void formal_text(Out *o, const KFormal *p)
     case KP_FAILURE: out_puts(o, "__global mf_failure *failure, int launch"); return;
     case KP_MEM:
     case KP_LOCAL:
-        out_printf(o, "%s%s *%s", space_word(p->buf->space), ctype_c(p->buf->elem), p->buf->name);
+        out_printf(o, "%s%s%s *%s%s", p->buf->read_only ? "const " : "", space_word(p->buf->space),
+                   ctype_c(p->buf->elem), p->buf->no_alias ? "restrict " : "", p->buf->name);
         return;
     case KP_SCALAR:
         ktype_text(o, p->var->type);

@@ -18,6 +18,11 @@ const KPass *kir_pass(const char *name);
 /* Runs them all; verify: asks kir_verify after each. */
 void kir_passes(Arena *a, KFun *f, bool verify);
 
+/* Do parameters i and k (their numbers) never name the same memory in a launch? */
+typedef bool KApartFn(void *env, int i, int k);
+/* Finds read_only and no_alias of the parameters in global memory. */
+void kir_aliases(Arena *a, KFun *f, KApartFn *apart, void *env);
+
 KPassFn kir_dead;
 KPassFn kir_barriers;
 KPassFn kir_invariant;

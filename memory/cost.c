@@ -372,6 +372,5 @@ const Sx *mem_copy_pays(Ctx *cx, Lmad l, Type t, int fast)
     const Sx *apart = sx_op(cx, SX_DIV, l.strides[fast], sx_const(cx, TRANSACTION / bytes));
     const Sx *large =
         sx_op(cx, SX_DIV, sx_product(cx, t.dims, t.rank), sx_const(cx, CACHED / bytes));
-    const Sx *gpu = sx_sub(cx, sx_const(cx, 1), sx_size(cx, SIZE_IS_CPU));
-    return sx_mul(cx, gpu, sx_op(cx, SX_MIN, apart, large));
+    return sx_mul(cx, sx_size(cx, SIZE_COALESCES), sx_op(cx, SX_MIN, apart, large));
 }

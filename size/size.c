@@ -37,11 +37,6 @@ const Sx *sx_atom(Ctx *cx, Atom a)
     return a.var ? sx_var(cx, a.var) : sx_const(cx, a.c.i);
 }
 
-const Sx *sx_text(Ctx *cx, const char *text)
-{
-    return sx_new(cx, (Sx){.kind = SX_TEXT, .text = intern(text)});
-}
-
 const Sx *sx_kvar(Ctx *cx, const struct KVar *v, const char *name)
 {
     return sx_new(cx, (Sx){.kind = SX_KVAR, .kvar = v, .text = intern(name)});
@@ -80,7 +75,6 @@ static int sx_cmp(const Sx *a, const Sx *b)
     case SX_CONST:
     case SX_SIZE: return a->k < b->k ? -1 : a->k > b->k;
     case SX_VAR: return a->var->id < b->var->id ? -1 : a->var->id > b->var->id;
-    case SX_TEXT: return strcmp(a->text, b->text);
     case SX_KVAR: return kvar_cmp(a, b);
     case SX_ADD:
     case SX_SUB:
@@ -119,7 +113,6 @@ static bool fold(SxKind op, int64_t a, int64_t b, int64_t *r)
     case SX_MAX: *r = a > b ? a : b; return true;
     case SX_CONST:
     case SX_VAR:
-    case SX_TEXT:
     case SX_KVAR:
     case SX_SELECT:
     case SX_SIZE: break;
@@ -195,7 +188,6 @@ static const Sx *identity(Ctx *cx, SxKind op, const Sx *a, const Sx *b)
     case SX_MUL:
     case SX_CONST:
     case SX_VAR:
-    case SX_TEXT:
     case SX_KVAR:
     case SX_SELECT:
     case SX_SIZE: break;

@@ -16,7 +16,6 @@
 typedef enum {
     SX_CONST,
     SX_VAR,  /* an i64 IR variable (host scalar, or inside a kernel any scalar in scope) */
-    SX_TEXT, /* a C name known only at this place (a thread index inside a kernel) */
     SX_KVAR, /* a variable of a kernel */
     SX_ADD,
     SX_SUB,
@@ -30,7 +29,7 @@ typedef enum {
     SX_SIZE    /* a run-time size of the device or the user: rt_size(ctx, id) */
 } SxKind;
 
-/* Facts of the device and the user, known only at run time: SIZE_IS_CPU, SIZE_GROUP_SIZE ... */
+/* Facts of the device and the user, known only at run time: SIZE_COALESCES, SIZE_GROUP_SIZE ... */
 typedef enum {
 #define FACT(id, name, gpu, cpu, unit)               SIZE_##id,
 #define SIZE(id, name, option, gpu, cpu, unit, most) SIZE_##id,
@@ -49,7 +48,7 @@ struct Sx {
     SxKind kind;
     int64_t k;               /* SX_CONST; SX_SIZE: SizeId */
     const Var *var;          /* SX_VAR */
-    const char *text;        /* SX_TEXT, SX_KVAR: the name */
+    const char *text;        /* SX_KVAR: the name */
     const struct KVar *kvar; /* SX_KVAR */
     const Sx *cond;          /* SX_SELECT */
     const Sx *a, *b;         /* from SX_ADD to SX_SELECT */
@@ -63,7 +62,6 @@ enum { SX_MANY_PARTS = 20 };
 const Sx *sx_const(Ctx *cx, int64_t k);
 const Sx *sx_var(Ctx *cx, const Var *v);
 const Sx *sx_atom(Ctx *cx, Atom a);
-const Sx *sx_text(Ctx *cx, const char *text);
 /* Equal to those of the same v only; name: its C text. */
 const Sx *sx_kvar(Ctx *cx, const struct KVar *v, const char *name);
 const Sx *sx_size(Ctx *cx, SizeId id);

@@ -52,7 +52,6 @@ static int sx_bits(const Sx *a)
         return bits + (a->k < 0);
     case SX_SIZE: return FACT_BITS;
     case SX_VAR:
-    case SX_TEXT:
     case SX_KVAR: return 64;
     case SX_ADD:
     case SX_SUB: bits = most(sx_bits(a->a), sx_bits(a->b)) + 1; break;
@@ -139,7 +138,6 @@ static void sx_print(Out *o, const Sx *a, Level level, bool exact)
     switch (a->kind) {
     case SX_CONST: print_const(o, a->k); return;
     case SX_VAR: out_puts(o, var_c_name(a->var)); return;
-    case SX_TEXT:
     case SX_KVAR: out_puts(o, a->text); return;
     case SX_SIZE: out_puts(o, size_names[a->k].c); return;
     case SX_MIN:

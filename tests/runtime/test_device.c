@@ -319,7 +319,7 @@ static void test_facts(rt_ctx *ctx)
     check(rt_size(ctx, RT_COMPUTE_UNITS) == ctx->device.units &&
               rt_size(ctx, RT_MAX_GROUP_SIZE) == ctx->device.max_group &&
               rt_size(ctx, RT_LOCAL_MEMORY) == ctx->device.local_memory &&
-              rt_size(ctx, RT_IS_CPU) == ctx->is_cpu,
+              rt_size(ctx, RT_COALESCES) == !ctx->is_cpu,
           "facts of the device");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         int64_t before[RT_N_SIZES];

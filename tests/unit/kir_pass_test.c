@@ -70,12 +70,45 @@ static void all_passes(Arena *a, KFun *f)
     kir_passes(a, f, false);
 }
 
+/* The first two parameters may be one block. */
+static bool apart(void *env, int i, int k)
+{
+    (void)env;
+    return i > 1 || k > 1;
+}
+
+static KBuf *param(KBuild *b, const char *name)
+{
+    KBuf *buf = kb_buf_new(b, name, KS_GLOBAL, T_I32);
+    vec_push(b->arena, &b->fun->params, (KFormal){.kind = KP_MEM, .buf = buf});
+    return buf;
+}
+
+static void test_aliases(Arena *a)
+{
+    KBuild *b = kb_new(a);
+    KBuf *x = param(b, "x"), *y = param(b, "y"), *z = param(b, "z"), *out = param(b, "out");
+    b->fun->name = "aliases";
+    const KExp *zero = kx_int(a, 0), *sum = kb_load(b, "v", z, zero);
+    kb_store(b, y, zero, kb_load(b, "v", x, zero));
+    kb_store(b, out, zero, sum);
+    kir_aliases(a, b->fun, apart, NULL);
+    CHECK(!x->read_only && !x->no_alias && !y->read_only && !y->no_alias);
+    CHECK(z->read_only && z->no_alias && !out->read_only && out->no_alias);
+    Out o = {0};
+    kir_opencl(&o, b->fun);
+    CHECK(strstr(o.text, "(__global i32 *x_k1, __global i32 *y_k2, "
+                         "const __global i32 *restrict z_k3, __global i32 *restrict out_k4)"));
+    out_free(&o);
+}
+
 int main(int argc, char **argv)
 {
     int n = argc > 1 ? atoi(argv[1]) : 300;
     const char *only = argc > 2 ? argv[2] : NULL;
     uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     Arena *a = arena_new();
+    test_aliases(a);
     static const KPass all = {"all", all_passes, ""};
     for (uint64_t seed = first; seed < first + (uint64_t)n; seed++) {
         ArenaMark m = arena_mark(a);

@@ -105,26 +105,27 @@ static void test_quotients(void)
 
 static void test_choices(void)
 {
-    const Sx *cpu = sx_size(&cx, SIZE_IS_CPU), *group = sx_size(&cx, SIZE_GROUP_SIZE);
+    const Sx *near = sx_size(&cx, SIZE_COALESCES), *group = sx_size(&cx, SIZE_GROUP_SIZE);
     const Sx *min = OP(MIN, sn, sm), *max = OP(MAX, sn, sx);
     CHECK(sx_le(wrap, min, sn) && sx_le(wrap, min, sm) && sx_nonneg(wrap, min));
     CHECK(!sx_le(wrap, num(1), min) && !sx_le(wrap, sn, min));
     CHECK(sx_le(wrap, sn, max) && sx_le(wrap, sx, max) && sx_nonneg(wrap, max));
     CHECK(sx_le(wrap, min, max) && !sx_le(wrap, max, sn));
     CHECK(sx_le(wrap, num(1), OP(MAX, num(1), sx)));
-    const Sx *s = SELECT(cpu, num(1), sn);
+    const Sx *s = SELECT(near, num(1), sn);
     CHECK(sx_nonneg(wrap, s) && sx_le(wrap, s, sn) && sx_le(wrap, num(1), s));
-    CHECK(!sx_le(wrap, s, num(1)) && !sx_le(wrap, SELECT(cpu, num(1), sm), sm));
+    CHECK(!sx_le(wrap, s, num(1)) && !sx_le(wrap, SELECT(near, num(1), sm), sm));
     CHECK(sx_le(wrap, num(1), SELECT(sm, sm, num(1)))); /* 0 is not taken */
     CHECK(sx_nonneg(wrap, group) && !sx_le(wrap, num(1), group));
     CHECK(sx_le(wrap, OP(MAX, OP(MIN, sn, group), num(1)), sn));
-    CHECK(sx_nonneg(wrap, MUL(SELECT(cpu, num(1), group), num(8))));
+    CHECK(sx_nonneg(wrap, MUL(SELECT(near, num(1), group), num(8))));
 }
 
 static void test_kvars(void)
 {
-    static const char one;
-    const Sx *k = sx_kvar(&cx, (const struct KVar *)&one, "k"), *t = sx_text(&cx, "t");
+    static const char one, two;
+    const Sx *k = sx_kvar(&cx, (const struct KVar *)&one, "k");
+    const Sx *t = sx_kvar(&cx, (const struct KVar *)&two, "t");
     int mark = sx_facts_mark(wrap);
     sx_assume_le(wrap, num(0), k);
     sx_assume_lt(wrap, k, OP(DIV, sn, num(4)));
@@ -212,7 +213,7 @@ static void test_bounds(void)
     UPPER(OP(DIV, sn, sx), "none");
     UPPER(OP(MOD, sx, sm), "mf_max_i64(m_1002 - 1, 0)");
     UPPER(SELECT(sx, si, num(5)), "mf_max_i64(n_1001 - 1, 5)");
-    UPPER(SELECT(sx_size(&cx, SIZE_IS_CPU), num(1), si), "(is_cpu ? 1 : n_1001 - 1)");
+    UPPER(SELECT(sx_size(&cx, SIZE_COALESCES), num(1), si), "(coalesces ? 1 : n_1001 - 1)");
     /* What the IR says. */
     UPPER(define(OP_SUB, sn, si), "n_1001");
     UPPER(define(OP_MUL, si, si), "(n_1001 - 1) * (n_1001 - 1)");
