@@ -45,14 +45,29 @@ const Sx *segments_groups(KGen *kg, const Segments *sg)
 
 enum { SHORT_BODY = 24 }; /* statements; longer ones fill the time by themselves */
 
-bool seg_is_short(const Body *b)
+/* The number of statements of scalar code without loops; with branches only if asked for. -1: it is
+ * something else. */
+static int length(const Body *b, bool branches)
 {
+    int n = b->stms.n;
     for (int i = 0; i < b->stms.n; i++) {
-        ExpKind k = b->stms.at[i].exp->kind;
-        if (k != E_ATOM && k != E_PRIM && k != E_CONV && k != E_INDEX)
-            return false;
+        const Stm *s = &b->stms.at[i];
+        if (exp_is(s->exp, F_SCALAR) || s->exp->kind == E_INDEX)
+            continue;
+        if (s->exp->kind != E_IF || !branches || !types_scalar(&s->pat, 0, s->pat.n))
+            return -1;
+        int x = length(s->exp->branch.then_, true), y = length(s->exp->branch.else_, true);
+        if (x < 0 || y < 0)
+            return -1;
+        n += x + y;
     }
-    return b->stms.n <= SHORT_BODY;
+    return n;
+}
+
+bool seg_is_short(const Body *b, bool branches)
+{
+    int n = length(b, branches);
+    return n >= 0 && n <= SHORT_BODY;
 }
 
 /* --- The loop over chunks ------------------------------------------------------------------ */

@@ -94,8 +94,11 @@ KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs);
  * mapped-out results go (NULL: nowhere). */
 void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
                     const Stm *s);
-/* Scalar code without loops or branches, so that several elements can be worked on side by side? */
-bool seg_is_short(const Body *b);
+/* A little scalar code without loops (or branches), so that several elements can be worked on side by
+ * side? */
+bool seg_is_short(const Body *b, bool branches);
+/* How many neighbouring elements of a scan a thread keeps in registers. */
+int seg_scan_each(const Exp *e);
 /* Scans a chunk in tiles, beginning with acc. Closes the loop over chunks. All threads must come
  * here. */
 void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs);

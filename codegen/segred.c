@@ -22,7 +22,7 @@ static const KExp *open_share(KGen *kg, const Chunk *n, const Exp *e)
     const KExp *mine = kg_max(kg, zero, kg_min(kg, q, kg_sub(kg, n->len, kg_mul(kg, n->p, q))));
     const KExp *dealt = kg_quot(kg, kg_sub(kg, more, n->p), n->threads);
     const KExp *woven = op_is_comm(e) ? kg_id(kg, KID_COALESCES) : kx_bool(a, false);
-    bool brief = seg_is_short(e->seg.body) && seg_is_short(e->seg.op->body);
+    bool brief = seg_is_short(e->seg.body, false) && seg_is_short(e->seg.op->body, false);
     const KExp *own = brief ? kb_let(b, "own", kx_select(a, woven, dealt, mine)) : q;
     const KExp *t = kb_for(b, "t", zero, own, one);
     if (brief)

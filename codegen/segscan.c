@@ -131,13 +131,12 @@ static void locate_all(KGen *kg, Chunk *n)
     n->len = kb_let(kg->kb, "len", kx_select(kg->cx->perm, n->active, n->len, kg_int(kg, 0)));
 }
 
-/* How many neighbouring elements of a scan a thread keeps in registers. */
-static int scan_each(const Exp *e)
+int seg_scan_each(const Exp *e)
 {
     int bytes = 0;
     for (int j = 0; j < e->seg.nes.n; j++)
         bytes += prim_type_bytes[e->seg.op->params.at[j]->type.elem];
-    if (!seg_is_short(e->seg.body) || !seg_is_short(e->seg.op->body))
+    if (!seg_is_short(e->seg.body, true) || !seg_is_short(e->seg.op->body, true))
         return 1;
     return bytes <= 8 ? 8 : bytes <= 16 ? 4 : 1;
 }
@@ -303,7 +302,7 @@ static void scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, K
                        const KLoc *outs)
 {
     const Exp *e = s->exp;
-    int each = scan_each(e);
+    int each = seg_scan_each(e);
     Elems el = elems_new(kg, ac, n, each, stage);
     Tile t = open_tiles(kg, ac, n, each);
     compute_elems(kg, s, ac, n, &t, &el, outs);
@@ -328,7 +327,7 @@ void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, cons
  * read and written, to neighbours; NULL where a thread has one element. */
 static KBuf **new_stage(KGen *kg, const Exp *e, const Accs *ac)
 {
-    int each = scan_each(e);
+    int each = seg_scan_each(e);
     if (each == 1)
         return NULL;
     Ctx *cx = kg->cx;
@@ -414,7 +413,7 @@ static void segscan_staged(Host *h, const Stm *s, const ArrLoc *outs)
     int n = e->seg.nes.n;
     Mem **sums = NEWN(h->cx->perm, Mem *, n), **none = NEWN(h->cx->perm, Mem *, n);
     KGen *sizes = kg_new(h, "segscan", e);
-    Segments sg = segments_plan(sizes, &e->seg.nest, scan_each(e));
+    Segments sg = segments_plan(sizes, &e->seg.nest, seg_scan_each(e));
     Stage seq = scan_sequential(h, s, &sg, outs), tiled = scan_tiled(h, s, &sg, outs);
     for (int j = 0; j < n; j++)
         none[j] = outs[j].mem; /* any block: not read when there is one chunk a segment */
