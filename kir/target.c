@@ -27,19 +27,28 @@ const KTarget *ktarget_named(const char *name)
 typedef struct {
     Arena *arena;
     const KTarget *target;
+    bool single; /* a group is one work-item */
 } Answers;
 
 static const KExp *answer(void *env, const KExp *x)
 {
     const Answers *s = env;
-    bool trait = x->kind == KE_ID && kid_info[x->id].trait;
-    return trait ? kx_bool(s->arena, s->target->traits & 1u << x->id) : x;
+    if (x->kind != KE_ID)
+        return x;
+    if (kid_info[x->id].trait)
+        return kx_bool(s->arena, s->target->traits & 1u << x->id);
+    if (s->single && (x->id == KID_LOCAL || x->id == KID_GROUP_SIZE))
+        return kx_int(s->arena, x->id == KID_GROUP_SIZE);
+    return x;
 }
 
-/* Names are unique: the statements of the branch that is taken need no block of their own. */
+/* Names are unique: the statements of the branch that is taken need no block of their own. Nobody
+ * waits in a group of one. */
 static void take_branch(void *env, KBuild *b, KStm *s)
 {
-    (void)env;
+    const Answers *own = env;
+    if (s->kind == KST_BARRIER && own->single)
+        return;
     if (s->kind != KST_IF || s->x[0]->kind != KE_CONST) {
         kb_push(b, s);
         return;
@@ -52,10 +61,17 @@ static void take_branch(void *env, KBuild *b, KStm *s)
 KFun *kir_specialize(Arena *a, const KFun *f, const KTarget *t)
 {
     KFun *own = kfun_copy(a, f);
-    Answers s = {a, t};
+    Answers s = {.arena = a, .target = t};
     kblock_map_exps(a, &own->body, answer, &s);
-    KRewriter r = {.leave = take_branch};
+    KRewriter r = {.env = &s, .leave = take_branch};
     kblock_rewrite(kb_more(a, own), &own->body, &r);
+    /* Where work-items of a group run one after the other, a kernel in which they would have to meet
+     * is launched with groups of one. */
+    s.single = !(t->traits & 1u << KID_TEAMS) && kblock_has(&own->body, KST_BARRIER);
+    if (s.single) {
+        kblock_map_exps(a, &own->body, answer, &s);
+        kblock_rewrite(kb_more(a, own), &own->body, &r);
+    }
     own->alone = !(t->traits & 1u << KID_TEAMS);
     own->may_fail = kblock_has(&own->body, KST_FAIL);
     return own;
