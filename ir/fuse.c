@@ -39,7 +39,8 @@ typedef struct {
     Ctx *cx;
     Alias *al; /* of the whole entry, at the beginning of the round */
     bool changed;
-    int place; /* of the statement fused last, in its body */
+    int place;     /* of the statement fused last, in its body */
+    VarMap *where; /* of what statements of that body bind: their number + 1 */
 } Fuse;
 
 /* A statement at work. */
@@ -239,6 +240,19 @@ static VarSet *still_needed(Fuse *fu, const Nodes *ns, const Body *b, int i, int
     return keep;
 }
 
+static void note_places(Fuse *fu, const Nodes *ns, int from)
+{
+    for (int k = from; k < ns->n; k++)
+        for (int p = 0; p < ns->at[k].s.pat.n; p++)
+            varmap_put(fu->where, ns->at[k].s.pat.at[p], (void *)(uintptr_t)(k + 1));
+}
+
+/* The statement that binds v; -1: none of this body. */
+static int binder(const Fuse *fu, const Var *v)
+{
+    return (int)(uintptr_t)varmap_get(fu->where, v) - 1;
+}
+
 /* i and j become one statement, after marks have been set for them. Returns its place. */
 static int replace(Fuse *fu, Nodes *ns, int i, int j, Stm fused)
 {
@@ -257,6 +271,7 @@ static int replace(Fuse *fu, Nodes *ns, int i, int j, Stm fused)
     for (int k = j + 1; k < ns->n; k++)
         ns->at[n++] = ns->at[k];
     ns->n = n;
+    note_places(fu, ns, i);
     fu->changed = true;
     return place;
 }
@@ -286,15 +301,6 @@ static bool try_vertical(Fuse *fu, Nodes *ns, const Body *b, int i, int j, const
            !consumes_rows(fu, e, p) && try_pair(fu, ns, b, i, j, consumer);
 }
 
-static int binder(const Nodes *ns, Atom a, int before)
-{
-    for (int k = before - 1; a.var && k >= 0; k--)
-        for (int p = 0; p < ns->at[k].s.pat.n; p++)
-            if (ns->at[k].s.pat.at[p] == a.var)
-                return k;
-    return -1;
-}
-
 static bool used_besides(const Nodes *ns, const Body *b, const Var *v, int j)
 {
     for (int k = 0; k < ns->n; k++)
@@ -320,7 +326,7 @@ static Nodes without(Fuse *fu, const Nodes *ns, int dropped)
 static bool fuse_through(Fuse *fu, Nodes *ns, const Body *b, int r, int j, int a)
 {
     const Node *re = &ns->at[r];
-    int i = binder(ns, re->s.exp->rearrange.arr, r);
+    int i = binder(fu, re->s.exp->rearrange.arr.var);
     if (i < 0 || !exp_is_soac(ns->at[i].s.exp))
         return false;
     Exp *e = fuse_through_rearrange(fu->cx, ns->at[j].s.exp, a, re->s.exp);
@@ -339,7 +345,7 @@ static bool fuse_consumer(Fuse *fu, Nodes *ns, const Body *b, int j)
 {
     const Exp *e = ns->at[j].s.exp;
     for (int a = 0; a < e->soac.arrs.n; a++) {
-        int i = binder(ns, e->soac.arrs.at[a], j);
+        int i = binder(fu, e->soac.arrs.at[a].var);
         if (i < 0)
             continue;
         const Exp *p = ns->at[i].s.exp;
@@ -419,43 +425,64 @@ static bool try_horizontal(Fuse *fu, Nodes *ns, const Body *b, int i, int j)
 
 /* --- Bodies --------------------------------------------------------------------------------- */
 
-/* All consumers with their producers. Nothing new can be fused before the statement made last, so
- * the search goes on there. */
-static void fuse_vertical(Fuse *fu, Nodes *ns, const Body *b)
+/* All consumers from `from` on with their producers. Nothing new can be fused before the statement
+ * made last, so the search goes on there. Returns from where on statements are new. */
+static int fuse_vertical(Fuse *fu, Nodes *ns, const Body *b, int from)
 {
-    for (int j = 1; j < ns->n; j++)
-        while (j < ns->n && exp_is_soac(ns->at[j].s.exp) && fuse_consumer(fu, ns, b, j))
+    int least = from;
+    for (int j = from; j < ns->n; j++)
+        while (j < ns->n && exp_is_soac(ns->at[j].s.exp) && fuse_consumer(fu, ns, b, j)) {
             j = fu->place > 1 ? fu->place : 1;
+            least = j < least ? j : least;
+        }
+    return least;
 }
 
 /* By statement: does j need what it binds, itself or by way of others? Found once for j: in a long
  * chain mark_dependents would go through it for each pair. */
-static const bool *needed_for(const Nodes *ns, int j, Arena *mem)
+static const bool *needed_for(const Fuse *fu, const Nodes *ns, int j, Arena *mem)
 {
     bool *needed = NEWN(mem, bool, j + 1);
-    Node all = {.uses = varmap_new(mem)};
     needed[j] = true;
     for (int k = j; k >= 0; k--) {
-        needed[k] = needed[k] || mentions(&all, &ns->at[k].s.pat);
+        Vars uses = {0};
         if (needed[k])
-            free_in_stm(all.uses, &ns->at[k].s);
+            uses = varset_list(mem, ns->at[k].uses);
+        for (int u = 0; u < uses.n; u++) {
+            int i = binder(fu, uses.at[u]);
+            if (i >= 0 && i < k)
+                needed[i] = true;
+        }
     }
     return needed;
 }
 
-static bool fuse_horizontal(Fuse *fu, Nodes *ns, const Body *b)
+/* The first two siblings of which the second is at `from` or later. */
+static bool fuse_horizontal(Fuse *fu, Nodes *ns, const Body *b, int from)
 {
     bool fused = false;
-    for (int j = 1; j < ns->n && !fused; j++) {
-        if (!exp_is_soac(ns->at[j].s.exp))
+    for (int j = from; j < ns->n && !fused; j++) {
+        if (!map_or_reduce(ns->at[j].s.exp))
             continue;
         ArenaMark mark = arena_mark(fu->cx->scratch);
-        const bool *needed = needed_for(ns, j, fu->cx->scratch);
+        const bool *needed = needed_for(fu, ns, j, fu->cx->scratch);
         for (int i = 0; i < j && !fused; i++)
-            fused = !needed[i] && exp_is_soac(ns->at[i].s.exp) && try_horizontal(fu, ns, b, i, j);
+            fused = !needed[i] && map_or_reduce(ns->at[i].s.exp) && try_horizontal(fu, ns, b, i, j);
         arena_reset(fu->cx->scratch, mark);
     }
     return fused;
+}
+
+/* What was fused last may be fused anew, and so may what comes after it; pairs before it were
+ * tried. */
+static void fuse_nodes(Fuse *fu, Nodes *ns, const Body *b)
+{
+    fu->where = varmap_new(fu->cx->perm);
+    note_places(fu, ns, 0);
+    int from = 1;
+    do {
+        from = fuse_vertical(fu, ns, b, from);
+    } while (fuse_horizontal(fu, ns, b, from) && (from = fu->place > 1 ? fu->place : 1));
 }
 
 static Lambda *fuse_lambda(void *env, Lambda *l);
@@ -469,9 +496,7 @@ static Body *fuse_body(void *env, Body *b)
         soacs += exp_is_soac(b->stms.at[i].exp);
     for (int i = 0; soacs > 1 && i < b->stms.n; i++)
         vec_push(fu->cx->perm, &ns, node_of(fu, b->stms.at[i], false));
-    do
-        fuse_vertical(fu, &ns, b);
-    while (fuse_horizontal(fu, &ns, b));
+    fuse_nodes(fu, &ns, b);
     for (int i = 0; soacs <= 1 && i < b->stms.n; i++)
         vec_push(fu->cx->perm, &ns, (Node){.s = b->stms.at[i]});
     Bld bl = bld_new(fu->cx);
