@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tests of the runtime: values, scalar functions, device operations, a program written by hand through its
 # command line and through the server protocol. Usage: tests/runtime/run.sh [BUILD], from the root.
-# Environment: CC, PYTHON (one that has futhark-server and futhark-data, else the server is skipped).
+# Environment: CC, MINIFUT (the compiler), PYTHON (one that has futhark-server and futhark-data, else the server is skipped).
 set -u
 build=${1:-build}/tests/runtime
 CC=${CC:-cc}
@@ -72,6 +72,9 @@ compiles "values" $CC $own -o "$build/test_values" tests/runtime/test_values.c r
 compiles "scalar" $CC $own -o "$build/test_scalar" tests/runtime/test_scalar.c -lm
 with_runtime test_device
 with_runtime demo_program
+with_runtime test_launches
+compiles "fake driver" $CC $warn -std=c11 -O1 -shared -fPIC -o "$build/fake_opencl.so" tests/runtime/fake_opencl.c
+compiles "launches" $CC $warn -O1 -g -o "$build/test_launches" "$build/test_launches.c" "$build/fake_opencl.so" -lm
 compiles "device" $CC $warn -O1 -g -o "$build/test_device" "$build/test_device.c" -lOpenCL -lm
 for cc in gcc clang; do
     if command -v $cc > /dev/null; then
@@ -84,6 +87,26 @@ export ASAN_OPTIONS=allocator_may_return_null=1
 summed values "$build/test_values" 3
 summed scalar "$build/test_scalar"
 summed device "$build/test_device" "$build/cache/device"
+summed launches "$build/test_launches"
+
+# steps ENTRY ARRAYS CALLS: the calls of the driver that one step more of a generated program's loop makes.
+steps() {
+    for k in 100 101; do
+        echo "$k $2" | FAKE_CALLS="$build/calls$k" LD_PRELOAD="$build/fake_opencl.so" "$build/steps" -n -e "$1"
+    done
+    got=$(awk 'NR == FNR { n[$1] = $2; next } $2 != n[$1] { printf "%s%s %d", s, $1, $2 - n[$1]; s = ", " }' \
+        "$build/calls100" "$build/calls101")
+    if [ "$got" = "$3" ]; then
+        passed=$((passed + 1))
+    else
+        fail "calls of a step of $1: $got"
+    fi
+}
+compiles "steps" "${MINIFUT:-./minifut}" compile --force -o "$build/steps" tests/runtime/steps.sf
+# Two blocks that change places and the counter; the number of the launch; the sum, which is read.
+steps plain "[1f32, 2, 3]" "clEnqueueNDRangeKernel 1, clSetKernelArg 3"
+steps gathers "[1f32, 2, 3] [0i64, 1, 2]" "clEnqueueNDRangeKernel 1, clSetKernelArg 3"
+steps sums "[1, 2, 3]" "clEnqueueNDRangeKernel 1, clEnqueueReadBuffer 1"
 
 # expect NAME EXIT INPUT OUTPUT ERROR OPTIONS...: runs the demo. OUTPUT is the whole of its standard
 # output, lines separated by '|'; ERROR a basic regular expression for standard error, '' for none at all.

@@ -1,0 +1,202 @@
+/* What a launch, an allocation and a wait cost in calls of the driver: put behind the output of
+ * runtime/bundle.sh and linked with fake_opencl.c, which counts, and ends the program if a launch
+ * is given a buffer that was released. */
+long fake_calls(const char *prefix);
+
+static int passed, failed;
+
+/* How many calls `what` made since `before`, of the functions that begin with prefix. */
+static void expect(const char *what, const char *prefix, long before, long want)
+{
+    long got = fake_calls(prefix) - before;
+    passed += got == want;
+    failed += got != want;
+    if (got != want)
+        printf("FAIL launches: %s: %ld calls of %s, not %ld\n", what, got, prefix, want);
+}
+
+enum { PLAIN, LOOKS, FAILS, HEAP };
+#define KERNEL(name, failure, may_fail)                                                            \
+    {                                                                                              \
+        name, {"", ""}, "t.sf:1:1", "", failure, may_fail, false                                   \
+    }
+static const rt_kernel_def kernels[] = {KERNEL("plain", false, false), KERNEL("looks", true, false),
+                                        KERNEL("fails", true, true), KERNEL("heap", true, false)};
+static const rt_program program = {.name = "t", .n_kernels = 4, .kernels = kernels};
+
+typedef struct {
+    rt_mem *mem;
+    int64_t n, group;
+    float x;
+    int local;
+} Given;
+
+static void launch(rt_ctx *ctx, int kernel, Given g)
+{
+    rt_arg args[] = {RT_A_MEM(g.mem), RT_A_I64(g.n), RT_A_F32(g.x), RT_A_LOCAL(g.local), RT_A_HEAP};
+    int rc = rt_launch(ctx, kernel, 1, &g.n, &g.group, kernel == HEAP ? 5 : 4, args);
+    failed += rc != RT_OK;
+    if (rc != RT_OK)
+        printf("FAIL launches: %s\n", rt_error(ctx));
+}
+
+static void expect_launch(rt_ctx *ctx, const char *what, int kernel, Given g, long sets)
+{
+    long all = fake_calls("cl"), set = fake_calls("clSetKernelArg");
+    launch(ctx, kernel, g);
+    expect(what, "clSetKernelArg", set, sets);
+    expect(what, "cl", all, sets + 1);
+}
+
+static void expect_sync(rt_ctx *ctx, const char *what, const char *call, long want)
+{
+    long all = fake_calls("cl"), before = fake_calls(call);
+    failed += rt_sync(ctx) != RT_OK;
+    expect(what, call, before, want);
+    expect(what, "cl", all, want);
+}
+
+static void test_arguments(rt_ctx *ctx, rt_mem *a, rt_mem *b)
+{
+    Given g = {a, 1024, 64, 1.0f, 16};
+    launch(ctx, PLAIN, g); /* builds it */
+    expect_launch(ctx, "the same again", PLAIN, g, 0);
+    g.x = 2.0f;
+    expect_launch(ctx, "another number", PLAIN, g, 1);
+    g.mem = b;
+    expect_launch(ctx, "another block", PLAIN, g, 1);
+    g.mem = NULL;
+    expect_launch(ctx, "no block", PLAIN, g, 1);
+    g.mem = b;
+    g.local = 32;
+    expect_launch(ctx, "a block and more local memory", PLAIN, g, 2);
+    g.group = 128;
+    expect_launch(ctx, "another group size", PLAIN, g, 0);
+}
+
+/* The driver gives the new buffer the handle of the old one. */
+static void test_handles(rt_ctx *ctx)
+{
+    rt_mem *m = NULL;
+    rt_alloc(ctx, &m, 1 << 20, "old");
+    Given g = {m, 1024, 64, 1.0f, 16};
+    launch(ctx, PLAIN, g);
+    rt_dev_buffer *old = m->buf;
+    rt_unref(ctx, &m);
+    rt_free_dead_blocks(ctx);
+    rt_alloc(ctx, &m, 1 << 21, "new");
+    failed += m->buf != old;
+    g.mem = m;
+    expect_launch(ctx, "a reused handle", PLAIN, g, 1);
+    rt_unref(ctx, &m);
+}
+
+static void test_numbers(rt_ctx *ctx, rt_mem *a)
+{
+    Given g = {a, 1024, 64, 1.0f, 16};
+    launch(ctx, LOOKS, g);
+    launch(ctx, FAILS, g);
+    expect_launch(ctx, "a kernel that looks, after one that can fail", LOOKS, g, 1);
+    expect_launch(ctx, "and again", LOOKS, g, 0);
+    expect_launch(ctx, "a kernel that can fail", FAILS, g, 1);
+    expect_launch(ctx, "and again", FAILS, g, 1);
+    expect_launch(ctx, "a kernel that looks", LOOKS, g, 1);
+    ctx->launch = INT_MAX - 2;
+    long sets = fake_calls("clSetKernelArg"), reads = fake_calls("clEnqueueReadBuffer");
+    launch(ctx, FAILS, g);
+    expect("numbers begin again", "clSetKernelArg", sets, 1);
+    expect("numbers begin again", "clEnqueueReadBuffer", reads, 1);
+    failed += ctx->launch != 1;
+}
+
+static void test_waits(rt_ctx *ctx, rt_mem *a)
+{
+    int32_t x;
+    Given g = {a, 1024, 64, 1.0f, 16};
+    rt_sync(ctx);
+    expect_sync(ctx, "nothing to wait for", "cl", 0);
+    launch(ctx, PLAIN, g);
+    expect_sync(ctx, "a launch that cannot fail", "clFinish", 1);
+    launch(ctx, FAILS, g);
+    expect_sync(ctx, "one that can", "clEnqueueReadBuffer", 1);
+    expect_sync(ctx, "nothing more", "cl", 0);
+    launch(ctx, PLAIN, g);
+    long all = fake_calls("cl");
+    rt_read_scalar(ctx, a, 0, 4, &x);
+    expect("a number", "cl", all, 1);
+    expect_sync(ctx, "which waits", "cl", 0);
+    launch(ctx, FAILS, g);
+    all = fake_calls("cl");
+    rt_read_scalar(ctx, a, 0, 4, &x);
+    expect("a number and a failure", "cl", all, 2);
+}
+
+static void test_memory(rt_ctx *ctx)
+{
+    rt_mem *m[3] = {NULL, NULL, NULL};
+    for (int i = 0; i < 3; i++)
+        rt_alloc(ctx, &m[i], 1000 + 4096 * i, "first");
+    long all = fake_calls("cl");
+    for (int step = 0; step < 10; step++)
+        for (int i = 0; i < 3; i++) {
+            rt_unref(ctx, &m[i]);
+            rt_alloc(ctx, &m[i], 1000 + 4096 * i, "again");
+        }
+    expect("blocks that there were", "cl", all, 0);
+    for (int i = 0; i < 3; i++)
+        rt_unref(ctx, &m[i]);
+}
+
+/* Behind each launch the runtime looks whether the heap was large enough. */
+static void test_heap(rt_ctx *ctx, rt_mem *a)
+{
+    Given g = {a, 1024, 64, 1.0f, 16};
+    launch(ctx, HEAP, g);
+    long all = fake_calls("cl"), sets = fake_calls("clSetKernelArg");
+    launch(ctx, HEAP, g);
+    expect("a kernel with a heap", "clSetKernelArg", sets, 1);
+    expect("a kernel with a heap", "cl", all, 3);
+}
+
+static void test_profile(void)
+{
+    char *error;
+    rt_config cfg = {.cache = "", .profile = true};
+    rt_ctx *ctx = rt_ctx_new(&program, &cfg, &error);
+    rt_mem *m = NULL;
+    rt_alloc(ctx, &m, 1024, "m");
+    long events = fake_calls("clReleaseEvent");
+    for (int i = 0; i < 5; i++)
+        launch(ctx, PLAIN, (Given){m, 1024, 64, 1.0f, 16});
+    rt_profile_collect(ctx);
+    expect("profiled", "clReleaseEvent", events, 5);
+    rt_unref(ctx, &m);
+    rt_ctx_free(ctx);
+}
+
+int main(void)
+{
+    char *error;
+    rt_config cfg = {.cache = ""};
+    rt_ctx *ctx = rt_ctx_new(&program, &cfg, &error);
+    rt_mem *a = NULL, *b = NULL;
+    if (!ctx) {
+        printf("FAIL launches: %s\n0 passed, 1 failed\n", error);
+        return 1;
+    }
+    rt_alloc(ctx, &a, 4096, "a");
+    rt_alloc(ctx, &b, 4096, "b");
+    test_arguments(ctx, a, b);
+    test_handles(ctx);
+    test_numbers(ctx, a);
+    test_waits(ctx, a);
+    test_memory(ctx);
+    test_heap(ctx, a);
+    expect("not profiled", "clReleaseEvent", 0, 0);
+    test_profile();
+    rt_unref(ctx, &a);
+    rt_unref(ctx, &b);
+    rt_ctx_free(ctx);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
