@@ -60,6 +60,8 @@ RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev 
 RT_API void rt_dev_close(rt_dev *d);
 /* Waits for all commands. */
 RT_API rt_dev_error rt_dev_finish(rt_dev *d);
+/* How many commands that may change memory were enqueued so far. */
+RT_API int64_t rt_dev_changes(const rt_dev *d);
 
 /* --- Programs and kernels --- */
 

@@ -11,6 +11,7 @@ struct rt_dev {
     cl_command_queue queue;
     int64_t memory;
     bool idle; /* nothing was enqueued since the queue was last waited for */
+    int64_t changes;
 };
 
 /* --- Errors --- */
@@ -82,10 +83,18 @@ static rt_dev_error rt_cl_error(cl_int err, const char *call)
     return e;
 }
 
-/* The outcome of enqueuing a command; `waited`: and of waiting for it and all before. */
-static rt_dev_error rt_cl_enqueued(rt_dev *d, bool waited, cl_int err, const char *call)
+/* The outcome of waiting for all commands. */
+static rt_dev_error rt_cl_waited(rt_dev *d, cl_int err, const char *call)
 {
-    d->idle = waited && err == CL_SUCCESS;
+    d->idle = err == CL_SUCCESS;
+    return rt_cl_error(err, call);
+}
+
+/* The outcome of enqueuing a command that changes memory. */
+static rt_dev_error rt_cl_enqueued(rt_dev *d, cl_int err, const char *call)
+{
+    d->idle = false;
+    d->changes++;
     return rt_cl_error(err, call);
 }
 
@@ -124,7 +133,12 @@ RT_API rt_dev_error rt_dev_finish(rt_dev *d)
 {
     if (d->idle)
         return rt_cl_error(CL_SUCCESS, "");
-    return rt_cl_enqueued(d, true, clFinish(d->queue), "clFinish");
+    return rt_cl_waited(d, clFinish(d->queue), "clFinish");
+}
+
+RT_API int64_t rt_dev_changes(const rt_dev *d)
+{
+    return d->changes;
 }
 
 /* --- Programs and kernels --- */
@@ -262,7 +276,7 @@ RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const
 {
     cl_int err = clEnqueueNDRangeKernel(d->queue, (cl_kernel)k, (cl_uint)n_dims, NULL, global,
                                         local, 0, NULL, (cl_event *)event);
-    return rt_cl_enqueued(d, false, err, "clEnqueueNDRangeKernel");
+    return rt_cl_enqueued(d, err, "clEnqueueNDRangeKernel");
 }
 
 /* --- Memory --- */
@@ -288,7 +302,7 @@ RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int
 {
     cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_TRUE, (size_t)off, (size_t)bytes,
                                       src, 0, NULL, (cl_event *)event);
-    return rt_cl_enqueued(d, false, err, "clEnqueueWriteBuffer");
+    return rt_cl_enqueued(d, err, "clEnqueueWriteBuffer");
 }
 
 RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes,
@@ -296,7 +310,9 @@ RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int6
 {
     cl_int err = clEnqueueReadBuffer(d->queue, (cl_mem)src, wait ? CL_TRUE : CL_FALSE, (size_t)off,
                                      (size_t)bytes, dst, 0, NULL, (cl_event *)event);
-    return rt_cl_enqueued(d, wait, err, "clEnqueueReadBuffer");
+    d->idle = false;
+    return wait ? rt_cl_waited(d, err, "clEnqueueReadBuffer")
+                : rt_cl_error(err, "clEnqueueReadBuffer");
 }
 
 RT_API rt_dev_error rt_dev_copy(rt_dev *d, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
@@ -304,7 +320,7 @@ RT_API rt_dev_error rt_dev_copy(rt_dev *d, rt_dev_buffer *dst, int64_t dst_off, 
 {
     cl_int err = clEnqueueCopyBuffer(d->queue, (cl_mem)src, (cl_mem)dst, (size_t)src_off,
                                      (size_t)dst_off, (size_t)bytes, 0, NULL, (cl_event *)event);
-    return rt_cl_enqueued(d, false, err, "clEnqueueCopyBuffer");
+    return rt_cl_enqueued(d, err, "clEnqueueCopyBuffer");
 }
 
 RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int size,
@@ -312,7 +328,7 @@ RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int 
 {
     cl_int err = clEnqueueFillBuffer(d->queue, (cl_mem)dst, value, (size_t)size, (size_t)off,
                                      (size_t)size, 0, NULL, (cl_event *)event);
-    return rt_cl_enqueued(d, false, err, "clEnqueueFillBuffer");
+    return rt_cl_enqueued(d, err, "clEnqueueFillBuffer");
 }
 
 /* --- Profiling --- */

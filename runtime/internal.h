@@ -33,15 +33,23 @@ typedef struct {
     int n_refusals, cap_refusals;
     rt_shape *refusals; /* it cannot be launched in these, nor in larger ones */
     int n_set;
-    rt_arg_state *set;           /* its arguments as they are */
+    rt_arg_state *set;         /* its arguments as they are */
     int64_t runs, nanoseconds; /* profile */
 } rt_kernel;
+
+/* What surrounds the last scalar that was read, as it was when the device had seen so many changes:
+ * its neighbours are often the next. */
+enum { RT_BLOCK_ROUND = 256 };
+typedef struct {
+    int64_t block, at, changes; /* the block's number, 0 for none; from which byte on */
+    unsigned char bytes[RT_BLOCK_ROUND];
+} rt_window;
 
 struct rt_mem {
     int refs;
     rt_dev_buffer *buf;
     int64_t number; /* of its buffer: no other one of the context has or had it */
-    int64_t size;
+    int64_t size;   /* a multiple of RT_BLOCK_ROUND */
     const char *name;
     rt_mem *next, *prev; /* all blocks of the context */
     rt_mem *next_free;
@@ -101,6 +109,7 @@ struct rt_ctx {
     rt_mem *blocks, *free_blocks;
     int64_t live_bytes, free_bytes, peak_bytes; /* peak of both together */
     int64_t n_allocs, n_reused;
+    rt_window window;
 
     int n_comparisons, cap_comparisons;
     rt_comparison *comparisons;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RT_BLOCK_ROUND = 256 };
-
 /* --- Blocks --- */
 
 static void rt_block_release(rt_ctx *ctx, rt_mem *m)
@@ -213,9 +211,34 @@ RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, voi
     return rt_answer_failure(ctx);
 }
 
+/* Reads the window of the block that byte `at` begins, unless it is there. */
+static int rt_read_window(rt_ctx *ctx, rt_mem *src, int64_t at)
+{
+    rt_window *w = &ctx->window;
+    int64_t changes = rt_dev_changes(ctx->dev);
+    if (w->block == src->number && w->at == at && w->changes == changes)
+        return RT_OK;
+    w->block = 0;
+    if (rt_read(ctx, src, at, sizeof w->bytes, w->bytes))
+        return RT_ERR;
+    w->block = src->number;
+    w->at = at;
+    w->changes = changes;
+    return RT_OK;
+}
+
+/* A window costs no more than a scalar. */
 RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, void *dst)
 {
-    return rt_read(ctx, src, src_off, size, dst);
+    int64_t in = src_off % RT_BLOCK_ROUND;
+    if (rt_check_range(ctx, src, src_off, size))
+        return RT_ERR;
+    if (in + size > RT_BLOCK_ROUND)
+        return rt_read(ctx, src, src_off, size, dst);
+    if (rt_read_window(ctx, src, src_off - in))
+        return RT_ERR;
+    memcpy(dst, ctx->window.bytes + in, (size_t)size);
+    return RT_OK;
 }
 
 /* A fill copies its pattern at once, so unlike a write it need not wait for the queue. */

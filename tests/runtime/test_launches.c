@@ -131,6 +131,27 @@ static void test_waits(rt_ctx *ctx, rt_mem *a)
     expect("a number and a failure", "cl", all, 2);
 }
 
+/* Scalars beside one another are read together, until something may have changed them. */
+static void test_scalars(rt_ctx *ctx, rt_mem *a, rt_mem *b)
+{
+    const int32_t given[] = {5, 6, 7};
+    int32_t got[3] = {0, 0, 0};
+    bool ok = rt_write(ctx, a, 256, sizeof given, given) == RT_OK;
+    long all = fake_calls("cl");
+    for (int i = 0; i < 3; i++)
+        ok = ok && rt_read_scalar(ctx, a, 256 + 4 * i, 4, &got[i]) == RT_OK;
+    expect("neighbours", "cl", all, 1);
+    failed += !ok || memcmp(given, got, sizeof given) != 0;
+    ok = rt_read_scalar(ctx, b, 256, 4, got) == RT_OK && got[0] == 0;
+    ok = ok && rt_read_scalar(ctx, a, 0, 4, got) == RT_OK && got[0] == 0;
+    expect("another block, another place", "cl", all, 3);
+    long reads = fake_calls("clEnqueueReadBuffer");
+    ok = ok && rt_write_scalar(ctx, a, 4, 4, &given[1]) == RT_OK &&
+         rt_read_scalar(ctx, a, 4, 4, got) == RT_OK && got[0] == 6;
+    expect("after a write", "clEnqueueReadBuffer", reads, 1);
+    failed += !ok;
+}
+
 static void test_memory(rt_ctx *ctx)
 {
     rt_mem *m[3] = {NULL, NULL, NULL};
@@ -190,6 +211,7 @@ int main(void)
     test_handles(ctx);
     test_numbers(ctx, a);
     test_waits(ctx, a);
+    test_scalars(ctx, a, b);
     test_memory(ctx);
     test_heap(ctx, a);
     expect("not profiled", "clReleaseEvent", 0, 0);
