@@ -91,17 +91,16 @@ static void segmap0(KGen *kg, const Stm *s)
 
 /* --- Reductions and scans ------------------------------------------------------------------ */
 
-/* The threads are dealt out evenly to the segments, each thread for `elems` elements or more; opens
- * the loop over segments (all threads take every turn). */
-static Chunk open_segments(KGen *kg, const Nest *nest, int elems)
+/* The threads are dealt out evenly to the segments; opens the loop over segments (all threads take
+ * every turn). */
+static Chunk open_segments(KGen *kg, const Nest *nest)
 {
     KBuild *b = kg->kb;
     const KExp *one = kg_int(kg, 1), *zero = kg_int(kg, 0), *width = kg_atom(kg, nest_width(nest));
     Chunk n = {.chunks = one, .c = zero, .beg = zero, .width = width, .chunk = width, .len = width};
     const KExp *segs = kb_let(b, "segs", kg_at(kg, nest_size_k(kg, nest, 0, nest->n - 1)));
     const KExp *most = kg_quot(kg, kg_id(kg, KID_GROUP_SIZE), kg_max(kg, one, segs));
-    const KExp *want = kg_quot(kg, kg_add(kg, width, kg_int(kg, elems - 1)), kg_int(kg, elems));
-    n.threads = kb_let(b, "threads", kg_max(kg, one, kg_min(kg, most, want)));
+    n.threads = kb_let(b, "threads", kg_max(kg, one, kg_min(kg, most, width)));
     segments_share(kg, &n, zero, one, segs);
     n.seg = n.unit;
     return n;
@@ -125,7 +124,7 @@ static void together_red(KGen *kg, const Stm *s, const Accs *ac, const KLoc *out
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
     KBuild *b = kg->kb;
-    Chunk n = open_segments(kg, nest, 1);
+    Chunk n = open_segments(kg, nest);
     accs_declare(kg, ac, &e->seg.nes);
     kb_if(b, n.active);
     nest_bind(kg, nest, nest->n - 1, n.seg);
@@ -145,7 +144,7 @@ static void together_red(KGen *kg, const Stm *s, const Accs *ac, const KLoc *out
 
 static void together_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs)
 {
-    Chunk n = open_segments(kg, &s->exp->seg.nest, seg_scan_each(s->exp));
+    Chunk n = open_segments(kg, &s->exp->seg.nest);
     accs_declare(kg, ac, &s->exp->seg.nes);
     seg_scan_chunk(kg, s, ac, &n, outs);
 }

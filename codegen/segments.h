@@ -97,10 +97,8 @@ void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, cons
 /* A little scalar code without loops (or branches), so that several elements can be worked on side by
  * side? */
 bool seg_is_short(const Body *b, bool branches);
-/* How many neighbouring elements of a scan a thread keeps in registers. */
-int seg_scan_each(const Exp *e);
-/* Scans a chunk in tiles, beginning with acc. Closes the loop over chunks. All threads must come
- * here. */
+/* Scans a chunk in tiles of an element a thread, beginning with acc. Closes the loop over chunks. All
+ * threads must come here. */
 void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs);
 /* A whole segment by this thread, whatever the operator works on; outer dimensions are bound. */
 void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan);

@@ -131,7 +131,8 @@ static void locate_all(KGen *kg, Chunk *n)
     n->len = kb_let(kg->kb, "len", kx_select(kg->cx->perm, n->active, n->len, kg_int(kg, 0)));
 }
 
-int seg_scan_each(const Exp *e)
+/* How many neighbouring elements of a scan a thread keeps in registers. */
+static int scan_each(const Exp *e)
 {
     int bytes = 0;
     for (int j = 0; j < e->seg.nes.n; j++)
@@ -154,7 +155,7 @@ static void bind_element(KGen *kg, const Exp *e, const Chunk *n, const KExp *off
 typedef struct {
     int each;
     KBuf **own;
-    KBuf **stage; /* local memory for all elements of the tile; NULL: threads work on their own */
+    KBuf **stage;     /* local memory for all elements of the tile */
     const KExp *room; /* the place in the stage of the chunk's first element */
 } Elems;
 
@@ -163,8 +164,7 @@ static Elems elems_new(KGen *kg, const Accs *ac, const Chunk *n, int each, KBuf 
     Elems el = {.each = each, .own = NEWN(kg->cx->perm, KBuf *, ac->n), .stage = stage};
     for (int j = 0; j < ac->n; j++)
         el.own[j] = kb_array(kg->kb, "own", ac->types[j], each);
-    if (stage)
-        el.room = kb_let(kg->kb, "room", kg_mul(kg, kg_sub(kg, kg->lid, n->p), kg_int(kg, each)));
+    el.room = kb_let(kg->kb, "room", kg_mul(kg, kg_sub(kg, kg->lid, n->p), kg_int(kg, each)));
     return el;
 }
 
@@ -185,9 +185,9 @@ static const KExp *own_number(KGen *kg, const Elems *el, const Chunk *n, const K
     return kg_add(kg, kg_mul(kg, n->p, kg_int(kg, el->each)), k);
 }
 
-static const KExp *dealt_number(KGen *kg, const Elems *el, const Chunk *n, const KExp *k)
+static const KExp *dealt_number(KGen *kg, const Chunk *n, const KExp *k)
 {
-    return el->stage ? kg_add(kg, kg_mul(kg, k, n->threads), n->p) : own_number(kg, el, n, k);
+    return kg_add(kg, kg_mul(kg, k, n->threads), n->p);
 }
 
 /* The place of element `number` in the stage: a gap every 32 elements, so that a column of them
@@ -204,19 +204,12 @@ static void close_own(KGen *kg)
     kb_end(kg->kb);
 }
 
-static void stage_barrier(KGen *kg, const Elems *el)
-{
-    if (el->stage)
-        seg_barrier(kg);
-}
-
-/* Computes the elements of the tile: one after the other into `own`, or dealt out into the stage.
- */
+/* Computes the elements of the tile, dealt out, into the stage. */
 static void compute_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
                           const Elems *el, const KLoc *outs)
 {
     const Exp *e = s->exp;
-    const KExp *k = open_own(kg, el, n), *number = dealt_number(kg, el, n, k);
+    const KExp *k = open_own(kg, el, n), *number = dealt_number(kg, n, k);
     const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t->beg, number));
     Accs x = accs_like(kg, ac);
     accs_declare(kg, &x, &e->seg.nes);
@@ -229,11 +222,11 @@ static void compute_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n
     accs_set(kg, &x, accs_atoms(kg, ac, e->seg.body->res.at));
     kg_work_end(kg, m);
     kb_end(kg->kb);
-    const KExp *at = el->stage ? stage_at(kg, el, number) : k;
+    const KExp *at = stage_at(kg, el, number);
     for (int j = 0; j < ac->n; j++)
-        kb_store(kg->kb, (el->stage ? el->stage : el->own)[j], at, kg_of(kg, x.acc[j]));
+        kb_store(kg->kb, el->stage[j], at, kg_of(kg, x.acc[j]));
     close_own(kg);
-    stage_barrier(kg, el);
+    seg_barrier(kg);
 }
 
 /* own := the thread's elements, scanned; acc: their sum. */
@@ -241,9 +234,9 @@ static void scan_own(KGen *kg, const Accs *ac, const Chunk *n, const Elems *el)
 {
     const KExp **x = NEWN(kg->cx->perm, const KExp *, ac->n);
     const KExp *k = open_own(kg, el, n);
-    const KExp *at = el->stage ? stage_at(kg, el, own_number(kg, el, n, k)) : k;
+    const KExp *at = stage_at(kg, el, own_number(kg, el, n, k));
     for (int j = 0; j < ac->n; j++)
-        x[j] = kb_load(kg->kb, "x", (el->stage ? el->stage : el->own)[j], at);
+        x[j] = kb_load(kg->kb, "x", el->stage[j], at);
     accs_apply(kg, ac, accs_now(kg, ac), x);
     for (int j = 0; j < ac->n; j++)
         kb_store(kg->kb, el->own[j], k, kg_of(kg, ac->acc[j]));
@@ -262,7 +255,7 @@ static Accs sum_before(KGen *kg, const Accs *ac, const Chunk *n, const Tile *t)
     return before;
 }
 
-/* own := op(before, own). */
+/* The scanned elements into the stage. */
 static void add_before(KGen *kg, const Accs *before, const Chunk *n, const Elems *el)
 {
     const KExp **x = NEWN(kg->cx->perm, const KExp *, before->n);
@@ -271,11 +264,11 @@ static void add_before(KGen *kg, const Accs *before, const Chunk *n, const Elems
         x[j] = kb_load(kg->kb, "x", el->own[j], k);
     Accs sum = accs_copy(kg, before, "sum");
     accs_apply(kg, &sum, accs_now(kg, before), x);
-    const KExp *at = el->stage ? stage_at(kg, el, own_number(kg, el, n, k)) : k;
+    const KExp *at = stage_at(kg, el, own_number(kg, el, n, k));
     for (int j = 0; j < before->n; j++)
-        kb_store(kg->kb, (el->stage ? el->stage : el->own)[j], at, kg_of(kg, sum.acc[j]));
+        kb_store(kg->kb, el->stage[j], at, kg_of(kg, sum.acc[j]));
     close_own(kg);
-    stage_barrier(kg, el);
+    seg_barrier(kg);
 }
 
 static void store_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
@@ -283,26 +276,25 @@ static void store_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, 
 {
     const Exp *e = s->exp;
     int depth = e->seg.nest.n;
-    const KExp *k = open_own(kg, el, n), *number = dealt_number(kg, el, n, k);
+    const KExp *k = open_own(kg, el, n), *number = dealt_number(kg, n, k);
     const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t->beg, number));
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
     if_element(kg, n, off);
     bind_element(kg, e, n, off);
     nest_indices(kg, &e->seg.nest, depth, ix);
-    const KExp *at = el->stage ? stage_at(kg, el, number) : k;
+    const KExp *at = stage_at(kg, el, number);
     for (int j = 0; j < ac->n; j++) {
-        const KExp *x = kb_load(kg->kb, "x", (el->stage ? el->stage : el->own)[j], at);
+        const KExp *x = kb_load(kg->kb, "x", el->stage[j], at);
         loc_store(kg, &outs[j], ix, depth, x);
     }
     kb_end(kg->kb);
     close_own(kg);
 }
 
-static void scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, KBuf **stage,
-                       const KLoc *outs)
+static void scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, int each,
+                       KBuf **stage, const KLoc *outs)
 {
     const Exp *e = s->exp;
-    int each = seg_scan_each(e);
     Elems el = elems_new(kg, ac, n, each, stage);
     Tile t = open_tiles(kg, ac, n, each);
     compute_elems(kg, s, ac, n, &t, &el, outs);
@@ -320,18 +312,37 @@ static void scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, K
 
 void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs)
 {
-    scan_chunk(kg, s, ac, n, NULL, outs);
+    const Exp *e = s->exp;
+    Tile t = open_tiles(kg, ac, n, 1);
+    const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t.beg, n->p));
+    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
+    if_element(kg, n, off);
+    WorkMark m = kg_work_begin(kg);
+    bind_element(kg, e, n, off);
+    seg_hint_maps(kg, e, outs, s);
+    kg_stms(kg, e->seg.body);
+    seg_store_maps(kg, e, outs, s);
+    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.body->res.at));
+    kg_work_end(kg, m);
+    kb_end(kg->kb);
+    accs_scan(kg, ac, n);
+    kb_if(kg->kb, n->active);
+    accs_apply(kg, ac, accs_now(kg, &t.carry), accs_now(kg, ac));
+    add_tile(kg, ac, n, &t.carry);
+    kb_end(kg->kb);
+    if_element(kg, n, off);
+    bind_element(kg, e, n, off);
+    store_scanned(kg, s, outs, ac);
+    kb_end(kg->kb);
+    close_tiles(kg);
 }
 
 /* Local memory in which the elements of a tile change from those dealt out, as global memory is
- * read and written, to neighbours; NULL where a thread has one element. */
+ * read and written, to neighbours. */
 static KBuf **new_stage(KGen *kg, const Exp *e, const Accs *ac)
 {
-    int each = seg_scan_each(e);
-    if (each == 1)
-        return NULL;
     Ctx *cx = kg->cx;
-    const Sx *n = sx_mul(cx, kg->group_size, sx_const(cx, each));
+    const Sx *n = sx_mul(cx, kg->group_size, sx_const(cx, scan_each(e)));
     const Sx *gaps = sx_op(cx, SX_CEILDIV, n, sx_const(cx, STAGE_GAP));
     KBuf **stage = NEWN(cx->perm, KBuf *, ac->n);
     for (int j = 0; j < ac->n; j++)
@@ -351,7 +362,11 @@ static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc 
     kb_if(kg->kb, n.active);
     load_carry(kg, &ac, &n);
     kb_end(kg->kb);
-    scan_chunk(kg, s, &ac, &n, new_stage(kg, e, &ac), seg_outs(kg, s, 0, outs));
+    const KLoc *ko = seg_outs(kg, s, 0, outs);
+    if (scan_each(e) == 1)
+        seg_scan_chunk(kg, s, &ac, &n, ko);
+    else
+        scan_chunk(kg, s, &ac, &n, scan_each(e), new_stage(kg, e, &ac), ko);
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 
@@ -413,7 +428,7 @@ static void segscan_staged(Host *h, const Stm *s, const ArrLoc *outs)
     int n = e->seg.nes.n;
     Mem **sums = NEWN(h->cx->perm, Mem *, n), **none = NEWN(h->cx->perm, Mem *, n);
     KGen *sizes = kg_new(h, "segscan", e);
-    Segments sg = segments_plan(sizes, &e->seg.nest, seg_scan_each(e));
+    Segments sg = segments_plan(sizes, &e->seg.nest, scan_each(e));
     Stage seq = scan_sequential(h, s, &sg, outs), tiled = scan_tiled(h, s, &sg, outs);
     for (int j = 0; j < n; j++)
         none[j] = outs[j].mem; /* any block: not read when there is one chunk a segment */
