@@ -1,5 +1,5 @@
 /* Kernel plans: a compiled program as plain data, before it is text. A plan is a list of kernels
- * (the device side, already OpenCL C text with a typed parameter list) and, for each entry point, a
+ * (the device side: kernel IR as made and on each target, with a typed parameter list) and, for each entry point, a
  * tree of host operations (allocate, launch, copy, read a scalar, branch, loop). `--emit=plan`
  * prints it, emit*.c turn it into C against runtime/rt.h.
  *
@@ -7,7 +7,7 @@
  *   host*.c   walk the host level of an entry and append HostOps; scalar code, views, copies
  *   seg*.c    one seg construct at level 1 -> kernels, allocations and launches
  *   body.c    sequential code of a thread; group.c cooperative code of a work-group (level 0)
- *   expr.c    scalar expressions, shared by host and device text
+ *   expr.c    scalar expressions and checks as data, for host and kernels
  *   emit*.c   Plan -> C; embed.c  puts the runtime in front
  *   plan.c    locations, sites, kernels; plan_print.c  the text of --emit=plan */
 #ifndef CODEGEN_PLAN_H
