@@ -57,9 +57,9 @@ typedef VEC(Node) Nodes;
 
 /* --- Dependence ----------------------------------------------------------------------------- */
 
-static Node node_of(Fuse *fu, Stm s, bool fused)
+static Node node_of(Fuse *fu, Stm s)
 {
-    Node n = {.s = s, .uses = varmap_new(fu->cx->perm), .fused = fused, .traps = exp_traps(s.exp)};
+    Node n = {.s = s, .uses = varmap_new(fu->cx->perm), .traps = exp_traps(s.exp)};
     free_in_stm(n.uses, &s);
     Vars eaten = exp_consumes(fu->cx, s.exp);
     for (int i = 0; i < eaten.n; i++) {
@@ -253,10 +253,34 @@ static int binder(const Fuse *fu, const Var *v)
     return (int)(uintptr_t)varmap_get(fu->where, v) - 1;
 }
 
+/* The node of what x and y were fused into: as node_of gives it, but that sizes may be among `uses`
+ * which it no longer mentions. Both nodes are given up. */
+static Node fused_node(Fuse *fu, Stm s, const Node *x, const Node *y)
+{
+    bool turned = y->fused && !x->fused;
+    const Node *less = turned ? x : y;
+    Node n = turned ? *y : *x;
+    ArenaMark mark = arena_mark(fu->cx->scratch);
+    Vars uses = varset_list(fu->cx->scratch, less->uses);
+    for (int i = 0; i < uses.n; i++)
+        varset_add(n.uses, uses.at[i]);
+    arena_reset(fu->cx->scratch, mark);
+    for (int i = 0; i < s.pat.n; i++)
+        varmap_del(n.uses, s.pat.at[i]);
+    for (int i = 0; i < x->s.pat.n; i++)
+        varmap_del(n.uses, x->s.pat.at[i]);
+    vec_append(fu->cx->perm, &n.consumed, &less->consumed);
+    n.s = s;
+    n.traps = x->traps || y->traps;
+    n.fused = true;
+    return n;
+}
+
 /* i and j become one statement, after marks have been set for them. Returns its place. */
 static int replace(Fuse *fu, Nodes *ns, int i, int j, Stm fused)
 {
     Nodes after = {0};
+    Node node = fused_node(fu, fused, &ns->at[i], &ns->at[j]);
     int n = i;
     for (int k = i + 1; k < j; k++) {
         if (ns->at[k].after)
@@ -265,7 +289,7 @@ static int replace(Fuse *fu, Nodes *ns, int i, int j, Stm fused)
             ns->at[n++] = ns->at[k];
     }
     int place = n;
-    ns->at[n++] = node_of(fu, fused, true);
+    ns->at[n++] = node;
     for (int k = 0; k < after.n; k++)
         ns->at[n++] = after.at[k];
     for (int k = j + 1; k < ns->n; k++)
@@ -287,7 +311,7 @@ static bool try_pair(Fuse *fu, Nodes *ns, const Body *b, int i, int j, const Nod
     bool ok = (n_kept == 0 || !maps_nothing_out(fuse_job(consumer->s.exp))) &&
               mark_dependents(fu, ns, i, j);
     if (ok)
-        fu->place = replace(fu, ns, i, j, fuse_merge(fu->cx, &p->s, &consumer->s, keep));
+        fu->place = replace(fu, ns, i, j, fuse_merge(fu->cx, &p->s, p->fused, &consumer->s, keep));
     else
         ns->at[j] = old;
     return ok;
@@ -330,7 +354,7 @@ static bool fuse_through(Fuse *fu, Nodes *ns, const Body *b, int r, int j, int a
     if (i < 0 || !exp_is_soac(ns->at[i].s.exp))
         return false;
     Exp *e = fuse_through_rearrange(fu->cx, ns->at[j].s.exp, a, re->s.exp);
-    Node consumer = node_of(fu, (Stm){ns->at[j].s.pat, e}, false);
+    Node consumer = node_of(fu, (Stm){ns->at[j].s.pat, e});
     if (used_besides(ns, b, re->s.pat.at[0], j) || varset_has(consumer.uses, re->s.pat.at[0]))
         return try_vertical(fu, ns, b, i, j, &consumer);
     Nodes rest = without(fu, ns, r);
@@ -495,7 +519,7 @@ static Body *fuse_body(void *env, Body *b)
     for (int i = 0; i < b->stms.n; i++)
         soacs += exp_is_soac(b->stms.at[i].exp);
     for (int i = 0; soacs > 1 && i < b->stms.n; i++)
-        vec_push(fu->cx->perm, &ns, node_of(fu, b->stms.at[i], false));
+        vec_push(fu->cx->perm, &ns, node_of(fu, b->stms.at[i]));
     fuse_nodes(fu, &ns, b);
     for (int i = 0; soacs <= 1 && i < b->stms.n; i++)
         vec_push(fu->cx->perm, &ns, (Node){.s = b->stms.at[i]});

@@ -124,17 +124,31 @@ static void push_range(Ctx *cx, Atoms *to, const Atoms *from, int beg, int end)
         vec_push(cx->perm, to, from->at[i]);
 }
 
-Stm fuse_merge(Ctx *cx, const Stm *s1, const Stm *s2, const VarSet *keep)
+/* The function begins with that of e, which is extended if it is the caller's. Returns e's results.
+ */
+static Atoms begin_with(Inputs *in, Bld *bl, const Exp *e, bool own)
+{
+    const Lambda *f = fn_of(in->cx, e);
+    if (own && e->soac.fn) {
+        in->arrs = e->soac.arrs;
+        in->params = f->params;
+        bl->stms = f->body->stms;
+        return f->body->res;
+    }
+    Atoms args = {0};
+    for (int i = 0; i < e->soac.arrs.n; i++)
+        vec_push(in->cx->perm, &args, input(in, e->soac.arrs.at[i], f->params.at[i]));
+    return bld_inline_lambda(bl, f, &args);
+}
+
+Stm fuse_merge(Ctx *cx, const Stm *s1, bool own, const Stm *s2, const VarSet *keep)
 {
     const Exp *e1 = s1->exp, *e2 = s2->exp;
-    const Lambda *f1 = fn_of(cx, e1), *f2 = fn_of(cx, e2);
+    const Lambda *f2 = fn_of(cx, e2);
     int n1 = fuse_n_red(e1), n2 = fuse_n_red(e2);
     Inputs in = {.cx = cx};
     Bld bl = bld_new(cx);
-    Atoms args1 = {0}, args2 = {0};
-    for (int i = 0; i < e1->soac.arrs.n; i++)
-        vec_push(cx->perm, &args1, input(&in, e1->soac.arrs.at[i], f1->params.at[i]));
-    Atoms r1 = bld_inline_lambda(&bl, f1, &args1);
+    Atoms args2 = {0}, r1 = begin_with(&in, &bl, e1, own);
     for (int i = 0; i < e2->soac.arrs.n; i++) {
         int k = mapped_out_index(s1, e2->soac.arrs.at[i]);
         Atom a = k >= 0 ? r1.at[k] : input(&in, e2->soac.arrs.at[i], f2->params.at[i]);

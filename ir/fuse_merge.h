@@ -16,11 +16,12 @@ static inline int fuse_n_red(const Exp *e)
 
 /* The statement that does what `first` and then `second` did. An input of `second` that is a
  * mapped-out result of `first` becomes the value that first's function gave; a mapped-out result of
- * `first` is kept iff it is in `keep`. The variables of both patterns are bound again:
+ * `first` is kept iff it is in `keep`. If first's function is the caller's `own`, which nothing else
+ * mentions, it is extended and not copied: chains of any length take memory in proportion. The variables of both patterns are bound again:
  *     first's reduced, second's reduced, first's kept, second's mapped out.
  * Requires: both SOACs of the same width, not both with a different job but map, no scatter or hist
  * first. */
-Stm fuse_merge(Ctx *cx, const Stm *first, const Stm *second, const VarSet *keep);
+Stm fuse_merge(Ctx *cx, const Stm *first, bool own, const Stm *second, const VarSet *keep);
 
 /* Looks through a rearrange that leaves the outermost dimension in place: the SOAC e with input
  * number k, which is `rearr`, replaced by what is rearranged; the rows are rearranged instead. */
