@@ -25,10 +25,12 @@ typedef struct {
 static Sources sources_of(Ctx *cx, const Kernel *k)
 {
     Sources s;
+    KKey key[N_KTARGETS];
     for (int t = 0; t < N_KTARGETS; t++) {
+        key[t] = kir_key(cx->perm, k->on[t]);
         s.text[t] = text_on(cx, k, t);
         s.same[t] = 0;
-        while (strcmp(s.text[s.same[t]], s.text[t]) != 0)
+        while (!kkey_same(key[s.same[t]], key[t]) || ktargets[s.same[t]].print != ktargets[t].print)
             s.same[t]++;
     }
     return s;
