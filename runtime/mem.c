@@ -37,15 +37,25 @@ RT_API void rt_free_all_blocks(rt_ctx *ctx)
     ctx->free_bytes = ctx->live_bytes = 0;
 }
 
-/* Takes the smallest dead block that is large enough and not much too large. */
-static rt_mem *rt_take_dead_block(rt_ctx *ctx, int64_t size)
+/* Is dead block a better one than b (NULL: none) for `size` bytes under this name? The smallest, of
+ * these the one that bore the name last: then arguments of launches in loops stay what they are. */
+static bool rt_better_block(const rt_mem *a, const rt_mem *b, int64_t size, const char *name)
+{
+    if (a->size < size || a->size > size + size / 4 + 4096)
+        return false;
+    return !b || a->size < b->size || (a->size == b->size && a->name == name);
+}
+
+/* Takes a dead block that is large enough and not much too large. */
+static rt_mem *rt_take_dead_block(rt_ctx *ctx, int64_t size, const char *name)
 {
     rt_mem **best = NULL;
-    int64_t most = size + size / 4 + 4096;
-    for (rt_mem **at = &ctx->free_blocks; *at && !(best && (*best)->size == size);
-         at = &(*at)->next_free)
-        if ((*at)->size >= size && (*at)->size <= most && (!best || (*at)->size < (*best)->size))
+    for (rt_mem **at = &ctx->free_blocks; *at; at = &(*at)->next_free) {
+        if (rt_better_block(*at, best ? *best : NULL, size, name))
             best = at;
+        if (best && (*best)->size == size && (*best)->name == name)
+            break;
+    }
     if (!best)
         return NULL;
     rt_mem *m = *best;
@@ -83,7 +93,7 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
         return rt_error_set(ctx, "array of %" PRId64 " bytes is too large (block %s)", bytes, name);
     int64_t size = (bytes / RT_BLOCK_ROUND + (bytes % RT_BLOCK_ROUND != 0)) * RT_BLOCK_ROUND;
     size = size ? size : RT_BLOCK_ROUND;
-    rt_mem *m = rt_take_dead_block(ctx, size);
+    rt_mem *m = rt_take_dead_block(ctx, size, name);
     if (!m) {
         if (size + ctx->free_bytes > rt_memory_left(ctx))
             rt_free_dead_blocks(ctx);

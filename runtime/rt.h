@@ -311,7 +311,8 @@ RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
 
 /* A block of at least `bytes` (>= 0) for *out, whose contents are undefined; what *out held before
  * is released first. `name` (not copied) is for -D. Takes a dead block of about that size when
- * there is one; frees all dead blocks and tries again when the device is full. */
+ * there is one, of equal ones that which had this name; frees all dead blocks and tries again when
+ * the device is full. */
 RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name);
 /* The same, with the place of the site in the message. */
 RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name, int site);

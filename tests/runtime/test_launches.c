@@ -168,6 +168,23 @@ static void test_memory(rt_ctx *ctx)
         rt_unref(ctx, &m[i]);
 }
 
+/* In a loop a name gets the block that it had, so that the arguments of launches stay what they
+ * are. */
+static void test_names(rt_ctx *ctx)
+{
+    static const char *const names[] = {"x", "y", "z"};
+    rt_mem *m[3] = {NULL, NULL, NULL}, *had[3];
+    for (int step = 0; step < 4; step++) {
+        for (int i = 0; i < 3; i++) {
+            failed += rt_alloc(ctx, &m[i], 50000, names[i]) != RT_OK;
+            failed += step > 0 && m[i] != had[i];
+            had[i] = m[i];
+        }
+        for (int i = 0; i < 3; i++)
+            rt_unref(ctx, &m[step % 2 ? 2 - i : i]);
+    }
+}
+
 /* Behind each launch the runtime looks whether the heap was large enough. */
 static void test_heap(rt_ctx *ctx, rt_mem *a)
 {
@@ -213,6 +230,7 @@ int main(void)
     test_waits(ctx, a);
     test_scalars(ctx, a, b);
     test_memory(ctx);
+    test_names(ctx);
     test_heap(ctx, a);
     expect("not profiled", "clReleaseEvent", 0, 0);
     test_profile();
