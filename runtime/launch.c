@@ -67,36 +67,50 @@ static size_t rt_local_size(const rt_arg *a)
     return a->size ? a->size : 8;
 }
 
-/* Sets argument `at` to what `now` says, unless it is that already. `value`: bytes, or NULL. */
-static rt_dev_error rt_set_arg(rt_kernel *k, int at, rt_arg_state now, const void *value,
-                               rt_dev_buffer *buffer)
+static bool rt_is_set(const rt_kernel *k, int at, const rt_arg_state *now)
 {
-    rt_arg_state *set = &k->set[at];
-    if (set->kind == now.kind && set->size == now.size && set->bits == now.bits)
-        return (rt_dev_error){RT_DEV_OK, "", ""};
-    rt_dev_error e = buffer ? rt_dev_arg_buffer(k->kernel, at, buffer)
-                            : rt_dev_arg(k->kernel, at, now.size, value);
-    *set = e.status == RT_DEV_OK ? now : (rt_arg_state){0};
+    const rt_arg_state *set = &k->set[at];
+    return set->bits == now->bits && set->size == now->size && set->kind == now->kind;
+}
+
+/* Sets argument `at`. `buffer`: that of a BUFFER. */
+static rt_dev_error rt_set_arg(rt_kernel *k, int at, const rt_arg_state *now, rt_dev_buffer *buffer)
+{
+    rt_dev_error e =
+        now->kind == RT_SET_BUFFER
+            ? rt_dev_arg_buffer(k->kernel, at, buffer)
+            : rt_dev_arg(k->kernel, at, now->size, now->kind == RT_SET_VALUE ? &now->bits : NULL);
+    k->set[at] = e.status == RT_DEV_OK ? *now : (rt_arg_state){0};
     return e;
 }
 
-static rt_dev_error rt_set_value(rt_kernel *k, int at, size_t size, const void *value)
+/* The two arguments of a kernel that knows of failures, and those of a heap: what is not set yet.
+ */
+static rt_dev_error rt_set_pair(rt_kernel *k, int at, rt_dev_buffer *buffer, int64_t number,
+                                size_t size, const void *value)
 {
-    rt_arg_state now = {.kind = RT_SET_VALUE, .size = size};
-    memcpy(&now.bits, value, size);
-    return rt_set_arg(k, at, now, value, NULL);
+    rt_arg_state block = {.kind = RT_SET_BUFFER, .bits = (uint64_t)number};
+    rt_arg_state scalar = {.kind = RT_SET_VALUE, .size = size};
+    rt_dev_error e = {RT_DEV_OK, "", ""};
+    memcpy(&scalar.bits, value, size);
+    if (!rt_is_set(k, at, &block))
+        e = rt_set_arg(k, at, &block, buffer);
+    if (e.status == RT_DEV_OK && !rt_is_set(k, at + 1, &scalar))
+        e = rt_set_arg(k, at + 1, &scalar, NULL);
+    return e;
 }
 
-static rt_dev_error rt_set_local(rt_kernel *k, int at, size_t bytes)
+/* What an argument other than a heap is to be set to. */
+static rt_arg_state rt_wanted(const rt_arg *a)
 {
-    return rt_set_arg(k, at, (rt_arg_state){.kind = RT_SET_LOCAL, .size = bytes}, NULL, NULL);
-}
-
-/* NULL: the failure buffer. */
-static rt_dev_error rt_set_buffer(rt_ctx *ctx, rt_kernel *k, int at, const rt_mem *m)
-{
-    rt_arg_state now = {.kind = RT_SET_BUFFER, .bits = m ? (uint64_t)m->number : 0};
-    return rt_set_arg(k, at, now, NULL, m ? m->buf : ctx->failure);
+    rt_arg_state now = {.kind = RT_SET_BUFFER, .bits = a->mem ? (uint64_t)a->mem->number : 0};
+    if (a->kind == RT_ARG_SCALAR) {
+        now = (rt_arg_state){.kind = RT_SET_VALUE, .size = a->size};
+        memcpy(&now.bits, &a->scalar, a->size);
+    } else if (a->kind == RT_ARG_LOCAL) {
+        now = (rt_arg_state){.kind = RT_SET_LOCAL, .size = rt_local_size(a)};
+    }
+    return now;
 }
 
 /* The number of a launch: larger than that of any before which could fail. Only those that can fail
@@ -118,35 +132,32 @@ static void rt_set_room(rt_kernel *k, int n)
     k->n_set = n;
 }
 
-/* Sets the arguments; *bad is the first one that was not taken, or -1. */
+/* Sets the arguments that changed; *bad is the first one that was not taken, or -1. */
 static rt_dev_error rt_set_args(rt_ctx *ctx, rt_kernel *k, int n_args, const rt_arg *args,
                                 const rt_mem *heap, int64_t chunk, int *bad)
 {
-    enum { MORE = 3 }; /* the failure buffer, the number, bytes of heap */
+    enum { PAIR = 2, MORE = 3 }; /* for failures two, for the heap one more */
     int at = 0;
     rt_dev_error e = {RT_DEV_OK, "", ""};
     rt_set_room(k, n_args + MORE);
     *bad = -1;
     if (k->def->failure) {
         int32_t launch = rt_launch_number(ctx, k, heap);
-        e = rt_set_buffer(ctx, k, at++, NULL);
-        if (e.status == RT_DEV_OK)
-            e = rt_set_value(k, at++, sizeof launch, &launch);
+        e = rt_set_pair(k, at, ctx->failure, 0, sizeof launch, &launch);
+        at += PAIR;
     }
     for (int i = 0; i < n_args && e.status == RT_DEV_OK; i++) {
         const rt_arg *a = &args[i];
-        switch (a->kind) {
-        case RT_ARG_SCALAR: e = rt_set_value(k, at++, a->size, &a->scalar); break;
-        case RT_ARG_LOCAL: e = rt_set_local(k, at++, rt_local_size(a)); break;
-        case RT_ARG_MEM:
-        case RT_ARG_UPDATED: e = rt_set_buffer(ctx, k, at++, a->mem); break;
-        case RT_ARG_HEAP:
-            e = rt_set_buffer(ctx, k, at++, heap);
-            if (e.status == RT_DEV_OK)
-                e = rt_set_value(k, at++, sizeof chunk, &chunk);
-            break;
-        }
         *bad = i;
+        if (a->kind == RT_ARG_HEAP) {
+            e = rt_set_pair(k, at, heap->buf, heap->number, sizeof chunk, &chunk);
+            at += PAIR;
+            continue;
+        }
+        rt_arg_state now = rt_wanted(a);
+        if (!rt_is_set(k, at, &now))
+            e = rt_set_arg(k, at, &now, a->mem ? a->mem->buf : ctx->failure);
+        at++;
     }
     return e;
 }
