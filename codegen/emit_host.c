@@ -367,7 +367,7 @@ static const char *condition_c(Fn *f, const HostOp *op)
 {
     if (op->sx)
         return arena_printf(f->em->cx->perm, "%s <= RT_MAX_BYTES", size_c(f, op->sx));
-    return op->text ? op->text : atom_c(op->atom);
+    return op->cond ? kir_exp_c(op->cond) : atom_c(op->atom);
 }
 
 static void emit_assert(Fn *f, const HostOp *op)
@@ -376,9 +376,12 @@ static void emit_assert(Fn *f, const HostOp *op)
     out_printf(f->o, "if (!(%s)) {\n", condition_c(f, op));
     f->o->indent++;
     out_printf(f->o, "rc = rt_fail(ctx, %d, ", op->site);
-    if (op->args_i64.n) {
+    if (op->numbers.n) {
+        Texts numbers = {0};
+        for (int i = 0; i < op->numbers.n; i++)
+            vec_push(f->em->cx->perm, &numbers, kir_exp_c(op->numbers.at[i]));
         out_puts(f->o, "(const int64_t[8]){");
-        emit_wrapped(f->o, &op->args_i64, 36, 4);
+        emit_wrapped(f->o, &numbers, 36, 4);
         out_puts(f->o, "}");
     } else {
         out_puts(f->o, "NULL");

@@ -58,14 +58,6 @@ const char *scalar_c(const Exp *e)
     return text;
 }
 
-Texts exp_texts(Ctx *cx, const KExps *xs)
-{
-    Texts t = {0};
-    for (int i = 0; i < xs->n; i++)
-        vec_push(cx->perm, &t, kir_exp_c(xs->at[i]));
-    return t;
-}
-
 /* --- Checks -------------------------------------------------------------------------------- */
 
 /* Is a + slack <= b known where the check would stand? */

@@ -63,7 +63,7 @@ static void check_scalar(Host *h, const Exp *e)
     if (cond)
         host_op(h, (HostOp){.kind = H_ASSERT,
                             .loc = e->loc,
-                            .text = kir_exp_c(cond),
+                            .cond = cond,
                             .exp = e,
                             .site = plan_site(h->plan, e->loc, msg)});
 }
@@ -84,7 +84,7 @@ static void assert_stm(Host *h, const Exp *e)
                         .atom = e->assertion.cond,
                         .exp = e,
                         .site = site,
-                        .args_i64 = exp_texts(h->cx, &args)});
+                        .numbers = args});
 }
 
 static void suff_stm(Host *h, const Stm *s)

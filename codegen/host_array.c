@@ -32,10 +32,12 @@ void host_check_count(Host *h, const Atom *dims, int n, int bytes)
         return;
     const Sx *all = sx_mul(cx, sx_product(cx, dims, n), sx_const(cx, bytes));
     HostOp op = {.kind = H_ASSERT, .loc = h->at, .sx = all};
-    op.text = intern(arena_printf(cx->perm, "%s <= RT_MAX_BYTES", sx_exact_c(all)));
-    for (int i = h->ops->n - 1; i >= 0 && i >= h->ops->n - 32; i--) /* of several arrays, once */
-        if (h->ops->at[i]->text == op.text)
+    for (int i = h->ops->n - 1; i >= 0 && i >= h->ops->n - 32; i--) { /* of several arrays, once */
+        const HostOp *other = h->ops->at[i];
+        if (other->kind == H_ASSERT && other->sx && sx_eq(other->sx, all))
             return;
+    }
+    Scalars sc = scalars_host(h);
     Out msg = {0};
     out_puts(&msg, "array of ");
     for (int k = 0; k < n; k++) {
@@ -43,7 +45,7 @@ void host_check_count(Host *h, const Atom *dims, int n, int bytes)
         out_puts(&msg, k < 8 ? "%ld" : "?");
         vec_push(cx->perm, &op.dims, dims[k]);
         if (k < 8)
-            vec_push(cx->perm, &op.args_i64, atom_c(dims[k]));
+            vec_push(cx->perm, &op.numbers, sc.atom(sc.env, dims[k]));
     }
     out_puts(&msg, " elements is too large");
     op.site = plan_site(h->plan, h->at, msg.text);
@@ -94,10 +96,10 @@ static void check_bounds(Host *h, const Exp *e)
     int site = index_site(&sc, h->plan, e, &args);
     host_op(h, (HostOp){.kind = H_ASSERT,
                         .loc = e->loc,
-                        .text = kir_exp_c(cond),
+                        .cond = cond,
                         .exp = e,
                         .site = site,
-                        .args_i64 = exp_texts(h->cx, &args)});
+                        .numbers = args});
 }
 
 static Lmad part_of(Host *h, Atom arr, const DimIndexes *at)
@@ -152,28 +154,29 @@ void host_know_sizes(const Host *h, Ranges *ra)
     }
 }
 
-static void check_that(Host *h, const Exp *e, Atom n, const char *cond, const char *msg)
+static void check_that(Host *h, const Exp *e, const KExp *n, const KExp *cond, const char *msg)
 {
-    Texts args = {0};
-    vec_push(h->cx->perm, &args, atom_c(n));
+    KExps numbers = {0};
+    vec_push(h->cx->perm, &numbers, n);
     host_op(h, (HostOp){.kind = H_ASSERT,
                         .loc = e->loc,
-                        .text = cond,
+                        .cond = cond,
                         .exp = e,
                         .site = plan_site(h->plan, e->loc, msg),
-                        .args_i64 = args});
+                        .numbers = numbers});
 }
 
 /* What the program computed is asserted to be a size where the program makes the array, but the
  * array may have been moved out of a map over nothing since then. */
 static void check_size(Host *h, const Exp *e, Atom n)
 {
-    const char *c = atom_c(n);
+    Arena *a = h->cx->perm;
+    Scalars sc = scalars_host(h);
+    const KExp *x = sc.atom(sc.env, n);
     if (!host_is_natural(h, n))
-        check_that(h, e, n, arena_printf(h->cx->perm, "%s >= 0", c), "negative size %ld");
+        check_that(h, e, x, kx_le(a, kx_int(a, 0), x), "negative size %ld");
     if (!ranges_le(h->known, n, atom_i64(MAX_SIZE), 0))
-        check_that(h, e, n, arena_printf(h->cx->perm, "%s <= RT_MAX_SIZE", c),
-                   "array of %ld elements is too large");
+        check_that(h, e, x, kx_le(a, x, kx_int(a, MAX_SIZE)), "array of %ld elements is too large");
 }
 
 static void iota_stm(Host *h, const Stm *s)

@@ -84,8 +84,8 @@ typedef enum {
     H_LAUNCH,  /* kernel with args; n_launch_dims, global (number of work-groups per dim), local */
     H_IF,      /* test: then_ else_; guard != NULL: see below */
     H_LOOP,    /* FOR: var = 0 .. atom-1; WHILE: as long as var */
-    H_ASSERT,  /* text (a C condition on the operands of exp; NULL: atom) must be true, else site's
-                  message with args_i64; sx: the text says that sx is at most RT_MAX_BYTES */
+    H_ASSERT,  /* cond, or else sx <= RT_MAX_BYTES, or else atom must be true, else site's message with
+                  numbers; exp: whose operands these are about */
     H_LITERAL, /* the first elements of mem, of `type`, := elems */
     H_DECLARE  /* declares var (scalar) or mem before a branch or loop that sets it */
 } HostOpKind;
@@ -121,7 +121,8 @@ struct HostOp {
     Fits fits;            /* H_IF on an intra guard: then_ is taken only if all fit */
     bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
     int site;             /* H_ASSERT, H_ALLOC: index in Plan.sites */
-    Texts args_i64;       /* H_ASSERT: message arguments (C text) */
+    const KExp *cond;     /* H_ASSERT */
+    KExps numbers;        /* H_ASSERT: message arguments, i64 */
     Atoms elems;          /* H_LITERAL */
 };
 
@@ -215,7 +216,6 @@ typedef struct {
 Scalars scalars_host(const Host *h);                     /* by their names in C */
 const KExp *scalar_exp(const Scalars *sc, const Exp *e); /* PRIM, CONV, ATOM */
 const char *scalar_c(const Exp *e);                      /* ... as C text on the host */
-Texts exp_texts(Ctx *cx, const KExps *xs);
 /* The condition that must hold for a PRIM not to trap (divisor not 0, exponent not negative) and
  * the message of its site; NULL if it cannot trap. */
 const KExp *scalar_check(const Scalars *sc, const Exp *e, const char **msg);

@@ -83,9 +83,13 @@ static void print_exp(Out *o, const HostOp *op)
 
 static void print_assert(Out *o, const HostOp *op)
 {
-    out_printf(o, "assert %s else site %d (", op->text ? op->text : atom_c(op->atom), op->site);
-    for (int i = 0; i < op->args_i64.n; i++)
-        out_printf(o, "%s%s", i ? ", " : "", op->args_i64.at[i]);
+    if (op->sx)
+        out_printf(o, "assert %s <= RT_MAX_BYTES", sx_exact_c(op->sx));
+    else
+        out_printf(o, "assert %s", op->cond ? kir_exp_c(op->cond) : atom_c(op->atom));
+    out_printf(o, " else site %d (", op->site);
+    for (int i = 0; i < op->numbers.n; i++)
+        out_printf(o, "%s%s", i ? ", " : "", kir_exp_c(op->numbers.at[i]));
     out_puts(o, ")");
 }
 
