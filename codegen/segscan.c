@@ -337,16 +337,33 @@ void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, cons
     close_tiles(kg);
 }
 
+/* The elements of a tile, with gaps (see stage_at). */
+static const Sx *stage_count(Ctx *cx, const Sx *group_size, int each)
+{
+    const Sx *n = sx_mul(cx, group_size, sx_const(cx, each));
+    return sx_add(cx, n, sx_op(cx, SX_CEILDIV, n, sx_const(cx, STAGE_GAP)));
+}
+
+/* Not 0 if the local memory has room for a tile. */
+static const Sx *tile_fits(Ctx *cx, const Exp *e)
+{
+    const Sx *group_size = sx_size(cx, SIZE_GROUP_SIZE), *bytes = sx_const(cx, 1);
+    for (int j = 0; j < e->seg.nes.n; j++) {
+        int size = prim_type_bytes[e->seg.op->params.at[j]->type.elem];
+        const Sx *count = sx_add(cx, group_size, stage_count(cx, group_size, scan_each(e)));
+        bytes = sx_add(cx, bytes, sx_mul(cx, count, sx_const(cx, size)));
+    }
+    return sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), bytes);
+}
+
 /* Local memory in which the elements of a tile change from those dealt out, as global memory is
  * read and written, to neighbours. */
 static KBuf **new_stage(KGen *kg, const Exp *e, const Accs *ac)
 {
-    Ctx *cx = kg->cx;
-    const Sx *n = sx_mul(cx, kg->group_size, sx_const(cx, scan_each(e)));
-    const Sx *gaps = sx_op(cx, SX_CEILDIV, n, sx_const(cx, STAGE_GAP));
-    KBuf **stage = NEWN(cx->perm, KBuf *, ac->n);
+    KBuf **stage = NEWN(kg->cx->perm, KBuf *, ac->n);
     for (int j = 0; j < ac->n; j++)
-        stage[j] = kg_param_local(kg, "stage", ac->types[j], sx_add(cx, n, gaps));
+        stage[j] = kg_param_local(kg, "stage", ac->types[j],
+                                  stage_count(kg->cx, kg->group_size, scan_each(e)));
     return stage;
 }
 
@@ -429,6 +446,9 @@ static void segscan_staged(Host *h, const Stm *s, const ArrLoc *outs)
     Mem **sums = NEWN(h->cx->perm, Mem *, n), **none = NEWN(h->cx->perm, Mem *, n);
     KGen *sizes = kg_new(h, "segscan", e);
     Segments sg = segments_plan(sizes, &e->seg.nest, scan_each(e));
+    if (scan_each(e) > 1)
+        sg.threads = host_let(
+            h, "threads", sx_select(h->cx, tile_fits(h->cx, e), sg.threads, sx_const(h->cx, 1)));
     Stage seq = scan_sequential(h, s, &sg, outs), tiled = scan_tiled(h, s, &sg, outs);
     for (int j = 0; j < n; j++)
         none[j] = outs[j].mem; /* any block: not read when there is one chunk a segment */
