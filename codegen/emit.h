@@ -2,6 +2,7 @@
  *
  *   emit.c        the whole C file
  *   emit_kernels.c  the kernels' texts and their table
+ *   emit_narrow.c  when 32 bits are enough for their indices
  *   emit_types.c  types of parameters and results
  *   emit_split.c  an entry's operations as functions, and what these share
  *   emit_entry.c  the functions' text around their operations: parameters, state, blocks, results
@@ -138,6 +139,12 @@ const char *entry_fn(const Entry *en); /* "entry_main" */
 /* --- emit_kernels.c -------------------------------------------------------------------------- */
 
 void emit_kernels(Emit *em); /* their texts, and the table `kernels` */
+
+/* --- emit_narrow.c: a function for each kernel and target, an rt_narrow ---------------------- */
+
+void emit_narrow(Emit *em, const Kernel *k, int target);
+/* "NULL": 32 bits are enough for indices in every launch, and there is no function. */
+const char *narrow_name(Ctx *cx, const Kernel *k, int target);
 
 /* --- emit_types.c, embed.c ------------------------------------------------------------------- */
 

@@ -57,16 +57,19 @@ static void emit_literal_lines(Out *o, const char *text)
 }
 
 /* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, "p.sf:1:2", "", true, true,
- *  false}, */
+ *  false, {narrow_segmap_main_0, NULL}}, */
 static void emit_row(Emit *em, const Kernel *k, const Sources *s)
 {
     Out *o = em->o;
     out_printf(o, "    {\"%s\", {", k->name);
     for (int t = 0; t < N_KTARGETS; t++)
         out_printf(o, "%s%s", t ? ", " : "", source_name(em->cx, k, s->same[t]));
-    out_printf(o, "}, %s, \"\", %s, %s, %s},\n", c_string(em->cx, diag_place_str(k->loc)),
+    out_printf(o, "}, %s, \"\", %s, %s, %s, {", c_string(em->cx, diag_place_str(k->loc)),
                k->failure ? "true" : "false", k->may_fail ? "true" : "false",
                k->fixed_group ? "true" : "false");
+    for (int t = 0; t < N_KTARGETS; t++)
+        out_printf(o, "%s%s", t ? ", " : "", narrow_name(em->cx, k, t));
+    out_puts(o, "}},\n");
 }
 
 static void emit_sources(Emit *em, const Kernel *k, const Sources *s)
@@ -80,6 +83,8 @@ static void emit_sources(Emit *em, const Kernel *k, const Sources *s)
         emit_literal_lines(o, s->text[t]);
         out_puts(o, "    \"\";\n");
     }
+    for (int t = 0; t < N_KTARGETS; t++)
+        emit_narrow(em, k, t);
     out_puts(o, "\n");
 }
 

@@ -31,7 +31,12 @@ static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[R
 static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
 {
     const char *more = ctx->config.build_options;
-    return rt_format("%s %s", k->def->options, more ? more : "");
+    return rt_format("%s%s %s", k->wide ? "" : "-DMF_INDEX32 ", k->def->options, more ? more : "");
+}
+
+RT_API rt_kernel *rt_variant(rt_ctx *ctx, int kernel, bool wide)
+{
+    return &ctx->kernels[kernel + (wide || ctx->wide ? ctx->n_kernels : 0)];
 }
 
 /* --- The cache on disk --- */
@@ -190,11 +195,11 @@ static bool rt_builds_together(const rt_ctx *ctx)
     return !ctx->build_alone && !ctx->cache[0] && ctx->device.costly_programs;
 }
 
-/* The kernels that go into one program with k: those of the same options. All built-in ones have
- * one text. */
+/* The kernels that go into one program with k: variants like k, of the same options. All built-in
+ * ones have one text. */
 static bool rt_goes_with(const rt_kernel *k, const rt_kernel *other)
 {
-    return other == k || (!other->program && !other->build_error &&
+    return other == k || (other->wide == k->wide && !other->program && !other->build_error &&
                           strcmp(other->def->options, k->def->options) == 0);
 }
 
@@ -209,7 +214,7 @@ static void rt_build_together(rt_ctx *ctx, rt_kernel *k, const char *options)
     rt_dev_program *program;
     rt_sources(ctx, k, own);
     memcpy(text, own, RT_N_COMMON * sizeof *text);
-    for (int i = 0; i < ctx->n_kernels; i++)
+    for (int i = 0; i < 2 * ctx->n_kernels; i++)
         if (rt_goes_with(k, &ctx->kernels[i]) && rt_source(ctx, &ctx->kernels[i]) != text[n - 1])
             text[n++] = rt_source(ctx, &ctx->kernels[i]);
     rt_dev_build(ctx->dev, n, text, options, &program, &log);
@@ -218,7 +223,7 @@ static void rt_build_together(rt_ctx *ctx, rt_kernel *k, const char *options)
     ctx->build_alone = !program;
     if (!program)
         return;
-    for (int i = 0; i < ctx->n_kernels; i++)
+    for (int i = 0; i < 2 * ctx->n_kernels; i++)
         if (rt_goes_with(k, &ctx->kernels[i]))
             ctx->kernels[i].program = rt_dev_program_ref(program);
     rt_dev_program_unref(program);
@@ -286,8 +291,9 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
             return rc;
         if (k->kernel) {
             rt_kernel_facts(ctx, k);
-            rt_debug(ctx, "Built kernel %s (%s)%s in %.1f ms", k->def->name, k->def->prov,
-                     cached ? " from the cache" : "", 1e3 * (rt_seconds() - start));
+            rt_debug(ctx, "Built kernel %s (%s)%s%s in %.1f ms", k->def->name, k->def->prov,
+                     k->wide ? " with 64-bit indices" : "", cached ? " from the cache" : "",
+                     1e3 * (rt_seconds() - start));
             return RT_OK;
         }
     }

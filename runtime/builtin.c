@@ -14,7 +14,8 @@
      "-DELEM=" #elem options,                                                                      \
      false,                                                                                        \
      false,                                                                                        \
-     fixed},
+     fixed,                                                                                        \
+     {NULL}},
 #define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
 #define RT_B_TILES(elem, size, idx)                                                                \
     RT_B_KERNEL("mf_transpose_tiled", elem, size, " -DIDX=" #idx, true)
@@ -59,14 +60,14 @@ RT_API const rt_kernel_def *rt_builtin_kernels(int *n)
 }
 
 /* The kernel in a row above, for elements of this size. */
-static rt_kernel *rt_builtin(rt_ctx *ctx, int elem, int row)
+static int rt_builtin(const rt_ctx *ctx, int elem, int row)
 {
     int group = elem == 1 ? 0 : elem == 2 ? 1 : elem == 4 ? 2 : 3;
-    return &ctx->kernels[ctx->prog->n_kernels + group * RT_B_ROWS + row];
+    return ctx->prog->n_kernels + group * RT_B_ROWS + row;
 }
 
 /* Launches a kernel that strides over n items with as many work-items as fill the device. */
-static int rt_launch_over(rt_ctx *ctx, rt_kernel *k, int64_t n, int n_args, const rt_arg *args)
+static int rt_launch_over(rt_ctx *ctx, int kernel, int64_t n, int n_args, const rt_arg *args)
 {
     int64_t local = ctx->is_cpu ? 64 : 256, max = ctx->facts[RT_MAX_GROUP_SIZE];
     int64_t most = ctx->facts[RT_COMPUTE_UNITS] * (ctx->is_cpu ? 4 : 64);
@@ -75,7 +76,7 @@ static int rt_launch_over(rt_ctx *ctx, rt_kernel *k, int64_t n, int n_args, cons
     do {
         int64_t groups = (n + local - 1) / local;
         int64_t global = (groups < most ? groups : most) * local;
-        rc = rt_launch_kernel(ctx, k, 1, &global, &local, n_args, args);
+        rc = rt_launch(ctx, kernel, 1, &global, &local, n_args, args);
         local /= 4;
     } while (rc == RT_REFUSED && local >= 1);
     return rc == RT_REFUSED ? RT_ERR : rc;
@@ -118,8 +119,7 @@ static int rt_transpose_tiled(rt_ctx *ctx, rt_arg args[7], int64_t tiles, int el
     enum { TILE = 32, GROUP = 256 };
     int64_t local = GROUP, global = tiles * GROUP;
     args[6] = (rt_arg)RT_A_LOCAL(TILE * (TILE + 1) * elem);
-    return rt_launch_kernel(ctx, rt_builtin(ctx, elem, RT_B_TILED + !small), 1, &global, &local, 7,
-                            args);
+    return rt_launch(ctx, rt_builtin(ctx, elem, RT_B_TILED + !small), 1, &global, &local, 7, args);
 }
 
 RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
@@ -139,7 +139,7 @@ RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, 
         args[6] = (rt_arg)RT_A_I64(tiles);
         int64_t local = 1, global = tiles, most = ctx->facts[RT_COMPUTE_UNITS] * 16;
         global = global < most ? global : most;
-        return rt_launch_kernel(ctx, rt_builtin(ctx, elem, RT_B_CPU), 1, &global, &local, 7, args);
+        return rt_launch(ctx, rt_builtin(ctx, elem, RT_B_CPU), 1, &global, &local, 7, args);
     }
     if (!narrow) {
         int rc = rt_transpose_tiled(ctx, args, tiles, elem, small);

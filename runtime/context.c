@@ -122,17 +122,28 @@ static void rt_ctx_add_params(rt_ctx *ctx)
     }
 }
 
+/* MINIFUT_INDEX=64, for tests: as if no launch could do with 32 bits. */
+static bool rt_wide_only(void)
+{
+    const char *user = getenv("MINIFUT_INDEX");
+    return user && strcmp(user, "64") == 0;
+}
+
 static void rt_ctx_add_kernels(rt_ctx *ctx)
 {
     int n_builtin;
     const rt_kernel_def *builtin = rt_builtin_kernels(&n_builtin);
     int n = ctx->prog->n_kernels;
     ctx->n_kernels = n + n_builtin;
-    size_t bytes = (size_t)ctx->n_kernels * sizeof *ctx->kernels;
+    size_t bytes = 2 * (size_t)ctx->n_kernels * sizeof *ctx->kernels;
     ctx->kernels = rt_grow(NULL, bytes);
     memset(ctx->kernels, 0, bytes);
-    for (int i = 0; i < ctx->n_kernels; i++)
-        ctx->kernels[i].def = i < n ? &ctx->prog->kernels[i] : &builtin[i - n];
+    for (int i = 0; i < 2 * ctx->n_kernels; i++) {
+        rt_kernel *k = &ctx->kernels[i];
+        k->id = i % ctx->n_kernels;
+        k->wide = i >= ctx->n_kernels;
+        k->def = k->id < n ? &ctx->prog->kernels[k->id] : &builtin[k->id - n];
+    }
 }
 
 RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char **error)
@@ -144,6 +155,7 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
     ctx->config = *config;
     ctx->log_file = stderr;
     ctx->profiling = config->profile;
+    ctx->wide = rt_wide_only();
     rt_ctx_add_params(ctx);
     rt_ctx_add_kernels(ctx);
     bool ok = rt_device_open(ctx, error);
@@ -169,7 +181,7 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
         rt_profile_collect(ctx);
     }
     rt_free_all_blocks(ctx);
-    for (int i = 0; i < ctx->n_kernels; i++) {
+    for (int i = 0; i < 2 * ctx->n_kernels; i++) {
         rt_kernel *k = &ctx->kernels[i];
         if (k->kernel)
             rt_dev_kernel_free(k->kernel);
@@ -268,7 +280,7 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
         ctx->user_params[p] = value;
     } else if (size->size != RT_NO_SIZE) {
         ctx->user_sizes[size->size] = value;
-        for (int i = 0; i < ctx->n_kernels && size->size == RT_LOCAL_MEMORY; i++) {
+        for (int i = 0; i < 2 * ctx->n_kernels && size->size == RT_LOCAL_MEMORY; i++) {
             ctx->kernels[i].n_refusals = 0;
             ctx->kernels[i].fits = (rt_shape){0, 0};
         }
@@ -375,5 +387,5 @@ RT_API void rt_kernel_refused(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t 
 
 RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_bytes)
 {
-    return rt_kernel_fits(ctx, &ctx->kernels[kernel], group_size, local_bytes);
+    return rt_kernel_fits(ctx, rt_variant(ctx, kernel, false), group_size, local_bytes);
 }

@@ -105,7 +105,7 @@ static int rt_attempts(rt_ctx *ctx, rt_kernel *k, int n_dims, rt_attempt a, int 
         if ((rc = rt_heap_block(ctx, k, &a)))
             break;
         const int64_t global[3] = {a.global, 1, 1}, local[3] = {a.local, 1, 1};
-        rc = rt_launch_once(ctx, k, n_dims, global, local, n_args, args, a.heap, a.chunk);
+        rc = rt_launch_once(ctx, k->id, n_dims, global, local, n_args, args, a.heap, a.chunk);
         if (rc || (rc = rt_heap_need(ctx, &need)) || need == 0)
             break;
         if (need > INT64_MAX / 4)

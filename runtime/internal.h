@@ -20,8 +20,12 @@ typedef struct {
     uint64_t bits; /* VALUE: padded with zeros; BUFFER: its number */
 } rt_arg_state;
 
+/* One of the two variants of a kernel: with indices of 32 bits or, where those are not enough, of
+ * 64. */
 typedef struct {
     const rt_kernel_def *def;
+    int id;                  /* of the kernel */
+    bool wide;               /* 64 bits */
     rt_dev_program *program; /* may be that of other kernels, too */
     rt_dev_kernel *kernel;   /* NULL until built */
     char *build_error;       /* malloc'd; set when a build was tried and failed */
@@ -97,8 +101,9 @@ struct rt_ctx {
     double build_seconds; /* spent in building kernels so far */
     bool build_alone;     /* kernels do not build together */
     int n_kernels;        /* the program's, then the built-in ones */
-    rt_kernel *kernels;
-    char cache[1024]; /* folder of built kernels, "" for none */
+    rt_kernel *kernels;   /* with indices of 32 bits; then all again, with 64 */
+    bool wide;            /* only those are used */
+    char cache[1024];     /* folder of built kernels, "" for none */
 
     rt_dev_buffer *failure; /* an mf_failure of prelude.cl */
     int launch;             /* number of the last launch that could fail */
@@ -153,6 +158,8 @@ RT_API bool rt_device_list(FILE *f);
 
 /* --- build.c --- */
 
+/* The kernel's variant with indices of so many bits; wide if only those are used. */
+RT_API rt_kernel *rt_variant(rt_ctx *ctx, int kernel, bool wide);
 /* Builds a kernel unless it is built. RT_REFUSED when it needs more than the device has. */
 RT_API int rt_build(rt_ctx *ctx, rt_kernel *k);
 /* A clock. */
@@ -164,17 +171,16 @@ RT_API void rt_dump_kernels(const rt_program *prog, FILE *f);
 
 /* --- launch.c --- */
 
-RT_API int rt_launch_kernel(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
-                            const int64_t *local, int n_args, const rt_arg *args);
 /* Asks whether a kernel has failed (nothing happens if none can have); and, when the queue has been
  * waited for, looks at the answer: RT_ERR with the site's message. */
 RT_API int rt_ask_failure(rt_ctx *ctx);
 RT_API int rt_answer_failure(rt_ctx *ctx);
 RT_API int rt_failure_init(rt_ctx *ctx);
 
-/* One launch, of full groups: numbers it if it can fail, sets the arguments that changed (heap: the
+/* One launch, of full groups of the variant that has room for its indices: builds that if it is the
+ * first one, numbers the launch if it can fail, sets the arguments that changed (heap: the
  * block for RT_ARG_HEAP and the bytes of it for each work-item) and enqueues it. */
-RT_API int rt_launch_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
+RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
                           const int64_t *local, int n_args, const rt_arg *args, rt_mem *heap,
                           int64_t chunk);
 /* Forgets all failures. */
@@ -183,7 +189,7 @@ RT_API int rt_failure_reset(rt_ctx *ctx);
 /* --- heap.c --- */
 
 /* A launch of a kernel that has an argument RT_ARG_HEAP, repeated until the heap is large enough.
- */
+ * What that took is kept in k, whichever variant is launched. */
 RT_API int rt_launch_heap(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
                           const int64_t *local, int n_args, const rt_arg *args);
 

@@ -186,7 +186,7 @@ static void rt_launch_text(const rt_kernel *k, int n_dims, const size_t *global,
 static rt_dev_error rt_enqueue_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *global,
                                     const size_t *local)
 {
-    rt_dev_event **event = rt_profile_event(ctx, (int)(k - ctx->kernels));
+    rt_dev_event **event = rt_profile_event(ctx, k->id);
     rt_dev_error e = rt_dev_launch(ctx->dev, k->kernel, n_dims, global, local, event);
     if (e.status != RT_DEV_OK && event)
         ctx->n_pending--;
@@ -224,7 +224,37 @@ static int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
     return RT_REFUSED;
 }
 
-RT_API int rt_launch_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
+/* Are 32 bits enough for the indices of a launch? */
+static bool rt_is_narrow(const rt_ctx *ctx, const rt_kernel_def *def, int n_dims,
+                         const size_t *global, const size_t *local, const rt_arg *args)
+{
+    int64_t groups[3] = {1, 1, 1}, size[3] = {1, 1, 1};
+    rt_narrow *narrow = def->narrow[ctx->is_cpu ? RT_CPU : RT_GPU];
+    for (int i = 0; i < n_dims; i++) {
+        groups[i] = (int64_t)(global[i] / local[i]);
+        size[i] = (int64_t)local[i];
+    }
+    return !narrow || narrow(args, groups, size);
+}
+
+/* Builds the kernel. RT_REFUSED: not on this device, or not in this shape. */
+static int rt_prepare(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local, int n_args,
+                      const rt_arg *args)
+{
+    int64_t group = 1, local_bytes = rt_local_bytes(n_args, args);
+    int rc = rt_build(ctx, k);
+    for (int i = 0; i < n_dims; i++)
+        group *= (int64_t)local[i];
+    if (rc || rt_kernel_fits(ctx, k, group, local_bytes))
+        return rc;
+    rt_error_set(ctx,
+                 "kernel %s (%s) cannot run in groups of %" PRId64 " work-items with %" PRId64
+                 " bytes of local memory on this device",
+                 k->def->name, k->def->prov, group, local_bytes + k->own_local);
+    return RT_REFUSED;
+}
+
+RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
                           const int64_t *local, int n_args, const rt_arg *args, rt_mem *heap,
                           int64_t chunk)
 {
@@ -236,23 +266,27 @@ RT_API int rt_launch_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *
         if (g[i] > most)
             g[i] = most / l[i] * l[i];
     }
+    const rt_kernel_def *def = ctx->kernels[kernel].def;
+    rt_kernel *k = rt_variant(ctx, kernel, !rt_is_narrow(ctx, def, n_dims, g, l, args));
+    int rc = rt_prepare(ctx, k, n_dims, l, n_args, args);
+    if (rc)
+        return rc;
     if (ctx->launch == INT_MAX - 2) {
         /* Numbers start again: nothing before may count as "a later launch". */
-        int rc = rt_sync(ctx);
-        if (rc)
+        if ((rc = rt_sync(ctx)))
             return rc;
         ctx->launch = 0;
     }
-    int rc = rt_enqueue(ctx, k, n_dims, g, l, n_args, args, heap, chunk);
+    rc = rt_enqueue(ctx, k, n_dims, g, l, n_args, args, heap, chunk);
     if (rc == RT_OK && k->def->may_fail)
         ctx->unchecked = true;
     return rc;
 }
 
-RT_API int rt_launch_kernel(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *global,
-                            const int64_t *local, int n_args, const rt_arg *args)
+RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
+                     const int64_t *local, int n_args, const rt_arg *args)
 {
-    int64_t group = 1;
+    const rt_kernel_def *def = ctx->kernels[kernel].def;
     bool heap = false;
     for (int i = 0; i < n_dims; i++) {
         if (global[i] == 0)
@@ -260,28 +294,10 @@ RT_API int rt_launch_kernel(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t
         if (global[i] < 0 || global[i] > RT_MAX_BYTES || local[i] <= 0)
             return rt_error_set(
                 ctx, "kernel %s (%s): a launch of %" PRId64 " work-items in groups of %" PRId64,
-                k->def->name, k->def->prov, global[i], local[i]);
-        group *= local[i];
-    }
-    int rc = rt_build(ctx, k);
-    if (rc)
-        return rc;
-    int64_t local_bytes = rt_local_bytes(n_args, args);
-    if (!rt_kernel_fits(ctx, k, group, local_bytes)) {
-        rt_error_set(ctx,
-                     "kernel %s (%s) cannot run in groups of %" PRId64 " work-items with %" PRId64
-                     " bytes of local memory on this device",
-                     k->def->name, k->def->prov, group, local_bytes + k->own_local);
-        return RT_REFUSED;
+                def->name, def->prov, global[i], local[i]);
     }
     for (int i = 0; i < n_args; i++)
         heap = heap || args[i].kind == RT_ARG_HEAP;
-    return heap ? rt_launch_heap(ctx, k, n_dims, global, local, n_args, args)
-                : rt_launch_once(ctx, k, n_dims, global, local, n_args, args, NULL, 0);
-}
-
-RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
-                     const int64_t *local, int n_args, const rt_arg *args)
-{
-    return rt_launch_kernel(ctx, &ctx->kernels[kernel], n_dims, global, local, n_args, args);
+    return heap ? rt_launch_heap(ctx, &ctx->kernels[kernel], n_dims, global, local, n_args, args)
+                : rt_launch_once(ctx, kernel, n_dims, global, local, n_args, args, NULL, 0);
 }

@@ -33,6 +33,7 @@
 
 typedef struct rt_ctx rt_ctx; /* one device with its queue, kernels, blocks and settings */
 typedef struct rt_mem rt_mem; /* a reference-counted block of device memory */
+typedef struct rt_arg rt_arg; /* an argument of a launch */
 
 enum {
     RT_OK = 0,
@@ -46,6 +47,10 @@ enum {
 
 /* Kinds of devices that kernels are written for. */
 typedef enum { RT_GPU, RT_CPU, RT_N_TARGETS } rt_target;
+
+/* Are 32 bits enough for all indices (mf_index of prelude.cl) of a kernel in a launch with these
+ * arguments, of groups[d] groups of size[d] work-items? */
+typedef bool rt_narrow(const rt_arg *args, const int64_t groups[3], const int64_t size[3]);
 
 /* A kernel. The id used below is its index in rt_program.kernels.
  *
@@ -62,6 +67,7 @@ typedef struct {
     bool failure;        /* has those two parameters */
     bool may_fail;       /* calls mf_fail */
     bool fixed_group;    /* has barriers: it cannot do with smaller groups than it is given */
+    rt_narrow *narrow[RT_N_TARGETS]; /* NULL: in every launch */
 } rt_kernel_def;
 
 /* A tuning parameter. Its id is its index in rt_program.params.
@@ -228,12 +234,12 @@ RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_b
  * memory is short (so such a kernel loops over its work). RT_ARG_UPDATED: a block that a kernel
  * with a heap reads and writes; it is put back before another attempt. */
 typedef enum { RT_ARG_SCALAR, RT_ARG_MEM, RT_ARG_LOCAL, RT_ARG_HEAP, RT_ARG_UPDATED } rt_arg_kind;
-typedef struct {
+struct rt_arg {
     rt_arg_kind kind;
     size_t size;      /* SCALAR: bytes of it; LOCAL: bytes to reserve (0 becomes 8) */
     rt_scalar scalar; /* SCALAR */
     rt_mem *mem;      /* MEM, UPDATED; NULL is passed as an empty block */
-} rt_arg;
+};
 
 /* Arguments: RT_A_I32(n), RT_A_MEM(block), RT_A_LOCAL(bytes), ... for initialising rt_arg[]. */
 #define RT_A_I8(x)                                                                                 \

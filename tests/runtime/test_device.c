@@ -55,9 +55,9 @@ static const char src_scalars[] =
     "    const f64 f = fs[i];\n"
     "    __global i64 *o = out + i * n_ops;\n" ALL(TEXT2, TEXT1, TEXTF) "}\n";
 
-static const rt_kernel_def kernels[] = {{"tight", {src_tight, src_tight}, "t.sf:1:1", "", true, true, false},
-                                        {"wrong", {src_wrong, src_wrong}, "t.sf:2:2", "", false, false, false},
-                                        {"scalars", {src_scalars, src_scalars}, "t.sf:3:3", "", false, false, false}};
+static const rt_kernel_def kernels[] = {{"tight", {src_tight, src_tight}, "t.sf:1:1", "", true, true, false, {NULL}},
+                                        {"wrong", {src_wrong, src_wrong}, "t.sf:2:2", "", false, false, false, {NULL}},
+                                        {"scalars", {src_scalars, src_scalars}, "t.sf:3:3", "", false, false, false, {NULL}}};
 static const rt_param_def params[] = {{"main.t", "threshold(def, )", 0, 0},
                                       {"main.g", "group_size", 0, 0}};
 static const rt_site_def sites[] = {{"bad %ld %ld %ld %ld %ld %ld %ld %ld.", "t.sf:1:2", NULL}};

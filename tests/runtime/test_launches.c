@@ -18,7 +18,10 @@ static void expect(const char *what, const char *prefix, long before, long want)
 enum { PLAIN, LOOKS, FAILS, HEAP };
 #define KERNEL(name, failure, may_fail)                                                            \
     {                                                                                              \
-        name, {"", ""}, "t.sf:1:1", "", failure, may_fail, false                                   \
+        name, {"", ""}, "t.sf:1:1", "", failure, may_fail, false,                                  \
+        {                                                                                          \
+            NULL                                                                                   \
+        }                                                                                          \
     }
 static const rt_kernel_def kernels[] = {KERNEL("plain", false, false), KERNEL("looks", true, false),
                                         KERNEL("fails", true, true), KERNEL("heap", true, false)};
