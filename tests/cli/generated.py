@@ -192,3 +192,23 @@ def full_file(box, args):
 table("full disk, program", True, [(a, a) for a in
       ("--help", "--print-params", "--list-devices", "-n -t /dev/full", "-n -t /dev/full -r 3000",
        "-n --profile-json /dev/full", "--dump-opencl /dev/full", "-b", "")], full_file)
+
+
+def both_widths(box, program, stdin, out, shape, params):
+    """Indices of 64 bits give what those of 32 do, and are taken only if asked for here: sizes are small."""
+    for bits in (32, 64):
+        args = [box.binary(program), "-D"] + [x for p in params for x in ("--param", p)]
+        _, said = box.run(args, 0, "Built kernel", out=out, stdin=stdin,
+                          env={"MINIFUT_CODE": shape, "MINIFUT_INDEX": bits, "XDG_CACHE_HOME": ""})
+        wide = ["with 64-bit indices" in line
+                for line in said.splitlines() if line.startswith("Built kernel")]
+        if wide != [bits == 64] * len(wide):
+            raise Failed(f"{bits} bits: {said}")
+
+
+for shape in ("cpu", "gpu"):
+    for flag in (NEVER, "1"):
+        table(f"indices, {shape}, outer {'all' if flag == '1' else 'none'}", True, [
+            ("matmul", "matmul", "[[1f32, 2], [3, 4]] [[5f32, 6], [7, 8]]",
+             r"^\[\[19\.0f32, 22\.0f32\], \[43\.0f32, 50\.0f32\]\]$", shape, ["main.suff_outer_par_0=" + flag]),
+        ], both_widths)
