@@ -26,13 +26,16 @@ static Sources sources_of(Ctx *cx, const Kernel *k)
 {
     Sources s;
     KKey key[N_KTARGETS];
+    Arena *scratch = arena_new();
     for (int t = 0; t < N_KTARGETS; t++) {
-        key[t] = kir_key(cx->perm, k->on[t]);
-        s.text[t] = text_on(cx, k, t);
-        s.same[t] = 0;
-        while (!kkey_same(key[s.same[t]], key[t]) || ktargets[s.same[t]].print != ktargets[t].print)
-            s.same[t]++;
+        int first = 0;
+        key[t] = kir_key(scratch, k->on[t]);
+        while (!kkey_same(key[first], key[t]) || ktargets[first].print != ktargets[t].print)
+            first++;
+        s.same[t] = first;
+        s.text[t] = first == t ? text_on(cx, k, t) : s.text[first];
     }
+    arena_free(scratch);
     return s;
 }
 
