@@ -68,16 +68,16 @@ void kg_touch(KGen *kg)
     kg->clean = false;
 }
 
-void kg_barrier(KGen *kg)
+void kg_meet(KGen *kg)
 {
-    kb_barrier(kg->kb, 1u << KS_LOCAL | 1u << KS_GLOBAL);
+    kb_meet(kg->kb, 1u << KS_LOCAL | 1u << KS_GLOBAL);
     kg->clean = true;
 }
 
 void kg_sync(KGen *kg)
 {
     if (kg->coop && !kg->clean)
-        kg_barrier(kg);
+        kg_meet(kg);
 }
 
 /* --- Loops over positions ------------------------------------------------------------------ */

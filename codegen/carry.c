@@ -215,13 +215,13 @@ static void stop_group(KGen *kg, const Var *cond)
     KBuild *b = kg->kb;
     KBuf *flag = group_buffer(kg, T_I32, sx_const(kg->cx, 1));
     const KExp *first = kg_int(kg, 0);
-    kg_barrier(kg);
+    kg_meet(kg);
     kg_if_first(kg);
     KVar *failing = kb_var_new(b, "failing", ktype(T_BOOL));
     kb_stm(b, (KStm){.kind = KST_FAILING, .var = failing});
     kb_store(b, flag, first, kx_conv(kg->cx->perm, T_I32, kg_of(kg, failing)));
     kb_end(b);
-    kg_barrier(kg);
+    kg_meet(kg);
     const KExp *stop = kb_load(b, "stop", flag, first);
     const KExp *none = kx_const(kg->cx->perm, (Const){.type = T_I32});
     const KExp *on = kg_atom(kg, atom_var((Var *)cond));

@@ -138,7 +138,7 @@ static void together_red(KGen *kg, const Stm *s, const Accs *ac, const KLoc *out
     for (int j = 0; j < ac->n; j++)
         loc_store(kg, &outs[j], ix, nest->n - 1, kg_of(kg, ac->acc[j]));
     kb_end(b);
-    seg_barrier(kg); /* the buffers are used again */
+    seg_meet(kg); /* the buffers are used again */
     kb_end(b);
 }
 

@@ -309,7 +309,7 @@ Turns turns_begin(KGen *kg, const Hist *h, KBuf *owner, KBuf *left)
     kg_if_first(kg);
     kb_store(b, left, kg_int(kg, 0), i32_const(kg, -1));
     kb_end(b);
-    kb_barrier(b, 1u << KS_LOCAL);
+    kb_meet(b, 1u << KS_LOCAL);
     return t;
 }
 
@@ -369,7 +369,7 @@ void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs)
     kb_if(b, todo);
     kb_stm(b, (KStm){.kind = KST_RACE, .buf = t->owner, .x = {slot, own_number(kg)}});
     kb_end(b);
-    kb_barrier(b, 1u << KS_LOCAL);
+    kb_meet(b, 1u << KS_LOCAL);
     kb_if(b, todo);
     kb_if(b, kg_eq(kg, kb_load(b, "owner", t->owner, slot), own_number(kg)));
     hist_combine(kg, h, hist_bins(kg, h, locs, ix), xs);
@@ -379,7 +379,7 @@ void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs)
     kb_if(b, todo);
     kb_stm(b, (KStm){.kind = KST_RACE, .buf = t->left, .x = {zero, round}});
     kb_end(b);
-    kg_barrier(kg);
+    kg_meet(kg);
     kb_set(b, more, kg_eq(kg, kb_load(b, "left", t->left, zero), round));
     kb_set(b, t->round, kx_prim2(a, OP_ADD, round, i32_const(kg, 1)));
     kb_do_end(b, turn, kg_of(kg, more));

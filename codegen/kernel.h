@@ -212,7 +212,7 @@ void kg_store(KGen *kg, const KLoc *dst, Type t, Atom v);
 void kg_bind_row(KGen *kg, const Var *x, Atom arr, const Sx *i);
 /* The flat number's indices in a shape: declares them by the given variables, outermost first. */
 void kg_unflatten(KGen *kg, const KExp *flat, Var *const *idx, const Atom *widths, int n);
-void kg_barrier(KGen *kg);
+void kg_meet(KGen *kg);
 /* Group mode: a barrier unless there was just one. Thread mode: nothing. */
 void kg_sync(KGen *kg);
 void kg_if_first(KGen *kg); /* opens the branch of the group's first work-item */

@@ -168,7 +168,7 @@ static void local_clear(KGen *kg, const SegHist *sh, const LocalBins *lb)
     KLoc bin = local_bin(kg, lb, i);
     hist_put(kg, &bin, kg_atom(kg, sh->hist.nes[0]));
     kb_end(kg->kb);
-    seg_barrier(kg);
+    seg_meet(kg);
 }
 
 static void local_collect(KGen *kg, const SegHist *sh, const LocalBins *lb, const Chunk *c)
@@ -188,7 +188,7 @@ static void local_collect(KGen *kg, const SegHist *sh, const LocalBins *lb, cons
     kb_end(kg->kb);
     close_element(kg, m);
     kb_end(kg->kb);
-    seg_barrier(kg);
+    seg_meet(kg);
 }
 
 /* Bins that still hold the neutral element change nothing. */
@@ -210,7 +210,7 @@ static void local_flush(KGen *kg, const SegHist *sh, const LocalBins *lb)
     hist_update(kg, h, bins, &sum);
     kb_end(b);
     kb_end(b);
-    seg_barrier(kg);
+    seg_meet(kg);
 }
 
 static void local_kernel(const SegHist *sh, const Sx *group_size, const Sx *copies)
@@ -397,7 +397,7 @@ static void turns_together(KGen *kg, const SegHist *sh, const BinLayout *l, KBuf
     Chunk c = open_chunks(kg, sh, kg_id(kg, KID_GROUP), kg_id(kg, KID_GROUPS));
     KLoc *locs = chunk_locs(kg, sh, l, mems, &c);
     clear_bins(kg, sh, locs, false);
-    kg_barrier(kg);
+    kg_meet(kg);
     const KExp *base = kb_for(b, "base", kg_int(kg, 0), c.len, kg_id(kg, KID_GROUP_SIZE));
     turns_declare(kg, h, &t);
     const KExp *off = kb_let(b, "off", kg_add(kg, base, kg->lid));

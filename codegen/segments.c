@@ -192,15 +192,15 @@ void accs_apply(KGen *kg, const Accs *ac, const KExp **a, const KExp **x)
     kb_end(kg->kb);
 }
 
-static void local_barrier(KGen *kg)
+static void meet_local(KGen *kg)
 {
-    kb_barrier(kg->kb, 1u << KS_LOCAL);
+    kb_meet(kg->kb, 1u << KS_LOCAL);
 }
 
-void seg_barrier(KGen *kg)
+void seg_meet(KGen *kg)
 {
     kg_if_teams(kg);
-    local_barrier(kg);
+    meet_local(kg);
     kb_end(kg->kb);
 }
 
@@ -212,7 +212,7 @@ void accs_tree(KGen *kg, const Accs *ac, const Chunk *n)
     kg_if_teams(kg);
     accs_put(kg, ac, kg->lid);
     const KExp *d = kb_for_doubling(b, "d", kg_int(kg, 1), n->threads);
-    local_barrier(kg);
+    meet_local(kg);
     const KExp *low = kg_sub(kg, kg_mul(kg, kg_int(kg, 2), d), kg_int(kg, 1));
     const KExp *turn = kg_eq(kg, kx_prim2(a, OP_AND, n->p, low), kg_int(kg, 0));
     const KExp *there = kg_lt(kg, kg_add(kg, n->p, d), n->threads);
@@ -231,14 +231,14 @@ void accs_scan(KGen *kg, const Accs *ac, const Chunk *n)
     KBuild *b = kg->kb;
     accs_put(kg, ac, kg->lid);
     kg_if_teams(kg);
-    local_barrier(kg);
+    meet_local(kg);
     const KExp *d = kb_for_doubling(b, "d", kg_int(kg, 1), n->threads);
     kb_if(b, kg_and(kg, n->active, kg_le(kg, d, n->p)));
     accs_apply(kg, ac, accs_load(kg, ac, kg_sub(kg, kg->lid, d)), accs_now(kg, ac));
     kb_end(b);
-    local_barrier(kg);
+    meet_local(kg);
     accs_put(kg, ac, kg->lid);
-    local_barrier(kg);
+    meet_local(kg);
     kb_end(b);
     kb_end(b);
 }

@@ -73,7 +73,7 @@ void accs_tree(KGen *kg, const Accs *ac, const Chunk *n);
 void accs_scan(KGen *kg, const Accs *ac, const Chunk *n);
 
 /* A barrier between uses of the buffers. */
-void seg_barrier(KGen *kg);
+void seg_meet(KGen *kg);
 
 /* A branch of host operations: cond is an i64 host value, then_ is taken when it is not 0. */
 typedef struct {

@@ -85,7 +85,7 @@ static Stage finish_stage(KGen *kg, const Accs *ac, const Chunk *n)
     for (int j = 0; j < ac->n; j++)
         kb_store(b, kg_param_out(kg, "out", NULL, ac->types[j]), n->unit, kg_of(kg, ac->acc[j]));
     kb_end(b);
-    seg_barrier(kg); /* the buffers are used again */
+    seg_meet(kg); /* the buffers are used again */
     kb_end(b);
     return (Stage){kg, kg_finish(kg)};
 }

@@ -105,7 +105,7 @@ static Tile open_tiles(KGen *kg, const Accs *ac, const Chunk *n, int each)
 
 static void close_tiles(KGen *kg)
 {
-    seg_barrier(kg); /* the buffers are used again */
+    seg_meet(kg); /* the buffers are used again */
     kb_end(kg->kb);
     kb_end(kg->kb);
 }
@@ -226,7 +226,7 @@ static void compute_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n
     for (int j = 0; j < ac->n; j++)
         kb_store(kg->kb, el->stage[j], at, kg_of(kg, x.acc[j]));
     close_own(kg);
-    seg_barrier(kg);
+    seg_meet(kg);
 }
 
 /* own := the thread's elements, scanned; acc: their sum. */
@@ -268,7 +268,7 @@ static void add_before(KGen *kg, const Accs *before, const Chunk *n, const Elems
     for (int j = 0; j < before->n; j++)
         kb_store(kg->kb, el->stage[j], at, kg_of(kg, sum.acc[j]));
     close_own(kg);
-    seg_barrier(kg);
+    seg_meet(kg);
 }
 
 static void store_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,

@@ -112,7 +112,7 @@ KBuf *kb_array(KBuild *b, const char *base, PrimType elem, int64_t count)
     return buf;
 }
 
-void kb_barrier(KBuild *b, unsigned fence)
+void kb_meet(KBuild *b, unsigned fence)
 {
     kb_stm(b, (KStm){.kind = KST_BARRIER, .fence = fence});
 }

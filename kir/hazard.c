@@ -552,7 +552,7 @@ static void walk_work(Hazard *h, const KStm *s, uint8_t *p)
     pending_join(h, p, left);
 }
 
-static void walk_barrier(Hazard *h, const KStm *s, uint8_t *p)
+static void walk_meet(Hazard *h, const KStm *s, uint8_t *p)
 {
     if (!kuniform_flow(h->uniform, s))
         wrong(h, s, "not all work-items of a group come here together");
@@ -567,7 +567,7 @@ static void walk_stm(Hazard *h, const KStm *s, uint8_t *p)
     else if (s->kind == KST_SET)
         pending_swap(h, s, p);
     else if (s->kind == KST_BARRIER)
-        walk_barrier(h, s, p);
+        walk_meet(h, s, p);
     else if (s->kind == KST_IF)
         walk_if(h, s, p);
     else if (s->kind == KST_FOR || s->kind == KST_WHILE)

@@ -371,7 +371,7 @@ static void check_leave(Check *c, const KStm *s)
     wrong(c, "it is not inside the block that it leaves");
 }
 
-static void check_barrier(Check *c, const KStm *s)
+static void check_meet(Check *c, const KStm *s)
 {
     unsigned can = 1u << KS_LOCAL | 1u << KS_GLOBAL;
     if (!s->fence || s->fence & ~can)
@@ -452,7 +452,7 @@ static void check_own(Check *c, const KStm *s)
     case KST_IF: check_condition(c, s); return;
     case KST_WORK: check_name(c, s->label); return;
     case KST_LEAVE: check_leave(c, s); return;
-    case KST_BARRIER: check_barrier(c, s); return;
+    case KST_BARRIER: check_meet(c, s); return;
     case KST_FAIL: check_fail(c, s); return;
     case KST_HEAP: check_heap(c, s); return;
     case KST_SHUFFLE: check_shuffle(c, s); return;

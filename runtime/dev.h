@@ -47,9 +47,9 @@ typedef struct {
                              launch */
 } rt_dev_info;
 
-/* What no command may exceed: work-items in one dimension of a launch (NVIDIA's get_global_size has
- * 32 bits, with sign), and the end of what rt_dev_fill writes (its fill breaks the context there).
- */
+/* What no command may exceed: work-items in one dimension of a launch (NVIDIA's kernels count them
+ * in 32 bits, with sign), and the end of what rt_dev_fill writes (its fill breaks the context
+ * there). */
 enum { RT_DEV_MOST_ITEMS = INT32_MAX, RT_DEV_FILL_END = INT32_MAX };
 
 /* --- Devices --- */

@@ -56,11 +56,10 @@ typedef bool rt_narrow(const rt_arg *args, const int64_t groups[3], const int64_
  *
  * `source`, for each target, is OpenCL C 1.2 without prelude: scalar.h and prelude.cl are put in
  * front of it. It defines one kernel called `name`. If that records failures, or asks whether there
- * were any, its first two parameters are
- *     __global mf_failure *failure, int launch
- * and are set by rt_launch; the arguments given to rt_launch follow. */
+ * were any, its first two parameters are the block of failures and the number of the launch, which
+ * rt_launch sets; the arguments given to rt_launch follow. */
 typedef struct {
-    const char *name; /* the __kernel function */
+    const char *name; /* of the kernel in it */
     const char *source[RT_N_TARGETS];
     const char *prov;    /* where it comes from: "prog.sf:12:7" */
     const char *options; /* extra build options, "" for none */
@@ -228,10 +227,10 @@ RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_b
  * Launching
  * --------------------------------------------------------------------------------------------- */
 
-/* RT_ARG_HEAP stands for two parameters, `__global char *heap, i64 heap_chunk`: memory for arrays
- * whose sizes only the work-items know, heap_chunk bytes for each of them. How much that must be
- * shows when the kernel runs: it is launched again until it was enough, with fewer work-items when
- * memory is short (so such a kernel loops over its work). RT_ARG_UPDATED: a block that a kernel
+/* RT_ARG_HEAP stands for two parameters, memory for arrays whose sizes only the work-items know and
+ * the bytes of it that each of them has. How much that must be shows when the kernel runs: it is
+ * launched again until it was enough, with fewer work-items when memory is short (so such a kernel
+ * loops over its work). RT_ARG_UPDATED: a block that a kernel
  * with a heap reads and writes; it is put back before another attempt. */
 typedef enum { RT_ARG_SCALAR, RT_ARG_MEM, RT_ARG_LOCAL, RT_ARG_HEAP, RT_ARG_UPDATED } rt_arg_kind;
 struct rt_arg {

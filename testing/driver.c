@@ -41,7 +41,7 @@ static bool is_only_pocl(void)
 /* What PoCL read for it goes with its last context, so that one stays. */
 static bool build_kernel(cl_platform_id p)
 {
-    static const char *text = "__kernel void f(__global int *x) { x[get_global_id(0)] = 1; }\n";
+    static const char *text = "int f(int x) { return x + 1; }\n";
     cl_device_id d;
     cl_uint n = 0;
     cl_int err = clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, 1, &d, &n);

@@ -413,7 +413,7 @@ static inline void ev_scalar_arg(Ev *ev, const KVar *v, int64_t x)
 }
 
 /* Lets all that stand at one barrier go on. */
-static inline bool ev_pass_barrier(Ev *ev)
+static inline bool ev_meet(Ev *ev)
 {
     const KStm *at = NULL;
     bool all = true, some = false;
@@ -463,7 +463,7 @@ static inline void ev_run(Ev *ev)
     }
     do
         ev_run_phase(ev);
-    while (!ev->error[0] && ev_pass_barrier(ev));
+    while (!ev->error[0] && ev_meet(ev));
 }
 
 /* The two runs, of a kernel and a copy, left the same in the parameters in global memory? */

@@ -135,10 +135,10 @@ static inline void rk_access(Rk *r)
 }
 
 /* Orders some spaces; what it orders may be used in another way afterwards. */
-static inline void rk_barrier(Rk *r)
+static inline void rk_meet(Rk *r)
 {
     unsigned fence = rk(r, 2) ? 1u << KS_LOCAL : 1u << KS_LOCAL | 1u << KS_GLOBAL;
-    kb_barrier(r->b, fence);
+    kb_meet(r->b, fence);
     for (int k = 0; k < RK_SHARED; k++)
         if (fence >> r->shared[k]->space & 1)
             r->mode[k] = (RkMode)rk(r, RK_MODES);
@@ -165,7 +165,7 @@ static inline void rk_exit(Rk *r, RkScope s)
     r->n_data = s.n_data;
     r->n_vars = s.n_vars;
     if (memcmp(s.mode, r->mode, sizeof s.mode) != 0) {
-        kb_barrier(r->b, 1u << KS_LOCAL | 1u << KS_GLOBAL);
+        kb_meet(r->b, 1u << KS_LOCAL | 1u << KS_GLOBAL);
         memcpy(r->mode, s.mode, sizeof s.mode);
     }
 }
@@ -244,7 +244,7 @@ static inline void rk_stm(Rk *r, bool uniform)
     if (kind < 5) {
         rk_access(r);
         if (uniform && rk(r, 3) == 0)
-            rk_barrier(r);
+            rk_meet(r);
     } else if (kind < 7) {
         rk_push_data(r, kb_let(r->b, "x", rk_data(r, 3)));
     } else if (kind == 7 && r->n_index < RK_NAMES) {
@@ -254,7 +254,7 @@ static inline void rk_stm(Rk *r, bool uniform)
     } else if (kind == 9 && r->n_vars > 0) {
         kb_set(r->b, r->vars[rk(r, r->n_vars)], rk_data(r, 2));
     } else if (kind == 10 && uniform) {
-        rk_barrier(r);
+        rk_meet(r);
     } else if (kind < 13) {
         if (r->depth < 3)
             rk_for(r, uniform && rk(r, 2));

@@ -130,7 +130,7 @@ static void drop_and_add(void *env, KBuild *b, KStm *s)
     if (s->kind == KST_LOAD)
         return;
     if (s->kind == KST_STORE)
-        kb_barrier(b, 1u << KS_LOCAL);
+        kb_meet(b, 1u << KS_LOCAL);
     kb_push(b, s);
 }
 
