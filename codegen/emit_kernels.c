@@ -130,7 +130,7 @@ void cg_emit_kernel_ir(Out *o, const Plan *p, const KTarget *on)
 {
     for (int i = 0; i < p->kernels.n; i++) {
         const Kernel *k = p->kernels.at[i];
-        out_printf(o, "%s-- %s\n", i ? "\n" : "", diag_place_str(k->loc));
+        out_puts(o, i ? "\n" : "");
         kir_print(o, on ? k->on[on - ktargets] : k->fun);
     }
 }

@@ -483,6 +483,7 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
     f->name = k->name;
     f->what = arena_printf(kg->cx->perm, "%s: %s", kg->kind, k->what);
     f->loc = k->loc;
+    f->place = diag_place_str(k->loc);
     f->may_fail = k->may_fail;
     for (int i = 0; i < kg->params.n; i++) {
         const KParam *p = &kg->params.at[i];

@@ -171,8 +171,9 @@ typedef VEC(KFormal) KFormals;
 
 typedef struct {
     const char *name;
-    const char *what; /* one line for people */
-    Loc loc;
+    const char *what;  /* one line for people; NULL: nothing is said */
+    const char *place; /* of the construct, for people: "prog.sf:8:3"; NULL: nothing is said */
+    Loc loc;           /* the same for messages; of a kernel that was read, where it stands there */
     KFormals params;
     KBlock body;
     KExps narrow_when;   /* an index has 32 bits where all hold: of scalar parameters, GROUPS and

@@ -587,7 +587,7 @@ static void formal_text(Out *o, const KFormal *p)
 void kir_opencl(Out *o, const KFun *f)
 {
     if (f->what)
-        out_c_comment(o, "%s, %s", f->what, diag_place_str(f->loc));
+        out_c_comment(o, "%s%s%s", f->what, f->place ? ", " : "", f->place ? f->place : "");
     out_printf(o, "\n__kernel void %s(", f->name);
     for (int i = 0; i < f->params.n; i++) {
         out_puts(o, i ? (i % 4 == 0 ? ",\n        " : ", ") : "");

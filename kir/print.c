@@ -323,13 +323,19 @@ static void formal_text(Out *o, const KFormal *p)
     out_puts(o, "\n");
 }
 
+static void quoted_text(Out *o, const char *before, const char *text)
+{
+    if (text) {
+        out_puts(o, before);
+        out_quoted(o, text);
+    }
+}
+
 void kir_print(Out *o, const KFun *f)
 {
     out_printf(o, "kernel %s", f->name);
-    if (f->what) {
-        out_puts(o, " ");
-        out_quoted(o, f->what);
-    }
+    quoted_text(o, " ", f->what);
+    quoted_text(o, " at ", f->place);
     out_puts(o, f->may_fail ? " may_fail" : "");
     out_puts(o, f->alone ? " alone" : "");
     out_puts(o, f->heap_types ? " heap_of" : "");

@@ -558,6 +558,7 @@ static KFun *read_kernel(KReader *k)
     read_expect_word(k->r, "kernel");
     f->name = read_expect(k->r, K_NAME, "the kernel's name")->text;
     f->what = read_peek(k->r)->kind == K_STR ? read_next(k->r)->text : NULL;
+    f->place = read_accept_word(k->r, "at") ? read_expect(k->r, K_STR, "a place")->text : NULL;
     f->may_fail = read_accept_word(k->r, "may_fail");
     f->alone = read_accept_word(k->r, "alone");
     f->heap_types = read_heap_types(k);

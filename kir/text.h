@@ -1,7 +1,8 @@
 /* Kernels as text, there and back. The tables that print.c and read.c share are syntax.c.
  *
  *   kernels  = kernel*
- *   kernel   = "kernel" NAME [STRING] ["may_fail"] ["alone"] ["heap_of" PRIM+] formal* block
+ *   kernel   = "kernel" NAME [STRING] ["at" STRING]     what it does; where that is in the program
+ *              ["may_fail"] ["alone"] ["heap_of" PRIM+] ["narrow"] (formal | "when" exp)* block
  *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type | "local" buffer
  *            | "heap" buffer "," NAME ":" type
  *   buffer   = NAME ":" space PRIM ["[" INT "]"] ["read_only"] ["no_alias"] ["write_any"]

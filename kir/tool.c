@@ -94,8 +94,10 @@ int kir_main(int argc, char **argv)
     if (!read_kernels(&cx, t.file, &fs))
         return EXIT_USER;
     Out o = {0};
-    for (int i = 0; i < fs.n; i++)
+    for (int i = 0; i < fs.n; i++) {
+        out_puts(&o, i ? "\n" : "");
         run(&o, a, &t, fs.at[i]);
+    }
     fputs(o.text ? o.text : "", stdout);
     out_free(&o);
     return 0;
