@@ -211,76 +211,49 @@ static void segscatter0(KGen *kg, const Stm *s)
 }
 
 /* Work-items that take turns: all of them pass every barrier. */
-static void hist_in_turns(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
+static void hist_in_turns(KGen *kg, const Hist *h, const KExp *total, const KLoc *locs)
 {
-    KBuild *b = kg->kb;
     KBuf *owner = group_buffer(kg, T_I32, kg->group_size);
     KBuf *left = group_buffer(kg, T_I32, sx_const(kg->cx, 1));
-    int depth = e->seg.nest.n;
     Turns t = turns_begin(kg, h, owner, left);
-    const KExp *total = kb_let(b, "total", kg_at(kg, nest_size_k(kg, &e->seg.nest, 0, depth)));
-    const KExp *base = kb_for(b, "base", kg_int(kg, 0), total, kg_id(kg, KID_GROUP_SIZE));
-    turns_declare(kg, h, &t);
-    const KExp *j = kb_let(b, "j", kg_add(kg, base, kg->lid));
-    kb_if(b, kg_lt(kg, j, total));
-    nest_bind(kg, &e->seg.nest, depth, j);
-    WorkMark m = kg_work_begin(kg);
-    kg_stms(kg, e->seg.body);
-    hist_open_bounds(kg, h, 0);
-    turns_set(kg, h, &t);
-    kb_end(b);
-    kg_work_end(kg, m);
-    kb_end(b);
-    turns_take(kg, h, &t, locs);
-    kb_end(b);
+    turns_update(kg, h, &t, 0, kg_int(kg, 0), total, locs);
     group_buffer_free(kg, owner);
     group_buffer_free(kg, left);
 }
 
 /* Each element updates its bin, beside the others; the first work-item alone without atomics. */
-static void hist_beside(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
+static void hist_beside(KGen *kg, const Hist *h, const KExp *total, const KLoc *locs)
 {
-    KBuild *b = kg->kb;
-    Arena *a = kg->cx->perm;
-    const KExp *many = hist_shared(kg, h), *zero = kg_int(kg, 0);
-    int depth = e->seg.nest.n;
-    const KExp *total = kb_let(b, "total", kg_at(kg, nest_size_k(kg, &e->seg.nest, 0, depth)));
-    const KExp *step = kx_select(a, many, kg_id(kg, KID_GROUP_SIZE), kg_int(kg, 1));
-    const KExp *base = kb_for(b, "base", zero, total, step);
-    const KExp *j = kb_let(b, "j", kg_add(kg, base, kx_select(a, many, kg->lid, zero)));
-    const KExp *first = kg_eq(kg, kg->lid, zero);
-    kb_if(b, kg_and(kg, kg_lt(kg, j, total), kx_or(a, many, first)));
-    nest_bind(kg, &e->seg.nest, depth, j);
-    WorkMark m = kg_work_begin(kg);
-    kg_stms(kg, e->seg.body);
-    hist_open_bounds(kg, h, 0);
+    WorkMark m = hist_open_element(kg, h, 0, hist_open_shared(kg, h, total));
     hist_update(kg, h, hist_bins(kg, h, locs, hist_index(kg, h)), hist_vals(kg, h));
-    kb_end(b);
-    kg_work_end(kg, m);
-    kb_end(b);
-    kb_end(b);
+    hist_close_element(kg, m);
+    kb_end(kg->kb);
 }
 
 /* One after the other: a group of one work-item. */
-static void hist_alone(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
+static void hist_alone(KGen *kg, const Hist *h, const KLoc *locs)
 {
+    const Exp *e = h->e;
     WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n);
     kg_stms(kg, e->seg.body);
-    hist_open_bounds(kg, h, 0);
+    hist_open_bounds(kg, h);
     hist_combine(kg, h, hist_bins(kg, h, locs, hist_index(kg, h)), hist_vals(kg, h));
     kb_end(kg->kb);
     close_elements(kg, m);
 }
 
-static void hist_by_group(KGen *kg, const Exp *e, const Hist *h, const KLoc *locs)
+static void hist_by_group(KGen *kg, const Hist *h, const KLoc *locs)
 {
+    const Exp *e = h->e;
     kg_if_single(kg);
-    hist_alone(kg, e, h, locs);
+    hist_alone(kg, h, locs);
     kb_else(kg->kb);
+    const Sx *all = nest_size_k(kg, &e->seg.nest, 0, e->seg.nest.n);
+    const KExp *total = kb_let(kg->kb, "total", kg_at(kg, all));
     if (h->way == HIST_TURNS)
-        hist_in_turns(kg, e, h, locs);
+        hist_in_turns(kg, h, total, locs);
     else
-        hist_beside(kg, e, h, locs);
+        hist_beside(kg, h, total, locs);
     kb_end(kg->kb);
 }
 
@@ -288,16 +261,15 @@ static void hist_by_group(KGen *kg, const Exp *e, const Hist *h, const KLoc *loc
  * share the word. */
 static void seghist0(KGen *kg, const Stm *s)
 {
-    const Exp *e = s->exp;
-    Hist h = hist_of(e);
+    Hist h = hist_of(s->exp);
     if (h.way != HIST_TURNS && prim_type_bytes[h.op->params.at[0]->type.elem] < 4)
         h.way = HIST_TURNS;
     KLoc *locs = kg_dests(kg, s, h.dests);
     enter(kg);
     if (kg->solo)
-        hist_alone(kg, e, &h, locs);
+        hist_alone(kg, &h, locs);
     else
-        hist_by_group(kg, e, &h, locs);
+        hist_by_group(kg, &h, locs);
     leave(kg);
     for (int j = 0; j < h.n; j++)
         kg_bind_arr(kg, s->pat.at[j], locs[j]);

@@ -39,27 +39,7 @@ static HistWay way_of(const Lambda *op, PrimOp *prim)
     return HIST_ATOMIC;
 }
 
-Hist hist_of(const Exp *e)
-{
-    bool seg = exp_is_seg(e);
-    const Body *b = seg ? e->seg.body : e->soac.fn->body;
-    Hist h = {.op = seg ? e->seg.op : e->soac.op,
-              .dests = seg ? &e->seg.dests : &e->soac.dests,
-              .nes = seg ? e->seg.nes.at : e->soac.nes.at};
-    h.n = h.dests->n;
-    h.rank = h.dests->at[0].rank;
-    h.index = b->res.at;
-    h.vals = b->res.at + h.rank;
-    h.way = way_of(h.op, &h.prim);
-    return h;
-}
-
-Type hist_bin_type(const Hist *h, int j)
-{
-    return type_drop(h->dests->at[j].arr.var->type, h->rank);
-}
-
-int hist_segments(const Exp *e)
+static int segments(const Exp *e)
 {
     const Nest *nest = &e->seg.nest;
     const Dest *d = &e->seg.dests.at[0];
@@ -69,6 +49,28 @@ int hist_segments(const Exp *e)
            atom_eq(t.dims[k], nest->at[k].width))
         k++;
     return k;
+}
+
+Hist hist_of(const Exp *e)
+{
+    bool seg = exp_is_seg(e);
+    const Body *b = seg ? e->seg.body : e->soac.fn->body;
+    Hist h = {.e = e,
+              .op = seg ? e->seg.op : e->soac.op,
+              .dests = seg ? &e->seg.dests : &e->soac.dests,
+              .nes = seg ? e->seg.nes.at : e->soac.nes.at};
+    h.n = h.dests->n;
+    h.rank = h.dests->at[0].rank;
+    h.index = b->res.at;
+    h.vals = b->res.at + h.rank;
+    h.segs = seg ? segments(e) : 0;
+    h.way = way_of(h.op, &h.prim);
+    return h;
+}
+
+Type hist_bin_type(const Hist *h, int j)
+{
+    return type_drop(h->dests->at[j].arr.var->type, h->rank);
 }
 
 const KExp *hist_shared(KGen *kg, const Hist *h)
@@ -90,13 +92,38 @@ HistVal *hist_vals(KGen *kg, const Hist *h)
     return xs;
 }
 
-void hist_open_bounds(KGen *kg, const Hist *h, int n_safe)
+void hist_open_bounds(KGen *kg, const Hist *h)
 {
     const Type t = h->dests->at[0].arr.var->type;
     const KExp *in = kx_bool(kg->cx->perm, true);
-    for (int k = n_safe; k < h->rank; k++)
+    for (int k = h->segs; k < h->rank; k++)
         in = kg_and(kg, in, kg_in_bounds(kg, h->index[k], t.dims[k]));
     kb_if(kg->kb, in);
+}
+
+WorkMark hist_open_element(KGen *kg, const Hist *h, int from, const KExp *at)
+{
+    const Exp *e = h->e;
+    nest_bind_range(kg, &e->seg.nest, from, e->seg.nest.n, at);
+    WorkMark m = kg_work_begin(kg);
+    kg_stms(kg, e->seg.body);
+    hist_open_bounds(kg, h);
+    return m;
+}
+
+void hist_close_element(KGen *kg, WorkMark m)
+{
+    kb_end(kg->kb);
+    kg_work_end(kg, m);
+}
+
+const KExp *hist_open_shared(KGen *kg, const Hist *h, const KExp *total)
+{
+    Arena *a = kg->cx->perm;
+    const KExp *many = hist_shared(kg, h), *zero = kg_int(kg, 0);
+    const KExp *alone = kx_select(a, kg_eq(kg, kg->lid, zero), zero, total);
+    const KExp *step = kx_select(a, many, kg_id(kg, KID_GROUP_SIZE), kg_int(kg, 1));
+    return kb_for(kg->kb, "i", kx_select(a, many, kg->lid, alone), total, step);
 }
 
 void hist_put(KGen *kg, const KLoc *bin, const KExp *x)
@@ -313,7 +340,7 @@ Turns turns_begin(KGen *kg, const Hist *h, KBuf *owner, KBuf *left)
     return t;
 }
 
-void turns_declare(KGen *kg, const Hist *h, Turns *t)
+static void turns_declare(KGen *kg, const Hist *h, Turns *t)
 {
     KBuild *b = kg->kb;
     t->todo = kb_var(b, "todo", T_BOOL, kx_bool(kg->cx->perm, false));
@@ -326,7 +353,8 @@ void turns_declare(KGen *kg, const Hist *h, Turns *t)
     }
 }
 
-void turns_set(KGen *kg, const Hist *h, const Turns *t)
+/* The element at hand into the variables. */
+static void turns_set(KGen *kg, const Hist *h, const Turns *t)
 {
     KBuild *b = kg->kb;
     Arena *a = kg->cx->perm;
@@ -351,8 +379,8 @@ static const KExp *own_number(KGen *kg)
     return kx_conv(kg->cx->perm, T_I32, kg->lid);
 }
 
-/* A flag left from an earlier round is not this one's: it is the round's number. */
-void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs)
+/* The rounds. A flag left from an earlier round is not this one's: it is the round's number. */
+static void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs)
 {
     KBuild *b = kg->kb;
     Arena *a = kg->cx->perm;
@@ -385,6 +413,22 @@ void turns_take(KGen *kg, const Hist *h, const Turns *t, const KLoc *locs)
     kb_do_end(b, turn, kg_of(kg, more));
 }
 
+void turns_update(KGen *kg, const Hist *h, Turns *t, int from, const KExp *beg, const KExp *len,
+                  const KLoc *locs)
+{
+    KBuild *b = kg->kb;
+    const KExp *base = kb_for(b, "base", kg_int(kg, 0), len, kg_id(kg, KID_GROUP_SIZE));
+    turns_declare(kg, h, t);
+    const KExp *off = kb_let(b, "off", kg_add(kg, base, kg->lid));
+    kb_if(b, kg_lt(kg, off, len));
+    WorkMark m = hist_open_element(kg, h, from, kb_let(b, "at", kg_add(kg, beg, off)));
+    turns_set(kg, h, t);
+    hist_close_element(kg, m);
+    kb_end(b);
+    turns_take(kg, h, t, locs);
+    kb_end(b);
+}
+
 /* --- By a thread --------------------------------------------------------------------------- */
 
 void kg_hist(KGen *kg, const Stm *s)
@@ -397,7 +441,7 @@ void kg_hist(KGen *kg, const Stm *s)
     HeapMark turn = heap_mark(kg);
     kg_bind_rows(kg, fn->params.at, &e->soac.arrs, kg_sx_of(kg, i));
     kg_stms(kg, fn->body);
-    hist_open_bounds(kg, &h, 0);
+    hist_open_bounds(kg, &h);
     hist_combine(kg, &h, hist_bins(kg, &h, locs, hist_index(kg, &h)), hist_vals(kg, &h));
     kb_end(kg->kb);
     heap_release(kg, turn);

@@ -19,22 +19,20 @@
 /* What the kernels of a seghist share. Host values. */
 typedef struct {
     Host *h;
-    const Exp *e;
     Hist hist;
-    int k;                             /* dimensions of the segments */
-    const Sx *n_segs, *width, *n_bins; /* S, w, H */
-    const Sx *chunks, *chunk;          /* chunks of a segment, elements of a chunk */
+    Segments sg;      /* S segments of w elements, their chunks */
+    const Sx *n_bins; /* H, of a segment */
 } SegHist;
 
-static SegHist seghist_of(Host *h, const Stm *s)
+static SegHist seghist_of(Host *h, const Exp *e)
 {
     Ctx *cx = h->cx;
-    const Exp *e = s->exp;
-    SegHist sh = {.h = h, .e = e, .hist = hist_of(e), .k = hist_segments(e)};
+    SegHist sh = {.h = h, .hist = hist_of(e)};
     const Type t = e->seg.dests.at[0].arr.var->type;
-    sh.n_segs = nest_size(cx, &e->seg.nest, 0, sh.k);
-    sh.width = nest_size(cx, &e->seg.nest, sh.k, e->seg.nest.n);
-    sh.n_bins = sx_product(cx, t.dims + sh.k, sh.hist.rank - sh.k);
+    int k = sh.hist.segs;
+    sh.sg.n_segs = nest_size(cx, &e->seg.nest, 0, k);
+    sh.sg.width = nest_size(cx, &e->seg.nest, k, e->seg.nest.n);
+    sh.n_bins = sx_product(cx, t.dims + k, sh.hist.rank - k);
     return sh;
 }
 
@@ -50,30 +48,30 @@ static KLoc *dest_locs(KGen *kg, const SegHist *sh)
     return locs;
 }
 
-/* Declares the position of bin number `flat` of the segment at hand, in all dimensions. */
-static const Sx **bin_position(KGen *kg, const SegHist *sh, int from, const KExp *flat)
+/* The bins with number `flat` in the destination's dimensions from .. of arrays at locs. */
+static KLoc *bins_at(KGen *kg, const SegHist *sh, const KLoc *locs, int from, const KExp *flat)
 {
+    const Exp *e = sh->hist.e;
     const Type t = sh->hist.dests->at[0].arr.var->type;
     int rank = sh->hist.rank;
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, rank);
     Var **idx = NEWN(kg->cx->perm, Var *, rank);
     for (int d = 0; d < rank; d++) {
-        idx[d] = d < from ? sh->e->seg.nest.at[d].idx
-                          : var_new(kg->cx, "bin", type_prim(T_I64), sh->e->loc);
+        idx[d] =
+            d < from ? e->seg.nest.at[d].idx : var_new(kg->cx, "bin", type_prim(T_I64), e->loc);
         ix[d] = sx_var(kg->cx, idx[d]);
     }
     kg_unflatten(kg, flat, idx + from, t.dims + from, rank - from);
-    return ix;
+    return hist_bins(kg, &sh->hist, locs, ix);
 }
 
 /* --- Global: a thread an element ----------------------------------------------------------- */
 
 static void global_kernel(const SegHist *sh)
 {
-    const Nest *nest = &sh->e->seg.nest;
-    KGen *kg = kg_new(sh->h, "seghist", sh->e);
     const Hist *h = &sh->hist;
-    const Sx *n = nest_size(kg->cx, nest, 0, nest->n);
+    KGen *kg = kg_new(sh->h, "seghist", h->e);
+    const Sx *n = nest_size(kg->cx, &h->e->seg.nest, 0, h->e->seg.nest.n);
     kg->guard = true;
     Arena *a = kg->cx->perm;
     const KExp *el = nest_open(kg, n), *many = hist_shared(kg, h), *i = el;
@@ -85,61 +83,28 @@ static void global_kernel(const SegHist *sh)
     } else {
         kb_open_block(kg->kb);
     }
-    nest_bind(kg, nest, nest->n, i);
-    WorkMark m = kg_work_begin(kg);
-    kg_stms(kg, sh->e->seg.body);
-    hist_open_bounds(kg, h, sh->k);
+    WorkMark m = hist_open_element(kg, h, 0, i);
     KLoc *bins = hist_bins(kg, h, dest_locs(kg, sh), hist_index(kg, h));
     hist_update(kg, h, bins, hist_vals(kg, h));
-    kb_end(kg->kb);
-    kg_work_end(kg, m);
+    hist_close_element(kg, m);
     kb_end(kg->kb);
     nest_close(kg);
     nest_finish(kg, n);
 }
 
-/* --- Chunks of segments -------------------------------------------------------------------- */
-
-/* Opens the loop over the chunks of worker number `first` of `step`; binds the segment's indices.
- */
+/* Opens the loop over the chunks first, first+step .. of a worker; binds the segment's indices. */
 static Chunk open_chunks(KGen *kg, const SegHist *sh, const KExp *first, const KExp *step)
 {
-    Chunk c = {.chunks = kg_host(kg, sh->chunks),
-               .chunk = kg_host(kg, sh->chunk),
-               .width = kg_host(kg, sh->width)};
-    const KExp *units = nest_total(kg, sx_mul(kg->cx, sh->n_segs, sh->chunks));
-    c.unit = kb_for(kg->kb, "unit", first, units, step);
-    segments_locate(kg, &c);
-    c.len = kb_let(kg->kb, "len", kg_max(kg, kg_int(kg, 0), c.len));
-    nest_bind(kg, &sh->e->seg.nest, sh->k, c.seg);
+    Chunk c = segments_each(kg, &sh->sg, first, step);
+    nest_bind(kg, &sh->hist.e->seg.nest, sh->hist.segs, c.seg);
     return c;
 }
 
-/* Opens the loop of this work-item over numbers below `len` (or all of them, by the first one). */
-static const KExp *open_items(KGen *kg, const KExp *len, const KExp *many)
-{
-    Arena *a = kg->cx->perm;
-    const KExp *zero = kg_int(kg, 0);
-    const KExp *alone = kx_select(a, kg_eq(kg, kg->lid, zero), zero, len);
-    const KExp *step = kx_select(a, many, kg_id(kg, KID_GROUP_SIZE), kg_int(kg, 1));
-    return kb_for(kg->kb, "i", kx_select(a, many, kg->lid, alone), len, step);
-}
-
-/* The element at `off` of a chunk; the block that is opened is entered if it is in bounds. */
+/* The element at `off` of a chunk. */
 static WorkMark open_element(KGen *kg, const SegHist *sh, const Chunk *c, const KExp *off)
 {
-    const Nest *nest = &sh->e->seg.nest;
-    nest_bind_range(kg, nest, sh->k, nest->n, kb_let(kg->kb, "at", kg_add(kg, c->beg, off)));
-    WorkMark m = kg_work_begin(kg);
-    kg_stms(kg, sh->e->seg.body);
-    hist_open_bounds(kg, &sh->hist, sh->k);
-    return m;
-}
-
-static void close_element(KGen *kg, WorkMark m)
-{
-    kb_end(kg->kb);
-    kg_work_end(kg, m);
+    const KExp *at = kb_let(kg->kb, "at", kg_add(kg, c->beg, off));
+    return hist_open_element(kg, &sh->hist, sh->hist.segs, at);
 }
 
 /* --- Local: bins of a group ---------------------------------------------------------------- */
@@ -154,7 +119,6 @@ static PrimType local_elem(const Hist *h)
 typedef struct {
     KBuf *mem;
     const KExp *n_bins, *copies;
-    const KExp *many; /* may work-items update them side by side? */
 } LocalBins;
 
 static KLoc local_bin(KGen *kg, const LocalBins *lb, const KExp *at)
@@ -164,9 +128,10 @@ static KLoc local_bin(KGen *kg, const LocalBins *lb, const KExp *at)
 
 static void local_clear(KGen *kg, const SegHist *sh, const LocalBins *lb)
 {
-    const KExp *i = open_items(kg, kg_mul(kg, lb->n_bins, lb->copies), lb->many);
+    const Hist *h = &sh->hist;
+    const KExp *i = hist_open_shared(kg, h, kg_mul(kg, lb->n_bins, lb->copies));
     KLoc bin = local_bin(kg, lb, i);
-    hist_put(kg, &bin, kg_atom(kg, sh->hist.nes[0]));
+    hist_put(kg, &bin, kg_atom(kg, h->nes[0]));
     kb_end(kg->kb);
     seg_meet(kg);
 }
@@ -175,10 +140,10 @@ static void local_collect(KGen *kg, const SegHist *sh, const LocalBins *lb, cons
 {
     const Hist *h = &sh->hist;
     const Type t = h->dests->at[0].arr.var->type;
-    WorkMark m = open_element(kg, sh, c, open_items(kg, c->len, lb->many));
+    WorkMark m = open_element(kg, sh, c, hist_open_shared(kg, h, c->len));
     const KExp *at = kg_mul(kg, kg_rem(kg, kg->lid, lb->copies), lb->n_bins);
     const Sx *flat = sx_const(kg->cx, 0);
-    for (int d = sh->k; d < h->rank; d++)
+    for (int d = h->segs; d < h->rank; d++)
         flat = sx_add(kg->cx, sx_mul(kg->cx, flat, kg_sx(kg, t.dims[d])), kg_sx(kg, h->index[d]));
     KLoc bin = local_bin(kg, lb, kb_let(kg->kb, "at", kg_add(kg, at, kg_at(kg, flat))));
     kg_if_single(kg);
@@ -186,7 +151,7 @@ static void local_collect(KGen *kg, const SegHist *sh, const LocalBins *lb, cons
     kb_else(kg->kb);
     hist_update(kg, h, &bin, hist_vals(kg, h));
     kb_end(kg->kb);
-    close_element(kg, m);
+    hist_close_element(kg, m);
     kb_end(kg->kb);
     seg_meet(kg);
 }
@@ -197,7 +162,7 @@ static void local_flush(KGen *kg, const SegHist *sh, const LocalBins *lb)
     KBuild *b = kg->kb;
     const Hist *h = &sh->hist;
     PrimType t = h->op->params.at[0]->type.elem;
-    const KExp *bin = open_items(kg, lb->n_bins, lb->many);
+    const KExp *bin = hist_open_shared(kg, h, lb->n_bins);
     KLoc first = local_bin(kg, lb, bin);
     const KExp *r = kb_for(b, "r", kg_int(kg, 1), lb->copies, kg_int(kg, 1));
     KLoc copy = local_bin(kg, lb, kg_add(kg, kg_mul(kg, r, lb->n_bins), bin));
@@ -206,51 +171,38 @@ static void local_flush(KGen *kg, const SegHist *sh, const LocalBins *lb)
     kb_end(b);
     HistVal sum = {.x = kb_let(b, "sum", hist_get(kg, &first, t))};
     kb_if(b, kx_ne(kg->cx->perm, sum.x, kg_atom(kg, h->nes[0])));
-    KLoc *bins = hist_bins(kg, h, dest_locs(kg, sh), bin_position(kg, sh, sh->k, bin));
-    hist_update(kg, h, bins, &sum);
+    hist_update(kg, h, bins_at(kg, sh, dest_locs(kg, sh), h->segs, bin), &sum);
     kb_end(b);
-    kb_end(b);
+    kb_end(kg->kb);
     seg_meet(kg);
 }
 
-static void local_kernel(const SegHist *sh, const Sx *group_size, const Sx *copies)
+static void local_kernel(const SegHist *sh, const Sx *copies)
 {
-    KGen *kg = kg_new(sh->h, "seghist_local", sh->e);
+    KGen *kg = kg_new(sh->h, "seghist_local", sh->hist.e);
     Arena *a = kg->cx->perm;
     kg->guard = true;
-    kg->group_size = group_size;
-    kg->max_threads = sx_mul(kg->cx, sx_size(kg->cx, SIZE_NUM_GROUPS), kg->group_size);
-    LocalBins lb = {.n_bins = kg_host(kg, sh->n_bins),
-                    .copies = kg_host(kg, copies),
-                    .many = hist_shared(kg, &sh->hist)};
+    kg->group_size = sh->sg.threads;
+    LocalBins lb = {.n_bins = kg_host(kg, sh->n_bins), .copies = kg_host(kg, copies)};
     const Sx *count =
         sx_op(kg->cx, SX_MAX, sx_const(kg->cx, 1), sx_mul(kg->cx, sh->n_bins, copies));
     lb.mem = kg_param_local(kg, "bins", local_elem(&sh->hist), count);
     /* Without atomics the first group does everything. */
-    const KExp *group = kg_id(kg, KID_GROUP), *zero = kg_int(kg, 0);
+    const KExp *many = hist_shared(kg, &sh->hist), *group = kg_id(kg, KID_GROUP);
+    const KExp *zero = kg_int(kg, 0);
     const KExp *alone = kx_select(a, kg_eq(kg, group, zero), zero, kg_int(kg, INT64_MAX));
-    const KExp *step = kx_select(a, lb.many, kg_id(kg, KID_GROUPS), kg_int(kg, 1));
-    Chunk c = open_chunks(kg, sh, kx_select(a, lb.many, group, alone), step);
+    const KExp *step = kx_select(a, many, kg_id(kg, KID_GROUPS), kg_int(kg, 1));
+    Chunk c = open_chunks(kg, sh, kx_select(a, many, group, alone), step);
     local_clear(kg, sh, &lb);
     local_collect(kg, sh, &lb, &c);
     local_flush(kg, sh, &lb);
     kb_end(kg->kb);
     Kernel *k = kg_finish(kg);
-    kg_launch(kg, k, nest_groups(kg, sx_mul(kg->cx, sh->n_segs, sh->chunks), sx_const(kg->cx, 1)));
+    kg_launch(kg, k,
+              nest_groups(kg, sx_mul(kg->cx, sh->sg.n_segs, sh->sg.chunks), sx_const(kg->cx, 1)));
 }
 
 /* --- Operators on one scalar --------------------------------------------------------------- */
-
-/* Groups enough for the device, and chunks that are worth bins of their own. */
-static void plan_chunks(SegHist *sh, const Sx *workers, const Sx *least)
-{
-    Ctx *cx = sh->h->cx;
-    const Sx *one = sx_const(cx, 1);
-    const Sx *share = sx_op(cx, SX_CEILDIV, workers, sx_op(cx, SX_MAX, one, sh->n_segs));
-    const Sx *most = sx_op(cx, SX_DIV, sh->width, sx_op(cx, SX_MAX, one, least));
-    sh->chunks = host_let(sh->h, "chunks", sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, share, most)));
-    sh->chunk = host_let(sh->h, "chunk", sx_op(cx, SX_CEILDIV, sh->width, sh->chunks));
-}
 
 enum {
     LOCAL_SHARE = 2,     /* at most 1/2 of the local memory is for bins: two groups at a time */
@@ -267,7 +219,7 @@ static void seghist_scalar(Host *h, SegHist *sh)
     const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY),
                            sx_mul(cx, sx_const(cx, LOCAL_SHARE), item)); /* bins */
     const Sx *fits = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, room, n_bins));
-    const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->width, n_bins));
+    const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->sg.width, n_bins));
     HostIf hi = host_if_more(h, sx_mul(cx, fits, full), 0);
     h->ops = &hi.op.then_;
     const Sx *group_size = host_let(h, "size", sx_team_size(cx));
@@ -277,8 +229,9 @@ static void seghist_scalar(Host *h, SegHist *sh)
     copies = host_let(h, "copies", copies);
     const Sx *least =
         sx_op(cx, SX_MAX, n_bins, sx_mul(cx, group_size, sx_const(cx, ELEMS_PER_ITEM)));
-    plan_chunks(sh, sx_size(cx, SIZE_NUM_GROUPS), least);
-    local_kernel(sh, group_size, copies);
+    sh->sg.threads = group_size;
+    segments_cut(h, &sh->sg, sx_size(cx, SIZE_NUM_GROUPS), sx_op(cx, SX_DIV, sh->sg.width, least));
+    local_kernel(sh, copies);
     host_if_else(h, &hi);
     global_kernel(sh);
     host_if_end(h, &hi);
@@ -286,24 +239,26 @@ static void seghist_scalar(Host *h, SegHist *sh)
 
 /* --- Turns: bins of chunks in global memory ------------------------------------------------ */
 
-/* Where the bins of chunk c of the segment at hand lie: value j's in `mems`, to be set at the
+static const Var *dest_var(const SegHist *sh, int j)
+{
+    return sh->hist.dests->at[j].arr.var;
+}
+
+/* The bytes of the bins of value j that a chunk has, of all segments. */
+static const Sx *bins_bytes(const SegHist *sh, int j)
+{
+    Ctx *cx = sh->h->cx;
+    Type t = dest_var(sh, j)->type;
+    int k = sh->hist.segs;
+    return sx_mul(cx, sx_product(cx, t.dims + k, t.rank - k),
+                  sx_const(cx, prim_type_bytes[t.elem]));
+}
+
+/* Where the bins of chunk c of the segment at hand lie: value j's in a block that is set at the
  * launch. Strides are parameters: if there is one chunk only, they are the destination's. */
 typedef struct {
     const Sx **offset, **step, ***strides; /* host values, for each value j */
 } BinLayout;
-
-/* The i64 size of what a bin holds of value j. */
-static const Sx *bin_elems(Ctx *cx, const Hist *h, int j)
-{
-    Type t = hist_bin_type(h, j);
-    return sx_product(cx, t.dims, t.rank);
-}
-
-static const Sx *all_elems(Ctx *cx, const Hist *h, int j)
-{
-    Type t = h->dests->at[j].arr.var->type;
-    return sx_product(cx, t.dims, t.rank);
-}
 
 static BinLayout layout_bins(const SegHist *sh)
 {
@@ -312,10 +267,10 @@ static BinLayout layout_bins(const SegHist *sh)
     int n = sh->hist.n;
     BinLayout l = {NEWN(cx->perm, const Sx *, n), NEWN(cx->perm, const Sx *, n),
                    NEWN(cx->perm, const Sx **, n)};
-    const Sx *more = sx_op(cx, SX_MIN, sx_const(cx, 1), sx_sub(cx, sh->chunks, sx_const(cx, 1)));
-    more = host_let(h, "more", more);
+    const Sx *more = sx_sub(cx, sh->sg.chunks, sx_const(cx, 1));
+    more = host_let(h, "more", sx_op(cx, SX_MIN, sx_const(cx, 1), more));
     for (int j = 0; j < n; j++) {
-        const Var *v = sh->hist.dests->at[j].arr.var;
+        const Var *v = dest_var(sh, j);
         const ArrLoc *d = host_loc(h, v);
         const Sx *zero = sx_const(cx, 0), *unit = sx_const(cx, 1);
         l.offset[j] = host_let(h, "offset", sx_select(cx, more, zero, d->at.offset));
@@ -344,12 +299,12 @@ static KLoc *chunk_locs(KGen *kg, const SegHist *sh, const BinLayout *l, KBuf *c
     Ctx *cx = kg->cx;
     KLoc *locs = NEWN(cx->perm, KLoc, sh->hist.n);
     for (int j = 0; j < sh->hist.n; j++) {
-        Type t = sh->hist.dests->at[j].arr.var->type;
+        int rank = dest_var(sh, j)->type.rank;
         locs[j] = (KLoc){.mem = mems[j]};
         const Sx *step = sx_mul(cx, kg_sx_of(kg, c->c), kg_host_sx(kg, l->step[j]));
         locs[j].offset = sx_add(cx, kg_host_sx(kg, l->offset[j]), step);
-        locs[j].strides = NEWN(cx->perm, const Sx *, t.rank);
-        for (int k = 0; k < t.rank; k++)
+        locs[j].strides = NEWN(cx->perm, const Sx *, rank);
+        for (int k = 0; k < rank; k++)
             locs[j].strides[k] = kg_host_sx(kg, l->strides[j][k]);
     }
     return locs;
@@ -362,10 +317,10 @@ static void clear_bins(KGen *kg, const SegHist *sh, const KLoc *locs, bool apart
     const Hist *h = &sh->hist;
     KBuild *b = kg->kb;
     const KExp *one = kg_int(kg, 1);
-    kb_if(b, kg_lt(kg, one, kg_host(kg, sh->chunks)));
+    kb_if(b, kg_lt(kg, one, kg_host(kg, sh->sg.chunks)));
     const KExp *bin = kb_for(b, "b", apart ? kg_int(kg, 0) : kg->lid, kg_host(kg, sh->n_bins),
                              apart ? one : kg_id(kg, KID_GROUP_SIZE));
-    KLoc *bins = hist_bins(kg, h, locs, bin_position(kg, sh, sh->k, bin));
+    KLoc *bins = bins_at(kg, sh, locs, h->segs, bin);
     for (int j = 0; j < h->n; j++)
         kg_store(kg, &bins[j], hist_bin_type(h, j), h->nes[j]);
     kb_end(b);
@@ -382,7 +337,7 @@ static void turns_apart(KGen *kg, const SegHist *sh, const BinLayout *l, KBuf *c
     const KExp *off = kb_for(kg->kb, "off", kg_int(kg, 0), c.len, kg_int(kg, 1));
     WorkMark m = open_element(kg, sh, &c, off);
     hist_combine(kg, h, hist_bins(kg, h, locs, hist_index(kg, h)), hist_vals(kg, h));
-    close_element(kg, m);
+    hist_close_element(kg, m);
     kb_end(kg->kb);
     kb_end(kg->kb);
 }
@@ -391,81 +346,54 @@ static void turns_apart(KGen *kg, const SegHist *sh, const BinLayout *l, KBuf *c
 static void turns_together(KGen *kg, const SegHist *sh, const BinLayout *l, KBuf *const *mems,
                            KBuf *owner, KBuf *left)
 {
-    KBuild *b = kg->kb;
     const Hist *h = &sh->hist;
     Turns t = turns_begin(kg, h, owner, left);
     Chunk c = open_chunks(kg, sh, kg_id(kg, KID_GROUP), kg_id(kg, KID_GROUPS));
     KLoc *locs = chunk_locs(kg, sh, l, mems, &c);
     clear_bins(kg, sh, locs, false);
     kg_meet(kg);
-    const KExp *base = kb_for(b, "base", kg_int(kg, 0), c.len, kg_id(kg, KID_GROUP_SIZE));
-    turns_declare(kg, h, &t);
-    const KExp *off = kb_let(b, "off", kg_add(kg, base, kg->lid));
-    kb_if(b, kg_lt(kg, off, c.len));
-    WorkMark m = open_element(kg, sh, &c, off);
-    turns_set(kg, h, &t);
-    close_element(kg, m);
-    kb_end(b);
-    turns_take(kg, h, &t, locs);
-    kb_end(b);
-    kb_end(b);
+    turns_update(kg, h, &t, h->segs, c.beg, c.len, locs);
+    kb_end(kg->kb);
 }
 
-/* The first kernel; *apart: chunks are threads' on a GPU, too. */
-static KGen *turns_kernel(const SegHist *sh, const BinLayout *l, bool apart)
+/* The first kernel; apart: chunks are threads' on a GPU, too. */
+static Stage turns_kernel(const SegHist *sh, bool apart)
 {
-    KGen *kg = kg_new(sh->h, "seghist_turns", sh->e);
+    BinLayout l = layout_bins(sh);
+    KGen *kg = kg_new(sh->h, "seghist_turns", sh->hist.e);
     kg->guard = true;
-    kg->max_threads = sx_mul(kg->cx, sx_size(kg->cx, SIZE_NUM_GROUPS), kg->group_size);
     KBuf **mems = bin_params(kg, &sh->hist);
     if (apart) {
-        turns_apart(kg, sh, l, mems);
-        return kg;
+        turns_apart(kg, sh, &l, mems);
+        return (Stage){kg, kg_finish(kg)};
     }
     KBuf *owner = kg_param_local(kg, "owner", T_I32, sx_team_size(kg->cx));
     KBuf *left = kg_param_local(kg, "left", T_I32, sx_const(kg->cx, 1));
     kg_if_single(kg);
-    turns_apart(kg, sh, l, mems);
+    turns_apart(kg, sh, &l, mems);
     kb_else(kg->kb);
-    turns_together(kg, sh, l, mems, owner, left);
+    turns_together(kg, sh, &l, mems, owner, left);
     kb_end(kg->kb);
-    return kg;
-}
-
-static void launch_turns(KGen *kg, Kernel *k, const SegHist *sh, bool apart, Mem *const *mems)
-{
-    Ctx *cx = kg->cx;
-    KParams args = {0};
-    int j = 0;
-    for (int i = 0; i < kg->params.n; i++) {
-        KParam p = kg->params.at[i];
-        if (p.kind == KP_MEM && !p.mem)
-            p.mem = mems[j++];
-        vec_push(cx->perm, &args, p);
-    }
-    const Sx *per_group = kg->group_size;
-    if (!apart)
-        per_group = sx_op(cx, SX_DIV, per_group, sx_team_size(cx));
-    kg_launch_args(kg, k, args, nest_groups(kg, sx_mul(cx, sh->n_segs, sh->chunks), per_group));
+    return (Stage){kg, kg_finish(kg)};
 }
 
 /* The second kernel: one thread a bin. */
-static void combine_kernel(const SegHist *sh, Mem *const *subs)
+static void combine_kernel(const SegHist *sh, Mem *const *parts)
 {
     Ctx *cx = sh->h->cx;
     const Hist *h = &sh->hist;
-    KGen *kg = kg_new(sh->h, "seghist_combine", sh->e);
-    const Sx *n = sx_mul(cx, sh->n_segs, sh->n_bins);
+    KGen *kg = kg_new(sh->h, "seghist_combine", h->e);
+    const Sx *n = sx_mul(cx, sh->sg.n_segs, sh->n_bins);
     const KExp *b = nest_open(kg, n);
     WorkMark m = kg_work_begin(kg);
-    KLoc *bins = hist_bins(kg, h, dest_locs(kg, sh), bin_position(kg, sh, 0, b));
+    KLoc *bins = bins_at(kg, sh, dest_locs(kg, sh), 0, b);
     HistVal *xs = NEWN(cx->perm, HistVal, h->n);
-    const KExp *c = kb_for(kg->kb, "c", kg_int(kg, 0), kg_host(kg, sh->chunks), kg_int(kg, 1));
+    const KExp *c = kb_for(kg->kb, "c", kg_int(kg, 0), kg_host(kg, sh->sg.chunks), kg_int(kg, 1));
     const Sx *at = kg_sx_of(kg, kb_let(kg->kb, "at", kg_add(kg, kg_mul(kg, c, kg_host(kg, n)), b)));
     for (int j = 0; j < h->n; j++) {
         Type t = hist_bin_type(h, j);
-        KLoc l = {.mem = kg_param_mem(kg, subs[j], t.elem)};
-        l.offset = sx_mul(cx, at, kg_host_sx(kg, bin_elems(cx, h, j)));
+        KLoc l = {.mem = kg_param_mem(kg, parts[j], t.elem)};
+        l.offset = sx_mul(cx, at, kg_host_sx(kg, sx_product(cx, t.dims, t.rank)));
         l.strides = loc_strides_row_major(kg, t, sx_const(cx, 1));
         xs[j] = (HistVal){.x = t.rank == 0 ? hist_get(kg, &l, t.elem) : NULL, .loc = l};
     }
@@ -481,60 +409,49 @@ enum {
     ITEM_CHUNK = 1024       /* elements of one work-item, at least */
 };
 
+/* Chunks that are worth bins of their own; apart: each belongs to one work-item. */
 static void plan_turns(SegHist *sh, bool apart)
 {
     Ctx *cx = sh->h->cx;
     const Sx *team = sx_team_size(cx), *bytes = sx_const(cx, 1);
-    for (int j = 0; j < sh->hist.n; j++) {
-        PrimType t = sh->hist.dests->at[j].arr.var->type.elem;
-        bytes = sx_add(cx, bytes,
-                       sx_mul(cx, all_elems(cx, &sh->hist, j), sx_const(cx, prim_type_bytes[t])));
-    }
+    for (int j = 0; j < sh->hist.n; j++)
+        bytes = sx_add(cx, bytes, sx_mul(cx, sh->sg.n_segs, bins_bytes(sh, j)));
     const Sx *room = sx_op(cx, SX_DIV, sx_const(cx, BINS_BYTES), bytes);
-    const Sx *workers = sx_size(cx, SIZE_GROUP_SIZE); /* of a group: threads or teams */
-    if (!apart)
-        workers = sx_op(cx, SX_DIV, workers, team);
-    workers = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), workers);
-    workers = sx_op(cx, SX_MIN, workers, sx_mul(cx, sh->n_segs, room));
     const Sx *worth = sx_const(cx, ITEM_CHUNK), *bins = sh->n_bins;
     if (!apart) { /* few bins are soon combined by many threads */
         worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
         bins = sx_op(cx, SX_DIV, bins, sx_op(cx, SX_MIN, team, sx_const(cx, 16)));
     }
-    plan_chunks(sh, workers, sx_op(cx, SX_MAX, worth, bins));
+    sh->sg.threads = apart ? sx_const(cx, 1) : team;
+    const Sx *workers = sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), sh->sg.threads);
+    workers = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), workers);
+    workers = sx_op(cx, SX_MIN, workers, sx_mul(cx, sh->sg.n_segs, room));
+    const Sx *most = sx_op(cx, SX_DIV, sh->sg.width, sx_op(cx, SX_MAX, worth, bins));
+    segments_cut(sh->h, &sh->sg, workers, most);
 }
 
 static void seghist_turns(Host *h, SegHist *sh)
 {
-    Ctx *cx = h->cx;
     int n = sh->hist.n;
     bool apart = !types_scalar(&sh->hist.op->params, 0, n);
     plan_turns(sh, apart);
-    BinLayout l = layout_bins(sh);
-    KGen *kg = turns_kernel(sh, &l, apart);
-    Kernel *k = kg_finish(kg);
-    Mem **dests = NEWN(cx->perm, Mem *, n), **subs = NEWN(cx->perm, Mem *, n);
-    for (int j = 0; j < n; j++)
-        dests[j] = host_loc(h, sh->hist.dests->at[j].arr.var)->mem;
-    HostIf hi = host_if_more(h, sh->chunks, 1);
-    h->ops = &hi.op.then_;
+    Stages st = {.first = turns_kernel(sh, apart), .sg = &sh->sg};
+    Mem **dests = NEWN(h->cx->perm, Mem *, n);
+    const Sx **bytes = NEWN(h->cx->perm, const Sx *, n);
     for (int j = 0; j < n; j++) {
-        PrimType t = sh->hist.dests->at[j].arr.var->type.elem;
-        const Sx *bytes = sx_mul(cx, all_elems(cx, &sh->hist, j), sx_const(cx, prim_type_bytes[t]));
-        subs[j] = host_alloc(h, "bins", sx_mul(cx, sh->chunks, bytes));
+        dests[j] = host_loc(h, dest_var(sh, j))->mem;
+        bytes[j] = bins_bytes(sh, j);
     }
-    launch_turns(kg, k, sh, apart, subs);
-    combine_kernel(sh, subs);
-    host_if_else(h, &hi);
-    launch_turns(kg, k, sh, apart, dests);
-    host_if_end(h, &hi);
+    stages_begin(&st, n, bytes);
+    combine_kernel(sh, st.parts);
+    stages_end(&st, dests);
 }
 
 /* --- The construct ------------------------------------------------------------------------- */
 
 void cg_seghist(Host *h, const Stm *s)
 {
-    SegHist sh = seghist_of(h, s);
+    SegHist sh = seghist_of(h, s->exp);
     if (sh.hist.way == HIST_TURNS)
         seghist_turns(h, &sh);
     else

@@ -14,17 +14,23 @@ Segments segments_plan(KGen *kg, const Nest *nest, int per_thread)
     const Sx *s = nest_size(cx, nest, 0, nest->n - 1), *w = sx_atom(cx, nest_width(nest));
     const Sx *in_group = sx_op(cx, SX_DIV, kg->group_size, team);
     const Sx *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), in_group);
-    const Sx *s1 = sx_op(cx, SX_MAX, s, one);
     const Sx *threads = sx_op(cx, SX_CEILDIV, w, sx_const(cx, per_thread));
     const Sx *worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
-    const Sx *chunks =
-        sx_op(cx, SX_MIN, sx_op(cx, SX_CEILDIV, teams, s1), sx_op(cx, SX_CEILDIV, w, worth));
     Segments sg = {.n_segs = s, .width = w};
     sg.threads = host_let(h, "threads", sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, team, threads)));
-    sg.chunks = host_let(h, "chunks", sx_op(cx, SX_MAX, one, chunks));
-    sg.chunk = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, w, sg.chunks));
-    sg.chunk = host_let(h, "chunk", sg.chunk);
+    segments_cut(h, &sg, teams, sx_op(cx, SX_CEILDIV, w, worth));
     return sg;
+}
+
+void segments_cut(Host *h, Segments *sg, const Sx *workers, const Sx *most)
+{
+    Ctx *cx = h->cx;
+    const Sx *one = sx_const(cx, 1);
+    const Sx *share = sx_op(cx, SX_CEILDIV, workers, sx_op(cx, SX_MAX, sg->n_segs, one));
+    sg->chunks = sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, share, most));
+    sg->chunks = host_let(h, "chunks", sg->chunks);
+    sg->chunk = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, sg->width, sg->chunks));
+    sg->chunk = host_let(h, "chunk", sg->chunk);
 }
 
 Segments segments_of_partials(Host *h, const Segments *first)
@@ -34,13 +40,6 @@ Segments segments_of_partials(Host *h, const Segments *first)
     sg.chunks = sx_const(cx, 1);
     sg.threads = host_let(h, "threads", sx_op(cx, SX_MIN, sx_team_size(cx), first->chunks));
     return sg;
-}
-
-const Sx *segments_groups(KGen *kg, const Segments *sg)
-{
-    Ctx *cx = kg->cx;
-    const Sx *per_group = sx_op(cx, SX_DIV, kg->group_size, sg->threads);
-    return nest_groups(kg, sx_mul(cx, sg->n_segs, sg->chunks), per_group);
 }
 
 enum { SHORT_BODY = 24 }; /* statements; longer ones fill the time by themselves */
@@ -84,19 +83,35 @@ void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, c
     n->active = kb_let(b, "active", some);
 }
 
+/* All chunks together. */
+static const KExp *open_units(KGen *kg, const Segments *sg)
+{
+    const Sx *total = sx_mul(kg->cx, sg->n_segs, sg->chunks);
+    const Sx *per_group = sx_op(kg->cx, SX_DIV, kg->group_size, sg->threads);
+    kg->max_threads = nest_max_threads(kg, total, per_group);
+    return nest_total(kg, total);
+}
+
+static Chunk chunk_numbers(KGen *kg, const Segments *sg)
+{
+    return (Chunk){.chunks = kg_host(kg, sg->chunks),
+                   .chunk = kg_host(kg, sg->chunk),
+                   .width = kg_host(kg, sg->width)};
+}
+
 Chunk segments_open(KGen *kg, const Segments *sg)
 {
-    Ctx *cx = kg->cx;
-    const Sx *total = sx_mul(cx, sg->n_segs, sg->chunks);
-    Chunk n = {
-        .chunks = kg_host(kg, sg->chunks),
-        .chunk = kg_host(kg, sg->chunk),
-        .threads = kg_host(kg, sg->threads),
-        .width = kg_host(kg, sg->width),
-    };
-    const KExp *units = nest_total(kg, total);
-    kg->max_threads = nest_max_threads(kg, total, sx_op(cx, SX_DIV, kg->group_size, sg->threads));
-    segments_share(kg, &n, kg_id(kg, KID_GROUP), kg_id(kg, KID_GROUPS), units);
+    Chunk n = chunk_numbers(kg, sg);
+    n.threads = kg_host(kg, sg->threads);
+    segments_share(kg, &n, kg_id(kg, KID_GROUP), kg_id(kg, KID_GROUPS), open_units(kg, sg));
+    return n;
+}
+
+Chunk segments_each(KGen *kg, const Segments *sg, const KExp *first, const KExp *step)
+{
+    Chunk n = chunk_numbers(kg, sg);
+    n.unit = kb_for(kg->kb, "unit", first, open_units(kg, sg), step);
+    segments_locate(kg, &n);
     return n;
 }
 
@@ -269,4 +284,43 @@ void host_if_end(Host *h, HostIf *hi)
 {
     h->ops = hi->outer;
     host_op(h, hi->op);
+}
+
+/* --- Stages -------------------------------------------------------------------------------- */
+
+void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs)
+{
+    Ctx *cx = st->kg->cx;
+    const Sx *per_group = sx_op(cx, SX_DIV, st->kg->group_size, sg->threads);
+    const Sx *groups = nest_groups(st->kg, sx_mul(cx, sg->n_segs, sg->chunks), per_group);
+    KParams args = {0};
+    int j = 0;
+    for (int i = 0; i < st->kg->params.n; i++) {
+        KParam p = st->kg->params.at[i];
+        if (p.kind == KP_MEM && !p.mem)
+            p.mem = outs[j++];
+        vec_push(cx->perm, &args, p);
+    }
+    kg_launch_args(st->kg, st->k, args, groups);
+}
+
+void stages_begin(Stages *st, int n, const Sx *const *bytes)
+{
+    const Segments *sg = st->sg;
+    Host *h = st->first.kg->h;
+    const Sx *all = sx_mul(h->cx, sg->n_segs, sg->chunks);
+    st->parts = NEWN(h->cx->perm, Mem *, n);
+    st->several = host_if_more(h, sg->chunks, 1);
+    h->ops = &st->several.op.then_;
+    for (int j = 0; j < n; j++)
+        st->parts[j] = host_alloc(h, "partial", sx_mul(h->cx, all, bytes[j]));
+    stage_launch(&st->first, sg, st->parts);
+}
+
+void stages_end(Stages *st, Mem *const *final)
+{
+    Host *h = st->first.kg->h;
+    host_if_else(h, &st->several);
+    stage_launch(&st->first, st->sg, final);
+    host_if_end(h, &st->several);
 }

@@ -35,6 +35,9 @@ typedef struct {
 Segments segments_plan(KGen *kg, const Nest *nest, int per_thread);
 /* S segments of C partial results, a second stage over them. */
 Segments segments_of_partials(Host *h, const Segments *first);
+/* Sets chunks and chunk: a segment is cut so that all of them together give work to `workers`, into
+ * at most `most` chunks. */
+void segments_cut(Host *h, Segments *sg, const Sx *workers, const Sx *most);
 /* Opens the loop over the chunks of a group's threads. Inside, `active` is known; seg, c, beg and
  * len only after segments_locate, for active threads. */
 Chunk segments_open(KGen *kg, const Segments *sg);
@@ -44,8 +47,9 @@ Chunk segments_open(KGen *kg, const Segments *sg);
 void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, const KExp *units);
 /* Sets seg, c, beg, len. */
 void segments_locate(KGen *kg, Chunk *n);
-/* Launches: kernel k with the blocks `outs` in place of the output parameters. */
-const Sx *segments_groups(KGen *kg, const Segments *sg);
+/* Opens the loop over the chunks first, first+step .. of one worker (a thread or a whole group),
+ * and locates them. */
+Chunk segments_each(KGen *kg, const Segments *sg, const KExp *first, const KExp *step);
 
 /* The accumulators of a reduction or scan in a thread. */
 typedef struct {
@@ -94,11 +98,11 @@ KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs);
  * mapped-out results go (NULL: nowhere). */
 void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
                     const Stm *s);
-/* A little scalar code without loops (or branches), so that several elements can be worked on side by
- * side? */
+/* A little scalar code without loops (or branches), so that several elements can be worked on side
+ * by side? */
 bool seg_is_short(const Body *b, bool branches);
-/* Scans a chunk in tiles of an element a thread, beginning with acc. Closes the loop over chunks. All
- * threads must come here. */
+/* Scans a chunk in tiles of an element a thread, beginning with acc. Closes the loop over chunks.
+ * All threads must come here. */
 void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs);
 /* A whole segment by this thread, whatever the operator works on; outer dimensions are bound. */
 void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan);
@@ -113,6 +117,20 @@ typedef struct {
 } Stage;
 /* Reduces the elements of e's nest (mapped-out results written to outs, or not at all if NULL). */
 Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs, const Stm *s);
+/* Launches it, with the blocks `outs` in place of its output parameters. */
 void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs);
+/* Two stages: where segments have several chunks the first one gives partial results, which a
+ * second one combines. */
+typedef struct {
+    Stage first;
+    const Segments *sg;
+    Mem **parts; /* blocks of the n partial results */
+    HostIf several;
+} Stages;
+/* Launches the first stage for several chunks; the second one's launch belongs between the two.
+ * bytes: of the partial results of a chunk. */
+void stages_begin(Stages *st, int n, const Sx *const *bytes);
+/* ... and for one chunk a segment, with the results in `final`. */
+void stages_end(Stages *st, Mem *const *final);
 
 #endif

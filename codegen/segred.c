@@ -136,19 +136,6 @@ static Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const 
     return finish_stage(kg, &ac, &n);
 }
 
-void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs)
-{
-    KParams args = {0};
-    int j = 0;
-    for (int i = 0; i < st->kg->params.n; i++) {
-        KParam p = st->kg->params.at[i];
-        if (p.kind == KP_MEM && !p.mem)
-            p.mem = outs[j++];
-        vec_push(st->kg->cx->perm, &args, p);
-    }
-    kg_launch_args(st->kg, st->k, args, segments_groups(st->kg, sg));
-}
-
 /* --- Operators on arrays ------------------------------------------------------------------- */
 
 void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
@@ -206,33 +193,24 @@ void seg_sequential(Host *h, const Stm *s, const ArrLoc *outs, bool scan)
 
 /* --- The construct ------------------------------------------------------------------------- */
 
-static Mem *partial_block(Host *h, PrimType t, const Segments *sg)
-{
-    const Sx *n = sx_mul(h->cx, sg->n_segs, sg->chunks);
-    return host_alloc(h, "partial", sx_mul(h->cx, n, sx_const(h->cx, prim_type_bytes[t])));
-}
-
 static void segred_staged(Host *h, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     int n = e->seg.nes.n;
     KGen *sizes = kg_new(h, "segred", e);
     Segments sg = segments_plan(sizes, &e->seg.nest, 4);
-    Stage first = red_elements(h, e, &sg, outs, s);
-    Mem **final = NEWN(h->cx->perm, Mem *, n), **parts = NEWN(h->cx->perm, Mem *, n);
-    for (int j = 0; j < n; j++)
+    Stages st = {.first = red_elements(h, e, &sg, outs, s), .sg = &sg};
+    Mem **final = NEWN(h->cx->perm, Mem *, n);
+    const Sx **bytes = NEWN(h->cx->perm, const Sx *, n);
+    for (int j = 0; j < n; j++) {
         final[j] = outs[j].mem;
-    HostIf hi = host_if_more(h, sg.chunks, 1);
-    h->ops = &hi.op.then_;
-    for (int j = 0; j < n; j++)
-        parts[j] = partial_block(h, e->seg.op->params.at[j]->type.elem, &sg);
-    stage_launch(&first, &sg, parts);
+        bytes[j] = sx_const(h->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem]);
+    }
+    stages_begin(&st, n, bytes);
     Segments sg2 = segments_of_partials(h, &sg);
-    Stage second = red_partials(h, e, &sg2, parts);
+    Stage second = red_partials(h, e, &sg2, st.parts);
     stage_launch(&second, &sg2, final);
-    host_if_else(h, &hi);
-    stage_launch(&first, &sg, final);
-    host_if_end(h, &hi);
+    stages_end(&st, final);
 }
 
 void cg_segred(Host *h, const Stm *s)
