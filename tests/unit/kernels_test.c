@@ -1,0 +1,186 @@
+/* The kernels of all programs here, as they are made and on each target: their text read back is
+ * the same, and the passes leave nothing that they are to take away. `kernels_test
+ * [PROGRAM.sf...]`. */
+#include "check.h"
+
+#include "codegen/plan.h"
+#include "kir/text.h"
+#include "kir/verify.h"
+#include "kir_tidy.h"
+#include "passes.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How the process of a program ends. */
+enum { EXIT_NONE = 0, EXIT_KERNELS = 10, EXIT_WRONG = 11 };
+
+#ifdef ARENA_DEBUG
+enum { EVERY = 8 }; /* slow: some of the programs */
+#else
+enum { EVERY = 1 };
+#endif
+
+typedef struct {
+    Ctx *cx;
+    const char *program;
+    int failed;
+} Test;
+
+static void fail(Test *t, const KFun *f, const char *what, const KStm *s)
+{
+    t->failed++;
+    printf("%s: %s: %s%s%s\n", t->program, f->name, what, s ? ": " : "", s ? kstm_text(s) : "");
+}
+
+static const char *text_of(Test *t, const KFun *f)
+{
+    Out o = {0};
+    kir_print(&o, f);
+    const char *text = arena_strdup(t->cx->perm, o.text);
+    out_free(&o);
+    return text;
+}
+
+static void check_text(Test *t, const KFun *f)
+{
+    const char *text = text_of(t, f);
+    KFuns read = {0};
+    if (!kir_read(t->cx, f->name, text, strlen(text), &read) || read.n != 1) {
+        diag_flush();
+        fail(t, f, "its text cannot be read", NULL);
+        return;
+    }
+    Loc at;
+    const char *wrong = kir_check(t->cx->perm, read.at[0], &at);
+    if (wrong)
+        fail(t, f, wrong, NULL);
+    else if (strcmp(text, text_of(t, read.at[0])) != 0)
+        fail(t, f, "its text read back is another one", NULL);
+}
+
+static void check_tidy(Test *t, const KFun *f)
+{
+    Arena *a = t->cx->perm;
+    const struct {
+        const char *what;
+        const KStm *s;
+    } found[] = {{"nobody uses it", td_unused_load(a, f)}};
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++)
+        if (found[i].s)
+            fail(t, f, found[i].what, found[i].s);
+}
+
+static Plan *plan_of(Ctx *cx, const char *file)
+{
+    PassOptions none = {0};
+    Prog *p = front_end(cx, file);
+    if (!p || p->entries.n == 0)
+        return NULL;
+    p = passes_run(cx, p, 0, n_passes - 1, &none);
+    diag_flush();
+    return diag_errors() ? NULL : cg_plan(cx, p);
+}
+
+/* In a process of its own: memory is given back at its end. Programs that are to be rejected have
+ * no kernels. */
+static int check_program(const char *file)
+{
+    Arena *a = arena_new();
+    Ctx cx = {.perm = a, .scratch = arena_new()};
+    Test t = {.cx = &cx, .program = file};
+    Plan *p = plan_of(&cx, file);
+    for (int i = 0; p && i < p->kernels.n; i++) {
+        check_text(&t, p->kernels.at[i]->fun);
+        for (int k = 0; k < N_KTARGETS; k++) {
+            check_text(&t, p->kernels.at[i]->on[k]);
+            check_tidy(&t, p->kernels.at[i]->on[k]);
+        }
+    }
+    return t.failed ? EXIT_WRONG : p && p->kernels.n ? EXIT_KERNELS : EXIT_NONE;
+}
+
+static void start(const char *file)
+{
+    fflush(stdout);
+    if (fork() != 0)
+        return;
+    if (!freopen("/dev/null", "w", stderr))
+        exit(EXIT_BUG);
+    int code = check_program(file);
+    fflush(stdout);
+    _exit(code);
+}
+
+static int with_kernels;
+
+static void finish(void)
+{
+    int status;
+    CHECK(wait(&status) > 0);
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BUG;
+    CHECK(code == EXIT_KERNELS || code == EXIT_NONE);
+    with_kernels += code == EXIT_KERNELS;
+}
+
+static void check_programs(const char *const *files, int n, int every)
+{
+    enum { JOBS = 2 };
+    int running = 0;
+    for (int i = 0; i < n; i += every) {
+        if (running == JOBS)
+            finish();
+        else
+            running++;
+        start(files[i]);
+    }
+    while (running-- > 0)
+        finish();
+}
+
+/* --- The questions, on kernels that have what they look for
+ * --------------------------------------- */
+
+typedef const KStm *Question(Arena *a, const KFun *f);
+
+static void check_question(const char *text, Question *ask, const char *want)
+{
+    Arena *a = arena_new();
+    Ctx cx = {.perm = a, .scratch = arena_new()};
+    KFuns read = {0};
+    CHECK(kir_read(&cx, "question", text, strlen(text), &read) && read.n == 1);
+    const KStm *s = read.n ? ask(a, read.at[0]) : NULL;
+    CHECK(s ? want && strcmp(kstm_text(s), want) == 0 : !want);
+    arena_free(a);
+}
+
+#define KERNEL(body) "kernel k local l: local i32 mem g: global i32 scalar n: i64 { " body " }"
+
+static void check_questions(void)
+{
+    check_question(KERNEL("load x: i32 = l[0] load y: i32 = l[1] store g[0] = y"), td_unused_load,
+                   "load x: i32 = l[0]");
+    check_question(KERNEL("load x: i32 = l[0] store g[0] = x"), td_unused_load, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const where[] = {"examples/*.sf", "bench/*/*.sf", "tests/programs/*/*.sf",
+                                        "tests/e2e/*/*.sf"};
+    check_questions();
+    if (argc > 1) {
+        check_programs((const char *const *)argv + 1, argc - 1, 1);
+        return check_summary();
+    }
+    for (size_t i = 0; i < sizeof where / sizeof *where; i++) {
+        glob_t g;
+        CHECK(glob(where[i], 0, NULL, &g) == 0);
+        int few = with_kernels;
+        check_programs((const char *const *)g.gl_pathv, (int)g.gl_pathc, EVERY);
+        CHECK(with_kernels > few);
+        globfree(&g);
+    }
+    return check_summary();
+}
