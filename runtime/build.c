@@ -303,14 +303,15 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
 
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
 {
-    fprintf(f, "%s\n%s\n", rt_text_prelude_cl, rt_text_scalar_h);
+    fprintf(f, "/* The kernels as GPUs have them; those of CPUs with -DMF_CPU. */\n%s\n%s\n",
+            rt_text_prelude_cl, rt_text_scalar_h);
     for (int i = 0; i < prog->n_kernels; i++) {
         const rt_kernel_def *k = &prog->kernels[i];
-        bool same = k->source[RT_GPU] == k->source[RT_CPU];
-        fprintf(f, "/* Kernel %s%s; options: %s */\n%s\n", k->name, same ? "" : " on GPUs",
-                k->options, k->source[RT_GPU]);
-        if (!same)
-            fprintf(f, "/* Kernel %s on CPUs; options: %s */\n%s\n", k->name, k->options,
-                    k->source[RT_CPU]);
+        const char *gpu = k->source[RT_GPU], *cpu = k->source[RT_CPU];
+        fprintf(f, "/* Kernel %s; options: %s */\n", k->name, k->options);
+        if (gpu == cpu)
+            fprintf(f, "%s\n", gpu);
+        else
+            fprintf(f, "#ifdef MF_CPU\n%s\n#else\n%s\n#endif\n", cpu, gpu);
     }
 }

@@ -166,7 +166,8 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k);
 RT_API double rt_seconds(void);
 /* The folder for config.cache, made if it is missing; "" if it cannot be used. */
 RT_API void rt_cache_open(rt_ctx *ctx);
-/* All kernels of the program as one text, for --dump-opencl. */
+/* All kernels of the program as one text, for --dump-opencl: compiled as it is those of GPUs, with
+ * -DMF_CPU those of CPUs. */
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f);
 
 /* --- launch.c --- */

@@ -194,6 +194,18 @@ table("full disk, program", True, [(a, a) for a in
        "-n --profile-json /dev/full", "--dump-opencl /dev/full", "-b", "")], full_file)
 
 
+@case(True)
+def kernels_of_a_program(box):
+    """The text of all kernels compiles, for each kind of devices and width of indices."""
+    box.run([box.binary("mapscan"), "--dump-opencl", "k.cl"], 0, leaves=["k.cl"])
+    text = (box.path / "k.cl").read_text()
+    if not all(word in text for word in ("barrier(CLK_LOCAL_MEM_FENCE)", "#ifdef MF_CPU\n/* segscan: ")):
+        raise Failed("the kernels of GPUs, the kernels of CPUs")
+    for options in ([], ["-DMF_CPU"], ["-DMF_INDEX32"], ["-DMF_CPU", "-DMF_INDEX32"]):
+        box.run(["clang", "-x", "cl", "-cl-std=CL1.2", "-D__OPENCL_VERSION__=120", "-Xclang", "-finclude-default-header",
+                 "-fsyntax-only", *options, "k.cl"], 0)
+
+
 def both_widths(box, program, stdin, out, shape, params):
     """Indices of 64 bits give what those of 32 do, and are taken only if asked for here: sizes are small."""
     for bits in (32, 64):
