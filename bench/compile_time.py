@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """Time and peak memory of `minifut compile --emit=c` (no host C compiler) on every program of tests/programs,
-examples and bench, and on two generated ones: 2,000 lines, and a nest of maps eight deep.
+examples and bench, and on generated ones: 2,000 lines, and nests of maps.
 
 usage: bench/compile_time.py [MINIFUT] [PROGRAM...]
 
 Memory below that of the Python that starts the compiler (some 20 MB) shows as that. Sorted by time, the worst last; what is over a limit is marked, and the exit code is then 1."""
-import importlib.machinery
-import importlib.util
 import os
 import sys
 import tempfile
@@ -21,11 +19,10 @@ RUNS = 3  # the best counts: other work on the machine is not the compiler's
 
 def generated(folder):
     """The programs that the tests of the command line generate."""
-    loader = importlib.machinery.SourceFileLoader("cli", str(ROOT / "tests/cli/run"))
-    cli = importlib.util.module_from_spec(importlib.util.spec_from_loader("cli", loader))
-    loader.exec_module(cli)
-    texts = {"2000_lines": cli.long_program(), "nest_of_8": cli.nest_program(8, 1),
-             "nest_of_5_with_siblings": cli.nest_program(5, 3)}
+    sys.path.append(str(ROOT / "tests/cli"))
+    from commands import long_program, nest_program
+    texts = {"2000_lines": long_program(), "nest_of_8": nest_program(8, 1),
+             "nest_of_5_with_siblings": nest_program(5, 3)}
     for name, text in texts.items():
         path = Path(folder) / f"{name}.sf"
         path.write_text(text)

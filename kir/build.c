@@ -117,11 +117,6 @@ void kb_meet(KBuild *b, unsigned fence)
     kb_stm(b, (KStm){.kind = KST_BARRIER, .fence = fence});
 }
 
-void kb_comment(KBuild *b, const char *text)
-{
-    kb_stm(b, (KStm){.kind = KST_COMMENT, .text = text});
-}
-
 /* --- Blocks ----------------------------------------------------------------------------------- */
 
 static KStm *open_stm(KBuild *b, KStm s)

@@ -259,7 +259,6 @@ void kb_set(KBuild *b, KVar *v, const KExp *x);
 void kb_store(KBuild *b, KBuf *buf, const KExp *at, const KExp *x);
 KBuf *kb_array(KBuild *b, const char *base, PrimType elem, int64_t count);
 void kb_meet(KBuild *b, unsigned fence); /* a BARRIER: all work-items of the group meet */
-void kb_comment(KBuild *b, const char *text);
 
 /* Blocks: what follows goes into them until kb_end. */
 const KExp *kb_for(KBuild *b, const char *base, const KExp *from, const KExp *to, const KExp *step);

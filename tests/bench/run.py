@@ -11,6 +11,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path += [str(ROOT / "bench"), str(ROOT / "bench" / "primitives")]
 import compare  # noqa: E402
+import compile_time  # noqa: E402
 import ratios  # noqa: E402
 from cases import CASES  # noqa: E402
 from values import difference, read_binary, write_values  # noqa: E402
@@ -102,6 +103,17 @@ def test_side_by_side(minifut, place):
     check(len(rows) == 4 and all(map(ratios.ratio, rows)), text)
 
 
+def test_compile_time(minifut, place):
+    runner = ROOT / "bench/compile_time.py"
+    lines = shell(runner, minifut, ROOT / "examples/dotprod.sf").decode().splitlines()
+    check(len(lines) == 2 and lines[0].endswith(" examples/dotprod.sf") and lines[1].startswith("1 programs in "), lines)
+    r = subprocess.run([runner, minifut, place / "missing.sf"], capture_output=True, text=True)
+    check(r.returncode == 1 and "<-- exit code 1\n1 programs" in r.stdout, r.stdout)
+    names = [p.stem for p in compile_time.generated(place)]
+    check(names == ["2000_lines", "nest_of_8", "nest_of_5_with_siblings"], names)
+    check(sum(1 for _ in compile_time.programs()) > 500, "programs to measure")
+
+
 def main():
     minifut = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as place:
@@ -110,6 +122,7 @@ def main():
         test_ratios(place)
         test_thresholds(place)
         test_side_by_side(minifut, place)
+        test_compile_time(minifut, place)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 
