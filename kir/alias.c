@@ -23,14 +23,15 @@ void kir_aliases(Arena *a, KFun *f, KApartFn *apart, void *env)
         if (!is_global(&f->params.at[i]))
             continue;
         KBuf *b = f->params.at[i].buf;
-        bool alone = true, read_only = !ptrset_has(written, b);
+        bool writes = ptrset_has(written, b);
+        b->read_only = !writes;
+        b->no_alias = true;
         for (int k = 0; k < f->params.n; k++) {
             if (k == i || !is_global(&f->params.at[k]) || apart(env, i, k))
                 continue;
-            alone = false;
-            read_only &= !ptrset_has(written, f->params.at[k].buf);
+            bool other_writes = ptrset_has(written, f->params.at[k].buf);
+            b->read_only &= !other_writes;
+            b->no_alias &= !writes && !other_writes;
         }
-        b->read_only = read_only;
-        b->no_alias = alone;
     }
 }

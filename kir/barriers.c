@@ -6,9 +6,6 @@
  * by a walk forwards, what may come after by one backwards. Barriers are in uniform control flow,
  * so all work-items of a group pass the same ones.
  *
- * A barrier after an IF stays while there are barriers in the IF: PoCL gives up on kernels that go
- * on without one ("could not find a dominating alternative variable").
- *
  * Failures are recorded by atomics: they count as an access to memory of their own, which any
  * barrier orders. An atomic in global memory may tell another group that data are there: what this
  * group did in global memory before it, a barrier in between keeps before it. */
@@ -24,8 +21,7 @@ typedef struct {
 
 typedef struct {
     Access before, after;
-    int depth;         /* loops around it */
-    const KStm *joins; /* the IF that ends before it, with no barrier in between; or NULL */
+    int depth; /* loops around it */
 } Use;
 
 typedef struct {
@@ -147,26 +143,21 @@ typedef Access Walk(Barriers *w, const KBlock *b, Access a, int depth);
 static Access walk_loop(Barriers *w, const KStm *s, Access a, int depth, Walk *walk)
 {
     for (;;) {
-        Access next = either(a, walk(w, &s->body[0], a, depth + 1));
+        Access turned = walk(w, &s->body[0], a, depth + 1), next = either(a, turned);
         if (next.read == a.read && next.written == a.written)
-            return a;
+            return kstm_turns(s) ? turned : a;
         a = next;
     }
 }
 
 static Access forwards(Barriers *w, const KBlock *b, Access a, int depth)
 {
-    const KStm *joins = NULL;
     for (int i = 0; i < b->n; i++) {
         const KStm *s = b->at[i];
-        if (s->kind == KST_IF)
-            joins = s;
         if (s->kind == KST_BARRIER && s->fence) {
             Use *u = use_of(w, s);
             u->before = either(u->before, a);
             u->depth = depth;
-            u->joins = joins;
-            joins = NULL;
             a = past(w, a, s);
         } else if (s->kind == KST_LEAVE) {
             Access *at = exit_of(w, s->target);
@@ -234,16 +225,6 @@ static bool orders(const Barriers *w, const Use *u, uint64_t among)
     return false;
 }
 
-static bool waits(const KBlock *b)
-{
-    for (int i = 0; i < b->n; i++) {
-        const KStm *s = b->at[i];
-        if ((s->kind == KST_BARRIER && s->fence) || waits(&s->body[0]) || waits(&s->body[1]))
-            return true;
-    }
-    return false;
-}
-
 static unsigned fence_needed(const Barriers *w, const KStm *s)
 {
     const Use *u = ptrmap_get(w->uses, s);
@@ -255,13 +236,12 @@ static unsigned fence_needed(const Barriers *w, const KStm *s)
             fence |= 1u << k;
     if (orders(w, u, BIT(BIT_FAILURE)))
         return s->fence;
-    bool joins = u->joins && (waits(&u->joins->body[0]) || waits(&u->joins->body[1]));
-    return fence || !joins ? fence : s->fence & 1u << KS_LOCAL ? 1u << KS_LOCAL : s->fence;
+    return fence;
 }
 
-/* The barrier in the deepest loop whose fence can shrink, the last one of them: what a barrier
- * after a loop orders, one at its end need not. */
-static KStm *too_strong(const Barriers *w)
+/* The barrier in the deepest loop that is needed less than it is there, the last one of them: what a
+ * barrier after a loop orders, one at its end need not. whole: one that is not needed at all. */
+static KStm *too_strong(const Barriers *w, bool whole)
 {
     KStm *best = NULL;
     int depth = -1;
@@ -269,12 +249,23 @@ static KStm *too_strong(const Barriers *w)
         KStm *s = w->barriers.at[i];
         const Use *u = ptrmap_get(w->uses, s);
         int d = u ? u->depth : 0;
-        if (s->fence && d >= depth && fence_needed(w, s) != s->fence) {
+        unsigned needed = s->fence ? fence_needed(w, s) : 0;
+        if (d >= depth && needed != s->fence && !(whole && needed)) {
             best = s;
             depth = d;
         }
     }
     return best;
+}
+
+/* Whole ones first, or of two in a row each would be left with a part of the fence. */
+static void weaken(Barriers *w, KBlock *b)
+{
+    for (int whole = 1; whole >= 0; whole--) {
+        KStm *s;
+        for (analyse(w, b); (s = too_strong(w, whole)); analyse(w, b))
+            s->fence = fence_needed(w, s);
+    }
 }
 
 static void drop_empty(void *env, KBuild *b, KStm *s)
@@ -292,8 +283,6 @@ void kir_barriers(Arena *a, KFun *f)
             f->params.at[i].buf->unshared = true;
     kblock_visit(&f->body, &(KVisitor){.env = &w, .enter = collect});
     find_overlaps(&w);
-    KStm *s;
-    for (analyse(&w, &f->body); (s = too_strong(&w)); analyse(&w, &f->body))
-        s->fence = fence_needed(&w, s);
+    weaken(&w, &f->body);
     kblock_rewrite(kb_more(a, f), &f->body, &(KRewriter){.env = NULL, .leave = drop_empty});
 }

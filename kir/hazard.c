@@ -539,7 +539,7 @@ static void walk_loop(Hazard *h, const KStm *s, uint8_t *p)
         walk_block(h, &s->body[0], out);
     } while (pending_join(h, in, out));
     /* Without a turn, what came before stays. */
-    if (s->post)
+    if (kstm_turns(s))
         pending_clear(h, p);
     pending_join(h, p, out);
 }

@@ -50,7 +50,7 @@ struct KBuf {
     int64_t count;  /* elements of a private array; else 0 */
     const KBuf *of; /* VIEW: whose memory it is */
     bool read_only; /* no launch that reads it writes it */
-    bool no_alias;  /* no other parameter reaches its memory */
+    bool no_alias;  /* no other parameter reaches its memory, or nobody writes it */
     bool write_any; /* RACEs only */
     bool unshared;  /* what a work-item writes, no other of its group reads or writes */
     int align;      /* bytes to which its first element is aligned; 0: its own size */

@@ -85,6 +85,14 @@ bool kstm_writes(const KStm *s)
            s->kind == KST_CAS;
 }
 
+bool kstm_turns(const KStm *loop)
+{
+    if (loop->kind == KST_WHILE)
+        return loop->post;
+    return loop->x[0]->kind == KE_CONST && loop->x[1]->kind == KE_CONST &&
+           loop->x[0]->c.i < loop->x[1]->c.i;
+}
+
 const KBuf *kbuf_root(const KBuf *b)
 {
     while (b->of)

@@ -36,6 +36,8 @@ bool kstm_sets(const KStm *s, const KVar *v);
 /* Is memory that a buffer names read, written by it? */
 bool kstm_reads(const KStm *s);
 bool kstm_writes(const KStm *s);
+/* Is the body of a loop surely entered where the loop is? */
+bool kstm_turns(const KStm *loop);
 /* The buffer whose memory it is, through all VIEWs. */
 const KBuf *kbuf_root(const KBuf *b);
 /* Can one be about memory that the other is about? */
