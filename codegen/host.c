@@ -218,6 +218,7 @@ static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en, const EntryMe
     bind_results(&h, en);
     host_prune(cx, ep);
     host_lifetimes(cx, ep);
+    ep->n_mems = h.n_mems;
     return ep;
 }
 
@@ -229,5 +230,6 @@ Plan *cg_plan(Ctx *cx, const Prog *p)
     for (int i = 0; i < m.prog->entries.n; i++)
         vec_push(cx->perm, &plan->entries,
                  plan_entry(cx, plan, &m.prog->entries.at[i], &m.entries.at[i]));
+    plan_on_targets(cx, plan);
     return plan;
 }

@@ -1,7 +1,6 @@
 /* The kernel builder: parameters are found while the text is made. */
 #include "codegen/kernel.h"
 
-#include "kir/passes.h"
 #include "kir/verify.h"
 #include "kir/walk.h"
 
@@ -492,29 +491,6 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
     return f;
 }
 
-/* Without its first parameter. */
-static void drop_failure(Arena *a, KFun *f)
-{
-    KFormals params = {0};
-    for (int i = 1; i < f->params.n; i++)
-        vec_push(a, &params, f->params.at[i]);
-    f->params = params;
-}
-
-/* The kernel on each target. Launches cost less without the parameter for failures, which goes away
- * where no target needs it. */
-static void put_on_targets(Ctx *cx, Kernel *k)
-{
-    for (int t = 0; t < N_KTARGETS; t++) {
-        k->on[t] = kir_specialize(cx->perm, k->fun, &ktargets[t]);
-        kir_passes(cx->perm, k->on[t], cx->verify);
-        k->fixed_group = k->fixed_group || kblock_has(&k->on[t]->body, KST_BARRIER);
-        k->failure = k->failure || kblock_knows_failures(&k->on[t]->body);
-    }
-    for (int t = 0; t < N_KTARGETS && !k->failure; t++)
-        drop_failure(cx->perm, k->on[t]);
-}
-
 Kernel *kg_finish(KGen *kg)
 {
     Ctx *cx = kg->cx;
@@ -528,10 +504,7 @@ Kernel *kg_finish(KGen *kg)
     k.fun = finished_fun(kg, &k);
     if (cx->verify)
         kir_verify(k.fun, "plan");
-    Kernel *known = kernel_intern(kg->h->plan, cx, k);
-    if (!known->on[0])
-        put_on_targets(cx, known);
-    return known;
+    return kernel_intern(kg->h->plan, cx, k);
 }
 
 void kg_launch_args(KGen *kg, Kernel *k, KParams args, const Sx *groups)

@@ -52,7 +52,8 @@ typedef struct Kernel {
     Loc loc;          /* provenance: the source construct */
     const char *what; /* one line for people: the seg construct as the paper prints it */
     KFun *fun;        /* what it does, as made */
-    KFun *on[N_KTARGETS]; /* ... and as each target runs it */
+    KFun *on[N_KTARGETS]; /* ... and as each target runs it (plan_on_targets) */
+    bool *together;       /* by two parameters: may they be about one block in some launch? */
     KKey key;             /* set by kernel_intern: what it does, up to names */
     KParams params;       /* of the first launch; identical kernels are shared, see kernel_intern */
     bool failure;         /* records run-time failures, or asks for them: KP_FAILURE is there */
@@ -139,6 +140,7 @@ typedef struct {
     VEC(ArrLoc) result_locs; /* per result, row-major, offset 0, fresh or param block */
     Atoms results;
     HostOps ops;
+    int n_mems; /* Mem.id is below that */
 } EntryPlan;
 
 typedef struct {
@@ -187,6 +189,8 @@ int plan_site(Plan *p, Loc loc, const char *msg); /* shared if equal */
 /* Adds the kernel, or finds one of the same construct that does the same: versions share kernels. A
  * new one is not on targets yet. */
 Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k);
+/* launches.c: makes of each kernel those of the targets. All launches are there. */
+void plan_on_targets(Ctx *cx, Plan *p);
 
 /* --- seg*.c: one construct at level 1 -> kernels and launches ------------------------------ */
 
