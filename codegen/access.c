@@ -1,64 +1,32 @@
-/* Elements, views, copies and checks of arrays inside a kernel. Index arithmetic is i64; it is made
- * in loc_at only. */
+/* Elements, views, copies and checks of arrays inside a kernel. */
 #include "codegen/kernel.h"
-
-const Sx *loc_at(KGen *kg, const KLoc *l, const Sx *const *ix, int n)
-{
-    const Sx *at = l->offset;
-    for (int k = 0; k < n; k++)
-        at = sx_add(kg->cx, at, sx_mul(kg->cx, ix[k], l->strides[k]));
-    return at;
-}
 
 const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n)
 {
-    return kb_load(kg->kb, base, l->mem, kg_at(kg, loc_at(kg, l, ix, n)));
+    return kb_load(kg->kb, base, l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
 }
 
 void loc_store(KGen *kg, const KLoc *l, const Sx *const *ix, int n, const KExp *x)
 {
-    kb_store(kg->kb, l->mem, kg_at(kg, loc_at(kg, l, ix, n)), x);
+    kb_store(kg->kb, l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)), x);
 }
 
 void loc_store_at(KGen *kg, KPlace p, const KLoc *l, const KExp *x)
 {
-    KStm s = {.kind = KST_STORE, .buf = l->mem, .x = {kg_at(kg, l->offset), x}};
+    KStm s = {.kind = KST_STORE, .buf = l->mem, .x = {kg_at(kg, l->at.offset), x}};
     kb_insert(kg->kb, p, s);
 }
 
 KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const Sx *const *ix, int n)
 {
     KLoc r = *l;
-    r.offset = loc_at(kg, l, ix, n);
-    r.strides = NEWN(kg->cx->perm, const Sx *, rank - n);
-    for (int k = n; k < rank; k++)
-        r.strides[k - n] = l->strides[k];
+    r.at = lmad_rows(kg->cx, l->at, rank, ix, n);
     return r;
 }
 
 KLoc loc_row(KGen *kg, const KLoc *l, int rank, const Sx *i)
 {
     return loc_row_n(kg, l, rank, &i, 1);
-}
-
-static bool loc_same(const KLoc *a, const KLoc *b, int rank)
-{
-    if (a->mem != b->mem || !sx_eq(a->offset, b->offset))
-        return false;
-    for (int k = 0; k < rank; k++)
-        if (!sx_eq(a->strides[k], b->strides[k]))
-            return false;
-    return true;
-}
-
-const Sx **loc_strides_row_major(KGen *kg, Type t, const Sx *unit)
-{
-    const Sx **s = NEWN(kg->cx->perm, const Sx *, t.rank);
-    for (int k = t.rank - 1; k >= 0; k--) {
-        s[k] = unit;
-        unit = sx_mul(kg->cx, unit, kg_sx(kg, t.dims[k]));
-    }
-    return s;
 }
 
 /* --- Group mode: who writes shared memory, and when ---------------------------------------- */
@@ -144,10 +112,10 @@ void kg_loops_close(KGen *kg, Type t)
 
 void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t)
 {
-    if (loc_same(dst, src, t.rank))
+    if (dst->mem == src->mem && lmad_eq(dst->at, src->at, t.rank))
         return;
-    const Sx *ix[32];
-    ASSERT(t.rank <= 32);
+    const Sx *ix[LMAD_MAX_RANK];
+    ASSERT(t.rank <= LMAD_MAX_RANK);
     kg_sync(kg);
     kg_loops_open(kg, t, ix);
     loc_store(kg, dst, ix, t.rank, loc_load(kg, "x", src, ix, t.rank));
@@ -265,30 +233,21 @@ static const KExp *check_index(KGen *kg, const Exp *e)
 
 /* --- Index and update ---------------------------------------------------------------------- */
 
-/* The part of l that `at` selects: single positions disappear, slices stay. */
-static KLoc view(KGen *kg, const KLoc *l, const DimIndexes *at)
+/* x if ok, else 0. */
+static const Sx *if_ok(KGen *kg, const char *base, const KExp *ok, const Sx *x)
 {
-    KLoc r = *l;
-    r.strides = NEWN(kg->cx->perm, const Sx *, at->n);
-    int n = 0;
-    for (int k = 0; k < at->n; k++) {
-        const DimIndex *d = &at->at[k];
-        r.offset = sx_add(kg->cx, r.offset, sx_mul(kg->cx, kg_sx(kg, d->start), l->strides[k]));
-        if (d->is_slice)
-            r.strides[n++] = sx_mul(kg->cx, kg_sx(kg, d->stride), l->strides[k]);
-    }
-    return r;
+    const KExp *r = kx_select(kg->cx->perm, ok, kg_at(kg, x), kg_int(kg, 0));
+    return kg_sx_of(kg, kb_let(kg->kb, base, r));
 }
 
 /* A view whose check failed becomes one that always shows the block's first element. */
-static void harmless(KGen *kg, KLoc *l, int rank, const KExp *ok)
+static Lmad harmless(KGen *kg, Lmad l, int rank, const KExp *ok)
 {
-    Arena *a = kg->cx->perm;
-    const KExp *zero = kg_int(kg, 0);
-    l->offset = kg_sx_of(kg, kb_let(kg->kb, "off", kx_select(a, ok, kg_at(kg, l->offset), zero)));
+    const Sx **strides = NEWN(kg->cx->perm, const Sx *, rank);
+    Lmad r = {if_ok(kg, "off", ok, l.offset), strides};
     for (int k = 0; k < rank; k++)
-        l->strides[k] = kg_sx_of(
-            kg, kb_let(kg->kb, "stride", kx_select(a, ok, kg_at(kg, l->strides[k]), zero)));
+        strides[k] = if_ok(kg, "stride", ok, l.strides[k]);
+    return r;
 }
 
 /* v := the element at l if ok, else 0. */
@@ -305,7 +264,8 @@ void kg_index(KGen *kg, const Stm *s)
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
     const KExp *ok = check_index(kg, e);
-    KLoc r = view(kg, kg_arr(kg, e->index.arr.var), &e->index.at);
+    KLoc r = *kg_arr(kg, e->index.arr.var);
+    r.at = lmad_index(kg->cx, r.at, &e->index.at);
     if (v->type.rank == 0) {
         if (ok)
             load_if(kg, v, &r, ok);
@@ -315,7 +275,7 @@ void kg_index(KGen *kg, const Stm *s)
         return;
     }
     if (ok)
-        harmless(kg, &r, v->type.rank, ok);
+        r.at = harmless(kg, r.at, v->type.rank, ok);
     kg_bind_arr(kg, v, r);
 }
 
@@ -337,7 +297,8 @@ void kg_update(KGen *kg, const Stm *s)
     const KExp *ok = check_index(kg, e);
     KLoc dst = writable(kg, v, e->update.arr);
     kg_bind_arr(kg, v, dst);
-    KLoc part = view(kg, &dst, &e->update.at);
+    KLoc part = dst;
+    part.at = lmad_index(kg->cx, dst.at, &e->update.at);
     if (ok) {
         kg_sync(kg); /* all barriers outside the branch, or all threads inside it: ok is uniform */
         kb_if(kg->kb, ok);

@@ -41,8 +41,8 @@ static void stm_replicate(KGen *kg, const Stm *s)
     int n = e->replicate.dims.n;
     Atom val = e->replicate.val;
     KLoc l = kg_alloc(kg, v, v->type);
-    const Sx *ix[32];
-    ASSERT(v->type.rank <= 32);
+    const Sx *ix[LMAD_MAX_RANK];
+    ASSERT(v->type.rank <= LMAD_MAX_RANK);
     if (val.var && val.var->type.rank > 0)
         kg_arr(kg, val.var);
     kg_sync(kg);
@@ -93,7 +93,7 @@ static void stm_concat(KGen *kg, const Stm *s)
     for (int i = 0; i < e->concat.arrs.n; i++) {
         const Var *part = e->concat.arrs.at[i].var;
         KLoc at = l;
-        at.offset = sx_add(kg->cx, l.offset, sx_mul(kg->cx, pos, l.strides[d]));
+        at.at.offset = sx_add(kg->cx, l.at.offset, sx_mul(kg->cx, pos, l.at.strides[d]));
         kg_copy(kg, &at, kg_arr(kg, part), part->type);
         pos = sx_add(kg->cx, pos, kg_sx(kg, part->type.dims[d]));
         if (pos->parts > SX_MANY_PARTS)
@@ -105,30 +105,10 @@ static void stm_concat(KGen *kg, const Stm *s)
 static void stm_rearrange(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
-    const KLoc *from = kg_arr(kg, e->rearrange.arr.var);
-    int rank = s->pat.at[0]->type.rank;
-    KLoc l = *from;
-    l.strides = NEWN(kg->cx->perm, const Sx *, rank);
-    for (int k = 0; k < rank; k++)
-        l.strides[k] = from->strides[e->rearrange.perm[k]];
-    kg_bind_arr(kg, s->pat.at[0], l);
-}
-
-/* The distance of consecutive elements in row-major order, if it is the same everywhere; else NULL.
- */
-static const Sx *linear_step(KGen *kg, const KLoc *l, Type t)
-{
-    const Sx *step = NULL, *next = NULL;
-    for (int k = t.rank - 1; k >= 0; k--) {
-        if (atom_is_int(t.dims[k], 1))
-            continue;
-        if (!step)
-            step = next = l->strides[k];
-        else if (!sx_eq(l->strides[k], next))
-            return NULL;
-        next = sx_mul(kg->cx, next, kg_sx(kg, t.dims[k]));
-    }
-    return step ? step : sx_const(kg->cx, 1);
+    Var *v = s->pat.at[0];
+    KLoc l = *kg_arr(kg, e->rearrange.arr.var);
+    l.at = lmad_rearrange(kg->cx, l.at, v->type.rank, e->rearrange.perm);
+    kg_bind_arr(kg, v, l);
 }
 
 static void stm_reshape(KGen *kg, const Stm *s)
@@ -136,16 +116,14 @@ static void stm_reshape(KGen *kg, const Stm *s)
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
     const Var *from = e->reshape.arr.var;
-    const KLoc *src = kg_arr(kg, from);
-    const Sx *step = linear_step(kg, src, from->type);
-    KLoc l = *src;
-    if (!step) { /* not contiguous: the elements are brought into row-major order */
-        l = kg_alloc(kg, NULL, from->type);
-        kg_copy(kg, &l, src, from->type);
-        step = linear_step(kg, &l, from->type);
-        ASSERT(step);
+    KLoc l = *kg_arr(kg, from);
+    if (!lmad_reshape(kg->cx, l.at, from->type, v->type, &l.at)) {
+        KLoc copy = kg_alloc(kg, NULL, from->type); /* row-major */
+        kg_copy(kg, &copy, &l, from->type);
+        l = copy;
+        if (!lmad_reshape(kg->cx, l.at, from->type, v->type, &l.at))
+            ice(e->loc, "a row-major array that cannot be reshaped");
     }
-    l.strides = loc_strides_row_major(kg, v->type, step);
     kg_bind_arr(kg, v, l);
 }
 

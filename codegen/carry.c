@@ -39,10 +39,10 @@ static void begin_buffers(KGen *kg, Carry *c, Atom init)
     c->cur = loc_row(kg, &both, t.rank + 1, sx_const(cx, 0));
     c->next = loc_row(kg, &both, t.rank + 1, sx_const(cx, 1));
     kg_copy(kg, &c->cur, from, init.var->type);
-    c->cur_at = kb_var(kg->kb, "cur", T_I64, kg_at(kg, c->cur.offset));
-    c->next_at = kb_var(kg->kb, "next", T_I64, kg_at(kg, c->next.offset));
-    c->cur.offset = kg_sx_of(kg, kg_of(kg, c->cur_at));
-    c->next.offset = kg_sx_of(kg, kg_of(kg, c->next_at));
+    c->cur_at = kb_var(kg->kb, "cur", T_I64, kg_at(kg, c->cur.at.offset));
+    c->next_at = kb_var(kg->kb, "next", T_I64, kg_at(kg, c->next.at.offset));
+    c->cur.at.offset = kg_sx_of(kg, kg_of(kg, c->cur_at));
+    c->next.at.offset = kg_sx_of(kg, kg_of(kg, c->next_at));
 }
 
 /* Is the size of param i one of the values that the loop carries? */

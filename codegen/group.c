@@ -29,10 +29,7 @@ KLoc group_alloc(KGen *kg, const Var *v, Type t)
     const Sx *count = kg_bound_count(kg, t);
     kg->unshareable = kg->unshareable || !count;
     const LocalBuf *b = take_buffer(kg, t.elem, count ? count : sx_const(kg->cx, 1));
-    KLoc l = {.mem = b->buf, .fresh = true};
-    l.offset = sx_const(kg->cx, 0);
-    l.strides = loc_strides_row_major(kg, t, sx_const(kg->cx, 1));
-    return l;
+    return (KLoc){.mem = b->buf, .at = lmad_permuted(kg->cx, t, NULL), .fresh = true};
 }
 
 KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count)

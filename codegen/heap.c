@@ -79,8 +79,7 @@ static const KExp *count_of(KGen *kg, Type t)
 KLoc heap_at(KGen *kg, Type t, const KVar *off)
 {
     KLoc l = {.mem = heap_of(kg, t.elem), .fresh = true, .heap = true};
-    l.offset = kg_sx_of(kg, kg_of(kg, off));
-    l.strides = loc_strides_row_major(kg, t, sx_const(kg->cx, 1));
+    l.at = lmad_row_major(kg->cx, t, kg_sx_of(kg, kg_of(kg, off)), sx_const(kg->cx, 1));
     return l;
 }
 
@@ -130,13 +129,7 @@ void heap_release(KGen *kg, HeapMark m)
 /* Is l, which holds an array of type t, row-major in the heap? */
 static bool plain_in_heap(KGen *kg, const KLoc *l, Type t)
 {
-    if (!l->heap)
-        return false;
-    const Sx **want = loc_strides_row_major(kg, t, sx_const(kg->cx, 1));
-    for (int k = 0; k < t.rank; k++)
-        if (!sx_eq(l->strides[k], want[k]))
-            return false;
-    return true;
+    return l->heap && lmad_is_row_major(kg->cx, l->at, t);
 }
 
 /* --- Branches ------------------------------------------------------------------------------ */
@@ -145,7 +138,7 @@ void heap_join(KGen *kg, KVar *off, const Var *v)
 {
     const KLoc *l = kg_arr(kg, v);
     if (l->fresh && plain_in_heap(kg, l, v->type)) {
-        kb_set(kg->kb, off, kg_at(kg, l->offset));
+        kb_set(kg->kb, off, kg_at(kg, l->at.offset));
         return;
     }
     take(kg, off, v->type);
@@ -189,8 +182,8 @@ static void source(KGen *kg, HeapMove *m, KVar *end)
     const KExp *bytes = kg_int(kg, prim_type_bytes[t.elem]);
     bool plain = plain_in_heap(kg, l, t);
     m->size = kb_let(b, "size", full_words(kg, kg_mul(kg, count_of(kg, t), bytes)));
-    m->src =
-        kb_var(b, "src", T_I64, plain ? kg_mul(kg, kg_at(kg, l->offset), bytes) : kg_int(kg, -1));
+    m->src = kb_var(b, "src", T_I64,
+                    plain ? kg_mul(kg, kg_at(kg, l->at.offset), bytes) : kg_int(kg, -1));
     kb_if(b, kg_lt(kg, kg_of(kg, m->src), kg_of(kg, end)));
     KVar *tmp = kb_var(b, "tmp", T_I64, NULL);
     take(kg, tmp, t);

@@ -209,7 +209,7 @@ static void atomic(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x)
     kb_stm(kg->kb, (KStm){.kind = KST_ATOMIC,
                           .buf = bin->mem,
                           .op = h->prim,
-                          .x = {kg_at(kg, loc_at(kg, bin, NULL, 0)), x->x}});
+                          .x = {kg_at(kg, bin->at.offset), x->x}});
 }
 
 /* The word in memory that a bin lies in: 4 or 8 bytes; a smaller bin has `mask` at `shift` of it,
@@ -225,7 +225,7 @@ static Word word_of(KGen *kg, const KLoc *bin, PrimType t)
     KBuild *b = kg->kb;
     Arena *a = kg->cx->perm;
     int bytes = prim_type_bytes[t], room = prim_type_bytes[bin->mem->elem];
-    Word w = {.type = t, .at = kg_at(kg, loc_at(kg, bin, NULL, 0))};
+    Word w = {.type = t, .at = kg_at(kg, bin->at.offset)};
     w.buf = kb_buf_new(b, "words", bin->mem->space, bytes == 8 ? T_U64 : T_U32);
     w.buf->of = bin->mem;
     kb_stm(b, (KStm){.kind = KST_VIEW, .buf = w.buf});

@@ -88,7 +88,7 @@ void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n)
     if (varmap_get(kg->results, v))
         takes(kg, v, loc_load(kg, v->base, l, ix, n));
     else
-        kb_load_var(kg->kb, kg_bind(kg, v), l->mem, kg_at(kg, loc_at(kg, l, ix, n)));
+        kb_load_var(kg->kb, kg_bind(kg, v), l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
 }
 
 void kg_var(KGen *kg, const Var *v, const KExp *init)
@@ -274,13 +274,19 @@ void kg_bind_arr(KGen *kg, const Var *v, KLoc loc)
             vec_push(kg->cx->perm, &kg->locals.at[i].users, (Var *)v);
 }
 
+Lmad kg_host_lmad(KGen *kg, Lmad l, int rank)
+{
+    const Sx **strides = NEWN(kg->cx->perm, const Sx *, rank);
+    Lmad r = {kg_host_sx(kg, l.offset), strides};
+    for (int k = 0; k < rank; k++)
+        strides[k] = kg_host_sx(kg, l.strides[k]);
+    return r;
+}
+
 static KLoc host_array(KGen *kg, const ArrLoc *a, Type t)
 {
     KLoc l = {.mem = kg_param_mem(kg, a->mem, t.elem)};
-    l.offset = kg_host_sx(kg, a->at.offset);
-    l.strides = NEWN(kg->cx->perm, const Sx *, t.rank);
-    for (int k = 0; k < t.rank; k++)
-        l.strides[k] = kg_host_sx(kg, a->at.strides[k]);
+    l.at = kg_host_lmad(kg, a->at, t.rank);
     return l;
 }
 
@@ -347,8 +353,7 @@ static bool kg_is_regular(KGen *kg, Type t)
 static KLoc alloc_private(KGen *kg, const Var *v, Type t, int64_t count)
 {
     KLoc l = {.mem = kb_array(kg->kb, v ? v->base : "tmp", t.elem, count), .fresh = true};
-    l.offset = sx_const(kg->cx, 0);
-    l.strides = loc_strides_row_major(kg, t, sx_const(kg->cx, 1));
+    l.at = lmad_permuted(kg->cx, t, NULL);
     return l;
 }
 
@@ -389,8 +394,7 @@ static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const Sx *count)
         kb_let(kg->kb, v ? v->base : "thread", kx_select(a, woven, thread, kg_mul(kg, thread, n)));
     kb_end(kg->kb);
     kg->uses_scratch = true;
-    l.offset = kg_sx_of(kg, off);
-    l.strides = loc_strides_row_major(kg, t, kg_sx_of(kg, kg->thread_stride));
+    l.at = lmad_row_major(cx, t, kg_sx_of(kg, off), kg_sx_of(kg, kg->thread_stride));
     return l;
 }
 

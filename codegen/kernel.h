@@ -27,14 +27,12 @@
 #include "codegen/plan.h"
 #include "size/prove.h"
 
-/* Where an array's elements lie inside a kernel: element (i_0, ..) is mem[offset + sum
- * i_k*strides[k]]. */
+/* Where an array's elements lie inside a kernel. */
 typedef struct {
     KBuf *mem;
-    const Sx *offset;
-    const Sx **strides; /* as many as the array's rank */
-    bool fresh;         /* memory of this thread (group mode: group), may be written in place */
-    bool heap;          /* in the thread's heap (heap.c) */
+    Lmad at;    /* over variables of the kernel */
+    bool fresh; /* memory of this thread (group mode: group), may be written in place */
+    bool heap;  /* in the thread's heap (heap.c) */
 } KLoc;
 
 /* A local-memory buffer of a group-mode kernel, reused when nothing in it is live (group.c). */
@@ -110,6 +108,7 @@ const KExp *kg_scalar(KGen *kg, const Exp *e);
 /* The value of a host expression, through parameters: as a size, as an expression. */
 const Sx *kg_host_sx(KGen *kg, const Sx *sx);
 const KExp *kg_host(KGen *kg, const Sx *sx);
+Lmad kg_host_lmad(KGen *kg, Lmad l, int rank);
 /* A parameter for a host value / a block, shared when there is one already. */
 KBuf *kg_param_mem(KGen *kg, Mem *mem, PrimType elem);
 /* A block that belongs to this launch only, never shared with another parameter of the same block.
@@ -187,8 +186,6 @@ const Sx *sx_team_size(Ctx *cx);
 
 /* --- access.c ------------------------------------------------------------------------------ */
 
-/* The element's number. */
-const Sx *loc_at(KGen *kg, const KLoc *l, const Sx *const *ix, int n);
 /* The element; the store of one. */
 const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n);
 void loc_store(KGen *kg, const KLoc *l, const Sx *const *ix, int n, const KExp *x);
@@ -196,7 +193,6 @@ void loc_store_at(KGen *kg, KPlace p, const KLoc *l, const KExp *x); /* the only
 /* Row i of the array (of the given rank). */
 KLoc loc_row(KGen *kg, const KLoc *l, int rank, const Sx *i);
 KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const Sx *const *ix, int n);
-const Sx **loc_strides_row_major(KGen *kg, Type t, const Sx *unit);
 /* Copies all elements of an array of type t; in group mode cooperatively, between barriers. */
 void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t);
 /* Loops over all positions of a shape; ix (t.rank of them) become their indices. In group mode the

@@ -63,26 +63,18 @@ Var *place_of_exp(const Exp *e, int j, bool *updated)
 
 static void hint_var(KGen *kg, const Body *b, Var *v, KLoc dest);
 
-/* dest for `rearrange perm a` is the permuted dest for a. */
-static KLoc unpermuted(KGen *kg, const int *perm, int rank, KLoc dest)
-{
-    KLoc d = dest;
-    d.strides = NEWN(kg->cx->perm, const Sx *, rank);
-    for (int k = 0; k < rank; k++)
-        d.strides[perm[k]] = dest.strides[k];
-    return d;
-}
-
 /* Result j of e is wanted at dest: passes the wish on to what e builds upon. */
 static void hint_operand(KGen *kg, const Body *b, const Exp *e, int j, KLoc dest)
 {
     bool updated = false;
     switch (e->kind) {
     case E_ATOM: hint_var(kg, b, e->atom.var, dest); return;
-    case E_REARRANGE:
-        hint_var(kg, b, e->rearrange.arr.var,
-                 unpermuted(kg, e->rearrange.perm, e->rearrange.arr.var->type.rank, dest));
+    case E_REARRANGE: {
+        Var *arr = e->rearrange.arr.var;
+        dest.at = lmad_unrearrange(kg->cx, dest.at, arr->type.rank, e->rearrange.perm);
+        hint_var(kg, b, arr, dest);
         return;
+    }
     case E_LOOP:
         if (place_root(e->loop.body, e->loop.body->res.at[j].var, &updated) == e->loop.params.at[j])
             hint_var(kg, b, e->loop.inits.at[j].var, dest);

@@ -123,7 +123,7 @@ typedef struct {
 
 static KLoc local_bin(KGen *kg, const LocalBins *lb, const KExp *at)
 {
-    return (KLoc){.mem = lb->mem, .offset = kg_sx_of(kg, at)};
+    return (KLoc){.mem = lb->mem, .at = {.offset = kg_sx_of(kg, at)}};
 }
 
 static void local_clear(KGen *kg, const SegHist *sh, const LocalBins *lb)
@@ -257,7 +257,8 @@ static const Sx *bins_bytes(const SegHist *sh, int j)
 /* Where the bins of chunk c of the segment at hand lie: value j's in a block that is set at the
  * launch. Strides are parameters: if there is one chunk only, they are the destination's. */
 typedef struct {
-    const Sx **offset, **step, ***strides; /* host values, for each value j */
+    Lmad *at;        /* of host values, for each value j: of the first chunk's */
+    const Sx **step; /* ... and how far apart chunks are */
 } BinLayout;
 
 static BinLayout layout_bins(const SegHist *sh)
@@ -265,18 +266,17 @@ static BinLayout layout_bins(const SegHist *sh)
     Host *h = sh->h;
     Ctx *cx = h->cx;
     int n = sh->hist.n;
-    BinLayout l = {NEWN(cx->perm, const Sx *, n), NEWN(cx->perm, const Sx *, n),
-                   NEWN(cx->perm, const Sx **, n)};
+    BinLayout l = {NEWN(cx->perm, Lmad, n), NEWN(cx->perm, const Sx *, n)};
     const Sx *more = sx_sub(cx, sh->sg.chunks, sx_const(cx, 1));
     more = host_let(h, "more", sx_op(cx, SX_MIN, sx_const(cx, 1), more));
     for (int j = 0; j < n; j++) {
         const Var *v = dest_var(sh, j);
         const ArrLoc *d = host_loc(h, v);
         const Sx *zero = sx_const(cx, 0), *unit = sx_const(cx, 1);
-        l.offset[j] = host_let(h, "offset", sx_select(cx, more, zero, d->at.offset));
-        l.strides[j] = NEWN(cx->perm, const Sx *, v->type.rank);
+        const Sx **strides = NEWN(cx->perm, const Sx *, v->type.rank);
+        l.at[j] = (Lmad){host_let(h, "offset", sx_select(cx, more, zero, d->at.offset)), strides};
         for (int k = v->type.rank - 1; k >= 0; k--) {
-            l.strides[j][k] = host_let(h, "stride", sx_select(cx, more, unit, d->at.strides[k]));
+            strides[k] = host_let(h, "stride", sx_select(cx, more, unit, d->at.strides[k]));
             unit = sx_mul(cx, unit, sx_atom(cx, v->type.dims[k]));
         }
         l.step[j] = host_let(h, "step", sx_mul(cx, more, unit));
@@ -302,10 +302,8 @@ static KLoc *chunk_locs(KGen *kg, const SegHist *sh, const BinLayout *l, KBuf *c
         int rank = dest_var(sh, j)->type.rank;
         locs[j] = (KLoc){.mem = mems[j]};
         const Sx *step = sx_mul(cx, kg_sx_of(kg, c->c), kg_host_sx(kg, l->step[j]));
-        locs[j].offset = sx_add(cx, kg_host_sx(kg, l->offset[j]), step);
-        locs[j].strides = NEWN(cx->perm, const Sx *, rank);
-        for (int k = 0; k < rank; k++)
-            locs[j].strides[k] = kg_host_sx(kg, l->strides[j][k]);
+        locs[j].at = kg_host_lmad(kg, l->at[j], rank);
+        locs[j].at.offset = sx_add(cx, locs[j].at.offset, step);
     }
     return locs;
 }
@@ -393,8 +391,8 @@ static void combine_kernel(const SegHist *sh, Mem *const *parts)
     for (int j = 0; j < h->n; j++) {
         Type t = hist_bin_type(h, j);
         KLoc l = {.mem = kg_param_mem(kg, parts[j], t.elem)};
-        l.offset = sx_mul(cx, at, kg_host_sx(kg, sx_product(cx, t.dims, t.rank)));
-        l.strides = loc_strides_row_major(kg, t, sx_const(cx, 1));
+        const Sx *first = sx_mul(cx, at, kg_host_sx(kg, sx_product(cx, t.dims, t.rank)));
+        l.at = lmad_row_major(cx, t, first, sx_const(cx, 1));
         xs[j] = (HistVal){.x = t.rank == 0 ? hist_get(kg, &l, t.elem) : NULL, .loc = l};
     }
     hist_combine(kg, h, bins, xs);

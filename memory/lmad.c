@@ -20,15 +20,25 @@ static const Sx **strides_new(Ctx *cx, int rank)
     return NEWN(cx->perm, const Sx *, rank);
 }
 
-Lmad lmad_permuted(Ctx *cx, Type t, const int *perm)
+static Lmad packed(Ctx *cx, Type t, const int *perm, const Sx *offset, const Sx *unit)
 {
-    const Sx **strides = strides_new(cx, t.rank), *stride = sx_const(cx, 1);
+    const Sx **strides = strides_new(cx, t.rank);
     for (int k = t.rank - 1; k >= 0; k--) {
         int d = perm ? perm[k] : k;
-        strides[d] = stride;
-        stride = sx_mul(cx, stride, sx_atom(cx, t.dims[d]));
+        strides[d] = unit;
+        unit = sx_mul(cx, unit, sx_atom(cx, t.dims[d]));
     }
-    return (Lmad){sx_const(cx, 0), strides};
+    return (Lmad){offset, strides};
+}
+
+Lmad lmad_row_major(Ctx *cx, Type t, const Sx *offset, const Sx *unit)
+{
+    return packed(cx, t, NULL, offset, unit);
+}
+
+Lmad lmad_permuted(Ctx *cx, Type t, const int *perm)
+{
+    return packed(cx, t, perm, sx_const(cx, 0), sx_const(cx, 1));
 }
 
 bool lmad_perm(Ctx *cx, Lmad l, Type t, int *perm)
@@ -147,6 +157,8 @@ bool lmad_reshape(Ctx *cx, Lmad l, Type from, Type to, Lmad *r)
            atom_eq(from.dims[from.rank - 1 - tail], to.dims[to.rank - 1 - tail]))
         tail++;
     int last = from.rank - tail - 1; /* of the dimensions that change */
+    while (last > head && atom_is_int(from.dims[last], 1))
+        last--;
     const Sx *unit = last >= head ? l.strides[last] : sx_const(cx, 1);
     if (!block_is_row_major(cx, l, from, head, last + 1, unit))
         return false;

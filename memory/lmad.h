@@ -21,6 +21,8 @@ typedef struct {
     const Sx *const *strides; /* as many as the array's rank */
 } Lmad;
 
+/* Row-major from `offset` on, neighbours `unit` apart. */
+Lmad lmad_row_major(Ctx *cx, Type t, const Sx *offset, const Sx *unit);
 /* An array of type t from the start of its block on, laid out such that the dimensions permuted by
  * perm are row-major: the k-th outermost dimension in memory is dimension perm[k]. NULL: row-major.
  */

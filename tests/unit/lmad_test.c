@@ -274,6 +274,19 @@ static void a_slice_is_no_layout(Ctx *cx)
     CHECK(lmad_reshape(cx, l, t, line, &flat) && sx_is_const(flat.strides[0], 1));
 }
 
+/* Elements that lie apart are a line, whatever the stride of a dimension of size 1. */
+static void a_dimension_of_1_does_not_matter(Ctx *cx)
+{
+    const Sx *one = sx_const(cx, 1), *w = sx_const(cx, 7);
+    Type line = shape(cx, 1, (int64_t[]){12}), t = shape(cx, 3, (int64_t[]){3, 4, 1});
+    const Sx *strides[] = {sx_const(cx, 28), w, one};
+    Lmad flat;
+    CHECK(lmad_reshape(cx, (Lmad){one, strides}, t, line, &flat));
+    CHECK(sx_eq(flat.offset, one) && sx_eq(flat.strides[0], w));
+    Lmad columns = lmad_row_major(cx, line, one, w);
+    CHECK(lmad_eq(flat, columns, 1));
+}
+
 /* Composition: a view of a view of an array is a view of the array, position by position. */
 static void compositions(Ctx *cx)
 {
@@ -299,6 +312,7 @@ int main(void)
         for (int i = 0; i < 10; i++)
             layouts(&cx, rank);
     a_slice_is_no_layout(&cx);
+    a_dimension_of_1_does_not_matter(&cx);
     compositions(&cx);
     return check_summary();
 }
