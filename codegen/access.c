@@ -50,11 +50,19 @@ void kg_sync(KGen *kg)
 
 /* --- Loops over positions ------------------------------------------------------------------ */
 
-/* All work-items take every turn of the loop: PoCL 3.1 goes wrong where an inner loop stands in one
- * that work-items leave at different times. */
-const KExp *kg_open_shared(KGen *kg, const KExp *total)
+enum { SHARED_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
+
+/* All work-items take every turn of a loop with loops inside: PoCL 3.1 goes wrong where an inner loop
+ * stands in one that work-items leave at different times. */
+const KExp *kg_open_shared(KGen *kg, const KExp *total, bool straight)
 {
     KBuild *b = kg->kb;
+    if (straight) {
+        const KExp *j = kb_for(b, "j", kg->lid, total, kg_id(kg, KID_GROUP_SIZE));
+        kg_loop_unroll(kg, SHARED_UNROLL);
+        kb_if(b, kx_bool(kg->cx->perm, true));
+        return j;
+    }
     const KExp *base = kb_for(b, "base", kg_int(kg, 0), total, kg_id(kg, KID_GROUP_SIZE));
     const KExp *j = kb_let(b, "j", kg_add(kg, base, kg->lid));
     kb_if(b, kg_lt(kg, j, total));
@@ -75,12 +83,12 @@ static const KExp *split(KGen *kg, const KExp *flat, const KExp *width, const KE
     return q;
 }
 
-static void flat_loops(KGen *kg, Type t, const Sx **ix)
+void kg_loops_open_shared(KGen *kg, Type t, const Sx **ix)
 {
     const Sx *total = sx_const(kg->cx, 1);
     for (int k = 0; k < t.rank; k++)
         total = sx_mul(kg->cx, total, kg_sx(kg, t.dims[k]));
-    const KExp *rest = kg_open_shared(kg, kg_at(kg, total)), *r;
+    const KExp *rest = kg_open_shared(kg, kg_at(kg, total), true), *r;
     for (int k = t.rank - 1; k > 0; k--) {
         rest = split(kg, rest, kg_atom(kg, t.dims[k]), &r);
         ix[k] = kg_sx_of(kg, kb_let(kg->kb, "c", r));
@@ -92,7 +100,7 @@ static void flat_loops(KGen *kg, Type t, const Sx **ix)
 void kg_loops_open(KGen *kg, Type t, const Sx **ix)
 {
     if (kg->coop) {
-        flat_loops(kg, t, ix);
+        kg_loops_open_shared(kg, t, ix);
         return;
     }
     for (int k = 0; k < t.rank; k++)

@@ -2,7 +2,7 @@
  * Arrays made in the body lie in local memory, scalars are computed by all threads alike, level-0
  * constructs deal their elements out to the threads, in loops where there are more elements than
  * threads. Every barrier stands in control flow that is the same for the whole group. */
-#include "codegen/kernel.h"
+#include "codegen/segments.h"
 
 /* --- Local memory -------------------------------------------------------------------------- */
 
@@ -172,6 +172,7 @@ void group_sequential(KGen *kg, const Stm *s)
 typedef struct {
     KGen *kg;
     const Sx *max;
+    bool scans;
 } Widest;
 
 static void widest_in_body(void *env, Body *b);
@@ -185,6 +186,7 @@ static void widest_exp(Widest *w, const Exp *e)
 {
     Ctx *cx = w->kg->cx;
     if (exp_is_seg(e)) {
+        w->scans = w->scans || e->kind == E_SEGSCAN;
         const Sx *n = sx_const(cx, 1);
         for (int k = 0; n && k < e->seg.nest.n; k++) {
             const Sx *d = kg_bound(w->kg, e->seg.nest.at[k].width);
@@ -215,17 +217,18 @@ static void widest_in_body(void *env, Body *b)
 }
 
 /* As many threads as the widest construct has elements, in full warps; more elements are looped
- * over. */
+ * over. Fewer where there are scans: the elements that a thread scans by itself cost no barrier. */
 static const Sx *group_threads(Host *h, const Exp *e)
 {
     Ctx *cx = h->cx;
     KGen *probe = kg_new(h, "probe", e);
-    Widest w = {probe, sx_const(cx, 1)};
+    Widest w = {.kg = probe, .max = sx_const(cx, 1)};
     for (int k = 0; k < e->seg.nest.n; k++)
         kg_bind(probe, e->seg.nest.at[k].idx);
     widest_in_body(&w, e->seg.body);
-    const Sx *warp = sx_const(cx, 32);
-    const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, w.max, warp), warp);
+    const Sx *warp = sx_const(cx, 32), *share = sx_const(cx, w.scans ? GROUP_SCAN_ELEMS : 1);
+    const Sx *needed = sx_op(cx, SX_CEILDIV, w.max, share);
+    const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, needed, warp), warp);
     /* On a CPU it is one: the work-items of a group run one after the other there, and PoCL 3.1
      * miscompiles loops around barriers that hold a conditional in an inner loop. */
     return sx_op(cx, SX_MAX, sx_const(cx, 1), sx_op(cx, SX_MIN, full, sx_team_size(cx)));

@@ -18,11 +18,11 @@ static void leave(KGen *kg)
 
 /* The loop of each thread over its elements; the nest's first n dimensions are bound. A thread that
  * is alone goes over all of them, and stops its whole work if one fails. */
-static WorkMark open_elements(KGen *kg, const Nest *nest, int n)
+static WorkMark open_elements(KGen *kg, const Nest *nest, int n, bool straight)
 {
     const KExp *total = kg_at(kg, nest_size_k(kg, nest, 0, n));
     const KExp *j = kg->solo ? kb_for(kg->kb, "j", kg_int(kg, 0), total, kg_int(kg, 1))
-                             : kg_open_shared(kg, total);
+                             : kg_open_shared(kg, total, straight);
     nest_bind(kg, nest, n, j);
     if (kg->solo)
         return (WorkMark){.heap = heap_mark(kg)};
@@ -71,7 +71,7 @@ static void segmap0(KGen *kg, const Stm *s)
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
     nest_indices(kg, &e->seg.nest, depth, ix);
     enter(kg);
-    WorkMark m = open_elements(kg, &e->seg.nest, depth);
+    WorkMark m = open_elements(kg, &e->seg.nest, depth, seg_is_straight(b));
     for (int j = 0; j < s->pat.n; j++)
         rows[j] = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth);
     KPlace first = kb_place(kg->kb);
@@ -91,9 +91,7 @@ static void segmap0(KGen *kg, const Stm *s)
 
 /* --- Reductions and scans ------------------------------------------------------------------ */
 
-/* The threads are dealt out evenly to the segments; opens the loop over segments (all threads take
- * every turn). */
-static Chunk open_segments(KGen *kg, const Nest *nest)
+Chunk group_segments(KGen *kg, const Nest *nest)
 {
     KBuild *b = kg->kb;
     const KExp *one = kg_int(kg, 1), *zero = kg_int(kg, 0), *width = kg_atom(kg, nest_width(nest));
@@ -106,16 +104,21 @@ static Chunk open_segments(KGen *kg, const Nest *nest)
     return n;
 }
 
-static void take_bufs(KGen *kg, Accs *ac)
+static void take_bufs(KGen *kg, Accs *ac, bool scan)
 {
-    for (int j = 0; j < ac->n; j++)
+    for (int j = 0; j < ac->n; j++) {
         ac->bufs[j] = group_buffer(kg, ac->types[j], kg->group_size);
+        ac->beside[j] = scan ? group_buffer(kg, ac->types[j], kg->group_size) : NULL;
+    }
 }
 
 static void free_bufs(KGen *kg, const Accs *ac)
 {
-    for (int j = 0; j < ac->n; j++)
+    for (int j = 0; j < ac->n; j++) {
         group_buffer_free(kg, ac->bufs[j]);
+        if (ac->beside[j])
+            group_buffer_free(kg, ac->beside[j]);
+    }
 }
 
 /* By all threads together; outs: where the results go. */
@@ -124,7 +127,7 @@ static void together_red(KGen *kg, const Stm *s, const Accs *ac, const KLoc *out
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
     KBuild *b = kg->kb;
-    Chunk n = open_segments(kg, nest);
+    Chunk n = group_segments(kg, nest);
     accs_declare(kg, ac, &e->seg.nes);
     kb_if(b, n.active);
     nest_bind(kg, nest, nest->n - 1, n.seg);
@@ -142,18 +145,11 @@ static void together_red(KGen *kg, const Stm *s, const Accs *ac, const KLoc *out
     kb_end(b);
 }
 
-static void together_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs)
-{
-    Chunk n = open_segments(kg, &s->exp->seg.nest);
-    accs_declare(kg, ac, &s->exp->seg.nes);
-    seg_scan_chunk(kg, s, ac, &n, outs);
-}
-
 /* A segment a thread. */
 static void apart(KGen *kg, const Stm *s, bool scan, KLoc *outs)
 {
     const Exp *e = s->exp;
-    WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n - 1);
+    WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n - 1, false);
     seg_fold(kg, e, s, outs, scan);
     close_elements(kg, m);
 }
@@ -168,7 +164,7 @@ static void reduce_or_scan0(KGen *kg, const Stm *s)
     Accs ac = {0};
     if (scalars) {
         ac = accs_new(kg, e);
-        take_bufs(kg, &ac);
+        take_bufs(kg, &ac, scan);
     }
     enter(kg);
     if (scalars) {
@@ -176,7 +172,7 @@ static void reduce_or_scan0(KGen *kg, const Stm *s)
         apart(kg, s, scan, outs);
         kb_else(kg->kb);
         if (scan)
-            together_scan(kg, s, &ac, outs);
+            group_scan(kg, s, &ac, outs);
         else
             together_red(kg, s, &ac, outs);
         kb_end(kg->kb);
@@ -196,7 +192,7 @@ static void segscatter0(KGen *kg, const Stm *s)
     for (int j = 0; j < n; j++)
         n_ix += e->seg.dests.at[j].rank;
     enter(kg);
-    WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n);
+    WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n, false);
     kg_stms(kg, e->seg.body);
     const Atom *res = e->seg.body->res.at;
     for (int j = 0; j < n; j++) {
@@ -234,7 +230,7 @@ static void hist_beside(KGen *kg, const Hist *h, const KExp *total, const KLoc *
 static void hist_alone(KGen *kg, const Hist *h, const KLoc *locs)
 {
     const Exp *e = h->e;
-    WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n);
+    WorkMark m = open_elements(kg, &e->seg.nest, e->seg.nest.n, false);
     kg_stms(kg, e->seg.body);
     hist_open_bounds(kg, h);
     hist_combine(kg, h, hist_bins(kg, h, locs, hist_index(kg, h)), hist_vals(kg, h));

@@ -10,7 +10,7 @@
  *   hist.c       sequential histograms; updates of bins (hist.h)
  *   nest.c       index spaces of seg constructs; what their kernels have in common
  *   segmap.c segred.c segscan.c segscatter.c seghist.c   level 1
- *   group.c groupseg.c                         level 0 inside a level-1 segmap
+ *   group.c groupseg.c groupscan.c             level 0 inside a level-1 segmap
  *
  * Two modes of the same walk over statements:
  *   thread mode (kg->coop false)  the code belongs to one work-item;
@@ -199,8 +199,10 @@ void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t);
  * positions are dealt out to the threads. */
 void kg_loops_open(KGen *kg, Type t, const Sx **ix);
 void kg_loops_close(KGen *kg, Type t);
-/* A loop in which the threads of a group share out 0 .. total-1; this thread's number. */
-const KExp *kg_open_shared(KGen *kg, const KExp *total);
+void kg_loops_open_shared(KGen *kg, Type t, const Sx **ix); /* always dealt out; kg_close_shared */
+/* A loop in which the threads of a group share out 0 .. total-1; this thread's number. straight: it
+ * will hold little code, without loops. */
+const KExp *kg_open_shared(KGen *kg, const KExp *total, bool straight);
 void kg_close_shared(KGen *kg);
 /* Stores v (scalar or array of type t) at loc; array values already there are left. */
 void kg_store(KGen *kg, const KLoc *dst, Type t, Atom v);
@@ -355,7 +357,7 @@ bool op_is_comm(const Exp *seg);
 /* index atoms of nest dims as Sx */
 void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 
-/* --- group.c, groupseg.c ------------------------------------------------------------------- */
+/* --- group.c, groupseg.c, groupscan.c ------------------------------------------------------------------- */
 
 /* Level-1 segmap with level-0 constructs inside. False, and nothing done, if work-groups cannot run
  * it: an array that a group shares has a size without a bound. */

@@ -42,7 +42,8 @@ Segments segments_of_partials(Host *h, const Segments *first)
     return sg;
 }
 
-enum { SHORT_BODY = 24 }; /* statements; longer ones fill the time by themselves */
+/* Statements; longer bodies fill the time by themselves. */
+enum { SHORT_BODY = 24, STRAIGHT_BODY = 64 };
 
 /* The number of statements of scalar code without loops; with branches only if asked for. -1: it is
  * something else. */
@@ -67,6 +68,12 @@ bool seg_is_short(const Body *b, bool branches)
 {
     int n = length(b, branches);
     return n >= 0 && n <= SHORT_BODY;
+}
+
+bool seg_is_straight(const Body *b)
+{
+    int n = length(b, true);
+    return n >= 0 && n <= STRAIGHT_BODY;
 }
 
 /* --- The loop over chunks ------------------------------------------------------------------ */
@@ -134,6 +141,7 @@ Accs accs_new(KGen *kg, const Exp *e)
     Accs ac = {.op = e->seg.op, .n = n, .types = types};
     ac.acc = NEWN(a, KVar *, n);
     ac.bufs = NEWN(a, KBuf *, n);
+    ac.beside = NEWN(a, KBuf *, n);
     for (int j = 0; j < n; j++)
         types[j] = e->seg.op->params.at[j]->type.elem;
     return ac;
@@ -145,10 +153,28 @@ void accs_declare(KGen *kg, const Accs *ac, const Atoms *nes)
         ac->acc[j] = kb_var(kg->kb, "acc", ac->types[j], kg_atom(kg, nes->at[j]));
 }
 
-void accs_local(KGen *kg, Accs *ac)
+Accs accs_like(KGen *kg, const Accs *ac)
 {
+    Accs r = *ac;
+    r.acc = NEWN(kg->cx->perm, KVar *, ac->n);
+    return r;
+}
+
+Accs accs_copy(KGen *kg, const Accs *ac, const char *base)
+{
+    Accs r = accs_like(kg, ac);
     for (int j = 0; j < ac->n; j++)
+        r.acc[j] = kb_var(kg->kb, base, ac->types[j], kg_of(kg, ac->acc[j]));
+    return r;
+}
+
+void accs_local(KGen *kg, Accs *ac, bool scan)
+{
+    for (int j = 0; j < ac->n; j++) {
         ac->bufs[j] = kg_param_local(kg, "buf", ac->types[j], kg->group_size);
+        if (scan)
+            ac->beside[j] = kg_param_local(kg, "beside", ac->types[j], kg->group_size);
+    }
 }
 
 static const KExp **values(KGen *kg, const Accs *ac)
@@ -226,7 +252,7 @@ void accs_tree(KGen *kg, const Accs *ac, const Chunk *n)
     Arena *a = kg->cx->perm;
     kg_if_teams(kg);
     accs_put(kg, ac, kg->lid);
-    const KExp *d = kb_for_doubling(b, "d", kg_int(kg, 1), n->threads);
+    const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), n->threads, 2);
     meet_local(kg);
     const KExp *low = kg_sub(kg, kg_mul(kg, kg_int(kg, 2), d), kg_int(kg, 1));
     const KExp *turn = kg_eq(kg, kx_prim2(a, OP_AND, n->p, low), kg_int(kg, 0));
@@ -239,21 +265,30 @@ void accs_tree(KGen *kg, const Accs *ac, const Chunk *n)
     kb_end(b);
 }
 
-/* Each step reads the partial result d threads to the left, all of them before any is overwritten.
- */
+/* acc := op(what thread p - d has in `from`, acc), where there is such a thread; put into `to`. */
+static void scan_step(KGen *kg, const Accs *ac, const Chunk *n, const KExp *d, KBuf **from, KBuf **to)
+{
+    Accs left = *ac, right = *ac;
+    left.bufs = from;
+    right.bufs = to;
+    kb_if(kg->kb, kg_and(kg, n->active, kg_le(kg, d, n->p)));
+    accs_apply(kg, ac, accs_load(kg, &left, kg_sub(kg, kg->lid, d)), accs_now(kg, ac));
+    kb_end(kg->kb);
+    accs_put(kg, &right, kg->lid);
+    meet_local(kg);
+}
+
+/* A step adds the partial sums of d threads further left. It reads one buffer and writes the other,
+ * so that a barrier a step is enough; two steps a turn, and the sums are where they were. */
 void accs_scan(KGen *kg, const Accs *ac, const Chunk *n)
 {
     KBuild *b = kg->kb;
     accs_put(kg, ac, kg->lid);
     kg_if_teams(kg);
     meet_local(kg);
-    const KExp *d = kb_for_doubling(b, "d", kg_int(kg, 1), n->threads);
-    kb_if(b, kg_and(kg, n->active, kg_le(kg, d, n->p)));
-    accs_apply(kg, ac, accs_load(kg, ac, kg_sub(kg, kg->lid, d)), accs_now(kg, ac));
-    kb_end(b);
-    meet_local(kg);
-    accs_put(kg, ac, kg->lid);
-    meet_local(kg);
+    const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), n->threads, 4);
+    scan_step(kg, ac, n, d, ac->bufs, ac->beside);
+    scan_step(kg, ac, n, kg_mul(kg, kg_int(kg, 2), d), ac->beside, ac->bufs);
     kb_end(b);
     kb_end(b);
 }

@@ -51,20 +51,27 @@ void segments_locate(KGen *kg, Chunk *n);
  * and locates them. */
 Chunk segments_each(KGen *kg, const Segments *sg, const KExp *first, const KExp *step);
 
+/* So many elements a thread gets at least in groups that scan; where there are fewer, one warp. */
+enum { GROUP_SCAN_ELEMS = 8 };
+
 /* The accumulators of a reduction or scan in a thread. */
 typedef struct {
     const Lambda *op;
     int n;
     const PrimType *types;
     KVar **acc;
-    KBuf **bufs; /* local memory: one element a thread */
+    KBuf **bufs;   /* local memory: one element a thread */
+    KBuf **beside; /* ... and another one, for scans */
 } Accs;
 Accs accs_new(KGen *kg, const Exp *e);
 void accs_declare(KGen *kg, const Accs *ac, const Atoms *nes);
 /* acc := op(a, x). */
 void accs_apply(KGen *kg, const Accs *ac, const KExp **a, const KExp **x);
+/* The same operator with accumulators of its own: to be declared; copies of those of ac. */
+Accs accs_like(KGen *kg, const Accs *ac);
+Accs accs_copy(KGen *kg, const Accs *ac, const char *base);
 /* The local buffers of a kernel at level 1. */
-void accs_local(KGen *kg, Accs *ac);
+void accs_local(KGen *kg, Accs *ac, bool scan);
 const KExp **accs_now(KGen *kg, const Accs *ac);                  /* acc */
 const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] */
 const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms);
@@ -72,8 +79,8 @@ void accs_set(KGen *kg, const Accs *ac, const KExp **x); /* acc := x */
 /* Reduces the accumulators of the threads of each chunk, in order, into thread 0's acc. Barriers:
  * uniform if threads is. */
 void accs_tree(KGen *kg, const Accs *ac, const Chunk *n);
-/* Inclusive scan of acc over the threads of each chunk; afterwards (behind a barrier) also in the
- * buffers. */
+/* Inclusive scan of acc over the threads of each chunk; the sums are in the buffers then, behind a
+ * barrier. */
 void accs_scan(KGen *kg, const Accs *ac, const Chunk *n);
 
 /* A barrier between uses of the buffers. */
@@ -101,9 +108,13 @@ void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, cons
 /* A little scalar code without loops (or branches), so that several elements can be worked on side
  * by side? */
 bool seg_is_short(const Body *b, bool branches);
-/* Scans a chunk in tiles of an element a thread, beginning with acc. Closes the loop over chunks.
- * All threads must come here. */
-void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs);
+/* Not so little, but without loops? */
+bool seg_is_straight(const Body *b);
+/* Level 0: the threads of a group are dealt out evenly to the segments; opens the loop over segments
+ * (all threads take every turn). */
+Chunk group_segments(KGen *kg, const Nest *nest);
+/* Scans all segments, after and before barriers; outs: where the results go (groupscan.c). */
+void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs);
 /* A whole segment by this thread, whatever the operator works on; outer dimensions are bound. */
 void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan);
 /* A kernel of it. */

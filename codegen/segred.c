@@ -103,7 +103,7 @@ Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs
     KGen *kg = kg_new(h, "segred", e);
     const Nest *nest = &e->seg.nest;
     Accs ac = accs_new(kg, e);
-    accs_local(kg, &ac);
+    accs_local(kg, &ac, false);
     Chunk n = segments_open(kg, sg);
     accs_declare(kg, &ac, &e->seg.nes);
     kb_if(kg->kb, n.active);
@@ -119,7 +119,7 @@ static Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const 
 {
     KGen *kg = kg_new(h, "segred_partials", e);
     Accs ac = accs_new(kg, e);
-    accs_local(kg, &ac);
+    accs_local(kg, &ac, false);
     Chunk n = segments_open(kg, sg);
     accs_declare(kg, &ac, &e->seg.nes);
     const KExp **x = NEWN(h->cx->perm, const KExp *, ac.n);

@@ -75,22 +75,6 @@ typedef struct {
     Accs carry;
 } Tile;
 
-static Accs accs_like(KGen *kg, const Accs *ac)
-{
-    Accs r = *ac;
-    r.acc = NEWN(kg->cx->perm, KVar *, ac->n);
-    return r;
-}
-
-/* A copy of the accumulators in variables of their own. */
-static Accs accs_copy(KGen *kg, const Accs *ac, const char *base)
-{
-    Accs r = accs_like(kg, ac);
-    for (int j = 0; j < ac->n; j++)
-        r.acc[j] = kb_var(kg->kb, base, ac->types[j], kg_of(kg, ac->acc[j]));
-    return r;
-}
-
 static Tile open_tiles(KGen *kg, const Accs *ac, const Chunk *n, int each)
 {
     KBuild *b = kg->kb;
@@ -310,33 +294,6 @@ static void scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, i
     close_tiles(kg);
 }
 
-void seg_scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const KLoc *outs)
-{
-    const Exp *e = s->exp;
-    Tile t = open_tiles(kg, ac, n, 1);
-    const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t.beg, n->p));
-    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
-    if_element(kg, n, off);
-    WorkMark m = kg_work_begin(kg);
-    bind_element(kg, e, n, off);
-    seg_hint_maps(kg, e, outs, s);
-    kg_stms(kg, e->seg.body);
-    seg_store_maps(kg, e, outs, s);
-    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.body->res.at));
-    kg_work_end(kg, m);
-    kb_end(kg->kb);
-    accs_scan(kg, ac, n);
-    kb_if(kg->kb, n->active);
-    accs_apply(kg, ac, accs_now(kg, &t.carry), accs_now(kg, ac));
-    add_tile(kg, ac, n, &t.carry);
-    kb_end(kg->kb);
-    if_element(kg, n, off);
-    bind_element(kg, e, n, off);
-    store_scanned(kg, s, outs, ac);
-    kb_end(kg->kb);
-    close_tiles(kg);
-}
-
 /* The elements of a tile, with gaps (see stage_at). */
 static const Sx *stage_count(Ctx *cx, const Sx *group_size, int each)
 {
@@ -350,7 +307,8 @@ static const Sx *tile_fits(Ctx *cx, const Exp *e)
     const Sx *group_size = sx_size(cx, SIZE_GROUP_SIZE), *bytes = sx_const(cx, 1);
     for (int j = 0; j < e->seg.nes.n; j++) {
         int size = prim_type_bytes[e->seg.op->params.at[j]->type.elem];
-        const Sx *count = sx_add(cx, group_size, stage_count(cx, group_size, scan_each(e)));
+        const Sx *bufs = sx_mul(cx, group_size, sx_const(cx, 2));
+        const Sx *count = sx_add(cx, bufs, stage_count(cx, group_size, scan_each(e)));
         bytes = sx_add(cx, bytes, sx_mul(cx, count, sx_const(cx, size)));
     }
     return sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), bytes);
@@ -372,7 +330,7 @@ static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc 
     const Exp *e = s->exp;
     KGen *kg = kg_new(h, "segscan", e);
     Accs ac = accs_new(kg, e);
-    accs_local(kg, &ac);
+    accs_local(kg, &ac, true);
     Chunk n = segments_open(kg, sg);
     locate_all(kg, &n);
     accs_declare(kg, &ac, &e->seg.nes);
@@ -380,10 +338,7 @@ static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc 
     load_carry(kg, &ac, &n);
     kb_end(kg->kb);
     const KLoc *ko = seg_outs(kg, s, 0, outs);
-    if (scan_each(e) == 1)
-        seg_scan_chunk(kg, s, &ac, &n, ko);
-    else
-        scan_chunk(kg, s, &ac, &n, scan_each(e), new_stage(kg, e, &ac), ko);
+    scan_chunk(kg, s, &ac, &n, scan_each(e), new_stage(kg, e, &ac), ko);
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 
@@ -392,7 +347,7 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
 {
     KGen *kg = kg_new(h, "segscan_partials", e);
     Accs ac = accs_new(kg, e);
-    accs_local(kg, &ac);
+    accs_local(kg, &ac, true);
     Chunk n = segments_open(kg, sg);
     locate_all(kg, &n);
     accs_declare(kg, &ac, &e->seg.nes);
@@ -446,9 +401,8 @@ static void segscan_staged(Host *h, const Stm *s, const ArrLoc *outs)
     Mem **sums = NEWN(h->cx->perm, Mem *, n), **none = NEWN(h->cx->perm, Mem *, n);
     KGen *sizes = kg_new(h, "segscan", e);
     Segments sg = segments_plan(sizes, &e->seg.nest, scan_each(e));
-    if (scan_each(e) > 1)
-        sg.threads = host_let(
-            h, "threads", sx_select(h->cx, tile_fits(h->cx, e), sg.threads, sx_const(h->cx, 1)));
+    sg.threads = host_let(
+        h, "threads", sx_select(h->cx, tile_fits(h->cx, e), sg.threads, sx_const(h->cx, 1)));
     Stage seq = scan_sequential(h, s, &sg, outs), tiled = scan_tiled(h, s, &sg, outs);
     for (int j = 0; j < n; j++)
         none[j] = outs[j].mem; /* any block: not read when there is one chunk a segment */

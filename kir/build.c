@@ -149,12 +149,14 @@ const KExp *kb_for(KBuild *b, const char *base, const KExp *from, const KExp *to
     return kx_var(b->arena, v);
 }
 
-const KExp *kb_for_doubling(KBuild *b, const char *base, const KExp *from, const KExp *to)
+const KExp *kb_for_times(KBuild *b, const char *base, const KExp *from, const KExp *to, int factor)
 {
     KVar *v = kb_var_new(b, base, to->type);
-    open_stm(
-        b,
-        (KStm){.kind = KST_FOR, .var = v, .doubling = true, .x = {from, to, kx_int(b->arena, 2)}});
+    KStm s = {.kind = KST_FOR, .var = v, .doubling = true};
+    s.x[0] = from;
+    s.x[1] = to;
+    s.x[2] = kx_int(b->arena, factor);
+    open_stm(b, s);
     return kx_var(b->arena, v);
 }
 

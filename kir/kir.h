@@ -263,7 +263,8 @@ void kb_meet(KBuild *b, unsigned fence); /* a BARRIER: all work-items of the gro
 /* Blocks: what follows goes into them until kb_end. */
 const KExp *kb_for(KBuild *b, const char *base, const KExp *from, const KExp *to, const KExp *step);
 void kb_for_var(KBuild *b, KVar *v, const KExp *from, const KExp *to, const KExp *step);
-const KExp *kb_for_doubling(KBuild *b, const char *base, const KExp *from, const KExp *to);
+const KExp *kb_for_times(KBuild *b, const char *base, const KExp *from, const KExp *to,
+                         int factor);
 KStm *kb_while(KBuild *b, const KExp *cond);
 void kb_if(KBuild *b, const KExp *cond);
 void kb_else(KBuild *b); /* ends the IF's first branch, and begins its second */

@@ -181,7 +181,7 @@ static inline void rk_for(Rk *r, bool uniform)
         to = rk_below(r, 4);
     const KExp *i;
     switch (rk(r, 6)) {
-    case 0: i = kb_for_doubling(r->b, "d", kx_int(a, 1), to); break;
+    case 0: i = kb_for_times(r->b, "d", kx_int(a, 1), to, 2); break;
     case 1: i = kb_for(r->b, "i", kx_int(a, 1), to, kx_int(a, 2)); break;
     default: i = kb_for(r->b, "i", kx_int(a, 0), to, kx_int(a, 1)); break;
     }
