@@ -213,7 +213,7 @@ void kg_assert(KGen *kg, const Stm *s)
 {
     KExps args;
     Scalars sc = kg_scalars(kg);
-    int site = assert_site(&sc, kg->h->plan, s->exp, &args);
+    int site = assert_site(&sc, kg->pb->plan, s->exp, &args);
     check(kg, kg_atom(kg, s->exp->assertion.cond), site, &args);
 }
 
@@ -223,7 +223,7 @@ void kg_prim_checks(KGen *kg, const Exp *e)
     Scalars sc = kg_scalars(kg);
     const KExp *cond = scalar_check(&sc, e, &msg);
     if (cond)
-        check(kg, cond, plan_site(kg->h->plan, e->loc, msg), &(KExps){0});
+        check(kg, cond, plan_site(kg->pb->plan, e->loc, msg), &(KExps){0});
 }
 
 /* The check of an INDEX or UPDATE; NULL, or in group mode the condition. */
@@ -235,7 +235,7 @@ static const KExp *check_index(KGen *kg, const Exp *e)
     if (!cond)
         return NULL;
     KExps args;
-    int site = index_site(&sc, kg->h->plan, e, &args);
+    int site = index_site(&sc, kg->pb->plan, e, &args);
     return check(kg, cond, site, &args);
 }
 

@@ -12,7 +12,7 @@
 #ifndef CODEGEN_EMIT_H
 #define CODEGEN_EMIT_H
 
-#include "codegen/host.h"
+#include "codegen/expr.h"
 
 typedef struct {
     Ctx *cx;

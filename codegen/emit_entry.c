@@ -116,7 +116,7 @@ static VarSet *entry_uses(Ctx *cx, const EntryPlan *ep)
 {
     VarSet *used = varmap_new(cx->perm);
     for (int i = 0; i < ep->ops.n; i++)
-        host_op_uses(used, ep->ops.at[i]);
+        op_uses(used, ep->ops.at[i]);
     for (int i = 0; i < ep->results.n; i++) {
         Atom a = ep->results.at[i];
         Type t = atom_type(a);

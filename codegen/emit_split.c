@@ -365,14 +365,14 @@ static void walk_op(Splitter *s, HostFn *fn, const HostOp *op)
     HostOp own = *op; /* without what is inside */
     own.then_ = own.else_ = (HostOps){0};
     VarSet *read = varmap_new(s->cx->scratch);
-    host_op_uses(read, &own);
-    host_op_sizes(fn->sizes, &own);
+    op_uses(read, &own);
+    op_sizes(fn->sizes, &own);
     Vars list = varset_list(s->cx->scratch, read);
     for (int i = 0; i < list.n; i++)
         reads(s, fn, list.at[i]);
     Mems ms = {0};
     if (op->kind != H_RELEASE)
-        host_op_mems(s->cx->scratch, &ms, op);
+        op_mems(s->cx->scratch, &ms, op);
     for (int i = 0; i < ms.n; i++)
         mention_mem(s, fn, ms.at[i]);
     arena_reset(s->cx->scratch, mark);

@@ -1,6 +1,6 @@
 /* Scalar expressions and the conditions of checks, for the host and for kernels: data (kir/kir.h)
  * over what `atom` makes of the operands. */
-#include "codegen/plan.h"
+#include "codegen/expr.h"
 #include "ir/ranges.h"
 
 #include "base/intern.h"
@@ -24,9 +24,9 @@ static const KExp *host_atom(void *env, Atom a)
     return kx_var(arena, v);
 }
 
-Scalars scalars_host(const Host *h)
+Scalars scalars_host(Arena *a, Ranges *known)
 {
-    return (Scalars){h->cx->perm, host_atom, h->cx->perm, h->known};
+    return (Scalars){a, host_atom, a, known};
 }
 
 static const KExp *of(const Scalars *sc, Atom a)
@@ -52,7 +52,7 @@ const KExp *scalar_exp(const Scalars *sc, const Exp *e)
 const char *scalar_c(const Exp *e)
 {
     Arena *a = arena_new();
-    Scalars sc = {a, host_atom, a, NULL};
+    Scalars sc = scalars_host(a, NULL);
     const char *text = kir_exp_c(scalar_exp(&sc, e));
     arena_free(a);
     return text;

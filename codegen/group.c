@@ -218,10 +218,10 @@ static void widest_in_body(void *env, Body *b)
 
 /* As many threads as the widest construct has elements, in full warps; more elements are looped
  * over. Fewer where there are scans: the elements that a thread scans by itself cost no barrier. */
-static const Sx *group_threads(Host *h, const Exp *e)
+static const Sx *group_threads(PlanBuild *pb, const Exp *e)
 {
-    Ctx *cx = h->cx;
-    KGen *probe = kg_new(h, "probe", e);
+    Ctx *cx = pb->cx;
+    KGen *probe = kg_new(pb, "probe", e);
     Widest w = {.kg = probe, .max = sx_const(cx, 1)};
     for (int k = 0; k < e->seg.nest.n; k++)
         kg_bind(probe, e->seg.nest.at[k].idx);
@@ -254,28 +254,6 @@ static KLoc result_row(KGen *kg, const ArrLoc *out, const Exp *e, const Var *v)
     return loc_row_n(kg, &l, v->type.rank, ix, depth);
 }
 
-/* What is undone when the group's code turns out to be impossible. */
-typedef struct {
-    HostOps *ops, trial;
-    int sites, mems;
-} Trial;
-
-static Trial trial_begin(Host *h)
-{
-    return (Trial){h->ops, {0}, h->plan->sites.n, h->n_mems};
-}
-
-static void trial_end(Host *h, Trial *t, bool keep)
-{
-    h->ops = t->ops;
-    if (keep) {
-        vec_append(h->cx->perm, h->ops, &t->trial);
-        return;
-    }
-    h->plan->sites.n = t->sites;
-    h->n_mems = t->mems;
-}
-
 /* The loop of a work-group over its elements, and one element. */
 static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *outs, const Sx *total)
 {
@@ -301,29 +279,24 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
     kb_end(kg->kb);
 }
 
-bool cg_group(Host *h, const Stm *s)
+bool cg_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
-    Ctx *cx = h->cx;
-    int n = s->pat.n;
-    Trial trial = trial_begin(h);
-    h->ops = &trial.trial;
-    ArrLoc *outs = NEWN(cx->perm, ArrLoc, n);
-    for (int j = 0; j < n; j++)
-        outs[j] = host_result(h, s->pat.at[j]);
-    KGen *kg = kg_new(h, "segmap_intra", e);
+    Ctx *cx = pb->cx;
+    HostOps ops = {0};
+    PlanBuild trial = pb_piece(pb, &ops);
+    int sites = pb->plan->sites.n;
+    KGen *kg = kg_new(&trial, "segmap_intra", e);
     const Sx *total = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
-    kg->group_size = group_threads(h, e);
+    kg->group_size = group_threads(&trial, e);
     kg->max_threads = nest_max_threads(kg, total, sx_const(cx, 1));
     group_body(kg, e, &s->pat, outs, total);
     if (kg->unshareable) {
-        trial_end(h, &trial, false);
+        pb->plan->sites.n = sites;
         return false;
     }
     Kernel *k = kg_finish(kg);
     kg_launch(kg, k, nest_groups(kg, total, sx_const(cx, 1)));
-    trial_end(h, &trial, true);
-    for (int j = 0; j < n; j++)
-        host_bind(h, s->pat.at[j], outs[j]);
+    pb_splice(pb, &trial);
     return true;
 }

@@ -8,129 +8,123 @@
 
 #include <string.h>
 
-void host_op(Host *h, HostOp op)
+void host_set(PlanBuild *pb, const Var *v, Atom a)
 {
-    HostOp *p = NEW(h->cx->perm, HostOp);
-    *p = op;
-    vec_push(h->cx->perm, h->ops, p);
+    pb_op(pb, (HostOp){.kind = H_SET, .loc = v->loc, .var = v, .atom = a});
 }
 
-Mem *host_mem(Host *h, const char *base)
-{
-    return mem_new(h->cx, base, h->n_mems++);
-}
+/* --- Scalars ---------------------------------------------------------------------------------- */
 
-void host_alloc_mem(Host *h, Mem *m, const Sx *bytes)
-{
-    int site = plan_site(h->plan, h->at, "out of device memory");
-    host_op(h, (HostOp){.kind = H_ALLOC, .loc = h->at, .mem = m, .sx = bytes, .site = site});
-}
-
-Mem *host_alloc(Host *h, const char *base, const Sx *bytes)
-{
-    Mem *m = host_mem(h, base);
-    host_alloc_mem(h, m, bytes);
-    return m;
-}
-
-ArrLoc *host_loc(const Host *h, const Var *arr)
-{
-    ArrLoc *l = varmap_get(h->locs, arr);
-    if (!l)
-        ice(arr->loc, "array %s has no memory", var_text(arr));
-    return l;
-}
-
-void host_bind(Host *h, const Var *arr, ArrLoc loc)
-{
-    ArrLoc *l = NEW(h->cx->perm, ArrLoc);
-    *l = loc;
-    varmap_put(h->locs, arr, l);
-}
-
-void host_set(Host *h, const Var *v, Atom a)
-{
-    host_op(h, (HostOp){.kind = H_SET, .loc = v->loc, .var = v, .atom = a});
-}
-
-/* --- Statements ------------------------------------------------------------------------------- */
-
-static void check_scalar(Host *h, const Exp *e)
+static void check_scalar(PlanBuild *pb, const Exp *e)
 {
     const char *msg;
-    Scalars sc = scalars_host(h);
+    Scalars sc = scalars_host(pb->cx->perm, pb->known);
     const KExp *cond = scalar_check(&sc, e, &msg);
     if (cond)
-        host_op(h, (HostOp){.kind = H_ASSERT,
-                            .loc = e->loc,
-                            .cond = cond,
-                            .exp = e,
-                            .site = plan_site(h->plan, e->loc, msg)});
+        pb_op(pb, (HostOp){.kind = H_ASSERT,
+                           .loc = e->loc,
+                           .cond = cond,
+                           .exp = e,
+                           .site = plan_site(pb->plan, e->loc, msg)});
 }
 
-static void scalar_stm(Host *h, const Stm *s)
+static void scalar_stm(PlanBuild *pb, const Stm *s)
 {
-    check_scalar(h, s->exp);
-    host_op(h, (HostOp){.kind = H_EXP, .loc = s->exp->loc, .var = s->pat.at[0], .exp = s->exp});
+    check_scalar(pb, s->exp);
+    pb_op(pb, (HostOp){.kind = H_EXP, .loc = s->exp->loc, .var = s->pat.at[0], .exp = s->exp});
 }
 
-static void assert_stm(Host *h, const Exp *e)
+static void assert_stm(PlanBuild *pb, const Exp *e)
 {
     KExps args;
-    Scalars sc = scalars_host(h);
-    int site = assert_site(&sc, h->plan, e, &args);
-    host_op(h, (HostOp){.kind = H_ASSERT,
-                        .loc = e->loc,
-                        .atom = e->assertion.cond,
-                        .exp = e,
-                        .site = site,
-                        .numbers = args});
+    Scalars sc = scalars_host(pb->cx->perm, pb->known);
+    int site = assert_site(&sc, pb->plan, e, &args);
+    pb_op(pb, (HostOp){.kind = H_ASSERT,
+                       .loc = e->loc,
+                       .atom = e->assertion.cond,
+                       .exp = e,
+                       .site = site,
+                       .numbers = args});
 }
 
-static void suff_stm(Host *h, const Stm *s)
+static void suff_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
-    varmap_put(h->guards, s->pat.at[0], e);
-    host_op(h, (HostOp){.kind = H_EXP, .loc = e->loc, .var = s->pat.at[0], .exp = e});
-    for (int i = 0; i < h->plan->thresholds.n; i++)
-        if (strcmp(h->plan->thresholds.at[i].name, e->suff.name) == 0)
+    varmap_put(pb->guards, s->pat.at[0], e);
+    pb_op(pb, (HostOp){.kind = H_EXP, .loc = e->loc, .var = s->pat.at[0], .exp = e});
+    for (int i = 0; i < pb->plan->thresholds.n; i++)
+        if (strcmp(pb->plan->thresholds.at[i].name, e->suff.name) == 0)
             return;
-    vec_push(h->cx->perm, &h->plan->thresholds,
+    vec_push(pb->cx->perm, &pb->plan->thresholds,
              (Threshold){e->suff.name, e->suff.intra, e->suff.path});
 }
 
-static void seg_stm(Host *h, const Stm *s)
+/* --- Kernels ---------------------------------------------------------------------------------- */
+
+/* Results lie in what the construct updates, or in blocks of their own. */
+static ArrLoc *result_locs(PlanBuild *pb, const Stm *s)
+{
+    const Dests *dests = exp_dests(s->exp);
+    ArrLoc *outs = NEWN(pb->cx->perm, ArrLoc, s->pat.n);
+    for (int j = 0; j < s->pat.n; j++) {
+        Var *v = s->pat.at[j];
+        outs[j] = dests && dests->n > 0 ? *pb_loc(pb, v) : host_result(pb, v);
+    }
+    return outs;
+}
+
+void host_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker)
+{
+    const ArrLoc *outs = result_locs(pb, s);
+    HostOps ops = {0};
+    PlanBuild piece = pb_piece(pb, &ops);
+    maker(&piece, s, outs);
+    pb_splice(pb, &piece);
+    for (int j = 0; j < s->pat.n; j++) {
+        Var *v = s->pat.at[j];
+        if (v->type.rank == 0)
+            pb_op(pb, (HostOp){.kind = H_READ,
+                               .loc = v->loc,
+                               .var = v,
+                               .mem = outs[j].mem,
+                               .type = v->type.elem,
+                               .sx = sx_const(pb->cx, 0)});
+    }
+}
+
+static KernelMaker *const makers[N_FORMS] = {
+    [E_SEGMAP] = cg_segmap,         [E_SEGRED] = cg_segred,   [E_SEGSCAN] = cg_segscan,
+    [E_SEGSCATTER] = cg_segscatter, [E_SEGHIST] = cg_seghist,
+};
+
+static void seg_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     if (e->seg.level != 1)
         ice(e->loc, "%s at level %d on the host", form_info[e->kind].text, e->seg.level);
     Atoms widths = {0};
     for (int d = 0; d < e->seg.nest.n; d++)
-        vec_push(h->cx->perm, &widths, e->seg.nest.at[d].width);
-    host_check_count(h, widths.at, widths.n, 1);
-    switch ((int)e->kind) {
-    case E_SEGMAP: cg_segmap(h, s); return;
-    case E_SEGRED: cg_segred(h, s); return;
-    case E_SEGSCAN: cg_segscan(h, s); return;
-    case E_SEGSCATTER: cg_segscatter(h, s); return;
-    case E_SEGHIST: cg_seghist(h, s); return;
-    }
+        vec_push(pb->cx->perm, &widths, e->seg.nest.at[d].width);
+    host_check_count(pb, widths.at, widths.n, 1);
+    host_kernel(pb, s, makers[e->kind]);
 }
 
-static void host_stm(Host *h, const Stm *s)
+/* --- Statements ------------------------------------------------------------------------------- */
+
+static void host_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
-    h->at = e->loc;
+    pb->at = e->loc;
     switch (e->kind) {
     case E_ATOM:
         if (s->pat.at[0]->type.rank == 0) {
-            host_set(h, s->pat.at[0], e->atom);
+            host_set(pb, s->pat.at[0], e->atom);
             return;
         }
-        host_array_stm(h, s);
+        host_array_stm(pb, s);
         return;
     case E_PRIM:
-    case E_CONV: scalar_stm(h, s); return;
+    case E_CONV: scalar_stm(pb, s); return;
     case E_INDEX:
     case E_UPDATE:
     case E_IOTA:
@@ -141,84 +135,84 @@ static void host_stm(Host *h, const Stm *s)
     case E_REARRANGE:
     case E_RESHAPE:
     case E_COPY:
-    case E_MANIFEST: host_array_stm(h, s); return;
-    case E_IF: host_if(h, s); return;
+    case E_MANIFEST: host_array_stm(pb, s); return;
+    case E_IF: host_if(pb, s); return;
     case E_LOOP:
         if (mem_is_device_loop(s))
-            cg_sequential(h, s);
+            host_kernel(pb, s, cg_sequential);
         else
-            host_loop(h, s);
+            host_loop(pb, s);
         return;
-    case E_ASSERT: assert_stm(h, e); return;
+    case E_ASSERT: assert_stm(pb, e); return;
     case E_MAP:
     case E_REDUCE:
     case E_SCAN:
     case E_REDOMAP:
     case E_SCANOMAP:
     case E_SCATTER:
-    case E_HIST: cg_sequential(h, s); return;
-    case E_SUFF: suff_stm(h, s); return;
+    case E_HIST: host_kernel(pb, s, cg_sequential); return;
+    case E_SUFF: suff_stm(pb, s); return;
     case E_SEGMAP:
     case E_SEGRED:
     case E_SEGSCAN:
     case E_SEGSCATTER:
-    case E_SEGHIST: seg_stm(h, s); return;
+    case E_SEGHIST: seg_stm(pb, s); return;
     case N_FORMS: break;
     }
     ice(e->loc, "form %d on the host", (int)e->kind);
 }
 
-void host_body(Host *h, const Body *b)
+void host_body(PlanBuild *pb, const Body *b)
 {
-    int mark = ranges_mark(h->known);
+    int mark = ranges_mark(pb->known);
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
-        host_stm(h, s);
-        ranges_bind(h->known, &s->pat, s->exp);
+        host_stm(pb, s);
+        ranges_bind(pb->known, &s->pat, s->exp);
     }
-    ranges_reset(h->known, mark);
+    ranges_reset(pb->known, mark);
 }
 
 /* --- Entries ---------------------------------------------------------------------------------- */
 
-static ArrLoc value_loc(const Host *h, Atom a)
+static ArrLoc value_loc(const PlanBuild *pb, Atom a)
 {
-    return atom_type(a).rank > 0 ? *host_loc(h, a.var) : (ArrLoc){0};
+    return atom_type(a).rank > 0 ? *pb_loc(pb, a.var) : (ArrLoc){0};
 }
 
-static void bind_params(Host *h, const Entry *en)
+static void bind_params(const PlanBuild *pb, EntryPlan *ep)
 {
-    for (int i = 0; i < en->params.n; i++)
-        vec_push(h->cx->perm, &h->entry->param_locs, value_loc(h, atom_var(en->params.at[i])));
+    const Vars *params = &ep->entry->params;
+    for (int i = 0; i < params->n; i++)
+        vec_push(pb->cx->perm, &ep->param_locs, value_loc(pb, atom_var(params->at[i])));
 }
 
-static void bind_results(Host *h, const Entry *en)
+static void bind_results(const PlanBuild *pb, EntryPlan *ep)
 {
-    h->entry->results = en->body->res;
-    for (int i = 0; i < en->body->res.n; i++)
-        vec_push(h->cx->perm, &h->entry->result_locs, value_loc(h, en->body->res.at[i]));
+    ep->results = ep->entry->body->res;
+    for (int i = 0; i < ep->results.n; i++)
+        vec_push(pb->cx->perm, &ep->result_locs, value_loc(pb, ep->results.at[i]));
 }
 
 static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en, const EntryMemory *em)
 {
     EntryPlan *ep = NEW(cx->perm, EntryPlan);
     ep->entry = en;
-    Host h = {.cx = cx,
-              .plan = plan,
-              .entry = ep,
-              .ops = &ep->ops,
-              .locs = em->locs,
-              .n_mems = em->n_mems,
-              .guards = varmap_new(cx->perm),
-              .known = ranges_new(cx, varmap_new(cx->perm))};
-    bind_params(&h, en);
-    host_know_sizes(&h, h.known);
-    host_body(&h, en->body);
-    h.at = en->loc;
-    bind_results(&h, en);
+    PlanBuild pb = {.cx = cx,
+                    .plan = plan,
+                    .entry = en,
+                    .locs = em->locs,
+                    .known = ranges_new(cx, varmap_new(cx->perm)),
+                    .n_mems = em->n_mems,
+                    .ops = &ep->ops,
+                    .guards = varmap_new(cx->perm)};
+    bind_params(&pb, ep);
+    pb_know_sizes(&pb, pb.known);
+    host_body(&pb, en->body);
+    bind_results(&pb, ep);
     host_prune(cx, ep);
     host_lifetimes(cx, ep);
-    ep->n_mems = h.n_mems;
+    ep->n_mems = pb.n_mems;
     return ep;
 }
 

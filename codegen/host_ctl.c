@@ -9,58 +9,54 @@
 
 #include <string.h>
 
-static void alias_mem(Host *h, Mem *dst, Mem *src)
+static void alias_mem(PlanBuild *pb, Mem *dst, Mem *src)
 {
     if (dst != src)
-        host_op(h, (HostOp){.kind = H_ALIAS, .mem = dst, .mem2 = src});
+        pb_op(pb, (HostOp){.kind = H_ALIAS, .mem = dst, .mem2 = src});
 }
 
 /* --- Branches --------------------------------------------------------------------------------- */
 
-static void walk_branch(Host *h, const Stm *s, bool truth, HostOps *ops)
+static void walk_branch(PlanBuild *pb, const Stm *s, bool truth, HostOps *ops)
 {
     const Exp *e = s->exp;
     const Body *b = truth ? e->branch.then_ : e->branch.else_;
-    HostOps *outer = h->ops;
-    int mark = ranges_mark(h->known);
-    ranges_cond(h->known, e->branch.test, truth);
-    h->ops = ops;
-    host_body(h, b);
-    ranges_reset(h->known, mark);
+    HostOps *outer = pb->ops;
+    int mark = ranges_mark(pb->known);
+    ranges_cond(pb->known, e->branch.test, truth);
+    pb->ops = ops;
+    host_body(pb, b);
+    ranges_reset(pb->known, mark);
     for (int i = 0; i < s->pat.n; i++) {
         Var *v = s->pat.at[i];
         if (v->type.rank == 0)
-            host_set(h, v, b->res.at[i]);
+            host_set(pb, v, b->res.at[i]);
         else
-            alias_mem(h, host_loc(h, v)->mem, host_atom_loc(h, b->res.at[i]).mem);
+            alias_mem(pb, pb_loc(pb, v)->mem, pb_loc(pb, b->res.at[i].var)->mem);
     }
-    h->ops = outer;
+    pb->ops = outer;
 }
 
-static void find_fits(Host *h, HostOp *branch, HostOps *before);
+static void find_fits(PlanBuild *pb, HostOp *branch, HostOps *before);
 
-static void declare_results(Host *h, const Stm *s)
+static void declare_results(PlanBuild *pb, const Stm *s)
 {
     for (int i = 0; i < s->pat.n; i++)
         if (s->pat.at[i]->type.rank == 0)
-            host_op(h, (HostOp){.kind = H_DECLARE, .loc = s->exp->loc, .var = s->pat.at[i]});
+            pb_op(pb, (HostOp){.kind = H_DECLARE, .loc = s->exp->loc, .var = s->pat.at[i]});
 }
 
-void host_if(Host *h, const Stm *s)
+void host_if(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
-    const Exp *guard = e->branch.test.var ? varmap_get(h->guards, e->branch.test.var) : NULL;
+    const Exp *guard = e->branch.test.var ? varmap_get(pb->guards, e->branch.test.var) : NULL;
     HostOp op = {.kind = H_IF, .loc = e->loc, .atom = e->branch.test, .guard = guard != NULL};
-    Fits *outer_fits = h->fits, fits = {0};
+    walk_branch(pb, s, true, &op.then_);
+    walk_branch(pb, s, false, &op.else_);
+    declare_results(pb, s);
     if (guard && guard->suff.intra)
-        h->fits = &fits;
-    walk_branch(h, s, true, &op.then_);
-    h->fits = outer_fits;
-    walk_branch(h, s, false, &op.else_);
-    declare_results(h, s);
-    if (guard && guard->suff.intra)
-        find_fits(h, &op, h->ops);
-    host_op(h, op);
+        find_fits(pb, &op, pb->ops);
+    pb_op(pb, op);
 }
 
 /* --- Guards: does what the version launches fit the device? ----------------------------------- */
@@ -211,15 +207,15 @@ static void collect_fits(Hoister *ho, const HostOps *ops, Fits *fits)
 /* The kernels of the guarded version, with the sizes that are known at the branch; computations of
  * sizes are moved in front of it. A kernel whose sizes are known only later relies on the refusal
  * of its launch. */
-static void find_fits(Host *h, HostOp *branch, HostOps *before)
+static void find_fits(PlanBuild *pb, HostOp *branch, HostOps *before)
 {
-    Hoister ho = {h->cx, varmap_new(h->cx->perm), &branch->then_, before};
+    Hoister ho = {pb->cx, varmap_new(pb->cx->perm), &branch->then_, before};
     defined_vars(ho.defs, &branch->then_);
     collect_fits(&ho, &branch->then_, &branch->fits);
     for (int i = 0; i < branch->fits.n; i++) {
         Vars vs = {0};
-        sx_var_list(h->cx, branch->fits.at[i].group_size, &vs);
-        sx_var_list(h->cx, branch->fits.at[i].local_bytes, &vs);
+        sx_var_list(pb->cx, branch->fits.at[i].group_size, &vs);
+        sx_var_list(pb->cx, branch->fits.at[i].local_bytes, &vs);
         for (int k = 0; k < vs.n; k++)
             move_out(&ho, vs.at[k]);
     }
@@ -228,15 +224,15 @@ static void find_fits(Host *h, HostOp *branch, HostOps *before)
 /* --- Loops ------------------------------------------------------------------------------------ */
 
 /* params := inits */
-static void loop_inits(Host *h, const Exp *e)
+static void loop_inits(PlanBuild *pb, const Exp *e)
 {
     for (int i = 0; i < e->loop.params.n; i++) {
         Var *v = e->loop.params.at[i];
         Atom init = e->loop.inits.at[i];
         if (v->type.rank == 0)
-            host_set(h, v, init);
+            host_set(pb, v, init);
         else
-            alias_mem(h, host_loc(h, v)->mem, host_atom_loc(h, init).mem);
+            alias_mem(pb, pb_loc(pb, v)->mem, pb_loc(pb, init.var)->mem);
     }
 }
 
@@ -249,39 +245,39 @@ static int param_index(const Vars *params, Atom a)
 }
 
 /* Scalar params := the body's results, all at once. */
-static void next_scalars(Host *h, const Exp *e)
+static void next_scalars(PlanBuild *pb, const Exp *e)
 {
     const Vars *params = &e->loop.params;
     const Atoms *res = &e->loop.body->res;
-    Atom *next = NEWN(h->cx->perm, Atom, params->n);
+    Atom *next = NEWN(pb->cx->perm, Atom, params->n);
     for (int i = 0; i < params->n; i++) {
         next[i] = res->at[i];
         int from = params->at[i]->type.rank == 0 ? param_index(params, res->at[i]) : -1;
         if (from >= 0 && from < i) { /* overwritten by then */
-            Var *tmp = var_like(h->cx, params->at[i]);
-            host_set(h, tmp, res->at[i]);
+            Var *tmp = var_like(pb->cx, params->at[i]);
+            host_set(pb, tmp, res->at[i]);
             next[i] = atom_var(tmp);
         }
     }
     for (int i = 0; i < params->n; i++)
         if (params->at[i]->type.rank == 0 && next[i].var != params->at[i])
-            host_set(h, params->at[i], next[i]);
+            host_set(pb, params->at[i], next[i]);
 }
 
 /* Array params := the body's results, all at once. */
-static void next_arrays(Host *h, const Exp *e)
+static void next_arrays(PlanBuild *pb, const Exp *e)
 {
     int n = e->loop.params.n;
-    Mem **mems = NEWN(h->cx->perm, Mem *, n), **next = NEWN(h->cx->perm, Mem *, n);
+    Mem **mems = NEWN(pb->cx->perm, Mem *, n), **next = NEWN(pb->cx->perm, Mem *, n);
     for (int i = 0; i < n; i++) {
         if (e->loop.params.at[i]->type.rank == 0)
             continue;
-        mems[i] = host_loc(h, e->loop.params.at[i])->mem;
-        next[i] = host_atom_loc(h, e->loop.body->res.at[i]).mem;
+        mems[i] = pb_loc(pb, e->loop.params.at[i])->mem;
+        next[i] = pb_loc(pb, e->loop.body->res.at[i].var)->mem;
         for (int k = 0; k < i; k++)
             if (next[i] == mems[k] && next[k] != mems[k]) { /* overwritten by then */
-                Mem *tmp = host_mem(h, "next");
-                alias_mem(h, tmp, next[i]);
+                Mem *tmp = pb_mem(pb, "next");
+                alias_mem(pb, tmp, next[i]);
                 next[i] = tmp;
                 break;
             }
@@ -289,29 +285,29 @@ static void next_arrays(Host *h, const Exp *e)
     /* The temporaries must be set before any parameter: they were, above. */
     for (int i = 0; i < n; i++)
         if (next[i])
-            alias_mem(h, mems[i], next[i]);
+            alias_mem(pb, mems[i], next[i]);
 }
 
-void host_loop(Host *h, const Stm *s)
+void host_loop(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
-    HostOps *outer = h->ops;
+    HostOps *outer = pb->ops;
     HostOp op = {.kind = H_LOOP,
                  .loc = e->loc,
                  .loop_kind = e->loop.kind,
                  .var = e->loop.kind == LOOP_FOR ? e->loop.i : e->loop.cond,
                  .atom = e->loop.bound};
-    loop_inits(h, e);
-    h->ops = &op.then_;
-    int mark = ranges_mark(h->known);
-    ranges_loop(h->known, e);
-    host_body(h, e->loop.body);
-    ranges_reset(h->known, mark);
-    next_arrays(h, e);
-    next_scalars(h, e);
-    h->ops = outer;
-    host_op(h, op);
+    loop_inits(pb, e);
+    pb->ops = &op.then_;
+    int mark = ranges_mark(pb->known);
+    ranges_loop(pb->known, e);
+    host_body(pb, e->loop.body);
+    ranges_reset(pb->known, mark);
+    next_arrays(pb, e);
+    next_scalars(pb, e);
+    pb->ops = outer;
+    pb_op(pb, op);
     for (int i = 0; i < s->pat.n; i++)
         if (s->pat.at[i]->type.rank == 0)
-            host_set(h, s->pat.at[i], atom_var(e->loop.params.at[i]));
+            host_set(pb, s->pat.at[i], atom_var(e->loop.params.at[i]));
 }

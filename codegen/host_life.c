@@ -11,121 +11,7 @@
  *    iteration, where it is set anew. */
 #include "codegen/host.h"
 
-/* --- Uses ------------------------------------------------------------------------------------- */
-
-static void use_atom(VarSet *s, Atom a)
-{
-    if (a.var)
-        varset_add(s, a.var);
-}
-
-static void use_atoms(VarSet *s, const Atoms *as)
-{
-    for (int i = 0; i < as->n; i++)
-        use_atom(s, as->at[i]);
-}
-
-static void use_type(VarSet *s, Type t)
-{
-    for (int k = 0; k < t.rank; k++)
-        use_atom(s, t.dims[k]);
-}
-
-typedef struct {
-    void *env;
-    void (*f)(void *env, const Sx *a);
-} SxVisitor;
-
-static void visit_sx(const SxVisitor *v, const Sx *a)
-{
-    if (a)
-        v->f(v->env, a);
-}
-
-static void visit_loc(const SxVisitor *v, const ArrLoc *l, int rank)
-{
-    if (!l->mem)
-        return;
-    visit_sx(v, l->at.offset);
-    for (int k = 0; k < rank; k++)
-        visit_sx(v, l->at.strides[k]);
-}
-
-static void visit_op(const SxVisitor *v, const HostOp *op)
-{
-    visit_sx(v, op->sx);
-    visit_loc(v, &op->dst, op->dims.n);
-    visit_loc(v, &op->src, op->dims.n);
-    for (int i = 0; i < op->args.n; i++) {
-        visit_sx(v, op->args.at[i].value);
-        visit_sx(v, op->args.at[i].bytes);
-    }
-    for (int d = 0; d < op->n_launch_dims; d++) {
-        visit_sx(v, op->groups[d]);
-        visit_sx(v, op->local[d]);
-    }
-    for (int i = 0; i < op->fits.n; i++) {
-        visit_sx(v, op->fits.at[i].group_size);
-        visit_sx(v, op->fits.at[i].local_bytes);
-    }
-}
-
-static void add_size(void *env, const Sx *x)
-{
-    bool *used = env;
-    if (x->kind == SX_SIZE)
-        used[x->k] = true;
-}
-
-static void add_sizes(void *env, const Sx *a)
-{
-    sx_leaves(a, add_size, env);
-}
-
-void host_op_sizes(bool used[N_SIZES], const HostOp *op)
-{
-    SxVisitor v = {used, add_sizes};
-    visit_op(&v, op);
-    for (int i = 0; i < op->then_.n; i++)
-        host_op_sizes(used, op->then_.at[i]);
-    for (int i = 0; i < op->else_.n; i++)
-        host_op_sizes(used, op->else_.at[i]);
-}
-
-static void add_vars(void *env, const Sx *a)
-{
-    sx_vars(a, env);
-}
-
-static void use_exp(VarSet *s, const Exp *e)
-{
-    free_in_exp(s, e);
-    if (e->kind == E_INDEX)
-        use_type(s, atom_type(e->index.arr));
-    else if (e->kind == E_UPDATE)
-        use_type(s, atom_type(e->update.arr));
-}
-
-void host_op_uses(VarSet *s, const HostOp *op)
-{
-    SxVisitor v = {s, add_vars};
-    visit_op(&v, op);
-    if (op->exp)
-        use_exp(s, op->exp);
-    use_atom(s, op->atom);
-    use_atom(s, op->atom2);
-    use_atoms(s, &op->dims);
-    use_atoms(s, &op->elems);
-    for (int i = 0; i < op->args.n; i++)
-        if (op->args.at[i].kind == KP_SCALAR && !op->args.at[i].value)
-            use_atom(s, op->args.at[i].atom);
-    if (op->kind == H_LOOP && op->loop_kind == LOOP_WHILE)
-        varset_add(s, op->var);
-    for (int i = 0; i < op->then_.n; i++)
-        host_op_uses(s, op->then_.at[i]);
-    for (int i = 0; i < op->else_.n; i++)
-        host_op_uses(s, op->else_.at[i]);
-}
+/* --- Scalars ---------------------------------------------------------------------------------- */
 
 /* An operation that does nothing but define a scalar. */
 static bool only_defines(const HostOp *op)
@@ -176,11 +62,9 @@ void host_prune(Ctx *cx, EntryPlan *ep)
     do {
         used = varmap_new(cx->perm);
         for (int i = 0; i < ep->ops.n; i++)
-            host_op_uses(used, ep->ops.at[i]);
-        for (int i = 0; i < ep->results.n; i++) {
-            use_atom(used, ep->results.at[i]);
-            use_type(used, atom_type(ep->results.at[i]));
-        }
+            op_uses(used, ep->ops.at[i]);
+        for (int i = 0; i < ep->results.n; i++)
+            result_uses(used, ep->results.at[i]);
     } while (prune_ops(&ep->ops, used));
 }
 
@@ -208,23 +92,6 @@ typedef struct {
     VEC(Life) lives; /* by Mem.id */
     Mems all;        /* by Mem.id */
 } Lifetimes;
-
-static void add_mem(Arena *a, Mems *out, Mem *m)
-{
-    if (m)
-        vec_push(a, out, m);
-}
-
-void host_op_mems(Arena *a, Mems *out, const HostOp *op)
-{
-    add_mem(a, out, op->mem);
-    add_mem(a, out, op->mem2);
-    add_mem(a, out, op->dst.mem);
-    add_mem(a, out, op->src.mem);
-    for (int i = 0; i < op->args.n; i++)
-        if (op->args.at[i].kind == KP_MEM)
-            add_mem(a, out, op->args.at[i].mem);
-}
 
 static Life *life_of(Lifetimes *lt, Mem *m)
 {
@@ -280,7 +147,7 @@ static void visit(Lifetimes *lt, Block *b, Blocks *blocks)
     for (int i = 0; i < b->ops->n; i++) {
         HostOp *op = b->ops->at[i];
         Mems ms = {0};
-        host_op_mems(a, &ms, op);
+        op_mems(a, &ms, op);
         for (int k = 0; k < ms.n; k++)
             mention(lt, ms.at[k], b, i);
         if (op->kind == H_IF || op->kind == H_LOOP) {

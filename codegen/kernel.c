@@ -30,21 +30,21 @@ static bool leaf_is_host(void *env, const Sx *leaf)
     return leaf->kind == SX_VAR && kg_is_host(env, atom_var((Var *)(uintptr_t)leaf->var));
 }
 
-KGen *kg_new(Host *h, const char *kind, const Exp *seg)
+KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg)
 {
-    KGen *kg = NEW(h->cx->perm, KGen);
-    Arena *a = h->cx->perm;
-    *kg = (KGen){.h = h, .cx = h->cx, .seg = seg, .kind = kind, .kb = kb_new(a)};
+    KGen *kg = NEW(pb->cx->perm, KGen);
+    Arena *a = pb->cx->perm;
+    *kg = (KGen){.pb = pb, .cx = pb->cx, .seg = seg, .kind = kind, .kb = kb_new(a)};
     kg->arrs = varmap_new(a);
     kg->vars = varmap_new(a);
     kg->params_of = varmap_new(a);
     kg->results = varmap_new(a);
     kg->hints = varmap_new(a);
-    kg->known = ranges_new(h->cx, varmap_new(a));
+    kg->known = ranges_new(pb->cx, varmap_new(a));
     kg->bounds =
-        sx_bounds_new(h->cx, sx_facts_new(h->cx, kg->known, SX_MAY_WRAP), leaf_is_host, kg);
-    host_know_sizes(h, kg->known);
-    kg->group_size = sx_size(h->cx, SIZE_GROUP_SIZE);
+        sx_bounds_new(pb->cx, sx_facts_new(pb->cx, kg->known, SX_MAY_WRAP), leaf_is_host, kg);
+    pb_know_sizes(pb, kg->known);
+    kg->group_size = sx_size(pb->cx, SIZE_GROUP_SIZE);
     kg->stopped = prologue_var(kg, "stopped", T_BOOL);
     kg->lid = prologue_var(kg, "lid", T_I64);
     vec_push(a, &kg->params, (KParam){.kind = KP_FAILURE, .name = "failure"});
@@ -243,9 +243,9 @@ KBuf *kg_param_mem(KGen *kg, Mem *mem, PrimType elem)
     return push_mem(kg, taken ? kb_name(kg->kb, mem->name) : mem->name, mem, elem);
 }
 
-KBuf *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem)
+KBuf *kg_param_out(KGen *kg, const char *base, PrimType elem)
 {
-    return push_mem(kg, kb_name(kg->kb, base), mem, elem);
+    return push_mem(kg, kb_name(kg->kb, base), NULL, elem);
 }
 
 void kg_updates(KGen *kg, const Mem *mem)
@@ -295,7 +295,7 @@ KLoc *kg_arr(KGen *kg, const Var *v)
     KLoc *l = varmap_get(kg->arrs, v);
     if (l)
         return l;
-    kg_bind_arr(kg, v, host_array(kg, host_loc(kg->h, v), v->type));
+    kg_bind_arr(kg, v, host_array(kg, pb_loc(kg->pb, v), v->type));
     return varmap_get(kg->arrs, v);
 }
 
@@ -334,7 +334,7 @@ const Sx *kg_bound_count(KGen *kg, Type t)
         if (!d)
             return NULL;
         /* A bound may be negative, and so may a size that a branch not taken would check. */
-        if (!kg_is_host(kg, t.dims[k]) || !host_is_natural(kg->h, t.dims[k]))
+        if (!kg_is_host(kg, t.dims[k]) || !pb_is_natural(kg->pb, t.dims[k]))
             d = sx_op(kg->cx, SX_MAX, d, sx_const(kg->cx, 0));
         count = sx_mul(kg->cx, count, d);
     }
@@ -382,7 +382,7 @@ static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const Sx *count)
         ice(kg->seg->loc, "thread memory in a kernel without a bound on its threads");
     const Sx *bytes =
         sx_mul(cx, sx_mul(cx, count, kg->max_threads), sx_const(cx, prim_type_bytes[t.elem]));
-    Mem *mem = host_alloc(kg->h, v ? v->base : "thread", bytes);
+    Mem *mem = pb_alloc(kg->pb, v ? v->base : "thread", bytes);
     KLoc l = {.mem = kg_param_mem(kg, mem, t.elem), .fresh = true};
     const KExp *woven = kg_id(kg, KID_COALESCES);
     kb_enter(kg->kb, &kg->top);
@@ -502,38 +502,33 @@ Kernel *kg_finish(KGen *kg)
     k.may_fail = kg->may_fail;
     k.what = what_text(kg);
     k.irregulars = kg->irregulars;
-    k.name = arena_printf(kg->cx->perm, "%s_%s_%d", kg->kind, c_ident(kg->h->entry->entry->name),
-                          kg->h->plan->kernels.n);
+    k.name = arena_printf(kg->cx->perm, "%s_%s_%d", kg->kind, c_ident(kg->pb->entry->name),
+                          kg->pb->plan->kernels.n);
     k.params = kg->params;
     k.fun = finished_fun(kg, &k);
     if (cx->verify)
         kir_verify(k.fun, "plan");
-    return kernel_intern(kg->h->plan, cx, k);
+    return kernel_intern(kg->pb->plan, cx, k);
 }
 
-void kg_launch_args(KGen *kg, Kernel *k, KParams args, const Sx *groups)
+void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups)
 {
-    HostOp op = {.kind = H_LAUNCH, .loc = kg->seg->loc, .kernel = k, .args = args};
-    op.n_launch_dims = 1;
+    HostOp op = {.kind = H_LAUNCH, .loc = kg->seg->loc, .kernel = k, .n_launch_dims = 1};
     op.groups[0] = groups;
     op.local[0] = kg->group_size;
-    host_op(kg->h, op);
+    int j = 0;
+    for (int i = 0; i < kg->params.n; i++) {
+        KParam p = kg->params.at[i];
+        if (p.kind == KP_MEM && !p.mem)
+            p.mem = outs[j++];
+        vec_push(kg->cx->perm, &op.args, p);
+    }
+    pb_op(kg->pb, op);
 }
 
 void kg_launch(KGen *kg, Kernel *k, const Sx *groups)
 {
-    kg_launch_args(kg, k, kg->params, groups);
-}
-
-/* --- Host values --------------------------------------------------------------------------- */
-
-const Sx *host_let(Host *h, const char *base, const Sx *value)
-{
-    if (value->kind == SX_CONST || value->kind == SX_VAR)
-        return value;
-    Var *v = var_new(h->cx, base, type_prim(T_I64), (Loc){0});
-    host_op(h, (HostOp){.kind = H_SX, .var = v, .sx = value});
-    return sx_var(h->cx, v);
+    kg_launch_on(kg, k, NULL, groups);
 }
 
 const Sx *sx_team_size(Ctx *cx)

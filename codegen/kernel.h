@@ -24,7 +24,8 @@
 #ifndef CODEGEN_KERNEL_H
 #define CODEGEN_KERNEL_H
 
-#include "codegen/plan.h"
+#include "codegen/expr.h"
+#include "codegen/makers.h"
 #include "size/prove.h"
 
 /* Where an array's elements lie inside a kernel. */
@@ -47,7 +48,7 @@ typedef struct {
 typedef VEC(LocalBuf) LocalBufs;
 
 typedef struct {
-    Host *h;
+    PlanBuild *pb; /* of the construct at work */
     Ctx *cx;
     const Exp *seg;
     const char *kind; /* "segmap": begins the kernel's name */
@@ -88,7 +89,7 @@ typedef struct {
 
 /* --- kernel.c ------------------------------------------------------------------------------ */
 
-KGen *kg_new(Host *h, const char *kind, const Exp *seg);
+KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg);
 /* The variable of the kernel that v is, new: to be bound by what the caller makes next. */
 KVar *kg_bind(KGen *kg, const Var *v);
 void kg_let(KGen *kg, const Var *v, const KExp *x);                              /* binds v to x */
@@ -111,9 +112,8 @@ const KExp *kg_host(KGen *kg, const Sx *sx);
 Lmad kg_host_lmad(KGen *kg, Lmad l, int rank);
 /* A parameter for a host value / a block, shared when there is one already. */
 KBuf *kg_param_mem(KGen *kg, Mem *mem, PrimType elem);
-/* A block that belongs to this launch only, never shared with another parameter of the same block.
- */
-KBuf *kg_param_out(KGen *kg, const char *base, Mem *mem, PrimType elem);
+/* A block that each launch gives (kg_launch_on). */
+KBuf *kg_param_out(KGen *kg, const char *base, PrimType elem);
 /* The kernel reads and writes this block, so that a second launch would not do the same as the
  * first. */
 void kg_updates(KGen *kg, const Mem *mem);
@@ -173,14 +173,12 @@ WorkMark kg_work_begin(KGen *kg);
 void kg_work_end(KGen *kg, WorkMark m);
 bool kg_work_fails(KGen *kg); /* can the present piece of work end early, so far? */
 const KExp *kg_zero(KGen *kg, PrimType t);
-/* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with its own
- * arguments or others. Blocks made for it are released by host_life.c. */
+/* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with the blocks
+ * `outs` in place of the parameters made by kg_param_out. */
 Kernel *kg_finish(KGen *kg);
 void kg_launch(KGen *kg, Kernel *k, const Sx *groups);
-void kg_launch_args(KGen *kg, Kernel *k, KParams args, const Sx *groups);
+void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups);
 
-/* Host helpers: a named host value. */
-const Sx *host_let(Host *h, const char *base, const Sx *value);
 /* Work-items of a group that share out work; 1 where the trait TEAMS is not. */
 const Sx *sx_team_size(Ctx *cx);
 
@@ -351,8 +349,6 @@ const KExp *nest_open(KGen *kg, const Sx *n);
 void nest_close(KGen *kg);
 /* Finishes and launches the kernel of such a loop, which the caller has closed. */
 void nest_finish(KGen *kg, const Sx *n);
-/* v := element 0 of mem. */
-void host_read_result(Host *h, Var *v, Mem *mem);
 bool op_is_comm(const Exp *seg);
 /* index atoms of nest dims as Sx */
 void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
@@ -361,7 +357,7 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 
 /* Level-1 segmap with level-0 constructs inside. False, and nothing done, if work-groups cannot run
  * it: an array that a group shares has a size without a bound. */
-bool cg_group(Host *h, const Stm *s);
+bool cg_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
 KLoc group_alloc(KGen *kg, const Var *v, Type t);
 KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch space, marked used */
 void group_buffer_free(KGen *kg, const KBuf *buf);

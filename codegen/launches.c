@@ -5,7 +5,7 @@
  * block that no other name in use has, ALIAS another name's; what a caller gives may be one block.
  * Loops swap blocks: what was one in the turn before need not be one in this. A version that is refused
  * may be left after any of its operations. */
-#include "codegen/host.h"
+#include "codegen/plan.h"
 
 #include "kir/passes.h"
 #include "kir/walk.h"

@@ -168,10 +168,3 @@ bool op_is_comm(const Exp *seg)
     }
     return true;
 }
-
-void host_read_result(Host *h, Var *v, Mem *mem)
-{
-    HostOp op = {.kind = H_READ, .loc = v->loc, .var = v, .mem = mem, .type = v->type.elem};
-    op.sx = sx_const(h->cx, 0);
-    host_op(h, op);
-}

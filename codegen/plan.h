@@ -1,7 +1,7 @@
 /* Kernel plans: a compiled program as plain data, before it is text. A plan is a list of kernels
- * (the device side: kernel IR as made and on each target, with a typed parameter list) and, for each entry point, a
- * tree of host operations (allocate, launch, copy, read a scalar, branch, loop). `--emit=plan`
- * prints it, emit*.c turn it into C against runtime/rt.h.
+ * (the device side: kernel IR as made and on each target, with a typed parameter list) and, for
+ * each entry point, a tree of host operations (allocate, launch, copy, read a scalar, branch,
+ * loop). `--emit=plan` prints it, emit*.c turn it into C against runtime/rt.h.
  *
  * Who makes what:
  *   host*.c   walk the host level of an entry and append HostOps; scalar code, views, copies
@@ -85,8 +85,8 @@ typedef enum {
     H_LAUNCH,  /* kernel with args; n_launch_dims, global (number of work-groups per dim), local */
     H_IF,      /* test: then_ else_; guard != NULL: see below */
     H_LOOP,    /* FOR: var = 0 .. atom-1; WHILE: as long as var */
-    H_ASSERT,  /* cond, or else sx <= RT_MAX_BYTES, or else atom must be true, else site's message with
-                  numbers; exp: whose operands these are about */
+    H_ASSERT,  /* cond, or else sx <= RT_MAX_BYTES, or else atom must be true, else site's message
+                  with numbers; exp: whose operands these are about */
     H_LITERAL, /* the first elements of mem, of `type`, := elems */
     H_DECLARE  /* declares var (scalar) or mem before a branch or loop that sets it */
 } HostOpKind;
@@ -158,33 +158,8 @@ typedef struct {
     bool server; /* the program speaks the server protocol without being asked to */
 } Plan;
 
-/* --- host.c: what the kernel makers need of the host level --------------------------------- */
+/* --- plan.c -------------------------------------------------------------------------------- */
 
-typedef struct Ranges Ranges; /* ir/ranges.h */
-typedef struct Host Host;
-struct Host {
-    Ctx *cx;
-    Plan *plan;
-    EntryPlan *entry;
-    HostOps *ops; /* where operations are appended: the current block */
-    VarMap *locs; /* array variable -> ArrLoc*, from memory/assign.c */
-    Fits *fits;   /* the enclosing intra guard's list, or NULL */
-    int n_mems;
-    VarMap *guards; /* bool variable -> the SUFF expression that it was bound to */
-    Ranges *known;  /* of numbers, at the place where operations are appended */
-    Loc at;         /* of the statement at work */
-};
-
-void host_op(Host *h, HostOp op);                            /* appends a copy */
-Mem *host_alloc(Host *h, const char *base, const Sx *bytes); /* H_ALLOC of a fresh block */
-bool host_is_natural(const Host *h, Atom n);                 /* surely not negative */
-void host_know_sizes(const Host *h, Ranges *ra); /* enters the sizes of the entry's parameters */
-/* Asserts that there may be so many elements of `bytes` each, in memory or as work to do. */
-void host_check_count(Host *h, const Atom *dims, int n, int bytes);
-/* Allocates the block of array v, which lies at the result; a block of its own for a scalar that a kernel gives. */
-ArrLoc host_result(Host *h, const Var *v);
-ArrLoc *host_loc(const Host *h, const Var *arr); /* ice if unknown */
-void host_bind(Host *h, const Var *arr, ArrLoc loc);
 int plan_site(Plan *p, Loc loc, const char *msg); /* shared if equal */
 /* Adds the kernel, or finds one of the same construct that does the same: versions share kernels. A
  * new one is not on targets yet. */
@@ -192,44 +167,17 @@ Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k);
 /* launches.c: makes of each kernel those of the targets. All launches are there. */
 void plan_on_targets(Ctx *cx, Plan *p);
 
-/* --- seg*.c: one construct at level 1 -> kernels and launches ------------------------------ */
+/* --- plan_ops.c: questions about operations ------------------------------------------------ */
 
-/* Results are bound with host_bind (arrays) or, for scalars (segred over one dimension), by H_READ
- * into the pattern's variable. */
-
-void cg_segmap(Host *h, const Stm *s);
-void cg_segred(Host *h, const Stm *s);
-void cg_segscan(Host *h, const Stm *s);
-void cg_segscatter(Host *h, const Stm *s);
-void cg_seghist(Host *h, const Stm *s);
-/* Any sequential array expression left at the host level (a SOAC, an array update of computed value
- * ...) as a kernel of one work-item. */
-void cg_sequential(Host *h, const Stm *s);
-/* concat: parts copied to their places; made by host.c from H_COPY. */
-
-/* --- expr.c -------------------------------------------------------------------------------- */
-
-const char *atom_c(Atom a); /* C text on the host */
-/* What makes expressions of scalar atoms: variables of the host, or of a kernel. */
-typedef struct {
-    Arena *arena;
-    const KExp *(*atom)(void *env, Atom a);
-    void *env;
-    Ranges *known; /* of numbers, at this place: what is certain is not checked */
-} Scalars;
-Scalars scalars_host(const Host *h);                     /* by their names in C */
-const KExp *scalar_exp(const Scalars *sc, const Exp *e); /* PRIM, CONV, ATOM */
-const char *scalar_c(const Exp *e);                      /* ... as C text on the host */
-/* The condition that must hold for a PRIM not to trap (divisor not 0, exponent not negative) and
- * the message of its site; NULL if it cannot trap. */
-const KExp *scalar_check(const Scalars *sc, const Exp *e, const char **msg);
-/* For INDEX and UPDATE: the condition that all positions are in bounds, NULL if there is nothing to
- * check (safe, or constants that are). index_site: the place for the message; its arguments (at
- * most 8 integers) in *args. */
-const KExp *index_check(const Scalars *sc, const Exp *e);
-int index_site(const Scalars *sc, Plan *p, const Exp *e, KExps *args);
-/* The place and the arguments of an ASSERT. */
-int assert_site(const Scalars *sc, Plan *p, const Exp *e, KExps *args);
+/* The variables that an operation reads, nested ones included. */
+void op_uses(VarSet *used, const HostOp *op);
+/* The variables that a result of an entry mentions: itself, its sizes. */
+void result_uses(VarSet *used, Atom a);
+/* The sizes of the device that an operation mentions, nested ones included. */
+void op_sizes(bool used[N_SIZES], const HostOp *op);
+/* The block names that an operation itself mentions (not nested ones). */
+typedef VEC(Mem *) Mems;
+void op_mems(Arena *a, Mems *out, const HostOp *op);
 
 /* --- public: passes.c and main.c call these ------------------------------------------------ */
 

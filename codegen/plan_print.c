@@ -1,5 +1,5 @@
 /* Plans as text, for people and for golden tests (--emit=plan). */
-#include "codegen/plan.h"
+#include "codegen/expr.h"
 
 static void print_shape(Out *o, const Atoms *dims, PrimType t)
 {

@@ -18,16 +18,17 @@
 
 /* What the kernels of a seghist share. Host values. */
 typedef struct {
-    Host *h;
+    PlanBuild *pb;
+    const ArrLoc *outs; /* the destinations */
     Hist hist;
     Segments sg;      /* S segments of w elements, their chunks */
     const Sx *n_bins; /* H, of a segment */
 } SegHist;
 
-static SegHist seghist_of(Host *h, const Exp *e)
+static SegHist seghist_of(PlanBuild *pb, const Exp *e, const ArrLoc *outs)
 {
-    Ctx *cx = h->cx;
-    SegHist sh = {.h = h, .hist = hist_of(e)};
+    Ctx *cx = pb->cx;
+    SegHist sh = {.pb = pb, .outs = outs, .hist = hist_of(e)};
     const Type t = e->seg.dests.at[0].arr.var->type;
     int k = sh.hist.segs;
     sh.sg.n_segs = nest_size(cx, &e->seg.nest, 0, k);
@@ -42,8 +43,8 @@ static KLoc *dest_locs(KGen *kg, const SegHist *sh)
     KLoc *locs = NEWN(kg->cx->perm, KLoc, sh->hist.n);
     for (int j = 0; j < sh->hist.n; j++) {
         const Var *v = sh->hist.dests->at[j].arr.var;
-        locs[j] = kg_result(kg, host_loc(sh->h, v), v->type);
-        kg_updates(kg, host_loc(sh->h, v)->mem);
+        locs[j] = kg_result(kg, &sh->outs[j], v->type);
+        kg_updates(kg, sh->outs[j].mem);
     }
     return locs;
 }
@@ -70,7 +71,7 @@ static KLoc *bins_at(KGen *kg, const SegHist *sh, const KLoc *locs, int from, co
 static void global_kernel(const SegHist *sh)
 {
     const Hist *h = &sh->hist;
-    KGen *kg = kg_new(sh->h, "seghist", h->e);
+    KGen *kg = kg_new(sh->pb, "seghist", h->e);
     const Sx *n = nest_size(kg->cx, &h->e->seg.nest, 0, h->e->seg.nest.n);
     kg->guard = true;
     Arena *a = kg->cx->perm;
@@ -179,7 +180,7 @@ static void local_flush(KGen *kg, const SegHist *sh, const LocalBins *lb)
 
 static void local_kernel(const SegHist *sh, const Sx *copies)
 {
-    KGen *kg = kg_new(sh->h, "seghist_local", sh->hist.e);
+    KGen *kg = kg_new(sh->pb, "seghist_local", sh->hist.e);
     Arena *a = kg->cx->perm;
     kg->guard = true;
     kg->group_size = sh->sg.threads;
@@ -210,9 +211,9 @@ enum {
     ELEMS_PER_ITEM = 16, /* at least, in a chunk */
 };
 
-static void seghist_scalar(Host *h, SegHist *sh)
+static void seghist_scalar(PlanBuild *pb, SegHist *sh)
 {
-    Ctx *cx = h->cx;
+    Ctx *cx = pb->cx;
     const Sx *one = sx_const(cx, 1);
     const Sx *item = sx_const(cx, prim_type_bytes[local_elem(&sh->hist)]);
     const Sx *n_bins = sx_op(cx, SX_MAX, one, sh->n_bins);
@@ -220,21 +221,20 @@ static void seghist_scalar(Host *h, SegHist *sh)
                            sx_mul(cx, sx_const(cx, LOCAL_SHARE), item)); /* bins */
     const Sx *fits = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, room, n_bins));
     const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->sg.width, n_bins));
-    HostIf hi = host_if_more(h, sx_mul(cx, fits, full), 0);
-    h->ops = &hi.op.then_;
-    const Sx *group_size = host_let(h, "size", sx_team_size(cx));
+    pb_if_more(pb, sx_mul(cx, fits, full), 0);
+    const Sx *group_size = pb_let(pb, "size", sx_team_size(cx));
     const Sx *copies =
         sx_op(cx, SX_MIN, sx_const(cx, LOCAL_COPIES), sx_op(cx, SX_DIV, room, n_bins));
     copies = sx_op(cx, SX_MIN, group_size, sx_op(cx, SX_MAX, one, copies));
-    copies = host_let(h, "copies", copies);
+    copies = pb_let(pb, "copies", copies);
     const Sx *least =
         sx_op(cx, SX_MAX, n_bins, sx_mul(cx, group_size, sx_const(cx, ELEMS_PER_ITEM)));
     sh->sg.threads = group_size;
-    segments_cut(h, &sh->sg, sx_size(cx, SIZE_NUM_GROUPS), sx_op(cx, SX_DIV, sh->sg.width, least));
+    segments_cut(pb, &sh->sg, sx_size(cx, SIZE_NUM_GROUPS), sx_op(cx, SX_DIV, sh->sg.width, least));
     local_kernel(sh, copies);
-    host_if_else(h, &hi);
+    pb_else(pb);
     global_kernel(sh);
-    host_if_end(h, &hi);
+    pb_end(pb);
 }
 
 /* --- Turns: bins of chunks in global memory ------------------------------------------------ */
@@ -247,7 +247,7 @@ static const Var *dest_var(const SegHist *sh, int j)
 /* The bytes of the bins of value j that a chunk has, of all segments. */
 static const Sx *bins_bytes(const SegHist *sh, int j)
 {
-    Ctx *cx = sh->h->cx;
+    Ctx *cx = sh->pb->cx;
     Type t = dest_var(sh, j)->type;
     int k = sh->hist.segs;
     return sx_mul(cx, sx_product(cx, t.dims + k, t.rank - k),
@@ -263,23 +263,23 @@ typedef struct {
 
 static BinLayout layout_bins(const SegHist *sh)
 {
-    Host *h = sh->h;
-    Ctx *cx = h->cx;
+    PlanBuild *pb = sh->pb;
+    Ctx *cx = pb->cx;
     int n = sh->hist.n;
     BinLayout l = {NEWN(cx->perm, Lmad, n), NEWN(cx->perm, const Sx *, n)};
     const Sx *more = sx_sub(cx, sh->sg.chunks, sx_const(cx, 1));
-    more = host_let(h, "more", sx_op(cx, SX_MIN, sx_const(cx, 1), more));
+    more = pb_let(pb, "more", sx_op(cx, SX_MIN, sx_const(cx, 1), more));
     for (int j = 0; j < n; j++) {
         const Var *v = dest_var(sh, j);
-        const ArrLoc *d = host_loc(h, v);
+        const ArrLoc *d = &sh->outs[j];
         const Sx *zero = sx_const(cx, 0), *unit = sx_const(cx, 1);
         const Sx **strides = NEWN(cx->perm, const Sx *, v->type.rank);
-        l.at[j] = (Lmad){host_let(h, "offset", sx_select(cx, more, zero, d->at.offset)), strides};
+        l.at[j] = (Lmad){pb_let(pb, "offset", sx_select(cx, more, zero, d->at.offset)), strides};
         for (int k = v->type.rank - 1; k >= 0; k--) {
-            strides[k] = host_let(h, "stride", sx_select(cx, more, unit, d->at.strides[k]));
+            strides[k] = pb_let(pb, "stride", sx_select(cx, more, unit, d->at.strides[k]));
             unit = sx_mul(cx, unit, sx_atom(cx, v->type.dims[k]));
         }
-        l.step[j] = host_let(h, "step", sx_mul(cx, more, unit));
+        l.step[j] = pb_let(pb, "step", sx_mul(cx, more, unit));
     }
     return l;
 }
@@ -288,7 +288,7 @@ static KBuf **bin_params(KGen *kg, const Hist *h)
 {
     KBuf **mems = NEWN(kg->cx->perm, KBuf *, h->n);
     for (int j = 0; j < h->n; j++)
-        mems[j] = kg_param_out(kg, "bins", NULL, h->dests->at[j].arr.var->type.elem);
+        mems[j] = kg_param_out(kg, "bins", h->dests->at[j].arr.var->type.elem);
     kg_updates(kg, NULL); /* those; they may be the destination's */
     return mems;
 }
@@ -358,7 +358,7 @@ static void turns_together(KGen *kg, const SegHist *sh, const BinLayout *l, KBuf
 static Stage turns_kernel(const SegHist *sh, bool apart)
 {
     BinLayout l = layout_bins(sh);
-    KGen *kg = kg_new(sh->h, "seghist_turns", sh->hist.e);
+    KGen *kg = kg_new(sh->pb, "seghist_turns", sh->hist.e);
     kg->guard = true;
     KBuf **mems = bin_params(kg, &sh->hist);
     if (apart) {
@@ -378,9 +378,9 @@ static Stage turns_kernel(const SegHist *sh, bool apart)
 /* The second kernel: one thread a bin. */
 static void combine_kernel(const SegHist *sh, Mem *const *parts)
 {
-    Ctx *cx = sh->h->cx;
+    Ctx *cx = sh->pb->cx;
     const Hist *h = &sh->hist;
-    KGen *kg = kg_new(sh->h, "seghist_combine", h->e);
+    KGen *kg = kg_new(sh->pb, "seghist_combine", h->e);
     const Sx *n = sx_mul(cx, sh->sg.n_segs, sh->n_bins);
     const KExp *b = nest_open(kg, n);
     WorkMark m = kg_work_begin(kg);
@@ -410,7 +410,7 @@ enum {
 /* Chunks that are worth bins of their own; apart: each belongs to one work-item. */
 static void plan_turns(SegHist *sh, bool apart)
 {
-    Ctx *cx = sh->h->cx;
+    Ctx *cx = sh->pb->cx;
     const Sx *team = sx_team_size(cx), *bytes = sx_const(cx, 1);
     for (int j = 0; j < sh->hist.n; j++)
         bytes = sx_add(cx, bytes, sx_mul(cx, sh->sg.n_segs, bins_bytes(sh, j)));
@@ -425,19 +425,19 @@ static void plan_turns(SegHist *sh, bool apart)
     workers = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), workers);
     workers = sx_op(cx, SX_MIN, workers, sx_mul(cx, sh->sg.n_segs, room));
     const Sx *most = sx_op(cx, SX_DIV, sh->sg.width, sx_op(cx, SX_MAX, worth, bins));
-    segments_cut(sh->h, &sh->sg, workers, most);
+    segments_cut(sh->pb, &sh->sg, workers, most);
 }
 
-static void seghist_turns(Host *h, SegHist *sh)
+static void seghist_turns(PlanBuild *pb, SegHist *sh)
 {
     int n = sh->hist.n;
     bool apart = !types_scalar(&sh->hist.op->params, 0, n);
     plan_turns(sh, apart);
     Stages st = {.first = turns_kernel(sh, apart), .sg = &sh->sg};
-    Mem **dests = NEWN(h->cx->perm, Mem *, n);
-    const Sx **bytes = NEWN(h->cx->perm, const Sx *, n);
+    Mem **dests = NEWN(pb->cx->perm, Mem *, n);
+    const Sx **bytes = NEWN(pb->cx->perm, const Sx *, n);
     for (int j = 0; j < n; j++) {
-        dests[j] = host_loc(h, dest_var(sh, j))->mem;
+        dests[j] = sh->outs[j].mem;
         bytes[j] = bins_bytes(sh, j);
     }
     stages_begin(&st, n, bytes);
@@ -447,13 +447,11 @@ static void seghist_turns(Host *h, SegHist *sh)
 
 /* --- The construct ------------------------------------------------------------------------- */
 
-void cg_seghist(Host *h, const Stm *s)
+void cg_seghist(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
-    SegHist sh = seghist_of(h, s->exp);
+    SegHist sh = seghist_of(pb, s->exp, outs);
     if (sh.hist.way == HIST_TURNS)
-        seghist_turns(h, &sh);
+        seghist_turns(pb, &sh);
     else
-        seghist_scalar(h, &sh);
-    for (int j = 0; j < s->pat.n; j++) /* written in place */
-        host_bind(h, s->pat.at[j], *host_loc(h, s->exp->seg.dests.at[j].arr.var));
+        seghist_scalar(pb, &sh);
 }

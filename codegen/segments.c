@@ -6,39 +6,38 @@
 /* Threads of a team enough for `per_thread` elements each; when there are few segments, chunks so
  * that there are teams enough, of elements that are worth their work-items. Where a team is one
  * work-item, that is one a chunk, and as many chunks as keep the device busy. */
-Segments segments_plan(KGen *kg, const Nest *nest, int per_thread)
+Segments segments_plan(PlanBuild *pb, const Nest *nest, int per_thread)
 {
-    Host *h = kg->h;
-    Ctx *cx = h->cx;
+    Ctx *cx = pb->cx;
     const Sx *one = sx_const(cx, 1), *team = sx_team_size(cx);
     const Sx *s = nest_size(cx, nest, 0, nest->n - 1), *w = sx_atom(cx, nest_width(nest));
-    const Sx *in_group = sx_op(cx, SX_DIV, kg->group_size, team);
+    const Sx *in_group = sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team);
     const Sx *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), in_group);
     const Sx *threads = sx_op(cx, SX_CEILDIV, w, sx_const(cx, per_thread));
     const Sx *worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
     Segments sg = {.n_segs = s, .width = w};
-    sg.threads = host_let(h, "threads", sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, team, threads)));
-    segments_cut(h, &sg, teams, sx_op(cx, SX_CEILDIV, w, worth));
+    sg.threads = pb_let(pb, "threads", sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, team, threads)));
+    segments_cut(pb, &sg, teams, sx_op(cx, SX_CEILDIV, w, worth));
     return sg;
 }
 
-void segments_cut(Host *h, Segments *sg, const Sx *workers, const Sx *most)
+void segments_cut(PlanBuild *pb, Segments *sg, const Sx *workers, const Sx *most)
 {
-    Ctx *cx = h->cx;
+    Ctx *cx = pb->cx;
     const Sx *one = sx_const(cx, 1);
     const Sx *share = sx_op(cx, SX_CEILDIV, workers, sx_op(cx, SX_MAX, sg->n_segs, one));
     sg->chunks = sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, share, most));
-    sg->chunks = host_let(h, "chunks", sg->chunks);
+    sg->chunks = pb_let(pb, "chunks", sg->chunks);
     sg->chunk = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, sg->width, sg->chunks));
-    sg->chunk = host_let(h, "chunk", sg->chunk);
+    sg->chunk = pb_let(pb, "chunk", sg->chunk);
 }
 
-Segments segments_of_partials(Host *h, const Segments *first)
+Segments segments_of_partials(PlanBuild *pb, const Segments *first)
 {
-    Ctx *cx = h->cx;
+    Ctx *cx = pb->cx;
     Segments sg = {.n_segs = first->n_segs, .width = first->chunks, .chunk = first->chunks};
     sg.chunks = sx_const(cx, 1);
-    sg.threads = host_let(h, "threads", sx_op(cx, SX_MIN, sx_team_size(cx), first->chunks));
+    sg.threads = pb_let(pb, "threads", sx_op(cx, SX_MIN, sx_team_size(cx), first->chunks));
     return sg;
 }
 
@@ -293,34 +292,6 @@ void accs_scan(KGen *kg, const Accs *ac, const Chunk *n)
     kb_end(b);
 }
 
-/* --- Branches of host operations ----------------------------------------------------------- */
-
-HostIf host_if_more(Host *h, const Sx *a, int64_t than)
-{
-    Ctx *cx = h->cx;
-    HostIf hi = {.outer = h->ops};
-    const Sx *val = a;
-    if (a->kind != SX_VAR && a->kind != SX_CONST)
-        val = host_let(h, "n", a);
-    Atom at = val->kind == SX_VAR ? atom_var((Var *)val->var) : atom_i64(val->k);
-    Var *test = var_new(cx, "test", type_prim(T_BOOL), (Loc){0});
-    Exp *e = exp_binop(cx, (Loc){0}, OP_LT, atom_i64(than), at);
-    host_op(h, (HostOp){.kind = H_EXP, .var = test, .exp = e});
-    hi.op = (HostOp){.kind = H_IF, .atom = atom_var(test)};
-    return hi;
-}
-
-void host_if_else(Host *h, HostIf *hi)
-{
-    h->ops = &hi->op.else_;
-}
-
-void host_if_end(Host *h, HostIf *hi)
-{
-    h->ops = hi->outer;
-    host_op(h, hi->op);
-}
-
 /* --- Stages -------------------------------------------------------------------------------- */
 
 void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs)
@@ -328,34 +299,25 @@ void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs)
     Ctx *cx = st->kg->cx;
     const Sx *per_group = sx_op(cx, SX_DIV, st->kg->group_size, sg->threads);
     const Sx *groups = nest_groups(st->kg, sx_mul(cx, sg->n_segs, sg->chunks), per_group);
-    KParams args = {0};
-    int j = 0;
-    for (int i = 0; i < st->kg->params.n; i++) {
-        KParam p = st->kg->params.at[i];
-        if (p.kind == KP_MEM && !p.mem)
-            p.mem = outs[j++];
-        vec_push(cx->perm, &args, p);
-    }
-    kg_launch_args(st->kg, st->k, args, groups);
+    kg_launch_on(st->kg, st->k, outs, groups);
 }
 
 void stages_begin(Stages *st, int n, const Sx *const *bytes)
 {
     const Segments *sg = st->sg;
-    Host *h = st->first.kg->h;
-    const Sx *all = sx_mul(h->cx, sg->n_segs, sg->chunks);
-    st->parts = NEWN(h->cx->perm, Mem *, n);
-    st->several = host_if_more(h, sg->chunks, 1);
-    h->ops = &st->several.op.then_;
+    PlanBuild *pb = st->first.kg->pb;
+    const Sx *all = sx_mul(pb->cx, sg->n_segs, sg->chunks);
+    st->parts = NEWN(pb->cx->perm, Mem *, n);
+    pb_if_more(pb, sg->chunks, 1);
     for (int j = 0; j < n; j++)
-        st->parts[j] = host_alloc(h, "partial", sx_mul(h->cx, all, bytes[j]));
+        st->parts[j] = pb_alloc(pb, "partial", sx_mul(pb->cx, all, bytes[j]));
     stage_launch(&st->first, sg, st->parts);
 }
 
 void stages_end(Stages *st, Mem *const *final)
 {
-    Host *h = st->first.kg->h;
-    host_if_else(h, &st->several);
+    PlanBuild *pb = st->first.kg->pb;
+    pb_else(pb);
     stage_launch(&st->first, st->sg, final);
-    host_if_end(h, &st->several);
+    pb_end(pb);
 }

@@ -32,12 +32,12 @@ typedef struct {
 } Chunk;
 
 /* The numbers for a reduction (elements need 4 to a thread to be worth it) or a scan. */
-Segments segments_plan(KGen *kg, const Nest *nest, int per_thread);
+Segments segments_plan(PlanBuild *pb, const Nest *nest, int per_thread);
 /* S segments of C partial results, a second stage over them. */
-Segments segments_of_partials(Host *h, const Segments *first);
+Segments segments_of_partials(PlanBuild *pb, const Segments *first);
 /* Sets chunks and chunk: a segment is cut so that all of them together give work to `workers`, into
  * at most `most` chunks. */
-void segments_cut(Host *h, Segments *sg, const Sx *workers, const Sx *most);
+void segments_cut(PlanBuild *pb, Segments *sg, const Sx *workers, const Sx *most);
 /* Opens the loop over the chunks of a group's threads. Inside, `active` is known; seg, c, beg and
  * len only after segments_locate, for active threads. */
 Chunk segments_open(KGen *kg, const Segments *sg);
@@ -86,15 +86,6 @@ void accs_scan(KGen *kg, const Accs *ac, const Chunk *n);
 /* A barrier between uses of the buffers. */
 void seg_meet(KGen *kg);
 
-/* A branch of host operations: cond is an i64 host value, then_ is taken when it is not 0. */
-typedef struct {
-    HostOp op;
-    HostOps *outer;
-} HostIf;
-HostIf host_if_more(Host *h, const Sx *a, int64_t than); /* a > than: now in then_ */
-void host_if_else(Host *h, HostIf *hi);
-void host_if_end(Host *h, HostIf *hi);
-
 /* The mapped-out results of the present element (its nest is bound): wishes and stores. */
 void seg_hint_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s);
 void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s);
@@ -118,7 +109,7 @@ void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs);
 /* A whole segment by this thread, whatever the operator works on; outer dimensions are bound. */
 void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan);
 /* A kernel of it. */
-void seg_sequential(Host *h, const Stm *s, const ArrLoc *outs, bool scan);
+void seg_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan);
 
 /* One stage of a segmented reduction: a kernel with an output for each accumulator, written at the
  * number of the chunk. */
@@ -127,7 +118,8 @@ typedef struct {
     Kernel *k;
 } Stage;
 /* Reduces the elements of e's nest (mapped-out results written to outs, or not at all if NULL). */
-Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs, const Stm *s);
+Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg, const ArrLoc *outs,
+                   const Stm *s);
 /* Launches it, with the blocks `outs` in place of its output parameters. */
 void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs);
 /* Two stages: where segments have several chunks the first one gives partial results, which a
@@ -136,7 +128,6 @@ typedef struct {
     Stage first;
     const Segments *sg;
     Mem **parts; /* blocks of the n partial results */
-    HostIf several;
 } Stages;
 /* Launches the first stage for several chunks; the second one's launch belongs between the two.
  * bytes: of the partial results of a chunk. */

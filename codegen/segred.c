@@ -83,7 +83,7 @@ static Stage finish_stage(KGen *kg, const Accs *ac, const Chunk *n)
     accs_tree(kg, ac, n);
     kb_if(b, kg_and(kg, n->active, kg_eq(kg, n->p, kg_int(kg, 0))));
     for (int j = 0; j < ac->n; j++)
-        kb_store(b, kg_param_out(kg, "out", NULL, ac->types[j]), n->unit, kg_of(kg, ac->acc[j]));
+        kb_store(b, kg_param_out(kg, "out", ac->types[j]), n->unit, kg_of(kg, ac->acc[j]));
     kb_end(b);
     seg_meet(kg); /* the buffers are used again */
     kb_end(b);
@@ -98,9 +98,10 @@ KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs)
     return l;
 }
 
-Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs, const Stm *s)
+Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg, const ArrLoc *outs,
+                   const Stm *s)
 {
-    KGen *kg = kg_new(h, "segred", e);
+    KGen *kg = kg_new(pb, "segred", e);
     const Nest *nest = &e->seg.nest;
     Accs ac = accs_new(kg, e);
     accs_local(kg, &ac, false);
@@ -115,14 +116,14 @@ Stage red_elements(Host *h, const Exp *e, const Segments *sg, const ArrLoc *outs
 }
 
 /* Reduces partial results read from parts: sg->n_segs times sg->width of them. */
-static Stage red_partials(Host *h, const Exp *e, const Segments *sg, Mem *const *parts)
+static Stage red_partials(PlanBuild *pb, const Exp *e, const Segments *sg, Mem *const *parts)
 {
-    KGen *kg = kg_new(h, "segred_partials", e);
+    KGen *kg = kg_new(pb, "segred_partials", e);
     Accs ac = accs_new(kg, e);
     accs_local(kg, &ac, false);
     Chunk n = segments_open(kg, sg);
     accs_declare(kg, &ac, &e->seg.nes);
-    const KExp **x = NEWN(h->cx->perm, const KExp *, ac.n);
+    const KExp **x = NEWN(pb->cx->perm, const KExp *, ac.n);
     kb_if(kg->kb, n.active);
     segments_locate(kg, &n);
     const KExp *off = open_share(kg, &n, e);
@@ -177,12 +178,12 @@ void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
     }
 }
 
-void seg_sequential(Host *h, const Stm *s, const ArrLoc *outs, bool scan)
+void seg_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
 {
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
-    KGen *kg = kg_new(h, scan ? "segscan_seq" : "segred_seq", e);
-    const Sx *n_segs = nest_size(h->cx, nest, 0, nest->n - 1);
+    KGen *kg = kg_new(pb, scan ? "segscan_seq" : "segred_seq", e);
+    const Sx *n_segs = nest_size(pb->cx, nest, 0, nest->n - 1);
     nest_bind(kg, nest, nest->n - 1, nest_open(kg, n_segs));
     WorkMark m = kg_work_begin(kg);
     seg_fold(kg, e, s, seg_outs(kg, s, 0, outs), scan);
@@ -193,42 +194,30 @@ void seg_sequential(Host *h, const Stm *s, const ArrLoc *outs, bool scan)
 
 /* --- The construct ------------------------------------------------------------------------- */
 
-static void segred_staged(Host *h, const Stm *s, const ArrLoc *outs)
+static void segred_staged(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     int n = e->seg.nes.n;
-    KGen *sizes = kg_new(h, "segred", e);
-    Segments sg = segments_plan(sizes, &e->seg.nest, 4);
-    Stages st = {.first = red_elements(h, e, &sg, outs, s), .sg = &sg};
-    Mem **final = NEWN(h->cx->perm, Mem *, n);
-    const Sx **bytes = NEWN(h->cx->perm, const Sx *, n);
+    Segments sg = segments_plan(pb, &e->seg.nest, 4);
+    Stages st = {.first = red_elements(pb, e, &sg, outs, s), .sg = &sg};
+    Mem **final = NEWN(pb->cx->perm, Mem *, n);
+    const Sx **bytes = NEWN(pb->cx->perm, const Sx *, n);
     for (int j = 0; j < n; j++) {
         final[j] = outs[j].mem;
-        bytes[j] = sx_const(h->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem]);
+        bytes[j] = sx_const(pb->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem]);
     }
     stages_begin(&st, n, bytes);
-    Segments sg2 = segments_of_partials(h, &sg);
-    Stage second = red_partials(h, e, &sg2, st.parts);
+    Segments sg2 = segments_of_partials(pb, &sg);
+    Stage second = red_partials(pb, e, &sg2, st.parts);
     stage_launch(&second, &sg2, final);
     stages_end(&st, final);
 }
 
-void cg_segred(Host *h, const Stm *s)
+void cg_segred(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
-    Ctx *cx = h->cx;
-    int n = e->seg.nes.n;
-    ArrLoc *outs = NEWN(cx->perm, ArrLoc, s->pat.n);
-    for (int j = 0; j < s->pat.n; j++)
-        outs[j] = host_result(h, s->pat.at[j]);
-    if (types_scalar(&e->seg.op->params, 0, n))
-        segred_staged(h, s, outs);
+    if (types_scalar(&e->seg.op->params, 0, e->seg.nes.n))
+        segred_staged(pb, s, outs);
     else
-        seg_sequential(h, s, outs, false);
-    for (int j = 0; j < s->pat.n; j++) {
-        if (s->pat.at[j]->type.rank == 0)
-            host_read_result(h, s->pat.at[j], outs[j].mem);
-        else
-            host_bind(h, s->pat.at[j], outs[j]);
-    }
+        seg_sequential(pb, s, outs, false);
 }

@@ -25,7 +25,7 @@ static void load_carry(KGen *kg, const Accs *ac, const Chunk *n)
     kb_if(kg->kb, kg_lt(kg, kg_int(kg, 0), n->c));
     const KExp *before = kg_sub(kg, n->unit, kg_int(kg, 1));
     for (int j = 0; j < ac->n; j++) {
-        KBuf *sums = kg_param_out(kg, "sums", NULL, ac->types[j]);
+        KBuf *sums = kg_param_out(kg, "sums", ac->types[j]);
         kb_set(kg->kb, ac->acc[j], kb_load(kg->kb, "sum", sums, before));
     }
     kb_end(kg->kb);
@@ -33,13 +33,13 @@ static void load_carry(KGen *kg, const Accs *ac, const Chunk *n)
 
 /* --- By one thread a chunk ----------------------------------------------------------------- */
 
-static Stage scan_sequential(Host *h, const Stm *s, const Segments *sg, const ArrLoc *outs)
+static Stage scan_sequential(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
-    KGen *kg = kg_new(h, "segscan_seq", e);
+    KGen *kg = kg_new(pb, "segscan_seq", e);
     Accs ac = accs_new(kg, e);
-    Chunk n = {.unit = nest_open(kg, sx_mul(h->cx, sg->n_segs, sg->chunks))};
+    Chunk n = {.unit = nest_open(kg, sx_mul(pb->cx, sg->n_segs, sg->chunks))};
     n.chunks = kg_host(kg, sg->chunks);
     n.chunk = kg_host(kg, sg->chunk);
     n.width = kg_host(kg, sg->width);
@@ -325,10 +325,10 @@ static KBuf **new_stage(KGen *kg, const Exp *e, const Accs *ac)
     return stage;
 }
 
-static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc *outs)
+static Stage scan_tiled(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
-    KGen *kg = kg_new(h, "segscan", e);
+    KGen *kg = kg_new(pb, "segscan", e);
     Accs ac = accs_new(kg, e);
     accs_local(kg, &ac, true);
     Chunk n = segments_open(kg, sg);
@@ -343,16 +343,16 @@ static Stage scan_tiled(Host *h, const Stm *s, const Segments *sg, const ArrLoc 
 }
 
 /* Scans the partial results of each segment, in place. */
-static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const *parts)
+static Stage scan_partials(PlanBuild *pb, const Exp *e, const Segments *sg, Mem *const *parts)
 {
-    KGen *kg = kg_new(h, "segscan_partials", e);
+    KGen *kg = kg_new(pb, "segscan_partials", e);
     Accs ac = accs_new(kg, e);
     accs_local(kg, &ac, true);
     Chunk n = segments_open(kg, sg);
     locate_all(kg, &n);
     accs_declare(kg, &ac, &e->seg.nes);
     Tile t = open_tiles(kg, &ac, &n, 1);
-    KBuf **bufs = NEWN(h->cx->perm, KBuf *, ac.n);
+    KBuf **bufs = NEWN(pb->cx->perm, KBuf *, ac.n);
     const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t.beg, n.p));
     const KExp *at = kg_add(kg, kg_mul(kg, n.seg, n.width), off);
     for (int j = 0; j < ac.n; j++) {
@@ -381,60 +381,51 @@ static Stage scan_partials(Host *h, const Exp *e, const Segments *sg, Mem *const
 
 /* Launches the scan of the chunks, sequential or tiled; sums: of the chunks before (NULL: one
  * chunk). */
-static void launch_scan(Host *h, const Stage *seq, const Stage *tiled, const Segments *sg,
+static void launch_scan(PlanBuild *pb, const Stage *seq, const Stage *tiled, const Segments *sg,
                         Mem *const *sums)
 {
-    HostIf hi = host_if_more(h, sg->threads, 1);
-    h->ops = &hi.op.then_;
+    pb_if_more(pb, sg->threads, 1);
     stage_launch(tiled, sg, sums);
-    host_if_else(h, &hi);
+    pb_else(pb);
     Segments one = *sg;
-    one.threads = sx_const(h->cx, 1);
+    one.threads = sx_const(pb->cx, 1);
     stage_launch(seq, &one, sums);
-    host_if_end(h, &hi);
+    pb_end(pb);
 }
 
-static void segscan_staged(Host *h, const Stm *s, const ArrLoc *outs)
+static void segscan_staged(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     int n = e->seg.nes.n;
-    Mem **sums = NEWN(h->cx->perm, Mem *, n), **none = NEWN(h->cx->perm, Mem *, n);
-    KGen *sizes = kg_new(h, "segscan", e);
-    Segments sg = segments_plan(sizes, &e->seg.nest, scan_each(e));
-    sg.threads = host_let(
-        h, "threads", sx_select(h->cx, tile_fits(h->cx, e), sg.threads, sx_const(h->cx, 1)));
-    Stage seq = scan_sequential(h, s, &sg, outs), tiled = scan_tiled(h, s, &sg, outs);
+    Mem **sums = NEWN(pb->cx->perm, Mem *, n), **none = NEWN(pb->cx->perm, Mem *, n);
+    Segments sg = segments_plan(pb, &e->seg.nest, scan_each(e));
+    sg.threads = pb_let(
+        pb, "threads", sx_select(pb->cx, tile_fits(pb->cx, e), sg.threads, sx_const(pb->cx, 1)));
+    Stage seq = scan_sequential(pb, s, &sg, outs), tiled = scan_tiled(pb, s, &sg, outs);
     for (int j = 0; j < n; j++)
         none[j] = outs[j].mem; /* any block: not read when there is one chunk a segment */
-    HostIf hi = host_if_more(h, sg.chunks, 1);
-    h->ops = &hi.op.then_;
+    pb_if_more(pb, sg.chunks, 1);
     for (int j = 0; j < n; j++)
-        sums[j] = host_alloc(
-            h, "partial",
-            sx_mul(h->cx, sx_mul(h->cx, sg.n_segs, sg.chunks),
-                   sx_const(h->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem])));
-    Stage red = red_elements(h, e, &sg, NULL, NULL);
+        sums[j] =
+            pb_alloc(pb, "partial",
+                     sx_mul(pb->cx, sx_mul(pb->cx, sg.n_segs, sg.chunks),
+                            sx_const(pb->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem])));
+    Stage red = red_elements(pb, e, &sg, NULL, NULL);
     stage_launch(&red, &sg, sums);
-    Segments sg2 = segments_of_partials(h, &sg);
-    Stage mid = scan_partials(h, e, &sg2, sums);
+    Segments sg2 = segments_of_partials(pb, &sg);
+    Stage mid = scan_partials(pb, e, &sg2, sums);
     stage_launch(&mid, &sg2, NULL);
-    launch_scan(h, &seq, &tiled, &sg, sums);
-    host_if_else(h, &hi);
-    launch_scan(h, &seq, &tiled, &sg, none);
-    host_if_end(h, &hi);
+    launch_scan(pb, &seq, &tiled, &sg, sums);
+    pb_else(pb);
+    launch_scan(pb, &seq, &tiled, &sg, none);
+    pb_end(pb);
 }
 
-void cg_segscan(Host *h, const Stm *s)
+void cg_segscan(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
-    int n = e->seg.nes.n;
-    ArrLoc *outs = NEWN(h->cx->perm, ArrLoc, s->pat.n);
-    for (int j = 0; j < s->pat.n; j++)
-        outs[j] = host_result(h, s->pat.at[j]);
-    if (types_scalar(&e->seg.op->params, 0, n))
-        segscan_staged(h, s, outs);
+    if (types_scalar(&e->seg.op->params, 0, e->seg.nes.n))
+        segscan_staged(pb, s, outs);
     else
-        seg_sequential(h, s, outs, true);
-    for (int j = 0; j < s->pat.n; j++)
-        host_bind(h, s->pat.at[j], outs[j]);
+        seg_sequential(pb, s, outs, true);
 }

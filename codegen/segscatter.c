@@ -2,12 +2,12 @@
  * in bounds. When two threads write the same place, one of the values stays. */
 #include "codegen/kernel.h"
 
-void cg_segscatter(Host *h, const Stm *s)
+void cg_segscatter(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
-    Ctx *cx = h->cx;
+    Ctx *cx = pb->cx;
     const Nest *nest = &e->seg.nest;
-    KGen *kg = kg_new(h, "segscatter", e);
+    KGen *kg = kg_new(pb, "segscatter", e);
     const Sx *n = nest_size(cx, nest, 0, nest->n);
     kg->guard = true;
     nest_bind(kg, nest, nest->n, nest_open(kg, n));
@@ -19,13 +19,11 @@ void cg_segscatter(Host *h, const Stm *s)
         n_ix += e->seg.dests.at[j].rank;
     for (int j = 0; j < e->seg.dests.n; j++) {
         const Dest *d = &e->seg.dests.at[j];
-        KLoc dest = kg_result(kg, host_loc(h, d->arr.var), d->arr.var->type);
+        KLoc dest = kg_result(kg, &outs[j], d->arr.var->type);
         kg_scatter_write(kg, d, &dest, res + at, res[n_ix + j]);
         at += d->rank;
     }
     kg_work_end(kg, m);
     nest_close(kg);
     nest_finish(kg, n);
-    for (int j = 0; j < e->seg.dests.n; j++) /* written in place */
-        host_bind(h, s->pat.at[j], *host_loc(h, e->seg.dests.at[j].arr.var));
 }
