@@ -25,7 +25,7 @@ const KIdInfo kid_info[N_KIDS] = {
 const char *const kspace_text[N_KSPACES] = {
     [KS_GLOBAL] = "global", [KS_LOCAL] = "local", [KS_PRIVATE] = "private"};
 
-bool ktype_eq(KType a, KType b)
+static bool ktype_eq(KType a, KType b)
 {
     return a.elem == b.elem && a.lanes == b.lanes && a.index == b.index;
 }

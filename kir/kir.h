@@ -190,7 +190,6 @@ static inline KType ktype(PrimType t)
 {
     return (KType){.elem = t, .lanes = 1};
 }
-bool ktype_eq(KType a, KType b);
 
 const KExp *kx_const(Arena *a, Const c);
 const KExp *kx_int(Arena *a, int64_t k); /* i64 */

@@ -251,12 +251,14 @@ static void put_text(Out *o, const KStm *s)
     out_quoted(o, s->text);
 }
 
+static void print_stm(Out *o, const KStm *s);
+
 static void block_text(Out *o, const KBlock *b)
 {
     out_puts(o, " {\n");
     o->indent++;
     for (int i = 0; i < b->n; i++)
-        kir_print_stm(o, b->at[i]);
+        print_stm(o, b->at[i]);
     o->indent--;
     out_puts(o, "}");
 }
@@ -297,7 +299,7 @@ static void put_item(Out *o, const KStm *s, const char *item)
     out_printf(o, strcmp(item, ",") == 0 ? "%s" : " %s", item);
 }
 
-void kir_print_stm(Out *o, const KStm *s)
+static void print_stm(Out *o, const KStm *s)
 {
     const KSyntax *syn = ksyntax_of(s);
     char item[KITEM_MOST];
@@ -354,7 +356,7 @@ void kir_print(Out *o, const KFun *f)
     out_puts(o, "{\n");
     o->indent++;
     for (int i = 0; i < f->body.n; i++)
-        kir_print_stm(o, f->body.at[i]);
+        print_stm(o, f->body.at[i]);
     o->indent--;
     out_puts(o, "}\n");
 }
@@ -364,7 +366,7 @@ void kir_print(Out *o, const KFun *f)
 const char *kstm_text(const KStm *s)
 {
     Out o = {0};
-    kir_print_stm(&o, s);
+    print_stm(&o, s);
     const char *text = intern_n(o.text, strcspn(o.text, "\n"));
     out_free(&o);
     return text;

@@ -68,7 +68,6 @@ extern const char kxchg_word[]; /* for the ATOMIC that only exchanges */
 /* --- print.c -------------------------------------------------------------------------------- */
 
 void kir_print(Out *o, const KFun *f);
-void kir_print_stm(Out *o, const KStm *s);
 /* The first line of a statement, for messages; interned. */
 const char *kstm_text(const KStm *s);
 const char *ktype_text(KType t);

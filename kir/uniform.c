@@ -28,15 +28,10 @@ struct KUniform {
 
 /* --- Questions -------------------------------------------------------------------------------- */
 
-bool kuniform_var(const KUniform *u, const KVar *v)
-{
-    return !ptrset_has(u->varying, v);
-}
-
 bool kuniform_exp(const KUniform *u, const KExp *x)
 {
     if (x->kind == KE_VAR)
-        return kuniform_var(u, x->var);
+        return !ptrset_has(u->varying, x->var);
     if (x->kind == KE_ID)
         return kid_info[x->id].uniform;
     for (int i = 0; i < x->n; i++)

@@ -8,9 +8,8 @@ typedef struct KUniform KUniform;
 
 /* Looks at the whole kernel, and stays true as long as it is not changed. */
 KUniform *kuniform_of(Arena *a, const KFun *f);
-/* Has the variable, wherever it is in scope, one value for all work-items of a group that are there
- * together? What is loaded from a place that is the same for all counts as the same. */
-bool kuniform_var(const KUniform *u, const KVar *v);
+/* Has the expression, wherever its variables are in scope, one value for all work-items of a group that
+ * are there together? What is loaded from a place that is the same for all counts as the same. */
 bool kuniform_exp(const KUniform *u, const KExp *x);
 /* Do the work-items of a group come to the statement all together, or not at all? */
 bool kuniform_flow(const KUniform *u, const KStm *s);
