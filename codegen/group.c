@@ -254,6 +254,33 @@ static KLoc result_row(KGen *kg, const ArrLoc *out, const Exp *e, const Var *v)
     return loc_row_n(kg, &l, v->type.rank, ix, depth);
 }
 
+/* Is result j of b written by one work-item each, element by element: copied, or by a construct
+ * that makes it there? */
+static bool written_once(const Body *b, int j)
+{
+    const Var *v = b->res.at[j].var;
+    for (int i = 0; v && v->type.rank > 0 && i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        bool makes =
+            s->exp->kind == E_SEGMAP || s->exp->kind == E_SEGRED || s->exp->kind == E_SEGSCAN;
+        for (int k = 0; k < s->pat.n; k++)
+            if (s->pat.at[k] == v)
+                return makes;
+    }
+    return true;
+}
+
+/* Rows of results in one block may be written in several ways. */
+static void note_own_writes(const Body *b, const KLoc *rows, int n)
+{
+    for (int j = 0; j < n; j++) {
+        bool own = true;
+        for (int k = 0; k < n; k++)
+            own &= rows[k].mem != rows[j].mem || written_once(b, k);
+        rows[j].mem->own_writes = own;
+    }
+}
+
 /* The loop of a work-group over its elements, and one element. */
 static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *outs, const Sx *total)
 {
@@ -269,6 +296,7 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
         if (b->res.at[j].var && !used_inside(kg, b, b->res.at[j].var))
             place_hint(kg, b, b->res.at[j], rows[j]);
     }
+    note_own_writes(b, rows, n);
     kg->coop = true;
     kg_stms(kg, b);
     for (int j = 0; j < n; j++)

@@ -384,6 +384,7 @@ static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const Sx *count)
         sx_mul(cx, sx_mul(cx, count, kg->max_threads), sx_const(cx, prim_type_bytes[t.elem]));
     Mem *mem = pb_alloc(kg->pb, v ? v->base : "thread", bytes);
     KLoc l = {.mem = kg_param_mem(kg, mem, t.elem), .fresh = true};
+    l.mem->unshared = true;
     const KExp *woven = kg_id(kg, KID_COALESCES);
     kb_enter(kg->kb, &kg->top);
     if (!kg->thread_stride)

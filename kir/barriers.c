@@ -4,11 +4,14 @@
  * work-items and about the same memory, and one of them writes, unless another barrier that orders
  * their space lies between them and this one. What may come before without one in between is found
  * by a walk forwards, what may come after by one backwards. Barriers are in uniform control flow,
- * so all work-items of a group pass the same ones.
+ * so all work-items of a group pass the same ones. Elements of a buffer that are dealt to the
+ * work-items (dealt.h) are memory of its own kind: by each other no two of these accesses are by
+ * different work-items, with other elements of the buffer they may meet.
  *
  * Failures are recorded by atomics: they count as an access to memory of their own, which any
  * barrier orders. An atomic in global memory may tell another group that data are there: what this
  * group did in global memory before it, a barrier in between keeps before it. */
+#include "kir/dealt.h"
 #include "kir/passes.h"
 #include "kir/walk.h"
 
@@ -25,10 +28,18 @@ typedef struct {
 } Use;
 
 typedef struct {
+    const KBuf *buf;
+    bool dealt;
+} Spot;
+
+typedef struct {
     Arena *mem;
-    const KBuf *bufs[MAX_BITS]; /* by bit; what is too much shares BIT_REST */
+    const KDealt *dealt;
+    PtrSet *changing;     /* buffers whose memory is written */
+    Spot spots[MAX_BITS]; /* by bit; what is too much shares BIT_REST */
     int n;
-    uint64_t overlap[64];
+    uint64_t overlap[64]; /* what may be the same memory, for a read and a write */
+    uint64_t clash[64];   /* ... for two writes */
     uint64_t of_space[N_KSPACES];
     PtrMap *uses;  /* barrier -> Use */
     PtrMap *exits; /* WORK -> Access at its end */
@@ -37,47 +48,89 @@ typedef struct {
 
 /* --- Memory --------------------------------------------------------------------------------- */
 
-static int bit_of(Barriers *w, const KBuf *b)
+static int bit_of(Barriers *w, const KStm *s)
 {
-    b = kbuf_root(b);
+    Spot p = {kbuf_root(s->buf), kdealt_access(w->dealt, s)};
     for (int i = 0; i < w->n; i++)
-        if (w->bufs[i] == b)
+        if (w->spots[i].buf == p.buf && w->spots[i].dealt == p.dealt)
             return i;
     if (w->n == MAX_BITS)
         return BIT_REST;
-    w->bufs[w->n] = b;
+    w->spots[w->n] = p;
     return w->n++;
+}
+
+static bool is_shared(const Barriers *w, const KStm *s)
+{
+    return (kstm_reads(s) || kstm_writes(s)) && s->buf->space != KS_PRIVATE &&
+           ptrset_has(w->changing, kbuf_root(s->buf));
 }
 
 static bool collect(void *env, KStm *s)
 {
     Barriers *w = env;
-    if (s->buf && s->buf->space != KS_PRIVATE)
-        w->of_space[s->buf->space] |= BIT(bit_of(w, s->buf)) & ~BIT(BIT_REST);
+    if (is_shared(w, s))
+        w->of_space[s->buf->space] |= BIT(bit_of(w, s)) & ~BIT(BIT_REST);
     if (s->kind == KST_BARRIER)
         vec_push(w->mem, &w->barriers, s);
     return true;
 }
 
+/* Buffers that are accessed, and those of them that are written. */
+typedef struct {
+    Arena *mem;
+    VEC(const KBuf *) bufs, written;
+} Accessed;
+
+static bool find_accessed(void *env, KStm *s)
+{
+    Accessed *acc = env;
+    if (kstm_reads(s) || kstm_writes(s))
+        vec_push(acc->mem, &acc->bufs, kbuf_root(s->buf));
+    if (kstm_writes(s))
+        vec_push(acc->mem, &acc->written, kbuf_root(s->buf));
+    return true;
+}
+
+static PtrSet *find_changing(Arena *a, const KBlock *b)
+{
+    Accessed acc = {.mem = a};
+    PtrSet *changing = ptrmap_new(a);
+    kblock_visit(b, &(KVisitor){.env = &acc, .enter = find_accessed});
+    for (int i = 0; i < acc.bufs.n; i++)
+        for (int k = 0; k < acc.written.n && !ptrset_has(changing, acc.bufs.at[i]); k++)
+            if (kbuf_overlap(acc.bufs.at[i], acc.written.at[k]))
+                ptrset_add(changing, acc.bufs.at[i]);
+    return changing;
+}
+
 static bool may_meet(const Barriers *w, int i, int k)
 {
-    return !w->bufs[i]->unshared && !w->bufs[k]->unshared && kbuf_overlap(w->bufs[i], w->bufs[k]);
+    const Spot *p = &w->spots[i], *q = &w->spots[k];
+    if (p->buf == q->buf && (p->buf->unshared || (p->dealt && q->dealt)))
+        return false;
+    return !p->buf->unshared && !q->buf->unshared && kbuf_overlap(p->buf, q->buf);
 }
 
 static void find_overlaps(Barriers *w)
 {
     uint64_t all = ~(BIT(BIT_FAILURE) | BIT(BIT_TELL)), global = w->of_space[KS_GLOBAL];
     for (int i = 0; i < w->n; i++) {
-        w->overlap[i] = BIT(BIT_REST);
+        w->overlap[i] = w->clash[i] = BIT(BIT_REST);
         for (int k = 0; k < w->n; k++)
-            if (may_meet(w, i, k))
+            if (may_meet(w, i, k)) {
                 w->overlap[i] |= BIT(k);
-        if (global & BIT(i))
+                if (w->spots[i].buf != w->spots[k].buf || !w->spots[i].buf->own_writes)
+                    w->clash[i] |= BIT(k);
+            }
+        if (global & BIT(i)) {
             w->overlap[i] |= BIT(BIT_TELL);
+            w->clash[i] |= BIT(BIT_TELL);
+        }
     }
-    w->overlap[BIT_REST] = all | BIT(BIT_TELL);
-    w->overlap[BIT_TELL] = global | BIT(BIT_TELL);
-    w->overlap[BIT_FAILURE] = BIT(BIT_FAILURE);
+    w->overlap[BIT_REST] = w->clash[BIT_REST] = all | BIT(BIT_TELL);
+    w->overlap[BIT_TELL] = w->clash[BIT_TELL] = global | BIT(BIT_TELL);
+    w->overlap[BIT_FAILURE] = w->clash[BIT_FAILURE] = BIT(BIT_FAILURE);
     w->of_space[KS_GLOBAL] |= BIT(BIT_TELL);
 }
 
@@ -88,9 +141,9 @@ static Access access_of(Barriers *w, const KStm *s)
     if (s->kind == KST_FAILING)
         return (Access){.read = BIT(BIT_FAILURE)};
     Access a = {0};
-    if (!s->buf || s->buf->space == KS_PRIVATE)
+    if (!is_shared(w, s))
         return a;
-    uint64_t bit = BIT(bit_of(w, s->buf));
+    uint64_t bit = BIT(bit_of(w, s));
     if ((s->kind == KST_ATOMIC || s->kind == KST_CAS) && s->buf->space == KS_GLOBAL)
         bit |= BIT(BIT_TELL);
     a.read = kstm_reads(s) ? bit : 0;
@@ -217,8 +270,8 @@ static void analyse(Barriers *w, const KBlock *b)
 static bool orders(const Barriers *w, const Use *u, uint64_t among)
 {
     for (int i = 0; i < 64; i++) {
-        uint64_t bit = BIT(i) & among, meet = w->overlap[i] & among;
-        if ((u->before.written & bit && (u->after.read | u->after.written) & meet) ||
+        uint64_t bit = BIT(i) & among, meet = w->overlap[i] & among, clash = w->clash[i] & among;
+        if ((u->before.written & bit && (u->after.read & meet || u->after.written & clash)) ||
             (u->before.read & bit && u->after.written & meet))
             return true;
     }
@@ -239,8 +292,8 @@ static unsigned fence_needed(const Barriers *w, const KStm *s)
     return fence;
 }
 
-/* The barrier in the deepest loop that is needed less than it is there, the last one of them: what a
- * barrier after a loop orders, one at its end need not. whole: one that is not needed at all. */
+/* The barrier in the deepest loop that is needed less than it is there, the last one of them: what
+ * a barrier after a loop orders, one at its end need not. whole: one that is not needed at all. */
 static KStm *too_strong(const Barriers *w, bool whole)
 {
     KStm *best = NULL;
@@ -277,7 +330,7 @@ static void drop_empty(void *env, KBuild *b, KStm *s)
 
 void kir_barriers(Arena *a, KFun *f)
 {
-    Barriers w = {.mem = a};
+    Barriers w = {.mem = a, .dealt = kdealt_of(a, f), .changing = find_changing(a, &f->body)};
     for (int i = 0; i < f->params.n; i++)
         if (f->params.at[i].kind == KP_HEAP) /* a chunk of it for each work-item */
             f->params.at[i].buf->unshared = true;

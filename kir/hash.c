@@ -60,8 +60,8 @@ static void put_buf(Key *k, const KBuf *b)
     put_object(k, b);
     if (!first)
         return;
-    put(k, (uint64_t)b->space << 16 | (uint64_t)b->elem << 8 | b->read_only << 3 |
-               b->no_alias << 2 | b->write_any << 1 | b->unshared);
+    put(k, (uint64_t)b->space << 16 | (uint64_t)b->elem << 8 | b->own_writes << 4 |
+               b->read_only << 3 | b->no_alias << 2 | b->write_any << 1 | b->unshared);
     put(k, (uint64_t)b->count);
     put(k, (uint64_t)b->align);
     put_buf(k, b->of);

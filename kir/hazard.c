@@ -5,6 +5,7 @@
  * done in one step, or if it is certain enough that they are a work-item's own:
  *
  *  - both stand where one work-item alone comes, by the same choice: `if local_id == 0`;
+ *  - both are at places that are dealt to the work-items (dealt.h);
  *  - both are at the same place, which differs between work-items: buf[local_id];
  *  - both are in the column of a matrix that a loop has dealt to the work-item: buf[i], buf[r * k +
  * i] in `for i from local_id to k by group_size`;
@@ -16,12 +17,13 @@
  *    place of only one of them: a step of a tree, where those that read what is d away are chosen
  *    so that nobody writes there.
  *
- * The second and those behind the fourth believe the maker, and so does this: memory that VIEWs
+ * The third and those behind the fifth believe the maker, and so does this: memory that VIEWs
  * name from different offsets on is different. Where there is one work-item in a group (not
  * `teams`), nothing is asked. */
 #include "kir/uniform.h"
 
 #include "base/ptrmap.h"
+#include "kir/dealt.h"
 #include "kir/text.h"
 #include "kir/walk.h"
 
@@ -56,6 +58,7 @@ typedef struct {
 typedef struct {
     Arena *arena;
     const KUniform *uniform;
+    const KDealt *dealt;
     PtrMap *defs;    /* immutable variable -> expression that it stands for */
     PtrMap *loops;   /* variable -> its FOR, bounds expanded */
     PtrMap *offsets; /* VIEW's buffer -> its offset */
@@ -343,6 +346,8 @@ static bool conflict(const Hazard *h, const Access *a, const KExp *at, const Acc
         return false;
     if (same_alone(h, a, b) || chosen(h, a, b))
         return false;
+    if (m == n && kdealt_access(h->dealt, a->stm) && kdealt_access(h->dealt, b->stm))
+        return false;
     return prim_type_bytes[m->elem] != prim_type_bytes[n->elem] || !safe_places(h, a, at, b);
 }
 
@@ -593,6 +598,7 @@ const char *kir_hazard(Arena *a, const KFun *f, const KStm **at)
     Hazard *h = NEW(a, Hazard);
     *h = (Hazard){.arena = a,
                   .uniform = kuniform_of(a, f),
+                  .dealt = kdealt_of(a, f),
                   .defs = ptrmap_new(a),
                   .loops = ptrmap_new(a),
                   .offsets = ptrmap_new(a),

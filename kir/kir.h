@@ -9,6 +9,7 @@
  *   text.h      print.c  text form; read.c  back; syntax.c  what both go by; tool.c  minifut kir
  *   verify.h    verify.c  what must hold; hazard.c  of barriers
  *   uniform.h   uniform.c  what is the same for a whole group
+ *   dealt.h     dealt.c  elements that the work-items of a group share out
  *   hash.h      hash.c  kernels up to names
  *   target.h    target.c  kinds of devices; a kernel on one of them
  *   opencl.c    OpenCL C
@@ -52,7 +53,8 @@ struct KBuf {
     bool read_only; /* no launch that reads it writes it */
     bool no_alias;  /* no other parameter reaches its memory, or nobody writes it */
     bool write_any; /* RACEs only */
-    bool unshared;  /* what a work-item writes, no other of its group reads or writes */
+    bool own_writes; /* what a work-item writes, no other of its group writes */
+    bool unshared;   /* ... or reads */
     int align;      /* bytes to which its first element is aligned; 0: its own size */
 };
 

@@ -6,7 +6,7 @@
  *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type | "local" buffer
  *            | "heap" buffer "," NAME ":" type
  *   buffer   = NAME ":" space PRIM ["[" INT "]"] ["read_only"] ["no_alias"] ["write_any"]
- *              ["unshared"] ["align" INT]
+ *              ["own_writes"] ["unshared"] ["align" INT]
  *   type     = (PRIM | "index") ["x" LANES]                          f32, f32x4, index
  *   block    = "{" stm* "}"
  *   stm      = WORD, and what the kind's row in syntax.c says

@@ -1,9 +1,9 @@
 /* One work-group of a kernel, run as data: what the passes of kir/ must not change.
  *
  * Work-items take turns after each statement, in an order drawn from a seed, and stop at barriers.
- * Found and told in `error`: accesses out of bounds, work-items at different barriers, and races:
- * two work-items at one byte, one of them writing, with no barrier between them that orders the
- * space. Indices must fit in index_bits. */
+ * Found and told in `error`: accesses out of bounds, work-items at different barriers, races (two
+ * work-items at one byte, one of them writing, with no barrier between them that orders the space),
+ * and two that write what each writes alone (own_writes). Indices must fit in index_bits. */
 #ifndef TESTS_UNIT_KIR_EVAL_H
 #define TESTS_UNIT_KIR_EVAL_H
 
@@ -152,6 +152,8 @@ static inline unsigned char *ev_place(Ev *ev, const KBuf *b, int64_t i, int lane
     }
     if (!m->trace)
         return m->at + m->bytes * ev->now + at;
+    if (write && b->own_writes && m->trace[at].writer >= 0 && m->trace[at].writer != ev->now)
+        EV_ERROR(ev, "%s[%lld] is written by two", b->name, (long long)i);
     for (int64_t k = at; k < at + size * lanes; k++)
         ev_trace(ev, &m->trace[k], ev->phase[b->space], write, atomic);
     return m->at + at;

@@ -7,7 +7,7 @@
 enum { RK_ITEMS = 8, RK_SLOTS = 4, RK_SHARED = 3, RK_NAMES = 64 };
 
 /* How work-items use a shared buffer until the next barrier that orders it. */
-typedef enum { RK_OWN, RK_READ, RK_NEXT, RK_MODES } RkMode;
+typedef enum { RK_OWN, RK_READ, RK_NEXT, RK_DEALT, RK_BESIDE, RK_MODES } RkMode;
 
 typedef struct {
     Arena *a;
@@ -93,10 +93,21 @@ static inline void rk_push_data(Rk *r, const KExp *x)
         r->data[r->n_data++] = x;
 }
 
-/* A place that is this work-item's alone; RK_NEXT: of those that are its neighbour's in RK_OWN. */
+/* The number plus a multiple of the group's size. */
+static inline const KExp *rk_dealt(Rk *r, const KExp *lid)
+{
+    const KExp *n = kx_id(r->a, KID_GROUP_SIZE), *k = rk_below(r, RK_SLOTS - 1);
+    const KExp *at = kx_add(r->a, kx_mul(r->a, k, n), lid);
+    return rk(r, 2) ? at : kb_let(r->b, "at", at);
+}
+
+/* A place that is this work-item's alone; RK_NEXT, RK_BESIDE: of those that are its neighbour's in
+ * RK_OWN, RK_DEALT. */
 static inline const KExp *rk_own(Rk *r, RkMode mode)
 {
     const KExp *lid = kx_id(r->a, KID_LOCAL);
+    if (mode == RK_DEALT || mode == RK_BESIDE)
+        return rk_dealt(r, kx_add(r->a, lid, kx_int(r->a, mode == RK_BESIDE)));
     if (mode == RK_NEXT)
         lid = kx_rem(r->a, kx_add(r->a, lid, kx_int(r->a, 1)), kx_int(r->a, RK_ITEMS));
     return kx_add(r->a, kx_mul(r->a, lid, kx_int(r->a, RK_SLOTS)), rk_below(r, RK_SLOTS));
@@ -304,6 +315,7 @@ static inline KFun *rk_kernel(Arena *a, uint64_t seed)
     r->shared[1] = rk_param(r, "local", KP_LOCAL);
     r->shared[2] = rk_param(r, "scratch", KP_MEM);
     r->in->read_only = true;
+    r->out->own_writes = rk(r, 2);
     r->in->no_alias = r->out->no_alias = r->shared[2]->no_alias = rk(r, 2);
     r->index[r->n_index++] = kb_let(r->b, "lid", kx_id(a, KID_LOCAL));
     r->index[r->n_index++] = kx_id(a, KID_GROUP);

@@ -1,0 +1,97 @@
+/* Numbers modulo the size of a group: what variables stand for is looked through, loops count from
+ * where they begin in steps that are multiples. */
+#include "kir/dealt.h"
+
+#include "base/ptrmap.h"
+#include "kir/walk.h"
+
+/* Modulo the size of the group: anything, nothing, the work-item's number. */
+typedef enum { ANY, NONE, OWN } Rest;
+
+struct KDealt {
+    PtrMap *rests; /* variable -> &rest_of[...] */
+    bool flat;     /* work-items are numbered in one dimension */
+};
+static const Rest rest_of[] = {ANY, NONE, OWN};
+
+static Rest rest_sum(Rest x, Rest y)
+{
+    return x == NONE ? y : y == NONE ? x : ANY;
+}
+
+static Rest rest_prim(const KDealt *d, const KExp *x);
+
+static Rest rest(const KDealt *d, const KExp *x)
+{
+    const Rest *known;
+    switch (x->kind) {
+    case KE_CONST: return x->type.elem == T_I64 && x->c.i == 0 ? NONE : ANY;
+    case KE_VAR: return (known = ptrmap_get(d->rests, x->var)) ? *known : ANY;
+    case KE_ID:
+        return x->id == KID_LOCAL                                  ? OWN
+               : x->id == KID_GROUP_SIZE || x->id == KID_GRID_SIZE ? NONE
+                                                                   : ANY;
+    case KE_CONV:
+        return x->type.elem == T_I64 && x->x[0]->type.elem == T_I64 ? rest(d, x->x[0]) : ANY;
+    case KE_PRIM: return x->exact && x->n == 2 ? rest_prim(d, x) : ANY;
+    case KE_SELECT:
+    case KE_PART:
+    case KE_VECTOR:
+    case N_KEXPS: break;
+    }
+    return ANY;
+}
+
+static Rest rest_prim(const KDealt *d, const KExp *x)
+{
+    Rest a = rest(d, x->x[0]), b = rest(d, x->x[1]);
+    if (x->op == OP_ADD)
+        return rest_sum(a, b);
+    if (x->op == OP_SUB)
+        return b == NONE ? a : ANY;
+    return x->op == OP_MUL && (a == NONE || b == NONE) ? NONE : ANY;
+}
+
+/* What is bound comes before what uses it. */
+static bool find(void *env, KStm *s)
+{
+    KDealt *d = env;
+    if (s->kind == KST_LET && s->x[0]->type.elem == T_I64)
+        ptrmap_put(d->rests, s->var, &rest_of[rest(d, s->x[0])]);
+    if (s->kind == KST_FOR && !s->doubling && rest(d, s->x[2]) == NONE)
+        ptrmap_put(d->rests, s->var, &rest_of[rest(d, s->x[0])]);
+    return true;
+}
+
+static void find_dims(void *env, const KExp *x)
+{
+    KDealt *d = env;
+    if (x->kind == KE_ID && (x->id == KID_LOCAL || x->id == KID_GROUP_SIZE) && x->dim > 0)
+        d->flat = false;
+}
+
+static bool find_dims_stm(void *env, KStm *s)
+{
+    kstm_visit_exps(s, find_dims, env);
+    return true;
+}
+
+KDealt *kdealt_of(Arena *a, const KFun *f)
+{
+    KDealt *d = NEW(a, KDealt);
+    *d = (KDealt){.rests = ptrmap_new(a), .flat = true};
+    kblock_visit(&f->body, &(KVisitor){.env = d, .enter = find_dims_stm});
+    kblock_visit(&f->body, &(KVisitor){.env = d, .enter = find});
+    return d;
+}
+
+bool kdealt_exp(const KDealt *d, const KExp *x)
+{
+    return d->flat && rest(d, x) == OWN;
+}
+
+bool kdealt_access(const KDealt *d, const KStm *s)
+{
+    int lanes = s->kind == KST_LOAD ? s->var->type.lanes : s->x[1]->type.lanes;
+    return !s->buf->of && lanes == 1 && kdealt_exp(d, s->x[0]);
+}
