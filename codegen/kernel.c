@@ -148,7 +148,6 @@ const KExp *kg_scalar(KGen *kg, const Exp *e)
     return scalar_exp(&sc, e);
 }
 
-/* Is the atom's value known to the host at the launch? */
 /* --- Sizes --------------------------------------------------------------------------------- */
 
 static const KExp *at_op(KGen *kg, const Sx *sx)
@@ -403,6 +402,29 @@ bool kg_is_private(KGen *kg, Type t)
 {
     int64_t count;
     return !kg->coop && const_count(t, &count);
+}
+
+typedef struct {
+    KGen *kg;
+    KLoc dest;
+} Hint;
+
+static bool take_hint(void *env, const Var *v, Lmad at)
+{
+    const Hint *h = env;
+    if (varmap_get(h->kg->hints, v))
+        return false;
+    KLoc *d = NEW(h->kg->cx->perm, KLoc);
+    *d = h->dest;
+    d->at = at;
+    varmap_put(h->kg->hints, v, d);
+    return true;
+}
+
+void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest)
+{
+    Hint h = {kg, dest};
+    place_wish(kg->cx, b, v, dest.at, take_hint, &h);
 }
 
 KLoc kg_alloc(KGen *kg, const Var *v, Type t)

@@ -2,7 +2,6 @@
  *
  *   kernel.c     the builder: parameters, variables, thread memory, the finished kernel, launches
  *   access.c     elements, views, copies, bounds checks
- *   place.c      where a result is built: in-place chains, destinations, upper bounds of sizes
  *   heap.c       memory for arrays whose sizes only the thread knows
  *   body.c       statements of one thread, or uniformly of a work-group
  *   carry.c      loops and the values they carry from one iteration to the next
@@ -26,6 +25,7 @@
 
 #include "codegen/expr.h"
 #include "codegen/makers.h"
+#include "memory/place.h"
 #include "size/prove.h"
 
 /* Where an array's elements lie inside a kernel. */
@@ -156,6 +156,8 @@ void kg_bind_arr(KGen *kg, const Var *v, KLoc loc);
 /* Memory for an array of type t: a private array, a slice of a global block, the thread's heap, or
  * local memory. A hint for v (may be NULL) is taken instead. */
 KLoc kg_alloc(KGen *kg, const Var *v, Type t);
+/* v, if b binds it, is wanted at dest: its maker is told so. */
+void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest);
 /* Would an array of this type be a private one? */
 bool kg_is_private(KGen *kg, Type t);
 
@@ -220,21 +222,6 @@ void kg_update(KGen *kg, const Stm *s);
 void kg_assert(KGen *kg, const Stm *s);
 /* Checks of a scalar operation that may trap (division). */
 void kg_prim_checks(KGen *kg, const Exp *e);
-
-/* --- place.c ------------------------------------------------------------------------------- */
-
-/* The variable outside b in whose memory v's value lies (a parameter or a free variable), followed
- * through updates, aliases, loops and branches that work in place; NULL if it lies elsewhere.
- * *updated: the memory is written on the way. */
-Var *place_root(const Body *b, const Var *v, bool *updated);
-/* v, if b binds it, is wanted at dest: its maker is told so. */
-void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest);
-/* Does b itself bind v (not in an inner body)? */
-bool place_binds(const Body *b, const Var *v);
-/* The variable in whose memory result j of e lies, if e works in place (see place_root); else NULL.
- */
-Var *place_of_exp(const Exp *e, int j, bool *updated);
-bool types_scalar(const Vars *vs, int from, int n);
 
 /* --- heap.c -------------------------------------------------------------------------------- */
 

@@ -574,6 +574,7 @@ Atom exp_view_of(const Exp *e);
 const Dests *exp_dests(const Exp *e); /* of SOACs and their SEG forms; else NULL */
 /* The array in whose memory result j is made, by UPDATE and F_DESTS; else not a variable. */
 Atom exp_updates(const Exp *e, int j);
+bool types_scalar(const Vars *vs, int from, int n); /* all of from .. n-1 */
 /* Does `ask` hold of e or of an expression somewhere inside, in bodies and lambdas? */
 bool exp_any(const Exp *e, bool (*ask)(const Exp *e));
 bool body_any(const Body *b, bool (*ask)(const Exp *e));

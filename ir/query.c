@@ -46,6 +46,14 @@ bool body_has_soac(const Body *b)
     return body_any(b, exp_is_soac);
 }
 
+bool types_scalar(const Vars *vs, int from, int n)
+{
+    for (int i = from; i < n; i++)
+        if (vs->at[i]->type.rank > 0)
+            return false;
+    return true;
+}
+
 bool exp_has_seg(const Exp *e)
 {
     return exp_any(e, exp_is_seg);

@@ -2,6 +2,7 @@
  * index function, decided before any kernel or host operation is made.
  *
  *   lmad.c         index functions
+ *   place.c        where results are built (place.h)
  *   reads.c        how a construct reads arrays
  *   layout.c       readers, writers and ways of each array
  *   cost.c         the layouts that cost least

@@ -1,7 +1,7 @@
 /* Where results are built. An array that is a body's result is built directly in the memory that
  * wants it, if the body makes it: the wish (a hint) travels from the result backwards through
  * in-place updates, aliases, loops and branches to the statement that allocates. */
-#include "codegen/kernel.h"
+#include "memory/place.h"
 
 /* The statement of b that binds v, and which of its results v is; -1 if b does not bind it. */
 static int find_def(const Body *b, const Var *v, int *result)
@@ -61,59 +61,52 @@ Var *place_of_exp(const Exp *e, int j, bool *updated)
     return root_of_exp(&empty, e, j, updated);
 }
 
-static void hint_var(KGen *kg, const Body *b, Var *v, KLoc dest);
+/* --- Wishes --------------------------------------------------------------------------------- */
 
-/* Result j of e is wanted at dest: passes the wish on to what e builds upon. */
-static void hint_operand(KGen *kg, const Body *b, const Exp *e, int j, KLoc dest)
+typedef struct {
+    Ctx *cx;
+    PlaceWish *wish;
+    void *env;
+} Wishes;
+
+static void wish_var(const Wishes *w, const Body *b, const Var *v, Lmad at);
+
+/* Result j of e is wanted at `at`: passes the wish on to what e builds upon. */
+static void wish_operand(const Wishes *w, const Body *b, const Exp *e, int j, Lmad at)
 {
     bool updated = false;
     switch (e->kind) {
-    case E_ATOM: hint_var(kg, b, e->atom.var, dest); return;
+    case E_ATOM: wish_var(w, b, e->atom.var, at); return;
     case E_REARRANGE: {
-        Var *arr = e->rearrange.arr.var;
-        dest.at = lmad_unrearrange(kg->cx, dest.at, arr->type.rank, e->rearrange.perm);
-        hint_var(kg, b, arr, dest);
+        const Var *arr = e->rearrange.arr.var;
+        wish_var(w, b, arr, lmad_unrearrange(w->cx, at, arr->type.rank, e->rearrange.perm));
         return;
     }
     case E_LOOP:
         if (place_root(e->loop.body, e->loop.body->res.at[j].var, &updated) == e->loop.params.at[j])
-            hint_var(kg, b, e->loop.inits.at[j].var, dest);
+            wish_var(w, b, e->loop.inits.at[j].var, at);
         return;
     case E_IF: {
-        Var *r = root_of_exp(b, e, j, &updated);
+        const Var *r = root_of_exp(b, e, j, &updated);
         if (r)
-            hint_var(kg, b, place_root(e->branch.then_, e->branch.then_->res.at[j].var, &updated),
-                     dest);
+            wish_var(w, b, place_root(e->branch.then_, e->branch.then_->res.at[j].var, &updated),
+                     at);
         return;
     }
-    default: hint_var(kg, b, exp_updates(e, j).var, dest);
+    default: wish_var(w, b, exp_updates(e, j).var, at);
     }
 }
 
-/* A variable has one wish only: the first. */
-static void hint_var(KGen *kg, const Body *b, Var *v, KLoc dest)
+static void wish_var(const Wishes *w, const Body *b, const Var *v, Lmad at)
 {
     int j, i = find_def(b, v, &j);
-    if (i < 0 || varmap_get(kg->hints, v))
-        return;
-    KLoc *d = NEW(kg->cx->perm, KLoc);
-    *d = dest;
-    varmap_put(kg->hints, v, d);
-    hint_operand(kg, b, b->stms.at[i].exp, j, dest);
+    if (i >= 0 && w->wish(w->env, v, at))
+        wish_operand(w, b, b->stms.at[i].exp, j, at);
 }
 
-void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest)
+void place_wish(Ctx *cx, const Body *b, Atom v, Lmad at, PlaceWish *wish, void *env)
 {
+    Wishes w = {cx, wish, env};
     if (v.var && v.var->type.rank > 0)
-        hint_var(kg, b, v.var, dest);
-}
-
-/* --- Questions about code ------------------------------------------------------------------ */
-
-bool types_scalar(const Vars *vs, int from, int n)
-{
-    for (int i = from; i < n; i++)
-        if (vs->at[i]->type.rank > 0)
-            return false;
-    return true;
+        wish_var(&w, b, v.var, at);
 }
