@@ -171,12 +171,18 @@ const KExp *kx_conv(Arena *a, PrimType to, const KExp *x)
     return new_exp(a, KE_CONV, t, &x, 1);
 }
 
+/* Has an i64 room for every number of that type? */
+static bool is_small_int(KType t)
+{
+    return (prim_is_int(t.elem) || t.elem == T_BOOL) && prim_type_bytes[t.elem] < 8;
+}
+
 const KExp *kx_index(Arena *a, const KExp *x)
 {
     if (x->type.index)
         return x;
-    bool leaf = x->kind == KE_CONST;
-    KExp *e = new_exp(a, leaf ? KE_CONST : KE_CONV, x->type, &x, !leaf);
+    bool leaf = x->kind == KE_CONST, through = x->kind == KE_CONV && is_small_int(x->x[0]->type);
+    KExp *e = new_exp(a, leaf ? KE_CONST : KE_CONV, x->type, through ? x->x : &x, !leaf);
     e->c = x->c;
     e->type.index = true;
     return e;

@@ -10,17 +10,19 @@
  * Arithmetic that may wrap around (not exact) is what it would be without wrapping, if the operands
  * and the result fit; products with large constants, as hash functions have, are left alone: their
  * conditions would never hold, and take the others with them. */
+#include "kir/carried.h"
 #include "kir/passes.h"
 #include "kir/range.h"
 #include "kir/walk.h"
 
-enum { MOST_FACTOR = 1 << 16, MOST_CONDITIONS = 64 };
+enum { MOST_FACTOR = 1 << 16, MOST_CONDITIONS = 160 };
 
 typedef struct {
     Arena *arena;
     KFun *fun;
     KBuild *b;
     KRanges *ranges;
+    const KCarried *carried;
     PtrMap *params; /* KVar of a parameter -> KVar, the same as an index */
     KBlock head;    /* binds those */
     KExps when;
@@ -217,8 +219,6 @@ static const KExp *param_index(Narrow *w, const KVar *v)
 
 static const KExp *narrow_var(Narrow *w, const KExp *x)
 {
-    if (x->var->type.index)
-        return kx_var(w->arena, x->var);
     return is_param(w, x->var) ? param_index(w, x->var) : kx_index(w->arena, x);
 }
 
@@ -321,6 +321,8 @@ static const KExp *narrow(Narrow *w, const KExp *x)
 {
     if (x->type.index)
         return x;
+    if (x->kind == KE_VAR && x->var->type.index)
+        return kx_var(w->arena, x->var);
     if (!is_i64(x) || is_hash(x))
         return NULL;
     int n = w->when.n;
@@ -365,6 +367,13 @@ static const KExp *wide(Narrow *w, const KExp *x)
     return e ? e : with_wide_operands(w, x);
 }
 
+/* x as an index that has room for it. */
+static const KExp *index_in(Narrow *w, const KExp *x)
+{
+    const KExp *e = narrow(w, x);
+    return e ? e : kx_index(w->arena, wide(w, x));
+}
+
 static const KExp *either(Narrow *w, const KExp *x)
 {
     const KExp *e = is_i64(x) ? narrow(w, x) : NULL;
@@ -374,6 +383,38 @@ static const KExp *either(Narrow *w, const KExp *x)
 /* --- Statements ------------------------------------------------------------------------------- */
 
 static void walk(Narrow *w, KBlock *b);
+
+static bool stands_in(const KBlock *b, const KStm *s)
+{
+    for (int i = 0; i < b->n; i++)
+        if (b->at[i] == s)
+            return true;
+    return false;
+}
+
+/* Variables of this block that only exchange their values are indices together. */
+static void decide_family(Narrow *w, const KBlock *b, const KStms *firsts)
+{
+    KRange all = krange_of(w->ranges, firsts->at[0]->x[0]);
+    for (int i = 0; i < firsts->n; i++) {
+        const KStm *s = firsts->at[i];
+        if (!is_i64(s->x[0]) || !stands_in(b, s) || !narrow(w, s->x[0]))
+            return;
+        all = kranges_either(w->ranges, all, krange_of(w->ranges, s->x[0]));
+    }
+    for (int i = 0; i < firsts->n && fits(w, all); i++) {
+        firsts->at[i]->var->type.index = true;
+        kranges_set(w->ranges, firsts->at[i]->var, all);
+    }
+}
+
+static void walk_var(Narrow *w, const KBlock *b, KStm *s)
+{
+    const KStms *firsts = kcarried_firsts(w->carried, s->var);
+    if (firsts && !s->var->type.index)
+        decide_family(w, b, firsts);
+    s->x[0] = s->var->type.index ? index_in(w, s->x[0]) : s->x[0] ? wide(w, s->x[0]) : NULL;
+}
 
 static void walk_let(Narrow *w, KStm *s)
 {
@@ -407,6 +448,7 @@ static void walk_for(Narrow *w, KStm *s)
 {
     KRange in;
     const KExp *to[3] = {NULL};
+    const KExp *end = s->x[1];
     bool ok = s->var->type.elem == T_I64 && for_fits(w, s, &in);
     for (int i = 0; ok && i < 3; i++)
         ok = (to[i] = narrow(w, s->x[i]));
@@ -415,6 +457,7 @@ static void walk_for(Narrow *w, KStm *s)
     if (ok) {
         s->var->type.index = true;
         kranges_set(w->ranges, s->var, in);
+        kranges_end(w->ranges, s->var, end);
     }
     walk(w, &s->body[0]);
 }
@@ -446,10 +489,12 @@ static bool takes_index(const KStm *s, int i)
     return i == (s->kind == KST_SHUFFLE) && (s->kind == KST_SHUFFLE || (s->buf && s->x[0]));
 }
 
-static void walk_stm(Narrow *w, KStm *s)
+static void walk_stm(Narrow *w, const KBlock *b, KStm *s)
 {
     switch (s->kind) {
     case KST_LET: walk_let(w, s); return;
+    case KST_VAR: walk_var(w, b, s); return;
+    case KST_SET: s->x[0] = s->var->type.index ? index_in(w, s->x[0]) : wide(w, s->x[0]); return;
     case KST_FOR: walk_for(w, s); return;
     case KST_IF: walk_if(w, s); return;
     default: break; /* they have operands and blocks, and tell nothing */
@@ -466,7 +511,7 @@ static void walk(Narrow *w, KBlock *b)
 {
     int mark = kranges_mark(w->ranges);
     for (int i = 0; i < b->n; i++)
-        walk_stm(w, b->at[i]);
+        walk_stm(w, b, b->at[i]);
     kranges_forget(w->ranges, mark);
 }
 
@@ -478,6 +523,7 @@ void kir_narrow_to(Arena *a, KFun *f, int bits)
                 .fun = f,
                 .b = kb_more(a, f),
                 .ranges = kranges_new(a, f),
+                .carried = kcarried_of(a, &f->body),
                 .params = ptrmap_new(a),
                 .most = ((int64_t)1 << (bits - 1)) - 1};
     walk(&w, &f->body);

@@ -15,6 +15,7 @@ struct KRanges {
     Arena *arena;
     PtrMap *of;     /* KVar -> KRange */
     PtrMap *def;    /* KVar -> KExp */
+    PtrMap *end;    /* KVar of a FOR -> KExp */
     PtrSet *scalar; /* parameters */
     VEC(Undo) undo;
 };
@@ -24,7 +25,11 @@ static const KRange unknown = {NULL, NULL};
 KRanges *kranges_new(Arena *a, const KFun *f)
 {
     KRanges *r = NEW(a, KRanges);
-    *r = (KRanges){.arena = a, .of = ptrmap_new(a), .def = ptrmap_new(a), .scalar = ptrmap_new(a)};
+    *r = (KRanges){.arena = a,
+                   .of = ptrmap_new(a),
+                   .def = ptrmap_new(a),
+                   .end = ptrmap_new(a),
+                   .scalar = ptrmap_new(a)};
     for (int i = 0; i < f->params.n; i++)
         if (f->params.at[i].kind == KP_SCALAR)
             ptrset_add(r->scalar, f->params.at[i].var);
@@ -48,6 +53,14 @@ void kranges_define(KRanges *r, const KVar *v, const KExp *x)
     kexp_visit(x, find_mutable, &changes);
     if (!changes)
         ptrmap_put(r->def, v, x);
+}
+
+void kranges_end(KRanges *r, const KVar *v, const KExp *end)
+{
+    bool changes = false;
+    kexp_visit(end, find_mutable, &changes);
+    if (!changes)
+        ptrmap_put(r->end, v, end);
 }
 
 int kranges_mark(const KRanges *r)
@@ -261,6 +274,69 @@ static const KExp *definition(const KRanges *r, const KExp *x)
     return d ? d : x;
 }
 
+static bool is_exact(const KExp *x, PrimOp op)
+{
+    return x->kind == KE_PRIM && x->op == op && x->exact;
+}
+
+/* i counts to less than `end`. If that is x - at, or at most that: x, which i + at is less than;
+ * else NULL. So a thread goes through its chunk. */
+static const KExp *end_behind(const KRanges *r, const KExp *end, const KExp *at)
+{
+    const KExp *x = NULL;
+    end = definition(r, end);
+    if (is_exact(end, OP_SUB))
+        return kx_same(end->x[1], at) ? end->x[0] : NULL;
+    for (int i = 0; i < 2 && !x; i++)
+        if (is_exact(end, OP_MIN) || (is_exact(end, OP_MAX) && kx_is_int(end->x[1 - i], 0)))
+            x = end_behind(r, end->x[i], at);
+    return x;
+}
+
+/* The same where i * step + at is asked for, and `end` is (x + step - 1 - at) / step: elements are
+ * dealt out. */
+static const KExp *end_of_steps(const KRanges *r, const KExp *end, const KExp *step, const KExp *at)
+{
+    const KExp *q = definition(r, end);
+    const KExp *rest = is_exact(q, OP_QUOT) && kx_same(q->x[1], step) ? definition(r, q->x[0]) : q;
+    const KExp *up =
+        is_exact(rest, OP_SUB) && kx_same(rest->x[1], at) ? definition(r, rest->x[0]) : q;
+    const KExp *both = is_exact(up, OP_SUB) && kx_is_int(up->x[1], 1) ? definition(r, up->x[0]) : q;
+    for (int i = 0; i < 2 && is_exact(both, OP_ADD); i++)
+        if (kx_same(both->x[i], step))
+            return both->x[1 - i];
+    return NULL;
+}
+
+/* What the variable of a FOR, which begins with at least 0, counts to; else NULL. */
+static const KExp *count_of(KRanges *r, const KExp *i)
+{
+    const KExp *end = i->kind == KE_VAR ? ptrmap_get(r->end, i->var) : NULL;
+    return end && natural(krange_of(r, i).lo) ? end : NULL;
+}
+
+/* What x + at is less than, as a loop around says; else NULL. */
+static const KExp *end_of_sum(KRanges *r, const KExp *x, const KExp *at)
+{
+    const KExp *end = count_of(r, x), *m = definition(r, x), *all = NULL;
+    if (end)
+        return end_behind(r, end, at);
+    for (int i = 0; i < 2 && !all && is_exact(m, OP_MUL); i++)
+        if ((end = count_of(r, m->x[i])))
+            all = end_of_steps(r, end, m->x[1 - i], at);
+    return all;
+}
+
+static KRange sum(KRanges *r, const KExp *e, KRange x, KRange y)
+{
+    const KExp *end = end_of_sum(r, e->x[0], e->x[1]);
+    if (!end)
+        end = end_of_sum(r, e->x[1], e->x[0]);
+    return (KRange){op(r, kbound_add, x.lo, y.lo),
+                    end ? op(r, kbound_add, krange_of(r, end).hi, number(r, -1))
+                        : op(r, kbound_add, x.hi, y.hi)};
+}
+
 static bool is_quotient(const KExp *q, const KExp *x, const KExp *y)
 {
     return q->kind == KE_PRIM && q->op == OP_QUOT && q->exact && kx_same(q->x[0], x) &&
@@ -323,7 +399,7 @@ static KRange prim_range(KRanges *r, const KExp *e)
         return unknown;
     KRange x = krange_of(r, e->x[0]), y = krange_of(r, e->x[1]);
     switch ((int)e->op) { /* what indices are computed with */
-    case OP_ADD: return (KRange){op(r, kbound_add, x.lo, y.lo), op(r, kbound_add, x.hi, y.hi)};
+    case OP_ADD: return sum(r, e, x, y);
     case OP_SUB: return difference(r, e, x, y);
     case OP_MUL: return product(r, x, y);
     case OP_MIN: return (KRange){op(r, kx_min, x.lo, y.lo), op_any(r, kx_min, x.hi, y.hi)};
@@ -339,6 +415,11 @@ static KRange prim_range(KRanges *r, const KExp *e)
     return unknown;
 }
 
+KRange kranges_either(KRanges *r, KRange x, KRange y)
+{
+    return (KRange){op(r, kx_min, x.lo, y.lo), op(r, kx_max, x.hi, y.hi)};
+}
+
 KRange krange_of(KRanges *r, const KExp *x)
 {
     if (x->type.lanes > 1 || (x->type.elem != T_I64 && x->kind != KE_CONV))
@@ -349,10 +430,7 @@ KRange krange_of(KRanges *r, const KExp *x)
     case KE_ID: return id_range(r, x);
     case KE_CONV: return x->type.elem == T_I64 ? conv_range(r, x) : unknown;
     case KE_PRIM: return prim_range(r, x);
-    case KE_SELECT: {
-        KRange y = krange_of(r, x->x[1]), z = krange_of(r, x->x[2]);
-        return (KRange){op(r, kx_min, y.lo, z.lo), op(r, kx_max, y.hi, z.hi)};
-    }
+    case KE_SELECT: return kranges_either(r, krange_of(r, x->x[1]), krange_of(r, x->x[2]));
     case KE_PART:
     case KE_VECTOR:
     case N_KEXPS: break;

@@ -20,8 +20,12 @@ KRanges *kranges_new(Arena *a, const KFun *f);
 void kranges_set(KRanges *r, const KVar *v, KRange range);
 /* What the variable was bound to, by a LET. */
 void kranges_define(KRanges *r, const KVar *v, const KExp *x);
+/* What the variable of a FOR is less than. */
+void kranges_end(KRanges *r, const KVar *v, const KExp *end);
 /* Sums and products that are not exact must not wrap: that is for the caller to see to, too. */
 KRange krange_of(KRanges *r, const KExp *x);
+/* What is in one of them. */
+KRange kranges_either(KRanges *r, KRange x, KRange y);
 /* Is there a sum or a product in it that is not exact? */
 bool kexp_may_wrap(const KExp *x);
 /* The sum of two bounds, with one number in it. */

@@ -26,6 +26,7 @@ enum { EVERY = 1 };
 typedef struct {
     Ctx *cx;
     const char *program;
+    bool indices; /* it has no data of 64 bits */
     int failed;
 } Test;
 
@@ -67,7 +68,8 @@ static void check_tidy(Test *t, const KFun *f)
     const struct {
         const char *what;
         const KStm *s;
-    } found[] = {{"nobody uses it", td_unused_load(a, f)}};
+    } found[] = {{"nobody uses it", td_unused_load(a, f)},
+                 {"64 bits in a loop", t->indices ? td_wide_loop(a, f) : NULL}};
     for (size_t i = 0; i < sizeof found / sizeof *found; i++)
         if (found[i].s)
             fail(t, f, found[i].what, found[i].s);
@@ -84,6 +86,12 @@ static Plan *plan_of(Ctx *cx, const char *file)
     return diag_errors() ? NULL : cg_plan(cx, p);
 }
 
+/* LavaMD adds to numbers of its data as i64: that is no index arithmetic. */
+static bool computes_wide(const char *file)
+{
+    return strcmp(file, "bench/LavaMD/LavaMD.sf") == 0;
+}
+
 /* In a process of its own: memory is given back at its end. Programs that are to be rejected have
  * no kernels. */
 static int check_program(const char *file)
@@ -92,6 +100,9 @@ static int check_program(const char *file)
     Ctx cx = {.perm = a, .scratch = arena_new()};
     Test t = {.cx = &cx, .program = file};
     Plan *p = plan_of(&cx, file);
+    t.indices = strncmp(file, "tests/", 6) != 0 && !computes_wide(file);
+    for (int i = 0; p && i < p->kernels.n; i++)
+        t.indices = t.indices && !td_has_wide_data(p->kernels.at[i]->fun);
     for (int i = 0; p && i < p->kernels.n; i++) {
         check_text(&t, p->kernels.at[i]->fun);
         for (int k = 0; k < N_KTARGETS; k++) {
@@ -156,6 +167,8 @@ static void check_question(const char *text, Question *ask, const char *want)
     arena_free(a);
 }
 
+#define NARROW(body)                                                                               \
+    "kernel k narrow local l: local i32 mem g: global i32 scalar n: i64 { " body " }"
 #define KERNEL(body) "kernel k local l: local i32 mem g: global i32 scalar n: i64 { " body " }"
 
 static void check_questions(void)
@@ -163,6 +176,17 @@ static void check_questions(void)
     check_question(KERNEL("load x: i32 = l[0] load y: i32 = l[1] store g[0] = y"), td_unused_load,
                    "load x: i32 = l[0]");
     check_question(KERNEL("load x: i32 = l[0] store g[0] = x"), td_unused_load, NULL);
+    check_question(KERNEL("for i: i64 from 0 to n by 1 { store g[i] = 1i32 }"), td_wide_loop, NULL);
+    check_question(
+        NARROW(
+            "let k: i64 = n * 2 for i: index from 0 to conv.index(k) by 1 { store g[i] = 1i32 }"),
+        td_wide_loop, NULL);
+    check_question(NARROW("for i: index from 0 to conv.index(n) by 1 { let k: i64 = n * 2 store "
+                          "g[i] = conv.i32(k) }"),
+                   td_wide_loop, "let k: i64 = n * 2");
+    check_question(
+        NARROW("for i: index from 0 to 9 by 1 { while conv.i64(i) < n { store g[i] = 1i32 } }"),
+        td_wide_loop, "while conv.i64(i) < n {");
 }
 
 int main(int argc, char **argv)
