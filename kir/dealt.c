@@ -85,7 +85,7 @@ KDealt *kdealt_of(Arena *a, const KFun *f)
     return d;
 }
 
-bool kdealt_exp(const KDealt *d, const KExp *x)
+static bool is_dealt(const KDealt *d, const KExp *x)
 {
     return d->flat && rest(d, x) == OWN;
 }
@@ -93,5 +93,5 @@ bool kdealt_exp(const KDealt *d, const KExp *x)
 bool kdealt_access(const KDealt *d, const KStm *s)
 {
     int lanes = s->kind == KST_LOAD ? s->var->type.lanes : s->x[1]->type.lanes;
-    return !s->buf->of && lanes == 1 && kdealt_exp(d, s->x[0]);
+    return !s->buf->of && lanes == 1 && is_dealt(d, s->x[0]);
 }

@@ -6,10 +6,9 @@
 
 typedef struct KDealt KDealt;
 KDealt *kdealt_of(Arena *a, const KFun *f);
-/* Is x, wherever it is computed, the work-item's number plus a multiple of the group's size? Then two
- * work-items never find the same, whatever turns of whatever loops they are in. */
-bool kdealt_exp(const KDealt *d, const KExp *x);
-/* Is the access to such an element, counted from the beginning of the buffer's memory? */
+/* Is the access to an element whose number, counted from the beginning of the buffer's memory, is the
+ * work-item's plus a multiple of the group's size? Then two work-items never find the same, whatever turns of
+ * whatever loops they are in. */
 bool kdealt_access(const KDealt *d, const KStm *s);
 
 #endif
