@@ -6,26 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int emit_param_id(const Plan *p, const char *threshold)
-{
-    for (int i = 0; i < p->thresholds.n; i++)
-        if (strcmp(p->thresholds.at[i].name, threshold) == 0)
-            return i;
-    ice((Loc){0}, "unknown threshold %s", threshold);
-}
-
 static void heading(Out *o, const char *text)
 {
     out_printf(o, "/* --- %s --- */\n\n", text);
-}
-
-const char *c_string(Ctx *cx, const char *s)
-{
-    Out o = {0};
-    out_c_string(&o, s, strlen(s));
-    const char *text = arena_strndup(cx->perm, o.text, o.n);
-    out_free(&o);
-    return text;
 }
 
 /* threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1) */

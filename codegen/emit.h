@@ -3,6 +3,7 @@
  *   emit.c        the whole C file
  *   emit_kernels.c  the kernels' texts and their table
  *   emit_narrow.c  when 32 bits are enough for their indices
+ *   emit_names.c  names and literals that several of them mention
  *   emit_types.c  types of parameters and results
  *   emit_split.c  an entry's operations as functions, and what these share
  *   emit_entry.c  the functions' text around their operations: parameters, state, blocks, results
@@ -21,8 +22,13 @@ typedef struct {
     Texts type_names, type_rows; /* of the boundary types, by id */
 } Emit;
 
-/* emit.c: a text as a C string literal. */
-const char *c_string(Ctx *cx, const char *s);
+/* --- emit_names.c ---------------------------------------------------------------------------- */
+
+const char *c_string(Ctx *cx, const char *s);      /* a text as a string literal */
+const char *rt_prim_c(PrimType t);                 /* "RT_I32" */
+const char *entry_fn(const Entry *en);             /* "entry_main" */
+const char *kernel_enum(const Kernel *k);          /* "K_segmap_main_12" */
+const char *param_enum(Ctx *cx, const char *name); /* "P_main_suff_outer_par_0" */
 int emit_param_id(const Plan *p, const char *threshold);
 
 /* --- emit_split.c: the functions that an entry becomes --------------------------------------- */
@@ -128,13 +134,9 @@ const char *mem_c(Fn *f, const Mem *m);
  * the indentation, the others begin `indent` columns after it. */
 void emit_wrapped(Out *o, const Texts *ts, size_t first, int indent);
 
-const char *kernel_enum(const Kernel *k);          /* "K_segmap_main_12" */
-const char *param_enum(Ctx *cx, const char *name); /* "P_main_suff_outer_par_0" */
-
 /* --- emit_entry.c: the C functions of an entry ----------------------------------------------- */
 
 void emit_entry(Emit *em, const EntryPlan *ep);
-const char *entry_fn(const Entry *en); /* "entry_main" */
 
 /* --- emit_kernels.c -------------------------------------------------------------------------- */
 
@@ -149,7 +151,6 @@ const char *narrow_name(Ctx *cx, const Kernel *k, int target);
 /* --- emit_types.c, embed.c ------------------------------------------------------------------- */
 
 void emit_entries(Emit *em);       /* the tables `types` and `entries` and what they refer to */
-const char *rt_prim_c(PrimType t); /* "RT_I32" */
 const char *embed_runtime(size_t *n);
 
 #endif

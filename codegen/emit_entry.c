@@ -6,13 +6,6 @@
 
 #include <string.h>
 
-const char *entry_fn(const Entry *en)
-{
-    char buf[160];
-    snprintf(buf, sizeof buf, "entry_%s", c_ident(en->name));
-    return intern(buf);
-}
-
 static const char *state_name(const Entry *en)
 {
     char buf[160];

@@ -10,20 +10,6 @@
 
 /* --- Pieces --------------------------------------------------------------------------------- */
 
-const char *kernel_enum(const Kernel *k)
-{
-    char buf[160];
-    snprintf(buf, sizeof buf, "K_%s", k->name);
-    return intern(buf);
-}
-
-const char *param_enum(Ctx *cx, const char *name)
-{
-    size_t n = strcspn(name, "."); /* ENTRY.suff_outer_par_0 */
-    return arena_printf(cx->perm, "P_%s_%s", c_ident(arena_strndup(cx->perm, name, n)),
-                        name + n + (name[n] == '.'));
-}
-
 const char *mem_c(Fn *f, const Mem *m)
 {
     if (!split_mem(f->split, m)->shared)

@@ -73,7 +73,8 @@ static ArrLoc *result_locs(PlanBuild *pb, const Stm *s)
     return outs;
 }
 
-void host_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker)
+/* Appends what the maker makes of s. */
+static void by_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker)
 {
     const ArrLoc *outs = result_locs(pb, s);
     HostOps ops = {0};
@@ -106,7 +107,7 @@ static void seg_stm(PlanBuild *pb, const Stm *s)
     for (int d = 0; d < e->seg.nest.n; d++)
         vec_push(pb->cx->perm, &widths, e->seg.nest.at[d].width);
     host_check_count(pb, widths.at, widths.n, 1);
-    host_kernel(pb, s, makers[e->kind]);
+    by_kernel(pb, s, makers[e->kind]);
 }
 
 /* --- Statements ------------------------------------------------------------------------------- */
@@ -125,9 +126,14 @@ static void host_stm(PlanBuild *pb, const Stm *s)
         return;
     case E_PRIM:
     case E_CONV: scalar_stm(pb, s); return;
+    case E_IOTA:
+        if (prim_is_float(s->pat.at[0]->type.elem)) /* the runtime counts in integers */
+            by_kernel(pb, s, cg_sequential);
+        else
+            host_array_stm(pb, s);
+        return;
     case E_INDEX:
     case E_UPDATE:
-    case E_IOTA:
     case E_REPLICATE:
     case E_SCRATCH:
     case E_ARRAYLIT:
@@ -139,7 +145,7 @@ static void host_stm(PlanBuild *pb, const Stm *s)
     case E_IF: host_if(pb, s); return;
     case E_LOOP:
         if (mem_is_device_loop(s))
-            host_kernel(pb, s, cg_sequential);
+            by_kernel(pb, s, cg_sequential);
         else
             host_loop(pb, s);
         return;
@@ -150,7 +156,7 @@ static void host_stm(PlanBuild *pb, const Stm *s)
     case E_REDOMAP:
     case E_SCANOMAP:
     case E_SCATTER:
-    case E_HIST: host_kernel(pb, s, cg_sequential); return;
+    case E_HIST: by_kernel(pb, s, cg_sequential); return;
     case E_SUFF: suff_stm(pb, s); return;
     case E_SEGMAP:
     case E_SEGRED:

@@ -8,8 +8,6 @@
 /* host.c */
 void host_body(PlanBuild *pb, const Body *b); /* appends the statements' operations */
 void host_set(PlanBuild *pb, const Var *v, Atom a);
-/* Appends what the maker makes of s. */
-void host_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker);
 
 /* host_array.c */
 void host_array_stm(PlanBuild *pb, const Stm *s);

@@ -166,10 +166,6 @@ static void iota_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
-    if (prim_is_float(v->type.elem)) { /* the runtime counts in integers */
-        host_kernel(pb, s, cg_sequential);
-        return;
-    }
     check_size(pb, e, e->iota.n);
     ArrLoc dst = host_result(pb, v);
     pb_op(pb, (HostOp){.kind = H_IOTA,
