@@ -26,7 +26,8 @@ enum { EVERY = 1 };
 typedef struct {
     Ctx *cx;
     const char *program;
-    bool indices; /* it has no data of 64 bits */
+    bool ours;    /* one of examples/ or bench/ */
+    bool indices; /* ... without data of 64 bits */
     int failed;
 } Test;
 
@@ -68,8 +69,10 @@ static void check_tidy(Test *t, const KFun *f)
     const struct {
         const char *what;
         const KStm *s;
-    } found[] = {{"nobody uses it", td_unused_load(a, f)},
-                 {"64 bits in a loop", t->indices ? td_wide_loop(a, f) : NULL}};
+    } found[] = {
+        {"behind a barrier, with no access between them", t->ours ? td_idle_barrier(a, f) : NULL},
+        {"nobody uses it", td_unused_load(a, f)},
+        {"64 bits in a loop", t->indices ? td_wide_loop(a, f) : NULL}};
     for (size_t i = 0; i < sizeof found / sizeof *found; i++)
         if (found[i].s)
             fail(t, f, found[i].what, found[i].s);
@@ -100,7 +103,8 @@ static int check_program(const char *file)
     Ctx cx = {.perm = a, .scratch = arena_new()};
     Test t = {.cx = &cx, .program = file};
     Plan *p = plan_of(&cx, file);
-    t.indices = strncmp(file, "tests/", 6) != 0 && !computes_wide(file);
+    t.ours = strncmp(file, "tests/", 6) != 0;
+    t.indices = t.ours && !computes_wide(file);
     for (int i = 0; p && i < p->kernels.n; i++)
         t.indices = t.indices && !td_has_wide_data(p->kernels.at[i]->fun);
     for (int i = 0; p && i < p->kernels.n; i++) {
@@ -173,6 +177,25 @@ static void check_question(const char *text, Question *ask, const char *want)
 
 static void check_questions(void)
 {
+    check_question(KERNEL("store l[local_id] = 1i32 barrier local barrier global"), td_idle_barrier,
+                   "barrier global");
+    check_question(KERNEL("barrier local load x: i32 = l[0] barrier local store g[0] = x"),
+                   td_idle_barrier, NULL);
+    check_question(
+        KERNEL(
+            "for i: i64 from 0 to n by 1 { barrier local store l[0] = 1i32 barrier global local }"),
+        td_idle_barrier, "barrier local");
+    check_question(KERNEL("barrier local if local_id < n { store l[0] = 1i32 } barrier local"),
+                   td_idle_barrier, NULL);
+    check_question(
+        KERNEL(
+            "barrier local if 1 < n { store l[0] = 1i32 barrier local } else { store l[1] = 1i32 } "
+            "barrier global"),
+        td_idle_barrier, "barrier global");
+    check_question(
+        KERNEL(
+            "work done { barrier local if 1 < n { leave done } store l[0] = 1i32 } barrier global"),
+        td_idle_barrier, "barrier global");
     check_question(KERNEL("load x: i32 = l[0] load y: i32 = l[1] store g[0] = y"), td_unused_load,
                    "load x: i32 = l[0]");
     check_question(KERNEL("load x: i32 = l[0] store g[0] = x"), td_unused_load, NULL);

@@ -5,6 +5,76 @@
 
 #include "kir/walk.h"
 
+/* --- Barriers with nothing between them ------------------------------------------------------- */
+
+typedef struct {
+    PtrMap *left;       /* WORKs that a LEAVE ends while the last barrier is still idle */
+    const KStm *second; /* the barrier behind an idle one */
+} Idle;
+
+static inline bool td_is_access(const KStm *s)
+{
+    return (s->buf && s->buf->space != KS_PRIVATE && (kstm_reads(s) || kstm_writes(s))) ||
+           s->kind == KST_FAIL || s->kind == KST_FAILING || s->kind == KST_HEAP;
+}
+
+static inline bool td_has_access(const KBlock *b)
+{
+    for (int i = 0; i < b->n; i++) {
+        const KStm *s = b->at[i];
+        if (td_is_access(s) || td_has_access(&s->body[0]) || td_has_access(&s->body[1]))
+            return true;
+    }
+    return false;
+}
+
+static inline bool td_waits(const KStm *s)
+{
+    return kblock_has(&s->body[0], KST_BARRIER) || kblock_has(&s->body[1], KST_BARRIER);
+}
+
+/* idle: on some way here there was no access since a barrier. Loops turn at least once; of a choice
+ * without barriers the side with an access is taken, by some work-item at least. */
+static inline bool td_idle(Idle *d, const KBlock *b, bool idle)
+{
+    for (int i = 0; i < b->n; i++) {
+        const KStm *s = b->at[i];
+        if (s->kind == KST_BARRIER) {
+            if (idle && !d->second)
+                d->second = s;
+            idle = true;
+        } else if (s->kind == KST_LEAVE) {
+            if (idle)
+                ptrmap_put(d->left, s->target, s);
+            return false;
+        } else if (!td_waits(s)) {
+            bool leaves = kblock_has(&s->body[0], KST_LEAVE) || kblock_has(&s->body[1], KST_LEAVE);
+            bool access =
+                td_is_access(s) || td_has_access(&s->body[0]) || td_has_access(&s->body[1]);
+            if (leaves) {
+                td_idle(d, &s->body[0], idle);
+                td_idle(d, &s->body[1], idle);
+            }
+            idle = (idle && !access) || ptrmap_get(d->left, s);
+        } else if (s->kind == KST_IF) {
+            bool then_ = td_idle(d, &s->body[0], idle), else_ = td_idle(d, &s->body[1], idle);
+            idle = then_ || else_;
+        } else {
+            bool again =
+                (s->kind == KST_FOR || s->kind == KST_WHILE) && td_idle(d, &s->body[0], idle);
+            idle = td_idle(d, &s->body[0], idle || again) || ptrmap_get(d->left, s);
+        }
+    }
+    return idle;
+}
+
+static inline const KStm *td_idle_barrier(Arena *a, const KFun *f)
+{
+    Idle d = {.left = ptrmap_new(a)};
+    td_idle(&d, &f->body, false);
+    return d.second;
+}
+
 /* --- Loads that nobody uses ------------------------------------------------------------------- */
 
 typedef struct {
