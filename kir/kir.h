@@ -178,8 +178,8 @@ typedef struct {
     Loc loc;           /* the same for messages; of a kernel that was read, where it stands there */
     KFormals params;
     KBlock body;
-    KExps narrow_when;   /* an index has 32 bits where all hold: of scalar parameters, GROUPS and
-                          * GROUP_SIZE, with exact numbers (narrow.c). None: if `narrow`, always */
+    KExps narrow_when;   /* an index has 32 bits where all hold, in the sense of limits.h. None: if
+                          * `narrow`, always */
     bool narrow;         /* it has indices (KType) */
     unsigned heap_types; /* set of PrimType: what is taken from the heap */
     bool may_fail;

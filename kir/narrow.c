@@ -3,19 +3,19 @@
  *
  * Integers of 64 bits get a range (range.c), which is an expression over what the host knows when
  * it launches the kernel. If the range of a value is known, it becomes an index, and that its range
- * fits becomes a condition of the launch (KFun.narrow_when): no inequality between sizes is proved
- * here, the host computes both sides. Where an index meets other 64-bit arithmetic it is converted;
- * scalar parameters are converted once, at the start.
+ * fits becomes a condition of the launch (KFun.narrow_when, limits.h): no inequality between sizes
+ * is proved here, the host computes both sides. Where an index meets other 64-bit arithmetic it is
+ * converted; scalar parameters are converted once, at the start.
  *
  * Arithmetic that may wrap around (not exact) is what it would be without wrapping, if the operands
  * and the result fit; products with large constants, as hash functions have, are left alone: their
  * conditions would never hold, and take the others with them. */
 #include "kir/carried.h"
+#include "kir/limits.h"
 #include "kir/passes.h"
-#include "kir/range.h"
 #include "kir/walk.h"
 
-enum { MOST_FACTOR = 1 << 16, MOST_CONDITIONS = 160 };
+enum { MOST_FACTOR = 1 << 16, MOST_LIMITS = 256 };
 
 typedef struct {
     Arena *arena;
@@ -25,26 +25,11 @@ typedef struct {
     const KCarried *carried;
     PtrMap *params; /* KVar of a parameter -> KVar, the same as an index */
     KBlock head;    /* binds those */
-    KExps when;
-    int64_t most; /* the largest index */
+    KLimits limits; /* of what became an index */
+    int64_t most;   /* the largest index */
 } Narrow;
 
-/* --- Conditions ------------------------------------------------------------------------------- */
-
-static void require(Narrow *w, const KExp *cond)
-{
-    for (int i = 0; i < w->when.n; i++)
-        if (kx_same(w->when.at[i], cond))
-            return;
-    vec_push(w->arena, &w->when, cond);
-}
-
-static void need_natural(void *env, const KExp *x)
-{
-    Narrow *w = env;
-    if (x->kind == KE_VAR)
-        require(w, kx_le(w->arena, kx_int(w->arena, 0), kx_conv(w->arena, T_I64, x)));
-}
+/* --- Limits ----------------------------------------------------------------------------------- */
 
 static bool is_param(const Narrow *w, const KVar *v)
 {
@@ -54,147 +39,30 @@ static bool is_param(const Narrow *w, const KVar *v)
     return false;
 }
 
+/* Ranges build on it that parameters are at least 0. */
 static void need_natural_param(void *env, const KExp *x)
 {
-    if (x->kind == KE_VAR && x->type.elem == T_I64 && is_param(env, x->var))
-        need_natural(env, x);
-}
-
-/* What the bound is made of is at least 0, as was taken for granted. */
-static void need_bound(Narrow *w, const KExp *bound, const KExp *cond)
-{
-    kexp_visit(bound, need_natural, w);
-    if (cond->kind != KE_CONST)
-        require(w, cond);
-}
-
-/* Without what is taken from it at the end: a little more to ask for, and simpler. */
-static const KExp *rounded_up(const KExp *x)
-{
-    return x->kind == KE_PRIM && x->op == OP_SUB && kbound_is_natural(x->x[1]) ? x->x[0] : x;
+    Narrow *w = env;
+    if (x->kind == KE_VAR && x->type.elem == T_I64 && is_param(w, x->var))
+        vec_push(w->arena, &w->limits, (KRange){.lo = x});
 }
 
 /* Can all of the range be an index? If so, that it is becomes a condition. */
 static bool fits(Narrow *w, KRange r)
 {
-    if (!r.lo || !r.hi || w->when.n >= MOST_CONDITIONS)
+    if (!r.lo || !r.hi || w->limits.n >= MOST_LIMITS)
         return false;
     const KExp *low = kx_le(w->arena, kx_int(w->arena, -w->most - 1), r.lo);
-    const KExp *high = kx_le(w->arena, rounded_up(r.hi), kx_int(w->arena, w->most));
+    const KExp *high = kx_le(w->arena, r.hi, kx_int(w->arena, w->most));
     if (kx_is_int(low, 0) || kx_is_int(high, 0))
         return false;
-    need_bound(w, r.lo, kbound_is_natural(r.lo) ? kx_bool(w->arena, true) : low);
-    need_bound(w, r.hi, high);
+    for (int i = 0; i < w->limits.n; i++) {
+        KRange k = w->limits.at[i];
+        if (k.hi && kx_same(k.lo, r.lo) && kx_same(k.hi, r.hi))
+            return true;
+    }
+    vec_push(w->arena, &w->limits, r);
     return true;
-}
-
-static bool is_op(const KExp *x, PrimOp op)
-{
-    return x->kind == KE_PRIM && x->op == op;
-}
-
-static bool at_least_1(const KExp *x)
-{
-    return (x->kind == KE_CONST && x->c.i >= 1) || x->kind == KE_ID ||
-           (is_op(x, OP_MAX) && (at_least_1(x->x[0]) || at_least_1(x->x[1])));
-}
-
-static bool at_most(const KExp *x, const KExp *y);
-
-/* Is x at most a part of y, which is at least that part? */
-static bool at_most_part(const KExp *x, const KExp *y)
-{
-    if (y->kind != KE_PRIM || y->n != 2)
-        return false;
-    for (int i = 0; i < 2; i++) {
-        const KExp *part = y->x[i], *other = y->x[1 - i];
-        bool grows = (y->op == OP_ADD && kbound_is_natural(other)) || y->op == OP_MAX ||
-                     (y->op == OP_MUL && kbound_is_natural(part) && at_least_1(other));
-        if (grows && at_most(x, part))
-            return true;
-    }
-    return false;
-}
-
-/* (x / max(1, y)) * y is at most x. */
-static const KExp *rounded(const KExp *mul)
-{
-    for (int i = 0; i < 2; i++) {
-        const KExp *q = mul->x[i], *y = mul->x[1 - i];
-        if (is_op(q, OP_QUOT) && is_op(q->x[1], OP_MAX) && kbound_is_natural(y) &&
-            (kx_same(q->x[1]->x[0], y) || kx_same(q->x[1]->x[1], y)))
-            return q->x[0];
-    }
-    return NULL;
-}
-
-/* Does it show that x <= y? Of bounds. */
-static bool at_most(const KExp *x, const KExp *y)
-{
-    if (kx_same(x, y) || at_most_part(x, y))
-        return true;
-    if (x->kind != KE_PRIM || x->n != 2)
-        return false;
-    const KExp *x0 = x->x[0], *x1 = x->x[1];
-    bool same = y->kind == KE_PRIM && x->op == y->op;
-    if (is_op(x, OP_SUB) && kbound_is_natural(x1))
-        return at_most(x0, y);
-    if (is_op(x, OP_QUOT))
-        return kbound_is_natural(y) && at_most(x0, y);
-    if (is_op(x, OP_MIN))
-        return at_most(x0, y) || at_most(x1, y);
-    if (is_op(x, OP_ADD))
-        return same && at_most(x0, y->x[0]) && at_most(x1, y->x[1]);
-    if (!is_op(x, OP_MUL) || !kbound_is_natural(y))
-        return false;
-    if (same && kbound_is_natural(x1) && kbound_is_natural(y->x[0]) && kbound_is_natural(y->x[1]) &&
-        at_most(x0, y->x[0]) && at_most(x1, y->x[1]))
-        return true;
-    const KExp *whole = rounded(x);
-    return whole && at_most(whole, y);
-}
-
-static bool is_upper_bound(const KExp *cond)
-{
-    return cond->op == OP_LE && cond->x[1]->kind == KE_CONST;
-}
-
-/* Does what is left of the others say it? */
-static bool is_said(const Narrow *w, int i)
-{
-    const KExp *c = w->when.at[i];
-    for (int k = 0; is_upper_bound(c) && k < w->when.n; k++) {
-        const KExp *d = w->when.at[k];
-        if (k != i && d && is_upper_bound(d) && at_most(c->x[0], d->x[0]))
-            return true;
-    }
-    return false;
-}
-
-static void keep_conditions(Narrow *w)
-{
-    for (int i = 0; i < w->when.n; i++)
-        if (is_said(w, i))
-            w->when.at[i] = NULL;
-    for (int i = 0; i < w->when.n; i++)
-        if (w->when.at[i])
-            vec_push(w->arena, &w->fun->narrow_when, w->when.at[i]);
-}
-
-/* The condition as the host computes it: numbers that do not fit in 64 bits become the nearest. */
-static const KExp *on_host(void *env, const KExp *x)
-{
-    Arena *a = env;
-    if (x->kind != KE_PRIM || !x->exact)
-        return x;
-    if (x->op == OP_ADD || x->op == OP_SUB || x->op == OP_MUL)
-        return kx_saturate(a, x->op, x->x[0], x->x[1]);
-    return kx_prim2(a, x->op, x->x[0], x->x[1]);
-}
-
-const KExp *kir_narrow_condition(Arena *a, const KExp *cond)
-{
-    return kexp_map(a, cond, on_host, a);
 }
 
 /* --- Expressions ------------------------------------------------------------------------------ */
@@ -325,10 +193,10 @@ static const KExp *narrow(Narrow *w, const KExp *x)
         return kx_var(w->arena, x->var);
     if (!is_i64(x) || is_hash(x))
         return NULL;
-    int n = w->when.n;
+    int n = w->limits.n;
     const KExp *e = index_of(w, x);
     if (!e)
-        w->when.n = n;
+        w->limits.n = n;
     return e;
 }
 
@@ -530,7 +398,7 @@ void kir_narrow_to(Arena *a, KFun *f, int bits)
     vec_append(a, &w.head, &f->body);
     f->body = w.head;
     f->narrow = true;
-    keep_conditions(&w);
+    f->narrow_when = klimits_conditions(a, &w.limits, w.most);
 }
 
 void kir_narrow(Arena *a, KFun *f)

@@ -29,9 +29,6 @@ KPassFn kir_invariant;
 KPassFn kir_narrow;
 KPassFn kir_unroll;
 KPassFn kir_scalarize;
-/* A condition of narrow_when as an expression that C code of the host can compute (kir_exp_c), once
- * something stands for its IDs. */
-const KExp *kir_narrow_condition(Arena *a, const KExp *cond);
 /* kir_narrow with indices of `bits` bits instead of 32: smaller ones are easier to test. */
 void kir_narrow_to(Arena *a, KFun *f, int bits);
 

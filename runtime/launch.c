@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 /* --- Failures --- */
@@ -222,6 +223,11 @@ static int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
         group *= (int64_t)local[i];
     rt_kernel_refused(ctx, k, group, rt_local_bytes(n_args, args), e.name);
     return RT_REFUSED;
+}
+
+RT_API double rt_count(int64_t n)
+{
+    return n < 0 ? INFINITY : n == 0 ? 1.0 : (double)n;
 }
 
 /* Are 32 bits enough for the indices of a launch? */

@@ -51,6 +51,8 @@ typedef enum { RT_GPU, RT_CPU, RT_N_TARGETS } rt_target;
 /* Are 32 bits enough for all indices (mf_index of prelude.cl) of a kernel in a launch with these
  * arguments, of groups[d] groups of size[d] work-items? */
 typedef bool rt_narrow(const rt_arg *args, const int64_t groups[3], const int64_t size[3]);
+/* A scalar argument as a factor in such a function (kir/limits.h). */
+RT_API double rt_count(int64_t n);
 
 /* A kernel. The id used below is its index in rt_program.kernels.
  *

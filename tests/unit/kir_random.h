@@ -4,6 +4,8 @@
 
 #include "kir_eval.h"
 
+#include <math.h>
+
 enum { RK_ITEMS = 8, RK_SLOTS = 4, RK_SHARED = 3, RK_NAMES = 64 };
 
 /* How work-items use a shared buffer until the next barrier that orders it. */
@@ -329,6 +331,32 @@ static inline KFun *rk_kernel(Arena *a, uint64_t seed)
     return r->b->fun;
 }
 
+/* In real numbers, as kir/limits.h says. */
+static inline double rk_real(Ev *ev, const KExp *x)
+{
+    if (x->kind != KE_PRIM) {
+        int64_t n = ev_scalar(ev, x).i;
+        return n < 0 ? INFINITY : n == 0 ? 1.0 : (double)n;
+    }
+    double y = rk_real(ev, x->x[0]), z = rk_real(ev, x->x[1]);
+    switch ((int)x->op) {
+    case OP_ADD: return y + z;
+    case OP_MUL: return y * z;
+    case OP_QUOT: return y / z;
+    case OP_MIN: return fmin(y, z);
+    case OP_MAX: return fmax(y, z);
+    }
+    ice((Loc){0}, "not a limit");
+}
+
+/* Does a condition of narrow_when hold? */
+static inline bool rk_holds(Ev *ev, const KExp *cond)
+{
+    if (kx_is_int(cond->x[0], 0))
+        return ev_scalar(ev, cond->x[1]).i >= 0;
+    return rk_real(ev, cond->x[0]) <= rk_real(ev, cond->x[1]);
+}
+
 /* Runs it on numbers drawn from the seed. */
 static inline Ev *rk_run(Arena *a, const KFun *f, uint64_t seed, int index_bits)
 {
@@ -349,7 +377,7 @@ static inline Ev *rk_run(Arena *a, const KFun *f, uint64_t seed, int index_bits)
     ev->now = 0;
     bool fits = true;
     for (int i = 0; i < f->narrow_when.n; i++)
-        fits &= ev_scalar(ev, f->narrow_when.at[i]).i;
+        fits &= rk_holds(ev, f->narrow_when.at[i]);
     ev->index_bits = fits ? index_bits : 0;
     ev->narrow = f->narrow && fits;
     ev_run(ev);
