@@ -92,6 +92,5 @@ static bool is_dealt(const KDealt *d, const KExp *x)
 
 bool kdealt_access(const KDealt *d, const KStm *s)
 {
-    int lanes = s->kind == KST_LOAD ? s->var->type.lanes : s->x[1]->type.lanes;
-    return !s->buf->of && lanes == 1 && is_dealt(d, s->x[0]);
+    return !s->buf->of && kstm_lanes(s) == 1 && is_dealt(d, s->x[0]);
 }

@@ -6,7 +6,8 @@
  *
  *  - both stand where one work-item alone comes, by the same choice: `if local_id == 0`;
  *  - both are at places that are dealt to the work-items (dealt.h);
- *  - both are at the same place, which differs between work-items: buf[local_id];
+ *  - both are at the same place, which differs between work-items: buf[local_id]; or one is of a
+ *    vector in which the other is;
  *  - both are in the column of a matrix that a loop has dealt to the work-item: buf[i], buf[r * k +
  * i] in `for i from local_id to k by group_size`;
  *  - they are at places that differ and are the same for all: buf[0], buf[1];
@@ -147,12 +148,13 @@ static const KExp *split_sum(const KExp *x, int64_t *k)
     return x->x[0];
 }
 
-/* Are the two different numbers, whatever variables are? */
-static bool differ(const KExp *x, const KExp *y)
+/* Is y the number x + *by, whatever variables are? */
+static bool distance(const KExp *x, const KExp *y, int64_t *by)
 {
     int64_t k, l;
     const KExp *a = split_sum(x, &k), *b = split_sum(y, &l);
-    return k != l && (a && b ? kx_same(a, b) : a == b);
+    *by = l - k;
+    return a && b ? kx_same(a, b) : a == b;
 }
 
 /* --- Who comes here --------------------------------------------------------------------------- */
@@ -326,14 +328,18 @@ static bool in_halves(const Hazard *h, const KExp *x, const KExp *y)
 /* Places in the same memory, by elements of the same size; `at`: where a is seen from b. */
 static bool safe_places(const Hazard *h, const Access *a, const KExp *at, const Access *b)
 {
-    bool same = kx_same(at, b->at);
+    int64_t d, m = kstm_lanes(a->stm), n = kstm_lanes(b->stm);
+    bool known = distance(at, b->at, &d);
     bool varies =
         !kuniform_exp(h->uniform, at) || (a->offset && !kuniform_exp(h->uniform, a->offset));
     if (in_halves(h, at, b->at))
         return true;
+    bool inside = known && ((d >= 0 && d + n <= m) || (d <= 0 && m - d <= n));
     if (varies)
-        return same || same_column(h, at, b->at);
-    return same ? uniform_store(h, a) : kuniform_exp(h->uniform, b->at) && differ(at, b->at);
+        return inside || (m == 1 && n == 1 && same_column(h, at, b->at));
+    if (known && d < m && -d < n)
+        return uniform_store(h, a);
+    return known && kuniform_exp(h->uniform, b->at);
 }
 
 static bool conflict(const Hazard *h, const Access *a, const KExp *at, const Access *b)

@@ -21,7 +21,10 @@
  * Arithmetic. Operations are those of the language (ir/prims.def) and wrap around as there. Index
  * arithmetic is marked `exact`: its maker vouches that it does not wrap, and that operands of QUOT
  * and REM are not negative (divisor positive). It prints as plain operators, and passes may compute
- * it in fewer bits where the result has room. */
+ * it in fewer bits where the result has room.
+ *
+ * Vectors. A LOAD binds, and a STORE stores, as many elements as the type has lanes. The position
+ * of the first is a multiple of that number, and the buffer aligned to all of them. */
 #ifndef KIR_KIR_H
 #define KIR_KIR_H
 
@@ -55,7 +58,7 @@ struct KBuf {
     bool write_any; /* RACEs only */
     bool own_writes; /* what a work-item writes, no other of its group writes */
     bool unshared;   /* ... or reads */
-    int align;      /* bytes to which its first element is aligned; 0: its own size */
+    int align;      /* bytes to which its first element and its end are aligned; 0: its own size */
 };
 
 typedef enum {

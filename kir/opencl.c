@@ -346,33 +346,33 @@ static void element_text(Out *o, const KStm *s)
     out_puts(o, "]");
 }
 
+/* One element, or as many as t has lanes. A vector's memory is aligned: vload and vstore, which
+ * need not believe it, would access it by elements. */
+static void elements_text(Out *o, const KStm *s, KType t)
+{
+    if (t.lanes == 1) {
+        element_text(o, s);
+        return;
+    }
+    out_printf(o, "*(%s%s", s->kind == KST_LOAD ? "const " : "", space_word(s->buf->space));
+    ktype_text(o, t);
+    out_printf(o, " *)(%s + ", s->buf->name);
+    exp_text(o, s->x[0], P_PRODUCT);
+    out_puts(o, ")");
+}
+
 static void load_text(Out *o, const KStm *s)
 {
     declare_text(o, s->var);
     out_puts(o, " = ");
-    if (s->var->type.lanes == 1) {
-        element_text(o, s);
-    } else {
-        out_printf(o, "vload%d(0, %s + ", s->var->type.lanes, s->buf->name);
-        exp_text(o, s->x[0], P_PRODUCT);
-        out_puts(o, ")");
-    }
+    elements_text(o, s, s->var->type);
     out_puts(o, ";\n");
 }
 
 static void store_text(Out *o, const KStm *s)
 {
-    int lanes = s->x[1]->type.lanes;
-    if (lanes == 1) {
-        element_text(o, s);
-        init_text(o, s->x[1]);
-        return;
-    }
-    out_printf(o, "vstore%d(", lanes);
-    exp_text(o, s->x[1], P_SELECT);
-    out_printf(o, ", 0, %s + ", s->buf->name);
-    exp_text(o, s->x[0], P_PRODUCT);
-    out_puts(o, ");\n");
+    elements_text(o, s, s->x[1]->type);
+    init_text(o, s->x[1]);
 }
 
 static void race_text(Out *o, const KStm *s)

@@ -42,24 +42,15 @@ void kranges_set(KRanges *r, const KVar *v, KRange range)
     ptrmap_put(r->of, v, arena_memdup(r->arena, &range, sizeof range));
 }
 
-static void find_mutable(void *env, const KExp *x)
-{
-    *(bool *)env |= x->kind == KE_VAR && x->var->mutable_;
-}
-
 void kranges_define(KRanges *r, const KVar *v, const KExp *x)
 {
-    bool changes = false;
-    kexp_visit(x, find_mutable, &changes);
-    if (!changes)
+    if (!kexp_changes(x))
         ptrmap_put(r->def, v, x);
 }
 
 void kranges_end(KRanges *r, const KVar *v, const KExp *end)
 {
-    bool changes = false;
-    kexp_visit(end, find_mutable, &changes);
-    if (!changes)
+    if (!kexp_changes(end))
         ptrmap_put(r->end, v, end);
 }
 

@@ -12,10 +12,7 @@ typedef struct {
 
 static bool is_element(const KStm *s)
 {
-    int lanes = s->kind == KST_LOAD ? s->var->type.lanes : s->kind == KST_STORE ? 1 : 0;
-    if (s->kind == KST_STORE)
-        lanes = s->x[1]->type.lanes;
-    return lanes == 1 && s->x[0]->kind == KE_CONST && s->x[0]->c.i >= 0 &&
+    return (s->kind == KST_LOAD || s->kind == KST_STORE) && kstm_lanes(s) == 1 && s->x[0]->kind == KE_CONST && s->x[0]->c.i >= 0 &&
            s->x[0]->c.i < s->buf->count;
 }
 

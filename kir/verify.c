@@ -256,6 +256,18 @@ static void check_buf(Check *c, const KBuf *b)
     bind(c, b, b->name);
 }
 
+/* A vector may be there: what is known of the buffer and the position does not say otherwise. */
+static void check_aligned(Check *c, const KStm *s, int lanes)
+{
+    const KBuf *root = kbuf_root(s->buf);
+    int bytes = prim_type_bytes[s->buf->elem] * lanes;
+    int align = root->align ? root->align : prim_type_bytes[root->elem];
+    if (align < bytes)
+        wrong(c, "a vector of %d bytes in %s, which is aligned to %d", bytes, root->name, align);
+    if (s->x[0]->kind == KE_CONST && s->x[0]->c.i % lanes != 0)
+        wrong(c, "a vector of %d at position %lld", lanes, (long long)s->x[0]->c.i);
+}
+
 /* The position, from which on `lanes` elements are meant, may be one of the buffer. */
 static void check_index(Check *c, const KStm *s, int lanes)
 {
@@ -266,6 +278,8 @@ static void check_index(Check *c, const KStm *s, int lanes)
     if (at->kind == KE_CONST &&
         (at->c.i < 0 || (s->buf->count > 0 && at->c.i > s->buf->count - lanes)))
         wrong(c, "position %lld of %s", (long long)at->c.i, s->buf->name);
+    if (lanes > 1)
+        check_aligned(c, s, lanes);
 }
 
 static bool is_read_only(const KBuf *b)

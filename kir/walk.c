@@ -46,6 +46,18 @@ bool kexp_uses(const KExp *x, const KVar *v)
     return false;
 }
 
+static void find_mutable(void *found, const KExp *x)
+{
+    *(bool *)found |= x->kind == KE_VAR && x->var->mutable_;
+}
+
+bool kexp_changes(const KExp *x)
+{
+    bool found = false;
+    kexp_visit(x, find_mutable, &found);
+    return found;
+}
+
 /* --- Statements ------------------------------------------------------------------------------- */
 
 bool kstm_uses(const KStm *s, const KVar *v)
@@ -91,6 +103,11 @@ bool kstm_turns(const KStm *loop)
         return loop->post;
     return loop->x[0]->kind == KE_CONST && loop->x[1]->kind == KE_CONST &&
            loop->x[0]->c.i < loop->x[1]->c.i;
+}
+
+int kstm_lanes(const KStm *s)
+{
+    return s->kind == KST_LOAD ? s->var->type.lanes : s->x[1] ? s->x[1]->type.lanes : 1;
 }
 
 const KBuf *kbuf_root(const KBuf *b)

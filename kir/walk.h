@@ -25,6 +25,8 @@ void kblock_visit(const KBlock *b, const KVisitor *v);
 /* --- Questions ------------------------------------------------------------------------------ */
 
 bool kexp_uses(const KExp *x, const KVar *v);
+/* Does its value depend on when it is asked for: is there a variable in it that SETs change? */
+bool kexp_changes(const KExp *x);
 /* Of the statement itself: does it read v, as an operand or to change it (HEAP's top)? */
 bool kstm_uses(const KStm *s, const KVar *v);
 /* The variable it binds (FOR: in its body), NULL if none. */
@@ -38,6 +40,8 @@ bool kstm_reads(const KStm *s);
 bool kstm_writes(const KStm *s);
 /* Is the body of a loop surely entered where the loop is? */
 bool kstm_turns(const KStm *loop);
+/* How many elements from its position on a statement on a buffer is about. */
+int kstm_lanes(const KStm *s);
 /* The buffer whose memory it is, through all VIEWs. */
 const KBuf *kbuf_root(const KBuf *b);
 /* Can one be about memory that the other is about? */

@@ -150,6 +150,8 @@ static inline unsigned char *ev_place(Ev *ev, const KBuf *b, int64_t i, int lane
         EV_ERROR(ev, "%s[%lld] is out of bounds", b->name, (long long)i);
         return NULL;
     }
+    if (lanes > 1 && at % (size * lanes) != 0)
+        EV_ERROR(ev, "%s[%lld] is no place of a vector", b->name, (long long)i);
     if (!m->trace)
         return m->at + m->bytes * ev->now + at;
     if (write && b->own_writes && m->trace[at].writer >= 0 && m->trace[at].writer != ev->now)
