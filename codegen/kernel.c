@@ -3,6 +3,7 @@
 
 #include "kir/verify.h"
 #include "kir/walk.h"
+#include "runtime/policy.h"
 
 #include <string.h>
 
@@ -222,7 +223,8 @@ const KExp *kg_host(KGen *kg, const Sx *sx)
 static KBuf *push_mem(KGen *kg, const char *name, Mem *mem, PrimType elem)
 {
     KBuf *buf = NEW(kg->cx->perm, KBuf);
-    *buf = (KBuf){.name = name, .space = KS_GLOBAL, .elem = elem};
+    /* Blocks are passed whole. */
+    *buf = (KBuf){.name = name, .space = KS_GLOBAL, .elem = elem, .align = RT_BLOCK_ALIGN};
     KParam p = {.kind = KP_MEM, .name = name, .buf = buf, .type = elem, .mem = mem};
     vec_push(kg->cx->perm, &kg->params, p);
     return buf;

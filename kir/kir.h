@@ -187,6 +187,7 @@ typedef struct {
     unsigned heap_types; /* set of PrimType: what is taken from the heap */
     bool may_fail;
     bool alone; /* a group is one work-item: barriers are not needed */
+    int vector_bytes; /* bytes of the largest access that pays (vector.c); 0: of one element */
 } KFun;
 
 /* --- exp.c: expressions; they fold constants and identities --------------------------------- */

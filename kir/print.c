@@ -341,6 +341,8 @@ void kir_print(Out *o, const KFun *f)
     quoted_text(o, " at ", f->place);
     out_puts(o, f->may_fail ? " may_fail" : "");
     out_puts(o, f->alone ? " alone" : "");
+    if (f->vector_bytes)
+        out_printf(o, " vectors %d", f->vector_bytes);
     out_puts(o, f->heap_types ? " heap_of" : "");
     for (int t = 0; t < N_PRIM_TYPES; t++)
         if (f->heap_types & 1u << t)

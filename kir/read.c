@@ -562,6 +562,8 @@ static KFun *read_kernel(KReader *k)
     f->place = read_accept_word(k->r, "at") ? read_expect(k->r, K_STR, "a place")->text : NULL;
     f->may_fail = read_accept_word(k->r, "may_fail");
     f->alone = read_accept_word(k->r, "alone");
+    if (read_accept_word(k->r, "vectors"))
+        f->vector_bytes = read_small(k->r, "a number of bytes");
     f->heap_types = read_heap_types(k);
     f->narrow = read_accept_word(k->r, "narrow");
     while (read_peek(k->r)->kind != '{') {

@@ -8,9 +8,10 @@ const KTarget ktargets[N_KTARGETS] = {
     [KTARGET_GPU] = {.name = "gpu",
                      .what = "OpenCL C for GPUs",
                      .traits = 1u << KID_TEAMS | 1u << KID_COALESCES,
+                     .vector_bytes = 16,
                      .print = kir_opencl},
     /* The work-items of a group run one after the other, so that each gets a piece of work of its
-     * own, and consecutive elements: inner loops become vectors. */
+     * own, and consecutive elements: inner loops become vectors, of scalars and by the compiler. */
     [KTARGET_CPU] = {.name = "cpu", .what = "OpenCL C for CPUs", .traits = 0, .print = kir_opencl},
 };
 
@@ -72,6 +73,7 @@ KFun *kir_specialize(Arena *a, const KFun *f, const KTarget *t)
         kblock_map_exps(a, &own->body, answer, &s);
         kblock_rewrite(kb_more(a, own), &own->body, &r);
     }
+    own->vector_bytes = t->vector_bytes;
     own->alone = !(t->traits & 1u << KID_TEAMS);
     own->may_fail = kblock_has(&own->body, KST_FAIL);
     return own;

@@ -16,6 +16,8 @@ typedef struct {
     const char *name;                       /* "gpu" */
     const char *what;                       /* for people: "OpenCL C for GPUs" */
     unsigned traits;                        /* of KTRAITS, those that it has: set of 1u << KId */
+    int vector_bytes;                       /* bytes that a work-item should load or store at most
+                                             * at once; 0: elements one by one */
     void (*print)(Out *o, const KFun *fun); /* of a kernel that is specialised to it */
 } KTarget;
 

@@ -2,7 +2,8 @@
  *
  *   kernels  = kernel*
  *   kernel   = "kernel" NAME [STRING] ["at" STRING]     what it does; where that is in the program
- *              ["may_fail"] ["alone"] ["heap_of" PRIM+] ["narrow"] (formal | "when" exp)* block
+ *              ["may_fail"] ["alone"] ["vectors" INT] ["heap_of" PRIM+] ["narrow"]
+ *              (formal | "when" exp)* block
  *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type | "local" buffer
  *            | "heap" buffer "," NAME ":" type
  *   buffer   = NAME ":" space PRIM ["[" INT "]"] ["read_only"] ["no_alias"] ["write_any"]

@@ -96,7 +96,7 @@ RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const
 
 /* --- Memory, in bytes --- */
 
-/* in_use: what the caller holds already. */
+/* The buffer begins at a multiple of RT_BLOCK_ALIGN; in_use: what the caller holds already. */
 RT_API rt_dev_error rt_dev_alloc(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out);
 RT_API void rt_dev_free(rt_dev_buffer *b);
 /* src may be changed afterwards. */

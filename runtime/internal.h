@@ -43,7 +43,7 @@ typedef struct {
 
 /* What surrounds the last scalar that was read, as it was when the device had seen so many changes:
  * its neighbours are often the next. */
-enum { RT_BLOCK_ROUND = 256 };
+enum { RT_BLOCK_ROUND = 2 * RT_BLOCK_ALIGN };
 typedef struct {
     int64_t block, at, changes; /* the block's number, 0 for none; from which byte on */
     unsigned char bytes[RT_BLOCK_ROUND];

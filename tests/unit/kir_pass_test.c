@@ -16,7 +16,15 @@ static void print_kernel(const char *title, const KFun *f)
     out_free(&o);
 }
 
-static int index_bits = 32, runs, narrow_runs;
+static int index_bits = 32, runs, narrow_runs, vectors[N_KSTMS];
+
+static bool count_vectors(void *env, KStm *s)
+{
+    (void)env;
+    bool access = s->kind == KST_LOAD || s->kind == KST_STORE;
+    vectors[s->kind] += access && kstm_lanes(s) > 1;
+    return true;
+}
 
 /* Before and after, on some data. */
 static bool pass_keeps(Arena *a, const KPass *pass, uint64_t seed)
@@ -25,6 +33,7 @@ static bool pass_keeps(Arena *a, const KPass *pass, uint64_t seed)
     Loc at;
     bool known = !kir_check(a, before, &at);
     pass->run(a, after);
+    kblock_visit(&after->body, &(KVisitor){.enter = count_vectors});
     const char *wrong = known ? kir_check(a, after, &at) : NULL;
     /* What work-items exchange, the verifier guesses; the evaluator sees it. */
     if (wrong && strstr(wrong, "no barrier between"))
@@ -127,5 +136,6 @@ int main(int argc, char **argv)
     }
     arena_free(a);
     CHECK(only || narrow_runs > runs / 4);
+    CHECK(only || (vectors[KST_LOAD] > n / 8 && vectors[KST_STORE] > n / 8));
     return check_summary();
 }

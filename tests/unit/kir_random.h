@@ -137,12 +137,60 @@ static inline void rk_private_access(Rk *r)
         rk_push_data(r, kb_load(r->b, "p", s, at));
 }
 
+/* The position of a row of RK_SLOTS elements: of `in` any one, by a variable that changes, or
+ * anywhere; else one of this work-item. */
+static inline const KExp *rk_row(Rk *r, const KBuf *buf, RkMode mode, KVar **changing)
+{
+    Arena *a = r->a;
+    const KExp *row = kx_id(a, KID_LOCAL), *slots = kx_int(a, RK_SLOTS);
+    *changing = NULL;
+    if (mode == RK_NEXT)
+        row = kx_rem(a, kx_add(a, row, kx_int(a, 1)), kx_int(a, RK_ITEMS));
+    if (buf == r->in && rk(r, 3) == 0)
+        return kb_let(r->b, "from", rk_below(r, (RK_ITEMS - 1) * RK_SLOTS));
+    if (buf == r->in)
+        row = rk_below(r, RK_ITEMS);
+    if (buf == r->in && rk(r, 2))
+        row = kx_var(a, *changing = kb_var(r->b, "row", T_I64, row));
+    const KExp *at = kx_mul(a, row, slots);
+    return *changing || rk(r, 2) ? at : kb_let(r->b, "at", at);
+}
+
+/* Accesses to the elements of a row one after the other, not all and some twice, with other
+ * statements between. */
+static inline void rk_row_access(Rk *r)
+{
+    int k = rk(r, RK_SHARED + 2), first = rk(r, RK_SLOTS), loads = rk(r, 3);
+    if (k < RK_SHARED && (r->mode[k] == RK_DEALT || r->mode[k] == RK_BESIDE))
+        k = RK_SHARED; /* there are no rows */
+    KBuf *buf = k == RK_SHARED ? r->out : k > RK_SHARED ? r->in : r->shared[k];
+    RkMode mode = k < RK_SHARED ? r->mode[k] : k == RK_SHARED ? RK_OWN : RK_READ;
+    KVar *changing;
+    const KExp *at = rk_row(r, buf, mode, &changing);
+    for (int i = 0, n = 2 + rk(r, 6); i < n; i++) {
+        int slot = rk(r, 6) ? (first + i) % RK_SLOTS : rk(r, RK_SLOTS);
+        const KExp *el = kx_add(r->a, at, kx_int(r->a, slot));
+        if (mode == RK_READ || loads == 0 || (loads == 1 && rk(r, 4)))
+            rk_push_data(r, kb_load(r->b, "r", buf, el));
+        else
+            kb_store(r->b, buf, el, rk_data(r, 2));
+        if (changing && rk(r, 4) == 0)
+            kb_set(r->b, changing, rk_below(r, RK_ITEMS));
+        if (rk(r, 6) == 0 && r->n_vars > 0)
+            kb_set(r->b, r->vars[rk(r, r->n_vars)], rk_data(r, 2));
+    }
+    if (r->n_data > 1) /* what was loaded shows */
+        kb_store(r->b, r->out, rk_own(r, RK_OWN),
+                 kx_prim2(r->a, OP_SUB, r->data[r->n_data - 1], r->data[r->n_data - 2]));
+}
+
 static inline void rk_access(Rk *r)
 {
-    switch (rk(r, 5)) {
+    switch (rk(r, 6)) {
     case 0: rk_push_data(r, kb_load(r->b, "g", r->in, rk_below(r, RK_ITEMS))); return;
     case 1: kb_store(r->b, r->out, rk_own(r, RK_OWN), rk_data(r, 2)); return;
     case 2: rk_private_access(r); return;
+    case 3: rk_row_access(r); return;
     default: rk_shared_access(r); return;
     }
 }
@@ -316,6 +364,10 @@ static inline KFun *rk_kernel(Arena *a, uint64_t seed)
     r->shared[0] = rk_param(r, "local", KP_LOCAL);
     r->shared[1] = rk_param(r, "local", KP_LOCAL);
     r->shared[2] = rk_param(r, "scratch", KP_MEM);
+    r->b->fun->vector_bytes = 16 << rk(r, 2);
+    for (int i = 0; i < r->b->fun->params.n; i++)
+        if (r->b->fun->params.at[i].buf)
+            r->b->fun->params.at[i].buf->align = 8 << rk(r, 3);
     r->in->read_only = true;
     r->out->own_writes = rk(r, 2);
     r->in->no_alias = r->out->no_alias = r->shared[2]->no_alias = rk(r, 2);
