@@ -339,11 +339,16 @@ static void init_text(Out *o, const KExp *x)
     out_puts(o, ";\n");
 }
 
+/* A variable of 32 bits that is the position itself is taken without its sign: NVIDIA's compiler then
+ * adds it to the address in one operation (the loop of n bodies takes 0.85 of the time). With sums it
+ * could no longer take constants and counters out of the address: products take twice the time. */
 static void element_text(Out *o, const KStm *s)
 {
-    out_printf(o, "%s[", s->buf->name);
-    exp_text(o, s->x[0], P_SELECT);
-    out_puts(o, "]");
+    const KExp *at = s->x[0];
+    bool alone = s->buf->space == KS_GLOBAL && at->type.index && at->kind == KE_VAR;
+    out_printf(o, alone ? "%s[mf_at(" : "%s[", s->buf->name);
+    exp_text(o, at, P_SELECT);
+    out_puts(o, alone ? ")]" : "]");
 }
 
 /* One element, or as many as t has lanes. A vector's memory is aligned: vload and vstore, which

@@ -110,10 +110,12 @@ static inline long mf_index_mod(long a, long b)
  * which they all fit. Divisions are of what is not negative. */
 #ifdef MF_INDEX32
 typedef int mf_index;
+#define mf_at(i)            ((uint)(i))
 #define mf_quot_index(a, b) ((int)((uint)(a) / (uint)(b)))
 #define mf_rem_index(a, b)  ((int)((uint)(a) % (uint)(b)))
 #else
 typedef long mf_index;
+#define mf_at(i)            (i)
 #define mf_quot_index(a, b) mf_index_div(a, b)
 #define mf_rem_index(a, b)  mf_index_mod(a, b)
 #endif
