@@ -16,7 +16,7 @@ endif
 CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
 ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
 
-DIRS    := base prove ir interp size memory frontend flatten kir codegen autotune testing
+DIRS    := base prove ir interp size memory frontend flatten kir plan kernels host emit autotune testing
 SRC     := $(wildcard main.c passes.c $(DIRS:%=%/*.c)) runtime/values.c runtime/values_read.c runtime/dev_opencl_find.c
 GEN     := $(BUILD)/frontend/parse.tab.c $(BUILD)/frontend/lex.yy.c
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)
@@ -51,7 +51,7 @@ $(patsubst %.c,$(BUILD)/%.o,$(wildcard frontend/*.c)): | $(BUILD)/frontend/parse
 $(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*.[ch] runtime/*.cl runtime/*.def)
 	@mkdir -p $(@D)
 	sh runtime/bundle.sh --c runtime_text > $@.tmp && mv $@.tmp $@
-$(BUILD)/codegen/embed.o: $(BUILD)/runtime_embed.c
+$(BUILD)/emit/embed.o: $(BUILD)/runtime_embed.c
 
 prerequisites:
 	@tools/prerequisites.sh build

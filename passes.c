@@ -1,6 +1,6 @@
 #include "passes.h"
 
-#include "codegen/plan.h"
+#include "memory/memory.h"
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
 #include "memory/memory.h"

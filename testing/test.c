@@ -4,7 +4,7 @@
 #include "base/cc.h"
 #include "base/signals.h"
 #include "base/tempdir.h"
-#include "codegen/emit.h"
+#include "emit/emit.h"
 #include "passes.h"
 #include "runtime/spell.h"
 #include "testing/testing.h"

@@ -12,7 +12,8 @@
  * With -DLIBFUZZER and clang -fsanitize=fuzzer the same targets are for libFuzzer: FUZZ_TARGET
  * names one in the environment. */
 #include "base/intern.h"
-#include "codegen/plan.h"
+#include "emit/emit.h"
+#include "host/host.h"
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
 #include "passes.h"

@@ -3,7 +3,7 @@
  * [PROGRAM.sf...]`. */
 #include "check.h"
 
-#include "codegen/plan.h"
+#include "host/host.h"
 #include "kir/text.h"
 #include "kir/verify.h"
 #include "kir_tidy.h"

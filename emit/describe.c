@@ -1,0 +1,68 @@
+/* What explain says about the kernels of a parallel construct: names, local memory, parameters, irregular
+ * pieces. */
+#include "base/intern.h"
+#include "emit/emit.h"
+
+/* Bytes of local memory that a kernel is given, as text; NULL if none. */
+static const char *local_text(const Kernel *k)
+{
+    Out o = {0};
+    for (int i = 0; i < k->params.n; i++)
+        if (k->params.at[i].kind == KP_LOCAL)
+            out_printf(&o, "%s%s", o.n ? " + " : "", sx_c(k->params.at[i].bytes));
+    const char *text = o.n ? intern(o.text) : NULL;
+    out_free(&o);
+    return text;
+}
+
+void cg_describe(void *plan, Out *o, const Exp *seg)
+{
+    const Plan *p = plan;
+    for (int i = 0; i < p->kernels.n; i++) {
+        const Kernel *k = p->kernels.at[i];
+        if (k->seg != seg)
+            continue;
+        const char *local = local_text(k);
+        out_printf(o, "kernel %s%s%s%s\n", k->name, local ? ": local memory " : "",
+                   local ? local : "", local ? " bytes" : "");
+        for (int j = 0; j < k->irregulars.n; j++)
+            out_printf(o, "irregular %s: runs sequentially inside the thread, %s\n",
+                       diag_place_str(k->irregulars.at[j].loc), k->irregulars.at[j].text);
+    }
+}
+
+static void irregular_json(Out *o, const Kernel *k)
+{
+    out_puts(o, ", \"irregular\": [");
+    for (int j = 0; j < k->irregulars.n; j++) {
+        const Irregular *r = &k->irregulars.at[j];
+        out_printf(o, "%s{\"loc\": ", j ? ", " : "");
+        out_quoted(o, diag_place_str(r->loc));
+        out_printf(o, ", \"runs\": \"sequentially inside the thread\", \"memory\": \"%s\", \"note\": ",
+                   r->heap ? "heap" : "bounded");
+        out_quoted(o, r->text);
+        out_puts(o, "}");
+    }
+    out_puts(o, "]");
+}
+
+void cg_describe_json(void *plan, Out *o, const Exp *seg)
+{
+    const Plan *p = plan;
+    bool first = true;
+    out_puts(o, ", \"kernels\": [");
+    for (int i = 0; i < p->kernels.n; i++) {
+        const Kernel *k = p->kernels.at[i];
+        if (k->seg != seg)
+            continue;
+        const char *local = local_text(k);
+        out_printf(o, "%s{\"name\": ", first ? "" : ", ");
+        first = false;
+        out_quoted(o, k->name);
+        out_puts(o, ", \"local_bytes\": ");
+        out_quoted(o, local ? local : "0");
+        irregular_json(o, k);
+        out_puts(o, "}");
+    }
+    out_puts(o, "]");
+}

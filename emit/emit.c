@@ -1,0 +1,146 @@
+/* A plan as one C file: the runtime, the kernels' sources, tables, a function for each entry. */
+#include "emit/emit_parts.h"
+
+#include "base/intern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void heading(Out *o, const char *text)
+{
+    out_printf(o, "/* --- %s --- */\n\n", text);
+}
+
+/* threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1) */
+static const char *class_text(Ctx *cx, const Path *path)
+{
+    return arena_printf(cx->perm, "threshold(def, %s)", path_text(cx, path));
+}
+
+static void emit_thresholds(Emit *em)
+{
+    Out *o = em->o;
+    if (em->p->thresholds.n == 0)
+        return;
+    heading(o, "Tuning parameters");
+    out_puts(o, "enum {\n");
+    for (int i = 0; i < em->p->thresholds.n; i++)
+        out_printf(o, "    %s,\n", param_enum(em->cx, em->p->thresholds.at[i].name));
+    out_puts(o, "};\nstatic const rt_param_def params[] = {\n");
+    for (int i = 0; i < em->p->thresholds.n; i++) {
+        const Threshold *t = &em->p->thresholds.at[i];
+        out_printf(o, "    {%s, %s, 0, 0},\n", c_string(em->cx, t->name),
+                   c_string(em->cx, class_text(em->cx, &t->path)));
+    }
+    out_puts(o, "};\n\n");
+}
+
+static void emit_sites(Emit *em)
+{
+    Out *o = em->o;
+    if (em->p->sites.n == 0)
+        return;
+    heading(o, "Places that can fail");
+    out_puts(o, "static const rt_site_def sites[] = {\n");
+    for (int i = 0; i < em->p->sites.n; i++) {
+        const Site *s = &em->p->sites.at[i];
+        const char *line = diag_line_text(s->loc);
+        out_printf(o, "    {%s, %s, %s},\n", c_string(em->cx, s->msg),
+                   c_string(em->cx, diag_place_str(s->loc)),
+                   line ? c_string(em->cx, line) : "NULL");
+    }
+    out_puts(o, "};\n\n");
+}
+
+static bool contains(const HostOps *ops, HostOpKind kind)
+{
+    for (int i = 0; i < ops->n; i++)
+        if (ops->at[i]->kind == kind || contains(&ops->at[i]->then_, kind) ||
+            contains(&ops->at[i]->else_, kind))
+            return true;
+    return false;
+}
+
+/* What the entries' functions call besides the runtime. */
+static void emit_helpers(Emit *em)
+{
+    bool launches = false, holds = false;
+    for (int i = 0; i < em->p->entries.n; i++) {
+        launches |= contains(&em->p->entries.at[i]->ops, H_LAUNCH);
+        holds |= contains(&em->p->entries.at[i]->ops, H_ALLOC) ||
+                 contains(&em->p->entries.at[i]->ops, H_ALIAS);
+    }
+    if (launches)
+        out_puts(em->o,
+                 "/* A launch that no version can take the place of if the device refuses it. */\n"
+                 "static inline int launch_only(rt_ctx *ctx, int kernel, int n_dims,\n"
+                 "                              const int64_t *global, const int64_t *local,\n"
+                 "                              int n_args, const rt_arg *args)\n"
+                 "{\n"
+                 "    int rc = rt_launch(ctx, kernel, n_dims, global, local, n_args, args);\n"
+                 "    if (rc == RT_REFUSED)\n"
+                 "        rc = rt_error_set(ctx, \"%s: the device cannot run kernel %s\",\n"
+                 "                          kernels[kernel].prov, kernels[kernel].name);\n"
+                 "    return rc;\n"
+                 "}\n\n");
+    if (holds)
+        out_puts(em->o, "static inline void unref_all(rt_ctx *ctx, int n, rt_mem **const *blocks)\n"
+                        "{\n"
+                        "    for (int i = 0; i < n; i++)\n"
+                        "        rt_unref(ctx, blocks[i]);\n"
+                        "}\n\n");
+}
+
+static const char *table_ref(int n, const char *name)
+{
+    return n ? name : "NULL";
+}
+
+static void emit_program(Emit *em, const char *name)
+{
+    const Plan *p = em->p;
+    out_printf(em->o,
+               "static const rt_program program = {\n"
+               "    %s, %d, %d, %d, %d, %d,\n"
+               "    %s, %s, %s, %s, entries, %s};\n\n",
+               c_string(em->cx, name), p->kernels.n, p->thresholds.n, p->sites.n, em->type_names.n,
+               p->entries.n, table_ref(p->kernels.n, "kernels"),
+               table_ref(p->thresholds.n, "params"), table_ref(p->sites.n, "sites"),
+               table_ref(em->type_names.n, "types"), p->server ? "true" : "false");
+    out_puts(em->o, "int main(int argc, char **argv)\n{\n"
+                    "    return rt_main(&program, argc, argv);\n}\n");
+}
+
+/* "dir/prog.sf" -> "prog" */
+static const char *program_name(Ctx *cx, const char *source)
+{
+    const char *slash = strrchr(source, '/');
+    char *name = arena_strdup(cx->perm, slash ? slash + 1 : source);
+    char *dot = strrchr(name, '.');
+    if (dot && dot != name)
+        *dot = 0;
+    return name;
+}
+
+void cg_emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
+{
+    Emit em = {.cx = cx, .o = o, .p = p};
+    size_t n;
+    const char *runtime = embed_runtime(&n);
+    out_c_comment(o, CG_C_HEAD "%s. Not meant to be edited.", source_name);
+    out_puts(o, "\n/* First the runtime, which is the same for every program; then, from the line\n"
+                " * \"==== The program\" on: the kernels' sources, tables, and a function for each "
+                "entry. */\n");
+    out_putn(o, runtime, n);
+    out_puts(o, "\n");
+    out_puts(o, "/* ==== The program ==== */\n\n");
+    heading(o, "Kernels");
+    emit_kernels(&em);
+    emit_thresholds(&em);
+    emit_sites(&em);
+    emit_helpers(&em);
+    for (int i = 0; i < p->entries.n; i++)
+        emit_entry(&em, p->entries.at[i]);
+    emit_entries(&em);
+    emit_program(&em, program_name(cx, source_name));
+}

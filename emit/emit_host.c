@@ -1,0 +1,611 @@
+/* Host operations as the text of a C function. Scalars are declared where they get their value.
+ * Each call that may fail is followed by the way out (emit_fail); a launch that the device refuses
+ * is a failure like others, RT_REFUSED, until it comes to a function that has another version to
+ * call. */
+#include "emit/emit_parts.h"
+
+#include "base/intern.h"
+
+#include <string.h>
+
+/* --- Pieces --------------------------------------------------------------------------------- */
+
+const char *mem_c(Fn *f, const Mem *m)
+{
+    if (!split_mem(f->split, m)->shared)
+        return m->name;
+    f->uses_state = true;
+    return arena_printf(f->em->cx->perm, "s->%s", m->name);
+}
+
+void emit_fail(Fn *f)
+{
+    f->o->indent++;
+    out_puts(f->o, f->owns ? "goto done;\n" : "return rc;\n");
+    f->o->indent--;
+    f->uses_done |= f->owns;
+}
+
+/* `if ((rc = CALL)) goto done;` : begins and ends such a statement. */
+static void call_begin(Fn *f)
+{
+    f->uses_ctx = true;
+    out_puts(f->o, "if ((rc = ");
+}
+
+static void call_end(Fn *f)
+{
+    out_puts(f->o, "))\n");
+    emit_fail(f);
+}
+
+/* Has the variable a place in this function, or only in the state? */
+static bool is_local(const Fn *f, const Var *v)
+{
+    return !split_shares(f->split, v) || varset_has(f->fn->reads, v);
+}
+
+void emit_assign(Fn *f, const Var *v)
+{
+    size_names_set(f->sizes, v);
+    if (is_local(f, v)) {
+        if (!varset_has(f->seen, v))
+            out_printf(f->o, "%s ", ctype_c(v->type.elem));
+        varset_add(f->seen, v);
+        out_printf(f->o, "%s = ", var_c_name(v));
+    }
+    if (split_shares(f->split, v)) {
+        f->uses_state = true;
+        out_printf(f->o, "s->%s = ", var_c_name(v));
+    }
+}
+
+static void place_comment(Fn *f, Loc loc)
+{
+    if (!loc.beg || loc.beg == f->loc.beg)
+        return;
+    f->loc = loc;
+    out_c_comment(f->o, "%s", diag_place_str(loc));
+    out_puts(f->o, "\n");
+}
+
+void emit_wrapped(Out *o, const Texts *ts, size_t first, int indent)
+{
+    enum { COLUMNS = 100 };
+    size_t base = 4 * (size_t)o->indent, at = base + first;
+    for (int i = 0; i < ts->n; i++) {
+        size_t n = strlen(ts->at[i]) + 2;
+        bool wrap = i > 0 && at + n > COLUMNS;
+        if (i > 0)
+            out_puts(o, wrap ? "," : ", ");
+        if (wrap) {
+            out_printf(o, "\n%*s", indent, "");
+            at = base + (size_t)indent;
+        }
+        out_puts(o, ts->at[i]);
+        at += n;
+    }
+}
+
+static const char *size_c(Fn *f, const Sx *a)
+{
+    return size_named_c(f->sizes, a);
+}
+
+/* An array of 64-bit numbers as a compound literal, `at` columns after the indentation; a null
+ * pointer if there are none. */
+static void i64s(Fn *f, const Texts *xs, int at)
+{
+    if (xs->n == 0) {
+        out_puts(f->o, "NULL");
+        return;
+    }
+    out_puts(f->o, "(const int64_t[]){");
+    emit_wrapped(f->o, xs, (size_t)at + 19, at);
+    out_puts(f->o, "}");
+}
+
+static Texts dim_texts(Fn *f, const Atoms *dims)
+{
+    Texts t = {0};
+    for (int k = 0; k < dims->n; k++)
+        vec_push(f->em->cx->scratch, &t, size_c(f, sx_atom(f->em->cx, dims->at[k])));
+    return t;
+}
+
+static Texts stride_texts(Fn *f, const ArrLoc *l, int rank)
+{
+    Texts t = {0};
+    for (int k = 0; k < rank; k++)
+        vec_push(f->em->cx->scratch, &t, size_c(f, l->at.strides[k]));
+    return t;
+}
+
+static const char *count_c(Fn *f, const Atoms *dims)
+{
+    return size_c(f, sx_product(f->em->cx, dims->at, dims->n));
+}
+
+static const char *byte_offset(Fn *f, const Sx *elems, PrimType t)
+{
+    return size_c(f, sx_mul(f->em->cx, elems, sx_const(f->em->cx, prim_type_bytes[t])));
+}
+
+/* --- Memory operations ---------------------------------------------------------------------- */
+
+static void emit_alloc(Fn *f, const HostOp *op)
+{
+    call_begin(f);
+    out_printf(f->o, "rt_alloc_at(ctx, &%s, %s, \"%s\", %d)", mem_c(f, op->mem), size_c(f, op->sx),
+               op->mem->name, op->site);
+    call_end(f);
+}
+
+/* A release of what another function holds and gives back itself is none. */
+static void emit_release(Fn *f, const HostOp *op)
+{
+    const Use *u = split_mem(f->split, op->mem);
+    const HostFn *fn = f->fn;
+    while (fn && fn != u->fn)
+        fn = fn->caller;
+    if (!fn)
+        return;
+    f->uses_ctx = true;
+    out_printf(f->o, "rt_unref(ctx, &%s);\n", mem_c(f, op->mem));
+}
+
+static void emit_alias(Fn *f, const HostOp *op)
+{
+    f->uses_ctx = true;
+    out_printf(f->o, "rt_set(ctx, &%s, %s);\n", mem_c(f, op->mem), mem_c(f, op->mem2));
+}
+
+static void emit_read(Fn *f, const HostOp *op)
+{
+    const Var *v = op->var;
+    const char *name = var_c_name(v);
+    bool local = is_local(f, v), shared = split_shares(f->split, v);
+    size_names_set(f->sizes, v);
+    if (local && !varset_has(f->seen, v)) {
+        varset_add(f->seen, v);
+        out_printf(f->o, "%s %s;\n", ctype_c(v->type.elem), name);
+    }
+    f->uses_state |= shared;
+    call_begin(f);
+    out_printf(f->o, "rt_read_scalar(ctx, %s, %s, %d, &%s%s)", mem_c(f, op->mem),
+               byte_offset(f, op->sx, v->type.elem), prim_type_bytes[v->type.elem],
+               local ? "" : "s->", name);
+    call_end(f);
+    if (local && shared)
+        out_printf(f->o, "s->%s = %s;\n", name, name);
+}
+
+static void emit_write(Fn *f, const HostOp *op)
+{
+    call_begin(f);
+    out_printf(f->o, "rt_write_scalar(ctx, %s, %s, %d, &(%s){%s})", mem_c(f, op->mem),
+               byte_offset(f, op->sx, op->type), prim_type_bytes[op->type], ctype_c(op->type),
+               atom_c(op->atom));
+    call_end(f);
+}
+
+static void emit_copy(Fn *f, const HostOp *op)
+{
+    int rank = op->dims.n;
+    Texts dims = dim_texts(f, &op->dims), dst = stride_texts(f, &op->dst, rank),
+          src = stride_texts(f, &op->src, rank);
+    call_begin(f);
+    out_printf(f->o, "rt_copy_strided(ctx, %d, %d, ", prim_type_bytes[op->type], rank);
+    i64s(f, &dims, 40);
+    out_printf(f->o, ",\n                          %s, %s, ", mem_c(f, op->dst.mem),
+               size_c(f, op->dst.at.offset));
+    i64s(f, &dst, 40);
+    out_printf(f->o, ",\n                          %s, %s, ", mem_c(f, op->src.mem),
+               size_c(f, op->src.at.offset));
+    i64s(f, &src, 40);
+    out_puts(f->o, ")");
+    call_end(f);
+}
+
+static void emit_fill(Fn *f, const HostOp *op)
+{
+    call_begin(f);
+    out_printf(f->o, "rt_fill(ctx, %s, %s, %s, %d, &(%s){%s})", mem_c(f, op->dst.mem),
+               size_c(f, op->dst.at.offset), count_c(f, &op->dims), prim_type_bytes[op->type],
+               ctype_c(op->type), atom_c(op->atom));
+    call_end(f);
+}
+
+static void emit_iota(Fn *f, const HostOp *op)
+{
+    call_begin(f);
+    out_printf(f->o, "rt_iota(ctx, %s, %s, %s, %d, (int64_t)%s, (int64_t)%s)",
+               mem_c(f, op->dst.mem), size_c(f, op->dst.at.offset), count_c(f, &op->dims),
+               prim_type_bytes[op->type], atom_c(op->atom), atom_c(op->atom2));
+    call_end(f);
+}
+
+static void emit_literal(Fn *f, const HostOp *op)
+{
+    Texts elems = {0};
+    for (int i = 0; i < op->elems.n; i++)
+        vec_push(f->em->cx->scratch, &elems, atom_c(op->elems.at[i]));
+    call_begin(f);
+    out_printf(f->o, "rt_write(ctx, %s, 0, %d, (const %s[]){\n    ", mem_c(f, op->mem),
+               op->elems.n * prim_type_bytes[op->type], ctype_c(op->type));
+    emit_wrapped(f->o, &elems, 4, 4);
+    out_puts(f->o, "})");
+    call_end(f);
+}
+
+/* --- Launches ------------------------------------------------------------------------------- */
+
+static const char *arg_macro(PrimType t)
+{
+    static const char *const text[N_PRIM_TYPES] = {
+        [T_BOOL] = "RT_A_BOOL", [T_I8] = "RT_A_I8",   [T_I16] = "RT_A_I16", [T_I32] = "RT_A_I32",
+        [T_I64] = "RT_A_I64",   [T_U8] = "RT_A_U8",   [T_U16] = "RT_A_U16", [T_U32] = "RT_A_U32",
+        [T_U64] = "RT_A_U64",   [T_F32] = "RT_A_F32", [T_F64] = "RT_A_F64"};
+    return text[t];
+}
+
+static const char *arg_c(Fn *f, const KParam *p, bool heap)
+{
+    Arena *a = f->em->cx->perm;
+    switch (p->kind) {
+    case KP_FAILURE: return NULL; /* the runtime's */
+    case KP_MEM:
+        return arena_printf(a, "%s(%s)", p->updated && heap ? "RT_A_UPDATED" : "RT_A_MEM",
+                            p->mem ? mem_c(f, p->mem) : "NULL");
+    case KP_HEAP: return "RT_A_HEAP";
+    case KP_LOCAL: return arena_printf(a, "RT_A_LOCAL(%s)", size_c(f, p->bytes));
+    case KP_SCALAR: break;
+    }
+    if (p->value && p->type != T_I64)
+        return arena_printf(a, "%s((%s)(%s))", arg_macro(p->type), ctype_c(p->type),
+                            size_c(f, p->value));
+    return arena_printf(a, "%s(%s)", arg_macro(p->type),
+                        p->value ? size_c(f, p->value) : atom_c(p->atom));
+}
+
+/* Returns how many arguments there are. */
+static int emit_args(Fn *f, const KParams *args)
+{
+    Texts texts = {0};
+    bool heap = false;
+    for (int i = 0; i < args->n; i++)
+        heap = heap || args->at[i].kind == KP_HEAP;
+    for (int i = 0; i < args->n; i++) {
+        const char *text = arg_c(f, &args->at[i], heap);
+        if (text)
+            vec_push(f->em->cx->scratch, &texts, text);
+    }
+    if (texts.n) {
+        out_puts(f->o, "const rt_arg args[] = {\n    ");
+        emit_wrapped(f->o, &texts, 4, 4);
+        out_puts(f->o, "};\n");
+    }
+    return texts.n;
+}
+
+static void emit_shape(Fn *f, const HostOp *op)
+{
+    Ctx *cx = f->em->cx;
+    Texts local = {0}, global = {0};
+    for (int d = 0; d < op->n_launch_dims; d++) {
+        const Sx *groups = size_named(f->sizes, op->groups[d]);
+        const Sx *size = size_named(f->sizes, op->local[d]);
+        vec_push(cx->scratch, &global, sx_exact_c(sx_mul(cx, groups, size)));
+        vec_push(cx->scratch, &local, sx_exact_c(size));
+    }
+    out_puts(f->o, "const int64_t global[] = {");
+    emit_wrapped(f->o, &global, 26, 4);
+    out_puts(f->o, "};\nconst int64_t local[] = {");
+    emit_wrapped(f->o, &local, 25, 4);
+    out_puts(f->o, "};\n");
+}
+
+static void emit_launch(Fn *f, const HostOp *op)
+{
+    Out *o = f->o;
+    out_puts(o, "{");
+    if (op->kernel->what) {
+        out_puts(o, " ");
+        out_c_comment(o, "%s", op->kernel->what);
+    }
+    out_puts(o, "\n");
+    o->indent++;
+    int n = emit_args(f, &op->args);
+    emit_shape(f, op);
+    call_begin(f);
+    out_printf(o, "%s(ctx, %s, %d, global, local, %d, %s)",
+               f->fn->guarded ? "rt_launch" : "launch_only", kernel_enum(op->kernel),
+               op->n_launch_dims, n, n ? "args" : "NULL");
+    call_end(f);
+    o->indent--;
+    out_puts(o, "}\n");
+}
+
+/* --- Scalars -------------------------------------------------------------------------------- */
+
+static void emit_exp(Fn *f, const HostOp *op)
+{
+    emit_assign(f, op->var);
+    if (op->exp->kind == E_SUFF) {
+        f->uses_ctx = true;
+        out_printf(f->o, "rt_suff(ctx, %s, %s, %s);\n", param_enum(f->em->cx, op->exp->suff.name),
+                   atom_c(op->exp->suff.par), atom_c(op->exp->suff.work));
+    } else {
+        out_printf(f->o, "%s;\n", scalar_c(op->exp));
+    }
+}
+
+static void emit_sx(Fn *f, const HostOp *op)
+{
+    const char *text = size_c(f, op->sx);
+    emit_assign(f, op->var);
+    out_printf(f->o, "%s;\n", text);
+    if (is_local(f, op->var))
+        size_names_is(f->sizes, op->sx, op->var);
+}
+
+static const char *condition_c(Fn *f, const HostOp *op)
+{
+    if (op->sx)
+        return arena_printf(f->em->cx->perm, "%s <= RT_MAX_BYTES", size_c(f, op->sx));
+    return op->cond ? kir_exp_c(op->cond) : atom_c(op->atom);
+}
+
+static void emit_assert(Fn *f, const HostOp *op)
+{
+    f->uses_ctx = true;
+    out_printf(f->o, "if (!(%s)) {\n", condition_c(f, op));
+    f->o->indent++;
+    out_printf(f->o, "rc = rt_fail(ctx, %d, ", op->site);
+    if (op->numbers.n) {
+        Texts numbers = {0};
+        for (int i = 0; i < op->numbers.n; i++)
+            vec_push(f->em->cx->perm, &numbers, kir_exp_c(op->numbers.at[i]));
+        out_puts(f->o, "(const int64_t[8]){");
+        emit_wrapped(f->o, &numbers, 36, 4);
+        out_puts(f->o, "}");
+    } else {
+        out_puts(f->o, "NULL");
+    }
+    out_puts(f->o, ");\n");
+    f->o->indent--;
+    emit_fail(f);
+    out_puts(f->o, "}\n");
+}
+
+static void emit_declare(Fn *f, const HostOp *op)
+{
+    if (!op->var || !is_local(f, op->var))
+        return; /* blocks are declared at the top */
+    varset_add(f->seen, op->var);
+    out_printf(f->o, "%s %s = 0;\n", ctype_c(op->var->type.elem), var_c_name(op->var));
+}
+
+/* --- Branches and loops --------------------------------------------------------------------- */
+
+static const char *call_c(Fn *f, const HostFn *fn)
+{
+    f->uses_ctx = f->uses_state = true;
+    return arena_printf(f->em->cx->perm, "%s(ctx, s)", fn->name);
+}
+
+/* Names that are made of what a function sets are old where it has been called. */
+static void forget(Fn *f, const HostFn *callee)
+{
+    for (int i = 0; i < callee->set_list.n; i++)
+        size_names_set(f->sizes, callee->set_list.at[i]);
+}
+
+/* What this function reads and the other one has set. */
+static void reload(Fn *f, const HostFn *callee)
+{
+    forget(f, callee);
+    for (int i = 0; i < callee->set_list.n; i++) {
+        const Var *v = callee->set_list.at[i];
+        if (!split_shares(f->split, v) || !varset_has(f->fn->reads, v))
+            continue;
+        if (!varset_has(f->seen, v))
+            out_printf(f->o, "%s ", ctype_c(v->type.elem));
+        varset_add(f->seen, v);
+        out_printf(f->o, "%s = s->%s;\n", var_c_name(v), var_c_name(v));
+    }
+}
+
+/* The operations of a side, a body or a run where they stand, or a call of their function. */
+static void emit_side(Fn *f, const CodeBlock *b)
+{
+    if (!b)
+        return;
+    if (!b->fn) {
+        emit_block(f, b);
+        return;
+    }
+    call_begin(f);
+    out_puts(f->o, call_c(f, b->fn));
+    call_end(f);
+    reload(f, b->fn);
+}
+
+static void emit_indented(Fn *f, const CodeBlock *b)
+{
+    f->o->indent++;
+    emit_side(f, b);
+    f->o->indent--;
+}
+
+static void emit_test(Fn *f, const HostOp *op)
+{
+    out_printf(f->o, "if (%s", atom_c(op->atom));
+    for (int i = 0; i < op->fits.n; i++) {
+        const Fit *fit = &op->fits.at[i];
+        f->uses_ctx = true;
+        out_printf(f->o, " &&\n    rt_fits(ctx, %s, %s, %s)", kernel_enum(fit->kernel),
+                   size_c(f, fit->group_size), size_c(f, fit->local_bytes));
+    }
+    out_puts(f->o, ")");
+}
+
+/* Is rc set where the block ends, whatever it was before? */
+static bool sets_rc(const CodeBlock *b)
+{
+    for (int i = 0; i < b->items.n; i++) {
+        const HostOp *op = b->items.at[i].op;
+        if (!op || op->guard)
+            return true;
+        switch (op->kind) {
+        case H_ALLOC:
+        case H_READ:
+        case H_WRITE:
+        case H_COPY:
+        case H_FILL:
+        case H_IOTA:
+        case H_LITERAL:
+        case H_LAUNCH: return true;
+        case H_COMMENT:
+        case H_RELEASE:
+        case H_ALIAS:
+        case H_EXP:
+        case H_SX:
+        case H_SET:
+        case H_IF:
+        case H_LOOP:
+        case H_ASSERT:
+        case H_DECLARE: break;
+        }
+    }
+    return false;
+}
+
+/* A version and what runs in its place if it is not taken, or refused. */
+static void emit_guard(Fn *f, const CodeItem *it)
+{
+    Out *o = f->o;
+    if (it->op->fits.n == 0) {
+        out_printf(o, "rc = %s ? %s : RT_REFUSED;\n", atom_c(it->op->atom),
+                   call_c(f, it->then_->fn));
+    } else {
+        out_puts(o, "rc = RT_REFUSED;\n");
+        emit_test(f, it->op);
+        out_printf(o, "\n    rc = %s;\n", call_c(f, it->then_->fn));
+    }
+    forget(f, it->then_->fn);
+    out_puts(o, "if (rc == RT_REFUSED)");
+    if (it->else_->fn) {
+        out_printf(o, "\n    rc = %s;\n", call_c(f, it->else_->fn));
+    } else {
+        out_puts(o, sets_rc(it->else_) ? " {\n" : " {\n    rc = RT_OK;\n");
+        emit_indented(f, it->else_);
+        out_puts(o, "}\n");
+    }
+    out_puts(o, "if (rc)\n");
+    emit_fail(f);
+    reload(f, it->then_->fn);
+    if (it->else_->fn)
+        reload(f, it->else_->fn);
+}
+
+static void emit_if(Fn *f, const CodeItem *it)
+{
+    if (it->op->guard) {
+        emit_guard(f, it);
+        return;
+    }
+    emit_test(f, it->op);
+    out_puts(f->o, " {\n");
+    emit_indented(f, it->then_);
+    if (it->else_) {
+        out_puts(f->o, "} else {\n");
+        emit_indented(f, it->else_);
+    }
+    out_puts(f->o, "}\n");
+}
+
+/* Names that are made of what the loop sets are old in its second turn. */
+static void forget_set(Fn *f, const CodeBlock *b)
+{
+    for (int i = 0; b && i < b->items.n; i++) {
+        const CodeItem *it = &b->items.at[i];
+        if (it->op && it->op->var)
+            size_names_set(f->sizes, it->op->var);
+        forget_set(f, it->then_);
+        forget_set(f, it->else_);
+    }
+}
+
+static void emit_loop(Fn *f, const CodeItem *it)
+{
+    const HostOp *op = it->op;
+    const char *v = var_c_name(op->var);
+    forget_set(f, it->then_);
+    if (op->loop_kind == LOOP_WHILE) {
+        out_printf(f->o, "while (%s) {\n", v);
+    } else {
+        varset_add(f->seen, op->var);
+        out_printf(f->o, "for (%s %s = 0; %s < %s; %s++) {\n", ctype_c(op->var->type.elem), v, v,
+                   atom_c(op->atom), v);
+        if (split_shares(f->split, op->var))
+            out_printf(f->o, "    s->%s = %s;\n", v, v);
+    }
+    emit_indented(f, it->then_);
+    out_puts(f->o, "}\n");
+}
+
+static void emit_op(Fn *f, const CodeItem *it)
+{
+    const HostOp *op = it->op;
+    switch (op->kind) {
+    case H_COMMENT:
+        out_c_comment(f->o, "%s", op->text);
+        out_puts(f->o, "\n");
+        return;
+    case H_ALLOC: emit_alloc(f, op); return;
+    case H_RELEASE: emit_release(f, op); return;
+    case H_ALIAS: emit_alias(f, op); return;
+    case H_EXP: emit_exp(f, op); return;
+    case H_SX: emit_sx(f, op); return;
+    case H_SET:
+        emit_assign(f, op->var);
+        out_printf(f->o, "%s;\n", atom_c(op->atom));
+        return;
+    case H_READ: emit_read(f, op); return;
+    case H_WRITE: emit_write(f, op); return;
+    case H_COPY: emit_copy(f, op); return;
+    case H_FILL: emit_fill(f, op); return;
+    case H_IOTA: emit_iota(f, op); return;
+    case H_LITERAL: emit_literal(f, op); return;
+    case H_LAUNCH: emit_launch(f, op); return;
+    case H_IF: emit_if(f, it); return;
+    case H_LOOP: emit_loop(f, it); return;
+    case H_ASSERT: emit_assert(f, op); return;
+    case H_DECLARE: emit_declare(f, op); return;
+    }
+}
+
+static bool wants_place(const HostOp *op)
+{
+    return op->kind == H_LAUNCH || op->kind == H_IF || op->kind == H_LOOP || op->kind == H_COPY ||
+           op->kind == H_FILL || op->kind == H_IOTA || op->kind == H_LITERAL ||
+           op->kind == H_ASSERT || op->kind == H_READ || op->kind == H_WRITE;
+}
+
+void emit_block(Fn *f, const CodeBlock *b)
+{
+    size_names_enter(f->sizes, b);
+    for (int i = 0; i < b->items.n; i++) {
+        const CodeItem *it = &b->items.at[i];
+        if (!it->op) {
+            emit_side(f, it->then_);
+            continue;
+        }
+        if (wants_place(it->op))
+            place_comment(f, it->op->loc);
+        size_names_for(f->sizes, f->o, it->op);
+        emit_op(f, it);
+    }
+    size_names_leave(f->sizes);
+}

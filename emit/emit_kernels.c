@@ -1,0 +1,136 @@
+/* Kernels as text: in the program, or for reading (--emit=opencl, --emit=kernel-ir). */
+#include "emit/emit_parts.h"
+
+#include "kir/text.h"
+
+#include <string.h>
+
+/* --- In the program ------------------------------------------------------------------------- */
+
+static const char *text_on(Ctx *cx, const Kernel *k, int t)
+{
+    Out o = {0};
+    ktargets[t].print(&o, k->on[t]);
+    const char *text = arena_strdup(cx->perm, o.text);
+    out_free(&o);
+    return text;
+}
+
+/* The texts on each target, and the first target that has the same. */
+typedef struct {
+    const char *text[N_KTARGETS];
+    int same[N_KTARGETS];
+} Sources;
+
+static Sources sources_of(Ctx *cx, const Kernel *k)
+{
+    Sources s;
+    KKey key[N_KTARGETS];
+    Arena *scratch = arena_new();
+    for (int t = 0; t < N_KTARGETS; t++) {
+        int first = 0;
+        key[t] = kir_key(scratch, k->on[t]);
+        while (!kkey_same(key[first], key[t]) || ktargets[first].print != ktargets[t].print)
+            first++;
+        s.same[t] = first;
+        s.text[t] = first == t ? text_on(cx, k, t) : s.text[first];
+    }
+    arena_free(scratch);
+    return s;
+}
+
+/* source_segmap_main_0, source_segmap_main_0_cpu */
+static const char *source_name(Ctx *cx, const Kernel *k, int t)
+{
+    return arena_printf(cx->perm, "source_%s%s%s", k->name, t ? "_" : "",
+                        t ? ktargets[t].name : "");
+}
+
+/* A text as a C string literal, a line of it on each line. */
+static void emit_literal_lines(Out *o, const char *text)
+{
+    while (*text) {
+        const char *nl = strchr(text, '\n');
+        size_t n = nl ? (size_t)(nl - text) + 1 : strlen(text);
+        out_puts(o, "    ");
+        out_c_string(o, text, n);
+        out_puts(o, "\n");
+        text += n;
+    }
+}
+
+/* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, "p.sf:1:2", "", true, true,
+ *  false, {narrow_segmap_main_0, NULL}}, */
+static void emit_row(Emit *em, const Kernel *k, const Sources *s)
+{
+    Out *o = em->o;
+    out_printf(o, "    {\"%s\", {", k->name);
+    for (int t = 0; t < N_KTARGETS; t++)
+        out_printf(o, "%s%s", t ? ", " : "", source_name(em->cx, k, s->same[t]));
+    out_printf(o, "}, %s, \"\", %s, %s, %s, {", c_string(em->cx, diag_place_str(k->loc)),
+               k->failure ? "true" : "false", k->may_fail ? "true" : "false",
+               k->fixed_group ? "true" : "false");
+    for (int t = 0; t < N_KTARGETS; t++)
+        out_printf(o, "%s%s", t ? ", " : "", narrow_name(em->cx, k, t));
+    out_puts(o, "}},\n");
+}
+
+static void emit_sources(Emit *em, const Kernel *k, const Sources *s)
+{
+    Out *o = em->o;
+    out_c_comment(o, "%s%s%s", diag_place_str(k->loc), k->what ? ": " : "", k->what ? k->what : "");
+    for (int t = 0; t < N_KTARGETS; t++) {
+        if (s->same[t] != t)
+            continue;
+        out_printf(o, "\nstatic const char %s[] =\n", source_name(em->cx, k, t));
+        emit_literal_lines(o, s->text[t]);
+        out_puts(o, "    \"\";\n");
+    }
+    for (int t = 0; t < N_KTARGETS; t++)
+        emit_narrow(em, k, t);
+    out_puts(o, "\n");
+}
+
+void emit_kernels(Emit *em)
+{
+    Out *o = em->o;
+    const Kernels *ks = &em->p->kernels;
+    if (ks->n == 0)
+        return;
+    Sources *sources = NEWN(em->cx->perm, Sources, ks->n);
+    for (int i = 0; i < ks->n; i++) {
+        sources[i] = sources_of(em->cx, ks->at[i]);
+        emit_sources(em, ks->at[i], &sources[i]);
+    }
+    out_puts(o, "enum {\n");
+    for (int i = 0; i < ks->n; i++)
+        out_printf(o, "    %s,\n", kernel_enum(ks->at[i]));
+    out_puts(o, "};\nstatic const rt_kernel_def kernels[] = {\n");
+    for (int i = 0; i < ks->n; i++)
+        emit_row(em, ks->at[i], &sources[i]);
+    out_puts(o, "};\n\n");
+}
+
+/* --- For reading ---------------------------------------------------------------------------- */
+
+void cg_emit_opencl(Out *o, const Plan *p, const KTarget *only)
+{
+    for (int t = 0; t < N_KTARGETS; t++) {
+        if (only && only != &ktargets[t])
+            continue;
+        out_printf(o, "%s/* ==== %s ==== */\n", only || t == 0 ? "" : "\n", ktargets[t].what);
+        for (int i = 0; i < p->kernels.n; i++) {
+            out_puts(o, "\n");
+            ktargets[t].print(o, p->kernels.at[i]->on[t]);
+        }
+    }
+}
+
+void cg_emit_kernel_ir(Out *o, const Plan *p, const KTarget *on)
+{
+    for (int i = 0; i < p->kernels.n; i++) {
+        const Kernel *k = p->kernels.at[i];
+        out_puts(o, i ? "\n" : "");
+        kir_print(o, on ? k->on[on - ktargets] : k->fun);
+    }
+}

@@ -1,0 +1,186 @@
+/* When 32 bits are enough for a kernel's indices (kir/narrow.c): a function over the arguments and
+ * the shape of a launch, which asks for the conditions of kir/limits.h. */
+#include "emit/emit_parts.h"
+
+#include "kir/walk.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { COLUMNS = 80 }; /* of sums; what they are compared with comes behind */
+
+typedef struct {
+    const KFun *fun;
+    PtrSet *seen; /* scalars that have a name */
+    bool args, groups[3], size[3];
+    Out *o;
+} Launch;
+
+/* Where the scalar is among the arguments of a launch. */
+static int position_of(const KFun *f, const KVar *v)
+{
+    int at = 0;
+    for (int i = 0; i < f->params.n; i++) {
+        if (f->params.at[i].kind == KP_SCALAR && f->params.at[i].var == v)
+            return at;
+        at += f->params.at[i].kind != KP_FAILURE;
+    }
+    ice(f->loc, "%s: the host does not know %s", f->name, v->name);
+}
+
+static void scalar_text(Out *o, const KFun *f, const KVar *v)
+{
+    PrimType t = v->type.elem;
+    out_printf(o, "args[%d].scalar.%s", position_of(f, v), t == T_BOOL ? "b" : prim_type_text[t]);
+}
+
+/* Is it `0 <= v`? */
+static bool is_natural(const KExp *cond)
+{
+    return kx_is_int(cond->x[0], 0);
+}
+
+/* --- Names ------------------------------------------------------------------------------------ */
+
+static void name_sizes(Launch *l, const KExp *x)
+{
+    bool groups = x->id == KID_GROUPS;
+    if (!groups && x->id != KID_GROUP_SIZE)
+        ice(l->fun->loc, "%s: the host does not know %s", l->fun->name, kid_info[x->id].word);
+    bool *seen = &(groups ? l->groups : l->size)[x->dim];
+    if (!*seen)
+        out_printf(l->o, "    const double %s%d = (double)%s[%d];\n", groups ? "groups" : "size",
+                   x->dim, groups ? "groups" : "size", x->dim);
+    *seen = true;
+}
+
+static void name_leaf(void *env, const KExp *x)
+{
+    Launch *l = env;
+    if (x->kind == KE_ID)
+        name_sizes(l, x);
+    if (x->kind != KE_VAR || ptrset_has(l->seen, x->var))
+        return;
+    ptrset_add(l->seen, x->var);
+    out_printf(l->o, "    const double %s = rt_count(", x->var->name);
+    scalar_text(l->o, l->fun, x->var);
+    out_puts(l->o, ");\n");
+}
+
+static void note_arg(void *env, const KExp *x)
+{
+    *(bool *)env |= x->kind == KE_VAR;
+}
+
+/* --- Conditions ------------------------------------------------------------------------------- */
+
+/* In real numbers. tight: it is an operand of a product or a quotient, on whose right side it
+ * stands if it is `last`. */
+static void real_text(Out *o, const KExp *x, bool tight, bool last)
+{
+    switch (x->kind) {
+    case KE_CONST: out_printf(o, "%" PRId64 ".0", x->c.i); return;
+    case KE_VAR: out_puts(o, x->var->name); return;
+    case KE_ID: out_printf(o, "%s%d", x->id == KID_GROUPS ? "groups" : "size", x->dim); return;
+    case KE_CONV: real_text(o, x->x[0], tight, last); return;
+    case KE_PRIM: break;
+    case KE_SELECT:
+    case KE_PART:
+    case KE_VECTOR:
+    case N_KEXPS: ice((Loc){0}, "not a limit");
+    }
+    if (x->op == OP_MIN || x->op == OP_MAX) {
+        out_puts(o, x->op == OP_MIN ? "fmin(" : "fmax(");
+        real_text(o, x->x[0], false, false);
+        out_puts(o, ", ");
+        real_text(o, x->x[1], false, false);
+        out_puts(o, ")");
+        return;
+    }
+    bool sum = x->op == OP_ADD, open = tight && (sum || last);
+    ASSERT(sum || x->op == OP_MUL || x->op == OP_QUOT);
+    out_puts(o, open ? "(" : "");
+    real_text(o, x->x[0], !sum, false);
+    out_puts(o, sum ? " + " : x->op == OP_MUL ? " * " : " / ");
+    real_text(o, x->x[1], !sum, true);
+    out_puts(o, open ? ")" : "");
+}
+
+/* The terms of a sum, over as many lines as it takes. */
+static void sum_text(Out *o, const KExp *x, size_t *column)
+{
+    bool sum = x->kind == KE_PRIM && x->op == OP_ADD;
+    Out term = {0};
+    if (sum)
+        sum_text(o, x->x[0], column);
+    real_text(&term, sum ? x->x[1] : x, false, false);
+    if (sum) {
+        bool full = *column + term.n + strlen(" + ") > COLUMNS;
+        out_puts(o, full ? " +\n               " : " + ");
+        *column = full ? strlen("               ") : *column + strlen(" + ");
+    }
+    out_puts(o, term.text);
+    *column += term.n;
+    out_free(&term);
+}
+
+static void condition_text(Launch *l, const KExp *cond)
+{
+    size_t column = strlen("    return ");
+    if (!is_natural(cond)) {
+        sum_text(l->o, cond->x[0], &column);
+        out_puts(l->o, " <= ");
+        real_text(l->o, cond->x[1], false, false);
+        return;
+    }
+    const KExp *v = cond->x[1]->kind == KE_CONV ? cond->x[1]->x[0] : cond->x[1];
+    out_puts(l->o, "0 <= ");
+    scalar_text(l->o, l->fun, v->var);
+}
+
+static void body_text(Launch *l)
+{
+    const KExps *when = &l->fun->narrow_when;
+    bool args = false;
+    for (int i = 0; i < when->n; i++) {
+        kexp_visit(when->at[i], note_arg, &args);
+        if (!is_natural(when->at[i]))
+            kexp_visit(when->at[i], name_leaf, l);
+    }
+    const struct {
+        bool used;
+        const char *name;
+    } params[] = {{args, "args"},
+                  {l->groups[0] || l->groups[1] || l->groups[2], "groups"},
+                  {l->size[0] || l->size[1] || l->size[2], "size"}};
+    for (int i = 0; i < 3; i++)
+        if (!params[i].used)
+            out_printf(l->o, "    (void)%s;\n", params[i].name);
+    for (int i = 0; i < when->n; i++) {
+        out_puts(l->o, i ? " &&\n           " : "    return ");
+        condition_text(l, when->at[i]);
+    }
+    out_puts(l->o, ";\n");
+}
+
+const char *narrow_name(Ctx *cx, const Kernel *k, int target)
+{
+    ASSERT(k->on[target]->narrow);
+    if (k->on[target]->narrow_when.n == 0)
+        return "NULL";
+    return arena_printf(cx->perm, "narrow_%s%s%s", k->name, target ? "_" : "",
+                        target ? ktargets[target].name : "");
+}
+
+void emit_narrow(Emit *em, const Kernel *k, int target)
+{
+    Launch l = {.fun = k->on[target], .seen = ptrmap_new(em->cx->perm), .o = em->o};
+    if (l.fun->narrow_when.n == 0)
+        return;
+    out_printf(em->o,
+               "\nstatic bool %s(const rt_arg *args, const int64_t *groups,\n"
+               "    const int64_t *size)\n{\n",
+               narrow_name(em->cx, k, target));
+    body_text(&l);
+    out_puts(em->o, "}\n");
+}

@@ -1,0 +1,363 @@
+/* Names for sizes in the host code of a function: what occurs in several places of a block is
+ * computed once, and what is long gets a name where it is used.
+ *
+ * Sizes are nodes of a graph here, equal ones the same node. A name is declared in front of the
+ * first operation of a block that computes the size, if the block computes it again further on; it
+ * is known to the end of the block, unless a variable in it gets another value. What may divide by
+ * zero is never computed earlier than where the program would do so. */
+#include "emit/emit_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SMALL = 4,       /* parts of a size that is written out in each place */
+    LONG = 9,        /* parts of a size that gets a name although it is there once */
+    LONG_IN_ALL = 20 /* parts of one whose parts get names for that alone */
+};
+
+typedef struct {
+    const Sx *sx;
+    int cond, a, b;  /* nodes; -1: none */
+    const Var *name; /* that holds it; NULL: none */
+} Node;
+
+/* A block whose text is being made. */
+typedef struct {
+    int n_names;   /* that were known before */
+    int *count, n; /* by node: in how many places of the block */
+} Frame;
+
+struct SizeNames {
+    Ctx *cx;
+    VEC(Node) nodes;
+    VEC(int) table; /* by hash: node + 1 */
+    VEC(int) named; /* nodes, in the order in which they got names */
+    VEC(Frame) frames;
+};
+
+SizeNames *size_names_new(Ctx *cx)
+{
+    SizeNames *sn = NEW(cx->perm, SizeNames);
+    sn->cx = cx;
+    return sn;
+}
+
+/* --- Nodes ---------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 29);
+}
+
+static uint64_t node_hash(const Node *n)
+{
+    uint64_t h = mix((uint64_t)n->sx->kind, (uint64_t)n->sx->k);
+    h = mix(h, n->sx->var ? (uint64_t)n->sx->var->id + 1 : 0);
+    h = mix(h, (uint64_t)n->cond);
+    h = mix(h, (uint64_t)n->a);
+    return mix(h, (uint64_t)n->b);
+}
+
+static bool node_eq(const Node *x, const Node *y)
+{
+    const Sx *a = x->sx, *b = y->sx;
+    return a->kind == b->kind && a->k == b->k && a->var == b->var && a->text == b->text &&
+           a->kvar == b->kvar && x->cond == y->cond && x->a == y->a && x->b == y->b;
+}
+
+static void table_put(SizeNames *sn, int id)
+{
+    unsigned mask = (unsigned)sn->table.n - 1;
+    unsigned at = (unsigned)node_hash(&sn->nodes.at[id]) & mask;
+    while (sn->table.at[at])
+        at = (at + 1) & mask;
+    sn->table.at[at] = id + 1;
+}
+
+static void table_grow(SizeNames *sn)
+{
+    int n = sn->table.n ? 2 * sn->table.n : 64;
+    sn->table.at = NEWN(sn->cx->perm, int, n);
+    sn->table.n = sn->table.cap = n;
+    for (int i = 0; i < sn->nodes.n; i++)
+        table_put(sn, i);
+}
+
+/* The node of a size; -1 of none. */
+static int node_of(SizeNames *sn, const Sx *sx)
+{
+    if (!sx)
+        return -1;
+    Node n = {.sx = sx};
+    n.cond = node_of(sn, sx->cond);
+    n.a = node_of(sn, sx->a);
+    n.b = node_of(sn, sx->b);
+    if (2 * (sn->nodes.n + 1) > sn->table.n)
+        table_grow(sn);
+    unsigned mask = (unsigned)sn->table.n - 1, at = (unsigned)node_hash(&n) & mask;
+    for (; sn->table.at[at]; at = (at + 1) & mask)
+        if (node_eq(&sn->nodes.at[sn->table.at[at] - 1], &n))
+            return sn->table.at[at] - 1;
+    vec_push(sn->cx->perm, &sn->nodes, n);
+    sn->table.at[at] = sn->nodes.n;
+    return sn->nodes.n - 1;
+}
+
+static bool mentions(const SizeNames *sn, int id, const Var *v)
+{
+    if (id < 0)
+        return false;
+    const Node *n = &sn->nodes.at[id];
+    return n->sx->var == v || mentions(sn, n->cond, v) || mentions(sn, n->a, v) ||
+           mentions(sn, n->b, v);
+}
+
+/* Surely more than 0? */
+static bool positive(const Sx *a)
+{
+    switch (a->kind) {
+    case SX_CONST: return a->k > 0;
+    case SX_SIZE:
+        return a->k == SIZE_GROUP_SIZE || a->k == SIZE_NUM_GROUPS || a->k == SIZE_MAX_GROUP_SIZE ||
+               a->k == SIZE_TEAM_LIMIT || a->k == SIZE_ITEM_ELEMS;
+    case SX_MAX: return positive(a->a) || positive(a->b);
+    case SX_MIN:
+    case SX_SELECT: return positive(a->a) && positive(a->b);
+    default: return false;
+    }
+}
+
+/* Does it have a value whatever its variables are? */
+static bool is_total(const Sx *a)
+{
+    bool divides = a->kind == SX_DIV || a->kind == SX_CEILDIV || a->kind == SX_MOD;
+    return (!a->cond || is_total(a->cond)) && (!a->a || is_total(a->a)) &&
+           (!a->b || is_total(a->b)) && (!divides || positive(a->b));
+}
+
+/* --- The sizes of an operation -------------------------------------------------------------- */
+
+typedef struct {
+    const Sx *sx;
+    const char *what; /* the base of its name */
+    bool perhaps;     /* it may be that it is not computed */
+} SizePlace;
+typedef VEC(SizePlace) Places;
+
+static void place(SizeNames *sn, Places *ps, const Sx *sx, const char *what)
+{
+    if (sx)
+        vec_push(sn->cx->scratch, ps, (SizePlace){.sx = sx, .what = what});
+}
+
+static void loc_places(SizeNames *sn, Places *ps, const ArrLoc *l, int rank)
+{
+    if (!l->mem)
+        return;
+    place(sn, ps, l->at.offset, "offset");
+    for (int k = 0; k < rank; k++)
+        place(sn, ps, l->at.strides[k], "stride");
+}
+
+/* In the order in which they are worth names: what others are made of comes first. */
+static Places places_of(SizeNames *sn, const HostOp *op)
+{
+    Places ps = {0};
+    for (int d = 0; d < 2 * op->n_launch_dims; d++) /* it stands in the global size, too */
+        place(sn, &ps, op->local[d / 2], "group");
+    for (int i = 0; i < op->fits.n; i++) {
+        place(sn, &ps, op->fits.at[i].group_size, "group");
+        place(sn, &ps, op->fits.at[i].local_bytes, "local_bytes");
+    }
+    for (int i = 0; i < ps.n; i++)
+        ps.at[i].perhaps = op->kind == H_IF;
+    for (int d = 0; d < op->n_launch_dims; d++)
+        place(sn, &ps, op->groups[d], "groups");
+    for (int i = 0; i < op->args.n; i++) {
+        place(sn, &ps, op->args.at[i].value, "size");
+        place(sn, &ps, op->args.at[i].bytes, "local_bytes");
+    }
+    place(sn, &ps, op->sx, op->kind == H_ALLOC || op->kind == H_ASSERT ? "bytes" : "size");
+    loc_places(sn, &ps, &op->dst, op->dims.n);
+    loc_places(sn, &ps, &op->src, op->dims.n);
+    return ps;
+}
+
+/* Counts a size and, where it occurs first, its parts: those that occur only in it count once. */
+static void count(const SizeNames *sn, int *counts, int id)
+{
+    if (id < 0 || counts[id]++ > 0)
+        return;
+    count(sn, counts, sn->nodes.at[id].cond);
+    count(sn, counts, sn->nodes.at[id].a);
+    count(sn, counts, sn->nodes.at[id].b);
+}
+
+typedef VEC(int) Ids;
+
+static void block_nodes(SizeNames *sn, const CodeBlock *b, Ids *ids)
+{
+    for (int i = 0; i < b->items.n; i++) {
+        const CodeItem *it = &b->items.at[i];
+        if (it->op) {
+            Places ps = places_of(sn, it->op);
+            for (int k = 0; k < ps.n; k++)
+                vec_push(sn->cx->scratch, ids, node_of(sn, ps.at[k].sx));
+        }
+        if (it->then_ && !it->then_->fn)
+            block_nodes(sn, it->then_, ids);
+        if (it->else_ && !it->else_->fn)
+            block_nodes(sn, it->else_, ids);
+    }
+}
+
+void size_names_enter(SizeNames *sn, const CodeBlock *b)
+{
+    ArenaMark mark = arena_mark(sn->cx->scratch);
+    Ids ids = {0};
+    block_nodes(sn, b, &ids);
+    Frame f = {.n_names = sn->named.n, .n = sn->nodes.n};
+    f.count = mem_or_exit(calloc((size_t)f.n + 1, sizeof *f.count));
+    for (int i = 0; i < ids.n; i++)
+        count(sn, f.count, ids.at[i]);
+    arena_reset(sn->cx->scratch, mark);
+    vec_push(sn->cx->perm, &sn->frames, f);
+}
+
+void size_names_leave(SizeNames *sn)
+{
+    Frame *f = &vec_last(&sn->frames);
+    while (sn->named.n > f->n_names)
+        sn->nodes.at[sn->named.at[--sn->named.n]].name = NULL;
+    free(f->count);
+    sn->frames.n--;
+}
+
+/* --- Names ---------------------------------------------------------------------------------- */
+
+static void give_name(SizeNames *sn, int id, const Var *v)
+{
+    sn->nodes.at[id].name = v;
+    vec_push(sn->cx->perm, &sn->named, id);
+}
+
+void size_names_is(SizeNames *sn, const Sx *size, const Var *v)
+{
+    int id = node_of(sn, size);
+    if (!sn->nodes.at[id].name && sn->nodes.at[id].a >= 0 && !mentions(sn, id, v))
+        give_name(sn, id, v);
+}
+
+void size_names_set(SizeNames *sn, const Var *v)
+{
+    for (int i = 0; i < sn->named.n; i++) {
+        Node *n = &sn->nodes.at[sn->named.at[i]];
+        if (n->name && (n->name == v || mentions(sn, sn->named.at[i], v)))
+            n->name = NULL;
+    }
+}
+
+/* The node with names in place of its parts, and of itself unless it is what is to be named. */
+static const Sx *with_names(SizeNames *sn, int id, bool itself)
+{
+    if (id < 0)
+        return NULL;
+    Node n = sn->nodes.at[id];
+    if (n.name && !itself)
+        return sx_var(sn->cx, n.name);
+    if (n.a < 0)
+        return n.sx;
+    const Sx *cond = with_names(sn, n.cond, false), *a = with_names(sn, n.a, false),
+             *b = with_names(sn, n.b, false);
+    if (cond == n.sx->cond && a == n.sx->a && b == n.sx->b)
+        return n.sx;
+    Sx *new = NEW(sn->cx->perm, Sx);
+    *new = *n.sx;
+    new->cond = cond;
+    new->a = a;
+    new->b = b;
+    return new;
+}
+
+const Sx *size_named(SizeNames *sn, const Sx *size)
+{
+    return with_names(sn, node_of(sn, size), false);
+}
+
+const char *size_named_c(SizeNames *sn, const Sx *size)
+{
+    return sx_exact_c(size_named(sn, size));
+}
+
+static int times(const SizeNames *sn, int id)
+{
+    const Frame *f = &vec_last(&sn->frames);
+    return id < f->n ? f->count[id] : 0;
+}
+
+/* Parts of the node's text as it would be written now. */
+static int parts(const SizeNames *sn, int id)
+{
+    if (id < 0)
+        return 0;
+    const Node *n = &sn->nodes.at[id];
+    return n->name ? 1 : 1 + parts(sn, n->cond) + parts(sn, n->a) + parts(sn, n->b);
+}
+
+/* How a size is declared. */
+typedef struct {
+    const char *what; /* the base of its name */
+    bool perhaps;     /* only what may be computed without need */
+    int most, inner;  /* parts that need no name: of it, and of what is in it */
+} Wish;
+
+static void declare(SizeNames *sn, Out *o, int id, Wish w);
+
+/* The names that the parts of a size want. */
+static void declare_parts(SizeNames *sn, Out *o, int id, Wish w)
+{
+    Node n = sn->nodes.at[id];
+    Wish arm = {"size", w.perhaps, w.inner, w.inner};
+    if (n.cond >= 0) {
+        declare(sn, o, n.cond, arm);
+        arm.perhaps = true;
+    }
+    if (n.a >= 0) {
+        declare(sn, o, n.a, arm);
+        declare(sn, o, n.b, arm);
+    }
+}
+
+/* The names that a size and its parts want, inner ones first. */
+static void declare(SizeNames *sn, Out *o, int id, Wish w)
+{
+    if (sn->nodes.at[id].name || sn->nodes.at[id].a < 0)
+        return;
+    declare_parts(sn, o, id, w);
+    const Sx *sx = sn->nodes.at[id].sx;
+    int now = parts(sn, id);
+    bool wanted = now > w.most || (now > SMALL && times(sn, id) > 1);
+    if (!wanted || (w.perhaps && !is_total(sx)))
+        return;
+    Var *v = var_new(sn->cx, w.what, type_prim(T_I64), (Loc){0});
+    out_printf(o, "const i64 %s = %s;\n", var_c_name(v), sx_exact_c(with_names(sn, id, true)));
+    give_name(sn, id, v);
+}
+
+void size_names_for(SizeNames *sn, Out *o, const HostOp *op)
+{
+    ArenaMark mark = arena_mark(sn->cx->scratch);
+    Places ps = places_of(sn, op);
+    for (int i = 0; i < ps.n; i++) {
+        int id = node_of(sn, ps.at[i].sx);
+        int inner = parts(sn, id) > LONG_IN_ALL ? LONG : INT32_MAX;
+        Wish w = {ps.at[i].what, ps.at[i].perhaps, LONG, inner};
+        if (op->kind == H_SX) /* it gets a name anyway */
+            declare_parts(sn, o, id, w);
+        else
+            declare(sn, o, id, w);
+    }
+    arena_reset(sn->cx->scratch, mark);
+}

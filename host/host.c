@@ -1,0 +1,236 @@
+/* The host level of an entry: its body's statements become host operations. Scalar code runs on the
+ * host; arrays live in device memory and views of them are only locations; parallel constructs are
+ * handed to seg*.c; what is left of sequential array code becomes a kernel of one work-item. */
+#include "host/host.h"
+#include "host/host_walk.h"
+#include "ir/ranges.h"
+
+#include "base/intern.h"
+
+#include <string.h>
+
+void host_set(PlanBuild *pb, const Var *v, Atom a)
+{
+    pb_op(pb, (HostOp){.kind = H_SET, .loc = v->loc, .var = v, .atom = a});
+}
+
+/* --- Scalars ---------------------------------------------------------------------------------- */
+
+static void check_scalar(PlanBuild *pb, const Exp *e)
+{
+    const char *msg;
+    Scalars sc = scalars_host(pb->cx->perm, pb->known);
+    const KExp *cond = scalar_check(&sc, e, &msg);
+    if (cond)
+        pb_op(pb, (HostOp){.kind = H_ASSERT,
+                           .loc = e->loc,
+                           .cond = cond,
+                           .exp = e,
+                           .site = plan_site(pb->plan, e->loc, msg)});
+}
+
+static void scalar_stm(PlanBuild *pb, const Stm *s)
+{
+    check_scalar(pb, s->exp);
+    pb_op(pb, (HostOp){.kind = H_EXP, .loc = s->exp->loc, .var = s->pat.at[0], .exp = s->exp});
+}
+
+static void assert_stm(PlanBuild *pb, const Exp *e)
+{
+    KExps args;
+    Scalars sc = scalars_host(pb->cx->perm, pb->known);
+    int site = assert_site(&sc, pb->plan, e, &args);
+    pb_op(pb, (HostOp){.kind = H_ASSERT,
+                       .loc = e->loc,
+                       .atom = e->assertion.cond,
+                       .exp = e,
+                       .site = site,
+                       .numbers = args});
+}
+
+static void suff_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    varmap_put(pb->guards, s->pat.at[0], e);
+    pb_op(pb, (HostOp){.kind = H_EXP, .loc = e->loc, .var = s->pat.at[0], .exp = e});
+    for (int i = 0; i < pb->plan->thresholds.n; i++)
+        if (strcmp(pb->plan->thresholds.at[i].name, e->suff.name) == 0)
+            return;
+    vec_push(pb->cx->perm, &pb->plan->thresholds,
+             (Threshold){e->suff.name, e->suff.intra, e->suff.path});
+}
+
+/* --- Kernels ---------------------------------------------------------------------------------- */
+
+/* Results lie in what the construct updates, or in blocks of their own. */
+static ArrLoc *result_locs(PlanBuild *pb, const Stm *s)
+{
+    const Dests *dests = exp_dests(s->exp);
+    ArrLoc *outs = NEWN(pb->cx->perm, ArrLoc, s->pat.n);
+    for (int j = 0; j < s->pat.n; j++) {
+        Var *v = s->pat.at[j];
+        outs[j] = dests && dests->n > 0 ? *pb_loc(pb, v) : host_result(pb, v);
+    }
+    return outs;
+}
+
+/* Appends what the maker makes of s. */
+static void by_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker)
+{
+    const ArrLoc *outs = result_locs(pb, s);
+    HostOps ops = {0};
+    PlanBuild piece = pb_piece(pb, &ops);
+    maker(&piece, s, outs);
+    pb_splice(pb, &piece);
+    for (int j = 0; j < s->pat.n; j++) {
+        Var *v = s->pat.at[j];
+        if (v->type.rank == 0)
+            pb_op(pb, (HostOp){.kind = H_READ,
+                               .loc = v->loc,
+                               .var = v,
+                               .mem = outs[j].mem,
+                               .type = v->type.elem,
+                               .sx = sx_const(pb->cx, 0)});
+    }
+}
+
+static KernelMaker *const makers[N_FORMS] = {
+    [E_SEGMAP] = cg_segmap,         [E_SEGRED] = cg_segred,   [E_SEGSCAN] = cg_segscan,
+    [E_SEGSCATTER] = cg_segscatter, [E_SEGHIST] = cg_seghist,
+};
+
+static void seg_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (e->seg.level != 1)
+        ice(e->loc, "%s at level %d on the host", form_info[e->kind].text, e->seg.level);
+    Atoms widths = {0};
+    for (int d = 0; d < e->seg.nest.n; d++)
+        vec_push(pb->cx->perm, &widths, e->seg.nest.at[d].width);
+    host_check_count(pb, widths.at, widths.n, 1);
+    by_kernel(pb, s, makers[e->kind]);
+}
+
+/* --- Statements ------------------------------------------------------------------------------- */
+
+static void host_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    pb->at = e->loc;
+    switch (e->kind) {
+    case E_ATOM:
+        if (s->pat.at[0]->type.rank == 0) {
+            host_set(pb, s->pat.at[0], e->atom);
+            return;
+        }
+        host_array_stm(pb, s);
+        return;
+    case E_PRIM:
+    case E_CONV: scalar_stm(pb, s); return;
+    case E_IOTA:
+        if (prim_is_float(s->pat.at[0]->type.elem)) /* the runtime counts in integers */
+            by_kernel(pb, s, cg_sequential);
+        else
+            host_array_stm(pb, s);
+        return;
+    case E_INDEX:
+    case E_UPDATE:
+    case E_REPLICATE:
+    case E_SCRATCH:
+    case E_ARRAYLIT:
+    case E_CONCAT:
+    case E_REARRANGE:
+    case E_RESHAPE:
+    case E_COPY:
+    case E_MANIFEST: host_array_stm(pb, s); return;
+    case E_IF: host_if(pb, s); return;
+    case E_LOOP:
+        if (mem_is_device_loop(s))
+            by_kernel(pb, s, cg_sequential);
+        else
+            host_loop(pb, s);
+        return;
+    case E_ASSERT: assert_stm(pb, e); return;
+    case E_MAP:
+    case E_REDUCE:
+    case E_SCAN:
+    case E_REDOMAP:
+    case E_SCANOMAP:
+    case E_SCATTER:
+    case E_HIST: by_kernel(pb, s, cg_sequential); return;
+    case E_SUFF: suff_stm(pb, s); return;
+    case E_SEGMAP:
+    case E_SEGRED:
+    case E_SEGSCAN:
+    case E_SEGSCATTER:
+    case E_SEGHIST: seg_stm(pb, s); return;
+    case N_FORMS: break;
+    }
+    ice(e->loc, "form %d on the host", (int)e->kind);
+}
+
+void host_body(PlanBuild *pb, const Body *b)
+{
+    int mark = ranges_mark(pb->known);
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        host_stm(pb, s);
+        ranges_bind(pb->known, &s->pat, s->exp);
+    }
+    ranges_reset(pb->known, mark);
+}
+
+/* --- Entries ---------------------------------------------------------------------------------- */
+
+static ArrLoc value_loc(const PlanBuild *pb, Atom a)
+{
+    return atom_type(a).rank > 0 ? *pb_loc(pb, a.var) : (ArrLoc){0};
+}
+
+static void bind_params(const PlanBuild *pb, EntryPlan *ep)
+{
+    const Vars *params = &ep->entry->params;
+    for (int i = 0; i < params->n; i++)
+        vec_push(pb->cx->perm, &ep->param_locs, value_loc(pb, atom_var(params->at[i])));
+}
+
+static void bind_results(const PlanBuild *pb, EntryPlan *ep)
+{
+    ep->results = ep->entry->body->res;
+    for (int i = 0; i < ep->results.n; i++)
+        vec_push(pb->cx->perm, &ep->result_locs, value_loc(pb, ep->results.at[i]));
+}
+
+static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en, const EntryMemory *em)
+{
+    EntryPlan *ep = NEW(cx->perm, EntryPlan);
+    ep->entry = en;
+    PlanBuild pb = {.cx = cx,
+                    .plan = plan,
+                    .entry = en,
+                    .locs = em->locs,
+                    .known = ranges_new(cx, varmap_new(cx->perm)),
+                    .n_mems = em->n_mems,
+                    .ops = &ep->ops,
+                    .guards = varmap_new(cx->perm)};
+    bind_params(&pb, ep);
+    pb_know_sizes(&pb, pb.known);
+    host_body(&pb, en->body);
+    bind_results(&pb, ep);
+    host_prune(cx, ep);
+    host_lifetimes(cx, ep);
+    ep->n_mems = pb.n_mems;
+    return ep;
+}
+
+Plan *cg_plan(Ctx *cx, const Prog *p)
+{
+    Plan *plan = NEW(cx->perm, Plan);
+    plan->arena = cx->perm;
+    Memory m = mem_assign(cx, p);
+    for (int i = 0; i < m.prog->entries.n; i++)
+        vec_push(cx->perm, &plan->entries,
+                 plan_entry(cx, plan, &m.prog->entries.at[i], &m.entries.at[i]));
+    plan_on_targets(cx, plan);
+    return plan;
+}

@@ -1,0 +1,332 @@
+/* Arrays at the host level. Where they lie was decided before (memory/): views are nothing here,
+ * everything else is allocated and filled by the runtime's copies and fills. */
+#include "host/host_walk.h"
+#include "ir/ranges.h"
+
+#include "base/intern.h"
+
+static const Sx *bytes_of(Ctx *cx, Type t)
+{
+    return sx_mul(cx, sx_product(cx, t.dims, t.rank), sx_const(cx, prim_type_bytes[t.elem]));
+}
+
+static bool may_be_too_large(const Atom *dims, int n, int bytes)
+{
+    int64_t most = bytes;
+    for (int k = 0; k < n; k++)
+        if (__builtin_mul_overflow(most, dims[k].var ? MAX_SIZE : dims[k].c.i, &most))
+            return true;
+    return most > MAX_BYTES;
+}
+
+void host_check_count(PlanBuild *pb, const Atom *dims, int n, int bytes)
+{
+    Ctx *cx = pb->cx;
+    if (!may_be_too_large(dims, n, bytes))
+        return;
+    const Sx *all = sx_mul(cx, sx_product(cx, dims, n), sx_const(cx, bytes));
+    HostOp op = {.kind = H_ASSERT, .loc = pb->at, .sx = all};
+    for (int i = pb->ops->n - 1; i >= 0 && i >= pb->ops->n - 32;
+         i--) { /* of several arrays, once */
+        const HostOp *other = pb->ops->at[i];
+        if (other->kind == H_ASSERT && other->sx && sx_eq(other->sx, all))
+            return;
+    }
+    Scalars sc = scalars_host(pb->cx->perm, pb->known);
+    Out msg = {0};
+    out_puts(&msg, "array of ");
+    for (int k = 0; k < n; k++) {
+        out_puts(&msg, k == 0 ? "" : " x ");
+        out_puts(&msg, k < 8 ? "%ld" : "?");
+        vec_push(cx->perm, &op.dims, dims[k]);
+        if (k < 8)
+            vec_push(cx->perm, &op.numbers, sc.atom(sc.env, dims[k]));
+    }
+    out_puts(&msg, " elements is too large");
+    op.site = plan_site(pb->plan, pb->at, msg.text);
+    out_free(&msg);
+    pb_op(pb, op);
+}
+
+ArrLoc host_result(PlanBuild *pb, const Var *v)
+{
+    Type t = v->type;
+    ArrLoc l = {0};
+    if (t.rank > 0)
+        l = *pb_loc(pb, v);
+    else
+        l = (ArrLoc){pb_mem(pb, v->base), lmad_permuted(pb->cx, t, NULL)};
+    host_check_count(pb, t.dims, t.rank, prim_type_bytes[t.elem]);
+    pb_alloc_mem(pb, l.mem, bytes_of(pb->cx, t));
+    return l;
+}
+
+static Atoms dims_of(Ctx *cx, Type t)
+{
+    Atoms d = {0};
+    for (int k = 0; k < t.rank; k++)
+        vec_push(cx->perm, &d, t.dims[k]);
+    return d;
+}
+
+static void copy_array(PlanBuild *pb, Loc loc, ArrLoc dst, ArrLoc src, Type t)
+{
+    pb_op(pb, (HostOp){.kind = H_COPY,
+                       .loc = loc,
+                       .dst = dst,
+                       .src = src,
+                       .type = t.elem,
+                       .dims = dims_of(pb->cx, t)});
+}
+
+/* --- Elements -------------------------------------------------------------------------------- */
+
+static void check_bounds(PlanBuild *pb, const Exp *e)
+{
+    Scalars sc = scalars_host(pb->cx->perm, pb->known);
+    const KExp *cond = index_check(&sc, e);
+    if (!cond)
+        return;
+    KExps args;
+    int site = index_site(&sc, pb->plan, e, &args);
+    pb_op(pb, (HostOp){.kind = H_ASSERT,
+                       .loc = e->loc,
+                       .cond = cond,
+                       .exp = e,
+                       .site = site,
+                       .numbers = args});
+}
+
+static Lmad part_of(PlanBuild *pb, Atom arr, const DimIndexes *at)
+{
+    return lmad_index(pb->cx, pb_loc(pb, arr.var)->at, at);
+}
+
+static void index_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    check_bounds(pb, e);
+    if (v->type.rank == 0)
+        pb_op(pb, (HostOp){.kind = H_READ,
+                           .loc = e->loc,
+                           .var = v,
+                           .mem = pb_loc(pb, e->index.arr.var)->mem,
+                           .sx = part_of(pb, e->index.arr, &e->index.at).offset,
+                           .type = v->type.elem});
+}
+
+static void update_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    check_bounds(pb, e);
+    Type t = atom_type(e->update.val);
+    ArrLoc part = {pb_loc(pb, e->update.arr.var)->mem, part_of(pb, e->update.arr, &e->update.at)};
+    if (t.rank > 0)
+        copy_array(pb, e->loc, part, *pb_loc(pb, e->update.val.var), t);
+    else
+        pb_op(pb, (HostOp){.kind = H_WRITE,
+                           .loc = e->loc,
+                           .mem = part.mem,
+                           .sx = part.at.offset,
+                           .atom = e->update.val,
+                           .type = t.elem});
+}
+
+/* --- Fresh arrays ----------------------------------------------------------------------------- */
+
+static void check_that(PlanBuild *pb, const Exp *e, const KExp *n, const KExp *cond,
+                       const char *msg)
+{
+    KExps numbers = {0};
+    vec_push(pb->cx->perm, &numbers, n);
+    pb_op(pb, (HostOp){.kind = H_ASSERT,
+                       .loc = e->loc,
+                       .cond = cond,
+                       .exp = e,
+                       .site = plan_site(pb->plan, e->loc, msg),
+                       .numbers = numbers});
+}
+
+/* What the program computed is asserted to be a size where the program makes the array, but the
+ * array may have been moved out of a map over nothing since then. */
+static void check_size(PlanBuild *pb, const Exp *e, Atom n)
+{
+    Arena *a = pb->cx->perm;
+    Scalars sc = scalars_host(pb->cx->perm, pb->known);
+    const KExp *x = sc.atom(sc.env, n);
+    if (!pb_is_natural(pb, n))
+        check_that(pb, e, x, kx_le(a, kx_int(a, 0), x), "negative size %ld");
+    if (!ranges_le(pb->known, n, atom_i64(MAX_SIZE), 0))
+        check_that(pb, e, x, kx_le(a, x, kx_int(a, MAX_SIZE)),
+                   "array of %ld elements is too large");
+}
+
+static void iota_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    check_size(pb, e, e->iota.n);
+    ArrLoc dst = host_result(pb, v);
+    pb_op(pb, (HostOp){.kind = H_IOTA,
+                       .loc = e->loc,
+                       .dst = dst,
+                       .type = v->type.elem,
+                       .atom = e->iota.start,
+                       .atom2 = e->iota.stride,
+                       .dims = dims_of(pb->cx, v->type)});
+}
+
+static void replicate_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    Type t = atom_type(e->replicate.val);
+    for (int k = 0; k < e->replicate.dims.n; k++)
+        check_size(pb, e, e->replicate.dims.at[k]);
+    ArrLoc dst = host_result(pb, v);
+    if (t.rank == 0) {
+        pb_op(pb, (HostOp){.kind = H_FILL,
+                           .loc = e->loc,
+                           .dst = dst,
+                           .type = t.elem,
+                           .atom = e->replicate.val,
+                           .dims = dims_of(pb->cx, v->type)});
+        return;
+    }
+    ArrLoc val = *pb_loc(pb, e->replicate.val.var);
+    ArrLoc src = {val.mem, lmad_repeat(pb->cx, val.at, t.rank, v->type.rank - t.rank)};
+    copy_array(pb, e->loc, dst, src, v->type);
+}
+
+static void arraylit_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = pb->cx;
+    Var *v = s->pat.at[0];
+    ArrLoc dst = host_result(pb, v);
+    const Atoms *elems = &e->arraylit.elems;
+    if (elems->n == 0)
+        return;
+    if (e->arraylit.elem.rank == 0) {
+        pb_op(pb, (HostOp){.kind = H_LITERAL,
+                           .loc = e->loc,
+                           .mem = dst.mem,
+                           .type = v->type.elem,
+                           .elems = *elems});
+        return;
+    }
+    for (int i = 0; i < elems->n; i++) {
+        const Sx *at = sx_const(cx, i);
+        ArrLoc part = {dst.mem, lmad_rows(cx, dst.at, v->type.rank, &at, 1)};
+        copy_array(pb, e->loc, part, *pb_loc(pb, elems->at[i].var), e->arraylit.elem);
+    }
+}
+
+static void concat_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Ctx *cx = pb->cx;
+    Var *v = s->pat.at[0];
+    int d = e->concat.dim;
+    ArrLoc dst = host_result(pb, v);
+    const Sx *at = sx_const(cx, 0);
+    for (int i = 0; i < e->concat.arrs.n; i++) {
+        Atom part = e->concat.arrs.at[i];
+        Type t = atom_type(part);
+        ArrLoc to = {dst.mem, {sx_mul(cx, at, dst.at.strides[d]), dst.at.strides}};
+        copy_array(pb, e->loc, to, *pb_loc(pb, part.var), t);
+        at = sx_add(cx, at, sx_atom(cx, t.dims[d]));
+        if (at->parts > SX_MANY_PARTS)
+            at = pb_let(pb, "at", at);
+    }
+}
+
+static void copy_stm(PlanBuild *pb, const Stm *s)
+{
+    Var *v = s->pat.at[0];
+    ArrLoc dst = host_result(pb, v);
+    copy_array(pb, s->exp->loc, dst, *pb_loc(pb, s->exp->copy.arr.var), v->type);
+}
+
+/* Is the copy worth its launch? A bool variable, set now. */
+static Atom manifest_test(PlanBuild *pb, const ArrLoc *l, Type t, int fast, Loc loc)
+{
+    Ctx *cx = pb->cx;
+    Var *score = var_new(cx, "worth", type_prim(T_I64), loc);
+    Var *test = var_new(cx, "copied", type_prim(T_BOOL), loc);
+    pb_op(pb, (HostOp){
+                  .kind = H_SX, .loc = loc, .var = score, .sx = mem_copy_pays(cx, l->at, t, fast)});
+    pb_op(pb, (HostOp){.kind = H_EXP,
+                       .loc = loc,
+                       .var = test,
+                       .exp = exp_binop(cx, loc, OP_LT, atom_i64(0), atom_var(score))});
+    return atom_var(test);
+}
+
+/* In one branch of a run-time choice: the variables of `to` take what is at `from`. */
+static void set_loc(PlanBuild *pb, HostOps *ops, const ArrLoc *to, const ArrLoc *from, int rank,
+                    Loc loc)
+{
+    HostOps *outer = pb->ops;
+    pb->ops = ops;
+    pb_op(pb, (HostOp){.kind = H_ALIAS, .mem = to->mem, .mem2 = from->mem});
+    pb_op(pb, (HostOp){.kind = H_SX, .loc = loc, .var = to->at.offset->var, .sx = from->at.offset});
+    for (int k = 0; k < rank; k++)
+        pb_op(pb, (HostOp){.kind = H_SX,
+                           .loc = loc,
+                           .var = to->at.strides[k]->var,
+                           .sx = from->at.strides[k]});
+    pb->ops = outer;
+}
+
+static void declare(PlanBuild *pb, const Sx *x, Loc loc)
+{
+    pb_op(pb, (HostOp){.kind = H_DECLARE, .loc = loc, .var = x->var});
+}
+
+/* Either a copy or the array itself, as a test at run time says. */
+static void manifest_stm(PlanBuild *pb, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    const int *perm = e->rearrange.perm;
+    int rank = v->type.rank;
+    ArrLoc l = *pb_loc(pb, e->rearrange.arr.var), r = *pb_loc(pb, v);
+    if (r.mem == l.mem)
+        return;
+    HostOp op = {.kind = H_IF, .loc = e->loc};
+    op.atom = manifest_test(pb, &l, v->type, perm[rank - 1], e->loc);
+    declare(pb, r.at.offset, e->loc);
+    for (int k = 0; k < rank; k++)
+        declare(pb, r.at.strides[k], e->loc);
+    HostOps *outer = pb->ops;
+    pb->ops = &op.then_;
+    host_check_count(pb, v->type.dims, rank, prim_type_bytes[v->type.elem]);
+    ArrLoc copy = {pb_alloc(pb, v->base, bytes_of(pb->cx, v->type)),
+                   lmad_permuted(pb->cx, v->type, perm)};
+    copy_array(pb, e->loc, copy, l, v->type);
+    pb->ops = outer;
+    set_loc(pb, &op.then_, &r, &copy, rank, e->loc);
+    set_loc(pb, &op.else_, &r, &l, rank, e->loc);
+    pb_op(pb, op);
+}
+
+void host_array_stm(PlanBuild *pb, const Stm *s)
+{
+    switch ((int)s->exp->kind) { /* the array forms; host_stm handles the others */
+    case E_INDEX: index_stm(pb, s); return;
+    case E_UPDATE: update_stm(pb, s); return;
+    case E_IOTA: iota_stm(pb, s); return;
+    case E_REPLICATE: replicate_stm(pb, s); return;
+    case E_SCRATCH: host_result(pb, s->pat.at[0]); return;
+    case E_ARRAYLIT: arraylit_stm(pb, s); return;
+    case E_CONCAT: concat_stm(pb, s); return;
+    case E_ATOM:
+    case E_REARRANGE:
+    case E_RESHAPE: return; /* views */
+    case E_COPY: copy_stm(pb, s); return;
+    case E_MANIFEST: manifest_stm(pb, s); return;
+    }
+    ice(s->exp->loc, "%s is not an array form of the host", form_info[s->exp->kind].tag);
+}

@@ -1,0 +1,28 @@
+/* The parts of the host walk among themselves (host.c host_array.c host_ctl.c host_life.c). */
+#ifndef HOST_HOST_WALK_H
+#define HOST_HOST_WALK_H
+
+#include "plan/expr.h"
+#include "kernels/makers.h"
+
+/* host.c */
+void host_body(PlanBuild *pb, const Body *b); /* appends the statements' operations */
+void host_set(PlanBuild *pb, const Var *v, Atom a);
+
+/* host_array.c */
+void host_array_stm(PlanBuild *pb, const Stm *s);
+/* Asserts that there may be so many elements of `bytes` each, in memory or as work to do. */
+void host_check_count(PlanBuild *pb, const Atom *dims, int n, int bytes);
+/* Allocates the block of array v, which lies at the result; a block of its own for a scalar that a
+ * kernel gives. */
+ArrLoc host_result(PlanBuild *pb, const Var *v);
+
+/* host_ctl.c */
+void host_if(PlanBuild *pb, const Stm *s);
+void host_loop(PlanBuild *pb, const Stm *s);
+
+/* host_life.c: after the walk */
+void host_prune(Ctx *cx, EntryPlan *ep);     /* scalars that nothing uses */
+void host_lifetimes(Ctx *cx, EntryPlan *ep); /* inserts H_RELEASE */
+
+#endif

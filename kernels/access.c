@@ -1,0 +1,317 @@
+/* Elements, views, copies and checks of arrays inside a kernel. */
+#include "kernels/kernel.h"
+
+const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n)
+{
+    return kb_load(kg->kb, base, l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
+}
+
+void loc_store(KGen *kg, const KLoc *l, const Sx *const *ix, int n, const KExp *x)
+{
+    kb_store(kg->kb, l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)), x);
+}
+
+void loc_store_at(KGen *kg, KPlace p, const KLoc *l, const KExp *x)
+{
+    KStm s = {.kind = KST_STORE, .buf = l->mem, .x = {kg_at(kg, l->at.offset), x}};
+    kb_insert(kg->kb, p, s);
+}
+
+KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const Sx *const *ix, int n)
+{
+    KLoc r = *l;
+    r.at = lmad_rows(kg->cx, l->at, rank, ix, n);
+    return r;
+}
+
+KLoc loc_row(KGen *kg, const KLoc *l, int rank, const Sx *i)
+{
+    return loc_row_n(kg, l, rank, &i, 1);
+}
+
+/* --- Group mode: who writes shared memory, and when ---------------------------------------- */
+
+void kg_touch(KGen *kg)
+{
+    kg->clean = false;
+}
+
+void kg_meet(KGen *kg)
+{
+    kb_meet(kg->kb, 1u << KS_LOCAL | 1u << KS_GLOBAL);
+    kg->clean = true;
+}
+
+void kg_sync(KGen *kg)
+{
+    if (kg->coop && !kg->clean)
+        kg_meet(kg);
+}
+
+/* --- Loops over positions ------------------------------------------------------------------ */
+
+enum { SHARED_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
+
+/* All work-items take every turn of a loop with loops inside: PoCL 3.1 goes wrong where an inner loop
+ * stands in one that work-items leave at different times. */
+const KExp *kg_open_shared(KGen *kg, const KExp *total, bool straight)
+{
+    KBuild *b = kg->kb;
+    if (straight) {
+        const KExp *j = kb_for(b, "j", kg->lid, total, kg_id(kg, KID_GROUP_SIZE));
+        kg_loop_unroll(kg, SHARED_UNROLL);
+        kb_if(b, kx_bool(kg->cx->perm, true));
+        return j;
+    }
+    const KExp *base = kb_for(b, "base", kg_int(kg, 0), total, kg_id(kg, KID_GROUP_SIZE));
+    const KExp *j = kb_let(b, "j", kg_add(kg, base, kg->lid));
+    kb_if(b, kg_lt(kg, j, total));
+    return j;
+}
+
+void kg_close_shared(KGen *kg)
+{
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+}
+
+/* flat = q * width + r: q is returned, r goes to *r. */
+static const KExp *split(KGen *kg, const KExp *flat, const KExp *width, const KExp **r)
+{
+    const KExp *q = kb_let(kg->kb, "q", kg_quot(kg, flat, width));
+    *r = kg_sub(kg, flat, kg_mul(kg, q, width));
+    return q;
+}
+
+void kg_loops_open_shared(KGen *kg, Type t, const Sx **ix)
+{
+    const Sx *total = sx_const(kg->cx, 1);
+    for (int k = 0; k < t.rank; k++)
+        total = sx_mul(kg->cx, total, kg_sx(kg, t.dims[k]));
+    const KExp *rest = kg_open_shared(kg, kg_at(kg, total), true), *r;
+    for (int k = t.rank - 1; k > 0; k--) {
+        rest = split(kg, rest, kg_atom(kg, t.dims[k]), &r);
+        ix[k] = kg_sx_of(kg, kb_let(kg->kb, "c", r));
+    }
+    if (t.rank > 0)
+        ix[0] = kg_sx_of(kg, rest);
+}
+
+void kg_loops_open(KGen *kg, Type t, const Sx **ix)
+{
+    if (kg->coop) {
+        kg_loops_open_shared(kg, t, ix);
+        return;
+    }
+    for (int k = 0; k < t.rank; k++)
+        ix[k] =
+            kg_sx_of(kg, kb_for(kg->kb, "c", kg_int(kg, 0), kg_atom(kg, t.dims[k]), kg_int(kg, 1)));
+}
+
+void kg_loops_close(KGen *kg, Type t)
+{
+    if (kg->coop) {
+        kg_close_shared(kg);
+        return;
+    }
+    for (int k = 0; k < t.rank; k++)
+        kb_end(kg->kb);
+}
+
+void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t)
+{
+    if (dst->mem == src->mem && lmad_eq(dst->at, src->at, t.rank))
+        return;
+    const Sx *ix[LMAD_MAX_RANK];
+    ASSERT(t.rank <= LMAD_MAX_RANK);
+    kg_sync(kg);
+    kg_loops_open(kg, t, ix);
+    loc_store(kg, dst, ix, t.rank, loc_load(kg, "x", src, ix, t.rank));
+    kg_loops_close(kg, t);
+    kg_touch(kg);
+    kg_sync(kg);
+}
+
+void kg_store(KGen *kg, const KLoc *dst, Type t, Atom v)
+{
+    if (t.rank > 0) {
+        kg_copy(kg, dst, kg_arr(kg, v.var), t);
+        return;
+    }
+    const KExp *x = kg_atom(kg, v);
+    if (!kg->coop) {
+        loc_store(kg, dst, NULL, 0, x);
+        return;
+    }
+    kg_sync(kg);
+    kg_if_first(kg);
+    loc_store(kg, dst, NULL, 0, x);
+    kb_end(kg->kb);
+    kg_touch(kg);
+    kg_sync(kg);
+}
+
+void kg_if_first(KGen *kg)
+{
+    kb_if(kg->kb, kg_eq(kg, kg->lid, kg_int(kg, 0)));
+}
+
+void kg_bind_row(KGen *kg, const Var *x, Atom arr, const Sx *i)
+{
+    const KLoc *l = kg_arr(kg, arr.var);
+    int rank = arr.var->type.rank;
+    if (rank == 1) {
+        kg_load(kg, x, l, &i, 1);
+        kg_touch(kg);
+    } else {
+        kg_bind_arr(kg, x, loc_row(kg, l, rank, i));
+    }
+}
+
+void kg_unflatten(KGen *kg, const KExp *flat, Var *const *idx, const Atom *widths, int n)
+{
+    const KExp *rest = flat, *r;
+    for (int k = n - 1; k > 0; k--) {
+        rest = split(kg, rest, kg_atom(kg, widths[k]), &r);
+        kg_let(kg, idx[k], r);
+    }
+    if (n > 0)
+        kg_let(kg, idx[0], rest);
+}
+
+/* --- Failures ------------------------------------------------------------------------------ */
+
+/* Records a failure at `site` unless cond holds. A thread then leaves its work; a group, whose
+ * threads all see the same, goes on, and the condition's value is returned. */
+static const KExp *check(KGen *kg, const KExp *cond, int site, const KExps *args)
+{
+    KBuild *b = kg->kb;
+    const KExp *ok = NULL;
+    if (kg->coop)
+        ok = cond = kb_let(b, "ok", cond);
+    kb_if(b, kx_not(kg->cx->perm, cond));
+    KStm *f = kb_stm(b, (KStm){.kind = KST_FAIL, .site = site});
+    f->args = *args;
+    kg->may_fail = true;
+    if (!kg->coop)
+        kb_leave(b, kg->work);
+    kb_end(b);
+    return ok;
+}
+
+static const KExp *scalars_atom(void *env, Atom a)
+{
+    return kg_atom(env, a);
+}
+
+Scalars kg_scalars(KGen *kg)
+{
+    return (Scalars){kg->cx->perm, scalars_atom, kg, kg->known};
+}
+
+void kg_assert(KGen *kg, const Stm *s)
+{
+    KExps args;
+    Scalars sc = kg_scalars(kg);
+    int site = assert_site(&sc, kg->pb->plan, s->exp, &args);
+    check(kg, kg_atom(kg, s->exp->assertion.cond), site, &args);
+}
+
+void kg_prim_checks(KGen *kg, const Exp *e)
+{
+    const char *msg;
+    Scalars sc = kg_scalars(kg);
+    const KExp *cond = scalar_check(&sc, e, &msg);
+    if (cond)
+        check(kg, cond, plan_site(kg->pb->plan, e->loc, msg), &(KExps){0});
+}
+
+/* The check of an INDEX or UPDATE; NULL, or in group mode the condition. */
+static const KExp *check_index(KGen *kg, const Exp *e)
+{
+    kg->guard = true;
+    Scalars sc = kg_scalars(kg);
+    const KExp *cond = index_check(&sc, e);
+    if (!cond)
+        return NULL;
+    KExps args;
+    int site = index_site(&sc, kg->pb->plan, e, &args);
+    return check(kg, cond, site, &args);
+}
+
+/* --- Index and update ---------------------------------------------------------------------- */
+
+/* x if ok, else 0. */
+static const Sx *if_ok(KGen *kg, const char *base, const KExp *ok, const Sx *x)
+{
+    const KExp *r = kx_select(kg->cx->perm, ok, kg_at(kg, x), kg_int(kg, 0));
+    return kg_sx_of(kg, kb_let(kg->kb, base, r));
+}
+
+/* A view whose check failed becomes one that always shows the block's first element. */
+static Lmad harmless(KGen *kg, Lmad l, int rank, const KExp *ok)
+{
+    const Sx **strides = NEWN(kg->cx->perm, const Sx *, rank);
+    Lmad r = {if_ok(kg, "off", ok, l.offset), strides};
+    for (int k = 0; k < rank; k++)
+        strides[k] = if_ok(kg, "stride", ok, l.strides[k]);
+    return r;
+}
+
+/* v := the element at l if ok, else 0. */
+static void load_if(KGen *kg, const Var *v, const KLoc *l, const KExp *ok)
+{
+    kg_var(kg, v, kg_zero(kg, v->type.elem));
+    kb_if(kg->kb, ok);
+    kg_set(kg, v, loc_load(kg, v->base, l, NULL, 0));
+    kb_end(kg->kb);
+}
+
+void kg_index(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    const KExp *ok = check_index(kg, e);
+    KLoc r = *kg_arr(kg, e->index.arr.var);
+    r.at = lmad_index(kg->cx, r.at, &e->index.at);
+    if (v->type.rank == 0) {
+        if (ok)
+            load_if(kg, v, &r, ok);
+        else
+            kg_load(kg, v, &r, NULL, 0);
+        kg_touch(kg);
+        return;
+    }
+    if (ok)
+        r.at = harmless(kg, r.at, v->type.rank, ok);
+    kg_bind_arr(kg, v, r);
+}
+
+/* The memory that an update of arr may write: arr's own if it is this thread's, else a copy. */
+static KLoc writable(KGen *kg, const Var *v, Atom arr)
+{
+    KLoc *l = kg_arr(kg, arr.var);
+    if (l->fresh)
+        return *l;
+    KLoc copy = kg_alloc(kg, v, v->type);
+    kg_copy(kg, &copy, l, v->type);
+    return copy;
+}
+
+void kg_update(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    Var *v = s->pat.at[0];
+    const KExp *ok = check_index(kg, e);
+    KLoc dst = writable(kg, v, e->update.arr);
+    kg_bind_arr(kg, v, dst);
+    KLoc part = dst;
+    part.at = lmad_index(kg->cx, dst.at, &e->update.at);
+    if (ok) {
+        kg_sync(kg); /* all barriers outside the branch, or all threads inside it: ok is uniform */
+        kb_if(kg->kb, ok);
+    }
+    kg_store(kg, &part, atom_type(e->update.val), e->update.val);
+    if (ok)
+        kb_end(kg->kb);
+}

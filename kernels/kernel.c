@@ -1,0 +1,562 @@
+/* The kernel builder: parameters are found while the text is made. */
+#include "kernels/kernel.h"
+
+#include "kir/verify.h"
+#include "kir/walk.h"
+#include "runtime/policy.h"
+
+#include <string.h>
+
+/* Arrays up to this size, known at compile time, are private arrays (registers where the driver
+ * can). */
+enum { PRIVATE_MAX_ELEMS = 64, PRIVATE_MAX_BYTES = 256 };
+
+static const char is_param[] = "param";
+
+/* A variable of the prologue, under its plain name. */
+static const KExp *prologue_var(KGen *kg, const char *name, PrimType t)
+{
+    KVar *v = NEW(kg->cx->perm, KVar);
+    *v = (KVar){.name = name, .type = ktype(t)};
+    return kx_var(kg->cx->perm, v);
+}
+
+static bool kg_is_host(KGen *kg, Atom a)
+{
+    return !a.var || !varmap_get(kg->vars, a.var) || varmap_get(kg->params_of, a.var);
+}
+
+static bool leaf_is_host(void *env, const Sx *leaf)
+{
+    return leaf->kind == SX_VAR && kg_is_host(env, atom_var((Var *)(uintptr_t)leaf->var));
+}
+
+KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg)
+{
+    KGen *kg = NEW(pb->cx->perm, KGen);
+    Arena *a = pb->cx->perm;
+    *kg = (KGen){.pb = pb, .cx = pb->cx, .seg = seg, .kind = kind, .kb = kb_new(a)};
+    kg->arrs = varmap_new(a);
+    kg->vars = varmap_new(a);
+    kg->params_of = varmap_new(a);
+    kg->results = varmap_new(a);
+    kg->hints = varmap_new(a);
+    kg->known = ranges_new(pb->cx, varmap_new(a));
+    kg->bounds =
+        sx_bounds_new(pb->cx, sx_facts_new(pb->cx, kg->known, SX_MAY_WRAP), leaf_is_host, kg);
+    pb_know_sizes(pb, kg->known);
+    kg->group_size = sx_size(pb->cx, SIZE_GROUP_SIZE);
+    kg->stopped = prologue_var(kg, "stopped", T_BOOL);
+    kg->lid = prologue_var(kg, "lid", T_I64);
+    vec_push(a, &kg->params, (KParam){.kind = KP_FAILURE, .name = "failure"});
+    return kg;
+}
+
+/* --- Scalars ------------------------------------------------------------------------------- */
+
+/* The same code may be made twice: only the first variable gets the plain name. */
+KVar *kg_bind(KGen *kg, const Var *v)
+{
+    KVar *kv = NEW(kg->cx->perm, KVar);
+    bool again = varmap_get(kg->vars, v) != NULL;
+    *kv = (KVar){.name = again ? kb_name(kg->kb, v->base) : var_c_name(v),
+                 .type = ktype(v->type.elem)};
+    varmap_put(kg->vars, v, kv);
+    varmap_del(kg->params_of, v);
+    return kv;
+}
+
+/* Is there a variable further out that takes v's value? It is v from here on. */
+static bool takes(KGen *kg, const Var *v, const KExp *x)
+{
+    KVar *r = varmap_get(kg->results, v);
+    if (!r)
+        return false;
+    varmap_put(kg->vars, v, r);
+    if (x)
+        kb_set(kg->kb, r, x);
+    return true;
+}
+
+void kg_let(KGen *kg, const Var *v, const KExp *x)
+{
+    if (!takes(kg, v, x))
+        kb_let_var(kg->kb, kg_bind(kg, v), x);
+}
+
+void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n)
+{
+    if (varmap_get(kg->results, v))
+        takes(kg, v, loc_load(kg, v->base, l, ix, n));
+    else
+        kb_load_var(kg->kb, kg_bind(kg, v), l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
+}
+
+void kg_var(KGen *kg, const Var *v, const KExp *init)
+{
+    if (!takes(kg, v, init))
+        kb_var_var(kg->kb, kg_bind(kg, v), init);
+}
+
+void kg_set(KGen *kg, const Var *v, const KExp *x)
+{
+    kb_set(kg->kb, varmap_get(kg->vars, v), x);
+}
+
+static KVar *need_scalar(KGen *kg, const Var *v)
+{
+    KVar *kv = varmap_get(kg->vars, v);
+    if (kv)
+        return kv;
+    if (v->type.rank != 0)
+        ice(v->loc, "array %s used as a scalar", var_text(v));
+    kv = kg_bind(kg, v);
+    KParam p = {.kind = KP_SCALAR, .name = kv->name, .var = kv, .type = v->type.elem};
+    p.atom = atom_var((Var *)v);
+    if (p.type == T_I64)
+        p.value = sx_var(kg->cx, v);
+    vec_push(kg->cx->perm, &kg->params, p);
+    varmap_put(kg->params_of, v, is_param);
+    return kv;
+}
+
+const KExp *kg_atom(KGen *kg, Atom a)
+{
+    if (a.var)
+        return kg_of(kg, need_scalar(kg, a.var));
+    return kx_const(kg->cx->perm, a.c);
+}
+
+const Sx *kg_sx(KGen *kg, Atom a)
+{
+    if (a.var)
+        need_scalar(kg, a.var);
+    return sx_atom(kg->cx, a);
+}
+
+const Sx *kg_sx_of(KGen *kg, const KExp *x)
+{
+    if (x->kind == KE_CONST)
+        return sx_const(kg->cx, x->c.i);
+    if (x->kind != KE_VAR)
+        x = kb_let(kg->kb, "at", x);
+    return sx_kvar(kg->cx, x->var, x->var->name);
+}
+
+const KExp *kg_scalar(KGen *kg, const Exp *e)
+{
+    Scalars sc = kg_scalars(kg);
+    return scalar_exp(&sc, e);
+}
+
+/* --- Sizes --------------------------------------------------------------------------------- */
+
+static const KExp *at_op(KGen *kg, const Sx *sx)
+{
+    const KExp *x = kg_at(kg, sx->a), *y = kg_at(kg, sx->b);
+    switch (sx->kind) {
+    case SX_ADD: return kg_add(kg, x, y);
+    case SX_SUB: return kg_sub(kg, x, y);
+    case SX_MUL: return kg_mul(kg, x, y);
+    case SX_DIV: return kg_quot(kg, x, y);
+    case SX_CEILDIV: return kg_quot(kg, kg_sub(kg, kg_add(kg, x, y), kg_int(kg, 1)), y);
+    case SX_MOD: return kg_rem(kg, x, y);
+    case SX_MIN: return kg_min(kg, x, y);
+    case SX_MAX: return kg_max(kg, x, y);
+    case SX_SELECT: {
+        const KExp *c = kx_ne(kg->cx->perm, kg_at(kg, sx->cond), kg_int(kg, 0));
+        return kx_select(kg->cx->perm, c, x, y);
+    }
+    case SX_CONST:
+    case SX_VAR:
+    case SX_KVAR:
+    case SX_SIZE: break;
+    }
+    ice(kg->at, "a size that only the host knows, inside a kernel");
+}
+
+const KExp *kg_at(KGen *kg, const Sx *sx)
+{
+    switch ((int)sx->kind) { /* leaves; the rest are operations */
+    case SX_CONST: return kg_int(kg, sx->k);
+    case SX_VAR: return kg_of(kg, need_scalar(kg, sx->var));
+    case SX_KVAR: return kg_of(kg, sx->kvar);
+    }
+    return at_op(kg, sx);
+}
+
+static KVar *kg_param_sx(KGen *kg, const char *base, const Sx *value)
+{
+    for (int i = 0; i < kg->params.n; i++) {
+        const KParam *p = &kg->params.at[i];
+        if (p->kind == KP_SCALAR && p->type == T_I64 && p->value && sx_eq(p->value, value))
+            return p->var;
+    }
+    KParam p = {.kind = KP_SCALAR, .type = T_I64, .value = value};
+    p.var = kb_var_new(kg->kb, base, ktype(T_I64));
+    p.name = p.var->name;
+    vec_push(kg->cx->perm, &kg->params, p);
+    return p.var;
+}
+
+static void need_leaf(void *env, const Sx *x)
+{
+    if (x->kind == SX_VAR)
+        need_scalar(env, x->var);
+}
+
+const Sx *kg_host_sx(KGen *kg, const Sx *sx)
+{
+    if (!sx_is_polynomial(sx))
+        return kg_sx_of(kg, kg_of(kg, kg_param_sx(kg, "size", sx)));
+    sx_leaves(sx, need_leaf, kg);
+    return sx;
+}
+
+const KExp *kg_host(KGen *kg, const Sx *sx)
+{
+    return kg_at(kg, kg_host_sx(kg, sx));
+}
+
+/* --- Blocks and arrays --------------------------------------------------------------------- */
+
+static KBuf *push_mem(KGen *kg, const char *name, Mem *mem, PrimType elem)
+{
+    KBuf *buf = NEW(kg->cx->perm, KBuf);
+    /* Blocks are passed whole. */
+    *buf = (KBuf){.name = name, .space = KS_GLOBAL, .elem = elem, .align = RT_BLOCK_ALIGN};
+    KParam p = {.kind = KP_MEM, .name = name, .buf = buf, .type = elem, .mem = mem};
+    vec_push(kg->cx->perm, &kg->params, p);
+    return buf;
+}
+
+KBuf *kg_param_mem(KGen *kg, Mem *mem, PrimType elem)
+{
+    bool taken = false;
+    for (int i = 0; i < kg->params.n; i++) {
+        const KParam *p = &kg->params.at[i];
+        if (p->kind != KP_MEM || p->mem != mem)
+            continue;
+        if (p->type == elem)
+            return p->buf;
+        taken = true;
+    }
+    return push_mem(kg, taken ? kb_name(kg->kb, mem->name) : mem->name, mem, elem);
+}
+
+KBuf *kg_param_out(KGen *kg, const char *base, PrimType elem)
+{
+    return push_mem(kg, kb_name(kg->kb, base), NULL, elem);
+}
+
+void kg_updates(KGen *kg, const Mem *mem)
+{
+    for (int i = 0; i < kg->params.n; i++)
+        if (kg->params.at[i].kind == KP_MEM && kg->params.at[i].mem == mem)
+            kg->params.at[i].updated = true;
+}
+
+KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count)
+{
+    KBuf *buf = kb_buf_new(kg->kb, base, KS_LOCAL, elem);
+    KParam p = {.kind = KP_LOCAL, .name = buf->name, .buf = buf, .type = elem};
+    p.bytes = sx_mul(kg->cx, count, sx_const(kg->cx, prim_type_bytes[elem]));
+    vec_push(kg->cx->perm, &kg->params, p);
+    return buf;
+}
+
+void kg_bind_arr(KGen *kg, const Var *v, KLoc loc)
+{
+    KLoc *l = NEW(kg->cx->perm, KLoc);
+    *l = loc;
+    varmap_put(kg->arrs, v, l);
+    for (int i = 0; i < kg->locals.n; i++)
+        if (kg->locals.at[i].buf == loc.mem)
+            vec_push(kg->cx->perm, &kg->locals.at[i].users, (Var *)v);
+}
+
+Lmad kg_host_lmad(KGen *kg, Lmad l, int rank)
+{
+    const Sx **strides = NEWN(kg->cx->perm, const Sx *, rank);
+    Lmad r = {kg_host_sx(kg, l.offset), strides};
+    for (int k = 0; k < rank; k++)
+        strides[k] = kg_host_sx(kg, l.strides[k]);
+    return r;
+}
+
+static KLoc host_array(KGen *kg, const ArrLoc *a, Type t)
+{
+    KLoc l = {.mem = kg_param_mem(kg, a->mem, t.elem)};
+    l.at = kg_host_lmad(kg, a->at, t.rank);
+    return l;
+}
+
+KLoc *kg_arr(KGen *kg, const Var *v)
+{
+    KLoc *l = varmap_get(kg->arrs, v);
+    if (l)
+        return l;
+    kg_bind_arr(kg, v, host_array(kg, pb_loc(kg->pb, v), v->type));
+    return varmap_get(kg->arrs, v);
+}
+
+KLoc kg_result(KGen *kg, const ArrLoc *a, Type t)
+{
+    KLoc l = host_array(kg, a, t);
+    l.fresh = true;
+    return l;
+}
+
+/* --- Memory of a thread -------------------------------------------------------------------- */
+
+const Sx *kg_bound(KGen *kg, Atom a)
+{
+    return sx_upper(kg->bounds, sx_atom(kg->cx, a));
+}
+
+static bool const_count(Type t, int64_t *count)
+{
+    *count = 1;
+    for (int k = 0; k < t.rank; k++) {
+        if (t.dims[k].var || t.dims[k].c.i < 0)
+            return false;
+        *count *= t.dims[k].c.i;
+        if (*count > PRIVATE_MAX_ELEMS)
+            return false;
+    }
+    return *count * prim_type_bytes[t.elem] <= PRIVATE_MAX_BYTES;
+}
+
+const Sx *kg_bound_count(KGen *kg, Type t)
+{
+    const Sx *count = sx_const(kg->cx, 1);
+    for (int k = 0; k < t.rank; k++) {
+        const Sx *d = kg_bound(kg, t.dims[k]);
+        if (!d)
+            return NULL;
+        /* A bound may be negative, and so may a size that a branch not taken would check. */
+        if (!kg_is_host(kg, t.dims[k]) || !pb_is_natural(kg->pb, t.dims[k]))
+            d = sx_op(kg->cx, SX_MAX, d, sx_const(kg->cx, 0));
+        count = sx_mul(kg->cx, count, d);
+    }
+    return count;
+}
+
+/* Are all sizes of t known to the host? */
+static bool kg_is_regular(KGen *kg, Type t)
+{
+    for (int k = 0; k < t.rank; k++)
+        if (!kg_is_host(kg, t.dims[k]))
+            return false;
+    return true;
+}
+
+static KLoc alloc_private(KGen *kg, const Var *v, Type t, int64_t count)
+{
+    KLoc l = {.mem = kb_array(kg->kb, v ? v->base : "tmp", t.elem, count), .fresh = true};
+    l.at = lmad_permuted(kg->cx, t, NULL);
+    return l;
+}
+
+/* The work-item's number in the grid. */
+const KExp *kg_global_id(KGen *kg)
+{
+    return kg_add(kg, kg_mul(kg, kg_id(kg, KID_GROUP), kg_id(kg, KID_GROUP_SIZE)), kg->lid);
+}
+
+/* The number of work-items in the grid. */
+const KExp *kg_global_size(KGen *kg)
+{
+    return kg_id(kg, KID_GRID_SIZE);
+}
+
+/* A slice of a global block for each thread. On a GPU element k of thread t is number k*T + t, so
+ * that neighbouring threads touch neighbouring elements; on a CPU a thread's elements are
+ * consecutive. */
+static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const Sx *count)
+{
+    Ctx *cx = kg->cx;
+    Arena *a = cx->perm;
+    if (!kg_is_regular(kg, t))
+        kg_irregular(kg, false, "memory bounded before the launch");
+    if (!kg->max_threads)
+        ice(kg->seg->loc, "thread memory in a kernel without a bound on its threads");
+    const Sx *bytes =
+        sx_mul(cx, sx_mul(cx, count, kg->max_threads), sx_const(cx, prim_type_bytes[t.elem]));
+    Mem *mem = pb_alloc(kg->pb, v ? v->base : "thread", bytes);
+    KLoc l = {.mem = kg_param_mem(kg, mem, t.elem), .fresh = true};
+    l.mem->unshared = true;
+    const KExp *woven = kg_id(kg, KID_COALESCES);
+    kb_enter(kg->kb, &kg->top);
+    if (!kg->thread_stride)
+        kg->thread_stride =
+            kb_let(kg->kb, "thread_stride", kx_select(a, woven, kg_global_size(kg), kg_int(kg, 1)));
+    const KExp *thread = kg_global_id(kg), *n = kg_host(kg, count);
+    const KExp *off =
+        kb_let(kg->kb, v ? v->base : "thread", kx_select(a, woven, thread, kg_mul(kg, thread, n)));
+    kb_end(kg->kb);
+    kg->uses_scratch = true;
+    l.at = lmad_row_major(cx, t, kg_sx_of(kg, off), kg_sx_of(kg, kg->thread_stride));
+    return l;
+}
+
+bool kg_is_private(KGen *kg, Type t)
+{
+    int64_t count;
+    return !kg->coop && const_count(t, &count);
+}
+
+typedef struct {
+    KGen *kg;
+    KLoc dest;
+} Hint;
+
+static bool take_hint(void *env, const Var *v, Lmad at)
+{
+    const Hint *h = env;
+    if (varmap_get(h->kg->hints, v))
+        return false;
+    KLoc *d = NEW(h->kg->cx->perm, KLoc);
+    *d = h->dest;
+    d->at = at;
+    varmap_put(h->kg->hints, v, d);
+    return true;
+}
+
+void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest)
+{
+    Hint h = {kg, dest};
+    place_wish(kg->cx, b, v, dest.at, take_hint, &h);
+}
+
+KLoc kg_alloc(KGen *kg, const Var *v, Type t)
+{
+    KLoc *hint = v ? varmap_get(kg->hints, v) : NULL;
+    if (hint)
+        return *hint;
+    if (kg->coop)
+        return group_alloc(kg, v, t);
+    int64_t count;
+    if (const_count(t, &count))
+        return alloc_private(kg, v, t, count);
+    const Sx *bound = kg_bound_count(kg, t);
+    return bound ? alloc_scratch(kg, v, t, bound) : heap_alloc(kg, v, t);
+}
+
+/* --- Failures ------------------------------------------------------------------------------ */
+
+WorkMark kg_work_begin(KGen *kg)
+{
+    WorkMark m = {kg->work, heap_mark(kg)};
+    kg->work = kb_work(kg->kb);
+    return m;
+}
+
+void kg_work_end(KGen *kg, WorkMark m)
+{
+    kb_end(kg->kb);
+    heap_release(kg, m.heap);
+    kg->work = m.work;
+}
+
+bool kg_work_fails(KGen *kg)
+{
+    return kir_leaves(&kg->work->body[0], kg->work);
+}
+
+const KExp *kg_zero(KGen *kg, PrimType t)
+{
+    return kx_const(kg->cx->perm, (Const){.type = t});
+}
+
+/* --- The finished kernel ------------------------------------------------------------------- */
+
+/* "segmap^1 <xs in xss> <x in xs>" as the paper prints it. */
+static const char *what_text(KGen *kg)
+{
+    const Exp *e = kg->seg;
+    if (!exp_is_seg(e))
+        return form_info[e->kind].text[0] ? form_info[e->kind].text : form_info[e->kind].tag;
+    return arena_printf(kg->cx->perm, "%s^%d %s", form_info[e->kind].text, e->seg.level,
+                        nest_text(&e->seg.nest));
+}
+
+/* What every kernel begins with. */
+static void prologue(KGen *kg)
+{
+    KBuild *b = kg->kb;
+    const KExp *before = kg->guard ? kg_id(kg, KID_FAILED_BEFORE) : kx_bool(kg->cx->perm, false);
+    kb_insert(b, (KPlace){&kg->top, 0},
+              (KStm){.kind = KST_LET, .var = (KVar *)kg->lid->var, .x = {kg_id(kg, KID_LOCAL)}});
+    kb_insert(b, (KPlace){&kg->top, 0},
+              (KStm){.kind = KST_LET, .var = (KVar *)kg->stopped->var, .x = {before}});
+}
+
+void kg_if_teams(KGen *kg)
+{
+    kb_if(kg->kb, kg_id(kg, KID_TEAMS));
+}
+
+void kg_if_single(KGen *kg)
+{
+    kb_if(kg->kb, kx_not(kg->cx->perm, kg_id(kg, KID_TEAMS)));
+}
+
+static KFun *finished_fun(KGen *kg, const Kernel *k)
+{
+    KFun *f = kg->kb->fun;
+    prologue(kg);
+    vec_append(kg->cx->perm, &kg->top, &f->body);
+    f->body = kg->top;
+    f->name = k->name;
+    f->what = arena_printf(kg->cx->perm, "%s: %s", kg->kind, k->what);
+    f->loc = k->loc;
+    f->place = diag_place_str(k->loc);
+    f->may_fail = k->may_fail;
+    for (int i = 0; i < kg->params.n; i++) {
+        const KParam *p = &kg->params.at[i];
+        vec_push(kg->cx->perm, &f->params, (KFormal){p->kind, p->buf, p->var});
+    }
+    return f;
+}
+
+Kernel *kg_finish(KGen *kg)
+{
+    Ctx *cx = kg->cx;
+    Kernel k = {.loc = kg->seg->loc, .seg = kg->seg};
+    k.may_fail = kg->may_fail;
+    k.what = what_text(kg);
+    k.irregulars = kg->irregulars;
+    k.name = arena_printf(kg->cx->perm, "%s_%s_%d", kg->kind, c_ident(kg->pb->entry->name),
+                          kg->pb->plan->kernels.n);
+    k.params = kg->params;
+    k.fun = finished_fun(kg, &k);
+    if (cx->verify)
+        kir_verify(k.fun, "plan");
+    return kernel_intern(kg->pb->plan, cx, k);
+}
+
+void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups)
+{
+    HostOp op = {.kind = H_LAUNCH, .loc = kg->seg->loc, .kernel = k, .n_launch_dims = 1};
+    op.groups[0] = groups;
+    op.local[0] = kg->group_size;
+    int j = 0;
+    for (int i = 0; i < kg->params.n; i++) {
+        KParam p = kg->params.at[i];
+        if (p.kind == KP_MEM && !p.mem)
+            p.mem = outs[j++];
+        vec_push(kg->cx->perm, &op.args, p);
+    }
+    pb_op(kg->pb, op);
+}
+
+void kg_launch(KGen *kg, Kernel *k, const Sx *groups)
+{
+    kg_launch_on(kg, k, NULL, groups);
+}
+
+const Sx *sx_team_size(Ctx *cx)
+{
+    return sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP_SIZE), sx_size(cx, SIZE_TEAM_LIMIT));
+}

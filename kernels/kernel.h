@@ -1,0 +1,356 @@
+/* Inside a kernel: how one kernel (kir/kir.h) is made from SEG-dialect code.
+ *
+ *   kernel.c     the builder: parameters, variables, thread memory, the finished kernel, launches
+ *   access.c     elements, views, copies, bounds checks
+ *   heap.c       memory for arrays whose sizes only the thread knows
+ *   body.c       statements of one thread, or uniformly of a work-group
+ *   carry.c      loops and the values they carry from one iteration to the next
+ *   soac.c       sequential map, reduce, scan, redomap, scanomap, scatter
+ *   hist.c       sequential histograms; updates of bins (hist.h)
+ *   nest.c       index spaces of seg constructs; what their kernels have in common
+ *   segmap.c segred.c segscan.c segscatter.c seghist.c   level 1
+ *   group.c groupseg.c groupscan.c             level 0 inside a level-1 segmap
+ *
+ * Two modes of the same walk over statements:
+ *   thread mode (kg->coop false)  the code belongs to one work-item;
+ *   group mode  (kg->coop true)   all work-items of a group execute it: scalars are computed
+ *       redundantly and are the same everywhere, arrays lie in local memory and are written by all
+ *       together. Shared memory is written only between barriers, see kg_sync.
+ *
+ * A variable that the kernel does not bind is the host's: kg_atom and kg_arr make it a parameter at
+ * its first use. Index arithmetic is made of sizes (size/size.h) and becomes expressions in kg_at.
+ */
+#ifndef KERNELS_KERNEL_H
+#define KERNELS_KERNEL_H
+
+#include "plan/expr.h"
+#include "kernels/makers.h"
+#include "memory/place.h"
+#include "size/prove.h"
+
+/* Where an array's elements lie inside a kernel. */
+typedef struct {
+    KBuf *mem;
+    Lmad at;    /* over variables of the kernel */
+    bool fresh; /* memory of this thread (group mode: group), may be written in place */
+    bool heap;  /* in the thread's heap (heap.c) */
+} KLoc;
+
+/* A local-memory buffer of a group-mode kernel, reused when nothing in it is live (group.c). */
+typedef struct {
+    KBuf *buf;
+    const Sx *count; /* elements, a host expression */
+    bool free;
+    const Body *home; /* the body in which it was allocated ... */
+    int depth;        /* ... and how many bodies enclose that */
+    Vars users;       /* arrays that lie in it */
+} LocalBuf;
+typedef VEC(LocalBuf) LocalBufs;
+
+typedef struct {
+    PlanBuild *pb; /* of the construct at work */
+    Ctx *cx;
+    const Exp *seg;
+    const char *kind; /* "segmap": begins the kernel's name */
+    KBuild *kb;       /* the kernel being made */
+    KBlock top;       /* declarations at the kernel's beginning */
+    KParams params;
+    const KExp *lid,
+        *stopped;      /* the work-item's number in its group; has an earlier launch failed? */
+    VarMap *arrs;      /* array variable -> KLoc* */
+    VarMap *vars;      /* scalar variable -> its KVar */
+    VarMap *params_of; /* set: those that are parameters */
+    VarMap *results;   /* scalar variable -> KVar bound further out that takes its value */
+    VarMap *hints;     /* array variable -> KLoc*: where its value is wanted */
+    Ranges *known;     /* of numbers, at the place where code is made */
+    SxBounds *bounds;  /* of sizes computed here, as host expressions */
+    bool coop;         /* group mode */
+    bool clean;        /* group mode: nothing touched shared memory since the last barrier */
+    bool may_fail;     /* records failures */
+    bool guard;        /* does nothing once an earlier launch failed: its data decide addresses */
+    bool uses_scratch; /* has thread memory in a global block: the number of threads is bounded */
+    bool uses_heap;    /* ... or a heap */
+    bool heap_dirty;   /* something was taken from the heap since the last mark */
+    KVar *heap_top;    /* bytes in use */
+    const KExp *heap_mine;            /* where the thread's chunk begins */
+    const KExp *thread_stride;        /* between elements of a thread's slice of a global block */
+    KBuf *heap, *heaps[N_PRIM_TYPES]; /* the thread's chunk, and as elements of a type */
+    bool solo;                        /* level-0 constructs are executed by one thread */
+    bool unshareable; /* group mode: an array that the group shares has no known bound */
+    Loc at;           /* of the statement at work */
+    Irregulars irregulars;
+    const KStm *work;      /* the thread's present piece of work: failures leave it */
+    const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
+    const Sx *group_size;  /* host: work-items a group */
+    LocalBufs locals;
+    const Body *body; /* the innermost body at work */
+    int depth;
+} KGen;
+
+/* --- kernel.c ------------------------------------------------------------------------------ */
+
+KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg);
+/* The variable of the kernel that v is, new: to be bound by what the caller makes next. */
+KVar *kg_bind(KGen *kg, const Var *v);
+void kg_let(KGen *kg, const Var *v, const KExp *x);                              /* binds v to x */
+void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n); /* to an element */
+/* Binds v to a variable that changes; init may be NULL. kg_set changes it. */
+void kg_var(KGen *kg, const Var *v, const KExp *init);
+void kg_set(KGen *kg, const Var *v, const KExp *x);
+/* A scalar atom; a host variable becomes a parameter. */
+const KExp *kg_atom(KGen *kg, Atom a);
+const Sx *kg_sx(KGen *kg, Atom a); /* the same as a size */
+/* An expression of the kernel as a size: it gets a name unless it is a constant or has one. */
+const Sx *kg_sx_of(KGen *kg, const KExp *x);
+/* A size over variables of the kernel (and of the host: parameters) as exact arithmetic. */
+const KExp *kg_at(KGen *kg, const Sx *sx);
+/* A scalar expression (PRIM, CONV, ATOM). */
+const KExp *kg_scalar(KGen *kg, const Exp *e);
+/* The value of a host expression, through parameters: as a size, as an expression. */
+const Sx *kg_host_sx(KGen *kg, const Sx *sx);
+const KExp *kg_host(KGen *kg, const Sx *sx);
+Lmad kg_host_lmad(KGen *kg, Lmad l, int rank);
+/* A parameter for a host value / a block, shared when there is one already. */
+KBuf *kg_param_mem(KGen *kg, Mem *mem, PrimType elem);
+/* A block that each launch gives (kg_launch_on). */
+KBuf *kg_param_out(KGen *kg, const char *base, PrimType elem);
+/* The kernel reads and writes this block, so that a second launch would not do the same as the
+ * first. */
+void kg_updates(KGen *kg, const Mem *mem);
+KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count);
+
+/* Open a branch for targets whose work-items work together in a group (trait TEAMS), or those
+ * where each works by itself; kb_else and kb_end go with it. */
+void kg_if_teams(KGen *kg);
+void kg_if_single(KGen *kg);
+const KExp *kg_global_id(KGen *kg);   /* the work-item's number in the grid ... */
+const KExp *kg_global_size(KGen *kg); /* ... of so many */
+
+/* Short forms of what makers write most. kx: (kg, x, y) -> expression. */
+#define KX_ARENA(kg)      ((kg)->cx->perm)
+#define kg_int(kg, k)     kx_int(KX_ARENA(kg), (k))
+#define kg_id(kg, id)     kx_id(KX_ARENA(kg), (id))
+#define kg_add(kg, x, y)  kx_add(KX_ARENA(kg), (x), (y))
+#define kg_sub(kg, x, y)  kx_sub(KX_ARENA(kg), (x), (y))
+#define kg_mul(kg, x, y)  kx_mul(KX_ARENA(kg), (x), (y))
+#define kg_quot(kg, x, y) kx_quot(KX_ARENA(kg), (x), (y))
+#define kg_rem(kg, x, y)  kx_rem(KX_ARENA(kg), (x), (y))
+#define kg_min(kg, x, y)  kx_min(KX_ARENA(kg), (x), (y))
+#define kg_max(kg, x, y)  kx_max(KX_ARENA(kg), (x), (y))
+#define kg_lt(kg, x, y)   kx_lt(KX_ARENA(kg), (x), (y))
+#define kg_le(kg, x, y)   kx_le(KX_ARENA(kg), (x), (y))
+#define kg_eq(kg, x, y)   kx_eq(KX_ARENA(kg), (x), (y))
+#define kg_and(kg, x, y)  kx_and(KX_ARENA(kg), (x), (y))
+#define kg_of(kg, v)      kx_var(KX_ARENA(kg), (v))
+
+/* An upper bound, as a host expression, of an i64 atom; NULL if none is known. */
+const Sx *kg_bound(KGen *kg, Atom a);
+
+/* The number of elements of an array of type t, or a bound of it, as a host expression; NULL where
+ * none is known. */
+const Sx *kg_bound_count(KGen *kg, Type t);
+
+/* Array locations. */
+KLoc *kg_arr(KGen *kg, const Var *v);
+void kg_bind_arr(KGen *kg, const Var *v, KLoc loc);
+/* Memory for an array of type t: a private array, a slice of a global block, the thread's heap, or
+ * local memory. A hint for v (may be NULL) is taken instead. */
+KLoc kg_alloc(KGen *kg, const Var *v, Type t);
+/* v, if b binds it, is wanted at dest: its maker is told so. */
+void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest);
+/* Would an array of this type be a private one? */
+bool kg_is_private(KGen *kg, Type t);
+
+/* Pieces of work that end early on failure: between begin and end, failures jump to the end.
+ * Returns the state to give back to kg_work_end. */
+typedef struct {
+    KPlace at;
+    bool dirty;
+} HeapMark;
+typedef struct {
+    const KStm *work;
+    HeapMark heap;
+} WorkMark;
+WorkMark kg_work_begin(KGen *kg);
+void kg_work_end(KGen *kg, WorkMark m);
+bool kg_work_fails(KGen *kg); /* can the present piece of work end early, so far? */
+const KExp *kg_zero(KGen *kg, PrimType t);
+/* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with the blocks
+ * `outs` in place of the parameters made by kg_param_out. */
+Kernel *kg_finish(KGen *kg);
+void kg_launch(KGen *kg, Kernel *k, const Sx *groups);
+void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups);
+
+/* Work-items of a group that share out work; 1 where the trait TEAMS is not. */
+const Sx *sx_team_size(Ctx *cx);
+
+/* --- access.c ------------------------------------------------------------------------------ */
+
+/* The element; the store of one. */
+const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n);
+void loc_store(KGen *kg, const KLoc *l, const Sx *const *ix, int n, const KExp *x);
+void loc_store_at(KGen *kg, KPlace p, const KLoc *l, const KExp *x); /* the only one, at p */
+/* Row i of the array (of the given rank). */
+KLoc loc_row(KGen *kg, const KLoc *l, int rank, const Sx *i);
+KLoc loc_row_n(KGen *kg, const KLoc *l, int rank, const Sx *const *ix, int n);
+/* Copies all elements of an array of type t; in group mode cooperatively, between barriers. */
+void kg_copy(KGen *kg, const KLoc *dst, const KLoc *src, Type t);
+/* Loops over all positions of a shape; ix (t.rank of them) become their indices. In group mode the
+ * positions are dealt out to the threads. */
+void kg_loops_open(KGen *kg, Type t, const Sx **ix);
+void kg_loops_close(KGen *kg, Type t);
+void kg_loops_open_shared(KGen *kg, Type t, const Sx **ix); /* always dealt out; kg_close_shared */
+/* A loop in which the threads of a group share out 0 .. total-1; this thread's number. straight: it
+ * will hold little code, without loops. */
+const KExp *kg_open_shared(KGen *kg, const KExp *total, bool straight);
+void kg_close_shared(KGen *kg);
+/* Stores v (scalar or array of type t) at loc; array values already there are left. */
+void kg_store(KGen *kg, const KLoc *dst, Type t, Atom v);
+/* Binds x (scalar: declared and loaded; array: a view) to row i of arr. */
+void kg_bind_row(KGen *kg, const Var *x, Atom arr, const Sx *i);
+/* The flat number's indices in a shape: declares them by the given variables, outermost first. */
+void kg_unflatten(KGen *kg, const KExp *flat, Var *const *idx, const Atom *widths, int n);
+void kg_meet(KGen *kg);
+/* Group mode: a barrier unless there was just one. Thread mode: nothing. */
+void kg_sync(KGen *kg);
+void kg_if_first(KGen *kg); /* opens the branch of the group's first work-item */
+Scalars kg_scalars(KGen *kg);
+void kg_touch(KGen *kg); /* shared memory is read or written from here on */
+
+void kg_index(KGen *kg, const Stm *s);
+void kg_update(KGen *kg, const Stm *s);
+void kg_assert(KGen *kg, const Stm *s);
+/* Checks of a scalar operation that may trap (division). */
+void kg_prim_checks(KGen *kg, const Exp *e);
+
+/* --- heap.c -------------------------------------------------------------------------------- */
+
+/* Notes the statement at work as irregular, for explain. */
+void kg_irregular(KGen *kg, bool heap, const char *text);
+/* Memory from the heap for an array of type t, whose sizes are known now. */
+KLoc heap_alloc(KGen *kg, const Var *v, Type t);
+/* An array of type t that lies at the offset held by variable off. */
+KLoc heap_at(KGen *kg, Type t, const KVar *off);
+/* Between the two, at the same depth of blocks, what is taken from the heap is given back. */
+HeapMark heap_mark(KGen *kg);
+void heap_release(KGen *kg, HeapMark m);
+/* In a branch: off := where array v lies in the heap, which is copied there if it lies elsewhere.
+ */
+void heap_join(KGen *kg, KVar *off, const Var *v);
+/* The arrays of changing size that a loop carries. */
+typedef struct {
+    KVar *off;        /* where the param lies */
+    const Var *next;  /* the next value */
+    KVar *src;        /* where that lies */
+    const KExp *size; /* its bytes */
+} HeapMove;
+typedef struct {
+    const KExp *base; /* the heap's top before the loop */
+    int n;
+    HeapMove *at;
+} HeapCarry;
+void heap_carry_open(KGen *kg, HeapCarry *hc);
+/* The variable for a param that starts as init. */
+KVar *heap_carry_begin(KGen *kg, const Var *param, const Var *init);
+/* At the end of an iteration: params := next values, the rest is given back. */
+void heap_carry_step(KGen *kg, HeapCarry *hc);
+
+/* --- body.c -------------------------------------------------------------------------------- */
+
+void kg_stm(KGen *kg, const Stm *s);
+void kg_stms(KGen *kg, const Body *b);
+
+/* --- carry.c ------------------------------------------------------------------------------- */
+
+/* One value carried by a loop. */
+typedef struct {
+    const Var *param;
+    bool array;
+    bool buffers; /* the next value is built beside the present one */
+    bool swaps;   /* ... and they change roles; else it is copied back */
+    bool moves;   /* its size changes: it lies in the heap */
+    KVar *off;
+    KVar *cur_at, *next_at; /* swaps: the offsets */
+    KLoc cur, next;
+} Carry;
+typedef struct {
+    Carry *at;
+    int n;
+    HeapMark turn; /* no array changes its size: the heap at the start of an iteration */
+    HeapCarry heap;
+} Carries;
+/* Declares and initialises the params before a loop whose body ends with `res`; pats (may be NULL)
+ * name the final values, so that hints for them are used. */
+Carries *carry_begin(KGen *kg, const Vars *params, int n, const Atoms *inits, const Body *b,
+                     const Atom *res, Var *const *pats);
+/* First thing in the loop. */
+void carry_turn(KGen *kg, Carries *c);
+/* To be called before the body's statements: tells where the results are wanted. */
+void carry_hint(KGen *kg, Carries *c, const Body *b, const Atom *res);
+/* At the end of an iteration: params := res. */
+void carry_step(KGen *kg, Carries *c, const Atom *res);
+/* After the loop: pats are the last params. */
+void carry_end(KGen *kg, Carries *c, Var *const *pats);
+/* The loop that was just opened is unrolled so many times (-1: whole); if e asks for it. */
+void kg_loop_unroll(KGen *kg, int times);
+void kg_unroll(KGen *kg, const Exp *e);
+void kg_loop(KGen *kg, const Stm *s);
+
+/* --- soac.c -------------------------------------------------------------------------------- */
+
+void kg_soac(KGen *kg, const Stm *s);
+void kg_scatter(KGen *kg, const Stm *s);
+void kg_hist(KGen *kg, const Stm *s);
+/* Where the destinations of s are written in place: copies of those that are not ours to write. */
+KLoc *kg_dests(KGen *kg, const Stm *s, const Dests *dests);
+/* Binds params to row i of the arrays. */
+void kg_bind_rows(KGen *kg, Var *const *params, const Atoms *arrs, const Sx *i);
+const KExp *kg_in_bounds(KGen *kg, Atom i, Atom n); /* 0 <= i < n */
+/* Writes one scatter value: dest[ix] = val unless out of bounds. */
+void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, Atom val);
+/* Binds params to atoms (scalars are declared, arrays are aliases). */
+void kg_bind_params(KGen *kg, Var *const *params, const Atom *args, int n);
+
+/* --- nest.c -------------------------------------------------------------------------------- */
+
+/* Product of the widths of dimensions from .. to-1. */
+const Sx *nest_size(Ctx *cx, const Nest *nest, int from, int to);    /* host */
+const Sx *nest_size_k(KGen *kg, const Nest *nest, int from, int to); /* kernel */
+/* Binds the indices of dimensions 0..n-1 from a flat number, and their xs. */
+void nest_bind(KGen *kg, const Nest *nest, int n, const KExp *flat);
+/* The same for dimensions from .. to-1; those before are bound. */
+void nest_bind_range(KGen *kg, const Nest *nest, int from, int to, const KExp *flat);
+/* Binds one dimension at index i. */
+void nest_bind_dim(KGen *kg, const NestDim *d, const KExp *i);
+/* A host location as a kernel location that may be written. */
+KLoc kg_result(KGen *kg, const ArrLoc *l, Type t);
+Atom nest_width(const Nest *nest);
+/* How many groups are launched for n items a group handles `per_group` of. */
+const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group);
+/* How many threads these are at most where each has memory of its own. */
+const Sx *nest_max_threads(KGen *kg, const Sx *n, const Sx *per_group);
+/* n, or nothing to do after an earlier failure. */
+const KExp *nest_total(KGen *kg, const Sx *n);
+/* Opens the loop over the n (host) elements, one a thread; returns the number. */
+const KExp *nest_open(KGen *kg, const Sx *n);
+void nest_close(KGen *kg);
+/* Finishes and launches the kernel of such a loop, which the caller has closed. */
+void nest_finish(KGen *kg, const Sx *n);
+bool op_is_comm(const Exp *seg);
+/* index atoms of nest dims as Sx */
+void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
+
+/* --- group.c, groupseg.c, groupscan.c ------------------------------------------------------------------- */
+
+/* Level-1 segmap with level-0 constructs inside. False, and nothing done, if work-groups cannot run
+ * it: an array that a group shares has a size without a bound. */
+bool cg_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
+KLoc group_alloc(KGen *kg, const Var *v, Type t);
+KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch space, marked used */
+void group_buffer_free(KGen *kg, const KBuf *buf);
+/* Statement i of b is behind: frees what died. */
+void group_stm_done(KGen *kg, const Body *b, int i);
+void group_seg(KGen *kg, const Stm *s);
+void group_sequential(KGen *kg, const Stm *s); /* code without parallelism */
+
+#endif

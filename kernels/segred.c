@@ -1,0 +1,223 @@
+/* segred^1: segmented reduction (see segments.h for the regimes).
+ *
+ * First stage: each thread accumulates its share of a chunk, the threads of a chunk combine in
+ * local memory in the order of their numbers. Second stage, if segments have several chunks: the
+ * same over the partial results. A commutative operator lets neighbouring threads take neighbouring
+ * elements; otherwise (and on a CPU) each thread has consecutive elements. Operators on arrays are
+ * applied by one thread a segment. */
+#include "kernels/segments.h"
+
+enum { SHARE_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
+
+/* The share of thread p of a chunk of len elements: opens a loop over its elements, and returns the
+ * element's number in the chunk. Neighbouring threads take neighbouring elements where the order
+ * does not matter (and groups have several threads); else each takes consecutive ones. */
+static const KExp *open_share(KGen *kg, const Chunk *n, const Exp *e)
+{
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
+    const KExp *more = kg_sub(kg, kg_add(kg, n->len, n->threads), one);
+    const KExp *q = kb_let(b, "q", kg_quot(kg, more, n->threads));
+    const KExp *mine = kg_max(kg, zero, kg_min(kg, q, kg_sub(kg, n->len, kg_mul(kg, n->p, q))));
+    const KExp *dealt = kg_quot(kg, kg_sub(kg, more, n->p), n->threads);
+    const KExp *woven = op_is_comm(e) ? kg_id(kg, KID_COALESCES) : kx_bool(a, false);
+    bool brief = seg_is_short(e->seg.body, false) && seg_is_short(e->seg.op->body, false);
+    const KExp *own = brief ? kb_let(b, "own", kx_select(a, woven, dealt, mine)) : q;
+    const KExp *t = kb_for(b, "t", zero, own, one);
+    if (brief)
+        kg_loop_unroll(kg, SHARE_UNROLL);
+    const KExp *in_row = kg_add(kg, kg_mul(kg, n->p, q), t);
+    const KExp *in_turn = kg_add(kg, kg_mul(kg, t, n->threads), n->p);
+    const KExp *off = kb_let(b, "off", kx_select(a, woven, in_turn, in_row));
+    kb_if(b, brief ? kx_bool(a, true) : kg_lt(kg, off, n->len)); /* long ones keep in step */
+    return off;
+}
+
+void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
+{
+    int depth = e->seg.nest.n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    for (int j = e->seg.nes.n; j < s->pat.n; j++) {
+        KLoc row = loc_row_n(kg, &maps[j], s->pat.at[j]->type.rank, ix, depth);
+        Atom r = e->seg.body->res.at[j];
+        kg_store(kg, &row, atom_type(r), r);
+    }
+}
+
+void seg_hint_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
+{
+    int depth = e->seg.nest.n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    for (int j = e->seg.nes.n; j < s->pat.n; j++) {
+        place_hint(kg, e->seg.body, e->seg.body->res.at[j],
+                   loc_row_n(kg, &maps[j], s->pat.at[j]->type.rank, ix, depth));
+    }
+}
+
+void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
+                    const Stm *s)
+{
+    WorkMark m = kg_work_begin(kg);
+    const KExp *off = open_share(kg, n, e);
+    HeapMark turn = heap_mark(kg);
+    nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_add(kg, n->beg, off));
+    if (maps)
+        seg_hint_maps(kg, e, maps, s);
+    kg_stms(kg, e->seg.body);
+    if (maps)
+        seg_store_maps(kg, e, maps, s);
+    accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, e->seg.body->res.at));
+    heap_release(kg, turn);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    kg_work_end(kg, m);
+}
+
+/* The end of both stages: combine, thread 0 of each chunk writes. */
+static Stage finish_stage(KGen *kg, const Accs *ac, const Chunk *n)
+{
+    KBuild *b = kg->kb;
+    accs_tree(kg, ac, n);
+    kb_if(b, kg_and(kg, n->active, kg_eq(kg, n->p, kg_int(kg, 0))));
+    for (int j = 0; j < ac->n; j++)
+        kb_store(b, kg_param_out(kg, "out", ac->types[j]), n->unit, kg_of(kg, ac->acc[j]));
+    kb_end(b);
+    seg_meet(kg); /* the buffers are used again */
+    kb_end(b);
+    return (Stage){kg, kg_finish(kg)};
+}
+
+KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs)
+{
+    KLoc *l = NEWN(kg->cx->perm, KLoc, s->pat.n);
+    for (int j = from; j < s->pat.n; j++)
+        l[j] = kg_result(kg, &outs[j], s->pat.at[j]->type);
+    return l;
+}
+
+Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg, const ArrLoc *outs,
+                   const Stm *s)
+{
+    KGen *kg = kg_new(pb, "segred", e);
+    const Nest *nest = &e->seg.nest;
+    Accs ac = accs_new(kg, e);
+    accs_local(kg, &ac, false);
+    Chunk n = segments_open(kg, sg);
+    accs_declare(kg, &ac, &e->seg.nes);
+    kb_if(kg->kb, n.active);
+    segments_locate(kg, &n);
+    nest_bind(kg, nest, nest->n - 1, n.seg);
+    seg_accumulate(kg, e, &ac, &n, outs ? seg_outs(kg, s, ac.n, outs) : NULL, s);
+    kb_end(kg->kb);
+    return finish_stage(kg, &ac, &n);
+}
+
+/* Reduces partial results read from parts: sg->n_segs times sg->width of them. */
+static Stage red_partials(PlanBuild *pb, const Exp *e, const Segments *sg, Mem *const *parts)
+{
+    KGen *kg = kg_new(pb, "segred_partials", e);
+    Accs ac = accs_new(kg, e);
+    accs_local(kg, &ac, false);
+    Chunk n = segments_open(kg, sg);
+    accs_declare(kg, &ac, &e->seg.nes);
+    const KExp **x = NEWN(pb->cx->perm, const KExp *, ac.n);
+    kb_if(kg->kb, n.active);
+    segments_locate(kg, &n);
+    const KExp *off = open_share(kg, &n, e);
+    const KExp *at = kg_add(kg, kg_mul(kg, n.seg, n.width), off);
+    for (int j = 0; j < ac.n; j++)
+        x[j] = kb_load(kg->kb, "x", kg_param_mem(kg, parts[j], ac.types[j]), at);
+    accs_apply(kg, &ac, accs_now(kg, &ac), x);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    return finish_stage(kg, &ac, &n);
+}
+
+/* --- Operators on arrays ------------------------------------------------------------------- */
+
+void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
+{
+    const Nest *nest = &e->seg.nest;
+    const Lambda *op = e->seg.op;
+    int n = e->seg.nes.n, depth = nest->n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, nest, depth, ix);
+    Carries *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
+    const KExp *i =
+        kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, nest_width(nest)), kg_int(kg, 1));
+    HeapMark turn = heap_mark(kg);
+    nest_bind_dim(kg, &vec_last(nest), i);
+    seg_hint_maps(kg, e, outs, s);
+    kg_stms(kg, e->seg.body);
+    seg_store_maps(kg, e, outs, s);
+    kg_bind_params(kg, op->params.at + n, e->seg.body->res.at, n);
+    carry_turn(kg, c);
+    carry_hint(kg, c, op->body, op->body->res.at);
+    kg_stms(kg, op->body);
+    for (int j = 0; scan && j < n; j++) {
+        Atom r = op->body->res.at[j];
+        KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth);
+        kg_store(kg, &row, atom_type(r), r);
+    }
+    carry_step(kg, c, op->body->res.at);
+    heap_release(kg, turn);
+    kb_end(kg->kb);
+    if (scan)
+        return;
+    Var **finals = NEWN(kg->cx->perm, Var *, n);
+    for (int j = 0; j < n; j++)
+        finals[j] = var_like(kg->cx, op->params.at[j]);
+    carry_end(kg, c, finals);
+    for (int j = 0; j < n; j++) {
+        KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth - 1);
+        kg_store(kg, &row, finals[j]->type, atom_var(finals[j]));
+    }
+}
+
+void seg_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
+{
+    const Exp *e = s->exp;
+    const Nest *nest = &e->seg.nest;
+    KGen *kg = kg_new(pb, scan ? "segscan_seq" : "segred_seq", e);
+    const Sx *n_segs = nest_size(pb->cx, nest, 0, nest->n - 1);
+    nest_bind(kg, nest, nest->n - 1, nest_open(kg, n_segs));
+    WorkMark m = kg_work_begin(kg);
+    seg_fold(kg, e, s, seg_outs(kg, s, 0, outs), scan);
+    kg_work_end(kg, m);
+    nest_close(kg);
+    nest_finish(kg, n_segs);
+}
+
+/* --- The construct ------------------------------------------------------------------------- */
+
+static void segred_staged(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    const Exp *e = s->exp;
+    int n = e->seg.nes.n;
+    Segments sg = segments_plan(pb, &e->seg.nest, 4);
+    Stages st = {.first = red_elements(pb, e, &sg, outs, s), .sg = &sg};
+    Mem **final = NEWN(pb->cx->perm, Mem *, n);
+    const Sx **bytes = NEWN(pb->cx->perm, const Sx *, n);
+    for (int j = 0; j < n; j++) {
+        final[j] = outs[j].mem;
+        bytes[j] = sx_const(pb->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem]);
+    }
+    stages_begin(&st, n, bytes);
+    Segments sg2 = segments_of_partials(pb, &sg);
+    Stage second = red_partials(pb, e, &sg2, st.parts);
+    stage_launch(&second, &sg2, final);
+    stages_end(&st, final);
+}
+
+void cg_segred(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    const Exp *e = s->exp;
+    if (types_scalar(&e->seg.op->params, 0, e->seg.nes.n))
+        segred_staged(pb, s, outs);
+    else
+        seg_sequential(pb, s, outs, false);
+}

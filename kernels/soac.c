@@ -1,0 +1,171 @@
+/* Sequential SOACs: one plain loop each, whatever was fused into it. A reduction's or scan's
+ * accumulator is carried by the loop as any other value (carry.c). */
+#include "kernels/kernel.h"
+
+void kg_bind_params(KGen *kg, Var *const *params, const Atom *args, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (params[i]->type.rank == 0)
+            kg_let(kg, params[i], kg_atom(kg, args[i]));
+        else
+            kg_bind_arr(kg, params[i], *kg_arr(kg, args[i].var));
+    }
+}
+
+void kg_bind_rows(KGen *kg, Var *const *params, const Atoms *arrs, const Sx *i)
+{
+    for (int k = 0; k < arrs->n; k++)
+        kg_bind_row(kg, params[k], arrs->at[k], i);
+}
+
+/* What the loop of a SOAC works with. */
+typedef struct {
+    const Exp *e;
+    int n_acc; /* reduced or scanned values */
+    bool scan;
+    const Sx *i;
+    Carries *acc;
+    KLoc *outs; /* result arrays, by position in the pattern */
+} Loop;
+
+/* Row i of the result array of pattern variable j. */
+static KLoc out_row(KGen *kg, const Loop *lp, const Stm *s, int j)
+{
+    return loc_row(kg, &lp->outs[j], s->pat.at[j]->type.rank, lp->i);
+}
+
+/* The mapped function: binds its parameters, writes what is mapped out. Returns the values to be
+ * accumulated: its first results. */
+static const Atom *apply_fn(KGen *kg, const Loop *lp, const Stm *s)
+{
+    const Lambda *fn = lp->e->soac.fn;
+    kg_bind_rows(kg, fn->params.at, &lp->e->soac.arrs, lp->i);
+    for (int j = lp->n_acc; j < s->pat.n; j++)
+        if (s->pat.at[j]->type.rank > 1)
+            place_hint(kg, fn->body, fn->body->res.at[j], out_row(kg, lp, s, j));
+    kg_stms(kg, fn->body);
+    for (int j = lp->n_acc; j < s->pat.n; j++) {
+        KLoc row = out_row(kg, lp, s, j);
+        Atom r = fn->body->res.at[j];
+        kg_store(kg, &row, atom_type(r), r);
+    }
+    return fn->body->res.at;
+}
+
+/* The operator: (acc, x) -> acc; a scan also writes it. */
+static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
+{
+    const Lambda *op = lp->e->soac.op;
+    int n = lp->n_acc;
+    if (xs)
+        kg_bind_params(kg, op->params.at + n, xs, n);
+    else
+        kg_bind_rows(kg, op->params.at + n, &lp->e->soac.arrs, lp->i);
+    carry_turn(kg, lp->acc);
+    carry_hint(kg, lp->acc, op->body, op->body->res.at);
+    kg_stms(kg, op->body);
+    for (int j = 0; lp->scan && j < n; j++) {
+        KLoc row = out_row(kg, lp, s, j);
+        Atom r = op->body->res.at[j];
+        kg_store(kg, &row, atom_type(r), r);
+    }
+    carry_step(kg, lp->acc, op->body->res.at);
+}
+
+/* Opens the loop over the elements; the number of the one at hand. */
+static const Sx *open_turns(KGen *kg, const Exp *e)
+{
+    const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, e->soac.width), kg_int(kg, 1));
+    kg_unroll(kg, e);
+    return kg_sx_of(kg, i);
+}
+
+void kg_soac(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    bool accumulates = e->kind != E_MAP;
+    Loop lp = {.e = e, .n_acc = accumulates ? e->soac.nes.n : 0};
+    lp.scan = e->kind == E_SCAN || e->kind == E_SCANOMAP;
+    lp.outs = NEWN(kg->cx->perm, KLoc, s->pat.n);
+    int first_array = lp.scan ? 0 : lp.n_acc;
+    for (int j = first_array; j < s->pat.n; j++)
+        lp.outs[j] = kg_alloc(kg, s->pat.at[j], s->pat.at[j]->type);
+    const Lambda *op = e->soac.op;
+    if (accumulates)
+        lp.acc = carry_begin(kg, &op->params, lp.n_acc, &e->soac.nes, op->body, op->body->res.at,
+                             lp.scan ? NULL : s->pat.at);
+    lp.i = open_turns(kg, e);
+    HeapMark turn = heap_mark(kg);
+    bool has_fn = e->kind == E_MAP || e->kind == E_REDOMAP || e->kind == E_SCANOMAP;
+    const Atom *xs = has_fn ? apply_fn(kg, &lp, s) : NULL;
+    if (accumulates)
+        apply_op(kg, &lp, s, xs);
+    heap_release(kg, turn);
+    kb_end(kg->kb);
+    if (accumulates && !lp.scan)
+        carry_end(kg, lp.acc, s->pat.at);
+    for (int j = first_array; j < s->pat.n; j++)
+        kg_bind_arr(kg, s->pat.at[j], lp.outs[j]);
+}
+
+const KExp *kg_in_bounds(KGen *kg, Atom i, Atom n)
+{
+    const KExp *x = kg_atom(kg, i);
+    return kg_and(kg, kg_le(kg, kg_int(kg, 0), x), kg_lt(kg, x, kg_atom(kg, n)));
+}
+
+/* --- Scatter ------------------------------------------------------------------------------- */
+
+void kg_scatter_write(KGen *kg, const Dest *d, const KLoc *loc, const Atom *ix, Atom val)
+{
+    Type t = d->arr.var->type;
+    const Sx **at = NEWN(kg->cx->perm, const Sx *, d->rank);
+    const KExp *in = kx_bool(kg->cx->perm, true);
+    for (int k = 0; k < d->rank; k++) {
+        at[k] = kg_sx(kg, ix[k]);
+        in = kg_and(kg, in, kg_in_bounds(kg, ix[k], t.dims[k]));
+    }
+    kb_if(kg->kb, in);
+    KLoc row = loc_row_n(kg, loc, t.rank, at, d->rank);
+    kg_store(kg, &row, atom_type(val), val);
+    kb_end(kg->kb);
+}
+
+KLoc *kg_dests(KGen *kg, const Stm *s, const Dests *dests)
+{
+    KLoc *locs = NEWN(kg->cx->perm, KLoc, dests->n);
+    for (int j = 0; j < dests->n; j++) {
+        const Var *arr = dests->at[j].arr.var;
+        locs[j] = *kg_arr(kg, arr);
+        if (locs[j].fresh)
+            continue;
+        locs[j] = kg_alloc(kg, s->pat.at[j], arr->type);
+        kg_copy(kg, &locs[j], kg_arr(kg, arr), arr->type);
+    }
+    return locs;
+}
+
+void kg_scatter(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    const Lambda *fn = e->soac.fn;
+    int n = e->soac.dests.n, at = 0;
+    KLoc *locs = kg_dests(kg, s, &e->soac.dests);
+    const Sx *i = open_turns(kg, e);
+    HeapMark turn = heap_mark(kg);
+    kg_bind_rows(kg, fn->params.at, &e->soac.arrs, i);
+    kg_stms(kg, fn->body);
+    const Atom *res = fn->body->res.at;
+    int n_ix = 0;
+    for (int j = 0; j < n; j++)
+        n_ix += e->soac.dests.at[j].rank;
+    for (int j = 0; j < n; j++) {
+        const Dest *d = &e->soac.dests.at[j];
+        kg_scatter_write(kg, d, &locs[j], res + at, res[n_ix + j]);
+        at += d->rank;
+    }
+    heap_release(kg, turn);
+    kb_end(kg->kb);
+    for (int j = 0; j < n; j++)
+        kg_bind_arr(kg, s->pat.at[j], locs[j]);
+}

@@ -1,0 +1,171 @@
+/* Kernels on each target. What their parameters have to do with each other only the launches know, so
+ * this comes when all of them are there: a kernel is for each of its launches.
+ *
+ * Which names of blocks may stand for one block is followed operation by operation. ALLOC gives a name a
+ * block that no other name in use has, ALIAS another name's; what a caller gives may be one block.
+ * Loops swap blocks: what was one in the turn before need not be one in this. A version that is refused
+ * may be left after any of its operations. */
+#include "plan/plan.h"
+
+#include "kir/passes.h"
+#include "kir/walk.h"
+
+#include <string.h>
+
+/* --- Which names may stand for one block ------------------------------------------------------ */
+
+/* A symmetric relation between names, by Mem.id. */
+typedef struct {
+    int n;
+    bool *same;
+} Same;
+
+typedef struct {
+    Ctx *cx;
+    VEC(Same *) left; /* where versions that are around may be left */
+} Blocks;
+
+static Same same_copy(Ctx *cx, const Same *s)
+{
+    return (Same){s->n, arena_memdup(cx->scratch, s->same, (size_t)s->n * (size_t)s->n)};
+}
+
+/* s := s or t; did that change it? */
+static bool same_join(Same *s, const Same *t)
+{
+    bool changed = false;
+    for (int i = 0; i < s->n * s->n; i++) {
+        changed |= t->same[i] && !s->same[i];
+        s->same[i] |= t->same[i];
+    }
+    return changed;
+}
+
+static void same_put(Same *s, int i, int k, bool same)
+{
+    s->same[i * s->n + k] = s->same[k * s->n + i] = same;
+}
+
+static bool same_get(const Same *s, const Mem *x, const Mem *y)
+{
+    return x == y || !x || !y || s->same[x->id * s->n + y->id];
+}
+
+/* m stands for another block from here on: that of `of`, or a fresh one. */
+static void set_block(const Blocks *b, Same *s, const Mem *m, const Mem *of)
+{
+    if (m == of)
+        return;
+    for (int i = 0; i < s->n; i++) {
+        bool same = of && i != m->id && (i == of->id || s->same[i * s->n + of->id]);
+        same_put(s, m->id, i, same);
+        for (int k = 0; same && k < b->left.n; k++)
+            same_put(b->left.at[k], m->id, i, true);
+    }
+}
+
+static void note_launch(const Same *s, const HostOp *op)
+{
+    Kernel *k = op->kernel;
+    for (int i = 0; i < op->args.n; i++)
+        for (int j = 0; j < i; j++)
+            if (op->args.at[i].kind == KP_MEM && op->args.at[j].kind == KP_MEM &&
+                same_get(s, op->args.at[i].mem, op->args.at[j].mem))
+                k->together[i * k->params.n + j] = k->together[j * k->params.n + i] = true;
+}
+
+static void walk(Blocks *b, const HostOps *ops, Same *s);
+
+static void walk_if(Blocks *b, const HostOp *op, Same *s)
+{
+    Same other = same_copy(b->cx, s);
+    if (op->guard)
+        vec_push(b->cx->scratch, &b->left, &other);
+    walk(b, &op->then_, s);
+    b->left.n -= op->guard;
+    walk(b, &op->else_, &other);
+    same_join(s, &other);
+}
+
+static void walk_loop(Blocks *b, const HostOp *op, Same *s)
+{
+    Same turn;
+    do {
+        turn = same_copy(b->cx, s);
+        walk(b, &op->then_, &turn);
+    } while (same_join(s, &turn));
+}
+
+static void walk(Blocks *b, const HostOps *ops, Same *s)
+{
+    for (int i = 0; i < ops->n; i++) {
+        const HostOp *op = ops->at[i];
+        if (op->kind == H_ALLOC)
+            set_block(b, s, op->mem, NULL);
+        else if (op->kind == H_ALIAS)
+            set_block(b, s, op->mem, op->mem2);
+        else if (op->kind == H_LAUNCH)
+            note_launch(s, op);
+        else if (op->kind == H_IF)
+            walk_if(b, op, s);
+        else if (op->kind == H_LOOP)
+            walk_loop(b, op, s);
+    }
+}
+
+static void note_entry(Ctx *cx, const EntryPlan *ep)
+{
+    ArenaMark m = arena_mark(cx->scratch);
+    Blocks b = {.cx = cx};
+    Same s = {.n = ep->n_mems};
+    s.same = NEWN(cx->scratch, bool, s.n * s.n + 1);
+    for (int i = 0; i < ep->param_locs.n; i++)
+        for (int k = 0; k < i; k++)
+            if (ep->param_locs.at[i].mem && ep->param_locs.at[k].mem)
+                same_put(&s, ep->param_locs.at[i].mem->id, ep->param_locs.at[k].mem->id, true);
+    walk(&b, &ep->ops, &s);
+    arena_reset(cx->scratch, m);
+}
+
+/* --- Kernels ---------------------------------------------------------------------------------- */
+
+static bool apart(void *env, int i, int k)
+{
+    const Kernel *kernel = env;
+    return !kernel->together[i * kernel->params.n + k];
+}
+
+/* Without its first parameter. */
+static void drop_failure(Arena *a, KFun *f)
+{
+    KFormals params = {0};
+    for (int i = 1; i < f->params.n; i++)
+        vec_push(a, &params, f->params.at[i]);
+    f->params = params;
+}
+
+/* Launches cost less without the parameter for failures, which goes away where no target needs it. */
+static void put_on_targets(Ctx *cx, Kernel *k)
+{
+    for (int t = 0; t < N_KTARGETS; t++) {
+        k->on[t] = kir_specialize(cx->perm, k->fun, &ktargets[t]);
+        kir_aliases(cx->perm, k->on[t], apart, k);
+        kir_passes(cx->perm, k->on[t], cx->verify);
+        k->fixed_group = k->fixed_group || kblock_has(&k->on[t]->body, KST_BARRIER);
+        k->failure = k->failure || kblock_knows_failures(&k->on[t]->body);
+    }
+    for (int t = 0; t < N_KTARGETS && !k->failure; t++)
+        drop_failure(cx->perm, k->on[t]);
+}
+
+void plan_on_targets(Ctx *cx, Plan *p)
+{
+    for (int i = 0; i < p->kernels.n; i++) {
+        Kernel *k = p->kernels.at[i];
+        k->together = NEWN(cx->perm, bool, k->params.n * k->params.n + 1);
+    }
+    for (int i = 0; i < p->entries.n; i++)
+        note_entry(cx, p->entries.at[i]);
+    for (int i = 0; i < p->kernels.n; i++)
+        put_on_targets(cx, p->kernels.at[i]);
+}

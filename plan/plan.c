@@ -1,0 +1,49 @@
+/* Plans as data: sharing of kernels and sites. */
+#include "plan/plan.h"
+
+#include <string.h>
+
+/* --- Sites and kernels ------------------------------------------------------------------------ */
+
+int plan_site(Plan *p, Loc loc, const char *msg)
+{
+    for (int i = 0; i < p->sites.n; i++) {
+        const Site *s = &p->sites.at[i];
+        if (s->loc.beg == loc.beg && s->loc.end == loc.end && strcmp(s->msg, msg) == 0)
+            return i;
+    }
+    vec_push(p->arena, &p->sites, (Site){loc, arena_strdup(p->arena, msg)});
+    return p->sites.n - 1;
+}
+
+static bool name_taken(const Plan *p, const char *name)
+{
+    for (int i = 0; i < p->kernels.n; i++)
+        if (strcmp(p->kernels.at[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Kernels that do the same are one if they come from the same place, too: people are told of it. */
+static bool same_kernel(const Kernel *a, const Kernel *b)
+{
+    return kkey_same(a->key, b->key) && a->loc.beg == b->loc.beg && a->loc.end == b->loc.end &&
+           strcmp(a->fun->what, b->fun->what) == 0;
+}
+
+Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k)
+{
+    k.key = kir_key(cx->perm, k.fun);
+    for (int i = 0; i < p->kernels.n; i++)
+        if (same_kernel(p->kernels.at[i], &k))
+            return p->kernels.at[i];
+    const char *name = k.name;
+    for (int i = 2; name_taken(p, name); i++)
+        name = arena_printf(cx->perm, "%s_%d", k.name, i);
+    k.name = k.fun->name = name;
+    k.id = p->kernels.n;
+    Kernel *new = NEW(cx->perm, Kernel);
+    *new = k;
+    vec_push(cx->perm, &p->kernels, new);
+    return new;
+}

@@ -1,0 +1,180 @@
+/* Kernel plans: a compiled program as plain data, before it is text. A plan is a list of kernels
+ * (the device side: kernel IR as made and on each target, with a typed parameter list) and, for
+ * each entry point, a tree of host operations (allocate, launch, copy, read a scalar, branch,
+ * loop). `--emit=plan` prints it, emit/ turns it into C against runtime/rt.h.
+ * host/ walks the host level of an entry and appends operations; kernels/ makes the piece of a plan
+ * that a parallel construct is. */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include "base/ident.h"
+#include "kir/hash.h"
+#include "kir/target.h"
+#include "memory/memory.h"
+
+typedef VEC(const char *) Texts;
+
+/* --- Kernels ------------------------------------------------------------------------------- */
+
+typedef struct {
+    KParamKind kind;
+    const char *name; /* C name of the parameter */
+    KVar *var;        /* KP_SCALAR, KP_HEAP: the kernel's variable */
+    KBuf *buf;        /* KP_MEM, KP_LOCAL, KP_HEAP: the kernel's buffer */
+    PrimType type;    /* KP_SCALAR: its type; KP_MEM, KP_LOCAL: element type */
+    /* The argument at the launch: */
+    Mem *mem;        /* KP_MEM */
+    bool updated;    /* KP_MEM: read and written, so that a second launch would not do the same */
+    const Sx *value; /* KP_SCALAR of type i64, else */
+    Atom atom;       /* KP_SCALAR of another type */
+    const Sx *bytes; /* KP_LOCAL */
+} KParam;
+typedef VEC(KParam) KParams;
+
+/* An irregular piece of a kernel: an array whose size is known only inside the thread, and what
+ * that meant (explain). */
+typedef struct {
+    Loc loc;
+    const char *text; /* follows "runs sequentially inside the thread, " */
+    bool heap;        /* no bound of its memory is known before the launch */
+} Irregular;
+typedef VEC(Irregular) Irregulars;
+
+typedef struct Kernel {
+    const char *name; /* C identifier, says what it is: "segmap_main_12", unique in the program */
+    int id;           /* index in Plan.kernels */
+    Loc loc;          /* provenance: the source construct */
+    const char *what; /* one line for people: the seg construct as the paper prints it */
+    KFun *fun;        /* what it does, as made */
+    KFun *on[N_KTARGETS]; /* ... and as each target runs it (plan_on_targets) */
+    bool *together;       /* by two parameters: may they be about one block in some launch? */
+    KKey key;             /* set by kernel_intern: what it does, up to names */
+    KParams params;       /* of the first launch; identical kernels are shared, see kernel_intern */
+    bool failure;         /* records run-time failures, or asks for them: KP_FAILURE is there */
+    bool may_fail;        /* records run-time failures */
+    bool fixed_group;     /* its work-items meet at barriers: groups have their size for a reason */
+    const Exp *seg;       /* the construct it was made for (explain), NULL for helpers */
+    Irregulars irregulars; /* in the order of the text */
+} Kernel;
+typedef VEC(Kernel *) Kernels;
+
+/* --- Host operations ----------------------------------------------------------------------- */
+
+typedef struct HostOp HostOp;
+typedef VEC(HostOp *) HostOps;
+
+typedef enum {
+    H_COMMENT, /* text */
+    H_ALLOC,   /* mem := fresh block of sx bytes */
+    H_RELEASE, /* mem: this name's reference is given back (block dies if it was the last) */
+    H_ALIAS,   /* mem := mem2 (takes a reference; gives the old one back) */
+    H_EXP,     /* var := exp (scalar IR expression: prim, conv, atom, suff) */
+    H_SX,      /* var := sx */
+    H_SET,     /* var := atom */
+    H_READ,    /* var := element number sx of mem (waits for the device) */
+    H_WRITE,   /* element number sx of mem := atom */
+    H_COPY,    /* dst := src, shape dims, element type type (strided copy, transposition) */
+    H_FILL,    /* all of dst (shape dims) := atom */
+    H_IOTA,    /* dst[i] := atom + i*atom2, dims[0] elements */
+    H_LAUNCH,  /* kernel with args; n_launch_dims, global (number of work-groups per dim), local */
+    H_IF,      /* test: then_ else_; guard != NULL: see below */
+    H_LOOP,    /* FOR: var = 0 .. atom-1; WHILE: as long as var */
+    H_ASSERT,  /* cond, or else sx <= RT_MAX_BYTES, or else atom must be true, else site's message
+                  with numbers; exp: whose operands these are about */
+    H_LITERAL, /* the first elements of mem, of `type`, := elems */
+    H_DECLARE  /* declares var (scalar) or mem before a branch or loop that sets it */
+} HostOpKind;
+
+/* A version works inside work-groups: before it is taken, each kernel in it must fit. */
+typedef struct {
+    Kernel *kernel;
+    const Sx *group_size;  /* work-items */
+    const Sx *local_bytes; /* dynamic local memory */
+} Fit;
+typedef VEC(Fit) Fits;
+
+struct HostOp {
+    HostOpKind kind;
+    Loc loc;
+    const char *text;
+    Mem *mem, *mem2;
+    const Var *var;
+    const Sx *sx;
+    const Exp *exp;
+    Atom atom, atom2;
+    PrimType type;
+    Atoms dims;
+    ArrLoc dst, src;
+    /* launch */
+    Kernel *kernel;
+    KParams args; /* like kernel->params, with the arguments of this launch */
+    int n_launch_dims;
+    const Sx *groups[3], *local[3];
+    /* branch and loop */
+    LoopKind loop_kind;
+    HostOps then_, else_; /* H_LOOP: then_ is the body */
+    Fits fits;            /* H_IF on an intra guard: then_ is taken only if all fit */
+    bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
+    int site;             /* H_ASSERT, H_ALLOC: index in Plan.sites */
+    const KExp *cond;     /* H_ASSERT */
+    KExps numbers;        /* H_ASSERT: message arguments, i64 */
+    Atoms elems;          /* H_LITERAL */
+};
+
+/* A place where the program may fail at run time. */
+typedef struct {
+    Loc loc;
+    const char *msg; /* printf-like with %ld for each argument, at most 8 */
+} Site;
+typedef VEC(Site) Sites;
+
+typedef struct {
+    const Entry *entry;
+    VEC(ArrLoc) param_locs;  /* per entry->params (mem NULL for scalars); row-major, offset 0 */
+    VEC(ArrLoc) result_locs; /* per result, row-major, offset 0, fresh or param block */
+    Atoms results;
+    HostOps ops;
+    int n_mems; /* Mem.id is below that */
+} EntryPlan;
+
+typedef struct {
+    const char *name; /* "main.suff_outer_par_0" */
+    bool intra;
+    Path path;
+} Threshold;
+
+typedef struct {
+    Arena *arena;
+    Kernels kernels;
+    Sites sites;
+    VEC(EntryPlan *) entries;
+    VEC(Threshold) thresholds;
+    bool server; /* the program speaks the server protocol without being asked to */
+} Plan;
+
+/* --- plan.c -------------------------------------------------------------------------------- */
+
+int plan_site(Plan *p, Loc loc, const char *msg); /* shared if equal */
+/* Adds the kernel, or finds one of the same construct that does the same: versions share kernels. A
+ * new one is not on targets yet. */
+Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k);
+/* launches.c: makes of each kernel those of the targets. All launches are there. */
+void plan_on_targets(Ctx *cx, Plan *p);
+
+/* --- plan_ops.c: questions about operations ------------------------------------------------ */
+
+/* The variables that an operation reads, nested ones included. */
+void op_uses(VarSet *used, const HostOp *op);
+/* The variables that a result of an entry mentions: itself, its sizes. */
+void result_uses(VarSet *used, Atom a);
+/* The sizes of the device that an operation mentions, nested ones included. */
+void op_sizes(bool used[N_SIZES], const HostOp *op);
+/* The block names that an operation itself mentions (not nested ones). */
+typedef VEC(Mem *) Mems;
+void op_mems(Arena *a, Mems *out, const HostOp *op);
+
+/* --- plan_print.c -------------------------------------------------------------------------- */
+
+void plan_print(Out *o, const Plan *p); /* as --emit=plan shows it */
+
+#endif

@@ -1,0 +1,116 @@
+/* Operations of a plan, appended one by one (plan_build.h). */
+#include "plan/plan_build.h"
+#include "ir/ranges.h"
+
+PlanBuild pb_piece(const PlanBuild *around, HostOps *ops)
+{
+    PlanBuild piece = *around;
+    piece.ops = ops;
+    piece.branch = NULL;
+    return piece;
+}
+
+void pb_splice(PlanBuild *pb, const PlanBuild *piece)
+{
+    ASSERT(!piece->branch);
+    vec_append(pb->cx->perm, pb->ops, piece->ops);
+    pb->n_mems = piece->n_mems;
+}
+
+/* --- What is known ------------------------------------------------------------------------- */
+
+const ArrLoc *pb_loc(const PlanBuild *pb, const Var *arr)
+{
+    const ArrLoc *l = varmap_get(pb->locs, arr);
+    if (!l)
+        ice(arr->loc, "array %s has no memory", var_text(arr));
+    return l;
+}
+
+bool pb_is_natural(const PlanBuild *pb, Atom n)
+{
+    return ranges_le(pb->known, atom_i64(0), n, 0);
+}
+
+void pb_know_sizes(const PlanBuild *pb, Ranges *ra)
+{
+    const Vars *sizes = &pb->entry->sizes;
+    for (int i = 0; i < sizes->n; i++) {
+        Atom n = atom_var(sizes->at[i]);
+        ranges_type(ra, (Type){T_I64, 1, &n});
+    }
+}
+
+/* --- Operations ---------------------------------------------------------------------------- */
+
+static HostOp *append(PlanBuild *pb, HostOp op)
+{
+    HostOp *p = NEW(pb->cx->perm, HostOp);
+    *p = op;
+    vec_push(pb->cx->perm, pb->ops, p);
+    return p;
+}
+
+void pb_op(PlanBuild *pb, HostOp op)
+{
+    append(pb, op);
+}
+
+Mem *pb_mem(PlanBuild *pb, const char *base)
+{
+    return mem_new(pb->cx, base, pb->n_mems++);
+}
+
+void pb_alloc_mem(PlanBuild *pb, Mem *m, const Sx *bytes)
+{
+    int site = plan_site(pb->plan, pb->at, "out of device memory");
+    pb_op(pb, (HostOp){.kind = H_ALLOC, .loc = pb->at, .mem = m, .sx = bytes, .site = site});
+}
+
+Mem *pb_alloc(PlanBuild *pb, const char *base, const Sx *bytes)
+{
+    Mem *m = pb_mem(pb, base);
+    pb_alloc_mem(pb, m, bytes);
+    return m;
+}
+
+const Sx *pb_let(PlanBuild *pb, const char *base, const Sx *value)
+{
+    if (value->kind == SX_CONST || value->kind == SX_VAR)
+        return value;
+    Var *v = var_new(pb->cx, base, type_prim(T_I64), (Loc){0});
+    pb_op(pb, (HostOp){.kind = H_SX, .var = v, .sx = value});
+    return sx_var(pb->cx, v);
+}
+
+struct OpenBranch {
+    HostOp *op;
+    HostOps *outer;
+    OpenBranch *around;
+};
+
+void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than)
+{
+    Ctx *cx = pb->cx;
+    const Sx *val = pb_let(pb, "n", a);
+    Atom at = val->kind == SX_VAR ? atom_var((Var *)val->var) : atom_i64(val->k);
+    Var *test = var_new(cx, "test", type_prim(T_BOOL), (Loc){0});
+    Exp *e = exp_binop(cx, (Loc){0}, OP_LT, atom_i64(than), at);
+    pb_op(pb, (HostOp){.kind = H_EXP, .var = test, .exp = e});
+    HostOp *op = append(pb, (HostOp){.kind = H_IF, .atom = atom_var(test)});
+    OpenBranch *b = NEW(cx->perm, OpenBranch);
+    *b = (OpenBranch){op, pb->ops, pb->branch};
+    pb->branch = b;
+    pb->ops = &op->then_;
+}
+
+void pb_else(PlanBuild *pb)
+{
+    pb->ops = &pb->branch->op->else_;
+}
+
+void pb_end(PlanBuild *pb)
+{
+    pb->ops = pb->branch->outer;
+    pb->branch = pb->branch->around;
+}

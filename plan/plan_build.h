@@ -1,0 +1,53 @@
+/* How a plan is made: operations are appended to a list, at a place of which something is known.
+ *
+ * The host level walks an entry with such a builder. A kernel maker (makers.h) is given one of its
+ * own, with an empty list: it reads what is known of its surroundings and leaves the construct's
+ * piece of the plan, which the host level then appends. Nothing else of the host level is seen by
+ * makers. */
+#ifndef PLAN_PLAN_BUILD_H
+#define PLAN_PLAN_BUILD_H
+
+#include "plan/plan.h"
+
+typedef struct Ranges Ranges; /* ir/ranges.h */
+typedef struct OpenBranch OpenBranch;
+
+typedef struct {
+    Ctx *cx;
+    Plan *plan;         /* takes kernels and sites */
+    const Entry *entry; /* the one whose plan it is */
+    const VarMap *locs; /* array variable of the host level -> ArrLoc *, from memory/assign.c */
+    Ranges *known;      /* of numbers, at this place */
+    Loc at;             /* of the statement at work */
+    int n_mems;         /* blocks of the entry so far: ids below */
+    HostOps *ops;       /* where operations are appended */
+    VarMap *guards;     /* bool variable -> the SUFF expression that it was bound to */
+    OpenBranch *branch; /* the innermost branch that pb_if_more opened */
+} PlanBuild;
+
+/* A builder of a piece of the plan at the place where `around` is; `ops` takes its operations. */
+PlanBuild pb_piece(const PlanBuild *around, HostOps *ops);
+/* Appends the piece. */
+void pb_splice(PlanBuild *pb, const PlanBuild *piece);
+
+/* --- What is known ------------------------------------------------------------------------- */
+
+const ArrLoc *pb_loc(const PlanBuild *pb, const Var *arr); /* where it lies; ice if unknown */
+bool pb_is_natural(const PlanBuild *pb, Atom n);           /* surely not negative */
+/* Enters what holds of the sizes of the entry's parameters. */
+void pb_know_sizes(const PlanBuild *pb, Ranges *ra);
+
+/* --- Operations ---------------------------------------------------------------------------- */
+
+void pb_op(PlanBuild *pb, HostOp op);                            /* appends a copy */
+Mem *pb_mem(PlanBuild *pb, const char *base);                    /* a new name, without H_ALLOC */
+void pb_alloc_mem(PlanBuild *pb, Mem *m, const Sx *bytes);       /* H_ALLOC of it */
+Mem *pb_alloc(PlanBuild *pb, const char *base, const Sx *bytes); /* both */
+/* The value, by a name unless it has one. */
+const Sx *pb_let(PlanBuild *pb, const char *base, const Sx *value);
+/* What follows is done if a > than, up to pb_else or pb_end. */
+void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than);
+void pb_else(PlanBuild *pb);
+void pb_end(PlanBuild *pb);
+
+#endif

@@ -1,0 +1,141 @@
+/* What operations of a plan read and mention. */
+#include "plan/plan.h"
+
+/* --- Uses ------------------------------------------------------------------------------------- */
+
+static void use_atom(VarSet *s, Atom a)
+{
+    if (a.var)
+        varset_add(s, a.var);
+}
+
+static void use_atoms(VarSet *s, const Atoms *as)
+{
+    for (int i = 0; i < as->n; i++)
+        use_atom(s, as->at[i]);
+}
+
+static void use_type(VarSet *s, Type t)
+{
+    for (int k = 0; k < t.rank; k++)
+        use_atom(s, t.dims[k]);
+}
+
+void result_uses(VarSet *used, Atom a)
+{
+    use_atom(used, a);
+    use_type(used, atom_type(a));
+}
+
+typedef struct {
+    void *env;
+    void (*f)(void *env, const Sx *a);
+} SxVisitor;
+
+static void visit_sx(const SxVisitor *v, const Sx *a)
+{
+    if (a)
+        v->f(v->env, a);
+}
+
+static void visit_loc(const SxVisitor *v, const ArrLoc *l, int rank)
+{
+    if (!l->mem)
+        return;
+    visit_sx(v, l->at.offset);
+    for (int k = 0; k < rank; k++)
+        visit_sx(v, l->at.strides[k]);
+}
+
+static void visit_op(const SxVisitor *v, const HostOp *op)
+{
+    visit_sx(v, op->sx);
+    visit_loc(v, &op->dst, op->dims.n);
+    visit_loc(v, &op->src, op->dims.n);
+    for (int i = 0; i < op->args.n; i++) {
+        visit_sx(v, op->args.at[i].value);
+        visit_sx(v, op->args.at[i].bytes);
+    }
+    for (int d = 0; d < op->n_launch_dims; d++) {
+        visit_sx(v, op->groups[d]);
+        visit_sx(v, op->local[d]);
+    }
+    for (int i = 0; i < op->fits.n; i++) {
+        visit_sx(v, op->fits.at[i].group_size);
+        visit_sx(v, op->fits.at[i].local_bytes);
+    }
+}
+
+static void add_size(void *env, const Sx *x)
+{
+    bool *used = env;
+    if (x->kind == SX_SIZE)
+        used[x->k] = true;
+}
+
+static void add_sizes(void *env, const Sx *a)
+{
+    sx_leaves(a, add_size, env);
+}
+
+void op_sizes(bool used[N_SIZES], const HostOp *op)
+{
+    SxVisitor v = {used, add_sizes};
+    visit_op(&v, op);
+    for (int i = 0; i < op->then_.n; i++)
+        op_sizes(used, op->then_.at[i]);
+    for (int i = 0; i < op->else_.n; i++)
+        op_sizes(used, op->else_.at[i]);
+}
+
+static void add_vars(void *env, const Sx *a)
+{
+    sx_vars(a, env);
+}
+
+static void use_exp(VarSet *s, const Exp *e)
+{
+    free_in_exp(s, e);
+    if (e->kind == E_INDEX)
+        use_type(s, atom_type(e->index.arr));
+    else if (e->kind == E_UPDATE)
+        use_type(s, atom_type(e->update.arr));
+}
+
+void op_uses(VarSet *s, const HostOp *op)
+{
+    SxVisitor v = {s, add_vars};
+    visit_op(&v, op);
+    if (op->exp)
+        use_exp(s, op->exp);
+    use_atom(s, op->atom);
+    use_atom(s, op->atom2);
+    use_atoms(s, &op->dims);
+    use_atoms(s, &op->elems);
+    for (int i = 0; i < op->args.n; i++)
+        if (op->args.at[i].kind == KP_SCALAR && !op->args.at[i].value)
+            use_atom(s, op->args.at[i].atom);
+    if (op->kind == H_LOOP && op->loop_kind == LOOP_WHILE)
+        varset_add(s, op->var);
+    for (int i = 0; i < op->then_.n; i++)
+        op_uses(s, op->then_.at[i]);
+    for (int i = 0; i < op->else_.n; i++)
+        op_uses(s, op->else_.at[i]);
+}
+
+static void add_mem(Arena *a, Mems *out, Mem *m)
+{
+    if (m)
+        vec_push(a, out, m);
+}
+
+void op_mems(Arena *a, Mems *out, const HostOp *op)
+{
+    add_mem(a, out, op->mem);
+    add_mem(a, out, op->mem2);
+    add_mem(a, out, op->dst.mem);
+    add_mem(a, out, op->src.mem);
+    for (int i = 0; i < op->args.n; i++)
+        if (op->args.at[i].kind == KP_MEM)
+            add_mem(a, out, op->args.at[i].mem);
+}

@@ -1,0 +1,195 @@
+/* Plans as text, for people and for golden tests (--emit=plan). */
+#include "plan/expr.h"
+
+static void print_shape(Out *o, const Atoms *dims, PrimType t)
+{
+    for (int k = 0; k < dims->n; k++)
+        out_printf(o, "[%s]", dims->at[k].var ? var_c_name(dims->at[k].var) : atom_c(dims->at[k]));
+    out_puts(o, prim_type_text[t]);
+}
+
+static void print_arg(Out *o, const KParam *p)
+{
+    switch (p->kind) {
+    case KP_FAILURE: out_puts(o, "failure"); return;
+    case KP_MEM: out_puts(o, p->mem ? p->mem->name : "null"); return;
+    case KP_SCALAR: out_puts(o, p->value ? sx_c(p->value) : atom_c(p->atom)); return;
+    case KP_LOCAL: out_printf(o, "local %s", sx_c(p->bytes)); return;
+    case KP_HEAP: out_puts(o, "heap"); return;
+    }
+}
+
+static void print_launch(Out *o, const HostOp *op)
+{
+    out_printf(o, "launch %s groups (", op->kernel->name);
+    for (int d = 0; d < op->n_launch_dims; d++)
+        out_printf(o, "%s%s", d ? ", " : "", sx_c(op->groups[d]));
+    out_puts(o, ") of (");
+    for (int d = 0; d < op->n_launch_dims; d++)
+        out_printf(o, "%s%s", d ? ", " : "", sx_c(op->local[d]));
+    out_puts(o, "): ");
+    bool first = true;
+    for (int i = 0; i < op->args.n; i++) {
+        if (op->args.at[i].kind == KP_FAILURE)
+            continue;
+        out_puts(o, first ? "" : ", ");
+        print_arg(o, &op->args.at[i]);
+        first = false;
+    }
+}
+
+static void print_ops(Out *o, const HostOps *ops);
+
+static void print_side(Out *o, const HostOps *ops)
+{
+    o->indent++;
+    print_ops(o, ops);
+    o->indent--;
+}
+
+static void print_if(Out *o, const HostOp *op)
+{
+    out_printf(o, "%s %s", op->guard ? "if guard" : "if", atom_c(op->atom));
+    for (int i = 0; i < op->fits.n; i++)
+        out_printf(o, " and %s fits groups of %s, %s bytes", op->fits.at[i].kernel->name,
+                   sx_c(op->fits.at[i].group_size), sx_c(op->fits.at[i].local_bytes));
+    out_puts(o, " {\n");
+    print_side(o, &op->then_);
+    if (op->else_.n) {
+        out_puts(o, "} else {\n");
+        print_side(o, &op->else_);
+    }
+    out_puts(o, "}");
+}
+
+static void print_loop(Out *o, const HostOp *op)
+{
+    if (op->loop_kind == LOOP_WHILE)
+        out_printf(o, "while %s {\n", var_c_name(op->var));
+    else
+        out_printf(o, "for %s < %s {\n", var_c_name(op->var), atom_c(op->atom));
+    print_side(o, &op->then_);
+    out_puts(o, "}");
+}
+
+static void print_exp(Out *o, const HostOp *op)
+{
+    if (op->exp->kind == E_SUFF)
+        out_printf(o, "%s := suff %s %s of %s", var_c_name(op->var), op->exp->suff.name,
+                   atom_c(op->exp->suff.par), atom_c(op->exp->suff.work));
+    else
+        out_printf(o, "%s := %s", var_c_name(op->var), scalar_c(op->exp));
+}
+
+static void print_assert(Out *o, const HostOp *op)
+{
+    if (op->sx)
+        out_printf(o, "assert %s <= RT_MAX_BYTES", sx_exact_c(op->sx));
+    else
+        out_printf(o, "assert %s", op->cond ? kir_exp_c(op->cond) : atom_c(op->atom));
+    out_printf(o, " else site %d (", op->site);
+    for (int i = 0; i < op->numbers.n; i++)
+        out_printf(o, "%s%s", i ? ", " : "", kir_exp_c(op->numbers.at[i]));
+    out_puts(o, ")");
+}
+
+static void print_literal(Out *o, const HostOp *op)
+{
+    out_printf(o, "literal %s := {", op->mem->name);
+    for (int i = 0; i < op->elems.n; i++)
+        out_printf(o, "%s%s", i ? ", " : "", atom_c(op->elems.at[i]));
+    out_puts(o, "}");
+}
+
+static void print_op(Out *o, const HostOp *op)
+{
+    switch (op->kind) {
+    case H_COMMENT: out_printf(o, "-- %s", op->text); break;
+    case H_ALLOC: out_printf(o, "alloc %s: %s bytes", op->mem->name, sx_c(op->sx)); break;
+    case H_RELEASE: out_printf(o, "release %s", op->mem->name); break;
+    case H_ALIAS: out_printf(o, "alias %s := %s", op->mem->name, op->mem2->name); break;
+    case H_EXP: print_exp(o, op); break;
+    case H_SX: out_printf(o, "%s := %s", var_c_name(op->var), sx_c(op->sx)); break;
+    case H_SET: out_printf(o, "%s := %s", var_c_name(op->var), atom_c(op->atom)); break;
+    case H_READ:
+        out_printf(o, "read %s := %s[%s]", var_c_name(op->var), op->mem->name, sx_c(op->sx));
+        break;
+    case H_WRITE:
+        out_printf(o, "write %s[%s] := %s", op->mem->name, sx_c(op->sx), atom_c(op->atom));
+        break;
+    case H_COPY:
+        out_puts(o, "copy ");
+        print_shape(o, &op->dims, op->type);
+        out_puts(o, " ");
+        mem_print_loc(o, &op->dst, op->dims.n);
+        out_puts(o, " := ");
+        mem_print_loc(o, &op->src, op->dims.n);
+        break;
+    case H_FILL:
+        out_puts(o, "fill ");
+        print_shape(o, &op->dims, op->type);
+        out_printf(o, " %s := %s", op->dst.mem->name, atom_c(op->atom));
+        break;
+    case H_IOTA:
+        out_puts(o, "iota ");
+        print_shape(o, &op->dims, op->type);
+        out_printf(o, " %s := %s + i*%s", op->dst.mem->name, atom_c(op->atom), atom_c(op->atom2));
+        break;
+    case H_LAUNCH: print_launch(o, op); break;
+    case H_IF: print_if(o, op); break;
+    case H_LOOP: print_loop(o, op); break;
+    case H_ASSERT: print_assert(o, op); break;
+    case H_DECLARE:
+        out_printf(o, "declare %s", op->var ? var_c_name(op->var) : op->mem->name);
+        break;
+    case H_LITERAL: print_literal(o, op); break;
+    }
+    out_puts(o, "\n");
+}
+
+static void print_ops(Out *o, const HostOps *ops)
+{
+    for (int i = 0; i < ops->n; i++)
+        print_op(o, ops->at[i]);
+}
+
+static void print_entry(Out *o, const EntryPlan *ep)
+{
+    const Entry *en = ep->entry;
+    out_printf(o, "entry %s (", en->name);
+    for (int k = 0; k < en->params.n; k++) {
+        const Var *v = en->params.at[k];
+        Atoms dims = {.at = v->type.dims, .n = v->type.rank};
+        out_printf(o, "%s%s: ", k ? ", " : "",
+                   v->type.rank ? ep->param_locs.at[k].mem->name : var_c_name(v));
+        print_shape(o, &dims, v->type.elem);
+    }
+    out_puts(o, ") {\n");
+    print_side(o, &ep->ops);
+    o->indent++;
+    for (int i = 0; i < ep->results.n; i++) {
+        Type t = atom_type(ep->results.at[i]);
+        Atoms dims = {.at = t.dims, .n = t.rank};
+        out_puts(o, "result ");
+        print_shape(o, &dims, t.elem);
+        out_printf(o, " %s\n",
+                   t.rank ? ep->result_locs.at[i].mem->name : atom_c(ep->results.at[i]));
+    }
+    o->indent--;
+    out_puts(o, "}\n");
+}
+
+void plan_print(Out *o, const Plan *p)
+{
+    for (int i = 0; i < p->kernels.n; i++) {
+        const Kernel *k = p->kernels.at[i];
+        out_printf(o, "kernel %s", k->name);
+        if (k->what)
+            out_printf(o, " -- %s", k->what);
+        out_puts(o, "\n");
+    }
+    for (int i = 0; i < p->sites.n; i++)
+        out_printf(o, "site %d \"%s\"\n", i, p->sites.at[i].msg);
+    for (int i = 0; i < p->entries.n; i++)
+        print_entry(o, p->entries.at[i]);
+}
