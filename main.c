@@ -273,7 +273,7 @@ static int make_plan(Ctx *cx, const Options *o, const Prog *p, Plan **plan)
     if (!is_flat(o, p))
         return EXIT_USER;
     diag_set_pass("plan");
-    *plan = cg_plan(cx, p);
+    *plan = host_plan(cx, p);
     diag_flush();
     return diag_exit_code();
 }
@@ -344,7 +344,7 @@ static int build_binary(Ctx *cx, const char *name)
  * message. */
 static bool is_ours(const char *c_file)
 {
-    static const char head[] = "/* " CG_C_HEAD;
+    static const char head[] = "/* " EMIT_HEAD;
     char got[sizeof head] = "";
     struct stat st;
     if (stat(c_file, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
@@ -379,11 +379,11 @@ static void emit(Ctx *cx, Out *out, const Options *o, const Plan *plan)
     if (emits(o, "plan"))
         plan_print(out, plan);
     else if (emits(o, "opencl"))
-        cg_emit_opencl(out, plan, t);
+        emit_opencl(out, plan, t);
     else if (emits(o, "kernel-ir"))
-        cg_emit_kernel_ir(out, plan, t);
+        emit_kernel_ir(out, plan, t);
     else
-        cg_emit_c(cx, out, plan, o->file);
+        emit_c(cx, out, plan, o->file);
 }
 
 static int cmd_compile(Options *o)
@@ -482,7 +482,7 @@ static int cmd_explain(Options *o)
     if (code || (code = make_plan(cx, o, p, &plan)))
         return code;
     diag_set_pass("explain");
-    FlExplainHook hook = {plan, cg_describe, cg_describe_json};
+    FlExplainHook hook = {plan, describe_kernels, describe_kernels_json};
     Out out = {0};
     (o->json ? fl_explain_json : fl_explain)(&out, cx, p, &hook);
     return print_out(&out);

@@ -15,7 +15,7 @@ static const char *local_text(const Kernel *k)
     return text;
 }
 
-void cg_describe(void *plan, Out *o, const Exp *seg)
+void describe_kernels(void *plan, Out *o, const Exp *seg)
 {
     const Plan *p = plan;
     for (int i = 0; i < p->kernels.n; i++) {
@@ -46,7 +46,7 @@ static void irregular_json(Out *o, const Kernel *k)
     out_puts(o, "]");
 }
 
-void cg_describe_json(void *plan, Out *o, const Exp *seg)
+void describe_kernels_json(void *plan, Out *o, const Exp *seg)
 {
     const Plan *p = plan;
     bool first = true;

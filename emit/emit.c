@@ -122,12 +122,12 @@ static const char *program_name(Ctx *cx, const char *source)
     return name;
 }
 
-void cg_emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
+void emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
 {
     Emit em = {.cx = cx, .o = o, .p = p};
     size_t n;
     const char *runtime = embed_runtime(&n);
-    out_c_comment(o, CG_C_HEAD "%s. Not meant to be edited.", source_name);
+    out_c_comment(o, EMIT_HEAD "%s. Not meant to be edited.", source_name);
     out_puts(o, "\n/* First the runtime, which is the same for every program; then, from the line\n"
                 " * \"==== The program\" on: the kernels' sources, tables, and a function for each "
                 "entry. */\n");

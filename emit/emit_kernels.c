@@ -113,7 +113,7 @@ void emit_kernels(Emit *em)
 
 /* --- For reading ---------------------------------------------------------------------------- */
 
-void cg_emit_opencl(Out *o, const Plan *p, const KTarget *only)
+void emit_opencl(Out *o, const Plan *p, const KTarget *only)
 {
     for (int t = 0; t < N_KTARGETS; t++) {
         if (only && only != &ktargets[t])
@@ -126,7 +126,7 @@ void cg_emit_opencl(Out *o, const Plan *p, const KTarget *only)
     }
 }
 
-void cg_emit_kernel_ir(Out *o, const Plan *p, const KTarget *on)
+void emit_kernel_ir(Out *o, const Plan *p, const KTarget *on)
 {
     for (int i = 0; i < p->kernels.n; i++) {
         const Kernel *k = p->kernels.at[i];

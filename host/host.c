@@ -95,8 +95,8 @@ static void by_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker)
 }
 
 static KernelMaker *const makers[N_FORMS] = {
-    [E_SEGMAP] = cg_segmap,         [E_SEGRED] = cg_segred,   [E_SEGSCAN] = cg_segscan,
-    [E_SEGSCATTER] = cg_segscatter, [E_SEGHIST] = cg_seghist,
+    [E_SEGMAP] = make_segmap,         [E_SEGRED] = make_segred,   [E_SEGSCAN] = make_segscan,
+    [E_SEGSCATTER] = make_segscatter, [E_SEGHIST] = make_seghist,
 };
 
 static void seg_stm(PlanBuild *pb, const Stm *s)
@@ -129,7 +129,7 @@ static void host_stm(PlanBuild *pb, const Stm *s)
     case E_CONV: scalar_stm(pb, s); return;
     case E_IOTA:
         if (prim_is_float(s->pat.at[0]->type.elem)) /* the runtime counts in integers */
-            by_kernel(pb, s, cg_sequential);
+            by_kernel(pb, s, make_sequential);
         else
             host_array_stm(pb, s);
         return;
@@ -146,7 +146,7 @@ static void host_stm(PlanBuild *pb, const Stm *s)
     case E_IF: host_if(pb, s); return;
     case E_LOOP:
         if (mem_is_device_loop(s))
-            by_kernel(pb, s, cg_sequential);
+            by_kernel(pb, s, make_sequential);
         else
             host_loop(pb, s);
         return;
@@ -157,7 +157,7 @@ static void host_stm(PlanBuild *pb, const Stm *s)
     case E_REDOMAP:
     case E_SCANOMAP:
     case E_SCATTER:
-    case E_HIST: by_kernel(pb, s, cg_sequential); return;
+    case E_HIST: by_kernel(pb, s, make_sequential); return;
     case E_SUFF: suff_stm(pb, s); return;
     case E_SEGMAP:
     case E_SEGRED:
@@ -223,7 +223,7 @@ static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en, const EntryMe
     return ep;
 }
 
-Plan *cg_plan(Ctx *cx, const Prog *p)
+Plan *host_plan(Ctx *cx, const Prog *p)
 {
     Plan *plan = NEW(cx->perm, Plan);
     plan->arena = cx->perm;

@@ -307,7 +307,7 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
     kb_end(kg->kb);
 }
 
-bool cg_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+bool make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     Ctx *cx = pb->cx;

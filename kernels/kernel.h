@@ -344,7 +344,7 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 
 /* Level-1 segmap with level-0 constructs inside. False, and nothing done, if work-groups cannot run
  * it: an array that a group shares has a size without a bound. */
-bool cg_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
+bool make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
 KLoc group_alloc(KGen *kg, const Var *v, Type t);
 KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch space, marked used */
 void group_buffer_free(KGen *kg, const KBuf *buf);

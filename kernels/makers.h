@@ -9,12 +9,12 @@
 
 typedef void KernelMaker(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
 
-KernelMaker cg_segmap;
-KernelMaker cg_segred;
-KernelMaker cg_segscan;
-KernelMaker cg_segscatter;
-KernelMaker cg_seghist;
+KernelMaker make_segmap;
+KernelMaker make_segred;
+KernelMaker make_segscan;
+KernelMaker make_segscatter;
+KernelMaker make_seghist;
 /* Any sequential array expression (a SOAC, a loop, a float iota) as a kernel of one work-item. */
-KernelMaker cg_sequential;
+KernelMaker make_sequential;
 
 #endif

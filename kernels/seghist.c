@@ -447,7 +447,7 @@ static void seghist_turns(PlanBuild *pb, SegHist *sh)
 
 /* --- The construct ------------------------------------------------------------------------- */
 
-void cg_seghist(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+void make_seghist(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     SegHist sh = seghist_of(pb, s->exp, outs);
     if (sh.hist.way == HIST_TURNS)

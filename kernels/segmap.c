@@ -35,9 +35,9 @@ static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     nest_finish(kg, n);
 }
 
-void cg_segmap(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+void make_segmap(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
-    if (!body_has_seg(s->exp->seg.body) || !cg_group(pb, s, outs))
+    if (!body_has_seg(s->exp->seg.body) || !make_group(pb, s, outs))
         segmap_threads(pb, s, outs);
 }
 
@@ -75,7 +75,7 @@ static void hint_place(KGen *kg, Var *v, KLoc place)
     varmap_put(kg->hints, v, p);
 }
 
-void cg_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+void make_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     Ctx *cx = pb->cx;
     int n = s->pat.n;

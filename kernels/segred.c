@@ -213,7 +213,7 @@ static void segred_staged(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     stages_end(&st, final);
 }
 
-void cg_segred(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+void make_segred(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     if (types_scalar(&e->seg.op->params, 0, e->seg.nes.n))

@@ -421,7 +421,7 @@ static void segscan_staged(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     pb_end(pb);
 }
 
-void cg_segscan(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+void make_segscan(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     if (types_scalar(&e->seg.op->params, 0, e->seg.nes.n))

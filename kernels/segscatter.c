@@ -2,7 +2,7 @@
  * in bounds. When two threads write the same place, one of the values stays. */
 #include "kernels/kernel.h"
 
-void cg_segscatter(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+void make_segscatter(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     Ctx *cx = pb->cx;

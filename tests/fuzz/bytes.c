@@ -59,12 +59,12 @@ static void compile_program(Ctx *cx, Prog *p)
     if (diag_errors() || !p->entries.n)
         return;
     diag_set_pass("plan");
-    Plan *plan = cg_plan(cx, p);
+    Plan *plan = host_plan(cx, p);
     if (diag_errors())
         return;
     Out out = {0};
     diag_set_pass("emit");
-    cg_emit_c(cx, &out, plan, "fuzz.sf");
+    emit_c(cx, &out, plan, "fuzz.sf");
     out_free(&out);
 }
 

@@ -86,7 +86,7 @@ static Plan *plan_of(Ctx *cx, const char *file)
         return NULL;
     p = passes_run(cx, p, 0, n_passes - 1, &none);
     diag_flush();
-    return diag_errors() ? NULL : cg_plan(cx, p);
+    return diag_errors() ? NULL : host_plan(cx, p);
 }
 
 /* LavaMD adds to numbers of its data as i64: that is no index arithmetic. */
