@@ -81,3 +81,31 @@ def sizes_that_occur_again_have_names(box):
         for size in re.findall(r"^ *const int64_t local\[\] = \{(.*)\};$", text, re.M):
             if not re.fullmatch(r"\w+", size):
                 raise Failed(f"{name}: a group of {size}")
+
+
+# The vectors that the kernels of an entry load and store on GPUs; entries that are not named have none.
+VECTORS = {
+    "rows_bodies": {"accelerations": "load float4, store float4", "simulate": "load float4, store float4"},
+    "rows_points": {"nearest": "load float2, store float2", "by_reduction": "load float2, store float2",
+                    "complex": "load double2, store double2", "intervals": "load long2, store long2"},
+    "rows_bytes": {"grey": "load uchar4, store uchar4", "bits": "store uchar4", "lines": "load short8, store short8"},
+    "rows_in_place": {"fibonacci": "load int4", "turned": "load int4, store int4", "swapped": "store long2"},
+    "rows_odd": {"sixes": "load int2, store int2", "inner": "store int2"},
+}
+
+
+def vectors_of(box, name):
+    """Rows of few elements are vectors in memory, on GPUs and where that is known."""
+    box.put("p.sf", (ROOT / f"tests/programs/soacs/{name}.sf").read_text())
+    gpu, cpu = box.minifut("compile --emit=opencl p.sf", 0)[0].split("/* ==== OpenCL C for CPUs ==== */")
+    access = r"\*\((const )?__(?:global|local) ([a-z]+\d) \*\)"
+    found = {}
+    for kernel in gpu.split("__kernel void ")[1:]:
+        entry = re.match(r"(?:seg[a-z]+_|intra_|partials_)+(\w+)_\d+\(", kernel)[1]
+        found.setdefault(entry, set()).update(("load " if m[0] else "store ") + m[1] for m in re.findall(access, kernel))
+    found = {entry: ", ".join(sorted(v)) for entry, v in found.items() if v}
+    if found != VECTORS[name] or re.search(access, cpu):
+        raise Failed(f"vectors: {found}, on CPUs {re.findall(access, cpu)}")
+
+
+table("vectors of", False, [(name, name) for name in VECTORS], vectors_of)
