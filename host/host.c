@@ -209,6 +209,8 @@ static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en, const EntryMe
                     .plan = plan,
                     .entry = en,
                     .locs = em->locs,
+                    .made = em->made,
+                    .groups = em->groups,
                     .known = ranges_new(cx, varmap_new(cx->perm)),
                     .n_mems = em->n_mems,
                     .ops = &ep->ops,

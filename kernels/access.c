@@ -52,8 +52,8 @@ void kg_sync(KGen *kg)
 
 enum { SHARED_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
 
-/* All work-items take every turn of a loop with loops inside: PoCL 3.1 goes wrong where an inner loop
- * stands in one that work-items leave at different times. */
+/* All work-items take every turn of a loop with loops inside: PoCL 3.1 goes wrong where an inner
+ * loop stands in one that work-items leave at different times. */
 const KExp *kg_open_shared(KGen *kg, const KExp *total, bool straight)
 {
     KBuild *b = kg->kb;
@@ -291,7 +291,7 @@ void kg_index(KGen *kg, const Stm *s)
 static KLoc writable(KGen *kg, const Var *v, Atom arr)
 {
     KLoc *l = kg_arr(kg, arr.var);
-    if (l->fresh)
+    if (kg_in_place(kg, v, l))
         return *l;
     KLoc copy = kg_alloc(kg, v, v->type);
     kg_copy(kg, &copy, l, v->type);

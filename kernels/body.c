@@ -118,7 +118,7 @@ static void stm_reshape(KGen *kg, const Stm *s)
     const Var *from = e->reshape.arr.var;
     KLoc l = *kg_arr(kg, from);
     if (!lmad_reshape(kg->cx, l.at, from->type, v->type, &l.at)) {
-        KLoc copy = kg_alloc(kg, NULL, from->type); /* row-major */
+        KLoc copy = kg_alloc_own(kg, v, from->type); /* row-major */
         kg_copy(kg, &copy, &l, from->type);
         l = copy;
         if (!lmad_reshape(kg->cx, l.at, from->type, v->type, &l.at))
@@ -148,7 +148,7 @@ static KLoc branch_place(KGen *kg, const Stm *s, int j, bool *own)
     *own = true;
     if (r1 && r1 == r2) {
         const KLoc *l = kg_arr(kg, r1);
-        if (l->fresh || !updated) {
+        if (!updated || kg_in_place(kg, s->pat.at[j], l)) {
             *own = false;
             return *l;
         }
@@ -178,10 +178,7 @@ static bool joins(KGen *kg, const Stm *s, int j)
     for (int k = 0; k < t.rank; k++)
         for (int i = 0; i < s->pat.n; i++)
             own = own || (t.dims[k].var && t.dims[k].var == s->pat.at[i]);
-    if (!own || kg_bound_count(kg, t))
-        return false;
-    kg->unshareable = kg->unshareable || kg->coop;
-    return !kg->coop;
+    return own && !kg->coop && !kg_bound_count(kg, t);
 }
 
 /* Do the strides of v depend on sizes that the same pattern binds? They are set at the branch's

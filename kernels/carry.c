@@ -11,13 +11,24 @@
 static void begin_in_place(KGen *kg, Carry *c, Atom init, const Var *pat, bool updated)
 {
     const KLoc *l = kg_arr(kg, init.var);
-    if (!updated || l->fresh) {
+    if (!updated || kg_in_place(kg, pat ? pat : c->param, l)) {
         c->cur = *l;
     } else {
-        c->cur = kg_alloc(kg, pat, init.var->type);
+        Type t = init.var->type;
+        c->cur = pat ? kg_alloc(kg, pat, t) : kg_alloc_own(kg, c->param, t);
         kg_copy(kg, &c->cur, l, init.var->type);
     }
     c->next = c->cur;
+}
+
+/* A variable for where l begins; v is the IR's name for it, if it has one. */
+static KVar *begins_at(KGen *kg, KLoc *l, const char *base, const Var *v)
+{
+    KVar *at = kb_var(kg->kb, base, T_I64, kg_at(kg, l->at.offset));
+    if (v)
+        varmap_put(kg->vars, v, at);
+    l->at.offset = v ? sx_var(kg->cx, v) : kg_sx_of(kg, kg_of(kg, at));
+    return at;
 }
 
 /* Two buffers. Small private arrays are copied back after each iteration, so that they can stay in
@@ -29,20 +40,19 @@ static void begin_buffers(KGen *kg, Carry *c, Atom init)
     const KLoc *from = kg_arr(kg, init.var);
     c->buffers = true;
     if (kg_is_private(kg, t)) {
-        c->cur = kg_alloc(kg, NULL, t);
-        c->next = kg_alloc(kg, NULL, t);
+        c->cur = kg_alloc_own(kg, c->param, t);
+        c->next = kg_alloc_own(kg, c->param, t);
         kg_copy(kg, &c->cur, from, init.var->type);
         return;
     }
-    KLoc both = kg_alloc(kg, NULL, type_array(cx, t, atom_i64(2)));
+    const ArrMade *m = kg->coop ? group_made(kg, c->param) : NULL;
+    KLoc both = kg_alloc_own(kg, c->param, type_array(cx, t, atom_i64(2)));
     c->swaps = true;
     c->cur = loc_row(kg, &both, t.rank + 1, sx_const(cx, 0));
     c->next = loc_row(kg, &both, t.rank + 1, sx_const(cx, 1));
     kg_copy(kg, &c->cur, from, init.var->type);
-    c->cur_at = kb_var(kg->kb, "cur", T_I64, kg_at(kg, c->cur.at.offset));
-    c->next_at = kb_var(kg->kb, "next", T_I64, kg_at(kg, c->next.at.offset));
-    c->cur.at.offset = kg_sx_of(kg, kg_of(kg, c->cur_at));
-    c->next.at.offset = kg_sx_of(kg, kg_of(kg, c->next_at));
+    c->cur_at = begins_at(kg, &c->cur, "cur", m ? m->cur : NULL);
+    c->next_at = begins_at(kg, &c->next, "next", m ? m->next : NULL);
 }
 
 /* Is the size of param i one of the values that the loop carries? */
@@ -79,15 +89,14 @@ static void begin_array(KGen *kg, Carry *c, Atom init, const Body *b, Atom res, 
  * last, on top of the heap. */
 enum { SCALARS, FIXED, MOVING, N_PASSES };
 
-static int begin_pass(KGen *kg, const Vars *params, int n, int i, const Body *b, Atom res)
+static int begin_pass(const Vars *params, int n, int i, const Body *b, Atom res)
 {
     bool updated = false;
     if (params->at[i]->type.rank == 0)
         return SCALARS;
     if (!changes_size(params, n, i) || place_root(b, res.var, &updated) == params->at[i])
         return FIXED;
-    kg->unshareable = kg->unshareable || kg->coop;
-    return kg->coop ? FIXED : MOVING;
+    return MOVING;
 }
 
 Carries *carry_begin(KGen *kg, const Vars *params, int n, const Atoms *inits, const Body *b,
@@ -98,7 +107,7 @@ Carries *carry_begin(KGen *kg, const Vars *params, int n, const Atoms *inits, co
     for (int pass = 0; pass < N_PASSES; pass++) {
         for (int i = 0; i < n; i++) {
             Carry *c = &cs->at[i];
-            if (begin_pass(kg, params, n, i, b, res[i]) != pass)
+            if (begin_pass(params, n, i, b, res[i]) != pass)
                 continue;
             c->param = params->at[i];
             if (pass == SCALARS) {

@@ -23,13 +23,37 @@ static LocalBuf *take_buffer(KGen *kg, PrimType elem, const Sx *count)
     return &vec_last(&kg->locals);
 }
 
-KLoc group_alloc(KGen *kg, const Var *v, Type t)
+KLoc group_alloc(KGen *kg, Type t)
 {
-    (void)v;
-    const Sx *count = kg_bound_count(kg, t);
-    kg->unshareable = kg->unshareable || !count;
-    const LocalBuf *b = take_buffer(kg, t.elem, count ? count : sx_const(kg->cx, 1));
+    const LocalBuf *b = take_buffer(kg, t.elem, kg_bound_count(kg, t));
     return (KLoc){.mem = b->buf, .at = lmad_permuted(kg->cx, t, NULL), .fresh = true};
+}
+
+const ArrMade *group_made(KGen *kg, const Var *v)
+{
+    return varmap_get(kg->pb->made, v);
+}
+
+/* The buffer of a block of local memory; taken when it is first mentioned. */
+static KBuf *block_buffer(KGen *kg, const Mem *m, PrimType elem)
+{
+    for (int i = 0; i < kg->locals.n; i++)
+        if (kg->locals.at[i].mem == m)
+            return kg->locals.at[i].buf;
+    LocalBuf *b = take_buffer(kg, elem, m->elems);
+    b->mem = m;
+    return b->buf;
+}
+
+KLoc group_place(KGen *kg, const Var *v)
+{
+    const ArrMade *made = group_made(kg, v);
+    if (!made)
+        ice(v->loc, "no memory of a work-group for %s", var_text(v));
+    const Mem *m = made->loc.mem;
+    PrimType t = v->type.elem;
+    KBuf *buf = m->local ? block_buffer(kg, m, t) : kg_param_mem(kg, (Mem *)m, t);
+    return (KLoc){.mem = buf, .at = made->loc.at, .fresh = true};
 }
 
 KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count)
@@ -110,12 +134,11 @@ static KLoc shared_place(KGen *kg, const Stm *s, int j, bool *in_place)
 {
     Var *v = s->pat.at[j];
     bool updated = false;
-    const Var *root = v->type.rank > 0 ? place_of_exp(s->exp, j, &updated) : NULL;
-    *in_place = root && kg_arr(kg, root)->fresh;
+    *in_place = v->type.rank > 0 && !group_made(kg, v);
     if (*in_place)
-        return *kg_arr(kg, root);
+        return *kg_arr(kg, place_of_exp(s->exp, j, &updated));
     KLoc *p = NEW(kg->cx->perm, KLoc);
-    *p = v->type.rank > 0 ? kg_alloc(kg, v, v->type) : group_alloc(kg, v, v->type);
+    *p = kg_alloc(kg, v, v->type);
     if (v->type.rank > 0)
         varmap_put(kg->hints, v, p);
     return *p;
@@ -234,17 +257,6 @@ static const Sx *group_threads(PlanBuild *pb, const Exp *e)
     return sx_op(cx, SX_MAX, sx_const(cx, 1), sx_op(cx, SX_MIN, full, sx_team_size(cx)));
 }
 
-/* Is v used by a statement of b? A result that is not is written where it belongs at once. */
-static bool used_inside(KGen *kg, const Body *b, const Var *v)
-{
-    VarSet *s = varmap_new(kg->cx->perm);
-    varset_add(s, v);
-    for (int i = 0; i < b->stms.n; i++)
-        if (exp_uses_any(b->stms.at[i].exp, s))
-            return true;
-    return false;
-}
-
 static KLoc result_row(KGen *kg, const ArrLoc *out, const Exp *e, const Var *v)
 {
     int depth = e->seg.nest.n;
@@ -291,11 +303,8 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
     const KExp *g = kb_for(kg->kb, "g", kg_id(kg, KID_GROUP), all, kg_id(kg, KID_GROUPS));
     nest_bind(kg, nest, nest->n, g);
     KLoc *rows = NEWN(kg->cx->perm, KLoc, n);
-    for (int j = 0; j < n; j++) {
+    for (int j = 0; j < n; j++)
         rows[j] = result_row(kg, &outs[j], e, pat->at[j]);
-        if (b->res.at[j].var && !used_inside(kg, b, b->res.at[j].var))
-            place_hint(kg, b, b->res.at[j], rows[j]);
-    }
     note_own_writes(b, rows, n);
     kg->coop = true;
     kg_stms(kg, b);
@@ -307,24 +316,14 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
     kb_end(kg->kb);
 }
 
-bool make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     Ctx *cx = pb->cx;
-    HostOps ops = {0};
-    PlanBuild trial = pb_piece(pb, &ops);
-    int sites = pb->plan->sites.n;
-    KGen *kg = kg_new(&trial, "segmap_intra", e);
+    KGen *kg = kg_new(pb, "segmap_intra", e);
     const Sx *total = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
-    kg->group_size = group_threads(&trial, e);
+    kg->group_size = group_threads(pb, e);
     kg->max_threads = nest_max_threads(kg, total, sx_const(cx, 1));
     group_body(kg, e, &s->pat, outs, total);
-    if (kg->unshareable) {
-        pb->plan->sites.n = sites;
-        return false;
-    }
-    Kernel *k = kg_finish(kg);
-    kg_launch(kg, k, nest_groups(kg, total, sx_const(cx, 1)));
-    pb_splice(pb, &trial);
-    return true;
+    kg_launch(kg, kg_finish(kg), nest_groups(kg, total, sx_const(cx, 1)));
 }

@@ -17,7 +17,7 @@ static KLoc *stage_new(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs)
     for (int j = 0; j < ac->n; j++) {
         Type t = s->pat.at[j]->type;
         bool here = outs[j].mem->space == KS_LOCAL || !kg_bound_count(kg, t);
-        stage[j] = here ? outs[j] : group_alloc(kg, s->pat.at[j], t);
+        stage[j] = here ? outs[j] : group_alloc(kg, t);
     }
     return stage;
 }

@@ -178,7 +178,7 @@ static Atom apart_from_bins(KGen *kg, Atom r)
     if (t.rank == 0 || kg_arr(kg, r.var)->fresh)
         return r;
     Var *v = var_like(kg->cx, r.var);
-    KLoc own = kg_alloc(kg, NULL, t);
+    KLoc own = kg_alloc_own(kg, r.var, t);
     kg_copy(kg, &own, kg_arr(kg, r.var), t);
     kg_bind_arr(kg, v, own);
     return atom_var(v);

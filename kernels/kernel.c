@@ -286,6 +286,7 @@ Lmad kg_host_lmad(KGen *kg, Lmad l, int rank)
 
 static KLoc host_array(KGen *kg, const ArrLoc *a, Type t)
 {
+    ASSERT(!a->mem->local);
     KLoc l = {.mem = kg_param_mem(kg, a->mem, t.elem)};
     l.at = kg_host_lmad(kg, a->at, t.rank);
     return l;
@@ -329,17 +330,7 @@ static bool const_count(Type t, int64_t *count)
 
 const Sx *kg_bound_count(KGen *kg, Type t)
 {
-    const Sx *count = sx_const(kg->cx, 1);
-    for (int k = 0; k < t.rank; k++) {
-        const Sx *d = kg_bound(kg, t.dims[k]);
-        if (!d)
-            return NULL;
-        /* A bound may be negative, and so may a size that a branch not taken would check. */
-        if (!kg_is_host(kg, t.dims[k]) || !pb_is_natural(kg->pb, t.dims[k]))
-            d = sx_op(kg->cx, SX_MAX, d, sx_const(kg->cx, 0));
-        count = sx_mul(kg->cx, count, d);
-    }
-    return count;
+    return sx_upper_count(kg->bounds, kg->pb->known, t);
 }
 
 /* Are all sizes of t known to the host? */
@@ -425,6 +416,8 @@ static bool take_hint(void *env, const Var *v, Lmad at)
 
 void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest)
 {
+    if (kg->coop)
+        return;
     Hint h = {kg, dest};
     place_wish(kg->cx, b, v, dest.at, take_hint, &h);
 }
@@ -432,15 +425,25 @@ void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest)
 KLoc kg_alloc(KGen *kg, const Var *v, Type t)
 {
     KLoc *hint = v ? varmap_get(kg->hints, v) : NULL;
+    int64_t count;
+    if (kg->coop)
+        return t.rank > 0 ? group_place(kg, v) : group_alloc(kg, t);
     if (hint)
         return *hint;
-    if (kg->coop)
-        return group_alloc(kg, v, t);
-    int64_t count;
     if (const_count(t, &count))
         return alloc_private(kg, v, t, count);
     const Sx *bound = kg_bound_count(kg, t);
     return bound ? alloc_scratch(kg, v, t, bound) : heap_alloc(kg, v, t);
+}
+
+KLoc kg_alloc_own(KGen *kg, const Var *v, Type t)
+{
+    return kg->coop ? group_place(kg, v) : kg_alloc(kg, NULL, t);
+}
+
+bool kg_in_place(KGen *kg, const Var *v, const KLoc *l)
+{
+    return kg->coop ? !group_made(kg, v) : l->fresh;
 }
 
 /* --- Failures ------------------------------------------------------------------------------ */

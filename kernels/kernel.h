@@ -39,6 +39,7 @@ typedef struct {
 /* A local-memory buffer of a group-mode kernel, reused when nothing in it is live (group.c). */
 typedef struct {
     KBuf *buf;
+    const Mem *mem;  /* the block that lies in it, if it has a name */
     const Sx *count; /* elements, a host expression */
     bool free;
     const Body *home; /* the body in which it was allocated ... */
@@ -76,8 +77,7 @@ typedef struct {
     const KExp *thread_stride;        /* between elements of a thread's slice of a global block */
     KBuf *heap, *heaps[N_PRIM_TYPES]; /* the thread's chunk, and as elements of a type */
     bool solo;                        /* level-0 constructs are executed by one thread */
-    bool unshareable; /* group mode: an array that the group shares has no known bound */
-    Loc at;           /* of the statement at work */
+    Loc at;                           /* of the statement at work */
     Irregulars irregulars;
     const KStm *work;      /* the thread's present piece of work: failures leave it */
     const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
@@ -156,7 +156,12 @@ void kg_bind_arr(KGen *kg, const Var *v, KLoc loc);
 /* Memory for an array of type t: a private array, a slice of a global block, the thread's heap, or
  * local memory. A hint for v (may be NULL) is taken instead. */
 KLoc kg_alloc(KGen *kg, const Var *v, Type t);
-/* v, if b binds it, is wanted at dest: its maker is told so. */
+/* Memory of its own for what is made beside v: never where v is wanted. */
+KLoc kg_alloc_own(KGen *kg, const Var *v, Type t);
+/* May v be built by writing over the array at l? */
+bool kg_in_place(KGen *kg, const Var *v, const KLoc *l);
+/* Thread mode: v, if b binds it, is wanted at dest: its maker is told so. (For a group
+ * memory/level0.c has done that.) */
 void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest);
 /* Would an array of this type be a private one? */
 bool kg_is_private(KGen *kg, Type t);
@@ -175,8 +180,8 @@ WorkMark kg_work_begin(KGen *kg);
 void kg_work_end(KGen *kg, WorkMark m);
 bool kg_work_fails(KGen *kg); /* can the present piece of work end early, so far? */
 const KExp *kg_zero(KGen *kg, PrimType t);
-/* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with the blocks
- * `outs` in place of the parameters made by kg_param_out. */
+/* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with the
+ * blocks `outs` in place of the parameters made by kg_param_out. */
 Kernel *kg_finish(KGen *kg);
 void kg_launch(KGen *kg, Kernel *k, const Sx *groups);
 void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups);
@@ -340,12 +345,15 @@ bool op_is_comm(const Exp *seg);
 /* index atoms of nest dims as Sx */
 void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 
-/* --- group.c, groupseg.c, groupscan.c ------------------------------------------------------------------- */
+/* --- group.c, groupseg.c, groupscan.c ------------------------------------------------------ */
 
-/* Level-1 segmap with level-0 constructs inside. False, and nothing done, if work-groups cannot run
- * it: an array that a group shares has a size without a bound. */
-bool make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
-KLoc group_alloc(KGen *kg, const Var *v, Type t);
+/* Level-1 segmap with level-0 constructs inside, all of whose arrays have a bound. */
+void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
+/* The memory that the group takes for v; NULL if v lies in another array's. */
+const ArrMade *group_made(KGen *kg, const Var *v);
+/* That memory. */
+KLoc group_place(KGen *kg, const Var *v);
+KLoc group_alloc(KGen *kg, Type t); /* for what a construct needs; t has a bound */
 KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch space, marked used */
 void group_buffer_free(KGen *kg, const KBuf *buf);
 /* Statement i of b is behind: frees what died. */

@@ -37,7 +37,9 @@ static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 
 void make_segmap(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
-    if (!body_has_seg(s->exp->seg.body) || !make_group(pb, s, outs))
+    if (varset_has(pb->groups, s->exp->seg.nest.at[0].idx))
+        make_group(pb, s, outs);
+    else
         segmap_threads(pb, s, outs);
 }
 

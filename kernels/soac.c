@@ -73,10 +73,18 @@ static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
 }
 
 /* Opens the loop over the elements; the number of the one at hand. */
-static const Sx *open_turns(KGen *kg, const Exp *e)
+static const Sx *open_turns(KGen *kg, const Stm *s)
 {
+    const Exp *e = s->exp;
     const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, e->soac.width), kg_int(kg, 1));
     kg_unroll(kg, e);
+    for (int j = 0; kg->coop && j < s->pat.n; j++) {
+        const ArrMade *m = group_made(kg, s->pat.at[j]);
+        if (m && m->turn) {
+            varmap_put(kg->vars, m->turn, i->var);
+            return sx_var(kg->cx, m->turn);
+        }
+    }
     return kg_sx_of(kg, i);
 }
 
@@ -94,7 +102,7 @@ void kg_soac(KGen *kg, const Stm *s)
     if (accumulates)
         lp.acc = carry_begin(kg, &op->params, lp.n_acc, &e->soac.nes, op->body, op->body->res.at,
                              lp.scan ? NULL : s->pat.at);
-    lp.i = open_turns(kg, e);
+    lp.i = open_turns(kg, s);
     HeapMark turn = heap_mark(kg);
     bool has_fn = e->kind == E_MAP || e->kind == E_REDOMAP || e->kind == E_SCANOMAP;
     const Atom *xs = has_fn ? apply_fn(kg, &lp, s) : NULL;
@@ -137,7 +145,7 @@ KLoc *kg_dests(KGen *kg, const Stm *s, const Dests *dests)
     for (int j = 0; j < dests->n; j++) {
         const Var *arr = dests->at[j].arr.var;
         locs[j] = *kg_arr(kg, arr);
-        if (locs[j].fresh)
+        if (kg_in_place(kg, s->pat.at[j], &locs[j]))
             continue;
         locs[j] = kg_alloc(kg, s->pat.at[j], arr->type);
         kg_copy(kg, &locs[j], kg_arr(kg, arr), arr->type);
@@ -151,7 +159,7 @@ void kg_scatter(KGen *kg, const Stm *s)
     const Lambda *fn = e->soac.fn;
     int n = e->soac.dests.n, at = 0;
     KLoc *locs = kg_dests(kg, s, &e->soac.dests);
-    const Sx *i = open_turns(kg, e);
+    const Sx *i = open_turns(kg, s);
     HeapMark turn = heap_mark(kg);
     kg_bind_rows(kg, fn->params.at, &e->soac.arrs, i);
     kg_stms(kg, fn->body);

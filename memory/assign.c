@@ -534,7 +534,8 @@ static Entry assign_entry(Ctx *cx, const Entry *en, EntryMemory *em)
     return r;
 }
 
-Memory mem_assign(Ctx *cx, const Prog *p)
+/* The host level. */
+static Memory assign_host(Ctx *cx, const Prog *p)
 {
     Memory m = {0};
     Prog *out = NEW(cx->perm, Prog);
@@ -548,7 +549,15 @@ Memory mem_assign(Ctx *cx, const Prog *p)
     return m;
 }
 
+Memory mem_assign(Ctx *cx, const Prog *p)
+{
+    Memory m = assign_host(cx, p);
+    for (int i = 0; i < m.entries.n; i++)
+        mem_level0(cx, &m.prog->entries.at[i], &m.entries.at[i]);
+    return m;
+}
+
 Prog *mem_explicit(Ctx *cx, const Prog *p)
 {
-    return (Prog *)mem_assign(cx, p).prog;
+    return (Prog *)assign_host(cx, p).prog;
 }

@@ -8,20 +8,23 @@
  *   cost.c         the layouts that cost least
  *   reread.c       the pass that makes copies in other layouts for reading
  *   assign.c       blocks and index functions; the copies that these need are statements
+ *   level0.c       the arrays that work-groups make
  *   memory_print.c the text of --emit=memory */
 #ifndef MEMORY_MEMORY_H
 #define MEMORY_MEMORY_H
 
 #include "memory/lmad.h"
 
-/* A block of device memory, named by a host variable of type rt_mem*. Reference-counted at run
- * time. */
+/* A block of device memory, named by a host variable of type rt_mem*, reference-counted at run
+ * time; or of local memory, of a work-group. */
 typedef struct {
     const char *name; /* C identifier, unique in its entry: "xs_mem_12" */
     int id;
     bool is_param; /* owned by the caller */
     bool borrowed; /* may be a block that must not be overwritten: a parameter that is not unique */
     int root;      /* smallest id of the blocks that it may stand for */
+    bool local;
+    const Sx *elems; /* local: as many elements as this, which the host knows; NULL: no bound */
 } Mem;
 
 /* Where a host-level array lies. Bool elements take one byte. */
@@ -45,9 +48,22 @@ PassFn mem_layout;
  */
 PassFn mem_explicit;
 
+/* Memory that a work-group takes for an array: local memory of its own, or the place where the
+ * array is wanted. A loop that builds the next value beside the present one has both in one block.
+ */
 typedef struct {
-    VarMap *locs; /* host-level array variable -> ArrLoc * */
-    int n_mems;   /* blocks so far: ids below */
+    ArrLoc loc;            /* the array's, or both of a loop's */
+    bool own;              /* in a block that holds nothing else */
+    ArrLoc next_loc;       /* a loop's next value ... */
+    const Var *cur, *next; /* ... and the variables that hold the offsets of both; else NULL */
+    const Var *turn;       /* the array is built row by row: the row's number */
+} ArrMade;
+
+typedef struct {
+    VarMap *locs;   /* array variable of the host level and of level-0 bodies -> ArrLoc * */
+    VarMap *made;   /* ... of level-0 bodies, for which memory is taken -> ArrMade * */
+    VarSet *groups; /* outermost indices of nests that work-groups can run */
+    int n_mems;     /* blocks so far: ids below */
 } EntryMemory;
 /* The program with its copies (p itself if it has passed `memory`), and for each entry where its
  * arrays lie. */
@@ -56,6 +72,8 @@ typedef struct {
     VEC(EntryMemory) entries;
 } Memory;
 Memory mem_assign(Ctx *cx, const Prog *p);
+/* The arrays of level-0 bodies; those of the host level are there. */
+void mem_level0(Ctx *cx, const Entry *en, EntryMemory *em);
 
 /* A loop that computes scalars from array elements, one after the other, is one kernel of one
  * work-item rather than as many transfers as it has steps. */
@@ -65,8 +83,8 @@ bool mem_is_device_loop(const Stm *s);
  * number that is greater than 0 if so, known at run time. */
 const Sx *mem_copy_pays(Ctx *cx, Lmad l, Type t, int fast);
 
-/* Arrays of the host level with block and index function, and the statements that make them
- * (--emit=memory). */
+/* Arrays of the host level and of work-groups with block and index function, and the statements
+ * that make them (--emit=memory). */
 void mem_print(Out *o, const Memory *m);
 /* "mem[i0*n + i1]" */
 void mem_print_loc(Out *o, const ArrLoc *l, int rank);

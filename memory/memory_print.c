@@ -1,6 +1,6 @@
-/* The text of --emit=memory: the arrays of the host level, statement by statement, each with the
- * block and the index function where it lies. Scalar code and what happens inside constructs is
- * left out. */
+/* The text of --emit=memory: the arrays of the host level and those that work-groups make,
+ * statement by statement, each with the block and the index function where it lies. Scalar code is
+ * left out, and what single work-items do. */
 #include "memory/memory.h"
 
 void mem_print_loc(Out *o, const ArrLoc *l, int rank)
@@ -16,22 +16,31 @@ void mem_print_loc(Out *o, const ArrLoc *l, int rank)
     out_puts(o, "]");
 }
 
-static void print_array(Out *o, const EntryMemory *em, const Var *v)
+typedef struct {
+    Out *o;
+    const EntryMemory *em;
+    bool group; /* inside of a construct that work-groups run */
+} Printer;
+
+static void print_array(const Printer *p, const Var *v)
 {
-    const ArrLoc *l = varmap_get(em->locs, v);
-    out_printf(o, "%s: %s @ ", var_text(v), type_text(v->type));
-    mem_print_loc(o, l, v->type.rank);
+    const ArrLoc *l = varmap_get(p->em->locs, v);
+    const ArrMade *m = varmap_get(p->em->made, v);
+    out_printf(p->o, "%s: %s @ ", var_text(v), type_text(v->type));
+    mem_print_loc(p->o, l, v->type.rank);
     if (l->mem->borrowed)
-        out_puts(o, " read-only");
+        out_puts(p->o, " read-only");
+    if (m && m->own)
+        out_printf(p->o, " local, %s elements", sx_c(l->mem->elems));
 }
 
-static void print_arrays(Out *o, const EntryMemory *em, const Vars *vs)
+static void print_arrays(const Printer *p, const Vars *vs)
 {
     const char *sep = "";
     for (int i = 0; i < vs->n; i++)
         if (vs->at[i]->type.rank > 0) {
-            out_puts(o, sep);
-            print_array(o, em, vs->at[i]);
+            out_puts(p->o, sep);
+            print_array(p, vs->at[i]);
             sep = ",\n    ";
         }
 }
@@ -44,35 +53,59 @@ static bool has_array(const Vars *vs)
     return false;
 }
 
-static void print_body(Out *o, const EntryMemory *em, const Body *b, const char *passes);
+static void print_body(const Printer *p, const Body *b, const char *passes);
 
-static void print_loop(Out *o, const EntryMemory *em, const Exp *e)
+static void print_loop(const Printer *p, const Exp *e)
 {
-    out_puts(o, "loop\n");
-    o->indent += 2;
+    out_puts(p->o, "loop\n");
+    p->o->indent += 2;
     for (int i = 0; i < e->loop.params.n; i++)
         if (e->loop.params.at[i]->type.rank > 0) {
-            print_array(o, em, e->loop.params.at[i]);
-            out_printf(o, " := %s\n", atom_text(e->loop.inits.at[i]));
+            print_array(p, e->loop.params.at[i]);
+            out_printf(p->o, " := %s\n", atom_text(e->loop.inits.at[i]));
         }
-    o->indent -= 2;
-    out_puts(o, "do ");
-    print_body(o, em, e->loop.body, "next");
+    p->o->indent -= 2;
+    out_puts(p->o, "do ");
+    print_body(p, e->loop.body, "next");
 }
 
-static void print_exp(Out *o, const EntryMemory *em, const Exp *e)
+static void print_seg(const Printer *p, const Exp *e)
 {
+    Out *o = p->o;
+    const char *nest = nest_text(&e->seg.nest);
+    bool group = e->seg.level == 1 && varset_has(p->em->groups, e->seg.nest.at[0].idx);
+    out_printf(o, "%s^%d %s%s", form_info[e->kind].text, e->seg.level, nest, group ? " " : "\n");
+    if (group)
+        print_body(&(Printer){o, p->em, true}, e->seg.body, "gives");
+}
+
+/* Level-0 constructs inside, once for each element. */
+static void print_soac(const Printer *p, const Exp *e)
+{
+    out_printf(p->o, "%s by the group ", form_info[e->kind].text);
+    if (e->soac.fn)
+        print_body(p, e->soac.fn->body, "gives");
+    if (e->soac.op)
+        print_body(p, e->soac.op->body, "combines to");
+}
+
+static void print_exp(const Printer *p, const Exp *e)
+{
+    Out *o = p->o;
+    bool one = p->group ? exp_is(e, F_CODE) && !exp_has_seg(e) : exp_is_soac(e);
     if (exp_is_seg(e)) {
-        out_printf(o, "%s^%d %s\n", form_info[e->kind].text, e->seg.level, nest_text(&e->seg.nest));
-    } else if (exp_is_soac(e)) {
+        print_seg(p, e);
+    } else if (one) {
         out_printf(o, "%s by one work-item\n", form_info[e->kind].text);
+    } else if (exp_is_soac(e)) {
+        print_soac(p, e);
     } else if (e->kind == E_IF) {
         out_printf(o, "if %s then ", atom_text(e->branch.test));
-        print_body(o, em, e->branch.then_, "gives");
+        print_body(p, e->branch.then_, "gives");
         out_puts(o, "else ");
-        print_body(o, em, e->branch.else_, "gives");
+        print_body(p, e->branch.else_, "gives");
     } else if (e->kind == E_LOOP) {
-        print_loop(o, em, e);
+        print_loop(p, e);
     } else {
         ir_print_exp(o, e);
         out_puts(o, "\n");
@@ -80,23 +113,24 @@ static void print_exp(Out *o, const EntryMemory *em, const Exp *e)
 }
 
 /* Scalars only: printed for what is inside. */
-static bool is_control(const Exp *e)
+static bool is_control(const Printer *p, const Exp *e)
 {
-    return e->kind == E_IF || e->kind == E_LOOP;
+    return exp_is_seg(e) || (p->group ? exp_has_seg(e) : e->kind == E_IF || e->kind == E_LOOP);
 }
 
-static void print_body(Out *o, const EntryMemory *em, const Body *b, const char *passes)
+static void print_body(const Printer *p, const Body *b, const char *passes)
 {
+    Out *o = p->o;
     out_puts(o, "{\n");
     o->indent++;
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
         if (has_array(&s->pat)) {
-            print_arrays(o, em, &s->pat);
+            print_arrays(p, &s->pat);
             out_puts(o, " = ");
-            print_exp(o, em, s->exp);
-        } else if (exp_is_seg(s->exp) || is_control(s->exp)) {
-            print_exp(o, em, s->exp);
+            print_exp(p, s->exp);
+        } else if (is_control(p, s->exp)) {
+            print_exp(p, s->exp);
         }
     }
     out_puts(o, passes);
@@ -111,9 +145,10 @@ void mem_print(Out *o, const Memory *m)
 {
     for (int i = 0; i < m->prog->entries.n; i++) {
         const Entry *en = &m->prog->entries.at[i];
+        const Printer p = {o, &m->entries.at[i], false};
         out_printf(o, "%sentry %s (", i ? "\n" : "", en->name);
-        print_arrays(o, &m->entries.at[i], &en->params);
+        print_arrays(&p, &en->params);
         out_puts(o, ") ");
-        print_body(o, &m->entries.at[i], en->body, "gives");
+        print_body(&p, en->body, "gives");
     }
 }

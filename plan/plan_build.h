@@ -14,15 +14,17 @@ typedef struct OpenBranch OpenBranch;
 
 typedef struct {
     Ctx *cx;
-    Plan *plan;         /* takes kernels and sites */
-    const Entry *entry; /* the one whose plan it is */
-    const VarMap *locs; /* array variable of the host level -> ArrLoc *, from memory/assign.c */
-    Ranges *known;      /* of numbers, at this place */
-    Loc at;             /* of the statement at work */
-    int n_mems;         /* blocks of the entry so far: ids below */
-    HostOps *ops;       /* where operations are appended */
-    VarMap *guards;     /* bool variable -> the SUFF expression that it was bound to */
-    OpenBranch *branch; /* the innermost branch that pb_if_more opened */
+    Plan *plan;           /* takes kernels and sites */
+    const Entry *entry;   /* the one whose plan it is */
+    const VarMap *locs;   /* array variable of the host level -> ArrLoc *, from memory/assign.c */
+    const VarMap *made;   /* array variable of level-0 bodies -> ArrMade *, from memory/level0.c */
+    const VarSet *groups; /* outermost indices of nests that work-groups can run */
+    Ranges *known;        /* of numbers, at this place */
+    Loc at;               /* of the statement at work */
+    int n_mems;           /* blocks of the entry so far: ids below */
+    HostOps *ops;         /* where operations are appended */
+    VarMap *guards;       /* bool variable -> the SUFF expression that it was bound to */
+    OpenBranch *branch;   /* the innermost branch that pb_if_more opened */
 } PlanBuild;
 
 /* A builder of a piece of the plan at the place where `around` is; `ops` takes its operations. */

@@ -176,6 +176,21 @@ void sx_set_upper(SxBounds *b, const Var *v, const Sx *upper)
     varmap_put(b->upper, v, upper);
 }
 
+const Sx *sx_upper_count(SxBounds *b, Ranges *there, Type t)
+{
+    const Sx *count = sx_const(b->cx, 1), *zero = sx_const(b->cx, 0);
+    for (int k = 0; k < t.rank; k++) {
+        const Sx *n = sx_atom(b->cx, t.dims[k]), *d = sx_upper(b, n);
+        if (!d)
+            return NULL;
+        /* A bound may be negative, and so may a size that a branch not taken would check. */
+        if (!is_known(b, n) || !ranges_le(there, atom_i64(0), t.dims[k], 0))
+            d = sx_op(b->cx, SX_MAX, d, zero);
+        count = sx_mul(b->cx, count, d);
+    }
+    return count;
+}
+
 /* --- Lower bounds ----------------------------------------------------------------------------- */
 
 static const Sx *lower_step(SxBounds *b, const Step *s)

@@ -57,6 +57,9 @@ SxBounds *sx_bounds_new(Ctx *cx, SxFacts *f, bool (*known)(void *env, const Sx *
  * that takes no turn is -1. */
 const Sx *sx_upper(SxBounds *b, const Sx *a);
 const Sx *sx_lower(SxBounds *b, const Sx *a);
+/* The number of elements of an array of type t, or a bound of it; NULL if none is found. there:
+ * what is known where it is computed. */
+const Sx *sx_upper_count(SxBounds *b, Ranges *there, Type t);
 /* v is at most upper: the caller knows. */
 void sx_set_upper(SxBounds *b, const Var *v, const Sx *upper);
 
