@@ -233,6 +233,8 @@ Plan *host_plan(Ctx *cx, const Prog *p)
     for (int i = 0; i < m.prog->entries.n; i++)
         vec_push(cx->perm, &plan->entries,
                  plan_entry(cx, plan, &m.prog->entries.at[i], &m.entries.at[i]));
+    if (cx->verify)
+        plan_verify(cx, plan);
     plan_on_targets(cx, plan);
     return plan;
 }

@@ -173,6 +173,12 @@ void op_sizes(bool used[N_SIZES], const HostOp *op);
 typedef VEC(Mem *) Mems;
 void op_mems(Arena *a, Mems *out, const HostOp *op);
 
+/* --- plan_verify.c ------------------------------------------------------------------------- */
+
+/* What is wrong with the operations of an entry, NULL if nothing; *at: where (NULL: at its results). */
+const char *plan_wrong(Arena *a, const Plan *p, const EntryPlan *ep, const HostOp **at);
+void plan_verify(Ctx *cx, const Plan *p); /* ice if there is something */
+
 /* --- plan_print.c -------------------------------------------------------------------------- */
 
 void plan_print(Out *o, const Plan *p); /* as --emit=plan shows it */
