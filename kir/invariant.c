@@ -202,7 +202,7 @@ static void hoist_operand(Once *o, const KExp *x)
 /* Is nothing after it in its block reached if its condition holds? */
 static bool ends_by_leaving(const KStm *s)
 {
-    return s->kind == KST_IF && s->body[0].n > 0 && vec_last(&s->body[0])->kind == KST_LEAVE;
+    return s->kind == KST_IF && kblock_ends_by_leaving(&s->body[0]);
 }
 
 static void hoist_let(Once *o, const KStm *s)

@@ -330,11 +330,6 @@ static void walk_for(Narrow *w, KStm *s)
     walk(w, &s->body[0]);
 }
 
-static bool ends_by_leaving(const KBlock *b)
-{
-    return b->n > 0 && vec_last(b)->kind == KST_LEAVE;
-}
-
 static void walk_if(Narrow *w, KStm *s)
 {
     const KExp *cond = s->x[0];
@@ -347,7 +342,7 @@ static void walk_if(Narrow *w, KStm *s)
     }
     /* What follows is reached by those that did not leave. */
     for (int k = 0; k < 2; k++)
-        if (ends_by_leaving(&s->body[k]))
+        if (kblock_ends_by_leaving(&s->body[k]))
             kranges_assume(w->ranges, cond, k == 1);
 }
 

@@ -11,6 +11,7 @@ const KPass kir_pass_table[] = {
     {"unroll", kir_unroll, "short loops: constant positions"},
     {"scalarize", kir_scalarize, "private arrays that have only those are variables"},
     {"invariant", kir_invariant, "integer arithmetic out of loops, and once"},
+    {"known", kir_known, "checks that were made; they would stand between neighbours"},
     {"vector", kir_vector, "neighbours together: positions are known, and not yet of 32 bits"},
     {"dead", kir_dead, "what the passes before left"},
     {"barriers", kir_barriers, "barriers that order nothing"},

@@ -170,6 +170,11 @@ bool kblock_has(const KBlock *b, KStmKind kind)
     return any(b, test_kind, &kind);
 }
 
+bool kblock_ends_by_leaving(const KBlock *b)
+{
+    return b->n > 0 && vec_last(b)->kind == KST_LEAVE;
+}
+
 static void find_failed_before(void *found, const KExp *x)
 {
     if (x->kind == KE_ID && x->id == KID_FAILED_BEFORE)

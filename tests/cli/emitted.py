@@ -87,9 +87,10 @@ def sizes_that_occur_again_have_names(box):
 VECTORS = {
     "rows_bodies": {"accelerations": "load float4, store float4", "simulate": "load float4, store float4"},
     "rows_points": {"nearest": "load float2, store float2", "by_reduction": "load float2, store float2",
-                    "complex": "load double2, store double2", "intervals": "load long2, store long2"},
+                    "complex": "load double2, store double2", "intervals": "load long2, store long2",
+                    "table": "load int2"},
     "rows_bytes": {"grey": "load uchar4, store uchar4", "bits": "store uchar4", "lines": "load short8, store short8"},
-    "rows_in_place": {"fibonacci": "load int4", "turned": "load int4, store int4", "swapped": "store long2"},
+    "rows_in_place": {"fibonacci": "load int4", "turned": "load int4, store int4", "swapped": "load long2, store long2"},
     "rows_odd": {"sixes": "load int2, store int2", "inner": "store int2"},
 }
 
