@@ -331,9 +331,6 @@ void kg_stm(KGen *kg, const Stm *s)
 
 void kg_stms(KGen *kg, const Body *b)
 {
-    const Body *outer = kg->body;
-    kg->body = b;
-    kg->depth++;
     int mark = ranges_mark(kg->known);
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
@@ -341,10 +338,6 @@ void kg_stms(KGen *kg, const Body *b)
         ranges_bind(kg->known, &s->pat, s->exp);
         for (int j = 0; j < s->pat.n; j++)
             varmap_del(kg->hints, s->pat.at[j]); /* the same code may be made again elsewhere */
-        if (kg->coop)
-            group_stm_done(kg, b, i);
     }
     ranges_reset(kg->known, mark);
-    kg->body = outer;
-    kg->depth--;
 }

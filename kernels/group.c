@@ -6,27 +6,19 @@
 
 /* --- Local memory -------------------------------------------------------------------------- */
 
-static LocalBuf *take_buffer(KGen *kg, PrimType elem, const Sx *count)
+/* Each block has a buffer of its own here: those that are not needed at once become one when the
+ * kernel is finished (kir/locals.c). */
+KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count)
 {
-    for (int i = 0; i < kg->locals.n; i++) {
-        LocalBuf *b = &kg->locals.at[i];
-        if (b->free && b->buf->elem == elem && sx_eq(b->count, count)) {
-            *b = (LocalBuf){.buf = b->buf, .count = count};
-            b->home = kg->body;
-            b->depth = kg->depth;
-            return b;
-        }
-    }
-    LocalBuf b = {.count = count, .home = kg->body, .depth = kg->depth};
-    b.buf = kg_param_local(kg, "local", elem, count);
-    vec_push(kg->cx->perm, &kg->locals, b);
-    return &vec_last(&kg->locals);
+    KBuf *b = kg_param_local(kg, "local", elem, count);
+    kb_fresh(kg->kb, b);
+    return b;
 }
 
 KLoc group_alloc(KGen *kg, Type t)
 {
-    const LocalBuf *b = take_buffer(kg, t.elem, kg_bound_count(kg, t));
-    return (KLoc){.mem = b->buf, .at = lmad_permuted(kg->cx, t, NULL), .fresh = true};
+    KBuf *b = group_buffer(kg, t.elem, kg_bound_count(kg, t));
+    return (KLoc){.mem = b, .at = lmad_permuted(kg->cx, t, NULL), .fresh = true};
 }
 
 const ArrMade *group_made(KGen *kg, const Var *v)
@@ -34,15 +26,13 @@ const ArrMade *group_made(KGen *kg, const Var *v)
     return varmap_get(kg->pb->made, v);
 }
 
-/* The buffer of a block of local memory; taken when it is first mentioned. */
+/* The buffer of a block of local memory; its contents begin when it is first mentioned. */
 static KBuf *block_buffer(KGen *kg, const Mem *m, PrimType elem)
 {
-    for (int i = 0; i < kg->locals.n; i++)
-        if (kg->locals.at[i].mem == m)
-            return kg->locals.at[i].buf;
-    LocalBuf *b = take_buffer(kg, elem, m->elems);
-    b->mem = m;
-    return b->buf;
+    KBuf *b = ptrmap_get(kg->blocks, m);
+    if (!b)
+        ptrmap_put(kg->blocks, m, b = group_buffer(kg, elem, m->elems));
+    return b;
 }
 
 KLoc group_place(KGen *kg, const Var *v)
@@ -54,46 +44,6 @@ KLoc group_place(KGen *kg, const Var *v)
     PrimType t = v->type.elem;
     KBuf *buf = m->local ? block_buffer(kg, m, t) : kg_param_mem(kg, (Mem *)m, t);
     return (KLoc){.mem = buf, .at = made->loc.at, .fresh = true};
-}
-
-KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count)
-{
-    return take_buffer(kg, elem, count)->buf;
-}
-
-void group_buffer_free(KGen *kg, const KBuf *buf)
-{
-    for (int i = 0; i < kg->locals.n; i++)
-        if (kg->locals.at[i].buf == buf)
-            kg->locals.at[i].free = true;
-}
-
-/* Is one of the buffer's arrays used after statement i of b? */
-static bool used_later(KGen *kg, const LocalBuf *buf, const Body *b, int i)
-{
-    VarSet *users = varmap_new(kg->cx->perm);
-    for (int u = 0; u < buf->users.n; u++)
-        varset_add(users, buf->users.at[u]);
-    for (int k = 0; k < b->res.n; k++)
-        if (b->res.at[k].var && varset_has(users, b->res.at[k].var))
-            return true;
-    for (int k = i + 1; k < b->stms.n; k++)
-        if (exp_uses_any(b->stms.at[k].exp, users))
-            return true;
-    return false;
-}
-
-void group_stm_done(KGen *kg, const Body *b, int i)
-{
-    for (int k = 0; k < kg->locals.n; k++) {
-        LocalBuf *buf = &kg->locals.at[k];
-        if (buf->free)
-            continue;
-        if (buf->depth > kg->depth) /* made in a body that is behind us */
-            buf->free = true;
-        else if (buf->home == b && buf->users.n > 0 && !used_later(kg, buf, b, i))
-            buf->free = true;
-    }
 }
 
 /* --- Code without parallelism -------------------------------------------------------------- */
@@ -176,7 +126,6 @@ static void by_first(KGen *kg, const Stm *s)
             continue;
         }
         kg_load(kg, s->pat.at[j], &places[j], NULL, 0);
-        group_buffer_free(kg, places[j].mem);
         kg_touch(kg);
     }
 }

@@ -22,13 +22,6 @@ static KLoc *stage_new(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs)
     return stage;
 }
 
-static void stage_free(KGen *kg, const Accs *ac, const KLoc *stage, const KLoc *outs)
-{
-    for (int j = 0; j < ac->n; j++)
-        if (stage[j].mem != outs[j].mem)
-            group_buffer_free(kg, stage[j].mem);
-}
-
 static void meet_all(KGen *kg)
 {
     kg_if_teams(kg);
@@ -153,5 +146,4 @@ void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs)
     compute_elems(kg, s, ac, stage, outs);
     scan_stage(kg, s, ac, stage);
     copy_out(kg, s, ac, stage, outs);
-    stage_free(kg, ac, stage, outs);
 }

@@ -57,7 +57,6 @@ static void bind_results(KGen *kg, const Stm *s, const KLoc *outs)
             continue;
         }
         kg_load(kg, s->pat.at[j], &outs[j], NULL, 0);
-        group_buffer_free(kg, outs[j].mem);
         kg_touch(kg);
     }
 }
@@ -109,15 +108,6 @@ static void take_bufs(KGen *kg, Accs *ac, bool scan)
     for (int j = 0; j < ac->n; j++) {
         ac->bufs[j] = group_buffer(kg, ac->types[j], kg->group_size);
         ac->beside[j] = scan ? group_buffer(kg, ac->types[j], kg->group_size) : NULL;
-    }
-}
-
-static void free_bufs(KGen *kg, const Accs *ac)
-{
-    for (int j = 0; j < ac->n; j++) {
-        group_buffer_free(kg, ac->bufs[j]);
-        if (ac->beside[j])
-            group_buffer_free(kg, ac->beside[j]);
     }
 }
 
@@ -176,7 +166,6 @@ static void reduce_or_scan0(KGen *kg, const Stm *s)
         else
             together_red(kg, s, &ac, outs);
         kb_end(kg->kb);
-        free_bufs(kg, &ac);
     } else {
         apart(kg, s, scan, outs);
     }
@@ -213,8 +202,6 @@ static void hist_in_turns(KGen *kg, const Hist *h, const KExp *total, const KLoc
     KBuf *left = group_buffer(kg, T_I32, sx_const(kg->cx, 1));
     Turns t = turns_begin(kg, h, owner, left);
     turns_update(kg, h, &t, 0, kg_int(kg, 0), total, locs);
-    group_buffer_free(kg, owner);
-    group_buffer_free(kg, left);
 }
 
 /* Each element updates its bin, beside the others; the first work-item alone without atomics. */

@@ -1,6 +1,7 @@
 /* The kernel builder: parameters are found while the text is made. */
 #include "kernels/kernel.h"
 
+#include "kir/passes.h"
 #include "kir/verify.h"
 #include "kir/walk.h"
 #include "runtime/policy.h"
@@ -40,6 +41,7 @@ KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg)
     kg->vars = varmap_new(a);
     kg->params_of = varmap_new(a);
     kg->results = varmap_new(a);
+    kg->blocks = ptrmap_new(a);
     kg->hints = varmap_new(a);
     kg->known = ranges_new(pb->cx, varmap_new(a));
     kg->bounds =
@@ -270,9 +272,6 @@ void kg_bind_arr(KGen *kg, const Var *v, KLoc loc)
     KLoc *l = NEW(kg->cx->perm, KLoc);
     *l = loc;
     varmap_put(kg->arrs, v, l);
-    for (int i = 0; i < kg->locals.n; i++)
-        if (kg->locals.at[i].buf == loc.mem)
-            vec_push(kg->cx->perm, &kg->locals.at[i].users, (Var *)v);
 }
 
 Lmad kg_host_lmad(KGen *kg, Lmad l, int rank)
@@ -523,6 +522,39 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
     return f;
 }
 
+/* Numbers for the sizes of local buffers; less than 0 for those that are hardly worth sharing. */
+static const int *local_sizes(KGen *kg)
+{
+    enum { SMALL = 64 };
+    const KParams *ps = &kg->params;
+    int *sizes = NEWN(kg->cx->perm, int, ps->n + 1);
+    for (int i = 0; i < ps->n; i++) {
+        const Sx *bytes = ps->at[i].bytes;
+        int k = 0;
+        while (bytes && k < i && !(ps->at[k].bytes && sx_eq(ps->at[k].bytes, bytes)))
+            k++;
+        bool small = bytes && bytes->kind == SX_CONST && bytes->k <= SMALL;
+        sizes[i] = small ? -1 - k : k;
+    }
+    return sizes;
+}
+
+/* Local buffers that are never needed at once become one, as large as the largest. */
+static void merge_locals(KGen *kg, KFun *f)
+{
+    const int *with = kir_merge_locals(kg->cx->perm, f, local_sizes(kg));
+    KParams *ps = &kg->params, stay = {0};
+    for (int i = 0; i < ps->n; i++) {
+        KParam *to = &ps->at[with[i]];
+        if (with[i] != i && !sx_eq(to->bytes, ps->at[i].bytes))
+            to->bytes = sx_op(kg->cx, SX_MAX, to->bytes, ps->at[i].bytes);
+    }
+    for (int i = 0; i < ps->n; i++)
+        if (with[i] == i)
+            vec_push(kg->cx->perm, &stay, ps->at[i]);
+    *ps = stay;
+}
+
 Kernel *kg_finish(KGen *kg)
 {
     Ctx *cx = kg->cx;
@@ -532,10 +564,13 @@ Kernel *kg_finish(KGen *kg)
     k.irregulars = kg->irregulars;
     k.name = arena_printf(kg->cx->perm, "%s_%s_%d", kg->kind, c_ident(kg->pb->entry->name),
                           kg->pb->plan->kernels.n);
-    k.params = kg->params;
     k.fun = finished_fun(kg, &k);
     if (cx->verify)
         kir_verify(k.fun, "plan");
+    merge_locals(kg, k.fun);
+    if (cx->verify)
+        kir_verify(k.fun, "locals");
+    k.params = kg->params;
     return kernel_intern(kg->pb->plan, cx, k);
 }
 

@@ -23,9 +23,10 @@
 #ifndef KERNELS_KERNEL_H
 #define KERNELS_KERNEL_H
 
-#include "plan/expr.h"
+#include "base/ptrmap.h"
 #include "kernels/makers.h"
 #include "memory/place.h"
+#include "plan/expr.h"
 #include "size/prove.h"
 
 /* Where an array's elements lie inside a kernel. */
@@ -35,18 +36,6 @@ typedef struct {
     bool fresh; /* memory of this thread (group mode: group), may be written in place */
     bool heap;  /* in the thread's heap (heap.c) */
 } KLoc;
-
-/* A local-memory buffer of a group-mode kernel, reused when nothing in it is live (group.c). */
-typedef struct {
-    KBuf *buf;
-    const Mem *mem;  /* the block that lies in it, if it has a name */
-    const Sx *count; /* elements, a host expression */
-    bool free;
-    const Body *home; /* the body in which it was allocated ... */
-    int depth;        /* ... and how many bodies enclose that */
-    Vars users;       /* arrays that lie in it */
-} LocalBuf;
-typedef VEC(LocalBuf) LocalBufs;
 
 typedef struct {
     PlanBuild *pb; /* of the construct at work */
@@ -62,6 +51,7 @@ typedef struct {
     VarMap *vars;      /* scalar variable -> its KVar */
     VarMap *params_of; /* set: those that are parameters */
     VarMap *results;   /* scalar variable -> KVar bound further out that takes its value */
+    PtrMap *blocks;    /* group mode: Mem of local memory -> its KBuf */
     VarMap *hints;     /* array variable -> KLoc*: where its value is wanted */
     Ranges *known;     /* of numbers, at the place where code is made */
     SxBounds *bounds;  /* of sizes computed here, as host expressions */
@@ -82,9 +72,6 @@ typedef struct {
     const KStm *work;      /* the thread's present piece of work: failures leave it */
     const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
     const Sx *group_size;  /* host: work-items a group */
-    LocalBufs locals;
-    const Body *body; /* the innermost body at work */
-    int depth;
 } KGen;
 
 /* --- kernel.c ------------------------------------------------------------------------------ */
@@ -354,10 +341,7 @@ const ArrMade *group_made(KGen *kg, const Var *v);
 /* That memory. */
 KLoc group_place(KGen *kg, const Var *v);
 KLoc group_alloc(KGen *kg, Type t); /* for what a construct needs; t has a bound */
-KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* scratch space, marked used */
-void group_buffer_free(KGen *kg, const KBuf *buf);
-/* Statement i of b is behind: frees what died. */
-void group_stm_done(KGen *kg, const Body *b, int i);
+KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* local memory from here on */
 void group_seg(KGen *kg, const Stm *s);
 void group_sequential(KGen *kg, const Stm *s); /* code without parallelism */
 

@@ -112,6 +112,11 @@ KBuf *kb_array(KBuild *b, const char *base, PrimType elem, int64_t count)
     return buf;
 }
 
+void kb_fresh(KBuild *b, KBuf *buf)
+{
+    kb_stm(b, (KStm){.kind = KST_FRESH, .buf = buf});
+}
+
 void kb_meet(KBuild *b, unsigned fence)
 {
     kb_stm(b, (KStm){.kind = KST_BARRIER, .fence = fence});

@@ -263,6 +263,7 @@ void kb_var_var(KBuild *b, KVar *v, const KExp *init);
 void kb_set(KBuild *b, KVar *v, const KExp *x);
 void kb_store(KBuild *b, KBuf *buf, const KExp *at, const KExp *x);
 KBuf *kb_array(KBuild *b, const char *base, PrimType elem, int64_t count);
+void kb_fresh(KBuild *b, KBuf *buf); /* local memory: its contents begin here */
 void kb_meet(KBuild *b, unsigned fence); /* a BARRIER: all work-items of the group meet */
 
 /* Blocks: what follows goes into them until kb_end. */

@@ -562,6 +562,7 @@ static void line_text(Out *o, const KStm *s)
         exp_text(o, s->x[1], P_SELECT);
         out_puts(o, ");\n");
         return;
+    case KST_FRESH: return;
     case KST_COMMENT:
         out_c_comment(o, "%s", s->text);
         out_puts(o, "\n");

@@ -6,6 +6,11 @@
 
 #include <string.h>
 
+const KPass kir_making_table[] = {
+    {"locals", kir_locals, "local buffers that share memory"},
+    {NULL, NULL, NULL},
+};
+
 const KPass kir_pass_table[] = {
     {"dead", kir_dead, "what has no effect"},
     {"unroll", kir_unroll, "short loops: constant positions"},
@@ -19,12 +24,17 @@ const KPass kir_pass_table[] = {
     {NULL, NULL, NULL},
 };
 
+static const KPass *find(const KPass *p, const char *name)
+{
+    while (p->name && strcmp(p->name, name) != 0)
+        p++;
+    return p->name ? p : NULL;
+}
+
 const KPass *kir_pass(const char *name)
 {
-    for (const KPass *p = kir_pass_table; p->name; p++)
-        if (strcmp(p->name, name) == 0)
-            return p;
-    return NULL;
+    const KPass *p = find(kir_making_table, name);
+    return p ? p : find(kir_pass_table, name);
 }
 
 void kir_passes(Arena *a, KFun *f, bool verify)

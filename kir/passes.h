@@ -11,11 +11,13 @@ typedef struct {
     const char *why;
 } KPass;
 
-/* All of them in the order in which they run; the last row has no name. */
+/* Those of a kernel as its maker leaves it; the last row has no name. */
+extern const KPass kir_making_table[];
+/* All of those of a kernel on a target in the order in which they run; the last row has no name. */
 extern const KPass kir_pass_table[];
-/* NULL if there is none of that name. */
+/* Of both tables; NULL if there is none of that name. */
 const KPass *kir_pass(const char *name);
-/* Runs them all; verify: asks kir_verify after each. */
+/* Runs all of those on a target; verify: asks kir_verify after each. */
 void kir_passes(Arena *a, KFun *f, bool verify);
 
 /* Do parameters i and k (their numbers) never name the same memory in a launch? */
@@ -23,6 +25,12 @@ typedef bool KApartFn(void *env, int i, int k);
 /* Finds read_only and no_alias of the parameters in global memory. */
 void kir_aliases(Arena *a, KFun *f, KApartFn *apart, void *env);
 
+/* kir_locals, with what is known of sizes: sizes[i], by parameter, is the same number for buffers of the
+ * same size, less than 0 where a buffer should stay with those of its size. Gives the number of the parameter with
+ * whose memory each one goes, by the numbers of before; the others are parameters no more. */
+const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes);
+
+KPassFn kir_locals;
 KPassFn kir_dead;
 KPassFn kir_barriers;
 KPassFn kir_invariant;

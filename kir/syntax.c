@@ -17,6 +17,7 @@ const KSyntax ksyntax[N_KSYNTAX] = {
     ROW(STORE, "@ = 1"),
     ROW(ARRAY, "B"),
     ROW(VIEW, "B of at0"),
+    ROW(FRESH, "b"),
     ROW(FAILING, "V"),
     ROW(ATOMIC, "V= @ op 1"),
     ROW(CAS, "V= @ from 1 to 2"),

@@ -171,6 +171,7 @@ static void find_stm(KUniform *u, const KStm *s)
     case KST_WORK: find_work(u, s); return;
     case KST_LEAVE: leave(u, s); return;
     case KST_ARRAY:
+    case KST_FRESH:
     case KST_RACE:
     case KST_BARRIER:
     case KST_FAIL:

@@ -61,6 +61,7 @@ static bool is_passable(const KStm *s)
     case KST_STORE:
     case KST_ARRAY:
     case KST_VIEW:
+    case KST_FRESH:
     case KST_COMMENT: return true;
     case KST_FAILING:
     case KST_ATOMIC:

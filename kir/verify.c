@@ -475,6 +475,10 @@ static void check_own(Check *c, const KStm *s)
         if (s->buf->of || s->buf->space != KS_PRIVATE)
             wrong(c, "an array in %s memory", kspace_text[s->buf->space]);
         return;
+    case KST_FRESH:
+        if (s->buf->space != KS_LOCAL)
+            wrong(c, "%s memory that is fresh", kspace_text[s->buf->space]);
+        return;
     case KST_BLOCK: return;
     case N_KSTMS: break;
     }

@@ -362,6 +362,7 @@ static inline void ev_stm(Ev *ev, EvItem *it, KStm *s)
     case KST_BARRIER: it->at = s; return;
     case KST_FAIL: ev->failed = true; return;
     case KST_HEAP: ev_heap(ev, s); return;
+    case KST_FRESH:
     case KST_COMMENT: return;
     case KST_SHUFFLE:
     case N_KSTMS: EV_ERROR(ev, "cannot run %s", kstm_info[s->kind].word); return;

@@ -16,7 +16,7 @@ static void print_kernel(const char *title, const KFun *f)
     out_free(&o);
 }
 
-static int index_bits = 32, runs, narrow_runs, vectors[N_KSTMS];
+static int index_bits = 32, runs, narrow_runs, merged, vectors[N_KSTMS];
 
 static bool count_vectors(void *env, KStm *s)
 {
@@ -24,6 +24,14 @@ static bool count_vectors(void *env, KStm *s)
     bool access = s->kind == KST_LOAD || s->kind == KST_STORE;
     vectors[s->kind] += access && kstm_lanes(s) > 1;
     return true;
+}
+
+static int n_locals(const KFun *f)
+{
+    int n = 0;
+    for (int i = 0; i < f->params.n; i++)
+        n += f->params.at[i].kind == KP_LOCAL;
+    return n;
 }
 
 /* Before and after, on some data. */
@@ -34,6 +42,7 @@ static bool pass_keeps(Arena *a, const KPass *pass, uint64_t seed)
     bool known = !kir_check(a, before, &at);
     pass->run(a, after);
     kblock_visit(&after->body, &(KVisitor){.enter = count_vectors});
+    merged += n_locals(before) - n_locals(after);
     const char *wrong = known ? kir_check(a, after, &at) : NULL;
     /* What work-items exchange, the verifier guesses; the evaluator sees it. */
     if (wrong && strstr(wrong, "no barrier between"))
@@ -76,7 +85,15 @@ static void random_narrow(Arena *a, uint64_t seed)
 
 static void all_passes(Arena *a, KFun *f)
 {
+    kir_locals(a, f);
     kir_passes(a, f, false);
+}
+
+static void try_table(Arena *a, const KPass *p, const char *only, uint64_t seed)
+{
+    for (; p->name; p++)
+        if (!only || strcmp(only, p->name) == 0)
+            CHECK(pass_keeps(a, p, seed));
 }
 
 /* The first two parameters may be one block, and the last two. */
@@ -125,9 +142,8 @@ int main(int argc, char **argv)
     static const KPass all = {"all", all_passes, ""};
     for (uint64_t seed = first; seed < first + (uint64_t)n; seed++) {
         ArenaMark m = arena_mark(a);
-        for (const KPass *p = kir_pass_table; p->name; p++)
-            if (!only || strcmp(only, p->name) == 0)
-                CHECK(pass_keeps(a, p, seed));
+        try_table(a, kir_making_table, only, seed);
+        try_table(a, kir_pass_table, only, seed);
         if (!only)
             CHECK(pass_keeps(a, &all, seed));
         if (!only || strcmp(only, "narrow") == 0)
@@ -135,7 +151,7 @@ int main(int argc, char **argv)
         arena_reset(a, m);
     }
     arena_free(a);
-    CHECK(only || narrow_runs > runs / 4);
+    CHECK(only || (narrow_runs > runs / 4 && merged > n / 2));
     CHECK(only || (vectors[KST_LOAD] > n / 8 && vectors[KST_STORE] > n / 8));
     return check_summary();
 }

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { RK_ITEMS = 8, RK_SLOTS = 4, RK_SHARED = 3, RK_NAMES = 64 };
+enum { RK_ITEMS = 8, RK_SLOTS = 4, RK_SHARED = 5, RK_NAMES = 64 };
 
 /* How work-items use a shared buffer until the next barrier that orders it. */
 typedef enum { RK_OWN, RK_READ, RK_NEXT, RK_DEALT, RK_BESIDE, RK_MODES } RkMode;
@@ -16,8 +16,9 @@ typedef struct {
     KBuild *b;
     uint64_t seed;
     KBuf *in, *out, *priv, *fixed;
-    KBuf *shared[RK_SHARED]; /* two in local memory, one in global */
+    KBuf *shared[RK_SHARED]; /* the last in global memory, the others in local */
     RkMode mode[RK_SHARED];
+    bool idle[RK_SHARED];        /* its contents are not asked for until it is fresh */
     const KExp *index[RK_NAMES]; /* at least 0, small */
     int n_index;
     const KExp *data[RK_NAMES]; /* i64, any */
@@ -119,6 +120,8 @@ static inline void rk_shared_access(Rk *r)
 {
     int k = rk(r, RK_SHARED);
     KBuf *s = r->shared[k];
+    if (r->idle[k])
+        return;
     if (r->mode[k] == RK_READ)
         rk_push_data(r, kb_load(r->b, "s", s, rk_below(r, RK_ITEMS * RK_SLOTS)));
     else if (rk(r, 2))
@@ -163,6 +166,8 @@ static inline void rk_row_access(Rk *r)
     int k = rk(r, RK_SHARED + 2), first = rk(r, RK_SLOTS), loads = rk(r, 3);
     if (k < RK_SHARED && (r->mode[k] == RK_DEALT || r->mode[k] == RK_BESIDE))
         k = RK_SHARED; /* there are no rows */
+    if (k < RK_SHARED && r->idle[k])
+        return;
     KBuf *buf = k == RK_SHARED ? r->out : k > RK_SHARED ? r->in : r->shared[k];
     RkMode mode = k < RK_SHARED ? r->mode[k] : k == RK_SHARED ? RK_OWN : RK_READ;
     KVar *changing;
@@ -205,15 +210,38 @@ static inline void rk_meet(Rk *r)
             r->mode[k] = (RkMode)rk(r, RK_MODES);
 }
 
+static inline void rk_begin(Rk *r, int k)
+{
+    kb_fresh(r->b, r->shared[k]);
+    for (int i = 0; i < RK_SLOTS; i++) {
+        const KExp *at = kx_mul(r->a, kx_id(r->a, KID_LOCAL), kx_int(r->a, RK_SLOTS));
+        kb_store(r->b, r->shared[k], kx_add(r->a, at, kx_int(r->a, i)), rk_data(r, 1));
+    }
+    r->mode[k] = RK_OWN;
+    r->idle[k] = false;
+}
+
+/* New contents of a local buffer, behind a barrier; some others are not needed any more. */
+static inline void rk_fresh(Rk *r)
+{
+    int k = rk(r, RK_SHARED - 1);
+    kb_meet(r->b, 1u << KS_LOCAL);
+    for (int i = 0; i < RK_SHARED - 1; i++)
+        r->idle[i] |= rk(r, 2);
+    rk_begin(r, k);
+}
+
 typedef struct {
     int n_index, n_data, n_vars;
     RkMode mode[RK_SHARED];
+    bool idle[RK_SHARED];
 } RkScope;
 
 static inline RkScope rk_enter(Rk *r)
 {
-    RkScope s = {r->n_index, r->n_data, r->n_vars, {0}};
+    RkScope s = {r->n_index, r->n_data, r->n_vars, {0}, {0}};
     memcpy(s.mode, r->mode, sizeof s.mode);
+    memcpy(s.idle, r->idle, sizeof s.idle);
     r->depth++;
     return s;
 }
@@ -225,6 +253,8 @@ static inline void rk_exit(Rk *r, RkScope s)
     r->n_index = s.n_index;
     r->n_data = s.n_data;
     r->n_vars = s.n_vars;
+    for (int i = 0; i < RK_SHARED; i++)
+        r->idle[i] |= s.idle[i];
     if (memcmp(s.mode, r->mode, sizeof s.mode) != 0) {
         kb_meet(r->b, 1u << KS_LOCAL | 1u << KS_GLOBAL);
         memcpy(r->mode, s.mode, sizeof s.mode);
@@ -306,6 +336,8 @@ static inline void rk_stm(Rk *r, bool uniform)
         rk_access(r);
         if (uniform && rk(r, 3) == 0)
             rk_meet(r);
+    } else if (kind == 5 && uniform) {
+        rk_fresh(r);
     } else if (kind < 7) {
         rk_push_data(r, kb_let(r->b, "x", rk_data(r, 3)));
     } else if (kind == 7 && r->n_index < RK_NAMES) {
@@ -361,16 +393,16 @@ static inline KFun *rk_kernel(Arena *a, uint64_t seed)
     rk_scalar(r, "m");
     r->in = rk_param(r, "in", KP_MEM);
     r->out = rk_param(r, "out", KP_MEM);
-    r->shared[0] = rk_param(r, "local", KP_LOCAL);
-    r->shared[1] = rk_param(r, "local", KP_LOCAL);
-    r->shared[2] = rk_param(r, "scratch", KP_MEM);
+    for (int k = 0; k < RK_SHARED - 1; k++)
+        r->shared[k] = rk_param(r, "local", KP_LOCAL);
+    KBuf *scratch = r->shared[RK_SHARED - 1] = rk_param(r, "scratch", KP_MEM);
     r->b->fun->vector_bytes = 16 << rk(r, 2);
     for (int i = 0; i < r->b->fun->params.n; i++)
         if (r->b->fun->params.at[i].buf)
             r->b->fun->params.at[i].buf->align = 8 << rk(r, 3);
     r->in->read_only = true;
     r->out->own_writes = rk(r, 2);
-    r->in->no_alias = r->out->no_alias = r->shared[2]->no_alias = rk(r, 2);
+    r->in->no_alias = r->out->no_alias = scratch->no_alias = rk(r, 2);
     r->index[r->n_index++] = kb_let(r->b, "lid", kx_id(a, KID_LOCAL));
     r->index[r->n_index++] = kx_id(a, KID_GROUP);
     r->priv = kb_array(r->b, "priv", T_I64, RK_SLOTS);
@@ -378,6 +410,11 @@ static inline KFun *rk_kernel(Arena *a, uint64_t seed)
     for (int i = 0; i < RK_SLOTS; i++) {
         kb_store(r->b, r->priv, kx_int(a, i), rk_data(r, 1));
         kb_store(r->b, r->fixed, kx_int(a, i), rk_data(r, 1));
+    }
+    for (int k = 0; k < RK_SHARED - 1; k++) {
+        r->idle[k] = rk(r, 2);
+        if (!r->idle[k])
+            rk_begin(r, k);
     }
     rk_block(r, 4 + rk(r, 9), true);
     return r->b->fun;
@@ -415,9 +452,11 @@ static inline Ev *rk_run(Arena *a, const KFun *f, uint64_t seed, int index_bits)
     Ev *ev = ev_new(a, f, RK_ITEMS, seed);
     ev->groups = 3;
     ev->group = (int)(seed % 3);
-    uint64_t data = seed * 77 | 1;
     for (int i = 0; i < f->params.n; i++) {
         const KFormal *p = &f->params.at[i];
+        uint64_t data = seed * 77 | 1;
+        for (const char *c = p->buf ? p->buf->name : p->var ? p->var->name : ""; *c; c++)
+            data = (data ^ (uint64_t)*c) * 0x9e3779b97f4a7c15u | 1;
         if (p->var)
             ev_scalar_arg(ev, p->var, (int64_t)(ev_random(&data) % 7));
         if (!p->buf)
