@@ -131,6 +131,7 @@ RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
     if (rt_own_consumed(ctx, e, in) || rt_sync(ctx))
         return RT_ERR;
     rt_comparisons_clear(ctx);
+    ctx->run++;
     double start = rt_seconds(), built = ctx->build_seconds;
     int rc = e->call(ctx, in, out);
     if (rc == RT_OK)

@@ -387,5 +387,10 @@ RT_API void rt_kernel_refused(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t 
 
 RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_bytes)
 {
-    return rt_kernel_fits(ctx, rt_variant(ctx, kernel, false), group_size, local_bytes);
+    rt_kernel *narrow = rt_variant(ctx, kernel, false), *wide = rt_variant(ctx, kernel, true);
+    rt_kernel *last = wide->run > 0 && wide->run >= narrow->run ? wide : narrow;
+    if (rt_kernel_fits(ctx, last, group_size, local_bytes))
+        return true;
+    /* The sizes of an earlier run may have been others. */
+    return last->run != ctx->run && rt_kernel_fits(ctx, narrow, group_size, local_bytes);
 }

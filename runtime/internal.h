@@ -26,6 +26,7 @@ typedef struct {
     const rt_kernel_def *def;
     int id;                  /* of the kernel */
     bool wide;               /* 64 bits */
+    int64_t run;             /* of an entry, in which it was launched last; 0: never */
     rt_dev_program *program; /* may be that of other kernels, too */
     rt_dev_kernel *kernel;   /* NULL until built */
     char *build_error;       /* malloc'd; set when a build was tried and failed */
@@ -103,6 +104,7 @@ struct rt_ctx {
     int n_kernels;        /* the program's, then the built-in ones */
     rt_kernel *kernels;   /* with indices of 32 bits; then all again, with 64 */
     bool wide;            /* only those are used */
+    int64_t run;          /* of an entry: the present one is the how manieth? */
     char cache[1024];     /* folder of built kernels, "" for none */
 
     rt_dev_buffer *failure; /* an mf_failure of prelude.cl */

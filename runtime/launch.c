@@ -274,6 +274,7 @@ RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *gl
     }
     const rt_kernel_def *def = ctx->kernels[kernel].def;
     rt_kernel *k = rt_variant(ctx, kernel, !rt_is_narrow(ctx, def, n_dims, g, l, args));
+    k->run = ctx->run;
     int rc = rt_prepare(ctx, k, n_dims, l, n_args, args);
     if (rc)
         return rc;

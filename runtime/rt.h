@@ -222,7 +222,11 @@ RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work);
 /* Can the kernel be launched with this many work-items a group, and local_bytes of local memory
  * given as arguments? Asks the device and the built kernel. False too after such a launch was
  * refused. Logs "Refused NAME: needs N bytes of local memory, the device offers M." once per cause
- * under -L. A kernel that does not compile is RT_ERR at the launch, and true here. */
+ * under -L. A kernel that does not compile is RT_ERR at the launch, and true here.
+ *
+ * Whether a launch takes the variant with 32-bit or 64-bit indices hangs on its arguments, which are not
+ * there yet: the one that the last launch took is asked. If it turns out to be the other one, which does not
+ * fit, the launch is refused, and for the rest of the run so is this. */
 RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_bytes);
 
 /* ------------------------------------------------------------------------------------------------

@@ -55,14 +55,25 @@ static const char src_scalars[] =
     "    const f64 f = fs[i];\n"
     "    __global i64 *o = out + i * n_ops;\n" ALL(TEXT2, TEXT1, TEXTF) "}\n";
 
+static const char src_widths[] = "__kernel void widths(__global int *x, long n) { x[0] = (int)n; }\n";
+
+static bool narrow_widths(const rt_arg *args, const int64_t *groups, const int64_t *size)
+{
+    (void)groups;
+    (void)size;
+    return rt_count(args[1].scalar.i64) <= 10.0;
+}
+
 static const rt_kernel_def kernels[] = {{"tight", {src_tight, src_tight}, "t.sf:1:1", "", true, true, false, {NULL}},
                                         {"wrong", {src_wrong, src_wrong}, "t.sf:2:2", "", false, false, false, {NULL}},
-                                        {"scalars", {src_scalars, src_scalars}, "t.sf:3:3", "", false, false, false, {NULL}}};
+                                        {"scalars", {src_scalars, src_scalars}, "t.sf:3:3", "", false, false, false, {NULL}},
+                                        {"widths", {src_widths, src_widths}, "t.sf:4:4", "", false, false, false,
+                                         {narrow_widths, narrow_widths}}};
 static const rt_param_def params[] = {{"main.t", "threshold(def, )", 0, 0},
                                       {"main.g", "group_size", 0, 0}};
 static const rt_site_def sites[] = {{"bad %ld %ld %ld %ld %ld %ld %ld %ld.", "t.sf:1:2", NULL}};
 static const rt_program program = {.name = "t",
-                                   .n_kernels = 3,
+                                   .n_kernels = 4,
                                    .kernels = kernels,
                                    .n_params = 2,
                                    .params = params,
@@ -261,6 +272,30 @@ static int launch_tight(rt_ctx *ctx, rt_mem *x, int64_t group, int64_t local, in
     return rt_launch(ctx, 0, 1, (const int64_t[]){64}, &group, 3, args);
 }
 
+static int launch_widths(rt_ctx *ctx, rt_mem *x, int64_t n)
+{
+    rt_arg args[] = {RT_A_MEM(x), RT_A_I64(n)};
+    return rt_launch(ctx, 3, 1, (const int64_t[]){1}, (const int64_t[]){1}, 2, args);
+}
+
+/* A kernel whose variant with 64-bit indices does not fit. */
+static void test_widths(rt_ctx *ctx)
+{
+    rt_mem *x = NULL;
+    rt_kernel *wide = rt_variant(ctx, 3, true);
+    check(rt_alloc(ctx, &x, 4, "x") == RT_OK && rt_build(ctx, wide) == RT_OK, "x");
+    wide->own_local = rt_size(ctx, RT_LOCAL_MEMORY) + 1; /* not all drivers tell */
+    ctx->run++;
+    check(rt_fits(ctx, 3, 1, 0) && launch_widths(ctx, x, 5) == RT_OK, "a launch with 32 bits");
+    check(rt_fits(ctx, 3, 1, 0) && launch_widths(ctx, x, 50) == RT_REFUSED, "64 bits do not fit");
+    check(!rt_fits(ctx, 3, 1, 0), "nor do they in this run");
+    ctx->run++;
+    check(rt_fits(ctx, 3, 1, 0) && launch_widths(ctx, x, 7) == RT_OK, "32 bits do in the next one");
+    check(rt_fits(ctx, 3, 1, 0), "and still do");
+    check(launch_widths(ctx, x, -1) == RT_REFUSED, "a negative size");
+    rt_unref(ctx, &x);
+}
+
 static void test_launches(rt_ctx *ctx)
 {
     rt_mem *x = NULL;
@@ -440,6 +475,7 @@ int main(int argc, char **argv)
     test_scalars(ctx);
     test_memory(ctx);
     test_launches(ctx);
+    test_widths(ctx);
     test_fill_iota(ctx);
     test_transpose(ctx, false);
     test_transpose(ctx, true);
