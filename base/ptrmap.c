@@ -64,6 +64,18 @@ int ptrmap_count(const PtrMap *m)
     return m->n_live;
 }
 
+int ptrmap_next(const PtrMap *m, int i)
+{
+    while (i < m->n_slots && !m->slots[i].value)
+        i++;
+    return i < m->n_slots ? i : -1;
+}
+
+const void *ptrmap_key(const PtrMap *m, int i)
+{
+    return m->slots[i].key;
+}
+
 PtrMap *ptrmap_copy(Arena *a, const PtrMap *m)
 {
     PtrMap *to = NEW(a, PtrMap);

@@ -26,6 +26,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/out.h"
+#include "base/ptrmap.h"
 #include "base/vec.h"
 
 #include <stdbool.h>
@@ -487,11 +488,23 @@ Vars exp_pat(Ctx *cx, const char *base, const Exp *e);
 /* --- walk.c: children, free variables ------------------------------------------------------- */
 
 /* A set of, and a map from, variables; in cx->scratch or perm as the arena says. */
-typedef struct VarMap VarMap;
-VarMap *varmap_new(Arena *a);
-void varmap_put(VarMap *m, const Var *v, const void *value); /* replaces */
-void *varmap_get(const VarMap *m, const Var *v);             /* NULL if absent */
-void varmap_del(VarMap *m, const Var *v);
+typedef PtrMap VarMap;
+static inline VarMap *varmap_new(Arena *a)
+{
+    return ptrmap_new(a);
+}
+static inline void varmap_put(VarMap *m, const Var *v, const void *value) /* replaces */
+{
+    ptrmap_put(m, v, value);
+}
+static inline void *varmap_get(const VarMap *m, const Var *v) /* NULL if absent */
+{
+    return ptrmap_get(m, v);
+}
+static inline void varmap_del(VarMap *m, const Var *v)
+{
+    ptrmap_put(m, v, NULL);
+}
 typedef VarMap VarSet;                       /* value non-NULL: member */
 Vars varset_list(Arena *a, const VarSet *s); /* by their ids */
 static inline void varset_add(VarSet *s, const Var *v)
