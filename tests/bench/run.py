@@ -9,22 +9,13 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path += [str(ROOT / "bench"), str(ROOT / "bench" / "primitives")]
+sys.path += [str(ROOT / folder) for folder in ("bench", "bench/primitives", "tests")]
 import compare  # noqa: E402
 import compile_time  # noqa: E402
 import ratios  # noqa: E402
 from cases import CASES  # noqa: E402
+from checks import check, summary  # noqa: E402
 from values import difference, read_binary, write_values  # noqa: E402
-
-passed = failed = 0
-
-
-def check(ok, what):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print("failed:", what)
 
 
 def shell(*cmd, stdin=None):
@@ -123,8 +114,7 @@ def main():
         test_thresholds(place)
         test_side_by_side(minifut, place)
         test_compile_time(minifut, place)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    sys.exit(summary())
 
 
 if __name__ == "__main__":

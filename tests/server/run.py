@@ -13,16 +13,10 @@ except ImportError as e:
     sys.exit(0)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "tests"))
+from checks import check, summary  # noqa: E402
+
 NEVER, ALWAYS = 1 << 60, 1
-passed = failed = 0
-
-
-def check(ok, what):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print("failed:", what)
 
 
 def compiled(minifut, build, source):
@@ -181,8 +175,7 @@ def main():
     stats = compiled(minifut, build, "tests/server/stats.sf")
     test_records(stats)
     test_arrays_of_records(stats)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    sys.exit(summary())
 
 
 if __name__ == "__main__":
