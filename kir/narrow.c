@@ -317,6 +317,7 @@ static void walk_for(Narrow *w, KStm *s)
     KRange in;
     const KExp *to[3] = {NULL};
     const KExp *end = s->x[1];
+    KRange from = krange_of(w->ranges, s->x[0]);
     bool ok = s->var->type.elem == T_I64 && for_fits(w, s, &in);
     for (int i = 0; ok && i < 3; i++)
         ok = (to[i] = narrow(w, s->x[i]));
@@ -327,7 +328,11 @@ static void walk_for(Narrow *w, KStm *s)
         kranges_set(w->ranges, s->var, in);
         kranges_end(w->ranges, s->var, end);
     }
+    int mark = kranges_mark(w->ranges);
+    if (from.lo && kbound_is_natural(from.lo))
+        kranges_assume_some(w->ranges, end);
     walk(w, &s->body[0]);
+    kranges_forget(w->ranges, mark);
 }
 
 static void walk_if(Narrow *w, KStm *s)

@@ -4,11 +4,12 @@
 
 #include "kir/walk.h"
 
-enum { MOST_NODES = 48, MOST_LANES = 1024 };
+enum { MOST_NODES = 96, MOST_LANES = 1024 };
 
 typedef struct {
+    PtrMap *map;
     const KVar *var;
-    const KRange *was;
+    const void *was;
 } Undo;
 
 struct KRanges {
@@ -17,6 +18,7 @@ struct KRanges {
     PtrMap *def;    /* KVar -> KExp */
     PtrMap *end;    /* KVar of a FOR -> KExp */
     PtrSet *scalar; /* parameters */
+    PtrSet *some;   /* those that are at least 1 here */
     VEC(Undo) undo;
 };
 
@@ -29,17 +31,24 @@ KRanges *kranges_new(Arena *a, const KFun *f)
                    .of = ptrmap_new(a),
                    .def = ptrmap_new(a),
                    .end = ptrmap_new(a),
-                   .scalar = ptrmap_new(a)};
+                   .scalar = ptrmap_new(a),
+                   .some = ptrmap_new(a)};
     for (int i = 0; i < f->params.n; i++)
         if (f->params.at[i].kind == KP_SCALAR)
             ptrset_add(r->scalar, f->params.at[i].var);
     return r;
 }
 
+/* Until it is forgotten. */
+static void put(KRanges *r, PtrMap *map, const KVar *v, const void *what)
+{
+    vec_push(r->arena, &r->undo, (Undo){map, v, ptrmap_get(map, v)});
+    ptrmap_put(map, v, what);
+}
+
 void kranges_set(KRanges *r, const KVar *v, KRange range)
 {
-    vec_push(r->arena, &r->undo, (Undo){v, ptrmap_get(r->of, v)});
-    ptrmap_put(r->of, v, arena_memdup(r->arena, &range, sizeof range));
+    put(r, r->of, v, arena_memdup(r->arena, &range, sizeof range));
 }
 
 void kranges_define(KRanges *r, const KVar *v, const KExp *x)
@@ -63,7 +72,7 @@ void kranges_forget(KRanges *r, int mark)
 {
     while (r->undo.n > mark) {
         const Undo *u = &r->undo.at[--r->undo.n];
-        ptrmap_put(r->of, u->var, u->was);
+        ptrmap_put(u->map, u->var, u->was);
     }
 }
 
@@ -328,32 +337,6 @@ static KRange sum(KRanges *r, const KExp *e, KRange x, KRange y)
                         : op(r, kbound_add, x.hi, y.hi)};
 }
 
-static bool is_quotient(const KExp *q, const KExp *x, const KExp *y)
-{
-    return q->kind == KE_PRIM && q->op == OP_QUOT && q->exact && kx_same(q->x[0], x) &&
-           kx_same(q->x[1], y);
-}
-
-/* x - (x / y) * y: y, else NULL. */
-static const KExp *remainder_of(const KRanges *r, const KExp *sub)
-{
-    const KExp *x = sub->x[0], *m = definition(r, sub->x[1]);
-    if (m->kind != KE_PRIM || m->op != OP_MUL)
-        return NULL;
-    for (int i = 0; i < 2; i++)
-        if (is_quotient(definition(r, m->x[i]), x, m->x[1 - i]))
-            return m->x[1 - i];
-    return NULL;
-}
-
-static KRange difference(KRanges *r, const KExp *sub, KRange x, KRange y)
-{
-    const KExp *divisor = remainder_of(r, sub);
-    if (divisor)
-        return below(r, krange_of(r, divisor).hi);
-    return (KRange){op(r, bound_sub, x.lo, y.hi), op(r, bound_sub, x.hi, y.lo)};
-}
-
 /* x is at most a * y - 1: a, so that x / y is below a. */
 static const KExp *factor_of_end(const KExp *hi, KRange y)
 {
@@ -366,15 +349,54 @@ static const KExp *factor_of_end(const KExp *hi, KRange y)
     return NULL;
 }
 
+/* n of max(1, n), as divisors are that are computed before it is known that there is something to
+ * divide; else the divisor itself. */
+static const KExp *divisor(const KExp *y)
+{
+    for (int i = 0; i < 2; i++)
+        if (is_exact(y, OP_MAX) && kx_is_int(y->x[i], 1))
+            return y->x[1 - i];
+    return y;
+}
+
+/* Is it x / y, or x / max(1, y) where y is at least 1? */
+static bool is_quotient(const KRanges *r, const KExp *q, const KExp *x, const KExp *y)
+{
+    if (!is_exact(q, OP_QUOT) || !kx_same(q->x[0], x))
+        return false;
+    bool some = y->kind == KE_VAR && ptrset_has(r->some, y->var);
+    return kx_same(q->x[1], y) || (some && kx_same(divisor(q->x[1]), y));
+}
+
+/* x - (x / y) * y: y, else NULL. */
+static const KExp *remainder_of(const KRanges *r, const KExp *sub)
+{
+    const KExp *x = sub->x[0], *m = definition(r, sub->x[1]);
+    if (m->kind != KE_PRIM || m->op != OP_MUL)
+        return NULL;
+    for (int i = 0; i < 2; i++)
+        if (is_quotient(r, definition(r, m->x[i]), x, m->x[1 - i]))
+            return m->x[1 - i];
+    return NULL;
+}
+
+static KRange difference(KRanges *r, const KExp *sub, KRange x, KRange y)
+{
+    const KExp *divisor = remainder_of(r, sub);
+    if (divisor)
+        return below(r, krange_of(r, divisor).hi);
+    return (KRange){op(r, bound_sub, x.lo, y.hi), op(r, bound_sub, x.hi, y.lo)};
+}
+
 static KRange quotient(KRanges *r, const KExp *e, KRange x, KRange y)
 {
     if (!e->exact && !(natural(x.lo) && positive(y.lo)))
         return unknown;
-    const KExp *a = factor_of_end(x.hi, y);
+    const KExp *a = factor_of_end(x.hi, krange_of(r, divisor(e->x[1])));
     if (a)
         return below(r, a);
-    const KExp *least = y.lo ? op(r, kx_max, number(r, 1), y.lo) : number(r, 1);
-    return (KRange){number(r, 0), op(r, kx_quot, x.hi, least ? least : number(r, 1))};
+    const KExp *one = number(r, 1), *least = positive(y.lo) ? y.lo : op_any(r, kx_max, one, y.lo);
+    return (KRange){number(r, 0), op(r, kx_quot, x.hi, least ? least : one)};
 }
 
 static KRange remainder_(KRanges *r, const KExp *e, KRange x, KRange y)
@@ -509,4 +531,16 @@ void kranges_assume(KRanges *r, const KExp *cond, bool so)
     const KExp *c = cond->kind == KE_VAR && !cond->var->mutable_ ? definition(r, cond) : cond;
     if (c->kind == KE_PRIM)
         assume_prim(r, c, so);
+}
+
+void kranges_assume_some(KRanges *r, const KExp *x)
+{
+    x = definition(r, x);
+    if (x->kind == KE_VAR && ptrset_has(r->scalar, x->var))
+        put(r, r->some, x->var, x->var);
+    for (int i = 0; i < 2 && (is_exact(x, OP_MUL) || is_exact(x, OP_MIN)); i++)
+        kranges_assume_some(r, x->x[i]);
+    for (int i = 1; i <= 2 && x->kind == KE_SELECT; i++)
+        if (kx_is_int(x->x[i], 0))
+            kranges_assume_some(r, x->x[3 - i]);
 }

@@ -35,6 +35,8 @@ bool kbound_is_natural(const KExp *x);
 
 /* Takes it that the condition is so, until kranges_forget to where kranges_mark was. */
 void kranges_assume(KRanges *r, const KExp *cond, bool so);
+/* The same of x >= 1: so are then the factors of a product that are scalars. */
+void kranges_assume_some(KRanges *r, const KExp *x);
 int kranges_mark(const KRanges *r);
 void kranges_forget(KRanges *r, int mark);
 
