@@ -6,13 +6,14 @@ from commands import long_program, nest_program
 
 MOST_LINES = 300  # of a function
 MOST_COLUMNS = 300  # of a line that is no comment
+MOST_NARROW = 120  # of one in a function that looks whether indices fit in 32 bits
 
 
 def functions(text):
     """(name, lines) of each function, and what the program has behind the runtime."""
     program = text[text.index("/* ==== The program ==== */"):]
     return [(m[1], m[2].split("\n")) for m in
-            re.finditer(r"^static (?:inline )?int (\w+)\([^)]*\)\n\{\n(.*?)^\}$", program, re.M | re.S)], program
+            re.finditer(r"^static (?:inline )?(?:int|bool) (\w+)\([^)]*\)\n\{\n(.*?)^\}$", program, re.M | re.S)], program
 
 
 def readable(box, text):
@@ -25,7 +26,8 @@ def readable(box, text):
         if len(lines) > MOST_LINES:
             raise Failed(f"{name} has {len(lines)} lines")
         for line in lines:
-            if len(line) > MOST_COLUMNS and "/*" not in line:
+            most = MOST_NARROW if name.startswith("narrow_") else MOST_COLUMNS
+            if len(line) > most and "/*" not in line:
                 raise Failed(f"{name}: a line of {len(line)} columns: {line[:200]}")
         jumps = {j for line in lines for j in re.findall(r"\bgoto (\w+)|^ *(\w+):;?$", line)}
         if jumps - {("done", ""), ("", "done")}:
@@ -110,3 +112,22 @@ def vectors_of(box, name):
 
 
 table("vectors of", False, [(name, name) for name in VECTORS], vectors_of)
+
+
+@case(False)
+def what_a_launch_looks_at(box):
+    """When indices have 32 bits: the text, but for the numbers of names."""
+    box.put("p.sf", (EXAMPLES / "rowsum.sf").read_text())
+    found, _ = functions(box.minifut("compile --emit=c p.sf", 0)[0])
+    got = [re.sub(r"_\d+", "", line).strip() for line in dict(found)["narrow_segmap_main_0"]]
+    want = ["const double n = rt_count(args[0].scalar.i64);",
+            "const double groups0 = (double)groups[0];",
+            "const double size0 = (double)size[0];",
+            "const double offset = rt_count(args[2].scalar.i64);",
+            "const double stride = rt_count(args[3].scalar.i64);",
+            "const double stride = rt_count(args[4].scalar.i64);",
+            "const double m = rt_count(args[6].scalar.i64);",
+            "return n + groups0 * size0 <= 2147483647.0 &&",
+            "offset + n * stride + stride * m <= 2147483647.0;", ""]
+    if got != want:
+        raise Failed("\n".join(got))
