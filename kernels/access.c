@@ -6,6 +6,14 @@ const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const 
     return kb_load(kg->kb, base, l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
 }
 
+void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n)
+{
+    if (varmap_get(kg->results, v))
+        kg_let(kg, v, loc_load(kg, v->base, l, ix, n));
+    else
+        kb_load_var(kg->kb, kg_bind(kg, v), l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
+}
+
 void loc_store(KGen *kg, const KLoc *l, const Sx *const *ix, int n, const KExp *x)
 {
     kb_store(kg->kb, l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)), x);
@@ -177,141 +185,4 @@ void kg_unflatten(KGen *kg, const KExp *flat, Var *const *idx, const Atom *width
     }
     if (n > 0)
         kg_let(kg, idx[0], rest);
-}
-
-/* --- Failures ------------------------------------------------------------------------------ */
-
-/* Records a failure at `site` unless cond holds. A thread then leaves its work; a group, whose
- * threads all see the same, goes on, and the condition's value is returned. */
-static const KExp *check(KGen *kg, const KExp *cond, int site, const KExps *args)
-{
-    KBuild *b = kg->kb;
-    const KExp *ok = NULL;
-    if (kg->coop)
-        ok = cond = kb_let(b, "ok", cond);
-    kb_if(b, kx_not(kg->cx->perm, cond));
-    KStm *f = kb_stm(b, (KStm){.kind = KST_FAIL, .site = site});
-    f->args = *args;
-    kg->may_fail = true;
-    if (!kg->coop)
-        kb_leave(b, kg->work);
-    kb_end(b);
-    return ok;
-}
-
-static const KExp *scalars_atom(void *env, Atom a)
-{
-    return kg_atom(env, a);
-}
-
-Scalars kg_scalars(KGen *kg)
-{
-    return (Scalars){kg->cx->perm, scalars_atom, kg, kg->known};
-}
-
-void kg_assert(KGen *kg, const Stm *s)
-{
-    KExps args;
-    Scalars sc = kg_scalars(kg);
-    int site = assert_site(&sc, kg->pb->plan, s->exp, &args);
-    check(kg, kg_atom(kg, s->exp->assertion.cond), site, &args);
-}
-
-void kg_prim_checks(KGen *kg, const Exp *e)
-{
-    const char *msg;
-    Scalars sc = kg_scalars(kg);
-    const KExp *cond = scalar_check(&sc, e, &msg);
-    if (cond)
-        check(kg, cond, plan_site(kg->pb->plan, e->loc, msg), &(KExps){0});
-}
-
-/* The check of an INDEX or UPDATE; NULL, or in group mode the condition. */
-static const KExp *check_index(KGen *kg, const Exp *e)
-{
-    kg->guard = true;
-    Scalars sc = kg_scalars(kg);
-    const KExp *cond = index_check(&sc, e);
-    if (!cond)
-        return NULL;
-    KExps args;
-    int site = index_site(&sc, kg->pb->plan, e, &args);
-    return check(kg, cond, site, &args);
-}
-
-/* --- Index and update ---------------------------------------------------------------------- */
-
-/* x if ok, else 0. */
-static const Sx *if_ok(KGen *kg, const char *base, const KExp *ok, const Sx *x)
-{
-    const KExp *r = kx_select(kg->cx->perm, ok, kg_at(kg, x), kg_int(kg, 0));
-    return kg_sx_of(kg, kb_let(kg->kb, base, r));
-}
-
-/* A view whose check failed becomes one that always shows the block's first element. */
-static Lmad harmless(KGen *kg, Lmad l, int rank, const KExp *ok)
-{
-    const Sx **strides = NEWN(kg->cx->perm, const Sx *, rank);
-    Lmad r = {if_ok(kg, "off", ok, l.offset), strides};
-    for (int k = 0; k < rank; k++)
-        strides[k] = if_ok(kg, "stride", ok, l.strides[k]);
-    return r;
-}
-
-/* v := the element at l if ok, else 0. */
-static void load_if(KGen *kg, const Var *v, const KLoc *l, const KExp *ok)
-{
-    kg_var(kg, v, kg_zero(kg, v->type.elem));
-    kb_if(kg->kb, ok);
-    kg_set(kg, v, loc_load(kg, v->base, l, NULL, 0));
-    kb_end(kg->kb);
-}
-
-void kg_index(KGen *kg, const Stm *s)
-{
-    const Exp *e = s->exp;
-    Var *v = s->pat.at[0];
-    const KExp *ok = check_index(kg, e);
-    KLoc r = *kg_arr(kg, e->index.arr.var);
-    r.at = lmad_index(kg->cx, r.at, &e->index.at);
-    if (v->type.rank == 0) {
-        if (ok)
-            load_if(kg, v, &r, ok);
-        else
-            kg_load(kg, v, &r, NULL, 0);
-        kg_touch(kg);
-        return;
-    }
-    if (ok)
-        r.at = harmless(kg, r.at, v->type.rank, ok);
-    kg_bind_arr(kg, v, r);
-}
-
-/* The memory that an update of arr may write: arr's own if it is this thread's, else a copy. */
-static KLoc writable(KGen *kg, const Var *v, Atom arr)
-{
-    KLoc *l = kg_arr(kg, arr.var);
-    if (kg_in_place(kg, v, l))
-        return *l;
-    KLoc copy = kg_alloc(kg, v, v->type);
-    kg_copy(kg, &copy, l, v->type);
-    return copy;
-}
-
-void kg_update(KGen *kg, const Stm *s)
-{
-    const Exp *e = s->exp;
-    Var *v = s->pat.at[0];
-    const KExp *ok = check_index(kg, e);
-    KLoc dst = writable(kg, v, e->update.arr);
-    kg_bind_arr(kg, v, dst);
-    KLoc part = dst;
-    part.at = lmad_index(kg->cx, dst.at, &e->update.at);
-    if (ok) {
-        kg_sync(kg); /* all barriers outside the branch, or all threads inside it: ok is uniform */
-        kb_if(kg->kb, ok);
-    }
-    kg_store(kg, &part, atom_type(e->update.val), e->update.val);
-    if (ok)
-        kb_end(kg->kb);
 }

@@ -238,13 +238,6 @@ static void stop_group(KGen *kg, const Var *cond)
     kg_touch(kg);
 }
 
-void kg_loop_unroll(KGen *kg, int times)
-{
-    KBuild *b = kg->kb;
-    const KBlock *outer = b->open.at[b->open.n - 2];
-    vec_last(outer)->unroll = times;
-}
-
 void kg_unroll(KGen *kg, const Exp *e)
 {
     if (e->attrs & ATTR_UNROLL)

@@ -4,48 +4,6 @@
  * threads. Every barrier stands in control flow that is the same for the whole group. */
 #include "kernels/segments.h"
 
-/* --- Local memory -------------------------------------------------------------------------- */
-
-/* Each block has a buffer of its own here: those that are not needed at once become one when the
- * kernel is finished (kir/locals.c). */
-KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count)
-{
-    KBuf *b = kg_param_local(kg, "local", elem, count);
-    kb_fresh(kg->kb, b);
-    return b;
-}
-
-KLoc group_alloc(KGen *kg, Type t)
-{
-    KBuf *b = group_buffer(kg, t.elem, kg_bound_count(kg, t));
-    return (KLoc){.mem = b, .at = lmad_permuted(kg->cx, t, NULL), .fresh = true};
-}
-
-const ArrMade *group_made(KGen *kg, const Var *v)
-{
-    return varmap_get(kg->pb->made, v);
-}
-
-/* The buffer of a block of local memory; its contents begin when it is first mentioned. */
-static KBuf *block_buffer(KGen *kg, const Mem *m, PrimType elem)
-{
-    KBuf *b = ptrmap_get(kg->blocks, m);
-    if (!b)
-        ptrmap_put(kg->blocks, m, b = group_buffer(kg, elem, m->elems));
-    return b;
-}
-
-KLoc group_place(KGen *kg, const Var *v)
-{
-    const ArrMade *made = group_made(kg, v);
-    if (!made)
-        ice(v->loc, "no memory of a work-group for %s", var_text(v));
-    const Mem *m = made->loc.mem;
-    PrimType t = v->type.elem;
-    KBuf *buf = m->local ? block_buffer(kg, m, t) : kg_param_mem(kg, (Mem *)m, t);
-    return (KLoc){.mem = buf, .at = made->loc.at, .fresh = true};
-}
-
 /* --- Code without parallelism -------------------------------------------------------------- */
 
 /* Scalars of s become variables outside the work that computes them: 0 if it fails, as the group

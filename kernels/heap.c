@@ -13,22 +13,6 @@
  */
 #include "kernels/kernel.h"
 
-/* --- Notes for explain --------------------------------------------------------------------- */
-
-/* One note a place: the heap says more than a bound. */
-void kg_irregular(KGen *kg, bool heap, const char *text)
-{
-    for (int i = 0; i < kg->irregulars.n; i++) {
-        Irregular *r = &kg->irregulars.at[i];
-        if (r->loc.beg != kg->at.beg)
-            continue;
-        if (heap && !r->heap)
-            *r = (Irregular){kg->at, text, heap};
-        return;
-    }
-    vec_push(kg->cx->perm, &kg->irregulars, (Irregular){kg->at, text, heap});
-}
-
 /* --- Allocation ---------------------------------------------------------------------------- */
 
 /* The thread's chunk, as bytes. */
@@ -220,4 +204,25 @@ void heap_carry_step(KGen *kg, HeapCarry *hc)
     for (int i = 0; i < hc->n; i++)
         move_down(kg, &hc->at[i]);
     kg->heap_dirty = true;
+}
+
+/* --- Pieces of work ------------------------------------------------------------------------ */
+
+WorkMark kg_work_begin(KGen *kg)
+{
+    WorkMark m = {kg->work, heap_mark(kg)};
+    kg->work = kb_work(kg->kb);
+    return m;
+}
+
+void kg_work_end(KGen *kg, WorkMark m)
+{
+    kb_end(kg->kb);
+    heap_release(kg, m.heap);
+    kg->work = m.work;
+}
+
+bool kg_work_fails(KGen *kg)
+{
+    return kir_leaves(&kg->work->body[0], kg->work);
 }

@@ -8,10 +8,6 @@
 
 #include <string.h>
 
-/* Arrays up to this size, known at compile time, are private arrays (registers where the driver
- * can). */
-enum { PRIVATE_MAX_ELEMS = 64, PRIVATE_MAX_BYTES = 256 };
-
 static const char is_param[] = "param";
 
 /* A variable of the prologue, under its plain name. */
@@ -86,14 +82,6 @@ void kg_let(KGen *kg, const Var *v, const KExp *x)
         kb_let_var(kg->kb, kg_bind(kg, v), x);
 }
 
-void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n)
-{
-    if (varmap_get(kg->results, v))
-        takes(kg, v, loc_load(kg, v->base, l, ix, n));
-    else
-        kb_load_var(kg->kb, kg_bind(kg, v), l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
-}
-
 void kg_var(KGen *kg, const Var *v, const KExp *init)
 {
     if (!takes(kg, v, init))
@@ -143,6 +131,16 @@ const Sx *kg_sx_of(KGen *kg, const KExp *x)
     if (x->kind != KE_VAR)
         x = kb_let(kg->kb, "at", x);
     return sx_kvar(kg->cx, x->var, x->var->name);
+}
+
+static const KExp *scalars_atom(void *env, Atom a)
+{
+    return kg_atom(env, a);
+}
+
+Scalars kg_scalars(KGen *kg)
+{
+    return (Scalars){kg->cx->perm, scalars_atom, kg, kg->known};
 }
 
 const KExp *kg_scalar(KGen *kg, const Exp *e)
@@ -307,24 +305,11 @@ KLoc kg_result(KGen *kg, const ArrLoc *a, Type t)
     return l;
 }
 
-/* --- Memory of a thread -------------------------------------------------------------------- */
+/* --- What the host knows ------------------------------------------------------------------- */
 
 const Sx *kg_bound(KGen *kg, Atom a)
 {
     return sx_upper(kg->bounds, sx_atom(kg->cx, a));
-}
-
-static bool const_count(Type t, int64_t *count)
-{
-    *count = 1;
-    for (int k = 0; k < t.rank; k++) {
-        if (t.dims[k].var || t.dims[k].c.i < 0)
-            return false;
-        *count *= t.dims[k].c.i;
-        if (*count > PRIVATE_MAX_ELEMS)
-            return false;
-    }
-    return *count * prim_type_bytes[t.elem] <= PRIVATE_MAX_BYTES;
 }
 
 const Sx *kg_bound_count(KGen *kg, Type t)
@@ -332,20 +317,12 @@ const Sx *kg_bound_count(KGen *kg, Type t)
     return sx_upper_count(kg->bounds, kg->pb->known, t);
 }
 
-/* Are all sizes of t known to the host? */
-static bool kg_is_regular(KGen *kg, Type t)
+bool kg_is_regular(KGen *kg, Type t)
 {
     for (int k = 0; k < t.rank; k++)
         if (!kg_is_host(kg, t.dims[k]))
             return false;
     return true;
-}
-
-static KLoc alloc_private(KGen *kg, const Var *v, Type t, int64_t count)
-{
-    KLoc l = {.mem = kb_array(kg->kb, v ? v->base : "tmp", t.elem, count), .fresh = true};
-    l.at = lmad_permuted(kg->cx, t, NULL);
-    return l;
 }
 
 /* The work-item's number in the grid. */
@@ -360,115 +337,25 @@ const KExp *kg_global_size(KGen *kg)
     return kg_id(kg, KID_GRID_SIZE);
 }
 
-/* A slice of a global block for each thread. On a GPU element k of thread t is number k*T + t, so
- * that neighbouring threads touch neighbouring elements; on a CPU a thread's elements are
- * consecutive. */
-static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const Sx *count)
-{
-    Ctx *cx = kg->cx;
-    Arena *a = cx->perm;
-    if (!kg_is_regular(kg, t))
-        kg_irregular(kg, false, "memory bounded before the launch");
-    if (!kg->max_threads)
-        ice(kg->seg->loc, "thread memory in a kernel without a bound on its threads");
-    const Sx *bytes =
-        sx_mul(cx, sx_mul(cx, count, kg->max_threads), sx_const(cx, prim_type_bytes[t.elem]));
-    Mem *mem = pb_alloc(kg->pb, v ? v->base : "thread", bytes);
-    KLoc l = {.mem = kg_param_mem(kg, mem, t.elem), .fresh = true};
-    l.mem->unshared = true;
-    const KExp *woven = kg_id(kg, KID_COALESCES);
-    kb_enter(kg->kb, &kg->top);
-    if (!kg->thread_stride)
-        kg->thread_stride =
-            kb_let(kg->kb, "thread_stride", kx_select(a, woven, kg_global_size(kg), kg_int(kg, 1)));
-    const KExp *thread = kg_global_id(kg), *n = kg_host(kg, count);
-    const KExp *off =
-        kb_let(kg->kb, v ? v->base : "thread", kx_select(a, woven, thread, kg_mul(kg, thread, n)));
-    kb_end(kg->kb);
-    kg->uses_scratch = true;
-    l.at = lmad_row_major(cx, t, kg_sx_of(kg, off), kg_sx_of(kg, kg->thread_stride));
-    return l;
-}
-
-bool kg_is_private(KGen *kg, Type t)
-{
-    int64_t count;
-    return !kg->coop && const_count(t, &count);
-}
-
-typedef struct {
-    KGen *kg;
-    KLoc dest;
-} Hint;
-
-static bool take_hint(void *env, const Var *v, Lmad at)
-{
-    const Hint *h = env;
-    if (varmap_get(h->kg->hints, v))
-        return false;
-    KLoc *d = NEW(h->kg->cx->perm, KLoc);
-    *d = h->dest;
-    d->at = at;
-    varmap_put(h->kg->hints, v, d);
-    return true;
-}
-
-void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest)
-{
-    if (kg->coop)
-        return;
-    Hint h = {kg, dest};
-    place_wish(kg->cx, b, v, dest.at, take_hint, &h);
-}
-
-KLoc kg_alloc(KGen *kg, const Var *v, Type t)
-{
-    KLoc *hint = v ? varmap_get(kg->hints, v) : NULL;
-    int64_t count;
-    if (kg->coop)
-        return t.rank > 0 ? group_place(kg, v) : group_alloc(kg, t);
-    if (hint)
-        return *hint;
-    if (const_count(t, &count))
-        return alloc_private(kg, v, t, count);
-    const Sx *bound = kg_bound_count(kg, t);
-    return bound ? alloc_scratch(kg, v, t, bound) : heap_alloc(kg, v, t);
-}
-
-KLoc kg_alloc_own(KGen *kg, const Var *v, Type t)
-{
-    return kg->coop ? group_place(kg, v) : kg_alloc(kg, NULL, t);
-}
-
-bool kg_in_place(KGen *kg, const Var *v, const KLoc *l)
-{
-    return kg->coop ? !group_made(kg, v) : l->fresh;
-}
-
-/* --- Failures ------------------------------------------------------------------------------ */
-
-WorkMark kg_work_begin(KGen *kg)
-{
-    WorkMark m = {kg->work, heap_mark(kg)};
-    kg->work = kb_work(kg->kb);
-    return m;
-}
-
-void kg_work_end(KGen *kg, WorkMark m)
-{
-    kb_end(kg->kb);
-    heap_release(kg, m.heap);
-    kg->work = m.work;
-}
-
-bool kg_work_fails(KGen *kg)
-{
-    return kir_leaves(&kg->work->body[0], kg->work);
-}
-
 const KExp *kg_zero(KGen *kg, PrimType t)
 {
     return kx_const(kg->cx->perm, (Const){.type = t});
+}
+
+/* --- Notes for explain --------------------------------------------------------------------- */
+
+/* One note a place: the heap says more than a bound. */
+void kg_irregular(KGen *kg, bool heap, const char *text)
+{
+    for (int i = 0; i < kg->irregulars.n; i++) {
+        Irregular *r = &kg->irregulars.at[i];
+        if (r->loc.beg != kg->at.beg)
+            continue;
+        if (heap && !r->heap)
+            *r = (Irregular){kg->at, text, heap};
+        return;
+    }
+    vec_push(kg->cx->perm, &kg->irregulars, (Irregular){kg->at, text, heap});
 }
 
 /* --- The finished kernel ------------------------------------------------------------------- */
@@ -492,6 +379,13 @@ static void prologue(KGen *kg)
               (KStm){.kind = KST_LET, .var = (KVar *)kg->lid->var, .x = {kg_id(kg, KID_LOCAL)}});
     kb_insert(b, (KPlace){&kg->top, 0},
               (KStm){.kind = KST_LET, .var = (KVar *)kg->stopped->var, .x = {before}});
+}
+
+void kg_loop_unroll(KGen *kg, int times)
+{
+    KBuild *b = kg->kb;
+    const KBlock *outer = b->open.at[b->open.n - 2];
+    vec_last(outer)->unroll = times;
 }
 
 void kg_if_teams(KGen *kg)

@@ -1,8 +1,10 @@
 /* Inside a kernel: how one kernel (kir/kir.h) is made from SEG-dialect code.
  *
- *   kernel.c     the builder: parameters, variables, thread memory, the finished kernel, launches
- *   access.c     elements, views, copies, bounds checks
- *   heap.c       memory for arrays whose sizes only the thread knows
+ *   kernel.c     the builder: parameters, variables, the finished kernel, launches
+ *   access.c     elements, rows, copies, loops over positions
+ *   heap.c       memory for arrays whose sizes only the thread knows; pieces of work
+ *   alloc.c      memory for arrays
+ *   index.c      what may go wrong: indices, updates, assertions
  *   body.c       statements of one thread, or uniformly of a work-group
  *   carry.c      loops and the values they carry from one iteration to the next
  *   soac.c       sequential map, reduce, scan, redomap, scanomap, scatter
@@ -80,7 +82,6 @@ KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg);
 /* The variable of the kernel that v is, new: to be bound by what the caller makes next. */
 KVar *kg_bind(KGen *kg, const Var *v);
 void kg_let(KGen *kg, const Var *v, const KExp *x);                              /* binds v to x */
-void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n); /* to an element */
 /* Binds v to a variable that changes; init may be NULL. kg_set changes it. */
 void kg_var(KGen *kg, const Var *v, const KExp *init);
 void kg_set(KGen *kg, const Var *v, const KExp *x);
@@ -93,6 +94,7 @@ const Sx *kg_sx_of(KGen *kg, const KExp *x);
 const KExp *kg_at(KGen *kg, const Sx *sx);
 /* A scalar expression (PRIM, CONV, ATOM). */
 const KExp *kg_scalar(KGen *kg, const Exp *e);
+Scalars kg_scalars(KGen *kg);
 /* The value of a host expression, through parameters: as a size, as an expression. */
 const Sx *kg_host_sx(KGen *kg, const Sx *sx);
 const KExp *kg_host(KGen *kg, const Sx *sx);
@@ -137,36 +139,16 @@ const Sx *kg_bound(KGen *kg, Atom a);
  * none is known. */
 const Sx *kg_bound_count(KGen *kg, Type t);
 
+bool kg_is_regular(KGen *kg, Type t); /* are all its sizes known to the host? */
+
 /* Array locations. */
 KLoc *kg_arr(KGen *kg, const Var *v);
 void kg_bind_arr(KGen *kg, const Var *v, KLoc loc);
-/* Memory for an array of type t: a private array, a slice of a global block, the thread's heap, or
- * local memory. A hint for v (may be NULL) is taken instead. */
-KLoc kg_alloc(KGen *kg, const Var *v, Type t);
-/* Memory of its own for what is made beside v: never where v is wanted. */
-KLoc kg_alloc_own(KGen *kg, const Var *v, Type t);
-/* May v be built by writing over the array at l? */
-bool kg_in_place(KGen *kg, const Var *v, const KLoc *l);
-/* Thread mode: v, if b binds it, is wanted at dest: its maker is told so. (For a group
- * memory/level0.c has done that.) */
-void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest);
-/* Would an array of this type be a private one? */
-bool kg_is_private(KGen *kg, Type t);
-
-/* Pieces of work that end early on failure: between begin and end, failures jump to the end.
- * Returns the state to give back to kg_work_end. */
-typedef struct {
-    KPlace at;
-    bool dirty;
-} HeapMark;
-typedef struct {
-    const KStm *work;
-    HeapMark heap;
-} WorkMark;
-WorkMark kg_work_begin(KGen *kg);
-void kg_work_end(KGen *kg, WorkMark m);
-bool kg_work_fails(KGen *kg); /* can the present piece of work end early, so far? */
 const KExp *kg_zero(KGen *kg, PrimType t);
+/* The loop that was just opened is unrolled so many times (-1: whole). */
+void kg_loop_unroll(KGen *kg, int times);
+/* Notes the statement at work as irregular, for explain. */
+void kg_irregular(KGen *kg, bool heap, const char *text);
 /* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with the
  * blocks `outs` in place of the parameters made by kg_param_out. */
 Kernel *kg_finish(KGen *kg);
@@ -178,8 +160,9 @@ const Sx *sx_team_size(Ctx *cx);
 
 /* --- access.c ------------------------------------------------------------------------------ */
 
-/* The element; the store of one. */
+/* The element; v bound to it; the store of one. */
 const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n);
+void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n);
 void loc_store(KGen *kg, const KLoc *l, const Sx *const *ix, int n, const KExp *x);
 void loc_store_at(KGen *kg, KPlace p, const KLoc *l, const KExp *x); /* the only one, at p */
 /* Row i of the array (of the given rank). */
@@ -206,19 +189,14 @@ void kg_meet(KGen *kg);
 /* Group mode: a barrier unless there was just one. Thread mode: nothing. */
 void kg_sync(KGen *kg);
 void kg_if_first(KGen *kg); /* opens the branch of the group's first work-item */
-Scalars kg_scalars(KGen *kg);
 void kg_touch(KGen *kg); /* shared memory is read or written from here on */
-
-void kg_index(KGen *kg, const Stm *s);
-void kg_update(KGen *kg, const Stm *s);
-void kg_assert(KGen *kg, const Stm *s);
-/* Checks of a scalar operation that may trap (division). */
-void kg_prim_checks(KGen *kg, const Exp *e);
 
 /* --- heap.c -------------------------------------------------------------------------------- */
 
-/* Notes the statement at work as irregular, for explain. */
-void kg_irregular(KGen *kg, bool heap, const char *text);
+typedef struct {
+    KPlace at;
+    bool dirty;
+} HeapMark;
 /* Memory from the heap for an array of type t, whose sizes are known now. */
 KLoc heap_alloc(KGen *kg, const Var *v, Type t);
 /* An array of type t that lies at the offset held by variable off. */
@@ -246,6 +224,43 @@ void heap_carry_open(KGen *kg, HeapCarry *hc);
 KVar *heap_carry_begin(KGen *kg, const Var *param, const Var *init);
 /* At the end of an iteration: params := next values, the rest is given back. */
 void heap_carry_step(KGen *kg, HeapCarry *hc);
+/* Pieces of work that end early on failure: between begin and end, failures jump to the end.
+ * Returns the state to give back to kg_work_end. */
+typedef struct {
+    const KStm *work;
+    HeapMark heap;
+} WorkMark;
+WorkMark kg_work_begin(KGen *kg);
+void kg_work_end(KGen *kg, WorkMark m);
+bool kg_work_fails(KGen *kg); /* can the present piece of work end early, so far? */
+
+/* --- alloc.c ------------------------------------------------------------------------------- */
+
+/* Memory for an array of type t: a private array, a slice of a global block, the thread's heap, or
+ * local memory. A hint for v (may be NULL) is taken instead. */
+KLoc kg_alloc(KGen *kg, const Var *v, Type t);
+/* Memory of its own for what is made beside v: never where v is wanted. */
+KLoc kg_alloc_own(KGen *kg, const Var *v, Type t);
+/* May v be built by writing over the array at l? */
+bool kg_in_place(KGen *kg, const Var *v, const KLoc *l);
+/* Thread mode: v, if b binds it, is wanted at dest: its maker is told so. (For a group
+ * memory/level0.c has done that.) */
+void place_hint(KGen *kg, const Body *b, Atom v, KLoc dest);
+/* Would an array of this type be a private one? */
+bool kg_is_private(KGen *kg, Type t);
+
+/* The memory that the group takes for v; NULL if v lies in another array's. */
+const ArrMade *group_made(KGen *kg, const Var *v);
+KLoc group_alloc(KGen *kg, Type t); /* for what a construct needs; t has a bound */
+KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* local memory from here on */
+
+/* --- index.c ------------------------------------------------------------------------------- */
+
+void kg_index(KGen *kg, const Stm *s);
+void kg_update(KGen *kg, const Stm *s);
+void kg_assert(KGen *kg, const Stm *s);
+/* Checks of a scalar operation that may trap (division). */
+void kg_prim_checks(KGen *kg, const Exp *e);
 
 /* --- body.c -------------------------------------------------------------------------------- */
 
@@ -283,9 +298,7 @@ void carry_hint(KGen *kg, Carries *c, const Body *b, const Atom *res);
 void carry_step(KGen *kg, Carries *c, const Atom *res);
 /* After the loop: pats are the last params. */
 void carry_end(KGen *kg, Carries *c, Var *const *pats);
-/* The loop that was just opened is unrolled so many times (-1: whole); if e asks for it. */
-void kg_loop_unroll(KGen *kg, int times);
-void kg_unroll(KGen *kg, const Exp *e);
+void kg_unroll(KGen *kg, const Exp *e); /* the loop that was just opened, if e asks for it */
 void kg_loop(KGen *kg, const Stm *s);
 
 /* --- soac.c -------------------------------------------------------------------------------- */
@@ -336,12 +349,6 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 
 /* Level-1 segmap with level-0 constructs inside, all of whose arrays have a bound. */
 void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
-/* The memory that the group takes for v; NULL if v lies in another array's. */
-const ArrMade *group_made(KGen *kg, const Var *v);
-/* That memory. */
-KLoc group_place(KGen *kg, const Var *v);
-KLoc group_alloc(KGen *kg, Type t); /* for what a construct needs; t has a bound */
-KBuf *group_buffer(KGen *kg, PrimType elem, const Sx *count); /* local memory from here on */
 void group_seg(KGen *kg, const Stm *s);
 void group_sequential(KGen *kg, const Stm *s); /* code without parallelism */
 
