@@ -1,10 +1,10 @@
-/* Kernels on each target. What their parameters have to do with each other only the launches know, so
- * this comes when all of them are there: a kernel is for each of its launches.
+/* Kernels on each target. What their parameters have to do with each other only the launches know,
+ * so this comes when all of them are there: a kernel is for each of its launches.
  *
- * Which names of blocks may stand for one block is followed operation by operation. ALLOC gives a name a
- * block that no other name in use has, ALIAS another name's; what a caller gives may be one block.
- * Loops swap blocks: what was one in the turn before need not be one in this. A version that is refused
- * may be left after any of its operations. */
+ * Which names of blocks may stand for one block is followed operation by operation. ALLOC gives a
+ * name a block that no other name in use has, ALIAS another name's; what a caller gives may be one
+ * block. Loops swap blocks: what was one in the turn before need not be one in this. A version that
+ * is refused may be left after any of its operations. */
 #include "plan/plan.h"
 
 #include "kir/passes.h"
@@ -14,10 +14,11 @@
 
 /* --- Which names may stand for one block ------------------------------------------------------ */
 
-/* A symmetric relation between names, by Mem.id. */
+/* A symmetric relation between names, by Mem.id: a row of bits for each. */
 typedef struct {
     int n;
-    bool *same;
+    size_t words; /* of a row */
+    uint64_t *same;
 } Same;
 
 typedef struct {
@@ -25,30 +26,54 @@ typedef struct {
     VEC(Same *) left; /* where versions that are around may be left */
 } Blocks;
 
+static size_t same_size(const Same *s)
+{
+    return (size_t)s->n * s->words;
+}
+
 static Same same_copy(Ctx *cx, const Same *s)
 {
-    return (Same){s->n, arena_memdup(cx->scratch, s->same, (size_t)s->n * (size_t)s->n)};
+    Same copy = *s;
+    copy.same = arena_memdup(cx->scratch, s->same, same_size(s) * sizeof *s->same);
+    return copy;
 }
 
 /* s := s or t; did that change it? */
 static bool same_join(Same *s, const Same *t)
 {
     bool changed = false;
-    for (int i = 0; i < s->n * s->n; i++) {
-        changed |= t->same[i] && !s->same[i];
+    for (size_t i = 0; i < same_size(s); i++) {
+        changed |= (t->same[i] & ~s->same[i]) != 0;
         s->same[i] |= t->same[i];
     }
     return changed;
 }
 
+static uint64_t *same_word(const Same *s, int i, int k)
+{
+    return &s->same[(size_t)i * s->words + (size_t)k / 64];
+}
+
+static bool same_has(const Same *s, int i, int k)
+{
+    return *same_word(s, i, k) >> k % 64 & 1;
+}
+
+static void put_bit(Same *s, int i, int k, bool same)
+{
+    uint64_t *w = same_word(s, i, k), bit = (uint64_t)1 << k % 64;
+    *w = same ? *w | bit : *w & ~bit;
+}
+
 static void same_put(Same *s, int i, int k, bool same)
 {
-    s->same[i * s->n + k] = s->same[k * s->n + i] = same;
+    put_bit(s, i, k, same);
+    put_bit(s, k, i, same);
 }
 
 static bool same_get(const Same *s, const Mem *x, const Mem *y)
 {
-    return x == y || !x || !y || s->same[x->id * s->n + y->id];
+    return x == y || !x || !y || same_has(s, x->id, y->id);
 }
 
 /* m stands for another block from here on: that of `of`, or a fresh one. */
@@ -57,7 +82,7 @@ static void set_block(const Blocks *b, Same *s, const Mem *m, const Mem *of)
     if (m == of)
         return;
     for (int i = 0; i < s->n; i++) {
-        bool same = of && i != m->id && (i == of->id || s->same[i * s->n + of->id]);
+        bool same = of && i != m->id && (i == of->id || same_has(s, i, of->id));
         same_put(s, m->id, i, same);
         for (int k = 0; same && k < b->left.n; k++)
             same_put(b->left.at[k], m->id, i, true);
@@ -78,22 +103,27 @@ static void walk(Blocks *b, const HostOps *ops, Same *s);
 
 static void walk_if(Blocks *b, const HostOp *op, Same *s)
 {
+    ArenaMark m = arena_mark(b->cx->scratch);
     Same other = same_copy(b->cx, s);
     if (op->guard)
-        vec_push(b->cx->scratch, &b->left, &other);
+        vec_push(b->cx->perm, &b->left, &other);
     walk(b, &op->then_, s);
     b->left.n -= op->guard;
     walk(b, &op->else_, &other);
     same_join(s, &other);
+    arena_reset(b->cx->scratch, m);
 }
 
 static void walk_loop(Blocks *b, const HostOp *op, Same *s)
 {
-    Same turn;
+    bool changed;
     do {
-        turn = same_copy(b->cx, s);
+        ArenaMark m = arena_mark(b->cx->scratch);
+        Same turn = same_copy(b->cx, s);
         walk(b, &op->then_, &turn);
-    } while (same_join(s, &turn));
+        changed = same_join(s, &turn);
+        arena_reset(b->cx->scratch, m);
+    } while (changed);
 }
 
 static void walk(Blocks *b, const HostOps *ops, Same *s)
@@ -117,8 +147,8 @@ static void note_entry(Ctx *cx, const EntryPlan *ep)
 {
     ArenaMark m = arena_mark(cx->scratch);
     Blocks b = {.cx = cx};
-    Same s = {.n = ep->n_mems};
-    s.same = NEWN(cx->scratch, bool, s.n * s.n + 1);
+    Same s = {.n = ep->n_mems, .words = (size_t)ep->n_mems / 64 + 1};
+    s.same = NEWN(cx->scratch, uint64_t, same_size(&s) + 1);
     for (int i = 0; i < ep->param_locs.n; i++)
         for (int k = 0; k < i; k++)
             if (ep->param_locs.at[i].mem && ep->param_locs.at[k].mem)
@@ -144,7 +174,8 @@ static void drop_failure(Arena *a, KFun *f)
     f->params = params;
 }
 
-/* Launches cost less without the parameter for failures, which goes away where no target needs it. */
+/* Launches cost less without the parameter for failures, which goes away where no target needs it.
+ */
 static void put_on_targets(Ctx *cx, Kernel *k)
 {
     for (int t = 0; t < N_KTARGETS; t++) {
