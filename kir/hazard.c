@@ -291,6 +291,8 @@ static const KStm *dealt_by(const Hazard *h, const KExp *x)
 
 static bool is_multiple(const KExp *x, const KExp *of)
 {
+    if (of->kind == KE_CONST && of->c.i == 1)
+        return true;
     return x->kind == KE_PRIM && x->exact && x->op == OP_MUL &&
            (kx_same(x->x[0], of) || kx_same(x->x[1], of));
 }
