@@ -266,7 +266,19 @@ static bool alike(const Locals *l, const int *sizes, int i, int k, int how)
     return a == b && (how == SAME_SIZE || l->bufs.at[i]->elem == l->bufs.at[k]->elem);
 }
 
-/* to[i]: the buffer to which i moves, or i. */
+static void merge(const Locals *l, int *to, int from, int into)
+{
+    for (int j = 0; j < l->bufs.n; j++) {
+        if (to[j] == from)
+            to[j] = into;
+        if (set_has(l->clash[from], j))
+            set_put(l->clash[j], into, true);
+    }
+    set_join(l, l->clash[into], l->clash[from]);
+}
+
+/* to[i]: the buffer to which i moves, or i. Devices place a buffer as its elements ask for it, so
+ * those of larger elements take the others in. */
 static void choose(const Locals *l, const int *sizes, int *to)
 {
     for (int i = 0; i < l->bufs.n; i++)
@@ -276,13 +288,9 @@ static void choose(const Locals *l, const int *sizes, int *to)
             for (int k = 0; k < i && to[i] == i; k++) {
                 if (to[k] != k || !alike(l, sizes, i, k, how) || set_has(l->clash[k], i))
                     continue;
-                for (int j = 0; j < l->bufs.n; j++)
-                    if (to[j] == i)
-                        to[j] = k;
-                set_join(l, l->clash[k], l->clash[i]);
-                for (int j = 0; j < l->bufs.n; j++)
-                    if (set_has(l->clash[i], j))
-                        set_put(l->clash[j], k, true);
+                bool first =
+                    prim_type_bytes[l->bufs.at[k]->elem] >= prim_type_bytes[l->bufs.at[i]->elem];
+                merge(l, to, first ? i : k, first ? k : i);
             }
 }
 

@@ -62,10 +62,14 @@ RT_API int rt_sync(rt_ctx *ctx)
 
 /* --- Launches --- */
 
-/* Bytes of local memory for an argument. */
+enum { RT_LOCAL_ALIGN = 16 };
+
+/* Bytes of local memory for an argument: so many that the next one lies aligned for any elements,
+ * since kernels see buffers of small elements as words. */
 static size_t rt_local_size(const rt_arg *a)
 {
-    return a->size ? a->size : 8;
+    size_t n = a->size ? a->size : 1;
+    return (n + RT_LOCAL_ALIGN - 1) / RT_LOCAL_ALIGN * RT_LOCAL_ALIGN;
 }
 
 static bool rt_is_set(const rt_kernel *k, int at, const rt_arg_state *now)
