@@ -54,7 +54,7 @@ void arena_free(Arena *a)
 
 void *arena_alloc(Arena *a, size_t size)
 {
-    const size_t align = sizeof(max_align_t);
+    const size_t align = _Alignof(max_align_t);
     if (size > SIZE_MAX / 2)
         mem_or_exit(NULL);
     if (size == 0)

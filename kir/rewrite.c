@@ -193,17 +193,23 @@ void kblock_rewrite(KBuild *b, KBlock *block, const KRewriter *r)
 
 typedef struct {
     Arena *arena;
-    KBuild *names; /* new names are made with it; NULL: they stay */
+    KBuild *names; /* new names are made with it; NULL: they stay, and nothing is shared */
+    PtrMap *whole; /* KExp -> KExp, where nothing is shared with it */
     PtrMap *exps;  /* KVar -> KExp */
     PtrMap *bufs;  /* KBuf -> KBuf */
     PtrMap *works; /* KStm -> KStm */
 } Copy;
 
+static const char *copy_text(const Copy *c, const char *text)
+{
+    return text && !c->names ? arena_strdup(c->arena, text) : text;
+}
+
 /* The same base with another number. */
 static const char *copy_name(const Copy *c, const char *name)
 {
     if (!c->names)
-        return name;
+        return copy_text(c, name);
     size_t n = strlen(name);
     if (number_of(name)) {
         while (name[n - 1] != '_')
@@ -249,6 +255,30 @@ static KBuf *copy_declared(const Copy *c, const KBuf *b)
     return to;
 }
 
+/* What is one expression at many places stays one. */
+static const KExp *whole_exp(const Copy *c, const KExp *x)
+{
+    KExp *to = ptrmap_get(c->whole, x);
+    if (to)
+        return to;
+    to = arena_memdup(c->arena, x, sizeof *x);
+    const KExp **operands = x->n > 0 ? NEWN(c->arena, const KExp *, x->n) : NULL;
+    for (int i = 0; i < x->n; i++)
+        operands[i] = whole_exp(c, x->x[i]);
+    to->x = operands;
+    if (x->kind == KE_VAR)
+        to->var = copy_changed(c, (KVar *)(uintptr_t)x->var);
+    ptrmap_put(c->whole, x, to);
+    return to;
+}
+
+static const KExp *copy_exp(const Copy *c, const KExp *x)
+{
+    if (!x)
+        return NULL;
+    return c->names ? kexp_subst(c->arena, x, c->exps) : whole_exp(c, x);
+}
+
 static KBlock copy_block(const Copy *c, const KBlock *b);
 
 /* What the operands are is found before what the statement binds, which they do not see. */
@@ -257,9 +287,12 @@ static KStm *copy_stm(const Copy *c, const KStm *s)
     KStm *to = NEW(c->arena, KStm);
     *to = *s;
     to->args = (KExps){0};
-    vec_append(c->arena, &to->args, &s->args);
+    for (int i = 0; i < s->args.n; i++)
+        vec_push(c->arena, &to->args, copy_exp(c, s->args.at[i]));
     /* The condition at the end of a do-while sees nothing of its block, either. */
-    kstm_map_exps(c->arena, to, subst_var, c->exps);
+    for (int i = 0; i < kstm_info[s->kind].operands; i++)
+        to->x[i] = copy_exp(c, s->x[i]);
+    to->text = copy_text(c, s->text);
     to->buf = kstm_declares(s) ? copy_declared(c, s->buf) : copy_buf(c, s->buf);
     to->var = kstm_def(s) ? copy_binder(c, s->var) : copy_changed(c, s->var);
     to->top = copy_changed(c, s->top);
@@ -288,13 +321,14 @@ KBlock kblock_copy(KBuild *b, const KBlock *block, const PtrMap *to)
 {
     Arena *a = b->arena;
     PtrMap *exps = to ? ptrmap_copy(a, to) : ptrmap_new(a);
-    Copy c = {a, b, exps, ptrmap_new(a), ptrmap_new(a)};
+    Copy c = {a, b, NULL, exps, ptrmap_new(a), ptrmap_new(a)};
     return copy_block(&c, block);
 }
 
 KFun *kfun_copy(Arena *a, const KFun *f)
 {
-    Copy c = {a, NULL, ptrmap_new(a), ptrmap_new(a), ptrmap_new(a)};
+    Arena *maps = arena_new();
+    Copy c = {a, NULL, ptrmap_new(maps), ptrmap_new(maps), ptrmap_new(maps), ptrmap_new(maps)};
     KFun *to = NEW(a, KFun);
     *to = *f;
     to->params = (KFormals){0};
@@ -306,7 +340,8 @@ KFun *kfun_copy(Arena *a, const KFun *f)
     }
     to->narrow_when = (KExps){0};
     for (int i = 0; i < f->narrow_when.n; i++)
-        vec_push(a, &to->narrow_when, kexp_subst(a, f->narrow_when.at[i], c.exps));
+        vec_push(a, &to->narrow_when, copy_exp(&c, f->narrow_when.at[i]));
     to->body = copy_block(&c, &f->body);
+    arena_free(maps);
     return to;
 }

@@ -103,7 +103,8 @@ void kblock_rewrite(KBuild *b, KBlock *block, const KRewriter *r);
 /* A copy of the statements for another place in the same kernel: what they bind gets new names.
  * `to` (may be NULL): what stands for variables (KVar -> KExp). */
 KBlock kblock_copy(KBuild *b, const KBlock *block, const PtrMap *to);
-/* The whole kernel, with the names that it has, sharing nothing that passes change. */
+/* The whole kernel, with the names that it has. What it says of itself (KFun's texts) and places in
+ * sources are shared, nothing else: it may be in an arena of its own. */
 KFun *kfun_copy(Arena *a, const KFun *f);
 
 #endif

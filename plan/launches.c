@@ -174,14 +174,24 @@ static void drop_failure(Arena *a, KFun *f)
     f->params = params;
 }
 
+/* What the passes leave is a small part of what they make on the way. */
+static KFun *on_target(Ctx *cx, Kernel *k, const KTarget *t)
+{
+    Arena *a = arena_new();
+    KFun *f = kir_specialize(a, k->fun, t);
+    kir_aliases(a, f, apart, k);
+    kir_passes(a, f, cx->verify);
+    f = kfun_copy(cx->perm, f);
+    arena_free(a);
+    return f;
+}
+
 /* Launches cost less without the parameter for failures, which goes away where no target needs it.
  */
 static void put_on_targets(Ctx *cx, Kernel *k)
 {
     for (int t = 0; t < N_KTARGETS; t++) {
-        k->on[t] = kir_specialize(cx->perm, k->fun, &ktargets[t]);
-        kir_aliases(cx->perm, k->on[t], apart, k);
-        kir_passes(cx->perm, k->on[t], cx->verify);
+        k->on[t] = on_target(cx, k, &ktargets[t]);
         k->fixed_group = k->fixed_group || kblock_has(&k->on[t]->body, KST_BARRIER);
         k->failure = k->failure || kblock_knows_failures(&k->on[t]->body);
     }
