@@ -45,10 +45,16 @@ static bool same_type(KType a, KType b)
     return a.elem == b.elem && a.lanes == b.lanes;
 }
 
-static void want_type(Check *c, const char *what, KType got, KType want)
+/* what, and of what that is: "operand of ", "+". */
+static void want_type_of(Check *c, const char *what, const char *of, KType got, KType want)
 {
     if (!same_type(got, want))
-        wrong(c, "%s of type %s instead of %s", what, ktype_text(got), ktype_text(want));
+        wrong(c, "%s%s of type %s instead of %s", what, of, ktype_text(got), ktype_text(want));
+}
+
+static void want_type(Check *c, const char *what, KType got, KType want)
+{
+    want_type_of(c, what, "", got, want);
 }
 
 static void want_elem(Check *c, const char *what, KType got, PrimType want)
@@ -148,7 +154,7 @@ static void check_prim(Check *c, const KExp *x)
     if (!scalar_fn(x->op, t.elem))
         wrong(c, "%s does not work on %s", op->text, prim_type_text[t.elem]);
     for (int i = 1; i < x->n; i++)
-        want_type(c, arena_printf(c->arena, "operand of %s", op->text), x->x[i]->type, t);
+        want_type_of(c, "operand of ", op->text, x->x[i]->type, t);
     if (t.lanes > 1 && prim_result(x->op, t.elem) != t.elem)
         wrong(c, "%s of a vector", op->text);
     if (x->exact && !prim_is_int(t.elem))
@@ -157,7 +163,7 @@ static void check_prim(Check *c, const KExp *x)
     if (x->saturate && (x->exact || t.elem != T_I64 || !saturates))
         wrong(c, "%s of %s does not saturate", op->text, prim_type_text[t.elem]);
     t.elem = prim_result(x->op, t.elem);
-    want_type(c, arena_printf(c->arena, "result of %s", op->text), x->type, t);
+    want_type_of(c, "result of ", op->text, x->type, t);
 }
 
 static void check_vector(Check *c, const KExp *x)
@@ -221,7 +227,7 @@ static void check_exp(Check *c, const KExp *x)
     case KE_CONST: want_elem(c, "constant", x->type, x->c.type); break;
     case KE_VAR:
         want_var(c, x->var);
-        want_type(c, arena_printf(c->arena, "use of %s", x->var->name), x->type, x->var->type);
+        want_type_of(c, "use of ", x->var->name, x->type, x->var->type);
         break;
     case KE_PRIM: check_prim(c, x); break;
     case KE_CONV: check_conv(c, x); break;
