@@ -52,18 +52,23 @@ void arena_free(Arena *a)
     free(a);
 }
 
-void *arena_alloc(Arena *a, size_t size)
+/* Of what is allocated for so many bytes. */
+static size_t size_of(size_t size)
 {
-    const size_t align = _Alignof(max_align_t);
     if (size > SIZE_MAX / 2)
         mem_or_exit(NULL);
     if (size == 0)
         size = 1;
 #ifndef ARENA_DEBUG
+    const size_t align = _Alignof(max_align_t);
     size = (size + align - 1) / align * align;
-#else
-    (void)align;
 #endif
+    return size;
+}
+
+void *arena_alloc(Arena *a, size_t size)
+{
+    size = size_of(size);
     Chunk *c = a->top;
     if (!c || c->size - c->used < size) {
         size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
@@ -76,6 +81,18 @@ void *arena_alloc(Arena *a, size_t size)
     void *p = (char *)c->data + c->used;
     c->used += size;
     return memset(p, 0, size);
+}
+
+bool arena_extend(Arena *a, void *p, size_t old, size_t size)
+{
+    Chunk *c = a->top;
+    old = size_of(old);
+    size = size_of(size);
+    if (!c || (char *)p + old != (char *)c->data + c->used || c->size - c->used < size - old)
+        return false;
+    memset((char *)p + old, 0, size - old);
+    c->used += size - old;
+    return true;
 }
 
 void *arena_memdup(Arena *a, const void *from, size_t size)

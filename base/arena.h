@@ -6,6 +6,7 @@
 #define BASE_ARENA_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* p, which was just allocated; NULL ends the process with a message. */
@@ -23,6 +24,8 @@ void arena_free(Arena *a); /* NULL is fine */
 /* Zeroed memory, aligned for every type. Never NULL: running out of memory ends the process with
  * a message. */
 void *arena_alloc(Arena *a, size_t size);
+/* Makes what p points to larger, where it is; false: there is no room behind it. */
+bool arena_extend(Arena *a, void *p, size_t old, size_t size);
 void *arena_memdup(Arena *a, const void *from, size_t size);
 char *arena_strdup(Arena *a, const char *s);
 char *arena_strndup(Arena *a, const char *s, size_t n);
