@@ -22,7 +22,8 @@ typedef struct {
 } Unit;
 
 typedef struct {
-    Arena *arena;
+    Arena *arena; /* of what is needed until the end */
+    Arena *out;   /* of the kernel */
     KFun *fun;
     PtrMap *numbers; /* KBuf -> 1 + its number */
     VEC(KBuf *) bufs;
@@ -327,14 +328,14 @@ static void add_views(const Locals *l, const int *to)
         KBuf *b = l->bufs.at[i], *of = l->bufs.at[to[i]];
         if (of->elem == b->elem)
             continue;
-        KStm *s = NEW(l->arena, KStm);
+        KStm *s = NEW(l->out, KStm);
         *s = (KStm){.kind = KST_VIEW, .loc = l->fun->loc, .buf = b};
         b->of = of;
         b->align = of->align;
-        vec_push(l->arena, &body, s);
+        vec_push(l->out, &body, s);
     }
     if (body.n > 0) {
-        vec_append(l->arena, &body, &l->fun->body);
+        vec_append(l->out, &body, &l->fun->body);
         l->fun->body = body;
     }
 }
@@ -344,36 +345,40 @@ static int *drop_params(const Locals *l, const int *to)
 {
     KFun *f = l->fun;
     KFormals stay = {0};
-    int *with = NEWN(l->arena, int, f->params.n + 1);
+    int *with = NEWN(l->out, int, f->params.n + 1);
     for (int i = 0; i < f->params.n; i++)
         with[i] = i;
     for (int i = 0; i < l->bufs.n; i++)
         with[l->params.at[i]] = l->params.at[to[i]];
     for (int i = 0; i < f->params.n; i++)
         if (with[i] == i)
-            vec_push(l->arena, &stay, f->params.at[i]);
+            vec_push(l->out, &stay, f->params.at[i]);
     f->params = stay;
     return with;
 }
 
 const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes)
 {
-    Locals l = {.arena = a, .fun = f, .numbers = ptrmap_new(a), .units = ptrmap_new(a)};
+    Arena *own = arena_new();
+    Locals l = {
+        .arena = own, .out = a, .fun = f, .numbers = ptrmap_new(own), .units = ptrmap_new(own)};
     for (int i = 0; i < f->params.n; i++) {
         if (f->params.at[i].kind != KP_LOCAL)
             continue;
-        vec_push(a, &l.bufs, f->params.at[i].buf);
-        vec_push(a, &l.params, i);
+        vec_push(own, &l.bufs, f->params.at[i].buf);
+        vec_push(own, &l.params, i);
         ptrmap_put(l.numbers, f->params.at[i].buf, (const void *)(uintptr_t)l.bufs.n);
     }
     l.words = l.bufs.n / 64 + 1;
     find_all(&l);
-    int *to = NEWN(a, int, l.bufs.n + 1);
+    int *to = NEWN(own, int, l.bufs.n + 1);
     choose(&l, sizes, to);
     Move m = {&l, to};
     kblock_rewrite(kb_more(a, f), &f->body, &(KRewriter){.env = &m, .leave = move});
     add_views(&l, to);
-    return drop_params(&l, to);
+    const int *with = drop_params(&l, to);
+    arena_free(own);
+    return with;
 }
 
 void kir_locals(Arena *a, KFun *f)

@@ -309,11 +309,10 @@ static KStm *copy_stm(const Copy *c, const KStm *s)
 
 static KBlock copy_block(const Copy *c, const KBlock *b)
 {
-    KBlock to = {0};
-    for (int i = 0; i < b->n; i++) {
-        KStm *s = copy_stm(c, b->at[i]);
-        vec_push(c->arena, &to, s);
-    }
+    KBlock to = {.n = b->n, .cap = b->n};
+    to.at = b->n > 0 ? NEWN(c->arena, KStm *, b->n) : NULL;
+    for (int i = 0; i < b->n; i++)
+        to.at[i] = copy_stm(c, b->at[i]);
     return to;
 }
 

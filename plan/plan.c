@@ -33,10 +33,15 @@ static bool same_kernel(const Kernel *a, const Kernel *b)
 
 Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k)
 {
-    k.key = kir_key(cx->perm, k.fun);
+    ArenaMark m = arena_mark(cx->scratch);
+    k.key = kir_key(cx->scratch, k.fun);
     for (int i = 0; i < p->kernels.n; i++)
-        if (same_kernel(p->kernels.at[i], &k))
+        if (same_kernel(p->kernels.at[i], &k)) {
+            arena_reset(cx->scratch, m);
             return p->kernels.at[i];
+        }
+    k.key.words = arena_memdup(cx->perm, k.key.words, sizeof *k.key.words * (size_t)k.key.n);
+    arena_reset(cx->scratch, m);
     const char *name = k.name;
     for (int i = 2; name_taken(p, name); i++)
         name = arena_printf(cx->perm, "%s_%d", k.name, i);
