@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { COLUMNS = 80 }; /* of sums; what they are compared with comes behind */
+enum { COLUMNS = 100 }; /* of a line */
 
 typedef struct {
     const KFun *fun;
@@ -106,36 +106,37 @@ static void real_text(Out *o, const KExp *x, bool tight, bool last)
     out_puts(o, open ? ")" : "");
 }
 
-/* The terms of a sum, over as many lines as it takes. */
-static void sum_text(Out *o, const KExp *x, size_t *column)
+/* Text over as many lines as it takes, which end behind operators. */
+static void wrapped(Out *o, const char *text)
 {
-    bool sum = x->kind == KE_PRIM && x->op == OP_ADD;
-    Out term = {0};
-    if (sum)
-        sum_text(o, x->x[0], column);
-    real_text(&term, sum ? x->x[1] : x, false, false);
-    if (sum) {
-        bool full = *column + term.n + strlen(" + ") > COLUMNS;
-        out_puts(o, full ? " +\n               " : " + ");
-        *column = full ? strlen("               ") : *column + strlen(" + ");
+    size_t column = strlen("    return ");
+    for (bool first = true; *text; first = false) {
+        const char *end = text + strcspn(text, " "); /* an operand, and the operator behind it */
+        if (*end)
+            end += 1 + strcspn(end + 1, " ");
+        size_t n = (size_t)(end - text);
+        bool full = column + 1 + n > COLUMNS;
+        out_puts(o, first ? "" : full ? "\n               " : " ");
+        column = (full ? strlen("               ") : column + 1) + n;
+        out_printf(o, "%.*s", (int)n, text);
+        text = *end ? end + 1 : end;
     }
-    out_puts(o, term.text);
-    *column += term.n;
-    out_free(&term);
 }
 
 static void condition_text(Launch *l, const KExp *cond)
 {
-    size_t column = strlen("    return ");
-    if (!is_natural(cond)) {
-        sum_text(l->o, cond->x[0], &column);
-        out_puts(l->o, " <= ");
-        real_text(l->o, cond->x[1], false, false);
+    if (is_natural(cond)) {
+        const KExp *v = cond->x[1]->kind == KE_CONV ? cond->x[1]->x[0] : cond->x[1];
+        out_puts(l->o, "0 <= ");
+        scalar_text(l->o, l->fun, v->var);
         return;
     }
-    const KExp *v = cond->x[1]->kind == KE_CONV ? cond->x[1]->x[0] : cond->x[1];
-    out_puts(l->o, "0 <= ");
-    scalar_text(l->o, l->fun, v->var);
+    Out text = {0};
+    real_text(&text, cond->x[0], false, false);
+    out_puts(&text, " <= ");
+    real_text(&text, cond->x[1], false, false);
+    wrapped(l->o, text.text);
+    out_free(&text);
 }
 
 static void body_text(Launch *l)
