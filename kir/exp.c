@@ -48,8 +48,19 @@ const KExp *kx_const(Arena *a, Const c)
     return e;
 }
 
+/* Most numbers of a kernel are among these. */
+enum { FEWEST = -1, MOST = 8 };
+#define INT(k)                                                                                     \
+    [(k)-FEWEST] = {                                                                               \
+        .kind = KE_CONST, .type = {.elem = T_I64, .lanes = 1}, .c = {.type = T_I64, .i = (k)}}
+static const KExp small_ints[] = {INT(-1), INT(0), INT(1), INT(2), INT(3),
+                                  INT(4),  INT(5), INT(6), INT(7), INT(8)};
+#undef INT
+
 const KExp *kx_int(Arena *a, int64_t k)
 {
+    if (k >= FEWEST && k <= MOST)
+        return &small_ints[k - FEWEST];
     return kx_const(a, (Const){.type = T_I64, .i = k});
 }
 

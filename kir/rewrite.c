@@ -258,8 +258,8 @@ static KBuf *copy_declared(const Copy *c, const KBuf *b)
 /* What is one expression at many places stays one. */
 static const KExp *whole_exp(const Copy *c, const KExp *x)
 {
-    KExp *to = ptrmap_get(c->whole, x);
-    if (to)
+    KExp *to = x->kind == KE_VAR ? ptrmap_get(c->exps, x->var) : ptrmap_get(c->whole, x);
+    if (to && to->type.index == x->type.index)
         return to;
     to = arena_memdup(c->arena, x, sizeof *x);
     const KExp **operands = x->n > 0 ? NEWN(c->arena, const KExp *, x->n) : NULL;
