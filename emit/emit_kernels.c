@@ -7,35 +7,33 @@
 
 /* --- In the program ------------------------------------------------------------------------- */
 
-static const char *text_on(Ctx *cx, const Kernel *k, int t)
+static const char *text_on(Arena *a, const Kernel *k, int t)
 {
     Out o = {0};
     ktargets[t].print(&o, k->on[t]);
-    const char *text = arena_strdup(cx->perm, o.text);
+    const char *text = arena_strdup(a, o.text);
     out_free(&o);
     return text;
 }
 
 /* The texts on each target, and the first target that has the same. */
 typedef struct {
-    const char *text[N_KTARGETS];
+    const char *text[N_KTARGETS]; /* until they are emitted */
     int same[N_KTARGETS];
 } Sources;
 
-static Sources sources_of(Ctx *cx, const Kernel *k)
+static Sources sources_of(Arena *a, const Kernel *k)
 {
     Sources s;
     KKey key[N_KTARGETS];
-    Arena *scratch = arena_new();
     for (int t = 0; t < N_KTARGETS; t++) {
         int first = 0;
-        key[t] = kir_key(scratch, k->on[t]);
+        key[t] = kir_key(a, k->on[t]);
         while (!kkey_same(key[first], key[t]) || ktargets[first].print != ktargets[t].print)
             first++;
         s.same[t] = first;
-        s.text[t] = first == t ? text_on(cx, k, t) : s.text[first];
+        s.text[t] = first == t ? text_on(a, k, t) : s.text[first];
     }
-    arena_free(scratch);
     return s;
 }
 
@@ -99,8 +97,10 @@ void emit_kernels(Emit *em)
         return;
     Sources *sources = NEWN(em->cx->perm, Sources, ks->n);
     for (int i = 0; i < ks->n; i++) {
-        sources[i] = sources_of(em->cx, ks->at[i]);
+        Arena *texts = arena_new();
+        sources[i] = sources_of(texts, ks->at[i]);
         emit_sources(em, ks->at[i], &sources[i]);
+        arena_free(texts);
     }
     out_puts(o, "enum {\n");
     for (int i = 0; i < ks->n; i++)
