@@ -82,6 +82,8 @@ struct Block {
 };
 
 typedef struct {
+    Block *first; /* where it is mentioned first, by its operation `begin` */
+    int begin;
     Block *home;
     int last;  /* index in home of the last operation that mentions it */
     bool keep; /* a parameter or result: never released */
@@ -107,8 +109,8 @@ static void mention(Lifetimes *lt, Mem *m, Block *b, int at)
 {
     Life *l = life_of(lt, m);
     if (!l->home) {
-        l->home = b;
-        l->last = at;
+        l->home = l->first = b;
+        l->last = l->begin = at;
         return;
     }
     while (b->depth > l->home->depth) {
@@ -250,6 +252,8 @@ static void release_before_set(Lifetimes *lt, const Blocks *blocks, Block *b, in
     if ((op->kind != H_ALIAS && op->kind != H_ALLOC) || op->mem == op->mem2)
         return;
     Life *l = life_of(lt, op->mem);
+    if (l->first == b && l->begin == j) /* as most are: there is no need to look for more */
+        return;
     for (const Block *p = b; p != l->home; p = p->parent)
         if (p->guarded) /* the name is older than the version */
             return;
