@@ -4,7 +4,9 @@
  * holds each new access against them. Two of them are safe together if neither writes, if both are
  * done in one step, or if it is certain enough that they are a work-item's own:
  *
- *  - both stand where one work-item alone comes, by the same choice: `if local_id == 0`;
+ *  - both stand where one work-item alone comes, by the same choice: `if local_id == 0`, or by a
+ * loop that the others leave at once: `for i from select(local_id == 0, 0, n) to n`;
+ *  - they stand in opposite branches of what is fixed while the kernel runs: `if atomic64`;
  *  - both are at places that are dealt to the work-items (dealt.h);
  *  - both are at the same place, which differs between work-items: buf[local_id]; or one is of a
  *    vector in which the other is;
@@ -18,13 +20,22 @@
  *    place of only one of them: a step of a tree, where those that read what is d away are chosen
  *    so that nobody writes there.
  *
- * The third and those behind the fifth believe the maker, and so does this: memory that VIEWs
+ * Dealt places, and those from columns on, believe the maker, and so does this: memory that VIEWs
  * name from different offsets on is different. Where there is one work-item in a group (not
- * `teams`), nothing is asked. */
+ * `teams`), nothing is asked.
+ *
+ * Of two places in the row that is dealt to the work-item, buf[k * i + x] and buf[k * i + y], often
+ * cannot be told whether x and y stay in the row: they are data, of which bounds checks or proofs
+ * about the program know. Then the answer is UNSURE, and that is no error: a right program must not
+ * end in an internal one. It is only for one and the same row; that different rows, or a row and
+ * the memory around it, need a barrier in between is the rule that makers go by, and what breaks it
+ * is reported whether or not the places can be compared. */
 #include "kir/uniform.h"
 
 #include "base/ptrmap.h"
 #include "kir/dealt.h"
+#include "kir/halves.h"
+#include "kir/position.h"
 #include "kir/text.h"
 #include "kir/walk.h"
 
@@ -38,12 +49,6 @@ typedef struct {
     const KStm *stm;
     int branch;
 } Choice;
-
-/* Two variables that are exchanged: t = v; v = w; w = t. */
-typedef struct {
-    const KVar *v, *w;
-    const KStm *last;
-} Swap;
 
 typedef struct {
     const KStm *stm;
@@ -60,14 +65,15 @@ typedef struct {
     Arena *arena;
     const KUniform *uniform;
     const KDealt *dealt;
+    KPositions *positions;
     PtrMap *defs;    /* immutable variable -> expression that it stands for */
     PtrMap *loops;   /* variable -> its FOR, bounds expanded */
     PtrMap *offsets; /* VIEW's buffer -> its offset */
     PtrMap *access;  /* statement -> Access */
     VEC(Access *) all;
     VEC(Choice) around;
-    VEC(Swap) swaps;
-    PtrMap *halves;  /* variables of swaps -> the other one, as an expression */
+    VEC(const KStm *) turning; /* FORs around, expanded */
+    KHalves halves;
     PtrMap *exits;   /* WORK -> what is pending where it is left */
     unsigned dims;   /* in which the kernel tells work-items apart */
     const KStm *stm; /* what is wrong, and with it */
@@ -121,7 +127,7 @@ static void find_mutable(void *env, const KExp *x)
 /* Does its value depend on when it is asked for? On which half is which it may. */
 static bool changes(const Hazard *h, const KExp *x)
 {
-    Mutable m = {h->halves, false};
+    Mutable m = {h->halves.other, false};
     kexp_visit(x, find_mutable, &m);
     return m.found;
 }
@@ -194,6 +200,29 @@ static void note_alone(const Hazard *h, Access *a, const KExp *cond)
     }
 }
 
+/* Is x true or false in a branch that is around? */
+static bool is_decided(Hazard *h, const KExp *x, bool *holds)
+{
+    for (int i = 0; i < h->around.n; i++) {
+        const Choice *c = &h->around.at[i];
+        *holds = c->branch == 0;
+        if (kx_same(x, expand(h, c->stm->x[0])))
+            return true;
+    }
+    return false;
+}
+
+/* The loop leaves one work-item if the others start at its end. */
+static void note_alone_in(Hazard *h, Access *a, const KStm *loop)
+{
+    const KExp *from = loop->x[0];
+    bool holds;
+    while (from->kind == KE_SELECT && is_decided(h, from->x[0], &holds))
+        from = from->x[holds ? 1 : 2];
+    if (from->kind == KE_SELECT && kx_same(from->x[2], loop->x[1]))
+        note_alone(h, a, from->x[0]);
+}
+
 static void note_dims(void *env, const KExp *x)
 {
     Hazard *h = env;
@@ -235,6 +264,32 @@ static bool uniform_store(const Hazard *h, const Access *a)
 {
     return a->stm->kind == KST_STORE && kuniform_exp(h->uniform, a->stm->x[1]) &&
            kuniform_flow(h->uniform, a->stm);
+}
+
+static void find_var(void *env, const KExp *x)
+{
+    *(bool *)env |= x->kind == KE_VAR;
+}
+
+/* Is it the same for all of the group as long as the kernel runs? */
+static bool is_fixed(const Hazard *h, const KExp *x)
+{
+    bool has_var = false;
+    kexp_visit(x, find_var, &has_var);
+    return !has_var && kuniform_exp(h->uniform, x);
+}
+
+/* Does the kernel come to one of them only if it never comes to the other? */
+static bool exclusive(const Hazard *h, const Access *a, const Access *b)
+{
+    for (int i = 0; i < a->n_choices; i++)
+        for (int k = 0; k < b->n_choices; k++) {
+            const Choice *c = &a->choices[i], *d = &b->choices[k];
+            if (c->branch != d->branch && kx_same(c->stm->x[0], d->stm->x[0]) &&
+                is_fixed(h, c->stm->x[0]))
+                return true;
+        }
+    return false;
 }
 
 typedef struct {
@@ -316,32 +371,143 @@ static bool same_column(const Hazard *h, const KExp *x, const KExp *y)
     return s && s == column_of(h, y);
 }
 
-static bool in_halves(const Hazard *h, const KExp *x, const KExp *y)
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+static const KStm *loop_of(const Hazard *h, const KExp *x)
 {
-    for (int i = 0; i < h->swaps.n; i++) {
-        const Swap *s = &h->swaps.at[i];
-        bool xv = kexp_uses(x, s->v), xw = kexp_uses(x, s->w);
-        if (xv != xw && xv == kexp_uses(y, s->w) && xw == kexp_uses(y, s->v))
+    return x->kind == KE_VAR ? ptrmap_get(h->loops, x->var) : NULL;
+}
+
+/* Does no other work-item have the same number x? */
+static bool is_own_number(const Hazard *h, const KExp *x)
+{
+    return (x->kind == KE_ID && x->id == KID_LOCAL) || dealt_by(h, x);
+}
+
+/* The width of the rows that a number of work-items counts in both positions: k times some leaves.
+ */
+static bool row_width(const Hazard *h, const Poly *x, const Poly *y, Term *width)
+{
+    for (int i = 0; i < x->n; i++)
+        for (int k = 0; k < POLY_DEGREE && x->t[i].leaves[k]; k++) {
+            Leaf l = x->t[i].leaves[k];
+            Poly w, v, rest;
+            if (!is_own_number(h, kposition_leaf(h->positions, l)))
+                continue;
+            poly_split(x, l, &w, &rest);
+            poly_split(y, l, &v, &rest);
+            if (!poly_add(&v, &w, -1) || v.n || v.c || w.n + (w.c != 0) != 1)
+                continue;
+            *width = w.n ? w.t[0] : (Term){.k = w.c};
             return true;
-    }
+        }
     return false;
 }
 
+static bool is_number_exp(const KExp *x, int64_t k)
+{
+    return x->kind == KE_CONST && x->c.i == k;
+}
+
+static bool is_one(const Term *width)
+{
+    return width->k == 1 && !width->leaves[0];
+}
+
+/* The polynomial in the first turn of loops from 0 on, which may be about the elements of a row. */
+static bool in_first_turns(const Hazard *h, Poly *d, const Term *width)
+{
+    for (int i = 0; i < d->n; i++)
+        for (int k = 0; k < POLY_DEGREE && d->t[i].leaves[k]; k++) {
+            Leaf l = d->t[i].leaves[k];
+            const KStm *s = loop_of(h, kposition_leaf(h->positions, l));
+            Poly none = poly_const(0);
+            if (!s || s->doubling || !is_number_exp(s->x[0], 0))
+                continue;
+            if (is_one(width) && !is_number_exp(s->x[1], 1))
+                continue;
+            if (!poly_replace(d, l, &none))
+                return false;
+            i = -1;
+            break;
+        }
+    return true;
+}
+
+/* Is the term a row or some for sure: a number of them, or as many as a loop doubles? */
+static bool is_rows(const Hazard *h, const Term *t, const Term *width)
+{
+    Term w = *width, q;
+    w.k = 1;
+    if (t->k % width->k != 0 || !term_quotient(t, &w, &q))
+        return false;
+    for (int i = 0; i < POLY_DEGREE && q.leaves[i]; i++) {
+        const KStm *s = loop_of(h, kposition_leaf(h->positions, q.leaves[i]));
+        if (!s || !s->doubling)
+            return false;
+    }
+    return true;
+}
+
+/* May it be 0, as far as can be told? */
+static bool is_unknown(const Hazard *h, const Poly *d)
+{
+    const Term *t = &d->t[0];
+    if (d->n != 1 || d->c || (t->k != 1 && t->k != -1) || t->leaves[1])
+        return d->n == 0 && d->c == 0;
+    const KExp *x = kposition_leaf(h->positions, t->leaves[0]);
+    return x->kind != KE_ID && !loop_of(h, x);
+}
+
+/* Are places that differ by d in rows that differ? A row of one element is as good as one that
+ * has not been dealt: there only what is data, or was computed before, is not compared. */
+static bool is_other_row(const Hazard *h, const Poly *d, const Term *width)
+{
+    bool number = !width->leaves[0];
+    if (is_one(width))
+        return !is_unknown(h, d);
+    if (!d->n)
+        return number && (d->c >= width->k || -d->c >= width->k);
+    for (int i = 0; i < d->n; i++)
+        if (!is_rows(h, &d->t[i], width))
+            return false;
+    return number ? d->c % width->k == 0 : d->c == 0;
+}
+
+/* Two places of the row that is the work-item's own, as far as can be told. Where work-items have
+ * numbers in two dimensions, a row may be of several. */
+static bool maybe_same_row(const Hazard *h, const KExp *at, const KExp *bt)
+{
+    Poly x = kposition(h->positions, at), d = kposition(h->positions, bt);
+    Term width;
+    if (h->dims != 1 || !row_width(h, &x, &d, &width))
+        return false;
+    return !poly_add(&d, &x, -1) || !in_first_turns(h, &d, &width) || !is_other_row(h, &d, &width);
+}
+
+/* --- Together --------------------------------------------------------------------------------- */
+
+/* Do two work-items find the same element? */
+typedef enum { APART, UNSURE, MEET } Meeting;
+
 /* Places in the same memory, by elements of the same size; `at`: where a is seen from b. */
-static bool safe_places(const Hazard *h, const Access *a, const KExp *at, const Access *b)
+static Meeting meeting(const Hazard *h, const Access *a, const KExp *at, const Access *b)
 {
     int64_t d, m = kstm_lanes(a->stm), n = kstm_lanes(b->stm);
     bool known = distance(at, b->at, &d);
     bool varies =
         !kuniform_exp(h->uniform, at) || (a->offset && !kuniform_exp(h->uniform, a->offset));
-    if (in_halves(h, at, b->at))
-        return true;
-    bool inside = known && ((d >= 0 && d + n <= m) || (d <= 0 && m - d <= n));
-    if (varies)
-        return inside || (m == 1 && n == 1 && same_column(h, at, b->at));
+    if (khalves_apart(&h->halves, at, b->at))
+        return APART;
+    if (varies) {
+        bool inside = known && ((d >= 0 && d + n <= m) || (d <= 0 && m - d <= n));
+        if (inside || (m == 1 && n == 1 && same_column(h, at, b->at)))
+            return APART;
+        return maybe_same_row(h, at, b->at) ? UNSURE : MEET;
+    }
     if (known && d < m && -d < n)
-        return uniform_store(h, a);
-    return known && kuniform_exp(h->uniform, b->at);
+        return uniform_store(h, a) ? APART : MEET;
+    return known && kuniform_exp(h->uniform, b->at) ? APART : MEET;
 }
 
 static bool conflict(const Hazard *h, const Access *a, const KExp *at, const Access *b)
@@ -352,11 +518,11 @@ static bool conflict(const Hazard *h, const Access *a, const KExp *at, const Acc
         return false;
     if (!kbuf_overlap(m, n) || !same_or_none(a->offset, b->offset))
         return false;
-    if (same_alone(h, a, b) || chosen(h, a, b))
+    if (same_alone(h, a, b) || exclusive(h, a, b) || chosen(h, a, b))
         return false;
     if (m == n && kdealt_access(h->dealt, a->stm) && kdealt_access(h->dealt, b->stm))
         return false;
-    return prim_type_bytes[m->elem] != prim_type_bytes[n->elem] || !safe_places(h, a, at, b);
+    return prim_type_bytes[m->elem] != prim_type_bytes[n->elem] || meeting(h, a, at, b) == MEET;
 }
 
 /* --- What there is ---------------------------------------------------------------------------- */
@@ -370,7 +536,7 @@ static void note_access(Hazard *h, const KStm *s)
 {
     Access *a = NEW(h->arena, Access);
     *a = (Access){.stm = s, .number = h->all.n, .at = expand(h, s->x[0])};
-    const KExp *swapped = kexp_subst(h->arena, a->at, h->halves);
+    const KExp *swapped = kexp_subst(h->arena, a->at, h->halves.other);
     a->swapped = swapped == a->at ? NULL : swapped;
     a->offset = ptrmap_get(h->offsets, s->buf);
     for (int i = 0; i < h->around.n; i++) {
@@ -380,39 +546,10 @@ static void note_access(Hazard *h, const KStm *s)
         if (i < MOST_CHOICES)
             a->choices[a->n_choices++] = c;
     }
+    for (int i = 0; i < h->turning.n; i++)
+        note_alone_in(h, a, h->turning.at[i]);
     vec_push(h->arena, &h->all, a);
     ptrmap_put(h->access, s, a);
-}
-
-static bool is_let_of(const KStm *s, const KVar *v)
-{
-    return s->x[0] && s->x[0]->kind == KE_VAR && s->x[0]->var == v;
-}
-
-/* The exchange that ends with the statement, if there is one. */
-static bool find_swap(const KInfo *info, const KBlock *b, int i, Swap *s)
-{
-    if (i < 2 || b->at[i]->kind != KST_SET || b->at[i - 1]->kind != KST_SET ||
-        b->at[i - 2]->kind != KST_LET)
-        return false;
-    *s = (Swap){b->at[i - 1]->var, b->at[i]->var, b->at[i]};
-    return is_let_of(b->at[i - 2], s->v) && is_let_of(b->at[i - 1], s->w) &&
-           is_let_of(b->at[i], b->at[i - 2]->var) && kinfo_get(info, s->v).sets == 1 &&
-           kinfo_get(info, s->w).sets == 1;
-}
-
-static void note_swaps(Hazard *h, const KInfo *info, const KBlock *b)
-{
-    for (int i = 0; i < b->n; i++) {
-        Swap s;
-        if (find_swap(info, b, i, &s)) {
-            vec_push(h->arena, &h->swaps, s);
-            ptrmap_put(h->halves, s.v, kx_var(h->arena, s.w));
-            ptrmap_put(h->halves, s.w, kx_var(h->arena, s.v));
-        }
-        for (int k = 0; k < 2; k++)
-            note_swaps(h, info, &b->at[i]->body[k]);
-    }
 }
 
 /* The loop with its bounds expanded. */
@@ -423,6 +560,7 @@ static void note_loop(Hazard *h, const KStm *s)
     for (int i = 0; i < 3; i++)
         to->x[i] = expand(h, s->x[i]);
     ptrmap_put(h->loops, s->var, to);
+    vec_push(h->arena, &h->turning, to);
 }
 
 static void note_block(Hazard *h, const KBlock *b);
@@ -444,6 +582,7 @@ static void note_stm(Hazard *h, const KStm *s)
         note_block(h, &s->body[k]);
         h->around.n -= s->kind == KST_IF;
     }
+    h->turning.n -= s->kind == KST_FOR;
 }
 
 static void note_block(Hazard *h, const KBlock *b)
@@ -487,12 +626,14 @@ static void pending_clear(const Hazard *h, uint8_t *p)
 /* Is the statement the end of an exchange? Then what was in one half is in the other. */
 static void pending_swap(const Hazard *h, const KStm *s, uint8_t *p)
 {
-    for (int k = 0; k < h->swaps.n; k++)
-        for (int i = 0; h->swaps.at[k].last == s && i < h->all.n; i++) {
+    for (int k = 0; k < h->halves.swaps.n; k++) {
+        const KSwap *swap = &h->halves.swaps.at[k];
+        for (int i = 0; swap->last == s && i < h->all.n; i++) {
             const KExp *at = h->all.at[i]->at;
-            if (kexp_uses(at, h->swaps.at[k].v) || kexp_uses(at, h->swaps.at[k].w))
+            if (kexp_uses(at, swap->v) || kexp_uses(at, swap->w))
                 p[i] = (uint8_t)((p[i] & AS_IT_IS ? SWAPPED : 0) | (p[i] & SWAPPED ? AS_IT_IS : 0));
         }
+    }
 }
 
 static void wrong(Hazard *h, const KStm *s, const char *error)
@@ -607,14 +748,14 @@ const char *kir_hazard(Arena *a, const KFun *f, const KStm **at)
     *h = (Hazard){.arena = a,
                   .uniform = kuniform_of(a, f),
                   .dealt = kdealt_of(a, f),
+                  .positions = kpositions_new(a, f),
                   .defs = ptrmap_new(a),
                   .loops = ptrmap_new(a),
                   .offsets = ptrmap_new(a),
                   .access = ptrmap_new(a),
                   .exits = ptrmap_new(a),
-                  .halves = ptrmap_new(a),
+                  .halves = khalves_of(a, &f->body),
                   .dims = 1};
-    note_swaps(h, kinfo_of(a, &f->body), &f->body);
     note_block(h, &f->body);
     walk_block(h, &f->body, pending_new(h));
     *at = h->stm;

@@ -98,6 +98,11 @@ Poly kposition(KPositions *p, const KExp *x)
     return sum_of(p, x);
 }
 
+const KExp *kposition_leaf(const KPositions *p, Leaf l)
+{
+    return p->leaves.at[l - 1];
+}
+
 bool kposition_distance(const Poly *x, const Poly *y, int64_t *by)
 {
     Poly d = *y;
@@ -178,7 +183,7 @@ static int64_t term_multiple(KPositions *p, const Term *t, int64_t most)
 {
     int64_t k = power_in(t->k, most);
     for (int i = 0; i < POLY_DEGREE && t->leaves[i]; i++)
-        k *= multiple(p, p->leaves.at[t->leaves[i] - 1], most / k);
+        k *= multiple(p, kposition_leaf(p, t->leaves[i]), most / k);
     return k;
 }
 

@@ -14,6 +14,8 @@ typedef struct KPositions KPositions;
 /* Of the kernel as it is. Statements may be replaced by others that bind a variable to the same. */
 KPositions *kpositions_new(Arena *a, const KFun *f);
 Poly kposition(KPositions *p, const KExp *x);
+/* What a leaf of such a polynomial is. */
+const KExp *kposition_leaf(const KPositions *p, Leaf l);
 /* Is y the position that is *by elements behind x? */
 bool kposition_distance(const Poly *x, const Poly *y, int64_t *by);
 /* A power of two, at most the power of two `most`, that divides x, its number (Poly's c) taken
