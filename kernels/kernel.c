@@ -437,7 +437,8 @@ static const int *local_sizes(KGen *kg)
 static void merge_locals(KGen *kg, KFun *f)
 {
     const int *with = kir_merge_locals(kg->cx->perm, f, local_sizes(kg));
-    KParams *ps = &kg->params, stay = {0};
+    KParams *ps = &kg->params;
+    int n = 0;
     for (int i = 0; i < ps->n; i++) {
         KParam *to = &ps->at[with[i]];
         if (with[i] != i && !sx_eq(to->bytes, ps->at[i].bytes))
@@ -445,8 +446,8 @@ static void merge_locals(KGen *kg, KFun *f)
     }
     for (int i = 0; i < ps->n; i++)
         if (with[i] == i)
-            vec_push(kg->cx->perm, &stay, ps->at[i]);
-    *ps = stay;
+            ps->at[n++] = ps->at[i];
+    ps->n = n;
 }
 
 Kernel *kg_finish(KGen *kg)
