@@ -5,15 +5,15 @@
 #include "kir/walk.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-enum { COLUMNS = 100 }; /* of a line */
+enum { COLUMNS = 80 }; /* of a line that goes on in the next one */
 
 typedef struct {
     const KFun *fun;
     PtrSet *seen; /* scalars that have a name */
     bool args, groups[3], size[3];
     Out *o;
+    size_t line; /* where the line at work begins */
 } Launch;
 
 /* Where the scalar is among the arguments of a launch. */
@@ -74,15 +74,29 @@ static void note_arg(void *env, const KExp *x)
 
 /* --- Conditions ------------------------------------------------------------------------------- */
 
+/* An operator between two operands; behind it a line that is long ends. */
+static void operator_text(Launch *l, const char *op)
+{
+    out_puts(l->o, op);
+    if (l->o->n - l->line <= COLUMNS) {
+        out_puts(l->o, " ");
+        return;
+    }
+    out_puts(l->o, "\n");
+    l->line = l->o->n;
+    out_puts(l->o, "               ");
+}
+
 /* In real numbers. tight: it is an operand of a product or a quotient, on whose right side it
  * stands if it is `last`. */
-static void real_text(Out *o, const KExp *x, bool tight, bool last)
+static void real_text(Launch *l, const KExp *x, bool tight, bool last)
 {
+    Out *o = l->o;
     switch (x->kind) {
     case KE_CONST: out_printf(o, "%" PRId64 ".0", x->c.i); return;
     case KE_VAR: out_puts(o, x->var->name); return;
     case KE_ID: out_printf(o, "%s%d", x->id == KID_GROUPS ? "groups" : "size", x->dim); return;
-    case KE_CONV: real_text(o, x->x[0], tight, last); return;
+    case KE_CONV: real_text(l, x->x[0], tight, last); return;
     case KE_PRIM: break;
     case KE_SELECT:
     case KE_PART:
@@ -91,52 +105,32 @@ static void real_text(Out *o, const KExp *x, bool tight, bool last)
     }
     if (x->op == OP_MIN || x->op == OP_MAX) {
         out_puts(o, x->op == OP_MIN ? "fmin(" : "fmax(");
-        real_text(o, x->x[0], false, false);
+        real_text(l, x->x[0], false, false);
         out_puts(o, ", ");
-        real_text(o, x->x[1], false, false);
+        real_text(l, x->x[1], false, false);
         out_puts(o, ")");
         return;
     }
     bool sum = x->op == OP_ADD, open = tight && (sum || last);
     ASSERT(sum || x->op == OP_MUL || x->op == OP_QUOT);
     out_puts(o, open ? "(" : "");
-    real_text(o, x->x[0], !sum, false);
-    out_puts(o, sum ? " + " : x->op == OP_MUL ? " * " : " / ");
-    real_text(o, x->x[1], !sum, true);
+    real_text(l, x->x[0], !sum, false);
+    operator_text(l, sum ? " +" : x->op == OP_MUL ? " *" : " /");
+    real_text(l, x->x[1], !sum, true);
     out_puts(o, open ? ")" : "");
-}
-
-/* Text over as many lines as it takes, which end behind operators. */
-static void wrapped(Out *o, const char *text)
-{
-    size_t column = strlen("    return ");
-    for (bool first = true; *text; first = false) {
-        const char *end = text + strcspn(text, " "); /* an operand, and the operator behind it */
-        if (*end)
-            end += 1 + strcspn(end + 1, " ");
-        size_t n = (size_t)(end - text);
-        bool full = column + 1 + n > COLUMNS;
-        out_puts(o, first ? "" : full ? "\n               " : " ");
-        column = (full ? strlen("               ") : column + 1) + n;
-        out_printf(o, "%.*s", (int)n, text);
-        text = *end ? end + 1 : end;
-    }
 }
 
 static void condition_text(Launch *l, const KExp *cond)
 {
-    if (is_natural(cond)) {
-        const KExp *v = cond->x[1]->kind == KE_CONV ? cond->x[1]->x[0] : cond->x[1];
-        out_puts(l->o, "0 <= ");
-        scalar_text(l->o, l->fun, v->var);
+    if (!is_natural(cond)) {
+        real_text(l, cond->x[0], false, false);
+        operator_text(l, " <=");
+        real_text(l, cond->x[1], false, false);
         return;
     }
-    Out text = {0};
-    real_text(&text, cond->x[0], false, false);
-    out_puts(&text, " <= ");
-    real_text(&text, cond->x[1], false, false);
-    wrapped(l->o, text.text);
-    out_free(&text);
+    const KExp *v = cond->x[1]->kind == KE_CONV ? cond->x[1]->x[0] : cond->x[1];
+    out_puts(l->o, "0 <= ");
+    scalar_text(l->o, l->fun, v->var);
 }
 
 static void body_text(Launch *l)
@@ -158,7 +152,9 @@ static void body_text(Launch *l)
         if (!params[i].used)
             out_printf(l->o, "    (void)%s;\n", params[i].name);
     for (int i = 0; i < when->n; i++) {
-        out_puts(l->o, i ? " &&\n           " : "    return ");
+        out_puts(l->o, i ? " &&\n" : "");
+        l->line = l->o->n;
+        out_puts(l->o, i ? "           " : "    return ");
         condition_text(l, when->at[i]);
     }
     out_puts(l->o, ";\n");
