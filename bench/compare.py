@@ -3,8 +3,8 @@
 side and take turns. Checks every result; prints times, their ratio and its geometric mean.
 
     suite.py --minifut OLD_COMPILER prepare --binaries --modes untuned OLD      likewise NEW
-    compare.py [-d DEVICE] [--data FOLDER] [--tuning FOLDER[,FOLDER]] [--json FILE] [--budget SECONDS] OLD NEW
-               [PROGRAM...]
+    compare.py [-d DEVICE] [--data FOLDER] [--tuning FOLDER[,FOLDER]] [--json FILE] [--budget SECONDS] [--fleets N]
+               OLD NEW [PROGRAM...]
 
 --tuning: results of suite.py, whose thresholds the tuned programs take (two folders: of the old ones, of the new ones);
 without it there are none. What is in the JSON file is kept, so that a second sitting measures the rest. The budget
@@ -54,23 +54,33 @@ def order(folder, names):
     return sorted(names, key=lambda n: (n.startswith("train"), -(folder / f"{n}.in").stat().st_size))
 
 
+def measure_in_fleets(a, program, folder, names, made):
+    """(data set, times of all contenders) of each data set that there was time for: how fast a process launches may
+    differ from one to the next, so the runs are shared by those of a.fleets fleets."""
+    times = {}
+    for k in range(a.fleets):
+        with turns.Fleet(made, a.limit) as fleet:
+            for n in names:
+                if time.monotonic() <= a.end:
+                    got = suite.measure(a, program, folder / f"{n}.in", fleet)
+                    times[n] = turns.joined(times[n], got) if n in times else got
+                if n in times and k + 1 == a.fleets:
+                    yield n, times[n]
+
+
 def compare_program(a, program, folder, names, rows):
     """Rows of all data sets; those that there was no time for, as text."""
-    made, left = contenders(a, program), []
+    made = contenders(a, program)
     modes = sorted({mode for _, mode in made}, reverse=True)
-    with turns.Fleet(made, a.limit) as fleet:
-        for n in order(folder, names):
-            if all(rows.has(program, n, mode) for mode in modes):
-                continue
-            if time.monotonic() > a.end:
-                left.append(f"{program}/{n}")
-                continue
-            got = suite.measure(a, program, folder / f"{n}.in", fleet)
-            for mode in modes:
-                row = {"program": program, "dataset": n, "mode": mode} | {s: got[s, mode] for s in SIDES}
-                rows.add(row)
-                print(f"{program:14} {n:20} {mode:8}" + "".join(f"{c:>12}" for c in ratios.cells(row)), flush=True)
-    return left
+    todo = [n for n in order(folder, names) if not all(rows.has(program, n, mode) for mode in modes)]
+    done = set()
+    for n, got in measure_in_fleets(a, program, folder, todo, made):
+        done.add(n)
+        for mode in modes:
+            row = {"program": program, "dataset": n, "mode": mode} | {s: got[s, mode] for s in SIDES}
+            rows.add(row)
+            print(f"{program:14} {n:20} {mode:8}" + "".join(f"{c:>12}" for c in ratios.cells(row)), flush=True)
+    return [f"{program}/{n}" for n in todo if n not in done]
 
 
 def compare(a):
@@ -97,6 +107,8 @@ def main():
     ratios.add_options(p)
     p.add_argument("--modes", default="untuned,tuned", help="comma-separated (default: %(default)s)")
     p.add_argument("--tuning", default="", metavar="FOLDER[,FOLDER]")
+    p.add_argument("--fleets", type=int, default=1, help="processes of each program, one after the other; \"in "
+                   "rounds\" then shows how they differ, best with 4 (default: %(default)s)")
     p.add_argument("folders", nargs=2, type=Path, metavar="FOLDER")
     p.add_argument("programs", nargs="*")
     a = suite.checked(p, p.parse_intermixed_args())

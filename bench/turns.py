@@ -85,3 +85,11 @@ def measure(a, fleet, load, wrong):
                 fleet.drop(name)
                 res[name] = {"error": str(e)}
     return res
+
+
+def joined(first, second):
+    """The times of two calls of measure, as of one; what failed in either has failed."""
+    def both(a, b):
+        failed = [t for t in (a, b) if "error" in t]
+        return failed[0] if failed else {"runtimes": a["runtimes"] + b["runtimes"]}
+    return {name: both(first[name], second[name]) for name in first}

@@ -88,10 +88,12 @@ def test_side_by_side(minifut, place):
     shell(python, bench / "suite.py", "--minifut", minifut, "prepare", "--binaries", "--modes", "untuned", made,
           "mapscan")
     few[-1] = place / "c.json"
-    text = shell(python, bench / "compare.py", "--small", "--work", place, "--modes", "untuned", *few, made, made,
-                 "mapscan").decode()
-    rows = json.loads((place / "c.json").read_text())["rows"]
-    check(len(rows) == 4 and all(map(ratios.ratio, rows)), text)
+    for fleets in (1, 3):
+        text = shell(python, bench / "compare.py", "--small", "--work", place, "--modes", "untuned", "--again", "all",
+                     "--fleets", fleets, *few, made, made, "mapscan").decode()
+        rows = json.loads((place / "c.json").read_text())["rows"]
+        check(len(rows) == 4 and all(map(ratios.ratio, rows)), text)
+        check(all(len(r["old"]["runtimes"]) >= fleets for r in rows), text)
 
 
 def test_compile_time(minifut, place):
