@@ -130,12 +130,8 @@ static bool is_index_op(const KExp *x)
     return false;
 }
 
-/* Division that rounds down is the other one on what is at least 0, as its range says. */
-static PrimOp index_op(PrimOp op)
-{
-    return op == OP_DIV ? OP_QUOT : op == OP_MOD ? OP_REM : op;
-}
-
+/* Quotients and remainders of the language stay what they are: that their operands are not negative
+ * is known of launches with 32 bits only, and this is the text of both variants. */
 static const KExp *index_prim(Narrow *w, const KExp *x)
 {
     const KExp *to[2];
@@ -143,8 +139,8 @@ static const KExp *index_prim(Narrow *w, const KExp *x)
         if (!(to[i] = narrow(w, x->x[i])))
             return NULL;
     KExp *e = NEW(w->arena, KExp);
-    *e = *kx_prim2(w->arena, index_op(x->op), to[0], to[1]);
-    e->exact = x->op != OP_AND;
+    *e = *kx_prim2(w->arena, x->op, to[0], to[1]);
+    e->exact = x->op != OP_AND && x->op != OP_DIV && x->op != OP_MOD;
     e->type.index = true;
     return e;
 }

@@ -107,17 +107,21 @@ static inline long mf_index_mod(long a, long b)
 }
 
 /* Numbers of elements and what is computed with them: 32 bits in the variant of a kernel for launches in
- * which they all fit. Divisions are of what is not negative. */
+ * which they all fit, where nothing that is divided is negative. */
 #ifdef MF_INDEX32
 typedef int mf_index;
 #define mf_at(i)            ((uint)(i))
 #define mf_quot_index(a, b) ((int)((uint)(a) / (uint)(b)))
 #define mf_rem_index(a, b)  ((int)((uint)(a) % (uint)(b)))
+#define mf_div_index(a, b)  mf_quot_index(a, b)
+#define mf_mod_index(a, b)  mf_rem_index(a, b)
 #else
 typedef long mf_index;
 #define mf_at(i)            (i)
 #define mf_quot_index(a, b) mf_index_div(a, b)
 #define mf_rem_index(a, b)  mf_index_mod(a, b)
+#define mf_div_index(a, b)  mf_div_i64(a, b)
+#define mf_mod_index(a, b)  mf_mod_i64(a, b)
 #endif
 #define mf_min_index(a, b) min((mf_index)(a), (mf_index)(b))
 #define mf_max_index(a, b) max((mf_index)(a), (mf_index)(b))
