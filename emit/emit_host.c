@@ -146,9 +146,9 @@ static void emit_release(Fn *f, const HostOp *op)
 {
     const Use *u = split_mem(f->split, op->mem);
     const HostFn *fn = f->fn;
-    while (fn && fn != u->fn)
+    while (u->shared && fn && fn != u->fn)
         fn = fn->caller;
-    if (!fn)
+    if (fn != u->fn) /* it is another function's own, which gives it back at its end */
         return;
     f->uses_ctx = true;
     out_printf(f->o, "rt_unref(ctx, &%s);\n", mem_c(f, op->mem));
