@@ -130,8 +130,8 @@ static bool is_index_op(const KExp *x)
     return false;
 }
 
-/* Quotients and remainders of the language stay what they are: that their operands are not negative
- * is known of launches with 32 bits only, and this is the text of both variants. */
+/* What is not exact stays so: that nothing wraps around and no operand of a division is negative is
+ * known of launches with 32 bits only, and this is the text of both variants. */
 static const KExp *index_prim(Narrow *w, const KExp *x)
 {
     const KExp *to[2];
@@ -140,7 +140,7 @@ static const KExp *index_prim(Narrow *w, const KExp *x)
             return NULL;
     KExp *e = NEW(w->arena, KExp);
     *e = *kx_prim2(w->arena, x->op, to[0], to[1]);
-    e->exact = x->op != OP_AND && x->op != OP_DIV && x->op != OP_MOD;
+    e->exact = x->exact;
     e->type.index = true;
     return e;
 }

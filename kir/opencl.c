@@ -157,7 +157,7 @@ static void function_text(Out *o, const KExp *x)
 {
     PrimType t = x->x[0]->type.elem;
     if (x->type.index)
-        out_printf(o, "mf_%s_index(", prim_info[x->op].text);
+        out_printf(o, "mf_%s%s_index(", is_index_division(x) ? "exact_" : "", prim_info[x->op].text);
     else if (is_index_division(x) && x->op == OP_QUOT)
         out_puts(o, "mf_index_div(");
     else if (is_index_division(x))

@@ -107,21 +107,32 @@ static inline long mf_index_mod(long a, long b)
 }
 
 /* Numbers of elements and what is computed with them: 32 bits in the variant of a kernel for launches in
- * which they all fit, where nothing that is divided is negative. */
+ * which they all fit. There nothing wraps around and nothing that is divided is negative; elsewhere that is
+ * known of divisions that are exact only. */
 #ifdef MF_INDEX32
 typedef int mf_index;
-#define mf_at(i)            ((uint)(i))
-#define mf_quot_index(a, b) ((int)((uint)(a) / (uint)(b)))
-#define mf_rem_index(a, b)  ((int)((uint)(a) % (uint)(b)))
-#define mf_div_index(a, b)  mf_quot_index(a, b)
-#define mf_mod_index(a, b)  mf_rem_index(a, b)
+#define mf_at(i)                  ((uint)(i))
+#define mf_exact_quot_index(a, b) ((int)((uint)(a) / (uint)(b)))
+#define mf_exact_rem_index(a, b)  ((int)((uint)(a) % (uint)(b)))
+#define mf_add_index(a, b)        ((a) + (b))
+#define mf_sub_index(a, b)        ((a) - (b))
+#define mf_mul_index(a, b)        ((a) * (b))
+#define mf_quot_index(a, b)       mf_exact_quot_index(a, b)
+#define mf_rem_index(a, b)        mf_exact_rem_index(a, b)
+#define mf_div_index(a, b)        mf_exact_quot_index(a, b)
+#define mf_mod_index(a, b)        mf_exact_rem_index(a, b)
 #else
 typedef long mf_index;
-#define mf_at(i)            (i)
-#define mf_quot_index(a, b) mf_index_div(a, b)
-#define mf_rem_index(a, b)  mf_index_mod(a, b)
-#define mf_div_index(a, b)  mf_div_i64(a, b)
-#define mf_mod_index(a, b)  mf_mod_i64(a, b)
+#define mf_at(i)                  (i)
+#define mf_exact_quot_index(a, b) mf_index_div(a, b)
+#define mf_exact_rem_index(a, b)  mf_index_mod(a, b)
+#define mf_add_index(a, b)        mf_add_i64(a, b)
+#define mf_sub_index(a, b)        mf_sub_i64(a, b)
+#define mf_mul_index(a, b)        mf_mul_i64(a, b)
+#define mf_quot_index(a, b)       mf_quot_i64(a, b)
+#define mf_rem_index(a, b)        mf_rem_i64(a, b)
+#define mf_div_index(a, b)        mf_div_i64(a, b)
+#define mf_mod_index(a, b)        mf_mod_i64(a, b)
 #endif
 #define mf_min_index(a, b) min((mf_index)(a), (mf_index)(b))
 #define mf_max_index(a, b) max((mf_index)(a), (mf_index)(b))
