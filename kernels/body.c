@@ -174,22 +174,7 @@ static void branch_bound(KGen *kg, const Stm *s, int j)
 static bool joins(KGen *kg, const Stm *s, int j)
 {
     Type t = s->pat.at[j]->type;
-    bool own = false;
-    for (int k = 0; k < t.rank; k++)
-        for (int i = 0; i < s->pat.n; i++)
-            own = own || (t.dims[k].var && t.dims[k].var == s->pat.at[i]);
-    return own && !kg->coop && !kg_bound_count(kg, t);
-}
-
-/* Do the strides of v depend on sizes that the same pattern binds? They are set at the branch's
- * end. */
-static bool late_strides(const Stm *s, const Var *v)
-{
-    for (int k = 1; k < v->type.rank; k++)
-        for (int i = 0; i < s->pat.n; i++)
-            if (v->type.dims[k].var == s->pat.at[i])
-                return true;
-    return false;
+    return place_binds_size(s, s->pat.at[j], 0) && !kg->coop && !kg_bound_count(kg, t);
 }
 
 /* What becomes of the array results: places[j], in memory of the branch's own (own[j]), or wherever
@@ -206,7 +191,7 @@ static void branch_body(KGen *kg, const Stm *s, bool truth, const Branch *br)
     int mark = ranges_mark(kg->known);
     ranges_cond(kg->known, s->exp->branch.test, truth);
     for (int j = 0; j < s->pat.n; j++)
-        if (s->pat.at[j]->type.rank > 0 && br->own[j] && !late_strides(s, s->pat.at[j]))
+        if (s->pat.at[j]->type.rank > 0 && br->own[j] && !place_binds_size(s, s->pat.at[j], 1))
             place_hint(kg, b, b->res.at[j], br->places[j]);
     kg_stms(kg, b);
     for (int j = 0; j < s->pat.n; j++)

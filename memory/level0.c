@@ -245,17 +245,6 @@ static void branch_place(Group *g, const Stm *s, int j)
         make(g, s->pat.at[j]);
 }
 
-/* Do the strides of v depend on sizes that the same pattern binds? They are set at the branch's
- * end. */
-static bool late_strides(const Stm *s, const Var *v)
-{
-    for (int k = 1; k < v->type.rank; k++)
-        for (int i = 0; i < s->pat.n; i++)
-            if (v->type.dims[k].var == s->pat.at[i])
-                return true;
-    return false;
-}
-
 static void branch_side(Group *g, const Stm *s, bool truth)
 {
     const Body *b = truth ? s->exp->branch.then_ : s->exp->branch.else_;
@@ -263,7 +252,7 @@ static void branch_side(Group *g, const Stm *s, bool truth)
     ranges_cond(g->known, s->exp->branch.test, truth);
     for (int j = 0; j < s->pat.n; j++) {
         const ArrMade *m = varmap_get(g->em->made, s->pat.at[j]);
-        if (m && !late_strides(s, s->pat.at[j]))
+        if (m && !place_binds_size(s, s->pat.at[j], 1))
             wish(g, b, b->res.at[j], m->loc);
     }
     level0_body(g, b);
@@ -273,11 +262,7 @@ static void branch_side(Group *g, const Stm *s, bool truth)
 /* Is the size of v bound by the same pattern, and without a bound? */
 static bool joins(Group *g, const Stm *s, const Var *v)
 {
-    bool own = false;
-    for (int k = 0; k < v->type.rank; k++)
-        for (int i = 0; i < s->pat.n; i++)
-            own = own || (v->type.dims[k].var && v->type.dims[k].var == s->pat.at[i]);
-    return own && !sx_upper_count(g->bounds, g->host, v->type);
+    return place_binds_size(s, v, 0) && !sx_upper_count(g->bounds, g->host, v->type);
 }
 
 static void branch(Group *g, const Stm *s)

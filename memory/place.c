@@ -55,6 +55,15 @@ bool place_binds(const Body *b, const Var *v)
     return v && find_def(b, v, &j) >= 0;
 }
 
+bool place_binds_size(const Stm *s, const Var *v, int from)
+{
+    for (int k = from; k < v->type.rank; k++)
+        for (int i = 0; i < s->pat.n; i++)
+            if (v->type.dims[k].var == s->pat.at[i])
+                return true;
+    return false;
+}
+
 Var *place_of_exp(const Exp *e, int j, bool *updated)
 {
     static const Body empty;

@@ -11,6 +11,9 @@
 Var *place_root(const Body *b, const Var *v, bool *updated);
 /* Does b itself bind v (not in an inner body)? */
 bool place_binds(const Body *b, const Var *v);
+/* Does the pattern of s bind a size of its array v, in dimension `from` or further inside? From 1
+ * on these are the sizes that strides depend on: they are known when s is done only. */
+bool place_binds_size(const Stm *s, const Var *v, int from);
 /* The variable in whose memory result j of e lies, if e works in place (see place_root); else NULL.
  */
 Var *place_of_exp(const Exp *e, int j, bool *updated);
