@@ -332,8 +332,9 @@ static Both both_of(const Maker *m, const KExp *x)
         return prim(m, x);
     if (is_leaf(x))
         return (Both){factor(m, x), constant(m, 0)};
-    ASSERT(x->kind == KE_CONST && x->c.i > INT64_MIN);
-    return (Both){constant(m, x->c.i), constant(m, -x->c.i)};
+    ASSERT(x->kind == KE_CONST);
+    /* Too large is as good as infinite. */
+    return (Both){constant(m, x->c.i), constant(m, x->c.i == INT64_MIN ? INT64_MAX : -x->c.i)};
 }
 
 /* --- Conditions ------------------------------------------------------------------------------- */

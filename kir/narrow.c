@@ -47,14 +47,20 @@ static void need_natural_param(void *env, const KExp *x)
         vec_push(w->arena, &w->limits, (KRange){.lo = x});
 }
 
+/* Is a number among those of which the bound is the least (or the greatest), and too far out? Least
+ * and greatest numbers begin reductions. */
+static bool never_fits(const Narrow *w, const KExp *bound, PrimOp of)
+{
+    if (bound->kind == KE_PRIM && bound->op == of)
+        return never_fits(w, bound->x[0], of) || never_fits(w, bound->x[1], of);
+    return bound->kind == KE_CONST && (bound->c.i < -w->most - 1 || bound->c.i > w->most);
+}
+
 /* Can all of the range be an index? If so, that it is becomes a condition. */
 static bool fits(Narrow *w, KRange r)
 {
-    if (!r.lo || !r.hi || w->limits.n >= MOST_LIMITS)
-        return false;
-    const KExp *low = kx_le(w->arena, kx_int(w->arena, -w->most - 1), r.lo);
-    const KExp *high = kx_le(w->arena, r.hi, kx_int(w->arena, w->most));
-    if (kx_is_int(low, 0) || kx_is_int(high, 0))
+    if (!r.lo || !r.hi || w->limits.n >= MOST_LIMITS || never_fits(w, r.lo, OP_MIN) ||
+        never_fits(w, r.hi, OP_MAX))
         return false;
     for (int i = 0; i < w->limits.n; i++) {
         KRange k = w->limits.at[i];
