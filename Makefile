@@ -104,7 +104,7 @@ install: $(BIN)
 # Unit tests: each tests/unit/*_test.c is a program.
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
 unit-tests: $(UNIT) $(BUILD)/fuzz/bytes
-$(BUILD)/unit/%: tests/unit/%.c $(LIBOBJ)
+$(BUILD)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
