@@ -17,8 +17,18 @@
      fixed,                                                                                        \
      {NULL}},
 #define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
+#define RT_B_TILE(elem, size, idx, rows, cols, vec)                                                \
+    RT_B_KERNEL("mf_transpose_tiled", elem, size,                                                  \
+                " -DIDX=" #idx " -DROWS=" #rows " -DCOLS=" #cols " -DVEC=" #vec, true)
+/* Tiles of one number of elements, in the order of rt_tiles; vectors of 16 bytes at most. */
 #define RT_B_TILES(elem, size, idx)                                                                \
-    RT_B_KERNEL("mf_transpose_tiled", elem, size, " -DIDX=" #idx, true)
+    RT_B_TILE(elem, size, idx, 64, 64, 4)                                                          \
+    RT_B_TILE(elem, size, idx, 256, 16, 4)                                                         \
+    RT_B_TILE(elem, size, idx, 16, 256, 4)
+#define RT_B_SMALL_TILES(elem, size, idx)                                                          \
+    RT_B_TILE(elem, size, idx, 32, 64, 2)                                                          \
+    RT_B_TILE(elem, size, idx, 128, 16, 2)                                                         \
+    RT_B_TILE(elem, size, idx, 16, 128, 2)
 #define RT_B_RANK(elem, size, idx, rank)                                                           \
     RT_B_KERNEL("mf_copy_strided", elem, size, " -DIDX=" #idx " -DRANK=" #rank, false)
 #define RT_B_RANKS(elem, size, idx)                                                                \
@@ -27,31 +37,29 @@
     RT_B_RANK(elem, size, idx, 3)                                                                  \
     RT_B_RANK(elem, size, idx, 4)                                                                  \
     RT_B_RANK(elem, size, idx, 8)
-#define RT_B_ELEM(elem, size)                                                                      \
+#define RT_B_ELEM(elem, size, tiles)                                                               \
     RT_B_IDX("mf_fill", elem, size, long)                                                          \
     RT_B_IDX("mf_iota", elem, size, long)                                                          \
-    RT_B_TILES(elem, size, int)                                                                    \
-    RT_B_TILES(elem, size, long)                                                                   \
-    RT_B_IDX("mf_transpose_plain", elem, size, int)                                                \
-    RT_B_IDX("mf_transpose_plain", elem, size, long)                                               \
-    RT_B_IDX("mf_transpose_cpu", elem, size, long)                                                 \
-    RT_B_RANKS(elem, size, int)                                                                    \
-    RT_B_RANKS(elem, size, long)
+    tiles(elem, size, int) tiles(elem, size, long) RT_B_IDX("mf_transpose_plain", elem, size, int) \
+        RT_B_IDX("mf_transpose_plain", elem, size, long)                                           \
+            RT_B_IDX("mf_transpose_cpu", elem, size, long) RT_B_RANKS(elem, size, int)             \
+                RT_B_RANKS(elem, size, long)
 
 /* Rows of one element size, in the order above; a kernel with two kinds of index has int first. */
 enum {
     RT_B_FILL = 0,
     RT_B_IOTA = 1,
     RT_B_TILED = 2,
-    RT_B_PLAIN = 4,
-    RT_B_CPU = 6,
-    RT_B_STRIDED = 7,
-    RT_B_STRIDED_LONG = 12,
-    RT_B_ROWS = 17
+    RT_B_TILED_LONG = 5,
+    RT_B_PLAIN = 8,
+    RT_B_CPU = 10,
+    RT_B_STRIDED = 11,
+    RT_B_STRIDED_LONG = 16,
+    RT_B_ROWS = 21
 };
 
-static const rt_kernel_def rt_builtin_table[] = {RT_B_ELEM(uchar, 1) RT_B_ELEM(ushort, 2)
-                                                     RT_B_ELEM(uint, 4) RT_B_ELEM(ulong, 8)};
+static const rt_kernel_def rt_builtin_table[] = {RT_B_ELEM(uchar, 1, RT_B_TILES) RT_B_ELEM(
+    ushort, 2, RT_B_TILES) RT_B_ELEM(uint, 4, RT_B_TILES) RT_B_ELEM(ulong, 8, RT_B_SMALL_TILES)};
 
 RT_API const rt_kernel_def *rt_builtin_kernels(int *n)
 {
@@ -113,41 +121,76 @@ RT_API int rt_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int ele
 
 /* --- Transposition --- */
 
-/* The tiled kernel; RT_REFUSED where groups of 256 or the tile do not fit. */
-static int rt_transpose_tiled(rt_ctx *ctx, rt_arg args[7], int64_t tiles, int elem, bool small)
+/* Matrices, one behind the other, to be transposed. */
+typedef struct {
+    rt_mem *dst, *src;
+    int64_t dst_off, src_off, batch, rows, cols;
+    int elem;
+    bool small; /* 32 bits are enough for positions */
+} rt_matrices;
+
+/* The arguments that all of the kernels begin with. */
+#define RT_A_MATRICES(m)                                                                           \
+    RT_A_MEM((m)->dst), RT_A_I64((m)->dst_off), RT_A_MEM((m)->src), RT_A_I64((m)->src_off),        \
+        RT_A_I64((m)->rows), RT_A_I64((m)->cols)
+
+static int64_t rt_tiles_of(const rt_matrices *m, int64_t rows, int64_t cols)
 {
-    enum { TILE = 32, GROUP = 256 };
-    int64_t local = GROUP, global = tiles * GROUP;
-    args[6] = (rt_arg)RT_A_LOCAL(TILE * (TILE + 1) * elem);
-    return rt_launch(ctx, rt_builtin(ctx, elem, RT_B_TILED + !small), 1, &global, &local, 7, args);
+    return (m->rows + rows - 1) / rows * ((m->cols + cols - 1) / cols) * m->batch;
+}
+
+/* Of the tiles with as many elements, the one that leaves the least of itself empty. RT_REFUSED
+ * where that is most of it, and where its groups or local memory do not fit. */
+static int rt_transpose_tiled(rt_ctx *ctx, const rt_matrices *m)
+{
+    static const int16_t rt_tiles[2][3][2] = {{{64, 64}, {256, 16}, {16, 256}},
+                                              {{32, 64}, {128, 16}, {16, 128}}};
+    enum { GROUP = 256, LEAST_USED = 4 };
+    int best = 0, row = m->small ? RT_B_TILED : RT_B_TILED_LONG;
+    int64_t tiles[3], local = GROUP;
+    for (int i = 0; i < 3; i++) {
+        const int16_t *tile = rt_tiles[m->elem == 8][i];
+        tiles[i] = rt_tiles_of(m, tile[0], tile[1]);
+        best = tiles[i] < tiles[best] ? i : best;
+    }
+    const int16_t *tile = rt_tiles[m->elem == 8][best];
+    int64_t global = tiles[best] * GROUP, used = m->batch * m->rows * m->cols / tiles[best];
+    if (used < tile[0] * tile[1] / LEAST_USED || global > RT_DEV_MOST_ITEMS)
+        return RT_REFUSED;
+    rt_arg args[] = {RT_A_MATRICES(m)};
+    return rt_launch(ctx, rt_builtin(ctx, m->elem, row + best), 1, &global, &local, 6, args);
+}
+
+/* For CPUs. */
+static int rt_transpose_cpu(rt_ctx *ctx, const rt_matrices *m)
+{
+    enum { TILE = 32 };
+    int64_t tiles = rt_tiles_of(m, TILE, TILE), most = ctx->facts[RT_COMPUTE_UNITS] * 16;
+    int64_t local = 1, global = tiles < most ? tiles : most;
+    rt_arg args[] = {RT_A_MATRICES(m), RT_A_I64(tiles)};
+    return rt_launch(ctx, rt_builtin(ctx, m->elem, RT_B_CPU), 1, &global, &local, 7, args);
 }
 
 RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
                         int64_t batch, int64_t rows, int64_t cols, int elem)
 {
-    enum { TILE = 32, NARROW = 12 };
+    enum { NARROW = 12 }; /* on CPUs */
     int64_t n = batch * rows * cols;
     if (n <= 0)
         return RT_OK;
     if (rows == 1 || cols == 1)
         return rt_copy(ctx, dst, dst_off * elem, src, src_off * elem, n * elem);
-    int64_t tiles = (rows + TILE - 1) / TILE * ((cols + TILE - 1) / TILE) * batch;
-    bool small = n < (int64_t)1 << 30, narrow = rows < NARROW || cols < NARROW;
-    rt_arg args[7] = {RT_A_MEM(dst),     RT_A_I64(dst_off), RT_A_MEM(src),
-                      RT_A_I64(src_off), RT_A_I64(rows),    RT_A_I64(cols)};
-    if (!narrow && ctx->is_cpu) {
-        args[6] = (rt_arg)RT_A_I64(tiles);
-        int64_t local = 1, global = tiles, most = ctx->facts[RT_COMPUTE_UNITS] * 16;
-        global = global < most ? global : most;
-        return rt_launch(ctx, rt_builtin(ctx, elem, RT_B_CPU), 1, &global, &local, 7, args);
-    }
-    if (!narrow) {
-        int rc = rt_transpose_tiled(ctx, args, tiles, elem, small);
+    rt_matrices m = {dst, src, dst_off, src_off, batch, rows, cols, elem, false};
+    m.small = n < (int64_t)1 << 30 && !ctx->wide;
+    if (ctx->is_cpu && rows >= NARROW && cols >= NARROW)
+        return rt_transpose_cpu(ctx, &m);
+    if (!ctx->is_cpu) {
+        int rc = rt_transpose_tiled(ctx, &m);
         if (rc != RT_REFUSED)
             return rc;
     }
-    args[6] = (rt_arg)RT_A_I64(n);
-    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_PLAIN + !small), n, 7, args);
+    rt_arg args[] = {RT_A_MATRICES(&m), RT_A_I64(n)};
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_PLAIN + !m.small), n, 7, args);
 }
 
 /* --- Strided copies --- */

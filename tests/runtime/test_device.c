@@ -135,36 +135,55 @@ static void test_fill_iota(rt_ctx *ctx)
     }
 }
 
+typedef struct {
+    int64_t batch, rows, cols;
+} Shape;
+
+static void transpose_once(rt_ctx *ctx, Shape s, int64_t from, int64_t to, int elem,
+                           const char *how)
+{
+    int64_t size = s.rows * s.cols, n = s.batch * size;
+    rt_mem *src = NULL, *dst = NULL;
+    unsigned char *h = random_block(ctx, &src, (n + from + 1) * elem);
+    unsigned char *want = random_block(ctx, &dst, (n + to + 1) * elem);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t x = i / size, y = i / s.cols % s.rows, z = i % s.cols;
+        memcpy(want + (to + x * size + z * s.rows + y) * elem, h + (from + i) * elem, (size_t)elem);
+    }
+    bool ok =
+        rt_transpose(ctx, dst, to, src, from, s.batch, s.rows, s.cols, elem) == RT_OK &&
+        same_bytes(ctx, dst, want, (n + to + 1) * elem);
+    char what[120];
+    snprintf(what, sizeof what, "transpose %ld of %ldx%ld, %d bytes, from %ld to %ld, %s",
+             (long)s.batch, (long)s.rows, (long)s.cols, elem, (long)from, (long)to, how);
+    check(ok, what);
+    free(h);
+    free(want);
+    rt_unref(ctx, &src);
+    rt_unref(ctx, &dst);
+}
+
+/* Around the tiles' edges; rows, columns and offsets that vectors divide and that they do not. */
 static void test_transpose(rt_ctx *ctx, bool as_gpu)
 {
-    static const int64_t shapes[][3] = {{1, 5, 7},   {3, 1, 9},   {2, 40, 50}, {1, 200, 33},
-                                        {5, 32, 64}, {1, 3, 900}, {1, 900, 3}, {7, 13, 12},
-                                        {0, 4, 4},   {2, 31, 65}, {100, 2, 2}, {1, 1025, 17}};
-    bool was = ctx->is_cpu;
-    ctx->is_cpu = !as_gpu && was;
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        for (int elem = 1; elem <= 8; elem *= 8) {
-            int64_t b = shapes[s][0], r = shapes[s][1], c = shapes[s][2], n = b * r * c;
-            rt_mem *src = NULL, *dst = NULL;
-            unsigned char *h = random_block(ctx, &src, (n + 4) * elem);
-            unsigned char *want = random_block(ctx, &dst, (n + 2) * elem);
-            for (int64_t i = 0; i < n; i++) {
-                int64_t x = i / (r * c), y = i / c % r, z = i % c;
-                memcpy(want + (1 + x * r * c + z * r + y) * elem, h + (3 + i) * elem, (size_t)elem);
+    static const Shape shapes[] = {
+        {1, 5, 7},    {3, 1, 9},     {2, 40, 50},   {1, 200, 33},  {5, 32, 64},   {1, 3, 900},
+        {1, 900, 3},  {7, 13, 12},   {0, 4, 4},     {2, 31, 65},   {100, 2, 2},   {1, 1025, 17},
+        {1, 0, 9},    {3, 64, 64},   {1, 63, 65},   {1, 65, 63},   {2, 128, 61},  {1, 300, 16},
+        {2, 16, 300}, {1, 16, 1024}, {2, 1024, 16}, {3, 257, 12},  {1, 12, 257},  {1, 4, 1000},
+        {4, 1000, 4}, {1, 1, 1},     {2, 20, 512},  {1, 513, 18}};
+    static const int64_t offsets[][2] = {{3, 1}, {8, 4}, {4, 2}, {1, 0}};
+    bool was_cpu = ctx->is_cpu, was_wide = ctx->wide;
+    ctx->is_cpu = !as_gpu && was_cpu;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int elem = 1; elem <= 8; elem *= 2)
+            for (int o = 0; o < 4; o++) {
+                ctx->wide = (s + (size_t)o) % 3 == 0;
+                transpose_once(ctx, shapes[s], offsets[o][0], offsets[o][1], elem,
+                               as_gpu ? "tiled" : "default");
             }
-            bool ok = rt_transpose(ctx, dst, 1, src, 3, b, r, c, elem) == RT_OK &&
-                      same_bytes(ctx, dst, want, (n + 2) * elem);
-            char what[100];
-            snprintf(what, sizeof what, "transpose %ld of %ldx%ld, %d bytes, %s", (long)b, (long)r,
-                     (long)c, elem, as_gpu ? "tiled" : "default");
-            check(ok, what);
-            free(h);
-            free(want);
-            rt_unref(ctx, &src);
-            rt_unref(ctx, &dst);
-        }
-    }
-    ctx->is_cpu = was;
+    ctx->is_cpu = was_cpu;
+    ctx->wide = was_wide;
 }
 
 /* A random dense destination with permuted strides, and a source sliced, reversed or replicated. */
