@@ -198,7 +198,7 @@ static void collect_fits(Hoister *ho, const HostOps *ops, Fits *fits)
             if (known && !always_fits(&f) && !fit_known(fits, &f))
                 vec_push(ho->cx->perm, fits, f);
         }
-        if (!op->guard) /* a version inside asks for itself */
+        if (!op->guard && !op->fits.n) /* a version inside asks for itself, and so may a maker */
             collect_fits(ho, &op->then_, fits);
         collect_fits(ho, &op->else_, fits);
     }

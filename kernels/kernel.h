@@ -10,7 +10,7 @@
  *   soac.c       sequential map, reduce, scan, redomap, scanomap, scatter
  *   hist.c       sequential histograms; updates of bins (hist.h)
  *   nest.c       index spaces of seg constructs; what their kernels have in common
- *   segmap.c segred.c segscan.c segscatter.c seghist.c   level 1
+ *   segmap.c segtile.c segred.c segscan.c segscatter.c seghist.c   level 1
  *   group.c groupseg.c groupscan.c             level 0 inside a level-1 segmap
  *
  * Two modes of the same walk over statements:
@@ -344,6 +344,12 @@ void nest_finish(KGen *kg, const Sx *n);
 bool op_is_comm(const Exp *seg);
 /* index atoms of nest dims as Sx */
 void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
+
+/* --- segtile.c ----------------------------------------------------------------------------- */
+
+/* Opens branches (pb_end) for launches of a segmap^1 of threads as blocks that a group works on, if it
+ * has the shape; what is appended next is done where none of them is worth it. Their number. */
+int segtile_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
 
 /* --- group.c, groupseg.c, groupscan.c ------------------------------------------------------ */
 

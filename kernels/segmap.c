@@ -35,12 +35,20 @@ static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     nest_finish(kg, n);
 }
 
+static void segmap_threads_or_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    int n = segtile_branches(pb, s, outs);
+    segmap_threads(pb, s, outs);
+    while (n-- > 0)
+        pb_end(pb);
+}
+
 void make_segmap(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     if (varset_has(pb->groups, s->exp->seg.nest.at[0].idx))
         make_group(pb, s, outs);
     else
-        segmap_threads(pb, s, outs);
+        segmap_threads_or_tiles(pb, s, outs);
 }
 
 /* --- Leftovers ----------------------------------------------------------------------------- */

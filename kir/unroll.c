@@ -1,6 +1,7 @@
 /* Short loops of constant length become straight code, so that private arrays get constant
  * positions (scalarize.c); longer ones that work on private arrays are marked to be unrolled by the
- * target's compiler, whose registers have no positions either. */
+ * target's compiler, whose registers have no positions either. So are those whose maker says how many
+ * turns: that is for loops in loops, of which straight code would be long. */
 #include "kir/passes.h"
 #include "kir/walk.h"
 
@@ -79,7 +80,8 @@ static void leave(void *env, KBuild *b, KStm *s)
     int most = size.private_ ? MOST_STMS_PRIVATE : MOST_STMS;
     if (n == 0)
         return;
-    if (n == 1 || (n > 1 && n <= MOST_TURNS && n * size.stms <= most)) {
+    bool left = s->unroll > 0 && s->unroll >= n;
+    if (n == 1 || (n > 1 && n <= MOST_TURNS && n * size.stms <= most && !left)) {
         unroll(b, s, at, n);
         return;
     }

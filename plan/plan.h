@@ -85,7 +85,8 @@ typedef enum {
     H_DECLARE  /* declares var (scalar) or mem before a branch or loop that sets it */
 } HostOpKind;
 
-/* A version works inside work-groups: before it is taken, each kernel in it must fit. */
+/* A version works inside work-groups: before it is taken, each kernel in it must fit. So must one that a
+ * maker launches where it has another. */
 typedef struct {
     Kernel *kernel;
     const Sx *group_size;  /* work-items */
@@ -113,7 +114,7 @@ struct HostOp {
     /* branch and loop */
     LoopKind loop_kind;
     HostOps then_, else_; /* H_LOOP: then_ is the body */
-    Fits fits;            /* H_IF on an intra guard: then_ is taken only if all fit */
+    Fits fits;            /* H_IF: then_ is taken only if all fit */
     bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
     int site;             /* H_ASSERT, H_ALLOC: index in Plan.sites */
     const KExp *cond;     /* H_ASSERT */

@@ -104,6 +104,11 @@ void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than)
     pb->ops = &op->then_;
 }
 
+void pb_if_fits(PlanBuild *pb, Fit fit)
+{
+    vec_push(pb->cx->perm, &pb->branch->op->fits, fit);
+}
+
 void pb_else(PlanBuild *pb)
 {
     pb->ops = &pb->branch->op->else_;

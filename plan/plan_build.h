@@ -49,6 +49,8 @@ Mem *pb_alloc(PlanBuild *pb, const char *base, const Sx *bytes); /* both */
 const Sx *pb_let(PlanBuild *pb, const char *base, const Sx *value);
 /* What follows is done if a > than, up to pb_else or pb_end. */
 void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than);
+/* ... and a kernel that is launched in it, which belongs to the branch just opened, fits the device. */
+void pb_if_fits(PlanBuild *pb, Fit fit);
 void pb_else(PlanBuild *pb);
 void pb_end(PlanBuild *pb);
 

@@ -85,7 +85,7 @@ static const char rt_help[] =
     "      --param NAME=INT         set one tuning parameter\n"
     "      --print-params           list the tuning parameters with their classes and stop\n"
     "      --default-threshold N, --default-group-size N, --default-num-groups N,\n"
-    "      --default-tile-size N, --default-reg-tile-size N\n"
+    "      --default-tile-groups N, --default-tile-size N, --default-reg-tile-size N\n"
     "                               general sizes, where no tuning parameter says otherwise\n"
     "      --local-memory-limit N   use no more than N bytes of local memory a group\n"
     "  -L, --log                    say which code versions are chosen or refused\n"
