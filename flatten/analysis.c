@@ -254,11 +254,27 @@ static bool cheap_op(PrimOp op)
     }
 }
 
+/* A choice between values that cheap arithmetic gives. */
+static bool is_cheap_choice(const Exp *e)
+{
+    for (int k = 0; k < 2; k++) {
+        const Body *b = k ? e->branch.then_ : e->branch.else_;
+        for (int i = 0; i < b->stms.n; i++) {
+            const Exp *x = b->stms.at[i].exp;
+            if (x->kind != E_CONV && !(x->kind == E_PRIM && cheap_op(x->prim.op)))
+                return false;
+        }
+    }
+    return true;
+}
+
 bool is_cheap(const Flat *fl, const Stm *s)
 {
     const Exp *e = s->exp;
     if (s->pat.n != 1)
         return false;
+    if (e->kind == E_IF)
+        return s->pat.at[0]->type.rank == 0 && is_cheap_choice(e);
     if (e->kind == E_PRIM)
         return cheap_op(e->prim.op);
     /* A value read again later must still be there; a view may not outlive its array anyway. */
