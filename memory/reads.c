@@ -310,6 +310,17 @@ static void scan_level0(Scan *sc, const Stm *s)
         bind_own(sc, s->pat.at[i], IX_MIXED);
 }
 
+/* A scalar that a choice gives is of the worse kind of its two: an index that wraps around or is
+ * clamped at a border still runs over neighbouring elements. */
+static void scan_choice(Scan *sc, const Stm *s)
+{
+    const Body *x = s->exp->branch.then_, *y = s->exp->branch.else_;
+    scan_body(sc, x);
+    scan_body(sc, y);
+    for (int k = 0; k < s->pat.n; k++)
+        bind_own(sc, s->pat.at[k], max_kind(kind_of(sc, x->res.at[k]), kind_of(sc, y->res.at[k])));
+}
+
 static void scan_stm(Scan *sc, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -335,10 +346,7 @@ static void scan_stm(Scan *sc, const Stm *s)
     case E_REDUCE:
     case E_SCAN: scan_lambda(sc, e->soac.op, &e->soac.arrs); break;
     case E_LOOP: scan_loop(sc, e); break;
-    case E_IF:
-        scan_body(sc, e->branch.then_);
-        scan_body(sc, e->branch.else_);
-        break;
+    case E_IF: scan_choice(sc, s); return;
     case E_UPDATE:
     case E_IOTA:
     case E_REPLICATE:
