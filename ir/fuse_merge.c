@@ -19,8 +19,7 @@ Job fuse_job(const Exp *e)
     return exp_is(e, F_DESTS) ? JOB_SCATTER : JOB_MAP;
 }
 
-/* The function of e: the identity for reduce and scan. */
-static Lambda *fn_of(Ctx *cx, const Exp *e)
+Lambda *fuse_fn_of(Ctx *cx, const Exp *e)
 {
     if (e->soac.fn)
         return e->soac.fn;
@@ -128,7 +127,7 @@ static void push_range(Ctx *cx, Atoms *to, const Atoms *from, int beg, int end)
  */
 static Atoms begin_with(Inputs *in, Bld *bl, const Exp *e, bool own)
 {
-    const Lambda *f = fn_of(in->cx, e);
+    const Lambda *f = fuse_fn_of(in->cx, e);
     if (own && e->soac.fn) {
         in->arrs = e->soac.arrs;
         in->params = f->params;
@@ -144,7 +143,7 @@ static Atoms begin_with(Inputs *in, Bld *bl, const Exp *e, bool own)
 Stm fuse_merge(Ctx *cx, const Stm *s1, bool own, const Stm *s2, const VarSet *keep)
 {
     const Exp *e1 = s1->exp, *e2 = s2->exp;
-    const Lambda *f2 = fn_of(cx, e2);
+    const Lambda *f2 = fuse_fn_of(cx, e2);
     int n1 = fuse_n_red(e1), n2 = fuse_n_red(e2);
     Inputs in = {.cx = cx};
     Bld bl = bld_new(cx);
@@ -192,7 +191,7 @@ Exp *fuse_through_rearrange(Ctx *cx, const Exp *e, int k, const Exp *rearr)
 {
     Atom arr = rearr->rearrange.arr;
     int rank = atom_type(arr).rank;
-    const Lambda *f = fn_of(cx, e);
+    const Lambda *f = fuse_fn_of(cx, e);
     int *perm = NEWN(cx->perm, int, rank - 1);
     for (int d = 1; d < rank; d++)
         perm[d - 1] = rearr->rearrange.perm[d] - 1;

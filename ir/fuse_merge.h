@@ -14,6 +14,9 @@ static inline int fuse_n_red(const Exp *e)
     return exp_is(e, F_BINS) ? 0 : e->soac.nes.n;
 }
 
+/* The function of e: the identity for reduce and scan. */
+Lambda *fuse_fn_of(Ctx *cx, const Exp *e);
+
 /* The statement that does what `first` and then `second` did. An input of `second` that is a
  * mapped-out result of `first` becomes the value that first's function gave; a mapped-out result of
  * `first` is kept iff it is in `keep`. If first's function is the caller's `own`, which nothing else

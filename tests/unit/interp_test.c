@@ -1,6 +1,6 @@
 /* Runs IR programs by the interpreter and compares.
  *
- *     interp_test                     the files of tests/unit, and of tests/pass/fuse with --fuse
+ *     interp_test                     the files of tests/unit, and of tests/pass/fuse and joined, after the pass too
  *     interp_test FILE.ir...
  *     interp_test --fuse FILE.ir...   before and after pass_fuse, which must make no difference
  *     interp_test --print FILE.ir     prints the program after pass_fuse
@@ -241,11 +241,11 @@ static void directives(Test *t, const char *text)
     }
 }
 
-static Prog *fused(Ctx *cx, const Prog *p)
+static Prog *after(Ctx *cx, PassFn *pass, const Prog *p)
 {
-    diag_set_pass("fuse");
-    Prog *q = pass_fuse(cx, p);
-    ir_verify(cx, q, "fuse");
+    diag_set_pass("the pass under test");
+    Prog *q = pass(cx, p);
+    ir_verify(cx, q, "the pass under test");
     return q;
 }
 
@@ -264,13 +264,14 @@ static Prog *read_program(Ctx *cx, const char *path, char **text)
     return p;
 }
 
-static void run_file(Ctx *cx, const char *path, bool fuse)
+/* pass: what is done after the first round, NULL: there is no second. */
+static void run_file(Ctx *cx, const char *path, PassFn *pass)
 {
     char *text;
     Test t = {.path = path, .prog = read_program(cx, path, &text)};
-    for (int round = 0; t.prog && round < (fuse ? 2 : 1); round++) {
+    for (int round = 0; t.prog && round < (pass ? 2 : 1); round++) {
         if (round)
-            t.prog = fused(cx, t.prog);
+            t.prog = after(cx, pass, t.prog);
         t.round = round;
         t.in = interp_new(t.prog);
         directives(&t, text);
@@ -288,7 +289,7 @@ static void print_fused(Ctx *cx, const char *path)
     Prog *p = read_program(cx, path, &text);
     Out o = {0};
     if (p)
-        ir_print(&o, fused(cx, p));
+        ir_print(&o, after(cx, pass_fuse, p));
     fputs(o.text ? o.text : "", stdout);
     out_free(&o);
     free(text);
@@ -381,13 +382,13 @@ static void check_bugs(Ctx *cx)
               2, 0, "another shape");
 }
 
-static void run_folder(Ctx *cx, const char *pattern, bool fuse)
+static void run_folder(Ctx *cx, const char *pattern, PassFn *pass)
 {
     glob_t g = {0};
     glob(pattern, 0, NULL, &g);
     CHECK(g.gl_pathc > 0);
     for (size_t i = 0; i < g.gl_pathc; i++)
-        run_file(cx, g.gl_pathv[i], fuse);
+        run_file(cx, g.gl_pathv[i], pass);
     globfree(&g);
 }
 
@@ -404,11 +405,12 @@ int main(int argc, char **argv)
         check_bugs(&cx);
     }
     if (argc == 1) {
-        run_folder(&cx, "tests/unit/interp_*.ir", false);
-        run_folder(&cx, "tests/pass/fuse/*.ir", true);
+        run_folder(&cx, "tests/unit/interp_*.ir", NULL);
+        run_folder(&cx, "tests/pass/fuse/*.ir", pass_fuse);
+        run_folder(&cx, "tests/pass/joined/*.ir", pass_joined);
     }
     for (int i = 1 + fuse; i < argc; i++)
-        run_file(&cx, argv[i], fuse);
+        run_file(&cx, argv[i], fuse ? pass_fuse : NULL);
     arena_free(cx.perm);
     arena_free(cx.scratch);
     return check_summary();
