@@ -3,6 +3,17 @@
 
 /* --- Numbers ------------------------------------------------------------------------------- */
 
+/* What chunks are cut for: so many that all run at once. Of one more for each segment the last few
+ * would run alone, as long as all the others. Where a team is a work-item that does not matter. */
+static const Sx *even_share(Ctx *cx, const Sx *teams, const Sx *team, const Sx *n_segs)
+{
+    const Sx *one = sx_const(cx, 1);
+    if (sx_is_const(n_segs, 1))
+        return teams;
+    const Sx *each = sx_op(cx, SX_DIV, teams, sx_op(cx, SX_MAX, n_segs, one));
+    return sx_select(cx, sx_sub(cx, team, one), sx_mul(cx, each, n_segs), teams);
+}
+
 /* Threads of a team enough for `per_thread` elements each; when there are few segments, chunks so
  * that there are teams enough, of elements that are worth their work-items. Where a team is one
  * work-item, that is one a chunk, and as many chunks as keep the device busy. */
@@ -17,7 +28,7 @@ Segments segments_plan(PlanBuild *pb, const Nest *nest, int per_thread)
     const Sx *worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
     Segments sg = {.n_segs = s, .width = w};
     sg.threads = pb_let(pb, "threads", sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, team, threads)));
-    segments_cut(pb, &sg, teams, sx_op(cx, SX_CEILDIV, w, worth));
+    segments_cut(pb, &sg, even_share(cx, teams, team, s), sx_op(cx, SX_CEILDIV, w, worth));
     return sg;
 }
 
