@@ -3,6 +3,8 @@
 
 /* --- Numbers ------------------------------------------------------------------------------- */
 
+enum { NEIGHBOURS = 8 }; /* of 4 bytes are what the memory reads at a time */
+
 /* What chunks are cut for: so many that all run at once. Of one more for each segment the last few
  * would run alone, as long as all the others. Where a team is a work-item that does not matter. */
 static const Sx *even_share(Ctx *cx, const Sx *teams, const Sx *team, const Sx *n_segs)
@@ -14,19 +16,27 @@ static const Sx *even_share(Ctx *cx, const Sx *teams, const Sx *team, const Sx *
     return sx_select(cx, sx_sub(cx, team, one), sx_mul(cx, each, n_segs), teams);
 }
 
-/* Threads of a team enough for `per_thread` elements each; when there are few segments, chunks so
- * that there are teams enough, of elements that are worth their work-items. Where a team is one
- * work-item, that is one a chunk, and as many chunks as keep the device busy. */
-Segments segments_plan(PlanBuild *pb, const Nest *nest, int per_thread)
+/* Threads of a team enough for `least` elements each, or up to `most` where the segments are so
+ * many that fewer threads fill the device; when there are few segments, chunks so that there are
+ * teams enough, of elements that are worth their work-items. Where a team is one work-item, that is
+ * one a chunk, and as many chunks as keep the device busy. */
+Segments segments_plan(PlanBuild *pb, const Nest *nest, int least, int most)
 {
     Ctx *cx = pb->cx;
     const Sx *one = sx_const(cx, 1), *team = sx_team_size(cx);
     const Sx *s = nest_size(cx, nest, 0, nest->n - 1), *w = sx_atom(cx, nest_width(nest));
     const Sx *in_group = sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team);
     const Sx *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), in_group);
-    const Sx *threads = sx_op(cx, SX_CEILDIV, w, sx_const(cx, per_thread));
+    const Sx *threads = sx_op(cx, SX_CEILDIV, w, sx_const(cx, least));
     const Sx *worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
     Segments sg = {.n_segs = s, .width = w};
+    if (most > least) {
+        const Sx *fill = sx_mul(cx, teams, team);
+        const Sx *share = sx_op(cx, SX_CEILDIV, fill, sx_op(cx, SX_MAX, s, one));
+        const Sx *few = sx_op(cx, SX_MAX, sx_const(cx, NEIGHBOURS),
+                              sx_op(cx, SX_CEILDIV, w, sx_const(cx, most)));
+        threads = sx_op(cx, SX_MIN, threads, sx_op(cx, SX_MAX, share, few));
+    }
     sg.threads = pb_let(pb, "threads", sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, team, threads)));
     segments_cut(pb, &sg, even_share(cx, teams, team, s), sx_op(cx, SX_CEILDIV, w, worth));
     return sg;

@@ -31,8 +31,8 @@ typedef struct {
     const KExp *beg, *len;                        /* the chunk's elements in the segment */
 } Chunk;
 
-/* The numbers for a reduction (elements need 4 to a thread to be worth it) or a scan. */
-Segments segments_plan(PlanBuild *pb, const Nest *nest, int per_thread);
+/* The numbers, with `least` elements a thread, up to `most` where segments are many. */
+Segments segments_plan(PlanBuild *pb, const Nest *nest, int least, int most);
 /* S segments of C partial results, a second stage over them. */
 Segments segments_of_partials(PlanBuild *pb, const Segments *first);
 /* Sets chunks and chunk: a segment is cut so that all of them together give work to `workers`, into

@@ -8,6 +8,12 @@
 #include "kernels/segments.h"
 
 enum { SHARE_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
+enum { LEAST_ELEMS = 4, MOST_ELEMS = 16 }; /* a thread */
+
+static bool is_brief(const Exp *e)
+{
+    return seg_is_short(e->seg.body, false) && seg_is_short(e->seg.op->body, false);
+}
 
 /* The share of thread p of a chunk of len elements: opens a loop over its elements, and returns the
  * element's number in the chunk. Neighbouring threads take neighbouring elements where the order
@@ -22,7 +28,7 @@ static const KExp *open_share(KGen *kg, const Chunk *n, const Exp *e)
     const KExp *mine = kg_max(kg, zero, kg_min(kg, q, kg_sub(kg, n->len, kg_mul(kg, n->p, q))));
     const KExp *dealt = kg_quot(kg, kg_sub(kg, more, n->p), n->threads);
     const KExp *woven = op_is_comm(e) ? kg_id(kg, KID_COALESCES) : kx_bool(a, false);
-    bool brief = seg_is_short(e->seg.body, false) && seg_is_short(e->seg.op->body, false);
+    bool brief = is_brief(e);
     const KExp *own = brief ? kb_let(b, "own", kx_select(a, woven, dealt, mine)) : q;
     const KExp *t = kb_for(b, "t", zero, own, one);
     if (brief)
@@ -194,11 +200,19 @@ void seg_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
 
 /* --- The construct ------------------------------------------------------------------------- */
 
+/* Straight from memory, neighbours by neighbouring threads, more elements cost a thread little
+ * beside what it costs itself. */
+static int most_elems(PlanBuild *pb, const Exp *e)
+{
+    bool reads = e->seg.nest.n > 1 && mem_reads_along(pb->cx, e, pb->locs);
+    return reads && op_is_comm(e) && is_brief(e) ? MOST_ELEMS : LEAST_ELEMS;
+}
+
 static void segred_staged(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     int n = e->seg.nes.n;
-    Segments sg = segments_plan(pb, &e->seg.nest, 4);
+    Segments sg = segments_plan(pb, &e->seg.nest, LEAST_ELEMS, most_elems(pb, e));
     Stages st = {.first = red_elements(pb, e, &sg, outs, s), .sg = &sg};
     Mem **final = NEWN(pb->cx->perm, Mem *, n);
     const Sx **bytes = NEWN(pb->cx->perm, const Sx *, n);

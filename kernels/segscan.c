@@ -398,7 +398,8 @@ static void segscan_staged(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     const Exp *e = s->exp;
     int n = e->seg.nes.n;
     Mem **sums = NEWN(pb->cx->perm, Mem *, n), **none = NEWN(pb->cx->perm, Mem *, n);
-    Segments sg = segments_plan(pb, &e->seg.nest, scan_each(e));
+    int each = scan_each(e);
+    Segments sg = segments_plan(pb, &e->seg.nest, each, each);
     sg.threads = pb_let(
         pb, "threads", sx_select(pb->cx, tile_fits(pb->cx, e), sg.threads, sx_const(pb->cx, 1)));
     Stage seq = scan_sequential(pb, s, &sg, outs), tiled = scan_tiled(pb, s, &sg, outs);

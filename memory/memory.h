@@ -75,6 +75,10 @@ Memory mem_assign(Ctx *cx, const Prog *p);
 /* The arrays of level-0 bodies; those of the host level are there. */
 void mem_level0(Ctx *cx, const Entry *en, EntryMemory *em);
 
+/* Do neighbours of the construct's innermost dimension read neighbours in memory, wherever anything
+ * can be said of what they read? locs: where arrays lie, ArrLoc *. */
+bool mem_reads_along(Ctx *cx, const Exp *seg, const VarMap *locs);
+
 /* A loop that computes scalars from array elements, one after the other, is one kernel of one
  * work-item rather than as many transfers as it has steps. */
 bool mem_is_device_loop(const Stm *s);

@@ -385,3 +385,17 @@ Accesses access_of_seg(Ctx *cx, const Exp *e)
     scan_body(&sc, e->seg.body);
     return sc.found;
 }
+
+bool mem_reads_along(Ctx *cx, const Exp *seg, const VarMap *locs)
+{
+    ArenaMark m = arena_mark(cx->scratch);
+    Accesses found = access_of_seg(cx, seg);
+    bool along = true;
+    for (int i = 0; i < found.n && along; i++) {
+        const Access *ac = &found.at[i];
+        const ArrLoc *l = varmap_get(locs, ac->arr);
+        along = ac->kind == WANT_GUESS || !l || sx_is_const(l->at.strides[ac->fast], 1);
+    }
+    arena_reset(cx->scratch, m);
+    return along;
+}
