@@ -313,6 +313,87 @@ void accs_scan(KGen *kg, const Accs *ac, const Chunk *n)
     kb_end(b);
 }
 
+/* --- Results ------------------------------------------------------------------------------- */
+
+KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs)
+{
+    KLoc *l = NEWN(kg->cx->perm, KLoc, s->pat.n);
+    for (int j = from; j < s->pat.n; j++)
+        l[j] = kg_result(kg, &outs[j], s->pat.at[j]->type);
+    return l;
+}
+
+void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
+{
+    int depth = e->seg.nest.n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    for (int j = e->seg.nes.n; j < s->pat.n; j++) {
+        KLoc row = loc_row_n(kg, &maps[j], s->pat.at[j]->type.rank, ix, depth);
+        Atom r = e->seg.body->res.at[j];
+        kg_store(kg, &row, atom_type(r), r);
+    }
+}
+
+void seg_hint_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
+{
+    int depth = e->seg.nest.n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    for (int j = e->seg.nes.n; j < s->pat.n; j++) {
+        place_hint(kg, e->seg.body, e->seg.body->res.at[j],
+                   loc_row_n(kg, &maps[j], s->pat.at[j]->type.rank, ix, depth));
+    }
+}
+
+/* --- Tiles in local memory ----------------------------------------------------------------- */
+
+enum { STAGE_GAP = 32 };
+
+int seg_each(const Exp *e)
+{
+    int bytes = 0;
+    for (int j = 0; j < e->seg.nes.n; j++)
+        bytes += prim_type_bytes[e->seg.op->params.at[j]->type.elem];
+    if (!seg_is_short(e->seg.body, true) || !seg_is_short(e->seg.op->body, true))
+        return 1;
+    return bytes <= 8 ? 8 : bytes <= 16 ? 4 : 1;
+}
+
+/* The elements of a tile, with gaps (see seg_stage_at). */
+static const Sx *stage_count(Ctx *cx, const Sx *group_size, int each)
+{
+    const Sx *n = sx_mul(cx, group_size, sx_const(cx, each));
+    return sx_add(cx, n, sx_op(cx, SX_CEILDIV, n, sx_const(cx, STAGE_GAP)));
+}
+
+const Sx *seg_tile_fits(Ctx *cx, const Exp *e, int each)
+{
+    const Sx *group_size = sx_size(cx, SIZE_GROUP_SIZE), *bytes = sx_const(cx, 1);
+    for (int j = 0; j < e->seg.nes.n; j++) {
+        int size = prim_type_bytes[e->seg.op->params.at[j]->type.elem];
+        const Sx *bufs = sx_mul(cx, group_size, sx_const(cx, 2));
+        const Sx *count = sx_add(cx, bufs, stage_count(cx, group_size, each));
+        bytes = sx_add(cx, bytes, sx_mul(cx, count, sx_const(cx, size)));
+    }
+    return sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), bytes);
+}
+
+KBuf **seg_stage(KGen *kg, const Accs *ac, int each)
+{
+    KBuf **stage = NEWN(kg->cx->perm, KBuf *, ac->n);
+    for (int j = 0; j < ac->n; j++)
+        stage[j] =
+            kg_param_local(kg, "stage", ac->types[j], stage_count(kg->cx, kg->group_size, each));
+    return stage;
+}
+
+const KExp *seg_stage_at(KGen *kg, const KExp *number)
+{
+    const KExp *at = kb_let(kg->kb, "at", number);
+    return kg_add(kg, at, kg_quot(kg, at, kg_int(kg, STAGE_GAP)));
+}
+
 /* --- Stages -------------------------------------------------------------------------------- */
 
 void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs)

@@ -9,7 +9,8 @@
  *   C = 1, P = 1   a thread a segment
  * There is no communication between groups of one launch, and every barrier is passed by all
  * threads of a group the same number of times. On a CPU P is always 1 and there are no barriers:
- * the work-items of a group run one after the other there anyway. */
+ * the work-items of a group run one after the other there anyway. Short segments are packed into
+ * tiles of work-groups instead (segpack.c). */
 #ifndef KERNELS_SEGMENTS_H
 #define KERNELS_SEGMENTS_H
 
@@ -101,6 +102,17 @@ void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, cons
 bool seg_is_short(const Body *b, bool branches);
 /* Not so little, but without loops? */
 bool seg_is_straight(const Body *b);
+/* Tiles: several neighbouring elements a thread, which change in local memory, the stage, between
+ * those dealt out, as global memory is read and written, and a run for each thread. */
+/* How many a thread has (1 where the work for each is long, or it is large). */
+int seg_each(const Exp *e);
+/* Not 0 if the local memory has room for a tile. */
+const Sx *seg_tile_fits(Ctx *cx, const Exp *e, int each);
+KBuf **seg_stage(KGen *kg, const Accs *ac, int each);
+/* The place in the stage of an element of the tile: a gap every 32 elements, so that a column of
+ * them does not lie in one bank. */
+const KExp *seg_stage_at(KGen *kg, const KExp *number);
+
 /* Level 0: the threads of a group are dealt out evenly to the segments; opens the loop over segments
  * (all threads take every turn). */
 Chunk group_segments(KGen *kg, const Nest *nest);
@@ -134,5 +146,9 @@ typedef struct {
 void stages_begin(Stages *st, int n, const Sx *const *bytes);
 /* ... and for one chunk a segment, with the results in `final`. */
 void stages_end(Stages *st, Mem *const *final);
+
+/* The construct, with operators on scalars, by chunks of its segments. */
+KernelMaker segred_chunks;  /* segred.c */
+KernelMaker segscan_chunks; /* segscan.c */
 
 #endif

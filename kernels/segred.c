@@ -40,29 +40,6 @@ static const KExp *open_share(KGen *kg, const Chunk *n, const Exp *e)
     return off;
 }
 
-void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
-{
-    int depth = e->seg.nest.n;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
-    nest_indices(kg, &e->seg.nest, depth, ix);
-    for (int j = e->seg.nes.n; j < s->pat.n; j++) {
-        KLoc row = loc_row_n(kg, &maps[j], s->pat.at[j]->type.rank, ix, depth);
-        Atom r = e->seg.body->res.at[j];
-        kg_store(kg, &row, atom_type(r), r);
-    }
-}
-
-void seg_hint_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
-{
-    int depth = e->seg.nest.n;
-    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
-    nest_indices(kg, &e->seg.nest, depth, ix);
-    for (int j = e->seg.nes.n; j < s->pat.n; j++) {
-        place_hint(kg, e->seg.body, e->seg.body->res.at[j],
-                   loc_row_n(kg, &maps[j], s->pat.at[j]->type.rank, ix, depth));
-    }
-}
-
 void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
                     const Stm *s)
 {
@@ -94,14 +71,6 @@ static Stage finish_stage(KGen *kg, const Accs *ac, const Chunk *n)
     seg_meet(kg); /* the buffers are used again */
     kb_end(b);
     return (Stage){kg, kg_finish(kg)};
-}
-
-KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs)
-{
-    KLoc *l = NEWN(kg->cx->perm, KLoc, s->pat.n);
-    for (int j = from; j < s->pat.n; j++)
-        l[j] = kg_result(kg, &outs[j], s->pat.at[j]->type);
-    return l;
 }
 
 Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg, const ArrLoc *outs,
@@ -208,7 +177,7 @@ static int most_elems(PlanBuild *pb, const Exp *e)
     return reads && op_is_comm(e) && is_brief(e) ? MOST_ELEMS : LEAST_ELEMS;
 }
 
-static void segred_staged(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     int n = e->seg.nes.n;
@@ -225,13 +194,4 @@ static void segred_staged(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     Stage second = red_partials(pb, e, &sg2, st.parts);
     stage_launch(&second, &sg2, final);
     stages_end(&st, final);
-}
-
-void make_segred(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
-{
-    const Exp *e = s->exp;
-    if (types_scalar(&e->seg.op->params, 0, e->seg.nes.n))
-        segred_staged(pb, s, outs);
-    else
-        seg_sequential(pb, s, outs, false);
 }

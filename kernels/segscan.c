@@ -66,8 +66,6 @@ static Stage scan_sequential(PlanBuild *pb, const Stm *s, const Segments *sg, co
 
 /* --- By several threads a chunk ------------------------------------------------------------ */
 
-enum { STAGE_GAP = 32 };
-
 /* The loop over tiles of `each` neighbouring elements a thread; carry: the sum of all tiles before.
  */
 typedef struct {
@@ -113,17 +111,6 @@ static void locate_all(KGen *kg, Chunk *n)
 {
     segments_locate(kg, n);
     n->len = kb_let(kg->kb, "len", kx_select(kg->cx->perm, n->active, n->len, kg_int(kg, 0)));
-}
-
-/* How many neighbouring elements of a scan a thread keeps in registers. */
-static int scan_each(const Exp *e)
-{
-    int bytes = 0;
-    for (int j = 0; j < e->seg.nes.n; j++)
-        bytes += prim_type_bytes[e->seg.op->params.at[j]->type.elem];
-    if (!seg_is_short(e->seg.body, true) || !seg_is_short(e->seg.op->body, true))
-        return 1;
-    return bytes <= 8 ? 8 : bytes <= 16 ? 4 : 1;
 }
 
 static void bind_element(KGen *kg, const Exp *e, const Chunk *n, const KExp *off)
@@ -174,12 +161,10 @@ static const KExp *dealt_number(KGen *kg, const Chunk *n, const KExp *k)
     return kg_add(kg, kg_mul(kg, k, n->threads), n->p);
 }
 
-/* The place of element `number` in the stage: a gap every 32 elements, so that a column of them
- * does not lie in one bank. */
+/* The place of element `number` in the stage. */
 static const KExp *stage_at(KGen *kg, const Elems *el, const KExp *number)
 {
-    const KExp *at = kb_let(kg->kb, "at", kg_add(kg, el->room, number));
-    return kg_add(kg, at, kg_quot(kg, at, kg_int(kg, STAGE_GAP)));
+    return seg_stage_at(kg, kg_add(kg, el->room, number));
 }
 
 static void close_own(KGen *kg)
@@ -294,37 +279,6 @@ static void scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, i
     close_tiles(kg);
 }
 
-/* The elements of a tile, with gaps (see stage_at). */
-static const Sx *stage_count(Ctx *cx, const Sx *group_size, int each)
-{
-    const Sx *n = sx_mul(cx, group_size, sx_const(cx, each));
-    return sx_add(cx, n, sx_op(cx, SX_CEILDIV, n, sx_const(cx, STAGE_GAP)));
-}
-
-/* Not 0 if the local memory has room for a tile. */
-static const Sx *tile_fits(Ctx *cx, const Exp *e)
-{
-    const Sx *group_size = sx_size(cx, SIZE_GROUP_SIZE), *bytes = sx_const(cx, 1);
-    for (int j = 0; j < e->seg.nes.n; j++) {
-        int size = prim_type_bytes[e->seg.op->params.at[j]->type.elem];
-        const Sx *bufs = sx_mul(cx, group_size, sx_const(cx, 2));
-        const Sx *count = sx_add(cx, bufs, stage_count(cx, group_size, scan_each(e)));
-        bytes = sx_add(cx, bytes, sx_mul(cx, count, sx_const(cx, size)));
-    }
-    return sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), bytes);
-}
-
-/* Local memory in which the elements of a tile change from those dealt out, as global memory is
- * read and written, to neighbours. */
-static KBuf **new_stage(KGen *kg, const Exp *e, const Accs *ac)
-{
-    KBuf **stage = NEWN(kg->cx->perm, KBuf *, ac->n);
-    for (int j = 0; j < ac->n; j++)
-        stage[j] = kg_param_local(kg, "stage", ac->types[j],
-                                  stage_count(kg->cx, kg->group_size, scan_each(e)));
-    return stage;
-}
-
 static Stage scan_tiled(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
@@ -338,7 +292,8 @@ static Stage scan_tiled(PlanBuild *pb, const Stm *s, const Segments *sg, const A
     load_carry(kg, &ac, &n);
     kb_end(kg->kb);
     const KLoc *ko = seg_outs(kg, s, 0, outs);
-    scan_chunk(kg, s, &ac, &n, scan_each(e), new_stage(kg, e, &ac), ko);
+    int each = seg_each(e);
+    scan_chunk(kg, s, &ac, &n, each, seg_stage(kg, &ac, each), ko);
     return (Stage){.kg = kg, .k = kg_finish(kg)};
 }
 
@@ -393,15 +348,15 @@ static void launch_scan(PlanBuild *pb, const Stage *seq, const Stage *tiled, con
     pb_end(pb);
 }
 
-static void segscan_staged(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+void segscan_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     int n = e->seg.nes.n;
     Mem **sums = NEWN(pb->cx->perm, Mem *, n), **none = NEWN(pb->cx->perm, Mem *, n);
-    int each = scan_each(e);
+    int each = seg_each(e);
     Segments sg = segments_plan(pb, &e->seg.nest, each, each);
-    sg.threads = pb_let(
-        pb, "threads", sx_select(pb->cx, tile_fits(pb->cx, e), sg.threads, sx_const(pb->cx, 1)));
+    const Sx *fits = seg_tile_fits(pb->cx, e, each);
+    sg.threads = pb_let(pb, "threads", sx_select(pb->cx, fits, sg.threads, sx_const(pb->cx, 1)));
     Stage seq = scan_sequential(pb, s, &sg, outs), tiled = scan_tiled(pb, s, &sg, outs);
     for (int j = 0; j < n; j++)
         none[j] = outs[j].mem; /* any block: not read when there is one chunk a segment */
@@ -420,13 +375,4 @@ static void segscan_staged(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     pb_else(pb);
     launch_scan(pb, &seq, &tiled, &sg, none);
     pb_end(pb);
-}
-
-void make_segscan(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
-{
-    const Exp *e = s->exp;
-    if (types_scalar(&e->seg.op->params, 0, e->seg.nes.n))
-        segscan_staged(pb, s, outs);
-    else
-        seg_sequential(pb, s, outs, true);
 }

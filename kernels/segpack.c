@@ -1,0 +1,425 @@
+/* segred^1 and segscan^1: which kernels they get. Operators on arrays are applied by one thread a
+ * segment; long segments are cut into chunks (segred.c, segscan.c). Of short ones as many whole
+ * ones as fit are packed into the tile of a work-group, one behind the other, which is done here.
+ *
+ *   segments   |  0  |  1  |  2  |  3  |  4  |           of w elements, in the order of memory
+ *   threads    |   0   |   1   |   2   |   3   |         a run of `each` elements each
+ *
+ * The elements are computed dealt out over the tile, so that neighbouring threads read neighbours
+ * however short the segments are, and change places in padded local memory. Each thread goes
+ * through a run of its own, in which segments begin and end anywhere; the sums of the runs are
+ * scanned, each over so many threads as its segment reaches to the left, in the order of the
+ * elements. Where a segment began in an earlier run, what lies before the run is added. Scans go
+ * back to global memory the way they came; of a reduction the thread that has a segment's last
+ * element writes the result.
+ *
+ * Only where work-items work together, and for constructs whose arrays lie along the segments:
+ * others are read as well by a thread a segment, or better. */
+#include "kernels/segments.h"
+
+enum { RUN_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
+/* In segments of so many elements those that neighbouring threads read at a time fill what memory
+ * transfers anyhow, in scans and in reductions whose order does not matter: nothing is gained there
+ * for finding the segment of each element. */
+enum { WOVEN = 64 };
+
+typedef struct {
+    KGen *kg;
+    const Stm *s;
+    const Exp *e;
+    Accs ac;
+    int each; /* elements a thread */
+    KBuf **stage;
+    const KLoc *outs;
+    KBuf **results;           /* of a reduction: blocks that the launch gives */
+    const KExp *width, *base; /* base: the tile's first segment */
+    const KExp *count;        /* the elements of its segments */
+    const KExp *run, *off;    /* the thread's first element: in the tile, in its segment */
+    const KExp *rest;         /* so many more from there on are of a segment that began before */
+} Pack;
+
+/* --- Elements, dealt out ------------------------------------------------------------------- */
+
+/* Opens the loop of a thread over the elements that are dealt out to it; the number in the tile of
+ * the one at hand. */
+static const KExp *open_dealt(Pack *p)
+{
+    KGen *kg = p->kg;
+    const KExp *k = kb_for(kg->kb, "k", kg_int(kg, 0), kg_int(kg, p->each), kg_int(kg, 1));
+    kg_loop_unroll(kg, -1);
+    const KExp *at = kg_add(kg, kg_mul(kg, k, kg_id(kg, KID_GROUP_SIZE)), kg->lid);
+    return kb_let(kg->kb, "number", at);
+}
+
+/* Opens the branch for elements of segments, and binds the one at hand. */
+static void if_element(Pack *p, const KExp *number)
+{
+    KGen *kg = p->kg;
+    const Nest *nest = &p->e->seg.nest;
+    kb_if(kg->kb, kg_lt(kg, number, p->count));
+    const KExp *q = kb_let(kg->kb, "q", kg_quot(kg, number, p->width));
+    nest_bind(kg, nest, nest->n - 1, kb_let(kg->kb, "seg", kg_add(kg, p->base, q)));
+    nest_bind_dim(kg, &vec_last(nest), kg_sub(kg, number, kg_mul(kg, q, p->width)));
+}
+
+static void stage_put(Pack *p, const KExp *number, const KExp **x)
+{
+    const KExp *at = seg_stage_at(p->kg, number);
+    for (int j = 0; j < p->ac.n; j++)
+        kb_store(p->kg->kb, p->stage[j], at, x[j]);
+}
+
+static const KExp **stage_get(Pack *p, const KExp *number)
+{
+    const KExp **x = NEWN(p->kg->cx->perm, const KExp *, p->ac.n);
+    const KExp *at = seg_stage_at(p->kg, number);
+    for (int j = 0; j < p->ac.n; j++)
+        x[j] = kb_load(p->kg->kb, "x", p->stage[j], at);
+    return x;
+}
+
+/* Computes the elements into the stage; neutral ones fill the tile. */
+static void compute_elems(Pack *p)
+{
+    KGen *kg = p->kg;
+    const Exp *e = p->e;
+    const KExp *number = open_dealt(p);
+    Accs x = accs_like(kg, &p->ac);
+    accs_declare(kg, &x, &e->seg.nes);
+    if_element(p, number);
+    WorkMark m = kg_work_begin(kg);
+    seg_hint_maps(kg, e, p->outs, p->s);
+    kg_stms(kg, e->seg.body);
+    seg_store_maps(kg, e, p->outs, p->s);
+    accs_set(kg, &x, accs_atoms(kg, &x, e->seg.body->res.at));
+    kg_work_end(kg, m);
+    kb_end(kg->kb);
+    stage_put(p, number, accs_now(kg, &x));
+    kb_end(kg->kb);
+    seg_meet(kg);
+}
+
+/* Writes the scanned elements. */
+static void store_elems(Pack *p)
+{
+    KGen *kg = p->kg;
+    int depth = p->e->seg.nest.n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    const KExp *number = open_dealt(p);
+    if_element(p, number);
+    nest_indices(kg, &p->e->seg.nest, depth, ix);
+    const KExp **x = stage_get(p, number);
+    for (int j = 0; j < p->ac.n; j++)
+        loc_store(kg, &p->outs[j], ix, depth, x[j]);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+}
+
+/* --- A thread's run ------------------------------------------------------------------------ */
+
+/* Opens the loop over the run; the number in it of the element at hand. */
+static const KExp *open_run(Pack *p)
+{
+    KGen *kg = p->kg;
+    const KExp *k = kb_for(kg->kb, "k", kg_int(kg, 0), kg_int(kg, p->each), kg_int(kg, 1));
+    kg_loop_unroll(kg, -1);
+    return k;
+}
+
+static const KExp *i32_of(Pack *p, const KExp *x)
+{
+    return kx_conv(p->kg->cx->perm, T_I32, x);
+}
+
+/* acc := the element at hand added to those of its segment in the run before it. left: elements of
+ * the segment from this one on. It changes and is small: an i32 in every variant of the kernel. */
+static void add_element(Pack *p, const KExp *number, const KVar *left, const KExp *width)
+{
+    KGen *kg = p->kg;
+    const KExp **x = stage_get(p, number);
+    kb_if(kg->kb, kg_eq(kg, kg_of(kg, left), width));
+    accs_set(kg, &p->ac, accs_atoms(kg, &p->ac, p->e->seg.nes.at));
+    kb_end(kg->kb);
+    accs_apply(kg, &p->ac, accs_now(kg, &p->ac), x);
+}
+
+static void next_element(Pack *p, KVar *left, const KExp *width)
+{
+    KGen *kg = p->kg;
+    Arena *a = kg->cx->perm;
+    const KExp *one = i32_of(p, kg_int(kg, 1)), *now = kg_of(kg, left);
+    const KExp *fewer = kx_prim2(a, OP_SUB, now, one);
+    kb_set(kg->kb, left, kx_select(a, kg_eq(kg, now, one), width, fewer));
+}
+
+static KVar *elements_left(Pack *p)
+{
+    KGen *kg = p->kg;
+    return kb_var(kg->kb, "left", T_I32, i32_of(p, kg_sub(kg, p->width, p->off)));
+}
+
+/* own := the run, scanned from each beginning of a segment on. */
+static void scan_run(Pack *p, KBuf **own)
+{
+    KGen *kg = p->kg;
+    const KExp *width = kb_let(kg->kb, "w", i32_of(p, p->width));
+    KVar *left = elements_left(p);
+    const KExp *k = open_run(p);
+    add_element(p, kg_add(kg, p->run, k), left, width);
+    for (int j = 0; j < p->ac.n; j++)
+        kb_store(kg->kb, own[j], k, kg_of(kg, p->ac.acc[j]));
+    next_element(p, left, width);
+    kb_end(kg->kb);
+}
+
+static KBuf **results_new(KGen *kg, const Accs *ac)
+{
+    KBuf **r = NEWN(kg->cx->perm, KBuf *, ac->n);
+    for (int j = 0; j < ac->n; j++)
+        r[j] = kg_param_out(kg, "out", ac->types[j]);
+    return r;
+}
+
+/* out[seg] := acc, for the segment of that element. */
+static void store_result(Pack *p, const Accs *ac, const KExp *number)
+{
+    KGen *kg = p->kg;
+    const KExp *seg = kg_add(kg, p->base, kg_quot(kg, number, p->width));
+    for (int j = 0; j < ac->n; j++)
+        kb_store(kg->kb, p->results[j], seg, kg_of(kg, ac->acc[j]));
+}
+
+/* Reduces the run. The results of segments that begin and end in it are written; head := the sum of
+ * the first p->rest elements, if there their segment ends that began before. */
+static void reduce_run(Pack *p, const Accs *head)
+{
+    KGen *kg = p->kg;
+    KBuild *b = kg->kb;
+    const KExp *width = kb_let(b, "w", i32_of(p, p->width)), *one = kg_int(kg, 1);
+    KVar *left = elements_left(p);
+    const KExp *k = kb_for(b, "k", kg_int(kg, 0), kg_int(kg, p->each), one);
+    kg_loop_unroll(kg, RUN_UNROLL);
+    const KExp *number = kb_let(b, "number", kg_add(kg, p->run, k));
+    add_element(p, number, left, width);
+    const KExp *ends = kg_eq(kg, kg_of(kg, left), i32_of(p, one));
+    kb_if(b, kg_and(kg, ends, kg_lt(kg, number, p->count)));
+    kb_if(b, kg_eq(kg, kg_add(kg, k, one), p->rest));
+    accs_set(kg, head, accs_now(kg, &p->ac));
+    kb_else(b);
+    store_result(p, &p->ac, number);
+    kb_end(b);
+    kb_end(b);
+    next_element(p, left, width);
+    kb_end(b);
+}
+
+/* --- Between the threads ------------------------------------------------------------------- */
+
+/* Scans the sums of the runs, those of one segment. */
+static void scan_sums(Pack *p)
+{
+    KGen *kg = p->kg;
+    KBuild *b = kg->kb;
+    const KExp *each = kg_int(kg, p->each), *less = kg_int(kg, p->each - 1);
+    Chunk n = {.active = kx_bool(kg->cx->perm, true)};
+    const KExp *last = kg_rem(kg, kg_add(kg, p->run, less), p->width);
+    n.p = kb_let(b, "reach", kg_quot(kg, last, each)); /* runs to the left, all of its segment */
+    n.threads = kb_let(b, "threads", kg_quot(kg, kg_add(kg, p->width, less), each));
+    accs_scan(kg, &p->ac, &n);
+}
+
+/* The sum of the elements before the run, of the segment that goes on in it: for threads that have
+ * such a one. */
+static const KExp **sum_before(Pack *p)
+{
+    KGen *kg = p->kg;
+    return accs_load(kg, &p->ac, kg_sub(kg, kg->lid, kg_int(kg, 1)));
+}
+
+/* The scanned run into the stage. */
+static void add_before(Pack *p, KBuf *const *own)
+{
+    KGen *kg = p->kg;
+    KBuild *b = kg->kb;
+    const KExp *zero = kg_int(kg, 0), **x = NEWN(kg->cx->perm, const KExp *, p->ac.n);
+    Accs before = accs_like(kg, &p->ac);
+    accs_declare(kg, &before, &p->e->seg.nes);
+    kb_if(b, kg_lt(kg, zero, p->rest));
+    accs_set(kg, &before, sum_before(p));
+    kb_end(b);
+    const KExp *k = open_run(p);
+    for (int j = 0; j < p->ac.n; j++)
+        x[j] = kb_load(b, "x", own[j], k);
+    accs_set(kg, &p->ac, x);
+    kb_if(b, kg_lt(kg, k, p->rest));
+    accs_apply(kg, &p->ac, accs_now(kg, &before), x);
+    kb_end(b);
+    stage_put(p, kg_add(kg, p->run, k), accs_now(kg, &p->ac));
+    kb_end(b);
+    seg_meet(kg);
+}
+
+/* --- A tile -------------------------------------------------------------------------------- */
+
+static void scan_tile(Pack *p)
+{
+    KGen *kg = p->kg;
+    KBuf **own = NEWN(kg->cx->perm, KBuf *, p->ac.n);
+    for (int j = 0; j < p->ac.n; j++)
+        own[j] = kb_array(kg->kb, "own", p->ac.types[j], p->each);
+    scan_run(p, own);
+    scan_sums(p);
+    add_before(p, own);
+    store_elems(p);
+}
+
+static void reduce_tile(Pack *p)
+{
+    KGen *kg = p->kg;
+    KBuild *b = kg->kb;
+    Accs head = accs_copy(kg, &p->ac, "head");
+    reduce_run(p, &head);
+    scan_sums(p);
+    const KExp *ends = kg_le(kg, p->rest, kg_int(kg, p->each));
+    const KExp *goes_on = kg_lt(kg, kg_int(kg, 0), p->rest);
+    kb_if(b, kg_and(kg, kg_and(kg, goes_on, ends), kg_lt(kg, p->run, p->count)));
+    accs_apply(kg, &head, sum_before(p), accs_now(kg, &head));
+    store_result(p, &head, p->run);
+    kb_end(b);
+}
+
+/* Opens the loop over the tiles of a group. */
+static void open_tiles(Pack *p, const Sx *n_segs, const Sx *per)
+{
+    KGen *kg = p->kg;
+    KBuild *b = kg->kb;
+    kg->max_threads = nest_max_threads(kg, n_segs, per);
+    const KExp *total = nest_total(kg, n_segs), *of_group = kg_host(kg, per);
+    const KExp *first = kg_mul(kg, kg_id(kg, KID_GROUP), of_group);
+    const KExp *step = kg_mul(kg, kg_id(kg, KID_GROUPS), of_group);
+    p->base = kb_for(b, "base", first, total, step);
+    const KExp *segs = kg_min(kg, of_group, kg_sub(kg, total, p->base));
+    p->count = kb_let(b, "count", kg_mul(kg, segs, p->width));
+}
+
+static void locate_run(Pack *p)
+{
+    KGen *kg = p->kg;
+    KBuild *b = kg->kb;
+    const KExp *zero = kg_int(kg, 0);
+    p->run = kb_let(b, "run", kg_mul(kg, kg->lid, kg_int(kg, p->each)));
+    p->off = kb_let(b, "off", kg_rem(kg, p->run, p->width));
+    const KExp *rest = kg_sub(kg, p->width, p->off);
+    p->rest = kb_let(b, "rest", kx_select(kg->cx->perm, kg_lt(kg, zero, p->off), rest, zero));
+}
+
+static void launch_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs, int each, const Sx *per)
+{
+    const Exp *e = s->exp;
+    const Nest *nest = &e->seg.nest;
+    bool scan = e->kind == E_SEGSCAN;
+    const Sx *n_segs = nest_size(pb->cx, nest, 0, nest->n - 1);
+    KGen *kg = kg_new(pb, scan ? "segscan_packed" : "segred_packed", e);
+    Pack p = {.kg = kg, .s = s, .e = e, .ac = accs_new(kg, e), .each = each};
+    kg_if_teams(kg); /* never launched elsewhere */
+    accs_local(kg, &p.ac, true);
+    p.stage = seg_stage(kg, &p.ac, each);
+    p.outs = seg_outs(kg, s, scan ? 0 : p.ac.n, outs);
+    p.width = kg_host(kg, sx_atom(pb->cx, nest_width(nest)));
+    open_tiles(&p, n_segs, per);
+    compute_elems(&p);
+    accs_declare(kg, &p.ac, &e->seg.nes);
+    locate_run(&p);
+    if (scan) {
+        scan_tile(&p);
+    } else {
+        p.results = results_new(kg, &p.ac);
+        reduce_tile(&p);
+    }
+    seg_meet(kg); /* the buffers are used again */
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    Mem **final = NEWN(pb->cx->perm, Mem *, p.ac.n);
+    for (int j = 0; j < p.ac.n; j++)
+        final[j] = outs[j].mem;
+    kg_launch_on(kg, kg_finish(kg), final, nest_groups(kg, n_segs, per));
+}
+
+/* --- When it pays -------------------------------------------------------------------------- */
+
+/* Do the results of a scan lie along the segments? */
+static bool lie_along(const Stm *s, const ArrLoc *outs)
+{
+    for (int j = 0; j < s->pat.n; j++) {
+        int rank = s->pat.at[j]->type.rank;
+        if (rank > 0 && !sx_is_const(outs[j].at.strides[rank - 1], 1))
+            return false;
+    }
+    return true;
+}
+
+/* Whole segments in a tile: 0 where there is no room, or none is worth it. */
+static const Sx *per_group(Ctx *cx, const Exp *e, int each)
+{
+    const Sx *zero = sx_const(cx, 0), *one = sx_const(cx, 1);
+    const Sx *tile = sx_mul(cx, sx_size(cx, SIZE_GROUP_SIZE), sx_const(cx, each));
+    const Sx *several = sx_sub(cx, sx_team_size(cx), one);
+    const Sx *room = sx_select(cx, seg_tile_fits(cx, e, each), tile, zero);
+    const Sx *w = sx_atom(cx, nest_width(&e->seg.nest));
+    return sx_op(cx, SX_DIV, sx_select(cx, several, room, zero), sx_op(cx, SX_MAX, w, one));
+}
+
+/* Launches tiles, and opens the branch for segments that are not so short. False, with nothing
+ * done, for constructs that are never packed. */
+static bool pack_begin(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    Ctx *cx = pb->cx;
+    const Exp *e = s->exp;
+    bool scan = e->kind == E_SEGSCAN;
+    int each = seg_each(e);
+    if (e->seg.nest.n < 2 || each == 1 || !mem_reads_along(cx, e, pb->locs) ||
+        (scan && !lie_along(s, outs)))
+        return false;
+    const Sx *n_segs = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n - 1);
+    const Sx *w = sx_atom(cx, nest_width(&e->seg.nest)), *one = sx_const(cx, 1);
+    const Sx *per = pb_let(pb, "per_group", per_group(cx, e, each));
+    const Sx *worth = sx_op(cx, SX_MIN, per, sx_sub(cx, w, one));
+    if (!scan) {
+        /* a tile for each compute unit at least; smaller ones are shared out better */
+        const Sx *fill = sx_mul(cx, sx_op(cx, SX_MAX, per, one), sx_size(cx, SIZE_COMPUTE_UNITS));
+        worth = sx_op(cx, SX_MIN, worth, sx_op(cx, SX_DIV, n_segs, fill));
+    }
+    if (scan || op_is_comm(e)) {
+        const Sx *most = sx_const(cx, WOVEN - 1);
+        worth = sx_op(cx, SX_MIN, worth, sx_op(cx, SX_DIV, most, sx_op(cx, SX_MAX, w, one)));
+    }
+    pb_if_more(pb, worth, 0);
+    launch_tiles(pb, s, outs, each, per);
+    pb_else(pb);
+    return true;
+}
+
+/* --- The constructs ------------------------------------------------------------------------ */
+
+static void make_either(PlanBuild *pb, const Stm *s, const ArrLoc *outs, KernelMaker *chunks)
+{
+    const Exp *e = s->exp;
+    if (!types_scalar(&e->seg.op->params, 0, e->seg.nes.n)) {
+        seg_sequential(pb, s, outs, e->kind == E_SEGSCAN);
+        return;
+    }
+    bool packs = pack_begin(pb, s, outs);
+    chunks(pb, s, outs);
+    if (packs)
+        pb_end(pb);
+}
+
+void make_segred(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    make_either(pb, s, outs, segred_chunks);
+}
+
+void make_segscan(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    make_either(pb, s, outs, segscan_chunks);
+}
