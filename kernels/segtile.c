@@ -33,7 +33,8 @@ enum {
     SIDE = 16,                /* of a group */
     GROUP = SIDE * SIDE,      /* its threads */
     TILE_DEPTH = 16,          /* elements of a row that are staged at a time */
-    BANK_BYTES = 8,           /* tiles have gaps of so many: a column of one is in as many banks */
+    TOGETHER = 4,             /* rows of a thread that are neighbours: vectors in a tile */
+    VECTOR_BYTES = 16,        /* to which tiles are aligned */
     ACC_BYTES = 512,          /* of a thread's accumulators, at most: half of its registers */
     MOST_APPLICATIONS = 4096, /* statements of f and op in straight code */
     MOST_AROUND = 8           /* statements around the reduction, for each of R x R elements */
@@ -74,10 +75,11 @@ static int block_of(const Tiles *t)
     return SIDE * t->reg;
 }
 
-/* Between the elements of a tile that are one k apart. */
+/* Between the elements of a tile that are one k apart: with a gap, so that these are in many banks.
+ */
 static int pitch_of(const Tiles *t, PrimType elem)
 {
-    return block_of(t) + BANK_BYTES / prim_type_bytes[elem];
+    return block_of(t) + VECTOR_BYTES / prim_type_bytes[elem];
 }
 
 /* --- Which nests ----------------------------------------------------------------------------- */
@@ -395,6 +397,12 @@ static void each_staged(Tiles *t, const KExp *k0)
 static const KExp *number_of(const Tiles *t, int side, const KExp *i)
 {
     KGen *kg = t->kg;
+    const KExp *some = kg_int(kg, TOGETHER);
+    if (side == ROWS) {
+        const KExp *vec =
+            kg_add(kg, t->mine[ROWS], kg_mul(kg, kg_quot(kg, i, some), kg_int(kg, SIDE)));
+        return kg_add(kg, kg_mul(kg, vec, some), kg_rem(kg, i, some));
+    }
     return kg_add(kg, t->mine[side], kg_mul(kg, i, kg_int(kg, SIDE)));
 }
 
@@ -411,6 +419,7 @@ static void load_own(Tiles *t, const KExp *k0, const KExp *k)
             continue;
         }
         const KExp *i = open_each(kg, t->reg);
+        kg_loop_unroll(kg, -1); /* by us: neighbours are seen to be such */
         const KExp *at = tile_at(t, o, k, number_of(t, o->side, i));
         kb_store(kg->kb, o->own, i, kb_load(kg->kb, "x", o->tile, at));
         kb_end(kg->kb);
@@ -585,6 +594,7 @@ static void declare_buffers(Tiles *t)
             continue;
         o->tile = kg_param_local(kg, "tile", elem,
                                  sx_const(kg->cx, (int64_t)TILE_DEPTH * pitch_of(t, elem)));
+        o->tile->align = VECTOR_BYTES;
         o->next = kb_array(kg->kb, "next", elem, t->reg);
         o->own = kb_array(kg->kb, "own", elem, t->reg);
     }

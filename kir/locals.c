@@ -320,6 +320,16 @@ static void move(void *env, KBuild *b, KStm *s)
     kb_push(b, s);
 }
 
+/* A buffer is aligned as all that move to it were. */
+static void align(const Locals *l, const int *to)
+{
+    for (int i = 0; i < l->bufs.n; i++) {
+        KBuf *of = l->bufs.at[to[i]];
+        if (of->align < l->bufs.at[i]->align)
+            of->align = l->bufs.at[i]->align;
+    }
+}
+
 /* What is of another type than the buffer to which it moves becomes a VIEW of that. */
 static void add_views(const Locals *l, const int *to)
 {
@@ -375,6 +385,7 @@ const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes)
     choose(&l, sizes, to);
     Move m = {&l, to};
     kblock_rewrite(kb_more(a, f), &f->body, &(KRewriter){.env = &m, .leave = move});
+    align(&l, to);
     add_views(&l, to);
     const int *with = drop_params(&l, to);
     arena_free(own);

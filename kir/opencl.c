@@ -157,7 +157,8 @@ static void function_text(Out *o, const KExp *x)
 {
     PrimType t = x->x[0]->type.elem;
     if (x->type.index)
-        out_printf(o, "mf_%s%s_index(", is_index_division(x) ? "exact_" : "", prim_info[x->op].text);
+        out_printf(o, "mf_%s%s_index(", is_index_division(x) ? "exact_" : "",
+                   prim_info[x->op].text);
     else if (is_index_division(x) && x->op == OP_QUOT)
         out_puts(o, "mf_index_div(");
     else if (is_index_division(x))
@@ -339,9 +340,10 @@ static void init_text(Out *o, const KExp *x)
     out_puts(o, ";\n");
 }
 
-/* A variable of 32 bits that is the position itself is taken without its sign: NVIDIA's compiler then
- * adds it to the address in one operation (the loop of n bodies takes 0.85 of the time). With sums it
- * could no longer take constants and counters out of the address: products take twice the time. */
+/* A variable of 32 bits that is the position itself is taken without its sign: NVIDIA's compiler
+ * then adds it to the address in one operation (the loop of n bodies takes 0.85 of the time). With
+ * sums it could no longer take constants and counters out of the address: products take twice the
+ * time. */
 static void element_text(Out *o, const KStm *s)
 {
     const KExp *at = s->x[0];
@@ -573,12 +575,26 @@ static void line_text(Out *o, const KStm *s)
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
 
+/* Local memory is aligned as the type says to which its parameter points: that of a vector, where
+ * it is accessed by vectors. Blocks are aligned by who allocates them. */
+static bool points_to_vectors(const KFormal *p)
+{
+    return p->kind == KP_LOCAL && p->buf->align > prim_type_bytes[p->buf->elem];
+}
+
 static void formal_text(Out *o, const KFormal *p)
 {
     switch (p->kind) {
     case KP_FAILURE: out_puts(o, "__global mf_failure *failure, int launch"); return;
     case KP_MEM:
     case KP_LOCAL:
+        if (points_to_vectors(p)) {
+            int lanes = p->buf->align / prim_type_bytes[p->buf->elem];
+            out_puts(o, space_word(p->buf->space));
+            ktype_text(o, (KType){.elem = p->buf->elem, .lanes = lanes});
+            out_printf(o, " *%s_aligned", p->buf->name);
+            return;
+        }
         out_printf(o, "%s%s%s *%s%s", p->buf->read_only ? "const " : "", space_word(p->buf->space),
                    ctype_c(p->buf->elem), p->buf->no_alias ? "restrict " : "", p->buf->name);
         return;
@@ -590,6 +606,16 @@ static void formal_text(Out *o, const KFormal *p)
     }
 }
 
+/* The elements of vectors that a parameter points to. */
+static void elements_of_text(Out *o, const KFormal *p)
+{
+    if (!points_to_vectors(p))
+        return;
+    const char *space = space_word(p->buf->space), *type = ctype_c(p->buf->elem);
+    out_printf(o, "%s%s *const %s = (%s%s *)%s_aligned;\n", space, type, p->buf->name, space, type,
+               p->buf->name);
+}
+
 void kir_opencl(Out *o, const KFun *f)
 {
     if (f->what)
@@ -599,7 +625,12 @@ void kir_opencl(Out *o, const KFun *f)
         out_puts(o, i ? (i % 4 == 0 ? ",\n        " : ", ") : "");
         formal_text(o, &f->params.at[i]);
     }
-    out_puts(o, ")\n");
-    block_text(o, &f->body);
-    out_puts(o, "\n");
+    out_puts(o, ")\n{\n");
+    o->indent++;
+    for (int i = 0; i < f->params.n; i++)
+        elements_of_text(o, &f->params.at[i]);
+    for (int i = 0; i < f->body.n; i++)
+        line_text(o, f->body.at[i]);
+    o->indent--;
+    out_puts(o, "}\n");
 }
