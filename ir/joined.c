@@ -20,59 +20,13 @@
  *
  * Before: well-formed. After: well-formed; unused concatenations are left to simplify. */
 #include "ir/fuse_merge.h"
+#include "ir/uses.h"
 
 typedef struct {
     Ctx *cx;
-    VarMap *uses;     /* Var -> how often it is mentioned */
-    VarMap *defs;     /* Var -> Exp *, what binds it */
-    VarMap *joined;   /* Var -> Exp *: concatenations that are not to be made, slices of such */
-    VarSet *unstable; /* arrays whose memory is consumed somewhere */
+    Uses *us;
+    VarMap *joined; /* Var -> Exp *: concatenations that are not to be made, slices of such */
 } Joined;
-
-/* --- Uses and definitions ------------------------------------------------------------------- */
-
-static uintptr_t uses_of(const Joined *J, const Var *v)
-{
-    return (uintptr_t)varmap_get(J->uses, v);
-}
-
-static void use_atom(void *env, Atom a)
-{
-    Joined *J = env;
-    if (a.var && a.var->type.rank > 0)
-        varmap_put(J->uses, a.var, (void *)(uses_of(J, a.var) + 1));
-}
-
-static void use_lambda(void *env, Lambda *l);
-
-static void use_body(void *env, Body *b)
-{
-    Joined *J = env;
-    ExpVisitor v = {env, use_atom, NULL, use_body, use_lambda};
-    for (int i = 0; i < b->stms.n; i++) {
-        const Stm *s = &b->stms.at[i];
-        exp_visit(s->exp, &v);
-        for (int k = 0; k < s->pat.n; k++)
-            varmap_put(J->defs, s->pat.at[k], s->exp);
-    }
-    for (int i = 0; i < b->res.n; i++)
-        use_atom(env, b->res.at[i]);
-}
-
-static void use_lambda(void *env, Lambda *l)
-{
-    use_body(env, l->body);
-}
-
-static const Exp *def_of(const Joined *J, Atom a)
-{
-    return a.var ? varmap_get(J->defs, a.var) : NULL;
-}
-
-static bool stable(const Joined *J, Atom a)
-{
-    return !a.var || a.var->type.rank == 0 || !varset_has(J->unstable, a.var);
-}
 
 /* --- Parts ---------------------------------------------------------------------------------- */
 
@@ -98,7 +52,7 @@ static bool slices_rows(const Exp *e)
 
 static bool source_of(const Joined *J, Atom part, Source *out)
 {
-    const Exp *d = def_of(J, part);
+    const Exp *d = uses_def(J->us, part);
     *out = (Source){part, atom_i64(0), atom_i64(1), false};
     if (d && d->kind == E_INDEX && slices_rows(d)) {
         const DimIndex *rows = &d->index.at.at[0];
@@ -107,10 +61,10 @@ static bool source_of(const Joined *J, Atom part, Source *out)
         *out = (Source){.arr = d->replicate.val, .value = true};
     } else if (d && d->kind == E_ARRAYLIT && d->arraylit.elems.n == 1) {
         *out = (Source){.arr = d->arraylit.elems.at[0], .value = true};
-    } else if (d && !exp_is(d, F_VIEW) && uses_of(J, part.var) == 1) {
+    } else if (d && !exp_is(d, F_VIEW) && uses_count(J->us, part.var) == 1) {
         return false;
     }
-    return stable(J, out->arr) && stable(J, part);
+    return uses_stable(J->us, out->arr) && uses_stable(J->us, part);
 }
 
 static bool same_source(const Source *a, const Source *b)
@@ -213,7 +167,7 @@ static Atom read_row(const Joined *J, Bld *bl, const Exp *e, Atom i)
         const DimIndex *rows = &e->index.at.at[0];
         read.i = bld_binop(bl, e->loc, OP_MUL, i, rows->stride);
         read.i = bld_binop(bl, e->loc, OP_ADD, read.i, rows->start);
-        read.e = def_of(J, e->index.arr);
+        read.e = uses_def(J->us, e->index.arr);
     }
     read.n = sources_of(J, read.e, read.part);
     Atom none = atom_i64(0);
@@ -235,8 +189,8 @@ static bool may_read(const Joined *J, const Exp *e, int k)
 {
     const Lambda *f = e->soac.fn ? e->soac.fn : e->soac.op;
     int first = f->params.n - e->soac.arrs.n;
-    return !op_on_arrays(e) && stable(J, atom_var(f->params.at[first + k])) &&
-           stable(J, e->soac.arrs.at[k]);
+    return !op_on_arrays(e) && uses_stable(J->us, atom_var(f->params.at[first + k])) &&
+           uses_stable(J->us, e->soac.arrs.at[k]);
 }
 
 static const Exp *joined_input(const Joined *J, const Exp *e, int k)
@@ -249,7 +203,7 @@ static const Exp *joined_input(const Joined *J, const Exp *e, int k)
 static Atom index_input(Joined *J, Bld *out, const Exp *e, Atoms *arrs, Vars *params)
 {
     for (int k = 0; k < arrs->n; k++) {
-        const Exp *d = def_of(J, arrs->at[k]);
+        const Exp *d = uses_def(J->us, arrs->at[k]);
         if (d && d->kind == E_IOTA && atom_is_int(d->iota.start, 0) &&
             atom_is_int(d->iota.stride, 1) && atom_type(d->iota.start).elem == T_I64)
             return atom_var(params->at[k]);
@@ -313,7 +267,7 @@ static VarMap *soac_reads(const Joined *J, const Body *b)
 
 static bool only_read(const Joined *J, const VarMap *read, const Var *v)
 {
-    return uses_of(J, v) > 0 && uses_of(J, v) == (uintptr_t)varmap_get(read, v);
+    return uses_count(J->us, v) > 0 && uses_count(J->us, v) == (uintptr_t)varmap_get(read, v);
 }
 
 /* Adds to `read` the slices of concatenations that are only read themselves. */
@@ -321,7 +275,7 @@ static void count_slices(const Joined *J, const Body *b, VarMap *read)
 {
     for (int i = 0; i < b->stms.n; i++) {
         const Stm *s = &b->stms.at[i];
-        const Exp *of = s->exp->kind == E_INDEX ? def_of(J, s->exp->index.arr) : NULL;
+        const Exp *of = s->exp->kind == E_INDEX ? uses_def(J->us, s->exp->index.arr) : NULL;
         if (!of || of->kind != E_CONCAT || !slices_rows(s->exp) ||
             !only_read(J, read, s->pat.at[0]))
             continue;
@@ -340,7 +294,7 @@ static void find_joined(Joined *J, const Body *b)
         const Var *v = b->stms.at[i].pat.n ? b->stms.at[i].pat.at[0] : NULL;
         Source part[MAX_PARTS];
         if (e->kind == E_CONCAT
-                ? only_read(J, read, v) && uses_of(J, v) <= MAX_READS && sources_of(J, e, part)
+                ? only_read(J, read, v) && uses_count(J->us, v) <= MAX_READS && sources_of(J, e, part)
                 : e->kind == E_INDEX && e->index.arr.var && slices_rows(e) &&
                       varmap_get(J->joined, e->index.arr.var))
             varmap_put(J->joined, v, e);
@@ -380,11 +334,8 @@ Prog *pass_joined(Ctx *cx, const Prog *in)
     p->dialect = in->dialect;
     for (int i = 0; i < in->entries.n; i++) {
         Entry en = in->entries.at[i];
-        Joined J = {.cx = cx, .unstable = alias_consumed(cx, &en)};
-        J.uses = varmap_new(cx->perm);
-        J.defs = varmap_new(cx->perm);
+        Joined J = {.cx = cx, .us = uses_entry(cx, &en)};
         J.joined = varmap_new(cx->perm);
-        use_body(&J, en.body);
         en.body = join_body(&J, en.body);
         vec_push(cx->perm, &p->entries, en);
     }
