@@ -72,6 +72,11 @@ static IxKind kind_prim(const Scan *sc, const Exp *e)
     PrimOp op = e->prim.op;
     if (op == OP_ADD || op == OP_MIN || op == OP_MAX || (op == OP_SUB && b != IX_FAST))
         return kind_sum(a, b);
+    /* A flat index taken apart: the remainder runs, the quotient stays for as long. */
+    if (a == IX_FAST && b == IX_SAME && (op == OP_MOD || op == OP_REM))
+        return IX_FAST;
+    if (a == IX_FAST && b == IX_SAME && (op == OP_DIV || op == OP_QUOT))
+        return IX_OUTER;
     IxKind m = max_kind(a, b);
     return m == IX_FAST ? IX_MIXED : m;
 }
