@@ -18,6 +18,8 @@ const Pass pipeline[] = {
     {"simplify", pass_simplify, BOTH, BOTH, "what lowering left: copies, constants, dead code"},
     {"cse-views", pass_cse_views, D_SOAC, D_SOAC, "siblings are fused by the arrays they share"},
     {"fuse", pass_fuse, D_SOAC, D_SOAC, "producers into consumers, so that a nest is written once"},
+    {"renest", pass_renest, D_SOAC, D_SOAC, "nests that fusion made perfect, read through reshapes"},
+    {"fuse-renested", pass_fuse, D_SOAC, D_SOAC, "those maps and their readers"},
     {"joined", pass_joined, D_SOAC, D_SOAC, "after fusion: who reads by an index does not fuse"},
     {"simplify-fused", pass_simplify, D_SOAC, D_SOAC, "fused lambdas have copies to propagate"},
     {"cse", pass_cse, BOTH, BOTH, "after fusion: an array shared too early does not fuse"},

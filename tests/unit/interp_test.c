@@ -1,6 +1,6 @@
 /* Runs IR programs by the interpreter and compares.
  *
- *     interp_test                     the files of tests/unit, and of tests/pass/fuse and joined, after the pass too
+ *     interp_test                     the files of tests/unit, and of tests/pass/fuse, joined and renest, after the pass too
  *     interp_test FILE.ir...
  *     interp_test --fuse FILE.ir...   before and after pass_fuse, which must make no difference
  *     interp_test --print FILE.ir     prints the program after pass_fuse
@@ -408,6 +408,7 @@ int main(int argc, char **argv)
         run_folder(&cx, "tests/unit/interp_*.ir", NULL);
         run_folder(&cx, "tests/pass/fuse/*.ir", pass_fuse);
         run_folder(&cx, "tests/pass/joined/*.ir", pass_joined);
+        run_folder(&cx, "tests/pass/renest/*.ir", pass_renest);
     }
     for (int i = 1 + fuse; i < argc; i++)
         run_file(&cx, argv[i], fuse ? pass_fuse : NULL);
