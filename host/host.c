@@ -128,7 +128,8 @@ static void host_stm(PlanBuild *pb, const Stm *s)
     case E_PRIM:
     case E_CONV: scalar_stm(pb, s); return;
     case E_IOTA:
-        if (prim_is_float(s->pat.at[0]->type.elem)) /* the runtime counts in integers */
+        if (prim_is_float(s->pat.at[0]->type.elem) && /* the runtime counts in integers */
+            !pb_loc(pb, s->pat.at[0])->mem->computed)
             by_kernel(pb, s, make_sequential);
         else
             host_array_stm(pb, s);

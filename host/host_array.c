@@ -162,11 +162,23 @@ static void check_size(PlanBuild *pb, const Exp *e, Atom n)
                    "array of %ld elements is too large");
 }
 
+/* Is v never made? That it is not too large is checked all the same, since kernels number its
+ * elements. */
+static bool is_computed(PlanBuild *pb, const Var *v)
+{
+    bool computed = pb_loc(pb, v)->mem->computed;
+    if (computed)
+        host_check_count(pb, v->type.dims, v->type.rank, prim_type_bytes[v->type.elem]);
+    return computed;
+}
+
 static void iota_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
     check_size(pb, e, e->iota.n);
+    if (is_computed(pb, v))
+        return;
     ArrLoc dst = host_result(pb, v);
     pb_op(pb, (HostOp){.kind = H_IOTA,
                        .loc = e->loc,
@@ -184,6 +196,8 @@ static void replicate_stm(PlanBuild *pb, const Stm *s)
     Type t = atom_type(e->replicate.val);
     for (int k = 0; k < e->replicate.dims.n; k++)
         check_size(pb, e, e->replicate.dims.at[k]);
+    if (is_computed(pb, v))
+        return;
     ArrLoc dst = host_result(pb, v);
     if (t.rank == 0) {
         pb_op(pb, (HostOp){.kind = H_FILL,

@@ -1,14 +1,33 @@
 /* Elements, views, copies and checks of arrays inside a kernel. */
 #include "kernels/kernel.h"
 
+const KExp *kg_iota_elem(KGen *kg, const Exp *e, const KExp *i)
+{
+    Arena *a = kg->cx->perm;
+    const KExp *x = kx_conv(a, atom_type(e->iota.start).elem, i);
+    if (!atom_is_int(e->iota.stride, 1))
+        x = kx_prim2(a, OP_MUL, x, kg_atom(kg, e->iota.stride));
+    return atom_is_int(e->iota.start, 0) ? x : kx_prim2(a, OP_ADD, kg_atom(kg, e->iota.start), x);
+}
+
+/* The element of an array without memory. */
+static const KExp *elem_of(KGen *kg, const KLoc *l, const Sx *const *ix, int n)
+{
+    if (l->computed->kind == E_REPLICATE)
+        return kg_atom(kg, l->computed->replicate.val);
+    return kg_iota_elem(kg, l->computed, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
+}
+
 const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n)
 {
+    if (l->computed)
+        return kb_let(kg->kb, base, elem_of(kg, l, ix, n));
     return kb_load(kg->kb, base, l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));
 }
 
 void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n)
 {
-    if (varmap_get(kg->results, v))
+    if (varmap_get(kg->results, v) || l->computed)
         kg_let(kg, v, loc_load(kg, v->base, l, ix, n));
     else
         kb_load_var(kg->kb, kg_bind(kg, v), l->mem, kg_at(kg, lmad_at(kg->cx, l->at, ix, n)));

@@ -19,15 +19,11 @@ static void stm_iota(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
-    PrimType t = v->type.elem;
     KLoc l = kg_alloc(kg, v, v->type);
     const Sx *ix[1];
     kg_sync(kg);
     kg_loops_open(kg, v->type, ix);
-    Arena *a = kg->cx->perm;
-    const KExp *i = kx_conv(a, t, kg_at(kg, ix[0])), *step = kg_atom(kg, e->iota.stride);
-    const KExp *far = kx_prim2(a, OP_MUL, i, step);
-    loc_store(kg, &l, ix, 1, kx_prim2(a, OP_ADD, kg_atom(kg, e->iota.start), far));
+    loc_store(kg, &l, ix, 1, kg_iota_elem(kg, e, kg_at(kg, ix[0])));
     kg_loops_close(kg, v->type);
     kg_touch(kg);
     kg_sync(kg);

@@ -284,7 +284,9 @@ Lmad kg_host_lmad(KGen *kg, Lmad l, int rank)
 static KLoc host_array(KGen *kg, const ArrLoc *a, Type t)
 {
     ASSERT(!a->mem->local);
-    KLoc l = {.mem = kg_param_mem(kg, a->mem, t.elem)};
+    KLoc l = {.computed = a->mem->computed};
+    if (!l.computed)
+        l.mem = kg_param_mem(kg, a->mem, t.elem);
     l.at = kg_host_lmad(kg, a->at, t.rank);
     return l;
 }

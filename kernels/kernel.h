@@ -34,9 +34,10 @@
 /* Where an array's elements lie inside a kernel. */
 typedef struct {
     KBuf *mem;
-    Lmad at;    /* over variables of the kernel */
-    bool fresh; /* memory of this thread (group mode: group), may be written in place */
-    bool heap;  /* in the thread's heap (heap.c) */
+    const Exp *computed; /* no memory: elements are computed from their positions (memory.h) */
+    Lmad at;             /* over variables of the kernel */
+    bool fresh;          /* memory of this thread (group mode: group), may be written in place */
+    bool heap;           /* in the thread's heap (heap.c) */
 } KLoc;
 
 typedef struct {
@@ -81,7 +82,7 @@ typedef struct {
 KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg);
 /* The variable of the kernel that v is, new: to be bound by what the caller makes next. */
 KVar *kg_bind(KGen *kg, const Var *v);
-void kg_let(KGen *kg, const Var *v, const KExp *x);                              /* binds v to x */
+void kg_let(KGen *kg, const Var *v, const KExp *x); /* binds v to x */
 /* Binds v to a variable that changes; init may be NULL. kg_set changes it. */
 void kg_var(KGen *kg, const Var *v, const KExp *init);
 void kg_set(KGen *kg, const Var *v, const KExp *x);
@@ -160,6 +161,8 @@ const Sx *sx_team_size(Ctx *cx);
 
 /* --- access.c ------------------------------------------------------------------------------ */
 
+/* Element i of an IOTA. */
+const KExp *kg_iota_elem(KGen *kg, const Exp *e, const KExp *i);
 /* The element; v bound to it; the store of one. */
 const KExp *loc_load(KGen *kg, const char *base, const KLoc *l, const Sx *const *ix, int n);
 void kg_load(KGen *kg, const Var *v, const KLoc *l, const Sx *const *ix, int n);
@@ -189,7 +192,7 @@ void kg_meet(KGen *kg);
 /* Group mode: a barrier unless there was just one. Thread mode: nothing. */
 void kg_sync(KGen *kg);
 void kg_if_first(KGen *kg); /* opens the branch of the group's first work-item */
-void kg_touch(KGen *kg); /* shared memory is read or written from here on */
+void kg_touch(KGen *kg);    /* shared memory is read or written from here on */
 
 /* --- heap.c -------------------------------------------------------------------------------- */
 

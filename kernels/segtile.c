@@ -191,12 +191,13 @@ static void note_leaf(void *env, const Sx *x)
     l->unknown |= !side && varset_has(l->t->inside, x->var);
 }
 
-/* v takes the element of mem at `at`; false if that depends on more than one side and k. */
+/* v takes the element of mem at `at`; false if that depends on more than one side and k, and if it
+ * is computed, for which there is no room beside the operands. */
 static bool add_operand(Tiles *t, const Var *v, KBuf *mem, const Sx *at, const Sx *step)
 {
     Leaves l = {.t = t};
     sx_leaves(at, note_leaf, &l);
-    if (l.unknown || (l.varies[ROWS] && l.varies[COLS]))
+    if (!mem || l.unknown || (l.varies[ROWS] && l.varies[COLS]))
         return false;
     Operand o = {.v = v, .mem = mem, .at = at, .step = step};
     o.side = l.varies[ROWS] ? ROWS : l.varies[COLS] ? COLS : N_SIDES;

@@ -12,7 +12,8 @@
 
 typedef struct {
     Ctx *cx;
-    VarMap *perms; /* array variable -> const int * */
+    VarMap *perms;    /* array variable -> const int * */
+    VarSet *computed; /* arrays that are never made */
     EntryMemory *em;
     Stms *out;
     bool changed;   /* the body at work is not what it was */
@@ -54,6 +55,19 @@ static void bind_fresh(Assign *as, const Var *v)
 {
     Mem *m = new_block(as, v);
     bind(as, v, (ArrLoc){m, lmad_permuted(as->cx, v->type, varmap_get(as->perms, v))});
+}
+
+/* An array that is made by a formula: in memory, or nowhere, as if it lay row-major. */
+static void bind_formula(Assign *as, const Var *v, const Exp *e)
+{
+    if (!varset_has(as->computed, v)) {
+        bind_fresh(as, v);
+        return;
+    }
+    Mem *m = new_block(as, v);
+    m->computed = e;
+    m->borrowed = true; /* never written */
+    bind(as, v, (ArrLoc){m, lmad_permuted(as->cx, v->type, NULL)});
 }
 
 static void bind_all_fresh(Assign *as, const Vars *pat)
@@ -407,8 +421,9 @@ static const Sx *known_at_run_time(Assign *as, const char *base, Loc loc)
     return sx_var(as->cx, var_new(as->cx, base, type_prim(T_I64), loc));
 }
 
-/* For reading only: an array that lies that way already is not copied, nor is one for which the
- * copy would not pay, which is known at run time. Offset and strides are then variables. */
+/* For reading only: an array that lies that way already, or nowhere, is not copied, nor is one for
+ * which the copy would not pay, which is known at run time. Offset and strides are then variables.
+ */
 static void assign_manifest(Assign *as, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -417,7 +432,7 @@ static void assign_manifest(Assign *as, const Stm *s)
     Lmad want = lmad_permuted(as->cx, v->type, e->rearrange.perm);
     want.offset = l.at.offset;
     push_stm(as, *s);
-    if (lmad_eq(l.at, want, v->type.rank)) {
+    if (l.mem->computed || lmad_eq(l.at, want, v->type.rank)) {
         bind(as, v, l);
         return;
     }
@@ -463,7 +478,7 @@ static void assign_stm(Assign *as, const Stm *s)
         return;
     case E_SUFF: varset_add(as->guards, s->pat.at[0]); break;
     case E_IOTA:
-    case E_REPLICATE:
+    case E_REPLICATE: bind_formula(as, s->pat.at[0], s->exp); break;
     case E_SCRATCH:
     case E_ARRAYLIT:
     case E_CONCAT:
@@ -518,6 +533,7 @@ static Entry assign_entry(Ctx *cx, const Entry *en, EntryMemory *em)
     *em = (EntryMemory){.locs = varmap_new(cx->perm)};
     Assign as = {.cx = cx, .perms = ly.perms, .em = em, .guard_mark = -1};
     as.guards = varmap_new(cx->perm);
+    as.computed = mem_computed(cx, en);
     assign_params(&as, en);
     Open o = assign_body(&as, en->body);
     enter(&as, &o);

@@ -31,6 +31,11 @@ Accesses access_of_seg(Ctx *cx, const Exp *seg);
 /* The dimension of the nest that neighbouring work-items differ in; -1: none. */
 int access_fast_dim(const Exp *seg);
 
+/* --- computed.c ------------------------------------------------------------------------------ */
+
+/* The iotas and replicates of the host level that need no memory. */
+VarSet *mem_computed(Ctx *cx, const Entry *en);
+
 /* --- cost.c: layouts as numbers, and the search for the least --------------------------------- */
 
 enum { RIGHT = 2, ONCE = 8, AGAIN = 16, WRITE = 6, COPY = 6, PASS_ON = 12 };

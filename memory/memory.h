@@ -2,6 +2,7 @@
  * index function, decided before any kernel or host operation is made.
  *
  *   lmad.c         index functions
+ *   computed.c     arrays that are never made
  *   place.c        where results are built (place.h)
  *   reads.c        how a construct reads arrays
  *   layout.c       readers, writers and ways of each array
@@ -24,7 +25,9 @@ typedef struct {
     bool borrowed; /* may be a block that must not be overwritten: a parameter that is not unique */
     int root;      /* smallest id of the blocks that it may stand for */
     bool local;
-    const Sx *elems; /* local: as many elements as this, which the host knows; NULL: no bound */
+    const Exp *computed; /* an IOTA, or a REPLICATE of a scalar, that is no block at all: an element
+                            is computed from where it would lie (computed.c) */
+    const Sx *elems;     /* local: as many elements as this, which the host knows; NULL: no bound */
 } Mem;
 
 /* Where a host-level array lies. Bool elements take one byte. */

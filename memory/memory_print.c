@@ -6,7 +6,7 @@
 void mem_print_loc(Out *o, const ArrLoc *l, int rank)
 {
     bool zero = sx_is_const(l->at.offset, 0);
-    out_printf(o, "%s[", l->mem->name);
+    out_printf(o, "%s[", l->mem->computed ? "computed" : l->mem->name);
     if (!zero || rank == 0)
         out_puts(o, sx_c(l->at.offset));
     for (int k = 0; k < rank; k++) {
@@ -28,7 +28,7 @@ static void print_array(const Printer *p, const Var *v)
     const ArrMade *m = varmap_get(p->em->made, v);
     out_printf(p->o, "%s: %s @ ", var_text(v), type_text(v->type));
     mem_print_loc(p->o, l, v->type.rank);
-    if (l->mem->borrowed)
+    if (l->mem->borrowed && !l->mem->computed)
         out_puts(p->o, " read-only");
     if (m && m->own)
         out_printf(p->o, " local, %s elements", sx_c(l->mem->elems));
