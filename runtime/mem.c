@@ -251,12 +251,13 @@ RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, v
     return RT_OK;
 }
 
-/* A fill copies its pattern at once, so unlike a write it need not wait for the queue. */
+/* A fill copies its pattern at once, so unlike a write it need not wait for the queue; on GPUs a
+ * kernel begins sooner than the driver's fill (builtin.c). */
 RT_API int rt_write_scalar(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int size, const void *src)
 {
     if (rt_check_range(ctx, dst, dst_off, size))
         return RT_ERR;
-    if (dst_off > RT_DEV_FILL_END - size && dst_off % size == 0)
+    if ((!ctx->is_cpu || dst_off > RT_DEV_FILL_END - size) && dst_off % size == 0)
         return rt_fill(ctx, dst, dst_off / size, 1, size, src);
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
     rt_dev_error err = rt_dev_fill(ctx->dev, dst->buf, dst_off, size, src, event);

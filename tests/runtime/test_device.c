@@ -220,8 +220,10 @@ static void random_strides(int rank, int64_t *shape, int64_t *ds, int64_t *ss, i
     }
 }
 
-static void test_strided(rt_ctx *ctx)
+static void test_strided(rt_ctx *ctx, bool as_gpu)
 {
+    bool was = ctx->is_cpu;
+    ctx->is_cpu = !as_gpu && was;
     for (int k = 0; k < 150; k++) {
         int rank = (int)below(7), elem = 1 << 2 * below(2);
         int64_t shape[8], ds[8], ss[8], so, span, n = 1;
@@ -248,7 +250,7 @@ static void test_strided(rt_ctx *ctx)
         free(want);
         rt_unref(ctx, &src);
         rt_unref(ctx, &dst);
-    }
+    }    ctx->is_cpu = was;
 }
 
 static void test_memory(rt_ctx *ctx)
@@ -267,6 +269,13 @@ static void test_memory(rt_ctx *ctx)
               rt_alloc(ctx, &b, 100, "b") == RT_OK && rt_copy(ctx, b, 8, a, 4000, 4) == RT_OK &&
               rt_read_scalar(ctx, b, 8, 4, &x) == RT_OK && x == 42,
           "a scalar there and back");
+    bool was = ctx->is_cpu;
+    ctx->is_cpu = false;
+    check(rt_write_scalar(ctx, a, 4002, 2, &(int16_t){7}) == RT_OK &&
+              rt_write_scalar(ctx, a, 4001, 1, &(int8_t){1}) == RT_OK &&
+              rt_read_scalar(ctx, a, 4000, 4, &x) == RT_OK && x == 42 + 256 + 7 * 65536,
+          "scalars written as on GPUs");
+    ctx->is_cpu = was;
     rt_set(ctx, &c, a);
     rt_set(ctx, &c, c);
     rt_swap(&b, &c);
@@ -498,7 +507,8 @@ int main(int argc, char **argv)
     test_fill_iota(ctx);
     test_transpose(ctx, false);
     test_transpose(ctx, true);
-    test_strided(ctx);
+    test_strided(ctx, false);
+    test_strided(ctx, true);
     rt_ctx_free(ctx);
     test_cache(argv[1]);
     printf("%d passed, %d failed\n", passed, failed);

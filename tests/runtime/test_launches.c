@@ -149,7 +149,7 @@ static void test_scalars(rt_ctx *ctx, rt_mem *a, rt_mem *b)
     ok = ok && rt_read_scalar(ctx, a, 0, 4, got) == RT_OK && got[0] == 0;
     expect("another block, another place", "cl", all, 3);
     long reads = fake_calls("clEnqueueReadBuffer");
-    ok = ok && rt_write_scalar(ctx, a, 4, 4, &given[1]) == RT_OK &&
+    ok = ok && rt_write(ctx, a, 4, 4, &given[1]) == RT_OK &&
          rt_read_scalar(ctx, a, 4, 4, got) == RT_OK && got[0] == 6;
     expect("after a write", "clEnqueueReadBuffer", reads, 1);
     failed += !ok;
