@@ -328,13 +328,23 @@ static void emit_launch(Fn *f, const HostOp *op)
 
 /* --- Scalars -------------------------------------------------------------------------------- */
 
+static void emit_suff(Fn *f, const Exp *e)
+{
+    bool weighed = !atom_is_int(e->suff.spared, 0);
+    out_printf(f->o, "%s(ctx, %s, %s, %s", weighed ? "rt_suff_or_pays" : "rt_suff",
+               param_enum(f->em->cx, e->suff.name), atom_c(e->suff.par), atom_c(e->suff.work));
+    if (weighed)
+        out_printf(f->o, ", mf_pays(%s, %s, %s)", atom_c(e->suff.spared), atom_c(e->suff.steps),
+                   atom_c(e->suff.elems));
+    out_puts(f->o, ");\n");
+}
+
 static void emit_exp(Fn *f, const HostOp *op)
 {
     emit_assign(f, op->var);
     if (op->exp->kind == E_SUFF) {
         f->uses_ctx = true;
-        out_printf(f->o, "rt_suff(ctx, %s, %s, %s);\n", param_enum(f->em->cx, op->exp->suff.name),
-                   atom_c(op->exp->suff.par), atom_c(op->exp->suff.work));
+        emit_suff(f, op->exp);
     } else {
         out_printf(f->o, "%s;\n", scalar_c(op->exp));
     }

@@ -130,7 +130,7 @@ static Atoms rule_g9(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
     if (p.top) {
         Bld bl = bld_new(fl->cx), par = bld_new(fl->cx);
         Atoms res = bind_fresh(fl, S, &s->pat, reduce_construct(fl, &S1, b, e), &bl);
-        Par of = {par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par)};
+        Par of = {par_of_nest(fl, &S1, &par), par_in_all(fl, &S1, b, &par), no_cost()};
         version_add(fl, &vs, false, bld_body(&bl, res), &par, of, e->loc);
         log_rule(fl, "G9", &S1, e, "e_top: %s^%d, the rest sequential; %s", what, fl->level,
                  vec_last(&vs).name);

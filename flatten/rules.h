@@ -158,9 +158,15 @@ void log_move_last(Flat *fl, int at);
 
 /* --- versions.c ----------------------------------------------------------------------------- */
 
+/* What untuned programs weigh (mf_pays): the launches that a version spares, the steps that each of
+ * its work-items makes, the elements of all constructs. No launches: nothing to weigh. */
+typedef struct {
+    Atom spared, steps, elems;
+} Cost;
 /* Parallelism: what a version exploits, and all. */
 typedef struct {
     Atom version, all;
+    Cost cost;
 } Par;
 
 typedef struct {
@@ -229,6 +235,12 @@ Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
  * nested constructs and SOACs, as far as they are known outside. What a version with less
  * parallelism does not exploit, each of its work-items does step by step (mf_par_in_effect). */
 Atom par_in_all(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
+/* Nothing to weigh. */
+Cost no_cost(void);
+/* What e_middle with body b under S costs. Each of its constructs would be a launch in e_flat, so
+ * it spares all but one. Constructs in loops count once, in steps as in launches, and those of both
+ * branches; what is sequential inside of an element counts as in par_in_all. */
+Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
 int64_t intra_width_bound(const Body *b);
 

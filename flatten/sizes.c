@@ -197,3 +197,87 @@ Atom par_in_all(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     all_of_body(&all, (Body *)(uintptr_t)b);
     return times(bl, (Loc){0}, par_of_nest(fl, S, bl), max_product(&lists, bl));
 }
+
+/* --- What a version for work-groups costs, and what it spares ------------------------------- */
+
+typedef struct {
+    All all;
+    Bld *bl;
+    Atom steps, elems; /* of a group */
+} Costs;
+
+static void cost_of_body(void *env, Body *b);
+
+static void cost_bound(void *env, Var *v)
+{
+    varset_add(((Costs *)env)->all.inside, v);
+}
+
+/* A construct: its elements are dealt out to a group's work-items, which do what is inside of them
+ * step by step. */
+static void cost_of_seg(Costs *c, const Exp *e)
+{
+    WidthLists lists = {0};
+    Bld *bl = c->bl;
+    Loc loc = {0};
+    c->all.w.lists = &lists;
+    c->all.around.n = 0;
+    ExpVisitor v = {
+        .env = &c->all, .binder = bound_inside, .body = all_of_body, .lambda = all_of_lambda};
+    exp_visit(e, &v);
+    Atom width = atom_i64(1), inner = max_product(&lists, bl);
+    for (int d = 0; d < e->seg.nest.n; d++)
+        width = times(bl, loc, width, e->seg.nest.at[d].width);
+    Atom rounds = bld_binop(bl, loc, OP_ADD, width, atom_i64(GROUP_PAR - 1));
+    rounds = bld_binop(bl, loc, OP_QUOT, rounds, atom_i64(GROUP_PAR));
+    c->steps = bld_binop(bl, loc, OP_ADD, c->steps, times(bl, loc, rounds, inner));
+    c->elems = bld_binop(bl, loc, OP_ADD, c->elems, times(bl, loc, width, inner));
+}
+
+static void cost_of_body(void *env, Body *b)
+{
+    Costs *c = env;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        ExpVisitor v = {.env = c, .binder = cost_bound, .body = cost_of_body};
+        if (exp_is_seg(s->exp))
+            cost_of_seg(c, s->exp);
+        else if (s->exp->kind == E_LOOP || s->exp->kind == E_IF)
+            exp_visit(s->exp, &v);
+        for (int k = 0; k < s->pat.n; k++)
+            varset_add(c->all.inside, s->pat.at[k]);
+    }
+}
+
+static void count_constructs(void *env, Body *b)
+{
+    int *n = env;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        ExpVisitor v = {.env = n, .body = count_constructs};
+        *n += exp_is_seg(e);
+        if (e->kind == E_LOOP || e->kind == E_IF)
+            exp_visit(e, &v);
+    }
+}
+
+Cost no_cost(void)
+{
+    return (Cost){atom_i64(0), atom_i64(0), atom_i64(0)};
+}
+
+Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+{
+    Costs c = {.all = {.w = {.cx = fl->cx, .fl = fl}, .inside = varmap_new(fl->cx->perm)},
+               .bl = bl,
+               .steps = atom_i64(0),
+               .elems = atom_i64(0)};
+    int constructs = 0;
+    count_constructs(&constructs, (Body *)(uintptr_t)b);
+    if (constructs < 2)
+        return no_cost();
+    nest_vars(S, c.all.inside);
+    cost_of_body(&c, (Body *)(uintptr_t)b);
+    return (Cost){atom_i64(constructs - 1), c.steps,
+                  times(bl, (Loc){0}, par_of_nest(fl, S, bl), c.elems)};
+}

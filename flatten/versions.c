@@ -71,6 +71,9 @@ static Exp *guarded(Flat *fl, const Version *v, Body *otherwise, Bld *out)
     suff->suff.path = v->path;
     suff->suff.par = v->par.version;
     suff->suff.work = v->par.all;
+    suff->suff.spared = v->par.cost.spared;
+    suff->suff.steps = v->par.cost.steps;
+    suff->suff.elems = v->par.cost.elems;
     Atom test = bld_exp(out, v->intra ? "suff_intra" : "suff_outer", suff);
     return exp_if(fl->cx, v->loc, test, v->body, otherwise);
 }

@@ -43,7 +43,8 @@
  *            | ("redomap" | "scanomap") ["comm"] atom atoms "op" lambda "nes" atoms "fn" lambda
  *            | "scatter" atom atoms "into" dests lambda
  *            | "hist" atom atoms "op" lambda "nes" atoms "into" dests "fn" lambda
- *            | "suff" ("outer" | "intra") STRING "path" "(" (["!"] STRING),* ")" atom
+ *            | "suff" ("outer" | "intra") STRING "path" "(" (["!"] STRING),* ")" atom ["of" atom]
+ *              ["spares" atom atom atom]                         launches, steps, elements
  *            | "segmap" level nest body
  *            | ("segred" | "segscan") level ["comm"] nest "op" lambda "nes" atoms body
  *            | "segscatter" level nest "into" dests body
@@ -334,6 +335,9 @@ static void print_suff(Out *o, const Exp *e)
     out_printf(o, ") %s", size_text(e->suff.par));
     if (!atom_eq(e->suff.work, e->suff.par))
         out_printf(o, " of %s", size_text(e->suff.work));
+    if (!atom_is_int(e->suff.spared, 0))
+        out_printf(o, " spares %s %s %s", size_text(e->suff.spared), size_text(e->suff.steps),
+                   size_text(e->suff.elems));
 }
 
 static void print_seg(Out *o, const Exp *e)

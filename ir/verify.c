@@ -448,6 +448,9 @@ static void check_suff(Check *c, const Exp *e)
 {
     want_prim(c, e->suff.par, T_I64, "degree of parallelism");
     want_prim(c, e->suff.work, T_I64, "parallelism in all");
+    want_prim(c, e->suff.spared, T_I64, "number of launches");
+    want_prim(c, e->suff.steps, T_I64, "number of steps");
+    want_prim(c, e->suff.elems, T_I64, "number of elements");
     for (int i = 0; i < c->suffs.n; i++)
         if (strcmp(c->suffs.at[i], e->suff.name) == 0)
             wrong(c, "threshold %s is compared twice", e->suff.name);

@@ -74,11 +74,16 @@ static void print_loop(Out *o, const HostOp *op)
 
 static void print_exp(Out *o, const HostOp *op)
 {
-    if (op->exp->kind == E_SUFF)
-        out_printf(o, "%s := suff %s %s of %s", var_c_name(op->var), op->exp->suff.name,
-                   atom_c(op->exp->suff.par), atom_c(op->exp->suff.work));
-    else
-        out_printf(o, "%s := %s", var_c_name(op->var), scalar_c(op->exp));
+    const Exp *e = op->exp;
+    if (e->kind != E_SUFF) {
+        out_printf(o, "%s := %s", var_c_name(op->var), scalar_c(e));
+        return;
+    }
+    out_printf(o, "%s := suff %s %s of %s", var_c_name(op->var), e->suff.name, atom_c(e->suff.par),
+               atom_c(e->suff.work));
+    if (!atom_is_int(e->suff.spared, 0))
+        out_printf(o, " spares %s %s %s", atom_c(e->suff.spared), atom_c(e->suff.steps),
+                   atom_c(e->suff.elems));
 }
 
 static void print_assert(Out *o, const HostOp *op)

@@ -295,11 +295,9 @@ RT_API void rt_comparisons_clear(rt_ctx *ctx)
     ctx->n_comparisons = 0;
 }
 
-RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work)
+static bool rt_compare(rt_ctx *ctx, int param, int64_t par, int64_t threshold)
 {
     enum { MOST = 4096 };
-    int64_t par = mf_par_in_effect(version_par, work);
-    int64_t threshold = rt_param(ctx, param);
     bool result = threshold <= par;
     rt_log(ctx, "Compared %s <= %" PRId64 ": %s.", ctx->prog->params[param].name, par,
            result ? "true" : "false");
@@ -319,6 +317,20 @@ RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work)
     if (ctx->n_comparisons < ctx->cap_comparisons)
         ctx->comparisons[ctx->n_comparisons++] = (rt_comparison){param, par, threshold, result, 1};
     return result;
+}
+
+RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work)
+{
+    return rt_compare(ctx, param, mf_par_in_effect(version_par, work), rt_param(ctx, param));
+}
+
+RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work, bool pays)
+{
+    bool untuned = ctx->user_params[param] == 0 && ctx->user_sizes[RT_THRESHOLD] == 0;
+    int64_t par = mf_par_in_effect(version_par, work), threshold = rt_param(ctx, param);
+    if (untuned && ctx->facts[RT_WEIGHS_LAUNCHES] && pays != (threshold <= par))
+        threshold = pays && par > 0 ? par : par + 1;
+    return rt_compare(ctx, param, par, threshold);
 }
 
 /* Remembers that k cannot run in this shape. */

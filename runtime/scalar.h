@@ -576,6 +576,12 @@ MF_FN mf_i64 mf_par_in_effect(mf_i64 par, mf_i64 work)
     mf_i64 in_effect = par * RT_LAUNCH_STEPS / (RT_LAUNCH_STEPS - 1 + work / par);
     return in_effect > 1 ? in_effect : 1;
 }
+/* Does a version in one launch pay, whose work-items make `steps`, by the side of one that spreads
+ * the `elems` over the whole device but takes `spared` launches more? */
+MF_FN mf_bool mf_pays(mf_i64 spared, mf_i64 steps, mf_i64 elems)
+{
+    return steps <= elems / RT_FULL_DEVICE + spared * RT_LAUNCH_STEPS;
+}
 #endif
 
 #endif

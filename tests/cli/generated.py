@@ -111,6 +111,23 @@ table("no failure", True, [(f"{s} {v}", s, p, t) for s in ("cpu", "gpu") for v, 
       results_of_versions)
 
 
+# --- what untuned programs choose --------------------------------------------------------------------------
+
+def chosen_untuned(box, shape, options, taken, stdin="[[1,2,3],[4,5,6]] [1i64,2]", out=r"^\[19i32, 73i32\]$"):
+    """Work-groups spare launches on GPUs, unless a threshold is given."""
+    args = [box.binary("fails"), "-L", "-e", "index_group", *options]
+    box.run(args, 0, rf"suff_intra_par_1 <= {taken}\.", out=out, stdin=stdin, env={"MINIFUT_CODE": shape})
+
+
+table("untuned", True, [
+    ("gpu", "gpu", [], "6: true"),
+    ("cpu", "cpu", [], "6: false"),
+    ("gpu, a threshold for all", "gpu", ["--default-threshold", "32768"], "6: false"),
+    ("gpu, its threshold", "gpu", ["--param", "index_group.suff_intra_par_1=32768"], "6: false"),
+    ("gpu, no rows", "gpu", [], "0: false", "empty([0][3]i32) empty([0]i64)", r"^empty\(\[0\]i32\)$"),
+], chosen_untuned)
+
+
 # --- versions that the device cannot run -------------------------------------------------------------------
 
 def too_much_local_memory(box, shape, limit):

@@ -371,6 +371,33 @@ static void test_params(rt_ctx *ctx)
     check(rt_param(ctx, 0) == 32768, "back to the default");
 }
 
+/* What pays decides where launches are weighed and nobody has set a threshold; the threshold in the report
+ * is one that amounts to the outcome. */
+static void test_untuned(rt_ctx *ctx)
+{
+    int64_t weighs = ctx->facts[RT_WEIGHS_LAUNCHES];
+    rt_comparisons_clear(ctx);
+    ctx->facts[RT_WEIGHS_LAUNCHES] = 1;
+    check(rt_suff_or_pays(ctx, 0, 8, 8, true) && !rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, false),
+          "untuned: what pays");
+    check(ctx->comparisons[0].threshold == 8 && ctx->comparisons[1].threshold == (1 << 20) + 1,
+          "thresholds that amount to it");
+    check(rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, true) && ctx->comparisons[2].threshold == 32768 &&
+              !rt_suff_or_pays(ctx, 0, 8, 8, false) && ctx->comparisons[3].threshold == 32768,
+          "the usual one where it says the same");
+    check(!rt_suff_or_pays(ctx, 0, 0, 0, true), "untuned: a version without work");
+    rt_set_param(ctx, "main.t", 9);
+    check(!rt_suff_or_pays(ctx, 0, 8, 8, true) && rt_suff_or_pays(ctx, 0, 9, 9, false), "tuned");
+    rt_set_param(ctx, "main.t", 0);
+    rt_set_param(ctx, "default_threshold", 9);
+    check(!rt_suff_or_pays(ctx, 0, 8, 8, true) && rt_suff_or_pays(ctx, 0, 9, 9, false), "a general threshold");
+    rt_set_param(ctx, "default_threshold", 0);
+    ctx->facts[RT_WEIGHS_LAUNCHES] = 0;
+    check(!rt_suff_or_pays(ctx, 0, 8, 8, true) && rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, false), "on CPUs");
+    ctx->facts[RT_WEIGHS_LAUNCHES] = weighs;
+    rt_comparisons_clear(ctx);
+}
+
 /* The rows of facts.def: every name of a size sets it, none sets another or goes beyond the device. */
 static void test_facts(rt_ctx *ctx)
 {
@@ -499,6 +526,7 @@ int main(int argc, char **argv)
     }
     test_rank();
     test_params(ctx);
+    test_untuned(ctx);
     test_facts(ctx);
     test_scalars(ctx);
     test_memory(ctx);

@@ -88,11 +88,28 @@ static void test_parallelism(void)
     CHECK(before == 1);
 }
 
+/* What untuned programs of bench/ choose: launches spared, steps and elements of e_middle for the sizes of
+ * data sets (DESIGN.md has the table), and the edges. */
+static void test_pays(void)
+{
+    CHECK(mf_pays(4, 15, 1 * 3201) && mf_pays(4, 15, 64 * 3201)); /* NW: a block, a diagonal of D1 */
+    CHECK(mf_pays(5, 24, 1 * 6144) && mf_pays(5, 24, 64 * 6144)); /* LUD: the border of a step */
+    CHECK(mf_pays(1, 33, 32 * 1056) && mf_pays(1, 257, 2016 * 64544)); /* ... the interior: D2's last and first */
+    CHECK(!mf_pays(2, 1618, 17616000) && !mf_pays(3, 379, 1835000)); /* OptionPricing D2 */
+    CHECK(mf_pays(2, 103, 863880) && !mf_pays(2, 809, 8084000));     /* Heston: 1062, 10000 quotes */
+    CHECK(!mf_pays(4, 4495, 1149580) && mf_pays(4, 5, 1310720));      /* SRAD: one image, many */
+    CHECK(!mf_pays(2, 10023, 3 * 855280) && mf_pays(2, 3, 4096 * 384));      /* NN */
+    CHECK(mf_pays(14, 283, 215220224) && !mf_pays(2, 4113, 9441280)); /* BFAST: D1's V1, D2's V3 */
+    CHECK(mf_pays(1, 64, 0) && !mf_pays(1, 65, 0) && mf_pays(1, 65, 32768) && !mf_pays(1, 65, 32767));
+    CHECK(mf_pays(3, 0, 0) && mf_pays(1, 1, INT64_MAX) && !mf_pays(1, INT64_MAX, INT64_MAX));
+}
+
 int main(void)
 {
     test_integers();
     test_sizes();
     test_parallelism();
+    test_pays();
     test_floats();
     test_conversions();
     printf("%d passed, %d failed\n", passed, failed);
