@@ -330,7 +330,7 @@ static void emit_launch(Fn *f, const HostOp *op)
 
 static void emit_suff(Fn *f, const Exp *e)
 {
-    bool weighed = !atom_is_int(e->suff.spared, 0);
+    bool weighed = !atom_is_int(e->suff.steps, 0);
     out_printf(f->o, "%s(ctx, %s, %s, %s", weighed ? "rt_suff_or_pays" : "rt_suff",
                param_enum(f->em->cx, e->suff.name), atom_c(e->suff.par), atom_c(e->suff.work));
     if (weighed)

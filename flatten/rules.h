@@ -159,7 +159,7 @@ void log_move_last(Flat *fl, int at);
 /* --- versions.c ----------------------------------------------------------------------------- */
 
 /* What untuned programs weigh (mf_pays): the launches that a version spares, the steps that each of
- * its work-items makes, the elements of all constructs. No launches: nothing to weigh. */
+ * its work-items makes, the elements of all constructs. No steps: nothing to weigh. */
 typedef struct {
     Atom spared, steps, elems;
 } Cost;

@@ -266,6 +266,32 @@ Cost no_cost(void)
     return (Cost){atom_i64(0), atom_i64(0), atom_i64(0)};
 }
 
+/* Does each element reduce rows, and nothing more? */
+static bool only_reduces(const Body *b)
+{
+    bool reduces = false;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (e->kind == E_LOOP || e->kind == E_IF)
+            return false;
+        reduces |= e->kind == E_REDUCE || e->kind == E_REDOMAP;
+    }
+    return reduces;
+}
+
+/* A map of reductions alone is one launch of as many work-items in e_flat, whose next version it
+ * is, and reads rows once for many elements there (segtile.c): such a version never pays. Maps in
+ * maps may: e_flat has versions for the outer ones first. */
+static Cost cost_of_one(const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (e->kind == E_SEGMAP && e->seg.nest.n == 1 && only_reduces(e->seg.body))
+            return (Cost){atom_i64(0), atom_i64(1), atom_i64(0)};
+    }
+    return no_cost();
+}
+
 Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     Costs c = {.all = {.w = {.cx = fl->cx, .fl = fl}, .inside = varmap_new(fl->cx->perm)},
@@ -275,7 +301,7 @@ Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     int constructs = 0;
     count_constructs(&constructs, (Body *)(uintptr_t)b);
     if (constructs < 2)
-        return no_cost();
+        return cost_of_one(b);
     nest_vars(S, c.all.inside);
     cost_of_body(&c, (Body *)(uintptr_t)b);
     return (Cost){atom_i64(constructs - 1), c.steps,

@@ -331,7 +331,7 @@ struct Exp {
             Path path;
             Atom par;  /* i64: the degree of parallelism of the guarded version */
             Atom work; /* i64: all parallelism there is, a multiple of par */
-            /* i64: what the version costs, and what it spares (mf_pays); spared 0: not known */
+            /* i64: what the version costs, and what it spares (mf_pays); steps 0: not known */
             Atom spared, steps, elems;
         } suff;
         /* Perfect nests, as in the paper (section 2.1): the body is the innermost function.

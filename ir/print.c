@@ -335,7 +335,7 @@ static void print_suff(Out *o, const Exp *e)
     out_printf(o, ") %s", size_text(e->suff.par));
     if (!atom_eq(e->suff.work, e->suff.par))
         out_printf(o, " of %s", size_text(e->suff.work));
-    if (!atom_is_int(e->suff.spared, 0))
+    if (!atom_is_int(e->suff.steps, 0))
         out_printf(o, " spares %s %s %s", size_text(e->suff.spared), size_text(e->suff.steps),
                    size_text(e->suff.elems));
 }

@@ -81,7 +81,7 @@ static void print_exp(Out *o, const HostOp *op)
     }
     out_printf(o, "%s := suff %s %s of %s", var_c_name(op->var), e->suff.name, atom_c(e->suff.par),
                atom_c(e->suff.work));
-    if (!atom_is_int(e->suff.spared, 0))
+    if (!atom_is_int(e->suff.steps, 0))
         out_printf(o, " spares %s %s %s", atom_c(e->suff.spared), atom_c(e->suff.steps),
                    atom_c(e->suff.elems));
 }
