@@ -25,6 +25,7 @@ typedef struct {
     Ctx *cx;
     Uses *us;
     bool changed;
+    int depth; /* of lambdas */
 } Renest;
 
 /* A map that is to take another shape. */
@@ -116,10 +117,22 @@ static bool scalar_results(const Exp *e)
     return true;
 }
 
-/* Code that may be done again for each element of a row. */
+/* Code that may be done again for each element of a row; a reshape may copy it. */
 static bool cheap_between(const Exp *e)
 {
-    return exp_is(e, F_SCALAR | F_VIEW) && !exp_traps(e);
+    return exp_is(e, F_SCALAR | F_VIEW) && e->kind != E_RESHAPE && !exp_traps(e);
+}
+
+/* Is no failure reported in place of another one when the map is done where its results are read?
+ * Assertions of the host come before what fails in kernels anyway. */
+static bool failures_in_order(const Renest *R, const Body *b, int at, int last)
+{
+    for (int i = at + 1; i < last && exp_traps(b->stms.at[at].exp); i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (exp_traps(e) && (e->kind != E_ASSERT || R->depth > 0))
+            return false;
+    }
+    return true;
 }
 
 /* The map that, with cheap code before it, is all that e's function does; NULL: it does more. */
@@ -146,7 +159,7 @@ static bool can_flatten(const Renest *R, const Body *b, int at, Shape *sh)
         return false;
     const Stm *inner = perfect_inner(e);
     if (!inner || body_has_soac(inner->exp->soac.fn->body) || !scalar_results(inner->exp) ||
-        !reshapes_of(R, b, at, 1, sh))
+        !reshapes_of(R, b, at, 1, sh) || !failures_in_order(R, b, at, sh->last))
         return false;
     sh->inner = inner;
     VarSet *own = varmap_new(R->cx->perm);
@@ -161,7 +174,8 @@ static bool can_unflatten(const Renest *R, const Body *b, int at, Shape *sh)
 {
     const Exp *e = b->stms.at[at].exp;
     return e->kind == E_MAP && !body_has_soac(e->soac.fn->body) && scalar_results(e) &&
-           reshapes_of(R, b, at, 2, sh) && reads_stable(R, e) && rows_stable(R, e->soac.fn);
+           reshapes_of(R, b, at, 2, sh) && failures_in_order(R, b, at, sh->last) &&
+           reads_stable(R, e) && rows_stable(R, e->soac.fn);
 }
 
 /* --- Making it ------------------------------------------------------------------------------ */
@@ -365,7 +379,11 @@ static Body *renest_body(void *env, Body *b)
 
 static Lambda *renest_lambda(void *env, Lambda *l)
 {
-    return lambda_new(((Renest *)env)->cx, l->params, renest_body(env, l->body));
+    Renest *R = env;
+    R->depth++;
+    Body *b = renest_body(R, l->body);
+    R->depth--;
+    return lambda_new(R->cx, l->params, b);
 }
 
 Prog *pass_renest(Ctx *cx, const Prog *in)
