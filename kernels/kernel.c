@@ -265,6 +265,15 @@ KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count)
     return buf;
 }
 
+const Sx *kg_local_bytes(const KGen *kg)
+{
+    const Sx *bytes = sx_const(kg->cx, 0);
+    for (int i = 0; i < kg->params.n; i++)
+        if (kg->params.at[i].kind == KP_LOCAL)
+            bytes = sx_add(kg->cx, bytes, kg->params.at[i].bytes);
+    return bytes;
+}
+
 void kg_bind_arr(KGen *kg, const Var *v, KLoc loc)
 {
     KLoc *l = NEW(kg->cx->perm, KLoc);

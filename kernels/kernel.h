@@ -108,6 +108,7 @@ KBuf *kg_param_out(KGen *kg, const char *base, PrimType elem);
  * first. */
 void kg_updates(KGen *kg, const Mem *mem);
 KBuf *kg_param_local(KGen *kg, const char *base, PrimType elem, const Sx *count);
+const Sx *kg_local_bytes(const KGen *kg); /* host: of all of these */
 
 /* Open a branch for targets whose work-items work together in a group (trait TEAMS), or those
  * where each works by itself; kb_else and kb_end go with it. */

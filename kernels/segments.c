@@ -369,7 +369,9 @@ static const Sx *stage_count(Ctx *cx, const Sx *group_size, int each)
 
 const Sx *seg_tile_fits(Ctx *cx, const Exp *e, int each)
 {
-    const Sx *group_size = sx_size(cx, SIZE_GROUP_SIZE), *bytes = sx_const(cx, 1);
+    enum { BUFFERS = 3, ROUND = 16 }; /* of an accumulator; bytes to which each is rounded up */
+    const Sx *group_size = sx_size(cx, SIZE_GROUP_SIZE);
+    const Sx *bytes = sx_const(cx, (int64_t)BUFFERS * ROUND * e->seg.nes.n);
     for (int j = 0; j < e->seg.nes.n; j++) {
         int size = prim_type_bytes[e->seg.op->params.at[j]->type.elem];
         const Sx *bufs = sx_mul(cx, group_size, sx_const(cx, 2));

@@ -342,7 +342,9 @@ static void launch_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs, int ea
     Mem **final = NEWN(pb->cx->perm, Mem *, p.ac.n);
     for (int j = 0; j < p.ac.n; j++)
         final[j] = outs[j].mem;
-    kg_launch_on(kg, kg_finish(kg), final, nest_groups(kg, n_segs, per));
+    Kernel *k = kg_finish(kg);
+    pb_if_fits(pb, (Fit){k, kg->group_size, kg_local_bytes(kg)});
+    kg_launch_on(kg, k, final, nest_groups(kg, n_segs, per));
 }
 
 /* --- When it pays -------------------------------------------------------------------------- */

@@ -44,8 +44,7 @@ enum { ROWS, COLS, N_SIDES };
 /* What f reads of an array: a parameter, or an access of which the position is known. */
 typedef struct {
     const Var *v; /* takes its value */
-    KBuf *mem;
-    const Sx *at;   /* over the indices of the nest and k */
+    KLoc from;      /* its element, over the indices of the nest and k */
     const Sx *step; /* by which it grows with k */
     int side;       /* with which it varies; N_SIDES: with none */
     KBuf *tile;     /* staged, by k and number in the block */
@@ -191,15 +190,14 @@ static void note_leaf(void *env, const Sx *x)
     l->unknown |= !side && varset_has(l->t->inside, x->var);
 }
 
-/* v takes the element of mem at `at`; false if that depends on more than one side and k, and if it
- * is computed, for which there is no room beside the operands. */
-static bool add_operand(Tiles *t, const Var *v, KBuf *mem, const Sx *at, const Sx *step)
+/* v takes the element `from`; false if that depends on more than one side and k. */
+static bool add_operand(Tiles *t, const Var *v, KLoc from, const Sx *step)
 {
     Leaves l = {.t = t};
-    sx_leaves(at, note_leaf, &l);
-    if (!mem || l.unknown || (l.varies[ROWS] && l.varies[COLS]))
+    sx_leaves(from.at.offset, note_leaf, &l);
+    if (l.unknown || (l.varies[ROWS] && l.varies[COLS]))
         return false;
-    Operand o = {.v = v, .mem = mem, .at = at, .step = step};
+    Operand o = {.v = v, .from = from, .step = step};
     o.side = l.varies[ROWS] ? ROWS : l.varies[COLS] ? COLS : N_SIDES;
     vec_push(t->kg->cx->perm, &t->operands, o);
     return true;
@@ -230,7 +228,7 @@ static bool param_operands(Tiles *t)
         const KLoc *l = kg_arr(kg, red->soac.arrs.at[p].var);
         if (v->type.rank > 0)
             kg_bind_arr(kg, v, loc_row(kg, l, v->type.rank + 1, k));
-        else if (!add_operand(t, v, l->mem, lmad_at(kg->cx, l->at, &k, 1), step_of(t, p)))
+        else if (!add_operand(t, v, loc_row(kg, l, 1, k), step_of(t, p)))
             return false;
     }
     return true;
@@ -251,9 +249,10 @@ static bool access_operands(Tiles *t)
         }
         const Var *arr = s->exp->index.arr.var;
         const KLoc *l = kg_arr(kg, arr);
-        Lmad at = lmad_index(kg->cx, l->at, &s->exp->index.at);
+        KLoc from = *l;
+        from.at = lmad_index(kg->cx, l->at, &s->exp->index.at);
         if (s->pat.at[0]->type.rank > 0 ||
-            !add_operand(t, s->pat.at[0], l->mem, at.offset, step_of(t, row_param(red, arr))))
+            !add_operand(t, s->pat.at[0], from, step_of(t, row_param(red, arr))))
             return false;
     }
     return true;
@@ -358,7 +357,7 @@ static void load_next(Tiles *t, const Operand *o, const KExp *k0)
     share_at(t, o, turn, &k, &number);
     kg_let(kg, d->idx, clamped(kg, kg_add(kg, t->first[o->side], number), d->width));
     kg_let(kg, t->k, clamped(kg, kg_add(kg, k0, k), t->red->exp->soac.width));
-    kb_store(kg->kb, o->next, turn, kb_load(kg->kb, "x", o->mem, kg_at(kg, o->at)));
+    kb_store(kg->kb, o->next, turn, loc_load(kg, "x", &o->from, NULL, 0));
     kb_end(kg->kb);
 }
 
@@ -416,7 +415,7 @@ static void load_own(Tiles *t, const KExp *k0, const KExp *k)
     for (int n = 0; n < t->operands.n; n++) {
         const Operand *o = &t->operands.at[n];
         if (o->side == N_SIDES) {
-            kg_let(kg, o->v, kb_load(kg->kb, "x", o->mem, kg_at(kg, o->at)));
+            kg_let(kg, o->v, loc_load(kg, "x", &o->from, NULL, 0));
             continue;
         }
         const KExp *i = open_each(kg, t->reg);
@@ -590,7 +589,7 @@ static void declare_buffers(Tiles *t)
     t->acc = NEWN(kg->cx->perm, KBuf *, nes->n);
     for (int i = 0; i < t->operands.n; i++) {
         Operand *o = &t->operands.at[i];
-        PrimType elem = o->mem->elem;
+        PrimType elem = o->v->type.elem;
         if (o->side == N_SIDES)
             continue;
         o->tile = kg_param_local(kg, "tile", elem,
@@ -630,15 +629,6 @@ static Kernel *tile_kernel(Tiles *t, const ArrLoc *outs)
     return kg_finish(kg);
 }
 
-static const Sx *local_bytes(const Tiles *t)
-{
-    const Sx *bytes = sx_const(t->kg->cx, 0);
-    for (int i = 0; i < t->kg->params.n; i++)
-        if (t->kg->params.at[i].kind == KP_LOCAL)
-            bytes = sx_add(t->kg->cx, bytes, t->kg->params.at[i].bytes);
-    return bytes;
-}
-
 /* Not 0 if there are blocks enough to keep the device busy, of those that are whole (and one more),
  * and it has groups of such a kind. */
 static const Sx *is_worth(const Tiles *t)
@@ -650,7 +640,7 @@ static const Sx *is_worth(const Tiles *t)
         n = sx_mul(cx, n,
                    sx_op(cx, SX_DIV, sx_atom(cx, t->dim[d]->width), sx_const(cx, block_of(t))));
     n = sx_op(cx, SX_DIV, sx_add(cx, n, sx_const(cx, 1)), sx_size(cx, SIZE_TILE_GROUPS));
-    const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), local_bytes(t));
+    const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), kg_local_bytes(t->kg));
     const Sx *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
     return sx_op(cx, SX_MIN, n, sx_op(cx, SX_MIN, room, team));
 }
@@ -679,7 +669,7 @@ int segtile_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
         if (!k)
             break;
         pb_if_more(pb, is_worth(&t), 0);
-        pb_if_fits(pb, (Fit){k, t.kg->group_size, local_bytes(&t)});
+        pb_if_fits(pb, (Fit){k, t.kg->group_size, kg_local_bytes(t.kg)});
         kg_launch(t.kg, k, nest_groups(t.kg, blocks_in_all(&t), sx_const(pb->cx, 1)));
         pb_else(pb);
         n++;

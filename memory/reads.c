@@ -399,7 +399,8 @@ bool mem_reads_along(Ctx *cx, const Exp *seg, const VarMap *locs)
     for (int i = 0; i < found.n && along; i++) {
         const Access *ac = &found.at[i];
         const ArrLoc *l = varmap_get(locs, ac->arr);
-        along = ac->kind == WANT_GUESS || !l || sx_is_const(l->at.strides[ac->fast], 1);
+        along = ac->kind == WANT_GUESS || !l || l->mem->computed ||
+                sx_is_const(l->at.strides[ac->fast], 1);
     }
     arena_reset(cx->scratch, m);
     return along;

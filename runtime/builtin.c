@@ -155,7 +155,8 @@ static int rt_transpose_tiled(rt_ctx *ctx, const rt_matrices *m)
     }
     const int16_t *tile = rt_tiles[m->elem == 8][best];
     int64_t global = tiles[best] * GROUP, used = m->batch * m->rows * m->cols / tiles[best];
-    if (used < tile[0] * tile[1] / LEAST_USED || global > RT_DEV_MOST_ITEMS)
+    if (used < tile[0] * tile[1] / LEAST_USED || global > RT_DEV_MOST_ITEMS ||
+        ctx->facts[RT_MAX_GROUP_SIZE] < GROUP)
         return RT_REFUSED;
     rt_arg args[] = {RT_A_MATRICES(m)};
     return rt_launch(ctx, rt_builtin(ctx, m->elem, row + best), 1, &global, &local, 6, args);
