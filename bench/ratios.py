@@ -44,11 +44,15 @@ def name_of(row):
     return " ".join([row["program"], row["dataset"], row["mode"]])
 
 
+def short(t):
+    return f"{t:.0f}" if t >= 100 else f"{t:.1f}"
+
+
 def micro(row, side):
     t = time_of(row, side)
     if t is None:
         return "FAILED" if "error" in row.get(side, {}) else "-"
-    return f"{t:.0f}" if t >= 100 else f"{t:.1f}"
+    return short(t)
 
 
 def cells(row):

@@ -111,6 +111,52 @@ def same(n):
     return [real(0, n)]
 
 
+def heated(n, steps):
+    xs, ws = real(0, n), (real(n, n) + np.float32(0.5)) / np.float32(4)
+    for _ in range(steps):
+        xs[1:-1] = xs[1:-1] + ws[1:-1] * (xs[:-2] - 2 * xs[1:-1] + xs[2:])
+    return [xs]
+
+
+def soft_maxima(n, m):
+    xs = whole(n, m)
+    es = np.exp(xs - xs.max(axis=1, keepdims=True))
+    return [es / es.sum(axis=1, keepdims=True)]
+
+
+def column_sums(n, m):
+    return [whole(n, m).sum(axis=0)]
+
+
+def largest(n):
+    xs = whole(n)
+    return [xs.max(), xs.argmax()]
+
+
+def moments(n):
+    xs = whole(n)
+    mean = xs.sum() / n
+    return [mean.astype(np.float32), ((xs * xs).sum(dtype=np.float64) / n - mean * mean).astype(np.float32)]
+
+
+def solutions(n, m):
+    """Of the tridiagonal systems, by elimination; columns of all systems at once."""
+    lower, main, upper, right = (real(k * n * m, n, m).T for k in range(4))
+    main = main + np.float32(2)
+    result, ratio = np.empty((m, n), np.float32), np.empty((m, n), np.float32)
+    for i in range(m):
+        pivot = main[i] - (lower[i] * ratio[i - 1] if i else 0)
+        ratio[i] = upper[i] / pivot
+        result[i] = (right[i] - (lower[i] * result[i - 1] if i else 0)) / pivot
+    for i in reversed(range(m - 1)):
+        result[i] -= ratio[i] * result[i + 1]
+    return [result.T]
+
+
+def in_order(n):
+    return [np.sort(made(0, (n,), np.uint32, lambda x: x))]
+
+
 def every(n):
     """The bodies whose accelerations are checked: 64 of them."""
     return slice(None, None, max(1, n // 64))
@@ -148,13 +194,16 @@ class Case(NamedTuple):
     operations: Callable = lambda *sizes: 0
     sample: Callable = lambda *sizes: slice(None)  # of the results, that is compared
     tolerance: float = 1e-4  # relative; sums of positive and negative numbers lose more
+    asked: float = None  # microseconds on an H100 that are asked for
 
     def shape(self):
         return " x ".join(f"2^{d.bit_length() - 1}" if d >= 4096 and d & (d - 1) == 0 else str(d) for d in self.sizes)
 
     def scaled(self, scale):
         """With each size divided by 2^scale, but not below 16."""
-        return self._replace(sizes=tuple(max(min(d, 16), d >> scale) for d in self.sizes))
+        if not scale:
+            return self
+        return self._replace(sizes=tuple(max(min(d, 16), d >> scale) for d in self.sizes), asked=None)
 
 
 def out(results):
@@ -165,18 +214,38 @@ def matrices(b, n, m, p):
     return b * (n * m + m * p + n * p)
 
 
-def of_rows(name, entry, expected):
-    shapes = [(1 << 20, 16), (1 << 16, 256), (1 << 12, 4096), (1 << 8, 65536), (16, 1 << 20)]
-    return [Case(name, "rows", entry, "input", expected, lambda n, m, got: n * m + out(got), s) for s in shapes]
+ROWS = (1 << 20, 16), (1 << 16, 256), (1 << 12, 4096), (1 << 8, 65536), (16, 1 << 20)
 
 
-def of_products(name, *sizes):
-    return [Case(name, "product", "main", "input", product, lambda n, m, p, got: matrices(1, n, m, p), s,
-                 lambda n, m, p: 2 * n * m * p, tolerance=1e-2) for s in sizes]
+def of_rows(name, entry, expected, asked=None, shapes=ROWS):
+    return [Case(name, "rows", entry, "input", expected, lambda n, m, got: n * m + out(got), s, asked=asked)
+            for s in shapes]
 
 
-def of_array(name, program, entry, maker, expected, *sizes):
-    return [Case(name, program, entry, maker, expected, lambda *a: int(np.prod(a[:-1])) + out(a[-1]), s) for s in sizes]
+def of_products(name, *sizes, teraflops=None, asked=None):
+    operations = lambda n, m, p: 2 * n * m * p
+    return [Case(name, "product", "main", "input", product, lambda n, m, p, got: matrices(1, n, m, p), s, operations,
+                 tolerance=1e-2, asked=operations(*s) / teraflops / 1e6 if teraflops else asked) for s in sizes]
+
+
+def of_array(name, program, entry, maker, expected, *sizes, asked=None, **more):
+    """`asked` is of the first of the sizes."""
+    return [Case(name, program, entry, maker, expected, lambda *a: int(np.prod(a[:-1])) + out(a[-1]), s,
+                 asked=None if k else asked, **more) for k, s in enumerate(sizes)]
+
+
+def of_bodies(n, asked=None):
+    return Case("n-body", "nbody", "main", "input", accelerations, lambda n, got: 7 * n, (n,), lambda n: 20 * n * n,
+                every, 1e-2, asked)
+
+
+def of_sort(name, entry):
+    """What must move is each key in and out once; a pass for some of the bits moves that again."""
+    return Case(name, "sort", entry, "input", in_order, lambda n, got: 2 * n, (1 << 24,), tolerance=0, asked=5000)
+
+
+# Twice what the prototypes of the series take.
+FIGURE_2 = [2 * t for t in (93, 50, 29, 11.7, 9.4, 9.9, 10.8, 11.1, 10.6, 6.8, 5.3)]
 
 
 def of_keys(name, maker, expected, *sizes):
@@ -193,22 +262,33 @@ CEILINGS = [
 CASES = [
     *CEILINGS,
     *of_array("map", "map", "main", "input", incremented, (1 << 26,)),
-    *of_array("sum", "sum", "main", "input", total, (1 << 28,), (1 << 24,), (1 << 20,)),
-    *of_array("scan", "scan", "main", "input", prefixes, (1 << 28,), (1 << 24,), (1 << 20,)),
-    *of_array("filter", "filter", "main", "input", positive, (1 << 26,), (1 << 24,), (1 << 20,)),
-    *of_rows("row sums", "sums", row_sums),
-    *of_rows("row scans", "scans", row_prefixes),
-    *of_rows("transposition", "transposed", transposed),
+    *of_array("sum", "sum", "main", "input", total, (1 << 28,), (1 << 24,), (1 << 20,), asked=400),
+    *of_array("largest", "numbers", "largest", "input", largest, (1 << 26,)),
+    *of_array("mean and variance", "numbers", "moments", "input", moments, (1 << 26,)),
+    *of_array("scan", "scan", "main", "input", prefixes, (1 << 28,), (1 << 24,), (1 << 20,), asked=850),
+    *of_array("filter", "filter", "main", "input", positive, (1 << 26,), (1 << 24,), (1 << 20,), asked=350),
+    of_sort("radix sort", "main"),
+    of_sort("radix sort in blocks", "blocks"),
+    *of_rows("row sums", "sums", row_sums, 35),
+    *of_rows("row scans", "scans", row_prefixes, 60),
+    *of_rows("softmax", "softmax", soft_maxima, shapes=ROWS[1:4]),
+    *of_rows("column sums", "column_sums", column_sums, shapes=ROWS[::2]),
+    *of_rows("transposition", "transposed", transposed, 60),
+    Case("tridag", "tridag", "main", "input", solutions, lambda n, m, got: 5 * n * m, (65536, 256), asked=150),
     *of_keys("histogram", "spread_keys", spread_counts, (1 << 24, 64), (1 << 24, 1 << 20)),
     *of_keys("one hot bin", "hot_keys", hot_counts, (1 << 24, 1024)),
-    *of_products("product", (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024)),
+    *of_products("product", (4096, 4096, 4096), (4095, 4095, 4095), teraflops=42),
+    *of_products("product", (2048, 2048, 2048), teraflops=38),
+    *of_products("product", (1024, 1024, 1024), teraflops=30),
+    *(case for n, asked in enumerate(FIGURE_2)
+      for case in of_products("figure 2", (1 << n, 1 << 25 - 2 * n, 1 << n), asked=asked)),
     *of_products("tall product", (32, 1 << 15, 32)),
     *of_products("flat product", (1024, 32, 1024)),
     Case("batched product", "product", "batched", "batched_input", batched_product,
          lambda b, n, m, p, got: matrices(b, n, m, p), (256, 128, 128, 128), lambda b, n, m, p: 2 * b * n * m * p,
          tolerance=1e-2),
     *of_array("stencil, 3 points", "stencil", "line", "line_input", line_means, (1 << 26,)),
-    *of_array("stencil, 5 points", "stencil", "plane", "plane_input", plane_means, (8192, 8192)),
-    Case("n-body", "nbody", "main", "input", accelerations, lambda n, got: 7 * n, (1 << 16,), lambda n: 20 * n * n,
-         every, 1e-2),
+    *of_array("stencil, 5 points", "stencil", "plane", "plane_input", plane_means, (8192, 8192), asked=230),
+    Case("rotations", "stencil", "rotated", "rotated_input", heated, lambda n, steps, got: 3 * n * steps, (1 << 24, 16)),
+    of_bodies(1000), of_bodies(10_000), of_bodies(100_000, 20 * 100_000**2 / 30e6),
 ]

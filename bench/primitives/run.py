@@ -9,7 +9,7 @@ second, and how near that is to what the device can do. Checks every result.
 Programs make their own inputs on the device (input.sf). Where each FOLDER has a PROGRAM.tuning, it is measured as well.
 Bytes are those that must move, operations those of the plain algorithm; both rates are NEW's. % is that of the time in
 which the device could do it: the ceilings are the best copy or map and the best chains of multiply-adds of the run,
-unless given. What is in the JSON file is kept.
+unless given; "asked" are the microseconds that a row should take on an H100. What is in the JSON file is kept.
 """
 import argparse
 import os
@@ -94,7 +94,7 @@ def measure_program(a, program, cases, rows, place):
                 continue
             got, facts = measure(a, case, fleet, place)
             for mode in modes:
-                rows.add({"program": key[0], "dataset": key[1], "mode": mode, **facts} |
+                rows.add({"program": key[0], "dataset": key[1], "mode": mode, "asked": case.asked, **facts} |
                          {side: got[side, mode] for side in a.sides})
             print(".", end="", flush=True)
     return left
@@ -135,12 +135,18 @@ def line(row, side, top):
     return [f"{row['bytes'] / 1e6:.1f}", rate("bytes"), rate("operations"), f"{100 * share:.0f}" if share else "-"]
 
 
+def asked(row):
+    """The microseconds that are asked for."""
+    return ratios.short(row["asked"]) if row.get("asked") else ""
+
+
 def table(a, rows):
     top, last = ceilings(a, rows), list(a.sides)[-1]
     both = len(a.sides) == 2
-    header = ["primitive", "shape", "mode", *(ratios.HEADER if both else ["us"]), "MB", "GB/s", "GFLOP/s", "%"]
+    header = ["primitive", "shape", "mode", *(ratios.HEADER if both else ["us"]), "asked", "MB", "GB/s", "GFLOP/s", "%"]
     lines = [[row["program"], row["dataset"], row["mode"],
-              *(ratios.cells(row) if both else [ratios.micro(row, last)]), *line(row, last, top)] for row in rows]
+              *(ratios.cells(row) if both else [ratios.micro(row, last)]), asked(row), *line(row, last, top)]
+             for row in rows]
     ends = ", ".join(f"{top[what] / 1e3:.0f} {unit}" for what, unit in (("bytes", "GB/s"), ("operations", "GFLOP/s"))
                      if top[what])
     return f"{ratios.grid(header, lines)}\n\nceilings: {ends}\n{ratios.summary(rows)}"
