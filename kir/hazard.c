@@ -710,7 +710,7 @@ static void walk_meet(Hazard *h, const KStm *s, uint8_t *p)
 {
     if (!kuniform_flow(h->uniform, s))
         wrong(h, s, "not all work-items of a group come here together");
-    if (s->fence & 1u << KS_LOCAL)
+    if (kstm_fence(s) & 1u << KS_LOCAL)
         pending_clear(h, p);
 }
 
@@ -720,7 +720,7 @@ static void walk_stm(Hazard *h, const KStm *s, uint8_t *p)
         access(h, s, p);
     else if (s->kind == KST_SET)
         pending_swap(h, s, p);
-    else if (s->kind == KST_BARRIER)
+    else if (s->kind == KST_BARRIER || s->kind == KST_GRID_BARRIER)
         walk_meet(h, s, p);
     else if (s->kind == KST_IF)
         walk_if(h, s, p);

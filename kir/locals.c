@@ -94,8 +94,7 @@ static bool touch(void *env, KStm *s)
 
 static bool meets(const KStm *s)
 {
-    return s->kind == KST_BARRIER || kblock_has(&s->body[0], KST_BARRIER) ||
-           kblock_has(&s->body[1], KST_BARRIER);
+    return kstm_fence(s) || kblock_meets(&s->body[0]) || kblock_meets(&s->body[1]);
 }
 
 static void find_units(Locals *l, const KBlock *b)
@@ -183,8 +182,8 @@ static void forwards(Locals *l, const KBlock *b, Set pending)
             set_join(l, pending, u->read);
             set_join(l, pending, u->written);
             leave(l, s, pending, true);
-        } else if (s->kind == KST_BARRIER) {
-            if (s->fence & 1u << KS_LOCAL)
+        } else if (kstm_fence(s)) {
+            if (kstm_fence(s) & 1u << KS_LOCAL)
                 memset(pending, 0, sizeof *pending * (size_t)l->words);
         } else if (s->kind == KST_WORK) {
             Set left = set_new(l);
@@ -212,7 +211,7 @@ static void backwards(Locals *l, const KBlock *b, Set needed)
         } else if (s->kind == KST_WORK) {
             ptrmap_put(l->exits, s, set_copy(l, needed));
             backwards(l, &s->body[0], needed);
-        } else if (s->kind != KST_BARRIER) {
+        } else if (!kstm_fence(s)) {
             walk_inside(l, s, needed, backwards);
         }
     }

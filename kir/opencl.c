@@ -3,6 +3,7 @@
 #include "kir/kir.h"
 
 #include "base/intern.h"
+#include "kir/walk.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -518,6 +519,12 @@ static void barrier_text(Out *o, const KStm *s)
                local && global ? " | " : "", global ? "CLK_GLOBAL_MEM_FENCE" : "");
 }
 
+static void grid_barrier_text(Out *o, const KStm *s)
+{
+    declare_text(o, s->var);
+    out_puts(o, " = mf_meet_grid(failure, launch, &mf_met);\n");
+}
+
 static void line_text(Out *o, const KStm *s)
 {
     switch (s->kind) {
@@ -554,6 +561,7 @@ static void line_text(Out *o, const KStm *s)
     case KST_WORK: work_text(o, s); return;
     case KST_LEAVE: out_printf(o, "goto %s;\n", s->target->label); return;
     case KST_BARRIER: barrier_text(o, s); return;
+    case KST_GRID_BARRIER: grid_barrier_text(o, s); return;
     case KST_FAIL: fail_text(o, s); return;
     case KST_HEAP: heap_text(o, s); return;
     case KST_SHUFFLE:
@@ -629,6 +637,8 @@ void kir_opencl(Out *o, const KFun *f)
     o->indent++;
     for (int i = 0; i < f->params.n; i++)
         elements_of_text(o, &f->params.at[i]);
+    if (kblock_has(&f->body, KST_GRID_BARRIER))
+        out_puts(o, "__local int mf_met;\n");
     for (int i = 0; i < f->body.n; i++)
         line_text(o, f->body.at[i]);
     o->indent--;

@@ -68,13 +68,14 @@ KFun *kir_specialize(Arena *a, const KFun *f, const KTarget *t)
     kblock_rewrite(kb_more(a, own), &own->body, &r);
     /* Where work-items of a group run one after the other, a kernel in which they would have to meet
      * is launched with groups of one. */
-    s.single = !(t->traits & 1u << KID_TEAMS) && kblock_has(&own->body, KST_BARRIER);
+    s.single = !(t->traits & 1u << KID_TEAMS) && kblock_meets(&own->body);
     if (s.single) {
         kblock_map_exps(a, &own->body, answer, &s);
         kblock_rewrite(kb_more(a, own), &own->body, &r);
     }
     own->vector_bytes = t->vector_bytes;
     own->alone = !(t->traits & 1u << KID_TEAMS);
-    own->may_fail = kblock_has(&own->body, KST_FAIL);
+    /* Where the groups wait for each other in vain that is a failure, too. */
+    own->may_fail = kblock_has(&own->body, KST_FAIL) || kblock_has(&own->body, KST_GRID_BARRIER);
     return own;
 }

@@ -97,6 +97,13 @@ bool kstm_writes(const KStm *s)
            s->kind == KST_CAS;
 }
 
+unsigned kstm_fence(const KStm *s)
+{
+    if (s->kind == KST_GRID_BARRIER)
+        return 1u << KS_LOCAL | 1u << KS_GLOBAL;
+    return s->kind == KST_BARRIER ? s->fence : 0;
+}
+
 bool kstm_turns(const KStm *loop)
 {
     if (loop->kind == KST_WHILE)
@@ -170,6 +177,11 @@ bool kblock_has(const KBlock *b, KStmKind kind)
     return any(b, test_kind, &kind);
 }
 
+bool kblock_meets(const KBlock *b)
+{
+    return kblock_has(b, KST_BARRIER) || kblock_has(b, KST_GRID_BARRIER);
+}
+
 bool kblock_ends_by_leaving(const KBlock *b)
 {
     return b->n > 0 && vec_last(b)->kind == KST_LEAVE;
@@ -184,7 +196,8 @@ static void find_failed_before(void *found, const KExp *x)
 static bool test_failures(const KStm *s, const void *nothing)
 {
     (void)nothing;
-    bool found = s->kind == KST_FAIL || s->kind == KST_FAILING || s->kind == KST_HEAP;
+    bool found = s->kind == KST_FAIL || s->kind == KST_FAILING || s->kind == KST_HEAP ||
+                 s->kind == KST_GRID_BARRIER;
     kstm_visit_exps(s, find_failed_before, &found);
     return found;
 }

@@ -38,6 +38,9 @@ bool kstm_sets(const KStm *s, const KVar *v);
 /* Is memory that a buffer names read, written by it? */
 bool kstm_reads(const KStm *s);
 bool kstm_writes(const KStm *s);
+/* The spaces (set of 1u << KSpace) whose accesses it orders as a place where all work-items of a group
+ * meet; 0: it is no such place. */
+unsigned kstm_fence(const KStm *s);
 /* Is the body of a loop surely entered where the loop is? */
 bool kstm_turns(const KStm *loop);
 /* How many elements from its position on a statement on a buffer is about. */
@@ -51,6 +54,7 @@ bool kbuf_overlap(const KBuf *x, const KBuf *y);
 bool kblock_uses(const KBlock *b, const KVar *v);
 bool kblock_sets(const KBlock *b, const KVar *v);
 bool kblock_has(const KBlock *b, KStmKind kind);
+bool kblock_meets(const KBlock *b); /* a barrier, of a group or of the grid */
 /* Is what follows the block only reached by those that do not come to its end? */
 bool kblock_ends_by_leaving(const KBlock *b);
 /* Does it record failures or ask for them, or take memory from the heap, which may fail? */

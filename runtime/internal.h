@@ -76,12 +76,14 @@ typedef struct {
     int kernel;
 } rt_pending;
 
-/* What prelude.cl declares as mf_failure. */
+/* What prelude.cl declares as mf_failure; RT_UNMET: MF_UNMET. */
+enum { RT_UNMET = -2 };
 typedef struct {
     int32_t site, launch;
     int64_t args[8];
     uint32_t heap_need;
     int32_t heap_launch;
+    uint32_t met;
 } rt_failure;
 
 struct rt_ctx {

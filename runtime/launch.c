@@ -44,6 +44,11 @@ RT_API int rt_answer_failure(rt_ctx *ctx)
     if (!ctx->asked)
         return RT_OK;
     ctx->asked = ctx->unchecked = false;
+    if (f->site == RT_UNMET) {
+        rt_failure_reset(ctx);
+        return rt_error_set(ctx, "the work-groups of a kernel waited for each other in vain: this device does "
+                                 "not run as many at once as it should");
+    }
     if (f->site < 0)
         return RT_OK;
     for (int i = 0; i < 8; i++)

@@ -39,6 +39,7 @@ typedef struct {
     long args[8];
     uint heap_need;  /* the largest chunk that a work-item lacked, see mf_heap_alloc; 0: none */
     int heap_launch; /* the launch in which that was */
+    uint met;        /* groups at a barrier over the grid, see mf_meet_groups */
 } mf_failure;
 
 /* Records a failure of this launch at a site of the program, with up to 8 numbers for its message; only
@@ -93,6 +94,74 @@ static inline long mf_heap_alloc(__global mf_failure *failure, int launch, long 
     atomic_max((volatile __global uint *)&failure->heap_need, units < 0xffffffffL ? (uint)units : 0xffffffffu);
     atomic_xchg((volatile __global int *)&failure->heap_launch, launch);
     return -1;
+}
+
+/* --- Barriers over the grid ---
+ *
+ * Only in launches of no more groups than the device runs at once, and only where those make progress
+ * beside each other (rt_groups_at_once). One group meets itself on any device.
+ *
+ * MF_LOOK reads what other groups write, MF_FENCE orders what is before it and after it in global memory
+ * for the whole device. NVIDIA's compute units have caches for plain loads that nobody keeps up to date:
+ * membar.gl, which waits until earlier stores can be seen everywhere, also throws out what the cache of its
+ * compute unit holds, so that one work-item's serves the group, before and after barriers of which the rest
+ * reads and writes. mem_fence is a matter of one work-item there, and of its group at best. */
+#if defined(__NV_CL_C_VERSION)
+#define MF_LOOK(place) (*(place))
+#define MF_FENCE()     __asm__ volatile("membar.gl;" ::: "memory")
+#elif defined(__opencl_c_atomic_scope_device) && defined(__opencl_c_atomic_order_seq_cst)
+#define MF_LOOK(place) atomic_or(place, 0)
+#define MF_FENCE()     atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, memory_scope_device)
+#else
+#define MF_LOOK(place) atomic_or(place, 0)
+#define MF_FENCE()     mem_fence(CLK_GLOBAL_MEM_FENCE)
+#endif
+
+#define MF_UNMET         (-2)        /* site: groups waited for others in vain */
+#define MF_MET_TURN      0x80000000u /* of mf_failure.met: another value as soon as all groups are there */
+#define MF_MET_FAILED(t) ((t) ? 0x40000000u : 0x20000000u) /* ... one of them failed on the way here */
+#define MF_MET_NEVER     0x10000000u                       /* ... one has given up waiting */
+#define MF_MOST_LOOKS    (1 << 26)                         /* before it does: tens of seconds */
+
+/* A group comes to a barrier over the grid; done by one work-item for it. Has anything failed by now, here
+ * or in another group? All groups hear the same.
+ *
+ * Each group adds 1, but the first so much more that all of them together change the highest bit and leave
+ * the others as they were: whatever the number of groups, the next barrier finds its counter ready, in the
+ * next launch, too. A group that is late may look after others have gone on, and failed since; so failures on
+ * the way to a barrier, and to the next one, have different bits. These stay until the host resets them. */
+static inline int mf_meet_groups(__global mf_failure *failure, int launch)
+{
+    volatile __global int *site = (volatile __global int *)&failure->site;
+    volatile __global uint *met = (volatile __global uint *)&failure->met;
+    const bool first = get_group_id(0) + get_group_id(1) + get_group_id(2) == 0;
+    const uint groups = (uint)(get_num_groups(0) * get_num_groups(1) * get_num_groups(2));
+    const bool failed = MF_LOOK(site) != -1;
+    MF_FENCE();
+    if (failed)
+        atomic_or(met, MF_MET_FAILED(MF_LOOK(met) & MF_MET_TURN));
+    const uint before = atomic_add(met, first ? MF_MET_TURN - (groups - 1) : 1u);
+    uint now = MF_LOOK(met);
+    for (int i = 0; i < MF_MOST_LOOKS && !((before ^ now) & MF_MET_TURN) && !(now & MF_MET_NEVER); i++)
+        now = MF_LOOK(met);
+    if (!((before ^ now) & MF_MET_TURN)) {
+        if (atomic_cmpxchg(site, -1, MF_UNMET) == -1)
+            failure->launch = launch;
+        atomic_or(met, MF_MET_NEVER);
+        return 1;
+    }
+    MF_FENCE();
+    return (now & (MF_MET_FAILED(before & MF_MET_TURN) | MF_MET_NEVER)) != 0;
+}
+
+/* All work-items of the grid meet, and hear whether anything has failed by now. */
+static inline bool mf_meet_grid(__global mf_failure *failure, int launch, __local int *answer)
+{
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (get_local_id(0) + get_local_id(1) + get_local_id(2) == 0)
+        *answer = mf_meet_groups(failure, launch);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    return *answer != 0;
 }
 
 /* Quotient of non-negative numbers: 32-bit division, which is several times faster, where it is enough. */

@@ -30,7 +30,7 @@ static inline bool td_has_access(const KBlock *b)
 
 static inline bool td_waits(const KStm *s)
 {
-    return kblock_has(&s->body[0], KST_BARRIER) || kblock_has(&s->body[1], KST_BARRIER);
+    return kblock_meets(&s->body[0]) || kblock_meets(&s->body[1]);
 }
 
 /* idle: on some way here there was no access since a barrier. Loops turn at least once; of a choice
@@ -42,6 +42,8 @@ static inline bool td_idle(Idle *d, const KBlock *b, bool idle)
         if (s->kind == KST_BARRIER) {
             if (idle && !d->second)
                 d->second = s;
+            idle = true;
+        } else if (s->kind == KST_GRID_BARRIER) { /* stays, whatever there is */
             idle = true;
         } else if (s->kind == KST_LEAVE) {
             if (idle)
