@@ -102,8 +102,7 @@ void kg_close_shared(KGen *kg)
     kb_end(kg->kb);
 }
 
-/* flat = q * width + r: q is returned, r goes to *r. */
-static const KExp *split(KGen *kg, const KExp *flat, const KExp *width, const KExp **r)
+const KExp *kg_split(KGen *kg, const KExp *flat, const KExp *width, const KExp **r)
 {
     const KExp *q = kb_let(kg->kb, "q", kg_quot(kg, flat, width));
     *r = kg_sub(kg, flat, kg_mul(kg, q, width));
@@ -117,7 +116,7 @@ void kg_loops_open_shared(KGen *kg, Type t, const Sx **ix)
         total = sx_mul(kg->cx, total, kg_sx(kg, t.dims[k]));
     const KExp *rest = kg_open_shared(kg, kg_at(kg, total), true), *r;
     for (int k = t.rank - 1; k > 0; k--) {
-        rest = split(kg, rest, kg_atom(kg, t.dims[k]), &r);
+        rest = kg_split(kg, rest, kg_atom(kg, t.dims[k]), &r);
         ix[k] = kg_sx_of(kg, kb_let(kg->kb, "c", r));
     }
     if (t.rank > 0)
@@ -199,7 +198,7 @@ void kg_unflatten(KGen *kg, const KExp *flat, Var *const *idx, const Atom *width
 {
     const KExp *rest = flat, *r;
     for (int k = n - 1; k > 0; k--) {
-        rest = split(kg, rest, kg_atom(kg, widths[k]), &r);
+        rest = kg_split(kg, rest, kg_atom(kg, widths[k]), &r);
         kg_let(kg, idx[k], r);
     }
     if (n > 0)

@@ -187,6 +187,8 @@ void kg_close_shared(KGen *kg);
 void kg_store(KGen *kg, const KLoc *dst, Type t, Atom v);
 /* Binds x (scalar: declared and loaded; array: a view) to row i of arr. */
 void kg_bind_row(KGen *kg, const Var *x, Atom arr, const Sx *i);
+/* flat = q * width + r: q is returned, r goes to *r. */
+const KExp *kg_split(KGen *kg, const KExp *flat, const KExp *width, const KExp **r);
 /* The flat number's indices in a shape: declares them by the given variables, outermost first. */
 void kg_unflatten(KGen *kg, const KExp *flat, Var *const *idx, const Atom *widths, int n);
 void kg_meet(KGen *kg);
@@ -343,6 +345,17 @@ const KExp *nest_total(KGen *kg, const Sx *n);
 /* Opens the loop over the n (host) elements, one a thread; returns the number. */
 const KExp *nest_open(KGen *kg, const Sx *n);
 void nest_close(KGen *kg);
+/* The same with a strip a thread, if the nest has two dimensions or more: a few elements below each
+ * other (consecutive in the last dimension but one) where there is plenty to do and work-items should be
+ * beside each other. Their loads are on their way at the same time, and indices are computed once. */
+typedef struct {
+    const Sx *n;      /* strips */
+    const Sx *height; /* elements of one */
+    const Sx *rows;   /* of strips, in the last two dimensions */
+} Strips;
+Strips nest_strips(KGen *kg, const Nest *nest);
+/* Opens a loop over the elements of strip number `flat`, with the nest's indices bound; kb_end. */
+void nest_bind_strip(KGen *kg, const Nest *nest, const Strips *s, const KExp *flat);
 /* Finishes and launches the kernel of such a loop, which the caller has closed. */
 void nest_finish(KGen *kg, const Sx *n);
 bool op_is_comm(const Exp *seg);

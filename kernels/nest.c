@@ -121,6 +121,46 @@ void nest_close(KGen *kg)
     kb_end(kg->kb);
 }
 
+/* --- One thread a strip -------------------------------------------------------------------- */
+
+Strips nest_strips(KGen *kg, const Nest *nest)
+{
+    Ctx *cx = kg->cx;
+    const Sx *most = sx_const(cx, ELEMS_A_THREAD), *one = sx_const(cx, 1);
+    const Sx *plenty = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_const(cx, PLENTY));
+    const Sx *elems = nest_size(cx, nest, 0, nest->n);
+    const Sx *groups = sx_op(cx, SX_DIV, elems, sx_size(cx, SIZE_GROUP_SIZE));
+    const Sx *height = sx_op(cx, SX_MIN, sx_op(cx, SX_DIV, groups, plenty), most);
+    height = sx_op(cx, SX_MAX, one, sx_mul(cx, height, sx_size(cx, SIZE_COALESCES)));
+    Strips s = {.height = pb_let(kg->pb, "height", height)};
+    const NestDim *down = &nest->at[nest->n - 2], *along = &nest->at[nest->n - 1];
+    s.rows = pb_let(kg->pb, "rows", sx_op(cx, SX_CEILDIV, sx_atom(cx, down->width), s.height));
+    const Sx *plane = sx_mul(cx, s.rows, sx_atom(cx, along->width));
+    s.n = pb_let(kg->pb, "strips", sx_mul(cx, nest_size(cx, nest, 0, nest->n - 2), plane));
+    return s;
+}
+
+void nest_bind_strip(KGen *kg, const Nest *nest, const Strips *s, const KExp *flat)
+{
+    KBuild *b = kg->kb;
+    int outer = nest->n - 2;
+    const NestDim *down = &nest->at[outer], *along = &nest->at[outer + 1];
+    const KExp *r, *q = kg_split(kg, flat, kg_atom(kg, along->width), &r);
+    const KExp *column = kb_let(b, "column", r), *strip = q;
+    if (outer > 0) {
+        q = kg_split(kg, q, kg_host(kg, s->rows), &r);
+        strip = kb_let(b, "strip", r);
+        nest_bind_range(kg, nest, 0, outer, q);
+    }
+    const KExp *height = kg_host(kg, s->height);
+    const KExp *from = kb_let(b, "from", kg_mul(kg, strip, height));
+    const KExp *to = kg_min(kg, kg_add(kg, from, height), kg_atom(kg, down->width));
+    const KExp *i = kb_for(b, "i", from, to, kg_int(kg, 1));
+    kg_loop_unroll(kg, ELEMS_A_THREAD);
+    nest_bind_dim(kg, down, i);
+    nest_bind_dim(kg, along, column);
+}
+
 /* Where there is plenty to do a thread takes several elements one after the other, which costs less
  * than as many threads. */
 static const Sx *enough_groups(KGen *kg, const Sx *n)

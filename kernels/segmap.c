@@ -1,6 +1,7 @@
 /* segmap^1 without level-0 constructs: one thread an element, the innermost dimension fastest. Also
  * what is left of sequential array code at the host level, as kernels of one work-item. */
 #include "kernels/kernel.h"
+#include "kernels/segments.h"
 
 /* Level-0 constructs inside are executed by the thread. */
 static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
@@ -16,10 +17,17 @@ static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     if (body_has_seg(e->seg.body))
         kg_irregular(kg, true,
                      "not shared by a work-group: arrays that it would share have no bound");
-    const Sx *n = nest_size(cx, nest, 0, depth);
+    bool in_strips = depth > 1 && seg_is_straight(b);
+    Strips strips = {.n = nest_size(cx, nest, 0, depth)};
+    if (in_strips)
+        strips = nest_strips(kg, nest);
     const Sx **ix = NEWN(cx->perm, const Sx *, depth);
     nest_indices(kg, nest, depth, ix);
-    nest_bind(kg, nest, depth, nest_open(kg, n));
+    const KExp *flat = nest_open(kg, strips.n);
+    if (in_strips)
+        nest_bind_strip(kg, nest, &strips, flat);
+    else
+        nest_bind(kg, nest, depth, flat);
     WorkMark m = kg_work_begin(kg);
     KLoc *rows = NEWN(cx->perm, KLoc, s->pat.n);
     for (int j = 0; j < s->pat.n; j++) {
@@ -31,8 +39,10 @@ static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     for (int j = 0; j < s->pat.n; j++)
         kg_store(kg, &rows[j], atom_type(b->res.at[j]), b->res.at[j]);
     kg_work_end(kg, m);
+    if (in_strips)
+        kb_end(kg->kb);
     nest_close(kg);
-    nest_finish(kg, n);
+    nest_finish(kg, strips.n);
 }
 
 static void segmap_threads_or_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
