@@ -590,7 +590,15 @@ static bool points_to_vectors(const KFormal *p)
     return p->kind == KP_LOCAL && p->buf->align > prim_type_bytes[p->buf->elem];
 }
 
-static void formal_text(Out *o, const KFormal *p)
+/* OpenCL's restrict promises that the memory is reached by this name alone as long as the kernel runs, and
+ * compilers take that for a promise that no barrier changes what is there. Between barriers of the
+ * grid other groups do. */
+static bool is_restrict(const KFun *f, const KBuf *b)
+{
+    return b->no_alias && (b->read_only || !kblock_has(&f->body, KST_GRID_BARRIER));
+}
+
+static void formal_text(Out *o, const KFun *f, const KFormal *p)
 {
     switch (p->kind) {
     case KP_FAILURE: out_puts(o, "__global mf_failure *failure, int launch"); return;
@@ -604,7 +612,7 @@ static void formal_text(Out *o, const KFormal *p)
             return;
         }
         out_printf(o, "%s%s%s *%s%s", p->buf->read_only ? "const " : "", space_word(p->buf->space),
-                   ctype_c(p->buf->elem), p->buf->no_alias ? "restrict " : "", p->buf->name);
+                   ctype_c(p->buf->elem), is_restrict(f, p->buf) ? "restrict " : "", p->buf->name);
         return;
     case KP_SCALAR:
         ktype_text(o, p->var->type);
@@ -631,7 +639,7 @@ void kir_opencl(Out *o, const KFun *f)
     out_printf(o, "\n__kernel void %s(", f->name);
     for (int i = 0; i < f->params.n; i++) {
         out_puts(o, i ? (i % 4 == 0 ? ",\n        " : ", ") : "");
-        formal_text(o, &f->params.at[i]);
+        formal_text(o, f, &f->params.at[i]);
     }
     out_puts(o, ")\n{\n");
     o->indent++;
