@@ -58,7 +58,7 @@ static void emit_literal_lines(Out *o, const char *text)
 }
 
 /* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, "p.sf:1:2", "", true, true,
- *  false, {narrow_segmap_main_0, NULL}}, */
+ *  false, {narrow_segmap_main_0, NULL}, false}, */
 static void emit_row(Emit *em, const Kernel *k, const Sources *s)
 {
     Out *o = em->o;
@@ -70,7 +70,7 @@ static void emit_row(Emit *em, const Kernel *k, const Sources *s)
                k->fixed_group ? "true" : "false");
     for (int t = 0; t < N_KTARGETS; t++)
         out_printf(o, "%s%s", t ? ", " : "", narrow_name(em->cx, k, t));
-    out_puts(o, "}},\n");
+    out_printf(o, "}, %s},\n", k->meets ? "true" : "false");
 }
 
 static void emit_sources(Emit *em, const Kernel *k, const Sources *s)

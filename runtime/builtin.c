@@ -15,7 +15,7 @@
      false,                                                                                        \
      false,                                                                                        \
      fixed,                                                                                        \
-     {NULL}},
+     {NULL}, false},
 #define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
 #define RT_B_TILE(elem, size, idx, rows, cols, vec)                                                \
     RT_B_KERNEL("mf_transpose_tiled", elem, size,                                                  \

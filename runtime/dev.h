@@ -41,6 +41,7 @@ typedef struct {
     int64_t max_group;    /* work-items of a group */
     int64_t memory;       /* bytes */
     int64_t local_memory; /* bytes that a group may use */
+    bool groups_wait;     /* work-groups that run at once all make progress */
     bool has_f64;
     bool own_cache;       /* the driver caches kernels, and getting a binary costs a build */
     bool costly_programs; /* a program costs far more than its kernels, which are built at the

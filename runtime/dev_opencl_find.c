@@ -41,6 +41,9 @@ static void rt_cl_describe(rt_dev_info *i, cl_platform_id p, cl_device_id d)
     i->max_group = rt_cl_MAX_WORK_GROUP_SIZE(d);
     i->memory = rt_cl_GLOBAL_MEM_SIZE(d);
     i->local_memory = rt_cl_LOCAL_MEM_SIZE(d);
+    /* OpenCL promises nothing. NVIDIA's groups stay where they are until they end, and warps take
+     * turns; PoCL and Oclgrind run one group after the other. */
+    i->groups_wait = strstr(i->platform_name, "NVIDIA") != NULL;
     i->has_f64 = rt_cl_DOUBLE_FP_CONFIG(d) != 0;
     /* A program of PoCL's or Oclgrind's costs a quarter of a second before its first kernel, and
      * they compile kernels when these are launched; other drivers compile all kernels of a program.

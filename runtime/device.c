@@ -98,6 +98,10 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
     const char *shape = getenv("MINIFUT_CODE");
     if (shape && *shape)
         ctx->is_cpu = strcmp(shape, "cpu") == 0;
+    /* "0", "1": whether groups may wait for others, on whatever device */
+    const char *wait = getenv("MINIFUT_GROUPS_WAIT");
+    if (wait && *wait)
+        ctx->device.groups_wait = strcmp(wait, "1") == 0;
     free(all);
     rt_set_facts(ctx, &ctx->device);
     return true;

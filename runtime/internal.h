@@ -188,6 +188,9 @@ RT_API int rt_failure_init(rt_ctx *ctx);
 RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
                           const int64_t *local, int n_args, const rt_arg *args, rt_mem *heap,
                           int64_t chunk);
+/* How many groups of `group` work-items and `local` bytes of local memory as arguments the device surely runs
+ * at once, so that they may wait for each other; 1 where they may not. The kernel is built. */
+RT_API int64_t rt_groups_at_once(const rt_ctx *ctx, const rt_kernel *k, int64_t group, int64_t local);
 /* Forgets all failures. */
 RT_API int rt_failure_reset(rt_ctx *ctx);
 

@@ -269,6 +269,20 @@ static int rt_prepare(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local
     return RT_REFUSED;
 }
 
+/* A compute unit has registers for the largest group that the driver allows, so for as many smaller ones as
+ * that has work-items, and the local memory that one group may have. */
+RT_API int64_t rt_groups_at_once(const rt_ctx *ctx, const rt_kernel *k, int64_t group, int64_t local)
+{
+    enum { MOST_OF_UNIT = 16 }; /* of NVIDIA's compute units, those that take the fewest */
+    int64_t bytes = k->own_local + local, n = k->max_group / group;
+    if (!ctx->device.groups_wait)
+        return 1;
+    if (bytes > 0 && ctx->device.local_memory / bytes < n)
+        n = ctx->device.local_memory / bytes;
+    n = n < 1 ? 1 : n < MOST_OF_UNIT ? n : MOST_OF_UNIT;
+    return n * ctx->device.units;
+}
+
 RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
                           const int64_t *local, int n_args, const rt_arg *args, rt_mem *heap,
                           int64_t chunk)
@@ -292,6 +306,10 @@ RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *gl
         if ((rc = rt_sync(ctx)))
             return rc;
         ctx->launch = 0;
+    }
+    if (def->meets) { /* of one dimension */
+        size_t at_once = (size_t)rt_groups_at_once(ctx, k, local[0], rt_local_bytes(n_args, args));
+        g[0] = g[0] / l[0] < at_once ? g[0] : at_once * l[0];
     }
     rc = rt_enqueue(ctx, k, n_dims, g, l, n_args, args, heap, chunk);
     if (rc == RT_OK && k->def->may_fail)

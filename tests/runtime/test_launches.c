@@ -19,9 +19,7 @@ enum { PLAIN, LOOKS, FAILS, HEAP };
 #define KERNEL(name, failure, may_fail)                                                            \
     {                                                                                              \
         name, {"", ""}, "t.sf:1:1", "", failure, may_fail, false,                                  \
-        {                                                                                          \
-            NULL                                                                                   \
-        }                                                                                          \
+        {NULL}, false                                                                              \
     }
 static const rt_kernel_def kernels[] = {KERNEL("plain", false, false), KERNEL("looks", true, false),
                                         KERNEL("fails", true, true), KERNEL("heap", true, false)};
@@ -110,6 +108,33 @@ static void test_numbers(rt_ctx *ctx, rt_mem *a)
     expect("numbers begin again", "clSetKernelArg", sets, 1);
     expect("numbers begin again", "clEnqueueReadBuffer", reads, 1);
     failed += ctx->launch != 1;
+}
+
+static void expect_groups(rt_ctx *ctx, const char *what, const rt_kernel *k, int64_t group, int64_t local,
+                          int64_t want)
+{
+    int64_t got = rt_groups_at_once(ctx, k, group, local);
+    passed += got == want;
+    failed += got != want;
+    if (got != want)
+        printf("FAIL launches: %s: %ld groups, not %ld\n", what, (long)got, (long)want);
+}
+
+static void test_groups_at_once(rt_ctx *ctx)
+{
+    const rt_dev_info before = ctx->device;
+    rt_kernel k = {.max_group = 896, .own_local = 100};
+    ctx->device.units = 10;
+    ctx->device.local_memory = 48 << 10;
+    ctx->device.groups_wait = false;
+    expect_groups(ctx, "none that may wait", &k, 256, 0, 1);
+    ctx->device.groups_wait = true;
+    expect_groups(ctx, "as registers allow", &k, 256, 0, 30);
+    expect_groups(ctx, "one of a unit", &k, 512, 0, 10);
+    expect_groups(ctx, "small ones", &k, 32, 0, 160);
+    expect_groups(ctx, "as local memory allows", &k, 256, 20000, 20);
+    expect_groups(ctx, "all local memory", &k, 256, (48 << 10) - 100, 10);
+    ctx->device = before;
 }
 
 static void test_waits(rt_ctx *ctx, rt_mem *a)
@@ -230,6 +255,7 @@ int main(void)
     test_arguments(ctx, a, b);
     test_handles(ctx);
     test_numbers(ctx, a);
+    test_groups_at_once(ctx);
     test_waits(ctx, a);
     test_scalars(ctx, a, b);
     test_memory(ctx);
