@@ -144,7 +144,7 @@ static Access access_of(Barriers *w, const KStm *s)
     if (!is_shared(w, s))
         return a;
     uint64_t bit = BIT(bit_of(w, s));
-    if ((s->kind == KST_ATOMIC || s->kind == KST_CAS) && s->buf->space == KS_GLOBAL)
+    if (kstm_tells(s))
         bit |= BIT(BIT_TELL);
     a.read = kstm_reads(s) ? bit : 0;
     a.written = kstm_writes(s) ? bit : 0;

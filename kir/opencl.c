@@ -392,6 +392,23 @@ static void race_text(Out *o, const KStm *s)
     out_puts(o, ");\n");
 }
 
+static void peek_text(Out *o, const KStm *s)
+{
+    declare_text(o, s->var);
+    out_printf(o, " = mf_peek_%s(&", prim_type_text[s->buf->elem]);
+    element_text(o, s);
+    out_puts(o, ");\n");
+}
+
+static void post_text(Out *o, const KStm *s)
+{
+    out_printf(o, "mf_post_%s(&", prim_type_text[s->buf->elem]);
+    element_text(o, s);
+    out_puts(o, ", ");
+    exp_text(o, s->x[1], P_SELECT);
+    out_puts(o, ");\n");
+}
+
 static void view_text(Out *o, const KStm *s)
 {
     const char *space = space_word(s->buf->space), *type = ctype_c(s->buf->elem);
@@ -540,6 +557,8 @@ static void line_text(Out *o, const KStm *s)
     case KST_LOAD: load_text(o, s); return;
     case KST_STORE: store_text(o, s); return;
     case KST_RACE: race_text(o, s); return;
+    case KST_PEEK: peek_text(o, s); return;
+    case KST_POST: post_text(o, s); return;
     case KST_ARRAY:
         out_printf(o, "%s %s[%lld];\n", ctype_c(s->buf->elem), s->buf->name,
                    (long long)s->buf->count);

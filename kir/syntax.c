@@ -22,6 +22,8 @@ const KSyntax ksyntax[N_KSYNTAX] = {
     ROW(ATOMIC, "V= @ op 1"),
     ROW(CAS, "V= @ from 1 to 2"),
     ROW(RACE, "@ = 1"),
+    ROW(PEEK, "V = @"),
+    ROW(POST, "@ = 1"),
     ROW(FOR, "V from 0 to 1 by unroll {"),
     ROW(WHILE, "0 {"),
     ROW(IF, "0 { else"),

@@ -158,6 +158,7 @@ static void find_stm(KUniform *u, const KStm *s)
     case KST_STORE: store(u, s); return;
     case KST_VIEW: view(u, s); return;
     case KST_FAILING: set_var(u, s->var, false); return;
+    case KST_PEEK:
     case KST_ATOMIC:
     case KST_CAS:
         if (s->var)
@@ -176,6 +177,7 @@ static void find_stm(KUniform *u, const KStm *s)
     case KST_ARRAY:
     case KST_FRESH:
     case KST_RACE:
+    case KST_POST:
     case KST_BARRIER:
     case KST_GRID_BARRIER: /* what it finds is the same for the grid */
     case KST_FAIL:

@@ -67,6 +67,8 @@ static bool is_passable(const KStm *s)
     case KST_ATOMIC:
     case KST_CAS:
     case KST_RACE:
+    case KST_PEEK:
+    case KST_POST:
     case KST_FOR:
     case KST_WHILE:
     case KST_IF:

@@ -88,13 +88,21 @@ bool kstm_sets(const KStm *s, const KVar *v)
 
 bool kstm_reads(const KStm *s)
 {
-    return s->kind == KST_LOAD || s->kind == KST_ATOMIC || s->kind == KST_CAS;
+    return s->kind == KST_LOAD || s->kind == KST_PEEK || s->kind == KST_ATOMIC ||
+           s->kind == KST_CAS;
 }
 
 bool kstm_writes(const KStm *s)
 {
-    return s->kind == KST_STORE || s->kind == KST_RACE || s->kind == KST_ATOMIC ||
-           s->kind == KST_CAS;
+    return s->kind == KST_STORE || s->kind == KST_POST || s->kind == KST_RACE ||
+           s->kind == KST_ATOMIC || s->kind == KST_CAS;
+}
+
+bool kstm_tells(const KStm *s)
+{
+    bool tells = s->kind == KST_ATOMIC || s->kind == KST_CAS || s->kind == KST_PEEK ||
+                 s->kind == KST_POST;
+    return tells && s->buf->space == KS_GLOBAL;
 }
 
 unsigned kstm_fence(const KStm *s)

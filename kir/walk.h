@@ -41,6 +41,8 @@ bool kstm_writes(const KStm *s);
 /* The spaces (set of 1u << KSpace) whose accesses it orders as a place where all work-items of a group
  * meet; 0: it is no such place. */
 unsigned kstm_fence(const KStm *s);
+/* Does it tell other groups something, or see what they tell? */
+bool kstm_tells(const KStm *s);
 /* Is the body of a loop surely entered where the loop is? */
 bool kstm_turns(const KStm *loop);
 /* How many elements from its position on a statement on a buffer is about. */

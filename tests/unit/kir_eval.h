@@ -291,7 +291,7 @@ static inline void ev_access(Ev *ev, const KStm *s)
 {
     int64_t i = ev_scalar(ev, s->x[0]).i;
     PrimType t = s->buf->elem;
-    bool load = s->kind == KST_LOAD, atomic = s->kind == KST_ATOMIC || s->kind == KST_CAS;
+    bool load = s->kind == KST_LOAD || s->kind == KST_PEEK, atomic = s->kind == KST_ATOMIC || s->kind == KST_CAS;
     EvCell x = load ? (EvCell){0} : ev_exp(ev, s->x[1]), old = {0};
     int lanes = load ? s->var->type.lanes : s->x[1]->type.lanes;
     unsigned char *p = ev_place(ev, s->buf, i, lanes, !load, atomic || s->kind == KST_RACE);
@@ -339,6 +339,8 @@ static inline void ev_stm(Ev *ev, EvItem *it, KStm *s)
     case KST_LOAD:
     case KST_STORE:
     case KST_RACE:
+    case KST_PEEK:
+    case KST_POST:
     case KST_ATOMIC:
     case KST_CAS: ev_access(ev, s); return;
     case KST_ARRAY: ev_add(ev, s->buf, s->buf->count); return;
