@@ -136,7 +136,10 @@ static const char *byte_offset(Fn *f, const Sx *elems, PrimType t)
 static void emit_alloc(Fn *f, const HostOp *op)
 {
     call_begin(f);
-    out_printf(f->o, "rt_alloc_at(ctx, &%s, %s, \"%s\", %d)", mem_c(f, op->mem), size_c(f, op->sx),
+    if (op->board)
+        out_printf(f->o, "rt_board(ctx, &%s, %s, %d)", mem_c(f, op->mem), size_c(f, op->sx), op->site);
+    else
+        out_printf(f->o, "rt_alloc_at(ctx, &%s, %s, \"%s\", %d)", mem_c(f, op->mem), size_c(f, op->sx),
                op->mem->name, op->site);
     call_end(f);
 }

@@ -66,7 +66,7 @@ typedef VEC(HostOp *) HostOps;
 
 typedef enum {
     H_COMMENT, /* text */
-    H_ALLOC,   /* mem := fresh block of sx bytes */
+    H_ALLOC,   /* mem := fresh block of sx bytes, or the board (`board`), which has as many */
     H_RELEASE, /* mem: this name's reference is given back (block dies if it was the last) */
     H_ALIAS,   /* mem := mem2 (takes a reference; gives the old one back) */
     H_EXP,     /* var := exp (scalar IR expression: prim, conv, atom, suff) */
@@ -118,6 +118,7 @@ struct HostOp {
     Fits fits;            /* H_IF: then_ is taken only if all fit */
     bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
     int site;             /* H_ASSERT, H_ALLOC: index in Plan.sites */
+    bool board;           /* H_ALLOC: see rt_board */
     const KExp *cond;     /* H_ASSERT */
     KExps numbers;        /* H_ASSERT: message arguments, i64 */
     Atoms elems;          /* H_LITERAL */

@@ -43,6 +43,7 @@ typedef struct {
     int64_t local_memory; /* bytes that a group may use */
     bool groups_wait;     /* work-groups that run at once all make progress */
     bool has_f64;
+    bool tells; /* groups that run go on beside each other, and see words of 64 bits that others write */
     bool own_cache;       /* the driver caches kernels, and getting a binary costs a build */
     bool costly_programs; /* a program costs far more than its kernels, which are built at the
                              launch */

@@ -17,12 +17,24 @@ enum { RT_MAX_PLATFORMS = 32, RT_MAX_DEVICES = 64 /* of a platform */ };
         return (int64_t)v;                                                                         \
     }
 RT_CL_NUMBER(cl_device_type, TYPE, 0)
+RT_CL_NUMBER(cl_uint, VENDOR_ID, 0)
 RT_CL_NUMBER(cl_uint, MAX_COMPUTE_UNITS, 1)
 RT_CL_NUMBER(cl_uint, MAX_CLOCK_FREQUENCY, 1)
 RT_CL_NUMBER(size_t, MAX_WORK_GROUP_SIZE, 1)
 RT_CL_NUMBER(cl_ulong, GLOBAL_MEM_SIZE, 0)
 RT_CL_NUMBER(cl_ulong, LOCAL_MEM_SIZE, 0)
 RT_CL_NUMBER(cl_device_fp_config, DOUBLE_FP_CONFIG, 0)
+
+/* What OpenCL leaves open: NVIDIA's groups never stop for others once they run, and on a CPU each has a
+ * thread of the system. */
+static bool rt_cl_tells(cl_device_id d, rt_rank rank)
+{
+    enum { NVIDIA = 0x10de };
+    char extensions[8192] = "";
+    clGetDeviceInfo(d, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
+    bool goes_on = rank.cpu || rt_cl_VENDOR_ID(d) == NVIDIA;
+    return goes_on && strstr(extensions, "cl_khr_int64_base_atomics");
+}
 
 static void rt_cl_describe(rt_dev_info *i, cl_platform_id p, cl_device_id d)
 {
@@ -45,6 +57,7 @@ static void rt_cl_describe(rt_dev_info *i, cl_platform_id p, cl_device_id d)
      * turns; PoCL and Oclgrind run one group after the other. */
     i->groups_wait = strstr(i->platform_name, "NVIDIA") != NULL;
     i->has_f64 = rt_cl_DOUBLE_FP_CONFIG(d) != 0;
+    i->tells = rt_cl_tells(d, i->rank);
     /* A program of PoCL's or Oclgrind's costs a quarter of a second before its first kernel, and
      * they compile kernels when these are launched; other drivers compile all kernels of a program.
      */

@@ -116,6 +116,8 @@ struct rt_ctx {
     rt_failure found_failure;
 
     rt_mem *blocks, *free_blocks;
+    rt_mem *board;        /* see rt_board */
+    int64_t board_given;  /* since it was cleared */
     int64_t live_bytes, free_bytes, peak_bytes; /* peak of both together */
     int64_t n_allocs, n_reused;
     rt_window window;

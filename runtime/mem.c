@@ -127,6 +127,27 @@ RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *nam
     return rt_fail_with(ctx, site, why);
 }
 
+/* Words of earlier launches tell theirs by a number of 31 bits, which comes again in the end. */
+enum { RT_BOARD_FRESH = 1 << 30, RT_BOARD_LEAST = 1 << 16 };
+
+RT_API int rt_board(rt_ctx *ctx, rt_mem **out, int64_t bytes, int site)
+{
+    static const int64_t none = 0;
+    enum { WORD = sizeof none };
+    bool grows = !ctx->board || ctx->board->size < bytes;
+    if (grows && rt_alloc_at(ctx, &ctx->board, bytes < RT_BOARD_LEAST ? RT_BOARD_LEAST : bytes,
+                             "board", site))
+        return RT_ERR;
+    if (grows || ctx->board_given == RT_BOARD_FRESH) {
+        ctx->board_given = 0;
+        if (rt_fill(ctx, ctx->board, 0, ctx->board->size / WORD, WORD, &none))
+            return RT_ERR;
+    }
+    ctx->board_given++;
+    rt_set(ctx, out, ctx->board);
+    return RT_OK;
+}
+
 RT_API rt_mem *rt_ref(rt_mem *m)
 {
     if (m)

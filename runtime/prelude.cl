@@ -17,10 +17,12 @@
 #define MF_ATOMIC64 1
 #define mf_atom_add atom_add
 #define mf_atom_cmpxchg atom_cmpxchg
+#define mf_atom_xchg atom_xchg
 #else
 #define MF_ATOMIC64 0
 #define mf_atom_add(place, x) (0) /* in branches that are never taken */
 #define mf_atom_cmpxchg(place, old, new) (0)
+#define mf_atom_xchg(place, x) (0)
 #endif
 
 /* Work-items write different numbers into one word of local memory, and any of them may stay. A plain store
@@ -29,6 +31,20 @@
 #define MF_WRITE_ANY(place, number) atomic_xchg(&(place), number)
 #else
 #define MF_WRITE_ANY(place, number) ((place) = (number))
+#endif
+
+/* Words in global memory by which the groups of a launch tell each other something while they run: written
+ * and read whole, past the caches of compute units. */
+#ifdef MF_RACES
+#define mf_peek_u32(place)    atomic_add((volatile __global uint *)(place), 0)
+#define mf_peek_u64(place)    mf_atom_add((volatile __global ulong *)(place), 0)
+#define mf_post_u32(place, x) ((void)atomic_xchg((volatile __global uint *)(place), x))
+#define mf_post_u64(place, x) ((void)mf_atom_xchg((volatile __global ulong *)(place), x))
+#else
+#define mf_peek_u32(place)    (*(volatile __global uint *)(place))
+#define mf_peek_u64(place)    (*(volatile __global ulong *)(place))
+#define mf_post_u32(place, x) (*(volatile __global uint *)(place) = (x))
+#define mf_post_u64(place, x) (*(volatile __global ulong *)(place) = (x))
 #endif
 
 /* The first failure since the host looked. site < 0: none. `launch` is the number of the launch that

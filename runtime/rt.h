@@ -332,6 +332,10 @@ RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
 RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name);
 /* The same, with the place of the site in the message. */
 RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name, int site);
+/* The board: a block of the context's that was 0 at first and that no array lies in, so that groups of a
+ * kernel may count on it when they tell each other something (kernels/board.h). All launches share it, one
+ * after the other, and leave it as the next one needs it. */
+RT_API int rt_board(rt_ctx *ctx, rt_mem **out, int64_t bytes, int site);
 /* One more reference; returns m (which may be NULL). */
 RT_API rt_mem *rt_ref(rt_mem *m);
 /* Gives up *m's reference (none if NULL) and sets *m to NULL. The last one hands the block to the
