@@ -7,7 +7,7 @@
  *   C = 1, P = L   a group a segment
  *   C = 1, P < L   several segments a group
  *   C = 1, P = 1   a thread a segment
- * There is no communication between groups of one launch, and every barrier is passed by all
+ * There is no communication between groups of one launch (but in segback.c), and every barrier is passed by all
  * threads of a group the same number of times. On a CPU P is always 1 and there are no barriers:
  * the work-items of a group run one after the other there anyway. Short segments are packed into
  * tiles of work-groups instead (segpack.c). */
@@ -146,6 +146,10 @@ typedef struct {
 void stages_begin(Stages *st, int n, const Sx *const *bytes);
 /* ... and for one chunk a segment, with the results in `final`. */
 void stages_end(Stages *st, Mem *const *final);
+
+/* Launches the scan of segments of several chunks in one pass over the elements, and opens the branch (pb_end)
+ * for where the device cannot do that; false, with nothing done, for scans that never are (segback.c). */
+bool segscan_back(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs);
 
 /* The construct, with operators on scalars, by chunks of its segments. */
 KernelMaker segred_chunks;  /* segred.c */

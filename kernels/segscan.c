@@ -361,6 +361,7 @@ void segscan_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     for (int j = 0; j < n; j++)
         none[j] = outs[j].mem; /* any block: not read when there is one chunk a segment */
     pb_if_more(pb, sg.chunks, 1);
+    bool back = segscan_back(pb, s, &sg, outs);
     for (int j = 0; j < n; j++)
         sums[j] =
             pb_alloc(pb, "partial",
@@ -372,6 +373,8 @@ void segscan_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     Stage mid = scan_partials(pb, e, &sg2, sums);
     stage_launch(&mid, &sg2, NULL);
     launch_scan(pb, &seq, &tiled, &sg, sums);
+    if (back)
+        pb_end(pb);
     pb_else(pb);
     launch_scan(pb, &seq, &tiled, &sg, none);
     pb_end(pb);
