@@ -80,6 +80,7 @@ static void by_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker)
     const ArrLoc *outs = result_locs(pb, s);
     HostOps ops = {0};
     PlanBuild piece = pb_piece(pb, &ops);
+    piece.work = work_of(pb, s, outs);
     maker(&piece, s, outs);
     pb_splice(pb, &piece);
     for (int j = 0; j < s->pat.n; j++) {

@@ -492,6 +492,8 @@ void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups)
             p.mem = outs[j++];
         vec_push(kg->cx->perm, &op.args, p);
     }
+    if (kg->pb->work)
+        work_launch(kg->pb->work, &op);
     pb_op(kg->pb, op);
 }
 

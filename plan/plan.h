@@ -112,6 +112,7 @@ struct HostOp {
     KParams args; /* like kernel->params, with the arguments of this launch */
     int n_launch_dims;
     const Sx *groups[3], *local[3];
+    const Sx *bytes, *operations; /* that it must move and compute (work.c); for profiles; NULL: not known */
     /* branch and loop */
     LoopKind loop_kind;
     HostOps then_, else_; /* H_LOOP: then_ is the body */

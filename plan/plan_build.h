@@ -11,6 +11,7 @@
 
 typedef struct Ranges Ranges; /* ir/ranges.h */
 typedef struct OpenBranch OpenBranch;
+typedef struct Work Work;
 
 typedef struct {
     Ctx *cx;
@@ -25,6 +26,7 @@ typedef struct {
     HostOps *ops;         /* where operations are appended */
     VarMap *guards;       /* bool variable -> the SUFF expression that it was bound to */
     OpenBranch *branch;   /* the innermost branch that pb_if_more opened */
+    Work *work;           /* of the construct at work; NULL: it is not counted */
 } PlanBuild;
 
 /* A builder of a piece of the plan at the place where `around` is; `ops` takes its operations. */
@@ -54,5 +56,12 @@ void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than);
 void pb_if_fits(PlanBuild *pb, Fit fit);
 void pb_else(PlanBuild *pb);
 void pb_end(PlanBuild *pb);
+
+/* --- work.c: what launches must do, for profiles ------------------------------------------- */
+
+/* What the statement, a construct, reads and computes; outs: where its results lie. */
+Work *work_of(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
+/* Sets launch->bytes and ->operations: what the kernel does of that. */
+void work_launch(Work *w, HostOp *launch);
 
 #endif

@@ -60,6 +60,8 @@ static void visit_op(const SxVisitor *v, const HostOp *op)
         visit_sx(v, op->groups[d]);
         visit_sx(v, op->local[d]);
     }
+    visit_sx(v, op->bytes);
+    visit_sx(v, op->operations);
     for (int i = 0; i < op->fits.n; i++) {
         visit_sx(v, op->fits.at[i].group_size);
         visit_sx(v, op->fits.at[i].local_bytes);

@@ -36,6 +36,8 @@ static void print_launch(Out *o, const HostOp *op)
         print_arg(o, &op->args.at[i]);
         first = false;
     }
+    if (op->bytes)
+        out_printf(o, " -- %s bytes, %s operations", sx_c(op->bytes), sx_c(op->operations));
 }
 
 static void print_ops(Out *o, const HostOps *ops);

@@ -74,8 +74,10 @@ static int rt_builtin(const rt_ctx *ctx, int elem, int row)
     return ctx->prog->n_kernels + group * RT_B_ROWS + row;
 }
 
-/* Launches a kernel that strides over n items with as many work-items as fill the device. */
-static int rt_launch_over(rt_ctx *ctx, int kernel, int64_t n, int n_args, const rt_arg *args)
+/* Launches a kernel that strides over n items with as many work-items as fill the device, and moves
+ * so many bytes. */
+static int rt_launch_over(rt_ctx *ctx, int kernel, int64_t n, int64_t bytes, int n_args,
+                          const rt_arg *args)
 {
     int64_t local = ctx->is_cpu ? 64 : 256, max = ctx->facts[RT_MAX_GROUP_SIZE];
     int64_t most = ctx->facts[RT_COMPUTE_UNITS] * (ctx->is_cpu ? 4 : 64);
@@ -87,6 +89,8 @@ static int rt_launch_over(rt_ctx *ctx, int kernel, int64_t n, int n_args, const 
         rc = rt_launch(ctx, kernel, 1, &global, &local, n_args, args);
         local /= 4;
     } while (rc == RT_REFUSED && local >= 1);
+    if (rc == RT_OK)
+        rt_work(ctx, kernel, bytes, 0);
     return rc == RT_REFUSED ? RT_ERR : rc;
 }
 
@@ -106,7 +110,8 @@ RT_API int rt_fill(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int ele
     if (count <= 0)
         return RT_OK;
     rt_arg args[] = {RT_A_MEM(dst), RT_A_I64(off), RT_A_I64(count), rt_scalar_arg(elem, value)};
-    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_FILL), count, 4, args);
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_FILL), count, count * elem, 4,
+                          args);
 }
 
 RT_API int rt_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem, int64_t start,
@@ -116,7 +121,8 @@ RT_API int rt_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int ele
         return RT_OK;
     rt_arg args[] = {RT_A_MEM(dst), RT_A_I64(off), RT_A_I64(count), RT_A_I64(start),
                      RT_A_I64(step)};
-    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_IOTA), count, 5, args);
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_IOTA), count, count * elem, 5,
+                          args);
 }
 
 /* --- Transposition --- */
@@ -139,6 +145,16 @@ static int64_t rt_tiles_of(const rt_matrices *m, int64_t rows, int64_t cols)
     return (m->rows + rows - 1) / rows * ((m->cols + cols - 1) / cols) * m->batch;
 }
 
+static int rt_launch_tiles(rt_ctx *ctx, const rt_matrices *m, int row, int64_t global,
+                           int64_t local, int n_args, const rt_arg *args)
+{
+    int kernel = rt_builtin(ctx, m->elem, row);
+    int rc = rt_launch(ctx, kernel, 1, &global, &local, n_args, args);
+    if (rc == RT_OK)
+        rt_work(ctx, kernel, 2 * m->batch * m->rows * m->cols * m->elem, 0);
+    return rc;
+}
+
 /* Of the tiles with as many elements, the one that leaves the least of itself empty. RT_REFUSED
  * where that is most of it, and where its groups or local memory do not fit. */
 static int rt_transpose_tiled(rt_ctx *ctx, const rt_matrices *m)
@@ -159,7 +175,7 @@ static int rt_transpose_tiled(rt_ctx *ctx, const rt_matrices *m)
         ctx->facts[RT_MAX_GROUP_SIZE] < GROUP)
         return RT_REFUSED;
     rt_arg args[] = {RT_A_MATRICES(m)};
-    return rt_launch(ctx, rt_builtin(ctx, m->elem, row + best), 1, &global, &local, 6, args);
+    return rt_launch_tiles(ctx, m, row + best, global, local, 6, args);
 }
 
 /* For CPUs. */
@@ -169,7 +185,7 @@ static int rt_transpose_cpu(rt_ctx *ctx, const rt_matrices *m)
     int64_t tiles = rt_tiles_of(m, TILE, TILE), most = ctx->facts[RT_COMPUTE_UNITS] * 16;
     int64_t local = 1, global = tiles < most ? tiles : most;
     rt_arg args[] = {RT_A_MATRICES(m), RT_A_I64(tiles)};
-    return rt_launch(ctx, rt_builtin(ctx, m->elem, RT_B_CPU), 1, &global, &local, 7, args);
+    return rt_launch_tiles(ctx, m, RT_B_CPU, global, local, 7, args);
 }
 
 RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
@@ -191,7 +207,8 @@ RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, 
             return rc;
     }
     rt_arg args[] = {RT_A_MATRICES(&m), RT_A_I64(n)};
-    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_PLAIN + !m.small), n, 7, args);
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_PLAIN + !m.small), n, 2 * n * elem, 7,
+                          args);
 }
 
 /* --- Strided copies --- */
@@ -294,5 +311,5 @@ RT_API int rt_copy_strided(rt_ctx *ctx, int elem, int rank, const int64_t *shape
     }
     int row = rt_dims_small(dims, rank, n) ? RT_B_STRIDED : RT_B_STRIDED_LONG;
     return rt_launch_over(ctx, rt_builtin(ctx, elem, row + (rank <= 4 ? rank - 1 : 4)), n,
-                          5 + 3 * MOST, args);
+                          2 * n * elem, 5 + 3 * MOST, args);
 }

@@ -40,6 +40,7 @@ typedef struct {
     int n_set;
     rt_arg_state *set;         /* its arguments as they are */
     int64_t runs, nanoseconds; /* profile */
+    double bytes, operations;  /* ... that it must move and compute, see rt_work */
 } rt_kernel;
 
 /* What surrounds the last scalar that was read, as it was when the device had seen so many changes:
@@ -129,6 +130,7 @@ struct rt_ctx {
     int n_pending, cap_pending;
     rt_pending *pending;
     int64_t transfer_runs[RT_N_PROF], transfer_ns[RT_N_PROF];
+    double transfer_bytes[RT_N_PROF];
 };
 
 /* --- context.c --- */
@@ -220,6 +222,8 @@ RT_API void rt_profile_collect(rt_ctx *ctx);
 RT_API void rt_profile_reset(rt_ctx *ctx);
 /* The table of -P. */
 RT_API void rt_profile_table(rt_ctx *ctx, FILE *f);
+/* What ran, a line each: "RUNS NANOSECONDS BYTES OPERATIONS NAME<tab>PROVENANCE". */
+RT_API void rt_profile_lines(rt_ctx *ctx, FILE *f);
 /* One line of JSON: memory, events (kernels), comparisons of the last call. */
 RT_API void rt_report_json(rt_ctx *ctx, FILE *f);
 

@@ -198,10 +198,13 @@ static int rt_check_range(rt_ctx *ctx, const rt_mem *m, int64_t off, int64_t byt
                         off, off + bytes, m ? m->name : "(none)", m ? m->size : 0);
 }
 
-/* rt_dev_check for a transfer that may have left an event behind. */
-static int rt_transferred(rt_ctx *ctx, rt_dev_error err, rt_dev_event **event, const rt_mem *m)
+/* rt_dev_check for a transfer of so many bytes that may have left an event behind. */
+static int rt_transferred(rt_ctx *ctx, int transfer, int64_t bytes, rt_dev_error err,
+                          rt_dev_event **event, const rt_mem *m)
 {
-    if (err.status != RT_DEV_OK && event)
+    if (err.status == RT_DEV_OK)
+        rt_work(ctx, ctx->n_kernels + transfer, bytes, 0);
+    else if (event)
         ctx->n_pending--;
     return rt_dev_check(ctx, err, m->name);
 }
@@ -215,7 +218,7 @@ RT_API int rt_copy(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64
         return RT_ERR;
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_COPY);
     rt_dev_error err = rt_dev_copy(ctx->dev, dst->buf, dst_off, src->buf, src_off, bytes, event);
-    return rt_transferred(ctx, err, event, dst);
+    return rt_transferred(ctx, RT_PROF_COPY, 2 * bytes, err, event, dst);
 }
 
 RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, const void *src)
@@ -226,7 +229,7 @@ RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, co
         return RT_ERR;
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
     rt_dev_error err = rt_dev_write(ctx->dev, dst->buf, dst_off, bytes, src, event);
-    return rt_transferred(ctx, err, event, dst);
+    return rt_transferred(ctx, RT_PROF_WRITE, bytes, err, event, dst);
 }
 
 RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, void *dst)
@@ -237,7 +240,7 @@ RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, voi
         return RT_ERR;
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
     rt_dev_error err = rt_dev_read(ctx->dev, src->buf, src_off, bytes, dst, true, event);
-    if (rt_transferred(ctx, err, event, src))
+    if (rt_transferred(ctx, RT_PROF_READ, bytes, err, event, src))
         return RT_ERR;
     return rt_answer_failure(ctx);
 }
@@ -282,5 +285,5 @@ RT_API int rt_write_scalar(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int size, 
         return rt_fill(ctx, dst, dst_off / size, 1, size, src);
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
     rt_dev_error err = rt_dev_fill(ctx->dev, dst->buf, dst_off, size, src, event);
-    return rt_transferred(ctx, err, event, dst);
+    return rt_transferred(ctx, RT_PROF_WRITE, size, err, event, dst);
 }

@@ -24,6 +24,19 @@ RT_API rt_dev_event **rt_profile_event(rt_ctx *ctx, int kernel)
     return &p->event;
 }
 
+RT_API void rt_work(rt_ctx *ctx, int kernel, int64_t bytes, int64_t operations)
+{
+    int transfer = kernel - ctx->n_kernels;
+    if (!ctx->profiling)
+        return;
+    if (transfer >= 0) {
+        ctx->transfer_bytes[transfer] += (double)bytes;
+        return;
+    }
+    ctx->kernels[kernel].bytes += (double)bytes;
+    ctx->kernels[kernel].operations += (double)operations;
+}
+
 RT_API void rt_profile_collect(rt_ctx *ctx)
 {
     if (ctx->n_pending == 0)
@@ -47,16 +60,22 @@ RT_API void rt_profile_collect(rt_ctx *ctx)
 RT_API void rt_profile_reset(rt_ctx *ctx)
 {
     rt_profile_collect(ctx);
-    for (int i = 0; i < ctx->n_kernels; i++)
-        ctx->kernels[i].runs = ctx->kernels[i].nanoseconds = 0;
+    for (int i = 0; i < ctx->n_kernels; i++) {
+        rt_kernel *k = &ctx->kernels[i];
+        k->runs = k->nanoseconds = 0;
+        k->bytes = k->operations = 0;
+    }
     memset(ctx->transfer_runs, 0, sizeof ctx->transfer_runs);
     memset(ctx->transfer_ns, 0, sizeof ctx->transfer_ns);
+    for (int i = 0; i < RT_N_PROF; i++)
+        ctx->transfer_bytes[i] = 0;
 }
 
 /* A row of the report. */
 typedef struct {
     const char *name, *prov;
     int64_t runs, ns;
+    double bytes, operations;
 } rt_row;
 
 static int rt_row_order(const void *a, const void *b)
@@ -75,16 +94,26 @@ static rt_row *rt_rows(rt_ctx *ctx, int *n, int64_t *total)
     for (int i = 0; i < ctx->n_kernels; i++) {
         const rt_kernel *k = &ctx->kernels[i];
         if (k->runs > 0)
-            rows[(*n)++] = (rt_row){k->def->name, k->def->prov, k->runs, k->nanoseconds};
+            rows[(*n)++] = (rt_row){k->def->name,   k->def->prov, k->runs,
+                                    k->nanoseconds, k->bytes,     k->operations};
     }
     for (int i = 0; i < RT_N_PROF; i++)
         if (ctx->transfer_runs[i] > 0)
-            rows[(*n)++] =
-                (rt_row){rt_transfer_names[i], "", ctx->transfer_runs[i], ctx->transfer_ns[i]};
+            rows[(*n)++] = (rt_row){rt_transfer_names[i], "", ctx->transfer_runs[i],
+                                    ctx->transfer_ns[i], ctx->transfer_bytes[i], 0};
     for (int i = 0; i < *n; i++)
         *total += rows[i].ns;
     qsort(rows, (size_t)*n, sizeof *rows, rt_row_order);
     return rows;
+}
+
+/* What a nanosecond did, as a column. */
+static void rt_rate(FILE *f, double work, int64_t ns)
+{
+    if (work > 0 && ns > 0)
+        fprintf(f, "  %8.1f", work / (double)ns);
+    else
+        fprintf(f, "  %8s", "-");
 }
 
 RT_API void rt_profile_table(rt_ctx *ctx, FILE *f)
@@ -97,18 +126,32 @@ RT_API void rt_profile_table(rt_ctx *ctx, FILE *f)
         wide = a > wide ? a : wide;
         prov = b > prov ? b : prov;
     }
-    fprintf(f, "%-*s  %-*s  %8s  %12s  %12s  %6s\n", wide, "kernel", prov, "provenance", "runs",
-            "total us", "mean us", "share");
+    fprintf(f, "%-*s  %-*s  %8s  %12s  %12s  %6s  %8s  %8s\n", wide, "kernel", prov, "provenance",
+            "runs", "total us", "mean us", "share", "GB/s", "GFLOP/s");
     for (int i = 0; i < n; i++) {
         double us = 1e-3 * (double)rows[i].ns;
-        fprintf(f, "%-*s  %-*s  %8" PRId64 "  %12.1f  %12.1f  %5.1f%%\n", wide, rows[i].name, prov,
+        fprintf(f, "%-*s  %-*s  %8" PRId64 "  %12.1f  %12.1f  %5.1f%%", wide, rows[i].name, prov,
                 rows[i].prov, rows[i].runs, us, us / (double)rows[i].runs,
                 total > 0 ? 100.0 * (double)rows[i].ns / (double)total : 0.0);
+        rt_rate(f, rows[i].bytes, rows[i].ns);
+        rt_rate(f, rows[i].operations, rows[i].ns);
+        putc('\n', f);
     }
     fprintf(f,
             "total %.1f us; peak device memory %" PRId64 " bytes, %" PRId64
             " blocks allocated, %" PRId64 " reused\n",
             1e-3 * (double)total, ctx->peak_bytes, ctx->n_allocs, ctx->n_reused);
+    free(rows);
+}
+
+RT_API void rt_profile_lines(rt_ctx *ctx, FILE *f)
+{
+    int n;
+    int64_t total;
+    rt_row *rows = rt_rows(ctx, &n, &total);
+    for (int i = 0; i < n; i++)
+        fprintf(f, "%" PRId64 " %" PRId64 " %.0f %.0f %s\t%s\n", rows[i].runs, rows[i].ns,
+                rows[i].bytes, rows[i].operations, rows[i].name, rows[i].prov);
     free(rows);
 }
 
@@ -139,8 +182,8 @@ RT_API void rt_report_json(rt_ctx *ctx, FILE *f)
         rt_json_string(f, rows[i].name);
         fprintf(f, ", \"provenance\": ");
         rt_json_string(f, rows[i].prov);
-        fprintf(f, ", \"details\": \"\", \"runs\": %" PRId64 ", \"duration\": %.3f}", rows[i].runs,
-                1e-3 * (double)rows[i].ns);
+        fprintf(f, ", \"details\": \"\", \"runs\": %" PRId64 ", \"duration\": %.3f, \"bytes\": %.0f, \"operations\": %.0f}",
+                rows[i].runs, 1e-3 * (double)rows[i].ns, rows[i].bytes, rows[i].operations);
     }
     fprintf(f, "], \"comparisons\": [");
     for (int i = 0; i < ctx->n_comparisons; i++) {

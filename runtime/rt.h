@@ -320,6 +320,8 @@ struct rt_arg {
  * should be tried. Builds the kernel first if needed (from the disk cache, else by the driver). */
 RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
                      const int64_t *local, int n_args, const rt_arg *args);
+/* For profiles: what the launch just made has to move and compute, whatever its kernel does. */
+RT_API void rt_work(rt_ctx *ctx, int kernel, int64_t bytes, int64_t operations);
 
 /* ------------------------------------------------------------------------------------------------
  * Memory

@@ -417,6 +417,14 @@ static bool rt_cmd_report(rt_server *s, int n, char **w)
     return true;
 }
 
+/* Not of the protocol: for minifut bench. */
+static bool rt_cmd_profile(rt_server *s, int n, char **w)
+{
+    (void)n, (void)w;
+    rt_profile_lines(s->ctx, stdout);
+    return true;
+}
+
 static bool rt_cmd_pause(rt_server *s, int n, char **w)
 {
     (void)n, (void)w;
@@ -489,6 +497,7 @@ static const struct {
     {"output", rt_cmd_output, 1},
     {"clear", rt_cmd_clear, 0},
     {"report", rt_cmd_report, 0},
+    {"profile", rt_cmd_profile, 0},
     {"pause_profiling", rt_cmd_pause, 0},
     {"unpause_profiling", rt_cmd_unpause, 0},
     {"set_tuning_param", rt_cmd_set_param, 2},
