@@ -3,6 +3,7 @@
 #include "autotune/file.h"
 #include "autotune/measure.h"
 #include "autotune/options.h"
+#include "autotune/roofline.h"
 #include "autotune/talk.h"
 #include "base/diag.h"
 #include "base/out.h"
@@ -28,6 +29,9 @@ static const char help[] =
     "  -e, --entry-point E    entry point (default: main, or the only one)\n"
     "      --tuning FILE      default: prog.sf.tuning if it exists\n"
     "      --json FILE        results as JSON too\n"
+    "      --roofline         each kernel's bytes and operations beside what the device can do\n"
+    "      --gbs N            its gigabytes a second (default: measured)\n"
+    "      --gflops N         its operations a second, in 10^9 (default: measured)\n"
     "      --timeout S        seconds a run may take (default 600)\n"
     "      --tolerance T      relative difference allowed from NAME.out (default 0.002)\n"
     "      --skip-compilation the binary is up to date\n";
@@ -83,18 +87,46 @@ static const char *cell(Arena *a, const Measurement *m)
     return m->ok ? time_text(a, m->median) : m->wrong ? "WRONG" : "FAILS";
 }
 
+/* A table of kernels below the data set's line, under the settings that are in force. */
+static bool bench_roofline(Arena *a, Session *s, const Datasets *ds, int d, const ToolOptions *o,
+                           const Ceilings *c, Out *json)
+{
+    const char *wrong = roofline(a, s, d, o->session.timeout, c, json);
+    if (wrong)
+        fprintf(stderr, "minifut bench: %s: %s\n", ds->at[d].name, wrong);
+    return !wrong;
+}
+
+/* What the device can do, measured where it is not given; false after a message. */
+static bool read_ceilings(Arena *a, const ToolOptions *o, Ceilings *c, Out *json)
+{
+    *c = (Ceilings){o->gbs * 1e9, o->gflops * 1e9};
+    if (!o->roofline)
+        return true;
+    const char *wrong = ceilings_measure(a, &o->session, c);
+    if (wrong) {
+        fprintf(stderr, "minifut bench: ceilings: %s\n", wrong);
+        return false;
+    }
+    printf("ceilings: %.4g GB/s, %.4g GFLOP/s\n", c->bytes * 1e-9, c->operations * 1e-9);
+    out_printf(json, ", \"ceilings\": {\"gbs\": %g, \"gflops\": %g}", c->bytes * 1e-9,
+               c->operations * 1e-9);
+    return true;
+}
+
 static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o, Out *json)
 {
     const Forest *f = session_forest(s);
     int64_t *def = NEWN(a, int64_t, f->nodes.n), *tuned = NEWN(a, int64_t, f->nodes.n);
     bool has_tuning;
     int bad = 0;
-    if (!read_settings(a, s, o, def, tuned, &has_tuning))
+    Ceilings ceilings;
+    out_printf(json, "{\"program\": ");
+    out_quoted(json, o->source);
+    if (!read_settings(a, s, o, def, tuned, &has_tuning) || !read_ceilings(a, o, &ceilings, json))
         return EXIT_USER;
     printf("%-24s %12s %12s %9s  %s\n", "data set", "untuned", has_tuning ? "tuned" : "", "",
            "result");
-    out_printf(json, "{\"program\": ");
-    out_quoted(json, o->source);
     out_puts(json, ", \"datasets\": {");
     for (int d = 0; d < ds->n && !server_interrupted(); d++) {
         session_set(s, def);
@@ -127,6 +159,8 @@ static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions
             out_puts(json, ", ");
             json_measurement(json, "tuned", &t);
         }
+        if (o->roofline && fine)
+            bad += !bench_roofline(a, s, ds, d, o, &ceilings, json);
         out_puts(json, "}");
     }
     out_puts(json, "\n}}\n");

@@ -72,6 +72,9 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
                            {"--json", &o->json, NULL, NULL},
                            {"--timeout", NULL, &o->session.timeout, NULL},
                            {"--tolerance", NULL, &o->session.tolerance, NULL},
+                           {"--roofline", NULL, NULL, &o->roofline},
+                           {"--gbs", NULL, &o->gbs, NULL},
+                           {"--gflops", NULL, &o->gflops, NULL},
                            {"--skip-compilation", NULL, NULL, &o->skip_compile},
                            {"-q", NULL, NULL, &o->quiet},
                            {"--quiet", NULL, NULL, &o->quiet},
@@ -164,6 +167,7 @@ Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int
         return NULL;
     }
     o->session.program = program_binary(a, o->source);
+    o->session.profile = o->roofline;
     if (!o->skip_compile && (*code = compile_program(o->source, o->session.program, NULL)) != 0)
         return NULL;
     *code = EXIT_USER;

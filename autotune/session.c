@@ -288,6 +288,8 @@ static bool start(Session *s, const char **wrong)
         args[n++] = "-p";
         args[n++] = s->o.platform;
     }
+    if (s->o.profile)
+        args[n++] = "-P";
     args[n] = NULL;
     Out why = {0};
     s->server = server_start(s->o.program, s->o.forked, args, &why);
@@ -540,4 +542,53 @@ RunResult session_run(Session *s, int d, double limit, bool check)
     if ((res.why = send_settings(s)) || (res.why = load(s, d)))
         return res;
     return run_loaded(s, d, limit, check);
+}
+
+/* --- Profiles ------------------------------------------------------------------------------- */
+
+static void parse_profile(Session *s, int runs, Profile *p)
+{
+    char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        double launches, ns;
+        ProfileRow r;
+        int at = 0;
+        if (sscanf(line, "%lf %lf %lf %lf %n", &launches, &ns, &r.bytes, &r.operations, &at) != 4)
+            continue;
+        char *tab = strchr(line + at, '\t');
+        if (!tab)
+            continue;
+        *tab = '\0';
+        r.name = line + at;
+        r.place = tab + 1;
+        r.launches = launches / runs;
+        r.seconds = ns * 1e-9 / runs;
+        r.bytes /= runs;
+        r.operations /= runs;
+        vec_push(s->a, p, r);
+    }
+}
+
+const char *session_profile(Session *s, int d, double limit, Profile *p)
+{
+    enum { RUNS = 3 };
+    /* The first run builds kernels; and the inputs are there already when a run begins. */
+    if (ASK(s, "pause_profiling") != TALK_OK || ASK(s, "clear") != TALK_OK)
+        return "the program does not profile";
+    s->loaded = -1;
+    RunResult r = session_run(s, d, limit, false);
+    for (int i = 0; i < RUNS && r.ok; i++) {
+        if ((r.why = load(s, d)))
+            return r.why;
+        ASK(s, "unpause_profiling");
+        r = run_loaded(s, d, limit, false);
+        ASK(s, "pause_profiling");
+    }
+    if (!r.ok)
+        return r.why;
+    TalkStatus st = ASK(s, "profile");
+    if (st != TALK_OK)
+        return reason(s, st, "the profile");
+    parse_profile(s, RUNS, p);
+    return NULL;
 }

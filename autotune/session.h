@@ -14,6 +14,7 @@ typedef struct {
     bool forked;         /* it is a shared object, to run in a fork of this process */
     const char *entry;   /* NULL: "main", else the only one */
     const char *device, *platform;
+    bool profile;     /* for session_profile */
     double timeout;   /* seconds a call may take */
     double tolerance; /* relative, of floats when results are compared; 0: session_tolerance's */
 } SessionOptions;
@@ -60,5 +61,16 @@ const char *session_check(Session *s, int d);
 /* Runs the entry on data set d. With `check`, the result is compared with the data set's expected
  * output if there is one, else with the first checked result of that data set. */
 RunResult session_run(Session *s, int d, double limit, bool check);
+
+/* A kernel or transfer in a run of the entry: means over some runs. */
+typedef struct {
+    const char *name, *place; /* in the program, or what it is */
+    double launches, seconds;
+    double bytes, operations; /* that it must move and compute: docs/commands.md */
+} ProfileRow;
+typedef VEC(ProfileRow) Profile;
+
+/* Profiles runs on data set d. NULL, or what is wrong. */
+const char *session_profile(Session *s, int d, double limit, Profile *p);
 
 #endif

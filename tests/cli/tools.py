@@ -98,6 +98,101 @@ def bench_goes_on_after_a_broken_data_set(box):
     box.minifut("bench --skip-compilation matmul.sf d", USER, "a: d/a.in: ", out=r"^a +FAILS(.|\n)*^b .*right")
 
 
+# Entry points with what their kernels must move and compute, on the inputs: bytes, operations on floats.
+WORK = """
+-- ==
+-- entry: mapped
+-- input { [1f32, 2f32, 3f32] [4f32, 5f32, 6f32] }
+entry mapped [n] (xs: [n]f32) (ys: [n]f32): [n]f32 = map2 (\\x y -> f32.exp x * y + 1) xs ys
+-- ==
+-- entry: fused
+-- input { [1f32, 2f32, 3f32] }
+entry fused [n] (xs: [n]f32): f32 = f32.sum (map (\\x -> f32.fma x x 1) xs)
+-- ==
+-- entry: looped
+-- input { 7 [1f32, 2f32, 3f32] }
+entry looped [n] (k: i32) (xs: [n]f32): [n]f32 = map (\\x -> loop x for _i < k do f32.sqrt (x + 1)) xs
+-- ==
+-- entry: branched
+-- input { 7 [1f32, 2f32] }
+entry branched [n] (k: i32) (xs: [n]f32): [n]f32 =
+  map (\\x -> if x > 1 then loop x for _i < k do x * x + 1 else loop x for _i < k do x - 1) xs
+-- ==
+-- entry: while_looped
+-- input { [1f64, 2f64] }
+entry while_looped [n] (xs: [n]f64): [n]f64 = map (\\x -> loop x while x < 100 do x * 2 + 1) xs
+-- ==
+-- entry: gathered
+-- input { [1f32, 2f32, 3f32, 4f32, 5f32] [4i64, 0i64] }
+-- input { [1f32, 2f32] [1i64, 0i64, 1i64] }
+entry gathered [n] [k] (xs: [n]f32) (is: [k]i64): [k]f32 = map (\\i -> xs[i]) is
+-- ==
+-- entry: neighbours
+-- input { [1f32, 2f32, 3f32] }
+entry neighbours [n] (xs: [n]f32): [n]f32 =
+  tabulate n (\\i -> xs[i64.max 0 (i - 1)] + xs[i] + xs[i64.min (n - 1) (i + 1)])
+-- ==
+-- entry: product
+-- input { [[1f32, 2f32, 3f32], [4f32, 5f32, 6f32]] [[1f32], [2f32], [3f32]] }
+entry product [n][m][p] (xss: [n][m]f32) (yss: [m][p]f32): [n][p]f32 =
+  map (\\xs -> map (\\ys -> reduce (+) 0 (map2 (*) xs ys)) (transpose yss)) xss
+-- ==
+-- entry: counted
+-- input { [0i64, 2i64, 2i64, 9i64] }
+entry counted [n] (is: [n]i64): [3]i32 = hist (+) 0 3 is (replicate n 1)
+-- ==
+-- entry: put
+-- input { [0i64, 2i64] [5f32, 6f32] }
+entry put [n] (is: [n]i64) (xs: [n]f32): [4]f32 = scatter (replicate 4 0) is xs
+-- ==
+-- entry: nothing
+-- input { empty([0]f32) empty([0]f32) }
+entry nothing [n] (xs: [n]f32) (ys: [n]f32): [n]f32 = map2 (+) xs ys
+"""
+WORKS = {"mapped": [(3 * 12, 3 * 3)], "fused": [(3 * 4 + 4, 3 * 3)], "looped": [(3 * 8, 7 * 2 * 3)],
+         "branched": [(2 * 8, 7 * 2 * 2)], "while_looped": [(2 * 16, 2 * 2)],
+         "gathered": [(2 * (4 + 8 + 4), 0), (8 + 3 * (8 + 4), 0)], "neighbours": [(3 * 8, 3 * 2)],
+         "product": [(4 * (6 + 3 + 2), 2 * 6)], "counted": [(3 * 4 * 2 + 4 * 8, 0)], "put": [(2 * (8 + 4 + 4), 0)],
+         "nothing": [(0, 0)]}
+
+
+@case(True)
+def bench_roofline_counts_work(box):
+    box.put("w.sf", WORK)
+    for entry, want in WORKS.items():
+        skip = "--skip-compilation" if entry != "mapped" else ""
+        made = ["w", "w.c"] if entry == "mapped" else []
+        heading = r"^ceilings: 1 GB/s, 0.002 GFLOP/s(.|\n)*^  kernel +launches +us +us lost +MB +GB/s +MFLOP +GFLOP/s +%"
+        box.minifut(f"bench {skip} --roofline --gbs 1 --gflops 0.002 --json r.json -e {entry} w.sf", 0, out=heading,
+                    leaves=["r.json", *made] if made else [])
+        report = json.loads((box.path / "r.json").read_text())
+        tables = [d["roofline"] for d in report["datasets"].values()]
+        own = [[r for r in rows if not r["kernel"].startswith("mf_")] for rows in tables]
+        got = [(sum(r["bytes"] for r in rows if r["place"]), sum(r["operations"] for r in rows)) for rows in own]
+        if got != want:
+            raise Failed(f"{entry}: {got}, not {want}: {tables}")
+        for rows in tables:
+            if rows != sorted(rows, key=lambda r: -r["lost_us"]):
+                raise Failed(f"{entry}: not in order: {rows}")
+        for r in sum(own, []):
+            least = max(r["bytes"] / 1e3, r["operations"] / 2)
+            if (abs(r["lost_us"] - max(0, r["us"] - least)) > 0.01 or
+                    abs(r["share"] * r["us"] - least) > 0.001 * (1 + r["share"])):
+                raise Failed(f"{entry}: {r}")
+
+
+@case(True)
+def bench_roofline_measures_ceilings(box):
+    box.use("matmul")
+    folder(box, {"a.in": MATRICES, "a.out": GOOD_OUT})
+    out, _ = box.minifut("bench --skip-compilation --roofline --gflops 123 --json r.json matmul.sf d", 0,
+                         out=r"^ceilings: [0-9.]+ GB/s, 123 GFLOP/s(.|\n)*^a .*right(.|\n)*matmul.sf:8:[0-9]+$",
+                         leaves=["r.json"])
+    top = json.loads((box.path / "r.json").read_text())["ceilings"]
+    if not 0.001 < top["gbs"] < 1e5 or top["gflops"] != 123:
+        raise Failed(f"ceilings {top}")
+
+
 @case(True)
 def tune_writes_and_bench_reads(box):
     box.use("matmul")

@@ -1,0 +1,112 @@
+/* What a device can do at most: a copy and chains of multiply-adds, as a program of this compiler,
+ * so that its kernels are built and timed as those that they are compared with. */
+#include "autotune/compiler.h"
+#include "autotune/roofline.h"
+#include "base/tempdir.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Eight chains a thread hide the latency of one; their results are wanted, so none goes away. */
+static const char program[] =
+    "entry copied [n] (xs: [n]f32): [n]f32 = map (+ 1) xs\n"
+    "entry chained [n] (steps: i32) (xs: [n]f32): [n]f32 =\n"
+    "  let once (x: f32): f32 = f32.fma x 0.9375 1\n"
+    "  let next x = once (once (once (once x)))\n"
+    "  let chains x =\n"
+    "    let (a, b, c, d, e, f, g, h) =\n"
+    "      loop (a, b, c, d, e, f, g, h) = (x, x + 1, x + 2, x + 3, x + 4, x + 5, x + 6, x + 7)\n"
+    "      for _t < steps do\n"
+    "        (next a, next b, next c, next d, next e, next f, next g, next h)\n"
+    "    in a + b + c + d + e + f + g + h\n"
+    "  in map chains xs\n";
+
+enum { COPIED = 1 << 25, CHAINS = 1 << 20, STEPS = 64 };
+
+/* n zeros as a binary value behind `first`, a scalar or nothing. */
+static DataSource zeros(Arena *a, const rt_hvalue *first, int64_t n)
+{
+    DataSource d = {.name = "zeros"};
+    rt_hvalue xs;
+    char *text = NULL;
+    FILE *f = open_memstream(&text, &d.n);
+    bool ok = f && rt_hvalue_make(&xs, RT_F32, 1, &n);
+    if (ok) {
+        ok = (!first || rt_write_binary(f, first)) && rt_write_binary(f, &xs);
+        rt_hvalue_free(&xs);
+    }
+    ok = f && fclose(f) == 0 && ok;
+    if (!ok)
+        ice(NO_LOC, "no room for the input of the ceilings");
+    d.text = arena_memdup(a, text, d.n);
+    free(text);
+    return d;
+}
+
+/* The best rate of a kernel when `entry` runs on data set d: some profiles, since other work on the
+ * machine may disturb one. */
+static const char *best(Session *s, const char *entry, int d, double limit, Ceilings *c)
+{
+    enum { PROFILES = 2 };
+    Profile p = {0};
+    const char *wrong = session_use(s, entry);
+    for (int i = 0; i < PROFILES && !wrong; i++)
+        wrong = session_profile(s, d, limit, &p);
+    for (int i = 0; i < p.n; i++) {
+        const ProfileRow *r = &p.at[i];
+        double bytes = r->bytes / r->seconds, operations = r->operations / r->seconds;
+        c->bytes = bytes > c->bytes ? bytes : c->bytes;
+        c->operations = operations > c->operations ? operations : c->operations;
+    }
+    return wrong;
+}
+
+static const char *measure(Arena *a, const SessionOptions *o, const char *folder, Ceilings *c)
+{
+    Out text = {0};
+    SessionOptions own = {.device = o->device,
+                          .platform = o->platform,
+                          .timeout = o->timeout,
+                          .profile = true,
+                          .entry = "copied"};
+    const char *source = arena_printf(a, "%s/ceilings.sf", folder), *wrong = NULL;
+    own.program = program_binary(a, source);
+    out_puts(&text, program);
+    bool written = out_write_file(&text, source);
+    out_free(&text);
+    if (!written)
+        return arena_printf(a, "cannot write %s: %s", source, strerror(errno));
+    if (compile_program(source, own.program, NULL) != 0)
+        return "the program that measures the device does not compile";
+    int32_t steps = STEPS;
+    rt_hvalue first = {.prim = RT_I32, .data = &steps};
+    Datasets ds = {0};
+    vec_push(a, &ds, ((Dataset){"copied", zeros(a, NULL, COPIED), {0}}));
+    vec_push(a, &ds, ((Dataset){"chained", zeros(a, &first, CHAINS), {0}}));
+    Session *s = session_open(a, &own, &ds, &wrong);
+    if (s && !(wrong = best(s, "copied", 0, o->timeout, c)))
+        wrong = best(s, "chained", 1, o->timeout, c);
+    session_close(s);
+    return wrong;
+}
+
+const char *ceilings_measure(Arena *a, const SessionOptions *o, Ceilings *c)
+{
+    TempDir t;
+    Ceilings found = {0};
+    if (c->bytes > 0 && c->operations > 0)
+        return NULL;
+    if (!tempdir_open(&t, NULL)) {
+        const char *path = arena_strdup(a, t.path);
+        free(t.path);
+        return arena_printf(a, "cannot make a temporary folder %s: %s", path, strerror(errno));
+    }
+    const char *wrong = measure(a, o, t.path, &found);
+    tempdir_close(&t);
+    c->bytes = c->bytes > 0 ? c->bytes : found.bytes;
+    c->operations = c->operations > 0 ? c->operations : found.operations;
+    if (!wrong && !(c->bytes > 0 && c->operations > 0))
+        return "the device does not tell the time of kernels: give --gbs and --gflops";
+    return wrong;
+}

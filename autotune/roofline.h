@@ -1,0 +1,26 @@
+/* How near each kernel of a program is to what the device can do: what the kernel must move and
+ * compute (plan/work.c) against the time it takes. */
+#ifndef AUTOTUNE_ROOFLINE_H
+#define AUTOTUNE_ROOFLINE_H
+
+#include "autotune/session.h"
+#include "base/out.h"
+
+/* Bytes and floating-point operations a second. */
+typedef struct {
+    double bytes, operations;
+} Ceilings;
+
+/* --- ceilings.c ----------------------------------------------------------------------------- */
+
+/* What the device of these options reaches in a copy and in chains of multiply-adds (f32): compiles
+ * and runs a program of its own. What is not 0 in *c is left as it is. NULL, or what went wrong. */
+const char *ceilings_measure(Arena *a, const SessionOptions *o, Ceilings *c);
+
+/* --- roofline.c ----------------------------------------------------------------------------- */
+
+/* Profiles runs of data set d and prints a table, sorted by what would be gained at the nearer
+ * ceiling; adds the member "roofline" of an object to json. NULL, or what went wrong. */
+const char *roofline(Arena *a, Session *s, int d, double limit, const Ceilings *c, Out *json);
+
+#endif
