@@ -250,12 +250,13 @@ static Atoms rule_g2(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
 /* --- G3: maps with inner parallelism: three versions ---------------------------------------- */
 
 static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1, const Body *b,
-                    const Stm *s)
+                    const Stm *s, bool goes_on)
 {
     const Exp *e = s->exp;
     Bld top = bld_new(fl->cx), par = bld_new(fl->cx);
     Atoms res = bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, b, e->loc), &top);
-    Par p = {par_of_nest(fl, S1, &par), par_in_all(fl, S1, b, &par), no_cost()};
+    Par p = {par_of_nest(fl, S1, &par), par_in_all(fl, S1, b, &par),
+             goes_on ? cost_of_top(b) : no_cost()};
     version_add(fl, vs, false, bld_body(&top, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_top: segmap^%d, the rest sequential; %s", fl->level,
              vec_last(vs).name);
@@ -317,7 +318,7 @@ static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
     MapPlan p = *plan;
     Versions vs = {0};
     if (p.top)
-        add_top(fl, &vs, S, S1, b, s);
+        add_top(fl, &vs, S, S1, b, s, p.flat && !p.loop && !p.shared);
     int log_at = fl->log->n;
     Body *intra = plan_intra(fl, S1, b, &p);
     log_pruned(fl, S1, e, &p);

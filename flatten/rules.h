@@ -237,6 +237,9 @@ Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 Atom par_in_all(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* Nothing to weigh. */
 Cost no_cost(void);
+/* What e_top with body b costs, where e_flat goes on under the nest. Maps of reductions are one
+ * launch there as well, of more work-items that read rows once for many elements: e_top never pays. */
+Cost cost_of_top(const Body *b);
 /* What e_middle with body b under S costs. Each of its constructs would be a launch in e_flat, so
  * it spares all but one. Constructs in loops count once, in steps as in launches, and those of both
  * branches; what is sequential inside of an element counts as in par_in_all. */

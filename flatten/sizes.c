@@ -272,24 +272,76 @@ static bool only_reduces(const Body *b)
     bool reduces = false;
     for (int i = 0; i < b->stms.n; i++) {
         const Exp *e = b->stms.at[i].exp;
-        if (e->kind == E_LOOP || e->kind == E_IF)
+        bool reduction = e->kind == E_REDUCE || e->kind == E_REDOMAP;
+        if (e->kind == E_LOOP || e->kind == E_IF || (exp_is_soac(e) && !reduction))
             return false;
-        reduces |= e->kind == E_REDUCE || e->kind == E_REDOMAP;
+        reduces |= reduction;
     }
     return reduces;
 }
 
-/* A map of reductions alone is one launch of as many work-items in e_flat, whose next version it
- * is, and reads rows once for many elements there (segtile.c): such a version never pays. Maps in
- * maps may: e_flat has versions for the outer ones first. */
-static Cost cost_of_one(const Body *b)
+/* Its only SOAC, a map; NULL: there are others, or it is another. */
+static const Exp *only_map(const Body *b)
+{
+    const Exp *map = NULL;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (e->kind == E_LOOP || e->kind == E_IF || (exp_is_soac(e) && (map || e->kind != E_MAP)))
+            return NULL;
+        map = exp_is_soac(e) ? e : map;
+    }
+    return map;
+}
+
+/* Of a version that never pays: steps, and nothing for them. */
+static Cost costs_only(void)
+{
+    return (Cost){atom_i64(0), atom_i64(1), atom_i64(0)};
+}
+
+static bool holds_var(const Vars *vs, const Var *v)
+{
+    for (int i = 0; i < vs->n; i++)
+        if (vs->at[i] == v)
+            return true;
+    return false;
+}
+
+/* Does the construct, in body b, read an array again for each element of S's innermost dimension? */
+static bool reads_again(const MapNest *S, const Body *b, const Nest *nest)
+{
+    const Atoms *arrs = &vec_last(nest).arrs;
+    for (int i = 0; i < arrs->n; i++) {
+        bool varies = holds_var(&vec_last(&S->dims).xs, arrs->at[i].var);
+        for (int k = 0; k < b->stms.n; k++)
+            varies |= holds_var(&b->stms.at[k].pat, arrs->at[i].var);
+        if (!varies)
+            return true;
+    }
+    return false;
+}
+
+/* An only construct that is one launch in e_flat as well, with more work-items or as many, and that
+ * reads rows once for many elements there (segtile.c, segshare.c): maps of reductions, or a
+ * reduction of what others read, too. Such a version never pays. */
+static Cost cost_of_one(const MapNest *S, const Body *b)
 {
     for (int i = 0; i < b->stms.n; i++) {
         const Exp *e = b->stms.at[i].exp;
-        if (e->kind == E_SEGMAP && e->seg.nest.n == 1 && only_reduces(e->seg.body))
-            return (Cost){atom_i64(0), atom_i64(1), atom_i64(0)};
+        if (e->kind == E_SEGMAP && only_reduces(e->seg.body))
+            return costs_only();
+        if (e->kind == E_SEGRED && e->seg.nest.n == 1 && reads_again(S, b, &e->seg.nest))
+            return costs_only();
     }
     return no_cost();
+}
+
+Cost cost_of_top(const Body *b)
+{
+    const Exp *map = only_map(b);
+    for (const Exp *in = map; in; in = only_map(map->soac.fn->body))
+        map = in;
+    return map && only_reduces(map->soac.fn->body) ? costs_only() : no_cost();
 }
 
 Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
@@ -301,7 +353,7 @@ Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     int constructs = 0;
     count_constructs(&constructs, (Body *)(uintptr_t)b);
     if (constructs < 2)
-        return cost_of_one(b);
+        return cost_of_one(S, b);
     nest_vars(S, c.all.inside);
     cost_of_body(&c, (Body *)(uintptr_t)b);
     return (Cost){atom_i64(constructs - 1), c.steps,
