@@ -362,12 +362,6 @@ bool op_is_comm(const Exp *seg);
 /* index atoms of nest dims as Sx */
 void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 
-/* --- segtile.c ----------------------------------------------------------------------------- */
-
-/* Opens branches (pb_end) for launches of a segmap^1 of threads as blocks that a group works on, if it
- * has the shape; what is appended next is done where none of them is worth it. Their number. */
-int segtile_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
-
 /* --- group.c, groupseg.c, groupscan.c ------------------------------------------------------ */
 
 /* Level-1 segmap with level-0 constructs inside, all of whose arrays have a bound. */

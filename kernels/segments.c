@@ -153,18 +153,22 @@ void segments_locate(KGen *kg, Chunk *n)
 
 /* --- Accumulators -------------------------------------------------------------------------- */
 
-Accs accs_new(KGen *kg, const Exp *e)
+Accs accs_of(KGen *kg, const Lambda *op, int n)
 {
     Arena *a = kg->cx->perm;
-    int n = e->seg.nes.n;
     PrimType *types = NEWN(a, PrimType, n);
-    Accs ac = {.op = e->seg.op, .n = n, .types = types};
+    Accs ac = {.op = op, .n = n, .types = types};
     ac.acc = NEWN(a, KVar *, n);
     ac.bufs = NEWN(a, KBuf *, n);
     ac.beside = NEWN(a, KBuf *, n);
     for (int j = 0; j < n; j++)
-        types[j] = e->seg.op->params.at[j]->type.elem;
+        types[j] = op->params.at[j]->type.elem;
     return ac;
+}
+
+Accs accs_new(KGen *kg, const Exp *e)
+{
+    return accs_of(kg, e->seg.op, e->seg.nes.n);
 }
 
 void accs_declare(KGen *kg, const Accs *ac, const Atoms *nes)

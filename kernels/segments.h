@@ -64,7 +64,8 @@ typedef struct {
     KBuf **bufs;   /* local memory: one element a thread */
     KBuf **beside; /* ... and another one, for scans */
 } Accs;
-Accs accs_new(KGen *kg, const Exp *e);
+Accs accs_new(KGen *kg, const Exp *e); /* of a segred or segscan */
+Accs accs_of(KGen *kg, const Lambda *op, int n);
 void accs_declare(KGen *kg, const Accs *ac, const Atoms *nes);
 /* acc := op(a, x). */
 void accs_apply(KGen *kg, const Accs *ac, const KExp **a, const KExp **x);

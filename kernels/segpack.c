@@ -15,7 +15,7 @@
  *
  * Only where work-items work together, and for constructs whose arrays lie along the segments:
  * others are read as well by a thread a segment, or better. */
-#include "kernels/segments.h"
+#include "kernels/sums.h"
 
 enum { RUN_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
 /* In segments of so many elements those that neighbouring threads read at a time fill what memory
@@ -410,9 +410,10 @@ static void make_either(PlanBuild *pb, const Stm *s, const ArrLoc *outs, KernelM
         seg_sequential(pb, s, outs, e->kind == E_SEGSCAN);
         return;
     }
-    bool packs = pack_begin(pb, s, outs);
+    int branches = e->kind == E_SEGRED ? sums_branches(pb, s, outs) : 0;
+    branches += pack_begin(pb, s, outs);
     chunks(pb, s, outs);
-    if (packs)
+    while (branches-- > 0)
         pb_end(pb);
 }
 

@@ -1,0 +1,77 @@
+/* A reduction for each element of a nest, by kernels that read an array's element once for several
+ * of them (segtile.c, segshare.c): a segmap^1 whose body reduces, or a segred^1.
+ *
+ * Where the elements are too few to fill the device, each reduction is cut into pieces: a kernel
+ * reduces pieces, a second one combines the partial results of an element in their order, and makes
+ * the element's results. */
+#ifndef KERNELS_SUMS_H
+#define KERNELS_SUMS_H
+
+#include "kernels/segments.h"
+
+typedef struct {
+    const Stm *stm; /* the construct, */
+    const Exp *e;   /* its expression */
+    int depth;      /* dimensions of the nest of elements */
+    const Stm *red; /* the reduction in a segmap's body; NULL: a segred */
+    Atom width;     /* of a reduction */
+    Var *k;         /* the number of an element of it */
+    const Atoms *arrs;
+    const Vars *params; /* in f: rows k of arrs */
+    const Body *f;      /* gives what op combines */
+    const Lambda *op;
+    const Atoms *nes;
+    bool comm;
+} Sums;
+
+/* Are s's results reductions of scalars by short code that cannot fail, with no more than scalars
+ * around it? */
+bool sums_of(Ctx *cx, const Stm *s, Sums *r);
+int sums_bytes(const Sums *r); /* of the accumulators of an element */
+void sums_add_vars(VarSet *set, const Vars *vs);
+/* Adds what the nest's dimensions from .. on bind, and the body around the reduction. */
+void sums_inside(const Sums *r, int from, VarSet *inside);
+bool sums_uses(Ctx *cx, VarSet *used, const VarSet *inside); /* have they a variable in common? */
+/* What is before the reduction in the body of the element whose nest is bound. */
+void sums_before(KGen *kg, const Sums *r);
+/* acc[j][at] := op(acc[j][at], x[j]). */
+void sums_apply(KGen *kg, const Sums *r, KBuf **acc, const KExp *at, const KExp *const *x);
+/* Private buffers for n elements' accumulators, set to neutral elements. */
+KBuf **sums_accs(KGen *kg, const Sums *r, int n);
+/* Stores the results of the element whose nest is bound, and whose reduction is in acc at `cell`. */
+void sums_store(KGen *kg, const Sums *r, const KLoc *outs, KBuf **acc, const KExp *cell);
+
+/* --- Pieces -------------------------------------------------------------------------------- */
+
+/* Host: the pieces of a reduction, elements of each (but the last), where partial results are put. */
+typedef struct {
+    const Sx *pieces, *piece;
+    Mem **parts;
+} Pieces;
+/* Can they be combined where nothing of an element's nest is known? */
+bool sums_can_cut(Ctx *cx, const Sums *r);
+/* About `want` pieces, of multiples of `unit` elements. */
+Pieces sums_cut(PlanBuild *pb, const Sums *r, const Sx *want, int unit);
+void sums_alloc(PlanBuild *pb, const Sums *r, const Pieces *p); /* the partial results */
+/* The loop of a group over `blocks` (host) times the pieces (NULL: whole reductions): declares the
+ * block, and where the piece begins and ends. */
+typedef struct {
+    const KExp *block, *piece, *from, *to;
+} Share;
+Share sums_open_share(KGen *kg, const Sums *r, const Sx *blocks, const Pieces *p);
+/* Stores acc at `cell` as the partial result of the element whose indices are bound. */
+void sums_store_part(KGen *kg, const Sums *r, const Pieces *p, const KExp *piece, KBuf **acc,
+                     const KExp *cell);
+/* Launches the kernel that combines partial results and stores results. */
+void sums_combine(PlanBuild *pb, const Sums *r, const Pieces *p, const ArrLoc *outs);
+
+/* --- segtile.c, segshare.c ----------------------------------------------------------------- */
+
+/* Opens branches (pb_end) for launches in which groups work on blocks of elements in two dimensions,
+ * if the construct has the shape; what is appended next is done where none of them is worth it.
+ * Their number. */
+int segtile_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs);
+/* The same in whatever shape fits. */
+int sums_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
+
+#endif
