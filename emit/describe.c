@@ -3,18 +3,6 @@
 #include "base/intern.h"
 #include "emit/emit.h"
 
-/* Bytes of local memory that a kernel is given, as text; NULL if none. */
-static const char *local_text(const Kernel *k)
-{
-    Out o = {0};
-    for (int i = 0; i < k->params.n; i++)
-        if (k->params.at[i].kind == KP_LOCAL)
-            out_printf(&o, "%s%s", o.n ? " + " : "", sx_c(k->params.at[i].bytes));
-    const char *text = o.n ? intern(o.text) : NULL;
-    out_free(&o);
-    return text;
-}
-
 void describe_kernels(void *plan, Out *o, const Exp *seg)
 {
     const Plan *p = plan;
@@ -22,9 +10,8 @@ void describe_kernels(void *plan, Out *o, const Exp *seg)
         const Kernel *k = p->kernels.at[i];
         if (k->seg != seg)
             continue;
-        const char *local = local_text(k);
-        out_printf(o, "kernel %s%s%s%s\n", k->name, local ? ": local memory " : "",
-                   local ? local : "", local ? " bytes" : "");
+        out_printf(o, "kernel %s%s%s%s\n", k->name, k->local ? ": local memory " : "",
+                   k->local ? k->local : "", k->local ? " bytes" : "");
         for (int j = 0; j < k->irregulars.n; j++)
             out_printf(o, "irregular %s: runs sequentially inside the thread, %s\n",
                        diag_place_str(k->irregulars.at[j].loc), k->irregulars.at[j].text);
@@ -55,12 +42,11 @@ void describe_kernels_json(void *plan, Out *o, const Exp *seg)
         const Kernel *k = p->kernels.at[i];
         if (k->seg != seg)
             continue;
-        const char *local = local_text(k);
         out_printf(o, "%s{\"name\": ", first ? "" : ", ");
         first = false;
         out_quoted(o, k->name);
         out_puts(o, ", \"local_bytes\": ");
-        out_quoted(o, local ? local : "0");
+        out_quoted(o, k->local ? k->local : "0");
         irregular_json(o, k);
         out_puts(o, "}");
     }

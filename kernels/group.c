@@ -2,7 +2,9 @@
  * Arrays made in the body lie in local memory, scalars are computed by all threads alike, level-0
  * constructs deal their elements out to the threads, in loops where there are more elements than
  * threads. Every barrier stands in control flow that is the same for the whole group. */
+#include "kernels/groupcost.h"
 #include "kernels/segments.h"
+#include "runtime/policy.h"
 
 /* --- Code without parallelism -------------------------------------------------------------- */
 
@@ -98,70 +100,205 @@ void group_sequential(KGen *kg, const Stm *s)
 
 /* --- The kernel ---------------------------------------------------------------------------- */
 
-/* The largest number of elements that a level-0 construct inside has, as a host expression. */
+/* How many work-items a group gets: what it does, constructs and how long they take, is found by a
+ * walk over the body with a builder whose kernel is never made. */
 typedef struct {
     KGen *kg;
-    const Sx *max;
+    GroupWork work;
+    const Sx *turns; /* how often the code at hand is run */
+    const Sx *max;   /* the largest number of elements of a construct */
     bool scans;
-} Widest;
+} Walk;
 
-static void widest_in_body(void *env, Body *b);
+/* So many elements a work-item gets at least in groups that scan; where there are fewer, one warp.
+ * Those that it scans by itself cost no barrier. */
+enum { GROUP_SCAN_ELEMS = 8 };
 
-static void widest_in_lambda(void *env, Lambda *l)
+/* What a loop is taken for of whose turns the host knows nothing. */
+enum { SOME_TURNS = 8 };
+
+static GroupTime body_time(Walk *w, const Body *b);
+static void walk_body(void *env, Body *b);
+
+/* What is bound inside is not the host's. */
+static void inside_binder(void *env, Var *v)
 {
-    widest_in_body(env, l->body);
+    kg_bind(*(KGen **)env, v);
 }
 
-static void widest_exp(Widest *w, const Exp *e)
+static void bind_parts(KGen *kg, const Exp *e)
+{
+    exp_visit(e, &(ExpVisitor){.env = &kg, .binder = inside_binder});
+}
+
+/* The definitions of scalars tell their bounds. */
+static void know(Walk *w, const Stm *s)
+{
+    for (int j = 0; j < s->pat.n; j++)
+        kg_bind(w->kg, s->pat.at[j]);
+    if (s->pat.n == 1 &&
+        (s->exp->kind == E_PRIM || s->exp->kind == E_CONV || s->exp->kind == E_ATOM) &&
+        s->pat.at[0]->type.rank == 0)
+        ranges_bind(w->kg->known, &s->pat, s->exp);
+}
+
+static const Sx *turns_of(Walk *w, const Exp *e)
+{
+    const Sx *n = NULL;
+    if (e->kind == E_LOOP && e->loop.kind == LOOP_FOR && atom_type(e->loop.bound).elem == T_I64)
+        n = kg_bound(w->kg, e->loop.bound);
+    else if (exp_member(e) == M_soac)
+        n = kg_bound(w->kg, e->soac.width);
+    return n ? n : sx_const(w->kg->cx, SOME_TURNS);
+}
+
+static bool is_local(const Walk *w, Atom arr)
+{
+    const ArrLoc *l = varmap_get(w->kg->pb->locs, arr.var);
+    return !l || l->mem->local;
+}
+
+static GroupTime index_time(const Walk *w, const Exp *e)
+{
+    bool local = is_local(w, e->index.arr);
+    return e->index.safe ? group_time_read(w->kg->cx, local)
+                         : group_time_checked(w->kg->cx, local);
+}
+
+typedef struct {
+    Walk *w;
+    GroupTime t;
+} Inside;
+
+static void inside_body(void *env, Body *b)
+{
+    Inside *in = env;
+    in->t = group_time_add(in->w->kg->cx, in->t, body_time(in->w, b));
+}
+
+static void inside_lambda(void *env, Lambda *l)
+{
+    inside_body(env, l->body);
+}
+
+static GroupTime exp_time(Walk *w, const Exp *e)
 {
     Ctx *cx = w->kg->cx;
+    if (e->kind == E_INDEX)
+        return index_time(w, e);
+    if (e->kind == E_PRIM)
+        return group_time_prim(cx, e);
+    if (!exp_is(e, F_CODE))
+        return group_time_step(cx);
+    Inside in = {w, group_time_step(cx)};
+    bind_parts(w->kg, e);
+    exp_visit(e, &(ExpVisitor){.env = &in, .body = inside_body, .lambda = inside_lambda});
+    return e->kind == E_IF ? in.t : group_time_times(cx, turns_of(w, e), in.t);
+}
+
+/* Of code of one work-item. */
+static GroupTime body_time(Walk *w, const Body *b)
+{
+    GroupTime t = group_time_zero(w->kg->cx);
+    for (int i = 0; i < b->stms.n; i++) {
+        t = group_time_add(w->kg->cx, t, exp_time(w, b->stms.at[i].exp));
+        know(w, &b->stms.at[i]);
+    }
+    return t;
+}
+
+/* Sums cost an application of the operator for each element, scans two, and both cost one for each
+ * step over the work-items. */
+static void walk_seg(Walk *w, const Exp *e)
+{
+    Ctx *cx = w->kg->cx;
+    GroupNest n = {.width = sx_const(cx, 1), .turns = w->turns, .meets = 1};
+    n.elem = group_time_step(cx);
+    n.step = group_time_zero(cx);
+    bind_parts(w->kg, e);
+    for (int k = 0; k < e->seg.nest.n; k++) {
+        const NestDim *d = &e->seg.nest.at[k];
+        const Sx *bound = kg_bound(w->kg, d->width);
+        n.width = bound && n.width ? sx_mul(cx, n.width, bound) : NULL;
+        for (int j = 0; j < d->xs.n; j++)
+            if (d->xs.at[j]->type.rank == 0)
+                n.elem = group_time_add(cx, n.elem,
+                                        group_time_read(cx, is_local(w, d->arrs.at[j])));
+    }
+    if (!n.width)
+        return;
+    n.elem = group_time_add(cx, n.elem, body_time(w, e->seg.body));
+    if (e->kind == E_SEGRED || e->kind == E_SEGSCAN) {
+        GroupTime op = body_time(w, e->seg.op->body);
+        const Sx *passes = sx_const(cx, e->kind == E_SEGSCAN ? 2 : 1);
+        n.elem = group_time_add(cx, n.elem, group_time_times(cx, passes, op));
+        n.step = group_time_add(cx, op, group_time_read(cx, true));
+        n.steps = 1;
+        n.meets++;
+    }
+    w->max = sx_op(cx, SX_MAX, w->max, n.width);
+    w->scans = w->scans || e->kind == E_SEGSCAN;
+    group_work_add(cx, &w->work, n);
+}
+
+static void walk_lambda(void *env, Lambda *l)
+{
+    walk_body(env, l->body);
+}
+
+static void walk_exp(Walk *w, const Exp *e)
+{
+    const Sx *around = w->turns;
     if (exp_is_seg(e)) {
-        w->scans = w->scans || e->kind == E_SEGSCAN;
-        const Sx *n = sx_const(cx, 1);
-        for (int k = 0; n && k < e->seg.nest.n; k++) {
-            const Sx *d = kg_bound(w->kg, e->seg.nest.at[k].width);
-            n = d ? sx_mul(cx, n, d) : NULL;
-        }
-        if (n)
-            w->max = sx_op(cx, SX_MAX, w->max, n);
+        walk_seg(w, e);
         return;
     }
-    ExpVisitor v = {.env = w, .body = widest_in_body, .lambda = widest_in_lambda};
-    exp_visit(e, &v);
+    bind_parts(w->kg, e);
+    if (exp_is(e, F_CODE) && e->kind != E_IF)
+        w->turns = sx_mul(w->kg->cx, around, turns_of(w, e));
+    exp_visit(e, &(ExpVisitor){.env = w, .body = walk_body, .lambda = walk_lambda});
+    w->turns = around;
 }
 
-/* Scalars that the body computes are not the host's: their definitions tell their bounds. */
-static void widest_in_body(void *env, Body *b)
+static void walk_body(void *env, Body *b)
 {
-    Widest *w = env;
+    Walk *w = env;
     for (int i = 0; i < b->stms.n; i++) {
-        const Stm *s = &b->stms.at[i];
-        widest_exp(w, s->exp);
-        for (int j = 0; j < s->pat.n; j++)
-            kg_bind(w->kg, s->pat.at[j]);
-        if (s->pat.n == 1 &&
-            (s->exp->kind == E_PRIM || s->exp->kind == E_CONV || s->exp->kind == E_ATOM) &&
-            s->pat.at[0]->type.rank == 0)
-            ranges_bind(w->kg->known, &s->pat, s->exp);
+        walk_exp(w, b->stms.at[i].exp);
+        know(w, &b->stms.at[i]);
     }
 }
 
-/* As many threads as the widest construct has elements, in full warps; more elements are looped
- * over. Fewer where there are scans: the elements that a thread scans by itself cost no barrier. */
-static const Sx *group_threads(PlanBuild *pb, const Exp *e)
+static Walk walk_group(PlanBuild *pb, const Exp *e)
 {
     Ctx *cx = pb->cx;
-    KGen *probe = kg_new(pb, "probe", e);
-    Widest w = {.kg = probe, .max = sx_const(cx, 1)};
-    for (int k = 0; k < e->seg.nest.n; k++)
-        kg_bind(probe, e->seg.nest.at[k].idx);
-    widest_in_body(&w, e->seg.body);
-    const Sx *warp = sx_const(cx, 32), *share = sx_const(cx, w.scans ? GROUP_SCAN_ELEMS : 1);
-    const Sx *needed = sx_op(cx, SX_CEILDIV, w.max, share);
+    Walk w = {.kg = kg_new(pb, "probe", e), .turns = sx_const(cx, 1), .max = sx_const(cx, 1)};
+    const Sx *one = sx_const(cx, 1), *groups = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
+    const Sx *units = sx_op(cx, SX_MAX, one, sx_size(cx, SIZE_COMPUTE_UNITS));
+    const Sx *share = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, groups, units));
+    w.work.groups = pb_let(pb, "share", share);
+    bind_parts(w.kg, e);
+    walk_body(&w, e->seg.body);
+    return w;
+}
+
+/* The size that takes the least time, but not more than the widest construct has elements, in full
+ * warps. */
+static const Sx *group_threads(PlanBuild *pb, const Walk *w)
+{
+    Ctx *cx = pb->cx;
+    const Sx *times[GROUP_SIZES];
+    for (int k = 0; k < GROUP_SIZES; k++)
+        times[k] = pb_let(pb, arena_printf(cx->perm, "time_%d", group_size_number(k)),
+                          group_all_time(cx, &w->work, k));
+    const Sx *warp = sx_const(cx, RT_USUAL_WARP);
+    const Sx *share = sx_const(cx, w->scans ? GROUP_SCAN_ELEMS : 1);
+    const Sx *needed = sx_op(cx, SX_CEILDIV, w->max, share);
     const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, needed, warp), warp);
+    const Sx *size = sx_op(cx, SX_MIN, group_best_size(cx, times), full);
     /* On a CPU it is one: the work-items of a group run one after the other there, and PoCL 3.1
      * miscompiles loops around barriers that hold a conditional in an inner loop. */
-    return sx_op(cx, SX_MAX, sx_const(cx, 1), sx_op(cx, SX_MIN, full, sx_team_size(cx)));
+    return sx_op(cx, SX_MAX, sx_const(cx, 1), sx_op(cx, SX_MIN, size, sx_team_size(cx)));
 }
 
 static KLoc result_row(KGen *kg, const ArrLoc *out, const Exp *e, const Var *v)
@@ -227,10 +364,20 @@ void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     Ctx *cx = pb->cx;
-    KGen *kg = kg_new(pb, "segmap_intra", e);
+    Walk w = walk_group(pb, e);
+    HostOps ops = {0};
+    PlanBuild piece = pb_piece(pb, &ops);
+    KGen *kg = kg_new(&piece, "segmap_intra", e);
     const Sx *total = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
-    kg->group_size = group_threads(pb, e);
+    Var *size = var_new(cx, "size", type_prim(T_I64), (Loc){0});
+    kg->group_size = sx_var(cx, size);
     kg->max_threads = nest_max_threads(kg, total, sx_const(cx, 1));
     group_body(kg, e, &s->pat, outs, total);
     kg_launch(kg, kg_finish(kg), nest_groups(kg, total, sx_const(cx, 1)));
+    /* How many groups the device holds at once depends on the local memory that they turned out to
+     * need. */
+    w.work.local = kg_local_bytes(kg);
+    w.work.size = size;
+    pb_op(pb, (HostOp){.kind = H_SX, .var = size, .sx = group_threads(pb, &w)});
+    pb_splice(pb, &piece);
 }

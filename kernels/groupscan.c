@@ -6,7 +6,7 @@
  *   4. each work-item goes over its elements again, beginning with what lies before them.
  *
  * The sequential run of elements is the gain: a step over the work-items costs a barrier and an
- * application of the operator by all of them. So groups are small here, see GROUP_SCAN_ELEMS. */
+ * application of the operator by all of them. So groups are small here (group.c). */
 #include "kernels/segments.h"
 
 /* Where the scanned values are while the group works on them: the results themselves if these lie in

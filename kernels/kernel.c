@@ -461,6 +461,25 @@ static void merge_locals(KGen *kg, KFun *f)
     ps->n = n;
 }
 
+/* A group's size by a name that is the same in each compilation. */
+static const char *local_text(const KGen *kg)
+{
+    Ctx *cx = kg->cx;
+    const Var *size = kg->group_size && kg->group_size->kind == SX_VAR ? kg->group_size->var : NULL;
+    Out o = {0};
+    for (int i = 0; i < kg->params.n; i++) {
+        const Sx *bytes = kg->params.at[i].bytes;
+        if (kg->params.at[i].kind != KP_LOCAL)
+            continue;
+        if (size)
+            bytes = sx_with(cx, bytes, size, sx_kvar(cx, NULL, "items"));
+        out_printf(&o, "%s%s", o.n ? " + " : "", sx_c(bytes));
+    }
+    const char *text = o.n ? arena_strdup(cx->perm, o.text) : NULL;
+    out_free(&o);
+    return text;
+}
+
 Kernel *kg_finish(KGen *kg)
 {
     Ctx *cx = kg->cx;
@@ -477,6 +496,7 @@ Kernel *kg_finish(KGen *kg)
     if (cx->verify)
         kir_verify(k.fun, "locals");
     k.params = kg->params;
+    k.local = local_text(kg);
     return kernel_intern(kg->pb->plan, cx, k);
 }
 

@@ -52,9 +52,6 @@ void segments_locate(KGen *kg, Chunk *n);
  * and locates them. */
 Chunk segments_each(KGen *kg, const Segments *sg, const KExp *first, const KExp *step);
 
-/* So many elements a thread gets at least in groups that scan; where there are fewer, one warp. */
-enum { GROUP_SCAN_ELEMS = 8 };
-
 /* The accumulators of a reduction or scan in a thread. */
 typedef struct {
     const Lambda *op;

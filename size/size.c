@@ -238,6 +238,18 @@ const Sx *sx_product(Ctx *cx, const Atom *dims, int n)
     return p;
 }
 
+const Sx *sx_with(Ctx *cx, const Sx *a, const Var *v, const Sx *x)
+{
+    if (a->kind == SX_VAR && a->var == v)
+        return x;
+    if (!a->a)
+        return a;
+    const Sx *l = sx_with(cx, a->a, v, x), *r = sx_with(cx, a->b, v, x);
+    if (a->kind == SX_SELECT)
+        return sx_select(cx, sx_with(cx, a->cond, v, x), l, r);
+    return sx_op(cx, a->kind, l, r);
+}
+
 /* --- Walks ------------------------------------------------------------------------------------ */
 
 bool sx_is_polynomial(const Sx *a)

@@ -73,6 +73,9 @@ const Sx *sx_op(Ctx *cx, SxKind op, const Sx *a, const Sx *b); /* SX_ADD to SX_M
 const Sx *sx_select(Ctx *cx, const Sx *cond, const Sx *a, const Sx *b);
 const Sx *sx_product(Ctx *cx, const Atom *dims, int n); /* 1 if n = 0 */
 
+/* a with x in place of v. */
+const Sx *sx_with(Ctx *cx, const Sx *a, const Var *v, const Sx *x);
+
 bool sx_eq(const Sx *a, const Sx *b); /* structurally, after folding */
 bool sx_is_const(const Sx *a, int64_t k);
 /* Only sums, differences and products of constants and IR variables? */
