@@ -6,6 +6,7 @@ and tuned. Checks every result, times it, and writes JSON, tables and plots.
     suite.py prepare FOLDER [PROGRAM...]      C files (and the compiler) for a machine without flex, bison, network
              [--binaries] [--modes MODE,...]  binaries instead; only what these modes need
     suite.py run --prebuilt FOLDER ...        there: needs a C compiler, OpenCL, Python with NumPy
+    suite.py first [options of run]           only the time to the first result, with cold caches, of each program
     suite.py report FOLDER                    tables and plots of results again
 
 --data: the artifact's data sets, FOLDER/{LocVolCalib,OptionPricing,backprop,heston32,lavaMD,nw,srad}/NAME.in; other
@@ -26,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import datasets
+import first
 import report
 import turns
 from programs import build_c, emit_c, shell
@@ -275,8 +277,24 @@ def prepare_modes(a, program, folder, names, res):
     return ready, messages
 
 
+def first_result(a, program, folder, names, res, progress):
+    """Of the smallest data set, with default thresholds; the number of failures."""
+    source = min((folder / f"{n}.in" for n in names), key=lambda path: path.stat().st_size)
+    try:
+        m = first.first_result(build(a, program, "untuned", a.prebuilt), turns.device_options(a), source, a.limit,
+                               lambda results: wrong(a, program, source, results))
+    except (RuntimeError, OSError) as e:
+        m = {"error": f"not compiled: {str(e).strip()[-300:]}"}
+    res.data["first_result"] = {"dataset": source.stem, **m}
+    res.save()
+    print(f"{progress} {first.line(program, source.stem, m)}", flush=True)
+    return "error" in m
+
+
 def run_program(a, program, folder, names, progress):
     """All data sets in all modes; the number of failures."""
+    if a.command == "first":
+        return first_result(a, program, folder, names, Results(a, program), progress)
     res, bad = Results(a, program), 0
     todo = [n for n in names if not all("runtimes" in res.get(n, mode) for mode in a.modes.split(","))]
     if not todo:
@@ -294,6 +312,8 @@ def run_program(a, program, folder, names, progress):
                 res.put(n, mode, m)
                 print(f"{progress} {program:14} {n:16} {mode:10} {cell(m):>12}  {m.get('error', '')}", flush=True)
                 bad += "error" in m
+    if any(MODES[mode] == "incremental" for mode in a.modes.split(",")):
+        bad += first_result(a, program, folder, names, res, progress)
     return bad
 
 
@@ -309,7 +329,8 @@ def run(a):
         except Exception as e:  # one program must not stop the rest
             bad += 1
             print(f"{program}: {type(e).__name__}: {e}", flush=True)
-        report.write(a.results)
+        if a.command == "run":
+            report.write(a.results)
     print(f"results in {a.results}; " + (f"{bad} failed" if bad else "all right"))
     return bad > 0
 
@@ -350,19 +371,20 @@ def main():
     q.add_argument("programs", nargs="*")
     q = commands.add_parser("report")
     q.add_argument("folder", type=Path)
-    q = commands.add_parser("run")
-    add_options(q, runs=10, seconds=10, least=0)
-    q.add_argument("--again", action="store_true", help="measure again what has been measured")
-    q.add_argument("--results", type=Path)
-    q.add_argument("--prebuilt", type=Path)
+    for name in ("first", "run"):
+        q = commands.add_parser(name)
+        add_options(q, runs=10, seconds=10, least=0)
+        q.add_argument("--again", action="store_true", help="measure again what has been measured")
+        q.add_argument("--results", type=Path)
+        q.add_argument("--prebuilt", type=Path)
+        q.add_argument("programs", nargs="*")
     q.add_argument("--tune-limit", type=float, default=900)
     q.add_argument("--modes", **modes)
     q.add_argument("--no-kernels", dest="kernels", action="store_false", help="no list of the kernels of tuned runs")
-    q.add_argument("programs", nargs="*")
     a = checked(p, p.parse_args())
     a.minifut_given = a.minifut is not None
     a.minifut = (a.minifut or ROOT / "minifut").resolve()
-    if a.command == "run":
+    if a.command in ("first", "run"):
         a.results = (a.results or a.work / "results").resolve()
         a.prebuilt = a.prebuilt and a.prebuilt.resolve()
     if a.command == "report":

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path += [str(ROOT / folder) for folder in ("bench", "bench/primitives", "tests")]
 import compare  # noqa: E402
 import compile_time  # noqa: E402
+import first  # noqa: E402
 import ratios  # noqa: E402
 from cases import CASES  # noqa: E402
 from checks import check, summary  # noqa: E402
@@ -96,6 +97,29 @@ def test_side_by_side(minifut, place):
         check(all(len(r["old"]["runtimes"]) >= fleets for r in rows), text)
 
 
+def test_first_result(minifut, place):
+    """With cold caches, and again after a measurement of the same program, which is kept."""
+    suite, results = ROOT / "bench/suite.py", place / "first"
+    common = ["--small", "--work", place / "w", "--results", results, "mapscan"]
+    shell(sys.executable, suite, "--minifut", minifut, "run", "--modes", "untuned", "--runs", 1, *common)
+    text = shell(sys.executable, suite, "--minifut", minifut, "first", *common).decode()
+    check("] mapscan " in text and "first result 0.0" not in text and " s" in text and "all right" in text, text)
+    kept = json.loads((results / "mapscan.json").read_text())
+    check(kept["first_result"]["seconds"] > 0 and len(kept["datasets"]) == 4, kept)
+    line = first.line("P", "D", {"seconds": 2.5})
+    check(line.endswith("2.50 s   <-- asked: 2.0 s"), line)
+    check("<--" not in first.line("P", "D", {"seconds": 1.5}), "asked is 2 s")
+    check("FAILED: no" in first.line("P", "D", {"error": "no"}), "a failure is one")
+
+
+def test_text_size(minifut):
+    script = ROOT / "bench/text_size.py"
+    lines = shell(sys.executable, script, "--minifut", minifut, "--old", minifut, "mapscan", "matmul").decode().splitlines()
+    check(len(lines) == 3 and all(line.endswith(" 1.000") for line in lines[:2]), lines)
+    check(lines[2] == "geometric mean 1.000 of 2 programs; asked: 1.5", lines)
+    check(all(20 < float(line.split()[1]) < 200 for line in lines[:2]), f"the runtime is left out: {lines}")
+
+
 def test_compile_time(minifut, place):
     runner = ROOT / "bench/compile_time.py"
     lines = shell(runner, minifut, ROOT / "examples/dotprod.sf").decode().splitlines()
@@ -115,6 +139,8 @@ def main():
         test_ratios(place)
         test_thresholds(place)
         test_side_by_side(minifut, place)
+        test_first_result(minifut, place)
+        test_text_size(minifut)
         test_compile_time(minifut, place)
     sys.exit(summary())
 
