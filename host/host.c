@@ -222,6 +222,7 @@ static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en, const EntryMe
     host_body(&pb, en->body);
     bind_results(&pb, ep);
     host_prune(cx, ep);
+    host_late_reads(cx, ep);
     host_lifetimes(cx, ep);
     ep->n_mems = pb.n_mems;
     return ep;

@@ -1,4 +1,5 @@
-/* The parts of the host walk among themselves (host.c host_array.c host_ctl.c host_life.c). */
+/* The parts of the host walk among themselves (host.c host_array.c host_ctl.c host_late.c
+ * host_life.c). */
 #ifndef HOST_HOST_WALK_H
 #define HOST_HOST_WALK_H
 
@@ -21,7 +22,10 @@ ArrLoc host_result(PlanBuild *pb, const Var *v);
 void host_if(PlanBuild *pb, const Stm *s);
 void host_loop(PlanBuild *pb, const Stm *s);
 
-/* host_life.c: after the walk */
+/* host_late.c: after the walk */
+void host_late_reads(Ctx *cx, EntryPlan *ep); /* scalars are read where they are needed */
+
+/* host_life.c: after that */
 void host_prune(Ctx *cx, EntryPlan *ep);     /* scalars that nothing uses */
 void host_lifetimes(Ctx *cx, EntryPlan *ep); /* inserts H_RELEASE */
 

@@ -1,0 +1,90 @@
+/* After the walk: scalars are read late. A read waits for the device, which then has nothing to do
+ * until the next launch, so each one goes down its list of operations to the first that uses the
+ * scalar, to the next read, or to the end. What it passes must not change what is read: the block
+ * has one name only, and nothing passed mentions that. It does not pass an assertion: a failure in
+ * a kernel is reported where the host waits, and what failed first is reported first. */
+#include "host/host_walk.h"
+
+/* --- Blocks with more than one name ----------------------------------------------------------- */
+
+static void find_shared(PtrMap *shared, const HostOps *ops)
+{
+    for (int i = 0; i < ops->n; i++) {
+        const HostOp *op = ops->at[i];
+        if (op->kind == H_ALIAS) {
+            ptrmap_put(shared, op->mem, op->mem);
+            ptrmap_put(shared, op->mem2, op->mem2);
+        }
+        find_shared(shared, &op->then_);
+        find_shared(shared, &op->else_);
+    }
+}
+
+/* --- Reads ------------------------------------------------------------------------------------ */
+
+static bool mentions(Ctx *cx, const HostOp *op, const Mem *m)
+{
+    Mems ms = {0};
+    op_mems(cx->scratch, &ms, op);
+    for (int i = 0; i < ms.n; i++)
+        if (ms.at[i] == m)
+            return true;
+    for (int i = 0; i < op->then_.n; i++)
+        if (mentions(cx, op->then_.at[i], m))
+            return true;
+    for (int i = 0; i < op->else_.n; i++)
+        if (mentions(cx, op->else_.at[i], m))
+            return true;
+    return false;
+}
+
+static bool asserts(const HostOps *ops)
+{
+    for (int i = 0; i < ops->n; i++)
+        if (ops->at[i]->kind == H_ASSERT || asserts(&ops->at[i]->then_) ||
+            asserts(&ops->at[i]->else_))
+            return true;
+    return false;
+}
+
+static bool stays_behind(Ctx *cx, const HostOp *op, const HostOp *read)
+{
+    VarSet *used = varmap_new(cx->scratch);
+    op_uses(used, op);
+    return op->kind == H_ASSERT || asserts(&op->then_) || asserts(&op->else_) ||
+           varset_has(used, read->var) || op->var == read->var || mentions(cx, op, read->mem);
+}
+
+static bool may_wait(const PtrMap *shared, const HostOp *op)
+{
+    return op->kind == H_READ && op->sx->kind == SX_CONST && !op->mem->is_param &&
+           !ptrmap_get(shared, op->mem);
+}
+
+/* From the last read to the first, so that reads keep their order where they meet. */
+static void delay(Ctx *cx, const PtrMap *shared, HostOps *ops)
+{
+    for (int i = ops->n - 1; i >= 0; i--) {
+        HostOp *op = ops->at[i];
+        delay(cx, shared, &op->then_);
+        delay(cx, shared, &op->else_);
+        if (!may_wait(shared, op))
+            continue;
+        ArenaMark m = arena_mark(cx->scratch);
+        int to = i;
+        while (to + 1 < ops->n && ops->at[to + 1]->kind != H_READ &&
+               !stays_behind(cx, ops->at[to + 1], op)) {
+            ops->at[to] = ops->at[to + 1];
+            to++;
+        }
+        ops->at[to] = op;
+        arena_reset(cx->scratch, m);
+    }
+}
+
+void host_late_reads(Ctx *cx, EntryPlan *ep)
+{
+    PtrMap *shared = ptrmap_new(cx->scratch);
+    find_shared(shared, &ep->ops);
+    delay(cx, shared, &ep->ops);
+}
