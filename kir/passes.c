@@ -15,6 +15,8 @@ const KPass kir_pass_table[] = {
     {"dead", kir_dead, "what has no effect"},
     {"unroll", kir_unroll, "short loops: constant positions"},
     {"scalarize", kir_scalarize, "private arrays that have only those are variables"},
+    {"shifts", kir_shifts,
+     "shifts by a loop's counter: as long as loops are as their makers leave them"},
     {"invariant", kir_invariant, "integer arithmetic out of loops, and once"},
     {"known", kir_known, "checks that were made; they would stand between neighbours"},
     {"vector", kir_vector, "neighbours together: positions are known, and not yet of 32 bits"},

@@ -37,6 +37,7 @@ KPassFn kir_invariant;
 KPassFn kir_narrow;
 KPassFn kir_unroll;
 KPassFn kir_scalarize;
+KPassFn kir_shifts;
 KPassFn kir_known;
 KPassFn kir_vector;
 /* kir_narrow with indices of `bits` bits instead of 32: smaller ones are easier to test. */
