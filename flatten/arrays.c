@@ -46,6 +46,7 @@ bool rule_g5(Flat *fl, MapNest *S, const Stm *s, Bld *out)
     log_rule(fl, "G5", S, e, "a view of the outer array");
     Exp *outer = re ? outer_rearrange(fl, e, &c) : outer_reshape(fl, e, S, &c);
     Atom a = bld_exp(out, plural(fl, s->pat.at[0]->base, c.to - c.from + 1), outer);
+    varmap_put(fl->defs, a.var, outer);
     nest_extend_range(fl, S, s->pat.at[0], a, c.from, c.to);
     return true;
 }

@@ -256,20 +256,20 @@ static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1,
     Bld top = bld_new(fl->cx), par = bld_new(fl->cx);
     Atoms res = bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, b, e->loc), &top);
     Par p = {par_of_nest(fl, S1, &par), par_in_all(fl, S1, b, &par),
-             goes_on ? cost_of_top(b) : no_cost()};
+             goes_on ? cost_of_top(fl, S1, b) : no_cost()};
     version_add(fl, vs, false, bld_body(&top, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_top: segmap^%d, the rest sequential; %s", fl->level,
              vec_last(vs).name);
 }
 
-static void add_middle(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1,
+static void add_middle(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1, const Body *b,
                        const Body *intra, bool shared, const Stm *s)
 {
     const Exp *e = s->exp;
     Bld mid = bld_new(fl->cx), par = bld_new(fl->cx);
     Atoms res = bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, intra, e->loc), &mid);
     Par p = {par_of_intra(fl, S1, intra, &par), par_in_all(fl, S1, intra, &par),
-             shared ? no_cost() : cost_of_intra(fl, S1, intra, &par)};
+             shared ? no_cost() : cost_of_middle(fl, S1, b, intra, &par)};
     version_add(fl, vs, true, bld_body(&mid, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_middle: segmap^%d around level %d; %s", fl->level, fl->level - 1,
              vec_last(vs).name);
@@ -328,7 +328,7 @@ static Atoms rule_g3(Flat *fl, const MapNest *S, const MapNest *S1, const Body *
         return bind_results(fl, S, &s->pat, segmap_of(fl, S1, intra, e->loc), out);
     }
     if (intra) {
-        add_middle(fl, &vs, S, S1, intra, p.shared, s);
+        add_middle(fl, &vs, S, S1, b, intra, p.shared, s);
         log_move_last(fl, log_at);
     }
     log_rule(fl, "G3", S1, e, "e_flat: %s",

@@ -237,13 +237,14 @@ Atom par_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 Atom par_in_all(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* Nothing to weigh. */
 Cost no_cost(void);
-/* What e_top with body b costs, where e_flat goes on under the nest. Maps of reductions are one
- * launch there as well, of more work-items that read rows once for many elements: e_top never pays. */
-Cost cost_of_top(const Body *b);
-/* What e_middle with body b under S costs. Each of its constructs would be a launch in e_flat, so
- * it spares all but one. Constructs in loops count once, in steps as in launches, and those of both
- * branches; what is sequential inside of an element counts as in par_in_all. */
-Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
+/* What e_top with body b under S costs, where e_flat goes on under the nest. Maps of reductions are
+ * one launch there as well, of more work-items that read rows once for many elements: e_top never
+ * pays. Most is not weighed. */
+Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b);
+/* What e_middle costs, which for body b under S is intra. Each of its constructs would be a launch
+ * in e_flat, so it spares all but one. Constructs in loops count once, in steps as in launches, and
+ * those of both branches; what is sequential inside of an element counts as in par_in_all. */
+Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl);
 /* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
 int64_t intra_width_bound(const Body *b);
 

@@ -307,7 +307,8 @@ static bool holds_var(const Vars *vs, const Var *v)
     return false;
 }
 
-/* Does the construct, in body b, read an array again for each element of S's innermost dimension? */
+/* Does the construct, in body b, read an array again for each element of S's innermost dimension?
+ */
 static bool reads_again(const MapNest *S, const Body *b, const Nest *nest)
 {
     const Atoms *arrs = &vec_last(nest).arrs;
@@ -336,15 +337,7 @@ static Cost cost_of_one(const MapNest *S, const Body *b)
     return no_cost();
 }
 
-Cost cost_of_top(const Body *b)
-{
-    const Exp *map = only_map(b);
-    for (const Exp *in = map; in; in = only_map(map->soac.fn->body))
-        map = in;
-    return map && only_reduces(map->soac.fn->body) ? costs_only() : no_cost();
-}
-
-Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     Costs c = {.all = {.w = {.cx = fl->cx, .fl = fl}, .inside = varmap_new(fl->cx->perm)},
                .bl = bl,
@@ -358,4 +351,97 @@ Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     cost_of_body(&c, (Body *)(uintptr_t)b);
     return (Cost){atom_i64(constructs - 1), c.steps,
                   times(bl, (Loc){0}, par_of_nest(fl, S, bl), c.elems)};
+}
+
+/* --- Versions of reductions and scans of rows, and of nothing else -------------------------- */
+
+/* Is `a`, under S, a row of an array whose rows lie one behind the other: does it vary with all of
+ * S, and is the array outside no view that may have them apart? */
+static bool is_own_row(const Flat *fl, const MapNest *S, Atom a)
+{
+    Chain c;
+    if (atom_type(a).rank != 1 || !nest_chain(S, a, &c) || !chain_is_full(S, &c))
+        return false;
+    const Exp *e = def_of(fl, c.root);
+    while (e && e->kind == E_RESHAPE)
+        e = def_of(fl, e->reshape.arr);
+    return !e || !exp_is(e, F_VIEW);
+}
+
+static bool is_of_scalars(const Exp *e)
+{
+    if (!exp_is_soac(e) || !exp_is(e, F_FOLD | F_SCAN))
+        return false;
+    for (int k = 0; k < e->soac.nes.n; k++)
+        if (atom_type(e->soac.nes.at[k]).rank > 0)
+            return false;
+    return !e->soac.fn || !body_has_soac(e->soac.fn->body);
+}
+
+/* The reduction or scan of rows of its own that is all that b, under S, does beside scalar code.
+ * bytes: of an element of the rows. NULL: b does something else. */
+static const Exp *only_rows(const Flat *fl, const MapNest *S, const Body *b, int *bytes)
+{
+    const Exp *found = NULL;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (e->kind != E_LOOP && !exp_has_soac(e))
+            continue;
+        if (found || !is_of_scalars(e))
+            return NULL;
+        found = e;
+    }
+    *bytes = 0;
+    for (int k = 0; found && k < found->soac.arrs.n; k++) {
+        Atom a = found->soac.arrs.at[k];
+        int size = prim_type_bytes[atom_type(a).elem];
+        if (is_own_row(fl, S, a) && size > *bytes)
+            *bytes = size;
+    }
+    return *bytes > 0 ? found : NULL;
+}
+
+/* In e_flat rows are one construct, too, that reads each element once, where it lies; threads with
+ * a row each read through a copy in another layout. Sums of rows that a thread loads at once are
+ * the exception. */
+static Cost cost_of_threads(const Exp *e, int bytes)
+{
+    if (exp_is(e, F_SCAN))
+        return costs_only();
+    return (Cost){atom_i64(0), e->soac.width,
+                  atom_i64((int64_t)RT_ROW_BYTES / bytes * RT_FULL_DEVICE)};
+}
+
+Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b)
+{
+    int bytes;
+    const Exp *e = only_rows(fl, S, b, &bytes);
+    if (e)
+        return cost_of_threads(e, bytes);
+    const Exp *map = only_map(b);
+    for (const Exp *in = map; in; in = only_map(map->soac.fn->body))
+        map = in;
+    return map && only_reduces(map->soac.fn->body) ? costs_only() : no_cost();
+}
+
+/* A scan of rows by a work-group each reads them once, e_flat where they are longer than a tile
+ * twice; shorter ones than a group it packs. */
+static Cost cost_of_rows(const Exp *e, const MapNest *S, Bld *bl)
+{
+    enum { FEWEST = RT_FULL_DEVICE / GROUP_PAR };
+    Loc loc = {0};
+    if (!exp_is(e, F_SCAN))
+        return costs_only();
+    Atom rows = par_of_nest(NULL, S, bl);
+    rows = times(bl, loc, rows, atom_i64(GROUP_PAR / FEWEST));
+    Atom least = bld_binop(bl, loc, OP_MIN, rows, e->soac.width);
+    return (Cost){atom_i64(0), atom_i64(GROUP_PAR),
+                  times(bl, loc, least, atom_i64(RT_FULL_DEVICE))};
+}
+
+Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl)
+{
+    int bytes;
+    const Exp *e = only_rows(fl, S, b, &bytes);
+    return e ? cost_of_rows(e, S, bl) : cost_of_intra(fl, S, intra, bl);
 }

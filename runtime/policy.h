@@ -10,6 +10,8 @@
 /* Work-items of a group, and those of it that go in step, on GPUs. */
 #define RT_USUAL_GROUP 256
 #define RT_USUAL_WARP  32
+/* Bytes that a thread loads at once: of so long rows each can be read by a thread of its own. */
+#define RT_ROW_BYTES 16
 /* Bytes to which blocks of device memory begin and end: OpenCL's largest type, long16. Kernels load
  * and store vectors. */
 #define RT_BLOCK_ALIGN 128

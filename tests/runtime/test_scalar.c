@@ -100,6 +100,10 @@ static void test_pays(void)
     CHECK(!mf_pays(4, 4495, 1149580) && mf_pays(4, 5, 1310720));      /* SRAD: one image, many */
     CHECK(!mf_pays(2, 10023, 3 * 855280) && mf_pays(2, 3, 4096 * 384));      /* NN */
     CHECK(mf_pays(14, 283, 215220224) && !mf_pays(2, 4113, 9441280)); /* BFAST: D1's V1, D2's V3 */
+    /* Rows alone (cost_of_top, cost_of_middle): sums of 2, 4 and 5 f32; scans of 255 and 256 elements, in 127 and 128 rows. */
+    CHECK(mf_pays(0, 2, 4 * 32768) && mf_pays(0, 4, 4 * 32768) && !mf_pays(0, 5, 4 * 32768) && !mf_pays(0, 1, 0));
+    CHECK(!mf_pays(0, 256, 255 * 32768) && mf_pays(0, 256, 256 * 32768));
+    CHECK(!mf_pays(0, 256, 2 * 127 * 32768) && mf_pays(0, 256, 2 * 128 * 32768));
     CHECK(mf_pays(1, 64, 0) && !mf_pays(1, 65, 0) && mf_pays(1, 65, 32768) && !mf_pays(1, 65, 32767));
     CHECK(mf_pays(3, 0, 0) && mf_pays(1, 1, INT64_MAX) && !mf_pays(1, INT64_MAX, INT64_MAX));
 }
