@@ -107,12 +107,7 @@ typedef struct {
     GroupWork work;
     const Sx *turns; /* how often the code at hand is run */
     const Sx *max;   /* the largest number of elements of a construct */
-    bool scans;
 } Walk;
-
-/* So many elements a work-item gets at least in groups that scan; where there are fewer, one warp.
- * Those that it scans by itself cost no barrier. */
-enum { GROUP_SCAN_ELEMS = 8 };
 
 /* What a loop is taken for of whose turns the host knows nothing. */
 enum { SOME_TURNS = 8 };
@@ -237,7 +232,6 @@ static void walk_seg(Walk *w, const Exp *e)
         n.meets++;
     }
     w->max = sx_op(cx, SX_MAX, w->max, n.width);
-    w->scans = w->scans || e->kind == E_SEGSCAN;
     group_work_add(cx, &w->work, n);
 }
 
@@ -292,9 +286,7 @@ static const Sx *group_threads(PlanBuild *pb, const Walk *w)
         times[k] = pb_let(pb, arena_printf(cx->perm, "time_%d", group_size_number(k)),
                           group_all_time(cx, &w->work, k));
     const Sx *warp = sx_const(cx, RT_USUAL_WARP);
-    const Sx *share = sx_const(cx, w->scans ? GROUP_SCAN_ELEMS : 1);
-    const Sx *needed = sx_op(cx, SX_CEILDIV, w->max, share);
-    const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, needed, warp), warp);
+    const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, w->max, warp), warp);
     const Sx *size = sx_op(cx, SX_MIN, group_best_size(cx, times), full);
     /* On a CPU it is one: the work-items of a group run one after the other there, and PoCL 3.1
      * miscompiles loops around barriers that hold a conditional in an inner loop. */
