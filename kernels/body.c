@@ -310,15 +310,24 @@ void kg_stm(KGen *kg, const Stm *s)
     ice(e->loc, "unknown form inside a kernel");
 }
 
+static void passed(KGen *kg, const Stm *s)
+{
+    ranges_bind(kg->known, &s->pat, s->exp);
+    for (int j = 0; j < s->pat.n; j++)
+        varmap_del(kg->hints, s->pat.at[j]); /* the same code may be made again elsewhere */
+}
+
 void kg_stms(KGen *kg, const Body *b)
 {
     int mark = ranges_mark(kg->known);
-    for (int i = 0; i < b->stms.n; i++) {
-        const Stm *s = &b->stms.at[i];
-        kg_stm(kg, s);
-        ranges_bind(kg->known, &s->pat, s->exp);
-        for (int j = 0; j < s->pat.n; j++)
-            varmap_del(kg->hints, s->pat.at[j]); /* the same code may be made again elsewhere */
+    for (int i = 0, n; i < b->stms.n; i += n) {
+        n = group_scan_stms(kg, b, i);
+        if (n == 0) {
+            kg_stm(kg, &b->stms.at[i]);
+            n = 1;
+        }
+        for (int k = i; k < i + n; k++)
+            passed(kg, &b->stms.at[k]);
     }
     ranges_reset(kg->known, mark);
 }

@@ -3,18 +3,19 @@
  *   1. the elements are computed, dealt out to all work-items, into local memory;
  *   2. each work-item sums up neighbouring elements of a segment;
  *   3. the work-items of a segment scan their sums;
- *   4. each work-item goes over its elements again, beginning with what lies before them.
+ *   4. each work-item goes over its elements again, beginning with what lies before them, and does
+ *      the maps that follow (groupafter.c).
  *
  * The sequential run of elements is the gain: a step over the work-items costs a barrier and an
- * application of the operator by all of them. So groups are small here (group.c). */
+ * application of the operator by all of them. So many groups are small (groupcost.c). */
 #include "kernels/segments.h"
 
 /* Where the scanned values are while the group works on them: the results themselves if these lie in
  * local memory, or if there is no bound for a copy that does. */
-static KLoc *stage_new(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs)
+static KLoc *stage_new(KGen *kg, const Stm *s, int n, const KLoc *outs)
 {
-    KLoc *stage = NEWN(kg->cx->perm, KLoc, ac->n);
-    for (int j = 0; j < ac->n; j++) {
+    KLoc *stage = NEWN(kg->cx->perm, KLoc, n);
+    for (int j = 0; j < n; j++) {
         Type t = s->pat.at[j]->type;
         bool here = outs[j].mem->space == KS_LOCAL || !kg_bound_count(kg, t);
         stage[j] = here ? outs[j] : group_alloc(kg, t);
@@ -92,7 +93,8 @@ static void set_before(KGen *kg, const Accs *ac, const Chunk *n, const Atoms *ne
 }
 
 /* Scans the stage in place. */
-static void scan_stage(KGen *kg, const Stm *s, const Accs *ac, const KLoc *stage)
+static void scan_stage(KGen *kg, const Stm *s, const Accs *ac, const KLoc *stage,
+                       const GroupAfter *after)
 {
     KBuild *b = kg->kb;
     const Exp *e = s->exp;
@@ -116,34 +118,43 @@ static void scan_stage(KGen *kg, const Stm *s, const Accs *ac, const KLoc *stage
     open_own(kg, &own, ac, ix, x);
     accs_apply(kg, ac, accs_now(kg, ac), x);
     for (int j = 0; j < ac->n; j++)
-        loc_store(kg, &stage[j], ix, nest->n, kg_of(kg, ac->acc[j]));
+        if (after->n == 0 || after->kept[j])
+            loc_store(kg, &stage[j], ix, nest->n, kg_of(kg, ac->acc[j]));
+    group_after_elem(kg, s, after, ac, ix);
     kb_end(b);
     kb_end(b);
     meet_all(kg); /* the buffers are used again, the elements read by others */
     kb_end(b);
 }
 
-/* Results that lie elsewhere than in the stage. */
-static void copy_out(KGen *kg, const Stm *s, const Accs *ac, const KLoc *stage, const KLoc *outs)
+/* Results that lie elsewhere than in the stage; kept (NULL: all): which of them. */
+static void copy_out(KGen *kg, const Stm *s, int n, const KLoc *stage, const KLoc *outs,
+                     const bool *kept)
 {
     const Nest *nest = &s->exp->seg.nest;
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, nest->n);
     bool any = false;
-    for (int j = 0; j < ac->n; j++)
-        any = any || stage[j].mem != outs[j].mem;
+    for (int j = 0; j < n; j++)
+        any = any || (stage[j].mem != outs[j].mem && (!kept || kept[j]));
     if (!any)
         return;
     kg_loops_open_shared(kg, s->pat.at[0]->type, ix);
-    for (int j = 0; j < ac->n; j++)
-        if (stage[j].mem != outs[j].mem)
+    for (int j = 0; j < n; j++)
+        if (stage[j].mem != outs[j].mem && (!kept || kept[j]))
             loc_store(kg, &outs[j], ix, nest->n, loc_load(kg, "x", &stage[j], ix, nest->n));
     kg_close_shared(kg);
 }
 
-void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs)
+void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, const GroupAfter *after)
 {
-    KLoc *stage = stage_new(kg, s, ac, outs);
+    KLoc *stage = stage_new(kg, s, ac->n, outs);
+    GroupAfter here = *after;
+    here.outs = NEWN(kg->cx->perm, KLoc *, after->n);
+    for (int i = 0; i < after->n; i++)
+        here.outs[i] = stage_new(kg, &after->maps[i], after->maps[i].pat.n, after->outs[i]);
     compute_elems(kg, s, ac, stage, outs);
-    scan_stage(kg, s, ac, stage);
-    copy_out(kg, s, ac, stage, outs);
+    scan_stage(kg, s, ac, stage, &here);
+    copy_out(kg, s, ac->n, stage, outs, after->kept);
+    for (int i = 0; i < after->n; i++)
+        copy_out(kg, &after->maps[i], after->maps[i].pat.n, here.outs[i], after->outs[i], NULL);
 }

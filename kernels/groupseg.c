@@ -61,15 +61,14 @@ static void bind_results(KGen *kg, const Stm *s, const KLoc *outs)
     }
 }
 
-static void segmap0(KGen *kg, const Stm *s)
+static void map_elements(KGen *kg, const Stm *s, const KLoc *outs)
 {
     const Exp *e = s->exp;
     const Body *b = e->seg.body;
     int depth = e->seg.nest.n;
-    KLoc *outs = alloc_results(kg, s), *rows = NEWN(kg->cx->perm, KLoc, s->pat.n);
+    KLoc *rows = NEWN(kg->cx->perm, KLoc, s->pat.n);
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
     nest_indices(kg, &e->seg.nest, depth, ix);
-    enter(kg);
     WorkMark m = open_elements(kg, &e->seg.nest, depth, seg_is_straight(b));
     for (int j = 0; j < s->pat.n; j++)
         rows[j] = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth);
@@ -84,6 +83,13 @@ static void segmap0(KGen *kg, const Stm *s)
         if (s->pat.at[j]->type.rank == depth)
             loc_store_at(kg, first, &rows[j], kg_zero(kg, s->pat.at[j]->type.elem));
     close_elements(kg, m);
+}
+
+static void segmap0(KGen *kg, const Stm *s)
+{
+    KLoc *outs = alloc_results(kg, s);
+    enter(kg);
+    map_elements(kg, s, outs);
     leave(kg);
     bind_results(kg, s, outs);
 }
@@ -144,33 +150,65 @@ static void apart(KGen *kg, const Stm *s, bool scan, KLoc *outs)
     close_elements(kg, m);
 }
 
+/* Each construct by itself: nothing is the matter between them in a group of one. */
+static void apart_with_maps(KGen *kg, const Stm *s, KLoc *outs, const GroupAfter *after)
+{
+    apart(kg, s, s->exp->kind == E_SEGSCAN, outs);
+    for (int i = 0; i < after->n; i++)
+        map_elements(kg, &after->maps[i], after->outs[i]);
+}
+
+static bool on_scalars(const KGen *kg, const Exp *e)
+{
+    return !kg->solo && types_scalar(&e->seg.op->params, 0, e->seg.nes.n);
+}
+
+static void scalars0(KGen *kg, const Stm *s, KLoc *outs, const GroupAfter *after)
+{
+    bool scan = s->exp->kind == E_SEGSCAN;
+    Accs ac = accs_new(kg, s->exp);
+    take_bufs(kg, &ac, scan);
+    enter(kg);
+    kg_if_single(kg);
+    apart_with_maps(kg, s, outs, after);
+    kb_else(kg->kb);
+    if (scan)
+        group_scan(kg, s, &ac, outs, after);
+    else
+        together_red(kg, s, &ac, outs);
+    kb_end(kg->kb);
+    leave(kg);
+}
+
 /* Operators on arrays, and all operators on a CPU, are applied by one thread a segment. */
 static void reduce_or_scan0(KGen *kg, const Stm *s)
 {
-    const Exp *e = s->exp;
-    bool scan = e->kind == E_SEGSCAN;
-    bool scalars = !kg->solo && types_scalar(&e->seg.op->params, 0, e->seg.nes.n);
     KLoc *outs = alloc_results(kg, s);
-    Accs ac = {0};
-    if (scalars) {
-        ac = accs_new(kg, e);
-        take_bufs(kg, &ac, scan);
-    }
-    enter(kg);
-    if (scalars) {
-        kg_if_single(kg);
-        apart(kg, s, scan, outs);
-        kb_else(kg->kb);
-        if (scan)
-            group_scan(kg, s, &ac, outs);
-        else
-            together_red(kg, s, &ac, outs);
-        kb_end(kg->kb);
+    if (on_scalars(kg, s->exp)) {
+        scalars0(kg, s, outs, &(GroupAfter){0});
     } else {
-        apart(kg, s, scan, outs);
+        enter(kg);
+        apart(kg, s, s->exp->kind == E_SEGSCAN, outs);
+        leave(kg);
     }
-    leave(kg);
     bind_results(kg, s, outs);
+}
+
+int group_scan_stms(KGen *kg, const Body *b, int i)
+{
+    const Stm *s = &b->stms.at[i];
+    if (!kg->coop || s->exp->kind != E_SEGSCAN || !on_scalars(kg, s->exp))
+        return 0;
+    KLoc *outs = alloc_results(kg, s);
+    bind_results(kg, s, outs);
+    GroupAfter after = group_after(kg, b, i);
+    after.outs = NEWN(kg->cx->perm, KLoc *, after.n);
+    for (int k = 0; k < after.n; k++) {
+        after.outs[k] = alloc_results(kg, &after.maps[k]);
+        bind_results(kg, &after.maps[k], after.outs[k]);
+    }
+    scalars0(kg, s, outs, &after);
+    return 1 + after.n;
 }
 
 static void segscatter0(KGen *kg, const Stm *s)

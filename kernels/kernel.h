@@ -11,7 +11,7 @@
  *   hist.c       sequential histograms; updates of bins (hist.h)
  *   nest.c       index spaces of seg constructs; what their kernels have in common
  *   segmap.c segtile.c segred.c segscan.c segscatter.c seghist.c   level 1
- *   group.c groupcost.c groupseg.c groupscan.c   level 0 inside a level-1 segmap
+ *   group.c groupcost.c groupseg.c groupscan.c groupafter.c   level 0 inside a level-1 segmap
  *
  * Two modes of the same walk over statements:
  *   thread mode (kg->coop false)  the code belongs to one work-item;
@@ -367,6 +367,9 @@ void nest_indices(KGen *kg, const Nest *nest, int n, const Sx **ix);
 /* Level-1 segmap with level-0 constructs inside, all of whose arrays have a bound. */
 void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
 void group_seg(KGen *kg, const Stm *s);
+/* Statement i of b, which are as many as it returns: a level-0 scan with the maps behind it; 0 if it
+ * is something else. */
+int group_scan_stms(KGen *kg, const Body *b, int i);
 void group_sequential(KGen *kg, const Stm *s); /* code without parallelism */
 
 #endif

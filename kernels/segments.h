@@ -114,8 +114,20 @@ const KExp *seg_stage_at(KGen *kg, const KExp *number);
 /* Level 0: the threads of a group are dealt out evenly to the segments; opens the loop over segments
  * (all threads take every turn). */
 Chunk group_segments(KGen *kg, const Nest *nest);
+/* Maps behind a scan that are done with it (groupafter.c). */
+typedef struct {
+    const Stm *maps;
+    int n;
+    bool *kept;  /* by result of the scan: is it read by others, too? */
+    KLoc **outs; /* by map: where its results go */
+} GroupAfter;
+/* Those behind statement i of b, a scan. */
+GroupAfter group_after(KGen *kg, const Body *b, int i);
+/* ... at the element of scan s at indices ix, with the scanned values in ac. */
+void group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs *ac,
+                      const Sx *const *ix);
 /* Scans all segments, after and before barriers; outs: where the results go (groupscan.c). */
-void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs);
+void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, const GroupAfter *after);
 /* A whole segment by this thread, whatever the operator works on; outer dimensions are bound. */
 void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan);
 /* A kernel of it. */
