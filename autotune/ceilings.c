@@ -22,7 +22,10 @@ static const char program[] =
     "    in a + b + c + d + e + f + g + h\n"
     "  in map chains xs\n";
 
-enum { COPIED = 1 << 25, CHAINS = 1 << 20, STEPS = 64 };
+/* Where memory is fast, as on GPUs, a copy must be large: caches hold a small one, and its launch
+ * counts. Elsewhere that would only take long. */
+enum { COPIED = 1 << 22, COPIED_FAST = 1 << 25, CHAINS = 1 << 20, STEPS = 64 };
+static const double FAST = 100e9; /* bytes a second */
 
 /* n zeros as a binary value behind `first`, a scalar or nothing. */
 static DataSource zeros(Arena *a, const rt_hvalue *first, int64_t n)
@@ -82,11 +85,16 @@ static const char *measure(Arena *a, const SessionOptions *o, const char *folder
     int32_t steps = STEPS;
     rt_hvalue first = {.prim = RT_I32, .data = &steps};
     Datasets ds = {0};
-    vec_push(a, &ds, ((Dataset){"copied", zeros(a, NULL, COPIED), {0}}));
     vec_push(a, &ds, ((Dataset){"chained", zeros(a, &first, CHAINS), {0}}));
+    vec_push(a, &ds, ((Dataset){"copied", zeros(a, NULL, COPIED), {0}}));
+    vec_push(a, &ds, ((Dataset){"copied", zeros(a, NULL, COPIED_FAST), {0}}));
     Session *s = session_open(a, &own, &ds, &wrong);
-    if (s && !(wrong = best(s, "copied", 0, o->timeout, c)))
-        wrong = best(s, "chained", 1, o->timeout, c);
+    if (s && !(wrong = best(s, "chained", 0, o->timeout, c)))
+        wrong = best(s, "copied", 1, o->timeout, c);
+    if (s && !wrong && c->bytes > FAST) {
+        c->bytes = 0;
+        wrong = best(s, "copied", 2, o->timeout, c);
+    }
     session_close(s);
     return wrong;
 }
