@@ -161,8 +161,12 @@ void stages_end(Stages *st, Mem *const *final);
  * for where the device cannot do that; false, with nothing done, for scans that never are (segback.c). */
 bool segscan_back(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs);
 
+/* A reduction in these two stages, the first one given. */
+void segred_stages(PlanBuild *pb, const Stm *s, const ArrLoc *outs, const Segments *sg, Stage first);
+
 /* The construct, with operators on scalars, by chunks of its segments. */
 KernelMaker segred_chunks;  /* segred.c */
+KernelMaker segred_across;  /* segacross.c: segments that lie beside each other in memory */
 KernelMaker segscan_chunks; /* segscan.c */
 
 #endif

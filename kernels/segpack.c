@@ -419,7 +419,9 @@ static void make_either(PlanBuild *pb, const Stm *s, const ArrLoc *outs, KernelM
 
 void make_segred(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
-    make_either(pb, s, outs, segred_chunks);
+    const Exp *e = s->exp;
+    bool across = e->seg.nest.n > 1 && mem_reads_across(pb->cx, e, pb->locs);
+    make_either(pb, s, outs, across ? segred_across : segred_chunks);
 }
 
 void make_segscan(PlanBuild *pb, const Stm *s, const ArrLoc *outs)

@@ -177,12 +177,11 @@ static int most_elems(PlanBuild *pb, const Exp *e)
     return reads && op_is_comm(e) && is_brief(e) ? MOST_ELEMS : LEAST_ELEMS;
 }
 
-void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+void segred_stages(PlanBuild *pb, const Stm *s, const ArrLoc *outs, const Segments *sg, Stage first)
 {
     const Exp *e = s->exp;
     int n = e->seg.nes.n;
-    Segments sg = segments_plan(pb, &e->seg.nest, LEAST_ELEMS, most_elems(pb, e));
-    Stages st = {.first = red_elements(pb, e, &sg, outs, s), .sg = &sg};
+    Stages st = {.first = first, .sg = sg};
     Mem **final = NEWN(pb->cx->perm, Mem *, n);
     const Sx **bytes = NEWN(pb->cx->perm, const Sx *, n);
     for (int j = 0; j < n; j++) {
@@ -190,8 +189,15 @@ void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
         bytes[j] = sx_const(pb->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem]);
     }
     stages_begin(&st, n, bytes);
-    Segments sg2 = segments_of_partials(pb, &sg);
+    Segments sg2 = segments_of_partials(pb, sg);
     Stage second = red_partials(pb, e, &sg2, st.parts);
     stage_launch(&second, &sg2, final);
     stages_end(&st, final);
+}
+
+void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    const Exp *e = s->exp;
+    Segments sg = segments_plan(pb, &e->seg.nest, LEAST_ELEMS, most_elems(pb, e));
+    segred_stages(pb, s, outs, &sg, red_elements(pb, e, &sg, outs, s));
 }

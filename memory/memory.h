@@ -82,6 +82,9 @@ void mem_level0(Ctx *cx, const Entry *en, EntryMemory *em);
  * can be said of what they read? locs: where arrays lie, ArrLoc *. */
 bool mem_reads_along(Ctx *cx, const Exp *seg, const VarMap *locs);
 
+/* Do neighbours of its last dimension but one, as long as that is said of anything? */
+bool mem_reads_across(Ctx *cx, const Exp *seg, const VarMap *locs);
+
 /* A loop that computes scalars from array elements, one after the other, is one kernel of one
  * work-item rather than as many transfers as it has steps. */
 bool mem_is_device_loop(const Stm *s);

@@ -382,26 +382,47 @@ static void scan_body(Scan *sc, const Body *b)
         access_atom(sc, b->res.at[i]);
 }
 
-Accesses access_of_seg(Ctx *cx, const Exp *e)
+/* ... if neighbours differ in dimension `fast` of the construct. */
+static Accesses access_of(Ctx *cx, const Exp *e, int fast)
 {
     Scan sc = {cx, varmap_new(cx->scratch), varmap_new(cx->scratch), {0}, 0};
-    const Nest *nest = &e->seg.nest;
-    scan_nest(&sc, nest, body_has_seg(e->seg.body) ? nest->n : access_fast_dim(e));
+    scan_nest(&sc, &e->seg.nest, fast);
     scan_body(&sc, e->seg.body);
     return sc.found;
+}
+
+Accesses access_of_seg(Ctx *cx, const Exp *e)
+{
+    return access_of(cx, e, body_has_seg(e->seg.body) ? e->seg.nest.n : access_fast_dim(e));
+}
+
+/* Do neighbours read neighbours, wherever anything can be said of what they read? */
+static bool reads_neighbours(const Accesses *found, const VarMap *locs)
+{
+    for (int i = 0; i < found->n; i++) {
+        const Access *ac = &found->at[i];
+        const ArrLoc *l = varmap_get(locs, ac->arr);
+        if (ac->kind != WANT_GUESS && l && !l->mem->computed &&
+            !sx_is_const(l->at.strides[ac->fast], 1))
+            return false;
+    }
+    return true;
 }
 
 bool mem_reads_along(Ctx *cx, const Exp *seg, const VarMap *locs)
 {
     ArenaMark m = arena_mark(cx->scratch);
     Accesses found = access_of_seg(cx, seg);
-    bool along = true;
-    for (int i = 0; i < found.n && along; i++) {
-        const Access *ac = &found.at[i];
-        const ArrLoc *l = varmap_get(locs, ac->arr);
-        along = ac->kind == WANT_GUESS || !l || l->mem->computed ||
-                sx_is_const(l->at.strides[ac->fast], 1);
-    }
+    bool along = reads_neighbours(&found, locs);
     arena_reset(cx->scratch, m);
     return along;
+}
+
+bool mem_reads_across(Ctx *cx, const Exp *seg, const VarMap *locs)
+{
+    ArenaMark m = arena_mark(cx->scratch);
+    Accesses along = access_of_seg(cx, seg), across = access_of(cx, seg, seg->seg.nest.n - 2);
+    bool yes = across.n > 0 && !reads_neighbours(&along, locs) && reads_neighbours(&across, locs);
+    arena_reset(cx->scratch, m);
+    return yes;
 }
