@@ -145,6 +145,10 @@ entry counted [n] (is: [n]i64): [3]i32 = hist (+) 0 3 is (replicate n 1)
 -- input { [0i64, 2i64] [5f32, 6f32] }
 entry put [n] (is: [n]i64) (xs: [n]f32): [4]f32 = scatter (replicate 4 0) is xs
 -- ==
+-- entry: turned
+-- input { [[1f32, 2f32, 3f32], [4f32, 5f32, 6f32]] }
+entry turned [n][m] (xss: [n][m]f32): [m][n]f32 = copy (transpose xss)
+-- ==
 -- entry: nothing
 -- input { empty([0]f32) empty([0]f32) }
 entry nothing [n] (xs: [n]f32) (ys: [n]f32): [n]f32 = map2 (+) xs ys
@@ -153,7 +157,7 @@ WORKS = {"mapped": [(3 * 12, 3 * 3)], "fused": [(3 * 4 + 4, 3 * 3)], "looped": [
          "branched": [(2 * 8, 7 * 2 * 2)], "while_looped": [(2 * 16, 2 * 2)],
          "gathered": [(2 * (4 + 8 + 4), 0), (8 + 3 * (8 + 4), 0)], "neighbours": [(3 * 8, 3 * 2)],
          "product": [(4 * (6 + 3 + 2), 2 * 6)], "counted": [(3 * 4 * 2 + 4 * 8, 0)], "put": [(2 * (8 + 4 + 4), 0)],
-         "nothing": [(0, 0)]}
+         "nothing": [(0, 0)], "turned": [(0, 0)]}
 
 
 @case(True)
@@ -171,6 +175,9 @@ def bench_roofline_counts_work(box):
         got = [(sum(r["bytes"] for r in rows if r["place"]), sum(r["operations"] for r in rows)) for rows in own]
         if got != want:
             raise Failed(f"{entry}: {got}, not {want}: {tables}")
+        copies = [sum(r["bytes"] for r in rows if r["place"].startswith("built-in")) for rows in tables]
+        if entry in ("turned", "put") and copies != [2 * 4 * 6 if entry == "turned" else 4 * 4]:
+            raise Failed(f"{entry}: built-in kernels move {copies} bytes: {tables}")
         for rows in tables:
             if rows != sorted(rows, key=lambda r: -r["lost_us"]):
                 raise Failed(f"{entry}: not in order: {rows}")
