@@ -2,6 +2,7 @@
 #ifndef TESTS_UNIT_KIR_RANDOM_H
 #define TESTS_UNIT_KIR_RANDOM_H
 
+#include "kir/phase.h"
 #include "kir_eval.h"
 
 #include <math.h>
@@ -204,7 +205,12 @@ static inline void rk_access(Rk *r)
 static inline void rk_meet(Rk *r)
 {
     unsigned fence = rk(r, 2) ? 1u << KS_LOCAL : 1u << KS_LOCAL | 1u << KS_GLOBAL;
-    kb_meet(r->b, fence);
+    if (rk(r, 5) == 0) {
+        fence = 1u << KS_LOCAL | 1u << KS_GLOBAL;
+        kb_meet_grid(r->b);
+    } else {
+        kb_meet(r->b, fence);
+    }
     for (int k = 0; k < RK_SHARED; k++)
         if (fence >> r->shared[k]->space & 1)
             r->mode[k] = (RkMode)rk(r, RK_MODES);
@@ -388,6 +394,7 @@ static inline KFun *rk_kernel(Arena *a, uint64_t seed)
     for (int i = 0; i < 9; i++)
         rk(r, 2);
     r->b->fun->name = "random";
+    r->b->fun->may_fail = true; /* barriers of the grid can */
     vec_push(a, &r->b->fun->params, (KFormal){.kind = KP_FAILURE});
     rk_scalar(r, "n");
     rk_scalar(r, "m");
