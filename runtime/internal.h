@@ -84,7 +84,7 @@ typedef struct {
     int64_t args[8];
     uint32_t heap_need;
     int32_t heap_launch;
-    uint32_t met;
+    uint32_t met, told;
 } rt_failure;
 
 struct rt_ctx {

@@ -55,7 +55,7 @@ typedef struct {
     long args[8];
     uint heap_need;  /* the largest chunk that a work-item lacked, see mf_heap_alloc; 0: none */
     int heap_launch; /* the launch in which that was */
-    uint met;        /* groups at a barrier over the grid, see mf_meet_groups */
+    uint met, told;  /* groups at a barrier over the grid, and what they say there, see mf_meet_groups */
 } mf_failure;
 
 /* Records a failure of this launch at a site of the program, with up to 8 numbers for its message; only
@@ -125,19 +125,33 @@ static inline long mf_heap_alloc(__global mf_failure *failure, int launch, long 
 #if defined(__NV_CL_C_VERSION)
 #define MF_LOOK(place) (*(place))
 #define MF_FENCE()     __asm__ volatile("membar.gl;" ::: "memory")
-#elif defined(__opencl_c_atomic_scope_device) && defined(__opencl_c_atomic_order_seq_cst)
-#define MF_LOOK(place) atomic_or(place, 0)
-#define MF_FENCE()     atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, memory_scope_device)
 #else
 #define MF_LOOK(place) atomic_or(place, 0)
-#define MF_FENCE()     mem_fence(CLK_GLOBAL_MEM_FENCE)
+#if defined(__opencl_c_atomic_scope_device) && defined(__opencl_c_atomic_order_seq_cst)
+#define MF_FENCE() atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst, memory_scope_device)
+#else
+#define MF_FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
+#endif
 #endif
 
-#define MF_UNMET         (-2)        /* site: groups waited for others in vain */
-#define MF_MET_TURN      0x80000000u /* of mf_failure.met: another value as soon as all groups are there */
-#define MF_MET_FAILED(t) ((t) ? 0x40000000u : 0x20000000u) /* ... one of them failed on the way here */
-#define MF_MET_NEVER     0x10000000u                       /* ... one has given up waiting */
-#define MF_MOST_LOOKS    (1 << 26)                         /* before it does: tens of seconds */
+#define MF_UNMET       (-2)        /* site: groups waited for others in vain */
+#define MF_TURN        0x80000000u /* of mf_failure.met: another one as soon as all groups are there */
+#define MF_FAILED(met) ((met) & MF_TURN ? 2u : 1u) /* of told: one of them failed on the way here */
+#define MF_NEVER       4u                          /* ... one has given up waiting */
+#ifndef MF_MOST_LOOKS
+#define MF_MOST_LOOKS (1 << 26) /* before it does: tens of seconds */
+#endif
+
+/* met, and above it told, which is not older. */
+static inline ulong mf_look_met(volatile __global uint *met)
+{
+#if defined(__NV_CL_C_VERSION)
+    return *(volatile __global ulong *)met; /* at once, which costs no more than either */
+#else
+    const uint now = MF_LOOK(met);
+    return now | (ulong)MF_LOOK(met + 1) << 32;
+#endif
+}
 
 /* A group comes to a barrier over the grid; done by one work-item for it. Has anything failed by now, here
  * or in another group? All groups hear the same.
@@ -149,25 +163,24 @@ static inline long mf_heap_alloc(__global mf_failure *failure, int launch, long 
 static inline int mf_meet_groups(__global mf_failure *failure, int launch)
 {
     volatile __global int *site = (volatile __global int *)&failure->site;
-    volatile __global uint *met = (volatile __global uint *)&failure->met;
+    volatile __global uint *met = (volatile __global uint *)&failure->met, *told = met + 1;
     const bool first = get_group_id(0) + get_group_id(1) + get_group_id(2) == 0;
-    const uint groups = (uint)(get_num_groups(0) * get_num_groups(1) * get_num_groups(2));
-    const bool failed = MF_LOOK(site) != -1;
+    const uint n = (uint)(get_num_groups(0) * get_num_groups(1) * get_num_groups(2));
+    if (MF_LOOK(site) != -1)
+        atomic_or(told, MF_FAILED(MF_LOOK(met)));
     MF_FENCE();
-    if (failed)
-        atomic_or(met, MF_MET_FAILED(MF_LOOK(met) & MF_MET_TURN));
-    const uint before = atomic_add(met, first ? MF_MET_TURN - (groups - 1) : 1u);
-    uint now = MF_LOOK(met);
-    for (int i = 0; i < MF_MOST_LOOKS && !((before ^ now) & MF_MET_TURN) && !(now & MF_MET_NEVER); i++)
-        now = MF_LOOK(met);
-    if (!((before ^ now) & MF_MET_TURN)) {
+    const uint before = atomic_add(met, first ? MF_TURN - (n - 1) : 1u);
+    ulong now = mf_look_met(met);
+    for (int i = 0; i < MF_MOST_LOOKS && !((before ^ (uint)now) & MF_TURN) && !(now >> 32 & MF_NEVER); i++)
+        now = mf_look_met(met);
+    if (!((before ^ (uint)now) & MF_TURN)) {
         if (atomic_cmpxchg(site, -1, MF_UNMET) == -1)
             failure->launch = launch;
-        atomic_or(met, MF_MET_NEVER);
+        atomic_or(told, MF_NEVER);
         return 1;
     }
     MF_FENCE();
-    return (now & (MF_MET_FAILED(before & MF_MET_TURN) | MF_MET_NEVER)) != 0;
+    return (now >> 32 & (MF_FAILED(before) | MF_NEVER)) != 0;
 }
 
 /* All work-items of the grid meet, and hear whether anything has failed by now. */
