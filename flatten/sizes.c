@@ -368,6 +368,17 @@ static bool is_own_row(const Flat *fl, const MapNest *S, Atom a)
     return !e || !exp_is(e, F_VIEW);
 }
 
+/* ... a column, that is, a row of a transposed array, whose neighbours lie beside it? */
+static bool is_own_column(const Flat *fl, const MapNest *S, Atom a)
+{
+    Chain c;
+    if (atom_type(a).rank != 1 || !nest_chain(S, a, &c) || !chain_is_full(S, &c))
+        return false;
+    const Exp *e = def_of(fl, c.root);
+    int rank = atom_type(c.root).rank;
+    return e && e->kind == E_REARRANGE && rank > 1 && e->rearrange.perm[rank - 2] == rank - 1;
+}
+
 static bool is_of_scalars(const Exp *e)
 {
     if (!exp_is_soac(e) || !exp_is(e, F_FOLD | F_SCAN))
@@ -378,9 +389,12 @@ static bool is_of_scalars(const Exp *e)
     return !e->soac.fn || !body_has_soac(e->soac.fn->body);
 }
 
-/* The reduction or scan of rows of its own that is all that b, under S, does beside scalar code.
+typedef bool IsOwn(const Flat *fl, const MapNest *S, Atom a);
+
+/* The reduction or scan of rows (is_own: which) that is all that b, under S, does beside scalar code.
  * bytes: of an element of the rows. NULL: b does something else. */
-static const Exp *only_rows(const Flat *fl, const MapNest *S, const Body *b, int *bytes)
+static const Exp *only_rows(const Flat *fl, const MapNest *S, const Body *b, IsOwn *is_own,
+                            int *bytes)
 {
     const Exp *found = NULL;
     for (int i = 0; i < b->stms.n; i++) {
@@ -395,7 +409,7 @@ static const Exp *only_rows(const Flat *fl, const MapNest *S, const Body *b, int
     for (int k = 0; found && k < found->soac.arrs.n; k++) {
         Atom a = found->soac.arrs.at[k];
         int size = prim_type_bytes[atom_type(a).elem];
-        if (is_own_row(fl, S, a) && size > *bytes)
+        if (is_own(fl, S, a) && size > *bytes)
             *bytes = size;
     }
     return *bytes > 0 ? found : NULL;
@@ -415,7 +429,7 @@ static Cost cost_of_threads(const Exp *e, int bytes)
 Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b)
 {
     int bytes;
-    const Exp *e = only_rows(fl, S, b, &bytes);
+    const Exp *e = only_rows(fl, S, b, is_own_row, &bytes);
     if (e)
         return cost_of_threads(e, bytes);
     const Exp *map = only_map(b);
@@ -442,6 +456,11 @@ static Cost cost_of_rows(const Exp *e, const MapNest *S, Bld *bl)
 Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl)
 {
     int bytes;
-    const Exp *e = only_rows(fl, S, b, &bytes);
-    return e ? cost_of_rows(e, S, bl) : cost_of_intra(fl, S, intra, bl);
+    const Exp *e = only_rows(fl, S, b, is_own_row, &bytes);
+    if (e)
+        return cost_of_rows(e, S, bl);
+    e = only_rows(fl, S, b, is_own_column, &bytes);
+    if (e && !exp_is(e, F_SCAN)) /* a group's work-items would read one element of each row; segacross.c */
+        return costs_only();
+    return cost_of_intra(fl, S, intra, bl);
 }
