@@ -1,7 +1,7 @@
 /* Maps behind a scan of a work-group that read what it gives, element by element: each work-item has
  * its elements in registers when it scans them, and goes on with the maps there. What nobody else
- * reads of the scan's results is never stored. Maps that read global memory are left as they are:
- * dealt out elements are read together, runs of a work-item are not. */
+ * reads of the scan's results is never stored. Maps that read rows of global memory are left as
+ * they are: dealt out elements are read together, runs of a work-item are not. */
 #include "kernels/segments.h"
 
 /* --- Which maps ----------------------------------------------------------------------------- */
@@ -45,7 +45,42 @@ static bool reads_near(const Finder *f, const Nest *nest)
     return true;
 }
 
-/* Does the code read arrays only that others have made, and near ones? */
+typedef struct {
+    VarSet *arr;    /* the array alone */
+    VarSet *varies; /* variables that are not the same for all elements */
+    bool fixed;
+} Fixed;
+
+static void fixed_in_body(void *env, Body *b)
+{
+    Fixed *f = env;
+    for (int i = 0; i < b->stms.n && f->fixed; i++) {
+        const Stm *s = &b->stms.at[i];
+        const Exp *e = s->exp;
+        if (e->kind == E_IF)
+            exp_visit(e, &(ExpVisitor){.env = f, .body = fixed_in_body});
+        else if (exp_uses_any(e, f->arr))
+            f->fixed = e->kind == E_INDEX && !exp_uses_any(e, f->varies);
+        for (int j = 0; j < s->pat.n; j++)
+            varset_add(f->varies, s->pat.at[j]);
+    }
+}
+
+/* Is the one place that all elements read of arr the same? */
+static bool reads_one(Ctx *cx, const Nest *nest, const Body *b, const Var *arr)
+{
+    Fixed f = {varmap_new(cx->perm), varmap_new(cx->perm), true};
+    varset_add(f.arr, arr);
+    for (int k = 0; k < nest->n; k++) {
+        varset_add(f.varies, nest->at[k].idx);
+        for (int j = 0; j < nest->at[k].xs.n; j++)
+            varset_add(f.varies, nest->at[k].xs.at[j]);
+    }
+    fixed_in_body(&f, (Body *)(uintptr_t)b);
+    return f.fixed;
+}
+
+/* Does the code read arrays only that others have made, and near ones or one place? */
 static bool body_reads_near(const Finder *f, const Nest *nest, const Body *b)
 {
     VarSet *bound = varmap_new(f->kg->cx->perm), *free = varmap_new(f->kg->cx->perm);
@@ -57,7 +92,8 @@ static bool body_reads_near(const Finder *f, const Nest *nest, const Body *b)
     for (int i = 0; i < vs.n; i++) {
         const Var *v = vs.at[i];
         if (v->type.rank > 0 &&
-            (varset_has(f->elems, v) || (!varset_has(bound, v) && !is_near(f->kg, v))))
+            (varset_has(f->elems, v) || (!varset_has(bound, v) && !is_near(f->kg, v) &&
+                                         !reads_one(f->kg->cx, nest, b, v))))
             return false;
     }
     return true;
