@@ -14,6 +14,18 @@ KernelMaker make_segred;
 KernelMaker make_segscan;
 KernelMaker make_segscatter;
 KernelMaker make_seghist;
+/* Who reads a result of a scan besides the scatter below: nobody, whoever wants its last element,
+ * others. */
+typedef enum { WANT_NONE, WANT_LAST, WANT_ALL } ScanWant;
+/* A scatter over one dimension, that of the scan, with results of the scan among its arrays. It
+ * writes nothing that the scan reads. */
+typedef struct {
+    const Stm *scatter;
+    const ArrLoc *dests, *outs; /* where the results lie of the scatter, of the scan */
+    const ScanWant *wants;      /* of each result of the scan */
+} ScanReader;
+/* A scan of scalars over one dimension, and the scatter: in one launch, where devices can. */
+void make_scan_scatter(PlanBuild *pb, const Stm *scan, const ScanReader *reader);
 /* Any sequential array expression (a SOAC, a loop, a float iota) as a kernel of one work-item. */
 KernelMaker make_sequential;
 

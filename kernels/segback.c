@@ -12,7 +12,9 @@
  *              whole  whole  part   part   (here: adds 3, 2 and all up to 1)
  *
  * The first tile of a segment has nothing before it and never waits, so nobody looks further back.
- */
+ *
+ * A scatter of the same elements that reads the scanned ones (what a filter becomes) is done where
+ * they would be stored. */
 #include "kernels/board.h"
 
 #include <limits.h>
@@ -35,8 +37,9 @@ typedef struct {
     Chunk n; /* the tile */
     int each;
     KBuf **stage;
-    KBuf **seen;   /* in the window: values, the nearest first */
-    KBuf **before; /* one of each: the sum of all before the tile */
+    KBuf **seen;              /* in the window: values, the nearest first */
+    KBuf **before;            /* one of each: the sum of all before the tile */
+    const ScanReader *reader; /* NULL: none, all results are stored */
     KBuf *nearest; /* tiles between the nearest that tells all and this one; INT32_MAX: not seen yet
                     */
     Board bd;
@@ -129,9 +132,11 @@ static void compute_elems(Back *k, bool asked)
     accs_declare(kg, &x, &k->e->seg.nes);
     if_element(k, number, asked);
     WorkMark m = kg_work_begin(kg);
-    seg_hint_maps(kg, k->e, k->outs, k->s);
+    if (!k->reader)
+        seg_hint_maps(kg, k->e, k->outs, k->s);
     kg_stms(kg, k->e->seg.body);
-    seg_store_maps(kg, k->e, k->outs, k->s);
+    if (!k->reader)
+        seg_store_maps(kg, k->e, k->outs, k->s);
     accs_set(kg, &x, accs_atoms(kg, &k->ac, k->e->seg.body->res.at));
     kg_work_end(kg, m);
     kb_end(kg->kb);
@@ -151,6 +156,71 @@ static void scan_run(Back *k)
     kb_end(kg->kb);
 }
 
+/* The number of the scan's result that it is; -1: none. */
+static int result_number(const Stm *s, Atom a)
+{
+    for (int j = 0; j < s->pat.n; j++)
+        if (a.var == s->pat.at[j])
+            return j;
+    return -1;
+}
+
+/* The element at hand for the reader, from the scanned values and those mapped out beside them. */
+static void bind_reader(Back *k, const NestDim *d, const KExp **values)
+{
+    KGen *kg = k->kg;
+    Var *i = vec_last(&k->e->seg.nest).idx;
+    kg_let(kg, d->idx, kg_atom(kg, atom_var(i)));
+    ranges_dim(kg->known, d);
+    for (int j = 0; j < d->xs.n; j++) {
+        int r = result_number(k->s, d->arrs.at[j]);
+        if (r >= 0)
+            kg_let(kg, d->xs.at[j], values[r]);
+        else
+            kg_bind_row(kg, d->xs.at[j], d->arrs.at[j], sx_var(kg->cx, d->idx));
+    }
+}
+
+/* Stores the results that others read as well. */
+static void store_wanted(Back *k, const KExp *number, const KExp **values)
+{
+    KGen *kg = k->kg;
+    const Sx *ix[1];
+    nest_indices(kg, &k->e->seg.nest, 1, ix);
+    const KExp *left = kg_sub(kg, kg_sub(kg, k->n.width, k->n.beg), number);
+    const KExp *all = kx_bool(kg->cx->perm, true), *last = kg_eq(kg, left, kg_int(kg, 1));
+    for (int j = 0; j < k->s->pat.n; j++) {
+        ScanWant want = k->reader->wants[j];
+        if (want == WANT_NONE)
+            continue;
+        KLoc out = kg_result(kg, &k->reader->outs[j], k->s->pat.at[j]->type);
+        kb_if(kg->kb, want == WANT_ALL ? all : last);
+        loc_store(kg, &out, ix, 1, values[j]);
+        kb_end(kg->kb);
+    }
+}
+
+/* The scatter's part for the element at hand, whose scanned values are `sum`. What the scan maps
+ * out is computed again: what that reads was read a moment ago. */
+static void read_scanned(Back *k, const KExp *number, const Accs *sum)
+{
+    KGen *kg = k->kg;
+    const Stm *t = k->reader->scatter;
+    const Atom *res = k->e->seg.body->res.at;
+    int n = k->ac.n;
+    const KExp **values = NEWN(kg->cx->perm, const KExp *, k->s->pat.n);
+    WorkMark m = kg_work_begin(kg);
+    if (k->s->pat.n > n)
+        kg_stms(kg, k->e->seg.body);
+    for (int j = 0; j < k->s->pat.n; j++)
+        values[j] = j < n ? kg_of(kg, sum->acc[j]) : kg_atom(kg, res[j]);
+    store_wanted(k, number, values);
+    bind_reader(k, &t->exp->seg.nest.at[0], values);
+    kg_stms(kg, t->exp->seg.body);
+    seg_scatter_write(kg, t->exp, k->reader->dests);
+    kg_work_end(kg, m);
+}
+
 /* Stores the elements, each behind what lies before the run that it is in. */
 static void store_elems(Back *k, bool asked)
 {
@@ -165,7 +235,9 @@ static void store_elems(Back *k, bool asked)
     side.bufs = k->ac.beside;
     const KExp *run = kb_let(kg->kb, "run", kg_quot(kg, number, kg_int(kg, k->each)));
     accs_apply(kg, &sum, accs_load(kg, &side, run), stage_get(k, seg_stage_at(kg, number)));
-    for (int j = 0; j < k->ac.n; j++)
+    if (k->reader)
+        read_scanned(k, number, &sum);
+    for (int j = 0; !k->reader && j < k->ac.n; j++)
         loc_store(kg, &k->outs[j], ix, depth, kg_of(kg, sum.acc[j]));
     kb_end(kg->kb);
     kb_end(kg->kb);
@@ -347,25 +419,28 @@ static void make(Back *k, const Segments *t, KBuf *words)
     kb_end(b);
 }
 
-bool segscan_back(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs)
+/* The launch, and the branch for where it cannot be. */
+static bool back_begin(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
+                       const ScanReader *reader)
 {
     Ctx *cx = pb->cx;
     const Exp *e = s->exp;
     if (!board_holds(e))
         return false;
-    KGen *kg = kg_new(pb, "segscan_back", e);
+    KGen *kg = kg_new(pb, reader ? "segscan_scatter" : "segscan_back", e);
     Back k = {.kg = kg, .s = s, .e = e, .ac = accs_new(kg, e), .each = elems_of(e)};
+    kg->guard = reader;
+    k.reader = reader;
     const Sx *fits = sx_op(cx, SX_MIN, seg_tile_fits(cx, e, k.each), sx_size(cx, SIZE_LOOKS_BACK));
     Segments t = cut(pb, sg, k.each);
-    const Sx *tiles = sx_mul(cx, t.n_segs, t.chunks);
-    const Sx *few =
-        sx_op(cx, SX_DIV, sx_const(cx, MOST_TILES), sx_op(cx, SX_MAX, tiles, sx_const(cx, 1)));
+    const Sx *tiles = sx_mul(cx, t.n_segs, t.chunks), *one = sx_const(cx, 1);
+    const Sx *few = sx_op(cx, SX_DIV, sx_const(cx, MOST_TILES), sx_op(cx, SX_MAX, tiles, one));
     accs_local(kg, &k.ac, true);
     k.stage = seg_stage(kg, &k.ac, k.each);
     k.seen = locals(&k, "seen", WINDOW);
     k.before = locals(&k, "before", 1);
     k.nearest = kg_param_local(kg, "nearest", T_I32, sx_const(cx, 1));
-    k.outs = seg_outs(kg, s, 0, outs);
+    k.outs = reader ? NULL : seg_outs(kg, s, 0, outs);
     Mem *board = pb_mem(pb, "board");
     make(&k, &t, kg_param_mem(kg, board, T_U64));
     if (kg->uses_scratch || kg->uses_heap)
@@ -377,4 +452,16 @@ bool segscan_back(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc 
     kg_launch(kg, kernel, tiles);
     pb_else(pb);
     return true;
+}
+
+bool segscan_back(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs)
+{
+    return back_begin(pb, s, sg, outs, NULL);
+}
+
+bool segscan_scatter(PlanBuild *pb, const Stm *s, const ScanReader *reader)
+{
+    const Nest *nest = &s->exp->seg.nest;
+    Segments sg = {.n_segs = sx_const(pb->cx, 1), .width = sx_atom(pb->cx, nest_width(nest))};
+    return back_begin(pb, s, &sg, NULL, reader);
 }

@@ -163,10 +163,15 @@ bool segscan_back(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc 
 
 /* A reduction in these two stages, the first one given. */
 void segred_stages(PlanBuild *pb, const Stm *s, const ArrLoc *outs, const Segments *sg, Stage first);
+/* The same of a scan over one dimension and the scatter that reads it. */
+bool segscan_scatter(PlanBuild *pb, const Stm *s, const ScanReader *reader);
+/* Writes the values of a SEGSCATTER's body, which is done, if they lie in bounds (segscatter.c). */
+void seg_scatter_write(KGen *kg, const Exp *e, const ArrLoc *outs);
 
 /* The construct, with operators on scalars, by chunks of its segments. */
 KernelMaker segred_chunks;  /* segred.c */
 KernelMaker segred_across;  /* segacross.c: segments that lie beside each other in memory */
 KernelMaker segscan_chunks; /* segscan.c */
+KernelMaker segscan_launches; /* the same, never in one launch */
 
 #endif

@@ -428,3 +428,12 @@ void make_segscan(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     make_either(pb, s, outs, segscan_chunks);
 }
+
+void make_scan_scatter(PlanBuild *pb, const Stm *s, const ScanReader *reader)
+{
+    bool one = segscan_scatter(pb, s, reader);
+    segscan_launches(pb, s, reader->outs);
+    make_segscatter(pb, reader->scatter, reader->dests);
+    if (one)
+        pb_end(pb);
+}

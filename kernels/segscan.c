@@ -348,7 +348,7 @@ static void launch_scan(PlanBuild *pb, const Stage *seq, const Stage *tiled, con
     pb_end(pb);
 }
 
-void segscan_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+static void scan_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool in_one)
 {
     const Exp *e = s->exp;
     int n = e->seg.nes.n;
@@ -361,7 +361,7 @@ void segscan_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     for (int j = 0; j < n; j++)
         none[j] = outs[j].mem; /* any block: not read when there is one chunk a segment */
     pb_if_more(pb, sg.chunks, 1);
-    bool back = segscan_back(pb, s, &sg, outs);
+    bool back = in_one && segscan_back(pb, s, &sg, outs);
     for (int j = 0; j < n; j++)
         sums[j] =
             pb_alloc(pb, "partial",
@@ -378,4 +378,14 @@ void segscan_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     pb_else(pb);
     launch_scan(pb, &seq, &tiled, &sg, none);
     pb_end(pb);
+}
+
+void segscan_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    scan_chunks(pb, s, outs, true);
+}
+
+void segscan_launches(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    scan_chunks(pb, s, outs, false);
 }
