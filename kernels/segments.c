@@ -147,7 +147,8 @@ void segments_locate(KGen *kg, Chunk *n)
     KBuild *b = kg->kb;
     n->seg = kb_let(b, "seg", kg_quot(kg, n->unit, n->chunks));
     n->c = kb_let(b, "c", kg_sub(kg, n->unit, kg_mul(kg, n->seg, n->chunks)));
-    n->beg = kb_let(b, "beg", kg_mul(kg, n->c, n->chunk));
+    /* Chunks are rounded up: the last ones may have nothing left. */
+    n->beg = kb_let(b, "beg", kg_min(kg, kg_mul(kg, n->c, n->chunk), n->width));
     n->len = kb_let(b, "len", kg_min(kg, n->chunk, kg_sub(kg, n->width, n->beg)));
 }
 
