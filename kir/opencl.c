@@ -655,7 +655,7 @@ void kir_opencl(Out *o, const KFun *f)
 {
     if (f->what)
         out_c_comment(o, "%s%s%s", f->what, f->place ? ", " : "", f->place ? f->place : "");
-    out_printf(o, "\n__kernel void %s(", f->name);
+    out_printf(o, "\n__kernel void %s(MF_GRID ", f->name);
     for (int i = 0; i < f->params.n; i++) {
         out_puts(o, i ? (i % 4 == 0 ? ",\n        " : ", ") : "");
         formal_text(o, f, &f->params.at[i]);

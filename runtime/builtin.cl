@@ -5,14 +5,14 @@
  *   -DROWS=n -DCOLS=n -DVEC=n       the tile of a transposition, and its vectors
  * Offsets are long and are added to the pointers first. */
 
-__kernel void mf_fill(__global ELEM *dst, long off, long n, ELEM value)
+__kernel void mf_fill(MF_GRID __global ELEM *dst, long off, long n, ELEM value)
 {
     dst += off;
     for (long i = get_global_id(0); i < n; i += get_global_size(0))
         dst[i] = value;
 }
 
-__kernel void mf_iota(__global ELEM *dst, long off, long n, long start, long step)
+__kernel void mf_iota(MF_GRID __global ELEM *dst, long off, long n, long start, long step)
 {
     dst += off;
     for (long i = get_global_id(0); i < n; i += get_global_size(0))
@@ -106,7 +106,7 @@ void mf_transpose_tiled(__global ELEM *restrict dst, long dst_off, __global cons
 #endif
 
 /* One element of the result at a time: for narrow matrices, whose rows share cache lines anyway. */
-__kernel void mf_transpose_plain(__global ELEM *dst, long dst_off, __global const ELEM *src,
+__kernel void mf_transpose_plain(MF_GRID __global ELEM *dst, long dst_off, __global const ELEM *src,
                                  long src_off, long rows, long cols, long n)
 {
     const IDX size = rows * cols;
@@ -120,7 +120,7 @@ __kernel void mf_transpose_plain(__global ELEM *dst, long dst_off, __global cons
 
 /* For CPUs: each work-item moves tiles that fit the first-level cache. */
 #define TILE 32
-__kernel void mf_transpose_cpu(__global ELEM *dst, long dst_off, __global const ELEM *src,
+__kernel void mf_transpose_cpu(MF_GRID __global ELEM *dst, long dst_off, __global const ELEM *src,
                                long src_off, long rows, long cols, long tiles)
 {
     const long tiles_x = (cols + TILE - 1) / TILE, tiles_y = (rows + TILE - 1) / TILE;
@@ -149,7 +149,7 @@ __kernel void mf_transpose_cpu(__global ELEM *dst, long dst_off, __global const 
         from += i * (IDX)s##k;                                                                     \
     }
 /* Dimension 0 is the innermost here: n sizes, d and s strides of destination and source. */
-__kernel void mf_copy_strided(__global ELEM *dst, long dst_off,
+__kernel void mf_copy_strided(MF_GRID __global ELEM *dst, long dst_off,
                               __global const ELEM *src, long src_off, long n, long n0,
                               long n1, long n2, long n3, long n4, long n5, long n6, long n7,
                               long d0, long d1, long d2, long d3, long d4, long d5, long d6,

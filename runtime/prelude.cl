@@ -11,6 +11,9 @@
 #pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 
+/* What a kernel is given before its own parameters: nothing, but in steps.cl. */
+#define MF_GRID
+
 /* Atomics on 64 bits: sums and compare-and-swap. */
 #ifdef cl_khr_int64_base_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
