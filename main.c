@@ -482,7 +482,8 @@ static int cmd_explain(Options *o)
     if (code || (code = make_plan(cx, o, p, &plan)))
         return code;
     diag_set_pass("explain");
-    FlExplainHook hook = {plan, describe_kernels, describe_kernels_json};
+    FlExplainHook hook = {plan, describe_kernels, describe_kernels_json, describe_loops,
+                          describe_loops_json};
     Out out = {0};
     (o->json ? fl_explain_json : fl_explain)(&out, cx, p, &hook);
     return print_out(&out);

@@ -1,7 +1,9 @@
 /* What explain says about the kernels of a parallel construct: names, local memory, parameters, irregular
- * pieces. */
+ * pieces; and about loops of short steps. */
 #include "base/intern.h"
 #include "emit/emit.h"
+
+#include <string.h>
 
 void describe_kernels(void *plan, Out *o, const Exp *seg)
 {
@@ -48,6 +50,48 @@ void describe_kernels_json(void *plan, Out *o, const Exp *seg)
         out_puts(o, ", \"local_bytes\": ");
         out_quoted(o, k->local ? k->local : "0");
         irregular_json(o, k);
+        out_puts(o, "}");
+    }
+    out_puts(o, "]");
+}
+
+/* --- Loops ---------------------------------------------------------------------------------- */
+
+static bool is_of_entry(const Threshold *t, const char *entry)
+{
+    return t->loop && strcmp(t->entry, entry) == 0;
+}
+
+/* loops:
+ *     main.suff_loop_0             work-items of a launch at prog.sf:12:5 */
+void describe_loops(void *plan, Out *o, const char *entry)
+{
+    const Plan *p = plan;
+    bool first = true;
+    for (int i = 0; i < p->thresholds.n; i++) {
+        const Threshold *t = &p->thresholds.at[i];
+        if (!is_of_entry(t, entry))
+            continue;
+        out_printf(o, "%s    %-28s work-items of a launch at %s\n", first ? "loops:\n" : "",
+                   t->name, diag_place_str(t->loc));
+        first = false;
+    }
+}
+
+void describe_loops_json(void *plan, Out *o, const char *entry)
+{
+    const Plan *p = plan;
+    bool first = true;
+    out_puts(o, ", \"loops\": [");
+    for (int i = 0; i < p->thresholds.n; i++) {
+        const Threshold *t = &p->thresholds.at[i];
+        if (!is_of_entry(t, entry))
+            continue;
+        out_printf(o, "%s{\"name\": ", first ? "" : ", ");
+        first = false;
+        out_quoted(o, t->name);
+        out_puts(o, ", \"loc\": ");
+        out_quoted(o, diag_place_str(t->loc));
         out_puts(o, "}");
     }
     out_puts(o, "]");

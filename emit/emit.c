@@ -11,10 +11,11 @@ static void heading(Out *o, const char *text)
     out_printf(o, "/* --- %s --- */\n\n", text);
 }
 
-/* threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1) */
-static const char *class_text(Ctx *cx, const Path *path)
+/* threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1); 0 instead of def: no general default */
+static const char *class_text(Ctx *cx, const Threshold *t)
 {
-    return arena_printf(cx->perm, "threshold(def, %s)", path_text(cx, path));
+    return arena_printf(cx->perm, "threshold(%s, %s)", t->loop ? "0" : "def",
+                        path_text(cx, &t->path));
 }
 
 static void emit_thresholds(Emit *em)
@@ -29,8 +30,8 @@ static void emit_thresholds(Emit *em)
     out_puts(o, "};\nstatic const rt_param_def params[] = {\n");
     for (int i = 0; i < em->p->thresholds.n; i++) {
         const Threshold *t = &em->p->thresholds.at[i];
-        out_printf(o, "    {%s, %s, 0, 0},\n", c_string(em->cx, t->name),
-                   c_string(em->cx, class_text(em->cx, &t->path)));
+        out_printf(o, "    {%s, %s, %s},\n", c_string(em->cx, t->name),
+                   c_string(em->cx, class_text(em->cx, t)), t->loop ? "1, 1" : "0, 0");
     }
     out_puts(o, "};\n\n");
 }

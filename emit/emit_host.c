@@ -482,7 +482,7 @@ static bool sets_rc(const CodeBlock *b)
 {
     for (int i = 0; i < b->items.n; i++) {
         const HostOp *op = b->items.at[i].op;
-        if (!op || op->guard)
+        if (!op || op->guard || op->threshold)
             return true;
         switch (op->kind) {
         case H_ALLOC:
@@ -569,6 +569,10 @@ static void emit_loop(Fn *f, const CodeItem *it)
     const HostOp *op = it->op;
     const char *v = var_c_name(op->var);
     forget_set(f, it->then_);
+    if (op->threshold) {
+        f->uses_ctx = true;
+        out_printf(f->o, "rt_loop_begin(ctx, %s);\n", param_enum(f->em->cx, op->threshold));
+    }
     if (op->loop_kind == LOOP_WHILE) {
         out_printf(f->o, "while (%s) {\n", v);
     } else {
@@ -580,6 +584,11 @@ static void emit_loop(Fn *f, const CodeItem *it)
     }
     emit_indented(f, it->then_);
     out_puts(f->o, "}\n");
+    if (op->threshold) {
+        call_begin(f);
+        out_puts(f->o, "rt_loop_end(ctx)");
+        call_end(f);
+    }
 }
 
 static void emit_op(Fn *f, const CodeItem *it)

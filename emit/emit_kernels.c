@@ -57,8 +57,23 @@ static void emit_literal_lines(Out *o, const char *text)
     }
 }
 
+/* The arguments of a launch that no target writes to, as a set of their numbers. */
+static uint64_t args_read(const Kernel *k)
+{
+    enum { BITS = 64 };
+    uint64_t reads = ~(uint64_t)0;
+    for (int t = 0; t < N_KTARGETS; t++) {
+        const KFormals *fs = &k->on[t]->params;
+        int first = fs->n > 0 && fs->at[0].kind == KP_FAILURE;
+        for (int i = first; i < fs->n && i - first < BITS; i++)
+            if (fs->at[i].kind == KP_MEM && !fs->at[i].buf->read_only)
+                reads &= ~((uint64_t)1 << (i - first));
+    }
+    return reads;
+}
+
 /* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, "p.sf:1:2", "", true, true,
- *  false, {narrow_segmap_main_0, NULL}, false}, */
+ *  false, {narrow_segmap_main_0, NULL}, false, ~UINT64_C(0x4)}, */
 static void emit_row(Emit *em, const Kernel *k, const Sources *s)
 {
     Out *o = em->o;
@@ -70,7 +85,8 @@ static void emit_row(Emit *em, const Kernel *k, const Sources *s)
                k->fixed_group ? "true" : "false");
     for (int t = 0; t < N_KTARGETS; t++)
         out_printf(o, "%s%s", t ? ", " : "", narrow_name(em->cx, k, t));
-    out_printf(o, "}, %s},\n", k->meets ? "true" : "false");
+    out_printf(o, "}, %s, ~UINT64_C(0x%llx)},\n", k->meets ? "true" : "false",
+               (unsigned long long)~args_read(k));
 }
 
 static void emit_sources(Emit *em, const Kernel *k, const Sources *s)

@@ -48,7 +48,7 @@ static int own_lines(const HostOp *op)
     case H_LITERAL: return 3 + op->elems.n / 16;
     case H_LAUNCH: return 8 + op->args.n / 3;
     case H_IF: return 4 + op->fits.n;
-    case H_LOOP: return 3;
+    case H_LOOP: return op->threshold ? 6 : 3;
     }
     return 1;
 }

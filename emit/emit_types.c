@@ -146,8 +146,10 @@ static void collect_params(Emit *em, const HostOps *ops, Ints *ids)
 {
     for (int i = 0; i < ops->n; i++) {
         const HostOp *op = ops->at[i];
-        if (op->kind == H_EXP && op->exp->kind == E_SUFF) {
-            int id = emit_param_id(em->p, op->exp->suff.name);
+        bool suff = op->kind == H_EXP && op->exp->kind == E_SUFF;
+        const char *threshold = suff ? op->exp->suff.name : op->threshold;
+        if (threshold) {
+            int id = emit_param_id(em->p, threshold);
             bool known = false;
             for (int k = 0; k < ids->n; k++)
                 known |= ids->at[k] == id;

@@ -358,6 +358,9 @@ void fl_explain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook)
         out_puts(o, "versions:\n");
         o->indent++;
         tree_leaf(&x, en->body);
-        o->indent -= 2;
+        o->indent--;
+        if (hook && hook->loops)
+            hook->loops(hook->env, o, en->name);
+        o->indent--;
     }
 }

@@ -43,6 +43,9 @@ typedef struct {
     void *env;
     void (*kernel)(void *env, Out *o, const Exp *seg);
     void (*kernel_json)(void *env, Out *o, const Exp *seg);
+    /* Thresholds of an entry that are none of its versions. */
+    void (*loops)(void *env, Out *o, const char *entry);
+    void (*loops_json)(void *env, Out *o, const char *entry);
 } FlExplainHook;
 
 /* The derivation (rule by rule, with source positions; of the last fl_flatten with this cx), the

@@ -1,4 +1,4 @@
-/* The parts of the host walk among themselves (host.c host_array.c host_ctl.c host_late.c
+/* The parts of the host walk among themselves (host.c host_array.c host_ctl.c host_late.c host_steps.c
  * host_life.c). */
 #ifndef HOST_HOST_WALK_H
 #define HOST_HOST_WALK_H
@@ -18,20 +18,15 @@ void host_check_count(PlanBuild *pb, const Atom *dims, int n, int bytes);
  * kernel gives. */
 ArrLoc host_result(PlanBuild *pb, const Var *v);
 
-/* host_scan.c */
-
-/* The scatter further down that can be done where the scan stands, statement `scan` of b, together with the
- * scratch arrays between them that it writes; NULL: there is none, or it is no such scan. */
-const Stm *host_scan_reader(Ctx *cx, const Body *b, int scan);
-/* Who reads each result of the scan besides the scatter. */
-const ScanWant *host_scan_wants(Ctx *cx, const Body *b, int scan, const Stm *scatter);
-
 /* host_ctl.c */
 void host_if(PlanBuild *pb, const Stm *s);
 void host_loop(PlanBuild *pb, const Stm *s);
 
 /* host_late.c: after the walk */
 void host_late_reads(Ctx *cx, EntryPlan *ep); /* scalars are read where they are needed */
+
+/* host_steps.c: after the walk */
+void host_steps(Ctx *cx, Plan *plan, EntryPlan *ep); /* thresholds of loops that launch */
 
 /* host_life.c: after that */
 void host_prune(Ctx *cx, EntryPlan *ep);     /* scalars that nothing uses */

@@ -116,6 +116,7 @@ struct HostOp {
     const Sx *bytes, *operations; /* that it must move and compute (work.c); for profiles; NULL: not known */
     /* branch and loop */
     LoopKind loop_kind;
+    const char *threshold; /* H_LOOP that launches, not in another one: whether its steps are short */
     HostOps then_, else_; /* H_LOOP: then_ is the body */
     Fits fits;            /* H_IF: then_ is taken only if all fit */
     bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
@@ -145,6 +146,9 @@ typedef struct {
 typedef struct {
     const char *name; /* "main.suff_outer_par_0" */
     bool intra;
+    bool loop; /* of a loop's steps: they are launched one by one where it is reached */
+    Loc loc;   /* that loop ... */
+    const char *entry; /* ... and whose it is */
     Path path;
 } Threshold;
 

@@ -67,9 +67,12 @@ static void print_if(Out *o, const HostOp *op)
 static void print_loop(Out *o, const HostOp *op)
 {
     if (op->loop_kind == LOOP_WHILE)
-        out_printf(o, "while %s {\n", var_c_name(op->var));
+        out_printf(o, "while %s", var_c_name(op->var));
     else
-        out_printf(o, "for %s < %s {\n", var_c_name(op->var), atom_c(op->atom));
+        out_printf(o, "for %s < %s", var_c_name(op->var), atom_c(op->atom));
+    if (op->threshold)
+        out_printf(o, " in one launch unless %s", op->threshold);
+    out_puts(o, " {\n");
     print_side(o, &op->then_);
     out_puts(o, "}");
 }

@@ -134,6 +134,7 @@ RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
     ctx->run++;
     double start = rt_seconds(), built = ctx->build_seconds;
     int rc = e->call(ctx, in, out);
+    rt_loop_leave(ctx);
     if (rc == RT_OK)
         rc = rt_sync(ctx);
     double seconds = rt_seconds() - start - (ctx->build_seconds - built);
@@ -143,6 +144,7 @@ RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
     /* What was launched before the failure must not be reported as a failure of the next call. */
     char error[sizeof ctx->error];
     memcpy(error, ctx->error, sizeof error);
+    rt_steps_drop(ctx);
     (void)rt_sync(ctx);
     memcpy(ctx->error, error, sizeof error);
     rt_values_release(ctx, n_out, out);

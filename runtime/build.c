@@ -235,7 +235,7 @@ static int rt_build_source(rt_ctx *ctx, rt_kernel *k, const char *options)
     const char *text[RT_N_SOURCES];
     char *log = NULL;
     rt_dev_error e = {RT_DEV_OK, "", ""};
-    if (!k->program && rt_builds_together(ctx))
+    if (!k->program && k->id >= 0 && rt_builds_together(ctx))
         rt_build_together(ctx, k, options);
     if (!k->program) {
         rt_sources(ctx, k, text);
@@ -261,6 +261,17 @@ static void rt_kernel_facts(rt_ctx *ctx, rt_kernel *k)
     rt_dev_kernel_needs(ctx->dev, k->kernel, &k->max_group, &k->own_local);
     if (k->max_group == 0)
         k->max_group = ctx->facts[RT_MAX_GROUP_SIZE];
+}
+
+RT_API void rt_kernel_free(rt_kernel *k)
+{
+    if (k->kernel)
+        rt_dev_kernel_free(k->kernel);
+    if (k->program)
+        rt_dev_program_unref(k->program);
+    free(k->build_error);
+    free(k->refusals);
+    free(k->set);
 }
 
 RT_API double rt_seconds(void)

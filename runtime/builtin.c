@@ -15,7 +15,9 @@
      false,                                                                                        \
      false,                                                                                        \
      fixed,                                                                                        \
-     {NULL}, false},
+     {NULL},                                                                                       \
+     false,                                                                                        \
+     ~(uint64_t)1},
 #define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
 #define RT_B_TILE(elem, size, idx, rows, cols, vec)                                                \
     RT_B_KERNEL("mf_transpose_tiled", elem, size,                                                  \
@@ -201,7 +203,7 @@ RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, 
     m.small = n < (int64_t)1 << 30 && !ctx->wide;
     if (ctx->is_cpu && rows >= NARROW && cols >= NARROW)
         return rt_transpose_cpu(ctx, &m);
-    if (!ctx->is_cpu) {
+    if (!ctx->is_cpu && !rt_noting(ctx)) {
         int rc = rt_transpose_tiled(ctx, &m);
         if (rc != RT_REFUSED)
             return rc;
@@ -274,7 +276,7 @@ static bool rt_dims_small(const rt_dim dims[], int rank, int64_t n)
  * to 6), which for so few bytes is all there is. */
 static bool rt_by_kernel(const rt_ctx *ctx, int64_t bytes)
 {
-    return !ctx->is_cpu && bytes <= 65536;
+    return rt_noting(ctx) || (!ctx->is_cpu && bytes <= 65536);
 }
 
 RT_API int rt_copy_strided(rt_ctx *ctx, int elem, int rank, const int64_t *shape, rt_mem *dst,
@@ -312,4 +314,15 @@ RT_API int rt_copy_strided(rt_ctx *ctx, int elem, int rank, const int64_t *shape
     int row = rt_dims_small(dims, rank, n) ? RT_B_STRIDED : RT_B_STRIDED_LONG;
     return rt_launch_over(ctx, rt_builtin(ctx, elem, row + (rank <= 4 ? rank - 1 : 4)), n,
                           2 * n * elem, 5 + 3 * MOST, args);
+}
+
+RT_API int rt_copy_by_kernel(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
+                             int64_t bytes)
+{
+    int elem = 8;
+    const int64_t stride = 1;
+    while ((dst_off | src_off | bytes) % elem != 0)
+        elem /= 2;
+    const int64_t shape = bytes / elem;
+    return rt_copy_strided(ctx, elem, 1, &shape, dst, dst_off / elem, &stride, src, src_off / elem, &stride);
 }

@@ -156,6 +156,7 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
     ctx->log_file = stderr;
     ctx->profiling = config->profile;
     ctx->wide = rt_wide_only();
+    rt_steps_drop(ctx);
     rt_ctx_add_params(ctx);
     rt_ctx_add_kernels(ctx);
     bool ok = rt_device_open(ctx, error);
@@ -181,16 +182,9 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
         rt_profile_collect(ctx);
     }
     rt_free_all_blocks(ctx);
-    for (int i = 0; i < 2 * ctx->n_kernels; i++) {
-        rt_kernel *k = &ctx->kernels[i];
-        if (k->kernel)
-            rt_dev_kernel_free(k->kernel);
-        if (k->program)
-            rt_dev_program_unref(k->program);
-        free(k->build_error);
-        free(k->refusals);
-        free(k->set);
-    }
+    for (int i = 0; i < 2 * ctx->n_kernels; i++)
+        rt_kernel_free(&ctx->kernels[i]);
+    rt_steps_free(ctx);
     if (ctx->failure)
         rt_dev_free(ctx->failure);
     if (ctx->dev)
@@ -295,7 +289,7 @@ RT_API void rt_comparisons_clear(rt_ctx *ctx)
     ctx->n_comparisons = 0;
 }
 
-static bool rt_compare(rt_ctx *ctx, int param, int64_t par, int64_t threshold)
+RT_API bool rt_compare(rt_ctx *ctx, int param, int64_t par, int64_t threshold)
 {
     enum { MOST = 4096 };
     bool result = threshold <= par;

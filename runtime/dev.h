@@ -104,6 +104,9 @@ RT_API void rt_dev_free(rt_dev_buffer *b);
 /* src may be changed afterwards. */
 RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
                                  const void *src, rt_dev_event **event);
+/* Waits for nothing: src stays as it is up to the next rt_dev_finish. */
+RT_API rt_dev_error rt_dev_write_later(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
+                                       const void *src);
 /* Unless it waits, dst is there after rt_dev_finish. */
 RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes,
                                 void *dst, bool wait, rt_dev_event **event);

@@ -305,6 +305,14 @@ RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int
     return rt_cl_enqueued(d, err, "clEnqueueWriteBuffer");
 }
 
+RT_API rt_dev_error rt_dev_write_later(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
+                                       const void *src)
+{
+    cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_FALSE, (size_t)off, (size_t)bytes,
+                                      src, 0, NULL, NULL);
+    return rt_cl_enqueued(d, err, "clEnqueueWriteBuffer");
+}
+
 RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes,
                                 void *dst, bool wait, rt_dev_event **event)
 {

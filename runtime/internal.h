@@ -59,7 +59,44 @@ struct rt_mem {
     const char *name;
     rt_mem *next, *prev; /* all blocks of the context */
     rt_mem *next_free;
+    /* In steps.c: in which epoch it was last read or written, written; its number in batch `batch`. */
+    int64_t touched, written, batch;
+    int slot;
 };
+
+/* A launch that is noted down, see steps.c. */
+typedef struct {
+    int kernel;
+    uint32_t groups, size; /* ... of that many work-items */
+    int first_arg, n_args;
+    int32_t launch;
+    bool fixed; /* its groups have their size for a reason */
+    bool meets; /* it waits for what was before */
+} rt_step;
+enum { RT_MOST_STEP_BLOCKS = 64, RT_STEP_BUFFERS = 8 };
+typedef struct rt_stepper rt_stepper;
+
+/* A loop of short steps, and what is noted of it. */
+typedef struct {
+    bool in_loop, on, running;
+    bool asked; /* somebody has set the loop's threshold */
+    int param;  /* that threshold */
+    int window, launches, waits;
+    int64_t items; /* of these launches */
+    /* The batch at work: */
+    int n, cap, limit, n_args, cap_args, n_blocks;
+    rt_step *list;
+    rt_arg *args;
+    rt_mem *blocks[RT_MOST_STEP_BLOCKS];
+    int64_t group, local;         /* work-items of a group, if that matters; most bytes of local memory */
+    bool wide;                    /* there is one that needs indices of 64 bits */
+    int64_t batch, epoch, failed; /* epochs end where groups wait; in which one could something fail? */
+    /* On the way to the device: */
+    int next_buffer;
+    uint64_t *words[RT_STEP_BUFFERS];
+    rt_mem *buffers[RT_STEP_BUFFERS];
+    rt_stepper *steppers;
+} rt_steps;
 
 /* A comparison made since the last rt_comparisons_clear, and how often. */
 typedef struct {
@@ -125,6 +162,7 @@ struct rt_ctx {
 
     int n_comparisons, cap_comparisons;
     rt_comparison *comparisons;
+    rt_steps steps;
 
     bool profiling; /* now: config.profile and not paused */
     int n_pending, cap_pending;
@@ -139,6 +177,8 @@ struct rt_ctx {
 RT_API void rt_log(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 RT_API void rt_comparisons_clear(rt_ctx *ctx);
+/* threshold <= par? That is logged, and listed in the report of the call. */
+RT_API bool rt_compare(rt_ctx *ctx, int param, int64_t par, int64_t threshold);
 /* rt_fits by kernel, and what to do when the driver refused a launch for `why`. */
 RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local);
 RT_API void rt_kernel_refused(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local,
@@ -170,6 +210,8 @@ RT_API bool rt_device_list(FILE *f);
 RT_API rt_kernel *rt_variant(rt_ctx *ctx, int kernel, bool wide);
 /* Builds a kernel unless it is built. RT_REFUSED when it needs more than the device has. */
 RT_API int rt_build(rt_ctx *ctx, rt_kernel *k);
+/* Gives back what a variant holds. */
+RT_API void rt_kernel_free(rt_kernel *k);
 /* A clock. */
 RT_API double rt_seconds(void);
 /* The folder for config.cache, made if it is missing; "" if it cannot be used. */
@@ -195,8 +237,36 @@ RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *gl
 /* How many groups of `group` work-items and `local` bytes of local memory as arguments the device surely runs
  * at once, so that they may wait for each other; 1 where they may not. The kernel is built. */
 RT_API int64_t rt_groups_at_once(const rt_ctx *ctx, const rt_kernel *k, int64_t group, int64_t local);
+/* Enqueues a launch of a kernel that is built; the last two arguments are those of a heap. */
+RT_API int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *global,
+                      const size_t *local, int n_args, const rt_arg *args, rt_mem *heap,
+                      int64_t chunk);
+/* The number of a launch: larger than that of any before which could fail. Only those that can fail
+ * themselves need one of their own; for others the argument stays what it is. */
+RT_API int32_t rt_launch_number(rt_ctx *ctx, const rt_kernel *k, const rt_mem *heap);
+/* Bytes of local memory for an argument: so many that the next one lies aligned for any elements,
+ * since kernels see buffers of small elements as words. */
+enum { RT_LOCAL_ALIGN = 16 };
+RT_API size_t rt_local_size(const rt_arg *a);
 /* Forgets all failures. */
 RT_API int rt_failure_reset(rt_ctx *ctx);
+
+/* --- steps.c --- */
+
+/* A launch of so many work-items comes in a loop (nothing happens elsewhere): are the steps of the loop short? */
+RT_API int rt_loop_launches(rt_ctx *ctx, int64_t items);
+/* Are launches noted down at present? */
+RT_API bool rt_noting(const rt_ctx *ctx);
+/* Notes one down, of a variant that is built and fits. */
+RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, int64_t size, int n_args,
+                        const rt_arg *args);
+/* Has everything that is noted down done: before the device is waited for, or memory given back. */
+RT_API int rt_steps_run(rt_ctx *ctx);
+/* Forgets it. */
+RT_API void rt_steps_drop(rt_ctx *ctx);
+/* The loop was left, in whatever way. */
+RT_API void rt_loop_leave(rt_ctx *ctx);
+RT_API void rt_steps_free(rt_ctx *ctx);
 
 /* --- heap.c --- */
 
@@ -230,6 +300,9 @@ RT_API void rt_report_json(rt_ctx *ctx, FILE *f);
 /* --- builtin.c --- */
 
 RT_API const rt_kernel_def *rt_builtin_kernels(int *n);
+/* rt_copy as a launch. */
+RT_API int rt_copy_by_kernel(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
+                             int64_t bytes);
 
 /* --- boundary.c --- */
 

@@ -60,6 +60,9 @@ RT_API int rt_answer_failure(rt_ctx *ctx)
 
 RT_API int rt_sync(rt_ctx *ctx)
 {
+    ctx->steps.waits++;
+    if (rt_steps_run(ctx))
+        return RT_ERR;
     if (!ctx->unchecked)
         return rt_dev_check(ctx, rt_dev_finish(ctx->dev), "waiting for the device");
     return rt_read_failure(ctx, true) ? RT_ERR : rt_answer_failure(ctx);
@@ -67,11 +70,7 @@ RT_API int rt_sync(rt_ctx *ctx)
 
 /* --- Launches --- */
 
-enum { RT_LOCAL_ALIGN = 16 };
-
-/* Bytes of local memory for an argument: so many that the next one lies aligned for any elements,
- * since kernels see buffers of small elements as words. */
-static size_t rt_local_size(const rt_arg *a)
+RT_API size_t rt_local_size(const rt_arg *a)
 {
     size_t n = a->size ? a->size : 1;
     return (n + RT_LOCAL_ALIGN - 1) / RT_LOCAL_ALIGN * RT_LOCAL_ALIGN;
@@ -114,7 +113,7 @@ static rt_dev_error rt_set_pair(rt_kernel *k, int at, rt_dev_buffer *buffer, int
 static rt_arg_state rt_wanted(const rt_arg *a)
 {
     rt_arg_state now = {.kind = RT_SET_BUFFER, .bits = a->mem ? (uint64_t)a->mem->number : 0};
-    if (a->kind == RT_ARG_SCALAR) {
+    if (a->kind == RT_ARG_SCALAR || a->kind == RT_ARG_FLOAT) {
         now = (rt_arg_state){.kind = RT_SET_VALUE, .size = a->size};
         memcpy(&now.bits, &a->scalar, a->size);
     } else if (a->kind == RT_ARG_LOCAL) {
@@ -123,9 +122,7 @@ static rt_arg_state rt_wanted(const rt_arg *a)
     return now;
 }
 
-/* The number of a launch: larger than that of any before which could fail. Only those that can fail
- * themselves need one of their own; for others the argument stays what it is. */
-static int32_t rt_launch_number(rt_ctx *ctx, const rt_kernel *k, const rt_mem *heap)
+RT_API int32_t rt_launch_number(rt_ctx *ctx, const rt_kernel *k, const rt_mem *heap)
 {
     bool own = k->def->may_fail || heap;
     ctx->launch += own;
@@ -203,7 +200,7 @@ static rt_dev_error rt_enqueue_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const
     return e;
 }
 
-static int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *global,
+RT_API int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *global,
                       const size_t *local, int n_args, const rt_arg *args, rt_mem *heap,
                       int64_t chunk)
 {
@@ -301,6 +298,10 @@ RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *gl
     int rc = rt_prepare(ctx, k, n_dims, l, n_args, args);
     if (rc)
         return rc;
+    if (rt_noting(ctx) && n_dims == 1 && !heap && !def->meets && ctx->launch < INT_MAX / 2)
+        return rt_step_note(ctx, k, kernel, (int64_t)(g[0] / l[0]), local[0], n_args, args);
+    if ((rc = rt_steps_run(ctx)))
+        return rc;
     if (ctx->launch == INT_MAX - 2) {
         /* Numbers start again: nothing before may count as "a later launch". */
         if ((rc = rt_sync(ctx)))
@@ -332,6 +333,12 @@ RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
     }
     for (int i = 0; i < n_args; i++)
         heap = heap || args[i].kind == RT_ARG_HEAP;
-    return heap ? rt_launch_heap(ctx, &ctx->kernels[kernel], n_dims, global, local, n_args, args)
-                : rt_launch_once(ctx, kernel, n_dims, global, local, n_args, args, NULL, 0);
+    int rc = heap ? rt_steps_run(ctx) : rt_loop_launches(ctx, global[0]);
+    if (rc == RT_OK)
+        rc = heap
+                 ? rt_launch_heap(ctx, &ctx->kernels[kernel], n_dims, global, local, n_args, args)
+                 : rt_launch_once(ctx, kernel, n_dims, global, local, n_args, args, NULL, 0);
+    if (rc)
+        rt_loop_leave(ctx);
+    return rc;
 }

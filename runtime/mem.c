@@ -95,10 +95,15 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
     size = size ? size : RT_BLOCK_ROUND;
     rt_mem *m = rt_take_dead_block(ctx, size, name);
     if (!m) {
-        if (size + ctx->free_bytes > rt_memory_left(ctx))
+        if (size + ctx->free_bytes > rt_memory_left(ctx)) {
+            if (rt_steps_run(ctx))
+                return RT_ERR;
             rt_free_dead_blocks(ctx);
+        }
         m = rt_new_block(ctx, size, &err);
         if (!m && ctx->free_blocks) {
+            if (rt_steps_run(ctx))
+                return RT_ERR;
             rt_free_dead_blocks(ctx);
             rt_dev_finish(ctx->dev);
             m = rt_new_block(ctx, size, &err);
@@ -216,6 +221,10 @@ RT_API int rt_copy(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64
         return RT_OK;
     if (rt_check_range(ctx, dst, dst_off, bytes) || rt_check_range(ctx, src, src_off, bytes))
         return RT_ERR;
+    if (rt_noting(ctx))
+        return rt_copy_by_kernel(ctx, dst, dst_off, src, src_off, bytes);
+    if (rt_steps_run(ctx))
+        return RT_ERR;
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_COPY);
     rt_dev_error err = rt_dev_copy(ctx->dev, dst->buf, dst_off, src->buf, src_off, bytes, event);
     return rt_transferred(ctx, RT_PROF_COPY, 2 * bytes, err, event, dst);
@@ -225,7 +234,7 @@ RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, co
 {
     if (bytes == 0)
         return RT_OK;
-    if (rt_check_range(ctx, dst, dst_off, bytes))
+    if (rt_check_range(ctx, dst, dst_off, bytes) || rt_steps_run(ctx))
         return RT_ERR;
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
     rt_dev_error err = rt_dev_write(ctx->dev, dst->buf, dst_off, bytes, src, event);
@@ -236,7 +245,8 @@ RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, voi
 {
     if (bytes == 0)
         return rt_sync(ctx);
-    if (rt_check_range(ctx, src, src_off, bytes) || rt_ask_failure(ctx))
+    ctx->steps.waits++;
+    if (rt_check_range(ctx, src, src_off, bytes) || rt_steps_run(ctx) || rt_ask_failure(ctx))
         return RT_ERR;
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
     rt_dev_error err = rt_dev_read(ctx->dev, src->buf, src_off, bytes, dst, true, event);
@@ -265,7 +275,7 @@ static int rt_read_window(rt_ctx *ctx, rt_mem *src, int64_t at)
 RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, void *dst)
 {
     int64_t in = src_off % RT_BLOCK_ROUND;
-    if (rt_check_range(ctx, src, src_off, size))
+    if (rt_check_range(ctx, src, src_off, size) || rt_steps_run(ctx))
         return RT_ERR;
     if (in + size > RT_BLOCK_ROUND)
         return rt_read(ctx, src, src_off, size, dst);
@@ -281,8 +291,11 @@ RT_API int rt_write_scalar(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int size, 
 {
     if (rt_check_range(ctx, dst, dst_off, size))
         return RT_ERR;
-    if ((!ctx->is_cpu || dst_off > RT_DEV_FILL_END - size) && dst_off % size == 0)
+    bool by_kernel = !ctx->is_cpu || rt_noting(ctx) || dst_off > RT_DEV_FILL_END - size;
+    if (by_kernel && dst_off % size == 0)
         return rt_fill(ctx, dst, dst_off / size, 1, size, src);
+    if (rt_steps_run(ctx))
+        return RT_ERR;
     rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_WRITE);
     rt_dev_error err = rt_dev_fill(ctx->dev, dst->buf, dst_off, size, src, event);
     return rt_transferred(ctx, RT_PROF_WRITE, size, err, event, dst);

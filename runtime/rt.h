@@ -71,6 +71,7 @@ typedef struct {
     rt_narrow *narrow[RT_N_TARGETS]; /* NULL: in every launch */
     bool meets; /* has barriers over the grid: rt_launch gives it no more groups than the device
                  * runs at once */
+    uint64_t reads;      /* set of arguments of rt_launch, blocks that it does not write to */
 } rt_kernel_def;
 
 /* A tuning parameter. Its id is its index in rt_program.params.
@@ -243,11 +244,11 @@ RT_API bool rt_fits(rt_ctx *ctx, int kernel, int64_t group_size, int64_t local_b
  * launched again until it was enough, with fewer work-items when memory is short (so such a kernel
  * loops over its work). RT_ARG_UPDATED: a block that a kernel
  * with a heap reads and writes; it is put back before another attempt. */
-typedef enum { RT_ARG_SCALAR, RT_ARG_MEM, RT_ARG_LOCAL, RT_ARG_HEAP, RT_ARG_UPDATED } rt_arg_kind;
+typedef enum { RT_ARG_SCALAR, RT_ARG_FLOAT, RT_ARG_MEM, RT_ARG_LOCAL, RT_ARG_HEAP, RT_ARG_UPDATED } rt_arg_kind;
 struct rt_arg {
     rt_arg_kind kind;
-    size_t size;      /* SCALAR: bytes of it; LOCAL: bytes to reserve (0 becomes 8) */
-    rt_scalar scalar; /* SCALAR */
+    size_t size;      /* SCALAR, FLOAT: bytes of it; LOCAL: bytes to reserve (0 becomes 8) */
+    rt_scalar scalar; /* SCALAR; FLOAT: f32 or f64 */
     rt_mem *mem;      /* MEM, UPDATED; NULL is passed as an empty block */
 };
 
@@ -286,11 +287,11 @@ struct rt_arg {
     }
 #define RT_A_F32(x)                                                                                \
     {                                                                                              \
-        RT_ARG_SCALAR, 4, {.f32 = (x)}, 0                                                          \
+        RT_ARG_FLOAT, 4, {.f32 = (x)}, 0                                                          \
     }
 #define RT_A_F64(x)                                                                                \
     {                                                                                              \
-        RT_ARG_SCALAR, 8, {.f64 = (x)}, 0                                                          \
+        RT_ARG_FLOAT, 8, {.f64 = (x)}, 0                                                          \
     }
 #define RT_A_BOOL(x)                                                                               \
     {                                                                                              \
@@ -322,6 +323,12 @@ RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
                      const int64_t *local, int n_args, const rt_arg *args);
 /* For profiles: what the launch just made has to move and compute, whatever its kernel does. */
 RT_API void rt_work(rt_ctx *ctx, int kernel, int64_t bytes, int64_t operations);
+
+/* Around a loop that launches: where its steps are short, many of them become one launch. They are if
+ * the threshold `param` is more than a launch's work-items. The end may fail for what
+ * the last ones did. */
+RT_API void rt_loop_begin(rt_ctx *ctx, int param);
+RT_API int rt_loop_end(rt_ctx *ctx);
 
 /* ------------------------------------------------------------------------------------------------
  * Memory

@@ -19,11 +19,13 @@ enum { PLAIN, LOOKS, FAILS, HEAP };
 #define KERNEL(name, failure, may_fail)                                                            \
     {                                                                                              \
         name, {"", ""}, "t.sf:1:1", "", failure, may_fail, false,                                  \
-        {NULL}, false                                                                              \
+        {NULL}, false, 0                                                                           \
     }
 static const rt_kernel_def kernels[] = {KERNEL("plain", false, false), KERNEL("looks", true, false),
                                         KERNEL("fails", true, true), KERNEL("heap", true, false)};
-static const rt_program program = {.name = "t", .n_kernels = 4, .kernels = kernels};
+static const rt_param_def params[] = {{"loop", "threshold(0, )", 1, 1}};
+static const rt_program program = {
+    .name = "t", .n_kernels = 4, .kernels = kernels, .n_params = 1, .params = params};
 
 typedef struct {
     rt_mem *mem;
@@ -240,6 +242,38 @@ static void test_profile(void)
     rt_ctx_free(ctx);
 }
 
+/* A loop whose launches are noted down: all but the first one cost the driver nothing until they run as one. */
+static void test_steps(rt_ctx *ctx, rt_mem *a, rt_mem *b)
+{
+    enum { STEPS = 20 };
+    Given g = {a, 64, 64, 1.0f, 16};
+    for (int loop = 0; loop < 3; loop++) {
+        bool in_one = loop < 2;
+        failed += rt_set_param(ctx, "loop", in_one ? (int64_t)1 << 40 : 1) != RT_OK;
+        rt_loop_begin(ctx, 0);
+        long before = fake_calls("clEnqueueNDRangeKernel"), all = fake_calls("clEnqueue");
+        for (int i = 0; i < STEPS; i++) {
+            g.mem = i % 2 ? a : b;
+            launch(ctx, i % 3 ? PLAIN : FAILS, g);
+        }
+        expect("steps of a loop", "clEnqueueNDRangeKernel", before, in_one ? 1 : STEPS);
+        failed += rt_loop_end(ctx) != RT_OK;
+        expect("its end", "clEnqueueNDRangeKernel", before, in_one ? 2 : STEPS);
+        expect("with the words of the steps", "clEnqueue", all, in_one ? 3 : STEPS);
+        before = fake_calls("clEnqueueNDRangeKernel");
+        launch(ctx, PLAIN, g);
+        expect("a launch after it", "clEnqueueNDRangeKernel", before, 1);
+    }
+    long before = fake_calls("clEnqueueNDRangeKernel");
+    failed += rt_set_param(ctx, "loop", (int64_t)1 << 40) != RT_OK;
+    rt_loop_begin(ctx, 0);
+    for (int i = 0; i < STEPS; i++)
+        launch(ctx, PLAIN, g);
+    failed += rt_sync(ctx) != RT_OK;
+    expect("steps before a wait", "clEnqueueNDRangeKernel", before, 2);
+    failed += rt_loop_end(ctx) != RT_OK;
+}
+
 int main(void)
 {
     char *error;
@@ -261,6 +295,7 @@ int main(void)
     test_memory(ctx);
     test_names(ctx);
     test_heap(ctx, a);
+    test_steps(ctx, a, b);
     expect("not profiled", "clReleaseEvent", 0, 0);
     test_profile();
     rt_unref(ctx, &a);

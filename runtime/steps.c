@@ -1,0 +1,568 @@
+/* Loops of short steps in one launch. A launch costs the host 4 to 6 us, a barrier over the grid inside one
+ * 1.3 to 2.5 (H200), so a host loop whose steps are short is bound by launches. Here such a loop goes on as ever, but
+ * its launches are noted down instead of enqueued. From time to time, and before anything waits for the device, what
+ * is noted runs as one launch of a kernel that has the texts of all kernels that occur (steps.cl):
+ *
+ *     for each step:  wait for all groups, if it touches a block that another one since the last such wait wrote, or
+ *                     writes one that was touched; then call its kernel's function for each of its groups
+ *
+ * Which steps there are, with which arguments, that kernel reads from a block of words. So whatever the host
+ * decides (branches, sizes that vary, versions, checks) it decides as always, blocks are given back and taken again
+ * as always, and only kernels that run are in it. Where it cannot be (does not fit, heaps) or is not worth it, the
+ * steps are launched one by one, later than usual but otherwise the same.
+ *
+ * Groups wait for each other, so there are no more than the device runs at once: rt_groups_at_once. One group is
+ * always right.
+ *
+ * Is it worth it? Asked of the launches of a loop so far, by their work-items: where these fill the device several
+ * times over, launches overlap with the work. The answer is compared with a threshold of the loop's. */
+#include "runtime/internal.h"
+#include "runtime/texts.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RT_FEW_STEPS = 16,      /* for so few no kernel is built */
+    RT_MOST_WINDOW = 64,    /* launches between two questions */
+    RT_FIRST_STEPS = 64,    /* noted before the first ones run; twice as many each time */
+    RT_MOST_STEPS = 1024,   /* ... up to this */
+    RT_MOST_PHASES = 32,    /* kernels in one */
+    RT_STEP_HEAD = 3,       /* words of a step before its arguments */
+    RT_MOST_STEP_ARGS = 61, /* those whose `reads` are known, and then some */
+};
+
+/* Kernels in one. */
+struct rt_stepper {
+    rt_kernel kernel;
+    rt_kernel_def def;
+    char *source;
+    int n_phases, phases[RT_MOST_PHASES]; /* kernels, by number */
+    int stride;                           /* words of a step */
+    int n_blocks;                         /* it has parameters for so many */
+    bool unusable;
+    struct rt_stepper *next;
+};
+
+/* --- The text of a stepper ---------------------------------------------------------------------- */
+
+/* The options -DNAME=VALUE as lines of the text; undo: the names are forgotten. */
+static void rt_options_text(FILE *f, const char *options, bool undo)
+{
+    for (const char *at = options; (at = strstr(at, "-D")) != NULL;) {
+        at += 2;
+        int name = (int)strcspn(at, "= "), value = 0;
+        if (at[name] == '=')
+            value = (int)strcspn(at + name + 1, " ");
+        if (undo)
+            fprintf(f, "#undef %.*s\n", name, at);
+        else
+            fprintf(f, "#define %.*s %.*s\n", name, at, value, value ? at + name + 1 : "");
+        at += name;
+    }
+}
+
+/* Built-in kernels have one text for many. */
+static const char *const rt_builtin_names[] = {"mf_fill", "mf_iota", "mf_transpose_plain",
+                                               "mf_transpose_cpu", "mf_copy_strided"};
+enum { RT_N_BUILTIN_NAMES = sizeof rt_builtin_names / sizeof *rt_builtin_names };
+
+static void rt_phase_text(const rt_ctx *ctx, FILE *f, int kernel)
+{
+    const rt_kernel_def *def = ctx->kernels[kernel].def;
+    bool builtin = kernel >= ctx->prog->n_kernels;
+    rt_options_text(f, def->options, false);
+    for (int i = 0; builtin && i < RT_N_BUILTIN_NAMES; i++)
+        fprintf(f, "#define %s %s_%d\n", rt_builtin_names[i], rt_builtin_names[i], kernel);
+    fprintf(f, "%s\n", def->source[ctx->is_cpu ? RT_CPU : RT_GPU]);
+    for (int i = 0; builtin && i < RT_N_BUILTIN_NAMES; i++)
+        fprintf(f, "#undef %s\n", rt_builtin_names[i]);
+    rt_options_text(f, def->options, true);
+}
+
+/* An argument of a call, by the words of steps.cl. */
+static void rt_call_arg_text(FILE *f, const rt_arg *a, int word)
+{
+    static const char *const ints[] = {[1] = "char", [2] = "short", [4] = "int", [8] = "long"};
+    switch (a->kind) {
+    case RT_ARG_MEM:
+    case RT_ARG_UPDATED:
+    case RT_ARG_HEAP: fprintf(f, ", MF_A_BLOCK(%d)", word); return;
+    case RT_ARG_LOCAL: fprintf(f, ", MF_A_LOCAL(%d)", word); return;
+    case RT_ARG_SCALAR: fprintf(f, ", MF_A_INT(%s, %d)", ints[a->size], word); return;
+    case RT_ARG_FLOAT: fprintf(f, ", %s(%d)", a->size == 4 ? "MF_A_FLOAT" : "MF_A_DOUBLE", word); return;
+    }
+}
+
+/* Does its launch need groups of their size, or do its work-items go their own way? */
+static bool rt_step_is_fixed(const rt_kernel_def *def, int n_args, const rt_arg *args)
+{
+    bool fixed = def->fixed_group;
+    for (int i = 0; i < n_args; i++)
+        fixed = fixed || args[i].kind == RT_ARG_LOCAL;
+    return fixed;
+}
+
+static void rt_call_text(const rt_ctx *ctx, FILE *f, int phase, const rt_step *s, const rt_arg *args)
+{
+    const rt_kernel_def *def = ctx->kernels[s->kernel].def;
+    fprintf(f, " \\\n    case %d: %s(%s", phase, s->fixed ? "MF_GROUPWISE" : "MF_ITEMWISE", def->name);
+    if (s->kernel >= ctx->prog->n_kernels)
+        fprintf(f, "_%d", s->kernel);
+    fprintf(f, "(grid%s", def->failure ? ", MF_FAILURES" : "");
+    for (int i = 0; i < s->n_args; i++)
+        rt_call_arg_text(f, &args[i], RT_STEP_HEAD + i);
+    fprintf(f, "))");
+}
+
+/* What the text of the kernel asks for. */
+static void rt_definitions_text(const rt_ctx *ctx, FILE *f, const rt_stepper *p,
+                                const rt_step *const *example)
+{
+    fprintf(f, "#define MF_STRIDE %d\n#define MF_N_BLOCKS %d\n#define MF_BLOCKS(X)", p->stride,
+            p->n_blocks);
+    for (int i = 0; i < p->n_blocks; i++)
+        fprintf(f, " X(%d)", i);
+    fprintf(f, "\n#define MF_PHASES");
+    for (int i = 0; i < p->n_phases; i++)
+        rt_call_text(ctx, f, i, example[i], ctx->steps.args + example[i]->first_arg);
+    fprintf(f, "\n");
+}
+
+static char *rt_stepper_text(const rt_ctx *ctx, const rt_stepper *p, const rt_step *const *example)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    if (!f)
+        return NULL;
+    fprintf(f, "%s\n", rt_text_steps_cl);
+    for (int i = 0; i < p->n_phases; i++)
+        rt_phase_text(ctx, f, p->phases[i]);
+    rt_definitions_text(ctx, f, p, example);
+    fprintf(f, "%s\n", rt_text_steps_cl);
+    if (fclose(f) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* --- Steppers ----------------------------------------------------------------------------------- */
+
+static int rt_phase_of(const rt_stepper *p, int kernel)
+{
+    for (int i = 0; i < p->n_phases; i++)
+        if (p->phases[i] == kernel)
+            return i;
+    return -1;
+}
+
+static bool rt_has_all(const rt_ctx *ctx, const rt_stepper *p)
+{
+    const rt_steps *s = &ctx->steps;
+    if (p->kernel.wide != s->wide || p->n_blocks < s->n_blocks)
+        return false;
+    for (int i = 0; i < s->n; i++)
+        if (rt_phase_of(p, s->list[i].kernel) < 0)
+            return false;
+    return true;
+}
+
+static rt_stepper *rt_stepper_find(const rt_ctx *ctx)
+{
+    rt_stepper *best = NULL;
+    for (rt_stepper *p = ctx->steps.steppers; p; p = p->next)
+        if (rt_has_all(ctx, p) && (!best || p->n_phases < best->n_phases))
+            best = p;
+    return best;
+}
+
+static int rt_round_blocks(int n)
+{
+    int round = 8;
+    while (round < n)
+        round *= 2;
+    return round;
+}
+
+/* For what is noted now. NULL if memory is short. */
+static rt_stepper *rt_stepper_new(rt_ctx *ctx)
+{
+    rt_steps *s = &ctx->steps;
+    const rt_step *example[RT_MOST_PHASES];
+    rt_stepper *p = rt_grow(NULL, sizeof *p);
+    *p = (rt_stepper){.kernel = {.id = -1, .wide = s->wide}, .n_blocks = rt_round_blocks(s->n_blocks)};
+    p->def = (rt_kernel_def){.name = "mf_steps", .prov = "short steps in one launch", .options = "",
+                             .failure = true, .may_fail = true, .fixed_group = true};
+    for (int i = 0; i < s->n; i++) {
+        const rt_step *step = &s->list[i];
+        if (rt_phase_of(p, step->kernel) >= 0)
+            continue;
+        example[p->n_phases] = step;
+        p->phases[p->n_phases++] = step->kernel;
+        if (p->stride < RT_STEP_HEAD + step->n_args)
+            p->stride = RT_STEP_HEAD + step->n_args;
+    }
+    p->source = rt_stepper_text(ctx, p, example);
+    p->def.source[RT_GPU] = p->def.source[RT_CPU] = p->source;
+    p->unusable = !p->source;
+    p->kernel.def = &p->def;
+    p->next = s->steppers;
+    s->steppers = p;
+    return p;
+}
+
+RT_API void rt_steps_free(rt_ctx *ctx)
+{
+    rt_steps *s = &ctx->steps;
+    while (s->steppers) {
+        rt_stepper *p = s->steppers;
+        s->steppers = p->next;
+        rt_kernel_free(&p->kernel);
+        free(p->source);
+        free(p);
+    }
+    for (int i = 0; i < RT_STEP_BUFFERS; i++)
+        free(s->words[i]);
+    free(s->list);
+    free(s->args);
+}
+
+/* --- One launch --------------------------------------------------------------------------------- */
+
+/* Work-items of the groups that run all steps. */
+static int64_t rt_steps_group(const rt_ctx *ctx)
+{
+    const rt_steps *s = &ctx->steps;
+    int64_t group = s->group;
+    for (int i = 0; i < s->n && !s->group; i++)
+        if (s->list[i].size > group)
+            group = s->list[i].size;
+    return ctx->is_cpu && !s->group ? 1 : group;
+}
+
+/* The groups of `group` work-items that the largest step keeps busy. */
+static int64_t rt_steps_busy(const rt_ctx *ctx, int64_t group)
+{
+    const rt_steps *s = &ctx->steps;
+    int64_t most = 1;
+    for (int i = 0; i < s->n; i++) {
+        const rt_step *step = &s->list[i];
+        int64_t items = (int64_t)step->groups * step->size;
+        int64_t groups = step->fixed ? step->groups : (items + group - 1) / group;
+        most = groups > most ? groups : most;
+    }
+    return most;
+}
+
+static void rt_step_words(const rt_ctx *ctx, const rt_stepper *p, const rt_step *step, uint64_t *w)
+{
+    const rt_arg *args = ctx->steps.args + step->first_arg;
+    uint64_t local = 0;
+    w[0] = (uint64_t)rt_phase_of(p, step->kernel) | (uint64_t)step->meets << 32;
+    w[1] = (uint64_t)step->groups | (uint64_t)step->size << 32;
+    w[2] = (uint64_t)step->launch;
+    for (int i = 0; i < step->n_args; i++) {
+        uint64_t *at = &w[RT_STEP_HEAD + i];
+        *at = 0;
+        if (args[i].kind == RT_ARG_SCALAR || args[i].kind == RT_ARG_FLOAT) {
+            memcpy(at, &args[i].scalar, args[i].size);
+        } else if (args[i].kind == RT_ARG_LOCAL) {
+            *at = local / RT_LOCAL_ALIGN;
+            local += rt_local_size(&args[i]);
+        } else if (args[i].mem) {
+            *at = (uint64_t)args[i].mem->slot;
+        }
+    }
+}
+
+/* The words of all steps, on their way to the device. */
+static int rt_steps_send(rt_ctx *ctx, const rt_stepper *p, rt_mem **block)
+{
+    rt_steps *s = &ctx->steps;
+    int i = s->next_buffer;
+    size_t words = (size_t)s->n * (size_t)p->stride;
+    if (i == RT_STEP_BUFFERS) { /* the device may not have read the first one yet */
+        rt_dev_error e = rt_dev_finish(ctx->dev);
+        if (rt_dev_check(ctx, e, "waiting for the device"))
+            return RT_ERR;
+        i = 0;
+    }
+    s->next_buffer = i + 1;
+    const size_t most = (size_t)RT_MOST_STEPS * (RT_STEP_HEAD + RT_MOST_STEP_ARGS) * sizeof(uint64_t);
+    if (!s->words[i])
+        s->words[i] = rt_grow(NULL, most);
+    if (!s->buffers[i] && rt_alloc(ctx, &s->buffers[i], (int64_t)most, "steps"))
+        return RT_ERR;
+    for (int k = 0; k < s->n; k++)
+        rt_step_words(ctx, p, &s->list[k], s->words[i] + (size_t)k * (size_t)p->stride);
+    *block = s->buffers[i];
+    rt_dev_error e = rt_dev_write_later(ctx->dev, s->buffers[i]->buf, 0,
+                                        (int64_t)(words * sizeof(uint64_t)), s->words[i]);
+    return rt_dev_check(ctx, e, "steps");
+}
+
+/* RT_REFUSED: the device cannot, and nothing has happened. */
+static int rt_steps_launch(rt_ctx *ctx, rt_stepper *p)
+{
+    enum { OWN = 3 };
+    rt_steps *s = &ctx->steps;
+    rt_arg args[OWN + RT_MOST_STEP_BLOCKS];
+    int64_t group = rt_steps_group(ctx), groups = rt_groups_at_once(ctx, &p->kernel, group, s->local);
+    int64_t busy = rt_steps_busy(ctx, group);
+    groups = busy < groups ? busy : groups;
+    rt_mem *words;
+    if (rt_steps_send(ctx, p, &words))
+        return RT_ERR;
+    args[0] = (rt_arg)RT_A_MEM(words);
+    args[1] = (rt_arg)RT_A_I32(s->n);
+    args[2] = (rt_arg)RT_A_LOCAL(s->local);
+    for (int i = 0; i < p->n_blocks; i++)
+        args[OWN + i] = (rt_arg)RT_A_MEM(i < s->n_blocks ? s->blocks[i] : NULL);
+    const size_t global = (size_t)(groups * group), local = (size_t)group;
+    int rc = rt_enqueue(ctx, &p->kernel, 1, &global, &local, OWN + p->n_blocks, args, NULL, 0);
+    if (rc == RT_OK)
+        ctx->unchecked = true;
+    return rc;
+}
+
+/* All that is noted as one launch. RT_REFUSED: it is not done, for whatever reason. */
+static int rt_steps_at_once(rt_ctx *ctx)
+{
+    rt_steps *s = &ctx->steps;
+    rt_stepper *p = s->n > 1 ? rt_stepper_find(ctx) : NULL;
+    if (!p && (s->n == 1 || (!s->asked && s->n < RT_FEW_STEPS)))
+        return RT_REFUSED;
+    if (!p)
+        p = rt_stepper_new(ctx);
+    if (p->unusable)
+        return RT_REFUSED;
+    int rc = rt_build(ctx, &p->kernel);
+    if (rc) {
+        p->unusable = true;
+        rt_log(ctx, "Steps in one launch: %s", ctx->error);
+        return RT_REFUSED;
+    }
+    if (!rt_kernel_fits(ctx, &p->kernel, rt_steps_group(ctx), s->local))
+        return RT_REFUSED;
+    rc = rt_steps_launch(ctx, p);
+    if (rc == RT_OK)
+        rt_log(ctx, "%d steps in one launch.", s->n);
+    return rc;
+}
+
+/* ... one by one. */
+static int rt_steps_each(rt_ctx *ctx)
+{
+    const rt_steps *s = &ctx->steps;
+    for (int i = 0; i < s->n; i++) {
+        const rt_step *step = &s->list[i];
+        int64_t local = step->size, global = local * step->groups;
+        int rc = rt_launch_once(ctx, step->kernel, 1, &global, &local, step->n_args,
+                                s->args + step->first_arg, NULL, 0);
+        if (rc)
+            return rc == RT_ERR ? rc
+                                : rt_error_set(ctx, "%s: the device cannot run kernel %s",
+                                               ctx->kernels[step->kernel].def->prov,
+                                               ctx->kernels[step->kernel].def->name);
+    }
+    return RT_OK;
+}
+
+RT_API void rt_steps_drop(rt_ctx *ctx)
+{
+    rt_steps *s = &ctx->steps;
+    s->n = s->n_args = s->n_blocks = 0;
+    s->group = s->local = 0;
+    s->wide = false;
+    s->epoch++;
+    s->batch++;
+}
+
+RT_API int rt_steps_run(rt_ctx *ctx)
+{
+    rt_steps *s = &ctx->steps;
+    if (s->n == 0 || s->running)
+        return RT_OK;
+    s->running = true;
+    int rc = rt_steps_at_once(ctx);
+    if (rc == RT_REFUSED)
+        rc = rt_steps_each(ctx);
+    s->running = false;
+    s->limit = s->limit < RT_MOST_STEPS / 2 ? 2 * s->limit : RT_MOST_STEPS;
+    rt_steps_drop(ctx);
+    return rc;
+}
+
+/* --- Noting launches ---------------------------------------------------------------------------- */
+
+/* The block gets a number among those of this batch; must the step wait for others because of it? */
+static bool rt_step_waits(rt_ctx *ctx, const rt_mem *m, bool writes)
+{
+    const rt_steps *s = &ctx->steps;
+    return m->written == s->epoch || (writes && m->touched == s->epoch);
+}
+
+static void rt_step_touches(rt_ctx *ctx, rt_mem *m, bool writes)
+{
+    rt_steps *s = &ctx->steps;
+    m->touched = s->epoch;
+    if (writes)
+        m->written = s->epoch;
+    if (m->batch == s->batch)
+        return;
+    m->batch = s->batch;
+    m->slot = s->n_blocks;
+    s->blocks[s->n_blocks++] = m;
+}
+
+static bool rt_arg_writes(const rt_kernel_def *def, int i)
+{
+    return i >= 64 || !(def->reads >> i & 1);
+}
+
+/* Notes the blocks of the step; must it wait for those before it? */
+static bool rt_step_blocks(rt_ctx *ctx, const rt_kernel_def *def, int n_args, const rt_arg *args)
+{
+    rt_steps *s = &ctx->steps;
+    bool waits = def->failure && s->failed == s->epoch;
+    for (int i = 0; i < n_args; i++)
+        if (args[i].mem)
+            waits = waits || rt_step_waits(ctx, args[i].mem, rt_arg_writes(def, i));
+    s->epoch += waits;
+    for (int i = 0; i < n_args; i++)
+        if (args[i].mem)
+            rt_step_touches(ctx, args[i].mem, rt_arg_writes(def, i));
+    if (def->may_fail)
+        s->failed = s->epoch;
+    return waits;
+}
+
+static int64_t rt_local_of(int n_args, const rt_arg *args)
+{
+    int64_t n = 0;
+    for (int i = 0; i < n_args; i++)
+        if (args[i].kind == RT_ARG_LOCAL)
+            n += (int64_t)rt_local_size(&args[i]);
+    return n;
+}
+
+/* Is there room in this batch for one more, in groups of that size if it is not 0? */
+static bool rt_step_goes_on(const rt_ctx *ctx, int n_args, int64_t group)
+{
+    const rt_steps *s = &ctx->steps;
+    return s->n < s->limit && s->n_blocks + n_args <= RT_MOST_STEP_BLOCKS &&
+           (!group || !s->group || group == s->group);
+}
+
+static void rt_step_append(rt_ctx *ctx, const rt_step *step, const rt_arg *args)
+{
+    rt_steps *s = &ctx->steps;
+    if (s->n == s->cap) {
+        s->cap = s->cap ? 2 * s->cap : RT_FIRST_STEPS;
+        s->list = rt_grow(s->list, (size_t)s->cap * sizeof *s->list);
+    }
+    if (s->n_args + step->n_args > s->cap_args) {
+        s->cap_args = 2 * (s->n_args + step->n_args);
+        s->args = rt_grow(s->args, (size_t)s->cap_args * sizeof *s->args);
+    }
+    s->list[s->n] = *step;
+    s->list[s->n++].first_arg = s->n_args;
+    memcpy(s->args + s->n_args, args, (size_t)step->n_args * sizeof *args);
+    s->n_args += step->n_args;
+}
+
+RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, int64_t size, int n_args,
+                        const rt_arg *args)
+{
+    rt_steps *s = &ctx->steps;
+    bool fixed = rt_step_is_fixed(k->def, n_args, args);
+    int64_t local = rt_local_of(n_args, args);
+    int rc;
+    if (!rt_step_goes_on(ctx, n_args, fixed ? size : 0) && (rc = rt_steps_run(ctx)))
+        return rc;
+    rt_step step = {.kernel = kernel,
+                    .groups = (uint32_t)groups,
+                    .size = (uint32_t)size,
+                    .n_args = n_args,
+                    .fixed = fixed,
+                    .launch = rt_launch_number(ctx, k, NULL),
+                    .meets = rt_step_blocks(ctx, k->def, n_args, args)};
+    s->group = fixed ? size : s->group;
+    s->local = local > s->local ? local : s->local;
+    s->wide = s->wide || k->wide;
+    rt_step_append(ctx, &step, args);
+    return RT_OK;
+}
+
+/* --- Loops -------------------------------------------------------------------------------------- */
+
+RT_API void rt_loop_begin(rt_ctx *ctx, int param)
+{
+    rt_steps *s = &ctx->steps;
+    s->in_loop = !ctx->profiling;
+    s->param = param;
+    s->window = 1;
+    s->launches = s->waits = 0;
+    s->items = 0;
+    s->limit = RT_FIRST_STEPS;
+    s->asked = ctx->user_params[param] != 0;
+}
+
+RT_API void rt_loop_leave(rt_ctx *ctx)
+{
+    ctx->steps.in_loop = ctx->steps.on = false;
+}
+
+RT_API int rt_loop_end(rt_ctx *ctx)
+{
+    rt_loop_leave(ctx);
+    return rt_steps_run(ctx);
+}
+
+/* The number of work-items that a launch had on average, up to the next power of two: what a program compares
+ * should not be a number of its own in each turn. */
+static int64_t rt_step_items(const rt_steps *s)
+{
+    int64_t mean = s->items / s->launches, round = 1;
+    while (round < mean)
+        round *= 2;
+    return round;
+}
+
+/* Untuned, one launch is not taken where groups do not run at once, nor where the host looks at results again and
+ * again, since a batch is then too small to be worth it. */
+static bool rt_steps_are_short(rt_ctx *ctx)
+{
+    enum { LAUNCHES_A_WAIT = 4 };
+    const rt_steps *s = &ctx->steps;
+    if (!s->asked && (!ctx->device.groups_wait || s->waits * LAUNCHES_A_WAIT > s->launches))
+        return false;
+    return !rt_compare(ctx, s->param, rt_step_items(s), rt_param(ctx, s->param));
+}
+
+RT_API int rt_loop_launches(rt_ctx *ctx, int64_t items)
+{
+    rt_steps *s = &ctx->steps;
+    if (!s->in_loop || s->running)
+        return RT_OK;
+    if (s->launches == s->window) {
+        bool was = s->on;
+        s->on = rt_steps_are_short(ctx);
+        s->window = s->window < RT_MOST_WINDOW ? 2 * s->window : s->window;
+        s->launches = s->waits = 0;
+        s->items = 0;
+        if (was && !s->on && rt_steps_run(ctx))
+            return RT_ERR;
+    }
+    s->launches++;
+    s->items += items;
+    return RT_OK;
+}
+
+RT_API bool rt_noting(const rt_ctx *ctx)
+{
+    return ctx->steps.on && !ctx->steps.running;
+}
