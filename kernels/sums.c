@@ -201,8 +201,9 @@ Pieces sums_cut(PlanBuild *pb, const Sums *r, const Sx *want, int unit)
     const Sx *width = sx_atom(cx, r->width);
     const Sx *share = sx_op(cx, SX_CEILDIV, width, at_least(cx, want, 1));
     const Sx *units = at_least(cx, sx_op(cx, SX_CEILDIV, share, sx_const(cx, unit)), 1);
-    Pieces p = {.piece = pb_let(pb, "piece", sx_mul(cx, units, sx_const(cx, unit)))};
-    p.pieces = pb_let(pb, "pieces", sx_op(cx, SX_CEILDIV, width, p.piece));
+    Pieces p = {.units = pb_let(pb, "units", units), .unit = unit};
+    const Sx *piece = sx_mul(cx, p.units, sx_const(cx, unit));
+    p.pieces = pb_let(pb, "pieces", sx_op(cx, SX_CEILDIV, width, piece));
     p.parts = NEWN(cx->perm, Mem *, r->nes->n);
     for (int j = 0; j < r->nes->n; j++)
         p.parts[j] = pb_mem(pb, "partial");
@@ -227,7 +228,8 @@ Share sums_open_share(KGen *kg, const Sums *r, const Sx *blocks, const Pieces *p
     const KExp *unit = kb_for(b, "block", group, nest_total(kg, all), kg_id(kg, KID_GROUPS));
     if (!p)
         return (Share){.block = unit, .from = kg_int(kg, 0), .to = width};
-    const KExp *n = kg_host(kg, blocks), *len = kg_host(kg, p->piece);
+    const KExp *n = kg_host(kg, blocks);
+    const KExp *len = kg_mul(kg, kg_host(kg, p->units), kg_int(kg, p->unit));
     Share s = {.piece = kb_let(b, "piece", kg_quot(kg, unit, n))};
     s.block = kb_let(b, "block", kg_sub(kg, unit, kg_mul(kg, s.piece, n)));
     s.from = kb_let(b, "from", kg_mul(kg, s.piece, len));
@@ -262,59 +264,106 @@ void sums_store_part(KGen *kg, const Sums *r, const Pieces *p, const KExp *piece
         kb_store(kg->kb, part_buf(kg, r, p, j), at, x[j]);
 }
 
-/* A segment of partial results for each element: its threads take a run each, one after the other.
- */
-static Segments segments_of_pieces(PlanBuild *pb, const Sums *r, const Pieces *p)
+/* The threads of a group that combine: `threads` (host) to an element, of which each takes a run of
+ * the pieces. Neighbours have neighbouring elements. */
+typedef struct {
+    const KExp *threads, *per_group; /* elements of a group */
+    const KExp *elem, *p;            /* the thread's element, its number in that */
+    const KExp *active;              /* has it an element at all? */
+} Combiners;
+
+static const Sx *combiners_of(PlanBuild *pb, const Sums *r, const Pieces *p)
 {
     Ctx *cx = pb->cx;
-    Segments sg = {.n_segs = nest_size(cx, &r->e->seg.nest, 0, r->depth), .width = p->pieces};
+    const Sx *n = nest_size(cx, &r->e->seg.nest, 0, r->depth);
     const Sx *few = sx_op(cx, SX_CEILDIV, p->pieces, sx_const(cx, COMBINED));
-    const Sx *fill = sx_op(cx, SX_DIV, sx_const(cx, COMBINERS), at_least(cx, sg.n_segs, 1));
+    const Sx *fill = sx_op(cx, SX_DIV, sx_const(cx, COMBINERS), at_least(cx, n, 1));
     few = sx_op(cx, SX_MIN, few, at_least(cx, fill, 1));
-    sg.threads = pb_let(pb, "threads", at_least(cx, sx_op(cx, SX_MIN, sx_team_size(cx), few), 1));
-    sg.chunk = p->pieces;
-    sg.chunks = sx_const(cx, 1);
-    return sg;
+    return pb_let(pb, "threads", at_least(cx, sx_op(cx, SX_MIN, sx_team_size(cx), few), 1));
+}
+
+static Combiners open_combiners(KGen *kg, const Sums *r, const Sx *threads)
+{
+    KBuild *b = kg->kb;
+    Combiners c = {.threads = kg_host(kg, threads)};
+    const KExp *total = nest_total(kg, nest_size(kg->cx, &r->e->seg.nest, 0, r->depth));
+    c.per_group = kb_let(b, "per_group", kg_quot(kg, kg_id(kg, KID_GROUP_SIZE), c.threads));
+    c.p = kb_let(b, "p", kg_quot(kg, kg->lid, c.per_group));
+    const KExp *mine = kb_let(b, "mine", kg_sub(kg, kg->lid, kg_mul(kg, c.p, c.per_group)));
+    const KExp *base = kb_for(b, "base", kg_mul(kg, kg_id(kg, KID_GROUP), c.per_group), total,
+                              kg_mul(kg, kg_id(kg, KID_GROUPS), c.per_group));
+    c.elem = kb_let(b, "elem", kg_add(kg, base, mine));
+    c.active = kb_let(b, "active", kg_and(kg, kg_lt(kg, c.p, c.threads), kg_lt(kg, c.elem, total)));
+    return c;
 }
 
 /* acc := the thread's run of the element's partial results, combined. */
-static void combine_run(KGen *kg, const Sums *r, const Pieces *p, const Accs *ac, const Chunk *n)
+static void combine_run(KGen *kg, const Sums *r, const Pieces *p, const Accs *ac,
+                        const Combiners *c)
 {
     KBuild *b = kg->kb;
-    const KExp *more = kg_sub(kg, kg_add(kg, n->len, n->threads), kg_int(kg, 1));
-    const KExp *run = kb_let(b, "run", kg_quot(kg, more, n->threads));
-    const KExp *first = kb_let(b, "first", kg_mul(kg, n->p, run));
-    const KExp *last = kb_let(b, "last", kg_min(kg, n->len, kg_add(kg, first, run)));
+    const KExp *pieces = kg_host(kg, p->pieces);
+    const KExp *more = kg_sub(kg, kg_add(kg, pieces, c->threads), kg_int(kg, 1));
+    const KExp *run = kb_let(b, "run", kg_quot(kg, more, c->threads));
+    const KExp *first = kb_let(b, "first", kg_mul(kg, c->p, run));
+    const KExp *last = kb_let(b, "last", kg_min(kg, pieces, kg_add(kg, first, run)));
     const KExp *i = kb_for(b, "i", first, last, kg_int(kg, 1));
     kg_loop_unroll(kg, COMBINED);
     const KExp **x = NEWN(kg->cx->perm, const KExp *, ac->n);
     for (int j = 0; j < ac->n; j++)
-        x[j] = kb_load(b, "x", part_buf(kg, r, p, j), part_at(kg, r, i, n->seg));
+        x[j] = kb_load(b, "x", part_buf(kg, r, p, j), part_at(kg, r, i, c->elem));
     accs_apply(kg, ac, accs_now(kg, ac), x);
+    kb_end(b);
+}
+
+static void put_accs(KGen *kg, const Accs *ac)
+{
+    for (int j = 0; j < ac->n; j++)
+        kb_store(kg->kb, ac->bufs[j], kg->lid, kg_of(kg, ac->acc[j]));
+}
+
+/* acc of an element's first thread := those of all, in order: in step d = 1, 2, 4 .. the threads at
+ * multiples of 2d add what thread p + d has. */
+static void combine_threads(KGen *kg, const Accs *ac, const Combiners *c)
+{
+    KBuild *b = kg->kb;
+    kg_if_teams(kg);
+    put_accs(kg, ac);
+    const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), c->threads, 2);
+    kb_meet(b, 1u << KS_LOCAL);
+    const KExp *turn = kg_rem(kg, c->p, kg_mul(kg, kg_int(kg, 2), d));
+    const KExp *there = kg_lt(kg, kg_add(kg, c->p, d), c->threads);
+    kb_if(b, kg_and(kg, c->active, kg_and(kg, kg_eq(kg, turn, kg_int(kg, 0)), there)));
+    const KExp *beside = kg_add(kg, kg->lid, kg_mul(kg, d, c->per_group));
+    accs_apply(kg, ac, accs_now(kg, ac), accs_load(kg, ac, beside));
+    put_accs(kg, ac);
+    kb_end(b);
+    kb_end(b);
     kb_end(b);
 }
 
 void sums_combine(PlanBuild *pb, const Sums *r, const Pieces *p, const ArrLoc *outs)
 {
+    Ctx *cx = pb->cx;
     KGen *kg = kg_new(pb, "segtile_parts", r->e);
     KBuild *b = kg->kb;
     kg->at = r->e->loc;
-    Segments sg = segments_of_pieces(pb, r, p);
+    const Sx *threads = combiners_of(pb, r, p);
     Accs ac = accs_of(kg, r->op, r->nes->n);
     accs_local(kg, &ac, false);
-    Chunk n = segments_open(kg, &sg);
+    Combiners c = open_combiners(kg, r, threads);
     accs_declare(kg, &ac, r->nes);
-    kb_if(b, n.active);
-    segments_locate(kg, &n);
-    combine_run(kg, r, p, &ac, &n);
+    kb_if(b, c.active);
+    combine_run(kg, r, p, &ac, &c);
     kb_end(b);
-    accs_tree(kg, &ac, &n);
-    kb_if(b, kg_and(kg, n.active, kg_eq(kg, n.p, kg_int(kg, 0))));
-    nest_bind(kg, &r->e->seg.nest, r->depth, n.unit);
+    combine_threads(kg, &ac, &c);
+    kb_if(b, kg_and(kg, c.active, kg_eq(kg, c.p, kg_int(kg, 0))));
+    nest_bind(kg, &r->e->seg.nest, r->depth, c.elem);
     store_results(kg, r, seg_outs(kg, r->stm, 0, outs), accs_now(kg, &ac));
     kb_end(b);
     seg_meet(kg); /* the buffers are used again */
     kb_end(b);
-    Stage st = {kg, kg_finish(kg)};
-    stage_launch(&st, &sg, NULL);
+    Kernel *k = kg_finish(kg);
+    const Sx *per_group = sx_op(cx, SX_DIV, kg->group_size, threads);
+    kg_launch(kg, k, nest_groups(kg, nest_size(cx, &r->e->seg.nest, 0, r->depth), per_group));
 }

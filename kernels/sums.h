@@ -43,9 +43,11 @@ void sums_store(KGen *kg, const Sums *r, const KLoc *outs, KBuf **acc, const KEx
 
 /* --- Pieces -------------------------------------------------------------------------------- */
 
-/* Host: the pieces of a reduction, elements of each (but the last), where partial results are put. */
+/* Host: the pieces of a reduction, each (but the last) of so many times `unit` elements, where
+ * partial results are put. */
 typedef struct {
-    const Sx *pieces, *piece;
+    const Sx *pieces, *units;
+    int unit;
     Mem **parts;
 } Pieces;
 /* Can they be combined where nothing of an element's nest is known? */
