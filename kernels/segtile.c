@@ -59,7 +59,8 @@ typedef struct {
     int elems;     /* a set of those */
     int side, reg; /* S, R */
     int piece;     /* elements of a piece, at least; 0: they are not cut */
-    int least;     /* rows and columns, at least */
+    int least;     /* rows and columns, at least; of small blocks, which are mostly empty if
+                      need be, rows or columns */
     int groups;    /* wanted for a compute unit */
     int units;     /* compute units for a group, at most */
 } Shape;
@@ -656,10 +657,9 @@ static const Sx *worth_cutting(const Tiles *t, const Sx *want)
     const Sx *fill = sx_op(cx, SX_DIV, units, sx_const(cx, t->shape.units));
     const Sx *n = sx_mul(cx, blocks_in_all(t), want);
     const Sx *worth = sx_op(cx, SX_DIV, n, sx_op(cx, SX_MAX, fill, one));
-    for (int d = 0; d < N_SIDES; d++)
-        worth = sx_op(cx, SX_MIN, worth,
-                      sx_op(cx, SX_DIV, sx_atom(cx, t->dim[d]->width),
-                            sx_const(cx, t->shape.least)));
+    const Sx *rows = sx_atom(cx, t->dim[ROWS]->width), *cols = sx_atom(cx, t->dim[COLS]->width);
+    const Sx *side = sx_op(cx, slices_of(&t->shape) > 1 ? SX_MAX : SX_MIN, rows, cols);
+    worth = sx_op(cx, SX_MIN, worth, sx_op(cx, SX_DIV, side, sx_const(cx, t->shape.least)));
     return sx_op(cx, SX_MIN, worth, sx_sub(cx, want, one));
 }
 
@@ -725,6 +725,7 @@ int segtile_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
          .side = 8, .reg = 4, .piece = 64, .least = 17, .groups = 4, .units = 4},
         {.elems = FEW, .side = 4, .reg = 4, .piece = 128, .least = 9, .groups = 4, .units = 4},
         {.elems = FEW, .side = 2, .reg = 4, .piece = 256, .least = 5, .groups = 4, .units = 4},
+        {.elems = FEW, .side = 1, .reg = 4, .piece = 512, .least = 2, .groups = 4, .units = 4},
     };
     bool cuts = sums_can_cut(pb->cx, r);
     int n = 0;

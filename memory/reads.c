@@ -391,9 +391,36 @@ static Accesses access_of(Ctx *cx, const Exp *e, int fast)
     return sc.found;
 }
 
-Accesses access_of_seg(Ctx *cx, const Exp *e)
+/* ... if neighbours are those of its kernels without blocks. */
+static Accesses access_of_threads(Ctx *cx, const Exp *e)
 {
     return access_of(cx, e, body_has_seg(e->seg.body) ? e->seg.nest.n : access_fast_dim(e));
+}
+
+/* Does the dimension give arrays of which others read rows? */
+static bool gives_rows(const NestDim *d, const Atoms *arrs)
+{
+    for (int i = 0; i < arrs->n; i++)
+        for (int k = 0; k < d->xs.n; k++)
+            if (arrs->at[i].var == d->xs.at[k])
+                return true;
+    return false;
+}
+
+/* A reduction of rows that either of two dimensions gives is worked on in blocks, whose rows groups
+ * stage in the order in which they lie (kernels/segtile.c). */
+static bool reads_blocks(const Exp *e)
+{
+    const Nest *nest = &e->seg.nest;
+    int n = nest->n;
+    return e->kind == E_SEGRED && n > 2 && access_fast_dim(e) == n - 1 &&
+           gives_rows(&nest->at[n - 2], &nest->at[n - 1].arrs) &&
+           gives_rows(&nest->at[n - 3], &nest->at[n - 1].arrs);
+}
+
+Accesses access_of_seg(Ctx *cx, const Exp *e)
+{
+    return reads_blocks(e) ? (Accesses){0} : access_of_threads(cx, e);
 }
 
 /* Do neighbours read neighbours, wherever anything can be said of what they read? */
@@ -412,7 +439,7 @@ static bool reads_neighbours(const Accesses *found, const VarMap *locs)
 bool mem_reads_along(Ctx *cx, const Exp *seg, const VarMap *locs)
 {
     ArenaMark m = arena_mark(cx->scratch);
-    Accesses found = access_of_seg(cx, seg);
+    Accesses found = access_of_threads(cx, seg);
     bool along = reads_neighbours(&found, locs);
     arena_reset(cx->scratch, m);
     return along;
@@ -421,7 +448,7 @@ bool mem_reads_along(Ctx *cx, const Exp *seg, const VarMap *locs)
 bool mem_reads_across(Ctx *cx, const Exp *seg, const VarMap *locs)
 {
     ArenaMark m = arena_mark(cx->scratch);
-    Accesses along = access_of_seg(cx, seg), across = access_of(cx, seg, seg->seg.nest.n - 2);
+    Accesses along = access_of_threads(cx, seg), across = access_of(cx, seg, seg->seg.nest.n - 2);
     bool yes = across.n > 0 && !reads_neighbours(&along, locs) && reads_neighbours(&across, locs);
     arena_reset(cx->scratch, m);
     return yes;
