@@ -38,7 +38,8 @@ enum {
     TOGETHER = 4,             /* rows of a thread that are neighbours: vectors in a tile */
     VECTOR_BYTES = 16,        /* to which tiles are aligned */
     ACC_BYTES = 512,          /* of a thread's accumulators, at most: half of its registers */
-    MOST_APPLICATIONS = 4096  /* statements of f and op in straight code */
+    MOST_APPLICATIONS = 4096, /* statements of f and op in straight code */
+    SHARED = 2                /* rows or columns that read an element, at least */
 };
 enum { ROWS, COLS, N_SIDES };
 
@@ -658,8 +659,10 @@ static const Sx *worth_cutting(const Tiles *t, const Sx *want)
     const Sx *n = sx_mul(cx, blocks_in_all(t), want);
     const Sx *worth = sx_op(cx, SX_DIV, n, sx_op(cx, SX_MAX, fill, one));
     const Sx *rows = sx_atom(cx, t->dim[ROWS]->width), *cols = sx_atom(cx, t->dim[COLS]->width);
-    const Sx *side = sx_op(cx, slices_of(&t->shape) > 1 ? SX_MAX : SX_MIN, rows, cols);
+    const Sx *few = sx_op(cx, SX_MIN, rows, cols), *many = sx_op(cx, SX_MAX, rows, cols);
+    const Sx *side = slices_of(&t->shape) > 1 ? many : few;
     worth = sx_op(cx, SX_MIN, worth, sx_op(cx, SX_DIV, side, sx_const(cx, t->shape.least)));
+    worth = sx_op(cx, SX_MIN, worth, sx_op(cx, SX_DIV, few, sx_const(cx, SHARED)));
     return sx_op(cx, SX_MIN, worth, sx_sub(cx, want, one));
 }
 
