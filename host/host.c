@@ -95,20 +95,37 @@ static void by_kernel(PlanBuild *pb, const Stm *s, KernelMaker *maker)
     }
 }
 
+/* The scan and the scatter that reads it. */
+static void scan_and_reader(PlanBuild *pb, const Body *b, int scan, const Stm *reader)
+{
+    const Stm *s = &b->stms.at[scan];
+    ScanReader r = {.scatter = reader, .outs = result_locs(pb, s), .dests = result_locs(pb, reader)};
+    r.wants = host_scan_wants(pb->cx, b, scan, reader);
+    HostOps ops = {0};
+    PlanBuild piece = pb_piece(pb, &ops);
+    make_scan_scatter(&piece, s, &r);
+    pb_splice(pb, &piece);
+}
+
 static KernelMaker *const makers[N_FORMS] = {
     [E_SEGMAP] = make_segmap,         [E_SEGRED] = make_segred,   [E_SEGSCAN] = make_segscan,
     [E_SEGSCATTER] = make_segscatter, [E_SEGHIST] = make_seghist,
 };
+
+static void check_widths(PlanBuild *pb, const Exp *e)
+{
+    Atoms widths = {0};
+    for (int d = 0; d < e->seg.nest.n; d++)
+        vec_push(pb->cx->perm, &widths, e->seg.nest.at[d].width);
+    host_check_count(pb, widths.at, widths.n, 1);
+}
 
 static void seg_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     if (e->seg.level != 1)
         ice(e->loc, "%s at level %d on the host", form_info[e->kind].text, e->seg.level);
-    Atoms widths = {0};
-    for (int d = 0; d < e->seg.nest.n; d++)
-        vec_push(pb->cx->perm, &widths, e->seg.nest.at[d].width);
-    host_check_count(pb, widths.at, widths.n, 1);
+    check_widths(pb, e);
     by_kernel(pb, s, makers[e->kind]);
 }
 
@@ -171,12 +188,32 @@ static void host_stm(PlanBuild *pb, const Stm *s)
     ice(e->loc, "form %d on the host", (int)e->kind);
 }
 
+/* A scan, and before its time the scatter that reads it and the arrays that this writes. */
+static void scan_early(PlanBuild *pb, const Body *b, int scan, const Stm *reader, PtrSet *done)
+{
+    const Dests *dests = exp_dests(reader->exp);
+    for (int i = scan + 1; i < b->stms.n; i++)
+        for (int j = 0; j < dests->n; j++)
+            if (b->stms.at[i].pat.n == 1 && b->stms.at[i].pat.at[0] == dests->at[j].arr.var) {
+                host_stm(pb, &b->stms.at[i]);
+                ptrset_add(done, &b->stms.at[i]);
+            }
+    pb->at = b->stms.at[scan].exp->loc;
+    check_widths(pb, b->stms.at[scan].exp);
+    scan_and_reader(pb, b, scan, reader);
+    ptrset_add(done, reader);
+}
+
 void host_body(PlanBuild *pb, const Body *b)
 {
     int mark = ranges_mark(pb->known);
+    PtrSet *done = ptrmap_new(pb->cx->perm);
     for (int i = 0; i < b->stms.n; i++) {
-        const Stm *s = &b->stms.at[i];
-        host_stm(pb, s);
+        const Stm *s = &b->stms.at[i], *reader = host_scan_reader(pb->cx, b, i);
+        if (reader)
+            scan_early(pb, b, i, reader, done);
+        else if (!ptrset_has(done, s))
+            host_stm(pb, s);
         ranges_bind(pb->known, &s->pat, s->exp);
     }
     ranges_reset(pb->known, mark);

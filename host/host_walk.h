@@ -18,6 +18,14 @@ void host_check_count(PlanBuild *pb, const Atom *dims, int n, int bytes);
  * kernel gives. */
 ArrLoc host_result(PlanBuild *pb, const Var *v);
 
+/* host_scan.c */
+
+/* The scatter further down that can be done where the scan stands, statement `scan` of b, together with the
+ * scratch arrays between them that it writes; NULL: there is none, or it is no such scan. */
+const Stm *host_scan_reader(Ctx *cx, const Body *b, int scan);
+/* Who reads each result of the scan besides the scatter. */
+const ScanWant *host_scan_wants(Ctx *cx, const Body *b, int scan, const Stm *scatter);
+
 /* host_ctl.c */
 void host_if(PlanBuild *pb, const Stm *s);
 void host_loop(PlanBuild *pb, const Stm *s);

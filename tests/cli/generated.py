@@ -241,3 +241,13 @@ for shape in ("cpu", "gpu"):
             ("matmul", "matmul", "[[1f32, 2], [3, 4]] [[5f32, 6], [7, 8]]",
              r"^\[\[19\.0f32, 22\.0f32\], \[43\.0f32, 50\.0f32\]\]$", shape, ["main.suff_outer_par_0=" + flag]),
         ], both_widths)
+
+
+@case(True)
+def chunks_without_elements(box):
+    """Chunks of a reduction are of equal size, rounded up, so there are sizes of which nothing is left for the last."""
+    (box.path / "sum.sf").write_text("entry main (n: i64): i64 = reduce (+) 0 (map (% 7) (iota n))\n")
+    box.minifut("compile sum.sf", 0, leaves=["sum", "sum.c"])
+    for n in (1600, 1640, 1699, 1700):
+        box.run(["./sum", "--default-group-size", "4", "--default-num-groups", "100"], 0, stdin=str(n),
+                out=f"^{sum(i % 7 for i in range(n))}i64", env={"MINIFUT_CODE": "gpu"})
