@@ -442,9 +442,13 @@ static bool back_begin(PlanBuild *pb, const Stm *s, const Segments *sg, const Ar
     k.nearest = kg_param_local(kg, "nearest", T_I32, sx_const(cx, 1));
     k.outs = reader ? NULL : seg_outs(kg, s, 0, outs);
     Mem *board = pb_mem(pb, "board");
+    int n_ops = pb->ops->n;
+    kg->max_threads = sx_const(cx, 1); /* as good as any: such kernels are not launched */
     make(&k, &t, kg_param_mem(kg, board, T_U64));
-    if (kg->uses_scratch || kg->uses_heap)
+    if (kg->uses_scratch || kg->uses_heap) {
+        pb->ops->n = n_ops; /* without the memory of threads */
         return false;
+    }
     Kernel *kernel = kg_finish(kg);
     pb_if_more(pb, sx_op(cx, SX_MIN, fits, few), 0);
     pb_if_fits(pb, (Fit){kernel, kg->group_size, kg_local_bytes(kg)});
