@@ -146,6 +146,20 @@ KLoc kg_alloc(KGen *kg, const Var *v, Type t)
     return bound ? alloc_scratch(kg, v, t, bound) : heap_alloc(kg, v, t);
 }
 
+bool kg_is_scratch(KGen *kg, const Var *v, Type t)
+{
+    int64_t n;
+    return !kg->coop && !varmap_get(kg->hints, v) && !const_count(t, &n) && kg_bound_count(kg, t) &&
+           kg_bound_count(kg, type_row(t));
+}
+
+void kg_alloc_after_row(KGen *kg, const Var *v, Type t, KLoc *first, KLoc *rest)
+{
+    const Sx *row = kg_bound_count(kg, type_row(t)), *all = kg_bound_count(kg, t);
+    *first = *rest = alloc_scratch(kg, v, t, sx_add(kg->cx, all, row));
+    rest->at.offset = sx_add(kg->cx, first->at.offset, first->at.strides[0]);
+}
+
 KLoc kg_alloc_own(KGen *kg, const Var *v, Type t)
 {
     return kg->coop ? group_place(kg, v) : kg_alloc(kg, NULL, t);

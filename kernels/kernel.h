@@ -247,6 +247,10 @@ bool kg_work_fails(KGen *kg); /* can the present piece of work end early, so far
 KLoc kg_alloc(KGen *kg, const Var *v, Type t);
 /* Memory of its own for what is made beside v: never where v is wanted. */
 KLoc kg_alloc_own(KGen *kg, const Var *v, Type t);
+/* Would kg_alloc give v a slice of a global block for each thread? */
+bool kg_is_scratch(KGen *kg, const Var *v, Type t);
+/* The same slice, with room for one row more in front: from there on, and v. */
+void kg_alloc_after_row(KGen *kg, const Var *v, Type t, KLoc *first, KLoc *rest);
 /* May v be built by writing over the array at l? */
 bool kg_in_place(KGen *kg, const Var *v, const KLoc *l);
 /* Thread mode: v, if b binds it, is wanted at dest: its maker is told so. (For a group

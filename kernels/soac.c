@@ -24,8 +24,9 @@ typedef struct {
     int n_acc; /* reduced or scanned values */
     bool scan;
     const Sx *i;
-    Carries *acc;
-    KLoc *outs; /* result arrays, by position in the pattern */
+    Carries *acc; /* NULL: the accumulators are `before` */
+    KLoc *outs;   /* result arrays, by position in the pattern */
+    KLoc *before; /* scans of rows in a thread: the same, from a row before on */
 } Loop;
 
 /* Row i of the result array of pattern variable j. */
@@ -52,6 +53,44 @@ static const Atom *apply_fn(KGen *kg, const Loop *lp, const Stm *s)
     return fn->body->res.at;
 }
 
+/* A scan of rows by a thread need not carry them: what it has accumulated is the row of the result
+ * before, in front of whose first one the neutral rows lie. They must stay as they are. */
+static bool scans_rows(KGen *kg, const Loop *lp, const Stm *s)
+{
+    const Body *op = lp->scan ? lp->e->soac.op->body : NULL;
+    for (int i = 0; op && i < op->stms.n; i++)
+        if (exp_consumes(kg->cx, op->stms.at[i].exp).n > 0)
+            return false;
+    for (int j = 0; op && j < lp->n_acc; j++) {
+        const Var *v = s->pat.at[j];
+        if (v->type.rank < 2 || !kg_is_scratch(kg, v, v->type))
+            return false;
+    }
+    return op != NULL;
+}
+
+static void begin_rows(KGen *kg, Loop *lp, const Stm *s)
+{
+    lp->before = NEWN(kg->cx->perm, KLoc, lp->n_acc);
+    for (int j = 0; j < lp->n_acc; j++) {
+        const Var *v = s->pat.at[j];
+        Atom ne = lp->e->soac.nes.at[j];
+        kg_alloc_after_row(kg, v, v->type, &lp->before[j], &lp->outs[j]);
+        KLoc row = loc_row(kg, &lp->before[j], v->type.rank, sx_const(kg->cx, 0));
+        kg_store(kg, &row, atom_type(ne), ne);
+    }
+}
+
+static void row_turn(KGen *kg, const Loop *lp, const Stm *s)
+{
+    const Lambda *op = lp->e->soac.op;
+    for (int j = 0; j < lp->n_acc; j++) {
+        KLoc row = loc_row(kg, &lp->before[j], s->pat.at[j]->type.rank, lp->i);
+        kg_bind_arr(kg, op->params.at[j], row);
+        place_hint(kg, op->body, op->body->res.at[j], out_row(kg, lp, s, j));
+    }
+}
+
 /* The operator: (acc, x) -> acc; a scan also writes it. */
 static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
 {
@@ -61,15 +100,20 @@ static void apply_op(KGen *kg, const Loop *lp, const Stm *s, const Atom *xs)
         kg_bind_params(kg, op->params.at + n, xs, n);
     else
         kg_bind_rows(kg, op->params.at + n, &lp->e->soac.arrs, lp->i);
-    carry_turn(kg, lp->acc);
-    carry_hint(kg, lp->acc, op->body, op->body->res.at);
+    if (lp->acc) {
+        carry_turn(kg, lp->acc);
+        carry_hint(kg, lp->acc, op->body, op->body->res.at);
+    } else {
+        row_turn(kg, lp, s);
+    }
     kg_stms(kg, op->body);
     for (int j = 0; lp->scan && j < n; j++) {
         KLoc row = out_row(kg, lp, s, j);
         Atom r = op->body->res.at[j];
         kg_store(kg, &row, atom_type(r), r);
     }
-    carry_step(kg, lp->acc, op->body->res.at);
+    if (lp->acc)
+        carry_step(kg, lp->acc, op->body->res.at);
 }
 
 /* Opens the loop over the elements; the number of the one at hand. */
@@ -96,10 +140,13 @@ void kg_soac(KGen *kg, const Stm *s)
     lp.scan = e->kind == E_SCAN || e->kind == E_SCANOMAP;
     lp.outs = NEWN(kg->cx->perm, KLoc, s->pat.n);
     int first_array = lp.scan ? 0 : lp.n_acc;
-    for (int j = first_array; j < s->pat.n; j++)
+    bool rows = scans_rows(kg, &lp, s);
+    for (int j = rows ? lp.n_acc : first_array; j < s->pat.n; j++)
         lp.outs[j] = kg_alloc(kg, s->pat.at[j], s->pat.at[j]->type);
     const Lambda *op = e->soac.op;
-    if (accumulates)
+    if (rows)
+        begin_rows(kg, &lp, s);
+    else if (accumulates)
         lp.acc = carry_begin(kg, &op->params, lp.n_acc, &e->soac.nes, op->body, op->body->res.at,
                              lp.scan ? NULL : s->pat.at);
     lp.i = open_turns(kg, s);
