@@ -308,19 +308,6 @@ static void emit_shape(Fn *f, const HostOp *op)
     out_puts(f->o, "};\n");
 }
 
-static void emit_work(Fn *f, const HostOp *op)
-{
-    if (!op->bytes || (sx_is_const(op->bytes, 0) && sx_is_const(op->operations, 0)))
-        return;
-    Texts args = {0};
-    vec_push(f->em->cx->scratch, &args, kernel_enum(op->kernel));
-    vec_push(f->em->cx->scratch, &args, size_c(f, op->bytes));
-    vec_push(f->em->cx->scratch, &args, size_c(f, op->operations));
-    out_puts(f->o, "rt_work(ctx, ");
-    emit_wrapped(f->o, &args, 13, 8);
-    out_puts(f->o, ");\n");
-}
-
 static void emit_launch(Fn *f, const HostOp *op)
 {
     Out *o = f->o;

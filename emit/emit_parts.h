@@ -8,6 +8,7 @@
  *   emit_split.c  an entry's operations as functions, and what these share
  *   emit_entry.c  the functions' text around their operations: parameters, state, blocks, results
  *   emit_host.c   the operations
+ *   emit_work.c   what launches must do
  *   emit_sizes.c  names for sizes that are long or occur again
  *   embed.c       the text of the runtime */
 #ifndef EMIT_EMIT_PARTS_H
@@ -134,6 +135,10 @@ const char *mem_c(Fn *f, const Mem *m);
 /* Texts with commas between, in lines of at most 100 columns; the first is `first` columns after
  * the indentation, the others begin `indent` columns after it. */
 void emit_wrapped(Out *o, const Texts *ts, size_t first, int indent);
+
+/* --- emit_work.c ----------------------------------------------------------------------------- */
+
+void emit_work(Fn *f, const HostOp *launch); /* a call of rt_work, if there is something to tell */
 
 /* --- emit_entry.c: the C functions of an entry ----------------------------------------------- */
 

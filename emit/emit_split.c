@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    MANY_LINES = 220, /* of a function, as estimated */
+    MANY_LINES = 240, /* of a function, as estimated */
     FEW_LINES = 24,   /* a side or body that is shorter stays where it is */
     CALL_LINES = 2
 };
@@ -27,6 +27,12 @@ typedef struct {
 } Splitter;
 
 /* --- Blocks --------------------------------------------------------------------------------- */
+
+/* Of the call that tells what a launch must do. */
+static int work_lines(const HostOp *op)
+{
+    return op->bytes ? 1 + (op->bytes->parts + op->operations->parts) / 12 : 0;
+}
 
 static int own_lines(const HostOp *op)
 {
@@ -46,7 +52,7 @@ static int own_lines(const HostOp *op)
     case H_ASSERT:
     case H_COPY: return 5;
     case H_LITERAL: return 3 + op->elems.n / 16;
-    case H_LAUNCH: return 8 + op->args.n / 3;
+    case H_LAUNCH: return 8 + op->args.n / 3 + work_lines(op);
     case H_IF: return 4 + op->fits.n;
     case H_LOOP: return op->threshold ? 6 : 3;
     }

@@ -92,7 +92,7 @@ static int rt_launch_over(rt_ctx *ctx, int kernel, int64_t n, int64_t bytes, int
         local /= 4;
     } while (rc == RT_REFUSED && local >= 1);
     if (rc == RT_OK)
-        rt_work(ctx, kernel, bytes, 0);
+        rt_work(ctx, kernel, (double)bytes, 0);
     return rc == RT_REFUSED ? RT_ERR : rc;
 }
 
@@ -153,7 +153,7 @@ static int rt_launch_tiles(rt_ctx *ctx, const rt_matrices *m, int row, int64_t g
     int kernel = rt_builtin(ctx, m->elem, row);
     int rc = rt_launch(ctx, kernel, 1, &global, &local, n_args, args);
     if (rc == RT_OK)
-        rt_work(ctx, kernel, 2 * m->batch * m->rows * m->cols * m->elem, 0);
+        rt_work(ctx, kernel, 2.0 * (double)(m->batch * m->rows * m->cols * m->elem), 0);
     return rc;
 }
 

@@ -208,7 +208,7 @@ static int rt_transferred(rt_ctx *ctx, int transfer, int64_t bytes, rt_dev_error
                           rt_dev_event **event, const rt_mem *m)
 {
     if (err.status == RT_DEV_OK)
-        rt_work(ctx, ctx->n_kernels + transfer, bytes, 0);
+        rt_work(ctx, ctx->n_kernels + transfer, (double)bytes, 0);
     else if (event)
         ctx->n_pending--;
     return rt_dev_check(ctx, err, m->name);

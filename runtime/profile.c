@@ -24,17 +24,17 @@ RT_API rt_dev_event **rt_profile_event(rt_ctx *ctx, int kernel)
     return &p->event;
 }
 
-RT_API void rt_work(rt_ctx *ctx, int kernel, int64_t bytes, int64_t operations)
+RT_API void rt_work(rt_ctx *ctx, int kernel, double bytes, double operations)
 {
     int transfer = kernel - ctx->n_kernels;
     if (!ctx->profiling)
         return;
     if (transfer >= 0) {
-        ctx->transfer_bytes[transfer] += (double)bytes;
+        ctx->transfer_bytes[transfer] += bytes;
         return;
     }
-    ctx->kernels[kernel].bytes += (double)bytes;
-    ctx->kernels[kernel].operations += (double)operations;
+    ctx->kernels[kernel].bytes += bytes;
+    ctx->kernels[kernel].operations += operations;
 }
 
 RT_API void rt_profile_collect(rt_ctx *ctx)

@@ -322,7 +322,7 @@ struct rt_arg {
 RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
                      const int64_t *local, int n_args, const rt_arg *args);
 /* For profiles: what the launch just made has to move and compute, whatever its kernel does. */
-RT_API void rt_work(rt_ctx *ctx, int kernel, int64_t bytes, int64_t operations);
+RT_API void rt_work(rt_ctx *ctx, int kernel, double bytes, double operations);
 
 /* Around a loop that launches: where its steps are short, many of them become one launch. They are if
  * the threshold `param` is more than a launch's work-items. The end may fail for what

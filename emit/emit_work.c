@@ -1,0 +1,83 @@
+/* The call that follows a launch and tells what it must move and compute: sums of products, written
+ * as such, in floating point, where nothing overflows and some digits are enough. */
+#include "emit/emit_parts.h"
+
+#include "base/intern.h"
+
+#include <string.h>
+
+/* The text begun so far, and what comes after it: "" or " +" or ",". */
+static void push(Emit *em, Texts *pieces, const char *text, const char *end)
+{
+    vec_push(em->cx->scratch, pieces, arena_printf(em->cx->scratch, "%s%s", text, end));
+}
+
+/* Takes a product apart into a number and the names in it. */
+static void factors(Emit *em, const Sx *a, double *number, const char **names)
+{
+    switch (a->kind) {
+    case SX_CONST: *number *= (double)a->k; return;
+    case SX_MUL:
+        factors(em, a->a, number, names);
+        factors(em, a->b, number, names);
+        return;
+    case SX_VAR:
+        *names = arena_printf(em->cx->scratch, "%s * %s", *names, var_c_name(a->var));
+        return;
+    case SX_KVAR:
+    case SX_ADD:
+    case SX_SUB:
+    case SX_DIV:
+    case SX_CEILDIV:
+    case SX_MOD:
+    case SX_MIN:
+    case SX_MAX:
+    case SX_SELECT:
+    case SX_SIZE: break;
+    }
+    ice(NO_LOC, "work is a sum of products, or the least of two");
+}
+
+static const char *product_c(Emit *em, const Sx *a)
+{
+    double number = 1;
+    const char *names = "";
+    factors(em, a, &number, &names);
+    return arena_printf(em->cx->scratch, "%.1f%s", number, names);
+}
+
+/* A sum's terms, a piece each; `end` comes after the last. */
+static void terms(Emit *em, const Sx *a, Texts *pieces, const char *end)
+{
+    if (a->kind == SX_ADD) {
+        terms(em, a->a, pieces, " +");
+        terms(em, a->b, pieces, end);
+    } else if (a->kind == SX_MIN) {
+        push(em, pieces, arena_printf(em->cx->scratch, "fmin(%s", product_c(em, a->a)), ",");
+        push(em, pieces, arena_printf(em->cx->scratch, "%s)", product_c(em, a->b)), end);
+    } else {
+        push(em, pieces, product_c(em, a), end);
+    }
+}
+
+void emit_work(Fn *f, const HostOp *op)
+{
+    enum { COLUMNS = 100 };
+    if (!op->bytes || (sx_is_const(op->bytes, 0) && sx_is_const(op->operations, 0)))
+        return;
+    Texts pieces = {0};
+    push(f->em, &pieces, kernel_enum(op->kernel), ",");
+    terms(f->em, op->bytes, &pieces, ",");
+    terms(f->em, op->operations, &pieces, ");");
+    size_t indent = 4 * (size_t)f->o->indent, at = indent + 12;
+    out_puts(f->o, "rt_work(ctx,");
+    for (int i = 0; i < pieces.n; i++) {
+        size_t n = strlen(pieces.at[i]) + 1;
+        bool wrap = at + n > COLUMNS;
+        if (wrap)
+            out_printf(f->o, "\n%*s", 8, "");
+        at = wrap ? indent + 7 + n : at + n;
+        out_printf(f->o, "%s%s", wrap ? "" : " ", pieces.at[i]);
+    }
+    out_puts(f->o, "\n");
+}
