@@ -181,7 +181,7 @@ static void look(const Board *bd, const KExp *number, KVar *const *seen, int n)
     kb_if(b, missing);
     const char *msg = "internal error: a work-group waited in vain for another one";
     kb_stm(b, (KStm){.kind = KST_FAIL, .site = plan_site(kg->pb->plan, kg->seg->loc, msg)});
-    kg->may_fail = true;
+    kg->waits = true;
     kb_end(b);
 }
 

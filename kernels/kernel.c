@@ -419,7 +419,7 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
     f->what = arena_printf(kg->cx->perm, "%s: %s", kg->kind, k->what);
     f->loc = k->loc;
     f->place = diag_place_str(k->loc);
-    f->may_fail = k->may_fail;
+    f->may_fail = k->may_fail || kg->waits;
     for (int i = 0; i < kg->params.n; i++) {
         const KParam *p = &kg->params.at[i];
         vec_push(kg->cx->perm, &f->params, (KFormal){p->kind, p->buf, p->var});

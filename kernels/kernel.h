@@ -61,6 +61,7 @@ typedef struct {
     bool coop;         /* group mode */
     bool clean;        /* group mode: nothing touched shared memory since the last barrier */
     bool may_fail;     /* records failures */
+    bool waits;        /* for other groups; that it did so in vain is a failure, which is seen late */
     bool guard;        /* does nothing once an earlier launch failed: its data decide addresses */
     bool uses_scratch; /* has thread memory in a global block: the number of threads is bounded */
     bool uses_heap;    /* ... or a heap */

@@ -68,8 +68,21 @@ RT_API int rt_upload(rt_ctx *ctx, const rt_hvalue *h, rt_value *v)
     return RT_OK;
 }
 
+/* Did groups wait in vain for others? That is a bug, and asking would cost each run a transfer, so it is asked
+ * of results that are wanted. */
+static int rt_ask_waited(rt_ctx *ctx)
+{
+    if (!ctx->waited)
+        return RT_OK;
+    ctx->waited = false;
+    ctx->unchecked = true;
+    return rt_sync(ctx);
+}
+
 RT_API int rt_download(rt_ctx *ctx, const rt_value *v, rt_hvalue *h)
 {
+    if (rt_ask_waited(ctx))
+        return RT_ERR;
     if (!rt_hvalue_make(h, v->prim, v->rank, v->shape))
         return rt_error_set(ctx, "out of memory for a result");
     if (v->rank == 0) {

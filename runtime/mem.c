@@ -149,6 +149,7 @@ RT_API int rt_board(rt_ctx *ctx, rt_mem **out, int64_t bytes, int site)
             return RT_ERR;
     }
     ctx->board_given++;
+    ctx->waited = true;
     rt_set(ctx, out, ctx->board);
     return RT_OK;
 }
