@@ -297,6 +297,8 @@ static bool start(Session *s, const char **wrong)
     s->sent = false;
     if (!s->server)
         *wrong = arena_strdup(s->a, why.text ? why.text : "?");
+    else if (s->o.profile) /* only session_profile's runs: others are timed as without */
+        ASK(s, "pause_profiling");
     out_free(&why);
     return s->server != NULL;
 }
