@@ -157,6 +157,10 @@ def in_order(n):
     return [np.sort(made(0, (n,), np.uint32, lambda x: x))]
 
 
+def softened(n):
+    return [np.log(1 + np.exp(real(0, n)))]
+
+
 def every(n):
     """The bodies whose accelerations are checked: 64 of them."""
     return slice(None, None, max(1, n // 64))
@@ -262,6 +266,7 @@ CEILINGS = [
 CASES = [
     *CEILINGS,
     *of_array("map", "map", "main", "input", incremented, (1 << 26,)),
+    *of_array("exp and log", "map", "softened", "input", softened, (1 << 26,)),
     *of_array("sum", "sum", "main", "input", total, (1 << 28,), (1 << 24,), (1 << 20,), asked=400),
     *of_array("largest", "numbers", "largest", "input", largest, (1 << 26,)),
     *of_array("mean and variance", "numbers", "moments", "input", moments, (1 << 26,)),

@@ -13,6 +13,7 @@ sys.path += [str(ROOT / folder) for folder in ("bench", "bench/primitives", "tes
 import compare  # noqa: E402
 import compile_time  # noqa: E402
 import first  # noqa: E402
+import loops  # noqa: E402
 import ratios  # noqa: E402
 from cases import CASES  # noqa: E402
 from checks import check, summary  # noqa: E402
@@ -42,6 +43,18 @@ def test_cases(minifut, place):
         check(not (wrong := difference(got, want, case.tolerance)), f"{what}: {wrong}")
         check(difference([g + g.dtype.type(1) for g in got], want, case.tolerance), f"{what}: a wrong result passes")
         check(0 < case.moved(*case.sizes, want), f"{what}: bytes")
+
+
+def test_loops(minifut, place):
+    """The C loops compute what NumPy expects."""
+    functions = loops.build_loops(place)
+    for case, name in loops.wanted("", 12):
+        write_values(place / "sizes", [np.int64(d) for d in case.sizes])
+        inputs = read_binary(interpreted(minifut, case, case.maker, place / "sizes"))
+        want = case.expected(*case.sizes)
+        loop = loops.Loop(getattr(functions, name), case.sizes, inputs, want)
+        loop.call()
+        check(not (wrong := difference(loop.results, want, case.tolerance)), f"{case.name} in C: {wrong}")
 
 
 def row(name, old, new):
@@ -85,6 +98,8 @@ def test_side_by_side(minifut, place):
     few = ["--runs", 3, "--seconds", 0.01, "--json", place / "p.json"]
     text = shell(python, bench / "primitives/run.py", "run", "--scale", 12, "--only", "sums", *few, made, made).decode()
     check("row sums" in text and "ceilings: " in text and "geometric mean" in text and "FAILED" not in text, text)
+    text = shell(python, bench / "primitives/loops.py", "--scale", 12, "--runs", 3, "--only", "sums,copy", made).decode()
+    check("row sums" in text and "geometric mean" in text, text)
     made = place / "made-programs"
     shell(python, bench / "suite.py", "--minifut", minifut, "prepare", "--binaries", "--modes", "untuned", made,
           "mapscan")
@@ -136,6 +151,7 @@ def main():
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
         test_cases(minifut, place)
+        test_loops(minifut, place)
         test_ratios(place)
         test_thresholds(place)
         test_side_by_side(minifut, place)
