@@ -350,17 +350,15 @@ const KExp *nest_total(KGen *kg, const Sx *n);
 /* Opens the loop over the n (host) elements, one a thread; returns the number. */
 const KExp *nest_open(KGen *kg, const Sx *n);
 void nest_close(KGen *kg);
-/* The same with a strip a thread, if the nest has two dimensions or more: a few elements below each
- * other (consecutive in the last dimension but one) where there is plenty to do and work-items should be
- * beside each other. Their loads are on their way at the same time, and indices are computed once. */
-typedef struct {
-    const Sx *n;      /* strips */
-    const Sx *height; /* elements of one */
-    const Sx *rows;   /* of strips, in the last two dimensions */
-} Strips;
-Strips nest_strips(KGen *kg, const Nest *nest);
-/* Opens a loop over the elements of strip number `flat`, with the nest's indices bound; kb_end. */
-void nest_bind_strip(KGen *kg, const Nest *nest, const Strips *s, const KExp *flat);
+/* The same over the elements of the first `depth` dimensions, which it binds; what nest_finish is
+ * told. */
+const Sx *nest_open_dims(KGen *kg, const Nest *nest, int depth);
+/* With a strip a thread, if there are two dimensions or more: a few elements below each other
+ * (consecutive in the last dimension but one) where there is plenty to do and work-items should be
+ * beside each other. Their loads are on their way at the same time, and indices are computed once.
+ */
+const Sx *nest_open_strips(KGen *kg, const Nest *nest, int depth);
+void nest_close_dims(KGen *kg); /* of either */
 /* Finishes and launches the kernel of such a loop, which the caller has closed. */
 void nest_finish(KGen *kg, const Sx *n);
 bool op_is_comm(const Exp *seg);

@@ -83,9 +83,10 @@ enum {
     PLENTY = 4          /* ... there are so many times more groups than fill the device */
 };
 
-/* Every kernel is a loop over its index space in steps of the whole grid. On a GPU the grid covers
- * everything and the loop runs once, unless threads have memory of their own; on a CPU the grid is
- * small, so that a work-item handles many elements. */
+/* Every kernel is a loop over its index space. On a GPU it goes in steps of the whole grid, which
+ * covers everything, so that the loop runs once, unless threads have memory of their own; on a CPU
+ * there are few groups, of one work-item, and each takes so many neighbours, row by row. */
+
 /* The work-group size for n threads: smaller than usual, in full warps, where that gives work to
  * more groups. */
 static const Sx *spread(Ctx *cx, const Sx *n)
@@ -102,17 +103,59 @@ const KExp *nest_total(KGen *kg, const Sx *n)
     return kb_let(kg->kb, "total", kx_select(kg->cx->perm, kg->stopped, none, kg_host(kg, n)));
 }
 
-const KExp *nest_open(KGen *kg, const Sx *n)
+/* How many groups have memory of their own at most. */
+static const Sx *most_groups(Ctx *cx)
+{
+    return sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_size(cx, SIZE_PIECES));
+}
+
+/* One of two by the target: where work-items of a group work together, where each works by itself.
+ */
+static const KExp *by_target(KGen *kg, const KExp *teams, const KExp *single)
+{
+    return kx_select(kg->cx->perm, kg_id(kg, KID_TEAMS), teams, single);
+}
+
+/* The work-item's share of the elements where each works by itself: neighbours, so that the loop
+ * over them is one for the target's compiler to make vectors of. */
+typedef struct {
+    const KExp *total, *beg, *end;
+} Share;
+
+static Share share_open(KGen *kg, const Sx *n)
 {
     KBuild *b = kg->kb;
-    kg->group_size = spread(kg->cx, n);
-    kg->max_threads = nest_max_threads(kg, n, kg->group_size);
-    const KExp *total = nest_total(kg, n);
+    Ctx *cx = kg->cx;
+    kg->group_size = sx_op(cx, SX_MIN, spread(cx, n), sx_size(cx, SIZE_TEAM_LIMIT));
+    const Sx *all = sx_op(cx, SX_CEILDIV, n, kg->group_size);
+    kg->max_threads = sx_mul(cx, sx_op(cx, SX_MIN, all, most_groups(cx)), kg->group_size);
+    Share s = {.total = nest_total(kg, n)};
+    const KExp *items = kg_global_size(kg), *one = kg_int(kg, 1);
+    const KExp *share =
+        kb_let(b, "share", kg_quot(kg, kg_sub(kg, kg_add(kg, s.total, items), one), items));
+    s.beg = kb_let(b, "beg", kg_min(kg, kg_mul(kg, kg_global_id(kg), share), s.total));
+    s.end = kb_let(b, "end", kg_min(kg, kg_add(kg, s.beg, share), s.total));
+    return s;
+}
+
+/* The loop over the elements in steps of the grid, or over beg .. end-1. */
+static const KExp *elements_open(KGen *kg, const Share *s, const KExp *beg, const KExp *end)
+{
+    KBuild *b = kg->kb;
     const KExp *first = kg_mul(kg, kg_id(kg, KID_GROUP), kg_id(kg, KID_GROUP_SIZE));
-    const KExp *base = kb_for(b, "base", first, total, kg_global_size(kg));
-    const KExp *gid = kb_let(b, "gid", kg_add(kg, base, kg->lid));
-    kb_if(b, kg_lt(kg, gid, total)); /* uniform turns, as in kg_open_shared */
+    const KExp *base = kb_for(b, "base", by_target(kg, first, beg), by_target(kg, s->total, end),
+                              by_target(kg, kg_global_size(kg), kg_int(kg, 1)));
+    const KExp *gid = kb_let(b, "gid", by_target(kg, kg_add(kg, base, kg->lid), base));
+    /* uniform turns, as in kg_open_shared */
+    kb_if(b, kx_or(kg->cx->perm, kx_not(kg->cx->perm, kg_id(kg, KID_TEAMS)),
+                   kg_lt(kg, gid, s->total)));
     return gid;
+}
+
+const KExp *nest_open(KGen *kg, const Sx *n)
+{
+    Share s = share_open(kg, n);
+    return elements_open(kg, &s, s.beg, s.end);
 }
 
 void nest_close(KGen *kg)
@@ -121,54 +164,134 @@ void nest_close(KGen *kg)
     kb_end(kg->kb);
 }
 
-/* --- One thread a strip -------------------------------------------------------------------- */
+/* --- ... row by row, or a strip a thread ----------------------------------------------------- */
 
-Strips nest_strips(KGen *kg, const Nest *nest)
+typedef struct {
+    const Sx *n;      /* strips */
+    const Sx *height; /* elements of one; NULL: threads have one element */
+    const Sx *rows;   /* of strips, in the last two dimensions */
+} Strips;
+
+static Strips strips_of(KGen *kg, const Nest *nest, int depth)
 {
     Ctx *cx = kg->cx;
     const Sx *most = sx_const(cx, ELEMS_A_THREAD), *one = sx_const(cx, 1);
     const Sx *plenty = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_const(cx, PLENTY));
-    const Sx *elems = nest_size(cx, nest, 0, nest->n);
+    const Sx *elems = nest_size(cx, nest, 0, depth);
     const Sx *groups = sx_op(cx, SX_DIV, elems, sx_size(cx, SIZE_GROUP_SIZE));
     const Sx *height = sx_op(cx, SX_MIN, sx_op(cx, SX_DIV, groups, plenty), most);
     height = sx_op(cx, SX_MAX, one, sx_mul(cx, height, sx_size(cx, SIZE_COALESCES)));
     Strips s = {.height = pb_let(kg->pb, "height", height)};
-    const NestDim *down = &nest->at[nest->n - 2], *along = &nest->at[nest->n - 1];
+    const NestDim *down = &nest->at[depth - 2], *along = &nest->at[depth - 1];
     s.rows = pb_let(kg->pb, "rows", sx_op(cx, SX_CEILDIV, sx_atom(cx, down->width), s.height));
     const Sx *plane = sx_mul(cx, s.rows, sx_atom(cx, along->width));
-    s.n = pb_let(kg->pb, "strips", sx_mul(cx, nest_size(cx, nest, 0, nest->n - 2), plane));
+    s.n = pb_let(kg->pb, "strips", sx_mul(cx, nest_size(cx, nest, 0, depth - 2), plane));
     return s;
 }
 
-void nest_bind_strip(KGen *kg, const Nest *nest, const Strips *s, const KExp *flat)
+/* The loop over a work-item's neighbours in a row, or over the elements of its strip: one for both
+ * kinds of targets, with the index in the last dimension and that in the one before. */
+typedef struct {
+    const KExp *from, *to; /* GPUs: of the strip, or one turn */
+    const KExp *outer; /* the number in the dimensions before, of a work-item's only element too */
+    const KExp *column;
+} Spot;
+
+static Spot spot_of_element(KGen *kg, int depth, const KExp *gid, const KExp *width)
+{
+    Spot p = {.from = kg_int(kg, 0), .to = kg_int(kg, 1), .column = gid};
+    if (depth > 1)
+        p.outer = kg_split(kg, gid, width, &p.column);
+    return p;
+}
+
+/* outer is that of the dimensions before `down`. */
+static Spot spot_of_strip(KGen *kg, const Nest *nest, int depth, const Strips *s, const KExp *gid)
+{
+    Spot p;
+    const KExp *q = kg_split(kg, gid, kg_atom(kg, nest->at[depth - 1].width), &p.column),
+               *strip = q;
+    p.outer = depth > 2 ? kg_split(kg, q, kg_host(kg, s->rows), &strip) : NULL;
+    const KExp *height = kg_host(kg, s->height);
+    p.from = kb_let(kg->kb, "from", kg_mul(kg, strip, height));
+    p.to = kg_min(kg, kg_add(kg, p.from, height), kg_atom(kg, nest->at[depth - 2].width));
+    return p;
+}
+
+/* row: on a CPU; i: the loop's. */
+static void bind_spot(KGen *kg, const Nest *nest, int depth, const Spot *p, bool strips,
+                      const KExp *row, const KExp *i)
+{
+    const KExp *column = by_target(kg, p->column, i);
+    if (strips) {
+        const KExp *r = row;
+        if (depth > 2) {
+            const KExp *q = kg_split(kg, row, kg_atom(kg, nest->at[depth - 2].width), &r);
+            nest_bind_range(kg, nest, 0, depth - 2, by_target(kg, p->outer, q));
+        }
+        nest_bind_dim(kg, &nest->at[depth - 2], by_target(kg, i, r));
+    } else if (depth > 1) {
+        nest_bind_range(kg, nest, 0, depth - 1, by_target(kg, p->outer, row));
+    }
+    if (depth > 0)
+        nest_bind_dim(kg, &nest->at[depth - 1], column);
+}
+
+static const Sx *open_dims(KGen *kg, const Nest *nest, int depth, const Strips *strips)
 {
     KBuild *b = kg->kb;
-    int outer = nest->n - 2;
-    const NestDim *down = &nest->at[outer], *along = &nest->at[outer + 1];
-    const KExp *r, *q = kg_split(kg, flat, kg_atom(kg, along->width), &r);
-    const KExp *column = kb_let(b, "column", r), *strip = q;
-    if (outer > 0) {
-        q = kg_split(kg, q, kg_host(kg, s->rows), &r);
-        strip = kb_let(b, "strip", r);
-        nest_bind_range(kg, nest, 0, outer, q);
+    Share s = share_open(kg, strips->n);
+    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1), *first = zero, *rows = one,
+               *width = s.total;
+    if (depth > 1) {
+        width = kg_atom(kg, nest->at[depth - 1].width);
+        const KExp *some = kg_max(kg, width, one); /* rows may be empty */
+        first = kg_quot(kg, s.beg, some);
+        rows = kg_quot(kg, kg_sub(kg, kg_add(kg, s.end, some), one), some);
     }
-    const KExp *height = kg_host(kg, s->height);
-    const KExp *from = kb_let(b, "from", kg_mul(kg, strip, height));
-    const KExp *to = kg_min(kg, kg_add(kg, from, height), kg_atom(kg, down->width));
-    const KExp *i = kb_for(b, "i", from, to, kg_int(kg, 1));
-    kg_loop_unroll(kg, ELEMS_A_THREAD);
-    nest_bind_dim(kg, down, i);
-    nest_bind_dim(kg, along, column);
+    const KExp *gid = elements_open(kg, &s, first, rows);
+    const KExp *before = kb_let(b, "before", kg_mul(kg, gid, width));
+    const KExp *from = kg_max(kg, kg_sub(kg, s.beg, before), zero);
+    const KExp *to = kg_min(kg, kg_sub(kg, s.end, before), width);
+    Spot p = strips->height ? spot_of_strip(kg, nest, depth, strips, gid)
+                            : spot_of_element(kg, depth, gid, width);
+    const KExp *i = kb_for(b, "i", by_target(kg, p.from, from), by_target(kg, p.to, to), one);
+    if (strips->height)
+        kg_loop_unroll(kg, ELEMS_A_THREAD);
+    bind_spot(kg, nest, depth, &p, strips->height != NULL, gid, i);
+    return strips->n;
 }
+
+const Sx *nest_open_dims(KGen *kg, const Nest *nest, int depth)
+{
+    return open_dims(kg, nest, depth, &(Strips){.n = nest_size(kg->cx, nest, 0, depth)});
+}
+
+const Sx *nest_open_strips(KGen *kg, const Nest *nest, int depth)
+{
+    if (depth < 2)
+        return nest_open_dims(kg, nest, depth);
+    Strips s = strips_of(kg, nest, depth);
+    return open_dims(kg, nest, depth, &s);
+}
+
+void nest_close_dims(KGen *kg)
+{
+    kb_end(kg->kb);
+    nest_close(kg);
+}
+
+/* --- Launches --------------------------------------------------------------------------------- */
 
 /* Where there is plenty to do a thread takes several elements one after the other, which costs less
  * than as many threads. */
 static const Sx *enough_groups(KGen *kg, const Sx *n)
 {
     Ctx *cx = kg->cx;
-    const Sx *all = nest_groups(kg, n, kg->group_size);
+    const Sx *all = sx_op(cx, SX_CEILDIV, n, kg->group_size), *most = most_groups(cx);
     if (kg->uses_scratch || kg->uses_heap)
-        return all;
+        return sx_op(cx, SX_MIN, all, most);
+    all = sx_op(cx, SX_MIN, all, sx_op(cx, SX_MAX, most, sx_size(cx, SIZE_QUEUED_GROUPS)));
     const Sx *plenty = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_const(cx, PLENTY));
     const Sx *share = sx_op(cx, SX_CEILDIV, all, sx_const(cx, ELEMS_A_THREAD));
     return sx_op(cx, SX_MIN, all, sx_op(cx, SX_MAX, plenty, share));

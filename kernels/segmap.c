@@ -16,17 +16,10 @@ static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     if (body_has_seg(e->seg.body))
         kg_irregular(kg, true,
                      "not shared by a work-group: arrays that it would share have no bound");
-    bool in_strips = depth > 1 && seg_is_straight(b);
-    Strips strips = {.n = nest_size(cx, nest, 0, depth)};
-    if (in_strips)
-        strips = nest_strips(kg, nest);
     const Sx **ix = NEWN(cx->perm, const Sx *, depth);
     nest_indices(kg, nest, depth, ix);
-    const KExp *flat = nest_open(kg, strips.n);
-    if (in_strips)
-        nest_bind_strip(kg, nest, &strips, flat);
-    else
-        nest_bind(kg, nest, depth, flat);
+    const Sx *n =
+        seg_is_straight(b) ? nest_open_strips(kg, nest, depth) : nest_open_dims(kg, nest, depth);
     WorkMark m = kg_work_begin(kg);
     KLoc *rows = NEWN(cx->perm, KLoc, s->pat.n);
     for (int j = 0; j < s->pat.n; j++) {
@@ -38,10 +31,8 @@ static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     for (int j = 0; j < s->pat.n; j++)
         kg_store(kg, &rows[j], atom_type(b->res.at[j]), b->res.at[j]);
     kg_work_end(kg, m);
-    if (in_strips)
-        kb_end(kg->kb);
-    nest_close(kg);
-    nest_finish(kg, strips.n);
+    nest_close_dims(kg);
+    nest_finish(kg, n);
 }
 
 static void segmap_threads_or_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs)

@@ -158,12 +158,11 @@ void seg_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
     KGen *kg = kg_new(pb, scan ? "segscan_seq" : "segred_seq", e);
-    const Sx *n_segs = nest_size(pb->cx, nest, 0, nest->n - 1);
-    nest_bind(kg, nest, nest->n - 1, nest_open(kg, n_segs));
+    const Sx *n_segs = nest_open_dims(kg, nest, nest->n - 1);
     WorkMark m = kg_work_begin(kg);
     seg_fold(kg, e, s, seg_outs(kg, s, 0, outs), scan);
     kg_work_end(kg, m);
-    nest_close(kg);
+    nest_close_dims(kg);
     nest_finish(kg, n_segs);
 }
 

@@ -19,16 +19,14 @@ void seg_scatter_write(KGen *kg, const Exp *e, const ArrLoc *outs)
 void make_segscatter(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
-    Ctx *cx = pb->cx;
     const Nest *nest = &e->seg.nest;
     KGen *kg = kg_new(pb, "segscatter", e);
-    const Sx *n = nest_size(cx, nest, 0, nest->n);
     kg->guard = true;
-    nest_bind(kg, nest, nest->n, nest_open(kg, n));
+    const Sx *n = nest_open_dims(kg, nest, nest->n);
     WorkMark m = kg_work_begin(kg);
     kg_stms(kg, e->seg.body);
     seg_scatter_write(kg, e, outs);
     kg_work_end(kg, m);
-    nest_close(kg);
+    nest_close_dims(kg);
     nest_finish(kg, n);
 }

@@ -43,18 +43,30 @@ static const KExp *answer(void *env, const KExp *x)
     return x;
 }
 
+/* A loop of one turn, 0, where there is one for other targets. */
+static bool is_once(const KStm *s)
+{
+    return s->kind == KST_FOR && kx_is_int(s->x[0], 0) && kx_is_int(s->x[1], 1) && !s->doubling;
+}
+
 /* Names are unique: the statements of the branch that is taken need no block of their own. Nobody
  * waits in a group of one. */
 static void take_branch(void *env, KBuild *b, KStm *s)
 {
     const Answers *own = env;
+    bool decided = s->kind == KST_IF && s->x[0]->kind == KE_CONST, once = is_once(s);
     if (s->kind == KST_BARRIER && own->single)
         return;
-    if (s->kind != KST_IF || s->x[0]->kind != KE_CONST) {
+    if (!decided && !once) {
         kb_push(b, s);
         return;
     }
-    const KBlock *taken = &s->body[s->x[0]->c.i ? 0 : 1];
+    KBlock *taken = &s->body[once || s->x[0]->c.i ? 0 : 1];
+    if (once) {
+        PtrMap *to = ptrmap_new(own->arena);
+        ptrmap_put(to, s->var, s->x[0]);
+        kblock_subst(own->arena, taken, to);
+    }
     for (int i = 0; i < taken->n; i++)
         kb_push(b, taken->at[i]);
 }
@@ -66,8 +78,8 @@ KFun *kir_specialize(Arena *a, const KFun *f, const KTarget *t)
     kblock_map_exps(a, &own->body, answer, &s);
     KRewriter r = {.env = &s, .leave = take_branch};
     kblock_rewrite(kb_more(a, own), &own->body, &r);
-    /* Where work-items of a group run one after the other, a kernel in which they would have to meet
-     * is launched with groups of one. */
+    /* Where work-items of a group run one after the other, a kernel in which they would have to
+     * meet is launched with groups of one. */
     s.single = !(t->traits & 1u << KID_TEAMS) && kblock_meets(&own->body);
     if (s.single) {
         kblock_map_exps(a, &own->body, answer, &s);
