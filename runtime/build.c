@@ -31,7 +31,8 @@ static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[R
 static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
 {
     const char *more = ctx->config.build_options;
-    return rt_format("%s%s %s", k->wide ? "" : "-DMF_INDEX32 ", k->def->options, more ? more : "");
+    return rt_format("%s%s%s %s", k->wide ? "" : "-DMF_INDEX32 ",
+                     ctx->is_cpu ? "-DMF_STRAIGHT_MATH " : "", k->def->options, more ? more : "");
 }
 
 RT_API rt_kernel *rt_variant(rt_ctx *ctx, int kernel, bool wide)

@@ -381,10 +381,8 @@ MF_TO_ALL_UNSIGNED(i64, u64)
     MF_MATH1(T, abs, fabs)                                                                         \
     MF_MATH1(T, sqrt, sqrt)                                                                        \
     MF_MATH1(T, cbrt, cbrt)                                                                        \
-    MF_MATH1(T, exp, exp)                                                                          \
     MF_MATH1(T, exp2, exp2)                                                                        \
     MF_MATH1(T, expm1, expm1)                                                                      \
-    MF_MATH1(T, log, log)                                                                          \
     MF_MATH1(T, log2, log2)                                                                        \
     MF_MATH1(T, log10, log10)                                                                      \
     MF_MATH1(T, log1p, log1p)                                                                      \
@@ -509,6 +507,10 @@ MF_TO_ALL_UNSIGNED(i64, u64)
 MF_FLOAT(f32)
 MF_FLOAT_PI(f32)
 MF_TO_INTS(f32)
+#ifndef MF_STRAIGHT_MATH
+MF_MATH1(f32, exp, exp)
+MF_MATH1(f32, log, log)
+#endif
 
 #ifdef __OPENCL_VERSION__
 MF_FN mf_u32 mf_to_bits_f32(mf_f32 x)
@@ -534,8 +536,63 @@ MF_FN mf_f32 mf_from_bits_u32(mf_u32 x)
 }
 #endif
 
+/* exp and log without branches, tables and calls, so that a compiler makes vectors of loops with them:
+ * drivers of CPUs have them as functions that stay calls. They err by less than one unit in the last
+ * place. */
+#if defined(MF_STRAIGHT_MATH) || !defined(__OPENCL_VERSION__)
+#ifdef __OPENCL_VERSION__
+#define mf_straight_exp mf_exp_f32
+#define mf_straight_log mf_log_f32
+#endif
+
+/* 2^n, -126 <= n <= 127 */
+MF_FN mf_f32 mf_exp2_whole(mf_i32 n)
+{
+    return mf_from_bits_u32((mf_u32)(n + 127) << 23);
+}
+
+/* x = n ln 2 + r, with an n ln 2 whose first part is exact; 2^n in two factors, since it may be
+ * subnormal or too large. */
+MF_FN mf_f32 mf_straight_exp(mf_f32 x)
+{
+    const mf_f32 big = 12582912.0f; /* 1.5 * 2^23: what is added to it loses its fraction */
+    mf_f32 y = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
+    mf_f32 shifted = y * 1.44269504f + big, n = shifted - big;
+    mf_i32 k = (mf_i32)(mf_to_bits_f32(shifted) - mf_to_bits_f32(big)), k1 = k >> 1;
+    mf_f32 r = y - n * 0.693145752f - n * 1.42860677e-6f;
+    mf_f32 q =
+        0.5f + r * (0.166666657f +
+                    r * (0.0416662805f + r * (0.0083335042f + r * (0.00139457535f + r * 0.000197892659f))));
+    mf_f32 e = (1.0f + (r + r * r * q)) * mf_exp2_whole(k1) * mf_exp2_whole(k - k1);
+    return x != x ? x : e;
+}
+
+/* x = 2^k (1 + f), with 1 + f between the roots of 1/2 and 2. */
+MF_FN mf_f32 mf_straight_log(mf_f32 x)
+{
+    const mf_u32 root = 0x3f3504f3U; /* the bits of the root of 1/2 */
+    mf_i32 tiny = x < 1.17549435e-38f;
+    mf_u32 u = mf_to_bits_f32(tiny ? x * 8388608.0f : x) - root;
+    mf_f32 k = (mf_f32)((mf_i32)u >> 23) - (tiny ? 23.0f : 0.0f);
+    mf_f32 f = mf_from_bits_u32((u & 0x7fffffU) + root) - 1.0f;
+    mf_f32 q =
+        0.333333135f +
+        f * (-0.250000089f +
+             f * (0.200021192f +
+                  f * (-0.166679963f +
+                       f * (0.142195508f +
+                            f * (-0.1240559f +
+                                 f * (0.118881784f + f * (-0.116756529f + f * 0.0674660802f)))))));
+    mf_f32 l = k * 0.693145752f + (f - (0.5f * f * f - (f * f * f * q + k * 1.42860677e-6f)));
+    mf_f32 edge = x < 0.0f ? MF_NAN_F32 : x == 0.0f ? -MF_INF_F32 : x; /* or infinity, or NaN */
+    return x > 0.0f && x < MF_INF_F32 ? l : edge;
+}
+#endif
+
 #ifdef MF_HAS_F64
 MF_FLOAT(f64)
+MF_MATH1(f64, exp, exp)
+MF_MATH1(f64, log, log)
 MF_FLOAT_PI(f64)
 MF_TO_INTS(f64)
 #ifdef __OPENCL_VERSION__

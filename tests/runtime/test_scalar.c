@@ -108,9 +108,39 @@ static void test_pays(void)
     CHECK(mf_pays(3, 0, 0) && mf_pays(1, 1, INT64_MAX) && !mf_pays(1, INT64_MAX, INT64_MAX));
 }
 
+/* Between got and the exact result, in units of the last place of a float. */
+static double units_off(float got, double want)
+{
+    int e;
+    if (isnan(want) || isnan(got))
+        return isnan(want) && isnan(got) ? 0 : INFINITY;
+    if (isinf(got) || isinf(want))
+        return got == (float)want ? 0 : INFINITY;
+    frexp(want, &e);
+    return fabs(got - want) / ldexp(1, (e < -125 ? -125 : e) - 24);
+}
+
+/* The functions without branches that kernels of CPUs have, for floats of all kinds. */
+static void test_straight(void)
+{
+    double worst_exp = 0, worst_log = 0;
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 10007) {
+        float x = mf_from_bits_u32((mf_u32)bits);
+        worst_exp = fmax(worst_exp, units_off(mf_straight_exp(x), exp(x)));
+        worst_log = fmax(worst_log, units_off(mf_straight_log(x), log(x)));
+    }
+    CHECK(worst_exp < 1 && worst_log < 1);
+    CHECK(mf_straight_exp(0) == 1 && mf_straight_exp(INFINITY) == INFINITY && mf_straight_exp(-INFINITY) == 0);
+    CHECK(mf_straight_exp(89) == INFINITY && mf_straight_exp(-104) == 0 && mf_straight_exp(-100) > 0);
+    CHECK(mf_straight_log(1) == 0 && mf_straight_log(INFINITY) == INFINITY && isnan(mf_straight_log(-1)));
+    CHECK(mf_straight_log(0) == -INFINITY && mf_straight_log(-0.0f) == -INFINITY);
+    CHECK(isnan(mf_straight_exp(NAN)) && isnan(mf_straight_log(NAN)));
+}
+
 int main(void)
 {
     test_integers();
+    test_straight();
     test_sizes();
     test_parallelism();
     test_pays();
