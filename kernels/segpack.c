@@ -16,6 +16,7 @@
  * Only where work-items work together, and for constructs whose arrays lie along the segments:
  * others are read as well by a thread a segment, or better. */
 #include "kernels/sums.h"
+#include "runtime/policy.h"
 
 enum { RUN_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
 /* In segments of so many elements those that neighbouring threads read at a time fill what memory
@@ -417,11 +418,23 @@ static void make_either(PlanBuild *pb, const Stm *s, const ArrLoc *outs, KernelM
         pb_end(pb);
 }
 
+/* Segments lie beside each other in the innermost of their dimensions only: a warp of them does. */
+static void across_if_wide(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    const Nest *nest = &s->exp->seg.nest;
+    pb_if_more(pb, sx_atom(pb->cx, nest->at[nest->n - 2].width), RT_USUAL_WARP - 1);
+    segred_across(pb, s, outs);
+    pb_else(pb);
+    segred_chunks(pb, s, outs);
+    pb_end(pb);
+}
+
 void make_segred(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
     bool across = e->seg.nest.n > 1 && mem_reads_across(pb->cx, e, pb->locs);
-    make_either(pb, s, outs, across ? segred_across : segred_chunks);
+    KernelMaker *maker = e->seg.nest.n > 2 ? across_if_wide : segred_across;
+    make_either(pb, s, outs, across ? maker : segred_chunks);
 }
 
 void make_segscan(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
