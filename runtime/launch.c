@@ -210,7 +210,7 @@ RT_API int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
     bool refused = bad >= 0 && args[bad].kind == RT_ARG_LOCAL;
     if (e.status == RT_DEV_OK) {
         e = rt_enqueue_once(ctx, k, n_dims, global, local);
-        if (e.status == RT_DEV_REFUSED && ctx->free_blocks) {
+        if (e.status == RT_DEV_REFUSED && ctx->free_blocks && ctx->steps.n == 0) {
             /* Drivers that reserve memory late fail here. */
             rt_free_dead_blocks(ctx);
             rt_dev_finish(ctx->dev);
@@ -298,7 +298,7 @@ RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *gl
     int rc = rt_prepare(ctx, k, n_dims, l, n_args, args);
     if (rc)
         return rc;
-    if (rt_noting(ctx) && n_dims == 1 && !heap && !def->meets && ctx->launch < INT_MAX / 2)
+    if (!heap && rt_may_note(ctx, k, n_dims, n_args))
         return rt_step_note(ctx, k, kernel, (int64_t)(g[0] / l[0]), local[0], n_args, args);
     if ((rc = rt_steps_run(ctx)))
         return rc;

@@ -278,29 +278,36 @@ static void rt_step_words(const rt_ctx *ctx, const rt_stepper *p, const rt_step 
     }
 }
 
+enum { RT_MOST_WORDS = RT_MOST_STEPS * (RT_STEP_HEAD + RT_MOST_STEP_ARGS) };
+
+/* A place for the words of the batch that begins. It is taken before anything is noted: a block that is dead by
+ * then is done with before the words come to the device, one that dies later is not. */
+static int rt_steps_room(rt_ctx *ctx)
+{
+    const int64_t bytes = RT_MOST_WORDS * (int64_t)sizeof(uint64_t);
+    rt_steps *s = &ctx->steps;
+    if (s->next_buffer == RT_STEP_BUFFERS) { /* the device may not have read the first one yet */
+        rt_dev_error e = rt_dev_finish(ctx->dev);
+        if (rt_dev_check(ctx, e, "waiting for the device"))
+            return RT_ERR;
+        s->next_buffer = 0;
+    }
+    int i = s->next_buffer;
+    if (!s->words[i])
+        s->words[i] = rt_grow(NULL, (size_t)bytes);
+    return s->buffers[i] ? RT_OK : rt_alloc(ctx, &s->buffers[i], bytes, "steps");
+}
+
 /* The words of all steps, on their way to the device. */
 static int rt_steps_send(rt_ctx *ctx, const rt_stepper *p, rt_mem **block)
 {
     rt_steps *s = &ctx->steps;
-    int i = s->next_buffer;
-    size_t words = (size_t)s->n * (size_t)p->stride;
-    if (i == RT_STEP_BUFFERS) { /* the device may not have read the first one yet */
-        rt_dev_error e = rt_dev_finish(ctx->dev);
-        if (rt_dev_check(ctx, e, "waiting for the device"))
-            return RT_ERR;
-        i = 0;
-    }
-    s->next_buffer = i + 1;
-    const size_t most = (size_t)RT_MOST_STEPS * (RT_STEP_HEAD + RT_MOST_STEP_ARGS) * sizeof(uint64_t);
-    if (!s->words[i])
-        s->words[i] = rt_grow(NULL, most);
-    if (!s->buffers[i] && rt_alloc(ctx, &s->buffers[i], (int64_t)most, "steps"))
-        return RT_ERR;
+    uint64_t *words = s->words[s->next_buffer];
+    *block = s->buffers[s->next_buffer++];
     for (int k = 0; k < s->n; k++)
-        rt_step_words(ctx, p, &s->list[k], s->words[i] + (size_t)k * (size_t)p->stride);
-    *block = s->buffers[i];
-    rt_dev_error e = rt_dev_write_later(ctx->dev, s->buffers[i]->buf, 0,
-                                        (int64_t)(words * sizeof(uint64_t)), s->words[i]);
+        rt_step_words(ctx, p, &s->list[k], words + (size_t)k * (size_t)p->stride);
+    rt_dev_error e = rt_dev_write_later(ctx->dev, (*block)->buf, 0,
+                                        (int64_t)s->n * p->stride * (int64_t)sizeof *words, words);
     return rt_dev_check(ctx, e, "steps");
 }
 
@@ -483,6 +490,8 @@ RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, i
     int rc;
     if (!rt_step_goes_on(ctx, n_args, fixed ? size : 0) && (rc = rt_steps_run(ctx)))
         return rc;
+    if (s->n == 0 && rt_steps_room(ctx))
+        return RT_ERR;
     rt_step step = {.kernel = kernel,
                     .groups = (uint32_t)groups,
                     .size = (uint32_t)size,
@@ -565,4 +574,10 @@ RT_API int rt_loop_launches(rt_ctx *ctx, int64_t items)
 RT_API bool rt_noting(const rt_ctx *ctx)
 {
     return ctx->steps.on && !ctx->steps.running;
+}
+
+RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int n_args)
+{
+    return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && !k->def->meets &&
+           ctx->launch < INT_MAX / 2;
 }
