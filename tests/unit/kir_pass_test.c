@@ -127,7 +127,7 @@ static void test_aliases(Arena *a)
     CHECK(p->read_only && p->no_alias && q->read_only && q->no_alias); /* nobody writes it */
     Out o = {0};
     kir_opencl(&o, b->fun);
-    CHECK(strstr(o.text, "(__global i32 *x_k1, __global i32 *y_k2, "
+    CHECK(strstr(o.text, "__global i32 *x_k1, __global i32 *y_k2, "
                          "const __global i32 *restrict z_k3, __global i32 *restrict out_k4"));
     out_free(&o);
 }
