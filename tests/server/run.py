@@ -93,7 +93,7 @@ def test_mapscan(binary):
     for _ in range(64):
         want = np.cumsum(want + np.arange(9, dtype=np.int32)[:, None], axis=1, dtype=np.int32)
     with Server(binary) as s:
-        run_versions(s, "main", [xss], 2, want)
+        run_versions(s, "main", [xss], 3, want)
 
 
 def test_records(binary):
