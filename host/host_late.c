@@ -38,20 +38,11 @@ static bool mentions(Ctx *cx, const HostOp *op, const Mem *m)
     return false;
 }
 
-static bool asserts(const HostOps *ops)
-{
-    for (int i = 0; i < ops->n; i++)
-        if (ops->at[i]->kind == H_ASSERT || asserts(&ops->at[i]->then_) ||
-            asserts(&ops->at[i]->else_))
-            return true;
-    return false;
-}
-
 static bool stays_behind(Ctx *cx, const HostOp *op, const HostOp *read)
 {
     VarSet *used = varmap_new(cx->scratch);
     op_uses(used, op);
-    return op->kind == H_ASSERT || asserts(&op->then_) || asserts(&op->else_) ||
+    return op->kind == H_ASSERT || ops_have(&op->then_, H_ASSERT) || ops_have(&op->else_, H_ASSERT) ||
            varset_has(used, read->var) || op->var == read->var || mentions(cx, op, read->mem);
 }
 

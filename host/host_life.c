@@ -220,15 +220,6 @@ static void release_in(Lifetimes *lt, const Blocks *blocks, Block *b, Mem *m)
     release_at(lt, blocks, b, last, m);
 }
 
-static bool can_launch(const HostOps *ops)
-{
-    for (int i = 0; i < ops->n; i++)
-        if (ops->at[i]->kind == H_LAUNCH || can_launch(&ops->at[i]->then_) ||
-            can_launch(&ops->at[i]->else_))
-            return true;
-    return false;
-}
-
 static bool inside(const Block *b, const Block *outer)
 {
     while (b && b != outer)
@@ -303,7 +294,7 @@ void host_lifetimes(Ctx *cx, EntryPlan *ep)
             release_at(&lt, &blocks, l->home, l->last, lt.all.at[i]);
     }
     for (int i = 0; i < blocks.n; i++)
-        if (blocks.at[i]->guarded && can_launch(blocks.at[i]->ops))
+        if (blocks.at[i]->guarded && ops_have(blocks.at[i]->ops, H_LAUNCH))
             release_refused(&lt, &blocks, blocks.at[i]);
     for (int i = 0; i < blocks.n; i++)
         insert_releases(cx, blocks.at[i]);

@@ -14,15 +14,6 @@ typedef struct {
     int n;         /* loops so far */
 } Steps;
 
-static bool launches(const HostOps *ops)
-{
-    for (int i = 0; i < ops->n; i++)
-        if (ops->at[i]->kind == H_LAUNCH || launches(&ops->at[i]->then_) ||
-            launches(&ops->at[i]->else_))
-            return true;
-    return false;
-}
-
 static void give_threshold(Steps *st, HostOp *loop)
 {
     Arena *a = st->cx->perm;
@@ -54,7 +45,7 @@ static void walk(Steps *st, HostOps *ops)
         HostOp *op = ops->at[i];
         if (op->kind == H_EXP && op->exp->kind == E_SUFF)
             varmap_put(st->suffs, op->var, (Exp *)op->exp);
-        if (op->kind == H_LOOP && launches(&op->then_)) {
+        if (op->kind == H_LOOP && ops_have(&op->then_, H_LAUNCH)) {
             give_threshold(st, op);
         } else {
             walk_side(st, op, true);

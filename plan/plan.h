@@ -172,6 +172,8 @@ void plan_on_targets(Ctx *cx, Plan *p);
 
 /* --- plan_ops.c: questions about operations ------------------------------------------------ */
 
+/* Is one of them of that kind, nested ones included? */
+bool ops_have(const HostOps *ops, HostOpKind kind);
 /* The variables that an operation reads, nested ones included. */
 void op_uses(VarSet *used, const HostOp *op);
 /* The variables that a result of an entry mentions: itself, its sizes. */

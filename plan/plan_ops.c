@@ -1,6 +1,15 @@
 /* What operations of a plan read and mention. */
 #include "plan/plan.h"
 
+bool ops_have(const HostOps *ops, HostOpKind kind)
+{
+    for (int i = 0; i < ops->n; i++)
+        if (ops->at[i]->kind == kind || ops_have(&ops->at[i]->then_, kind) ||
+            ops_have(&ops->at[i]->else_, kind))
+            return true;
+    return false;
+}
+
 /* --- Uses ------------------------------------------------------------------------------------- */
 
 static void use_atom(VarSet *s, Atom a)

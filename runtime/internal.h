@@ -249,6 +249,7 @@ RT_API int32_t rt_launch_number(rt_ctx *ctx, const rt_kernel *k, const rt_mem *h
  * since kernels see buffers of small elements as words. */
 enum { RT_LOCAL_ALIGN = 16 };
 RT_API size_t rt_local_size(const rt_arg *a);
+RT_API int64_t rt_local_bytes(int n_args, const rt_arg *args); /* of all of them */
 /* Forgets all failures. */
 RT_API int rt_failure_reset(rt_ctx *ctx);
 

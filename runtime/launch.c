@@ -169,7 +169,7 @@ static rt_dev_error rt_set_args(rt_ctx *ctx, rt_kernel *k, int n_args, const rt_
     return e;
 }
 
-static int64_t rt_local_bytes(int n_args, const rt_arg *args)
+RT_API int64_t rt_local_bytes(int n_args, const rt_arg *args)
 {
     int64_t n = 0;
     for (int i = 0; i < n_args; i++)

@@ -447,15 +447,6 @@ static bool rt_step_blocks(rt_ctx *ctx, const rt_kernel_def *def, int n_args, co
     return waits;
 }
 
-static int64_t rt_local_of(int n_args, const rt_arg *args)
-{
-    int64_t n = 0;
-    for (int i = 0; i < n_args; i++)
-        if (args[i].kind == RT_ARG_LOCAL)
-            n += (int64_t)rt_local_size(&args[i]);
-    return n;
-}
-
 /* Is there room in this batch for one more, in groups of that size if it is not 0? */
 static bool rt_step_goes_on(const rt_ctx *ctx, int n_args, int64_t group)
 {
@@ -486,7 +477,7 @@ RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, i
 {
     rt_steps *s = &ctx->steps;
     bool fixed = rt_step_is_fixed(k->def, n_args, args);
-    int64_t local = rt_local_of(n_args, args);
+    int64_t local = rt_local_bytes(n_args, args);
     int rc;
     if (!rt_step_goes_on(ctx, n_args, fixed ? size : 0) && (rc = rt_steps_run(ctx)))
         return rc;
