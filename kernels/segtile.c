@@ -41,18 +41,6 @@ enum {
     MOST_APPLICATIONS = 4096, /* statements of f and op in straight code */
     SHARED = 2                /* rows or columns that read an element, at least */
 };
-enum { ROWS, COLS, N_SIDES };
-
-/* What f reads of an array: a parameter, or an access of which the position is known. */
-typedef struct {
-    const Var *v; /* takes its value */
-    KLoc from;      /* its element, over the indices of the nest and k */
-    const Sx *step; /* by which it grows with k */
-    int side;       /* with which it varies; N_SIDES: with none */
-    KBuf *tile;     /* staged, by k and number in the block */
-    KBuf *next;     /* the thread's share of the next tile */
-    KBuf *own;      /* the thread's elements at k */
-} Operand;
 
 /* A shape of blocks, and for how many elements it is. Where reductions are cut into pieces: */
 enum { FEW = 1, MANY = 2 };
@@ -67,15 +55,12 @@ typedef struct {
 } Shape;
 
 typedef struct {
-    KGen *kg;
+    Sides s;
+    KGen *kg; /* those of the sides */
     const Sums *r;
     Shape shape;
     const Pieces *pieces; /* NULL: whole reductions */
     Share share;          /* the block and piece at work */
-    const NestDim *dim[N_SIDES];
-    VarSet *inside; /* variables that differ between elements of a block */
-    VEC(Operand) operands;
-    Body rest; /* f without what is staged */
     KBuf **acc;
     const KExp *first[N_SIDES]; /* row and column of the block's first element */
     const KExp *lane;           /* the thread's number: of a group of GROUP, which passes see */
@@ -104,161 +89,6 @@ static int depth_of(const Shape *s)
 static int pitch_of(const Tiles *t, PrimType elem)
 {
     return block_of(&t->shape) + VECTOR_BYTES / prim_type_bytes[elem];
-}
-
-/* --- Sides ----------------------------------------------------------------------------------- */
-
-/* The columns are the dimension along which results lie side by side. */
-static void find_sides(Tiles *t, const ArrLoc *outs)
-{
-    const Nest *nest = &t->r->e->seg.nest;
-    const Sx *const *strides = outs[0].at.strides;
-    int n = t->r->depth;
-    bool turned = sx_is_const(strides[n - 2], 1) && !sx_is_const(strides[n - 1], 1);
-    t->dim[ROWS] = &nest->at[turned ? n - 1 : n - 2];
-    t->dim[COLS] = &nest->at[turned ? n - 2 : n - 1];
-}
-
-/* --- Operands -------------------------------------------------------------------------------- */
-
-typedef struct {
-    const Tiles *t;
-    bool varies[N_SIDES], unknown;
-} Leaves;
-
-static bool is_parameter(const KGen *kg, const KVar *v)
-{
-    for (int i = 0; i < kg->params.n; i++)
-        if (kg->params.at[i].var == v)
-            return true;
-    return false;
-}
-
-static void note_leaf(void *env, const Sx *x)
-{
-    Leaves *l = env;
-    if (x->kind == SX_KVAR)
-        l->unknown |= !is_parameter(l->t->kg, x->kvar);
-    if (x->kind != SX_VAR)
-        return;
-    bool side = false;
-    for (int d = 0; d < N_SIDES; d++) {
-        bool same = x->var == l->t->dim[d]->idx;
-        l->varies[d] |= same;
-        side |= same;
-    }
-    l->unknown |= !side && varset_has(l->t->inside, x->var);
-}
-
-/* v takes the element `from`; false if that depends on more than one side and k. */
-static bool add_operand(Tiles *t, const Var *v, KLoc from, const Sx *step)
-{
-    Leaves l = {.t = t};
-    sx_leaves(from.at.offset, note_leaf, &l);
-    if (l.unknown || (l.varies[ROWS] && l.varies[COLS]))
-        return false;
-    Operand o = {.v = v, .from = from, .step = step};
-    o.side = l.varies[ROWS] ? ROWS : l.varies[COLS] ? COLS : N_SIDES;
-    vec_push(t->kg->cx->perm, &t->operands, o);
-    return true;
-}
-
-/* The array of which the variable is a row in f; its number, -1 if there is none. */
-static int row_param(const Sums *r, const Var *v)
-{
-    for (int p = 0; p < r->arrs->n; p++)
-        if (r->params->at[p] == v)
-            return p;
-    return -1;
-}
-
-static const Sx *step_of(const Tiles *t, int p)
-{
-    const Atoms *arrs = t->r->arrs;
-    return p < 0 ? sx_const(t->kg->cx, 0) : kg_arr(t->kg, arrs->at[p].var)->at.strides[0];
-}
-
-static bool param_operands(Tiles *t)
-{
-    KGen *kg = t->kg;
-    const Sx *k = sx_var(kg->cx, t->r->k);
-    for (int p = 0; p < t->r->arrs->n; p++) {
-        const Var *v = t->r->params->at[p];
-        const KLoc *l = kg_arr(kg, t->r->arrs->at[p].var);
-        if (v->type.rank > 0)
-            kg_bind_arr(kg, v, loc_row(kg, l, v->type.rank + 1, k));
-        else if (!add_operand(t, v, loc_row(kg, l, 1, k), step_of(t, p)))
-            return false;
-    }
-    return true;
-}
-
-/* Accesses in f at positions that f has not computed; the other statements are left in `rest`. */
-static bool access_operands(Tiles *t)
-{
-    KGen *kg = t->kg;
-    const Body *b = t->r->f;
-    t->rest.res = b->res;
-    for (int i = 0; i < b->stms.n; i++) {
-        const Stm *s = &b->stms.at[i];
-        if (s->exp->kind != E_INDEX) {
-            vec_push(kg->cx->perm, &t->rest.stms, *s);
-            continue;
-        }
-        const Var *arr = s->exp->index.arr.var;
-        const KLoc *l = kg_arr(kg, arr);
-        KLoc from = *l;
-        from.at = lmad_index(kg->cx, l->at, &s->exp->index.at);
-        if (s->pat.at[0]->type.rank > 0 ||
-            !add_operand(t, s->pat.at[0], from, step_of(t, row_param(t->r, arr))))
-            return false;
-    }
-    return true;
-}
-
-/* Does f, once operands are there, know no more than them and what is the same for all? */
-static bool is_closed(const Tiles *t)
-{
-    Arena *a = t->kg->cx->perm;
-    const Sums *r = t->r;
-    VarSet *used = varmap_new(a);
-    free_in_body(used, &t->rest);
-    for (int i = 0; i < t->operands.n; i++)
-        varmap_del(used, t->operands.at[i].v);
-    free_in_lambda(used, r->op);
-    for (int j = 0; j < r->nes->n; j++)
-        if (r->nes->at[j].var)
-            varset_add(used, r->nes->at[j].var);
-    if (r->width.var)
-        varset_add(used, r->width.var);
-    return !sums_uses(t->kg->cx, used, t->inside);
-}
-
-/* Finds the operands, in code that is not kept: indices and arrays of the nest are bound in it. */
-static bool find_operands(Tiles *t)
-{
-    KGen *kg = t->kg;
-    const Nest *nest = &t->r->e->seg.nest;
-    KBlock aside = {0};
-    bool sides[N_SIDES] = {false, false};
-    int mark = ranges_mark(kg->known);
-    kb_enter(kg->kb, &aside);
-    for (int d = t->r->depth - 2; d < t->r->depth; d++)
-        nest_bind_dim(kg, &nest->at[d], kg_int(kg, 0));
-    kg_let(kg, t->r->k, kg_int(kg, 0));
-    sums_before(kg, t->r);
-    /* f's own variables are not free in what is asked of its accesses. */
-    sums_add_vars(t->inside, t->r->params);
-    const Body *f = t->r->f;
-    for (int i = 0; i < f->stms.n; i++)
-        sums_add_vars(t->inside, &f->stms.at[i].pat);
-    bool found = param_operands(t) && access_operands(t);
-    kb_end(kg->kb);
-    ranges_reset(kg->known, mark);
-    for (int i = 0; i < t->operands.n; i++)
-        if (t->operands.at[i].side != N_SIDES)
-            sides[t->operands.at[i].side] = true;
-    return found && sides[ROWS] && sides[COLS];
 }
 
 /* --- Staging --------------------------------------------------------------------------------- */
@@ -299,7 +129,7 @@ static const KExp *clamped(KGen *kg, const KExp *x, Atom width)
 static void load_next(Tiles *t, const Operand *o, const KExp *k0)
 {
     KGen *kg = t->kg;
-    const NestDim *d = t->dim[o->side];
+    const NestDim *d = t->s.dim[o->side];
     const KExp *turn = open_each(kg, t->shape.reg), *k, *number;
     share_at(t, o, turn, &k, &number);
     kg_let(kg, d->idx, clamped(kg, kg_add(kg, t->first[o->side], number), d->width));
@@ -327,8 +157,8 @@ static void store_next(Tiles *t, const Operand *o)
 
 static void each_staged(Tiles *t, const KExp *k0)
 {
-    for (int i = 0; i < t->operands.n; i++) {
-        const Operand *o = &t->operands.at[i];
+    for (int i = 0; i < t->s.operands.n; i++) {
+        const Operand *o = &t->s.operands.at[i];
         if (o->side == N_SIDES)
             continue;
         if (k0)
@@ -358,8 +188,8 @@ static void load_own(Tiles *t, const KExp *k0, const KExp *k)
 {
     KGen *kg = t->kg;
     kg_let(kg, t->r->k, kg_add(kg, k0, k));
-    for (int n = 0; n < t->operands.n; n++) {
-        const Operand *o = &t->operands.at[n];
+    for (int n = 0; n < t->s.operands.n; n++) {
+        const Operand *o = &t->s.operands.at[n];
         if (o->side == N_SIDES) {
             kg_let(kg, o->v, loc_load(kg, "x", &o->from, NULL, 0));
             continue;
@@ -382,22 +212,22 @@ static void accumulate(Tiles *t, const KExp *const *at)
 {
     KGen *kg = t->kg;
     int n = t->r->nes->n;
-    for (int i = 0; i < t->operands.n; i++) {
-        const Operand *o = &t->operands.at[i];
+    for (int i = 0; i < t->s.operands.n; i++) {
+        const Operand *o = &t->s.operands.at[i];
         if (o->side != N_SIDES)
             kg_let(kg, o->v, kb_load(kg->kb, "x", o->own, at[o->side]));
     }
-    kg_stms(kg, &t->rest);
+    kg_stms(kg, &t->s.rest);
     const KExp **x = NEWN(kg->cx->perm, const KExp *, n);
     for (int j = 0; j < n; j++)
-        x[j] = kg_atom(kg, t->rest.res.at[j]);
+        x[j] = kg_atom(kg, t->s.rest.res.at[j]);
     sums_apply(kg, t->r, t->acc, acc_at(t, at[ROWS], at[COLS]), x);
 }
 
 /* How many k of a tile become straight code, of those of a slice. */
 static int depth_unrolled(const Tiles *t)
 {
-    int stms = 1 + t->rest.stms.n + t->r->op->body->stms.n;
+    int stms = 1 + t->s.rest.stms.n + t->r->op->body->stms.n;
     int n = MOST_APPLICATIONS / (t->shape.reg * t->shape.reg * stms);
     int most = depth_of(&t->shape) / slices_of(&t->shape);
     return n > most ? most : n < 1 ? 1 : n;
@@ -505,7 +335,7 @@ static void finish_element(Tiles *t, const KLoc *outs, const KExp *const *at, co
     const Nest *nest = &t->r->e->seg.nest;
     int mark = ranges_mark(kg->known);
     for (int d = t->r->depth - 2; d < t->r->depth; d++)
-        nest_bind_dim(kg, &nest->at[d], at[&nest->at[d] == t->dim[ROWS] ? ROWS : COLS]);
+        nest_bind_dim(kg, &nest->at[d], at[&nest->at[d] == t->s.dim[ROWS] ? ROWS : COLS]);
     if (t->pieces)
         sums_store_part(kg, t->r, t->pieces, t->share.piece, t->acc, cell);
     else
@@ -521,7 +351,7 @@ static void store_block(Tiles *t, const KLoc *outs)
     for (int d = 0; d < N_SIDES; d++) {
         i[d] = open_each(kg, t->shape.reg);
         at[d] = kb_let(kg->kb, "at", kg_add(kg, t->first[d], number_of(t, d, i[d])));
-        there = kg_and(kg, there, kg_lt(kg, at[d], kg_atom(kg, t->dim[d]->width)));
+        there = kg_and(kg, there, kg_lt(kg, at[d], kg_atom(kg, t->s.dim[d]->width)));
     }
     kb_if(kg->kb, there);
     finish_element(t, outs, at, acc_at(t, i[ROWS], i[COLS]));
@@ -536,7 +366,7 @@ static void store_block(Tiles *t, const KLoc *outs)
 static const Sx *blocks_along(const Tiles *t, int side)
 {
     Ctx *cx = t->kg->cx;
-    return sx_op(cx, SX_CEILDIV, sx_atom(cx, t->dim[side]->width),
+    return sx_op(cx, SX_CEILDIV, sx_atom(cx, t->s.dim[side]->width),
                  sx_const(cx, block_of(&t->shape)));
 }
 
@@ -566,8 +396,8 @@ static void open_blocks(Tiles *t)
 static void declare_buffers(Tiles *t)
 {
     KGen *kg = t->kg;
-    for (int i = 0; i < t->operands.n; i++) {
-        Operand *o = &t->operands.at[i];
+    for (int i = 0; i < t->s.operands.n; i++) {
+        Operand *o = &t->s.operands.at[i];
         PrimType elem = o->v->type.elem;
         if (o->side == N_SIDES)
             continue;
@@ -605,7 +435,7 @@ static Kernel *tile_kernel(Tiles *t, const ArrLoc *outs)
     kg_if_teams(kg);
     number_threads(t);
     open_blocks(t);
-    if (!find_operands(t) || !is_closed(t))
+    if (!sides_find(&t->s))
         return NULL;
     declare_buffers(t);
     reduce_block(t);
@@ -635,7 +465,7 @@ static const Sx *worth_whole(const Tiles *t)
     const Sx *n = nest_size(cx, &t->r->e->seg.nest, 0, t->r->depth - 2);
     for (int d = 0; d < N_SIDES; d++)
         n = sx_mul(cx, n,
-                   sx_op(cx, SX_DIV, sx_atom(cx, t->dim[d]->width),
+                   sx_op(cx, SX_DIV, sx_atom(cx, t->s.dim[d]->width),
                          sx_const(cx, block_of(&t->shape))));
     return sx_op(cx, SX_DIV, sx_add(cx, n, sx_const(cx, 1)), sx_size(cx, SIZE_TILE_GROUPS));
 }
@@ -658,7 +488,7 @@ static const Sx *worth_cutting(const Tiles *t, const Sx *want)
     const Sx *fill = sx_op(cx, SX_DIV, units, sx_const(cx, t->shape.units));
     const Sx *n = sx_mul(cx, blocks_in_all(t), want);
     const Sx *worth = sx_op(cx, SX_DIV, n, sx_op(cx, SX_MAX, fill, one));
-    const Sx *rows = sx_atom(cx, t->dim[ROWS]->width), *cols = sx_atom(cx, t->dim[COLS]->width);
+    const Sx *rows = sx_atom(cx, t->s.dim[ROWS]->width), *cols = sx_atom(cx, t->s.dim[COLS]->width);
     const Sx *few = sx_op(cx, SX_MIN, rows, cols), *many = sx_op(cx, SX_MAX, rows, cols);
     const Sx *side = slices_of(&t->shape) > 1 ? many : few;
     worth = sx_op(cx, SX_MIN, worth, sx_op(cx, SX_DIV, side, sx_const(cx, t->shape.least)));
@@ -668,11 +498,8 @@ static const Sx *worth_cutting(const Tiles *t, const Sx *want)
 
 static Tiles tiles_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Shape *shape)
 {
-    Tiles t = {.kg = kg_new(pb, "segtile", r->e), .r = r, .shape = *shape};
-    t.inside = varmap_new(pb->cx->perm);
-    find_sides(&t, outs);
-    sums_inside(r, r->depth - 2, t.inside);
-    return t;
+    KGen *kg = kg_new(pb, "segtile", r->e);
+    return (Tiles){.s = sides_of(kg, r, outs), .kg = kg, .r = r, .shape = *shape};
 }
 
 static void open_branch(PlanBuild *pb, const Tiles *t, Kernel *k, const Sx *worth)

@@ -67,6 +67,35 @@ void sums_store_part(KGen *kg, const Sums *r, const Pieces *p, const KExp *piece
 /* Launches the kernel that combines partial results and stores results. */
 void sums_combine(PlanBuild *pb, const Sums *r, const Pieces *p, const ArrLoc *outs);
 
+/* --- sides.c ------------------------------------------------------------------------------- */
+
+/* Reductions of elements in two dimensions, of which each array read varies with one: rows and
+ * columns. */
+enum { ROWS, COLS, N_SIDES };
+/* What f reads of an array: a parameter, or an access of which the position is known. */
+typedef struct {
+    const Var *v; /* takes its value */
+    KLoc from;      /* its element, over the indices of the nest and k */
+    const Sx *step; /* by which it grows with k */
+    int side;       /* with which it varies; N_SIDES: with none */
+    KBuf *tile;     /* the maker's: staged, by k and number in the block, */
+    KBuf *next;     /* ... the thread's share of the next tile, */
+    KBuf *own;      /* ... the thread's elements at k */
+} Operand;
+typedef struct {
+    KGen *kg;
+    const Sums *r;
+    const NestDim *dim[N_SIDES];
+    VarSet *inside; /* variables that differ between elements of a block */
+    VEC(Operand) operands;
+    Body rest; /* f without the operands */
+} Sides;
+/* Columns are the dimension along which results lie side by side. */
+Sides sides_of(KGen *kg, const Sums *r, const ArrLoc *outs);
+/* Finds the operands, with all but the two dimensions bound; false where one varies with both, none with
+ * one of them, or f knows of more than operands. */
+bool sides_find(Sides *s);
+
 /* --- segtile.c, segshare.c ----------------------------------------------------------------- */
 
 /* Opens branches (pb_end) for launches in which groups work on blocks of elements in two dimensions,
