@@ -62,14 +62,15 @@ static void suff_stm(PlanBuild *pb, const Stm *s)
 
 /* --- Kernels ---------------------------------------------------------------------------------- */
 
-/* Results lie in what the construct updates, or in blocks of their own. */
+/* Results lie in what the construct updates, in what they become part of, or in blocks of their own. */
 static ArrLoc *result_locs(PlanBuild *pb, const Stm *s)
 {
     const Dests *dests = exp_dests(s->exp);
     ArrLoc *outs = NEWN(pb->cx->perm, ArrLoc, s->pat.n);
     for (int j = 0; j < s->pat.n; j++) {
         Var *v = s->pat.at[j];
-        outs[j] = dests && dests->n > 0 ? *pb_loc(pb, v) : host_result(pb, v);
+        bool there = (dests && dests->n > 0) || varset_has(pb->within, v);
+        outs[j] = there ? *pb_loc(pb, v) : host_result(pb, v);
     }
     return outs;
 }
@@ -248,6 +249,7 @@ static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en, const EntryMe
                     .plan = plan,
                     .entry = en,
                     .locs = em->locs,
+                    .within = em->within,
                     .made = em->made,
                     .groups = em->groups,
                     .known = ranges_new(cx, varmap_new(cx->perm)),

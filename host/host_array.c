@@ -116,12 +116,19 @@ static void index_stm(PlanBuild *pb, const Stm *s)
                            .type = v->type.elem});
 }
 
+static bool lies_there(const ArrLoc *l, const ArrLoc *there, int rank)
+{
+    return l->mem == there->mem && lmad_eq(l->at, there->at, rank);
+}
+
 static void update_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     check_bounds(pb, e);
     Type t = atom_type(e->update.val);
     ArrLoc part = {pb_loc(pb, e->update.arr.var)->mem, part_of(pb, e->update.arr, &e->update.at)};
+    if (t.rank > 0 && lies_there(pb_loc(pb, e->update.val.var), &part, t.rank))
+        return;
     if (t.rank > 0)
         copy_array(pb, e->loc, part, *pb_loc(pb, e->update.val.var), t);
     else

@@ -20,6 +20,11 @@ typedef struct {
     int guard_mark; /* inside a guarded version: blocks with a smaller root are older than it and
                        must stay as they are, in case that the version is refused; else -1 */
     VarSet *guards; /* bool variables bound to a SUFF */
+    Alias *al;      /* of the entry */
+    const Body *body; /* at work */
+    int at;           /* the statement of it */
+    VarMap *equations; /* bool variable -> the comparison of two sizes that it is */
+    Atoms equal;       /* pairs of sizes that were asserted to be equal */
 } Assign;
 
 Mem *mem_new(Ctx *cx, const char *base, int id)
@@ -68,13 +73,6 @@ static void bind_formula(Assign *as, const Var *v, const Exp *e)
     m->computed = e;
     m->borrowed = true; /* never written */
     bind(as, v, (ArrLoc){m, lmad_permuted(as->cx, v->type, NULL)});
-}
-
-static void bind_all_fresh(Assign *as, const Vars *pat)
-{
-    for (int j = 0; j < pat->n; j++)
-        if (pat->at[j]->type.rank > 0)
-            bind_fresh(as, pat->at[j]);
 }
 
 static bool lies_as(const Assign *as, const ArrLoc *l, Type t, const int *perm)
@@ -186,10 +184,16 @@ static void leave(Assign *as, Open *o)
 static Open assign_body(Assign *as, const Body *b)
 {
     Open o = {.body = b};
+    const Body *outer = as->body;
+    int at = as->at, known = as->equal.n;
     vec_append(as->cx->perm, &o.res, &b->res);
     enter(as, &o);
-    for (int i = 0; i < b->stms.n; i++)
-        assign_stm(as, &b->stms.at[i]);
+    as->body = b;
+    for (as->at = 0; as->at < b->stms.n; as->at++)
+        assign_stm(as, &b->stms.at[as->at]);
+    as->body = outer;
+    as->at = at;
+    as->equal.n = known;
     leave(as, &o);
     return o;
 }
@@ -363,18 +367,39 @@ bool mem_is_device_loop(const Stm *s)
 
 /* --- Other statements ------------------------------------------------------------------------- */
 
+/* Result j of the statement at work is built where an update puts it, if it can be. */
+static bool bind_within(Assign *as, const Stm *s, int j)
+{
+    const Exp *up = within_update(as->cx, as->al, as->body, as->at, j);
+    if (!up || !varmap_get(as->em->locs, up->update.arr.var) || !writable(as, up->update.arr))
+        return false;
+    ArrLoc l = loc_of(as, up->update.arr);
+    bind(as, s->pat.at[j], (ArrLoc){l.mem, lmad_index(as->cx, l.at, &up->update.at)});
+    varset_add(as->em->within, s->pat.at[j]);
+    return true;
+}
+
 /* A kernel: results are fresh or lie in what they update. */
 static void assign_kernel(Assign *as, const Stm *s)
 {
     const Exp *e = consuming(as, s->exp);
     const Dests *dests = exp_dests(e);
     push_stm(as, (Stm){s->pat, (Exp *)e});
-    if (!dests || dests->n == 0) {
-        bind_all_fresh(as, &s->pat);
-        return;
+    for (int j = 0; j < s->pat.n; j++) {
+        Var *v = s->pat.at[j];
+        if (dests && dests->n > 0)
+            bind(as, v, loc_of(as, dests->at[j].arr));
+        else if (v->type.rank > 0 && !bind_within(as, s, j))
+            bind_fresh(as, v);
     }
-    for (int j = 0; j < s->pat.n; j++)
-        bind(as, s->pat.at[j], loc_of(as, dests->at[j].arr));
+}
+
+/* Does the value of an update of `whole` lie where it is to be? */
+static bool is_there(const Assign *as, const Exp *update, const ArrLoc *whole)
+{
+    ArrLoc val = loc_of(as, update->update.val);
+    return lmad_eq(val.at, lmad_index(as->cx, whole->at, &update->update.at),
+                   atom_type(update->update.val).rank);
 }
 
 static void assign_update(Assign *as, const Stm *s)
@@ -382,7 +407,8 @@ static void assign_update(Assign *as, const Stm *s)
     const Exp *e = s->exp;
     Atom arr = own(as, e->update.arr, e->loc), val = e->update.val;
     ArrLoc whole = loc_of(as, arr);
-    if (atom_type(val).rank > 0 && loc_of(as, val).mem == whole.mem) /* might overlap */
+    if (atom_type(val).rank > 0 && loc_of(as, val).mem == whole.mem &&
+        !is_there(as, e, &whole)) /* might overlap */
         val = copied(as, val, NULL, e->loc);
     bind(as, s->pat.at[0], whole);
     if (atom_eq(arr, e->update.arr) && atom_eq(val, e->update.val)) {
@@ -396,6 +422,38 @@ static void assign_update(Assign *as, const Stm *s)
     push_stm(as, (Stm){s->pat, r});
 }
 
+/* What an assertion says of sizes holds after it. */
+static void note_equation(Assign *as, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (e->kind == E_PRIM && e->prim.op == OP_EQ && e->prim.type == T_I64) {
+        varmap_put(as->equations, s->pat.at[0], e);
+    } else if (e->kind == E_ASSERT && e->assertion.cond.var) {
+        const Exp *eq = varmap_get(as->equations, e->assertion.cond.var);
+        for (int k = 0; eq && k < 2; k++)
+            vec_push(as->cx->perm, &as->equal, eq->prim.args.at[k]);
+    }
+}
+
+static bool are_equal(const Assign *as, Atom x, Atom y)
+{
+    bool eq = atom_eq(x, y);
+    for (int k = 0; k + 1 < as->equal.n && !eq; k += 2) {
+        Atom a = as->equal.at[k], b = as->equal.at[k + 1];
+        eq = (atom_eq(x, a) && atom_eq(y, b)) || (atom_eq(x, b) && atom_eq(y, a));
+    }
+    return eq;
+}
+
+/* Only other names for the sizes. */
+static bool same_shape(const Assign *as, Type from, Type to)
+{
+    bool same = from.rank == to.rank;
+    for (int k = 0; k < from.rank && same; k++)
+        same = are_equal(as, from.dims[k], to.dims[k]);
+    return same;
+}
+
 static void assign_reshape(Assign *as, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -403,6 +461,11 @@ static void assign_reshape(Assign *as, const Stm *s)
     ArrLoc l = loc_of(as, a);
     Type to = s->pat.at[0]->type;
     Lmad at;
+    if (same_shape(as, atom_type(a), to)) {
+        bind(as, s->pat.at[0], l);
+        push_stm(as, *s);
+        return;
+    }
     if (lmad_reshape(as->cx, l.at, atom_type(a), to, &at)) {
         bind(as, s->pat.at[0], (ArrLoc){l.mem, at});
         push_stm(as, *s);
@@ -496,8 +559,8 @@ static void assign_stm(Assign *as, const Stm *s)
     case E_SEGSCATTER:
     case E_SEGHIST: assign_kernel(as, s); return;
     case E_PRIM:
-    case E_CONV:
-    case E_ASSERT: break;
+    case E_ASSERT: note_equation(as, s); break;
+    case E_CONV: break;
     case N_FORMS: ice(s->exp->loc, "form %d", (int)s->exp->kind);
     }
     push_stm(as, *s);
@@ -530,9 +593,11 @@ static void assign_params(Assign *as, const Entry *en)
 static Entry assign_entry(Ctx *cx, const Entry *en, EntryMemory *em)
 {
     Layouts ly = layout_decide(cx, en);
-    *em = (EntryMemory){.locs = varmap_new(cx->perm)};
+    *em = (EntryMemory){.locs = varmap_new(cx->perm), .within = varmap_new(cx->perm)};
     Assign as = {.cx = cx, .perms = ly.perms, .em = em, .guard_mark = -1};
     as.guards = varmap_new(cx->perm);
+    as.equations = varmap_new(cx->perm);
+    as.al = alias_entry(cx, en);
     as.computed = mem_computed(cx, en);
     assign_params(&as, en);
     Open o = assign_body(&as, en->body);

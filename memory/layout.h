@@ -1,4 +1,4 @@
-/* The parts of the layout pass among themselves (reads.c layout.c assign.c). */
+/* The parts of the layout pass among themselves (reads.c layout.c assign.c ..). */
 #ifndef MEMORY_LAYOUT_H
 #define MEMORY_LAYOUT_H
 
@@ -35,6 +35,13 @@ int access_fast_dim(const Exp *seg);
 
 /* The iotas and replicates of the host level that need no memory. */
 VarSet *mem_computed(Ctx *cx, const Entry *en);
+
+/* --- within.c -------------------------------------------------------------------------------- */
+
+/* The in-place update that puts result j of statement i of b, whole, into an array, if that result can be
+ * built there from the start; NULL if not. al: has walked the entry. That the memory may be written is for
+ * the caller to say. */
+const Exp *within_update(Ctx *cx, Alias *al, const Body *b, int i, int j);
 
 /* --- cost.c: layouts as numbers, and the search for the least --------------------------------- */
 

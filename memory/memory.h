@@ -8,6 +8,7 @@
  *   layout.c       readers, writers and ways of each array
  *   cost.c         the layouts that cost least
  *   reread.c       the pass that makes copies in other layouts for reading
+ *   within.c       results that are built in the array that they become part of
  *   assign.c       blocks and index functions; the copies that these need are statements
  *   level0.c       the arrays that work-groups make
  *   memory_print.c the text of --emit=memory */
@@ -65,6 +66,7 @@ typedef struct {
 typedef struct {
     VarMap *locs;   /* array variable of the host level and of level-0 bodies -> ArrLoc * */
     VarMap *made;   /* ... of level-0 bodies, for which memory is taken -> ArrMade * */
+    VarSet *within; /* results of constructs that are built in what they become part of */
     VarSet *groups; /* outermost indices of nests that work-groups can run */
     int n_mems;     /* blocks so far: ids below */
 } EntryMemory;

@@ -18,6 +18,7 @@ typedef struct {
     Plan *plan;           /* takes kernels and sites */
     const Entry *entry;   /* the one whose plan it is */
     const VarMap *locs;   /* array variable of the host level -> ArrLoc *, from memory/assign.c */
+    const VarSet *within; /* results that have a place in another array's block */
     const VarMap *made;   /* array variable of level-0 bodies -> ArrMade *, from memory/level0.c */
     const VarSet *groups; /* outermost indices of nests that work-groups can run */
     Ranges *known;        /* of numbers, at this place */

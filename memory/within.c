@@ -1,0 +1,121 @@
+/* Results that are built in the array that they become part of:
+ *
+ *     let ds = segmap^1 ..                       ds lies in column j of `all` from the start, and the update
+ *     let all' = update all[:, j] = ds    ==>    does nothing
+ *     .. ds ..
+ *
+ * The construct then writes before the update does. So nothing from the construct to the update may
+ * look at `all`, and as long as ds is used, nothing may write what all' is. */
+#include "memory/layout.h"
+
+typedef struct {
+    Ctx *cx;
+    Alias *al;
+    const Body *b;
+} Within;
+
+static Vars used_by(const Within *w, int k)
+{
+    VarSet *uses = varmap_new(w->cx->scratch);
+    free_in_stm(uses, &w->b->stms.at[k]);
+    return varset_list(w->cx->scratch, uses);
+}
+
+static bool overlaps_one(const Within *w, const Vars *vs, Atom a)
+{
+    for (int i = 0; i < vs->n; i++)
+        if (vs->at[i]->type.rank > 0 && alias_overlap(w->al, atom_var(vs->at[i]), a))
+            return true;
+    return false;
+}
+
+static bool uses(const Within *w, int k, Atom a)
+{
+    Vars vs = used_by(w, k);
+    return overlaps_one(w, &vs, a);
+}
+
+static bool consumes(const Within *w, int k, Atom a)
+{
+    Vars vs = exp_consumes(w->cx, w->b->stms.at[k].exp);
+    return overlaps_one(w, &vs, a);
+}
+
+/* Does a statement from..to-1 bind what `s` mentions besides v? */
+static bool needs_one_of(const Within *w, int from, int to, const Stm *s, const Var *v)
+{
+    VarSet *needed = varmap_new(w->cx->scratch);
+    free_in_exp(needed, s->exp);
+    for (int k = from; k < to; k++)
+        for (int j = 0; j < w->b->stms.at[k].pat.n; j++) {
+            const Var *bound = w->b->stms.at[k].pat.at[j];
+            if (bound != v && varset_has(needed, bound))
+                return true;
+        }
+    return false;
+}
+
+/* The update of which v is the value, surely within bounds; -1. */
+static int update_with(const Body *b, int from, const Var *v)
+{
+    for (int k = from; k < b->stms.n; k++) {
+        const Exp *e = b->stms.at[k].exp;
+        if (e->kind == E_UPDATE && e->update.val.var == v)
+            return e->update.safe ? k : -1;
+    }
+    return -1;
+}
+
+static bool is_result(const Within *w, Atom a)
+{
+    for (int k = 0; k < w->b->res.n; k++)
+        if (alias_overlap(w->al, w->b->res.at[k], a))
+            return true;
+    return false;
+}
+
+/* After the update at u: is v's memory left alone as long as it is used? */
+static bool lasts(const Within *w, int u, Atom v)
+{
+    Atom all = atom_var(w->b->stms.at[u].pat.at[0]);
+    int last = u;
+    for (int k = u + 1; k < w->b->stms.n; k++)
+        if (uses(w, k, v))
+            last = k;
+    for (int k = u + 1; k <= last; k++)
+        if (consumes(w, k, all) || consumes(w, k, v))
+            return false;
+    return !is_result(w, v);
+}
+
+static bool can_be_within(const Within *w, int i, int u, const Var *v)
+{
+    const Stm *up = &w->b->stms.at[u];
+    if (needs_one_of(w, i, u, up, v))
+        return false;
+    for (int k = i; k < u; k++)
+        if (uses(w, k, up->exp->update.arr) || (k > i && consumes(w, k, atom_var((Var *)v))))
+            return false;
+    return lasts(w, u, atom_var((Var *)v));
+}
+
+/* What a reduction gives is stored one after the other, as its partial results are. */
+static bool goes_anywhere(const Exp *e, int j)
+{
+    return exp_is_seg(e) && (e->kind != E_SEGRED || j >= e->seg.nes.n);
+}
+
+const Exp *within_update(Ctx *cx, Alias *al, const Body *b, int i, int j)
+{
+    Within w = {cx, al, b};
+    const Var *v = b->stms.at[i].pat.at[j];
+    if (v->type.rank == 0 || !goes_anywhere(b->stms.at[i].exp, j))
+        return NULL;
+    int u = update_with(b, i + 1, v);
+    if (u < 0)
+        return NULL;
+    ArenaMark mark = arena_mark(cx->scratch);
+    bool ok = can_be_within(&w, i, u, v);
+    arena_reset(cx->scratch, mark);
+    return ok ? b->stms.at[u].exp : NULL;
+}
