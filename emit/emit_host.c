@@ -136,11 +136,12 @@ static const char *byte_offset(Fn *f, const Sx *elems, PrimType t)
 static void emit_alloc(Fn *f, const HostOp *op)
 {
     call_begin(f);
-    if (op->board)
-        out_printf(f->o, "rt_board(ctx, &%s, %s, %d)", mem_c(f, op->mem), size_c(f, op->sx), op->site);
+    const char *mem = mem_c(f, op->mem), *bytes = size_c(f, op->sx);
+    if (op->from != ALLOC_FRESH)
+        out_printf(f->o, "rt_%s(ctx, &%s, %s, %d)", alloc_from_text[op->from], mem, bytes, op->site);
     else
-        out_printf(f->o, "rt_alloc_at(ctx, &%s, %s, \"%s\", %d)", mem_c(f, op->mem), size_c(f, op->sx),
-               op->mem->name, op->site);
+        out_printf(f->o, "rt_alloc_at(ctx, &%s, %s, \"%s\", %d)", mem, bytes, op->mem->name,
+                   op->site);
     call_end(f);
 }
 

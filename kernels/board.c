@@ -110,7 +110,7 @@ static const KExp *word_at(const Board *bd, const KExp *number, int k)
     return kg_add(kg, line, kg_int(kg, k));
 }
 
-static const KExp *bits_of(KGen *kg, const KExp *x)
+const KExp *board_bits(KGen *kg, const KExp *x)
 {
     Arena *a = kg->cx->perm;
     PrimType t = x->type.elem;
@@ -121,7 +121,7 @@ static const KExp *bits_of(KGen *kg, const KExp *x)
     return kx_conv(a, T_U64, x);
 }
 
-static const KExp *value_of(KGen *kg, PrimType t, const KExp *bits)
+const KExp *board_value(KGen *kg, PrimType t, const KExp *bits)
 {
     Arena *a = kg->cx->perm;
     if (words_of(t) == 1)
@@ -135,7 +135,7 @@ void board_post(const Board *bd, const KExp **x, const KExp *mark)
     KBuild *b = kg->kb;
     const KExp *high = kb_let(b, "mark", raised(kg, mark, HALF));
     for (int j = 0, k = 0; j < bd->ac->n; j++) {
-        const KExp *bits = kb_let(b, "bits", bits_of(kg, x[j]));
+        const KExp *bits = kb_let(b, "bits", board_bits(kg, x[j]));
         for (int i = 0; i < words_of(bd->ac->types[j]); i++, k++) {
             const KExp *half = i ? upper(kg, bits) : lower(kg, bits);
             const KExp *word = kx_prim2(kg->cx->perm, OP_OR, high, half);
@@ -198,7 +198,7 @@ const KExp *board_wait(const Board *bd, const KExp *number, const Accs *x)
         const KExp *bits = lower(kg, kg_of(kg, seen[k]));
         if (words_of(x->types[j]) == 2)
             bits = kx_prim2(a, OP_OR, bits, raised(kg, kg_of(kg, seen[k + 1]), HALF));
-        kb_set(kg->kb, x->acc[j], value_of(kg, x->types[j], bits));
+        kb_set(kg->kb, x->acc[j], board_value(kg, x->types[j], bits));
     }
     return kx_ne(a, upper(kg, kg_of(kg, seen[0])), bd->part);
 }

@@ -37,4 +37,8 @@ void board_post(const Board *bd, const KExp **x, const KExp *mark);
  * that it will find? */
 const KExp *board_wait(const Board *bd, const KExp *number, const Accs *x);
 
+/* The bits of a value as a word of 64 bits, and back. */
+const KExp *board_bits(KGen *kg, const KExp *x);
+const KExp *board_value(KGen *kg, PrimType t, const KExp *bits);
+
 #endif

@@ -452,7 +452,7 @@ static bool back_begin(PlanBuild *pb, const Stm *s, const Segments *sg, const Ar
     Kernel *kernel = kg_finish(kg);
     pb_if_more(pb, sx_op(cx, SX_MIN, fits, few), 0);
     pb_if_fits(pb, (Fit){kernel, kg->group_size, kg_local_bytes(kg)});
-    pb_board(pb, board, board_bytes(cx, tiles));
+    pb_alloc_shared(pb, board, board_bytes(cx, tiles), ALLOC_BOARD);
     kg_launch(kg, kernel, tiles);
     pb_else(pb);
     return true;

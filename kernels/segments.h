@@ -3,12 +3,12 @@
  * Each of the S segments (the product of the outer widths) of w elements is cut into C chunks of
  * `chunk` elements; a work-group of L threads gives P threads to each chunk and so works on L/P
  * chunks at a time. One kernel text serves every regime, the numbers are chosen at run time:
- *   C > 1          few long segments: several groups a segment, and a second stage
+ *   C > 1          few long segments: several groups a segment; the partial results are combined
  *   C = 1, P = L   a group a segment
  *   C = 1, P < L   several segments a group
  *   C = 1, P = 1   a thread a segment
- * There is no communication between groups of one launch (but in segback.c), and every barrier is passed by all
- * threads of a group the same number of times. On a CPU P is always 1 and there are no barriers:
+ * No group of a launch waits for another (but in segback.c), and every barrier is passed by all threads of a group the
+ * same number of times. On a CPU P is always 1 and there are no barriers:
  * the work-items of a group run one after the other there anyway. Short segments are packed into
  * tiles of work-groups instead (segpack.c). */
 #ifndef KERNELS_SEGMENTS_H
@@ -139,9 +139,8 @@ typedef struct {
     KGen *kg;
     Kernel *k;
 } Stage;
-/* Reduces the elements of e's nest (mapped-out results written to outs, or not at all if NULL). */
-Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg, const ArrLoc *outs,
-                   const Stm *s);
+/* Reduces the chunks of e's elements; mapped-out results are not written. */
+Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg);
 /* Launches it, with the blocks `outs` in place of its output parameters. */
 void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs);
 /* Two stages: where segments have several chunks the first one gives partial results, which a

@@ -1,11 +1,12 @@
 /* segred^1: segmented reduction (see segments.h for the regimes).
  *
- * First stage: each thread accumulates its share of a chunk, the threads of a chunk combine in
- * local memory in the order of their numbers. Second stage, if segments have several chunks: the
- * same over the partial results. A commutative operator lets neighbouring threads take neighbouring
- * elements; otherwise (and on a CPU) each thread has consecutive elements. Operators on arrays are
- * applied by one thread a segment. */
-#include "kernels/segments.h"
+ * Each thread accumulates its share of a chunk, the threads of a chunk combine in local memory in the
+ * order of their numbers. If segments have several chunks, the group that is the last to have done
+ * one of a segment does the same over the partial results (arrive.h); of segments across, of which a
+ * thread has a chunk of its own, a second launch. A commutative operator lets neighbouring threads
+ * take neighbouring elements; otherwise (and on a CPU) each thread has consecutive elements. Operators
+ * on arrays are applied by one thread a segment. */
+#include "kernels/arrive.h"
 
 enum { SHARE_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
 enum { LEAST_ELEMS = 4, MOST_ELEMS = 16 }; /* a thread */
@@ -59,35 +60,60 @@ void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, cons
     kg_work_end(kg, m);
 }
 
-/* The end of both stages: combine, thread 0 of each chunk writes. */
-static Stage finish_stage(KGen *kg, const Accs *ac, const Chunk *n)
+static KBuf **results_new(KGen *kg, const Accs *ac)
 {
-    KBuild *b = kg->kb;
-    accs_tree(kg, ac, n);
-    kb_if(b, kg_and(kg, n->active, kg_eq(kg, n->p, kg_int(kg, 0))));
+    KBuf **r = NEWN(kg->cx->perm, KBuf *, ac->n);
     for (int j = 0; j < ac->n; j++)
-        kb_store(b, kg_param_out(kg, "out", ac->types[j]), n->unit, kg_of(kg, ac->acc[j]));
-    kb_end(b);
+        r[j] = kg_param_out(kg, "out", ac->types[j]);
+    return r;
+}
+
+/* Thread 0 of each chunk writes what its threads found together. */
+static void store_results(KGen *kg, const Accs *ac, const Chunk *n, KBuf **out, const KExp *at)
+{
+    kb_if(kg->kb, kg_and(kg, n->active, kg_eq(kg, n->p, kg_int(kg, 0))));
+    for (int j = 0; j < ac->n; j++)
+        kb_store(kg->kb, out[j], at, kg_of(kg, ac->acc[j]));
+    kb_end(kg->kb);
+}
+
+/* The end of both stages, the chunks' results where they are put. */
+static Stage finish_stage(KGen *kg)
+{
     seg_meet(kg); /* the buffers are used again */
-    kb_end(b);
+    kb_end(kg->kb);
     return (Stage){kg, kg_finish(kg)};
 }
 
-Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg, const ArrLoc *outs,
-                   const Stm *s)
+static void open_elements(KGen *kg, const Exp *e, const Segments *sg, Accs *ac, Chunk *n)
+{
+    *ac = accs_new(kg, e);
+    accs_local(kg, ac, false);
+    *n = segments_open(kg, sg);
+    accs_declare(kg, ac, &e->seg.nes);
+}
+
+/* acc := the chunk's elements, combined. */
+static void reduce_chunk(KGen *kg, const Exp *e, const Accs *ac, Chunk *n, const ArrLoc *outs,
+                         const Stm *s)
+{
+    kb_if(kg->kb, n->active);
+    segments_locate(kg, n);
+    nest_bind(kg, &e->seg.nest, e->seg.nest.n - 1, n->seg);
+    seg_accumulate(kg, e, ac, n, outs ? seg_outs(kg, s, ac->n, outs) : NULL, s);
+    kb_end(kg->kb);
+    accs_tree(kg, ac, n);
+}
+
+Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg)
 {
     KGen *kg = kg_new(pb, "segred", e);
-    const Nest *nest = &e->seg.nest;
-    Accs ac = accs_new(kg, e);
-    accs_local(kg, &ac, false);
-    Chunk n = segments_open(kg, sg);
-    accs_declare(kg, &ac, &e->seg.nes);
-    kb_if(kg->kb, n.active);
-    segments_locate(kg, &n);
-    nest_bind(kg, nest, nest->n - 1, n.seg);
-    seg_accumulate(kg, e, &ac, &n, outs ? seg_outs(kg, s, ac.n, outs) : NULL, s);
-    kb_end(kg->kb);
-    return finish_stage(kg, &ac, &n);
+    Accs ac;
+    Chunk n;
+    open_elements(kg, e, sg, &ac, &n);
+    reduce_chunk(kg, e, &ac, &n, NULL, NULL);
+    store_results(kg, &ac, &n, results_new(kg, &ac), n.unit);
+    return finish_stage(kg);
 }
 
 /* Reduces partial results read from parts: sg->n_segs times sg->width of them. */
@@ -109,7 +135,73 @@ static Stage red_partials(PlanBuild *pb, const Exp *e, const Segments *sg, Mem *
     kb_end(kg->kb);
     kb_end(kg->kb);
     kb_end(kg->kb);
-    return finish_stage(kg, &ac, &n);
+    accs_tree(kg, &ac, &n);
+    store_results(kg, &ac, &n, results_new(kg, &ac), n.unit);
+    return finish_stage(kg);
+}
+
+/* --- One launch ---------------------------------------------------------------------------- */
+
+typedef struct {
+    KGen *kg;
+    const Exp *e;
+    Accs ac;
+    Chunk n;
+    Arrive arrive;
+    KBuf **results;
+} Whole;
+
+/* Where segments have several chunks, the last one of a segment combines the partial results in their
+ * order. Then, or if it is the only one, the segment's result is there. */
+static void combine_chunks(void *env, const KExp *last)
+{
+    Whole *w = env;
+    KGen *kg = w->kg;
+    Arena *a = kg->cx->perm;
+    const KExp *one = kg_int(kg, 1);
+    Chunk parts = w->n;
+    parts.len = w->n.chunks;
+    kb_if(kg->kb, kg_and(kg, last, parts.active));
+    accs_set(kg, &w->ac, accs_atoms(kg, &w->ac, w->e->seg.nes.at));
+    const KExp *off = open_share(kg, &parts, w->e);
+    const KExp *at = kg_add(kg, kg_mul(kg, w->n.seg, w->n.chunks), off);
+    accs_apply(kg, &w->ac, accs_now(kg, &w->ac), arrive_get(&w->arrive, at));
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    parts.threads = kx_select(a, last, parts.threads, kg_int(kg, 0));
+    accs_tree(kg, &w->ac, &parts);
+    parts.active = kg_and(kg, parts.active, kx_or(a, last, kg_le(kg, w->n.chunks, one)));
+    store_results(kg, &w->ac, &parts, w->results, w->n.seg);
+}
+
+/* Where segments have several chunks, a chunk has a whole group (where there are such): all of it
+ * does the same. */
+static void finish_chunks(Whole *w)
+{
+    KGen *kg = w->kg;
+    KBuild *b = kg->kb;
+    const KExp *zero = kg_int(kg, 0), *teams = kg_id(kg, KID_TEAMS);
+    const KExp *several = kb_let(b, "several", kg_lt(kg, kg_int(kg, 1), w->n.chunks));
+    const KExp *first = kg_eq(kg, kx_select(kg->cx->perm, teams, kg->lid, zero), zero);
+    w->n.seg = kb_let(b, "seg", kg_quot(kg, w->n.unit, w->n.chunks));
+    first = kg_and(kg, w->n.active, first);
+    kb_if(b, kg_and(kg, several, first));
+    arrive_put(&w->arrive, w->n.unit, accs_now(kg, &w->ac));
+    kb_end(b);
+    arrive(&w->arrive, several, first, w->n.seg, w->n.chunks, combine_chunks, w);
+}
+
+static Stage red_whole(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
+                       const ArriveMems *mems)
+{
+    Whole w = {.kg = kg_new(pb, "segred", s->exp), .e = s->exp};
+    open_elements(w.kg, w.e, sg, &w.ac, &w.n);
+    w.arrive = arrive_open(w.kg, mems, w.ac.n, w.ac.types);
+    w.results = results_new(w.kg, &w.ac);
+    reduce_chunk(w.kg, w.e, &w.ac, &w.n, outs, s);
+    finish_chunks(&w);
+    return finish_stage(w.kg);
 }
 
 /* --- Operators on arrays ------------------------------------------------------------------- */
@@ -196,7 +288,21 @@ void segred_stages(PlanBuild *pb, const Stm *s, const ArrLoc *outs, const Segmen
 
 void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
+    Ctx *cx = pb->cx;
     const Exp *e = s->exp;
+    int n = e->seg.nes.n;
     Segments sg = segments_plan(pb, &e->seg.nest, LEAST_ELEMS, most_elems(pb, e));
-    segred_stages(pb, s, outs, &sg, red_elements(pb, e, &sg, outs, s));
+    const Sx *several = sx_sub(cx, sg.chunks, sx_const(cx, 1)), *none = sx_const(cx, 0);
+    sg.threads = pb_let(pb, "threads", sx_select(cx, several, sx_team_size(cx), sg.threads));
+    ArriveMems mems = arrive_mems(pb, n);
+    Mem **final = NEWN(cx->perm, Mem *, n);
+    PrimType *types = NEWN(cx->perm, PrimType, n);
+    for (int j = 0; j < n; j++) {
+        final[j] = outs[j].mem;
+        types[j] = e->seg.op->params.at[j]->type.elem;
+    }
+    Stage st = red_whole(pb, s, &sg, outs, &mems);
+    const Sx *parts = sx_select(cx, several, sx_mul(cx, sg.n_segs, sg.chunks), none);
+    arrive_alloc(pb, &mems, sx_select(cx, several, sg.n_segs, none), parts, n, types);
+    stage_launch(&st, &sg, final);
 }

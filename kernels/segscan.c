@@ -367,7 +367,7 @@ static void scan_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool in
             pb_alloc(pb, "partial",
                      sx_mul(pb->cx, sx_mul(pb->cx, sg.n_segs, sg.chunks),
                             sx_const(pb->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem])));
-    Stage red = red_elements(pb, e, &sg, NULL, NULL);
+    Stage red = red_elements(pb, e, &sg);
     stage_launch(&red, &sg, sums);
     Segments sg2 = segments_of_partials(pb, &sg);
     Stage mid = scan_partials(pb, e, &sg2, sums);

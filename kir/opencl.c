@@ -409,6 +409,14 @@ static void post_text(Out *o, const KStm *s)
     out_puts(o, ");\n");
 }
 
+static void arrive_text(Out *o, const KStm *s)
+{
+    declare_text(o, s->var);
+    out_puts(o, " = mf_arrive(&");
+    element_text(o, s);
+    out_puts(o, ");\n");
+}
+
 static void view_text(Out *o, const KStm *s)
 {
     const char *space = space_word(s->buf->space), *type = ctype_c(s->buf->elem);
@@ -559,6 +567,7 @@ static void line_text(Out *o, const KStm *s)
     case KST_RACE: race_text(o, s); return;
     case KST_PEEK: peek_text(o, s); return;
     case KST_POST: post_text(o, s); return;
+    case KST_ARRIVE: arrive_text(o, s); return;
     case KST_ARRAY:
         out_printf(o, "%s %s[%lld];\n", ctype_c(s->buf->elem), s->buf->name,
                    (long long)s->buf->count);

@@ -24,6 +24,7 @@ const KSyntax ksyntax[N_KSYNTAX] = {
     ROW(RACE, "@ = 1"),
     ROW(PEEK, "V = @"),
     ROW(POST, "@ = 1"),
+    ROW(ARRIVE, "V = @"),
     ROW(FOR, "V from 0 to 1 by unroll {"),
     ROW(WHILE, "0 {"),
     ROW(IF, "0 { else"),

@@ -159,6 +159,7 @@ static void find_stm(KUniform *u, const KStm *s)
     case KST_VIEW: view(u, s); return;
     case KST_FAILING: set_var(u, s->var, false); return;
     case KST_PEEK:
+    case KST_ARRIVE:
     case KST_ATOMIC:
     case KST_CAS:
         if (s->var)

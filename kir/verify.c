@@ -343,19 +343,21 @@ static void check_atomic(Check *c, const KStm *s)
         want_elem(c, "old value", s->var->type, t);
 }
 
-/* What groups tell each other lies in words that are read and written whole. */
+/* What groups tell each other lies in words that are read and written whole; they arrive at words
+ * of 32 bits. */
 static void check_told(Check *c, const KStm *s)
 {
     PrimType t = s->buf->elem;
-    if (s->buf->space != KS_GLOBAL || (t != T_U32 && t != T_U64))
+    bool whole = t == T_U32 || (t == T_U64 && s->kind != KST_ARRIVE);
+    if (s->buf->space != KS_GLOBAL || !whole)
         wrong(c, "groups tell each other %s in %s memory", prim_type_text[t],
               kspace_text[s->buf->space]);
-    if (s->kind == KST_POST) {
+    if (s->kind == KST_PEEK)
+        check_index(c, s, 1);
+    else
         check_write(c, s, 1);
-        return;
-    }
-    check_index(c, s, 1);
-    want_elem(c, "what is seen", s->var->type, t);
+    if (s->var)
+        want_elem(c, "what is seen", s->var->type, t);
 }
 
 static void check_view(Check *c, const KStm *s)
@@ -490,7 +492,8 @@ static void check_own(Check *c, const KStm *s)
     case KST_CAS: check_atomic(c, s); return;
     case KST_RACE: check_write(c, s, 1); return;
     case KST_PEEK:
-    case KST_POST: check_told(c, s); return;
+    case KST_POST:
+    case KST_ARRIVE: check_told(c, s); return;
     case KST_FOR: check_for(c, s); return;
     case KST_WHILE:
     case KST_IF: check_condition(c, s); return;

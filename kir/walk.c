@@ -89,19 +89,19 @@ bool kstm_sets(const KStm *s, const KVar *v)
 bool kstm_reads(const KStm *s)
 {
     return s->kind == KST_LOAD || s->kind == KST_PEEK || s->kind == KST_ATOMIC ||
-           s->kind == KST_CAS;
+           s->kind == KST_CAS || s->kind == KST_ARRIVE;
 }
 
 bool kstm_writes(const KStm *s)
 {
     return s->kind == KST_STORE || s->kind == KST_POST || s->kind == KST_RACE ||
-           s->kind == KST_ATOMIC || s->kind == KST_CAS;
+           s->kind == KST_ATOMIC || s->kind == KST_CAS || s->kind == KST_ARRIVE;
 }
 
 bool kstm_tells(const KStm *s)
 {
     bool tells = s->kind == KST_ATOMIC || s->kind == KST_CAS || s->kind == KST_PEEK ||
-                 s->kind == KST_POST;
+                 s->kind == KST_POST || s->kind == KST_ARRIVE;
     return tells && s->buf->space == KS_GLOBAL;
 }
 

@@ -24,6 +24,9 @@ static bool name_taken(const Plan *p, const char *name)
     return false;
 }
 
+const char *const alloc_from_text[] = {
+    [ALLOC_FRESH] = "fresh", [ALLOC_BOARD] = "board", [ALLOC_COUNTS] = "counts"};
+
 /* Kernels that do the same are one if they come from the same place, too: people are told of it. */
 static bool same_kernel(const Kernel *a, const Kernel *b)
 {

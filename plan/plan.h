@@ -67,7 +67,7 @@ typedef VEC(HostOp *) HostOps;
 
 typedef enum {
     H_COMMENT, /* text */
-    H_ALLOC,   /* mem := fresh block of sx bytes, or the board (`board`), which has as many */
+    H_ALLOC,   /* mem := block of sx bytes, a fresh one, or what `from` says, with as many */
     H_RELEASE, /* mem: this name's reference is given back (block dies if it was the last) */
     H_ALIAS,   /* mem := mem2 (takes a reference; gives the old one back) */
     H_EXP,     /* var := exp (scalar IR expression: prim, conv, atom, suff) */
@@ -86,6 +86,10 @@ typedef enum {
     H_LITERAL, /* the first elements of mem, of `type`, := elems */
     H_DECLARE  /* declares var (scalar) or mem before a branch or loop that sets it */
 } HostOpKind;
+
+/* A block: fresh, or one of the context that launches share (rt_board, rt_counts). */
+typedef enum { ALLOC_FRESH, ALLOC_BOARD, ALLOC_COUNTS } AllocFrom;
+extern const char *const alloc_from_text[];
 
 /* A version works inside work-groups: before it is taken, each kernel in it must fit. So must one that a
  * maker launches where it has another. */
@@ -121,7 +125,7 @@ struct HostOp {
     Fits fits;            /* H_IF: then_ is taken only if all fit */
     bool guard;           /* H_IF on a SUFF: if a launch in then_ is refused, else_ runs */
     int site;             /* H_ASSERT, H_ALLOC: index in Plan.sites */
-    bool board;           /* H_ALLOC: see rt_board */
+    AllocFrom from;       /* H_ALLOC */
     const KExp *cond;     /* H_ASSERT */
     KExps numbers;        /* H_ASSERT: message arguments, i64 */
     Atoms elems;          /* H_LITERAL */

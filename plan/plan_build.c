@@ -67,10 +67,10 @@ void pb_alloc_mem(PlanBuild *pb, Mem *m, const Sx *bytes)
     pb_op(pb, (HostOp){.kind = H_ALLOC, .loc = pb->at, .mem = m, .sx = bytes, .site = site});
 }
 
-void pb_board(PlanBuild *pb, Mem *m, const Sx *bytes)
+void pb_alloc_shared(PlanBuild *pb, Mem *m, const Sx *bytes, AllocFrom from)
 {
     pb_alloc_mem(pb, m, bytes);
-    vec_last(pb->ops)->board = true;
+    vec_last(pb->ops)->from = from;
 }
 
 Mem *pb_alloc(PlanBuild *pb, const char *base, const Sx *bytes)

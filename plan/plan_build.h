@@ -48,7 +48,7 @@ void pb_op(PlanBuild *pb, HostOp op);                            /* appends a co
 Mem *pb_mem(PlanBuild *pb, const char *base);                    /* a new name, without H_ALLOC */
 void pb_alloc_mem(PlanBuild *pb, Mem *m, const Sx *bytes);       /* H_ALLOC of it */
 Mem *pb_alloc(PlanBuild *pb, const char *base, const Sx *bytes); /* both */
-void pb_board(PlanBuild *pb, Mem *m, const Sx *bytes);           /* the board (rt_board) for it */
+void pb_alloc_shared(PlanBuild *pb, Mem *m, const Sx *bytes, AllocFrom from); /* ... of the context */
 /* The value, by a name unless it has one. */
 const Sx *pb_let(PlanBuild *pb, const char *base, const Sx *value);
 /* What follows is done if a > than, up to pb_else or pb_end. */

@@ -116,8 +116,9 @@ static void print_op(Out *o, const HostOp *op)
     switch (op->kind) {
     case H_COMMENT: out_printf(o, "-- %s", op->text); break;
     case H_ALLOC:
-        out_printf(o, "alloc %s: %s bytes%s", op->mem->name, sx_c(op->sx),
-                   op->board ? " of the board" : "");
+        out_printf(o, "alloc %s: %s bytes", op->mem->name, sx_c(op->sx));
+        if (op->from != ALLOC_FRESH)
+            out_printf(o, " of the %s", alloc_from_text[op->from]);
         break;
     case H_RELEASE: out_printf(o, "release %s", op->mem->name); break;
     case H_ALIAS: out_printf(o, "alias %s := %s", op->mem->name, op->mem2->name); break;

@@ -155,6 +155,7 @@ struct rt_ctx {
 
     rt_mem *blocks, *free_blocks;
     rt_mem *board;        /* see rt_board */
+    rt_mem *counts;       /* see rt_counts */
     bool waited;          /* kernels may have waited in vain: to be asked when results are read */
     int64_t board_given;  /* since it was cleared */
     int64_t live_bytes, free_bytes, peak_bytes; /* peak of both together */

@@ -133,22 +133,38 @@ RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *nam
 }
 
 /* Words of earlier launches tell theirs by a number of 31 bits, which comes again in the end. */
-enum { RT_BOARD_FRESH = 1 << 30, RT_BOARD_LEAST = 1 << 16 };
+enum { RT_BOARD_FRESH = 1 << 30, RT_SHARED_LEAST = 1 << 16 };
 
-RT_API int rt_board(rt_ctx *ctx, rt_mem **out, int64_t bytes, int site)
+/* *block has so many bytes, and is 0 if it is a new one, or asked to be. */
+static int rt_shared(rt_ctx *ctx, rt_mem **block, int64_t bytes, bool clear, const char *name, int site)
 {
     static const int64_t none = 0;
     enum { WORD = sizeof none };
-    bool grows = !ctx->board || ctx->board->size < bytes;
-    if (grows && rt_alloc_at(ctx, &ctx->board, bytes < RT_BOARD_LEAST ? RT_BOARD_LEAST : bytes,
-                             "board", site))
+    bool grows = !*block || (*block)->size < bytes;
+    int64_t size = bytes < RT_SHARED_LEAST ? RT_SHARED_LEAST : bytes;
+    if (grows && rt_alloc_at(ctx, block, size, name, site))
         return RT_ERR;
-    if (grows || ctx->board_given == RT_BOARD_FRESH) {
-        ctx->board_given = 0;
-        if (rt_fill(ctx, ctx->board, 0, ctx->board->size / WORD, WORD, &none))
-            return RT_ERR;
+    if ((grows || clear) && rt_fill(ctx, *block, 0, (*block)->size / WORD, WORD, &none)) {
+        rt_unref(ctx, block);
+        return RT_ERR;
     }
-    ctx->board_given++;
+    return RT_OK;
+}
+
+RT_API int rt_counts(rt_ctx *ctx, rt_mem **out, int64_t bytes, int site)
+{
+    if (rt_shared(ctx, &ctx->counts, bytes, false, "counts", site))
+        return RT_ERR;
+    rt_set(ctx, out, ctx->counts);
+    return RT_OK;
+}
+
+RT_API int rt_board(rt_ctx *ctx, rt_mem **out, int64_t bytes, int site)
+{
+    bool again = ctx->board_given == RT_BOARD_FRESH;
+    if (rt_shared(ctx, &ctx->board, bytes, again, "board", site))
+        return RT_ERR;
+    ctx->board_given = again ? 1 : ctx->board_given + 1;
     ctx->waited = true;
     rt_set(ctx, out, ctx->board);
     return RT_OK;

@@ -158,6 +158,22 @@ static inline uint mf_add_met(volatile __global uint *met, uint n)
 #endif
 }
 
+/* One more at *place; how many were there. What was written before it, by this work-item and, before a barrier, by
+ * its group, is seen by whoever finds it counted, and by its group behind a barrier: of those that arrive, the
+ * last may read what all others wrote. Nobody waits. */
+static inline uint mf_arrive(volatile __global uint *place)
+{
+    uint before;
+#if defined(__NV_CL_C_VERSION)
+    __asm__ volatile("atom.add.acq_rel.gpu.global.u32 %0,[%1],1;" : "=r"(before) : "l"(place) : "memory");
+#else
+    MF_FENCE();
+    before = atomic_inc(place);
+    MF_FENCE();
+#endif
+    return before;
+}
+
 /* met, and above it told, which is not older; before all that the group does next. */
 static inline ulong mf_look_met(volatile __global uint *met)
 {

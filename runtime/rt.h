@@ -345,6 +345,9 @@ RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *nam
  * kernel may count on it when they tell each other something (kernels/board.h). All launches share it, one
  * after the other, and leave it as the next one needs it. */
 RT_API int rt_board(rt_ctx *ctx, rt_mem **out, int64_t bytes, int site);
+/* The same, but each launch finds it 0 and leaves it 0: groups count there who of them is the last
+ * (kernels/arrive.h). */
+RT_API int rt_counts(rt_ctx *ctx, rt_mem **out, int64_t bytes, int site);
 /* One more reference; returns m (which may be NULL). */
 RT_API rt_mem *rt_ref(rt_mem *m);
 /* Gives up *m's reference (none if NULL) and sets *m to NULL. The last one hands the block to the

@@ -292,9 +292,10 @@ static inline void ev_access(Ev *ev, const KStm *s)
     int64_t i = ev_scalar(ev, s->x[0]).i;
     PrimType t = s->buf->elem;
     bool load = s->kind == KST_LOAD || s->kind == KST_PEEK, atomic = s->kind == KST_ATOMIC || s->kind == KST_CAS;
-    EvCell x = load ? (EvCell){0} : ev_exp(ev, s->x[1]), old = {0};
-    int lanes = load ? s->var->type.lanes : s->x[1]->type.lanes;
-    unsigned char *p = ev_place(ev, s->buf, i, lanes, !load, atomic || s->kind == KST_RACE);
+    bool arrive = s->kind == KST_ARRIVE;
+    EvCell x = load || arrive ? (EvCell){0} : ev_exp(ev, s->x[1]), old = {0};
+    int lanes = load || arrive ? s->var->type.lanes : s->x[1]->type.lanes;
+    unsigned char *p = ev_place(ev, s->buf, i, lanes, !load, atomic || arrive || s->kind == KST_RACE);
     if (!p)
         return;
     for (int k = 0; k < lanes; k++)
@@ -303,6 +304,8 @@ static inline void ev_access(Ev *ev, const KStm *s)
         *ev_var(ev, s->var) = old;
     if (load)
         return;
+    if (arrive)
+        x.lane[0].i = old.lane[0].i + 1;
     if (s->kind == KST_CAS)
         x.lane[0] = old.lane[0].i == x.lane[0].i ? ev_scalar(ev, s->x[2]) : old.lane[0];
     if (s->kind == KST_ATOMIC && s->op != N_PRIM_OPS)
@@ -341,6 +344,7 @@ static inline void ev_stm(Ev *ev, EvItem *it, KStm *s)
     case KST_RACE:
     case KST_PEEK:
     case KST_POST:
+    case KST_ARRIVE:
     case KST_ATOMIC:
     case KST_CAS: ev_access(ev, s); return;
     case KST_ARRAY: ev_add(ev, s->buf, s->buf->count); return;
