@@ -85,8 +85,7 @@ static void emit_row(Emit *em, const Kernel *k, const Sources *s)
                k->fixed_group ? "true" : "false");
     for (int t = 0; t < N_KTARGETS; t++)
         out_printf(o, "%s%s", t ? ", " : "", narrow_name(em->cx, k, t));
-    out_printf(o, "}, %s, ~UINT64_C(0x%llx)},\n", k->meets ? "true" : "false",
-               (unsigned long long)~args_read(k));
+    out_printf(o, "}, ~UINT64_C(0x%llx)},\n", (unsigned long long)~args_read(k));
 }
 
 static void emit_sources(Emit *em, const Kernel *k, const Sources *s)

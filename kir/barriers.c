@@ -9,7 +9,7 @@
  * different work-items, with other elements of the buffer they may meet.
  *
  * Failures are recorded by atomics: they count as an access to memory of their own, which any
- * barrier orders. A barrier of the grid stays, and orders as much as any. An atomic in global memory may tell another group that data are there: what this
+ * barrier orders. An atomic in global memory may tell another group that data are there: what this
  * group did in global memory before it, a barrier in between keeps before it. */
 #include "kir/dealt.h"
 #include "kir/passes.h"
@@ -208,9 +208,7 @@ static Access forwards(Barriers *w, const KBlock *b, Access a, int depth)
 {
     for (int i = 0; i < b->n; i++) {
         const KStm *s = b->at[i];
-        if (s->kind == KST_GRID_BARRIER) {
-            a = past(w, a, s);
-        } else if (s->kind == KST_BARRIER && s->fence) {
+        if (s->kind == KST_BARRIER && s->fence) {
             Use *u = use_of(w, s);
             u->before = either(u->before, a);
             u->depth = depth;
@@ -237,9 +235,7 @@ static Access backwards(Barriers *w, const KBlock *b, Access a, int depth)
 {
     for (int i = b->n - 1; i >= 0; i--) {
         const KStm *s = b->at[i];
-        if (s->kind == KST_GRID_BARRIER) {
-            a = past(w, a, s);
-        } else if (s->kind == KST_BARRIER && s->fence) {
+        if (s->kind == KST_BARRIER && s->fence) {
             Use *u = use_of(w, s);
             u->after = either(u->after, a);
             a = past(w, a, s);

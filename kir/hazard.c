@@ -720,7 +720,7 @@ static void walk_stm(Hazard *h, const KStm *s, uint8_t *p)
         access(h, s, p);
     else if (s->kind == KST_SET)
         pending_swap(h, s, p);
-    else if (s->kind == KST_BARRIER || s->kind == KST_GRID_BARRIER)
+    else if (s->kind == KST_BARRIER)
         walk_meet(h, s, p);
     else if (s->kind == KST_IF)
         walk_if(h, s, p);

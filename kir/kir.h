@@ -11,7 +11,6 @@
  *   uniform.h   uniform.c  what is the same for a whole group
  *   dealt.h     dealt.c  elements that the work-items of a group share out
  *   hash.h      hash.c  kernels up to names
- *   phase.h     phase.c  launches as phases of one kernel
  *   target.h    target.c  kinds of devices; a kernel on one of them
  *   opencl.c    OpenCL C
  *
@@ -241,7 +240,6 @@ typedef struct {
     VEC(KBlock *) open; /* blocks at work, outermost first */
     int n_names;
     KFun *fun;
-    KVar *stopped; /* phase.h: has anything failed? NULL: nobody asked */
     Loc at;        /* of the statements being made */
 } KBuild;
 

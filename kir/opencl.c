@@ -544,12 +544,6 @@ static void barrier_text(Out *o, const KStm *s)
                local && global ? " | " : "", global ? "CLK_GLOBAL_MEM_FENCE" : "");
 }
 
-static void grid_barrier_text(Out *o, const KStm *s)
-{
-    declare_text(o, s->var);
-    out_puts(o, " = mf_meet_grid(failure, launch, &mf_met);\n");
-}
-
 static void line_text(Out *o, const KStm *s)
 {
     switch (s->kind) {
@@ -589,7 +583,6 @@ static void line_text(Out *o, const KStm *s)
     case KST_WORK: work_text(o, s); return;
     case KST_LEAVE: out_printf(o, "goto %s;\n", s->target->label); return;
     case KST_BARRIER: barrier_text(o, s); return;
-    case KST_GRID_BARRIER: grid_barrier_text(o, s); return;
     case KST_FAIL: fail_text(o, s); return;
     case KST_HEAP: heap_text(o, s); return;
     case KST_SHUFFLE:
@@ -618,15 +611,7 @@ static bool points_to_vectors(const KFormal *p)
     return p->kind == KP_LOCAL && p->buf->align > prim_type_bytes[p->buf->elem];
 }
 
-/* OpenCL's restrict promises that the memory is reached by this name alone as long as the kernel runs, and
- * compilers take that for a promise that no barrier changes what is there. Between barriers of the
- * grid other groups do. */
-static bool is_restrict(const KFun *f, const KBuf *b)
-{
-    return b->no_alias && (b->read_only || !kblock_has(&f->body, KST_GRID_BARRIER));
-}
-
-static void formal_text(Out *o, const KFun *f, const KFormal *p)
+static void formal_text(Out *o, const KFormal *p)
 {
     switch (p->kind) {
     case KP_FAILURE: out_puts(o, "__global mf_failure *failure, int launch"); return;
@@ -640,7 +625,7 @@ static void formal_text(Out *o, const KFun *f, const KFormal *p)
             return;
         }
         out_printf(o, "%s%s%s *%s%s", p->buf->read_only ? "const " : "", space_word(p->buf->space),
-                   ctype_c(p->buf->elem), is_restrict(f, p->buf) ? "restrict " : "", p->buf->name);
+                   ctype_c(p->buf->elem), p->buf->no_alias ? "restrict " : "", p->buf->name);
         return;
     case KP_SCALAR:
         ktype_text(o, p->var->type);
@@ -667,14 +652,12 @@ void kir_opencl(Out *o, const KFun *f)
     out_printf(o, "\n__kernel void %s(MF_GRID ", f->name);
     for (int i = 0; i < f->params.n; i++) {
         out_puts(o, i ? (i % 4 == 0 ? ",\n        " : ", ") : "");
-        formal_text(o, f, &f->params.at[i]);
+        formal_text(o, &f->params.at[i]);
     }
     out_puts(o, ")\n{\n");
     o->indent++;
     for (int i = 0; i < f->params.n; i++)
         elements_of_text(o, &f->params.at[i]);
-    if (kblock_has(&f->body, KST_GRID_BARRIER))
-        out_puts(o, "__local int mf_met;\n");
     for (int i = 0; i < f->body.n; i++)
         line_text(o, f->body.at[i]);
     o->indent--;

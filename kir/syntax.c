@@ -32,7 +32,6 @@ const KSyntax ksyntax[N_KSYNTAX] = {
     ROW(WORK, "label {"),
     ROW(LEAVE, "target"),
     ROW(BARRIER, "fence"),
-    ROW(GRID_BARRIER, "V"),
     ROW(FAIL, "site args"),
     ROW(HEAP, "v , top = 0 times 1"),
     ROW(SHUFFLE, "V = 0 lane 1"),

@@ -87,7 +87,6 @@ KFun *kir_specialize(Arena *a, const KFun *f, const KTarget *t)
     }
     own->vector_bytes = t->vector_bytes;
     own->alone = !(t->traits & 1u << KID_TEAMS);
-    /* Where the groups wait for each other in vain that is a failure, too. */
-    own->may_fail = kblock_has(&own->body, KST_FAIL) || kblock_has(&own->body, KST_GRID_BARRIER);
+    own->may_fail = kblock_has(&own->body, KST_FAIL);
     return own;
 }

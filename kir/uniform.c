@@ -23,7 +23,6 @@ struct KUniform {
     PtrMap *level;   /* VAR's variable -> 1 + level at its VAR */
     VEC(Work) works;
     int depth; /* choices that vary, around */
-    bool grid; /* not of a group, but of all */
     bool changed;
 };
 
@@ -34,7 +33,7 @@ bool kuniform_exp(const KUniform *u, const KExp *x)
     if (x->kind == KE_VAR)
         return !ptrset_has(u->varying, x->var);
     if (x->kind == KE_ID)
-        return kid_info[x->id].uniform && !(u->grid && x->id == KID_GROUP);
+        return kid_info[x->id].uniform;
     for (int i = 0; i < x->n; i++)
         if (!kuniform_exp(u, x->x[i]))
             return false;
@@ -78,8 +77,6 @@ static void declare_var(KUniform *u, const KVar *v)
 
 static bool uniform_place(const KUniform *u, const KStm *s)
 {
-    if (u->grid && s->buf->space == KS_LOCAL)
-        return false;
     return kuniform_exp(u, s->x[0]) && !ptrset_has(u->varying, kbuf_root(s->buf));
 }
 
@@ -180,7 +177,6 @@ static void find_stm(KUniform *u, const KStm *s)
     case KST_RACE:
     case KST_POST:
     case KST_BARRIER:
-    case KST_GRID_BARRIER: /* what it finds is the same for the grid */
     case KST_FAIL:
     case KST_COMMENT:
     case N_KSTMS: return;
@@ -193,11 +189,10 @@ static void find_block(KUniform *u, const KBlock *b)
         find_stm(u, b->at[i]);
 }
 
-static KUniform *find_all(Arena *a, const KFun *f, bool grid)
+KUniform *kuniform_of(Arena *a, const KFun *f)
 {
     KUniform *u = NEW(a, KUniform);
     *u = (KUniform){.arena = a,
-                    .grid = grid,
                     .varying = ptrmap_new(a),
                     .apart = ptrmap_new(a),
                     .left = ptrmap_new(a),
@@ -207,14 +202,4 @@ static KUniform *find_all(Arena *a, const KFun *f, bool grid)
         find_block(u, &f->body);
     } while (u->changed);
     return u;
-}
-
-KUniform *kuniform_of(Arena *a, const KFun *f)
-{
-    return find_all(a, f, false);
-}
-
-KUniform *kuniform_of_grid(Arena *a, const KFun *f)
-{
-    return find_all(a, f, true);
 }

@@ -1,4 +1,4 @@
-/* What is the same for all work-items of a group, or of the grid. */
+/* What is the same for all work-items of a group. */
 #ifndef KIR_UNIFORM_H
 #define KIR_UNIFORM_H
 
@@ -8,10 +8,6 @@ typedef struct KUniform KUniform;
 
 /* Looks at the whole kernel, and stays true as long as it is not changed. */
 KUniform *kuniform_of(Arena *a, const KFun *f);
-/* The same with all work-items of the launch in place of those of a group. Local memory differs from group to
- * group. What groups load from one place in global memory counts as the same: who makes the kernel sees to it that nobody
- * writes there between the barriers of the grid around. */
-KUniform *kuniform_of_grid(Arena *a, const KFun *f);
 /* Has the expression, wherever its variables are in scope, one value for all work-items of a group that
  * are there together? What is loaded from a place that is the same for all counts as the same. */
 bool kuniform_exp(const KUniform *u, const KExp *x);

@@ -77,7 +77,6 @@ static bool is_passable(const KStm *s)
     case KST_WORK:
     case KST_LEAVE:
     case KST_BARRIER:
-    case KST_GRID_BARRIER:
     case KST_FAIL:
     case KST_HEAP:
     case KST_SHUFFLE:

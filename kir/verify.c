@@ -463,12 +463,6 @@ static void check_failing(Check *c, const KStm *s)
     want_elem(c, "answer", s->var->type, T_BOOL);
 }
 
-static void check_grid_meet(Check *c, const KStm *s)
-{
-    want_may_fail(c);
-    want_elem(c, "answer", s->var->type, T_BOOL);
-}
-
 static void check_text(Check *c, const KStm *s)
 {
     if (!s->text)
@@ -500,7 +494,6 @@ static void check_own(Check *c, const KStm *s)
     case KST_WORK: check_name(c, s->label); return;
     case KST_LEAVE: check_leave(c, s); return;
     case KST_BARRIER: check_meet(c, s); return;
-    case KST_GRID_BARRIER: check_grid_meet(c, s); return;
     case KST_FAIL: check_fail(c, s); return;
     case KST_HEAP: check_heap(c, s); return;
     case KST_SHUFFLE: check_shuffle(c, s); return;
@@ -607,36 +600,10 @@ static const char *check_form(Arena *a, const KFun *f, const KStm **at)
     return NULL;
 }
 
-typedef struct {
-    const KUniform *uniform;
-    const KStm *apart;
-} GridMeets;
-
-static bool find_apart(void *env, KStm *s)
-{
-    GridMeets *g = env;
-    if (s->kind == KST_GRID_BARRIER && !kuniform_flow(g->uniform, s) && !g->apart)
-        g->apart = s;
-    return true;
-}
-
-/* Groups that come to different barriers, or differently often, wait for each other for ever. */
-static const char *check_grid(Arena *a, const KFun *f, const KStm **at)
-{
-    if (!kblock_has(&f->body, KST_GRID_BARRIER))
-        return NULL;
-    GridMeets g = {.uniform = kuniform_of_grid(a, f)};
-    kblock_visit(&f->body, &(KVisitor){.env = &g, .enter = find_apart});
-    *at = g.apart;
-    return g.apart ? "not all work-items of the grid come here together" : NULL;
-}
-
 const char *kir_check(Arena *a, const KFun *f, Loc *at)
 {
     const KStm *s = NULL;
     const char *error = check_form(a, f, &s);
-    if (!error)
-        error = check_grid(a, f, &s);
     if (!error && !f->alone)
         error = kir_hazard(a, f, &s);
     if (s)

@@ -11,7 +11,7 @@
  * once, by names that are unique in the kernel and valid in C;
  *  - SET and HEAP change what a VAR bound, and nothing else is mutable;
  *  - buffers agree with what is loaded and stored, and with what is said of them;
- *  - barriers stand where all work-items of a group, or of the grid, meet (uniform.h), and order what they exchange
+ *  - barriers stand where all work-items of a group meet (uniform.h), and order what they exchange
  *    through local memory (hazard.c), unless a group is one work-item. */
 const char *kir_check(Arena *a, const KFun *f, Loc *at);
 /* An internal error that names the pass, unless all that holds. */

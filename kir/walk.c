@@ -107,8 +107,6 @@ bool kstm_tells(const KStm *s)
 
 unsigned kstm_fence(const KStm *s)
 {
-    if (s->kind == KST_GRID_BARRIER)
-        return 1u << KS_LOCAL | 1u << KS_GLOBAL;
     return s->kind == KST_BARRIER ? s->fence : 0;
 }
 
@@ -187,7 +185,7 @@ bool kblock_has(const KBlock *b, KStmKind kind)
 
 bool kblock_meets(const KBlock *b)
 {
-    return kblock_has(b, KST_BARRIER) || kblock_has(b, KST_GRID_BARRIER);
+    return kblock_has(b, KST_BARRIER);
 }
 
 bool kblock_ends_by_leaving(const KBlock *b)
@@ -204,8 +202,7 @@ static void find_failed_before(void *found, const KExp *x)
 static bool test_failures(const KStm *s, const void *nothing)
 {
     (void)nothing;
-    bool found = s->kind == KST_FAIL || s->kind == KST_FAILING || s->kind == KST_HEAP ||
-                 s->kind == KST_GRID_BARRIER;
+    bool found = s->kind == KST_FAIL || s->kind == KST_FAILING || s->kind == KST_HEAP;
     kstm_visit_exps(s, find_failed_before, &found);
     return found;
 }

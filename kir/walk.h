@@ -56,7 +56,7 @@ bool kbuf_overlap(const KBuf *x, const KBuf *y);
 bool kblock_uses(const KBlock *b, const KVar *v);
 bool kblock_sets(const KBlock *b, const KVar *v);
 bool kblock_has(const KBlock *b, KStmKind kind);
-bool kblock_meets(const KBlock *b); /* a barrier, of a group or of the grid */
+bool kblock_meets(const KBlock *b); /* a barrier */
 /* Is what follows the block only reached by those that do not come to its end? */
 bool kblock_ends_by_leaving(const KBlock *b);
 /* Does it record failures or ask for them, or take memory from the heap, which may fail? */

@@ -193,7 +193,6 @@ static void put_on_targets(Ctx *cx, Kernel *k)
     for (int t = 0; t < N_KTARGETS; t++) {
         k->on[t] = on_target(cx, k, &ktargets[t]);
         k->fixed_group = k->fixed_group || kblock_meets(&k->on[t]->body);
-        k->meets = k->meets || kblock_has(&k->on[t]->body, KST_GRID_BARRIER);
         k->failure = k->failure || kblock_knows_failures(&k->on[t]->body);
     }
     for (int t = 0; t < N_KTARGETS && !k->failure; t++)

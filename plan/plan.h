@@ -53,7 +53,6 @@ typedef struct Kernel {
     bool failure;         /* records run-time failures, or asks for them: KP_FAILURE is there */
     bool may_fail;        /* records run-time failures */
     bool fixed_group;     /* its work-items meet at barriers: groups have their size for a reason */
-    bool meets;           /* the groups of a launch meet: barriers over the grid */
     const Exp *seg;       /* the construct it was made for (explain), NULL for helpers */
     const char *local;     /* bytes of local memory, for people; NULL: none */
     Irregulars irregulars; /* in the order of the text */

@@ -16,7 +16,6 @@
      false,                                                                                        \
      fixed,                                                                                        \
      {NULL},                                                                                       \
-     false,                                                                                        \
      ~(uint64_t)1},
 #define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
 #define RT_B_TILE(elem, size, idx, rows, cols, vec)                                                \

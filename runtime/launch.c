@@ -308,10 +308,6 @@ RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *gl
             return rc;
         ctx->launch = 0;
     }
-    if (def->meets) { /* of one dimension */
-        size_t at_once = (size_t)rt_groups_at_once(ctx, k, local[0], rt_local_bytes(n_args, args));
-        g[0] = g[0] / l[0] < at_once ? g[0] : at_once * l[0];
-    }
     rc = rt_enqueue(ctx, k, n_dims, g, l, n_args, args, heap, chunk);
     if (rc == RT_OK && k->def->may_fail)
         ctx->unchecked = true;

@@ -69,9 +69,7 @@ typedef struct {
     bool may_fail;       /* calls mf_fail */
     bool fixed_group;    /* has barriers: it cannot do with smaller groups than it is given */
     rt_narrow *narrow[RT_N_TARGETS]; /* NULL: in every launch */
-    bool meets; /* has barriers over the grid: rt_launch gives it no more groups than the device
-                 * runs at once */
-    uint64_t reads;      /* set of arguments of rt_launch, blocks that it does not write to */
+    uint64_t reads;                  /* set of arguments of rt_launch, blocks that it does not write to */
 } rt_kernel_def;
 
 /* A tuning parameter. Its id is its index in rt_program.params.

@@ -567,8 +567,9 @@ RT_API bool rt_noting(const rt_ctx *ctx)
     return ctx->steps.on && !ctx->steps.running;
 }
 
+/* A function that is no kernel has no local memory but what it is given. */
 RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int n_args)
 {
-    return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && !k->def->meets &&
+    return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && k->own_local == 0 &&
            ctx->launch < INT_MAX / 2;
 }

@@ -19,7 +19,7 @@ enum { PLAIN, LOOKS, FAILS, HEAP };
 #define KERNEL(name, failure, may_fail)                                                            \
     {                                                                                              \
         name, {"", ""}, "t.sf:1:1", "", failure, may_fail, false,                                  \
-        {NULL}, false, 0                                                                           \
+        {NULL}, 0                                                                           \
     }
 static const rt_kernel_def kernels[] = {KERNEL("plain", false, false), KERNEL("looks", true, false),
                                         KERNEL("fails", true, true), KERNEL("heap", true, false)};

@@ -365,8 +365,7 @@ static inline void ev_stm(Ev *ev, EvItem *it, KStm *s)
     case KST_BLOCK:
     case KST_WORK: ev_enter(ev, it, s, 0); return;
     case KST_LEAVE: ev_leave(it, s->target); return;
-    case KST_BARRIER:
-    case KST_GRID_BARRIER: it->at = s; return;
+    case KST_BARRIER: it->at = s; return;
     case KST_FAIL: ev->failed = true; return;
     case KST_HEAP: ev_heap(ev, s); return;
     case KST_FRESH:
@@ -441,8 +440,6 @@ static inline bool ev_meet(Ev *ev)
         all &= ev->item[i].at == at;
     if (!all)
         EV_ERROR(ev, "work-items at different barriers");
-    for (ev->now = 0; at && at->kind == KST_GRID_BARRIER && ev->now < ev->items; ev->now++)
-        ev_var(ev, at->var)->lane[0].i = ev->failed;
     for (int s = 0; s < N_KSPACES; s++)
         ev->phase[s] += at && (kstm_fence(at) >> s & 1);
     for (int i = 0; i < ev->items; i++)

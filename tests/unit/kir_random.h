@@ -2,7 +2,6 @@
 #ifndef TESTS_UNIT_KIR_RANDOM_H
 #define TESTS_UNIT_KIR_RANDOM_H
 
-#include "kir/phase.h"
 #include "kir_eval.h"
 
 #include <math.h>
@@ -205,12 +204,7 @@ static inline void rk_access(Rk *r)
 static inline void rk_meet(Rk *r)
 {
     unsigned fence = rk(r, 2) ? 1u << KS_LOCAL : 1u << KS_LOCAL | 1u << KS_GLOBAL;
-    if (rk(r, 5) == 0) {
-        fence = 1u << KS_LOCAL | 1u << KS_GLOBAL;
-        kb_meet_grid(r->b);
-    } else {
-        kb_meet(r->b, fence);
-    }
+    kb_meet(r->b, fence);
     for (int k = 0; k < RK_SHARED; k++)
         if (fence >> r->shared[k]->space & 1)
             r->mode[k] = (RkMode)rk(r, RK_MODES);

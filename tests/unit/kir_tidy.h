@@ -43,8 +43,6 @@ static inline bool td_idle(Idle *d, const KBlock *b, bool idle)
             if (idle && !d->second)
                 d->second = s;
             idle = true;
-        } else if (s->kind == KST_GRID_BARRIER) { /* stays, whatever there is */
-            idle = true;
         } else if (s->kind == KST_LEAVE) {
             if (idle)
                 ptrmap_put(d->left, s->target, s);
