@@ -567,9 +567,11 @@ RT_API bool rt_noting(const rt_ctx *ctx)
     return ctx->steps.on && !ctx->steps.running;
 }
 
-/* A function that is no kernel has no local memory but what it is given. */
+/* A function that is no kernel has no local memory but what it is given; of the built-in kernels those have some that
+ * count on the size of a group. */
 RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int n_args)
 {
-    return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && k->own_local == 0 &&
+    bool has_local = k->id >= ctx->prog->n_kernels && k->def->fixed_group;
+    return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && !has_local &&
            ctx->launch < INT_MAX / 2;
 }
