@@ -49,9 +49,9 @@ static KLoc *alloc_results(KGen *kg, const Stm *s)
     return outs;
 }
 
-static void bind_results(KGen *kg, const Stm *s, const KLoc *outs)
+static void bind_results_from(KGen *kg, const Stm *s, int from, const KLoc *outs)
 {
-    for (int j = 0; j < s->pat.n; j++) {
+    for (int j = from; j < s->pat.n; j++) {
         if (s->pat.at[j]->type.rank > 0) {
             kg_bind_arr(kg, s->pat.at[j], outs[j]);
             continue;
@@ -59,6 +59,11 @@ static void bind_results(KGen *kg, const Stm *s, const KLoc *outs)
         kg_load(kg, s->pat.at[j], &outs[j], NULL, 0);
         kg_touch(kg);
     }
+}
+
+static void bind_results(KGen *kg, const Stm *s, const KLoc *outs)
+{
+    bind_results_from(kg, s, 0, outs);
 }
 
 static void map_elements(KGen *kg, const Stm *s, const KLoc *outs)
@@ -180,9 +185,38 @@ static void scalars0(KGen *kg, const Stm *s, KLoc *outs, const GroupAfter *after
     leave(kg);
 }
 
+/* Of one segment: the results are scalars that all know. A work-item that is alone finds them in the
+ * cells to which its code writes. */
+static void one_segment0(KGen *kg, const Stm *s)
+{
+    KBuild *b = kg->kb;
+    KLoc *outs = alloc_results(kg, s);
+    Accs ac = accs_new(kg, s->exp);
+    take_bufs(kg, &ac, false);
+    KVar **results = NEWN(kg->cx->perm, KVar *, ac.n);
+    for (int j = 0; j < ac.n; j++)
+        results[j] = kb_var(b, s->pat.at[j]->base, ac.types[j], kg_zero(kg, ac.types[j]));
+    enter(kg);
+    kg_if_single(kg);
+    apart(kg, s, false, outs);
+    for (int j = 0; j < ac.n; j++)
+        kb_set(b, results[j], loc_load(kg, "x", &outs[j], NULL, 0));
+    kb_else(b);
+    group_reduce(kg, s, &ac, outs, results);
+    kb_end(b);
+    leave(kg);
+    for (int j = 0; j < ac.n; j++)
+        kg_let(kg, s->pat.at[j], kg_of(kg, results[j]));
+    bind_results_from(kg, s, ac.n, outs);
+}
+
 /* Operators on arrays, and all operators on a CPU, are applied by one thread a segment. */
 static void reduce_or_scan0(KGen *kg, const Stm *s)
 {
+    if (s->exp->kind == E_SEGRED && s->exp->seg.nest.n == 1 && on_scalars(kg, s->exp)) {
+        one_segment0(kg, s);
+        return;
+    }
     KLoc *outs = alloc_results(kg, s);
     if (on_scalars(kg, s->exp)) {
         scalars0(kg, s, outs, &(GroupAfter){0});

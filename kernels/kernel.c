@@ -430,7 +430,7 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
 /* Numbers for the sizes of local buffers; less than 0 for those that are hardly worth sharing. */
 static const int *local_sizes(KGen *kg)
 {
-    enum { SMALL = 64 };
+    enum { SMALL = 256 };
     const KParams *ps = &kg->params;
     int *sizes = NEWN(kg->cx->perm, int, ps->n + 1);
     for (int i = 0; i < ps->n; i++) {

@@ -237,8 +237,7 @@ void accs_set(KGen *kg, const Accs *ac, const KExp **x)
         kb_set(kg->kb, ac->acc[j], x[j]);
 }
 
-/* buf[at] := acc */
-static void accs_put(KGen *kg, const Accs *ac, const KExp *at)
+void accs_put(KGen *kg, const Accs *ac, const KExp *at)
 {
     for (int j = 0; j < ac->n; j++)
         kb_store(kg->kb, ac->bufs[j], at, kg_of(kg, ac->acc[j]));

@@ -75,6 +75,7 @@ const KExp **accs_now(KGen *kg, const Accs *ac);                  /* acc */
 const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] */
 const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms);
 void accs_set(KGen *kg, const Accs *ac, const KExp **x); /* acc := x */
+void accs_put(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] := acc */
 /* Reduces the accumulators of the threads of each chunk, in order, into thread 0's acc. Barriers:
  * uniform if threads is. */
 void accs_tree(KGen *kg, const Accs *ac, const Chunk *n);
@@ -114,6 +115,9 @@ const KExp *seg_stage_at(KGen *kg, const KExp *number);
 /* Level 0: the threads of a group are dealt out evenly to the segments; opens the loop over segments
  * (all threads take every turn). */
 Chunk group_segments(KGen *kg, const Nest *nest);
+/* Reduces the one segment of s by all work-items, between barriers; outs: where mapped-out results go.
+ * results: variables that get the accumulated values, in all of them (groupred.c). */
+void group_reduce(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, KVar **results);
 /* Maps behind a scan that are done with it (groupafter.c). */
 typedef struct {
     const Stm *maps;
