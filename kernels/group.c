@@ -352,6 +352,22 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
     kb_end(kg->kb);
 }
 
+/* How many elements a group of a kernel that may have several at a time gets, of `local` bytes each: so many
+ * that memory is read in whole sectors, if there is room for them, and each compute unit has
+ * a group. */
+static const Sx *group_columns(Ctx *cx, const Sx *threads, const Sx *local, const Sx *total)
+{
+    enum { SECTOR = 8 }; /* of 4 bytes */
+    const Sx *one = sx_const(cx, 1), *columns = one;
+    const Sx *most = sx_op(cx, SX_DIV, sx_team_size(cx), threads);
+    const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), sx_op(cx, SX_MAX, one, local));
+    const Sx *units = sx_op(cx, SX_MAX, one, sx_size(cx, SIZE_COMPUTE_UNITS));
+    most = sx_op(cx, SX_MIN, sx_op(cx, SX_MIN, most, room), sx_op(cx, SX_DIV, total, units));
+    for (int n = 2; n <= SECTOR; n *= 2)
+        columns = sx_select(cx, sx_op(cx, SX_DIV, most, sx_const(cx, n)), sx_const(cx, n), columns);
+    return columns;
+}
+
 void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Exp *e = s->exp;
@@ -365,11 +381,18 @@ void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     kg->group_size = sx_var(cx, size);
     kg->max_threads = nest_max_threads(kg, total, sx_const(cx, 1));
     group_body(kg, e, &s->pat, outs, total);
-    kg_launch(kg, kg_finish(kg), nest_groups(kg, total, sx_const(cx, 1)));
+    Var *columns = var_new(cx, "columns", type_prim(T_I64), (Loc){0});
+    kg->columns = sx_var(cx, columns);
+    Kernel *k = kg_finish(kg);
+    kg_launch(kg, k, nest_groups(kg, total, kg->columns ? kg->columns : sx_const(cx, 1)));
     /* How many groups the device holds at once depends on the local memory that they turned out to
      * need. */
     w.work.local = kg_local_bytes(kg);
     w.work.size = size;
     pb_op(pb, (HostOp){.kind = H_SX, .var = size, .sx = group_threads(pb, &w)});
+    if (kg->columns)
+        pb_op(pb, (HostOp){.kind = H_SX,
+                           .var = columns,
+                           .sx = group_columns(cx, kg->group_size, w.work.local, total)});
     pb_splice(pb, &piece);
 }

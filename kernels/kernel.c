@@ -1,6 +1,7 @@
 /* The kernel builder: parameters are found while the text is made. */
 #include "kernels/kernel.h"
 
+#include "kir/columns.h"
 #include "kir/passes.h"
 #include "kir/verify.h"
 #include "kir/walk.h"
@@ -495,6 +496,8 @@ Kernel *kg_finish(KGen *kg)
     merge_locals(kg, k.fun);
     if (cx->verify)
         kir_verify(k.fun, "locals");
+    if (kg->columns && !kir_want_columns(k.fun))
+        kg->columns = NULL;
     k.params = kg->params;
     k.local = local_text(kg);
     return kernel_intern(kg->pb->plan, cx, k);
@@ -502,12 +505,17 @@ Kernel *kg_finish(KGen *kg)
 
 void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups)
 {
-    HostOp op = {.kind = H_LAUNCH, .loc = kg->seg->loc, .kernel = k, .n_launch_dims = 1};
+    const Sx *columns = kg->columns;
+    HostOp op = {.kind = H_LAUNCH, .loc = kg->seg->loc, .kernel = k, .n_launch_dims = columns ? 2 : 1};
     op.groups[0] = groups;
-    op.local[0] = kg->group_size;
+    op.local[0] = columns ? columns : kg->group_size;
+    op.groups[1] = sx_const(kg->cx, 1);
+    op.local[1] = kg->group_size;
     int j = 0;
     for (int i = 0; i < kg->params.n; i++) {
         KParam p = kg->params.at[i];
+        if (columns && p.kind == KP_LOCAL)
+            p.bytes = sx_mul(kg->cx, p.bytes, columns);
         if (p.kind == KP_MEM && !p.mem)
             p.mem = outs[j++];
         vec_push(kg->cx->perm, &op.args, p);

@@ -75,7 +75,8 @@ typedef struct {
     Irregulars irregulars;
     const KStm *work;      /* the thread's present piece of work: failures leave it */
     const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
-    const Sx *group_size;  /* host: work-items a group */
+    const Sx *group_size;  /* host: work-items a group, or a column of it */
+    const Sx *columns; /* host: elements that a group may have at a time (kir/columns.h); NULL: one */
 } KGen;
 
 /* --- kernel.c ------------------------------------------------------------------------------ */
@@ -152,7 +153,7 @@ const KExp *kg_zero(KGen *kg, PrimType t);
 void kg_loop_unroll(KGen *kg, int times);
 /* Notes the statement at work as irregular, for explain. */
 void kg_irregular(KGen *kg, bool heap, const char *text);
-/* The finished kernel, interned; its launch as `groups` work-groups of kg->group_size, with the
+/* The finished kernel, interned (kg->columns becomes NULL if it can not have any); its launch as `groups` work-groups of kg->group_size, with the
  * blocks `outs` in place of the parameters made by kg_param_out. */
 Kernel *kg_finish(KGen *kg);
 void kg_launch(KGen *kg, Kernel *k, const Sx *groups);

@@ -22,7 +22,8 @@
  *
  * Dealt places, and those from columns on, believe the maker, and so does this: memory that VIEWs
  * name from different offsets on is different. Where there is one work-item in a group (not
- * `teams`), nothing is asked.
+ * `teams`), nothing is asked; where work-items stand in columns (columns.c), only whether they meet: the
+ * rest was seen when there was one.
  *
  * Of two places in the row that is dealt to the work-item, buf[k * i + x] and buf[k * i + y], often
  * cannot be told whether x and y stay in the row: they are data, of which bounds checks or proofs
@@ -76,6 +77,7 @@ typedef struct {
     KHalves halves;
     PtrMap *exits;   /* WORK -> what is pending where it is left */
     unsigned dims;   /* in which the kernel tells work-items apart */
+    KColumns columns;
     const KStm *stm; /* what is wrong, and with it */
     const char *error;
 } Hazard;
@@ -716,7 +718,7 @@ static void walk_meet(Hazard *h, const KStm *s, uint8_t *p)
 
 static void walk_stm(Hazard *h, const KStm *s, uint8_t *p)
 {
-    if (is_local_access(s))
+    if (is_local_access(s) && h->columns != KC_DONE)
         access(h, s, p);
     else if (s->kind == KST_SET)
         pending_swap(h, s, p);
@@ -755,6 +757,7 @@ const char *kir_hazard(Arena *a, const KFun *f, const KStm **at)
                   .access = ptrmap_new(a),
                   .exits = ptrmap_new(a),
                   .halves = khalves_of(a, &f->body),
+                  .columns = f->columns,
                   .dims = 1};
     note_block(h, &f->body);
     walk_block(h, &f->body, pending_new(h));

@@ -174,6 +174,14 @@ typedef struct {
 } KFormal;
 typedef VEC(KFormal) KFormals;
 
+/* Has a group several elements of a nest at a time, as columns of work-items (columns.c)? */
+typedef enum {
+    KC_NONE,
+    KC_LATER, /* yes, but it is written for one element so far */
+    KC_DONE,  /* work-items have two numbers: of their column, and in it */
+    N_KCOLUMNS
+} KColumns;
+
 typedef struct {
     const char *name;
     const char *what;  /* one line for people; NULL: nothing is said */
@@ -187,6 +195,7 @@ typedef struct {
     unsigned heap_types; /* set of PrimType: what is taken from the heap */
     bool may_fail;
     bool alone; /* a group is one work-item: barriers are not needed */
+    KColumns columns;
     int vector_bytes; /* bytes of the largest access that pays (vector.c); 0: of one element */
 } KFun;
 

@@ -33,6 +33,7 @@ const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes);
 KPassFn kir_locals;
 KPassFn kir_dead;
 KPassFn kir_barriers;
+KPassFn kir_columns;
 KPassFn kir_invariant;
 KPassFn kir_narrow;
 KPassFn kir_unroll;

@@ -346,6 +346,7 @@ void kir_print(Out *o, const KFun *f)
     quoted_text(o, " at ", f->place);
     out_puts(o, f->may_fail ? " may_fail" : "");
     out_puts(o, f->alone ? " alone" : "");
+    out_puts(o, kcolumns_word[f->columns]);
     if (f->vector_bytes)
         out_printf(o, " vectors %d", f->vector_bytes);
     out_puts(o, f->heap_types ? " heap_of" : "");

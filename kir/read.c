@@ -554,6 +554,14 @@ static unsigned read_heap_types(KReader *k)
     return types;
 }
 
+static KColumns read_columns(KReader *k)
+{
+    int c = N_KCOLUMNS - 1;
+    while (c > KC_NONE && !read_accept_word(k->r, kcolumns_word[c] + 1))
+        c--;
+    return (KColumns)c;
+}
+
 static KFun *read_kernel(KReader *k)
 {
     KFun *f = NEW(k->arena, KFun);
@@ -567,6 +575,7 @@ static KFun *read_kernel(KReader *k)
     f->place = read_accept_word(k->r, "at") ? read_expect(k->r, K_STR, "a place")->text : NULL;
     f->may_fail = read_accept_word(k->r, "may_fail");
     f->alone = read_accept_word(k->r, "alone");
+    f->columns = read_columns(k);
     if (read_accept_word(k->r, "vectors"))
         f->vector_bytes = read_small(k->r, "a number of bytes");
     f->heap_types = read_heap_types(k);

@@ -2,7 +2,7 @@
  *
  *   kernels  = kernel*
  *   kernel   = "kernel" NAME [STRING] ["at" STRING]     what it does; where that is in the program
- *              ["may_fail"] ["alone"] ["vectors" INT] ["heap_of" PRIM+] ["narrow"]
+ *              ["may_fail"] ["alone"] ["columns_later" | "columns"] ["vectors" INT] ["heap_of" PRIM+] ["narrow"]
  *              (formal | "when" exp)* block
  *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type | "local" buffer
  *            | "heap" buffer "," NAME ":" type
@@ -62,6 +62,7 @@ enum { KL_LOWEST, KL_OR, KL_AND, KL_COMPARE, KL_SUM, KL_PRODUCT, KL_UNARY, KL_PR
 extern const KInfix kinfixes[];
 extern const int n_kinfixes;
 
+extern const char *const kcolumns_word[N_KCOLUMNS]; /* with a blank before */
 extern const char *const kformal_word[];
 extern const int n_kformals;
 extern const char kxchg_word[]; /* for the ATOMIC that only exchanges */

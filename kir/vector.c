@@ -43,6 +43,7 @@ typedef struct {
     Arena *arena;
     KBuild *b;
     KPositions *positions;
+    bool columns; /* neighbours in local memory will not stay such (columns.c) */
     int most;    /* bytes of one */
     Item *items; /* of the block at work */
     int n;
@@ -244,7 +245,8 @@ static bool find_groups(Vectors *v, KStmKind kind)
     for (int lanes = MOST_LANES; lanes > 1; lanes /= 2)
         for (int i = 0; i < v->n; i++) {
             const Item *x = &v->items[i];
-            bool alone = x->s->kind == kind && is_access(x->s) && !x->in && kstm_lanes(x->s) == 1;
+            bool alone = x->s->kind == kind && is_access(x->s) && !x->in && kstm_lanes(x->s) == 1 &&
+                         !(v->columns && x->s->buf->space == KS_LOCAL);
             if (alone && is_aligned(v, x, lanes))
                 gather(v, i, lanes);
             found |= x->in != NULL;
@@ -278,7 +280,10 @@ void kir_vector(Arena *a, KFun *f)
 {
     if (!f->vector_bytes)
         return;
-    Vectors v = {
-        .arena = a, .b = kb_more(a, f), .positions = kpositions_new(a, f), .most = f->vector_bytes};
+    Vectors v = {.arena = a,
+                 .b = kb_more(a, f),
+                 .positions = kpositions_new(a, f),
+                 .columns = f->columns != KC_NONE,
+                 .most = f->vector_bytes};
     walk(&v, &f->body);
 }
