@@ -239,8 +239,9 @@ Atom par_in_all(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 Cost no_cost(void);
 /* What e_top with body b under S costs, where e_flat goes on under the nest. Maps of reductions are
  * one launch there as well, of more work-items that read rows once for many elements: e_top never
- * pays. Most is not weighed. */
-Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b);
+ * pays. Nor where constructs make many rows for each other, unless these are short. Most is not
+ * weighed. */
+Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* What e_middle costs, which for body b under S is intra. Each of its constructs would be a launch
  * in e_flat, so it spares all but one. Constructs in loops count once, in steps as in launches, and
  * those of both branches; what is sequential inside of an element counts as in par_in_all. */

@@ -426,12 +426,68 @@ static Cost cost_of_threads(const Exp *e, int bytes)
                   atom_i64((int64_t)RT_ROW_BYTES / bytes * RT_FULL_DEVICE)};
 }
 
-Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b)
+/* --- Chains: constructs that make rows for each other ------------------------------------------ */
+
+static bool is_row(const Var *v)
+{
+    return v && v->type.rank == 1 && v->type.dims[0].var;
+}
+
+/* Rows of S that b reads, and those that it gives. */
+static int rows_moved(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *used = varmap_new(fl->cx->perm);
+    free_in_body(used, b);
+    const Vars *xs = &vec_last(&S->dims).xs;
+    int n = 0;
+    for (int k = 0; k < xs->n; k++)
+        n += is_row(xs->at[k]) && varset_has(used, xs->at[k]);
+    for (int k = 0; k < b->res.n; k++)
+        n += is_row(b->res.at[k].var);
+    return n;
+}
+
+/* Rows that b makes for its own use, all as wide as what is returned; NULL: they are no more than
+ * those that it moves, or b does more than a few constructs one after the other. */
+static const Atom *chain_width(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *used = varmap_new(fl->cx->perm);
+    const Atom *width = NULL;
+    int kept = 0;
+    for (int i = b->stms.n - 1; i >= 0; i--) {
+        const Stm *s = &b->stms.at[i];
+        if (exp_has_soac(s->exp) && !exp_is_soac(s->exp))
+            return NULL;
+        for (int k = 0; exp_is_soac(s->exp) && k < s->pat.n; k++)
+            if (is_row(s->pat.at[k]) && varset_has(used, s->pat.at[k])) {
+                width = width ? width : &s->exp->soac.width;
+                kept += atom_eq(*width, s->exp->soac.width);
+            }
+        free_in_exp(used, s->exp);
+    }
+    return kept > rows_moved(fl, S, b) ? width : NULL;
+}
+
+/* Threads have these rows in global memory, groups near. Where there are threads enough, short rows
+ * are theirs all the same: they would leave most of a group idle. */
+static Cost cost_of_chain(Flat *fl, const MapNest *S, Atom width, Bld *bl)
+{
+    Loc loc = {0};
+    Atom full = bld_binop(bl, loc, OP_QUOT, par_of_nest(fl, S, bl), atom_i64(RT_FULL_DEVICE));
+    Atom enough = bld_binop(bl, loc, OP_MIN, full, atom_i64(1));
+    return (Cost){atom_i64(0), width,
+                  times(bl, loc, enough, atom_i64((int64_t)RT_SHORT_ROW * RT_FULL_DEVICE))};
+}
+
+Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     int bytes;
     const Exp *e = only_rows(fl, S, b, is_own_row, &bytes);
     if (e)
         return cost_of_threads(e, bytes);
+    const Atom *width = chain_width(fl, S, b);
+    if (width)
+        return cost_of_chain(fl, S, *width, bl);
     const Exp *map = only_map(b);
     for (const Exp *in = map; in; in = only_map(map->soac.fn->body))
         map = in;
