@@ -57,23 +57,45 @@ static void emit_literal_lines(Out *o, const char *text)
     }
 }
 
+enum { ARG_BITS = 64 };
+
 /* The arguments of a launch that no target writes to, as a set of their numbers. */
 static uint64_t args_read(const Kernel *k)
 {
-    enum { BITS = 64 };
     uint64_t reads = ~(uint64_t)0;
     for (int t = 0; t < N_KTARGETS; t++) {
         const KFormals *fs = &k->on[t]->params;
         int first = fs->n > 0 && fs->at[0].kind == KP_FAILURE;
-        for (int i = first; i < fs->n && i - first < BITS; i++)
+        for (int i = first; i < fs->n && i - first < ARG_BITS; i++)
             if (fs->at[i].kind == KP_MEM && !fs->at[i].buf->read_only)
                 reads &= ~((uint64_t)1 << (i - first));
     }
     return reads;
 }
 
+static bool is_sized(const Kernel *k)
+{
+    bool sized = false;
+    for (int t = 0; t < N_KTARGETS; t++)
+        sized = sized || k->on[t]->sized;
+    return sized;
+}
+
+/* The arguments that are steady on some target, in the same way. */
+static uint64_t args_steady(const Kernel *k)
+{
+    uint64_t steady = 0;
+    for (int t = 0; t < N_KTARGETS; t++) {
+        const KFormals *fs = &k->on[t]->params;
+        int first = fs->n > 0 && fs->at[0].kind == KP_FAILURE;
+        for (int i = first; i < fs->n && i - first < ARG_BITS; i++)
+            steady |= (uint64_t)fs->at[i].steady << (i - first);
+    }
+    return steady;
+}
+
 /* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, "p.sf:1:2", "", true, true,
- *  false, {narrow_segmap_main_0, NULL}, false, ~UINT64_C(0x4)}, */
+ *  false, {narrow_segmap_main_0, NULL}, ~UINT64_C(0x4), true, UINT64_C(0x3)}, */
 static void emit_row(Emit *em, const Kernel *k, const Sources *s)
 {
     Out *o = em->o;
@@ -85,7 +107,8 @@ static void emit_row(Emit *em, const Kernel *k, const Sources *s)
                k->fixed_group ? "true" : "false");
     for (int t = 0; t < N_KTARGETS; t++)
         out_printf(o, "%s%s", t ? ", " : "", narrow_name(em->cx, k, t));
-    out_printf(o, "}, ~UINT64_C(0x%llx)},\n", (unsigned long long)~args_read(k));
+    out_printf(o, "}, ~UINT64_C(0x%llx), %s, UINT64_C(0x%llx)},\n", (unsigned long long)~args_read(k),
+               is_sized(k) ? "true" : "false", (unsigned long long)args_steady(k));
 }
 
 static void emit_sources(Emit *em, const Kernel *k, const Sources *s)

@@ -379,6 +379,7 @@ void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     const Sx *total = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n);
     Var *size = var_new(cx, "size", type_prim(T_I64), (Loc){0});
     kg->group_size = sx_var(cx, size);
+    kg->sized = true;
     kg->max_threads = nest_max_threads(kg, total, sx_const(cx, 1));
     group_body(kg, e, &s->pat, outs, total);
     Var *columns = var_new(cx, "columns", type_prim(T_I64), (Loc){0});

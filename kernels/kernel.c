@@ -423,7 +423,7 @@ static KFun *finished_fun(KGen *kg, const Kernel *k)
     f->may_fail = k->may_fail || kg->waits;
     for (int i = 0; i < kg->params.n; i++) {
         const KParam *p = &kg->params.at[i];
-        vec_push(kg->cx->perm, &f->params, (KFormal){p->kind, p->buf, p->var});
+        vec_push(kg->cx->perm, &f->params, (KFormal){.kind = p->kind, .buf = p->buf, .var = p->var});
     }
     return f;
 }
@@ -486,6 +486,7 @@ Kernel *kg_finish(KGen *kg)
     Ctx *cx = kg->cx;
     Kernel k = {.loc = kg->seg->loc, .seg = kg->seg};
     k.may_fail = kg->may_fail;
+    k.sized = kg->sized;
     k.what = what_text(kg);
     k.irregulars = kg->irregulars;
     k.name = arena_printf(kg->cx->perm, "%s_%s_%d", kg->kind, c_ident(kg->pb->entry->name),

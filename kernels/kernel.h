@@ -70,6 +70,7 @@ typedef struct {
     const KExp *heap_mine;            /* where the thread's chunk begins */
     const KExp *thread_stride;        /* between elements of a thread's slice of a global block */
     KBuf *heap, *heaps[N_PRIM_TYPES]; /* the thread's chunk, and as elements of a type */
+    bool sized;                       /* it pays to build it for its sizes: see plan/steady.c */
     bool solo;                        /* level-0 constructs are executed by one thread */
     Loc at;                           /* of the statement at work */
     Irregulars irregulars;

@@ -137,10 +137,11 @@ static uint64_t hash_of(const Key *k)
 KKey kir_key(Arena *a, const KFun *f)
 {
     Key k = {.arena = a, .numbers = ptrmap_new(a)};
-    put(&k, (uint64_t)f->columns << 32 | (uint64_t)f->heap_types << 2 | (uint64_t)f->narrow << 1 | f->may_fail);
+    put(&k, (uint64_t)f->columns << 32 | (uint64_t)f->heap_types << 3 | (uint64_t)f->sized << 2 |
+            (uint64_t)f->narrow << 1 | f->may_fail);
     put(&k, (uint64_t)f->params.n);
     for (int i = 0; i < f->params.n; i++) {
-        put(&k, f->params.at[i].kind);
+        put(&k, (uint64_t)f->params.at[i].kind << 1 | f->params.at[i].steady);
         put_buf(&k, f->params.at[i].buf);
         put_var(&k, f->params.at[i].var);
     }

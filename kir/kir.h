@@ -171,6 +171,7 @@ typedef struct {
     KParamKind kind;
     KBuf *buf;
     KVar *var;
+    bool steady; /* SCALAR of a kernel that is `sized`: seldom another number than at the last launch */
 } KFormal;
 typedef VEC(KFormal) KFormals;
 
@@ -195,6 +196,7 @@ typedef struct {
     unsigned heap_types; /* set of PrimType: what is taken from the heap */
     bool may_fail;
     bool alone; /* a group is one work-item: barriers are not needed */
+    bool sized; /* it is built for the numbers of a launch: what is steady, and the size of groups if they meet */
     KColumns columns;
     int vector_bytes; /* bytes of the largest access that pays (vector.c); 0: of one element */
 } KFun;

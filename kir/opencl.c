@@ -629,7 +629,7 @@ static void formal_text(Out *o, const KFormal *p)
         return;
     case KP_SCALAR:
         ktype_text(o, p->var->type);
-        out_printf(o, " %s", p->var->name);
+        out_printf(o, " %s%s", p->var->name, p->steady ? "_given" : "");
         return;
     case KP_HEAP: out_printf(o, "__global char *%s, i64 %s", p->buf->name, p->var->name); return;
     }
@@ -645,17 +645,30 @@ static void elements_of_text(Out *o, const KFormal *p)
                p->buf->name);
 }
 
+/* Parameters that the text may be built for, see MF_SIZE in runtime/prelude.cl. */
+static void sizes_text(Out *o, const KFun *f)
+{
+    int number = 0; /* among the arguments of a launch */
+    for (int i = 0; i < f->params.n; i++) {
+        const KFormal *p = &f->params.at[i];
+        if (p->steady)
+            out_printf(o, "const i64 %s = MF_SIZE(%d, %s_given);\n", p->var->name, number, p->var->name);
+        number += p->kind != KP_FAILURE;
+    }
+}
+
 void kir_opencl(Out *o, const KFun *f)
 {
     if (f->what)
         out_c_comment(o, "%s%s%s", f->what, f->place ? ", " : "", f->place ? f->place : "");
-    out_printf(o, "\n__kernel void %s(MF_GRID ", f->name);
+    out_printf(o, "\n__kernel %svoid %s(MF_GRID ", f->sized ? "MF_SHAPE " : "", f->name);
     for (int i = 0; i < f->params.n; i++) {
         out_puts(o, i ? (i % 4 == 0 ? ",\n        " : ", ") : "");
         formal_text(o, &f->params.at[i]);
     }
     out_puts(o, ")\n{\n");
     o->indent++;
+    sizes_text(o, f);
     for (int i = 0; i < f->params.n; i++)
         elements_of_text(o, &f->params.at[i]);
     for (int i = 0; i < f->body.n; i++)

@@ -328,6 +328,7 @@ static void formal_text(Out *o, const KFormal *p)
         out_puts(o, p->buf ? ", " : " ");
         var_text_(o, p->var);
     }
+    out_puts(o, p->steady ? " steady" : "");
     out_puts(o, "\n");
 }
 
@@ -346,6 +347,7 @@ void kir_print(Out *o, const KFun *f)
     quoted_text(o, " at ", f->place);
     out_puts(o, f->may_fail ? " may_fail" : "");
     out_puts(o, f->alone ? " alone" : "");
+    out_puts(o, f->sized ? " sized" : "");
     out_puts(o, kcolumns_word[f->columns]);
     if (f->vector_bytes)
         out_printf(o, " vectors %d", f->vector_bytes);

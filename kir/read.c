@@ -542,6 +542,7 @@ static KFormal read_formal(KReader *k)
         read_expect(k->r, ',', "','");
     if (p.kind == KP_HEAP || p.kind == KP_SCALAR)
         p.var = read_binder(k);
+    p.steady = p.kind == KP_SCALAR && read_accept_word(k->r, "steady");
     return p;
 }
 
@@ -575,6 +576,7 @@ static KFun *read_kernel(KReader *k)
     f->place = read_accept_word(k->r, "at") ? read_expect(k->r, K_STR, "a place")->text : NULL;
     f->may_fail = read_accept_word(k->r, "may_fail");
     f->alone = read_accept_word(k->r, "alone");
+    f->sized = read_accept_word(k->r, "sized");
     f->columns = read_columns(k);
     if (read_accept_word(k->r, "vectors"))
         f->vector_bytes = read_small(k->r, "a number of bytes");

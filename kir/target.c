@@ -9,6 +9,7 @@ const KTarget ktargets[N_KTARGETS] = {
                      .what = "OpenCL C for GPUs",
                      .traits = 1u << KID_TEAMS | 1u << KID_COALESCES,
                      .vector_bytes = 16,
+                     .sized = true,
                      .print = kir_opencl},
     /* The work-items of a group run one after the other, so that each gets a piece of work of its
      * own, and consecutive elements: inner loops become vectors, of scalars and by the compiler. */

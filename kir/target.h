@@ -18,6 +18,7 @@ typedef struct {
     unsigned traits;                        /* of KTRAITS, those that it has: set of 1u << KId */
     int vector_bytes;                       /* bytes that a work-item should load or store at most
                                              * at once; 0: elements one by one */
+    bool sized;                             /* building a kernel once more for its sizes pays */
     void (*print)(Out *o, const KFun *fun); /* of a kernel that is specialised to it */
 } KTarget;
 

@@ -2,9 +2,10 @@
  *
  *   kernels  = kernel*
  *   kernel   = "kernel" NAME [STRING] ["at" STRING]     what it does; where that is in the program
- *              ["may_fail"] ["alone"] ["columns_later" | "columns"] ["vectors" INT] ["heap_of" PRIM+] ["narrow"]
+ *              ["may_fail"] ["alone"] ["sized"] ["columns_later" | "columns"] ["vectors" INT]
+ *              ["heap_of" PRIM+] ["narrow"]
  *              (formal | "when" exp)* block
- *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type | "local" buffer
+ *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type ["steady"] | "local" buffer
  *            | "heap" buffer "," NAME ":" type
  *   buffer   = NAME ":" space PRIM ["[" INT "]"] ["read_only"] ["no_alias"] ["write_any"]
  *              ["own_writes"] ["unshared"] ["align" INT]

@@ -575,6 +575,8 @@ static void check_formal(Check *c, int i)
         bind_var(c, p->var, false);
     if (p->kind == KP_HEAP)
         want_elem(c, "size of the heap", p->var->type, T_I64);
+    if (p->steady && (!c->fun->sized || p->kind != KP_SCALAR || p->var->type.elem != T_I64))
+        wrong(c, "parameter %d is steady", i);
 }
 
 static const char *in_statement(Arena *a, const KStm *s, const char *error)

@@ -181,6 +181,8 @@ static KFun *on_target(Ctx *cx, Kernel *k, const KTarget *t)
     KFun *f = kir_specialize(a, k->fun, t);
     kir_aliases(a, f, apart, k);
     kir_passes(a, f, cx->verify);
+    if (t->sized && k->sized)
+        kernel_put_steady(k, f);
     f = kfun_copy(cx->perm, f);
     arena_free(a);
     return f;
@@ -207,6 +209,7 @@ void plan_on_targets(Ctx *cx, Plan *p)
     }
     for (int i = 0; i < p->entries.n; i++)
         note_entry(cx, p->entries.at[i]);
+    plan_steady(cx, p);
     for (int i = 0; i < p->kernels.n; i++)
         put_on_targets(cx, p->kernels.at[i]);
 }

@@ -48,6 +48,8 @@ typedef struct Kernel {
     KFun *fun;        /* what it does, as made */
     KFun *on[N_KTARGETS]; /* ... and as each target runs it (plan_on_targets) */
     bool *together;       /* by two parameters: may they be about one block in some launch? */
+    bool sized;           /* it pays to build it for its sizes, see steady.c */
+    bool *steady;         /* by parameter: is it the same in each launch of a run? */
     KKey key;             /* set by kernel_intern: what it does, up to names */
     KParams params;       /* of the first launch; identical kernels are shared, see kernel_intern */
     bool failure;         /* records run-time failures, or asks for them: KP_FAILURE is there */
@@ -172,6 +174,10 @@ int plan_site(Plan *p, Loc loc, const char *msg); /* shared if equal */
 Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k);
 /* launches.c: makes of each kernel those of the targets. All launches are there. */
 void plan_on_targets(Ctx *cx, Plan *p);
+/* steady.c: finds the steady parameters of kernels, by all launches. */
+void plan_steady(Ctx *cx, Plan *p);
+/* ... and says so in the kernel of a target, of those that it computes indices with. */
+void kernel_put_steady(const Kernel *k, KFun *on);
 
 /* --- plan_ops.c: questions about operations ------------------------------------------------ */
 

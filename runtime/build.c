@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RT_N_SOURCES = 3, RT_N_COMMON = 2 };
+enum { RT_N_SOURCES = 4, RT_N_COMMON = 3 };
 
 /* The kernel's text for the device. */
 static const char *rt_source(const rt_ctx *ctx, const rt_kernel *k)
@@ -22,9 +22,10 @@ static const char *rt_source(const rt_ctx *ctx, const rt_kernel *k)
 /* The texts that make up a kernel's program. */
 static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[RT_N_SOURCES])
 {
-    text[0] = rt_text_prelude_cl;
-    text[1] = rt_text_scalar_h;
-    text[2] = rt_source(ctx, k);
+    text[0] = k->definitions ? k->definitions : "";
+    text[1] = rt_text_prelude_cl;
+    text[2] = rt_text_scalar_h;
+    text[3] = rt_source(ctx, k);
 }
 
 /* The build options, to free(). */
@@ -236,7 +237,7 @@ static int rt_build_source(rt_ctx *ctx, rt_kernel *k, const char *options)
     const char *text[RT_N_SOURCES];
     char *log = NULL;
     rt_dev_error e = {RT_DEV_OK, "", ""};
-    if (!k->program && k->id >= 0 && rt_builds_together(ctx))
+    if (!k->program && k->id >= 0 && !k->numbers && rt_builds_together(ctx))
         rt_build_together(ctx, k, options);
     if (!k->program) {
         rt_sources(ctx, k, text);
@@ -270,6 +271,7 @@ RT_API void rt_kernel_free(rt_kernel *k)
         rt_dev_kernel_free(k->kernel);
     if (k->program)
         rt_dev_program_unref(k->program);
+    rt_sized_free(k);
     free(k->build_error);
     free(k->refusals);
     free(k->set);
@@ -303,9 +305,9 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
             return rc;
         if (k->kernel) {
             rt_kernel_facts(ctx, k);
-            rt_debug(ctx, "Built kernel %s (%s)%s%s in %.1f ms", k->def->name, k->def->prov,
-                     k->wide ? " with 64-bit indices" : "", cached ? " from the cache" : "",
-                     1e3 * (rt_seconds() - start));
+            rt_debug(ctx, "Built kernel %s (%s)%s%s%s in %.1f ms", k->def->name, k->def->prov,
+                     k->wide ? " with 64-bit indices" : "", k->numbers ? " for its sizes" : "",
+                     cached ? " from the cache" : "", 1e3 * (rt_seconds() - start));
             return RT_OK;
         }
     }

@@ -16,7 +16,9 @@
      false,                                                                                        \
      fixed,                                                                                        \
      {NULL},                                                                                       \
-     ~(uint64_t)1},
+     ~(uint64_t)1,                                                                                 \
+     false,                                                                                        \
+     0},
 #define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
 #define RT_B_TILE(elem, size, idx, rows, cols, vec)                                                \
     RT_B_KERNEL("mf_transpose_tiled", elem, size,                                                  \

@@ -169,6 +169,7 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
         return NULL;
     }
     rt_cache_open(ctx);
+    rt_sized_open(ctx);
     rt_debug(ctx, "Using platform: %s", ctx->device.platform_name);
     rt_debug(ctx, "Using device: %s", ctx->device.name);
     rt_debug(ctx, "Kernel cache: %s", ctx->cache[0] ? ctx->cache : "none");
@@ -258,6 +259,13 @@ RT_API int rt_param_named(const rt_program *prog, const char *name)
     return -1;
 }
 
+static void rt_forget_refusals(rt_kernel *k)
+{
+    k->n_refusals = 0;
+    k->fits = (rt_shape){0, 0};
+    k->unsized = false;
+}
+
 RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
 {
     int p = rt_param_named(ctx->prog, name);
@@ -274,10 +282,9 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
         ctx->user_params[p] = value;
     } else if (size->size != RT_NO_SIZE) {
         ctx->user_sizes[size->size] = value;
-        for (int i = 0; i < 2 * ctx->n_kernels && size->size == RT_LOCAL_MEMORY; i++) {
-            ctx->kernels[i].n_refusals = 0;
-            ctx->kernels[i].fits = (rt_shape){0, 0};
-        }
+        for (int i = 0; i < 2 * ctx->n_kernels && size->size == RT_LOCAL_MEMORY; i++)
+            for (rt_kernel *k = &ctx->kernels[i]; k; k = k->numbers ? k->next : k->sized)
+                rt_forget_refusals(k);
     }
     return RT_OK;
 }
@@ -353,12 +360,13 @@ RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t loc
         return true;
     if (rt_was_refused(k, group, local))
         return false;
-    int rc = rt_build(ctx, k);
+    bool later = rt_is_sized(ctx, k); /* its launch asks what is built for it */
+    int rc = later ? RT_OK : rt_build(ctx, k);
     if (rc == RT_ERR)
         return true; /* the launch will say why */
     int64_t memory = rt_size(ctx, RT_LOCAL_MEMORY), need = k->own_local + local;
     int64_t most = ctx->facts[RT_MAX_GROUP_SIZE];
-    most = rc == RT_OK && k->max_group < most ? k->max_group : most;
+    most = k->kernel && k->max_group < most ? k->max_group : most;
     if (rc == RT_REFUSED) {
         rt_log(ctx, "Refused %s: it needs more than the device has.", name);
         group = local = 0;
@@ -374,7 +382,7 @@ RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t loc
                name, group, most);
         local = 0;
     } else {
-        k->fits = (rt_shape){group, local};
+        k->fits = later ? k->fits : (rt_shape){group, local};
         return true;
     }
     rt_refuse(k, group, local);

@@ -21,8 +21,9 @@ typedef struct {
 } rt_arg_state;
 
 /* One of the two variants of a kernel: with indices of 32 bits or, where those are not enough, of
- * 64. */
-typedef struct {
+ * 64. Or what was made of it for the numbers of a launch. */
+typedef struct rt_kernel rt_kernel;
+struct rt_kernel {
     const rt_kernel_def *def;
     int id;                  /* of the kernel */
     bool wide;               /* 64 bits */
@@ -41,7 +42,17 @@ typedef struct {
     rt_arg_state *set;         /* its arguments as they are */
     int64_t runs, nanoseconds; /* profile */
     double bytes, operations;  /* ... that it must move and compute, see rt_work */
-} rt_kernel;
+    /* See sized.c: */
+    int64_t *numbers;  /* those that it is built for; NULL: for any */
+    char *definitions; /* ... as text */
+    rt_kernel *sized;  /* of one for any: those made of it, the last one used first */
+    rt_kernel *next;   /* one of them -> another one */
+    int n_sized;
+    int64_t sized_run; /* in which run the last one was made ... */
+    int in_run;        /* ... the how manieth of it */
+    bool changing;     /* numbers change too often: no more are made */
+    bool unsized;      /* they do not build or do not fit: none is used */
+};
 
 /* What surrounds the last scalar that was read, as it was when the device had seen so many changes:
  * its neighbours are often the next. */
@@ -144,6 +155,7 @@ struct rt_ctx {
     int n_kernels;        /* the program's, then the built-in ones */
     rt_kernel *kernels;   /* with indices of 32 bits; then all again, with 64 */
     bool wide;            /* only those are used */
+    bool sized;           /* kernels are built for numbers of launches */
     int64_t run;          /* of an entry: the present one is the how manieth? */
     char cache[1024];     /* folder of built kernels, "" for none */
 
@@ -221,6 +233,20 @@ RT_API void rt_cache_open(rt_ctx *ctx);
 /* All kernels of the program as one text, for --dump-opencl: compiled as it is those of GPUs, with
  * -DMF_CPU those of CPUs. */
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f);
+
+/* --- sized.c --- */
+
+/* Whether that is done here at all. */
+RT_API void rt_sized_open(rt_ctx *ctx);
+/* Is k one that is built when it is launched, for the numbers that there are? */
+RT_API bool rt_is_sized(const rt_ctx *ctx, const rt_kernel *k);
+/* Of variant k the one for a launch in groups of `local` with these arguments, perhaps not built yet; k
+ * itself where it is for any. */
+RT_API rt_kernel *rt_sized(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local,
+                           const rt_arg *args);
+/* Those of k are not used any more: this one does not build, or does not fit. */
+RT_API void rt_sized_give_up(rt_ctx *ctx, rt_kernel *k);
+RT_API void rt_sized_free(rt_kernel *k);
 
 /* --- launch.c --- */
 

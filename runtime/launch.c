@@ -266,6 +266,20 @@ static int rt_prepare(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local
     return RT_REFUSED;
 }
 
+/* Of a variant what is built for this launch, if that fits; else itself. */
+static int rt_choose_kernel(rt_ctx *ctx, rt_kernel **k, int n_dims, const size_t *local, int n_args,
+                            const rt_arg *args)
+{
+    rt_kernel *sized = rt_sized(ctx, *k, n_dims, local, args);
+    if (sized != *k && rt_prepare(ctx, sized, n_dims, local, n_args, args) == RT_OK) {
+        *k = sized;
+        return RT_OK;
+    }
+    if (sized != *k)
+        rt_sized_give_up(ctx, *k);
+    return rt_prepare(ctx, *k, n_dims, local, n_args, args);
+}
+
 /* A compute unit has registers for the largest group that the driver allows, so for as many smaller ones as
  * that has work-items, and the local memory that one group may have. */
 RT_API int64_t rt_groups_at_once(const rt_ctx *ctx, const rt_kernel *k, int64_t group, int64_t local)
@@ -295,7 +309,7 @@ RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *gl
     const rt_kernel_def *def = ctx->kernels[kernel].def;
     rt_kernel *k = rt_variant(ctx, kernel, !rt_is_narrow(ctx, def, n_dims, g, l, args));
     k->run = ctx->run;
-    int rc = rt_prepare(ctx, k, n_dims, l, n_args, args);
+    int rc = rt_choose_kernel(ctx, &k, n_dims, l, n_args, args);
     if (rc)
         return rc;
     if (!heap && rt_may_note(ctx, k, n_dims, n_args))

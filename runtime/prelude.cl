@@ -14,6 +14,23 @@
 /* What a kernel is given before its own parameters: nothing, but in steps.cl. */
 #define MF_GRID
 
+/* A kernel may be built for the numbers of its launches (sized.c). Definitions before this text then say what
+ * argument 3 is, MF_SIZE_3, and the size of groups if its work-items meet. They are constants in both builds with 0
+ * as what is given, so that #if and sizes of arrays can ask: MF_SIZE(3, 0). */
+#ifdef MF_SIZED
+#define MF_SIZE(i, given) MF_SIZE_##i
+#else
+#define MF_SIZED          0
+#define MF_SIZE(i, given) (given)
+#endif
+#ifdef MF_GROUP
+#define MF_SHAPE          __attribute__((reqd_work_group_size(MF_GROUP, 1, 1)))
+#define get_local_size(d) ((d) == 0 ? MF_GROUP : 1)
+#else
+#define MF_GROUP 0
+#define MF_SHAPE
+#endif
+
 /* Atomics on 64 bits: sums and compare-and-swap. */
 #ifdef cl_khr_int64_base_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable

@@ -70,6 +70,8 @@ typedef struct {
     bool fixed_group;    /* has barriers: it cannot do with smaller groups than it is given */
     rt_narrow *narrow[RT_N_TARGETS]; /* NULL: in every launch */
     uint64_t reads;                  /* set of arguments of rt_launch, blocks that it does not write to */
+    bool sized;      /* it may be built for the numbers of its launches, see sized.c ... */
+    uint64_t steady; /* ... for these arguments (a set), which seldom change */
 } rt_kernel_def;
 
 /* A tuning parameter. Its id is its index in rt_program.params.

@@ -103,7 +103,7 @@ def vectors_of(box, name):
     gpu, cpu = box.minifut("compile --emit=opencl p.sf", 0)[0].split("/* ==== OpenCL C for CPUs ==== */")
     access = r"\*\((const )?__(?:global|local) ([a-z]+\d) \*\)"
     found = {}
-    for kernel in gpu.split("__kernel void ")[1:]:
+    for kernel in re.split("__kernel (?:MF_SHAPE )?void ", gpu)[1:]:
         entry = re.match(r"(?:seg[a-z]+_|intra_|partials_)+(\w+)_\d+\(", kernel)[1]
         found.setdefault(entry, set()).update(("load " if m[0] else "store ") + m[1] for m in re.findall(access, kernel))
     found = {entry: ", ".join(sorted(v)) for entry, v in found.items() if v}

@@ -244,6 +244,26 @@ for shape in ("cpu", "gpu"):
 
 
 @case(True)
+def built_for_sizes(box):
+    """A kernel that is built for its sizes gives what the general one does; thresholds ask without building it."""
+    (box.path / "rows.sf").write_text("entry main [n][m] (a: i64) (xss: [n][m]i64): [n][m]i64 =\n"
+                                      "  map (\\xs -> map (+ a) (scan (+) 0 (map (\\x -> i64.max x (i64.sum xs / n)) (scan (+) 0 xs)))) xss\n")
+    box.minifut("compile rows.sf", 0, leaves=["rows", "rows.c"])
+    intra = ["--param", "main.suff_outer_par_0=" + NEVER, "--param", "main.suff_intra_par_1=1"]
+    for n in (1, 7, 40):
+        xs = list(range(1, n + 1))
+        best = [max(sum(xs) // 2, sum(xs[:x])) for x in xs]
+        want = ", ".join(f"{3 + sum(best[:i])}i64" for i in range(1, n + 1))
+        for sized in "01":
+            _, said = box.run(["./rows", "-D", *intra], 0, "Built kernel", stdin=f"3 [{xs}, {xs}]",
+                              out=rf"^\[\[{want}\], \[{want}\]\]$",
+                              env={"MINIFUT_CODE": "gpu", "MINIFUT_SIZED": sized, "XDG_CACHE_HOME": ""})
+            built = [line for line in said.splitlines() if line.startswith("Built kernel segmap_intra")]
+            if not built or any(("for its sizes" in line) != (sized == "1") for line in built):
+                raise Failed(f"sized {sized}: {said}")
+
+
+@case(True)
 def chunks_without_elements(box):
     """Chunks of a reduction are of equal size, rounded up, so there are sizes of which nothing is left for the last."""
     (box.path / "sum.sf").write_text("entry main (n: i64): i64 = reduce (+) 0 (map (% 7) (iota n))\n")

@@ -15,17 +15,24 @@ static void expect(const char *what, const char *prefix, long before, long want)
         printf("FAIL launches: %s: %ld calls of %s, not %ld\n", what, got, prefix, want);
 }
 
-enum { PLAIN, LOOKS, FAILS, HEAP };
+enum { PLAIN, LOOKS, FAILS, HEAP, SIZED, SIZED_TEAM };
 #define KERNEL(name, failure, may_fail)                                                            \
     {                                                                                              \
         name, {"", ""}, "t.sf:1:1", "", failure, may_fail, false,                                  \
-        {NULL}, 0                                                                           \
+        {NULL}, 0, false, 0                                                                 \
+    }
+/* Built for the argument n, and the size of groups if that is fixed. */
+#define SIZED_KERNEL(name, fixed)                                                                  \
+    {                                                                                              \
+        name, {"", ""}, "t.sf:1:1", "", false, false, fixed,                                       \
+        {NULL}, 0, true, 1u << 1                                                            \
     }
 static const rt_kernel_def kernels[] = {KERNEL("plain", false, false), KERNEL("looks", true, false),
-                                        KERNEL("fails", true, true), KERNEL("heap", true, false)};
+                                        KERNEL("fails", true, true), KERNEL("heap", true, false),
+                                        SIZED_KERNEL("sized", false), SIZED_KERNEL("sized_team", true)};
 static const rt_param_def params[] = {{"loop", "threshold(0, )", 1, 1}};
 static const rt_program program = {
-    .name = "t", .n_kernels = 4, .kernels = kernels, .n_params = 1, .params = params};
+    .name = "t", .n_kernels = 6, .kernels = kernels, .n_params = 1, .params = params};
 
 typedef struct {
     rt_mem *mem;
@@ -110,6 +117,61 @@ static void test_numbers(rt_ctx *ctx, rt_mem *a)
     expect("numbers begin again", "clSetKernelArg", sets, 1);
     expect("numbers begin again", "clEnqueueReadBuffer", reads, 1);
     failed += ctx->launch != 1;
+}
+
+/* What is built, and set, for a launch of a kernel that is built for the numbers of launches. */
+static void expect_sized(rt_ctx *ctx, const char *what, int kernel, Given g, long builds, long sets)
+{
+    long build = fake_calls("clBuildProgram"), set = fake_calls("clSetKernelArg");
+    long launches = fake_calls("clEnqueueNDRangeKernel");
+    ctx->run++;
+    launch(ctx, kernel, g);
+    expect(what, "clBuildProgram", build, builds);
+    expect(what, "clSetKernelArg", set, sets);
+    expect(what, "clEnqueueNDRangeKernel", launches, 1);
+}
+
+static void test_sized(rt_ctx *ctx, rt_mem *a)
+{
+    enum { MOST = 8 };
+    Given g = {a, 1024, 64, 1.0f, 16};
+    expect_sized(ctx, "sizes", SIZED, g, 1, 4);
+    expect_sized(ctx, "the same sizes", SIZED, g, 0, 0);
+    g.x = 2.0f;
+    g.group = 128;
+    expect_sized(ctx, "no sizes, other groups", SIZED, g, 0, 1);
+    for (g.n = 1; g.n < MOST; g.n++)
+        expect_sized(ctx, "other sizes", SIZED, g, 1, 4);
+    expect_sized(ctx, "too many sizes", SIZED, g, 1, 4);
+    g.n++;
+    expect_sized(ctx, "any sizes", SIZED, g, 0, 1);
+    g.n = 1024;
+    expect_sized(ctx, "the first sizes again", SIZED, g, 0, 0);
+    g.n = 1;
+    expect_sized(ctx, "the second sizes again", SIZED, g, 0, 0);
+}
+
+/* All of one run: after a few sizes one kernel is for all others. */
+static void test_changing(rt_ctx *ctx, rt_mem *a)
+{
+    Given g = {a, 1024, 64, 1.0f, 16};
+    long builds = fake_calls("clBuildProgram");
+    for (g.group = 32; g.group <= 1024; g.group += 32)
+        launch(ctx, SIZED_TEAM, g);
+    expect("sizes that change in a run", "clBuildProgram", builds, 4);
+    ctx->run++;
+    g.group = 1000;
+    launch(ctx, SIZED_TEAM, g);
+    expect("and in the next one", "clBuildProgram", builds, 4);
+}
+
+/* Whether a kernel fits is asked of what is built for a launch, not of one for any numbers. */
+static void test_sized_fits(rt_ctx *ctx)
+{
+    long builds = fake_calls("clBuildProgram");
+    bool ok = rt_fits(ctx, SIZED, 256, 1 << 10) && !rt_fits(ctx, SIZED, 256, 1 << 20) && !rt_fits(ctx, SIZED, 4096, 0);
+    expect("fits", "clBuildProgram", builds, 0);
+    failed += !ok;
 }
 
 static void expect_groups(rt_ctx *ctx, const char *what, const rt_kernel *k, int64_t group, int64_t local,
@@ -289,6 +351,9 @@ int main(void)
     test_arguments(ctx, a, b);
     test_handles(ctx);
     test_numbers(ctx, a);
+    test_sized_fits(ctx);
+    test_sized(ctx, a);
+    test_changing(ctx, a);
     test_groups_at_once(ctx);
     test_waits(ctx, a);
     test_scalars(ctx, a, b);
