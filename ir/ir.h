@@ -603,6 +603,19 @@ bool exp_has_effect(const Exp *e); /* an assertion: not to be dropped */
  * by their bodies. */
 bool exp_traps(const Exp *e);
 
+/* --- summing.c: bodies that do nothing but reduce ------------------------------------------------- */
+
+/* Statement `at` of a body holds its only reduction of scalars: red, a redomap; or a loop that
+ * does, which combines what it gives with what it has, by the same operator (which commutes). */
+typedef struct {
+    int at;
+    const Stm *red;
+    const Exp *loop; /* NULL: there is none */
+    int in_loop;     /* the number of red in its body */
+} Summing;
+/* Is b like that, with scalar code besides that may fail, but not in the reduction? */
+bool body_sums(Ctx *cx, const Body *b, Summing *s);
+
 /* --- alias.c: which arrays may share memory, what is consumed ------------------------------- */
 
 /* The variables free in e that evaluating it consumes: of UPDATE, SCATTER, HIST, SEG.., LOOP inits

@@ -26,22 +26,26 @@ static const Stm *reduction_of(const Body *b)
     return red && b->stms.n <= 1 + MOST_AROUND ? red : NULL;
 }
 
-static bool of_segmap(Ctx *cx, const Stm *s, Sums *r)
+void sums_take(Ctx *cx, Sums *r, const Exp *sum)
 {
-    const Exp *e = s->exp;
-    const Stm *red = reduction_of(e->seg.body);
-    if (!red || exp_traps(red->exp))
-        return false;
-    const Exp *sum = red->exp;
-    *r = (Sums){.stm = s, .e = e, .depth = e->seg.nest.n, .red = red};
     r->width = sum->soac.width;
-    r->k = var_new(cx, "k", type_prim(T_I64), e->loc);
+    r->k = var_new(cx, "k", type_prim(T_I64), sum->loc);
     r->arrs = &sum->soac.arrs;
     r->params = &sum->soac.fn->params;
     r->f = sum->soac.fn->body;
     r->op = sum->soac.op;
     r->nes = &sum->soac.nes;
     r->comm = sum->soac.comm;
+}
+
+static bool of_segmap(Ctx *cx, const Stm *s, Sums *r)
+{
+    const Exp *e = s->exp;
+    const Stm *red = reduction_of(e->seg.body);
+    if (!red || exp_traps(red->exp))
+        return false;
+    *r = (Sums){.stm = s, .e = e, .depth = e->seg.nest.n, .red = red};
+    sums_take(cx, r, red->exp);
     return red->pat.n == r->nes->n;
 }
 
@@ -109,11 +113,18 @@ bool sums_uses(Ctx *cx, VarSet *used, const VarSet *inside)
 
 /* --- An element ---------------------------------------------------------------------------- */
 
+/* An assertion of a row binds nothing and is not. */
+static bool stm_is_own(const Sums *r, const Stm *s)
+{
+    return s->pat.n ? varset_has(r->own, s->pat.at[0]) : exp_uses_any(s->exp, r->own);
+}
+
 void sums_before(KGen *kg, const Sums *r)
 {
     const Body *b = r->e->seg.body;
     for (int i = 0; r->red && &b->stms.at[i] != r->red; i++)
-        kg_stm(kg, &b->stms.at[i]);
+        if (!r->own || stm_is_own(r, &b->stms.at[i]))
+            kg_stm(kg, &b->stms.at[i]);
 }
 
 void sums_apply(KGen *kg, const Sums *r, KBuf **acc, const KExp *at, const KExp *const *x)

@@ -22,17 +22,21 @@ typedef struct {
     const Lambda *op;
     const Atoms *nes;
     bool comm;
+    const VarSet *own; /* what depends on the innermost dimension; NULL: nobody asks */
 } Sums;
 
 /* Are s's results reductions of scalars by short code that cannot fail, with no more than scalars
  * around it? */
 bool sums_of(Ctx *cx, const Stm *s, Sums *r);
+/* Sets what r says of a reduction in a segmap. */
+void sums_take(Ctx *cx, Sums *r, const Exp *sum);
 int sums_bytes(const Sums *r); /* of the accumulators of an element */
 void sums_add_vars(VarSet *set, const Vars *vs);
 /* Adds what the nest's dimensions from .. on bind, and the body around the reduction. */
 void sums_inside(const Sums *r, int from, VarSet *inside);
 bool sums_uses(Ctx *cx, VarSet *used, const VarSet *inside); /* have they a variable in common? */
-/* What is before the reduction in the body of the element whose nest is bound. */
+/* What is before the reduction in the body of the element whose nest is bound; of statements, if
+ * somebody asked which, those that depend on the innermost dimension. */
 void sums_before(KGen *kg, const Sums *r);
 /* acc[j][at] := op(acc[j][at], x[j]). */
 void sums_apply(KGen *kg, const Sums *r, KBuf **acc, const KExp *at, const KExp *const *x);
@@ -40,6 +44,34 @@ void sums_apply(KGen *kg, const Sums *r, KBuf **acc, const KExp *at, const KExp 
 KBuf **sums_accs(KGen *kg, const Sums *r, int n);
 /* Stores the results of the element whose nest is bound, and whose reduction is in acc at `cell`. */
 void sums_store(KGen *kg, const Sums *r, const KLoc *outs, KBuf **acc, const KExp *cell);
+
+/* --- Several elements a thread (sumseach.c) ------------------------------------------------ */
+
+typedef struct {
+    KGen *kg;
+    const Sums *r;
+    int n;                    /* so many */
+    Vars mine;                /* what f and op know of an element */
+    KBuf **own;               /* the values of those for the thread's elements */
+    KBuf **acc;               /* sums_accs */
+    const KExp *first, *step; /* in the innermost dimension: the thread's first element, to the next */
+} Each;
+
+const NestDim *sums_inner(const Sums *r); /* the innermost dimension of elements */
+/* Finds what f and op know of an element, of the variables that depend on it (inside); returns how
+ * many elements a thread can have, 0 if that are not just some scalars. */
+int each_find(Ctx *cx, const Sums *r, const VarSet *inside, Vars *mine);
+/* Opens a loop over the thread's elements, straight code in the end; the number in the nest's
+ * innermost dimension of the i-th one. */
+const KExp *each_open(const Each *t);
+const KExp *each_element(const Each *t, const KExp *i);
+/* own := what f knows of the thread's elements; of the last one where there are no more. */
+void each_load(Each *t);
+/* Declares the number k of an element of the arrays, and rows there; scalars are loaded if asked
+ * for. */
+void each_bind(const Each *t, const KExp *k, bool scalars);
+/* acc := op(acc, f(own, what is bound of an element of the arrays)) */
+void each_accumulate(const Each *t);
 
 /* --- Pieces -------------------------------------------------------------------------------- */
 
@@ -102,6 +134,8 @@ bool sides_find(Sides *s);
  * if the construct has the shape; what is appended next is done where none of them is worth it.
  * Their number. */
 int segtile_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs);
+/* The same where lanes share out what an element's reduction goes over; of reductions in loops, too (seglanes.c). */
+int lanes_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
 /* The same in whatever shape fits. */
 int sums_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs);
 
