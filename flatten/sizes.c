@@ -322,6 +322,22 @@ static bool reads_again(const MapNest *S, const Body *b, const Nest *nest)
     return false;
 }
 
+/* Is what b does a reduction in a loop that combines what it gives? Level 1 shares its elements out to
+ * as many work-items as fit (seglanes.c). */
+static bool sums_in_loop(Flat *fl, const Body *b)
+{
+    Summing s;
+    return body_sums(fl->cx, b, &s) && s.loop;
+}
+
+/* The body of the innermost of maps with nothing but a map inside; b itself if it is no map. */
+static const Body *inside_maps(const Body *b)
+{
+    for (const Exp *map = only_map(b); map; map = only_map(b))
+        b = map->soac.fn->body;
+    return b;
+}
+
 /* An only construct that is one launch in e_flat as well, with more work-items or as many, and that
  * reads rows once for many elements there (segtile.c, segshare.c): maps of reductions, or a
  * reduction of what others read, too. Such a version never pays. */
@@ -488,10 +504,8 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     const Atom *width = chain_width(fl, S, b);
     if (width)
         return cost_of_chain(fl, S, *width, bl);
-    const Exp *map = only_map(b);
-    for (const Exp *in = map; in; in = only_map(map->soac.fn->body))
-        map = in;
-    return map && only_reduces(map->soac.fn->body) ? costs_only() : no_cost();
+    const Body *in = inside_maps(b);
+    return in != b && (only_reduces(in) || sums_in_loop(fl, in)) ? costs_only() : no_cost();
 }
 
 /* A scan of rows by a work-group each reads them once, e_flat where they are longer than a tile
@@ -518,5 +532,13 @@ Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra
     e = only_rows(fl, S, b, is_own_column, &bytes);
     if (e && !exp_is(e, F_SCAN)) /* a group's work-items would read one element of each row; segacross.c */
         return costs_only();
+    if (sums_in_loop(fl, inside_maps(b)))
+        return costs_only();
     return cost_of_intra(fl, S, intra, bl);
+}
+
+/* A work-group's reductions meet in each turn of a loop, lanes behind it. */
+Cost cost_of_shared(Flat *fl, const Body *b)
+{
+    return sums_in_loop(fl, b) ? costs_only() : no_cost();
 }
