@@ -290,23 +290,38 @@ static void lay_loop(Lay *ly, const Stm *s)
         same_place(ly, s->pat.at[i], atom_var(e->loop.params.at[i]));
 }
 
+/* One side of a branch, which is chosen so likely. */
+static void lay_side(Lay *ly, const Body *b, int share)
+{
+    int outer = ly->share;
+    ly->share = share;
+    lay_body(ly, b);
+    ly->share = outer;
+}
+
+/* Its array results are passed on. */
+static void pass_on(Lay *ly, const Stm *s, const Body *side, int share)
+{
+    int outer = ly->share;
+    ly->share = share;
+    for (int i = 0; i < s->pat.n; i++)
+        if (s->pat.at[i]->type.rank > 0)
+            add_edge(ly, view_of(ly, side->res.at[i]), view_of(ly, atom_var(s->pat.at[i])), PASS_ON);
+    ly->share = outer;
+}
+
 static void lay_if(Lay *ly, const Stm *s)
 {
     const Exp *e = s->exp;
-    int share = ly->share;
-    if (e->branch.test.var && varset_has(ly->guards, e->branch.test.var) && share > 1)
-        ly->share /= 2;
-    lay_body(ly, e->branch.then_);
-    lay_body(ly, e->branch.else_);
-    for (int i = 0; i < s->pat.n; i++) {
-        if (s->pat.at[i]->type.rank == 0)
-            continue;
-        joined(ly, s->pat.at[i], e->branch.then_->res.at[i], e->branch.else_->res.at[i]);
-        const View *w = view_of(ly, atom_var(s->pat.at[i]));
-        add_edge(ly, view_of(ly, e->branch.then_->res.at[i]), w, PASS_ON);
-        add_edge(ly, view_of(ly, e->branch.else_->res.at[i]), w, PASS_ON);
-    }
-    ly->share = share;
+    bool guard = e->branch.test.var && varset_has(ly->guards, e->branch.test.var);
+    int then_ = guard ? (ly->share + 2) / 3 : ly->share, else_ = guard ? ly->share - ly->share / 3 : ly->share;
+    lay_side(ly, e->branch.then_, then_);
+    lay_side(ly, e->branch.else_, else_);
+    for (int i = 0; i < s->pat.n; i++)
+        if (s->pat.at[i]->type.rank > 0)
+            joined(ly, s->pat.at[i], e->branch.then_->res.at[i], e->branch.else_->res.at[i]);
+    pass_on(ly, s, e->branch.then_, then_);
+    pass_on(ly, s, e->branch.else_, else_);
 }
 
 static void lay_reshape(Lay *ly, const Stm *s)

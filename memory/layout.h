@@ -47,7 +47,7 @@ const Exp *within_update(Ctx *cx, Alias *al, const Body *b, int i, int j);
 
 enum { RIGHT = 2, ONCE = 8, AGAIN = 16, WRITE = 6, COPY = 6, PASS_ON = 12 };
 enum { GROUP_ONCE = 4, GROUP_WRITE = 3, SOME = 1, GUESSED = 4, SCATTERED = 3 };
-enum { WHOLE = 16, LOOP_TURNS = 8, MAX_TURNS = 512 };
+enum { WHOLE = 81, LOOP_TURNS = 8, MAX_TURNS = 512 };
 enum { TRANSACTION = 32, CACHED = 64 * 1024 }; /* bytes */
 
 typedef struct Node Node;
