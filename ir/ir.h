@@ -683,6 +683,7 @@ PassFn pass_cse_views; /* cse.c, both dialects: only of scalars and views */
 PassFn pass_hoist;     /* hoist.c, both dialects: loop- and nest-invariant code outwards */
 PassFn pass_fuse;      /* fuse.c, SOAC dialect */
 PassFn pass_renest;    /* renest.c, SOAC dialect: maps take the shape in which they are read */
+PassFn pass_again;     /* again.c, SEG dialect: cheap arrays are computed where they are read */
 PassFn pass_joined;    /* joined.c, SOAC dialect: SOACs read parts, concatenations are not made */
 
 #endif

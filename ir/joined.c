@@ -199,24 +199,6 @@ static const Exp *joined_input(const Joined *J, const Exp *e, int k)
     return a.var ? varmap_get(J->joined, a.var) : NULL;
 }
 
-/* An input of 0, 1, .. : one of e's, or a new one. */
-static Atom index_input(Joined *J, Bld *out, const Exp *e, Atoms *arrs, Vars *params)
-{
-    for (int k = 0; k < arrs->n; k++) {
-        const Exp *d = uses_def(J->us, arrs->at[k]);
-        if (d && d->kind == E_IOTA && atom_is_int(d->iota.start, 0) &&
-            atom_is_int(d->iota.stride, 1) && atom_type(d->iota.start).elem == T_I64)
-            return atom_var(params->at[k]);
-    }
-    Exp *iota = exp_new(J->cx, E_IOTA, e->loc);
-    iota->iota.n = e->soac.width;
-    iota->iota.start = atom_i64(0);
-    iota->iota.stride = atom_i64(1);
-    vec_push(J->cx->perm, arrs, bld_exp(out, "is", iota));
-    vec_push(J->cx->perm, params, var_new(J->cx, "i", type_prim(T_I64), e->loc));
-    return atom_var(vec_last(params));
-}
-
 /* e with the reads of its joined inputs in its function. */
 static Exp *read_inputs(Joined *J, Bld *out, const Exp *e)
 {
@@ -231,7 +213,7 @@ static Exp *read_inputs(Joined *J, Bld *out, const Exp *e)
             vec_push(cx->perm, &r->soac.arrs, e->soac.arrs.at[k]);
             vec_push(cx->perm, &params, f->params.at[k]);
         }
-    Atom i = index_input(J, out, e, &r->soac.arrs, &params);
+    Atom i = uses_index_input(J->us, out, e, &r->soac.arrs, &params);
     Bld bl = bld_new(cx);
     for (int k = 0; k < e->soac.arrs.n; k++) {
         const Exp *arr = joined_input(J, e, k);

@@ -53,3 +53,23 @@ bool uses_stable(const Uses *us, Atom a)
 {
     return !a.var || a.var->type.rank == 0 || !varset_has(us->unstable, a.var);
 }
+
+static bool counts_up(const Exp *e)
+{
+    return e && e->kind == E_IOTA && atom_is_int(e->iota.start, 0) && atom_is_int(e->iota.stride, 1) &&
+           atom_type(e->iota.start).elem == T_I64;
+}
+
+Atom uses_index_input(const Uses *us, Bld *out, const Exp *e, Atoms *arrs, Vars *params)
+{
+    for (int k = 0; k < arrs->n; k++)
+        if (counts_up(uses_def(us, arrs->at[k])))
+            return atom_var(params->at[k]);
+    Exp *iota = exp_new(out->cx, E_IOTA, e->loc);
+    iota->iota.n = e->soac.width;
+    iota->iota.start = atom_i64(0);
+    iota->iota.stride = atom_i64(1);
+    vec_push(out->cx->perm, arrs, bld_exp(out, "is", iota));
+    vec_push(out->cx->perm, params, var_new(out->cx, "i", type_prim(T_I64), e->loc));
+    return atom_var(vec_last(params));
+}
