@@ -494,6 +494,9 @@ Kernel *kg_finish(KGen *kg)
     k.fun = finished_fun(kg, &k);
     if (cx->verify)
         kir_verify(k.fun, "plan");
+    kir_own(cx->perm, k.fun);
+    if (cx->verify)
+        kir_verify(k.fun, "own");
     merge_locals(kg, k.fun);
     if (cx->verify)
         kir_verify(k.fun, "locals");

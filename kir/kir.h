@@ -99,7 +99,9 @@ extern const char *const kexp_word[N_KEXPS];
     X(LANE, "lane", T_I64, false)                   /* in the sub-group */                         \
     X(LANES, "lanes", T_I64, true)                  /* of a sub-group */                           \
     X(FAILED_BEFORE, "failed_before", T_BOOL, true) /* did an earlier launch fail? */              \
-    X(ATOMIC64, "atomic64", T_BOOL, true)           /* has the device atomics on 64 bits? */
+    X(ATOMIC64, "atomic64", T_BOOL, true)           /* has the device atomics on 64 bits? */       \
+    /* Is the kernel built for the sizes of its launch, so that loops of few turns are unrolled? */ \
+    X(UNROLLS, "unrolls", T_BOOL, true)
 /* Traits of targets (target.h): the same, but gone after kir_specialize. */
 #define KTRAITS(X)                                                                                 \
     /* Work-items of a group share out pieces of work; else each has pieces of its own, the        \

@@ -246,6 +246,7 @@ static void id_text(Out *o, const KExp *x)
     case KID_LANES: out_puts(o, "MF_LANES"); return;
     case KID_FAILED_BEFORE: out_puts(o, "mf_failed_before(failure, launch)"); return;
     case KID_ATOMIC64: out_puts(o, "MF_ATOMIC64"); return;
+    case KID_UNROLLS: out_puts(o, "MF_UNROLLS"); return;
     case KID_TEAMS:
     case KID_COALESCES:
     case N_KIDS: break;

@@ -30,6 +30,7 @@ void kir_aliases(Arena *a, KFun *f, KApartFn *apart, void *env);
  * whose memory each one goes, by the numbers of before; the others are parameters no more. */
 const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes);
 
+KPassFn kir_own;
 KPassFn kir_locals;
 KPassFn kir_dead;
 KPassFn kir_barriers;

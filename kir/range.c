@@ -218,6 +218,7 @@ static KRange id_range(KRanges *r, const KExp *x)
     case KID_LANES: return between(r, 1, MOST_LANES);
     case KID_FAILED_BEFORE:
     case KID_ATOMIC64:
+    case KID_UNROLLS:
     case KID_TEAMS:
     case KID_COALESCES:
     case N_KIDS: break;

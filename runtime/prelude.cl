@@ -30,6 +30,10 @@
 #define MF_GROUP 0
 #define MF_SHAPE
 #endif
+/* Are the turns of loops that its work-items share out known, so that short ones are unrolled? */
+#ifndef MF_UNROLLS
+#define MF_UNROLLS (MF_SIZED && MF_GROUP)
+#endif
 
 /* Atomics on 64 bits: sums and compare-and-swap. */
 #ifdef cl_khr_int64_base_atomics
