@@ -599,3 +599,44 @@ void kir_own(Arena *a, KFun *f)
         take(&w, w.all.at[i]);
     kblock_rewrite(kb_more(a, f), &f->body, &(KRewriter){.env = &w, .leave = leave});
 }
+
+/* --- For the launches that there are ---------------------------------------------------------- */
+
+typedef struct {
+    const KFun *fun;
+    const bool *steady;
+    bool unrolls, known;
+} Settle;
+
+static void look_at(void *env, const KExp *x)
+{
+    Settle *t = env;
+    t->unrolls |= x->kind == KE_ID && x->id == KID_UNROLLS;
+    if (x->kind != KE_VAR)
+        return;
+    bool steady = false;
+    for (int i = 0; i < t->fun->params.n; i++)
+        steady |= t->fun->params.at[i].var == x->var && t->steady && t->steady[i];
+    t->known &= steady;
+}
+
+static void settle(void *env, KBuild *b, KStm *s)
+{
+    Settle *t = env;
+    t->unrolls = false;
+    t->known = t->steady != NULL;
+    if (s->kind == KST_IF)
+        kexp_visit(s->x[0], look_at, t);
+    if (!t->unrolls || t->known) {
+        kb_push(b, s);
+        return;
+    }
+    for (int i = 0; i < s->body[1].n; i++)
+        kb_push(b, s->body[1].at[i]);
+}
+
+void kir_settle_own(Arena *a, KFun *f, const bool *steady)
+{
+    Settle t = {.fun = f, .steady = f->columns ? NULL : steady};
+    kblock_rewrite(kb_more(a, f), &f->body, &(KRewriter){.env = &t, .leave = settle});
+}

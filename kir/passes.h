@@ -30,6 +30,10 @@ void kir_aliases(Arena *a, KFun *f, KApartFn *apart, void *env);
  * whose memory each one goes, by the numbers of before; the others are parameters no more. */
 const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes);
 
+/* Takes the other branch of IFs on `unrolls` that ask for parameters which launches change: steady[i], by parameter, says which
+ * they do not. NULL: the kernel is not built for the sizes of its launches at all. */
+void kir_settle_own(Arena *a, KFun *f, const bool *steady);
+
 KPassFn kir_own;
 KPassFn kir_locals;
 KPassFn kir_dead;

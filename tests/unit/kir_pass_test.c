@@ -132,6 +132,42 @@ static void test_aliases(Arena *a)
     out_free(&o);
 }
 
+static KVar *scalar(KBuild *b, const char *name)
+{
+    KVar *v = kb_var_new(b, name, ktype(T_I64));
+    vec_push(b->arena, &b->fun->params, (KFormal){.kind = KP_SCALAR, .var = v});
+    return v;
+}
+
+/* if unrolls && v <= group_size { out[1] = 0 } else { out[2] = 0 } */
+static void choose(KBuild *b, KBuf *out, const KVar *v)
+{
+    Arena *a = b->arena;
+    const KExp *few = kx_le(a, kx_var(a, v), kx_id(a, KID_GROUP_SIZE));
+    kb_if(b, kx_and(a, kx_id(a, KID_UNROLLS), few));
+    kb_store(b, out, kx_int(a, 1), kx_conv(a, T_I32, kx_int(a, 0)));
+    kb_else(b);
+    kb_store(b, out, kx_int(a, 2), kx_conv(a, T_I32, kx_int(a, 0)));
+    kb_end(b);
+}
+
+/* Only what is steady is known where a kernel is built for its launches. */
+static void test_settle_own(Arena *a)
+{
+    KBuild *b = kb_new(a);
+    KBuf *out = param(b, "out");
+    KVar *n = scalar(b, "n"), *m = scalar(b, "m");
+    static const bool steady[] = {false, true, false};
+    b->fun->name = "chooses";
+    choose(b, out, n);
+    choose(b, out, m);
+    kir_settle_own(a, b->fun, steady);
+    CHECK(b->fun->body.n == 2 && b->fun->body.at[0]->kind == KST_IF);
+    CHECK(b->fun->body.at[1]->kind == KST_STORE && b->fun->body.at[1]->x[0]->c.i == 2);
+    kir_settle_own(a, b->fun, NULL);
+    CHECK(b->fun->body.at[0]->kind == KST_STORE && b->fun->body.at[0]->x[0]->c.i == 2);
+}
+
 int main(int argc, char **argv)
 {
     int n = argc > 1 ? atoi(argv[1]) : 300;
@@ -139,6 +175,7 @@ int main(int argc, char **argv)
     uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     Arena *a = arena_new();
     test_aliases(a);
+    test_settle_own(a);
     static const KPass all = {"all", all_passes, ""};
     for (uint64_t seed = first; seed < first + (uint64_t)n; seed++) {
         ArenaMark m = arena_mark(a);
