@@ -79,27 +79,23 @@ static const KExp *come(const Arrive *a, const KExp *counter, const KExp *all)
 }
 
 /* `then` does not stand in a branch: PoCL does not get the barriers of loops right that do. */
-void arrive(const Arrive *a, const KExp *several, const KExp *one, const KExp *counter,
-            const KExp *all, ArriveThen *then, void *env)
+void arrive(const Arrive *a, const KExp *one, const KExp *counter, const KExp *all,
+            ArriveThen *then, void *env)
 {
     KGen *kg = a->kg;
     KBuild *b = kg->kb;
     Arena *mem = kg->cx->perm;
-    const KExp *zero = kg_int(kg, 0), *no = kx_bool(mem, false);
-    KVar *last = kb_var(b, "last", T_BOOL, no);
+    const KExp *zero = kg_int(kg, 0);
+    kg_if_teams(kg);
     kb_if(b, one);
-    kb_if(b, several);
-    kb_set(b, last, come(a, counter, all));
+    kb_store(b, a->told, zero, kx_conv(mem, T_I32, come(a, counter, all)));
     kb_end(b);
-    kg_if_teams(kg);
-    kb_store(b, a->told, zero, kx_conv(mem, T_I32, kg_of(kg, last)));
-    kb_end(b);
-    kb_end(b);
-    kg_if_teams(kg);
     kb_meet(b, 1u << KS_LOCAL | 1u << KS_GLOBAL);
     const KExp *told = kb_load(b, "told", a->told, zero);
     then(env, kb_let(b, "last", kx_ne(mem, told, kg_zero(kg, T_I32))));
     kb_else(b);
-    then(env, kg_of(kg, last));
+    kb_if(b, one);
+    then(env, come(a, counter, all));
+    kb_end(b);
     kb_end(b);
 }

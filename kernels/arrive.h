@@ -33,10 +33,10 @@ const KExp **arrive_get(const Arrive *a, const KExp *at);
 
 /* Makes code for a whole group, or one work-item: is it the last one? */
 typedef void ArriveThen(void *env, const KExp *last);
-/* If `several` (the same for all), arrives at the counter where `all` do, and goes on with `then`,
- * which is made for each kind of target. All work-items of a group come here, `one` holds for the
- * one that arrives, which did put the part, or others did before a barrier of the group. */
-void arrive(const Arrive *a, const KExp *several, const KExp *one, const KExp *counter,
-            const KExp *all, ArriveThen *then, void *env);
+/* Arrives at the counter where `all` do, and goes on with `then`, which is made for each kind of
+ * target. All work-items of a group come here, `one` holds for the one that arrives, which did put
+ * the part, or others did before a barrier of the group. */
+void arrive(const Arrive *a, const KExp *one, const KExp *counter, const KExp *all,
+            ArriveThen *then, void *env);
 
 #endif

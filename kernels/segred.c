@@ -10,6 +10,9 @@
 
 enum { SHARE_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
 enum { LEAST_ELEMS = 4, MOST_ELEMS = 16 }; /* a thread */
+/* Of chunks that arrive: times as many elements as are worth a work-item, where a compute unit has so
+ * many. */
+enum { LARGER = 4, BUSY = 2 };
 
 static bool is_brief(const Exp *e)
 {
@@ -85,14 +88,6 @@ static Stage finish_stage(KGen *kg)
     return (Stage){kg, kg_finish(kg)};
 }
 
-static void open_elements(KGen *kg, const Exp *e, const Segments *sg, Accs *ac, Chunk *n)
-{
-    *ac = accs_new(kg, e);
-    accs_local(kg, ac, false);
-    *n = segments_open(kg, sg);
-    accs_declare(kg, ac, &e->seg.nes);
-}
-
 /* acc := the chunk's elements, combined. */
 static void reduce_chunk(KGen *kg, const Exp *e, const Accs *ac, Chunk *n, const ArrLoc *outs,
                          const Stm *s)
@@ -105,15 +100,23 @@ static void reduce_chunk(KGen *kg, const Exp *e, const Accs *ac, Chunk *n, const
     accs_tree(kg, ac, n);
 }
 
-Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg)
+/* The elements, reduced chunk by chunk; outs: of the mapped-out results, NULL: they are not written. */
+static Stage red_chunks(PlanBuild *pb, const Stm *s, const Exp *e, const Segments *sg,
+                        const ArrLoc *outs)
 {
     KGen *kg = kg_new(pb, "segred", e);
-    Accs ac;
-    Chunk n;
-    open_elements(kg, e, sg, &ac, &n);
-    reduce_chunk(kg, e, &ac, &n, NULL, NULL);
+    Accs ac = accs_new(kg, e);
+    accs_local(kg, &ac, false);
+    Chunk n = segments_open(kg, sg);
+    accs_declare(kg, &ac, &e->seg.nes);
+    reduce_chunk(kg, e, &ac, &n, outs, s);
     store_results(kg, &ac, &n, results_new(kg, &ac), n.unit);
     return finish_stage(kg);
+}
+
+Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg)
+{
+    return red_chunks(pb, NULL, e, sg, NULL);
 }
 
 /* Reduces partial results read from parts: sg->n_segs times sg->width of them. */
@@ -140,7 +143,7 @@ static Stage red_partials(PlanBuild *pb, const Exp *e, const Segments *sg, Mem *
     return finish_stage(kg);
 }
 
-/* --- One launch ---------------------------------------------------------------------------- */
+/* --- Several chunks a segment, in one launch --------------------------------------------------- */
 
 typedef struct {
     KGen *kg;
@@ -151,14 +154,12 @@ typedef struct {
     KBuf **results;
 } Whole;
 
-/* Where segments have several chunks, the last one of a segment combines the partial results in their
- * order. Then, or if it is the only one, the segment's result is there. */
+/* By the last one of a segment's chunks, each of which has a whole group (or a work-item that works by
+ * itself): its result, of the partial ones in their order. */
 static void combine_chunks(void *env, const KExp *last)
 {
     Whole *w = env;
     KGen *kg = w->kg;
-    Arena *a = kg->cx->perm;
-    const KExp *one = kg_int(kg, 1);
     Chunk parts = w->n;
     parts.len = w->n.chunks;
     kb_if(kg->kb, kg_and(kg, last, parts.active));
@@ -169,39 +170,35 @@ static void combine_chunks(void *env, const KExp *last)
     kb_end(kg->kb);
     kb_end(kg->kb);
     kb_end(kg->kb);
-    parts.threads = kx_select(a, last, parts.threads, kg_int(kg, 0));
+    parts.threads = kx_select(kg->cx->perm, last, parts.threads, kg_int(kg, 0));
     accs_tree(kg, &w->ac, &parts);
-    parts.active = kg_and(kg, parts.active, kx_or(a, last, kg_le(kg, w->n.chunks, one)));
+    parts.active = kg_and(kg, parts.active, last);
     store_results(kg, &w->ac, &parts, w->results, w->n.seg);
-}
-
-/* Where segments have several chunks, a chunk has a whole group (where there are such): all of it
- * does the same. */
-static void finish_chunks(Whole *w)
-{
-    KGen *kg = w->kg;
-    KBuild *b = kg->kb;
-    const KExp *zero = kg_int(kg, 0), *teams = kg_id(kg, KID_TEAMS);
-    const KExp *several = kb_let(b, "several", kg_lt(kg, kg_int(kg, 1), w->n.chunks));
-    const KExp *first = kg_eq(kg, kx_select(kg->cx->perm, teams, kg->lid, zero), zero);
-    w->n.seg = kb_let(b, "seg", kg_quot(kg, w->n.unit, w->n.chunks));
-    first = kg_and(kg, w->n.active, first);
-    kb_if(b, kg_and(kg, several, first));
-    arrive_put(&w->arrive, w->n.unit, accs_now(kg, &w->ac));
-    kb_end(b);
-    arrive(&w->arrive, several, first, w->n.seg, w->n.chunks, combine_chunks, w);
 }
 
 static Stage red_whole(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
                        const ArriveMems *mems)
 {
-    Whole w = {.kg = kg_new(pb, "segred", s->exp), .e = s->exp};
-    open_elements(w.kg, w.e, sg, &w.ac, &w.n);
-    w.arrive = arrive_open(w.kg, mems, w.ac.n, w.ac.types);
-    w.results = results_new(w.kg, &w.ac);
-    reduce_chunk(w.kg, w.e, &w.ac, &w.n, outs, s);
-    finish_chunks(&w);
-    return finish_stage(w.kg);
+    KGen *kg = kg_new(pb, "segred_whole", s->exp);
+    KBuild *b = kg->kb;
+    Whole w = {.kg = kg, .e = s->exp, .ac = accs_new(kg, s->exp)};
+    accs_local(kg, &w.ac, false);
+    w.n = segments_open(kg, sg);
+    w.n.seg = kb_let(b, "seg", kg_quot(kg, w.n.unit, w.n.chunks));
+    accs_declare(kg, &w.ac, &w.e->seg.nes);
+    w.arrive = arrive_open(kg, mems, w.ac.n, w.ac.types);
+    w.results = results_new(kg, &w.ac);
+    const KExp *seg = w.n.seg;
+    reduce_chunk(kg, w.e, &w.ac, &w.n, outs, s);
+    w.n.seg = seg;
+    const KExp *teams = kg_id(kg, KID_TEAMS), *zero = kg_int(kg, 0);
+    const KExp *first = kg_eq(kg, kx_select(pb->cx->perm, teams, kg->lid, zero), zero);
+    first = kb_let(b, "first", kg_and(kg, w.n.active, first));
+    kb_if(b, first);
+    arrive_put(&w.arrive, w.n.unit, accs_now(kg, &w.ac));
+    kb_end(b);
+    arrive(&w.arrive, first, w.n.seg, w.n.chunks, combine_chunks, &w);
+    return finish_stage(kg);
 }
 
 /* --- Operators on arrays ------------------------------------------------------------------- */
@@ -286,23 +283,41 @@ void segred_stages(PlanBuild *pb, const Stm *s, const ArrLoc *outs, const Segmen
     stages_end(&st, final);
 }
 
+/* Each chunk costs some time where all arrive, so where there are many they are larger. */
+static void cut_larger(PlanBuild *pb, Segments *sg)
+{
+    Ctx *cx = pb->cx;
+    const Sx *one = sx_const(cx, 1), *team = sx_team_size(cx);
+    const Sx *times = sx_select(cx, sx_sub(cx, team, one), sx_const(cx, LARGER), one);
+    const Sx *worth = sx_mul(cx, sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS)), times);
+    const Sx *busy = sx_mul(cx, sx_size(cx, SIZE_COMPUTE_UNITS), sx_const(cx, BUSY));
+    const Sx *most = sx_op(cx, SX_MAX, busy, sx_op(cx, SX_CEILDIV, sg->width, worth));
+    segments_cut(pb, sg, sx_mul(cx, sg->chunks, sg->n_segs), most);
+}
+
 void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     Ctx *cx = pb->cx;
     const Exp *e = s->exp;
     int n = e->seg.nes.n;
-    Segments sg = segments_plan(pb, &e->seg.nest, LEAST_ELEMS, most_elems(pb, e));
-    const Sx *several = sx_sub(cx, sg.chunks, sx_const(cx, 1)), *none = sx_const(cx, 0);
-    sg.threads = pb_let(pb, "threads", sx_select(cx, several, sx_team_size(cx), sg.threads));
-    ArriveMems mems = arrive_mems(pb, n);
+    Segments sg = segments_plan(pb, &e->seg.nest, LEAST_ELEMS, most_elems(pb, e)), each = sg;
     Mem **final = NEWN(cx->perm, Mem *, n);
     PrimType *types = NEWN(cx->perm, PrimType, n);
     for (int j = 0; j < n; j++) {
         final[j] = outs[j].mem;
         types[j] = e->seg.op->params.at[j]->type.elem;
     }
-    Stage st = red_whole(pb, s, &sg, outs, &mems);
-    const Sx *parts = sx_select(cx, several, sx_mul(cx, sg.n_segs, sg.chunks), none);
-    arrive_alloc(pb, &mems, sx_select(cx, several, sg.n_segs, none), parts, n, types);
-    stage_launch(&st, &sg, final);
+    pb_if_more(pb, sg.chunks, 1);
+    cut_larger(pb, &sg);
+    sg.threads = sx_team_size(cx);
+    ArriveMems mems = arrive_mems(pb, n);
+    arrive_alloc(pb, &mems, sg.n_segs, sx_mul(cx, sg.n_segs, sg.chunks), n, types);
+    Stage whole = red_whole(pb, s, &sg, outs, &mems);
+    stage_launch(&whole, &sg, final);
+    pb_else(pb);
+    each.chunks = sx_const(cx, 1);
+    each.chunk = each.width;
+    Stage rows = red_chunks(pb, s, e, &each, outs);
+    stage_launch(&rows, &each, final);
+    pb_end(pb);
 }
