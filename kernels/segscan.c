@@ -173,16 +173,42 @@ static void close_own(KGen *kg)
     kb_end(kg->kb);
 }
 
+/* Opens the branch for the elements that the chunk has; in a full tile all. */
+static void if_there(KGen *kg, const Chunk *n, const KExp *off, bool full)
+{
+    kb_if(kg->kb, full ? kx_bool(kg->cx->perm, true) : kg_lt(kg, off, n->len));
+}
+
+typedef void ElemsMaker(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
+                        const Elems *el, const KLoc *outs, bool full);
+
+/* Most tiles are full: there the loads of short code are on their way together, without a question
+ * for each. */
+static void make_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
+                       const Elems *el, const KLoc *outs, ElemsMaker *make)
+{
+    if (el->each == 1) {
+        make(kg, s, ac, n, t, el, outs, false);
+        return;
+    }
+    const KExp *end = kg_add(kg, t->beg, kg_mul(kg, n->threads, kg_int(kg, el->each)));
+    kb_if(kg->kb, kg_le(kg, end, n->len));
+    make(kg, s, ac, n, t, el, outs, true);
+    kb_else(kg->kb);
+    make(kg, s, ac, n, t, el, outs, false);
+    kb_end(kg->kb);
+}
+
 /* Computes the elements of the tile, dealt out, into the stage. */
 static void compute_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
-                          const Elems *el, const KLoc *outs)
+                          const Elems *el, const KLoc *outs, bool full)
 {
     const Exp *e = s->exp;
     const KExp *k = open_own(kg, el, n), *number = dealt_number(kg, n, k);
     const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t->beg, number));
     Accs x = accs_like(kg, ac);
     accs_declare(kg, &x, &e->seg.nes);
-    if_element(kg, n, off);
+    if_there(kg, n, off, full);
     WorkMark m = kg_work_begin(kg);
     bind_element(kg, e, n, off);
     seg_hint_maps(kg, e, outs, s);
@@ -195,7 +221,6 @@ static void compute_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n
     for (int j = 0; j < ac->n; j++)
         kb_store(kg->kb, el->stage[j], at, kg_of(kg, x.acc[j]));
     close_own(kg);
-    seg_meet(kg);
 }
 
 /* own := the thread's elements, scanned; acc: their sum. */
@@ -241,14 +266,14 @@ static void add_before(KGen *kg, const Accs *before, const Chunk *n, const Elems
 }
 
 static void store_elems(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, const Tile *t,
-                        const Elems *el, const KLoc *outs)
+                        const Elems *el, const KLoc *outs, bool full)
 {
     const Exp *e = s->exp;
     int depth = e->seg.nest.n;
     const KExp *k = open_own(kg, el, n), *number = dealt_number(kg, n, k);
     const KExp *off = kb_let(kg->kb, "off", kg_add(kg, t->beg, number));
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
-    if_element(kg, n, off);
+    if_there(kg, n, off, full);
     bind_element(kg, e, n, off);
     nest_indices(kg, &e->seg.nest, depth, ix);
     const KExp *at = stage_at(kg, el, number);
@@ -266,7 +291,8 @@ static void scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, i
     const Exp *e = s->exp;
     Elems el = elems_new(kg, ac, n, each, stage);
     Tile t = open_tiles(kg, ac, n, each);
-    compute_elems(kg, s, ac, n, &t, &el, outs);
+    make_elems(kg, s, ac, n, &t, &el, outs, compute_elems);
+    seg_meet(kg);
     accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
     scan_own(kg, ac, n, &el);
     accs_scan(kg, ac, n);
@@ -275,7 +301,7 @@ static void scan_chunk(KGen *kg, const Stm *s, const Accs *ac, const Chunk *n, i
     add_tile(kg, ac, n, &t.carry);
     kb_end(kg->kb);
     add_before(kg, &before, n, &el);
-    store_elems(kg, s, ac, n, &t, &el, outs);
+    make_elems(kg, s, ac, n, &t, &el, outs, store_elems);
     close_tiles(kg);
 }
 
