@@ -127,17 +127,30 @@ void sums_before(KGen *kg, const Sums *r)
             kg_stm(kg, &b->stms.at[i]);
 }
 
-void sums_apply(KGen *kg, const Sums *r, KBuf **acc, const KExp *at, const KExp *const *x)
+const KExp **sums_combined(KGen *kg, const Sums *r, const KExp *const *acc, const KExp *const *x)
 {
     const Lambda *op = r->op;
     int n = r->nes->n;
     for (int j = 0; j < n; j++) {
-        kg_let(kg, op->params.at[j], kb_load(kg->kb, "acc", acc[j], at));
+        kg_let(kg, op->params.at[j], acc[j]);
         kg_let(kg, op->params.at[n + j], x[j]);
     }
     kg_stms(kg, op->body);
+    const KExp **res = NEWN(kg->cx->perm, const KExp *, n);
     for (int j = 0; j < n; j++)
-        kb_store(kg->kb, acc[j], at, kg_atom(kg, op->body->res.at[j]));
+        res[j] = kg_atom(kg, op->body->res.at[j]);
+    return res;
+}
+
+void sums_apply(KGen *kg, const Sums *r, KBuf **acc, const KExp *at, const KExp *const *x)
+{
+    int n = r->nes->n;
+    const KExp **now = NEWN(kg->cx->perm, const KExp *, n);
+    for (int j = 0; j < n; j++)
+        now[j] = kb_load(kg->kb, "acc", acc[j], at);
+    now = sums_combined(kg, r, now, x);
+    for (int j = 0; j < n; j++)
+        kb_store(kg->kb, acc[j], at, now[j]);
 }
 
 KBuf **sums_accs(KGen *kg, const Sums *r, int n)

@@ -1,5 +1,5 @@
 /* A reduction for each element of a nest, by kernels that read an array's element once for several
- * of them (segtile.c, segshare.c): a segmap^1 whose body reduces, or a segred^1.
+ * of them (segtile.c, segshare.c, segblock.c): a segmap^1 whose body reduces, or a segred^1.
  *
  * Where the elements are too few to fill the device, each reduction is cut into pieces: a kernel
  * reduces pieces, a second one combines the partial results of an element in their order, and makes
@@ -38,6 +38,8 @@ bool sums_uses(Ctx *cx, VarSet *used, const VarSet *inside); /* have they a vari
 /* What is before the reduction in the body of the element whose nest is bound; of statements, if
  * somebody asked which, those that depend on the innermost dimension. */
 void sums_before(KGen *kg, const Sums *r);
+/* op(acc[j], x[j]) */
+const KExp **sums_combined(KGen *kg, const Sums *r, const KExp *const *acc, const KExp *const *x);
 /* acc[j][at] := op(acc[j][at], x[j]). */
 void sums_apply(KGen *kg, const Sums *r, KBuf **acc, const KExp *at, const KExp *const *x);
 /* Private buffers for n elements' accumulators, set to neutral elements. */
@@ -128,8 +130,11 @@ Sides sides_of(KGen *kg, const Sums *r, const ArrLoc *outs);
  * one of them, or f knows of more than operands. */
 bool sides_find(Sides *s);
 
-/* --- segtile.c, segshare.c ----------------------------------------------------------------- */
+/* --- segblock.c, segtile.c, segshare.c ----------------------------------------------------- */
 
+/* Opens a branch (pb_end) for a launch on devices whose work-items work for themselves; 0: the construct
+ * has not the shape. */
+int segblock_branch(PlanBuild *pb, const Sums *r, const ArrLoc *outs);
 /* Opens branches (pb_end) for launches in which groups work on blocks of elements in two dimensions,
  * if the construct has the shape; what is appended next is done where none of them is worth it.
  * Their number. */
