@@ -98,16 +98,37 @@ bool seg_is_straight(const Body *b)
 
 /* --- The loop over chunks ------------------------------------------------------------------ */
 
-void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, const KExp *units)
+/* One of two by the target: where work-items of a group work together, where each works by itself.
+ */
+static const KExp *by_target(KGen *kg, const KExp *teams, const KExp *single)
+{
+    return kx_select(kg->cx->perm, kg_id(kg, KID_TEAMS), teams, single);
+}
+
+/* The loop of a group in which this thread has the chunk `mine` of `per` at a time. */
+static void open_turns(KGen *kg, Chunk *n, const KExp *from, const KExp *to, const KExp *step,
+                       const KExp *per, const KExp *mine)
+{
+    KBuild *b = kg->kb;
+    n->unit = kb_let(b, "unit", kg_add(kg, kb_for(b, "base", from, to, step), mine));
+    const KExp *some = kg_and(kg, kg_lt(kg, mine, per), kg_lt(kg, n->unit, to));
+    n->active = kb_let(b, "active", some);
+}
+
+/* Of how many chunks a group's threads take one each, and which is this thread's. */
+static const KExp *number_threads(KGen *kg, Chunk *n, const KExp **mine)
 {
     KBuild *b = kg->kb;
     const KExp *per = kb_let(b, "per_group", kg_quot(kg, kg_id(kg, KID_GROUP_SIZE), n->threads));
-    const KExp *mine = kb_let(b, "mine", kg_quot(kg, kg->lid, n->threads));
-    n->p = kb_let(b, "p", kg_sub(kg, kg->lid, kg_mul(kg, mine, n->threads)));
-    const KExp *base = kb_for(b, "base", kg_mul(kg, group, per), units, kg_mul(kg, groups, per));
-    n->unit = kb_let(b, "unit", kg_add(kg, base, mine));
-    const KExp *some = kg_and(kg, kg_lt(kg, mine, per), kg_lt(kg, n->unit, units));
-    n->active = kb_let(b, "active", some);
+    *mine = kb_let(b, "mine", kg_quot(kg, kg->lid, n->threads));
+    n->p = kb_let(b, "p", kg_sub(kg, kg->lid, kg_mul(kg, *mine, n->threads)));
+    return per;
+}
+
+void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, const KExp *units)
+{
+    const KExp *mine, *per = number_threads(kg, n, &mine);
+    open_turns(kg, n, kg_mul(kg, group, per), units, kg_mul(kg, groups, per), per, mine);
 }
 
 /* All chunks together. */
@@ -126,11 +147,23 @@ static Chunk chunk_numbers(KGen *kg, const Segments *sg)
                    .width = kg_host(kg, sg->width)};
 }
 
+/* Where work-items work for themselves each has neighbours: they lie side by side in memory, and so
+ * do their results, which two cores had better not write in turn. */
 Chunk segments_open(KGen *kg, const Segments *sg)
 {
     Chunk n = chunk_numbers(kg, sg);
-    n.threads = kg_host(kg, sg->threads);
-    segments_share(kg, &n, kg_id(kg, KID_GROUP), kg_id(kg, KID_GROUPS), open_units(kg, sg));
+    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
+    n.threads = by_target(kg, kg_host(kg, sg->threads), one);
+    const KExp *units = open_units(kg, sg), *mine, *per = number_threads(kg, &n, &mine);
+    n.p = by_target(kg, n.p, zero);
+    const KExp *group = kg_id(kg, KID_GROUP), *groups = kg_id(kg, KID_GROUPS);
+    const KExp *items = kg_global_size(kg);
+    const KExp *share = kg_quot(kg, kg_add(kg, units, kg_sub(kg, items, one)), items);
+    const KExp *from = kg_min(kg, units, kg_mul(kg, kg_global_id(kg), share));
+    const KExp *to = kg_min(kg, units, kg_add(kg, from, share));
+    open_turns(kg, &n, by_target(kg, kg_mul(kg, group, per), from), by_target(kg, units, to),
+               by_target(kg, kg_mul(kg, groups, per), one), by_target(kg, per, one),
+               by_target(kg, mine, zero));
     return n;
 }
 

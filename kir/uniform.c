@@ -28,12 +28,20 @@ struct KUniform {
 
 /* --- Questions -------------------------------------------------------------------------------- */
 
+/* A choice by the target: where the work-items of a group do not work together there are no others. */
+static bool is_by_team(const KExp *x)
+{
+    return x->kind == KE_SELECT && x->x[0]->kind == KE_ID && x->x[0]->id == KID_TEAMS;
+}
+
 bool kuniform_exp(const KUniform *u, const KExp *x)
 {
     if (x->kind == KE_VAR)
         return !ptrset_has(u->varying, x->var);
     if (x->kind == KE_ID)
         return kid_info[x->id].uniform;
+    if (is_by_team(x))
+        return kuniform_exp(u, x->x[1]);
     for (int i = 0; i < x->n; i++)
         if (!kuniform_exp(u, x->x[i]))
             return false;
