@@ -339,8 +339,8 @@ static void emit_suff(Fn *f, const Exp *e)
     out_printf(f->o, "%s(ctx, %s, %s, %s", weighed ? "rt_suff_or_pays" : "rt_suff",
                param_enum(f->em->cx, e->suff.name), atom_c(e->suff.par), atom_c(e->suff.work));
     if (weighed)
-        out_printf(f->o, ", mf_pays(%s, %s, %s)", atom_c(e->suff.spared), atom_c(e->suff.steps),
-                   atom_c(e->suff.elems));
+        out_printf(f->o, ", %s, mf_pays(%s, %s, %s)", atom_c(e->suff.spared), atom_c(e->suff.spared),
+                   atom_c(e->suff.steps), atom_c(e->suff.elems));
     out_puts(f->o, ");\n");
 }
 

@@ -325,11 +325,14 @@ RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work)
     return rt_compare(ctx, param, mf_par_in_effect(version_par, work), rt_param(ctx, param));
 }
 
-RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work, bool pays)
+RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work, int64_t spared,
+                            bool pays)
 {
     bool untuned = ctx->user_params[param] == 0 && ctx->user_sizes[RT_THRESHOLD] == 0;
     int64_t par = mf_par_in_effect(version_par, work), threshold = rt_param(ctx, param);
-    if (untuned && ctx->facts[RT_WEIGHS_LAUNCHES] && pays != (threshold <= par))
+    bool weighs = ctx->facts[RT_WEIGHS_LAUNCHES];
+    pays &= weighs || spared > 0;
+    if (untuned && (weighs || spared == 0) && pays != (threshold <= par))
         threshold = pays && par > 0 ? par : par + 1;
     return rt_compare(ctx, param, par, threshold);
 }

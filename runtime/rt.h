@@ -223,8 +223,10 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value);
  * the server's report of the call. */
 RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work);
 /* The same, but where launches are weighed (RT_WEIGHS_LAUNCHES) and nobody has set this threshold
- * or the default of all, the default is one with which the version is taken if it `pays`. */
-RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work, bool pays);
+ * or the default of all, the default is one with which the version is taken if it `pays`. Where they are
+ * not, one that spares none is never taken. */
+RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t work, int64_t spared,
+                            bool pays);
 /* Can the kernel be launched with this many work-items a group, and local_bytes of local memory
  * given as arguments? Asks the device and the built kernel. False too after such a launch was
  * refused. Logs "Refused NAME: needs N bytes of local memory, the device offers M." once per cause

@@ -378,22 +378,25 @@ static void test_untuned(rt_ctx *ctx)
     int64_t weighs = ctx->facts[RT_WEIGHS_LAUNCHES];
     rt_comparisons_clear(ctx);
     ctx->facts[RT_WEIGHS_LAUNCHES] = 1;
-    check(rt_suff_or_pays(ctx, 0, 8, 8, true) && !rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, false),
+    check(rt_suff_or_pays(ctx, 0, 8, 8, 1, true) && !rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 1, false),
           "untuned: what pays");
     check(ctx->comparisons[0].threshold == 8 && ctx->comparisons[1].threshold == (1 << 20) + 1,
           "thresholds that amount to it");
-    check(rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, true) && ctx->comparisons[2].threshold == 32768 &&
-              !rt_suff_or_pays(ctx, 0, 8, 8, false) && ctx->comparisons[3].threshold == 32768,
+    check(rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 1, true) && ctx->comparisons[2].threshold == 32768 &&
+              !rt_suff_or_pays(ctx, 0, 8, 8, 1, false) && ctx->comparisons[3].threshold == 32768,
           "the usual one where it says the same");
-    check(!rt_suff_or_pays(ctx, 0, 0, 0, true), "untuned: a version without work");
+    check(!rt_suff_or_pays(ctx, 0, 0, 0, 1, true), "untuned: a version without work");
     rt_set_param(ctx, "main.t", 9);
-    check(!rt_suff_or_pays(ctx, 0, 8, 8, true) && rt_suff_or_pays(ctx, 0, 9, 9, false), "tuned");
+    check(!rt_suff_or_pays(ctx, 0, 8, 8, 1, true) && rt_suff_or_pays(ctx, 0, 9, 9, 1, false), "tuned");
     rt_set_param(ctx, "main.t", 0);
     rt_set_param(ctx, "default_threshold", 9);
-    check(!rt_suff_or_pays(ctx, 0, 8, 8, true) && rt_suff_or_pays(ctx, 0, 9, 9, false), "a general threshold");
+    check(!rt_suff_or_pays(ctx, 0, 8, 8, 1, true) && rt_suff_or_pays(ctx, 0, 9, 9, 1, false), "a general threshold");
     rt_set_param(ctx, "default_threshold", 0);
     ctx->facts[RT_WEIGHS_LAUNCHES] = 0;
-    check(!rt_suff_or_pays(ctx, 0, 8, 8, true) && rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, false), "on CPUs");
+    check(!rt_suff_or_pays(ctx, 0, 8, 8, 1, true) && rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 1, false), "on CPUs");
+    check(!rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 0, false) && !rt_suff_or_pays(ctx, 0, 1 << 20, 1 << 20, 0, true) &&
+              !rt_suff_or_pays(ctx, 0, 8, 8, 0, true),
+          "... of what spares nothing");
     ctx->facts[RT_WEIGHS_LAUNCHES] = weighs;
     rt_comparisons_clear(ctx);
 }
