@@ -444,6 +444,35 @@ bool has_recurrence(const Body *b)
     return map && has_recurrence(map->soac.fn->body);
 }
 
+/* Is all that is parallel in b of constant widths below a warp? */
+static bool is_little(const Body *b)
+{
+    bool little = true;
+    for (int i = 0; i < b->stms.n && little; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (!exp_has_soac(e))
+            continue;
+        little = exp_is_soac(e) && !e->soac.width.var && e->soac.width.c.i < RT_USUAL_WARP &&
+                 (!e->soac.fn || is_little(e->soac.fn->body)) &&
+                 (!e->soac.op || is_little(e->soac.op->body));
+    }
+    return little;
+}
+
+bool keeps_little(const Body *b)
+{
+    const Exp *map = NULL;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (!exp_has_soac(e))
+            continue;
+        if (e->kind != E_MAP || map)
+            return false;
+        map = e;
+    }
+    return map && (is_little(map->soac.fn->body) || keeps_little(map->soac.fn->body));
+}
+
 bool loop_frees(Flat *fl, const MapNest *S, const Exp *map)
 {
     VarSet *variant = varmap_new(fl->cx->perm);

@@ -34,7 +34,7 @@ MapPlan plan_map(const Flat *fl, const MapNest *S, const Exp *e, int64_t inner, 
         p.no_top = p.no_middle = "attribute only_inner";
         return p;
     }
-    if (!has_recurrence(b) && !(e->attrs & ATTR_ONLY_INTRA)) {
+    if ((!has_recurrence(b) || keeps_little(b)) && !(e->attrs & ATTR_ONLY_INTRA)) {
         p.no_top = p.no_middle = "no-recurrence: nothing inside is used twice";
         return p;
     }

@@ -133,6 +133,9 @@ bool soac_is_parallel(Flat *fl, const VarSet *variant, const Stm *s);
  * stay what they are when the loop is interchanged). */
 void add_variant_params(Flat *fl, VarSet *variant, const Exp *loop);
 bool has_recurrence(const Body *b);
+/* Is b a nest of maps around what is parallel in constant widths below a warp alone, which are left to a thread
+ * anyway, so that nothing else is used twice? */
+bool keeps_little(const Body *b);
 /* Would the map's body have parallelism to exploit if the map were a loop? */
 bool loop_frees(Flat *fl, const MapNest *S, const Exp *map);
 int64_t nest_body_par(Flat *fl, const MapNest *S, const Body *b);

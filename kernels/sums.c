@@ -2,6 +2,8 @@
  * and the kernel that combines them. */
 #include "kernels/sums.h"
 
+#include "runtime/policy.h"
+
 enum { MOST_AROUND = 8 }; /* statements around the reduction, done for each element */
 
 /* --- Which constructs ---------------------------------------------------------------------- */
@@ -38,6 +40,12 @@ void sums_take(Ctx *cx, Sums *r, const Exp *sum)
     r->comm = sum->soac.comm;
 }
 
+/* So few that a thread has them in registers at once, as the taps of a filter: nothing is shared by many. */
+static bool is_brief(const Sums *r)
+{
+    return !r->width.var && r->width.c.i < RT_USUAL_WARP;
+}
+
 static bool of_segmap(Ctx *cx, const Stm *s, Sums *r)
 {
     const Exp *e = s->exp;
@@ -46,7 +54,7 @@ static bool of_segmap(Ctx *cx, const Stm *s, Sums *r)
         return false;
     *r = (Sums){.stm = s, .e = e, .depth = e->seg.nest.n, .red = red};
     sums_take(cx, r, red->exp);
-    return red->pat.n == r->nes->n;
+    return red->pat.n == r->nes->n && !is_brief(r);
 }
 
 static bool of_segred(const Stm *s, Sums *r)
