@@ -13,6 +13,7 @@ static void segmap_threads(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     KGen *kg = kg_new(pb, "segmap", e);
     kg->solo = true;
     kg->at = e->loc;
+    kg->sized = !seg_is_straight(b);
     if (body_has_seg(e->seg.body))
         kg_irregular(kg, true,
                      "not shared by a work-group: arrays that it would share have no bound");

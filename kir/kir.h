@@ -198,7 +198,7 @@ typedef struct {
     unsigned heap_types; /* set of PrimType: what is taken from the heap */
     bool may_fail;
     bool alone; /* a group is one work-item: barriers are not needed */
-    bool sized; /* it is built for the numbers of a launch: what is steady, and the size of groups if they meet */
+    bool sized; /* it is built for the numbers of a launch: what is steady, and the size of groups */
     KColumns columns;
     int vector_bytes; /* bytes of the largest access that pays (vector.c); 0: of one element */
 } KFun;

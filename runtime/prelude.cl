@@ -15,19 +15,16 @@
 #define MF_GRID
 
 /* A kernel may be built for the numbers of its launches (sized.c). Definitions before this text then say what
- * argument 3 is, MF_SIZE_3, and the size of groups if its work-items meet. They are constants in both builds with 0
- * as what is given, so that #if and sizes of arrays can ask: MF_SIZE(3, 0). */
+ * argument 3 is, MF_SIZE_3, and the size of groups, MF_GROUP. They are constants in both builds with 0 as what is given, so
+ * that #if and sizes of arrays can ask: MF_SIZE(3, 0). */
 #ifdef MF_SIZED
 #define MF_SIZE(i, given) MF_SIZE_##i
-#else
-#define MF_SIZED          0
-#define MF_SIZE(i, given) (given)
-#endif
-#ifdef MF_GROUP
 #define MF_SHAPE          __attribute__((reqd_work_group_size(MF_GROUP, 1, 1)))
 #define get_local_size(d) ((d) == 0 ? MF_GROUP : 1)
 #else
-#define MF_GROUP 0
+#define MF_SIZED          0
+#define MF_GROUP          0
+#define MF_SIZE(i, given) (given)
 #define MF_SHAPE
 #endif
 /* Are the turns of loops that its work-items share out known, so that short ones are unrolled? */

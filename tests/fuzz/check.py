@@ -340,6 +340,8 @@ class Checker:
     def execute(self, mode, binary, device, entries, params, shape):
         """Runs one version on the entry points' inputs that are small enough for the device; a finding or None."""
         options, env = SHAPES[shape]
+        if device != "pocl" and shape % 2 == 0:  # PoCL 3.1 miscompiles more loops around barriers when their ends are known
+            env = {**env, "MINIFUT_SIZED": "1"}
         if device == "races":
             options = [*options, "--build-option=-DMF_RACES"]
         for k in self.want:
