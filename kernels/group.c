@@ -107,6 +107,7 @@ typedef struct {
     GroupWork work;
     const Sx *turns; /* how often the code at hand is run */
     const Sx *max;   /* the largest number of elements of a construct */
+    bool scans;      /* is one of them a scan? */
 } Walk;
 
 /* What a loop is taken for of whose turns the host knows nothing. */
@@ -231,6 +232,7 @@ static void walk_seg(Walk *w, const Exp *e)
         n.steps = 1;
         n.meets++;
     }
+    w->scans |= e->kind == E_SEGSCAN;
     w->max = sx_op(cx, SX_MAX, w->max, n.width);
     group_work_add(cx, &w->work, n);
 }
@@ -277,17 +279,17 @@ static Walk walk_group(PlanBuild *pb, const Exp *e)
 }
 
 /* The size that takes the least time, but not more than the widest construct has elements, in full
- * warps. */
-static const Sx *group_threads(PlanBuild *pb, const Walk *w)
+ * warps; first: the smallest one to choose from. */
+static const Sx *group_threads(PlanBuild *pb, const Walk *w, int first)
 {
     Ctx *cx = pb->cx;
     const Sx *times[GROUP_SIZES];
-    for (int k = 0; k < GROUP_SIZES; k++)
+    for (int k = first; k < GROUP_SIZES; k++)
         times[k] = pb_let(pb, arena_printf(cx->perm, "time_%d", group_size_number(k)),
                           group_all_time(cx, &w->work, k));
     const Sx *warp = sx_const(cx, RT_USUAL_WARP);
     const Sx *full = sx_mul(cx, sx_op(cx, SX_CEILDIV, w->max, warp), warp);
-    const Sx *size = sx_op(cx, SX_MIN, group_best_size(cx, times), full);
+    const Sx *size = sx_op(cx, SX_MIN, group_best_size(cx, times, first), full);
     /* On a CPU it is one: the work-items of a group run one after the other there, and PoCL 3.1
      * miscompiles loops around barriers that hold a conditional in an inner loop. */
     return sx_op(cx, SX_MAX, sx_const(cx, 1), sx_op(cx, SX_MIN, size, sx_team_size(cx)));
@@ -353,13 +355,15 @@ static void group_body(KGen *kg, const Exp *e, const Vars *pat, const ArrLoc *ou
 }
 
 /* How many elements a group of a kernel that may have several at a time gets, of `local` bytes each: so many
- * that memory is read in whole sectors, if there is room for them, and each compute unit has
- * a group. */
-static const Sx *group_columns(Ctx *cx, const Sx *threads, const Sx *local, const Sx *total)
+ * that memory is read in whole sectors, or not beside each other that there is a warp, if there is room
+ * for them, and each compute unit has a group. */
+static const Sx *group_columns(Ctx *cx, const Sx *threads, const Sx *local, const Sx *total, bool beside)
 {
     enum { SECTOR = 8 }; /* of 4 bytes */
-    const Sx *one = sx_const(cx, 1), *columns = one;
-    const Sx *most = sx_op(cx, SX_DIV, sx_team_size(cx), threads);
+    const Sx *one = sx_const(cx, 1), *columns = one, *team = sx_team_size(cx);
+    if (!beside)
+        team = sx_op(cx, SX_MIN, team, sx_const(cx, RT_USUAL_WARP));
+    const Sx *most = sx_op(cx, SX_DIV, team, threads);
     const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), sx_op(cx, SX_MAX, one, local));
     const Sx *units = sx_op(cx, SX_MAX, one, sx_size(cx, SIZE_COMPUTE_UNITS));
     most = sx_op(cx, SX_MIN, sx_op(cx, SX_MIN, most, room), sx_op(cx, SX_DIV, total, units));
@@ -384,16 +388,20 @@ void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     group_body(kg, e, &s->pat, outs, total);
     Var *columns = var_new(cx, "columns", type_prim(T_I64), (Loc){0});
     kg->columns = sx_var(cx, columns);
+    kg->few = w.scans;
     Kernel *k = kg_finish(kg);
     kg_launch(kg, k, nest_groups(kg, total, kg->columns ? kg->columns : sx_const(cx, 1)));
     /* How many groups the device holds at once depends on the local memory that they turned out to
      * need. */
     w.work.local = kg_local_bytes(kg);
     w.work.size = size;
-    pb_op(pb, (HostOp){.kind = H_SX, .var = size, .sx = group_threads(pb, &w)});
+    bool few = kg->columns && w.scans;
+    w.work.several = kg->columns != NULL;
+    pb_op(pb, (HostOp){.kind = H_SX, .var = size, .sx = group_threads(pb, &w, few ? 0 : GROUP_WARP)});
     if (kg->columns)
         pb_op(pb, (HostOp){.kind = H_SX,
                            .var = columns,
-                           .sx = group_columns(cx, kg->group_size, w.work.local, total)});
+                           .sx = group_columns(cx, kg->group_size, w.work.local, total,
+                                               k->fun->columns == KC_LATER)});
     pb_splice(pb, &piece);
 }

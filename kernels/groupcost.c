@@ -100,25 +100,29 @@ void group_work_add(Ctx *cx, GroupWork *w, GroupNest n)
 
 int group_size_number(int k)
 {
-    return RT_USUAL_WARP << k;
+    return (RT_USUAL_WARP >> GROUP_WARP) << k;
 }
 
-/* n barriers of a group of 2^k warps: each warp is kept busy by them. */
+/* n barriers of a group: each warp is kept busy by them. Work-items that are less than a warp share
+ * theirs. Times in which a unit is busy are counted in this part of a cycle: */
+enum { PART = 1 << GROUP_WARP };
 static GroupTime barriers(Ctx *cx, int n, int k)
 {
-    int warps = 1 << k;
-    return constant(cx, n * (BARRIER_WAIT + BARRIER_WARP_WAIT * warps), n * BARRIER_BUSY * warps);
+    int warps = k > GROUP_WARP ? 1 << (k - GROUP_WARP) : 1;
+    return constant(cx, n * (BARRIER_WAIT + BARRIER_WARP_WAIT * warps), n * BARRIER_BUSY << k);
 }
 
 /* A turn of each of the constructs. Every warp takes part in the steps over the work-items. */
 static GroupTime turn_time(Ctx *cx, const GroupNest *n, int k)
 {
-    int doublings = k;
-    for (int d = RT_USUAL_WARP; d > 1; d /= 2)
+    int doublings = 0, least = k < GROUP_WARP ? k : GROUP_WARP;
+    for (int d = group_size_number(k); d > 1; d /= 2)
         doublings++;
-    const Sx *size = sx_const(cx, group_size_number(k)), *warp = sx_const(cx, RT_USUAL_WARP);
+    const Sx *size = sx_const(cx, group_size_number(k));
+    const Sx *part = sx_const(cx, group_size_number(least));
+    const Sx *turns = sx_mul(cx, sx_const(cx, 1 << least), sx_op(cx, SX_CEILDIV, n->width, part));
     GroupTime t = {sx_mul(cx, sx_op(cx, SX_CEILDIV, n->width, size), n->elem.wait),
-                   sx_mul(cx, sx_op(cx, SX_CEILDIV, n->width, warp), n->elem.busy)};
+                   sx_mul(cx, turns, n->elem.busy)};
     GroupTime step = {n->step.wait, sx_mul(cx, sx_const(cx, 1 << k), n->step.busy)};
     t = group_time_add(cx, t, group_time_times(cx, sx_const(cx, doublings), step));
     return group_time_add(cx, t, barriers(cx, n->meets + n->steps * doublings, k));
@@ -126,14 +130,15 @@ static GroupTime turn_time(Ctx *cx, const GroupNest *n, int k)
 
 /* --- All groups ------------------------------------------------------------------------------- */
 
-/* How many groups a compute unit holds at once, at least one. */
+/* How many groups a compute unit holds at once, at least one; where they are several in one, elements. */
 static const Sx *resident(Ctx *cx, const GroupWork *w, int k)
 {
     const Sx *one = sx_const(cx, 1), *size = sx_const(cx, group_size_number(k));
     const Sx *bytes = sx_op(cx, SX_MAX, one, sx_with(cx, w->local, w->size, size));
     const Sx *room = sx_mul(cx, sx_size(cx, SIZE_LOCAL_MEMORY), sx_const(cx, UNIT_LOCALS));
     int by_items = UNIT_ITEMS / group_size_number(k);
-    const Sx *most = sx_const(cx, by_items < UNIT_GROUPS ? by_items : UNIT_GROUPS);
+    bool many = w->several || by_items < UNIT_GROUPS;
+    const Sx *most = sx_const(cx, many ? by_items : UNIT_GROUPS);
     return sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, most, sx_op(cx, SX_DIV, room, bytes)));
 }
 
@@ -147,14 +152,14 @@ const Sx *group_all_time(Ctx *cx, const GroupWork *w, int k)
                                             turn_time(cx, &w->nests.at[i], k)));
     const Sx *there = sx_op(cx, SX_MIN, w->groups, resident(cx, w, k));
     const Sx *alone = sx_op(cx, SX_DIV, sx_mul(cx, w->groups, t.wait), there);
-    const Sx *busy = sx_op(cx, SX_DIV, sx_mul(cx, w->groups, t.busy), sx_const(cx, UNIT_WARPS));
+    const Sx *busy = sx_op(cx, SX_DIV, sx_mul(cx, w->groups, t.busy), sx_const(cx, PART * UNIT_WARPS));
     return sx_add(cx, alone, busy);
 }
 
-const Sx *group_best_size(Ctx *cx, const Sx *const *times)
+const Sx *group_best_size(Ctx *cx, const Sx *const *times, int first)
 {
-    const Sx *best = sx_const(cx, group_size_number(0)), *least = times[0];
-    for (int k = 1; k < GROUP_SIZES; k++) {
+    const Sx *best = sx_const(cx, group_size_number(first)), *least = times[first];
+    for (int k = first + 1; k < GROUP_SIZES; k++) {
         const Sx *spared = sx_sub(cx, least, sx_op(cx, SX_MIN, least, times[k]));
         best = sx_select(cx, spared, sx_const(cx, group_size_number(k)), best);
         least = sx_op(cx, SX_MIN, least, times[k]);

@@ -26,6 +26,7 @@ typedef struct {
     const Sx *groups; /* that each compute unit gets, at least 1 */
     const Sx *local;  /* bytes of local memory of a group ... */
     const Var *size;  /* ... in terms of its size */
+    bool several;     /* can a group work on several elements at a time? Then all this is of one */
 } GroupWork;
 
 /* What takes how long. */
@@ -38,12 +39,13 @@ GroupTime group_time_add(Ctx *cx, GroupTime a, GroupTime b);
 GroupTime group_time_times(Ctx *cx, const Sx *n, GroupTime a);
 void group_work_add(Ctx *cx, GroupWork *w, GroupNest n);
 
-/* Sizes to choose from: number k = 0 .. GROUP_SIZES-1 has 2^k warps. */
-enum { GROUP_SIZES = 6 };
+/* Sizes to choose from: number k = 0 .. GROUP_SIZES-1, each twice the one before; GROUP_WARP is a
+ * warp. Smaller ones are for groups that work on several elements at a time, so many for each. */
+enum { GROUP_WARP = 2, GROUP_SIZES = 8 };
 int group_size_number(int k);
 /* The time of all groups of that size. */
 const Sx *group_all_time(Ctx *cx, const GroupWork *w, int k);
-/* The size that takes the least of these times. */
-const Sx *group_best_size(Ctx *cx, const Sx *const *times);
+/* The size that takes the least of these times, from number `first` on. */
+const Sx *group_best_size(Ctx *cx, const Sx *const *times, int first);
 
 #endif

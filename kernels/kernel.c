@@ -500,7 +500,9 @@ Kernel *kg_finish(KGen *kg)
     merge_locals(kg, k.fun);
     if (cx->verify)
         kir_verify(k.fun, "locals");
-    if (kg->columns && !kir_want_columns(k.fun))
+    if (kg->columns)
+        kir_want_columns(k.fun, kg->few);
+    if (k.fun->columns == KC_NONE)
         kg->columns = NULL;
     k.params = kg->params;
     k.local = local_text(kg);
@@ -512,9 +514,10 @@ void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups)
     const Sx *columns = kg->columns;
     HostOp op = {.kind = H_LAUNCH, .loc = kg->seg->loc, .kernel = k, .n_launch_dims = columns ? 2 : 1};
     op.groups[0] = groups;
-    op.local[0] = columns ? columns : kg->group_size;
+    bool beside = k->fun->columns == KC_LATER;
+    op.local[beside] = kg->group_size;
+    op.local[!beside] = columns;
     op.groups[1] = sx_const(kg->cx, 1);
-    op.local[1] = kg->group_size;
     int j = 0;
     for (int i = 0; i < kg->params.n; i++) {
         KParam p = kg->params.at[i];

@@ -12,7 +12,8 @@
  *                                                    } }
  *
  * Work-items are then numbered in two dimensions: by the element of the group that they are for,
- * their column, and in it. Each column has its part of local memory. Columns beyond the last element
+ * their column, and in it. (Where an element reads memory in runs of its own, its work-items are
+ * neighbours: columns one behind the other.) Each column has its part of local memory. Columns beyond the last element
  * do that one again, and keep what they find to themselves.
  *
  * All columns meet at the same barriers, so this is only for kernels in which what is done does not
@@ -229,16 +230,15 @@ static bool mostly_columns(Arena *a, const KFun *f, const KStm *loop)
     return r.columns > 0 && r.columns >= r.rows;
 }
 
-bool kir_want_columns(KFun *f)
+void kir_want_columns(KFun *f, bool behind)
 {
     Arena *a = arena_new();
     KFun *gpu = kir_specialize(a, f, &ktargets[KTARGET_GPU]);
     const KStm *loop = elements_of(gpu);
-    bool want =
-        loop && can_have_columns(gpu, loop) && mostly_columns(a, gpu, loop) && columns_meet(a, gpu);
+    bool can = loop && can_have_columns(gpu, loop);
+    KColumns way = can && mostly_columns(a, gpu, loop) ? KC_LATER : behind ? KC_BEHIND : KC_NONE;
+    f->columns = can && way != KC_NONE && columns_meet(a, gpu) ? way : KC_NONE;
     arena_free(a);
-    f->columns = want ? KC_LATER : KC_NONE;
-    return want;
 }
 
 /* --- The pass --------------------------------------------------------------------------------- */
@@ -246,16 +246,17 @@ bool kir_want_columns(KFun *f)
 typedef struct {
     Arena *arena;
     KStm *loop;
+    int dim; /* of the columns */
     const KExp *column, *columns;
     const KExp *there; /* is the element one that no other column has? */
 } Columns;
 
-/* The work-items of an element are those of the second dimension. */
+/* The work-items of an element are those of the other dimension. */
 static const KExp *row_of(void *env, const KExp *x)
 {
     const Columns *c = env;
     if (is_id(x, KID_LOCAL) || is_id(x, KID_GROUP_SIZE))
-        return kx_id_dim(c->arena, x->id, 1);
+        return kx_id_dim(c->arena, x->id, 1 - c->dim);
     return x;
 }
 
@@ -297,20 +298,21 @@ static KBlock beginning(Columns *c, KBuild *b)
 {
     KBlock block = {0};
     kb_into(b, &block);
-    c->columns = kb_let(b, "columns", kx_id_dim(c->arena, KID_GROUP_SIZE, 0));
-    c->column = kb_let(b, "column", kx_id_dim(c->arena, KID_LOCAL, 0));
+    c->columns = kb_let(b, "columns", kx_id_dim(c->arena, KID_GROUP_SIZE, c->dim));
+    c->column = kb_let(b, "column", kx_id_dim(c->arena, KID_LOCAL, c->dim));
     b->open.n--;
     return block;
 }
 
 void kir_columns(Arena *a, KFun *f)
 {
-    if (f->columns != KC_LATER)
+    bool behind = f->columns == KC_BEHIND;
+    if (f->columns != KC_LATER && !behind)
         return;
     f->columns = f->alone ? KC_NONE : KC_DONE;
     if (f->alone)
         return;
-    Columns c = {.arena = a, .loop = elements_of(f)};
+    Columns c = {.arena = a, .loop = elements_of(f), .dim = behind};
     KBuild *b = kb_more(a, f);
     kblock_map_exps(a, &f->body, row_of, &c);
     KBlock first = beginning(&c, b);

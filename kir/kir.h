@@ -180,8 +180,9 @@ typedef VEC(KFormal) KFormals;
 /* Has a group several elements of a nest at a time, as columns of work-items (columns.c)? */
 typedef enum {
     KC_NONE,
-    KC_LATER, /* yes, but it is written for one element so far */
-    KC_DONE,  /* work-items have two numbers: of their column, and in it */
+    KC_LATER,  /* yes, but it is written for one element so far; columns lie beside each other, */
+    KC_BEHIND, /* ... or one behind the other: work-items of one element are neighbours */
+    KC_DONE,   /* work-items have two numbers: of their column, and in it */
     N_KCOLUMNS
 } KColumns;
 

@@ -2,8 +2,8 @@
  *
  *   kernels  = kernel*
  *   kernel   = "kernel" NAME [STRING] ["at" STRING]     what it does; where that is in the program
- *              ["may_fail"] ["alone"] ["sized"] ["columns_later" | "columns"] ["vectors" INT]
- *              ["heap_of" PRIM+] ["narrow"]
+ *              ["may_fail"] ["alone"] ["sized"] ["columns_later" | "columns_behind" | "columns"]
+ *              ["vectors" INT] ["heap_of" PRIM+] ["narrow"]
  *              (formal | "when" exp)* block
  *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type ["steady"] | "local" buffer
  *            | "heap" buffer "," NAME ":" type

@@ -13,7 +13,7 @@
 /* Bytes that a thread loads at once: of so long rows each can be read by a thread of its own. */
 #define RT_ROW_BYTES 16
 /* Elements of rows up to which threads do well that keep several of them in global memory. */
-#define RT_SHORT_ROW 24
+#define RT_SHORT_ROW 12
 /* Bytes to which blocks of device memory begin and end: OpenCL's largest type, long16. Kernels load
  * and store vectors. */
 #define RT_BLOCK_ALIGN 128

@@ -19,8 +19,8 @@
  * that #if and sizes of arrays can ask: MF_SIZE(3, 0). */
 #ifdef MF_SIZED
 #define MF_SIZE(i, given) MF_SIZE_##i
-#define MF_SHAPE          __attribute__((reqd_work_group_size(MF_GROUP, 1, 1)))
-#define get_local_size(d) ((d) == 0 ? MF_GROUP : 1)
+#define MF_SHAPE          __attribute__((reqd_work_group_size(MF_GROUP, MF_GROUP_1, 1)))
+#define get_local_size(d) ((d) == 0 ? MF_GROUP : (d) == 1 ? MF_GROUP_1 : 1)
 #else
 #define MF_SIZED          0
 #define MF_GROUP          0

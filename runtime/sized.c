@@ -36,11 +36,20 @@ static int rt_next_steady(uint64_t *left)
     return i;
 }
 
-static bool rt_has_numbers(const rt_kernel *k, size_t local, const rt_arg *args)
+/* The size of groups in two dimensions, then the steady arguments. */
+enum { RT_GROUP_NUMBERS = 2 };
+
+static int64_t rt_group_number(int n_dims, const size_t *local, int d)
 {
-    const int64_t *n = k->numbers; /* the size of groups, then the steady arguments */
-    if (*n++ != (int64_t)local)
-        return false;
+    return d < n_dims ? (int64_t)local[d] : 1;
+}
+
+static bool rt_has_numbers(const rt_kernel *k, int n_dims, const size_t *local, const rt_arg *args)
+{
+    const int64_t *n = k->numbers;
+    for (int d = 0; d < RT_GROUP_NUMBERS; d++)
+        if (*n++ != rt_group_number(n_dims, local, d))
+            return false;
     for (uint64_t left = k->def->steady; left;)
         if (*n++ != args[rt_next_steady(&left)].scalar.i64)
             return false;
@@ -64,10 +73,12 @@ static char *rt_definitions_of(const rt_kernel *k)
     const int64_t *n = k->numbers;
     if (!f)
         return NULL;
-    fprintf(f, "#define MF_SIZED 1\n#define MF_GROUP %" PRId64 "\n", *n);
+    fprintf(f, "#define MF_SIZED 1\n");
+    fprintf(f, "#define MF_GROUP %" PRId64 "\n#define MF_GROUP_1 %" PRId64 "\n", n[0], n[1]);
+    n += RT_GROUP_NUMBERS;
     for (uint64_t left = k->def->steady; left;) {
         fprintf(f, "#define MF_SIZE_%d ", rt_next_steady(&left));
-        rt_number_text(f, *++n);
+        rt_number_text(f, *n++);
         fprintf(f, "\n");
     }
     if (fclose(f) == 0)
@@ -76,15 +87,17 @@ static char *rt_definitions_of(const rt_kernel *k)
     return NULL;
 }
 
-static rt_kernel *rt_sized_new(rt_ctx *ctx, rt_kernel *k, size_t local, const rt_arg *args)
+static rt_kernel *rt_sized_new(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local,
+                               const rt_arg *args)
 {
     rt_kernel *own = rt_grow(NULL, sizeof *own);
-    size_t count = 1 + (size_t)__builtin_popcountll(k->def->steady);
+    size_t count = RT_GROUP_NUMBERS + (size_t)__builtin_popcountll(k->def->steady);
     *own = (rt_kernel){.def = k->def, .id = k->id, .wide = k->wide};
     int64_t *n = own->numbers = rt_grow(NULL, count * sizeof *n);
-    *n = (int64_t)local;
+    for (int d = 0; d < RT_GROUP_NUMBERS; d++)
+        *n++ = rt_group_number(n_dims, local, d);
     for (uint64_t left = k->def->steady; left;)
-        *++n = args[rt_next_steady(&left)].scalar.i64;
+        *n++ = args[rt_next_steady(&left)].scalar.i64;
     own->definitions = rt_definitions_of(own);
     own->next = k->sized;
     k->sized = own;
@@ -106,17 +119,17 @@ static bool rt_may_be_new(const rt_ctx *ctx, rt_kernel *k)
 RT_API rt_kernel *rt_sized(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local,
                            const rt_arg *args)
 {
-    if (!rt_is_sized(ctx, k) || n_dims != 1)
+    if (!rt_is_sized(ctx, k) || n_dims > RT_GROUP_NUMBERS)
         return k;
     for (rt_kernel **at = &k->sized; *at; at = &(*at)->next) {
         rt_kernel *found = *at;
-        if (!rt_has_numbers(found, local[0], args))
+        if (!rt_has_numbers(found, n_dims, local, args))
             continue;
         *at = found->next;
         found->next = k->sized;
         return k->sized = found;
     }
-    return rt_may_be_new(ctx, k) ? rt_sized_new(ctx, k, local[0], args) : k;
+    return rt_may_be_new(ctx, k) ? rt_sized_new(ctx, k, n_dims, local, args) : k;
 }
 
 RT_API void rt_sized_give_up(rt_ctx *ctx, rt_kernel *k)

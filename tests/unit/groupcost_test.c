@@ -1,5 +1,6 @@
 /* The size that work-groups get, by what they do. */
 #include "kernels/groupcost.h"
+#include "runtime/policy.h"
 #include "tests/unit/check.h"
 
 static Ctx cx;
@@ -74,7 +75,7 @@ static int64_t best(const GroupWork *w)
     const Sx *times[GROUP_SIZES];
     for (int k = 0; k < GROUP_SIZES; k++)
         times[k] = group_all_time(&cx, w, k);
-    return eval(group_best_size(&cx, times));
+    return eval(group_best_size(&cx, times, w->several ? 0 : GROUP_WARP));
 }
 
 static void test_best_size(void)
@@ -83,11 +84,12 @@ static void test_best_size(void)
     for (int least = 0; least < GROUP_SIZES; least++) {
         for (int k = 0; k < GROUP_SIZES; k++)
             times[k] = num(k == least ? 5 : 6 + k);
-        CHECK_INT(eval(group_best_size(&cx, times)), group_size_number(least));
+        CHECK_INT(eval(group_best_size(&cx, times, 0)), group_size_number(least));
     }
     for (int k = 0; k < GROUP_SIZES; k++)
         times[k] = num(7);
-    CHECK_INT(eval(group_best_size(&cx, times)), group_size_number(0));
+    CHECK_INT(eval(group_best_size(&cx, times, 0)), group_size_number(0));
+    CHECK_INT(eval(group_best_size(&cx, times, GROUP_WARP)), RT_USUAL_WARP);
 }
 
 /* Many groups of short steps want to be small; few with much to load, large. */
@@ -110,6 +112,24 @@ static void test_shapes(void)
     map(&waves, 32, 63, some(20, 4, 0));
     map(&waves, 1024, 3, some(20, 0, 3));
     CHECK(best(&waves) >= 256);
+}
+
+/* A few work-items for each of many short elements, where a group has several; a warp where there
+ * are few elements, or long ones in as much memory as there is. */
+static void test_few(void)
+{
+    for (int several = 0; several < 2; several++) {
+        GroupWork many = work(248, 1200), few = work(2, 1200), large = work(496, 7000);
+        GroupWork *all[] = {&many, &few, &large};
+        for (int i = 0; i < 3; i++) {
+            all[i]->several = several;
+            for (int k = 0; k < 3; k++)
+                reduce(all[i], i == 2 ? 256 : 32, 1, some(40, 10, 1));
+        }
+        CHECK(several ? best(&many) < 32 : best(&many) == 32);
+        CHECK_INT(best(&few), 32);
+        CHECK_INT(best(&large), 32);
+    }
 }
 
 /* Groups that do not fit a compute unit at once wait one after the other. */
@@ -148,6 +168,7 @@ int main(void)
     size = var_new(&cx, "size", type_prim(T_I64), (Loc){0});
     test_best_size();
     test_shapes();
+    test_few();
     test_local_memory();
     test_sums();
     arena_free(a);
