@@ -346,6 +346,9 @@ KLoc kg_result(KGen *kg, const ArrLoc *l, Type t);
 Atom nest_width(const Nest *nest);
 /* How many groups are launched for n items a group handles `per_group` of. */
 const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group);
+/* The same for groups that compute something before their first items: no more than fill the device
+ * twice, so that they have several turns each, as many as the others. */
+const Sx *nest_groups_turning(KGen *kg, const Sx *n, const Sx *per_group);
 /* How many threads these are at most where each has memory of its own. */
 const Sx *nest_max_threads(KGen *kg, const Sx *n, const Sx *per_group);
 /* n, or nothing to do after an earlier failure. */

@@ -69,6 +69,16 @@ const Sx *nest_groups(KGen *kg, const Sx *n, const Sx *per_group)
     return sx_op(cx, SX_MIN, all, most);
 }
 
+const Sx *nest_groups_turning(KGen *kg, const Sx *n, const Sx *per_group)
+{
+    enum { WAVES = 2 };
+    Ctx *cx = kg->cx;
+    const Sx *all = nest_groups(kg, n, per_group), *one = sx_const(cx, 1);
+    const Sx *fill = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_const(cx, WAVES));
+    const Sx *turns = sx_op(cx, SX_MAX, sx_op(cx, SX_CEILDIV, all, fill), one);
+    return sx_op(cx, SX_CEILDIV, all, turns);
+}
+
 const Sx *nest_max_threads(KGen *kg, const Sx *n, const Sx *per_group)
 {
     Ctx *cx = kg->cx;

@@ -30,6 +30,7 @@ typedef struct {
     const KExp *p;                                /* this thread's number in the chunk */
     const KExp *active;                           /* has this thread a chunk at all? */
     const KExp *beg, *len;                        /* the chunk's elements in the segment */
+    bool whole;                                   /* are these all of it, in any case? */
 } Chunk;
 
 /* The numbers, with `least` elements a thread, up to `most` where segments are many. */

@@ -52,12 +52,26 @@ static const KExp *open_dealt(Pack *p)
     return kb_let(kg->kb, "number", at);
 }
 
-/* Opens the branch for elements of segments, and binds the one at hand. */
-static void if_element(Pack *p, const KExp *number)
+typedef void ElemsMaker(Pack *p, bool full);
+
+/* Most tiles are full: there loads are on their way together, without a question for each. */
+static void make_elems(Pack *p, ElemsMaker *make)
+{
+    KGen *kg = p->kg;
+    const KExp *all = kg_mul(kg, kg_id(kg, KID_GROUP_SIZE), kg_int(kg, p->each));
+    kb_if(kg->kb, kg_eq(kg, p->count, all));
+    make(p, true);
+    kb_else(kg->kb);
+    make(p, false);
+    kb_end(kg->kb);
+}
+
+/* Opens the branch for elements of segments, in a full tile all, and binds the one at hand. */
+static void if_element(Pack *p, bool full, const KExp *number)
 {
     KGen *kg = p->kg;
     const Nest *nest = &p->e->seg.nest;
-    kb_if(kg->kb, kg_lt(kg, number, p->count));
+    kb_if(kg->kb, full ? kx_bool(kg->cx->perm, true) : kg_lt(kg, number, p->count));
     const KExp *q = kb_let(kg->kb, "q", kg_quot(kg, number, p->width));
     nest_bind(kg, nest, nest->n - 1, kb_let(kg->kb, "seg", kg_add(kg, p->base, q)));
     nest_bind_dim(kg, &vec_last(nest), kg_sub(kg, number, kg_mul(kg, q, p->width)));
@@ -80,14 +94,14 @@ static const KExp **stage_get(Pack *p, const KExp *number)
 }
 
 /* Computes the elements into the stage; neutral ones fill the tile. */
-static void compute_elems(Pack *p)
+static void compute_elems(Pack *p, bool full)
 {
     KGen *kg = p->kg;
     const Exp *e = p->e;
     const KExp *number = open_dealt(p);
     Accs x = accs_like(kg, &p->ac);
     accs_declare(kg, &x, &e->seg.nes);
-    if_element(p, number);
+    if_element(p, full, number);
     WorkMark m = kg_work_begin(kg);
     seg_hint_maps(kg, e, p->outs, p->s);
     kg_stms(kg, e->seg.body);
@@ -97,17 +111,16 @@ static void compute_elems(Pack *p)
     kb_end(kg->kb);
     stage_put(p, number, accs_now(kg, &x));
     kb_end(kg->kb);
-    seg_meet(kg);
 }
 
 /* Writes the scanned elements. */
-static void store_elems(Pack *p)
+static void store_elems(Pack *p, bool full)
 {
     KGen *kg = p->kg;
     int depth = p->e->seg.nest.n;
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
     const KExp *number = open_dealt(p);
-    if_element(p, number);
+    if_element(p, full, number);
     nest_indices(kg, &p->e->seg.nest, depth, ix);
     const KExp **x = stage_get(p, number);
     for (int j = 0; j < p->ac.n; j++)
@@ -271,7 +284,7 @@ static void scan_tile(Pack *p)
     scan_run(p, own);
     scan_sums(p);
     add_before(p, own);
-    store_elems(p);
+    make_elems(p, store_elems);
 }
 
 static void reduce_tile(Pack *p)
@@ -328,7 +341,8 @@ static void launch_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs, int ea
     p.outs = seg_outs(kg, s, scan ? 0 : p.ac.n, outs);
     p.width = kg_host(kg, sx_atom(pb->cx, nest_width(nest)));
     open_tiles(&p, n_segs, per);
-    compute_elems(&p);
+    make_elems(&p, compute_elems);
+    seg_meet(kg);
     accs_declare(kg, &p.ac, &e->seg.nes);
     locate_run(&p);
     if (scan) {
@@ -345,7 +359,7 @@ static void launch_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs, int ea
         final[j] = outs[j].mem;
     Kernel *k = kg_finish(kg);
     pb_if_fits(pb, (Fit){k, kg->group_size, kg_local_bytes(kg)});
-    kg_launch_on(kg, k, final, nest_groups(kg, n_segs, per));
+    kg_launch_on(kg, k, final, nest_groups_turning(kg, n_segs, per));
 }
 
 /* --- When it pays -------------------------------------------------------------------------- */

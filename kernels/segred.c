@@ -8,7 +8,8 @@
  * on arrays are applied by one thread a segment. */
 #include "kernels/arrive.h"
 
-enum { SHARE_UNROLL = 4 }; /* loads of so many elements are on their way at a time */
+/* Loads of so many elements are on their way at a time: of chunks, of whole segments. */
+enum { SHARE_UNROLL = 4, WHOLE_UNROLL = 8 };
 enum { LEAST_ELEMS = 4, MOST_ELEMS = 16 }; /* a thread */
 /* Of chunks that arrive: times as many elements as are worth a work-item, where a compute unit has so
  * many. */
@@ -36,7 +37,7 @@ static const KExp *open_share(KGen *kg, const Chunk *n, const Exp *e)
     const KExp *own = brief ? kb_let(b, "own", kx_select(a, woven, dealt, mine)) : q;
     const KExp *t = kb_for(b, "t", zero, own, one);
     if (brief)
-        kg_loop_unroll(kg, SHARE_UNROLL);
+        kg_loop_unroll(kg, n->whole ? WHOLE_UNROLL : SHARE_UNROLL);
     const KExp *in_row = kg_add(kg, kg_mul(kg, n->p, q), t);
     const KExp *in_turn = kg_add(kg, kg_mul(kg, t, n->threads), n->p);
     const KExp *off = kb_let(b, "off", kx_select(a, woven, in_turn, in_row));
@@ -108,6 +109,7 @@ static Stage red_chunks(PlanBuild *pb, const Stm *s, const Exp *e, const Segment
     Accs ac = accs_new(kg, e);
     accs_local(kg, &ac, false);
     Chunk n = segments_open(kg, sg);
+    n.whole = sx_is_const(sg->chunks, 1);
     accs_declare(kg, &ac, &e->seg.nes);
     reduce_chunk(kg, e, &ac, &n, outs, s);
     store_results(kg, &ac, &n, results_new(kg, &ac), n.unit);
@@ -318,6 +320,7 @@ void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     each.chunks = sx_const(cx, 1);
     each.chunk = each.width;
     Stage rows = red_chunks(pb, s, e, &each, outs);
-    stage_launch(&rows, &each, final);
+    const Sx *per_group = sx_op(cx, SX_DIV, rows.kg->group_size, each.threads);
+    kg_launch_on(rows.kg, rows.k, final, nest_groups_turning(rows.kg, each.n_segs, per_group));
     pb_end(pb);
 }
