@@ -11,9 +11,6 @@
 /* Loads of so many elements are on their way at a time: of chunks, of whole segments. */
 enum { SHARE_UNROLL = 4, WHOLE_UNROLL = 8 };
 enum { LEAST_ELEMS = 4, MOST_ELEMS = 16 }; /* a thread */
-/* Of chunks that arrive: times as many elements as are worth a work-item, where a compute unit has so
- * many. */
-enum { LARGER = 4, BUSY = 2 };
 
 static bool is_brief(const Exp *e)
 {
@@ -285,18 +282,6 @@ void segred_stages(PlanBuild *pb, const Stm *s, const ArrLoc *outs, const Segmen
     stages_end(&st, final);
 }
 
-/* Each chunk costs some time where all arrive, so where there are many they are larger. */
-static void cut_larger(PlanBuild *pb, Segments *sg)
-{
-    Ctx *cx = pb->cx;
-    const Sx *one = sx_const(cx, 1), *team = sx_team_size(cx);
-    const Sx *times = sx_select(cx, sx_sub(cx, team, one), sx_const(cx, LARGER), one);
-    const Sx *worth = sx_mul(cx, sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS)), times);
-    const Sx *busy = sx_mul(cx, sx_size(cx, SIZE_COMPUTE_UNITS), sx_const(cx, BUSY));
-    const Sx *most = sx_op(cx, SX_MAX, busy, sx_op(cx, SX_CEILDIV, sg->width, worth));
-    segments_cut(pb, sg, sx_mul(cx, sg->chunks, sg->n_segs), most);
-}
-
 void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     Ctx *cx = pb->cx;
@@ -310,7 +295,6 @@ void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
         types[j] = e->seg.op->params.at[j]->type.elem;
     }
     pb_if_more(pb, sg.chunks, 1);
-    cut_larger(pb, &sg);
     sg.threads = sx_team_size(cx);
     ArriveMems mems = arrive_mems(pb, n);
     arrive_alloc(pb, &mems, sg.n_segs, sx_mul(cx, sg.n_segs, sg.chunks), n, types);
