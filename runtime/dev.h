@@ -42,6 +42,7 @@ typedef struct {
     int64_t memory;       /* bytes */
     int64_t local_memory; /* bytes that a group may use */
     bool groups_wait;     /* work-groups that run at once all make progress */
+    bool parts_meet;      /* warps of a group may have a barrier of their own (steps.cl) */
     bool has_f64;
     bool tells; /* groups that run go on beside each other, and see words of 64 bits that others write */
     bool own_cache;       /* the driver caches kernels, and getting a binary costs a build */

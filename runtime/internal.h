@@ -62,6 +62,11 @@ typedef struct {
     unsigned char bytes[RT_BLOCK_ROUND];
 } rt_window;
 
+/* In which epoch (steps.c) a block was last read or written, written. */
+typedef struct {
+    int64_t touched, written;
+} rt_uses;
+
 struct rt_mem {
     int refs;
     rt_dev_buffer *buf;
@@ -70,8 +75,9 @@ struct rt_mem {
     const char *name;
     rt_mem *next, *prev; /* all blocks of the context */
     rt_mem *next_free;
-    /* In steps.c: in which epoch it was last read or written, written; its number in batch `batch`. */
-    int64_t touched, written, batch;
+    /* In steps.c: by any group, by several; its number in batch `batch`. */
+    rt_uses any, spread;
+    int64_t batch;
     int slot;
 };
 
@@ -82,7 +88,7 @@ typedef struct {
     int first_arg, n_args;
     int32_t launch;
     bool fixed; /* its groups have their size for a reason */
-    bool meets; /* it waits for what was before */
+    enum { RT_GOES_ON, RT_MEETS, RT_MEETS_AND_LOOKS } meets; /* waits for what was before; may that fail? */
 } rt_step;
 enum { RT_MOST_STEP_BLOCKS = 64, RT_STEP_BUFFERS = 8 };
 typedef struct rt_stepper rt_stepper;
@@ -99,7 +105,8 @@ typedef struct {
     rt_step *list;
     rt_arg *args;
     rt_mem *blocks[RT_MOST_STEP_BLOCKS];
-    int64_t group, local;         /* work-items of a group, if that matters; most bytes of local memory */
+    int64_t group;                /* work-items of a group, if steps need just so many; 0: they do not */
+    bool parts;                   /* there is a step whose groups may be parts of larger ones */
     bool wide;                    /* there is one that needs indices of 64 bits */
     int64_t batch, epoch, failed; /* epochs end where groups wait; in which one could something fail? */
     /* On the way to the device: */

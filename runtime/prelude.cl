@@ -206,19 +206,20 @@ static inline ulong mf_look_met(volatile __global uint *met)
 }
 
 /* A group comes to a barrier over the grid; done by one work-item for it. Has anything failed by now, here
- * or in another group? All groups hear the same.
+ * or in another group? All groups hear the same. Nobody needs to look if nothing can have failed since the barrier
+ * before this one.
  *
  * Each group adds 1, but the first so much more that all of them together change the highest bit and leave
  * the others as they were: whatever the number of groups, the next barrier finds its counter ready, in the
  * next launch, too. A group that is late may look after others have gone on, and failed since; so failures on
  * the way to a barrier, and to the next one, have different bits. These stay until the host resets them. */
-static inline int mf_meet_groups(__global mf_failure *failure, int launch)
+static inline int mf_meet_groups(__global mf_failure *failure, int launch, bool look)
 {
     volatile __global int *site = (volatile __global int *)&failure->site;
     volatile __global uint *met = (volatile __global uint *)&failure->met, *told = met + 1;
     const bool first = get_group_id(0) + get_group_id(1) + get_group_id(2) == 0;
     const uint n = (uint)(get_num_groups(0) * get_num_groups(1) * get_num_groups(2));
-    if (MF_LOOK(site) != -1)
+    if (look && MF_LOOK(site) != -1)
         atomic_or(told, MF_FAILED(MF_LOOK(met)));
     const uint before = mf_add_met(met, first ? MF_TURN - (n - 1) : 1u);
     ulong now = mf_look_met(met);
@@ -235,11 +236,11 @@ static inline int mf_meet_groups(__global mf_failure *failure, int launch)
 }
 
 /* All work-items of the grid meet, and hear whether anything has failed by now. */
-static inline bool mf_meet_grid(__global mf_failure *failure, int launch, __local int *answer)
+static inline bool mf_meet_grid(__global mf_failure *failure, int launch, bool look, __local int *answer)
 {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (get_local_id(0) + get_local_id(1) + get_local_id(2) == 0)
-        *answer = mf_meet_groups(failure, launch);
+        *answer = mf_meet_groups(failure, launch, look);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     return *answer != 0;
 }

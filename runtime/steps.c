@@ -12,7 +12,9 @@
  * steps are launched one by one, later than usual but otherwise the same.
  *
  * Groups wait for each other, so there are no more than the device runs at once: rt_groups_at_once. One group is
- * always right.
+ * always right. Where parts of a group may have barriers of their own, a group fills a compute unit and does several
+ * of a step's groups beside each other, of whatever size: the fewer groups there are, the less a barrier costs. What
+ * the first group does alone it finds again without one.
  *
  * Is it worth it? Asked of the launches of a loop so far, by their work-items: where these fill the device several
  * times over, launches overlap with the work. The answer is compared with a threshold of the loop's. */
@@ -42,6 +44,7 @@ struct rt_stepper {
     int n_phases, phases[RT_MOST_PHASES]; /* kernels, by number */
     int stride;                           /* words of a step */
     int n_blocks;                         /* it has parameters for so many */
+    int64_t group;                        /* it is for groups of so many work-items; 0: for any */
     bool unusable;
     struct rt_stepper *next;
 };
@@ -121,6 +124,8 @@ static void rt_call_text(const rt_ctx *ctx, FILE *f, int phase, const rt_step *s
 static void rt_definitions_text(const rt_ctx *ctx, FILE *f, const rt_stepper *p,
                                 const rt_step *const *example)
 {
+    if (p->group)
+        fprintf(f, "#define MF_FULL_GROUP %" PRId64 "\n", p->group);
     fprintf(f, "#define MF_STRIDE %d\n#define MF_N_BLOCKS %d\n#define MF_BLOCKS(X)", p->stride,
             p->n_blocks);
     for (int i = 0; i < p->n_blocks; i++)
@@ -159,10 +164,17 @@ static int rt_phase_of(const rt_stepper *p, int kernel)
     return -1;
 }
 
+/* Work-items of the groups that fill a compute unit, for whose registers the kernel is then made: left to itself
+ * a compiler takes so many for so much code that hardly any run at once. 0 where steps do not go into such groups. */
+static int64_t rt_full_group(const rt_ctx *ctx)
+{
+    return ctx->device.parts_meet && !ctx->steps.group ? ctx->device.max_group : 0;
+}
+
 static bool rt_has_all(const rt_ctx *ctx, const rt_stepper *p)
 {
     const rt_steps *s = &ctx->steps;
-    if (p->kernel.wide != s->wide || p->n_blocks < s->n_blocks)
+    if (p->kernel.wide != s->wide || p->n_blocks < s->n_blocks || p->group != rt_full_group(ctx))
         return false;
     for (int i = 0; i < s->n; i++)
         if (rt_phase_of(p, s->list[i].kernel) < 0)
@@ -193,7 +205,9 @@ static rt_stepper *rt_stepper_new(rt_ctx *ctx)
     rt_steps *s = &ctx->steps;
     const rt_step *example[RT_MOST_PHASES];
     rt_stepper *p = rt_grow(NULL, sizeof *p);
-    *p = (rt_stepper){.kernel = {.id = -1, .wide = s->wide}, .n_blocks = rt_round_blocks(s->n_blocks)};
+    *p = (rt_stepper){.kernel = {.id = -1, .wide = s->wide},
+                      .n_blocks = rt_round_blocks(s->n_blocks),
+                      .group = rt_full_group(ctx)};
     p->def = (rt_kernel_def){.name = "mf_steps", .prov = "short steps in one launch", .options = "",
                              .failure = true, .may_fail = true, .fixed_group = true};
     for (int i = 0; i < s->n; i++) {
@@ -232,38 +246,73 @@ RT_API void rt_steps_free(rt_ctx *ctx)
 
 /* --- One launch --------------------------------------------------------------------------------- */
 
-/* Work-items of the groups that run all steps. */
-static int64_t rt_steps_group(const rt_ctx *ctx)
+/* Bytes of local memory of a group of the step. */
+static int64_t rt_step_local(const rt_ctx *ctx, const rt_step *step)
 {
-    const rt_steps *s = &ctx->steps;
-    int64_t group = s->group;
-    for (int i = 0; i < s->n && !s->group; i++)
-        if (s->list[i].size > group)
-            group = s->list[i].size;
-    return ctx->is_cpu && !s->group ? 1 : group;
+    return rt_local_bytes(step->n_args, ctx->steps.args + step->first_arg);
 }
 
-/* The groups of `group` work-items that the largest step keeps busy. */
-static int64_t rt_steps_busy(const rt_ctx *ctx, int64_t group)
+/* Groups of a step that a group of `group` work-items does beside each other. */
+static int64_t rt_step_parts(const rt_ctx *ctx, const rt_step *step, int64_t group)
+{
+    enum { MOST = 15 /* barriers besides that of all */, LOCAL_OF_ALL = 32768 };
+    int64_t local = rt_step_local(ctx, step), parts = group / step->size;
+    parts = step->size > RT_USUAL_WARP && parts > MOST ? MOST : parts;
+    if (parts > 1 && parts * local > LOCAL_OF_ALL)
+        parts = local > LOCAL_OF_ALL ? 1 : LOCAL_OF_ALL / local;
+    return parts;
+}
+
+/* The groups of `group` work-items that a step keeps busy. */
+static int64_t rt_step_busy(const rt_ctx *ctx, const rt_step *step, int64_t group)
+{
+    int64_t at_once = step->fixed ? rt_step_parts(ctx, step, group) : group;
+    int64_t all = step->fixed ? step->groups : (int64_t)step->groups * step->size;
+    return (all + at_once - 1) / at_once;
+}
+
+/* How steps are launched. */
+typedef struct {
+    int64_t group, groups, local;
+} rt_steps_shape;
+
+/* Work-items of a group where nothing says how many. */
+static int64_t rt_usual_group(const rt_ctx *ctx)
 {
     const rt_steps *s = &ctx->steps;
     int64_t most = 1;
-    for (int i = 0; i < s->n; i++) {
-        const rt_step *step = &s->list[i];
-        int64_t items = (int64_t)step->groups * step->size;
-        int64_t groups = step->fixed ? step->groups : (items + group - 1) / group;
-        most = groups > most ? groups : most;
-    }
+    for (int i = 0; i < s->n && !ctx->is_cpu; i++)
+        most = s->list[i].size > most ? s->list[i].size : most;
     return most;
 }
 
-static void rt_step_words(const rt_ctx *ctx, const rt_stepper *p, const rt_step *step, uint64_t *w)
+/* `groups`: as many as the largest step keeps busy. */
+static rt_steps_shape rt_steps_wanted(const rt_ctx *ctx)
+{
+    const rt_steps *s = &ctx->steps;
+    rt_steps_shape w = {.group = s->group ? s->group : rt_full_group(ctx), .groups = 1};
+    if (!w.group)
+        w.group = rt_usual_group(ctx);
+    for (int i = 0; i < s->n; i++) {
+        const rt_step *step = &s->list[i];
+        int64_t busy = rt_step_busy(ctx, step, w.group), local = rt_step_local(ctx, step);
+        local *= step->fixed ? rt_step_parts(ctx, step, w.group) : 0;
+        w.groups = busy > w.groups ? busy : w.groups;
+        w.local = local > w.local ? local : w.local;
+    }
+    return w;
+}
+
+/* meets: before the next step. */
+static void rt_step_words(const rt_ctx *ctx, const rt_stepper *p, const rt_step *step, int64_t group, int meets,
+                          uint64_t *w)
 {
     const rt_arg *args = ctx->steps.args + step->first_arg;
     uint64_t local = 0;
-    w[0] = (uint64_t)rt_phase_of(p, step->kernel) | (uint64_t)step->meets << 32;
+    w[0] = (uint64_t)rt_phase_of(p, step->kernel) | (uint64_t)meets << 32;
     w[1] = (uint64_t)step->groups | (uint64_t)step->size << 32;
-    w[2] = (uint64_t)step->launch;
+    w[2] = (uint64_t)step->launch | (uint64_t)(rt_step_local(ctx, step) / RT_LOCAL_ALIGN) << 32 |
+           (uint64_t)rt_step_parts(ctx, step, group) << 48;
     for (int i = 0; i < step->n_args; i++) {
         uint64_t *at = &w[RT_STEP_HEAD + i];
         *at = 0;
@@ -299,36 +348,83 @@ static int rt_steps_room(rt_ctx *ctx)
 }
 
 /* The words of all steps, on their way to the device. */
-static int rt_steps_send(rt_ctx *ctx, const rt_stepper *p, rt_mem **block)
+static int rt_steps_send(rt_ctx *ctx, const rt_stepper *p, int64_t group, rt_mem **block)
 {
     rt_steps *s = &ctx->steps;
     uint64_t *words = s->words[s->next_buffer];
     *block = s->buffers[s->next_buffer++];
     for (int k = 0; k < s->n; k++)
-        rt_step_words(ctx, p, &s->list[k], words + (size_t)k * (size_t)p->stride);
+        rt_step_words(ctx, p, &s->list[k], group, k + 1 < s->n ? (int)s->list[k + 1].meets : RT_GOES_ON,
+                      words + (size_t)k * (size_t)p->stride);
     rt_dev_error e = rt_dev_write_later(ctx->dev, (*block)->buf, 0,
                                         (int64_t)s->n * p->stride * (int64_t)sizeof *words, words);
     return rt_dev_check(ctx, e, "steps");
 }
 
+/* --- What waits for what --- */
+
+static bool rt_arg_writes(const rt_kernel_def *def, int i)
+{
+    return i >= 64 || !(def->reads >> i & 1);
+}
+
+/* Must a step wait for all groups because of this block? One that is done by the first group alone (solo) need not
+ * wait for what that did alone. */
+static bool rt_step_waits(const rt_steps *s, const rt_mem *m, bool writes, bool solo)
+{
+    const rt_uses *u = solo ? &m->spread : &m->any;
+    return u->written == s->epoch || (writes && u->touched == s->epoch);
+}
+
+static void rt_step_uses(const rt_steps *s, rt_mem *m, bool writes, bool solo)
+{
+    rt_uses *uses[] = {&m->any, &m->spread};
+    for (int i = 0; i < 2 - solo; i++) {
+        uses[i]->touched = s->epoch;
+        if (writes)
+            uses[i]->written = s->epoch;
+    }
+}
+
+/* Says whether a step waits, and notes that it uses its blocks. */
+static void rt_step_order(rt_ctx *ctx, rt_step *step, const rt_steps_shape *w)
+{
+    rt_steps *s = &ctx->steps;
+    const rt_kernel_def *def = ctx->kernels[step->kernel].def;
+    const rt_arg *args = s->args + step->first_arg;
+    bool solo = w->groups == 1 || rt_step_busy(ctx, step, w->group) == 1;
+    bool waits = def->failure && s->failed == s->epoch;
+    for (int i = 0; i < step->n_args; i++)
+        if (args[i].mem)
+            waits = waits || rt_step_waits(s, args[i].mem, rt_arg_writes(def, i), solo);
+    step->meets = !waits ? RT_GOES_ON : s->failed == s->epoch ? RT_MEETS_AND_LOOKS : RT_MEETS;
+    s->epoch += waits;
+    for (int i = 0; i < step->n_args; i++)
+        if (args[i].mem)
+            rt_step_uses(s, args[i].mem, rt_arg_writes(def, i), solo);
+    if (def->may_fail)
+        s->failed = s->epoch;
+}
+
 /* RT_REFUSED: the device cannot, and nothing has happened. */
-static int rt_steps_launch(rt_ctx *ctx, rt_stepper *p)
+static int rt_steps_launch(rt_ctx *ctx, rt_stepper *p, rt_steps_shape w)
 {
     enum { OWN = 3 };
     rt_steps *s = &ctx->steps;
     rt_arg args[OWN + RT_MOST_STEP_BLOCKS];
-    int64_t group = rt_steps_group(ctx), groups = rt_groups_at_once(ctx, &p->kernel, group, s->local);
-    int64_t busy = rt_steps_busy(ctx, group);
-    groups = busy < groups ? busy : groups;
+    int64_t most = rt_groups_at_once(ctx, &p->kernel, w.group, w.local);
+    w.groups = w.groups < most ? w.groups : most;
+    for (int i = 0; i < s->n; i++)
+        rt_step_order(ctx, &s->list[i], &w);
     rt_mem *words;
-    if (rt_steps_send(ctx, p, &words))
+    if (rt_steps_send(ctx, p, w.group, &words))
         return RT_ERR;
     args[0] = (rt_arg)RT_A_MEM(words);
     args[1] = (rt_arg)RT_A_I32(s->n);
-    args[2] = (rt_arg)RT_A_LOCAL(s->local);
+    args[2] = (rt_arg)RT_A_LOCAL(w.local);
     for (int i = 0; i < p->n_blocks; i++)
         args[OWN + i] = (rt_arg)RT_A_MEM(i < s->n_blocks ? s->blocks[i] : NULL);
-    const size_t global = (size_t)(groups * group), local = (size_t)group;
+    const size_t global = (size_t)(w.groups * w.group), local = (size_t)w.group;
     int rc = rt_enqueue(ctx, &p->kernel, 1, &global, &local, OWN + p->n_blocks, args, NULL, 0);
     if (rc == RT_OK)
         ctx->unchecked = true;
@@ -352,9 +448,12 @@ static int rt_steps_at_once(rt_ctx *ctx)
         rt_log(ctx, "Steps in one launch: %s", ctx->error);
         return RT_REFUSED;
     }
-    if (!rt_kernel_fits(ctx, &p->kernel, rt_steps_group(ctx), s->local))
+    if (p->group > p->kernel.max_group)
+        p->kernel.max_group = p->group; /* drivers say what they do unasked */
+    rt_steps_shape w = rt_steps_wanted(ctx);
+    if (!rt_kernel_fits(ctx, &p->kernel, w.group, w.local))
         return RT_REFUSED;
-    rc = rt_steps_launch(ctx, p);
+    rc = rt_steps_launch(ctx, p, w);
     if (rc == RT_OK)
         rt_log(ctx, "%d steps in one launch.", s->n);
     return rc;
@@ -382,7 +481,8 @@ RT_API void rt_steps_drop(rt_ctx *ctx)
 {
     rt_steps *s = &ctx->steps;
     s->n = s->n_args = s->n_blocks = 0;
-    s->group = s->local = 0;
+    s->group = 0;
+    s->parts = false;
     s->wide = false;
     s->epoch++;
     s->batch++;
@@ -405,54 +505,40 @@ RT_API int rt_steps_run(rt_ctx *ctx)
 
 /* --- Noting launches ---------------------------------------------------------------------------- */
 
-/* The block gets a number among those of this batch; must the step wait for others because of it? */
-static bool rt_step_waits(rt_ctx *ctx, const rt_mem *m, bool writes)
+/* Gives the blocks of a step numbers among those of this batch. */
+static void rt_step_blocks(rt_steps *s, int n_args, const rt_arg *args)
+{
+    for (int i = 0; i < n_args; i++) {
+        rt_mem *m = args[i].mem;
+        if (!m || m->batch == s->batch)
+            continue;
+        m->batch = s->batch;
+        m->slot = s->n_blocks;
+        s->blocks[s->n_blocks++] = m;
+    }
+}
+
+/* May groups of this size be parts of larger ones? */
+static bool rt_step_is_part(const rt_ctx *ctx, int64_t size)
+{
+    return ctx->device.parts_meet && size % RT_USUAL_WARP == 0;
+}
+
+/* Can a step in groups of `size` work-items be in this batch, whose groups have another size? */
+static bool rt_step_goes_with(const rt_ctx *ctx, int64_t size)
 {
     const rt_steps *s = &ctx->steps;
-    return m->written == s->epoch || (writes && m->touched == s->epoch);
-}
-
-static void rt_step_touches(rt_ctx *ctx, rt_mem *m, bool writes)
-{
-    rt_steps *s = &ctx->steps;
-    m->touched = s->epoch;
-    if (writes)
-        m->written = s->epoch;
-    if (m->batch == s->batch)
-        return;
-    m->batch = s->batch;
-    m->slot = s->n_blocks;
-    s->blocks[s->n_blocks++] = m;
-}
-
-static bool rt_arg_writes(const rt_kernel_def *def, int i)
-{
-    return i >= 64 || !(def->reads >> i & 1);
-}
-
-/* Notes the blocks of the step; must it wait for those before it? */
-static bool rt_step_blocks(rt_ctx *ctx, const rt_kernel_def *def, int n_args, const rt_arg *args)
-{
-    rt_steps *s = &ctx->steps;
-    bool waits = def->failure && s->failed == s->epoch;
-    for (int i = 0; i < n_args; i++)
-        if (args[i].mem)
-            waits = waits || rt_step_waits(ctx, args[i].mem, rt_arg_writes(def, i));
-    s->epoch += waits;
-    for (int i = 0; i < n_args; i++)
-        if (args[i].mem)
-            rt_step_touches(ctx, args[i].mem, rt_arg_writes(def, i));
-    if (def->may_fail)
-        s->failed = s->epoch;
-    return waits;
+    if (rt_step_is_part(ctx, size))
+        return !s->group;
+    return !s->parts && (!s->group || s->group == size);
 }
 
 /* Is there room in this batch for one more, in groups of that size if it is not 0? */
-static bool rt_step_goes_on(const rt_ctx *ctx, int n_args, int64_t group)
+static bool rt_step_goes_on(const rt_ctx *ctx, int n_args, int64_t size)
 {
     const rt_steps *s = &ctx->steps;
     return s->n < s->limit && s->n_blocks + n_args <= RT_MOST_STEP_BLOCKS &&
-           (!group || !s->group || group == s->group);
+           (!size || rt_step_goes_with(ctx, size));
 }
 
 static void rt_step_append(rt_ctx *ctx, const rt_step *step, const rt_arg *args)
@@ -477,7 +563,6 @@ RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, i
 {
     rt_steps *s = &ctx->steps;
     bool fixed = rt_step_is_fixed(k->def, n_args, args);
-    int64_t local = rt_local_bytes(n_args, args);
     int rc;
     if (!rt_step_goes_on(ctx, n_args, fixed ? size : 0) && (rc = rt_steps_run(ctx)))
         return rc;
@@ -488,10 +573,12 @@ RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, i
                     .size = (uint32_t)size,
                     .n_args = n_args,
                     .fixed = fixed,
-                    .launch = rt_launch_number(ctx, k, NULL),
-                    .meets = rt_step_blocks(ctx, k->def, n_args, args)};
-    s->group = fixed ? size : s->group;
-    s->local = local > s->local ? local : s->local;
+                    .launch = rt_launch_number(ctx, k, NULL)};
+    rt_step_blocks(s, n_args, args);
+    if (fixed && rt_step_is_part(ctx, size))
+        s->parts = true;
+    else if (fixed)
+        s->group = size;
     s->wide = s->wide || k->wide;
     rt_step_append(ctx, &step, args);
     return RT_OK;

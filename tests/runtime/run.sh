@@ -108,6 +108,19 @@ steps plain "[1f32, 2, 3]" "clEnqueueNDRangeKernel 1, clSetKernelArg 3"
 steps gathers "[1f32, 2, 3] [0i64, 1, 2]" "clEnqueueNDRangeKernel 1, clSetKernelArg 3"
 steps sums "[1, 2, 3]" "clEnqueueNDRangeKernel 1, clEnqueueReadBuffer 1"
 
+# in_one ENTRY VALUES: a loop's steps become one launch, of which the results are the same.
+in_one() {
+    each=$(echo "$2" | "$build/steps" -e "$1")
+    one=$(echo "$2" | "$build/steps" -e "$1" -L --param "$1.suff_loop_0=1000000" 2> "$build/log")
+    if [ "$one" = "$each" ] && grep -q "steps in one launch" "$build/log"; then
+        passed=$((passed + 1))
+    else
+        fail "steps of $1 in one launch: $one, not $each; $(head -3 "$build/log")"
+    fi
+}
+in_one plain "70 [1f32, 2, 3]"
+in_one gathers "20 [1f32, 2, 3] [2i64, 1, 0]"
+
 # widths ENTRY SIZES KERNELS: the kernels of a generated program that a run builds, `/64` behind those with 64-bit indices.
 widths() {
     got=$(echo "$2" | LD_PRELOAD="$build/fake_opencl.so" "$build/widths" -n -D -e "$1" 2>&1 |

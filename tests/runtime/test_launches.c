@@ -50,6 +50,14 @@ static void launch(rt_ctx *ctx, int kernel, Given g)
         printf("FAIL launches: %s\n", rt_error(ctx));
 }
 
+/* A launch that is noted down as the step `at`, which waits as it should. */
+typedef struct {
+    const char *what;
+    int kernel, at_block; /* 0: a, 1: b */
+    bool small;           /* one group */
+    int meets;
+} Step;
+
 static void expect_launch(rt_ctx *ctx, const char *what, int kernel, Given g, long sets)
 {
     long all = fake_calls("cl"), set = fake_calls("clSetKernelArg");
@@ -335,6 +343,53 @@ static void test_steps(rt_ctx *ctx, rt_mem *a, rt_mem *b)
     failed += rt_loop_end(ctx) != RT_OK;
 }
 
+/* Groups wait where they must, and what the first group does alone waits for nobody but others. */
+static void test_order(rt_ctx *ctx, rt_mem *a, rt_mem *b)
+{
+    static const Step steps[] = {
+        {"the first one", PLAIN, 0, true, RT_GOES_ON},
+        {"one group after itself", PLAIN, 0, true, RT_GOES_ON},
+        {"many after one", PLAIN, 0, false, RT_MEETS},
+        {"another block", PLAIN, 1, true, RT_GOES_ON},
+        {"one group after many", PLAIN, 0, true, RT_MEETS},
+        {"a block of before the barrier", PLAIN, 1, false, RT_GOES_ON},
+        {"many after many", PLAIN, 1, false, RT_MEETS},
+        {"what can fail", FAILS, 0, true, RT_GOES_ON},
+        {"what need not know", PLAIN, 0, true, RT_GOES_ON},
+        {"what has to know", LOOKS, 0, true, RT_MEETS_AND_LOOKS},
+        {"and knows", LOOKS, 0, true, RT_GOES_ON},
+        {"nothing has failed", PLAIN, 1, false, RT_GOES_ON},
+        {"since then", PLAIN, 1, false, RT_MEETS},
+        {"what can fail again", FAILS, 1, false, RT_MEETS},
+        {"a block that it touched", PLAIN, 1, false, RT_MEETS_AND_LOOKS},
+    };
+    enum { N = sizeof steps / sizeof *steps };
+    const rt_dev_info before = ctx->device;
+    ctx->device.units = 10;
+    for (int wait = 0; wait < 3; wait++) { /* at last with groups that are parts of larger ones */
+        ctx->device.groups_wait = wait > 0;
+        ctx->device.parts_meet = wait > 1;
+        failed += rt_set_param(ctx, "loop", (int64_t)1 << 40) != RT_OK;
+        launch(ctx, PLAIN, (Given){a, 64, 64, 1.0f, 16});
+        rt_loop_begin(ctx, 0);
+        launch(ctx, PLAIN, (Given){a, 64, 64, 1.0f, 16}); /* is not noted: nobody knows the loop yet */
+        for (int i = 0; i < N; i++)
+            launch(ctx, steps[i].kernel,
+                   (Given){steps[i].at_block ? b : a, steps[i].small ? 64 : 1024, 64, 1.0f, 16});
+        failed += ctx->steps.n != N || rt_loop_end(ctx) != RT_OK;
+        for (int i = 0; i < N; i++) {
+            int got = ctx->steps.list[i].meets, want = steps[i].meets;
+            if (!wait) /* one group, which only asks what has failed */
+                want = steps[i].kernel == LOOKS && want ? RT_MEETS_AND_LOOKS : RT_GOES_ON;
+            passed += got == want;
+            failed += got != want;
+            if (got != want)
+                printf("FAIL launches: %s: %d, not %d (%d)\n", steps[i].what, got, want, wait);
+        }
+    }
+    ctx->device = before;
+}
+
 int main(void)
 {
     char *error;
@@ -360,6 +415,7 @@ int main(void)
     test_names(ctx);
     test_heap(ctx, a);
     test_steps(ctx, a, b);
+    test_order(ctx, a, b);
     expect("not profiled", "clReleaseEvent", 0, 0);
     test_profile();
     rt_unref(ctx, &a);

@@ -40,6 +40,7 @@ static size_t get_local_id(int dim)
 /* Who looks lets others run: there may be more threads than processors. */
 #define atomic_or(place, x)                                                                        \
     ((x) == 0 ? (sched_yield(), __sync_fetch_and_or(place, x)) : __sync_fetch_and_or(place, x))
+#define atomic_inc(place)               __sync_fetch_and_add(place, 1) /* is not called */
 #define atomic_add(place, x)            __sync_fetch_and_add(place, x)
 #define atomic_cmpxchg(place, old, new) __sync_val_compare_and_swap(place, old, new)
 #define atomic_xchg(place, x)           __sync_lock_test_and_set(place, x)
@@ -72,7 +73,7 @@ static void *run_group(void *number)
             mf_fail(&failure, launch, SITE, k, 0, 0, 0, 0, 0, 0, 0);
         __sync_fetch_and_add(&arrived[k], 1);
         int said = 0;
-        answer[group][k] = mf_meet_grid(&failure, launch, &said);
+        answer[group][k] = mf_meet_grid(&failure, launch, true, &said);
         early[group] += __sync_fetch_and_add(&arrived[k], 0) < n_groups;
     }
     return NULL;
