@@ -81,6 +81,17 @@ static int access_cost(WantKind kind, bool right, int once)
     return 0;
 }
 
+/* Does r want what access i wants by one before it, too? Of an array that it reads in several places, as stencils
+ * do, most is in the cache then. */
+static bool wants_again(const Lay *ly, const Reader *r, int i)
+{
+    const Access *ac = &ly->accesses.at[i];
+    bool same = false;
+    for (int k = r->first; k < i && !same; k++)
+        same = ly->accesses.at[k].fast == ac->fast && ly->accesses.at[k].kind == ac->kind;
+    return same;
+}
+
 /* All accesses of r, its array's dimensions being in that order. */
 static int64_t accesses_cost(const Lay *ly, const Reader *r, const int *perm, bool contiguous)
 {
@@ -88,7 +99,10 @@ static int64_t accesses_cost(const Lay *ly, const Reader *r, const int *perm, bo
     for (int i = r->first; i < r->first + r->n; i++) {
         const Access *ac = &ly->accesses.at[i];
         bool right = contiguous && lies_right(r->arr->type, perm, ac->fast);
-        sum += access_cost(ac->kind, right, r->once);
+        if (right || r->once != GROUP_ONCE || !wants_again(ly, r, i))
+            sum += access_cost(ac->kind, right, r->once);
+        else
+            sum += RIGHT;
     }
     return sum * r->weight;
 }
