@@ -306,6 +306,16 @@ static const Sx *number_of_lanes(PlanBuild *pb, const Lanes *l, const Sx *room)
     return pb_let(pb, "lanes", n);
 }
 
+/* More than 0 if there is not too much room for lanes with several elements, and rows have them. */
+static const Sx *worth_several(PlanBuild *pb, const Lanes *l, const Sx *room)
+{
+    Ctx *cx = pb->cx;
+    const Sx *more = sx_const(cx, ROOM + 1);
+    const Sx *whole =
+        sx_op(cx, SX_DIV, sx_atom(cx, sums_inner(&l->r)->width), sx_const(cx, l->each.n));
+    return sx_op(cx, SX_MIN, whole, sx_sub(cx, more, sx_op(cx, SX_MIN, room, more)));
+}
+
 /* Opens the branch, for lanes with l->each.n elements. */
 static void lanes_branch(PlanBuild *pb, Lanes *l, const ArrLoc *outs)
 {
@@ -315,8 +325,8 @@ static void lanes_branch(PlanBuild *pb, Lanes *l, const ArrLoc *outs)
     l->n_lanes = number_of_lanes(pb, l, room);
     Kernel *k = lanes_kernel(l, outs);
     const Sx *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
-    const Sx *few = sx_sub(cx, l->n_lanes, sx_const(cx, 1)), *most = sx_const(cx, ROOM + 1);
-    const Sx *worth = l->each.n == 1 ? few : sx_sub(cx, most, sx_op(cx, SX_MIN, room, most));
+    const Sx *worth =
+        l->each.n == 1 ? sx_sub(cx, l->n_lanes, sx_const(cx, 1)) : worth_several(pb, l, room);
     pb_if_more(pb, sx_op(cx, SX_MIN, worth, team), 0);
     pb_if_fits(pb, (Fit){k, kg->group_size, kg_local_bytes(kg)});
     const Sx *per_group = sx_op(cx, SX_DIV, sx_const(cx, GROUP), l->n_lanes);
