@@ -256,7 +256,7 @@ static void add_top(Flat *fl, Versions *vs, const MapNest *S, const MapNest *S1,
     Bld top = bld_new(fl->cx), par = bld_new(fl->cx);
     Atoms res = bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, b, e->loc), &top);
     Par p = {par_of_nest(fl, S1, &par), par_in_all(fl, S1, b, &par),
-             goes_on ? cost_of_top(fl, S1, b, &par) : no_cost()};
+             goes_on ? cost_of_top(fl, S1, b, &par) : cost_of_lanes(fl, S1, b, &par)};
     version_add(fl, vs, false, bld_body(&top, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_top: segmap^%d, the rest sequential; %s", fl->level,
              vec_last(vs).name);
@@ -269,7 +269,7 @@ static void add_middle(Flat *fl, Versions *vs, const MapNest *S, const MapNest *
     Bld mid = bld_new(fl->cx), par = bld_new(fl->cx);
     Atoms res = bind_fresh(fl, S, &s->pat, segmap_of(fl, S1, intra, e->loc), &mid);
     Par p = {par_of_intra(fl, S1, intra, &par), par_in_all(fl, S1, intra, &par),
-             shared ? cost_of_shared(fl, b) : cost_of_middle(fl, S1, b, intra, &par)};
+             shared ? no_cost() : cost_of_middle(fl, S1, b, intra, &par)};
     version_add(fl, vs, true, bld_body(&mid, res), &par, p, e->loc);
     log_rule(fl, "G3", S1, e, "e_middle: segmap^%d around level %d; %s", fl->level, fl->level - 1,
              vec_last(vs).name);

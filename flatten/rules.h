@@ -249,8 +249,9 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
  * in e_flat, so it spares all but one. Constructs in loops count once, in steps as in launches, and
  * those of both branches; what is sequential inside of an element counts as in par_in_all. */
 Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl);
-/* ... where e_flat is e_top again. */
-Cost cost_of_shared(Flat *fl, const Body *b);
+/* ... where e_flat does not go on under the nest: little if b is a reduction in a loop that combines what
+ * it gives. Else it is not weighed. */
+Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl);
 /* The largest constant product, PAR_UNKNOWN if one depends on sizes, 0 if there is no construct. */
 int64_t intra_width_bound(const Body *b);
 

@@ -495,6 +495,38 @@ static Cost cost_of_chain(Flat *fl, const MapNest *S, Atom width, Bld *bl)
                   times(bl, loc, enough, atom_i64((int64_t)RT_SHORT_ROW * RT_FULL_DEVICE))};
 }
 
+/* Is the atom known outside of S and of b and its loop? */
+static bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop, Atom a)
+{
+    VarSet *inside = varmap_new(fl->cx->perm);
+    nest_vars(S, inside);
+    for (int i = 0; i < b->stms.n; i++)
+        for (int k = 0; k < b->stms.at[i].pat.n; k++)
+            varset_add(inside, b->stms.at[i].pat.at[k]);
+    const Body *turn = loop->loop.body;
+    for (int i = 0; i < turn->stms.n; i++)
+        for (int k = 0; k < turn->stms.at[i].pat.n; k++)
+            varset_add(inside, turn->stms.at[i].pat.at[k]);
+    varset_add(inside, loop->loop.i);
+    return !a.var || !varset_has(inside, a.var);
+}
+
+/* Lanes share out a turn's reduction, so many to an element, and go through all turns in a launch;
+ * what else there is takes a launch, or a barrier, for each. */
+Cost cost_of_lanes(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
+{
+    enum { LANES = 32 };
+    Loc loc = {0};
+    Summing s;
+    if (!body_sums(fl->cx, b, &s) || !s.loop)
+        return no_cost();
+    Atom width = s.red->exp->soac.width;
+    if (!is_outer(fl, S, b, s.loop, width))
+        width = atom_i64(1);
+    return (Cost){atom_i64(1), bld_binop(bl, loc, OP_QUOT, width, atom_i64(LANES)),
+                  times(bl, loc, par_of_nest(fl, S, bl), width)};
+}
+
 Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     int bytes;
@@ -505,7 +537,9 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     if (width)
         return cost_of_chain(fl, S, *width, bl);
     const Body *in = inside_maps(b);
-    return in != b && (only_reduces(in) || sums_in_loop(fl, in)) ? costs_only() : no_cost();
+    if (in == b)
+        return cost_of_lanes(fl, S, b, bl);
+    return only_reduces(in) || sums_in_loop(fl, in) ? costs_only() : no_cost();
 }
 
 /* A scan of rows by a work-group each reads them once, e_flat where they are longer than a tile
@@ -532,13 +566,8 @@ Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra
     e = only_rows(fl, S, b, is_own_column, &bytes);
     if (e && !exp_is(e, F_SCAN)) /* a group's work-items would read one element of each row; segacross.c */
         return costs_only();
-    if (sums_in_loop(fl, inside_maps(b)))
+    const Body *in = inside_maps(b);
+    if (in != b && sums_in_loop(fl, in))
         return costs_only();
     return cost_of_intra(fl, S, intra, bl);
-}
-
-/* A work-group's reductions meet in each turn of a loop, lanes behind it. */
-Cost cost_of_shared(Flat *fl, const Body *b)
-{
-    return sums_in_loop(fl, b) ? costs_only() : no_cost();
 }
