@@ -52,54 +52,107 @@ static const KExp *combiners(KGen *kg, const KExp *threads)
     return kg_min(kg, threads, kx_select(a, kg_le(kg, threads, kg_int(kg, FEW * FEW)), few, n));
 }
 
+/* all := the first n elements of `few`, combined by everybody. */
+static void gather(KGen *kg, const Accs *few, const Accs *all, const KExp *n)
+{
+    seg_meet(kg);
+    accs_set(kg, all, accs_load(kg, few, kg_int(kg, 0)));
+    fold(kg, all, few->bufs, kg_int(kg, 1), n, kg_int(kg, 1));
+}
+
 /* What the combiners have lies beside the sums that others still read. */
-static void in_two_steps(KGen *kg, const Accs *ac, const Accs *all, const KExp *threads)
+static void in_two_steps(KGen *kg, const Accs *ac, const Accs *few, const Accs *all, const KExp *threads)
 {
     KBuild *b = kg->kb;
-    Accs beside = *ac;
-    beside.bufs = NEWN(kg->cx->perm, KBuf *, ac->n);
-    for (int j = 0; j < ac->n; j++)
-        beside.bufs[j] = group_buffer(kg, ac->types[j], sx_const(kg->cx, MOST));
     const KExp *n = kb_let(b, "n", combiners(kg, threads));
     accs_put(kg, ac, kg->lid);
     seg_meet(kg);
     kb_if(b, kg_lt(kg, kg->lid, n));
     fold(kg, ac, ac->bufs, kg_add(kg, kg->lid, n), threads, n);
-    accs_put(kg, &beside, kg->lid);
+    accs_put(kg, few, kg->lid);
     kb_end(b);
-    seg_meet(kg);
-    accs_set(kg, all, accs_load(kg, &beside, kg_int(kg, 0)));
-    fold(kg, all, beside.bufs, kg_int(kg, 1), n, kg_int(kg, 1));
+    gather(kg, few, all, n);
 }
 
-static void in_order(KGen *kg, const Stm *s, const Accs *ac, const Accs *all, const KLoc *outs,
-                     Chunk *n)
+static const KExp *shuffled(KGen *kg, PrimType t, const KExp *x, const KExp *lane)
+{
+    KVar *v = kb_var_new(kg->kb, "x", ktype(t));
+    kb_stm(kg->kb, (KStm){.kind = KST_SHUFFLE, .var = v, .x = {x, lane}});
+    return kg_of(kg, v);
+}
+
+/* Lane l of a sub-group adds what lane l + d has: the first has the sum in order. */
+static void in_lanes(KGen *kg, const Accs *ac, const Accs *few, const Accs *all)
 {
     KBuild *b = kg->kb;
-    n->p = kg->lid;
-    n->active = kb_let(b, "active", kg_lt(kg, kg->lid, n->threads));
-    kb_if(b, n->active);
-    seg_accumulate(kg, s->exp, ac, n, outs, s);
+    const KExp *lanes = kg_id(kg, KID_LANES), *lane = kg_id(kg, KID_LANE);
+    const KExp **x = NEWN(kg->cx->perm, const KExp *, ac->n);
+    const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), lanes, 2);
+    for (int j = 0; j < ac->n; j++)
+        x[j] = shuffled(kg, ac->types[j], kg_of(kg, ac->acc[j]), kg_add(kg, lane, d));
+    accs_apply(kg, ac, accs_now(kg, ac), x);
     kb_end(b);
+    kb_if(b, kg_eq(kg, lane, kg_int(kg, 0)));
+    accs_put(kg, few, kg_quot(kg, kg->lid, lanes));
+    kb_end(b);
+    gather(kg, few, all, kg_quot(kg, kg_id(kg, KID_GROUP_SIZE), lanes));
+}
+
+/* Does the group consist of whole sub-groups that exchange registers? */
+static const KExp *has_lanes(KGen *kg)
+{
+    const KExp *lanes = kg_id(kg, KID_LANES), *size = kg_id(kg, KID_GROUP_SIZE);
+    const KExp *rest = kx_rem(kg->cx->perm, size, lanes);
+    return kg_and(kg, kg_lt(kg, kg_int(kg, 1), lanes), kg_eq(kg, rest, kg_int(kg, 0)));
+}
+
+static void in_tree(KGen *kg, const Accs *ac, const Accs *all, const Chunk *n)
+{
     accs_tree(kg, ac, n);
     seg_meet(kg);
     accs_set(kg, all, accs_load(kg, ac, kg_int(kg, 0)));
 }
 
+/* A run of elements for each work-item. */
+static void accumulate_runs(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, const Chunk *n)
+{
+    kb_if(kg->kb, n->active);
+    seg_accumulate(kg, s->exp, ac, n, outs, s);
+    kb_end(kg->kb);
+}
+
+static Accs few_of(KGen *kg, const Accs *ac)
+{
+    Accs few = *ac;
+    few.bufs = NEWN(kg->cx->perm, KBuf *, ac->n);
+    for (int j = 0; j < ac->n; j++)
+        few.bufs[j] = group_buffer(kg, ac->types[j], sx_const(kg->cx, MOST));
+    return few;
+}
+
 void group_reduce(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, KVar **results)
 {
+    KBuild *b = kg->kb;
     const Exp *e = s->exp;
     const KExp *one = kg_int(kg, 1), *width = kg_atom(kg, nest_width(&e->seg.nest));
     const KExp *some = kg_min(kg, kg_id(kg, KID_GROUP_SIZE), width);
-    Chunk n = {.beg = kg_int(kg, 0), .len = width, .threads = kb_let(kg->kb, "threads", kg_max(kg, one, some))};
-    Accs all = *ac;
+    Chunk n = {.beg = kg_int(kg, 0), .len = width, .p = kg->lid};
+    n.threads = kb_let(b, "threads", kg_max(kg, one, some));
+    n.active = kb_let(b, "active", kg_lt(kg, kg->lid, n.threads));
+    Accs few = few_of(kg, ac), all = *ac;
     all.acc = results;
     accs_declare(kg, ac, &e->seg.nes);
-    if (op_is_comm(e)) {
+    if (op_is_comm(e))
         accumulate(kg, s, ac, outs, width);
-        in_two_steps(kg, ac, &all, n.threads);
-    } else {
-        in_order(kg, s, ac, &all, outs, &n);
-    }
+    else
+        accumulate_runs(kg, s, ac, outs, &n);
+    kb_if(b, has_lanes(kg));
+    in_lanes(kg, ac, &few, &all);
+    kb_else(b);
+    if (op_is_comm(e))
+        in_two_steps(kg, ac, &few, &all, n.threads);
+    else
+        in_tree(kg, ac, &all, &n);
+    kb_end(b);
     seg_meet(kg); /* the buffers are used again */
 }

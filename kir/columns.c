@@ -251,12 +251,14 @@ typedef struct {
     const KExp *there; /* is the element one that no other column has? */
 } Columns;
 
-/* The work-items of an element are those of the other dimension. */
+/* The work-items of an element are those of the other dimension; neighbours may be of other elements. */
 static const KExp *row_of(void *env, const KExp *x)
 {
     const Columns *c = env;
     if (is_id(x, KID_LOCAL) || is_id(x, KID_GROUP_SIZE))
         return kx_id_dim(c->arena, x->id, 1 - c->dim);
+    if (is_id(x, KID_LANES))
+        return kx_int(c->arena, 1);
     return x;
 }
 

@@ -588,7 +588,7 @@ static void line_text(Out *o, const KStm *s)
     case KST_HEAP: heap_text(o, s); return;
     case KST_SHUFFLE:
         declare_text(o, s->var);
-        out_puts(o, " = mf_shuffle(");
+        out_printf(o, " = mf_shuffle_%s(", prim_type_text[s->var->type.elem]);
         exp_text(o, s->x[0], P_SELECT);
         out_puts(o, ", ");
         exp_text(o, s->x[1], P_SELECT);

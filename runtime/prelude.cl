@@ -32,6 +32,36 @@
 #define MF_UNROLLS (MF_SIZED && MF_GROUP)
 #endif
 
+/* Neighbouring work-items that go in step exchange numbers without memory: so many, counted from a multiple of them. */
+#if defined(__NV_CL_C_VERSION)
+#define MF_LANES  32
+#define mf_lane() ((int)get_local_id(0) & 31)
+static inline uint mf_shuffle_word(uint x, uint lane)
+{
+    uint r;
+    __asm__ volatile("shfl.sync.idx.b32 %0,%1,%2,31,-1;" : "=r"(r) : "r"(x), "r"(lane));
+    return r;
+}
+#else
+#define MF_LANES  1
+#define mf_lane() 0
+#define mf_shuffle_word(x, lane) (x)
+#endif
+#define mf_shuffle_bool(x, lane) ((uchar)mf_shuffle_word((uint)(x), lane))
+#define mf_shuffle_i8(x, lane)   ((char)mf_shuffle_word((uint)(x), lane))
+#define mf_shuffle_u8(x, lane)   ((uchar)mf_shuffle_word((uint)(x), lane))
+#define mf_shuffle_i16(x, lane)  ((short)mf_shuffle_word((uint)(x), lane))
+#define mf_shuffle_u16(x, lane)  ((ushort)mf_shuffle_word((uint)(x), lane))
+#define mf_shuffle_i32(x, lane)  ((int)mf_shuffle_word((uint)(x), lane))
+#define mf_shuffle_u32(x, lane)  mf_shuffle_word(x, lane)
+#define mf_shuffle_f32(x, lane)  as_float(mf_shuffle_word(as_uint(x), lane))
+static inline ulong mf_shuffle_u64(ulong x, uint lane)
+{
+    return (ulong)mf_shuffle_word((uint)(x >> 32), lane) << 32 | mf_shuffle_word((uint)x, lane);
+}
+#define mf_shuffle_i64(x, lane) ((long)mf_shuffle_u64((ulong)(x), lane))
+#define mf_shuffle_f64(x, lane) as_double(mf_shuffle_u64(as_ulong(x), lane))
+
 /* Atomics on 64 bits: sums and compare-and-swap. */
 #ifdef cl_khr_int64_base_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
