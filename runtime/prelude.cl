@@ -6,9 +6,11 @@
 #define MF_HAS_F64 1
 #endif
 
-/* Loops are unrolled where the driver's compiler can (not around calls that it does not know): no news for users. */
+/* Loops are unrolled where the driver's compiler can (not around calls that it does not know), and conditions may be
+ * known where a kernel is built for a device and its launches: no news for users. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed"
+#pragma clang diagnostic ignored "-Wconstant-logical-operand"
 #endif
 
 /* What a kernel is given before its own parameters: nothing, but in steps.cl. */
