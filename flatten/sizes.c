@@ -442,6 +442,26 @@ static Cost cost_of_threads(const Exp *e, int bytes)
                   atom_i64((int64_t)RT_ROW_BYTES / bytes * RT_FULL_DEVICE)};
 }
 
+static void bound_in(VarSet *inside, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++)
+        for (int k = 0; k < b->stms.at[i].pat.n; k++)
+            varset_add(inside, b->stms.at[i].pat.at[k]);
+}
+
+/* Is the atom known outside of S and b, and of the loop in b, if there is one? */
+static bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop, Atom a)
+{
+    VarSet *inside = varmap_new(fl->cx->perm);
+    nest_vars(S, inside);
+    bound_in(inside, b);
+    if (loop) {
+        bound_in(inside, loop->loop.body);
+        varset_add(inside, loop->loop.i);
+    }
+    return !a.var || !varset_has(inside, a.var);
+}
+
 /* --- Chains: constructs that make rows for each other ------------------------------------------ */
 
 static bool is_row(const Var *v)
@@ -464,7 +484,8 @@ static int rows_moved(Flat *fl, const MapNest *S, const Body *b)
 }
 
 /* Rows that b makes for its own use, all as wide as what is returned; NULL: they are no more than
- * those that it moves, or b does more than a few constructs one after the other. */
+ * those that it moves, or of a width that only b knows, or b does more than a few constructs one
+ * after the other. */
 static const Atom *chain_width(Flat *fl, const MapNest *S, const Body *b)
 {
     VarSet *used = varmap_new(fl->cx->perm);
@@ -481,7 +502,7 @@ static const Atom *chain_width(Flat *fl, const MapNest *S, const Body *b)
             }
         free_in_exp(used, s->exp);
     }
-    return kept > rows_moved(fl, S, b) ? width : NULL;
+    return kept > rows_moved(fl, S, b) && is_outer(fl, S, b, NULL, *width) ? width : NULL;
 }
 
 /* Threads have these rows in global memory, groups near. Where there are threads enough, short rows
@@ -493,22 +514,6 @@ static Cost cost_of_chain(Flat *fl, const MapNest *S, Atom width, Bld *bl)
     Atom enough = bld_binop(bl, loc, OP_MIN, full, atom_i64(1));
     return (Cost){atom_i64(0), width,
                   times(bl, loc, enough, atom_i64((int64_t)RT_SHORT_ROW * RT_FULL_DEVICE))};
-}
-
-/* Is the atom known outside of S and of b and its loop? */
-static bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop, Atom a)
-{
-    VarSet *inside = varmap_new(fl->cx->perm);
-    nest_vars(S, inside);
-    for (int i = 0; i < b->stms.n; i++)
-        for (int k = 0; k < b->stms.at[i].pat.n; k++)
-            varset_add(inside, b->stms.at[i].pat.at[k]);
-    const Body *turn = loop->loop.body;
-    for (int i = 0; i < turn->stms.n; i++)
-        for (int k = 0; k < turn->stms.at[i].pat.n; k++)
-            varset_add(inside, turn->stms.at[i].pat.at[k]);
-    varset_add(inside, loop->loop.i);
-    return !a.var || !varset_has(inside, a.var);
 }
 
 /* Lanes share out a turn's reduction, so many to an element, and go through all turns in a launch;
