@@ -43,7 +43,7 @@ void arrive_put(const Arrive *a, const KExp *at, const KExp *const *x)
 {
     KGen *kg = a->kg;
     for (int j = 0; j < a->n; j++) {
-        const KExp *bits = kx_conv(kg->cx->perm, word_of(a->types[j]), board_bits(kg, x[j]));
+        const KExp *bits = board_bits(kg, x[j]);
         kb_stm(kg->kb, (KStm){.kind = KST_POST, .buf = a->parts[j], .x = {at, bits}});
     }
 }
@@ -68,8 +68,9 @@ static const KExp *come(const Arrive *a, const KExp *counter, const KExp *all)
     Arena *mem = kg->cx->perm;
     KVar *before = kb_var_new(b, "before", ktype(T_U32));
     kb_stm(b, (KStm){.kind = KST_ARRIVE, .var = before, .buf = a->count, .x = {counter}});
-    const KExp *there = kg_add(kg, kx_conv(mem, T_I64, kg_of(kg, before)), kg_int(kg, 1));
-    const KExp *last = kb_let(b, "last", kg_eq(kg, there, all));
+    const KExp *one = kx_conv(mem, T_U32, kg_int(kg, 1));
+    const KExp *there = kx_prim2(mem, OP_ADD, kg_of(kg, before), one);
+    const KExp *last = kb_let(b, "last", kg_eq(kg, there, kx_conv(mem, T_U32, all)));
     kb_if(b, last);
     kb_stm(b, (KStm){.kind = KST_POST,
                      .buf = a->count,

@@ -115,10 +115,8 @@ const KExp *board_bits(KGen *kg, const KExp *x)
     Arena *a = kg->cx->perm;
     PrimType t = x->type.elem;
     if (prim_is_float(t))
-        x = kx_prim1(a, OP_TO_BITS, x);
-    else if (words_of(t) == 1)
-        x = kx_conv(a, T_U32, x);
-    return kx_conv(a, T_U64, x);
+        return kx_prim1(a, OP_TO_BITS, x);
+    return kx_conv(a, words_of(t) == 1 ? T_U32 : T_U64, x);
 }
 
 const KExp *board_value(KGen *kg, PrimType t, const KExp *bits)
@@ -135,7 +133,7 @@ void board_post(const Board *bd, const KExp **x, const KExp *mark)
     KBuild *b = kg->kb;
     const KExp *high = kb_let(b, "mark", raised(kg, mark, HALF));
     for (int j = 0, k = 0; j < bd->ac->n; j++) {
-        const KExp *bits = kb_let(b, "bits", board_bits(kg, x[j]));
+        const KExp *bits = kb_let(b, "bits", kx_conv(kg->cx->perm, T_U64, board_bits(kg, x[j])));
         for (int i = 0; i < words_of(bd->ac->types[j]); i++, k++) {
             const KExp *half = i ? upper(kg, bits) : lower(kg, bits);
             const KExp *word = kx_prim2(kg->cx->perm, OP_OR, high, half);

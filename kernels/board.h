@@ -37,7 +37,7 @@ void board_post(const Board *bd, const KExp **x, const KExp *mark);
  * that it will find? */
 const KExp *board_wait(const Board *bd, const KExp *number, const Accs *x);
 
-/* The bits of a value as a word of 64 bits, and back. */
+/* The bits of a value as a word of 32 or 64 bits, and back from either. */
 const KExp *board_bits(KGen *kg, const KExp *x);
 const KExp *board_value(KGen *kg, PrimType t, const KExp *bits);
 
