@@ -52,7 +52,7 @@ static int own_lines(const HostOp *op)
     case H_ASSERT:
     case H_COPY: return 5;
     case H_LITERAL: return 3 + op->elems.n / 16;
-    case H_LAUNCH: return 8 + op->args.n / 3 + work_lines(op);
+    case H_LAUNCH: return 9 + op->args.n / 3 + work_lines(op);
     case H_IF: return 4 + op->fits.n;
     case H_LOOP: return op->threshold ? 6 : 3;
     }
