@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    MANY_LINES = 240, /* of a function, as estimated */
+    MANY_LINES = 220, /* of a function, as estimated */
     FEW_LINES = 24,   /* a side or body that is shorter stays where it is */
     CALL_LINES = 2
 };
@@ -52,7 +52,7 @@ static int own_lines(const HostOp *op)
     case H_ASSERT:
     case H_COPY: return 5;
     case H_LITERAL: return 3 + op->elems.n / 16;
-    case H_LAUNCH: return 9 + op->args.n / 3 + work_lines(op);
+    case H_LAUNCH: return 8 + op->args.n / 3 + work_lines(op);
     case H_IF: return 4 + op->fits.n;
     case H_LOOP: return op->threshold ? 6 : 3;
     }
@@ -229,6 +229,8 @@ static CodeBlock *longest(const CodeBlock *b, const CodeItem **at)
  * is given back where it was used. */
 static bool may_cut(const CodeItem *before, const CodeItem *it)
 {
+    if (!it->op) /* a run itself */
+        return true;
     return before->op->kind != H_DECLARE && before->op->kind != H_COMMENT &&
            it->op->kind != H_RELEASE;
 }
@@ -248,7 +250,7 @@ static void cut(Splitter *s, CodeBlock *b)
             vec_push(s->cx->perm, &b->items, (CodeItem){.then_ = run});
         }
         vec_push(s->cx->perm, &run->items, *it);
-        run->lines += own_lines(it->op) + lines_of(it->then_) + lines_of(it->else_);
+        run->lines += (it->op ? own_lines(it->op) : 0) + lines_of(it->then_) + lines_of(it->else_);
     }
     for (int i = 0; i < b->items.n; i++) {
         run = b->items.at[i].then_;
@@ -279,7 +281,7 @@ static void take_apart(Splitter *s, CodeBlock *b)
         split_side(s, at, side);
         count_lines(b);
     }
-    if (b->lines > MANY_LINES) {
+    while (b->lines > MANY_LINES) { /* again: if there are many runs */
         cut(s, b);
         count_lines(b);
     }
