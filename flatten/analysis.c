@@ -428,20 +428,28 @@ int64_t group_body_par(Flat *fl, const Body *b)
     return walk_par(fl, varmap_new(fl->cx->perm), b);
 }
 
+/* The map that is all that is parallel in b; NULL: nothing is, or (*more) something else is. */
+static const Exp *sole_map(const Body *b, bool *more)
+{
+    const Exp *map = NULL;
+    *more = false;
+    for (int i = 0; i < b->stms.n && !*more; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (!exp_has_soac(e))
+            continue;
+        *more = e->kind != E_MAP || map;
+        map = e;
+    }
+    return *more ? NULL : map;
+}
+
 /* Is a version that keeps intermediate values near worth trying? Not if b is scalar code around a
  * single map, and that map's body likewise: nothing is used twice. */
 bool has_recurrence(const Body *b)
 {
-    const Exp *map = NULL;
-    for (int i = 0; i < b->stms.n; i++) {
-        const Exp *e = b->stms.at[i].exp;
-        if (!exp_has_soac(e))
-            continue;
-        if (e->kind != E_MAP || map)
-            return true;
-        map = e;
-    }
-    return map && has_recurrence(map->soac.fn->body);
+    bool more;
+    const Exp *map = sole_map(b, &more);
+    return more || (map && has_recurrence(map->soac.fn->body));
 }
 
 /* Is all that is parallel in b of constant widths below a warp? */
@@ -461,15 +469,8 @@ static bool is_little(const Body *b)
 
 bool keeps_little(const Body *b)
 {
-    const Exp *map = NULL;
-    for (int i = 0; i < b->stms.n; i++) {
-        const Exp *e = b->stms.at[i].exp;
-        if (!exp_has_soac(e))
-            continue;
-        if (e->kind != E_MAP || map)
-            return false;
-        map = e;
-    }
+    bool more;
+    const Exp *map = sole_map(b, &more);
     return map && (is_little(map->soac.fn->body) || keeps_little(map->soac.fn->body));
 }
 

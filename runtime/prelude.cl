@@ -59,6 +59,7 @@ static inline uint mf_shuffle_word(uint x, uint lane)
 #define mf_shuffle_f32(x, lane)  as_float(mf_shuffle_word(as_uint(x), lane))
 static inline ulong mf_shuffle_u64(ulong x, uint lane)
 {
+    (void)lane; /* without shuffles */
     return (ulong)mf_shuffle_word((uint)(x >> 32), lane) << 32 | mf_shuffle_word((uint)x, lane);
 }
 #define mf_shuffle_i64(x, lane) ((long)mf_shuffle_u64((ulong)(x), lane))
