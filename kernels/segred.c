@@ -151,13 +151,13 @@ typedef struct {
     Chunk n;
     Arrive arrive;
     KBuf **results;
-} Whole;
+} Arriving;
 
 /* By the last one of a segment's chunks, each of which has a whole group (or a work-item that works by
  * itself): its result, of the partial ones in their order. */
 static void combine_chunks(void *env, const KExp *last)
 {
-    Whole *w = env;
+    Arriving *w = env;
     KGen *kg = w->kg;
     Chunk parts = w->n;
     parts.len = w->n.chunks;
@@ -175,12 +175,12 @@ static void combine_chunks(void *env, const KExp *last)
     store_results(kg, &w->ac, &parts, w->results, w->n.seg);
 }
 
-static Stage red_whole(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
+static Stage red_arriving(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
                        const ArriveMems *mems)
 {
-    KGen *kg = kg_new(pb, "segred_whole", s->exp);
+    KGen *kg = kg_new(pb, "segred_arriving", s->exp);
     KBuild *b = kg->kb;
-    Whole w = {.kg = kg, .e = s->exp, .ac = accs_new(kg, s->exp)};
+    Arriving w = {.kg = kg, .e = s->exp, .ac = accs_new(kg, s->exp)};
     accs_local(kg, &w.ac, false);
     w.n = segments_open(kg, sg);
     w.n.seg = kb_let(b, "seg", kg_quot(kg, w.n.unit, w.n.chunks));
@@ -298,8 +298,8 @@ void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     sg.threads = sx_team_size(cx);
     ArriveMems mems = arrive_mems(pb, n);
     arrive_alloc(pb, &mems, sg.n_segs, sx_mul(cx, sg.n_segs, sg.chunks), n, types);
-    Stage whole = red_whole(pb, s, &sg, outs, &mems);
-    stage_launch(&whole, &sg, final);
+    Stage arriving = red_arriving(pb, s, &sg, outs, &mems);
+    stage_launch(&arriving, &sg, final);
     pb_else(pb);
     each.chunks = sx_const(cx, 1);
     each.chunk = each.width;

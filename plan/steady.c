@@ -7,7 +7,7 @@
  * It pays where work-items run loops over sizes (KGen.sized): in kernels of whole work-groups, and of threads with more
  * than straight code inside. Plain maps gain nothing; tiles and the stages of reductions and scans have constants of their
  * own. On an H200 NN takes 0.69 of the time, LUD 0.73, OptionPricing 0.77 to 0.93, SRAD in work-groups 0.79, NW 0.87,
- * LocVolCalib and Heston 0.9, and they are built in the same time or less. */
+ * LocVolCalib and Heston 0.9, and to build them takes about as long. */
 #include "plan/plan.h"
 
 #include "kir/walk.h"

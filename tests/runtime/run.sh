@@ -136,8 +136,8 @@ widths fill 1600000000 segmap_fill
 widths fill 2200000000 segmap_fill/64
 widths grid "40000 40000" segmap_grid
 widths grid "50000 50000" segmap_grid/64
-widths sum 1600000000 segred_whole_sum
-widths sum 2200000000 segred_whole_sum/64
+widths sum 1600000000 segred_arriving_sum
+widths sum 2200000000 segred_arriving_sum/64
 
 # expect NAME EXIT INPUT OUTPUT ERROR OPTIONS...: runs the demo. OUTPUT is the whole of its standard
 # output, lines separated by '|'; ERROR a basic regular expression for standard error, '' for none at all.
