@@ -541,3 +541,8 @@ const Sx *sx_team_size(Ctx *cx)
 {
     return sx_op(cx, SX_MIN, sx_size(cx, SIZE_GROUP_SIZE), sx_size(cx, SIZE_TEAM_LIMIT));
 }
+
+const Sx *sx_single(Ctx *cx)
+{
+    return sx_op(cx, SX_DIV, sx_const(cx, 1), sx_size(cx, SIZE_TEAM_LIMIT));
+}

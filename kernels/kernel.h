@@ -163,6 +163,8 @@ void kg_launch_on(KGen *kg, Kernel *k, Mem *const *outs, const Sx *groups);
 
 /* Work-items of a group that share out work; 1 where the trait TEAMS is not. */
 const Sx *sx_team_size(Ctx *cx);
+/* 1 where the trait TEAMS is not: work-items work for themselves; else 0. */
+const Sx *sx_single(Ctx *cx);
 
 /* --- access.c ------------------------------------------------------------------------------ */
 

@@ -25,8 +25,8 @@ static bool has_strips(const Stm *s)
 static const Sx *strip_of(Ctx *cx, const Stm *s)
 {
     const Sx *one = sx_const(cx, 1);
-    const Sx *single = sx_op(cx, SX_DIV, one, sx_size(cx, SIZE_TEAM_LIMIT));
-    return has_strips(s) ? sx_op(cx, SX_MAX, one, sx_mul(cx, single, sx_const(cx, STRIP))) : one;
+    return has_strips(s) ? sx_op(cx, SX_MAX, one, sx_mul(cx, sx_single(cx), sx_const(cx, STRIP)))
+                         : one;
 }
 
 static Segments cut_across(PlanBuild *pb, const Nest *nest, const Sx *strip)

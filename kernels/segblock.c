@@ -419,9 +419,8 @@ static const Sx *height_of(const Block *t)
 static const Sx *worth_it(const Block *t)
 {
     Ctx *cx = t->kg->cx;
-    const Sx *single = sx_op(cx, SX_DIV, sx_const(cx, 1), sx_size(cx, SIZE_TEAM_LIMIT));
     const Sx *elems = nest_size(cx, &t->r->e->seg.nest, 0, t->r->depth);
-    return sx_op(cx, SX_MIN, single, sx_op(cx, SX_DIV, elems, sx_const(cx, LEAST_ELEMENTS)));
+    return sx_op(cx, SX_MIN, sx_single(cx), sx_op(cx, SX_DIV, elems, sx_const(cx, LEAST_ELEMENTS)));
 }
 
 static const Sx *groups_of(const Block *t)

@@ -6,7 +6,7 @@
  *           a group takes a chunk of a segment's elements, collects them in copies of the bins in
  *           local memory, and updates the destination with what they hold in the end;
  *   global  else: a thread an element, which updates the destination at once.
- * Any other operator:
+ * Any other operator, and on a CPU what does not fit but has several elements a bin:
  *   turns   a segment's elements are cut into C chunks, each with bins of its own in global memory
  *           (the destination itself if C = 1) and worked on by one group, whose work-items take
  *           turns; or by one thread, on a CPU and where the operator is one on arrays. A second
@@ -203,40 +203,6 @@ static void local_kernel(const SegHist *sh, const Sx *copies)
               nest_groups(kg, sx_mul(kg->cx, sh->sg.n_segs, sh->sg.chunks), sx_const(kg->cx, 1)));
 }
 
-/* --- Operators on one scalar --------------------------------------------------------------- */
-
-enum {
-    LOCAL_SHARE = 2,     /* at most 1/2 of the local memory is for bins: two groups at a time */
-    LOCAL_COPIES = 8,    /* of few bins, so that less work-items meet in one */
-    ELEMS_PER_ITEM = 16, /* at least, in a chunk */
-};
-
-static void seghist_scalar(PlanBuild *pb, SegHist *sh)
-{
-    Ctx *cx = pb->cx;
-    const Sx *one = sx_const(cx, 1);
-    const Sx *item = sx_const(cx, prim_type_bytes[local_elem(&sh->hist)]);
-    const Sx *n_bins = sx_op(cx, SX_MAX, one, sh->n_bins);
-    const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY),
-                           sx_mul(cx, sx_const(cx, LOCAL_SHARE), item)); /* bins */
-    const Sx *fits = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, room, n_bins));
-    const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->sg.width, n_bins));
-    pb_if_more(pb, sx_mul(cx, fits, full), 0);
-    const Sx *group_size = pb_let(pb, "size", sx_team_size(cx));
-    const Sx *copies =
-        sx_op(cx, SX_MIN, sx_const(cx, LOCAL_COPIES), sx_op(cx, SX_DIV, room, n_bins));
-    copies = sx_op(cx, SX_MIN, group_size, sx_op(cx, SX_MAX, one, copies));
-    copies = pb_let(pb, "copies", copies);
-    const Sx *least =
-        sx_op(cx, SX_MAX, n_bins, sx_mul(cx, group_size, sx_const(cx, ELEMS_PER_ITEM)));
-    sh->sg.threads = group_size;
-    segments_cut(pb, &sh->sg, sx_size(cx, SIZE_NUM_GROUPS), sx_op(cx, SX_DIV, sh->sg.width, least));
-    local_kernel(sh, copies);
-    pb_else(pb);
-    global_kernel(sh);
-    pb_end(pb);
-}
-
 /* --- Turns: bins of chunks in global memory ------------------------------------------------ */
 
 static const Var *dest_var(const SegHist *sh, int j)
@@ -404,7 +370,8 @@ static void combine_kernel(const SegHist *sh, Mem *const *parts)
 
 enum {
     BINS_BYTES = 128 << 20, /* at most, for the bins of all chunks */
-    ITEM_CHUNK = 1024       /* elements of one work-item, at least */
+    ITEM_CHUNK = 1024,      /* elements of one work-item, at least */
+    SINGLE_FILL = 8         /* elements of a work-item for each bin, at least, on a CPU */
 };
 
 /* Chunks that are worth bins of their own; apart: each belongs to one work-item. */
@@ -420,6 +387,8 @@ static void plan_turns(SegHist *sh, bool apart)
         worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
         bins = sx_op(cx, SX_DIV, bins, sx_op(cx, SX_MIN, team, sx_const(cx, 16)));
     }
+    const Sx *fill = sx_mul(cx, sx_single(cx), sx_const(cx, SINGLE_FILL));
+    bins = sx_mul(cx, bins, sx_op(cx, SX_MAX, sx_const(cx, 1), fill));
     sh->sg.threads = apart ? sx_const(cx, 1) : team;
     const Sx *workers = sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), sh->sg.threads);
     workers = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), workers);
@@ -428,11 +397,9 @@ static void plan_turns(SegHist *sh, bool apart)
     segments_cut(sh->pb, &sh->sg, workers, most);
 }
 
-static void seghist_turns(PlanBuild *pb, SegHist *sh)
+static void seghist_turns(PlanBuild *pb, SegHist *sh, bool apart)
 {
     int n = sh->hist.n;
-    bool apart = !types_scalar(&sh->hist.op->params, 0, n);
-    plan_turns(sh, apart);
     Stages st = {.first = turns_kernel(sh, apart), .sg = &sh->sg};
     Mem **dests = NEWN(pb->cx->perm, Mem *, n);
     const Sx **bytes = NEWN(pb->cx->perm, const Sx *, n);
@@ -445,13 +412,56 @@ static void seghist_turns(PlanBuild *pb, SegHist *sh)
     stages_end(&st, dests);
 }
 
+/* --- Operators on one scalar --------------------------------------------------------------- */
+
+enum {
+    LOCAL_SHARE = 2,     /* at most 1/2 of the local memory is for bins: two groups at a time */
+    LOCAL_COPIES = 8,    /* of few bins, so that less work-items meet in one */
+    ELEMS_PER_ITEM = 16, /* at least, in a chunk */
+};
+
+static void seghist_scalar(PlanBuild *pb, SegHist *sh)
+{
+    Ctx *cx = pb->cx;
+    const Sx *one = sx_const(cx, 1);
+    const Sx *item = sx_const(cx, prim_type_bytes[local_elem(&sh->hist)]);
+    const Sx *n_bins = sx_op(cx, SX_MAX, one, sh->n_bins);
+    const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY),
+                           sx_mul(cx, sx_const(cx, LOCAL_SHARE), item)); /* bins */
+    const Sx *fits = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, room, n_bins));
+    const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->sg.width, n_bins));
+    pb_if_more(pb, sx_mul(cx, fits, full), 0);
+    const Sx *group_size = pb_let(pb, "size", sx_team_size(cx));
+    const Sx *copies =
+        sx_op(cx, SX_MIN, sx_const(cx, LOCAL_COPIES), sx_op(cx, SX_DIV, room, n_bins));
+    copies = sx_op(cx, SX_MIN, group_size, sx_op(cx, SX_MAX, one, copies));
+    copies = pb_let(pb, "copies", copies);
+    const Sx *least =
+        sx_op(cx, SX_MAX, n_bins, sx_mul(cx, group_size, sx_const(cx, ELEMS_PER_ITEM)));
+    sh->sg.threads = group_size;
+    segments_cut(pb, &sh->sg, sx_size(cx, SIZE_NUM_GROUPS), sx_op(cx, SX_DIV, sh->sg.width, least));
+    local_kernel(sh, copies);
+    pb_else(pb);
+    SegHist apart = *sh;
+    plan_turns(&apart, true);
+    pb_if_more(pb, sx_mul(cx, sx_single(cx), apart.sg.chunks), 1);
+    seghist_turns(pb, &apart, true);
+    pb_else(pb);
+    global_kernel(sh);
+    pb_end(pb);
+    pb_end(pb);
+}
+
 /* --- The construct ------------------------------------------------------------------------- */
 
 void make_seghist(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     SegHist sh = seghist_of(pb, s->exp, outs);
-    if (sh.hist.way == HIST_TURNS)
-        seghist_turns(pb, &sh);
-    else
+    if (sh.hist.way != HIST_TURNS) {
         seghist_scalar(pb, &sh);
+        return;
+    }
+    bool apart = !types_scalar(&sh.hist.op->params, 0, sh.hist.n);
+    plan_turns(&sh, apart);
+    seghist_turns(pb, &sh, apart);
 }

@@ -151,6 +151,31 @@ def too_much_local_memory(box, shape, limit):
 table("local memory", True, [("cpu", "cpu", 2048), ("gpu", "gpu", 2048)], too_much_local_memory)
 
 
+# --- histograms whose bins are more than local memory holds ---------------------------------------------------
+
+def bins_outside(box, shape, n, kernels):
+    """Sums and maxima of n elements in 100 bins, which would be in local memory were it not limited."""
+    box.put("bins.sf", "entry main [n] (xs: [n]i32): ([100]i32, [100]f32) =\n"
+            "  let is = map (\\x -> i64.i32 x % 101 - 1) xs\n"
+            "  in (hist (+) 0 100 is xs, hist f32.max (-1) 100 is (map f32.i32 xs))\n")
+    data = str([i * 7919 % 5003 for i in range(n)]).replace(" ", "")
+    want, _ = box.minifut("run bins.sf", 0, stdin=data)
+    box.minifut("compile bins.sf", 0, leaves=["bins", "bins.c"])
+    got, said = box.run(["./bins", "-P", "--local-memory-limit", "64"], 0, "seghist", stdin=data,
+                        env={"MINIFUT_CODE": shape})
+    if got != want:
+        raise Failed(f"{got[:200]}, expected {want[:200]}")
+    if set(re.findall(r"^(seghist\w*)_main", said, re.M)) != kernels:
+        raise Failed(f"expected {kernels} in: {said}")
+
+
+table("bins outside local memory", True, [
+    ("cpu, many elements", "cpu", 5000, {"seghist_turns", "seghist_combine"}),
+    ("cpu, few elements", "cpu", 500, {"seghist"}),
+    ("gpu", "gpu", 5000, {"seghist"}),
+], bins_outside)
+
+
 # --- options and files of programs ---------------------------------------------------------------------------
 
 PRODUCT = r"^\[\[19.0f32, 22.0f32\], \[43.0f32, 50.0f32\]\]$"
