@@ -66,33 +66,145 @@ static Exp *reduce_construct(Flat *fl, const MapNest *S1, const Body *b, const E
     return seg_make(fl, &sg);
 }
 
-/* let y = map fn xs in reduce op ne y (scan likewise), with what fn maps out as it is. */
-static Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn)
+/* How e_rec divides a redomap's function: what stands up to its last SOAC is a map, scalar code behind
+ * that stays in the reduction's function, so that neither its results nor inputs that it passes on become
+ * arrays. */
+typedef struct {
+    Stms head, tail;
+    Vars passed; /* scalars that the head gives to the tail, or to the operator itself */
+    Vars inputs; /* scalar parameters of the function likewise ... */
+    Atoms arrs;  /* ... and the arrays that they are elements of */
+} Division;
+
+static bool is_scalar_code(const Stm *s)
+{
+    return types_scalar(&s->pat, 0, s->pat.n) && !exp_traps(s->exp) &&
+           (exp_is(s->exp, F_SCALAR) || (s->exp->kind == E_IF && !exp_has_soac(s->exp)));
+}
+
+static void add_uses(VarSet *need, const Atoms *as, int from, int to)
+{
+    for (int k = from; k < to; k++)
+        if (as->at[k].var)
+            varset_add(need, as->at[k].var);
+}
+
+/* What the head binds, or the function takes, of what the tail needs. False: not scalars alone. */
+static bool find_passed(Flat *fl, const Exp *e, const Lambda *fn, const VarSet *need, Division *d)
 {
     Ctx *cx = fl->cx;
-    const Exp *e = s->exp;
-    Bld bl = bld_new(cx);
-    Exp *map =
-        exp_map(cx, e->loc, e->soac.width, e->soac.arrs, lambda_new(cx, fn->params, fn->body));
-    map->attrs = e->attrs;
-    Stm ms = {.exp = map};
-    ms.pat = exp_pat(cx, "ys", map);
-    bld_stm(&bl, ms);
-    Exp *red = exp_new(cx, scans(e) ? E_SCAN : E_REDUCE, e->loc);
+    for (int i = 0; i < d->head.n; i++)
+        for (int k = 0; k < d->head.at[i].pat.n; k++)
+            if (varset_has(need, d->head.at[i].pat.at[k]))
+                vec_push(cx->perm, &d->passed, d->head.at[i].pat.at[k]);
+    for (int k = 0; k < fn->params.n; k++)
+        if (varset_has(need, fn->params.at[k])) {
+            vec_push(cx->perm, &d->inputs, fn->params.at[k]);
+            vec_push(cx->perm, &d->arrs, e->soac.arrs.at[k]);
+        }
+    return types_scalar(&d->passed, 0, d->passed.n) && types_scalar(&d->inputs, 0, d->inputs.n);
+}
+
+/* False: all of fn is the map's, since the tail would read as many arrays and do nothing, or more. */
+static bool divide(Flat *fl, const Exp *e, const Lambda *fn, Division *d)
+{
+    Ctx *cx = fl->cx;
+    const Stms *ss = &fn->body->stms;
+    int n = e->soac.nes.n;
+    if (has_array(&e->soac.op->params)) /* rule G4 wants it without a function */
+        return false;
+    VarSet *head = varmap_new(cx->perm), *need = varmap_new(cx->perm);
+    add_uses(head, &fn->body->res, n, fn->body->res.n);
+    bool *in_head = NEWN(cx->perm, bool, ss->n);
+    for (int i = ss->n - 1; i >= 0; i--) {
+        in_head[i] = !is_scalar_code(&ss->at[i]) || binds_any(&ss->at[i], head);
+        if (in_head[i])
+            free_in_exp(head, ss->at[i].exp);
+    }
+    *d = (Division){0};
+    for (int i = 0; i < ss->n; i++)
+        vec_push(cx->perm, in_head[i] ? &d->head : &d->tail, ss->at[i]);
+    add_uses(need, &fn->body->res, 0, n);
+    d->tail = live_stms(fl, &d->tail, need, false);
+    return find_passed(fl, e, fn, need, d) && d->passed.n <= n &&
+           (d->passed.n < n || d->tail.n > 0);
+}
+
+/* The reduction (scan) that is left when a map gave `ys`. */
+static Exp *rest_of(Flat *fl, const Exp *e, Atoms ys)
+{
+    Exp *red = exp_new(fl->cx, scans(e) ? E_SCAN : E_REDUCE, e->loc);
     red->soac.width = e->soac.width;
+    red->soac.arrs = ys;
     red->soac.op = e->soac.op;
     red->soac.nes = e->soac.nes;
     red->soac.comm = e->soac.comm;
     red->attrs = e->attrs;
+    return red;
+}
+
+/* ... with the division's tail as its function. */
+static Exp *rest_with_tail(Flat *fl, const Exp *e, const Lambda *fn, const Division *d, Atoms ys)
+{
+    Ctx *cx = fl->cx;
+    Vars params = {0};
+    Atoms res = {0};
+    vec_append(cx->perm, &params, &d->passed);
+    vec_append(cx->perm, &params, &d->inputs);
+    vec_append(cx->perm, &ys, &d->arrs);
     for (int k = 0; k < e->soac.nes.n; k++)
-        vec_push(cx->perm, &red->soac.arrs, atom_var(ms.pat.at[k]));
+        vec_push(cx->perm, &res, fn->body->res.at[k]);
+    Bld bl = bld_new(cx);
+    bl.stms = d->tail;
+    Exp *red = rest_of(fl, e, ys);
+    red->kind = scans(e) ? E_SCANOMAP : E_REDOMAP;
+    red->soac.fn = rename_lambda(cx, lambda_new(cx, params, bld_body(&bl, res)));
+    return red;
+}
+
+static Atoms first_of(Ctx *cx, const Vars *pat, int n)
+{
+    Atoms as = {0};
+    for (int k = 0; k < n; k++)
+        vec_push(cx->perm, &as, atom_var(pat->at[k]));
+    return as;
+}
+
+/* let y = map fn xs in reduce op ne y (scan likewise), with what fn maps out as it is; with scalar code at
+ * the end of fn in the reduction: let y = map head xs in redomap op ne tail y. */
+static Body *split_redomap(Flat *fl, const Stm *s, const Lambda *fn)
+{
+    Ctx *cx = fl->cx;
+    const Exp *e = s->exp;
+    int n = e->soac.nes.n;
+    Division d;
+    bool divided = divide(fl, e, fn, &d);
+    Body *head = fn->body;
+    if (divided) {
+        Bld hb = bld_new(cx);
+        hb.stms = d.head;
+        Atoms res = atoms_of_vars(cx, &d.passed);
+        for (int k = n; k < fn->body->res.n; k++)
+            vec_push(cx->perm, &res, fn->body->res.at[k]);
+        head = bld_body(&hb, res);
+    }
+    int first = divided ? d.passed.n : n; /* of what is mapped out */
+    Bld bl = bld_new(cx);
+    Exp *map = exp_map(cx, e->loc, e->soac.width, e->soac.arrs, lambda_new(cx, fn->params, head));
+    map->attrs = e->attrs;
+    Stm ms = {.exp = map};
+    ms.pat = exp_pat(cx, "ys", map);
+    bld_stm(&bl, ms);
+    Atoms ys = first_of(cx, &ms.pat, first);
+    Exp *red = divided ? rest_with_tail(fl, e, fn, &d, ys) : rest_of(fl, e, ys);
     Atoms res = bld_exps(&bl, "res", red);
     for (int k = 0; k < res.n; k++)
         res.at[k].var->base = s->pat.at[k]->base;
-    for (int k = e->soac.nes.n; k < ms.pat.n; k++) {
-        ms.pat.at[k]->base = s->pat.at[k]->base;
-        inherit_consumed(fl, s->pat.at[k], ms.pat.at[k]);
-        vec_push(cx->perm, &res, atom_var(ms.pat.at[k]));
+    for (int k = n; k < s->pat.n; k++) {
+        Var *mapped = ms.pat.at[first + k - n];
+        mapped->base = s->pat.at[k]->base;
+        inherit_consumed(fl, s->pat.at[k], mapped);
+        vec_push(cx->perm, &res, atom_var(mapped));
     }
     return bld_body(&bl, res);
 }
