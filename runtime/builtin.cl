@@ -118,7 +118,8 @@ __kernel void mf_transpose_plain(MF_GRID __global ELEM *dst, long dst_off, __glo
     }
 }
 
-/* For CPUs: each work-item moves tiles that fit the first-level cache. */
+/* For CPUs: each work-item moves tiles that fit the first-level cache, one beside the other, so that
+ * what it reads is ahead of it. */
 #define TILE 32
 __kernel void mf_transpose_cpu(MF_GRID __global ELEM *dst, long dst_off, __global const ELEM *src,
                                long src_off, long rows, long cols, long tiles)
@@ -126,7 +127,9 @@ __kernel void mf_transpose_cpu(MF_GRID __global ELEM *dst, long dst_off, __globa
     const long tiles_x = (cols + TILE - 1) / TILE, tiles_y = (rows + TILE - 1) / TILE;
     src += src_off;
     dst += dst_off;
-    for (long t = get_global_id(0); t < tiles; t += get_global_size(0)) {
+    const long share = (tiles + get_global_size(0) - 1) / get_global_size(0);
+    const long first = get_global_id(0) * share, last = min(first + share, tiles);
+    for (long t = first; t < last; t++) {
         const long c0 = t % tiles_x * TILE, r0 = t / tiles_x % tiles_y * TILE;
         const long base = t / tiles_x / tiles_y * rows * cols;
         const long c1 = min(c0 + TILE, cols), r1 = min(r0 + TILE, rows);
