@@ -30,10 +30,10 @@ static HistWay way_of(const Lambda *op, PrimOp *prim)
         return HIST_TURNS;
     PrimType t = op->params.at[0]->type.elem;
     const Exp *e = single_op(op);
-    if (!e || !prim_is_int(t) || !is_atomic(e->prim.op))
+    if (!e || !is_atomic(e->prim.op) || prim_type_bytes[t] < 4)
         return HIST_CAS;
-    /* Of the atomics on 64 bits, sums belong to the basic extension. */
-    if (prim_type_bytes[t] != 4 && !(prim_type_bytes[t] == 8 && e->prim.op == OP_ADD))
+    /* On floating-point numbers there are sums, of atomics on 64 bits those of the basic extension. */
+    if (e->prim.op != OP_ADD && (prim_is_float(t) || prim_type_bytes[t] == 8))
         return HIST_CAS;
     *prim = e->prim.op;
     return HIST_ATOMIC;

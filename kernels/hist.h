@@ -1,7 +1,7 @@
 /* Histograms inside kernels: dest[index] := op(dest[index], x), by one work-item or by many.
  *
  * How work-items that may meet in one bin take care of each other depends on what a bin holds:
- *   HIST_ATOMIC  one integer, and an operation that OpenCL's atomics have
+ *   HIST_ATOMIC  one number, and an operation that is done in one step (KST_ATOMIC)
  *   HIST_CAS     one scalar of at most 64 bits: read it, combine, compare and swap, again if it was
  *                changed meanwhile. Some work-item always succeeds, so no other can wait forever.
  *   HIST_TURNS   several scalars, or arrays: the work-items of a group write their numbers into a

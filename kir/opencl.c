@@ -432,10 +432,11 @@ static void view_text(Out *o, const KStm *s)
     out_puts(o, ";\n");
 }
 
-/* old = atomic_op((volatile space type *)&buf[at], ...) */
+/* old = atomic_op((volatile space type *)&buf[at], ...); mf_add_space_type of floating-point numbers */
 static void atomic_text(Out *o, const KStm *s)
 {
     PrimType t = s->buf->elem;
+    bool adds = s->kind == KST_ATOMIC && s->op == OP_ADD && prim_is_float(t);
     const char *op = s->kind == KST_CAS    ? "cmpxchg"
                      : s->op == N_PRIM_OPS ? "xchg"
                                            : prim_info[s->op].text;
@@ -443,8 +444,12 @@ static void atomic_text(Out *o, const KStm *s)
         declare_text(o, s->var);
         out_puts(o, " = ");
     }
-    out_printf(o, "%s_%s((volatile %s%s *)&", prim_type_bytes[t] == 8 ? "mf_atom" : "atomic", op,
-               space_word(s->buf->space), ctype_c(t));
+    if (adds)
+        out_printf(o, "mf_add_%s_%s(&", s->buf->space == KS_LOCAL ? "shared" : "global",
+                   prim_type_text[t]);
+    else
+        out_printf(o, "%s_%s((volatile %s%s *)&", prim_type_bytes[t] == 8 ? "mf_atom" : "atomic",
+                   op, space_word(s->buf->space), ctype_c(t));
     element_text(o, s);
     for (int i = 1; i < kstm_info[s->kind].operands; i++) {
         out_puts(o, ", ");

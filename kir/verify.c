@@ -322,10 +322,10 @@ static void check_store(Check *c, const KStm *s)
     check_write(c, s, s->x[1] ? s->x[1]->type.lanes : 1);
 }
 
-/* The operations of OpenCL that work in one step; N_PRIM_OPS exchanges. */
+/* The operations of OpenCL that work in one step, and sums; N_PRIM_OPS exchanges. */
 static bool is_atomic_op(PrimOp op, PrimType t)
 {
-    if (op == N_PRIM_OPS)
+    if (op == N_PRIM_OPS || (prim_is_float(t) && op == OP_ADD))
         return true;
     return prim_is_int(t) && (op == OP_ADD || op == OP_SUB || op == OP_MIN || op == OP_MAX ||
                               op == OP_AND || op == OP_OR || op == OP_XOR);
@@ -339,6 +339,8 @@ static void check_atomic(Check *c, const KStm *s)
         wrong(c, "one step on %s %s", kspace_text[s->buf->space], prim_type_text[t]);
     if (s->kind == KST_ATOMIC ? !is_atomic_op(s->op, t) : !prim_is_int(t))
         wrong(c, "this is not done in one step on %s", prim_type_text[t]);
+    if (s->var && s->kind == KST_ATOMIC && s->op == OP_ADD && prim_is_float(t))
+        wrong(c, "sums of %s in one step do not tell the old value", prim_type_text[t]);
     if (s->var)
         want_elem(c, "old value", s->var->type, t);
 }

@@ -79,6 +79,32 @@ static inline ulong mf_shuffle_u64(ulong x, uint lane)
 #define mf_atom_xchg(place, x) (0)
 #endif
 
+/* x is added to what lies at p, in one step. On f32 in global memory NVIDIA's devices take numbers too small to be normal
+ * as 0. */
+#if defined(__NV_CL_C_VERSION)
+#define MF_ADDS(space, word, name, type, bits, cmpxchg, letter)                                                    \
+    static inline void mf_add_##word##_##name(volatile space type *p, type x)                                          \
+    {                                                                                                                  \
+        __asm__ volatile("red." #word ".add." #name " [%0],%1;" : : "l"(p), letter(x) : "memory");                     \
+    }
+#else
+#define MF_ADDS(space, word, name, type, bits, cmpxchg, letter)                                                    \
+    static inline void mf_add_##word##_##name(volatile space type *p, type x)                                          \
+    {                                                                                                                  \
+        bits old, seen = cmpxchg((volatile space bits *)p, 0, 0);                                                      \
+        do {                                                                                                           \
+            old = seen;                                                                                                \
+            seen = cmpxchg((volatile space bits *)p, old, as_##bits(as_##type(old) + x));                              \
+        } while (seen != old);                                                                                         \
+    }
+#endif
+MF_ADDS(__global, global, f32, float, uint, atomic_cmpxchg, "f")
+MF_ADDS(__local, shared, f32, float, uint, atomic_cmpxchg, "f")
+#ifdef MF_HAS_F64
+MF_ADDS(__global, global, f64, double, ulong, mf_atom_cmpxchg, "d")
+MF_ADDS(__local, shared, f64, double, ulong, mf_atom_cmpxchg, "d")
+#endif
+
 /* Work-items write different numbers into one word of local memory, and any of them may stay. A plain store
  * does that on every device; tools that look for data races are told so by -DMF_RACES. */
 #ifdef MF_RACES
