@@ -462,7 +462,7 @@ static bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop,
     return !a.var || !varset_has(inside, a.var);
 }
 
-/* --- Chains: constructs that make rows for each other ------------------------------------------ */
+/* --- Chains: constructs, or turns of a loop, that make rows for each other ------------------------ */
 
 static bool is_row(const Var *v)
 {
@@ -505,6 +505,31 @@ static const Atom *chain_width(Flat *fl, const MapNest *S, const Body *b)
     return kept > rows_moved(fl, S, b) && is_outer(fl, S, b, NULL, *width) ? width : NULL;
 }
 
+/* Does a statement with SOACs in the loop's body give the next value of parameter k? */
+static bool made_anew(const Exp *loop, int k)
+{
+    const Stms *ss = &loop->loop.body->stms;
+    for (int i = 0; i < ss->n; i++)
+        if (exp_has_soac(ss->at[i].exp) && holds_var(&ss->at[i].pat, loop->loop.body->res.at[k].var))
+            return true;
+    return false;
+}
+
+/* The width of rows that a loop of b makes anew in each turn, for the next one. NULL: there are none,
+ * or none whose width is known outside. */
+static const Atom *carried_width(Flat *fl, const MapNest *S, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        for (int k = 0; e->kind == E_LOOP && k < e->loop.params.n; k++) {
+            const Var *v = e->loop.params.at[k];
+            if (is_row(v) && made_anew(e, k) && is_outer(fl, S, b, e, v->type.dims[0]))
+                return &v->type.dims[0];
+        }
+    }
+    return NULL;
+}
+
 /* Threads have these rows in global memory, groups near. Where there are threads enough, short rows
  * are theirs all the same: they would leave most of a group idle. */
 static Cost cost_of_chain(Flat *fl, const MapNest *S, Atom width, Bld *bl)
@@ -539,6 +564,7 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     if (e)
         return cost_of_threads(e, bytes);
     const Atom *width = chain_width(fl, S, b);
+    width = width ? width : carried_width(fl, S, b);
     if (width)
         return cost_of_chain(fl, S, *width, bl);
     const Body *in = inside_maps(b);
