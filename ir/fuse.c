@@ -345,15 +345,15 @@ static Nodes without(Fuse *fu, const Nodes *ns, int dropped)
     return r;
 }
 
-/* Input a of node j is made by the rearrange at r, which keeps the outermost dimension, from what
+/* Input a of node j is made by the view at r, which keeps the outermost dimension, from what
  * may be a producer's result. */
 static bool fuse_through(Fuse *fu, Nodes *ns, const Body *b, int r, int j, int a)
 {
     const Node *re = &ns->at[r];
-    int i = binder(fu, re->s.exp->rearrange.arr.var);
+    int i = binder(fu, exp_view_of(re->s.exp).var);
     if (i < 0 || !exp_is_soac(ns->at[i].s.exp))
         return false;
-    Exp *e = fuse_through_rearrange(fu->cx, ns->at[j].s.exp, a, re->s.exp);
+    Exp *e = fuse_through_view(fu->cx, ns->at[j].s.exp, a, re->s.exp);
     Node consumer = node_of(fu, (Stm){ns->at[j].s.pat, e});
     if (used_besides(ns, b, re->s.pat.at[0], j) || varset_has(consumer.uses, re->s.pat.at[0]))
         return try_vertical(fu, ns, b, i, j, &consumer);
@@ -373,7 +373,7 @@ static bool fuse_consumer(Fuse *fu, Nodes *ns, const Body *b, int j)
         if (i < 0)
             continue;
         const Exp *p = ns->at[i].s.exp;
-        if (p->kind == E_REARRANGE && p->rearrange.perm[0] == 0) {
+        if (fuse_keeps_rows(p)) {
             if (fuse_through(fu, ns, b, i, j, a))
                 return true;
         } else if (exp_is_soac(p)) {

@@ -187,14 +187,35 @@ Stm fuse_merge(Ctx *cx, const Stm *s1, bool own, const Stm *s2, const VarSet *ke
     return (Stm){pat, e};
 }
 
-Exp *fuse_through_rearrange(Ctx *cx, const Exp *e, int k, const Exp *rearr)
+bool fuse_keeps_rows(const Exp *view)
 {
-    Atom arr = rearr->rearrange.arr;
-    int rank = atom_type(arr).rank;
+    if (view->kind == E_REARRANGE)
+        return view->rearrange.perm[0] == 0;
+    if (view->kind != E_RESHAPE || view->reshape.dims.n < 2)
+        return false;
+    Type t = atom_type(view->reshape.arr);
+    return t.rank > 1 && atom_eq(t.dims[0], view->reshape.dims.at[0]);
+}
+
+/* The view of a row that is a row of the view. */
+static Exp *row_view(Ctx *cx, const Exp *view, Atom row)
+{
+    if (view->kind == E_REARRANGE) {
+        int rank = atom_type(row).rank, *perm = NEWN(cx->perm, int, rank);
+        for (int d = 0; d < rank; d++)
+            perm[d] = view->rearrange.perm[d + 1] - 1;
+        return exp_rearrange(cx, view->loc, perm, row);
+    }
+    Exp *r = exp_new(cx, E_RESHAPE, view->loc);
+    r->reshape.arr = row;
+    push_range(cx, &r->reshape.dims, &view->reshape.dims, 1, view->reshape.dims.n);
+    return r;
+}
+
+Exp *fuse_through_view(Ctx *cx, const Exp *e, int k, const Exp *view)
+{
+    Atom arr = exp_view_of(view);
     const Lambda *f = fuse_fn_of(cx, e);
-    int *perm = NEWN(cx->perm, int, rank - 1);
-    for (int d = 1; d < rank; d++)
-        perm[d - 1] = rearr->rearrange.perm[d] - 1;
     Bld bl = bld_new(cx);
     Vars params = {0};
     Atoms args = {0};
@@ -205,8 +226,7 @@ Exp *fuse_through_rearrange(Ctx *cx, const Exp *e, int k, const Exp *rearr)
         vec_push(cx->perm, &params, v);
         vec_push(cx->perm, &args, atom_var(v));
     }
-    args.at[k] =
-        bld_exp(&bl, f->params.at[k]->base, exp_rearrange(cx, rearr->loc, perm, args.at[k]));
+    args.at[k] = bld_exp(&bl, f->params.at[k]->base, row_view(cx, view, args.at[k]));
     Atoms res = bld_inline_lambda(&bl, f, &args);
     Exp *r = exp_new(cx, e->kind, e->loc);
     *r = *e;

@@ -26,8 +26,10 @@ Lambda *fuse_fn_of(Ctx *cx, const Exp *e);
  * first. */
 Stm fuse_merge(Ctx *cx, const Stm *first, bool own, const Stm *second, const VarSet *keep);
 
-/* Looks through a rearrange that leaves the outermost dimension in place: the SOAC e with input
- * number k, which is `rearr`, replaced by what is rearranged; the rows are rearranged instead. */
-Exp *fuse_through_rearrange(Ctx *cx, const Exp *e, int k, const Exp *rearr);
+/* A rearrange or reshape that leaves the outermost dimension in place. */
+bool fuse_keeps_rows(const Exp *view);
+/* Looks through one: the SOAC e with input number k, which is `view`, replaced by what that is a view of; the
+ * rows are viewed instead. */
+Exp *fuse_through_view(Ctx *cx, const Exp *e, int k, const Exp *view);
 
 #endif

@@ -297,8 +297,43 @@ static VarSet *bound_by_lambda(Simp *S, const Lambda *l)
     return set;
 }
 
-/* A mapped-out result without the map: a row of an input gives the input, what does not depend on
- * the row is replicated. NULL if it is neither. */
+/* A view of rows of one of r's inputs, as the same view of the input; NULL: `row` is none. */
+static Exp *mapped_view(Simp *S, const Exp *r, const VarSet *inside, Atom row)
+{
+    const Stms *ss = &r->soac.fn->body->stms;
+    const Exp *e = NULL;
+    for (int i = 0; i < ss->n; i++)
+        if (ss->at[i].pat.n == 1 && ss->at[i].pat.at[0] == row.var)
+            e = ss->at[i].exp;
+    if (!e || (e->kind != E_RESHAPE && e->kind != E_REARRANGE))
+        return NULL;
+    for (int d = 0; e->kind == E_RESHAPE && d < e->reshape.dims.n; d++)
+        if (bound_in(inside, e->reshape.dims.at[d]))
+            return NULL;
+    Atom of = exp_view_of(e), whole = {0};
+    for (int j = 0; j < r->soac.fn->params.n; j++)
+        if (of.var == r->soac.fn->params.at[j])
+            whole = r->soac.arrs.at[j];
+    Exp *inner = whole.var ? NULL : mapped_view(S, r, inside, of);
+    if (inner)
+        whole = bld_exp(S->bl, of.var->base, inner);
+    if (!whole.var || !simp_stable(S, whole) || !simp_stable(S, row) || !simp_stable(S, of))
+        return NULL;
+    if (e->kind == E_REARRANGE) {
+        int rank = atom_type(whole).rank, *perm = NEWN(S->cx->perm, int, rank);
+        for (int d = 1; d < rank; d++)
+            perm[d] = e->rearrange.perm[d - 1] + 1;
+        return exp_rearrange(S->cx, e->loc, perm, whole);
+    }
+    Exp *v = exp_new(S->cx, E_RESHAPE, e->loc);
+    v->reshape.arr = whole;
+    vec_push(S->cx->perm, &v->reshape.dims, r->soac.width);
+    vec_append(S->cx->perm, &v->reshape.dims, &e->reshape.dims);
+    return v;
+}
+
+/* A mapped-out result without the map: a row of an input gives the input, a view of it a view, what does not depend on
+ * the row is replicated. NULL if it is none of these. */
 static Exp *mapped_result(Simp *S, const Exp *r, const VarSet *inside, Atom res, const Var *pat)
 {
     for (int j = 0; j < r->soac.fn->params.n; j++) {
@@ -312,7 +347,7 @@ static Exp *mapped_result(Simp *S, const Exp *r, const VarSet *inside, Atom res,
         return c;
     }
     if (bound_in(inside, res))
-        return NULL;
+        return simp_stable(S, atom_var((Var *)(uintptr_t)pat)) ? mapped_view(S, r, inside, res) : NULL;
     return exp_replicate(S->cx, r->loc, r->soac.width, res);
 }
 
@@ -379,6 +414,32 @@ static Dests simp_dests(const Simp *S, const Dests *ds)
     return r;
 }
 
+/* A map that gives nothing and only asserts what does not depend on its rows: it holds of all of them, if
+ * there are any. */
+static bool assert_once(Simp *S, const Exp *r)
+{
+    const Stms *ss = &r->soac.fn->body->stms;
+    VarSet *rows = varmap_new(S->cx->perm);
+    for (int k = 0; k < r->soac.fn->params.n; k++)
+        varset_add(rows, r->soac.fn->params.at[k]);
+    for (int i = 0; i < ss->n; i++) {
+        const Exp *e = ss->at[i].exp;
+        if (exp_uses_any(e, rows) || (e->kind != E_ASSERT && (!exp_is(e, F_SCALAR) || exp_traps(e))))
+            return false;
+    }
+    Atom none = bld_exp(S->bl, "none", exp_binop(S->cx, r->loc, OP_LE, r->soac.width, atom_i64(0)));
+    for (int i = 0; i < ss->n; i++) {
+        Exp *e = NEW(S->cx->perm, Exp);
+        *e = *ss->at[i].exp;
+        if (e->kind == E_ASSERT)
+            e->assertion.cond =
+                bld_exp(S->bl, "ok", exp_binop(S->cx, e->loc, OP_LOR, none, e->assertion.cond));
+        simp_emit(S, ss->at[i].pat, e);
+    }
+    S->changed = true;
+    return true;
+}
+
 void simp_soac(Simp *S, const Stm *s)
 {
     const Exp *e = s->exp;
@@ -402,7 +463,7 @@ void simp_soac(Simp *S, const Stm *s)
         pat = (Vars){0};
         drop_mapped(S, r, &s->pat, &pat, e->soac.nes.n);
     }
-    if (pat.n == 0 && !exp_has_effect(r))
+    if (pat.n == 0 && (!exp_has_effect(r) || (r->kind == E_MAP && assert_once(S, r))))
         return;
     simp_emit(S, pat, r);
 }

@@ -3,6 +3,7 @@
  * own functions. */
 #include "ir/scalar.h"
 #include "ir/simplify.h"
+#include "prove/poly.h"
 
 /* --- Constants ------------------------------------------------------------------------------ */
 
@@ -286,6 +287,67 @@ static Exp *cancelled(Simp *S, const Exp *e)
     return NULL;
 }
 
+/* A number as a polynomial of variables; `vars`: those that occurred. */
+typedef struct {
+    const Simp *S;
+    Poly p;
+    Vars vars;
+} Sum;
+
+static bool sum_add(Sum *s, Atom a, int64_t k, int depth);
+
+static bool sum_add_product(Sum *s, Atom x, Atom y, int64_t k, int depth)
+{
+    Sum f = {.S = s->S}, g = f;
+    bool ok = sum_add(&f, x, 1, depth) && sum_add(&g, y, 1, depth) && poly_mul(&f.p, &g.p) &&
+              poly_add(&s->p, &f.p, k);
+    vec_append(s->S->cx->scratch, &s->vars, &f.vars);
+    vec_append(s->S->cx->scratch, &s->vars, &g.vars);
+    return ok;
+}
+
+/* s += k*a. False: there is no room. */
+static bool sum_add(Sum *s, Atom a, int64_t k, int depth)
+{
+    Poly one = poly_const(a.var ? 0 : a.c.i);
+    const Exp *d = depth > 0 ? simp_def(s->S, a) : NULL;
+    bool sum = d && d->kind == E_PRIM && prim_is_int(d->prim.type);
+    if (!a.var)
+        return poly_add(&s->p, &one, k);
+    if (sum && (d->prim.op == OP_ADD || d->prim.op == OP_SUB))
+        return sum_add(s, d->prim.args.at[0], k, depth - 1) &&
+               sum_add(s, d->prim.args.at[1], d->prim.op == OP_ADD ? k : -k, depth - 1);
+    if (sum && d->prim.op == OP_MUL)
+        return sum_add_product(s, d->prim.args.at[0], d->prim.args.at[1], k, depth - 1);
+    one = poly_leaf(a.var->id + 1);
+    vec_push(s->S->cx->scratch, &s->vars, a.var);
+    return poly_add(&s->p, &one, k);
+}
+
+/* Differences of which a number or a variable is left, as between the ends of a slice: (i + 2) - (i - 1) = 3,
+ * (i + 1)*n - i*n = n. */
+static Exp *difference(Simp *S, const Exp *e)
+{
+    enum { DEPTH = 4 };
+    if (!prim_is_int(e->prim.type) || e->prim.op != OP_SUB || !e->prim.args.at[0].var ||
+        !e->prim.args.at[1].var)
+        return NULL;
+    ArenaMark mark = arena_mark(S->cx->scratch);
+    Sum s = {.S = S};
+    Exp *r = NULL;
+    if (sum_add(&s, e->prim.args.at[0], 1, DEPTH) && sum_add(&s, e->prim.args.at[1], -1, DEPTH)) {
+        const Poly *p = &s.p;
+        if (p->n == 0)
+            r = exp_atom(S->cx, e->loc, atom_int(e->prim.type, p->c));
+        for (int i = 0; i < s.vars.n && !r; i++)
+            if (p->n == 1 && p->c == 0 && p->t[0].k == 1 && p->t[0].leaves[1] == 0 &&
+                p->t[0].leaves[0] == s.vars.at[i]->id + 1)
+                r = exp_atom(S->cx, e->loc, atom_var(s.vars.at[i]));
+    }
+    arena_reset(S->cx->scratch, mark);
+    return r;
+}
+
 /* --- Comparisons that ranges decide --------------------------------------------------------- */
 
 static Exp *decided(Simp *S, const Exp *e)
@@ -324,6 +386,6 @@ static Exp *decided(Simp *S, const Exp *e)
 const RuleRow scalar_rules[] = {
     {E_PRIM, fold_prim}, {E_PRIM, units},        {E_PRIM, same_operands},
     {E_PRIM, twice},     {E_PRIM, bool_compare}, {E_PRIM, chained_constants},
-    {E_PRIM, cancelled}, {E_PRIM, decided},      {E_CONV, fold_conv},
-    {E_CONV, conv_conv}, {E_ATOM, NULL},
+    {E_PRIM, cancelled}, {E_PRIM, difference},   {E_PRIM, decided},
+    {E_CONV, fold_conv}, {E_CONV, conv_conv},    {E_ATOM, NULL},
 };
