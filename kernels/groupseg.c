@@ -305,7 +305,7 @@ static void hist_by_group(KGen *kg, const Hist *h, const KLoc *locs)
     kb_else(kg->kb);
     const Sx *all = nest_size_k(kg, &e->seg.nest, 0, e->seg.nest.n);
     const KExp *total = kb_let(kg->kb, "total", kg_at(kg, all));
-    if (h->way == HIST_TURNS)
+    if (!h->parts)
         hist_in_turns(kg, h, total, locs);
     else
         hist_beside(kg, h, total, locs);
@@ -316,9 +316,10 @@ static void hist_by_group(KGen *kg, const Hist *h, const KLoc *locs)
  * share the word. */
 static void seghist0(KGen *kg, const Stm *s)
 {
-    Hist h = hist_of(s->exp);
-    if (h.way != HIST_TURNS && prim_type_bytes[h.op->params.at[0]->type.elem] < 4)
-        h.way = HIST_TURNS;
+    Hist h = hist_of(kg->cx, s->exp);
+    for (int j = 0; j < h.n; j++)
+        if (prim_type_bytes[h.op->params.at[j]->type.elem] < 4)
+            h.parts = NULL;
     KLoc *locs = kg_dests(kg, s, h.dests);
     enter(kg);
     if (kg->solo)

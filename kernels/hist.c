@@ -1,44 +1,6 @@
 /* Updates of bins (see hist.h), and the sequential histogram of a thread. */
 #include "kernels/hist.h"
 
-/* --- What the operator is ------------------------------------------------------------------ */
-
-/* The single operation on both parameters that op consists of. */
-static const Exp *single_op(const Lambda *op)
-{
-    const Body *b = op->body;
-    if (op->params.n != 2 || b->stms.n != 1 || b->stms.at[0].exp->kind != E_PRIM ||
-        b->stms.at[0].pat.at[0] != b->res.at[0].var)
-        return NULL;
-    const Exp *e = b->stms.at[0].exp;
-    if (e->prim.args.n != 2)
-        return NULL;
-    const Var *a = e->prim.args.at[0].var, *x = e->prim.args.at[1].var;
-    const Var *p = op->params.at[0], *q = op->params.at[1];
-    return (a == p && x == q) || (a == q && x == p) ? e : NULL;
-}
-
-static bool is_atomic(PrimOp op)
-{
-    return op == OP_ADD || op == OP_MIN || op == OP_MAX || op == OP_AND || op == OP_OR ||
-           op == OP_XOR;
-}
-
-static HistWay way_of(const Lambda *op, PrimOp *prim)
-{
-    if (op->params.n != 2 || op->params.at[0]->type.rank > 0)
-        return HIST_TURNS;
-    PrimType t = op->params.at[0]->type.elem;
-    const Exp *e = single_op(op);
-    if (!e || !is_atomic(e->prim.op) || prim_type_bytes[t] < 4)
-        return HIST_CAS;
-    /* On floating-point numbers there are sums, of atomics on 64 bits those of the basic extension. */
-    if (e->prim.op != OP_ADD && (prim_is_float(t) || prim_type_bytes[t] == 8))
-        return HIST_CAS;
-    *prim = e->prim.op;
-    return HIST_ATOMIC;
-}
-
 static int segments(const Exp *e)
 {
     const Nest *nest = &e->seg.nest;
@@ -51,7 +13,7 @@ static int segments(const Exp *e)
     return k;
 }
 
-Hist hist_of(const Exp *e)
+Hist hist_of(Ctx *cx, const Exp *e)
 {
     bool seg = exp_is_seg(e);
     const Body *b = seg ? e->seg.body : e->soac.fn->body;
@@ -64,7 +26,7 @@ Hist hist_of(const Exp *e)
     h.index = b->res.at;
     h.vals = b->res.at + h.rank;
     h.segs = seg ? segments(e) : 0;
-    h.way = way_of(h.op, &h.prim);
+    h.parts = hist_parts(cx, h.op);
     return h;
 }
 
@@ -75,7 +37,9 @@ Type hist_bin_type(const Hist *h, int j)
 
 const KExp *hist_shared(KGen *kg, const Hist *h)
 {
-    bool wide = h->way != HIST_TURNS && prim_type_bytes[h->op->params.at[0]->type.elem] == 8;
+    bool wide = false;
+    for (int j = 0; h->parts && j < h->n; j++)
+        wide |= prim_type_bytes[h->op->params.at[j]->type.elem] == 8;
     return wide ? kg_id(kg, KID_ATOMIC64) : kx_bool(kg->cx->perm, true);
 }
 
@@ -204,11 +168,11 @@ void hist_combine(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs)
 
 /* --- Many work-items ----------------------------------------------------------------------- */
 
-static void atomic(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x)
+static void atomic(KGen *kg, PrimOp op, const KLoc *bin, const HistVal *x)
 {
     kb_stm(kg->kb, (KStm){.kind = KST_ATOMIC,
                           .buf = bin->mem,
-                          .op = h->prim,
+                          .op = op,
                           .x = {kg_at(kg, bin->at.offset), x->x}});
 }
 
@@ -273,9 +237,8 @@ static void swap(KGen *kg, const Word *w, const KExp *old, const KExp *new, KVar
     kb_set(kg->kb, seen, kg_of(kg, found));
 }
 
-static void compare_and_swap(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x)
+static void compare_and_swap(KGen *kg, const Lambda *op, const KLoc *bin, const HistVal *x)
 {
-    const Lambda *op = h->op;
     KBuild *b = kg->kb;
     Arena *a = kg->cx->perm;
     kb_open_block(b);
@@ -300,20 +263,23 @@ static void compare_and_swap(KGen *kg, const Hist *h, const KLoc *bin, const His
     kb_end(b);
 }
 
-void hist_update(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x)
+void hist_update(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs)
 {
     const KExp *shared = hist_shared(kg, h);
     bool may_lack = shared->kind != KE_CONST;
     if (may_lack)
         kb_if(kg->kb, shared);
-    if (h->way == HIST_ATOMIC)
-        atomic(kg, h, bin, x);
-    else
-        compare_and_swap(kg, h, bin, x);
+    for (int j = 0; j < h->n; j++) {
+        const HistPart *p = &h->parts[j];
+        if (p->atomic != N_PRIM_OPS)
+            atomic(kg, p->atomic, &bins[j], &xs[j]);
+        else
+            compare_and_swap(kg, p->op, &bins[j], &xs[j]);
+    }
     if (!may_lack)
         return;
     kb_else(kg->kb);
-    hist_combine(kg, h, bin, x);
+    hist_combine(kg, h, bins, xs);
     kb_end(kg->kb);
 }
 
@@ -435,7 +401,7 @@ void kg_hist(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
     const Lambda *fn = e->soac.fn;
-    Hist h = hist_of(e);
+    Hist h = hist_of(kg->cx, e);
     KLoc *locs = kg_dests(kg, s, h.dests);
     const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, e->soac.width), kg_int(kg, 1));
     HeapMark turn = heap_mark(kg);

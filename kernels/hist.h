@@ -1,10 +1,11 @@
 /* Histograms inside kernels: dest[index] := op(dest[index], x), by one work-item or by many.
  *
- * How work-items that may meet in one bin take care of each other depends on what a bin holds:
- *   HIST_ATOMIC  one number, and an operation that is done in one step (KST_ATOMIC)
- *   HIST_CAS     one scalar of at most 64 bits: read it, combine, compare and swap, again if it was
- *                changed meanwhile. Some work-item always succeeds, so no other can wait forever.
- *   HIST_TURNS   several scalars, or arrays: the work-items of a group write their numbers into a
+ * How work-items that may meet in one bin take care of each other depends on the operator:
+ *   parts        it combines each value of a bin, a scalar of at most 64 bits, apart from the
+ *                others: each by one operation of the device, or read, combined, compared and
+ *                swapped, again if it was changed meanwhile. Some work-item always succeeds, so no
+ *                other can wait forever.
+ *   turns        else (no parts): the work-items of a group write their numbers into a
  *                table, at a place that the bin tells; whoever finds his own number there after a
  *                barrier combines, the others try again in the next round. Nobody holds a lock, so
  *                nothing depends on how the device schedules work-items. Groups have bins of their
@@ -15,7 +16,11 @@
 
 #include "kernels/kernel.h"
 
-typedef enum { HIST_ATOMIC, HIST_CAS, HIST_TURNS } HistWay;
+/* How one value of a bin is combined where the others do not matter. */
+typedef struct {
+    const Lambda *op; /* of two parameters */
+    PrimOp atomic;    /* the same in one step; N_PRIM_OPS: not known */
+} HistPart;
 
 /* The parts of a HIST or SEGHIST. */
 typedef struct {
@@ -26,10 +31,11 @@ typedef struct {
     int n, rank; /* values; index components */
     int segs;    /* SEGHIST: so many of the nest's outer dimensions also are outermost ones of the
                     destinations, each position of the nest having bins of its own there */
-    HistWay way;
-    PrimOp prim; /* HIST_ATOMIC: the operation */
+    const HistPart *parts; /* n; NULL: it combines in turns */
 } Hist;
-Hist hist_of(const Exp *e);
+Hist hist_of(Ctx *cx, const Exp *e);
+/* The parts of an operator (histop.c); NULL: there are arrays, or values depend on each other. */
+const HistPart *hist_parts(Ctx *cx, const Lambda *op);
 /* Type of bin j: dest j below its index. */
 Type hist_bin_type(const Hist *h, int j);
 /* May a work-item beside others update a bin? A constant of the device. */
@@ -59,11 +65,11 @@ const KExp *hist_open_shared(KGen *kg, const Hist *h, const KExp *total);
 /* The bins at position ix (rank components) of arrays at locs. */
 KLoc *hist_bins(KGen *kg, const Hist *h, const KLoc *locs, const Sx *const *ix);
 const Sx **hist_index(KGen *kg, const Hist *h);
-/* bin := op(bin, x) by one work-item; by many (not HIST_TURNS). */
+/* bin := op(bin, x) by one work-item; by many (not in turns). */
 void hist_combine(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs);
-void hist_update(KGen *kg, const Hist *h, const KLoc *bin, const HistVal *x);
+void hist_update(KGen *kg, const Hist *h, const KLoc *bins, const HistVal *xs);
 
-/* HIST_TURNS, to be passed by all work-items of the group: what they share; the updates of arrays
+/* In turns, to be passed by all work-items of the group: what they share; the updates of arrays
  * at locs by the elements beg .. beg+len-1 of the nest's dimensions from .. (those before are
  * bound). */
 typedef struct {

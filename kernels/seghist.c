@@ -1,7 +1,7 @@
 /* seghist^1: histograms, one for each of S segments (the outer dimensions of the nest that the
  * destinations have too), of H bins and w elements each.
  *
- * An operator on one scalar (atomics or compare and swap, see hist.h):
+ * Operators that have parts (hist.h):
  *   local   the bins of a segment fit in local memory, and its elements are as many as its bins:
  *           a group takes a chunk of a segment's elements, collects them in copies of the bins in
  *           local memory, and updates the destination with what they hold in the end;
@@ -28,7 +28,7 @@ typedef struct {
 static SegHist seghist_of(PlanBuild *pb, const Exp *e, const ArrLoc *outs)
 {
     Ctx *cx = pb->cx;
-    SegHist sh = {.pb = pb, .outs = outs, .hist = hist_of(e)};
+    SegHist sh = {.pb = pb, .outs = outs, .hist = hist_of(pb->cx, e)};
     const Type t = e->seg.dests.at[0].arr.var->type;
     int k = sh.hist.segs;
     sh.sg.n_segs = nest_size(cx, &e->seg.nest, 0, k);
@@ -110,29 +110,41 @@ static WorkMark open_element(KGen *kg, const SegHist *sh, const Chunk *c, const 
 
 /* --- Local: bins of a group ---------------------------------------------------------------- */
 
-/* Local memory is a word for each bin and copy. */
-static PrimType local_elem(const Hist *h)
+/* Local memory has a word for each value of a bin and copy. */
+static PrimType local_elem(const Hist *h, int j)
 {
-    PrimType t = h->op->params.at[0]->type.elem;
+    PrimType t = h->op->params.at[j]->type.elem;
     return prim_type_bytes[t] < 4 ? T_U32 : t;
 }
 
 typedef struct {
-    KBuf *mem;
+    KBuf **mems; /* of each value */
     const KExp *n_bins, *copies;
 } LocalBins;
 
-static KLoc local_bin(KGen *kg, const LocalBins *lb, const KExp *at)
+static KLoc *local_bins(KGen *kg, const SegHist *sh, const LocalBins *lb, const KExp *at)
 {
-    return (KLoc){.mem = lb->mem, .at = {.offset = kg_sx_of(kg, at)}};
+    KLoc *bins = NEWN(kg->cx->perm, KLoc, sh->hist.n);
+    for (int j = 0; j < sh->hist.n; j++)
+        bins[j] = (KLoc){.mem = lb->mems[j], .at = {.offset = kg_sx_of(kg, at)}};
+    return bins;
+}
+
+static HistVal *values_of(KGen *kg, const Hist *h, const KLoc *bins)
+{
+    HistVal *xs = NEWN(kg->cx->perm, HistVal, h->n);
+    for (int j = 0; j < h->n; j++)
+        xs[j].x = kb_let(kg->kb, "sum", hist_get(kg, &bins[j], h->op->params.at[j]->type.elem));
+    return xs;
 }
 
 static void local_clear(KGen *kg, const SegHist *sh, const LocalBins *lb)
 {
     const Hist *h = &sh->hist;
     const KExp *i = hist_open_shared(kg, h, kg_mul(kg, lb->n_bins, lb->copies));
-    KLoc bin = local_bin(kg, lb, i);
-    hist_put(kg, &bin, kg_atom(kg, h->nes[0]));
+    KLoc *bins = local_bins(kg, sh, lb, i);
+    for (int j = 0; j < h->n; j++)
+        hist_put(kg, &bins[j], kg_atom(kg, h->nes[j]));
     kb_end(kg->kb);
     seg_meet(kg);
 }
@@ -146,11 +158,11 @@ static void local_collect(KGen *kg, const SegHist *sh, const LocalBins *lb, cons
     const Sx *flat = sx_const(kg->cx, 0);
     for (int d = h->segs; d < h->rank; d++)
         flat = sx_add(kg->cx, sx_mul(kg->cx, flat, kg_sx(kg, t.dims[d])), kg_sx(kg, h->index[d]));
-    KLoc bin = local_bin(kg, lb, kb_let(kg->kb, "at", kg_add(kg, at, kg_at(kg, flat))));
+    KLoc *bins = local_bins(kg, sh, lb, kb_let(kg->kb, "at", kg_add(kg, at, kg_at(kg, flat))));
     kg_if_single(kg);
-    hist_combine(kg, h, &bin, hist_vals(kg, h));
+    hist_combine(kg, h, bins, hist_vals(kg, h));
     kb_else(kg->kb);
-    hist_update(kg, h, &bin, hist_vals(kg, h));
+    hist_update(kg, h, bins, hist_vals(kg, h));
     kb_end(kg->kb);
     hist_close_element(kg, m);
     kb_end(kg->kb);
@@ -162,17 +174,18 @@ static void local_flush(KGen *kg, const SegHist *sh, const LocalBins *lb)
 {
     KBuild *b = kg->kb;
     const Hist *h = &sh->hist;
-    PrimType t = h->op->params.at[0]->type.elem;
     const KExp *bin = hist_open_shared(kg, h, lb->n_bins);
-    KLoc first = local_bin(kg, lb, bin);
+    KLoc *first = local_bins(kg, sh, lb, bin);
     const KExp *r = kb_for(b, "r", kg_int(kg, 1), lb->copies, kg_int(kg, 1));
-    KLoc copy = local_bin(kg, lb, kg_add(kg, kg_mul(kg, r, lb->n_bins), bin));
-    HistVal other = {.x = hist_get(kg, &copy, t)};
-    hist_combine(kg, h, &first, &other);
+    KLoc *copy = local_bins(kg, sh, lb, kg_add(kg, kg_mul(kg, r, lb->n_bins), bin));
+    hist_combine(kg, h, first, values_of(kg, h, copy));
     kb_end(b);
-    HistVal sum = {.x = kb_let(b, "sum", hist_get(kg, &first, t))};
-    kb_if(b, kx_ne(kg->cx->perm, sum.x, kg_atom(kg, h->nes[0])));
-    hist_update(kg, h, bins_at(kg, sh, dest_locs(kg, sh), h->segs, bin), &sum);
+    HistVal *sums = values_of(kg, h, first);
+    const KExp *changed = kx_bool(kg->cx->perm, false);
+    for (int j = 0; j < h->n; j++)
+        changed = kx_or(kg->cx->perm, changed, kx_ne(kg->cx->perm, sums[j].x, kg_atom(kg, h->nes[j])));
+    kb_if(b, changed);
+    hist_update(kg, h, bins_at(kg, sh, dest_locs(kg, sh), h->segs, bin), sums);
     kb_end(b);
     kb_end(kg->kb);
     seg_meet(kg);
@@ -187,7 +200,9 @@ static void local_kernel(const SegHist *sh, const Sx *copies)
     LocalBins lb = {.n_bins = kg_host(kg, sh->n_bins), .copies = kg_host(kg, copies)};
     const Sx *count =
         sx_op(kg->cx, SX_MAX, sx_const(kg->cx, 1), sx_mul(kg->cx, sh->n_bins, copies));
-    lb.mem = kg_param_local(kg, "bins", local_elem(&sh->hist), count);
+    lb.mems = NEWN(a, KBuf *, sh->hist.n);
+    for (int j = 0; j < sh->hist.n; j++)
+        lb.mems[j] = kg_param_local(kg, "bins", local_elem(&sh->hist, j), count);
     /* Without atomics the first group does everything. */
     const KExp *many = hist_shared(kg, &sh->hist), *group = kg_id(kg, KID_GROUP);
     const KExp *zero = kg_int(kg, 0);
@@ -412,7 +427,7 @@ static void seghist_turns(PlanBuild *pb, SegHist *sh, bool apart)
     stages_end(&st, dests);
 }
 
-/* --- Operators on one scalar --------------------------------------------------------------- */
+/* --- Operators that have parts ------------------------------------------------------------- */
 
 enum {
     LOCAL_SHARE = 2,     /* at most 1/2 of the local memory is for bins: two groups at a time */
@@ -420,14 +435,16 @@ enum {
     ELEMS_PER_ITEM = 16, /* at least, in a chunk */
 };
 
-static void seghist_scalar(PlanBuild *pb, SegHist *sh)
+static void seghist_parts(PlanBuild *pb, SegHist *sh)
 {
     Ctx *cx = pb->cx;
     const Sx *one = sx_const(cx, 1);
-    const Sx *item = sx_const(cx, prim_type_bytes[local_elem(&sh->hist)]);
+    int bytes = 0; /* of a bin */
+    for (int j = 0; j < sh->hist.n; j++)
+        bytes += prim_type_bytes[local_elem(&sh->hist, j)];
     const Sx *n_bins = sx_op(cx, SX_MAX, one, sh->n_bins);
     const Sx *room = sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY),
-                           sx_mul(cx, sx_const(cx, LOCAL_SHARE), item)); /* bins */
+                           sx_const(cx, (int64_t)LOCAL_SHARE * bytes)); /* bins */
     const Sx *fits = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, room, n_bins));
     const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->sg.width, n_bins));
     pb_if_more(pb, sx_mul(cx, fits, full), 0);
@@ -457,8 +474,8 @@ static void seghist_scalar(PlanBuild *pb, SegHist *sh)
 void make_seghist(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     SegHist sh = seghist_of(pb, s->exp, outs);
-    if (sh.hist.way != HIST_TURNS) {
-        seghist_scalar(pb, &sh);
+    if (sh.hist.parts) {
+        seghist_parts(pb, &sh);
         return;
     }
     bool apart = !types_scalar(&sh.hist.op->params, 0, sh.hist.n);
