@@ -173,7 +173,7 @@ typedef struct {
     KParamKind kind;
     KBuf *buf;
     KVar *var;
-    bool steady; /* SCALAR of a kernel that is `sized`: seldom another number than at the last launch */
+    bool steady; /* SCALAR, or size of LOCAL, of a kernel that is `sized`: seldom another number than at the last launch */
 } KFormal;
 typedef VEC(KFormal) KFormals;
 

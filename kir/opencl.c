@@ -617,6 +617,12 @@ static bool points_to_vectors(const KFormal *p)
     return p->kind == KP_LOCAL && p->buf->align > prim_type_bytes[p->buf->elem];
 }
 
+/* What a kernel is given may have another name than what it uses, see sizes_text. */
+static const char *given(const KFormal *p)
+{
+    return p->steady ? "_given" : "";
+}
+
 static void formal_text(Out *o, const KFormal *p)
 {
     switch (p->kind) {
@@ -627,15 +633,15 @@ static void formal_text(Out *o, const KFormal *p)
             int lanes = p->buf->align / prim_type_bytes[p->buf->elem];
             out_puts(o, space_word(p->buf->space));
             ktype_text(o, (KType){.elem = p->buf->elem, .lanes = lanes});
-            out_printf(o, " *%s_aligned", p->buf->name);
+            out_printf(o, " *%s_aligned%s", p->buf->name, given(p));
             return;
         }
-        out_printf(o, "%s%s%s *%s%s", p->buf->read_only ? "const " : "", space_word(p->buf->space),
-                   ctype_c(p->buf->elem), p->buf->no_alias ? "restrict " : "", p->buf->name);
+        out_printf(o, "%s%s%s *%s%s%s", p->buf->read_only ? "const " : "", space_word(p->buf->space),
+                   ctype_c(p->buf->elem), p->buf->no_alias ? "restrict " : "", p->buf->name, given(p));
         return;
     case KP_SCALAR:
         ktype_text(o, p->var->type);
-        out_printf(o, " %s%s", p->var->name, p->steady ? "_given" : "");
+        out_printf(o, " %s%s", p->var->name, given(p));
         return;
     case KP_HEAP: out_printf(o, "__global char *%s, i64 %s", p->buf->name, p->var->name); return;
     }
@@ -651,13 +657,25 @@ static void elements_of_text(Out *o, const KFormal *p)
                p->buf->name);
 }
 
+/* Local memory of a known size, of the kernel itself or given. */
+static void local_text(Out *o, const KFormal *p, int number)
+{
+    bool vectors = points_to_vectors(p);
+    int lanes = vectors ? p->buf->align / prim_type_bytes[p->buf->elem] : 1;
+    out_printf(o, "MF_LOCAL(%d, ", number);
+    ktype_text(o, (KType){.elem = p->buf->elem, .lanes = lanes});
+    out_printf(o, ", %s%s);\n", p->buf->name, vectors ? "_aligned" : "");
+}
+
 /* Parameters that the text may be built for, see MF_SIZE in runtime/prelude.cl. */
 static void sizes_text(Out *o, const KFun *f)
 {
     int number = 0; /* among the arguments of a launch */
     for (int i = 0; i < f->params.n; i++) {
         const KFormal *p = &f->params.at[i];
-        if (p->steady)
+        if (p->steady && p->kind == KP_LOCAL)
+            local_text(o, p, number);
+        else if (p->steady)
             out_printf(o, "const i64 %s = MF_SIZE(%d, %s_given);\n", p->var->name, number, p->var->name);
         number += p->kind != KP_FAILURE;
     }

@@ -542,7 +542,7 @@ static KFormal read_formal(KReader *k)
         read_expect(k->r, ',', "','");
     if (p.kind == KP_HEAP || p.kind == KP_SCALAR)
         p.var = read_binder(k);
-    p.steady = p.kind == KP_SCALAR && read_accept_word(k->r, "steady");
+    p.steady = (p.kind == KP_SCALAR || p.kind == KP_LOCAL) && read_accept_word(k->r, "steady");
     return p;
 }
 

@@ -5,7 +5,7 @@
  *              ["may_fail"] ["alone"] ["sized"] ["columns_later" | "columns_behind" | "columns"]
  *              ["vectors" INT] ["heap_of" PRIM+] ["narrow"]
  *              (formal | "when" exp)* block
- *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type ["steady"] | "local" buffer
+ *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type ["steady"] | "local" buffer ["steady"]
  *            | "heap" buffer "," NAME ":" type
  *   buffer   = NAME ":" space PRIM ["[" INT "]"] ["read_only"] ["no_alias"] ["write_any"]
  *              ["own_writes"] ["unshared"] ["align" INT]

@@ -577,7 +577,8 @@ static void check_formal(Check *c, int i)
         bind_var(c, p->var, false);
     if (p->kind == KP_HEAP)
         want_elem(c, "size of the heap", p->var->type, T_I64);
-    if (p->steady && (!c->fun->sized || p->kind != KP_SCALAR || p->var->type.elem != T_I64))
+    bool number = p->kind == KP_LOCAL || (p->kind == KP_SCALAR && p->var->type.elem == T_I64);
+    if (p->steady && (!c->fun->sized || !number))
         wrong(c, "parameter %d is steady", i);
 }
 

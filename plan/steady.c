@@ -54,10 +54,11 @@ static bool sets_steady(const Steady *s, const HostOp *op)
 
 static bool arg_is_steady(const Steady *s, const KParam *arg)
 {
-    if (arg->kind != KP_SCALAR || !arg->value)
+    const Sx *number = arg->kind == KP_SCALAR ? arg->value : arg->kind == KP_LOCAL ? arg->bytes : NULL;
+    if (!number)
         return false;
     VarSet *used = varmap_new(s->scratch);
-    sx_vars(arg->value, used);
+    sx_vars(number, used);
     return all_steady(s, used);
 }
 
@@ -142,4 +143,7 @@ void kernel_put_steady(const Kernel *k, KFun *on)
         p->steady = p->kind == KP_SCALAR && k->steady[i] && is_index(on, p->var);
         on->sized = on->sized || p->steady;
     }
+    /* Local memory of known size is the kernel's own. */
+    for (int i = 0; i < on->params.n && i < MOST && on->sized; i++)
+        on->params.at[i].steady |= on->params.at[i].kind == KP_LOCAL && k->steady[i];
 }

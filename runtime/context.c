@@ -367,7 +367,8 @@ RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t loc
     int rc = later ? RT_OK : rt_build(ctx, k);
     if (rc == RT_ERR)
         return true; /* the launch will say why */
-    int64_t memory = rt_size(ctx, RT_LOCAL_MEMORY), need = k->own_local + local;
+    int64_t need = k->own_local + local;
+    int64_t memory = later || k->numbers ? rt_room(ctx, need) : rt_size(ctx, RT_LOCAL_MEMORY);
     int64_t most = ctx->facts[RT_MAX_GROUP_SIZE];
     most = k->kernel && k->max_group < most ? k->max_group : most;
     if (rc == RT_REFUSED) {

@@ -41,6 +41,7 @@ typedef struct {
     int64_t max_group;    /* work-items of a group */
     int64_t memory;       /* bytes */
     int64_t local_memory; /* bytes that a group may use */
+    bool hides_local;     /* kernels may declare more of it */
     bool groups_wait;     /* work-groups that run at once all make progress */
     bool parts_meet;      /* warps of a group may have a barrier of their own (steps.cl) */
     bool has_f64;

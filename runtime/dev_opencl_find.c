@@ -56,7 +56,7 @@ static void rt_cl_describe(rt_dev_info *i, cl_platform_id p, cl_device_id d)
     /* OpenCL promises nothing. NVIDIA's groups stay where they are until they end, and warps take
      * turns; PoCL and Oclgrind run one group after the other. */
     i->groups_wait = strstr(i->platform_name, "NVIDIA") != NULL;
-    i->parts_meet = i->groups_wait;
+    i->parts_meet = i->hides_local = i->groups_wait;
     i->has_f64 = rt_cl_DOUBLE_FP_CONFIG(d) != 0;
     i->tells = rt_cl_tells(d, i->rank);
     /* A program of PoCL's or Oclgrind's costs a quarter of a second before its first kernel, and

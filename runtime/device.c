@@ -102,6 +102,12 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
     const char *wait = getenv("MINIFUT_GROUPS_WAIT");
     if (wait && *wait)
         ctx->device.groups_wait = strcmp(wait, "1") == 0;
+    /* So many bytes of local memory are told, and there are more: for tests */
+    const char *told = getenv("MINIFUT_LOCAL_TOLD");
+    if (told && *told) {
+        ctx->device.local_memory = atoll(told);
+        ctx->device.hides_local = true;
+    }
     free(all);
     rt_set_facts(ctx, &ctx->device);
     return true;

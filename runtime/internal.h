@@ -163,6 +163,7 @@ struct rt_ctx {
     rt_kernel *kernels;   /* with indices of 32 bits; then all again, with 64 */
     bool wide;            /* only those are used */
     bool sized;           /* kernels are built for numbers of launches */
+    int64_t room;         /* bytes of local memory that these may declare; 0: nobody has asked */
     int64_t run;          /* of an entry: the present one is the how manieth? */
     char cache[1024];     /* folder of built kernels, "" for none */
 
@@ -255,6 +256,11 @@ RT_API rt_kernel *rt_sized(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *
 RT_API void rt_sized_give_up(rt_ctx *ctx, rt_kernel *k);
 RT_API void rt_sized_free(rt_kernel *k);
 
+/* --- room.c --- */
+
+/* How many bytes of local memory a group may have of a kernel that declares them itself and needs so many. */
+RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes);
+
 /* --- launch.c --- */
 
 /* Asks whether a kernel has failed (nothing happens if none can have); and, when the queue has been
@@ -283,7 +289,8 @@ RT_API int32_t rt_launch_number(rt_ctx *ctx, const rt_kernel *k, const rt_mem *h
  * since kernels see buffers of small elements as words. */
 enum { RT_LOCAL_ALIGN = 16 };
 RT_API size_t rt_local_size(const rt_arg *a);
-RT_API int64_t rt_local_bytes(int n_args, const rt_arg *args); /* of all of them */
+/* ... of all of them, apart from what the kernel declares itself. */
+RT_API int64_t rt_local_bytes(const rt_kernel *k, int n_args, const rt_arg *args);
 /* Forgets all failures. */
 RT_API int rt_failure_reset(rt_ctx *ctx);
 

@@ -109,15 +109,22 @@ static rt_dev_error rt_set_pair(rt_kernel *k, int at, rt_dev_buffer *buffer, int
     return e;
 }
 
+/* Is argument i local memory that the kernel declares itself? */
+static bool rt_is_own_local(const rt_kernel *k, int i, const rt_arg *a)
+{
+    return k->numbers && a->kind == RT_ARG_LOCAL && i < 64 && (k->def->steady >> i & 1);
+}
+
 /* What an argument other than a heap is to be set to. */
-static rt_arg_state rt_wanted(const rt_arg *a)
+static rt_arg_state rt_wanted(const rt_kernel *k, int i, const rt_arg *a)
 {
     rt_arg_state now = {.kind = RT_SET_BUFFER, .bits = a->mem ? (uint64_t)a->mem->number : 0};
     if (a->kind == RT_ARG_SCALAR || a->kind == RT_ARG_FLOAT) {
         now = (rt_arg_state){.kind = RT_SET_VALUE, .size = a->size};
         memcpy(&now.bits, &a->scalar, a->size);
     } else if (a->kind == RT_ARG_LOCAL) {
-        now = (rt_arg_state){.kind = RT_SET_LOCAL, .size = rt_local_size(a)};
+        size_t bytes = rt_is_own_local(k, i, a) ? RT_LOCAL_ALIGN : rt_local_size(a);
+        now = (rt_arg_state){.kind = RT_SET_LOCAL, .size = bytes};
     }
     return now;
 }
@@ -161,7 +168,7 @@ static rt_dev_error rt_set_args(rt_ctx *ctx, rt_kernel *k, int n_args, const rt_
             at += PAIR;
             continue;
         }
-        rt_arg_state now = rt_wanted(a);
+        rt_arg_state now = rt_wanted(k, i, a);
         if (!rt_is_set(k, at, &now))
             e = rt_set_arg(k, at, &now, a->mem ? a->mem->buf : ctx->failure);
         at++;
@@ -169,12 +176,12 @@ static rt_dev_error rt_set_args(rt_ctx *ctx, rt_kernel *k, int n_args, const rt_
     return e;
 }
 
-RT_API int64_t rt_local_bytes(int n_args, const rt_arg *args)
+RT_API int64_t rt_local_bytes(const rt_kernel *k, int n_args, const rt_arg *args)
 {
     int64_t n = 0;
     for (int i = 0; i < n_args; i++)
         if (args[i].kind == RT_ARG_LOCAL)
-            n += (int64_t)rt_local_size(&args[i]);
+            n += rt_is_own_local(k, i, &args[i]) ? RT_LOCAL_ALIGN : (int64_t)rt_local_size(&args[i]);
     return n;
 }
 
@@ -227,7 +234,7 @@ RT_API int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
     int64_t group = 1;
     for (int i = 0; i < n_dims; i++)
         group *= (int64_t)local[i];
-    rt_kernel_refused(ctx, k, group, rt_local_bytes(n_args, args), e.name);
+    rt_kernel_refused(ctx, k, group, rt_local_bytes(k, n_args, args), e.name);
     return RT_REFUSED;
 }
 
@@ -253,7 +260,7 @@ static bool rt_is_narrow(const rt_ctx *ctx, const rt_kernel_def *def, int n_dims
 static int rt_prepare(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local, int n_args,
                       const rt_arg *args)
 {
-    int64_t group = 1, local_bytes = rt_local_bytes(n_args, args);
+    int64_t group = 1, local_bytes = rt_local_bytes(k, n_args, args);
     int rc = rt_build(ctx, k);
     for (int i = 0; i < n_dims; i++)
         group *= (int64_t)local[i];

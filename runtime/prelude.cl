@@ -17,17 +17,20 @@
 #define MF_GRID
 
 /* A kernel may be built for the numbers of its launches (sized.c). Definitions before this text then say what
- * argument 3 is, MF_SIZE_3, and the size of groups, MF_GROUP. They are constants in both builds with 0 as what is given, so
+ * argument 3 is, MF_SIZE_3 (of local memory: its bytes, which are then declared here), and the size of groups, MF_GROUP. They are constants in both builds with 0 as what is given, so
  * that #if and sizes of arrays can ask: MF_SIZE(3, 0). */
 #ifdef MF_SIZED
 #define MF_SIZE(i, given) MF_SIZE_##i
 #define MF_SHAPE          __attribute__((reqd_work_group_size(MF_GROUP, MF_GROUP_1, 1)))
+#define MF_LOCAL(i, type, name) \
+    __local type name[MF_SIZE_##i / sizeof(type)] __attribute__((aligned(16)))
 #define get_local_size(d) ((d) == 0 ? MF_GROUP : (d) == 1 ? MF_GROUP_1 : 1)
 #else
 #define MF_SIZED          0
 #define MF_GROUP          0
 #define MF_SIZE(i, given) (given)
 #define MF_SHAPE
+#define MF_LOCAL(i, type, name) __local type *const name = name##_given
 #endif
 /* Are the turns of loops that its work-items share out known, so that short ones are unrolled? */
 #ifndef MF_UNROLLS

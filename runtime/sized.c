@@ -44,6 +44,12 @@ static int64_t rt_group_number(int n_dims, const size_t *local, int d)
     return d < n_dims ? (int64_t)local[d] : 1;
 }
 
+/* Of local memory it is the bytes, which such a kernel declares itself. */
+static int64_t rt_steady_number(const rt_arg *a)
+{
+    return a->kind == RT_ARG_LOCAL ? (int64_t)rt_local_size(a) : a->scalar.i64;
+}
+
 static bool rt_has_numbers(const rt_kernel *k, int n_dims, const size_t *local, const rt_arg *args)
 {
     const int64_t *n = k->numbers;
@@ -51,7 +57,7 @@ static bool rt_has_numbers(const rt_kernel *k, int n_dims, const size_t *local, 
         if (*n++ != rt_group_number(n_dims, local, d))
             return false;
     for (uint64_t left = k->def->steady; left;)
-        if (*n++ != args[rt_next_steady(&left)].scalar.i64)
+        if (*n++ != rt_steady_number(&args[rt_next_steady(&left)]))
             return false;
     return true;
 }
@@ -97,7 +103,7 @@ static rt_kernel *rt_sized_new(rt_ctx *ctx, rt_kernel *k, int n_dims, const size
     for (int d = 0; d < RT_GROUP_NUMBERS; d++)
         *n++ = rt_group_number(n_dims, local, d);
     for (uint64_t left = k->def->steady; left;)
-        *n++ = args[rt_next_steady(&left)].scalar.i64;
+        *n++ = rt_steady_number(&args[rt_next_steady(&left)]);
     own->definitions = rt_definitions_of(own);
     own->next = k->sized;
     k->sized = own;

@@ -249,7 +249,7 @@ RT_API void rt_steps_free(rt_ctx *ctx)
 /* Bytes of local memory of a group of the step. */
 static int64_t rt_step_local(const rt_ctx *ctx, const rt_step *step)
 {
-    return rt_local_bytes(step->n_args, ctx->steps.args + step->first_arg);
+    return rt_local_bytes(&ctx->kernels[step->kernel], step->n_args, ctx->steps.args + step->first_arg);
 }
 
 /* Groups of a step that a group of `group` work-items does beside each other. */

@@ -290,6 +290,24 @@ def built_for_sizes(box):
 
 
 @case(True)
+def declared_local_memory(box):
+    """Kernels that are built for their sizes have more local memory than is told where the device gives it; others are refused."""
+    (box.path / "far.sf").write_text("entry main [n][m] (xss: [n][m]i64): [n][m]i64 =\n"
+                                     "  map (\\xs -> let ys = scan (+) 0 xs in map (\\i -> ys[m - 1 - i]) (iota m)) xss\n")
+    box.minifut("compile far.sf", 0, leaves=["far", "far.c"])
+    xs = list(range(700))
+    want = ", ".join(f"{sum(xs[:700 - i])}i64" for i in range(700))
+    for sized in "01":
+        for told in ("2048", "200000"):
+            _, said = box.run(["./far", "-L", "-D", "--param", "main.suff_outer_par_0=" + NEVER, "--param", "main.suff_intra_par_1=1"],
+                              0, "Built kernel", stdin=f"[{xs}, {xs}]", out=rf"^\[\[{want}\], \[{want}\]\]$",
+                              env={"MINIFUT_CODE": "gpu", "MINIFUT_SIZED": sized, "MINIFUT_LOCAL_TOLD": told, "XDG_CACHE_HOME": ""})
+            if ("Refused segmap_intra" in said) != (sized == "0" and told == "2048") or \
+                    ("may declare" in said) != (sized == "1" and told == "2048"):
+                raise Failed(f"sized {sized}, told {told}: {said}")
+
+
+@case(True)
 def chunks_without_elements(box):
     """Chunks of a reduction are of equal size, rounded up, so there are sizes of which nothing is left for the last."""
     (box.path / "sum.sf").write_text("entry main (n: i64): i64 = reduce (+) 0 (map (% 7) (iota n))\n")
