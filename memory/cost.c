@@ -2,7 +2,8 @@
  *
  * For each element, with RIGHT for a coalesced access as the measure, the cost is the sum of
  *
- *   - for each construct that reads the array, what its accesses cost: RIGHT where they lie right,
+ *   - for each construct that reads the array, what its accesses cost: RIGHT where they lie right, or a
+ *     reduction's neighbouring segments beside each other,
  *     else ONCE, or AGAIN if the same work-item wants the neighbours as well or many work-items the
  *     same element; next to nothing where only a part of the array is read, less where nothing is
  *     known, so that the program's order is as good as any. Or what a transposed copy costs (COPY,
@@ -99,6 +100,8 @@ static int64_t accesses_cost(const Lay *ly, const Reader *r, const int *perm, bo
     for (int i = r->first; i < r->first + r->n; i++) {
         const Access *ac = &ly->accesses.at[i];
         bool right = contiguous && lies_right(r->arr->type, perm, ac->fast);
+        if (r->across >= 0 && ac->kind != WANT_GUESS)
+            right = right || (contiguous && lies_right(r->arr->type, perm, r->across));
         if (right || r->once != GROUP_ONCE || !wants_again(ly, r, i))
             sum += access_cost(ac->kind, right, r->once);
         else

@@ -117,10 +117,27 @@ static void copy_of(Lay *ly, const Stm *s, Atom a, bool fixed)
     add_edge(ly, w, view_of(ly, atom_var(s->pat.at[0])), fixed ? COPY : 1);
 }
 
+/* The dimension of v in which neighbours of those accesses differ; -1: they differ in several, or none. */
+static int fast_of(const Accesses *found, const Var *v)
+{
+    int fast = -1;
+    for (int i = 0; i < found->n; i++) {
+        const Access *ac = &found->at[i];
+        if (ac->arr != v)
+            continue;
+        if (ac->kind == WANT_GUESS || (fast >= 0 && fast != ac->fast))
+            return -1;
+        fast = ac->fast;
+    }
+    return fast;
+}
+
 static void readers_of(Lay *ly, const Exp *e)
 {
     ArenaMark mark = arena_mark(ly->cx->scratch);
-    Accesses found = access_of_seg(ly->cx, e);
+    Accesses found = access_of_seg(ly->cx, e), across = {0};
+    if (ly->turns > 1) /* a copy in a version would be made in each turn; else few segments may want it */
+        across = access_across(ly->cx, e);
     Vars consumed = exp_consumes(ly->cx, e);
     VarSet *done = varmap_new(ly->cx->scratch);
     for (int i = 0; i < found.n; i++) {
@@ -131,6 +148,7 @@ static void readers_of(Lay *ly, const Exp *e)
         varset_add(done, v);
         Reader r = {.seg = e, .arr = v, .view = *w, .first = ly->accesses.n, .weight = weight(ly)};
         r.once = body_has_seg(e->seg.body) ? GROUP_ONCE : ONCE;
+        r.across = fast_of(&across, v);
         r.copy = -1;
         for (int k = i; k < found.n; k++)
             if (found.at[k].arr == v) {

@@ -28,6 +28,8 @@ typedef VEC(Access) Accesses;
 
 /* Those of which something can be said, in scratch memory. */
 Accesses access_of_seg(Ctx *cx, const Exp *seg);
+/* ... if it is a reduction whose segments lie beside each other (kernels/segacross.c); none of others. */
+Accesses access_across(Ctx *cx, const Exp *seg);
 /* The dimension of the nest that neighbouring work-items differ in; -1: none. */
 int access_fast_dim(const Exp *seg);
 
@@ -75,6 +77,7 @@ typedef struct {
     View view;
     int first, n;         /* its accesses */
     int once;             /* what one that lies wrong costs if it is the only one of its elements */
+    int across;           /* the dimension in which neighbouring segments of a reduction differ; -1: none */
     int64_t weight, copy; /* copy: its cost; -1: must not be copied */
 } Reader;
 

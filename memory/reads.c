@@ -423,6 +423,15 @@ Accesses access_of_seg(Ctx *cx, const Exp *e)
     return reads_blocks(e) ? (Accesses){0} : access_of_threads(cx, e);
 }
 
+Accesses access_across(Ctx *cx, const Exp *e)
+{
+    int n = e->seg.nest.n;
+    bool scalars = access_fast_dim(e) == n - 1;
+    if (e->kind != E_SEGRED || n < 2 || !scalars || reads_blocks(e) || body_has_seg(e->seg.body))
+        return (Accesses){0};
+    return access_of(cx, e, n - 2);
+}
+
 /* Do neighbours read neighbours, wherever anything can be said of what they read? */
 static bool reads_neighbours(const Accesses *found, const VarMap *locs)
 {
