@@ -219,6 +219,15 @@ static Exp *bool_compare(Simp *S, const Exp *e)
     return exp_unop(S->cx, e->loc, OP_NOT, e->prim.args.at[0]);
 }
 
+/* x ** 2 is one multiplication, which rounds as well as any power. */
+static Exp *square(Simp *S, const Exp *e)
+{
+    if (e->prim.op != OP_POW || !is_const(e->prim.args.at[1], 2))
+        return NULL;
+    Atom x = e->prim.args.at[0];
+    return exp_binop(S->cx, e->loc, OP_MUL, x, x);
+}
+
 /* --- Sums: integers wrap around, so addition is associative --------------------------------- */
 
 static const Exp *int_prim(const Simp *S, Atom a, PrimOp op)
@@ -385,7 +394,8 @@ static Exp *decided(Simp *S, const Exp *e)
 
 const RuleRow scalar_rules[] = {
     {E_PRIM, fold_prim}, {E_PRIM, units},        {E_PRIM, same_operands},
-    {E_PRIM, twice},     {E_PRIM, bool_compare}, {E_PRIM, chained_constants},
+    {E_PRIM, twice},     {E_PRIM, square},       {E_PRIM, bool_compare},
+    {E_PRIM, chained_constants},
     {E_PRIM, cancelled}, {E_PRIM, difference},   {E_PRIM, decided},
     {E_CONV, fold_conv}, {E_CONV, conv_conv},    {E_ATOM, NULL},
 };

@@ -49,6 +49,18 @@ Var *place_root(const Body *b, const Var *v, bool *updated)
     return i < 0 ? (Var *)v : root_of_exp(b, b->stms.at[i].exp, j, updated);
 }
 
+bool place_carried(const Body *b, const Var *v)
+{
+    int j, i = v ? find_def(b, v, &j) : -1;
+    if (i < 0)
+        return false;
+    const Exp *e = b->stms.at[i].exp;
+    if (e->kind == E_LOOP)
+        return true;
+    Atom in_place = exp_updates(e, j), of = exp_is(e, F_VIEW) ? exp_view_of(e) : (Atom){0};
+    return place_carried(b, in_place.var ? in_place.var : of.var);
+}
+
 bool place_binds(const Body *b, const Var *v)
 {
     int j;

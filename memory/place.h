@@ -9,6 +9,8 @@
  * through updates, aliases, loops and branches that work in place; NULL if it lies elsewhere.
  * *updated: the memory is written on the way. */
 Var *place_root(const Body *b, const Var *v, bool *updated);
+/* Is v what a loop of b carries, perhaps updated behind it, or a view of that? */
+bool place_carried(const Body *b, const Var *v);
 /* Does b itself bind v (not in an inner body)? */
 bool place_binds(const Body *b, const Var *v);
 /* Does the pattern of s bind a size of its array v, in dimension `from` or further inside? From 1
