@@ -204,9 +204,41 @@ typedef struct {
     All all;
     Bld *bl;
     Atom steps, elems; /* of a group */
+    Atom products;     /* those of elems that e_flat has in tiles */
 } Costs;
 
 static void cost_of_body(void *env, Body *b);
+static bool only_reduces(const Body *b);
+
+/* Is the atom, inside of construct e, a row of an array that all groups read? */
+static bool is_shared_row(const Costs *c, const Exp *e, Atom a)
+{
+    for (int d = 0; d < e->seg.nest.n; d++)
+        for (int k = 0; k < e->seg.nest.at[d].xs.n; k++)
+            if (e->seg.nest.at[d].xs.at[k] == a.var)
+                return !atom_variant(c->all.inside, e->seg.nest.at[d].arrs.at[k]);
+    return false;
+}
+
+/* Does the construct multiply a matrix that all groups read with a row that each has, so that e_flat multiplies
+ * two matrices? Not where rows are known to be short, which tiles have little of. */
+static bool is_product(const Costs *c, const Exp *e)
+{
+    enum { SHORT = 64 };
+    const Stms *ss = &e->seg.body->stms;
+    bool shared = false, own = false;
+    if ((e->kind != E_SEGMAP && e->kind != E_SEGRED) || !only_reduces(e->seg.body))
+        return false;
+    for (int i = 0; i < ss->n; i++) {
+        const Exp *r = ss->at[i].exp;
+        bool is_long = exp_is_soac(r) && (r->soac.width.var || r->soac.width.c.i > SHORT);
+        for (int k = 0; is_long && k < r->soac.arrs.n; k++) {
+            shared |= is_shared_row(c, e, r->soac.arrs.at[k]);
+            own |= atom_variant(c->all.inside, r->soac.arrs.at[k]);
+        }
+    }
+    return shared && own;
+}
 
 static void cost_bound(void *env, Var *v)
 {
@@ -231,7 +263,10 @@ static void cost_of_seg(Costs *c, const Exp *e)
     Atom rounds = bld_binop(bl, loc, OP_ADD, width, atom_i64(GROUP_PAR - 1));
     rounds = bld_binop(bl, loc, OP_QUOT, rounds, atom_i64(GROUP_PAR));
     c->steps = bld_binop(bl, loc, OP_ADD, c->steps, times(bl, loc, rounds, inner));
-    c->elems = bld_binop(bl, loc, OP_ADD, c->elems, times(bl, loc, width, inner));
+    Atom elems = times(bl, loc, width, inner);
+    c->elems = bld_binop(bl, loc, OP_ADD, c->elems, elems);
+    if (is_product(c, e))
+        c->products = bld_binop(bl, loc, OP_ADD, c->products, elems);
 }
 
 static void cost_of_body(void *env, Body *b)
@@ -358,15 +393,20 @@ static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     Costs c = {.all = {.w = {.cx = fl->cx, .fl = fl}, .inside = varmap_new(fl->cx->perm)},
                .bl = bl,
                .steps = atom_i64(0),
-               .elems = atom_i64(0)};
+               .elems = atom_i64(0),
+               .products = atom_i64(0)};
     int constructs = 0;
     count_constructs(&constructs, (Body *)(uintptr_t)b);
     if (constructs < 2)
         return cost_of_one(S, b);
     nest_vars(S, c.all.inside);
     cost_of_body(&c, (Body *)(uintptr_t)b);
-    return (Cost){atom_i64(constructs - 1), c.steps,
-                  times(bl, (Loc){0}, par_of_nest(fl, S, bl), c.elems)};
+    Atom groups = par_of_nest(fl, S, bl);
+    if (c.products.var) /* a sixth of the time, or less, in e_flat */
+        c.steps = bld_binop(bl, (Loc){0}, OP_ADD, c.steps,
+                            bld_binop(bl, (Loc){0}, OP_QUOT, times(bl, (Loc){0}, groups, c.products),
+                                      atom_i64(RT_FULL_DEVICE)));
+    return (Cost){atom_i64(constructs - 1), c.steps, times(bl, (Loc){0}, groups, c.elems)};
 }
 
 /* --- Versions of reductions and scans of rows, and of nothing else -------------------------- */
@@ -588,14 +628,45 @@ static Cost cost_of_rows(const Exp *e, const MapNest *S, Bld *bl)
                   times(bl, loc, least, atom_i64(RT_FULL_DEVICE))};
 }
 
+/* Does b consist of reductions and maps, beside scalar code? */
+static bool only_folds(const Body *b)
+{
+    bool folds = false;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        bool fold = exp_is(e, F_FOLD);
+        if (exp_has_soac(e) && !fold && e->kind != E_MAP)
+            return false;
+        folds |= fold;
+    }
+    return folds;
+}
+
+/* Are rows of S that b reads columns in memory, of which a group's work-items would read an element each, and none
+ * a row? e_flat reduces columns as they lie (segacross.c). */
+static bool reads_columns(Flat *fl, const MapNest *S, const Body *b)
+{
+    VarSet *used = varmap_new(fl->cx->perm);
+    free_in_body(used, b);
+    const Vars *xs = &vec_last(&S->dims).xs;
+    bool columns = false;
+    for (int k = 0; k < xs->n; k++) {
+        if (xs->at[k]->type.rank != 1 || !varset_has(used, xs->at[k]))
+            continue;
+        if (!is_own_column(fl, S, atom_var(xs->at[k])))
+            return false;
+        columns = true;
+    }
+    return columns;
+}
+
 Cost cost_of_middle(Flat *fl, const MapNest *S, const Body *b, const Body *intra, Bld *bl)
 {
     int bytes;
     const Exp *e = only_rows(fl, S, b, is_own_row, &bytes);
     if (e)
         return cost_of_rows(e, S, bl);
-    e = only_rows(fl, S, b, is_own_column, &bytes);
-    if (e && !exp_is(e, F_SCAN)) /* a group's work-items would read one element of each row; segacross.c */
+    if (only_folds(b) && reads_columns(fl, S, b))
         return costs_only();
     const Body *in = inside_maps(b);
     if (in != b && sums_in_loop(fl, in))
