@@ -8,24 +8,17 @@ static PrimType word_of(PrimType t)
     return prim_type_bytes[t] == 8 ? T_U64 : T_U32;
 }
 
-ArriveMems arrive_mems(PlanBuild *pb, int n)
-{
-    ArriveMems m = {.count = pb_mem(pb, "count"), .parts = NEWN(pb->cx->perm, Mem *, n)};
-    for (int j = 0; j < n; j++)
-        m.parts[j] = pb_mem(pb, "partial");
-    return m;
-}
-
-void arrive_alloc(PlanBuild *pb, const ArriveMems *m, const Sx *counters, const Sx *parts, int n,
-                  const PrimType *types)
+ArriveMems arrive_mems(PlanBuild *pb, const Lambda *op, int n, const Sx *counters, const Sx *parts)
 {
     Ctx *cx = pb->cx;
+    ArriveMems m = {.count = pb_mem(pb, "count"), .parts = NEWN(cx->perm, Mem *, n)};
     const Sx *word = sx_const(cx, prim_type_bytes[T_U32]);
-    pb_alloc_shared(pb, m->count, sx_mul(cx, counters, word), ALLOC_COUNTS);
+    pb_alloc_shared(pb, m.count, sx_mul(cx, counters, word), ALLOC_COUNTS);
     for (int j = 0; j < n; j++) {
-        int bytes = prim_type_bytes[word_of(types[j])];
-        pb_alloc_mem(pb, m->parts[j], sx_mul(cx, parts, sx_const(cx, bytes)));
+        int bytes = prim_type_bytes[word_of(op->params.at[j]->type.elem)];
+        m.parts[j] = pb_alloc(pb, "partial", sx_mul(cx, parts, sx_const(cx, bytes)));
     }
+    return m;
 }
 
 Arrive arrive_open(KGen *kg, const ArriveMems *m, int n, const PrimType *types)
@@ -93,10 +86,10 @@ void arrive(const Arrive *a, const KExp *one, const KExp *counter, const KExp *a
     kb_end(b);
     kb_meet(b, 1u << KS_LOCAL | 1u << KS_GLOBAL);
     const KExp *told = kb_load(b, "told", a->told, zero);
-    then(env, kb_let(b, "last", kx_ne(mem, told, kg_zero(kg, T_I32))));
+    then(env, kb_let(b, "last", kx_ne(mem, told, kg_zero(kg, T_I32))), true);
     kb_else(b);
     kb_if(b, one);
-    then(env, come(a, counter, all));
+    then(env, come(a, counter, all), false);
     kb_end(b);
     kb_end(b);
 }

@@ -315,7 +315,8 @@ void accs_tree(KGen *kg, const Accs *ac, const Chunk *n)
     const KExp *turn = kg_eq(kg, kx_prim2(a, OP_AND, n->p, low), kg_int(kg, 0));
     const KExp *there = kg_lt(kg, kg_add(kg, n->p, d), n->threads);
     kb_if(b, kg_and(kg, n->active, kg_and(kg, turn, there)));
-    accs_apply(kg, ac, accs_now(kg, ac), accs_load(kg, ac, kg_add(kg, kg->lid, d)));
+    const KExp *beside = n->apart ? kg_mul(kg, d, n->apart) : d;
+    accs_apply(kg, ac, accs_now(kg, ac), accs_load(kg, ac, kg_add(kg, kg->lid, beside)));
     accs_put(kg, ac, kg->lid);
     kb_end(b);
     kb_end(b);
@@ -358,6 +359,24 @@ KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs)
     for (int j = from; j < s->pat.n; j++)
         l[j] = kg_result(kg, &outs[j], s->pat.at[j]->type);
     return l;
+}
+
+/* Results in row-major order, as most are, need not know in which row they are. */
+void seg_store_reduced(KGen *kg, const Stm *s, const ArrLoc *outs, const KExp *seg, const KExp *const *x)
+{
+    const Exp *e = s->exp;
+    int depth = e->seg.nest.n - 1;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_bind(kg, &e->seg.nest, depth, seg);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    for (int j = 0; j < e->seg.nes.n; j++) {
+        Type t = s->pat.at[j]->type;
+        KLoc l = kg_result(kg, &outs[j], t);
+        if (depth > 1 && lmad_is_row_major(kg->cx, outs[j].at, t))
+            kb_store(kg->kb, l.mem, kg_add(kg, kg_at(kg, l.at.offset), seg), x[j]);
+        else
+            loc_store(kg, &l, ix, depth, x[j]);
+    }
 }
 
 void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)

@@ -28,6 +28,7 @@ typedef struct {
     const KExp *unit;                             /* the number of the chunk, over all segments */
     const KExp *seg, *c;                          /* its segment, its number in the segment */
     const KExp *p;                                /* this thread's number in the chunk */
+    const KExp *apart;                            /* from it to the next in the group; NULL: 1 */
     const KExp *active;                           /* has this thread a chunk at all? */
     const KExp *beg, *len;                        /* the chunk's elements in the segment */
     bool whole;                                   /* are these all of it, in any case? */
@@ -93,6 +94,8 @@ void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s);
 
 /* The locations of s's results from .. inside a kernel. */
 KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs);
+/* Stores what the reductions of segment number `seg` of segred s give. */
+void seg_store_reduced(KGen *kg, const Stm *s, const ArrLoc *outs, const KExp *seg, const KExp *const *x);
 /* The active thread's share of its chunk, accumulated; outer dimensions are bound. maps: where the
  * mapped-out results go (NULL: nowhere). */
 void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
@@ -165,8 +168,6 @@ void stages_end(Stages *st, Mem *const *final);
  * for where the device cannot do that; false, with nothing done, for scans that never are (segback.c). */
 bool segscan_back(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs);
 
-/* A reduction in these two stages, the first one given. */
-void segred_stages(PlanBuild *pb, const Stm *s, const ArrLoc *outs, const Segments *sg, Stage first);
 /* The same of a scan over one dimension and the scatter that reads it. */
 bool segscan_scatter(PlanBuild *pb, const Stm *s, const ScanReader *reader);
 /* Writes the values of a SEGSCATTER's body, which is done, if they lie in bounds (segscatter.c). */

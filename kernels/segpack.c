@@ -32,7 +32,7 @@ typedef struct {
     int each; /* elements a thread */
     KBuf **stage;
     const KLoc *outs;
-    KBuf **results;           /* of a reduction: blocks that the launch gives */
+    const ArrLoc *results;    /* those of a reduction */
     const KExp *width, *base; /* base: the tile's first segment */
     const KExp *count;        /* the elements of its segments */
     const KExp *run, *off;    /* the thread's first element: in the tile, in its segment */
@@ -186,21 +186,12 @@ static void scan_run(Pack *p, KBuf **own)
     kb_end(kg->kb);
 }
 
-static KBuf **results_new(KGen *kg, const Accs *ac)
-{
-    KBuf **r = NEWN(kg->cx->perm, KBuf *, ac->n);
-    for (int j = 0; j < ac->n; j++)
-        r[j] = kg_param_out(kg, "out", ac->types[j]);
-    return r;
-}
-
-/* out[seg] := acc, for the segment of that element. */
+/* acc is the result of the segment of that element. */
 static void store_result(Pack *p, const Accs *ac, const KExp *number)
 {
     KGen *kg = p->kg;
     const KExp *seg = kg_add(kg, p->base, kg_quot(kg, number, p->width));
-    for (int j = 0; j < ac->n; j++)
-        kb_store(kg->kb, p->results[j], seg, kg_of(kg, ac->acc[j]));
+    seg_store_reduced(kg, p->s, p->results, seg, accs_now(kg, ac));
 }
 
 /* Reduces the run. The results of segments that begin and end in it are written; head := the sum of
@@ -334,7 +325,7 @@ static void launch_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs, int ea
     bool scan = e->kind == E_SEGSCAN;
     const Sx *n_segs = nest_size(pb->cx, nest, 0, nest->n - 1);
     KGen *kg = kg_new(pb, scan ? "segscan_packed" : "segred_packed", e);
-    Pack p = {.kg = kg, .s = s, .e = e, .ac = accs_new(kg, e), .each = each};
+    Pack p = {.kg = kg, .s = s, .e = e, .results = outs, .ac = accs_new(kg, e), .each = each};
     kg_if_teams(kg); /* never launched elsewhere */
     accs_local(kg, &p.ac, true);
     p.stage = seg_stage(kg, &p.ac, each);
@@ -345,21 +336,16 @@ static void launch_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs, int ea
     seg_meet(kg);
     accs_declare(kg, &p.ac, &e->seg.nes);
     locate_run(&p);
-    if (scan) {
+    if (scan)
         scan_tile(&p);
-    } else {
-        p.results = results_new(kg, &p.ac);
+    else
         reduce_tile(&p);
-    }
     seg_meet(kg); /* the buffers are used again */
     kb_end(kg->kb);
     kb_end(kg->kb);
-    Mem **final = NEWN(pb->cx->perm, Mem *, p.ac.n);
-    for (int j = 0; j < p.ac.n; j++)
-        final[j] = outs[j].mem;
     Kernel *k = kg_finish(kg);
     pb_if_fits(pb, (Fit){k, kg->group_size, kg_local_bytes(kg)});
-    kg_launch_on(kg, k, final, nest_groups_turning(kg, n_segs, per));
+    kg_launch(kg, k, nest_groups_turning(kg, n_segs, per));
 }
 
 /* --- When it pays -------------------------------------------------------------------------- */

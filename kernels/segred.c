@@ -2,8 +2,7 @@
  *
  * Each thread accumulates its share of a chunk, the threads of a chunk combine in local memory in the
  * order of their numbers. If segments have several chunks, the group that is the last to have done
- * one of a segment does the same over the partial results (arrive.h); of segments across, of which a
- * thread has a chunk of its own, a second launch. A commutative operator lets neighbouring threads
+ * one of a segment does the same over the partial results (arrive.h). A commutative operator lets neighbouring threads
  * take neighbouring elements; otherwise (and on a CPU) each thread has consecutive elements. Operators
  * on arrays are applied by one thread a segment. */
 #include "kernels/arrive.h"
@@ -61,24 +60,13 @@ void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, cons
     kg_work_end(kg, m);
 }
 
-static KBuf **results_new(KGen *kg, const Accs *ac)
-{
-    KBuf **r = NEWN(kg->cx->perm, KBuf *, ac->n);
-    for (int j = 0; j < ac->n; j++)
-        r[j] = kg_param_out(kg, "out", ac->types[j]);
-    return r;
-}
-
-/* Thread 0 of each chunk writes what its threads found together. */
-static void store_results(KGen *kg, const Accs *ac, const Chunk *n, KBuf **out, const KExp *at)
+/* Thread 0 of each chunk has what its threads found together. */
+static void open_found(KGen *kg, const Chunk *n)
 {
     kb_if(kg->kb, kg_and(kg, n->active, kg_eq(kg, n->p, kg_int(kg, 0))));
-    for (int j = 0; j < ac->n; j++)
-        kb_store(kg->kb, out[j], at, kg_of(kg, ac->acc[j]));
-    kb_end(kg->kb);
 }
 
-/* The end of both stages, the chunks' results where they are put. */
+/* The end of a kernel, the chunks' results where they are put. */
 static Stage finish_stage(KGen *kg)
 {
     seg_meet(kg); /* the buffers are used again */
@@ -98,81 +86,101 @@ static void reduce_chunk(KGen *kg, const Exp *e, const Accs *ac, Chunk *n, const
     accs_tree(kg, ac, n);
 }
 
-/* The elements, reduced chunk by chunk; outs: of the mapped-out results, NULL: they are not written. */
-static Stage red_chunks(PlanBuild *pb, const Stm *s, const Exp *e, const Segments *sg,
-                        const ArrLoc *outs)
+/* acc := the chunks' elements, reduced chunk by chunk; outs: of the mapped-out results, NULL: they are not written. */
+static Chunk red_chunks(KGen *kg, const Stm *s, const Exp *e, Accs *ac, const Segments *sg, const ArrLoc *outs)
 {
-    KGen *kg = kg_new(pb, "segred", e);
-    Accs ac = accs_new(kg, e);
-    accs_local(kg, &ac, false);
+    *ac = accs_new(kg, e);
+    accs_local(kg, ac, false);
     Chunk n = segments_open(kg, sg);
     n.whole = sx_is_const(sg->chunks, 1);
-    accs_declare(kg, &ac, &e->seg.nes);
-    reduce_chunk(kg, e, &ac, &n, outs, s);
-    store_results(kg, &ac, &n, results_new(kg, &ac), n.unit);
-    return finish_stage(kg);
+    accs_declare(kg, ac, &e->seg.nes);
+    reduce_chunk(kg, e, ac, &n, outs, s);
+    return n;
 }
 
 Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg)
 {
-    return red_chunks(pb, NULL, e, sg, NULL);
+    KGen *kg = kg_new(pb, "segred", e);
+    Accs ac;
+    Chunk n = red_chunks(kg, NULL, e, &ac, sg, NULL);
+    KBuf **to = NEWN(pb->cx->perm, KBuf *, ac.n);
+    for (int j = 0; j < ac.n; j++)
+        to[j] = kg_param_out(kg, "out", ac.types[j]);
+    open_found(kg, &n);
+    for (int j = 0; j < ac.n; j++)
+        kb_store(kg->kb, to[j], n.unit, kg_of(kg, ac.acc[j]));
+    kb_end(kg->kb);
+    return finish_stage(kg);
 }
 
-/* Reduces partial results read from parts: sg->n_segs times sg->width of them. */
-static Stage red_partials(PlanBuild *pb, const Exp *e, const Segments *sg, Mem *const *parts)
+/* Whole segments. */
+static Stage red_segments(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs)
 {
-    KGen *kg = kg_new(pb, "segred_partials", e);
-    Accs ac = accs_new(kg, e);
-    accs_local(kg, &ac, false);
-    Chunk n = segments_open(kg, sg);
-    accs_declare(kg, &ac, &e->seg.nes);
-    const KExp **x = NEWN(pb->cx->perm, const KExp *, ac.n);
-    kb_if(kg->kb, n.active);
-    segments_locate(kg, &n);
-    const KExp *off = open_share(kg, &n, e);
-    const KExp *at = kg_add(kg, kg_mul(kg, n.seg, n.width), off);
-    for (int j = 0; j < ac.n; j++)
-        x[j] = kb_load(kg->kb, "x", kg_param_mem(kg, parts[j], ac.types[j]), at);
-    accs_apply(kg, &ac, accs_now(kg, &ac), x);
+    KGen *kg = kg_new(pb, "segred", s->exp);
+    Accs ac;
+    Chunk n = red_chunks(kg, s, s->exp, &ac, sg, outs);
+    open_found(kg, &n);
+    seg_store_reduced(kg, s, outs, n.unit, accs_now(kg, &ac));
     kb_end(kg->kb);
-    kb_end(kg->kb);
-    kb_end(kg->kb);
-    accs_tree(kg, &ac, &n);
-    store_results(kg, &ac, &n, results_new(kg, &ac), n.unit);
     return finish_stage(kg);
 }
 
 /* --- Several chunks a segment, in one launch --------------------------------------------------- */
 
+/* acc := the thread's share of the partial results. */
+static void combine_share(KGen *kg, const Exp *e, const Accs *ac, const Chunk *all, const Parts *parts)
+{
+    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
+    const KExp *off = open_share(kg, all, e);
+    const KExp *at = kg_add(kg, parts->first, kg_mul(kg, off, parts->step));
+    accs_apply(kg, ac, accs_now(kg, ac), arrive_get(parts->arrive, at));
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+}
+
+void seg_combine(KGen *kg, const Stm *s, const ArrLoc *outs, const Accs *ac, const Chunk *n,
+                 const Parts *parts, const KExp *last)
+{
+    Chunk all = *n;
+    all.len = n->chunks;
+    kb_if(kg->kb, kg_and(kg, last, all.active));
+    combine_share(kg, s->exp, ac, &all, parts);
+    kb_end(kg->kb);
+    all.threads = kx_select(kg->cx->perm, last, all.threads, kg_int(kg, 0));
+    accs_tree(kg, ac, &all);
+    all.active = kg_and(kg, all.active, last);
+    open_found(kg, &all);
+    seg_store_reduced(kg, s, outs, n->seg, accs_now(kg, ac));
+    kb_end(kg->kb);
+}
+
+void seg_combine_alone(KGen *kg, const Stm *s, const ArrLoc *outs, const Accs *ac, const Chunk *n,
+                       const Parts *parts)
+{
+    Chunk all = *n;
+    all.len = n->chunks;
+    combine_share(kg, s->exp, ac, &all, parts);
+    seg_store_reduced(kg, s, outs, n->seg, accs_now(kg, ac));
+}
+
 typedef struct {
     KGen *kg;
-    const Exp *e;
+    const Stm *s;
+    const ArrLoc *outs;
     Accs ac;
     Chunk n;
     Arrive arrive;
-    KBuf **results;
 } Arriving;
 
 /* By the last one of a segment's chunks, each of which has a whole group (or a work-item that works by
  * itself): its result, of the partial ones in their order. */
-static void combine_chunks(void *env, const KExp *last)
+static void combine_chunks(void *env, const KExp *last, bool team)
 {
     Arriving *w = env;
+    (void)team;
     KGen *kg = w->kg;
-    Chunk parts = w->n;
-    parts.len = w->n.chunks;
-    kb_if(kg->kb, kg_and(kg, last, parts.active));
-    accs_set(kg, &w->ac, accs_atoms(kg, &w->ac, w->e->seg.nes.at));
-    const KExp *off = open_share(kg, &parts, w->e);
-    const KExp *at = kg_add(kg, kg_mul(kg, w->n.seg, w->n.chunks), off);
-    accs_apply(kg, &w->ac, accs_now(kg, &w->ac), arrive_get(&w->arrive, at));
-    kb_end(kg->kb);
-    kb_end(kg->kb);
-    kb_end(kg->kb);
-    parts.threads = kx_select(kg->cx->perm, last, parts.threads, kg_int(kg, 0));
-    accs_tree(kg, &w->ac, &parts);
-    parts.active = kg_and(kg, parts.active, last);
-    store_results(kg, &w->ac, &parts, w->results, w->n.seg);
+    Parts parts = {&w->arrive, kg_mul(kg, w->n.seg, w->n.chunks), kg_int(kg, 1)};
+    seg_combine(kg, w->s, w->outs, &w->ac, &w->n, &parts, last);
 }
 
 static Stage red_arriving(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
@@ -180,15 +188,14 @@ static Stage red_arriving(PlanBuild *pb, const Stm *s, const Segments *sg, const
 {
     KGen *kg = kg_new(pb, "segred_arriving", s->exp);
     KBuild *b = kg->kb;
-    Arriving w = {.kg = kg, .e = s->exp, .ac = accs_new(kg, s->exp)};
+    Arriving w = {.kg = kg, .s = s, .outs = outs, .ac = accs_new(kg, s->exp)};
     accs_local(kg, &w.ac, false);
     w.n = segments_open(kg, sg);
     w.n.seg = kb_let(b, "seg", kg_quot(kg, w.n.unit, w.n.chunks));
-    accs_declare(kg, &w.ac, &w.e->seg.nes);
+    accs_declare(kg, &w.ac, &s->exp->seg.nes);
     w.arrive = arrive_open(kg, mems, w.ac.n, w.ac.types);
-    w.results = results_new(kg, &w.ac);
     const KExp *seg = w.n.seg;
-    reduce_chunk(kg, w.e, &w.ac, &w.n, outs, s);
+    reduce_chunk(kg, s->exp, &w.ac, &w.n, outs, s);
     w.n.seg = seg;
     const KExp *teams = kg_id(kg, KID_TEAMS), *zero = kg_int(kg, 0);
     const KExp *first = kg_eq(kg, kx_select(pb->cx->perm, teams, kg->lid, zero), zero);
@@ -264,47 +271,21 @@ static int most_elems(PlanBuild *pb, const Exp *e)
     return reads && op_is_comm(e) && is_brief(e) ? MOST_ELEMS : LEAST_ELEMS;
 }
 
-void segred_stages(PlanBuild *pb, const Stm *s, const ArrLoc *outs, const Segments *sg, Stage first)
-{
-    const Exp *e = s->exp;
-    int n = e->seg.nes.n;
-    Stages st = {.first = first, .sg = sg};
-    Mem **final = NEWN(pb->cx->perm, Mem *, n);
-    const Sx **bytes = NEWN(pb->cx->perm, const Sx *, n);
-    for (int j = 0; j < n; j++) {
-        final[j] = outs[j].mem;
-        bytes[j] = sx_const(pb->cx, prim_type_bytes[e->seg.op->params.at[j]->type.elem]);
-    }
-    stages_begin(&st, n, bytes);
-    Segments sg2 = segments_of_partials(pb, sg);
-    Stage second = red_partials(pb, e, &sg2, st.parts);
-    stage_launch(&second, &sg2, final);
-    stages_end(&st, final);
-}
-
 void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     Ctx *cx = pb->cx;
     const Exp *e = s->exp;
-    int n = e->seg.nes.n;
     Segments sg = segments_plan(pb, &e->seg.nest, LEAST_ELEMS, most_elems(pb, e)), each = sg;
-    Mem **final = NEWN(cx->perm, Mem *, n);
-    PrimType *types = NEWN(cx->perm, PrimType, n);
-    for (int j = 0; j < n; j++) {
-        final[j] = outs[j].mem;
-        types[j] = e->seg.op->params.at[j]->type.elem;
-    }
     pb_if_more(pb, sg.chunks, 1);
     sg.threads = sx_team_size(cx);
-    ArriveMems mems = arrive_mems(pb, n);
-    arrive_alloc(pb, &mems, sg.n_segs, sx_mul(cx, sg.n_segs, sg.chunks), n, types);
+    ArriveMems mems = arrive_mems(pb, e->seg.op, e->seg.nes.n, sg.n_segs, sx_mul(cx, sg.n_segs, sg.chunks));
     Stage arriving = red_arriving(pb, s, &sg, outs, &mems);
-    stage_launch(&arriving, &sg, final);
+    stage_launch(&arriving, &sg, NULL);
     pb_else(pb);
     each.chunks = sx_const(cx, 1);
     each.chunk = each.width;
-    Stage rows = red_chunks(pb, s, e, &each, outs);
+    Stage rows = red_segments(pb, s, &each, outs);
     const Sx *per_group = sx_op(cx, SX_DIV, rows.kg->group_size, each.threads);
-    kg_launch_on(rows.kg, rows.k, final, nest_groups_turning(rows.kg, each.n_segs, per_group));
+    kg_launch(rows.kg, rows.k, nest_groups_turning(rows.kg, each.n_segs, per_group));
     pb_end(pb);
 }

@@ -99,17 +99,11 @@ static bool can_be_within(const Within *w, int i, int u, const Var *v)
     return lasts(w, u, atom_var((Var *)v));
 }
 
-/* What a reduction gives is stored one after the other, as its partial results are. */
-static bool goes_anywhere(const Exp *e, int j)
-{
-    return exp_is_seg(e) && (e->kind != E_SEGRED || j >= e->seg.nes.n);
-}
-
 const Exp *within_update(Ctx *cx, Alias *al, const Body *b, int i, int j)
 {
     Within w = {cx, al, b};
     const Var *v = b->stms.at[i].pat.at[j];
-    if (v->type.rank == 0 || !goes_anywhere(b->stms.at[i].exp, j))
+    if (v->type.rank == 0 || !exp_is_seg(b->stms.at[i].exp))
         return NULL;
     int u = update_with(b, i + 1, v);
     if (u < 0)
