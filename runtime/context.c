@@ -188,6 +188,7 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
     rt_steps_free(ctx);
     if (ctx->failure)
         rt_dev_free(ctx->failure);
+    rt_pages_free(ctx);
     if (ctx->dev)
         rt_dev_close(ctx->dev);
     free(ctx->kernels);

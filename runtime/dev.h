@@ -103,6 +103,8 @@ RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const
 /* The buffer begins at a multiple of RT_BLOCK_ALIGN; in_use: what the caller holds already. */
 RT_API rt_dev_error rt_dev_alloc(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out);
 RT_API void rt_dev_free(rt_dev_buffer *b);
+/* A part of a buffer as one of its own, to be freed before that. */
+RT_API rt_dev_error rt_dev_part(rt_dev_buffer *whole, int64_t off, int64_t bytes, rt_dev_buffer **out);
 /* src may be changed afterwards. */
 RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
                                  const void *src, rt_dev_event **event);

@@ -297,6 +297,15 @@ RT_API void rt_dev_free(rt_dev_buffer *b)
     clReleaseMemObject((cl_mem)b);
 }
 
+RT_API rt_dev_error rt_dev_part(rt_dev_buffer *whole, int64_t off, int64_t bytes, rt_dev_buffer **out)
+{
+    cl_int err;
+    cl_buffer_region part = {(size_t)off, (size_t)bytes};
+    *out = (rt_dev_buffer *)clCreateSubBuffer((cl_mem)whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+                                              &part, &err);
+    return rt_cl_error(err, "clCreateSubBuffer");
+}
+
 RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
                                  const void *src, rt_dev_event **event)
 {

@@ -54,12 +54,16 @@ struct rt_kernel {
     bool unsized;      /* they do not build or do not fit: none is used */
 };
 
+/* Small blocks lie together in pages, so that what several of them hold is read in one transfer: RT_SLOT bytes apart,
+ * which is what drivers want of parts of buffers. */
+enum { RT_BLOCK_ROUND = 2 * RT_BLOCK_ALIGN, RT_SLOT = 512, RT_SLOTS = 8, RT_PAGE = RT_SLOT * RT_SLOTS };
+typedef struct rt_page rt_page;
+
 /* What surrounds the last scalar that was read, as it was when the device had seen so many changes:
  * its neighbours are often the next. */
-enum { RT_BLOCK_ROUND = 2 * RT_BLOCK_ALIGN };
 typedef struct {
     int64_t block, at, changes; /* the block's number, 0 for none; from which byte on */
-    unsigned char bytes[RT_BLOCK_ROUND];
+    unsigned char bytes[RT_PAGE];
 } rt_window;
 
 /* In which epoch (steps.c) a block was last read or written, written. */
@@ -75,10 +79,18 @@ struct rt_mem {
     const char *name;
     rt_mem *next, *prev; /* all blocks of the context */
     rt_mem *next_free;
+    rt_page *page; /* of a small one, NULL: none; and where it lies there */
+    int in_page;
     /* In steps.c: by any group, by several; its number in batch `batch`. */
     rt_uses any, spread;
     int64_t batch;
     int slot;
+};
+
+struct rt_page {
+    rt_mem whole;
+    unsigned taken; /* a bit for each slot */
+    rt_page *next;
 };
 
 /* A launch that is noted down, see steps.c. */
@@ -174,6 +186,7 @@ struct rt_ctx {
     rt_failure found_failure;
 
     rt_mem *blocks, *free_blocks;
+    rt_page *pages, *failure_page; /* the latter holds `failure`, in its first slot; NULL: none does */
     rt_mem *board;        /* see rt_board */
     rt_mem *counts;       /* see rt_counts */
     bool waited;          /* kernels may have waited in vain: to be asked when results are read */
@@ -322,6 +335,9 @@ RT_API int rt_launch_heap(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *
 
 /* --- mem.c --- */
 
+/* A small buffer, and its place in a page: NULL if the driver does not allow that. */
+RT_API rt_dev_error rt_small_buffer(rt_ctx *ctx, rt_page **page, int *slot, rt_dev_buffer **out);
+RT_API void rt_pages_free(rt_ctx *ctx);
 RT_API void rt_free_dead_blocks(rt_ctx *ctx);
 /* How many bytes could still be allocated; INT64_MAX when the device does not say. */
 RT_API int64_t rt_memory_left(const rt_ctx *ctx);

@@ -19,7 +19,8 @@ RT_API int rt_failure_reset(rt_ctx *ctx)
 
 RT_API int rt_failure_init(rt_ctx *ctx)
 {
-    rt_dev_error e = rt_dev_alloc(ctx->dev, sizeof(rt_failure), 0, &ctx->failure);
+    int slot; /* the first one */
+    rt_dev_error e = rt_small_buffer(ctx, &ctx->failure_page, &slot, &ctx->failure);
     return rt_dev_check(ctx, e, "failure buffer") ? RT_ERR : rt_failure_reset(ctx);
 }
 

@@ -5,10 +5,63 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- Small blocks --- */
+
+static rt_page *rt_page_new(rt_ctx *ctx)
+{
+    rt_dev_buffer *buf;
+    rt_dev_alloc(ctx->dev, RT_PAGE, ctx->live_bytes, &buf);
+    if (!buf)
+        return NULL;
+    rt_page *p = rt_grow(NULL, sizeof *p);
+    int64_t number = ctx->pages ? ctx->pages->whole.number - 1 : -1; /* no block has that */
+    *p = (rt_page){.whole = {.refs = 1, .buf = buf, .number = number, .size = RT_PAGE, .name = "page"},
+                   .next = ctx->pages};
+    ctx->pages = p;
+    return p;
+}
+
+/* The oldest one with a free slot; NULL if there is no memory for a new one. */
+static rt_page *rt_page_with_room(rt_ctx *ctx)
+{
+    rt_page *oldest = NULL;
+    for (rt_page *p = ctx->pages; p; p = p->next)
+        if (p->taken != (1u << RT_SLOTS) - 1)
+            oldest = p;
+    return oldest ? oldest : rt_page_new(ctx);
+}
+
+RT_API rt_dev_error rt_small_buffer(rt_ctx *ctx, rt_page **page, int *slot, rt_dev_buffer **out)
+{
+    *page = rt_page_with_room(ctx);
+    *slot = 0;
+    while (*page && (*page)->taken >> *slot & 1)
+        (*slot)++;
+    if (*page &&
+        rt_dev_part((*page)->whole.buf, *slot * RT_SLOT, RT_BLOCK_ROUND, out).status == RT_DEV_OK) {
+        (*page)->taken |= 1u << *slot;
+        return (rt_dev_error){RT_DEV_OK, "", ""};
+    }
+    *page = NULL;
+    return rt_dev_alloc(ctx->dev, RT_BLOCK_ROUND, ctx->live_bytes, out);
+}
+
+RT_API void rt_pages_free(rt_ctx *ctx)
+{
+    while (ctx->pages) {
+        rt_page *p = ctx->pages;
+        ctx->pages = p->next;
+        rt_dev_free(p->whole.buf);
+        free(p);
+    }
+}
+
 /* --- Blocks --- */
 
 static void rt_block_release(rt_ctx *ctx, rt_mem *m)
 {
+    if (m->page)
+        m->page->taken &= ~(1u << m->in_page);
     if (m->prev)
         m->prev->next = m->next;
     else
@@ -69,11 +122,19 @@ static rt_mem *rt_take_dead_block(rt_ctx *ctx, int64_t size, const char *name)
 static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, rt_dev_error *err)
 {
     rt_dev_buffer *buf;
-    *err = rt_dev_alloc(ctx->dev, size, ctx->live_bytes, &buf);
+    rt_page *page = NULL;
+    int slot = 0;
+    *err = size == RT_BLOCK_ROUND ? rt_small_buffer(ctx, &page, &slot, &buf)
+                                  : rt_dev_alloc(ctx->dev, size, ctx->live_bytes, &buf);
     if (!buf)
         return NULL;
     rt_mem *m = rt_grow(NULL, sizeof *m);
-    *m = (rt_mem){.buf = buf, .number = ++ctx->n_allocs, .size = size, .next = ctx->blocks};
+    *m = (rt_mem){.buf = buf,
+                  .number = ++ctx->n_allocs,
+                  .size = size,
+                  .page = page,
+                  .in_page = slot,
+                  .next = ctx->blocks};
     if (m->next)
         m->next->prev = m;
     ctx->blocks = m;
@@ -258,29 +319,46 @@ RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, co
     return rt_transferred(ctx, RT_PROF_WRITE, bytes, err, event, dst);
 }
 
+static int rt_read_unasked(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, void *dst)
+{
+    rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
+    rt_dev_error err = rt_dev_read(ctx->dev, src->buf, src_off, bytes, dst, true, event);
+    return rt_transferred(ctx, RT_PROF_READ, bytes, err, event, src);
+}
+
 RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, void *dst)
 {
     if (bytes == 0)
         return rt_sync(ctx);
     ctx->steps.waits++;
-    if (rt_check_range(ctx, src, src_off, bytes) || rt_steps_run(ctx) || rt_ask_failure(ctx))
-        return RT_ERR;
-    rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
-    rt_dev_error err = rt_dev_read(ctx->dev, src->buf, src_off, bytes, dst, true, event);
-    if (rt_transferred(ctx, RT_PROF_READ, bytes, err, event, src))
+    if (rt_check_range(ctx, src, src_off, bytes) || rt_steps_run(ctx) || rt_ask_failure(ctx) ||
+        rt_read_unasked(ctx, src, src_off, bytes, dst))
         return RT_ERR;
     return rt_answer_failure(ctx);
 }
 
-/* Reads the window of the block that byte `at` begins, unless it is there. */
-static int rt_read_window(rt_ctx *ctx, rt_mem *src, int64_t at)
+/* A page; what the first one says of failures, too. */
+static int rt_read_page(rt_ctx *ctx, rt_page *p, unsigned char *dst)
+{
+    if (p != ctx->failure_page)
+        return rt_read(ctx, &p->whole, 0, RT_PAGE, dst);
+    ctx->steps.waits++;
+    if (rt_read_unasked(ctx, &p->whole, 0, RT_PAGE, dst))
+        return RT_ERR;
+    memcpy(&ctx->found_failure, dst, sizeof ctx->found_failure);
+    ctx->asked = ctx->unchecked;
+    return rt_answer_failure(ctx);
+}
+
+/* Reads the window that byte `at` of the block or page begins, unless it is there. */
+static int rt_read_window(rt_ctx *ctx, rt_mem *src, rt_page *page, int64_t at)
 {
     rt_window *w = &ctx->window;
     int64_t changes = rt_dev_changes(ctx->dev);
     if (w->block == src->number && w->at == at && w->changes == changes)
         return RT_OK;
     w->block = 0;
-    if (rt_read(ctx, src, at, sizeof w->bytes, w->bytes))
+    if (page ? rt_read_page(ctx, page, w->bytes) : rt_read(ctx, src, at, RT_BLOCK_ROUND, w->bytes))
         return RT_ERR;
     w->block = src->number;
     w->at = at;
@@ -291,12 +369,13 @@ static int rt_read_window(rt_ctx *ctx, rt_mem *src, int64_t at)
 /* A window costs no more than a scalar. */
 RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, void *dst)
 {
-    int64_t in = src_off % RT_BLOCK_ROUND;
+    rt_page *page = src ? src->page : NULL;
+    int64_t in = page ? src_off + src->in_page * RT_SLOT : src_off % RT_BLOCK_ROUND;
     if (rt_check_range(ctx, src, src_off, size) || rt_steps_run(ctx))
         return RT_ERR;
-    if (in + size > RT_BLOCK_ROUND)
+    if (!page && in + size > RT_BLOCK_ROUND)
         return rt_read(ctx, src, src_off, size, dst);
-    if (rt_read_window(ctx, src, src_off - in))
+    if (rt_read_window(ctx, page ? &page->whole : src, page, page ? 0 : src_off - in))
         return RT_ERR;
     memcpy(dst, ctx->window.bytes + in, (size_t)size);
     return RT_OK;

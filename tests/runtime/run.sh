@@ -107,6 +107,7 @@ compiles "steps" "${MINIFUT:-./minifut}" compile --force -o "$build/steps" tests
 steps plain "[1f32, 2, 3]" "clEnqueueNDRangeKernel 1, clSetKernelArg 3"
 steps gathers "[1f32, 2, 3] [0i64, 1, 2]" "clEnqueueNDRangeKernel 1, clSetKernelArg 3"
 steps sums "[1, 2, 3]" "clEnqueueNDRangeKernel 1, clEnqueueReadBuffer 1"
+steps looks "[1, 2, 3] [0i64, 1, 2]" "clEnqueueNDRangeKernel 1, clEnqueueReadBuffer 1, clSetKernelArg 1"
 
 # in_one ENTRY VALUES: a loop's steps become one launch, of which the results are the same.
 in_one() {
