@@ -3,7 +3,7 @@
  * knows no driver.
  *
  * A device is opened with one in-order queue. Nothing waits for it but rt_dev_finish, rt_dev_write,
- * and rt_dev_read if asked. Handles are released by whoever got them, before the device is closed.
+ * rt_dev_read and rt_dev_fetched. Handles are released by whoever got them, before the device is closed.
  * Where a function has an `event`, it may be NULL, and takes one for rt_dev_event_ns; a device that
  * was not opened for profiling has none. */
 #ifndef RT_DEV_H
@@ -111,9 +111,15 @@ RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int
 /* Waits for nothing: src stays as it is up to the next rt_dev_finish. */
 RT_API rt_dev_error rt_dev_write_later(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
                                        const void *src);
-/* Unless it waits, dst is there after rt_dev_finish. */
 RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes,
-                                void *dst, bool wait, rt_dev_event **event);
+                                void *dst, rt_dev_event **event);
+/* Reads little, for a host that waits for it: into RT_DEV_FETCH bytes of its memory that the device writes, from byte
+ * `to` on. Offsets and sizes are multiples of 4. */
+enum { RT_DEV_FETCH = 8192 };
+RT_API rt_dev_error rt_dev_fetch(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes, int64_t to,
+                                 rt_dev_event **event);
+/* Waits until bytes from .. of that memory are there, and copies them. */
+RT_API rt_dev_error rt_dev_fetched(rt_dev *d, int64_t from, int64_t bytes, void *dst);
 RT_API rt_dev_error rt_dev_copy(rt_dev *d, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
                                 int64_t src_off, int64_t bytes, rt_dev_event **event);
 /* A scalar of 1, 2, 4 or 8 bytes; value may be changed afterwards, and nothing waits. */

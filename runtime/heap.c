@@ -86,7 +86,7 @@ static int rt_heap_need(rt_ctx *ctx, int64_t *need)
 {
     rt_failure f;
     *need = 0;
-    if (rt_dev_check(ctx, rt_dev_read(ctx->dev, ctx->failure, 0, sizeof f, &f, true, NULL),
+    if (rt_dev_check(ctx, rt_dev_read(ctx->dev, ctx->failure, 0, sizeof f, &f, NULL),
                      "failure buffer"))
         return RT_ERR;
     if (f.heap_need == 0 || (f.site >= 0 && f.launch < ctx->launch))

@@ -63,8 +63,9 @@ typedef struct rt_page rt_page;
  * its neighbours are often the next. */
 typedef struct {
     int64_t block, at, changes; /* the block's number, 0 for none; from which byte on */
-    unsigned char bytes[RT_PAGE];
 } rt_window;
+/* Where it is fetched to, and where failures are. */
+enum { RT_FETCH_FAILURE = 0, RT_FETCH_WINDOW = RT_SLOT };
 
 /* In which epoch (steps.c) a block was last read or written, written. */
 typedef struct {
@@ -182,8 +183,8 @@ struct rt_ctx {
     rt_dev_buffer *failure; /* an mf_failure of prelude.cl */
     int launch;             /* number of the last launch that could fail */
     bool unchecked;         /* a kernel that can fail was launched since the last check */
-    bool asked;             /* found_failure is being read */
-    rt_failure found_failure;
+    bool asked;             /* the answer is being fetched, to there */
+    int answer_at;
 
     rt_mem *blocks, *free_blocks;
     rt_page *pages, *failure_page; /* the latter holds `failure`, in its first slot; NULL: none does */
@@ -276,8 +277,8 @@ RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes);
 
 /* --- launch.c --- */
 
-/* Asks whether a kernel has failed (nothing happens if none can have); and, when the queue has been
- * waited for, looks at the answer: RT_ERR with the site's message. */
+/* Asks whether a kernel has failed (nothing happens if none can have); and waits for the answer: RT_ERR with the
+ * site's message. */
 RT_API int rt_ask_failure(rt_ctx *ctx);
 RT_API int rt_answer_failure(rt_ctx *ctx);
 RT_API int rt_failure_init(rt_ctx *ctx);

@@ -24,26 +24,26 @@ RT_API int rt_failure_init(rt_ctx *ctx)
     return rt_dev_check(ctx, e, "failure buffer") ? RT_ERR : rt_failure_reset(ctx);
 }
 
-/* Reads the failure buffer, now or when the queue is waited for. */
-static int rt_read_failure(rt_ctx *ctx, bool wait)
-{
-    ctx->asked = true;
-    rt_dev_error e = rt_dev_read(ctx->dev, ctx->failure, 0, sizeof ctx->found_failure,
-                                 &ctx->found_failure, wait, NULL);
-    return rt_dev_check(ctx, e, "failure buffer");
-}
-
 RT_API int rt_ask_failure(rt_ctx *ctx)
 {
-    return ctx->unchecked ? rt_read_failure(ctx, false) : RT_OK;
+    if (!ctx->unchecked)
+        return RT_OK;
+    ctx->asked = true;
+    ctx->answer_at = RT_FETCH_FAILURE;
+    rt_dev_error e = rt_dev_fetch(ctx->dev, ctx->failure, 0, sizeof(rt_failure), ctx->answer_at, NULL);
+    return rt_dev_check(ctx, e, "failure buffer");
 }
 
 RT_API int rt_answer_failure(rt_ctx *ctx)
 {
     int64_t args[8];
-    const rt_failure *f = &ctx->found_failure;
+    rt_failure found;
+    const rt_failure *f = &found;
     if (!ctx->asked)
         return RT_OK;
+    rt_dev_error e = rt_dev_fetched(ctx->dev, ctx->answer_at, sizeof found, &found);
+    if (rt_dev_check(ctx, e, "failure buffer"))
+        return RT_ERR;
     ctx->asked = ctx->unchecked = false;
     if (f->site == RT_UNMET) {
         rt_failure_reset(ctx);
@@ -66,7 +66,7 @@ RT_API int rt_sync(rt_ctx *ctx)
         return RT_ERR;
     if (!ctx->unchecked)
         return rt_dev_check(ctx, rt_dev_finish(ctx->dev), "waiting for the device");
-    return rt_read_failure(ctx, true) ? RT_ERR : rt_answer_failure(ctx);
+    return rt_ask_failure(ctx) ? RT_ERR : rt_answer_failure(ctx);
 }
 
 /* --- Launches --- */

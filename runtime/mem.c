@@ -319,66 +319,59 @@ RT_API int rt_write(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, int64_t bytes, co
     return rt_transferred(ctx, RT_PROF_WRITE, bytes, err, event, dst);
 }
 
-static int rt_read_unasked(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, void *dst)
-{
-    rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
-    rt_dev_error err = rt_dev_read(ctx->dev, src->buf, src_off, bytes, dst, true, event);
-    return rt_transferred(ctx, RT_PROF_READ, bytes, err, event, src);
-}
-
 RT_API int rt_read(rt_ctx *ctx, rt_mem *src, int64_t src_off, int64_t bytes, void *dst)
 {
     if (bytes == 0)
         return rt_sync(ctx);
     ctx->steps.waits++;
-    if (rt_check_range(ctx, src, src_off, bytes) || rt_steps_run(ctx) || rt_ask_failure(ctx) ||
-        rt_read_unasked(ctx, src, src_off, bytes, dst))
+    if (rt_check_range(ctx, src, src_off, bytes) || rt_steps_run(ctx) || rt_ask_failure(ctx))
+        return RT_ERR;
+    rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
+    rt_dev_error err = rt_dev_read(ctx->dev, src->buf, src_off, bytes, dst, event);
+    if (rt_transferred(ctx, RT_PROF_READ, bytes, err, event, src))
         return RT_ERR;
     return rt_answer_failure(ctx);
 }
 
-/* A page; what the first one says of failures, too. */
-static int rt_read_page(rt_ctx *ctx, rt_page *p, unsigned char *dst)
-{
-    if (p != ctx->failure_page)
-        return rt_read(ctx, &p->whole, 0, RT_PAGE, dst);
-    ctx->steps.waits++;
-    if (rt_read_unasked(ctx, &p->whole, 0, RT_PAGE, dst))
-        return RT_ERR;
-    memcpy(&ctx->found_failure, dst, sizeof ctx->found_failure);
-    ctx->asked = ctx->unchecked;
-    return rt_answer_failure(ctx);
-}
-
-/* Reads the window that byte `at` of the block or page begins, unless it is there. */
-static int rt_read_window(rt_ctx *ctx, rt_mem *src, rt_page *page, int64_t at)
+/* Fetches the window of so many bytes that byte `at` of the block or page begins, unless it was fetched. The first page
+ * says whether something failed, too. */
+static int rt_fetch_window(rt_ctx *ctx, rt_mem *src, int64_t at, int64_t bytes)
 {
     rt_window *w = &ctx->window;
     int64_t changes = rt_dev_changes(ctx->dev);
+    bool tells = ctx->failure_page && src == &ctx->failure_page->whole;
     if (w->block == src->number && w->at == at && w->changes == changes)
         return RT_OK;
     w->block = 0;
-    if (page ? rt_read_page(ctx, page, w->bytes) : rt_read(ctx, src, at, RT_BLOCK_ROUND, w->bytes))
+    ctx->steps.waits++;
+    if (!tells && rt_ask_failure(ctx))
         return RT_ERR;
-    w->block = src->number;
-    w->at = at;
-    w->changes = changes;
+    rt_dev_event **event = rt_profile_event(ctx, ctx->n_kernels + RT_PROF_READ);
+    rt_dev_error err = rt_dev_fetch(ctx->dev, src->buf, at, bytes, RT_FETCH_WINDOW, event);
+    if (rt_transferred(ctx, RT_PROF_READ, bytes, err, event, src))
+        return RT_ERR;
+    if (tells) {
+        ctx->asked = ctx->unchecked;
+        ctx->answer_at = RT_FETCH_WINDOW;
+    }
+    if (rt_answer_failure(ctx))
+        return RT_ERR;
+    *w = (rt_window){src->number, at, changes};
     return RT_OK;
 }
 
 /* A window costs no more than a scalar. */
 RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, void *dst)
 {
-    rt_page *page = src ? src->page : NULL;
-    int64_t in = page ? src_off + src->in_page * RT_SLOT : src_off % RT_BLOCK_ROUND;
     if (rt_check_range(ctx, src, src_off, size) || rt_steps_run(ctx))
         return RT_ERR;
-    if (!page && in + size > RT_BLOCK_ROUND)
+    rt_mem *from = src->page ? &src->page->whole : src;
+    int64_t in = src->page ? src_off + src->in_page * RT_SLOT : src_off % RT_BLOCK_ROUND;
+    if (!src->page && in + size > RT_BLOCK_ROUND)
         return rt_read(ctx, src, src_off, size, dst);
-    if (rt_read_window(ctx, page ? &page->whole : src, page, page ? 0 : src_off - in))
+    if (rt_fetch_window(ctx, from, src->page ? 0 : src_off - in, src->page ? RT_PAGE : RT_BLOCK_ROUND))
         return RT_ERR;
-    memcpy(dst, ctx->window.bytes + in, (size_t)size);
-    return RT_OK;
+    return rt_dev_check(ctx, rt_dev_fetched(ctx->dev, RT_FETCH_WINDOW + in, size, dst), src->name);
 }
 
 /* A fill copies its pattern at once, so unlike a write it need not wait for the queue; on GPUs a

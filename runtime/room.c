@@ -14,7 +14,7 @@ static bool rt_room_runs(rt_ctx *ctx, rt_dev_kernel *k, rt_dev_buffer *words, in
     bool ran = rt_dev_write(ctx->dev, words, 0, sizeof x, x, NULL).status == RT_DEV_OK &&
                rt_dev_arg_buffer(k, 0, words).status == RT_DEV_OK &&
                rt_dev_launch(ctx->dev, k, 1, &one, &one, NULL).status == RT_DEV_OK &&
-               rt_dev_read(ctx->dev, words, 0, sizeof x, x, true, NULL).status == RT_DEV_OK;
+               rt_dev_read(ctx->dev, words, 0, sizeof x, x, NULL).status == RT_DEV_OK;
     return ran && x[1] == bytes / 4 - 1;
 }
 

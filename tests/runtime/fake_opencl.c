@@ -4,6 +4,7 @@
  *
  *   FAKE_CALLS=FILE   at exit: "NAME COUNT" for each function that was called, by name
  *   FAKE_TRACE=FILE   at each launch: kernel, work-items, groups, arguments (buffers: numbers)
+ *   FAKE_LATE=1       reads that nobody waits for are done by clFinish only
  *
  * A launch ends the program if an argument is a buffer that was released after it was set, as
  * drivers look at a buffer when it is set. */
@@ -211,7 +212,29 @@ cl_int clReleaseCommandQueue(cl_command_queue q)
     return CL_SUCCESS;
 }
 
+/* A read that is not done yet. */
+static struct {
+    void *to;
+    const char *from;
+    size_t size;
+} late;
+
+static void do_late(void)
+{
+    if (late.to)
+        memcpy(late.to, late.from, late.size);
+    late.to = NULL;
+}
+
 cl_int clFinish(cl_command_queue q)
+{
+    (void)q;
+    CALLED;
+    do_late();
+    return CL_SUCCESS;
+}
+
+cl_int clFlush(cl_command_queue q)
 {
     (void)q;
     CALLED;
@@ -409,11 +432,32 @@ cl_int clEnqueueWriteBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, size
 cl_int clEnqueueReadBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, size_t off, size_t size,
                            void *to, cl_uint n, const cl_event *wait, cl_event *event)
 {
-    (void)q, (void)blocking, (void)n, (void)wait;
+    (void)q, (void)n, (void)wait;
     CALLED;
     if (event)
         *event = HANDLE(cl_event);
-    memcpy(to, m->data + off, size);
+    do_late();
+    late.to = to;
+    late.from = m->data + off;
+    late.size = size;
+    if (blocking || !getenv("FAKE_LATE"))
+        do_late();
+    return CL_SUCCESS;
+}
+
+void *clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, cl_map_flags flags, size_t off, size_t size,
+                         cl_uint n, const cl_event *wait, cl_event *event, cl_int *err)
+{
+    (void)q, (void)blocking, (void)flags, (void)size, (void)n, (void)wait, (void)event;
+    CALLED;
+    done(err);
+    return m->data + off;
+}
+
+cl_int clEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *p, cl_uint n, const cl_event *wait, cl_event *event)
+{
+    (void)q, (void)m, (void)p, (void)n, (void)wait, (void)event;
+    CALLED;
     return CL_SUCCESS;
 }
 
