@@ -46,6 +46,7 @@ typedef struct {
     bool parts_meet;      /* warps of a group may have a barrier of their own (steps.cl) */
     bool has_f64;
     bool tells; /* groups that run go on beside each other, and see words of 64 bits that others write */
+    bool parts; /* buffers may be parts of others */
     bool own_cache;       /* the driver caches kernels, and getting a binary costs a build */
     bool costly_programs; /* a program costs far more than its kernels, which are built at the
                              launch */

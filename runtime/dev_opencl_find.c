@@ -63,7 +63,9 @@ static void rt_cl_describe(rt_dev_info *i, cl_platform_id p, cl_device_id d)
      * they compile kernels when these are launched; other drivers compile all kernels of a program.
      */
     i->own_cache = strcmp(i->platform_name, "Portable Computing Language") == 0;
-    i->costly_programs = i->own_cache || strcmp(i->platform_name, "Oclgrind") == 0;
+    bool oclgrind = strcmp(i->platform_name, "Oclgrind") == 0;
+    i->costly_programs = i->own_cache || oclgrind;
+    i->parts = !oclgrind; /* it does not know what was written to them */
 }
 
 /* Adds a platform's devices to *all. */

@@ -33,7 +33,7 @@ static rt_page *rt_page_with_room(rt_ctx *ctx)
 
 RT_API rt_dev_error rt_small_buffer(rt_ctx *ctx, rt_page **page, int *slot, rt_dev_buffer **out)
 {
-    *page = rt_page_with_room(ctx);
+    *page = ctx->device.parts ? rt_page_with_room(ctx) : NULL;
     *slot = 0;
     while (*page && (*page)->taken >> *slot & 1)
         (*slot)++;
