@@ -388,6 +388,18 @@ static Cost cost_of_one(const MapNest *S, const Body *b)
     return no_cost();
 }
 
+static bool is_scan(const Exp *e)
+{
+    return exp_is_soac(e) && exp_is(e, F_SCAN);
+}
+
+/* Does a work-item scan by itself, inside of a construct? Its rows then lie in global memory, and it goes over them step by
+ * step, several times, while most of the group waits: this never pays. */
+static bool scans_alone(const Exp *e)
+{
+    return exp_is_seg(e) && body_any(e->seg.body, is_scan);
+}
+
 static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     Costs c = {.all = {.w = {.cx = fl->cx, .fl = fl}, .inside = varmap_new(fl->cx->perm)},
@@ -399,6 +411,8 @@ static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     count_constructs(&constructs, (Body *)(uintptr_t)b);
     if (constructs < 2)
         return cost_of_one(S, b);
+    if (body_any(b, scans_alone))
+        return (Cost){atom_i64(constructs - 1), atom_i64(MAX_SIZE), atom_i64(0)};
     nest_vars(S, c.all.inside);
     cost_of_body(&c, (Body *)(uintptr_t)b);
     Atom groups = par_of_nest(fl, S, bl);
