@@ -11,6 +11,7 @@
  * and the result fit; products with large constants, as hash functions have, are left alone: their
  * conditions would never hold, and take the others with them. */
 #include "kir/carried.h"
+#include "kir/chosen.h"
 #include "kir/limits.h"
 #include "kir/passes.h"
 #include "kir/walk.h"
@@ -23,6 +24,9 @@ typedef struct {
     KBuild *b;
     KRanges *ranges;
     const KCarried *carried;
+    const KChosen *chosen; /* the first time around, when it is found which of them are of indices */
+    VEC(KFamily *) families; /* of the variables that statements bind, in the order in which they are walked */
+    int at;                  /* the next one's */
     PtrMap *params; /* KVar of a parameter -> KVar, the same as an index */
     KBlock head;    /* binds those */
     KLimits limits; /* of what became an index */
@@ -278,12 +282,52 @@ static void decide_family(Narrow *w, const KBlock *b, const KStms *firsts)
     }
 }
 
+/* What the family is given from elsewhere here. */
+static void look_at_sources(Narrow *w, const KStm *s)
+{
+    KFamily *f;
+    KExps from = kchosen_sources(w->chosen, s, &f);
+    for (int i = 0; i < from.n; i++) {
+        KRange r = krange_of(w->ranges, from.at[i]);
+        bool scalar = from.at[i]->kind == KE_VAR && is_param(w, from.at[i]->var);
+        f->spoilt |= !is_i64(from.at[i]) || !r.lo || !r.hi || (!scalar && !narrow(w, from.at[i]));
+        if (scalar)
+            vec_push(w->arena, &f->scalars, from.at[i]->var);
+        f->range = f->seen ? kranges_either(w->ranges, f->range, r) : r;
+        f->seen = true;
+    }
+}
+
+/* The family of the variable that s binds, if it is of indices. */
+static KFamily *family_at(Narrow *w, const KStm *s)
+{
+    KFamily *f = NULL;
+    if (w->chosen) {
+        look_at_sources(w, s);
+        f = kchosen_family(w->chosen, s);
+        vec_push(w->arena, &w->families, f);
+        return NULL;
+    }
+    if (w->at < w->families.n)
+        f = w->families.at[w->at++];
+    return f && f->seen && !f->spoilt && f->changes && fits(w, f->range) ? f : NULL;
+}
+
+static void walk_chosen(Narrow *w, KStm *s, const KFamily *f)
+{
+    if (!f || s->var->type.index)
+        return;
+    kranges_set(w->ranges, s->var, f->range);
+    s->var->type.index = s->kind != KST_LOAD; /* memory stays as it is */
+}
+
 static void walk_var(Narrow *w, const KBlock *b, KStm *s)
 {
     const KStms *firsts = kcarried_firsts(w->carried, s->var);
     if (firsts && !s->var->type.index)
         decide_family(w, b, firsts);
-    s->x[0] = s->var->type.index ? index_in(w, s->x[0]) : s->x[0] ? wide(w, s->x[0]) : NULL;
+    if (s->x[0])
+        s->x[0] = s->var->type.index ? index_in(w, s->x[0]) : wide(w, s->x[0]);
 }
 
 static void walk_let(Narrow *w, KStm *s)
@@ -353,20 +397,25 @@ static void walk_if(Narrow *w, KStm *s)
             kranges_assume(w->ranges, cond, k == 1);
 }
 
-/* Which operands may be indices: positions, lanes. */
+/* Which operands may be indices: positions. */
 static bool takes_index(const KStm *s, int i)
 {
-    return i == (s->kind == KST_SHUFFLE) && (s->kind == KST_SHUFFLE || (s->buf && s->x[0]));
+    return i == 0 && s->buf && s->x[0];
 }
 
 static void walk_stm(Narrow *w, const KBlock *b, KStm *s)
 {
+    walk_chosen(w, s, family_at(w, s));
     switch (s->kind) {
     case KST_LET: walk_let(w, s); return;
     case KST_VAR: walk_var(w, b, s); return;
     case KST_SET: s->x[0] = s->var->type.index ? index_in(w, s->x[0]) : wide(w, s->x[0]); return;
     case KST_FOR: walk_for(w, s); return;
     case KST_IF: walk_if(w, s); return;
+    case KST_SHUFFLE:
+        s->x[0] = s->var->type.index ? index_in(w, s->x[0]) : wide(w, s->x[0]);
+        s->x[1] = either(w, s->x[1]);
+        return;
     default: break; /* they have operands and blocks, and tell nothing */
     }
     for (int i = 0; i < kstm_info[s->kind].operands; i++)
@@ -385,17 +434,45 @@ static void walk(Narrow *w, KBlock *b)
     kranges_forget(w->ranges, mark);
 }
 
+static Narrow begin(Arena *a, KFun *f, const KBlock *body, int bits)
+{
+    return (Narrow){.arena = a,
+                    .fun = f,
+                    .b = kb_more(a, f),
+                    .ranges = kranges_new(a, f),
+                    .carried = kcarried_of(a, body),
+                    .params = ptrmap_new(a),
+                    .most = ((int64_t)1 << (bits - 1)) - 1};
+}
+
+/* A scalar that is data otherwise may be any number: that it is small is no condition for the others. */
+static void check_scalars(const Narrow *w, KFamily *f)
+{
+    for (int i = 0; f && i < f->scalars.n; i++)
+        f->spoilt |= !ptrmap_get(w->params, f->scalars.at[i]);
+}
+
+/* What is chosen among indices is known when all has been walked: so a copy is, first. */
+static void find_chosen(Narrow *w, int bits)
+{
+    KBlock copy = kblock_copy(kb_more(w->arena, w->fun), &w->fun->body, NULL);
+    Narrow first = begin(w->arena, w->fun, &copy, bits);
+    first.chosen = kchosen_of(w->arena, &copy);
+    if (!kchosen_any(first.chosen))
+        return;
+    walk(&first, &copy);
+    for (int i = 0; i < first.families.n; i++)
+        check_scalars(&first, first.families.at[i]);
+    w->families.at = first.families.at;
+    w->families.n = first.families.n;
+}
+
 void kir_narrow_to(Arena *a, KFun *f, int bits)
 {
     if (f->narrow)
         return;
-    Narrow w = {.arena = a,
-                .fun = f,
-                .b = kb_more(a, f),
-                .ranges = kranges_new(a, f),
-                .carried = kcarried_of(a, &f->body),
-                .params = ptrmap_new(a),
-                .most = ((int64_t)1 << (bits - 1)) - 1};
+    Narrow w = begin(a, f, &f->body, bits);
+    find_chosen(&w, bits);
     walk(&w, &f->body);
     vec_append(a, &w.head, &f->body);
     f->body = w.head;

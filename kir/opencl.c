@@ -593,7 +593,8 @@ static void line_text(Out *o, const KStm *s)
     case KST_HEAP: heap_text(o, s); return;
     case KST_SHUFFLE:
         declare_text(o, s->var);
-        out_printf(o, " = mf_shuffle_%s(", prim_type_text[s->var->type.elem]);
+        out_printf(o, " = mf_shuffle_%s(",
+                   s->var->type.index ? "index" : prim_type_text[s->var->type.elem]);
         exp_text(o, s->x[0], P_SELECT);
         out_puts(o, ", ");
         exp_text(o, s->x[1], P_SELECT);

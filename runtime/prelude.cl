@@ -323,6 +323,7 @@ static inline long mf_index_mod(long a, long b)
  * known of divisions that are exact only. */
 #ifdef MF_INDEX32
 typedef int mf_index;
+#define mf_shuffle_index          mf_shuffle_i32
 #define mf_at(i)                  ((uint)(i))
 #define mf_exact_quot_index(a, b) ((int)((uint)(a) / (uint)(b)))
 #define mf_exact_rem_index(a, b)  ((int)((uint)(a) % (uint)(b)))
@@ -335,6 +336,7 @@ typedef int mf_index;
 #define mf_mod_index(a, b)        mf_exact_rem_index(a, b)
 #else
 typedef long mf_index;
+#define mf_shuffle_index          mf_shuffle_i64
 #define mf_at(i)                  (i)
 #define mf_exact_quot_index(a, b) mf_index_div(a, b)
 #define mf_exact_rem_index(a, b)  mf_index_mod(a, b)
