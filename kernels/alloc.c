@@ -88,14 +88,17 @@ static KLoc alloc_scratch(KGen *kg, const Var *v, Type t, const Sx *count)
     KLoc l = {.mem = kg_param_mem(kg, mem, t.elem), .fresh = true};
     l.mem->unshared = true;
     const KExp *woven = kg_id(kg, KID_COALESCES);
+    const KExp *private = kg_id(kg, KID_HAS_SLICES), *one = kg_int(kg, 1);
     kb_enter(kg->kb, &kg->top);
-    if (!kg->thread_stride)
-        kg->thread_stride =
-            kb_let(kg->kb, "thread_stride", kx_select(a, woven, kg_global_size(kg), kg_int(kg, 1)));
+    if (!kg->thread_stride) {
+        const KExp *stride = kx_select(a, private, one, kg_global_size(kg));
+        kg->thread_stride = kb_let(kg->kb, "thread_stride", kx_select(a, woven, stride, one));
+    }
     const KExp *thread = kg_global_id(kg), *n = kg_host(kg, count);
-    const KExp *off =
-        kb_let(kg->kb, v ? v->base : "thread", kx_select(a, woven, thread, kg_mul(kg, thread, n)));
+    const KExp *off = kx_select(a, private, kg_int(kg, 0), thread);
+    off = kb_let(kg->kb, v ? v->base : "thread", kx_select(a, woven, off, kg_mul(kg, thread, n)));
     kb_end(kg->kb);
+    vec_push(cx->perm, &kg->kb->fun->slices, ((KSlice){l.mem, n}));
     kg->uses_scratch = true;
     l.at = lmad_row_major(cx, t, kg_sx_of(kg, off), kg_sx_of(kg, kg->thread_stride));
     return l;

@@ -145,6 +145,11 @@ KKey kir_key(Arena *a, const KFun *f)
         put_buf(&k, f->params.at[i].buf);
         put_var(&k, f->params.at[i].var);
     }
+    put(&k, (uint64_t)f->slices.n);
+    for (int i = 0; i < f->slices.n; i++) {
+        put_buf(&k, f->slices.at[i].buf);
+        put_exp(&k, f->slices.at[i].count);
+    }
     put_block(&k, &f->body);
     return (KKey){hash_of(&k), k.words.n, k.words.at};
 }

@@ -101,7 +101,9 @@ extern const char *const kexp_word[N_KEXPS];
     X(FAILED_BEFORE, "failed_before", T_BOOL, true) /* did an earlier launch fail? */              \
     X(ATOMIC64, "atomic64", T_BOOL, true)           /* has the device atomics on 64 bits? */       \
     /* Is the kernel built for the sizes of its launch, so that loops of few turns are unrolled? */ \
-    X(UNROLLS, "unrolls", T_BOOL, true)
+    X(UNROLLS, "unrolls", T_BOOL, true)                                                            \
+    /* ... and are slices (KFun.slices) private arrays instead? */                                 \
+    X(HAS_SLICES, "has_slices", T_BOOL, true)
 /* Traits of targets (target.h): the same, but gone after kir_specialize. */
 #define KTRAITS(X)                                                                                 \
     /* Work-items of a group share out pieces of work; else each has pieces of its own, the        \
@@ -177,6 +179,15 @@ typedef struct {
 } KFormal;
 typedef VEC(KFormal) KFormals;
 
+/* A block in global memory (a parameter) of which each work-item has a slice for itself, of `count` elements, an expression
+ * over scalar parameters. Where the kernel is built for the sizes of its launch, and these are few, private arrays take
+ * the place of the slices of all such blocks (slices.c). */
+typedef struct {
+    KBuf *buf;
+    const KExp *count;
+} KSlice;
+typedef VEC(KSlice) KSlices;
+
 /* Has a group several elements of a nest at a time, as columns of work-items (columns.c)? */
 typedef enum {
     KC_NONE,
@@ -192,6 +203,7 @@ typedef struct {
     const char *place; /* of the construct, for people: "prog.sf:8:3"; NULL: nothing is said */
     Loc loc;           /* the same for messages; of a kernel that was read, where it stands there */
     KFormals params;
+    KSlices slices;
     KBlock body;
     KExps narrow_when;   /* an index has 32 bits where all hold, in the sense of limits.h. None: if
                           * `narrow`, always */

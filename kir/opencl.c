@@ -247,6 +247,7 @@ static void id_text(Out *o, const KExp *x)
     case KID_FAILED_BEFORE: out_puts(o, "mf_failed_before(failure, launch)"); return;
     case KID_ATOMIC64: out_puts(o, "MF_ATOMIC64"); return;
     case KID_UNROLLS: out_puts(o, "MF_UNROLLS"); return;
+    case KID_HAS_SLICES: out_puts(o, "has_slices"); return;
     case KID_TEAMS:
     case KID_COALESCES:
     case N_KIDS: break;
@@ -618,13 +619,21 @@ static bool points_to_vectors(const KFormal *p)
     return p->kind == KP_LOCAL && p->buf->align > prim_type_bytes[p->buf->elem];
 }
 
-/* What a kernel is given may have another name than what it uses, see sizes_text. */
-static const char *given(const KFormal *p)
+static bool has_slices(const KFun *f, const KBuf *b)
 {
-    return p->steady ? "_given" : "";
+    for (int i = 0; i < f->slices.n && b; i++)
+        if (f->slices.at[i].buf == b)
+            return true;
+    return false;
 }
 
-static void formal_text(Out *o, const KFormal *p)
+/* What a kernel is given may have another name than what it uses, see sizes_text and slices_text. */
+static const char *given(const KFun *f, const KFormal *p)
+{
+    return p->steady || has_slices(f, p->buf) ? "_given" : "";
+}
+
+static void formal_text(Out *o, const KFun *f, const KFormal *p)
 {
     switch (p->kind) {
     case KP_FAILURE: out_puts(o, "__global mf_failure *failure, int launch"); return;
@@ -634,15 +643,15 @@ static void formal_text(Out *o, const KFormal *p)
             int lanes = p->buf->align / prim_type_bytes[p->buf->elem];
             out_puts(o, space_word(p->buf->space));
             ktype_text(o, (KType){.elem = p->buf->elem, .lanes = lanes});
-            out_printf(o, " *%s_aligned%s", p->buf->name, given(p));
+            out_printf(o, " *%s_aligned%s", p->buf->name, given(f, p));
             return;
         }
         out_printf(o, "%s%s%s *%s%s%s", p->buf->read_only ? "const " : "", space_word(p->buf->space),
-                   ctype_c(p->buf->elem), p->buf->no_alias ? "restrict " : "", p->buf->name, given(p));
+                   ctype_c(p->buf->elem), p->buf->no_alias ? "restrict " : "", p->buf->name, given(f, p));
         return;
     case KP_SCALAR:
         ktype_text(o, p->var->type);
-        out_printf(o, " %s%s", p->var->name, given(p));
+        out_printf(o, " %s%s", p->var->name, given(f, p));
         return;
     case KP_HEAP: out_printf(o, "__global char *%s, i64 %s", p->buf->name, p->var->name); return;
     }
@@ -668,6 +677,91 @@ static void local_text(Out *o, const KFormal *p, int number)
     out_printf(o, ", %s%s);\n", p->buf->name, vectors ? "_aligned" : "");
 }
 
+/* A count of elements for the preprocessor: the parameter that a variable is has a number among arguments. */
+static void count_text(Out *o, const KFun *f, const KExp *x)
+{
+    if (x->kind == KE_PRIM) {
+        out_puts(o, "(");
+        count_text(o, f, x->x[0]);
+        out_puts(o, infix(x).sign);
+        count_text(o, f, x->x[1]);
+        out_puts(o, ")");
+        return;
+    }
+    if (x->kind == KE_CONST) {
+        const_text(o, x);
+        return;
+    }
+    int number = 0;
+    for (int i = 0; i < f->params.n && f->params.at[i].var != x->var; i++)
+        number += f->params.at[i].kind != KP_FAILURE;
+    out_printf(o, "MF_SIZE(%d, 0)", number);
+}
+
+static bool kslice_alike(const KSlice *x, const KSlice *y)
+{
+    return x->buf->elem == y->buf->elem && kx_same(x->count, y->count);
+}
+
+/* The slices as long as slice i, and of its type, are declared together, by the first. */
+static bool is_first_alike(const KSlices *s, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (kslice_alike(&s->at[k], &s->at[i]))
+            return false;
+    return true;
+}
+
+static int n_alike(const KSlices *s, int i)
+{
+    int n = 0;
+    for (int k = i; k < s->n; k++)
+        n += kslice_alike(&s->at[k], &s->at[i]);
+    return n;
+}
+
+/* "f32 x[5 + 1], y[5 + 1];" in private memory, or pointers to the blocks. */
+static void alike_text(Out *o, const KFun *f, int first, bool private_)
+{
+    const KSlices *s = &f->slices;
+    out_printf(o, "%s%s ", private_ ? "" : "__global ", ctype_c(s->at[first].buf->elem));
+    for (int k = first; k < s->n; k++) {
+        const char *name = s->at[k].buf->name, *comma = k > first ? ", " : "";
+        if (!kslice_alike(&s->at[k], &s->at[first]))
+            continue;
+        if (!private_) {
+            out_printf(o, "%s*const %s = %s_given", comma, name, name);
+            continue;
+        }
+        out_printf(o, "%s%s[", comma, name);
+        count_text(o, f, s->at[k].count);
+        out_puts(o, " + 1]");
+    }
+    out_puts(o, ";\n");
+}
+
+/* Private arrays in the place of blocks, where the sizes are known and the arrays short (slices.c). */
+static void slices_text(Out *o, const KFun *f)
+{
+    const KSlices *s = &f->slices;
+    if (s->n == 0)
+        return;
+    out_puts(o, "#if MF_SIZED && ");
+    for (int i = 0; i < s->n; i++) {
+        if (!is_first_alike(s, i))
+            continue;
+        out_printf(o, i ? " + %d * " : "%d * ", n_alike(s, i) * prim_type_bytes[s->at[i].buf->elem]);
+        count_text(o, f, s->at[i].count);
+    }
+    out_puts(o, " <= MF_PRIVATE_BYTES\nconst mf_bool has_slices = 1;\n");
+    for (int private_ = 1; private_ >= 0; private_--) {
+        for (int i = 0; i < s->n; i++)
+            if (is_first_alike(s, i))
+                alike_text(o, f, i, private_);
+        out_puts(o, private_ ? "#else\nconst mf_bool has_slices = 0;\n" : "#endif\n");
+    }
+}
+
 /* Parameters that the text may be built for, see MF_SIZE in runtime/prelude.cl. */
 static void sizes_text(Out *o, const KFun *f)
 {
@@ -689,13 +783,14 @@ void kir_opencl(Out *o, const KFun *f)
     out_printf(o, "\n__kernel %svoid %s(MF_GRID ", f->sized ? "MF_SHAPE " : "", f->name);
     for (int i = 0; i < f->params.n; i++) {
         out_puts(o, i ? (i % 4 == 0 ? ",\n        " : ", ") : "");
-        formal_text(o, &f->params.at[i]);
+        formal_text(o, f, &f->params.at[i]);
     }
     out_puts(o, ")\n{\n");
     o->indent++;
     sizes_text(o, f);
     for (int i = 0; i < f->params.n; i++)
         elements_of_text(o, &f->params.at[i]);
+    slices_text(o, f);
     for (int i = 0; i < f->body.n; i++)
         line_text(o, f->body.at[i]);
     o->indent--;

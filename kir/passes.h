@@ -34,6 +34,9 @@ const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes);
  * they do not. NULL: the kernel is not built for the sizes of its launches at all. */
 void kir_settle_own(Arena *a, KFun *f, const bool *steady);
 
+/* The same for slices (KFun.slices): has_slices is false, and there are none, where private arrays cannot take their place. */
+void kir_settle_slices(Arena *a, KFun *f, const bool *steady);
+
 KPassFn kir_own;
 KPassFn kir_locals;
 KPassFn kir_dead;

@@ -359,6 +359,11 @@ void kir_print(Out *o, const KFun *f)
     o->indent++;
     for (int i = 0; i < f->params.n; i++)
         formal_text(o, &f->params.at[i]);
+    for (int i = 0; i < f->slices.n; i++) {
+        out_printf(o, "slice %s", f->slices.at[i].buf->name);
+        operand_text(o, " of ", f->slices.at[i].count);
+        out_puts(o, "\n");
+    }
     for (int i = 0; i < f->narrow_when.n; i++) {
         operand_text(o, "when ", f->narrow_when.at[i]);
         out_puts(o, "\n");

@@ -219,6 +219,7 @@ static KRange id_range(KRanges *r, const KExp *x)
     case KID_FAILED_BEFORE:
     case KID_ATOMIC64:
     case KID_UNROLLS:
+    case KID_HAS_SLICES:
     case KID_TEAMS:
     case KID_COALESCES:
     case N_KIDS: break;

@@ -588,6 +588,13 @@ static KFun *read_kernel(KReader *k)
             vec_push(k->arena, &f->narrow_when, cond);
             continue;
         }
+        if (read_accept_word(k->r, "slice")) {
+            KSlice s = {.buf = find(k, k->bufs, "a buffer")};
+            read_expect_word(k->r, "of");
+            s.count = read_exp(k, KL_LOWEST);
+            vec_push(k->arena, &f->slices, s);
+            continue;
+        }
         KFormal p = read_formal(k);
         vec_push(k->arena, &f->params, p);
     }

@@ -337,6 +337,11 @@ KFun *kfun_copy(Arena *a, const KFun *f)
         p.var = p.var ? copy_binder(&c, p.var) : NULL;
         vec_push(a, &to->params, p);
     }
+    to->slices = (KSlices){0};
+    for (int i = 0; i < f->slices.n; i++) {
+        KSlice s = f->slices.at[i];
+        vec_push(a, &to->slices, ((KSlice){copy_buf(&c, s.buf), copy_exp(&c, s.count)}));
+    }
     to->narrow_when = (KExps){0};
     for (int i = 0; i < f->narrow_when.n; i++)
         vec_push(a, &to->narrow_when, copy_exp(&c, f->narrow_when.at[i]));

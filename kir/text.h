@@ -4,7 +4,7 @@
  *   kernel   = "kernel" NAME [STRING] ["at" STRING]     what it does; where that is in the program
  *              ["may_fail"] ["alone"] ["sized"] ["columns_later" | "columns_behind" | "columns"]
  *              ["vectors" INT] ["heap_of" PRIM+] ["narrow"]
- *              (formal | "when" exp)* block
+ *              (formal | "slice" NAME "of" exp | "when" exp)* block
  *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type ["steady"] | "local" buffer ["steady"]
  *            | "heap" buffer "," NAME ":" type
  *   buffer   = NAME ":" space PRIM ["[" INT "]"] ["read_only"] ["no_alias"] ["write_any"]

@@ -238,6 +238,8 @@ static void check_exp(Check *c, const KExp *x)
             wrong(c, "%s of dimension %d", kid_info[x->id].word, x->dim);
         if (x->id == KID_FAILED_BEFORE)
             want_failure(c);
+        if (x->id == KID_HAS_SLICES && c->fun->slices.n == 0)
+            wrong(c, "has_slices in a kernel without slices");
         break;
     case KE_PART: check_part(c, x); break;
     case KE_VECTOR: check_vector(c, x); break;
@@ -582,6 +584,17 @@ static void check_formal(Check *c, int i)
         wrong(c, "parameter %d is steady", i);
 }
 
+static void check_slice(Check *c, const KSlice *s)
+{
+    bool param = false;
+    for (int i = 0; i < c->fun->params.n; i++)
+        param |= c->fun->params.at[i].kind == KP_MEM && c->fun->params.at[i].buf == s->buf;
+    if (!param)
+        wrong(c, "slices of %s, which is no parameter in global memory", s->buf->name);
+    check_exp(c, s->count);
+    want_elem(c, "count of a slice", s->count->type, T_I64);
+}
+
 static const char *in_statement(Arena *a, const KStm *s, const char *error)
 {
     return s ? arena_printf(a, "%s: %s", kstm_text(s), error) : error;
@@ -601,6 +614,8 @@ static const char *check_form(Arena *a, const KFun *f, const KStm **at)
     }
     for (int i = 0; i < f->params.n; i++)
         check_formal(c, i);
+    for (int i = 0; i < f->slices.n; i++)
+        check_slice(c, &f->slices.at[i]);
     check_block(c, &f->body);
     return NULL;
 }

@@ -181,6 +181,7 @@ static KFun *on_target(Ctx *cx, Kernel *k, const KTarget *t)
     KFun *f = kir_specialize(a, k->fun, t);
     kir_aliases(a, f, apart, k);
     kir_settle_own(a, f, t->sized && k->sized ? k->steady : NULL);
+    kir_settle_slices(a, f, t->sized && k->sized ? k->steady : NULL);
     kir_passes(a, f, cx->verify);
     if (t->sized && k->sized)
         kernel_put_steady(k, f);

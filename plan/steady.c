@@ -126,10 +126,18 @@ static bool find_in(void *env, KStm *st)
     return true;
 }
 
+static void find_var(void *env, const KExp *x)
+{
+    Search *s = env;
+    s->found |= x->kind == KE_VAR && x->var == s->var;
+}
+
 /* A number that only data are computed with may be another one each time (seeds of random numbers). */
 static bool is_index(const KFun *f, const KVar *v)
 {
     Search s = {.var = v};
+    for (int i = 0; i < f->slices.n; i++)
+        kexp_visit(f->slices.at[i].count, find_var, &s);
     kblock_visit(&f->body, &(KVisitor){.env = &s, .enter = find_in});
     return s.found;
 }

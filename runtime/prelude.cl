@@ -32,6 +32,10 @@
 #define MF_SHAPE
 #define MF_LOCAL(i, type, name) __local type *const name = name##_given
 #endif
+/* Arrays of a thread in private memory instead of slices of blocks, in a kernel that is built for its sizes: up to so many bytes. */
+#ifndef MF_PRIVATE_BYTES
+#define MF_PRIVATE_BYTES 512
+#endif
 /* Are the turns of loops that its work-items share out known, so that short ones are unrolled? */
 #ifndef MF_UNROLLS
 #define MF_UNROLLS (MF_SIZED && MF_GROUP)

@@ -226,6 +226,7 @@ static inline int64_t ev_id(Ev *ev, const KExp *x)
     case KID_COALESCES: return 1;
     case KID_ATOMIC64:
     case KID_UNROLLS: return 1;
+    case KID_HAS_SLICES: return 0;
     case N_KIDS: break;
     }
     return 0;
