@@ -257,12 +257,16 @@ static bool rt_is_narrow(const rt_ctx *ctx, const rt_kernel_def *def, int n_dims
     return !narrow || narrow(args, groups, size);
 }
 
-/* Builds the kernel. RT_REFUSED: not on this device, or not in this shape. */
-static int rt_prepare(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local, int n_args,
+/* Builds the kernel; makes groups smaller that may be, if the device cannot run them as they are. RT_REFUSED:
+ * not on this device, or not in this shape. */
+static int rt_prepare(rt_ctx *ctx, rt_kernel *k, int n_dims, size_t *local, int n_args,
                       const rt_arg *args)
 {
     int64_t group = 1, local_bytes = rt_local_bytes(k, n_args, args);
     int rc = rt_build(ctx, k);
+    bool may_shrink = rc == RT_OK && n_dims == 1 && !k->def->fixed_group && !k->numbers;
+    while (may_shrink && (int64_t)local[0] > k->max_group && local[0] % 2 == 0)
+        local[0] /= 2;
     for (int i = 0; i < n_dims; i++)
         group *= (int64_t)local[i];
     if (rc || rt_kernel_fits(ctx, k, group, local_bytes))
@@ -275,7 +279,7 @@ static int rt_prepare(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local
 }
 
 /* Of a variant what is built for this launch, if that fits; else itself. */
-static int rt_choose_kernel(rt_ctx *ctx, rt_kernel **k, int n_dims, const size_t *local, int n_args,
+static int rt_choose_kernel(rt_ctx *ctx, rt_kernel **k, int n_dims, size_t *local, int n_args,
                             const rt_arg *args)
 {
     rt_kernel *sized = rt_sized(ctx, *k, n_dims, local, args);
@@ -321,7 +325,7 @@ RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *gl
     if (rc)
         return rc;
     if (!heap && rt_may_note(ctx, k, n_dims, n_args))
-        return rt_step_note(ctx, k, kernel, (int64_t)(g[0] / l[0]), local[0], n_args, args);
+        return rt_step_note(ctx, k, kernel, (int64_t)(g[0] / l[0]), (int64_t)l[0], n_args, args);
     if ((rc = rt_steps_run(ctx)))
         return rc;
     if (ctx->launch == INT_MAX - 2) {
