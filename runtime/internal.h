@@ -112,7 +112,10 @@ typedef struct {
     bool asked; /* somebody has set the loop's threshold */
     int param;  /* that threshold */
     int window, launches, waits;
-    int64_t items; /* of these launches */
+    int groupwise; /* of these launches, those that need groups of their size */
+    int told;      /* ... those of which is known what they have to do: */
+    double bytes, operations;
+    int64_t items;
     /* The batch at work: */
     int n, cap, limit, n_args, cap_args, n_blocks;
     rt_step *list;
@@ -311,7 +314,9 @@ RT_API int rt_failure_reset(rt_ctx *ctx);
 /* --- steps.c --- */
 
 /* A launch of so many work-items comes in a loop (nothing happens elsewhere): are the steps of the loop short? */
-RT_API int rt_loop_launches(rt_ctx *ctx, int64_t items);
+RT_API int rt_loop_launches(rt_ctx *ctx, const rt_kernel_def *def, int n_args, const rt_arg *args, int64_t items);
+/* ... which must move so many bytes and do so many operations. */
+RT_API void rt_loop_work(rt_ctx *ctx, double bytes, double operations);
 /* Are launches noted down at present? */
 RT_API bool rt_noting(const rt_ctx *ctx);
 /* ... and can those of this kernel be? */

@@ -355,7 +355,7 @@ RT_API int rt_launch(rt_ctx *ctx, int kernel, int n_dims, const int64_t *global,
     }
     for (int i = 0; i < n_args; i++)
         heap = heap || args[i].kind == RT_ARG_HEAP;
-    int rc = heap ? rt_steps_run(ctx) : rt_loop_launches(ctx, global[0]);
+    int rc = heap ? rt_steps_run(ctx) : rt_loop_launches(ctx, def, n_args, args, global[0]);
     if (rc == RT_OK)
         rc = heap
                  ? rt_launch_heap(ctx, &ctx->kernels[kernel], n_dims, global, local, n_args, args)

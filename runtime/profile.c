@@ -27,6 +27,8 @@ RT_API rt_dev_event **rt_profile_event(rt_ctx *ctx, int kernel)
 RT_API void rt_work(rt_ctx *ctx, int kernel, double bytes, double operations)
 {
     int transfer = kernel - ctx->n_kernels;
+    if (transfer < 0)
+        rt_loop_work(ctx, bytes, operations);
     if (!ctx->profiling)
         return;
     if (transfer >= 0) {

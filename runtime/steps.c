@@ -17,7 +17,8 @@
  * the first group does alone it finds again without one.
  *
  * Is it worth it? Asked of the launches of a loop so far, by their work-items: where these fill the device several
- * times over, launches overlap with the work. The answer is compared with a threshold of the loop's. */
+ * times over, launches overlap with the work. The answer is compared with a threshold of the loop's; untuned with one
+ * that follows from what the launches have to do. */
 #include "runtime/internal.h"
 #include "runtime/texts.h"
 
@@ -27,7 +28,7 @@
 #include <string.h>
 
 enum {
-    RT_FEW_STEPS = 16,      /* for so few no kernel is built */
+    RT_FEW_STEPS = 64,      /* for fewer no kernel is built */
     RT_MOST_WINDOW = 64,    /* launches between two questions */
     RT_FIRST_STEPS = 64,    /* noted before the first ones run; twice as many each time */
     RT_MOST_STEPS = 1024,   /* ... up to this */
@@ -586,14 +587,20 @@ RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, i
 
 /* --- Loops -------------------------------------------------------------------------------------- */
 
+static void rt_window_new(rt_steps *s)
+{
+    s->launches = s->waits = s->groupwise = s->told = 0;
+    s->items = 0;
+    s->bytes = s->operations = 0;
+}
+
 RT_API void rt_loop_begin(rt_ctx *ctx, int param)
 {
     rt_steps *s = &ctx->steps;
     s->in_loop = !ctx->profiling;
     s->param = param;
     s->window = 1;
-    s->launches = s->waits = 0;
-    s->items = 0;
+    rt_window_new(s);
     s->limit = RT_FIRST_STEPS;
     s->asked = ctx->user_params[param] != 0;
 }
@@ -619,18 +626,43 @@ static int64_t rt_step_items(const rt_steps *s)
     return round;
 }
 
+/* Are these launches bound by what they cost the host, and would be so no more as steps? On an H200 a launch costs
+ * 4 to 6 us, a step of single work-items that all run at once or nearly so 1.8 to 2.9. Kernels of whole groups take
+ * longer in one launch than alone, by as much as is spared (SRAD, NN, LocVolCalib) or more (LUD). Memory and operations:
+ * what takes no longer than a microsecond or two beside that. */
+static bool rt_steps_pay(const rt_ctx *ctx)
+{
+    enum { ROUNDS = 2, BYTES = 4 << 20, OPERATIONS = 64 /* of a work-item */ };
+    const rt_steps *s = &ctx->steps;
+    int64_t at_once = ctx->device.units * ctx->device.max_group;
+    return s->groupwise == 0 && s->told == s->launches && s->items <= s->launches * at_once * ROUNDS &&
+           s->bytes <= (double)s->launches * BYTES && s->operations <= (double)s->items * OPERATIONS;
+}
+
 /* Untuned, one launch is not taken where groups do not run at once, nor where the host looks at results again and
  * again, since a batch is then too small to be worth it. */
 static bool rt_steps_are_short(rt_ctx *ctx)
 {
     enum { LAUNCHES_A_WAIT = 4 };
     const rt_steps *s = &ctx->steps;
+    int64_t items = rt_step_items(s);
     if (!s->asked && (!ctx->device.groups_wait || s->waits * LAUNCHES_A_WAIT > s->launches))
         return false;
-    return !rt_compare(ctx, s->param, rt_step_items(s), rt_param(ctx, s->param));
+    return !rt_compare(ctx, s->param, items,
+                       s->asked ? rt_param(ctx, s->param) : rt_steps_pay(ctx) ? items + 1 : 0);
 }
 
-RT_API int rt_loop_launches(rt_ctx *ctx, int64_t items)
+RT_API void rt_loop_work(rt_ctx *ctx, double bytes, double operations)
+{
+    rt_steps *s = &ctx->steps;
+    if (!s->in_loop || s->asked)
+        return;
+    s->told++;
+    s->bytes += bytes;
+    s->operations += operations;
+}
+
+RT_API int rt_loop_launches(rt_ctx *ctx, const rt_kernel_def *def, int n_args, const rt_arg *args, int64_t items)
 {
     rt_steps *s = &ctx->steps;
     if (!s->in_loop || s->running)
@@ -639,12 +671,12 @@ RT_API int rt_loop_launches(rt_ctx *ctx, int64_t items)
         bool was = s->on;
         s->on = rt_steps_are_short(ctx);
         s->window = s->window < RT_MOST_WINDOW ? 2 * s->window : s->window;
-        s->launches = s->waits = 0;
-        s->items = 0;
+        rt_window_new(s);
         if (was && !s->on && rt_steps_run(ctx))
             return RT_ERR;
     }
     s->launches++;
+    s->groupwise += rt_step_is_fixed(def, n_args, args);
     s->items += items;
     return RT_OK;
 }

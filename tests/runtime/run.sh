@@ -133,6 +133,19 @@ in_one() {
 }
 in_one plain "70 [1f32, 2, 3]"
 in_one gathers "20 [1f32, 2, 3] [2i64, 1, 0]"
+# untuned NAME ENTRY VALUES BATCHES: how many launches are made of steps where groups may wait and nobody says anything.
+untuned() {
+    each=$(echo "$3" | "$build/steps" -e "$2")
+    one=$(echo "$3" | MINIFUT_GROUPS_WAIT=1 "$build/steps" -e "$2" -L 2> "$build/log")
+    if [ "$one" = "$each" ] && [ "$(grep -c 'steps in one launch' "$build/log")" -eq "$4" ]; then
+        passed=$((passed + 1))
+    else
+        fail "untuned steps, $1: $one, not $each; $(tail -3 "$build/log")"
+    fi
+}
+untuned "single work-items" plain "200 [1f32]" 3
+untuned "too few" plain "60 [1f32]" 0
+untuned "results looked at" sums "200 [1i32]" 0
 
 # widths ENTRY SIZES KERNELS: the kernels of a generated program that a run builds, `/64` behind those with 64-bit indices.
 widths() {
