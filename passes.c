@@ -25,6 +25,7 @@ const Pass pipeline[] = {
     {"cse", pass_cse, BOTH, BOTH, "after fusion: an array shared too early does not fuse"},
     {"hoist", pass_hoist, BOTH, BOTH, "invariant code out of nests, so that G6 need not expand it"},
     {"simplify-hoisted", pass_simplify, D_SOAC, D_SOAC, "bounds known after hoisting"},
+    {"ahead", pass_ahead, D_SOAC, D_SOAC, "reductions where what they read is made, a turn before"},
     {"flatten", fl_flatten, D_SOAC, D_SEG, "rules G0-G9: the versions and their guards"},
     {"simplify-seg", pass_simplify, D_SEG, D_SEG, "each version by itself"},
     {"cse-seg", pass_cse, D_SEG, D_SEG, "sizes computed once"},

@@ -684,6 +684,7 @@ PassFn pass_hoist;     /* hoist.c, both dialects: loop- and nest-invariant code 
 PassFn pass_fuse;      /* fuse.c, SOAC dialect */
 PassFn pass_renest;    /* renest.c, SOAC dialect: maps take the shape in which they are read */
 PassFn pass_again;     /* again.c, SEG dialect: cheap arrays are computed where they are read */
+PassFn pass_ahead;     /* ahead.c, SOAC dialect: reductions of what a loop carries a turn ahead, fused */
 PassFn pass_joined;    /* joined.c, SOAC dialect: SOACs read parts, concatenations are not made */
 
 #endif
