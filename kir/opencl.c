@@ -3,10 +3,9 @@
 #include "kir/kir.h"
 
 #include "base/intern.h"
+#include "kir/once.h"
 #include "kir/walk.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* How tightly operators bind; an operand that binds less stands in parentheses. Operators that are
@@ -15,7 +14,7 @@ enum { P_SELECT, P_LOR, P_LAND, P_BITS, P_COMPARE, P_SUM, P_PRODUCT, P_UNARY, P_
 
 static void exp_text(Out *o, const KExp *x, int level);
 
-/* --- Types and constants ---------------------------------------------------------------------- */
+/* --- Types ------------------------------------------------------------------------------------ */
 
 const char *ctype_c(PrimType t)
 {
@@ -33,55 +32,6 @@ static void ktype_text(Out *o, KType t)
         [T_I64] = "long",   [T_U8] = "uchar",  [T_U16] = "ushort", [T_U32] = "uint",
         [T_U64] = "ulong",  [T_F32] = "float", [T_F64] = "double"};
     out_printf(o, "%s%d", words[t.elem], t.lanes);
-}
-
-/* The shortest decimal text that reads back as the same number, always with a point or an exponent.
- */
-static void float_text(Out *o, Const c)
-{
-    bool single = c.type == T_F32;
-    if (isnan(c.f) || isinf(c.f)) {
-        out_printf(o,
-                   isnan(c.f) ? "MF_NAN_%s"
-                   : c.f > 0  ? "MF_INF_%s"
-                              : "(-MF_INF_%s)",
-                   single ? "F32" : "F64");
-        return;
-    }
-    char num[48];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(num, sizeof num, "%.*g", digits, c.f);
-        if (single ? strtof(num, NULL) == (float)c.f : strtod(num, NULL) == c.f)
-            break;
-    }
-    const char *point = strpbrk(num, ".e") ? "" : ".0", *f = single ? "f" : "";
-    out_printf(o, signbit(c.f) ? "(%s%s%s)" : "%s%s%s", num, point, f);
-}
-
-static void int_text(Out *o, Const c)
-{
-    if (c.type == T_I64 && c.i == INT64_MIN)
-        out_puts(o, "(-9223372036854775807L - 1)");
-    else if (c.type == T_I32 && c.i == INT32_MIN)
-        out_puts(o, "(-2147483647 - 1)");
-    else if (c.type == T_U64)
-        out_printf(o, "%lluUL", (unsigned long long)c.i);
-    else if (c.type == T_U32)
-        out_printf(o, "%lluU", (unsigned long long)c.i);
-    else
-        out_printf(o, c.i < 0 ? "(%lld%s)" : "%lld%s", (long long)c.i, c.type == T_I64 ? "L" : "");
-}
-
-const char *kir_const_c(Const c)
-{
-    Out o = {0};
-    if (prim_is_float(c.type))
-        float_text(&o, c);
-    else
-        int_text(&o, c);
-    const char *text = intern(o.text);
-    out_free(&o);
-    return text;
 }
 
 /* --- Operations ------------------------------------------------------------------------------- */
@@ -315,13 +265,45 @@ static const char *space_word(KSpace s)
 }
 
 static void line_text(Out *o, const KStm *s);
+static void element_text(Out *o, const KStm *s);
+
+static const char *value_text(const KStm *s)
+{
+    Out o = {0};
+    if (s->kind == KST_LOAD)
+        element_text(&o, s);
+    else
+        exp_text(&o, s->x[0], P_SELECT);
+    const char *text = intern(o.text);
+    out_free(&o);
+    return text;
+}
+
+/* The statements; a value that goes on has its text as its name meanwhile. */
+static void lines_text(Out *o, const KBlock *b)
+{
+    Arena *a = arena_new();
+    const char **names = NEWN(a, const char *, b->n);
+    for (int i = 0; i < b->n; i++) {
+        KVar *v = b->at[i]->var;
+        if (!kstm_goes_on(b, i)) {
+            line_text(o, b->at[i]);
+            continue;
+        }
+        names[i] = v->name;
+        v->name = value_text(b->at[i]);
+    }
+    for (int i = 0; i < b->n; i++)
+        if (names[i])
+            b->at[i]->var->name = names[i];
+    arena_free(a);
+}
 
 static void block_text(Out *o, const KBlock *b)
 {
     out_puts(o, "{\n");
     o->indent++;
-    for (int i = 0; i < b->n; i++)
-        line_text(o, b->at[i]);
+    lines_text(o, b);
     o->indent--;
     out_puts(o, "}");
 }
@@ -791,8 +773,7 @@ void kir_opencl(Out *o, const KFun *f)
     for (int i = 0; i < f->params.n; i++)
         elements_of_text(o, &f->params.at[i]);
     slices_text(o, f);
-    for (int i = 0; i < f->body.n; i++)
-        line_text(o, f->body.at[i]);
+    lines_text(o, &f->body);
     o->indent--;
     out_puts(o, "}\n");
 }

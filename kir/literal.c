@@ -1,0 +1,57 @@
+/* Constants as C text. */
+#include "kir/kir.h"
+
+#include "base/intern.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The shortest decimal text that reads back as the same number, always with a point or an exponent.
+ */
+static void float_text(Out *o, Const c)
+{
+    bool single = c.type == T_F32;
+    if (isnan(c.f) || isinf(c.f)) {
+        out_printf(o,
+                   isnan(c.f) ? "MF_NAN_%s"
+                   : c.f > 0  ? "MF_INF_%s"
+                              : "(-MF_INF_%s)",
+                   single ? "F32" : "F64");
+        return;
+    }
+    char num[48];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(num, sizeof num, "%.*g", digits, c.f);
+        if (single ? strtof(num, NULL) == (float)c.f : strtod(num, NULL) == c.f)
+            break;
+    }
+    const char *point = strpbrk(num, ".e") ? "" : ".0", *f = single ? "f" : "";
+    out_printf(o, signbit(c.f) ? "(%s%s%s)" : "%s%s%s", num, point, f);
+}
+
+static void int_text(Out *o, Const c)
+{
+    if (c.type == T_I64 && c.i == INT64_MIN)
+        out_puts(o, "(-9223372036854775807L - 1)");
+    else if (c.type == T_I32 && c.i == INT32_MIN)
+        out_puts(o, "(-2147483647 - 1)");
+    else if (c.type == T_U64)
+        out_printf(o, "%lluUL", (unsigned long long)c.i);
+    else if (c.type == T_U32)
+        out_printf(o, "%lluU", (unsigned long long)c.i);
+    else
+        out_printf(o, c.i < 0 ? "(%lld%s)" : "%lld%s", (long long)c.i, c.type == T_I64 ? "L" : "");
+}
+
+const char *kir_const_c(Const c)
+{
+    Out o = {0};
+    if (prim_is_float(c.type))
+        float_text(&o, c);
+    else
+        int_text(&o, c);
+    const char *text = intern(o.text);
+    out_free(&o);
+    return text;
+}
