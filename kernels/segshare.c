@@ -88,7 +88,7 @@ static void store_elements(const Shared *sh, const KLoc *outs)
     kb_if(kg->kb, kg_lt(kg, at, kg_atom(kg, d->width)));
     nest_bind_dim(kg, d, at);
     if (sh->pieces)
-        sums_store_part(kg, t->r, sh->pieces, sh->share.piece, t->acc, i);
+        sums_store_parts(kg, t->r, sh->pieces, sh->share.piece, t->acc, i, 1);
     else
         sums_store(kg, t->r, outs, t->acc, i);
     kb_end(kg->kb);

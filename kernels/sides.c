@@ -44,6 +44,14 @@ static void note_leaf(void *env, const Sx *x)
     l->unknown |= !side && varset_has(l->s->inside, x->var);
 }
 
+/* Are elements whose indices v differ by one neighbours, as far as is seen? */
+static bool lies_beside(const Sides *s, const Sx *at, const Var *v)
+{
+    Ctx *cx = s->kg->cx;
+    const Sx *zero = sx_const(cx, 0), *one = sx_const(cx, 1), *first = sx_with(cx, at, s->r->k, zero);
+    return sx_eq(sx_add(cx, sx_with(cx, first, v, zero), one), sx_with(cx, first, v, one));
+}
+
 /* v takes the element `from`; false if that depends on more than one side and k. */
 static bool add_operand(Sides *s, const Var *v, KLoc from, const Sx *step)
 {
@@ -53,6 +61,8 @@ static bool add_operand(Sides *s, const Var *v, KLoc from, const Sx *step)
         return false;
     Operand o = {.v = v, .from = from, .step = step};
     o.side = l.varies[ROWS] ? ROWS : l.varies[COLS] ? COLS : N_SIDES;
+    if (o.side != N_SIDES)
+        o.beside = lies_beside(s, from.at.offset, s->dim[o.side]->idx);
     vec_push(s->kg->cx->perm, &s->operands, o);
     return true;
 }

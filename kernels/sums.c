@@ -235,7 +235,7 @@ Pieces sums_cut(PlanBuild *pb, const Sums *r, const Sx *want, int unit)
     const Sx *units = at_least(cx, sx_op(cx, SX_CEILDIV, share, sx_const(cx, unit)), 1);
     Pieces p = {.units = pb_let(pb, "units", units), .unit = unit};
     const Sx *piece = sx_mul(cx, p.units, sx_const(cx, unit));
-    p.pieces = pb_let(pb, "pieces", sx_op(cx, SX_CEILDIV, width, piece));
+    p.pieces = pb_let(pb, "pieces", at_least(cx, sx_op(cx, SX_CEILDIV, width, piece), 1));
     p.parts = NEWN(cx->perm, Mem *, r->nes->n);
     for (int j = 0; j < r->nes->n; j++)
         p.parts[j] = pb_mem(pb, "partial");
@@ -245,7 +245,9 @@ Pieces sums_cut(PlanBuild *pb, const Sums *r, const Sx *want, int unit)
 void sums_alloc(PlanBuild *pb, const Sums *r, const Pieces *p)
 {
     Ctx *cx = pb->cx;
+    const Sx *several = sx_sub(cx, p->pieces, sx_const(cx, 1));
     const Sx *n = sx_mul(cx, nest_size(cx, &r->e->seg.nest, 0, r->depth), p->pieces);
+    n = sx_select(cx, several, n, sx_const(cx, 0));
     for (int j = 0; j < r->nes->n; j++) {
         int bytes = prim_type_bytes[r->op->params.at[j]->type.elem];
         pb_alloc_mem(pb, p->parts[j], sx_mul(cx, n, sx_const(cx, bytes)));
@@ -281,19 +283,25 @@ static KBuf *part_buf(KGen *kg, const Sums *r, const Pieces *p, int j)
     return kg_param_mem(kg, p->parts[j], r->op->params.at[j]->type.elem);
 }
 
-void sums_store_part(KGen *kg, const Sums *r, const Pieces *p, const KExp *piece, KBuf **acc,
-                     const KExp *cell)
+void sums_store_parts(KGen *kg, const Sums *r, const Pieces *p, const KExp *piece, KBuf **acc,
+                      const KExp *cell, int n)
 {
     Ctx *cx = kg->cx;
+    KBuild *b = kg->kb;
     const Nest *nest = &r->e->seg.nest;
     const Sx *elem = sx_const(cx, 0);
     for (int d = 0; d < r->depth; d++)
         elem = sx_add(cx, sx_mul(cx, elem, kg_sx(kg, nest->at[d].width)),
                       sx_var(cx, nest->at[d].idx));
-    const KExp *at = kb_let(kg->kb, "at", part_at(kg, r, piece, kg_at(kg, elem)));
-    const KExp **x = accs_at(kg, r, acc, cell);
+    const KExp *at = kb_let(b, "at", part_at(kg, r, piece, kg_at(kg, elem))), *some = kg_int(kg, n);
+    if (n > 1)
+        at = kb_let(b, "at", kg_mul(kg, kg_quot(kg, at, some), some));
+    const KExp *i = kb_for(b, "i", kg_int(kg, 0), some, kg_int(kg, 1));
+    kg_loop_unroll(kg, -1);
+    const KExp **x = accs_at(kg, r, acc, kg_add(kg, cell, i));
     for (int j = 0; j < r->nes->n; j++)
-        kb_store(kg->kb, part_buf(kg, r, p, j), at, x[j]);
+        kb_store(b, part_buf(kg, r, p, j), kg_add(kg, at, i), x[j]);
+    kb_end(b);
 }
 
 /* The threads of a group that combine: `threads` (host) to an element, of which each takes a run of

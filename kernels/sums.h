@@ -95,9 +95,10 @@ typedef struct {
     const KExp *block, *piece, *from, *to;
 } Share;
 Share sums_open_share(KGen *kg, const Sums *r, const Sx *blocks, const Pieces *p);
-/* Stores acc at `cell` as the partial result of the element whose indices are bound. */
-void sums_store_part(KGen *kg, const Sums *r, const Pieces *p, const KExp *piece, KBuf **acc,
-                     const KExp *cell);
+/* Stores acc from `cell` on as the partial results of the element whose indices are bound and of the
+ * n - 1 that follow it. If these are several, the place of the first is a multiple of n. */
+void sums_store_parts(KGen *kg, const Sums *r, const Pieces *p, const KExp *piece, KBuf **acc,
+                      const KExp *cell, int n);
 /* Launches the kernel that combines partial results and stores results. */
 void sums_combine(PlanBuild *pb, const Sums *r, const Pieces *p, const ArrLoc *outs);
 
@@ -112,6 +113,7 @@ typedef struct {
     KLoc from;      /* its element, over the indices of the nest and k */
     const Sx *step; /* by which it grows with k */
     int side;       /* with which it varies; N_SIDES: with none */
+    bool beside;    /* it is a neighbour of that of the next number on this side */
     KBuf *tile;     /* the maker's: staged, by k and number in the block, */
     KBuf *next;     /* ... the thread's share of the next tile, */
     KBuf *own;      /* ... the thread's elements at k */
