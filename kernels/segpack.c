@@ -3,15 +3,19 @@
  * ones as fit are packed into the tile of a work-group, one behind the other, which is done here.
  *
  *   segments   |  0  |  1  |  2  |  3  |  4  |           of w elements, in the order of memory
- *   threads    |   0   |   1   |   2   |   3   |         a run of `each` elements each
+ *   threads    |   0   |   1   |   2   |   3   |         a run of `each` elements each: scans
+ *              |  0  |  1  |  2  |  3  |  4  |           whole segments: reductions
  *
  * The elements are computed dealt out over the tile, so that neighbouring threads read neighbours
- * however short the segments are, and change places in padded local memory. Each thread goes
- * through a run of its own, in which segments begin and end anywhere; the sums of the runs are
- * scanned, each over so many threads as its segment reaches to the left, in the order of the
- * elements. Where a segment began in an earlier run, what lies before the run is added. Scans go
- * back to global memory the way they came; of a reduction the thread that has a segment's last
- * element writes the result.
+ * however short the segments are, and change places in padded local memory.
+ *
+ * Of a reduction each thread then combines a segment, or a part of one if it is longer than two runs;
+ * the parts are combined in order.
+ *
+ * Of a scan each thread goes through a run of its own, in which segments begin and end anywhere; the
+ * sums of the runs are scanned, each over so many threads as its segment reaches to the left, in the
+ * order of the elements. Where a segment began in an earlier run, what lies before the run is added.
+ * Scans go back to global memory the way they came.
  *
  * Only where work-items work together, and for constructs whose arrays lie along the segments:
  * others are read as well by a thread a segment, or better. */
@@ -34,9 +38,13 @@ typedef struct {
     const KLoc *outs;
     const ArrLoc *results;    /* those of a reduction */
     const KExp *width, *base; /* base: the tile's first segment */
-    const KExp *count;        /* the elements of its segments */
-    const KExp *run, *off;    /* the thread's first element: in the tile, in its segment */
-    const KExp *rest;         /* so many more from there on are of a segment that began before */
+    const KExp *segs, *count; /* its segments, and their elements */
+    /* of a scan: */
+    const KExp *run, *off; /* the thread's first element: in the tile, in its segment */
+    const KExp *rest;      /* so many more from there on are of a segment that began before */
+    /* of a reduction: */
+    const KExp *threads, *turn;  /* of a segment; segments at a time */
+    const KExp *mine, *part;     /* the thread's segment of those, its number among that one's threads */
 } Pack;
 
 /* --- Elements, dealt out ------------------------------------------------------------------- */
@@ -186,38 +194,6 @@ static void scan_run(Pack *p, KBuf **own)
     kb_end(kg->kb);
 }
 
-/* acc is the result of the segment of that element. */
-static void store_result(Pack *p, const Accs *ac, const KExp *number)
-{
-    KGen *kg = p->kg;
-    const KExp *seg = kg_add(kg, p->base, kg_quot(kg, number, p->width));
-    seg_store_reduced(kg, p->s, p->results, seg, accs_now(kg, ac));
-}
-
-/* Reduces the run. The results of segments that begin and end in it are written; head := the sum of
- * the first p->rest elements, if there their segment ends that began before. */
-static void reduce_run(Pack *p, const Accs *head)
-{
-    KGen *kg = p->kg;
-    KBuild *b = kg->kb;
-    const KExp *width = kb_let(b, "w", i32_of(p, p->width)), *one = kg_int(kg, 1);
-    KVar *left = elements_left(p);
-    const KExp *k = kb_for(b, "k", kg_int(kg, 0), kg_int(kg, p->each), one);
-    kg_loop_unroll(kg, RUN_UNROLL);
-    const KExp *number = kb_let(b, "number", kg_add(kg, p->run, k));
-    add_element(p, number, left, width);
-    const KExp *ends = kg_eq(kg, kg_of(kg, left), i32_of(p, one));
-    kb_if(b, kg_and(kg, ends, kg_lt(kg, number, p->count)));
-    kb_if(b, kg_eq(kg, kg_add(kg, k, one), p->rest));
-    accs_set(kg, head, accs_now(kg, &p->ac));
-    kb_else(b);
-    store_result(p, &p->ac, number);
-    kb_end(b);
-    kb_end(b);
-    next_element(p, left, width);
-    kb_end(b);
-}
-
 /* --- Between the threads ------------------------------------------------------------------- */
 
 /* Scans the sums of the runs, those of one segment. */
@@ -278,18 +254,57 @@ static void scan_tile(Pack *p)
     make_elems(p, store_elems);
 }
 
+/* acc := the elements of the thread's part of its segment in the tile, combined. That it lies in the
+ * tile is said once more: 32 bits are then seen to do for positions. */
+static void reduce_part(Pack *p, const KExp *seg)
+{
+    KGen *kg = p->kg;
+    KBuild *b = kg->kb;
+    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
+    const KExp *tile = kg_mul(kg, kg_id(kg, KID_GROUP_SIZE), kg_int(kg, p->each));
+    const KExp *more = kg_sub(kg, kg_add(kg, p->width, p->threads), one);
+    const KExp *len = kb_let(b, "len", kg_quot(kg, more, p->threads));
+    const KExp *from = kb_let(b, "from", kg_mul(kg, p->part, len));
+    const KExp *first = kg_add(kg, kg_mul(kg, seg, p->width), from);
+    first = kb_let(b, "first", kg_min(kg, tile, first));
+    len = kg_min(kg, len, kg_sub(kg, p->width, from));
+    const KExp *k = kb_for(b, "k", zero, kb_let(b, "own", kg_min(kg, tile, len)), one);
+    kg_loop_unroll(kg, RUN_UNROLL);
+    accs_apply(kg, &p->ac, accs_now(kg, &p->ac), stage_get(p, kg_add(kg, first, k)));
+    kb_end(b);
+}
+
+/* Which of a segment's threads, and which of its segments at a time, this one is. */
+static void number_threads(Pack *p, const Sx *threads)
+{
+    KGen *kg = p->kg;
+    KBuild *b = kg->kb;
+    p->threads = kg_host(kg, threads);
+    p->turn = kb_let(b, "turn", kg_quot(kg, kg_id(kg, KID_GROUP_SIZE), p->threads));
+    p->mine = kb_let(b, "mine", kg_quot(kg, kg->lid, p->threads));
+    p->part = kb_let(b, "p", kg_rem(kg, kg->lid, p->threads));
+}
+
+/* In turns, of which there is one where segments are longer than runs. */
 static void reduce_tile(Pack *p)
 {
     KGen *kg = p->kg;
     KBuild *b = kg->kb;
-    Accs head = accs_copy(kg, &p->ac, "head");
-    reduce_run(p, &head);
-    scan_sums(p);
-    const KExp *ends = kg_le(kg, p->rest, kg_int(kg, p->each));
-    const KExp *goes_on = kg_lt(kg, kg_int(kg, 0), p->rest);
-    kb_if(b, kg_and(kg, kg_and(kg, goes_on, ends), kg_lt(kg, p->run, p->count)));
-    accs_apply(kg, &head, sum_before(p), accs_now(kg, &head));
-    store_result(p, &head, p->run);
+    Chunk n = {.threads = p->threads, .p = p->part};
+    const KExp *zero = kg_int(kg, 0);
+    const KExp *seg = kg_add(kg, kb_for(b, "first", zero, p->segs, p->turn), p->mine);
+    seg = kb_let(b, "seg", seg);
+    const KExp *there = kg_and(kg, kg_lt(kg, p->mine, p->turn), kg_lt(kg, seg, p->segs));
+    n.active = kb_let(b, "active", there);
+    accs_declare(kg, &p->ac, &p->e->seg.nes);
+    kb_if(b, n.active);
+    reduce_part(p, seg);
+    kb_end(b);
+    accs_tree(kg, &p->ac, &n);
+    kb_if(b, kg_and(kg, n.active, kg_eq(kg, p->part, zero)));
+    seg_store_reduced(kg, p->s, p->results, kg_add(kg, p->base, seg), accs_now(kg, &p->ac));
+    kb_end(b);
+    seg_meet(kg); /* the buffers are used again */
     kb_end(b);
 }
 
@@ -303,8 +318,8 @@ static void open_tiles(Pack *p, const Sx *n_segs, const Sx *per)
     const KExp *first = kg_mul(kg, kg_id(kg, KID_GROUP), of_group);
     const KExp *step = kg_mul(kg, kg_id(kg, KID_GROUPS), of_group);
     p->base = kb_for(b, "base", first, total, step);
-    const KExp *segs = kg_min(kg, of_group, kg_sub(kg, total, p->base));
-    p->count = kb_let(b, "count", kg_mul(kg, segs, p->width));
+    p->segs = kb_let(b, "segs", kg_min(kg, of_group, kg_sub(kg, total, p->base)));
+    p->count = kb_let(b, "count", kg_mul(kg, p->segs, p->width));
 }
 
 static void locate_run(Pack *p)
@@ -323,23 +338,29 @@ static void launch_tiles(PlanBuild *pb, const Stm *s, const ArrLoc *outs, int ea
     const Exp *e = s->exp;
     const Nest *nest = &e->seg.nest;
     bool scan = e->kind == E_SEGSCAN;
+    const Sx *runs = sx_const(pb->cx, 2 * (int64_t)each), *width = sx_atom(pb->cx, nest_width(nest));
+    const Sx *parts = sx_op(pb->cx, SX_MAX, sx_op(pb->cx, SX_CEILDIV, width, runs), sx_const(pb->cx, 1));
+    parts = scan ? NULL : pb_let(pb, "threads", parts);
     const Sx *n_segs = nest_size(pb->cx, nest, 0, nest->n - 1);
     KGen *kg = kg_new(pb, scan ? "segscan_packed" : "segred_packed", e);
     Pack p = {.kg = kg, .s = s, .e = e, .results = outs, .ac = accs_new(kg, e), .each = each};
     kg_if_teams(kg); /* never launched elsewhere */
-    accs_local(kg, &p.ac, true);
+    accs_local(kg, &p.ac, scan);
     p.stage = seg_stage(kg, &p.ac, each);
     p.outs = seg_outs(kg, s, scan ? 0 : p.ac.n, outs);
     p.width = kg_host(kg, sx_atom(pb->cx, nest_width(nest)));
+    if (!scan)
+        number_threads(&p, parts);
     open_tiles(&p, n_segs, per);
     make_elems(&p, compute_elems);
     seg_meet(kg);
-    accs_declare(kg, &p.ac, &e->seg.nes);
-    locate_run(&p);
-    if (scan)
+    if (scan) {
+        accs_declare(kg, &p.ac, &e->seg.nes);
+        locate_run(&p);
         scan_tile(&p);
-    else
+    } else {
         reduce_tile(&p);
+    }
     seg_meet(kg); /* the buffers are used again */
     kb_end(kg->kb);
     kb_end(kg->kb);
