@@ -155,19 +155,19 @@ static void rt_cache_write(const char *path, const unsigned char *data, size_t n
     free(tmp);
 }
 
-static void rt_cache_store(const rt_kernel *k, const char *path)
+static void rt_cache_store(const rt_ctx *ctx, const rt_kernel *k, const char *path)
 {
     size_t n;
-    unsigned char *data = rt_dev_binary(k->program, &n);
+    unsigned char *data = rt_dev_binary(ctx->dev, k->program, &n);
     if (data)
         rt_cache_write(path, data, n);
     free(data);
 }
 
-static void rt_program_drop(rt_kernel *k)
+static void rt_program_drop(rt_ctx *ctx, rt_kernel *k)
 {
     if (k->program)
-        rt_dev_program_unref(k->program);
+        rt_dev_program_unref(ctx->dev, k->program);
     k->program = NULL;
 }
 
@@ -185,7 +185,7 @@ static void rt_build_cached(rt_ctx *ctx, rt_kernel *k, const char *path, const c
         rt_dev_kernel_new(ctx->dev, k->program, k->def->name, &k->kernel, &log);
     free(log);
     if (!k->kernel)
-        rt_program_drop(k);
+        rt_program_drop(ctx, k);
 }
 
 /* --- From source --- */
@@ -227,8 +227,8 @@ static void rt_build_together(rt_ctx *ctx, rt_kernel *k, const char *options)
         return;
     for (int i = 0; i < 2 * ctx->n_kernels; i++)
         if (rt_goes_with(k, &ctx->kernels[i]))
-            ctx->kernels[i].program = rt_dev_program_ref(program);
-    rt_dev_program_unref(program);
+            ctx->kernels[i].program = rt_dev_program_ref(ctx->dev, program);
+    rt_dev_program_unref(ctx->dev, program);
 }
 
 /* RT_ERR if the driver cannot build at all; else k has a kernel or a build_error. */
@@ -253,7 +253,7 @@ static int rt_build_source(rt_ctx *ctx, rt_kernel *k, const char *options)
     k->build_error = rt_format("kernel %s (%s) does not build: %s\n%s", k->def->name, k->def->prov,
                                e.name, log ? log : "");
     free(log);
-    rt_program_drop(k);
+    rt_program_drop(ctx, k);
     return RT_OK;
 }
 
@@ -265,13 +265,13 @@ static void rt_kernel_facts(rt_ctx *ctx, rt_kernel *k)
         k->max_group = ctx->facts[RT_MAX_GROUP_SIZE];
 }
 
-RT_API void rt_kernel_free(rt_kernel *k)
+RT_API void rt_kernel_free(rt_ctx *ctx, rt_kernel *k)
 {
     if (k->kernel)
-        rt_dev_kernel_free(k->kernel);
+        rt_dev_kernel_free(ctx->dev, k->kernel);
     if (k->program)
-        rt_dev_program_unref(k->program);
-    rt_sized_free(k);
+        rt_dev_program_unref(ctx->dev, k->program);
+    rt_sized_free(ctx, k);
     free(k->build_error);
     free(k->refusals);
     free(k->set);
@@ -297,7 +297,7 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
         bool cached = k->kernel != NULL;
         int rc = cached ? RT_OK : rt_build_source(ctx, k, options);
         if (k->kernel && !cached && path)
-            rt_cache_store(k, path);
+            rt_cache_store(ctx, k, path);
         free(path);
         free(options);
         ctx->build_seconds += rt_seconds() - start;

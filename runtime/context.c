@@ -106,7 +106,10 @@ RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...)
 static int rt_ctx_open_device(rt_ctx *ctx)
 {
     rt_dev_error e = rt_dev_open(&ctx->device, ctx->config.profile, &ctx->dev);
-    return rt_dev_check(ctx, e, ctx->device.name) ? RT_ERR : rt_failure_init(ctx);
+    if (rt_dev_check(ctx, e, ctx->device.name))
+        return RT_ERR;
+    ctx->device.local_given = rt_dev_local_given(ctx->dev);
+    return rt_failure_init(ctx);
 }
 
 static const rt_size_name *rt_size_named(const char *name);
@@ -184,10 +187,10 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
     }
     rt_free_all_blocks(ctx);
     for (int i = 0; i < 2 * ctx->n_kernels; i++)
-        rt_kernel_free(&ctx->kernels[i]);
+        rt_kernel_free(ctx, &ctx->kernels[i]);
     rt_steps_free(ctx);
     if (ctx->failure)
-        rt_dev_free(ctx->failure);
+        rt_dev_free(ctx->dev, ctx->failure);
     rt_pages_free(ctx);
     if (ctx->dev)
         rt_dev_close(ctx->dev);

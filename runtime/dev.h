@@ -42,6 +42,7 @@ typedef struct {
     int64_t memory;       /* bytes */
     int64_t local_memory; /* bytes that a group may use */
     bool hides_local;     /* kernels may declare more of it */
+    int64_t local_given;  /* ... or are given more of it: so much; else 0 */
     bool groups_wait;     /* work-groups that run at once all make progress */
     bool parts_meet;      /* warps of a group may have a barrier of their own (steps.cl) */
     bool has_f64;
@@ -65,6 +66,8 @@ RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev 
 RT_API void rt_dev_close(rt_dev *d);
 /* Waits for all commands. */
 RT_API rt_dev_error rt_dev_finish(rt_dev *d);
+/* Bytes of local memory that arguments of a kernel may have in all, if more than the device tells; else 0. */
+RT_API int64_t rt_dev_local_given(rt_dev *d);
 /* How many commands that may change memory were enqueued so far. */
 RT_API int64_t rt_dev_changes(const rt_dev *d);
 
@@ -78,14 +81,14 @@ RT_API rt_dev_error rt_dev_build(rt_dev *d, int n, const char **texts, const cha
 RT_API rt_dev_error rt_dev_load(rt_dev *d, const unsigned char *binary, size_t n,
                                 const char *options, rt_dev_program **out);
 /* The binary, to free(); NULL if there is none. */
-RT_API unsigned char *rt_dev_binary(rt_dev_program *p, size_t *n);
+RT_API unsigned char *rt_dev_binary(rt_dev *d, rt_dev_program *p, size_t *n);
 /* One more owner, one less. */
-RT_API rt_dev_program *rt_dev_program_ref(rt_dev_program *p);
-RT_API void rt_dev_program_unref(rt_dev_program *p);
+RT_API rt_dev_program *rt_dev_program_ref(rt_dev *d, rt_dev_program *p);
+RT_API void rt_dev_program_unref(rt_dev *d, rt_dev_program *p);
 /* A program's kernel by name; *log as above. */
 RT_API rt_dev_error rt_dev_kernel_new(rt_dev *d, rt_dev_program *p, const char *name,
                                       rt_dev_kernel **out, char **log);
-RT_API void rt_dev_kernel_free(rt_dev_kernel *k);
+RT_API void rt_dev_kernel_free(rt_dev *d, rt_dev_kernel *k);
 /* The most work-items that a group of it may have (0: the driver does not say), and the bytes of
  * local memory that it takes apart from arguments. */
 RT_API void rt_dev_kernel_needs(rt_dev *d, rt_dev_kernel *k, int64_t *max_group, int64_t *local);
@@ -93,8 +96,8 @@ RT_API void rt_dev_kernel_needs(rt_dev *d, rt_dev_kernel *k, int64_t *max_group,
 /* --- Launches --- */
 
 /* Sets an argument: a value, or `size` bytes of local memory where value is NULL. */
-RT_API rt_dev_error rt_dev_arg(rt_dev_kernel *k, int index, size_t size, const void *value);
-RT_API rt_dev_error rt_dev_arg_buffer(rt_dev_kernel *k, int index, rt_dev_buffer *b);
+RT_API rt_dev_error rt_dev_arg(rt_dev *d, rt_dev_kernel *k, int index, size_t size, const void *value);
+RT_API rt_dev_error rt_dev_arg_buffer(rt_dev *d, rt_dev_kernel *k, int index, rt_dev_buffer *b);
 /* global[i] is a multiple of local[i]. */
 RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const size_t *global,
                                   const size_t *local, rt_dev_event **event);
@@ -103,9 +106,9 @@ RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const
 
 /* The buffer begins at a multiple of RT_BLOCK_ALIGN; in_use: what the caller holds already. */
 RT_API rt_dev_error rt_dev_alloc(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out);
-RT_API void rt_dev_free(rt_dev_buffer *b);
+RT_API void rt_dev_free(rt_dev *d, rt_dev_buffer *b);
 /* A part of a buffer as one of its own, to be freed before that. */
-RT_API rt_dev_error rt_dev_part(rt_dev_buffer *whole, int64_t off, int64_t bytes, rt_dev_buffer **out);
+RT_API rt_dev_error rt_dev_part(rt_dev *d, rt_dev_buffer *whole, int64_t off, int64_t bytes, rt_dev_buffer **out);
 /* src may be changed afterwards. */
 RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
                                  const void *src, rt_dev_event **event);
@@ -130,6 +133,6 @@ RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int 
 /* --- Profiling --- */
 
 /* How long a finished command ran, in nanoseconds; releases the event. */
-RT_API int64_t rt_dev_event_ns(rt_dev_event *e);
+RT_API int64_t rt_dev_event_ns(rt_dev *d, rt_dev_event *e);
 
 #endif

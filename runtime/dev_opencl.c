@@ -1,11 +1,12 @@
 /* dev.h for OpenCL 1.2: buffers, programs, kernels and events are the driver's own objects. */
 #include "runtime/dev_opencl.h"
-#include "runtime/dev.h"
+#include "runtime/dev_driver.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct rt_dev {
+typedef struct {
+    rt_dev base;
     cl_device_id device;
     cl_context context;
     cl_command_queue queue;
@@ -19,7 +20,7 @@ struct rt_dev {
     cl_mem pinned;
     volatile uint32_t *fetched;
     int64_t last; /* where what was fetched last begins */
-};
+} rt_cl_dev;
 
 /* --- Errors --- */
 
@@ -91,7 +92,7 @@ static rt_dev_error rt_cl_error(cl_int err, const char *call)
 }
 
 /* The outcome of waiting for all commands. */
-static rt_dev_error rt_cl_waited(rt_dev *d, cl_int err, const char *call)
+static rt_dev_error rt_cl_waited(rt_cl_dev *d, cl_int err, const char *call)
 {
     d->idle = err == CL_SUCCESS;
     d->late = d->late && !d->idle;
@@ -99,7 +100,7 @@ static rt_dev_error rt_cl_waited(rt_dev *d, cl_int err, const char *call)
 }
 
 /* The outcome of enqueuing a command that changes memory. */
-static rt_dev_error rt_cl_enqueued(rt_dev *d, cl_int err, const char *call)
+static rt_dev_error rt_cl_enqueued(rt_cl_dev *d, cl_int err, const char *call)
 {
     d->idle = false;
     d->changes++;
@@ -108,20 +109,23 @@ static rt_dev_error rt_cl_enqueued(rt_dev *d, cl_int err, const char *call)
 
 /* --- The device --- */
 
-RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out)
+static const rt_driver rt_cl_driver;
+
+RT_API rt_dev_error rt_cl_open(const rt_dev_info *info, bool profiling, rt_dev **out)
 {
     cl_int err;
     cl_command_queue_properties props = profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)info->platform,
                                         0};
-    rt_dev d = {.device = info->device, .memory = info->memory, .looks = !info->rank.cpu && !profiling};
+    rt_cl_dev d = {.base.driver = &rt_cl_driver, .device = info->device, .memory = info->memory, .looks = !info->rank.cpu && !profiling};
     d.context = clCreateContext(platform, 1, &d.device, NULL, NULL, &err);
     if (err != CL_SUCCESS)
         return rt_cl_error(err, "clCreateContext");
     d.queue = clCreateCommandQueue(d.context, d.device, props, &err);
-    *out = err == CL_SUCCESS ? malloc(sizeof d) : NULL;
-    if (*out) {
-        **out = d;
+    rt_cl_dev *dev = err == CL_SUCCESS ? malloc(sizeof d) : NULL;
+    *out = dev ? &dev->base : NULL;
+    if (dev) {
+        *dev = d;
         return rt_cl_error(CL_SUCCESS, "");
     }
     if (err == CL_SUCCESS)
@@ -130,8 +134,15 @@ RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev 
     return rt_cl_error(err == CL_SUCCESS ? CL_OUT_OF_HOST_MEMORY : err, "clCreateCommandQueue");
 }
 
-RT_API void rt_dev_close(rt_dev *d)
+RT_API bool rt_cl_uuid(const rt_dev_info *info, unsigned char uuid[RT_UUID])
 {
+    enum { FACT = 0x106a }; /* CL_DEVICE_UUID_KHR, which older headers do not have */
+    return clGetDeviceInfo(info->device, FACT, RT_UUID, uuid, NULL) == CL_SUCCESS;
+}
+
+static void rt_cl_close(rt_dev *base)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
     if (d->pinned) {
         clEnqueueUnmapMemObject(d->queue, d->pinned, (void *)d->fetched, 0, NULL, NULL);
         clReleaseMemObject(d->pinned);
@@ -143,16 +154,23 @@ RT_API void rt_dev_close(rt_dev *d)
     free(d);
 }
 
-RT_API rt_dev_error rt_dev_finish(rt_dev *d)
+static rt_dev_error rt_cl_finish(rt_dev *base)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     if (d->idle)
         return rt_cl_error(CL_SUCCESS, "");
     return rt_cl_waited(d, clFinish(d->queue), "clFinish");
 }
 
-RT_API int64_t rt_dev_changes(const rt_dev *d)
+static int64_t rt_cl_local_given(rt_dev *base)
 {
-    return d->changes;
+    (void)base;
+    return 0;
+}
+
+static int64_t rt_cl_changes(const rt_dev *base)
+{
+    return ((const rt_cl_dev *)base)->changes;
 }
 
 /* --- Programs and kernels --- */
@@ -170,7 +188,7 @@ static bool rt_cl_log_too_large(const char *log)
 }
 
 /* What the compiler said of a program that it refused for `err`. */
-static rt_dev_error rt_cl_build_error(rt_dev *d, cl_program p, cl_int err, const char *call,
+static rt_dev_error rt_cl_build_error(rt_cl_dev *d, cl_program p, cl_int err, const char *call,
                                       char **log)
 {
     rt_dev_error e = rt_cl_error(err, call);
@@ -184,9 +202,10 @@ static rt_dev_error rt_cl_build_error(rt_dev *d, cl_program p, cl_int err, const
     return e;
 }
 
-RT_API rt_dev_error rt_dev_build(rt_dev *d, int n, const char **texts, const char *options,
+static rt_dev_error rt_cl_build(rt_dev *base, int n, const char **texts, const char *options,
                                  rt_dev_program **out, char **log)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err;
     *log = NULL;
     *out = NULL;
@@ -203,9 +222,10 @@ RT_API rt_dev_error rt_dev_build(rt_dev *d, int n, const char **texts, const cha
     return e;
 }
 
-RT_API rt_dev_error rt_dev_load(rt_dev *d, const unsigned char *binary, size_t n,
+static rt_dev_error rt_cl_load(rt_dev *base, const unsigned char *binary, size_t n,
                                 const char *options, rt_dev_program **out)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err, status = CL_SUCCESS;
     *out = NULL;
     cl_program p = clCreateProgramWithBinary(d->context, 1, &d->device, &n, &binary, &status, &err);
@@ -219,8 +239,9 @@ RT_API rt_dev_error rt_dev_load(rt_dev *d, const unsigned char *binary, size_t n
     return rt_cl_error(err, "clCreateProgramWithBinary");
 }
 
-RT_API unsigned char *rt_dev_binary(rt_dev_program *p, size_t *n)
+static unsigned char *rt_cl_binary(rt_dev *base, rt_dev_program *p, size_t *n)
 {
+    (void)base;
     cl_program program = (cl_program)p;
     *n = 0;
     if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *n, n, NULL) != CL_SUCCESS || !*n)
@@ -234,19 +255,22 @@ RT_API unsigned char *rt_dev_binary(rt_dev_program *p, size_t *n)
     return data;
 }
 
-RT_API rt_dev_program *rt_dev_program_ref(rt_dev_program *p)
+static rt_dev_program *rt_cl_program_ref(rt_dev *base, rt_dev_program *p)
 {
+    (void)base;
     return clRetainProgram((cl_program)p) == CL_SUCCESS ? p : NULL;
 }
 
-RT_API void rt_dev_program_unref(rt_dev_program *p)
+static void rt_cl_program_unref(rt_dev *base, rt_dev_program *p)
 {
+    (void)base;
     clReleaseProgram((cl_program)p);
 }
 
-RT_API rt_dev_error rt_dev_kernel_new(rt_dev *d, rt_dev_program *p, const char *name,
+static rt_dev_error rt_cl_kernel_new(rt_dev *base, rt_dev_program *p, const char *name,
                                       rt_dev_kernel **out, char **log)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err;
     cl_kernel k = clCreateKernel((cl_program)p, name, &err);
     *log = NULL;
@@ -255,13 +279,15 @@ RT_API rt_dev_error rt_dev_kernel_new(rt_dev *d, rt_dev_program *p, const char *
                              : rt_cl_build_error(d, (cl_program)p, err, "clCreateKernel", log);
 }
 
-RT_API void rt_dev_kernel_free(rt_dev_kernel *k)
+static void rt_cl_kernel_free(rt_dev *base, rt_dev_kernel *k)
 {
+    (void)base;
     clReleaseKernel((cl_kernel)k);
 }
 
-RT_API void rt_dev_kernel_needs(rt_dev *d, rt_dev_kernel *k, int64_t *max_group, int64_t *local)
+static void rt_cl_kernel_needs(rt_dev *base, rt_dev_kernel *k, int64_t *max_group, int64_t *local)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     size_t group = 0;
     cl_ulong bytes = 0;
     clGetKernelWorkGroupInfo((cl_kernel)k, d->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof group,
@@ -274,20 +300,23 @@ RT_API void rt_dev_kernel_needs(rt_dev *d, rt_dev_kernel *k, int64_t *max_group,
 
 /* --- Launches --- */
 
-RT_API rt_dev_error rt_dev_arg(rt_dev_kernel *k, int index, size_t size, const void *value)
+static rt_dev_error rt_cl_arg(rt_dev *base, rt_dev_kernel *k, int index, size_t size, const void *value)
 {
+    (void)base;
     return rt_cl_error(clSetKernelArg((cl_kernel)k, (cl_uint)index, size, value), "clSetKernelArg");
 }
 
-RT_API rt_dev_error rt_dev_arg_buffer(rt_dev_kernel *k, int index, rt_dev_buffer *b)
+static rt_dev_error rt_cl_arg_buffer(rt_dev *base, rt_dev_kernel *k, int index, rt_dev_buffer *b)
 {
+    (void)base;
     cl_mem m = (cl_mem)b;
-    return rt_dev_arg(k, index, sizeof m, &m);
+    return rt_cl_arg(base, k, index, sizeof m, &m);
 }
 
-RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const size_t *global,
+static rt_dev_error rt_cl_launch(rt_dev *base, rt_dev_kernel *k, int n_dims, const size_t *global,
                                   const size_t *local, rt_dev_event **event)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = clEnqueueNDRangeKernel(d->queue, (cl_kernel)k, (cl_uint)n_dims, NULL, global,
                                         local, 0, NULL, (cl_event *)event);
     return rt_cl_enqueued(d, err, "clEnqueueNDRangeKernel");
@@ -295,8 +324,9 @@ RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const
 
 /* --- Memory --- */
 
-RT_API rt_dev_error rt_dev_alloc(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out)
+static rt_dev_error rt_cl_alloc(rt_dev *base, int64_t bytes, int64_t in_use, rt_dev_buffer **out)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     *out = NULL;
     /* Some drivers promise memory that they do not have, and fail when it is used. */
@@ -306,13 +336,15 @@ RT_API rt_dev_error rt_dev_alloc(rt_dev *d, int64_t bytes, int64_t in_use, rt_de
     return rt_cl_error(err, "clCreateBuffer");
 }
 
-RT_API void rt_dev_free(rt_dev_buffer *b)
+static void rt_cl_free(rt_dev *base, rt_dev_buffer *b)
 {
+    (void)base;
     clReleaseMemObject((cl_mem)b);
 }
 
-RT_API rt_dev_error rt_dev_part(rt_dev_buffer *whole, int64_t off, int64_t bytes, rt_dev_buffer **out)
+static rt_dev_error rt_cl_part(rt_dev *base, rt_dev_buffer *whole, int64_t off, int64_t bytes, rt_dev_buffer **out)
 {
+    (void)base;
     cl_int err;
     cl_buffer_region part = {(size_t)off, (size_t)bytes};
     *out = (rt_dev_buffer *)clCreateSubBuffer((cl_mem)whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
@@ -320,25 +352,28 @@ RT_API rt_dev_error rt_dev_part(rt_dev_buffer *whole, int64_t off, int64_t bytes
     return rt_cl_error(err, "clCreateSubBuffer");
 }
 
-RT_API rt_dev_error rt_dev_write(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
+static rt_dev_error rt_cl_write(rt_dev *base, rt_dev_buffer *dst, int64_t off, int64_t bytes,
                                  const void *src, rt_dev_event **event)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_TRUE, (size_t)off, (size_t)bytes,
                                       src, 0, NULL, (cl_event *)event);
     return rt_cl_enqueued(d, err, "clEnqueueWriteBuffer");
 }
 
-RT_API rt_dev_error rt_dev_write_later(rt_dev *d, rt_dev_buffer *dst, int64_t off, int64_t bytes,
+static rt_dev_error rt_cl_write_later(rt_dev *base, rt_dev_buffer *dst, int64_t off, int64_t bytes,
                                        const void *src)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_FALSE, (size_t)off, (size_t)bytes,
                                       src, 0, NULL, NULL);
     return rt_cl_enqueued(d, err, "clEnqueueWriteBuffer");
 }
 
-RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes,
+static rt_dev_error rt_cl_read(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes,
                                 void *dst, rt_dev_event **event)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = clEnqueueReadBuffer(d->queue, (cl_mem)src, CL_TRUE, (size_t)off, (size_t)bytes, dst, 0, NULL,
                                      (cl_event *)event);
     return rt_cl_waited(d, err, "clEnqueueReadBuffer");
@@ -346,7 +381,7 @@ RT_API rt_dev_error rt_dev_read(rt_dev *d, rt_dev_buffer *src, int64_t off, int6
 
 /* Memory for what is fetched: pinned, so that the device writes it without the driver's help; if there is none of
  * that, any, and nobody looks. */
-static void rt_fetch_open(rt_dev *d)
+static void rt_fetch_open(rt_cl_dev *d)
 {
     cl_int err = CL_INVALID_VALUE;
     if (d->looks)
@@ -369,15 +404,16 @@ enum {
     RT_MOST_LOOKS = 1 << 17  /* some 0.1 ms: what takes longer is not worth them */
 };
 
-RT_API rt_dev_error rt_dev_fetch(rt_dev *d, rt_dev_buffer *src, int64_t off, int64_t bytes, int64_t to,
+static rt_dev_error rt_cl_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes, int64_t to,
                                  rt_dev_event **event)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     if (!d->fetched)
         rt_fetch_open(d);
     if (!d->fetched)
         return rt_cl_error(CL_OUT_OF_HOST_MEMORY, "malloc");
     if (!d->looks)
-        return rt_dev_read(d, src, off, bytes, (char *)d->fetched + to, event);
+        return rt_cl_read(base, src, off, bytes, (char *)d->fetched + to, event);
     for (int64_t i = to / RT_WORD; i < (to + bytes) / RT_WORD; i++)
         d->fetched[i] = RT_NOT_YET;
     cl_int err = clEnqueueReadBuffer(d->queue, (cl_mem)src, CL_FALSE, (size_t)off, (size_t)bytes,
@@ -389,8 +425,9 @@ RT_API rt_dev_error rt_dev_fetch(rt_dev *d, rt_dev_buffer *src, int64_t off, int
 }
 
 /* Drivers take 4 us longer to say that a command has ended than its bytes take to come (NVIDIA's, H200). */
-RT_API rt_dev_error rt_dev_fetched(rt_dev *d, int64_t from, int64_t bytes, void *dst)
+static rt_dev_error rt_cl_fetched(rt_dev *base, int64_t from, int64_t bytes, void *dst)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     int looks = 0;
     if (d->late && d->kept)
         clFlush(d->queue);
@@ -411,17 +448,19 @@ RT_API rt_dev_error rt_dev_fetched(rt_dev *d, int64_t from, int64_t bytes, void 
     return rt_cl_error(CL_SUCCESS, "");
 }
 
-RT_API rt_dev_error rt_dev_copy(rt_dev *d, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
+static rt_dev_error rt_cl_copy(rt_dev *base, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
                                 int64_t src_off, int64_t bytes, rt_dev_event **event)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = clEnqueueCopyBuffer(d->queue, (cl_mem)src, (cl_mem)dst, (size_t)src_off,
                                      (size_t)dst_off, (size_t)bytes, 0, NULL, (cl_event *)event);
     return rt_cl_enqueued(d, err, "clEnqueueCopyBuffer");
 }
 
-RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int size,
+static rt_dev_error rt_cl_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, int size,
                                 const void *value, rt_dev_event **event)
 {
+    rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err = clEnqueueFillBuffer(d->queue, (cl_mem)dst, value, (size_t)size, (size_t)off,
                                      (size_t)size, 0, NULL, (cl_event *)event);
     return rt_cl_enqueued(d, err, "clEnqueueFillBuffer");
@@ -429,8 +468,9 @@ RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int 
 
 /* --- Profiling --- */
 
-RT_API int64_t rt_dev_event_ns(rt_dev_event *e)
+static int64_t rt_cl_event_ns(rt_dev *base, rt_dev_event *e)
 {
+    (void)base;
     cl_event event = (cl_event)e;
     cl_ulong start = 0, end = 0;
     clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
@@ -438,3 +478,7 @@ RT_API int64_t rt_dev_event_ns(rt_dev_event *e)
     clReleaseEvent(event);
     return end > start ? (int64_t)(end - start) : 0;
 }
+
+#define RT_CL_ROW(result, name, params, ...) .name = rt_cl_##name,
+static const rt_driver rt_cl_driver = {RT_DRIVER_CALLS(RT_CL_ROW)};
+#undef RT_CL_ROW

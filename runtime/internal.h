@@ -45,6 +45,7 @@ struct rt_kernel {
     /* See sized.c: */
     int64_t *numbers;  /* those that it is built for; NULL: for any */
     char *definitions; /* ... as text */
+    bool declares;     /* ... and it declares its local memory itself */
     rt_kernel *sized;  /* of one for any: those made of it, the last one used first */
     rt_kernel *next;   /* one of them -> another one */
     int n_sized;
@@ -250,7 +251,7 @@ RT_API rt_kernel *rt_variant(rt_ctx *ctx, int kernel, bool wide);
 /* Builds a kernel unless it is built. RT_REFUSED when it needs more than the device has. */
 RT_API int rt_build(rt_ctx *ctx, rt_kernel *k);
 /* Gives back what a variant holds. */
-RT_API void rt_kernel_free(rt_kernel *k);
+RT_API void rt_kernel_free(rt_ctx *ctx, rt_kernel *k);
 /* A clock. */
 RT_API double rt_seconds(void);
 /* The folder for config.cache, made if it is missing; "" if it cannot be used. */
@@ -271,7 +272,7 @@ RT_API rt_kernel *rt_sized(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *
                            const rt_arg *args);
 /* Those of k are not used any more: this one does not build, or does not fit. */
 RT_API void rt_sized_give_up(rt_ctx *ctx, rt_kernel *k);
-RT_API void rt_sized_free(rt_kernel *k);
+RT_API void rt_sized_free(rt_ctx *ctx, rt_kernel *k);
 
 /* --- room.c --- */
 

@@ -84,19 +84,19 @@ static bool rt_is_set(const rt_kernel *k, int at, const rt_arg_state *now)
 }
 
 /* Sets argument `at`. `buffer`: that of a BUFFER. */
-static rt_dev_error rt_set_arg(rt_kernel *k, int at, const rt_arg_state *now, rt_dev_buffer *buffer)
+static rt_dev_error rt_set_arg(rt_ctx *ctx, rt_kernel *k, int at, const rt_arg_state *now, rt_dev_buffer *buffer)
 {
     rt_dev_error e =
         now->kind == RT_SET_BUFFER
-            ? rt_dev_arg_buffer(k->kernel, at, buffer)
-            : rt_dev_arg(k->kernel, at, now->size, now->kind == RT_SET_VALUE ? &now->bits : NULL);
+            ? rt_dev_arg_buffer(ctx->dev, k->kernel, at, buffer)
+            : rt_dev_arg(ctx->dev, k->kernel, at, now->size, now->kind == RT_SET_VALUE ? &now->bits : NULL);
     k->set[at] = e.status == RT_DEV_OK ? *now : (rt_arg_state){0};
     return e;
 }
 
 /* The two arguments of a kernel that knows of failures, and those of a heap: what is not set yet.
  */
-static rt_dev_error rt_set_pair(rt_kernel *k, int at, rt_dev_buffer *buffer, int64_t number,
+static rt_dev_error rt_set_pair(rt_ctx *ctx, rt_kernel *k, int at, rt_dev_buffer *buffer, int64_t number,
                                 size_t size, const void *value)
 {
     rt_arg_state block = {.kind = RT_SET_BUFFER, .bits = (uint64_t)number};
@@ -104,16 +104,16 @@ static rt_dev_error rt_set_pair(rt_kernel *k, int at, rt_dev_buffer *buffer, int
     rt_dev_error e = {RT_DEV_OK, "", ""};
     memcpy(&scalar.bits, value, size);
     if (!rt_is_set(k, at, &block))
-        e = rt_set_arg(k, at, &block, buffer);
+        e = rt_set_arg(ctx, k, at, &block, buffer);
     if (e.status == RT_DEV_OK && !rt_is_set(k, at + 1, &scalar))
-        e = rt_set_arg(k, at + 1, &scalar, NULL);
+        e = rt_set_arg(ctx, k, at + 1, &scalar, NULL);
     return e;
 }
 
 /* Is argument i local memory that the kernel declares itself? */
 static bool rt_is_own_local(const rt_kernel *k, int i, const rt_arg *a)
 {
-    return k->numbers && a->kind == RT_ARG_LOCAL && i < 64 && (k->def->steady >> i & 1);
+    return k->declares && a->kind == RT_ARG_LOCAL && i < 64 && (k->def->steady >> i & 1);
 }
 
 /* What an argument other than a heap is to be set to. */
@@ -158,20 +158,20 @@ static rt_dev_error rt_set_args(rt_ctx *ctx, rt_kernel *k, int n_args, const rt_
     *bad = -1;
     if (k->def->failure) {
         int32_t launch = rt_launch_number(ctx, k, heap);
-        e = rt_set_pair(k, at, ctx->failure, 0, sizeof launch, &launch);
+        e = rt_set_pair(ctx, k, at, ctx->failure, 0, sizeof launch, &launch);
         at += PAIR;
     }
     for (int i = 0; i < n_args && e.status == RT_DEV_OK; i++) {
         const rt_arg *a = &args[i];
         *bad = i;
         if (a->kind == RT_ARG_HEAP) {
-            e = rt_set_pair(k, at, heap->buf, heap->number, sizeof chunk, &chunk);
+            e = rt_set_pair(ctx, k, at, heap->buf, heap->number, sizeof chunk, &chunk);
             at += PAIR;
             continue;
         }
         rt_arg_state now = rt_wanted(k, i, a);
         if (!rt_is_set(k, at, &now))
-            e = rt_set_arg(k, at, &now, a->mem ? a->mem->buf : ctx->failure);
+            e = rt_set_arg(ctx, k, at, &now, a->mem ? a->mem->buf : ctx->failure);
         at++;
     }
     return e;

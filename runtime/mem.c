@@ -38,7 +38,7 @@ RT_API rt_dev_error rt_small_buffer(rt_ctx *ctx, rt_page **page, int *slot, rt_d
     while (*page && (*page)->taken >> *slot & 1)
         (*slot)++;
     if (*page &&
-        rt_dev_part((*page)->whole.buf, *slot * RT_SLOT, RT_BLOCK_ROUND, out).status == RT_DEV_OK) {
+        rt_dev_part(ctx->dev, (*page)->whole.buf, *slot * RT_SLOT, RT_BLOCK_ROUND, out).status == RT_DEV_OK) {
         (*page)->taken |= 1u << *slot;
         return (rt_dev_error){RT_DEV_OK, "", ""};
     }
@@ -51,7 +51,7 @@ RT_API void rt_pages_free(rt_ctx *ctx)
     while (ctx->pages) {
         rt_page *p = ctx->pages;
         ctx->pages = p->next;
-        rt_dev_free(p->whole.buf);
+        rt_dev_free(ctx->dev, p->whole.buf);
         free(p);
     }
 }
@@ -68,7 +68,7 @@ static void rt_block_release(rt_ctx *ctx, rt_mem *m)
         ctx->blocks = m->next;
     if (m->next)
         m->next->prev = m->prev;
-    rt_dev_free(m->buf);
+    rt_dev_free(ctx->dev, m->buf);
     free(m);
 }
 

@@ -22,14 +22,19 @@
 #ifdef MF_SIZED
 #define MF_SIZE(i, given) MF_SIZE_##i
 #define MF_SHAPE          __attribute__((reqd_work_group_size(MF_GROUP, MF_GROUP_1, 1)))
+#ifndef MF_LOCAL_GIVEN
 #define MF_LOCAL(i, type, name) \
     __local type name[MF_SIZE_##i / sizeof(type)] __attribute__((aligned(16)))
+#endif
 #define get_local_size(d) ((d) == 0 ? MF_GROUP : (d) == 1 ? MF_GROUP_1 : 1)
 #else
 #define MF_SIZED          0
 #define MF_GROUP          0
 #define MF_SIZE(i, given) (given)
 #define MF_SHAPE
+#define MF_LOCAL_GIVEN
+#endif
+#ifdef MF_LOCAL_GIVEN
 #define MF_LOCAL(i, type, name) __local type *const name = name##_given
 #endif
 /* Arrays of a thread in private memory instead of slices of blocks, in a kernel that is built for its sizes: up to so many bytes. */

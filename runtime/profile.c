@@ -46,7 +46,7 @@ RT_API void rt_profile_collect(rt_ctx *ctx)
     rt_dev_finish(ctx->dev);
     for (int i = 0; i < ctx->n_pending; i++) {
         const rt_pending *p = &ctx->pending[i];
-        int64_t ns = rt_dev_event_ns(p->event);
+        int64_t ns = rt_dev_event_ns(ctx->dev, p->event);
         int transfer = p->kernel - ctx->n_kernels;
         if (transfer >= 0) {
             ctx->transfer_runs[transfer]++;

@@ -12,7 +12,7 @@ static bool rt_room_runs(rt_ctx *ctx, rt_dev_kernel *k, rt_dev_buffer *words, in
     static const size_t one = 1;
     int32_t x[2] = {0, 0};
     bool ran = rt_dev_write(ctx->dev, words, 0, sizeof x, x, NULL).status == RT_DEV_OK &&
-               rt_dev_arg_buffer(k, 0, words).status == RT_DEV_OK &&
+               rt_dev_arg_buffer(ctx->dev, k, 0, words).status == RT_DEV_OK &&
                rt_dev_launch(ctx->dev, k, 1, &one, &one, NULL).status == RT_DEV_OK &&
                rt_dev_read(ctx->dev, words, 0, sizeof x, x, NULL).status == RT_DEV_OK;
     return ran && x[1] == bytes / 4 - 1;
@@ -32,11 +32,11 @@ static bool rt_room_for(rt_ctx *ctx, int64_t bytes)
     bool ok = kernel && rt_dev_alloc(ctx->dev, 2 * sizeof(int32_t), 0, &words).status == RT_DEV_OK &&
               rt_room_runs(ctx, kernel, words, bytes);
     if (words)
-        rt_dev_free(words);
+        rt_dev_free(ctx->dev, words);
     if (kernel)
-        rt_dev_kernel_free(kernel);
+        rt_dev_kernel_free(ctx->dev, kernel);
     if (program)
-        rt_dev_program_unref(program);
+        rt_dev_program_unref(ctx->dev, program);
     free(options);
     free(log);
     free(more);
@@ -49,6 +49,8 @@ RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes)
     int64_t told = rt_size(ctx, RT_LOCAL_MEMORY);
     if (bytes <= told || !ctx->sized || !ctx->device.hides_local || ctx->user_sizes[RT_LOCAL_MEMORY])
         return told;
+    if (ctx->device.local_given)
+        return ctx->device.local_given;
     for (size_t i = 0; ctx->room == 0 && i < sizeof kibs / sizeof *kibs; i++)
         if (kibs[i] * 1024 > told && rt_room_for(ctx, kibs[i] * 1024))
             ctx->room = kibs[i] * 1024;

@@ -79,7 +79,7 @@ static char *rt_definitions_of(const rt_kernel *k)
     const int64_t *n = k->numbers;
     if (!f)
         return NULL;
-    fprintf(f, "#define MF_SIZED 1\n");
+    fprintf(f, "#define MF_SIZED 1\n%s", k->declares ? "" : "#define MF_LOCAL_GIVEN\n");
     fprintf(f, "#define MF_GROUP %" PRId64 "\n#define MF_GROUP_1 %" PRId64 "\n", n[0], n[1]);
     n += RT_GROUP_NUMBERS;
     for (uint64_t left = k->def->steady; left;) {
@@ -104,6 +104,7 @@ static rt_kernel *rt_sized_new(rt_ctx *ctx, rt_kernel *k, int n_dims, const size
         *n++ = rt_group_number(n_dims, local, d);
     for (uint64_t left = k->def->steady; left;)
         *n++ = rt_steady_number(&args[rt_next_steady(&left)]);
+    own->declares = !ctx->device.local_given;
     own->definitions = rt_definitions_of(own);
     own->next = k->sized;
     k->sized = own;
@@ -144,12 +145,12 @@ RT_API void rt_sized_give_up(rt_ctx *ctx, rt_kernel *k)
     k->unsized = true;
 }
 
-RT_API void rt_sized_free(rt_kernel *k)
+RT_API void rt_sized_free(rt_ctx *ctx, rt_kernel *k)
 {
     while (k->sized) {
         rt_kernel *own = k->sized;
         k->sized = own->next;
-        rt_kernel_free(own);
+        rt_kernel_free(ctx, own);
         free(own);
     }
     free(k->numbers);

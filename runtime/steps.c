@@ -235,7 +235,7 @@ RT_API void rt_steps_free(rt_ctx *ctx)
     while (s->steppers) {
         rt_stepper *p = s->steppers;
         s->steppers = p->next;
-        rt_kernel_free(&p->kernel);
+        rt_kernel_free(ctx, &p->kernel);
         free(p->source);
         free(p);
     }

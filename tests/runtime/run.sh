@@ -259,6 +259,29 @@ expect "cache folder" 0 "$five" "$five_out" '' --cache-file "$tmp/kernels"
 expect "dump" 0 '' '' '' --dump-opencl "$tmp/dump.cl"
 grep -q '__kernel void scale_local' "$tmp/dump.cl" && passed=$((passed + 1)) || fail "the dump"
 
+# The same program by libcuda, for which OpenCL stands in.
+mkdir -p "$build/cuda"
+compiles "libcuda" $CC $warn -std=c11 -O1 -shared -fPIC -o "$build/cuda/libcuda.so.1" tests/runtime/cuda_on_opencl.c -lOpenCL
+export MINIFUT_DRIVER=cuda LD_LIBRARY_PATH="$build/cuda"
+expect "cuda" 0 "$five" "$five_out" ''
+expect "cuda, empty array" 0 'empty([0]i32) 3' 'empty([0]i32)|2147483647i32|0i64' ''
+expect "cuda, a consumed argument" 0 '[1, 2.5]' '[2.0f32, 3.5f32]' '' -e bump -r 5
+expect "cuda, transposition" 0 '[[1,2],[3,4],[5,6]]' '[[1.0f64, 3.0f64, 5.0f64], [2.0f64, 4.0f64, 6.0f64]]' \
+    '' --entry-point=turn
+expect "cuda, local memory" 0 "$five" "$five_out" '^Compared main.suff_outer_par_0 <= 5: true\.$' -L \
+    --param main.suff_outer_par_0=5
+expect "cuda, refused" 0 "$five" "$five_out" \
+    '^Refused scale_local: needs [0-9]* bytes of local memory, the device offers 16\.$' -L --local-memory-limit 16
+expect "cuda, failure in a kernel" 1 '[1,2,3,4] 13' '' '^demo.sf:3:9: index \[5\] out of bounds for array of shape \[4\]$'
+expect "cuda, profile" 0 "$five" "$five_out" '^stats  *demo.sf:4:5  *3 ' -P -r 3
+expect "cuda, cache folder" 0 "$five" "$five_out" '' --cache-file "$tmp/cuda"
+expect "cuda, from the cache" 0 "$five" "$five_out" 'Built kernel .* from the cache' -D --cache-file "$tmp/cuda"
+in_one plain "70 [1f32, 2, 3]"
+in_one gathers "20 [1f32, 2, 3] [2i64, 1, 0]"
+unset LD_LIBRARY_PATH
+[ -e /usr/lib/x86_64-linux-gnu/libcuda.so.1 ] || expect "no libcuda" 1 "$five" '' 'libcuda.so.1'
+unset MINIFUT_DRIVER
+
 export OCL_ICD_VENDORS="$tmp/folder"
 expect "no OpenCL" 1 "$five" '' 'no OpenCL device found: install a driver'
 unset OCL_ICD_VENDORS
