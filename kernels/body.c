@@ -229,10 +229,44 @@ static void branch_begin(KGen *kg, const Stm *s, Branch *br)
     }
 }
 
+/* Does a statement of a branch load what all work-items share, by the turn of the loop that they are in, and may it
+ * as well be done before, since that is in bounds whatever the branch asks? Then there is no branch for a compiler
+ * that has selections, which must not load what the program may not; and loads of several turns are on their way. */
+static bool may_load_early(KGen *kg, const Stm *s)
+{
+    const Exp *e = s->exp;
+    if (e->kind != E_INDEX || !e->index.safe || s->pat.at[0]->type.rank > 0)
+        return false;
+    const ArrLoc *l = varmap_get(kg->pb->locs, e->index.arr.var);
+    if (!l || l->mem->local || l->mem->computed)
+        return false;
+    for (int k = 0; k < e->index.at.n; k++) {
+        const Var *i = e->index.at.at[k].start.var;
+        if (i && i != kg->turn)
+            return false;
+    }
+    return ranges_in_bounds(kg->known, e->index.arr.var->type, &e->index.at);
+}
+
+static void load_early(KGen *kg, const Body *b)
+{
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (!may_load_early(kg, s))
+            continue;
+        kg_stm(kg, s);
+        varset_add(kg->early, s->pat.at[0]);
+    }
+}
+
 static void stm_if(KGen *kg, const Stm *s)
 {
     const Exp *e = s->exp;
     Branch br;
+    if (kg->turn && !kg->coop) {
+        load_early(kg, e->branch.then_);
+        load_early(kg, e->branch.else_);
+    }
     branch_begin(kg, s, &br);
     kg_touch(kg);
     kb_if(kg->kb, kg_atom(kg, e->branch.test));
@@ -274,6 +308,10 @@ void kg_stm(KGen *kg, const Stm *s)
     const Exp *e = s->exp;
     if (e->loc.beg)
         kg->at = e->loc;
+    if (s->pat.n == 1 && varset_has(kg->early, s->pat.at[0])) {
+        varmap_del(kg->early, s->pat.at[0]);
+        return;
+    }
     if (is_sequential(kg, e)) {
         group_sequential(kg, s);
         return;

@@ -265,7 +265,10 @@ void kg_loop(KGen *kg, const Stm *s)
     }
     carry_turn(kg, c);
     carry_hint(kg, c, b, b->res.at);
+    const Var *outer = kg->turn;
+    kg->turn = e->loop.kind == LOOP_FOR ? e->loop.i : NULL;
     kg_stms(kg, b);
+    kg->turn = outer;
     carry_step(kg, c, b->res.at);
     if (kg->coop && e->loop.kind == LOOP_WHILE)
         stop_group(kg, e->loop.cond);

@@ -40,6 +40,7 @@ KGen *kg_new(PlanBuild *pb, const char *kind, const Exp *seg)
     kg->results = varmap_new(a);
     kg->blocks = ptrmap_new(a);
     kg->hints = varmap_new(a);
+    kg->early = varmap_new(a);
     kg->known = ranges_new(pb->cx, varmap_new(a));
     kg->bounds =
         sx_bounds_new(pb->cx, sx_facts_new(pb->cx, kg->known, SX_MAY_WRAP), leaf_is_host, kg);

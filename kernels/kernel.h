@@ -56,6 +56,8 @@ typedef struct {
     VarMap *results;   /* scalar variable -> KVar bound further out that takes its value */
     PtrMap *blocks;    /* group mode: Mem of local memory -> its KBuf */
     VarMap *hints;     /* array variable -> KLoc*: where its value is wanted */
+    const Var *turn;   /* of the loop at work; NULL: there is none with a counter */
+    VarSet *early;     /* what was loaded before the branch that does it */
     Ranges *known;     /* of numbers, at the place where code is made */
     SxBounds *bounds;  /* of sizes computed here, as host expressions */
     bool coop;         /* group mode */
