@@ -142,7 +142,8 @@ static const KExp *open_units(KGen *kg, const Segments *sg)
 
 static Chunk chunk_numbers(KGen *kg, const Segments *sg)
 {
-    return (Chunk){.chunks = kg_host(kg, sg->chunks),
+    return (Chunk){.only = sx_is_const(sg->n_segs, 1),
+                   .chunks = kg_host(kg, sg->chunks),
                    .chunk = kg_host(kg, sg->chunk),
                    .width = kg_host(kg, sg->width)};
 }
@@ -153,8 +154,12 @@ Chunk segments_open(KGen *kg, const Segments *sg)
 {
     Chunk n = chunk_numbers(kg, sg);
     const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
-    n.threads = by_target(kg, kg_host(kg, sg->threads), one);
-    const KExp *units = open_units(kg, sg), *mine, *per = number_threads(kg, &n, &mine);
+    bool all = sx_eq(sg->threads, sx_team_size(kg->cx)); /* the group's */
+    n.threads = by_target(kg, all ? kg_id(kg, KID_GROUP_SIZE) : kg_host(kg, sg->threads), one);
+    const KExp *units = open_units(kg, sg), *mine = zero, *per = one;
+    n.p = kg->lid;
+    if (!all)
+        per = number_threads(kg, &n, &mine);
     n.p = by_target(kg, n.p, zero);
     const KExp *group = kg_id(kg, KID_GROUP), *groups = kg_id(kg, KID_GROUPS);
     const KExp *items = kg_global_size(kg);
@@ -164,6 +169,8 @@ Chunk segments_open(KGen *kg, const Segments *sg)
     open_turns(kg, &n, by_target(kg, kg_mul(kg, group, per), from), by_target(kg, units, to),
                by_target(kg, kg_mul(kg, groups, per), one), by_target(kg, per, one),
                by_target(kg, mine, zero));
+    if (all)
+        n.active = kx_bool(kg->cx->perm, true);
     return n;
 }
 
@@ -175,10 +182,15 @@ Chunk segments_each(KGen *kg, const Segments *sg, const KExp *first, const KExp 
     return n;
 }
 
+const KExp *segments_number(KGen *kg, const Chunk *n)
+{
+    return n->only ? kg_int(kg, 0) : kb_let(kg->kb, "seg", kg_quot(kg, n->unit, n->chunks));
+}
+
 void segments_locate(KGen *kg, Chunk *n)
 {
     KBuild *b = kg->kb;
-    n->seg = kb_let(b, "seg", kg_quot(kg, n->unit, n->chunks));
+    n->seg = segments_number(kg, n);
     n->c = kb_let(b, "c", kg_sub(kg, n->unit, kg_mul(kg, n->seg, n->chunks)));
     /* Chunks are rounded up: the last ones may have nothing left. */
     n->beg = kb_let(b, "beg", kg_min(kg, kg_mul(kg, n->c, n->chunk), n->width));

@@ -32,6 +32,7 @@ typedef struct {
     const KExp *active;                           /* has this thread a chunk at all? */
     const KExp *beg, *len;                        /* the chunk's elements in the segment */
     bool whole;                                   /* are these all of it, in any case? */
+    bool only;                                    /* is there one segment, in any case? */
 } Chunk;
 
 /* The numbers, with `least` elements a thread, up to `most` where segments are many. */
@@ -48,6 +49,8 @@ Chunk segments_open(KGen *kg, const Segments *sg);
  * units-1 in steps of so many as a group works on at a time, times `groups`: sets unit, p, active.
  */
 void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, const KExp *units);
+/* The chunk's segment. */
+const KExp *segments_number(KGen *kg, const Chunk *n);
 /* Sets seg, c, beg, len. */
 void segments_locate(KGen *kg, Chunk *n);
 /* Opens the loop over the chunks first, first+step .. of one worker (a thread or a whole group),

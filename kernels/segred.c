@@ -191,7 +191,7 @@ static Stage red_arriving(PlanBuild *pb, const Stm *s, const Segments *sg, const
     Arriving w = {.kg = kg, .s = s, .outs = outs, .ac = accs_new(kg, s->exp)};
     accs_local(kg, &w.ac, false);
     w.n = segments_open(kg, sg);
-    w.n.seg = kb_let(b, "seg", kg_quot(kg, w.n.unit, w.n.chunks));
+    w.n.seg = segments_number(kg, &w.n);
     accs_declare(kg, &w.ac, &s->exp->seg.nes);
     w.arrive = arrive_open(kg, mems, w.ac.n, w.ac.types);
     const KExp *seg = w.n.seg;
