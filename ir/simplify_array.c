@@ -136,6 +136,33 @@ static Exp *index_arraylit(Simp *S, const Exp *e)
     return index_at(S, e, x, rest, true);
 }
 
+/* The array of scalars whose elements in their order are those of a; NULL: it is no literal. */
+static const Exp *flat_literal(const Simp *S, Atom a)
+{
+    const Exp *d = simp_def(S, a);
+    if (d && d->kind == E_RESHAPE)
+        d = simp_def(S, d->reshape.arr);
+    return d && d->kind == E_ARRAYLIT && d->arraylit.elem.rank == 0 ? d : NULL;
+}
+
+/* An element of a literal that was flattened, see literal_flat. */
+static Exp *index_flat_literal(Simp *S, const Exp *e)
+{
+    Type t = atom_type(e->index.arr);
+    const Exp *d = flat_literal(S, e->index.arr);
+    int64_t at = 0;
+    if (!d || e->index.at.n != t.rank || t.rank < 2)
+        return NULL;
+    for (int k = 0; k < t.rank; k++) {
+        const DimIndex *i = &e->index.at.at[k];
+        if (i->is_slice || i->start.var || t.dims[k].var || i->start.c.i < 0 ||
+            i->start.c.i >= t.dims[k].c.i)
+            return NULL;
+        at = at * t.dims[k].c.i + i->start.c.i;
+    }
+    return as_atom(S, e, d->arraylit.elems.at[at]);
+}
+
 /* (copy xs)[at] = xs[at] */
 static Exp *index_copy(Simp *S, const Exp *e)
 {
@@ -316,6 +343,29 @@ static Exp *replicate_replicate(Simp *S, const Exp *e)
     return r;
 }
 
+/* [[a, b], [c, d]] is [a, b, c, d] in another shape: one array goes to the device, and not one for each row
+ * and a copy of that. */
+static Exp *literal_flat(Simp *S, const Exp *e)
+{
+    enum { MOST = 1024 };
+    const Atoms *rows = &e->arraylit.elems;
+    if (e->arraylit.elem.rank == 0 || rows->n == 0)
+        return NULL;
+    Exp *flat = exp_new(S->cx, E_ARRAYLIT, e->loc), *r = exp_new(S->cx, E_RESHAPE, e->loc);
+    flat->arraylit.elem = type_prim(e->arraylit.elem.elem);
+    for (int i = 0; i < rows->n; i++) {
+        const Exp *d = flat_literal(S, rows->at[i]);
+        if (!d || !simp_stable(S, rows->at[i]) || flat->arraylit.elems.n + d->arraylit.elems.n > MOST)
+            return NULL;
+        vec_append(S->cx->perm, &flat->arraylit.elems, &d->arraylit.elems);
+    }
+    r->reshape.arr = bld_exp(S->bl, "literal", flat);
+    vec_push(S->cx->perm, &r->reshape.dims, atom_i64(rows->n));
+    for (int k = 0; k < e->arraylit.elem.rank; k++)
+        vec_push(S->cx->perm, &r->reshape.dims, e->arraylit.elem.dims[k]);
+    return r;
+}
+
 /* --- Concatenation -------------------------------------------------------------------------- */
 
 static Exp *concat_one(Simp *S, const Exp *e)
@@ -361,6 +411,7 @@ const RuleRow array_rules[] = {
     {E_INDEX, index_iota},
     {E_INDEX, index_replicate},
     {E_INDEX, index_arraylit},
+    {E_INDEX, index_flat_literal},
     {E_INDEX, index_copy},
     {E_INDEX, index_update},
     {E_INDEX, index_slice},
@@ -375,6 +426,7 @@ const RuleRow array_rules[] = {
     {E_RESHAPE, reshape_replicate},
     {E_COPY, copy_copy},
     {E_REPLICATE, replicate_replicate},
+    {E_ARRAYLIT, literal_flat},
     {E_CONCAT, concat_one},
     {E_CONCAT, concat_flat},
     {E_ATOM, NULL},
