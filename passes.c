@@ -30,6 +30,7 @@ const Pass pipeline[] = {
     {"simplify-seg", pass_simplify, D_SEG, D_SEG, "each version by itself"},
     {"cse-seg", pass_cse, D_SEG, D_SEG, "sizes computed once"},
     {"again", pass_again, D_SEG, D_SEG, "cheap arrays that their readers compute, once versions stand"},
+    {"turn", pass_turn, D_SEG, D_SEG, "after again, which computes at places of nests"},
     {"simplify-again", pass_simplify, D_SEG, D_SEG, "indices of what was read through nests"},
     {"cse-again", pass_cse, D_SEG, D_SEG, "elements that a reader computes several of"},
     {"hoist-seg", pass_hoist, D_SEG, D_SEG, "scalars and views out of kernels and host loops"},
