@@ -202,6 +202,7 @@ Atom par_in_all(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 
 typedef struct {
     All all;
+    VarSet *around; /* variables of S but for its innermost dimension */
     Bld *bl;
     Atom steps, elems; /* of a group */
     Atom products;     /* those of elems that e_flat has in tiles */
@@ -210,13 +211,15 @@ typedef struct {
 static void cost_of_body(void *env, Body *b);
 static bool only_reduces(const Body *b);
 
-/* Is the atom, inside of construct e, a row of an array that all groups read? */
+/* Is the atom, inside of construct e, a row of an array that all groups read, or all of S's innermost dimension? */
 static bool is_shared_row(const Costs *c, const Exp *e, Atom a)
 {
     for (int d = 0; d < e->seg.nest.n; d++)
-        for (int k = 0; k < e->seg.nest.at[d].xs.n; k++)
+        for (int k = 0; k < e->seg.nest.at[d].xs.n; k++) {
+            Atom arr = e->seg.nest.at[d].arrs.at[k];
             if (e->seg.nest.at[d].xs.at[k] == a.var)
-                return !atom_variant(c->all.inside, e->seg.nest.at[d].arrs.at[k]);
+                return !atom_variant(c->all.inside, arr) || varset_has(c->around, arr.var);
+        }
     return false;
 }
 
@@ -375,7 +378,7 @@ static const Body *inside_maps(const Body *b)
 
 /* An only construct that is one launch in e_flat as well, with more work-items or as many, and that
  * reads rows once for many elements there (segtile.c, segshare.c): maps of reductions, or a
- * reduction of what others read, too. Such a version never pays. */
+ * reduction of what others read, too; or a histogram, whose elements groups share out there, many a segment or few. Such a version never pays. */
 static Cost cost_of_one(const MapNest *S, const Body *b)
 {
     for (int i = 0; i < b->stms.n; i++) {
@@ -383,6 +386,8 @@ static Cost cost_of_one(const MapNest *S, const Body *b)
         if (e->kind == E_SEGMAP && only_reduces(e->seg.body))
             return costs_only();
         if (e->kind == E_SEGRED && e->seg.nest.n == 1 && reads_again(S, b, &e->seg.nest))
+            return costs_only();
+        if (e->kind == E_SEGHIST)
             return costs_only();
     }
     return no_cost();
@@ -403,6 +408,7 @@ static bool scans_alone(const Exp *e)
 static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
 {
     Costs c = {.all = {.w = {.cx = fl->cx, .fl = fl}, .inside = varmap_new(fl->cx->perm)},
+               .around = varmap_new(fl->cx->perm),
                .bl = bl,
                .steps = atom_i64(0),
                .elems = atom_i64(0),
@@ -414,6 +420,9 @@ static Cost cost_of_intra(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
     if (body_any(b, scans_alone))
         return (Cost){atom_i64(constructs - 1), atom_i64(MAX_SIZE), atom_i64(0)};
     nest_vars(S, c.all.inside);
+    MapNest outer = *S;
+    outer.dims.n--;
+    nest_vars(&outer, c.around);
     cost_of_body(&c, (Body *)(uintptr_t)b);
     Atom groups = par_of_nest(fl, S, bl);
     if (c.products.var) /* a sixth of the time, or less, in e_flat */
