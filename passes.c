@@ -24,6 +24,7 @@ const Pass pipeline[] = {
     {"simplify-fused", pass_simplify, D_SOAC, D_SOAC, "fused lambdas have copies to propagate"},
     {"cse", pass_cse, BOTH, BOTH, "after fusion: an array shared too early does not fuse"},
     {"hoist", pass_hoist, BOTH, BOTH, "invariant code out of nests, so that G6 need not expand it"},
+    {"choices", pass_choices, D_SOAC, D_SOAC, "after hoisting, which tells what varies"},
     {"simplify-hoisted", pass_simplify, D_SOAC, D_SOAC, "bounds known after hoisting"},
     {"ahead", pass_ahead, D_SOAC, D_SOAC, "reductions where what they read is made, a turn before"},
     {"flatten", fl_flatten, D_SOAC, D_SEG, "rules G0-G9: the versions and their guards"},

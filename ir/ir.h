@@ -681,6 +681,7 @@ PassFn pass_simplify;  /* simplify.c, both dialects */
 PassFn pass_cse;       /* cse.c, both dialects */
 PassFn pass_cse_views; /* cse.c, both dialects: only of scalars and views */
 PassFn pass_turn;      /* turn.c, SEG dialect: nests in the order in which their arrays lie */
+PassFn pass_choices;   /* choices.c, SOAC dialect: rows of which some are made otherwise, chosen by elements */
 PassFn pass_hoist;     /* hoist.c, both dialects: loop- and nest-invariant code outwards */
 PassFn pass_fuse;      /* fuse.c, SOAC dialect */
 PassFn pass_renest;    /* renest.c, SOAC dialect: maps take the shape in which they are read */
