@@ -312,6 +312,7 @@ static int run_cc(const char *binary, const char *c_file)
     }
     args[n++] = "-lOpenCL";
     args[n++] = "-lm";
+    args[n++] = "-ldl"; /* a driver that is looked for when programs run */
     int code = cc_run(args, false);
     free(out);
     free(in);
