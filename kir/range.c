@@ -105,6 +105,17 @@ static const KExp *op_any(KRanges *r, Op *make, const KExp *x, const KExp *y)
     return x && y ? small(make(r->arena, x, y)) : x ? x : y;
 }
 
+/* At most both: a plain one if the other one is long, which leaves room for what is added; else the least. */
+static const KExp *at_most(KRanges *r, const KExp *x, const KExp *y)
+{
+    enum { PLAIN = 5, LONG = 16 };
+    if (x && y && nodes(x) <= PLAIN && nodes(y) > LONG)
+        return x;
+    if (x && y && nodes(y) <= PLAIN && nodes(x) > LONG)
+        return y;
+    return op_any(r, kx_min, x, y);
+}
+
 static const KExp *number(KRanges *r, int64_t k)
 {
     return kx_int(r->arena, k);
@@ -417,7 +428,7 @@ static KRange prim_range(KRanges *r, const KExp *e)
     case OP_ADD: return sum(r, e, x, y);
     case OP_SUB: return difference(r, e, x, y);
     case OP_MUL: return product(r, x, y);
-    case OP_MIN: return (KRange){op(r, kx_min, x.lo, y.lo), op_any(r, kx_min, x.hi, y.hi)};
+    case OP_MIN: return (KRange){op(r, kx_min, x.lo, y.lo), at_most(r, x.hi, y.hi)};
     case OP_MAX: return (KRange){op_any(r, kx_max, x.lo, y.lo), op(r, kx_max, x.hi, y.hi)};
     case OP_QUOT:
     case OP_DIV: return quotient(r, e, x, y);
