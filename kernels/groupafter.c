@@ -184,16 +184,19 @@ static void map_elem(KGen *kg, const Stm *s, const Sx *const *ix, VarMap *now)
         varmap_put(now, s->pat.at[j], r[j]);
 }
 
-void group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs *ac,
-                      const Sx *const *ix)
+VarMap *group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs *ac, const Sx *const *ix)
 {
     VarMap *now = varmap_new(kg->cx->perm);
     for (int j = 0; j < ac->n; j++)
         varmap_put(now, s->pat.at[j], ac->acc[j]);
-    for (int i = 0; i < a->n; i++) {
-        const Stm *map = &a->maps[i];
-        map_elem(kg, map, ix, now);
-        for (int j = 0; j < map->pat.n; j++)
-            loc_store(kg, &a->outs[i][j], ix, s->exp->seg.nest.n, kg_of(kg, varmap_get(now, map->pat.at[j])));
-    }
+    for (int i = 0; i < a->n; i++)
+        map_elem(kg, &a->maps[i], ix, now);
+    return now;
+}
+
+void group_after_store(KGen *kg, const Stm *s, const GroupAfter *a, const Sx *const *ix, const VarMap *now)
+{
+    for (int i = 0; i < a->n; i++)
+        for (int j = 0; j < a->maps[i].pat.n; j++)
+            loc_store(kg, &a->outs[i][j], ix, s->exp->seg.nest.n, kg_of(kg, varmap_get(now, a->maps[i].pat.at[j])));
 }

@@ -134,9 +134,10 @@ typedef struct {
 } GroupAfter;
 /* Those behind statement i of b, a scan. */
 GroupAfter group_after(KGen *kg, const Body *b, int i);
-/* ... at the element of scan s at indices ix, with the scanned values in ac. */
-void group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs *ac,
-                      const Sx *const *ix);
+/* ... at the element of scan s at indices ix, with the scanned values in ac: the variables that hold what they make;
+ * and stored. */
+VarMap *group_after_elem(KGen *kg, const Stm *s, const GroupAfter *a, const Accs *ac, const Sx *const *ix);
+void group_after_store(KGen *kg, const Stm *s, const GroupAfter *a, const Sx *const *ix, const VarMap *now);
 /* Scans all segments, after and before barriers; outs: where the results go (groupscan.c). */
 void group_scan(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, const GroupAfter *after);
 /* A whole segment by this thread, whatever the operator works on; outer dimensions are bound. */

@@ -441,10 +441,15 @@ static void atomic_text(Out *o, const KStm *s)
     out_puts(o, ");\n");
 }
 
+/* Loops of more turns are unrolled where that gives registers to arrays: it takes compilers long. */
+enum { SOME_TURNS = 8 };
+
 static void for_text(Out *o, const KStm *s)
 {
     const char *i = s->var->name;
-    if (s->unroll)
+    if (s->unroll > SOME_TURNS)
+        out_printf(o, "MF_UNROLL(%d)\n", s->unroll);
+    else if (s->unroll)
         out_printf(o, s->unroll < 0 ? "#pragma unroll\n" : "#pragma unroll %d\n", s->unroll);
     out_puts(o, "for (");
     ktype_text(o, s->var->type);

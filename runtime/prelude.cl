@@ -46,6 +46,14 @@
 #define MF_UNROLLS (MF_SIZED && MF_GROUP)
 #endif
 
+/* Long loops over private arrays: a CPU has no registers for them. */
+#define MF_PRAGMA(text) _Pragma(#text)
+#if defined(__x86_64__) || defined(__aarch64__)
+#define MF_UNROLL(n) MF_PRAGMA(nounroll)
+#else
+#define MF_UNROLL(n) MF_PRAGMA(unroll n)
+#endif
+
 /* Neighbouring work-items that go in step exchange numbers without memory: so many, counted from a multiple of them. */
 #if defined(__NV_CL_C_VERSION)
 #define MF_LANES  32
