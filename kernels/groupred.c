@@ -74,23 +74,13 @@ static void in_two_steps(KGen *kg, const Accs *ac, const Accs *few, const Accs *
     gather(kg, few, all, n);
 }
 
-static const KExp *shuffled(KGen *kg, PrimType t, const KExp *x, const KExp *lane)
-{
-    KVar *v = kb_var_new(kg->kb, "x", ktype(t));
-    kb_stm(kg->kb, (KStm){.kind = KST_SHUFFLE, .var = v, .x = {x, lane}});
-    return kg_of(kg, v);
-}
-
 /* Lane l of a sub-group adds what lane l + d has: the first has the sum in order. */
 static void in_lanes(KGen *kg, const Accs *ac, const Accs *few, const Accs *all)
 {
     KBuild *b = kg->kb;
     const KExp *lanes = kg_id(kg, KID_LANES), *lane = kg_id(kg, KID_LANE);
-    const KExp **x = NEWN(kg->cx->perm, const KExp *, ac->n);
     const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), lanes, 2);
-    for (int j = 0; j < ac->n; j++)
-        x[j] = shuffled(kg, ac->types[j], kg_of(kg, ac->acc[j]), kg_add(kg, lane, d));
-    accs_apply(kg, ac, accs_now(kg, ac), x);
+    accs_apply(kg, ac, accs_now(kg, ac), accs_of_lane(kg, ac, kg_add(kg, lane, d)));
     kb_end(b);
     kb_if(b, kg_eq(kg, lane, kg_int(kg, 0)));
     accs_put(kg, few, kg_quot(kg, kg->lid, lanes));

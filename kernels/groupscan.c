@@ -1,20 +1,20 @@
-/* Scans by a work-group (level 0), all segments of the nest at once. A work-item has a run of neighbouring
- * elements of a segment in its registers:
+/* Scans by a work-group (level 0), all segments of the nest at once. A work-item has a run of
+ * neighbouring elements of a segment in its registers:
  *
  *   1. it computes them, and sums them up;
  *   2. the work-items of a segment scan their sums;
- *   3. it goes over its elements again, beginning with what lies before them, and does the maps that
- *      follow (groupafter.c).
+ *   3. it goes over its elements again, beginning with what lies before them, and does the maps
+ * that follow (groupafter.c).
  *
  * The sequential run of elements is the gain: a step over the work-items costs a barrier and an
- * application of the operator by all of them. So many groups are small (groupcost.c). Segments of more
- * elements than registers are for are scanned a strip at a time.
+ * application of the operator by all of them. So many groups are small (groupcost.c). Segments of
+ * more elements than registers are for are scanned a strip at a time.
  *
  * Elements whose code is long are dealt out to all work-items first, into local memory. */
 #include "kernels/segments.h"
 
-/* Where the scanned values are while the group works on them: the results themselves if these lie in
- * local memory, or if there is no bound for a copy that does. */
+/* Where the scanned values are while the group works on them: the results themselves if these lie
+ * in local memory, or if there is no bound for a copy that does. */
 static KLoc *stage_new(KGen *kg, const Stm *s, int n, const KLoc *outs)
 {
     KLoc *stage = NEWN(kg->cx->perm, KLoc, n);
@@ -33,11 +33,12 @@ static void meet_all(KGen *kg)
     kb_end(kg->kb);
 }
 
-/* The values of the element at hand, its mapped-out results stored; the nest is bound by bind. One that fails is
- * neutral, as is one that is not there (NULL: all are): the group goes on. */
+/* The values of the element at hand, its mapped-out results stored; the nest is bound by bind. One
+ * that fails is neutral, as is one that is not there (NULL: all are): the group goes on. */
 typedef void Bind(KGen *kg, const Nest *nest, const KExp *i);
 
-static Accs element(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, Bind *bind, const KExp *i, const KExp *there)
+static Accs element(KGen *kg, const Stm *s, const Accs *ac, const KLoc *outs, Bind *bind,
+                    const KExp *i, const KExp *there)
 {
     const Exp *e = s->exp;
     Accs x = accs_like(kg, ac);
@@ -66,7 +67,8 @@ static void bind_last(KGen *kg, const Nest *nest, const KExp *i)
     nest_bind_dim(kg, &vec_last(nest), i);
 }
 
-static void compute_elems(KGen *kg, const Stm *s, const Accs *ac, const KLoc *stage, const KLoc *outs)
+static void compute_elems(KGen *kg, const Stm *s, const Accs *ac, const KLoc *stage,
+                          const KLoc *outs)
 {
     const Nest *nest = &s->exp->seg.nest;
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, nest->n);
@@ -84,9 +86,10 @@ static void compute_elems(KGen *kg, const Stm *s, const Accs *ac, const KLoc *st
 /* The run of a work-item in the strip at hand. */
 typedef struct {
     const Chunk *n;
-    int most;                             /* elements */
-    KBuf **own;                           /* their values */
-    const KExp *each, *step, *strip, *beg; /* elements of a run, of a strip; where the strip begins, and the run */
+    int most;                /* elements */
+    KBuf **own;              /* their values */
+    const KExp *each, *step; /* how many elements a run has, and a strip */
+    const KExp *strip, *beg; /* where the strip begins, and the run */
 } Run;
 
 /* Odd numbers, so that work-items at the same element of theirs are in different banks of the local
@@ -125,8 +128,9 @@ static Run open_strips(KGen *kg, const Accs *ac, const Chunk *n)
     return r;
 }
 
-/* An element of the run: its number there, and in the segment. Beyond the segment's end it is the last one again,
- * which keeps loads from waiting for a question each, and its value neutral. */
+/* An element of the run: its number there, and in the segment. Beyond the segment's end it is the
+ * last one again, which keeps loads from waiting for a question each, but not added to what lies
+ * before. */
 typedef struct {
     const KExp *k, *i, *there;
 } Elem;
@@ -141,7 +145,8 @@ static const KExp *open_run(KGen *kg, const Run *r)
 
 static Elem elem_at(KGen *kg, const Run *r, const KExp *k)
 {
-    const KExp *at = kb_let(kg->kb, "at", kg_add(kg, r->beg, k)), *last = kg_sub(kg, r->n->width, kg_int(kg, 1));
+    const KExp *at = kb_let(kg->kb, "at", kg_add(kg, r->beg, k));
+    const KExp *last = kg_sub(kg, r->n->width, kg_int(kg, 1));
     Elem el = {.k = k, .there = kb_let(kg->kb, "there", kg_lt(kg, at, r->n->width))};
     el.i = kb_let(kg->kb, "i", kg_min(kg, at, last));
     return el;
@@ -153,16 +158,19 @@ static void close_run(KGen *kg)
     kb_end(kg->kb);
 }
 
-/* Applies the operator to acc and the own element k. */
-static void apply_own(KGen *kg, const Accs *ac, const Run *r, const KExp *k)
+/* acc := acc and the element, if it is there. */
+static void apply_own(KGen *kg, const Accs *ac, const Run *r, const Elem *el)
 {
     const KExp **x = NEWN(kg->cx->perm, const KExp *, ac->n);
+    kb_if(kg->kb, el->there);
     for (int j = 0; j < ac->n; j++)
-        x[j] = kb_load(kg->kb, "x", r->own[j], k);
+        x[j] = kb_load(kg->kb, "x", r->own[j], el->k);
     accs_apply(kg, ac, accs_now(kg, ac), x);
+    kb_end(kg->kb);
 }
 
-static const KExp **staged(KGen *kg, const Nest *nest, const Accs *ac, const KLoc *stage, const KExp *i)
+static const KExp **staged(KGen *kg, const Nest *nest, const Accs *ac, const KLoc *stage,
+                           const KExp *i)
 {
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, nest->n);
     const KExp **x = NEWN(kg->cx->perm, const KExp *, ac->n);
@@ -173,8 +181,10 @@ static const KExp **staged(KGen *kg, const Nest *nest, const Accs *ac, const KLo
     return x;
 }
 
-/* own := the elements, computed here or taken from the stage (NULL: they are computed). */
-static void take_run(KGen *kg, const Stm *s, const Accs *ac, const Run *r, const KLoc *stage, const KLoc *outs)
+/* own := the elements, computed here or taken from the stage (NULL: they are computed); acc: their
+ * sum. */
+static void take_run(KGen *kg, const Stm *s, const Accs *ac, const Run *r, const KLoc *stage,
+                     const KLoc *outs)
 {
     const Exp *e = s->exp;
     Elem el = elem_at(kg, r, open_run(kg, r));
@@ -186,41 +196,89 @@ static void take_run(KGen *kg, const Stm *s, const Accs *ac, const Run *r, const
         Accs here = element(kg, s, ac, outs, bind_last, el.i, once ? el.there : NULL);
         x = accs_now(kg, &here);
     }
-    const KExp **ne = accs_atoms(kg, ac, e->seg.nes.at);
     for (int j = 0; j < ac->n; j++)
-        kb_store(kg->kb, r->own[j], el.k, kx_select(kg->cx->perm, el.there, x[j], ne[j]));
+        kb_store(kg->kb, r->own[j], el.k, x[j]);
+    apply_own(kg, ac, r, &el);
     close_run(kg);
 }
 
-/* acc := acc and the elements. */
-static void sum_run(KGen *kg, const Accs *ac, const Run *r)
+static const KExp *is_first(KGen *kg, const Run *r)
 {
-    apply_own(kg, ac, r, open_run(kg, r));
-    close_run(kg);
+    return kg_eq(kg, r->n->p, kg_int(kg, 0));
 }
 
 /* The first run of a segment goes on where the strip before ended. */
-static void if_first_of_segment(KGen *kg, const Run *r)
-{
-    kb_if(kg->kb, kg_eq(kg, r->n->p, kg_int(kg, 0)));
-}
-
 static void begin_run(KGen *kg, const Accs *ac, const Run *r, const Accs *carry)
 {
-    if_first_of_segment(kg, r);
+    kb_if(kg->kb, is_first(kg, r));
     accs_set(kg, ac, accs_now(kg, carry));
     kb_end(kg->kb);
 }
 
-/* acc := what lies before the run; the buffers hold that of the next work-item. */
-static void set_before(KGen *kg, const Accs *ac, const Run *r, const Accs *carry)
+/* --- Over the work-items ---------------------------------------------------------------------- */
+
+/* What a work-item is told of the sums: that of those to the left, and that of the strip. */
+typedef struct {
+    Accs left, strip;
+} Sums;
+
+/* Does no segment go on in the next sub-group? */
+static const KExp *fits_lanes(KGen *kg, const Chunk *n)
 {
-    if_first_of_segment(kg, r);
-    accs_set(kg, ac, accs_now(kg, carry));
-    accs_set(kg, carry, accs_load(kg, ac, kg_sub(kg, kg_add(kg, kg->lid, r->n->threads), kg_int(kg, 1))));
-    kb_else(kg->kb);
-    accs_set(kg, ac, accs_load(kg, ac, kg_sub(kg, kg->lid, kg_int(kg, 1))));
-    kb_end(kg->kb);
+    const KExp *lanes = kg_id(kg, KID_LANES), *size = kg_id(kg, KID_GROUP_SIZE);
+    const KExp *zero = kg_int(kg, 0);
+    const KExp *whole = kg_eq(kg, kg_rem(kg, size, lanes), zero), *alone = kg_eq(kg, size, lanes);
+    const KExp *parts = kg_eq(kg, kg_rem(kg, lanes, n->threads), zero);
+    const KExp *within = kx_prim2(kg->cx->perm, OP_LOR, alone, parts);
+    return kg_and(kg, kg_and(kg, kg_lt(kg, kg_int(kg, 1), lanes), whole), within);
+}
+
+static void scan_in_lanes(KGen *kg, const Accs *ac, const Chunk *n, const Sums *sums)
+{
+    KBuild *b = kg->kb;
+    const KExp *lane = kg_id(kg, KID_LANE), *one = kg_int(kg, 1);
+    meet_all(kg); /* as those do who scan in memory */
+    const KExp *d = kb_for_times(b, "d", one, n->threads, 2);
+    const KExp **left = accs_of_lane(kg, ac, kg_sub(kg, lane, d));
+    kb_if(b, kg_and(kg, n->active, kg_le(kg, d, n->p)));
+    accs_apply(kg, ac, left, accs_now(kg, ac));
+    kb_end(b);
+    kb_end(b);
+    accs_set(kg, &sums->left, accs_of_lane(kg, ac, kg_sub(kg, lane, one)));
+    const KExp *last = kg_sub(kg, kg_add(kg, kg_sub(kg, lane, n->p), n->threads), one);
+    accs_set(kg, &sums->strip, accs_of_lane(kg, ac, last));
+}
+
+static void scan_in_memory(KGen *kg, const Accs *ac, const Run *r, const Sums *sums)
+{
+    KBuild *b = kg->kb;
+    const KExp *one = kg_int(kg, 1);
+    accs_scan(kg, ac, r->n);
+    kb_if(b, r->n->active);
+    kb_if(b, is_first(kg, r));
+    accs_set(kg, &sums->strip,
+             accs_load(kg, ac, kg_sub(kg, kg_add(kg, kg->lid, r->n->threads), one)));
+    kb_else(b);
+    accs_set(kg, &sums->left, accs_load(kg, ac, kg_sub(kg, kg->lid, one)));
+    kb_end(b);
+    kb_end(b);
+}
+
+/* acc := what lies before the run; carry: before the next strip. */
+static void scan_sums(KGen *kg, const Accs *ac, const Run *r, const Atoms *nes, const Accs *carry)
+{
+    KBuild *b = kg->kb;
+    Sums sums = {accs_like(kg, ac), accs_like(kg, ac)};
+    accs_declare(kg, &sums.left, nes);
+    accs_declare(kg, &sums.strip, nes);
+    kb_if(b, fits_lanes(kg, r->n));
+    scan_in_lanes(kg, ac, r->n, &sums);
+    kb_else(b);
+    scan_in_memory(kg, ac, r, &sums);
+    kb_end(b);
+    accs_set(kg, ac, accs_now(kg, &sums.left));
+    begin_run(kg, ac, r, carry);
+    accs_set(kg, carry, accs_now(kg, &sums.strip));
 }
 
 /* The scanned elements of the run, and what the maps behind the scan make of them. */
@@ -232,7 +290,7 @@ static void scan_run(KGen *kg, const Stm *s, const Accs *ac, const Run *r, const
     Elem el = elem_at(kg, r, open_run(kg, r));
     nest_indices(kg, nest, nest->n - 1, ix);
     ix[nest->n - 1] = kg_sx_of(kg, el.i);
-    apply_own(kg, ac, r, el.k);
+    apply_own(kg, ac, r, &el);
     VarMap *now = group_after_elem(kg, s, after, ac, ix);
     kb_if(kg->kb, el.there);
     for (int j = 0; j < ac->n; j++)
@@ -244,8 +302,8 @@ static void scan_run(KGen *kg, const Stm *s, const Accs *ac, const Run *r, const
 }
 
 /* stage: where the elements are, NULL: they are computed; scanned: where what is scanned goes. */
-static void scan_segments(KGen *kg, const Stm *s, const Accs *ac, const KLoc *stage, const KLoc *scanned,
-                          const KLoc *outs, const GroupAfter *after)
+static void scan_segments(KGen *kg, const Stm *s, const Accs *ac, const KLoc *stage,
+                          const KLoc *scanned, const KLoc *outs, const GroupAfter *after)
 {
     KBuild *b = kg->kb;
     const Exp *e = s->exp;
@@ -259,12 +317,10 @@ static void scan_segments(KGen *kg, const Stm *s, const Accs *ac, const KLoc *st
     nest_bind(kg, nest, nest->n - 1, n.seg);
     begin_run(kg, ac, &r, &carry);
     take_run(kg, s, ac, &r, stage, outs);
-    sum_run(kg, ac, &r);
     kb_end(b);
-    accs_scan(kg, ac, &n);
+    scan_sums(kg, ac, &r, &e->seg.nes, &carry);
     kb_if(b, n.active);
     nest_bind(kg, nest, nest->n - 1, n.seg);
-    set_before(kg, ac, &r, &carry);
     scan_run(kg, s, ac, &r, scanned, after);
     kb_end(b);
     meet_all(kg); /* the buffers are used again, the elements read by others */

@@ -268,6 +268,17 @@ const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at)
     return r;
 }
 
+const KExp **accs_of_lane(KGen *kg, const Accs *ac, const KExp *lane)
+{
+    const KExp **r = values(kg, ac);
+    for (int j = 0; j < ac->n; j++) {
+        KVar *v = kb_var_new(kg->kb, "x", ktype(ac->types[j]));
+        kb_stm(kg->kb, (KStm){.kind = KST_SHUFFLE, .var = v, .x = {kg_of(kg, ac->acc[j]), lane}});
+        r[j] = kg_of(kg, v);
+    }
+    return r;
+}
+
 const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms)
 {
     const KExp **r = values(kg, ac);

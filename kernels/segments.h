@@ -79,6 +79,8 @@ void accs_local(KGen *kg, Accs *ac, bool scan);
 const KExp **accs_now(KGen *kg, const Accs *ac);                  /* acc */
 const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] */
 const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms);
+/* acc of that lane of the sub-group, which all of its lanes ask for together. */
+const KExp **accs_of_lane(KGen *kg, const Accs *ac, const KExp *lane);
 void accs_set(KGen *kg, const Accs *ac, const KExp **x); /* acc := x */
 void accs_put(KGen *kg, const Accs *ac, const KExp *at); /* buf[at] := acc */
 /* Reduces the accumulators of the threads of each chunk, in order, into thread 0's acc. Barriers:

@@ -69,6 +69,7 @@ typedef struct {
     const KFun *fun;
     int groups;  /* how often the kernel asks for the number of the group, or of groups */
     int touched; /* accesses to memory that a group or all share; failures */
+    bool behind; /* may columns lie one behind the other? Then their work-items may be lanes */
     bool other;  /* is there anything that columns cannot do, or that tells them apart? */
 } Asked;
 
@@ -78,7 +79,8 @@ static void ask_exp(void *env, const KExp *x)
     if (x->kind != KE_ID)
         return;
     a->groups += x->id == KID_GROUP || x->id == KID_GROUPS;
-    a->other |= x->dim > 0 || x->id == KID_GRID_SIZE || x->id == KID_LANE || x->id == KID_LANES;
+    bool lanes = x->id == KID_LANE || x->id == KID_LANES;
+    a->other |= x->dim > 0 || x->id == KID_GRID_SIZE || (lanes && !a->behind);
 }
 
 static bool is_read(void *env, KStm *s)
@@ -109,8 +111,8 @@ static bool ask_stm(void *env, KStm *s)
     case KST_PEEK:
     case KST_POST:
     case KST_ARRIVE:
-    case KST_HEAP:
-    case KST_SHUFFLE: a->other = true; break;
+    case KST_HEAP: a->other = true; break;
+    case KST_SHUFFLE: a->other |= !a->behind; break;
     case KST_ATOMIC:
     case KST_CAS:
     case KST_RACE: a->other |= global; break;
@@ -159,9 +161,9 @@ static bool columns_meet(Arena *a, KFun *f)
     return !m.apart;
 }
 
-static bool can_have_columns(const KFun *f, const KStm *loop)
+static bool can_have_columns(const KFun *f, const KStm *loop, bool behind)
 {
-    Asked all = {.fun = f}, inside = {.fun = f};
+    Asked all = {.fun = f, .behind = behind}, inside = all;
     kblock_visit(&f->body, &(KVisitor){.env = &all, .enter = ask_stm});
     kblock_visit(&loop->body[0], &(KVisitor){.env = &inside, .enter = ask_stm});
     return all.groups == 2 && !all.other && all.touched == inside.touched;
@@ -235,7 +237,7 @@ void kir_want_columns(KFun *f, bool behind)
     Arena *a = arena_new();
     KFun *gpu = kir_specialize(a, f, &ktargets[KTARGET_GPU]);
     const KStm *loop = elements_of(gpu);
-    bool can = loop && can_have_columns(gpu, loop);
+    bool can = loop && can_have_columns(gpu, loop, behind);
     KColumns way = can && mostly_columns(a, gpu, loop) ? KC_LATER : behind ? KC_BEHIND : KC_NONE;
     f->columns = can && way != KC_NONE && columns_meet(a, gpu) ? way : KC_NONE;
     arena_free(a);
@@ -251,13 +253,14 @@ typedef struct {
     const KExp *there; /* is the element one that no other column has? */
 } Columns;
 
-/* The work-items of an element are those of the other dimension; neighbours may be of other elements. */
+/* The work-items of an element are those of the other dimension; neighbours may be of other elements, unless columns lie
+ * one behind the other: whoever asks for lanes asks whether an element has whole sub-groups of them. */
 static const KExp *row_of(void *env, const KExp *x)
 {
     const Columns *c = env;
     if (is_id(x, KID_LOCAL) || is_id(x, KID_GROUP_SIZE))
         return kx_id_dim(c->arena, x->id, 1 - c->dim);
-    if (is_id(x, KID_LANES))
+    if (is_id(x, KID_LANES) && c->dim == 0)
         return kx_int(c->arena, 1);
     return x;
 }

@@ -441,11 +441,9 @@ static void atomic_text(Out *o, const KStm *s)
     out_puts(o, ");\n");
 }
 
-/* Loops of more turns are unrolled where that gives registers to arrays: it takes compilers long. */
-enum { SOME_TURNS = 8 };
-
 static void for_text(Out *o, const KStm *s)
 {
+    enum { SOME_TURNS = 8 }; /* more are for devices that have registers for what the loop works on */
     const char *i = s->var->name;
     if (s->unroll > SOME_TURNS)
         out_printf(o, "MF_UNROLL(%d)\n", s->unroll);
