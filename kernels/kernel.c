@@ -495,6 +495,9 @@ Kernel *kg_finish(KGen *kg)
     k.fun = finished_fun(kg, &k);
     if (cx->verify)
         kir_verify(k.fun, "plan");
+    kir_together(cx->perm, k.fun);
+    if (cx->verify)
+        kir_verify(k.fun, "together");
     kir_own(cx->perm, k.fun);
     if (cx->verify)
         kir_verify(k.fun, "own");

@@ -3,7 +3,6 @@
 #include "kir/dealt.h"
 
 #include "base/ptrmap.h"
-#include "kir/walk.h"
 
 /* Modulo the size of the group: anything, nothing, the work-item's number. */
 typedef enum { ANY, NONE, OWN } Rest;
@@ -93,4 +92,44 @@ static bool is_dealt(const KDealt *d, const KExp *x)
 bool kdealt_access(const KDealt *d, const KStm *s)
 {
     return !s->buf->of && kstm_lanes(s) == 1 && is_dealt(d, s->x[0]);
+}
+
+/* --- Loops ------------------------------------------------------------------------------------ */
+
+static const KExp *definition(const KInfo *info, const KExp *x)
+{
+    const KStm *s = x->kind == KE_VAR ? kinfo_get(info, x->var).def : NULL;
+    return s && s->kind == KST_LET ? definition(info, s->x[0]) : x;
+}
+
+static bool is_id(const KInfo *info, const KExp *x, KId id)
+{
+    x = definition(info, x);
+    return x->kind == KE_ID && x->id == id && x->dim == 0;
+}
+
+/* In `for base from 0 to n by group_size { let j = base + local_id; if j < n {} }` j; else NULL. */
+static const KExp *based(Arena *a, const KInfo *info, const KStm *s)
+{
+    const KBlock *b = &s->body[0];
+    const KStm *let = b->n == 2 ? b->at[0] : NULL;
+    if (!let || let->kind != KST_LET || b->at[1]->kind != KST_IF || b->at[1]->body[1].n > 0)
+        return NULL;
+    const KExp *sum = let->x[0], *j = kx_var(a, let->var);
+    bool adds = sum->kind == KE_PRIM && sum->op == OP_ADD && sum->exact &&
+                sum->x[0]->kind == KE_VAR && sum->x[0]->var == s->var &&
+                is_id(info, sum->x[1], KID_LOCAL);
+    return adds && kx_same(b->at[1]->x[0], kx_lt(a, j, s->x[1])) ? j : NULL;
+}
+
+bool kdealt_loop(Arena *a, const KInfo *info, KStm *s, KDealtLoop *loop)
+{
+    if (s->kind != KST_FOR || s->doubling || !is_id(info, s->x[2], KID_GROUP_SIZE))
+        return false;
+    bool straight = is_id(info, s->x[0], KID_LOCAL);
+    const KExp *j = straight                 ? kx_var(a, s->var)
+                    : kx_is_int(s->x[0], 0) ? based(a, info, s)
+                                            : NULL;
+    *loop = (KDealtLoop){s, j, straight ? &s->body[0] : j ? &s->body[0].at[1]->body[0] : NULL};
+    return j != NULL;
 }

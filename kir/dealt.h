@@ -2,7 +2,7 @@
 #ifndef KIR_DEALT_H
 #define KIR_DEALT_H
 
-#include "kir/kir.h"
+#include "kir/walk.h"
 
 typedef struct KDealt KDealt;
 KDealt *kdealt_of(Arena *a, const KFun *f);
@@ -10,5 +10,16 @@ KDealt *kdealt_of(Arena *a, const KFun *f);
  * work-item's plus a multiple of the group's size? Then two work-items never find the same, whatever turns of
  * whatever loops they are in. */
 bool kdealt_access(const KDealt *d, const KStm *s);
+
+/* A loop of a kernel as made whose turns are dealt to the work-items of a group: `for j from local_id to n by
+ * group_size`, or `for base from 0 to n by group_size { let j = base + local_id; if j < n {} }`. */
+typedef struct {
+    KStm *loop;
+    const KExp *j; /* the element of the turn */
+    KBlock *body;  /* what is done for it */
+} KDealtLoop;
+
+/* false: it is no such loop. info: of the kernel. */
+bool kdealt_loop(Arena *a, const KInfo *info, KStm *s, KDealtLoop *loop);
 
 #endif

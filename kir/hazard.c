@@ -12,6 +12,7 @@
  *    vector in which the other is;
  *  - both are in the column of a matrix that a loop has dealt to the work-item: buf[i], buf[r * k +
  * i] in `for i from local_id to k by group_size`;
+ *  - a loop deals turns i to the work-items, and no two of these have that distance: buf[3 * i], buf[3 * i + 1];
  *  - they are at places that differ and are the same for all: buf[0], buf[1];
  *  - they are in the two halves of a buffer that a loop works on in turns: buf[cur + ...] and
  *    buf[next + ...], where cur and next are exchanged, and never changed otherwise;
@@ -492,6 +493,31 @@ static bool maybe_same_row(const Hazard *h, const KExp *at, const KExp *bt)
 /* Do two work-items find the same element? */
 typedef enum { APART, UNSURE, MEET } Meeting;
 
+/* By how much the position grows with base + local_id, the element that a loop deals; 0: not known. */
+static int64_t factor_of(const Hazard *h, const Poly *x)
+{
+    int64_t own = 0, base = 0;
+    for (int i = 0; i < x->n; i++)
+        for (int m = 0; m < POLY_DEGREE && x->t[i].leaves[m]; m++) {
+            const KExp *leaf = kposition_leaf(h->positions, x->t[i].leaves[m]);
+            bool dealt = loop_of(h, leaf) && loop_of(h, leaf)->x[2]->kind == KE_ID; /* group_size */
+            if (leaf->kind == KE_ID && leaf->id == KID_LOCAL)
+                own = kposition_factor(x, x->t[i].leaves[m]);
+            else if (!kuniform_exp(h->uniform, leaf) || (dealt && base))
+                return 0;
+            else if (dealt)
+                base = kposition_factor(x, x->t[i].leaves[m]);
+        }
+    return own == base ? own : 0;
+}
+
+/* Are they at a distance that no two turns have? */
+static bool turns_apart(const Hazard *h, const KExp *at, const KExp *bt)
+{
+    Poly x = kposition(h->positions, at), y = kposition(h->positions, bt);
+    return h->dims == 1 && factor_of(h, &x) == factor_of(h, &y) && kposition_turns_apart(&x, &y, factor_of(h, &x));
+}
+
 /* Places in the same memory, by elements of the same size; `at`: where a is seen from b. */
 static Meeting meeting(const Hazard *h, const Access *a, const KExp *at, const Access *b)
 {
@@ -503,7 +529,7 @@ static Meeting meeting(const Hazard *h, const Access *a, const KExp *at, const A
         return APART;
     if (varies) {
         bool inside = known && ((d >= 0 && d + n <= m) || (d <= 0 && m - d <= n));
-        if (inside || (m == 1 && n == 1 && same_column(h, at, b->at)))
+        if (inside || (m == 1 && n == 1 && (same_column(h, at, b->at) || turns_apart(h, at, b->at))))
             return APART;
         return maybe_same_row(h, at, b->at) ? UNSURE : MEET;
     }

@@ -19,6 +19,7 @@
  * same in all: a polynomial over what does not change from the FRESH on behind which all accesses stand.
  *
  * Before: a kernel as made, with its FRESHs. After: well-formed; `unrolls` may stand in conditions. */
+#include "kir/dealt.h"
 #include "kir/halves.h"
 #include "kir/passes.h"
 #include "kir/position.h"
@@ -35,6 +36,7 @@ enum {
 typedef struct Dealt Dealt;
 struct Dealt {
     KStm *loop;
+    const KBlock *body;    /* of the turn */
     const KExp *j, *total; /* the element of the turn; how many there are, by parameters; NULL: not by them */
     Dealt *joined;         /* towards the one that stands for those that share arrays */
     int words;             /* of that one: of all arrays */
@@ -89,12 +91,6 @@ static const KExp *definition(const Own *w, const KExp *x)
     return s && s->kind == KST_LET ? definition(w, s->x[0]) : x;
 }
 
-static bool is_id(const Own *w, const KExp *x, KId id)
-{
-    x = definition(w, x);
-    return x->kind == KE_ID && x->id == id && x->dim == 0;
-}
-
 typedef struct {
     const Own *w;
     bool found;
@@ -115,32 +111,13 @@ static const KExp *by_parameters(const Own *w, const KExp *x)
     return f.found ? NULL : x;
 }
 
-/* In `for base from 0 to n by group_size { let j = base + local_id; if j < n {} }` j; else NULL. */
-static const KExp *based(const Own *w, const KStm *s)
-{
-    const KBlock *b = &s->body[0];
-    const KStm *let = b->n == 2 ? b->at[0] : NULL;
-    if (!let || let->kind != KST_LET || b->at[1]->kind != KST_IF || b->at[1]->body[1].n > 0)
-        return NULL;
-    const KExp *sum = let->x[0], *j = kx_var(w->arena, let->var);
-    bool adds = sum->kind == KE_PRIM && sum->op == OP_ADD && sum->exact &&
-                sum->x[0]->kind == KE_VAR && sum->x[0]->var == s->var &&
-                is_id(w, sum->x[1], KID_LOCAL);
-    return adds && kx_same(b->at[1]->x[0], kx_lt(w->arena, j, s->x[1])) ? j : NULL;
-}
-
 static Dealt *dealt_of(const Own *w, KStm *s)
 {
-    if (s->kind != KST_FOR || s->doubling || !is_id(w, s->x[2], KID_GROUP_SIZE))
-        return NULL;
-    bool straight = is_id(w, s->x[0], KID_LOCAL);
-    const KExp *j = straight                 ? kx_var(w->arena, s->var)
-                    : kx_is_int(s->x[0], 0) ? based(w, s)
-                                            : NULL;
-    if (!j)
+    KDealtLoop loop;
+    if (!kdealt_loop(w->arena, w->info, s, &loop))
         return NULL;
     Dealt *d = NEW(w->arena, Dealt);
-    *d = (Dealt){.loop = s, .j = j, .total = by_parameters(w, s->x[1])};
+    *d = (Dealt){.loop = s, .j = loop.j, .body = loop.body, .total = by_parameters(w, s->x[1])};
     return d;
 }
 
@@ -541,7 +518,6 @@ static void put_loop(Own *w, KBuild *b, KStm *s, const Dealt *d)
 {
     Arena *a = w->arena;
     const KExp *cond = kept(w, d);
-    bool straight = d->j->var == s->var;
     PtrMap *to = ptrmap_new(a);
     kb_if(b, cond);
     const KExp *base = kb_for(b, "base", kx_int(a, 0), s->x[1], group_size(w));
@@ -550,7 +526,7 @@ static void put_loop(Own *w, KBuild *b, KStm *s, const Dealt *d)
     const KExp *j = kb_let(b, "j", kx_add(a, base, kx_id(a, KID_LOCAL)));
     ptrmap_put(to, d->j->var, j);
     kb_if(b, kx_lt(a, j, s->x[1]));
-    put_copy(w, b, straight ? &s->body[0] : &s->body[0].at[1]->body[0], to, turn);
+    put_copy(w, b, d->body, to, turn);
     kb_end(b);
     kb_end(b);
     kb_else(b);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 const KPass kir_making_table[] = {
+    {"together", kir_together, "loops that hand their elements on, before arrays are put into registers"},
     {"own", kir_own, "what work-items pass on to themselves, before buffers share memory"},
     {"locals", kir_locals, "local buffers that share memory"},
     {NULL, NULL, NULL},

@@ -37,6 +37,7 @@ void kir_settle_own(Arena *a, KFun *f, const bool *steady);
 /* The same for slices (KFun.slices): has_slices is false, and there are none, where private arrays cannot take their place. */
 void kir_settle_slices(Arena *a, KFun *f, const bool *steady);
 
+KPassFn kir_together;
 KPassFn kir_own;
 KPassFn kir_locals;
 KPassFn kir_dead;

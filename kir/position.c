@@ -111,6 +111,19 @@ bool kposition_distance(const Poly *x, const Poly *y, int64_t *by)
     return ok;
 }
 
+int64_t kposition_factor(const Poly *x, Leaf l)
+{
+    Poly factor, rest;
+    poly_split(x, l, &factor, &rest);
+    return factor.n ? 0 : factor.c;
+}
+
+bool kposition_turns_apart(const Poly *x, const Poly *y, int64_t k)
+{
+    int64_t by;
+    return k && kposition_distance(x, y, &by) && (by == 0 || by % k != 0);
+}
+
 /* --- Multiples -------------------------------------------------------------------------------- */
 
 static int64_t lesser(int64_t x, int64_t y)
