@@ -388,6 +388,7 @@ void make_group(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     group_body(kg, e, &s->pat, outs, total);
     Var *columns = var_new(cx, "columns", type_prim(T_I64), (Loc){0});
     kg->columns = sx_var(cx, columns);
+    kg->pads = true;
     kg->few = w.scans;
     Kernel *k = kg_finish(kg);
     kg_launch(kg, k, nest_groups(kg, total, kg->columns ? kg->columns : sx_const(cx, 1)));

@@ -463,6 +463,21 @@ static void merge_locals(KGen *kg, KFun *f)
     ps->n = n;
 }
 
+/* Room for the gaps of local buffers that want some. */
+static void pad_locals(KGen *kg, KFun *f)
+{
+    enum { ROW = 128 };
+    Ctx *cx = kg->cx;
+    kir_mark_padded(cx->perm, f);
+    for (int i = 0; i < kg->params.n; i++) {
+        KParam *p = &kg->params.at[i];
+        if (p->kind != KP_LOCAL || !p->buf->padded)
+            continue;
+        const Sx *gaps = sx_op(cx, SX_DIV, p->bytes, sx_const(cx, ROW));
+        p->bytes = sx_add(cx, p->bytes, sx_mul(cx, gaps, sx_const(cx, prim_type_bytes[p->buf->elem])));
+    }
+}
+
 /* A group's size by a name that is the same in each compilation. */
 static const char *local_text(const KGen *kg)
 {
@@ -508,6 +523,8 @@ Kernel *kg_finish(KGen *kg)
         kir_want_columns(k.fun, kg->few);
     if (k.fun->columns == KC_NONE)
         kg->columns = NULL;
+    if (kg->pads && !kg->columns)
+        pad_locals(kg, k.fun);
     k.params = kg->params;
     k.local = local_text(kg);
     return kernel_intern(kg->pb->plan, cx, k);

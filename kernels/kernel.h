@@ -80,6 +80,7 @@ typedef struct {
     const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
     const Sx *group_size;  /* host: work-items a group, or a column of it */
     const Sx *columns; /* host: elements that a group may have at a time (kir/columns.h); NULL: one */
+    bool pads;         /* its arrays in local memory may have gaps (kir/padded.c) */
     bool few;          /* few work-items may do for an element, less than a warp */
 } KGen;
 

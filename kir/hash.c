@@ -60,7 +60,7 @@ static void put_buf(Key *k, const KBuf *b)
     put_object(k, b);
     if (!first)
         return;
-    put(k, (uint64_t)b->space << 16 | (uint64_t)b->elem << 8 | b->own_writes << 4 |
+    put(k, (uint64_t)b->space << 16 | (uint64_t)b->elem << 8 | b->padded << 5 | b->own_writes << 4 |
                b->read_only << 3 | b->no_alias << 2 | b->write_any << 1 | b->unshared);
     put(k, (uint64_t)b->count);
     put(k, (uint64_t)b->align);

@@ -58,6 +58,7 @@ struct KBuf {
     bool write_any; /* RACEs only */
     bool own_writes; /* what a work-item writes, no other of its group writes */
     bool unshared;   /* ... or reads */
+    bool padded;     /* local: it has room for a word behind each 32, see padded.c */
     int align;      /* bytes to which its first element and its end are aligned; 0: its own size */
 };
 

@@ -24,6 +24,7 @@ const KPass kir_pass_table[] = {
     {"vector", kir_vector, "neighbours together: positions are known, and not yet of 32 bits"},
     {"dead", kir_dead, "what the passes before left"},
     {"barriers", kir_barriers, "barriers that order nothing"},
+    {"padded", kir_padded, "banks of local memory: nothing looks into positions from here on"},
     {"columns", kir_columns, "several elements a group: the others know of one"},
     {"narrow", kir_narrow, "indices of 32 bits"},
     {NULL, NULL, NULL},

@@ -30,6 +30,9 @@ void kir_aliases(Arena *a, KFun *f, KApartFn *apart, void *env);
  * whose memory each one goes, by the numbers of before; the others are parameters no more. */
 const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes);
 
+/* Marks the local buffers that should be padded (padded.c): bytes of theirs are then a 32nd more. */
+void kir_mark_padded(Arena *a, KFun *f);
+
 /* Takes the other branch of IFs on `unrolls` that ask for parameters which launches change: steady[i], by parameter, says which
  * they do not. NULL: the kernel is not built for the sizes of its launches at all. */
 void kir_settle_own(Arena *a, KFun *f, const bool *steady);
@@ -42,6 +45,7 @@ KPassFn kir_own;
 KPassFn kir_locals;
 KPassFn kir_dead;
 KPassFn kir_barriers;
+KPassFn kir_padded;
 KPassFn kir_columns;
 KPassFn kir_invariant;
 KPassFn kir_narrow;

@@ -32,6 +32,7 @@ static void buf_text(Out *o, const KBuf *b)
     out_puts(o, b->no_alias ? " no_alias" : "");
     out_puts(o, b->write_any ? " write_any" : "");
     out_puts(o, b->own_writes ? " own_writes" : "");
+    out_puts(o, b->padded ? " padded" : "");
     out_puts(o, b->unshared ? " unshared" : "");
     if (b->align)
         out_printf(o, " align %d", b->align);

@@ -107,6 +107,7 @@ static KBuf *read_buf(KReader *k)
     b->no_alias = read_accept_word(k->r, "no_alias");
     b->write_any = read_accept_word(k->r, "write_any");
     b->own_writes = read_accept_word(k->r, "own_writes");
+    b->padded = read_accept_word(k->r, "padded");
     b->unshared = read_accept_word(k->r, "unshared");
     if (read_accept_word(k->r, "align"))
         b->align = read_small(k->r, "a number of bytes");

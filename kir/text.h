@@ -8,7 +8,7 @@
  *   formal   = "failure" | "mem" buffer | "scalar" NAME ":" type ["steady"] | "local" buffer ["steady"]
  *            | "heap" buffer "," NAME ":" type
  *   buffer   = NAME ":" space PRIM ["[" INT "]"] ["read_only"] ["no_alias"] ["write_any"]
- *              ["own_writes"] ["unshared"] ["align" INT]
+ *              ["own_writes"] ["padded"] ["unshared"] ["align" INT]
  *   type     = (PRIM | "index") ["x" LANES]                          f32, f32x4, index
  *   block    = "{" stm* "}"
  *   stm      = WORD, and what the kind's row in syntax.c says

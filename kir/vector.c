@@ -88,7 +88,7 @@ static bool is_passable(const KStm *s)
 
 static bool is_access(const KStm *s)
 {
-    return (s->kind == KST_LOAD || s->kind == KST_STORE) && s->buf->space != KS_PRIVATE;
+    return (s->kind == KST_LOAD || s->kind == KST_STORE) && s->buf->space != KS_PRIVATE && !s->buf->padded;
 }
 
 /* Are they different elements of one buffer? */
