@@ -130,7 +130,7 @@ static void find_overlaps(Barriers *w)
     }
     w->overlap[BIT_REST] = w->clash[BIT_REST] = all | BIT(BIT_TELL);
     w->overlap[BIT_TELL] = w->clash[BIT_TELL] = global | BIT(BIT_TELL);
-    w->overlap[BIT_FAILURE] = w->clash[BIT_FAILURE] = BIT(BIT_FAILURE);
+    w->overlap[BIT_FAILURE] = BIT(BIT_FAILURE); /* which of two failures is kept is no matter */
     w->of_space[KS_GLOBAL] |= BIT(BIT_TELL);
 }
 

@@ -27,6 +27,7 @@ const KPass kir_pass_table[] = {
     {"padded", kir_padded, "banks of local memory: nothing looks into positions from here on"},
     {"columns", kir_columns, "several elements a group: the others know of one"},
     {"narrow", kir_narrow, "indices of 32 bits"},
+    {"failures", kir_failures, "what turns record, behind their loops: numbers as they are by then"},
     {NULL, NULL, NULL},
 };
 
