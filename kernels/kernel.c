@@ -453,8 +453,8 @@ static void merge_locals(KGen *kg, KFun *f)
     KParams *ps = &kg->params;
     int n = 0;
     for (int i = 0; i < ps->n; i++) {
-        KParam *to = &ps->at[with[i]];
-        if (with[i] != i && !sx_eq(to->bytes, ps->at[i].bytes))
+        KParam *to = &ps->at[with[i] < 0 ? i : with[i]];
+        if (with[i] >= 0 && with[i] != i && !sx_eq(to->bytes, ps->at[i].bytes))
             to->bytes = sx_op(kg->cx, SX_MAX, to->bytes, ps->at[i].bytes);
     }
     for (int i = 0; i < ps->n; i++)

@@ -5,7 +5,7 @@
  * at once. A buffer that is written clashes with those that somebody touches since the barrier
  * before, or whose contents are read later: by a walk forwards, and one backwards. Then each buffer
  * moves to the first one with which it does not clash, of its size and type before others. What is
- * of another type is seen through a VIEW.
+ * of another type is seen through a VIEW. What nobody touches goes away.
  *
  * Before: a kernel as made. After: no FRESH is left. */
 #include "kir/passes.h"
@@ -349,14 +349,14 @@ static void add_views(const Locals *l, const int *to)
     }
 }
 
-/* The parameters that stay; with[i]: where parameter i went, by the numbers of before. */
+/* The parameters that stay; with[i]: where parameter i went, by the numbers of before, -1: nowhere. */
 static int *drop_params(const Locals *l, const int *to)
 {
     KFun *f = l->fun;
     KFormals stay = {0};
     int *with = NEWN(l->out, int, f->params.n + 1);
     for (int i = 0; i < f->params.n; i++)
-        with[i] = i;
+        with[i] = f->params.at[i].kind == KP_LOCAL ? -1 : i;
     for (int i = 0; i < l->bufs.n; i++)
         with[l->params.at[i]] = l->params.at[to[i]];
     for (int i = 0; i < f->params.n; i++)
@@ -366,13 +366,22 @@ static int *drop_params(const Locals *l, const int *to)
     return with;
 }
 
+static bool note_touched(void *env, KStm *s)
+{
+    if ((kstm_info[s->kind].flags & KF_BUF) && s->kind != KST_FRESH)
+        ptrset_add(env, kbuf_root(s->buf));
+    return true;
+}
+
 const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes)
 {
     Arena *own = arena_new();
     Locals l = {
         .arena = own, .out = a, .fun = f, .numbers = ptrmap_new(own), .units = ptrmap_new(own)};
+    PtrSet *touched = ptrmap_new(own);
+    kblock_visit(&f->body, &(KVisitor){.env = touched, .enter = note_touched});
     for (int i = 0; i < f->params.n; i++) {
-        if (f->params.at[i].kind != KP_LOCAL)
+        if (f->params.at[i].kind != KP_LOCAL || !ptrset_has(touched, f->params.at[i].buf))
             continue;
         vec_push(own, &l.bufs, f->params.at[i].buf);
         vec_push(own, &l.params, i);

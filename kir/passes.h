@@ -27,7 +27,7 @@ void kir_aliases(Arena *a, KFun *f, KApartFn *apart, void *env);
 
 /* kir_locals, with what is known of sizes: sizes[i], by parameter, is the same number for buffers of the
  * same size, less than 0 where a buffer should stay with those of its size. Gives the number of the parameter with
- * whose memory each one goes, by the numbers of before; the others are parameters no more. */
+ * whose memory each one goes, by the numbers of before, -1 for those that are not needed; the others are parameters no more. */
 const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes);
 
 /* Marks the local buffers that should be padded (padded.c): bytes of theirs are then a 32nd more. */
