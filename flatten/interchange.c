@@ -155,13 +155,12 @@ typedef struct {
 } HostLoop;
 
 /* Splits the loop's params: those that vary in the nest become arrays over S, known in S1. */
-static void loop_params(Flat *fl, const MapNest *S, MapNest *S1, const Stm *s,
+static void loop_params(Flat *fl, const MapNest *S, MapNest *S1, const Exp *e, const Vars *pat,
                         const VarSet *variant, HostLoop *h, Bld *out)
 {
     Ctx *cx = fl->cx;
-    const Exp *e = s->exp;
     for (int k = 0; k < e->loop.params.n; k++) {
-        Var *p = e->loop.params.at[k], *r = s->pat.at[k];
+        Var *p = e->loop.params.at[k], *r = pat->at[k];
         Atom init = e->loop.inits.at[k];
         if (varset_has(variant, p)) {
             init = expand_atom(fl, S, init, p->base, e->loc, out);
@@ -204,14 +203,15 @@ Atoms rule_g7(Flat *fl, const MapNest *S, const Stm *s, Bld *out)
 {
     ASSERT(!is_host(S));
     Ctx *cx = fl->cx;
-    const Exp *e = s->exp;
+    const Exp *e = loop_ahead(fl, S, s->exp, out);
+    e = e ? e : s->exp;
     VarSet *variant = varmap_new(cx->perm);
     nest_vars(S, variant);
     add_variant_params(fl, variant, e);
     log_rule(fl, "G7", S, e, "the nest goes into the loop");
     HostLoop h = {0};
     MapNest S1 = nest_copy(fl, S);
-    loop_params(fl, S, &S1, s, variant, &h, out);
+    loop_params(fl, S, &S1, e, &s->pat, variant, &h, out);
     Exp *r = exp_new(cx, E_LOOP, e->loc);
     r->loop = e->loop;
     r->loop.params = h.params;

@@ -303,6 +303,12 @@ Atoms rule_g8(Flat *fl, const MapNest *S, const Stm *s, Bld *out);
  * can be exploited ("Balancing by Loop Interchange"). */
 Body *map_to_loop(Flat *fl, const Stm *s);
 
+/* --- turns.c -------------------------------------------------------------------------------- */
+
+/* A loop under S as a loop over blocks of turns, in which what neither varies with S nor with what the loop carries is
+ * computed for a block at once; NULL: there is nothing worth it. Numbers that are needed go to out. */
+const Exp *loop_ahead(Flat *fl, const MapNest *S, const Exp *e, Bld *out);
+
 /* --- sequential.c --------------------------------------------------------------------------- */
 
 Body *sequential_code(Flat *fl, Body *b);

@@ -460,6 +460,13 @@ void ranges_dim(Ranges *ra, const NestDim *nd)
     types(ra, &nd->xs);
 }
 
+void ranges_some(Ranges *ra, Atom width)
+{
+    Var *at = NEW(ra->cx->perm, Var);
+    *at = (Var){.base = "at", .type = type_prim(T_I64)};
+    index_fact(ra, at, width);
+}
+
 /* The elements of an iota are within its bounds. */
 static void row_facts(Ranges *ra, Var *x, Atom arr)
 {

@@ -28,6 +28,8 @@ void ranges_cond(Ranges *ra, Atom cond, bool truth);
 void ranges_loop(Ranges *ra, const Exp *loop);
 void ranges_dim(Ranges *ra, const NestDim *nd);
 void ranges_rows(Ranges *ra, const Vars *params, const Atoms *arrs);
+/* There is an element among so many. */
+void ranges_some(Ranges *ra, Atom width);
 /* Is a + slack <= b certain? Integers of any type. */
 bool ranges_le(Ranges *ra, Atom a, Atom b, int64_t slack);
 /* Are all positions certainly within arr? */

@@ -17,12 +17,15 @@ static bool body_safe(Ranges *ra, const Body *b)
     return ok;
 }
 
-static bool lambda_safe(Ranges *ra, const Lambda *l, const Atoms *arrs)
+/* fn of a SOAC is applied where there is an element. */
+static bool lambda_safe(Ranges *ra, const Lambda *l, const Atoms *arrs, const Atom *width)
 {
     if (!l)
         return true;
     int mark = ranges_mark(ra);
     ranges_rows(ra, &l->params, arrs);
+    if (width)
+        ranges_some(ra, *width);
     bool ok = body_safe(ra, l->body);
     ranges_reset(ra, mark);
     return ok;
@@ -45,7 +48,7 @@ static bool seg_safe(Ranges *ra, const Exp *e)
         ranges_dim(ra, &e->seg.nest.at[d]);
     bool ok = body_safe(ra, e->seg.body);
     ranges_reset(ra, mark);
-    return ok && lambda_safe(ra, e->seg.op, &none);
+    return ok && lambda_safe(ra, e->seg.op, &none, NULL);
 }
 
 static bool loop_safe(Ranges *ra, const Exp *e)
@@ -71,7 +74,8 @@ bool ranges_safe(Ranges *ra, const Exp *e)
     if (exp_is_seg(e))
         return seg_safe(ra, e);
     if (exp_is_soac(e))
-        return lambda_safe(ra, e->soac.fn, &e->soac.arrs) && lambda_safe(ra, e->soac.op, &none);
+        return lambda_safe(ra, e->soac.fn, &e->soac.arrs, &e->soac.width) &&
+               lambda_safe(ra, e->soac.op, &none, NULL);
     return true;
 }
 
