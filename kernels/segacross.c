@@ -51,7 +51,7 @@ static Blocks blocks_of(PlanBuild *pb, const Stm *s)
     const Sx *one = sx_const(cx, 1), *team = sx_team_size(cx);
     const Sx *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team));
     Blocks bl = {.n_segs = nest_size(cx, nest, 0, nest->n - 1)};
-    const Sx *in_group = beside_in_group(cx, bl.n_segs, sx_mul(cx, teams, team));
+    const Sx *in_group = beside_in_group(cx, bl.n_segs, sx_op(cx, SX_MAX, sx_mul(cx, teams, team), one));
     const Sx *alone = sx_const(cx, has_strips(s) ? STRIP : 1);
     const Sx *beside = sx_select(cx, sx_sub(cx, team, one), in_group, alone);
     bl.beside = pb_let(pb, "beside", sx_op(cx, SX_MAX, beside, one));
