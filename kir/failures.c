@@ -25,11 +25,11 @@ enum { MOST_SITES = 4, MOST_ARGS = 4 };
 
 typedef struct {
     KBuild *b;
-    PtrSet *bound; /* variables that the loop binds or changes */
+    PtrSet *bound; /* variables that the loop binds or changes; works of it */
     VEC(KStm *) fails;
     KVar *args[MOST_ARGS], *failed;
     int n_args; /* that vary, of the failure that has most of them */
-    bool other; /* something that asks for failures, or a loop */
+    bool other; /* something that asks for failures, a loop, or a way out past what comes behind this one */
 } Failures;
 
 static bool note_bound(void *env, KStm *s)
@@ -37,6 +37,9 @@ static bool note_bound(void *env, KStm *s)
     Failures *w = env;
     if (s->var)
         ptrset_add(w->bound, s->var);
+    if (s->kind == KST_WORK)
+        ptrset_add(w->bound, s);
+    w->other |= s->kind == KST_LEAVE && !ptrset_has(w->bound, s->target);
     w->other |= s->kind == KST_FOR || s->kind == KST_WHILE || s->kind == KST_FAILING || s->kind == KST_HEAP ||
                 s->kind == KST_BARRIER;
     if (s->kind == KST_FAIL)
