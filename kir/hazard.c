@@ -18,8 +18,8 @@
  *    buf[next + ...], where cur and next are exchanged, and never changed otherwise;
  *  - all work-items have written the same value to a place that is the same for all;
  *  - an earlier load and a later store stand under one choice that varies and has to do with the
- *    place of only one of them: a step of a tree, where those that read what is d away are chosen
- *    so that nobody writes there.
+ *    place of only one of them, or with their distance: a step of a tree, where those that read what
+ *    is d away are chosen so that nobody writes there.
  *
  * Dealt places, and those from columns on, believe the maker, and so does this: memory that VIEWs
  * name from different offsets on is different. Where there is one work-item in a group (not
@@ -37,7 +37,7 @@
 #include "base/ptrmap.h"
 #include "kir/dealt.h"
 #include "kir/halves.h"
-#include "kir/position.h"
+#include "kir/places.h"
 #include "kir/text.h"
 #include "kir/walk.h"
 
@@ -50,6 +50,7 @@ enum { DIMS = 3, MOST_NODES = 64, MOST_CHOICES = 64 };
 typedef struct {
     const KStm *stm;
     int branch;
+    const KExp *condition; /* expanded */
 } Choice;
 
 typedef struct {
@@ -65,11 +66,9 @@ typedef struct {
 
 typedef struct {
     Arena *arena;
-    const KUniform *uniform;
+    KPlaces places;
     const KDealt *dealt;
-    KPositions *positions;
     PtrMap *defs;    /* immutable variable -> expression that it stands for */
-    PtrMap *loops;   /* variable -> its FOR, bounds expanded */
     PtrMap *offsets; /* VIEW's buffer -> its offset */
     PtrMap *access;  /* statement -> Access */
     VEC(Access *) all;
@@ -77,7 +76,6 @@ typedef struct {
     VEC(const KStm *) turning; /* FORs around, expanded */
     KHalves halves;
     PtrMap *exits;   /* WORK -> what is pending where it is left */
-    unsigned dims;   /* in which the kernel tells work-items apart */
     KColumns columns;
     const KStm *stm; /* what is wrong, and with it */
     const char *error;
@@ -116,31 +114,12 @@ static const KExp *expand(Hazard *h, const KExp *x)
     return x ? kexp_map(h->arena, x, expand_var, h) : NULL;
 }
 
-typedef struct {
-    const PtrMap *but;
-    bool found;
-} Mutable;
-
-static void find_mutable(void *env, const KExp *x)
-{
-    Mutable *m = env;
-    m->found |= x->kind == KE_VAR && x->var->mutable_ && !ptrmap_get(m->but, x->var);
-}
-
-/* Does its value depend on when it is asked for? On which half is which it may. */
-static bool changes(const Hazard *h, const KExp *x)
-{
-    Mutable m = {h->halves.other, false};
-    kexp_visit(x, find_mutable, &m);
-    return m.found;
-}
-
 static void define(Hazard *h, const KStm *s)
 {
     const KExp *x = expand(h, s->x[0]);
     int nodes = 0;
     kexp_visit(x, count_node, &nodes);
-    if (nodes <= MOST_NODES && !changes(h, x))
+    if (nodes <= MOST_NODES && !kplaces_changes(&h->places, x))
         ptrmap_put(h->defs, s->var, x);
 }
 
@@ -168,34 +147,10 @@ static bool distance(const KExp *x, const KExp *y, int64_t *by)
 
 /* --- Who comes here --------------------------------------------------------------------------- */
 
-/* Is x the work-item's number in a dimension, moved by what is the same for all? */
-static bool is_number(const Hazard *h, const KExp *x, int *dim)
-{
-    if (x->kind == KE_ID && x->id == KID_LOCAL) {
-        *dim = x->dim;
-        return true;
-    }
-    if (x->kind != KE_PRIM || !x->exact || (x->op != OP_ADD && x->op != OP_SUB))
-        return false;
-    return (kuniform_exp(h->uniform, x->x[1]) && is_number(h, x->x[0], dim)) ||
-           (kuniform_exp(h->uniform, x->x[0]) && is_number(h, x->x[1], dim));
-}
-
-/* Does x hold for one number of work-items in the dimension? */
-static bool is_alone(const Hazard *h, const KExp *x, int *dim)
-{
-    if (x->kind != KE_PRIM || x->op != OP_EQ || changes(h, x))
-        return false;
-    for (int i = 0; i < 2; i++)
-        if (is_number(h, x->x[i], dim) && kuniform_exp(h->uniform, x->x[1 - i]))
-            return true;
-    return false;
-}
-
 static void note_alone(const Hazard *h, Access *a, const KExp *cond)
 {
     int dim;
-    if (is_alone(h, cond, &dim)) {
+    if (kplaces_alone(&h->places, cond, &dim)) {
         a->alone[dim] = cond;
     } else if (cond->kind == KE_PRIM && cond->op == OP_LAND) {
         note_alone(h, a, cond->x[0]);
@@ -209,7 +164,7 @@ static bool is_decided(Hazard *h, const KExp *x, bool *holds)
     for (int i = 0; i < h->around.n; i++) {
         const Choice *c = &h->around.at[i];
         *holds = c->branch == 0;
-        if (kx_same(x, expand(h, c->stm->x[0])))
+        if (kx_same(x, c->condition))
             return true;
     }
     return false;
@@ -230,7 +185,7 @@ static void note_dims(void *env, const KExp *x)
 {
     Hazard *h = env;
     if (x->kind == KE_ID && (x->id == KID_LOCAL || x->id == KID_GROUP_SIZE))
-        h->dims |= 1u << x->dim;
+        h->places.dims |= 1u << x->dim;
 }
 
 /* --- Two accesses ----------------------------------------------------------------------------- */
@@ -253,7 +208,7 @@ static bool one_step(const Access *a)
 static bool same_alone(const Hazard *h, const Access *a, const Access *b)
 {
     for (int d = 0; d < DIMS; d++)
-        if (h->dims & 1u << d && !(a->alone[d] && b->alone[d] && kx_same(a->alone[d], b->alone[d])))
+        if (h->places.dims & 1u << d && !(a->alone[d] && b->alone[d] && kx_same(a->alone[d], b->alone[d])))
             return false;
     return true;
 }
@@ -265,8 +220,8 @@ static bool same_or_none(const KExp *x, const KExp *y)
 
 static bool uniform_store(const Hazard *h, const Access *a)
 {
-    return a->stm->kind == KST_STORE && kuniform_exp(h->uniform, a->stm->x[1]) &&
-           kuniform_flow(h->uniform, a->stm);
+    return a->stm->kind == KST_STORE && kuniform_exp(h->places.uniform, a->stm->x[1]) &&
+           kuniform_flow(h->places.uniform, a->stm);
 }
 
 static void find_var(void *env, const KExp *x)
@@ -279,7 +234,7 @@ static bool is_fixed(const Hazard *h, const KExp *x)
 {
     bool has_var = false;
     kexp_visit(x, find_var, &has_var);
-    return !has_var && kuniform_exp(h->uniform, x);
+    return !has_var && kuniform_exp(h->places.uniform, x);
 }
 
 /* Does the kernel come to one of them only if it never comes to the other? */
@@ -308,6 +263,19 @@ static void find_only(void *env, const KExp *v)
         o->in_one |= kexp_uses(o->x, v->var) != kexp_uses(o->y, v->var);
 }
 
+typedef struct {
+    int64_t distance;
+    bool found;
+} Steps;
+
+/* Is it the number of a work-item in steps of twice the distance, and(p, 2 * d - 1)? */
+static void find_steps(void *env, const KExp *x)
+{
+    Steps *s = env;
+    s->found |= x->kind == KE_PRIM && x->op == OP_AND && s->distance > 0 &&
+                kx_is_int(x->x[1], 2 * s->distance - 1);
+}
+
 /* An earlier load and a later store of those that a condition on the distance has chosen. */
 static bool chosen(const Hazard *h, const Access *load, const Access *store)
 {
@@ -316,176 +284,16 @@ static bool chosen(const Hazard *h, const Access *load, const Access *store)
     for (int i = 0; i < load->n_choices && i < store->n_choices; i++) {
         const Choice *c = &load->choices[i], *d = &store->choices[i];
         Only o = {load->at, store->at, false};
+        Steps s = {0};
         if (c->stm != d->stm || c->branch != d->branch)
             return false;
         kexp_visit(c->stm->x[0], find_only, &o);
-        if (o.in_one && !kuniform_exp(h->uniform, c->stm->x[0]))
+        if (distance(store->at, load->at, &s.distance))
+            kexp_visit(c->condition, find_steps, &s);
+        if ((o.in_one || s.found) && !kuniform_exp(h->places.uniform, c->stm->x[0]))
             return true;
     }
     return false;
-}
-
-/* Do work-items that go from here to there by this step never meet? Each starts at its number, or
- * one alone starts before the end. */
-static bool deals(const Hazard *h, const KExp *from, const KExp *to, const KExp *step)
-{
-    int dim;
-    if (is_number(h, from, &dim))
-        return step->kind == KE_ID && step->id == KID_GROUP_SIZE && step->dim == dim;
-    if (from->kind != KE_SELECT)
-        return false;
-    if (is_alone(h, from->x[0], &dim))
-        return h->dims == 1 && kx_same(from->x[2], to);
-    return step->kind == KE_SELECT && kx_same(from->x[0], step->x[0]) &&
-           deals(h, from->x[1], to, step->x[1]) && deals(h, from->x[2], to, step->x[2]);
-}
-
-/* The loop that deals its turns to the work-items and has x as its variable; else NULL. */
-static const KStm *dealt_by(const Hazard *h, const KExp *x)
-{
-    const KStm *s = x->kind == KE_VAR ? ptrmap_get(h->loops, x->var) : NULL;
-    return s && !s->doubling && deals(h, s->x[0], s->x[1], s->x[2]) ? s : NULL;
-}
-
-static bool is_multiple(const KExp *x, const KExp *of)
-{
-    if (of->kind == KE_CONST && of->c.i == 1)
-        return true;
-    return x->kind == KE_PRIM && x->exact && x->op == OP_MUL &&
-           (kx_same(x->x[0], of) || kx_same(x->x[1], of));
-}
-
-/* The loop whose turn it is to which the column of x belongs, NULL if that is not seen. */
-static const KStm *column_of(const Hazard *h, const KExp *x)
-{
-    const KStm *s = dealt_by(h, x);
-    bool sum = x->kind == KE_PRIM && x->exact && x->op == OP_ADD;
-    for (int i = 0; !s && sum && i < 2; i++) {
-        s = dealt_by(h, x->x[i]);
-        if (s && !is_multiple(x->x[1 - i], s->x[1]))
-            s = NULL;
-    }
-    return s;
-}
-
-static bool same_column(const Hazard *h, const KExp *x, const KExp *y)
-{
-    const KStm *s = column_of(h, x);
-    return s && s == column_of(h, y);
-}
-
-/* --- Rows ------------------------------------------------------------------------------------- */
-
-static const KStm *loop_of(const Hazard *h, const KExp *x)
-{
-    return x->kind == KE_VAR ? ptrmap_get(h->loops, x->var) : NULL;
-}
-
-/* Does no other work-item have the same number x? */
-static bool is_own_number(const Hazard *h, const KExp *x)
-{
-    return (x->kind == KE_ID && x->id == KID_LOCAL) || dealt_by(h, x);
-}
-
-/* The width of the rows that a number of work-items counts in both positions: k times some leaves.
- */
-static bool row_width(const Hazard *h, const Poly *x, const Poly *y, Term *width)
-{
-    for (int i = 0; i < x->n; i++)
-        for (int k = 0; k < POLY_DEGREE && x->t[i].leaves[k]; k++) {
-            Leaf l = x->t[i].leaves[k];
-            Poly w, v, rest;
-            if (!is_own_number(h, kposition_leaf(h->positions, l)))
-                continue;
-            poly_split(x, l, &w, &rest);
-            poly_split(y, l, &v, &rest);
-            if (!poly_add(&v, &w, -1) || v.n || v.c || w.n + (w.c != 0) != 1)
-                continue;
-            *width = w.n ? w.t[0] : (Term){.k = w.c};
-            return true;
-        }
-    return false;
-}
-
-static bool is_number_exp(const KExp *x, int64_t k)
-{
-    return x->kind == KE_CONST && x->c.i == k;
-}
-
-static bool is_one(const Term *width)
-{
-    return width->k == 1 && !width->leaves[0];
-}
-
-/* The polynomial in the first turn of loops from 0 on, which may be about the elements of a row. */
-static bool in_first_turns(const Hazard *h, Poly *d, const Term *width)
-{
-    for (int i = 0; i < d->n; i++)
-        for (int k = 0; k < POLY_DEGREE && d->t[i].leaves[k]; k++) {
-            Leaf l = d->t[i].leaves[k];
-            const KStm *s = loop_of(h, kposition_leaf(h->positions, l));
-            Poly none = poly_const(0);
-            if (!s || s->doubling || !is_number_exp(s->x[0], 0))
-                continue;
-            if (is_one(width) && !is_number_exp(s->x[1], 1))
-                continue;
-            if (!poly_replace(d, l, &none))
-                return false;
-            i = -1;
-            break;
-        }
-    return true;
-}
-
-/* Is the term a row or some for sure: a number of them, or as many as a loop doubles? */
-static bool is_rows(const Hazard *h, const Term *t, const Term *width)
-{
-    Term w = *width, q;
-    w.k = 1;
-    if (t->k % width->k != 0 || !term_quotient(t, &w, &q))
-        return false;
-    for (int i = 0; i < POLY_DEGREE && q.leaves[i]; i++) {
-        const KStm *s = loop_of(h, kposition_leaf(h->positions, q.leaves[i]));
-        if (!s || !s->doubling)
-            return false;
-    }
-    return true;
-}
-
-/* May it be 0, as far as can be told? */
-static bool is_unknown(const Hazard *h, const Poly *d)
-{
-    const Term *t = &d->t[0];
-    if (d->n != 1 || d->c || (t->k != 1 && t->k != -1) || t->leaves[1])
-        return d->n == 0 && d->c == 0;
-    const KExp *x = kposition_leaf(h->positions, t->leaves[0]);
-    return x->kind != KE_ID && !loop_of(h, x);
-}
-
-/* Are places that differ by d in rows that differ? A row of one element is as good as one that
- * has not been dealt: there only what is data, or was computed before, is not compared. */
-static bool is_other_row(const Hazard *h, const Poly *d, const Term *width)
-{
-    bool number = !width->leaves[0];
-    if (is_one(width))
-        return !is_unknown(h, d);
-    if (!d->n)
-        return number && (d->c >= width->k || -d->c >= width->k);
-    for (int i = 0; i < d->n; i++)
-        if (!is_rows(h, &d->t[i], width))
-            return false;
-    return number ? d->c % width->k == 0 : d->c == 0;
-}
-
-/* Two places of the row that is the work-item's own, as far as can be told. Where work-items have
- * numbers in two dimensions, a row may be of several. */
-static bool maybe_same_row(const Hazard *h, const KExp *at, const KExp *bt)
-{
-    Poly x = kposition(h->positions, at), d = kposition(h->positions, bt);
-    Term width;
-    if (h->dims != 1 || !row_width(h, &x, &d, &width))
-        return false;
-    return !poly_add(&d, &x, -1) || !in_first_turns(h, &d, &width) || !is_other_row(h, &d, &width);
 }
 
 /* --- Together --------------------------------------------------------------------------------- */
@@ -493,49 +301,24 @@ static bool maybe_same_row(const Hazard *h, const KExp *at, const KExp *bt)
 /* Do two work-items find the same element? */
 typedef enum { APART, UNSURE, MEET } Meeting;
 
-/* By how much the position grows with base + local_id, the element that a loop deals; 0: not known. */
-static int64_t factor_of(const Hazard *h, const Poly *x)
-{
-    int64_t own = 0, base = 0;
-    for (int i = 0; i < x->n; i++)
-        for (int m = 0; m < POLY_DEGREE && x->t[i].leaves[m]; m++) {
-            const KExp *leaf = kposition_leaf(h->positions, x->t[i].leaves[m]);
-            bool dealt = loop_of(h, leaf) && loop_of(h, leaf)->x[2]->kind == KE_ID; /* group_size */
-            if (leaf->kind == KE_ID && leaf->id == KID_LOCAL)
-                own = kposition_factor(x, x->t[i].leaves[m]);
-            else if (!kuniform_exp(h->uniform, leaf) || (dealt && base))
-                return 0;
-            else if (dealt)
-                base = kposition_factor(x, x->t[i].leaves[m]);
-        }
-    return own == base ? own : 0;
-}
-
-/* Are they at a distance that no two turns have? */
-static bool turns_apart(const Hazard *h, const KExp *at, const KExp *bt)
-{
-    Poly x = kposition(h->positions, at), y = kposition(h->positions, bt);
-    return h->dims == 1 && factor_of(h, &x) == factor_of(h, &y) && kposition_turns_apart(&x, &y, factor_of(h, &x));
-}
-
 /* Places in the same memory, by elements of the same size; `at`: where a is seen from b. */
 static Meeting meeting(const Hazard *h, const Access *a, const KExp *at, const Access *b)
 {
     int64_t d, m = kstm_lanes(a->stm), n = kstm_lanes(b->stm);
     bool known = distance(at, b->at, &d);
     bool varies =
-        !kuniform_exp(h->uniform, at) || (a->offset && !kuniform_exp(h->uniform, a->offset));
+        !kuniform_exp(h->places.uniform, at) || (a->offset && !kuniform_exp(h->places.uniform, a->offset));
     if (khalves_apart(&h->halves, at, b->at))
         return APART;
     if (varies) {
         bool inside = known && ((d >= 0 && d + n <= m) || (d <= 0 && m - d <= n));
-        if (inside || (m == 1 && n == 1 && (same_column(h, at, b->at) || turns_apart(h, at, b->at))))
+        if (inside || (m == 1 && n == 1 && (kplaces_same_column(&h->places, at, b->at) || kplaces_turns_apart(&h->places, at, b->at))))
             return APART;
-        return maybe_same_row(h, at, b->at) ? UNSURE : MEET;
+        return kplaces_maybe_same_row(&h->places, at, b->at) ? UNSURE : MEET;
     }
     if (known && d < m && -d < n)
         return uniform_store(h, a) ? APART : MEET;
-    return known && kuniform_exp(h->uniform, b->at) ? APART : MEET;
+    return known && kuniform_exp(h->places.uniform, b->at) ? APART : MEET;
 }
 
 static bool conflict(const Hazard *h, const Access *a, const KExp *at, const Access *b)
@@ -578,7 +361,7 @@ static void note_access(Hazard *h, const KStm *s)
     for (int i = 0; i < h->around.n; i++) {
         Choice c = h->around.at[i];
         if (c.branch == 0)
-            note_alone(h, a, expand(h, c.stm->x[0]));
+            note_alone(h, a, c.condition);
         if (i < MOST_CHOICES)
             a->choices[a->n_choices++] = c;
     }
@@ -595,7 +378,7 @@ static void note_loop(Hazard *h, const KStm *s)
     *to = *s;
     for (int i = 0; i < 3; i++)
         to->x[i] = expand(h, s->x[i]);
-    ptrmap_put(h->loops, s->var, to);
+    ptrmap_put(h->places.loops, s->var, to);
     vec_push(h->arena, &h->turning, to);
 }
 
@@ -612,9 +395,10 @@ static void note_stm(Hazard *h, const KStm *s)
         ptrmap_put(h->offsets, s->buf, expand(h, s->x[0]));
     if (is_local_access(s))
         note_access(h, s);
+    const KExp *condition = s->kind == KST_IF ? expand(h, s->x[0]) : NULL;
     for (int k = 0; k < 2; k++) {
         if (s->kind == KST_IF)
-            vec_push(h->arena, &h->around, ((Choice){s, k}));
+            vec_push(h->arena, &h->around, ((Choice){s, k, condition}));
         note_block(h, &s->body[k]);
         h->around.n -= s->kind == KST_IF;
     }
@@ -744,7 +528,7 @@ static void walk_work(Hazard *h, const KStm *s, uint8_t *p)
 
 static void walk_meet(Hazard *h, const KStm *s, uint8_t *p)
 {
-    if (!kuniform_flow(h->uniform, s))
+    if (!kuniform_flow(h->places.uniform, s))
         wrong(h, s, "not all work-items of a group come here together");
     if (kstm_fence(s) & 1u << KS_LOCAL)
         pending_clear(h, p);
@@ -782,17 +566,18 @@ const char *kir_hazard(Arena *a, const KFun *f, const KStm **at)
 {
     Hazard *h = NEW(a, Hazard);
     *h = (Hazard){.arena = a,
-                  .uniform = kuniform_of(a, f),
+                  .places = {.uniform = kuniform_of(a, f),
+                             .positions = kpositions_new(a, f),
+                             .loops = ptrmap_new(a),
+                             .dims = 1},
                   .dealt = kdealt_of(a, f),
-                  .positions = kpositions_new(a, f),
                   .defs = ptrmap_new(a),
-                  .loops = ptrmap_new(a),
                   .offsets = ptrmap_new(a),
                   .access = ptrmap_new(a),
                   .exits = ptrmap_new(a),
                   .halves = khalves_of(a, &f->body),
-                  .columns = f->columns,
-                  .dims = 1};
+                  .columns = f->columns};
+    h->places.halves = h->halves.other;
     note_block(h, &f->body);
     walk_block(h, &f->body, pending_new(h));
     *at = h->stm;
