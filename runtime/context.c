@@ -367,7 +367,7 @@ RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t loc
         return true;
     if (rt_was_refused(k, group, local))
         return false;
-    bool later = rt_is_sized(ctx, k); /* its launch asks what is built for it */
+    bool later = rt_is_sized(ctx, k) && !k->changing; /* its launch asks what is built for it */
     int rc = later ? RT_OK : rt_build(ctx, k);
     if (rc == RT_ERR)
         return true; /* the launch will say why */

@@ -182,6 +182,21 @@ static void test_sized_fits(rt_ctx *ctx)
     failed += !ok;
 }
 
+/* More local memory than the device tells of is only for kernels that are built for their sizes. */
+static void test_room(rt_ctx *ctx, int kernel, bool fits, const char *what)
+{
+    const rt_dev_info before = ctx->device;
+    ctx->device.hides_local = true;
+    ctx->room = 100 << 10;
+    bool ok = rt_fits(ctx, kernel, 256, 60 << 10) == fits && !rt_fits(ctx, kernel, 256, 101 << 10);
+    passed += ok;
+    failed += !ok;
+    if (!ok)
+        printf("FAIL launches: room, %s\n", what);
+    ctx->device = before;
+    ctx->room = 0;
+}
+
 static void expect_groups(rt_ctx *ctx, const char *what, const rt_kernel *k, int64_t group, int64_t local,
                           int64_t want)
 {
@@ -407,7 +422,9 @@ int main(void)
     test_handles(ctx);
     test_numbers(ctx, a);
     test_sized_fits(ctx);
+    test_room(ctx, SIZED, true, "of any sizes");
     test_sized(ctx, a);
+    test_room(ctx, SIZED, false, "of too many sizes");
     test_changing(ctx, a);
     test_groups_at_once(ctx);
     test_waits(ctx, a);
