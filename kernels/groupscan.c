@@ -96,7 +96,7 @@ typedef struct {
  * memory. */
 static int most_elements(const Accs *ac)
 {
-    enum { MOST = 17, WORD = 4, MOST_WORDS = 40 };
+    enum { MOST = 9, WORD = 4, MOST_WORDS = 40 };
     int words = 0, most = MOST;
     for (int j = 0; j < ac->n; j++)
         words += (prim_type_bytes[ac->types[j]] + WORD - 1) / WORD;
