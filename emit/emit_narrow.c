@@ -62,9 +62,9 @@ static void name_leaf(void *env, const KExp *x)
     if (x->kind != KE_VAR || ptrset_has(l->seen, x->var))
         return;
     ptrset_add(l->seen, x->var);
-    out_printf(l->o, "    const double %s = rt_count(", x->var->name);
-    scalar_text(l->o, l->fun, x->var);
-    out_puts(l->o, ");\n");
+    if (x->var->type.elem != T_I64 && x->var->type.elem != T_I32)
+        ice(l->fun->loc, "%s: %s is no count", l->fun->name, x->var->name);
+    out_printf(l->o, "    const double %s = rt_count(args, %d);\n", x->var->name, position_of(l->fun, x->var));
 }
 
 static void note_arg(void *env, const KExp *x)
@@ -93,7 +93,12 @@ static void real_text(Launch *l, const KExp *x, bool tight, bool last)
 {
     Out *o = l->o;
     switch (x->kind) {
-    case KE_CONST: out_printf(o, "%" PRId64 ".0", x->c.i); return;
+    case KE_CONST:
+        if (x->c.i == INT32_MAX)
+            out_puts(o, "RT_INT");
+        else
+            out_printf(o, "%" PRId64 ".0", x->c.i);
+        return;
     case KE_VAR: out_puts(o, x->var->name); return;
     case KE_ID: out_printf(o, "%s%d", x->id == KID_GROUPS ? "groups" : "size", x->dim); return;
     case KE_CONV: real_text(l, x->x[0], tight, last); return;

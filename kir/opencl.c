@@ -165,14 +165,19 @@ static void prim_text(Out *o, const KExp *x)
     exp_text(o, x->x[0], P_UNARY);
 }
 
+/* Is a function needed where C would not do, or not say, the same? */
+static bool conv_function(KType from, KType to)
+{
+    return prim_is_int(to.elem) && (prim_is_float(from.elem) || prim_is_signed(from.elem) > prim_is_signed(to.elem));
+}
+
 static void conv_text(Out *o, const KExp *x)
 {
     KType from = x->x[0]->type, to = x->type;
     if (to.elem == T_BOOL) {
         exp_text(o, x->x[0], P_PRIMARY);
         out_puts(o, " != 0");
-    } else if (prim_is_int(to.elem) &&
-               (prim_is_float(from.elem) || prim_is_signed(from.elem) > prim_is_signed(to.elem))) {
+    } else if (conv_function(from, to)) {
         out_printf(o, "mf_%s_to_%s(", prim_type_text[from.elem], prim_type_text[to.elem]);
         exp_text(o, x->x[0], P_SELECT);
         out_puts(o, ")");
@@ -316,11 +321,18 @@ static void declare_text(Out *o, const KVar *v)
 }
 
 /* "name = x;" behind what declares or names the variable. */
+/* An assignment converts as a cast does. */
+static const KExp *without_cast(const KExp *x)
+{
+    bool casts = x->kind == KE_CONV && x->type.lanes == 1 && !conv_function(x->x[0]->type, x->type);
+    return casts && x->type.elem != T_BOOL ? x->x[0] : x;
+}
+
 static void init_text(Out *o, const KExp *x)
 {
     if (x) {
         out_puts(o, " = ");
-        exp_text(o, x, P_SELECT);
+        exp_text(o, without_cast(x), P_SELECT);
     }
     out_puts(o, ";\n");
 }

@@ -239,8 +239,9 @@ RT_API int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
     return RT_REFUSED;
 }
 
-RT_API double rt_count(int64_t n)
+RT_API double rt_count(const rt_arg *args, int i)
 {
+    int64_t n = args[i].size == sizeof(int64_t) ? args[i].scalar.i64 : args[i].scalar.i32;
     return n < 0 ? INFINITY : n == 0 ? 1.0 : (double)n;
 }
 

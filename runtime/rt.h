@@ -51,8 +51,9 @@ typedef enum { RT_GPU, RT_CPU, RT_N_TARGETS } rt_target;
 /* Are 32 bits enough for all indices (mf_index of prelude.cl) of a kernel in a launch with these
  * arguments, of groups[d] groups of size[d] work-items? */
 typedef bool rt_narrow(const rt_arg *args, const int64_t groups[3], const int64_t size[3]);
-/* A scalar argument as a factor in such a function (kir/limits.h). */
-RT_API double rt_count(int64_t n);
+/* Argument i, an i32 or i64, as a factor in such a function (kir/limits.h), and what a sum has to be at most. */
+RT_API double rt_count(const rt_arg *args, int i);
+#define RT_INT 2147483647.0
 
 /* A kernel. The id used below is its index in rt_program.kernels.
  *

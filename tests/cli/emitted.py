@@ -120,14 +120,14 @@ def what_a_launch_looks_at(box):
     box.put("p.sf", (EXAMPLES / "rowsum.sf").read_text())
     found, _ = functions(box.minifut("compile --emit=c p.sf", 0)[0])
     got = [re.sub(r"_\d+", "", line).strip() for line in dict(found)["narrow_segmap_main_0"]]
-    want = ["const double n = rt_count(args[0].scalar.i64);",
+    want = ["const double n = rt_count(args, 0);",
             "const double groups0 = (double)groups[0];",
             "const double size0 = (double)size[0];",
-            "const double offset = rt_count(args[2].scalar.i64);",
-            "const double stride = rt_count(args[3].scalar.i64);",
-            "const double stride = rt_count(args[4].scalar.i64);",
-            "const double m = rt_count(args[6].scalar.i64);",
-            "return n + groups0 * size0 <= 2147483647.0 &&",
-            "offset + n * stride + stride * m <= 2147483647.0;", ""]
+            "const double offset = rt_count(args, 2);",
+            "const double stride = rt_count(args, 3);",
+            "const double stride = rt_count(args, 4);",
+            "const double m = rt_count(args, 6);",
+            "return n + groups0 * size0 <= RT_INT &&",
+            "offset + n * stride + stride * m <= RT_INT;", ""]
     if got != want:
         raise Failed("\n".join(got))

@@ -61,7 +61,7 @@ static bool narrow_widths(const rt_arg *args, const int64_t *groups, const int64
 {
     (void)groups;
     (void)size;
-    return rt_count(args[1].scalar.i64) <= 10.0;
+    return rt_count(args, 1) <= 10.0;
 }
 
 static const rt_kernel_def kernels[] = {{"tight", {src_tight, src_tight}, "t.sf:1:1", "", true, true, false, {NULL}, 0, false, 0},
