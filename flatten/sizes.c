@@ -525,7 +525,7 @@ static bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop,
     return !a.var || !varset_has(inside, a.var);
 }
 
-/* --- Chains: constructs, or turns of a loop, that make rows for each other ------------------------ */
+/* --- Chains: constructs, or turns of a loop, that make rows for each other, or go over the same ones ------- */
 
 static bool is_row(const Var *v)
 {
@@ -566,6 +566,29 @@ static const Atom *chain_width(Flat *fl, const MapNest *S, const Body *b)
         free_in_exp(used, s->exp);
     }
     return kept > rows_moved(fl, S, b) && is_outer(fl, S, b, NULL, *width) ? width : NULL;
+}
+
+/* The width of rows, one behind the other, that several constructs of b go over, and nothing else does: threads, with a row
+ * each, read and write them through copies in another layout, once for each construct. NULL: b does something else. */
+static const Atom *passes_width(Flat *fl, const MapNest *S, const Body *b)
+{
+    const Atom *width = NULL;
+    int passes = 0;
+    bool own = false;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Exp *e = b->stms.at[i].exp;
+        if (!exp_has_soac(e))
+            continue;
+        if (!exp_is_soac(e) || (e->soac.fn && body_has_soac(e->soac.fn->body)))
+            return NULL;
+        width = width ? width : &e->soac.width;
+        if (!atom_eq(*width, e->soac.width))
+            return NULL;
+        for (int k = 0; k < e->soac.arrs.n; k++)
+            own |= is_own_row(fl, S, e->soac.arrs.at[k]);
+        passes++;
+    }
+    return passes > 1 && own && width->var && is_outer(fl, S, b, NULL, *width) ? width : NULL;
 }
 
 /* Does a statement with SOACs in the loop's body give the next value of parameter k? */
@@ -628,6 +651,7 @@ Cost cost_of_top(Flat *fl, const MapNest *S, const Body *b, Bld *bl)
         return cost_of_threads(e, bytes);
     const Atom *width = chain_width(fl, S, b);
     width = width ? width : carried_width(fl, S, b);
+    width = width ? width : passes_width(fl, S, b);
     if (width)
         return cost_of_chain(fl, S, *width, bl);
     const Body *in = inside_maps(b);
