@@ -1,10 +1,9 @@
 /* minifut tune: measures, searches, reports, writes the tuning file. */
 #include "autotune/autotune.h"
 #include "autotune/file.h"
-#include "autotune/measure.h"
 #include "autotune/options.h"
-#include "autotune/search.h"
 #include "autotune/talk.h"
+#include "autotune/tuning.h"
 #include "base/diag.h"
 
 #include <errno.h>
@@ -78,11 +77,6 @@ static void progress(const Tuner *t, int d, const char *what)
     fflush(stderr);
 }
 
-static const char *bound_text(Arena *a, int64_t v)
-{
-    return v >= THRESHOLD_NEVER ? "never" : arena_printf(a, "%lld", (long long)v);
-}
-
 /* Says that a version failed on data set d, unless that was said of the version before. */
 static void complain(Tuner *t, int d, const Measurement *m, const int64_t *settings)
 {
@@ -95,7 +89,7 @@ static void complain(Tuner *t, int d, const Measurement *m, const int64_t *setti
         return;
     fprintf(stderr, "    (settings:");
     for (int i = 0; i < t->f->nodes.n; i++)
-        fprintf(stderr, " %s=%s", t->f->nodes.at[i].name, bound_text(t->a, settings[i]));
+        fprintf(stderr, " %s=%s", t->f->nodes.at[i].name, threshold_text(t->a, settings[i]));
     fprintf(stderr, ")\n");
 }
 
@@ -126,115 +120,25 @@ static bool run_version(void *env, int d, const int64_t *settings, Sample *out)
 
 /* --- Report --------------------------------------------------------------------------------- */
 
-/* The values of a threshold that suit every data set that gets there: low < t <= high. */
-static const char *range_text(const Tuner *t, const SearchResult *r, int node)
-{
-    int64_t low = 0, high = THRESHOLD_NEVER;
-    int asked = 0, refused = 0;
-    for (int d = 0; d < t->ds->n; d++) {
-        const Opinion *op = &r->datasets[d].opinions[node];
-        refused += op->refused;
-        if (op->pars.n == 0 || op->free)
-            continue;
-        asked++;
-        low = op->low > low ? op->low : low;
-        high = op->high < high ? op->high : high;
-    }
-    const char *note = refused == t->ds->n ? "the device cannot run this version"
-                       : refused           ? arena_printf(t->a, " (refused on %d)", refused)
-                                           : "";
-    if (!asked)
-        return *note ? note : "any value will do";
-    if (low >= high)
-        return arena_printf(t->a, "%d data sets, no common value%s", asked, note);
-    return arena_printf(t->a, "%d data set%s: %lld < t <= %s%s", asked, asked == 1 ? "" : "s",
-                        (long long)low, bound_text(t->a, high), note);
-}
-
-static void print_thresholds(const Tuner *t, const SearchResult *r)
-{
-    printf("thresholds (a version is taken when its parallelism reaches its threshold):\n");
-    for (int i = 0; i < t->f->nodes.n; i++)
-        printf("  %-28s %12s   %s\n", t->f->nodes.at[i].name, bound_text(t->a, r->settings[i]),
-               range_text(t, r, i));
-}
-
-static void print_conflicts(const Tuner *t, const SearchResult *r)
-{
-    for (int i = 0; i < r->conflicts.n; i++) {
-        const Conflict *c = &r->conflicts.at[i];
-        printf("no value of %s is best for all of:", t->f->nodes.at[c->node].name);
-        for (int k = 0; k < c->n_datasets; k++)
-            printf(" %s", t->ds->at[c->datasets[k]].name);
-        printf("; %s loses least in total\n", bound_text(t->a, c->chosen));
-    }
-}
-
-static Measurement measure_with(Tuner *t, const int64_t *settings, int d)
-{
-    session_set(t->s, settings);
-    return session_measure(t->s, d, t->timeout);
-}
-
-/* Did both runs take the same versions? */
-static bool same_versions(const Measurement *a, const Measurement *b)
-{
-    if (a->log.n != b->log.n)
-        return false;
-    for (int i = 0; i < a->log.n; i++)
-        if (strcmp(a->log.at[i].name, b->log.at[i].name) != 0 ||
-            a->log.at[i].outcome != b->log.at[i].outcome)
-            return false;
-    return true;
-}
-
-static bool slower(const Measurement *m, const Measurement *than)
-{
-    return m->median > than->median * (1.03 + m->noise + than->noise);
-}
-
-/* Default and tuned settings against each other on one data set; true if the tuned ones lose. What
- * looks like a loss is measured again before it is believed. */
-static bool compare_on(Tuner *t, const int64_t *def, const int64_t *tuned, int d)
-{
-    const char *name = t->ds->at[d].name;
-    Measurement u = measure_with(t, def, d), m = measure_with(t, tuned, d);
-    bool same = u.ok && m.ok && same_versions(&u, &m);
-    for (int again = 0; again < 3 && u.ok && m.ok && !same && slower(&m, &u); again++) {
-        Measurement u2 = measure_with(t, def, d), m2 = measure_with(t, tuned, d);
-        u = u2.ok && u2.median < u.median ? u2 : u;
-        m = m2.ok && m2.median < m.median ? m2 : m;
-    }
-    if (t->live)
-        fprintf(stderr, "\r\033[K");
-    const char *untuned = u.ok ? time_text(t->a, u.median) : "fails";
-    if (!m.ok) {
-        printf("%-24s %12s %12s\n", name, untuned, "fails");
-        fprintf(stderr, "minifut tune: %s: %s\n", name, m.why);
-        return true;
-    }
-    if (same) {
-        printf("%-24s %12s %12s %8.2fx  (the same versions)\n", name, untuned, untuned, 1.0);
-        return false;
-    }
-    bool loses = u.ok && slower(&m, &u);
-    printf("%-24s %12s %12s %8.2fx%s\n", name, untuned, time_text(t->a, m.median),
-           u.ok ? speedup(u.median, m.median) : INFINITY, loses ? "  (slower than untuned)" : "");
-    return loses;
-}
-
-static int compare_with_default(Tuner *t, const SearchResult *r)
+/* The tuned program against the untuned one on every data set; on how many it loses. */
+static int compare_with_default(Tuner *t, const Tuning *u)
 {
     int n = t->f->nodes.n, losses = 0;
     int64_t *def = NEWN(t->a, int64_t, n);
     for (int i = 0; i < n; i++)
         def[i] = t->f->nodes.at[i].def;
-    printf("%-24s %12s %12s %9s\n", "data set", "untuned", "tuned", "speedup");
+    report_verdict_head();
     for (int d = 0; d < t->ds->n; d++) {
-        if (isinf(r->datasets[d].best))
+        if (isinf(u->found->datasets[d].best))
             continue;
         progress(t, d, "tuned against untuned");
-        losses += compare_on(t, def, r->settings, d);
+        u->verdicts[d] = verdict_on(t->s, d, t->timeout, def, u->found->settings);
+        if (t->live)
+            fprintf(stderr, "\r\033[K");
+        report_verdict(t->a, u, d);
+        losses += u->verdicts[d].loses;
+        if (!u->verdicts[d].tuned.ok)
+            fprintf(stderr, "minifut tune: %s: %s\n", t->ds->at[d].name, u->verdicts[d].tuned.why);
     }
     return losses;
 }
@@ -289,11 +193,9 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
             good++;
     if (!good)
         return nothing_written(o);
-    printf("%s: %d thresholds, %d data sets, %d runs, %.1f s\n", session_entry(t->s), t->f->nodes.n,
-           good, r->runs, seconds);
-    print_thresholds(t, r);
-    print_conflicts(t, r);
-    int losses = compare_with_default(t, r);
+    Tuning u = {session_entry(t->s), t->f, t->ds, r, NEWN(t->a, Verdict, t->ds->n), seconds};
+    report_found(t->a, &u);
+    int losses = compare_with_default(t, &u);
     if (server_interrupted())
         return interrupted(o);
     fflush(stdout);

@@ -1,0 +1,80 @@
+/* minifut tune: what was found, on standard output. */
+#include "autotune/tuning.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *threshold_text(Arena *a, int64_t value)
+{
+    return value >= THRESHOLD_NEVER ? "never" : arena_printf(a, "%lld", (long long)value);
+}
+
+/* The values of a threshold that suit every data set that gets there: low < t <= high. */
+static const char *range_text(Arena *a, const Tuning *t, int node)
+{
+    int64_t low = 0, high = THRESHOLD_NEVER;
+    int asked = 0, refused = 0, n = t->datasets->n;
+    for (int d = 0; d < n; d++) {
+        const Opinion *op = &t->found->datasets[d].opinions[node];
+        refused += op->refused;
+        if (op->pars.n == 0 || op->free)
+            continue;
+        asked++;
+        low = op->low > low ? op->low : low;
+        high = op->high < high ? op->high : high;
+    }
+    const char *note = refused == n ? "the device cannot run this version"
+                       : refused    ? arena_printf(a, " (refused on %d)", refused)
+                                    : "";
+    if (!asked)
+        return *note ? note : "any value will do";
+    if (low >= high)
+        return arena_printf(a, "%d data sets, no common value%s", asked, note);
+    return arena_printf(a, "%d data set%s: %lld < t <= %s%s", asked, asked == 1 ? "" : "s",
+                        (long long)low, threshold_text(a, high), note);
+}
+
+static void print_conflicts(Arena *a, const Tuning *t)
+{
+    for (int i = 0; i < t->found->conflicts.n; i++) {
+        const Conflict *c = &t->found->conflicts.at[i];
+        printf("no value of %s is best for all of:", t->forest->nodes.at[c->node].name);
+        for (int k = 0; k < c->n_datasets; k++)
+            printf(" %s", t->datasets->at[c->datasets[k]].name);
+        printf("; %s loses least in total\n", threshold_text(a, c->chosen));
+    }
+}
+
+void report_found(Arena *a, const Tuning *t)
+{
+    int good = 0;
+    for (int d = 0; d < t->datasets->n; d++)
+        good += !isinf(t->found->datasets[d].best);
+    printf("%s: %d thresholds, %d data sets, %d runs, %.1f s\n", t->entry, t->forest->nodes.n, good,
+           t->found->runs, t->seconds);
+    printf("thresholds (a version is taken when its parallelism reaches its threshold):\n");
+    for (int i = 0; i < t->forest->nodes.n; i++)
+        printf("  %-28s %12s   %s\n", t->forest->nodes.at[i].name,
+               threshold_text(a, t->found->settings[i]), range_text(a, t, i));
+    print_conflicts(a, t);
+}
+
+void report_verdict_head(void)
+{
+    printf("%-24s %12s %12s %9s\n", "data set", "untuned", "tuned", "speedup");
+}
+
+void report_verdict(Arena *a, const Tuning *t, int d)
+{
+    const Verdict *v = &t->verdicts[d];
+    const char *name = t->datasets->at[d].name;
+    const char *untuned = v->untuned.ok ? time_text(a, v->untuned.median) : "fails";
+    if (!v->tuned.ok)
+        printf("%-24s %12s %12s\n", name, untuned, "fails");
+    else if (v->same)
+        printf("%-24s %12s %12s %8.2fx  (the same versions)\n", name, untuned, untuned, 1.0);
+    else
+        printf("%-24s %12s %12s %8.2fx%s\n", name, untuned, time_text(a, v->tuned.median),
+               v->untuned.ok ? speedup(v->untuned.median, v->tuned.median) : INFINITY,
+               v->loses ? "  (slower than untuned)" : "");
+}
