@@ -140,18 +140,18 @@ RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
     int n_out = rt_slots_components(ctx->prog, e->n_out, e->out);
     memset(out, 0, (size_t)n_out * sizeof *out);
     ctx->error[0] = '\0';
+    ctx->limit.over = false;
     *us = 0;
     if (rt_own_consumed(ctx, e, in) || rt_sync(ctx))
         return RT_ERR;
     rt_comparisons_clear(ctx);
     ctx->run++;
-    double start = rt_seconds(), built = ctx->build_seconds;
+    rt_limit_begin(ctx);
     int rc = e->call(ctx, in, out);
     rt_loop_leave(ctx);
     if (rc == RT_OK)
         rc = rt_sync(ctx);
-    double seconds = rt_seconds() - start - (ctx->build_seconds - built);
-    *us = seconds > 0 ? (int64_t)(seconds * 1e6) : 0;
+    *us = (int64_t)(rt_limit_end(ctx) * 1e6);
     if (rc == RT_OK)
         return RT_OK;
     /* What was launched before the failure must not be reported as a failure of the next call. */

@@ -141,6 +141,16 @@ typedef struct {
     int64_t count;
 } rt_comparison;
 
+/* What calls may take: limit.c. */
+typedef struct {
+    double seconds;       /* 0: what they like */
+    bool running;         /* there is a call */
+    bool over;            /* the last call was stopped for it */
+    double start, built;  /* of the present call: when it began, what had then been spent in building */
+    double looked;        /* its age when the device was last waited for */
+    int batch, left;      /* launches from then to the next time; of them, those to come */
+} rt_limit;
+
 /* Transfers are profiled as if they were kernels, after the real ones. */
 enum { RT_PROF_WRITE, RT_PROF_READ, RT_PROF_COPY, RT_N_PROF };
 
@@ -203,6 +213,7 @@ struct rt_ctx {
     int n_comparisons, cap_comparisons;
     rt_comparison *comparisons;
     rt_steps steps;
+    rt_limit limit;
 
     bool profiling; /* now: config.profile and not paused */
     int n_pending, cap_pending;
@@ -278,6 +289,14 @@ RT_API void rt_sized_free(rt_ctx *ctx, rt_kernel *k);
 
 /* How many bytes of local memory a group may have of a kernel that declares them itself and needs so many. */
 RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes);
+
+/* --- limit.c --- */
+
+/* A call begins; what it took, without the building of kernels. */
+RT_API void rt_limit_begin(rt_ctx *ctx);
+RT_API double rt_limit_end(rt_ctx *ctx);
+/* Before a launch: RT_ERR if the call has taken longer than it may. */
+RT_API int rt_limit_launch(rt_ctx *ctx);
 
 /* --- launch.c --- */
 

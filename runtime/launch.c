@@ -214,6 +214,8 @@ RT_API int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
 {
     int bad;
     char what[512];
+    if (rt_limit_launch(ctx))
+        return RT_ERR;
     rt_dev_error e = rt_set_args(ctx, k, n_args, args, heap, chunk, &bad);
     bool refused = bad >= 0 && args[bad].kind == RT_ARG_LOCAL;
     if (e.status == RT_DEV_OK) {

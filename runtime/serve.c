@@ -285,6 +285,8 @@ static bool rt_cmd_call(rt_server *s, int n, char **w)
         printf("runtime: %" PRId64 "\n", us);
         rt_srv_define_results(s, e, n_names, names, out);
     } else {
+        if (s->ctx->limit.over)
+            printf("stopped: %" PRId64 "\n", us);
         rt_srv_fail("%s", rt_error(s->ctx));
     }
     free(in);
@@ -417,7 +419,52 @@ static bool rt_cmd_report(rt_server *s, int n, char **w)
     return true;
 }
 
-/* Not of the protocol: for minifut bench. */
+/* The following are not of the protocol, but for the compiler's own tools. */
+
+/* The device, its driver, and what else decides how long runs take. */
+static bool rt_cmd_device(rt_server *s, int n, char **w)
+{
+    (void)n, (void)w;
+    const rt_dev_info *d = &s->ctx->device;
+    printf("%s, %s, %s, %s\n", d->platform_name, d->name, d->version, d->driver);
+    return true;
+}
+
+/* A time limit for calls, in microseconds; 0: none. */
+static bool rt_cmd_time_limit(rt_server *s, int n, char **w)
+{
+    (void)n;
+    char *end;
+    long long us = strtoll(w[0], &end, 10);
+    if (end == w[0] || *end || us < 0)
+        return rt_srv_fail("A time limit is a number of microseconds: got %s", w[0]);
+    s->ctx->limit.seconds = (double)us * 1e-6;
+    return true;
+}
+
+/* copy NEW OLD: with arrays of its own, for a call to consume. */
+static bool rt_cmd_copy(rt_server *s, int n, char **w)
+{
+    (void)n;
+    const rt_var *v = rt_srv_var(s, w[1]);
+    if (!v || !rt_srv_is_new(s, w[0]))
+        return false;
+    int type = v->type, n_values = v->n, rc = RT_OK;
+    rt_value *values = rt_grow(NULL, (size_t)n_values * sizeof *values);
+    for (int i = 0; i < n_values; i++) {
+        values[i] = v->values[i];
+        rt_ref(values[i].mem);
+    }
+    for (int i = 0; i < n_values && rc == RT_OK; i++)
+        rc = values[i].rank > 0 ? rt_value_own(s->ctx, &values[i]) : RT_OK;
+    if (rc == RT_OK)
+        rt_srv_define(s, w[0], type, n_values, values);
+    else
+        rt_values_release(s->ctx, n_values, values);
+    free(values);
+    return rc == RT_OK || rt_srv_fail("%s", rt_error(s->ctx));
+}
+
 static bool rt_cmd_profile(rt_server *s, int n, char **w)
 {
     (void)n, (void)w;
@@ -498,6 +545,9 @@ static const struct {
     {"clear", rt_cmd_clear, 0},
     {"report", rt_cmd_report, 0},
     {"profile", rt_cmd_profile, 0},
+    {"device", rt_cmd_device, 0},
+    {"time_limit", rt_cmd_time_limit, 1},
+    {"copy", rt_cmd_copy, 2},
     {"pause_profiling", rt_cmd_pause, 0},
     {"unpause_profiling", rt_cmd_unpause, 0},
     {"set_tuning_param", rt_cmd_set_param, 2},

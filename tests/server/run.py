@@ -94,6 +94,24 @@ def test_mapscan(binary):
         want = np.cumsum(want + np.arange(9, dtype=np.int32)[:, None], axis=1, dtype=np.int32)
     with Server(binary) as s:
         run_versions(s, "main", [xss], 3, want)
+        s.cmd_free("in0")
+        test_time_limit(s, xss, want)
+
+
+def test_time_limit(s, xss, want):
+    """A call that takes too long fails, and what it was to work on is still there."""
+    s.put_value("xss", xss)
+    s.cmd("time_limit", "1")
+    fails(s, "the time limit is 1e-06 s", "call", "main", "out", "xss")
+    for words in (("time_limit", "soon"), ("time_limit", "-1")):
+        fails(s, "A time limit is a number of microseconds", *words)
+    s.cmd("time_limit", "600000000")
+    s.cmd_call("main", "out", "xss")
+    check(np.array_equal(s.get_value("out"), want), "a call within its time limit")
+    s.cmd("time_limit", "0")
+    s.cmd_call("main", "again", "xss")
+    check(np.array_equal(s.get_value("again"), want), "a call without time limit")
+    check(len(s.cmd("device")[0].split(", ")) >= 4, "the device")
 
 
 def test_records(binary):
@@ -112,6 +130,8 @@ def test_records(binary):
             check(s.get_value("v") == np.float32(want), f"field {field}")
             s.cmd_free("v")
         check(np.allclose(s.get_value("part" + fields[1][0]), xs - 3), "the array of the tuple")
+        s.cmd("copy", "ys", "xs")
+        s.cmd("copy", "record", "part" + fields[0][0])
         s.cmd_call("rescale", "out", "part" + fields[0][0], "xs")
         check(np.allclose(s.get_value("out"), [0, 0, 0.2, 1]), "a record as argument")
         try:
@@ -119,6 +139,11 @@ def test_records(binary):
             check(False, "a consumed argument can still be read")
         except Failure:
             check(True, "")
+        check(np.array_equal(s.get_value("ys"), xs), "a copy of what was consumed")
+        s.cmd_call("rescale", "out2", "record", "ys")
+        check(np.allclose(s.get_value("out2"), [0, 0, 0.2, 1]), "copies as arguments")
+        fails(s, "Variable was consumed: ys", "copy", "zs", "ys")
+        fails(s, "Variable already exists: out", "copy", "out", "out2")
 
 
 def fails(s, want, *words):
