@@ -45,13 +45,11 @@ static void warn_of_parameter(const char *file, const char *name, const Forest *
             rt_spell_hint(&s));
 }
 
-/* Default settings, and those of the tuning file; false after a message. */
-static bool read_settings(Arena *a, Session *s, const ToolOptions *o, int64_t *def, int64_t *tuned,
+/* The settings of the tuning file, unset where it has none; false after a message. */
+static bool read_settings(Arena *a, Session *s, const ToolOptions *o, int64_t *tuned,
                           bool *has_tuning)
 {
     const Forest *f = session_forest(s);
-    for (int i = 0; i < f->nodes.n; i++)
-        def[i] = tuned[i] = f->nodes.at[i].def;
     *has_tuning = o->tuning_given || access(o->tuning, F_OK) == 0;
     Settings file = {0};
     const char *wrong;
@@ -117,19 +115,19 @@ static bool read_ceilings(Arena *a, const ToolOptions *o, Ceilings *c, Out *json
 static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o, Out *json)
 {
     const Forest *f = session_forest(s);
-    int64_t *def = NEWN(a, int64_t, f->nodes.n), *tuned = NEWN(a, int64_t, f->nodes.n);
+    int64_t *unset = NEWN(a, int64_t, f->nodes.n), *tuned = NEWN(a, int64_t, f->nodes.n);
     bool has_tuning;
     int bad = 0;
     Ceilings ceilings;
     out_printf(json, "{\"program\": ");
     out_quoted(json, o->source);
-    if (!read_settings(a, s, o, def, tuned, &has_tuning) || !read_ceilings(a, o, &ceilings, json))
+    if (!read_settings(a, s, o, tuned, &has_tuning) || !read_ceilings(a, o, &ceilings, json))
         return EXIT_USER;
     printf("%-24s %12s %12s %9s  %s\n", "data set", "untuned", has_tuning ? "tuned" : "", "",
            "result");
     out_puts(json, ", \"datasets\": {");
     for (int d = 0; d < ds->n && !server_interrupted(); d++) {
-        session_set(s, def);
+        session_set(s, unset);
         Measurement u = session_measure(s, d, o->session.timeout), t = {0};
         if (has_tuning) {
             session_set(s, tuned);

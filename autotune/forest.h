@@ -11,8 +11,10 @@
 
 /* A threshold that no degree of parallelism reaches: the version is never taken. */
 #define THRESHOLD_NEVER ((int64_t)1 << 62)
-/* A threshold that every degree of parallelism reaches (0 would mean "the default"). */
+/* A threshold that every degree of parallelism reaches. */
 #define THRESHOLD_ALWAYS ((int64_t)1)
+/* None: the program decides as if it were not tuned, which may be better than by any number. */
+#define THRESHOLD_UNSET ((int64_t)0)
 
 typedef struct {
     const char *name;

@@ -6,7 +6,9 @@
 
 const char *threshold_text(Arena *a, int64_t value)
 {
-    return value >= THRESHOLD_NEVER ? "never" : arena_printf(a, "%lld", (long long)value);
+    return value == THRESHOLD_UNSET   ? "unset"
+           : value >= THRESHOLD_NEVER ? "never"
+                                      : arena_printf(a, "%lld", (long long)value);
 }
 
 /* The values of a threshold that suit every data set that gets there: low < t <= high. */

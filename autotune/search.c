@@ -128,7 +128,7 @@ static Sample measure(Search *s)
     for (int i = 0; key && i < s->memo.n; i++)
         if (strcmp(s->memo.at[i].key, key) == 0)
             return s->memo.at[i].sample;
-    if (!s->run(s->env, s->dataset, s->cur, &sample)) {
+    if (!s->run(s->env, s->dataset, s->cur, INFINITY, &sample)) {
         s->failed = true;
         return (Sample){.seconds = INFINITY};
     }
@@ -170,7 +170,7 @@ static bool run_again(Search *s, int node, int i, Sample *known)
     Opinion *op = &s->res->opinions[node];
     Sample again;
     s->cur[node] = i < op->pars.n ? op->pars.at[i] : THRESHOLD_NEVER;
-    if (!s->run(s->env, s->dataset, s->cur, &again)) {
+    if (!s->run(s->env, s->dataset, s->cur, INFINITY, &again)) {
         s->failed = true;
         return false;
     }

@@ -16,10 +16,11 @@
 
 #include "autotune/forest.h"
 
-/* A comparison made during a run: threshold `node` was compared with `par`. */
+/* A comparison made during a run: threshold `node` was compared with `par`, and held or not. */
 typedef struct {
     int node;
     int64_t par;
+    bool held;
 } Compared;
 typedef VEC(Compared) Compareds;
 
@@ -27,11 +28,15 @@ typedef VEC(Compared) Compareds;
 typedef struct {
     double seconds;
     double noise;       /* relative half-width of the confidence interval */
+    bool cut;           /* stopped as it could not win: it takes `seconds` at least */
     Compareds compared; /* duplicates allowed */
 } Sample;
 
-/* Runs data set d with the settings (one value a node). False: give up the whole search. */
-typedef bool RunFn(void *env, int dataset, const int64_t *settings, Sample *out);
+/* Runs data set d with the settings, one a node: THRESHOLD_UNSET (the program decides as if it were
+ * not tuned), THRESHOLD_NEVER, THRESHOLD_ALWAYS or a value. rival: the seconds that the run must
+ * come near to matter, INFINITY for none: one that lost by far may be cut. False: give up the whole
+ * search. */
+typedef bool RunFn(void *env, int dataset, const int64_t *settings, double rival, Sample *out);
 
 /* A measured point of a threshold's curve on a data set: with the pars pars[0..i-1] below the
  * threshold and the others at or above it. */

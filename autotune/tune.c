@@ -59,10 +59,11 @@ static void note_compared(Tuner *t, const Measurement *m, Compareds *out)
     for (int i = 0; i < m->log.n; i++) {
         int node = forest_find(t->f, m->log.at[i].name);
         bool known = node < 0;
+        Compared c = {node, m->log.at[i].par, m->log.at[i].outcome};
         for (int k = 0; k < out->n && !known; k++)
-            known = out->at[k].node == node && out->at[k].par == m->log.at[i].par;
+            known = out->at[k].node == node && out->at[k].par == c.par && out->at[k].held == c.held;
         if (!known)
-            vec_push(t->a, out, ((Compared){node, m->log.at[i].par}));
+            vec_push(t->a, out, c);
     }
 }
 
@@ -94,8 +95,9 @@ static void complain(Tuner *t, int d, const Measurement *m, const int64_t *setti
 }
 
 /* The search's run function: one version on one data set. */
-static bool run_version(void *env, int d, const int64_t *settings, Sample *out)
+static bool run_version(void *env, int d, const int64_t *settings, double rival, Sample *out)
 {
+    (void)rival; /* slow versions are measured as well as others */
     Tuner *t = env;
     const char *best = isinf(t->best[d]) ? "first version" : time_text(t->a, t->best[d]);
     progress(t, d, arena_printf(t->a, "best so far %s", best));
@@ -123,16 +125,14 @@ static bool run_version(void *env, int d, const int64_t *settings, Sample *out)
 /* The tuned program against the untuned one on every data set; on how many it loses. */
 static int compare_with_default(Tuner *t, const Tuning *u)
 {
-    int n = t->f->nodes.n, losses = 0;
-    int64_t *def = NEWN(t->a, int64_t, n);
-    for (int i = 0; i < n; i++)
-        def[i] = t->f->nodes.at[i].def;
+    int losses = 0;
+    const int64_t *unset = NEWN(t->a, int64_t, t->f->nodes.n);
     report_verdict_head();
     for (int d = 0; d < t->ds->n; d++) {
         if (isinf(u->found->datasets[d].best))
             continue;
         progress(t, d, "tuned against untuned");
-        u->verdicts[d] = verdict_on(t->s, d, t->timeout, def, u->found->settings);
+        u->verdicts[d] = verdict_on(t->s, d, t->timeout, unset, u->found->settings);
         if (t->live)
             fprintf(stderr, "\r\033[K");
         report_verdict(t->a, u, d);
@@ -143,6 +143,20 @@ static int compare_with_default(Tuner *t, const Tuning *u)
     return losses;
 }
 
+/* Makes the setting one of s; THRESHOLD_UNSET: takes it away. */
+static void put_setting(Arena *a, Settings *s, const char *name, int64_t value)
+{
+    int k = 0;
+    while (k < s->n && strcmp(s->at[k].name, name) != 0)
+        k++;
+    if (k == s->n && value != THRESHOLD_UNSET)
+        vec_push(a, s, ((Setting){name, value}));
+    else if (k < s->n && value != THRESHOLD_UNSET)
+        s->at[k].value = value;
+    else if (k < s->n)
+        memmove(s->at + k, s->at + k + 1, sizeof *s->at * (size_t)(--s->n - k));
+}
+
 static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult *r)
 {
     Settings out = {0};
@@ -150,16 +164,8 @@ static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult
     /* Other entries' thresholds in an existing file are kept. */
     if (access(o->tuning, F_OK) == 0 && !tuning_read(t->a, o->tuning, &out, &wrong))
         fprintf(stderr, "minifut tune: %s: the file is written anew\n", wrong);
-    for (int i = 0; i < t->f->nodes.n; i++) {
-        Setting s = {t->f->nodes.at[i].name, r->settings[i]};
-        int k = 0;
-        while (k < out.n && strcmp(out.at[k].name, s.name) != 0)
-            k++;
-        if (k < out.n)
-            out.at[k] = s;
-        else
-            vec_push(t->a, &out, s);
-    }
+    for (int i = 0; i < t->f->nodes.n; i++)
+        put_setting(t->a, &out, t->f->nodes.at[i].name, r->settings[i]);
     const char *comment = arena_printf(t->a, "thresholds of %s, found by minifut tune on %s",
                                        o->source, o->folder ? o->folder : "its own data sets");
     if (tuning_write(o->tuning, comment, &out))

@@ -30,7 +30,7 @@ Verdict verdict_on(Session *s, int d, double limit, const int64_t *untuned, cons
 
 /* --- report_text.c -------------------------------------------------------------------------- */
 
-/* "never", or the number. */
+/* "unset", "never", or the number. */
 const char *threshold_text(Arena *a, int64_t value);
 /* Prints what was found: thresholds, the values that suit all data sets, conflicts. */
 void report_found(Arena *a, const Tuning *t);

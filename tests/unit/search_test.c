@@ -42,7 +42,7 @@ static double execute(Arena *a, const Program *p, int d, const int64_t *set, int
         for (int k = 0; k < p->n_pars[d][i]; k++) {
             int64_t par = p->pars[d][i][k];
             if (log)
-                vec_push(a, log, ((Compared){i, par}));
+                vec_push(a, log, ((Compared){i, par, set[i] <= par}));
             bool on = set[i] <= par;
             if (on)
                 t += p->on[d][i][k];
@@ -60,8 +60,9 @@ typedef struct {
     Program *p;
 } Env;
 
-static bool run(void *env, int d, const int64_t *settings, Sample *out)
+static bool run(void *env, int d, const int64_t *settings, double rival, Sample *out)
 {
+    (void)rival;
     Env *e = env;
     e->p->runs++;
     *out = (Sample){0};
@@ -204,11 +205,12 @@ static void test_conflict(void)
 }
 
 /* A version that fails is never chosen, and a failing last version is no obstacle. */
-static bool run_failing(void *env, int d, const int64_t *settings, Sample *out)
+static bool run_failing(void *env, int d, const int64_t *settings, double rival, Sample *out)
 {
+    (void)rival;
     (void)env, (void)d;
     *out = (Sample){.seconds = settings[0] <= 7 ? 1 : INFINITY};
-    vec_push((Arena *)env, &out->compared, ((Compared){0, 7}));
+    vec_push((Arena *)env, &out->compared, ((Compared){0, 7, settings[0] <= 7}));
     return true;
 }
 
@@ -224,16 +226,17 @@ static void test_failing(void)
 }
 
 /* The version of t1 does not fit the device: the comparison holds, but the next one follows. */
-static bool run_refusing(void *env, int d, const int64_t *settings, Sample *out)
+static bool run_refusing(void *env, int d, const int64_t *settings, double rival, Sample *out)
 {
+    (void)rival;
     (void)d;
     Arena *a = env;
     *out = (Sample){.seconds = 9};
-    vec_push(a, &out->compared, ((Compared){0, 10}));
+    vec_push(a, &out->compared, ((Compared){0, 10, settings[0] <= 10}));
     if (settings[0] <= 10)
         return true;
-    vec_push(a, &out->compared, ((Compared){1, 100}));
-    vec_push(a, &out->compared, ((Compared){2, 40000}));
+    vec_push(a, &out->compared, ((Compared){1, 100, settings[1] <= 100}));
+    vec_push(a, &out->compared, ((Compared){2, 40000, settings[2] <= 40000}));
     out->seconds = settings[2] <= 40000 ? 5 : 3;
     return true;
 }
