@@ -1,10 +1,10 @@
 /* minifut bench: times each data set untuned and with the tuning file, and checks the results. */
 #include "autotune/autotune.h"
 #include "autotune/file.h"
-#include "autotune/measure.h"
 #include "autotune/options.h"
 #include "autotune/roofline.h"
 #include "autotune/talk.h"
+#include "autotune/tuning.h"
 #include "base/diag.h"
 #include "base/out.h"
 #include "runtime/spell.h"
@@ -65,19 +65,6 @@ static bool read_settings(Arena *a, Session *s, const ToolOptions *o, int64_t *t
             warn_of_parameter(o->tuning, file.at[i].name, f);
     }
     return true;
-}
-
-static void json_measurement(Out *o, const char *key, const Measurement *m)
-{
-    out_printf(o, "\"%s\": ", key);
-    if (m->ok)
-        out_printf(o, "{\"median_us\": %.3f, \"noise\": %.4f, \"runs\": %d}", m->median * 1e6,
-                   m->noise, m->n);
-    else {
-        out_puts(o, "{\"error\": ");
-        out_quoted(o, m->why);
-        out_puts(o, "}");
-    }
 }
 
 static const char *cell(Arena *a, const Measurement *m)

@@ -70,6 +70,7 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
                            {"--tuning", &o->tuning, NULL, NULL},
                            {"-o", &o->tuning, NULL, NULL},
                            {"--json", &o->json, NULL, NULL},
+                           {"--report", &o->report, NULL, NULL},
                            {"--timeout", NULL, &o->session.timeout, NULL},
                            {"--tolerance", NULL, &o->session.tolerance, NULL},
                            {"--roofline", NULL, NULL, &o->roofline},

@@ -10,7 +10,8 @@ typedef struct {
     const char *folder; /* data sets; NULL: those of the program's directives */
     const char *tuning; /* tuning file: default SOURCE.tuning */
     bool tuning_given;  /* by an option */
-    const char *json;   /* bench: write results here */
+    const char *json;   /* write results here */
+    const char *report; /* ... and as a page here */
     bool roofline;      /* bench: kernels beside the ceilings of the device ... */
     double gbs, gflops; /* ... which are these; 0: to be measured */
     bool skip_compile;  /* the binary is up to date */

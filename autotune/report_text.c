@@ -11,29 +11,18 @@ const char *threshold_text(Arena *a, int64_t value)
                                       : arena_printf(a, "%lld", (long long)value);
 }
 
-/* The values of a threshold that suit every data set that gets there: low < t <= high. */
 static const char *range_text(Arena *a, const Tuning *t, int node)
 {
-    int64_t low = 0, high = THRESHOLD_NEVER;
-    int asked = 0, refused = 0, n = t->datasets->n;
-    for (int d = 0; d < n; d++) {
-        const Opinion *op = &t->found->datasets[d].opinions[node];
-        refused += op->refused;
-        if (op->pars.n == 0 || op->free)
-            continue;
-        asked++;
-        low = op->low > low ? op->low : low;
-        high = op->high < high ? op->high : high;
-    }
-    const char *note = refused == n ? "the device cannot run this version"
-                       : refused    ? arena_printf(a, " (refused on %d)", refused)
-                                    : "";
-    if (!asked)
+    Range r = tuning_range(t, node);
+    const char *note = r.refused == t->datasets->n ? "the device cannot run this version"
+                       : r.refused                 ? arena_printf(a, " (refused on %d)", r.refused)
+                                                   : "";
+    if (!r.asked)
         return *note ? note : "any value will do";
-    if (low >= high)
-        return arena_printf(a, "%d data sets, no common value%s", asked, note);
-    return arena_printf(a, "%d data set%s: %lld < t <= %s%s", asked, asked == 1 ? "" : "s",
-                        (long long)low, threshold_text(a, high), note);
+    if (r.low >= r.high)
+        return arena_printf(a, "%d data sets, no common value%s", r.asked, note);
+    return arena_printf(a, "%d data set%s: %lld < t <= %s%s", r.asked, r.asked == 1 ? "" : "s",
+                        (long long)r.low, threshold_text(a, r.high), note);
 }
 
 static void print_conflicts(Arena *a, const Tuning *t)

@@ -27,6 +27,8 @@ static const char help[] =
     "  -p, --platform NAME    OpenCL platform\n"
     "  -e, --entry-point E    entry point (default: main, or the only one)\n"
     "  -o, --tuning FILE      where to write (default: prog.sf.tuning)\n"
+    "      --json FILE        what was found and measured, for programs (docs/tuner.md)\n"
+    "      --report FILE      the same as a page for browsers\n"
     "      --timeout S        seconds a run may take (default 600)\n"
     "      --tolerance T      relative difference allowed between results (default 0.002)\n"
     "      --skip-compilation the binary is up to date\n"
@@ -40,6 +42,7 @@ typedef struct {
     bool live;          /* show progress: standard error is a terminal */
     int runs, expected; /* so far, and at least */
     double *best;       /* [dataset] seconds */
+    Trials *trials;     /* [dataset] */
     const char **said;  /* [dataset] why the last version failed, as shown */
     double timeout;     /* seconds a run may take */
     double start;
@@ -111,6 +114,7 @@ static bool run_version(void *env, int d, const int64_t *settings, double rival,
     t->runs++;
     if (t->runs > t->expected)
         t->expected = t->runs;
+    trial_note(t->a, &t->trials[d], t->f, settings, &m);
     *out = (Sample){.seconds = m.median, .noise = m.noise};
     note_compared(t, &m, &out->compared);
     if (!m.ok)
@@ -186,6 +190,33 @@ static int nothing_written(const ToolOptions *o)
     return EXIT_USER;
 }
 
+/* False after a message. */
+static bool write_out(const Out *o, const char *path)
+{
+    bool ok = out_write_file(o, path);
+    if (!ok)
+        fprintf(stderr, "minifut tune: cannot write %s: %s\n", path, strerror(errno));
+    return ok;
+}
+
+/* The reports that were asked for, for programs and for browsers. */
+static bool write_reports(Arena *a, const ToolOptions *o, const Tuning *u)
+{
+    Out json = {0}, page = {0};
+    bool ok = true;
+    if (o->json) {
+        report_json(a, &json, u);
+        ok &= write_out(&json, o->json);
+    }
+    if (o->report) {
+        report_html(a, &page, u);
+        ok &= write_out(&page, o->report);
+    }
+    out_free(&json);
+    out_free(&page);
+    return ok;
+}
+
 static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
 {
     double seconds = now() - t->start;
@@ -199,7 +230,15 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
             good++;
     if (!good)
         return nothing_written(o);
-    Tuning u = {session_entry(t->s), t->f, t->ds, r, NEWN(t->a, Verdict, t->ds->n), seconds};
+    Tuning u = {.source = o->source,
+                .folder = o->folder,
+                .entry = session_entry(t->s),
+                .forest = t->f,
+                .datasets = t->ds,
+                .found = r,
+                .trials = t->trials,
+                .verdicts = NEWN(t->a, Verdict, t->ds->n),
+                .seconds = seconds};
     report_found(t->a, &u);
     int losses = compare_with_default(t, &u);
     if (server_interrupted())
@@ -208,6 +247,8 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
     int code = write_tuning(t, o, r);
     if (code == 0)
         printf("written to %s\n", o->tuning);
+    if (!write_reports(t->a, o, &u))
+        code = EXIT_USER;
     if (losses)
         fprintf(stderr,
                 "minifut tune: warning: on %d data set%s the tuned program is slower than the "
@@ -216,7 +257,7 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
     return code ? code : good < t->ds->n || t->broken ? EXIT_USER : 0;
 }
 
-/* Can the tuning file be written? Better said before hours of measuring than after. */
+/* Can the file be written? Better said before hours of measuring than after. */
 static bool can_write(Arena *a, const char *path)
 {
     struct stat st;
@@ -264,6 +305,7 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o)
     t.expected = (f->nodes.n + 1) * ds->n;
     t.best = NEWN(a, double, ds->n);
     t.said = NEWN(a, const char *, ds->n);
+    t.trials = NEWN(a, Trials, ds->n);
     for (int d = 0; d < ds->n; d++)
         t.best[d] = INFINITY;
     SearchResult r = search_monotone(a, f, ds->n, run_version, &t);
@@ -276,8 +318,10 @@ int tune_main(int argc, char **argv)
     ToolOptions o;
     int code = tool_options(a, "tune", help, argc, argv, &o);
     Datasets ds = {0};
-    if (code < 0 && !can_write(a, o.tuning))
-        code = EXIT_USER;
+    const char *outputs[] = {o.tuning, o.json, o.report};
+    for (int i = 0; i < 3 && code < 0; i++)
+        if (outputs[i] && !can_write(a, outputs[i]))
+            code = EXIT_USER;
     Session *s = code < 0 ? tool_open(a, "tune", &o, &ds, &code) : NULL;
     if (s) {
         code = tune(a, s, &ds, &o);

@@ -4,6 +4,20 @@
 
 #include "autotune/measure.h"
 #include "autotune/search.h"
+#include "base/out.h"
+
+/* How the comparisons of a threshold went in a run: a set of these, empty if it made none. */
+enum { WAY_TRUE = 1, WAY_FALSE = 2 };
+
+/* A version (or several, where a program has several nests) as it ran on a data set. */
+typedef struct {
+    const char *taken;       /* "V1", "V0 + V4": numbered as in minifut explain */
+    uint8_t *ways;           /* [node] */
+    const int64_t *settings; /* under which it was measured */
+    Measurement m;           /* the fastest */
+    int times;               /* how often it was measured */
+} Trial;
+typedef VEC(Trial) Trials;
 
 /* The final check on one data set: untuned and tuned against each other. */
 typedef struct {
@@ -14,13 +28,48 @@ typedef struct {
 } Verdict;
 
 typedef struct {
+    const char *source, *folder; /* the program; its data sets (NULL: the program's own) */
     const char *entry;
+    const char *device; /* NULL: not known */
     const Forest *forest;
     const Datasets *datasets;
     const SearchResult *found;
+    Trials *trials;    /* [dataset] */
     Verdict *verdicts; /* [dataset]; not made where no version runs */
     double seconds;    /* of the search */
 } Tuning;
+
+/* --- trial.c -------------------------------------------------------------------------------- */
+
+/* How the comparisons of a run went, a set for each node. */
+uint8_t *ways_of(Arena *a, const Forest *f, const LogLines *log);
+/* Does the threshold decide whether a loop's launches become one? It chooses no version. */
+bool node_is_loop(const Node *n);
+/* The versions that a run took, "V0 + V4", with the numbers of minifut explain. */
+const char *versions_taken(Arena *a, const Forest *f, const uint8_t *ways);
+/* A name without its entry: "suff_outer_par_0". */
+const char *short_name(const char *threshold);
+
+/* Did both runs take the same versions? */
+bool same_versions(const Measurement *a, const Measurement *b);
+/* Adds a measurement to those of its data set; of runs that took the same versions the fastest is
+ * kept. */
+void trial_note(Arena *a, Trials *ts, const Forest *f, const int64_t *settings,
+                const Measurement *m);
+
+/* Seconds of data set d's own optimum: the least that was measured. +inf if nothing runs. */
+double tuning_best(const Tuning *t, int d);
+/* By how much the versions of the tuned program miss that, relative; 0 without a verdict, +inf if
+ * they fail. */
+double tuning_regret(const Tuning *t, int d);
+
+/* The values of a threshold that suit every data set that asks for something: low < t <= high. */
+typedef struct {
+    int64_t low, high;  /* no value if low >= high */
+    int asked, refused; /* how many data sets ask; on how many the device refuses the version */
+} Range;
+
+Range tuning_range(const Tuning *t, int node);
 
 /* --- verdict.c ------------------------------------------------------------------------------ */
 
@@ -37,5 +86,17 @@ void report_found(Arena *a, const Tuning *t);
 /* Prints the head of the table of verdicts, and the row of a data set. */
 void report_verdict_head(void);
 void report_verdict(Arena *a, const Tuning *t, int d);
+
+/* --- report_json.c -------------------------------------------------------------------------- */
+
+/* "KEY": and the measurement as an object. */
+void json_measurement(Out *o, const char *key, const Measurement *m);
+/* The whole tuning as an object of docs/tuner.md. */
+void report_json(Arena *a, Out *o, const Tuning *t);
+
+/* --- report_html.c -------------------------------------------------------------------------- */
+
+/* The whole tuning as a page. */
+void report_html(Arena *a, Out *o, const Tuning *t);
 
 #endif

@@ -57,6 +57,8 @@ table("tune", True, [
     ("unwritable file", "tune", {"a.in": MATRICES}, "-o matmul.sf/t", USER, "cannot write matmul.sf/t: Not a directory"),
     ("file is a folder", "tune", {"a.in": MATRICES}, "-o d", USER, "cannot write d: Is a directory"),
     ("no folder for the file", "tune", {"a.in": MATRICES}, "-o none/t", USER, "cannot write none/t: No such file"),
+    ("unwritable JSON", "tune", {"a.in": MATRICES}, "--json none/t", USER, "cannot write none/t: No such file"),
+    ("unwritable page", "tune", {"a.in": MATRICES}, "--report d", USER, "cannot write d: Is a directory"),
 ], tool)
 table("bench", True, [
     ("broken tuning file", "bench", {"a.in": MATRICES}, "--tuning bad.tuning", USER,

@@ -1,0 +1,167 @@
+/* Which versions runs took, and how long they took. */
+#include "autotune/tuning.h"
+
+#include <math.h>
+#include <string.h>
+
+uint8_t *ways_of(Arena *a, const Forest *f, const LogLines *log)
+{
+    uint8_t *ways = NEWN(a, uint8_t, f->nodes.n);
+    for (int i = 0; i < log->n; i++) {
+        int node = forest_find(f, log->at[i].name);
+        if (node >= 0)
+            ways[node] |= log->at[i].outcome ? WAY_TRUE : WAY_FALSE;
+    }
+    return ways;
+}
+
+const char *short_name(const char *threshold)
+{
+    const char *dot = strrchr(threshold, '.');
+    return dot ? dot + 1 : threshold;
+}
+
+/* --- The numbers of versions ---------------------------------------------------------------- */
+
+/* The walk over the forest in the order of minifut explain, which numbers what is left when no
+ * further comparison is made. */
+typedef struct {
+    Arena *a;
+    const Forest *f;
+    const uint8_t *ways;
+    int number;
+    const char *text;
+} Walk;
+
+bool node_is_loop(const Node *n)
+{
+    return n->def == 0; /* versions have defaults that are numbers */
+}
+
+static bool asked_below(const Walk *w, int parent, bool outcome)
+{
+    for (int i = 0; i < w->f->nodes.n; i++) {
+        const Node *n = &w->f->nodes.at[i];
+        if (n->parent == parent && n->outcome == outcome && w->ways[i] && !node_is_loop(n))
+            return true;
+    }
+    return false;
+}
+
+static void walk_below(Walk *w, int parent, bool outcome, bool taken);
+
+static void walk_node(Walk *w, int node)
+{
+    bool held = w->ways[node] & WAY_TRUE, not_held = w->ways[node] & WAY_FALSE;
+    /* A version that was refused: the comparison held, and the next one was made all the same. */
+    if (held && !not_held && asked_below(w, node, false)) {
+        held = false;
+        not_held = true;
+    }
+    walk_below(w, node, true, held);
+    walk_below(w, node, false, not_held);
+}
+
+static void walk_below(Walk *w, int parent, bool outcome, bool taken)
+{
+    bool leaf = true;
+    for (int i = 0; i < w->f->nodes.n; i++) {
+        const Node *n = &w->f->nodes.at[i];
+        if (n->parent != parent || (parent >= 0 && n->outcome != outcome) || node_is_loop(n))
+            continue;
+        leaf = false;
+        walk_node(w, i);
+    }
+    if (!leaf)
+        return;
+    if (taken)
+        w->text = arena_printf(w->a, "%s%sV%d", w->text, *w->text ? " + " : "", w->number);
+    w->number++;
+}
+
+const char *versions_taken(Arena *a, const Forest *f, const uint8_t *ways)
+{
+    Walk w = {a, f, ways, 0, ""};
+    walk_below(&w, -1, false, true);
+    for (int i = 0; i < f->nodes.n; i++)
+        if (node_is_loop(&f->nodes.at[i]) && ways[i] & WAY_FALSE)
+            w.text = arena_printf(a, "%s, a loop in one launch", w.text);
+    return w.text;
+}
+
+/* --- Trials --------------------------------------------------------------------------------- */
+
+bool same_versions(const Measurement *a, const Measurement *b)
+{
+    if (a->log.n != b->log.n)
+        return false;
+    for (int i = 0; i < a->log.n; i++)
+        if (strcmp(a->log.at[i].name, b->log.at[i].name) != 0 ||
+            a->log.at[i].outcome != b->log.at[i].outcome)
+            return false;
+    return true;
+}
+
+void trial_note(Arena *a, Trials *ts, const Forest *f, const int64_t *settings,
+                const Measurement *m)
+{
+    int n = f->nodes.n, k = 0;
+    while (k < ts->n && (ts->at[k].m.ok != m->ok || !same_versions(&ts->at[k].m, m)))
+        k++;
+    if (k == ts->n) {
+        uint8_t *ways = ways_of(a, f, &m->log);
+        vec_push(a, ts, ((Trial){versions_taken(a, f, ways), ways, NULL, *m, 0}));
+    }
+    Trial *t = &ts->at[k];
+    t->times++;
+    if (t->settings && m->median >= t->m.median)
+        return;
+    t->m = *m;
+    t->settings = n ? arena_memdup(a, settings, (size_t)n * sizeof *settings) : NULL;
+}
+
+/* The least time of data set d: of any versions, or of those that `like` took. */
+static double least(const Tuning *t, int d, const Measurement *like)
+{
+    const Verdict *v = &t->verdicts[d];
+    const Measurement *const checks[] = {&v->untuned, &v->tuned};
+    double best = INFINITY;
+    for (int i = 0; i < t->trials[d].n; i++) {
+        const Measurement *m = &t->trials[d].at[i].m;
+        if (m->ok && (!like || same_versions(m, like)))
+            best = fmin(best, m->median);
+    }
+    for (int i = 0; i < 2 && v->made; i++)
+        if (checks[i]->ok && (!like || same_versions(checks[i], like)))
+            best = fmin(best, checks[i]->median);
+    return best;
+}
+
+double tuning_best(const Tuning *t, int d)
+{
+    return least(t, d, NULL);
+}
+
+double tuning_regret(const Tuning *t, int d)
+{
+    const Verdict *v = &t->verdicts[d];
+    if (!v->made)
+        return 0;
+    double best = least(t, d, NULL);
+    return !v->tuned.ok ? INFINITY : best > 0 ? least(t, d, &v->tuned) / best - 1 : 0;
+}
+
+Range tuning_range(const Tuning *t, int node)
+{
+    Range r = {0, THRESHOLD_NEVER, 0, 0};
+    for (int d = 0; d < t->datasets->n; d++) {
+        const Opinion *op = &t->found->datasets[d].opinions[node];
+        r.refused += op->refused;
+        if (op->pars.n == 0 || op->free)
+            continue;
+        r.asked++;
+        r.low = op->low > r.low ? op->low : r.low;
+        r.high = op->high < r.high ? op->high : r.high;
+    }
+    return r;
+}

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""The reports of minifut, for programs and for browsers: tests/pages/run.py [-k FOLDER] MINIFUT. Needs an OpenCL device.
+
+Each page must be well-formed, hold what the JSON beside it says, escape all names, and need nothing from elsewhere.
+Debian's chromium, where it is installed, must show it without scrolling sideways at 360 and 1200 pixels, with enough
+contrast in light and dark. -k: leaves the pages and pictures of them there, to look at."""
+import html.parser
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CHROMIUM = shutil.which("chromium")
+NAME = "a <b>&amp; 'c' \"d\""  # of a data set
+MATRICES = "[[1f32, 2], [3, 4]] [[5f32, 6], [7, 8]]"
+VOID = {"meta", "br", "hr", "img", "link"}
+OPTIONAL = {"tr"}  # may end without saying so
+NEVER = 1 << 62
+
+
+class Failed(Exception):
+    pass
+
+
+def must(true, what):
+    if not true:
+        raise Failed(what)
+
+
+class Page(html.parser.HTMLParser):
+    """The text of a page by tag; that tags are closed in order, and nothing is fetched."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.open, self.texts, self.ids, self.links = [], [], set(), []
+        self.feed(path.read_text())
+        self.close()
+        must(not self.open, f"not closed: {self.open}")
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        must(tag not in ("script", "link", "iframe", "img"), f"the page has <{tag}>")
+        must(not any(k in ("src", "onclick", "onload") for k in attrs), f"<{tag}> has {attrs}")
+        if "id" in attrs:
+            must(attrs["id"] not in self.ids, f"two of id {attrs['id']}")
+            self.ids.add(attrs["id"])
+        if "href" in attrs:
+            must(attrs["href"].startswith("#"), f"a link to {attrs['href']}")
+            self.links.append(attrs["href"][1:])
+        if tag in OPTIONAL and self.open and self.open[-1] == tag:
+            self.open.pop()
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self.open and self.open[-1] != tag and self.open[-1] in OPTIONAL:
+            self.open.pop()
+        must(self.open and self.open[-1] == tag, f"</{tag}> within {self.open}")
+        self.open.pop()
+
+    def handle_data(self, data):
+        self.texts.append((self.open[-1] if self.open else "", data))
+
+    def tagged(self, tag):
+        return [text for t, text in self.texts if t == tag]
+
+    def text(self):
+        return "".join(text for t, text in self.texts if t != "style")
+
+
+# What is looked at in the browser: a copy of the page in a frame (windows have a least width), with a script that
+# tells the frame's widths, and the contrast of its text with its paper.
+FRAME = """<!DOCTYPE html><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>?</title>
+<iframe style="width:%dpx;height:1500px;border:0" srcdoc="%s"></iframe>"""
+PROBE = """<script>
+function light(c) { let s = 0, v = c.match(/[0-9.]+/g).map(Number);
+    for (const [i, w] of [0.2126, 0.7152, 0.0722].entries()) {
+        const x = v[i] / 255; s += w * (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4); }
+    return s; }
+function colour(e) { return light(getComputedStyle(e).color); }
+const paper = light(getComputedStyle(document.body).backgroundColor), contrast = [];
+for (const e of document.querySelectorAll("p, th, td, a, li, h1, h2, summary, .source span"))
+    contrast.push((Math.max(paper, colour(e)) + 0.05) / (Math.min(paper, colour(e)) + 0.05));
+parent.document.title = JSON.stringify({wide: document.documentElement.scrollWidth, window: innerWidth, paper: paper,
+    contrast: Math.min(...contrast), tables: [...document.querySelectorAll("table")].every(t => t.closest(".scroll"))});
+</script></body>"""
+
+
+def in_browser(page, keep):
+    """Looks at the page in a browser, at two widths, in light and dark."""
+    frame = page.with_name("frame.html")
+    for width in (360, 1200):
+        copy = html.escape(page.read_text().replace("</body>", PROBE))
+        frame.write_text(FRAME % (width, copy))
+        for scheme in ("light", "dark"):
+            base = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                    f"--user-data-dir={page.parent / 'profile'}", f"--window-size={width},1500",
+                    f"--blink-settings=preferredColorScheme={int(scheme == 'light')}"]
+            dom = subprocess.run(base + ["--dump-dom", frame.as_uri()], stdout=subprocess.PIPE, timeout=120, check=True,
+                                 stderr=subprocess.DEVNULL, text=True).stdout
+            seen = json.loads(html.unescape(re.search("<title>(.*?)</title>", dom, re.S)[1]))
+            where = f"{page.name} at {width}, {scheme}: {seen}"
+            must(seen["window"] == width and seen["wide"] <= width, f"{where}: scrolls sideways")
+            must(seen["tables"], f"{where}: a table scrolls with the page")
+            must(seen["contrast"] >= 4.5, f"{where}: hard to read")
+            must((seen["paper"] > 0.5) == (scheme == "light"), f"{where}: not {scheme}")
+            picture = (keep or page.parent) / f"{page.stem}-{width}-{scheme}.png"
+            subprocess.run(base + [f"--screenshot={picture}", page.as_uri()], timeout=120, check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            must(picture.read_bytes()[16:20] == width.to_bytes(4, "big"), f"{where}: no picture of that width")
+    frame.unlink()
+
+
+def run(minifut, folder, *args):
+    r = subprocess.run([minifut, *args], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                       timeout=300)
+    must(r.returncode == 0, f"minifut {' '.join(args)}: {r.returncode}: {r.stderr[-800:]}")
+    return r.stdout
+
+
+def prepare(minifut, folder):
+    shutil.copy(ROOT / "examples/matmul.sf", folder)
+    (folder / "d").mkdir()
+    for name in (NAME, "plain"):
+        (folder / "d" / f"{name}.in").write_text(MATRICES)
+    run(minifut, folder, "compile", "matmul.sf")
+
+
+def tuned(folder):
+    return json.loads((folder / "tune.json").read_text())
+
+
+# --- The cases -------------------------------------------------------------------------------------------------
+
+def tune_json(minifut, folder):
+    """The members of docs/tuner.md, and what must hold between them."""
+    out = run(minifut, folder, "tune", "--skip-compilation", "--json", "tune.json", "--report", "tune.html", "matmul.sf",
+              "d")
+    j = tuned(folder)
+    must((j["format"], j["version"], j["program"], j["entry"], j["data"]) == ("minifut tune", 1, "matmul.sf", "main", "d"),
+         "the program")
+    must(f", {j['runs']} runs, " in out and j["seconds"] > 0, "runs and seconds")
+    names = [t["name"] for t in j["thresholds"]]
+    must(names == [f"main.suff_{k}_par_{i}" for i, k in enumerate(("outer", "intra") * 2)], f"thresholds {names}")
+    must([t["parent"] for t in j["thresholds"]] == [None] + names[:-1], "parents")
+    must(not any(t["when"] for t in j["thresholds"][1:]), "the outcomes of parents")
+    written = dict(re.findall(r"^(\S+)=(\d+)$", (folder / "matmul.sf.tuning").read_text(), re.M))
+    must(written == {t["name"]: str(t["chosen"]) for t in j["thresholds"] if t["chosen"] is not None}, "the tuning file")
+    for t in j["thresholds"]:
+        must(0 <= t["low"] and t["high"] <= NEVER and t["common"] == (t["low"] < t["high"]), f"the range of {t}")
+    must([d["name"] for d in j["datasets"]] == sorted([NAME, "plain"]), "data sets")
+    for d in j["datasets"]:
+        must(d["usable"] and d["regret"] >= 0 and d["best_us"] <= d["tuned"]["median_us"], f"the times of {d['name']}")
+        must({v["taken"] for v in d["versions"]} == {f"V{i}" for i in range(5)}, "the versions tried")
+        for v in d["versions"]:
+            took = [name for name, held in v["path"].items() if held]
+            must([names.index(n) for n in took] == [int(v["taken"][1:])] * len(took), f"the path of {v}")
+            must(len(v["path"]) == min(int(v["taken"][1:]) + 1, 4), f"the comparisons of {v}")
+            must(v["time"]["median_us"] > 0 and v["measured"] > 0 and set(v["settings"]) == set(names), f"{v}")
+        for name, asks in d["thresholds"].items():
+            must(asks["parallelism"] == sorted(set(asks["parallelism"])) and asks["low"] < asks["high"], f"{name}: {asks}")
+
+
+def tune_page(minifut, folder):
+    """What the JSON says stands on the page."""
+    j, page = tuned(folder), Page(folder / "tune.html")
+    must(page.tagged("h1") == ["Tuning of matmul.sf"], "the title")
+    heads = page.tagged("h2")
+    must([h for h in heads if h.startswith("Data set ")] == [f"Data set {d['name']}" for d in j["datasets"]],
+         f"headings {heads}")
+    text = page.text()
+    for t in j["thresholds"]:
+        value = "unset" if t["chosen"] is None else "never" if t["chosen"] == NEVER else t["chosen"]
+        must(f"{t['name'][5:]} ({value}) reached: " in text, f"the tree lacks {t['name']}")
+    must(page.tagged("th").count("V3") == len(j["datasets"]), "a version's row for each data set")
+    for d in j["datasets"]:
+        must(f"{d['regret'] * 100:.1f} %" in page.tagged("td"), f"the regret on {d['name']}")
+    must(("None: for each threshold" in text) == (not j["conflicts"]), "conflicts")
+
+
+CASES = [("tune", [tune_json, tune_page])]
+
+
+def main():
+    args = sys.argv[1:]
+    keep = None
+    if args[0] == "-k":
+        keep = Path(args[1]).resolve()
+        keep.mkdir(parents=True, exist_ok=True)
+        args = args[2:]
+    minifut = str(Path(args[0]).resolve())
+    passed = failed = skipped = 0
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as tmp:
+        folder = Path(tmp)
+        prepare(minifut, folder)
+        for name, checks in CASES:
+            todo = [(f.__name__, lambda f=f: f(minifut, folder)) for f in checks]
+            if CHROMIUM:
+                todo.append((f"{name} in a browser", lambda: in_browser(folder / f"{name}.html", keep)))
+            else:
+                print(f"skipped: {name} in a browser: there is no chromium (Debian: apt-get install chromium)")
+                skipped += 1
+            for what, check in todo:
+                try:
+                    check()
+                    passed += 1
+                except (Failed, subprocess.SubprocessError, OSError, KeyError, ValueError) as e:
+                    print(f"FAIL {what}: {type(e).__name__}: {e}", flush=True)
+                    failed += 1
+            if keep and (folder / f"{name}.html").exists():
+                shutil.copy(folder / f"{name}.html", keep)
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
