@@ -6,9 +6,9 @@
 #include "base/intern.h"
 #include "base/source.h"
 #include "emit/emit.h"
-#include "host/host.h"
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
+#include "host/host.h"
 #include "interp/interp.h"
 #include "kir/tool.h"
 #include "passes.h"
@@ -32,6 +32,7 @@ typedef struct {
     const char *target;    /* --target: of --emit=opencl, kernel-ir */
     const char *from;      /* --from: the file is IR text, to which the passes from here on apply */
     const char *to;        /* --to, --after: the last pass */
+    const char *html;      /* --html: explain writes a page there */
     const char *threshold; /* --threshold: of all guards, when interpreting */
     bool json, binary, list, help;
     bool force;           /* --force: writes over a file that is not ours */
@@ -51,8 +52,8 @@ static const char usage_text[] =
     "  check prog.sf      types, sizes, consumption; silent when all is well\n"
     "  run [-e ENTRY] [-b] prog.sf < input\n"
     "                     interprets the program\n"
-    "  explain [--json] [--flatten=MODE] prog.sf\n"
-    "                     rules, versions, thresholds, kernels\n"
+    "  explain [--json | --html FILE] [--flatten=MODE] prog.sf\n"
+    "                     rules, versions, thresholds, kernels; as a page for browsers in FILE\n"
     "  ir --after=PASS prog.sf\n"
     "  ir --from=PASS --to=PASS file.ir\n"
     "                     the program between passes; `ir --list` lists them; --from and --to go\n"
@@ -168,6 +169,7 @@ static int parse_options(Options *o, int command, int argc, char **argv)
                            {"-e", &o->entry, NULL, RUN},
                            {"-b", NULL, &o->binary, RUN},
                            {"--json", NULL, &o->json, EXPLAIN},
+                           {"--html", &o->html, NULL, EXPLAIN},
                            {"--emit", &o->emit, NULL, COMPILE},
                            {"--target", &o->target, NULL, COMPILE},
                            {"--flatten", &mode, NULL, ANY & ~CHECK},
@@ -486,8 +488,20 @@ static int cmd_explain(Options *o)
     FlExplainHook hook = {plan, describe_kernels, describe_kernels_json, describe_loops,
                           describe_loops_json};
     Out out = {0};
-    (o->json ? fl_explain_json : fl_explain)(&out, cx, p, &hook);
-    return print_out(&out);
+    if (!o->html) {
+        (o->json ? fl_explain_json : fl_explain)(&out, cx, p, &hook);
+        return print_out(&out);
+    }
+    size_t n;
+    const char *source = source_read(cx->perm, o->file, false, NO_LOC, &n);
+    diag_flush();
+    if (!source)
+        return diag_exit_code();
+    fl_explain_html(&out, cx, p, &hook, o->file, source);
+    if (out_write_file(&out, o->html))
+        return 0;
+    fprintf(stderr, "%s: cannot write %s: %s\n", o->file, o->html, strerror(errno));
+    return EXIT_USER;
 }
 
 static int list_passes(void)

@@ -1,6 +1,7 @@
 #include "base/html.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char style[] =
@@ -17,7 +18,8 @@ static const char style[] =
     "p{margin:.4rem 0;max-width:48rem}.dim{color:var(--dim)}.good{color:var(--good)}"
     ".bad{color:var(--bad)}a{color:var(--link)}\n"
     "section{margin:1.5rem 0;padding-top:1rem;border-top:1px solid var(--line)}\n"
-    "code,pre,.tree{font:0.85rem/1.5 ui-monospace,monospace}\n"
+    "pre{margin:.2rem 0;white-space:pre-wrap}code,pre,.tree{font:0.85rem/1.5 "
+    "ui-monospace,monospace}\n"
     ".scroll{overflow-x:auto;max-width:100%}\n"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}\n"
     "th,td{padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:baseline;"
@@ -27,7 +29,8 @@ static const char style[] =
     ".bar{display:block;position:relative;width:10rem;height:.8rem;background:var(--card)}\n"
     ".bar i{position:absolute;top:0;bottom:0;left:0;background:var(--bar)}\n"
     ".bar b{position:absolute;top:.3rem;height:.2rem;min-width:2px;background:var(--mark)}\n"
-    ".tree,.tree ul{list-style:none;margin:0;padding:0}.tree{margin:.6rem 0}.tree ul{margin-left:1rem}\n"
+    ".tree,.tree ul{list-style:none;margin:0;padding:0}.tree{margin:.6rem 0}.tree "
+    "ul{margin-left:1rem}\n"
     ".tree li{border-left:2px solid var(--line);padding:.1rem 0 .1rem .6rem;margin:.3rem 0}\n"
     ".tag{display:inline-block;padding:0 .4rem;border-radius:.3rem;background:var(--card);"
     "border:1px solid var(--line);font-size:.85rem}\n"
@@ -167,4 +170,31 @@ void html_bar(Out *o, double value, double low, double high, double most)
                "<td><span class=\"bar\"><i style=\"width:%.1f%%\"></i>"
                "<b style=\"left:%.1f%%;width:%.1f%%\"></b></span></td>",
                percent(value, most), from, to - from);
+}
+
+void html_source(Out *o, const char *text)
+{
+    out_puts(o, "<div class=\"scroll\"><pre class=\"source\">");
+    for (int line = 1; *text; line++) {
+        size_t n = strcspn(text, "\n");
+        Out one = {0};
+        out_putn(&one, text, n);
+        out_printf(o, "<span id=\"L%d\">", line);
+        html_text(o, one.text ? one.text : "");
+        out_puts(o, "</span>");
+        out_free(&one);
+        text += n + (text[n] == '\n');
+    }
+    out_puts(o, "</pre></div>\n");
+}
+
+void html_place(Out *o, const char *place, const char *name)
+{
+    size_t n = strlen(name);
+    bool known = strncmp(place, name, n) == 0 && place[n] == ':';
+    if (known)
+        out_printf(o, "<a href=\"#L%ld\">", strtol(place + n + 1, NULL, 10));
+    html_text(o, place);
+    if (known)
+        out_puts(o, "</a>");
 }

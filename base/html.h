@@ -31,4 +31,9 @@ void html_number(Out *o, const char *text);
 /* A cell with a bar from 0 to `value` of `most`, and the interval low..high drawn on it. */
 void html_bar(Out *o, double value, double low, double high, double most);
 
+/* The lines of a program, numbered; html_place links there. */
+void html_source(Out *o, const char *text);
+/* A place, "prog.sf:8:15", as a link to the line if it is one of the program `name`. */
+void html_place(Out *o, const char *place, const char *name);
+
 #endif

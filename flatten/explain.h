@@ -10,6 +10,7 @@ typedef struct {
     const FlExplainHook *hook;
     VarMap *defs; /* of the entry's host level: Var -> Exp */
     int n_leaves;
+    const char *name; /* of the program, on a page */
 } Explain;
 
 Explain ex_new(Ctx *cx, Out *o, const Entry *en, const FlExplainHook *hook);

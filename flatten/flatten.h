@@ -53,5 +53,8 @@ typedef struct {
  * each leaf. `flat` may have been simplified since. hook may be NULL. */
 void fl_explain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook);
 void fl_explain_json(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook);
+/* The same as a page, with the text of the program (`name`), to whose lines places are links. */
+void fl_explain_html(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook, const char *name,
+                     const char *source);
 
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The reports of minifut, for programs and for browsers: tests/pages/run.py [-k FOLDER] MINIFUT. Needs an OpenCL device.
+"""The pages of minifut, and what it writes for programs: tests/pages/run.py [-k FOLDER] MINIFUT. Needs an OpenCL device.
 
 Each page must be well-formed, hold what the JSON beside it says, escape all names, and need nothing from elsewhere.
 Debian's chromium, where it is installed, must show it without scrolling sideways at 360 and 1200 pixels, with enough
@@ -182,7 +182,24 @@ def tune_page(minifut, folder):
     must(("None: for each threshold" in text) == (not j["conflicts"]), "conflicts")
 
 
-CASES = [("tune", [tune_json, tune_page])]
+def explain_page(minifut, folder):
+    """All that explain tells, with links to lines that are there."""
+    run(minifut, folder, "explain", "--html", "explain.html", "matmul.sf")
+    entry = json.loads(run(minifut, folder, "explain", "--json", "matmul.sf"))["entries"][0]
+    page = Page(folder / "explain.html")
+    text, lines = page.text(), (folder / "matmul.sf").read_text().split("\n")[:-1]
+    must(page.tagged("h1") == ["Versions of matmul.sf"], "the title")
+    must(re.findall(r"\bV\d+\b", " ".join(page.tagged("span"))) == [f"V{i}" for i in range(5)], "the versions")
+    must(re.findall(r"kernel (\w+)", text) == re.findall(r'"name": "(seg\w+)"', json.dumps(entry["versions"])), "kernels")
+    for t in entry["thresholds"]:
+        must({t["name"], t["par"], t["work"]} <= set(page.tagged("th") + page.tagged("td")), f"the row of {t['name']}")
+    must(page.ids == {f"L{i + 1}" for i in range(len(lines))}, "the lines' names")
+    must(page.tagged("span")[-len([s for s in lines if s]):] == [s for s in lines if s], "the lines")
+    must(page.links and set(page.links) <= page.ids, "links that lead nowhere")
+    must("L8" in page.links, "no link to the map")
+
+
+CASES = [("tune", [tune_json, tune_page]), ("explain", [explain_page])]
 
 
 def main():
