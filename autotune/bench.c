@@ -115,10 +115,10 @@ static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions
     out_puts(json, ", \"datasets\": {");
     for (int d = 0; d < ds->n && !server_interrupted(); d++) {
         session_set(s, unset);
-        Measurement u = session_measure(s, d, o->session.timeout), t = {0};
+        Measurement u = session_measure(s, d, o->session.timeout, INFINITY), t = {0};
         if (has_tuning) {
             session_set(s, tuned);
-            t = session_measure(s, d, o->session.timeout);
+            t = session_measure(s, d, o->session.timeout, INFINITY);
         }
         if (server_interrupted())
             break;

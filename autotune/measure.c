@@ -1,13 +1,27 @@
-/* Measuring a version: a warm-up, then as many runs as it takes to know the median. */
+/* Measuring a version: a warm-up, then as many runs as it takes to know whether it is faster than
+ * its rival, or the median where that is as fast. A version that lost by far gets one run, or less. */
 #include "autotune/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MIN_RUNS = 5, MAX_RUNS = 60 };
 static const double ENOUGH_SECONDS = 0.25; /* of running, once MIN_RUNS are made */
 static const double GOOD_NOISE = 0.01;
 static const double LONG_RUN = 1.0; /* seconds: two of these are enough */
+
+/* A run has lost by far if it takes longer than FAR rivals and FAR_SECONDS, which a device may have taken for
+ * something else. The first one also loads kernels and finds memory. */
+static const double FAR = 2, FAR_SECONDS = 50e-6;
+static const double FAR_AT_FIRST = 4, FAR_SECONDS_AT_FIRST = 10e-3;
+/* When the first one is stopped, at the earliest: the program looks at the clock only now and then. */
+static const double STOP_SECONDS = 0.1;
+/* Runs that are all slower than the rival by this need not be MIN_RUNS. */
+static const double CLEARLY = 1.25;
+enum { CLEAR_RUNS = 3 };
+/* How well the time of a version is to be known that is faster than its rival. */
+static const double WINNER_NOISE = 0.03;
 
 static int cmp_double(const void *a, const void *b)
 {
@@ -22,53 +36,122 @@ double speedup(double untuned, double tuned)
     return fmax(untuned, RESOLUTION) / fmax(tuned, RESOLUTION);
 }
 
-/* Median and the relative half-width of its confidence interval: 1.57 IQR / sqrt n (McGill, Tukey
- * and Larsen 1978). */
-static void summarise(Measurement *m, double *t, int n)
-{
-    qsort(t, (size_t)n, sizeof *t, cmp_double);
-    m->median = n % 2 ? t[n / 2] : (t[n / 2 - 1] + t[n / 2]) / 2;
-    double iqr = t[(3 * n) / 4 < n ? (3 * n) / 4 : n - 1] - t[n / 4];
-    double half = fmax(1.57 * iqr / sqrt(n), RESOLUTION / 2);
-    m->noise = m->median > 0 ? half / m->median : 0;
-    m->n = n;
-}
+/* Times in order, and what they say of the median. */
+typedef struct {
+    double t[MAX_RUNS];
+    int n;
+    double median, low, high; /* the median lies there with 95 % confidence, or as near to that as n runs get */
+} Times;
 
-static void fail(Measurement *m, const RunResult *r)
+/* How many times at each end of n in order lie outside the 95 % confidence interval of the median:
+ * so many of n fair coins show heads in less than 2.5 % of all throws. */
+static int outside(int n)
 {
-    m->ok = false;
-    m->why = r->why;
-    m->wrong = r->wrong;
-    m->median = INFINITY;
-    m->log = r->log;
-}
-
-Measurement session_measure(Session *s, int d, double limit)
-{
-    Measurement m = {0};
-    double t[MAX_RUNS], total = 0;
-    RunResult first = session_run(s, d, limit, true);
-    if (!first.ok) {
-        fail(&m, &first);
-        return m;
+    double p = ldexp(1, -n), sum = p;
+    int k = 0;
+    while (sum <= 0.025) {
+        p = p * (n - k) / (k + 1);
+        sum += p;
+        k++;
     }
-    m.ok = true;
-    m.log = first.log;
-    int n = 0;
-    while (n < MAX_RUNS) {
-        RunResult r = session_run(s, d, limit, false);
-        if (!r.ok) {
-            fail(&m, &r);
-            return m;
-        }
-        t[n++] = r.seconds;
+    return k > 0 ? k - 1 : 0;
+}
+
+static void add_time(Times *s, double seconds)
+{
+    s->t[s->n++] = seconds;
+    qsort(s->t, (size_t)s->n, sizeof *s->t, cmp_double);
+    int n = s->n, k = outside(n);
+    s->median = n % 2 ? s->t[n / 2] : (s->t[n / 2 - 1] + s->t[n / 2]) / 2;
+    s->low = s->t[k];
+    s->high = s->t[n - 1 - k];
+}
+
+static double noise_of(const Times *s)
+{
+    double half = fmax(fmax(s->high - s->median, s->median - s->low), RESOLUTION / 2);
+    return s->median > 0 ? half / s->median : 0;
+}
+
+/* Need nothing more be known of the version? total: seconds of running so far; last: of the last run. */
+static bool decided(const Times *s, double rival, double total, double last)
+{
+    double noise = noise_of(s);
+    if (s->n >= MAX_RUNS || (last >= LONG_RUN && s->n >= 2))
+        return true;
+    if (s->n >= CLEAR_RUNS && s->t[0] > CLEARLY * rival + FAR_SECONDS)
+        return true;
+    if (s->n < MIN_RUNS)
+        return false;
+    return total >= ENOUGH_SECONDS || noise < GOOD_NOISE || s->low > rival ||
+           (s->high < rival && noise < WINNER_NOISE);
+}
+
+/* What a run that did not end well says. */
+static Measurement failed(const RunResult *r)
+{
+    return (Measurement){
+        .why = r->why, .wrong = r->wrong, .gone = r->gone, .median = INFINITY, .log = r->log};
+}
+
+/* A version that lost by far: all that is known is what this run took. */
+static Measurement cut(const RunResult *r)
+{
+    return (Measurement){
+        .ok = true, .cut = true, .partial = r->stopped, .median = r->seconds, .n = 1, .log = r->log};
+}
+
+/* The comparisons, each once: a loop makes them again and again. */
+static LogLines distinct(const LogLines *log)
+{
+    LogLines res = {.at = log->at};
+    for (int i = 0; i < log->n; i++) {
+        const LogLine *l = &log->at[i];
+        bool known = false;
+        for (int k = 0; k < res.n && !known; k++)
+            known = res.at[k].par == l->par && res.at[k].outcome == l->outcome &&
+                    strcmp(res.at[k].name, l->name) == 0;
+        if (!known)
+            res.at[res.n++] = *l;
+    }
+    return res;
+}
+
+/* The first run, which is checked. */
+static RunResult warm_up(Session *s, int d, double limit, double rival)
+{
+    bool may_stop = !isinf(rival);
+    session_stop_after(s, may_stop ? fmax(STOP_SECONDS, FAR_AT_FIRST * rival) : 0);
+    RunResult r = session_run(s, d, limit, true);
+    session_stop_after(s, 0);
+    r.log = distinct(&r.log);
+    return r;
+}
+
+Measurement session_measure(Session *s, int d, double limit, double rival)
+{
+    RunResult first = warm_up(s, d, limit, rival), r = {0};
+    if (first.stopped || (first.ok && first.seconds > FAR_AT_FIRST * rival + FAR_SECONDS_AT_FIRST))
+        return cut(&first);
+    if (!first.ok)
+        return failed(&first);
+    Times times = {0};
+    double total = 0;
+    do {
+        r = session_run(s, d, limit, false);
+        if (!r.ok)
+            return failed(&r);
+        r.log = first.log;
+        if (times.n == 0 && r.seconds > FAR * rival + FAR_SECONDS)
+            return cut(&r);
+        add_time(&times, r.seconds);
         total += r.seconds;
-        summarise(&m, t, n);
-        bool enough = n >= MIN_RUNS && (total >= ENOUGH_SECONDS || m.noise < GOOD_NOISE);
-        if (enough || (r.seconds >= LONG_RUN && n >= 2))
-            break;
-    }
-    return m;
+    } while (!decided(&times, rival, total, r.seconds));
+    return (Measurement){.ok = true,
+                         .median = times.median,
+                         .noise = noise_of(&times),
+                         .n = times.n,
+                         .log = first.log};
 }
 
 const char *time_text(Arena *a, double seconds)

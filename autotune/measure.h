@@ -8,15 +8,19 @@ typedef struct {
     bool ok;
     const char *why; /* not ok: what happened */
     bool wrong;      /* not ok because the result differs from the expected one */
+    bool gone;       /* not ok because the program does not start any more */
+    bool cut;        /* ok, but it lost by far: of one run, which took `median` at least */
+    bool partial;    /* cut within that run: the log ends there */
     double median;   /* seconds */
     double noise;    /* relative half-width of the median's 95 % confidence interval */
     int n;           /* runs */
-    LogLines log;    /* of one run */
+    LogLines log;    /* the comparisons of a run, each once, in order */
 } Measurement;
 
-/* One warm-up run (checked), then runs until the median is known well enough; limit: seconds a
- * single run may take. */
-Measurement session_measure(Session *s, int d, double limit);
+/* One warm-up run (checked), then runs until it is known with 95 % confidence whether the version
+ * is faster than `rival` seconds (INFINITY: there is none), or the median to about one per cent; one
+ * run or less of what takes more than twice as long. limit: seconds a single run may take. */
+Measurement session_measure(Session *s, int d, double limit, double rival);
 
 /* How many times faster `tuned` is; programs tell whole microseconds, so none counts as one. */
 double speedup(double untuned, double tuned);

@@ -77,6 +77,8 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
                            {"--gbs", NULL, &o->gbs, NULL},
                            {"--gflops", NULL, &o->gflops, NULL},
                            {"--skip-compilation", NULL, NULL, &o->skip_compile},
+                           {"--fresh", NULL, NULL, &o->fresh},
+                           {"--dry-run", NULL, NULL, &o->dry_run},
                            {"-q", NULL, NULL, &o->quiet},
                            {"--quiet", NULL, NULL, &o->quiet},
                            {0}};

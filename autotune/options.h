@@ -15,6 +15,8 @@ typedef struct {
     bool roofline;      /* bench: kernels beside the ceilings of the device ... */
     double gbs, gflops; /* ... which are these; 0: to be measured */
     bool skip_compile;  /* the binary is up to date */
+    bool fresh;         /* tune: what is in the log does not count */
+    bool dry_run;       /* tune: tells what it would do */
     bool quiet;
 } ToolOptions;
 

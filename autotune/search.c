@@ -111,7 +111,7 @@ static void learn(Search *s, const Sample *sample)
         ops[c.node].known = true;
     }
     learn_refused(s, sample);
-    if (isinf(sample->seconds))
+    if (isinf(sample->seconds) || sample->partial)
         return; /* a run that broke off says nothing about what it did not get to */
     for (int i = 0; i < s->f->nodes.n; i++)
         if (reached(s->f, ops, s->cur, i))
@@ -369,15 +369,17 @@ SearchResult search_monotone(Arena *a, const Forest *f, int n_datasets, RunFn *r
     SearchResult r = {.complete = true};
     r.settings = NEWN(a, int64_t, f->nodes.n);
     r.datasets = NEWN(a, DatasetResult, n_datasets);
+    int done = 0; /* of a search that was given up, what is known of these */
     for (int d = 0; d < n_datasets && r.complete; d++) {
         r.complete = solve_dataset(a, f, d, run, env, &r.datasets[d]);
         if (r.complete && isinf(r.datasets[d].best)) /* what never runs has no opinion */
             r.datasets[d].opinions = NEWN(a, Opinion, f->nodes.n);
         r.runs += r.datasets[d].runs;
+        done += r.complete;
     }
     for (int i = 0; i < f->nodes.n; i++)
-        r.settings[i] = f->nodes.at[i].def;
-    for (int i = 0; r.complete && i < f->nodes.n; i++)
-        combine_node(a, f, n_datasets, &r, i);
+        r.settings[i] = done ? f->nodes.at[i].def : THRESHOLD_UNSET;
+    for (int i = 0; done && i < f->nodes.n; i++)
+        combine_node(a, f, done, &r, i);
     return r;
 }

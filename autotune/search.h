@@ -29,6 +29,7 @@ typedef struct {
     double seconds;
     double noise;       /* relative half-width of the confidence interval */
     bool cut;           /* stopped as it could not win: it takes `seconds` at least */
+    bool partial;       /* ... within a run: there may have been more comparisons */
     Compareds compared; /* duplicates allowed */
 } Sample;
 
@@ -71,7 +72,7 @@ typedef struct {
 } Conflict;
 
 typedef struct {
-    bool complete;     /* false: the run function gave up */
+    bool complete;     /* false: the run function gave up; the rest says what is known by then */
     int64_t *settings; /* [node] for all data sets together */
     DatasetResult *datasets;
     VEC(Conflict) conflicts;

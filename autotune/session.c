@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A parameter, result or record field of the program. */
 typedef struct {
@@ -24,6 +25,21 @@ typedef struct {
     bool known;
 } Expected;
 
+/* The inputs of a data set in the server. */
+typedef struct {
+    bool there;
+    int64_t bytes;
+} Resident;
+
+/* An input of a run. */
+typedef struct {
+    const char *name; /* its variable */
+    bool copied;      /* for this run */
+} Argument;
+
+/* Data sets stay there up to so many bytes in all, so that none is sent again. */
+static const int64_t RESIDENT_BYTES = (int64_t)1 << 29;
+
 struct Session {
     Arena *a;
     SessionOptions o;
@@ -35,8 +51,9 @@ struct Session {
     Forest forest;
     int64_t *settings; /* as last asked for; NULL: the defaults */
     bool sent;         /* the server has these settings */
-    int loaded;        /* the data set whose inputs the server holds, -1: none */
-    bool fresh;        /* its unique inputs have not been consumed yet */
+    double stop;       /* seconds after which runs give up; 0: never */
+    bool stop_sent;    /* the server knows */
+    Resident *resident; /* [dataset] */
     Expected *expected;
     TempDir tmp;       /* for values in transit */
     const char *value; /* the file there, as a word of the protocol */
@@ -86,9 +103,10 @@ static bool simple_type(const char *type, rt_prim *prim, int *rank)
 
 /* --- Inputs --------------------------------------------------------------------------------- */
 
-/* Moves the next value of the data set to the server, as variable `var`. NULL or what is wrong. */
+/* Moves the next value of the data set to the server, as variable `var`; *bytes grows by its. NULL
+ * or what is wrong. */
 static const char *send_simple(Session *s, rt_reader *r, const char *var, const char *type,
-                               rt_prim prim, int rank)
+                               rt_prim prim, int rank, int64_t *bytes)
 {
     rt_hvalue v;
     if (!rt_read_value(r, prim, rank, &v))
@@ -97,6 +115,7 @@ static const char *send_simple(Session *s, rt_reader *r, const char *var, const 
     if (f)
         (void)rt_write_binary(f, &v);
     bool ok = f && rt_close_written(f);
+    *bytes += rt_hvalue_bytes(&v);
     rt_hvalue_free(&v);
     if (!ok)
         return arena_printf(s->a, "cannot write %s: %s", s->value, strerror(errno));
@@ -105,12 +124,13 @@ static const char *send_simple(Session *s, rt_reader *r, const char *var, const 
 }
 
 /* A value of any type; a record is put together from its fields. */
-static const char *send_value(Session *s, rt_reader *r, const char *var, const char *type)
+static const char *send_value(Session *s, rt_reader *r, const char *var, const char *type,
+                              int64_t *bytes)
 {
     rt_prim prim;
     int rank;
     if (simple_type(type, &prim, &rank))
-        return send_simple(s, r, var, type, prim, rank);
+        return send_simple(s, r, var, type, prim, rank, bytes);
     TalkStatus st = ASK(s, "fields \"%s\"", type);
     if (st != TALK_OK)
         return reason(s, st, arena_printf(s->a, "an input of type %s", type));
@@ -120,7 +140,7 @@ static const char *send_value(Session *s, rt_reader *r, const char *var, const c
     const char *wrong = NULL;
     for (int i = 0; i < fields.n && !wrong; i++) {
         const char *part = arena_printf(s->a, "%s_%d", var, i);
-        wrong = send_value(s, r, part, fields.at[i].type);
+        wrong = send_value(s, r, part, fields.at[i].type, bytes);
         out_printf(&cmd, " %s", part);
     }
     if (!wrong && (st = ASK(s, "%s", cmd.text)) != TALK_OK)
@@ -131,30 +151,50 @@ static const char *send_value(Session *s, rt_reader *r, const char *var, const c
     return wrong;
 }
 
-static void unload(Session *s)
+/* Input i of data set d in the server. */
+static const char *input_name(Session *s, int d, int i)
 {
-    for (int i = 0; s->loaded >= 0 && i < s->inputs.n; i++)
-        ASK(s, "free in%d", i);
-    s->loaded = -1;
+    return arena_printf(s->a, "d%d_in%d", d, i);
 }
 
-/* Sees to it that the server holds data set d's inputs. NULL or what is wrong. */
-static const char *load(Session *s, int d)
+static void unload(Session *s, int d)
 {
-    bool consumes = false;
-    for (int i = 0; i < s->inputs.n; i++)
-        consumes |= s->inputs.at[i].unique;
-    if (s->loaded == d && (s->fresh || !consumes))
-        return NULL;
-    unload(s);
+    for (int i = 0; s->resident[d].there && i < s->inputs.n; i++)
+        ASK(s, "free %s", input_name(s, d, i));
+    s->resident[d] = (Resident){0};
+}
+
+/* All but data set d (-1: all of them). Were there any? */
+static bool unload_others(Session *s, int d)
+{
+    bool any = false;
+    for (int i = 0; i < s->ds->n; i++) {
+        any |= i != d && s->resident[i].there;
+        if (i != d)
+            unload(s, i);
+    }
+    return any;
+}
+
+/* Nothing is in the server any more. */
+static void forget_resident(Session *s)
+{
+    memset(s->resident, 0, (size_t)s->ds->n * sizeof *s->resident);
+}
+
+/* Reads data set d and sends it. NULL or what is wrong. */
+static const char *send_dataset(Session *s, int d)
+{
     const DataSource *in = &s->ds->at[d].in;
     rt_reader r;
     const char *wrong = NULL;
+    Resident *now = &s->resident[d];
     if (!data_source_open(in, &r))
         return arena_strdup(s->a, r.error);
     r.stopped = server_interrupted;
+    now->there = true;
     for (int i = 0; i < s->inputs.n && !wrong; i++) {
-        wrong = send_value(s, &r, arena_printf(s->a, "in%d", i), s->inputs.at[i].type);
+        wrong = send_value(s, &r, input_name(s, d, i), s->inputs.at[i].type, &now->bytes);
         if (wrong)
             wrong = arena_printf(s->a, "%s: input %d of type %s: %s", in->name, i + 1,
                                  s->inputs.at[i].type, wrong);
@@ -163,11 +203,59 @@ static const char *load(Session *s, int d)
         wrong = arena_printf(s->a, "%s: data after the last input of %s", in->name, s->entry);
     if (!rt_reader_close(&r) && !wrong)
         wrong = arena_strdup(s->a, r.error);
-    s->loaded = d;
-    s->fresh = true;
     if (wrong)
-        unload(s);
+        unload(s, d);
     return wrong;
+}
+
+/* Sees to it that the server holds data set d's inputs. NULL or what is wrong. */
+static const char *load(Session *s, int d)
+{
+    if (s->resident[d].there)
+        return NULL;
+    const char *wrong = send_dataset(s, d);
+    if (wrong && !server_interrupted() && unload_others(s, d)) /* they may have taken its room */
+        wrong = send_dataset(s, d);
+    int64_t total = 0;
+    for (int i = 0; i < s->ds->n; i++)
+        total += s->resident[i].bytes;
+    if (total > RESIDENT_BYTES)
+        unload_others(s, d);
+    return wrong;
+}
+
+/* Has the inputs of the next run ready: copies of those that it consumes. Where there is no room
+ * for a copy, it consumes what was sent, which is sent again for the run after it. */
+static const char *prepare(Session *s, int d, Argument *in)
+{
+    const char *wrong = load(s, d);
+    for (int i = 0; i < s->inputs.n && !wrong; i++) {
+        in[i] = (Argument){input_name(s, d, i), false};
+        if (!s->inputs.at[i].unique)
+            continue;
+        const char *copy = arena_printf(s->a, "in%d", i);
+        TalkStatus st = ASK(s, "copy %s %s", copy, in[i].name);
+        if (st == TALK_FAILURE && unload_others(s, d))
+            st = ASK(s, "copy %s %s", copy, in[i].name);
+        if (st == TALK_OK)
+            in[i] = (Argument){copy, true};
+        else if (st != TALK_FAILURE)
+            wrong = reason(s, st, "copying an input");
+    }
+    return wrong;
+}
+
+/* ... and afterwards. */
+static void clean_up(Session *s, int d, const Argument *in)
+{
+    bool used_up = false;
+    for (int i = 0; i < s->inputs.n; i++) {
+        used_up |= s->inputs.at[i].unique && !in[i].copied;
+        if (in[i].copied)
+            ASK(s, "free %s", in[i].name);
+    }
+    if (used_up)
+        unload(s, d);
 }
 
 /* --- Results -------------------------------------------------------------------------------- */
@@ -293,8 +381,8 @@ static bool start(Session *s, const char **wrong)
     args[n] = NULL;
     Out why = {0};
     s->server = server_start(s->o.program, s->o.forked, args, &why);
-    s->loaded = -1;
-    s->sent = false;
+    forget_resident(s);
+    s->sent = s->stop_sent = false;
     if (!s->server)
         *wrong = arena_strdup(s->a, why.text ? why.text : "?");
     else if (s->o.profile) /* only session_profile's runs: others are timed as without */
@@ -303,14 +391,22 @@ static bool start(Session *s, const char **wrong)
     return s->server != NULL;
 }
 
-/* Starts the program again if it died, or was killed for taking too long. */
+/* Starts the program again if it died, or was killed for taking too long. A device may need a moment
+ * to come back. */
 static bool revive(Session *s, const char **wrong)
 {
+    enum { TRIES = 3 };
     if (s->server && ASK(s, "entry_points") == TALK_OK)
         return true;
-    server_stop(s->server);
-    s->server = NULL;
-    return start(s, wrong);
+    for (int i = 0; i < TRIES && !server_interrupted(); i++) {
+        if (i)
+            sleep(1);
+        server_stop(s->server);
+        s->server = NULL;
+        if (start(s, wrong))
+            return true;
+    }
+    return false;
 }
 
 /* The entry point asked for: "main", or the only one. */
@@ -377,6 +473,7 @@ Session *session_open(Arena *a, const SessionOptions *o, const Datasets *ds, con
     s->o = *o;
     s->ds = ds;
     s->expected = NEWN(a, Expected, ds->n);
+    s->resident = NEWN(a, Resident, ds->n);
     server_catch_interrupts(); /* the folder below must not be left behind */
     /* The protocol has no way to write a word with quotes or line breaks in it. */
     const char *base = getenv("TMPDIR");
@@ -400,7 +497,7 @@ const char *session_use(Session *s, const char *entry)
         return NULL;
     if (!revive(s, &wrong))
         return wrong;
-    unload(s);
+    unload_others(s, -1);
     s->entry = NULL;
     s->o.entry = entry;
     s->forest = (Forest){0};
@@ -462,8 +559,24 @@ void session_set(Session *s, const int64_t *values)
     s->sent = false;
 }
 
+void session_stop_after(Session *s, double seconds)
+{
+    s->stop_sent &= seconds == s->stop;
+    s->stop = seconds;
+}
+
+const char *session_device(Session *s)
+{
+    if (ASK(s, "device") != TALK_OK)
+        return "unknown";
+    size_t n = strcspn(s->reply.text, "\n");
+    return arena_strndup(s->a, s->reply.text, n);
+}
+
 static const char *send_settings(Session *s)
 {
+    if (!s->stop_sent && ASK(s, "time_limit %.0f", s->stop * 1e6) == TALK_OK)
+        s->stop_sent = true;
     for (int i = 0; s->settings && !s->sent && i < s->forest.nodes.n; i++) {
         TalkStatus st = ASK(s, "set_tuning_param %s %lld", s->forest.nodes.at[i].name,
                             (long long)s->settings[i]);
@@ -492,13 +605,13 @@ static void parse_log(Session *s, RunResult *res)
     }
 }
 
-static double runtime_seconds(const char *reply)
+static double seconds_in(const char *reply, const char *word)
 {
-    const char *p = reply ? strstr(reply, "runtime: ") : NULL;
-    return p ? strtod(p + strlen("runtime: "), NULL) * 1e-6 : -1;
+    const char *p = reply ? strstr(reply, word) : NULL;
+    return p ? strtod(p + strlen(word), NULL) * 1e-6 : -1;
 }
 
-static RunResult run_loaded(Session *s, int d, double limit, bool check)
+static RunResult run_with(Session *s, int d, const Argument *in, double limit, bool check)
 {
     RunResult res = {0};
     Out cmd = {0};
@@ -506,16 +619,17 @@ static RunResult run_loaded(Session *s, int d, double limit, bool check)
     for (int i = 0; i < s->outputs.n; i++)
         out_printf(&cmd, " out%d", i);
     for (int i = 0; i < s->inputs.n; i++)
-        out_printf(&cmd, " in%d", i);
+        out_printf(&cmd, " %s", in[i].name);
     TalkStatus st = server_command(s->server, limit, &s->reply, "%s", cmd.text);
     out_free(&cmd);
-    s->fresh = false;
     parse_log(s, &res);
     if (st != TALK_OK) {
+        res.seconds = seconds_in(s->reply.text, "stopped: ");
+        res.stopped = st == TALK_FAILURE && res.seconds >= 0;
         res.why = reason(s, st, "the run");
         return res;
     }
-    res.seconds = runtime_seconds(s->reply.text);
+    res.seconds = seconds_in(s->reply.text, "runtime: ");
     if (res.seconds < 0)
         res.why = "the program did not tell its run time";
     else if (check)
@@ -532,6 +646,17 @@ const char *session_check(Session *s, int d)
     return revive(s, &wrong) ? load(s, d) : wrong;
 }
 
+/* A run with what is in the server now. */
+static RunResult run_prepared(Session *s, int d, double limit, bool check)
+{
+    RunResult res = {0};
+    Argument *in = NEWN(s->a, Argument, s->inputs.n);
+    if (!(res.why = prepare(s, d, in)))
+        res = run_with(s, d, in, limit, check);
+    clean_up(s, d, in);
+    return res;
+}
+
 RunResult session_run(Session *s, int d, double limit, bool check)
 {
     RunResult res = {0};
@@ -539,11 +664,18 @@ RunResult session_run(Session *s, int d, double limit, bool check)
         res.why = "interrupted";
         return res;
     }
-    if (!revive(s, &res.why))
+    if (!revive(s, &res.why)) {
+        res.gone = !server_interrupted();
         return res;
-    if ((res.why = send_settings(s)) || (res.why = load(s, d)))
+    }
+    if ((res.why = send_settings(s)))
         return res;
-    return run_loaded(s, d, limit, check);
+    res = run_prepared(s, d, limit, check);
+    bool failed = !res.ok && !res.stopped && !res.wrong && !server_interrupted();
+    bool alive = failed && ASK(s, "entry_points") == TALK_OK;
+    if (alive && unload_others(s, d)) /* it may have had no room beside them */
+        return session_run(s, d, limit, check);
+    return res;
 }
 
 /* --- Profiles ------------------------------------------------------------------------------- */
@@ -577,14 +709,16 @@ const char *session_profile(Session *s, int d, double limit, Profile *p)
     /* The first run builds kernels; and the inputs are there already when a run begins. */
     if (ASK(s, "pause_profiling") != TALK_OK || ASK(s, "clear") != TALK_OK)
         return "the program does not profile";
-    s->loaded = -1;
+    forget_resident(s);
     RunResult r = session_run(s, d, limit, false);
+    Argument *in = NEWN(s->a, Argument, s->inputs.n);
     for (int i = 0; i < RUNS && r.ok; i++) {
-        if ((r.why = load(s, d)))
+        if ((r.why = prepare(s, d, in)))
             return r.why;
         ASK(s, "unpause_profiling");
-        r = run_loaded(s, d, limit, false);
+        r = run_with(s, d, in, limit, false);
         ASK(s, "pause_profiling");
+        clean_up(s, d, in);
     }
     if (!r.ok)
         return r.why;

@@ -47,11 +47,20 @@ typedef struct {
 } LogLine;
 typedef VEC(LogLine) LogLines;
 
+/* All following runs give up after so many seconds of running (building is not counted), but the
+ * program lives on with its data; 0: they do not. */
+void session_stop_after(Session *s, double seconds);
+
+/* The device, its platform and driver: what times hold for. */
+const char *session_device(Session *s);
+
 typedef struct {
     bool ok;
-    double seconds;  /* of the computation alone, as the program measured it */
+    double seconds;  /* of the computation alone, as the program measured it; `stopped`: until then */
     const char *why; /* not ok: what happened */
     bool wrong;      /* not ok because the result differs from the expected one */
+    bool stopped;    /* not ok because it gave up: session_stop_after */
+    bool gone;       /* not ok because the program does not start any more: that says nothing of the settings */
     LogLines log;    /* comparisons, in order; those of a failed run up to its failure */
 } RunResult;
 

@@ -32,11 +32,14 @@ static const char help[] =
     "      --timeout S        seconds a run may take (default 600)\n"
     "      --tolerance T      relative difference allowed between results (default 0.002)\n"
     "      --skip-compilation the binary is up to date\n"
+    "      --fresh            measure everything again (else: what is in prog.sf.tuning.log counts)\n"
+    "      --dry-run          say what would be measured, and stop\n"
     "  -q, --quiet            only errors and the summary\n";
 
 typedef struct {
     Arena *a;
     Session *s;
+    Meter *m;
     Datasets *ds;
     const Forest *f;
     bool live;          /* show progress: standard error is a terminal */
@@ -44,9 +47,9 @@ typedef struct {
     double *best;       /* [dataset] seconds */
     Trials *trials;     /* [dataset] */
     const char **said;  /* [dataset] why the last version failed, as shown */
-    double timeout;     /* seconds a run may take */
     double start;
-    int broken; /* data sets that could not be read */
+    int broken;       /* data sets that could not be read */
+    const char *gone; /* the program does not start any more: why */
 } Tuner;
 
 static double now(void)
@@ -94,28 +97,28 @@ static void complain(Tuner *t, int d, const Measurement *m, const int64_t *setti
     fprintf(stderr, "    (settings:");
     for (int i = 0; i < t->f->nodes.n; i++)
         fprintf(stderr, " %s=%s", t->f->nodes.at[i].name, threshold_text(t->a, settings[i]));
-    fprintf(stderr, ")\n");
+    fprintf(stderr, ")\n    %s\n",
+            t->ds->at[d].out.name && isinf(t->best[d])
+                ? "either the expected output is not what the program gives, or this is a bug of minifut"
+                : "versions that disagree are a bug of minifut: please report it");
 }
 
 /* The search's run function: one version on one data set. */
 static bool run_version(void *env, int d, const int64_t *settings, double rival, Sample *out)
 {
-    (void)rival; /* slow versions are measured as well as others */
     Tuner *t = env;
     const char *best = isinf(t->best[d]) ? "first version" : time_text(t->a, t->best[d]);
     progress(t, d, arena_printf(t->a, "best so far %s", best));
-    session_set(t->s, settings);
-    /* A version is given up when it is far slower than the best; half a minute for building
-     * kernels. */
-    double limit = isinf(t->best[d]) ? t->timeout : fmin(t->timeout, 30 + 30 * t->best[d]);
-    Measurement m = session_measure(t->s, d, limit);
-    if (server_interrupted())
+    Measurement m = meter_measure(t->m, d, settings, rival);
+    if (m.gone)
+        t->gone = m.why;
+    if (server_interrupted() || m.gone)
         return false;
     t->runs++;
     if (t->runs > t->expected)
         t->expected = t->runs;
     trial_note(t->a, &t->trials[d], t->f, settings, &m);
-    *out = (Sample){.seconds = m.median, .noise = m.noise};
+    *out = (Sample){.seconds = m.median, .noise = m.noise, .cut = m.cut, .partial = m.partial};
     note_compared(t, &m, &out->compared);
     if (!m.ok)
         complain(t, d, &m, settings);
@@ -136,7 +139,7 @@ static int compare_with_default(Tuner *t, const Tuning *u)
         if (isinf(u->found->datasets[d].best))
             continue;
         progress(t, d, "tuned against untuned");
-        u->verdicts[d] = verdict_on(t->s, d, t->timeout, unset, u->found->settings);
+        u->verdicts[d] = verdict_on(t->m, d, unset, u->found->settings);
         if (t->live)
             fprintf(stderr, "\r\033[K");
         report_verdict(t->a, u, d);
@@ -178,9 +181,19 @@ static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult
     return EXIT_USER;
 }
 
-static int interrupted(const ToolOptions *o)
+/* The search or what follows it could not end: `found`, NULL or what is known by now, is written. */
+static int ended_early(const Tuner *t, const ToolOptions *o, const SearchResult *found)
 {
-    fprintf(stderr, "\nminifut tune: interrupted: %s is as it was\n", o->tuning);
+    const char *why = server_interrupted() ? "interrupted" : t->gone;
+    bool any = false;
+    for (int i = 0; found && i < t->f->nodes.n; i++)
+        any |= found->settings[i] != THRESHOLD_UNSET;
+    fprintf(stderr, "%sminifut tune: %s", t->live ? "\r\033[K" : "\n", why);
+    if (!any)
+        fprintf(stderr, ": %s is as it was", o->tuning);
+    else if (write_tuning(t, o, found) == 0)
+        fprintf(stderr, ": the best so far is written to %s", o->tuning);
+    fprintf(stderr, "; the same command goes on from there\n");
     return EXIT_USER;
 }
 
@@ -242,9 +255,12 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
     report_found(t->a, &u);
     int losses = compare_with_default(t, &u);
     if (server_interrupted())
-        return interrupted(o);
+        return ended_early(t, o, r);
     fflush(stdout);
-    int code = write_tuning(t, o, r);
+    int code = write_tuning(t, o, r), recalled = meter_recalled(t->m);
+    if (recalled)
+        printf("%d of the measurements are from %s (--fresh makes them again)\n", recalled,
+               meter_log(t->m));
     if (code == 0)
         printf("written to %s\n", o->tuning);
     if (!write_reports(t->a, o, &u))
@@ -292,13 +308,31 @@ static void check_datasets(Tuner *t)
     }
 }
 
+/* What would be measured. */
+static int say_plan(const Tuner *t, const ToolOptions *o)
+{
+    int n = t->f->nodes.n, known = meter_known(t->m);
+    printf("%s: %d thresholds, %d data sets: %d runs", session_entry(t->s), n, t->ds->n,
+           t->expected);
+    printf("; more where comparisons are made with several degrees of parallelism\n");
+    for (int i = 0; i < n; i++)
+        printf("  %s\n", t->f->nodes.at[i].name);
+    for (int d = 0; d < t->ds->n; d++)
+        printf("  %s%s\n", t->ds->at[d].name,
+               t->ds->at[d].out.name ? "" : ": versions are compared with one another");
+    printf("%d measurement%s in %s: not made again\n", known, known == 1 ? " is" : "s are",
+           meter_log(t->m));
+    printf("the tuning would be written to %s\n", o->tuning);
+    return 0;
+}
+
 static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o)
 {
     const Forest *f = session_forest(s);
-    Tuner t = {.a = a, .s = s, .ds = ds, .f = f, .start = now(), .timeout = o->session.timeout};
+    Tuner t = {.a = a, .s = s, .ds = ds, .f = f, .start = now()};
     check_datasets(&t);
     if (server_interrupted())
-        return interrupted(o);
+        return ended_early(&t, o, NULL);
     if (ds->n == 0)
         return nothing_written(o);
     t.live = !o->quiet && isatty(2);
@@ -308,8 +342,16 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o)
     t.trials = NEWN(a, Trials, ds->n);
     for (int d = 0; d < ds->n; d++)
         t.best[d] = INFINITY;
-    SearchResult r = search_monotone(a, f, ds->n, run_version, &t);
-    return r.complete ? report(&t, o, &r) : interrupted(o);
+    t.m = meter_open(a, s, ds, o);
+    int code = 0;
+    if (o->dry_run) {
+        code = say_plan(&t, o);
+    } else {
+        SearchResult r = search_monotone(a, f, ds->n, run_version, &t);
+        code = r.complete ? report(&t, o, &r) : ended_early(&t, o, &r);
+    }
+    meter_close(t.m);
+    return code;
 }
 
 int tune_main(int argc, char **argv)

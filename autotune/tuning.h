@@ -2,7 +2,7 @@
 #ifndef AUTOTUNE_TUNING_H
 #define AUTOTUNE_TUNING_H
 
-#include "autotune/measure.h"
+#include "autotune/meter.h"
 #include "autotune/search.h"
 #include "base/out.h"
 
@@ -73,9 +73,9 @@ Range tuning_range(const Tuning *t, int node);
 
 /* --- verdict.c ------------------------------------------------------------------------------ */
 
-/* Measures both settings on data set d; a run may take `limit` seconds. What looks like a loss is
- * measured again before it is believed. */
-Verdict verdict_on(Session *s, int d, double limit, const int64_t *untuned, const int64_t *tuned);
+/* Measures both settings on data set d. What looks like a loss is measured again before it is
+ * believed. */
+Verdict verdict_on(Meter *m, int d, const int64_t *untuned, const int64_t *tuned);
 
 /* --- report_text.c -------------------------------------------------------------------------- */
 

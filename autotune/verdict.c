@@ -1,11 +1,7 @@
 /* The final check of a tuning: the tuned program against the untuned one. */
 #include "autotune/tuning.h"
 
-static Measurement measure_with(Session *s, const int64_t *settings, int d, double limit)
-{
-    session_set(s, settings);
-    return session_measure(s, d, limit);
-}
+#include <math.h>
 
 static bool slower(const Measurement *m, const Measurement *than)
 {
@@ -19,16 +15,16 @@ static void keep_faster(Measurement *known, Measurement again)
         *known = again;
 }
 
-Verdict verdict_on(Session *s, int d, double limit, const int64_t *untuned, const int64_t *tuned)
+Verdict verdict_on(Meter *m, int d, const int64_t *untuned, const int64_t *tuned)
 {
     Verdict v = {.made = true,
-                 .untuned = measure_with(s, untuned, d, limit),
-                 .tuned = measure_with(s, tuned, d, limit)};
+                 .untuned = meter_measure(m, d, untuned, INFINITY),
+                 .tuned = meter_measure(m, d, tuned, INFINITY)};
     bool both = v.untuned.ok && v.tuned.ok;
     v.same = both && same_versions(&v.untuned, &v.tuned);
     for (int again = 0; again < 3 && both && !v.same && slower(&v.tuned, &v.untuned); again++) {
-        keep_faster(&v.untuned, measure_with(s, untuned, d, limit));
-        keep_faster(&v.tuned, measure_with(s, tuned, d, limit));
+        keep_faster(&v.untuned, meter_measure(m, d, untuned, INFINITY));
+        keep_faster(&v.tuned, meter_measure(m, d, tuned, INFINITY));
     }
     if (v.same) { /* then they differ by noise */
         keep_faster(&v.untuned, v.tuned);

@@ -1,0 +1,138 @@
+#include "autotune/meter.h"
+
+#include "autotune/journal.h"
+#include "autotune/talk.h"
+#include "base/out.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct Meter {
+    Arena *a;
+    Session *s;
+    const Datasets *ds;
+    double timeout;
+    const char *log;
+    Journal *journal;
+    int recalled;
+};
+
+/* A version that takes this long, and more by what its rival takes, is given up, whatever it does; half a minute
+ * for building kernels. */
+static const double PATIENCE = 30, PATIENCE_RIVALS = 30;
+
+static void add_text(Fingerprint *f, const char *text)
+{
+    fingerprint_text(f, text, strlen(text) + 1);
+}
+
+/* What decides how long runs take, apart from data and settings; the timeout is of it, since runs
+ * that took too long are in the log. */
+static const char *context_of(Arena *a, Session *s, const ToolOptions *o, const char *device)
+{
+    Fingerprint f = fingerprint();
+    if (!fingerprint_file(&f, o->session.program))
+        add_text(&f, "?");
+    add_text(&f, device);
+    add_text(&f, session_entry(s));
+    add_text(&f, arena_printf(a, "%.17g %.17g", o->session.timeout, o->session.tolerance));
+    for (char **e = environ; *e; e++)
+        if (strncmp(*e, "MINIFUT_", 8) == 0) /* settings of the program (docs/commands.md) */
+            add_text(&f, *e);
+    return fingerprint_digits(a, &f);
+}
+
+static void add_source(Arena *a, Fingerprint *f, const DataSource *d)
+{
+    struct stat st;
+    if (!d->name)
+        add_text(f, "none");
+    else if (d->text)
+        fingerprint_text(f, d->text, d->n);
+    else if (stat(d->name, &st) == 0)
+        add_text(f, arena_printf(a, "%lld %lld.%09ld", (long long)st.st_size,
+                                 (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec));
+}
+
+/* The data set's name, and a fingerprint of its contents, or of its files' sizes and times. */
+static const char *dataset_key(Arena *a, const Dataset *d)
+{
+    Fingerprint f = fingerprint();
+    add_source(a, &f, &d->in);
+    add_source(a, &f, &d->out);
+    return arena_printf(a, "%s/%s", d->name, fingerprint_digits(a, &f));
+}
+
+static const char *settings_key(Arena *a, const Forest *f, const int64_t *settings)
+{
+    Out o = {0};
+    for (int i = 0; i < f->nodes.n; i++)
+        out_printf(&o, settings[i] == THRESHOLD_NEVER ? "%snever" : "%s%lld", i ? "/" : "",
+                   (long long)settings[i]);
+    const char *key = arena_strdup(a, o.text ? o.text : "");
+    out_free(&o);
+    return key;
+}
+
+static void say(const char *wrong)
+{
+    fprintf(stderr,
+            "minifut tune: warning: %s: an interrupted tuning will have to measure again\n", wrong);
+}
+
+Meter *meter_open(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o)
+{
+    Meter *m = NEW(a, Meter);
+    const char *wrong, *device = session_device(s), *context = context_of(a, s, o, device);
+    JournalMode mode = o->dry_run ? JOURNAL_LOOKS : o->fresh ? JOURNAL_AFRESH : JOURNAL_GOES_ON;
+    *m = (Meter){.a = a, .s = s, .ds = ds, .timeout = o->session.timeout};
+    m->log = arena_printf(a, "%s.log", o->tuning);
+    m->journal = journal_open(
+        a, m->log, context,
+        arena_printf(a, "%s: %s on %s", context, session_entry(s), device), mode, &wrong);
+    if (wrong)
+        say(wrong);
+    return m;
+}
+
+void meter_close(Meter *m)
+{
+    journal_close(m->journal);
+}
+
+const char *meter_log(const Meter *m)
+{
+    return m->log;
+}
+
+int meter_known(const Meter *m)
+{
+    return journal_left(m->journal);
+}
+
+int meter_recalled(const Meter *m)
+{
+    return m->recalled;
+}
+
+Measurement meter_measure(Meter *m, int d, const int64_t *settings, double rival)
+{
+    Measurement res;
+    const char *wrong, *dataset = dataset_key(m->a, &m->ds->at[d]),
+                       *key = settings_key(m->a, session_forest(m->s), settings);
+    while (journal_next(m->journal, dataset, key, &res))
+        if (!res.cut || res.median > rival) { /* else it had another rival then, and may win here */
+            m->recalled++;
+            return res;
+        }
+    session_set(m->s, settings);
+    double limit = fmin(m->timeout, PATIENCE + PATIENCE_RIVALS * rival);
+    res = session_measure(m->s, d, limit, rival);
+    bool made = !server_interrupted() && !res.gone;
+    if (made && !journal_add(m->journal, dataset, key, &res, &wrong))
+        say(wrong);
+    return res;
+}

@@ -1,0 +1,23 @@
+/* Measuring with a memory: what is in the log of an earlier tuning (journal.h) is not measured again,
+ * and what is measured is in the log at once. */
+#ifndef AUTOTUNE_METER_H
+#define AUTOTUNE_METER_H
+
+#include "autotune/measure.h"
+#include "autotune/options.h"
+
+typedef struct Meter Meter;
+
+/* The log is that of the tuning file, with what holds for this program, device, entry point and
+ * these options. Without a log (said on standard error) it measures all the same. */
+Meter *meter_open(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o);
+void meter_close(Meter *m);
+
+/* The time of data set d under the settings: session_measure, or from the log. */
+Measurement meter_measure(Meter *m, int d, const int64_t *settings, double rival);
+
+const char *meter_log(const Meter *m); /* the file */
+int meter_known(const Meter *m);       /* measurements in it that hold here and were not used yet */
+int meter_recalled(const Meter *m);    /* how many were not made but found in it */
+
+#endif
