@@ -552,6 +552,13 @@ bool session_knows(Session *s, const char *param)
     return ASK(s, "tuning_param_class %s", param) == TALK_OK;
 }
 
+const char *session_origin(Session *s)
+{
+    const char *wrong;
+    bool told = revive(s, &wrong) && ASK(s, "tuning_origin") == TALK_OK && s->reply.text;
+    return told ? arena_strdup(s->a, s->reply.text) : "";
+}
+
 void session_set(Session *s, const int64_t *values)
 {
     size_t n = (size_t)s->forest.nodes.n;

@@ -37,6 +37,9 @@ const Forest *session_forest(const Session *s);
 /* Has the program (any entry point of it) this tuning parameter? */
 bool session_knows(Session *s, const char *param);
 
+/* What tuning holds for, program and device: lines for the comment of a tuning file. */
+const char *session_origin(Session *s);
+
 /* Settings for all following runs; values beside session_forest's nodes. */
 void session_set(Session *s, const int64_t *values);
 

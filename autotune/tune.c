@@ -173,8 +173,9 @@ static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult
         fprintf(stderr, "minifut tune: %s: the file is written anew\n", wrong);
     for (int i = 0; i < t->f->nodes.n; i++)
         put_setting(t->a, &out, t->f->nodes.at[i].name, r->settings[i]);
-    const char *comment = arena_printf(t->a, "thresholds of %s, found by minifut tune on %s",
-                                       o->source, o->folder ? o->folder : "its own data sets");
+    const char *data = o->folder ? o->folder : "its own data sets";
+    const char *comment = arena_printf(t->a, "thresholds of %s, found by minifut tune on %s\n%s",
+                                       o->source, data, session_origin(t->s));
     if (tuning_write(o->tuning, comment, &out))
         return 0;
     fprintf(stderr, "minifut tune: cannot write %s: %s\n", o->tuning, strerror(errno));

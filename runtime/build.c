@@ -75,8 +75,7 @@ RT_API void rt_cache_open(rt_ctx *ctx)
         ctx->cache[0] = '\0';
 }
 
-/* FNV-1a, with the terminating NUL, so that the boundaries between texts count. */
-static uint64_t rt_hash(uint64_t h, const char *s)
+RT_API uint64_t rt_hash(uint64_t h, const char *s)
 {
     do {
         h = (h ^ (unsigned char)*s) * 0x100000001b3u;
@@ -86,7 +85,7 @@ static uint64_t rt_hash(uint64_t h, const char *s)
 
 static uint64_t rt_hash_bytes(const unsigned char *s, size_t n)
 {
-    uint64_t h = 0xcbf29ce484222325u;
+    uint64_t h = RT_HASH_START;
     for (size_t i = 0; i < n; i++)
         h = (h ^ s[i]) * 0x100000001b3u;
     return h;
@@ -96,7 +95,7 @@ static uint64_t rt_hash_bytes(const unsigned char *s, size_t n)
 static char *rt_cache_file(const rt_ctx *ctx, const rt_kernel *k, const char *options)
 {
     const char *text[RT_N_SOURCES];
-    uint64_t h[2] = {0xcbf29ce484222325u, 0x9e3779b97f4a7c15u};
+    uint64_t h[2] = {RT_HASH_START, 0x9e3779b97f4a7c15u};
     rt_sources(ctx, k, text);
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < RT_N_SOURCES; j++)

@@ -257,6 +257,9 @@ RT_API bool rt_device_list(FILE *f);
 
 /* --- build.c --- */
 
+#define RT_HASH_START 0xcbf29ce484222325u
+/* FNV-1a of a text, with the terminating NUL, so that the boundaries between texts count. */
+RT_API uint64_t rt_hash(uint64_t h, const char *s);
 /* The kernel's variant with indices of so many bits; wide if only those are used. */
 RT_API rt_kernel *rt_variant(rt_ctx *ctx, int kernel, bool wide);
 /* Builds a kernel unless it is built. RT_REFUSED when it needs more than the device has. */
@@ -411,8 +414,13 @@ RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
 
 /* --- tuning.c --- */
 
-/* Reads a tuning file: unknown names are warnings, bad lines errors. */
+/* Reads a tuning file: unknown names are warnings, and so are lines of rt_tuning_origin that are
+ * not of this program and device; bad lines errors. */
 RT_API int rt_tuning_file(rt_ctx *ctx, const char *path);
+/* What tuning holds for, as it stands in comments of tuning files: "device: NAME", or "program: "
+ * and a hash of its parameters and kernels. To free(). */
+typedef enum { RT_ORIGIN_DEVICE, RT_ORIGIN_PROGRAM, RT_N_ORIGINS } rt_origin;
+RT_API char *rt_tuning_origin(const rt_ctx *ctx, rt_origin which);
 /* "NAME=INT" of --param. */
 RT_API int rt_tuning_assignment(rt_ctx *ctx, const char *text);
 /* The parameter with this name, or -1. */

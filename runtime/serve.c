@@ -430,6 +430,18 @@ static bool rt_cmd_device(rt_server *s, int n, char **w)
     return true;
 }
 
+/* What tuning holds for, for the comments of tuning files. */
+static bool rt_cmd_tuning_origin(rt_server *s, int n, char **w)
+{
+    (void)n, (void)w;
+    for (int i = 0; i < RT_N_ORIGINS; i++) {
+        char *line = rt_tuning_origin(s->ctx, i);
+        printf("%s\n", line);
+        free(line);
+    }
+    return true;
+}
+
 /* A time limit for calls, in microseconds; 0: none. */
 static bool rt_cmd_time_limit(rt_server *s, int n, char **w)
 {
@@ -546,6 +558,7 @@ static const struct {
     {"report", rt_cmd_report, 0},
     {"profile", rt_cmd_profile, 0},
     {"device", rt_cmd_device, 0},
+    {"tuning_origin", rt_cmd_tuning_origin, 0},
     {"time_limit", rt_cmd_time_limit, 1},
     {"copy", rt_cmd_copy, 2},
     {"pause_profiling", rt_cmd_pause, 0},

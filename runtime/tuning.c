@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,11 +36,68 @@ RT_API int rt_tuning_assignment(rt_ctx *ctx, const char *text)
     return rc;
 }
 
-/* A line of a tuning file, without its comment. */
+/* What begins the line of an origin, and what is said when it is another's. */
+static const struct {
+    const char *head, *warning;
+    bool tells; /* which one it is */
+} rt_origins[RT_N_ORIGINS] = {
+    {"device: ", "tuned on another device: ", true},
+    {"program: ", "tuned for another version of the program", false},
+};
+
+/* A kernel's text without the comment at its head: with its place, another program may have it. */
+static const char *rt_without_place(const char *source)
+{
+    const char *end = source && strncmp(source, "/*", 2) == 0 ? strchr(source, '\n') : NULL;
+    return end ? end : source ? source : "";
+}
+
+static uint64_t rt_program_hash(const rt_program *p)
+{
+    uint64_t h = RT_HASH_START;
+    for (int i = 0; i < p->n_params; i++)
+        h = rt_hash(rt_hash(h, p->params[i].name), p->params[i].cls);
+    for (int i = 0; i < p->n_kernels; i++)
+        for (int t = 0; t < RT_N_TARGETS; t++)
+            h = rt_hash(h, rt_without_place(p->kernels[i].source[t]));
+    return h;
+}
+
+RT_API char *rt_tuning_origin(const rt_ctx *ctx, rt_origin which)
+{
+    const char *head = rt_origins[which].head;
+    if (which == RT_ORIGIN_PROGRAM)
+        return rt_format("%s%016" PRIx64, head, rt_program_hash(ctx->prog));
+    char *text = rt_format("%s%s", head, ctx->device.name);
+    for (char *s = text; *s; s++)
+        if (*s == '\n' || *s == '\r')
+            *s = ' ';
+    return text;
+}
+
+/* Warns if a comment is the line of an origin that is not ours. */
+static void rt_check_origin(const rt_ctx *ctx, const char *path, int number, const char *comment)
+{
+    const char *text = comment + 2 + strspn(comment + 2, " \t");
+    for (int i = 0; i < RT_N_ORIGINS; i++) {
+        size_t n = strlen(rt_origins[i].head), end = strcspn(text, "\r\n");
+        if (strncmp(text, rt_origins[i].head, n) != 0)
+            continue;
+        char *own = rt_tuning_origin(ctx, i);
+        if (strlen(own) != end || strncmp(own, text, end) != 0)
+            fprintf(stderr, "%s:%d: warning: %s%.*s\n", path, number, rt_origins[i].warning,
+                    rt_origins[i].tells ? (int)(end - n) : 0, text + n);
+        free(own);
+    }
+}
+
+/* A line of a tuning file. */
 static int rt_tuning_line(rt_ctx *ctx, const char *path, int number, char *line)
 {
     char *name, *comment = strstr(line, "--"), text[64];
     int64_t value;
+    if (comment == line)
+        rt_check_origin(ctx, path, number, comment);
     if (comment)
         *comment = '\0';
     line[strcspn(line, "\r\n")] = '\0';

@@ -214,6 +214,29 @@ def tune_writes_and_bench_reads(box):
     if len(lines) > 4 or not all(re.fullmatch(r"main\.suff_(outer|intra)_par_[0-3]=\d+", line) for line in lines):
         raise Failed(f"the tuning file holds {text!r}")
     box.minifut("bench --skip-compilation matmul.sf d", 0, "no parameter other.suff_outer_par_0", out="^a .*right")
+    if not re.match(r"-- thresholds of matmul.sf, .* on d\n-- device: .+\n-- program: [0-9a-f]{16}\n", text):
+        raise Failed(f"the tuning file begins {text[:300]!r}")
+
+
+@case(True)
+def tuning_holds_for_a_program_and_a_device(box):
+    """What is tuned is taken without a word, but not on another device or by a changed program."""
+    box.use("matmul")
+    folder(box, {"a.in": MATRICES})
+    box.minifut("tune --skip-compilation matmul.sf d", 0, out="written to", leaves=["matmul.sf.tuning"])
+    tuned = ["./matmul", "--tuning", "matmul.sf.tuning"]
+    box.run(tuned, 0, stdin=MATRICES)
+    text = (box.path / "matmul.sf.tuning").read_text()
+    box.put("matmul.sf.tuning", re.sub(r"^-- device: .*", "-- device: Abacus %s", text, flags=re.M))
+    box.run(tuned, 0, "^matmul.sf.tuning:2: warning: tuned on another device: Abacus %s\n$", stdin=MATRICES)
+    box.put("matmul.sf.tuning", text)
+    source = (box.path / "matmul.sf").read_text()
+    box.put("matmul.sf", "-- Moved.\n" + source)
+    box.minifut("compile matmul.sf", 0, env={"CFLAGS": "-O0"}, leaves=["matmul.c"])
+    box.run(tuned, 0, stdin=MATRICES)
+    box.put("matmul.sf", source.replace("map2 (*)", "map2 (\\x y -> x * y * x)"))
+    box.minifut("compile matmul.sf", 0, env={"CFLAGS": "-O0"})
+    box.run(tuned, 0, "^matmul.sf.tuning:3: warning: tuned for another version of the program\n$", stdin=MATRICES)
 
 
 @case(True)

@@ -220,6 +220,9 @@ printf 'main.suff_outer_par_0=5\n\n-- comment\nnobody=3\n main.suff_outer_par_0 
 expect "tuning file" 0 "$five" "$five_out" 't:4: warning: unknown tuning parameter: nobody' --tuning "$tmp/t"
 printf 'main.suff_outer_par_0=5\nfoo bar\n' > "$tmp/bad"
 expect "bad tuning file" 1 "$five" '' "bad:2: expected name=int, got 'foo bar'" --tuning "$tmp/bad"
+printf -- '-- device: Abacus\n--  program: 1f\nmain.suff_outer_par_0=5 -- device: none\n' > "$tmp/other"
+expect "tuned on another device" 0 "$five" "$five_out" 'other:1: warning: tuned on another device: Abacus' --tuning "$tmp/other"
+expect "tuned for another program" 0 "$five" "$five_out" 'other:2: warning: tuned for another version' --tuning "$tmp/other"
 expect "no tuning file" 1 "$five" '' "cannot read $tmp/none" --tuning "$tmp/none"
 expect "bad param" 1 "$five" '' "expected NAME=INT, got 'x'" --param x
 expect "unknown param" 1 "$five" '' 'unknown tuning parameter: x' --param x=1
