@@ -242,13 +242,14 @@ static bool append(Journal *j, const Out *o, const char **wrong)
     return false;
 }
 
-static bool may_be_log(const char *path)
+/* Only files are read: what a device gives has no end. False and errno on failure. */
+static bool read_file(Journal *j, bool *cut_off)
 {
     struct stat st;
-    if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))
-        return true;
-    errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-    return false;
+    if (stat(j->path, &st) != 0)
+        return errno == ENOENT;
+    errno = EISDIR;
+    return S_ISREG(st.st_mode) ? read_entries(j, cut_off) : !S_ISDIR(st.st_mode);
 }
 
 Journal *journal_open(Arena *a, const char *path, const char *context, const char *title,
@@ -256,10 +257,10 @@ Journal *journal_open(Arena *a, const char *path, const char *context, const cha
 {
     Journal *j = NEW(a, Journal);
     bool cut_off = false, fresh = mode == JOURNAL_AFRESH;
-    int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+    int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK; /* a pipe may have no reader */
     *j = (Journal){.a = a, .path = path, .context = context, .fd = -1};
     *wrong = NULL;
-    bool readable = may_be_log(path) && read_entries(j, &cut_off);
+    bool readable = read_file(j, &cut_off);
     if (readable && mode == JOURNAL_LOOKS)
         return j;
     if (!readable || (j->fd = open(path, flags, 0666)) < 0) {

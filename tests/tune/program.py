@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""A program with simulated times, which speaks the server protocol as compiled ones do: what the tuner's tests tune.
+
+Beside it, sim.json says what it is: for each data set (its input is the data set's name, as bytes) the degree of
+parallelism that each threshold is compared with, and the seconds of each version; and what goes wrong. calls.log
+gets a line for everything worth counting."""
+import json
+import os
+import signal
+import struct
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(sys.argv[0]).resolve().parent
+SIM = json.loads((HERE / "sim.json").read_text())
+DEFAULT = 32768
+THRESHOLDS = [f"main.suff_outer_par_{i}" for i in range(SIM["thresholds"])]  # asked one after the other
+FACTS = {"entry_points": ["main"], "inputs": ["[]u8"], "outputs": ["i64"], "tuning_params": THRESHOLDS,
+         "device": ["a simulated device"]}
+settings = dict.fromkeys(THRESHOLDS, 0)
+variables = {}
+limit = 0
+
+
+def note(*words):
+    with open(HERE / "calls.log", "a") as f:
+        f.write(" ".join(words) + "\n")
+
+
+def happens(what):
+    """Is this call the one at which that is to happen? Only once each."""
+    n = (HERE / "calls.log").read_text().count("call ")
+    if n not in SIM.get(what, []) or (HERE / f"{what}{n}").exists():
+        return False
+    (HERE / f"{what}{n}").touch()
+    return True
+
+
+def say(*lines):
+    sys.stdout.write("".join(line + "\n" for line in lines))
+
+
+def fail(*lines):
+    say("%%% FAILURE", *lines)
+
+
+def restore(path, name, _type):
+    raw = Path(path).read_bytes()
+    name_of = raw[15:].decode()  # b, version, rank, type, one size
+    note("restore", name_of)
+    if name_of in SIM.get("crash_on_load", []):
+        sys.exit(1)
+    variables[name] = name_of
+
+
+def call(_entry, out, arg):
+    name = variables[arg]
+    data = SIM["data"][name]
+    version = 0
+    while version < len(THRESHOLDS):
+        threshold, par = settings[THRESHOLDS[version]] or DEFAULT, data["pars"][version]
+        say(f"Compared {THRESHOLDS[version]} <= {par}: {'true' if threshold <= par else 'false'}.")
+        if threshold <= par:
+            break
+        version += 1
+    note("call", name, str(version))
+    if happens("kill"):
+        os.kill(os.getppid(), signal.SIGKILL)
+        sys.exit(1)
+    if happens("interrupt"):
+        os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(60)
+    if happens("vanish"):
+        (HERE / "vanished").touch()
+        sys.exit(1)
+    seconds = data["seconds"][version]
+    if seconds == "crash":
+        sys.exit(1)
+    if seconds == "refuse":
+        return fail("out of memory")
+    if limit and seconds > limit:
+        say(f"stopped: {limit * 1e6:.0f}")
+        return fail("the time limit")
+    variables[out] = 7 if version in data.get("wrong", []) else 5
+    say(f"runtime: {seconds * 1e6:.0f}")
+
+
+def store(path, name):
+    Path(path).write_bytes(b"b\x02\x00 i64" + struct.pack("<q", variables[name]))
+
+
+def command(words):
+    global limit
+    name, args = words[0], words[1:]
+    if name == "call":
+        call(*args)
+    elif name == "restore":
+        restore(*args)
+    elif name == "store":
+        store(*args)
+    elif name == "free":
+        for v in args:
+            variables.pop(v)
+    elif name == "set_tuning_param":
+        settings[args[0]] = int(args[1])
+    elif name == "time_limit":
+        limit = int(args[0]) * 1e-6
+    elif name == "tuning_param_class":
+        at = THRESHOLDS.index(args[0])
+        say(f"threshold(def, {' '.join('!' + t for t in THRESHOLDS[:at])})")
+    elif name in FACTS:
+        say(*FACTS[name])
+    else:
+        fail("Unknown command: " + name)
+
+
+def main():
+    if (HERE / "vanished").exists():
+        sys.exit("the device is not there")
+    note("start")
+    print("%%% OK", flush=True)
+    for line in sys.stdin:
+        command([w.strip('"') for w in line.split()])
+        print("%%% OK", flush=True)
+
+
+main()

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""The tuner on a program with simulated times (program.py): what it measures and what it forgets.
+usage: run.py MINIFUT [CASE...]"""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from checks import check, summary  # noqa: E402
+
+MINIFUT = str(Path(sys.argv[1]).resolve())
+cases = []
+
+# With the default, 32768, `a` takes version 2 and `b` version 0; best are 1 and 2.
+DATA = {"a": {"pars": [10, 20], "seconds": [0.003, 0.001, 0.002]},
+        "b": {"pars": [100000, 200000], "seconds": [0.006, 0.005, 0.001]},
+        "c": {"pars": [30, 60], "seconds": [0.004, 0.002, 0.003]}}
+
+
+class Box:
+    def __init__(self, path):
+        self.path = Path(path)
+        shutil.copy(HERE / "program.py", self.path / "p")
+        (self.path / "p.sf").write_text("the program is there already\n")
+        (self.path / "d").mkdir()
+
+    def sim(self, data=None, **more):
+        data = DATA if data is None else data
+        (self.path / "sim.json").write_text(json.dumps({"thresholds": 2, "data": data, **more}))
+        for name in data:
+            self.dataset(name)
+        return self
+
+    def dataset(self, name, more=""):
+        path = self.path / f"d/{name}.in"
+        if not path.exists() or more:
+            path.write_text("[" + ", ".join(f"{c}u8" for c in name.encode()) + "]" + more)
+
+    def tune(self, *args, code=0):
+        r = subprocess.run([MINIFUT, "tune", "--skip-compilation", *args, "p.sf", "d"], cwd=self.path, timeout=120,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        check(r.returncode == code, f"{self.name}: exit code {r.returncode}, not {code}: {r.stderr[-500:]}")
+        return r.stdout, r.stderr
+
+    def said(self, pattern, text):
+        check(re.search(pattern, text, re.M), f"{self.name}: {text!r} has no {pattern!r}")
+
+    def tuning(self):
+        path = self.path / "p.sf.tuning"
+        return [x for x in path.read_text().splitlines() if not x.startswith("--")] if path.exists() else None
+
+    def calls(self, word="call "):
+        """What the program has done since last asked."""
+        path = self.path / "calls.log"
+        lines = path.read_text().splitlines() if path.exists() else []
+        new = lines[getattr(self, "seen", 0):]
+        self.seen = len(lines)
+        return [x for x in new if x.startswith(word)]
+
+    def log(self):
+        """The measurements: (data set, settings, outcome) and how often each."""
+        lines = (self.path / "p.sf.tuning.log").read_text(errors="replace").splitlines()
+        return collections.Counter(tuple(x.split()[1:4]) for x in lines if re.match("[0-9a-f]{16} ", x))
+
+
+def case(f):
+    cases.append(f)
+    return f
+
+
+def reference(box):
+    """What an undisturbed tuning gives."""
+    with tempfile.TemporaryDirectory() as tmp:
+        other = Box(tmp)
+        other.name = box.name
+        sim = json.loads((box.path / "sim.json").read_text())
+        for name in ("kill", "interrupt", "vanish"):
+            sim.pop(name, None)
+        (other.path / "sim.json").write_text(json.dumps(sim))
+        for path in (box.path / "d").iterdir():
+            shutil.copy2(path, other.path / "d")
+        other.tune()
+        return other.tuning(), other.log(), other.calls()
+
+
+@case
+def the_same_command_measures_nothing(box):
+    box.sim()
+    box.tune()
+    tuning, log = box.tuning(), box.log()
+    check(len(box.calls()) > 9, f"{box.name}: no calls")
+    out, _ = box.tune()
+    box.said(r"\d+ of the measurements are from p.sf.tuning.log", out)
+    check(box.calls() == [], f"{box.name}: calls")
+    check(box.tuning() == tuning and box.log() == log, f"{box.name}: another tuning or log")
+    box.tune("--fresh")
+    check(len(box.calls()) > 9, f"{box.name}: --fresh makes no calls")
+    check(box.tuning() == tuning, f"{box.name}: --fresh gives another tuning")
+    box.tune()
+    check(box.calls() == [], f"{box.name}: calls after --fresh")
+
+
+@case
+def data_sets_are_sent_once(box):
+    box.sim()
+    box.tune()
+    check(sorted(box.calls("restore ")) == ["restore a", "restore b", "restore c"], f"{box.name}: sent again")
+    box.seen = 0
+    check(len(box.calls("start")) == 1, f"{box.name}: one server")
+
+
+@case
+def killed_at_ten_moments(box):
+    box.sim()
+    tuning, log, calls = reference(box)
+    step = len(calls) // 11
+    kills = [step * (i + 1) + i % 3 for i in range(10)]
+    box.sim(kill=kills)
+    for _ in kills:
+        box.tune(code=-9)
+    box.tune()
+    check(box.tuning() == tuning, f"{box.name}: {box.tuning()}, not {tuning}")
+    check(box.log() == log, f"{box.name}: measured again: {box.log() - log}")
+    # Of what was being measured when it was killed, the runs so far.
+    again = len(box.calls()) - len(calls)
+    check(0 <= again <= 10 * 7, f"{box.name}: {again} calls more")
+
+
+@case
+def lines_that_are_not_whole(box):
+    box.sim()
+    box.tune()
+    tuning, log, n = box.tuning(), box.log(), len(box.calls())
+    path = box.path / "p.sf.tuning.log"
+    lines = path.read_bytes().splitlines(keepends=True)
+    spoilt = lines[2].replace(b" ok ", b" cut ")
+    path.write_bytes(b"".join(lines[:2]) + spoilt + b"\x00\xff nonsense\n\n" + b"".join(lines[3:-1]) + lines[-1][:-9])
+    box.tune()
+    check(0 < len(box.calls()) <= 2 * 7 < n, f"{box.name}: other than two measurements made again")
+    check(box.tuning() == tuning, f"{box.name}: another tuning")
+    check(set(box.log()) >= set(log), f"{box.name}: not in the log: {set(log) - set(box.log())}")
+    box.tune()
+    check(box.calls() == [], f"{box.name}: the log is not mended")
+
+
+@case
+def what_changes_is_measured_again(box):
+    box.sim()
+    box.tune()
+    n = len(box.calls())
+    box.dataset("b", "\n")
+    box.tune()
+    calls = box.calls()
+    check(calls and set(c.split()[1] for c in calls) == {"b"}, f"{box.name}: a data set: {calls}")
+    with open(box.path / "p", "a") as f:
+        f.write("# another program\n")
+    box.tune()
+    check(len(box.calls()) == n, f"{box.name}: a program")
+
+
+@case
+def interrupted(box):
+    box.sim()
+    tuning, log, calls = reference(box)
+    first_of_b = next(i for i, c in enumerate(calls) if c.startswith("call b"))
+    box.sim(interrupt=[first_of_b + 3])
+    _, err = box.tune(code=1)
+    box.said("interrupted: the best so far is written to p.sf.tuning; the same command goes on", err)
+    best, _, _ = reference(box_of_a := Alone(box))
+    box_of_a.close()
+    check(box.tuning() == best, f"{box.name}: {box.tuning()} is not the best for a, {best}")
+    box.tune()
+    check(box.tuning() == tuning and box.log() == log, f"{box.name}: going on: {box.tuning()}, not {tuning}")
+
+
+@case
+def interrupted_at_once(box):
+    box.sim(interrupt=[2])
+    (box.path / "p.sf.tuning").write_text("main.suff_outer_par_0=7\n")
+    _, err = box.tune(code=1)
+    box.said("interrupted: p.sf.tuning is as it was", err)
+    check(box.tuning() == ["main.suff_outer_par_0=7"], f"{box.name}: {box.tuning()}")
+
+
+class Alone:
+    """The same with data set a only."""
+
+    def __init__(self, box):
+        self.tmp = tempfile.TemporaryDirectory()
+        self.path, self.name = Path(self.tmp.name), box.name
+        (self.path / "d").mkdir()
+        shutil.copy(box.path / "sim.json", self.path)
+        shutil.copy2(box.path / "d/a.in", self.path / "d")
+
+    def close(self):
+        self.tmp.cleanup()
+
+
+@case
+def versions_that_crash(box):
+    for fault, said in (("crash", "the run ended the program"), ("refuse", "the run failed: out of memory")):
+        (box.path / "p.sf.tuning.log").unlink(missing_ok=True)
+        box.sim({**DATA, "a": {"pars": [10, 20], "seconds": [0.003, fault, 0.002]}})
+        out, err = box.tune()
+        box.said("a: a version cannot be used: " + said, err)
+        box.said("written to", out)
+        check(any(outcome == "failed" for _, _, outcome in box.log()), f"{box.name}: not in the log")
+        box.calls()
+        _, err = box.tune()
+        box.said("a: a version cannot be used: " + said, err)
+        check(box.calls() == [], f"{box.name}: {fault} is measured again")
+
+
+@case
+def data_sets_that_crash(box):
+    crash = {"pars": [10, 20], "seconds": ["crash"] * 3}
+    box.sim({"a": DATA["a"], "b": DATA["b"]})
+    tuning, _, _ = reference(box)
+    box.sim({**DATA, "c": crash})
+    _, err = box.tune(code=1)
+    box.said("no version runs on c: left out", err)
+    check(box.tuning() == tuning, f"{box.name}: {box.tuning()}, not {tuning}")
+    box.sim(crash_on_load=["c"])
+    _, err = box.tune("--fresh", code=1)
+    box.said("d/c.in: .*ended the program.*: left out", err)
+    check(box.tuning() == tuning, f"{box.name}: while loading: {box.tuning()}, not {tuning}")
+
+
+@case
+def a_device_that_vanishes(box):
+    box.sim()
+    tuning, log, calls = reference(box)
+    box.sim(vanish=[next(i for i, c in enumerate(calls) if c.startswith("call c"))])
+    _, err = box.tune(code=1)
+    box.said("the device is not there: the best so far is written to p.sf.tuning", err)
+    (box.path / "vanished").unlink()
+    box.tune()
+    check(box.tuning() == tuning, f"{box.name}: when it is back: {box.tuning()}, not {tuning}")
+
+
+@case
+def wrong_results(box):
+    box.sim({"a": {**DATA["a"], "wrong": [1]}})
+    _, err = box.tune()
+    box.said(r"a: a version cannot be used: wrong result 0: .*\n.*settings: .*\n.*bug of minifut: please report", err)
+    check(any(outcome == "wrong" for _, _, outcome in box.log()), f"{box.name}: not in the log")
+
+
+@case
+def a_full_disk(box):
+    box.sim()
+    tuning, _, _ = reference(box)
+    (box.path / "p.sf.tuning.log").symlink_to("/dev/full")
+    _, err = box.tune()
+    box.said("warning: cannot write p.sf.tuning.log: No space left", err)
+    check(box.tuning() == tuning, f"{box.name}: {box.tuning()}, not {tuning}")
+    (box.path / "p.sf.tuning.log").unlink()
+    (box.path / "p.sf.tuning.log").mkdir()
+    _, err = box.tune()
+    box.said("warning: cannot use p.sf.tuning.log: Is a directory", err)
+
+
+@case
+def dry_run(box):
+    box.sim()
+    before = sorted(os.listdir(box.path))
+    out, _ = box.tune("--dry-run")
+    box.said("main: 2 thresholds, 3 data sets: 9 runs(.|\n)*^0 measurements are in p.sf.tuning.log", out)
+    check(box.calls() == [], f"{box.name}: calls")
+    check(sorted(os.listdir(box.path)) == sorted(before + ["calls.log"]), f"{box.name}: left {os.listdir(box.path)}")
+    box.tune()
+    out, _ = box.tune("--dry-run")
+    box.said(r"^[1-9]\d+ measurements are in p.sf.tuning.log", out)
+
+
+def main():
+    names = sys.argv[2:]
+    for f in cases:
+        name = f.__name__.replace("_", " ")
+        if names and not any(n in name for n in names):
+            continue
+        with tempfile.TemporaryDirectory() as tmp:
+            box = Box(tmp)
+            box.name = name
+            f(box)
+    sys.exit(summary())
+
+
+if __name__ == "__main__":
+    main()
