@@ -153,6 +153,7 @@ static const char *outcome_word(const Measurement *m)
 static void put_line(Arena *a, Out *o, const char *context, const char *dataset,
                      const char *settings, const Measurement *m)
 {
+    size_t start = o->n;
     out_printf(o, "%s ", context);
     put_word(o, dataset);
     out_puts(o, " ");
@@ -161,7 +162,7 @@ static void put_line(Arena *a, Out *o, const char *context, const char *dataset,
     put_comparisons(o, &m->log);
     out_puts(o, " ");
     put_word(o, m->why ? m->why : "");
-    out_printf(o, " %s\n", line_digits(a, o->text, o->n));
+    out_printf(o, " %s\n", line_digits(a, o->text + start, o->n - start));
 }
 
 /* A line without its end; false if it is another program's, or not whole. */
@@ -307,14 +308,15 @@ int journal_left(const Journal *j)
     return n;
 }
 
-bool journal_add(Journal *j, const char *dataset, const char *settings, const Measurement *m,
-                 const char **wrong)
+bool journal_add(Journal *j, const char *dataset, int n, const char *const settings[],
+                 const Measurement m[], const char **wrong)
 {
     if (j->fd < 0)
         return true;
-    Out line = {0};
-    put_line(j->a, &line, j->context, dataset, settings, m);
-    bool ok = append(j, &line, wrong);
-    out_free(&line);
+    Out lines = {0};
+    for (int i = 0; i < n; i++)
+        put_line(j->a, &lines, j->context, dataset, settings[i], &m[i]);
+    bool ok = append(j, &lines, wrong);
+    out_free(&lines);
     return ok;
 }

@@ -25,10 +25,10 @@ void journal_close(Journal *j);
 bool journal_next(Journal *j, const char *dataset, const char *settings, Measurement *m);
 /* How many are in the file that hold here and were not handed out. */
 int journal_left(const Journal *j);
-/* Appends one that was made. False, once, with the reason in *wrong if the file cannot be written (from then on
- * nothing is). */
-bool journal_add(Journal *j, const char *dataset, const char *settings, const Measurement *m,
-                 const char **wrong);
+/* Appends n that were made, all or none. False, once, with the reason in *wrong if the file cannot be written (from
+ * then on nothing is). */
+bool journal_add(Journal *j, const char *dataset, int n, const char *const settings[],
+                 const Measurement m[], const char **wrong);
 
 /* A hash of texts and files, as 16 digits: FNV-1a of 64 bits. */
 typedef struct {

@@ -154,6 +154,63 @@ Measurement session_measure(Session *s, int d, double limit, double rival)
                          .log = first.log};
 }
 
+/* Is it known which of the two is faster, or that both are as fast as far as can be told? */
+static bool pair_decided(const Times *a, const Times *b, double total)
+{
+    const Times *slow = a->median > b->median ? a : b, *fast = slow == a ? b : a;
+    int n = a->n;
+    if (n >= MAX_RUNS || (n >= 2 && total >= 2 * n * LONG_RUN))
+        return true;
+    if (n >= CLEAR_RUNS && slow->t[0] > CLEARLY * fast->t[n - 1] + FAR_SECONDS)
+        return true;
+    return n >= MIN_RUNS && (slow->low > fast->high || total >= 2 * ENOUGH_SECONDS ||
+                             (noise_of(a) < GOOD_NOISE && noise_of(b) < GOOD_NOISE));
+}
+
+/* Another run of setting i; false if it fails. */
+static bool run_of_pair(Session *s, int d, const int64_t *settings, double limit, Measurement *m,
+                        Times *t, double *total)
+{
+    session_set(s, settings);
+    RunResult r = session_run(s, d, limit, false);
+    if (!r.ok) {
+        *m = failed(&r);
+        return false;
+    }
+    add_time(t, r.seconds);
+    *total += r.seconds;
+    return true;
+}
+
+void session_measure_pair(Session *s, int d, const int64_t *const settings[2], double limit,
+                          Measurement m[2])
+{
+    Times t[2] = {0};
+    double total = 0;
+    bool more = true;
+    for (int i = 0; i < 2; i++) {
+        session_set(s, settings[i]);
+        RunResult r = warm_up(s, d, limit, INFINITY);
+        m[i] = r.ok ? (Measurement){.ok = true, .log = r.log} : failed(&r);
+    }
+    for (int round = 0; m[0].ok && m[1].ok && more; round++) {
+        int first = round % 2; /* neither is always the one that follows the other */
+        more = run_of_pair(s, d, settings[first], limit, &m[first], &t[first], &total) &&
+               run_of_pair(s, d, settings[!first], limit, &m[!first], &t[!first], &total) &&
+               !pair_decided(&t[0], &t[1], total);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (m[i].ok && !m[!i].ok) {
+            session_set(s, settings[i]);
+            m[i] = session_measure(s, d, limit, INFINITY);
+        } else if (m[i].ok) {
+            m[i].median = t[i].median;
+            m[i].noise = noise_of(&t[i]);
+            m[i].n = t[i].n;
+        }
+    }
+}
+
 const char *time_text(Arena *a, double seconds)
 {
     if (seconds < 1e-3)

@@ -22,6 +22,11 @@ typedef struct {
  * run or less of what takes more than twice as long. limit: seconds a single run may take. */
 Measurement session_measure(Session *s, int d, double limit, double rival);
 
+/* Two settings in turn, run by run, so that what changes with time (clocks, heat, others' work)
+ * changes both: until it is known which is faster, or both medians to about one per cent. */
+void session_measure_pair(Session *s, int d, const int64_t *const settings[2], double limit,
+                          Measurement m[2]);
+
 /* How many times faster `tuned` is; programs tell whole microseconds, so none counts as one. */
 double speedup(double untuned, double tuned);
 /* "1.23 ms" */

@@ -118,21 +118,52 @@ int meter_recalled(const Meter *m)
     return m->recalled;
 }
 
+/* What the log knows of data set and settings, if that is of use for the rival. */
+static bool recall(Meter *m, const char *dataset, const char *settings, double rival,
+                   Measurement *res)
+{
+    while (journal_next(m->journal, dataset, settings, res))
+        if (!res->cut || res->median > rival) { /* else it had another rival then, and may win here */
+            m->recalled++;
+            return true;
+        }
+    return false;
+}
+
+/* Logs n measurements of one data set, unless they say nothing of the settings. */
+static void record(Meter *m, const char *dataset, int n, const char *const settings[],
+                   const Measurement res[])
+{
+    const char *wrong;
+    bool made = !server_interrupted();
+    for (int i = 0; i < n; i++)
+        made &= !res[i].gone;
+    if (made && !journal_add(m->journal, dataset, n, settings, res, &wrong))
+        say(wrong);
+}
+
 Measurement meter_measure(Meter *m, int d, const int64_t *settings, double rival)
 {
     Measurement res;
-    const char *wrong, *dataset = dataset_key(m->a, &m->ds->at[d]),
-                       *key = settings_key(m->a, session_forest(m->s), settings);
-    while (journal_next(m->journal, dataset, key, &res))
-        if (!res.cut || res.median > rival) { /* else it had another rival then, and may win here */
-            m->recalled++;
-            return res;
-        }
+    const char *dataset = dataset_key(m->a, &m->ds->at[d]),
+               *key = settings_key(m->a, session_forest(m->s), settings);
+    if (recall(m, dataset, key, rival, &res))
+        return res;
     session_set(m->s, settings);
     double limit = fmin(m->timeout, PATIENCE + PATIENCE_RIVALS * rival);
     res = session_measure(m->s, d, limit, rival);
-    bool made = !server_interrupted() && !res.gone;
-    if (made && !journal_add(m->journal, dataset, key, &res, &wrong))
-        say(wrong);
+    record(m, dataset, 1, &key, &res);
     return res;
+}
+
+void meter_measure_pair(Meter *m, int d, const int64_t *const settings[2], Measurement res[2])
+{
+    const Forest *f = session_forest(m->s);
+    const char *dataset = dataset_key(m->a, &m->ds->at[d]),
+               *keys[2] = {settings_key(m->a, f, settings[0]), settings_key(m->a, f, settings[1])};
+    bool known = recall(m, dataset, keys[0], INFINITY, &res[0]);
+    if (recall(m, dataset, keys[1], INFINITY, &res[1]) && known)
+        return;
+    session_measure_pair(m->s, d, settings, m->timeout, res);
+    record(m, dataset, 2, keys, res);
 }

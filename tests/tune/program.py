@@ -79,6 +79,8 @@ def call(_entry, out, arg):
         sys.exit(1)
     if seconds == "refuse":
         return fail("out of memory")
+    if isinstance(seconds, list):
+        seconds = seconds[(HERE / "calls.log").read_text().count(f"call {name} {version}\n") % len(seconds)]
     if limit and seconds > limit:
         say(f"stopped: {limit * 1e6:.0f}")
         return fail("the time limit")

@@ -107,6 +107,35 @@ def the_same_command_measures_nothing(box):
     check(box.calls() == [], f"{box.name}: calls after --fresh")
 
 
+def log_rows(box):
+    """{(data set, settings): [(outcome, seconds, noise, runs), ...]}"""
+    rows = collections.defaultdict(list)
+    for line in (box.path / "p.sf.tuning.log").read_text().splitlines():
+        if not line.startswith("#"):
+            _, data, settings, outcome, seconds, noise, runs, *_ = line.split()
+            rows[data.split("/")[0], settings].append((outcome, float(seconds), float(noise), int(runs)))
+    return rows
+
+
+@case
+def runs_until_it_is_known(box):
+    """Version 2 always takes the same; version 0 between 0.9 and 1.1 ms: its median is known to 3 % after some runs."""
+    noisy = [0.001 + 0.000001 * (37 * i % 101 - 50) * 2 for i in range(101)]
+    box.sim({"a": {"pars": [10, 20], "seconds": [noisy, 0.005, 0.00101]}})
+    box.tune()
+    runs = {0: [], 2: []}
+    for rows in log_rows(box).values():
+        for outcome, seconds, noise, n in rows:
+            if outcome == "ok" and seconds < 0.002:
+                runs[2 if seconds == 0.00101 else 0].append((n, noise))
+                check(5 <= n <= 60, f"{box.name}: {n} runs")
+    check(runs[0] and max(n for n, _ in runs[0]) > 20, f"{box.name}: few runs of what is noisy: {runs[0]}")
+    check(all(noise < 0.1 for _, noise in runs[0]), f"{box.name}: noise {runs[0]}")
+    check(runs[2] and min(n for n, _ in runs[2]) == 5, f"{box.name}: many runs of what is not: {runs[2]}")
+    total = sum(n + 1 for rows in log_rows(box).values() for _, _, _, n in rows)
+    check(len(box.calls()) == total, f"{box.name}: the log says {total} runs")
+
+
 @case
 def data_sets_are_sent_once(box):
     box.sim()
@@ -143,7 +172,8 @@ def lines_that_are_not_whole(box):
     spoilt = lines[2].replace(b" ok ", b" cut ")
     path.write_bytes(b"".join(lines[:2]) + spoilt + b"\x00\xff nonsense\n\n" + b"".join(lines[3:-1]) + lines[-1][:-9])
     box.tune()
-    check(0 < len(box.calls()) <= 2 * 7 < n, f"{box.name}: other than two measurements made again")
+    # The last one was made as one of two.
+    check(0 < len(box.calls()) <= 3 * 7 < n, f"{box.name}: other than three measurements made again")
     check(box.tuning() == tuning, f"{box.name}: another tuning")
     check(set(box.log()) >= set(log), f"{box.name}: not in the log: {set(log) - set(box.log())}")
     box.tune()
