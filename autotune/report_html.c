@@ -14,6 +14,8 @@ static const char *percent_text(Arena *a, double part)
 /* "1.23 ms ± 0.4 %", or why there is no time. */
 static const char *measured_text(Arena *a, const Measurement *m)
 {
+    if (m->ok && m->cut)
+        return arena_printf(a, "\xe2\x89\xa5 %s, stopped", time_text(a, m->median));
     return m->ok ? arena_printf(a, "%s \xc2\xb1 %.1f %%", time_text(a, m->median), 100 * m->noise)
                  : m->why;
 }

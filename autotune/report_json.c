@@ -53,8 +53,8 @@ void json_measurement(Out *o, const char *name, const Measurement *m)
 {
     out_printf(o, "\"%s\": ", name);
     if (m->ok)
-        out_printf(o, "{\"median_us\": %.3f, \"noise\": %.4f, \"runs\": %d}", m->median * 1e6,
-                   m->noise, m->n);
+        out_printf(o, "{\"median_us\": %.3f, \"noise\": %.4f, \"runs\": %d%s}", m->median * 1e6,
+                   m->noise, m->n, m->cut ? ", \"cut\": true" : "");
     else {
         out_puts(o, "{\"error\": ");
         out_quoted(o, m->why);

@@ -106,7 +106,8 @@ void trial_note(Arena *a, Trials *ts, const Forest *f, const int64_t *settings,
                 const Measurement *m)
 {
     int n = f->nodes.n, k = 0;
-    while (k < ts->n && (ts->at[k].m.ok != m->ok || !same_versions(&ts->at[k].m, m)))
+    while (k < ts->n && (ts->at[k].m.ok != m->ok || ts->at[k].m.partial != m->partial ||
+                         !same_versions(&ts->at[k].m, m)))
         k++;
     if (k == ts->n) {
         uint8_t *ways = ways_of(a, f, &m->log);
@@ -114,7 +115,9 @@ void trial_note(Arena *a, Trials *ts, const Forest *f, const int64_t *settings,
     }
     Trial *t = &ts->at[k];
     t->times++;
-    if (t->settings && m->median >= t->m.median)
+    bool better =
+        t->m.cut ? !m->cut || m->median > t->m.median : !m->cut && m->median < t->m.median;
+    if (t->settings && !better)
         return;
     t->m = *m;
     t->settings = n ? arena_memdup(a, settings, (size_t)n * sizeof *settings) : NULL;
@@ -128,7 +131,7 @@ static double least(const Tuning *t, int d, const Measurement *like)
     double best = INFINITY;
     for (int i = 0; i < t->trials[d].n; i++) {
         const Measurement *m = &t->trials[d].at[i].m;
-        if (m->ok && (!like || same_versions(m, like)))
+        if (m->ok && !m->cut && (!like || same_versions(m, like)))
             best = fmin(best, m->median);
     }
     for (int i = 0; i < 2 && v->made; i++)

@@ -247,6 +247,7 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
     Tuning u = {.source = o->source,
                 .folder = o->folder,
                 .entry = session_entry(t->s),
+                .device = session_device(t->s),
                 .forest = t->f,
                 .datasets = t->ds,
                 .found = r,

@@ -14,7 +14,7 @@ typedef struct {
     const char *taken;       /* "V1", "V0 + V4": numbered as in minifut explain */
     uint8_t *ways;           /* [node] */
     const int64_t *settings; /* under which it was measured */
-    Measurement m;           /* the fastest */
+    Measurement m;           /* the fastest that was not cut, else the longest */
     int times;               /* how often it was measured */
 } Trial;
 typedef VEC(Trial) Trials;

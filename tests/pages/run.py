@@ -143,7 +143,7 @@ def tune_json(minifut, folder):
     j = tuned(folder)
     must((j["format"], j["version"], j["program"], j["entry"], j["data"]) == ("minifut tune", 1, "matmul.sf", "main", "d"),
          "the program")
-    must(f", {j['runs']} runs, " in out and j["seconds"] > 0, "runs and seconds")
+    must(f", {j['runs']} runs, " in out and j["seconds"] > 0 and j["device"], "runs, seconds, device")
     names = [t["name"] for t in j["thresholds"]]
     must(names == [f"main.suff_{k}_par_{i}" for i, k in enumerate(("outer", "intra") * 2)], f"thresholds {names}")
     must([t["parent"] for t in j["thresholds"]] == [None] + names[:-1], "parents")
