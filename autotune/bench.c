@@ -1,12 +1,13 @@
 /* minifut bench: times each data set untuned and with the tuning file, and checks the results. */
+#include "autotune/bench.h"
 #include "autotune/autotune.h"
 #include "autotune/file.h"
 #include "autotune/options.h"
 #include "autotune/roofline.h"
 #include "autotune/talk.h"
-#include "autotune/tuning.h"
 #include "base/diag.h"
 #include "base/out.h"
+#include "base/source.h"
 #include "runtime/spell.h"
 
 #include <errno.h>
@@ -29,6 +30,8 @@ static const char help[] =
     "  -e, --entry-point E    entry point (default: main, or the only one)\n"
     "      --tuning FILE      default: prog.sf.tuning if it exists\n"
     "      --json FILE        results as JSON too\n"
+    "      --report FILE      ... and as a page for browsers, with each version's time and each "
+    "kernel's share\n"
     "      --roofline         each kernel's bytes and operations beside what the device can do\n"
     "      --gbs N            its gigabytes a second (default: measured)\n"
     "      --gflops N         its operations a second, in 10^9 (default: measured)\n"
@@ -99,10 +102,65 @@ static bool read_ceilings(Arena *a, const ToolOptions *o, Ceilings *c, Out *json
     return true;
 }
 
-static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o, Out *json)
+/* Measures data set d untuned and, if there is a tuning file, tuned; those settings stay in force.
+ */
+static void measure_row(Arena *a, Session *s, const Bench *b, int d, const ToolOptions *o)
 {
-    const Forest *f = session_forest(s);
-    int64_t *unset = NEWN(a, int64_t, f->nodes.n), *tuned = NEWN(a, int64_t, f->nodes.n);
+    BenchRow *r = &b->rows[d];
+    session_set(s, NEWN(a, int64_t, b->forest->nodes.n));
+    r->untuned = session_measure(s, d, o->session.timeout, INFINITY);
+    if (b->tuning) {
+        session_set(s, b->settings);
+        r->tuned = session_measure(s, d, o->session.timeout, INFINITY);
+    }
+    r->fine = r->untuned.ok && (!b->tuning || r->tuned.ok);
+    r->result = !r->fine                      ? ""
+                : b->datasets->at[d].out.name ? "right"
+                : b->tuning                   ? "versions agree"
+                                              : "not checked";
+}
+
+static void print_row(Arena *a, const Bench *b, int d)
+{
+    const BenchRow *r = &b->rows[d];
+    const char *name = b->datasets->at[d].name;
+    printf("%-24s %12s %12s ", name, cell(a, &r->untuned), b->tuning ? cell(a, &r->tuned) : "");
+    if (b->tuning && r->fine)
+        printf("%8.2fx", speedup(r->untuned.median, r->tuned.median));
+    else
+        printf("%9s", "");
+    printf("  %s\n", r->result);
+    if (!r->fine)
+        fprintf(stderr, "minifut bench: %s: %s\n", name,
+                r->untuned.ok ? r->tuned.why : r->untuned.why);
+    fflush(stdout);
+}
+
+static void json_row(Out *json, const Bench *b, int d)
+{
+    out_puts(json, d ? ",\n  " : "\n  ");
+    out_quoted(json, b->datasets->at[d].name);
+    out_puts(json, ": {");
+    json_measurement(json, "untuned", &b->rows[d].untuned);
+    if (b->tuning) {
+        out_puts(json, ", ");
+        json_measurement(json, "tuned", &b->rows[d].tuned);
+    }
+}
+
+/* What the page tells besides: each kernel's share, under the settings in force, and each version.
+ */
+static void look_closer(Arena *a, Session *s, const Bench *b, int d, const ToolOptions *o)
+{
+    BenchRow *r = &b->rows[d];
+    r->unprofiled =
+        r->fine ? session_profile(s, d, o->session.timeout, &r->profile) : "the run failed";
+    r->trials = bench_versions(a, s, d, o->session.timeout);
+}
+
+static int bench_all(Arena *a, Session *s, Bench *b, const ToolOptions *o, Out *json)
+{
+    int64_t *tuned = NEWN(a, int64_t, b->forest->nodes.n);
     bool has_tuning;
     int bad = 0;
     Ceilings ceilings;
@@ -110,42 +168,22 @@ static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions
     out_quoted(json, o->source);
     if (!read_settings(a, s, o, tuned, &has_tuning) || !read_ceilings(a, o, &ceilings, json))
         return EXIT_USER;
+    b->settings = tuned;
+    b->tuning = has_tuning ? o->tuning : NULL;
     printf("%-24s %12s %12s %9s  %s\n", "data set", "untuned", has_tuning ? "tuned" : "", "",
            "result");
     out_puts(json, ", \"datasets\": {");
-    for (int d = 0; d < ds->n && !server_interrupted(); d++) {
-        session_set(s, unset);
-        Measurement u = session_measure(s, d, o->session.timeout, INFINITY), t = {0};
-        if (has_tuning) {
-            session_set(s, tuned);
-            t = session_measure(s, d, o->session.timeout, INFINITY);
-        }
+    for (int d = 0; d < b->datasets->n && !server_interrupted(); d++) {
+        measure_row(a, s, b, d, o);
         if (server_interrupted())
             break;
-        bool fine = u.ok && (!has_tuning || t.ok);
-        bad += !fine;
-        printf("%-24s %12s %12s ", ds->at[d].name, cell(a, &u), has_tuning ? cell(a, &t) : "");
-        if (has_tuning && fine)
-            printf("%8.2fx", speedup(u.median, t.median));
-        else
-            printf("%9s", "");
-        printf("  %s\n", !fine                ? ""
-                         : ds->at[d].out.name ? "right"
-                         : has_tuning         ? "versions agree"
-                                              : "not checked");
-        if (!fine)
-            fprintf(stderr, "minifut bench: %s: %s\n", ds->at[d].name, u.ok ? t.why : u.why);
-        fflush(stdout);
-        out_puts(json, d ? ",\n  " : "\n  ");
-        out_quoted(json, ds->at[d].name);
-        out_puts(json, ": {");
-        json_measurement(json, "untuned", &u);
-        if (has_tuning) {
-            out_puts(json, ", ");
-            json_measurement(json, "tuned", &t);
-        }
-        if (o->roofline && fine)
-            bad += !bench_roofline(a, s, ds, d, o, &ceilings, json);
+        bad += !b->rows[d].fine;
+        print_row(a, b, d);
+        json_row(json, b, d);
+        if (o->roofline && b->rows[d].fine)
+            bad += !bench_roofline(a, s, b->datasets, d, o, &ceilings, json);
+        if (o->report)
+            look_closer(a, s, b, d, o);
         out_puts(json, "}");
     }
     out_puts(json, "\n}}\n");
@@ -156,6 +194,42 @@ static int bench_all(Arena *a, Session *s, const Datasets *ds, const ToolOptions
     return bad ? EXIT_USER : 0;
 }
 
+/* False after a message. */
+static bool write_out(const Out *o, const char *path)
+{
+    bool ok = out_write_file(o, path);
+    if (!ok)
+        fprintf(stderr, "minifut bench: cannot write %s: %s\n", path, strerror(errno));
+    return ok;
+}
+
+static int bench(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o)
+{
+    Bench b = {.source = o->source,
+               .entry = session_entry(s),
+               .device = session_device(s),
+               .forest = session_forest(s),
+               .datasets = ds,
+               .rows = NEWN(a, BenchRow, ds->n)};
+    Out json = {0}, page = {0};
+    int code = bench_all(a, s, &b, o, &json);
+    bool measured = !server_interrupted() && b.settings;
+    if (o->json && measured && !write_out(&json, o->json))
+        code = EXIT_USER;
+    if (o->report && measured) {
+        size_t n;
+        b.text = source_read(a, o->source, false, NO_LOC, &n);
+        diag_flush();
+        if (b.text)
+            bench_html(a, &page, &b);
+        if (!b.text || !write_out(&page, o->report))
+            code = EXIT_USER;
+    }
+    out_free(&json);
+    out_free(&page);
+    return code;
+}
+
 int bench_main(int argc, char **argv)
 {
     Arena *a = arena_new();
@@ -164,13 +238,7 @@ int bench_main(int argc, char **argv)
     Datasets ds = {0};
     Session *s = code < 0 ? tool_open(a, "bench", &o, &ds, &code) : NULL;
     if (s) {
-        Out json = {0};
-        code = bench_all(a, s, &ds, &o, &json);
-        if (o.json && !server_interrupted() && !out_write_file(&json, o.json)) {
-            fprintf(stderr, "minifut bench: cannot write %s: %s\n", o.json, strerror(errno));
-            code = EXIT_USER;
-        }
-        out_free(&json);
+        code = bench(a, s, &ds, &o);
         session_close(s);
     }
     arena_free(a);

@@ -170,7 +170,7 @@ Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int
         return NULL;
     }
     o->session.program = program_binary(a, o->source);
-    o->session.profile = o->roofline;
+    o->session.profile = o->roofline || (o->report && strcmp(tool, "bench") == 0);
     if (!o->skip_compile && (*code = compile_program(o->source, o->session.program, NULL)) != 0)
         return NULL;
     *code = EXIT_USER;

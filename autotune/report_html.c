@@ -3,21 +3,10 @@
 #include "base/html.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *percent_text(Arena *a, double part)
 {
     return isinf(part) ? "fails" : arena_printf(a, "%.1f %%", 100 * part);
-}
-
-/* "1.23 ms ± 0.4 %", or why there is no time. */
-static const char *measured_text(Arena *a, const Measurement *m)
-{
-    if (m->ok && m->cut)
-        return arena_printf(a, "\xe2\x89\xa5 %s, stopped", time_text(a, m->median));
-    return m->ok ? arena_printf(a, "%s \xc2\xb1 %.1f %%", time_text(a, m->median), 100 * m->noise)
-                 : m->why;
 }
 
 /* "0 < t ≤ 32768" */
@@ -28,96 +17,23 @@ static const char *interval_text(Arena *a, int64_t low, int64_t high)
     return arena_printf(a, "%lld < t \xe2\x89\xa4 %s", (long long)low, threshold_text(a, high));
 }
 
-/* The names of the data sets whose final run took this way at the node. */
-static const char *takers(Arena *a, const Tuning *t, int node, int way)
+typedef struct {
+    Arena *a;
+    const Tuning *t;
+} Takers;
+
+/* The names of the data sets whose tuned run went this way. */
+static const char *takers(void *env, int node, bool outcome)
 {
+    const Takers *k = env;
+    const Tuning *t = k->t;
     const char *text = "";
     for (int d = 0; d < t->datasets->n; d++) {
-        if (!t->verdicts[d].made)
-            continue;
-        uint8_t *ways = ways_of(a, t->forest, &t->verdicts[d].tuned.log);
-        if (ways[node] & way)
-            text = arena_printf(a, "%s%s%s", text, *text ? ", " : "", t->datasets->at[d].name);
+        uint8_t *ways = ways_of(k->a, t->forest, &t->verdicts[d].tuned.log);
+        if (ways[node] & (outcome ? WAY_TRUE : WAY_FALSE))
+            text = arena_printf(k->a, "%s%s%s", text, *text ? ", " : "", t->datasets->at[d].name);
     }
     return text;
-}
-
-/* --- The forest ----------------------------------------------------------------------------- */
-
-static void tree_below(Arena *a, Out *o, const Tuning *t, int parent, bool outcome);
-
-/* The child to go on with on the same level: the only one; -1 if there are none or several. */
-static int only_child(const Forest *f, int parent, bool outcome, int *n)
-{
-    int only = -1;
-    *n = 0;
-    for (int i = 0; i < f->nodes.n; i++)
-        if (f->nodes.at[i].parent == parent && f->nodes.at[i].outcome == outcome) {
-            only = i;
-            ++*n;
-        }
-    return *n == 1 ? only : -1;
-}
-
-/* The version at the end of a way, as in versions_taken. */
-static const char *version_at(Arena *a, const Forest *f, int node, bool outcome)
-{
-    uint8_t *ways = NEWN(a, uint8_t, f->nodes.n);
-    for (; node >= 0; outcome = f->nodes.at[node].outcome, node = f->nodes.at[node].parent)
-        ways[node] = outcome ? WAY_TRUE : WAY_FALSE;
-    return versions_taken(a, f, ways);
-}
-
-/* What follows an outcome: a version with the data sets that take it, or further comparisons. */
-static void tree_way(Arena *a, Out *o, const Tuning *t, int node, bool outcome, int n_below)
-{
-    const char *who = takers(a, t, node, outcome ? WAY_TRUE : WAY_FALSE);
-    if (n_below) {
-        tree_below(a, o, t, node, outcome);
-        return;
-    }
-    const char *what = !node_is_loop(&t->forest->nodes.at[node])
-                           ? version_at(a, t->forest, node, outcome)
-                       : outcome ? "the loop's launches stay apart"
-                                 : "they become one";
-    html_textf(o, "%s ", what);
-    if (*who) {
-        out_puts(o, "<span class=\"tag\">");
-        html_text(o, who);
-        out_puts(o, "</span>");
-    }
-}
-
-/* A comparison, and on the same level what is compared instead where it fails. */
-static void tree_node(Arena *a, Out *o, const Tuning *t, int node)
-{
-    int n_then, n_else, next = only_child(t->forest, node, false, &n_else);
-    only_child(t->forest, node, true, &n_then);
-    out_puts(o, "<li><b>");
-    html_text(o, short_name(t->forest->nodes.at[node].name));
-    out_puts(o, "</b>");
-    html_textf(o, " (%s) reached: ", threshold_text(a, t->found->settings[node]));
-    tree_way(a, o, t, node, true, n_then);
-    out_puts(o, "</li>\n");
-    if (next >= 0) {
-        tree_node(a, o, t, next);
-        return;
-    }
-    out_puts(o, "<li>else: ");
-    tree_way(a, o, t, node, false, n_else);
-    out_puts(o, "</li>\n");
-}
-
-static void tree_below(Arena *a, Out *o, const Tuning *t, int parent, bool outcome)
-{
-    for (int i = 0; i < t->forest->nodes.n; i++) {
-        const Node *n = &t->forest->nodes.at[i];
-        if (n->parent != parent || (parent >= 0 && n->outcome != outcome))
-            continue;
-        out_puts(o, parent < 0 ? "<ul class=\"tree\">\n" : "<ul>\n");
-        tree_node(a, o, t, i);
-        out_puts(o, "</ul>\n");
-    }
 }
 
 static void thresholds(Arena *a, Out *o, const Tuning *t)
@@ -128,9 +44,8 @@ static void thresholds(Arena *a, Out *o, const Tuning *t)
     html_para(o,
               "A version is taken when its parallelism reaches its threshold. \"unset\": nothing "
               "beats what the program chooses by itself; \"never\": out of reach.");
-    out_puts(o, "<div class=\"scroll\">");
-    tree_below(a, o, t, -1, false);
-    out_puts(o, "</div>\n");
+    Takers k = {a, t};
+    tree_html(&(Tree){a, o, t->forest, t->found->settings, &k, takers});
     html_table(o, heads);
     for (int i = 0; i < t->forest->nodes.n; i++) {
         Range r = tuning_range(t, i);
@@ -206,51 +121,6 @@ static void summary(Arena *a, Out *o, const Tuning *t)
     html_section_end(o);
 }
 
-static int by_time(const void *x, const void *y)
-{
-    double a = ((const Trial *)x)->m.median, b = ((const Trial *)y)->m.median;
-    return (a > b) - (a < b);
-}
-
-/* The settings of a trial, of the thresholds that it compared with. */
-static const char *settings_text(Arena *a, const Tuning *t, const Trial *v)
-{
-    const char *text = "";
-    for (int i = 0; v->settings && i < t->forest->nodes.n; i++)
-        if (v->settings[i] != THRESHOLD_UNSET && v->ways[i])
-            text = arena_printf(a, "%s%s%s=%s", text, *text ? " " : "",
-                                short_name(t->forest->nodes.at[i].name),
-                                threshold_text(a, v->settings[i]));
-    return *text ? text : "nothing set";
-}
-
-static void versions(Arena *a, Out *o, const Tuning *t, int d)
-{
-    static const char *const heads[] = {"versions", "#time", "from 0 to the slowest",
-                                        "#runs",    "under", NULL};
-    Trials ts = {0};
-    double most = 0;
-    vec_append(a, &ts, &t->trials[d]);
-    if (ts.n)
-        qsort(ts.at, (size_t)ts.n, sizeof *ts.at, by_time);
-    for (int k = 0; k < ts.n; k++)
-        most = ts.at[k].m.ok ? fmax(most, ts.at[k].m.median * (1 + ts.at[k].m.noise)) : most;
-    html_table(o, heads);
-    for (int k = 0; k < ts.n; k++) {
-        const Measurement *m = &ts.at[k].m;
-        html_row(o);
-        html_head_cell(o, *ts.at[k].taken ? ts.at[k].taken : "none");
-        html_number(o, measured_text(a, m));
-        if (m->ok)
-            html_bar(o, m->median, m->median * (1 - m->noise), m->median * (1 + m->noise), most);
-        else
-            html_cell(o, m->wrong ? "a wrong result" : "fails");
-        html_number(o, arena_printf(a, "%d", m->n));
-        html_cell(o, settings_text(a, t, &ts.at[k]));
-    }
-    html_table_end(o);
-}
-
 /* The path that the tuned program takes, comparison by comparison. */
 static void path(Arena *a, Out *o, const Tuning *t, int d)
 {
@@ -293,7 +163,7 @@ static void dataset(Arena *a, Out *o, const Tuning *t, int d)
         path(a, o, t, d);
     }
     out_puts(o, "<h3>What was tried</h3>\n");
-    versions(a, o, t, d);
+    trials_html(a, o, t->forest, &t->trials[d]);
     html_section_end(o);
 }
 

@@ -94,6 +94,25 @@ void json_measurement(Out *o, const char *key, const Measurement *m);
 /* The whole tuning as an object of docs/tuner.md. */
 void report_json(Arena *a, Out *o, const Tuning *t);
 
+/* --- versions_html.c ------------------------------------------------------------------------ */
+
+/* The forest of thresholds as a list of lists: each with its setting, and each version with what
+ * `leaf` says of it ("": nothing). */
+typedef struct {
+    Arena *a;
+    Out *o;
+    const Forest *forest;
+    const int64_t *settings;
+    void *env;
+    const char *(*leaf)(void *env, int node, bool outcome);
+} Tree;
+
+void tree_html(const Tree *t);
+/* The versions that ran as a table with bars, the fastest first. */
+void trials_html(Arena *a, Out *o, const Forest *f, const Trials *trials);
+/* "1.23 ms +- 0.4 %", or why there is no time. */
+const char *measured_text(Arena *a, const Measurement *m);
+
 /* --- report_html.c -------------------------------------------------------------------------- */
 
 /* The whole tuning as a page. */

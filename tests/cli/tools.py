@@ -66,6 +66,7 @@ table("bench", True, [
     ("unknown name in the tuning file", "bench", {"a.in": MATRICES}, "--tuning odd.tuning", 0,
      "warning: odd.tuning: the program has no parameter main.nobody"),
     ("missing tuning file", "bench", {"a.in": MATRICES}, "--tuning none", USER, "cannot read none: No such file"),
+    ("unwritable page", "bench", {"a.in": MATRICES}, "--report none/x", USER, "cannot write none/x: No such file"),
     ("unwritable JSON", "bench", {"a.in": MATRICES}, "--json none/x", USER, "cannot write none/x: No such file"),
 ], tool)
 

@@ -199,7 +199,28 @@ def explain_page(minifut, folder):
     must("L8" in page.links, "no link to the map")
 
 
-CASES = [("tune", [tune_json, tune_page]), ("explain", [explain_page])]
+def bench_page(minifut, folder):
+    """Each version's time on each data set, and each kernel's share with its line."""
+    (folder / "sub").mkdir()
+    shutil.copy(folder / "matmul.sf", folder / "sub")
+    shutil.copy(folder / "matmul", folder / "sub")
+    (folder / "sub/matmul.sf.tuning").write_text("main.suff_outer_par_0=1\n")
+    run(minifut, folder, "bench", "--report", "bench.html", "sub/matmul.sf", "d")
+    page = Page(folder / "bench.html")
+    text, cells = page.text(), page.tagged("td")
+    must(page.tagged("h1") == ["Times of sub/matmul.sf"], "the title")
+    must("suff_outer_par_0 (1) reached: V0" in text and "suff_outer_par_2 (unset) reached: V2" in text, "the settings")
+    tags = page.tagged("span")
+    must(len([t for t in tags if NAME + ": " in t and "plain: " in t]) == 5, f"times of versions: {tags}")
+    must([page.tagged("th").count(f"V{i}") for i in range(5)] == [2] * 5, "a version's row for each data set")
+    shares = [float(c[:-2]) for c in cells if re.fullmatch(r"[0-9.]+ %", c)]
+    must(len(shares) >= 2 and abs(sum(shares) - 200) < 1, f"the shares of kernels: {shares}")
+    must("segmap_main_0" in page.tagged("th"), "the kernel of the tuned version")
+    must(page.links and set(page.links) <= page.ids and "L8" in page.links, f"links {page.links}")
+    must(page.tagged("a").count("sub/matmul.sf:8:3") == 2, f"places {page.tagged('a')}")
+
+
+CASES = [("tune", [tune_json, tune_page]), ("explain", [explain_page]), ("bench", [bench_page])]
 
 
 def main():
