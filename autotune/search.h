@@ -1,16 +1,8 @@
-/* The monotone search for thresholds (TFP'21): pure, timings in, settings out.
- *
- * Per data set, bottom-up over the forest. With every threshold at THRESHOLD_NEVER the program
- * takes the last version; this run also tells which degrees of parallelism (pars) each threshold is
- * compared with. For each threshold, with what is below it already at its best, the version it
- * guards is then tried: one run if all its pars are equal on that data set (size-invariant: n
- * versions cost n runs), else a binary search over the distinct pars, comparing neighbours
- * (size-variant: O(log p) runs, right when time has a single valley over the threshold). Runs that
- * would execute the same versions as an earlier one are answered from memory.
- *
- * Over data sets: each gives, for each threshold, the range of values that choose its best version;
- * ranges of the data sets that get to the threshold are intersected from the roots down. Without
- * intersection the value with the least total regret is taken and the conflict reported. */
+/* The search for thresholds: pure, timings in, settings out. Strategies beside each other measure
+ * data sets' paths through the forest (monotone.c, exhaustive.c, stochastic.c) on one core that
+ * remembers them (paths.c); what to ask for on all data sets together is then chosen from what is
+ * known (choose.c), with nothing asked for as the choice unless something else gains beyond noise.
+ * docs/tuner.md says how. */
 #ifndef AUTOTUNE_SEARCH_H
 #define AUTOTUNE_SEARCH_H
 
@@ -44,12 +36,17 @@ typedef bool RunFn(void *env, int dataset, const int64_t *settings, double rival
 typedef struct {
     int i;
     double seconds;
+    bool cut; /* at least so many seconds */
+    int memo; /* the row of the data set's memory */
 } Point;
 
 /* What one data set says about one threshold. */
 typedef struct {
     VEC(int64_t) pars; /* distinct, increasing; none if the data set never makes the comparison */
     bool known;        /* the program got to where the comparison is made at least once */
+    bool met_unset;    /* ... with the threshold unset, */
+    int64_t unset;     /* which was like this setting; 0: like none */
+    double unset_seconds; /* then: with it unset and the others as for the curve; else NAN */
     VEC(Point) curve;
     double best;       /* the least of the curve */
     int64_t low, high; /* best settings t: low < t <= high */
@@ -57,28 +54,69 @@ typedef struct {
     bool refused; /* the device cannot run the version: comparisons go on as if it were false */
 } Opinion;
 
+/* What a path through the forest took: of each node PATH_NONE if it was not got to, the least par for
+ * which the comparison held (THRESHOLD_NEVER: none), or PATH_OWN for a program that decided otherwise
+ * than by a number. */
 typedef struct {
-    Opinion *opinions; /* [node] */
-    double best;       /* seconds of the data set's own best settings */
-    int64_t *own;      /* those settings */
-    int runs;          /* how many runs were made (not answered from memory) */
-} DatasetResult;
+    int64_t *path; /* NULL: cannot be told */
+    Sample sample;
+} Memo;
+enum { PATH_NONE = -1, PATH_OWN = -2 };
 
 typedef struct {
+    Opinion *opinions; /* [node] */
+    VEC(Memo) memory;
+    Sample untuned; /* with nothing set */
+    double best;    /* seconds of the data set's own best settings; INFINITY: none works */
+    int64_t *own;   /* those settings */
+    int runs;       /* how many runs were made (not answered from memory) */
+    double chosen;  /* seconds with the settings for all, as measured or as the curves tell */
+    double unseen;  /* with those chosen from the other data sets alone; NAN: not known */
+} DatasetResult;
+
+/* A threshold of which no setting is best for all data sets. */
+typedef struct {
     int node;
-    int *datasets; /* those whose ranges have no common value */
+    int *datasets; /* those that would have another one, and those that would lose by it */
     int n_datasets;
     int64_t chosen;
+    double loss; /* what that costs the former, in sum: 0.5 is half of a data set's own best time */
 } Conflict;
 
 typedef struct {
-    bool complete;     /* false: the run function gave up; the rest says what is known by then */
+    int64_t low, high; /* all t with low < t <= high are as good as the setting */
+} Allowed;
+
+typedef struct {
+    bool complete; /* false: the run function gave up; the rest says what is known by then */
     int64_t *settings; /* [node] for all data sets together */
+    Allowed *ranges;     /* [node], of those that are set */
     DatasetResult *datasets;
     VEC(Conflict) conflicts;
     int runs;
+    /* Geometric means over the data sets of seconds : seconds of the own best. */
+    double untuned, chosen, unseen; /* unseen: NAN for a single data set */
+    bool distrusted; /* better settings were found, but would lose on data not seen: not chosen */
 } SearchResult;
 
-SearchResult search_monotone(Arena *a, const Forest *f, int n_datasets, RunFn *run, void *env);
+/* What is to be least. */
+typedef enum {
+    OBJECTIVE_REGRET,  /* the mean of seconds : those of the data set's own best */
+    OBJECTIVE_SUM,     /* all data sets' seconds together */
+    OBJECTIVE_GEOMEAN, /* the geometric mean of seconds */
+    OBJECTIVE_WORST,   /* the greatest of seconds : those of the data set's own best */
+} Objective;
+
+typedef struct {
+    Objective objective;
+    const double *weights; /* [dataset]; NULL: each counts the same */
+} SearchOptions;
+
+/* --- monotone.c ----------------------------------------------------------------------------- */
+
+/* The method of TFP'21: n versions cost n runs on each data set if sizes do not vary in a run,
+ * O(log p) each if they do. */
+SearchResult search_monotone(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
+                             RunFn *run, void *env);
 
 #endif

@@ -150,18 +150,16 @@ static int compare_with_default(Tuner *t, const Tuning *u)
     return losses;
 }
 
-/* Makes the setting one of s; THRESHOLD_UNSET: takes it away. */
+/* Makes the setting the last one of s; THRESHOLD_UNSET: takes it away. */
 static void put_setting(Arena *a, Settings *s, const char *name, int64_t value)
 {
     int k = 0;
     while (k < s->n && strcmp(s->at[k].name, name) != 0)
         k++;
-    if (k == s->n && value != THRESHOLD_UNSET)
-        vec_push(a, s, ((Setting){name, value}));
-    else if (k < s->n && value != THRESHOLD_UNSET)
-        s->at[k].value = value;
-    else if (k < s->n)
+    if (k < s->n)
         memmove(s->at + k, s->at + k + 1, sizeof *s->at * (size_t)(--s->n - k));
+    if (value != THRESHOLD_UNSET)
+        vec_push(a, s, ((Setting){name, value}));
 }
 
 static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult *r)
@@ -349,7 +347,7 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o)
     if (o->dry_run) {
         code = say_plan(&t, o);
     } else {
-        SearchResult r = search_monotone(a, f, ds->n, run_version, &t);
+        SearchResult r = search_monotone(a, f, ds->n, &(SearchOptions){0}, run_version, &t);
         code = r.complete ? report(&t, o, &r) : ended_early(&t, o, &r);
     }
     meter_close(t.m);

@@ -1,0 +1,296 @@
+/* The monotone search (TFP'21). Nothing is set in a data set's first run, which tells what untuned
+ * programs do and which degrees of parallelism (pars) the thresholds are compared with. Then bottom-up
+ * over the forest: of each threshold, with what is below it already at its best and what was not
+ * looked at yet unset, both outcomes are tried if all its pars are equal on that data set
+ * (size-invariant: n versions cost n runs, the first one among them); else the best place between
+ * its pars is found by a binary search that compares neighbours (size-variant: O(log p) runs, right
+ * when time has a single valley over the threshold). Runs that would execute the same versions as an
+ * earlier one are answered from memory. */
+#include "autotune/choose.h"
+
+#include <math.h>
+
+/* Times that differ by more than this factor need no confirmation. */
+static const double CLOSE = 1.25;
+/* Noise of so much of the best time hides what a threshold does. */
+static const double HIDING = 0.1;
+
+typedef struct {
+    Probe p;
+    /* The least time so far of what present runs compete with. While siblings of what is tried are
+     * still unset, other parts of the forest are no measure for it. */
+    double bar;
+} Search;
+
+static Sample measure(Search *s, int *memo)
+{
+    Sample m = probe_measure(&s->p, s->bar, memo);
+    if (!m.cut)
+        s->bar = fmin(s->bar, m.seconds);
+    return m;
+}
+
+static int64_t setting_at(const Opinion *op, int rank)
+{
+    return rank < op->pars.n ? op->pars.at[rank] : THRESHOLD_NEVER;
+}
+
+static Sample measure_rank(Search *s, int node, int i)
+{
+    Opinion *op = &s->p.res->opinions[node];
+    int memo;
+    s->p.cur[node] = setting_at(op, i);
+    Sample m = measure(s, &memo);
+    Point point = {i, m.seconds, m.cut, memo};
+    for (int k = 0; k < op->curve.n; k++)
+        if (op->curve.at[k].i == i) {
+            op->curve.at[k] = point;
+            return m;
+        }
+    vec_push(s->p.a, &op->curve, point);
+    return m;
+}
+
+static bool about_equal(const Sample *a, const Sample *b)
+{
+    return a->cut == b->cut && times_equal(a->seconds, b->seconds, a->noise + b->noise);
+}
+
+/* Were the two measured, some while apart, and are they so close that the device's changing clock,
+ * or something else that ran, may have decided between them? */
+static bool in_doubt(const Sample *a, const Sample *b)
+{
+    double most = fmax(a->seconds, b->seconds), least = fmin(a->seconds, b->seconds);
+    return a->noise + b->noise > 0 && !isinf(most) && !a->cut && !b->cut && most <= CLOSE * least &&
+           !about_equal(a, b);
+}
+
+static Sample again_at(Search *s, int node, int i)
+{
+    Opinion *op = &s->p.res->opinions[node];
+    int memo;
+    s->p.cur[node] = setting_at(op, i);
+    probe_measure(&s->p, s->bar, &memo);
+    probe_again(&s->p, memo);
+    return measure_rank(s, node, i);
+}
+
+enum { ROUNDS = 2 };
+
+/* A choice between close times is made after both ran in turn; the fastest of each counts. */
+static void confirm(Search *s, int node, Sample *on, Sample *off)
+{
+    for (int k = 0; k < ROUNDS && in_doubt(on, off) && !s->p.failed; k++) {
+        *off = again_at(s, node, 1);
+        *on = again_at(s, node, 0);
+    }
+}
+
+/* Binary search for the lowest point of the curve over ranks 0..n, assuming a single valley. */
+static int valley(Search *s, int node, int n)
+{
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (measure_rank(s, node, mid).seconds <= measure_rank(s, node, mid + 1).seconds)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+static void set_range(Opinion *op, int rank)
+{
+    op->low = rank > 0 ? op->pars.at[rank - 1] : 0;
+    op->high = setting_at(op, rank);
+}
+
+static void solve_below(Search *s, int parent, bool outcome);
+
+/* The rank that is best, all below the node being at its best for both outcomes. */
+static int best_rank(Search *s, int node)
+{
+    Opinion *op = &s->p.res->opinions[node];
+    int n = op->pars.n;
+    Sample off = measure_rank(s, node, n);
+    if (n > 1) {
+        int rank = valley(s, node, n);
+        return measure_rank(s, node, rank).seconds < off.seconds ? rank : n;
+    }
+    Sample on = measure_rank(s, node, 0);
+    if (!op->refused)
+        confirm(s, node, &on, &off);
+    return on.seconds < off.seconds && !op->refused ? 0 : 1;
+}
+
+/* Finds the best setting of a node whose ancestors' settings lead to it, with what lies below. */
+static void solve_node(Search *s, int node)
+{
+    Opinion *op = &s->p.res->opinions[node];
+    int64_t *cur = &s->p.cur[node];
+    int memo;
+    *cur = THRESHOLD_NEVER;
+    solve_below(s, node, false);
+    measure(s, &memo);
+    if (op->pars.n == 0) { /* this data set never makes the comparison */
+        *cur = THRESHOLD_UNSET;
+        return;
+    }
+    *cur = THRESHOLD_ALWAYS;
+    solve_below(s, node, true);
+    int rank = best_rank(s, node);
+    if (op->met_unset && !op->unset) {
+        *cur = THRESHOLD_UNSET;
+        op->unset_seconds = measure(s, &memo).seconds;
+    }
+    *cur = setting_at(op, rank);
+    set_range(op, rank);
+}
+
+static bool hopeless(const Opinion *op)
+{
+    for (int k = 0; k < op->curve.n; k++)
+        if (!isinf(op->curve.at[k].seconds))
+            return false;
+    return true;
+}
+
+/* How much of the difference between the curve's first two points may be noise, in seconds. */
+static double doubt(const DatasetResult *res, const Opinion *op)
+{
+    double noise = 0;
+    for (int k = 0; k < op->curve.n && k < 2; k++) {
+        const Point *p = &op->curve.at[k];
+        noise += p->memo >= 0 ? p->seconds * res->memory.at[p->memo].sample.noise : 0;
+    }
+    return noise;
+}
+
+/* Were the outcomes measured with another part of the program so slow that its noise hides what would
+ * count in a run of `best` seconds? */
+static bool hidden(const DatasetResult *res, const Opinion *op, double best)
+{
+    double noise = doubt(res, op);
+    return op->pars.n == 1 && op->curve.n == 2 && noise > HIDING * best &&
+           fabs(op->curve.at[0].seconds - op->curve.at[1].seconds) <= noise;
+}
+
+/* Solves the nodes that are compared when `parent` has that outcome (-1: the roots), last one
+ * first; then once more those of which nothing was to be learned, since a run broke off before it
+ * got to them, or failed for a version of another one that has been found out since. */
+static void solve_below(Search *s, int parent, bool outcome)
+{
+    const Forest *f = s->p.f;
+    int left = 0;
+    for (int i = 0; i < f->nodes.n; i++)
+        left += f->nodes.at[i].parent == parent && (parent < 0 || f->nodes.at[i].outcome == outcome);
+    bool several = parent >= 0 && left > 1;
+    double outer = s->bar;
+    s->bar = several ? INFINITY : outer;
+    for (int again = 0; again < 2; again++)
+        for (int i = f->nodes.n - 1; i >= 0; i--) {
+            const Node *n = &f->nodes.at[i];
+            Opinion *op = &s->p.res->opinions[i];
+            if (n->parent != parent || (parent >= 0 && n->outcome != outcome) ||
+                (again && (op->pars.n == 0 || !hopeless(op))))
+                continue;
+            left -= !again;
+            if (left <= 0)
+                s->bar = fmin(outer, s->bar);
+            op->curve.n = 0;
+            solve_node(s, i);
+        }
+    s->bar = fmin(outer, s->bar);
+}
+
+/* Solves once more, with all else at its best, what was hidden by something slow. */
+static void solve_hidden(Search *s)
+{
+    enum { TIMES = 2 };
+    for (int again = 0; again < TIMES; again++)
+        for (int i = s->p.f->nodes.n - 1; i >= 0; i--) {
+            Opinion *op = &s->p.res->opinions[i];
+            if (!node_reached(s->p.f, s->p.res, s->p.cur, i) || !hidden(s->p.res, op, s->bar))
+                continue;
+            op->curve.n = 0;
+            solve_node(s, i);
+        }
+}
+
+/* What won by little over what untuned programs do is measured once more in turn with it. */
+static void confirm_gain(Search *s, int first)
+{
+    DatasetResult *res = s->p.res;
+    int64_t *own = s->p.cur;
+    int memo;
+    measure(s, &memo);
+    for (int k = 0; k < ROUNDS && memo >= 0 && memo != first && !s->p.failed; k++) {
+        Sample *best = &res->memory.at[memo].sample, *untuned = &res->memory.at[first].sample;
+        if (!in_doubt(best, untuned))
+            break;
+        s->p.cur = NEWN(s->p.a, int64_t, s->p.f->nodes.n);
+        probe_again(&s->p, first);
+        s->p.cur = own;
+        probe_again(&s->p, memo);
+    }
+}
+
+/* Times that were measured again since count in the curves, too; whether a difference counts is a
+ * matter of the best time. */
+static void refresh(const Forest *f, DatasetResult *res, int first)
+{
+    for (int i = 0; i < f->nodes.n; i++) {
+        Opinion *op = &res->opinions[i];
+        for (int k = 0; k < op->curve.n; k++) {
+            Point *p = &op->curve.at[k];
+            if (p->memo >= 0)
+                p->seconds = res->memory.at[p->memo].sample.seconds;
+            op->best = fmin(op->best, p->seconds);
+        }
+        double apart = op->curve.n == 2 ? fabs(op->curve.at[0].seconds - op->curve.at[1].seconds) : 0;
+        op->free = op->refused || (op->pars.n == 1 && op->curve.n == 2 &&
+                                   (apart <= doubt(res, op) ||
+                                    times_equal(res->best, res->best + apart, 0)));
+    }
+    res->untuned = res->memory.at[first].sample;
+}
+
+static bool solve_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *env,
+                          DatasetResult *res)
+{
+    Search s = {.p = probe_new(a, f, d, run, env, res), .bar = INFINITY};
+    int first, last;
+    measure(&s, &first);
+    if (first < 0)
+        return false;
+    solve_below(&s, -1, false);
+    solve_hidden(&s);
+    confirm_gain(&s, first);
+    Sample own = probe_measure(&s.p, s.bar, &last);
+    if (s.p.failed)
+        return false;
+    res->best = fmin(own.seconds, res->memory.at[first].sample.seconds);
+    refresh(f, res, first);
+    for (int i = 0; i < f->nodes.n && res->best < own.seconds; i++)
+        res->own[i] = THRESHOLD_UNSET;
+    return true;
+}
+
+SearchResult search_monotone(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
+                             RunFn *run, void *env)
+{
+    SearchResult r = {.complete = true, .datasets = NEWN(a, DatasetResult, n_datasets)};
+    for (int d = 0; d < n_datasets; d++) {
+        DatasetResult *res = &r.datasets[d];
+        if (!r.complete)
+            probe_new(a, f, d, run, env, res);
+        else
+            r.complete = solve_dataset(a, f, d, run, env, res);
+        r.runs += res->runs;
+        if (isinf(res->best)) /* what never runs has no opinion */
+            res->opinions = NEWN(a, Opinion, f->nodes.n);
+    }
+    choose(a, f, n_datasets, o, &r);
+    return r;
+}

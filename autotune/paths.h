@@ -1,0 +1,57 @@
+/* What strategies measure with, and choose from: runs of a data set that are remembered by the path
+ * that they took through the forest, and the times of paths not taken. */
+#ifndef AUTOTUNE_PATHS_H
+#define AUTOTUNE_PATHS_H
+
+#include "autotune/search.h"
+
+/* --- paths.c -------------------------------------------------------------------------------- */
+
+/* The search on one data set. */
+typedef struct {
+    Arena *a;
+    const Forest *f;
+    int dataset;
+    RunFn *run;
+    void *env;
+    DatasetResult *res;
+    int64_t *cur; /* [node] present settings */
+    bool failed;  /* the run function gave up */
+} Probe;
+
+/* A probe of data set d that knows nothing yet, all thresholds unset; it fills in *res. */
+Probe probe_new(Arena *a, const Forest *f, int d, RunFn *run, void *env, DatasetResult *res);
+/* The time of the present settings: from memory if the same versions ran before, else by a run.
+ * What was cut is run again if it is asked for with more time. *memo: the row of the memory. */
+Sample probe_measure(Probe *p, double rival, int *memo);
+/* Runs the present settings, remembered as row `memo`, once more: the faster time counts from now
+ * on. */
+void probe_again(Probe *p, int memo);
+
+/* How many of the pars lie below the setting: 0 = comparison always true, n = always false. */
+int opinion_rank(const Opinion *op, int64_t setting);
+/* The row of the memory that is the path of the settings, -1 if it was not taken yet or cannot be
+ * told. */
+int memory_find(const Forest *f, const DatasetResult *res, const int64_t *settings);
+/* Can the node's comparison come out like that under the setting? */
+bool outcome_can_be(const Opinion *op, int64_t setting, bool outcome);
+/* Is the node's comparison made under the settings, as far as the opinions know? */
+bool node_reached(const Forest *f, const DatasetResult *res, const int64_t *settings, int node);
+/* Are the two within what counts as equal? */
+bool times_equal(double a, double b, double noise);
+
+/* --- predict.c ------------------------------------------------------------------------------ */
+
+typedef struct {
+    double seconds, noise;
+    bool known; /* false: what the program does unset was not seen, and is taken for the default */
+} Prediction;
+
+/* The time of a data set under settings: as measured if that path was taken, else put together from
+ * the curves of the thresholds. */
+Prediction predict(const Forest *f, const DatasetResult *res, const int64_t *settings);
+/* What a setting of the node costs more than the data set's own, with what is below at its own. */
+double predict_loss(const Forest *f, const DatasetResult *res, int node, int64_t setting,
+                    bool *known);
+
+#endif
