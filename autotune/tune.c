@@ -2,6 +2,7 @@
 #include "autotune/autotune.h"
 #include "autotune/file.h"
 #include "autotune/options.h"
+#include "autotune/progress.h"
 #include "autotune/talk.h"
 #include "autotune/tuning.h"
 #include "base/diag.h"
@@ -32,7 +33,8 @@ static const char help[] =
     "      --timeout S        seconds a run may take (default 600)\n"
     "      --tolerance T      relative difference allowed between results (default 0.002)\n"
     "      --skip-compilation the binary is up to date\n"
-    "      --fresh            measure everything again (else: what is in prog.sf.tuning.log counts)\n"
+    "      --fresh            measure everything again (else: what is in prog.sf.tuning.log "
+    "counts)\n"
     "      --dry-run          say what would be measured, and stop\n"
     "  -q, --quiet            only errors and the summary\n";
 
@@ -42,7 +44,7 @@ typedef struct {
     Meter *m;
     Datasets *ds;
     const Forest *f;
-    bool live;          /* show progress: standard error is a terminal */
+    Progress shown;
     int runs, expected; /* so far, and at least */
     double *best;       /* [dataset] seconds */
     Trials *trials;     /* [dataset] */
@@ -73,15 +75,11 @@ static void note_compared(Tuner *t, const Measurement *m, Compareds *out)
     }
 }
 
-static void progress(const Tuner *t, int d, const char *what)
+static void progress(Tuner *t, int d, const char *trying)
 {
-    if (!t->live)
-        return;
-    double gone = now() - t->start;
-    double left = t->runs ? gone / t->runs * (t->expected - t->runs) : 0;
-    fprintf(stderr, "\r\033[K[%d/%d] %s: %s; %.0f s gone, about %.0f s left", t->runs, t->expected,
-            t->ds->at[d].name, what, gone, left > 0 ? left : 0);
-    fflush(stderr);
+    progress_show(t->a, &t->shown,
+                  &(ProgressState){t->runs, t->expected, t->ds->at[d].name, trying, t->best[d],
+                                   now() - t->start});
 }
 
 /* Says that a version failed on data set d, unless that was said of the version before. */
@@ -90,8 +88,8 @@ static void complain(Tuner *t, int d, const Measurement *m, const int64_t *setti
     if (t->said[d] && strcmp(t->said[d], m->why) == 0)
         return;
     t->said[d] = m->why;
-    fprintf(stderr, "%s%s: a version cannot be used: %s\n", t->live ? "\r\033[K" : "",
-            t->ds->at[d].name, m->why);
+    progress_clear(&t->shown);
+    fprintf(stderr, "%s: a version cannot be used: %s\n", t->ds->at[d].name, m->why);
     if (!m->wrong)
         return;
     fprintf(stderr, "    (settings:");
@@ -99,7 +97,8 @@ static void complain(Tuner *t, int d, const Measurement *m, const int64_t *setti
         fprintf(stderr, " %s=%s", t->f->nodes.at[i].name, threshold_text(t->a, settings[i]));
     fprintf(stderr, ")\n    %s\n",
             t->ds->at[d].out.name && isinf(t->best[d])
-                ? "either the expected output is not what the program gives, or this is a bug of minifut"
+                ? "either the expected output is not what the program gives, or this is a bug of "
+                  "minifut"
                 : "versions that disagree are a bug of minifut: please report it");
 }
 
@@ -107,8 +106,7 @@ static void complain(Tuner *t, int d, const Measurement *m, const int64_t *setti
 static bool run_version(void *env, int d, const int64_t *settings, double rival, Sample *out)
 {
     Tuner *t = env;
-    const char *best = isinf(t->best[d]) ? "first version" : time_text(t->a, t->best[d]);
-    progress(t, d, arena_printf(t->a, "best so far %s", best));
+    progress(t, d, trying_text(t->a, t->f, settings));
     Measurement m = meter_measure(t->m, d, settings, rival);
     if (m.gone)
         t->gone = m.why;
@@ -140,8 +138,7 @@ static int compare_with_default(Tuner *t, const Tuning *u)
             continue;
         progress(t, d, "tuned against untuned");
         u->verdicts[d] = verdict_on(t->m, d, unset, u->found->settings);
-        if (t->live)
-            fprintf(stderr, "\r\033[K");
+        progress_clear(&t->shown);
         report_verdict(t->a, u, d);
         losses += u->verdicts[d].loses;
         if (!u->verdicts[d].tuned.ok)
@@ -180,14 +177,16 @@ static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult
     return EXIT_USER;
 }
 
-/* The search or what follows it could not end: `found`, NULL or what is known by now, is written. */
-static int ended_early(const Tuner *t, const ToolOptions *o, const SearchResult *found)
+/* The search or what follows it could not end: `found`, NULL or what is known by now, is written.
+ */
+static int ended_early(Tuner *t, const ToolOptions *o, const SearchResult *found)
 {
     const char *why = server_interrupted() ? "interrupted" : t->gone;
     bool any = false;
     for (int i = 0; found && i < t->f->nodes.n; i++)
         any |= found->settings[i] != THRESHOLD_UNSET;
-    fprintf(stderr, "%sminifut tune: %s", t->live ? "\r\033[K" : "\n", why);
+    progress_clear(&t->shown);
+    fprintf(stderr, "%sminifut tune: %s", t->shown.columns ? "" : "\n", why);
     if (!any)
         fprintf(stderr, ": %s is as it was", o->tuning);
     else if (write_tuning(t, o, found) == 0)
@@ -232,8 +231,7 @@ static bool write_reports(Arena *a, const ToolOptions *o, const Tuning *u)
 static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
 {
     double seconds = now() - t->start;
-    if (t->live)
-        fprintf(stderr, "\r\033[K");
+    progress_clear(&t->shown);
     int good = 0;
     for (int d = 0; d < t->ds->n; d++)
         if (isinf(r->datasets[d].best))
@@ -335,7 +333,7 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o)
         return ended_early(&t, o, NULL);
     if (ds->n == 0)
         return nothing_written(o);
-    t.live = !o->quiet && isatty(2);
+    t.shown = progress_open(o->quiet);
     t.expected = (f->nodes.n + 1) * ds->n;
     t.best = NEWN(a, double, ds->n);
     t.said = NEWN(a, const char *, ds->n);

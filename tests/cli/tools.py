@@ -1,11 +1,15 @@
 """Cases: tune and bench."""
+import fcntl
 import gzip
 import json
 import os
+import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 from box import HOSTILE, MATRICES, MINIFUT, USER, WRONG, Failed, case, table
@@ -217,6 +221,30 @@ def tune_writes_and_bench_reads(box):
     box.minifut("bench --skip-compilation matmul.sf d", 0, "no parameter other.suff_outer_par_0", out="^a .*right")
     if not re.match(r"-- thresholds of matmul.sf, .* on d\n-- device: .+\n-- program: [0-9a-f]{16}\n", text):
         raise Failed(f"the tuning file begins {text[:300]!r}")
+
+
+@case(True)
+def tune_on_a_terminal(box):
+    """A line that changes, never wider than the terminal, and is gone in the end."""
+    box.use("matmul")
+    folder(box, {"a.in": MATRICES})
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    p = subprocess.Popen([MINIFUT, "tune", "--skip-compilation", "matmul.sf", "d"], cwd=box.path, stderr=its,
+                         stdout=subprocess.PIPE)
+    os.close(its)
+    out, said = p.communicate(timeout=120)[0], b""
+    try:
+        while more := os.read(ours, 4096):
+            said += more
+    except OSError:  # its end
+        pass
+    os.close(ours)
+    first, *lines, last = said.decode().split("\r\x1b[K")
+    if p.returncode or b"written to" not in out or first or last or max(map(len, lines)) > 59:
+        raise Failed(f"{p.returncode}: {said!r}")
+    if not re.fullmatch(r"\[1/\d+\] a: trying .*; \d s gone", lines[0]) or "; best so far " not in "".join(lines):
+        raise Failed(f"showed {lines}")
 
 
 @case(True)
