@@ -9,7 +9,7 @@
 enum { MIN_RUNS = 5, MAX_RUNS = 60 };
 static const double ENOUGH_SECONDS = 0.25; /* of running, once MIN_RUNS are made */
 static const double GOOD_NOISE = 0.01;
-static const double LONG_RUN = 1.0; /* seconds: two of these are enough */
+static const double LONG_RUNS = 1.0; /* seconds in all: two runs of these are enough */
 
 /* A run has lost by far if it takes longer than FAR rivals and FAR_SECONDS, which a device may have taken for
  * something else. The first one also loads kernels and finds memory. */
@@ -73,11 +73,11 @@ static double noise_of(const Times *s)
     return s->median > 0 ? half / s->median : 0;
 }
 
-/* Need nothing more be known of the version? total: seconds of running so far; last: of the last run. */
-static bool decided(const Times *s, double rival, double total, double last)
+/* Need nothing more be known of the version? total: seconds of running so far. */
+static bool decided(const Times *s, double rival, double total)
 {
     double noise = noise_of(s);
-    if (s->n >= MAX_RUNS || (last >= LONG_RUN && s->n >= 2))
+    if (s->n >= MAX_RUNS || (total >= LONG_RUNS && s->n >= 2))
         return true;
     if (s->n >= CLEAR_RUNS && s->t[0] > CLEARLY * rival + FAR_SECONDS)
         return true;
@@ -146,7 +146,7 @@ Measurement session_measure(Session *s, int d, double limit, double rival)
             return cut(&r);
         add_time(&times, r.seconds);
         total += r.seconds;
-    } while (!decided(&times, rival, total, r.seconds));
+    } while (!decided(&times, rival, total));
     return (Measurement){.ok = true,
                          .median = times.median,
                          .noise = noise_of(&times),
@@ -159,7 +159,7 @@ static bool pair_decided(const Times *a, const Times *b, double total)
 {
     const Times *slow = a->median > b->median ? a : b, *fast = slow == a ? b : a;
     int n = a->n;
-    if (n >= MAX_RUNS || (n >= 2 && total >= 2 * n * LONG_RUN))
+    if (n >= MAX_RUNS || (n >= 2 && total >= 2 * LONG_RUNS))
         return true;
     if (n >= CLEAR_RUNS && slow->t[0] > CLEARLY * fast->t[n - 1] + FAR_SECONDS)
         return true;

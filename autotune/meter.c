@@ -161,6 +161,10 @@ void meter_measure_pair(Meter *m, int d, const int64_t *const settings[2], Measu
     const Forest *f = session_forest(m->s);
     const char *dataset = dataset_key(m->a, &m->ds->at[d]),
                *keys[2] = {settings_key(m->a, f, settings[0]), settings_key(m->a, f, settings[1])};
+    if (strcmp(keys[0], keys[1]) == 0) {
+        res[0] = res[1] = meter_measure(m, d, settings[0], INFINITY);
+        return;
+    }
     bool known = recall(m, dataset, keys[0], INFINITY, &res[0]);
     if (recall(m, dataset, keys[1], INFINITY, &res[1]) && known)
         return;

@@ -99,7 +99,8 @@ static void complain(Tuner *t, int d, const Measurement *m, const int64_t *setti
             t->ds->at[d].out.name && isinf(t->best[d])
                 ? "either the expected output is not what the program gives, or this is a bug of "
                   "minifut"
-                : "versions that disagree are a bug of minifut: please report it");
+                : "versions that disagree are a bug of minifut, if no rounding explains it "
+                  "(--tolerance): please report it");
 }
 
 /* The search's run function: one version on one data set. */

@@ -28,6 +28,7 @@ struct rt_kernel {
     int id;                  /* of the kernel */
     bool wide;               /* 64 bits */
     int64_t run;             /* of an entry, in which it was launched last; 0: never */
+    bool launched;           /* once at least */
     rt_dev_program *program; /* may be that of other kernels, too */
     rt_dev_kernel *kernel;   /* NULL until built */
     char *build_error;       /* malloc'd; set when a build was tried and failed */
@@ -148,6 +149,7 @@ typedef struct {
     bool over;            /* the last call was stopped for it */
     double start, built;  /* of the present call: when it began, what had then been spent in building */
     double looked;        /* its age when the device was last waited for */
+    double building;      /* when a launch began that builds its kernel; 0: it does not */
     int batch, left;      /* launches from then to the next time; of them, those to come */
 } rt_limit;
 
@@ -298,8 +300,9 @@ RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes);
 /* A call begins; what it took, without the building of kernels. */
 RT_API void rt_limit_begin(rt_ctx *ctx);
 RT_API double rt_limit_end(rt_ctx *ctx);
-/* Before a launch: RT_ERR if the call has taken longer than it may. */
-RT_API int rt_limit_launch(rt_ctx *ctx);
+/* Before a launch of k: RT_ERR if the call has taken longer than it may. And behind it. */
+RT_API int rt_limit_launch(rt_ctx *ctx, const rt_kernel *k);
+RT_API int rt_limit_launched(rt_ctx *ctx, rt_kernel *k);
 
 /* --- launch.c --- */
 

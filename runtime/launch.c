@@ -214,7 +214,7 @@ RT_API int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
 {
     int bad;
     char what[512];
-    if (rt_limit_launch(ctx))
+    if (rt_limit_launch(ctx, k))
         return RT_ERR;
     rt_dev_error e = rt_set_args(ctx, k, n_args, args, heap, chunk, &bad);
     bool refused = bad >= 0 && args[bad].kind == RT_ARG_LOCAL;
@@ -229,7 +229,7 @@ RT_API int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
         refused = e.status == RT_DEV_REFUSED;
     }
     if (e.status == RT_DEV_OK)
-        return RT_OK;
+        return rt_limit_launched(ctx, k);
     rt_launch_text(k, n_dims, global, local, what, sizeof what);
     rt_dev_check(ctx, e, what);
     if (!refused)
