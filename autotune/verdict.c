@@ -1,9 +1,12 @@
 /* The final check of a tuning: the tuned program against the untuned one. */
+#include "autotune/paths.h"
 #include "autotune/tuning.h"
 
 static bool slower(const Measurement *m, const Measurement *than)
 {
-    return m->median > than->median * (1.03 + m->noise + than->noise);
+    static const double BEYOND = 0.03; /* ... noise */
+    return m->median > than->median &&
+           !times_equal(m->median, than->median, BEYOND + m->noise + than->noise);
 }
 
 /* The faster of what was known and what a run made once more gives. */
