@@ -80,8 +80,8 @@ static void choose_sound(const Choice *c, SearchResult *r, int n_in)
     int64_t *unset = NEWN(c->a, int64_t, n);
     double untuned = seen_loss(c, unset), unseen = NAN;
     for (;;) {
-        memset(r->ranges, 0, sizeof *r->ranges * (size_t)n);
-        choose_for(c, r->settings, r->ranges);
+        memset(r->allowed, 0, sizeof *r->allowed * (size_t)n);
+        choose_for(c, r->settings, r->allowed);
         if (n_in > 1)
             unseen = unseen_loss(c, seconds);
         r->untuned = exp(untuned);
@@ -174,24 +174,49 @@ static void find_conflict(Arena *a, const Choice *c, SearchResult *r, int node)
         vec_push(a, &r->conflicts, k);
 }
 
-void choose(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, SearchResult *r)
+static Choice choice_new(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
+                         SearchResult *r)
 {
-    r->settings = NEWN(a, int64_t, f->nodes.n);
-    r->ranges = NEWN(a, Allowed, f->nodes.n);
-    r->untuned = r->chosen = r->unseen = NAN;
     Arena *scratch = arena_new();
+    r->settings = NEWN(a, int64_t, f->nodes.n);
+    r->allowed = NEWN(a, Allowed, f->nodes.n);
+    r->untuned = r->chosen = r->unseen = NAN;
     Choice c = {scratch, f, r->datasets, n_datasets, NEWN(scratch, bool, n_datasets),
                 NEWN(scratch, bool, f->nodes.n), o};
+    for (int d = 0; d < n_datasets; d++)
+        c.in[d] = isfinite(r->datasets[d].best);
+    return c;
+}
+
+static void choice_end(Arena *a, const Choice *c, SearchResult *r)
+{
+    for (int i = 0; i < c->f->nodes.n; i++)
+        find_conflict(a, c, r, i);
+    for (int d = 0; d < c->n; d++)
+        if (c->in[d])
+            r->datasets[d].chosen = predict(c->f, &c->datasets[d], r->settings).seconds;
+    arena_free(c->a);
+}
+
+void choose(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, SearchResult *r)
+{
+    Choice c = choice_new(a, f, n_datasets, o, r);
     int n_in = 0;
     for (int d = 0; d < n_datasets; d++)
-        n_in += c.in[d] = isfinite(r->datasets[d].best);
-    if (n_in) {
+        n_in += c.in[d];
+    if (n_in)
         choose_sound(&c, r, n_in);
-        for (int i = 0; i < f->nodes.n; i++)
-            find_conflict(a, &c, r, i);
-    }
-    for (int d = 0; d < n_datasets; d++)
-        if (c.in[d])
-            r->datasets[d].chosen = predict(f, &r->datasets[d], r->settings).seconds;
-    arena_free(scratch);
+    choice_end(a, &c, r);
+}
+
+void choose_near(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
+                 const int64_t *settings, SearchResult *r)
+{
+    Choice c = choice_new(a, f, n_datasets, o, r);
+    memcpy(r->settings, settings, sizeof *settings * (size_t)f->nodes.n);
+    ask_for_less(&c, r->settings, r->allowed);
+    int64_t *unset = NEWN(c.a, int64_t, f->nodes.n);
+    r->untuned = exp(seen_loss(&c, unset));
+    r->chosen = exp(seen_loss(&c, r->settings));
+    choice_end(a, &c, r);
 }

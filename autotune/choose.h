@@ -26,6 +26,8 @@ void joint_least(const Choice *c, const double *weight, int64_t *settings);
 
 /* --- objective.c ---------------------------------------------------------------------------- */
 
+/* What the settings are worth: the less the better. */
+double objective(const Choice *c, const int64_t *settings);
 /* The settings that are best for the objective, as predicted. */
 void objective_least(const Choice *c, int64_t *settings);
 
@@ -40,5 +42,8 @@ void ask_for_less(const Choice *c, int64_t *settings, Allowed *ranges);
 /* Chooses the settings for all data sets whose best is finite: everything of *r beside datasets,
  * complete and runs is filled in. */
 void choose(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, SearchResult *r);
+/* The same near settings that were found to be best, without a look at data not seen. */
+void choose_near(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
+                 const int64_t *settings, SearchResult *r);
 
 #endif

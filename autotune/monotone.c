@@ -14,6 +14,8 @@
 static const double CLOSE = 1.25;
 /* Noise of so much of the best time hides what a threshold does. */
 static const double HIDING = 0.1;
+/* A difference of so many times its noise is known well enough. */
+static const double HIDDEN = 4;
 
 typedef struct {
     Probe p;
@@ -173,7 +175,7 @@ static bool hidden(const DatasetResult *res, const Opinion *op, double best)
 {
     double noise = doubt(res, op);
     return op->pars.n == 1 && op->curve.n == 2 && noise > HIDING * best &&
-           fabs(op->curve.at[0].seconds - op->curve.at[1].seconds) <= noise;
+           fabs(op->curve.at[0].seconds - op->curve.at[1].seconds) <= HIDDEN * noise;
 }
 
 /* Solves the nodes that are compared when `parent` has that outcome (-1: the roots), last one
@@ -204,16 +206,24 @@ static void solve_below(Search *s, int parent, bool outcome)
     s->bar = fmin(outer, s->bar);
 }
 
-/* Solves once more, with all else at its best, what was hidden by something slow. */
+static bool hides(const Search *s, int node)
+{
+    const Forest *f = s->p.f;
+    bool any = hidden(s->p.res, &s->p.res->opinions[node], s->bar);
+    for (int i = node + 1; i < f->nodes.n && !any; i++)
+        any = f->nodes.at[i].parent == node && hides(s, i);
+    return any;
+}
+
+/* Solves the trees once more, with all else at its best, in which something slow hid a difference. */
 static void solve_hidden(Search *s)
 {
     enum { TIMES = 2 };
     for (int again = 0; again < TIMES; again++)
         for (int i = s->p.f->nodes.n - 1; i >= 0; i--) {
-            Opinion *op = &s->p.res->opinions[i];
-            if (!node_reached(s->p.f, s->p.res, s->p.cur, i) || !hidden(s->p.res, op, s->bar))
+            if (s->p.f->nodes.at[i].parent >= 0 || !hides(s, i))
                 continue;
-            op->curve.n = 0;
+            s->p.res->opinions[i].curve.n = 0;
             solve_node(s, i);
         }
 }

@@ -69,8 +69,7 @@ static const Form forms[] = {
     [OBJECTIVE_WORST] = {relative, slope_worst, true},
 };
 
-/* What the settings are worth: the less the better. */
-static double objective(const Choice *c, const int64_t *settings)
+double objective(const Choice *c, const int64_t *settings)
 {
     const Form *form = &forms[c->o->objective];
     double all = 0;

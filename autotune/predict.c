@@ -43,7 +43,7 @@ static bool is_leaf(const Forest *f, int node)
 static Outcome outcome_of(const Forest *f, int node, const Opinion *op, int64_t setting)
 {
     if (op->refused || op->pars.n == 0 || op->curve.n == 0)
-        return (Outcome){0, 0, true};
+        return (Outcome){0, 0, op->refused || op->pars.n == 0};
     if (setting == THRESHOLD_UNSET && !op->unset && !isnan(op->unset_seconds))
         return (Outcome){op->unset_seconds, 0.5, true};
     bool known = setting != THRESHOLD_UNSET || op->unset || (op->free && is_leaf(f, node));

@@ -90,7 +90,7 @@ typedef struct {
 typedef struct {
     bool complete; /* false: the run function gave up; the rest says what is known by then */
     int64_t *settings; /* [node] for all data sets together */
-    Allowed *ranges;     /* [node], of those that are set */
+    Allowed *allowed;  /* [node], of those that are set */
     DatasetResult *datasets;
     VEC(Conflict) conflicts;
     int runs;
@@ -110,6 +110,9 @@ typedef enum {
 typedef struct {
     Objective objective;
     const double *weights; /* [dataset]; NULL: each counts the same */
+    /* Told before the exhaustive search starts: combinations of paths of all data sets, and paths,
+     * each of which is run. NULL: nobody. */
+    void (*plan)(double combinations, double paths);
 } SearchOptions;
 
 /* --- monotone.c ----------------------------------------------------------------------------- */
@@ -118,5 +121,11 @@ typedef struct {
  * O(log p) each if they do. */
 SearchResult search_monotone(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
                              RunFn *run, void *env);
+
+/* --- exhaustive.c --------------------------------------------------------------------------- */
+
+/* Every distinct combination of paths of the data sets: each path of each is run once. */
+SearchResult search_exhaustive(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
+                               RunFn *run, void *env);
 
 #endif

@@ -259,6 +259,64 @@ static void test_monotone(void)
     CHECK(excess / PROGRAMS < 0.001);
 }
 
+static double count_told;
+
+static void plan(double combinations, double paths)
+{
+    (void)paths;
+    count_told = combinations;
+}
+
+/* The exhaustive search finds the optimum, cut runs or not, and the monotone one is as good. */
+static void test_exhaustive(void)
+{
+    for (int round = 0; round < 1000; round++) {
+        Arena *a = arena_new();
+        static Program p;
+        random_program(a, &p, 1 + rand() % 6, 1 + rand() % 3, round % 2);
+        Env env = {.a = a, .p = &p, .cut = round % 3 ? 2 : 0}, other = {.a = a, .p = &p};
+        SearchOptions o = {.plan = plan};
+        SearchResult r = search_exhaustive(a, &p.f, p.n_data, &o, run, &env), m = search(a, &other);
+        double own[MAX_DATA], least = least_regret(&p, own), got = regret_of(&p, own, r.settings);
+        CHECK(r.complete && count_told >= 1);
+        for (int d = 0; d < p.n_data; d++)
+            CHECK(fabs(r.datasets[d].best / fmin(own[d], r.datasets[d].untuned.seconds) - 1) < 1e-9);
+        CHECK(got <= least * 1.02);
+        if (!m.distrusted)
+            CHECK(regret_of(&p, own, m.settings) <= got * 1.02);
+        arena_free(a);
+    }
+}
+
+/* LocVolCalib's forests: the thesis' (four versions, or two nests of three each), and ours, in which there are
+ * two versions of all of it, or three nests of three versions each. */
+static void test_count(void)
+{
+    static const int thesis[] = {-1, 0, 1, 2, 3, 4, 3, 6}, ours[] = {-1, 0, 1, 2, 1, 4, 1, 6};
+    static const struct {
+        const int *parents;
+        double one;
+    } rows[] = {{thesis, 13}, {ours, 29}};
+    for (int row = 0; row < 2; row++)
+        for (int data = 1; data <= 2; data++) {
+            Arena *a = arena_new();
+            static Program p;
+            random_program(a, &p, 8, data, true);
+            for (int i = 0; i < 8; i++) {
+                p.f.nodes.at[i].parent = rows[row].parents[i];
+                p.f.nodes.at[i].outcome = false;
+                for (int d = 0; d < data; d++)
+                    p.pars[d][i][0] = 7; /* all alike: no more combinations than for one */
+            }
+            Env env = {.a = a, .p = &p};
+            SearchOptions o = {.plan = plan};
+            SearchResult r = search_exhaustive(a, &p.f, data, &o, run, &env);
+            CHECK(count_told == rows[row].one);
+            CHECK(!env.repeated && r.runs >= data * rows[row].one);
+            arena_free(a);
+        }
+}
+
 /* With 3 % noise on each timing. */
 static void test_noise(void)
 {
@@ -414,13 +472,14 @@ static void test_objectives(void)
 {
     static const double weights[] = {1, 100};
     static const struct {
-        SearchOptions o;
+        Objective objective;
+        const double *weights;
         bool on;
-    } rows[] = {{{OBJECTIVE_REGRET, NULL}, false},
-                {{OBJECTIVE_SUM, NULL}, true},
-                {{OBJECTIVE_SUM, weights}, false},
-                {{OBJECTIVE_GEOMEAN, NULL}, false},
-                {{OBJECTIVE_WORST, NULL}, false}};
+    } rows[] = {{OBJECTIVE_REGRET, NULL, false},
+                {OBJECTIVE_SUM, NULL, true},
+                {OBJECTIVE_SUM, weights, false},
+                {OBJECTIVE_GEOMEAN, NULL, false},
+                {OBJECTIVE_WORST, NULL, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         Arena *a = arena_new();
         static Program p;
@@ -437,7 +496,8 @@ static void test_objectives(void)
         p.on[1][0][0] = 3;
         p.off[1][0] = 1;
         Env env = {.a = a, .p = &p};
-        SearchResult r = search_monotone(a, &p.f, 2, &rows[i].o, run, &env);
+        SearchOptions o = {.objective = rows[i].objective, .weights = rows[i].weights};
+        SearchResult r = search_monotone(a, &p.f, 2, &o, run, &env);
         CHECK((time_of(&p, 0, r.settings) < 110) == rows[i].on);
         arena_free(a);
     }
@@ -524,6 +584,8 @@ int main(void)
     srand(7);
     test_classes();
     test_monotone();
+    test_exhaustive();
+    test_count();
     test_noise();
     test_cut();
     test_left_out();
