@@ -1,4 +1,4 @@
-/* The exhaustive search (Larsen and others, section 3 of the thesis): every distinct combination of
+/* The exhaustive search (Rotendahl and Larsen 2020, section 3): every distinct combination of
  * the paths that data sets take through the forest, which needs no assumption on times.
  *
  * A threshold's values that matter to the data sets that get to it are the pars with which they

@@ -16,6 +16,7 @@ typedef struct {
     double gbs, gflops; /* ... which are these; 0: to be measured */
     bool skip_compile;  /* the binary is up to date */
     bool fresh;         /* tune: what is in the log does not count */
+    const char *strategy, *objective, *weights; /* tune: strategies.h */
     bool dry_run;       /* tune: tells what it would do */
     bool quiet;
 } ToolOptions;

@@ -2,6 +2,7 @@
 #include "autotune/autotune.h"
 #include "autotune/file.h"
 #include "autotune/options.h"
+#include "autotune/strategies.h"
 #include "autotune/progress.h"
 #include "autotune/talk.h"
 #include "autotune/tuning.h"
@@ -30,6 +31,10 @@ static const char help[] =
     "  -o, --tuning FILE      where to write (default: prog.sf.tuning)\n"
     "      --json FILE        what was found and measured, for programs (docs/tuner.md)\n"
     "      --report FILE      the same as a page for browsers\n"
+    "      --strategy S       monotone (default), exhaustive, or all: a table of both\n"
+    "      --objective O      what is to be least: regret (the mean of times relative to each data\n"
+    "                         set's best; default), sum, geomean, worst (the greatest relative time)\n"
+    "      --weights FILE     how much each data set counts: lines of a name and a number\n"
     "      --timeout S        seconds a run may take (default 600)\n"
     "      --tolerance T      relative difference allowed between results (default 0.002)\n"
     "      --skip-compilation the binary is up to date\n"
@@ -325,7 +330,58 @@ static int say_plan(const Tuner *t, const ToolOptions *o)
     return 0;
 }
 
-static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o)
+static void say_count(double combinations, double paths)
+{
+    printf("exhaustive: %.0f combinations of paths, of %.0f paths\n", combinations, paths);
+    fflush(stdout);
+}
+
+/* A row of the table that compares strategies: the times are those that it tells of its settings. */
+static void say_strategy(const Tuner *t, const char *name, const SearchResult *r, double seconds)
+{
+    printf("%-12s %6d runs %8.1f s  ", name, r->runs, seconds);
+    for (int d = 0; d < t->ds->n; d++)
+        printf(" %s %s", t->ds->at[d].name, time_text(t->a, r->datasets[d].chosen));
+    printf("\n");
+}
+
+/* The mean over the data sets of what the settings take : what those of the other result take. */
+static double compared_with(const Tuner *t, const SearchResult *r, const SearchResult *other)
+{
+    double all = 0;
+    int n = 0;
+    for (int d = 0; d < t->ds->n; d++)
+        if (isfinite(r->datasets[d].best) && isfinite(other->datasets[d].best)) {
+            all += log(r->datasets[d].chosen / other->datasets[d].chosen);
+            n++;
+        }
+    return n ? exp(all / n) : 1;
+}
+
+/* Searches by each strategy asked for. Of several results, the first one unless another is better
+ * beyond noise. */
+static SearchResult search_by(Tuner *t, const SearchPlan *plan)
+{
+    const double NOISE = 0.02;
+    SearchResult best = {0};
+    for (int i = 0; i < plan->n; i++) {
+        const Strategy *by = &plan->strategy[i];
+        double start = now();
+        SearchResult r = by->search(t->a, t->f, t->ds->n, &plan->o, run_version, t);
+        if (!r.complete && i > 0)
+            best.complete = false;
+        if (!r.complete)
+            return i ? best : r;
+        progress_clear(&t->shown);
+        if (plan->n > 1)
+            say_strategy(t, by->name, &r, now() - start);
+        if (i == 0 || compared_with(t, &r, &best) < 1 - NOISE)
+            best = r;
+    }
+    return best;
+}
+
+static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, SearchPlan *plan)
 {
     const Forest *f = session_forest(s);
     Tuner t = {.a = a, .s = s, .ds = ds, .f = f, .start = now()};
@@ -341,12 +397,15 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o)
     t.trials = NEWN(a, Trials, ds->n);
     for (int d = 0; d < ds->n; d++)
         t.best[d] = INFINITY;
+    if (!search_weights(a, o, ds, plan))
+        return EXIT_USER;
+    plan->o.plan = say_count;
     t.m = meter_open(a, s, ds, o);
     int code = 0;
     if (o->dry_run) {
         code = say_plan(&t, o);
     } else {
-        SearchResult r = search_monotone(a, f, ds->n, &(SearchOptions){0}, run_version, &t);
+        SearchResult r = search_by(&t, plan);
         code = r.complete ? report(&t, o, &r) : ended_early(&t, o, &r);
     }
     meter_close(t.m);
@@ -359,13 +418,16 @@ int tune_main(int argc, char **argv)
     ToolOptions o;
     int code = tool_options(a, "tune", help, argc, argv, &o);
     Datasets ds = {0};
+    SearchPlan plan;
+    if (code < 0)
+        code = search_plan(&o, &plan);
     const char *outputs[] = {o.tuning, o.json, o.report};
     for (int i = 0; i < 3 && code < 0; i++)
         if (outputs[i] && !can_write(a, outputs[i]))
             code = EXIT_USER;
     Session *s = code < 0 ? tool_open(a, "tune", &o, &ds, &code) : NULL;
     if (s) {
-        code = tune(a, s, &ds, &o);
+        code = tune(a, s, &ds, &o, &plan);
         session_close(s);
     }
     arena_free(a);

@@ -61,6 +61,12 @@ table("tune", True, [
     ("unwritable file", "tune", {"a.in": MATRICES}, "-o matmul.sf/t", USER, "cannot write matmul.sf/t: Not a directory"),
     ("file is a folder", "tune", {"a.in": MATRICES}, "-o d", USER, "cannot write d: Is a directory"),
     ("no folder for the file", "tune", {"a.in": MATRICES}, "-o none/t", USER, "cannot write none/t: No such file"),
+    ("no weights", "tune", {"a.in": MATRICES}, "--weights none", USER, "cannot read none: No such file"),
+    ("weight of nothing", "tune", {"a.in": MATRICES, "w": "a 1\n\nb 2\n"}, "--weights d/w", USER,
+     "d/w:3: there is no data set b"),
+    ("no weight", "tune", {"a.in": MATRICES, "w": "a much\n"}, "--weights d/w", USER,
+     "d/w:1: expected a data set's name and its weight"),
+    ("weights of nought", "tune", {"a.in": MATRICES, "w": "a 0\n"}, "--weights d/w", USER, "d/w: no data set has a weight"),
     ("unwritable JSON", "tune", {"a.in": MATRICES}, "--json none/t", USER, "cannot write none/t: No such file"),
     ("unwritable page", "tune", {"a.in": MATRICES}, "--report d", USER, "cannot write d: Is a directory"),
 ], tool)
@@ -305,14 +311,24 @@ def hostile_names_everywhere(box):
 
 
 @case(True)
+def tune_by_every_strategy(box):
+    box.use("matmul")
+    folder(box, {"a.in": MATRICES, "b.in": MATRICES, "weights": "a 0.5\n\nb 2\n"})
+    box.minifut("tune --skip-compilation --strategy=all --objective=sum --weights d/weights matmul.sf d", 0,
+                out=r"^monotone +\d+ runs .* a .* b .*\nexhaustive: 5 combinations of paths, of 10 paths\n"
+                    r"exhaustive +\d+ runs(.|\n)*written to", leaves=["matmul.sf.tuning"])
+
+
+@case(True)
 def tune_an_entry_with_a_long_name(box):
     name = "ab" * 200
     box.put("p.sf", f"-- ==\n-- entry: {name}\n-- input {{ [[1, 2], [3, 4]]}}\n"
             f"entry {name} [n][m] (xss: [n][m]i32) = map (reduce (+) 0) xss\n")
     box.minifut("tune p.sf", 0, out=r"(\d) thresholds(.|\n)*same versions|x", leaves=["p", "p.c", "p.sf.tuning"],
                 env={"CFLAGS": "-O0"})
-    if not re.search(rf"^{name}\.suff_outer_par_0=\d+$", (box.path / "p.sf.tuning").read_text(), re.M):
-        raise Failed("the tuning file has not its threshold")
+    lines = [line for line in (box.path / "p.sf.tuning").read_text().splitlines() if not line.startswith("-- ")]
+    if not all(re.fullmatch(rf"{name}\.suff_(outer|intra)_par_\d=\d+", line) for line in lines):
+        raise Failed("the tuning file has other thresholds")
     box.minifut("bench --skip-compilation p.sf", 0, out="versions agree")
 
 

@@ -1,0 +1,27 @@
+/* What `minifut tune` was asked to search for, and how. */
+#ifndef AUTOTUNE_STRATEGIES_H
+#define AUTOTUNE_STRATEGIES_H
+
+#include "autotune/options.h"
+#include "autotune/search.h"
+
+typedef struct {
+    const char *name;
+    SearchResult (*search)(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
+                           RunFn *run, void *env);
+} Strategy;
+
+/* The strategies asked for are strategy[0..n-1]. */
+typedef struct {
+    const Strategy *strategy;
+    int n;
+    SearchOptions o;
+} SearchPlan;
+
+/* Reads --strategy and --objective. -1 to go on, else the exit code, after a message. */
+int search_plan(const ToolOptions *o, SearchPlan *plan);
+/* Reads --weights: lines of a data set's name and its weight; what is not named has weight 1. False
+ * after a message. */
+bool search_weights(Arena *a, const ToolOptions *o, const Datasets *ds, SearchPlan *plan);
+
+#endif
