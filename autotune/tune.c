@@ -43,6 +43,13 @@ static const char help[] =
     "      --dry-run          say what would be measured, and stop\n"
     "  -q, --quiet            only errors and the summary\n";
 
+/* The fastest so far on the data set that is being searched. */
+typedef struct {
+    int dataset;
+    double untuned, seconds;
+    int64_t *settings; /* what it does not ask is unset */
+} Leader;
+
 typedef struct {
     Arena *a;
     Session *s;
@@ -52,6 +59,7 @@ typedef struct {
     Progress shown;
     int runs, expected; /* so far, and at least */
     double *best;       /* [dataset] seconds */
+    Leader leader;
     Trials *trials;     /* [dataset] */
     const char **said;  /* [dataset] why the last version failed, as shown */
     double start;
@@ -108,6 +116,20 @@ static void complain(Tuner *t, int d, const Measurement *m, const int64_t *setti
                   "(--tolerance): please report it");
 }
 
+/* Keeps what is faster than all before it on its data set. */
+static void note_leader(Tuner *t, int d, const int64_t *settings, double seconds,
+                        const Compareds *compared)
+{
+    if (seconds >= t->best[d])
+        return;
+    bool first = isinf(t->best[d]); /* the search begins with the untuned program */
+    t->best[d] = seconds;
+    t->leader = (Leader){d, first ? seconds : t->leader.untuned, seconds,
+                         NEWN(t->a, int64_t, t->f->nodes.n)};
+    for (int i = 0; i < compared->n; i++)
+        t->leader.settings[compared->at[i].node] = settings[compared->at[i].node];
+}
+
 /* The search's run function: one version on one data set. */
 static bool run_version(void *env, int d, const int64_t *settings, double rival, Sample *out)
 {
@@ -126,8 +148,8 @@ static bool run_version(void *env, int d, const int64_t *settings, double rival,
     note_compared(t, &m, &out->compared);
     if (!m.ok)
         complain(t, d, &m, settings);
-    else if (m.median < t->best[d])
-        t->best[d] = m.median;
+    else
+        note_leader(t, d, settings, m.median, &out->compared);
     return true;
 }
 
@@ -183,19 +205,35 @@ static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult
     return EXIT_USER;
 }
 
+/* The best settings known: those for the data sets that the search is through with; before the first one, what
+ * is clearly faster than the untuned program on that. Nothing is set where `found` is NULL. */
+static int64_t *best_so_far(const Tuner *t, const SearchResult *found)
+{
+    static const double CLEARLY = 0.95;
+    bool none = true;
+    for (int d = 0; found && d < t->ds->n; d++)
+        none &= isinf(found->datasets[d].best);
+    if (found && !none)
+        return found->settings;
+    return found && t->leader.settings && t->leader.seconds < CLEARLY * t->leader.untuned
+               ? t->leader.settings
+               : NEWN(t->a, int64_t, t->f->nodes.n);
+}
+
 /* The search or what follows it could not end: `found`, NULL or what is known by now, is written.
  */
 static int ended_early(Tuner *t, const ToolOptions *o, const SearchResult *found)
 {
     const char *why = server_interrupted() ? "interrupted" : t->gone;
+    SearchResult best = {.settings = best_so_far(t, found)};
     bool any = false;
-    for (int i = 0; found && i < t->f->nodes.n; i++)
-        any |= found->settings[i] != THRESHOLD_UNSET;
+    for (int i = 0; i < t->f->nodes.n; i++)
+        any |= best.settings[i] != THRESHOLD_UNSET;
     progress_clear(&t->shown);
     fprintf(stderr, "%sminifut tune: %s", t->shown.columns ? "" : "\n", why);
     if (!any)
         fprintf(stderr, ": %s is as it was", o->tuning);
-    else if (write_tuning(t, o, found) == 0)
+    else if (write_tuning(t, o, &best) == 0)
         fprintf(stderr, ": the best so far is written to %s", o->tuning);
     fprintf(stderr, "; the same command goes on from there\n");
     return EXIT_USER;

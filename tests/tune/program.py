@@ -77,6 +77,8 @@ def call(_entry, out, arg):
     seconds = data["seconds"][version]
     if seconds == "crash":
         sys.exit(1)
+    if seconds == "hang":
+        time.sleep(60)
     if seconds == "refuse":
         return fail("out of memory")
     if isinstance(seconds, list):

@@ -231,6 +231,29 @@ def interrupted_at_once(box):
     check(box.tuning() == ["main.suff_outer_par_0=7"], f"{box.name}: {box.tuning()}")
 
 
+@case
+def interrupted_in_the_first_data_set(box):
+    box.sim({"a": DATA["a"]})
+    _, _, calls = reference(box)
+    first = {v: next(i for i, c in enumerate(calls) if c == f"call a {v}") for v in (0, 1)}
+    check(first[1] < first[0], f"{box.name}: {calls}")
+    box.sim({"a": DATA["a"]}, interrupt=[first[0] + 1])  # version 1, the best, is known
+    _, err = box.tune(code=1)
+    box.said("the best so far is written", err)
+    check(box.tuning() and box.tuning()[-1] == "main.suff_outer_par_1=20", f"{box.name}: {box.tuning()}")
+
+
+@case
+def a_version_that_hangs(box):
+    box.sim({**DATA, "c": {"pars": [30, 60], "seconds": [0.004, "hang", 0.003]}})
+    _, err = box.tune("--timeout", "1")
+    box.said("c: a version cannot be used: the run took too long", err)
+    check(("c", "failed") in {(data[0], outcome) for data, _, outcome in box.log()}, f"{box.name}: {box.log()}")
+    box.calls()
+    box.tune("--timeout", "1")
+    check(box.calls() == [], f"{box.name}: measured again")
+
+
 class Alone:
     """The same with data set a only."""
 
