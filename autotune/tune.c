@@ -351,12 +351,18 @@ static void check_datasets(Tuner *t)
 }
 
 /* What would be measured. */
-static int say_plan(const Tuner *t, const ToolOptions *o)
+static int say_plan(const Tuner *t, const ToolOptions *o, const SearchPlan *plan)
 {
     int n = t->f->nodes.n, known = meter_known(t->m);
-    printf("%s: %d thresholds, %d data sets: %d runs", session_entry(t->s), n, t->ds->n,
-           t->expected);
-    printf("; more where comparisons are made with several degrees of parallelism\n");
+    printf("%s: %d thresholds, %d data sets\n", session_entry(t->s), n, t->ds->n);
+    for (int i = 0; i < plan->n; i++)
+        if (plan->strategy[i].search == search_monotone)
+            printf("%s: %d runs, a version each; more where a threshold is compared with several "
+                   "degrees of parallelism\n",
+                   plan->strategy[i].name, t->expected);
+        else
+            printf("%s: the number of runs shows when each data set has run once\n",
+                   plan->strategy[i].name);
     for (int i = 0; i < n; i++)
         printf("  %s\n", t->f->nodes.at[i].name);
     for (int d = 0; d < t->ds->n; d++)
@@ -441,7 +447,7 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, Search
     t.m = meter_open(a, s, ds, o);
     int code = 0;
     if (o->dry_run) {
-        code = say_plan(&t, o);
+        code = say_plan(&t, o, plan);
     } else {
         SearchResult r = search_by(&t, plan);
         code = r.complete ? report(&t, o, &r) : ended_early(&t, o, &r);

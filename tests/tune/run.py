@@ -337,7 +337,7 @@ def dry_run(box):
     box.sim()
     before = sorted(os.listdir(box.path))
     out, _ = box.tune("--dry-run")
-    box.said("main: 2 thresholds, 3 data sets: 9 runs(.|\n)*^0 measurements are in p.sf.tuning.log", out)
+    box.said("^main: 2 thresholds, 3 data sets\nmonotone: 9 runs(.|\n)*^0 measurements are in p.sf.tuning.log", out)
     check(box.calls() == [], f"{box.name}: calls")
     check(sorted(os.listdir(box.path)) == sorted(before + ["calls.log"]), f"{box.name}: left {os.listdir(box.path)}")
     box.tune()
