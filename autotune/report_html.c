@@ -62,7 +62,7 @@ static void thresholds(Arena *a, Out *o, const Tuning *t)
 
 static void conflicts(Arena *a, Out *o, const Tuning *t)
 {
-    static const char *const heads[] = {"threshold", "#chosen", "data sets", NULL};
+    static const char *const heads[] = {"threshold", "#chosen", "#loss in sum", "data sets", NULL};
     html_section(o, "Conflicts");
     if (t->found->conflicts.n == 0) {
         html_para(o, "None: for each threshold there is a value that suits all data sets.");
@@ -79,6 +79,7 @@ static void conflicts(Arena *a, Out *o, const Tuning *t)
             html_row(o);
             html_head_cell(o, short_name(t->forest->nodes.at[c->node].name));
             html_number(o, threshold_text(a, c->chosen));
+            html_number(o, percent_text(a, c->loss));
             html_cell(o, names);
         }
         html_table_end(o);
@@ -90,12 +91,16 @@ static void conflicts(Arena *a, Out *o, const Tuning *t)
 
 static void summary(Arena *a, Out *o, const Tuning *t)
 {
-    static const char *const heads[] = {"data set",         "#untuned", "#tuned",   "#speedup",
-                                        "#best of its own", "#regret",  "versions", NULL};
+    static const char *const heads[] = {"data set",  "#untuned",         "#tuned",
+                                        "#speedup",  "#best of its own", "#regret",
+                                        "#left out", "versions",         NULL};
+    const SearchResult *r = t->found;
     html_section(o, "Data sets");
     html_para(o,
               "Medians of the computation alone. Regret: by how much the versions that the tuned "
-              "program takes are slower than the fastest that was measured on the data set.");
+              "program takes are slower than the fastest that was measured on the data set. Left "
+              "out: its time with what is chosen "
+              "from the other data sets alone.");
     html_table(o, heads);
     for (int d = 0; d < t->datasets->n; d++) {
         const Verdict *v = &t->verdicts[d];
@@ -115,9 +120,22 @@ static void summary(Arena *a, Out *o, const Tuning *t)
         out_puts(o, "</td>");
         html_number(o, time_text(a, tuning_best(t, d)));
         html_number(o, percent_text(a, tuning_regret(t, d)));
+        double unseen = r->datasets[d].unseen;
+        html_number(o, isnan(unseen) ? "" : isinf(unseen) ? "fails" : time_text(a, unseen));
         html_cell(o, versions_taken(a, t->forest, ways_of(a, t->forest, &v->tuned.log)));
     }
     html_table_end(o);
+    if (isfinite(r->untuned) && isfinite(r->chosen)) {
+        out_puts(o, "<p>");
+        html_textf(o, "Of each data set's own best time: untuned %.2f, tuned %.2f", r->untuned,
+                   r->chosen);
+        if (isfinite(r->unseen))
+            html_textf(o, ", on a data set left out %.2f", r->unseen);
+        out_puts(o, " (geometric means).</p>\n");
+    }
+    if (r->distrusted)
+        html_para(
+            o, "What is faster on these data sets only, and loses on those left out, is not set.");
     html_section_end(o);
 }
 

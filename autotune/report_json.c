@@ -89,6 +89,7 @@ static void conflicts(Out *o, const Tuning *t)
         out_puts(o, i ? ",\n  {" : "\n  {");
         text_member(o, true, "threshold", t->forest->nodes.at[c->node].name);
         threshold_member(o, false, "chosen", c->chosen);
+        number_member(o, "loss", c->loss);
         out_puts(o, ", \"datasets\": [");
         for (int k = 0; k < c->n_datasets; k++) {
             out_puts(o, k ? ", " : "");
@@ -168,6 +169,7 @@ static void verdict(Arena *a, Out *o, const Tuning *t, int d)
     json_measurement(o, "tuned", &v->tuned);
     number_member(o, "best_us", tuning_best(t, d) * 1e6);
     number_member(o, "regret", tuning_regret(t, d));
+    number_member(o, "left_out_us", t->found->datasets[d].unseen * 1e6);
     bool_member(o, "same_versions", v->same);
     bool_member(o, "loses", v->loses);
     if (v->tuned.ok) {
@@ -185,6 +187,10 @@ void report_json(Arena *a, Out *o, const Tuning *t)
     text_member(o, false, "data", t->folder);
     text_member(o, false, "device", t->device);
     out_printf(o, ", \"runs\": %d, \"seconds\": %.3f", t->found->runs, t->seconds);
+    number_member(o, "untuned", t->found->untuned);
+    number_member(o, "tuned", t->found->chosen);
+    number_member(o, "left_out", t->found->unseen);
+    bool_member(o, "distrusted", t->found->distrusted);
     thresholds(o, t);
     conflicts(o, t);
     out_puts(o, ",\n\"datasets\": [");

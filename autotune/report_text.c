@@ -36,6 +36,19 @@ static void print_conflicts(Arena *a, const Tuning *t)
     }
 }
 
+/* How near the settings come to each data set's own best. */
+static void print_loss(const SearchResult *r)
+{
+    if (!isfinite(r->untuned) || !isfinite(r->chosen))
+        return;
+    printf("of each data set's own best time: untuned %.2f, tuned %.2f", r->untuned, r->chosen);
+    if (isfinite(r->unseen))
+        printf(", on a data set left out %.2f", r->unseen);
+    printf(" (geometric means)\n");
+    if (r->distrusted)
+        printf("what is faster on these data sets only, and loses on those left out, is not set\n");
+}
+
 void report_found(Arena *a, const Tuning *t)
 {
     int good = 0;
@@ -48,11 +61,12 @@ void report_found(Arena *a, const Tuning *t)
         printf("  %-28s %12s   %s\n", t->forest->nodes.at[i].name,
                threshold_text(a, t->found->settings[i]), range_text(a, t, i));
     print_conflicts(a, t);
+    print_loss(t->found);
 }
 
 void report_verdict_head(void)
 {
-    printf("%-24s %12s %12s %9s\n", "data set", "untuned", "tuned", "speedup");
+    printf("%-24s %12s %12s %9s %8s\n", "data set", "untuned", "tuned", "speedup", "regret");
 }
 
 void report_verdict(Arena *a, const Tuning *t, int d)
@@ -60,12 +74,16 @@ void report_verdict(Arena *a, const Tuning *t, int d)
     const Verdict *v = &t->verdicts[d];
     const char *name = t->datasets->at[d].name;
     const char *untuned = v->untuned.ok ? time_text(a, v->untuned.median) : "fails";
-    if (!v->tuned.ok)
+    if (!v->tuned.ok) {
         printf("%-24s %12s %12s\n", name, untuned, "fails");
-    else if (v->same)
-        printf("%-24s %12s %12s %8.2fx  (the same versions)\n", name, untuned, untuned, 1.0);
-    else
-        printf("%-24s %12s %12s %8.2fx%s\n", name, untuned, time_text(a, v->tuned.median),
-               v->untuned.ok ? speedup(v->untuned.median, v->tuned.median) : INFINITY,
-               v->loses ? "  (slower than untuned)" : "");
+        return;
+    }
+    double faster = v->same         ? 1
+                    : v->untuned.ok ? speedup(v->untuned.median, v->tuned.median)
+                                    : INFINITY;
+    printf("%-24s %12s %12s %8.2fx %6.1f %%%s\n", name, untuned, time_text(a, v->tuned.median),
+           faster, 100 * tuning_regret(t, d),
+           v->same    ? "  (the same versions)"
+           : v->loses ? "  (slower than untuned)"
+                      : "");
 }
