@@ -158,8 +158,7 @@ def tune_json(minifut, folder):
     for d in j["datasets"]:
         must(d["usable"] and d["regret"] >= 0 and d["best_us"] <= d["tuned"]["median_us"], f"the times of {d['name']}")
         ended = [v for v in d["versions"] if "cut" not in v["time"]]
-        must({v["taken"] for v in ended} | {f"V{i}" for i in range(5)} == {f"V{i}" for i in range(5)} and
-             len(d["versions"]) >= 5, "the versions tried")
+        must({v["taken"] for v in ended} <= {f"V{i}" for i in range(5)} and len(d["versions"]) >= 5, "the versions tried")
         for v in ended:
             took = [name for name, held in v["path"].items() if held]
             must([names.index(n) for n in took] == [int(v["taken"][1:])] * len(took), f"the path of {v}")
