@@ -188,18 +188,6 @@ static bool complete_paths(Sweep *s)
     return any;
 }
 
-/* The ranges of the best path of the data set. */
-static void note_ranges(const Forest *f, DatasetResult *res)
-{
-    for (int i = 0; i < f->nodes.n; i++) {
-        Opinion *op = &res->opinions[i];
-        int rank = opinion_rank(op, res->own[i]);
-        op->free = res->own[i] == THRESHOLD_UNSET || op->pars.n == 0;
-        op->low = rank > 0 ? op->pars.at[rank - 1] : 0;
-        op->high = rank < op->pars.n ? op->pars.at[rank] : THRESHOLD_NEVER;
-    }
-}
-
 static void sweep_all(Sweep *s, const SearchOptions *o)
 {
     for (int d = 0; d < s->c->n && !s->failed; d++) {
@@ -249,7 +237,7 @@ SearchResult search_exhaustive(Arena *a, const Forest *f, int n_datasets, const 
     sweep_all(&s, o);
     for (int d = 0; d < n_datasets; d++) {
         DatasetResult *res = &r.datasets[d];
-        note_ranges(f, res);
+        opinion_ranges(f, res);
         res->best = fmin(res->best, res->untuned.seconds);
         r.runs += res->runs;
     }

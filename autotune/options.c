@@ -80,6 +80,8 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
                            {"--strategy", &o->strategy, NULL, NULL},
                            {"--objective", &o->objective, NULL, NULL},
                            {"--weights", &o->weights, NULL, NULL},
+                           {"--tests", NULL, &o->tests, NULL},
+                           {"--seconds", NULL, &o->seconds, NULL},
                            {"--fresh", NULL, NULL, &o->fresh},
                            {"--dry-run", NULL, NULL, &o->dry_run},
                            {"-q", NULL, NULL, &o->quiet},

@@ -17,6 +17,7 @@ typedef struct {
     bool skip_compile;  /* the binary is up to date */
     bool fresh;         /* tune: what is in the log does not count */
     const char *strategy, *objective, *weights; /* tune: strategies.h */
+    double tests, seconds;                      /* tune: limits of --strategy=stochastic; 0: none */
     bool dry_run;       /* tune: tells what it would do */
     bool quiet;
 } ToolOptions;

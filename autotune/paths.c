@@ -105,6 +105,17 @@ int memory_find(const Forest *f, const DatasetResult *res, const int64_t *settin
     return found;
 }
 
+void opinion_ranges(const Forest *f, DatasetResult *res)
+{
+    for (int i = 0; i < f->nodes.n; i++) {
+        Opinion *op = &res->opinions[i];
+        int rank = opinion_rank(op, res->own[i]);
+        op->free = res->own[i] == THRESHOLD_UNSET || op->pars.n == 0;
+        op->low = rank > 0 ? op->pars.at[rank - 1] : 0;
+        op->high = rank < op->pars.n ? op->pars.at[rank] : THRESHOLD_NEVER;
+    }
+}
+
 /* --- What runs tell ------------------------------------------------------------------------- */
 
 static int cmp_i64(const void *a, const void *b)

@@ -30,6 +30,8 @@ void probe_again(Probe *p, int memo);
 
 /* How many of the pars lie below the setting: 0 = comparison always true, n = always false. */
 int opinion_rank(const Opinion *op, int64_t setting);
+/* The ranges of the opinions, if nothing is known but the data set's own best settings. */
+void opinion_ranges(const Forest *f, DatasetResult *res);
 /* The row of the memory that is the path of the settings, -1 if it was not taken yet or cannot be
  * told. */
 int memory_find(const Forest *f, const DatasetResult *res, const int64_t *settings);

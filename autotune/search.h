@@ -113,6 +113,11 @@ typedef struct {
     /* Told before the exhaustive search starts: combinations of paths of all data sets, and paths,
      * each of which is run. NULL: nobody. */
     void (*plan)(double combinations, double paths);
+    /* The stochastic search ends after so many runs (0: 20 for each version and data set) or
+     * seconds (0: no limit) of this clock. */
+    int tests;
+    double seconds;
+    double (*clock)(void);
 } SearchOptions;
 
 /* --- monotone.c ----------------------------------------------------------------------------- */
@@ -127,5 +132,14 @@ SearchResult search_monotone(Arena *a, const Forest *f, int n_datasets, const Se
 /* Every distinct combination of paths of the data sets: each path of each is run once. */
 SearchResult search_exhaustive(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
                                RunFn *run, void *env);
+
+/* --- stochastic.c --------------------------------------------------------------------------- */
+
+/* Settings drawn by several techniques, until the limits or as long as there is something new. */
+SearchResult search_stochastic(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
+                               RunFn *run, void *env);
+
+/* How many runs it may make; a proposal that was begun is run on all data sets, though. */
+int search_tests(const SearchOptions *o, int n_nodes, int n_datasets);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 static const Strategy strategies[] = {
     {"monotone", search_monotone},
     {"exhaustive", search_exhaustive},
+    {"stochastic", search_stochastic},
 };
 enum { N_STRATEGIES = sizeof strategies / sizeof *strategies };
 
@@ -37,7 +39,7 @@ int search_plan(const ToolOptions *o, SearchPlan *plan)
     const char *objective = o->objective ? o->objective : "regret";
     rt_spelling s = rt_spell(strategy), t = rt_spell(objective);
     bool found = false;
-    *plan = (SearchPlan){0};
+    *plan = (SearchPlan){.o = {.tests = (int)fmin(o->tests, INT_MAX), .seconds = o->seconds}};
     if (strcmp(strategy, "all") == 0) {
         plan->strategy = strategies;
         plan->n = N_STRATEGIES;

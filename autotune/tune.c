@@ -31,7 +31,9 @@ static const char help[] =
     "  -o, --tuning FILE      where to write (default: prog.sf.tuning)\n"
     "      --json FILE        what was found and measured, for programs (docs/tuner.md)\n"
     "      --report FILE      the same as a page for browsers\n"
-    "      --strategy S       monotone (default), exhaustive, or all: a table of both\n"
+    "      --strategy S       monotone (default), exhaustive, stochastic; all: a table of them\n"
+    "      --tests N          runs that the stochastic search may make (default: 20 a version)\n"
+    "      --seconds S        time that it may take (default: no limit)\n"
     "      --objective O      what is to be least: regret (the mean of times relative to each data\n"
     "                         set's best; default), sum, geomean, worst (the greatest relative time)\n"
     "      --weights FILE     how much each data set counts: lines of a name and a number\n"
@@ -360,6 +362,9 @@ static int say_plan(const Tuner *t, const ToolOptions *o, const SearchPlan *plan
             printf("%s: %d runs, a version each; more where a threshold is compared with several "
                    "degrees of parallelism\n",
                    plan->strategy[i].name, t->expected);
+        else if (plan->strategy[i].search == search_stochastic)
+            printf("%s: about %d runs at most\n", plan->strategy[i].name,
+                   search_tests(&plan->o, n, t->ds->n));
         else
             printf("%s: the number of runs shows when each data set has run once\n",
                    plan->strategy[i].name);
@@ -444,6 +449,7 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, Search
     if (!search_weights(a, o, ds, plan))
         return EXIT_USER;
     plan->o.plan = say_count;
+    plan->o.clock = now;
     t.m = meter_open(a, s, ds, o);
     int code = 0;
     if (o->dry_run) {

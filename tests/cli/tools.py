@@ -316,7 +316,7 @@ def tune_by_every_strategy(box):
     folder(box, {"a.in": MATRICES, "b.in": MATRICES, "weights": "a 0.5\n\nb 2\n"})
     box.minifut("tune --skip-compilation --strategy=all --objective=sum --weights d/weights matmul.sf d", 0,
                 out=r"^monotone +\d+ runs .* a .* b .*\nexhaustive: 5 combinations of paths, of 10 paths\n"
-                    r"exhaustive +\d+ runs(.|\n)*written to", leaves=["matmul.sf.tuning"])
+                    r"exhaustive +\d+ runs .* a .* b .*\nstochastic +\d+ runs .* a .* b (.|\n)*written to", leaves=["matmul.sf.tuning"])
 
 
 @case(True)

@@ -288,6 +288,29 @@ static void test_exhaustive(void)
     }
 }
 
+/* Draws find most optima of small programs, in a limited number of runs, none of them twice. */
+static void test_stochastic(void)
+{
+    enum { PROGRAMS = 300 };
+    int near = 0;
+    for (int round = 0; round < PROGRAMS; round++) {
+        Arena *a = arena_new();
+        static Program p;
+        static const int64_t unset[MAX_NODES];
+        random_program(a, &p, 1 + rand() % 6, 1 + rand() % 3, round % 2);
+        Env env = {.a = a, .p = &p, .cut = round % 3 ? 2 : 0};
+        SearchOptions o = {.tests = round % 4 ? 0 : 10};
+        SearchResult r = search_stochastic(a, &p.f, p.n_data, &o, run, &env);
+        double own[MAX_DATA], least = least_regret(&p, own), got = regret_of(&p, own, r.settings);
+        CHECK(r.complete && r.runs == env.runs);
+        CHECK(round % 4 || r.runs <= 10 + 2 * p.n_data);
+        CHECK(got <= regret_of(&p, own, unset) * 1.02);
+        near += round % 4 && got <= least * 1.03;
+        arena_free(a);
+    }
+    CHECK(near >= PROGRAMS * 3 / 4 * 9 / 10);
+}
+
 /* LocVolCalib's forests: the thesis' (four versions, or two nests of three each), and ours, in which there are
  * two versions of all of it, or three nests of three versions each. */
 static void test_count(void)
@@ -586,6 +609,7 @@ int main(void)
     test_monotone();
     test_exhaustive();
     test_count();
+    test_stochastic();
     test_noise();
     test_cut();
     test_left_out();
