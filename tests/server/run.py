@@ -1,4 +1,5 @@
 """Futhark's own Python clients drive generated servers. usage: run.py MINIFUT BUILD_FOLDER"""
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -6,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 try:
+    import futhark_data
     from futhark_server import Failure, Server
 except ImportError as e:
     print(f"skipped: {e}; it comes from PyPI")
@@ -84,6 +86,31 @@ def test_matmul(binary):
             check(False, "an unknown parameter")
         except Failure:
             check(True, "")
+
+
+def test_example(binary, build):
+    """examples/tune.py: a tuner of its own, whose file the program takes."""
+    rng = np.random.default_rng(7)
+    shapes, files = {"wide": (2, 3000, 2), "tall": (300, 4, 200)}, []
+    for name, (n, m, p) in shapes.items():
+        files.append(build / "server" / f"{name}.in")
+        with open(files[-1], "wb") as f:
+            for shape in ((n, m), (m, p)):
+                futhark_data.dump(rng.random(shape, np.float32), f, binary=True)
+    r = subprocess.run([sys.executable, str(ROOT / "examples/tune.py"), binary, "main", *map(str, files)],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+    check(r.returncode == 0, f"examples/tune.py: {r.stderr[-500:]}")
+    lines = r.stdout.splitlines()
+    shaped = re.compile(r"main\.suff_(outer|intra)_par_[0-3]=[1-9]\d*|-- main\.suff\S+: no value suits all data sets")
+    check(lines and all(shaped.fullmatch(line) for line in lines), f"examples/tune.py wrote {lines}")
+    tuning = build / "server/example.tuning"
+    tuning.write_text(r.stdout)
+    a, b = rng.random((17, 40), np.float32), rng.random((40, 9), np.float32)
+    with Server(binary, "--tuning", str(tuning)) as s:
+        s.put_value("in0", a)
+        s.put_value("in1", b)
+        s.cmd_call("main", "out", "in0", "in1")
+        check(np.allclose(s.get_value("out"), a @ b, rtol=1e-4), "a result under the example's tuning")
 
 
 def test_mapscan(binary):
@@ -195,7 +222,9 @@ def test_arrays_of_records(binary):
 
 def main():
     minifut, build = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]).resolve()
-    test_matmul(compiled(minifut, build, "examples/matmul.sf"))
+    matmul = compiled(minifut, build, "examples/matmul.sf")
+    test_matmul(matmul)
+    test_example(matmul, build)
     test_mapscan(compiled(minifut, build, "examples/mapscan.sf"))
     stats = compiled(minifut, build, "tests/server/stats.sf")
     test_records(stats)
