@@ -39,11 +39,11 @@ static int64_t from_log(double x)
     return x <= 0 ? THRESHOLD_ALWAYS : x >= LOG_MOST ? THRESHOLD_NEVER : (int64_t)exp2(x);
 }
 
-/* Unset counts as the default here. */
+/* Unset counts as the default here, which may be 0. */
 static double to_log(const Draw *s, int node, int64_t setting)
 {
     int64_t t = setting == THRESHOLD_UNSET ? s->c->f->nodes.at[node].def : setting;
-    return fmin(log2((double)t), LOG_MOST);
+    return t <= THRESHOLD_ALWAYS ? 0 : fmin(log2((double)t), LOG_MOST);
 }
 
 static const int64_t *one_elite(Draw *s)
