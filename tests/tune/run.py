@@ -107,6 +107,17 @@ def the_same_command_measures_nothing(box):
     check(box.calls() == [], f"{box.name}: calls after --fresh")
 
 
+@case
+def strategies_go_on_too(box):
+    box.sim()
+    for strategy in ("monotone", "exhaustive", "stochastic", "all"):
+        box.tune("--strategy=" + strategy, "--fresh")
+        tuning, n = box.tuning(), len(box.calls())
+        box.tune("--strategy=" + strategy)
+        check(n > 9 and box.calls() == [], f"{box.name}: {strategy}: calls")
+        check(box.tuning() == tuning, f"{box.name}: {strategy}: another tuning")
+
+
 def log_rows(box):
     """{(data set, settings): [(outcome, seconds, noise, runs), ...]}"""
     rows = collections.defaultdict(list)
