@@ -105,6 +105,8 @@ table("program", False, [
     ("missing", None, "compile p.sf", USER, "cannot read `p.sf`: No such file"),
     ("a folder", None, "compile .", USER, "cannot read `.`: Is a directory"),
     ("wrong", WRONG, "compile p.sf", USER, r"^p.sf:1:\d+: error: "),
+    ("wrong, with --html", WRONG, "explain --html q p.sf", USER, r"^p.sf:1:\d+: error: "),
+    ("unwritable page", GOOD, "explain --html none/q p.sf", USER, "cannot write none/q: No such file"),
     ("wrong, with -o", WRONG, "compile -o q p.sf", USER, r"^p.sf:1:\d+: error: "),
     ("empty", "", "compile p.sf", USER, "no entry point: nothing to compile"),
     ("bytes", b"\xff\x00\x01\x80", "compile p.sf", USER, "^p.sf:1:1: error: unexpected byte 0xff"),
