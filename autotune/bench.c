@@ -194,15 +194,6 @@ static int bench_all(Arena *a, Session *s, Bench *b, const ToolOptions *o, Out *
     return bad ? EXIT_USER : 0;
 }
 
-/* False after a message. */
-static bool write_out(const Out *o, const char *path)
-{
-    bool ok = out_write_file(o, path);
-    if (!ok)
-        fprintf(stderr, "minifut bench: cannot write %s: %s\n", path, strerror(errno));
-    return ok;
-}
-
 static int bench(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o)
 {
     Bench b = {.source = o->source,
@@ -214,7 +205,7 @@ static int bench(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o)
     Out json = {0}, page = {0};
     int code = bench_all(a, s, &b, o, &json);
     bool measured = !server_interrupted() && b.settings;
-    if (o->json && measured && !write_out(&json, o->json))
+    if (o->json && measured && !tool_write("bench", &json, o->json))
         code = EXIT_USER;
     if (o->report && measured) {
         size_t n;
@@ -222,7 +213,7 @@ static int bench(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o)
         diag_flush();
         if (b.text)
             bench_html(a, &page, &b);
-        if (!b.text || !write_out(&page, o->report))
+        if (!b.text || !tool_write("bench", &page, o->report))
             code = EXIT_USER;
     }
     out_free(&json);

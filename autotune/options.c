@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "runtime/spell.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,4 +184,12 @@ Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int
     if (!s)
         fprintf(stderr, "minifut %s: %s\n", tool, wrong);
     return s;
+}
+
+bool tool_write(const char *tool, const Out *o, const char *path)
+{
+    bool ok = out_write_file(o, path);
+    if (!ok)
+        fprintf(stderr, "minifut %s: cannot write %s: %s\n", tool, path, strerror(errno));
+    return ok;
 }

@@ -3,6 +3,7 @@
 #define AUTOTUNE_OPTIONS_H
 
 #include "autotune/session.h"
+#include "base/out.h"
 
 typedef struct {
     SessionOptions session;
@@ -28,5 +29,7 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
 /* Compiles if asked to, finds the data sets, starts the session. NULL after a message; *code is
  * then the exit code. */
 Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int *code);
+/* Writes a file that was asked for; false after a message. */
+bool tool_write(const char *tool, const Out *o, const char *path);
 
 #endif

@@ -247,15 +247,6 @@ static int nothing_written(const ToolOptions *o)
     return EXIT_USER;
 }
 
-/* False after a message. */
-static bool write_out(const Out *o, const char *path)
-{
-    bool ok = out_write_file(o, path);
-    if (!ok)
-        fprintf(stderr, "minifut tune: cannot write %s: %s\n", path, strerror(errno));
-    return ok;
-}
-
 /* The reports that were asked for, for programs and for browsers. */
 static bool write_reports(Arena *a, const ToolOptions *o, const Tuning *u)
 {
@@ -263,11 +254,11 @@ static bool write_reports(Arena *a, const ToolOptions *o, const Tuning *u)
     bool ok = true;
     if (o->json) {
         report_json(a, &json, u);
-        ok &= write_out(&json, o->json);
+        ok &= tool_write("tune", &json, o->json);
     }
     if (o->report) {
         report_html(a, &page, u);
-        ok &= write_out(&page, o->report);
+        ok &= tool_write("tune", &page, o->report);
     }
     out_free(&json);
     out_free(&page);
