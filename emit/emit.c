@@ -103,11 +103,12 @@ static void emit_program(Emit *em, const char *name)
     out_printf(em->o,
                "static const rt_program program = {\n"
                "    %s, %d, %d, %d, %d, %d,\n"
-               "    %s, %s, %s, %s, entries, %s};\n\n",
+               "    %s, %s, %s, %s, entries, %s, UINT64_C(0x%llx)};\n\n",
                c_string(em->cx, name), p->kernels.n, p->thresholds.n, p->sites.n, em->type_names.n,
                p->entries.n, table_ref(p->kernels.n, "kernels"),
                table_ref(p->thresholds.n, "params"), table_ref(p->sites.n, "sites"),
-               table_ref(em->type_names.n, "types"), p->server ? "true" : "false");
+               table_ref(em->type_names.n, "types"), p->server ? "true" : "false",
+               (unsigned long long)em->kernels_hash);
     out_puts(em->o, "int main(int argc, char **argv)\n{\n"
                     "    return rt_main(&program, argc, argv);\n}\n");
 }

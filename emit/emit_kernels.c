@@ -7,6 +7,8 @@
 
 /* --- In the program ------------------------------------------------------------------------- */
 
+#define HASH_FACTOR UINT64_C(1099511628211) /* of FNV-1a */
+
 static const char *text_on(Arena *a, const Kernel *k, int t)
 {
     Out o = {0};
@@ -20,15 +22,17 @@ static const char *text_on(Arena *a, const Kernel *k, int t)
 typedef struct {
     const char *text[N_KTARGETS]; /* until they are emitted */
     int same[N_KTARGETS];
+    uint64_t hash; /* of what the kernel does */
 } Sources;
 
 static Sources sources_of(Arena *a, const Kernel *k)
 {
-    Sources s;
+    Sources s = {.hash = 0};
     KKey key[N_KTARGETS];
     for (int t = 0; t < N_KTARGETS; t++) {
         int first = 0;
         key[t] = kir_key(a, k->on[t]);
+        s.hash = s.hash * HASH_FACTOR + key[t].hash;
         while (!kkey_same(key[first], key[t]) || ktargets[first].print != ktargets[t].print)
             first++;
         s.same[t] = first;
@@ -138,6 +142,7 @@ void emit_kernels(Emit *em)
         Arena *texts = arena_new();
         sources[i] = sources_of(texts, ks->at[i]);
         emit_sources(em, ks->at[i], &sources[i]);
+        em->kernels_hash = em->kernels_hash * HASH_FACTOR + sources[i].hash;
         arena_free(texts);
     }
     out_puts(o, "enum {\n");

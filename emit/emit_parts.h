@@ -22,6 +22,7 @@ typedef struct {
     Out *o;
     const Plan *p;
     Texts type_names, type_rows; /* of the boundary types, by id */
+    uint64_t kernels_hash;       /* of what the kernels do */
 } Emit;
 
 /* --- emit_names.c ---------------------------------------------------------------------------- */

@@ -163,6 +163,7 @@ typedef struct {
     const rt_type_def *types;
     const rt_entry_def *entries;
     bool server; /* compiled with --server: speaks the protocol without being asked to */
+    uint64_t kernels_hash; /* of what the kernels do, wherever in whichever file they are written */
 } rt_program;
 
 /* The whole program: options, device, values, call, results; or the server. Returns the exit code:

@@ -45,21 +45,11 @@ static const struct {
     {"program: ", "tuned for another version of the program", false},
 };
 
-/* A kernel's text without the comment at its head: with its place, another program may have it. */
-static const char *rt_without_place(const char *source)
-{
-    const char *end = source && strncmp(source, "/*", 2) == 0 ? strchr(source, '\n') : NULL;
-    return end ? end : source ? source : "";
-}
-
 static uint64_t rt_program_hash(const rt_program *p)
 {
-    uint64_t h = RT_HASH_START;
+    uint64_t h = RT_HASH_START ^ p->kernels_hash;
     for (int i = 0; i < p->n_params; i++)
         h = rt_hash(rt_hash(h, p->params[i].name), p->params[i].cls);
-    for (int i = 0; i < p->n_kernels; i++)
-        for (int t = 0; t < RT_N_TARGETS; t++)
-            h = rt_hash(h, rt_without_place(p->kernels[i].source[t]));
     return h;
 }
 
