@@ -174,6 +174,11 @@ static void find_conflict(Arena *a, const Choice *c, SearchResult *r, int node)
         vec_push(a, &r->conflicts, k);
 }
 
+Choice choice_of(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, const DatasetResult *datasets)
+{
+    return (Choice){a, f, datasets, n_datasets, NEWN(a, bool, n_datasets), NEWN(a, bool, f->nodes.n), o};
+}
+
 static Choice choice_new(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
                          SearchResult *r)
 {
@@ -181,8 +186,7 @@ static Choice choice_new(Arena *a, const Forest *f, int n_datasets, const Search
     r->settings = NEWN(a, int64_t, f->nodes.n);
     r->allowed = NEWN(a, Allowed, f->nodes.n);
     r->untuned = r->chosen = r->unseen = NAN;
-    Choice c = {scratch, f, r->datasets, n_datasets, NEWN(scratch, bool, n_datasets),
-                NEWN(scratch, bool, f->nodes.n), o};
+    Choice c = choice_of(scratch, f, n_datasets, o, r->datasets);
     for (int d = 0; d < n_datasets; d++)
         c.in[d] = isfinite(r->datasets[d].best);
     return c;

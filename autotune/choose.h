@@ -15,6 +15,9 @@ typedef struct {
     const SearchOptions *o;
 } Choice;
 
+/* A choice for which no data set counts yet, and all may be asked for. */
+Choice choice_of(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, const DatasetResult *datasets);
+
 /* How many times slower than its best a data set is taken to be that fails. */
 #define HOPELESS 1e6
 

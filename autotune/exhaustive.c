@@ -9,7 +9,6 @@
 #include "autotune/choose.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A threshold to be given a value, for the data sets that get to it. */
@@ -53,12 +52,6 @@ static const bool *going_on(Sweep *s, const Open *at, int64_t setting, bool outc
     return part;
 }
 
-static int cmp_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 typedef VEC(int64_t) Values;
 
 /* The values that divide the data sets differently: each one's pars, and never. */
@@ -71,12 +64,7 @@ static Values values_at(Sweep *s, const Open *at)
             vec_push(s->a, &all, op->pars.at[k] > 0 ? op->pars.at[k] : THRESHOLD_ALWAYS);
     }
     vec_push(s->a, &all, THRESHOLD_NEVER);
-    qsort(all.at, (size_t)all.n, sizeof *all.at, cmp_i64);
-    int n = 0;
-    for (int i = 0; i < all.n; i++)
-        if (n == 0 || all.at[i] != all.at[n - 1])
-            all.at[n++] = all.at[i];
-    all.n = n;
+    all.n = values_sort(all.at, all.n);
     return all;
 }
 
@@ -221,8 +209,7 @@ SearchResult search_exhaustive(Arena *a, const Forest *f, int n_datasets, const 
     SearchResult r = {.datasets = NEWN(a, DatasetResult, n_datasets)};
     int n = f->nodes.n;
     Arena *scratch = arena_new();
-    Choice c = {scratch, f, r.datasets, n_datasets, NEWN(scratch, bool, n_datasets),
-                NEWN(scratch, bool, n), o};
+    Choice c = choice_of(scratch, f, n_datasets, o, r.datasets);
     Sweep s = {.a = scratch,
                .c = &c,
                .probes = NEWN(scratch, Probe, n_datasets),

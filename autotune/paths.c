@@ -124,14 +124,21 @@ static int cmp_i64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+int values_sort(int64_t *at, int n)
+{
+    int kept = 0;
+    qsort(at, (size_t)n, sizeof *at, cmp_i64);
+    for (int i = 0; i < n; i++)
+        if (kept == 0 || at[i] != at[kept - 1])
+            at[kept++] = at[i];
+    return kept;
+}
+
 static void add_par(Probe *p, int node, int64_t par)
 {
     Opinion *op = &p->res->opinions[node];
-    for (int i = 0; i < op->pars.n; i++)
-        if (op->pars.at[i] == par)
-            return;
     vec_push(p->a, &op->pars, par);
-    qsort(op->pars.at, (size_t)op->pars.n, sizeof(int64_t), cmp_i64);
+    op->pars.n = values_sort(op->pars.at, op->pars.n);
     op->known = true;
 }
 

@@ -39,6 +39,8 @@ int memory_find(const Forest *f, const DatasetResult *res, const int64_t *settin
 bool outcome_can_be(const Opinion *op, int64_t setting, bool outcome);
 /* Is the node's comparison made under the settings, as far as the opinions know? */
 bool node_reached(const Forest *f, const DatasetResult *res, const int64_t *settings, int node);
+/* Puts n values in order, each once; how many there are then. */
+int values_sort(int64_t *at, int n);
 /* Are the two within what counts as equal? */
 bool times_equal(double a, double b, double noise);
 

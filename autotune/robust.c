@@ -2,7 +2,6 @@
 #include "autotune/choose.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Is no data set slower beyond noise than it was, under settings of which all is known? */
@@ -45,12 +44,6 @@ static void unset_some(const Choice *c, int64_t *settings, const Prediction *was
     }
 }
 
-static int cmp_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 typedef VEC(int64_t) Bounds;
 
 /* The values at which a comparison changes for a data set, from 0 to THRESHOLD_NEVER. */
@@ -65,12 +58,7 @@ static Bounds bounds_of(const Choice *c, const int64_t *settings, int node)
             for (int k = 0; k < op->pars.n; k++)
                 vec_push(c->a, &b, op->pars.at[k]);
     }
-    qsort(b.at, (size_t)b.n, sizeof *b.at, cmp_i64);
-    int n = 0;
-    for (int i = 0; i < b.n; i++)
-        if (n == 0 || b.at[i] != b.at[n - 1])
-            b.at[n++] = b.at[i];
-    b.n = n;
+    b.n = values_sort(b.at, b.n);
     return b;
 }
 

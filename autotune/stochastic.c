@@ -216,8 +216,7 @@ SearchResult search_stochastic(Arena *a, const Forest *f, int n_datasets, const 
     SearchResult r = {.datasets = NEWN(a, DatasetResult, n_datasets)};
     int n = f->nodes.n;
     Arena *scratch = arena_new();
-    Choice c = {scratch, f, r.datasets, n_datasets, NEWN(scratch, bool, n_datasets),
-                NEWN(scratch, bool, n), o};
+    Choice c = choice_of(scratch, f, n_datasets, o, r.datasets);
     Draw s = {.a = scratch, .c = &c, .probes = NEWN(scratch, Probe, n_datasets), .seed = 1};
     for (int d = 0; d < n_datasets; d++) {
         s.probes[d] = probe_new(a, f, d, run, env, &r.datasets[d]);
