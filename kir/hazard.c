@@ -312,7 +312,8 @@ static Meeting meeting(const Hazard *h, const Access *a, const KExp *at, const A
         return APART;
     if (varies) {
         bool inside = known && ((d >= 0 && d + n <= m) || (d <= 0 && m - d <= n));
-        if (inside || (m == 1 && n == 1 && (kplaces_same_column(&h->places, at, b->at) || kplaces_turns_apart(&h->places, at, b->at))))
+        bool apart = kplaces_same_column(&h->places, at, b->at) || kplaces_turns_apart(&h->places, at, b->at);
+        if (inside || (m == 1 && n == 1 && apart))
             return APART;
         return kplaces_maybe_same_row(&h->places, at, b->at) ? UNSURE : MEET;
     }
