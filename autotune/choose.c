@@ -71,7 +71,8 @@ static bool loses_unseen(const Choice *c, const int64_t *settings, double untune
 }
 
 /* Does without the thresholds that cost most on data not seen, one after the other, until the choice
- * is sound. Two data sets are no evidence of a third. */
+ * is sound. Two data sets are no evidence of a third; and what a user's objective makes of some of the data sets says
+ * nothing. */
 static void choose_sound(const Choice *c, SearchResult *r, int n_in)
 {
     enum { ENOUGH = 3 };
@@ -79,18 +80,19 @@ static void choose_sound(const Choice *c, SearchResult *r, int n_in)
     double *seconds = NEWN(c->a, double, c->n);
     int64_t *unset = NEWN(c->a, int64_t, n);
     double untuned = seen_loss(c, unset), unseen = NAN;
+    bool leave_out = n_in > 1 && c->o->objective != OBJECTIVE_COST;
     for (;;) {
         memset(r->allowed, 0, sizeof *r->allowed * (size_t)n);
         choose_for(c, r->settings, r->allowed);
-        if (n_in > 1)
+        if (leave_out)
             unseen = unseen_loss(c, seconds);
         r->untuned = exp(untuned);
         r->chosen = exp(seen_loss(c, r->settings));
         r->unseen = exp(unseen);
-        for (int d = 0; d < c->n && n_in > 1; d++)
+        for (int d = 0; d < c->n && leave_out; d++)
             if (c->in[d])
                 r->datasets[d].unseen = seconds[d];
-        if (n_in < ENOUGH || !loses_unseen(c, r->settings, untuned, unseen))
+        if (!leave_out || n_in < ENOUGH || !loses_unseen(c, r->settings, untuned, unseen))
             return;
         int worst = -1;
         double least = INFINITY;

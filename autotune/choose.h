@@ -31,6 +31,8 @@ void joint_least(const Choice *c, const double *weight, int64_t *settings);
 
 /* What the settings are worth: the less the better. */
 double objective(const Choice *c, const int64_t *settings);
+/* The same of what data sets take: [dataset]. */
+double objective_of(const Choice *c, const double *seconds);
 /* The settings that are best for the objective, as predicted. */
 void objective_least(const Choice *c, int64_t *settings);
 

@@ -131,17 +131,18 @@ static void learn_pars(Probe *p)
     }
 }
 
-/* Runs the path of each data set that is swept. */
+/* Runs the path of each data set that is swept; to its end, if a user's function may want it slow. */
 static void measure_paths(Sweep *s)
 {
     size_t size = sizeof *s->settings * (size_t)s->c->f->nodes.n;
+    bool whole = s->c->o->objective == OBJECTIVE_COST;
     for (int d = 0; d < s->c->n && !s->failed; d++) {
         Probe *p = &s->probes[d];
         int memo;
         if (!s->here[d])
             continue;
         memcpy(p->cur, s->settings, size);
-        Sample m = probe_measure(p, p->res->best, &memo);
+        Sample m = probe_measure(p, whole ? INFINITY : p->res->best, &memo);
         s->failed |= p->failed;
         if (m.cut || m.seconds >= p->res->best)
             continue;
@@ -199,6 +200,7 @@ static void sweep_all(Sweep *s, const SearchOptions *o)
         s->here[d] = s->c->in[d] = isfinite(s->probes[d].res->best);
     do {
         s->least = INFINITY;
+        weigh(s); /* nothing set, which may be like no value */
         sweep(s, weigh);
     } while (complete_paths(s));
 }

@@ -4,19 +4,29 @@
 #include <math.h>
 #include <string.h>
 
+/* Is a user's objective worse than it was? That may be so though no data set is slower. */
+static bool worse_for_user(const Choice *c, const int64_t *settings, const Prediction *was)
+{
+    double *seconds = NEWN(c->a, double, c->n);
+    for (int d = 0; d < c->n; d++)
+        seconds[d] = was[d].seconds;
+    return c->o->objective == OBJECTIVE_COST && objective(c, settings) > objective_of(c, seconds);
+}
+
 /* Is no data set slower beyond noise than it was, under settings of which all is known? */
 static bool as_good(const Choice *c, const int64_t *settings, const Prediction *was)
 {
+    bool faster = false;
     for (int d = 0; d < c->n; d++) {
         if (!c->in[d])
             continue;
         Prediction p = predict(c->f, &c->datasets[d], settings);
-        bool slower = p.seconds > was[d].seconds &&
-                      !times_equal(p.seconds, was[d].seconds, p.noise + was[d].noise);
-        if (slower || (!p.known && was[d].known))
+        bool same = times_equal(p.seconds, was[d].seconds, p.noise + was[d].noise);
+        if ((!same && p.seconds > was[d].seconds) || (!p.known && was[d].known))
             return false;
+        faster |= !same;
     }
-    return true;
+    return !faster || !worse_for_user(c, settings, was);
 }
 
 static void unset_all(const Choice *c, int64_t *settings, const Prediction *was)

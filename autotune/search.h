@@ -105,11 +105,18 @@ typedef enum {
     OBJECTIVE_SUM,     /* all data sets' seconds together */
     OBJECTIVE_GEOMEAN, /* the geometric mean of seconds */
     OBJECTIVE_WORST,   /* the greatest of seconds : those of the data set's own best */
+    OBJECTIVE_COST,    /* what the cost function says */
 } Objective;
+
+/* What the times of n data sets are worth, which may be anything: the less the better. INFINITY for seconds: the data set
+ * fails. bests: of their own best settings. */
+typedef double CostFn(void *env, int n, const int *datasets, const double *seconds, const double *bests);
 
 typedef struct {
     Objective objective;
     const double *weights; /* [dataset]; NULL: each counts the same */
+    CostFn *cost;          /* for OBJECTIVE_COST, with its environment */
+    void *cost_env;
     /* Told before the exhaustive search starts: combinations of paths of all data sets, and paths,
      * each of which is run. NULL: nobody. */
     void (*plan)(double combinations, double paths);

@@ -26,41 +26,63 @@ static const char *const objectives[] = {
 };
 enum { N_OBJECTIVES = sizeof objectives / sizeof *objectives };
 
-static int unknown(const char *what, const char *name, rt_spelling *s)
+/* The strategies asked for; false if there is none of that name. */
+static bool take_strategy(const char *name, SearchPlan *plan)
 {
-    fprintf(stderr, "minifut tune: unknown %s '%s'%s (minifut tune --help)\n", what, name,
-            rt_spell_hint(s));
-    return EXIT_USAGE;
+    if (strcmp(name, "all") == 0) {
+        plan->strategy = strategies;
+        plan->n = N_STRATEGIES;
+    }
+    for (int i = 0; i < N_STRATEGIES; i++)
+        if (strcmp(name, strategies[i].name) == 0) {
+            plan->strategy = &strategies[i];
+            plan->n = 1;
+        }
+    return plan->n > 0;
 }
 
 int search_plan(const ToolOptions *o, SearchPlan *plan)
 {
     const char *strategy = o->strategy ? o->strategy : "monotone";
-    const char *objective = o->objective ? o->objective : "regret";
-    rt_spelling s = rt_spell(strategy), t = rt_spell(objective);
-    bool found = false;
-    *plan = (SearchPlan){.o = {.tests = (int)fmin(o->tests, INT_MAX), .seconds = o->seconds}};
-    if (strcmp(strategy, "all") == 0) {
-        plan->strategy = strategies;
-        plan->n = N_STRATEGIES;
-    }
-    for (int i = 0; i < N_STRATEGIES; i++) {
-        rt_spell_try(&s, strategies[i].name);
-        if (strcmp(strategy, strategies[i].name) == 0) {
-            plan->strategy = &strategies[i];
-            plan->n = 1;
-        }
-    }
-    if (!plan->n)
-        return unknown("strategy", strategy, &s);
-    for (int i = 0; i < N_OBJECTIVES; i++) {
-        rt_spell_try(&t, objectives[i]);
-        if (strcmp(objective, objectives[i]) == 0) {
+    *plan = (SearchPlan){.objective = o->objective ? o->objective : "regret",
+                         .o = {.objective = OBJECTIVE_COST,
+                               .tests = (int)fmin(o->tests, INT_MAX),
+                               .seconds = o->seconds}};
+    for (int i = 0; i < N_OBJECTIVES; i++)
+        if (strcmp(plan->objective, objectives[i]) == 0)
             plan->o.objective = (Objective)i;
-            found = true;
-        }
+    if (take_strategy(strategy, plan))
+        return -1;
+    rt_spelling s = rt_spell(strategy);
+    for (int i = 0; i < N_STRATEGIES; i++)
+        rt_spell_try(&s, strategies[i].name);
+    fprintf(stderr, "minifut tune: unknown strategy '%s'%s (minifut tune --help)\n", strategy,
+            rt_spell_hint(&s));
+    return EXIT_USAGE;
+}
+
+bool search_cost(Arena *a, const ToolOptions *o, const Datasets *ds, SearchPlan *plan)
+{
+    const double LIMIT = 30, SECONDS = 1e-3;
+    if (plan->o.objective != OBJECTIVE_COST)
+        return true;
+    int *all = NEWN(a, int, ds->n);
+    double *seconds = NEWN(a, double, ds->n);
+    for (int d = 0; d < ds->n; d++) {
+        all[d] = d;
+        seconds[d] = SECONDS;
     }
-    return found ? -1 : unknown("objective", objective, &t);
+    plan->cost = cost_open(a, plan->objective, fmin(o->session.timeout, LIMIT), ds, plan->o.weights);
+    plan->o.cost = cost_of;
+    plan->o.cost_env = plan->cost;
+    cost_of(plan->cost, ds->n, all, seconds, seconds);
+    if (!cost_wrong(plan->cost))
+        return true;
+    rt_spelling s = rt_spell(plan->objective);
+    for (int i = 0; i < N_OBJECTIVES; i++)
+        rt_spell_try(&s, objectives[i]);
+    fprintf(stderr, "minifut tune: %s%s\n", cost_wrong(plan->cost), rt_spell_hint(&s));
+    return false;
 }
 
 /* A line "NAME WEIGHT", the name with blanks in it perhaps. False if it is none. */

@@ -35,7 +35,9 @@ static const char help[] =
     "      --tests N          runs that the stochastic search may make (default: 20 a version)\n"
     "      --seconds S        time that it may take (default: no limit)\n"
     "      --objective O      what is to be least: regret (the mean of times relative to each data\n"
-    "                         set's best; default), sum, geomean, worst (the greatest relative time)\n"
+    "                         set's best; default), sum, geomean, worst (the greatest relative time);\n"
+    "                         or a shell command, which gets lines of name, microseconds, weight and\n"
+    "                         least microseconds, tabs between, and prints what that is worth\n"
     "      --weights FILE     how much each data set counts: lines of a name and a number\n"
     "      --timeout S        seconds a run may take (default 600)\n"
     "      --tolerance T      relative difference allowed between results (default 0.002)\n"
@@ -66,7 +68,7 @@ typedef struct {
     const char **said;  /* [dataset] why the last version failed, as shown */
     double start;
     int broken;       /* data sets that could not be read */
-    const char *gone; /* the program does not start any more: why */
+    const char *gone; /* why it cannot go on: the program does not start any more, or the objective failed */
 } Tuner;
 
 static double now(void)
@@ -437,7 +439,7 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, Search
     t.trials = NEWN(a, Trials, ds->n);
     for (int d = 0; d < ds->n; d++)
         t.best[d] = INFINITY;
-    if (!search_weights(a, o, ds, plan))
+    if (!search_weights(a, o, ds, plan) || !search_cost(a, o, ds, plan))
         return EXIT_USER;
     plan->o.plan = say_count;
     plan->o.clock = now;
@@ -447,7 +449,11 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, Search
         code = say_plan(&t, o, plan);
     } else {
         SearchResult r = search_by(&t, plan);
-        code = r.complete ? report(&t, o, &r) : ended_early(&t, o, &r);
+        const char *wrong = plan->cost ? cost_wrong(plan->cost) : NULL;
+        t.gone = wrong ? wrong : t.gone;
+        code = wrong        ? ended_early(&t, o, NULL)
+               : r.complete ? report(&t, o, &r)
+                            : ended_early(&t, o, &r);
     }
     meter_close(t.m);
     return code;

@@ -49,7 +49,6 @@ table("usage", False, [
     ("test, tolerance", "test --tolerance=-1 p.sf", "--tolerance takes a positive number, not '-1'"),
     ("tune, unknown option", "tune --fast p.sf d", "tune: unknown option '--fast'"),
     ("tune, unknown strategy", "tune --strategy=monoton p.sf d", "unknown strategy 'monoton'; did you mean 'monotone'"),
-    ("tune, unknown objective", "tune --objective=least p.sf d", "unknown objective 'least'"),
     ("tune, no value", "tune p.sf d --timeout", "a value is missing after '--timeout'"),
     ("tune, no number", "tune --timeout=soon p.sf d", "not a positive number: 'soon'"),
     ("bench, negative number", "bench --timeout=-1 p.sf d", "not a positive number: '-1'"),

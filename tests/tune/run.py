@@ -330,6 +330,47 @@ def wrong_results(box):
 
 
 @case
+def an_objective_of_the_user(box):
+    """What counts is whether times are below limits: 1.5 ms for `a`, 2.5 ms for others. `b` can only be if both others are not."""
+    box.sim()
+    (box.path / "w").write_text("b 7\n")
+    limits = r"""awk -F'\t' '{ print > "told" } NF != 4 { exit 9 } $4 < 1000 { exit 9 }
+                 $2 == "fail" || $2 > 2500 - 1000 * ($1 == "a") { late += $3 } END { print late + 0 }'"""
+    box.tune("--objective", limits)
+    told = (box.path / "told").read_text().splitlines()
+    check(len(told) == 3 and told[0].startswith("a\t"), f"{box.name}: told {told}")
+    met = {}
+    for weights in (), ("--weights", "w"):
+        box.tune("--objective", limits, *weights, "--json", "r.json")
+        data = json.loads((box.path / "r.json").read_text())["datasets"]
+        met[weights] = {d["name"]: d["tuned"]["median_us"] for d in data}
+    check(met[()]["a"] < 1500 and met["--weights", "w"]["b"] < 2500, f"{box.name}: {met}")
+    # Without a gain for it, nothing is asked for.
+    box.tune("--objective", "cat > told; echo 7")
+    check(box.tuning() == [], f"{box.name}: {box.tuning()}")
+
+
+@case
+def objectives_that_fail(box):
+    box.sim({"a": DATA["a"], "b": DATA["b"]})
+    for objective, said in (("wurst", r"wurst: exit code 127; did you mean 'worst'"), ("true", "it prints '', not a number"),
+                            ("echo 1 2", "it prints '1 2', not a number"), ("yes", "it prints more than a number"),
+                            ("kill -9 $$", "it was ended by a signal"), ("sleep 60 & echo 1", "it takes longer than 0.5 s"),
+                            ("echo nan", "it prints 'nan', not")):
+        out, err = box.tune("--timeout", "0.5", "--objective", objective, code=1)
+        box.said(said, err)
+        check(box.calls() == [] and not out, f"{box.name}: {objective}: it goes on")
+    # Later: what was measured is not lost, nor the old tuning.
+    (box.path / "p.sf.tuning").write_text("main.suff_outer_par_0=7\n")
+    _, err = box.tune("--objective", "if test -e asked; then exit 3; fi; touch asked; echo 1", code=1)
+    box.said("exit code 3: p.sf.tuning is as it was; the same command goes on", err)
+    check(box.tuning() == ["main.suff_outer_par_0=7"], f"{box.name}: {box.tuning()}")
+    n = len(box.calls())
+    box.tune("--objective", "awk '{ s += $2 } END { print s }'")
+    check(0 < len(box.calls()) < n, f"{box.name}: measured again")
+
+
+@case
 def a_full_disk(box):
     box.sim()
     tuning, _, _ = reference(box)

@@ -526,6 +526,103 @@ static void test_objectives(void)
     }
 }
 
+/* Users' objectives: with less time they get better; only what is in time counts; what takes longest and shortest is to
+ * be near. */
+static double cost_squares(int n, const double *seconds)
+{
+    double all = 0;
+    for (int i = 0; i < n; i++)
+        all += seconds[i] * seconds[i];
+    return all;
+}
+
+static double cost_late(int n, const double *seconds)
+{
+    double all = 0;
+    for (int i = 0; i < n; i++)
+        all += (seconds[i] > 20) + seconds[i] / 1e4;
+    return all;
+}
+
+static double cost_spread(int n, const double *seconds)
+{
+    double least = INFINITY, most = 0;
+    for (int i = 0; i < n; i++) {
+        least = fmin(least, seconds[i]);
+        most = fmax(most, seconds[i]);
+    }
+    return most - least;
+}
+
+typedef double Worth(int n, const double *seconds);
+static Worth *const users[] = {cost_squares, cost_late, cost_spread};
+
+static double cost_of_user(void *env, int n, const int *datasets, const double *seconds, const double *bests)
+{
+    for (int i = 0; i < n; i++)
+        CHECK(datasets[i] == i && bests[i] > 0);
+    return (*(Worth *const *)env)(n, seconds);
+}
+
+static double user_worth(const Program *p, Worth *user, const int64_t *set)
+{
+    double seconds[MAX_DATA];
+    for (int d = 0; d < p->n_data; d++)
+        seconds[d] = time_of(p, d, set);
+    return user(p->n_data, seconds);
+}
+
+static double longest(const Program *p, const int64_t *set)
+{
+    double most = 0;
+    for (int d = 0; d < p->n_data; d++)
+        most = fmax(most, time_of(p, d, set));
+    return most;
+}
+
+/* The least, over all settings that differ. */
+static double least_of_user(const Program *p, Worth *user, int64_t *set, int node)
+{
+    if (node == p->f.nodes.n)
+        return user_worth(p, user, set);
+    double least = INFINITY;
+    for (int d = 0; d <= p->n_data; d++) {
+        set[node] = d < p->n_data ? p->pars[d][node][0] : THRESHOLD_NEVER;
+        least = fmin(least, least_of_user(p, user, set, node + 1));
+    }
+    return least;
+}
+
+/* The exhaustive search finds the optimum of any objective; the monotone one that of most, in which no change of a single
+ * threshold gains, and it is never worse than untuned. */
+static void test_users_objective(void)
+{
+    enum { PROGRAMS = 200 };
+    int n = sizeof users / sizeof *users;
+    for (int u = 0; u < n; u++) {
+        int near = 0;
+        for (int round = 0; round < PROGRAMS; round++) {
+            Arena *a = arena_new();
+            static Program p;
+            Worth *user = users[u];
+            random_program(a, &p, 1 + rand() % 4, 1 + rand() % 3, round % 2);
+            Env env = {.a = a, .p = &p, .cut = 2}, other = {.a = a, .p = &p};
+            SearchOptions o = {.objective = OBJECTIVE_COST, .cost = cost_of_user, .cost_env = &user};
+            SearchResult x = search_exhaustive(a, &p.f, p.n_data, &o, run, &env);
+            SearchResult m = search_monotone(a, &p.f, p.n_data, &o, run, &other);
+            int64_t unset[MAX_NODES] = {0}, set[MAX_NODES] = {0};
+            double untuned = user_worth(&p, user, unset), least = fmin(untuned, least_of_user(&p, user, set, 0));
+            double got = user_worth(&p, user, m.settings);
+            near += got <= least + 0.03 * fabs(least) + 1e-9;
+            double equal = 0.05 * least + 0.04 * longest(&p, x.settings); /* within what counts as equal */
+            CHECK(user_worth(&p, user, x.settings) <= least + equal);
+            CHECK(got <= untuned + 0.05 * untuned + 0.04 * longest(&p, unset));
+            arena_free(a);
+        }
+        CHECK(near >= PROGRAMS * 9 / 10);
+    }
+}
+
 /* A version that fails is never chosen, and a failing last version is no obstacle. */
 static bool run_failing(void *env, int d, const int64_t *settings, double rival, Sample *out)
 {
@@ -617,6 +714,7 @@ int main(void)
     test_size_variant();
     test_conflict();
     test_objectives();
+    test_users_objective();
     test_failing();
     test_refused();
     return check_summary();
