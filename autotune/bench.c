@@ -48,6 +48,22 @@ static void warn_of_parameter(const char *file, const char *name, const Forest *
             rt_spell_hint(&s));
 }
 
+/* Warns if the file says that it holds for another device or program, as the program does (runtime/tuning.c). */
+static void warn_of_origin(Arena *a, Session *s, const char *file)
+{
+    char *save, *origin = arena_strdup(a, session_origin(s));
+    for (char *line = strtok_r(origin, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        size_t n = strcspn(line, ":");
+        const char *own = line + n + strspn(line + n, ": "), *head = arena_strndup(a, line, (size_t)(own - line));
+        const char *its = tuning_comment(a, file, head);
+        bool device = strncmp(line, "device", n) == 0;
+        if (its && strcmp(its, own) != 0)
+            fprintf(stderr, "minifut bench: warning: %s: tuned %s%s\n", file,
+                    device ? "on another device: " : "for another version of the program",
+                    device ? its : "");
+    }
+}
+
 /* The settings of the tuning file, unset where it has none; false after a message. */
 static bool read_settings(Arena *a, Session *s, const ToolOptions *o, int64_t *tuned,
                           bool *has_tuning)
@@ -60,6 +76,8 @@ static bool read_settings(Arena *a, Session *s, const ToolOptions *o, int64_t *t
         fprintf(stderr, "minifut bench: %s\n", wrong);
         return false;
     }
+    if (*has_tuning)
+        warn_of_origin(a, s, o->tuning);
     for (int i = 0; i < file.n; i++) {
         int node = forest_find(f, file.at[i].name);
         if (node >= 0)

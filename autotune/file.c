@@ -72,6 +72,23 @@ bool tuning_read(Arena *a, const char *path, Settings *s, const char **wrong)
     return ok;
 }
 
+const char *tuning_comment(Arena *a, const char *path, const char *head)
+{
+    FILE *f = fopen(path, "r");
+    const char *rest = NULL;
+    char *buf = NULL;
+    size_t cap = 0;
+    while (f && getline(&buf, &cap, f) >= 0) {
+        const char *text = strncmp(buf, "--", 2) == 0 ? buf + 2 + strspn(buf + 2, " \t") : "";
+        if (*text && strncmp(text, head, strlen(head)) == 0)
+            rest = arena_strndup(a, text + strlen(head), strcspn(text + strlen(head), "\r\n"));
+    }
+    free(buf);
+    if (f)
+        fclose(f);
+    return rest;
+}
+
 bool tuning_write(const char *path, const char *comment, const Settings *s)
 {
     Out o = {0};

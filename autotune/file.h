@@ -16,6 +16,8 @@ typedef VEC(Setting) Settings;
 /* Adds the file's settings. False, and a message in *wrong, if it cannot be read or has a bad line.
  */
 bool tuning_read(Arena *a, const char *path, Settings *s, const char **wrong);
+/* What follows HEAD in the last comment of the file that begins with it; NULL: none does. */
+const char *tuning_comment(Arena *a, const char *path, const char *head);
 /* Writes the file atomically, with a comment of one or more lines on top. False and errno on
  * failure. */
 bool tuning_write(const char *path, const char *comment, const Settings *s);

@@ -107,7 +107,7 @@ static void summary(Arena *a, Out *o, const Tuning *t)
         html_row(o);
         html_head_cell(o, t->datasets->at[d].name);
         if (!v->made) {
-            html_cell(o, "no version runs");
+            html_cell(o, tuning_usable(t, d) ? "not compared" : "no version runs");
             continue;
         }
         html_number(o, v->untuned.ok ? time_text(a, v->untuned.median) : "fails");
@@ -188,10 +188,12 @@ static void dataset(Arena *a, Out *o, const Tuning *t, int d)
 void report_html(Arena *a, Out *o, const Tuning *t)
 {
     html_begin(o, arena_printf(a, "Tuning of %s", t->source));
-    html_para(o, "Entry point %s; %s%s; %d runs, %.1f s%s%s.", t->entry,
+    html_para(o, "Entry point %s; %s%s; %d runs, %.1f s%s%s. Strategy: %s; objective: %s.", t->entry,
               t->folder ? "data sets of " : "the program's own data sets",
               t->folder ? t->folder : "", t->found->runs, t->seconds, t->device ? "; on " : "",
-              t->device ? t->device : "");
+              t->device ? t->device : "", t->strategy, t->objective);
+    if (!t->complete)
+        html_para(o, "The tuning did not get to its end: this is the best so far.");
     summary(a, o, t);
     thresholds(a, o, t);
     conflicts(a, o, t);

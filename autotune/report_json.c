@@ -163,11 +163,13 @@ static void opinions(Out *o, const Tuning *t, int d)
 static void verdict(Arena *a, Out *o, const Tuning *t, int d)
 {
     const Verdict *v = &t->verdicts[d];
+    number_member(o, "best_us", tuning_best(t, d) * 1e6);
+    if (!v->made)
+        return;
     out_puts(o, ",\n   ");
     json_measurement(o, "untuned", &v->untuned);
     out_puts(o, ", ");
     json_measurement(o, "tuned", &v->tuned);
-    number_member(o, "best_us", tuning_best(t, d) * 1e6);
     number_member(o, "regret", tuning_regret(t, d));
     number_member(o, "left_out_us", t->found->datasets[d].unseen * 1e6);
     bool_member(o, "same_versions", v->same);
@@ -186,6 +188,9 @@ void report_json(Arena *a, Out *o, const Tuning *t)
     text_member(o, false, "entry", t->entry);
     text_member(o, false, "data", t->folder);
     text_member(o, false, "device", t->device);
+    text_member(o, false, "strategy", t->strategy);
+    text_member(o, false, "objective", t->objective);
+    bool_member(o, "complete", t->complete);
     out_printf(o, ", \"runs\": %d, \"seconds\": %.3f", t->found->runs, t->seconds);
     number_member(o, "untuned", t->found->untuned);
     number_member(o, "tuned", t->found->chosen);
@@ -197,8 +202,8 @@ void report_json(Arena *a, Out *o, const Tuning *t)
     for (int d = 0; d < t->datasets->n; d++) {
         out_puts(o, d ? ",\n  {" : "\n  {");
         text_member(o, true, "name", t->datasets->at[d].name);
-        bool_member(o, "usable", t->verdicts[d].made);
-        if (t->verdicts[d].made)
+        bool_member(o, "usable", tuning_usable(t, d));
+        if (tuning_usable(t, d))
             verdict(a, o, t, d);
         versions(o, t, d);
         opinions(o, t, d);

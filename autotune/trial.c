@@ -140,6 +140,11 @@ static double least(const Tuning *t, int d, const Measurement *like)
     return best;
 }
 
+bool tuning_usable(const Tuning *t, int d)
+{
+    return isfinite(least(t, d, NULL));
+}
+
 double tuning_best(const Tuning *t, int d)
 {
     return least(t, d, NULL);

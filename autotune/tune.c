@@ -65,6 +65,9 @@ typedef struct {
     double *best;       /* [dataset] seconds */
     Leader leader;
     Trials *trials;     /* [dataset] */
+    Verdict *verdicts;  /* [dataset] */
+    const SearchPlan *plan;
+    const char *device;
     const char **said;  /* [dataset] why the last version failed, as shown */
     double start;
     int broken;       /* data sets that could not be read */
@@ -224,31 +227,6 @@ static int64_t *best_so_far(const Tuner *t, const SearchResult *found)
                : NEWN(t->a, int64_t, t->f->nodes.n);
 }
 
-/* The search or what follows it could not end: `found`, NULL or what is known by now, is written.
- */
-static int ended_early(Tuner *t, const ToolOptions *o, const SearchResult *found)
-{
-    const char *why = server_interrupted() ? "interrupted" : t->gone;
-    SearchResult best = {.settings = best_so_far(t, found)};
-    bool any = false;
-    for (int i = 0; i < t->f->nodes.n; i++)
-        any |= best.settings[i] != THRESHOLD_UNSET;
-    progress_clear(&t->shown);
-    fprintf(stderr, "%sminifut tune: %s", t->shown.columns ? "" : "\n", why);
-    if (!any)
-        fprintf(stderr, ": %s is as it was", o->tuning);
-    else if (write_tuning(t, o, &best) == 0)
-        fprintf(stderr, ": the best so far is written to %s", o->tuning);
-    fprintf(stderr, "; the same command goes on from there\n");
-    return EXIT_USER;
-}
-
-static int nothing_written(const ToolOptions *o)
-{
-    fprintf(stderr, "minifut tune: no data set can be used: %s is as it was\n", o->tuning);
-    return EXIT_USER;
-}
-
 /* The reports that were asked for, for programs and for browsers. */
 static bool write_reports(Arena *a, const ToolOptions *o, const Tuning *u)
 {
@@ -267,9 +245,56 @@ static bool write_reports(Arena *a, const ToolOptions *o, const Tuning *u)
     return ok;
 }
 
+static Tuning tuning_of(const Tuner *t, const ToolOptions *o, const SearchResult *r)
+{
+    return (Tuning){.source = o->source,
+                    .folder = o->folder,
+                    .entry = session_entry(t->s),
+                    .device = t->device,
+                    .strategy = o->strategy ? o->strategy : t->plan->strategy->name,
+                    .objective = t->plan->objective,
+                    .complete = r->complete,
+                    .forest = t->f,
+                    .datasets = t->ds,
+                    .found = r,
+                    .trials = t->trials,
+                    .verdicts = t->verdicts,
+                    .seconds = now() - t->start};
+}
+
+/* The search or what follows it could not end: `found`, NULL or what is known by now, is written.
+ */
+static int ended_early(Tuner *t, const ToolOptions *o, const SearchResult *found)
+{
+    const char *why = server_interrupted() ? "interrupted" : t->gone;
+    SearchResult best = found ? *found : (SearchResult){0};
+    best.settings = best_so_far(t, found);
+    best.complete = false;
+    bool any = false;
+    for (int i = 0; i < t->f->nodes.n; i++)
+        any |= best.settings[i] != THRESHOLD_UNSET;
+    progress_clear(&t->shown);
+    fprintf(stderr, "%sminifut tune: %s", t->shown.columns ? "" : "\n", why);
+    if (!any)
+        fprintf(stderr, ": %s is as it was", o->tuning);
+    else if (write_tuning(t, o, &best) == 0)
+        fprintf(stderr, ": the best so far is written to %s", o->tuning);
+    fprintf(stderr, "; the same command goes on from there\n");
+    Tuning u = found ? tuning_of(t, o, &best) : (Tuning){0};
+    if (found)
+        write_reports(t->a, o, &u);
+    return EXIT_USER;
+}
+
+static int nothing_written(const ToolOptions *o)
+{
+    fprintf(stderr, "minifut tune: no data set can be used: %s is as it was\n", o->tuning);
+    return EXIT_USER;
+}
+
 static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
 {
-    double seconds = now() - t->start;
+    Tuning u = tuning_of(t, o, r);
     progress_clear(&t->shown);
     int good = 0;
     for (int d = 0; d < t->ds->n; d++)
@@ -279,16 +304,6 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
             good++;
     if (!good)
         return nothing_written(o);
-    Tuning u = {.source = o->source,
-                .folder = o->folder,
-                .entry = session_entry(t->s),
-                .device = session_device(t->s),
-                .forest = t->f,
-                .datasets = t->ds,
-                .found = r,
-                .trials = t->trials,
-                .verdicts = NEWN(t->a, Verdict, t->ds->n),
-                .seconds = seconds};
     report_found(t->a, &u);
     int losses = compare_with_default(t, &u);
     if (server_interrupted())
@@ -426,7 +441,8 @@ static SearchResult search_by(Tuner *t, const SearchPlan *plan)
 static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, SearchPlan *plan)
 {
     const Forest *f = session_forest(s);
-    Tuner t = {.a = a, .s = s, .ds = ds, .f = f, .start = now()};
+    Tuner t = {.a = a, .s = s, .ds = ds, .f = f, .plan = plan, .device = session_device(s),
+               .start = now()};
     check_datasets(&t);
     if (server_interrupted())
         return ended_early(&t, o, NULL);
@@ -437,6 +453,7 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, Search
     t.best = NEWN(a, double, ds->n);
     t.said = NEWN(a, const char *, ds->n);
     t.trials = NEWN(a, Trials, ds->n);
+    t.verdicts = NEWN(a, Verdict, ds->n);
     for (int d = 0; d < ds->n; d++)
         t.best[d] = INFINITY;
     if (!search_weights(a, o, ds, plan) || !search_cost(a, o, ds, plan))

@@ -31,11 +31,13 @@ typedef struct {
     const char *source, *folder; /* the program; its data sets (NULL: the program's own) */
     const char *entry;
     const char *device; /* NULL: not known */
+    const char *strategy, *objective; /* as asked for */
+    bool complete;                    /* false: it ended early, and this is the best so far */
     const Forest *forest;
     const Datasets *datasets;
     const SearchResult *found;
     Trials *trials;    /* [dataset] */
-    Verdict *verdicts; /* [dataset]; not made where no version runs */
+    Verdict *verdicts; /* [dataset]; not made where no version runs, nor where it ended before */
     double seconds;    /* of the search */
 } Tuning;
 
@@ -57,6 +59,8 @@ bool same_versions(const Measurement *a, const Measurement *b);
 void trial_note(Arena *a, Trials *ts, const Forest *f, const int64_t *settings,
                 const Measurement *m);
 
+/* Is a version known that runs on data set d? */
+bool tuning_usable(const Tuning *t, int d);
 /* Seconds of data set d's own optimum: the least that was measured. +inf if nothing runs. */
 double tuning_best(const Tuning *t, int d);
 /* By how much the versions of the tuned program miss that, relative; 0 without a verdict, +inf if

@@ -262,7 +262,10 @@ def tuning_holds_for_a_program_and_a_device(box):
     tuned = ["./matmul", "--tuning", "matmul.sf.tuning"]
     box.run(tuned, 0, stdin=MATRICES)
     text = (box.path / "matmul.sf.tuning").read_text()
+    bench = "bench --skip-compilation matmul.sf d"
+    box.minifut(bench, 0, out="^a .*versions agree")
     box.put("matmul.sf.tuning", re.sub(r"^-- device: .*", "-- device: Abacus %s", text, flags=re.M))
+    box.minifut(bench, 0, "^minifut bench: warning: matmul.sf.tuning: tuned on another device: Abacus %s\n$", out="^a .*x")
     box.run(tuned, 0, "^matmul.sf.tuning:2: warning: tuned on another device: Abacus %s\n$", stdin=MATRICES)
     box.put("matmul.sf.tuning", text)
     source = (box.path / "matmul.sf").read_text()
@@ -272,6 +275,7 @@ def tuning_holds_for_a_program_and_a_device(box):
     box.put("matmul.sf", source.replace("map2 (*)", "map2 (\\x y -> x * y * x)"))
     box.minifut("compile matmul.sf", 0, env={"CFLAGS": "-O0"})
     box.run(tuned, 0, "^matmul.sf.tuning:3: warning: tuned for another version of the program\n$", stdin=MATRICES)
+    box.minifut(bench, 0, "^minifut bench: warning: matmul.sf.tuning: tuned for another version of the program\n$")
 
 
 @case(True)

@@ -96,7 +96,9 @@ def the_same_command_measures_nothing(box):
     box.tune()
     tuning, log = box.tuning(), box.log()
     check(len(box.calls()) > 9, f"{box.name}: no calls")
-    out, _ = box.tune()
+    out, _ = box.tune("--json", "r.json")
+    r = json.loads((box.path / "r.json").read_text())
+    check((r["strategy"], r["objective"], r["complete"]) == ("monotone", "regret", True), f"{box.name}: {r}")
     box.said(r"\d+ of the measurements are from p.sf.tuning.log", out)
     check(box.calls() == [], f"{box.name}: calls")
     check(box.tuning() == tuning and box.log() == log, f"{box.name}: another tuning or log")
@@ -111,9 +113,11 @@ def the_same_command_measures_nothing(box):
 def strategies_go_on_too(box):
     box.sim()
     for strategy in ("monotone", "exhaustive", "stochastic", "all"):
-        box.tune("--strategy=" + strategy, "--fresh")
+        box.tune("--strategy=" + strategy, "--fresh", "--objective=sum", "--json", "r.json")
+        r = json.loads((box.path / "r.json").read_text())
+        check((r["strategy"], r["objective"]) == (strategy, "sum"), f"{box.name}: {r['strategy']}, {r['objective']}")
         tuning, n = box.tuning(), len(box.calls())
-        box.tune("--strategy=" + strategy)
+        box.tune("--strategy=" + strategy, "--objective=sum")
         check(n > 9 and box.calls() == [], f"{box.name}: {strategy}: calls")
         check(box.tuning() == tuning, f"{box.name}: {strategy}: another tuning")
 
@@ -224,8 +228,14 @@ def interrupted(box):
     tuning, log, calls = reference(box)
     first_of_b = next(i for i, c in enumerate(calls) if c.startswith("call b"))
     box.sim(interrupt=[first_of_b + 3])
-    _, err = box.tune(code=1)
+    _, err = box.tune("--json", "r.json", "--report", "r.html", code=1)
     box.said("interrupted: the best so far is written to p.sf.tuning; the same command goes on", err)
+    r = json.loads((box.path / "r.json").read_text())
+    a, b, c = r["datasets"]
+    chosen = [f"{x['name']}={x['chosen']}" for x in r["thresholds"] if x["chosen"] is not None]
+    check(not r["complete"] and a["usable"] and a["best_us"] == 1000 and len(a["versions"]) == 3 and not c["usable"]
+          and "tuned" not in a and chosen == box.tuning(), f"{box.name}: {r}")
+    box.said("did not get to its end", (box.path / "r.html").read_text())
     best, _, _ = reference(box_of_a := Alone(box))
     box_of_a.close()
     check(box.tuning() == best, f"{box.name}: {box.tuning()} is not the best for a, {best}")
@@ -314,7 +324,8 @@ def a_device_that_vanishes(box):
     box.sim()
     tuning, log, calls = reference(box)
     box.sim(vanish=[next(i for i, c in enumerate(calls) if c.startswith("call c"))])
-    _, err = box.tune(code=1)
+    _, err = box.tune("--json", "r.json", code=1)
+    check(json.loads((box.path / "r.json").read_text())["device"] == "a simulated device", f"{box.name}: r.json")
     box.said("the device is not there: the best so far is written to p.sf.tuning", err)
     (box.path / "vanished").unlink()
     box.tune()
