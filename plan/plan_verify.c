@@ -1,7 +1,8 @@
 /* What must hold of a plan. Variables are set before they are read, blocks are there when they are
  * asked for, and a launch gives what its kernel takes. Sides of branches and bodies of loops are
  * scopes: what they set is known behind them only if it was declared before. A version may be left
- * at any of its launches, and the other side then finds what is left of the blocks from before. */
+ * at any of its launches, and the other side then finds what is left of the blocks from before. A threshold is
+ * compared where its versions are chosen: the time of a run from there to the next comparison is theirs. */
 #include "plan/plan.h"
 
 typedef VEC(bool *) Helds;
@@ -177,11 +178,49 @@ static void walk_loop(Verify *v, const HostOp *op)
     } while (!v->wrong); /* a turn after another one */
 }
 
+/* Does the operation have the device work, or choose? */
+static bool acts(const HostOp *op)
+{
+    switch (op->kind) {
+    case H_COPY:
+    case H_FILL:
+    case H_IOTA:
+    case H_LAUNCH:
+    case H_IF:
+    case H_LOOP: return true;
+    case H_EXP: return op->exp->kind == E_SUFF;
+    case H_COMMENT:
+    case H_ALLOC:
+    case H_RELEASE:
+    case H_ALIAS:
+    case H_SX:
+    case H_SET:
+    case H_READ:
+    case H_WRITE:
+    case H_ASSERT:
+    case H_LITERAL:
+    case H_DECLARE: return false;
+    }
+    return false;
+}
+
+/* What follows the comparison at `at` is the choice. */
+static void check_comparison(Verify *v, const HostOps *ops, int at)
+{
+    int i = at + 1;
+    while (i < ops->n && !acts(ops->at[i]))
+        i++;
+    if (i == ops->n || !ops->at[i]->guard || ops->at[i]->atom.var != ops->at[at]->var)
+        say(v, "a comparison without its choice behind it");
+}
+
 static void walk(Verify *v, const HostOps *ops)
 {
     for (int i = 0; i < ops->n && !v->wrong; i++) {
         const HostOp *op = v->op = ops->at[i];
         check_op(v, op);
+        if (op->kind == H_EXP && op->exp->kind == E_SUFF)
+            check_comparison(v, ops, i);
         if (op->kind == H_IF)
             walk_if(v, op);
         else if (op->kind == H_LOOP)

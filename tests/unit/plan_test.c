@@ -1,5 +1,5 @@
 /* Plans as they are made are right, and the verifier sees each operation that is missing, each
- * block that is given back too early, and each argument too few. */
+ * block that is given back too early, each argument too few, and each comparison too many. */
 #include "check.h"
 
 #include "host/host.h"
@@ -70,6 +70,8 @@ static void try_all(Test *t, HostOps *list)
             without(t, list, i);
         if (list->at[i]->kind == H_LAUNCH)
             wrong_launch(t, list, i);
+        if (list->at[i]->kind == H_EXP && list->at[i]->exp->kind == E_SUFF)
+            try(t, list, i, (HostOp *[]){list->at[i], list->at[i]}, 2);
         try_all(t, &list->at[i]->then_);
         try_all(t, &list->at[i]->else_);
     }
