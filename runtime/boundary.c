@@ -147,10 +147,12 @@ RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
     rt_comparisons_clear(ctx);
     ctx->run++;
     rt_limit_begin(ctx);
+    rt_parts_begin(ctx);
     int rc = e->call(ctx, in, out);
     rt_loop_leave(ctx);
     if (rc == RT_OK)
         rc = rt_sync(ctx);
+    rt_parts_end(ctx);
     *us = (int64_t)(rt_limit_end(ctx) * 1e6);
     if (rc == RT_OK)
         return RT_OK;

@@ -198,6 +198,7 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
     free(ctx->user_params);
     free(ctx->param_sizes);
     free(ctx->comparisons);
+    free(ctx->parts.seconds);
     free(ctx->pending);
     free(ctx);
 }
@@ -326,6 +327,7 @@ RT_API bool rt_compare(rt_ctx *ctx, int param, int64_t par, int64_t threshold)
 
 RT_API bool rt_suff(rt_ctx *ctx, int param, int64_t version_par, int64_t work)
 {
+    rt_part(ctx, param);
     return rt_compare(ctx, param, mf_par_in_effect(version_par, work), rt_param(ctx, param));
 }
 
@@ -336,6 +338,7 @@ RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t
     int64_t par = mf_par_in_effect(version_par, work), threshold = rt_param(ctx, param);
     bool weighs = ctx->facts[RT_WEIGHS_LAUNCHES];
     pays &= weighs || spared > 0;
+    rt_part(ctx, param);
     if (untuned && (weighs || spared == 0) && pays != (threshold <= par))
         threshold = pays && par > 0 ? par : par + 1;
     return rt_compare(ctx, param, par, threshold);

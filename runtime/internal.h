@@ -153,6 +153,15 @@ typedef struct {
     int batch, left;      /* launches from then to the next time; of them, those to come */
 } rt_limit;
 
+/* Where the time of a call goes: parts.c. */
+typedef struct {
+    bool wanted;
+    bool there;      /* those of the last call, or the present one so far */
+    int param;       /* the last one compared, -1: none yet */
+    double since;    /* when, in seconds of the call */
+    double *seconds; /* [param], then what was before all comparisons */
+} rt_parts;
+
 /* Transfers are profiled as if they were kernels, after the real ones. */
 enum { RT_PROF_WRITE, RT_PROF_READ, RT_PROF_COPY, RT_N_PROF };
 
@@ -216,6 +225,7 @@ struct rt_ctx {
     rt_comparison *comparisons;
     rt_steps steps;
     rt_limit limit;
+    rt_parts parts;
 
     bool profiling; /* now: config.profile and not paused */
     int n_pending, cap_pending;
@@ -300,9 +310,22 @@ RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes);
 /* A call begins; what it took, without the building of kernels. */
 RT_API void rt_limit_begin(rt_ctx *ctx);
 RT_API double rt_limit_end(rt_ctx *ctx);
+/* Seconds of the present call, without the building of kernels. */
+RT_API double rt_limit_gone(const rt_ctx *ctx);
 /* Before a launch of k: RT_ERR if the call has taken longer than it may. And behind it. */
 RT_API int rt_limit_launch(rt_ctx *ctx, const rt_kernel *k);
 RT_API int rt_limit_launched(rt_ctx *ctx, rt_kernel *k);
+
+/* --- parts.c --- */
+
+/* Calls tell their parts from now on, or do not. */
+RT_API void rt_parts_wanted(rt_ctx *ctx, bool wanted);
+/* A call begins; the parameter is compared, and its versions follow; the call has ended. */
+RT_API void rt_parts_begin(rt_ctx *ctx);
+RT_API void rt_part(rt_ctx *ctx, int param);
+RT_API void rt_parts_end(rt_ctx *ctx);
+/* Those of the last call, a line each: "part: NAME MICROSECONDS". */
+RT_API void rt_parts_print(const rt_ctx *ctx, FILE *f);
 
 /* --- launch.c --- */
 

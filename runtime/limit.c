@@ -9,8 +9,7 @@
  * building, like all builds, which would else be taken for a slow program. */
 #include "runtime/internal.h"
 
-/* Seconds of the present call, without the building of kernels. */
-static double rt_limit_gone(const rt_ctx *ctx)
+RT_API double rt_limit_gone(const rt_ctx *ctx)
 {
     return rt_seconds() - ctx->limit.start - (ctx->build_seconds - ctx->limit.built);
 }

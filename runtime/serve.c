@@ -281,6 +281,7 @@ static bool rt_cmd_call(rt_server *s, int n, char **w)
     rt_srv_take_arguments(s, e, args, in);
     int rc = rt_call_entry(s->ctx, e, in, out, &us);
     rt_values_release(s->ctx, n_in, in);
+    rt_parts_print(s->ctx, stdout);
     if (rc == RT_OK) {
         printf("runtime: %" PRId64 "\n", us);
         rt_srv_define_results(s, e, n_names, names, out);
@@ -454,6 +455,17 @@ static bool rt_cmd_time_limit(rt_server *s, int n, char **w)
     return true;
 }
 
+/* Calls tell where their time goes. */
+static bool rt_cmd_time_parts(rt_server *s, int n, char **w)
+{
+    (void)n;
+    bool on = strcmp(w[0], "on") == 0;
+    if (!on && strcmp(w[0], "off") != 0)
+        return rt_srv_fail("time_parts is on or off: got %s", w[0]);
+    rt_parts_wanted(s->ctx, on);
+    return true;
+}
+
 /* copy NEW OLD: with arrays of its own, for a call to consume. */
 static bool rt_cmd_copy(rt_server *s, int n, char **w)
 {
@@ -560,6 +572,7 @@ static const struct {
     {"device", rt_cmd_device, 0},
     {"tuning_origin", rt_cmd_tuning_origin, 0},
     {"time_limit", rt_cmd_time_limit, 1},
+    {"time_parts", rt_cmd_time_parts, 1},
     {"copy", rt_cmd_copy, 2},
     {"pause_profiling", rt_cmd_pause, 0},
     {"unpause_profiling", rt_cmd_unpause, 0},

@@ -670,6 +670,7 @@ RT_API int rt_loop_launches(rt_ctx *ctx, const rt_kernel_def *def, int n_args, c
     if (s->launches == s->window) {
         bool was = s->on;
         s->on = rt_steps_are_short(ctx);
+        ctx->parts.there &= !s->on;
         s->window = s->window < RT_MOST_WINDOW ? 2 * s->window : s->window;
         rt_window_new(s);
         if (was && !s->on && rt_steps_run(ctx))

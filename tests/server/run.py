@@ -125,6 +125,31 @@ def test_mapscan(binary):
         test_time_limit(s, xss, want)
 
 
+def test_parts(s):
+    """A call tells how long the versions under each threshold took, which is no more than all of it."""
+    fails(s, "time_parts is on or off", "time_parts", "maybe")
+    names = [name for name in s.cmd_tuning_params("main") if "suff_loop" not in name]
+    s.cmd_set_tuning_param("main.suff_loop_0", str(ALWAYS))  # steps in one launch have no parts
+    for part, value in [(0, ALWAYS), (len(names) - 1, NEVER)]:
+        for name in names:
+            s.cmd_set_tuning_param(name, str(value))
+        s.cmd("time_parts", "on")
+        lines = s.cmd_call("main", "timed", "xss")
+        s.cmd("time_parts", "off")
+        s.cmd_free("timed")
+        parts = {w[1]: float(w[2]) for w in map(str.split, lines) if w[0] == "part:"}
+        total = next(float(w[1]) for w in map(str.split, lines) if w[0] == "runtime:")
+        check(set(parts) <= set(names), f"parts of {parts}")
+        check(max(parts, key=parts.get) == names[part], f"the longest part of {parts}, {value}")
+        check(0.5 * total <= sum(parts.values()) <= total + 1, f"{parts} in {total} us")
+    for command, loop, why in [("on", NEVER, "parts of steps in one launch"), ("off", ALWAYS, "parts that nobody asked for")]:
+        s.cmd_set_tuning_param("main.suff_loop_0", str(loop))
+        s.cmd("time_parts", command)
+        lines = s.cmd_call("main", "timed", "xss")
+        check(not any(line.startswith("part:") for line in lines), f"{why}: {lines}")
+        s.cmd_free("timed")
+
+
 def test_time_limit(s, xss, want):
     """A call that takes too long fails, and what it was to work on is still there."""
     s.put_value("xss", xss)
@@ -138,6 +163,7 @@ def test_time_limit(s, xss, want):
     s.cmd("time_limit", "0")
     s.cmd_call("main", "again", "xss")
     check(np.array_equal(s.get_value("again"), want), "a call without time limit")
+    test_parts(s)
     check(len(s.cmd("device")[0].split(", ")) >= 4, "the device")
 
 
