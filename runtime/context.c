@@ -114,6 +114,24 @@ static int rt_ctx_open_device(rt_ctx *ctx)
 
 static const rt_size_name *rt_size_named(const char *name);
 
+/* Is the parameter a size of kernels? */
+static bool rt_is_size(const rt_ctx *ctx, int param)
+{
+    return ctx->param_sizes[param] != RT_NO_SIZE && ctx->param_sizes[param] != RT_THRESHOLD;
+}
+
+static void rt_note_sizes(rt_ctx *ctx)
+{
+    const uint64_t PRIME = 0x100000001b3u;
+    uint64_t h = RT_HASH_START;
+    for (int c = 0; c < RT_N_SIZES; c++)
+        h = (h ^ (uint64_t)ctx->user_sizes[c]) * PRIME;
+    for (int i = 0; i < ctx->prog->n_params; i++)
+        if (rt_is_size(ctx, i))
+            h = (h ^ (uint64_t)ctx->user_params[i]) * PRIME;
+    ctx->sizes = h;
+}
+
 static void rt_ctx_add_params(rt_ctx *ctx)
 {
     size_t n = (size_t)ctx->prog->n_params, bytes = n * sizeof *ctx->user_params;
@@ -123,6 +141,7 @@ static void rt_ctx_add_params(rt_ctx *ctx)
         const rt_size_name *named = rt_size_named(ctx->prog->params[i].cls);
         ctx->param_sizes[i] = named ? named->size : RT_NO_SIZE;
     }
+    rt_note_sizes(ctx);
 }
 
 /* MINIFUT_INDEX=64, for tests: as if no launch could do with 32 bits. */
@@ -285,8 +304,11 @@ RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
         return rt_error_set(ctx, "tuning parameter %s cannot be negative: %" PRId64, name, value);
     if (p >= 0) {
         ctx->user_params[p] = value;
+        if (rt_is_size(ctx, p))
+            rt_note_sizes(ctx);
     } else if (size->size != RT_NO_SIZE) {
         ctx->user_sizes[size->size] = value;
+        rt_note_sizes(ctx);
         for (int i = 0; i < 2 * ctx->n_kernels && size->size == RT_LOCAL_MEMORY; i++)
             for (rt_kernel *k = &ctx->kernels[i]; k; k = k->numbers ? k->next : k->sized)
                 rt_forget_refusals(k);

@@ -49,10 +49,10 @@ struct rt_kernel {
     bool declares;     /* ... and it declares its local memory itself */
     rt_kernel *sized;  /* of one for any: those made of it, the last one used first */
     rt_kernel *next;   /* one of them -> another one */
-    int n_sized;
+    uint64_t sizes;    /* rt_ctx.sizes when it was made; of one for any: when the last one was asked for */
     int64_t sized_run; /* in which run the last one was made ... */
     int in_run;        /* ... the how manieth of it */
-    bool changing;     /* numbers change too often: no more are made */
+    bool changing;     /* numbers change too often: no more are made, under these sizes */
     bool unsized;      /* they do not build or do not fit: none is used */
 };
 
@@ -194,6 +194,7 @@ struct rt_ctx {
     int64_t user_sizes[RT_N_SIZES]; /* 0: not set */
     int64_t *user_params;           /* 0: not set */
     rt_size_class *param_sizes;     /* the general sizes that their classes name */
+    uint64_t sizes;                 /* stands for all that is set of sizes */
 
     double build_seconds; /* spent in building kernels so far */
     bool build_alone;     /* kernels do not build together */

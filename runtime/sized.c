@@ -6,7 +6,8 @@
  * Both builds have one text; definitions in front of it make numbers of arguments, which the kernel
  * is given all the same (MF_SIZE in prelude.cl). The first launch builds the kernel for its numbers at once, so that no
  * time is lost, and other numbers get a kernel of their own, each of which costs as much again. So where there are
- * more than a few in one run, or many in all, the rest is left to a kernel for any numbers. */
+ * more than a few in one run, or many in all, the rest is left to a kernel for any numbers. What users set anew,
+ * by other sizes of groups, is no change of that kind: a tuner tries some, and wants to know what each is like alone. */
 #include "runtime/internal.h"
 
 #include <inttypes.h>
@@ -98,7 +99,7 @@ static rt_kernel *rt_sized_new(rt_ctx *ctx, rt_kernel *k, int n_dims, const size
 {
     rt_kernel *own = rt_grow(NULL, sizeof *own);
     size_t count = RT_GROUP_NUMBERS + (size_t)__builtin_popcountll(k->def->steady);
-    *own = (rt_kernel){.def = k->def, .id = k->id, .wide = k->wide};
+    *own = (rt_kernel){.def = k->def, .id = k->id, .wide = k->wide, .sizes = ctx->sizes};
     int64_t *n = own->numbers = rt_grow(NULL, count * sizeof *n);
     for (int d = 0; d < RT_GROUP_NUMBERS; d++)
         *n++ = rt_group_number(n_dims, local, d);
@@ -108,7 +109,6 @@ static rt_kernel *rt_sized_new(rt_ctx *ctx, rt_kernel *k, int n_dims, const size
     own->definitions = rt_definitions_of(own);
     own->next = k->sized;
     k->sized = own;
-    k->n_sized++;
     k->in_run = k->sized_run == ctx->run ? k->in_run + 1 : 1;
     k->sized_run = ctx->run;
     return own;
@@ -117,9 +117,13 @@ static rt_kernel *rt_sized_new(rt_ctx *ctx, rt_kernel *k, int n_dims, const size
 /* Numbers that change while a program runs are not worth more; what there is stays. */
 static bool rt_may_be_new(const rt_ctx *ctx, rt_kernel *k)
 {
-    bool full = k->n_sized >= RT_MOST_SIZED ||
+    int made = 0;
+    for (const rt_kernel *own = k->sized; own; own = own->next)
+        made += own->sizes == ctx->sizes;
+    bool full = made >= RT_MOST_SIZED ||
                 (k->sized_run == ctx->run && k->in_run >= RT_MOST_IN_RUN);
-    k->changing = k->changing || full;
+    k->changing = full || (k->changing && k->sizes == ctx->sizes);
+    k->sizes = ctx->sizes;
     return !k->changing;
 }
 

@@ -157,6 +157,14 @@ static void test_sized(rt_ctx *ctx, rt_mem *a)
     expect_sized(ctx, "the first sizes again", SIZED, g, 0, 0);
     g.n = 1;
     expect_sized(ctx, "the second sizes again", SIZED, g, 0, 0);
+    g.n = 77;
+    rt_set_param(ctx, "default_group_size", 128);
+    expect_sized(ctx, "groups of another size are asked for", SIZED, g, 1, 4);
+    g.n = 1;
+    expect_sized(ctx, "what was built before", SIZED, g, 0, 0);
+    rt_set_param(ctx, "default_group_size", 0);
+    g.n = 78;
+    expect_sized(ctx, "any sizes as before", SIZED, g, 0, 1);
 }
 
 /* All of one run: after a few sizes one kernel is for all others. */
