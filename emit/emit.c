@@ -11,6 +11,11 @@ static void heading(Out *o, const char *text)
     out_printf(o, "/* --- %s --- */\n\n", text);
 }
 
+static int n_params(const Plan *p)
+{
+    return p->thresholds.n + p->size_params.n;
+}
+
 /* threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1); 0 instead of def: no general default */
 static const char *class_text(Ctx *cx, const Threshold *t)
 {
@@ -18,21 +23,35 @@ static const char *class_text(Ctx *cx, const Threshold *t)
                         path_text(cx, &t->path));
 }
 
-static void emit_thresholds(Emit *em)
+/* group_size(segmap_main_3 segred_main_7): with the kernels that depend on it, a line of C each. */
+static void emit_size_param(const Emit *em, const SizeParam *sp)
 {
     Out *o = em->o;
-    if (em->p->thresholds.n == 0)
+    out_printf(o, "    {%s, \"%s(\"", c_string(em->cx, sp->name), size_c_name(sp->id));
+    for (int i = 0; i < sp->kernels.n; i++)
+        out_printf(o, "\n     \"%s%s\"", i ? " " : "", sp->kernels.at[i]->name);
+    out_puts(o, "\n     \")\", 0, 0},\n");
+}
+
+static void emit_tuning_params(Emit *em)
+{
+    Out *o = em->o;
+    if (n_params(em->p) == 0)
         return;
     heading(o, "Tuning parameters");
     out_puts(o, "enum {\n");
     for (int i = 0; i < em->p->thresholds.n; i++)
         out_printf(o, "    %s,\n", param_enum(em->cx, em->p->thresholds.at[i].name));
+    for (int i = 0; i < em->p->size_params.n; i++)
+        out_printf(o, "    %s,\n", param_enum(em->cx, em->p->size_params.at[i].name));
     out_puts(o, "};\nstatic const rt_param_def params[] = {\n");
     for (int i = 0; i < em->p->thresholds.n; i++) {
         const Threshold *t = &em->p->thresholds.at[i];
         out_printf(o, "    {%s, %s, %s},\n", c_string(em->cx, t->name),
                    c_string(em->cx, class_text(em->cx, t)), t->loop ? "1, 1" : "0, 0");
     }
+    for (int i = 0; i < em->p->size_params.n; i++)
+        emit_size_param(em, &em->p->size_params.at[i]);
     out_puts(o, "};\n\n");
 }
 
@@ -104,9 +123,9 @@ static void emit_program(Emit *em, const char *name)
                "static const rt_program program = {\n"
                "    %s, %d, %d, %d, %d, %d,\n"
                "    %s, %s, %s, %s, entries, %s, UINT64_C(0x%llx)};\n\n",
-               c_string(em->cx, name), p->kernels.n, p->thresholds.n, p->sites.n, em->type_names.n,
+               c_string(em->cx, name), p->kernels.n, n_params(p), p->sites.n, em->type_names.n,
                p->entries.n, table_ref(p->kernels.n, "kernels"),
-               table_ref(p->thresholds.n, "params"), table_ref(p->sites.n, "sites"),
+               table_ref(n_params(p), "params"), table_ref(p->sites.n, "sites"),
                table_ref(em->type_names.n, "types"), p->server ? "true" : "false",
                (unsigned long long)em->kernels_hash);
     out_puts(em->o, "int main(int argc, char **argv)\n{\n"
@@ -138,7 +157,7 @@ void emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
     out_puts(o, "/* ==== The program ==== */\n\n");
     heading(o, "Kernels");
     emit_kernels(&em);
-    emit_thresholds(&em);
+    emit_tuning_params(&em);
     emit_sites(&em);
     emit_helpers(&em);
     for (int i = 0; i < p->entries.n; i++)

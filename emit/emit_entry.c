@@ -213,13 +213,24 @@ static Texts declare_mems(Fn *f, Out *o, const EntryPlan *ep)
     return own;
 }
 
+/* Where the entry's value of a size comes from: a parameter of its own, or the device's. */
+static const char *size_source(const Emit *em, const EntryPlan *ep, SizeId id)
+{
+    for (int i = 0; i < em->p->size_params.n; i++) {
+        const SizeParam *sp = &em->p->size_params.at[i];
+        if (sp->entry == ep->entry && sp->id == id)
+            return arena_printf(em->cx->perm, "rt_param(ctx, %s)", param_enum(em->cx, sp->name));
+    }
+    return arena_printf(em->cx->perm, "rt_size(ctx, %s)", size_rt_name(id));
+}
+
 /* The sizes of the device that the operations mention. */
-static void declare_sizes(Fn *f, Out *o)
+static void declare_sizes(Fn *f, Out *o, const EntryPlan *ep)
 {
     for (int id = 0; id < N_SIZES; id++)
         if (f->fn->sizes[id]) {
-            out_printf(o, "const i64 %s = rt_size(ctx, %s);\n", size_c_name((SizeId)id),
-                       size_rt_name((SizeId)id));
+            out_printf(o, "const i64 %s = %s;\n", size_c_name((SizeId)id),
+                       size_source(f->em, ep, (SizeId)id));
             f->uses_ctx = true;
         }
 }
@@ -315,7 +326,7 @@ static void emit_fn(Emit *em, const EntryPlan *ep, const Split *sp, const HostFn
             .owns = owns_blocks(sp, fn)};
     load_vars(&f, &top);
     Texts own = declare_mems(&f, &top, ep);
-    declare_sizes(&f, &top);
+    declare_sizes(&f, &top, ep);
     if (!fn->caller)
         emit_params(&f, ep, used);
     emit_block(&f, fn->body);

@@ -141,7 +141,7 @@ static void emit_slots(Emit *em, const EntryPlan *ep, Out *rows)
 
 typedef VEC(int) Ints;
 
-/* Ids of the tuning parameters that the operations compare with. */
+/* Ids of the thresholds that the operations compare with. */
 static void collect_params(Emit *em, const HostOps *ops, Ints *ids)
 {
     for (int i = 0; i < ops->n; i++) {
@@ -166,6 +166,9 @@ static int emit_used_params(Emit *em, const EntryPlan *ep, Out *rows)
 {
     Ints ids = {0};
     collect_params(em, &ep->ops, &ids);
+    for (int i = 0; i < em->p->size_params.n; i++)
+        if (em->p->size_params.at[i].entry == ep->entry)
+            vec_push(em->cx->perm, &ids, em->p->thresholds.n + i);
     if (ids.n) {
         out_printf(rows, "static const int params_%s[] = {", c_ident(ep->entry->name));
         for (int i = 0; i < ids.n; i++)

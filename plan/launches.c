@@ -212,6 +212,7 @@ void plan_on_targets(Ctx *cx, Plan *p)
     for (int i = 0; i < p->entries.n; i++)
         note_entry(cx, p->entries.at[i]);
     plan_steady(cx, p);
+    plan_size_params(cx, p);
     for (int i = 0; i < p->kernels.n; i++)
         put_on_targets(cx, p->kernels.at[i]);
 }

@@ -157,12 +157,21 @@ typedef struct {
     Path path;
 } Threshold;
 
+/* A size that users may set for an entry: another number of work-items in its groups... */
+typedef struct {
+    SizeId id;
+    const Entry *entry;
+    const char *name; /* "main.group_size" */
+    Kernels kernels;  /* those that it has a part in */
+} SizeParam;
+
 typedef struct {
     Arena *arena;
     Kernels kernels;
     Sites sites;
     VEC(EntryPlan *) entries;
     VEC(Threshold) thresholds;
+    VEC(SizeParam) size_params;
     bool server; /* the program speaks the server protocol without being asked to */
 } Plan;
 
@@ -178,6 +187,8 @@ void plan_on_targets(Ctx *cx, Plan *p);
 void plan_steady(Ctx *cx, Plan *p);
 /* ... and says so in the kernel of a target, of those that it computes indices with. */
 void kernel_put_steady(const Kernel *k, KFun *on);
+/* size_params.c: finds the sizes that each entry's kernels depend on. All launches are there. */
+void plan_size_params(Ctx *cx, Plan *p);
 
 /* --- plan_ops.c: questions about operations ------------------------------------------------ */
 

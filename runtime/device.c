@@ -67,7 +67,7 @@ static void rt_set_facts(rt_ctx *ctx, const rt_dev_info *d)
 {
 #define RT_FACT_VALUE(id, name, gpu, cpu, unit)                                                    \
     ctx->facts[RT_##id] = (ctx->is_cpu ? (cpu) : (gpu)) * (unit);
-#define RT_SIZE_VALUE(id, name, option, gpu, cpu, unit, most)                                      \
+#define RT_SIZE_VALUE(id, name, option, gpu, cpu, unit, ...)                                       \
     RT_FACT_VALUE(id, name, gpu, cpu, unit)
     RT_FACTS(RT_FACT_VALUE, RT_SIZE_VALUE, RT_FACT_NONE)
 }

@@ -466,6 +466,17 @@ static bool rt_cmd_time_parts(rt_server *s, int n, char **w)
     return true;
 }
 
+/* The value of a tuning parameter: as it was set, else its default on this device. */
+static bool rt_cmd_param_value(rt_server *s, int n, char **w)
+{
+    (void)n;
+    int p = rt_param_named(s->prog, w[0]);
+    if (p < 0)
+        return rt_srv_fail("Unknown tuning parameter: %s", w[0]);
+    printf("%" PRId64 "\n", rt_param(s->ctx, p));
+    return true;
+}
+
 /* copy NEW OLD: with arrays of its own, for a call to consume. */
 static bool rt_cmd_copy(rt_server *s, int n, char **w)
 {
@@ -571,6 +582,7 @@ static const struct {
     {"profile", rt_cmd_profile, 0},
     {"device", rt_cmd_device, 0},
     {"tuning_origin", rt_cmd_tuning_origin, 0},
+    {"tuning_param_value", rt_cmd_param_value, 1},
     {"time_limit", rt_cmd_time_limit, 1},
     {"time_parts", rt_cmd_time_parts, 1},
     {"copy", rt_cmd_copy, 2},

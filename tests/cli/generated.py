@@ -269,6 +269,22 @@ for shape in ("cpu", "gpu"):
 
 
 @case(True)
+def sizes_of_entries(box):
+    """Each entry has parameters for the sizes that its kernels depend on, which are named, and for no others."""
+    (box.path / "two.sf").write_text("entry plus [n] (xs: [n]i64): [n]i64 = map (+ 1) xs\n"
+                                     "entry total [n] (xs: [n]i64): i64 = i64.sum xs\n")
+    box.minifut("compile two.sf", 0, leaves=["two", "two.c"])
+    said, _ = box.run(["./two", "--print-params"], 0)
+    sizes = dict(re.findall(r"^(\S+) \((\w+\(.*\))\)$", said, re.M))
+    if [k for k in sizes if k.startswith("plus.")] != ["plus.group_size", "plus.num_groups"]:
+        raise Failed(f"of a map: {said}")
+    if not re.fullmatch(r"item_elems\(segred\w*_total_\d+( segred\w*_total_\d+)*\)", sizes.get("total.item_elems", "")):
+        raise Failed(f"of a sum: {said}")
+    for size in sizes:
+        box.run(["./two", "-e", size.split(".")[0], "--param", size + "=3"], 0, out=r"^(\[2i64, 3i64\]|3i64)$", stdin="[1i64, 2]")
+
+
+@case(True)
 def built_for_sizes(box):
     """A kernel that is built for its sizes gives what the general one does; thresholds ask without building it."""
     (box.path / "rows.sf").write_text("entry main [n][m] (a: i64) (xss: [n][m]i64): [n][m]i64 =\n"

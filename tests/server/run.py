@@ -36,6 +36,8 @@ def thresholds(s, entry):
         name = line
         cls = s.cmd_tuning_param_class(name)
         cls = cls[0] if isinstance(cls, list) else cls
+        if cls.startswith(name.split(".")[1] + "("):
+            continue  # a size
         check(cls.startswith("threshold(") and cls.endswith(")"), f"{name}: class {cls}")
         path = cls[len("threshold("):-1].split(",", 1)[1].split()
         res[name] = [(p.lstrip("!"), not p.startswith("!")) for p in path]
@@ -81,11 +83,30 @@ def test_matmul(binary):
             check("main" in str(e), f"message about sizes: {e}")
         s.cmd_call("main", "out", "in0", "in1")  # still alive
         check(np.allclose(s.get_value("out"), a @ b, rtol=1e-4), "a call after a failure")
+        test_sizes(s, a @ b)
         try:
             s.cmd_set_tuning_param("nobody", "1")
             check(False, "an unknown parameter")
         except Failure:
             check(True, "")
+
+
+def test_sizes(s, want):
+    """Sizes are parameters, which tell their values; those that the entry does not set are the general ones."""
+    sizes = [p for p in s.cmd_tuning_params("main") if not p.startswith("main.suff")]
+    check(sizes == ["main.group_size", "main.num_groups", "main.item_elems", "main.tile_groups"], f"sizes {sizes}")
+    for name in sizes:
+        before = s.cmd("tuning_param_value", name)
+        s.cmd_set_tuning_param(name.replace("main.", "default_"), "3")
+        check(s.cmd("tuning_param_value", name) == ["3"], f"{name}: the general size")
+        s.cmd_set_tuning_param(name, "2")
+        check(s.cmd("tuning_param_value", name) == ["2"], f"{name}: its own")
+        s.cmd_free("out")
+        s.cmd_call("main", "out", "in0", "in1")
+        check(np.allclose(s.get_value("out"), want, rtol=1e-4), f"{name}: result")
+        s.cmd_set_tuning_param(name, "0")
+        s.cmd_set_tuning_param(name.replace("main.", "default_"), "0")
+        check(s.cmd("tuning_param_value", name) == before, f"{name}: back again")
 
 
 def test_example(binary, build):
