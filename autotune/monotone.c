@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-/* Times that differ by more than this factor need no confirmation. */
-static const double CLOSE = 1.25;
 /* Noise of so much of the best time hides what a threshold does. */
 static const double HIDING = 0.1;
 /* A difference of so many times its noise is known well enough. */
@@ -53,20 +51,6 @@ static Sample measure_rank(Search *s, int node, int i)
     return m;
 }
 
-static bool about_equal(const Sample *a, const Sample *b)
-{
-    return a->cut == b->cut && times_equal(a->seconds, b->seconds, a->noise + b->noise);
-}
-
-/* Were the two measured, some while apart, and are they so close that the device's changing clock,
- * or something else that ran, may have decided between them? */
-static bool in_doubt(const Sample *a, const Sample *b)
-{
-    double most = fmax(a->seconds, b->seconds), least = fmin(a->seconds, b->seconds);
-    return a->noise + b->noise > 0 && !isinf(most) && !a->cut && !b->cut && most <= CLOSE * least &&
-           !about_equal(a, b);
-}
-
 static Sample again_at(Search *s, int node, int i)
 {
     Opinion *op = &s->p.res->opinions[node];
@@ -77,12 +61,10 @@ static Sample again_at(Search *s, int node, int i)
     return measure_rank(s, node, i);
 }
 
-enum { ROUNDS = 2 };
-
 /* A choice between close times is made after both ran in turn; the fastest of each counts. */
 static void confirm(Search *s, int node, Sample *on, Sample *off)
 {
-    for (int k = 0; k < ROUNDS && in_doubt(on, off) && !s->p.failed; k++) {
+    for (int k = 0; k < DOUBT_ROUNDS && samples_in_doubt(on, off) && !s->p.failed; k++) {
         *off = again_at(s, node, 1);
         *on = again_at(s, node, 0);
     }
@@ -235,9 +217,9 @@ static void confirm_gain(Search *s, int first)
     int64_t *own = s->p.cur;
     int memo;
     measure(s, &memo);
-    for (int k = 0; k < ROUNDS && memo >= 0 && memo != first && !s->p.failed; k++) {
+    for (int k = 0; k < DOUBT_ROUNDS && memo >= 0 && memo != first && !s->p.failed; k++) {
         Sample *best = &res->memory.at[memo].sample, *untuned = &res->memory.at[first].sample;
-        if (!in_doubt(best, untuned))
+        if (!samples_in_doubt(best, untuned))
             break;
         s->p.cur = NEWN(s->p.a, int64_t, s->p.f->nodes.n);
         probe_again(&s->p, first);

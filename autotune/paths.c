@@ -16,6 +16,14 @@ bool times_equal(double a, double b, double noise)
     return fabs(a - b) <= fmax(EQUAL_SECONDS, fmax(EQUAL, noise) * fmin(a, b));
 }
 
+bool samples_in_doubt(const Sample *a, const Sample *b)
+{
+    const double CLOSE = 1.25;
+    double most = fmax(a->seconds, b->seconds), least = fmin(a->seconds, b->seconds), noise = a->noise + b->noise;
+    return noise > 0 && !isinf(most) && !a->cut && !b->cut && most <= CLOSE * least &&
+           !times_equal(a->seconds, b->seconds, noise);
+}
+
 Probe probe_new(Arena *a, const Forest *f, int d, RunFn *run, void *env, DatasetResult *res)
 {
     int n = f->nodes.n;
@@ -224,7 +232,8 @@ Sample probe_measure(Probe *p, double rival, int *memo)
     learn(p, &sample);
     if (row < 0) {
         *memo = p->res->memory.n;
-        vec_push(p->a, &p->res->memory, ((Memo){present_path(p), sample}));
+        vec_push(p->a, &p->res->memory, ((Memo){present_path(p), sample,
+                                                arena_memdup(p->a, p->cur, sizeof *p->cur * (size_t)p->f->nodes.n)}));
     } else {
         p->res->memory.at[row].sample = sample;
     }

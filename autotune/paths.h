@@ -43,6 +43,11 @@ bool node_reached(const Forest *f, const DatasetResult *res, const int64_t *sett
 int values_sort(int64_t *at, int n);
 /* Are the two within what counts as equal? */
 bool times_equal(double a, double b, double noise);
+/* Were the two measured, some while apart, and are they so close that the device's changing clock,
+ * or something else that ran, may have decided between them? Then both are run again, DOUBT_ROUNDS times at most, and the
+ * faster time of each counts. */
+bool samples_in_doubt(const Sample *a, const Sample *b);
+enum { DOUBT_ROUNDS = 2 };
 
 /* --- predict.c ------------------------------------------------------------------------------ */
 

@@ -60,6 +60,7 @@ typedef struct {
 typedef struct {
     int64_t *path; /* NULL: cannot be told */
     Sample sample;
+    const int64_t *settings; /* of its first run */
 } Memo;
 enum { PATH_NONE = -1, PATH_OWN = -2 };
 
