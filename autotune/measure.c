@@ -154,61 +154,83 @@ Measurement session_measure(Session *s, int d, double limit, double rival)
                          .log = first.log};
 }
 
+/* Several settings that are measured in turn. */
+typedef struct {
+    int n;
+    Times t[MOST_IN_TURN];
+    bool going[MOST_IN_TURN]; /* it has not failed */
+    double total;
+} Turns;
+
 /* Is it known which of the two is faster, or that both are as fast as far as can be told? */
-static bool pair_decided(const Times *a, const Times *b, double total)
+static bool pair_decided(const Times *a, const Times *b)
 {
     const Times *slow = a->median > b->median ? a : b, *fast = slow == a ? b : a;
     int n = a->n;
-    if (n >= MAX_RUNS || (n >= 2 && total >= 2 * LONG_RUNS))
-        return true;
     if (n >= CLEAR_RUNS && slow->t[0] > CLEARLY * fast->t[n - 1] + FAR_SECONDS)
         return true;
-    return n >= MIN_RUNS && (slow->low > fast->high || total >= 2 * ENOUGH_SECONDS ||
-                             (noise_of(a) < GOOD_NOISE && noise_of(b) < GOOD_NOISE));
+    return n >= MIN_RUNS &&
+           (slow->low > fast->high || (noise_of(a) < GOOD_NOISE && noise_of(b) < GOOD_NOISE));
 }
 
-/* Another run of setting i; false if it fails. */
-static bool run_of_pair(Session *s, int d, const int64_t *settings, double limit, Measurement *m,
-                        Times *t, double *total)
+static bool turns_decided(const Turns *w)
 {
-    session_set(s, settings);
-    RunResult r = session_run(s, d, limit, false);
-    if (!r.ok) {
-        *m = failed(&r);
-        return false;
+    const Times *first = NULL;
+    int going = 0;
+    bool all = true;
+    for (int i = 0; i < w->n; i++) {
+        if (!w->going[i])
+            continue;
+        all &= first ? pair_decided(first, &w->t[i]) : true;
+        first = first ? first : &w->t[i];
+        going++;
     }
-    add_time(t, r.seconds);
-    *total += r.seconds;
-    return true;
+    if (going <= 1)
+        return going == 0 || decided(first, INFINITY, w->total);
+    return all || first->n >= MAX_RUNS || (first->n >= 2 && w->total >= going * LONG_RUNS) ||
+           (first->n >= MIN_RUNS && w->total >= going * ENOUGH_SECONDS);
 }
 
-void session_measure_pair(Session *s, int d, const int64_t *const settings[2], double limit,
-                          Measurement m[2])
+/* A run of each that is going; none is always the one that follows the same other. */
+static void run_turns(Session *s, int d, Turns *w, const int64_t *const settings[], double limit,
+                      Measurement m[], int round)
 {
-    Times t[2] = {0};
-    double total = 0;
-    bool more = true;
-    for (int i = 0; i < 2; i++) {
+    for (int k = 0; k < w->n; k++) {
+        int i = (round + k) % w->n;
+        if (!w->going[i])
+            continue;
+        session_set(s, settings[i]);
+        RunResult r = session_run(s, d, limit, false);
+        if (r.ok) {
+            add_time(&w->t[i], r.seconds);
+            w->total += r.seconds;
+        } else {
+            m[i] = failed(&r);
+            w->going[i] = false;
+        }
+    }
+}
+
+void session_measure_in_turn(Session *s, int d, int n, const int64_t *const settings[], double limit,
+                             Measurement m[])
+{
+    Turns w = {.n = n};
+    int round = 0;
+    for (int i = 0; i < n; i++) {
         session_set(s, settings[i]);
         RunResult r = warm_up(s, d, limit, INFINITY);
         m[i] = r.ok ? (Measurement){.ok = true, .log = r.log} : failed(&r);
+        w.going[i] = r.ok;
     }
-    for (int round = 0; m[0].ok && m[1].ok && more; round++) {
-        int first = round % 2; /* neither is always the one that follows the other */
-        more = run_of_pair(s, d, settings[first], limit, &m[first], &t[first], &total) &&
-               run_of_pair(s, d, settings[!first], limit, &m[!first], &t[!first], &total) &&
-               !pair_decided(&t[0], &t[1], total);
-    }
-    for (int i = 0; i < 2; i++) {
-        if (m[i].ok && !m[!i].ok) {
-            session_set(s, settings[i]);
-            m[i] = session_measure(s, d, limit, INFINITY);
-        } else if (m[i].ok) {
-            m[i].median = t[i].median;
-            m[i].noise = noise_of(&t[i]);
-            m[i].n = t[i].n;
+    do {
+        run_turns(s, d, &w, settings, limit, m, round++);
+    } while (!turns_decided(&w));
+    for (int i = 0; i < n; i++)
+        if (w.going[i]) {
+            m[i].median = w.t[i].median;
+            m[i].noise = noise_of(&w.t[i]);
+            m[i].n = w.t[i].n;
         }
-    }
 }
 
 const char *time_text(Arena *a, double seconds)

@@ -22,10 +22,12 @@ typedef struct {
  * run or less of what takes more than twice as long. limit: seconds a single run may take. */
 Measurement session_measure(Session *s, int d, double limit, double rival);
 
-/* Two settings in turn, run by run, so that what changes with time (clocks, heat, others' work)
- * changes both: until it is known which is faster, or both medians to about one per cent. */
-void session_measure_pair(Session *s, int d, const int64_t *const settings[2], double limit,
-                          Measurement m[2]);
+enum { MOST_IN_TURN = 3 };
+/* n settings in turn, run by run, so that what changes with time (clocks, heat, others' work)
+ * changes all: until it is known of the first one and each other which is faster, or their medians to about one per
+ * cent. */
+void session_measure_in_turn(Session *s, int d, int n, const int64_t *const settings[], double limit,
+                             Measurement m[]);
 
 /* How many times faster `tuned` is; programs tell whole microseconds, so none counts as one. */
 double speedup(double untuned, double tuned);

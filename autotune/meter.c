@@ -156,18 +156,16 @@ Measurement meter_measure(Meter *m, int d, const int64_t *settings, double rival
     return res;
 }
 
-void meter_measure_pair(Meter *m, int d, const int64_t *const settings[2], Measurement res[2])
+void meter_measure_in_turn(Meter *m, int d, int n, const int64_t *const settings[], Measurement res[])
 {
-    const Forest *f = session_forest(m->s);
-    const char *dataset = dataset_key(m->a, &m->ds->at[d]),
-               *keys[2] = {settings_key(m->a, f, settings[0]), settings_key(m->a, f, settings[1])};
-    if (strcmp(keys[0], keys[1]) == 0) {
-        res[0] = res[1] = meter_measure(m, d, settings[0], INFINITY);
+    const char *dataset = dataset_key(m->a, &m->ds->at[d]), *keys[MOST_IN_TURN];
+    bool known = true;
+    for (int i = 0; i < n; i++)
+        keys[i] = settings_key(m->a, session_forest(m->s), settings[i]);
+    for (int i = 0; i < n; i++)
+        known &= recall(m, dataset, keys[i], INFINITY, &res[i]);
+    if (known)
         return;
-    }
-    bool known = recall(m, dataset, keys[0], INFINITY, &res[0]);
-    if (recall(m, dataset, keys[1], INFINITY, &res[1]) && known)
-        return;
-    session_measure_pair(m->s, d, settings, m->timeout, res);
-    record(m, dataset, 2, keys, res);
+    session_measure_in_turn(m->s, d, n, settings, m->timeout, res);
+    record(m, dataset, n, keys, res);
 }

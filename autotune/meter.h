@@ -16,8 +16,8 @@ void meter_close(Meter *m);
 /* The time of data set d under the settings: session_measure, or from the log. */
 Measurement meter_measure(Meter *m, int d, const int64_t *settings, double rival);
 
-/* ... of two settings against each other: session_measure_pair. */
-void meter_measure_pair(Meter *m, int d, const int64_t *const settings[2], Measurement res[2]);
+/* ... of n settings against each other: session_measure_in_turn. */
+void meter_measure_in_turn(Meter *m, int d, int n, const int64_t *const settings[], Measurement res[]);
 
 const char *meter_log(const Meter *m); /* the file */
 int meter_known(const Meter *m);       /* measurements in it that hold here and were not used yet */

@@ -97,10 +97,10 @@ static void summary(Arena *a, Out *o, const Tuning *t)
     const SearchResult *r = t->found;
     html_section(o, "Data sets");
     html_para(o,
-              "Medians of the computation alone. Regret: by how much the versions that the tuned "
-              "program takes are slower than the fastest that was measured on the data set. Left "
+              "Medians of the computation alone, of runs in turn. Regret: by how much the tuned "
+              "program is slower than the versions that are best on the data set. Left "
               "out: its time with what is chosen "
-              "from the other data sets alone.");
+              "from the other data sets alone, as the search tells.");
     html_table(o, heads);
     for (int d = 0; d < t->datasets->n; d++) {
         const Verdict *v = &t->verdicts[d];
@@ -125,10 +125,10 @@ static void summary(Arena *a, Out *o, const Tuning *t)
         html_cell(o, versions_taken(a, t->forest, ways_of(a, t->forest, &v->tuned.log)));
     }
     html_table_end(o);
-    if (isfinite(r->untuned) && isfinite(r->chosen)) {
+    double untuned = tuning_loss(t, false), tuned = tuning_loss(t, true);
+    if (isfinite(untuned) && isfinite(tuned)) {
         out_puts(o, "<p>");
-        html_textf(o, "Of each data set's own best time: untuned %.2f, tuned %.2f", r->untuned,
-                   r->chosen);
+        html_textf(o, "Of each data set's own best time: untuned %.2f, tuned %.2f", untuned, tuned);
         if (isfinite(r->unseen))
             html_textf(o, ", on a data set left out %.2f", r->unseen);
         out_puts(o, " (geometric means).</p>\n");

@@ -192,8 +192,8 @@ void report_json(Arena *a, Out *o, const Tuning *t)
     text_member(o, false, "objective", t->objective);
     bool_member(o, "complete", t->complete);
     out_printf(o, ", \"runs\": %d, \"seconds\": %.3f", t->found->runs, t->seconds);
-    number_member(o, "untuned", t->found->untuned);
-    number_member(o, "tuned", t->found->chosen);
+    number_member(o, "untuned", tuning_loss(t, false));
+    number_member(o, "tuned", tuning_loss(t, true));
     number_member(o, "left_out", t->found->unseen);
     bool_member(o, "distrusted", t->found->distrusted);
     thresholds(o, t);

@@ -36,19 +36,6 @@ static void print_conflicts(Arena *a, const Tuning *t)
     }
 }
 
-/* How near the settings come to each data set's own best. */
-static void print_loss(const SearchResult *r)
-{
-    if (!isfinite(r->untuned) || !isfinite(r->chosen))
-        return;
-    printf("of each data set's own best time: untuned %.2f, tuned %.2f", r->untuned, r->chosen);
-    if (isfinite(r->unseen))
-        printf(", on a data set left out %.2f", r->unseen);
-    printf(" (geometric means)\n");
-    if (r->distrusted)
-        printf("what is faster on these data sets only, and loses on those left out, is not set\n");
-}
-
 void report_found(Arena *a, const Tuning *t)
 {
     int good = 0;
@@ -61,7 +48,19 @@ void report_found(Arena *a, const Tuning *t)
         printf("  %-28s %12s   %s\n", t->forest->nodes.at[i].name,
                threshold_text(a, t->found->settings[i]), range_text(a, t, i));
     print_conflicts(a, t);
-    print_loss(t->found);
+}
+
+void report_loss(const Tuning *t)
+{
+    double untuned = tuning_loss(t, false), tuned = tuning_loss(t, true);
+    if (isfinite(untuned) && isfinite(tuned)) {
+        printf("of each data set's own best time: untuned %.2f, tuned %.2f", untuned, tuned);
+        if (isfinite(t->found->unseen))
+            printf(", on a data set left out %.2f", t->found->unseen);
+        printf(" (geometric means)\n");
+    }
+    if (t->found->distrusted)
+        printf("what is faster on these data sets only, and loses on those left out, is not set\n");
 }
 
 void report_verdict_head(void)

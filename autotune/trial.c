@@ -123,31 +123,25 @@ void trial_note(Arena *a, Trials *ts, const Forest *f, const int64_t *settings,
     t->settings = n ? arena_memdup(a, settings, (size_t)n * sizeof *settings) : NULL;
 }
 
-/* The least time of data set d: of any versions, or of those that `like` took. */
-static double least(const Tuning *t, int d, const Measurement *like)
+double tuning_best(const Tuning *t, int d)
 {
     const Verdict *v = &t->verdicts[d];
-    const Measurement *const checks[] = {&v->untuned, &v->tuned};
+    const Measurement *const checks[] = {&v->untuned, &v->tuned, &v->own};
     double best = INFINITY;
+    for (int i = 0; i < 3 && v->made; i++)
+        best = checks[i]->ok ? fmin(best, checks[i]->median) : best;
+    if (isfinite(best))
+        return best;
     for (int i = 0; i < t->trials[d].n; i++) {
         const Measurement *m = &t->trials[d].at[i].m;
-        if (m->ok && !m->cut && (!like || same_versions(m, like)))
-            best = fmin(best, m->median);
+        best = m->ok && !m->cut ? fmin(best, m->median) : best;
     }
-    for (int i = 0; i < 2 && v->made; i++)
-        if (checks[i]->ok && (!like || same_versions(checks[i], like)))
-            best = fmin(best, checks[i]->median);
     return best;
 }
 
 bool tuning_usable(const Tuning *t, int d)
 {
-    return isfinite(least(t, d, NULL));
-}
-
-double tuning_best(const Tuning *t, int d)
-{
-    return least(t, d, NULL);
+    return isfinite(tuning_best(t, d));
 }
 
 double tuning_regret(const Tuning *t, int d)
@@ -155,8 +149,21 @@ double tuning_regret(const Tuning *t, int d)
     const Verdict *v = &t->verdicts[d];
     if (!v->made)
         return 0;
-    double best = least(t, d, NULL);
-    return !v->tuned.ok ? INFINITY : best > 0 ? least(t, d, &v->tuned) / best - 1 : 0;
+    return v->tuned.ok ? speedup(v->tuned.median, tuning_best(t, d)) - 1 : INFINITY;
+}
+
+double tuning_loss(const Tuning *t, bool tuned)
+{
+    double all = 0;
+    int n = 0, made = 0;
+    for (int d = 0; d < t->datasets->n; d++) {
+        const Verdict *v = &t->verdicts[d];
+        const Measurement *m = tuned ? &v->tuned : &v->untuned;
+        n += tuning_usable(t, d);
+        made += v->made;
+        all += !v->made ? 0 : m->ok ? log(speedup(m->median, tuning_best(t, d))) : INFINITY;
+    }
+    return made && made == n ? exp(all / n) : tuned ? t->found->chosen : t->found->untuned;
 }
 
 Range tuning_range(const Tuning *t, int node)

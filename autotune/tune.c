@@ -171,8 +171,8 @@ static int compare_with_default(Tuner *t, const Tuning *u)
     for (int d = 0; d < t->ds->n; d++) {
         if (isinf(u->found->datasets[d].best))
             continue;
-        progress(t, d, "tuned against untuned");
-        u->verdicts[d] = verdict_on(t->m, d, unset, u->found->settings);
+        progress(t, d, "the tuned program against others");
+        u->verdicts[d] = verdict_on(t->m, t->f, d, &u->found->datasets[d], unset, u->found->settings);
         progress_clear(&t->shown);
         report_verdict(t->a, u, d);
         losses += u->verdicts[d].loses;
@@ -308,6 +308,7 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
     int losses = compare_with_default(t, &u);
     if (server_interrupted())
         return ended_early(t, o, r);
+    report_loss(&u);
     fflush(stdout);
     int code = write_tuning(t, o, r), recalled = meter_recalled(t->m);
     if (recalled)

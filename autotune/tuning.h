@@ -19,11 +19,11 @@ typedef struct {
 } Trial;
 typedef VEC(Trial) Trials;
 
-/* The final check on one data set: untuned and tuned against each other. */
+/* The final check on one data set: untuned, tuned and what is best there alone, against each other. */
 typedef struct {
     bool made;
-    Measurement untuned, tuned;
-    bool same;  /* both took the same versions */
+    Measurement untuned, tuned, own;
+    bool same;  /* untuned and tuned took the same versions */
     bool loses; /* the tuned program is slower beyond noise, or fails */
 } Verdict;
 
@@ -61,11 +61,14 @@ void trial_note(Arena *a, Trials *ts, const Forest *f, const int64_t *settings,
 
 /* Is a version known that runs on data set d? */
 bool tuning_usable(const Tuning *t, int d);
-/* Seconds of data set d's own optimum: the least that was measured. +inf if nothing runs. */
+/* Seconds of data set d's own optimum: the least of the final check, else of all that was measured. +inf if nothing
+ * runs. */
 double tuning_best(const Tuning *t, int d);
-/* By how much the versions of the tuned program miss that, relative; 0 without a verdict, +inf if
- * they fail. */
+/* By how much the tuned program misses that, relative; 0 without a verdict, +inf if it fails. */
 double tuning_regret(const Tuning *t, int d);
+/* The geometric mean over the data sets of what the tuned or untuned program takes : their own optima; from the final
+ * check if it was made of all, else from the search. */
+double tuning_loss(const Tuning *t, bool tuned);
 
 /* The values of a threshold that suit every data set that asks for something: low < t <= high. */
 typedef struct {
@@ -77,9 +80,10 @@ Range tuning_range(const Tuning *t, int node);
 
 /* --- verdict.c ------------------------------------------------------------------------------ */
 
-/* Measures both settings on data set d. What looks like a loss is measured again before it is
+/* Measures both settings on data set d, and its own ones (res). What looks like a loss is measured again before it is
  * believed. */
-Verdict verdict_on(Meter *m, int d, const int64_t *untuned, const int64_t *tuned);
+Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
+                   const int64_t *untuned, const int64_t *tuned);
 
 /* --- report_text.c -------------------------------------------------------------------------- */
 
@@ -87,6 +91,8 @@ Verdict verdict_on(Meter *m, int d, const int64_t *untuned, const int64_t *tuned
 const char *threshold_text(Arena *a, int64_t value);
 /* Prints what was found: thresholds, the values that suit all data sets, conflicts. */
 void report_found(Arena *a, const Tuning *t);
+/* Prints how near the settings come to each data set's own best. */
+void report_loss(const Tuning *t);
 /* Prints the head of the table of verdicts, and the row of a data set. */
 void report_verdict_head(void);
 void report_verdict(Arena *a, const Tuning *t, int d);

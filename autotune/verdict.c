@@ -1,6 +1,10 @@
-/* The final check of a tuning: the tuned program against the untuned one. */
+/* The final check of a tuning: the tuned program against the untuned one, and against what was found to be best on the
+ * data set. */
 #include "autotune/paths.h"
 #include "autotune/tuning.h"
+
+#include <math.h>
+#include <string.h>
 
 static bool slower(const Measurement *m, const Measurement *than)
 {
@@ -16,24 +20,61 @@ static void keep_faster(Measurement *known, const Measurement *again)
         *known = *again;
 }
 
-Verdict verdict_on(Meter *m, int d, const int64_t *untuned, const int64_t *tuned)
+/* What is compared: each settings[i] is measured as at[place[i]]. */
+enum { TUNED, UNTUNED, OWN, N_COMPARED };
+typedef struct {
+    const int64_t *settings[N_COMPARED], *distinct[N_COMPARED];
+    int place[N_COMPARED], n;
+    Measurement at[N_COMPARED];
+} Comparison;
+
+/* Settings that are known to take the same versions are measured once. */
+static void find_distinct(Comparison *c, const Forest *f, const DatasetResult *res)
+{
+    size_t size = sizeof *c->settings[0] * (size_t)f->nodes.n;
+    for (int i = 0; i < N_COMPARED; i++) {
+        int row = memory_find(f, res, c->settings[i]), k = 0;
+        while (k < c->n && !(f->nodes.n == 0 || memcmp(c->distinct[k], c->settings[i], size) == 0 ||
+                             (row >= 0 && memory_find(f, res, c->distinct[k]) == row)))
+            k++;
+        c->place[i] = k;
+        if (k == c->n)
+            c->distinct[c->n++] = c->settings[i];
+    }
+}
+
+static void measure_all(Meter *m, int d, const Comparison *c, Measurement *at)
+{
+    if (c->n == 1)
+        at[0] = meter_measure(m, d, c->distinct[0], INFINITY);
+    else
+        meter_measure_in_turn(m, d, c->n, c->distinct, at);
+}
+
+Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
+                   const int64_t *untuned, const int64_t *tuned)
 {
     enum { MORE = 2 };
-    const int64_t *const settings[2] = {untuned, tuned};
-    Measurement pair[2];
-    meter_measure_pair(m, d, settings, pair);
-    Verdict v = {.made = true, .untuned = pair[0], .tuned = pair[1]};
-    bool both = v.untuned.ok && v.tuned.ok;
-    v.same = both && same_versions(&v.untuned, &v.tuned);
-    for (int again = 0; again < MORE && both && !v.same && slower(&v.tuned, &v.untuned); again++) {
-        meter_measure_pair(m, d, settings, pair);
-        keep_faster(&v.untuned, &pair[0]);
-        keep_faster(&v.tuned, &pair[1]);
+    Comparison c = {.settings = {[TUNED] = tuned, [UNTUNED] = untuned, [OWN] = res->own}};
+    find_distinct(&c, f, res);
+    measure_all(m, d, &c, c.at);
+    Measurement *of_tuned = &c.at[c.place[TUNED]], *of_untuned = &c.at[c.place[UNTUNED]];
+    bool both = of_untuned->ok && of_tuned->ok;
+    bool same = both && same_versions(of_untuned, of_tuned);
+    for (int again = 0; again < MORE && both && !same && slower(of_tuned, of_untuned); again++) {
+        Measurement at[N_COMPARED];
+        measure_all(m, d, &c, at);
+        for (int i = 0; i < c.n; i++)
+            keep_faster(&c.at[i], &at[i]);
     }
-    if (v.same) { /* then they differ by noise */
-        keep_faster(&v.untuned, &v.tuned);
-        v.tuned = v.untuned;
+    if (same) { /* then they differ by noise */
+        keep_faster(of_untuned, of_tuned);
+        *of_tuned = *of_untuned;
     }
-    v.loses = !v.tuned.ok || (both && !v.same && slower(&v.tuned, &v.untuned));
-    return v;
+    return (Verdict){.made = true,
+                     .untuned = *of_untuned,
+                     .tuned = *of_tuned,
+                     .own = c.at[c.place[OWN]],
+                     .same = same,
+                     .loses = !of_tuned->ok || (both && !same && slower(of_tuned, of_untuned))};
 }
