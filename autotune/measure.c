@@ -192,14 +192,14 @@ static bool turns_decided(const Turns *w)
 }
 
 /* A run of each that is going; none is always the one that follows the same other. */
-static void run_turns(Session *s, int d, Turns *w, const int64_t *const settings[], double limit,
+static void run_turns(Session *s, int d, Turns *w, const Setup setups[], double limit,
                       Measurement m[], int round)
 {
     for (int k = 0; k < w->n; k++) {
         int i = (round + k) % w->n;
         if (!w->going[i])
             continue;
-        session_set(s, settings[i]);
+        session_set_up(s, setups[i]);
         RunResult r = session_run(s, d, limit, false);
         if (r.ok) {
             add_time(&w->t[i], r.seconds);
@@ -211,19 +211,19 @@ static void run_turns(Session *s, int d, Turns *w, const int64_t *const settings
     }
 }
 
-void session_measure_in_turn(Session *s, int d, int n, const int64_t *const settings[], double limit,
+void session_measure_in_turn(Session *s, int d, int n, const Setup setups[], double limit,
                              Measurement m[])
 {
     Turns w = {.n = n};
     int round = 0;
     for (int i = 0; i < n; i++) {
-        session_set(s, settings[i]);
+        session_set_up(s, setups[i]);
         RunResult r = warm_up(s, d, limit, INFINITY);
         m[i] = r.ok ? (Measurement){.ok = true, .log = r.log} : failed(&r);
         w.going[i] = r.ok;
     }
     do {
-        run_turns(s, d, &w, settings, limit, m, round++);
+        run_turns(s, d, &w, setups, limit, m, round++);
     } while (!turns_decided(&w));
     for (int i = 0; i < n; i++)
         if (w.going[i]) {

@@ -23,10 +23,10 @@ typedef struct {
 Measurement session_measure(Session *s, int d, double limit, double rival);
 
 enum { MOST_IN_TURN = 3 };
-/* n settings in turn, run by run, so that what changes with time (clocks, heat, others' work)
+/* n setups in turn, run by run, so that what changes with time (clocks, heat, others' work)
  * changes all: until it is known of the first one and each other which is faster, or their medians to about one per
  * cent. */
-void session_measure_in_turn(Session *s, int d, int n, const int64_t *const settings[], double limit,
+void session_measure_in_turn(Session *s, int d, int n, const Setup setups[], double limit,
                              Measurement m[]);
 
 /* How many times faster `tuned` is; programs tell whole microseconds, so none counts as one. */

@@ -66,13 +66,21 @@ static const char *dataset_key(Arena *a, const Dataset *d)
     return arena_printf(a, "%s/%s", d->name, fingerprint_digits(a, &f));
 }
 
-static const char *settings_key(Arena *a, const Forest *f, const int64_t *settings)
+/* Thresholds, and, behind a colon, sizes if some are set. */
+static const char *setup_key(Meter *m, Setup u)
 {
+    const Forest *f = session_forest(m->s);
+    const Sizes *sizes = session_sizes(m->s);
     Out o = {0};
+    bool any = false;
     for (int i = 0; i < f->nodes.n; i++)
-        out_printf(&o, settings[i] == THRESHOLD_NEVER ? "%snever" : "%s%lld", i ? "/" : "",
-                   (long long)settings[i]);
-    const char *key = arena_strdup(a, o.text ? o.text : "");
+        out_printf(&o, u.thresholds[i] == THRESHOLD_NEVER ? "%snever" : "%s%lld", i ? "/" : "",
+                   (long long)u.thresholds[i]);
+    for (int i = 0; u.sizes && i < sizes->n; i++)
+        any |= u.sizes[i] != 0;
+    for (int i = 0; any && i < sizes->n; i++)
+        out_printf(&o, "%s%lld", i ? "/" : ":", (long long)u.sizes[i]);
+    const char *key = arena_strdup(m->a, o.text ? o.text : "");
     out_free(&o);
     return key;
 }
@@ -142,30 +150,29 @@ static void record(Meter *m, const char *dataset, int n, const char *const setti
         say(wrong);
 }
 
-Measurement meter_measure(Meter *m, int d, const int64_t *settings, double rival)
+Measurement meter_measure(Meter *m, int d, Setup setup, double rival)
 {
     Measurement res;
-    const char *dataset = dataset_key(m->a, &m->ds->at[d]),
-               *key = settings_key(m->a, session_forest(m->s), settings);
+    const char *dataset = dataset_key(m->a, &m->ds->at[d]), *key = setup_key(m, setup);
     if (recall(m, dataset, key, rival, &res))
         return res;
-    session_set(m->s, settings);
+    session_set_up(m->s, setup);
     double limit = fmin(m->timeout, PATIENCE + PATIENCE_RIVALS * rival);
     res = session_measure(m->s, d, limit, rival);
     record(m, dataset, 1, &key, &res);
     return res;
 }
 
-void meter_measure_in_turn(Meter *m, int d, int n, const int64_t *const settings[], Measurement res[])
+void meter_measure_in_turn(Meter *m, int d, int n, const Setup setups[], Measurement res[])
 {
     const char *dataset = dataset_key(m->a, &m->ds->at[d]), *keys[MOST_IN_TURN];
     bool known = true;
     for (int i = 0; i < n; i++)
-        keys[i] = settings_key(m->a, session_forest(m->s), settings[i]);
+        keys[i] = setup_key(m, setups[i]);
     for (int i = 0; i < n; i++)
         known &= recall(m, dataset, keys[i], INFINITY, &res[i]);
     if (known)
         return;
-    session_measure_in_turn(m->s, d, n, settings, m->timeout, res);
+    session_measure_in_turn(m->s, d, n, setups, m->timeout, res);
     record(m, dataset, n, keys, res);
 }

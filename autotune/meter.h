@@ -13,11 +13,11 @@ typedef struct Meter Meter;
 Meter *meter_open(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o);
 void meter_close(Meter *m);
 
-/* The time of data set d under the settings: session_measure, or from the log. */
-Measurement meter_measure(Meter *m, int d, const int64_t *settings, double rival);
+/* The time of data set d under the setup: session_measure, or from the log. */
+Measurement meter_measure(Meter *m, int d, Setup setup, double rival);
 
-/* ... of n settings against each other: session_measure_in_turn. */
-void meter_measure_in_turn(Meter *m, int d, int n, const int64_t *const settings[], Measurement res[]);
+/* ... of n setups against each other: session_measure_in_turn. */
+void meter_measure_in_turn(Meter *m, int d, int n, const Setup setups[], Measurement res[]);
 
 const char *meter_log(const Meter *m); /* the file */
 int meter_known(const Meter *m);       /* measurements in it that hold here and were not used yet */

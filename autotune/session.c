@@ -49,8 +49,10 @@ struct Session {
     const char *entry;
     Slots inputs, outputs;
     Forest forest;
+    Sizes sizes;
     int64_t *settings; /* as last asked for; NULL: the defaults */
-    bool sent;         /* the server has these settings */
+    int64_t *set_sizes; /* the same of sizes */
+    bool sent, sizes_sent; /* the server has these settings */
     double stop;       /* seconds after which runs give up; 0: never */
     bool stop_sent;    /* the server knows */
     Resident *resident; /* [dataset] */
@@ -382,7 +384,7 @@ static bool start(Session *s, const char **wrong)
     Out why = {0};
     s->server = server_start(s->o.program, s->o.forked, args, &why);
     forget_resident(s);
-    s->sent = s->stop_sent = false;
+    s->sent = s->sizes_sent = s->stop_sent = false;
     if (!s->server)
         *wrong = arena_strdup(s->a, why.text ? why.text : "?");
     else if (s->o.profile) /* only session_profile's runs: others are timed as without */
@@ -438,8 +440,19 @@ static bool ask_slots(Session *s, const char *command, Slots *slots, const char 
     return st == TALK_OK;
 }
 
-/* The thresholds among the entry's tuning parameters. */
-static bool ask_forest(Session *s, const char **wrong)
+/* "group_size(segmap_main_1 segred_main_2)": a size, if the program tells its value, too. */
+static void ask_size(Session *s, const char *name, char *cls)
+{
+    char *kernels = strchr(cls, '(');
+    if (!kernels || ASK(s, "tuning_param_value %s", name) != TALK_OK || !s->reply.text)
+        return;
+    *kernels++ = '\0';
+    kernels[strcspn(kernels, ")")] = '\0';
+    vec_push(s->a, &s->sizes, ((Size){name, strtoll(s->reply.text, NULL, 10), kernels}));
+}
+
+/* The thresholds and sizes that are the entry's tuning parameters. */
+static bool ask_params(Session *s, const char **wrong)
 {
     Slots params;
     if (!ask_slots(s, "tuning_params", &params, wrong))
@@ -453,8 +466,9 @@ static bool ask_forest(Session *s, const char **wrong)
         }
         char *cls = arena_strdup(s->a, s->reply.text ? s->reply.text : "");
         cls[strcspn(cls, "\n")] = '\0';
-        if (strncmp(cls, "threshold", 9) == 0 &&
-            !forest_add(s->a, &s->forest, name, cls, RT_FULL_DEVICE, wrong))
+        if (strncmp(cls, "threshold", 9) != 0)
+            ask_size(s, name, cls);
+        else if (!forest_add(s->a, &s->forest, name, cls, RT_FULL_DEVICE, wrong))
             return false;
     }
     return true;
@@ -463,7 +477,7 @@ static bool ask_forest(Session *s, const char **wrong)
 static bool ask_entry(Session *s, const char **wrong)
 {
     return ask_slots(s, "inputs", &s->inputs, wrong) &&
-           ask_slots(s, "outputs", &s->outputs, wrong) && ask_forest(s, wrong);
+           ask_slots(s, "outputs", &s->outputs, wrong) && ask_params(s, wrong);
 }
 
 Session *session_open(Arena *a, const SessionOptions *o, const Datasets *ds, const char **wrong)
@@ -501,7 +515,8 @@ const char *session_use(Session *s, const char *entry)
     s->entry = NULL;
     s->o.entry = entry;
     s->forest = (Forest){0};
-    s->settings = NULL;
+    s->sizes = (Sizes){0};
+    s->settings = s->set_sizes = NULL;
     (void)(choose_entry(s, &wrong) && ask_entry(s, &wrong));
     return wrong;
 }
@@ -547,6 +562,11 @@ const Forest *session_forest(const Session *s)
     return &s->forest;
 }
 
+const Sizes *session_sizes(const Session *s)
+{
+    return &s->sizes;
+}
+
 bool session_knows(Session *s, const char *param)
 {
     return ASK(s, "tuning_param_class %s", param) == TALK_OK;
@@ -566,6 +586,16 @@ void session_set(Session *s, const int64_t *values)
     s->sent = false;
 }
 
+void session_set_up(Session *s, Setup u)
+{
+    size_t bytes = (size_t)s->sizes.n * sizeof *u.sizes;
+    session_set(s, u.thresholds);
+    if (!u.sizes && !s->set_sizes)
+        return;
+    s->set_sizes = u.sizes ? arena_memdup(s->a, u.sizes, bytes) : NEWN(s->a, int64_t, s->sizes.n);
+    s->sizes_sent = false;
+}
+
 void session_stop_after(Session *s, double seconds)
 {
     s->stop_sent &= seconds == s->stop;
@@ -580,18 +610,23 @@ const char *session_device(Session *s)
     return arena_strndup(s->a, s->reply.text, n);
 }
 
+static const char *send_param(Session *s, const char *name, int64_t value)
+{
+    TalkStatus st = ASK(s, "set_tuning_param %s %lld", name, (long long)value);
+    return st == TALK_OK ? NULL : reason(s, st, "setting a tuning parameter");
+}
+
 static const char *send_settings(Session *s)
 {
+    const char *wrong = NULL;
     if (!s->stop_sent && ASK(s, "time_limit %.0f", s->stop * 1e6) == TALK_OK)
         s->stop_sent = true;
-    for (int i = 0; s->settings && !s->sent && i < s->forest.nodes.n; i++) {
-        TalkStatus st = ASK(s, "set_tuning_param %s %lld", s->forest.nodes.at[i].name,
-                            (long long)s->settings[i]);
-        if (st != TALK_OK)
-            return reason(s, st, "setting a threshold");
-    }
-    s->sent = true;
-    return NULL;
+    for (int i = 0; s->settings && !s->sent && !wrong && i < s->forest.nodes.n; i++)
+        wrong = send_param(s, s->forest.nodes.at[i].name, s->settings[i]);
+    for (int i = 0; s->set_sizes && !s->sizes_sent && !wrong && i < s->sizes.n; i++)
+        wrong = send_param(s, s->sizes.at[i].name, s->set_sizes[i]);
+    s->sent = s->sizes_sent = !wrong;
+    return wrong;
 }
 
 /* --- Running -------------------------------------------------------------------------------- */

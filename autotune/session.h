@@ -40,8 +40,25 @@ bool session_knows(Session *s, const char *param);
 /* What tuning holds for, program and device: lines for the comment of a tuning file. */
 const char *session_origin(Session *s);
 
-/* Settings for all following runs; values beside session_forest's nodes. */
+/* A size that kernels of the entry point depend on: work-items of groups... */
+typedef struct {
+    const char *name;    /* "main.group_size" */
+    int64_t def;         /* its value where nothing is set, on this device */
+    const char *kernels; /* their names, with blanks between */
+} Size;
+typedef VEC(Size) Sizes;
+const Sizes *session_sizes(const Session *s);
+
+/* Thresholds for all following runs; values beside session_forest's nodes. */
 void session_set(Session *s, const int64_t *values);
+
+/* What runs are made under. */
+typedef struct {
+    const int64_t *thresholds; /* values beside session_forest's nodes */
+    const int64_t *sizes;      /* ... and beside session_sizes; NULL: the defaults */
+} Setup;
+/* Thresholds and sizes for all following runs. */
+void session_set_up(Session *s, Setup u);
 
 typedef struct {
     const char *name;

@@ -142,7 +142,7 @@ static bool run_version(void *env, int d, const int64_t *settings, double rival,
 {
     Tuner *t = env;
     progress(t, d, trying_text(t->a, t->f, settings));
-    Measurement m = meter_measure(t->m, d, settings, rival);
+    Measurement m = meter_measure(t->m, d, (Setup){settings, NULL}, rival);
     if (m.gone)
         t->gone = m.why;
     if (server_interrupted() || m.gone)
@@ -172,7 +172,8 @@ static int compare_with_default(Tuner *t, const Tuning *u)
         if (isinf(u->found->datasets[d].best))
             continue;
         progress(t, d, "the tuned program against others");
-        u->verdicts[d] = verdict_on(t->m, t->f, d, &u->found->datasets[d], unset, u->found->settings);
+        u->verdicts[d] = verdict_on(t->m, t->f, d, &u->found->datasets[d], unset,
+                                    (Setup){u->found->settings, NULL});
         progress_clear(&t->shown);
         report_verdict(t->a, u, d);
         losses += u->verdicts[d].loses;

@@ -80,10 +80,10 @@ Range tuning_range(const Tuning *t, int node);
 
 /* --- verdict.c ------------------------------------------------------------------------------ */
 
-/* Measures both settings on data set d, and its own ones (res). What looks like a loss is measured again before it is
- * believed. */
+/* Measures both on data set d, and its own thresholds (res) under the tuned sizes. What looks like a loss is measured
+ * again before it is believed. */
 Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
-                   const int64_t *untuned, const int64_t *tuned);
+                   const int64_t *untuned, Setup tuned);
 
 /* --- report_text.c -------------------------------------------------------------------------- */
 

@@ -20,26 +20,35 @@ static void keep_faster(Measurement *known, const Measurement *again)
         *known = *again;
 }
 
-/* What is compared: each settings[i] is measured as at[place[i]]. */
+/* What is compared: each setup[i] is measured as at[place[i]]. */
 enum { TUNED, UNTUNED, OWN, N_COMPARED };
 typedef struct {
-    const int64_t *settings[N_COMPARED], *distinct[N_COMPARED];
+    Setup setup[N_COMPARED], distinct[N_COMPARED];
     int place[N_COMPARED], n;
     Measurement at[N_COMPARED];
 } Comparison;
 
-/* Settings that are known to take the same versions are measured once. */
+/* Are both known to take the same versions? Sizes are the tuned ones or the defaults. */
+static bool alike(const Forest *f, const DatasetResult *res, Setup a, Setup b)
+{
+    size_t size = sizeof *a.thresholds * (size_t)f->nodes.n;
+    if (a.sizes != b.sizes)
+        return false;
+    int row = f->nodes.n ? memory_find(f, res, a.thresholds) : -1;
+    return f->nodes.n == 0 || memcmp(a.thresholds, b.thresholds, size) == 0 ||
+           (row >= 0 && memory_find(f, res, b.thresholds) == row);
+}
+
+/* What is known to be alike is measured once. */
 static void find_distinct(Comparison *c, const Forest *f, const DatasetResult *res)
 {
-    size_t size = sizeof *c->settings[0] * (size_t)f->nodes.n;
     for (int i = 0; i < N_COMPARED; i++) {
-        int row = memory_find(f, res, c->settings[i]), k = 0;
-        while (k < c->n && !(f->nodes.n == 0 || memcmp(c->distinct[k], c->settings[i], size) == 0 ||
-                             (row >= 0 && memory_find(f, res, c->distinct[k]) == row)))
+        int k = 0;
+        while (k < c->n && !alike(f, res, c->setup[i], c->distinct[k]))
             k++;
         c->place[i] = k;
         if (k == c->n)
-            c->distinct[c->n++] = c->settings[i];
+            c->distinct[c->n++] = c->setup[i];
     }
 }
 
@@ -52,15 +61,15 @@ static void measure_all(Meter *m, int d, const Comparison *c, Measurement *at)
 }
 
 Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
-                   const int64_t *untuned, const int64_t *tuned)
+                   const int64_t *untuned, Setup tuned)
 {
     enum { MORE = 2 };
-    Comparison c = {.settings = {[TUNED] = tuned, [UNTUNED] = untuned, [OWN] = res->own}};
+    Comparison c = {.setup = {[TUNED] = tuned, [UNTUNED] = {untuned, NULL}, [OWN] = {res->own, tuned.sizes}}};
     find_distinct(&c, f, res);
     measure_all(m, d, &c, c.at);
     Measurement *of_tuned = &c.at[c.place[TUNED]], *of_untuned = &c.at[c.place[UNTUNED]];
     bool both = of_untuned->ok && of_tuned->ok;
-    bool same = both && same_versions(of_untuned, of_tuned);
+    bool same = both && !tuned.sizes && same_versions(of_untuned, of_tuned);
     for (int again = 0; again < MORE && both && !same && slower(of_tuned, of_untuned); again++) {
         Measurement at[N_COMPARED];
         measure_all(m, d, &c, at);
