@@ -189,6 +189,18 @@ static bool polish(const Choice *c, int64_t *settings, double *least)
     return gained;
 }
 
+/* What is best for a single data set may do for all. */
+static void try_own(const Choice *c, int64_t *settings, double *least)
+{
+    int64_t *next = NEWN(c->a, int64_t, c->f->nodes.n);
+    for (int d = 0; d < c->n; d++) {
+        for (int i = 0; i < c->f->nodes.n && c->in[d]; i++)
+            next[i] = c->must_unset[i] ? THRESHOLD_UNSET : c->datasets[d].own[i];
+        if (c->in[d])
+            improve(c, next, settings, least);
+    }
+}
+
 /* The best settings together for how the objective changes where one is, as long as that gains. */
 static void descend(const Choice *c, int64_t *settings, double *least)
 {
@@ -220,12 +232,7 @@ static void cost_least(const Choice *c, int64_t *settings, double *least)
         objective_least(&other, next);
         improve(c, next, settings, least);
     }
-    for (int d = 0; d < c->n; d++) {
-        for (int i = 0; i < n && c->in[d]; i++)
-            next[i] = c->must_unset[i] ? THRESHOLD_UNSET : c->datasets[d].own[i];
-        if (c->in[d])
-            improve(c, next, settings, least);
-    }
+    try_own(c, settings, least);
     for (int round = 0; round < ROUNDS; round++) {
         descend(c, settings, least);
         if (!polish(c, settings, least))
@@ -244,6 +251,7 @@ void objective_least(const Choice *c, int64_t *settings)
         return;
     }
     descend(c, settings, &least);
+    try_own(c, settings, &least);
     if (c->n > MANY || o == OBJECTIVE_GEOMEAN || o == OBJECTIVE_WORST)
         polish(c, settings, &least);
 }

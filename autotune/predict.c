@@ -59,7 +59,8 @@ double predict_loss(const Forest *f, const DatasetResult *res, int node, int64_t
     const Opinion *op = &res->opinions[node];
     Outcome o = outcome_of(f, node, op, setting), own = outcome_of(f, node, op, res->own[node]);
     *known = o.known;
-    return isinf(o.seconds) && isinf(own.seconds) ? 0 : o.seconds - own.seconds;
+    /* Nothing is better than the own best settings: a gain is noise, or was found with other settings elsewhere. */
+    return isinf(own.seconds) ? 0 : fmax(o.seconds - own.seconds, 0);
 }
 
 /* Losses of the nodes that are got to, each in the part of the runs in which it is. */

@@ -150,4 +150,11 @@ SearchResult search_stochastic(Arena *a, const Forest *f, int n_datasets, const 
 /* How many runs it may make; a proposal that was begun is run on all data sets, though. */
 int search_tests(const SearchOptions *o, int n_nodes, int n_datasets);
 
+/* --- settle.c ------------------------------------------------------------------------------- */
+
+/* Runs what was chosen where its time is only put together from parts, and chooses anew until all of it is measured.
+ * *r, a complete result, is not any more if the run function gave up. */
+void settle(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o, RunFn *run, void *env,
+            SearchResult *r);
+
 #endif

@@ -468,6 +468,7 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, Search
         code = say_plan(&t, o, plan);
     } else {
         SearchResult r = search_by(&t, plan);
+        settle(a, f, ds->n, &plan->o, run_version, &t, &r);
         const char *wrong = plan->cost ? cost_wrong(plan->cost) : NULL;
         t.gone = wrong ? wrong : t.gone;
         code = wrong        ? ended_early(&t, o, NULL)

@@ -289,6 +289,7 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
         return RT_OK;
     if (!k->build_error) {
         double start = rt_seconds();
+        ctx->limit.held++;
         char *options = rt_build_options(ctx, k);
         char *path = ctx->cache[0] ? rt_cache_file(ctx, k, options) : NULL;
         if (path)
@@ -300,6 +301,7 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
         free(path);
         free(options);
         ctx->build_seconds += rt_seconds() - start;
+        ctx->limit.held--;
         if (rc)
             return rc;
         if (k->kernel) {

@@ -84,10 +84,12 @@ RT_API void rt_log(rt_ctx *ctx, const char *fmt, ...)
     va_list ap;
     if (!ctx->config.log)
         return;
+    ctx->limit.held++;
     va_start(ap, fmt);
     vfprintf(ctx->log_file, fmt, ap);
     va_end(ap);
     putc('\n', ctx->log_file);
+    ctx->limit.held--;
 }
 
 RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...)

@@ -188,10 +188,26 @@ def test_time_limit(s, xss, want):
     check(len(s.cmd("device")[0].split(", ")) >= 4, "the device")
 
 
+def test_endless_launch(binary):
+    """A launch that goes on beyond the time limit ends the server, which says so. Building does not count."""
+    with Server(binary) as s:
+        for name, value in ("few", 10), ("more", 20), ("many", (1 << 31) - 1):
+            s.put_value(name, np.int64(value))
+        s.cmd_call("spin", "out", "few")
+        s.cmd("time_limit", "100000")
+        s.cmd_call("spin", "again", "more")
+        fails(s, "in a launch that went on", "call", "spin", "never", "many")
+        try:
+            s.cmd_entry_points()
+            check(False, "the server is still there")
+        except Exception:  # of the client, or of the pipe
+            check(True, "the server is gone")
+
+
 def test_records(binary):
     xs = np.array([3, 1, 2, 6], np.float32)
     with Server(binary) as s:
-        check(set(s.cmd_entry_points()) == {"describe", "rescale", "weigh", "points"}, "entry points")
+        check(set(s.cmd_entry_points()) == {"describe", "rescale", "weigh", "points", "spin"}, "entry points")
         s.put_value("xs", xs)
         s.cmd_call("describe", "res", "xs")
         result = s.cmd_output("describe")[0].lstrip("*")
@@ -276,6 +292,7 @@ def main():
     stats = compiled(minifut, build, "tests/server/stats.sf")
     test_records(stats)
     test_arrays_of_records(stats)
+    test_endless_launch(stats)
     sys.exit(summary())
 
 

@@ -153,14 +153,18 @@ def runs_until_it_is_known(box):
 
 @case
 def what_lost_by_far_is_left(box):
-    """Version 2 runs first, version 0 takes five times as long, and version 1 so long that it is stopped."""
-    box.sim({"a": {"pars": [10, 20], "seconds": [0.005, 0.5, 0.001]}})
-    box.tune()
-    outcomes = collections.Counter(r[0] for rows in log_rows(box).values() for r in rows)
-    check(outcomes["cut"] == 1 and outcomes["stopped"] == 1, f"{box.name}: {outcomes}")
-    calls = collections.Counter(box.calls())
-    check(calls["call a 0"] == 2 and calls["call a 1"] == 1, f"{box.name}: {calls}")
-    check(box.tuning() == [], f"{box.name}: {box.tuning()}")
+    """Version 2 runs first, version 0 takes five times as long, and version 1 so long that it is stopped, or that the
+    program, which cannot leave it, ends."""
+    for starts in 1, 2:
+        box.sim({"a": {"pars": [10, 20], "seconds": [0.005, 0.5, 0.001]}}, endless=starts == 2)
+        (box.path / "p.sf.tuning.log").unlink(missing_ok=True)
+        _, err = box.tune()
+        outcomes = collections.Counter(r[0] for rows in log_rows(box).values() for r in rows)
+        check(outcomes["cut"] == 1 and outcomes["stopped"] == 1, f"{box.name}: {outcomes}")
+        calls = collections.Counter(box.calls(""))
+        check(calls["call a 0"] == 2 and calls["call a 1"] == 1, f"{box.name}: {calls}")
+        check(calls["start"] == starts and "cannot be used" not in err, f"{box.name}: {calls}, {err}")
+        check(box.tuning() == [], f"{box.name}: {box.tuning()}")
 
 
 @case

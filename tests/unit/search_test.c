@@ -713,6 +713,45 @@ static void test_refused(void)
     arena_free(a);
 }
 
+/* Two nests that are not as independent as the forest says: on the second data set, both versions are good alone. */
+static bool run_dependent(void *env, int d, const int64_t *settings, double rival, Sample *out)
+{
+    static const double seconds[2][2][2] = {{{4, 3}, {5, 5}}, {{4, 4.2}, {3, 50}}}; /* [d][outcome of 0][of 1] */
+    static const int64_t par[] = {10, 100};
+    bool held[2];
+    (void)rival;
+    for (int i = 0; i < 2; i++) {
+        held[i] = or_default(settings[i]) <= par[d];
+        vec_push(env, &out->compared, ((Compared){i, par[d], held[i]}));
+    }
+    out->seconds = seconds[d][held[0]][held[1]];
+    return true;
+}
+
+static void test_settle(void)
+{
+    Arena *a = arena_new();
+    Forest f = {0};
+    for (int i = 0; i < 2; i++)
+        vec_push(a, &f.nodes, ((Node){arena_printf(a, "t%d", i), -1, false, 1000}));
+    SearchOptions o = {0};
+    SearchResult r = search_monotone(a, &f, 2, &o, run_dependent, a);
+    int searched = r.runs;
+    CHECK(r.settings[0] > 10 && r.settings[0] <= 100 && r.settings[1] != 0 && r.settings[1] <= 10);
+    CHECK(r.datasets[1].chosen < 3.3); /* as it was put together */
+    settle(a, &f, 2, &o, run_dependent, a, &r);
+    CHECK(r.complete);
+    CHECK_INT(r.runs - searched, 1);
+    CHECK_INT((int)r.datasets[0].chosen, 4);
+    CHECK_INT((int)r.datasets[1].chosen, 3);
+    for (int d = 0; d < 2; d++) {
+        Sample s = {0};
+        run_dependent(a, d, r.settings, INFINITY, &s);
+        CHECK(s.seconds == r.datasets[d].chosen);
+    }
+    arena_free(a);
+}
+
 static void test_classes(void)
 {
     Arena *a = arena_new();
@@ -752,5 +791,6 @@ int main(void)
     test_users_objective();
     test_failing();
     test_refused();
+    test_settle();
     return check_summary();
 }
