@@ -196,6 +196,7 @@ void report_json(Arena *a, Out *o, const Tuning *t)
     number_member(o, "tuned", tuning_loss(t, true));
     number_member(o, "left_out", t->found->unseen);
     bool_member(o, "distrusted", t->found->distrusted);
+    bool_member(o, "withdrawn", t->withdrawn);
     thresholds(o, t);
     conflicts(o, t);
     out_puts(o, ",\n\"datasets\": [");

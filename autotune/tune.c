@@ -293,7 +293,24 @@ static int nothing_written(const ToolOptions *o)
     return EXIT_USER;
 }
 
-static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
+/* Sets nothing: the tuned program is the untuned one. */
+static void withdraw(const Tuner *t, Tuning *u, SearchResult *r)
+{
+    printf("all in all the untuned program is faster: nothing is set\n");
+    u->withdrawn = true;
+    for (int i = 0; i < t->f->nodes.n; i++)
+        r->settings[i] = THRESHOLD_UNSET;
+    for (int d = 0; d < t->ds->n; d++) {
+        Verdict *v = &u->verdicts[d];
+        v->tuned = v->untuned;
+        v->same = v->untuned.ok;
+        v->loses = false;
+        r->datasets[d].chosen = r->datasets[d].untuned.seconds;
+    }
+    r->conflicts.n = 0;
+}
+
+static int report(Tuner *t, const ToolOptions *o, SearchResult *r)
 {
     Tuning u = tuning_of(t, o, r);
     progress_clear(&t->shown);
@@ -309,6 +326,10 @@ static int report(Tuner *t, const ToolOptions *o, const SearchResult *r)
     int losses = compare_with_default(t, &u);
     if (server_interrupted())
         return ended_early(t, o, r);
+    if (losses && verdicts_refuse(t->a, &u, &t->plan->o)) {
+        withdraw(t, &u, r);
+        losses = 0;
+    }
     report_loss(&u);
     fflush(stdout);
     int code = write_tuning(t, o, r), recalled = meter_recalled(t->m);

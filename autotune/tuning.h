@@ -39,6 +39,7 @@ typedef struct {
     Trials *trials;    /* [dataset] */
     Verdict *verdicts; /* [dataset]; not made where no version runs, nor where it ended before */
     double seconds;    /* of the search */
+    bool withdrawn;    /* what was chosen lost to the untuned program: nothing is set */
 } Tuning;
 
 /* --- trial.c -------------------------------------------------------------------------------- */
@@ -84,6 +85,9 @@ Range tuning_range(const Tuning *t, int node);
  * again before it is believed. */
 Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
                    const int64_t *untuned, Setup tuned);
+
+/* Is the untuned program better for the objective, beyond noise, as the verdicts tell? Then nothing is to be set. */
+bool verdicts_refuse(Arena *a, const Tuning *t, const SearchOptions *o);
 
 /* --- report_text.c -------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* The final check of a tuning: the tuned program against the untuned one, and against what was found to be best on the
  * data set. */
-#include "autotune/paths.h"
+#include "autotune/choose.h"
 #include "autotune/tuning.h"
 
 #include <math.h>
@@ -86,4 +86,23 @@ Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
                      .own = c.at[c.place[OWN]],
                      .same = same,
                      .loses = !of_tuned->ok || (both && !same && slower(of_tuned, of_untuned))};
+}
+
+bool verdicts_refuse(Arena *a, const Tuning *t, const SearchOptions *o)
+{
+    static const double BEYOND = 0.02; /* ... noise */
+    int n = t->datasets->n;
+    Choice c = choice_of(a, t->forest, n, o, t->found->datasets);
+    double *untuned = NEWN(a, double, n), *tuned = NEWN(a, double, n);
+    bool any = false;
+    for (int d = 0; d < n; d++) {
+        const Verdict *v = &t->verdicts[d];
+        c.in[d] = v->made && v->untuned.ok;
+        untuned[d] = v->untuned.median;
+        tuned[d] = v->tuned.ok ? v->tuned.median : INFINITY;
+        any |= c.in[d] && v->loses;
+        if (v->made && !v->untuned.ok && v->tuned.ok)
+            return false; /* it does not even run */
+    }
+    return any && objective_of(&c, tuned) > (1 + BEYOND) * objective_of(&c, untuned);
 }

@@ -168,6 +168,17 @@ def what_lost_by_far_is_left(box):
 
 
 @case
+def what_loses_in_the_end_is_not_set(box):
+    """Version 1 is fast as long as it is searched, and slow when it runs in turn with the untuned program."""
+    box.sim({"a": {"pars": [10, 20], "seconds": [0.005, [0.0005] * 7 + [0.05] * 500, 0.001]}})
+    out, _ = box.tune("--json", "found.json")
+    found = json.loads((box.path / "found.json").read_text())
+    check(found["withdrawn"] and box.tuning() == [], f"{box.name}: {box.tuning()}")
+    check(all(t["chosen"] is None for t in found["thresholds"]), f"{box.name}: {found['thresholds']}")
+    box.said("the untuned program is faster: nothing is set", out)
+
+
+@case
 def data_sets_are_sent_once(box):
     box.sim()
     box.tune()
