@@ -416,17 +416,21 @@ static void test_cut(void)
     CHECK(cuts > 1000);
 }
 
-/* One threshold suits all data sets: left out, each is served by what the others ask for. */
-static void test_left_out(void)
+/* One threshold suits all of ten data sets: left out, each is served by what the others ask for, which is known but for the gap
+ * between their degrees of parallelism in which the bound lies. With parallelism and an unrelated bound equally distributed
+ * over logarithms up to 14, a value in the middle of the gap loses E[gap^2] / (14 * 48) = 14 / (22 * 48), 1.3 per cent, in the mean (half
+ * the distance of parallelism and bound, where they lie on different sides of it), and one at its end four times
+ * that. How much is lost at each end tells more than the middle. */
+static double left_out_loss(bool unrelated)
 {
+    const int rounds = unrelated ? 1500 : 300;
     double all = 0;
-    int n = 0;
-    for (int round = 0; round < 500; round++) {
+    for (int round = 0; round < rounds; round++) {
         Arena *a = arena_new();
         static Program p;
         p.f = (Forest){0};
         p.n_data = MAX_DATA;
-        double bound = 32768 * exp(4 * uniform() - 2);
+        double bound = unrelated ? exp(14 * uniform()) : 32768 * exp(4 * uniform() - 2);
         vec_push(a, &p.f.nodes, ((Node){"t0", -1, false, 32768}));
         for (int d = 0; d < MAX_DATA; d++) {
             int64_t par = 1 + (int64_t)exp(uniform() * 14);
@@ -440,10 +444,15 @@ static void test_left_out(void)
         SearchResult r = search(a, &env);
         CHECK(r.chosen < 1.03);
         all += log(r.unseen);
-        n++;
         arena_free(a);
     }
-    CHECK(exp(all / n) <= 1.02);
+    return exp(all / rounds);
+}
+
+static void test_left_out(void)
+{
+    CHECK(left_out_loss(false) <= 1.02); /* bounds near to the default: 1.1 per cent */
+    CHECK(left_out_loss(true) <= 1.02);  /* 1.7 per cent: the default is kept where it is as good */
 }
 
 /* No value is best for all, but nobody loses beyond noise: nothing is asked for. */
@@ -631,7 +640,7 @@ static double least_of_user(const Program *p, Worth *user, int64_t *set, int nod
  * threshold gains, and it is never worse than untuned. */
 static void test_users_objective(void)
 {
-    enum { PROGRAMS = 200 };
+    enum { PROGRAMS = 100 };
     int n = sizeof users / sizeof *users;
     for (int u = 0; u < n; u++) {
         int near = 0;
@@ -650,7 +659,7 @@ static void test_users_objective(void)
             near += got <= least + 0.03 * fabs(least) + 1e-9;
             double equal = 0.05 * least + 0.04 * longest(&p, x.settings); /* within what counts as equal */
             CHECK(user_worth(&p, user, x.settings) <= least + equal);
-            CHECK(got <= untuned + 0.05 * untuned + 0.04 * longest(&p, unset));
+            CHECK(got <= 1.05 * untuned + 0.04 * fmax(longest(&p, unset), longest(&p, m.settings)));
             arena_free(a);
         }
         CHECK(near >= PROGRAMS * 8 / 10);
