@@ -64,9 +64,17 @@ static void warn_of_origin(Arena *a, Session *s, const char *file)
     }
 }
 
+static int find_size(const Sizes *sizes, const char *name)
+{
+    for (int i = 0; i < sizes->n; i++)
+        if (strcmp(sizes->at[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
 /* The settings of the tuning file, unset where it has none; false after a message. */
 static bool read_settings(Arena *a, Session *s, const ToolOptions *o, int64_t *tuned,
-                          bool *has_tuning)
+                          int64_t *sizes, bool *has_tuning)
 {
     const Forest *f = session_forest(s);
     *has_tuning = o->tuning_given || access(o->tuning, F_OK) == 0;
@@ -80,8 +88,11 @@ static bool read_settings(Arena *a, Session *s, const ToolOptions *o, int64_t *t
         warn_of_origin(a, s, o->tuning);
     for (int i = 0; i < file.n; i++) {
         int node = forest_find(f, file.at[i].name);
+        int size = find_size(session_sizes(s), file.at[i].name);
         if (node >= 0)
             tuned[node] = file.at[i].value;
+        else if (size >= 0)
+            sizes[size] = file.at[i].value;
         else if (!session_knows(s, file.at[i].name)) /* no other entry point's either */
             warn_of_parameter(o->tuning, file.at[i].name, f);
     }
@@ -125,10 +136,10 @@ static bool read_ceilings(Arena *a, const ToolOptions *o, Ceilings *c, Out *json
 static void measure_row(Arena *a, Session *s, const Bench *b, int d, const ToolOptions *o)
 {
     BenchRow *r = &b->rows[d];
-    session_set(s, NEWN(a, int64_t, b->forest->nodes.n));
+    session_set_up(s, (Setup){NEWN(a, int64_t, b->forest->nodes.n), NULL});
     r->untuned = session_measure(s, d, o->session.timeout, INFINITY);
     if (b->tuning) {
-        session_set(s, b->settings);
+        session_set_up(s, (Setup){b->settings, b->sizes});
         r->tuned = session_measure(s, d, o->session.timeout, INFINITY);
     }
     r->fine = r->untuned.ok && (!b->tuning || r->tuned.ok);
@@ -179,14 +190,16 @@ static void look_closer(Arena *a, Session *s, const Bench *b, int d, const ToolO
 static int bench_all(Arena *a, Session *s, Bench *b, const ToolOptions *o, Out *json)
 {
     int64_t *tuned = NEWN(a, int64_t, b->forest->nodes.n);
+    int64_t *sizes = NEWN(a, int64_t, session_sizes(s)->n);
     bool has_tuning;
     int bad = 0;
     Ceilings ceilings;
     out_printf(json, "{\"program\": ");
     out_quoted(json, o->source);
-    if (!read_settings(a, s, o, tuned, &has_tuning) || !read_ceilings(a, o, &ceilings, json))
+    if (!read_settings(a, s, o, tuned, sizes, &has_tuning) || !read_ceilings(a, o, &ceilings, json))
         return EXIT_USER;
     b->settings = tuned;
+    b->sizes = sizes;
     b->tuning = has_tuning ? o->tuning : NULL;
     printf("%-24s %12s %12s %9s  %s\n", "data set", "untuned", has_tuning ? "tuned" : "", "",
            "result");

@@ -18,7 +18,8 @@ typedef struct {
     const char *source, *text; /* the program: its name, its lines */
     const char *entry, *device;
     const char *tuning;      /* the tuning file; NULL: none */
-    const int64_t *settings; /* its */
+    const int64_t *settings; /* its thresholds */
+    const int64_t *sizes;
     const Forest *forest;
     const Datasets *datasets;
     BenchRow *rows; /* [dataset] */
@@ -27,7 +28,7 @@ typedef struct {
 /* --- bench_versions.c ----------------------------------------------------------------------- */
 
 /* Measures each version of the forest on data set d: what it takes to get there, and the last
- * version wherever else there is a choice. */
+ * version wherever else there is a choice. Sizes stay as they are. */
 Trials bench_versions(Arena *a, Session *s, int d, double limit);
 
 /* --- bench_html.c --------------------------------------------------------------------------- */

@@ -83,6 +83,7 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
                            {"--weights", &o->weights, NULL, NULL},
                            {"--tests", NULL, &o->tests, NULL},
                            {"--seconds", NULL, &o->seconds, NULL},
+                           {"--only", &o->only, NULL, NULL},
                            {"--fresh", NULL, NULL, &o->fresh},
                            {"--dry-run", NULL, NULL, &o->dry_run},
                            {"-q", NULL, NULL, &o->quiet},
@@ -112,6 +113,9 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
         fprintf(stderr, "minifut %s: which program? (minifut %s --help)\n", tool, tool);
         return EXIT_USAGE;
     }
+    if (o->only && strcmp(o->only, "thresholds") != 0)
+        return bad(tool, "only thresholds can be asked for, not", o->only);
+    o->only_thresholds = o->only != NULL;
     o->tuning_given = o->tuning != NULL;
     if (!o->tuning)
         o->tuning = arena_printf(a, "%s.tuning", o->source);

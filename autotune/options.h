@@ -16,6 +16,8 @@ typedef struct {
     bool roofline;      /* bench: kernels beside the ceilings of the device ... */
     double gbs, gflops; /* ... which are these; 0: to be measured */
     bool skip_compile;  /* the binary is up to date */
+    const char *only;   /* tune: "thresholds" ... */
+    bool only_thresholds; /* ... sizes are left alone */
     bool fresh;         /* tune: what is in the log does not count */
     const char *strategy, *objective, *weights; /* tune: strategies.h */
     double tests, seconds;                      /* tune: limits of --strategy=stochastic; 0: none */

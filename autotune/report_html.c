@@ -60,6 +60,28 @@ static void thresholds(Arena *a, Out *o, const Tuning *t)
     html_section_end(o);
 }
 
+static void sizes(Arena *a, Out *o, const Tuning *t)
+{
+    static const char *const heads[] = {"size", "#chosen", "#default", "#others tried", NULL};
+    const SizesFound *f = t->sizes_found;
+    if (!t->sizes->n || (!f && !t->size_values))
+        return;
+    html_section(o, "Sizes");
+    html_para(o, "Found with these thresholds, by twice and half of what is best so far. \"unset\": nothing beats the "
+                 "default on one data set and loses on none.%s",
+              f && f->limited ? " Time was up before all was tried." : !f ? " They were left alone." : "");
+    html_table(o, heads);
+    for (int i = 0; i < t->sizes->n; i++) {
+        html_row(o);
+        html_head_cell(o, short_name(t->sizes->at[i].name));
+        html_number(o, threshold_text(a, t->size_values ? t->size_values[i] : 0));
+        html_number(o, arena_printf(a, "%lld", (long long)t->sizes->at[i].def));
+        html_number(o, arena_printf(a, "%d", f ? f->tried[i] : 0));
+    }
+    html_table_end(o);
+    html_section_end(o);
+}
+
 static void conflicts(Arena *a, Out *o, const Tuning *t)
 {
     static const char *const heads[] = {"threshold", "#chosen", "#loss in sum", "data sets", NULL};
@@ -196,6 +218,7 @@ void report_html(Arena *a, Out *o, const Tuning *t)
         html_para(o, "The tuning did not get to its end: this is the best so far.");
     summary(a, o, t);
     thresholds(a, o, t);
+    sizes(a, o, t);
     conflicts(a, o, t);
     for (int d = 0; d < t->datasets->n; d++)
         dataset(a, o, t, d);

@@ -81,6 +81,22 @@ static void thresholds(Out *o, const Tuning *t)
     out_puts(o, "]");
 }
 
+static void sizes(Out *o, const Tuning *t)
+{
+    const SizesFound *f = t->sizes_found;
+    out_puts(o, ",\n\"sizes\": [");
+    for (int i = 0; i < t->sizes->n; i++) {
+        out_puts(o, i ? ",\n  {" : "\n  {");
+        text_member(o, true, "name", t->sizes->at[i].name);
+        out_printf(o, ", \"default\": %" PRId64, t->sizes->at[i].def);
+        threshold_member(o, false, "chosen", t->size_values ? t->size_values[i] : 0);
+        out_printf(o, ", \"tried\": %d}", f ? f->tried[i] : 0);
+    }
+    out_puts(o, "]");
+    out_printf(o, ", \"size_runs\": %d", f ? f->runs : 0);
+    bool_member(o, "sizes_limited", f && f->limited);
+}
+
 static void conflicts(Out *o, const Tuning *t)
 {
     out_puts(o, ",\n\"conflicts\": [");
@@ -198,6 +214,7 @@ void report_json(Arena *a, Out *o, const Tuning *t)
     bool_member(o, "distrusted", t->found->distrusted);
     bool_member(o, "withdrawn", t->withdrawn);
     thresholds(o, t);
+    sizes(o, t);
     conflicts(o, t);
     out_puts(o, ",\n\"datasets\": [");
     for (int d = 0; d < t->datasets->n; d++) {

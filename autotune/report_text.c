@@ -50,6 +50,26 @@ void report_found(Arena *a, const Tuning *t)
     print_conflicts(a, t);
 }
 
+void report_sizes(const Tuning *t)
+{
+    const SizesFound *f = t->sizes_found;
+    if (!t->sizes->n || (!f && !t->size_values))
+        return;
+    printf(f ? "sizes (%d runs%s):\n" : "sizes (left alone):\n", f ? f->runs : 0,
+           f && f->limited ? ", then time was up: --seconds" : "");
+    for (int i = 0; i < t->sizes->n; i++) {
+        int64_t set = t->size_values ? t->size_values[i] : 0;
+        char value[32] = "unset";
+        if (set)
+            snprintf(value, sizeof value, "%lld", (long long)set);
+        printf("  %-28s %12s   %lld by default", t->sizes->at[i].name, value,
+               (long long)t->sizes->at[i].def);
+        if (f && f->tried[i])
+            printf(", %d other%s tried", f->tried[i], f->tried[i] == 1 ? "" : "s");
+        printf("\n");
+    }
+}
+
 void report_loss(const Tuning *t)
 {
     double untuned = tuning_loss(t, false), tuned = tuning_loss(t, true);

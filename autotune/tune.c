@@ -33,7 +33,9 @@ static const char help[] =
     "      --report FILE      the same as a page for browsers\n"
     "      --strategy S       monotone (default), exhaustive, stochastic; all: a table of them\n"
     "      --tests N          runs that the stochastic search may make (default: 20 a version)\n"
-    "      --seconds S        time that it may take (default: no limit)\n"
+    "      --seconds S        time that it, and then the search for sizes, may take (default: no limit;\n"
+    "                         sizes: half of what thresholds took)\n"
+    "      --only=thresholds  leave sizes (of work-groups...) as they are\n"
     "      --objective O      what is to be least: regret (the mean of times relative to each data\n"
     "                         set's best; default), sum, geomean, worst (the greatest relative time);\n"
     "                         or a shell command, which gets lines of name, microseconds, weight and\n"
@@ -66,6 +68,8 @@ typedef struct {
     Leader leader;
     Trials *trials;     /* [dataset] */
     Verdict *verdicts;  /* [dataset] */
+    const int64_t *sizes;    /* values that are set; NULL: none */
+    SizesFound *sizes_found; /* NULL: they are left alone */
     const SearchPlan *plan;
     const char *device;
     const char **said;  /* [dataset] why the last version failed, as shown */
@@ -142,7 +146,7 @@ static bool run_version(void *env, int d, const int64_t *settings, double rival,
 {
     Tuner *t = env;
     progress(t, d, trying_text(t->a, t->f, settings));
-    Measurement m = meter_measure(t->m, d, (Setup){settings, NULL}, rival);
+    Measurement m = meter_measure(t->m, d, (Setup){settings, t->sizes}, rival);
     if (m.gone)
         t->gone = m.why;
     if (server_interrupted() || m.gone)
@@ -173,7 +177,7 @@ static int compare_with_default(Tuner *t, const Tuning *u)
             continue;
         progress(t, d, "the tuned program against others");
         u->verdicts[d] = verdict_on(t->m, t->f, d, &u->found->datasets[d], unset,
-                                    (Setup){u->found->settings, NULL});
+                                    (Setup){u->found->settings, t->sizes});
         progress_clear(&t->shown);
         report_verdict(t->a, u, d);
         losses += u->verdicts[d].loses;
@@ -199,13 +203,16 @@ static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult
 {
     Settings out = {0};
     const char *wrong;
+    const Sizes *sizes = session_sizes(t->s);
     /* Other entries' thresholds in an existing file are kept. */
     if (access(o->tuning, F_OK) == 0 && !tuning_read(t->a, o->tuning, &out, &wrong))
         fprintf(stderr, "minifut tune: %s: the file is written anew\n", wrong);
     for (int i = 0; i < t->f->nodes.n; i++)
         put_setting(t->a, &out, t->f->nodes.at[i].name, r->settings[i]);
+    for (int i = 0; i < sizes->n; i++)
+        put_setting(t->a, &out, sizes->at[i].name, t->sizes ? t->sizes[i] : 0);
     const char *data = o->folder ? o->folder : "its own data sets";
-    const char *comment = arena_printf(t->a, "thresholds of %s, found by minifut tune on %s\n%s",
+    const char *comment = arena_printf(t->a, "thresholds and sizes of %s, found by minifut tune on %s\n%s",
                                        o->source, data, session_origin(t->s));
     if (tuning_write(o->tuning, comment, &out))
         return 0;
@@ -260,7 +267,10 @@ static Tuning tuning_of(const Tuner *t, const ToolOptions *o, const SearchResult
                     .found = r,
                     .trials = t->trials,
                     .verdicts = t->verdicts,
-                    .seconds = now() - t->start};
+                    .seconds = now() - t->start,
+                    .sizes = session_sizes(t->s),
+                    .size_values = t->sizes,
+                    .sizes_found = t->sizes_found};
 }
 
 /* The search or what follows it could not end: `found`, NULL or what is known by now, is written.
@@ -274,6 +284,8 @@ static int ended_early(Tuner *t, const ToolOptions *o, const SearchResult *found
     bool any = false;
     for (int i = 0; i < t->f->nodes.n; i++)
         any |= best.settings[i] != THRESHOLD_UNSET;
+    for (int i = 0; t->sizes && i < session_sizes(t->s)->n; i++)
+        any |= t->sizes[i] != 0;
     progress_clear(&t->shown);
     fprintf(stderr, "%sminifut tune: %s", t->shown.columns ? "" : "\n", why);
     if (!any)
@@ -294,10 +306,12 @@ static int nothing_written(const ToolOptions *o)
 }
 
 /* Sets nothing: the tuned program is the untuned one. */
-static void withdraw(const Tuner *t, Tuning *u, SearchResult *r)
+static void withdraw(Tuner *t, Tuning *u, SearchResult *r)
 {
     printf("all in all the untuned program is faster: nothing is set\n");
     u->withdrawn = true;
+    if (t->sizes_found) /* else they are the user's */
+        u->size_values = t->sizes = NULL;
     for (int i = 0; i < t->f->nodes.n; i++)
         r->settings[i] = THRESHOLD_UNSET;
     for (int d = 0; d < t->ds->n; d++) {
@@ -323,6 +337,7 @@ static int report(Tuner *t, const ToolOptions *o, SearchResult *r)
     if (!good)
         return nothing_written(o);
     report_found(t->a, &u);
+    report_sizes(&u);
     int losses = compare_with_default(t, &u);
     if (server_interrupted())
         return ended_early(t, o, r);
@@ -461,6 +476,49 @@ static SearchResult search_by(Tuner *t, const SearchPlan *plan)
     return best;
 }
 
+/* Those of the tuning file, for --only=thresholds; NULL if it sets none. */
+static const int64_t *sizes_of_file(Tuner *t, const ToolOptions *o)
+{
+    Settings file = {0};
+    const char *wrong;
+    const Sizes *sizes = session_sizes(t->s);
+    int64_t *values = NEWN(t->a, int64_t, sizes->n);
+    bool any = false;
+    if (access(o->tuning, F_OK) != 0 || !tuning_read(t->a, o->tuning, &file, &wrong))
+        return NULL;
+    for (int i = 0; i < sizes->n; i++)
+        for (int k = 0; k < file.n; k++)
+            if (strcmp(file.at[k].name, sizes->at[i].name) == 0) {
+                values[i] = file.at[k].value;
+                any |= values[i] != 0;
+            }
+    return any ? values : NULL;
+}
+
+/* Searches for sizes with the thresholds found. False if that had to end. */
+static bool search_sizes(Tuner *t, const ToolOptions *o, const SearchResult *r)
+{
+    SizeTuner u = {.a = t->a,
+                   .m = t->m,
+                   .ds = t->ds,
+                   .sizes = session_sizes(t->s),
+                   .found = r,
+                   .shown = &t->shown,
+                   .start = t->start,
+                   .seconds = o->seconds,
+                   .clock = now};
+    if (o->only_thresholds)
+        return true;
+    SizesFound *found = NEW(t->a, SizesFound);
+    *found = tune_sizes(&u);
+    t->gone = u.gone ? u.gone : t->gone;
+    t->sizes_found = found;
+    for (int i = 0; i < u.sizes->n; i++)
+        if (found->chosen[i])
+            t->sizes = found->chosen;
+    return found->complete;
+}
+
 static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, SearchPlan *plan)
 {
     const Forest *f = session_forest(s);
@@ -488,13 +546,14 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, Search
     if (o->dry_run) {
         code = say_plan(&t, o, plan);
     } else {
+        t.sizes = o->only_thresholds ? sizes_of_file(&t, o) : NULL;
         SearchResult r = search_by(&t, plan);
         settle(a, f, ds->n, &plan->o, run_version, &t, &r);
         const char *wrong = plan->cost ? cost_wrong(plan->cost) : NULL;
         t.gone = wrong ? wrong : t.gone;
         code = wrong        ? ended_early(&t, o, NULL)
-               : r.complete ? report(&t, o, &r)
-                            : ended_early(&t, o, &r);
+               : r.complete && search_sizes(&t, o, &r) ? report(&t, o, &r)
+                                                       : ended_early(&t, o, &r);
     }
     meter_close(t.m);
     return code;

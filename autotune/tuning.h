@@ -3,7 +3,9 @@
 #define AUTOTUNE_TUNING_H
 
 #include "autotune/meter.h"
+#include "autotune/progress.h"
 #include "autotune/search.h"
+#include "autotune/size_search.h"
 #include "base/out.h"
 
 /* How the comparisons of a threshold went in a run: a set of these, empty if it made none. */
@@ -40,7 +42,28 @@ typedef struct {
     Verdict *verdicts; /* [dataset]; not made where no version runs, nor where it ended before */
     double seconds;    /* of the search */
     bool withdrawn;    /* what was chosen lost to the untuned program: nothing is set */
+    const Sizes *sizes;
+    const int64_t *size_values;   /* [size] what is set; NULL: nothing */
+    const SizesFound *sizes_found; /* NULL: they were left alone */
 } Tuning;
+
+/* --- tune_sizes.c --------------------------------------------------------------------------- */
+
+typedef struct {
+    Arena *a;
+    Meter *m;
+    const Datasets *ds;
+    const Sizes *sizes;
+    const SearchResult *found; /* the thresholds */
+    Progress *shown;
+    double start, seconds; /* of the tuning, and how long it may take (0: not told), by this clock */
+    double (*clock)(void);
+    int runs;
+    const char *gone; /* set if the program does not start any more: why */
+} SizeTuner;
+
+/* Searches for sizes, with the thresholds found: sizes_search on the program. */
+SizesFound tune_sizes(SizeTuner *t);
 
 /* --- trial.c -------------------------------------------------------------------------------- */
 
@@ -95,6 +118,8 @@ bool verdicts_refuse(Arena *a, const Tuning *t, const SearchOptions *o);
 const char *threshold_text(Arena *a, int64_t value);
 /* Prints what was found: thresholds, the values that suit all data sets, conflicts. */
 void report_found(Arena *a, const Tuning *t);
+/* Prints the sizes. */
+void report_sizes(const Tuning *t);
 /* Prints how near the settings come to each data set's own best. */
 void report_loss(const Tuning *t);
 /* Prints the head of the table of verdicts, and the row of a data set. */

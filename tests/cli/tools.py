@@ -225,7 +225,7 @@ def tune_writes_and_bench_reads(box):
     if len(lines) > 4 or not all(re.fullmatch(r"main\.suff_(outer|intra)_par_[0-3]=\d+", line) for line in lines):
         raise Failed(f"the tuning file holds {text!r}")
     box.minifut("bench --skip-compilation matmul.sf d", 0, "no parameter other.suff_outer_par_0", out="^a .*right")
-    if not re.match(r"-- thresholds of matmul.sf, .* on d\n-- device: .+\n-- program: [0-9a-f]{16}\n", text):
+    if not re.match(r"-- thresholds and sizes of matmul.sf, .* on d\n-- device: .+\n-- program: [0-9a-f]{16}\n", text):
         raise Failed(f"the tuning file begins {text[:300]!r}")
 
 

@@ -2,8 +2,8 @@
 """A program with simulated times, which speaks the server protocol as compiled ones do: what the tuner's tests tune.
 
 Beside it, sim.json says what it is: for each data set (its input is the data set's name, as bytes) the degree of
-parallelism that each threshold is compared with, and the seconds of each version; and what goes wrong. calls.log
-gets a line for everything worth counting."""
+parallelism that each threshold is compared with, and the seconds of each version; the default of each size, and by what
+a data set's seconds are multiplied for which value; and what goes wrong. calls.log gets a line for everything worth counting."""
 import json
 import os
 import signal
@@ -16,9 +16,10 @@ HERE = Path(sys.argv[0]).resolve().parent
 SIM = json.loads((HERE / "sim.json").read_text())
 DEFAULT = 32768
 THRESHOLDS = [f"main.suff_outer_par_{i}" for i in range(SIM["thresholds"])]  # asked one after the other
-FACTS = {"entry_points": ["main"], "inputs": ["[]u8"], "outputs": ["i64"], "tuning_params": THRESHOLDS,
+SIZES = {f"main.{name}": default for name, default in SIM.get("sizes", {}).items()}
+FACTS = {"entry_points": ["main"], "inputs": ["[]u8"], "outputs": ["i64"], "tuning_params": [*THRESHOLDS, *SIZES],
          "device": ["a simulated device"]}
-settings = dict.fromkeys(THRESHOLDS, 0)
+settings = dict.fromkeys(FACTS["tuning_params"], 0)
 variables = {}
 limit = 0
 
@@ -54,6 +55,18 @@ def restore(path, name, _type):
     variables[name] = name_of
 
 
+def by_sizes(data):
+    """What the sizes make of a data set's seconds: a factor, or a fault."""
+    factor, faults = 1, []
+    for name in SIZES:
+        effect = data.get("by_size", {}).get(name.split(".")[1], {}).get(str(settings[name]), 1)
+        if isinstance(effect, str):
+            faults.append(effect)
+        else:
+            factor *= effect
+    return factor, faults
+
+
 def call(_entry, out, arg):
     name = variables[arg]
     data = SIM["data"][name]
@@ -75,6 +88,9 @@ def call(_entry, out, arg):
         (HERE / "vanished").touch()
         sys.exit(1)
     seconds = data["seconds"][version]
+    factor, faults = by_sizes(data)
+    if faults and faults[0] != "wrong":
+        seconds = faults[0]
     if seconds == "crash":
         sys.exit(1)
     if seconds == "hang":
@@ -83,6 +99,7 @@ def call(_entry, out, arg):
         return fail("out of memory")
     if isinstance(seconds, list):
         seconds = seconds[(HERE / "calls.log").read_text().count(f"call {name} {version}\n") % len(seconds)]
+    seconds *= factor
     if limit and seconds > limit:
         say(f"stopped: {limit * 1e6:.0f}")
         fail("the time limit")
@@ -90,7 +107,7 @@ def call(_entry, out, arg):
             return
         print("%%% OK", flush=True)  # it cannot leave the launch, and ends
         sys.exit(1)
-    variables[out] = 7 if version in data.get("wrong", []) else 5
+    variables[out] = 7 if version in data.get("wrong", []) or "wrong" in faults else 5
     say(f"runtime: {seconds * 1e6:.0f}")
 
 
@@ -114,6 +131,10 @@ def command(words):
         settings[args[0]] = int(args[1])
     elif name == "time_limit":
         limit = int(args[0]) * 1e-6
+    elif name == "tuning_param_value":
+        say(str(settings[args[0]] or SIZES[args[0]]))
+    elif name == "tuning_param_class" and args[0] in SIZES:
+        say(args[0].split(".")[1] + "(kernel)")
     elif name == "tuning_param_class":
         at = THRESHOLDS.index(args[0])
         say(f"threshold(def, {' '.join('!' + t for t in THRESHOLDS[:at])})")

@@ -412,6 +412,93 @@ def objectives_that_fail(box):
     check(0 < len(box.calls()) < n, f"{box.name}: measured again")
 
 
+# Groups of 64 are best for a, which has no use for those of 1024; b does not care up to 128; more elements harm c.
+SIZES = {"group_size": 256, "item_elems": 4}
+GROUPS = {"512": 1.2, "1024": 2, "128": 0.8, "64": 0.6, "32": 0.7}
+SIZED = {"a": {**DATA["a"], "by_size": {"group_size": GROUPS, "item_elems": {"8": 0.5, "2": 1.1}}},
+         "b": {**DATA["b"], "by_size": {"group_size": {"512": 0.5}, "item_elems": {"8": 0.9}}},
+         "c": {**DATA["c"], "by_size": {"item_elems": {"8": 1.3, "2": 1.3}}}}
+
+
+@case
+def sizes_that_suit_all(box):
+    """A size is left for what gains somewhere and loses nowhere; what is twice or half of that is tried next."""
+    box.sim(DATA)
+    thresholds, _, _ = reference(box)
+    box.sim(SIZED, sizes=SIZES)
+    out, _ = box.tune("--json", "p.json", "--report", "p.html")
+    check(box.tuning() == sorted([*thresholds, "main.group_size=64"]), f"{box.name}: {box.tuning()}")
+    box.said(r"main.group_size +64   256 by default, 4 others tried\n  main.item_elems +unset   4 by default, 2 others tried$", out)
+    found = json.loads((box.path / "p.json").read_text())
+    check([(s["name"], s["default"], s["chosen"]) for s in found["sizes"]] ==
+          [("main.group_size", 256, 64), ("main.item_elems", 4, None)] and not found["sizes_limited"], f"{box.name}: {found}")
+    tuned = {d["name"]: d["tuned"]["median_us"] for d in found["datasets"]}
+    check(tuned == {"a": 1200, "b": 1000, "c": 3000}, f"{box.name}: the final check has the sizes: {tuned}")
+    check("group_size</th>" in (box.path / "p.html").read_text(), f"{box.name}: not on the page")
+    box.calls()
+    box.tune()
+    check(box.calls() == [], f"{box.name}: measured again")
+    check(box.tuning() == sorted([*thresholds, "main.group_size=64"]), f"{box.name}: then {box.tuning()}")
+
+
+@case
+def sizes_are_benched(box):
+    """What the tuning file says of sizes counts for bench, and for the tuned program only."""
+    box.sim(SIZED, sizes=SIZES)
+    (box.path / "p.sf.tuning").write_text("main.group_size=64\nmain.nobody=3\n")
+    r = subprocess.run([MINIFUT, "bench", "--skip-compilation", "--json", "b.json", "p.sf", "d"], cwd=box.path, timeout=120,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    check(r.returncode == 0 and "no parameter main.nobody" in r.stderr, f"{box.name}: {r.stderr}")
+    check("group_size" not in r.stderr, f"{box.name}: {r.stderr}")
+    rows = json.loads((box.path / "b.json").read_text())["datasets"]
+    got = {name: (row["untuned"]["median_us"], row["tuned"]["median_us"]) for name, row in rows.items()}
+    check(got == {"a": (2000, 1200), "b": (6000, 6000), "c": (3000, 3000)}, f"{box.name}: {got}")
+
+
+@case
+def sizes_are_left_alone(box):
+    box.sim(SIZED, sizes=SIZES)
+    (box.path / "p.sf.tuning").write_text("main.item_elems=2\n")
+    box.tune("--only=thresholds")
+    check(box.tuning()[0] == "main.item_elems=2" and "main.group_size" not in str(box.tuning()), f"{box.name}: {box.tuning()}")
+    keys = {key[1] for key in box.log()}
+    check(any(key.endswith("%3a0/2") for key in keys) and not any("64" in key for key in keys), f"{box.name}: {keys}")
+    _, err = box.tune("--only=nothing", code=2)
+    box.said("only thresholds can be asked for, not 'nothing'", err)
+
+
+@case
+def sizes_with_faults(box):
+    """What crashes, is refused or gives something wrong is not taken; it is in the log, and the rest is tuned."""
+    for fault, outcome in (("crash", "failed"), ("refuse", "failed"), ("wrong", "wrong")):
+        data = {"a": {**DATA["a"], "by_size": {"group_size": {"512": fault, "128": 0.5}}}}
+        box.sim(data, sizes=SIZES)
+        _, err = box.tune("--fresh")
+        check(box.tuning()[0] == "main.group_size=128", f"{box.name}: {fault}: {box.tuning()}")
+        check(any(key[1].endswith("%3a512/0") and key[2] == outcome for key in box.log()), f"{box.name}: {fault}: not in the log")
+        if fault == "wrong":
+            box.said(r"a: group_size=512: wrong result 0: .*\n.*bug of minifut", err)
+
+
+@case
+def sizes_interrupted(box):
+    """Killed or interrupted in the search for sizes, it writes the best so far, and goes on to the same end."""
+    box.sim(SIZED, sizes=SIZES)
+    tuning, log, calls = reference(box)
+    box.sim(DATA)
+    thresholds, _, first = reference(box)
+    moments = range(len(first), len(calls) - 12, (len(calls) - len(first)) // 3)
+    box.sim(SIZED, sizes=SIZES, kill=[moments[0]], interrupt=list(moments[1:]))
+    box.tune(code=-9)
+    for _ in moments[1:]:
+        _, err = box.tune(code=1)
+        box.said("interrupted: the best so far is written to p.sf.tuning", err)
+        check(set(thresholds) <= set(box.tuning()), f"{box.name}: {box.tuning()}")
+    box.tune()
+    check(box.tuning() == tuning, f"{box.name}: {box.tuning()}, not {tuning}")
+    check(box.log() == log, f"{box.name}: measured again: {box.log() - log}")
+
+
 @case
 def a_full_disk(box):
     box.sim()

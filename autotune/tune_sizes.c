@@ -1,0 +1,85 @@
+/* minifut tune: sizes, after the thresholds and with these. */
+#include "autotune/talk.h"
+#include "autotune/tuning.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Half as long as thresholds took, but so long at least, and so many measurements of each data set at most. */
+static const double LEAST_SECONDS = 2, PART_OF_SECONDS = 0.5;
+enum { MOST_TESTS = 40 };
+
+/* "group_size=128", "sizes as they are" */
+static const char *values_text(const SizeTuner *t, const int64_t *values)
+{
+    const char *text = "";
+    for (int i = 0; i < t->sizes->n; i++)
+        if (values[i])
+            text = arena_printf(t->a, "%s%s%s=%lld", text, *text ? " " : "",
+                                short_name(t->sizes->at[i].name), (long long)values[i]);
+    return *text ? text : "sizes as they are";
+}
+
+static void show(SizeTuner *t, int d, const int64_t *values, double best)
+{
+    progress_show(t->a, t->shown,
+                  &(ProgressState){t->runs, t->runs, t->ds->at[d].name, values_text(t, values), best,
+                                   t->clock() - t->start});
+    t->runs++;
+}
+
+/* What a measurement tells the search. False: it is no use to go on. */
+static bool take(SizeTuner *t, int d, const int64_t *values, const Measurement *m, Sample *out)
+{
+    if (m->gone)
+        t->gone = m->why;
+    if (server_interrupted() || m->gone)
+        return false;
+    *out = (Sample){.seconds = m->median, .noise = m->noise, .cut = m->cut, .partial = m->partial};
+    if (m->wrong) {
+        progress_clear(t->shown);
+        fprintf(stderr, "%s: %s: %s\n    sizes that change results are a bug of minifut, if no rounding explains it "
+                        "(--tolerance): please report it\n",
+                t->ds->at[d].name, values_text(t, values), m->why);
+    }
+    return true;
+}
+
+static bool run_sizes(void *env, int d, const int64_t *values, double rival, Sample *out)
+{
+    SizeTuner *t = env;
+    if (isinf(t->found->datasets[d].best)) { /* no version runs */
+        *out = (Sample){.seconds = INFINITY};
+        return true;
+    }
+    show(t, d, values, rival);
+    Measurement m = meter_measure(t->m, d, (Setup){t->found->settings, values}, rival);
+    return take(t, d, values, &m, out);
+}
+
+static bool run_pair(void *env, int d, const int64_t *const values[2], Sample out[2])
+{
+    SizeTuner *t = env;
+    Measurement m[2];
+    const Setup both[2] = {{t->found->settings, values[0]}, {t->found->settings, values[1]}};
+    show(t, d, values[1], INFINITY);
+    meter_measure_in_turn(t->m, d, 2, both, m);
+    return take(t, d, values[0], &m[0], &out[0]) && take(t, d, values[1], &m[1], &out[1]);
+}
+
+SizesFound tune_sizes(SizeTuner *t)
+{
+    double now = t->clock(), own = fmax(LEAST_SECONDS, PART_OF_SECONDS * (now - t->start));
+    int64_t *defaults = NEWN(t->a, int64_t, t->sizes->n);
+    for (int i = 0; i < t->sizes->n; i++)
+        defaults[i] = t->sizes->at[i].def;
+    return sizes_search(t->a, &(SizeSearch){.n = t->sizes->n,
+                                            .n_datasets = t->ds->n,
+                                            .defaults = defaults,
+                                            .run = run_sizes,
+                                            .pair = run_pair,
+                                            .env = t,
+                                            .tests = MOST_TESTS * t->ds->n,
+                                            .seconds = t->seconds > 0 ? t->start + t->seconds : now + own,
+                                            .clock = t->clock});
+}
