@@ -16,7 +16,7 @@ quote() {
 
 texts() {
     echo '/* The texts that runtime/ hands to the OpenCL compiler. Made by runtime/bundle.sh. */'
-    for f in prelude.cl scalar.h builtin.cl steps.cl room.cl; do
+    for f in declared.cl prelude.cl scalar.h builtin.cl steps.cl room.cl; do
         echo "static const char rt_text_$(echo "$f" | tr . _)[] ="
         quote < "$dir/$f"
         echo '    "";'

@@ -49,6 +49,7 @@ typedef struct {
     bool tells; /* groups that run go on beside each other, and see words of 64 bits that others write */
     bool parts; /* buffers may be parts of others */
     bool own_cache;       /* the driver caches kernels, and getting a binary costs a build */
+    bool long_header;     /* the compiler reads a header before each program, which may be kept from it */
     bool costly_programs; /* a program costs far more than its kernels, which are built at the
                              launch */
 } rt_dev_info;

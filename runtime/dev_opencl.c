@@ -1,7 +1,9 @@
 /* dev.h for OpenCL 1.2: buffers, programs, kernels and events are the driver's own objects. */
 #include "runtime/dev_opencl.h"
 #include "runtime/dev_driver.h"
+#include "runtime/texts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,7 @@ typedef struct {
     int64_t memory;
     bool idle; /* nothing was enqueued since the queue was last waited for */
     int64_t changes;
+    bool long_header; /* see rt_dev_info */
     /* See rt_dev_fetch. */
     bool looks; /* fetched words are looked at until they come */
     bool late;  /* some may not be there yet, */
@@ -117,7 +120,8 @@ RT_API rt_dev_error rt_cl_open(const rt_dev_info *info, bool profiling, rt_dev *
     cl_command_queue_properties props = profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)info->platform,
                                         0};
-    rt_cl_dev d = {.base.driver = &rt_cl_driver, .device = info->device, .memory = info->memory, .looks = !info->rank.cpu && !profiling};
+    rt_cl_dev d = {.base.driver = &rt_cl_driver, .device = info->device, .memory = info->memory,
+                   .long_header = info->long_header, .looks = !info->rank.cpu && !profiling};
     d.context = clCreateContext(platform, 1, &d.device, NULL, NULL, &err);
     if (err != CL_SUCCESS)
         return rt_cl_error(err, "clCreateContext");
@@ -202,10 +206,9 @@ static rt_dev_error rt_cl_build_error(rt_cl_dev *d, cl_program p, cl_int err, co
     return e;
 }
 
-static rt_dev_error rt_cl_build(rt_dev *base, int n, const char **texts, const char *options,
-                                 rt_dev_program **out, char **log)
+static rt_dev_error rt_cl_compile(rt_cl_dev *d, int n, const char **texts, const char *options,
+                                  rt_dev_program **out, char **log)
 {
-    rt_cl_dev *d = (rt_cl_dev *)base;
     cl_int err;
     *log = NULL;
     *out = NULL;
@@ -219,6 +222,45 @@ static rt_dev_error rt_cl_build(rt_dev *base, int n, const char **texts, const c
     }
     rt_dev_error e = rt_cl_build_error(d, p, err, "clBuildProgram", log);
     clReleaseProgram(p);
+    return e;
+}
+
+/* The same without the compiler's header, of which the texts need little: what they call is declared
+ * in front of them, and the header believes that it was read before. */
+static rt_dev_error rt_cl_compile_declared(rt_cl_dev *d, int n, const char **texts,
+                                           const char *options, rt_dev_program **out, char **log)
+{
+    static const char read[] = "-D_OPENCL_H_";
+    size_t size = sizeof read + 1 + strlen(options);
+    const char **all = malloc((size_t)(n + 1) * sizeof *all);
+    char *more = malloc(size);
+    rt_dev_error e = rt_cl_error(CL_OUT_OF_HOST_MEMORY, "clBuildProgram");
+    *out = NULL;
+    *log = NULL;
+    if (all && more) {
+        all[0] = rt_text_declared_cl;
+        memcpy(all + 1, texts, (size_t)n * sizeof *all);
+        snprintf(more, size, "%s %s", read, options);
+        e = rt_cl_compile(d, n + 1, all, more, out, log);
+    }
+    free(more);
+    free(all);
+    return e;
+}
+
+static rt_dev_error rt_cl_build(rt_dev *base, int n, const char **texts, const char *options,
+                                rt_dev_program **out, char **log)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    if (d->long_header) {
+        rt_dev_error e = rt_cl_compile_declared(d, n, texts, options, out, log);
+        if (*out)
+            return e;
+        free(*log);
+    }
+    rt_dev_error e = rt_cl_compile(d, n, texts, options, out, log);
+    if (*out)
+        d->long_header = false; /* the header of this version is different */
     return e;
 }
 

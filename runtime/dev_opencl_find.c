@@ -63,6 +63,7 @@ static void rt_cl_describe(rt_dev_info *i, cl_platform_id p, cl_device_id d)
      * they compile kernels when these are launched; other drivers compile all kernels of a program.
      */
     i->own_cache = strcmp(i->platform_name, "Portable Computing Language") == 0;
+    i->long_header = i->own_cache && atoi(i->driver) >= 3; /* before, types were declared there, too */
     bool oclgrind = strcmp(i->platform_name, "Oclgrind") == 0;
     i->costly_programs = i->own_cache || oclgrind;
     i->parts = !oclgrind; /* it does not know what was written to them */
