@@ -51,3 +51,8 @@ bool forest_add(Arena *a, Forest *f, const char *name, const char *cls, int64_t 
     vec_push(a, &f->nodes, node);
     return true;
 }
+
+bool node_is_loop(const Node *n)
+{
+    return n->def == 0; /* versions have defaults that are numbers */
+}

@@ -33,5 +33,7 @@ typedef struct {
 bool forest_add(Arena *a, Forest *f, const char *name, const char *cls, int64_t def,
                 const char **wrong);
 int forest_find(const Forest *f, const char *name); /* index, -1 if absent */
+/* Does the threshold decide whether a loop's launches become one? It chooses no version. */
+bool node_is_loop(const Node *n);
 
 #endif

@@ -1,4 +1,4 @@
-/* A line: context, data set, settings, outcome, seconds, noise, runs, comparisons, reason, and the
+/* A line: context, data set, settings, outcome, seconds, noise, runs, comparisons, parts, reason, and the
  * fingerprint of all that. Blanks separate them; a text's own ones are escaped, an empty text is `-`. */
 #include "autotune/journal.h"
 
@@ -139,6 +139,35 @@ static bool read_comparisons(Arena *a, char *word, LogLines *log)
     return true;
 }
 
+/* NAME:SECONDS:NOISE,... */
+static void put_parts(Out *o, const TimedParts *parts)
+{
+    if (!parts->n)
+        out_puts(o, "-");
+    for (int i = 0; i < parts->n; i++) {
+        out_puts(o, i ? "," : "");
+        put_word(o, parts->at[i].name);
+        out_printf(o, ":%.17g:%.17g", parts->at[i].seconds, parts->at[i].noise);
+    }
+}
+
+static bool read_parts(Arena *a, char *word, TimedParts *parts)
+{
+    char *save;
+    if (strcmp(word, "-") == 0)
+        return true;
+    for (char *c = strtok_r(word, ",", &save); c; c = strtok_r(NULL, ",", &save)) {
+        char *colon = strchr(c, ':');
+        TimedPart p = {0};
+        if (!colon || sscanf(colon, ":%lf:%lf", &p.seconds, &p.noise) != 2)
+            return false;
+        *colon = '\0';
+        p.name = read_word(c);
+        vec_push(a, parts, p);
+    }
+    return true;
+}
+
 /* --- Lines ---------------------------------------------------------------------------------- */
 
 static const char *outcome_word(const Measurement *m)
@@ -161,6 +190,8 @@ static void put_line(Arena *a, Out *o, const char *context, const char *dataset,
     out_printf(o, " %s %.17g %.17g %d ", outcome_word(m), m->median, m->noise, m->n);
     put_comparisons(o, &m->log);
     out_puts(o, " ");
+    put_parts(o, &m->parts);
+    out_puts(o, " ");
     put_word(o, m->why ? m->why : "");
     out_printf(o, " %s\n", line_digits(a, o->text + start, o->n - start));
 }
@@ -168,7 +199,7 @@ static void put_line(Arena *a, Out *o, const char *context, const char *dataset,
 /* A line without its end; false if it is another program's, or not whole. */
 static bool read_line(Arena *a, const char *context, char *line, Entry *e)
 {
-    enum { CONTEXT, DATASET, SETTINGS, OUTCOME, SECONDS, NOISE, RUNS, COMPARISONS, WHY, DIGITS, N };
+    enum { CONTEXT, DATASET, SETTINGS, OUTCOME, SECONDS, NOISE, RUNS, COMPARISONS, PARTS, WHY, DIGITS, N };
     char *last = strrchr(line, ' '), *word[N], *save;
     if (!last || strcmp(line_digits(a, line, (size_t)(last - line)), last + 1) != 0)
         return false;
@@ -192,7 +223,8 @@ static bool read_line(Arena *a, const char *context, char *line, Entry *e)
                          .why = outcomes[k].ok ? NULL : read_word(word[WHY])};
     e->dataset = read_word(word[DATASET]);
     e->settings = read_word(word[SETTINGS]);
-    return read_comparisons(a, word[COMPARISONS], &e->m.log);
+    return read_comparisons(a, word[COMPARISONS], &e->m.log) &&
+           read_parts(a, word[PARTS], &e->m.parts);
 }
 
 /* --- The file ------------------------------------------------------------------------------- */

@@ -15,6 +15,8 @@ static const double LONG_RUNS = 1.0; /* seconds in all: two runs of these are en
  * something else. The first one also loads kernels and finds memory. */
 static const double FAR = 2, FAR_SECONDS = 50e-6;
 static const double FAR_AT_FIRST = 4, FAR_SECONDS_AT_FIRST = 10e-3;
+/* ... if it also tells its parts, for which the device is waited for at each comparison. */
+static const double FAR_WITH_PARTS = 8;
 /* When the first one is stopped, at the earliest: the program looks at the clock only now and then. */
 static const double STOP_SECONDS = 0.1;
 /* Runs that are all slower than the rival by this need not be MIN_RUNS. */
@@ -117,31 +119,28 @@ static LogLines distinct(const LogLines *log)
     return res;
 }
 
-/* The first run, which is checked. */
-static RunResult warm_up(Session *s, int d, double limit, double rival)
+/* The first run, which is checked, and stopped when it has taken so many rivals. */
+static RunResult warm_up(Session *s, int d, double limit, double rival, double far)
 {
     bool may_stop = !isinf(rival);
-    session_stop_after(s, may_stop ? fmax(STOP_SECONDS, FAR_AT_FIRST * rival) : 0);
+    session_stop_after(s, may_stop ? fmax(STOP_SECONDS, far * rival) : 0);
     RunResult r = session_run(s, d, limit, true);
     session_stop_after(s, 0);
     r.log = distinct(&r.log);
     return r;
 }
 
-Measurement session_measure(Session *s, int d, double limit, double rival)
+/* Runs that follow a first one which has not lost. */
+static Measurement measure_on(Session *s, int d, double limit, double rival, const RunResult *first)
 {
-    RunResult first = warm_up(s, d, limit, rival), r = {0};
-    if (first.stopped || (first.ok && first.seconds > FAR_AT_FIRST * rival + FAR_SECONDS_AT_FIRST))
-        return cut(&first);
-    if (!first.ok)
-        return failed(&first);
+    RunResult r = {0};
     Times times = {0};
     double total = 0;
     do {
         r = session_run(s, d, limit, false);
         if (!r.ok)
             return failed(&r);
-        r.log = first.log;
+        r.log = first->log;
         if (times.n == 0 && r.seconds > FAR * rival + FAR_SECONDS)
             return cut(&r);
         add_time(&times, r.seconds);
@@ -151,8 +150,91 @@ Measurement session_measure(Session *s, int d, double limit, double rival)
                          .median = times.median,
                          .noise = noise_of(&times),
                          .n = times.n,
-                         .log = first.log};
+                         .log = first->log};
 }
+
+static bool is_lost(const RunResult *first, double rival, double far)
+{
+    return first->stopped || (first->ok && first->seconds > far * rival + FAR_SECONDS_AT_FIRST);
+}
+
+Measurement session_measure(Session *s, int d, double limit, double rival)
+{
+    RunResult first = warm_up(s, d, limit, rival, FAR_AT_FIRST);
+    if (is_lost(&first, rival, FAR_AT_FIRST))
+        return cut(&first);
+    return first.ok ? measure_on(s, d, limit, rival, &first) : failed(&first);
+}
+
+/* --- Parts ---------------------------------------------------------------------------------- */
+
+/* Adds a run's parts to the times of each; false if it has others. */
+static bool add_parts(Times *times, const TimedParts *parts, const TimedParts *run)
+{
+    bool same = run->n == parts->n;
+    for (int i = 0; i < parts->n && same; i++)
+        same = strcmp(run->at[i].name, parts->at[i].name) == 0;
+    for (int i = 0; i < parts->n && same; i++)
+        add_time(&times[i], run->at[i].seconds);
+    return same;
+}
+
+/* Are the parts known well enough, for runs of so many seconds? */
+static bool parts_decided(const Times *times, int n, double total)
+{
+    enum { MOST_RUNS = 15 };
+    int runs = times->n;
+    double half = 0;
+    for (int i = 0; i < n; i++)
+        half = fmax(half, times[i].high - times[i].low) / 2;
+    return runs >= MOST_RUNS || (total >= LONG_RUNS && runs >= 2) ||
+           (runs >= CLEAR_RUNS && total >= ENOUGH_SECONDS) ||
+           (runs >= MIN_RUNS && half * runs < GOOD_NOISE * total);
+}
+
+/* Medians of the parts of some runs, or of what has lost those of one; none if a run has no parts, or others than
+ * another. */
+static TimedParts measure_parts(Session *s, int d, double limit, bool lost)
+{
+    RunResult r = session_run(s, d, limit, false);
+    TimedParts parts = r.parts;
+    Times *times = calloc((size_t)parts.n + 1, sizeof *times);
+    double total = r.seconds;
+    bool same = times && r.ok && parts.n > 0 && add_parts(times, &parts, &r.parts);
+    while (same && !lost && !parts_decided(times, parts.n, total)) {
+        r = session_run(s, d, limit, false);
+        total += r.seconds;
+        same = r.ok && add_parts(times, &parts, &r.parts);
+    }
+    for (int i = 0; i < parts.n && same; i++) {
+        parts.at[i].seconds = times[i].median;
+        parts.at[i].noise = noise_of(&times[i]);
+    }
+    free(times);
+    return same ? parts : (TimedParts){0};
+}
+
+Measurement session_measure_parts(Session *s, int d, double limit, double rival)
+{
+    session_tell_parts(s, true);
+    RunResult first = warm_up(s, d, limit, rival, FAR_WITH_PARTS);
+    session_tell_parts(s, false);
+    if (first.stopped || !first.ok) {
+        Measurement m = first.stopped ? cut(&first) : failed(&first);
+        m.parts = first.stopped ? first.parts : m.parts;
+        return m;
+    }
+    bool lost = is_lost(&first, rival, FAR_WITH_PARTS);
+    Measurement m = lost ? cut(&first) : measure_on(s, d, limit, rival, &first);
+    if (m.ok) {
+        session_tell_parts(s, true);
+        m.parts = measure_parts(s, d, limit, lost);
+        session_tell_parts(s, false);
+    }
+    return m;
+}
+
+/* --- Several in turn ------------------------------------------------------------------------ */
 
 /* Several settings that are measured in turn. */
 typedef struct {
@@ -218,7 +300,7 @@ void session_measure_in_turn(Session *s, int d, int n, const Setup setups[], dou
     int round = 0;
     for (int i = 0; i < n; i++) {
         session_set_up(s, setups[i]);
-        RunResult r = warm_up(s, d, limit, INFINITY);
+        RunResult r = warm_up(s, d, limit, INFINITY, FAR_AT_FIRST);
         m[i] = r.ok ? (Measurement){.ok = true, .log = r.log} : failed(&r);
         w.going[i] = r.ok;
     }

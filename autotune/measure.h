@@ -15,12 +15,15 @@ typedef struct {
     double noise;    /* relative half-width of the median's 95 % confidence interval */
     int n;           /* runs */
     LogLines log;    /* the comparisons of a run, each once, in order */
+    TimedParts parts; /* medians; of what was cut: those of a run up to there. None: not asked for, or not told */
 } Measurement;
 
 /* One warm-up run (checked), then runs until it is known with 95 % confidence whether the version
  * is faster than `rival` seconds (INFINITY: there is none), or the median to about one per cent; one
  * run or less of what takes more than twice as long. limit: seconds a single run may take. */
 Measurement session_measure(Session *s, int d, double limit, double rival);
+/* The same, and its parts, from some more runs: even if it is cut. */
+Measurement session_measure_parts(Session *s, int d, double limit, double rival);
 
 enum { MOST_IN_TURN = 3 };
 /* n setups in turn, run by run, so that what changes with time (clocks, heat, others' work)

@@ -5,7 +5,11 @@
  * (size-invariant: n versions cost n runs, the first one among them); else the best place between
  * its pars is found by a binary search that compares neighbours (size-variant: O(log p) runs, right
  * when time has a single valley over the threshold). Runs that would execute the same versions as an
- * earlier one are answered from memory. */
+ * earlier one are answered from memory.
+ *
+ * Nests beside each other are tried side by side where runs tell their parts (parts.c): a run for one of them also
+ * tries a version of each that is still to come. The best of them together is run as a whole at the end; if it is
+ * slower than its parts told, these depend on each other, and the nests are gone through one after the other. */
 #include "autotune/choose.h"
 
 #include <math.h>
@@ -14,17 +18,59 @@
 static const double HIDING = 0.1;
 /* A difference of so many times its noise is known well enough. */
 static const double HIDDEN = 4;
+/* A whole that is slower than its parts told by more than this. */
+static const double SURPRISE = 1.1;
 
 typedef struct {
     Probe p;
     /* The least time so far of what present runs compete with. While siblings of what is tried are
      * still unset, other parts of the forest are no measure for it. */
     double bar;
+    int nests;  /* how many groups of nests beside each other is what is tried in? */
+    bool *open; /* [node] a nest of them that was not looked at yet */
+    bool apart; /* parts of runs count */
+    bool rides; /* ... and runs try several versions at once */
 } Search;
 
+/* --- Nests beside each other ------------------------------------------------------------------ */
+
+/* A run that tells what the present settings take, and something of nests that are still to come. False if that
+ * was not to be. */
+static bool ride(Search *s)
+{
+    Probe *p = &s->p;
+    double rival;
+    int memo;
+    int64_t *own = p->cur, *ridden = arena_memdup(p->a, own, sizeof *own * (size_t)p->f->nodes.n);
+    Sample m;
+    if (!s->rides || !parts_ride(p->f, p->res, s->open, ridden, &rival))
+        return false;
+    p->cur = ridden;
+    probe_measure(p, rival, &memo);
+    p->cur = own;
+    if (parts_told(p->f, p->res, own, &m))
+        return true;
+    s->rides = parts_settle(p->f, p->res, s->open, ridden);
+    return false;
+}
+
+/* What parts of runs tell of the present settings. */
+static bool told_apart(const Search *s, Sample *m)
+{
+    return s->apart && s->nests > 0 && parts_told(s->p.f, s->p.res, s->p.cur, m);
+}
+
+/* The time of the present settings, from parts of runs, or else a run. */
 static Sample measure(Search *s, int *memo)
 {
-    Sample m = probe_measure(&s->p, s->bar, memo);
+    Sample m;
+    *memo = -1;
+    s->p.parts = s->apart && s->nests > 0;
+    if (!told_apart(s, &m) && !(s->p.parts && ride(s) && told_apart(s, &m))) {
+        m = probe_measure(&s->p, s->bar, memo);
+        if (told_apart(s, &m))
+            *memo = -1;
+    }
     if (!m.cut)
         s->bar = fmin(s->bar, m.seconds);
     return m;
@@ -41,7 +87,7 @@ static Sample measure_rank(Search *s, int node, int i)
     int memo;
     s->p.cur[node] = setting_at(op, i);
     Sample m = measure(s, &memo);
-    Point point = {i, m.seconds, m.cut, memo};
+    Point point = {i, m.seconds, m.noise, m.cut, memo};
     for (int k = 0; k < op->curve.n; k++)
         if (op->curve.at[k].i == i) {
             op->curve.at[k] = point;
@@ -88,6 +134,13 @@ static void set_range(Opinion *op, int rank)
 {
     op->low = rank > 0 ? op->pars.at[rank - 1] : 0;
     op->high = setting_at(op, rank);
+}
+
+/* Is the node compared when `parent` has that outcome (-1: at the roots)? */
+static bool is_compared(const Forest *f, int node, int parent, bool outcome)
+{
+    const Node *n = &f->nodes.at[node];
+    return n->parent == parent && (parent < 0 || n->outcome == outcome);
 }
 
 static void solve_below(Search *s, int parent, bool outcome);
@@ -141,21 +194,23 @@ static bool hopeless(const Opinion *op)
 }
 
 /* How much of the difference between the curve's first two points may be noise, in seconds. */
-static double doubt(const DatasetResult *res, const Opinion *op)
+static double doubt(const Opinion *op)
 {
     double noise = 0;
-    for (int k = 0; k < op->curve.n && k < 2; k++) {
-        const Point *p = &op->curve.at[k];
-        noise += p->memo >= 0 ? p->seconds * res->memory.at[p->memo].sample.noise : 0;
-    }
+    for (int k = 0; k < op->curve.n && k < 2; k++)
+        if (isfinite(op->curve.at[k].seconds))
+            noise += op->curve.at[k].seconds * op->curve.at[k].noise;
     return noise;
 }
 
 /* Were the outcomes measured with another part of the program so slow that its noise hides what would
- * count in a run of `best` seconds? */
-static bool hidden(const DatasetResult *res, const Opinion *op, double best)
+ * count in a run of `best` seconds? What parts of runs tell is apart from that. */
+static bool hidden(const Opinion *op, double best)
 {
-    double noise = doubt(res, op);
+    double noise = doubt(op);
+    for (int k = 0; k < op->curve.n; k++)
+        if (op->curve.at[k].memo < 0)
+            return false;
     return op->pars.n == 1 && op->curve.n == 2 && noise > HIDING * best &&
            fabs(op->curve.at[0].seconds - op->curve.at[1].seconds) <= HIDDEN * noise;
 }
@@ -163,22 +218,21 @@ static bool hidden(const DatasetResult *res, const Opinion *op, double best)
 /* Solves the nodes that are compared when `parent` has that outcome (-1: the roots), last one
  * first; then once more those of which nothing was to be learned, since a run broke off before it
  * got to them, or failed for a version of another one that has been found out since. */
-static void solve_below(Search *s, int parent, bool outcome)
+static void solve_each(Search *s, int parent, bool outcome)
 {
     const Forest *f = s->p.f;
     int left = 0;
     for (int i = 0; i < f->nodes.n; i++)
-        left += f->nodes.at[i].parent == parent && (parent < 0 || f->nodes.at[i].outcome == outcome);
+        left += is_compared(f, i, parent, outcome);
     bool several = parent >= 0 && left > 1;
     double outer = s->bar;
     s->bar = several ? INFINITY : outer;
     for (int again = 0; again < 2; again++)
         for (int i = f->nodes.n - 1; i >= 0; i--) {
-            const Node *n = &f->nodes.at[i];
             Opinion *op = &s->p.res->opinions[i];
-            if (n->parent != parent || (parent >= 0 && n->outcome != outcome) ||
-                (again && (op->pars.n == 0 || !hopeless(op))))
+            if (!is_compared(f, i, parent, outcome) || (again && (op->pars.n == 0 || !hopeless(op))))
                 continue;
+            s->open[i] = false;
             left -= !again;
             if (left <= 0)
                 s->bar = fmin(outer, s->bar);
@@ -188,10 +242,45 @@ static void solve_below(Search *s, int parent, bool outcome)
     s->bar = fmin(outer, s->bar);
 }
 
+/* How many nests are compared there. */
+static int nests_in(const Forest *f, int parent, bool outcome)
+{
+    int n = 0;
+    for (int i = 0; i < f->nodes.n; i++)
+        n += is_compared(f, i, parent, outcome) && !node_is_loop(&f->nodes.at[i]);
+    return n;
+}
+
+/* Does the present settings' whole take what its parts told? */
+static bool holds_together(Search *s)
+{
+    Sample parts;
+    int memo;
+    if (!parts_told(s->p.f, s->p.res, s->p.cur, &parts))
+        return true;
+    Sample whole = probe_measure(&s->p, s->bar, &memo);
+    return s->p.failed || whole.seconds * (1 - whole.noise) <= SURPRISE * parts.seconds;
+}
+
+static void solve_below(Search *s, int parent, bool outcome)
+{
+    const Forest *f = s->p.f;
+    bool group = nests_in(f, parent, outcome) > 1;
+    s->nests += group;
+    for (int i = 0; i < f->nodes.n && group; i++)
+        s->open[i] |= is_compared(f, i, parent, outcome);
+    solve_each(s, parent, outcome);
+    s->nests -= group;
+    if (group && s->nests == 0 && s->apart && !holds_together(s)) {
+        s->apart = false;
+        solve_each(s, parent, outcome);
+    }
+}
+
 static bool hides(const Search *s, int node)
 {
     const Forest *f = s->p.f;
-    bool any = hidden(s->p.res, &s->p.res->opinions[node], s->bar);
+    bool any = hidden(&s->p.res->opinions[node], s->bar);
     for (int i = node + 1; i < f->nodes.n && !any; i++)
         any = f->nodes.at[i].parent == node && hides(s, i);
     return any;
@@ -236,13 +325,15 @@ static void refresh(const Forest *f, DatasetResult *res, int first)
         Opinion *op = &res->opinions[i];
         for (int k = 0; k < op->curve.n; k++) {
             Point *p = &op->curve.at[k];
-            if (p->memo >= 0)
+            if (p->memo >= 0) {
                 p->seconds = res->memory.at[p->memo].sample.seconds;
+                p->noise = res->memory.at[p->memo].sample.noise;
+            }
             op->best = fmin(op->best, p->seconds);
         }
         double apart = op->curve.n == 2 ? fabs(op->curve.at[0].seconds - op->curve.at[1].seconds) : 0;
         op->free = op->refused || (op->pars.n == 1 && op->curve.n == 2 &&
-                                   (apart <= doubt(res, op) ||
+                                   (apart <= doubt(op) ||
                                     times_equal(res->best, res->best + apart, 0)));
     }
     res->untuned = res->memory.at[first].sample;
@@ -251,9 +342,12 @@ static void refresh(const Forest *f, DatasetResult *res, int first)
 static bool solve_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *env,
                           DatasetResult *res)
 {
-    Search s = {.p = probe_new(a, f, d, run, env, res), .bar = INFINITY};
+    Search s = {.p = probe_new(a, f, d, run, env, res), .bar = INFINITY, .open = NEWN(a, bool, f->nodes.n)};
     int first, last;
-    measure(&s, &first);
+    for (int i = -1; i < f->nodes.n && !s.apart; i++)
+        s.apart = nests_in(f, i, false) > 1 || nests_in(f, i, true) > 1;
+    s.rides = s.p.parts = s.apart;
+    s.bar = probe_measure(&s.p, s.bar, &first).seconds;
     if (first < 0)
         return false;
     solve_below(&s, -1, false);

@@ -147,15 +147,6 @@ static void weigh(const Choice *c, const int64_t *settings, double *weight)
         weight[d] = all > 0 ? weight[d] / all : 0;
 }
 
-/* Is it known what the settings do? What an unset threshold does where no run got to is not. */
-static bool is_known(const Choice *c, const int64_t *settings)
-{
-    for (int d = 0; d < c->n; d++)
-        if (c->in[d] && !predict(c->f, &c->datasets[d], settings).known)
-            return false;
-    return true;
-}
-
 static bool is_better(double worth, double than)
 {
     return worth < than && (isinf(than) || worth < than - 1e-9 * fabs(than));
@@ -186,7 +177,7 @@ static bool polish(const Choice *c, int64_t *settings, double *least)
                 int rank = op->curve.at[k].i;
                 settings[i] = rank < op->pars.n ? op->pars.at[rank] : THRESHOLD_NEVER;
                 double now = objective(c, settings);
-                if (is_better(now, *least) && is_known(c, settings)) {
+                if (is_better(now, *least)) {
                     *least = now;
                     gained = true;
                 } else {
@@ -205,7 +196,7 @@ static void try_own(const Choice *c, int64_t *settings, double *least)
     for (int d = 0; d < c->n; d++) {
         for (int i = 0; i < c->f->nodes.n && c->in[d]; i++)
             next[i] = c->must_unset[i] ? THRESHOLD_UNSET : c->datasets[d].own[i];
-        if (c->in[d] && is_known(c, next))
+        if (c->in[d])
             improve(c, next, settings, least);
     }
 }

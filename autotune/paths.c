@@ -20,7 +20,7 @@ bool samples_in_doubt(const Sample *a, const Sample *b)
 {
     const double CLOSE = 1.25;
     double most = fmax(a->seconds, b->seconds), least = fmin(a->seconds, b->seconds), noise = a->noise + b->noise;
-    return noise > 0 && !isinf(most) && !a->cut && !b->cut && most <= CLOSE * least &&
+    return noise > 0 && !a->told && !b->told && !isinf(most) && !a->cut && !b->cut && most <= CLOSE * least &&
            !times_equal(a->seconds, b->seconds, noise);
 }
 
@@ -75,10 +75,9 @@ bool node_reached(const Forest *f, const DatasetResult *res, const int64_t *sett
                              node_reached(f, res, settings, n->parent));
 }
 
-/* What the settings would execute; false if that cannot be told yet. */
-static bool path_of(const Forest *f, const DatasetResult *res, const int64_t *settings,
-                    int64_t *path)
+bool path_of(const Forest *f, const DatasetResult *res, const int64_t *settings, int64_t *path)
 {
+    bool known = true;
     for (int i = 0; i < f->nodes.n; i++) {
         const Opinion *op = &res->opinions[i];
         const Node *n = &f->nodes.at[i];
@@ -90,11 +89,12 @@ static bool path_of(const Forest *f, const DatasetResult *res, const int64_t *se
         else if (op->refused)
             path[i] = THRESHOLD_NEVER;
         else if (s ? !op->known : !op->met_unset)
-            return false;
+            path[i] = PATH_UNKNOWN;
         else
             path[i] = s ? least_held(op, s) : PATH_OWN;
+        known &= path[i] != PATH_UNKNOWN;
     }
-    return true;
+    return known;
 }
 
 int memory_find(const Forest *f, const DatasetResult *res, const int64_t *settings)
@@ -224,7 +224,7 @@ Sample probe_measure(Probe *p, double rival, int *memo)
             return sample;
     }
     sample = (Sample){0};
-    if (!p->run(p->env, p->dataset, p->cur, rival, &sample)) {
+    if (!p->run(p->env, p->dataset, p->cur, rival, p->parts, &sample)) {
         p->failed = true;
         return (Sample){.seconds = INFINITY};
     }
@@ -243,11 +243,15 @@ Sample probe_measure(Probe *p, double rival, int *memo)
 void probe_again(Probe *p, int memo)
 {
     Sample again = {0};
-    if (p->failed || !p->run(p->env, p->dataset, p->cur, INFINITY, &again)) {
+    if (p->failed || !p->run(p->env, p->dataset, p->cur, INFINITY, false, &again)) {
         p->failed = true;
         return;
     }
     p->res->runs++;
-    if (memo >= 0 && again.seconds < p->res->memory.at[memo].sample.seconds)
-        p->res->memory.at[memo].sample = again;
+    if (memo >= 0 && again.seconds < p->res->memory.at[memo].sample.seconds) {
+        Sample *now = &p->res->memory.at[memo].sample;
+        again.parts.at = now->parts.at;
+        again.parts.n = now->parts.n;
+        *now = again;
+    }
 }

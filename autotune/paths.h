@@ -16,6 +16,7 @@ typedef struct {
     void *env;
     DatasetResult *res;
     int64_t *cur; /* [node] present settings */
+    bool parts;   /* runs are to tell theirs */
     bool failed;  /* the run function gave up */
 } Probe;
 
@@ -32,6 +33,8 @@ void probe_again(Probe *p, int memo);
 int opinion_rank(const Opinion *op, int64_t setting);
 /* The ranges of the opinions, if nothing is known but the data set's own best settings. */
 void opinion_ranges(const Forest *f, DatasetResult *res);
+/* What the settings would execute, PATH_UNKNOWN where that cannot be told yet; false if that is anywhere. */
+bool path_of(const Forest *f, const DatasetResult *res, const int64_t *settings, int64_t *path);
 /* The row of the memory that is the path of the settings, -1 if it was not taken yet or cannot be
  * told. */
 int memory_find(const Forest *f, const DatasetResult *res, const int64_t *settings);
@@ -48,6 +51,18 @@ bool times_equal(double a, double b, double noise);
  * faster time of each counts. */
 bool samples_in_doubt(const Sample *a, const Sample *b);
 enum { DOUBT_ROUNDS = 2 };
+
+/* --- parts.c -------------------------------------------------------------------------------- */
+
+/* The time of the settings, put together from parts of runs; false if these do not tell it. Its noise is that of the
+ * parts, since settings are compared that differ in nests from one run. */
+bool parts_told(const Forest *f, const DatasetResult *res, const int64_t *settings, Sample *out);
+/* Sets thresholds of nests that are open[node] to versions of which nothing is known yet, so that a run with them
+ * and one with the settings as they were tell the same of all other nests. False: there is none, or a run would not
+ * tell its parts. *rival: seconds of the run that is most like it. */
+bool parts_ride(const Forest *f, const DatasetResult *res, const bool *open, int64_t *settings, double *rival);
+/* Is something known of what the settings take in one of these nests? */
+bool parts_settle(const Forest *f, const DatasetResult *res, const bool *open, const int64_t *settings);
 
 /* --- predict.c ------------------------------------------------------------------------------ */
 

@@ -72,30 +72,11 @@ static Bounds bounds_of(const Choice *c, const int64_t *settings, int node)
     return b;
 }
 
-/* The values around the present one that are as good, and by how much it is worse beyond the ends: the logarithm of a
- * factor; 0: nothing lies there. */
-typedef struct {
-    Allowed allowed;
-    double below, above;
-} Range;
-
-/* By which factor that data set loses that loses most; its logarithm. */
-static double greatest_loss(const Choice *c, const int64_t *settings, const Prediction *was)
-{
-    double most = 0;
-    for (int d = 0; d < c->n; d++)
-        if (c->in[d]) {
-            double factor = predict(c->f, &c->datasets[d], settings).seconds / was[d].seconds;
-            most = fmax(most, log(fmin(factor, HOPELESS)));
-        }
-    return most;
-}
-
-static Range range_of(const Choice *c, int64_t *settings, int node, const Prediction *was)
+/* The values around the present one that are as good. */
+static Allowed range_of(const Choice *c, int64_t *settings, int node, const Prediction *was)
 {
     Bounds b = bounds_of(c, settings, node);
     int64_t set = settings[node];
-    Range r = {.below = 0};
     int at = 1; /* b.at[at - 1] < set <= b.at[at] */
     while (at < b.n - 1 && b.at[at] < set)
         at++;
@@ -103,51 +84,18 @@ static Range range_of(const Choice *c, int64_t *settings, int node, const Predic
     for (bool good = true; good && low > 0; low -= good) {
         settings[node] = b.at[low];
         good = as_good(c, settings, was);
-        r.below = good ? 0 : greatest_loss(c, settings, was);
     }
     for (bool good = true; good && high < b.n - 1; high += good) {
         settings[node] = b.at[high + 1];
         good = as_good(c, settings, was);
-        r.above = good ? 0 : greatest_loss(c, settings, was);
     }
     settings[node] = set;
-    r.allowed = (Allowed){b.at[low], b.at[high]};
-    return r;
+    return (Allowed){b.at[low], b.at[high]};
 }
 
 static int64_t nearest(Allowed r, int64_t wanted)
 {
     return wanted <= r.low ? r.low + 1 : wanted > r.high ? r.high : wanted;
-}
-
-/* Was each data set run with comparisons that come out as under the value? */
-static bool was_tried(const Choice *c, int node, int64_t value)
-{
-    for (int d = 0; d < c->n; d++) {
-        const Opinion *op = &c->datasets[d].opinions[node];
-        bool tried = !c->in[d] || op->curve.n == 0;
-        for (int k = 0; k < op->curve.n && !tried; k++)
-            tried = op->curve.at[k].i == opinion_rank(op, value);
-        if (!tried)
-            return false;
-    }
-    return true;
-}
-
-/* The default if it is as good. Else, where both ends are known, the value at which neither side loses: data sets
- * between those of the ends are probably between them in what they lose, too, as time is like a power of parallelism.
- * A power of two, if one lies there: noise hardly changes that. */
-static int64_t wanted_in(const Choice *c, int node, const Range *r)
-{
-    int64_t def = c->f->nodes.at[node].def;
-    if ((def > r->allowed.low && def <= r->allowed.high) || r->below <= 0 || r->above <= 0)
-        return nearest(r->allowed, def);
-    double low = log2((double)r->allowed.low), high = log2((double)r->allowed.high);
-    double cross = low + (high - low) * r->below / (r->below + r->above);
-    int64_t round = (int64_t)exp2(floor(cross + 0.5)), value = (int64_t)exp2(cross);
-    bool fits = round > r->allowed.low && round <= r->allowed.high;
-    value = nearest(r->allowed, fits ? round : value);
-    return was_tried(c, node, value) ? value : nearest(r->allowed, def);
 }
 
 void ask_for_less(const Choice *c, int64_t *settings, Allowed *ranges)
@@ -161,9 +109,9 @@ void ask_for_less(const Choice *c, int64_t *settings, Allowed *ranges)
     for (int i = 0; i < c->f->nodes.n; i++) {
         if (settings[i] == THRESHOLD_UNSET)
             continue;
-        Range r = range_of(c, settings, i, was);
-        settings[i] = wanted_in(c, i, &r);
+        Allowed r = range_of(c, settings, i, was);
+        settings[i] = nearest(r, c->f->nodes.at[i].def);
         if (ranges)
-            ranges[i] = r.allowed;
+            ranges[i] = r;
     }
 }

@@ -16,28 +16,38 @@ typedef struct {
 } Compared;
 typedef VEC(Compared) Compareds;
 
+/* What of a run's time the versions under a threshold took that nobody below it asks for, or a run at most that
+ * broke off there. */
+typedef struct {
+    int node;
+    double seconds;
+    double noise; /* relative */
+} Part;
+
 /* What a run told. seconds is +inf for a version that failed, was refused, too slow or wrong. */
 typedef struct {
     double seconds;
     double noise;       /* relative half-width of the confidence interval */
     bool cut;           /* stopped as it could not win: it takes `seconds` at least */
     bool partial;       /* ... within a run: there may have been more comparisons */
+    bool told;          /* not measured, but put together from parts of runs */
     Compareds compared; /* duplicates allowed */
+    VEC(Part) parts;    /* none: cannot be told. Of a cut run: at least so much */
 } Sample;
 
 /* Runs data set d with the settings, one a node: THRESHOLD_UNSET (the program decides as if it were
  * not tuned), THRESHOLD_NEVER, THRESHOLD_ALWAYS or a value. rival: the seconds that the run must
- * come near to matter, INFINITY for none: one that lost by far may be cut. False: give up the whole
- * search. */
-typedef bool RunFn(void *env, int dataset, const int64_t *settings, double rival, Sample *out);
+ * come near to matter, INFINITY for none: one that lost by far may be cut. parts: they are of use. False: give up
+ * the whole search. */
+typedef bool RunFn(void *env, int dataset, const int64_t *settings, double rival, bool parts, Sample *out);
 
 /* A measured point of a threshold's curve on a data set: with the pars pars[0..i-1] below the
  * threshold and the others at or above it. */
 typedef struct {
     int i;
-    double seconds;
+    double seconds, noise;
     bool cut; /* at least so many seconds */
-    int memo; /* the row of the data set's memory */
+    int memo; /* the row of the data set's memory; -1: put together */
 } Point;
 
 /* What one data set says about one threshold. */
@@ -62,7 +72,7 @@ typedef struct {
     Sample sample;
     const int64_t *settings; /* of its first run */
 } Memo;
-enum { PATH_NONE = -1, PATH_OWN = -2 };
+enum { PATH_NONE = -1, PATH_OWN = -2, PATH_UNKNOWN = -3 };
 
 typedef struct {
     Opinion *opinions; /* [node] */
@@ -130,8 +140,8 @@ typedef struct {
 
 /* --- monotone.c ----------------------------------------------------------------------------- */
 
-/* The method of TFP'21: n versions cost n runs on each data set if sizes do not vary in a run,
- * O(log p) each if they do. */
+/* The method of TFP'21: n versions cost n runs on each data set if sizes do not vary in a run, less where runs
+ * tell their parts, O(log p) each if they do. */
 SearchResult search_monotone(Arena *a, const Forest *f, int n_datasets, const SearchOptions *o,
                              RunFn *run, void *env);
 

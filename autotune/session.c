@@ -55,6 +55,7 @@ struct Session {
     bool sent, sizes_sent; /* the server has these settings */
     double stop;       /* seconds after which runs give up; 0: never */
     bool stop_sent;    /* the server knows */
+    bool parts, parts_sent; /* runs tell them; the server knows */
     Resident *resident; /* [dataset] */
     Expected *expected;
     TempDir tmp;       /* for values in transit */
@@ -384,7 +385,7 @@ static bool start(Session *s, const char **wrong)
     Out why = {0};
     s->server = server_start(s->o.program, s->o.forked, args, &why);
     forget_resident(s);
-    s->sent = s->sizes_sent = s->stop_sent = false;
+    s->sent = s->sizes_sent = s->stop_sent = s->parts_sent = false;
     if (!s->server)
         *wrong = arena_strdup(s->a, why.text ? why.text : "?");
     else if (s->o.profile) /* only session_profile's runs: others are timed as without */
@@ -602,6 +603,12 @@ void session_stop_after(Session *s, double seconds)
     s->stop = seconds;
 }
 
+void session_tell_parts(Session *s, bool on)
+{
+    s->parts_sent &= on == s->parts;
+    s->parts = on;
+}
+
 const char *session_device(Session *s)
 {
     if (ASK(s, "device") != TALK_OK)
@@ -621,6 +628,9 @@ static const char *send_settings(Session *s)
     const char *wrong = NULL;
     if (!s->stop_sent && ASK(s, "time_limit %.0f", s->stop * 1e6) == TALK_OK)
         s->stop_sent = true;
+    if (!s->parts_sent)
+        ASK(s, "time_parts %s", s->parts ? "on" : "off");
+    s->parts_sent = true;
     for (int i = 0; s->settings && !s->sent && !wrong && i < s->forest.nodes.n; i++)
         wrong = send_param(s, s->forest.nodes.at[i].name, s->settings[i]);
     for (int i = 0; s->set_sizes && !s->sizes_sent && !wrong && i < s->sizes.n; i++)
@@ -631,7 +641,19 @@ static const char *send_settings(Session *s)
 
 /* --- Running -------------------------------------------------------------------------------- */
 
-/* The lines `Compared NAME <= PAR: true.` of the log, which comes with a call's reply. */
+/* A line `part: NAME MICROSECONDS`. */
+static bool parse_part(Session *s, char *line, TimedParts *parts)
+{
+    static const char begin[] = "part: ";
+    char *name = line + sizeof begin - 1, *blank = strrchr(line, ' ');
+    if (strncmp(line, begin, sizeof begin - 1) != 0 || blank < name)
+        return false;
+    *blank = '\0';
+    vec_push(s->a, parts, ((TimedPart){.name = name, .seconds = strtod(blank + 1, NULL) * 1e-6}));
+    return true;
+}
+
+/* What comes with a call's reply: the parts, and the lines `Compared NAME <= PAR: true.` of the log. */
 static void parse_log(Session *s, RunResult *res)
 {
     char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
@@ -639,6 +661,8 @@ static void parse_log(Session *s, RunResult *res)
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         char *name = line + sizeof begin - 1, *end = strstr(line, " <= "), outcome[8];
         long long par;
+        if (parse_part(s, line, &res->parts))
+            continue;
         if (strncmp(line, begin, sizeof begin - 1) != 0 || !end || end < name ||
             sscanf(end, " <= %lld: %7[a-z].", &par, outcome) != 2)
             continue;

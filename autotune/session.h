@@ -67,9 +67,18 @@ typedef struct {
 } LogLine;
 typedef VEC(LogLine) LogLines;
 
+/* What of a run's time the versions under a threshold took, up to the next comparison. */
+typedef struct {
+    const char *name;
+    double seconds, noise; /* noise: relative, where it is a median */
+} TimedPart;
+typedef VEC(TimedPart) TimedParts;
+
 /* All following runs give up after so many seconds of running (building is not counted), but the
  * program lives on with its data; 0: they do not. */
 void session_stop_after(Session *s, double seconds);
+/* All following runs tell their parts, which takes longer, or do not. */
+void session_tell_parts(Session *s, bool on);
 
 /* The device, its platform and driver: what times hold for. */
 const char *session_device(Session *s);
@@ -82,6 +91,7 @@ typedef struct {
     bool stopped;    /* not ok because it gave up: session_stop_after */
     bool gone;       /* not ok because the program does not start any more: that says nothing of the settings */
     LogLines log;    /* comparisons, in order; those of a failed run up to its failure */
+    TimedParts parts; /* if they are told, and can be: of a failed run up to its failure */
 } RunResult;
 
 /* Reads data set d and hands it to the program: NULL, or what is wrong with the file. */

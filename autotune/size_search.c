@@ -57,7 +57,7 @@ static bool seems_better(Coordinates *c, const int64_t *values)
             continue;
         if (!goes_on(c))
             return false;
-        c->found->complete = c->s->run(c->s->env, d, values, c->now[d].seconds, &then);
+        c->found->complete = c->s->run(c->s->env, d, values, c->now[d].seconds, false, &then);
         c->found->runs += c->found->complete;
         if (!c->found->complete)
             return false;
@@ -136,7 +136,7 @@ static void measure_defaults(Coordinates *c)
     for (int d = 0; d < n; d++)
         c->base[d].seconds = INFINITY;
     for (int d = 0; d < n && goes_on(c); d++) {
-        c->found->complete = c->s->run(c->s->env, d, c->found->chosen, INFINITY, &c->base[d]);
+        c->found->complete = c->s->run(c->s->env, d, c->found->chosen, INFINITY, false, &c->base[d]);
         c->found->runs += c->found->complete;
     }
     memcpy(c->now, c->base, sizeof *c->now * (size_t)n);

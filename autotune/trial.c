@@ -33,11 +33,6 @@ typedef struct {
     const char *text;
 } Walk;
 
-bool node_is_loop(const Node *n)
-{
-    return n->def == 0; /* versions have defaults that are numbers */
-}
-
 static bool asked_below(const Walk *w, int parent, bool outcome)
 {
     for (int i = 0; i < w->f->nodes.n; i++) {

@@ -142,11 +142,11 @@ static void note_leader(Tuner *t, int d, const int64_t *settings, double seconds
 }
 
 /* The search's run function: one version on one data set. */
-static bool run_version(void *env, int d, const int64_t *settings, double rival, Sample *out)
+static bool run_version(void *env, int d, const int64_t *settings, double rival, bool parts, Sample *out)
 {
     Tuner *t = env;
     progress(t, d, trying_text(t->a, t->f, settings));
-    Measurement m = meter_measure(t->m, d, (Setup){settings, t->sizes}, rival);
+    Measurement m = (parts ? meter_measure_parts : meter_measure)(t->m, d, (Setup){settings, t->sizes}, rival);
     if (m.gone)
         t->gone = m.why;
     if (server_interrupted() || m.gone)
@@ -157,6 +157,12 @@ static bool run_version(void *env, int d, const int64_t *settings, double rival,
     trial_note(t->a, &t->trials[d], t->f, settings, &m);
     *out = (Sample){.seconds = m.median, .noise = m.noise, .cut = m.cut, .partial = m.partial};
     note_compared(t, &m, &out->compared);
+    for (int i = 0; i < m.parts.n; i++) {
+        const TimedPart *p = &m.parts.at[i];
+        int node = forest_find(t->f, p->name);
+        if (node >= 0)
+            vec_push(t->a, &out->parts, ((Part){node, p->seconds, p->noise}));
+    }
     if (!m.ok)
         complain(t, d, &m, settings);
     else

@@ -45,9 +45,10 @@ static bool take(SizeTuner *t, int d, const int64_t *values, const Measurement *
     return true;
 }
 
-static bool run_sizes(void *env, int d, const int64_t *values, double rival, Sample *out)
+static bool run_sizes(void *env, int d, const int64_t *values, double rival, bool parts, Sample *out)
 {
     SizeTuner *t = env;
+    (void)parts;
     if (isinf(t->found->datasets[d].best)) { /* no version runs */
         *out = (Sample){.seconds = INFINITY};
         return true;

@@ -69,8 +69,6 @@ SizesFound tune_sizes(SizeTuner *t);
 
 /* How the comparisons of a run went, a set for each node. */
 uint8_t *ways_of(Arena *a, const Forest *f, const LogLines *log);
-/* Does the threshold decide whether a loop's launches become one? It chooses no version. */
-bool node_is_loop(const Node *n);
 /* The versions that a run took, "V0 + V4", with the numbers of minifut explain. */
 const char *versions_taken(Arena *a, const Forest *f, const uint8_t *ways);
 /* A name without its entry: "suff_outer_par_0". */

@@ -160,7 +160,7 @@ typedef struct {
     bool there;      /* those of the last call, or the present one so far */
     int param;       /* the last one compared, -1: none yet */
     double since;    /* when, in seconds of the call */
-    double *seconds; /* [param], then what was before all comparisons */
+    double *seconds; /* [param], then what was before all comparisons; -1: not compared */
 } rt_parts;
 
 /* Transfers are profiled as if they were kernels, after the real ones. */

@@ -47,6 +47,8 @@ static void rt_limit_woken(int sig)
         rt_limit_wake_after(left > RT_LOOK_SECONDS ? left : RT_LOOK_SECONDS);
         return;
     }
+    rt_parts_end(ctx);
+    rt_parts_print(ctx, stdout);
     printf("stopped: %" PRId64 "\n%%%%%% FAILURE\nstopped after %.3g s in a launch that went on: the time limit is %.3g s,"
            " the program ends\n%%%%%% OK\n", (int64_t)(gone * 1e6), gone, ctx->limit.seconds);
     fflush(stdout);

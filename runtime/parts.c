@@ -21,8 +21,8 @@ RT_API void rt_parts_wanted(rt_ctx *ctx, bool wanted)
 static void rt_part_end(rt_ctx *ctx)
 {
     rt_parts *p = &ctx->parts;
-    double gone = rt_limit_gone(ctx);
-    p->seconds[p->param < 0 ? ctx->prog->n_params : p->param] += gone - p->since;
+    double gone = rt_limit_gone(ctx), *seconds = &p->seconds[p->param < 0 ? ctx->prog->n_params : p->param];
+    *seconds = (*seconds < 0 ? 0 : *seconds) + gone - p->since;
     p->since = gone;
 }
 
@@ -33,7 +33,7 @@ RT_API void rt_parts_begin(rt_ctx *ctx)
     p->param = -1; /* nothing was compared yet */
     p->since = 0;
     for (int i = 0; i <= ctx->prog->n_params && p->wanted; i++)
-        p->seconds[i] = 0;
+        p->seconds[i] = -1;
 }
 
 RT_API void rt_part(rt_ctx *ctx, int param)
@@ -56,6 +56,6 @@ RT_API void rt_parts_print(const rt_ctx *ctx, FILE *f)
 {
     const rt_parts *p = &ctx->parts;
     for (int i = 0; i < ctx->prog->n_params && p->there; i++)
-        if (p->seconds[i] > 0)
+        if (p->seconds[i] >= 0)
             fprintf(f, "part: %s %.3f\n", ctx->prog->params[i].name, p->seconds[i] * 1e6);
 }

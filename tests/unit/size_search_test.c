@@ -43,9 +43,10 @@ static double cost(const Program *p, int d, const int64_t *values)
     return t;
 }
 
-static bool run(void *env, int d, const int64_t *values, double rival, Sample *out)
+static bool run(void *env, int d, const int64_t *values, double rival, bool parts, Sample *out)
 {
     Program *p = env;
+    (void)parts;
     double t = cost(p, d, values);
     if (p->give_up && p->runs >= p->give_up)
         return false;
@@ -57,7 +58,7 @@ static bool run(void *env, int d, const int64_t *values, double rival, Sample *o
 
 static bool run_pair(void *env, int d, const int64_t *const values[2], Sample out[2])
 {
-    return run(env, d, values[0], INFINITY, &out[0]) && run(env, d, values[1], INFINITY, &out[1]);
+    return run(env, d, values[0], INFINITY, false, &out[0]) && run(env, d, values[1], INFINITY, false, &out[1]);
 }
 
 static Program *clocked;
