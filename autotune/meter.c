@@ -14,7 +14,8 @@ struct Meter {
     Arena *a;
     Session *s;
     const Datasets *ds;
-    double timeout;
+    SessionOptions options;
+    Session *profiler; /* the program once more, timing its kernels; NULL: not started */
     const char *log;
     Journal *journal;
     int recalled;
@@ -66,7 +67,7 @@ static const char *dataset_key(Arena *a, const Dataset *d)
     return arena_printf(a, "%s/%s", d->name, fingerprint_digits(a, &f));
 }
 
-/* Thresholds, and, behind a colon, sizes if some are set. */
+/* Thresholds, and, behind a plus, sizes if some are set. */
 static const char *setup_key(Meter *m, Setup u)
 {
     const Forest *f = session_forest(m->s);
@@ -79,7 +80,7 @@ static const char *setup_key(Meter *m, Setup u)
     for (int i = 0; u.sizes && i < sizes->n; i++)
         any |= u.sizes[i] != 0;
     for (int i = 0; any && i < sizes->n; i++)
-        out_printf(&o, "%s%lld", i ? "/" : ":", (long long)u.sizes[i]);
+        out_printf(&o, "%s%lld", i ? "/" : "+", (long long)u.sizes[i]);
     const char *key = arena_strdup(m->a, o.text ? o.text : "");
     out_free(&o);
     return key;
@@ -96,7 +97,7 @@ Meter *meter_open(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o
     Meter *m = NEW(a, Meter);
     const char *wrong, *device = session_device(s), *context = context_of(a, s, o, device);
     JournalMode mode = o->dry_run ? JOURNAL_LOOKS : o->fresh ? JOURNAL_AFRESH : JOURNAL_GOES_ON;
-    *m = (Meter){.a = a, .s = s, .ds = ds, .timeout = o->session.timeout};
+    *m = (Meter){.a = a, .s = s, .ds = ds, .options = o->session};
     m->log = arena_printf(a, "%s.log", o->tuning);
     m->journal = journal_open(
         a, m->log, context,
@@ -108,6 +109,7 @@ Meter *meter_open(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o
 
 void meter_close(Meter *m)
 {
+    session_close(m->profiler);
     journal_close(m->journal);
 }
 
@@ -159,7 +161,7 @@ static Measurement measure_by(Meter *m, MeasureFn *measure, int d, Setup setup, 
     if (recall(m, dataset, key, rival, &res))
         return res;
     session_set_up(m->s, setup);
-    double limit = fmin(m->timeout, PATIENCE + PATIENCE_RIVALS * rival);
+    double limit = fmin(m->options.timeout, PATIENCE + PATIENCE_RIVALS * rival);
     res = measure(m->s, d, limit, rival);
     record(m, dataset, 1, &key, &res);
     return res;
@@ -185,6 +187,67 @@ void meter_measure_in_turn(Meter *m, int d, int n, const Setup setups[], Measure
         known &= recall(m, dataset, keys[i], INFINITY, &res[i]);
     if (known)
         return;
-    session_measure_in_turn(m->s, d, n, setups, m->timeout, res);
+    session_measure_in_turn(m->s, d, n, setups, m->options.timeout, res);
     record(m, dataset, n, keys, res);
+}
+
+/* --- Shares of the device's time ------------------------------------------------------------- */
+
+/* Is the word one of those in the text? */
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = text; (p = strstr(p, word)); p += n)
+        if ((p == text || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+/* For each size the share of the kernel that takes most of those that depend on it, as a line of the log: in per mille. */
+static Measurement shares_of(Meter *m, const Profile *p)
+{
+    const Sizes *sizes = session_sizes(m->s);
+    Measurement res = {.ok = true, .n = 1};
+    for (int k = 0; k < p->n; k++)
+        res.median += p->at[k].seconds;
+    for (int i = 0; i < sizes->n; i++) {
+        double most = 0;
+        for (int k = 0; k < p->n; k++)
+            if (has_word(sizes->at[i].kernels, p->at[k].name))
+                most = fmax(most, p->at[k].seconds);
+        int64_t part = res.median > 0 ? llround(1000 * most / res.median) : 1000;
+        vec_push(m->a, &res.log, ((LogLine){sizes->at[i].name, part, true}));
+    }
+    return res;
+}
+
+/* Other queues time kernels than those that the program has else, so it is another process. */
+static bool profile(Meter *m, int d, const int64_t *thresholds, Profile *p)
+{
+    const char *wrong;
+    SessionOptions o = m->options;
+    o.profile = true;
+    o.entry = session_entry(m->s);
+    if (!m->profiler && !(m->profiler = session_open(m->a, &o, m->ds, &wrong)))
+        return false;
+    session_set(m->profiler, thresholds);
+    return !session_profile(m->profiler, d, o.timeout, p);
+}
+
+bool meter_shares(Meter *m, int d, const int64_t *thresholds, int64_t *shares)
+{
+    const Sizes *sizes = session_sizes(m->s);
+    Profile p = {0};
+    Measurement res;
+    const char *dataset = dataset_key(m->a, &m->ds->at[d]),
+               *key = arena_printf(m->a, "%s+shares", setup_key(m, (Setup){thresholds, NULL}));
+    if (!recall(m, dataset, key, INFINITY, &res)) {
+        if (!profile(m, d, thresholds, &p))
+            return false;
+        res = shares_of(m, &p);
+        record(m, dataset, 1, &key, &res);
+    }
+    for (int i = 0; i < sizes->n; i++)
+        shares[i] = i < res.log.n ? res.log.at[i].par : 1000;
+    return true;
 }

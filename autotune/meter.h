@@ -21,6 +21,10 @@ Measurement meter_measure_parts(Meter *m, int d, Setup setup, double rival);
 /* ... of n setups against each other: session_measure_in_turn. */
 void meter_measure_in_turn(Meter *m, int d, int n, const Setup setups[], Measurement res[]);
 
+/* Profiles data set d under the thresholds, or finds that in the log: for each size the part of the device's time, in per
+ * mille, that the kernel takes which takes most of those that depend on it. False: the program does not tell. */
+bool meter_shares(Meter *m, int d, const int64_t *thresholds, int64_t *shares);
+
 const char *meter_log(const Meter *m); /* the file */
 int meter_known(const Meter *m);       /* measurements in it that hold here and were not used yet */
 int meter_recalled(const Meter *m);    /* how many were not made but found in it */

@@ -66,6 +66,8 @@ void report_sizes(const Tuning *t)
                (long long)t->sizes->at[i].def);
         if (f && f->tried[i])
             printf(", %d other%s tried", f->tried[i], f->tried[i] == 1 ? "" : "s");
+        else if (f && f->complete && !f->limited)
+            printf(", takes no part in 5 %% of the time");
         printf("\n");
     }
 }

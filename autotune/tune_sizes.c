@@ -9,6 +9,9 @@
 static const double LEAST_SECONDS = 2, PART_OF_SECONDS = 0.5;
 enum { MOST_TESTS = 40 };
 
+/* Only kernels with more than this part of the device's time matter, in per mille. */
+enum { MATTERS = 50 };
+
 /* "group_size=128", "sizes as they are" */
 static const char *values_text(const SizeTuner *t, const int64_t *values)
 {
@@ -68,12 +71,31 @@ static bool run_pair(void *env, int d, const int64_t *const values[2], Sample ou
     return take(t, d, values[0], &m[0], &out[0]) && take(t, d, values[1], &m[1], &out[1]);
 }
 
+/* The defaults of those sizes that kernels depend on which matter on some data set; 0 of the others. */
+static int64_t *defaults_that_matter(SizeTuner *t)
+{
+    int n = t->sizes->n, left = n;
+    int64_t *defaults = NEWN(t->a, int64_t, n), *shares = NEWN(t->a, int64_t, n);
+    for (int d = 0; d < t->ds->n && left && !server_interrupted(); d++) {
+        if (isinf(t->found->datasets[d].best))
+            continue;
+        progress_show(t->a, t->shown,
+                      &(ProgressState){t->runs, t->runs, t->ds->at[d].name, "which kernels matter", INFINITY,
+                                       t->clock() - t->start});
+        bool told = meter_shares(t->m, d, t->found->settings, shares);
+        for (int i = 0; i < n; i++)
+            if (!defaults[i] && (!told || shares[i] > MATTERS)) {
+                defaults[i] = t->sizes->at[i].def;
+                left--;
+            }
+    }
+    return defaults;
+}
+
 SizesFound tune_sizes(SizeTuner *t)
 {
     double now = t->clock(), own = fmax(LEAST_SECONDS, PART_OF_SECONDS * (now - t->start));
-    int64_t *defaults = NEWN(t->a, int64_t, t->sizes->n);
-    for (int i = 0; i < t->sizes->n; i++)
-        defaults[i] = t->sizes->at[i].def;
+    int64_t *defaults = defaults_that_matter(t);
     return sizes_search(t->a, &(SizeSearch){.n = t->sizes->n,
                                             .n_datasets = t->ds->n,
                                             .defaults = defaults,

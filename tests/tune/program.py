@@ -21,7 +21,7 @@ FACTS = {"entry_points": ["main"], "inputs": ["[]u8"], "outputs": ["i64"], "tuni
          "device": ["a simulated device"]}
 settings = dict.fromkeys(FACTS["tuning_params"], 0)
 variables = {}
-limit = 0
+limit, last = 0, ""  # the last call's data set
 
 
 def note(*words):
@@ -68,7 +68,8 @@ def by_sizes(data):
 
 
 def call(_entry, out, arg):
-    name = variables[arg]
+    global last
+    last = name = variables[arg]
     data = SIM["data"][name]
     version = 0
     while version < len(THRESHOLDS):
@@ -131,10 +132,16 @@ def command(words):
         settings[args[0]] = int(args[1])
     elif name == "time_limit":
         limit = int(args[0]) * 1e-6
+    elif name in ("clear", "pause_profiling", "unpause_profiling") and "profile" in SIM:
+        variables.clear() if name == "clear" else None
+    elif name == "profile" and "profile" in SIM:
+        note("profile", last)
+        for kernel, seconds in SIM["profile"][last].items():
+            say(f"3 {3 * seconds * 1e9:.0f} 0 0 {kernel}\tp.sf:1:1")
     elif name == "tuning_param_value":
         say(str(settings[args[0]] or SIZES[args[0]]))
     elif name == "tuning_param_class" and args[0] in SIZES:
-        say(args[0].split(".")[1] + "(kernel)")
+        say(args[0].split(".")[1] + f"(first {args[0][5:]}_kernel last)")
     elif name == "tuning_param_class":
         at = THRESHOLDS.index(args[0])
         say(f"threshold(def, {' '.join('!' + t for t in THRESHOLDS[:at])})")

@@ -442,6 +442,25 @@ def sizes_that_suit_all(box):
 
 
 @case
+def sizes_that_do_not_matter(box):
+    """Sizes are tried whose kernels have more than 5 % of the time on a data set; what they have is asked until that is known."""
+    group, elems = "group_size_kernel", "item_elems_kernel"
+    for shares, tried, asked in (({"a": {group: 0.06, elems: 0.05, "other": 0.89}, "b": {"group": 1}, "c": {elems: 0.01, "x": 1}}, [True, False], "abc"),
+                                 ({"a": {group: 0.5, "first": 0.5}, "b": {}, "c": {}}, [True, True], "a"),
+                                 ({"a": {"copy": 1}, "b": {"copy": 1}, "c": {"firs": 1}}, [False, False], "abc")):
+        box.sim(SIZED, sizes=SIZES, profile=shares)
+        box.calls("")
+        out, _ = box.tune("--fresh", "--json", "p.json")
+        found = json.loads((box.path / "p.json").read_text())
+        check([s["tried"] > 0 for s in found["sizes"]] == tried, f"{box.name}: {shares}: {found['sizes']}")
+        check([x.split()[1] for x in box.calls("profile")] == list(asked), f"{box.name}: {shares}: not asked of {asked}")
+        check(("takes no part in 5 % of the time" in out) == (False in tried), f"{box.name}: {out}")
+        tuning = box.tuning()
+        box.tune()
+        check(box.calls() == [] and box.tuning() == tuning, f"{box.name}: measured again")
+
+
+@case
 def sizes_are_benched(box):
     """What the tuning file says of sizes counts for bench, and for the tuned program only."""
     box.sim(SIZED, sizes=SIZES)
@@ -462,7 +481,7 @@ def sizes_are_left_alone(box):
     box.tune("--only=thresholds")
     check(box.tuning()[0] == "main.item_elems=2" and "main.group_size" not in str(box.tuning()), f"{box.name}: {box.tuning()}")
     keys = {key[1] for key in box.log()}
-    check(any(key.endswith("%3a0/2") for key in keys) and not any("64" in key for key in keys), f"{box.name}: {keys}")
+    check(any(key.endswith("+0/2") for key in keys) and not any("64" in key for key in keys), f"{box.name}: {keys}")
     _, err = box.tune("--only=nothing", code=2)
     box.said("only thresholds can be asked for, not 'nothing'", err)
 
@@ -475,7 +494,7 @@ def sizes_with_faults(box):
         box.sim(data, sizes=SIZES)
         _, err = box.tune("--fresh")
         check(box.tuning()[0] == "main.group_size=128", f"{box.name}: {fault}: {box.tuning()}")
-        check(any(key[1].endswith("%3a512/0") and key[2] == outcome for key in box.log()), f"{box.name}: {fault}: not in the log")
+        check(any(key[1].endswith("+512/0") and key[2] == outcome for key in box.log()), f"{box.name}: {fault}: not in the log")
         if fault == "wrong":
             box.said(r"a: group_size=512: wrong result 0: .*\n.*bug of minifut", err)
 
