@@ -1,11 +1,22 @@
 /* What was chosen for all data sets together is put together from parts of runs where nobody has run it, which goes
  * wrong where nests are not as independent as the forest says. So it is run, and if it is not what it was taken for,
- * chosen again with what is known now. */
+ * chosen again with what is known now. So is what was stopped as it lost by far, which may matter little beside others. */
 #include "autotune/choose.h"
 
 #include <math.h>
 
-/* Runs the settings on the data set unless that has been done. Did it run, or must all end? */
+/* Points of curves that were measured by that run take as long as it did. */
+static void refresh_points(const Forest *f, DatasetResult *res, int row)
+{
+    for (int i = 0; i < f->nodes.n; i++)
+        for (int k = 0; k < res->opinions[i].curve.n; k++) {
+            Point *p = &res->opinions[i].curve.at[k];
+            p->seconds = p->memo == row ? res->memory.at[row].sample.seconds : p->seconds;
+            p->cut &= p->memo != row;
+        }
+}
+
+/* Runs the settings on the data set unless that has been done, to its end. Did it run, or must all end? */
 typedef enum { KNOWN, MEASURED, GIVEN_UP } Outcome;
 
 static Outcome settle_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *env, const int64_t *settings,
@@ -16,11 +27,15 @@ static Outcome settle_dataset(Arena *a, const Forest *f, int d, RunFn *run, void
     for (int i = 0; i < f->nodes.n; i++)
         cur[i] = settings[i];
     Probe p = {.a = a, .f = f, .dataset = d, .run = run, .env = env, .res = res, .cur = cur};
-    if (memory_find(f, res, settings) >= 0)
+    int row = memory_find(f, res, settings);
+    bool cut = row >= 0 && res->memory.at[row].sample.cut;
+    if (row >= 0 && !cut)
         return KNOWN;
-    Sample s = probe_measure(&p, res->best, &memo);
+    Sample s = probe_measure(&p, cut ? INFINITY : res->best, &memo);
     if (p.failed)
         return GIVEN_UP;
+    if (cut)
+        refresh_points(f, res, row);
     if (!s.cut && s.seconds < res->best)
         res->best = s.seconds;
     return res->runs > runs ? MEASURED : KNOWN;
