@@ -218,7 +218,7 @@ def tune_writes_and_bench_reads(box):
     box.use("matmul")
     folder(box, {"a.in": MATRICES, "a.out": GOOD_OUT})
     box.put("matmul.sf.tuning", "other.suff_outer_par_0=7\nnonsense\n")
-    box.minifut("tune --skip-compilation matmul.sf d", 0, "matmul.sf.tuning:2: .*written anew",
+    box.minifut("tune --skip-compilation --only=thresholds matmul.sf d", 0, "matmul.sf.tuning:2: .*written anew",
                 out="4 thresholds, 1 data set")
     text = (box.path / "matmul.sf.tuning").read_text()
     lines = [line for line in text.splitlines() if line.startswith("main")]
@@ -283,7 +283,7 @@ def tuning_holds_for_a_program_and_a_device(box):
 def tune_goes_on_after_broken_data_sets(box):
     box.use("matmul")
     folder(box, {"a.in": MATRICES, "b.in": MATRICES[:-3], "c.in": "[[1f32]] [[1f32],[2]]", "d.in": MATRICES})
-    box.minifut("tune --skip-compilation matmul.sf d", USER, r"d/b.in.*: left out\n(.|\n)*no version runs on c: left out",
+    box.minifut("tune --skip-compilation --only=thresholds matmul.sf d", USER, r"d/b.in.*: left out\n(.|\n)*no version runs on c: left out",
                 out="4 thresholds, 2 data sets(.|\n)*written to", leaves=["matmul.sf.tuning"])
 
 
@@ -307,7 +307,7 @@ def hostile_names_everywhere(box):
     box.path.joinpath(f"{sub}/p").mkdir()
     shutil.copy(box.path / path, box.path / sub / "p" / f"{name}.sf")
     path = f"{sub}/p/{name}.sf"
-    box.run([MINIFUT, "tune", "--", path, data], 0, out="1 data set", env=env,
+    box.run([MINIFUT, "tune", "--only=thresholds", "--", path, data], 0, out="1 data set", env=env,
             leaves=[f"{sub}/p/{name}", f"{sub}/p/{name}.c", path + ".tuning"])
     box.run([MINIFUT, "bench", "--skip-compilation", "--json", "r.json", "--", path, data], 0, out="right", env=env,
             leaves=["r.json"])
@@ -319,7 +319,7 @@ def hostile_names_everywhere(box):
 def tune_by_every_strategy(box):
     box.use("matmul")
     folder(box, {"a.in": MATRICES, "b.in": MATRICES, "weights": "a 0.5\n\nb 2\n"})
-    box.minifut("tune --skip-compilation --strategy=all --objective=sum --weights d/weights matmul.sf d", 0,
+    box.minifut("tune --skip-compilation --only=thresholds --strategy=all --objective=sum --weights d/weights matmul.sf d", 0,
                 out=r"^monotone +\d+ runs .* a .* b .*\nexhaustive: 5 combinations of paths, of 10 paths\n"
                     r"exhaustive +\d+ runs .* a .* b .*\nstochastic +\d+ runs .* a .* b (.|\n)*written to", leaves=["matmul.sf.tuning"])
 

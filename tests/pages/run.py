@@ -151,7 +151,9 @@ def tune_json(minifut, folder):
     must([t["parent"] for t in j["thresholds"]] == [None] + names[:-1], "parents")
     must(not any(t["when"] for t in j["thresholds"][1:]), "the outcomes of parents")
     written = dict(re.findall(r"^(\S+)=(\d+)$", (folder / "matmul.sf.tuning").read_text(), re.M))
-    must(written == {t["name"]: str(t["chosen"]) for t in j["thresholds"] if t["chosen"] is not None}, "the tuning file")
+    must([s["name"][5:] for s in j["sizes"]] == ["group_size", "num_groups", "item_elems", "tile_groups"], f"sizes {j['sizes']}")
+    must(all(s["default"] > 0 and (s["tried"] > 0 or s["chosen"] is None) for s in j["sizes"]), f"sizes {j['sizes']}")
+    must(written == {t["name"]: str(t["chosen"]) for t in j["thresholds"] + j["sizes"] if t["chosen"] is not None}, "the tuning file")
     for t in j["thresholds"]:
         must(0 <= t["low"] and t["high"] <= NEVER and t["common"] == (t["low"] < t["high"]), f"the range of {t}")
     must([d["name"] for d in j["datasets"]] == sorted([NAME, "plain"]), "data sets")
