@@ -422,6 +422,11 @@ static int say_plan(const Tuner *t, const ToolOptions *o, const SearchPlan *plan
                    plan->strategy[i].name);
     for (int i = 0; i < n; i++)
         printf("  %s\n", t->f->nodes.at[i].name);
+    const Sizes *sizes = session_sizes(t->s);
+    if (sizes->n && !o->only_thresholds)
+        printf("then sizes, with the best thresholds: at most %d runs\n", sizes_tests(t->ds->n));
+    for (int i = 0; i < sizes->n && !o->only_thresholds; i++)
+        printf("  %s, by default %lld\n", sizes->at[i].name, (long long)sizes->at[i].def);
     for (int d = 0; d < t->ds->n; d++)
         printf("  %s%s\n", t->ds->at[d].name,
                t->ds->at[d].out.name ? "" : ": versions are compared with one another");

@@ -92,6 +92,11 @@ static int64_t *defaults_that_matter(SizeTuner *t)
     return defaults;
 }
 
+int sizes_tests(int n_datasets)
+{
+    return MOST_TESTS * n_datasets;
+}
+
 SizesFound tune_sizes(SizeTuner *t)
 {
     double now = t->clock(), own = fmax(LEAST_SECONDS, PART_OF_SECONDS * (now - t->start));
@@ -102,7 +107,7 @@ SizesFound tune_sizes(SizeTuner *t)
                                             .run = run_sizes,
                                             .pair = run_pair,
                                             .env = t,
-                                            .tests = MOST_TESTS * t->ds->n,
+                                            .tests = sizes_tests(t->ds->n),
                                             .seconds = t->seconds > 0 ? t->start + t->seconds : now + own,
                                             .clock = t->clock});
 }

@@ -64,6 +64,8 @@ typedef struct {
 
 /* Searches for sizes, with the thresholds found: sizes_search on the program. */
 SizesFound tune_sizes(SizeTuner *t);
+/* How many measurements that may make. */
+int sizes_tests(int n_datasets);
 
 /* --- trial.c -------------------------------------------------------------------------------- */
 

@@ -543,6 +543,11 @@ def dry_run(box):
     box.tune()
     out, _ = box.tune("--dry-run")
     box.said(r"^[1-9]\d+ measurements are in p.sf.tuning.log", out)
+    check("sizes" not in out, f"{box.name}: {out}")
+    box.sim(sizes=SIZES)
+    out, _ = box.tune("--dry-run")
+    box.said(r"^then sizes, .*: at most 120 runs\n  main.group_size, by default 256\n  main.item_elems, by default 4$", out)
+    check("sizes" not in box.tune("--dry-run", "--only=thresholds")[0], f"{box.name}: sizes that are left alone")
 
 
 def main():
