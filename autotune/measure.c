@@ -17,6 +17,8 @@ static const double FAR = 2, FAR_SECONDS = 50e-6;
 static const double FAR_AT_FIRST = 4, FAR_SECONDS_AT_FIRST = 10e-3;
 /* ... if it also tells its parts, for which the device is waited for at each comparison. */
 static const double FAR_WITH_PARTS = 8;
+/* What is taken for the noise of the parts of a single run. */
+static const double ONE_NOISE = 0.05;
 /* When the first one is stopped, at the earliest: the program looks at the clock only now and then. */
 static const double STOP_SECONDS = 0.1;
 /* Runs that are all slower than the rival by this need not be MIN_RUNS. */
@@ -208,7 +210,7 @@ static TimedParts measure_parts(Session *s, int d, double limit, bool lost)
     }
     for (int i = 0; i < parts.n && same; i++) {
         parts.at[i].seconds = times[i].median;
-        parts.at[i].noise = noise_of(&times[i]);
+        parts.at[i].noise = lost ? ONE_NOISE : noise_of(&times[i]);
     }
     free(times);
     return same ? parts : (TimedParts){0};
@@ -228,7 +230,7 @@ Measurement session_measure_parts(Session *s, int d, double limit, double rival)
     Measurement m = lost ? cut(&first) : measure_on(s, d, limit, rival, &first);
     if (m.ok) {
         session_tell_parts(s, true);
-        m.parts = measure_parts(s, d, limit, lost);
+        m.parts = measure_parts(s, d, limit, m.cut);
         session_tell_parts(s, false);
     }
     return m;

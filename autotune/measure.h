@@ -15,7 +15,7 @@ typedef struct {
     double noise;    /* relative half-width of the median's 95 % confidence interval */
     int n;           /* runs */
     LogLines log;    /* the comparisons of a run, each once, in order */
-    TimedParts parts; /* medians; of what was cut: those of a run up to there. None: not asked for, or not told */
+    TimedParts parts; /* medians; of what was cut: those of one run, `partial`: so far. None: not asked for, or not told */
 } Measurement;
 
 /* One warm-up run (checked), then runs until it is known with 95 % confidence whether the version

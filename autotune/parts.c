@@ -45,7 +45,7 @@ static bool has_parts(const Memo *row)
 
 static bool is_whole(const Memo *row)
 {
-    return has_parts(row) && !row->sample.cut;
+    return has_parts(row) && !row->sample.partial;
 }
 
 static bool is_in(const Forest *f, int node, int top)
@@ -87,12 +87,12 @@ static bool same_in(const Look *l, const Memo *row, int top)
 
 /* --- Nests ------------------------------------------------------------------------------------ */
 
-/* What the nest takes, from a run that took the same versions in it. Of one that was cut it is only known that
+/* What the nest takes, from a run that took the same versions in it. Of one that was stopped it is only known that
  * it has lost, if it had then taken much longer than another version: a nest that is innocent may have waited for
  * memory or kernels, too. */
 static Slice slice_run(const Look *l, int top)
 {
-    const double MUCH = 2; /* runs are cut that take longer: one of the nests must have lost */
+    const double MUCH = 2; /* runs are stopped that take longer: one of the nests must have lost */
     double least = INFINITY;
     Slice lost = {0};
     for (int i = 0; i < l->res->memory.n; i++) {
@@ -187,7 +187,7 @@ static bool differs(const Look *l, const Memo *row, int nest)
 static int nearness(const Look *l, const Memo *row)
 {
     int same = 0, n = l->f->nodes.n;
-    bool fits = is_whole(row) && isfinite(row->sample.seconds);
+    bool fits = is_whole(row) && !row->sample.cut && isfinite(row->sample.seconds);
     for (int i = 0; i < n && fits; i++) {
         bool as_there = l->path[i] == row->path[i];
         same += as_there;

@@ -16,8 +16,7 @@ typedef struct {
 } Compared;
 typedef VEC(Compared) Compareds;
 
-/* What of a run's time the versions under a threshold took that nobody below it asks for, or a run at most that
- * broke off there. */
+/* What of a run's time the versions under a threshold took, from its comparison to the next one. */
 typedef struct {
     int node;
     double seconds;
@@ -32,7 +31,7 @@ typedef struct {
     bool partial;       /* ... within a run: there may have been more comparisons */
     bool told;          /* not measured, but put together from parts of runs */
     Compareds compared; /* duplicates allowed */
-    VEC(Part) parts;    /* none: cannot be told. Of a cut run: at least so much */
+    VEC(Part) parts;    /* none: cannot be told. If `partial`: at least so much */
 } Sample;
 
 /* Runs data set d with the settings, one a node: THRESHOLD_UNSET (the program decides as if it were

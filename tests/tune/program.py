@@ -3,7 +3,8 @@
 
 Beside it, sim.json says what it is: for each data set (its input is the data set's name, as bytes) the degree of
 parallelism that each threshold is compared with, and the seconds of each version; the default of each size, and by what
-a data set's seconds are multiplied for which value; and what goes wrong. calls.log gets a line for everything worth counting."""
+a data set's seconds are multiplied for which value; and what goes wrong. With `nests`, each threshold is
+that of a nest: the seconds of its version, and of what else runs there. calls.log gets a line for everything worth counting."""
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ FACTS = {"entry_points": ["main"], "inputs": ["[]u8"], "outputs": ["i64"], "tuni
 settings = dict.fromkeys(FACTS["tuning_params"], 0)
 variables = {}
 limit, last = 0, ""  # the last call's data set
+parts = False
 
 
 def note(*words):
@@ -67,17 +69,34 @@ def by_sizes(data):
     return factor, faults
 
 
+def compare(i, data):
+    threshold, par = settings[THRESHOLDS[i]] or DEFAULT, data["pars"][i]
+    say(f"Compared {THRESHOLDS[i]} <= {par}: {'true' if threshold <= par else 'false'}.")
+    return threshold <= par
+
+
+def one_of_all(data):
+    """The version taken, and its seconds."""
+    version = 0
+    while version < len(THRESHOLDS) and not compare(version, data):
+        version += 1
+    return version, data["seconds"][version]
+
+
+def nests(data):
+    """The outcomes, and the seconds of all nests."""
+    outcomes = "".join("1" if compare(i, data) else "0" for i in range(len(THRESHOLDS)))
+    seconds = [nest[outcome == "0"] for nest, outcome in zip(data["nests"], outcomes)]
+    for threshold, part in zip(THRESHOLDS, seconds if parts else []):
+        say(f"part: {threshold} {part * 1e6:.3f}")
+    return outcomes, sum(seconds)
+
+
 def call(_entry, out, arg):
     global last
     last = name = variables[arg]
     data = SIM["data"][name]
-    version = 0
-    while version < len(THRESHOLDS):
-        threshold, par = settings[THRESHOLDS[version]] or DEFAULT, data["pars"][version]
-        say(f"Compared {THRESHOLDS[version]} <= {par}: {'true' if threshold <= par else 'false'}.")
-        if threshold <= par:
-            break
-        version += 1
+    version, seconds = nests(data) if "nests" in data else one_of_all(data)
     note("call", name, str(version))
     if happens("kill"):
         os.kill(os.getppid(), signal.SIGKILL)
@@ -88,7 +107,6 @@ def call(_entry, out, arg):
     if happens("vanish"):
         (HERE / "vanished").touch()
         sys.exit(1)
-    seconds = data["seconds"][version]
     factor, faults = by_sizes(data)
     if faults and faults[0] != "wrong":
         seconds = faults[0]
@@ -117,7 +135,7 @@ def store(path, name):
 
 
 def command(words):
-    global limit
+    global limit, parts
     name, args = words[0], words[1:]
     if name == "call":
         call(*args)
@@ -142,8 +160,10 @@ def command(words):
         say(str(settings[args[0]] or SIZES[args[0]]))
     elif name == "tuning_param_class" and args[0] in SIZES:
         say(args[0].split(".")[1] + f"(first {args[0][5:]}_kernel last)")
+    elif name == "time_parts":
+        parts = args[0] == "on"
     elif name == "tuning_param_class":
-        at = THRESHOLDS.index(args[0])
+        at = 0 if SIM.get("nests") else THRESHOLDS.index(args[0])
         say(f"threshold(def, {' '.join('!' + t for t in THRESHOLDS[:at])})")
     elif name in FACTS:
         say(*FACTS[name])

@@ -167,6 +167,32 @@ def what_lost_by_far_is_left(box):
         check(box.tuning() == [], f"{box.name}: {box.tuning()}")
 
 
+NESTS = [[0.003, 0.001], [0.001, 0.002], [0.004, 0.001], [0.001, 0.004]]
+
+
+@case
+def nests_are_tried_side_by_side(box):
+    """Four nests of two versions each: two runs of a data set tell all of them, a third one is the best as a whole. What
+    they told is in the log."""
+    data = {"a": {"pars": [10, 20, 30, 40], "nests": NESTS}, "b": {"pars": [50000, 60000, 30, 40], "nests": NESTS}}
+    box.sim(data, thresholds=4, nests=True)
+    out, _ = box.tune()
+    box.said("4 thresholds, 2 data sets, 6 runs", out)
+    for name, first in ("a", {"0000", "1111"}), ("b", {"1100", "0011"}):
+        taken = {call.split()[2] for call in box.calls("") if call.startswith(f"call {name}")}
+        check(taken == first | {"0101"}, f"{box.name}: {taken}")
+        box.seen = 0
+    tuning, log = box.tuning(), box.log()
+    check([line.split("=")[0][-1] for line in tuning] == ["0", "1", "3"], f"{box.name}: {tuning}")
+    (box.path / "p.sf.tuning.log").unlink()
+    (box.path / "calls.log").unlink()
+    box.sim(data, thresholds=4, nests=True, kill=[12, 37])
+    for _ in range(2):
+        box.tune(code=-9)
+    box.tune()
+    check(box.tuning() == tuning and box.log() == log, f"{box.name}: going on gives {box.tuning()}, {box.log()}")
+
+
 @case
 def what_loses_in_the_end_is_not_set(box):
     """Version 1 is fast as long as it is searched, and slow when it runs in turn with the untuned program."""

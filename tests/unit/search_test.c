@@ -122,7 +122,7 @@ static void tell_parts(Env *e, int d, const int64_t *set, int parent, bool outco
             part.seconds += e->beside;
         part.seconds = fmin(part.seconds, *left);
         *left -= part.seconds;
-        if (e->noise > 0 && !out->cut) {
+        if (e->noise > 0 && !out->partial) {
             Sample noisy;
             measured(part.seconds, e->noise, &noisy);
             part.seconds = noisy.seconds;
@@ -162,11 +162,12 @@ static bool run(void *env, int d, const int64_t *settings, double rival, bool pa
     if (e->cut > 0 && out->seconds > e->cut * rival) {
         out->cut = true;
         out->seconds = e->cut * rival + uniform() * (out->seconds - e->cut * rival);
+        out->partial = rand() % 2; /* though its comparisons are known */
         e->cuts++;
     } else if (e->noise > 0) {
         measured(out->seconds, e->noise, out);
     }
-    left = out->cut ? out->seconds : INFINITY;
+    left = out->partial ? out->seconds : INFINITY;
     if (parts && e->tells)
         tell_parts(e, d, settings, -1, false, 1, &left, out);
     return true;
