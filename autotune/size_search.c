@@ -19,13 +19,24 @@ typedef struct {
     const SizeSearch *s;
     SizesFound *found;
     Sample *base, *now; /* [dataset] under the defaults, and the sizes chosen so far; +inf: it does not count */
+    double longest; /* measurement so far, in seconds */
     Known known; /* values of all sizes that were tried */
     int first;   /* the data set that lost last: likely the next one to lose */
 } Coordinates;
 
 static bool over(const Coordinates *c)
 {
-    return c->found->runs >= c->s->tests || c->s->clock() >= c->s->seconds;
+    return c->found->runs >= c->s->tests || c->s->clock() + c->longest >= c->s->seconds;
+}
+
+/* A measurement: it may have built kernels. */
+static bool measure(Coordinates *c, int d, const int64_t *values, double rival, Sample *out)
+{
+    double from = c->s->clock();
+    c->found->complete = c->s->run(c->s->env, d, values, rival, false, out);
+    c->found->runs += c->found->complete;
+    c->longest = fmax(c->longest, c->s->clock() - from);
+    return c->found->complete;
 }
 
 static bool faster(const Sample *a, const Sample *than)
@@ -55,11 +66,7 @@ static bool seems_better(Coordinates *c, const int64_t *values)
         Sample then = {0};
         if (isinf(c->now[d].seconds))
             continue;
-        if (!goes_on(c))
-            return false;
-        c->found->complete = c->s->run(c->s->env, d, values, c->now[d].seconds, false, &then);
-        c->found->runs += c->found->complete;
-        if (!c->found->complete)
+        if (!goes_on(c) || !measure(c, d, values, c->now[d].seconds, &then))
             return false;
         if (then.cut || slower(&then, &c->now[d])) {
             c->first = d;
@@ -135,10 +142,8 @@ static void measure_defaults(Coordinates *c)
     int n = c->s->n_datasets;
     for (int d = 0; d < n; d++)
         c->base[d].seconds = INFINITY;
-    for (int d = 0; d < n && goes_on(c); d++) {
-        c->found->complete = c->s->run(c->s->env, d, c->found->chosen, INFINITY, false, &c->base[d]);
-        c->found->runs += c->found->complete;
-    }
+    for (int d = 0; d < n && goes_on(c); d++)
+        measure(c, d, c->found->chosen, INFINITY, &c->base[d]);
     memcpy(c->now, c->base, sizeof *c->now * (size_t)n);
 }
 
@@ -152,7 +157,7 @@ SizesFound sizes_search(Arena *a, const SizeSearch *s)
         wanted += s->defaults[i] > 0;
     if (!wanted)
         return found;
-    Coordinates c = {.a = a, .s = s, .found = &found};
+    Coordinates c = {.a = a, .s = s, .found = &found, .longest = s->expected};
     c.base = NEWN(a, Sample, s->n_datasets);
     c.now = NEWN(a, Sample, s->n_datasets);
     was_tried(&c, found.chosen);

@@ -16,6 +16,7 @@ typedef struct {
     void *env;
     int tests;               /* measurements that may be made */
     double seconds;          /* ... and until when, by this clock; INFINITY: no limit */
+    double expected;         /* so long one will take, to begin with: none begins that would end too late */
     double (*clock)(void);
 } SizeSearch;
 

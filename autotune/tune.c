@@ -34,7 +34,7 @@ static const char help[] =
     "      --strategy S       monotone (default), exhaustive, stochastic; all: a table of them\n"
     "      --tests N          runs that the stochastic search may make (default: 20 a version)\n"
     "      --seconds S        time that it, and then the search for sizes, may take (default: no limit;\n"
-    "                         sizes: half of what thresholds took)\n"
+    "                         sizes: 3)\n"
     "      --only=thresholds  leave sizes (of work-groups...) as they are\n"
     "      --objective O      what is to be least: regret (the mean of times relative to each data\n"
     "                         set's best; default), sum, geomean, worst (the greatest relative time);\n"

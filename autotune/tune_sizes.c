@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Half as long as thresholds took, but so long at least, and so many measurements of each data set at most. */
-static const double LEAST_SECONDS = 2, PART_OF_SECONDS = 0.5;
+/* How long it may take if nothing else is asked for: sizes gain little where thresholds gain much. Of each data set so many
+ * measurements at most. */
+static const double SECONDS = 3;
 enum { MOST_TESTS = 40 };
 
 /* Only kernels with more than this part of the device's time matter, in per mille. */
@@ -99,15 +100,20 @@ int sizes_tests(int n_datasets)
 
 SizesFound tune_sizes(SizeTuner *t)
 {
-    double now = t->clock(), own = fmax(LEAST_SECONDS, PART_OF_SECONDS * (now - t->start));
-    int64_t *defaults = defaults_that_matter(t);
-    return sizes_search(t->a, &(SizeSearch){.n = t->sizes->n,
-                                            .n_datasets = t->ds->n,
-                                            .defaults = defaults,
-                                            .run = run_sizes,
-                                            .pair = run_pair,
-                                            .env = t,
-                                            .tests = sizes_tests(t->ds->n),
-                                            .seconds = t->seconds > 0 ? t->start + t->seconds : now + own,
-                                            .clock = t->clock});
+    double now = t->clock(), end = t->seconds > 0 ? t->start + t->seconds : now + SECONDS;
+    double expected = (now - t->start) / (t->found->runs + 1);
+    bool time = now + expected * (t->ds->n + 1) < end; /* for the defaults and a value */
+    int64_t *defaults = time ? defaults_that_matter(t) : NEWN(t->a, int64_t, t->sizes->n);
+    SizesFound found = sizes_search(t->a, &(SizeSearch){.n = t->sizes->n,
+                                                        .n_datasets = t->ds->n,
+                                                        .defaults = defaults,
+                                                        .run = run_sizes,
+                                                        .pair = run_pair,
+                                                        .env = t,
+                                                        .tests = sizes_tests(t->ds->n),
+                                                        .seconds = end,
+                                                        .expected = expected,
+                                                        .clock = t->clock});
+    found.limited |= !time;
+    return found;
 }

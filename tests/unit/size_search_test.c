@@ -17,7 +17,7 @@ typedef struct {
     int fails[MAX_SIZES];              /* from so many steps on nothing runs; 0: never */
     double base[MAX_DATA], noise;
     int runs, give_up; /* the run at which the function gives up; 0: never */
-    double time;
+    double time, build; /* of the clock; what sizes that are no defaults take more */
 } Program;
 
 static double uniform(double low, double high)
@@ -52,6 +52,8 @@ static bool run(void *env, int d, const int64_t *values, double rival, bool part
         return false;
     p->runs++;
     p->time += 1;
+    for (int s = 0; s < p->n; s++)
+        p->time += values[s] ? p->build : 0;
     *out = (Sample){.seconds = t * (1 + uniform(-1, 1) * p->noise), .noise = p->noise, .cut = t > 2 * rival};
     return true;
 }
@@ -73,7 +75,7 @@ static SizesFound search(Arena *a, Program *p, int tests, double seconds)
     clocked = p;
     p->runs = 0;
     p->time = 0;
-    return sizes_search(a, &(SizeSearch){p->n, p->n_data, p->defaults, run, run_pair, p, tests, seconds, clock_of});
+    return sizes_search(a, &(SizeSearch){p->n, p->n_data, p->defaults, run, run_pair, p, tests, seconds, 1, clock_of});
 }
 
 static Program program(int n, int n_data)
@@ -215,7 +217,7 @@ static void test_limits(Arena *a)
     }
     int64_t last = 0;
     for (int tests = 0; tests < 60; tests++) {
-        SizesFound f = search(a, &p, tests, INFINITY), g = search(a, &p, 10000, tests);
+        SizesFound f = search(a, &p, tests, INFINITY), g = search(a, &p, 10000, tests + 1);
         CHECK(f.runs <= tests + 1 && f.complete); /* a pair is not taken apart */
         CHECK(tests > 3 || f.tried[0] + f.tried[1] == 0);
         CHECK(g.runs == f.runs && g.chosen[0] == f.chosen[0]);
@@ -230,6 +232,20 @@ static void test_limits(Arena *a)
     CHECK_INT(last, 2048);
 }
 
+/* What takes longer than it was expected to, as it builds kernels, counts for what follows. */
+static void test_long(Arena *a)
+{
+    Program p = program(1, 4);
+    p.build = 10;
+    SizesFound f = search(a, &p, 10000, 20); /* four for the defaults, then one that takes 11 */
+    CHECK(f.limited && f.complete);
+    CHECK_INT(f.runs, 5);
+    f = search(a, &p, 10000, 29);
+    CHECK_INT(f.runs, 6);
+    f = search(a, &p, 10000, 1);
+    CHECK(f.limited && f.runs == 0);
+}
+
 int main(void)
 {
     Arena *a = arena_new();
@@ -240,6 +256,7 @@ int main(void)
     test_no_loss(a);
     test_failing(a);
     test_limits(a);
+    test_long(a);
     arena_free(a);
     return check_summary();
 }
