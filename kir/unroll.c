@@ -1,6 +1,6 @@
 /* Short loops of constant length become straight code, so that private arrays get constant
  * positions (scalarize.c); longer ones that work on private arrays are marked to be unrolled by the
- * target's compiler, whose registers have no positions either. So are those whose maker says how many
+ * target's compiler, whose registers have no positions either, unless they are many turns of the same positions. So are those whose maker says how many
  * turns: that is for loops in loops, of which straight code would be long. */
 #include "kir/passes.h"
 #include "kir/walk.h"
@@ -56,6 +56,57 @@ static bool count(void *env, KStm *s)
     return true;
 }
 
+/* What differs from turn to turn of a loop: its variable, what is changed in it, and what is made of these. */
+typedef struct {
+    PtrMap *vars;
+    bool differs;   /* looked at last */
+    bool position;  /* ... somewhere, a position in a private array */
+} Turns;
+
+static void look(void *env, const KExp *x)
+{
+    Turns *t = env;
+    t->differs |= x->kind == KE_VAR && ptrmap_get(t->vars, x->var);
+}
+
+static bool differs(Turns *t, const KExp *x)
+{
+    t->differs = false;
+    kexp_visit(x, look, t);
+    return t->differs;
+}
+
+static bool find_changed(void *env, KStm *s)
+{
+    Turns *t = env;
+    if (s->kind == KST_SET)
+        ptrmap_put(t->vars, s->var, s);
+    return true;
+}
+
+static bool find_made(void *env, KStm *s)
+{
+    Turns *t = env;
+    KVar *v = kstm_def(s);
+    bool any = s->kind == KST_LOAD || s->kind == KST_SHUFFLE;
+    for (int i = 0; i < (int)(sizeof s->x / sizeof *s->x); i++)
+        any |= s->x[i] && differs(t, s->x[i]);
+    if (v && any)
+        ptrmap_put(t->vars, v, s);
+    t->position |= s->buf && s->buf->space == KS_PRIVATE && s->x[0] && differs(t, s->x[0]);
+    return true;
+}
+
+/* Do the loop's turns have different positions in private arrays? */
+static bool moves(KBuild *b, const KStm *loop)
+{
+    Turns t = {.vars = ptrmap_new(b->arena)};
+    ptrmap_put(t.vars, loop->var, loop);
+    kblock_visit(&loop->body[0], &(KVisitor){.env = &t, .enter = find_changed});
+    kblock_visit(&loop->body[0], &(KVisitor){.env = &t, .enter = find_made});
+    return t.position;
+}
+
 static void unroll(KBuild *b, const KStm *s, const int64_t *at, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -85,7 +136,7 @@ static void leave(void *env, KBuild *b, KStm *s)
         unroll(b, s, at, n);
         return;
     }
-    if (n > 1 && size.private_ && !s->unroll)
+    if (n > 1 && size.private_ && !s->unroll && (n <= MOST_TURNS || moves(b, s)))
         s->unroll = -1;
     kb_push(b, s);
 }
