@@ -84,6 +84,7 @@ int tool_options(Arena *a, const char *tool, const char *help, int argc, char **
                            {"--tests", NULL, &o->tests, NULL},
                            {"--seconds", NULL, &o->seconds, NULL},
                            {"--only", &o->only, NULL, NULL},
+                           {"--jobs", NULL, &o->jobs, NULL},
                            {"--fresh", NULL, NULL, &o->fresh},
                            {"--dry-run", NULL, NULL, &o->dry_run},
                            {"-q", NULL, NULL, &o->quiet},

@@ -1,12 +1,12 @@
 #include "autotune/session.h"
 
+#include "autotune/apart.h"
 #include "autotune/talk.h"
 #include "base/tempdir.h"
 #include "runtime/policy.h"
 #include "runtime/values.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +58,8 @@ struct Session {
     bool parts, parts_sent; /* runs tell them; the server knows */
     Resident *resident; /* [dataset] */
     Expected *expected;
+    const char *turns; /* the file whose lock says whose turn it is; NULL: nobody else runs */
+    int turn;          /* it, opened */
     TempDir tmp;       /* for values in transit */
     const char *value; /* the file there, as a word of the protocol */
 };
@@ -493,8 +495,7 @@ Session *session_open(Arena *a, const SessionOptions *o, const Datasets *ds, con
     /* The protocol has no way to write a word with quotes or line breaks in it. */
     const char *base = getenv("TMPDIR");
     if (!tempdir_open(&s->tmp, base && strpbrk(base, "\"\n\r") ? "/tmp" : NULL)) {
-        *wrong =
-            arena_printf(a, "cannot make a temporary folder %s: %s", s->tmp.path, strerror(errno));
+        *wrong = arena_printf(a, "cannot make a temporary folder %s: %s", s->tmp.path, strerror(errno));
         free(s->tmp.path);
         return NULL;
     }
@@ -547,6 +548,8 @@ void session_close(Session *s)
         return;
     server_stop(s->server);
     s->server = NULL;
+    if (s->turns)
+        close(s->turn);
     for (int d = 0; d < s->ds->n; d++)
         free_values(&s->expected[d].values);
     out_free(&s->reply);
@@ -677,6 +680,27 @@ static double seconds_in(const char *reply, const char *word)
     return p ? strtod(p + strlen(word), NULL) * 1e-6 : -1;
 }
 
+/* Leaves the device to others but for what the program itself takes turns for, or has it alone again. */
+static void share(Session *s, bool on)
+{
+    Out reply = {0};
+    server_command(s->server, s->o.timeout, &reply, on ? "turns \"%s\"" : "turns", s->turns);
+    turn_pass(s->turn, !on, server_interrupted);
+    out_free(&reply);
+}
+
+bool session_can_take_turns(Session *s, const char *path)
+{
+    return ASK(s, "turns \"%s\"", path) == TALK_OK && ASK(s, "turns") == TALK_OK;
+}
+
+bool session_take_turns(Session *s, const char *path)
+{
+    s->turn = session_can_take_turns(s, path) ? turn_open(path) : -1;
+    s->turns = s->turn < 0 ? NULL : path;
+    return s->turns && turn_pass(s->turn, true, server_interrupted);
+}
+
 static RunResult run_with(Session *s, int d, const Argument *in, double limit, bool check)
 {
     RunResult res = {0};
@@ -686,9 +710,13 @@ static RunResult run_with(Session *s, int d, const Argument *in, double limit, b
         out_printf(&cmd, " out%d", i);
     for (int i = 0; i < s->inputs.n; i++)
         out_printf(&cmd, " %s", in[i].name);
+    if (s->turns && check)
+        share(s, true);
     TalkStatus st = server_command(s->server, limit, &s->reply, "%s", cmd.text);
     out_free(&cmd);
     parse_log(s, &res);
+    if (s->turns && check)
+        share(s, false);
     if (st != TALK_OK) {
         res.seconds = seconds_in(s->reply.text, "stopped: ");
         res.stopped = st == TALK_FAILURE && res.seconds >= 0;

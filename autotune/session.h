@@ -80,6 +80,13 @@ void session_stop_after(Session *s, double seconds);
 /* All following runs tell their parts, which takes longer, or do not. */
 void session_tell_parts(Session *s, bool on);
 
+/* From now on the program's runs and those of other sessions with the same file take turns: the session has its turn
+ * except where it waits for another one's, and where a run that is checked builds kernels, which goes on beside others'
+ * runs. False: the program cannot do that on its device, or there is no such file. */
+bool session_take_turns(Session *s, const char *path);
+/* Can it? */
+bool session_can_take_turns(Session *s, const char *path);
+
 /* The device, its platform and driver: what times hold for. */
 const char *session_device(Session *s);
 

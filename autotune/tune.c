@@ -1,4 +1,5 @@
 /* minifut tune: measures, searches, reports, writes the tuning file. */
+#include "autotune/apart.h"
 #include "autotune/autotune.h"
 #include "autotune/file.h"
 #include "autotune/options.h"
@@ -44,6 +45,7 @@ static const char help[] =
     "      --timeout S        seconds a run may take (default 600)\n"
     "      --tolerance T      relative difference allowed between results (default 0.002)\n"
     "      --skip-compilation the binary is up to date\n"
+    "      --jobs N           data sets to search at the same time, on GPUs (default: half the processors)\n"
     "      --fresh            measure everything again (else: what is in prog.sf.tuning.log "
     "counts)\n"
     "      --dry-run          say what would be measured, and stop\n"
@@ -64,6 +66,7 @@ typedef struct {
     const Forest *f;
     Progress shown;
     int runs, expected; /* so far, and at least */
+    int known;          /* measurements of earlier tunings, at the start */
     double *best;       /* [dataset] seconds */
     Leader leader;
     Trials *trials;     /* [dataset] */
@@ -83,6 +86,20 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* One that has not begun to measure. */
+static Tuner tuner_new(Arena *a, Session *s, Datasets *ds, const SearchPlan *plan)
+{
+    Tuner t = {.a = a, .s = s, .ds = ds, .f = session_forest(s), .plan = plan, .device = session_device(s),
+               .start = now()};
+    t.best = NEWN(a, double, ds->n);
+    t.said = NEWN(a, const char *, ds->n);
+    t.trials = NEWN(a, Trials, ds->n);
+    t.verdicts = NEWN(a, Verdict, ds->n);
+    for (int d = 0; d < ds->n; d++)
+        t.best[d] = INFINITY;
+    return t;
 }
 
 /* The comparisons of a run in terms of the forest, without repetitions. */
@@ -353,7 +370,7 @@ static int report(Tuner *t, const ToolOptions *o, SearchResult *r)
     }
     report_loss(&u);
     fflush(stdout);
-    int code = write_tuning(t, o, r), recalled = meter_recalled(t->m);
+    int code = write_tuning(t, o, r), recalled = meter_recalled(t->m) < t->known ? meter_recalled(t->m) : t->known;
     if (recalled)
         printf("%d of the measurements are from %s (--fresh makes them again)\n", recalled,
                meter_log(t->m));
@@ -530,11 +547,72 @@ static bool search_sizes(Tuner *t, const ToolOptions *o, const SearchResult *r)
     return found->complete;
 }
 
+/* --- Data sets at the same time ------------------------------------------------------------- */
+
+/* A search on some data sets in processes of their own. */
+typedef struct {
+    Tuner *t;
+    const ToolOptions *o;
+    const char *log;
+} Ahead;
+
+/* The search on data set d alone. What it measures is in the log, all that counts of it. */
+static void search_alone(void *env, int d)
+{
+    const Ahead *w = env;
+    Arena *a = arena_new();
+    const char *wrong;
+    Datasets one = {.at = &w->t->ds->at[d], .n = 1};
+    ToolOptions o = *w->o;
+    o.fresh = false;
+    Session *s = session_open(a, &o.session, &one, &wrong);
+    if (!s || !session_take_turns(s, w->log))
+        return;
+    Tuner t = tuner_new(a, s, &one, w->t->plan);
+    t.shown = progress_open(true);
+    t.sizes = w->t->sizes;
+    t.m = meter_open(a, s, &one, &o);
+    search_monotone(a, t.f, 1, &(SearchOptions){0}, run_version, &t);
+    meter_close(t.m);
+    session_close(s);
+}
+
+static void look_at_log(void *env)
+{
+    const Ahead *w = env;
+    Tuner *t = w->t;
+    int c, lines = 0;
+    FILE *f = fopen(w->log, "r");
+    while (f && (c = getc(f)) != EOF)
+        lines += c == '\n';
+    if (f)
+        fclose(f);
+    progress_show(t->a, &t->shown,
+                  &(ProgressState){lines, lines > t->expected ? lines : t->expected, "data sets",
+                                   "at the same time", INFINITY, now() - t->start});
+}
+
+/* Several data sets at the same time, each in a process of its own, which take turns in running: what takes long is
+ * building kernels. The search then finds all it asks for in the log. */
+static void search_ahead(Tuner *t, const ToolOptions *o)
+{
+    Ahead w = {t, o, meter_log(t->m)};
+    int most = o->jobs >= 1 ? (int)fmin(o->jobs, t->ds->n) : processes_apart();
+    bool monotone = t->plan->n == 1 && t->plan->strategy->search == search_monotone;
+    if (!monotone || most < 2 || t->ds->n < 2 || meter_known(t->m) >= t->expected ||
+        !session_can_take_turns(t->s, w.log))
+        return;
+    ToolOptions goes_on = *o;
+    goes_on.fresh = false;
+    meter_close(t->m);
+    work_apart(&(Apart){&w, search_alone, look_at_log, server_interrupted}, t->ds->n, most);
+    t->m = meter_open(t->a, t->s, t->ds, &goes_on);
+}
+
 static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, SearchPlan *plan)
 {
-    const Forest *f = session_forest(s);
-    Tuner t = {.a = a, .s = s, .ds = ds, .f = f, .plan = plan, .device = session_device(s),
-               .start = now()};
+    Tuner t = tuner_new(a, s, ds, plan);
+    const Forest *f = t.f;
     check_datasets(&t);
     if (server_interrupted())
         return ended_early(&t, o, NULL);
@@ -542,12 +620,6 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, Search
         return nothing_written(o);
     t.shown = progress_open(o->quiet);
     t.expected = (f->nodes.n + 1) * ds->n;
-    t.best = NEWN(a, double, ds->n);
-    t.said = NEWN(a, const char *, ds->n);
-    t.trials = NEWN(a, Trials, ds->n);
-    t.verdicts = NEWN(a, Verdict, ds->n);
-    for (int d = 0; d < ds->n; d++)
-        t.best[d] = INFINITY;
     if (!search_weights(a, o, ds, plan) || !search_cost(a, o, ds, plan))
         return EXIT_USER;
     plan->o.plan = say_count;
@@ -557,7 +629,9 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, Search
     if (o->dry_run) {
         code = say_plan(&t, o, plan);
     } else {
+        t.known = meter_known(t.m);
         t.sizes = o->only_thresholds ? sizes_of_file(&t, o) : NULL;
+        search_ahead(&t, o);
         SearchResult r = search_by(&t, plan);
         settle(a, f, ds->n, &plan->o, run_version, &t, &r);
         const char *wrong = plan->cost ? cost_wrong(plan->cost) : NULL;

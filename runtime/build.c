@@ -289,6 +289,7 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
         return RT_OK;
     if (!k->build_error) {
         double start = rt_seconds();
+        bool mine = rt_turn_give(ctx);
         ctx->limit.held++;
         char *options = rt_build_options(ctx, k);
         char *path = ctx->cache[0] ? rt_cache_file(ctx, k, options) : NULL;
@@ -302,6 +303,8 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
         free(options);
         ctx->build_seconds += rt_seconds() - start;
         ctx->limit.held--;
+        if (mine)
+            rt_turn_take(ctx);
         if (rc)
             return rc;
         if (k->kernel) {

@@ -154,6 +154,12 @@ typedef struct {
     int batch, left;      /* launches from then to the next time; of them, those to come */
 } rt_limit;
 
+/* Who runs on the device: turns.c. */
+typedef struct {
+    int file;  /* whose lock says so; 0: nobody asks */
+    bool mine;
+} rt_turn;
+
 /* Where the time of a call goes: parts.c. */
 typedef struct {
     bool wanted;
@@ -227,6 +233,7 @@ struct rt_ctx {
     rt_comparison *comparisons;
     rt_steps steps;
     rt_limit limit;
+    rt_turn turn;
     rt_parts parts;
 
     bool profiling; /* now: config.profile and not paused */
@@ -306,6 +313,15 @@ RT_API void rt_sized_free(rt_ctx *ctx, rt_kernel *k);
 
 /* How many bytes of local memory a group may have of a kernel that declares them itself and needs so many. */
 RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes);
+
+/* --- turns.c --- */
+
+/* From now on runs only while it has the lock on the file; NULL: as it likes. Not on CPUs. */
+RT_API int rt_turns(rt_ctx *ctx, const char *path);
+/* Waits for the lock, which does not count as time of a call. */
+RT_API void rt_turn_take(rt_ctx *ctx);
+/* Waits for the device and leaves it to others. False: it was not its turn. */
+RT_API bool rt_turn_give(rt_ctx *ctx);
 
 /* --- limit.c --- */
 

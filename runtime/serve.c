@@ -279,7 +279,9 @@ static bool rt_cmd_call(rt_server *s, int n, char **w)
     rt_value *out = rt_grow(NULL, (size_t)n_out * sizeof *out);
     int64_t us;
     rt_srv_take_arguments(s, e, args, in);
+    rt_turn_take(s->ctx);
     int rc = rt_call_entry(s->ctx, e, in, out, &us);
+    rt_turn_give(s->ctx);
     rt_values_release(s->ctx, n_in, in);
     rt_parts_print(s->ctx, stdout);
     if (rc == RT_OK) {
@@ -455,6 +457,12 @@ static bool rt_cmd_time_limit(rt_server *s, int n, char **w)
     return true;
 }
 
+/* turns FILE: calls run while the lock on the file is theirs; turns: as they like. */
+static bool rt_cmd_turns(rt_server *s, int n, char **w)
+{
+    return rt_turns(s->ctx, n > 0 ? w[0] : NULL) == RT_OK || rt_srv_fail("%s", rt_error(s->ctx));
+}
+
 /* Calls tell where their time goes. */
 static bool rt_cmd_time_parts(rt_server *s, int n, char **w)
 {
@@ -584,6 +592,7 @@ static const struct {
     {"tuning_origin", rt_cmd_tuning_origin, 0},
     {"tuning_param_value", rt_cmd_param_value, 1},
     {"time_limit", rt_cmd_time_limit, 1},
+    {"turns", rt_cmd_turns, 0},
     {"time_parts", rt_cmd_time_parts, 1},
     {"copy", rt_cmd_copy, 2},
     {"pause_profiling", rt_cmd_pause, 0},

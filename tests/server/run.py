@@ -1,7 +1,11 @@
 """Futhark's own Python clients drive generated servers. usage: run.py MINIFUT BUILD_FOLDER"""
+import fcntl
+import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -204,6 +208,32 @@ def test_endless_launch(binary):
             check(True, "the server is gone")
 
 
+def test_turns(binary, build):
+    """A call waits for its turn, which does not count as its time, and gives it back; a CPU has no turns."""
+    path = build / "server" / "turns"
+    path.touch()
+    with Server(binary) as s:
+        fails(s, "with what it runs them on", "turns", str(path))
+    os.environ["MINIFUT_CODE"] = "gpu"
+    with Server(binary) as s, open(path) as turn:
+        s.put_value("few", np.int64(10))
+        fails(s, "No such file", "turns", str(path) + "-not")
+        s.cmd("turns", str(path))
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        others = threading.Timer(0.3, fcntl.flock, (turn, fcntl.LOCK_UN))
+        others.start()
+        start = time.monotonic()
+        lines = s.cmd_call("spin", "out", "few")
+        took = time.monotonic() - start
+        us = [int(line.split()[1]) for line in lines if line.startswith("runtime:")]
+        check(took >= 0.3 and us and us[0] <= 1e6 * (took - 0.25), f"waiting for a turn: {took} s, {lines}")
+        fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        s.cmd("turns")
+        s.cmd_call("spin", "more", "few")  # though others have the turn
+        check(np.array_equal(s.get_value("out"), s.get_value("more")), "with and without turns")
+    del os.environ["MINIFUT_CODE"]
+
+
 def test_records(binary):
     xs = np.array([3, 1, 2, 6], np.float32)
     with Server(binary) as s:
@@ -293,6 +323,7 @@ def main():
     test_records(stats)
     test_arrays_of_records(stats)
     test_endless_launch(stats)
+    test_turns(stats, build)
     sys.exit(summary())
 
 

@@ -5,6 +5,7 @@ Beside it, sim.json says what it is: for each data set (its input is the data se
 parallelism that each threshold is compared with, and the seconds of each version; the default of each size, and by what
 a data set's seconds are multiplied for which value; and what goes wrong. With `nests`, each threshold is
 that of a nest: the seconds of its version, and of what else runs there. calls.log gets a line for everything worth counting."""
+import fcntl
 import json
 import os
 import signal
@@ -24,6 +25,7 @@ settings = dict.fromkeys(FACTS["tuning_params"], 0)
 variables = {}
 limit, last = 0, ""  # the last call's data set
 parts = False
+turns = None
 
 
 def note(*words):
@@ -97,7 +99,22 @@ def call(_entry, out, arg):
     last = name = variables[arg]
     data = SIM["data"][name]
     version, seconds = nests(data) if "nests" in data else one_of_all(data)
+    if turns:
+        fcntl.flock(turns, fcntl.LOCK_EX)
     note("call", name, str(version))
+    if (HERE / "on_device").exists():
+        note("two at the same time")
+    (HERE / "on_device").touch()
+    time.sleep(SIM.get("sleeps", 0))
+    try:
+        run(name, data, version, seconds, out)
+    finally:
+        (HERE / "on_device").unlink(missing_ok=True)
+        if turns:
+            fcntl.flock(turns, fcntl.LOCK_UN)
+
+
+def run(name, data, version, seconds, out):
     if happens("kill"):
         os.kill(os.getppid(), signal.SIGKILL)
         sys.exit(1)
@@ -130,6 +147,14 @@ def call(_entry, out, arg):
     say(f"runtime: {seconds * 1e6:.0f}")
 
 
+def take_turns(args):
+    """A lock on the file, held by whoever is on the device."""
+    global turns
+    if turns:
+        turns.close()
+    turns = open(args[0]) if args else None
+
+
 def store(path, name):
     Path(path).write_bytes(b"b\x02\x00 i64" + struct.pack("<q", variables[name]))
 
@@ -150,6 +175,8 @@ def command(words):
         settings[args[0]] = int(args[1])
     elif name == "time_limit":
         limit = int(args[0]) * 1e-6
+    elif name == "turns" and SIM.get("turns"):
+        take_turns(args)
     elif name in ("clear", "pause_profiling", "unpause_profiling") and "profile" in SIM:
         variables.clear() if name == "clear" else None
     elif name == "profile" and "profile" in SIM:

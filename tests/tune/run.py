@@ -6,9 +6,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -211,6 +213,54 @@ def data_sets_are_sent_once(box):
     check(sorted(box.calls("restore ")) == ["restore a", "restore b", "restore c"], f"{box.name}: sent again")
     box.seen = 0
     check(len(box.calls("start")) == 1, f"{box.name}: one server")
+
+
+@case
+def data_sets_at_the_same_time(box):
+    """Each in a process of its own, which all find the same as one after the other, and never run at the same time."""
+    box.sim()
+    tuning, log, calls = reference(box)
+    box.sim(turns=True)
+    box.tune("--jobs", "3")
+    new = box.calls("")
+    check(box.tuning() == tuning and box.log() == log, f"{box.name}: {box.tuning()}, not {tuning}")
+    check(new.count("start") == 4, f"{box.name}: {new.count('start')} processes")
+    check("two at the same time" not in new, f"{box.name}: two at the same time")
+    check(sorted(x for x in new if x.startswith("call ")) == sorted(calls), f"{box.name}: other measurements")
+    box.tune("--jobs", "3")
+    check(box.calls() == [], f"{box.name}: measured again")
+
+
+def processes_in(folder):
+    n = 0
+    for path in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            n += path.resolve() == folder.resolve()
+        except OSError:
+            pass
+    return n
+
+
+@case
+def all_end_at_the_same_time(box):
+    """Ctrl-C ends all processes, and the same command goes on."""
+    box.sim()
+    tuning, _, calls = reference(box)
+    box.sim(turns=True, sleeps=0.05)
+    with subprocess.Popen([MINIFUT, "tune", "--skip-compilation", "--jobs", "3", "p.sf", "d"], cwd=box.path,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as tuner:
+        done = 0
+        while tuner.poll() is None and done < len(calls) // 3:
+            time.sleep(0.01)
+            done += len(box.calls())
+        tuner.send_signal(signal.SIGINT)
+        _, err = tuner.communicate(timeout=60)
+    box.said("interrupted", err)
+    check(tuner.returncode != 0 and processes_in(box.path) == 0, f"{box.name}: processes are left")
+    box.sim(turns=True)
+    box.tune("--jobs", "3")
+    check(box.tuning() == tuning, f"{box.name}: {box.tuning()}, not {tuning}")
+    check(len(box.calls()) < len(calls), f"{box.name}: all was measured again")
 
 
 @case
