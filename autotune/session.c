@@ -1,6 +1,7 @@
 #include "autotune/session.h"
 
 #include "autotune/apart.h"
+#include "autotune/replies.h"
 #include "autotune/talk.h"
 #include "base/tempdir.h"
 #include "runtime/policy.h"
@@ -644,42 +645,6 @@ static const char *send_settings(Session *s)
 
 /* --- Running -------------------------------------------------------------------------------- */
 
-/* A line `part: NAME MICROSECONDS`. */
-static bool parse_part(Session *s, char *line, TimedParts *parts)
-{
-    static const char begin[] = "part: ";
-    char *name = line + sizeof begin - 1, *blank = strrchr(line, ' ');
-    if (strncmp(line, begin, sizeof begin - 1) != 0 || blank < name)
-        return false;
-    *blank = '\0';
-    vec_push(s->a, parts, ((TimedPart){.name = name, .seconds = strtod(blank + 1, NULL) * 1e-6}));
-    return true;
-}
-
-/* What comes with a call's reply: the parts, and the lines `Compared NAME <= PAR: true.` of the log. */
-static void parse_log(Session *s, RunResult *res)
-{
-    char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
-    static const char begin[] = "Compared ";
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        char *name = line + sizeof begin - 1, *end = strstr(line, " <= "), outcome[8];
-        long long par;
-        if (parse_part(s, line, &res->parts))
-            continue;
-        if (strncmp(line, begin, sizeof begin - 1) != 0 || !end || end < name ||
-            sscanf(end, " <= %lld: %7[a-z].", &par, outcome) != 2)
-            continue;
-        *end = '\0';
-        vec_push(s->a, &res->log, ((LogLine){name, par, strcmp(outcome, "true") == 0}));
-    }
-}
-
-static double seconds_in(const char *reply, const char *word)
-{
-    const char *p = reply ? strstr(reply, word) : NULL;
-    return p ? strtod(p + strlen(word), NULL) * 1e-6 : -1;
-}
-
 /* Leaves the device to others but for what the program itself takes turns for, or has it alone again. */
 static void share(Session *s, bool on)
 {
@@ -714,16 +679,16 @@ static RunResult run_with(Session *s, int d, const Argument *in, double limit, b
         share(s, true);
     TalkStatus st = server_command(s->server, limit, &s->reply, "%s", cmd.text);
     out_free(&cmd);
-    parse_log(s, &res);
+    reply_run(s->a, s->reply.text, &res);
     if (s->turns && check)
         share(s, false);
     if (st != TALK_OK) {
-        res.seconds = seconds_in(s->reply.text, "stopped: ");
+        res.seconds = reply_seconds(s->reply.text, "stopped: ");
         res.stopped = st == TALK_FAILURE && res.seconds >= 0;
         res.why = reason(s, st, "the run");
         return res;
     }
-    res.seconds = seconds_in(s->reply.text, "runtime: ");
+    res.seconds = reply_seconds(s->reply.text, "runtime: ");
     if (res.seconds < 0)
         res.why = "the program did not tell its run time";
     else if (check)
@@ -774,29 +739,6 @@ RunResult session_run(Session *s, int d, double limit, bool check)
 
 /* --- Profiles ------------------------------------------------------------------------------- */
 
-static void parse_profile(Session *s, int runs, Profile *p)
-{
-    char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        double launches, ns;
-        ProfileRow r;
-        int at = 0;
-        if (sscanf(line, "%lf %lf %lf %lf %n", &launches, &ns, &r.bytes, &r.operations, &at) != 4)
-            continue;
-        char *tab = strchr(line + at, '\t');
-        if (!tab)
-            continue;
-        *tab = '\0';
-        r.name = line + at;
-        r.place = tab + 1;
-        r.launches = launches / runs;
-        r.seconds = ns * 1e-9 / runs;
-        r.bytes /= runs;
-        r.operations /= runs;
-        vec_push(s->a, p, r);
-    }
-}
-
 const char *session_profile(Session *s, int d, double limit, Profile *p)
 {
     enum { RUNS = 3 };
@@ -819,6 +761,6 @@ const char *session_profile(Session *s, int d, double limit, Profile *p)
     TalkStatus st = ASK(s, "profile");
     if (st != TALK_OK)
         return reason(s, st, "the profile");
-    parse_profile(s, RUNS, p);
+    reply_profile(s->a, s->reply.text, RUNS, p);
     return NULL;
 }

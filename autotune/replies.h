@@ -1,0 +1,14 @@
+/* What the server of a program says of runs, read: lines of its replies. */
+#ifndef AUTOTUNE_REPLIES_H
+#define AUTOTUNE_REPLIES_H
+
+#include "autotune/session.h"
+
+/* The comparisons of a call, and how long the versions under them took, if it was to tell. NULL is an empty reply. */
+void reply_run(Arena *a, const char *reply, RunResult *res);
+/* The microseconds behind the word, in seconds; -1: it is not there. */
+double reply_seconds(const char *reply, const char *word);
+/* The kernels of so many calls, as means over them. */
+void reply_profile(Arena *a, const char *reply, int runs, Profile *p);
+
+#endif
