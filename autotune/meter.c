@@ -109,7 +109,7 @@ Meter *meter_open(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o
 
 void meter_close(Meter *m)
 {
-    session_close(m->profiler);
+    meter_shares_end(m);
     journal_close(m->journal);
 }
 
@@ -232,6 +232,12 @@ static bool profile(Meter *m, int d, const int64_t *thresholds, Profile *p)
         return false;
     session_set(m->profiler, thresholds);
     return !session_profile(m->profiler, d, o.timeout, p);
+}
+
+void meter_shares_end(Meter *m)
+{
+    session_close(m->profiler);
+    m->profiler = NULL;
 }
 
 bool meter_shares(Meter *m, int d, const int64_t *thresholds, int64_t *shares)

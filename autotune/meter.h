@@ -24,6 +24,8 @@ void meter_measure_in_turn(Meter *m, int d, int n, const Setup setups[], Measure
 /* Profiles data set d under the thresholds, or finds that in the log: for each size the part of the device's time, in per
  * mille, that the kernel takes which takes most of those that depend on it. False: the program does not tell. */
 bool meter_shares(Meter *m, int d, const int64_t *thresholds, int64_t *shares);
+/* No more of them are asked for: the program that was started for it ends, and gives back the device's memory. */
+void meter_shares_end(Meter *m);
 
 const char *meter_log(const Meter *m); /* the file */
 int meter_known(const Meter *m);       /* measurements in it that hold here and were not used yet */

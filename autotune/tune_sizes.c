@@ -90,6 +90,7 @@ static int64_t *defaults_that_matter(SizeTuner *t)
                 left--;
             }
     }
+    meter_shares_end(t->m);
     return defaults;
 }
 
