@@ -30,12 +30,14 @@ static void add_text(Fingerprint *f, const char *text)
     fingerprint_text(f, text, strlen(text) + 1);
 }
 
-/* What decides how long runs take, apart from data and settings; the timeout is of it, since runs
- * that took too long are in the log. */
+/* What decides how long runs take, apart from data and settings: of the program, the entry point alone; the timeout is
+ * of it, since runs that took too long are in the log. */
 static const char *context_of(Arena *a, Session *s, const ToolOptions *o, const char *device)
 {
     Fingerprint f = fingerprint();
-    if (!fingerprint_file(&f, o->session.program))
+    const char *key = session_key(s);
+    add_text(&f, key);
+    if (!*key && !fingerprint_file(&f, o->session.program))
         add_text(&f, "?");
     add_text(&f, device);
     add_text(&f, session_entry(s));

@@ -339,8 +339,7 @@ static const char *read_expected(Session *s, int d, const Values *got)
     return wrong;
 }
 
-/* Compares the results with what they must be. Keeps them as the expected ones if none are known.
- */
+/* Compares the results with what they must be. Keeps them as the expected ones if none are known. */
 static const char *check_results(Session *s, int d, bool *is_wrong)
 {
     Values got = {0};
@@ -577,10 +576,10 @@ bool session_knows(Session *s, const char *param)
     return ASK(s, "tuning_param_class %s", param) == TALK_OK;
 }
 
-const char *session_origin(Session *s)
+const char *session_told(Session *s, const char *command)
 {
     const char *wrong;
-    bool told = revive(s, &wrong) && ASK(s, "tuning_origin") == TALK_OK && s->reply.text;
+    bool told = revive(s, &wrong) && ASK(s, "%s %s", command, s->entry) == TALK_OK && s->reply.text;
     return told ? arena_strdup(s->a, s->reply.text) : "";
 }
 

@@ -37,8 +37,18 @@ const Forest *session_forest(const Session *s);
 /* Has the program (any entry point of it) this tuning parameter? */
 bool session_knows(Session *s, const char *param);
 
+/* What the program says to a command about its entry point; "": it does not know that. */
+const char *session_told(Session *s, const char *command);
 /* What tuning holds for, program and device: lines for the comment of a tuning file. */
-const char *session_origin(Session *s);
+static inline const char *session_origin(Session *s)
+{
+    return session_told(s, "tuning_origin");
+}
+/* What stands for all that the entry point does: where it is another, measurements do not hold. */
+static inline const char *session_key(Session *s)
+{
+    return session_told(s, "entry_key");
+}
 
 /* A size that kernels of the entry point depend on: work-items of groups... */
 typedef struct {

@@ -138,10 +138,12 @@ void emit_kernels(Emit *em)
     if (ks->n == 0)
         return;
     Sources *sources = NEWN(em->cx->perm, Sources, ks->n);
+    em->kernel_hashes = NEWN(em->cx->perm, uint64_t, ks->n);
     for (int i = 0; i < ks->n; i++) {
         Arena *texts = arena_new();
         sources[i] = sources_of(texts, ks->at[i]);
         emit_sources(em, ks->at[i], &sources[i]);
+        em->kernel_hashes[i] = sources[i].hash;
         em->kernels_hash = em->kernels_hash * HASH_FACTOR + sources[i].hash;
         arena_free(texts);
     }

@@ -22,7 +22,8 @@ typedef struct {
     Out *o;
     const Plan *p;
     Texts type_names, type_rows; /* of the boundary types, by id */
-    uint64_t kernels_hash;       /* of what the kernels do */
+    uint64_t *kernel_hashes;     /* by id: of what each kernel does */
+    uint64_t kernels_hash;       /* ... and of all of them */
 } Emit;
 
 /* --- emit_names.c ---------------------------------------------------------------------------- */

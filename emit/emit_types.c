@@ -183,10 +183,22 @@ static const char *ref(Ctx *cx, int n, const char *prefix, const char *name)
     return n ? arena_printf(cx->perm, "%s_%s", prefix, name) : "NULL";
 }
 
+/* What every program does besides its entries. */
+static uint64_t runtime_hash(void)
+{
+    size_t n;
+    const char *text = embed_runtime(&n);
+    uint64_t h = 0;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    return h;
+}
+
 void emit_entries(Emit *em)
 {
     Out slots = {0}, table = {0};
     Ctx *cx = em->cx;
+    uint64_t runtime = runtime_hash();
     out_puts(em->o, "/* --- Types and entry points --- */\n\n");
     for (int i = 0; i < em->p->entries.n; i++) {
         const EntryPlan *ep = em->p->entries.at[i];
@@ -194,10 +206,11 @@ void emit_entries(Emit *em)
         const char *name = c_ident(en->name);
         emit_slots(em, ep, &slots);
         int n_params = emit_used_params(em, ep, &slots);
-        out_printf(&table, "    {%s, %d, %d, %s, %s, %s, %d, %s, 0, NULL},\n",
+        out_printf(&table, "    {%s, %d, %d, %s, %s, %s, %d, %s, 0, NULL,\n     UINT64_C(0x%llx)},\n",
                    c_string(em->cx, en->name), en->ext_params.n, en->ext_results.n,
                    ref(cx, en->ext_params.n, "in", name), ref(cx, en->ext_results.n, "out", name),
-                   entry_fn(en), n_params, ref(cx, n_params, "params", name));
+                   entry_fn(en), n_params, ref(cx, n_params, "params", name),
+                   (unsigned long long)(plan_entry_key(ep, em->kernel_hashes) ^ runtime));
     }
     if (em->type_rows.n) {
         out_puts(em->o, "static const rt_type_def types[] = {\n");

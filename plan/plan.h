@@ -204,6 +204,11 @@ void op_sizes(bool used[N_SIZES], const HostOp *op);
 typedef VEC(Mem *) Mems;
 void op_mems(Arena *a, Mems *out, const HostOp *op);
 
+/* --- entry_key.c --------------------------------------------------------------------------- */
+
+/* What the entry does, wherever in whichever file it is written. kernels: by id, what each does. */
+uint64_t plan_entry_key(const EntryPlan *ep, const uint64_t *kernels);
+
 /* --- plan_verify.c ------------------------------------------------------------------------- */
 
 /* What is wrong with the operations of an entry, NULL if nothing; *at: where (NULL: at its results). */

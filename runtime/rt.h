@@ -152,6 +152,7 @@ typedef struct {
     const int *params; /* ids of the tuning parameters that it (transitively) uses */
     int n_attrs;
     const char *const *attrs;
+    uint64_t key; /* of what it does, wherever in whichever file it is written, and of the runtime */
 } rt_entry_def;
 
 typedef struct {

@@ -570,6 +570,21 @@ static bool rt_cmd_attributes(rt_server *s, int n, char **w)
     return e != NULL;
 }
 
+/* Where it is another, what was measured of the entry does not hold. */
+static bool rt_cmd_entry_key(rt_server *s, int n, char **w)
+{
+    (void)n;
+    const rt_entry_def *e = rt_srv_entry(s, w[0]);
+#ifdef __OPTIMIZE__
+    static const char how[] = "optimised by " __VERSION__;
+#else
+    static const char how[] = "compiled by " __VERSION__;
+#endif
+    if (e)
+        printf("%016" PRIx64 " %s\n", e->key, how);
+    return e != NULL;
+}
+
 static const struct {
     const char *name;
     rt_command_fn *run;
@@ -590,6 +605,7 @@ static const struct {
     {"profile", rt_cmd_profile, 0},
     {"device", rt_cmd_device, 0},
     {"tuning_origin", rt_cmd_tuning_origin, 0},
+    {"entry_key", rt_cmd_entry_key, 1},
     {"tuning_param_value", rt_cmd_param_value, 1},
     {"time_limit", rt_cmd_time_limit, 1},
     {"turns", rt_cmd_turns, 0},

@@ -279,6 +279,31 @@ def tuning_holds_for_a_program_and_a_device(box):
     box.minifut(bench, 0, "^minifut bench: warning: matmul.sf.tuning: tuned for another version of the program\n$")
 
 
+ONE = "entry one [n][m] (xss: [n][m]i32): [n]i32 = map (reduce (+) 0) xss\n"
+# The same entry, written otherwise and elsewhere, beside others.
+MOVED = """-- A comment.
+entry zero [n] (xs: [n]i32): i32 = reduce (*) 1 xs
+entry one [k][l] (yss: [k][l]i32): [k]i32 =
+  map (\\ys -> reduce (+) 0 ys) yss
+"""
+
+
+@case(True)
+def measurements_hold_for_an_entry(box):
+    """What else the program does is of no account; a tuning is of the program as it was, which is not warned of here."""
+    folder(box, {"a.in": "[[1, 2], [3, 4]]"})
+    out = {}
+    for name, text in ("first", ONE), ("moved", MOVED), ("changed", MOVED.replace("(+) 0", "(+) 1")):
+        box.put("p.sf", text)
+        out[name], _ = box.minifut("tune -e one p.sf d", 0, leaves=["p", "p.c", "p.sf.tuning"], env={"CFLAGS": "-O0"})
+    again = {name: "of the measurements are from p.sf.tuning.log" in text for name, text in out.items()}
+    if again != {"first": False, "moved": True, "changed": False}:
+        raise Failed(f"measured before: {again}")
+    log = [line for line in (box.path / "p.sf.tuning.log").read_text().splitlines() if line.startswith("#")]
+    if len(log) != 2:
+        raise Failed(f"the log is of {log}")
+
+
 @case(True)
 def tune_goes_on_after_broken_data_sets(box):
     box.use("matmul")

@@ -190,12 +190,12 @@ static const int main_params[] = {P_OUTER, P_INTRA};
 static const char *const main_attrs[] = {"demo"};
 
 static const rt_entry_def entries[] = {
-    {"main", 2, 2, main_in, main_out, call_main, 2, main_params, 1, main_attrs},
-    {"bump", 1, 1, bump_in, bump_out, call_bump, 0, NULL, 0, NULL},
-    {"turn", 1, 1, turn_in, turn_out, call_turn, 0, NULL, 0, NULL},
-    {"same", 2, 1, same_in, same_out, call_same, 0, NULL, 0, NULL},
-    {"unit", 2, 2, unit_in, unit_out, call_unit, 0, NULL, 0, NULL},
-    {"swap", 2, 2, swap_in, swap_out, call_swap, 0, NULL, 0, NULL}};
+    {"main", 2, 2, main_in, main_out, call_main, 2, main_params, 1, main_attrs, 0},
+    {"bump", 1, 1, bump_in, bump_out, call_bump, 0, NULL, 0, NULL, 0},
+    {"turn", 1, 1, turn_in, turn_out, call_turn, 0, NULL, 0, NULL, 0},
+    {"same", 2, 1, same_in, same_out, call_same, 0, NULL, 0, NULL, 0},
+    {"unit", 2, 2, unit_in, unit_out, call_unit, 0, NULL, 0, NULL, 0},
+    {"swap", 2, 2, swap_in, swap_out, call_swap, 0, NULL, 0, NULL, 0}};
 
 static const rt_program program = {
     .name = "demo",

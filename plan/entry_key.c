@@ -1,0 +1,203 @@
+/* A number for what an entry does: a walk over its operations in order, in which variables, blocks and sizes are told by the
+ * numbers that they get where they come first, and kernels by what they do. It says nothing of names, of places in
+ * the source and of other entries, so that what was measured of an entry holds when something else is changed. */
+#include "plan/plan.h"
+
+#include "base/ptrmap.h"
+
+#include <string.h>
+
+typedef struct {
+    uint64_t hash;
+    PtrMap *numbers;
+    const uint64_t *kernels; /* by id */
+} Key;
+
+static void put(Key *k, uint64_t w)
+{
+    k->hash = (k->hash ^ w) * UINT64_C(0x9E3779B97F4A7C15);
+    k->hash ^= k->hash >> 29;
+}
+
+/* Was it not met before? */
+static bool put_object(Key *k, const void *p)
+{
+    uintptr_t n = p ? (uintptr_t)ptrmap_get(k->numbers, p) : 0;
+    bool first = p && !n;
+    if (first) {
+        n = (uintptr_t)ptrmap_count(k->numbers) + 1;
+        ptrmap_put(k->numbers, p, (const void *)n);
+    }
+    put(k, n);
+    return first;
+}
+
+static void put_text(Key *k, const char *text)
+{
+    for (const char *s = text ? text : ""; *s; s++)
+        put(k, (unsigned char)*s);
+    put(k, 0);
+}
+
+static void put_const(Key *k, Const c)
+{
+    uint64_t bits = (uint64_t)c.i;
+    if (prim_is_float(c.type))
+        memcpy(&bits, &c.f, sizeof bits);
+    put(k, c.type);
+    put(k, bits);
+}
+
+static void put_atom(Key *k, Atom a)
+{
+    if (put_object(k, a.var))
+        put(k, (uint64_t)a.var->type.elem << 8 | (uint64_t)a.var->type.rank);
+    if (!a.var)
+        put_const(k, a.c);
+}
+
+static void put_atoms(Key *k, const Atoms *as)
+{
+    put(k, (uint64_t)as->n);
+    for (int i = 0; i < as->n; i++)
+        put_atom(k, as->at[i]);
+}
+
+static void put_sx(Key *k, const Sx *x)
+{
+    if (!put_object(k, x))
+        return;
+    put(k, x->kind);
+    put(k, (uint64_t)x->k);
+    put_object(k, x->var);
+    put_object(k, x->kvar);
+    put_sx(k, x->cond);
+    put_sx(k, x->a);
+    put_sx(k, x->b);
+}
+
+static void put_exp(Key *k, const Exp *e)
+{
+    put(k, e ? (uint64_t)e->kind + 1 : 0);
+    if (!e)
+        return;
+    if (e->kind == E_PRIM) {
+        put(k, (uint64_t)e->prim.op << 8 | e->prim.type);
+        put_atoms(k, &e->prim.args);
+    } else if (e->kind == E_CONV) {
+        put(k, (uint64_t)e->conv.from << 8 | e->conv.to);
+        put_atom(k, e->conv.arg);
+    } else if (e->kind == E_ATOM) {
+        put_atom(k, e->atom);
+    } else if (e->kind == E_SUFF) {
+        put_text(k, e->suff.name);
+        put_atom(k, e->suff.par);
+        put_atom(k, e->suff.work);
+        put_atom(k, e->suff.spared);
+        put_atom(k, e->suff.steps);
+        put_atom(k, e->suff.elems);
+    }
+}
+
+/* A check: what is computed, not of what, which has its operations. */
+static void put_check(Key *k, const KExp *x)
+{
+    put(k, x ? (uint64_t)x->kind << 32 | (uint64_t)x->op << 16 | (uint64_t)(x->n + 1) : 0);
+    if (x && x->kind == KE_CONST)
+        put_const(k, x->c);
+    for (int i = 0; x && i < x->n; i++)
+        put_check(k, x->x[i]);
+}
+
+static void put_loc(Key *k, const ArrLoc *l, int rank)
+{
+    put_object(k, l->mem);
+    if (!l->mem)
+        return;
+    put_sx(k, l->at.offset);
+    for (int i = 0; i < rank; i++)
+        put_sx(k, l->at.strides[i]);
+}
+
+static void put_launch(Key *k, const HostOp *op)
+{
+    put(k, k->kernels[op->kernel->id]);
+    put(k, op->kernel->fixed_group);
+    put(k, (uint64_t)op->n_launch_dims);
+    for (int d = 0; d < op->n_launch_dims; d++) {
+        put_sx(k, op->groups[d]);
+        put_sx(k, op->local[d]);
+    }
+    put(k, (uint64_t)op->args.n);
+    for (int i = 0; i < op->args.n; i++) {
+        const KParam *p = &op->args.at[i];
+        put(k, (uint64_t)p->kind << 16 | (uint64_t)p->type << 1 | p->updated);
+        put_object(k, p->mem);
+        put_sx(k, p->value);
+        put_atom(k, p->atom);
+        put_sx(k, p->bytes);
+    }
+}
+
+static void put_ops(Key *k, const HostOps *ops);
+
+static void put_op(Key *k, const HostOp *op)
+{
+    put(k, (uint64_t)op->kind << 24 | (uint64_t)op->type << 16 | (uint64_t)op->loop_kind << 8 |
+               (uint64_t)op->from << 1 | op->guard);
+    put_object(k, op->mem);
+    put_object(k, op->mem2);
+    put_object(k, op->var);
+    put_sx(k, op->sx);
+    put_exp(k, op->exp);
+    put_atom(k, op->atom);
+    put_atom(k, op->atom2);
+    put_atoms(k, &op->dims);
+    put_loc(k, &op->dst, op->dims.n);
+    put_loc(k, &op->src, op->dims.n);
+    if (op->kernel)
+        put_launch(k, op);
+    put_text(k, op->threshold);
+    put(k, (uint64_t)op->fits.n);
+    for (int i = 0; i < op->fits.n; i++) {
+        put(k, k->kernels[op->fits.at[i].kernel->id]);
+        put_sx(k, op->fits.at[i].group_size);
+        put_sx(k, op->fits.at[i].local_bytes);
+    }
+    put_check(k, op->cond);
+    put(k, (uint64_t)op->numbers.n);
+    put_atoms(k, &op->elems);
+    put_ops(k, &op->then_);
+    put_ops(k, &op->else_);
+}
+
+static void put_ops(Key *k, const HostOps *ops)
+{
+    for (int i = 0; i < ops->n; i++)
+        if (ops->at[i]->kind != H_COMMENT)
+            put_op(k, ops->at[i]);
+    put(k, UINT64_MAX); /* the end */
+}
+
+uint64_t plan_entry_key(const EntryPlan *ep, const uint64_t *kernels)
+{
+    Arena *a = arena_new();
+    Key k = {.numbers = ptrmap_new(a), .kernels = kernels};
+    for (int i = 0; i < ep->entry->params.n; i++) {
+        const Var *v = ep->entry->params.at[i];
+        put_atom(&k, atom_var(ep->entry->params.at[i]));
+        put_object(&k, v->type.rank ? ep->param_locs.at[i].mem : NULL);
+        for (int d = 0; d < v->type.rank; d++)
+            put_atom(&k, v->type.dims[d]);
+    }
+    put_ops(&k, &ep->ops);
+    for (int i = 0; i < ep->results.n; i++) {
+        Type t = atom_type(ep->results.at[i]);
+        put_atom(&k, ep->results.at[i]);
+        put_object(&k, t.rank ? ep->result_locs.at[i].mem : NULL);
+        for (int d = 0; d < t.rank; d++)
+            put_atom(&k, t.dims[d]);
+    }
+    arena_free(a);
+    return k.hash;
+}
