@@ -209,7 +209,8 @@ static rt_stepper *rt_stepper_new(rt_ctx *ctx)
     *p = (rt_stepper){.kernel = {.id = -1, .wide = s->wide},
                       .n_blocks = rt_round_blocks(s->n_blocks),
                       .group = rt_full_group(ctx)};
-    p->def = (rt_kernel_def){.name = "mf_steps", .prov = "short steps in one launch", .options = "",
+    const char *user = getenv("MINIFUT_STEPS");
+    p->def = (rt_kernel_def){.name = "mf_steps", .prov = "short steps in one launch", .options = user ? user : "",
                              .failure = true, .may_fail = true, .fixed_group = true};
     for (int i = 0; i < s->n; i++) {
         const rt_step *step = &s->list[i];

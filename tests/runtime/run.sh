@@ -133,6 +133,14 @@ in_one() {
 }
 in_one plain "70 [1f32, 2, 3]"
 in_one gathers "20 [1f32, 2, 3] [2i64, 1, 0]"
+# Where it does not build, step by step.
+each=$(echo "70 [1f32, 2, 3]" | "$build/steps" -e plain)
+one=$(echo "70 [1f32, 2, 3]" | MINIFUT_STEPS="-Dmf_grid_of=+" "$build/steps" -e plain -L --param plain.suff_loop_0=1000000 2> "$build/log")
+if [ "$one" = "$each" ] && grep -q "kernel mf_steps .* does not build" "$build/log"; then
+    passed=$((passed + 1))
+else
+    fail "steps that do not build: $one, not $each; $(head -3 "$build/log")"
+fi
 # untuned NAME ENTRY VALUES BATCHES: how many launches are made of steps where groups may wait and nobody says anything.
 untuned() {
     each=$(echo "$3" | "$build/steps" -e "$2")
