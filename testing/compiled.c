@@ -2,6 +2,7 @@
 #include "testing/testing.h"
 
 #include "autotune/compiler.h"
+#include "autotune/tuning.h"
 #include "interp/interp.h"
 
 #include <stdlib.h>
@@ -29,40 +30,75 @@ typedef struct {
     Datasets ds; /* beside run->d.cases */
 } Versions;
 
-static int64_t *fill(Arena *a, const Forest *f, int64_t value)
+/* Versions and loops (`suff_loop`) have each one value. */
+static int64_t *fill(Arena *a, const Forest *f, int64_t versions, int64_t loops)
 {
     int64_t *v = NEWN(a, int64_t, f->nodes.n);
     for (int i = 0; i < f->nodes.n; i++)
-        v[i] = value;
+        v[i] = node_is_loop(&f->nodes.at[i]) ? loops : versions;
     return v;
 }
 
-/* Defaults; no comparison true; each true on its own path; all true. */
+/* The threshold's comparison true on its own path; of other versions those that lead there, of
+ * loops as `loops` says. */
+static int64_t *force(Arena *a, const Forest *f, int node, int64_t loops)
+{
+    const Node *nodes = f->nodes.at;
+    int64_t *v = fill(a, f, THRESHOLD_NEVER, loops);
+    v[node] = THRESHOLD_ALWAYS;
+    for (int n = node; nodes[n].parent >= 0; n = nodes[n].parent)
+        v[nodes[n].parent] = nodes[n].outcome ? THRESHOLD_ALWAYS : THRESHOLD_NEVER;
+    return v;
+}
+
+/* Defaults; no comparison true; each true on its own path; all true. Where a loop's comparison is
+ * not true, its launches become one: so that of no version, of all, and of those of whole
+ * work-groups, whose kernels meet and share memory in it. */
 static Choices choices(Arena *a, const Forest *f)
 {
+    const int64_t never = THRESHOLD_NEVER, always = THRESHOLD_ALWAYS;
     Choices cs = {0};
-    int64_t *def = fill(a, f, 0);
+    int64_t *def = NEWN(a, int64_t, f->nodes.n);
     for (int i = 0; i < f->nodes.n; i++)
         def[i] = f->nodes.at[i].def;
     vec_push(a, &cs, ((Choice){"default thresholds", def}));
     if (!f->nodes.n)
         return cs;
-    vec_push(a, &cs, ((Choice){"all never", fill(a, f, THRESHOLD_NEVER)}));
+    vec_push(a, &cs, ((Choice){"all never", fill(a, f, never, never)}));
     for (int i = 0; i < f->nodes.n; i++) {
-        int64_t *v = fill(a, f, THRESHOLD_NEVER);
-        v[i] = THRESHOLD_ALWAYS;
-        for (int n = i; f->nodes.at[n].parent >= 0; n = f->nodes.at[n].parent)
-            v[f->nodes.at[n].parent] = f->nodes.at[n].outcome ? THRESHOLD_ALWAYS : THRESHOLD_NEVER;
-        vec_push(a, &cs, ((Choice){arena_printf(a, "%s=always", f->nodes.at[i].name), v}));
+        const char *name = f->nodes.at[i].name;
+        bool loop = node_is_loop(&f->nodes.at[i]);
+        vec_push(
+            a, &cs,
+            ((Choice){arena_printf(a, "%s=always", name), force(a, f, i, loop ? never : always)}));
+        if (strstr(name, ".suff_intra_"))
+            vec_push(a, &cs,
+                     ((Choice){arena_printf(a, "%s=always, loops in one launch", name),
+                               force(a, f, i, never)}));
     }
-    vec_push(a, &cs, ((Choice){"all always", fill(a, f, THRESHOLD_ALWAYS)}));
+    vec_push(a, &cs, ((Choice){"all versions always", fill(a, f, always, never)}));
+    vec_push(a, &cs, ((Choice){"all always", fill(a, f, always, always)}));
     return cs;
+}
+
+/* May a run have done otherwise with what a loop's threshold is now? Unset it is not always
+ * compared. */
+static bool loop_untold(const Forest *f, const Past *p, const int64_t *values, int node)
+{
+    for (int i = 0; i < p->log.n; i++)
+        if (forest_find(f, p->log.at[i].name) == node)
+            return false;
+    return node_is_loop(&f->nodes.at[node]) && p->values[node] == THRESHOLD_UNSET &&
+           values[node] == THRESHOLD_NEVER;
 }
 
 /* Would a run with `values` do what a past one did? It does if every comparison made then comes
  * out the same. */
 static bool same_run(const Forest *f, const Past *p, const int64_t *values)
 {
+    for (int i = 0; i < f->nodes.n; i++)
+        if (loop_untold(f, p, values, i))
+            return false;
     for (int i = 0; i < p->log.n; i++) {
         int node = forest_find(f, p->log.at[i].name);
         int64_t par = p->log.at[i].par;

@@ -245,7 +245,7 @@ typedef struct {
     const TestOptions *o;
     TempDir tmp;
     Job *jobs;
-    Progress *progress; /* beside jobs; shared with their processes */
+    JobNews *progress; /* beside jobs; shared with their processes */
     int n_files, next, done;
     int passed, failed, skipped;
     bool live;
@@ -266,7 +266,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-_Noreturn static void child(Pool *p, const Job *j, Progress *progress)
+_Noreturn static void child(Pool *p, const Job *j, JobNews *progress)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -295,7 +295,7 @@ _Noreturn static void child(Pool *p, const Job *j, Progress *progress)
 static void start(Pool *p, int k, const char *file)
 {
     Job *j = &p->jobs[k];
-    p->progress[k] = (Progress){.at = "its start"};
+    p->progress[k] = (JobNews){.at = "its start"};
     *j = (Job){.file = file, .deadline = now() + p->o->timeout};
     j->tmp = arena_printf(p->a, "%s/%d", p->tmp.path, p->next++);
     if (mkdir(j->tmp, 0700) != 0) {
@@ -349,7 +349,7 @@ static bool show_file(const Pool *p, const Job *j, const char *name, const char 
 static void finish(Pool *p, int k, int status, bool late)
 {
     Job *j = &p->jobs[k];
-    Progress *pr = &p->progress[k];
+    JobNews *pr = &p->progress[k];
     clear_progress(p);
     kill(-j->pid, SIGKILL); /* what it may have left behind */
     bool crashed = !late && (!WIFEXITED(status) || WEXITSTATUS(status) != 0);
@@ -491,6 +491,8 @@ int test_main(int argc, char **argv)
         return EXIT_USER;
     if (c.o.compile) {
         c.o.forks = !c.o.device && driver_start();
+        if (c.o.forks) /* PoCL takes ten times as long to optimise all that goes into one kernel */
+            setenv("MINIFUT_STEPS", "-cl-opt-disable", 0);
         share_runtime(&p);
     }
     run_all(&p, &c.files);

@@ -28,7 +28,7 @@ typedef struct {
     char at[256]; /* what it is doing */
     int passed, failed;
     bool skipped;
-} Progress;
+} JobNews;
 
 /* What a case gave in the interpreter. */
 typedef struct {
@@ -44,7 +44,7 @@ typedef struct {
     const char *tmp; /* a folder for this program */
     FILE *report;    /* lines about failures */
     size_t said;     /* how much of tmp/messages test_messages has seen */
-    Progress *progress;
+    JobNews *progress;
     Directives d;
     Ctx *cx;
     Prog *prog;          /* as lowered */
