@@ -15,7 +15,7 @@ static const double LONG_RUNS = 1.0; /* seconds in all: two runs of these are en
  * something else. The first one also loads kernels and finds memory. */
 static const double FAR = 2, FAR_SECONDS = 50e-6;
 static const double FAR_AT_FIRST = 4, FAR_SECONDS_AT_FIRST = 10e-3;
-/* ... if it also tells its parts, for which the device is waited for at each comparison. */
+/* ... if it also tells its parts, for which the device is waited for at each comparison; times the slowdown known. */
 static const double FAR_WITH_PARTS = 8;
 /* What is taken for the noise of the parts of a single run. */
 static const double ONE_NOISE = 0.05;
@@ -216,17 +216,18 @@ static TimedParts measure_parts(Session *s, int d, double limit, bool lost)
     return same ? parts : (TimedParts){0};
 }
 
-Measurement session_measure_parts(Session *s, int d, double limit, double rival)
+Measurement session_measure_parts(Session *s, int d, double limit, double rival, double slowdown)
 {
+    double far = FAR_WITH_PARTS * slowdown;
     session_tell_parts(s, true);
-    RunResult first = warm_up(s, d, limit, rival, FAR_WITH_PARTS);
+    RunResult first = warm_up(s, d, limit, rival, far);
     session_tell_parts(s, false);
     if (first.stopped || !first.ok) {
         Measurement m = first.stopped ? cut(&first) : failed(&first);
         m.parts = first.stopped ? first.parts : m.parts;
         return m;
     }
-    bool lost = is_lost(&first, rival, FAR_WITH_PARTS);
+    bool lost = is_lost(&first, rival, far);
     Measurement m = lost ? cut(&first) : measure_on(s, d, limit, rival, &first);
     if (m.ok) {
         session_tell_parts(s, true);

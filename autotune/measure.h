@@ -22,8 +22,8 @@ typedef struct {
  * is faster than `rival` seconds (INFINITY: there is none), or the median to about one per cent; one
  * run or less of what takes more than twice as long. limit: seconds a single run may take. */
 Measurement session_measure(Session *s, int d, double limit, double rival);
-/* The same, and its parts, from some more runs: even if it is cut. */
-Measurement session_measure_parts(Session *s, int d, double limit, double rival);
+/* The same, and its parts, from some more runs: even if it is cut. Those take longer, by `slowdown` as far as is known. */
+Measurement session_measure_parts(Session *s, int d, double limit, double rival, double slowdown);
 
 enum { MOST_IN_TURN = 3 };
 /* n setups in turn, run by run, so that what changes with time (clocks, heat, others' work)

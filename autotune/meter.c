@@ -154,9 +154,7 @@ static void record(Meter *m, const char *dataset, int n, const char *const setti
         say(wrong);
 }
 
-typedef Measurement MeasureFn(Session *s, int d, double limit, double rival);
-
-static Measurement measure_by(Meter *m, MeasureFn *measure, int d, Setup setup, double rival)
+Measurement meter_measure(Meter *m, int d, Setup setup, double rival, double slowdown)
 {
     Measurement res;
     const char *dataset = dataset_key(m->a, &m->ds->at[d]), *key = setup_key(m, setup);
@@ -164,19 +162,10 @@ static Measurement measure_by(Meter *m, MeasureFn *measure, int d, Setup setup, 
         return res;
     session_set_up(m->s, setup);
     double limit = fmin(m->options.timeout, PATIENCE + PATIENCE_RIVALS * rival);
-    res = measure(m->s, d, limit, rival);
+    res = slowdown > 0 ? session_measure_parts(m->s, d, limit, rival, slowdown)
+                       : session_measure(m->s, d, limit, rival);
     record(m, dataset, 1, &key, &res);
     return res;
-}
-
-Measurement meter_measure(Meter *m, int d, Setup setup, double rival)
-{
-    return measure_by(m, session_measure, d, setup, rival);
-}
-
-Measurement meter_measure_parts(Meter *m, int d, Setup setup, double rival)
-{
-    return measure_by(m, session_measure_parts, d, setup, rival);
 }
 
 void meter_measure_in_turn(Meter *m, int d, int n, const Setup setups[], Measurement res[])

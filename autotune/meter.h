@@ -13,10 +13,9 @@ typedef struct Meter Meter;
 Meter *meter_open(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o);
 void meter_close(Meter *m);
 
-/* The time of data set d under the setup: session_measure, or from the log. */
-Measurement meter_measure(Meter *m, int d, Setup setup, double rival);
-/* ... and its parts: session_measure_parts. */
-Measurement meter_measure_parts(Meter *m, int d, Setup setup, double rival);
+/* The time of data set d under the setup, and its parts unless slowdown is 0: session_measure, session_measure_parts,
+ * or from the log. */
+Measurement meter_measure(Meter *m, int d, Setup setup, double rival, double slowdown);
 
 /* ... of n setups against each other: session_measure_in_turn. */
 void meter_measure_in_turn(Meter *m, int d, int n, const Setup setups[], Measurement res[]);

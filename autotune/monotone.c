@@ -48,7 +48,7 @@ static bool ride(Search *s)
     p->cur = ridden;
     probe_measure(p, rival, &memo);
     p->cur = own;
-    if (parts_told(p->f, p->res, own, &m))
+    if (parts_told(p->f, p->res, own, &m, NULL))
         return true;
     s->rides = parts_settle(p->f, p->res, s->open, ridden);
     return false;
@@ -57,7 +57,7 @@ static bool ride(Search *s)
 /* What parts of runs tell of the present settings. */
 static bool told_apart(const Search *s, Sample *m)
 {
-    return s->apart && s->nests > 0 && parts_told(s->p.f, s->p.res, s->p.cur, m);
+    return s->apart && s->nests > 0 && parts_told(s->p.f, s->p.res, s->p.cur, m, NULL);
 }
 
 /* The time of the present settings, from parts of runs, or else a run. */
@@ -65,8 +65,8 @@ static Sample measure(Search *s, int *memo)
 {
     Sample m;
     *memo = -1;
-    s->p.parts = s->apart && s->nests > 0;
-    if (!told_apart(s, &m) && !(s->p.parts && ride(s) && told_apart(s, &m))) {
+    s->p.parts = s->rides && s->nests > 0 ? parts_slowdown(s->p.res) : 0;
+    if (!told_apart(s, &m) && !(s->nests > 0 && ride(s) && told_apart(s, &m))) {
         m = probe_measure(&s->p, s->bar, memo);
         if (told_apart(s, &m))
             *memo = -1;
@@ -215,22 +215,31 @@ static bool hidden(const Opinion *op, double best)
            fabs(op->curve.at[0].seconds - op->curve.at[1].seconds) <= HIDDEN * noise;
 }
 
+/* How many are compared there, of loops or of nests? */
+static int count_compared(const Forest *f, int parent, bool outcome, bool loops)
+{
+    int n = 0;
+    for (int i = 0; i < f->nodes.n; i++)
+        n += is_compared(f, i, parent, outcome) && node_is_loop(&f->nodes.at[i]) == loops;
+    return n;
+}
+
 /* Solves the nodes that are compared when `parent` has that outcome (-1: the roots), last one
  * first; then once more those of which nothing was to be learned, since a run broke off before it
- * got to them, or failed for a version of another one that has been found out since. */
-static void solve_each(Search *s, int parent, bool outcome)
+ * got to them, or failed for a version of another one that has been found out since. Those of loops, which
+ * all nests may be in, come after the others. */
+static void solve_each(Search *s, int parent, bool outcome, bool loops)
 {
     const Forest *f = s->p.f;
-    int left = 0;
-    for (int i = 0; i < f->nodes.n; i++)
-        left += is_compared(f, i, parent, outcome);
+    int left = count_compared(f, parent, outcome, true) + (loops ? 0 : count_compared(f, parent, outcome, false));
     bool several = parent >= 0 && left > 1;
     double outer = s->bar;
     s->bar = several ? INFINITY : outer;
     for (int again = 0; again < 2; again++)
         for (int i = f->nodes.n - 1; i >= 0; i--) {
             Opinion *op = &s->p.res->opinions[i];
-            if (!is_compared(f, i, parent, outcome) || (again && (op->pars.n == 0 || !hopeless(op))))
+            if (!is_compared(f, i, parent, outcome) || node_is_loop(&f->nodes.at[i]) != loops ||
+                (again && (op->pars.n == 0 || !hopeless(op))))
                 continue;
             s->open[i] = false;
             left -= !again;
@@ -242,39 +251,32 @@ static void solve_each(Search *s, int parent, bool outcome)
     s->bar = fmin(outer, s->bar);
 }
 
-/* How many nests are compared there. */
-static int nests_in(const Forest *f, int parent, bool outcome)
-{
-    int n = 0;
-    for (int i = 0; i < f->nodes.n; i++)
-        n += is_compared(f, i, parent, outcome) && !node_is_loop(&f->nodes.at[i]);
-    return n;
-}
-
 /* Does the present settings' whole take what its parts told? */
 static bool holds_together(Search *s)
 {
     Sample parts;
     int memo;
-    if (!parts_told(s->p.f, s->p.res, s->p.cur, &parts))
+    double noise;
+    if (!parts_told(s->p.f, s->p.res, s->p.cur, &parts, &noise))
         return true;
     Sample whole = probe_measure(&s->p, s->bar, &memo);
-    return s->p.failed || whole.seconds * (1 - whole.noise) <= SURPRISE * parts.seconds;
+    return s->p.failed || whole.seconds * (1 - whole.noise) <= SURPRISE * (parts.seconds + noise);
 }
 
 static void solve_below(Search *s, int parent, bool outcome)
 {
     const Forest *f = s->p.f;
-    bool group = nests_in(f, parent, outcome) > 1;
+    bool group = count_compared(f, parent, outcome, false) > 1;
     s->nests += group;
     for (int i = 0; i < f->nodes.n && group; i++)
         s->open[i] |= is_compared(f, i, parent, outcome);
-    solve_each(s, parent, outcome);
+    solve_each(s, parent, outcome, false);
     s->nests -= group;
     if (group && s->nests == 0 && s->apart && !holds_together(s)) {
-        s->apart = false;
-        solve_each(s, parent, outcome);
+        s->apart = s->rides = false;
+        solve_each(s, parent, outcome, false);
     }
+    solve_each(s, parent, outcome, true);
 }
 
 static bool hides(const Search *s, int node)
@@ -345,8 +347,9 @@ static bool solve_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *en
     Search s = {.p = probe_new(a, f, d, run, env, res), .bar = INFINITY, .open = NEWN(a, bool, f->nodes.n)};
     int first, last;
     for (int i = -1; i < f->nodes.n && !s.apart; i++)
-        s.apart = nests_in(f, i, false) > 1 || nests_in(f, i, true) > 1;
-    s.rides = s.p.parts = s.apart;
+        s.apart = count_compared(f, i, false, false) > 1 || count_compared(f, i, true, false) > 1;
+    s.rides = s.apart;
+    s.p.parts = s.apart;
     s.bar = probe_measure(&s.p, s.bar, &first).seconds;
     if (first < 0)
         return false;

@@ -219,7 +219,7 @@ static double nearest_seconds(const Look *l)
     return seconds;
 }
 
-static bool told(const Look *l, Sample *out)
+static bool told(const Look *l, Sample *out, double *in_all)
 {
     const Memo *base = base_of(l);
     if (!base)
@@ -237,13 +237,15 @@ static bool told(const Look *l, Sample *out)
         noise += now.noise * now.noise + was.noise * was.noise;
     }
     out->noise = sqrt(noise) / out->seconds;
+    if (in_all)
+        *in_all = sqrt(noise) + base->sample.seconds * base->sample.noise;
     return out->seconds > 0;
 }
 
-bool parts_told(const Forest *f, const DatasetResult *res, const int64_t *settings, Sample *out)
+bool parts_told(const Forest *f, const DatasetResult *res, const int64_t *settings, Sample *out, double *noise)
 {
     int64_t *path = malloc(sizeof *path * (size_t)f->nodes.n);
-    bool ok = path && path_of(f, res, settings, path) && told(&(Look){f, res, path}, out);
+    bool ok = path && path_of(f, res, settings, path) && told(&(Look){f, res, path}, out, noise);
     free(path);
     return ok;
 }
@@ -318,4 +320,18 @@ bool parts_settle(const Forest *f, const DatasetResult *res, const bool *open, c
         any |= open[i] && is_tried(&l, settings, path, i);
     free(path);
     return any;
+}
+
+double parts_slowdown(const DatasetResult *res)
+{
+    double most = 1;
+    for (int i = 0; i < res->memory.n; i++) {
+        const Sample *s = &res->memory.at[i].sample;
+        double all = 0;
+        for (int k = 0; k < s->parts.n; k++)
+            all += s->parts.at[k].seconds;
+        if (!s->cut && s->seconds > 0 && isfinite(s->seconds))
+            most = fmax(most, all / s->seconds);
+    }
+    return most;
 }

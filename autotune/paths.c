@@ -243,7 +243,7 @@ Sample probe_measure(Probe *p, double rival, int *memo)
 void probe_again(Probe *p, int memo)
 {
     Sample again = {0};
-    if (p->failed || !p->run(p->env, p->dataset, p->cur, INFINITY, false, &again)) {
+    if (p->failed || !p->run(p->env, p->dataset, p->cur, INFINITY, 0, &again)) {
         p->failed = true;
         return;
     }

@@ -16,7 +16,7 @@ typedef struct {
     void *env;
     DatasetResult *res;
     int64_t *cur; /* [node] present settings */
-    bool parts;   /* runs are to tell theirs */
+    double parts; /* as runs take it */
     bool failed;  /* the run function gave up */
 } Probe;
 
@@ -55,12 +55,15 @@ enum { DOUBT_ROUNDS = 2 };
 /* --- parts.c -------------------------------------------------------------------------------- */
 
 /* The time of the settings, put together from parts of runs; false if these do not tell it. Its noise is that of the
- * parts, since settings are compared that differ in nests from one run. */
-bool parts_told(const Forest *f, const DatasetResult *res, const int64_t *settings, Sample *out);
+ * parts, since settings are compared that differ in nests from one run; *noise (may be NULL): with that of this
+ * run, in seconds. */
+bool parts_told(const Forest *f, const DatasetResult *res, const int64_t *settings, Sample *out, double *noise);
 /* Sets thresholds of nests that are open[node] to versions of which nothing is known yet, so that a run with them
  * and one with the settings as they were tell the same of all other nests. False: there is none, or a run would not
  * tell its parts. *rival: seconds of the run that is most like it. */
 bool parts_ride(const Forest *f, const DatasetResult *res, const bool *open, int64_t *settings, double *rival);
+/* By what factor runs that tell their parts take longer, as far as is known: 1 at least. */
+double parts_slowdown(const DatasetResult *res);
 /* Is something known of what the settings take in one of these nests? */
 bool parts_settle(const Forest *f, const DatasetResult *res, const bool *open, const int64_t *settings);
 

@@ -36,9 +36,10 @@ typedef struct {
 
 /* Runs data set d with the settings, one a node: THRESHOLD_UNSET (the program decides as if it were
  * not tuned), THRESHOLD_NEVER, THRESHOLD_ALWAYS or a value. rival: the seconds that the run must
- * come near to matter, INFINITY for none: one that lost by far may be cut. parts: they are of use. False: give up
- * the whole search. */
-typedef bool RunFn(void *env, int dataset, const int64_t *settings, double rival, bool parts, Sample *out);
+ * come near to matter, INFINITY for none: one that lost by far may be cut. parts: 0 if
+ * they are of no use, else by what factor runs that tell them take longer, as far as is known. False: give up the
+ * whole search. */
+typedef bool RunFn(void *env, int dataset, const int64_t *settings, double rival, double parts, Sample *out);
 
 /* A measured point of a threshold's curve on a data set: with the pars pars[0..i-1] below the
  * threshold and the others at or above it. */

@@ -33,7 +33,7 @@ static bool over(const Coordinates *c)
 static bool measure(Coordinates *c, int d, const int64_t *values, double rival, Sample *out)
 {
     double from = c->s->clock();
-    c->found->complete = c->s->run(c->s->env, d, values, rival, false, out);
+    c->found->complete = c->s->run(c->s->env, d, values, rival, 0, out);
     c->found->runs += c->found->complete;
     c->longest = fmax(c->longest, c->s->clock() - from);
     return c->found->complete;

@@ -159,11 +159,11 @@ static void note_leader(Tuner *t, int d, const int64_t *settings, double seconds
 }
 
 /* The search's run function: one version on one data set. */
-static bool run_version(void *env, int d, const int64_t *settings, double rival, bool parts, Sample *out)
+static bool run_version(void *env, int d, const int64_t *settings, double rival, double parts, Sample *out)
 {
     Tuner *t = env;
     progress(t, d, trying_text(t->a, t->f, settings));
-    Measurement m = (parts ? meter_measure_parts : meter_measure)(t->m, d, (Setup){settings, t->sizes}, rival);
+    Measurement m = meter_measure(t->m, d, (Setup){settings, t->sizes}, rival, parts);
     if (m.gone)
         t->gone = m.why;
     if (server_interrupted() || m.gone)

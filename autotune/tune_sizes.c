@@ -49,7 +49,7 @@ static bool take(SizeTuner *t, int d, const int64_t *values, const Measurement *
     return true;
 }
 
-static bool run_sizes(void *env, int d, const int64_t *values, double rival, bool parts, Sample *out)
+static bool run_sizes(void *env, int d, const int64_t *values, double rival, double parts, Sample *out)
 {
     SizeTuner *t = env;
     (void)parts;
@@ -58,7 +58,7 @@ static bool run_sizes(void *env, int d, const int64_t *values, double rival, boo
         return true;
     }
     show(t, d, values, rival);
-    Measurement m = meter_measure(t->m, d, (Setup){t->found->settings, values}, rival);
+    Measurement m = meter_measure(t->m, d, (Setup){t->found->settings, values}, rival, 0);
     return take(t, d, values, &m, out);
 }
 

@@ -55,7 +55,7 @@ static void find_distinct(Comparison *c, const Forest *f, const DatasetResult *r
 static void measure_all(Meter *m, int d, const Comparison *c, Measurement *at)
 {
     if (c->n == 1)
-        at[0] = meter_measure(m, d, c->distinct[0], INFINITY);
+        at[0] = meter_measure(m, d, c->distinct[0], INFINITY, 0);
     else
         meter_measure_in_turn(m, d, c->n, c->distinct, at);
 }

@@ -43,7 +43,7 @@ static double cost(const Program *p, int d, const int64_t *values)
     return t;
 }
 
-static bool run(void *env, int d, const int64_t *values, double rival, bool parts, Sample *out)
+static bool run(void *env, int d, const int64_t *values, double rival, double parts, Sample *out)
 {
     Program *p = env;
     (void)parts;
@@ -60,7 +60,7 @@ static bool run(void *env, int d, const int64_t *values, double rival, bool part
 
 static bool run_pair(void *env, int d, const int64_t *const values[2], Sample out[2])
 {
-    return run(env, d, values[0], INFINITY, false, &out[0]) && run(env, d, values[1], INFINITY, false, &out[1]);
+    return run(env, d, values[0], INFINITY, 0, &out[0]) && run(env, d, values[1], INFINITY, 0, &out[1]);
 }
 
 static Program *clocked;
