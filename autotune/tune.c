@@ -481,11 +481,31 @@ static double compared_with(const Tuner *t, const SearchResult *r, const SearchR
     return n ? exp(all / n) : 1;
 }
 
+/* What the settings are worth to the user's own function, with those data sets that run. */
+static double worth_to_user(const Tuner *t, const SearchResult *r)
+{
+    int n = 0, *datasets = NEWN(t->a, int, t->ds->n);
+    double *seconds = NEWN(t->a, double, t->ds->n), *bests = NEWN(t->a, double, t->ds->n);
+    for (int d = 0; d < t->ds->n; d++)
+        if (isfinite(r->datasets[d].best)) {
+            datasets[n] = d;
+            seconds[n] = r->datasets[d].chosen;
+            bests[n++] = r->datasets[d].best;
+        }
+    return n ? cost_of(t->plan->cost, n, datasets, seconds, bests) : INFINITY;
+}
+
+static bool beats(const Tuner *t, const SearchResult *r, const SearchResult *other)
+{
+    const double NOISE = 0.02;
+    return t->plan->cost ? worth_to_user(t, r) < worth_to_user(t, other)
+                         : compared_with(t, r, other) < 1 - NOISE;
+}
+
 /* Searches by each strategy asked for. Of several results, the first one unless another is better
  * beyond noise. */
 static SearchResult search_by(Tuner *t, const SearchPlan *plan)
 {
-    const double NOISE = 0.02;
     SearchResult best = {0};
     for (int i = 0; i < plan->n; i++) {
         const Strategy *by = &plan->strategy[i];
@@ -498,7 +518,7 @@ static SearchResult search_by(Tuner *t, const SearchPlan *plan)
         progress_clear(&t->shown);
         if (plan->n > 1)
             say_strategy(t, by->name, &r, now() - start);
-        if (i == 0 || compared_with(t, &r, &best) < 1 - NOISE)
+        if (i == 0 || beats(t, &r, &best))
             best = r;
     }
     return best;
@@ -639,6 +659,10 @@ static int tune(Arena *a, Session *s, Datasets *ds, const ToolOptions *o, Search
         code = wrong        ? ended_early(&t, o, NULL)
                : r.complete && search_sizes(&t, o, &r) ? report(&t, o, &r)
                                                        : ended_early(&t, o, &r);
+        if (!wrong && plan->cost && cost_wrong(plan->cost)) { /* in the final check */
+            fprintf(stderr, "minifut tune: %s\n", cost_wrong(plan->cost));
+            code = EXIT_USER;
+        }
     }
     meter_close(t.m);
     return code;

@@ -104,5 +104,6 @@ bool verdicts_refuse(Arena *a, const Tuning *t, const SearchOptions *o)
         if (v->made && !v->untuned.ok && v->tuned.ok)
             return false; /* it does not even run */
     }
-    return any && objective_of(&c, tuned) > (1 + BEYOND) * objective_of(&c, untuned);
+    double now = any ? objective_of(&c, tuned) : 0, before = any ? objective_of(&c, untuned) : 0;
+    return now > before + BEYOND * fabs(before); /* a user's may be negative */
 }
