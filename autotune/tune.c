@@ -429,7 +429,7 @@ static int say_plan(const Tuner *t, const ToolOptions *o, const SearchPlan *plan
     for (int i = 0; i < plan->n; i++)
         if (plan->strategy[i].search == search_monotone)
             printf("%s: %d runs, a version each; more where a threshold is compared with several "
-                   "degrees of parallelism\n",
+                   "degrees of parallelism, fewer where nests are beside each other\n",
                    plan->strategy[i].name, t->expected);
         else if (plan->strategy[i].search == search_stochastic)
             printf("%s: about %d runs at most\n", plan->strategy[i].name,
