@@ -107,12 +107,16 @@ static Sample again_at(Search *s, int node, int i)
     return measure_rank(s, node, i);
 }
 
-/* A choice between close times is made after both ran in turn; the fastest of each counts. */
+/* A choice between close times is made after both ran in turn, once more if that has turned it; the fastest of each
+ * counts. */
 static void confirm(Search *s, int node, Sample *on, Sample *off)
 {
-    for (int k = 0; k < DOUBT_ROUNDS && samples_in_doubt(on, off) && !s->p.failed; k++) {
+    bool turned = true;
+    for (int k = 0; k < DOUBT_ROUNDS && turned && samples_in_doubt(on, off) && !s->p.failed; k++) {
+        bool faster = on->seconds < off->seconds;
         *off = again_at(s, node, 1);
         *on = again_at(s, node, 0);
+        turned = faster != (on->seconds < off->seconds);
     }
 }
 
