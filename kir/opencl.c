@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* How tightly operators bind; an operand that binds less stands in parentheses. Operators that are
- * easily confused (bits, shifts) always do. */
+/* How tightly operators bind; an operand that binds less stands in parentheses, what is easily confused (bits, shifts) always. */
 enum { P_SELECT, P_LOR, P_LAND, P_BITS, P_COMPARE, P_SUM, P_PRODUCT, P_UNARY, P_PRIMARY };
 
 static void exp_text(Out *o, const KExp *x, int level);
@@ -171,6 +170,12 @@ static bool conv_function(KType from, KType to)
     return prim_is_int(to.elem) && (prim_is_float(from.elem) || prim_is_signed(from.elem) > prim_is_signed(to.elem));
 }
 
+/* What a work-item asks of its place in the launch: get_NAME(dimension), and mf_NAME(dimension) as an index. */
+static const char *const launch_id[N_KIDS] = {
+    [KID_GROUP] = "group_id",    [KID_LOCAL] = "local_id",        [KID_GROUP_SIZE] = "local_size",
+    [KID_GROUPS] = "num_groups", [KID_GRID_SIZE] = "global_size",
+};
+
 static void conv_text(Out *o, const KExp *x)
 {
     KType from = x->x[0]->type, to = x->type;
@@ -181,6 +186,8 @@ static void conv_text(Out *o, const KExp *x)
         out_printf(o, "mf_%s_to_%s(", prim_type_text[from.elem], prim_type_text[to.elem]);
         exp_text(o, x->x[0], P_SELECT);
         out_puts(o, ")");
+    } else if (to.index && x->x[0]->kind == KE_ID && launch_id[x->x[0]->id]) {
+        out_printf(o, "mf_%s(%d)", launch_id[x->x[0]->id], x->x[0]->dim);
     } else {
         out_puts(o, "(");
         ktype_text(o, to);
@@ -192,17 +199,17 @@ static void conv_text(Out *o, const KExp *x)
 static void id_text(Out *o, const KExp *x)
 {
     switch (x->id) {
-    case KID_GROUP: out_printf(o, "get_group_id(%d)", x->dim); return;
-    case KID_LOCAL: out_printf(o, "get_local_id(%d)", x->dim); return;
-    case KID_GROUP_SIZE: out_printf(o, "get_local_size(%d)", x->dim); return;
-    case KID_GROUPS: out_printf(o, "get_num_groups(%d)", x->dim); return;
-    case KID_GRID_SIZE: out_printf(o, "get_global_size(%d)", x->dim); return;
     case KID_LANE: out_puts(o, "mf_lane()"); return;
     case KID_LANES: out_puts(o, "MF_LANES"); return;
     case KID_FAILED_BEFORE: out_puts(o, "mf_failed_before(failure, launch)"); return;
     case KID_ATOMIC64: out_puts(o, "MF_ATOMIC64"); return;
     case KID_UNROLLS: out_puts(o, "MF_UNROLLS"); return;
     case KID_HAS_SLICES: out_puts(o, "has_slices"); return;
+    case KID_GROUP:
+    case KID_LOCAL:
+    case KID_GROUP_SIZE:
+    case KID_GROUPS:
+    case KID_GRID_SIZE: out_printf(o, "get_%s(%d)", launch_id[x->id], x->dim); return;
     case KID_TEAMS:
     case KID_COALESCES:
     case N_KIDS: break;
@@ -275,10 +282,9 @@ static void element_text(Out *o, const KStm *s);
 static const char *value_text(const KStm *s)
 {
     Out o = {0};
-    if (s->kind == KST_LOAD)
-        element_text(&o, s);
-    else
-        exp_text(&o, s->x[0], P_SELECT);
+    if (s->kind != KST_LOAD)
+        return kir_exp_c(s->x[0]);
+    element_text(&o, s);
     const char *text = intern(o.text);
     out_free(&o);
     return text;

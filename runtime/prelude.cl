@@ -13,6 +13,13 @@
 #pragma clang diagnostic ignored "-Wconstant-logical-operand"
 #endif
 
+/* Where a work-item is in its launch, as an index. */
+#define mf_group_id(d)    ((mf_index)get_group_id(d))
+#define mf_local_id(d)    ((mf_index)get_local_id(d))
+#define mf_local_size(d)  ((mf_index)get_local_size(d))
+#define mf_num_groups(d)  ((mf_index)get_num_groups(d))
+#define mf_global_size(d) ((mf_index)get_global_size(d))
+
 /* What a kernel is given before its own parameters: nothing, but in steps.cl. */
 #define MF_GRID
 
