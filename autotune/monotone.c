@@ -18,6 +18,8 @@
 static const double HIDING = 0.1;
 /* A difference of so many times its noise is known well enough. */
 static const double HIDDEN = 4;
+/* Times that differ by more than this factor do so for other reasons than noise. */
+static const double MUCH = 1.25;
 /* A whole that is slower than its parts told by more than this. */
 static const double SURPRISE = 1.1;
 
@@ -120,13 +122,30 @@ static void confirm(Search *s, int node, Sample *on, Sample *off)
     }
 }
 
-/* Binary search for the lowest point of the curve over ranks 0..n, assuming a single valley. */
+/* Was a point below or above the rank much faster than so many seconds? A single valley's lowest is on that side, too. */
+static bool falls(const Opinion *op, int rank, double seconds, bool above)
+{
+    for (int k = 0; k < op->curve.n; k++) {
+        const Point *p = &op->curve.at[k];
+        if ((above ? p->i > rank : p->i < rank) && !p->cut && MUCH * p->seconds < seconds)
+            return true;
+    }
+    return false;
+}
+
+/* Binary search for the lowest point of the curve over ranks 0..n, assuming a single valley. Neighbours are compared
+ * where it is not known which side of a rank is lower. */
 static int valley(Search *s, int node, int n)
 {
+    const Opinion *op = &s->p.res->opinions[node];
     int lo = 0, hi = n;
     while (lo < hi) {
         int mid = lo + (hi - lo) / 2;
-        if (measure_rank(s, node, mid).seconds <= measure_rank(s, node, mid + 1).seconds)
+        double seconds = measure_rank(s, node, mid).seconds;
+        bool below = falls(op, mid, seconds, false), above = falls(op, mid, seconds, true);
+        if (below == above)
+            below = seconds <= measure_rank(s, node, mid + 1).seconds;
+        if (below)
             hi = mid;
         else
             lo = mid + 1;

@@ -618,6 +618,7 @@ static void test_ties(void)
 /* One threshold inside a loop whose parallelism shrinks: the version pays above a bound. */
 static void test_size_variant(void)
 {
+    double runs = 0, halvings = 0; /* where the valley is steep */
     for (int round = 0; round < 500; round++) {
         Arena *a = arena_new();
         static Program p;
@@ -631,7 +632,7 @@ static void test_size_variant(void)
         for (int k = 0; k < n; k++) {
             p.pars[0][0][k] = k + 1;
             p.untuned[0][0][k] = round % 4 ? k + 1 > unset : rand() % 2; /* as if by a number, or not */
-            p.on[0][0][k] = k + 1 > bound ? 5 : 15;
+            p.on[0][0][k] = round % 2 ? (k + 1 > bound ? 5 : 15) : k + 1 > bound ? 0.1 : 1000;
         }
         Env env = {.a = a, .p = &p};
         SearchResult r = search(a, &env);
@@ -641,8 +642,11 @@ static void test_size_variant(void)
         CHECK(fabs(r.datasets[0].best - best) < 1e-9);
         CHECK(time_of(&p, 0, r.settings) <= best * 1.02);
         CHECK(r.runs <= 4 + 2 * (int)ceil(log2(n + 1)));
+        runs += round % 2 ? 0 : r.runs;
+        halvings += round % 2 ? 0 : ceil(log2(n + 1));
         arena_free(a);
     }
+    CHECK(runs <= halvings + 250 * 3.6); /* most halvings take one run; with two for each there are 4.2 more */
 }
 
 /* Data set 0 wants the version at parallelism 10, data set 1 does not want it at 1000. */
