@@ -12,6 +12,8 @@ typedef struct Meter Meter;
  * these options. Without a log (said on standard error) it measures all the same. */
 Meter *meter_open(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o);
 void meter_close(Meter *m);
+/* Other programs are on the device at the same time: what fails may do so for want of memory, and is not in the log. */
+void meter_beside_others(Meter *m);
 
 /* The time of data set d under the setup, and its parts unless slowdown is 0: session_measure, session_measure_parts,
  * or from the log. */

@@ -592,6 +592,7 @@ static void search_alone(void *env, int d)
     t.shown = progress_open(true);
     t.sizes = w->t->sizes;
     t.m = meter_open(a, s, &one, &o);
+    meter_beside_others(t.m);
     search_monotone(a, t.f, 1, &(SearchOptions){0}, run_version, &t);
     meter_close(t.m);
     session_close(s);

@@ -231,6 +231,20 @@ def data_sets_at_the_same_time(box):
     check(box.calls() == [], f"{box.name}: measured again")
 
 
+@case
+def failures_beside_others_are_looked_at_again(box):
+    """What fails may do so for want of memory, which the others have: it counts only if it fails alone."""
+    data = {**DATA, "b": {"pars": [100000, 200000], "seconds": [0.006, "refuse", 0.001]},
+            "c": {"pars": [30, 60], "seconds": ["crash", 0.002, 0.003]}}
+    box.sim(data)
+    tuning, log, calls = reference(box)
+    box.sim(data, turns=True)
+    box.tune("--jobs", "3")
+    check(box.tuning() == tuning and box.log() == log, f"{box.name}: {box.tuning()}, not {tuning}")
+    more = collections.Counter(box.calls()) - collections.Counter(calls)
+    check(more["call b 1"] > 0 and more["call c 0"] > 0, f"{box.name}: {more}")
+
+
 def processes_in(folder):
     n = 0
     for path in Path("/proc").glob("[0-9]*/cwd"):
