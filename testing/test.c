@@ -40,7 +40,7 @@ static const char help[] =
     "      --timeout S        seconds a program may take (default 300)\n"
     "      --exclude TAG      leaves programs with this tag out (may be repeated)\n"
     "      --keep             keeps the temporary folder with what was built\n"
-    "  -v, --verbose          a line for each program, all messages of those that fail\n";
+    "  -v, --verbose          a line for each program with its seconds, all messages of those that fail\n";
 
 /* --- Options -------------------------------------------------------------------------------- */
 
@@ -237,7 +237,7 @@ static void take_arguments(Command *c, int argc, char **argv)
 typedef struct {
     pid_t pid; /* 0: free */
     const char *file, *tmp;
-    double deadline;
+    double start, deadline;
 } Job;
 
 typedef struct {
@@ -313,6 +313,7 @@ static void start(Pool *p, int k, const char *file)
         exit(EXIT_USER);
     }
     setpgid(j->pid, j->pid);
+    j->start = now();
 }
 
 static void clear_progress(const Pool *p)
@@ -364,8 +365,8 @@ static void finish(Pool *p, int k, int status, bool late)
     if (crashed || (p->o->verbose && pr->failed))
         show_file(p, j, "messages", "    ");
     if (p->o->verbose)
-        printf("%s: %s%d passed, %d failed\n", j->file, pr->skipped ? "left out: " : "", pr->passed,
-               pr->failed);
+        printf("%s: %s%d passed, %d failed, %.1f s\n", j->file, pr->skipped ? "left out: " : "", pr->passed,
+               pr->failed, now() - j->start);
     fflush(stdout);
     p->passed += pr->passed;
     p->failed += pr->failed;
