@@ -261,15 +261,11 @@ SearchResult search_exhaustive(Arena *a, const Forest *f, int n_datasets, const 
     Choice c = choice_of(scratch, f, n_datasets, o, r.datasets);
     Sweep s = {.a = scratch,
                .c = &c,
-               .probes = NEWN(scratch, Probe, n_datasets),
+               .probes = probes_new(a, scratch, f, n_datasets, run, env, r.datasets),
                .here = NEWN(scratch, bool, n_datasets),
                .settings = NEWN(scratch, int64_t, n),
                .open = NEWN(scratch, Open, n + 1),
                .best = NEWN(a, int64_t, n)};
-    for (int d = 0; d < n_datasets; d++) {
-        s.probes[d] = probe_new(a, f, d, run, env, &r.datasets[d]);
-        s.probes[d].cur = NEWN(scratch, int64_t, n);
-    }
     sweep_all(&s, o);
     for (int d = 0; d < n_datasets; d++) {
         DatasetResult *res = &r.datasets[d];

@@ -346,16 +346,11 @@ static void confirm_gain(Search *s, int first)
  * matter of the best time. */
 static void refresh(const Forest *f, DatasetResult *res, int first)
 {
+    points_refresh(f, res);
     for (int i = 0; i < f->nodes.n; i++) {
         Opinion *op = &res->opinions[i];
-        for (int k = 0; k < op->curve.n; k++) {
-            Point *p = &op->curve.at[k];
-            if (p->memo >= 0) {
-                p->seconds = res->memory.at[p->memo].sample.seconds;
-                p->noise = res->memory.at[p->memo].sample.noise;
-            }
-            op->best = fmin(op->best, p->seconds);
-        }
+        for (int k = 0; k < op->curve.n; k++)
+            op->best = fmin(op->best, op->curve.at[k].seconds);
         double apart = op->curve.n == 2 ? fabs(op->curve.at[0].seconds - op->curve.at[1].seconds) : 0;
         op->free = op->refused || (op->pars.n == 1 && op->curve.n == 2 &&
                                    (apart <= doubt(op) ||

@@ -40,6 +40,16 @@ Probe probe_new(Arena *a, const Forest *f, int d, RunFn *run, void *env, Dataset
                    .cur = res->own};
 }
 
+Probe *probes_new(Arena *a, Arena *scratch, const Forest *f, int n, RunFn *run, void *env, DatasetResult *results)
+{
+    Probe *probes = NEWN(scratch, Probe, n);
+    for (int d = 0; d < n; d++) {
+        probes[d] = probe_new(a, f, d, run, env, &results[d]);
+        probes[d].cur = NEWN(scratch, int64_t, f->nodes.n);
+    }
+    return probes;
+}
+
 /* --- Paths ---------------------------------------------------------------------------------- */
 
 int opinion_rank(const Opinion *op, int64_t setting)
@@ -254,4 +264,18 @@ void probe_again(Probe *p, int memo)
         again.parts.n = now->parts.n;
         *now = again;
     }
+}
+
+void points_refresh(const Forest *f, DatasetResult *res)
+{
+    for (int i = 0; i < f->nodes.n; i++)
+        for (int k = 0; k < res->opinions[i].curve.n; k++) {
+            Point *p = &res->opinions[i].curve.at[k];
+            if (p->memo < 0)
+                continue;
+            const Sample *s = &res->memory.at[p->memo].sample;
+            p->seconds = s->seconds;
+            p->noise = s->noise;
+            p->cut = s->cut;
+        }
 }

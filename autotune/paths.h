@@ -22,12 +22,17 @@ typedef struct {
 
 /* A probe of data set d that knows nothing yet, all thresholds unset; it fills in *res. */
 Probe probe_new(Arena *a, const Forest *f, int d, RunFn *run, void *env, DatasetResult *res);
+/* Probes of n data sets; each has settings to try apart from those that its result keeps. */
+Probe *probes_new(Arena *a, Arena *scratch, const Forest *f, int n, RunFn *run, void *env, DatasetResult *results);
 /* The time of the present settings: from memory if the same versions ran before, else by a run.
  * What was cut is run again if it is asked for with more time. *memo: the row of the memory. */
 Sample probe_measure(Probe *p, double rival, int *memo);
 /* Runs the present settings, remembered as row `memo`, once more: the faster time counts from now
  * on. */
 void probe_again(Probe *p, int memo);
+
+/* Points of curves take as long as the runs that they are of do by now. */
+void points_refresh(const Forest *f, DatasetResult *res);
 
 /* How many of the pars lie below the setting: 0 = comparison always true, n = always false. */
 int opinion_rank(const Opinion *op, int64_t setting);

@@ -5,17 +5,6 @@
 
 #include <math.h>
 
-/* Points of curves that were measured by that run take as long as it did. */
-static void refresh_points(const Forest *f, DatasetResult *res, int row)
-{
-    for (int i = 0; i < f->nodes.n; i++)
-        for (int k = 0; k < res->opinions[i].curve.n; k++) {
-            Point *p = &res->opinions[i].curve.at[k];
-            p->seconds = p->memo == row ? res->memory.at[row].sample.seconds : p->seconds;
-            p->cut &= p->memo != row;
-        }
-}
-
 /* Runs the settings on the data set unless that has been done, to its end. Did it run, or must all end? */
 typedef enum { KNOWN, MEASURED, GIVEN_UP } Outcome;
 
@@ -35,7 +24,7 @@ static Outcome settle_dataset(Arena *a, const Forest *f, int d, RunFn *run, void
     if (p.failed)
         return GIVEN_UP;
     if (cut)
-        refresh_points(f, res, row);
+        points_refresh(f, res);
     if (!s.cut && s.seconds < res->best)
         res->best = s.seconds;
     return res->runs > runs ? MEASURED : KNOWN;

@@ -217,11 +217,7 @@ SearchResult search_stochastic(Arena *a, const Forest *f, int n_datasets, const 
     int n = f->nodes.n;
     Arena *scratch = arena_new();
     Choice c = choice_of(scratch, f, n_datasets, o, r.datasets);
-    Draw s = {.a = scratch, .c = &c, .probes = NEWN(scratch, Probe, n_datasets), .seed = 1};
-    for (int d = 0; d < n_datasets; d++) {
-        s.probes[d] = probe_new(a, f, d, run, env, &r.datasets[d]);
-        s.probes[d].cur = NEWN(scratch, int64_t, n);
-    }
+    Draw s = {.a = scratch, .c = &c, .probes = probes_new(a, scratch, f, n_datasets, run, env, r.datasets), .seed = 1};
     int64_t *unset = NEWN(scratch, int64_t, n);
     try_settings(&s, unset, true);
     for (int d = 0; d < n_datasets; d++)

@@ -586,15 +586,15 @@ static void search_alone(void *env, int d)
     ToolOptions o = *w->o;
     o.fresh = false;
     Session *s = session_open(a, &o.session, &one, &wrong);
-    if (!s || !session_take_turns(s, w->log))
-        return;
-    Tuner t = tuner_new(a, s, &one, w->t->plan);
-    t.shown = progress_open(true);
-    t.sizes = w->t->sizes;
-    t.m = meter_open(a, s, &one, &o);
-    meter_beside_others(t.m);
-    search_monotone(a, t.f, 1, &(SearchOptions){0}, run_version, &t);
-    meter_close(t.m);
+    if (s && session_take_turns(s, w->log)) {
+        Tuner t = tuner_new(a, s, &one, w->t->plan);
+        t.shown = progress_open(true);
+        t.sizes = w->t->sizes;
+        t.m = meter_open(a, s, &one, &o);
+        meter_beside_others(t.m);
+        search_monotone(a, t.f, 1, &(SearchOptions){0}, run_version, &t);
+        meter_close(t.m);
+    }
     session_close(s);
 }
 
