@@ -25,7 +25,8 @@ enum {
     LEAST_ELEMS = 2,  /* so many elements it has at least, and at most */
     MOST_ELEMS = 32,
     MOST_TILES = 1 << 22, /* the board has 256 MB then */
-    UNROLL = 4
+    UNROLL = 4,
+    AT_ONCE = 8 /* elements that code with branches is unrolled for */
 };
 
 typedef struct {
@@ -76,14 +77,20 @@ static bool is_brief(const Back *k)
     return seg_is_short(k->e->seg.body, true) && seg_is_short(k->e->seg.op->body, true);
 }
 
-/* Opens the loop over a work-item's elements. Short code is done for all of them side by side. */
-static const KExp *open_elems(Back *k)
+/* Opens the loop over a work-item's elements. Short code is done for all of them side by side; with branches for some,
+ * since drivers take long over it: 1.3 s for 32 elements of a map with two checks. */
+static const KExp *open_elems(Back *k, bool plain)
 {
     KGen *kg = k->kg;
     const KExp *i = kb_for(kg->kb, "k", kg_int(kg, 0), kg_int(kg, k->each), kg_int(kg, 1));
     if (is_brief(k))
-        kg_loop_unroll(kg, -1);
+        kg_loop_unroll(kg, plain || k->each < AT_ONCE ? -1 : AT_ONCE);
     return i;
+}
+
+static bool is_plain(const Exp *e)
+{
+    return seg_is_short(e->seg.body, false) && !exp_traps(e);
 }
 
 /* The number in the tile of an element that is dealt out. */
@@ -127,7 +134,7 @@ static void make_elems(Back *k, ElemsMaker *make)
 static void compute_elems(Back *k, bool asked)
 {
     KGen *kg = k->kg;
-    const KExp *number = dealt_number(k, open_elems(k));
+    const KExp *number = dealt_number(k, open_elems(k, is_plain(k->e)));
     Accs x = accs_like(kg, &k->ac);
     accs_declare(kg, &x, &k->e->seg.nes);
     if_element(k, number, asked);
@@ -148,7 +155,7 @@ static void compute_elems(Back *k, bool asked)
 static void scan_run(Back *k)
 {
     KGen *kg = k->kg;
-    const KExp *i = open_elems(k);
+    const KExp *i = open_elems(k, true);
     const KExp *number = kg_add(kg, kg_mul(kg, kg->lid, kg_int(kg, k->each)), i);
     const KExp *at = kb_let(kg->kb, "place", seg_stage_at(kg, number));
     accs_apply(kg, &k->ac, accs_now(kg, &k->ac), stage_get(k, at));
@@ -227,7 +234,7 @@ static void store_elems(Back *k, bool asked)
     KGen *kg = k->kg;
     int depth = k->e->seg.nest.n;
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
-    const KExp *number = dealt_number(k, open_elems(k));
+    const KExp *number = dealt_number(k, open_elems(k, !k->reader || (is_plain(k->e) && is_plain(k->reader->scatter->exp))));
     if_element(k, number, asked);
     nest_indices(kg, &k->e->seg.nest, depth, ix);
     Accs sum = accs_like(kg, &k->ac), side = k->ac;
@@ -267,13 +274,14 @@ static void post_sum(Back *k)
     seg_meet(kg);
 }
 
-/* Each work-item of the first warp waits for one tile of the window, which begins `far` tiles back.
- */
+/* Each work-item of the first warp waits for one tile of the window, which begins `far` tiles back: within the segment,
+ * and said so, since 32 bits are then known to be enough. */
 static void look_at_window(Back *k, const KVar *far, const KExp *window)
 {
     KGen *kg = k->kg;
     KBuild *b = kg->kb;
-    const KExp *back = kb_let(b, "back", kg_add(kg, i64_of(k, kg_of(kg, far)), kg->lid));
+    const KExp *within = kg_max(kg, kg_int(kg, 0), kg_min(kg, i64_of(k, kg_of(kg, far)), k->n.c));
+    const KExp *back = kb_let(b, "back", kg_add(kg, within, kg->lid));
     kb_if(b, kg_and(kg, kg_lt(kg, kg->lid, window), kg_lt(kg, back, k->n.c)));
     Accs x = accs_like(kg, &k->ac);
     accs_declare(kg, &x, &k->e->seg.nes);

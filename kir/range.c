@@ -466,10 +466,16 @@ KRange krange_of(KRanges *r, const KExp *x)
 
 /* --- Conditions ------------------------------------------------------------------------------- */
 
+/* Is the bound a number, and not one that a type has? */
+static bool is_small_number(const KExp *bound)
+{
+    return bound->kind == KE_CONST && bound->c.i < INT32_MAX && bound->c.i > INT32_MIN;
+}
+
 /* A bound that an IF tells is mostly better than what was found, unless that is a number. */
 static const KExp *better(const KExp *was, const KExp *told)
 {
-    return told && (!was || was->kind != KE_CONST) ? told : was;
+    return told && (!was || !is_small_number(was)) ? told : was;
 }
 
 static void narrow_var(KRanges *r, const KExp *x, KRange told)

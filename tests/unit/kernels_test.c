@@ -81,6 +81,37 @@ static void check_tidy(Test *t, const KFun *f, const KTarget *target)
             fail(t, f, found[i].what, found[i].s);
 }
 
+/* A condition's expression (kir/limits.h) where every size is 1. */
+static double least(const KExp *x)
+{
+    double at[2] = {0, 0};
+    if (x->kind == KE_CONST)
+        return (double)x->c.i;
+    if (x->kind == KE_CONV)
+        return least(x->x[0]);
+    if (x->kind != KE_PRIM)
+        return 1;
+    for (int i = 0; i < 2 && i < x->n; i++)
+        at[i] = least(x->x[i]);
+    switch ((int)x->op) { /* what they are made of */
+    case OP_ADD: return at[0] + at[1];
+    case OP_MUL: return at[0] * at[1];
+    case OP_MIN: return at[0] < at[1] ? at[0] : at[1];
+    case OP_MAX: return at[0] > at[1] ? at[0] : at[1];
+    }
+    return 0;
+}
+
+/* 32 bits are enough for the indices of some launches. */
+static void check_narrow(Test *t, const KFun *f)
+{
+    for (int i = 0; i < f->narrow_when.n; i++) {
+        const KExp *c = f->narrow_when.at[i];
+        if (c->kind == KE_PRIM && c->op == OP_LE && least(c->x[0]) > least(c->x[1]))
+            fail(t, f, "it always has indices of 64 bits", NULL);
+    }
+}
+
 static Plan *plan_of(Ctx *cx, const char *file)
 {
     PassOptions none = {0};
@@ -118,6 +149,8 @@ static int check_program(const char *file)
         for (int k = 0; k < N_KTARGETS; k++) {
             check_text(&t, p->kernels.at[i]->on[k]);
             check_tidy(&t, p->kernels.at[i]->on[k], &ktargets[k]);
+            if (t.indices && ktargets[k].traits & 1u << KID_COALESCES)
+                check_narrow(&t, p->kernels.at[i]->on[k]);
         }
     }
     return t.failed ? EXIT_WRONG : p && p->kernels.n ? EXIT_KERNELS : EXIT_NONE;
