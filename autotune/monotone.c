@@ -168,12 +168,22 @@ static bool is_compared(const Forest *f, int node, int parent, bool outcome)
 
 static void solve_below(Search *s, int parent, bool outcome);
 
+/* Is it a loop that is much slower in one launch? Then it stays apart: each value between makes other launches one, with a
+ * kernel of their own to build. */
+static bool stays_apart(Search *s, int node, const Sample *together)
+{
+    return node_is_loop(&s->p.f->nodes.at[node]) &&
+           MUCH * measure_rank(s, node, 0).seconds < together->seconds;
+}
+
 /* The rank that is best, all below the node being at its best for both outcomes. */
 static int best_rank(Search *s, int node)
 {
     Opinion *op = &s->p.res->opinions[node];
     int n = op->pars.n;
     Sample off = measure_rank(s, node, n);
+    if (n > 1 && stays_apart(s, node, &off))
+        return 0;
     if (n > 1) {
         int rank = valley(s, node, n);
         return measure_rank(s, node, rank).seconds < off.seconds ? rank : n;
@@ -359,6 +369,18 @@ static void refresh(const Forest *f, DatasetResult *res, int first)
     res->untuned = res->memory.at[first].sample;
 }
 
+/* While nests are tried, the launches of a loop stay apart unless the first run put them together: a loop in one launch
+ * is a kernel of its own for each combination of versions in it, which takes longer to build than all else. */
+static void keep_loops_apart(Probe *p)
+{
+    for (int i = 0; i < p->f->nodes.n; i++) {
+        const Opinion *op = &p->res->opinions[i];
+        bool apart = !op->met_unset || (op->unset && opinion_rank(op, op->unset) == 0);
+        if (node_is_loop(&p->f->nodes.at[i]) && apart)
+            p->cur[i] = THRESHOLD_ALWAYS;
+    }
+}
+
 static bool solve_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *env,
                           DatasetResult *res)
 {
@@ -371,6 +393,7 @@ static bool solve_dataset(Arena *a, const Forest *f, int d, RunFn *run, void *en
     s.bar = probe_measure(&s.p, s.bar, &first).seconds;
     if (first < 0)
         return false;
+    keep_loops_apart(&s.p);
     solve_below(&s, -1, false);
     solve_hidden(&s);
     confirm_gain(&s, first);
