@@ -28,12 +28,37 @@ static void rt_sources(const rt_ctx *ctx, const rt_kernel *k, const char *text[R
     text[3] = rt_source(ctx, k);
 }
 
-/* The build options, to free(). */
+/* Where a program costs far more than its kernels; else most runs need a few kernels, and those are
+ * built alone. */
+static bool rt_builds_together(const rt_ctx *ctx)
+{
+    return !ctx->build_alone && !ctx->cache[0] && ctx->device.costly_programs;
+}
+
+static bool rt_names_any(const char *text, const char *const *types)
+{
+    for (; *types; types++)
+        if (strstr(text, *types))
+            return true;
+    return false;
+}
+
+/* The build options, to free(). A kernel built alone comes without the functions of scalar.h for types that it does not
+ * name: reading them is a fifth of what a small kernel takes to build. */
 static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
 {
-    const char *more = ctx->config.build_options;
-    return rt_format("%s%s%s %s", k->wide ? "" : "-DMF_INDEX32 ",
-                     ctx->is_cpu ? "-DMF_STRAIGHT_MATH " : "", k->def->options, more ? more : "");
+    static const struct {
+        const char *option, *types[5];
+    } parts[] = {{" -DMF_WITHOUT_SMALL", {"i8", "u8", "i16", "u16"}},
+                 {" -DMF_WITHOUT_F32", {"f32"}},
+                 {" -DMF_WITHOUT_F64", {"f64"}}};
+    enum { N_PARTS = sizeof parts / sizeof *parts };
+    const char *more = ctx->config.build_options, *without[N_PARTS];
+    for (int i = 0; i < N_PARTS; i++)
+        without[i] =
+            rt_builds_together(ctx) || rt_names_any(rt_source(ctx, k), parts[i].types) ? "" : parts[i].option;
+    return rt_format("%s%s%s%s%s%s %s", k->def->options, k->wide ? "" : " -DMF_INDEX32",
+                     ctx->is_cpu ? " -DMF_STRAIGHT_MATH" : "", without[0], without[1], without[2], more ? more : "");
 }
 
 RT_API rt_kernel *rt_variant(rt_ctx *ctx, int kernel, bool wide)
@@ -189,15 +214,8 @@ static void rt_build_cached(rt_ctx *ctx, rt_kernel *k, const char *path, const c
 
 /* --- From source --- */
 
-/* Where a program costs far more than its kernels; else most runs need a few kernels, and those are
- * built alone. */
-static bool rt_builds_together(const rt_ctx *ctx)
-{
-    return !ctx->build_alone && !ctx->cache[0] && ctx->device.costly_programs;
-}
-
-/* The kernels that go into one program with k: variants like k, of the same options. All built-in
- * ones have one text. */
+/* The kernels that go into one program with k: variants like k, of the same options. Built-in ones of one kind have
+ * one text. */
 static bool rt_goes_with(const rt_kernel *k, const rt_kernel *other)
 {
     return other == k || (other->wide == k->wide && !other->program && !other->build_error &&

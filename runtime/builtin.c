@@ -8,8 +8,8 @@
 /* --- The kernels: one row for each element size, kind of index and rank --- */
 
 #define RT_B_KERNEL(name, elem, size, options, fixed)                                              \
-    {name,                                                                                         \
-     {rt_text_builtin_cl, rt_text_builtin_cl},                                                     \
+    {"mf_" #name,                                                                                  \
+     {rt_text_##name##_cl, rt_text_##name##_cl},                                                   \
      "built-in, elements of " #size " bytes",                                                      \
      "-DELEM=" #elem options,                                                                      \
      false,                                                                                        \
@@ -21,7 +21,7 @@
      0},
 #define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
 #define RT_B_TILE(elem, size, idx, rows, cols, vec)                                                \
-    RT_B_KERNEL("mf_transpose_tiled", elem, size,                                                  \
+    RT_B_KERNEL(transpose_tiled, elem, size,                                                  \
                 " -DIDX=" #idx " -DROWS=" #rows " -DCOLS=" #cols " -DVEC=" #vec, true)
 /* Tiles of one number of elements, in the order of rt_tiles; vectors of 16 bytes at most. */
 #define RT_B_TILES(elem, size, idx)                                                                \
@@ -33,7 +33,7 @@
     RT_B_TILE(elem, size, idx, 128, 16, 2)                                                         \
     RT_B_TILE(elem, size, idx, 16, 128, 2)
 #define RT_B_RANK(elem, size, idx, rank)                                                           \
-    RT_B_KERNEL("mf_copy_strided", elem, size, " -DIDX=" #idx " -DRANK=" #rank, false)
+    RT_B_KERNEL(copy_strided, elem, size, " -DIDX=" #idx " -DRANK=" #rank, false)
 #define RT_B_RANKS(elem, size, idx)                                                                \
     RT_B_RANK(elem, size, idx, 1)                                                                  \
     RT_B_RANK(elem, size, idx, 2)                                                                  \
@@ -41,11 +41,11 @@
     RT_B_RANK(elem, size, idx, 4)                                                                  \
     RT_B_RANK(elem, size, idx, 8)
 #define RT_B_ELEM(elem, size, tiles)                                                               \
-    RT_B_IDX("mf_fill", elem, size, long)                                                          \
-    RT_B_IDX("mf_iota", elem, size, long)                                                          \
-    tiles(elem, size, int) tiles(elem, size, long) RT_B_IDX("mf_transpose_plain", elem, size, int) \
-        RT_B_IDX("mf_transpose_plain", elem, size, long)                                           \
-            RT_B_IDX("mf_transpose_cpu", elem, size, long) RT_B_RANKS(elem, size, int)             \
+    RT_B_IDX(fill, elem, size, long)                                                          \
+    RT_B_IDX(iota, elem, size, long)                                                          \
+    tiles(elem, size, int) tiles(elem, size, long) RT_B_IDX(transpose_plain, elem, size, int) \
+        RT_B_IDX(transpose_plain, elem, size, long)                                           \
+            RT_B_IDX(transpose_cpu, elem, size, long) RT_B_RANKS(elem, size, int)             \
                 RT_B_RANKS(elem, size, long)
 
 /* Rows of one element size, in the order above; a kernel with two kinds of index has int first. */

@@ -8,6 +8,7 @@ dir=$(dirname "$0")
 headers="policy.h values.h scalar.h rank.h spell.h facts.def rt.h dev.h dev_driver.h internal.h serve.h"
 files="values.c values_read.c dev_opencl.h dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c context.c device.c build.c sized.c room.c limit.c turns.c parts.c launch.c
 steps.c heap.c mem.c builtin.c profile.c boundary.c tuning.c serve.c serve_values.c cli.c"
+builtin="fill.cl iota.cl transpose_tiled.cl transpose_plain.cl transpose_cpu.cl copy_strided.cl"
 
 # A file as a string constant, a line of it a line.
 quote() {
@@ -16,7 +17,7 @@ quote() {
 
 texts() {
     echo '/* The texts that runtime/ hands to the OpenCL compiler. Made by runtime/bundle.sh. */'
-    for f in declared.cl prelude.cl scalar.h builtin.cl steps.cl room.cl; do
+    for f in declared.cl prelude.cl scalar.h $builtin steps.cl room.cl; do
         echo "static const char rt_text_$(echo "$f" | tr . _)[] ="
         quote < "$dir/$f"
         echo '    "";'

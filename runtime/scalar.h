@@ -39,7 +39,8 @@
  * All other conversions are casts; to bool is x != 0.
  * Constants: MF_INF_F32 MF_NAN_F32 MF_INF_F64 MF_NAN_F64.
  *
- * f64 is there when the device has it (MF_HAS_F64). */
+ * f64 is there when the device has it (MF_HAS_F64). MF_WITHOUT_SMALL (integers of 8 and 16 bits), MF_WITHOUT_F32 and
+ * MF_WITHOUT_F64 leave the functions of these types away, which the OpenCL compiler need not read then. */
 #ifndef MF_SCALAR_H
 #define MF_SCALAR_H
 
@@ -260,10 +261,6 @@ typedef mf_f64 f64;
     {                                                                                              \
         return (mf_##T)(((W)x * (W)y) >> (B));                                                     \
     }
-MF_INT_MULHI(i8, mf_i32, 8)
-MF_INT_MULHI(u8, mf_u32, 8)
-MF_INT_MULHI(i16, mf_i32, 16)
-MF_INT_MULHI(u16, mf_u32, 16)
 MF_INT_MULHI(i32, mf_i64, 32)
 MF_INT_MULHI(u32, mf_u64, 32)
 #ifdef __OPENCL_VERSION__
@@ -318,20 +315,12 @@ MF_FN mf_i64 mf_slice_end(mf_i64 start, mf_i64 n, mf_i64 stride)
     return mf_size_add(start, mf_size_mul(n, stride));
 }
 
-MF_INT_SIGNED(i8, mf_u32, 8)
-MF_INT_SIGNED(i16, mf_u32, 16)
 MF_INT_SIGNED(i32, mf_u32, 32)
 MF_INT_SIGNED(i64, mf_u64, 64)
-MF_INT_UNSIGNED(u8, mf_u32, 8)
-MF_INT_UNSIGNED(u16, mf_u32, 16)
 MF_INT_UNSIGNED(u32, mf_u32, 32)
 MF_INT_UNSIGNED(u64, mf_u64, 64)
-MF_INT_BITS(i8, u8, mf_u8, 8)
-MF_INT_BITS(i16, u16, mf_u16, 16)
 MF_INT_BITS(i32, u32, mf_u32, 32)
 MF_INT_BITS(i64, u64, mf_u64, 64)
-MF_INT_BITS(u8, u8, mf_u8, 8)
-MF_INT_BITS(u16, u16, mf_u16, 16)
 MF_INT_BITS(u32, u32, mf_u32, 32)
 MF_INT_BITS(u64, u64, mf_u64, 64)
 
@@ -341,15 +330,37 @@ MF_INT_BITS(u64, u64, mf_u64, 64)
     {                                                                                              \
         return (mf_##U)(mf_##N)x;                                                                  \
     }
-#define MF_TO_ALL_UNSIGNED(T, N)                                                                   \
-    MF_TO_UNSIGNED(T, N, u8)                                                                       \
-    MF_TO_UNSIGNED(T, N, u16)                                                                      \
+#define MF_TO_LARGE_UNSIGNED(T, N)                                                                 \
     MF_TO_UNSIGNED(T, N, u32)                                                                      \
     MF_TO_UNSIGNED(T, N, u64)
-MF_TO_ALL_UNSIGNED(i8, u8)
-MF_TO_ALL_UNSIGNED(i16, u16)
-MF_TO_ALL_UNSIGNED(i32, u32)
-MF_TO_ALL_UNSIGNED(i64, u64)
+MF_TO_LARGE_UNSIGNED(i32, u32)
+MF_TO_LARGE_UNSIGNED(i64, u64)
+
+/* --- Integers of 8 and 16 bits --- */
+
+#ifndef MF_WITHOUT_SMALL
+#define MF_TO_SMALL_UNSIGNED(T, N)                                                                 \
+    MF_TO_UNSIGNED(T, N, u8)                                                                       \
+    MF_TO_UNSIGNED(T, N, u16)
+MF_TO_SMALL_UNSIGNED(i8, u8)
+MF_TO_LARGE_UNSIGNED(i8, u8)
+MF_TO_SMALL_UNSIGNED(i16, u16)
+MF_TO_LARGE_UNSIGNED(i16, u16)
+MF_TO_SMALL_UNSIGNED(i32, u32)
+MF_TO_SMALL_UNSIGNED(i64, u64)
+MF_INT_MULHI(i8, mf_i32, 8)
+MF_INT_MULHI(u8, mf_u32, 8)
+MF_INT_MULHI(i16, mf_i32, 16)
+MF_INT_MULHI(u16, mf_u32, 16)
+MF_INT_SIGNED(i8, mf_u32, 8)
+MF_INT_SIGNED(i16, mf_u32, 16)
+MF_INT_UNSIGNED(u8, mf_u32, 8)
+MF_INT_UNSIGNED(u16, mf_u32, 16)
+MF_INT_BITS(i8, u8, mf_u8, 8)
+MF_INT_BITS(i16, u16, mf_u16, 16)
+MF_INT_BITS(u8, u8, mf_u8, 8)
+MF_INT_BITS(u16, u16, mf_u16, 16)
+#endif
 
 /* --- Floats --- */
 
@@ -492,21 +503,28 @@ MF_TO_ALL_UNSIGNED(i64, u64)
 /* 32 and 64 bits: the bound below the smallest number is not exact in f32, so it is the number
  * itself, excluded, which MIN then gives. */
 #define MF_TO_INTS(F)                                                                              \
-    MF_TO_INT(F, i8, -129, 128, -128, 127)                                                         \
-    MF_TO_INT(F, i16, -32769, 32768, -32768, 32767)                                                \
     MF_TO_INT(F, i32, MF_I32_LO_##F, 2147483648.0f, -2147483647 - 1, 2147483647)                   \
     MF_TO_INT(F, i64, -9223372036854775808.0f, 9223372036854775808.0f, -9223372036854775807 - 1,   \
               9223372036854775807)                                                                 \
-    MF_TO_INT(F, u8, -1, 256, 0, 255)                                                              \
-    MF_TO_INT(F, u16, -1, 65536, 0, 65535)                                                         \
     MF_TO_INT(F, u32, -1, 4294967296.0f, 0, 4294967295u)                                           \
     MF_TO_INT(F, u64, -1, 18446744073709551616.0f, 0, ~(mf_u64)0)
+#ifdef MF_WITHOUT_SMALL
+#define MF_TO_SMALL_INTS(F)
+#else
+#define MF_TO_SMALL_INTS(F)                                                                        \
+    MF_TO_INT(F, i8, -129, 128, -128, 127)                                                         \
+    MF_TO_INT(F, i16, -32769, 32768, -32768, 32767)                                                \
+    MF_TO_INT(F, u8, -1, 256, 0, 255)                                                              \
+    MF_TO_INT(F, u16, -1, 65536, 0, 65535)
+#endif
 #define MF_I32_LO_f32 -2147483648.0f
 #define MF_I32_LO_f64 -2147483649.0
 
+#ifndef MF_WITHOUT_F32
 MF_FLOAT(f32)
 MF_FLOAT_PI(f32)
 MF_TO_INTS(f32)
+MF_TO_SMALL_INTS(f32)
 #ifndef MF_STRAIGHT_MATH
 MF_MATH1(f32, exp, exp)
 MF_MATH1(f32, log, log)
@@ -589,12 +607,15 @@ MF_FN mf_f32 mf_straight_log(mf_f32 x)
 }
 #endif
 
-#ifdef MF_HAS_F64
+#endif
+
+#if defined(MF_HAS_F64) && !defined(MF_WITHOUT_F64)
 MF_FLOAT(f64)
 MF_MATH1(f64, exp, exp)
 MF_MATH1(f64, log, log)
 MF_FLOAT_PI(f64)
 MF_TO_INTS(f64)
+MF_TO_SMALL_INTS(f64)
 #ifdef __OPENCL_VERSION__
 MF_FN mf_u64 mf_to_bits_f64(mf_f64 x)
 {

@@ -68,21 +68,16 @@ static void rt_options_text(FILE *f, const char *options, bool undo)
     }
 }
 
-/* Built-in kernels have one text for many. */
-static const char *const rt_builtin_names[] = {"mf_fill", "mf_iota", "mf_transpose_plain",
-                                               "mf_transpose_cpu", "mf_copy_strided"};
-enum { RT_N_BUILTIN_NAMES = sizeof rt_builtin_names / sizeof *rt_builtin_names };
-
 static void rt_phase_text(const rt_ctx *ctx, FILE *f, int kernel)
 {
     const rt_kernel_def *def = ctx->kernels[kernel].def;
     bool builtin = kernel >= ctx->prog->n_kernels;
     rt_options_text(f, def->options, false);
-    for (int i = 0; builtin && i < RT_N_BUILTIN_NAMES; i++)
-        fprintf(f, "#define %s %s_%d\n", rt_builtin_names[i], rt_builtin_names[i], kernel);
+    if (builtin) /* one text for many: of each element and rank */
+        fprintf(f, "#define %s %s_%d\n", def->name, def->name, kernel);
     fprintf(f, "%s\n", def->source[ctx->is_cpu ? RT_CPU : RT_GPU]);
-    for (int i = 0; builtin && i < RT_N_BUILTIN_NAMES; i++)
-        fprintf(f, "#undef %s\n", rt_builtin_names[i]);
+    if (builtin)
+        fprintf(f, "#undef %s\n", def->name);
     rt_options_text(f, def->options, true);
 }
 
