@@ -133,16 +133,21 @@ static bool falls(const Opinion *op, int rank, double seconds, bool above)
     return false;
 }
 
-/* Binary search for the lowest point of the curve over ranks 0..n, assuming a single valley. Neighbours are compared
- * where it is not known which side of a rank is lower. */
+/* Binary search for the lowest point of the curve over ranks 0..n, assuming a single valley, both ends of which are
+ * known. Neighbours are compared where it is not known which side of a rank is lower. Where one side is much lower, so is
+ * most likely its end, and the next rank is near that. */
 static int valley(Search *s, int node, int n)
 {
+    enum { HALF = 2, NEAR = 8 };
     const Opinion *op = &s->p.res->opinions[node];
-    int lo = 0, hi = n;
+    int lo = 0, hi = n, part = HALF;
+    bool below = true;
     while (lo < hi) {
-        int mid = lo + (hi - lo) / 2;
+        int mid = below ? lo + (hi - lo) / part : hi - 1 - (hi - 1 - lo) / part;
         double seconds = measure_rank(s, node, mid).seconds;
-        bool below = falls(op, mid, seconds, false), above = falls(op, mid, seconds, true);
+        bool above = falls(op, mid, seconds, true);
+        below = falls(op, mid, seconds, false);
+        part = below == above ? HALF : NEAR;
         if (below == above)
             below = seconds <= measure_rank(s, node, mid + 1).seconds;
         if (below)
@@ -170,10 +175,9 @@ static void solve_below(Search *s, int parent, bool outcome);
 
 /* Is it a loop that is much slower in one launch? Then it stays apart: each value between makes other launches one, with a
  * kernel of their own to build. */
-static bool stays_apart(Search *s, int node, const Sample *together)
+static bool stays_apart(const Search *s, int node, const Sample *apart, const Sample *together)
 {
-    return node_is_loop(&s->p.f->nodes.at[node]) &&
-           MUCH * measure_rank(s, node, 0).seconds < together->seconds;
+    return node_is_loop(&s->p.f->nodes.at[node]) && MUCH * apart->seconds < together->seconds;
 }
 
 /* The rank that is best, all below the node being at its best for both outcomes. */
@@ -181,14 +185,13 @@ static int best_rank(Search *s, int node)
 {
     Opinion *op = &s->p.res->opinions[node];
     int n = op->pars.n;
-    Sample off = measure_rank(s, node, n);
-    if (n > 1 && stays_apart(s, node, &off))
+    Sample off = measure_rank(s, node, n), on = measure_rank(s, node, 0);
+    if (n > 1 && stays_apart(s, node, &on, &off))
         return 0;
     if (n > 1) {
         int rank = valley(s, node, n);
         return measure_rank(s, node, rank).seconds < off.seconds ? rank : n;
     }
-    Sample on = measure_rank(s, node, 0);
     if (!op->refused)
         confirm(s, node, &on, &off);
     return on.seconds < off.seconds && !op->refused ? 0 : 1;
@@ -302,7 +305,7 @@ static void solve_below(Search *s, int parent, bool outcome)
     bool group = count_compared(f, parent, outcome, false) > 1;
     s->nests += group;
     for (int i = 0; i < f->nodes.n && group; i++)
-        s->open[i] |= is_compared(f, i, parent, outcome);
+        s->open[i] |= is_compared(f, i, parent, outcome) && !node_is_loop(&f->nodes.at[i]);
     solve_each(s, parent, outcome, false);
     s->nests -= group;
     if (group && s->nests == 0 && s->apart && !holds_together(s)) {
@@ -375,7 +378,7 @@ static void keep_loops_apart(Probe *p)
 {
     for (int i = 0; i < p->f->nodes.n; i++) {
         const Opinion *op = &p->res->opinions[i];
-        bool apart = !op->met_unset || (op->unset && opinion_rank(op, op->unset) == 0);
+        bool apart = op->pars.n == 0 || (op->unset && opinion_rank(op, op->unset) == 0);
         if (node_is_loop(&p->f->nodes.at[i]) && apart)
             p->cur[i] = THRESHOLD_ALWAYS;
     }

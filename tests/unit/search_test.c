@@ -646,7 +646,32 @@ static void test_size_variant(void)
         halvings += round % 2 ? 0 : ceil(log2(n + 1));
         arena_free(a);
     }
-    CHECK(runs <= halvings + 250 * 3.6); /* most halvings take one run; with two for each there are 4.2 more */
+    CHECK(runs <= halvings + 250 * 4.7); /* bounds are anywhere here; with two runs for each halving there are 5.2 more */
+}
+
+/* The same of many degrees of parallelism, where the version pays always or never: a few runs tell. */
+static void test_steep_to_the_end(void)
+{
+    for (int side = 0; side < 2; side++) {
+        Arena *a = arena_new();
+        static Program p;
+        p.f = (Forest){0};
+        p.n_data = 1;
+        vec_push(a, &p.f.nodes, ((Node){"t0", -1, false, 32768}));
+        p.n_pars[0][0] = MAX_PARS;
+        p.off[0][0] = 1;
+        for (int k = 0; k < MAX_PARS; k++) {
+            p.pars[0][0][k] = k + 1;
+            p.untuned[0][0][k] = false;
+            p.on[0][0][k] = side ? 0.1 : 10;
+        }
+        Env env = {.a = a, .p = &p};
+        SearchResult r = search(a, &env);
+        int64_t best = side ? THRESHOLD_ALWAYS : THRESHOLD_NEVER;
+        CHECK(fabs(r.datasets[0].best - time_of(&p, 0, &best)) < 1e-9);
+        CHECK(r.runs <= 6);
+        arena_free(a);
+    }
 }
 
 /* Data set 0 wants the version at parallelism 10, data set 1 does not want it at 1000. */
@@ -936,6 +961,7 @@ int main(void)
     test_left_out();
     test_ties();
     test_size_variant();
+    test_steep_to_the_end();
     test_conflict();
     test_objectives();
     test_users_objective();
