@@ -15,6 +15,7 @@ import compile_time  # noqa: E402
 import first  # noqa: E402
 import loops  # noqa: E402
 import ratios  # noqa: E402
+import tunings  # noqa: E402
 from cases import CASES  # noqa: E402
 from checks import check, summary  # noqa: E402
 from values import difference, read_binary, write_values  # noqa: E402
@@ -112,6 +113,22 @@ def test_side_by_side(minifut, place):
         check(all(len(r["old"]["runtimes"]) >= fleets for r in rows), text)
 
 
+def test_tunings(minifut, place):
+    """Two in a row; whether the tuned program is faster is not asked here."""
+    cells = {"runtimes": [100.0]}, {"runtimes": [104.0]}, {"runtimes": [106.0]}
+    line, slower = tunings.row_of("D", dict(zip(("untuned", "1", "2,3"), cells)))
+    check(slower == ["2,3"] and line.endswith("1: 1.04  2,3: 1.06   <-- SLOWER"), line)
+    line, slower = tunings.row_of("D", {"untuned": cells[0], "1": {"error": "no"}})
+    check(slower == ["failed"] and "FAILED: no" in line, line)
+    check(tunings.regret("a 1.0 us 2.0 us 0.50x 1.5 %\nb 1 us 1 us 1.00x  0.0 % (same)\n") == 1.5, "the greatest regret")
+    r = subprocess.run([sys.executable, ROOT / "bench/tunings.py", "--small", "--work", place / "w", "--minifut", minifut,
+                        "--prebuilt", place / "made-programs", "--rounds", "2", "--runs", "2", "--json", place / "t.json",
+                        "mapscan"], capture_output=True, text=True)
+    kept = json.loads((place / "t.json").read_text())[0]
+    check(r.returncode in (0, 1) and "FAILED" not in r.stdout and r.stdout.startswith("expected results of 4"), r.stdout + r.stderr)
+    check(len(kept["seconds"]) == len(kept["tunings"]) == 2 and len(kept["datasets"]) == 4, kept)
+
+
 def test_first_result(minifut, place):
     """With cold caches, and again after a measurement of the same program, which is kept."""
     suite, results = ROOT / "bench/suite.py", place / "first"
@@ -157,6 +174,7 @@ def main():
         test_ratios(place)
         test_thresholds(place)
         test_side_by_side(minifut, place)
+        test_tunings(minifut, place)
         test_first_result(minifut, place)
         test_text_size(minifut)
         test_compile_time(minifut, place)
