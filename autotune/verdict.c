@@ -6,11 +6,22 @@
 #include <math.h>
 #include <string.h>
 
+/* What is slower by less is as fast. */
+static const double LITTLE = 0.03;
+
+/* ... beyond noise */
 static bool slower(const Measurement *m, const Measurement *than)
 {
-    static const double BEYOND = 0.03; /* ... noise */
     return m->median > than->median &&
-           !times_equal(m->median, than->median, BEYOND + m->noise + than->noise);
+           !times_equal(m->median, than->median, LITTLE + m->noise + than->noise);
+}
+
+/* ... though it may be noise, of which the medians of few runs know little. */
+static bool looks_slower(const Measurement *m, const Measurement *than)
+{
+    static const double MUCH = 1.25;
+    return m->ok && than->ok && m->noise + than->noise > 0 && m->median > than->median &&
+           m->median < MUCH * than->median && !times_equal(m->median, than->median, LITTLE);
 }
 
 /* The faster of what was known and what a run made once more gives. */
@@ -67,10 +78,11 @@ Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
     Comparison c = {.setup = {[TUNED] = tuned, [UNTUNED] = {untuned, NULL}, [OWN] = {res->own, tuned.sizes}}};
     find_distinct(&c, f, res);
     measure_all(m, d, &c, c.at);
-    Measurement *of_tuned = &c.at[c.place[TUNED]], *of_untuned = &c.at[c.place[UNTUNED]];
+    Measurement *of_tuned = &c.at[c.place[TUNED]], *of_untuned = &c.at[c.place[UNTUNED]], *of_own = &c.at[c.place[OWN]];
     bool both = of_untuned->ok && of_tuned->ok;
     bool same = both && !tuned.sizes && same_versions(of_untuned, of_tuned);
-    for (int again = 0; again < MORE && both && !same && slower(of_tuned, of_untuned); again++) {
+    for (int again = 0; again < MORE && both && (looks_slower(of_tuned, of_own) || (!same && slower(of_tuned, of_untuned)));
+         again++) {
         Measurement at[N_COMPARED];
         measure_all(m, d, &c, at);
         for (int i = 0; i < c.n; i++)
@@ -83,7 +95,7 @@ Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
     return (Verdict){.made = true,
                      .untuned = *of_untuned,
                      .tuned = *of_tuned,
-                     .own = c.at[c.place[OWN]],
+                     .own = *of_own,
                      .same = same,
                      .loses = !of_tuned->ok || (both && !same && slower(of_tuned, of_untuned))};
 }
