@@ -4,9 +4,11 @@
 #include "runtime/texts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -188,6 +190,26 @@ static void rt_cache_store(const rt_ctx *ctx, const rt_kernel *k, const char *pa
     free(data);
 }
 
+/* Of processes that need the same kernel at the same time one builds it, and the others wait for it: a tuner's processes go
+ * through the same versions side by side. The lock goes with its process; -1: there is none. */
+static int rt_cache_lock(const char *path)
+{
+    char *name = rt_format("%s.lock", path);
+    int fd = open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    free(name);
+    if (fd >= 0)
+        (void)flock(fd, LOCK_EX);
+    return fd;
+}
+
+static void rt_cache_unlock(const char *path, int fd)
+{
+    char *name = rt_format("%s.lock", path);
+    (void)unlink(name);
+    close(fd);
+    free(name);
+}
+
 static void rt_program_drop(rt_ctx *ctx, rt_kernel *k)
 {
     if (k->program)
@@ -301,24 +323,39 @@ RT_API double rt_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* From the cache, or from source, and then the cache keeps it. */
+static int rt_build_any(rt_ctx *ctx, rt_kernel *k, bool *cached)
+{
+    char *options = rt_build_options(ctx, k);
+    char *path = ctx->cache[0] ? rt_cache_file(ctx, k, options) : NULL;
+    int lock = -1, rc = RT_OK;
+    if (path)
+        rt_build_cached(ctx, k, path, options);
+    if (path && !k->kernel) {
+        lock = rt_cache_lock(path);
+        rt_build_cached(ctx, k, path, options);
+    }
+    *cached = k->kernel != NULL;
+    if (!*cached)
+        rc = rt_build_source(ctx, k, options);
+    if (path && k->kernel && !*cached)
+        rt_cache_store(ctx, k, path);
+    if (lock >= 0)
+        rt_cache_unlock(path, lock);
+    free(path);
+    free(options);
+    return rc;
+}
+
 RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
 {
     if (k->kernel)
         return RT_OK;
     if (!k->build_error) {
         double start = rt_seconds();
-        bool mine = rt_turn_give(ctx);
+        bool cached, mine = rt_turn_give(ctx);
         ctx->limit.held++;
-        char *options = rt_build_options(ctx, k);
-        char *path = ctx->cache[0] ? rt_cache_file(ctx, k, options) : NULL;
-        if (path)
-            rt_build_cached(ctx, k, path, options);
-        bool cached = k->kernel != NULL;
-        int rc = cached ? RT_OK : rt_build_source(ctx, k, options);
-        if (k->kernel && !cached && path)
-            rt_cache_store(ctx, k, path);
-        free(path);
-        free(options);
+        int rc = rt_build_any(ctx, k, &cached);
         ctx->build_seconds += rt_seconds() - start;
         ctx->limit.held--;
         if (mine)

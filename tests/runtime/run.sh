@@ -267,6 +267,14 @@ done
 expect "cache that is a file" 0 "$five" "$five_out" '' --cache-file "$tmp/t"
 expect "cache folder" 0 "$five" "$five_out" '' --cache-file "$tmp/kernels"
 [ -n "$(ls "$tmp/kernels")" ] && passed=$((passed + 1)) || fail "kernels in the cache folder"
+# Processes that need the same kernels at the same time: each is built once, by one of them.
+for i in 1 2 3 4; do
+    printf '%s' "$five" | "$build/demo" -n -D --cache-file "$tmp/shared" 2> "$tmp/built.$i" &
+done
+wait
+grep -h 'Built kernel' "$tmp"/built.? | grep -v 'from the cache' | sed 's/ in .*//' | sort > "$tmp/built"
+[ -s "$tmp/built" ] && [ -z "$(uniq -d "$tmp/built")" ] && [ "$(grep -c 'from the cache' "$tmp"/built.? | grep -vc ':0')" -ge 3 ] &&
+    [ -z "$(ls "$tmp/shared" | grep lock)" ] && passed=$((passed + 1)) || fail "kernels built twice: $(uniq -d "$tmp/built")"
 expect "dump" 0 '' '' '' --dump-opencl "$tmp/dump.cl"
 grep -q '__kernel void scale_local' "$tmp/dump.cl" && passed=$((passed + 1)) || fail "the dump"
 
