@@ -521,6 +521,8 @@ static bool is_outer(Flat *fl, const MapNest *S, const Body *b, const Exp *loop,
     if (loop) {
         bound_in(inside, loop->loop.body);
         varset_add(inside, loop->loop.i);
+        for (int k = 0; k < loop->loop.params.n; k++)
+            varset_add(inside, loop->loop.params.at[k]);
     }
     return !a.var || !varset_has(inside, a.var);
 }
