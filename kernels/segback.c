@@ -113,13 +113,13 @@ static void if_element(Back *k, const KExp *number, bool asked)
 
 typedef void ElemsMaker(Back *k, bool asked);
 
-/* Most tiles are full: there the loads of short code are on their way together, without a question
+/* Most tiles are full: there the loads of plain code are on their way together, without a question
  * between them. */
-static void make_elems(Back *k, ElemsMaker *make)
+static void make_elems(Back *k, bool plain, ElemsMaker *make)
 {
     KGen *kg = k->kg;
     KBuild *b = kg->kb;
-    if (!is_brief(k)) {
+    if (!is_brief(k) || !plain) {
         make(k, true);
         return;
     }
@@ -228,13 +228,18 @@ static void read_scanned(Back *k, const KExp *number, const Accs *sum)
     kg_work_end(kg, m);
 }
 
+static bool stores_plainly(const Back *k)
+{
+    return !k->reader || (is_plain(k->e) && is_plain(k->reader->scatter->exp));
+}
+
 /* Stores the elements, each behind what lies before the run that it is in. */
 static void store_elems(Back *k, bool asked)
 {
     KGen *kg = k->kg;
     int depth = k->e->seg.nest.n;
     const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
-    const KExp *number = dealt_number(k, open_elems(k, !k->reader || (is_plain(k->e) && is_plain(k->reader->scatter->exp))));
+    const KExp *number = dealt_number(k, open_elems(k, stores_plainly(k)));
     if_element(k, number, asked);
     nest_indices(kg, &k->e->seg.nest, depth, ix);
     Accs sum = accs_like(kg, &k->ac), side = k->ac;
@@ -414,7 +419,7 @@ static void make(Back *k, const Segments *t, KBuf *words)
                    .p = kg->lid,
                    .active = kx_bool(kg->cx->perm, true)};
     segments_locate(kg, &k->n);
-    make_elems(k, compute_elems);
+    make_elems(k, is_plain(k->e), compute_elems);
     seg_meet(kg);
     accs_declare(kg, &k->ac, &k->e->seg.nes);
     scan_run(k);
@@ -422,7 +427,7 @@ static void make(Back *k, const Segments *t, KBuf *words)
     post_sum(k);
     look_back(k);
     sum_before(k);
-    make_elems(k, store_elems);
+    make_elems(k, stores_plainly(k), store_elems);
     kb_end(b);
     kb_end(b);
 }
