@@ -2,6 +2,7 @@
  * its own arguments; the tools around a compiled program (tune, bench, dataset, devices) are in
  * autotune/. */
 #include "autotune/autotune.h"
+#include "base/args.h"
 #include "base/cc.h"
 #include "base/intern.h"
 #include "base/source.h"
@@ -34,7 +35,7 @@ typedef struct {
     const char *to;        /* --to, --after: the last pass */
     const char *html;      /* --html: explain writes a page there */
     const char *threshold; /* --threshold: of all guards, when interpreting */
-    bool json, binary, list, help;
+    bool json, binary, list;
     bool force;           /* --force: writes over a file that is not ours */
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
@@ -69,7 +70,7 @@ static const char usage_text[] =
     "\n"
     "MODE: incremental (default), moderate, full, outer\n"
     "All commands: --verify (check the IR after each pass), --time-passes, --trace-passes\n"
-    "`minifut COMMAND --help` says more about test, tune, bench, dataset and devices.\n";
+    "`minifut COMMAND --help` says more.\n";
 
 __attribute__((format(printf, 1, 2))) static int usage_error(const char *fmt, ...)
 {
@@ -87,42 +88,10 @@ enum { COMPILE = 1, CHECK = 2, RUN = 4, EXPLAIN = 8, IR = 16, ANY = 31 };
 
 typedef struct {
     const char *name;
-    const char **text; /* where its value goes; */
-    bool *flag;        /* or, for an option without one, true */
-    int commands;
-} Option;
-
-/* The value of the option at *i: after '=', or the next argument. NULL if there is none. */
-static const char *option_value(int argc, char **argv, int *i)
-{
-    const char *eq = argv[*i][1] == '-' ? strchr(argv[*i], '=') : NULL;
-    return eq ? eq + 1 : *i + 1 < argc ? argv[++*i] : NULL;
-}
-
-static int take_option(const Option *opts, int command, int argc, char **argv, int *i)
-{
-    const char *a = argv[*i];
-    size_t n = a[1] == '-' ? strcspn(a, "=") : strlen(a);
-    for (const Option *o = opts; o->name; o++) {
-        if (strlen(o->name) != n || strncmp(o->name, a, n) != 0 || !(o->commands & command))
-            continue;
-        if (o->flag && a[n] == '=')
-            return usage_error("option %s takes no value", o->name);
-        const char *v = o->flag ? NULL : option_value(argc, argv, i);
-        if (!o->flag && !v)
-            return usage_error("option %s needs a value", o->name);
-        if (o->flag)
-            *o->flag = true;
-        else
-            *o->text = v;
-        return 0;
-    }
-    rt_spelling s = rt_spell(arena_strndup(arena_new(), a, n));
-    for (const Option *o = opts; o->name; o++)
-        if (o->commands & command)
-            rt_spell_try(&s, o->name);
-    return usage_error("unknown option '%s'%s", a, rt_spell_hint(&s));
-}
+    int (*run)(Options *);
+    int bit; /* of the table of options */
+    const char *about;
+} Command;
 
 static bool emits(const Options *o, const char *kind)
 {
@@ -156,52 +125,48 @@ static int check_options(Options *o, const char *mode)
         return usage_error("unknown pass '%s'%s", names[i],
                            s.nearest ? rt_spell_hint(&s) : ": `minifut ir --list` lists them");
     }
-    if (!o->file && !o->list && !o->help)
-        return usage_error("which program?");
-    return 0;
+    return o->file || o->list ? -1 : usage_error("which program?");
 }
 
-/* Reads the options of compile, check, run, explain, ir. 0, or the exit code. */
-static int parse_options(Options *o, int command, int argc, char **argv)
+static int take_program(void *env, const char *word)
+{
+    Options *o = env;
+    if (o->file)
+        return usage_error("one program at a time: '%s' and '%s'", o->file, word);
+    o->file = word;
+    return -1;
+}
+
+/* Reads the options of compile, check, run, explain, ir. -1, or the exit code. */
+static int parse_options(Options *o, const Command *c, int argc, char **argv)
 {
     const char *mode = "incremental";
-    const Option opts[] = {{"-o", &o->output, NULL, COMPILE},
-                           {"-e", &o->entry, NULL, RUN},
-                           {"-b", NULL, &o->binary, RUN},
-                           {"--json", NULL, &o->json, EXPLAIN},
-                           {"--html", &o->html, NULL, EXPLAIN},
-                           {"--emit", &o->emit, NULL, COMPILE},
-                           {"--target", &o->target, NULL, COMPILE},
-                           {"--flatten", &mode, NULL, ANY & ~CHECK},
-                           {"--server", NULL, &o->server, COMPILE},
-                           {"--force", NULL, &o->force, COMPILE},
-                           {"--library", NULL, &o->library, COMPILE},
-                           {"--after", &o->to, NULL, RUN | IR},
-                           {"--to", &o->to, NULL, ANY & ~CHECK},
-                           {"--from", &o->from, NULL, ANY & ~CHECK},
-                           {"--threshold", &o->threshold, NULL, RUN},
-                           {"--list", NULL, &o->list, IR},
-                           {"--verify", NULL, &o->passes.verify, ANY},
-                           {"--time-passes", NULL, &o->passes.time, ANY},
-                           {"--trace-passes", NULL, &o->passes.trace, ANY},
-                           {"--help", NULL, &o->help, ANY},
-                           {"-h", NULL, &o->help, ANY},
-                           {0}};
-    bool options = true; /* until `--` */
-    for (int i = 0; i < argc; i++) {
-        int code = 0;
-        if (options && strcmp(argv[i], "--") == 0)
-            options = false;
-        else if (options && argv[i][0] == '-' && argv[i][1])
-            code = take_option(opts, command, argc, argv, &i);
-        else if (o->file)
-            code = usage_error("one program at a time: '%s' and '%s'", o->file, argv[i]);
-        else
-            o->file = argv[i];
-        if (code)
-            return code;
-    }
-    return check_options(o, mode);
+    const ArgRow rows[] = {
+        {"-o NAME", "writes NAME.c and builds NAME (default: the program's name)", .text = &o->output, .commands = COMPILE},
+        {"-e ENTRY", "the entry point (default: main, or the only one)", .text = &o->entry, .commands = RUN},
+        {"-b", "results in binary form", .flag = &o->binary, .commands = RUN},
+        {"--json", "as JSON", .flag = &o->json, .commands = EXPLAIN},
+        {"--html FILE", "as a page for browsers", .text = &o->html, .commands = EXPLAIN},
+        {"--emit KIND", "prints c, opencl, kernel-ir, plan, memory or ir instead", .text = &o->emit, .commands = COMPILE},
+        {"--target T", "gpu or cpu: kernels of that target only, of --emit=opencl and kernel-ir", .text = &o->target,
+         .commands = COMPILE},
+        {"--flatten MODE", "incremental (default), moderate, full, outer", .text = &mode, .commands = ANY & ~CHECK},
+        {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server, .commands = COMPILE},
+        {"--force", "writes NAME.c whatever it holds", .flag = &o->force, .commands = COMPILE},
+        {"--library", NULL, .flag = &o->library, .commands = COMPILE},
+        {"--threshold N", "of all comparisons that choose versions", .text = &o->threshold, .commands = RUN},
+        {"--after, --to PASS", "the last pass", .text = &o->to, .commands = RUN | IR},
+        {"--to PASS", "the last pass", .text = &o->to, .commands = ANY & ~(CHECK | RUN | IR)},
+        {"--from PASS", "the program is IR text, to which the passes from this one on apply", .text = &o->from,
+         .commands = ANY & ~CHECK},
+        {"--list", "lists the passes", .flag = &o->list, .commands = IR},
+        {"--verify", "checks the program after each pass", .flag = &o->passes.verify},
+        {"--time-passes", "tells how long each pass takes", .flag = &o->passes.time},
+        {"--trace-passes", "prints the program after each pass", .flag = &o->passes.trace},
+        {0}};
+    const Args args = {"minifut", c->about, rows, c->bit, o, NULL, take_program};
+    int code = args_read(&args, argc, argv);
+    return code < 0 ? check_options(o, mode) : code;
 }
 
 static Ctx *new_ctx(const Options *o)
@@ -528,26 +493,14 @@ static int cmd_ir(Options *o)
     return print_out(&out);
 }
 
-typedef struct {
-    const char *name;
-    int (*run)(Options *);
-    int bit; /* of the table of options */
-} Command;
-
 static int with_program(const Command *c, int argc, char **argv)
 {
     Options o = {0};
 #ifndef NDEBUG
     o.passes.verify = getenv("MINIFUT_NO_VERIFY") == NULL;
 #endif
-    int code = parse_options(&o, c->bit, argc, argv);
-    if (code)
-        return code;
-    if (o.help) {
-        fputs(usage_text, stdout);
-        return 0;
-    }
-    return c->run(&o);
+    int code = parse_options(&o, c, argc, argv);
+    return code < 0 ? c->run(&o) : code;
 }
 
 static int command(int argc, char **argv)
@@ -555,11 +508,23 @@ static int command(int argc, char **argv)
     const char *name = argv[1];
     int n = argc - 2;
     char **rest = argv + 2;
-    static const Command commands[] = {{"compile", cmd_compile, COMPILE},
-                                       {"check", cmd_check, CHECK},
-                                       {"run", cmd_run, RUN},
-                                       {"explain", cmd_explain, EXPLAIN},
-                                       {"ir", cmd_ir, IR}};
+    static const Command commands[] = {
+        {"compile", cmd_compile, COMPILE,
+         "usage: minifut compile [options] prog.sf\n\n"
+         "Writes the program as C with its kernels, and builds it.\n"},
+        {"check", cmd_check, CHECK,
+         "usage: minifut check [options] prog.sf\n\n"
+         "Types, sizes, consumption; silent when all is well.\n"},
+        {"run", cmd_run, RUN,
+         "usage: minifut run [options] prog.sf < input\n\n"
+         "Interprets the program: what all its versions have to give.\n"},
+        {"explain", cmd_explain, EXPLAIN,
+         "usage: minifut explain [options] prog.sf\n\n"
+         "Rules, versions, thresholds, kernels.\n"},
+        {"ir", cmd_ir, IR,
+         "usage: minifut ir --after=PASS prog.sf\n"
+         "       minifut ir --from=PASS --to=PASS file.ir\n\n"
+         "The program between two passes.\n"}};
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);

@@ -16,7 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
+static const Tool tool = {
+    "bench", TOOL_BENCH,
     "usage: minifut bench [options] prog.sf [datasets/]\n"
     "\n"
     "Compiles prog.sf and times it on each data set (NAME.in; the result is checked against "
@@ -24,20 +25,7 @@ static const char help[] =
     "there), with default thresholds and, if there is one, with the tuning file. Times are medians "
     "of\n"
     "the computation alone: no transfers, no kernel build.\n"
-    "Without a folder, the data sets are the cases in the program's directives (`-- ==`).\n"
-    "  -d, --device NAME      OpenCL device (substring of its name, or #k)\n"
-    "  -p, --platform NAME    OpenCL platform\n"
-    "  -e, --entry-point E    entry point (default: main, or the only one)\n"
-    "      --tuning FILE      default: prog.sf.tuning if it exists\n"
-    "      --json FILE        results as JSON too\n"
-    "      --report FILE      ... and as a page for browsers, with each version's time and each "
-    "kernel's share\n"
-    "      --roofline         each kernel's bytes and operations beside what the device can do\n"
-    "      --gbs N            its gigabytes a second (default: measured)\n"
-    "      --gflops N         its operations a second, in 10^9 (default: measured)\n"
-    "      --timeout S        seconds a run may take (default 600)\n"
-    "      --tolerance T      relative difference allowed from NAME.out (default 0.002)\n"
-    "      --skip-compilation the binary is up to date\n";
+    "Without a folder, the data sets are the cases in the program's directives (`-- ==`).\n"};
 
 static void warn_of_parameter(const char *file, const char *name, const Forest *f)
 {
@@ -256,7 +244,7 @@ int bench_main(int argc, char **argv)
 {
     Arena *a = arena_new();
     ToolOptions o;
-    int code = tool_options(a, "bench", help, argc, argv, &o);
+    int code = tool_options(a, &tool, argc, argv, &o);
     Datasets ds = {0};
     Session *s = code < 0 ? tool_open(a, "bench", &o, &ds, &code) : NULL;
     if (s) {

@@ -1,6 +1,7 @@
 /* minifut dataset: random inputs. */
 #include "autotune/autotune.h"
 #include "autotune/random.h"
+#include "base/args.h"
 #include "base/diag.h"
 #include "base/vec.h"
 #include "runtime/values.h"
@@ -11,17 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
+static const char about[] =
     "usage: minifut dataset [options] -g TYPE|VALUE ...\n"
     "\n"
-    "Writes random values to standard output, one for each -g, in order.\n"
-    "  -g, --generate=T   a type such as f32, [100]i32, [1024][64]f32, or a scalar value such as "
-    "42i64\n"
-    "  -s, --seed=N       seed of the values that follow (default 1)\n"
-    "  -t, --text         as text (default); applies to the values that follow\n"
-    "  -b, --binary       in binary form\n"
-    "  --TYPE-bounds=A:B  least and largest value of that element type, e.g. --f32-bounds=-1:1\n"
-    "                     (default: floats 0:1, integers their whole range)\n";
+    "Writes random values to standard output, one for each -g, in order; other options are for the values\n"
+    "that follow.\n";
 
 /* A value to make, with the options that stand before it. */
 typedef struct {
@@ -47,9 +42,9 @@ static int write_value(const Order *o, const rt_hvalue *v)
     return EXIT_USER;
 }
 
-/* Takes a -g. */
-static int order(Gen *g, const char *what)
+static int take_order(void *env, const char *what)
 {
+    Gen *g = env;
     const char *wrong = random_check(g->a, what);
     if (wrong) {
         fprintf(stderr, "minifut dataset: %s\n", wrong);
@@ -58,7 +53,7 @@ static int order(Gen *g, const char *what)
     g->next.what = what;
     vec_push(g->a, &g->orders, g->next);
     g->next.seeded = false;
-    return 0;
+    return -1;
 }
 
 /* Makes what was asked for, once all of it is known to be right. */
@@ -109,63 +104,68 @@ static bool parse_bounds(Gen *g, const char *arg)
     return true;
 }
 
-static int parse_seed(Gen *g, const char *v)
+static int take_seed(void *env, const char *v)
 {
+    Gen *g = env;
     char *end;
     errno = 0;
     g->next.seeded = true;
     g->next.seed = strtoull(v, &end, 10);
     if (*v >= '0' && *v <= '9' && !*end && !errno)
-        return 0;
+        return -1;
     fprintf(stderr, "minifut dataset: a seed is a number, not '%s'\n", v);
     return EXIT_USAGE;
 }
 
-/* The value of "-x V", "--long=V" or "--long V", NULL if this is another option; moves *i over it.
- */
-static const char *value_of(const char *opt, const char *lng, int argc, char **argv, int *i)
+static int take_text(void *env, const char *none)
 {
-    const char *a = argv[*i];
-    size_t n = strlen(lng);
-    if (strncmp(a, lng, n) == 0 && a[n] == '=')
-        return a + n + 1;
-    if (strcmp(a, opt) != 0 && strcmp(a, lng) != 0)
-        return NULL;
-    if (*i + 1 == argc) {
-        fprintf(stderr, "minifut dataset: option %s needs a value (minifut dataset --help)\n", a);
-        exit(EXIT_USAGE);
-    }
-    return argv[++*i];
+    (void)none;
+    ((Gen *)env)->next.binary = false;
+    return -1;
+}
+
+static int take_binary(void *env, const char *none)
+{
+    (void)none;
+    ((Gen *)env)->next.binary = true;
+    return -1;
+}
+
+static int take_word(void *env, const char *word)
+{
+    (void)env;
+    fprintf(stderr, "minifut dataset: cannot understand '%s' (minifut dataset --help)\n", word);
+    return EXIT_USAGE;
+}
+
+static int take_bounds(void *env, const char *arg)
+{
+    if (strncmp(arg, "--", 2) != 0 || !strstr(arg, "-bounds"))
+        return ARGS_UNKNOWN;
+    return parse_bounds(env, arg + 2) ? -1 : take_word(env, arg);
 }
 
 int dataset_main(int argc, char **argv)
 {
+    static const ArgRow rows[] = {
+        {"-g, --generate T", "a type such as f32, [100]i32, [1024][64]f32, or a scalar value such as 42i64",
+         .take = take_order},
+        {"-s, --seed N", "seed (default 1)", .take = take_seed},
+        {"-t, --text", "as text (default)", .take = take_text},
+        {"-b, --binary", "in binary form", .take = take_binary},
+        {"--TYPE-bounds=A:B",
+         "least and largest value of that element type, e.g. --f32-bounds=-1:1\n"
+         "(default: floats 0:1, integers their whole range)",
+         .take = take_word},
+        {0}};
     Gen g = {.a = arena_new()};
-    int code = 0;
-    for (int i = 0; i < argc && code == 0; i++) {
-        const char *a = argv[i], *v;
-        if (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0) {
-            fputs(help, stdout);
-            return 0;
-        } else if (strcmp(a, "-b") == 0 || strcmp(a, "--binary") == 0) {
-            g.next.binary = true;
-        } else if (strcmp(a, "-t") == 0 || strcmp(a, "--text") == 0) {
-            g.next.binary = false;
-        } else if ((v = value_of("-s", "--seed", argc, argv, &i))) {
-            code = parse_seed(&g, v);
-        } else if ((v = value_of("-g", "--generate", argc, argv, &i))) {
-            code = order(&g, v);
-        } else if (strncmp(a, "--", 2) != 0 || !parse_bounds(&g, a + 2)) {
-            fprintf(stderr, "minifut dataset: cannot understand '%s' (minifut dataset --help)\n",
-                    a);
-            code = EXIT_USAGE;
-        }
-    }
-    if (code == 0 && !g.orders.n) {
-        fputs(help, stderr);
+    const Args args = {"minifut dataset", about, rows, 0, &g, take_bounds, take_word};
+    int code = args_read(&args, argc, argv);
+    if (code < 0 && !g.orders.n) {
+        args_help(&args, stderr);
         code = EXIT_USAGE;
     }
-    if (code == 0)
+    if (code < 0)
         code = generate(&g);
     if (fflush(stdout) != 0 && code == 0) {
         fprintf(stderr, "minifut dataset: cannot write: %s\n", strerror(errno));

@@ -2,8 +2,8 @@
 
 #include "autotune/compiler.h"
 #include "autotune/directives.h"
+#include "base/args.h"
 #include "base/diag.h"
-#include "runtime/spell.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,109 +13,73 @@
 #include <unistd.h>
 
 typedef struct {
-    const char *name;
-    const char **text;
-    double *number;
-    bool *flag;
-} Option;
+    Args args;
+    ToolOptions *o;
+} Taking;
 
-static int bad(const char *tool, const char *what, const char *arg)
+/* The program, then the folder. */
+static int take_word(void *env, const char *word)
 {
-    fprintf(stderr, "minifut %s: %s '%s' (minifut %s --help)\n", tool, what, arg, tool);
-    return EXIT_USAGE;
+    Taking *t = env;
+    if (t->o->source && t->o->folder)
+        return args_wrong(&t->args, "one program and one folder of data sets; what is '%s'", word);
+    *(t->o->source ? &t->o->folder : &t->o->source) = word;
+    return -1;
 }
 
-/* Takes one option; its value stands after '=' or in the next argument. */
-static int take(const char *tool, const Option *opts, int argc, char **argv, int *i)
-{
-    const char *arg = argv[*i];
-    size_t n = strcspn(arg, "=");
-    for (const Option *o = opts; o->name; o++) {
-        if (strlen(o->name) != n || strncmp(o->name, arg, n) != 0)
-            continue;
-        if (o->flag) {
-            *o->flag = true;
-            return -1;
-        }
-        const char *v = arg[n] == '=' ? arg + n + 1 : *i + 1 < argc ? argv[++*i] : NULL;
-        if (!v)
-            return bad(tool, "a value is missing after", arg);
-        if (o->text) {
-            *o->text = v;
-            return -1;
-        }
-        char *end;
-        *o->number = strtod(v, &end);
-        return *end || end == v || !(*o->number > 0) || isinf(*o->number)
-                   ? bad(tool, "not a positive number:", v)
-                   : -1;
-    }
-    rt_spelling s = rt_spell(arg);
-    for (const Option *o = opts; o->name; o++)
-        rt_spell_try(&s, o->name);
-    fprintf(stderr, "minifut %s: unknown option '%s'%s (minifut %s --help)\n", tool, arg,
-            rt_spell_hint(&s), tool);
-    return EXIT_USAGE;
-}
-
-int tool_options(Arena *a, const char *tool, const char *help, int argc, char **argv,
-                 ToolOptions *o)
+int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions *o)
 {
     *o = (ToolOptions){.session = {.timeout = 600, .tolerance = 2e-3}};
-    const Option opts[] = {{"-d", &o->session.device, NULL, NULL},
-                           {"--device", &o->session.device, NULL, NULL},
-                           {"-p", &o->session.platform, NULL, NULL},
-                           {"--platform", &o->session.platform, NULL, NULL},
-                           {"-e", &o->session.entry, NULL, NULL},
-                           {"--entry-point", &o->session.entry, NULL, NULL},
-                           {"--tuning", &o->tuning, NULL, NULL},
-                           {"-o", &o->tuning, NULL, NULL},
-                           {"--json", &o->json, NULL, NULL},
-                           {"--report", &o->report, NULL, NULL},
-                           {"--timeout", NULL, &o->session.timeout, NULL},
-                           {"--tolerance", NULL, &o->session.tolerance, NULL},
-                           {"--roofline", NULL, NULL, &o->roofline},
-                           {"--gbs", NULL, &o->gbs, NULL},
-                           {"--gflops", NULL, &o->gflops, NULL},
-                           {"--skip-compilation", NULL, NULL, &o->skip_compile},
-                           {"--strategy", &o->strategy, NULL, NULL},
-                           {"--objective", &o->objective, NULL, NULL},
-                           {"--weights", &o->weights, NULL, NULL},
-                           {"--tests", NULL, &o->tests, NULL},
-                           {"--seconds", NULL, &o->seconds, NULL},
-                           {"--only", &o->only, NULL, NULL},
-                           {"--jobs", NULL, &o->jobs, NULL},
-                           {"--fresh", NULL, NULL, &o->fresh},
-                           {"--dry-run", NULL, NULL, &o->dry_run},
-                           {"-q", NULL, NULL, &o->quiet},
-                           {"--quiet", NULL, NULL, &o->quiet},
-                           {0}};
-    bool options = true; /* until `--` */
-    for (int i = 0; i < argc; i++) {
-        if (options && (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)) {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (options && strcmp(argv[i], "--") == 0) {
-            options = false;
-        } else if (options && argv[i][0] == '-') {
-            int code = take(tool, opts, argc, argv, &i);
-            if (code >= 0)
-                return code;
-        } else if (!o->source) {
-            o->source = argv[i];
-        } else if (!o->folder) {
-            o->folder = argv[i];
-        } else {
-            return bad(tool, "one program and one folder of data sets; what is", argv[i]);
-        }
-    }
-    if (!o->source) {
-        fprintf(stderr, "minifut %s: which program? (minifut %s --help)\n", tool, tool);
-        return EXIT_USAGE;
-    }
+    enum { TUNE = TOOL_TUNE, BENCH = TOOL_BENCH };
+    const ArgRow rows[] = {
+        {"-d, --device NAME", "OpenCL device (substring of its name, or #k)", .text = &o->session.device},
+        {"-p, --platform NAME", "OpenCL platform", .text = &o->session.platform},
+        {"-e, --entry-point E", "entry point (default: main, or the only one)", .text = &o->session.entry},
+        {"-o, --tuning FILE", "where to write (default: prog.sf.tuning)", .text = &o->tuning, .commands = TUNE},
+        {"--tuning FILE", "default: prog.sf.tuning if it exists", .text = &o->tuning, .commands = BENCH},
+        {"--json FILE", "what was found and measured, for programs (docs/tuner.md)", .text = &o->json, .commands = TUNE},
+        {"--report FILE", "the same as a page for browsers", .text = &o->report, .commands = TUNE},
+        {"--json FILE", "results as JSON too", .text = &o->json, .commands = BENCH},
+        {"--report FILE", "... and as a page for browsers, with each version's time and each kernel's share",
+         .text = &o->report, .commands = BENCH},
+        {"--strategy S", "monotone (default), exhaustive, stochastic; all: a table of them", .text = &o->strategy,
+         .commands = TUNE},
+        {"--tests N", "runs that the stochastic search may make (default: 20 a version)", .number = &o->tests,
+         .commands = TUNE},
+        {"--seconds S", "time that it, and then the search for sizes, may take (default: no limit;\nsizes: 3)",
+         .number = &o->seconds, .commands = TUNE},
+        {"--only=thresholds", "leave sizes (of work-groups...) as they are", .text = &o->only, .commands = TUNE},
+        {"--objective O",
+         "what is to be least: regret (the mean of times relative to each data\n"
+         "set's best; default), sum, geomean, worst (the greatest relative time);\n"
+         "or a shell command, which gets lines of name, microseconds, weight and\n"
+         "least microseconds, tabs between, and prints what that is worth",
+         .text = &o->objective, .commands = TUNE},
+        {"--weights FILE", "how much each data set counts: lines of a name and a number", .text = &o->weights,
+         .commands = TUNE},
+        {"--roofline", "each kernel's bytes and operations beside what the device can do", .flag = &o->roofline,
+         .commands = BENCH},
+        {"--gbs N", "its gigabytes a second (default: measured)", .number = &o->gbs, .commands = BENCH},
+        {"--gflops N", "its operations a second, in 10^9 (default: measured)", .number = &o->gflops, .commands = BENCH},
+        {"--timeout S", "seconds a run may take (default 600)", .number = &o->session.timeout},
+        {"--tolerance T", "relative difference allowed between results (default 0.002)",
+         .number = &o->session.tolerance},
+        {"--skip-compilation", "the binary is up to date", .flag = &o->skip_compile},
+        {"--jobs N", "data sets to search at the same time, on GPUs (default: half the processors)",
+         .number = &o->jobs, .commands = TUNE},
+        {"--fresh", "measure everything again (else: what is in prog.sf.tuning.log counts)", .flag = &o->fresh,
+         .commands = TUNE},
+        {"--dry-run", "say what would be measured, and stop", .flag = &o->dry_run, .commands = TUNE},
+        {"-q, --quiet", "only errors and the summary", .flag = &o->quiet},
+        {0}};
+    Taking t = {{arena_printf(a, "minifut %s", tool->name), tool->about, rows, tool->which, &t, NULL, take_word}, o};
+    int code = args_read(&t.args, argc, argv);
+    if (code >= 0)
+        return code;
+    if (!o->source)
+        return args_wrong(&t.args, "which program?");
     if (o->only && strcmp(o->only, "thresholds") != 0)
-        return bad(tool, "only thresholds can be asked for, not", o->only);
+        return args_wrong(&t.args, "only thresholds can be asked for, not '%s'", o->only);
     o->only_thresholds = o->only != NULL;
     o->tuning_given = o->tuning != NULL;
     if (!o->tuning)

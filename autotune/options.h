@@ -26,9 +26,16 @@ typedef struct {
     bool quiet;
 } ToolOptions;
 
-/* Reads the arguments of `tool`; -1 to go on, else the exit code. */
-int tool_options(Arena *a, const char *tool, const char *help, int argc, char **argv,
-                 ToolOptions *o);
+enum { TOOL_TUNE = 1, TOOL_BENCH = 2 };
+
+typedef struct {
+    const char *name;
+    int which;
+    const char *about; /* what its help begins with */
+} Tool;
+
+/* Reads the tool's arguments; -1 to go on, else the exit code. */
+int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions *o);
 /* Compiles if asked to, finds the data sets, starts the session. NULL after a message; *code is
  * then the exit code. */
 Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int *code);

@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char help[] =
+static const Tool tool = {
+    "tune", TOOL_TUNE,
     "usage: minifut tune [options] prog.sf [datasets/]\n"
     "\n"
     "Compiles prog.sf, finds the thresholds that make it fastest on the data sets (files NAME.in, "
@@ -25,31 +26,7 @@ static const char help[] =
     "NAME.out checked if there), and writes prog.sf.tuning. Every version is run on every data "
     "set; its\n"
     "result is compared with the others'.\n"
-    "Without a folder, the data sets are the cases in the program's directives (`-- ==`).\n"
-    "  -d, --device NAME      OpenCL device (substring of its name, or #k)\n"
-    "  -p, --platform NAME    OpenCL platform\n"
-    "  -e, --entry-point E    entry point (default: main, or the only one)\n"
-    "  -o, --tuning FILE      where to write (default: prog.sf.tuning)\n"
-    "      --json FILE        what was found and measured, for programs (docs/tuner.md)\n"
-    "      --report FILE      the same as a page for browsers\n"
-    "      --strategy S       monotone (default), exhaustive, stochastic; all: a table of them\n"
-    "      --tests N          runs that the stochastic search may make (default: 20 a version)\n"
-    "      --seconds S        time that it, and then the search for sizes, may take (default: no limit;\n"
-    "                         sizes: 3)\n"
-    "      --only=thresholds  leave sizes (of work-groups...) as they are\n"
-    "      --objective O      what is to be least: regret (the mean of times relative to each data\n"
-    "                         set's best; default), sum, geomean, worst (the greatest relative time);\n"
-    "                         or a shell command, which gets lines of name, microseconds, weight and\n"
-    "                         least microseconds, tabs between, and prints what that is worth\n"
-    "      --weights FILE     how much each data set counts: lines of a name and a number\n"
-    "      --timeout S        seconds a run may take (default 600)\n"
-    "      --tolerance T      relative difference allowed between results (default 0.002)\n"
-    "      --skip-compilation the binary is up to date\n"
-    "      --jobs N           data sets to search at the same time, on GPUs (default: half the processors)\n"
-    "      --fresh            measure everything again (else: what is in prog.sf.tuning.log "
-    "counts)\n"
-    "      --dry-run          say what would be measured, and stop\n"
-    "  -q, --quiet            only errors and the summary\n";
+    "Without a folder, the data sets are the cases in the program's directives (`-- ==`).\n"};
 
 /* The fastest so far on the data set that is being searched. */
 typedef struct {
@@ -673,7 +650,7 @@ int tune_main(int argc, char **argv)
 {
     Arena *a = arena_new();
     ToolOptions o;
-    int code = tool_options(a, "tune", help, argc, argv, &o);
+    int code = tool_options(a, &tool, argc, argv, &o);
     Datasets ds = {0};
     SearchPlan plan;
     if (code < 0)

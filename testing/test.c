@@ -1,12 +1,12 @@
 /* minifut test: options, files, and a process for each program. */
 #include "testing/test.h"
 
+#include "base/args.h"
 #include "base/cc.h"
 #include "base/signals.h"
 #include "base/tempdir.h"
 #include "emit/emit.h"
 #include "passes.h"
-#include "runtime/spell.h"
 #include "testing/testing.h"
 
 #include <dirent.h>
@@ -23,24 +23,12 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char help[] =
+static const char about[] =
     "usage: minifut test [options] FILES|FOLDERS\n"
     "\n"
-    "Runs the test directives (comments that begin with `-- ==`) of programs; folders are searched "
-    "for\n"
-    "files NAME.sf. Each case runs in the interpreter and compiled, with every version of its "
-    "parallel\n"
-    "nests; a program with `error:` must be rejected.\n"
-    "  -i, --interpret        only the interpreter\n"
-    "  -c, --compile          only compiled\n"
-    "      --flatten=MODES    modes, with commas between them (default: incremental)\n"
-    "  -j N                   programs at a time (default: one for each processor)\n"
-    "  -d, --device NAME      OpenCL device (substring of its name, or #k)\n"
-    "      --tolerance T      relative difference allowed of floats (default: f32 1e-5, f64 1e-9)\n"
-    "      --timeout S        seconds a program may take (default 300)\n"
-    "      --exclude TAG      leaves programs with this tag out (may be repeated)\n"
-    "      --keep             keeps the temporary folder with what was built\n"
-    "  -v, --verbose          a line for each program with its seconds, all messages of those that fail\n";
+    "Runs the test directives (comments that begin with `-- ==`) of programs; folders are searched for\n"
+    "files NAME.sf. Each case runs in the interpreter and compiled, with every version of its parallel\n"
+    "nests; a program with `error:` must be rejected.\n";
 
 /* --- Options -------------------------------------------------------------------------------- */
 
@@ -48,31 +36,14 @@ typedef struct {
     Arena *a;
     TestOptions o;
     Words files;
+    bool any; /* was a file or folder given? */
     int code; /* -1: go on */
+    const Args *args;
 } Command;
 
-__attribute__((format(printf, 2, 3))) static void usage_error(Command *c, const char *fmt, ...)
+static int take_modes(void *env, const char *v)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    fprintf(stderr, "minifut test: ");
-    vfprintf(stderr, fmt, ap);
-    fprintf(stderr, " (minifut test --help)\n");
-    va_end(ap);
-    c->code = EXIT_USAGE;
-}
-
-static double positive(Command *c, const char *option, const char *v)
-{
-    char *end;
-    double x = strtod(v, &end);
-    if (*end || end == v || !(x > 0) || isinf(x))
-        usage_error(c, "%s takes a positive number, not '%s'", option, v);
-    return x;
-}
-
-static void take_modes(Command *c, const char *v)
-{
+    Command *c = env;
     char *words = arena_strdup(c->a, v), *save;
     c->o.n_modes = 0;
     for (char *w = strtok_r(words, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
@@ -81,68 +52,18 @@ static void take_modes(Command *c, const char *v)
         for (int i = 0; i < c->o.n_modes; i++)
             twice |= c->o.modes[i] == mode;
         if (mode < 0)
-            usage_error(c, "%s", unknown_mode(c->a, w));
-        else if (!twice)
+            return args_wrong(c->args, "%s", unknown_mode(c->a, w));
+        if (!twice)
             c->o.modes[c->o.n_modes++] = mode;
     }
-    if (!c->o.n_modes && c->code < 0)
-        usage_error(c, "--flatten: which modes?");
+    return c->o.n_modes ? -1 : args_wrong(c->args, "--flatten: which modes?");
 }
 
-static const char *const plain[] = {"-i",     "--interpret", "-c",       "--compile",
-                                    "--keep", "-v",          "--verbose"};
-static const char *const valued[] = {"-j",       "--jobs",      "--flatten", "-d",
-                                     "--device", "--tolerance", "--timeout", "--exclude"};
-
-static bool take_flag(Command *c, const char *a)
+static int take_tag(void *env, const char *tag)
 {
-    if (strcmp(a, "-i") == 0 || strcmp(a, "--interpret") == 0)
-        c->o.interpret = true;
-    else if (strcmp(a, "-c") == 0 || strcmp(a, "--compile") == 0)
-        c->o.compile = true;
-    else if (strcmp(a, "--keep") == 0)
-        c->o.keep = true;
-    else if (strcmp(a, "-v") == 0 || strcmp(a, "--verbose") == 0)
-        c->o.verbose = true;
-    else
-        return false;
-    return true;
-}
-
-static void take_value(Command *c, const char *name, const char *v)
-{
-    if (strcmp(name, "-j") == 0 || strcmp(name, "--jobs") == 0) {
-        double x = positive(c, name, v);
-        c->o.jobs = x < 1 ? 1 : x > 1024 ? 1024 : (int)x;
-    } else if (strcmp(name, "--flatten") == 0) {
-        take_modes(c, v);
-    } else if (strcmp(name, "-d") == 0 || strcmp(name, "--device") == 0) {
-        c->o.device = v;
-    } else if (strcmp(name, "--tolerance") == 0) {
-        c->o.tolerance = positive(c, name, v);
-    } else if (strcmp(name, "--timeout") == 0) {
-        c->o.timeout = positive(c, name, v);
-    } else {
-        vec_push(c->a, &c->o.exclude, v);
-    }
-}
-
-static bool has_value(const char *name)
-{
-    for (size_t i = 0; i < sizeof valued / sizeof *valued; i++)
-        if (strcmp(valued[i], name) == 0)
-            return true;
-    return false;
-}
-
-static void unknown_option(Command *c, const char *name)
-{
-    rt_spelling s = rt_spell(name);
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        rt_spell_try(&s, plain[i]);
-    for (size_t i = 0; i < sizeof valued / sizeof *valued; i++)
-        rt_spell_try(&s, valued[i]);
-    usage_error(c, "unknown option '%s'%s", name, rt_spell_hint(&s));
+    Command *c = env;
+    vec_push(c->a, &c->o.exclude, tag);
+    return -1;
 }
 
 static bool ends_in_sf(const char *name)
@@ -181,10 +102,12 @@ static void find_programs(Command *c, const char *folder)
     }
 }
 
-static void take_file(Command *c, const char *path)
+static int take_file(void *env, const char *path)
 {
+    Command *c = env;
     struct stat st;
     size_t n = strlen(path);
+    c->any = true;
     if (stat(path, &st) != 0) {
         fprintf(stderr, "minifut test: cannot read %s: %s\n", path, strerror(errno));
         c->code = EXIT_USER;
@@ -195,41 +118,35 @@ static void take_file(Command *c, const char *path)
     } else {
         vec_push(c->a, &c->files, path);
     }
+    return c->code;
 }
 
 static void take_arguments(Command *c, int argc, char **argv)
 {
-    bool any = false, options = true; /* until `--` */
-    for (int i = 0; i < argc && c->code < 0; i++) {
-        char *a = argv[i];
-        size_t n = strncmp(a, "--", 2) == 0 ? strcspn(a, "=") : strlen(a);
-        const char *name = arena_strndup(c->a, a, n), *v = a[n] == '=' ? a + n + 1 : NULL;
-        if (options && strncmp(a, "-j", 2) == 0 && a[2]) { /* -j4 */
-            name = "-j";
-            v = a + 2;
-        }
-        if (options && (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0)) {
-            fputs(help, stdout);
-            c->code = 0;
-        } else if (options && strcmp(a, "--") == 0) {
-            options = false;
-        } else if (!options || a[0] != '-' || !a[1]) {
-            take_file(c, a);
-            any = true;
-        } else if (!v && take_flag(c, a)) {
-            continue;
-        } else if (!has_value(name)) {
-            unknown_option(c, name);
-        } else if (!v && i + 1 == argc) {
-            usage_error(c, "option %s needs a value", name);
-        } else {
-            take_value(c, name, v ? v : argv[++i]);
-        }
-    }
-    if (c->code < 0 && !any)
-        usage_error(c, "which programs?");
+    enum { MOST_JOBS = 1024 };
+    double jobs = 0;
+    const ArgRow rows[] = {
+        {"-i, --interpret", "only the interpreter", .flag = &c->o.interpret},
+        {"-c, --compile", "only compiled", .flag = &c->o.compile},
+        {"--flatten=MODES", "modes, with commas between them (default: incremental)", .take = take_modes},
+        {"-j, --jobs N", "programs at a time (default: one for each processor)", .number = &jobs},
+        {"-d, --device NAME", "OpenCL device (substring of its name, or #k)", .text = &c->o.device},
+        {"--tolerance T", "relative difference allowed of floats (default: f32 1e-5, f64 1e-9)", .number = &c->o.tolerance},
+        {"--timeout S", "seconds a program may take (default 300)", .number = &c->o.timeout},
+        {"--exclude TAG", "leaves programs with this tag out (may be repeated)", .take = take_tag},
+        {"--keep", "keeps the temporary folder with what was built", .flag = &c->o.keep},
+        {"-v, --verbose", "a line for each program with its seconds, all messages of those that fail", .flag = &c->o.verbose},
+        {0}};
+    const Args args = {"minifut test", about, rows, 0, c, NULL, take_file};
+    c->args = &args;
+    c->code = args_read(&args, argc, argv);
+    if (c->code < 0 && !c->any)
+        c->code = args_wrong(&args, "which programs?");
+    if (jobs > 0)
+        c->o.jobs = jobs < 1 ? 1 : jobs > MOST_JOBS ? MOST_JOBS : (int)jobs;
     if (!c->o.interpret && !c->o.compile)
         c->o.interpret = c->o.compile = true;
+    c->args = NULL;
 }
 
 /* --- Processes ------------------------------------------------------------------------------ */

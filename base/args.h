@@ -1,0 +1,42 @@
+/* The arguments of a command: one table says which options there are, reads them and is the help. */
+#ifndef BASE_ARGS_H
+#define BASE_ARGS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* It is no option at all. */
+enum { ARGS_UNKNOWN = -2 };
+
+/* An option. How the help shows it says what it is called and whether it takes a value: "-d, --device NAME",
+ * "--only=thresholds", "-q, --quiet". The value goes to the one of number (which must be positive), text and take that is
+ * set; an option without one sets *flag, or calls take with NULL. */
+typedef struct {
+    const char *shown;
+    const char *help; /* lines; NULL: the help leaves the option out */
+    bool *flag;
+    const char **text;
+    double *number;
+    int (*take)(void *env, const char *value); /* -1, or the exit code after a message */
+    int commands;                              /* bits of those that have the option; 0: all */
+} ArgRow;
+
+typedef struct {
+    const char *command; /* in front of messages: "minifut tune" */
+    const char *about;   /* what the help begins with: lines */
+    const ArgRow *rows;  /* the last one shows nothing */
+    int which;           /* the command's bit */
+    void *env;           /* of take, other and word */
+    int (*other)(void *env, const char *arg);  /* takes an option that is in no row, or ARGS_UNKNOWN; NULL: there are none */
+    int (*word)(void *env, const char *arg);   /* takes what is no option: -1, or the exit code */
+} Args;
+
+/* Reads the arguments: options, as `--name VALUE`, `--name=VALUE`, `-n VALUE` or `-nVALUE`, and words in any order; after
+ * `--` only words. -1; 0 after the help was asked for and printed; else the exit code, after a message. */
+int args_read(const Args *a, int argc, char **argv);
+/* Prints the help. */
+void args_help(const Args *a, FILE *f);
+/* Says what is wrong with the arguments; EXIT_USAGE. */
+__attribute__((format(printf, 2, 3))) int args_wrong(const Args *a, const char *fmt, ...);
+
+#endif
