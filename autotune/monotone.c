@@ -213,7 +213,8 @@ static void solve_node(Search *s, int node)
     *cur = THRESHOLD_ALWAYS;
     solve_below(s, node, true);
     int rank = best_rank(s, node);
-    if (op->met_unset && !op->unset) {
+    /* What the untuned program does is known by now, but for loops that were apart until here. */
+    if (op->met_unset ? !op->unset : node_is_loop(&s->p.f->nodes.at[node])) {
         *cur = THRESHOLD_UNSET;
         op->unset_seconds = measure(s, &memo).seconds;
     }

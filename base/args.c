@@ -108,11 +108,12 @@ static int take_option(const Args *a, int argc, char **argv, int *i)
     while (row->shown && !(has_row(a, row) && is_called(row, arg, n)))
         row++;
     bool valued = row->shown && takes_value(row);
-    if (!row->shown || (!is_long && arg[n] && !valued)) {
+    bool glued = !is_long && arg[n] && arg[n] != '='; /* -j4: numbers only, or misspelt names would be values */
+    if (!row->shown || (glued && !(valued && row->number))) {
         int code = a->other ? a->other(a->env, arg) : ARGS_UNKNOWN;
         return code == ARGS_UNKNOWN ? unknown(a, arg, is_long ? n : strlen(arg)) : code;
     }
-    const char *value = !arg[n] ? NULL : is_long ? arg + n + 1 : arg + n;
+    const char *value = !arg[n] ? NULL : glued ? arg + n : arg + n + 1;
     if (!valued && value)
         return args_wrong(a, "option %.*s takes no value", (int)n, arg);
     if (!valued && row->take)

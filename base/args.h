@@ -31,8 +31,8 @@ typedef struct {
     int (*word)(void *env, const char *arg);   /* takes what is no option: -1, or the exit code */
 } Args;
 
-/* Reads the arguments: options, as `--name VALUE`, `--name=VALUE`, `-n VALUE` or `-nVALUE`, and words in any order; after
- * `--` only words. -1; 0 after the help was asked for and printed; else the exit code, after a message. */
+/* Reads the arguments: options, as `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-n=VALUE` or, of numbers, `-nVALUE`, and words in
+ * any order; after `--` only words. -1; 0 after the help was asked for and printed; else the exit code, after a message. */
 int args_read(const Args *a, int argc, char **argv);
 /* Prints the help. */
 void args_help(const Args *a, FILE *f);

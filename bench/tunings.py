@@ -48,10 +48,20 @@ def tune_once(a, program, binary, folder, names):
     return seconds, regret(told["report"]), settings(path)
 
 
-def tune_in_a_row(a, program, binary, folder, names):
+def in_cold_caches(measure):
+    """What it returns, where nothing is in the caches of kernels."""
+    names = ("XDG_CACHE_HOME", "CUDA_CACHE_PATH")
+    before = {name: os.environ.get(name) for name in names}
     with tempfile.TemporaryDirectory() as cold:
-        os.environ.update(XDG_CACHE_HOME=cold, CUDA_CACHE_PATH=cold)
-        return [tune_once(a, program, binary, folder, names) for _ in range(a.rounds)]
+        os.environ.update(dict.fromkeys(names, cold))
+        try:
+            return measure()
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
 
 
 def fleet_of(a, program, binary, found):
@@ -83,7 +93,7 @@ def row_of(name, times):
 def of_program(a, program, folder, names):
     """What is kept of a program; prints it."""
     binary = suite.build(a, program, "untuned", a.prebuilt)
-    tunings = tune_in_a_row(a, program, binary, folder, names)
+    tunings = in_cold_caches(lambda: [tune_once(a, program, binary, folder, names) for _ in range(max(a.rounds, 1))])
     seconds = [t[0] for t in tunings]
     kept = {"program": program, "seconds": seconds, "regret": max(t[1] for t in tunings),
             "tunings": [t[2] for t in tunings], "datasets": {}, "slower": 0}

@@ -52,8 +52,8 @@ static char *rt_build_options(const rt_ctx *ctx, const rt_kernel *k)
     static const struct {
         const char *option, *types[5];
     } parts[] = {{" -DMF_WITHOUT_SMALL", {"i8", "u8", "i16", "u16"}},
-                 {" -DMF_WITHOUT_F32", {"f32"}},
-                 {" -DMF_WITHOUT_F64", {"f64"}}};
+                 {" -DMF_WITHOUT_F32", {"f32", "from_bits_u32"}},
+                 {" -DMF_WITHOUT_F64", {"f64", "from_bits_u64"}}};
     enum { N_PARTS = sizeof parts / sizeof *parts };
     const char *more = ctx->config.build_options, *without[N_PARTS];
     for (int i = 0; i < N_PARTS; i++)
@@ -192,13 +192,16 @@ static void rt_cache_store(const rt_ctx *ctx, const rt_kernel *k, const char *pa
 
 /* Of processes that need the same kernel at the same time one builds it, and the others wait for it: a tuner's processes go
  * through the same versions side by side. The lock goes with its process; -1: there is none. */
-static int rt_cache_lock(const char *path)
+static int rt_cache_lock(const char *path, bool *waited)
 {
     char *name = rt_format("%s.lock", path);
     int fd = open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
     free(name);
-    if (fd >= 0)
-        (void)flock(fd, LOCK_EX);
+    *waited = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0;
+    if (*waited && flock(fd, LOCK_EX) != 0) {
+        close(fd);
+        return -1;
+    }
     return fd;
 }
 
@@ -332,8 +335,13 @@ static int rt_build_any(rt_ctx *ctx, rt_kernel *k, bool *cached)
     if (path)
         rt_build_cached(ctx, k, path, options);
     if (path && !k->kernel) {
-        lock = rt_cache_lock(path);
+        bool waited;
+        lock = rt_cache_lock(path, &waited);
         rt_build_cached(ctx, k, path, options);
+        if (waited && lock >= 0 && !k->kernel) { /* it cannot be had that way: then no one waits for this build */
+            rt_cache_unlock(path, lock);
+            lock = -1;
+        }
     }
     *cached = k->kernel != NULL;
     if (!*cached)

@@ -51,6 +51,8 @@ table("usage", False, [
     ("tune, unknown strategy", "tune --strategy=monoton p.sf d", "unknown strategy 'monoton'; did you mean 'monotone'"),
     ("tune, an option of bench", "tune --roofline p.sf d", "tune: unknown option '--roofline'"),
     ("tune, a value too many", "tune --fresh=3 p.sf d", "option --fresh takes no value"),
+    ("a misspelt long option", "compile -output x p.sf", "unknown option '-output'"),
+    ("a value behind '='", "test -j=x p.sf", "-j takes a positive number, not 'x'"),
     ("test, a value behind its letter", "test -jx p.sf", "-j takes a positive number, not 'x'"),
     ("tune, no value", "tune p.sf d --timeout", "option --timeout needs a value"),
     ("tune, no number", "tune --timeout=soon p.sf d", "takes a positive number, not 'soon'"),
