@@ -164,7 +164,8 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"--time-passes", "tells how long each pass takes", .flag = &o->passes.time},
         {"--trace-passes", "prints the program after each pass", .flag = &o->passes.trace},
         {0}};
-    const Args args = {"minifut", c->about, rows, c->bit, o, NULL, take_program};
+    const char *name = arena_printf(arena_new(), "minifut %s", c->name);
+    const Args args = {name, c->about, rows, c->bit, o, NULL, take_program};
     int code = args_read(&args, argc, argv);
     return code < 0 ? check_options(o, mode) : code;
 }

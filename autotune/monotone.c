@@ -4,7 +4,8 @@
  * looked at yet unset, both outcomes are tried if all its pars are equal on that data set
  * (size-invariant: n versions cost n runs, the first one among them); else the best place between
  * its pars is found by a binary search that compares neighbours (size-variant: O(log p) runs, right
- * when time has a single valley over the threshold). Runs that would execute the same versions as an
+ * when time has a single valley over the threshold). Those of loops come after the nests in them, which are tried with
+ * launches apart. Runs that would execute the same versions as an
  * earlier one are answered from memory.
  *
  * Nests beside each other are tried side by side where runs tell their parts (parts.c): a run for one of them also

@@ -32,7 +32,7 @@ def regret(report):
 
 def settings(path):
     """A tuning file without what it says of itself."""
-    return "".join(line for line in path.read_text().splitlines(True) if not line.startswith("#"))
+    return "".join(line for line in path.read_text().splitlines(True) if not line.startswith("--"))
 
 
 def tune_once(a, program, binary, folder, names):

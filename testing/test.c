@@ -38,7 +38,7 @@ typedef struct {
     Words files;
     bool any; /* was a file or folder given? */
     int code; /* -1: go on */
-    const Args *args;
+    const Args *args; /* while they are read */
 } Command;
 
 static int take_modes(void *env, const char *v)

@@ -121,6 +121,8 @@ def test_tunings(minifut, place):
     line, slower = tunings.row_of("D", {"untuned": cells[0], "1": {"error": "no"}})
     check(slower == ["failed"] and "FAILED: no" in line, line)
     check(tunings.regret("a 1.0 us 2.0 us 0.50x 1.5 %\nb 1 us 1 us 1.00x  0.0 % (same)\n") == 1.5, "the greatest regret")
+    (place / "t.tuning").write_text("-- found on X\nmain.suff_outer_par_0=7\n")
+    check(tunings.settings(place / "t.tuning") == "main.suff_outer_par_0=7\n", "settings without comments")
     r = subprocess.run([sys.executable, ROOT / "bench/tunings.py", "--small", "--work", place / "w", "--minifut", minifut,
                         "--prebuilt", place / "made-programs", "--rounds", "2", "--runs", "2", "--json", place / "t.json",
                         "mapscan"], capture_output=True, text=True)
