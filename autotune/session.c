@@ -24,6 +24,7 @@ typedef VEC(rt_hvalue) Values;
 typedef struct {
     Values values; /* the results that runs must equal */
     bool known;
+    VEC(const char *) digests; /* of results that do */
 } Expected;
 
 /* The inputs of a data set in the server. */
@@ -339,8 +340,20 @@ static const char *read_expected(Session *s, int d, const Values *got)
     return wrong;
 }
 
+/* The program's digest of the results; "" if it tells none. */
+static const char *digest_results(Session *s)
+{
+    Out cmd = {0};
+    out_puts(&cmd, "digest");
+    for (int i = 0; i < s->outputs.n; i++)
+        out_printf(&cmd, " out%d", i);
+    bool told = s->outputs.n > 0 && ASK(s, "%s", cmd.text) == TALK_OK && s->reply.text;
+    out_free(&cmd);
+    return told ? arena_strdup(s->a, s->reply.text) : "";
+}
+
 /* Compares the results with what they must be. Keeps them as the expected ones if none are known. */
-static const char *check_results(Session *s, int d, bool *is_wrong)
+static const char *compare_results(Session *s, int d, bool *is_wrong)
 {
     Values got = {0};
     const char *wrong = NULL;
@@ -364,6 +377,21 @@ static const char *check_results(Session *s, int d, bool *is_wrong)
             *is_wrong = true;
         }
     free_values(&got);
+    return wrong;
+}
+
+/* The same, where the program's digest does not say that they are what they were before: most versions' are, and
+ * megabytes would go through a file for each run. */
+static const char *check_results(Session *s, int d, bool *is_wrong)
+{
+    Expected *e = &s->expected[d];
+    const char *digest = digest_results(s);
+    for (int i = 0; i < e->digests.n; i++)
+        if (strcmp(e->digests.at[i], digest) == 0)
+            return NULL;
+    const char *wrong = compare_results(s, d, is_wrong);
+    if (!wrong && *digest)
+        vec_push(s->a, &e->digests, digest);
     return wrong;
 }
 

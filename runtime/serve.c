@@ -611,6 +611,7 @@ static const struct {
     {"turns", rt_cmd_turns, 0},
     {"time_parts", rt_cmd_time_parts, 1},
     {"copy", rt_cmd_copy, 2},
+    {"digest", rt_cmd_digest, 1},
     {"pause_profiling", rt_cmd_pause, 0},
     {"unpause_profiling", rt_cmd_unpause, 0},
     {"set_tuning_param", rt_cmd_set_param, 2},

@@ -52,6 +52,7 @@ RT_API rt_command_fn rt_cmd_type;
 RT_API rt_command_fn rt_cmd_rank;
 RT_API rt_command_fn rt_cmd_elemtype;
 RT_API rt_command_fn rt_cmd_shape;
+RT_API rt_command_fn rt_cmd_digest;
 RT_API rt_command_fn rt_cmd_index;
 RT_API rt_command_fn rt_cmd_set;
 RT_API rt_command_fn rt_cmd_new_array;

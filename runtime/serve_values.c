@@ -84,6 +84,59 @@ RT_API bool rt_cmd_shape(rt_server *s, int n, char **w)
     return v != NULL;
 }
 
+/* --- Digests ---------------------------------------------------------------------------------- */
+
+/* Four words, each of every fourth word of the data: a change of any one changes its own. */
+typedef struct {
+    uint64_t word[4];
+} rt_digest;
+
+static uint64_t rt_stir(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+}
+
+static void rt_digest_bytes(rt_digest *d, const unsigned char *at, size_t n)
+{
+    uint64_t x[4];
+    for (; n >= sizeof x; at += sizeof x, n -= sizeof x) {
+        memcpy(x, at, sizeof x);
+        for (int i = 0; i < 4; i++)
+            d->word[i] = rt_stir(d->word[i], x[i]);
+    }
+    memset(x, 0, sizeof x);
+    memcpy(x, at, n);
+    for (int i = 0; i < 4; i++)
+        d->word[i] = rt_stir(d->word[i], x[i]);
+}
+
+/* digest VAR...: hexadecimal digits that are the same for values of the same types, shapes and bits. */
+RT_API bool rt_cmd_digest(rt_server *s, int n, char **w)
+{
+    rt_digest d = {{RT_HASH_START, RT_HASH_START, RT_HASH_START, RT_HASH_START}};
+    for (int i = 0; i < n; i++) {
+        const rt_var *v = rt_srv_var(s, w[i]);
+        for (int k = 0; v && k < v->n; k++) {
+            rt_hvalue h;
+            if (rt_download(s->ctx, &v->values[k], &h))
+                return rt_srv_fail("%s", rt_error(s->ctx));
+            int64_t head[2] = {h.prim, h.rank};
+            rt_digest_bytes(&d, (const unsigned char *)head, sizeof head);
+            rt_digest_bytes(&d, (const unsigned char *)h.shape, (size_t)h.rank * sizeof *h.shape);
+            rt_digest_bytes(&d, h.data, (size_t)rt_hvalue_bytes(&h));
+            rt_hvalue_free(&h);
+        }
+        if (!v)
+            return false;
+    }
+    for (int i = 0; i < 4; i++)
+        printf("%016" PRIx64 "%s", d.word[i], i < 3 ? "" : "\n");
+    return true;
+}
+
+/* --- Elements --------------------------------------------------------------------------------- */
+
 /* The place of the element with these indexes, or a failure. */
 static bool rt_srv_position(const rt_value *a, const char *name, int n, char **w, int64_t *at)
 {

@@ -138,6 +138,30 @@ def test_example(binary, build):
         check(np.allclose(s.get_value("out"), a @ b, rtol=1e-4), "a result under the example's tuning")
 
 
+def test_digest(s):
+    """Digests are the same for the same values only, the last bytes of uneven lengths among them."""
+    def digest(*arrays):
+        names = [f"digested{i}" for i in range(len(arrays))]
+        for name, a in zip(names, arrays):
+            s.put_value(name, a)
+        lines = s.cmd("digest", *names)
+        for name in names:
+            s.cmd_free(name)
+        return lines[0]
+
+    xss = np.arange(3 * 13, dtype=np.int32).reshape(3, 13)
+    first = digest(xss)
+    check(re.fullmatch("[0-9a-f]{64}", first), f"digest {first}")
+    check(digest(xss.copy()) == first, "equal values have another digest")
+    others = [xss.reshape(13, 3), xss[:, :12].copy()]
+    for at in [(0, 0), (1, 6), (2, 12)]:
+        others.append(xss.copy())
+        others[-1][at] += 1
+    found = [digest(x) for x in others] + [digest(xss, xss), digest(others[-1], xss), digest(xss, others[-1])]
+    check(len({first, *found}) == 1 + len(found), f"digests of different values: {found}")
+    fails(s, "Unknown variable: nothing", "digest", "nothing")
+
+
 def test_mapscan(binary):
     rng = np.random.default_rng(6)
     xss = rng.integers(-5, 5, (9, 33), np.int32)
@@ -147,6 +171,7 @@ def test_mapscan(binary):
     with Server(binary) as s:
         run_versions(s, "main", [xss], 3, want)
         s.cmd_free("in0")
+        test_digest(s)
         test_time_limit(s, xss, want)
 
 

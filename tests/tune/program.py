@@ -168,6 +168,8 @@ def command(words):
         restore(*args)
     elif name == "store":
         store(*args)
+    elif name == "digest":
+        say(" ".join(str(variables[v]) for v in args))
     elif name == "free":
         for v in args:
             variables.pop(v)
