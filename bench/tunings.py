@@ -7,7 +7,9 @@ found: how long tuning takes, whether it finds the same again, and whether any o
 
 Of each program: the seconds of the first tuning, with cold caches, and of the others, whose kernels are built; the
 greatest regret that a report told of a training set; the tunings that differ, as numbers of the rounds that found them.
-Of each data set, on which the programs run as servers that take turns: untuned, and tuned / untuned by each of these."""
+Of each data set, on which one server runs with these settings by turns: untuned, and tuned / untuned by each of these.
+"again" is untuned as well, and so is what tunings take that set nothing: how far that is from 1.00 is noise. Processes of
+one program differ by up to half, so that what several of them take cannot be compared."""
 import argparse
 import json
 import os
@@ -21,7 +23,7 @@ from statistics import median
 import suite
 import turns
 
-# What counts as slower: the clock of programs is good for 3 us, the rest for so much.
+# What counts as slower than the slower of both untuned: the clock of programs is good for 3 us, the rest for so much.
 SLOWER, CLOCK = 1.05, 3.0
 
 
@@ -64,15 +66,30 @@ def in_cold_caches(measure):
                     os.environ[name] = value
 
 
-def fleet_of(a, program, binary, found):
-    """The program untuned, and with each of the tunings that differ: {name: (binary, options)}."""
-    options = turns.device_options(a)
-    made = {"untuned": (binary, options)}
-    for text in dict.fromkeys(found):
+class Settings(turns.Fleet):
+    """One program as one server, under settings {name: {parameter: value}} as under programs."""
+
+    def __init__(self, binary, options, settings, limit):
+        super().__init__({name: (binary, options) for name in settings}, limit)
+        self.settings, self.one = settings, next(iter(settings))
+        self.parameters = sorted({p for values in settings.values() for p in values})
+
+    def server(self, name):
+        server = super().server(self.one)
+        for p in self.parameters:
+            server.ask("set_tuning_param", p, str(self.settings[name].get(p, 0)))
+        return server
+
+    def drop(self, name):
+        super().drop(self.one)
+
+
+def settings_of(found):
+    """Of the texts of tuning files, those that set something: {rounds that found it: {parameter: value}}; and untuned, twice."""
+    made = {"untuned": {}, "again": {}}
+    for text in filter(None, dict.fromkeys(found)):
         name = ",".join(str(k + 1) for k, t in enumerate(found) if t == text)
-        path = a.work / "bin" / f"{program}-{name}.tuning"
-        path.write_text(text)
-        made[name] = binary, [*options, "--tuning", path]
+        made[name] = dict(line.split("=") for line in text.split())
     return made
 
 
@@ -85,7 +102,7 @@ def row_of(name, times):
     if any("error" in m for m in times.values()):
         return f"  {name:20} FAILED: {next(m['error'] for m in times.values() if 'error' in m)}", ["failed"]
     us = {k: median(m["runtimes"]) for k, m in times.items()}
-    slower = [k for k in us if k != "untuned" and is_slower(us[k], us["untuned"])]
+    slower = [k for k in us if k not in ("untuned", "again") and is_slower(us[k], max(us["untuned"], us["again"]))]
     cells = "  ".join(f"{k}: {us[k] / us['untuned']:.2f}" for k in us if k != "untuned")
     return f"  {name:20} {us['untuned']:10.0f}   {cells}{'   <-- SLOWER' if slower else ''}", slower
 
@@ -99,7 +116,7 @@ def of_program(a, program, folder, names):
             "tunings": [t[2] for t in tunings], "datasets": {}, "slower": 0}
     print(f"{program}: {seconds[0]:.1f} s, then {' '.join(f'{s:.1f}' for s in seconds[1:])}; "
           f"regret at most {kept['regret']:.1f} %; {len(set(kept['tunings']))} tunings", flush=True)
-    with turns.Fleet(fleet_of(a, program, binary, kept["tunings"]), a.limit) as fleet:
+    with Settings(binary, turns.device_options(a), settings_of(kept["tunings"]), a.limit) as fleet:
         for n in names:
             times = suite.measure(a, program, folder / f"{n}.in", fleet)
             line, slower = row_of(n, times)

@@ -115,14 +115,17 @@ def test_side_by_side(minifut, place):
 
 def test_tunings(minifut, place):
     """Two in a row; whether the tuned program is faster is not asked here."""
-    cells = {"runtimes": [100.0]}, {"runtimes": [104.0]}, {"runtimes": [106.0]}
-    line, slower = tunings.row_of("D", dict(zip(("untuned", "1", "2,3"), cells)))
-    check(slower == ["2,3"] and line.endswith("1: 1.04  2,3: 1.06   <-- SLOWER"), line)
-    line, slower = tunings.row_of("D", {"untuned": cells[0], "1": {"error": "no"}})
+    cells = [{"runtimes": [us]} for us in (100.0, 110.0, 115.0, 116.0)]
+    line, slower = tunings.row_of("D", dict(zip(("untuned", "again", "1", "2,3"), cells)))
+    check(slower == ["2,3"] and line.endswith("again: 1.10  1: 1.15  2,3: 1.16   <-- SLOWER"), line)
+    line, slower = tunings.row_of("D", {"untuned": cells[0], "again": cells[0], "1": {"error": "no"}})
     check(slower == ["failed"] and "FAILED: no" in line, line)
     check(tunings.regret("a 1.0 us 2.0 us 0.50x 1.5 %\nb 1 us 1 us 1.00x  0.0 % (same)\n") == 1.5, "the greatest regret")
     (place / "t.tuning").write_text("-- found on X\nmain.suff_outer_par_0=7\n")
-    check(tunings.settings(place / "t.tuning") == "main.suff_outer_par_0=7\n", "settings without comments")
+    text = tunings.settings(place / "t.tuning")
+    check(text == "main.suff_outer_par_0=7\n", "settings without comments")
+    made = tunings.settings_of([text, "", text])
+    check(made == {"untuned": {}, "again": {}, "1,3": {"main.suff_outer_par_0": "7"}}, made)
     r = subprocess.run([sys.executable, ROOT / "bench/tunings.py", "--small", "--work", place / "w", "--minifut", minifut,
                         "--prebuilt", place / "made-programs", "--rounds", "2", "--runs", "2", "--json", place / "t.json",
                         "mapscan"], capture_output=True, text=True)
