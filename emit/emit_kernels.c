@@ -99,7 +99,7 @@ static uint64_t args_steady(const Kernel *k)
 }
 
 /* {"segmap_main_0", {source_segmap_main_0, source_segmap_main_0_cpu}, "p.sf:1:2", "", true, true,
- *  false, {narrow_segmap_main_0, NULL}, ~UINT64_C(0x4), true, UINT64_C(0x3)}, */
+ *  false, {narrow_segmap_main_0, NULL}, ~UINT64_C(0x4), true, UINT64_C(0x3), 0}, */
 static void emit_row(Emit *em, const Kernel *k, const Sources *s)
 {
     Out *o = em->o;
@@ -111,8 +111,8 @@ static void emit_row(Emit *em, const Kernel *k, const Sources *s)
                k->fixed_group ? "true" : "false");
     for (int t = 0; t < N_KTARGETS; t++)
         out_printf(o, "%s%s", t ? ", " : "", narrow_name(em->cx, k, t));
-    out_printf(o, "}, ~UINT64_C(0x%llx), %s, UINT64_C(0x%llx)},\n", (unsigned long long)~args_read(k),
-               is_sized(k) ? "true" : "false", (unsigned long long)args_steady(k));
+    out_printf(o, "}, ~UINT64_C(0x%llx), %s, UINT64_C(0x%llx), %d},\n", (unsigned long long)~args_read(k),
+               is_sized(k) ? "true" : "false", (unsigned long long)args_steady(k), k->private_words);
 }
 
 static void emit_sources(Emit *em, const Kernel *k, const Sources *s)

@@ -190,6 +190,22 @@ static KFun *on_target(Ctx *cx, Kernel *k, const KTarget *t)
     return f;
 }
 
+static bool add_words(void *env, KStm *s)
+{
+    int *words = env;
+    enum { WORD = 4 };
+    if (s->kind == KST_ARRAY)
+        *words += (int)((s->buf->count * prim_type_bytes[s->buf->elem] + WORD - 1) / WORD);
+    return true;
+}
+
+static int private_words(const KFun *f)
+{
+    int words = 0;
+    kblock_visit(&f->body, &(KVisitor){.env = &words, .enter = add_words});
+    return words;
+}
+
 /* Launches cost less without the parameter for failures, which goes away where no target needs it.
  */
 static void put_on_targets(Ctx *cx, Kernel *k)
@@ -199,6 +215,7 @@ static void put_on_targets(Ctx *cx, Kernel *k)
         k->fixed_group = k->fixed_group || kblock_meets(&k->on[t]->body);
         k->failure = k->failure || kblock_knows_failures(&k->on[t]->body);
     }
+    k->private_words = private_words(k->on[KTARGET_GPU]);
     for (int t = 0; t < N_KTARGETS && !k->failure; t++)
         drop_failure(cx->perm, k->on[t]);
 }

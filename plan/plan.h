@@ -55,6 +55,7 @@ typedef struct Kernel {
     bool failure;         /* records run-time failures, or asks for them: KP_FAILURE is there */
     bool may_fail;        /* records run-time failures */
     bool fixed_group;     /* its work-items meet at barriers: groups have their size for a reason */
+    int private_words;    /* that a work-item's arrays have on GPUs */
     const Exp *seg;       /* the construct it was made for (explain), NULL for helpers */
     const char *local;     /* bytes of local memory, for people; NULL: none */
     Irregulars irregulars; /* in the order of the text */

@@ -18,6 +18,7 @@
      {NULL},                                                                                       \
      ~(uint64_t)1,                                                                                 \
      false,                                                                                        \
+     0,                                                                                            \
      0},
 #define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
 #define RT_B_TILE(elem, size, idx, rows, cols, vec)                                                \

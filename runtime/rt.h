@@ -73,6 +73,7 @@ typedef struct {
     uint64_t reads;                  /* set of arguments of rt_launch, blocks that it does not write to */
     bool sized;      /* it may be built for the numbers of its launches, see sized.c ... */
     uint64_t steady; /* ... for these arguments (a set), which seldom change */
+    int private_words; /* that a work-item's arrays have on GPUs: they are to be registers */
 } rt_kernel_def;
 
 /* A tuning parameter. Its id is its index in rt_program.params.

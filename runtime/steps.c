@@ -35,6 +35,7 @@ enum {
     RT_MOST_PHASES = 32,    /* kernels in one */
     RT_STEP_HEAD = 3,       /* words of a step before its arguments */
     RT_MOST_STEP_ARGS = 61, /* those whose `reads` are known, and then some */
+    RT_MOST_PRIVATE = 48,   /* words of a work-item's arrays in a full group, which leaves it 64 registers (H200) */
 };
 
 /* Kernels in one. */
@@ -684,10 +685,12 @@ RT_API bool rt_noting(const rt_ctx *ctx)
 }
 
 /* A function that is no kernel has no local memory but what it is given; of the built-in kernels those have some that
- * count on the size of a group. */
+ * count on the size of a group. Tiles in registers would be in memory in a full group, and are what drivers need longest
+ * for then: LUD's steps took 5.3 s to build, and longer to run than its launches. */
 RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int n_args)
 {
     bool has_local = k->id >= ctx->prog->n_kernels && k->def->fixed_group;
-    return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && !has_local &&
+    bool spills = rt_full_group(ctx) && k->def->private_words > RT_MOST_PRIVATE;
+    return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && !has_local && !spills &&
            ctx->launch < INT_MAX / 2;
 }

@@ -56,10 +56,10 @@ static const char src_bump[] =
     "}\n";
 
 enum { K_SCALE, K_SCALE_LOCAL, K_STATS, K_BUMP };
-static const rt_kernel_def kernels[] = {{"scale", {src_scale, src_scale}, "demo.sf:3:5", "", true, true, false, {NULL}, 0, false, 0},
-                                        {"scale_local", {src_scale_local, src_scale_local}, "demo.sf:3:5", "", false, false, true, {NULL}, 0, false, 0},
-                                        {"stats", {src_stats, src_stats}, "demo.sf:4:5", "", true, false, false, {NULL}, 0, false, 0},
-                                        {"bump", {src_bump, src_bump}, "demo.sf:8:5", "", false, false, false, {NULL}, 0, false, 0}};
+static const rt_kernel_def kernels[] = {{"scale", {src_scale, src_scale}, "demo.sf:3:5", "", true, true, false, {NULL}, 0, false, 0, 0},
+                                        {"scale_local", {src_scale_local, src_scale_local}, "demo.sf:3:5", "", false, false, true, {NULL}, 0, false, 0, 0},
+                                        {"stats", {src_stats, src_stats}, "demo.sf:4:5", "", true, false, false, {NULL}, 0, false, 0, 0},
+                                        {"bump", {src_bump, src_bump}, "demo.sf:8:5", "", false, false, false, {NULL}, 0, false, 0, 0}};
 
 enum { P_OUTER, P_INTRA };
 static const rt_param_def params[] = {

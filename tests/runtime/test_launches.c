@@ -15,24 +15,25 @@ static void expect(const char *what, const char *prefix, long before, long want)
         printf("FAIL launches: %s: %ld calls of %s, not %ld\n", what, got, prefix, want);
 }
 
-enum { PLAIN, LOOKS, FAILS, HEAP, SIZED, SIZES };
+enum { PLAIN, LOOKS, FAILS, HEAP, SIZED, SIZES, TILED };
 #define KERNEL(name, failure, may_fail)                                                            \
     {                                                                                              \
         name, {"", ""}, "t.sf:1:1", "", failure, may_fail, false,                                  \
-        {NULL}, 0, false, 0                                                                 \
+        {NULL}, 0, false, 0, 0                                                              \
     }
 /* Built for the argument n. */
 #define SIZED_KERNEL(name)                                                                         \
     {                                                                                              \
         name, {"", ""}, "t.sf:1:1", "", false, false, false,                                       \
-        {NULL}, 0, true, 1u << 1                                                            \
+        {NULL}, 0, true, 1u << 1, 0                                                         \
     }
 static const rt_kernel_def kernels[] = {KERNEL("plain", false, false), KERNEL("looks", true, false),
                                         KERNEL("fails", true, true), KERNEL("heap", true, false),
-                                        SIZED_KERNEL("sized"), SIZED_KERNEL("sizes")};
+                                        SIZED_KERNEL("sized"), SIZED_KERNEL("sizes"),
+                                        {.name = "tiled", .source = {"", ""}, .prov = "t.sf:1:1", .options = "", .private_words = 64}};
 static const rt_param_def params[] = {{"loop", "threshold(0, )", 1, 1}};
 static const rt_program program = {
-    .name = "t", .n_kernels = 6, .kernels = kernels, .n_params = 1, .params = params};
+    .name = "t", .n_kernels = 7, .kernels = kernels, .n_params = 1, .params = params};
 
 typedef struct {
     rt_mem *mem;
@@ -367,6 +368,26 @@ static void test_steps(rt_ctx *ctx, rt_mem *a, rt_mem *b)
     failed += rt_loop_end(ctx) != RT_OK;
 }
 
+/* Where steps run in groups that fill a compute unit, tiles in registers are launched for themselves. */
+static void test_tiles(rt_ctx *ctx, rt_mem *a)
+{
+    enum { STEPS = 20 };
+    Given g = {a, 64, 64, 1.0f, 16};
+    const rt_dev_info before = ctx->device;
+    for (int full = 0; full < 2; full++) {
+        ctx->device.parts_meet = full;
+        ctx->device.max_group = 1024;
+        failed += rt_set_param(ctx, "loop", (int64_t)1 << 40) != RT_OK;
+        rt_loop_begin(ctx, 0);
+        long launches = fake_calls("clEnqueueNDRangeKernel");
+        for (int i = 0; i < STEPS; i++)
+            launch(ctx, TILED, g);
+        failed += rt_loop_end(ctx) != RT_OK;
+        expect("steps with tiles", "clEnqueueNDRangeKernel", launches, full ? STEPS : 2);
+    }
+    ctx->device = before;
+}
+
 /* Groups wait where they must, and what the first group does alone waits for nobody but others. */
 static void test_order(rt_ctx *ctx, rt_mem *a, rt_mem *b)
 {
@@ -442,6 +463,7 @@ int main(void)
     test_heap(ctx, a);
     test_steps(ctx, a, b);
     test_order(ctx, a, b);
+    test_tiles(ctx, a);
     expect("not profiled", "clReleaseEvent", 0, 0);
     test_profile();
     rt_unref(ctx, &a);
