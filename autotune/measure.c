@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MIN_RUNS = 5, MAX_RUNS = 60 };
 static const double ENOUGH_SECONDS = 0.25; /* of running, once MIN_RUNS are made */
@@ -26,6 +27,11 @@ static const double CLEARLY = 1.25;
 enum { CLEAR_RUNS = 3 };
 /* How well the time of a version is to be known that is faster than its rival. */
 static const double WINNER_NOISE = 0.03;
+/* Short runs that differ by more had the device or a processor not for themselves: some of 18 us took 230 while other
+ * programs started. They are made again, a little later. */
+static const double DISTURBED = 0.2;
+static const struct timespec LATER = {0, 20 * 1000 * 1000};
+enum { MORE_TRIES = 2 };
 
 static int cmp_double(const void *a, const void *b)
 {
@@ -132,12 +138,12 @@ static RunResult warm_up(Session *s, int d, double limit, double rival, double f
     return r;
 }
 
-/* Runs that follow a first one which has not lost. */
-static Measurement measure_on(Session *s, int d, double limit, double rival, const RunResult *first)
+/* Runs that follow a first one which has not lost; *total: seconds that they took. */
+static Measurement measure_once(Session *s, int d, double limit, double rival, const RunResult *first, double *total)
 {
     RunResult r = {0};
     Times times = {0};
-    double total = 0;
+    *total = 0;
     do {
         r = session_run(s, d, limit, false);
         if (!r.ok)
@@ -146,13 +152,28 @@ static Measurement measure_on(Session *s, int d, double limit, double rival, con
         if (times.n == 0 && r.seconds > FAR * rival + FAR_SECONDS)
             return cut(&r);
         add_time(&times, r.seconds);
-        total += r.seconds;
-    } while (!decided(&times, rival, total));
+        *total += r.seconds;
+    } while (!decided(&times, rival, *total));
     return (Measurement){.ok = true,
                          .median = times.median,
                          .noise = noise_of(&times),
                          .n = times.n,
                          .log = first->log};
+}
+
+static Measurement measure_on(Session *s, int d, double limit, double rival, const RunResult *first)
+{
+    double total;
+    Measurement best = measure_once(s, d, limit, rival, first, &total);
+    for (int i = 0; i < MORE_TRIES && best.ok && !best.cut && best.noise > DISTURBED && total < ENOUGH_SECONDS; i++) {
+        nanosleep(&LATER, NULL);
+        Measurement m = measure_once(s, d, limit, rival, first, &total);
+        if (!m.ok)
+            return m;
+        if (!m.cut && m.median <= best.median)
+            best = m;
+    }
+    return best;
 }
 
 static bool is_lost(const RunResult *first, double rival, double far)

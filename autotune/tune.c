@@ -305,10 +305,20 @@ static int nothing_written(const ToolOptions *o)
     return EXIT_USER;
 }
 
-/* Sets nothing: the tuned program is the untuned one. */
-static void withdraw(Tuner *t, Tuning *u, SearchResult *r)
+static bool sets_something(const Tuner *t, const SearchResult *r)
 {
-    printf("all in all the untuned program is faster: nothing is set\n");
+    bool any = false;
+    for (int i = 0; i < t->f->nodes.n; i++)
+        any |= r->settings[i] != THRESHOLD_UNSET;
+    for (int i = 0; t->sizes_found && t->sizes && i < session_sizes(t->s)->n; i++)
+        any |= t->sizes[i] != 0;
+    return any;
+}
+
+/* Sets nothing: the tuned program is the untuned one. */
+static void withdraw(Tuner *t, Tuning *u, SearchResult *r, const char *why)
+{
+    printf("%s: nothing is set\n", why);
     u->withdrawn = true;
     if (t->sizes_found) /* else they are the user's */
         u->size_values = t->sizes = NULL;
@@ -341,8 +351,9 @@ static int report(Tuner *t, const ToolOptions *o, SearchResult *r)
     int losses = compare_with_default(t, &u);
     if (server_interrupted())
         return ended_early(t, o, r);
-    if (losses && verdicts_refuse(t->a, &u, &t->plan->o)) {
-        withdraw(t, &u, r);
+    const char *why = sets_something(t, r) ? verdicts_refuse(t->a, &u, &t->plan->o) : NULL;
+    if (why) {
+        withdraw(t, &u, r, why);
         losses = 0;
     }
     report_loss(&u);

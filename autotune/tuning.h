@@ -26,7 +26,8 @@ typedef struct {
     bool made;
     Measurement untuned, tuned, own;
     bool same;  /* untuned and tuned took the same versions */
-    bool loses; /* the tuned program is slower beyond noise, or fails */
+    bool gains; /* the tuned program is faster beyond noise */
+    bool loses; /* ... slower, or fails */
 } Verdict;
 
 typedef struct {
@@ -109,8 +110,9 @@ Range tuning_range(const Tuning *t, int node);
 Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
                    const int64_t *untuned, Setup tuned);
 
-/* Is the untuned program better for the objective, beyond noise, as the verdicts tell? Then nothing is to be set. */
-bool verdicts_refuse(Arena *a, const Tuning *t, const SearchOptions *o);
+/* Why nothing is to be set, in words; NULL: the tuned program is faster somewhere, and not worse for the objective, beyond
+ * noise, as the verdicts tell. */
+const char *verdicts_refuse(Arena *a, const Tuning *t, const SearchOptions *o);
 
 /* --- report_text.c -------------------------------------------------------------------------- */
 

@@ -97,25 +97,30 @@ Verdict verdict_on(Meter *m, const Forest *f, int d, const DatasetResult *res,
                      .tuned = *of_tuned,
                      .own = *of_own,
                      .same = same,
+                     .gains = both && !same && slower(of_untuned, of_tuned),
                      .loses = !of_tuned->ok || (both && !same && slower(of_tuned, of_untuned))};
 }
 
-bool verdicts_refuse(Arena *a, const Tuning *t, const SearchOptions *o)
+const char *verdicts_refuse(Arena *a, const Tuning *t, const SearchOptions *o)
 {
     static const double BEYOND = 0.02; /* ... noise */
     int n = t->datasets->n;
     Choice c = choice_of(a, t->forest, n, o, t->found->datasets);
     double *untuned = NEWN(a, double, n), *tuned = NEWN(a, double, n);
-    bool any = false;
+    bool any = false, gains = false;
     for (int d = 0; d < n; d++) {
         const Verdict *v = &t->verdicts[d];
         c.in[d] = v->made && v->untuned.ok;
         untuned[d] = v->untuned.median;
         tuned[d] = v->tuned.ok ? v->tuned.median : INFINITY;
         any |= c.in[d] && v->loses;
+        gains |= c.in[d] && v->gains;
         if (v->made && !v->untuned.ok && v->tuned.ok)
-            return false; /* it does not even run */
+            return NULL; /* it does not even run */
     }
+    if (!gains)
+        return "on no data set is the tuned program faster when both run in turn";
     double now = any ? objective_of(&c, tuned) : 0, before = any ? objective_of(&c, untuned) : 0;
-    return now > before + BEYOND * fabs(before); /* a user's may be negative */
+    /* a user's may be negative */
+    return now > before + BEYOND * fabs(before) ? "all in all the untuned program is faster" : NULL;
 }
