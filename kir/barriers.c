@@ -10,10 +10,15 @@
  *
  * Failures are recorded by atomics: they count as an access to memory of their own, which any
  * barrier orders. An atomic in global memory may tell another group that data are there: what this
- * group did in global memory before it, a barrier in between keeps before it. */
+ * group did in global memory before it, a barrier in between keeps before it.
+ *
+ * Barriers of a group's lead order what the lead does, for itself: they need not where another one of either kind
+ * lies between, but spare no barrier of the group. */
 #include "kir/dealt.h"
 #include "kir/passes.h"
 #include "kir/walk.h"
+
+#include <string.h>
 
 enum { BIT_FAILURE = 62, BIT_TELL = 63, MAX_BITS = 61, BIT_REST = 61 };
 #define BIT(k) ((uint64_t)1 << (k))
@@ -21,6 +26,11 @@ enum { BIT_FAILURE = 62, BIT_TELL = 63, MAX_BITS = 61, BIT_REST = 61 };
 typedef struct {
     uint64_t read, written; /* sets of memory, a bit each */
 } Access;
+
+/* What there is without a barrier in between: of the group; of any kind. */
+typedef struct {
+    Access group, any;
+} Open;
 
 typedef struct {
     Access before, after;
@@ -42,7 +52,7 @@ typedef struct {
     uint64_t clash[64];   /* ... for two writes */
     uint64_t of_space[N_KSPACES];
     PtrMap *uses;  /* barrier -> Use */
-    PtrMap *exits; /* WORK -> Access at its end */
+    PtrMap *exits; /* WORK -> Open at its end */
     VEC(KStm *) barriers;
 } Barriers;
 
@@ -151,12 +161,28 @@ static Access access_of(Barriers *w, const KStm *s)
     return a;
 }
 
-static Access either(Access a, Access b)
+static Access either_access(Access a, Access b)
 {
     return (Access){a.read | b.read, a.written | b.written};
 }
 
-static Access past(const Barriers *w, Access a, const KStm *barrier)
+static Open either(Open a, Open b)
+{
+    return (Open){either_access(a.group, b.group), either_access(a.any, b.any)};
+}
+
+static Open with(Barriers *w, Open a, const KStm *s)
+{
+    Access more = access_of(w, s);
+    return either(a, (Open){more, more});
+}
+
+static Access among(Access a, uint64_t keep)
+{
+    return (Access){a.read & keep, a.written & keep};
+}
+
+static Open past(const Barriers *w, Open a, const KStm *barrier)
 {
     uint64_t keep = ~BIT(BIT_FAILURE);
     unsigned fence = kstm_fence(barrier);
@@ -165,7 +191,7 @@ static Access past(const Barriers *w, Access a, const KStm *barrier)
             keep &= ~w->of_space[s];
     if (fence == (1u << KS_LOCAL | 1u << KS_GLOBAL))
         keep &= ~BIT(BIT_REST);
-    return (Access){a.read & keep, a.written & keep};
+    return (Open){barrier->lead ? a.group : among(a.group, keep), among(a.any, keep)};
 }
 
 /* --- Walks ---------------------------------------------------------------------------------- */
@@ -178,11 +204,11 @@ static Use *use_of(Barriers *w, const KStm *s)
     return u;
 }
 
-static Access *exit_of(Barriers *w, const KStm *work)
+static Open *exit_of(Barriers *w, const KStm *work)
 {
-    Access *a = ptrmap_get(w->exits, work);
+    Open *a = ptrmap_get(w->exits, work);
     if (!a)
-        ptrmap_put(w->exits, work, a = NEW(w->mem, Access));
+        ptrmap_put(w->exits, work, a = NEW(w->mem, Open));
     return a;
 }
 
@@ -191,36 +217,42 @@ static bool is_loop(const KStm *s)
     return s->kind == KST_FOR || s->kind == KST_WHILE;
 }
 
-typedef Access Walk(Barriers *w, const KBlock *b, Access a, int depth);
+typedef Open Walk(Barriers *w, const KBlock *b, Open a, int depth);
 
 /* Around and around until nothing is added. */
-static Access walk_loop(Barriers *w, const KStm *s, Access a, int depth, Walk *walk)
+static Open walk_loop(Barriers *w, const KStm *s, Open a, int depth, Walk *walk)
 {
     for (;;) {
-        Access turned = walk(w, &s->body[0], a, depth + 1), next = either(a, turned);
-        if (next.read == a.read && next.written == a.written)
+        Open turned = walk(w, &s->body[0], a, depth + 1), next = either(a, turned);
+        if (memcmp(&next, &a, sizeof a) == 0)
             return kstm_turns(s) ? turned : a;
         a = next;
     }
 }
 
-static Access forwards(Barriers *w, const KBlock *b, Access a, int depth)
+/* Of what there is at a barrier, what it is about. */
+static Access waiting(Open a, const KStm *barrier)
+{
+    return barrier->lead ? a.any : a.group;
+}
+
+static Open forwards(Barriers *w, const KBlock *b, Open a, int depth)
 {
     for (int i = 0; i < b->n; i++) {
         const KStm *s = b->at[i];
         if (s->kind == KST_BARRIER && s->fence) {
             Use *u = use_of(w, s);
-            u->before = either(u->before, a);
+            u->before = either_access(u->before, waiting(a, s));
             u->depth = depth;
             a = past(w, a, s);
         } else if (s->kind == KST_LEAVE) {
-            Access *at = exit_of(w, s->target);
+            Open *at = exit_of(w, s->target);
             *at = either(*at, a);
-            a = (Access){0};
+            a = (Open){0};
         } else if (is_loop(s)) {
             a = walk_loop(w, s, a, depth, forwards);
         } else {
-            Access in = either(a, access_of(w, s));
+            Open in = with(w, a, s);
             a = forwards(w, &s->body[0], in, depth);
             if (s->kind == KST_IF)
                 a = either(a, forwards(w, &s->body[1], in, depth));
@@ -231,13 +263,13 @@ static Access forwards(Barriers *w, const KBlock *b, Access a, int depth)
     return a;
 }
 
-static Access backwards(Barriers *w, const KBlock *b, Access a, int depth)
+static Open backwards(Barriers *w, const KBlock *b, Open a, int depth)
 {
     for (int i = b->n - 1; i >= 0; i--) {
         const KStm *s = b->at[i];
         if (s->kind == KST_BARRIER && s->fence) {
             Use *u = use_of(w, s);
-            u->after = either(u->after, a);
+            u->after = either_access(u->after, waiting(a, s));
             a = past(w, a, s);
         } else if (s->kind == KST_LEAVE) {
             a = *exit_of(w, s->target);
@@ -246,11 +278,11 @@ static Access backwards(Barriers *w, const KBlock *b, Access a, int depth)
         } else {
             if (s->kind == KST_WORK)
                 *exit_of(w, s) = a;
-            Access in = a;
+            Open in = a;
             a = backwards(w, &s->body[0], in, depth);
             if (s->kind == KST_IF)
                 a = either(a, backwards(w, &s->body[1], in, depth));
-            a = either(a, access_of(w, s));
+            a = with(w, a, s);
         }
     }
     return a;
@@ -260,9 +292,9 @@ static void analyse(Barriers *w, const KBlock *b)
 {
     w->uses = ptrmap_new(w->mem);
     w->exits = ptrmap_new(w->mem);
-    forwards(w, b, (Access){0}, 0);
+    forwards(w, b, (Open){0}, 0);
     w->exits = ptrmap_new(w->mem);
-    backwards(w, b, (Access){0}, 0);
+    backwards(w, b, (Open){0}, 0);
 }
 
 /* --- Decisions ------------------------------------------------------------------------------ */

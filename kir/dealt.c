@@ -51,13 +51,21 @@ static Rest rest_prim(const KDealt *d, const KExp *x)
     return x->op == OP_MUL && (a == NONE || b == NONE) ? NONE : ANY;
 }
 
+bool kdealt_step(const KExp *step, const KExp *to)
+{
+    step = kx_converted(step);
+    if (step->kind != KE_ID)
+        return false;
+    return step->id == KID_GROUP_SIZE || (step->id == KID_LEAD_SIZE && to->kind == KE_CONST && to->c.i <= LEAD_LEAST);
+}
+
 /* What is bound comes before what uses it. */
 static bool find(void *env, KStm *s)
 {
     KDealt *d = env;
     if (s->kind == KST_LET && s->x[0]->type.elem == T_I64)
         ptrmap_put(d->rests, s->var, &rest_of[rest(d, s->x[0])]);
-    if (s->kind == KST_FOR && !s->doubling && rest(d, s->x[2]) == NONE)
+    if (s->kind == KST_FOR && !s->doubling && (rest(d, s->x[2]) == NONE || kdealt_step(s->x[2], s->x[1])))
         ptrmap_put(d->rests, s->var, &rest_of[rest(d, s->x[0])]);
     return true;
 }

@@ -4,6 +4,11 @@
 
 #include "kir/walk.h"
 
+/* Of a loop to `to` from the work-item's number on, or from 0 with that number added: does it deal its turns to the
+ * work-items of a group? By the size of the group; or by that of its lead, where these are the turns of the same
+ * work-items because they are so few. */
+bool kdealt_step(const KExp *step, const KExp *to);
+
 typedef struct KDealt KDealt;
 KDealt *kdealt_of(Arena *a, const KFun *f);
 /* Is the access to an element whose number, counted from the beginning of the buffer's memory, is the

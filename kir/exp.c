@@ -199,6 +199,11 @@ const KExp *kx_index(Arena *a, const KExp *x)
     return e;
 }
 
+const KExp *kx_converted(const KExp *x)
+{
+    return x->kind == KE_CONV && x->type.elem == T_I64 && x->x[0]->type.elem == T_I64 ? x->x[0] : x;
+}
+
 const KExp *kx_select(Arena *a, const KExp *c, const KExp *x, const KExp *y)
 {
     if (c->kind == KE_CONST)

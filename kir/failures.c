@@ -18,6 +18,7 @@
  * kept; which one of a launch is recorded nobody knows.
  *
  * Before: a kernel on a target. After: well-formed. */
+#include "kir/dealt.h"
 #include "kir/passes.h"
 #include "kir/walk.h"
 
@@ -73,16 +74,9 @@ static int n_varying(const Failures *w, const KStm *fail)
     return n;
 }
 
-/* Of a number, as it is or converted to or from an index. */
-static const KExp *converted(const KExp *x)
-{
-    return x->kind == KE_CONV && x->type.elem == T_I64 && x->x[0]->type.elem == T_I64 ? x->x[0] : x;
-}
-
 static bool shares_out(const KStm *s)
 {
-    const KExp *step = s->kind == KST_FOR && s->unroll > 1 && !s->doubling ? converted(s->x[2]) : NULL;
-    return step && step->kind == KE_ID && step->id == KID_GROUP_SIZE;
+    return s->kind == KST_FOR && s->unroll > 1 && !s->doubling && kdealt_step(s->x[2], s->x[1]);
 }
 
 /* Numbers are kept in 64 bits if one of them has that many. */
@@ -91,7 +85,7 @@ static bool are_indices(const Failures *w)
     for (int i = 0; i < w->fails.n; i++)
         for (int k = 0; k < w->fails.at[i]->args.n; k++) {
             const KExp *x = w->fails.at[i]->args.at[k];
-            if (varies(w, x) && !converted(x)->type.index)
+            if (varies(w, x) && !kx_converted(x)->type.index)
                 return false;
         }
     return true;
@@ -119,7 +113,7 @@ static void set_first(const Failures *w, KBuild *b, KVar *v, const KExp *x)
 {
     Arena *a = b->arena;
     const KExp *none = kx_eq(a, kx_var(a, w->failed), site_number(w, 0));
-    x = v->type.index ? converted(x) : kx_conv(a, v->type.elem, x);
+    x = v->type.index ? kx_converted(x) : kx_conv(a, v->type.elem, x);
     kb_set(b, v, kx_select(a, none, x, kx_var(a, v)));
 }
 

@@ -98,7 +98,7 @@ static void put_block(Key *k, const KBlock *b);
 static void put_stm(Key *k, const KStm *s)
 {
     put(k, s->kind);
-    put(k, (uint64_t)s->op << 32 | (uint64_t)s->fence << 16 | s->doubling << 1 | s->post);
+    put(k, (uint64_t)s->op << 32 | (uint64_t)s->fence << 16 | s->lead << 2 | s->doubling << 1 | s->post);
     put(k, (uint64_t)(uint32_t)s->unroll << 32 | (uint32_t)s->site);
     if (s->kind == KST_WORK)
         put_object(k, s);

@@ -62,6 +62,7 @@ typedef struct {
     const KExp *alone[DIMS]; /* conditions that leave one work-item, a dimension each */
     Choice choices[MOST_CHOICES];
     int n_choices;
+    bool lead; /* by the group's lead alone */
 } Access;
 
 typedef struct {
@@ -363,6 +364,7 @@ static void note_access(Hazard *h, const KStm *s)
         Choice c = h->around.at[i];
         if (c.branch == 0)
             note_alone(h, a, c.condition);
+        a->lead |= c.branch == 0 && c.condition->kind == KE_ID && c.condition->id == KID_IN_LEAD;
         if (i < MOST_CHOICES)
             a->choices[a->n_choices++] = c;
     }
@@ -415,8 +417,9 @@ static void note_block(Hazard *h, const KBlock *b)
 /* --- The walk ------------------------------------------------------------------------------ */
 
 /* Which accesses may have come since the last barrier: for each number a set, before halves were
- * exchanged, or after. */
-enum { AS_IT_IS = 1, SWAPPED = 2 };
+ * exchanged, or after; and the same of those of the lead that only a barrier of its own has followed, which others than
+ * the lead did not wait for. */
+enum { AS_IT_IS = 1, SWAPPED = 2, MET = 2 /* bits that a set moves by */, SETS_AS_IT_IS = 5, SETS_SWAPPED = 10 };
 
 static uint8_t *pending_new(Hazard *h)
 {
@@ -452,7 +455,7 @@ static void pending_swap(const Hazard *h, const KStm *s, uint8_t *p)
         for (int i = 0; swap->last == s && i < h->all.n; i++) {
             const KExp *at = h->all.at[i]->at;
             if (kexp_uses(at, swap->v) || kexp_uses(at, swap->w))
-                p[i] = (uint8_t)((p[i] & AS_IT_IS ? SWAPPED : 0) | (p[i] & SWAPPED ? AS_IT_IS : 0));
+                p[i] = (uint8_t)((p[i] & SETS_AS_IT_IS) << 1 | (p[i] & SETS_SWAPPED) >> 1);
         }
     }
 }
@@ -470,8 +473,9 @@ static void access(Hazard *h, const KStm *s, uint8_t *p)
     const Access *b = ptrmap_get(h->access, s);
     for (int i = 0; i < h->all.n; i++) {
         const Access *a = h->all.at[i];
-        if ((p[i] & AS_IT_IS && conflict(h, a, a->at, b)) ||
-            (p[i] & SWAPPED && conflict(h, a, a->swapped, b)))
+        int since = b->lead ? p[i] : p[i] | p[i] >> MET;
+        if ((since & AS_IT_IS && conflict(h, a, a->at, b)) ||
+            (since & SWAPPED && conflict(h, a, a->swapped, b)))
             wrong(h, s,
                   arena_printf(h->arena, "no barrier between this and another work-item's '%s'",
                                kstm_text(a->stm)));
@@ -527,11 +531,21 @@ static void walk_work(Hazard *h, const KStm *s, uint8_t *p)
     pending_join(h, p, left);
 }
 
+static void pending_meet_lead(const Hazard *h, uint8_t *p)
+{
+    for (int i = 0; i < h->all.n; i++)
+        if (h->all.at[i]->lead)
+            p[i] = (uint8_t)((p[i] | p[i] << MET) & (AS_IT_IS | SWAPPED) << MET);
+}
+
 static void walk_meet(Hazard *h, const KStm *s, uint8_t *p)
 {
     if (!kuniform_flow(h->places.uniform, s))
-        wrong(h, s, "not all work-items of a group come here together");
-    if (kstm_fence(s) & 1u << KS_LOCAL)
+        wrong(h, s, s->lead ? "not all of a group's lead come here together, and nobody else"
+                            : "not all work-items of a group come here together");
+    if (kstm_fence(s) & 1u << KS_LOCAL && s->lead)
+        pending_meet_lead(h, p);
+    else if (kstm_fence(s) & 1u << KS_LOCAL)
         pending_clear(h, p);
 }
 

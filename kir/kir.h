@@ -99,6 +99,10 @@ extern const char *const kexp_word[N_KEXPS];
     X(GRID_SIZE, "grid_size", T_I64, true)          /* groups times group size, which costs less */  \
     X(LANE, "lane", T_I64, false)                   /* in the sub-group */                         \
     X(LANES, "lanes", T_I64, true)                  /* of a sub-group */                           \
+    /* The lead of a group is its first sub-group, where sub-groups have barriers of their own (and, \
+     * unless the group has fewer work-items, LEAD_LEAST or more); else it is the whole group. */  \
+    X(IN_LEAD, "in_lead", T_BOOL, false)                                                           \
+    X(LEAD_SIZE, "lead_size", T_I64, true)                                                         \
     X(FAILED_BEFORE, "failed_before", T_BOOL, true) /* did an earlier launch fail? */              \
     X(ATOMIC64, "atomic64", T_BOOL, true)           /* has the device atomics on 64 bits? */       \
     /* Is the kernel built for the sizes of its launch, so that loops of few turns are unrolled? */ \
@@ -124,6 +128,7 @@ typedef struct {
     bool uniform, trait;
 } KIdInfo;
 extern const KIdInfo kid_info[N_KIDS];
+enum { LEAD_LEAST = 32 };
 
 typedef struct KExp KExp;
 struct KExp {
@@ -157,6 +162,7 @@ struct KStm {
     int unroll;         /* FOR: 0 as it is, -1 whole, else that many times */
     bool post;          /* WHILE */
     unsigned fence;     /* BARRIER: set of 1u << KSpace */
+    bool lead;          /* BARRIER: of the lead alone; in an IF that only in_lead enters */
     const KStm *target; /* LEAVE: a WORK */
     const char *label;  /* WORK: its name, unique */
     int site;           /* FAIL */
@@ -236,6 +242,7 @@ const KExp *kx_prim1(Arena *a, PrimOp op, const KExp *x);
 const KExp *kx_prim2(Arena *a, PrimOp op, const KExp *x, const KExp *y);
 const KExp *kx_conv(Arena *a, PrimType to, const KExp *x);
 const KExp *kx_index(Arena *a, const KExp *x); /* an i64, as an index: it must have room */
+const KExp *kx_converted(const KExp *x);       /* of an i64 or index, before it was converted from the other */
 const KExp *kx_select(Arena *a, const KExp *c, const KExp *x, const KExp *y);
 const KExp *kx_part(Arena *a, const KExp *v, int k);
 const KExp *kx_vector(Arena *a, const KExp *const *x, int n);

@@ -196,25 +196,25 @@ static void conv_text(Out *o, const KExp *x)
     }
 }
 
+static const char *const other_id[N_KIDS] = {
+    [KID_LANE] = "mf_lane()",
+    [KID_LANES] = "MF_LANES",
+    [KID_IN_LEAD] = "MF_IN_LEAD",
+    [KID_LEAD_SIZE] = "MF_LEAD_SIZE",
+    [KID_FAILED_BEFORE] = "mf_failed_before(failure, launch)",
+    [KID_ATOMIC64] = "MF_ATOMIC64",
+    [KID_UNROLLS] = "MF_UNROLLS",
+    [KID_HAS_SLICES] = "has_slices",
+};
+
 static void id_text(Out *o, const KExp *x)
 {
-    switch (x->id) {
-    case KID_LANE: out_puts(o, "mf_lane()"); return;
-    case KID_LANES: out_puts(o, "MF_LANES"); return;
-    case KID_FAILED_BEFORE: out_puts(o, "mf_failed_before(failure, launch)"); return;
-    case KID_ATOMIC64: out_puts(o, "MF_ATOMIC64"); return;
-    case KID_UNROLLS: out_puts(o, "MF_UNROLLS"); return;
-    case KID_HAS_SLICES: out_puts(o, "has_slices"); return;
-    case KID_GROUP:
-    case KID_LOCAL:
-    case KID_GROUP_SIZE:
-    case KID_GROUPS:
-    case KID_GRID_SIZE: out_printf(o, "get_%s(%d)", launch_id[x->id], x->dim); return;
-    case KID_TEAMS:
-    case KID_COALESCES:
-    case N_KIDS: break;
-    }
-    ice(NO_LOC, "%s: the kernel is not specialised to its target", kid_info[x->id].word);
+    if (launch_id[x->id])
+        out_printf(o, "get_%s(%d)", launch_id[x->id], x->dim);
+    else if (other_id[x->id])
+        out_puts(o, other_id[x->id]);
+    else
+        ice(NO_LOC, "%s: the kernel is not specialised to its target", kid_info[x->id].word);
 }
 
 static void const_text(Out *o, const KExp *x)
@@ -550,7 +550,7 @@ static void heap_text(Out *o, const KStm *s)
 static void barrier_text(Out *o, const KStm *s)
 {
     bool local = s->fence & 1u << KS_LOCAL, global = s->fence & 1u << KS_GLOBAL;
-    out_printf(o, "barrier(%s%s%s);\n", local ? "CLK_LOCAL_MEM_FENCE" : "",
+    out_printf(o, "%s(%s%s%s);\n", s->lead ? "mf_meet_lead" : "barrier", local ? "CLK_LOCAL_MEM_FENCE" : "",
                local && global ? " | " : "", global ? "CLK_GLOBAL_MEM_FENCE" : "");
 }
 

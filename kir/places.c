@@ -1,6 +1,8 @@
 /* Which work-items come to a place of local memory: its column, its row, its turns. */
 #include "kir/places.h"
 
+#include "kir/dealt.h"
+
 typedef struct {
     const PtrMap *but;
     bool found;
@@ -52,7 +54,7 @@ static bool deals(const KPlaces *p, const KExp *from, const KExp *to, const KExp
 {
     int dim;
     if (is_number(p, from, &dim))
-        return step->kind == KE_ID && step->id == KID_GROUP_SIZE && step->dim == dim;
+        return kdealt_step(step, to) && step->dim == dim;
     if (from->kind != KE_SELECT)
         return false;
     if (kplaces_alone(p, from->x[0], &dim))
@@ -213,7 +215,7 @@ static int64_t factor_of(const KPlaces *p, const Poly *x)
     for (int i = 0; i < x->n; i++)
         for (int m = 0; m < POLY_DEGREE && x->t[i].leaves[m]; m++) {
             const KExp *leaf = kposition_leaf(p->positions, x->t[i].leaves[m]);
-            bool dealt = loop_of(p, leaf) && loop_of(p, leaf)->x[2]->kind == KE_ID; /* group_size */
+            bool dealt = loop_of(p, leaf) && loop_of(p, leaf)->x[2]->kind == KE_ID; /* see kdealt_step */
             if (leaf->kind == KE_ID && leaf->id == KID_LOCAL)
                 own = kposition_factor(x, x->t[i].leaves[m]);
             else if (!kuniform_exp(p->uniform, leaf) || (dealt && base))

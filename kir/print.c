@@ -236,6 +236,7 @@ static void put_target(Out *o, const KStm *s)
 
 static void put_fence(Out *o, const KStm *s)
 {
+    out_puts(o, s->lead ? " lead" : "");
     for (int k = 0; k < N_KSPACES; k++)
         if (s->fence & 1u << k)
             out_printf(o, " %s", kspace_text[k]);

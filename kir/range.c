@@ -227,6 +227,8 @@ static KRange id_range(KRanges *r, const KExp *x)
                               kx_id_dim(r->arena, KID_GROUP_SIZE, x->dim)));
     case KID_LANE: return between(r, 0, MOST_LANES - 1);
     case KID_LANES: return between(r, 1, MOST_LANES);
+    case KID_LEAD_SIZE: return (KRange){number(r, 1), kx_id(r->arena, KID_GROUP_SIZE)};
+    case KID_IN_LEAD:
     case KID_FAILED_BEFORE:
     case KID_ATOMIC64:
     case KID_UNROLLS:

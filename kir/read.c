@@ -440,6 +440,7 @@ static void get_target(KReader *k, KStm *s)
 static void get_fence(KReader *k, KStm *s)
 {
     KSpace space;
+    s->lead = read_accept_word(k->r, "lead");
     while (accept_space(k, &space))
         s->fence |= 1u << space;
 }

@@ -9,6 +9,8 @@
 #include "base/ptrmap.h"
 #include "kir/walk.h"
 
+enum { NO_LEAD = -1 };
+
 typedef struct {
     const KStm *stm;
     int level; /* at its beginning */
@@ -23,6 +25,7 @@ struct KUniform {
     PtrMap *level;   /* VAR's variable -> 1 + level at its VAR */
     VEC(Work) works;
     int depth; /* choices that vary, around */
+    int lead;  /* level in the choice of the group's lead that is around; NO_LEAD: there is none */
     bool changed;
 };
 
@@ -121,21 +124,15 @@ static bool exps_uniform(const KUniform *u, const KStm *s)
 
 static void find_block(KUniform *u, const KBlock *b);
 
-static void find_blocks(KUniform *u, const KStm *s, bool apart)
-{
-    u->depth += apart;
-    for (int k = 0; k < 2; k++)
-        find_block(u, &s->body[k]);
-    u->depth -= apart;
-}
-
 static void find_loop(KUniform *u, const KStm *s)
 {
     if (s->kind == KST_FOR)
         set_var(u, s->var, kuniform_exp(u, s->x[0]) && kuniform_exp(u, s->x[2]));
     int before = level(u);
-    bool left = ptrset_has(u->left, s);
-    find_blocks(u, s, left || !exps_uniform(u, s));
+    bool left = ptrset_has(u->left, s), apart = left || !exps_uniform(u, s);
+    u->depth += apart;
+    find_block(u, &s->body[0]);
+    u->depth -= apart;
     if (level(u) > before && !left)
         add(u, u->left, s);
 }
@@ -147,9 +144,23 @@ static void find_work(KUniform *u, const KStm *s)
     u->works.n--;
 }
 
+/* All of the group choose whether they are of its lead. */
+static void find_if(KUniform *u, const KStm *s)
+{
+    bool lead = s->x[0]->kind == KE_ID && s->x[0]->id == KID_IN_LEAD && level(u) == 0;
+    int around = u->lead;
+    bool apart = !exps_uniform(u, s);
+    u->depth += apart;
+    u->lead = lead ? level(u) : around;
+    find_block(u, &s->body[0]);
+    u->lead = around;
+    find_block(u, &s->body[1]);
+    u->depth -= apart;
+}
+
 static void find_stm(KUniform *u, const KStm *s)
 {
-    if (level(u) > 0)
+    if (level(u) > (s->lead ? u->lead : 0))
         add(u, u->apart, s);
     switch (s->kind) {
     case KST_VAR:
@@ -176,7 +187,7 @@ static void find_stm(KUniform *u, const KStm *s)
         return;
     case KST_FOR:
     case KST_WHILE: find_loop(u, s); return;
-    case KST_IF: find_blocks(u, s, !exps_uniform(u, s)); return;
+    case KST_IF: find_if(u, s); return;
     case KST_BLOCK: find_block(u, &s->body[0]); return;
     case KST_WORK: find_work(u, s); return;
     case KST_LEAVE: leave(u, s); return;
@@ -204,7 +215,8 @@ KUniform *kuniform_of(Arena *a, const KFun *f)
                     .varying = ptrmap_new(a),
                     .apart = ptrmap_new(a),
                     .left = ptrmap_new(a),
-                    .level = ptrmap_new(a)};
+                    .level = ptrmap_new(a),
+                    .lead = NO_LEAD};
     do {
         u->changed = false;
         find_block(u, &f->body);

@@ -76,6 +76,18 @@ static inline uint mf_shuffle_word(uint x, uint lane)
 #define mf_lane() 0
 #define mf_shuffle_word(x, lane) (x)
 #endif
+
+/* The lead of a group: its first work-items, if these can meet without the others because they go in step; else all of
+ * them. It has LEAD_LEAST (kir/kir.h) or more, unless the group has fewer: a barrier of a warp is then for all that there are. */
+#if defined(__NV_CL_C_VERSION)
+#define MF_IN_LEAD          (get_local_id(0) < MF_LANES)
+#define MF_LEAD_SIZE        min((uint)get_local_size(0), (uint)MF_LANES)
+#define mf_meet_lead(fence) __asm__ volatile("bar.warp.sync 0xffffffff;" : : : "memory")
+#else
+#define MF_IN_LEAD          true
+#define MF_LEAD_SIZE        get_local_size(0)
+#define mf_meet_lead(fence) barrier(fence)
+#endif
 #define mf_shuffle_bool(x, lane) ((uchar)mf_shuffle_word((uint)(x), lane))
 #define mf_shuffle_i8(x, lane)   ((char)mf_shuffle_word((uint)(x), lane))
 #define mf_shuffle_u8(x, lane)   ((uchar)mf_shuffle_word((uint)(x), lane))

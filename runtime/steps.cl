@@ -59,6 +59,10 @@ static inline void mf_part_barrier(mf_grid grid)
         __asm__ volatile("bar.sync %0,%1;" : : "r"(grid.part + 1), "r"(grid.size) : "memory");
 }
 #define barrier(fence) mf_part_barrier(grid)
+#ifdef MF_FULL_GROUP /* parts are whole warps, and loops that their leads share out have a turn that compilers see */
+#undef MF_LEAD_SIZE
+#define MF_LEAD_SIZE MF_LANES
+#endif
 #endif
 
 #undef MF_GRID

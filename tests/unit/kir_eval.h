@@ -1,6 +1,6 @@
 /* One work-group of a kernel, run as data: what the passes of kir/ must not change.
  *
- * Work-items take turns after each statement, in an order drawn from a seed, and stop at barriers.
+ * Work-items take turns after each statement, in an order drawn from a seed, and stop at barriers, of the group or of its lead.
  * Found and told in `error`: accesses out of bounds, work-items at different barriers, races (two
  * work-items at one byte, one of them writing, with no barrier between them that orders the space),
  * and two that write what each writes alone (own_writes). Indices must fit in index_bits. */
@@ -19,9 +19,16 @@ typedef struct {
     Val lane[8];
 } EvCell;
 
+/* Barriers that were met so far: of the group, of its lead. */
 typedef struct {
-    int writer, write_phase; /* item and its phase; -1: none */
-    int reader, read_phase;  /* item or EV_ITEMS: several */
+    int all, lead;
+} EvPhase;
+
+enum { EV_NONE = -1, EV_SEVERAL_OF_LEAD = EV_ITEMS, EV_SEVERAL };
+
+typedef struct {
+    int writer, reader; /* item; EV_NONE; of readers several */
+    EvPhase written, read;
 } EvTrace;
 
 typedef struct {
@@ -56,7 +63,7 @@ typedef struct {
     const KVar *vars[EV_VARS]; /* open addressing */
     EvItem item[EV_ITEMS];
     int now; /* the item at work */
-    int phase[N_KSPACES];
+    EvPhase phase[N_KSPACES];
     bool failed;
     bool narrow; /* an index has index_bits in this run */
     long long steps;
@@ -111,27 +118,45 @@ static inline EvMem *ev_add(Ev *ev, const KBuf *b, int64_t count)
     if (b->space != KS_PRIVATE) {
         m->trace = NEWN(ev->arena, EvTrace, m->bytes + 1);
         for (int64_t i = 0; i < m->bytes; i++)
-            m->trace[i] = (EvTrace){-1, 0, -1, 0};
+            m->trace[i] = (EvTrace){.writer = EV_NONE, .reader = EV_NONE};
     }
     return m;
 }
 
-static inline void ev_trace(Ev *ev, EvTrace *t, int phase, bool write, bool atomic)
+static inline int ev_lead_size(const Ev *ev)
+{
+    return ev->items < LEAD_LEAST ? ev->items : LEAD_LEAST;
+}
+
+static inline bool ev_in_lead(const Ev *ev, int item)
+{
+    return item < ev_lead_size(ev) || item == EV_SEVERAL_OF_LEAD;
+}
+
+/* Is no barrier for both between what `other` did then and what the item at work does? */
+static inline bool ev_unordered(const Ev *ev, int other, EvPhase then, EvPhase phase)
+{
+    if (other == EV_NONE || other == ev->now || then.all != phase.all)
+        return false;
+    return then.lead == phase.lead || !ev_in_lead(ev, other) || !ev_in_lead(ev, ev->now);
+}
+
+static inline void ev_trace(Ev *ev, EvTrace *t, EvPhase phase, bool write, bool atomic)
 {
     int me = ev->now;
-    bool other_wrote = t->writer >= 0 && t->writer != me && t->write_phase == phase;
-    bool other_read = t->reader >= 0 && t->reader != me && t->read_phase == phase;
+    bool other_wrote = ev_unordered(ev, t->writer, t->written, phase);
+    bool other_read = ev_unordered(ev, t->reader, t->read, phase);
     if (!atomic && (other_wrote || (write && other_read)))
         EV_ERROR(ev, "race");
     if (atomic)
         return;
     if (write) {
         t->writer = me;
-        t->write_phase = phase;
+        t->written = phase;
     } else {
-        bool again = t->reader >= 0 && t->read_phase == phase && t->reader != me;
-        t->reader = again ? EV_ITEMS : me;
-        t->read_phase = phase;
+        bool lead = ev_in_lead(ev, me) && ev_in_lead(ev, t->reader);
+        t->reader = !other_read ? me : lead ? EV_SEVERAL_OF_LEAD : EV_SEVERAL;
+        t->read = phase;
     }
 }
 
@@ -221,6 +246,8 @@ static inline int64_t ev_id(Ev *ev, const KExp *x)
     case KID_GRID_SIZE: return x->dim ? 1 : ev->groups * ev->items;
     case KID_LANE: return ev->now % ev->lanes;
     case KID_LANES: return ev->lanes;
+    case KID_IN_LEAD: return ev_in_lead(ev, ev->now);
+    case KID_LEAD_SIZE: return ev_lead_size(ev);
     case KID_FAILED_BEFORE: return 0;
     case KID_TEAMS:
     case KID_COALESCES: return 1;
@@ -425,28 +452,31 @@ static inline void ev_scalar_arg(Ev *ev, const KVar *v, int64_t x)
         ev_var(ev, v)->lane[0].i = x;
 }
 
-/* Lets all that stand at one barrier go on. */
+/* Lets the first n items go on, which all stand at one barrier. */
+static inline void ev_pass(Ev *ev, int n)
+{
+    const KStm *at = ev->item[0].at;
+    for (int i = 0; i < n; i++) {
+        if (ev->item[i].depth == 0 || ev->item[i].at != at)
+            EV_ERROR(ev, "work-items at different barriers");
+        ev->item[i].at = NULL;
+    }
+    for (int s = 0; s < N_KSPACES; s++) {
+        int met = at && (kstm_fence(at) >> s & 1);
+        ev->phase[s].lead += met;
+        ev->phase[s].all += met && !at->lead;
+    }
+}
+
+/* Is there anyone who can go on? */
 static inline bool ev_meet(Ev *ev)
 {
-    const KStm *at = NULL;
-    bool all = true, some = false;
-    for (int i = 0; i < ev->items; i++) {
-        const EvItem *it = &ev->item[i];
-        some |= it->depth > 0;
-        all &= it->depth > 0;
-        at = it->at;
-    }
-    if (!some)
-        return false;
+    bool some = false, lead = ev->item[0].at && ev->item[0].at->lead;
     for (int i = 0; i < ev->items; i++)
-        all &= ev->item[i].at == at;
-    if (!all)
-        EV_ERROR(ev, "work-items at different barriers");
-    for (int s = 0; s < N_KSPACES; s++)
-        ev->phase[s] += at && (kstm_fence(at) >> s & 1);
-    for (int i = 0; i < ev->items; i++)
-        ev->item[i].at = NULL;
-    return true;
+        some |= ev->item[i].depth > 0;
+    if (some)
+        ev_pass(ev, lead ? ev_lead_size(ev) : ev->items);
+    return some;
 }
 
 /* Until all stand at a barrier or have ended. */
