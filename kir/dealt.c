@@ -116,28 +116,38 @@ static bool is_id(const KInfo *info, const KExp *x, KId id)
     return x->kind == KE_ID && x->id == id && x->dim == 0;
 }
 
-/* In `for base from 0 to n by group_size { let j = base + local_id; if j < n {} }` j; else NULL. */
-static const KExp *based(Arena *a, const KInfo *info, const KStm *s)
+bool kdealt_is_number(const KInfo *info, const KExp *x)
+{
+    return is_id(info, x, KID_LOCAL);
+}
+
+/* In `for base from 0 to n by group_size { let j = base + local_id; if j < n {} }`, with more LETs or without, j; else NULL. */
+static const KExp *based(const KInfo *info, const KStm *s)
 {
     const KBlock *b = &s->body[0];
-    const KStm *let = b->n == 2 ? b->at[0] : NULL;
-    if (!let || let->kind != KST_LET || b->at[1]->kind != KST_IF || b->at[1]->body[1].n > 0)
+    const KStm *last = b->n > 1 ? vec_last(b) : NULL;
+    for (int i = 0; i < b->n - 1; i++)
+        if (b->at[i]->kind != KST_LET)
+            return NULL;
+    if (!last || last->kind != KST_IF || last->body[1].n > 0)
         return NULL;
-    const KExp *sum = let->x[0], *j = kx_var(a, let->var);
-    bool adds = sum->kind == KE_PRIM && sum->op == OP_ADD && sum->exact &&
-                sum->x[0]->kind == KE_VAR && sum->x[0]->var == s->var &&
-                is_id(info, sum->x[1], KID_LOCAL);
-    return adds && kx_same(b->at[1]->x[0], kx_lt(a, j, s->x[1])) ? j : NULL;
+    const KExp *less = last->x[0], *j = less->kind == KE_PRIM && less->op == OP_LT ? less->x[0] : NULL;
+    const KExp *sum = j && j->kind == KE_VAR && kx_same(less->x[1], s->x[1]) ? definition(info, j) : NULL;
+    bool adds = sum && sum->kind == KE_PRIM && sum->op == OP_ADD && sum->exact && sum->x[0]->kind == KE_VAR &&
+                sum->x[0]->var == s->var && kdealt_is_number(info, sum->x[1]);
+    return adds ? j : NULL;
 }
 
 bool kdealt_loop(Arena *a, const KInfo *info, KStm *s, KDealtLoop *loop)
 {
     if (s->kind != KST_FOR || s->doubling || !is_id(info, s->x[2], KID_GROUP_SIZE))
         return false;
-    bool straight = is_id(info, s->x[0], KID_LOCAL);
+    bool straight = kdealt_is_number(info, s->x[0]);
     const KExp *j = straight                 ? kx_var(a, s->var)
-                    : kx_is_int(s->x[0], 0) ? based(a, info, s)
+                    : kx_is_int(s->x[0], 0) ? based(info, s)
                                             : NULL;
-    *loop = (KDealtLoop){s, j, straight ? &s->body[0] : j ? &s->body[0].at[1]->body[0] : NULL};
-    return j != NULL;
+    if (!j)
+        return false;
+    *loop = (KDealtLoop){s, j, straight ? &s->body[0] : &vec_last(&s->body[0])->body[0], !straight && s->body[0].n > 2};
+    return true;
 }

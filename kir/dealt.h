@@ -22,9 +22,12 @@ typedef struct {
     KStm *loop;
     const KExp *j; /* the element of the turn */
     KBlock *body;  /* what is done for it */
+    bool more;     /* is something else bound before that, too? */
 } KDealtLoop;
 
-/* false: it is no such loop. info: of the kernel. */
+/* Is x the work-item's number? info: of the kernel. */
+bool kdealt_is_number(const KInfo *info, const KExp *x);
+/* false: it is no such loop. */
 bool kdealt_loop(Arena *a, const KInfo *info, KStm *s, KDealtLoop *loop);
 
 #endif

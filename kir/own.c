@@ -114,7 +114,7 @@ static const KExp *by_parameters(const Own *w, const KExp *x)
 static Dealt *dealt_of(const Own *w, KStm *s)
 {
     KDealtLoop loop;
-    if (!kdealt_loop(w->arena, w->info, s, &loop))
+    if (!kdealt_loop(w->arena, w->info, s, &loop) || loop.more)
         return NULL;
     Dealt *d = NEW(w->arena, Dealt);
     *d = (Dealt){.loop = s, .j = loop.j, .body = loop.body, .total = by_parameters(w, s->x[1])};

@@ -23,6 +23,7 @@ const KPass kir_pass_table[] = {
     {"known", kir_known, "checks that were made; they would stand between neighbours"},
     {"vector", kir_vector, "neighbours together: positions are known, and not yet of 32 bits"},
     {"dead", kir_dead, "what the passes before left"},
+    {"lead", kir_lead, "narrow loops for the first sub-group alone, with barriers that the next pass may take"},
     {"barriers", kir_barriers, "barriers that order nothing"},
     {"padded", kir_padded, "banks of local memory: nothing looks into positions from here on"},
     {"columns", kir_columns, "several elements a group: the others know of one"},

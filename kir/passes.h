@@ -44,6 +44,7 @@ KPassFn kir_together;
 KPassFn kir_own;
 KPassFn kir_locals;
 KPassFn kir_dead;
+KPassFn kir_lead;
 KPassFn kir_barriers;
 KPassFn kir_padded;
 KPassFn kir_columns;

@@ -415,7 +415,7 @@ static bool find_pair(Together *w, const KBlock *b, int i, Pair *p)
     if (p->second == b->n || !kdealt_loop(w->arena, w->info, b->at[p->second], &p->b))
         return false;
     const KExp *total = p->a.loop->x[1];
-    return kx_same(total, p->b.loop->x[1]) && !kexp_changes(total) && is_straight(p->a.body) &&
+    return !p->a.more && !p->b.more && kx_same(total, p->b.loop->x[1]) && !kexp_changes(total) && is_straight(p->a.body) &&
            is_straight(p->b.body) && hands(w, p);
 }
 
@@ -439,7 +439,7 @@ static KDealtLoop loop_like(Together *w, const KStm *s)
     vec_last(&one)->unroll = s->unroll;
     const KExp *j = kb_let(w->b, "j", kx_add(a, base, kx_id(a, KID_LOCAL)));
     kb_if(w->b, kx_lt(a, j, s->x[1]));
-    KDealtLoop loop = {one.at[0], j, kb_block(w->b)};
+    KDealtLoop loop = {.loop = one.at[0], .j = j, .body = kb_block(w->b)};
     kb_end(w->b);
     kb_end(w->b);
     w->b->open.n--;

@@ -168,6 +168,78 @@ static void test_settle_own(Arena *a)
     CHECK(b->fun->body.at[0]->kind == KST_STORE && b->fun->body.at[0]->x[0]->c.i == 2);
 }
 
+/* barrier; for j from local_id to n by group_size { to[j] = 3 * from[n - 1 - j] - from[j] } */
+static void mirror(KBuild *b, KBuf *from, KBuf *to, int64_t n)
+{
+    Arena *a = b->arena;
+    kb_meet(b, 1u << KS_LOCAL);
+    const KExp *j = kb_for(b, "j", kx_id(a, KID_LOCAL), kx_int(a, n), kx_id(a, KID_GROUP_SIZE));
+    const KExp *x = kb_load(b, "x", from, kx_sub(a, kx_int(a, n - 1), j)), *y = kb_load(b, "y", from, j);
+    kb_store(b, to, j, kx_prim2(a, OP_SUB, kx_prim2(a, OP_MUL, x, kx_int(a, 3)), y));
+    kb_end(b);
+}
+
+static KBuf *local_param(KBuild *b, const char *name)
+{
+    KBuf *buf = kb_buf_new(b, name, KS_LOCAL, T_I64);
+    vec_push(b->arena, &b->fun->params, (KFormal){.kind = KP_LOCAL, .buf = buf});
+    return buf;
+}
+
+/* All put in, waves of n elements, all take out. */
+static KFun *waves(Arena *a, int64_t n)
+{
+    KBuild *b = kb_new(a);
+    KBuf *out = param(b, "out"), *local = local_param(b, "local"), *next = local_param(b, "next");
+    out->elem = T_I64;
+    b->fun->name = "waves";
+    const KExp *lid = kx_id(a, KID_LOCAL), *other = kx_sub(a, kx_sub(a, kx_id(a, KID_GROUP_SIZE), lid), kx_int(a, 1));
+    kb_store(b, local, other, kx_prim2(a, OP_ADD, lid, kx_int(a, 7)));
+    kb_for(b, "wave", kx_int(a, 0), kx_int(a, 5), kx_int(a, 1));
+    mirror(b, local, next, n);
+    mirror(b, next, local, n);
+    kb_end(b);
+    kb_meet(b, 1u << KS_LOCAL);
+    kb_store(b, out, lid, kb_load(b, "x", local, other));
+    return b->fun;
+}
+
+static bool find_lead(void *env, KStm *s)
+{
+    *(int *)env += s->kind == KST_BARRIER && s->lead;
+    return true;
+}
+
+static Ev *run_waves(Arena *a, const KFun *f, int items, uint64_t seed)
+{
+    Ev *ev = ev_new(a, f, items, seed);
+    for (int i = 0; i < f->params.n; i++)
+        ev_add(ev, f->params.at[i].buf, EV_ITEMS);
+    ev->now = 0;
+    ev_run(ev);
+    return ev;
+}
+
+/* Narrow loops give the same in groups of any size, and the barriers of the lead are enough. */
+static void test_lead(Arena *a)
+{
+    for (int64_t n = 2; n <= 34; n += 16) {
+        KFun *before = waves(a, n), *after = kfun_copy(a, before);
+        int met = 0;
+        Loc at;
+        kir_lead(a, after);
+        CHECK(!kir_check(a, after, &at));
+        kir_barriers(a, after);
+        CHECK(!kir_check(a, after, &at));
+        kblock_visit(&after->body, &(KVisitor){.env = &met, .enter = find_lead});
+        CHECK(n > LEAD_LEAST ? met == 0 : met == 2);
+        for (int items = n < 34 ? 18 : 34; items <= EV_ITEMS; items += 7) {
+            const Ev *x = run_waves(a, before, items, 5), *y = run_waves(a, after, items, 6);
+            CHECK(!x->error[0] && !y->error[0] && ev_same(x, y));
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     int n = argc > 1 ? atoi(argv[1]) : 300;
@@ -176,6 +248,7 @@ int main(int argc, char **argv)
     Arena *a = arena_new();
     test_aliases(a);
     test_settle_own(a);
+    test_lead(a);
     static const KPass all = {"all", all_passes, ""};
     for (uint64_t seed = first; seed < first + (uint64_t)n; seed++) {
         ArenaMark m = arena_mark(a);

@@ -33,12 +33,20 @@ static inline bool td_waits(const KStm *s)
     return kblock_meets(&s->body[0]) || kblock_meets(&s->body[1]);
 }
 
+static inline bool td_is_lead(const KExp *x)
+{
+    return x->kind == KE_ID && x->id == KID_IN_LEAD;
+}
+
 /* idle: on some way here there was no access since a barrier. Loops turn at least once; of a choice
- * without barriers the side with an access is taken, by some work-item at least. */
+ * without barriers the side with an access is taken, by some work-item at least, and any group has a lead. Barriers of
+ * that are not looked at: one that a later turn needs may stand behind one of the group in the first. */
 static inline bool td_idle(Idle *d, const KBlock *b, bool idle)
 {
     for (int i = 0; i < b->n; i++) {
         const KStm *s = b->at[i];
+        if (s->kind == KST_BARRIER && s->lead)
+            continue;
         if (s->kind == KST_BARRIER) {
             if (idle && !d->second)
                 d->second = s;
@@ -58,7 +66,7 @@ static inline bool td_idle(Idle *d, const KBlock *b, bool idle)
             idle = (idle && !access) || ptrmap_get(d->left, s);
         } else if (s->kind == KST_IF) {
             bool then_ = td_idle(d, &s->body[0], idle), else_ = td_idle(d, &s->body[1], idle);
-            idle = then_ || else_;
+            idle = then_ || (else_ && !td_is_lead(s->x[0]));
         } else {
             bool again =
                 (s->kind == KST_FOR || s->kind == KST_WHILE) && td_idle(d, &s->body[0], idle);
