@@ -2,7 +2,7 @@
 import re
 import shutil
 
-from box import EXAMPLES, HERE, MATRICES, NEVER, USAGE, USER, Failed, case, table
+from box import EXAMPLES, HERE, MATRICES, NEVER, ROOT, USAGE, USER, Failed, case, table
 
 
 # --- data: the interpreter and the program must refuse alike --------------------------------------------
@@ -303,6 +303,23 @@ def built_for_sizes(box):
                 built = [line for line in said.splitlines() if line.startswith("Built kernel segmap")]
                 if not built or any(("for its sizes" in line) != (sized == "1") for line in built):
                     raise Failed(f"sized {sized}: {said}")
+
+
+@case(True)
+def leads(box):
+    """Loops for the lead of a group give the same in groups that are smaller than that, as large, or larger."""
+    program = ROOT / "tests/programs/soacs/narrow_waves.sf"
+    cases = re.findall(r"^-- entry: (\w+)\n-- input \{ (.*) \}\n-- output \{ (\[.*\]) \}$", program.read_text(), re.M)
+    box.minifut(f"compile -o narrow {program}", 0, leaves=["narrow", "narrow.c"])
+    first = {entry: case for case in reversed(cases) for entry in case[:1]}
+    if len(first) != 9:
+        raise Failed(f"{program}: {len(first)} entries with cases")
+    for entry, stdin, want in first.values():
+        params = [f"{entry}.suff_outer_par_0={NEVER}", f"{entry}.suff_intra_par_1=1"]
+        for size, sized in ((16, 0), (32, 1), (64, 0), (256, 1)):
+            args = [x for p in (*params, f"{entry}.group_size={size}") for x in ("--param", p)]
+            box.run(["./narrow", "-e", entry, "--build-option=-cl-opt-disable", *args], 0, stdin=stdin, out="^" + re.escape(want),
+                    env={"MINIFUT_CODE": "gpu", "MINIFUT_SIZED": str(sized), "XDG_CACHE_HOME": ""})
 
 
 @case(True)
