@@ -386,8 +386,8 @@ RT_API int rt_loop_launches(rt_ctx *ctx, const rt_kernel_def *def, int n_args, c
 RT_API void rt_loop_work(rt_ctx *ctx, double bytes, double operations);
 /* Are launches noted down at present? */
 RT_API bool rt_noting(const rt_ctx *ctx);
-/* ... and can those of this kernel be? */
-RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int n_args);
+/* ... and can those of this kernel be, in groups of so many work-items? */
+RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int64_t size, int n_args, const rt_arg *args);
 /* Notes one down, of a variant that is built and fits. */
 RT_API int rt_step_note(rt_ctx *ctx, rt_kernel *k, int kernel, int64_t groups, int64_t size, int n_args,
                         const rt_arg *args);

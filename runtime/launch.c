@@ -327,7 +327,7 @@ RT_API int rt_launch_once(rt_ctx *ctx, int kernel, int n_dims, const int64_t *gl
     int rc = rt_choose_kernel(ctx, &k, n_dims, l, n_args, args);
     if (rc)
         return rc;
-    if (!heap && rt_may_note(ctx, k, n_dims, n_args))
+    if (!heap && rt_may_note(ctx, k, n_dims, (int64_t)l[0], n_args, args))
         return rt_step_note(ctx, k, kernel, (int64_t)(g[0] / l[0]), (int64_t)l[0], n_args, args);
     if ((rc = rt_steps_run(ctx)))
         return rc;

@@ -686,11 +686,13 @@ RT_API bool rt_noting(const rt_ctx *ctx)
 
 /* A function that is no kernel has no local memory but what it is given; of the built-in kernels those have some that
  * count on the size of a group. Tiles in registers would be in memory in a full group, and are what drivers need longest
- * for then: LUD's steps took 5.3 s to build, and longer to run than its launches. */
-RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int n_args)
+ * for then: LUD's steps took 5.3 s to build, and longer to run than its launches. Groups that are not whole warps are
+ * launched for themselves on devices whose warps meet: of 16 or 48 work-items, they waited for each other for ever. */
+RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int64_t size, int n_args, const rt_arg *args)
 {
     bool has_local = k->id >= ctx->prog->n_kernels && k->def->fixed_group;
     bool spills = rt_full_group(ctx) && k->def->private_words > RT_MOST_PRIVATE;
-    return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && !has_local && !spills &&
+    bool odd = ctx->device.parts_meet && !rt_step_is_part(ctx, size) && rt_step_is_fixed(k->def, n_args, args);
+    return rt_noting(ctx) && n_dims == 1 && n_args <= RT_MOST_STEP_ARGS && !has_local && !spills && !odd &&
            ctx->launch < INT_MAX / 2;
 }

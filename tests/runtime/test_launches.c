@@ -368,22 +368,30 @@ static void test_steps(rt_ctx *ctx, rt_mem *a, rt_mem *b)
     failed += rt_loop_end(ctx) != RT_OK;
 }
 
-/* Where steps run in groups that fill a compute unit, tiles in registers are launched for themselves. */
-static void test_tiles(rt_ctx *ctx, rt_mem *a)
+/* Where steps run in groups that fill a compute unit, tiles in registers are launched for themselves, and groups that
+ * are not whole warps. */
+static void test_apart(rt_ctx *ctx, rt_mem *a)
 {
     enum { STEPS = 20 };
-    Given g = {a, 64, 64, 1.0f, 16};
+    static const struct {
+        const char *what;
+        int kernel;
+        int64_t group;
+        bool in_one; /* even then */
+    } cases[] = {{"steps with tiles", TILED, 64, false}, {"of odd groups", PLAIN, 48, false}, {"of whole warps", PLAIN, 96, true}};
     const rt_dev_info before = ctx->device;
-    for (int full = 0; full < 2; full++) {
+    for (int i = 0; i < 6; i++) {
+        bool full = i >= 3;
+        Given g = {a, cases[i % 3].group, cases[i % 3].group, 1.0f, 16};
         ctx->device.parts_meet = full;
         ctx->device.max_group = 1024;
         failed += rt_set_param(ctx, "loop", (int64_t)1 << 40) != RT_OK;
         rt_loop_begin(ctx, 0);
         long launches = fake_calls("clEnqueueNDRangeKernel");
-        for (int i = 0; i < STEPS; i++)
-            launch(ctx, TILED, g);
+        for (int k = 0; k < STEPS; k++)
+            launch(ctx, cases[i % 3].kernel, g);
         failed += rt_loop_end(ctx) != RT_OK;
-        expect("steps with tiles", "clEnqueueNDRangeKernel", launches, full ? STEPS : 2);
+        expect(cases[i % 3].what, "clEnqueueNDRangeKernel", launches, full && !cases[i % 3].in_one ? STEPS : 2);
     }
     ctx->device = before;
 }
@@ -463,7 +471,7 @@ int main(void)
     test_heap(ctx, a);
     test_steps(ctx, a, b);
     test_order(ctx, a, b);
-    test_tiles(ctx, a);
+    test_apart(ctx, a);
     expect("not profiled", "clReleaseEvent", 0, 0);
     test_profile();
     rt_unref(ctx, &a);
