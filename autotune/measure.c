@@ -161,6 +161,7 @@ static Measurement measure_once(Session *s, int d, double limit, double rival, c
                          .log = first->log};
 }
 
+/* ... the fastest of some tries, where something disturbed them. */
 static Measurement measure_on(Session *s, int d, double limit, double rival, const RunResult *first)
 {
     double total;

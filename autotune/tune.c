@@ -305,6 +305,7 @@ static int nothing_written(const ToolOptions *o)
     return EXIT_USER;
 }
 
+/* Would anything be written that this tuning found? */
 static bool sets_something(const Tuner *t, const SearchResult *r)
 {
     bool any = false;

@@ -165,7 +165,7 @@ static int rt_phase_of(const rt_stepper *p, int kernel)
  * a compiler takes so many for so much code that hardly any run at once. 0 where steps do not go into such groups. */
 static int64_t rt_full_group(const rt_ctx *ctx)
 {
-    return ctx->device.parts_meet && !ctx->steps.group ? ctx->device.max_group : 0;
+    return ctx->device.parts_meet ? ctx->device.max_group : 0;
 }
 
 static bool rt_has_all(const rt_ctx *ctx, const rt_stepper *p)
@@ -685,8 +685,8 @@ RT_API bool rt_noting(const rt_ctx *ctx)
 }
 
 /* A function that is no kernel has no local memory but what it is given; of the built-in kernels those have some that
- * count on the size of a group. Tiles in registers would be in memory in a full group, and are what drivers need longest
- * for then: LUD's steps took 5.3 s to build, and longer to run than its launches. Groups that are not whole warps are
+ * count on the size of a group. Large tiles in registers would be in memory in a full group, and are what drivers need
+ * longest for then: LUD's steps took 5.3 s to build, and longer to run than its launches. Groups that are not whole warps are
  * launched for themselves on devices whose warps meet: of 16 or 48 work-items, they waited for each other for ever. */
 RT_API bool rt_may_note(const rt_ctx *ctx, const rt_kernel *k, int n_dims, int64_t size, int n_args, const rt_arg *args)
 {
