@@ -35,7 +35,7 @@ enum {
     RT_MOST_PHASES = 32,    /* kernels in one */
     RT_STEP_HEAD = 3,       /* words of a step before its arguments */
     RT_MOST_STEP_ARGS = 61, /* those whose `reads` are known, and then some */
-    RT_MOST_PRIVATE = 48,   /* words of a work-item's arrays in a full group, which leaves it 64 registers (H200) */
+    RT_MOST_PRIVATE = 24,   /* words of a work-item's arrays in a full group, which leaves it 64 registers (H200) */
 };
 
 /* Kernels in one. */
