@@ -120,20 +120,26 @@ static bool has_type_var(const AType *t)
     return t->kind == TY_VAR;
 }
 
-/* The name of a type for the outside: an abbreviation as written, or the type without sizes. */
-static void put_outside(Ck *ck, const AType *t, Out *o)
+/* The name of a type for the outside: abbreviations as written (te; NULL: not written), else the type without sizes. */
+static void put_outside(Ck *ck, const TypeExp *te, const AType *t, Out *o)
 {
+    Scalar s;
+    while (te && te->kind == TE_UNIQUE)
+        te = te->elem;
     t = type_deref(t);
-    if (t->kind == TY_ARRAY) {
+    if (te && te->kind == TE_NAME && !scalar_from_name(te->name, &s)) {
+        out_puts(o, te->name);
+    } else if (t->kind == TY_ARRAY) {
         out_puts(o, "[]");
-        put_outside(ck, t->array.elem, o);
+        put_outside(ck, te && te->kind == TE_ARRAY ? te->elem : NULL, t->array.elem, o);
     } else if (t->kind == TY_TUPLE || t->kind == TY_RECORD) {
+        bool tuple = te && te->kind == TE_TUPLE && te->args.n == t->elems.n;
         out_puts(o, t->kind == TY_TUPLE ? "(" : "{");
         for (int i = 0; i < t->elems.n; i++) {
             out_puts(o, i ? ", " : "");
             if (t->kind == TY_RECORD)
                 out_printf(o, "%s: ", t->names.at[i]);
-            put_outside(ck, t->elems.at[i], o);
+            put_outside(ck, tuple ? te->args.at[i] : NULL, t->elems.at[i], o);
         }
         out_puts(o, t->kind == TY_TUPLE ? ")" : "}");
     } else {
@@ -143,13 +149,8 @@ static void put_outside(Ck *ck, const AType *t, Out *o)
 
 static const char *outside_name(Ck *ck, const TypeExp *te, const AType *t)
 {
-    while (te && te->kind == TE_UNIQUE)
-        te = te->elem;
-    Scalar s;
-    if (te && te->kind == TE_NAME && !scalar_from_name(te->name, &s))
-        return te->name;
     Out o = {0};
-    put_outside(ck, t, &o);
+    put_outside(ck, te, t, &o);
     const char *name = intern(o.text ? o.text : "");
     out_free(&o);
     return name;

@@ -65,6 +65,11 @@ static ExtType ext_type(Low *L, const AType *at, int dims)
         x.text = ext_text(&unit, dims);
         return x;
     }
+    if (dims) {
+        x.rank = dims;
+        x.elem = NEW(L->cx->perm, ExtType);
+        *x.elem = ext_type(L, at, 0);
+    }
     x.n_vals = 0;
     x.n_fields = at->elems.n;
     x.fields = NEWN(L->cx->perm, ExtType, at->elems.n);
@@ -97,6 +102,11 @@ static ExtParam ext_param(Low *L, const EntryParam *p)
     ExtParam x = {.name = p->name, .unique = unique && any, .type = ext_type(L, p->type, 0)};
     if (p->type_name && strcmp(p->type_name, x.type.text) != 0)
         x.type.alias = intern(p->type_name);
+    /* "[][]point": the elements' name is in that of the array. */
+    size_t brackets = 2 * (size_t)x.type.rank;
+    bool named = x.type.elem && x.type.alias && strspn(x.type.alias, "[]") == brackets;
+    if (named && strcmp(x.type.alias + brackets, x.type.elem->text) != 0)
+        x.type.elem->alias = intern(x.type.alias + brackets);
     return x;
 }
 

@@ -365,6 +365,8 @@ struct ExtType {
     int n_fields; /* 0 for a scalar or array */
     const char **field_names;
     ExtType *fields;
+    ExtType *elem; /* of an array of records with `rank` dimensions, whose fields are arrays; else NULL */
+    int rank;
 };
 
 typedef struct {

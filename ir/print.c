@@ -489,6 +489,10 @@ static void print_ext(Out *o, const ExtType *x)
         print_ext(o, &x->fields[i]);
     }
     out_puts(o, "}");
+    if (x->elem) {
+        out_printf(o, " of %d ", x->rank);
+        print_ext(o, x->elem);
+    }
 }
 
 static void print_exts(Out *o, const ExtParams *ps)

@@ -404,6 +404,11 @@ static ExtType read_ext(Reader *r)
         x.fields = fields.at;
         x.field_names = names.at;
     }
+    if (read_accept_word(r, "of")) {
+        x.rank = read_small(r, "a number of dimensions");
+        x.elem = NEW(r->cx->perm, ExtType);
+        *x.elem = read_ext(r);
+    }
     if (x.n_vals < 0)
         x.n_vals = x.n_fields ? sum : 1;
     return x;
