@@ -50,7 +50,7 @@ $(patsubst %.c,$(BUILD)/%.o,$(wildcard frontend/*.c)): | $(BUILD)/frontend/parse
 # The text of the runtime, for the programs that the compiler writes.
 $(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*.[ch] runtime/*.cl runtime/*.def)
 	@mkdir -p $(@D)
-	sh runtime/bundle.sh --c runtime_text > $@.tmp && mv $@.tmp $@
+	sh runtime/bundle.sh --c > $@.tmp && mv $@.tmp $@
 $(BUILD)/emit/embed.o: $(BUILD)/runtime_embed.c
 
 prerequisites:

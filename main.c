@@ -49,7 +49,8 @@ static const char usage_text[] =
     "                     writes NAME.c (--force: whatever it holds) and builds NAME;\n"
     "                     --emit=c|opencl|kernel-ir|plan|memory|ir prints instead;\n"
     "                     --target=gpu|cpu: kernels of that target only;\n"
-    "                     with --server, NAME speaks the server protocol without being asked to\n"
+    "                     with --server, NAME speaks the server protocol without being asked to;\n"
+    "                     with --library, NAME.c, NAME.h and NAME.json, for use in other programs\n"
     "  check prog.sf      types, sizes, consumption; silent when all is well\n"
     "  run [-e ENTRY] [-b] prog.sf < input\n"
     "                     interprets the program\n"
@@ -110,6 +111,8 @@ static int check_options(Options *o, const char *mode)
         return usage_error("--target=%s: gpu or cpu, with --emit=opencl or kernel-ir", o->target);
     if (o->output && !*o->output)
         return usage_error("-o needs a name");
+    if (o->library && (o->emit || o->server))
+        return usage_error("--library does not go with --emit or --server");
     if (o->emit && o->output)
         return usage_error("--emit prints the program: it does not go with -o");
     o->mode = fl_mode_of_text(mode);
@@ -153,7 +156,7 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"--flatten MODE", "incremental (default), moderate, full, outer", .text = &mode, .commands = ANY & ~CHECK},
         {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server, .commands = COMPILE},
         {"--force", "writes NAME.c whatever it holds", .flag = &o->force, .commands = COMPILE},
-        {"--library", NULL, .flag = &o->library, .commands = COMPILE},
+        {"--library", "writes NAME.c, NAME.h and NAME.json instead, with Futhark's C API", .flag = &o->library, .commands = COMPILE},
         {"--threshold N", "of all comparisons that choose versions", .text = &o->threshold, .commands = RUN},
         {"--after, --to PASS", "the last pass", .text = &o->to, .commands = RUN | IR},
         {"--to PASS", "the last pass", .text = &o->to, .commands = ANY & ~(CHECK | RUN | IR)},
@@ -309,17 +312,17 @@ static int build_binary(Ctx *cx, const char *name)
     return code;
 }
 
-/* May the C file be written? Yes if there is none, or one that we have made; else false after a
+/* May the file be written? Yes if there is none, or one that we have made, which begins like this; else false after a
  * message. */
-static bool is_ours(const char *c_file)
+static bool is_ours(const char *c_file, const char *head)
 {
-    static const char head[] = "/* " EMIT_HEAD;
-    char got[sizeof head] = "";
+    char got[64] = "";
+    size_t n = strlen(head);
     struct stat st;
     if (stat(c_file, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
         return true;
     FILE *f = fopen(c_file, "r");
-    bool ours = f && fread(got, 1, sizeof head - 1, f) == sizeof head - 1 && strcmp(got, head) == 0;
+    bool ours = f && fread(got, 1, n, f) == n && strcmp(got, head) == 0;
     if (f)
         fclose(f);
     if (!ours)
@@ -355,16 +358,37 @@ static void emit(Ctx *cx, Out *out, const Options *o, const Plan *plan)
         emit_c(cx, out, plan, o->file);
 }
 
+/* Writes NAME.c, NAME.h and NAME.json. */
+static int write_library(Ctx *cx, const Options *o, const Plan *plan, const char *name)
+{
+    Library lib = {0};
+    emit_library(cx, plan, o->file, &lib);
+    const struct {
+        const char *suffix, *head;
+        Out *text;
+    } files[] = {{"c", "/* " EMIT_HEAD, &lib.c}, {"h", "/* " EMIT_HEAD, &lib.h}, {"json", EMIT_MANIFEST_HEAD, &lib.json}};
+    enum { N = sizeof files / sizeof *files };
+    int code = 0;
+    for (int i = 0; i < N && code == 0; i++)
+        if (!o->force && !is_ours(arena_printf(cx->perm, "%s.%s", name, files[i].suffix), files[i].head))
+            code = EXIT_USER;
+    for (int i = 0; i < N && code == 0; i++) {
+        const char *file = arena_printf(cx->perm, "%s.%s", name, files[i].suffix);
+        if (out_write_file(files[i].text, file))
+            continue;
+        fprintf(stderr, "minifut: cannot write %s: %s\n", file, strerror(errno));
+        code = EXIT_USER;
+    }
+    for (int i = 0; i < N; i++)
+        out_free(files[i].text);
+    return code;
+}
+
 static int cmd_compile(Options *o)
 {
     Ctx *cx = new_ctx(o);
     Prog *p;
     Plan *plan;
-    if (o->library) {
-        fprintf(stderr, "minifut: --library is not supported yet; a program made with --server can "
-                        "be driven from other programs\n");
-        return EXIT_LIMIT;
-    }
     int code = load(cx, o, n_passes - 1, &p);
     if (code)
         return code;
@@ -391,14 +415,16 @@ static int cmd_compile(Options *o)
         return code;
     plan->server = o->server;
     diag_set_pass("emit");
+    const char *name = o->output ? o->output : default_output(cx, o->file);
+    if (o->library)
+        return write_library(cx, o, plan, name);
     emit(cx, &out, o, plan);
     if (o->emit)
         return print_out(&out);
-    const char *name = o->output ? o->output : default_output(cx, o->file);
     if (strcmp(name, o->file) == 0)
         return usage_error("-o %s would overwrite the program", name);
     const char *c_file = arena_printf(cx->perm, "%s.c", name);
-    if (!can_be_binary(name) || (!o->force && !is_ours(c_file))) {
+    if (!can_be_binary(name) || (!o->force && !is_ours(c_file, "/* " EMIT_HEAD))) {
         out_free(&out);
         return EXIT_USER;
     }

@@ -4,8 +4,17 @@
 
 #include "runtime_embed.c"
 
-const char *embed_runtime(size_t *n)
+const char *embed_runtime(RuntimePart part, size_t *n)
 {
-    *n = sizeof runtime_text - 1;
-    return runtime_text;
+    static const struct {
+        const char *text;
+        size_t n;
+    } parts[] = {
+        [RUNTIME_CORE] = {runtime_core, sizeof runtime_core - 1},
+        [RUNTIME_PROGRAM] = {runtime_program, sizeof runtime_program - 1},
+        [RUNTIME_LIBRARY] = {runtime_library, sizeof runtime_library - 1},
+        [RUNTIME_API] = {runtime_api, sizeof runtime_api - 1},
+    };
+    *n = parts[part].n;
+    return parts[part].text;
 }

@@ -122,14 +122,12 @@ static void emit_program(Emit *em, const char *name)
     out_printf(em->o,
                "static const rt_program program = {\n"
                "    %s, %d, %d, %d, %d, %d,\n"
-               "    %s, %s, %s, %s, entries, %s, UINT64_C(0x%llx)};\n\n",
-               c_string(em->cx, name), p->kernels.n, n_params(p), p->sites.n, em->type_names.n,
+               "    %s, %s, %s, %s, entries, %s, UINT64_C(0x%llx)};\n",
+               c_string(em->cx, name), p->kernels.n, n_params(p), p->sites.n, em->b->types.n,
                p->entries.n, table_ref(p->kernels.n, "kernels"),
                table_ref(n_params(p), "params"), table_ref(p->sites.n, "sites"),
-               table_ref(em->type_names.n, "types"), p->server ? "true" : "false",
+               table_ref(em->b->types.n, "types"), p->server ? "true" : "false",
                (unsigned long long)em->kernels_hash);
-    out_puts(em->o, "int main(int argc, char **argv)\n{\n"
-                    "    return rt_main(&program, argc, argv);\n}\n");
 }
 
 /* "dir/prog.sf" -> "prog" */
@@ -143,17 +141,24 @@ static const char *program_name(Ctx *cx, const char *source)
     return name;
 }
 
-void emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
+static void put_runtime(Out *o, RuntimePart part)
 {
-    Emit em = {.cx = cx, .o = o, .p = p};
     size_t n;
-    const char *runtime = embed_runtime(&n);
+    const char *text = embed_runtime(part, &n);
+    out_putn(o, text, n);
+    out_puts(o, "\n");
+}
+
+/* The program up to its tables, behind these parts of the runtime. */
+static Emit emit_tables(Ctx *cx, Out *o, const Plan *p, const char *source_name, RuntimePart shell)
+{
+    Emit em = {.cx = cx, .o = o, .p = p, .b = boundary_new(cx, p)};
     out_c_comment(o, EMIT_HEAD "%s. Not meant to be edited.", source_name);
     out_puts(o, "\n/* First the runtime, which is the same for every program; then, from the line\n"
                 " * \"==== The program\" on: the kernels' sources, tables, and a function for each "
                 "entry. */\n");
-    out_putn(o, runtime, n);
-    out_puts(o, "\n");
+    put_runtime(o, RUNTIME_CORE);
+    put_runtime(o, shell);
     out_puts(o, "/* ==== The program ==== */\n\n");
     heading(o, "Kernels");
     emit_kernels(&em);
@@ -164,4 +169,26 @@ void emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
         emit_entry(&em, p->entries.at[i]);
     emit_entries(&em);
     emit_program(&em, program_name(cx, source_name));
+    return em;
+}
+
+void emit_c(Ctx *cx, Out *o, const Plan *p, const char *source_name)
+{
+    emit_tables(cx, o, p, source_name, RUNTIME_PROGRAM);
+    out_puts(o, "\nint main(int argc, char **argv)\n{\n"
+                "    return rt_main(&program, argc, argv);\n}\n");
+}
+
+void emit_library(Ctx *cx, const Plan *p, const char *source_name, Library *out)
+{
+    Emit em = emit_tables(cx, &out->c, p, source_name, RUNTIME_LIBRARY);
+    out_puts(&out->c, "\n");
+    heading(&out->c, "Futhark's C API: types and entry points");
+    out_c_comment(&out->h, EMIT_HEAD "%s. Not meant to be edited.", source_name);
+    out_puts(&out->h, "\n#pragma once\n\n");
+    put_runtime(&out->h, RUNTIME_API);
+    Api *api = api_new(cx, em.b, p);
+    api_header(&out->h, api);
+    api_functions(&out->c, api);
+    api_manifest(&out->json, api);
 }

@@ -4,7 +4,9 @@
  *   emit_kernels.c  the kernels' texts and their table
  *   emit_narrow.c  when 32 bits are enough for their indices
  *   emit_names.c  names and literals that several of them mention
- *   emit_types.c  types of parameters and results
+ *   boundary.c    types and entries as callers see them, as data
+ *   emit_types.c  ... as tables of the runtime
+ *   api.c, api_manifest.c  ... as Futhark's C API
  *   emit_split.c  an entry's operations as functions, and what these share
  *   emit_entry.c  the functions' text around their operations: parameters, state, blocks, results
  *   emit_host.c   the operations
@@ -14,6 +16,7 @@
 #ifndef EMIT_EMIT_PARTS_H
 #define EMIT_EMIT_PARTS_H
 
+#include "emit/api.h"
 #include "emit/emit.h"
 #include "plan/expr.h"
 
@@ -21,7 +24,7 @@ typedef struct {
     Ctx *cx;
     Out *o;
     const Plan *p;
-    Texts type_names, type_rows; /* of the boundary types, by id */
+    const Boundary *b;
     uint64_t *kernel_hashes;     /* by id: of what each kernel does */
     uint64_t kernels_hash;       /* ... and of all of them */
 } Emit;

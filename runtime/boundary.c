@@ -68,9 +68,7 @@ RT_API int rt_upload(rt_ctx *ctx, const rt_hvalue *h, rt_value *v)
     return RT_OK;
 }
 
-/* Did groups wait in vain for others? That is a bug, and asking would cost each run a transfer, so it is asked
- * of results that are wanted. */
-static int rt_ask_waited(rt_ctx *ctx)
+RT_API int rt_ask_waited(rt_ctx *ctx)
 {
     if (!ctx->waited)
         return RT_OK;
@@ -134,35 +132,62 @@ static int rt_own_consumed(rt_ctx *ctx, const rt_entry_def *e, rt_value *in)
     return RT_OK;
 }
 
-RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out,
-                         int64_t *us)
+/* Makes ready for a call. */
+static int rt_call_prepare(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out)
 {
-    int n_out = rt_slots_components(ctx->prog, e->n_out, e->out);
-    memset(out, 0, (size_t)n_out * sizeof *out);
+    memset(out, 0, (size_t)rt_slots_components(ctx->prog, e->n_out, e->out) * sizeof *out);
     ctx->error[0] = '\0';
     ctx->limit.over = false;
-    *us = 0;
-    if (rt_own_consumed(ctx, e, in) || rt_sync(ctx))
-        return RT_ERR;
+    return rt_own_consumed(ctx, e, in);
+}
+
+/* Runs the entry; whoever calls ends the limit and the parts, behind what else is to count. */
+static int rt_call_run(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out)
+{
     rt_comparisons_clear(ctx);
     ctx->run++;
     rt_limit_begin(ctx);
     rt_parts_begin(ctx);
     int rc = e->call(ctx, in, out);
     rt_loop_leave(ctx);
-    if (rc == RT_OK)
-        rc = rt_sync(ctx);
-    rt_parts_end(ctx);
-    *us = (int64_t)(rt_limit_end(ctx) * 1e6);
-    if (rc == RT_OK)
-        return RT_OK;
-    /* What was launched before the failure must not be reported as a failure of the next call. */
+    return rc;
+}
+
+/* What was launched before a failure must not be reported as a failure of the next call. */
+static int rt_call_failed(rt_ctx *ctx, const rt_entry_def *e, rt_value *out)
+{
     char error[sizeof ctx->error];
     memcpy(error, ctx->error, sizeof error);
     rt_steps_drop(ctx);
     (void)rt_sync(ctx);
     memcpy(ctx->error, error, sizeof error);
+    int n_out = rt_slots_components(ctx->prog, e->n_out, e->out);
     rt_values_release(ctx, n_out, out);
     memset(out, 0, (size_t)n_out * sizeof *out);
     return RT_ERR;
+}
+
+RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out, int64_t *us)
+{
+    *us = 0;
+    if (rt_call_prepare(ctx, e, in, out) || rt_sync(ctx))
+        return RT_ERR;
+    int rc = rt_call_run(ctx, e, in, out);
+    if (rc == RT_OK)
+        rc = rt_sync(ctx);
+    rt_parts_end(ctx);
+    *us = (int64_t)(rt_limit_end(ctx) * 1e6);
+    return rc == RT_OK ? RT_OK : rt_call_failed(ctx, e, out);
+}
+
+RT_API int rt_call_later(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out)
+{
+    if (rt_call_prepare(ctx, e, in, out))
+        return RT_ERR;
+    int rc = rt_call_run(ctx, e, in, out);
+    if (rc == RT_OK)
+        rc = rt_steps_run(ctx);
+    rt_parts_end(ctx);
+    (void)rt_limit_end(ctx);
+    return rc == RT_OK ? RT_OK : rt_call_failed(ctx, e, out);
 }

@@ -1,13 +1,16 @@
 #!/bin/sh
-# The runtime as one text, which goes in front of each generated program, or what is needed for that.
-#   bundle.sh           the C text: all files in order, includes of our own left out
+# The runtime as text, which goes in front of each generated program, or what is needed for that. Three parts: `core`, which
+# every program has; `program`, what makes a command and a server of it; `library`, what makes Futhark's C API of it.
+#   bundle.sh           the C text of a command: core and program, includes of our own left out
 #   bundle.sh --texts   texts.h: the .cl files and scalar.h as C string constants
-#   bundle.sh --c NAME  the C text as a C string constant `static const char NAME[]`, for the compiler
+#   bundle.sh --c       the parts as C string constants `static const char runtime_core[]` and so on, for the compiler
 set -eu
 dir=$(dirname "$0")
-headers="policy.h values.h scalar.h rank.h spell.h facts.def rt.h dev.h dev_driver.h internal.h serve.h"
+headers="policy.h values.h scalar.h rank.h spell.h facts.def rt.h dev.h dev_driver.h internal.h"
 files="values.c values_read.c dev_opencl.h dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c context.c device.c build.c sized.c room.c limit.c turns.c parts.c launch.c
-steps.c heap.c mem.c builtin.c profile.c boundary.c tuning.c serve.c serve_values.c cli.c"
+steps.c heap.c mem.c builtin.c profile.c boundary.c tuning.c"
+program="serve.c serve_values.c cli.c"
+library="library_api.h library.h library.c library_values.c"
 builtin="fill.cl iota.cl transpose_tiled.cl transpose_plain.cl transpose_cpu.cl copy_strided.cl"
 
 # A file as a string constant, a line of it a line.
@@ -32,7 +35,7 @@ plain() {
 }
 
 # Programs that are to share a runtime compiled once are compiled with -DRT_API= -DRT_SEPARATE, it with -DRT_API=.
-bundle() {
+core() {
     echo '#ifndef _GNU_SOURCE'
     echo '#define _GNU_SOURCE'
     echo '#endif'
@@ -46,16 +49,31 @@ bundle() {
     echo '#endif'
 }
 
+program() {
+    plain serve.h
+    echo '#ifndef RT_SEPARATE'
+    plain $program
+    echo '#endif'
+}
+
+constant() { # name, command...
+    echo "static const char runtime_$1[] ="
+    shift
+    "$@" | quote
+    echo '    "";'
+}
+
 case "${1:-}" in
-"") bundle ;;
+"") core; program ;;
 --texts) texts ;;
 --c)
-    echo "static const char $2[] ="
-    bundle | quote
-    echo '    "";'
+    constant core core
+    constant program program
+    constant library plain $library
+    constant api sed -e '/^#include "runtime\//d' "$dir/library_api.h"
     ;;
 *)
-    echo "usage: bundle.sh [--texts | --c NAME]" >&2
+    echo "usage: bundle.sh [--texts | --c]" >&2
     exit 2
     ;;
 esac

@@ -1,5 +1,5 @@
 /* The command line of generated programs. */
-#include "runtime/internal.h"
+#include "runtime/serve.h"
 #include "runtime/spell.h"
 
 #include <errno.h>

@@ -3,18 +3,28 @@
 #include "runtime/spell.h"
 
 #include <inttypes.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+static __thread jmp_buf *rt_no_memory;
+
 RT_API void *rt_grow(void *p, size_t bytes)
 {
     void *q = realloc(p, bytes ? bytes : 1);
+    if (!q && rt_no_memory)
+        longjmp(*rt_no_memory, 1);
     if (!q) {
         fprintf(stderr, "out of memory\n");
         exit(1);
     }
     return q;
+}
+
+RT_API void rt_leave_to(jmp_buf *place)
+{
+    rt_no_memory = place;
 }
 
 RT_API char *rt_format(const char *fmt, ...)
@@ -98,9 +108,9 @@ RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...)
     if (!ctx->config.debug)
         return;
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    vfprintf(ctx->debug_file, fmt, ap);
     va_end(ap);
-    putc('\n', stderr);
+    putc('\n', ctx->debug_file);
 }
 
 /* --- Opening and closing --- */
@@ -177,8 +187,7 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
     *error = NULL;
     ctx->prog = prog;
     ctx->config = *config;
-    ctx->log_file = stderr;
-    ctx->profiling = config->profile;
+    ctx->log_file = ctx->debug_file = stderr;
     ctx->wide = rt_wide_only();
     rt_steps_drop(ctx);
     rt_ctx_add_params(ctx);
@@ -192,6 +201,7 @@ RT_API rt_ctx *rt_ctx_new(const rt_program *prog, const rt_config *config, char 
         rt_ctx_free(ctx);
         return NULL;
     }
+    ctx->profiling = ctx->config.profile;
     rt_cache_open(ctx);
     rt_sized_open(ctx);
     rt_debug(ctx, "Using platform: %s", ctx->device.platform_name);
@@ -285,6 +295,17 @@ RT_API int rt_param_named(const rt_program *prog, const char *name)
     return -1;
 }
 
+/* That of "default_NAME". */
+static const rt_size_name *rt_default_named(const char *name)
+{
+    return strncmp(name, "default_", 8) == 0 ? rt_size_named(name + 8) : NULL;
+}
+
+RT_API bool rt_param_known(const rt_program *prog, const char *name)
+{
+    return rt_param_named(prog, name) >= 0 || rt_default_named(name);
+}
+
 static void rt_forget_refusals(rt_kernel *k)
 {
     k->n_refusals = 0;
@@ -295,7 +316,7 @@ static void rt_forget_refusals(rt_kernel *k)
 RT_API int rt_set_param(rt_ctx *ctx, const char *name, int64_t value)
 {
     int p = rt_param_named(ctx->prog, name);
-    const rt_size_name *size = strncmp(name, "default_", 8) == 0 ? rt_size_named(name + 8) : NULL;
+    const rt_size_name *size = rt_default_named(name);
     if (p < 0 && !size) {
         rt_spelling s = rt_spell(name);
         for (int i = 0; i < ctx->prog->n_params; i++)

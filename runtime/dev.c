@@ -10,13 +10,18 @@ RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev 
 {
     enum { UNTOLD = 0 };
     const char *user = getenv("MINIFUT_DRIVER");
-    bool asked = user && strcmp(user, "cuda") == 0;
-    if (asked || (UNTOLD && !user && strstr(info->platform_name, "NVIDIA"))) {
+    bool asked = user && strcmp(user, "cuda") == 0 && !info->queue;
+    if (asked || (UNTOLD && !user && !info->queue && strstr(info->platform_name, "NVIDIA"))) {
         rt_dev_error e = rt_cu_open(info, profiling, out);
         if (asked || e.status == RT_DEV_OK)
             return e;
     }
     return rt_cl_open(info, profiling, out);
+}
+
+RT_API void *rt_dev_of_queue(void *queue, bool *profiling)
+{
+    return rt_cl_of_queue(queue, profiling);
 }
 
 #define RT_DEV_CALL(result, name, params, ...)                                                               \

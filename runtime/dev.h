@@ -35,6 +35,7 @@ typedef struct {
  */
 typedef struct {
     void *platform, *device; /* the driver's handles */
+    void *queue;             /* one of the device's that is there already, to be used; NULL: none */
     char platform_name[256], name[256], version[256], driver[256];
     rt_rank rank;         /* its kind, compute units, clock */
     int64_t units;        /* compute units */
@@ -64,6 +65,10 @@ enum { RT_DEV_MOST_ITEMS = INT32_MAX, RT_DEV_FILL_END = INT32_MAX };
 /* All devices in the driver's order, to free(). */
 RT_API rt_dev_info *rt_dev_find(int *n);
 RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out);
+/* The handle of the device of a queue, and whether the queue takes times; NULL: it is no queue that can be used. */
+RT_API void *rt_dev_of_queue(void *queue, bool *profiling);
+/* The device's queue, for OpenCL; NULL: it has no such. */
+RT_API void *rt_dev_queue(rt_dev *d);
 RT_API void rt_dev_close(rt_dev *d);
 /* Waits for all commands. */
 RT_API rt_dev_error rt_dev_finish(rt_dev *d);
@@ -108,6 +113,10 @@ RT_API rt_dev_error rt_dev_launch(rt_dev *d, rt_dev_kernel *k, int n_dims, const
 /* The buffer begins at a multiple of RT_BLOCK_ALIGN; in_use: what the caller holds already. */
 RT_API rt_dev_error rt_dev_alloc(rt_dev *d, int64_t bytes, int64_t in_use, rt_dev_buffer **out);
 RT_API void rt_dev_free(rt_dev *d, rt_dev_buffer *b);
+/* A buffer that others have made, in the queue's context: it lives until both have freed it. It has so many bytes, and
+ * refused is what does not begin as ours do. Back: its handle, NULL if there is no such. */
+RT_API rt_dev_error rt_dev_adopt(rt_dev *d, const void *handle, rt_dev_buffer **out, int64_t *bytes);
+RT_API void *rt_dev_handle(rt_dev *d, rt_dev_buffer *b);
 /* A part of a buffer as one of its own, to be freed before that. */
 RT_API rt_dev_error rt_dev_part(rt_dev *d, rt_dev_buffer *whole, int64_t off, int64_t bytes, rt_dev_buffer **out);
 /* src may be changed afterwards. */

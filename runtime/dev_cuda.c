@@ -251,6 +251,26 @@ static int64_t rt_cu_local_given(rt_dev *base)
     return most > d->info.local_memory ? most : 0;
 }
 
+static void *rt_cu_queue(rt_dev *base)
+{
+    (void)base;
+    return NULL;
+}
+
+static rt_dev_error rt_cu_adopt(rt_dev *base, const void *handle, rt_dev_buffer **out, int64_t *bytes)
+{
+    (void)base, (void)handle;
+    *out = NULL;
+    *bytes = 0;
+    return (rt_dev_error){RT_DEV_FAILED, "MINIFUT_DRIVER=cuda", "this driver knows no buffers of OpenCL"};
+}
+
+static void *rt_cu_handle(rt_dev *base, rt_dev_buffer *b)
+{
+    (void)base, (void)b;
+    return NULL;
+}
+
 static int64_t rt_cu_changes(const rt_dev *base)
 {
     return ((const rt_cu_dev *)base)->changes;

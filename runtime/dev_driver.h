@@ -10,6 +10,9 @@
     X(rt_dev_error, finish, (rt_dev * d), d)                                                                 \
     X(int64_t, local_given, (rt_dev * d), d)                                                                 \
     X(int64_t, changes, (const rt_dev *d), d)                                                                \
+    X(void *, queue, (rt_dev * d), d)                                                                        \
+    X(rt_dev_error, adopt, (rt_dev * d, const void *handle, rt_dev_buffer **out, int64_t *bytes), d, handle, out, bytes) \
+    X(void *, handle, (rt_dev * d, rt_dev_buffer * b), d, b)                                                 \
     X(rt_dev_error, build,                                                                                   \
       (rt_dev * d, int n, const char **texts, const char *options, rt_dev_program **out, char **log), d, n,  \
       texts, options, out, log)                                                                              \
@@ -73,6 +76,7 @@ struct rt_dev {
 /* --- dev_opencl.c --- */
 
 RT_API rt_dev_error rt_cl_open(const rt_dev_info *info, bool profiling, rt_dev **out);
+RT_API void *rt_cl_of_queue(void *queue, bool *profiling);
 /* What tells the device from all others, whatever driver is asked. False if the driver does not say. */
 enum { RT_UUID = 16 };
 RT_API bool rt_cl_uuid(const rt_dev_info *info, unsigned char uuid[RT_UUID]);

@@ -114,28 +114,57 @@ static rt_dev_error rt_cl_enqueued(rt_cl_dev *d, cl_int err, const char *call)
 
 static const rt_driver rt_cl_driver;
 
-RT_API rt_dev_error rt_cl_open(const rt_dev_info *info, bool profiling, rt_dev **out)
+/* A context and a queue in it, the caller's or new ones, each with a reference. */
+static cl_int rt_cl_open_queue(rt_cl_dev *d, const rt_dev_info *info, bool profiling, const char **call)
 {
     cl_int err;
     cl_command_queue_properties props = profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
-    cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)info->platform,
-                                        0};
+    cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)info->platform, 0};
+    d->queue = info->queue;
+    *call = "clGetCommandQueueInfo";
+    if (d->queue) {
+        err = clGetCommandQueueInfo(d->queue, CL_QUEUE_CONTEXT, sizeof d->context, &d->context, NULL);
+        if (err == CL_SUCCESS && (err = clRetainCommandQueue(d->queue)) == CL_SUCCESS)
+            err = clRetainContext(d->context);
+        return err;
+    }
+    *call = "clCreateContext";
+    d->context = clCreateContext(platform, 1, &d->device, NULL, NULL, &err);
+    if (err != CL_SUCCESS)
+        return err;
+    *call = "clCreateCommandQueue";
+    d->queue = clCreateCommandQueue(d->context, d->device, props, &err);
+    if (err != CL_SUCCESS)
+        clReleaseContext(d->context);
+    return err;
+}
+
+RT_API rt_dev_error rt_cl_open(const rt_dev_info *info, bool profiling, rt_dev **out)
+{
+    const char *call;
     rt_cl_dev d = {.base.driver = &rt_cl_driver, .device = info->device, .memory = info->memory,
                    .long_header = info->long_header, .looks = !info->rank.cpu && !profiling};
-    d.context = clCreateContext(platform, 1, &d.device, NULL, NULL, &err);
-    if (err != CL_SUCCESS)
-        return rt_cl_error(err, "clCreateContext");
-    d.queue = clCreateCommandQueue(d.context, d.device, props, &err);
+    cl_int err = rt_cl_open_queue(&d, info, profiling, &call);
     rt_cl_dev *dev = err == CL_SUCCESS ? malloc(sizeof d) : NULL;
     *out = dev ? &dev->base : NULL;
     if (dev) {
         *dev = d;
-        return rt_cl_error(CL_SUCCESS, "");
-    }
-    if (err == CL_SUCCESS)
+    } else if (err == CL_SUCCESS) {
         clReleaseCommandQueue(d.queue);
-    clReleaseContext(d.context);
-    return rt_cl_error(err == CL_SUCCESS ? CL_OUT_OF_HOST_MEMORY : err, "clCreateCommandQueue");
+        clReleaseContext(d.context);
+        err = CL_OUT_OF_HOST_MEMORY;
+    }
+    return rt_cl_error(err, call);
+}
+
+RT_API void *rt_cl_of_queue(void *queue, bool *profiling)
+{
+    cl_device_id device = NULL;
+    cl_command_queue_properties props = 0;
+    clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof props, &props, NULL);
+    *profiling = props & CL_QUEUE_PROFILING_ENABLE;
+    return props & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE ? NULL : device;
 }
 
 RT_API bool rt_cl_uuid(const rt_dev_info *info, unsigned char uuid[RT_UUID])
@@ -175,6 +204,11 @@ static int64_t rt_cl_local_given(rt_dev *base)
 static int64_t rt_cl_changes(const rt_dev *base)
 {
     return ((const rt_cl_dev *)base)->changes;
+}
+
+static void *rt_cl_queue(rt_dev *base)
+{
+    return ((rt_cl_dev *)base)->queue;
 }
 
 /* --- Programs and kernels --- */
@@ -376,6 +410,37 @@ static rt_dev_error rt_cl_alloc(rt_dev *base, int64_t bytes, int64_t in_use, rt_
         *out = (rt_dev_buffer *)clCreateBuffer(d->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL,
                                                &err);
     return rt_cl_error(err, "clCreateBuffer");
+}
+
+/* Buffers in the caller's memory may begin anywhere. */
+static rt_dev_error rt_cl_adopt(rt_dev *base, const void *handle, rt_dev_buffer **out, int64_t *bytes)
+{
+    (void)base;
+    cl_mem m = (cl_mem)(uintptr_t)handle;
+    size_t size = 0;
+    void *host = NULL;
+    cl_mem_flags flags = 0;
+    *out = NULL;
+    cl_int err = clGetMemObjectInfo(m, CL_MEM_SIZE, sizeof size, &size, NULL);
+    if (err != CL_SUCCESS)
+        return rt_cl_error(err, "clGetMemObjectInfo");
+    clGetMemObjectInfo(m, CL_MEM_FLAGS, sizeof flags, &flags, NULL);
+    clGetMemObjectInfo(m, CL_MEM_HOST_PTR, sizeof host, &host, NULL);
+    bool elsewhere = (flags & CL_MEM_USE_HOST_PTR) && (uintptr_t)host % RT_BLOCK_ALIGN != 0;
+    if (elsewhere || (flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)))
+        return (rt_dev_error){RT_DEV_REFUSED, "clGetMemObjectInfo",
+                              elsewhere ? "memory of the host that does not begin at a multiple of 128"
+                                        : "it is not CL_MEM_READ_WRITE"};
+    err = clRetainMemObject(m);
+    *out = err == CL_SUCCESS ? (rt_dev_buffer *)m : NULL;
+    *bytes = (int64_t)size;
+    return rt_cl_error(err, "clRetainMemObject");
+}
+
+static void *rt_cl_handle(rt_dev *base, rt_dev_buffer *b)
+{
+    (void)base;
+    return b;
 }
 
 static void rt_cl_free(rt_dev *base, rt_dev_buffer *b)

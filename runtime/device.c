@@ -62,6 +62,18 @@ static int rt_choose(const rt_config *cfg, const rt_dev_info *all, int n)
     return best;
 }
 
+/* That of the queue that is to be used. */
+static int rt_choose_by_queue(rt_ctx *ctx, const rt_dev_info *all, int n)
+{
+    bool profiling;
+    const void *device = rt_dev_of_queue(ctx->config.queue, &profiling);
+    ctx->config.profile = ctx->config.profile && profiling;
+    for (int i = 0; i < n; i++)
+        if (device && all[i].device == device)
+            return i;
+    return -1;
+}
+
 /* Facts and default sizes of a device. */
 static void rt_set_facts(rt_ctx *ctx, const rt_dev_info *d)
 {
@@ -83,7 +95,12 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
                            "the package pocl-opencl-icd)");
         return false;
     }
-    int i = rt_choose(cfg, all, n);
+    int i = cfg->queue ? rt_choose_by_queue(ctx, all, n) : rt_choose(cfg, all, n);
+    if (i < 0 && cfg->queue) {
+        *error = rt_format("the command queue is not of a device that is listed, or runs commands out of order");
+        free(all);
+        return false;
+    }
     if (i < 0) {
         *error = rt_format("no OpenCL device matches%s%s%s%s; --list-devices shows the %d there %s",
                            cfg->device ? " device " : "", cfg->device ? cfg->device : "",
@@ -93,6 +110,7 @@ RT_API bool rt_device_open(rt_ctx *ctx, char **error)
         return false;
     }
     ctx->device = all[i];
+    ctx->device.queue = cfg->queue;
     ctx->is_cpu = all[i].rank.cpu;
     /* "gpu", "cpu": for testing that shape of code here */
     const char *shape = getenv("MINIFUT_CODE");

@@ -2,6 +2,7 @@
 #ifndef RT_INTERNAL_H
 #define RT_INTERNAL_H
 
+#include <setjmp.h>
 #include <stdio.h>
 
 #include "runtime/dev.h"
@@ -78,10 +79,11 @@ struct rt_mem {
     int refs;
     rt_dev_buffer *buf;
     int64_t number; /* of its buffer: no other one of the context has or had it */
-    int64_t size;   /* a multiple of RT_BLOCK_ROUND */
+    int64_t size;   /* a multiple of RT_BLOCK_ROUND, unless it is foreign */
     const char *name;
     rt_mem *next, *prev; /* all blocks of the context */
     rt_mem *next_free;
+    bool foreign;  /* its buffer is somebody else's: it is not used for other arrays */
     rt_page *page; /* of a small one, NULL: none; and where it lies there */
     int in_page;
     /* In steps.c: by any group, by several; its number in batch `batch`. */
@@ -191,6 +193,7 @@ struct rt_ctx {
     const rt_program *prog;
     rt_config config;
     FILE *log_file; /* where -L goes: standard error, or standard output when serving */
+    FILE *debug_file; /* ... -D */
     char error[8192];
 
     rt_dev_info device;
@@ -227,6 +230,7 @@ struct rt_ctx {
     int64_t board_given;  /* since it was cleared */
     int64_t live_bytes, free_bytes, peak_bytes; /* peak of both together */
     int64_t n_allocs, n_reused;
+    bool out_of_memory; /* of the device: a block could not be had */
     rt_window window;
 
     int n_comparisons, cap_comparisons;
@@ -255,8 +259,10 @@ RT_API bool rt_compare(rt_ctx *ctx, int param, int64_t par, int64_t threshold);
 RT_API bool rt_kernel_fits(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local);
 RT_API void rt_kernel_refused(rt_ctx *ctx, rt_kernel *k, int64_t group, int64_t local,
                               const char *why);
-/* realloc, ending the process with a message when memory is short. */
+/* realloc. When memory is short it ends the process with a message; or goes to the place that this thread has named last, where
+ * the context can only be freed any more. NULL: none. */
 RT_API void *rt_grow(void *p, size_t bytes);
+RT_API void rt_leave_to(jmp_buf *place);
 /* A name of a size: "group_size", "default-group-size". */
 typedef struct {
     const char *name, *option;
@@ -411,6 +417,8 @@ RT_API int rt_launch_heap(rt_ctx *ctx, rt_kernel *k, int n_dims, const int64_t *
 /* A small buffer, and its place in a page: NULL if the driver does not allow that. */
 RT_API rt_dev_error rt_small_buffer(rt_ctx *ctx, rt_page **page, int *slot, rt_dev_buffer **out);
 RT_API void rt_pages_free(rt_ctx *ctx);
+/* A block around a buffer that others have made (rt_dev_adopt), with at least so many bytes. */
+RT_API int rt_adopt(rt_ctx *ctx, rt_mem **out, const void *handle, int64_t bytes);
 RT_API void rt_free_dead_blocks(rt_ctx *ctx);
 /* How many bytes could still be allocated; INT64_MAX when the device does not say. */
 RT_API int64_t rt_memory_left(const rt_ctx *ctx);
@@ -455,6 +463,11 @@ RT_API int rt_value_own(rt_ctx *ctx, rt_value *v);
  * wait, without the time spent in building kernels. */
 RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out,
                          int64_t *us);
+/* The same without waiting for the device, before or after: what fails in kernels shows when it is waited for. */
+RT_API int rt_call_later(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out);
+/* Did groups wait in vain for others? That is a bug, and asking would cost each run a transfer, so it is asked of results that
+ * are wanted. */
+RT_API int rt_ask_waited(rt_ctx *ctx);
 
 /* --- tuning.c --- */
 
@@ -469,9 +482,7 @@ RT_API char *rt_tuning_origin(const rt_ctx *ctx, rt_origin which);
 RT_API int rt_tuning_assignment(rt_ctx *ctx, const char *text);
 /* The parameter with this name, or -1. */
 RT_API int rt_param_named(const rt_program *prog, const char *name);
-
-/* --- serve.c --- */
-
-RT_API int rt_serve(rt_ctx *ctx);
+/* Is it one, or a general size ("default_group_size")? */
+RT_API bool rt_param_known(const rt_program *prog, const char *name);
 
 #endif

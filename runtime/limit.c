@@ -85,9 +85,10 @@ RT_API void rt_limit_begin(rt_ctx *ctx)
 RT_API double rt_limit_end(rt_ctx *ctx)
 {
     double gone = rt_limit_gone(ctx);
-    if (rt_watched)
+    if (rt_watched == ctx) {
         rt_limit_wake_after(0);
-    rt_watched = NULL;
+        rt_watched = NULL;
+    }
     ctx->limit.running = false;
     return gone > 0 ? gone : 0;
 }

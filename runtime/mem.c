@@ -118,6 +118,17 @@ static rt_mem *rt_take_dead_block(rt_ctx *ctx, int64_t size, const char *name)
     return m;
 }
 
+/* The block of a buffer, among the context's. */
+static rt_mem *rt_add_block(rt_ctx *ctx, rt_dev_buffer *buf, int64_t size)
+{
+    rt_mem *m = rt_grow(NULL, sizeof *m);
+    *m = (rt_mem){.buf = buf, .number = ++ctx->n_allocs, .size = size, .next = ctx->blocks};
+    if (m->next)
+        m->next->prev = m;
+    ctx->blocks = m;
+    return m;
+}
+
 /* A new block from the driver, or NULL and *err. */
 static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, rt_dev_error *err)
 {
@@ -128,17 +139,30 @@ static rt_mem *rt_new_block(rt_ctx *ctx, int64_t size, rt_dev_error *err)
                                   : rt_dev_alloc(ctx->dev, size, ctx->live_bytes, &buf);
     if (!buf)
         return NULL;
-    rt_mem *m = rt_grow(NULL, sizeof *m);
-    *m = (rt_mem){.buf = buf,
-                  .number = ++ctx->n_allocs,
-                  .size = size,
-                  .page = page,
-                  .in_page = slot,
-                  .next = ctx->blocks};
-    if (m->next)
-        m->next->prev = m;
-    ctx->blocks = m;
+    rt_mem *m = rt_add_block(ctx, buf, size);
+    m->page = page;
+    m->in_page = slot;
     return m;
+}
+
+RT_API int rt_adopt(rt_ctx *ctx, rt_mem **out, const void *handle, int64_t bytes)
+{
+    rt_dev_buffer *buf;
+    int64_t size;
+    rt_dev_error err = rt_dev_adopt(ctx->dev, handle, &buf, &size);
+    if (!buf)
+        return rt_error_set(ctx, "a buffer cannot be used (%s: %s)", err.call, err.name);
+    if (size < bytes) {
+        rt_dev_free(ctx->dev, buf);
+        return rt_error_set(ctx, "a buffer of %" PRId64 " bytes cannot be an array of %" PRId64, size, bytes);
+    }
+    rt_mem *m = rt_add_block(ctx, buf, size);
+    m->refs = 1;
+    m->foreign = true;
+    m->name = "the caller's";
+    ctx->live_bytes += size;
+    *out = m;
+    return RT_OK;
 }
 
 RT_API int64_t rt_memory_left(const rt_ctx *ctx)
@@ -170,6 +194,7 @@ RT_API int rt_alloc(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *name)
             m = rt_new_block(ctx, size, &err);
         }
     }
+    ctx->out_of_memory = ctx->out_of_memory || !m;
     if (!m)
         return rt_error_set(ctx,
                             "out of device memory: block %s of %" PRId64 " bytes, beside %" PRId64
@@ -245,6 +270,10 @@ RT_API void rt_unref(rt_ctx *ctx, rt_mem **m)
     if (!b || --b->refs > 0)
         return;
     ctx->live_bytes -= b->size;
+    if (b->foreign) {
+        rt_block_release(ctx, b);
+        return;
+    }
     ctx->free_bytes += b->size;
     b->next_free = ctx->free_blocks;
     ctx->free_blocks = b;
@@ -367,7 +396,8 @@ RT_API int rt_read_scalar(rt_ctx *ctx, rt_mem *src, int64_t src_off, int size, v
         return RT_ERR;
     rt_mem *from = src->page ? &src->page->whole : src;
     int64_t in = src->page ? src_off + src->in_page * RT_SLOT : src_off % RT_BLOCK_ROUND;
-    if (!src->page && in + size > RT_BLOCK_ROUND)
+    /* Buffers of others may end within a window. */
+    if (!src->page && (in + size > RT_BLOCK_ROUND || src_off - in > src->size - RT_BLOCK_ROUND))
         return rt_read(ctx, src, src_off, size, dst);
     if (rt_fetch_window(ctx, from, src->page ? 0 : src_off - in, src->page ? RT_PAGE : RT_BLOCK_ROUND))
         return RT_ERR;

@@ -118,6 +118,7 @@ typedef struct {
     int rank;
     int n_fields;
     const rt_field_def *fields;
+    int elem; /* RT_KIND_OPAQUE: id of an element's type, without `rank` dimensions; -1 if there is none */
 } rt_type_def;
 
 typedef struct {
@@ -168,11 +169,6 @@ typedef struct {
     uint64_t kernels_hash; /* of what the kernels do, wherever in whichever file they are written */
 } rt_program;
 
-/* The whole program: options, device, values, call, results; or the server. Returns the exit code:
- * 0 well, 1 the data or the run failed, 2 wrong usage. Default entry point: "main", or the only
- * one. */
-RT_API int rt_main(const rt_program *prog, int argc, char **argv);
-
 /* ------------------------------------------------------------------------------------------------
  * Contexts (rt_main makes its own; these are for library mode)
  * --------------------------------------------------------------------------------------------- */
@@ -183,6 +179,8 @@ typedef struct {
     const char *cache;         /* folder of built kernels; NULL the user's cache folder, "" none */
     const char *build_options; /* added to each kernel's */
     bool log, debug, profile;  /* -L, -D, -P */
+    bool quiet;                /* no warnings */
+    void *queue;               /* the driver's: use it, and its device; NULL: one of our own */
 } rt_config;
 
 /* Opens the device. NULL on failure, the message in error (to free()). */

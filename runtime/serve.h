@@ -1,5 +1,5 @@
-/* The server's parts among themselves: serve.c, and the commands that look into values and make
- * them, serve_values.c. */
+/* Commands and servers: what programs call, and the server's parts among themselves: serve.c, and the commands that look into
+ * values and make them, serve_values.c. */
 #ifndef RT_SERVE_H
 #define RT_SERVE_H
 
@@ -24,6 +24,9 @@ typedef struct {
 typedef bool rt_command_fn(rt_server *s, int n, char **w);
 
 /* --- serve.c --- */
+
+/* Answers commands until there are no more; an exit code. */
+RT_API int rt_serve(rt_ctx *ctx);
 
 /* Announces a failure with its message; returns false. "Or a failure" below: then NULL or false. */
 RT_API bool rt_srv_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -62,5 +65,12 @@ RT_API rt_command_fn rt_cmd_new;
 RT_API rt_command_fn rt_cmd_zip;
 RT_API rt_command_fn rt_cmd_unzip;
 RT_API rt_command_fn rt_cmd_no_sum;
+
+/* --- cli.c --- */
+
+/* The whole program: options, device, values, call, results; or the server. Returns the exit code:
+ * 0 well, 1 the data or the run failed, 2 wrong usage. Default entry point: "main", or the only
+ * one. */
+RT_API int rt_main(const rt_program *prog, int argc, char **argv);
 
 #endif

@@ -74,7 +74,7 @@ static void rt_check_origin(const rt_ctx *ctx, const char *path, int number, con
         if (strncmp(text, rt_origins[i].head, n) != 0)
             continue;
         char *own = rt_tuning_origin(ctx, i);
-        if (strlen(own) != end || strncmp(own, text, end) != 0)
+        if (!ctx->config.quiet && (strlen(own) != end || strncmp(own, text, end) != 0))
             fprintf(stderr, "%s:%d: warning: %s%.*s\n", path, number, rt_origins[i].warning,
                     rt_origins[i].tells ? (int)(end - n) : 0, text + n);
         free(own);
@@ -96,7 +96,7 @@ static int rt_tuning_line(rt_ctx *ctx, const char *path, int number, char *line)
     snprintf(text, sizeof text, "%s", line);
     if (!rt_parse_assignment(line, &name, &value))
         return rt_error_set(ctx, "%s:%d: expected name=int, got '%s'", path, number, text);
-    if (rt_set_param(ctx, name, value))
+    if (rt_set_param(ctx, name, value) && !ctx->config.quiet)
         fprintf(stderr, "%s:%d: warning: %s\n", path, number, rt_error(ctx));
     return RT_OK;
 }

@@ -184,15 +184,22 @@ RT_API bool rt_write_text(FILE *f, const rt_hvalue *v)
     return !ferror(f);
 }
 
-RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v)
+RT_API void rt_binary_head(rt_prim prim, int rank, char head[RT_HEAD])
 {
-    char head[8];
-    size_t bytes = (size_t)rt_hvalue_bytes(v);
+    char name[8];
+    snprintf(name, sizeof name, "%4s", rt_prim_name(prim));
     head[0] = 'b';
     head[1] = 2;
-    head[2] = (char)v->rank;
-    snprintf(head + 3, sizeof head - 3, "%4s", rt_prim_name(v->prim));
-    fwrite(head, 1, 7, f);
+    head[2] = (char)rank;
+    memcpy(head + 3, name, 4);
+}
+
+RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v)
+{
+    char head[RT_HEAD];
+    size_t bytes = (size_t)rt_hvalue_bytes(v);
+    rt_binary_head(v->prim, v->rank, head);
+    fwrite(head, 1, sizeof head, f);
     fwrite(v->shape, 8, (size_t)v->rank, f);
     fwrite(v->data, 1, bytes, f);
     return !ferror(f);

@@ -137,6 +137,9 @@ RT_API bool rt_parse_scalar(const char *text, rt_prim prim, rt_scalar *out);
 /* Text without a newline: "1i32", "[1.0f32, 2.5f32]", "empty([0][3]bool)". Floats are printed with
  * the fewest digits that read back as the same number. False on a write error. */
 RT_API bool rt_write_text(FILE *f, const rt_hvalue *v);
+/* What the binary form begins with, before the sizes. */
+enum { RT_HEAD = 7 };
+RT_API void rt_binary_head(rt_prim prim, int rank, char head[RT_HEAD]);
 /* The binary form. */
 RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v);
 /* Closes a file that was written to. False and errno if not all of it could be written: now, or

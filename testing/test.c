@@ -354,9 +354,12 @@ static void share_runtime(Pool *p)
     if (p->o->forks)
         add_flags(p->a, "-fPIC");
     size_t n;
-    const char *text = embed_runtime(&n), *c_file = arena_printf(p->a, "%s/runtime.c", p->tmp.path);
+    const char *c_file = arena_printf(p->a, "%s/runtime.c", p->tmp.path);
     Out o = {0};
-    out_putn(&o, text, n);
+    for (RuntimePart part = RUNTIME_CORE; part <= RUNTIME_PROGRAM; part++) {
+        const char *text = embed_runtime(part, &n);
+        out_putn(&o, text, n);
+    }
     char *in = cc_file(c_file), *to = cc_file(arena_printf(p->a, "%s/runtime.o", p->tmp.path));
     const char *const args[] = {"-DRT_API=", "-c", "-o", to, in, NULL};
     if (out_write_file(&o, c_file) && cc_run(args, true) == 0)

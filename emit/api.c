@@ -1,0 +1,387 @@
+/* Types and entries as functions of Futhark's C API (its user's guide, "C API Reference", as of 0.25.33): names, declarations,
+ * and what each calls of runtime/library.h. */
+#include "emit/api.h"
+
+#include "base/ident.h"
+#include "base/intern.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text(const Api *api, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static const char *text(const Api *api, const char *fmt, ...)
+{
+    Out o = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    out_vprintf(&o, fmt, ap);
+    va_end(ap);
+    const char *s = arena_strndup(api->cx->perm, o.text ? o.text : "", o.n);
+    out_free(&o);
+    return s;
+}
+
+/* --- Names ----------------------------------------------------------------------------------- */
+
+/* A name that somebody gave it, as C has it: point, m_point. */
+static const char *given_name(const Api *api, const char *name)
+{
+    char *s = arena_strdup(api->cx->perm, name);
+    for (char *at = s; *at; at++)
+        if (*at == '.')
+            *at = '_';
+    return c_ident(s);
+}
+
+static const char *hash_name(const Api *api, const char *name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *s = name; *s; s++)
+        hash = (hash ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+    return text(api, "%016llx", (unsigned long long)hash);
+}
+
+/* A type as part of a name: "f32", "point", "arr1d_point", "tup2_f32_arr1d_i32". NULL: it holds a record without a name. */
+static const char *readable_name(const Api *api, int type)
+{
+    const BType *t = &api->b->types.at[type];
+    if (t->kind == BT_PRIM)
+        return prim_type_text[t->prim];
+    if (t->kind == BT_ARRAY)
+        return text(api, "arr%dd_%s", t->rank, prim_type_text[t->prim]);
+    if (isalpha((unsigned char)t->name[0]) || t->name[0] == '_')
+        return given_name(api, t->name);
+    if (t->kind == BT_OPAQUE) {
+        const char *elem = t->elem < 0 ? NULL : readable_name(api, t->elem);
+        return elem ? text(api, "arr%dd_%s", t->rank, elem) : NULL;
+    }
+    if (t->fields.n == 0)
+        return "unit";
+    const char *s = text(api, "tup%d", t->fields.n);
+    for (int i = 0; i < t->fields.n && s; i++) {
+        bool tuple = isdigit((unsigned char)t->field_names.at[i][0]);
+        const char *field = tuple ? readable_name(api, t->fields.at[i]) : NULL;
+        s = field ? text(api, "%s_%s", s, field) : NULL;
+    }
+    return s;
+}
+
+static const char *opaque_name(const Api *api, int type)
+{
+    const char *name = readable_name(api, type);
+    return text(api, "opaque_%s", name ? name : hash_name(api, api->b->types.at[type].name));
+}
+
+/* What follows "futhark_" in the type's struct and "futhark_OP_" in its functions. */
+static const char *short_name(const Api *api, int type)
+{
+    const BType *t = &api->b->types.at[type];
+    return t->kind == BT_ARRAY ? text(api, "%s_%dd", prim_type_text[t->prim], t->rank) : opaque_name(api, type);
+}
+
+static const char *scalar_c(PrimType t)
+{
+    static const char *const c[N_PRIM_TYPES] = {
+        [T_BOOL] = "bool",    [T_I8] = "int8_t",    [T_I16] = "int16_t",  [T_I32] = "int32_t",
+        [T_I64] = "int64_t",  [T_U8] = "uint8_t",   [T_U16] = "uint16_t", [T_U32] = "uint32_t",
+        [T_U64] = "uint64_t", [T_F32] = "float",    [T_F64] = "double"};
+    return c[t];
+}
+
+/* A value of the type as a result, `float *` or `struct futhark_f32_1d **`, and as a parameter. */
+static const char *out_c(const Api *api, int type)
+{
+    const BType *t = &api->b->types.at[type];
+    return t->kind == BT_PRIM ? text(api, "%s *", scalar_c(t->prim)) : text(api, "struct futhark_%s **", short_name(api, type));
+}
+
+static const char *in_c(const Api *api, int type)
+{
+    const BType *t = &api->b->types.at[type];
+    return t->kind == BT_PRIM ? text(api, "const %s ", scalar_c(t->prim))
+                              : text(api, "const struct futhark_%s *", short_name(api, type));
+}
+
+/* ", int64_t dim0, int64_t dim1", or ", dim0, dim1" with no type. */
+static const char *numbered(const Api *api, const char *type, const char *name, int n)
+{
+    const char *s = "";
+    for (int i = 0; i < n; i++)
+        s = text(api, "%s, %s%s%s%d", s, type, *type ? " " : "", name, i);
+    return s;
+}
+
+/* (int64_t[]){dim0, dim1} */
+static const char *list_c(const Api *api, const char *name, int n)
+{
+    return text(api, "(int64_t[]){%s}", numbered(api, "", name, n) + 2);
+}
+
+/* --- Functions ------------------------------------------------------------------------------- */
+
+/* A function `futhark_OP_TYPE`, which returns what the words in front say and has these parameters behind the context. */
+static ApiFn function(const Api *api, const char *returns, const char *op, const char *type, const char *params, const char *body)
+{
+    const char *name = text(api, "futhark_%s_%s", op, type);
+    return (ApiFn){name, text(api, "%s%s(struct futhark_context *ctx%s)", returns, name, params), body};
+}
+
+static const char *does(const Api *api, const char *op, const char *args)
+{
+    return text(api, "return rt_lib_do(ctx, rt_lib_%s, &(rt_job_args){%s});\n", op, args);
+}
+
+static const char *makes(const Api *api, const char *op, const char *args)
+{
+    return text(api, "return rt_lib_make(ctx, rt_lib_%s, (rt_job_args){%s});\n", op, args);
+}
+
+static void array_functions(const Api *api, ApiType *x)
+{
+    const BType *t = &api->b->types.at[x->type];
+    const char *c = x->c_name, *e = scalar_c(t->prim), *name = short_name(api, x->type);
+    const char *dims = numbered(api, "int64_t", "dim", t->rank), *index = numbered(api, "int64_t", "i", t->rank);
+    const char *returns = text(api, "struct %s *", c), *arr = text(api, ", struct %s *arr", c);
+    const char *at = list_c(api, "dim", t->rank);
+    x->ops[OP_API_NEW] =
+        function(api, returns, "new", name, text(api, ", const %s *data%s", e, dims),
+                 makes(api, "new_array", text(api, ".type = %d, .from = data, .at = %s", x->type, at)));
+    x->ops[OP_API_NEW_RAW] = function(api, returns, "new_raw", name, text(api, ", cl_mem data%s", dims),
+                                      makes(api, "new_raw", text(api, ".type = %d, .from = data, .at = %s", x->type, at)));
+    x->ops[OP_API_FREE] = function(api, "int ", "free", name, arr, does(api, "free", ".obj = (rt_obj *)arr"));
+    x->ops[OP_API_VALUES] = function(api, "int ", "values", name, text(api, "%s, %s *data", arr, e),
+                                     does(api, "values", ".obj = (rt_obj *)arr, .to = data"));
+    x->ops[OP_API_VALUES_RAW] =
+        function(api, "cl_mem ", "values_raw", name, arr, "return rt_lib_raw(ctx, (const rt_obj *)arr);\n");
+    x->ops[OP_API_INDEX] = function(
+        api, "int ", "index", name, text(api, ", %s *out%s%s", e, arr, index),
+        does(api, "index", text(api, ".obj = (rt_obj *)arr, .to = out, .at = %s", list_c(api, "i", t->rank))));
+    x->ops[OP_API_SHAPE] = function(api, "const int64_t *", "shape", name, arr,
+                                    "(void)ctx;\nreturn rt_lib_shape((const rt_obj *)arr);\n");
+}
+
+/* A field in the name of a function, and as a parameter: `0` and `v0`, `name` and `f_name`. */
+static const char *field_ident(const char *field)
+{
+    return isdigit((unsigned char)*field) ? field : c_ident(field);
+}
+
+static const char *field_param(const Api *api, const char *field)
+{
+    return text(api, isdigit((unsigned char)*field) ? "v%s" : "f_%s", field_ident(field));
+}
+
+/* A parameter as an rt_lib_part. */
+static const char *part_c(const Api *api, int type, const char *param)
+{
+    const BType *t = &api->b->types.at[type];
+    const char *member = t->prim == T_BOOL ? "b" : prim_type_text[t->prim];
+    return t->kind == BT_PRIM ? text(api, "{.scalar.%s = %s}", member, param) : text(api, "{.obj = %s}", param);
+}
+
+/* Fields by name, those of tuples by number: the order of parameters. */
+static Ints field_order(const Api *api, const BType *t)
+{
+    Ints order = {0};
+    for (int i = 0; i < t->fields.n; i++)
+        vec_push(api->cx->perm, &order, i);
+    for (int i = 1; i < order.n; i++)
+        for (int k = i; k > 0; k--) {
+            const char *a = t->field_names.at[order.at[k - 1]], *b = t->field_names.at[order.at[k]];
+            bool digits = isdigit((unsigned char)*a) && isdigit((unsigned char)*b);
+            if (digits ? atoi(a) <= atoi(b) : strcmp(a, b) <= 0)
+                break;
+            int swap = order.at[k];
+            order.at[k] = order.at[k - 1];
+            order.at[k - 1] = swap;
+        }
+    return order;
+}
+
+/* One value from one of each field: `new` of records, `zip` of arrays of them. */
+static ApiFn from_fields(const Api *api, const ApiType *x, const char *called, const char *op)
+{
+    const BType *t = &api->b->types.at[x->type];
+    const char *params = text(api, ", struct %s **out", x->c_name), *parts = "";
+    for (int i = 0; i < x->order.n; i++) {
+        int k = x->order.at[i];
+        params = text(api, "%s, %s%s", params, in_c(api, t->fields.at[k]), field_param(api, t->field_names.at[k]));
+    }
+    for (int k = 0; k < t->fields.n; k++) /* as the runtime has them */
+        parts = text(api, "%s%s%s", parts, k ? ", " : "",
+                     part_c(api, t->fields.at[k], field_param(api, t->field_names.at[k])));
+    if (t->fields.n)
+        parts = text(api, ", .parts = (const rt_lib_part[]){%s}", parts);
+    return function(api, "int ", called, short_name(api, x->type), params,
+                    does(api, op, text(api, ".type = %d%s, .out = (void *const[]){out}", x->type, parts)));
+}
+
+static void field_functions(const Api *api, ApiType *x)
+{
+    const BType *t = &api->b->types.at[x->type];
+    const char *name = short_name(api, x->type);
+    x->order = field_order(api, t);
+    for (int k = 0; k < t->fields.n; k++) {
+        const char *type = text(api, "%s_%s", name, field_ident(t->field_names.at[k]));
+        const char *params = text(api, ", %sout, const struct %s *obj", out_c(api, t->fields.at[k]), x->c_name);
+        ApiFn f = function(api, "int ", "project", type, params,
+                           does(api, "project", text(api, ".type = %d, .obj = (rt_obj *)obj, .out = (void *const[]){out}", k)));
+        vec_push(api->cx->perm, &x->project, f);
+    }
+}
+
+static void records_functions(const Api *api, ApiType *x)
+{
+    const BType *t = &api->b->types.at[x->type];
+    const char *name = short_name(api, x->type), *arr = text(api, "struct %s *arr", x->c_name);
+    x->ops[OP_API_SHAPE] = function(api, "const int64_t *", "shape", name, text(api, ", %s", arr),
+                                    "(void)ctx;\nreturn rt_lib_shape((const rt_obj *)arr);\n");
+    x->ops[OP_API_ZIP] = from_fields(api, x, "zip", "zip");
+    if (t->elem < 0)
+        return;
+    const char *index = numbered(api, "int64_t", "i", t->rank), *at = list_c(api, "i", t->rank);
+    const char *elem = text(api, "struct futhark_%s *", short_name(api, t->elem));
+    x->ops[OP_API_INDEX] =
+        function(api, "int ", "index", name, text(api, ", %s*out, %s%s", elem, arr, index),
+                 does(api, "index_record", text(api, ".obj = (rt_obj *)arr, .at = %s, .out = (void *const[]){out}", at)));
+    x->ops[OP_API_SET] = function(api, "int ", "set", name, text(api, ", %s, const %selem%s", arr, elem, index),
+                                  does(api, "set_record", text(api, ".obj = (rt_obj *)arr, .from = elem, .at = %s", at)));
+    x->ops[OP_API_NEW] =
+        function(api, "int ", "new", name,
+                 text(api, ", struct %s **out, %s*elems%s", x->c_name, elem, numbered(api, "int64_t", "dim", t->rank)),
+                 does(api, "new_records", text(api, ".type = %d, .from = elems, .at = %s, .out = (void *const[]){out}", x->type,
+                                               list_c(api, "dim", t->rank))));
+}
+
+static void opaque_functions(const Api *api, ApiType *x)
+{
+    const BType *t = &api->b->types.at[x->type];
+    const char *c = x->c_name, *name = short_name(api, x->type);
+    x->ops[OP_API_FREE] =
+        function(api, "int ", "free", name, text(api, ", struct %s *obj", c), does(api, "free", ".obj = (rt_obj *)obj"));
+    x->ops[OP_API_STORE] = function(api, "int ", "store", name, text(api, ", const struct %s *obj, void **p, size_t *n", c),
+                                    does(api, "store", ".obj = (rt_obj *)obj, .to = p, .size = n"));
+    x->ops[OP_API_RESTORE] = function(api, text(api, "struct %s *", c), "restore", name, ", const void *p",
+                                      makes(api, "restore", text(api, ".type = %d, .from = p", x->type)));
+    field_functions(api, x);
+    if (t->kind == BT_OPAQUE)
+        records_functions(api, x);
+    else
+        x->ops[OP_API_NEW] = from_fields(api, x, "new", "new_record");
+}
+
+static ApiFn entry_function(const Api *api, int id)
+{
+    const BEntry *e = &api->b->entries.at[id];
+    const char *params = "", *outs = "", *parts = "";
+    for (int i = 0; i < e->out.n; i++) {
+        params = text(api, "%s, %sout%d", params, out_c(api, e->out.at[i].type), i);
+        outs = text(api, "%s%sout%d", outs, i ? ", " : "", i);
+    }
+    for (int i = 0; i < e->in.n; i++) {
+        const char *param = text(api, "in%d", i);
+        params = text(api, "%s, %s%s", params, in_c(api, e->in.at[i].type), param);
+        parts = text(api, "%s%s%s", parts, i ? ", " : "", part_c(api, e->in.at[i].type, param));
+    }
+    if (e->in.n)
+        parts = text(api, ", .parts = (const rt_lib_part[]){%s}", parts);
+    if (e->out.n)
+        outs = text(api, ", .out = (void *const[]){%s}", outs);
+    return function(api, "int ", "entry", c_ident(e->plan->entry->name), params,
+                    does(api, "call", text(api, ".type = %d%s%s", id, parts, outs)));
+}
+
+Api *api_new(Ctx *cx, const Boundary *b, const Plan *p)
+{
+    Api *api = NEW(cx->perm, Api);
+    *api = (Api){.cx = cx, .b = b, .plan = p};
+    for (int i = 0; i < b->types.n; i++) {
+        if (b->types.at[i].kind == BT_PRIM)
+            continue;
+        ApiType x = {.type = i, .c_name = text(api, "futhark_%s", short_name(api, i))};
+        if (b->types.at[i].kind == BT_ARRAY)
+            array_functions(api, &x);
+        else
+            opaque_functions(api, &x);
+        vec_push(cx->perm, &api->types, x);
+    }
+    for (int i = 0; i < b->entries.n; i++) {
+        ApiFn f = entry_function(api, i);
+        vec_push(cx->perm, &api->entries, f);
+    }
+    return api;
+}
+
+/* --- Text ------------------------------------------------------------------------------------ */
+
+typedef void Put(Out *o, const ApiFn *f);
+
+/* Each function of a type. */
+static void put_type(Out *o, const ApiType *x, Put *put)
+{
+    for (int i = 0; i < N_API_OPS; i++)
+        if (x->ops[i].name)
+            put(o, &x->ops[i]);
+    for (int i = 0; i < x->project.n; i++)
+        put(o, &x->project.at[i]);
+}
+
+static void declare(Out *o, const ApiFn *f)
+{
+    out_printf(o, "%s;\n", f->proto);
+}
+
+static void define(Out *o, const ApiFn *f)
+{
+    out_printf(o, "%s\n{\n", f->proto);
+    o->indent++;
+    out_puts(o, f->body);
+    o->indent--;
+    out_puts(o, "}\n\n");
+}
+
+void api_header(Out *o, const Api *api)
+{
+    out_puts(o, "/* --- Types --- */\n\n");
+    for (int i = 0; i < api->types.n; i++) {
+        const ApiType *x = &api->types.at[i];
+        out_printf(o, "struct %s; ", x->c_name);
+        out_c_comment(o, "%s", api->b->types.at[x->type].name);
+        out_puts(o, "\n");
+    }
+    for (int i = 0; i < api->types.n; i++) {
+        out_puts(o, "\n");
+        put_type(o, &api->types.at[i], declare);
+    }
+    out_puts(o, "\n/* --- Entry points --- */\n\n");
+    for (int i = 0; i < api->entries.n; i++)
+        declare(o, &api->entries.at[i]);
+    out_puts(o, "\n#ifdef __cplusplus\n}\n#endif\n");
+}
+
+/* The functions that all libraries have but that need the program's tables. */
+static void put_program(Out *o, const Plan *p)
+{
+    int n = p->thresholds.n + p->size_params.n;
+    out_puts(o, "struct futhark_context_config *futhark_context_config_new(void)\n{\n"
+                "    return rt_lib_config_new(&program);\n}\n\n");
+    out_printf(o, "int futhark_get_tuning_param_count(void)\n{\n    return %d;\n}\n\n", n);
+    for (int i = 0; i < 2; i++)
+        out_printf(o,
+                   "const char *futhark_get_tuning_param_%s(int i)\n{\n"
+                   "    return i >= 0 && i < %d ? program.params[i].%s : NULL;\n}\n\n",
+                   i ? "class" : "name", n, i ? "cls" : "name");
+}
+
+void api_functions(Out *o, const Api *api)
+{
+    put_program(o, api->plan);
+    for (int i = 0; i < api->types.n; i++)
+        out_printf(o, "struct %s;\n", api->types.at[i].c_name);
+    out_puts(o, "\n");
+    for (int i = 0; i < api->types.n; i++)
+        put_type(o, &api->types.at[i], define);
+    for (int i = 0; i < api->entries.n; i++)
+        define(o, &api->entries.at[i]);
+}
