@@ -1,0 +1,195 @@
+"""Libraries (`compile --library`) and their clients: C, C++, ctypes, futhark-ffi, threads; the names that Futhark gives the same
+entries; the examples of docs/embedding.md. usage: run.py MINIFUT BUILD_FOLDER"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.append(str(ROOT / "tests"))
+from checks import check, summary  # noqa: E402
+import checks  # noqa: E402
+
+MINIFUT = str(Path(sys.argv[1]).resolve())
+WORK = Path(sys.argv[2]).resolve() / "library"
+LIBS = ["-lOpenCL", "-lm", "-ldl", "-lpthread"]
+# PoCL and LLVM keep what they have until the end, and their compiler takes the signals' stack of a thread away.
+ASAN = {"ASAN_OPTIONS": "use_sigaltstack=0:fast_unwind_on_malloc=0:allocator_may_return_null=1",
+        "LSAN_OPTIONS": f"suppressions={HERE}/leaks.txt:print_suppressions=0"}
+skipped = 0
+
+
+def run(cmd, **more):
+    env = {**os.environ, **more.pop("env", {})}
+    r = subprocess.run([str(c) for c in cmd], capture_output=True, text=True, cwd=more.pop("cwd", WORK), env=env, timeout=600)
+    return r.returncode, r.stdout + r.stderr
+
+
+def build(cmd, what):
+    code, out = run(cmd)
+    check(code == 0 and "warning" not in out, f"{what}: {out[-2000:]}")
+    return code == 0
+
+
+def client(cmd, what, **more):
+    """Runs a client whose last line sums its checks up."""
+    code, out = run(cmd, **more)
+    m = re.search(r"(\d+) passed, (\d+) failed\s*$", out)
+    if m:
+        checks.passed += int(m[1])
+        checks.failed += int(m[2])
+    check(code == 0 and m, f"{what}: exit {code}\n{out[-3000:]}")
+
+
+def names_of_types(manifest):
+    """Macros for the functions of types that have no readable name."""
+    cell, grid = "{deep: []f64, flag: bool}", "[][]{deep: []f64, flag: bool}"
+    types = manifest["types"]
+    fields = {f["name"]: f["project"] for f in types[cell]["record"]["fields"]}
+    names = {"CELL": types[cell]["ctype"].split()[1], "GRID": types[grid]["ctype"].split()[1],
+             "FREE_CELL": types[cell]["ops"]["free"], "FREE_GRID": types[grid]["ops"]["free"],
+             "INDEX_GRID": types[grid]["record_array"]["index"], "SET_GRID": types[grid]["record_array"]["set"],
+             "DEEP_OF": fields["deep"], "FLAG_OF": fields["flag"]}
+    return [f"-D{k}={v}" for k, v in names.items()]
+
+
+def declared(header):
+    return set(re.findall(r"\b(futhark_\w+)\(", header))
+
+
+def check_manifest(name):
+    """What the manifest names is in the header, and each struct and entry of the header in the manifest."""
+    m = json.loads((WORK / f"{name}.json").read_text())
+    header = (WORK / f"{name}.h").read_text()
+    functions = declared(header)
+    said = set(re.findall(r'"(futhark_\w+)"', json.dumps(m)))
+    check(said <= functions, f"{name}: in the manifest only: {said - functions}")
+    made = {f for f in functions if not re.match(r"futhark_(context|get_tuning)", f)}
+    check(made <= said, f"{name}: in the header only: {made - said}")
+    structs = set(re.findall(r"^(struct futhark_\w+);", header, re.M)) - {"struct futhark_context", "struct futhark_context_config"}
+    check(structs == {t["ctype"].removesuffix(" *") for t in m["types"].values()}, f"{name}: types")
+    for e in m["entry_points"].values():
+        for slot in e["inputs"] + e["outputs"]:
+            known = slot["type"] in m["types"] or re.fullmatch(r"[iuf]\d+|bool", slot["type"])
+            check(known, f"{name}: {slot['type']} is no type")
+    return m, functions
+
+
+def check_names():
+    """The functions that Futhark 0.25.33 has for the same entries, by what futhark_names.json says."""
+    want = json.loads((HERE / "futhark_names.json").read_text())
+    for name, w in want["programs"].items():
+        code, out = run([MINIFUT, "compile", "--library", "-o", WORK / name, ROOT / w["source"]])
+        check(code == 0, f"{name}: {out}")
+        m, functions = check_manifest(name)
+        for f in want["all"] + w["functions"]:
+            check(f in functions, f"{name}: {f} is missing")
+        check(m["backend"] == "opencl" and "version" in m, f"{name}: manifest")
+        for entry, e in w["entries"].items():
+            got = m["entry_points"].get(entry, {})
+            check([i["type"] for i in got.get("inputs", [])] == e["inputs"], f"{name}.{entry}: inputs {got.get('inputs')}")
+            check([o["type"] for o in got.get("outputs", [])] == e["outputs"], f"{name}.{entry}: outputs {got.get('outputs')}")
+            check({"cfun", "inputs", "outputs", "tuning_params", "attributes"} <= set(got), f"{name}.{entry}: fields")
+        for t in m["types"].values():
+            ops = {"free", "shape", "values", "new", "new_raw", "values_raw", "index"} if t["kind"] == "array" \
+                else {"free", "store", "restore"}
+            check(set(t["ops"]) == ops, f"{name}: operations of {t['ctype']}")
+
+
+def check_c():
+    m, _ = check_manifest("types")
+    flags = ["-g", "-O1", "-Wall", "-Wextra", "-I", WORK]
+    sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+    if build(["cc", *flags, *sanitize, *names_of_types(m), "-o", "client", HERE / "client.c", "types.c", *LIBS], "client.c"):
+        client(["./client"], "client.c", env=ASAN)
+    if build(["cc", *flags, *sanitize, "-o", "interop", HERE / "interop.c", "types.c", *LIBS], "interop.c"):
+        client(["./interop"], "interop.c", env=ASAN)
+    if build(["cc", "-c", "-O1", "-o", "types.o", "types.c"], "types.c") and \
+            build(["c++", *flags, "-o", "client++", HERE / "client.cc", "types.o", *LIBS], "client.cc"):
+        client(["./client++"], "client.cc")
+
+
+def check_calls():
+    flags = ["-g", "-O1", "-I", WORK, HERE / "calls.c", "types.c", *LIBS]
+    if build(["cc", "-o", "calls", *flags], "calls.c"):
+        code, out = run(["./calls", "100000", "1"])
+        check(code == 0, f"100,000 calls: {out}")
+    if build(["cc", "-fsanitize=thread", "-o", "threads", *flags], "calls.c, threads"):
+        env = {"TSAN_OPTIONS": f"suppressions={HERE}/races.txt:halt_on_error=1"}
+        for shared in ([], ["shared"]):
+            code, out = run(["./threads", "2000", "2", *shared], env=env)
+            check(code == 0 and "ThreadSanitizer" not in out, f"two threads {shared}: {out[-3000:]}")
+
+
+def check_python():
+    global skipped
+    tests = ROOT / "tests"
+    if build(["cc", "-shared", "-fPIC", "-O1", "-o", "libtypes.so", "types.c", *LIBS], "libtypes.so"):
+        client([sys.executable, HERE / "ctypes_client.py", WORK, tests], "ctypes")
+    if subprocess.run([sys.executable, "-c", "import futhark_ffi"], capture_output=True).returncode:
+        print("skipped: futhark-ffi comes from PyPI")
+        skipped += 1
+        return
+    for suffix in ("c", "h", "json"):
+        (WORK / f"types_sf.{suffix}").write_text((WORK / f"types.{suffix}").read_text())
+    code, out = run([Path(sys.executable).parent / "build_futhark_ffi", "types_sf"])
+    check(code == 0, f"build_futhark_ffi: {out[-2000:]}")
+    if code == 0:
+        client([sys.executable, HERE / "ffi_client.py", WORK, tests], "futhark-ffi")
+
+
+def check_command():
+    """What the command says of what cannot be."""
+    for args, words in ((["--library", "--server"], "--library does not go with"),
+                        (["--library", "--emit=c"], "--library does not go with")):
+        code, out = run([MINIFUT, "compile", *args, HERE / "types.sf"])
+        check(code == 2 and words in out, f"{args}: {out}")
+    (WORK / "mine.h").write_text("/* mine */\n")
+    code, out = run([MINIFUT, "compile", "--library", "-o", "mine", HERE / "types.sf"])
+    check(code == 1 and "mine.h is there and was not made by minifut" in out, f"mine.h: {out}")
+    check((WORK / "mine.h").read_text() == "/* mine */\n" and not (WORK / "mine.c").exists(), "nothing is written over")
+    for _ in range(2): # again over its own files
+        code, out = run([MINIFUT, "compile", "--library", "-o", "types", HERE / "types.sf"])
+        check(code == 0, out)
+
+
+def check_page():
+    """docs/embedding.md: its files are written, then the lines `$ COMMAND` run one after the other, each with its output."""
+    page = (ROOT / "docs/embedding.md").read_text()
+    folder = WORK / "page"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    tools = f"{Path(MINIFUT).parent}:{Path(sys.executable).parent}:"
+    for kind, text in re.findall(r"^```(\w+)\n(.*?)^```$", page, re.M | re.S):
+        if kind != "console":
+            name = re.match(r"(?:--|#|/\*) (\S+)", text)[1]
+            (folder / name).write_text(text)
+    for session in re.findall(r"^```console\n(.*?)^```$", page, re.M | re.S):
+        if "futhark_ffi" in session and skipped:
+            continue
+        for command, want in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.M):
+            code, out = run(["sh", "-c", command], cwd=folder, env={"PATH": tools + os.environ["PATH"]})
+            check(code == 0 and out == want, f"docs/embedding.md: {command}: exit {code}\n{out[-2000:]}")
+
+
+def main():
+    WORK.mkdir(parents=True, exist_ok=True)
+    for old in WORK.glob("mine.*"):
+        old.unlink()
+    check_command()
+    check_c()
+    check_calls()
+    check_python()
+    check_names()
+    check_page()
+    if skipped:
+        print(f"{checks.passed} passed, {checks.failed} failed, {skipped} skipped")
+        return checks.failed > 0
+    return summary()
+
+
+sys.exit(main())
