@@ -198,7 +198,8 @@ RT_API int rt_lib_do(struct futhark_context *c, rt_lib_op *op, const rt_job_args
     int code;
     pthread_mutex_lock(&c->lock);
     if (!c->rt || c->no_memory) {
-        rt_lib_say(c, c->rt ? rt_no_host_memory : "the context could not be made");
+        if (!c->error) /* that says more */
+            rt_lib_say(c, c->rt ? rt_no_host_memory : "the context could not be made");
         code = c->rt ? FUTHARK_OUT_OF_MEMORY : FUTHARK_PROGRAM_ERROR;
     } else if (setjmp(leave) == 0) {
         rt_leave_to(&leave);

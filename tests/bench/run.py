@@ -1,6 +1,7 @@
 """The runners of bench/: what they compute, and two commits measured side by side on small sizes.
 usage: run.py MINIFUT"""
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -170,6 +171,14 @@ def test_compile_time(minifut, place):
     check(sum(1 for _ in compile_time.programs()) > 500, "programs to measure")
 
 
+def test_library_calls(minifut):
+    """The program checks its products itself."""
+    out = shell(sys.executable, ROOT / "bench/library_calls.py", "--minifut", minifut, "--calls", "200").decode()
+    numbers = re.fullmatch(r"200 calls: ([\d.]+) us each when waited for, ([\d.]+) when not; kernels ([\d.]+); beside them -?[\d.]+\n",
+                           out)
+    check(numbers and all(float(n) > 0 for n in numbers.groups()), out)
+
+
 def main():
     minifut = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as place:
@@ -183,6 +192,7 @@ def main():
         test_first_result(minifut, place)
         test_text_size(minifut)
         test_compile_time(minifut, place)
+        test_library_calls(minifut)
     sys.exit(summary())
 
 
