@@ -157,6 +157,23 @@ def check_command():
         check(code == 0, out)
 
 
+def check_list():
+    """docs/embedding.md names each function that all libraries have, and none else."""
+    page = (ROOT / "docs/embedding.md").read_text()
+    section = page[page.index("## What a library has"):page.index("Its types and entry points:")]
+    named, prefix = set(), "futhark_"
+    for line in section.replace("\n  ", " ").splitlines():
+        words = re.findall(r"`(\w+)`", line)
+        prefix = "futhark_"
+        for word in words if line.startswith("- ") else []:
+            if word.endswith("_"):
+                prefix += word
+            else:
+                named.add(prefix + word)
+    functions = {f for f in declared((WORK / "types.h").read_text()) if re.match(r"futhark_(context|get_tuning)", f)}
+    check(named == functions, f"docs/embedding.md lists {named - functions}, and not {functions - named}")
+
+
 def check_page():
     """docs/embedding.md: its files are written, then the lines `$ COMMAND` run one after the other, each with its output."""
     page = (ROOT / "docs/embedding.md").read_text()
@@ -185,6 +202,7 @@ def main():
     check_calls()
     check_python()
     check_names()
+    check_list()
     check_page()
     if skipped:
         print(f"{checks.passed} passed, {checks.failed} failed, {skipped} skipped")
