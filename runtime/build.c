@@ -365,6 +365,7 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
         ctx->limit.held++;
         int rc = rt_build_any(ctx, k, &cached);
         ctx->build_seconds += rt_seconds() - start;
+        rt_timeline_host(ctx, RT_TRACK_BUILD, k->def->name, k->def->prov, start);
         ctx->limit.held--;
         if (mine)
             rt_turn_take(ctx);

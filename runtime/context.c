@@ -220,6 +220,7 @@ RT_API void rt_ctx_free(rt_ctx *ctx)
     for (int i = 0; i < 2 * ctx->n_kernels; i++)
         rt_kernel_free(ctx, &ctx->kernels[i]);
     rt_steps_free(ctx);
+    rt_timeline_free(ctx);
     if (ctx->failure)
         rt_dev_free(ctx->dev, ctx->failure);
     rt_pages_free(ctx);

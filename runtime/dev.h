@@ -4,7 +4,7 @@
  *
  * A device is opened with one in-order queue. Nothing waits for it but rt_dev_finish, rt_dev_write,
  * rt_dev_read and rt_dev_fetched. Handles are released by whoever got them, before the device is closed.
- * Where a function has an `event`, it may be NULL, and takes one for rt_dev_event_ns; a device that
+ * Where a function has an `event`, it may be NULL, and takes one for rt_dev_event_span; a device that
  * was not opened for profiling has none. */
 #ifndef RT_DEV_H
 #define RT_DEV_H
@@ -142,7 +142,8 @@ RT_API rt_dev_error rt_dev_fill(rt_dev *d, rt_dev_buffer *dst, int64_t off, int 
 
 /* --- Profiling --- */
 
-/* How long a finished command ran, in nanoseconds; releases the event. */
-RT_API int64_t rt_dev_event_ns(rt_dev *d, rt_dev_event *e);
+/* How long a finished command ran, in nanoseconds, and when it began, by a clock of the device's own; releases the
+ * event. Events are asked for in the order of their commands. */
+RT_API int64_t rt_dev_event_span(rt_dev *d, rt_dev_event *e, int64_t *begin);
 
 #endif

@@ -83,6 +83,8 @@ typedef struct {
     unsigned reserved; /* local memory begins behind so many bytes */
     unsigned char *fetched; /* memory that the device writes by itself */
     bool late;              /* what is fetched may not be there yet */
+    rt_cu_ptr counted;      /* an event, NULL: none yet, at ... */
+    int64_t clock;          /* ... so many nanoseconds from the first one */
 } rt_cu_dev;
 
 typedef struct {
@@ -184,6 +186,8 @@ static void rt_cu_close(rt_dev *base)
         rt_dev_close(d->compiler);
     if (d->fetched)
         d->f.pinned_free(d->fetched);
+    if (d->counted)
+        d->f.event_free(d->counted);
     if (d->stream)
         d->f.stream_free(d->stream);
     if (d->context)
@@ -688,16 +692,24 @@ static rt_dev_error rt_cu_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, in
 
 /* --- Profiling --- */
 
-static int64_t rt_cu_event_ns(rt_dev *base, rt_dev_event *event)
+/* There is no clock to read but the time between two events, which is told in few digits: so it is counted from one command
+ * to the next. */
+static int64_t rt_cu_event_span(rt_dev *base, rt_dev_event *event, int64_t *begin)
 {
     rt_cu_dev *d = (rt_cu_dev *)base;
     rt_cu_event *e = (rt_cu_event *)event;
-    float ms = 0;
+    float ms = 0, since = 0;
+    *begin = d->clock;
     if (!e)
         return 0;
     if (d->f.event_ms(&ms, e->begin, e->end) != 0)
         ms = 0;
-    d->f.event_free(e->begin);
+    if (d->counted) {
+        if (d->f.event_ms(&since, d->counted, e->begin) == 0)
+            *begin = d->clock += (int64_t)(since * 1e6f);
+        d->f.event_free(d->counted);
+    }
+    d->counted = e->begin;
     d->f.event_free(e->end);
     free(e);
     return (int64_t)(ms * 1e6f);

@@ -60,7 +60,7 @@
     X(rt_dev_error, fill,                                                                                    \
       (rt_dev * d, rt_dev_buffer * dst, int64_t off, int size, const void *value, rt_dev_event **event), d,  \
       dst, off, size, value, event)                                                                          \
-    X(int64_t, event_ns, (rt_dev * d, rt_dev_event * e), d, e)
+    X(int64_t, event_span, (rt_dev * d, rt_dev_event * e, int64_t *begin), d, e, begin)
 
 typedef struct {
 #define RT_DRIVER_FIELD(result, name, params, ...) result(*name) params;

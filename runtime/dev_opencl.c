@@ -575,7 +575,7 @@ static rt_dev_error rt_cl_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, in
 
 /* --- Profiling --- */
 
-static int64_t rt_cl_event_ns(rt_dev *base, rt_dev_event *e)
+static int64_t rt_cl_event_span(rt_dev *base, rt_dev_event *e, int64_t *begin)
 {
     (void)base;
     cl_event event = (cl_event)e;
@@ -583,6 +583,7 @@ static int64_t rt_cl_event_ns(rt_dev *base, rt_dev_event *e)
     clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
     clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     clReleaseEvent(event);
+    *begin = (int64_t)start;
     return end > start ? (int64_t)(end - start) : 0;
 }
 

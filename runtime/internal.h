@@ -177,7 +177,24 @@ enum { RT_PROF_WRITE, RT_PROF_READ, RT_PROF_COPY, RT_N_PROF };
 typedef struct {
     rt_dev_event *event;
     int kernel;
+    double asked; /* when the host did, for the timeline */
 } rt_pending;
+
+/* What happened when: timeline.c. */
+typedef enum { RT_TRACK_HOST, RT_TRACK_BUILD, RT_TRACK_KERNEL, RT_TRACK_TRANSFER } rt_track;
+typedef struct {
+    rt_track track;
+    const char *name, *place;
+    double asked;  /* by the host's clock, in seconds */
+    int64_t begin; /* on the device: by its clock */
+    int64_t ns;
+} rt_span;
+typedef struct {
+    bool on;
+    int n, cap;
+    rt_span *spans;
+    int64_t dropped; /* more than are kept */
+} rt_timeline;
 
 /* What prelude.cl declares as mf_failure; RT_UNMET: MF_UNMET. */
 enum { RT_UNMET = -2 };
@@ -243,6 +260,7 @@ struct rt_ctx {
     bool profiling; /* now: config.profile and not paused */
     int n_pending, cap_pending;
     rt_pending *pending;
+    rt_timeline timeline;
     int64_t transfer_runs[RT_N_PROF], transfer_ns[RT_N_PROF];
     double transfer_bytes[RT_N_PROF];
 };
@@ -438,6 +456,20 @@ RT_API void rt_profile_table(rt_ctx *ctx, FILE *f);
 RT_API void rt_profile_lines(rt_ctx *ctx, FILE *f);
 /* One line of JSON: memory, events (kernels), comparisons of the last call. */
 RT_API void rt_report_json(rt_ctx *ctx, FILE *f);
+
+/* --- timeline.c --- */
+
+/* The host's clock, in seconds; 0: there is no timeline. */
+RT_API double rt_timeline_now(const rt_ctx *ctx);
+/* The host did this since then (0: nothing happens). */
+RT_API void rt_timeline_host(rt_ctx *ctx, rt_track track, const char *name, const char *place, double since);
+/* The device ran a command, for which it was asked then. */
+RT_API void rt_timeline_device(rt_ctx *ctx, rt_track track, const char *name, const char *place, double asked,
+                               int64_t begin, int64_t ns);
+/* What happened, a line each: "TRACK BEGIN DURATION NAME<tab>PLACE", in nanoseconds by the host's clock. */
+RT_API void rt_timeline_print(rt_ctx *ctx, FILE *f);
+RT_API void rt_timeline_clear(rt_ctx *ctx);
+RT_API void rt_timeline_free(rt_ctx *ctx);
 
 /* --- builtin.c --- */
 

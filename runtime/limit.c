@@ -138,6 +138,7 @@ RT_API int rt_limit_launched(rt_ctx *ctx, rt_kernel *k)
         return RT_OK;
     int rc = rt_limit_wait(ctx);
     ctx->build_seconds += rt_seconds() - l->building;
+    rt_timeline_host(ctx, RT_TRACK_BUILD, k->def->name, k->def->prov, l->building);
     l->building = 0;
     return rc;
 }

@@ -20,7 +20,7 @@ RT_API rt_dev_event **rt_profile_event(rt_ctx *ctx, int kernel)
         ctx->pending = rt_grow(ctx->pending, (size_t)ctx->cap_pending * sizeof *ctx->pending);
     }
     rt_pending *p = &ctx->pending[ctx->n_pending++];
-    *p = (rt_pending){.kernel = kernel};
+    *p = (rt_pending){.kernel = kernel, .asked = rt_timeline_now(ctx)};
     return &p->event;
 }
 
@@ -46,12 +46,15 @@ RT_API void rt_profile_collect(rt_ctx *ctx)
     rt_dev_finish(ctx->dev);
     for (int i = 0; i < ctx->n_pending; i++) {
         const rt_pending *p = &ctx->pending[i];
-        int64_t ns = rt_dev_event_ns(ctx->dev, p->event);
+        int64_t begin, ns = rt_dev_event_span(ctx->dev, p->event, &begin);
         int transfer = p->kernel - ctx->n_kernels;
         if (transfer >= 0) {
+            rt_timeline_device(ctx, RT_TRACK_TRANSFER, rt_transfer_names[transfer], "", p->asked, begin, ns);
             ctx->transfer_runs[transfer]++;
             ctx->transfer_ns[transfer] += ns;
         } else {
+            const rt_kernel_def *def = ctx->kernels[p->kernel].def;
+            rt_timeline_device(ctx, RT_TRACK_KERNEL, def->name, def->prov, p->asked, begin, ns);
             ctx->kernels[p->kernel].runs++;
             ctx->kernels[p->kernel].nanoseconds += ns;
         }

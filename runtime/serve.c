@@ -410,6 +410,7 @@ static bool rt_cmd_clear(rt_server *s, int n, char **w)
         rt_srv_drop(s, &s->vars[s->n_vars - 1]);
     rt_free_dead_blocks(s->ctx);
     rt_profile_reset(s->ctx);
+    rt_timeline_clear(s->ctx);
     rt_comparisons_clear(s->ctx);
     s->ctx->peak_bytes = s->ctx->live_bytes;
     return true;
@@ -515,6 +516,13 @@ static bool rt_cmd_profile(rt_server *s, int n, char **w)
     return true;
 }
 
+static bool rt_cmd_timeline(rt_server *s, int n, char **w)
+{
+    (void)n, (void)w;
+    rt_timeline_print(s->ctx, stdout);
+    return true;
+}
+
 static bool rt_cmd_pause(rt_server *s, int n, char **w)
 {
     (void)n, (void)w;
@@ -603,6 +611,7 @@ static const struct {
     {"clear", rt_cmd_clear, 0},
     {"report", rt_cmd_report, 0},
     {"profile", rt_cmd_profile, 0},
+    {"timeline", rt_cmd_timeline, 0},
     {"device", rt_cmd_device, 0},
     {"tuning_origin", rt_cmd_tuning_origin, 0},
     {"entry_key", rt_cmd_entry_key, 1},
@@ -661,10 +670,12 @@ static void rt_srv_run(rt_server *s, int n, char **w)
     for (size_t i = 0; i < sizeof rt_commands / sizeof *rt_commands; i++) {
         if (strcmp(rt_commands[i].name, w[0]) != 0)
             continue;
+        double start = s->ctx->profiling ? rt_timeline_now(s->ctx) : 0;
         if (n - 1 < rt_commands[i].least)
             rt_srv_fail("%s needs at least %d arguments", w[0], rt_commands[i].least);
         else
             rt_commands[i].run(s, n - 1, w + 1);
+        rt_timeline_host(s->ctx, RT_TRACK_HOST, rt_commands[i].name, "", start);
         return;
     }
     rt_srv_fail("Unknown command: %s", w[0]);
@@ -683,6 +694,7 @@ RT_API int rt_serve(rt_ctx *ctx)
     size_t cap_line = 0;
     int cap = 0;
     ctx->log_file = stdout;
+    ctx->timeline.on = ctx->config.profile;
     rt_srv_ready();
     while (getline(&line, &cap_line, stdin) >= 0) {
         int n = rt_srv_split(line, &words, &cap);
