@@ -66,6 +66,8 @@ static const char usage_text[] =
     "                     finds the thresholds: writes prog.sf.tuning\n"
     "  bench [options] prog.sf [datasets/]\n"
     "                     times and checks, with and without the tuning file\n"
+    "  profile [options] prog.sf [datasets/]\n"
+    "                     where the time of runs goes: lines, kernels, transfers, host\n"
     "  dataset -g TYPE ... makes random inputs\n"
     "  devices            the OpenCL devices here\n"
     "\n"
@@ -555,7 +557,7 @@ static int command(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } tools[] = {{"test", test_main},       {"tune", tune_main},       {"bench", bench_main},
+    } tools[] = {{"test", test_main},       {"tune", tune_main},       {"bench", bench_main}, {"profile", profile_main},
                  {"dataset", dataset_main}, {"devices", devices_main}, {"kir", kir_main}};
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         fputs(usage_text, stdout);

@@ -1,20 +1,17 @@
 /* minifut bench: times each data set untuned and with the tuning file, and checks the results. */
 #include "autotune/bench.h"
 #include "autotune/autotune.h"
-#include "autotune/file.h"
 #include "autotune/options.h"
 #include "autotune/roofline.h"
+#include "autotune/settings.h"
 #include "autotune/talk.h"
 #include "base/diag.h"
 #include "base/out.h"
 #include "base/source.h"
-#include "runtime/spell.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static const Tool tool = {
     "bench", TOOL_BENCH,
@@ -26,66 +23,6 @@ static const Tool tool = {
     "of\n"
     "the computation alone: no transfers, no kernel build.\n"
     "Without a folder, the data sets are the cases in the program's directives (`-- ==`).\n"};
-
-static void warn_of_parameter(const char *file, const char *name, const Forest *f)
-{
-    rt_spelling s = rt_spell(name);
-    for (int i = 0; i < f->nodes.n; i++)
-        rt_spell_try(&s, f->nodes.at[i].name);
-    fprintf(stderr, "minifut bench: warning: %s: the program has no parameter %s%s\n", file, name,
-            rt_spell_hint(&s));
-}
-
-/* Warns if the file says that it holds for another device or program, as the program does (runtime/tuning.c). */
-static void warn_of_origin(Arena *a, Session *s, const char *file)
-{
-    char *save, *origin = arena_strdup(a, session_origin(s));
-    for (char *line = strtok_r(origin, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        size_t n = strcspn(line, ":");
-        const char *own = line + n + strspn(line + n, ": "), *head = arena_strndup(a, line, (size_t)(own - line));
-        const char *its = tuning_comment(a, file, head);
-        bool device = strncmp(line, "device", n) == 0;
-        if (its && strcmp(its, own) != 0)
-            fprintf(stderr, "minifut bench: warning: %s: tuned %s%s\n", file,
-                    device ? "on another device: " : "for another version of the program",
-                    device ? its : "");
-    }
-}
-
-static int find_size(const Sizes *sizes, const char *name)
-{
-    for (int i = 0; i < sizes->n; i++)
-        if (strcmp(sizes->at[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
-/* The settings of the tuning file, unset where it has none; false after a message. */
-static bool read_settings(Arena *a, Session *s, const ToolOptions *o, int64_t *tuned,
-                          int64_t *sizes, bool *has_tuning)
-{
-    const Forest *f = session_forest(s);
-    *has_tuning = o->tuning_given || access(o->tuning, F_OK) == 0;
-    Settings file = {0};
-    const char *wrong;
-    if (*has_tuning && !tuning_read(a, o->tuning, &file, &wrong)) {
-        fprintf(stderr, "minifut bench: %s\n", wrong);
-        return false;
-    }
-    if (*has_tuning)
-        warn_of_origin(a, s, o->tuning);
-    for (int i = 0; i < file.n; i++) {
-        int node = forest_find(f, file.at[i].name);
-        int size = find_size(session_sizes(s), file.at[i].name);
-        if (node >= 0)
-            tuned[node] = file.at[i].value;
-        else if (size >= 0)
-            sizes[size] = file.at[i].value;
-        else if (!session_knows(s, file.at[i].name)) /* no other entry point's either */
-            warn_of_parameter(o->tuning, file.at[i].name, f);
-    }
-    return true;
-}
 
 static const char *cell(Arena *a, const Measurement *m)
 {
@@ -177,19 +114,17 @@ static void look_closer(Arena *a, Session *s, const Bench *b, int d, const ToolO
 
 static int bench_all(Arena *a, Session *s, Bench *b, const ToolOptions *o, Out *json)
 {
-    int64_t *tuned = NEWN(a, int64_t, b->forest->nodes.n);
-    int64_t *sizes = NEWN(a, int64_t, session_sizes(s)->n);
-    bool has_tuning;
+    FileSettings file;
     int bad = 0;
     Ceilings ceilings;
     out_printf(json, "{\"program\": ");
     out_quoted(json, o->source);
-    if (!read_settings(a, s, o, tuned, sizes, &has_tuning) || !read_ceilings(a, o, &ceilings, json))
+    if (!settings_read(a, s, "bench", o, &file) || !read_ceilings(a, o, &ceilings, json))
         return EXIT_USER;
-    b->settings = tuned;
-    b->sizes = sizes;
-    b->tuning = has_tuning ? o->tuning : NULL;
-    printf("%-24s %12s %12s %9s  %s\n", "data set", "untuned", has_tuning ? "tuned" : "", "",
+    b->settings = file.setup.thresholds;
+    b->sizes = file.setup.sizes;
+    b->tuning = file.file;
+    printf("%-24s %12s %12s %9s  %s\n", "data set", "untuned", b->tuning ? "tuned" : "", "",
            "result");
     out_puts(json, ", \"datasets\": {");
     for (int d = 0; d < b->datasets->n && !server_interrupted(); d++) {

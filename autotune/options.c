@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { MOST_RUNS = 10000 }; /* of profile: each has its events */
+
 typedef struct {
     Args args;
     ToolOptions *o;
@@ -30,16 +32,21 @@ static int take_word(void *env, const char *word)
 int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions *o)
 {
     *o = (ToolOptions){.session = {.timeout = 600, .tolerance = 2e-3}};
-    enum { TUNE = TOOL_TUNE, BENCH = TOOL_BENCH };
+    enum { TUNE = TOOL_TUNE, BENCH = TOOL_BENCH, PROFILE = TOOL_PROFILE };
     const ArgRow rows[] = {
         {"-d, --device NAME", "OpenCL device (substring of its name, or #k)", .text = &o->session.device},
         {"-p, --platform NAME", "OpenCL platform", .text = &o->session.platform},
         {"-e, --entry-point E", "entry point (default: main, or the only one)", .text = &o->session.entry},
         {"-o, --tuning FILE", "where to write (default: prog.sf.tuning)", .text = &o->tuning, .commands = TUNE},
-        {"--tuning FILE", "default: prog.sf.tuning if it exists", .text = &o->tuning, .commands = BENCH},
+        {"--tuning FILE", "default: prog.sf.tuning if it exists", .text = &o->tuning, .commands = BENCH | PROFILE},
+        {"--untuned", "without a tuning file", .flag = &o->untuned, .commands = PROFILE},
+        {"-r, --runs N", "profiled runs of each data set (default 5)", .number = &o->runs, .commands = PROFILE},
         {"--json FILE", "what was found and measured, for programs (docs/tuner.md)", .text = &o->json, .commands = TUNE},
         {"--report FILE", "the same as a page for browsers", .text = &o->report, .commands = TUNE},
-        {"--json FILE", "results as JSON too", .text = &o->json, .commands = BENCH},
+        {"--json FILE", "results as JSON too", .text = &o->json, .commands = BENCH | PROFILE},
+        {"--html FILE", "... and as a page for browsers", .text = &o->html, .commands = PROFILE},
+        {"--trace FILE", "when what ran, for chrome://tracing and ui.perfetto.dev", .text = &o->trace,
+         .commands = PROFILE},
         {"--report FILE", "... and as a page for browsers, with each version's time and each kernel's share",
          .text = &o->report, .commands = BENCH},
         {"--strategy S", "monotone (default), exhaustive, stochastic; all: a table of them", .text = &o->strategy,
@@ -59,8 +66,10 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
          .commands = TUNE},
         {"--roofline", "each kernel's bytes and operations beside what the device can do", .flag = &o->roofline,
          .commands = BENCH},
-        {"--gbs N", "its gigabytes a second (default: measured)", .number = &o->gbs, .commands = BENCH},
-        {"--gflops N", "its operations a second, in 10^9 (default: measured)", .number = &o->gflops, .commands = BENCH},
+        {"--gbs N", "its gigabytes a second (default: measured)", .number = &o->gbs,
+         .commands = BENCH | PROFILE},
+        {"--gflops N", "its operations a second, in 10^9 (default: measured)", .number = &o->gflops,
+         .commands = BENCH | PROFILE},
         {"--timeout S", "seconds a run may take (default 600)", .number = &o->session.timeout},
         {"--tolerance T", "relative difference allowed between results (default 0.002)",
          .number = &o->session.tolerance},
@@ -80,6 +89,10 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
         return args_wrong(&t.args, "which program?");
     if (o->only && strcmp(o->only, "thresholds") != 0)
         return args_wrong(&t.args, "only thresholds can be asked for, not '%s'", o->only);
+    if (o->untuned && o->tuning)
+        return args_wrong(&t.args, "--untuned and --tuning %s: which?", o->tuning);
+    if (o->runs > MOST_RUNS || o->runs != floor(o->runs))
+        return args_wrong(&t.args, "--runs: a whole number, at most %d", MOST_RUNS);
     o->only_thresholds = o->only != NULL;
     o->tuning_given = o->tuning != NULL;
     if (!o->tuning)
@@ -102,7 +115,7 @@ static const char *case_entry(const Directives *d, const ToolOptions *o)
 static bool from_directives(Arena *a, const char *tool, ToolOptions *o, Datasets *ds)
 {
     Directives d;
-    bool ok = directives_read(a, o->source, &d), bench = strcmp(tool, "bench") == 0;
+    bool ok = directives_read(a, o->source, &d), bench = strcmp(tool, "tune") != 0;
     o->session.entry = ok ? case_entry(&d, o) : NULL;
     int left_out = 0;
     for (int i = 0; i < d.cases.n && ok; i++) {
@@ -145,7 +158,8 @@ Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int
         return NULL;
     }
     o->session.program = program_binary(a, o->source);
-    o->session.profile = o->roofline || (o->report && strcmp(tool, "bench") == 0);
+    o->session.profile =
+        strcmp(tool, "profile") == 0 || o->roofline || (o->report && strcmp(tool, "bench") == 0);
     if (!o->skip_compile && (*code = compile_program(o->source, o->session.program, NULL)) != 0)
         return NULL;
     *code = EXIT_USER;

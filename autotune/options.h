@@ -1,4 +1,4 @@
-/* Options that tune and bench share. */
+/* Options that tune, bench and profile share. */
 #ifndef AUTOTUNE_OPTIONS_H
 #define AUTOTUNE_OPTIONS_H
 
@@ -13,6 +13,9 @@ typedef struct {
     bool tuning_given;  /* by an option */
     const char *json;   /* write results here */
     const char *report; /* ... and as a page here */
+    const char *html, *trace; /* profile: write a page here, what happened when there */
+    double runs;        /* profile: so many, of each data set */
+    bool untuned;       /* profile: whatever tuning file there is */
     bool roofline;      /* bench: kernels beside the ceilings of the device ... */
     double gbs, gflops; /* ... which are these; 0: to be measured */
     bool skip_compile;  /* the binary is up to date */
@@ -26,7 +29,7 @@ typedef struct {
     bool quiet;
 } ToolOptions;
 
-enum { TOOL_TUNE = 1, TOOL_BENCH = 2 };
+enum { TOOL_TUNE = 1, TOOL_BENCH = 2, TOOL_PROFILE = 4 };
 
 typedef struct {
     const char *name;

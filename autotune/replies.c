@@ -63,3 +63,33 @@ void reply_profile(Arena *a, const char *reply, int runs, Profile *p)
         vec_push(a, p, r);
     }
 }
+
+bool reply_type(const char *type, rt_prim *prim, int *rank)
+{
+    for (*rank = 0; *type == '['; ++*rank) {
+        const char *end = strchr(type, ']');
+        if (!end)
+            return false;
+        type = end + 1;
+    }
+    return rt_prim_named(type, prim);
+}
+
+void reply_timeline(Arena *a, const char *reply, Spans *spans)
+{
+    char *text = arena_strdup(a, reply ? reply : ""), *save;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        Span s = {.track = line};
+        double begin, ns;
+        int at = 0;
+        char *blank = strchr(line, ' '), *tab = strchr(line, '\t');
+        if (!blank || !tab || sscanf(blank, "%lf %lf %n", &begin, &ns, &at) != 2)
+            continue;
+        s.name = blank + at;
+        s.begin = begin * 1e-9;
+        s.seconds = ns * 1e-9;
+        s.place = tab + 1;
+        *blank = *tab = '\0';
+        vec_push(a, spans, s);
+    }
+}

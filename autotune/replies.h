@@ -10,5 +10,16 @@ void reply_run(Arena *a, const char *reply, RunResult *res);
 double reply_seconds(const char *reply, const char *word);
 /* The kernels of so many calls, as means over them. */
 void reply_profile(Arena *a, const char *reply, int runs, Profile *p);
+/* "[][]f32": rank 2, f32. False for types that consist of several values. */
+bool reply_type(const char *type, rt_prim *prim, int *rank);
+
+/* A command of the client, a build, a launch or a transfer. */
+typedef struct {
+    const char *track, *name, *place;
+    double begin, seconds; /* by the host's clock */
+} Span;
+typedef VEC(Span) Spans;
+/* All that happened since the profile began. */
+void reply_timeline(Arena *a, const char *reply, Spans *spans);
 
 #endif

@@ -6,20 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds in which the device could do what the row must. */
-static double least(const ProfileRow *r, const Ceilings *c)
+double least_seconds(const Ceilings *c, const ProfileRow *r)
 {
     return fmax(r->bytes / c->bytes, r->operations / c->operations);
 }
 
 static double lost(const ProfileRow *r, const Ceilings *c)
 {
-    return fmax(0, r->seconds - least(r, c));
+    return fmax(0, r->seconds - least_seconds(c, r));
 }
 
 static double share(const ProfileRow *r, const Ceilings *c)
 {
-    return r->seconds > 0 ? least(r, c) / r->seconds : 0;
+    return r->seconds > 0 ? least_seconds(c, r) / r->seconds : 0;
 }
 
 /* The largest loss first. There are few rows. */

@@ -19,6 +19,8 @@ const char *ceilings_measure(Arena *a, const SessionOptions *o, Ceilings *c);
 
 /* --- roofline.c ----------------------------------------------------------------------------- */
 
+/* Seconds in which the device could do what the row must. */
+double least_seconds(const Ceilings *c, const ProfileRow *r);
 /* Profiles runs of data set d and prints a table, sorted by what would be gained at the nearer
  * ceiling; adds the member "roofline" of an object to json. NULL, or what went wrong. */
 const char *roofline(Arena *a, Session *s, int d, double limit, const Ceilings *c, Out *json);

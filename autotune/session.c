@@ -96,18 +96,6 @@ static Slots reply_slots(Session *s, bool named)
     return slots;
 }
 
-/* "[][]f32": rank 2, f32. False for types that consist of several values. */
-static bool simple_type(const char *type, rt_prim *prim, int *rank)
-{
-    for (*rank = 0; *type == '['; ++*rank) {
-        const char *end = strchr(type, ']');
-        if (!end)
-            return false;
-        type = end + 1;
-    }
-    return rt_prim_named(type, prim);
-}
-
 /* --- Inputs --------------------------------------------------------------------------------- */
 
 /* Moves the next value of the data set to the server, as variable `var`; *bytes grows by its. NULL
@@ -136,7 +124,7 @@ static const char *send_value(Session *s, rt_reader *r, const char *var, const c
 {
     rt_prim prim;
     int rank;
-    if (simple_type(type, &prim, &rank))
+    if (reply_type(type, &prim, &rank))
         return send_simple(s, r, var, type, prim, rank, bytes);
     TalkStatus st = ASK(s, "fields \"%s\"", type);
     if (st != TALK_OK)
@@ -273,7 +261,7 @@ static const char *fetch_value(Session *s, const char *var, const char *type, Va
     rt_prim prim;
     int rank;
     TalkStatus st;
-    if (!simple_type(type, &prim, &rank)) {
+    if (!reply_type(type, &prim, &rank)) {
         if ((st = ASK(s, "fields \"%s\"", type)) != TALK_OK)
             return reason(s, st, arena_printf(s->a, "a result of type %s", type));
         char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
@@ -766,28 +754,43 @@ RunResult session_run(Session *s, int d, double limit, bool check)
 
 /* --- Profiles ------------------------------------------------------------------------------- */
 
+const char *session_profile_begin(Session *s)
+{
+    const char *wrong = NULL;
+    if (!revive(s, &wrong))
+        return wrong;
+    bool can = ASK(s, "pause_profiling") == TALK_OK && ASK(s, "clear") == TALK_OK;
+    forget_resident(s);
+    return can ? NULL : "the program does not profile";
+}
+
+void session_profile_all(Session *s, bool on)
+{
+    ASK(s, on ? "unpause_profiling" : "pause_profiling");
+}
+
+const char *session_profile_runs(Session *s, int d, double limit, int runs, RunResult each[])
+{
+    RunResult r = session_run(s, d, limit, false);
+    Argument *in = NEWN(s->a, Argument, s->inputs.n);
+    for (int i = 0; i < runs && r.ok; i++) {
+        if ((r.why = prepare(s, d, in)))
+            return r.why;
+        session_profile_all(s, true);
+        each[i] = r = run_with(s, d, in, limit, false);
+        session_profile_all(s, false);
+        clean_up(s, d, in);
+    }
+    return r.ok ? NULL : r.why;
+}
+
 const char *session_profile(Session *s, int d, double limit, Profile *p)
 {
     enum { RUNS = 3 };
-    /* The first run builds kernels; and the inputs are there already when a run begins. */
-    if (ASK(s, "pause_profiling") != TALK_OK || ASK(s, "clear") != TALK_OK)
-        return "the program does not profile";
-    forget_resident(s);
-    RunResult r = session_run(s, d, limit, false);
-    Argument *in = NEWN(s->a, Argument, s->inputs.n);
-    for (int i = 0; i < RUNS && r.ok; i++) {
-        if ((r.why = prepare(s, d, in)))
-            return r.why;
-        ASK(s, "unpause_profiling");
-        r = run_with(s, d, in, limit, false);
-        ASK(s, "pause_profiling");
-        clean_up(s, d, in);
-    }
-    if (!r.ok)
-        return r.why;
-    TalkStatus st = ASK(s, "profile");
-    if (st != TALK_OK)
-        return reason(s, st, "the profile");
-    reply_profile(s->a, s->reply.text, RUNS, p);
+    RunResult each[RUNS];
+    const char *wrong = session_profile_begin(s);
+    if (wrong || (wrong = session_profile_runs(s, d, limit, RUNS, each)))
+        return wrong;
+    reply_profile(s->a, session_told(s, "profile"), RUNS, p);
     return NULL;
 }

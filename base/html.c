@@ -29,16 +29,20 @@ static const char style[] =
     ".bar{display:block;position:relative;width:10rem;height:.8rem;background:var(--card)}\n"
     ".bar i{position:absolute;top:0;bottom:0;left:0;background:var(--bar)}\n"
     ".bar b{position:absolute;top:.3rem;height:.2rem;min-width:2px;background:var(--mark)}\n"
+    "@media(max-width:40rem){.bar{width:4rem}}\n"
     ".tree,.tree ul{list-style:none;margin:0;padding:0}.tree{margin:.6rem 0}.tree "
     "ul{margin-left:1rem}\n"
     ".tree li{border-left:2px solid var(--line);padding:.1rem 0 .1rem .6rem;margin:.3rem 0}\n"
     ".tag{display:inline-block;padding:0 .4rem;border-radius:.3rem;background:var(--card);"
     "border:1px solid var(--line);font-size:.85rem}\n"
-    ".source{counter-reset:line;margin:0}.source span{display:block;counter-increment:line;"
+    ".source{counter-reset:line;margin:0}.source>span{display:block;counter-increment:line;"
     "padding-right:1rem;width:max-content;min-width:100%;white-space:pre}\n"
-    ".source span::before{content:counter(line);display:inline-block;width:2.5rem;"
-    "padding-right:.8rem;text-align:right;color:var(--dim)}.source span:target{"
+    ".source>span::before{content:counter(line);display:inline-block;width:2.5rem;"
+    "padding-right:.8rem;text-align:right;color:var(--dim)}.source>span:target{"
     "background:var(--card);outline:1px solid var(--link)}\n"
+    ".heat{display:inline-block;position:relative;width:6.5rem;margin-right:.8rem;text-align:right}"
+    ".heat u{position:absolute;left:0;top:.35em;width:2.8rem;height:.8em}"
+    ".heat i{position:absolute;left:0;top:0;bottom:0;background:var(--bar)}\n"
     "details{margin:.4rem 0}summary{cursor:pointer;color:var(--link)}\n";
 
 void html_text(Out *o, const char *text)
@@ -172,7 +176,21 @@ void html_bar(Out *o, double value, double low, double high, double most)
                percent(value, most), from, to - from);
 }
 
+/* In front of a line: its part of the whole. */
+static void heat_mark(Out *o, double part)
+{
+    out_puts(o, "<span class=\"heat\">");
+    if (part > 0)
+        out_printf(o, "<u><i style=\"width:%.1f%%\"></i></u>%.1f %%", percent(part, 1), 100 * part);
+    out_puts(o, "</span>");
+}
+
 void html_source(Out *o, const char *text)
+{
+    html_source_heat(o, text, NULL);
+}
+
+void html_source_heat(Out *o, const char *text, const double *heat)
 {
     out_puts(o, "<div class=\"scroll\"><pre class=\"source\">");
     for (int line = 1; *text; line++) {
@@ -180,6 +198,8 @@ void html_source(Out *o, const char *text)
         Out one = {0};
         out_putn(&one, text, n);
         out_printf(o, "<span id=\"L%d\">", line);
+        if (heat)
+            heat_mark(o, heat[line]);
         html_text(o, one.text ? one.text : "");
         out_puts(o, "</span>");
         out_free(&one);

@@ -33,6 +33,8 @@ void html_bar(Out *o, double value, double low, double high, double most);
 
 /* The lines of a program, numbered; html_place links there. */
 void html_source(Out *o, const char *text);
+/* The same, each with its part of a whole, heat[line], as a bar and a percentage, if it has one. */
+void html_source_heat(Out *o, const char *text, const double *heat);
 /* A place, "prog.sf:8:15", as a link to the line if it is one of the program `name`. */
 void html_place(Out *o, const char *place, const char *name);
 

@@ -1,0 +1,105 @@
+/* minifut profile: the tables, at most 100 columns wide. */
+#include "autotune/profiling.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMNS = 100, BEFORE_TEXT = 57 };
+
+const char *bytes_text(Arena *a, double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB"};
+    int u = 0;
+    for (; bytes >= 999.5 && u < 3; u++)
+        bytes /= 1000;
+    return arena_printf(a, "%.3g %s", bytes, units[u]);
+}
+
+/* The text as far as it goes into n columns, with dots where it is cut. */
+static void print_cut(const char *text, int n)
+{
+    int all = 0;
+    for (const char *t = text; *t; t++)
+        all += (*t & 0xc0) != 0x80;
+    int left = all > n ? n - 2 : n;
+    for (; *text && left > 0; left--) {
+        size_t bytes = utf8_length(text);
+        if (*text == '\t' || !bytes)
+            putchar(' ');
+        else
+            fwrite(text, 1, bytes, stdout);
+        text += bytes ? bytes : 1;
+    }
+    puts(all > n ? ".." : "");
+}
+
+const char *rate_text(Arena *a, double work, double seconds)
+{
+    double r = seconds > 0 ? work / seconds * 1e-9 : 0;
+    return work <= 0 || r <= 0 ? "" : arena_printf(a, r < 99.95 ? "%.1f" : "%.0f", r);
+}
+
+const char *bound_text(Arena *a, const Ceilings *c, const ProfileRow *r, double least)
+{
+    double percent = bound_percent(least, r->seconds);
+    return percent < 0 ? "" : arena_printf(a, "%.0f %% %s", percent, bound_by_bytes(c, r->bytes, r->operations) ? "bytes" : "flops");
+}
+
+/* The columns in front of a text. */
+static void print_numbers(Arena *a, const Profiling *all, const Profiled *p, const ProfileRow *r, double least)
+{
+    printf("%5.1f %% %9s %8s %7s %8s %11s  ", p->whole > 0 ? 100 * r->seconds / p->whole : 0, time_text(a, r->seconds),
+           r->launches > 0 ? arena_printf(a, "%.4g", r->launches) : "", rate_text(a, r->bytes, r->seconds),
+           rate_text(a, r->operations, r->seconds), bound_text(a, &all->ceilings, r, least));
+}
+
+static void print_share(Arena *a, const Profiling *all, const Profiled *p, const Share *share)
+{
+    ProfileRow sum = {.launches = share->launches, .seconds = share->seconds, .bytes = share->bytes,
+                      .operations = share->operations};
+    const char *text = share->text;
+    bool line = share->kind == SHARE_LINE;
+    if (line)
+        text = strcmp(share->file, all->source) == 0 ? arena_printf(a, "%d: %s", share->line, share->text)
+                                                     : arena_printf(a, "%s:%d: %s", share->file, share->line, share->text);
+    print_numbers(a, all, p, &sum, share->least);
+    print_cut(text, COLUMNS - BEFORE_TEXT);
+    for (int i = 0; line && i < share->kernels.n; i++) {
+        const ShareKernel *k = &share->kernels.at[i];
+        if (share->kernels.n == 1)
+            printf("%*s", BEFORE_TEXT, "");
+        else
+            print_numbers(a, all, p, &k->row, k->least);
+        printf("  %s\n", k->construct);
+    }
+}
+
+void profiling_head(Arena *a, const Profiling *all)
+{
+    print_cut(arena_printf(a, "%s, entry point %s, on %s", all->source, all->entry, all->device), COLUMNS);
+    printf("%s%s, means of %d runs; the device reaches %.4g GB/s and %.4g GFLOP/s\n",
+           all->tuning ? "tuned by " : "untuned", all->tuning ? all->tuning : "", all->runs, all->ceilings.bytes * 1e-9,
+           all->ceilings.operations * 1e-9);
+}
+
+static double percent(double share, double whole)
+{
+    return whole > 0 ? 100 * share / whole : 0;
+}
+
+void profiling_text(Arena *a, const Profiling *all, int d)
+{
+    const Profiled *p = &all->of[d];
+    printf("\n%s: %s a run, %s profiled: kernels %.1f %%, transfers %.1f %%, host %.1f %%\n", all->datasets->at[d].name,
+           time_text(a, p->run), time_text(a, p->profiled), percent(p->kernels, p->whole),
+           percent(p->transfers, p->whole), percent(p->host, p->whole));
+    printf("  %s%s%speak memory %s; before it %s to the device in %s, after it %s back in %s\n",
+           *p->versions ? "takes " : "", p->versions, *p->versions ? "; " : "", bytes_text(a, p->peak),
+           bytes_text(a, p->inputs.bytes), time_text(a, p->inputs.seconds), bytes_text(a, p->results.bytes),
+           time_text(a, p->results.seconds));
+    printf("%7s %9s %8s %7s %8s %11s  %s\n", "share", "time", "launches", "GB/s", "GFLOP/s", "of bound",
+           "line, kernels");
+    for (int i = 0; i < p->shares.n; i++)
+        print_share(a, all, p, &p->shares.at[i]);
+    fflush(stdout);
+}
