@@ -58,6 +58,8 @@ static const char *best(Session *s, const char *entry, int d, double limit, Ceil
         wrong = session_profile(s, d, limit, &p);
     for (int i = 0; i < p.n; i++) {
         const ProfileRow *r = &p.at[i];
+        if (r->seconds <= 0)
+            continue;
         double bytes = r->bytes / r->seconds, operations = r->operations / r->seconds;
         c->bytes = bytes > c->bytes ? bytes : c->bytes;
         c->operations = operations > c->operations ? operations : c->operations;

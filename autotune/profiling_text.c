@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS = 100, BEFORE_TEXT = 57 };
+enum { COLUMNS = 100, BEFORE_TEXT = 57, LONGEST_NAME = 20 };
 
 const char *bytes_text(Arena *a, double bytes)
 {
@@ -30,7 +30,7 @@ static void print_cut(const char *text, int n)
             fwrite(text, 1, bytes, stdout);
         text += bytes ? bytes : 1;
     }
-    puts(all > n ? ".." : "");
+    fputs(all > n ? ".." : "", stdout);
 }
 
 const char *rate_text(Arena *a, double work, double seconds)
@@ -42,7 +42,10 @@ const char *rate_text(Arena *a, double work, double seconds)
 const char *bound_text(Arena *a, const Ceilings *c, const ProfileRow *r, double least)
 {
     double percent = bound_percent(least, r->seconds);
-    return percent < 0 ? "" : arena_printf(a, "%.0f %% %s", percent, bound_by_bytes(c, r->bytes, r->operations) ? "bytes" : "flops");
+    if (percent < 0)
+        return "";
+    const char *what = bound_by_bytes(c, r->bytes, r->operations) ? "bytes" : "flops";
+    return percent < 999.5 ? arena_printf(a, "%.0f %% %s", percent, what) : arena_printf(a, ">999 %% %s", what);
 }
 
 /* The columns in front of a text. */
@@ -64,6 +67,7 @@ static void print_share(Arena *a, const Profiling *all, const Profiled *p, const
                                                      : arena_printf(a, "%s:%d: %s", share->file, share->line, share->text);
     print_numbers(a, all, p, &sum, share->least);
     print_cut(text, COLUMNS - BEFORE_TEXT);
+    putchar('\n');
     for (int i = 0; line && i < share->kernels.n; i++) {
         const ShareKernel *k = &share->kernels.at[i];
         if (share->kernels.n == 1)
@@ -77,7 +81,7 @@ static void print_share(Arena *a, const Profiling *all, const Profiled *p, const
 void profiling_head(Arena *a, const Profiling *all)
 {
     print_cut(arena_printf(a, "%s, entry point %s, on %s", all->source, all->entry, all->device), COLUMNS);
-    printf("%s%s, means of %d runs; the device reaches %.4g GB/s and %.4g GFLOP/s\n",
+    printf("\n%s%s, means of %d runs; the device reaches %.4g GB/s and %.4g GFLOP/s\n",
            all->tuning ? "tuned by " : "untuned", all->tuning ? all->tuning : "", all->runs, all->ceilings.bytes * 1e-9,
            all->ceilings.operations * 1e-9);
 }
@@ -90,16 +94,16 @@ static double percent(double share, double whole)
 void profiling_text(Arena *a, const Profiling *all, int d)
 {
     const Profiled *p = &all->of[d];
-    printf("\n%s: %s a run, %s profiled: kernels %.1f %%, transfers %.1f %%, host %.1f %%\n", all->datasets->at[d].name,
+    putchar('\n');
+    print_cut(all->datasets->at[d].name, LONGEST_NAME);
+    printf(": %s a run, %s profiled: kernels %.1f %%, transfers %.1f %%, host %.1f %%\n",
            time_text(a, p->run), time_text(a, p->profiled), percent(p->kernels, p->whole),
            percent(p->transfers, p->whole), percent(p->host, p->whole));
-    printf("  %s%s%speak memory %s; before it %s to the device in %s, after it %s back in %s\n",
-           *p->versions ? "takes " : "", p->versions, *p->versions ? "; " : "", bytes_text(a, p->peak),
+    printf("  peak memory %s; inputs %s in %s, results %s in %s%s%s\n", bytes_text(a, p->peak),
            bytes_text(a, p->inputs.bytes), time_text(a, p->inputs.seconds), bytes_text(a, p->results.bytes),
-           time_text(a, p->results.seconds));
+           time_text(a, p->results.seconds), *p->versions ? "; takes " : "", p->versions);
     printf("%7s %9s %8s %7s %8s %11s  %s\n", "share", "time", "launches", "GB/s", "GFLOP/s", "of bound",
            "line, kernels");
     for (int i = 0; i < p->shares.n; i++)
         print_share(a, all, p, &p->shares.at[i]);
-    fflush(stdout);
 }

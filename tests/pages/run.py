@@ -227,7 +227,38 @@ def bench_page(minifut, folder):
     must(page.tagged("a").count("sub/matmul.sf:8:3") == 2, f"places {page.tagged('a')}")
 
 
-CASES = [("tune", [tune_json, tune_page]), ("explain", [explain_page]), ("bench", [bench_page])]
+def profile_page(minifut, folder):
+    """The shares of the JSON, and the lines of the program with their heat; a data set that fails."""
+    (folder / "d2").mkdir()
+    for name, text in ((NAME, MATRICES), ("second", MATRICES), ("torn <i>", "[[1f32")):
+        (folder / f"d2/{name}.in").write_text(text)
+    r = subprocess.run([minifut, "profile", "--skip-compilation", "--gbs=10", "--gflops=10", "--html", "profile.html", "--json",
+                        "profile.json", "matmul.sf", "d2"], cwd=folder, capture_output=True, text=True, timeout=300)
+    must(r.returncode == 1 and "torn <i>: " in r.stderr, f"{r.returncode}: {r.stderr}")
+    page, j = Page(folder / "profile.html"), json.loads((folder / "profile.json").read_text())
+    text, cells = page.text(), page.tagged("td")
+    must(page.tagged("h1") == ["Profile of matmul.sf"], "the title")
+    must([h for h in page.tagged("h2") if h.startswith("Data set ")] == [f"Data set {d['name']}" for d in j["datasets"]], "headings")
+    done = [d for d in j["datasets"] if not d["error"]]
+    must(len(done) == 2 and f"No profile: {[d['error'] for d in j['datasets'] if d['error']][0]}." in text, "the torn one")
+    for d in done:
+        for share in d["shares"]:
+            must(f"{100 * share['share']:.1f} %" in cells, f"the share {share}")
+        for k in d["kernels"]:
+            must(k["name"] in page.tagged("th"), f"the kernel {k['name']}")
+    heat = {}
+    for d in done:
+        for share in d["shares"]:
+            if share["kind"] == "line":
+                heat[share["line"]] = heat.get(share["line"], 0) + share["share"] / len(done)
+    must(heat, "no line")
+    for line, part in heat.items():
+        must(f"L{line}" in page.links and f"{100 * part:.1f} %" in page.tagged("span"), f"the heat of line {line}: {part}")
+    must(page.links and set(page.links) <= page.ids, f"links {page.links}")
+
+
+CASES = [("tune", [tune_json, tune_page]), ("explain", [explain_page]), ("bench", [bench_page]),
+         ("profile", [profile_page])]
 
 
 def main():

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""minifut profile: what it adds up, its JSON, trace and table, and its errors. usage: run.py MINIFUT [CASE...]
+Needs an OpenCL device. The page is tested in tests/pages."""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from checks import check, summary  # noqa: E402
+
+MINIFUT = str(Path(sys.argv[1]).resolve())
+CEILINGS = ["--gbs=10", "--gflops=5"]
+SHAPES = {"flat <&>": (3, 500, 4), "tall": (200, 2, 1)}  # rows, columns, steps
+LINES = (HERE / "two.sf").read_text().splitlines()
+SUMS, GROWN = (next(i for i, text in enumerate(LINES, 1) if word in text) for word in ("let sums", "map2"))
+NUMBERS = {"us", "share", "launches", "bytes", "operations", "bound", "of_bound"}
+cases = []
+
+
+def case(f):
+    cases.append(f)
+    return f
+
+
+class Box:
+    def __init__(self, path):
+        self.path = Path(path)
+        shutil.copy(HERE / "two.sf", self.path)
+        (self.path / "d").mkdir()
+        for name, (n, m, steps) in SHAPES.items():
+            rows = ", ".join("[" + ", ".join(f"{(i * j) % 7}f32" for j in range(m)) + "]" for i in range(n))
+            (self.path / f"d/{name}.in").write_text(f"[{rows}] {steps}i32")
+
+    def run(self, *args, code=0, env=None, out=subprocess.PIPE):
+        """The program is compiled; the ceilings are told."""
+        return self.minifut("profile", "--skip-compilation", *CEILINGS, *args, code=code, env=env, out=out)
+
+    def minifut(self, *args, code=0, env=None, out=subprocess.PIPE):
+        r = subprocess.run([MINIFUT, *args], cwd=self.path, timeout=120, text=True, stdout=out, stderr=subprocess.PIPE,
+                           env={**os.environ, **(env or {})})
+        check(r.returncode == code, f"minifut {' '.join(args)}: exit code {r.returncode}, not {code}: {r.stderr[-500:]}")
+        return r.stdout, r.stderr
+
+    def json(self, name):
+        return json.loads((self.path / name).read_text())
+
+
+def close(x, y, by=1e-4):
+    return abs(x - y) <= by * max(1, abs(x), abs(y))
+
+
+def by_kind(dataset, kind):
+    return [s for s in dataset["shares"] if s["kind"] == kind]
+
+
+@case
+def shares_add_up(box):
+    """To a whole run, and kernels to their lines; bounds are what the ceilings say."""
+    out, _ = box.run("--json", "r.json", "two.sf", "d")
+    r = box.json("r.json")
+    check((r["format"], r["version"], r["program"], r["entry"], r["tuning"], r["runs"]) ==
+          ("minifut profile", 1, "two.sf", "main", None, 5) and r["device"], f"the head: {r}")
+    check(r["ceilings"] == {"gbs": 10, "gflops": 5}, f"ceilings {r['ceilings']}")
+    check([d["name"] for d in r["datasets"]] == sorted(SHAPES), "the data sets")
+    for d in r["datasets"]:
+        check(d["error"] is None and min(d["run_us"], d["profiled_us"], d["kernels_us"], d["peak_bytes"]) > 0, f"{d}")
+        check(close(sum(s["share"] for s in d["shares"]), 1), "shares are not a whole")
+        check(close(sum(s["us"] for s in d["shares"]), d["whole_us"]), "times are not the whole")
+        check(close(d["kernels_us"] + d["transfers_us"] + d["host_us"], d["whole_us"]), "kernels, transfers, host")
+        check(d["whole_us"] >= d["profiled_us"] - 0.001, "less than a run")
+        check([s["us"] for s in d["shares"]] == sorted((s["us"] for s in d["shares"]), reverse=True), "not sorted")
+        check(close(sum(k["us"] for k in d["kernels"]), d["kernels_us"] + d["transfers_us"], 0.002), "the kernels' sum")
+        for s in d["shares"]:
+            check(NUMBERS <= set(s) and s["share"] >= 0, f"members of {s}")
+            within = s["constructs"]
+            check(s["kind"] == "host" or all(close(s[n], sum(c[n] for c in within), 0.002) for n in ("us", "launches", "bytes", "operations")),
+                  f"constructs of {s}")
+            least = max(s["bytes"] / 10e3, s["operations"] / 5e3)
+            check(close(s["of_bound"], least / s["us"], 0.01) if least and s["us"] else s["of_bound"] is None, f"the bound of {s}")
+            check(s["bound"] == (None if not least else "bytes" if s["bytes"] / 10 >= s["operations"] / 5 else "operations"), f"{s}")
+        n, m, _ = SHAPES[d["name"]]
+        check(d["inputs"]["bytes"] == n * m * 4, f"inputs of {d['name']}: {d['inputs']}")
+        check(d["results"]["bytes"] >= n * m * 4 + n * 4, f"results of {d['name']}: {d['results']}")
+        check(len(by_kind(d, "host")) == 1, "the host")
+
+
+@case
+def lines_are_right(box):
+    """Both nests and the copy stand where they are written, with the launches that the loop makes."""
+    box.run("--json", "r.json", "two.sf", "d")
+    for d in box.json("r.json")["datasets"]:
+        _, _, steps = SHAPES[d["name"]]
+        lines = {s["line"]: s for s in by_kind(d, "line")}
+        check(set(lines) == {SUMS, GROWN}, f"lines {sorted(lines)}")
+        check(all(lines[n]["text"] == LINES[n - 1].strip() and lines[n]["file"] == "two.sf" for n in lines), "their text")
+        check([c["construct"][:6] for c in lines[GROWN]["constructs"]] == ["segmap"], f"{lines[GROWN]['constructs']}")
+        check(any(c["construct"].startswith("seg") for c in lines[SUMS]["constructs"]), f"{lines[SUMS]['constructs']}")
+        check(lines[GROWN]["launches"] == steps, f"launches of the loop: {lines[GROWN]['launches']}, not {steps}")
+        copies = [s for s in by_kind(d, "transfer") if s["text"] == "copy on device"]
+        check(len(copies) == 1 and copies[0]["launches"] >= 1 and copies[0]["bytes"] > 0, f"copies: {copies}")
+
+
+@case
+def launches_are_those_of_the_program(box):
+    box.run("--json", "r.json", "two.sf", "d")
+    for d in box.json("r.json")["datasets"]:
+        with open(box.path / f"d/{d['name']}.in") as f:
+            subprocess.run(["./two", "-n", "-r1", "--profile-json", "own.json"], cwd=box.path, stdin=f, check=True, timeout=60,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        own = {(e["name"], e["provenance"]): e["runs"] for e in box.json("own.json")["events"] if e["name"] != "copy to device" and
+               e["name"] != "copy from device"}
+        got = {(k["name"], k["place"]): k["launches"] for k in d["kernels"] if k["name"] not in ("copy to device", "copy from device")}
+        check(got == own and got, f"{d['name']}: {got}, the program: {own}")
+
+
+@case
+def table(box):
+    """Within 100 columns, what the JSON says, in its order."""
+    out, _ = box.run("--json", "r.json", "--runs", "2", "two.sf", "d")
+    check(all(len(line) <= 100 for line in out.splitlines()), f"wider than 100 columns: {out}")
+    check("means of 2 runs" in out and "10 GB/s and 5 GFLOP/s" in out, out)
+    for d, text in zip(box.json("r.json")["datasets"], out.split("\n\n")[1:]):
+        check(text.startswith(d["name"] + ": "), f"the head of {text}")
+        rows = re.findall(r"^ *([0-9.]+) % +[0-9.]+ [mu]?s .*?  (\S.*)$", text, re.M)
+        top = [(float(share), what) for share, what in rows if not re.match(r"seg\w+$", what)]
+        check(len(top) == len(d["shares"]) and abs(sum(share for share, _ in top) - 100) < 0.6, f"shares of {text}")
+        check([share for share, _ in top] == sorted((share for share, _ in top), reverse=True), "not sorted")
+        check(f"{SUMS}: {LINES[SUMS - 1].strip()[:30]}" in text, f"the line is not quoted: {text}")
+        check(re.search(r"^ {50,}segmap", text, re.M), f"no construct: {text}")
+
+
+@case
+def tuned_or_not(box):
+    (box.path / "two.sf.tuning").write_text("main.suff_outer_par_0=1\nmain.suff_outer_par_2=1\nmain.no_such=1\n")
+    out, err = box.run("--json", "r.json", "two.sf", "d")
+    check("tuned by two.sf.tuning" in out and "no parameter main.no_such" in err, f"{out} {err}")
+    r = box.json("r.json")
+    check(r["tuning"] == "two.sf.tuning" and all(d["versions"].startswith("V0") for d in r["datasets"]), f"{r}")
+    out, err = box.run("--untuned", "--json", "r.json", "two.sf", "d")
+    check("untuned" in out and not err and not any(d["versions"].startswith("V0") for d in box.json("r.json")["datasets"]), out)
+    (box.path / "other").write_text("main.suff_outer_par_0=one\n")
+    _, err = box.run("--tuning", "other", "two.sf", "d", code=1)
+    check("minifut profile: other:1" in err, err)
+    (box.path / "two.sf.tuning").unlink()
+
+
+def check_events(events):
+    """Chrome's trace event format: what viewers ask of complete events and metadata."""
+    names = {}
+    for e in events:
+        check(e["ph"] in "MX" and isinstance(e["pid"], int) and isinstance(e["tid"], int) and e["name"], f"{e}")
+        if e["ph"] == "M":
+            check(e["name"] in ("process_name", "thread_name") and e["args"]["name"], f"{e}")
+            names[e["pid"], e["tid"] if e["name"] == "thread_name" else None] = e["args"]["name"]
+        else:
+            check(e["ts"] >= 0 and e["dur"] >= 0 and isinstance(e["args"], dict) and e["cat"], f"{e}")
+            check((e["pid"], e["tid"]) in names and (e["pid"], None) in names, f"a track without a name: {e}")
+    return names
+
+
+@case
+def trace(box):
+    """Two runs of each data set; the device does one thing at a time, after it was asked to."""
+    box.run("--trace", "t.json", "--json", "r.json", "two.sf", "d")
+    t, r = box.json("t.json"), box.json("r.json")
+    check(t["otherData"]["program"] == "two.sf" and t["displayTimeUnit"] in ("ms", "ns"), "the head")
+    names = check_events(t["traceEvents"])
+    shown = {name: pid for (pid, tid), name in names.items() if tid is None}
+    check(list(shown) == [f"{d}: {run} run" for d in sorted(SHAPES) for run in ("first", "later")], f"runs {list(shown)}")
+    for d in r["datasets"]:
+        for run in ("first", "later"):
+            mine = [e for e in t["traceEvents"] if e["pid"] == shown[f"{d['name']}: {run} run"] and e["ph"] == "X"]
+            track = collections.defaultdict(list)
+            for e in mine:
+                track[e["cat"]].append(e)
+            check(min(e["ts"] for e in mine) == 0, "does not begin at 0")
+            check({"host", "kernel", "transfer"} <= set(track), f"tracks {set(track)}")
+            device = sorted(track["kernel"] + track["transfer"], key=lambda e: e["ts"])
+            check(all(a["ts"] + a["dur"] <= b["ts"] + 0.01 for a, b in zip(device, device[1:])), "commands overlap")
+            call = [e for e in track["host"] if e["name"] == "call"]
+            check(len(call) == 1 and all(e["ts"] >= call[0]["ts"] for e in track["kernel"]), "a kernel before the call")
+            ran = collections.Counter(e["name"] for e in track["kernel"])
+            check(ran == {k["name"]: k["launches"] for k in d["kernels"] if k["place"]}, f"launches {ran}")
+            check(all(e["args"]["place"] for e in track["kernel"]), "places")
+            check(run == "first" or not track["build"], "a later run builds")
+    check(any(e["cat"] == "build" and e["name"].startswith("seg") for e in t["traceEvents"] if e["ph"] == "X"), "no builds")
+
+
+@case
+def own_cases(box):
+    """Without a folder, the program's directives, but for what must fail."""
+    out, _ = box.run("--json", "r.json", "two.sf")
+    check([d["name"] for d in box.json("r.json")["datasets"]] == ["own"] and "\nown: " in out, out)
+    _, err = box.run("-e", "pick", "two.sf", code=1)
+    check("two.sf has no data sets for pick" in err, err)
+
+
+@case
+def failing_data_sets(box):
+    """What fails is said and left out; the others are profiled."""
+    (box.path / "f").mkdir()
+    (box.path / "f/good.in").write_text("[1f32, 2] 1i64")
+    (box.path / "f/out.in").write_text("[1f32, 2] 7i64")
+    (box.path / "f/torn.in").write_text("[1f32, 2")
+    (box.path / "f/wrong.in").write_text("[1f32, 2] 1i64")
+    (box.path / "f/wrong.out").write_text("[1f32, 2]")
+    files = ("--json", "r.json", "--html", "r.html", "--trace", "t.json")
+    out, err = box.run("-e", "pick", *files, "two.sf", "f", code=1)
+    check(re.search(r"minifut profile: out: .*index \[7\] out of bounds", err), err)
+    check(re.search(r"minifut profile: torn: ", err) and re.search(r"minifut profile: wrong: wrong result 0", err), err)
+    check("\ngood: " in out and "\nout: " not in out, out)
+    told = {d["name"]: d["error"] for d in box.json("r.json")["datasets"]}
+    check(told["good"] is None and "out of bounds" in told["out"] and set(told) == {"good", "out", "torn", "wrong"}, f"{told}")
+    check("out of bounds" in (box.path / "r.html").read_text(), "the page")
+    check_events(box.json("t.json")["traceEvents"])
+
+
+@case
+def no_data(box):
+    (box.path / "none.sf").write_text("entry main (x: i32): i32 = x\n")
+    (box.path / "e").mkdir()
+    check("none.sf has no data sets" in box.run("none.sf", code=1)[1], "no directives")
+    check("no data sets" in box.run("two.sf", "e", code=1)[1], "an empty folder")
+    check("cannot read absent.sf" in box.run("absent.sf", code=1)[1], "no program")
+    check("has no entry point 'absent'" in box.run("-e", "absent", "two.sf", "d", code=1)[1], "no entry")
+    check("no-such-device" in box.run("-d", "no-such-device", "two.sf", "d", code=1)[1], "no device")
+
+
+@case
+def wrong_use(box):
+    check("which program?" in box.run(code=2)[1], "no program")
+    check("which?" in box.run("--untuned", "--tuning", "x", "two.sf", code=2)[1], "--untuned --tuning")
+    for runs in ("0", "1.5", "many", "100000"):
+        check("--runs" in box.run("--runs", runs, "two.sf", code=2)[1], f"--runs {runs}")
+    check("--html" in box.minifut("profile", "--help")[0], "help")
+
+
+@case
+def full_disk(box):
+    for option in ("--json", "--html", "--trace"):
+        _, err = box.run(option, "/dev/full", "two.sf", code=1)
+        check("cannot write /dev/full: No space left on device" in err, f"{option}: {err}")
+    with open("/dev/full", "w") as full:
+        _, err = box.run("two.sf", code=1, out=full)
+        check("cannot write to standard output: No space left on device" in err, err)
+
+
+@case
+def a_device_without_times(box):
+    lib = box.path / "silent.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", lib, HERE / "silent.c"], check=True)
+    silent = {"LD_PRELOAD": str(lib)}
+    _, err = box.run("two.sf", code=1, env=silent)
+    check("own: the device does not tell the time of kernels" in err, err)
+    _, err = box.minifut("profile", "--skip-compilation", "two.sf", code=1, env=silent)
+    check("give --gbs and --gflops" in err, err)
+
+
+@case
+def ceilings_are_measured(box):
+    out, _ = box.minifut("profile", "--json", "r.json", "two.sf")
+    c = box.json("r.json")["ceilings"]
+    check(c["gbs"] > 0 and c["gflops"] > 0 and "the device reaches " in out, f"{c} {out}")
+
+
+def main():
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as tmp:
+        box = Box(tmp)
+        box.minifut("compile", "two.sf")
+        for f in cases:
+            if len(sys.argv) < 3 or f.__name__ in sys.argv[2:]:
+                f(box)
+    return summary()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
