@@ -36,6 +36,7 @@ typedef struct {
     const char *html;      /* --html: explain writes a page there */
     const char *threshold; /* --threshold: of all guards, when interpreting */
     bool json, binary, list;
+    bool verbose;         /* -v: explain tells rules, too */
     bool force;           /* --force: writes over a file that is not ours */
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
@@ -54,8 +55,8 @@ static const char usage_text[] =
     "  check prog.sf      types, sizes, consumption; silent when all is well\n"
     "  run [-e ENTRY] [-b] prog.sf < input\n"
     "                     interprets the program\n"
-    "  explain [--json | --html FILE] [--flatten=MODE] prog.sf\n"
-    "                     rules, versions, thresholds, kernels; as a page for browsers in FILE\n"
+    "  explain [-v | --json | --html FILE] [--flatten=MODE] prog.sf\n"
+    "                     versions, when each is taken, kernels; -v: the rules; as a page in FILE\n"
     "  ir --after=PASS prog.sf\n"
     "  ir --from=PASS --to=PASS file.ir\n"
     "                     the program between passes; `ir --list` lists them; --from and --to go\n"
@@ -152,6 +153,7 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"-b", "results in binary form", .flag = &o->binary, .commands = RUN},
         {"--json", "as JSON", .flag = &o->json, .commands = EXPLAIN},
         {"--html FILE", "as a page for browsers", .text = &o->html, .commands = EXPLAIN},
+        {"-v, --verbose", "the rules that made them, and kernels' local memory", .flag = &o->verbose, .commands = EXPLAIN},
         {"--emit KIND", "prints c, opencl, kernel-ir, plan, memory or ir instead", .text = &o->emit, .commands = COMPILE},
         {"--target T", "gpu or cpu: kernels of that target only, of --emit=opencl and kernel-ir", .text = &o->target,
          .commands = COMPILE},
@@ -480,10 +482,10 @@ static int cmd_explain(Options *o)
         return code;
     diag_set_pass("explain");
     FlExplainHook hook = {plan, describe_kernels, describe_kernels_json, describe_loops,
-                          describe_loops_json};
+                          describe_loops_json, describe_kernel_names};
     Out out = {0};
     if (!o->html) {
-        (o->json ? fl_explain_json : fl_explain)(&out, cx, p, &hook);
+        (o->json ? fl_explain_json : o->verbose ? fl_explain : fl_explain_plain)(&out, cx, p, &hook);
         return print_out(&out);
     }
     size_t n;
@@ -549,7 +551,7 @@ static int command(int argc, char **argv)
          "Interprets the program: what all its versions have to give.\n"},
         {"explain", cmd_explain, EXPLAIN,
          "usage: minifut explain [options] prog.sf\n\n"
-         "Rules, versions, thresholds, kernels.\n"},
+         "The versions of the program, when each is taken, and its kernels.\n"},
         {"ir", cmd_ir, IR,
          "usage: minifut ir --after=PASS prog.sf\n"
          "       minifut ir --from=PASS --to=PASS file.ir\n\n"

@@ -5,6 +5,14 @@
 
 #include <string.h>
 
+/* What runs inside threads because its sizes are known there alone. */
+static void describe_irregular(Out *o, const Kernel *k)
+{
+    for (int j = 0; j < k->irregulars.n; j++)
+        out_printf(o, "irregular %s: runs sequentially inside the thread, %s\n",
+                   diag_place_str(k->irregulars.at[j].loc), k->irregulars.at[j].text);
+}
+
 void describe_kernels(void *plan, Out *o, const Exp *seg)
 {
     const Plan *p = plan;
@@ -14,10 +22,28 @@ void describe_kernels(void *plan, Out *o, const Exp *seg)
             continue;
         out_printf(o, "kernel %s%s%s%s\n", k->name, k->local ? ": local memory " : "",
                    k->local ? k->local : "", k->local ? " bytes" : "");
-        for (int j = 0; j < k->irregulars.n; j++)
-            out_printf(o, "irregular %s: runs sequentially inside the thread, %s\n",
-                       diag_place_str(k->irregulars.at[j].loc), k->irregulars.at[j].text);
+        describe_irregular(o, k);
     }
+}
+
+/* Several kernels: which of them run say the sizes. */
+void describe_kernel_names(void *plan, Out *o, const Exp *seg)
+{
+    const Plan *p = plan;
+    int n = 0, told = 0;
+    for (int i = 0; i < p->kernels.n; i++)
+        n += p->kernels.at[i]->seg == seg;
+    for (int i = 0; i < p->kernels.n; i++) {
+        if (p->kernels.at[i]->seg != seg)
+            continue;
+        out_printf(o, "%s%s", told ? ", " : n > 1 ? "kernels " : "kernel ", p->kernels.at[i]->name);
+        told++;
+    }
+    if (n)
+        out_puts(o, "\n");
+    for (int i = 0; i < p->kernels.n; i++)
+        if (p->kernels.at[i]->seg == seg)
+            describe_irregular(o, p->kernels.at[i]);
 }
 
 static void irregular_json(Out *o, const Kernel *k)

@@ -23,6 +23,7 @@ void emit_kernel_ir(Out *o, const Plan *p, const KTarget *on);
 /* describe.c: hooks for fl_explain; env is the Plan. */
 void describe_kernels(void *plan, Out *o, const Exp *seg);
 void describe_kernels_json(void *plan, Out *o, const Exp *seg);
+void describe_kernel_names(void *plan, Out *o, const Exp *seg);
 void describe_loops(void *plan, Out *o, const char *entry);
 void describe_loops_json(void *plan, Out *o, const char *entry);
 

@@ -6,30 +6,16 @@
 
 /* --- Texts of expressions ------------------------------------------------------------------- */
 
-static const char *op_symbol(PrimOp op)
-{
-    switch (op) {
-    case OP_ADD: return "+";
-    case OP_SUB: return "-";
-    case OP_MUL: return "*";
-    case OP_DIV:
-    case OP_QUOT: return "/";
-    case OP_MOD:
-    case OP_REM: return "%";
-    case OP_LAND: return "&&";
-    case OP_LOR: return "||";
-    case OP_EQ: return "==";
-    case OP_NE: return "!=";
-    case OP_LT: return "<";
-    case OP_LE: return "<=";
-    case OP_AND: return "&";
-    case OP_OR: return "|";
-    case OP_XOR: return "^";
-    case OP_SHL: return "<<";
-    case OP_SHR: return ">>";
-    default: return NULL;
-    }
-}
+/* How an operation is written between its operands, and how tightly it binds them; NULL: as a function. */
+static const struct {
+    const char *text;
+    int binds;
+} symbols[N_PRIM_OPS] = {
+    [OP_LOR] = {"||", 1}, [OP_LAND] = {"&&", 2}, [OP_EQ] = {"==", 3}, [OP_NE] = {"!=", 3},  [OP_LT] = {"<", 3},
+    [OP_LE] = {"<=", 3},  [OP_AND] = {"&", 4},   [OP_OR] = {"|", 4},  [OP_XOR] = {"^", 4},  [OP_SHL] = {"<<", 5},
+    [OP_SHR] = {">>", 5}, [OP_ADD] = {"+", 6},   [OP_SUB] = {"-", 6}, [OP_MUL] = {"*", 7},  [OP_DIV] = {"/", 7},
+    [OP_QUOT] = {"/", 7}, [OP_MOD] = {"%", 7},   [OP_REM] = {"%", 7}};
+enum { BINDS_NOT = 0, BINDS_FACTOR = 7 };
 
 static const char *plain_atom(Ctx *cx, Atom a)
 {
@@ -42,47 +28,69 @@ static const char *plain_atom(Ctx *cx, Atom a)
     return arena_printf(cx->perm, "%lld", (long long)a.c.i);
 }
 
-/* An operand as an expression over what is bound outside of `defs`; at most `deep` operations deep.
- * Operations inside others are in parentheses, except a product as the left factor of a product. */
-static const char *operand_text(Ctx *cx, const VarMap *defs, Atom a, int deep, bool inside,
-                                bool factor)
+/* May a chain of this operation be put together in any way? */
+static bool regroups(const Exp *e)
+{
+    return (e->prim.op == OP_ADD || e->prim.op == OP_MUL) && !prim_is_float(e->prim.type);
+}
+
+static const char *operand_text(Ctx *cx, const VarMap *defs, Atom a, int deep, int binds, bool right);
+
+/* An operation in the context of operand_text. */
+static const char *operation_text(Ctx *cx, const VarMap *defs, const Exp *e, int deep, int binds, bool right)
+{
+    const char *sym = symbols[e->prim.op].text, *args = "";
+    int own = symbols[e->prim.op].binds;
+    if (sym && e->prim.args.n == 2) {
+        const char *x = operand_text(cx, defs, e->prim.args.at[0], deep - 1, own, false);
+        const char *y = operand_text(cx, defs, e->prim.args.at[1], deep - 1, own, !regroups(e));
+        bool bare = own > binds || (own == binds && !right);
+        return arena_printf(cx->perm, "%s%s %s %s%s", bare ? "" : "(", x, sym, y, bare ? "" : ")");
+    }
+    for (int k = 0; k < e->prim.args.n; k++)
+        args = arena_printf(cx->perm, "%s%s%s", args, k ? ", " : "",
+                            operand_text(cx, defs, e->prim.args.at[k], deep - 1, BINDS_NOT, false));
+    return arena_printf(cx->perm, "%s(%s)", prim_info[e->prim.op].text, args);
+}
+
+/* An operand as an expression over what is bound outside of `defs`; at most `deep` operations deep. In parentheses where it
+ * stands inside an operation that binds as tightly as `binds`, on its right if `right`, and would be read otherwise without. */
+static const char *operand_text(Ctx *cx, const VarMap *defs, Atom a, int deep, int binds, bool right)
 {
     const Exp *e = a.var ? varmap_get(defs, a.var) : NULL;
     if (!e || deep == 0)
         return plain_atom(cx, a);
     if (e->kind == E_ATOM)
-        return operand_text(cx, defs, e->atom, deep, inside, factor);
+        return operand_text(cx, defs, e->atom, deep, binds, right);
     if (e->kind == E_CONV)
-        return operand_text(cx, defs, e->conv.arg, deep, inside, factor);
-    if (e->kind != E_PRIM)
-        return plain_atom(cx, a);
-    const char *sym = op_symbol(e->prim.op), *args = "";
-    if (sym && e->prim.args.n == 2) {
-        bool mul = e->prim.op == OP_MUL;
-        const char *x = operand_text(cx, defs, e->prim.args.at[0], deep - 1, true, mul);
-        const char *y = operand_text(cx, defs, e->prim.args.at[1], deep - 1, true, false);
-        bool bare = !inside || (mul && factor);
-        return arena_printf(cx->perm, "%s%s %s %s%s", bare ? "" : "(", x, sym, y, bare ? "" : ")");
-    }
-    for (int k = 0; k < e->prim.args.n; k++)
-        args = arena_printf(cx->perm, "%s%s%s", args, k ? ", " : "",
-                            operand_text(cx, defs, e->prim.args.at[k], deep - 1, false, false));
-    return arena_printf(cx->perm, "%s(%s)", prim_info[e->prim.op].text, args);
+        return operand_text(cx, defs, e->conv.arg, deep, binds, right);
+    return e->kind == E_PRIM ? operation_text(cx, defs, e, deep, binds, right) : plain_atom(cx, a);
 }
+
+enum { DEEP = 12 }; /* expressions of sizes */
 
 const char *ex_par_text(Explain *x, Atom par)
 {
-    return operand_text(x->cx, x->defs, par, 12, false, false);
+    return operand_text(x->cx, x->defs, par, DEEP, BINDS_NOT, false);
 }
 
-/* The operator of a reduction: (+), or "op" if it is more than one operation. */
-static const char *operator_text(Ctx *cx, const Lambda *op)
+const char *ex_product_text(Explain *x, const Nest *nest, int n, int most)
+{
+    const char *t = "";
+    for (int d = 0; d < n; d++) {
+        const char *one = operand_text(x->cx, x->defs, nest->at[d].width, DEEP, n > 1 ? BINDS_FACTOR : BINDS_NOT, d > 0);
+        t = arena_printf(x->cx->perm, "%s%s%s", t, d ? " * " : "", strlen(one) <= (size_t)most ? one : "..");
+    }
+    return t;
+}
+
+const char *ex_operator_text(Ctx *cx, const Lambda *op)
 {
     const Body *b = op->body;
     if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_PRIM || op->params.n != 2)
         return "op";
     PrimOp p = b->stms.at[0].exp->prim.op;
-    const char *sym = op_symbol(p);
+    const char *sym = symbols[p].text;
     return arena_printf(cx->perm, "(%s)", sym ? sym : prim_info[p].text);
 }
 
@@ -94,24 +102,37 @@ static const char *atoms_text(Ctx *cx, const Atoms *as)
     return as->n == 1 ? t : arena_printf(cx->perm, "(%s)", t);
 }
 
-/* Sequential code in one line: its SOACs and loops, nested as they are. */
-static const char *sequential_text(Ctx *cx, const Body *b)
+static const char *const form_words[N_FORMS] = {
+#define FORM(tag, text, member, dialects, traits) [E_##tag] = text,
+#include "ir/forms.def"
+#undef FORM
+};
+
+/* Those of people who do not know the forms. */
+static const char *const plain_words[N_FORMS] = {
+    [E_LOOP] = "loop",          [E_MAP] = "map",       [E_REDUCE] = "reduction", [E_REDOMAP] = "reduction",
+    [E_SCAN] = "scan",          [E_SCANOMAP] = "scan", [E_SCATTER] = "scatter",  [E_HIST] = "histogram"};
+
+/* Sequential code in one line: its SOACs and loops by their words, nested as they are. */
+static const char *sequential_text(Ctx *cx, const Body *b, const char *const words[N_FORMS])
 {
     const char *t = "";
     for (int i = 0; i < b->stms.n; i++) {
         const Exp *e = b->stms.at[i].exp;
         const char *one = NULL;
         if (exp_is_soac(e)) {
-            const char *in = e->soac.fn ? sequential_text(cx, e->soac.fn->body) : "";
-            const char *op = e->soac.op ? operator_text(cx, e->soac.op) : "";
-            one = arena_printf(cx->perm, "%s%s%s%s%s%s", form_info[e->kind].text, *op ? " " : "",
+            const char *in = e->soac.fn ? sequential_text(cx, e->soac.fn->body, words) : "";
+            const char *op = e->soac.op ? ex_operator_text(cx, e->soac.op) : "";
+            if (words == plain_words && *op != '(')
+                op = ""; /* of several operations: nothing that has a sign */
+            one = arena_printf(cx->perm, "%s%s%s%s%s%s", words[e->kind], *op ? " " : "",
                                op, *in ? " (" : "", in, *in ? ")" : "");
         } else if (e->kind == E_LOOP) {
-            const char *in = sequential_text(cx, e->loop.body);
-            one = arena_printf(cx->perm, "loop%s%s%s", *in ? " (" : "", in, *in ? ")" : "");
+            const char *in = sequential_text(cx, e->loop.body, words);
+            one = arena_printf(cx->perm, "%s%s%s%s", words[E_LOOP], *in ? " (" : "", in, *in ? ")" : "");
         } else if (e->kind == E_IF) {
-            const char *th = sequential_text(cx, e->branch.then_);
-            const char *el = sequential_text(cx, e->branch.else_);
+            const char *th = sequential_text(cx, e->branch.then_, words);
+            const char *el = sequential_text(cx, e->branch.else_, words);
             if (*th || *el)
                 one = arena_printf(cx->perm, "if (%s) else (%s)", th, el);
         }
@@ -121,10 +142,15 @@ static const char *sequential_text(Ctx *cx, const Body *b)
     return t;
 }
 
+const char *ex_sequential_text(Explain *x, const Body *b)
+{
+    return sequential_text(x->cx, b, plain_words);
+}
+
 /* What a thread does: its SOACs and loops, or the values of scalar code. */
 const char *ex_thread_text(Explain *x, const Body *b)
 {
-    const char *seq = sequential_text(x->cx, b), *t = "";
+    const char *seq = sequential_text(x->cx, b, form_words), *t = "";
     if (*seq)
         return seq;
     VarMap *defs = varmap_new(x->cx->perm);
@@ -133,7 +159,7 @@ const char *ex_thread_text(Explain *x, const Body *b)
             varmap_put(defs, b->stms.at[i].pat.at[0], b->stms.at[i].exp);
     for (int k = 0; k < b->res.n; k++)
         t = arena_printf(x->cx->perm, "%s%s%s", t, k ? ", " : "",
-                         operand_text(x->cx, defs, b->res.at[k], 4, false, false));
+                         operand_text(x->cx, defs, b->res.at[k], 4, BINDS_NOT, false));
     return t;
 }
 
@@ -143,7 +169,7 @@ const char *ex_seg_text(Explain *x, const Exp *e)
     const char *t = arena_printf(x->cx->perm, "%s^%d %s", form_info[e->kind].text, e->seg.level,
                                  nest_text(&e->seg.nest));
     if (e->seg.op)
-        t = arena_printf(x->cx->perm, "%s %s %s", t, operator_text(x->cx, e->seg.op),
+        t = arena_printf(x->cx->perm, "%s %s %s", t, ex_operator_text(x->cx, e->seg.op),
                          atoms_text(x->cx, &e->seg.nes));
     return t;
 }
@@ -182,6 +208,18 @@ const Exp *ex_guard(const Explain *x, const Exp *e)
         return NULL;
     const Exp *test = varmap_get(x->defs, e->branch.test.var);
     return test && test->kind == E_SUFF ? test : NULL;
+}
+
+const Exp *ex_next_choice(const Explain *x, const Exp *choice)
+{
+    const Body *els = choice->branch.else_;
+    const Exp *last = els->stms.n ? vec_last(&els->stms).exp : NULL;
+    if (!last || !ex_guard(x, last))
+        return NULL;
+    for (int i = 0; i < els->stms.n - 1; i++)
+        if (els->stms.at[i].exp->kind != E_PRIM && els->stms.at[i].exp->kind != E_SUFF)
+            return NULL;
+    return last;
 }
 
 /* --- Thresholds ----------------------------------------------------------------------------- */
@@ -261,17 +299,12 @@ static void tree_guard(Explain *x, const Exp *e, const Exp *suff)
         x->o->indent++;
         tree_leaf(x, e->branch.then_);
         x->o->indent--;
-        const Body *els = e->branch.else_;
-        const Exp *last = els->stms.n ? vec_last(&els->stms).exp : NULL;
-        const Exp *next = last ? ex_guard(x, last) : NULL;
-        bool chain = next != NULL;
-        for (int i = 0; chain && i < els->stms.n - 1; i++)
-            chain = els->stms.at[i].exp->kind == E_PRIM || els->stms.at[i].exp->kind == E_SUFF;
-        out_puts(x->o, chain ? "else " : "else\n");
-        if (!chain)
+        const Exp *next = ex_next_choice(x, e);
+        out_puts(x->o, next ? "else " : "else\n");
+        if (!next)
             break;
-        e = last;
-        suff = next;
+        e = next;
+        suff = ex_guard(x, next);
     }
     x->o->indent++;
     tree_leaf(x, e->branch.else_);

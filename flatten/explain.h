@@ -1,4 +1,4 @@
-/* What explain.c and explain_json.c share: the walk over a flattened entry. */
+/* What the files of explain share: texts of a flattened entry. */
 #ifndef FLATTEN_EXPLAIN_H
 #define FLATTEN_EXPLAIN_H
 
@@ -11,6 +11,7 @@ typedef struct {
     VarMap *defs; /* of the entry's host level: Var -> Exp */
     int n_leaves;
     const char *name; /* of the program, on a page */
+    int line;         /* that the reader has before him, in plain text; 0: none */
 } Explain;
 
 Explain ex_new(Ctx *cx, Out *o, const Entry *en, const FlExplainHook *hook);
@@ -19,5 +20,22 @@ const char *ex_par_text(Explain *x, Atom par);       /* n * p */
 const char *ex_pat_text(Explain *x, const Vars *pat);
 const char *ex_seg_text(Explain *x, const Exp *seg);   /* segred^1 <x in xs> (+) 0 */
 const char *ex_thread_text(Explain *x, const Body *b); /* what one thread does */
+/* The operator of a reduction: (+), or "op" if it is more than one operation. */
+const char *ex_operator_text(Ctx *cx, const Lambda *op);
+/* The choice that is all there is where this one fails; NULL: there is more, or none. */
+const Exp *ex_next_choice(const Explain *x, const Exp *choice);
+/* The sizes of the outermost n dimensions, "n * (k + 1)": dots for those of more than `most` characters. */
+const char *ex_product_text(Explain *x, const Nest *nest, int n, int most);
+/* What is sequential in it, in plain words: "map (reduction (+))"; "": nothing but scalars. */
+const char *ex_sequential_text(Explain *x, const Body *b);
+
+/* --- explain_plain.c -------------------------------------------------------------------------- */
+
+/* A parallel construct as a sentence: "one thread for each of n * p". */
+const char *ex_sentence(Explain *x, const Exp *seg);
+/* How many versions end in the choice. */
+int ex_versions(const Explain *x, const Exp *choice);
+/* What a comparison asks: "if n * p >= suff_outer_par_0". */
+const char *ex_condition(Explain *x, const Exp *suff);
 
 #endif

@@ -12,6 +12,16 @@ static void place(Explain *x, Loc loc)
     html_place(x->o, diag_place_str(loc), x->name);
 }
 
+/* The line alone, where it is one of the program. */
+static void at_line(Explain *x, Loc loc)
+{
+    Place p = diag_place(loc);
+    if (p.file && strcmp(p.file, x->name) == 0)
+        out_printf(x->o, "<a href=\"#L%d\">line %d</a>", p.line, p.line);
+    else
+        place(x, loc);
+}
+
 /* A list of what is inside, if there is anything. */
 static void list(Explain *x, const Body *b)
 {
@@ -36,49 +46,48 @@ static void html_seg(Explain *x, const Stm *s)
 {
     const Exp *e = s->exp;
     out_puts(x->o, "<li>");
-    html_textf(x->o, "%s = %s ", ex_pat_text(x, &s->pat), ex_seg_text(x, e));
-    place(x, e->loc);
+    html_textf(x->o, "%s ", ex_sentence(x, e));
+    at_line(x, e->loc);
     if (body_has_seg(e->seg.body))
         list(x, e->seg.body);
-    else {
-        out_puts(x->o, "<div class=\"dim\">");
-        html_text(x->o, ex_thread_text(x, e->seg.body));
-        out_puts(x->o, "</div>\n");
-    }
+    out_puts(x->o, "<details><summary>code, kernels</summary>\n<pre class=\"dim\">");
+    html_textf(x->o, "%s = %s", ex_pat_text(x, &s->pat), ex_seg_text(x, e));
+    if (!body_has_seg(e->seg.body))
+        html_textf(x->o, "\n    (%s)", ex_thread_text(x, e->seg.body));
+    out_puts(x->o, "</pre>\n");
     if (x->hook && x->hook->kernel) {
         Out lines = {0};
         x->hook->kernel(x->hook->env, &lines, e);
         hook_lines(x->o, &lines);
         out_free(&lines);
     }
-    out_puts(x->o, "</li>\n");
+    out_puts(x->o, "</details></li>\n");
 }
 
-/* A version, or the choices that go on. */
-static void html_leaf(Explain *x, const Body *b)
+/* A version, or the choices that go on, taken when that holds. */
+static void html_leaf(Explain *x, const Body *b, const char *when)
 {
+    out_puts(x->o, "<li>");
     if (!body_any(b, exp_is_guard))
-        out_printf(x->o, "<span class=\"tag\">V%d</span>\n", x->n_leaves++);
+        out_printf(x->o, "<span class=\"tag\">V%d</span> ", x->n_leaves++);
+    out_puts(x->o, "<b>");
+    html_text(x->o, when);
+    out_puts(x->o, "</b>\n");
     list(x, b);
+    out_puts(x->o, "</li>\n");
 }
 
 /* What holds where the comparison does, and on the same level what is chosen where not. */
 static void html_choice(Explain *x, const Exp *e, const Exp *suff)
 {
-    out_puts(x->o, "<li><b>");
-    html_text(x->o, suff->suff.name);
-    out_puts(x->o, "</b> ");
-    html_textf(x->o, "\xe2\x89\xa4 %s: ", ex_par_text(x, suff->suff.par));
-    html_leaf(x, e->branch.then_);
-    out_puts(x->o, "</li>\n");
+    html_leaf(x, e->branch.then_, ex_condition(x, suff));
     const Body *els = e->branch.else_;
-    if (els->stms.n && ex_guard(x, vec_last(&els->stms).exp)) {
-        html_body(x, els);
+    const Exp *next = ex_next_choice(x, e);
+    if (next) {
+        html_choice(x, next, ex_guard(x, next));
         return;
     }
-    out_puts(x->o, "<li>else: ");
-    html_leaf(x, els);
-    out_puts(x->o, "</li>\n");
+    html_leaf(x, els, "otherwise");
 }
 
 static void html_stm(Explain *x, const Stm *s)
@@ -87,10 +96,18 @@ static void html_stm(Explain *x, const Stm *s)
     if (exp_is_seg(e)) {
         html_seg(x, s);
     } else if (suff) {
+        const char *line = diag_line_text(suff->loc);
+        out_puts(x->o, "<li>");
+        at_line(x, suff->loc);
+        html_textf(x->o, ": %s", line ? line + strspn(line, " \t") : "");
+        out_puts(x->o, "<div class=\"dim\">");
+        html_textf(x->o, "%d versions; the first one whose condition holds is taken", ex_versions(x, e));
+        out_puts(x->o, "</div>\n<ul>\n");
         html_choice(x, e, suff);
+        out_puts(x->o, "</ul></li>\n");
     } else if (e->kind == E_LOOP && body_has_seg(e->loop.body)) {
         out_puts(x->o, "<li>loop ");
-        html_text(x->o, ex_pat_text(x, &e->loop.params));
+        at_line(x, e->loc);
         list(x, e->loop.body);
         out_puts(x->o, "</li>\n");
     } else if (e->kind == E_IF &&
@@ -169,13 +186,13 @@ void fl_explain_html(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hoo
         Explain x = ex_new(cx, o, en, hook);
         x.name = name;
         html_section(o, arena_printf(cx->perm, "Entry point %s", en->name));
-        html_para(o, "The first version whose parallelism reaches its threshold is taken.");
         out_puts(o, "<div class=\"scroll\"><ul class=\"tree\">\n");
         html_body(&x, en->body);
         out_puts(o, "</ul></div>\n<h3>Thresholds</h3>\n");
         thresholds(&x, en);
-        out_puts(o, "<h3>Derivation</h3>\n");
+        out_puts(o, "<details><summary>How the rules made these versions</summary>\n");
         derivation(&x, en);
+        out_puts(o, "</details>\n");
         html_section_end(o);
     }
     html_section(o, name);

@@ -1,6 +1,6 @@
 /* minifut explain --json: one object {"entries": [..]}; the tree of versions has nodes
  *   {"kind": "choice", "threshold": .., "par": .., "then": [..], "else": [..]}
- *   {"kind": "kernel", "text": .., "level": .., "loc": .., "thread": .., "inside": [..]}
+ *   {"kind": "kernel", "text": .., "words": .., "level": .., "loc": .., "thread": .., "inside": [..]}
  *   {"kind": "loop" | "if", ..}
  * and each leaf body begins with {"kind": "version", "id": N}. */
 #include "flatten/explain.h"
@@ -30,6 +30,8 @@ static void json_seg(Explain *x, const Stm *s)
     member(x->o, "results", ex_pat_text(x, &s->pat));
     out_puts(x->o, ", ");
     member(x->o, "text", ex_seg_text(x, e));
+    out_puts(x->o, ", ");
+    member(x->o, "words", ex_sentence(x, e));
     out_puts(x->o, ", ");
     member(x->o, "loc", diag_place_str(e->loc));
     if (body_has_seg(e->seg.body)) {

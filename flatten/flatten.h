@@ -46,12 +46,16 @@ typedef struct {
     /* Thresholds of an entry that are none of its versions. */
     void (*loops)(void *env, Out *o, const char *entry);
     void (*loops_json)(void *env, Out *o, const char *entry);
+    /* What people want to know of its kernels: complete lines. */
+    void (*names)(void *env, Out *o, const Exp *seg);
 } FlExplainHook;
 
 /* The derivation (rule by rule, with source positions; of the last fl_flatten with this cx), the
  * tree of versions with its thresholds as the paper prints them, and the parallel constructs of
  * each leaf. `flat` may have been simplified since. hook may be NULL. */
 void fl_explain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook);
+/* The versions in plain words. */
+void fl_explain_plain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook);
 void fl_explain_json(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook);
 /* The same as a page, with the text of the program (`name`), to whose lines places are links. */
 void fl_explain_html(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook, const char *name,

@@ -472,7 +472,7 @@ def nest_program(depth, siblings):
 
 def versions(box, depth, siblings, pruned):
     box.put("p.sf", nest_program(depth, siblings))
-    got, _ = box.minifut("explain p.sf", 0)
+    got, _ = box.minifut("explain -v p.sf", 0)
     n = len(re.findall(r"^ +main\.suff_\w+_par_\d+ .*\(", got, re.M))
     if not 10 < n <= 64:
         raise Failed(f"{n} thresholds")

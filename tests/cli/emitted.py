@@ -42,7 +42,7 @@ def of_program(box, path):
         box.put(lib.name, lib.read_text())
     found, program = readable(box, box.minifut("compile --emit=c p.sf", 0)[0])
     # A version is a function; an entry without thresholds is one version.
-    told = [block.split("versions:")[1] for block in box.minifut("explain p.sf", 0)[0].split("\nentry ")]
+    told = [block.split("versions:")[1] for block in box.minifut("explain -v p.sf", 0)[0].split("\nentry ")]
     want = sum(n for n in (len(re.findall(r"-- V\d+$", t, re.M)) for t in told) if n > 1)
     got = [name for name, _ in found if "__version_" in name]
     if len(got) != want or len(re.findall(r"^/\* V\d+ of ", program, re.M)) != want:
