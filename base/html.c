@@ -6,9 +6,9 @@
 
 static const char style[] =
     ":root{color-scheme:light dark;--paper:#fdfdfb;--ink:#1c2226;--dim:#5b666e;--line:#d8dcdf;"
-    "--card:#f3f4f2;--bar:#3f7fae;--mark:#0b3c5d;--good:#1b7340;--bad:#a3271f;--link:#0a5a8c}\n"
+    "--card:#f3f4f2;--bar:#3f7fae;--mark:#0b3c5d;--shade:#0003;--good:#1b7340;--bad:#a3271f;--link:#0a5a8c}\n"
     "@media(prefers-color-scheme:dark){:root{--paper:#14181b;--ink:#e4e8ea;--dim:#98a4ab;"
-    "--line:#333c42;--card:#1d2327;--bar:#4d8fbf;--mark:#d5ebfa;--good:#62c48b;--bad:#f08a80;"
+    "--line:#333c42;--card:#1d2327;--bar:#4d8fbf;--mark:#d5ebfa;--shade:#fff2;--good:#62c48b;--bad:#f08a80;"
     "--link:#7cc0ee}}\n"
     "*{box-sizing:border-box}\n"
     "body{margin:0 auto;max-width:72rem;padding:1rem;background:var(--paper);color:var(--ink);"
@@ -20,7 +20,13 @@ static const char style[] =
     "section{margin:1.5rem 0;padding-top:1rem;border-top:1px solid var(--line)}\n"
     "pre{margin:.2rem 0;white-space:pre-wrap}code,pre,.tree{font:0.85rem/1.5 "
     "ui-monospace,monospace}\n"
-    ".scroll{overflow-x:auto;max-width:100%}\n"
+    /* A shade at an edge behind which there is more: what moves with the contents covers it at their ends. */
+    ".scroll{overflow-x:auto;max-width:100%;background:"
+    "linear-gradient(to right,var(--paper) 30%,transparent) local,"
+    "linear-gradient(to left,var(--paper) 30%,transparent) 100% 0 local,"
+    "linear-gradient(to right,var(--shade),transparent) scroll,"
+    "linear-gradient(to left,var(--shade),transparent) 100% 0 scroll;"
+    "background-repeat:no-repeat;background-size:3rem 100%,3rem 100%,.9rem 100%,.9rem 100%}\n"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}\n"
     "th,td{padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:baseline;"
     "white-space:nowrap;border-bottom:1px solid var(--line)}\n"
