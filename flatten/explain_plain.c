@@ -213,7 +213,9 @@ void fl_explain_plain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *ho
         Explain x = ex_new(cx, o, en, hook);
         out_printf(o, "%sentry %s\n", i ? "\n" : "", en->name);
         o->indent++;
-        if (!body_any(en->body, exp_is_guard))
+        if (!body_has_seg(en->body))
+            out_puts(o, "nothing runs in parallel\n");
+        else if (!body_any(en->body, exp_is_guard))
             out_puts(o, "one version, there is nothing to choose:\n");
         plain_body(&x, en->body);
         o->indent--;

@@ -82,7 +82,7 @@ def help_text(box, args):
 
 
 table("help", False, [(c, f"{c} --help") for c in
-                      ("compile", "check", "run", "explain", "ir", "test", "tune", "bench", "dataset")]
+                      ("compile", "check", "run", "explain", "ir", "test", "tune", "bench", "profile", "dataset")]
       + [("alone", "--help")], help_text)
 
 

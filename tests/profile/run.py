@@ -236,6 +236,32 @@ def failing_data_sets(box):
 
 
 @case
+def a_data_set_that_does_not_end(box):
+    """The program is ended, and started again for the next one."""
+    (box.path / "spin.sf").write_text("entry main (n: i64) (xs: []f32): []f32 = loop xs for _i < n do map (+1) (scan (+) 0 xs)\n")
+    (box.path / "s").mkdir()
+    for name, n in (("forever", 10**12), ("twice", 2)):
+        (box.path / f"s/{name}.in").write_text(f"{n}i64 [1f32, 2]")
+    box.minifut("compile", "spin.sf")
+    out, err = box.run("--timeout=2", "--json", "r.json", "spin.sf", "s", code=1)
+    check("forever: the run took too long" in err and "\ntwice: " in out and "\nforever: " not in out, f"{err} {out}")
+    twice = [d for d in box.json("r.json")["datasets"] if not d["error"]]
+    check(len(twice) == 1 and sum(s["launches"] for s in by_kind(twice[0], "line")) == 4, f"{twice}")
+
+
+@case
+def imported_lines(box):
+    """Stand under their own file."""
+    (box.path / "lib.sf").write_text("-- a library\ndef sums [n][m] (xss: [n][m]f32) = map (\\xs -> reduce (+) 0 xs) xss\n")
+    (box.path / "use.sf").write_text('-- ==\n-- input { [[1f32, 2]] }\nimport "lib"\nentry main [n][m] (xss: [n][m]f32) = sums xss\n')
+    box.minifut("compile", "use.sf")
+    out, _ = box.run("--json", "r.json", "use.sf")
+    lines = by_kind(box.json("r.json")["datasets"][0], "line")
+    check([(s["file"], s["line"]) for s in lines] == [("lib.sf", 2)] and lines[0]["text"].startswith("def sums"), f"{lines}")
+    check("lib.sf:2: def sums" in out, out)
+
+
+@case
 def no_data(box):
     (box.path / "none.sf").write_text("entry main (x: i32): i32 = x\n")
     (box.path / "e").mkdir()
