@@ -40,7 +40,8 @@ static Moved around(const Profile *all, const Profile *call, const char *transfe
 }
 
 /* A run on data set d with all around it, inputs and results, profiled. NULL, or what is wrong. */
-static const char *whole_run(Arena *a, Session *s, int d, double limit, RunResult *r, Profile *p, Spans *spans)
+static const char *whole_run(Arena *a, Session *s, int d, double limit, RunResult *r, Profile *rows, Spans *spans,
+                             Profiled *p)
 {
     const char *wrong = session_profile_begin(s);
     if (wrong)
@@ -50,8 +51,8 @@ static const char *whole_run(Arena *a, Session *s, int d, double limit, RunResul
     session_profile_all(s, false);
     if (!r->ok)
         return r->why;
-    reply_profile(a, session_told(s, "profile"), 1, p);
-    reply_timeline(a, session_told(s, "timeline"), spans);
+    reply_profile(a, session_told(s, "profile"), 1, rows);
+    p->dropped += reply_timeline(a, session_told(s, "timeline"), spans);
     return NULL;
 }
 
@@ -69,7 +70,7 @@ static const char *all_runs(Arena *a, Session *s, int d, double limit, int runs,
 {
     RunResult *each = NEWN(a, RunResult, runs), r;
     Profile first = {0}, all = {0};
-    const char *wrong = whole_run(a, s, d, limit, &r, &first, &p->first);
+    const char *wrong = whole_run(a, s, d, limit, &r, &first, &p->first, p);
     if (wrong)
         return wrong;
     p->versions = versions_taken(a, session_forest(s), ways_of(a, session_forest(s), &r.log));
@@ -86,7 +87,7 @@ static const char *all_runs(Arena *a, Session *s, int d, double limit, int runs,
         told += p->rows.at[i].seconds;
     if (p->rows.n && told <= 0)
         return "the device does not tell the time of kernels";
-    if ((wrong = whole_run(a, s, d, limit, &r, &all, &p->warm)))
+    if ((wrong = whole_run(a, s, d, limit, &r, &all, &p->warm, p)))
         return wrong;
     p->inputs = around(&all, &p->rows, "copy to device");
     p->results = around(&all, &p->rows, "copy from device");

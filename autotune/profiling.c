@@ -33,6 +33,9 @@ static int profile_all(Arena *a, Session *s, Profiling *all, const ToolOptions *
             bad++;
             continue;
         }
+        if (o->trace && p->dropped > 0)
+            fprintf(stderr, "minifut profile: warning: %s: the trace lacks the last %.0f events\n",
+                    all->datasets->at[d].name, p->dropped);
         profile_shares(a, all, p);
         profiling_text(a, all, d);
     }

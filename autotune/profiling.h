@@ -50,6 +50,7 @@ typedef struct {
     Moved inputs, results;
     Profile rows; /* kernels and transfers */
     Shares shares;  /* all of them, the longest first */
+    double dropped; /* of what follows: what the program does not keep */
     Spans first, warm; /* what happened in the first run, which builds kernels, and in a later one */
 } Profiled;
 
@@ -84,6 +85,8 @@ void profiling_head(Arena *a, const Profiling *all);
 /* The table of data set d. */
 void profiling_text(Arena *a, const Profiling *all, int d);
 
+/* How many, on average; "" for none. */
+const char *count_text(Arena *a, double n);
 /* "1.23 MB" */
 const char *bytes_text(Arena *a, double bytes);
 /* A rate in units of 10^9 a second; "" where there is nothing to do. */

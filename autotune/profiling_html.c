@@ -49,7 +49,7 @@ static void summary(Arena *a, Out *o, const Profiling *all)
 /* Launches and rates, as cells. */
 static void number_cells(Arena *a, Out *o, const Profiling *all, const ProfileRow *r, double least)
 {
-    html_number(o, r->launches > 0 ? arena_printf(a, "%.4g", r->launches) : "");
+    html_number(o, count_text(a, r->launches));
     html_number(o, r->bytes > 0 ? bytes_text(a, r->bytes) : "");
     html_number(o, rate_text(a, r->bytes, r->seconds));
     html_number(o, rate_text(a, r->operations, r->seconds));

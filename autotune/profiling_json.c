@@ -14,7 +14,7 @@ static void member(Out *o, const char *key, const char *text)
 static void numbers(Out *o, const Profiling *all, const Profiled *p, const ProfileRow *r, double least)
 {
     double percent = bound_percent(least, r->seconds);
-    out_printf(o, "\"us\": %.3f, \"share\": %.6f, \"launches\": %g, \"bytes\": %.0f, \"operations\": %.0f, ",
+    out_printf(o, "\"us\": %.3f, \"share\": %.6f, \"launches\": %.10g, \"bytes\": %.0f, \"operations\": %.0f, ",
                r->seconds * 1e6, p->whole > 0 ? r->seconds / p->whole : 0, r->launches, r->bytes, r->operations);
     if (percent < 0)
         out_puts(o, "\"bound\": null, \"of_bound\": null");
@@ -57,7 +57,7 @@ static void json_kernels(Out *o, const Profiled *p)
         member(o, "name", r->name);
         out_puts(o, ", ");
         member(o, "place", r->place);
-        out_printf(o, ", \"us\": %.3f, \"launches\": %g, \"bytes\": %.0f, \"operations\": %.0f}", r->seconds * 1e6,
+        out_printf(o, ", \"us\": %.3f, \"launches\": %.10g, \"bytes\": %.0f, \"operations\": %.0f}", r->seconds * 1e6,
                    r->launches, r->bytes, r->operations);
     }
     out_puts(o, "]");

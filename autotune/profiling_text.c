@@ -1,6 +1,7 @@
 /* minifut profile: the tables, at most 100 columns wide. */
 #include "autotune/profiling.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +40,11 @@ const char *rate_text(Arena *a, double work, double seconds)
     return work <= 0 || r <= 0 ? "" : arena_printf(a, r < 99.95 ? "%.1f" : "%.0f", r);
 }
 
+const char *count_text(Arena *a, double n)
+{
+    return n <= 0 ? "" : arena_printf(a, n == floor(n) ? "%.0f" : "%.1f", n);
+}
+
 const char *bound_text(Arena *a, const Ceilings *c, const ProfileRow *r, double least)
 {
     double percent = bound_percent(least, r->seconds);
@@ -52,7 +58,7 @@ const char *bound_text(Arena *a, const Ceilings *c, const ProfileRow *r, double 
 static void print_numbers(Arena *a, const Profiling *all, const Profiled *p, const ProfileRow *r, double least)
 {
     printf("%5.1f %% %9s %8s %7s %8s %11s  ", p->whole > 0 ? 100 * r->seconds / p->whole : 0, time_text(a, r->seconds),
-           r->launches > 0 ? arena_printf(a, "%.4g", r->launches) : "", rate_text(a, r->bytes, r->seconds),
+           count_text(a, r->launches), rate_text(a, r->bytes, r->seconds),
            rate_text(a, r->operations, r->seconds), bound_text(a, &all->ceilings, r, least));
 }
 
@@ -81,8 +87,9 @@ static void print_share(Arena *a, const Profiling *all, const Profiled *p, const
 void profiling_head(Arena *a, const Profiling *all)
 {
     print_cut(arena_printf(a, "%s, entry point %s, on %s", all->source, all->entry, all->device), COLUMNS);
-    printf("\n%s%s, means of %d runs; the device reaches %.4g GB/s and %.4g GFLOP/s\n",
-           all->tuning ? "tuned by " : "untuned", all->tuning ? all->tuning : "", all->runs, all->ceilings.bytes * 1e-9,
+    printf("\n%s%s, means of %d run%s; the device reaches %.4g GB/s and %.4g GFLOP/s\n",
+           all->tuning ? "tuned by " : "untuned", all->tuning ? all->tuning : "", all->runs, all->runs == 1 ? "" : "s",
+           all->ceilings.bytes * 1e-9,
            all->ceilings.operations * 1e-9);
 }
 

@@ -75,14 +75,17 @@ bool reply_type(const char *type, rt_prim *prim, int *rank)
     return rt_prim_named(type, prim);
 }
 
-void reply_timeline(Arena *a, const char *reply, Spans *spans)
+double reply_timeline(Arena *a, const char *reply, Spans *spans)
 {
+    double dropped = 0;
     char *text = arena_strdup(a, reply ? reply : ""), *save;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         Span s = {.track = line};
         double begin, ns;
         int at = 0;
         char *blank = strchr(line, ' '), *tab = strchr(line, '\t');
+        if (sscanf(line, "dropped %lf", &dropped) == 1)
+            continue;
         if (!blank || !tab || sscanf(blank, "%lf %lf %n", &begin, &ns, &at) != 2)
             continue;
         s.name = blank + at;
@@ -92,4 +95,5 @@ void reply_timeline(Arena *a, const char *reply, Spans *spans)
         *blank = *tab = '\0';
         vec_push(a, spans, s);
     }
+    return dropped;
 }

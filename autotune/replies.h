@@ -19,7 +19,7 @@ typedef struct {
     double begin, seconds; /* by the host's clock */
 } Span;
 typedef VEC(Span) Spans;
-/* All that happened since the profile began. */
-void reply_timeline(Arena *a, const char *reply, Spans *spans);
+/* All that happened since the profile began; how much more than the program keeps is not there. */
+double reply_timeline(Arena *a, const char *reply, Spans *spans);
 
 #endif

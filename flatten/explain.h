@@ -33,6 +33,8 @@ const char *ex_sequential_text(Explain *x, const Body *b);
 
 /* A parallel construct as a sentence: "one thread for each of n * p". */
 const char *ex_sentence(Explain *x, const Exp *seg);
+/* A size, if it is short enough to be read; else that it is computed. */
+const char *ex_short(const char *size);
 /* How many versions end in the choice. */
 int ex_versions(const Explain *x, const Exp *choice);
 /* What a comparison asks: "if n * p >= suff_outer_par_0". */

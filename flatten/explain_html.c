@@ -101,7 +101,8 @@ static void html_stm(Explain *x, const Stm *s)
         at_line(x, suff->loc);
         html_textf(x->o, ": %s", line ? line + strspn(line, " \t") : "");
         out_puts(x->o, "<div class=\"dim\">");
-        html_textf(x->o, "%d versions; the first one whose condition holds is taken", ex_versions(x, e));
+        html_textf(x->o, "%s in all: %d versions; the first one whose condition holds is taken",
+                   ex_short(ex_par_text(x, suff->suff.work)), ex_versions(x, e));
         out_puts(x->o, "</div>\n<ul>\n");
         html_choice(x, e, suff);
         out_puts(x->o, "</ul></li>\n");

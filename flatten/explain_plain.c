@@ -18,6 +18,11 @@ static const char *short_text(const char *text, size_t most, const char *instead
     return strlen(text) <= most ? text : instead;
 }
 
+const char *ex_short(const char *size)
+{
+    return short_text(size, LONGEST_SIZE, "computed sizes");
+}
+
 /* The sizes of the outermost n dimensions; dots for those that are too long to be read. */
 static const char *sizes_text(Explain *x, const Nest *nest, int n)
 {
@@ -150,7 +155,7 @@ static void plain_choice(Explain *x, const Exp *e)
     int around = line_head(x, suff->loc, "a nest");
     x->o->indent++;
     out_printf(x->o, "of %s: %d versions; the first one whose condition holds is taken\n",
-               short_text(ex_par_text(x, suff->suff.work), LONGEST_SIZE, "computed sizes"), ex_versions(x, e));
+               ex_short(ex_par_text(x, suff->suff.work)), ex_versions(x, e));
     for (const Exp *next = e; next; next = ex_next_choice(x, next)) {
         e = next;
         plain_version(x, e->branch.then_, ex_condition(x, ex_guard(x, e)));
