@@ -40,8 +40,8 @@ static Moved around(const Profile *all, const Profile *call, const char *transfe
 }
 
 /* A run on data set d with all around it, inputs and results, profiled. NULL, or what is wrong. */
-static const char *whole_run(Arena *a, Session *s, int d, double limit, RunResult *r, Profile *rows, Spans *spans,
-                             Profiled *p)
+static const char *whole_run(Arena *a, Session *s, int d, double limit, RunResult *r, Profile *rows,
+                             Spans *spans, Profiled *p)
 {
     const char *wrong = session_profile_begin(s);
     if (wrong)
@@ -77,7 +77,8 @@ static const char *all_runs(Arena *a, Session *s, int d, double limit, int runs,
     if ((wrong = plain_runs(s, d, limit, runs, each)))
         return wrong;
     p->run = mean(each, runs);
-    if ((wrong = session_profile_begin(s)) || (wrong = session_profile_runs(s, d, limit, runs, each)))
+    if ((wrong = session_profile_begin(s)) ||
+        (wrong = session_profile_runs(s, d, limit, runs, each)))
         return wrong;
     p->profiled = mean(each, runs);
     reply_profile(a, session_told(s, "profile"), runs, &p->rows);

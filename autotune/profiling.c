@@ -11,8 +11,10 @@ static const Tool tool = {
     "profile", TOOL_PROFILE,
     "usage: minifut profile [options] prog.sf [datasets/]\n"
     "\n"
-    "Compiles prog.sf, runs it on each data set (NAME.in) and shows where the time goes: lines of the\n"
-    "program with their kernels, transfers, the host between kernels, beside what the device can do.\n"
+    "Compiles prog.sf, runs it on each data set (NAME.in) and shows where the time goes: lines of "
+    "the\n"
+    "program with their kernels, transfers, the host between kernels, beside what the device can "
+    "do.\n"
     "Tuned, if there is a tuning file.\n"
     "Without a folder, the data sets are the cases in the program's directives (`-- ==`).\n"};
 

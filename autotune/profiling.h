@@ -27,8 +27,8 @@ typedef struct {
     int line;         /* ... from 1 */
     const char *text; /* the line's, without blanks around it; else what it is */
     double seconds, launches, bytes, operations; /* of its kernels together */
-    double least; /* seconds in which the device could do that */
-    VEC(ShareKernel) kernels; /* the longest first */
+    double least;                                /* seconds in which the device could do that */
+    VEC(ShareKernel) kernels;                    /* the longest first */
 } Share;
 typedef VEC(Share) Shares;
 
@@ -39,19 +39,20 @@ typedef struct {
 
 /* One data set. Times are seconds, means over the runs. */
 typedef struct {
-    const char *failed;   /* why there is no profile; NULL: there is one */
+    const char *failed; /* why there is no profile; NULL: there is one */
     bool interrupted;
     const char *versions; /* that a run takes: "V0 + V4" */
     double run;           /* without profiling ... */
     double profiled;      /* ... and with it */
-    double whole;         /* what shares are of: `profiled`, or what the device took if that is more */
+    double whole; /* what shares are of: `profiled`, or what the device took if that is more */
     double kernels, transfers, host; /* its shares */
-    double peak;          /* bytes of device memory */
+    double peak;                     /* bytes of device memory */
     Moved inputs, results;
-    Profile rows; /* kernels and transfers */
+    Profile rows;   /* kernels and transfers */
     Shares shares;  /* all of them, the longest first */
     double dropped; /* of what follows: what the program does not keep */
-    Spans first, warm; /* what happened in the first run, which builds kernels, and in a later one */
+    Spans first,
+        warm; /* what happened in the first run, which builds kernels, and in a later one */
 } Profiled;
 
 typedef struct {
@@ -66,7 +67,8 @@ typedef struct {
 
 /* --- profiles.c ----------------------------------------------------------------------------- */
 
-/* Profiles data set d in so many runs, under the settings in force; p->failed says what is wrong. */
+/* Profiles data set d in so many runs, under the settings in force; p->failed says what is wrong.
+ */
 void profile_dataset(Arena *a, Session *s, int d, double limit, int runs, Profiled *p);
 
 /* --- profiling_shares.c ---------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-/* minifut profile --html: one page with what the tables say, and the program's lines with their heat. */
+/* minifut profile --html: one page with what the tables say, and the program's lines with their
+ * heat. */
 #include "autotune/profiling.h"
 #include "base/html.h"
 
@@ -18,11 +19,15 @@ static const char *moved_text(Arena *a, const Moved *m)
 
 static void summary(Arena *a, Out *o, const Profiling *all)
 {
-    static const char *const heads[] = {"data set", "#a run", "#profiled", "#kernels", "#transfers", "#host", "#peak memory",
-                                        "#inputs sent", "#results fetched", "versions", NULL};
+    static const char *const heads[] = {
+        "data set",     "#a run",       "#profiled",        "#kernels", "#transfers", "#host",
+        "#peak memory", "#inputs sent", "#results fetched", "versions", NULL};
     html_section(o, "Data sets");
-    html_para(o, "Means of %d runs. Kernels, transfers within a run and the host, while the device waits, are shares of a profiled run. "
-                 "Inputs are sent before it, and results fetched behind it.", all->runs);
+    html_para(o,
+              "Means of %d runs. Kernels, transfers within a run and the host, while the device "
+              "waits, are shares of a profiled run. "
+              "Inputs are sent before it, and results fetched behind it.",
+              all->runs);
     html_table(o, heads);
     for (int d = 0; d < all->datasets->n; d++) {
         const Profiled *p = &all->of[d];
@@ -76,12 +81,16 @@ static const char *cut_text(Arena *a, const char *text)
 
 static void lines(Arena *a, Out *o, const Profiling *all, const Profiled *p)
 {
-    static const char *const heads[] = {"#share", "of a run", "#time", "line, constructs", "#launches", "#moves",
-                                        "#GB/s", "#GFLOP/s", "#of bound", NULL};
+    static const char *const heads[] = {"#share",    "of a run", "#time", "line, constructs",
+                                        "#launches", "#moves",   "#GB/s", "#GFLOP/s",
+                                        "#of bound", NULL};
     html_table(o, heads);
     for (int i = 0; i < p->shares.n; i++) {
         const Share *s = &p->shares.at[i];
-        ProfileRow sum = {.launches = s->launches, .seconds = s->seconds, .bytes = s->bytes, .operations = s->operations};
+        ProfileRow sum = {.launches = s->launches,
+                          .seconds = s->seconds,
+                          .bytes = s->bytes,
+                          .operations = s->operations};
         double share = p->whole > 0 ? s->seconds / p->whole : 0;
         html_row(o);
         html_number(o, percent_text(a, s->seconds, p->whole));
@@ -112,8 +121,8 @@ static int longest_row(const void *x, const void *y)
 
 static void kernels(Arena *a, Out *o, const Profiling *all, const Profiled *p)
 {
-    static const char *const heads[] = {"kernel", "#share", "#time", "#launches", "#moves", "#GB/s", "#GFLOP/s",
-                                        "#of bound", "place", NULL};
+    static const char *const heads[] = {"kernel", "#share",   "#time",     "#launches", "#moves",
+                                        "#GB/s",  "#GFLOP/s", "#of bound", "place",     NULL};
     Profile rows = {0};
     vec_append(a, &rows, &p->rows);
     if (rows.n)
@@ -145,7 +154,8 @@ static double *heat_of(Arena *a, const Profiling *all)
         profiled += !p->failed;
         for (int i = 0; i < p->shares.n; i++) {
             const Share *s = &p->shares.at[i];
-            if (s->kind == SHARE_LINE && strcmp(s->file, all->source) == 0 && s->line < n && p->whole > 0)
+            if (s->kind == SHARE_LINE && strcmp(s->file, all->source) == 0 && s->line < n &&
+                p->whole > 0)
                 heat[s->line] += s->seconds / p->whole;
         }
     }
@@ -157,10 +167,13 @@ static double *heat_of(Arena *a, const Profiling *all)
 void profiling_html(Arena *a, Out *o, const Profiling *all)
 {
     html_begin(o, arena_printf(a, "Profile of %s", all->source));
-    html_para(o, "Entry point %s, on %s; %s%s.", all->entry, all->device, all->tuning ? "tuned by " : "without a tuning file",
-              all->tuning ? all->tuning : "");
-    html_para(o, "The device reaches %.4g GB/s in a copy and %.4g GFLOP/s in chains of multiply-adds. \"Of bound\" says how much of "
-                 "the time it would need for the work at the nearer of these two; over 100 %%, data stayed in a cache.",
+    html_para(o, "Entry point %s, on %s; %s%s.", all->entry, all->device,
+              all->tuning ? "tuned by " : "without a tuning file", all->tuning ? all->tuning : "");
+    html_para(o,
+              "The device reaches %.4g GB/s in a copy and %.4g GFLOP/s in chains of multiply-adds. "
+              "\"Of bound\" says how much of "
+              "the time it would need for the work at the nearer of these two; over 100 %%, data "
+              "stayed in a cache.",
               all->ceilings.bytes * 1e-9, all->ceilings.operations * 1e-9);
     summary(a, o, all);
     for (int d = 0; d < all->datasets->n; d++) {

@@ -1,4 +1,5 @@
-/* The time of a run by who takes it: lines of the program with their kernels, the runtime's kernels, transfers, the host. */
+/* The time of a run by who takes it: lines of the program with their kernels, the runtime's
+ * kernels, transfers, the host. */
 #include "autotune/profiling.h"
 #include "base/source.h"
 
@@ -50,7 +51,8 @@ static bool is_transfer(const ProfileRow *r)
     return !*r->place;
 }
 
-/* What a kernel does, without the entry point and number in its name: "segscan_seq"; "fill" of those of the runtime. */
+/* What a kernel does, without the entry point and number in its name: "segscan_seq"; "fill" of
+ * those of the runtime. */
 static const char *construct_of(Arena *a, const char *entry, const char *name)
 {
     static const char own[] = "mf_";
@@ -59,7 +61,8 @@ static const char *construct_of(Arena *a, const char *entry, const char *name)
     if (strncmp(name, own, sizeof own - 1) == 0)
         return name + sizeof own - 1;
     bool named = number && number[1] && strspn(number + 1, "0123456789") == strlen(number + 1) &&
-                 (size_t)(number - name) > n + 1 && strncmp(number - n, entry, n) == 0 && number[-(int)n - 1] == '_';
+                 (size_t)(number - name) > n + 1 && strncmp(number - n, entry, n) == 0 &&
+                 number[-(int)n - 1] == '_';
     return named ? arena_strndup(a, name, (size_t)(number - name) - n - 1) : name;
 }
 
@@ -131,16 +134,20 @@ void profile_shares(Arena *a, const Profiling *all, Profiled *p)
             k++;
         if (k == p->shares.n)
             vec_push(a, &p->shares, share);
-        add_kernel(a, &p->shares.at[k], construct_of(a, all->entry, r->name), r, least_seconds(&all->ceilings, r));
+        add_kernel(a, &p->shares.at[k], construct_of(a, all->entry, r->name), r,
+                   least_seconds(&all->ceilings, r));
         *(is_transfer(r) ? &p->transfers : &p->kernels) += r->seconds;
     }
     for (int k = 0; k < p->shares.n; k++) {
         Share *share = &p->shares.at[k];
-        qsort(share->kernels.at, (size_t)share->kernels.n, sizeof *share->kernels.at, longest_kernel);
+        qsort(share->kernels.at, (size_t)share->kernels.n, sizeof *share->kernels.at,
+              longest_kernel);
     }
     p->whole = fmax(p->profiled, p->kernels + p->transfers);
     p->host = p->whole - p->kernels - p->transfers;
-    vec_push(a, &p->shares, ((Share){.kind = SHARE_HOST, .text = "the host, between kernels", .seconds = p->host}));
+    vec_push(
+        a, &p->shares,
+        ((Share){.kind = SHARE_HOST, .text = "the host, between kernels", .seconds = p->host}));
     qsort(p->shares.at, (size_t)p->shares.n, sizeof *p->shares.at, longest_share);
 }
 

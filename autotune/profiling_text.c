@@ -51,26 +51,31 @@ const char *bound_text(Arena *a, const Ceilings *c, const ProfileRow *r, double 
     if (percent < 0)
         return "";
     const char *what = bound_by_bytes(c, r->bytes, r->operations) ? "bytes" : "flops";
-    return percent < 999.5 ? arena_printf(a, "%.0f %% %s", percent, what) : arena_printf(a, ">999 %% %s", what);
+    return percent < 999.5 ? arena_printf(a, "%.0f %% %s", percent, what)
+                           : arena_printf(a, ">999 %% %s", what);
 }
 
 /* The columns in front of a text. */
-static void print_numbers(Arena *a, const Profiling *all, const Profiled *p, const ProfileRow *r, double least)
+static void print_numbers(Arena *a, const Profiling *all, const Profiled *p, const ProfileRow *r,
+                          double least)
 {
-    printf("%5.1f %% %9s %8s %7s %8s %11s  ", p->whole > 0 ? 100 * r->seconds / p->whole : 0, time_text(a, r->seconds),
-           count_text(a, r->launches), rate_text(a, r->bytes, r->seconds),
+    printf("%5.1f %% %9s %8s %7s %8s %11s  ", p->whole > 0 ? 100 * r->seconds / p->whole : 0,
+           time_text(a, r->seconds), count_text(a, r->launches), rate_text(a, r->bytes, r->seconds),
            rate_text(a, r->operations, r->seconds), bound_text(a, &all->ceilings, r, least));
 }
 
 static void print_share(Arena *a, const Profiling *all, const Profiled *p, const Share *share)
 {
-    ProfileRow sum = {.launches = share->launches, .seconds = share->seconds, .bytes = share->bytes,
+    ProfileRow sum = {.launches = share->launches,
+                      .seconds = share->seconds,
+                      .bytes = share->bytes,
                       .operations = share->operations};
     const char *text = share->text;
     bool line = share->kind == SHARE_LINE;
     if (line)
-        text = strcmp(share->file, all->source) == 0 ? arena_printf(a, "%d: %s", share->line, share->text)
-                                                     : arena_printf(a, "%s:%d: %s", share->file, share->line, share->text);
+        text = strcmp(share->file, all->source) == 0
+                   ? arena_printf(a, "%d: %s", share->line, share->text)
+                   : arena_printf(a, "%s:%d: %s", share->file, share->line, share->text);
     print_numbers(a, all, p, &sum, share->least);
     print_cut(text, COLUMNS - BEFORE_TEXT);
     putchar('\n');
@@ -86,11 +91,11 @@ static void print_share(Arena *a, const Profiling *all, const Profiled *p, const
 
 void profiling_head(Arena *a, const Profiling *all)
 {
-    print_cut(arena_printf(a, "%s, entry point %s, on %s", all->source, all->entry, all->device), COLUMNS);
+    print_cut(arena_printf(a, "%s, entry point %s, on %s", all->source, all->entry, all->device),
+              COLUMNS);
     printf("\n%s%s, means of %d run%s; the device reaches %.4g GB/s and %.4g GFLOP/s\n",
-           all->tuning ? "tuned by " : "untuned", all->tuning ? all->tuning : "", all->runs, all->runs == 1 ? "" : "s",
-           all->ceilings.bytes * 1e-9,
-           all->ceilings.operations * 1e-9);
+           all->tuning ? "tuned by " : "untuned", all->tuning ? all->tuning : "", all->runs,
+           all->runs == 1 ? "" : "s", all->ceilings.bytes * 1e-9, all->ceilings.operations * 1e-9);
 }
 
 static double percent(double share, double whole)
@@ -107,10 +112,11 @@ void profiling_text(Arena *a, const Profiling *all, int d)
            time_text(a, p->run), time_text(a, p->profiled), percent(p->kernels, p->whole),
            percent(p->transfers, p->whole), percent(p->host, p->whole));
     printf("  peak memory %s; inputs %s in %s, results %s in %s%s%s\n", bytes_text(a, p->peak),
-           bytes_text(a, p->inputs.bytes), time_text(a, p->inputs.seconds), bytes_text(a, p->results.bytes),
-           time_text(a, p->results.seconds), *p->versions ? "; takes " : "", p->versions);
-    printf("%7s %9s %8s %7s %8s %11s  %s\n", "share", "time", "launches", "GB/s", "GFLOP/s", "of bound",
-           "line, kernels");
+           bytes_text(a, p->inputs.bytes), time_text(a, p->inputs.seconds),
+           bytes_text(a, p->results.bytes), time_text(a, p->results.seconds),
+           *p->versions ? "; takes " : "", p->versions);
+    printf("%7s %9s %8s %7s %8s %11s  %s\n", "share", "time", "launches", "GB/s", "GFLOP/s",
+           "of bound", "line, kernels");
     for (int i = 0; i < p->shares.n; i++)
         print_share(a, all, p, &p->shares.at[i]);
 }

@@ -1,5 +1,6 @@
-/* minifut profile --trace: Chrome's trace event format, which chrome://tracing and ui.perfetto.dev draw. Each data set has two
- * processes, its first run and a later one, which both begin at 0, with a thread for each track. */
+/* minifut profile --trace: Chrome's trace event format, which chrome://tracing and ui.perfetto.dev
+ * draw. Each data set has two processes, its first run and a later one, which both begin at 0, with
+ * a thread for each track. */
 #include "autotune/profiling.h"
 
 #include <math.h>
@@ -7,7 +8,9 @@
 
 static const struct {
     const char *track, *shown;
-} tracks[] = {{"host", "host: commands"}, {"build", "host: builds of kernels"}, {"kernel", "device: kernels"},
+} tracks[] = {{"host", "host: commands"},
+              {"build", "host: builds of kernels"},
+              {"kernel", "device: kernels"},
               {"transfer", "device: transfers"}};
 enum { N_TRACKS = sizeof tracks / sizeof *tracks };
 
@@ -30,7 +33,8 @@ static void event(Trace *t, const char *phase, int thread, const char *name)
 {
     out_puts(t->o, t->separator);
     t->separator = ",\n";
-    out_printf(t->o, "{\"ph\": \"%s\", \"pid\": %d, \"tid\": %d, \"name\": ", phase, t->pid, thread);
+    out_printf(t->o, "{\"ph\": \"%s\", \"pid\": %d, \"tid\": %d, \"name\": ", phase, t->pid,
+               thread);
     out_quoted(t->o, name);
 }
 
@@ -56,8 +60,8 @@ static void run(Trace *t, const char *name, const Spans *spans)
     for (int i = 0; i < spans->n; i++) {
         const Span *s = &spans->at[i];
         event(t, "X", thread_of(s->track), s->name);
-        out_printf(t->o, ", \"cat\": \"%s\", \"ts\": %.3f, \"dur\": %.3f, \"args\": {", s->track, (s->begin - zero) * 1e6,
-                   s->seconds * 1e6);
+        out_printf(t->o, ", \"cat\": \"%s\", \"ts\": %.3f, \"dur\": %.3f, \"args\": {", s->track,
+                   (s->begin - zero) * 1e6, s->seconds * 1e6);
         if (*s->place) {
             out_puts(t->o, "\"place\": ");
             out_quoted(t->o, s->place);

@@ -12,17 +12,19 @@ static void warn_of_parameter(const char *tool, const char *file, const char *na
     rt_spelling s = rt_spell(name);
     for (int i = 0; i < f->nodes.n; i++)
         rt_spell_try(&s, f->nodes.at[i].name);
-    fprintf(stderr, "minifut %s: warning: %s: the program has no parameter %s%s\n", tool, file, name,
-            rt_spell_hint(&s));
+    fprintf(stderr, "minifut %s: warning: %s: the program has no parameter %s%s\n", tool, file,
+            name, rt_spell_hint(&s));
 }
 
-/* Warns if the file says that it holds for another device or program, as the program does (runtime/tuning.c). */
+/* Warns if the file says that it holds for another device or program, as the program does
+ * (runtime/tuning.c). */
 static void warn_of_origin(Arena *a, Session *s, const char *tool, const char *file)
 {
     char *save, *origin = arena_strdup(a, session_origin(s));
     for (char *line = strtok_r(origin, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         size_t n = strcspn(line, ":");
-        const char *own = line + n + strspn(line + n, ": "), *head = arena_strndup(a, line, (size_t)(own - line));
+        const char *own = line + n + strspn(line + n, ": "),
+                   *head = arena_strndup(a, line, (size_t)(own - line));
         const char *its = tuning_comment(a, file, head);
         bool device = strncmp(line, "device", n) == 0;
         if (its && strcmp(its, own) != 0)
@@ -43,7 +45,8 @@ static int find_size(const Sizes *sizes, const char *name)
 bool settings_read(Arena *a, Session *s, const char *tool, const ToolOptions *o, FileSettings *res)
 {
     const Forest *f = session_forest(s);
-    int64_t *thresholds = NEWN(a, int64_t, f->nodes.n), *sizes = NEWN(a, int64_t, session_sizes(s)->n);
+    int64_t *thresholds = NEWN(a, int64_t, f->nodes.n),
+            *sizes = NEWN(a, int64_t, session_sizes(s)->n);
     Settings file = {0};
     const char *wrong;
     bool there = !o->untuned && (o->tuning_given || access(o->tuning, F_OK) == 0);

@@ -1,5 +1,5 @@
-/* minifut explain: the versions of a program in plain words, for people who have not read of the rules. Each choice stands
- * under the line of the program that it is made for:
+/* minifut explain: the versions of a program in plain words, for people who have not read of the
+ * rules. Each choice stands under the line of the program that it is made for:
  *
  *     a nest at line 8: map (\xs -> map (\ys -> reduce (+) 0 (map2 (*) xs ys)) (transpose yss)) xss
  *         of n * p * m: 5 versions; the first one whose condition holds is taken
@@ -36,7 +36,8 @@ static const char *map_sentence(Explain *x, const Exp *e, const char *all)
 {
     const char *alone = ex_sequential_text(x, e->seg.body);
     if (body_has_seg(e->seg.body))
-        return arena_printf(x->cx->perm, "one work-group for each of %s, whose threads share what is inside", all);
+        return arena_printf(
+            x->cx->perm, "one work-group for each of %s, whose threads share what is inside", all);
     if (e->seg.level == 0)
         return arena_printf(x->cx->perm, "%s in parallel%s%s", all, *alone ? ", each: " : "",
                             short_text(alone, LONGEST_WORK, "several things one after another"));
@@ -62,13 +63,14 @@ static const char *made_text(Explain *x, const Exp *e)
 const char *ex_sentence(Explain *x, const Exp *e)
 {
     const Nest *nest = &e->seg.nest;
-    const char *all = sizes_text(x, nest, nest->n), *alone = ex_sequential_text(x, e->seg.body), *each = "";
+    const char *all = sizes_text(x, nest, nest->n), *alone = ex_sequential_text(x, e->seg.body),
+               *each = "";
     if (e->kind == E_SEGMAP)
         return map_sentence(x, e, all);
     if (nest->n > 1 && (e->kind == E_SEGRED || e->kind == E_SEGSCAN))
         each = arena_printf(x->cx->perm, " within each of %s", sizes_text(x, nest, nest->n - 1));
-    return arena_printf(x->cx->perm, "%s%s in parallel, %s%s%s%s", e->seg.level ? "all " : "", all, made_text(x, e), each,
-                        *alone ? "; a thread does alone: " : "",
+    return arena_printf(x->cx->perm, "%s%s in parallel, %s%s%s%s", e->seg.level ? "all " : "", all,
+                        made_text(x, e), each, *alone ? "; a thread does alone: " : "",
                         short_text(alone, LONGEST_WORK, "several things one after another"));
 }
 
@@ -108,7 +110,8 @@ const char *ex_condition(Explain *x, const Exp *suff)
 
 static void plain_body(Explain *x, const Body *b);
 
-/* What happens at a line of the program, which is quoted where it is not that of what is around. The line around. */
+/* What happens at a line of the program, which is quoted where it is not that of what is around.
+ * The line around. */
 static int line_head(Explain *x, Loc loc, const char *what)
 {
     Place p = diag_place(loc);
@@ -167,8 +170,10 @@ static void plain_choice(Explain *x, const Exp *e)
 
 static void plain_loop(Explain *x, const Exp *e)
 {
-    const char *times = e->loop.i ? short_text(ex_par_text(x, e->loop.bound), LONGEST_SIZE, "computed") : NULL;
-    int around = line_head(x, e->loc, times ? arena_printf(x->cx->perm, "a loop (%s turns)", times) : "a while loop");
+    const char *times =
+        e->loop.i ? short_text(ex_par_text(x, e->loop.bound), LONGEST_SIZE, "computed") : NULL;
+    int around = line_head(
+        x, e->loc, times ? arena_printf(x->cx->perm, "a loop (%s turns)", times) : "a while loop");
     x->o->indent++;
     plain_body(x, e->loop.body);
     x->o->indent--;
@@ -201,7 +206,8 @@ static void plain_stm(Explain *x, const Stm *s)
     else if (e->kind == E_COPY)
         x->line = line_head(x, e->loc, "a copy");
     else if (e->kind == E_MANIFEST)
-        out_puts(x->o, "a transposed copy, for threads side by side to read elements side by side\n");
+        out_puts(x->o,
+                 "a transposed copy, for threads side by side to read elements side by side\n");
 }
 
 static void plain_body(Explain *x, const Body *b)
@@ -227,5 +233,6 @@ void fl_explain_plain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *ho
         chosen |= body_any(en->body, exp_is_guard);
     }
     if (chosen)
-        out_puts(o, "\n`minifut tune` sets the thresholds (suff_...); `minifut explain -v` shows the rules.\n");
+        out_puts(o, "\n`minifut tune` sets the thresholds (suff_...); `minifut explain -v` shows "
+                    "the rules.\n");
 }

@@ -315,7 +315,10 @@ def main():
         box.minifut("compile", "two.sf")
         for f in cases:
             if len(sys.argv) < 3 or f.__name__ in sys.argv[2:]:
-                f(box)
+                try:
+                    f(box)
+                except (OSError, KeyError, ValueError, IndexError, subprocess.SubprocessError) as e:
+                    check(False, f"{f.__name__}: {e!r}")
     return summary()
 
 
