@@ -53,6 +53,14 @@ $(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*.[ch] runtime/*.
 	sh runtime/bundle.sh --c > $@.tmp && mv $@.tmp $@
 $(BUILD)/emit/embed.o: $(BUILD)/runtime_embed.c
 
+# Asked for each time, but written only when it is another one: what is up to date stays so.
+$(BUILD)/version_text.h: FORCE
+	@mkdir -p $(@D)
+	@text=$$(tools/version.sh) && echo "#define VERSION_TEXT \"$$text\"" >$@.tmp
+	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
+$(BUILD)/base/version.o: $(BUILD)/version_text.h
+FORCE:
+
 prerequisites:
 	@tools/prerequisites.sh build
 
@@ -121,4 +129,4 @@ format:
 	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) runtime/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: bench bench-compile all clean format prerequisites demo test asan fuzz install unit-tests
+.PHONY: FORCE bench bench-compile all clean format prerequisites demo test asan fuzz install unit-tests

@@ -6,6 +6,7 @@
 #include "base/cc.h"
 #include "base/intern.h"
 #include "base/source.h"
+#include "base/version.h"
 #include "emit/emit.h"
 #include "flatten/flatten.h"
 #include "frontend/lower.h"
@@ -566,7 +567,7 @@ static int command(int argc, char **argv)
         return 0;
     }
     if (strcmp(name, "--version") == 0) {
-        puts("minifut 0.1");
+        printf("minifut %s\n", version_text());
         return 0;
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from box import GOOD, HOSTILE, LIMIT, MINIFUT, USAGE, USER, WRONG, Failed, case, table
+from box import GOOD, HOSTILE, LIMIT, MINIFUT, ROOT, USAGE, USER, WRONG, Failed, case, table
 
 
 # --- the command line ---------------------------------------------------------------------------------
@@ -84,6 +84,12 @@ def help_text(box, args):
 table("help", False, [(c, f"{c} --help") for c in
                       ("compile", "check", "run", "explain", "ir", "test", "tune", "bench", "profile", "dataset")]
       + [("alone", "--help")], help_text)
+
+
+@case(False)
+def version(box):
+    number = (ROOT / "VERSION").read_text().strip().replace(".", r"\.")
+    box.minifut("--version", 0, out=rf"\Aminifut {number}( \([0-9a-f]{{7,}}(-dirty)?\))?\n\Z")
 
 
 # --- programs and files -------------------------------------------------------------------------------
