@@ -44,39 +44,6 @@ typedef struct {
     PassOptions passes;
 } Options;
 
-static const char usage_text[] =
-    "usage: minifut COMMAND [options] prog.sf\n"
-    "\n"
-    "  compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server] [--force] prog.sf\n"
-    "                     writes NAME.c (--force: whatever it holds) and builds NAME;\n"
-    "                     --emit=c|opencl|kernel-ir|plan|memory|ir prints instead;\n"
-    "                     --target=gpu|cpu: kernels of that target only;\n"
-    "                     with --server, NAME speaks the server protocol without being asked to;\n"
-    "                     with --library, NAME.c, NAME.h and NAME.json, for use in other programs\n"
-    "  check prog.sf      types, sizes, consumption; silent when all is well\n"
-    "  run [-e ENTRY] [-b] prog.sf < input\n"
-    "                     interprets the program\n"
-    "  explain [-v | --json | --html FILE] [--flatten=MODE] prog.sf\n"
-    "                     versions, when each is taken, kernels; -v: the rules; as a page in FILE\n"
-    "  ir --after=PASS prog.sf\n"
-    "  ir --from=PASS --to=PASS file.ir\n"
-    "                     the program between passes; `ir --list` lists them; --from and --to go\n"
-    "                     with compile, run and explain too\n"
-    "  test [options] FILES|FOLDERS\n"
-    "                     runs programs' own test cases, interpreted and compiled\n"
-    "  tune [options] prog.sf [datasets/]\n"
-    "                     finds the thresholds: writes prog.sf.tuning\n"
-    "  bench [options] prog.sf [datasets/]\n"
-    "                     times and checks, with and without the tuning file\n"
-    "  profile [options] prog.sf [datasets/]\n"
-    "                     where the time of runs goes: lines, kernels, transfers, host\n"
-    "  dataset -g TYPE ... makes random inputs\n"
-    "  devices            the OpenCL devices here\n"
-    "\n"
-    "MODE: incremental (default), moderate, full, outer\n"
-    "All commands: --verify (check the IR after each pass), --time-passes, --trace-passes\n"
-    "`minifut COMMAND --help` says more.\n";
-
 __attribute__((format(printf, 1, 2))) static int usage_error(const char *fmt, ...)
 {
     va_list ap;
@@ -93,10 +60,16 @@ enum { COMPILE = 1, CHECK = 2, RUN = 4, EXPLAIN = 8, IR = 16, ANY = 31 };
 
 typedef struct {
     const char *name;
+    const char *shown; /* it and its arguments in the list of commands; NULL: the list leaves it out */
+    const char *does;  /* ... and what it does: lines */
+    int (*tool)(int argc, char **argv); /* takes the arguments itself; else: */
     int (*run)(Options *);
     int bit; /* of the table of options */
-    const char *about;
+    const char *about; /* what its help begins with */
 } Command;
+
+#define EMIT_KINDS "c opencl kernel-ir plan memory ir"
+#define TARGETS "gpu cpu"
 
 static bool emits(const Options *o, const char *kind)
 {
@@ -105,11 +78,7 @@ static bool emits(const Options *o, const char *kind)
 
 static int check_options(Options *o, const char *mode)
 {
-    static const char *const kinds[] = {"c", "opencl", "kernel-ir", "plan", "memory", "ir"};
-    bool known = !o->emit;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        known |= o->emit && strcmp(o->emit, kinds[i]) == 0;
-    if (!known)
+    if (o->emit && !args_listed(EMIT_KINDS, o->emit))
         return usage_error("--emit=%s: c, opencl, kernel-ir, plan, memory or ir", o->emit);
     if (o->target && !(ktarget_named(o->target) && (emits(o, "opencl") || emits(o, "kernel-ir"))))
         return usage_error("--target=%s: gpu or cpu, with --emit=opencl or kernel-ir", o->target);
@@ -147,7 +116,8 @@ static int take_program(void *env, const char *word)
 /* Reads the options of compile, check, run, explain, ir. -1, or the exit code. */
 static int parse_options(Options *o, const Command *c, int argc, char **argv)
 {
-    const char *mode = "incremental";
+    Arena *a = arena_new();
+    const char *mode = "incremental", *modes = mode_words(a), *passes = pass_words(a);
     const ArgRow rows[] = {
         {"-o NAME", "writes NAME.c and builds NAME (default: the program's name)", .text = &o->output, .commands = COMPILE},
         {"-e ENTRY", "the entry point (default: main, or the only one)", .text = &o->entry, .commands = RUN},
@@ -155,25 +125,28 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"--json", "as JSON", .flag = &o->json, .commands = EXPLAIN},
         {"--html FILE", "as a page for browsers", .text = &o->html, .commands = EXPLAIN},
         {"-v, --verbose", "the rules that made them, and kernels' local memory", .flag = &o->verbose, .commands = EXPLAIN},
-        {"--emit KIND", "prints c, opencl, kernel-ir, plan, memory or ir instead", .text = &o->emit, .commands = COMPILE},
+        {"--emit KIND", "prints c, opencl, kernel-ir, plan, memory or ir instead", .text = &o->emit, .commands = COMPILE,
+         .values = EMIT_KINDS},
         {"--target T", "gpu or cpu: kernels of that target only, of --emit=opencl and kernel-ir", .text = &o->target,
-         .commands = COMPILE},
-        {"--flatten MODE", "incremental (default), moderate, full, outer", .text = &mode, .commands = ANY & ~CHECK},
+         .commands = COMPILE, .values = TARGETS},
+        {"--flatten MODE", "incremental (default), moderate, full, outer", .text = &mode, .commands = ANY & ~CHECK,
+         .values = modes},
         {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server, .commands = COMPILE},
         {"--force", "writes NAME.c whatever it holds", .flag = &o->force, .commands = COMPILE},
         {"--library", "writes NAME.c, NAME.h and NAME.json instead, with Futhark's C API", .flag = &o->library, .commands = COMPILE},
         {"--threshold N", "of all comparisons that choose versions", .text = &o->threshold, .commands = RUN},
-        {"--after, --to PASS", "the last pass", .text = &o->to, .commands = RUN | IR},
-        {"--to PASS", "the last pass", .text = &o->to, .commands = ANY & ~(CHECK | RUN | IR)},
+        {"--after, --to PASS", "the last pass", .text = &o->to, .commands = RUN | IR, .values = passes},
+        {"--to PASS", "the last pass", .text = &o->to, .commands = ANY & ~(CHECK | RUN | IR),
+         .values = passes},
         {"--from PASS", "the program is IR text, to which the passes from this one on apply", .text = &o->from,
-         .commands = ANY & ~CHECK},
+         .commands = ANY & ~CHECK, .values = strchr(passes, ' ') + 1}, /* all but lower */
         {"--list", "lists the passes", .flag = &o->list, .commands = IR},
         {"--verify", "checks the program after each pass", .flag = &o->passes.verify},
         {"--time-passes", "tells how long each pass takes", .flag = &o->passes.time},
         {"--trace-passes", "prints the program after each pass", .flag = &o->passes.trace},
         {0}};
-    const char *name = arena_printf(arena_new(), "minifut %s", c->name);
-    const Args args = {name, c->about, rows, c->bit, o, NULL, take_program};
+    const char *name = arena_printf(a, "minifut %s", c->name);
+    const Args args = {name, c->about, rows, c->bit, o, NULL, take_program, c->bit == CHECK ? "sf" : "sf ir"};
     int code = args_read(&args, argc, argv);
     return code < 0 ? check_options(o, mode) : code;
 }
@@ -535,52 +508,93 @@ static int with_program(const Command *c, int argc, char **argv)
     return code < 0 ? c->run(&o) : code;
 }
 
+/* The commands, as the list shows them. */
+static const Command commands[] = {
+    {"compile", "compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server | --library] [--force] prog.sf",
+     "writes NAME.c and builds NAME\n"
+     "(--force: whatever NAME.c holds); --emit=c|opencl|kernel-ir|plan|memory|ir\n"
+     "prints instead; --target=gpu|cpu: kernels of that target only; with --server,\n"
+     "NAME speaks the server protocol without being asked to; with --library,\n"
+     "NAME.c, NAME.h and NAME.json, for use in other programs\n",
+     .run = cmd_compile, .bit = COMPILE,
+     .about = "usage: minifut compile [options] prog.sf\n\n"
+              "Writes the program as C with its kernels, and builds it.\n"},
+    {"check", "check prog.sf", "types, sizes, consumption; silent when all is well\n", .run = cmd_check, .bit = CHECK,
+     .about = "usage: minifut check [options] prog.sf\n\n"
+              "Types, sizes, consumption; silent when all is well.\n"},
+    {"run", "run [-e ENTRY] [-b] prog.sf < input", "interprets the program\n", .run = cmd_run, .bit = RUN,
+     .about = "usage: minifut run [options] prog.sf < input\n\n"
+              "Interprets the program: what all its versions have to give.\n"},
+    {"explain", "explain [-v | --json | --html FILE] [--flatten=MODE] prog.sf",
+     "versions, when each is taken, kernels; -v: the rules; as a page in FILE\n", .run = cmd_explain, .bit = EXPLAIN,
+     .about = "usage: minifut explain [options] prog.sf\n\n"
+              "The versions of the program, when each is taken, and its kernels.\n"},
+    {"ir", "ir --after=PASS prog.sf\n  ir --from=PASS --to=PASS file.ir",
+     "the program between passes\n"
+     "(`ir --list` lists them); --from and --to go with compile, run and explain too\n",
+     .run = cmd_ir, .bit = IR,
+     .about = "usage: minifut ir --after=PASS prog.sf\n"
+              "       minifut ir --from=PASS --to=PASS file.ir\n\n"
+              "The program between two passes.\n"},
+    {"test", "test [options] FILES|FOLDERS", "runs programs' own test cases, interpreted and compiled\n", .tool = test_main},
+    {"tune", "tune [options] prog.sf [datasets/]", "finds the thresholds: writes prog.sf.tuning\n", .tool = tune_main},
+    {"bench", "bench [options] prog.sf [datasets/]", "times and checks, with and without the tuning file\n", .tool = bench_main},
+    {"profile", "profile [options] prog.sf [datasets/]", "where the time of runs goes: lines, kernels, transfers, host\n",
+     .tool = profile_main},
+    {"dataset", "dataset -g TYPE ...", "makes random inputs\n", .tool = dataset_main},
+    {"devices", "devices", "the OpenCL devices here\n", .tool = devices_main},
+    {"kir", NULL, NULL, .tool = kir_main},
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static void usage(FILE *f)
+{
+    enum { COLUMN = 21 };
+    fputs("usage: minifut COMMAND [options] prog.sf\n\n", f);
+    for (const Command *c = commands; c < commands + N_COMMANDS; c++) {
+        if (!c->shown)
+            continue;
+        bool fits = strlen(c->shown) < COLUMN - 2;
+        fprintf(f, fits ? "  %-*s" : "  %-*s\n", fits ? COLUMN - 2 : 0, c->shown);
+        for (const char *line = c->does; *line; line = strchr(line, '\n') + 1)
+            fprintf(f, "%*s%.*s\n", fits && line == c->does ? 0 : COLUMN, "", (int)strcspn(line, "\n"), line);
+    }
+    fputs("\n"
+          "MODE: incremental (default), moderate, full, outer\n"
+          "All commands on programs: --verify (check the IR after each pass), --time-passes, --trace-passes\n"
+          "`minifut COMMAND --help` says more; `minifut --version`: which minifut this is.\n",
+          f);
+}
+
+/* What may stand first on the command line, for completion: names and what they do, a tab between. */
+static int complete_commands(void)
+{
+    for (const Command *c = commands; c < commands + N_COMMANDS; c++)
+        if (c->shown)
+            printf("%s\t%.*s\n", c->name, (int)strcspn(c->does, "\n"), c->does);
+    puts("--help\tthe list of commands\n--version\twhich minifut this is");
+    return 0;
+}
+
 static int command(int argc, char **argv)
 {
     const char *name = argv[1];
-    int n = argc - 2;
-    char **rest = argv + 2;
-    static const Command commands[] = {
-        {"compile", cmd_compile, COMPILE,
-         "usage: minifut compile [options] prog.sf\n\n"
-         "Writes the program as C with its kernels, and builds it.\n"},
-        {"check", cmd_check, CHECK,
-         "usage: minifut check [options] prog.sf\n\n"
-         "Types, sizes, consumption; silent when all is well.\n"},
-        {"run", cmd_run, RUN,
-         "usage: minifut run [options] prog.sf < input\n\n"
-         "Interprets the program: what all its versions have to give.\n"},
-        {"explain", cmd_explain, EXPLAIN,
-         "usage: minifut explain [options] prog.sf\n\n"
-         "The versions of the program, when each is taken, and its kernels.\n"},
-        {"ir", cmd_ir, IR,
-         "usage: minifut ir --after=PASS prog.sf\n"
-         "       minifut ir --from=PASS --to=PASS file.ir\n\n"
-         "The program between two passes.\n"}};
-    static const struct {
-        const char *name;
-        int (*run)(int argc, char **argv);
-    } tools[] = {{"test", test_main},       {"tune", tune_main},       {"bench", bench_main}, {"profile", profile_main},
-                 {"dataset", dataset_main}, {"devices", devices_main}, {"kir", kir_main}};
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-        fputs(usage_text, stdout);
+        usage(stdout);
         return 0;
     }
     if (strcmp(name, "--version") == 0) {
         printf("minifut %s\n", version_text());
         return 0;
     }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(name, commands[i].name) == 0)
-            return with_program(&commands[i], n, rest);
-    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
-        if (strcmp(name, tools[i].name) == 0)
-            return tools[i].run(n, rest);
+    if (strcmp(name, "--complete") == 0)
+        return complete_commands();
     rt_spelling s = rt_spell(name);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        rt_spell_try(&s, commands[i].name);
-    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
-        rt_spell_try(&s, tools[i].name);
+    for (const Command *c = commands; c < commands + N_COMMANDS; c++) {
+        if (strcmp(name, c->name) == 0)
+            return c->tool ? c->tool(argc - 2, argv + 2) : with_program(c, argc - 2, argv + 2);
+        rt_spell_try(&s, c->name);
+    }
     return usage_error("unknown command '%s'%s", name, rt_spell_hint(&s));
 }
 
@@ -622,7 +636,7 @@ static int command_on_stack(int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        fputs(usage_text, stderr);
+        usage(stderr);
         return EXIT_USAGE;
     }
     int code = command_on_stack(argc, argv);

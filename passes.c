@@ -66,6 +66,22 @@ const char *unknown_mode(Arena *a, const char *mode)
                         s.nearest ? rt_spell_hint(&s) : ": incremental, moderate, full or outer");
 }
 
+const char *mode_words(Arena *a)
+{
+    const char *words = fl_mode_text[0];
+    for (int m = 1; m < N_FLATTEN_MODES; m++)
+        words = arena_printf(a, "%s %s", words, fl_mode_text[m]);
+    return words;
+}
+
+const char *pass_words(Arena *a)
+{
+    const char *words = "lower";
+    for (int i = 0; i < n_passes; i++)
+        words = arena_printf(a, "%s %s", words, pipeline[i].name);
+    return words;
+}
+
 int pass_find(const char *name)
 {
     for (int i = 0; i < n_passes; i++)

@@ -156,10 +156,10 @@ int dataset_main(int argc, char **argv)
         {"--TYPE-bounds=A:B",
          "least and largest value of that element type, e.g. --f32-bounds=-1:1\n"
          "(default: floats 0:1, integers their whole range)",
-         .take = take_word},
+         .take = take_word, .values = "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64"},
         {0}};
     Gen g = {.a = arena_new()};
-    const Args args = {"minifut dataset", about, rows, 0, &g, take_bounds, take_word};
+    const Args args = {"minifut dataset", about, rows, 0, &g, take_bounds, take_word, NULL};
     int code = args_read(&args, argc, argv);
     if (code < 0 && !g.orders.n) {
         args_help(&args, stderr);

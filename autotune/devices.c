@@ -1,5 +1,6 @@
 /* minifut devices: what OpenCL offers here. */
 #include "autotune/autotune.h"
+#include "base/args.h"
 #include "base/diag.h"
 #include "base/opencl.h"
 #include "runtime/dev.h"
@@ -36,18 +37,21 @@ static int print_devices(void)
     return n;
 }
 
+static int take_word(void *env, const char *word)
+{
+    return args_wrong(env, "takes no arguments, got '%s'", word);
+}
+
 int devices_main(int argc, char **argv)
 {
-    if (argc == 1 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)) {
-        puts("usage: minifut devices\n\n"
-             "Lists OpenCL's platforms and devices; the one that programs take without -d has a "
-             "star.");
-        return 0;
-    }
-    if (argc > 0) {
-        fprintf(stderr, "minifut devices: takes no arguments, got '%s'\n", argv[0]);
-        return EXIT_USAGE;
-    }
+    static const ArgRow rows[] = {{0}};
+    Args args = {"minifut devices",
+                 "usage: minifut devices\n\n"
+                 "Lists OpenCL's platforms and devices; the one that programs take without -d has a star.\n",
+                 rows, 0, &args, NULL, take_word, NULL};
+    int code = args_read(&args, argc, argv);
+    if (code >= 0)
+        return code;
     if (!opencl_open()) {
         fprintf(stderr,
                 "minifut: no OpenCL loader (libOpenCL.so.1) here; on Debian or Ubuntu: apt-get "

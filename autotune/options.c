@@ -50,7 +50,7 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
         {"--report FILE", "... and as a page for browsers, with each version's time and each kernel's share",
          .text = &o->report, .commands = BENCH},
         {"--strategy S", "monotone (default), exhaustive, stochastic; all: a table of them", .text = &o->strategy,
-         .commands = TUNE},
+         .commands = TUNE, .values = "monotone exhaustive stochastic all"},
         {"--tests N", "runs that the stochastic search may make (default: 20 a version)", .number = &o->tests,
          .commands = TUNE},
         {"--seconds S", "time that it, and then the search for sizes, may take (default: no limit;\nsizes: 3)",
@@ -61,7 +61,7 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
          "set's best; default), sum, geomean, worst (the greatest relative time);\n"
          "or a shell command, which gets lines of name, microseconds, weight and\n"
          "least microseconds, tabs between, and prints what that is worth",
-         .text = &o->objective, .commands = TUNE},
+         .text = &o->objective, .commands = TUNE, .values = "regret sum geomean worst"},
         {"--weights FILE", "how much each data set counts: lines of a name and a number", .text = &o->weights,
          .commands = TUNE},
         {"--roofline", "each kernel's bytes and operations beside what the device can do", .flag = &o->roofline,
@@ -81,7 +81,7 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
         {"--dry-run", "say what would be measured, and stop", .flag = &o->dry_run, .commands = TUNE},
         {"-q, --quiet", "only errors and the summary", .flag = &o->quiet},
         {0}};
-    Taking t = {{arena_printf(a, "minifut %s", tool->name), tool->about, rows, tool->which, &t, NULL, take_word}, o};
+    Taking t = {{arena_printf(a, "minifut %s", tool->name), tool->about, rows, tool->which, &t, NULL, take_word, "sf"}, o};
     int code = args_read(&t.args, argc, argv);
     if (code >= 0)
         return code;

@@ -19,6 +19,7 @@ typedef struct {
     double *number;
     int (*take)(void *env, const char *value); /* -1, or the exit code after a message */
     int commands;                              /* bits of those that have the option; 0: all */
+    const char *values; /* for completion: words that the value may be, or that TYPE in the name stands for; NULL: not known */
 } ArgRow;
 
 typedef struct {
@@ -29,13 +30,18 @@ typedef struct {
     void *env;           /* of take, other and word */
     int (*other)(void *env, const char *arg);  /* takes an option that is in no row, or ARGS_UNKNOWN; NULL: there are none */
     int (*word)(void *env, const char *arg);   /* takes what is no option: -1, or the exit code */
+    const char *files; /* for completion: endings of the files that words name, "sf ir"; NULL: they are no files */
 } Args;
 
 /* Reads the arguments: options, as `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-n=VALUE` or, of numbers, `-nVALUE`, and words in
- * any order; after `--` only words. -1; 0 after the help was asked for and printed; else the exit code, after a message. */
+ * any order; after `--` only words. -1; 0 after the help was asked for and printed, and after `--complete` as the only argument; else the exit code, after a message.
+ * --complete, for the completion of shells (tools/completion/): prints a line `files ENDINGS`, then for each option that the help
+ * shows its names, what its value is called, words that it may be, and the first line of its help, tabs between. */
 int args_read(const Args *a, int argc, char **argv);
 /* Prints the help. */
 void args_help(const Args *a, FILE *f);
+/* Is it one of the words? */
+bool args_listed(const char *words, const char *word);
 /* Says what is wrong with the arguments; EXIT_USAGE. */
 __attribute__((format(printf, 2, 3))) int args_wrong(const Args *a, const char *fmt, ...);
 

@@ -128,7 +128,8 @@ static void take_arguments(Command *c, int argc, char **argv)
     const ArgRow rows[] = {
         {"-i, --interpret", "only the interpreter", .flag = &c->o.interpret},
         {"-c, --compile", "only compiled", .flag = &c->o.compile},
-        {"--flatten=MODES", "modes, with commas between them (default: incremental)", .take = take_modes},
+        {"--flatten=MODES", "modes, with commas between them (default: incremental)", .take = take_modes,
+         .values = mode_words(c->a)},
         {"-j, --jobs N", "programs at a time (default: one for each processor)", .number = &jobs},
         {"-d, --device NAME", "OpenCL device (substring of its name, or #k)", .text = &c->o.device},
         {"--tolerance T", "relative difference allowed of floats (default: f32 1e-5, f64 1e-9)", .number = &c->o.tolerance},
@@ -137,7 +138,7 @@ static void take_arguments(Command *c, int argc, char **argv)
         {"--keep", "keeps the temporary folder with what was built", .flag = &c->o.keep},
         {"-v, --verbose", "a line for each program with its seconds, all messages of those that fail", .flag = &c->o.verbose},
         {0}};
-    const Args args = {"minifut test", about, rows, 0, c, NULL, take_file};
+    const Args args = {"minifut test", about, rows, 0, c, NULL, take_file, "sf"};
     c->args = &args;
     c->code = args_read(&args, argc, argv);
     if (c->code < 0 && !c->any)

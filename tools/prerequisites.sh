@@ -32,6 +32,8 @@ fi
 if [ "$need" = test ]; then
     want clang sh -c 'command -v clang'
     want oclgrind sh -c 'command -v oclgrind'
+    want zsh sh -c 'command -v zsh'
+    want fish sh -c 'command -v fish'
     want python3 sh -c 'command -v python3'
     want python3-venv python3 -c 'import ensurepip, venv'
 fi
