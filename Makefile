@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make fuzz SEED= N= MINUTES=, make install PREFIX=, make asan, make format
+# minifut: make, make demo, make test, make fuzz SEED= N= MINUTES=, make install PREFIX=, make uninstall, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -105,9 +105,17 @@ fuzz:
 	@MINIFUT=$(abspath $(BIN)) MINIFUT_ASAN=$(abspath $(BUILD)/asan/minifut) \
 	    nice -n 10 python3 tests/fuzz/run.py SEED=$(SEED) N=$(N) MINUTES=$(MINUTES) BYTES=$(BUILD)/asan/fuzz/bytes
 
-install: $(BIN)
-	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/minifut
+# Under $(DESTDIR)$(PREFIX); tools/install.sh says what goes where. Manual pages need lowdown: without it there are none.
+install: $(BIN) man
+	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh install $(BIN) $(BUILD)/man
+	@echo "minifut is installed in $(DESTDIR)$(PREFIX)"
+uninstall:
+	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh uninstall
+
+man: $(BIN)
+	@mkdir -p $(BUILD)/man
+	@if command -v lowdown >/dev/null; then tools/man.sh $(BIN) $(BUILD)/man; \
+	 else echo "no manual pages are made: they need lowdown (apt-get install lowdown)"; fi
 
 # Unit tests: each tests/unit/*_test.c is a program.
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
@@ -129,4 +137,4 @@ format:
 	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) runtime/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: FORCE bench bench-compile all clean format prerequisites demo test asan fuzz install unit-tests
+.PHONY: FORCE bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall man unit-tests
