@@ -35,7 +35,7 @@ if [ "$need" = test ]; then
     want zsh sh -c 'command -v zsh'
     want fish sh -c 'command -v fish'
     want lowdown sh -c 'command -v lowdown'
-    want groff sh -c 'test -e /usr/share/groff/*/tmac/an.tmac'
+    want groff-base sh -c 'command -v groff'
     want pkg-config sh -c 'command -v pkg-config'
     want python3 sh -c 'command -v python3'
     want python3-venv python3 -c 'import ensurepip, venv'
