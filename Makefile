@@ -16,7 +16,7 @@ endif
 CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
 ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
 
-DIRS    := base prove ir interp size memory frontend flatten kir plan kernels host emit autotune testing
+DIRS    := base prove ir interp size memory frontend flatten kir plan kernels host emit autotune testing project
 SRC     := $(wildcard main.c passes.c $(DIRS:%=%/*.c)) runtime/values.c runtime/values_read.c runtime/dev_opencl_find.c
 GEN     := $(BUILD)/frontend/parse.tab.c $(BUILD)/frontend/lex.yy.c
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)

@@ -14,6 +14,7 @@
 #include "interp/interp.h"
 #include "kir/tool.h"
 #include "passes.h"
+#include "project/new.h"
 #include "runtime/spell.h"
 #include "testing/test.h"
 
@@ -543,6 +544,7 @@ static const Command commands[] = {
      .tool = profile_main},
     {"dataset", "dataset -g TYPE ...", "makes random inputs\n", .tool = dataset_main},
     {"devices", "devices", "the OpenCL devices here\n", .tool = devices_main},
+    {"new", "new NAME", "a folder with a small project to begin with\n", .tool = new_main},
     {"kir", NULL, NULL, .tool = kir_main},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

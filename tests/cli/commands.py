@@ -12,7 +12,7 @@ from box import GOOD, HOSTILE, LIMIT, MINIFUT, ROOT, USAGE, USER, WRONG, Failed,
 
 def usage(box, args, err):
     box.put("p.sf", "entry main (x: i32): i32 = x + 1\n")
-    box.minifut(args, USAGE, err, out=r"\A\Z")  # nothing is half done
+    box.run([MINIFUT] + (args if isinstance(args, list) else args.split()), USAGE, err, out=r"\A\Z")  # nothing is half done
 
 
 table("usage", False, [
@@ -58,6 +58,14 @@ table("usage", False, [
     ("tune, no number", "tune --timeout=soon p.sf d", "takes a positive number, not 'soon'"),
     ("bench, negative number", "bench --timeout=-1 p.sf d", "takes a positive number, not '-1'"),
     ("bench, a third name", "bench p.sf d e", "what is 'e'"),
+    ("new, no name", "new", "new: which name"),
+    ("new, two names", "new a b", "one name at a time: 'a' and 'b'"),
+    ("new, no identifier", "new 2x", "'2x' cannot be the name"),
+    ("new, a path", "new a/b", "'a/b' cannot be the name"),
+    ("new, an option", "new -x", "unknown option '-x'"),
+    ("new, empty", ["new", ""], "'' cannot be the name"),
+    ("new, too long", "new " + 101 * "a", "cannot be the name"),
+    ("new, what the folder has", "new Makefile", "'Makefile' cannot be the name of a program: its folder has"),
     ("devices takes nothing", "devices all", "takes no arguments, got 'all'"),
     ("dataset of nothing", "dataset", "^usage: minifut dataset"),
     ("dataset, no type", "dataset -g", "option -g needs a value"),
@@ -82,7 +90,7 @@ def help_text(box, args):
 
 
 table("help", False, [(c, f"{c} --help") for c in
-                      ("compile", "check", "run", "explain", "ir", "test", "tune", "bench", "profile", "dataset")]
+                      ("compile", "check", "run", "explain", "ir", "test", "tune", "bench", "profile", "dataset", "new", "devices")]
       + [("alone", "--help")], help_text)
 
 
@@ -90,6 +98,58 @@ table("help", False, [(c, f"{c} --help") for c in
 def version(box):
     number = (ROOT / "VERSION").read_text().strip().replace(".", r"\.")
     box.minifut("--version", 0, out=rf"\Aminifut {number}( \([0-9a-f]{{7,}}(-dirty)?\))?\n\Z")
+
+
+# --- new ----------------------------------------------------------------------------------------------
+
+NEW = {"p/" + name for name in ("p.sf", "Makefile", "README.md", ".gitignore")}
+
+
+@case(False)
+def new_overwrites_nothing(box):
+    box.minifut("new p", 0, out=r"\Ap/ has a program, p.sf, .* next: cd p && make run\n\Z", leaves=NEW | {"p"})
+    before = {name: (box.path / name).read_bytes() for name in NEW}
+    box.minifut("new p", USER, "cannot make the folder p: File exists; nothing is overwritten")
+    if before != {name: (box.path / name).read_bytes() for name in NEW}:
+        raise Failed("files were changed")
+    if any(b"@" in text.replace(b"$@", b"") for text in before.values()):
+        raise Failed("a template that is not filled in")
+    box.put("q", "a file")
+    box.minifut("new q", USER, "cannot make the folder q: File exists")
+
+
+@case(False)
+def new_on_a_full_disk(box):
+    """A limit on the size of files stands for it; nothing half-made stays."""
+    box.run(["bash", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$1\" new p", "bash", MINIFUT], USER,
+            "^minifut new: cannot write p/p.sf: File too large$")
+
+
+@case(True)
+def new_project_works(box):
+    """Each target of its Makefile does what its name says."""
+    box.minifut("new p", 0, leaves=NEW | {"p"})
+    make = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    at = box.path / "p"
+
+    def target(name, out):
+        r = subprocess.run(["make", name, f"MINIFUT={MINIFUT}"], cwd=at, env=make, capture_output=True, text=True, timeout=300)
+        if r.returncode or not re.search(out, r.stdout, re.M):
+            raise Failed(f"make {name}: exit code {r.returncode}, {r.stdout[-500:]!r}, {timeless(r.stderr)[-500:]!r}")
+
+    target("compile", "compile p.sf")
+    target("test", "^[1-9][0-9]* passed, 0 failed$")
+    target("run", r"^\[3.0f32, 5.0f32\]\n\[2.0f32, 0.0f32\]$")
+    target("data", "")
+    target("bench", "^few_long_rows .* us ")
+    target("tune", "^written to p.sf.tuning$")
+    target("run", r"--tuning p.sf.tuning\n\[3.0f32, 5.0f32\]\n\[2.0f32, 0.0f32\]$")
+    target("bench", "^many_short_rows .* us .* us .* versions agree$")
+    target("clean", "")
+    target("-k", "compile p.sf")  # what make does when nothing is said
+    target("clean", "")
+    if {str(p.relative_to(box.path)) for p in at.iterdir()} != NEW:
+        raise Failed(f"make clean leaves {sorted(at.iterdir())}")
 
 
 # --- programs and files -------------------------------------------------------------------------------
