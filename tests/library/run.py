@@ -1,9 +1,8 @@
 """Libraries (`compile --library`) and their clients: C, C++, ctypes, futhark-ffi, threads; the names that Futhark gives the same
-entries; the examples of docs/embedding.md. usage: run.py MINIFUT BUILD_FOLDER"""
+entries. usage: run.py MINIFUT BUILD_FOLDER"""
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -174,25 +173,6 @@ def check_list():
     check(named == functions, f"docs/embedding.md lists {named - functions}, and not {functions - named}")
 
 
-def check_page():
-    """docs/embedding.md: its files are written, then the lines `$ COMMAND` run one after the other, each with its output."""
-    page = (ROOT / "docs/embedding.md").read_text()
-    folder = WORK / "page"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    tools = f"{Path(MINIFUT).parent}:{Path(sys.executable).parent}:"
-    for kind, text in re.findall(r"^```(\w+)\n(.*?)^```$", page, re.M | re.S):
-        if kind != "console":
-            name = re.match(r"(?:--|#|/\*) (\S+)", text)[1]
-            (folder / name).write_text(text)
-    for session in re.findall(r"^```console\n(.*?)^```$", page, re.M | re.S):
-        if "futhark_ffi" in session and skipped:
-            continue
-        for command, want in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.M):
-            code, out = run(["sh", "-c", command], cwd=folder, env={"PATH": tools + os.environ["PATH"]})
-            check(code == 0 and out == want, f"docs/embedding.md: {command}: exit {code}\n{out[-2000:]}")
-
-
 def main():
     WORK.mkdir(parents=True, exist_ok=True)
     for old in WORK.glob("mine.*"):
@@ -203,7 +183,6 @@ def main():
     check_python()
     check_names()
     check_list()
-    check_page()
     if skipped:
         print(f"{checks.passed} passed, {checks.failed} failed, {skipped} skipped")
         return checks.failed > 0
