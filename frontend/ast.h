@@ -454,7 +454,7 @@ struct Def {
     Binding
         *bind; /* [check] bind->type: the whole type; bind->tparams: what it is polymorphic in */
     AType *ret_type; /* [check] declared or inferred; sizes in it may be parameters by name */
-    bool wrong;      /* [check] an error was reported in it */
+    bool wrong;      /* [check] an error was reported in it, or in what it uses */
 };
 
 typedef struct TypeDecl {

@@ -31,12 +31,13 @@ static void check_top(Ck *ck, Def *d)
     ck->trail.n = 0;
     ck->wanted.n = 0;
     ck->deferred.n = 0;
+    ck->skipped = false;
     int first_id = ck->ids;
     check_def(ck, d);
     zonk_def(ck, d);
     if (diag_errors() == errors)
         causality_def(ck, d, first_id);
-    d->wrong = diag_errors() > errors;
+    d->wrong = diag_errors() > errors || ck->skipped;
     if (!d->wrong)
         consume_def(ck, d);
     vec_push(ck->a, &ck->ast->defs, d);

@@ -100,6 +100,7 @@ typedef struct Ck {
     Loc why_a, why_b; /* it is two sizes, made up here and there */
     bool rank_reported;
     int errors;     /* when the declaration at work began */
+    bool skipped;   /* a lambda in it was not checked, as what it is given to is no function */
     bool too_large; /* a type has become an error, not reported yet, since it has too many parts */
     Loc too_large_at;
 } Ck;

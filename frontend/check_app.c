@@ -208,9 +208,12 @@ AType *check_app(Ck *ck, AExp *e)
         tf = check_exp(ck, fn);
     }
     if (!open_call(&c, tf)) {
-        for (int i = 0; i < e->app.args.n; i++)
-            if (e->app.args.at[i]->kind != AE_LAMBDA) /* nothing is known of its parameters */
+        for (int i = 0; i < e->app.args.n; i++) {
+            if (e->app.args.at[i]->kind == AE_LAMBDA) /* nothing is known of its parameters */
+                ck->skipped = true;
+            else
                 check_exp(ck, e->app.args.at[i]);
+        }
         return ty_error(ck);
     }
     /* Functions come last: by then their parameters are known from the other arguments. */

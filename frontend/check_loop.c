@@ -1,6 +1,7 @@
 /* Loops. A dimension of a loop parameter keeps the size of the initial value unless the body
  * returns another one; then it is unknown inside the loop and after it. Whether that is so shows
- * only when the body has been checked, so the body is checked again with the dimension unknown. */
+ * only when the body has been checked, so the body is checked again with the dimension unknown. That is of no use
+ * where only the body says that the initial value is an array (`if c then ??? else ???`). */
 #include "frontend/check.h"
 
 #include "base/intern.h"
@@ -38,6 +39,7 @@ typedef struct {
     Ck *ck;
     const Bindings *sizes; /* loop [n] ... */
     int first_id;          /* unknown sizes from here on belong to the loop */
+    const Ints *varying;   /* at this attempt */
     Ints changed;          /* found by `returns` */
     bool size_error;
 } Loop;
@@ -92,7 +94,7 @@ static bool returns(Loop *l, AType *p, AType *b, AType *t, int *pos)
         int here = (*pos)++;
         if (!may_vary(l, x) && !sz_same(x, y)) {
             bool open = y->kind == SZ_META && y->id >= l->first_id;
-            if (!open && x == size_deref(t->array.dim))
+            if (!open && x == size_deref(t->array.dim) && !among(l->varying, here))
                 vec_push(ck->a, &l->changed, here);
             else
                 l->size_error |= !sz_unify(ck, x, y);
@@ -157,6 +159,7 @@ static AType *attempt(Loop *l, AExp *e, AType *init, AType *elem, const Ints *va
     Ck *ck = l->ck;
     int pos = 0;
     l->first_id = ck->ids;
+    l->varying = varying;
     AType *t = vary(ck, init, varying, &pos, e->loc);
     e->loop.sizes = (Bindings){0};
     for (int i = 0; i < e->loop.size_names.n; i++) {
