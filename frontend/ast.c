@@ -542,6 +542,15 @@ Def *mk_def(ParseCtx *c, NameLoc n, TParams tps, Pats ps, TypeExp *ret, AExp *bo
     return d;
 }
 
+const char *doc_above(const ParseCtx *c, Loc loc)
+{
+    uint32_t after = c->file->decls.n ? vec_last(&c->file->decls).loc.end : 0;
+    for (int i = c->docs.n - 1; i >= 0 && c->docs.at[i].loc.beg >= after; i--)
+        if (c->docs.at[i].loc.end <= loc.beg)
+            return c->docs.at[i].text;
+    return NULL;
+}
+
 Decl *add_decl(ParseCtx *c, DeclKind k, Loc loc)
 {
     Decl d = {.kind = k, .loc = loc};

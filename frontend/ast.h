@@ -461,6 +461,7 @@ typedef struct TypeDecl {
     const char *name;
     Loc loc;
     TParamKind lifted; /* type, type~ or type^ */
+    const char *doc;   /* as of a Def */
     TParams tparams;
     TypeExp *te;
     Binding *bind;

@@ -13,6 +13,12 @@ typedef struct {
     Loc loc;
 } Open;
 
+/* A `-- |` comment with the comment lines that follow it at once. */
+typedef struct {
+    const char *text;
+    Loc loc;
+} DocComment;
+
 typedef struct ParseCtx {
     Arena *a;
     uint32_t base; /* offset of the file's first byte */
@@ -30,8 +36,7 @@ typedef struct ParseCtx {
     bool at_decl;      /* the token scanned last may start a declaration */
     bool too_deep;     /* reported; the scanner has gone quiet */
     int errors;
-    const char *doc; /* `-- |` comment pending for the next declaration */
-    uint32_t doc_end;
+    VEC(DocComment) docs;
 } ParseCtx;
 
 /* Parses ctx->text into ctx->file (as_type false) or ctx->type; false on syntax errors. */
@@ -119,7 +124,8 @@ TypeExp *mk_ttuple(ParseCtx *c, TypeExps ts, Loc loc);
 TypeExp *mk_trecord(ParseCtx *c, Fields fs, Loc loc);
 
 Def *mk_def(ParseCtx *c, NameLoc n, TParams tps, Pats ps, TypeExp *ret, AExp *body, Loc span);
-/* Adds a declaration to the file, with the doc comment that ends just above it. */
 Decl *add_decl(ParseCtx *c, DeclKind k, Loc loc);
+/* The text of the last doc comment between the last declaration and the one at loc, or NULL. */
+const char *doc_above(const ParseCtx *c, Loc loc);
 
 #endif

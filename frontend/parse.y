@@ -116,15 +116,15 @@ decls: %empty
      | decls decl
      | decls error {
            if (!ctx->at_decl) {
+               ctx->docs.n = 0;
                ctx->recovering = true;
                yyclearin;
            }
-           ctx->doc = NULL;
            yyerrok;
        }
 
-decl: DEF def_rest
-    | LET def_rest
+decl: DEF def_rest { vec_last(&ctx->file->decls).loc = @$; }
+    | LET def_rest { vec_last(&ctx->file->decls).loc = @$; }
     | ENTRY bind_name tparams params ret '=' exp {
           add_def(ctx, mk_def(ctx, $2, $3, $4, $5, $7, @$), true, false); }
     | TYPE lifted ID tparams '=' type { add_type(ctx, $3, $2, $4, $6, @$); }
@@ -580,9 +580,8 @@ static Def *add_def(ParseCtx *ctx, Def *d, bool entry, bool infix)
 {
     d->entry = entry;
     d->infix = infix;
+    d->doc = doc_above(ctx, d->span);
     add_decl(ctx, D_DEF, d->span)->def = d;
-    d->doc = ctx->doc;
-    ctx->doc = NULL;
     return d;
 }
 
@@ -590,6 +589,7 @@ static void add_type(ParseCtx *ctx, NameLoc n, TParamKind lifted, TParams tps, T
 {
     TypeDecl *t = NEW(ctx->a, TypeDecl);
     *t = (TypeDecl){.name = n.name, .loc = n.loc, .lifted = lifted, .tparams = tps, .te = te};
+    t->doc = doc_above(ctx, loc);
     add_decl(ctx, D_TYPE, loc)->type = t;
 }
 

@@ -213,21 +213,17 @@ int scan_operator(const char *s)
     ice(((Loc){0, 0}), "operator `%s` has no class", s);
 }
 
-/* Keeps `-- |` comments, and the comment lines that follow at once, for the next declaration. */
+/* Keeps `-- |` comments, and the comment lines that follow at once, for declarations. */
 void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts)
 {
     while (*text == ' ')
         text++;
-    if (starts) {
-        ctx->doc = arena_strdup(ctx->a, text);
-    } else if (ctx->doc && loc.beg > ctx->doc_end &&
-               strspn(ctx->text + (ctx->doc_end - ctx->base), " \t\r\n") >=
-                   loc.beg - ctx->doc_end) {
-        ctx->doc = arena_printf(ctx->a, "%s\n%s", ctx->doc, text);
-    } else {
-        return;
-    }
-    ctx->doc_end = loc.end;
+    DocComment *last = ctx->docs.n ? &vec_last(&ctx->docs) : NULL;
+    const char *line = ctx->text + (ctx->line_at - ctx->base);
+    if (starts && line + strspn(line, " \t") == ctx->text + (loc.beg - ctx->base)) /* behind code it is no doc */
+        vec_push(ctx->a, &ctx->docs, (DocComment){arena_strdup(ctx->a, text), loc});
+    else if (last && strspn(ctx->text + (last->loc.end - ctx->base), " \t\r\n") >= loc.beg - last->loc.end)
+        *last = (DocComment){arena_printf(ctx->a, "%s\n%s", last->text, text), loc_join(last->loc, loc)};
 }
 
 void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc)

@@ -89,6 +89,23 @@ static void test_entries(Arena *a)
     CHECK_INT(ast->entries.at[1].results.n, 1);
 }
 
+/* Comments `-- |` belong to the definition below them, and to no other one. */
+static void test_docs(Arena *a)
+{
+    static const char text[] = "-- | Of f.\ndef f = 1 -- | of nothing\ndef g = 2\n"
+                               "-- | Of t,\n-- in two lines.\ntype t = i32\n-- | Of h.\n#[noinline]\nentry h = 3\n"
+                               "-- | Lost.\ndef wrong = =\ndef last = 4\n";
+    static const char *const want[] = {"Of f.", NULL, "Of t,\nin two lines.", "Of h.", NULL};
+    const Ast *ast = fe_parse(a, "docs.sf", text, sizeof text - 1);
+    CHECK(ast->main->decls.n == 5);
+    for (int i = 0; i < ast->main->decls.n && i < 5; i++) {
+        const Decl *d = &ast->main->decls.at[i];
+        const char *doc = d->def ? d->def->doc : d->type->doc;
+        CHECK(want[i] ? doc && !strcmp(doc, want[i]) : !doc);
+    }
+    diag_reset();
+}
+
 static int by_name(const struct dirent **x, const struct dirent **y)
 {
     return strcmp((*x)->d_name, (*y)->d_name);
@@ -113,6 +130,7 @@ int main(int argc, char **argv)
     if (n > 0)
         free(names);
     test_entries(a);
+    test_docs(a);
     diag_flush();
     arena_free(a);
     return check_summary();
