@@ -14,9 +14,10 @@ Q := @
 say = @echo "  $(1)  $(2)"
 endif
 CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
+LIBS    := -lcjson -lm -ldl -lpthread
 ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
 
-DIRS    := base prove ir interp size memory frontend flatten kir plan kernels host emit autotune testing project
+DIRS    := base prove ir interp size memory frontend flatten kir plan kernels host emit autotune testing project lsp
 SRC     := $(wildcard main.c passes.c $(DIRS:%=%/*.c)) runtime/values.c runtime/values_read.c runtime/dev_opencl_find.c
 GEN     := $(BUILD)/frontend/parse.tab.c $(BUILD)/frontend/lex.yy.c
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)
@@ -26,7 +27,7 @@ all: $(BIN)
 
 $(BIN): $(OBJ)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lm -ldl -lpthread
+	$(Q)$(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/%.o: %.c | prerequisites
 	@mkdir -p $(@D)
@@ -123,12 +124,12 @@ unit-tests: $(UNIT) $(BUILD)/fuzz/bytes
 $(BUILD)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
+	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) $(LIBS)
 
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) -lm -ldl -lpthread
+	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) $(LIBS)
 
 clean:
 	rm -rf $(BUILD) $(BIN) demo

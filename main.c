@@ -13,6 +13,7 @@
 #include "host/host.h"
 #include "interp/interp.h"
 #include "kir/tool.h"
+#include "lsp/lsp.h"
 #include "passes.h"
 #include "project/new.h"
 #include "runtime/spell.h"
@@ -545,6 +546,7 @@ static const Command commands[] = {
     {"dataset", "dataset -g TYPE ...", "makes random inputs\n", .tool = dataset_main},
     {"devices", "devices", "the OpenCL devices here\n", .tool = devices_main},
     {"new", "new NAME", "a folder with a small project to begin with\n", .tool = new_main},
+    {"lsp", "lsp", "a language server for editors, on standard input and output\n", .tool = lsp_main},
     {"kir", NULL, NULL, .tool = kir_main},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

@@ -19,20 +19,10 @@ typedef struct {
     VEC(uint32_t) lines, chars;
 } Source;
 
-typedef enum { M_ERROR, M_WARN, M_LIMIT, M_NOTE } MsgKind;
-
-typedef struct {
-    MsgKind kind;
-    Loc loc;
-    int group; /* notes share the group of the message they follow */
-    int order;
-    const char *text;
-} Msg;
-
 static struct {
     Arena *mem;
     VEC(Source) sources;
-    VEC(Msg) msgs;
+    VEC(DiagMessage) msgs;
     int n_user, n_limit, n_groups;
     int n_dropped;   /* beyond MAX_KEPT */
     bool mute_notes; /* the message before was a duplicate */
@@ -184,32 +174,32 @@ static const char *shortened(const char *text)
     return arena_printf(mem(), "%.*s ... %s", (int)head, text, text + tail);
 }
 
-static void add(MsgKind kind, Loc loc, const char *fmt, va_list ap)
+static void add(DiagKind kind, Loc loc, const char *fmt, va_list ap)
 {
     const char *text = shortened(arena_vprintf(mem(), fmt, ap));
-    if (kind == M_NOTE) {
+    if (kind == DIAG_NOTE) {
         if (D.mute_notes)
             return;
     } else if (D.msgs.n >= MAX_KEPT) {
-        D.n_user += kind == M_ERROR;
-        D.n_limit += kind == M_LIMIT;
+        D.n_user += kind == DIAG_ERROR;
+        D.n_limit += kind == DIAG_LIMIT;
         D.n_dropped++;
         D.mute_notes = true;
         return;
     } else {
         D.mute_notes = false;
         for (int i = 0; i < D.msgs.n; i++) {
-            const Msg *m = &D.msgs.at[i];
+            const DiagMessage *m = &D.msgs.at[i];
             if (m->kind == kind && m->loc.beg == loc.beg && strcmp(m->text, text) == 0) {
                 D.mute_notes = true;
                 return;
             }
         }
         D.n_groups++;
-        D.n_user += kind == M_ERROR;
-        D.n_limit += kind == M_LIMIT;
+        D.n_user += kind == DIAG_ERROR;
+        D.n_limit += kind == DIAG_LIMIT;
     }
-    Msg m = {kind, loc, D.n_groups, D.msgs.n, text};
+    DiagMessage m = {kind, loc, D.n_groups, D.msgs.n, text};
     vec_push(mem(), &D.msgs, m);
 }
 
@@ -221,10 +211,10 @@ static void add(MsgKind kind, Loc loc, const char *fmt, va_list ap)
         add(kind, loc, fmt, ap);                                                                   \
         va_end(ap);                                                                                \
     }
-DEFINE_MESSAGE(diag_error, M_ERROR)
-DEFINE_MESSAGE(diag_warn, M_WARN)
-DEFINE_MESSAGE(diag_limit, M_LIMIT)
-DEFINE_MESSAGE(diag_note, M_NOTE)
+DEFINE_MESSAGE(diag_error, DIAG_ERROR)
+DEFINE_MESSAGE(diag_warn, DIAG_WARNING)
+DEFINE_MESSAGE(diag_limit, DIAG_LIMIT)
+DEFINE_MESSAGE(diag_note, DIAG_NOTE)
 
 int diag_errors(void)
 {
@@ -267,13 +257,13 @@ void diag_print_line(Loc loc)
 
 static int by_place(const void *a, const void *b)
 {
-    const Msg *const *x = a, *const *y = b;
+    const DiagMessage *const *x = a, *const *y = b;
     if ((*x)->loc.beg != (*y)->loc.beg)
         return (*x)->loc.beg < (*y)->loc.beg ? -1 : 1;
     return (*x)->order - (*y)->order;
 }
 
-static void print_msg(const Msg *m)
+static void print_msg(const DiagMessage *m)
 {
     static const char *const word[] = {"error", "warning", "limitation", "note"};
     Place p = diag_place(m->loc);
@@ -285,29 +275,54 @@ static void print_msg(const Msg *m)
     diag_print_line(m->loc);
 }
 
+/* The pending messages but for notes, in the order of their places; how many. */
+static int sorted_heads(const DiagMessage ***out)
+{
+    int n = 0;
+    const DiagMessage **head = NEWN(mem(), const DiagMessage *, D.msgs.n);
+    for (int i = 0; i < D.msgs.n; i++)
+        if (D.msgs.at[i].kind != DIAG_NOTE)
+            head[n++] = &D.msgs.at[i];
+    if (n)
+        qsort(head, (size_t)n, sizeof *head, by_place);
+    *out = head;
+    return n;
+}
+
+static int notes_of(const DiagMessage *m)
+{
+    int n = 0;
+    while (m->order + 1 + n < D.msgs.n && m[1 + n].group == m->group)
+        n++;
+    return n;
+}
+
 void diag_flush(void)
 {
-    int n = D.msgs.n, heads = 0, shown = 0, hidden = 0;
-    if (!n)
-        return;
-    const Msg **head = NEWN(mem(), const Msg *, n);
-    for (int i = 0; i < n; i++)
-        if (D.msgs.at[i].kind != M_NOTE)
-            head[heads++] = &D.msgs.at[i];
-    qsort(head, (size_t)heads, sizeof *head, by_place);
+    int shown = 0, hidden = D.n_dropped;
+    const DiagMessage **head;
+    int heads = D.msgs.n ? sorted_heads(&head) : 0;
     for (int i = 0; i < heads; i++) {
         if (shown == MAX_ERRORS) {
             hidden++;
             continue;
         }
-        shown += head[i]->kind != M_WARN;
-        print_msg(head[i]);
-        for (int j = head[i]->order + 1; j < n && D.msgs.at[j].group == head[i]->group; j++)
-            print_msg(&D.msgs.at[j]);
+        shown += head[i]->kind != DIAG_WARNING;
+        for (int j = 0; j <= notes_of(head[i]); j++)
+            print_msg(head[i] + j);
     }
-    hidden += D.n_dropped;
     if (hidden)
         fprintf(stderr, "minifut: %d more not shown\n", hidden);
+    D.msgs.n = 0;
+    D.n_dropped = 0;
+}
+
+void diag_take(DiagTake *take, void *env)
+{
+    const DiagMessage **head;
+    int heads = D.msgs.n ? sorted_heads(&head) : 0;
+    for (int i = 0; i < heads; i++)
+        take(env, head[i], head[i] + 1, notes_of(head[i]));
     D.msgs.n = 0;
     D.n_dropped = 0;
 }

@@ -45,6 +45,18 @@ void diag_error(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 
 void diag_warn(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_limit(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_note(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+typedef enum { DIAG_ERROR, DIAG_WARNING, DIAG_LIMIT, DIAG_NOTE } DiagKind;
+typedef struct {
+    DiagKind kind;
+    Loc loc;
+    int group; /* notes share the group of the message they follow */
+    int order;
+    const char *text;
+} DiagMessage;
+/* Gives what is pending, all of it, to `take` instead of printing it: each message with its notes, in
+ * the order of diag_flush. */
+typedef void DiagTake(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes);
+void diag_take(DiagTake *take, void *env);
 int diag_errors(void); /* errors and limits so far */
 /* Further messages are only counted: what would make them more helpful need not be looked for. */
 bool diag_is_full(void);

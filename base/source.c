@@ -44,8 +44,22 @@ static char *read_all(Arena *a, const char *path, size_t *n)
     return kept;
 }
 
+static struct {
+    SourceInstead *text;
+    void *env;
+} instead;
+
+void source_set_instead(SourceInstead *text, void *env)
+{
+    instead.text = text;
+    instead.env = env;
+}
+
 char *source_read(Arena *a, const char *path, bool pipe, Loc loc, size_t *n)
 {
+    const char *known = instead.text ? instead.text(instead.env, path, n) : NULL;
+    if (known)
+        return arena_strndup(a, known, *n);
     const char *wrong = no_program(path, pipe);
     char *text = wrong ? NULL : read_all(a, path, n);
     if (!text)

@@ -14,4 +14,9 @@ enum { MAX_SOURCE = 1 << 28 }; /* bytes of a file: positions are 32-bit offsets 
  * file, or a pipe if `pipe`: a device may have no end. */
 char *source_read(Arena *a, const char *path, bool pipe, Loc loc, size_t *n);
 
+/* From now on source_read asks `instead` first: the text, of n bytes and followed by a zero byte, that is
+ * taken for the file's, or NULL (an editor has not written it yet). */
+typedef const char *SourceInstead(void *env, const char *path, size_t *n);
+void source_set_instead(SourceInstead *instead, void *env);
+
 #endif

@@ -251,7 +251,7 @@ struct TypeExp {
     Names names;
     AExp *dim;
     TypeExp *elem, *param;
-    Binding *pbind; /* [check] TE_FUN: the named parameter */
+    Binding *bind; /* [check] TE_NAME: what it names, NULL for a scalar; TE_FUN: the named parameter */
 };
 
 /* --- Patterns ------------------------------------------------------------------------------- */
@@ -484,6 +484,10 @@ typedef VEC(Decl) Decls;
 typedef VEC(struct File *) Files;
 typedef struct File {
     const char *path;
+    const char *text; /* n bytes, which begin at `base` in the table of all sources */
+    size_t n;
+    uint32_t base;
+    bool parsed; /* without a syntax error */
     Decls decls;
     int state;     /* of loading and of checking, for cycles */
     Files known;   /* [check] whose definitions it may use, by now */
@@ -512,6 +516,7 @@ typedef struct Ast {
     Arena *arena;
     File *main;
     Files files;
+    File *prelude;           /* [check] which all know */
     Defs defs;               /* [check] top-level definitions in dependency order */
     VEC(EntryPoint) entries; /* [check] of the main file */
     int n_bindings;          /* [check] uids are below */

@@ -419,9 +419,8 @@ static void pr_tparams(Pr *p, const TParams *tps)
                    tps->at[i].kind == TP_SIZE ? "]" : "");
 }
 
-static void pr_def(Pr *p, const Def *d)
+static void pr_head(Pr *p, const Def *d)
 {
-    pr_attrs(p, &d->attrs, "\n");
     out_puts(p->o, d->entry ? "entry " : d->local ? "let " : "def ");
     out_printf(p->o, is_operator(d->name) ? "(%s)" : "%s", d->name);
     if (p->types && d->bind) {
@@ -444,10 +443,24 @@ static void pr_def(Pr *p, const Def *d)
         out_puts(p->o, ": ");
         pr_te(p, d->ret);
     }
+}
+
+static void pr_def(Pr *p, const Def *d)
+{
+    pr_attrs(p, &d->attrs, "\n");
+    pr_head(p, d);
     out_puts(p->o, " =\n");
     p->o->indent++;
     pr_exp(p, d->body);
     p->o->indent--;
+}
+
+static void pr_type_decl(Pr *p, const TypeDecl *d)
+{
+    out_printf(p->o, "type %s", d->name);
+    pr_tparams(p, &d->tparams);
+    out_puts(p->o, " = ");
+    pr_te(p, d->te);
 }
 
 static void pr_decl(Pr *p, const Decl *d)
@@ -460,10 +473,7 @@ static void pr_decl(Pr *p, const Decl *d)
         out_puts(p->o, "\n\n");
         return;
     case D_TYPE:
-        out_printf(p->o, "type %s", d->type->name);
-        pr_tparams(p, &d->type->tparams);
-        out_puts(p->o, " = ");
-        pr_te(p, d->type->te);
+        pr_type_decl(p, d->type);
         out_puts(p->o, "\n\n");
         return;
     case D_IMPORT:
@@ -479,6 +489,20 @@ void fe_print(Out *o, const Ast *ast, bool types)
     Pr p = {o, types, arena_new()};
     for (int i = 0; i < ast->main->decls.n; i++)
         pr_decl(&p, &ast->main->decls.at[i]);
+    arena_free(p.a);
+}
+
+void fe_print_head(Out *o, const Def *d)
+{
+    Pr p = {o, true, arena_new()};
+    pr_head(&p, d);
+    arena_free(p.a);
+}
+
+void fe_print_type(Out *o, const TypeDecl *d)
+{
+    Pr p = {o, false, arena_new()};
+    pr_type_decl(&p, d);
     arena_free(p.a);
 }
 

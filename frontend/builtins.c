@@ -10,15 +10,15 @@
 #include <string.h>
 
 typedef struct {
-    const char *name, *on, *scheme; /* on: letters of scalars, NULL for plain names */
+    const char *name, *on, *scheme, *doc; /* on: letters of scalars, NULL for plain names */
     BuiltinId id;
 } Row;
 
 static const Row rows[] = {
-#define BUILTIN(id, name, scheme, doc)    {name, NULL, scheme, BI_##id},
-#define OPERATOR(id, name, scheme, doc)   {name, NULL, scheme, BI_##id},
-#define ALIAS(id, name, scheme, doc)      {name, NULL, scheme, BI_##id},
-#define MEMBER(id, name, on, scheme, doc) {name, on, scheme, BI_##id},
+#define BUILTIN(id, name, scheme, doc)    {name, NULL, scheme, doc, BI_##id},
+#define OPERATOR(id, name, scheme, doc)   {name, NULL, scheme, doc, BI_##id},
+#define ALIAS(id, name, scheme, doc)      {name, NULL, scheme, doc, BI_##id},
+#define MEMBER(id, name, on, scheme, doc) {name, on, scheme, doc, BI_##id},
 #include "frontend/builtins.def"
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -168,6 +168,24 @@ static bool member_on(const Row *r, Scalar s)
     return r->on && strchr(r->on, c);
 }
 
+/* Is it a member of the scalar's module? Plain rows over numbers are, too: f32.+ f32.sum. */
+static bool in_module(const Row *r, Scalar t)
+{
+    if (r->on)
+        return member_on(r, t);
+    return (strstr(r->scheme, "num") && t != S_BOOL) || (strstr(r->scheme, "int") && scalar_int(t)) ||
+           (strstr(r->scheme, "bits") && !scalar_float(t)) || strstr(r->scheme, "prim") ||
+           strstr(r->scheme, "eq ");
+}
+
+static const Row *member_row(const char *name, Scalar t)
+{
+    for (int i = 0; i < N_ROWS; i++)
+        if (in_module(&rows[i], t) && !strcmp(rows[i].name, name))
+            return &rows[i];
+    return NULL;
+}
+
 static const Row *row_named(BuiltinId id)
 {
     for (int i = 0; i < N_ROWS; i++)
@@ -186,19 +204,8 @@ static Binding *find_member(Ck *ck, const char *name, const char *dot)
         return make(ck, name, row_named(BI_CONV), &t, &u);
     if (!strncmp(m, "to_", 3) && scalar_from_name(m + 3, &u)) /* U.to_T */
         return make(ck, name, row_named(BI_CONV), &u, &t);
-    for (int i = 0; i < N_ROWS; i++) {
-        const Row *r = &rows[i];
-        bool here = r->on ? member_on(r, t) : false;
-        if (!r->on) { /* f32.+ f32.sum: plain rows over numbers */
-            bool num = strstr(r->scheme, "num") && t != S_BOOL;
-            here = num || (strstr(r->scheme, "int") && scalar_int(t)) ||
-                   (strstr(r->scheme, "bits") && !scalar_float(t)) || strstr(r->scheme, "prim") ||
-                   strstr(r->scheme, "eq ");
-        }
-        if (here && !strcmp(r->name, m))
-            return make(ck, name, r, &t, NULL);
-    }
-    return NULL;
+    const Row *r = member_row(m, t);
+    return r ? make(ck, name, r, &t, NULL) : NULL;
 }
 
 Binding *find_builtin(Ck *ck, const char *name)
@@ -233,4 +240,43 @@ void try_builtins(struct rt_spelling *sp)
             rt_spell_try(sp, intern(text));
         }
     }
+}
+
+/* --- For editors ---------------------------------------------------------------------------- */
+
+void fe_builtins(const char *module, void (*fn)(void *env, const char *name), void *env)
+{
+    Scalar s = S_BOOL;
+    if (module && !scalar_from_name(module, &s))
+        return;
+    for (int i = 0; i < N_ROWS; i++)
+        if (module ? in_module(&rows[i], s) : !rows[i].on)
+            fn(env, rows[i].name);
+    for (int u = 0; module && u < N_SCALARS; u++)
+        fn(env, scalar_name((Scalar)u));
+}
+
+const Binding *fe_builtin(Ast *ast, const char *name)
+{
+    Ck ck = {.a = ast->arena, .ast = ast, .n_bindings = ast->n_bindings};
+    made.ck = NULL; /* those made so far are another checker's */
+    const Binding *b = find_builtin(&ck, intern(name));
+    made.ck = NULL;
+    return b;
+}
+
+const char *fe_builtin_doc(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    Scalar s, u;
+    if (dot && scalar_from_name(intern_n(name, (size_t)(dot - name)), &s)) {
+        const Row *r = member_row(dot + 1, s);
+        bool converts = scalar_from_name(dot + 1, &u) ||
+                        (!strncmp(dot + 1, "to_", 3) && scalar_from_name(dot + 4, &u));
+        return converts ? row_named(BI_CONV)->doc : r ? r->doc : NULL;
+    }
+    for (int i = 0; i < N_ROWS; i++)
+        if (!rows[i].on && !strcmp(rows[i].name, name))
+            return rows[i].doc;
+    return NULL;
 }

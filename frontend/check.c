@@ -100,7 +100,7 @@ static void check_prelude(Ck *ck)
     ctx.base = diag_source_add(f->path, prelude_text, n);
     if (!parse_text(&ctx, false))
         ice(((Loc){0, 0}), "the prelude does not parse");
-    ck->prelude = f;
+    ck->prelude = ck->ast->prelude = f;
     check_file(ck, f);
 }
 
@@ -324,8 +324,11 @@ static bool is_entry(const Def *d)
 
 bool fe_check(Ast *ast)
 {
-    if (!ast->syntax_ok)
-        return false;
+    return ast->syntax_ok && fe_check_parsed(ast);
+}
+
+bool fe_check_parsed(Ast *ast)
+{
     diag_set_pass("check");
     int errors = diag_errors();
     Ck ck = {.a = ast->arena, .ast = ast};

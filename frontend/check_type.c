@@ -136,6 +136,7 @@ static AType *named(Ck *ck, TypeExp *te, How *how)
     }
     Loc loc = {te->loc.beg, te->loc.beg + (uint32_t)strlen(te->name)};
     Binding *b = find_type(ck, te->name, loc);
+    te->bind = b;
     if (!b)
         return ty_error(ck);
     if (b->kind == BIND_TYPE)
@@ -176,7 +177,7 @@ static AType *function(Ck *ck, TypeExp *te, How *how)
     Scope *scope = ck->scope;
     Binding *name = NULL;
     if (te->name) {
-        name = te->pbind = new_binding(ck, BIND_LOCAL, te->name, te->loc);
+        name = te->bind = new_binding(ck, BIND_LOCAL, te->name, te->loc);
         name->type = p;
         bind_name(ck, name);
     }

@@ -22,6 +22,23 @@ Ast *fe_parse(Arena *a, const char *name, const char *text, size_t n);
  * marks [check]. False if there were errors; at once if there were syntax errors before. */
 bool fe_check(Ast *ast);
 
+/* --- For editors ---------------------------------------------------------------------------- */
+
+/* As fe_check, but of what has been parsed, if not all has: messages then follow from what is missing. */
+bool fe_check_parsed(Ast *ast);
+/* Calls fn for each name that the language has built in: of a scalar type ("f32"), without it, or, if
+ * module is NULL, those that stand alone. */
+void fe_builtins(const char *module, void (*fn)(void *env, const char *name), void *env);
+/* A built-in name ("map", "f32.sqrt") as it is bound in a program that was checked, NULL if there is none, and what it
+ * does, in a few words, or NULL. */
+const Binding *fe_builtin(Ast *ast, const char *name);
+const char *fe_builtin_doc(const char *name);
+/* `def f [n] (x: [n]i32): i32`, with types that were found; `type t [n] = [n]i32`. */
+void fe_print_head(Out *o, const Def *d);
+void fe_print_type(Out *o, const TypeDecl *d);
+
+/* --- Printing ------------------------------------------------------------------------------- */
+
 /* Prints the tree as a program; with `types`, each binding with its type, each implicit size check
  * (`:?`) and each literal with its suffix. */
 void fe_print(Out *o, const Ast *ast, bool types);

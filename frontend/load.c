@@ -24,7 +24,11 @@ static File *parse_file(Ast *ast, const char *path, const char *text, size_t n, 
         return f;
     }
     ctx.base = diag_source_add(path, text, n);
-    if (!parse_text(&ctx, false))
+    f->text = text;
+    f->n = n;
+    f->base = ctx.base;
+    f->parsed = parse_text(&ctx, false);
+    if (!f->parsed)
         *ok = false;
     load_imports(ast, f, ok);
     f->state = LOADED;

@@ -13,6 +13,7 @@ want() { # package, test command...
 }
 has_header() { echo '#include <CL/cl.h>' | cc -E - ; }
 has_loader() { echo 'int main(void){return 0;}' | cc -x c - -o /dev/null -lOpenCL ; }
+has_json() { echo '#include <cjson/cJSON.h>' | cc -E - ; }
 has_platform() { ls /etc/OpenCL/vendors/*.icd ; }
 
 want gcc sh -c 'command -v cc'
@@ -23,8 +24,9 @@ want bison sh -c 'command -v bison'
 if command -v cc >/dev/null 2>&1; then
     want opencl-headers has_header
     want ocl-icd-opencl-dev has_loader
+    want libcjson-dev has_json
 else
-    missing="$missing opencl-headers ocl-icd-opencl-dev"
+    missing="$missing opencl-headers ocl-icd-opencl-dev libcjson-dev"
 fi
 if [ "$need" != build ]; then
     want pocl-opencl-icd has_platform

@@ -1,0 +1,337 @@
+/* textDocument/completion: the names in scope, members behind a point, keywords. Editors choose
+ * among them by what has been typed. */
+#include "lsp/look.h"
+
+#include "base/intern.h"
+#include "base/ptrmap.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const keywords[] = {
+    "assert", "def",   "do",   "else", "entry", "false", "for",  "if",    "import", "in",
+    "let",    "local", "loop", "open", "then",  "true",  "type", "while", "with"};
+
+/* Kinds of the protocol. */
+enum {
+    ITEM_FUNCTION = 3,
+    ITEM_FIELD = 5,
+    ITEM_VARIABLE = 6,
+    ITEM_MODULE = 9,
+    ITEM_KEYWORD = 14,
+    ITEM_CONSTANT = 21,
+    ITEM_STRUCT = 22,
+    ITEM_TYPE_PARAMETER = 25
+};
+
+/* The nearer a name is bound, the further up it is shown. */
+typedef enum { NEAR_LOCAL, NEAR_FILE, NEAR_IMPORT, NEAR_LANGUAGE, NEAR_KEYWORD } Near;
+
+typedef struct {
+    const char *name; /* interned */
+    const Binding *bind;
+    Near near;
+} Known;
+
+typedef struct {
+    Look *look;
+    uint32_t place;
+    VEC(Known) known; /* from the outermost on */
+    const char *module;
+    cJSON *items;
+} Completion;
+
+/* --- Names in scope ------------------------------------------------------------------------- */
+
+static void know(Completion *c, const char *name, const Binding *b, Near near)
+{
+    vec_push(c->look->a, &c->known, (Known){name, b, near});
+}
+
+static void know_pat(Completion *c, const Pat *p)
+{
+    if (p->kind == P_VAR)
+        know(c, p->name, p->bind, NEAR_LOCAL);
+    for (int i = 0; i < p->elems.n; i++)
+        know_pat(c, p->elems.at[i]);
+    if (p->pat)
+        know_pat(c, p->pat);
+}
+
+static void know_sizes(Completion *c, const Bindings *bs)
+{
+    for (int i = 0; i < bs->n; i++)
+        know(c, bs->at[i]->name, bs->at[i], NEAR_LOCAL);
+}
+
+static void know_tparams(Completion *c, const TParams *tps)
+{
+    for (int i = 0; i < tps->n; i++)
+        know(c, tps->at[i].name, tps->at[i].bind, NEAR_LOCAL);
+}
+
+static void inside(Completion *c, const AExp *e);
+
+static void inside_child(void *env, AExp *e)
+{
+    Completion *c = env;
+    if (loc_has(e->loc, c->place))
+        inside(c, e);
+}
+
+static void inside_def(Completion *c, const Def *d)
+{
+    know_tparams(c, &d->tparams);
+    for (int i = 0; i < d->params.n; i++)
+        know_pat(c, d->params.at[i]);
+    inside(c, d->body);
+}
+
+/* Adds what is bound around the place in an expression. */
+static void inside(Completion *c, const AExp *e)
+{
+    switch (e->kind) {
+    case AE_LAMBDA:
+        for (int i = 0; i < e->lambda.params.n; i++)
+            know_pat(c, e->lambda.params.at[i]);
+        inside(c, e->lambda.body);
+        return;
+    case AE_LET:
+        if (c->place <= e->let.rhs->loc.end) {
+            inside(c, e->let.rhs);
+            return;
+        }
+        know_sizes(c, &e->let.sizes);
+        know_pat(c, e->let.pat);
+        inside(c, e->let.body);
+        return;
+    case AE_LETFUN:
+        if (c->place <= e->letfun.def->body->loc.end) {
+            inside_def(c, e->letfun.def);
+            return;
+        }
+        know(c, e->letfun.def->name, e->letfun.def->bind, NEAR_LOCAL);
+        inside(c, e->letfun.body);
+        return;
+    case AE_LOOP:
+        if (loc_has(e->loop.init->loc, c->place)) {
+            inside(c, e->loop.init);
+            return;
+        }
+        know_sizes(c, &e->loop.sizes);
+        know_pat(c, e->loop.pat);
+        if (e->loop.var && c->place > e->loop.bound->loc.end)
+            know_pat(c, e->loop.var);
+        inside(c, c->place > e->loop.bound->loc.end ? e->loop.body : e->loop.bound);
+        return;
+    default: aexp_children(e, inside_child, c); return;
+    }
+}
+
+static void know_decl(Completion *c, const Decl *d, Near near)
+{
+    if (d->def)
+        know(c, d->def->name, d->def->bind, near);
+    else if (d->type)
+        know(c, d->type->name, d->type->bind, near);
+}
+
+static void know_file(Completion *c, const File *f, Near near)
+{
+    for (int i = 0; i < f->decls.n; i++)
+        if (!f->decls.at[i].local)
+            know_decl(c, &f->decls.at[i], near);
+}
+
+static void names_in_scope(Completion *c)
+{
+    const Ast *ast = c->look->ast;
+    const Decls *ds = &ast->main->decls;
+    know_file(c, ast->prelude, NEAR_LANGUAGE);
+    for (int i = 0; i < ast->main->known.n; i++)
+        know_file(c, ast->main->known.at[i], NEAR_IMPORT);
+    for (int i = 0; i < ds->n && ds->at[i].loc.beg <= c->place; i++) {
+        const Decl *d = &ds->at[i];
+        if (d->loc.end < c->place)
+            know_decl(c, d, NEAR_FILE);
+        else if (d->def)
+            inside_def(c, d->def);
+        else if (d->type)
+            know_tparams(c, &d->type->tparams);
+    }
+}
+
+/* --- Items ---------------------------------------------------------------------------------- */
+
+static void add(Completion *c, const char *label, int kind, const char *detail, const char *doc,
+                Near near)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "label", label);
+    cJSON_AddNumberToObject(o, "kind", kind);
+    if (detail)
+        cJSON_AddItemToObject(o, "detail", json_text(detail));
+    if (doc)
+        cJSON_AddItemToObject(o, "documentation", json_text(doc));
+    cJSON_AddStringToObject(o, "sortText", arena_printf(c->look->a, "%d%s", (int)near, label));
+    cJSON_AddItemToArray(c->items, o);
+}
+
+static bool is_word(const char *name)
+{
+    return isalpha((unsigned char)*name) || *name == '_';
+}
+
+static void add_binding(Completion *c, const char *label, const Binding *b, Near near)
+{
+    int kind = ITEM_VARIABLE;
+    const char *detail = NULL;
+    if (b && b->kind == BIND_TYPE)
+        kind = ITEM_STRUCT;
+    else if (b && b->kind == BIND_TYPE_PARAM)
+        kind = ITEM_TYPE_PARAMETER;
+    else if (b && b->type)
+        kind = type_arity(b->type)                              ? ITEM_FUNCTION
+               : b->kind == BIND_DEF || b->kind == BIND_BUILTIN ? ITEM_CONSTANT
+                                                                : ITEM_VARIABLE;
+    if (b && b->type)
+        detail = type_str(c->look->a, b->type);
+    add(c, label, kind, detail, b ? show_doc(b) : NULL, near);
+}
+
+static void add_builtin(void *env, const char *name)
+{
+    Completion *c = env;
+    if (!strchr(name, ' ') && is_word(name)) {
+        const char *full = c->module ? arena_printf(c->look->a, "%s.%s", c->module, name) : name;
+        add_binding(c, name, fe_builtin(c->look->ast, full), NEAR_LANGUAGE);
+    }
+}
+
+static void add_known(Completion *c)
+{
+    PtrSet *seen = ptrmap_new(c->look->a);
+    for (int i = c->known.n - 1; i >= 0; i--) {
+        const Known *k = &c->known.at[i];
+        if (!ptrset_has(seen, k->name) && is_word(k->name))
+            add_binding(c, k->name, k->bind, k->near);
+        ptrset_add(seen, k->name);
+    }
+}
+
+static void add_all(Completion *c)
+{
+    add_known(c);
+    fe_builtins(NULL, add_builtin, c);
+    for (int i = 0; i < N_SCALARS; i++)
+        add(c, scalar_name((Scalar)i), ITEM_MODULE, "a type, and the module of what there is on it",
+            NULL, NEAR_LANGUAGE);
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        add(c, keywords[i], ITEM_KEYWORD, NULL, NULL, NEAR_KEYWORD);
+}
+
+/* --- Behind a point ------------------------------------------------------------------------- */
+
+static const AType *field_type(const AType *t, const char *name)
+{
+    for (int i = 0; t->kind == TY_RECORD && i < t->elems.n; i++)
+        if (t->names.at[i] == name)
+            return type_deref(t->elems.at[i]);
+    int k =
+        t->kind == TY_TUPLE && isdigit((unsigned char)*name) && strlen(name) < 6 ? atoi(name) : -1;
+    return k >= 0 && k < t->elems.n ? type_deref(t->elems.at[k]) : NULL;
+}
+
+/* The type of `a.b.c`, n bytes of text; NULL: it has none. */
+static const AType *chain_type(const Completion *c, const char *text, size_t n)
+{
+    const AType *t = NULL;
+    for (size_t at = 0; at < n;) {
+        size_t k = 0;
+        while (at + k < n && text[at + k] != '.')
+            k++;
+        const char *name = intern_n(text + at, k);
+        if (at == 0) {
+            for (int i = 0; i < c->known.n; i++) /* the innermost */
+                if (c->known.at[i].name == name && c->known.at[i].bind && c->known.at[i].bind->type)
+                    t = type_deref(c->known.at[i].bind->type);
+        } else {
+            t = field_type(t, name);
+        }
+        if (!t)
+            return NULL;
+        at += k + 1;
+    }
+    return t;
+}
+
+static void add_fields(Completion *c, const AType *t)
+{
+    Arena *a = c->look->a;
+    for (int i = 0; (t->kind == TY_RECORD || t->kind == TY_TUPLE) && i < t->elems.n; i++)
+        add(c, t->kind == TY_RECORD ? t->names.at[i] : arena_printf(a, "%d", i), ITEM_FIELD,
+            type_str(a, t->elems.at[i]), NULL, NEAR_LOCAL);
+}
+
+static void add_members(Completion *c, const char *text, size_t n)
+{
+    Scalar s;
+    c->module = arena_strndup(c->look->a, text, n);
+    if (scalar_from_name(c->module, &s)) {
+        fe_builtins(c->module, add_builtin, c);
+        return;
+    }
+    const AType *t = chain_type(c, text, n);
+    if (t)
+        add_fields(c, t);
+}
+
+/* --- The request ---------------------------------------------------------------------------- */
+
+static bool name_byte(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '\'';
+}
+
+/* Is the place in a comment, or behind what looks like the start of one? */
+static bool in_comment(const char *text, size_t at)
+{
+    while (at > 0 && text[at - 1] != '\n') {
+        at--;
+        if (text[at] == '-' && text[at + 1] == '-')
+            return true;
+    }
+    return false;
+}
+
+cJSON *query_completion(const Query *q)
+{
+    const char *text = q->doc->text;
+    size_t word = q->at, end = q->at;
+    while (word > 0 && name_byte(text[word - 1]))
+        word--;
+    while (name_byte(text[end]))
+        end++;
+    bool point = word > 0 && text[word - 1] == '.' &&
+                 !(word > 1 && text[word - 2] == '.'); /* not of a range */
+    size_t chain = word;
+    while (point && chain > 0 && (name_byte(text[chain - 1]) || text[chain - 1] == '.'))
+        chain--;
+    if (in_comment(text, word) || isdigit((unsigned char)text[chain]) ||
+        (point && text[chain] == '.'))
+        return NULL;
+    Look l = look_at(q->a, q->docs, q->doc, LOOK_COMPLETE, chain, end);
+    Completion c = {.look = &l, .items = cJSON_CreateArray()};
+    size_t at = chain < l.front
+                    ? chain
+                    : l.front; /* where nothing parses, as far as the texts are the same */
+    if (!look_place(&l, chain, &c.place))
+        c.place = l.ast->main->base + (uint32_t)at;
+    names_in_scope(&c);
+    if (point)
+        add_members(&c, text + chain, word - 1 - chain);
+    else
+        add_all(&c);
+    return c.items;
+}

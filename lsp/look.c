@@ -1,0 +1,186 @@
+/* Parses and checks what is looked at, and translates places. */
+#include "lsp/look.h"
+
+#include "base/intern.h"
+#include "base/source.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of an open document not the file counts, but what the editor shows. */
+static const char *text_of_file(void *env, const char *path, size_t *n)
+{
+    const Document *d = document_of_file(env, path);
+    *n = d ? d->n : 0;
+    return d ? d->text : NULL;
+}
+
+static Ast *parse(Look *l, const char *text, size_t n)
+{
+    diag_set_pass("parse");
+    return fe_parse(l->a, l->doc->path, text, n);
+}
+
+/* --- Which text ----------------------------------------------------------------------------- */
+
+/* Does a definition begin at an offset, as they are written? */
+static bool begins_definition(const char *text, size_t at)
+{
+    return (isalpha((unsigned char)text[at]) || text[at] == '#') &&
+           (at == 0 || text[at - 1] == '\n');
+}
+
+/* The brackets that are open behind a piece of text, to be closed. */
+static const char *closers(Arena *a, const char *text, size_t from, size_t at)
+{
+    enum { MAX_OPEN = 200 };
+    char stack[MAX_OPEN];
+    int n = 0;
+    for (size_t i = from; i < at; i++) {
+        const char *open = strchr("([{", text[i]);
+        if (open && *open && n < MAX_OPEN)
+            stack[n++] = ")]}"[strchr("([{", text[i]) - "([{"];
+        else if (n && text[i] == stack[n - 1])
+            n--;
+    }
+    char *s = arena_alloc(a, (size_t)n + 1);
+    for (int i = 0; i < n; i++)
+        s[i] = stack[n - 1 - i];
+    return s;
+}
+
+/* The program with a hole in the place of the word at..end, and with what its definition needs
+ * there to be one, if what follows has not been written yet; NULL: it is none all the same. */
+static Ast *parse_with_hole(Look *l, size_t at, size_t end)
+{
+    static const char *const branches[] = {"", " else ???", " then ??? else ???", " do ???"},
+                             *const bodies[] = {"", " in ???"};
+    const char *text = l->doc->text;
+    size_t from = at, to = end;
+    while (from > 0 && !begins_definition(text, from))
+        from--;
+    while (to < l->doc->n && !begins_definition(text, to))
+        to++;
+    const char *close[] = {"", closers(l->a, text, from, at)};
+    for (int k = 0; k < 16; k++) {
+        const char *hole =
+            arena_printf(l->a, "???%s%s%s", branches[k / 2 % 4], close[k % 2], bodies[k / 8]);
+        const char *def = arena_printf(l->a, "%.*s%s%.*s", (int)(at - from), text + from, hole,
+                                       (int)(to - end), text + end);
+        if ((k % 2 == 0 || *close[1]) && parse(l, def, strlen(def))->main->parsed) {
+            char *all = arena_printf(l->a, "%.*s%s%s", (int)at, text, hole, text + end);
+            return parse(l, all, strlen(all));
+        }
+    }
+    return NULL;
+}
+
+static void compare_texts(Look *l)
+{
+    const char *x = l->doc->text, *y = l->ast->main->text;
+    size_t n = l->doc->n, m = l->ast->main->n, least = n < m ? n : m;
+    while (l->front < least && x[l->front] == y[l->front])
+        l->front++;
+    while (l->back < least - l->front && x[n - 1 - l->back] == y[m - 1 - l->back])
+        l->back++;
+}
+
+Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind, size_t at,
+             size_t end)
+{
+    Look l = {.a = a, .docs = docs, .doc = doc};
+    uint32_t place;
+    source_set_instead(text_of_file, (void *)docs);
+    l.now = lines_of(a, doc->text, doc->n);
+    Ast *ast = parse(&l, doc->text, doc->n), *other = NULL;
+    if (!ast->main->parsed && kind == LOOK_COMPLETE)
+        other = parse_with_hole(&l, at, end);
+    if (!ast->main->parsed && !other && doc->good && kind >= LOOK_AROUND)
+        other = parse(&l, doc->good, doc->n_good);
+    l.ast = other ? other : ast;
+    compare_texts(&l);
+    if (other && kind == LOOK_AROUND && !look_place(&l, at, &place)) {
+        l.ast = ast;
+        l.front = l.back = 0;
+        compare_texts(&l);
+    }
+    if (kind == LOOK_MESSAGES)
+        fe_check(l.ast);
+    else
+        fe_check_parsed(l.ast);
+    return l;
+}
+
+/* --- Places --------------------------------------------------------------------------------- */
+
+bool look_place(const Look *l, size_t at, uint32_t *place)
+{
+    const File *f = l->ast->main;
+    bool behind = at > l->front && at + l->back >= l->doc->n;
+    *place = f->base + (uint32_t)(behind ? at + f->n - l->doc->n : at);
+    return behind || at <= l->front;
+}
+
+/* The offset in the document of a place in the text that is looked at. */
+static bool document_offset(const Look *l, uint32_t place, size_t *at)
+{
+    const File *f = l->ast->main;
+    size_t was = place - f->base;
+    bool behind = was > l->front && was + l->back >= f->n;
+    *at = behind ? was + l->doc->n - f->n : was;
+    return behind || was <= l->front;
+}
+
+const File *look_file(const Look *l, Loc loc)
+{
+    for (int i = 0; loc.beg && i < l->ast->files.n; i++) {
+        const File *f = l->ast->files.at[i];
+        if (f->base && loc.beg >= f->base && loc.beg <= f->base + f->n)
+            return f;
+    }
+    return NULL;
+}
+
+static const Lines *lines_in(Look *l, const File *f)
+{
+    if (f == l->ast->main)
+        return &l->now;
+    for (int i = 0; i < l->lines.n; i++)
+        if (l->lines.at[i].text == f->text)
+            return &l->lines.at[i];
+    vec_push(l->a, &l->lines, lines_of(l->a, f->text, f->n));
+    return &vec_last(&l->lines);
+}
+
+cJSON *look_range(Look *l, Loc loc)
+{
+    const File *f = look_file(l, loc);
+    if (!f)
+        return NULL;
+    size_t beg = loc.beg - f->base, end = loc.end > loc.beg ? loc.end - f->base : beg;
+    if (f == l->ast->main &&
+        !(document_offset(l, loc.beg, &beg) && document_offset(l, f->base + (uint32_t)end, &end)))
+        return NULL;
+    return json_range(lines_in(l, f), beg, end);
+}
+
+static cJSON *uri_of(const Look *l, const File *f)
+{
+    const Document *d = f == l->ast->main ? l->doc : document_of_file(l->docs, f->path);
+    char *made = d ? NULL : path_uri(f->path);
+    cJSON *uri = json_text(d ? d->uri : made);
+    free(made);
+    return uri;
+}
+
+cJSON *look_location(Look *l, Loc loc)
+{
+    cJSON *range = look_range(l, loc);
+    if (!range)
+        return NULL;
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddItemToObject(o, "uri", uri_of(l, look_file(l, loc)));
+    cJSON_AddItemToObject(o, "range", range);
+    return o;
+}

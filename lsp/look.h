@@ -1,0 +1,96 @@
+/* A look at a program, taken in a job: it is parsed and checked with the texts of open documents,
+ * and the tree is asked what stands where. While the document does not parse, an earlier text of it
+ * that did is looked at, with the places before and behind what has changed since. */
+#ifndef LSP_LOOK_H
+#define LSP_LOOK_H
+
+#include "frontend/frontend.h"
+#include "lsp/documents.h"
+#include "lsp/json.h"
+
+typedef struct {
+    Arena *a;
+    const Documents *docs;
+    const Document *doc;
+    Lines now;          /* of the document */
+    Ast *ast;           /* checked, if the look is for more than messages */
+    size_t front, back; /* so much is the same at the beginning and at the end of the document and
+                           of ast->main */
+    VEC(Lines) lines;   /* of ast->files, as far as they were asked for */
+} Look;
+
+typedef enum {
+    LOOK_MESSAGES, /* as a compilation would: for its messages */
+    LOOK_AS_IS,    /* at what can be parsed of the document */
+    LOOK_AROUND,   /* at a text that parses, if there is one in which `at` has a place */
+    LOOK_COMPLETE, /* so, but what stands at `at` is still being written: it is taken for a hole */
+} LookKind;
+
+/* `at`: an offset in the document; of LOOK_COMPLETE, where the word begins that ends or stands at
+ * `end`. */
+Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind, size_t at,
+             size_t end);
+/* The place in the tree of an offset of the document; false if it has none. */
+bool look_place(const Look *l, size_t at, uint32_t *place);
+/* The file that a place is in; NULL: in none that can be shown. */
+const File *look_file(const Look *l, Loc loc);
+/* The range of a place, in its file; NULL: it is in a part of the document that has changed. */
+cJSON *look_range(Look *l, Loc loc);
+/* {uri, range} of a place; NULL: there is none. */
+cJSON *look_location(Look *l, Loc loc);
+
+/* --- sites.c -------------------------------------------------------------------------------- */
+
+/* A name in a program. */
+typedef struct {
+    Loc loc;
+    const char *name;
+    const Binding *bind; /* NULL: the checker did not come so far */
+    const AExp *use;     /* the expression that it is, NULL if it is bound here or in a type */
+    bool binds;          /* it is bound here */
+} Site;
+
+/* What a walk over a file calls, where not NULL. */
+typedef struct {
+    void *env;
+    void (*site)(void *env, const Site *s);
+    void (*exp)(void *env, const AExp *e); /* before its parts */
+} Visit;
+
+void sites_of_file(const File *f, const Visit *v);
+/* The name at a place; false if there is none. */
+bool site_at(const Look *l, uint32_t place, Site *out);
+static inline bool loc_has(Loc loc, uint32_t place)
+{
+    return loc.beg && loc.beg <= place && place <= loc.end;
+}
+
+/* --- What is asked: hover.c, refer.c, complete.c, symbols.c, diagnose.c ---------------------- */
+
+typedef struct {
+    Arena *a;
+    const Documents *docs;
+    const Document *doc;
+    const cJSON *params;
+    size_t at; /* the offset of the position in params, 0 if there is none */
+} Query;
+
+/* The result of a request; NULL is null. */
+cJSON *query_hover(const Query *q);
+cJSON *query_definition(const Query *q);
+cJSON *query_references(const Query *q);
+cJSON *query_highlight(const Query *q);
+cJSON *query_completion(const Query *q);
+cJSON *query_symbols(const Query *q);
+/* {diagnostics, reads, parsed}: what is to be published, the files that were imported, and whether
+ * the document was parsed without an error. */
+cJSON *query_diagnostics(const Query *q);
+
+/* --- show.c: types and definitions for people ------------------------------------------------ */
+
+/* A binding as it could be declared: `def f [n] (x: [n]i32): i32`, `x: f32`, `type t = i32`. */
+void show_binding(Out *o, Arena *a, const Binding *b, const char *name);
+/* What is written about it, or NULL. */
+const char *show_doc(const Binding *b);
+
+#endif

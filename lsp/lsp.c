@@ -1,0 +1,174 @@
+/* minifut lsp: the life of the server. One loop waits for the editor and for the jobs that answer
+ * it; the server itself only holds the texts of documents. Nothing it is sent may end it but `exit`
+ * and the end of its input. */
+#include "lsp/lsp.h"
+
+#include "base/args.h"
+#include "base/diag.h"
+#include "lsp/server.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- Messages from the editor --------------------------------------------------------------- */
+
+/* A request that is not needed any more is answered at once, whether it waits or is at work. */
+static void cancel(Server *s, const cJSON *message)
+{
+    const cJSON *id = cJSON_GetObjectItemCaseSensitive(
+                    cJSON_GetObjectItemCaseSensitive(message, "params"), "id"),
+                *m;
+    bool found = false;
+    if (!id)
+        return;
+    for (int i = 0; i < MAX_TASKS && !found; i++)
+        if (s->tasks[i].id && cJSON_Compare(s->tasks[i].id, id, true)) {
+            server_drop(&s->tasks[i]);
+            found = true;
+        }
+    cJSON_ArrayForEach(m, s->waiting)
+    {
+        if (found || !cJSON_Compare(cJSON_GetObjectItemCaseSensitive(m, "id"), id, true))
+            continue;
+        cJSON_Delete(cJSON_DetachItemViaPointer(s->waiting, (cJSON *)m));
+        found = true;
+        break;
+    }
+    if (found)
+        server_refuse(s, id, ERROR_CANCELLED, "cancelled");
+}
+
+static void take_input(Server *s)
+{
+    cJSON *m = NULL;
+    for (WireStatus status; (status = wire_next(&s->in, &m)) != WIRE_NONE;) {
+        const char *method =
+            status == WIRE_MESSAGE
+                ? cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(m, "method"))
+                : NULL;
+        if (status == WIRE_BROKEN) {
+            server_refuse(s, NULL, ERROR_PARSE,
+                          "this is no message: a Content-Length and as many bytes of JSON");
+        } else if (method && strcmp(method, "$/cancelRequest") == 0) {
+            cancel(s, m);
+            cJSON_Delete(m);
+        } else {
+            cJSON_AddItemToArray(s->waiting, m);
+        }
+    }
+}
+
+static void take_waiting(Server *s)
+{
+    while (s->waiting->child && !s->ended && server_take(s, s->waiting->child))
+        cJSON_Delete(cJSON_DetachItemFromArray(s->waiting, 0));
+}
+
+/* --- The loop ------------------------------------------------------------------------------- */
+
+static void finish(Server *s, Task *t)
+{
+    char why[64] = "";
+    char *text = job_end(&t->job, why, sizeof why);
+    if (t->doc)
+        server_publish(s, t->doc, text, why);
+    else if (text)
+        server_answer(s, t->id, cJSON_CreateRaw(text));
+    else
+        server_refuse(s, t->id, ERROR_INTERNAL, "minifut failed on this program: %s", why);
+    free(text);
+    cJSON_Delete(t->id);
+    *t = (Task){0};
+}
+
+/* False at the end of the input. */
+static bool read_input(Server *s)
+{
+    char bytes[1 << 16];
+    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n > 0) {
+        buffer_put(&s->in, bytes, (size_t)n);
+        take_input(s);
+    }
+    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/* Writes what surely has room: an editor that reads late must not keep us from reading. */
+static bool write_output(Server *s)
+{
+    size_t left = s->out.n - s->written;
+    ssize_t n = write(STDOUT_FILENO, s->out.bytes + s->written, left < PIPE_BUF ? left : PIPE_BUF);
+    s->written += n > 0 ? (size_t)n : 0;
+    if (s->written == s->out.n)
+        s->out.n = s->written = 0;
+    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/* One turn; false: the editor is gone. */
+static bool turn(Server *s)
+{
+    enum { IN, OUT, TASKS, MAX_WAITING = 16 << 20 };
+    struct pollfd fds[TASKS + MAX_TASKS];
+    bool busy = false; /* with what can be done without waiting */
+    for (const Document *d = s->docs.first; d; d = d->next)
+        busy |= d->stale && server_idle_task(s);
+    fds[IN] = (struct pollfd){.fd = s->out.n < MAX_WAITING ? STDIN_FILENO : -1, .events = POLLIN};
+    fds[OUT] = (struct pollfd){.fd = s->out.n ? STDOUT_FILENO : -1, .events = POLLOUT};
+    for (int i = 0; i < MAX_TASKS; i++)
+        fds[TASKS + i] =
+            (struct pollfd){.fd = s->tasks[i].job.pid ? s->tasks[i].job.fd : -1, .events = POLLIN};
+    if (poll(fds, TASKS + MAX_TASKS, busy ? 0 : -1) < 0)
+        return errno == EINTR;
+    for (int i = 0; i < MAX_TASKS; i++)
+        if (fds[TASKS + i].revents && job_read(&s->tasks[i].job))
+            finish(s, &s->tasks[i]);
+    if (fds[OUT].revents && !write_output(s))
+        return false;
+    if (fds[IN].revents && !read_input(s))
+        return false;
+    take_waiting(s);
+    if (!fds[IN].revents &&
+        !s->waiting->child) /* of several changes only the last state is checked */
+        server_diagnose(s);
+    return true;
+}
+
+/* Until the editor ends it; the exit code. */
+static int serve(void)
+{
+    Server s = {.waiting = cJSON_CreateArray()};
+    signal(SIGPIPE, SIG_IGN);
+    while (!s.ended && turn(&s)) {
+    }
+    for (int i = 0; i < MAX_TASKS; i++)
+        if (s.tasks[i].job.pid)
+            server_drop(&s.tasks[i]);
+    while (s.ended && s.out.n && write_output(&s)) {
+    }
+    while (s.docs.first)
+        document_close(&s.docs, s.docs.first);
+    cJSON_Delete(s.waiting);
+    free(s.in.bytes);
+    free(s.out.bytes);
+    return s.shut_down ? 0 : EXIT_USER;
+}
+
+int lsp_main(int argc, char **argv)
+{
+    bool stdio; /* as editors say; there is nothing else */
+    const ArgRow rows[] = {
+        {"--stdio", "speaks on standard input and output, as it does anyway", .flag = &stdio}, {0}};
+    const Args args = {
+        .command = "minifut lsp",
+        .about =
+            "usage: minifut lsp\n\n"
+            "A language server: editors start it and speak the Language Server Protocol with it.\n",
+        .rows = rows};
+    int code = args_read(&args, argc, argv);
+    return code < 0 ? serve() : code;
+}

@@ -1,0 +1,78 @@
+/* From names to where they are bound, and to the other places where they stand. */
+#include "lsp/look.h"
+
+static cJSON *import_at(Look *l, uint32_t place)
+{
+    const Decls *ds = &l->ast->main->decls;
+    for (int i = 0; i < ds->n; i++) {
+        const File *f =
+            ds->at[i].kind == D_IMPORT && loc_has(ds->at[i].loc, place) ? ds->at[i].file : NULL;
+        if (f)
+            return look_location(l, (Loc){f->base, f->base});
+    }
+    return NULL;
+}
+
+cJSON *query_definition(const Query *q)
+{
+    Look l = look_at(q->a, q->docs, q->doc, LOOK_AROUND, q->at, q->at);
+    uint32_t place;
+    Site s;
+    if (!look_place(&l, q->at, &place))
+        return NULL;
+    return site_at(&l, place, &s) && s.bind ? look_location(&l, s.bind->loc) : import_at(&l, place);
+}
+
+/* --- Other places --------------------------------------------------------------------------- */
+
+typedef struct {
+    Look *look;
+    const Binding *bind;
+    bool binder; /* the place where it is bound, too */
+    bool places; /* {uri, range}, else {range, kind} */
+    cJSON *found;
+} References;
+
+static void add_reference(void *env, const Site *s)
+{
+    References *r = env;
+    if (s->bind != r->bind || (s->binds && !r->binder))
+        return;
+    if (r->places) {
+        cJSON_AddItemToArray(r->found, look_location(r->look, s->loc));
+        return;
+    }
+    cJSON *range = look_range(r->look, s->loc);
+    if (!range)
+        return;
+    enum { READ = 2, WRITE = 3 }; /* kinds of DocumentHighlight */
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddItemToObject(o, "range", range);
+    cJSON_AddNumberToObject(o, "kind", s->binds ? WRITE : READ);
+    cJSON_AddItemToArray(r->found, o);
+}
+
+static cJSON *all_sites(const Query *q, bool binder, bool places)
+{
+    Look l = look_at(q->a, q->docs, q->doc, LOOK_AROUND, q->at, q->at);
+    uint32_t place;
+    Site s;
+    if (!look_place(&l, q->at, &place) || !site_at(&l, place, &s) || !s.bind)
+        return NULL;
+    References r = {&l, s.bind, binder, places, cJSON_CreateArray()};
+    Visit v = {.env = &r, .site = add_reference};
+    for (int i = 0; i < l.ast->files.n; i++)
+        if (places || l.ast->files.at[i] == l.ast->main)
+            sites_of_file(l.ast->files.at[i], &v);
+    return r.found;
+}
+
+cJSON *query_references(const Query *q)
+{
+    return all_sites(q, cJSON_IsTrue(json_member(q->params, "context.includeDeclaration")), true);
+}
+
+cJSON *query_highlight(const Query *q)
+{
+    return all_sites(q, true, false);
+}

@@ -1,0 +1,73 @@
+/* What the server tells the editor, and its tasks. */
+#include "lsp/server.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* --- Messages to the editor ----------------------------------------------------------------- */
+
+static cJSON *new_message(void)
+{
+    cJSON *m = cJSON_CreateObject();
+    cJSON_AddStringToObject(m, "jsonrpc", "2.0");
+    return m;
+}
+
+static cJSON *reply_to(const cJSON *id)
+{
+    cJSON *m = new_message();
+    cJSON_AddItemToObject(m, "id", id ? cJSON_Duplicate(id, true) : cJSON_CreateNull());
+    return m;
+}
+
+void server_answer(Server *s, const cJSON *id, cJSON *result)
+{
+    cJSON *m = reply_to(id);
+    cJSON_AddItemToObject(m, "result", result ? result : cJSON_CreateNull());
+    wire_put(&s->out, m);
+}
+
+void server_refuse(Server *s, const cJSON *id, int code, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    cJSON *m = reply_to(id), *e = cJSON_AddObjectToObject(m, "error");
+    cJSON_AddNumberToObject(e, "code", code);
+    cJSON_AddStringToObject(e, "message", text);
+    wire_put(&s->out, m);
+}
+
+void server_notify(Server *s, const char *method, cJSON *params)
+{
+    cJSON *m = new_message();
+    cJSON_AddStringToObject(m, "method", method);
+    cJSON_AddItemToObject(m, "params", params);
+    wire_put(&s->out, m);
+}
+
+/* --- Tasks ---------------------------------------------------------------------------------- */
+
+Task *server_idle_task(Server *s)
+{
+    for (int i = 0; i < MAX_TASKS; i++)
+        if (!s->tasks[i].job.pid)
+            return &s->tasks[i];
+    return NULL;
+}
+
+void server_drop(Task *t)
+{
+    job_cancel(&t->job);
+    cJSON_Delete(t->id);
+    *t = (Task){0};
+}
+
+void server_drop_stale(Server *s)
+{
+    for (int i = 0; i < MAX_TASKS; i++)
+        if (s->tasks[i].job.pid && s->tasks[i].doc && s->tasks[i].doc->stale)
+            server_drop(&s->tasks[i]);
+}

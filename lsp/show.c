@@ -1,0 +1,49 @@
+/* Bindings as people declare them. */
+#include "lsp/look.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* `f`, `(+)`; a prefix operator has a word in front of it. */
+static void show_name(Out *o, const char *name)
+{
+    const char *space = strchr(name, ' ');
+    name = space ? space + 1 : name;
+    bool word = isalpha((unsigned char)name[0]) || name[0] == '_';
+    out_printf(o, word ? "%s" : "(%s)", name);
+}
+
+void show_binding(Out *o, Arena *a, const Binding *b, const char *name)
+{
+    switch (b->kind) {
+    case BIND_DEF:
+        if (b->def) {
+            fe_print_head(o, b->def);
+            return;
+        }
+        break;
+    case BIND_TYPE: fe_print_type(o, b->tdecl); return;
+    case BIND_TYPE_PARAM:
+        out_printf(o, "'%s%s", b->cls == TC_ANY ? "^" : b->cls == TC_SIZED ? "~" : "", name);
+        return;
+    case BIND_LOCAL:
+    case BIND_SIZE:
+    case BIND_BUILTIN: break;
+    }
+    show_name(o, name);
+    if (b->type)
+        out_printf(o, ": %s", type_str(a, b->type));
+}
+
+const char *show_doc(const Binding *b)
+{
+    switch (b->kind) {
+    case BIND_DEF: return b->def ? b->def->doc : NULL;
+    case BIND_TYPE: return b->tdecl->doc;
+    case BIND_BUILTIN: return fe_builtin_doc(b->name);
+    case BIND_SIZE: return "a size";
+    case BIND_TYPE_PARAM: return "a type parameter";
+    case BIND_LOCAL: return NULL;
+    }
+    return NULL;
+}

@@ -1,0 +1,56 @@
+/* textDocument/documentSymbol: the definitions of a file. */
+#include "lsp/look.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Symbol kinds of the protocol. */
+enum {
+    SYMBOL_FUNCTION = 12,
+    SYMBOL_CONSTANT = 14,
+    SYMBOL_STRUCT = 23,
+    SYMBOL_OPERATOR = 25,
+    SYMBOL_EVENT = 24
+};
+
+static void add(Look *l, cJSON *all, const char *name, int kind, Loc span, Loc loc, Out *head)
+{
+    cJSON *o = cJSON_CreateObject();
+    char *text = out_take(head);
+    cJSON_AddItemToObject(o, "name", json_text(name));
+    cJSON_AddItemToObject(o, "detail", json_text(text));
+    cJSON_AddNumberToObject(o, "kind", kind);
+    cJSON_AddItemToObject(o, "range", look_range(l, loc_join(span, loc)));
+    cJSON_AddItemToObject(o, "selectionRange", look_range(l, loc));
+    cJSON_AddItemToArray(all, o);
+    free(text);
+}
+
+static int kind_of(const Def *d)
+{
+    if (d->entry)
+        return SYMBOL_EVENT;
+    return strchr("+-*/%=!><|&^", d->name[0]) ? SYMBOL_OPERATOR
+           : d->params.n || (d->bind && d->bind->type && type_arity(d->bind->type))
+               ? SYMBOL_FUNCTION
+               : SYMBOL_CONSTANT;
+}
+
+cJSON *query_symbols(const Query *q)
+{
+    Look l = look_at(q->a, q->docs, q->doc, LOOK_AS_IS, 0, 0);
+    cJSON *all = cJSON_CreateArray();
+    const Decls *ds = &l.ast->main->decls;
+    for (int i = 0; i < ds->n; i++) {
+        const Decl *d = &ds->at[i];
+        Out head = {0};
+        if (d->kind == D_DEF) {
+            fe_print_head(&head, d->def);
+            add(&l, all, d->def->name, kind_of(d->def), d->loc, d->def->loc, &head);
+        } else if (d->kind == D_TYPE) {
+            fe_print_type(&head, d->type);
+            add(&l, all, d->type->name, SYMBOL_STRUCT, d->loc, d->type->loc, &head);
+        }
+    }
+    return all;
+}

@@ -1,0 +1,59 @@
+/* Byte offsets to the positions of the protocol, and back. */
+#include "lsp/text.h"
+
+#include "base/out.h"
+
+Lines lines_of(Arena *a, const char *text, size_t n)
+{
+    Lines l = {.text = text, .n = n};
+    vec_push(a, &l.begins, 0);
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == '\n' || (text[i] == '\r' && text[i + 1] != '\n'))
+            vec_push(a, &l.begins, (uint32_t)(i + 1));
+    return l;
+}
+
+/* The length of the character at an offset, which is no end, and its UTF-16 units. */
+static size_t character(const Lines *l, size_t at, uint32_t *units)
+{
+    size_t k = utf8_length(l->text + at);
+    *units = k == 4 ? 2 : 1;
+    return k ? k : 1;
+}
+
+Position lines_position(const Lines *l, size_t offset)
+{
+    int lo = 0, hi = l->begins.n;
+    if (offset > l->n)
+        offset = l->n;
+    while (hi - lo > 1) {
+        int mid = lo + (hi - lo) / 2;
+        *(l->begins.at[mid] <= offset ? &lo : &hi) = mid;
+    }
+    Position p = {(uint32_t)lo, 0};
+    for (size_t at = l->begins.at[lo]; at < offset;) {
+        uint32_t units;
+        size_t k = character(l, at, &units);
+        if (at + k > offset)
+            break;
+        at += k;
+        p.unit += units;
+    }
+    return p;
+}
+
+size_t lines_offset(const Lines *l, Position p)
+{
+    if (p.line >= (uint32_t)l->begins.n)
+        return l->n;
+    size_t at = l->begins.at[p.line];
+    for (uint32_t unit = 0, units; unit < p.unit && at < l->n; unit += units) {
+        if (l->text[at] == '\n' || l->text[at] == '\r')
+            break;
+        size_t k = character(l, at, &units);
+        if (unit + units > p.unit) /* between the halves of a character */
+            break;
+        at += k;
+    }
+    return at;
+}

@@ -1,0 +1,29 @@
+/* Positions of the protocol: lines from 0, and UTF-16 code units within them. A line ends at \n,
+ * \r\n or \r; a byte that begins no UTF-8 character counts as one unit. */
+#ifndef LSP_TEXT_H
+#define LSP_TEXT_H
+
+#include "base/vec.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    uint32_t line, unit;
+} Position;
+
+/* A text, followed by a zero byte, and where its lines begin. */
+typedef struct {
+    const char *text;
+    size_t n;
+    VEC(uint32_t) begins;
+} Lines;
+
+Lines lines_of(Arena *a, const char *text, size_t n);
+/* Of an offset; one inside of a character counts as that character's. */
+Position lines_position(const Lines *l, size_t offset);
+/* The offset of a position; of one behind its line's end, that end; of one behind the last line,
+ * the text's end. */
+size_t lines_offset(const Lines *l, Position p);
+
+#endif
