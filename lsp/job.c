@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,10 @@ static _Noreturn void child(int fd, JobWork *work, void *env)
     dup2(null, STDOUT_FILENO);
     signal(SIGALRM, SIG_DFL);
     alarm(JOB_SECONDS);
+#ifndef __SANITIZE_ADDRESS__ /* which maps much more than it has */
+    struct rlimit memory = {(rlim_t)JOB_GB << 30, (rlim_t)JOB_GB << 30};
+    setrlimit(RLIMIT_AS, &memory);
+#endif
     char *text = work(env);
     for (size_t at = 0, n = strlen(text); at < n;) {
         ssize_t k = write(fd, text + at, n - at);

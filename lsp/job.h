@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-enum { JOB_SECONDS = 10 };
+enum { JOB_SECONDS = 10, JOB_GB = 2 }; /* at most */
 
 typedef struct {
     pid_t pid; /* 0: none is at work */

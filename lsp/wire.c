@@ -22,7 +22,8 @@ void buffer_put(Buffer *b, const char *bytes, size_t n)
     b->bytes[b->n] = 0;
 }
 
-void buffer_drop(Buffer *b, size_t n)
+/* Takes bytes off the front. */
+static void buffer_drop(Buffer *b, size_t n)
 {
     memmove(b->bytes, b->bytes + n, b->n - n);
     b->n -= n;

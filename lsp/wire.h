@@ -16,8 +16,6 @@ typedef struct {
 
 /* Appends bytes; a zero byte follows them. */
 void buffer_put(Buffer *b, const char *bytes, size_t n);
-/* Takes bytes off the front. */
-void buffer_drop(Buffer *b, size_t n);
 
 typedef enum {
     WIRE_NONE,    /* no complete message yet */
