@@ -1,0 +1,211 @@
+"""What is asked of a program: diagnostics, hover, definition, references, completion, symbols."""
+from cases import case, holds, place, same, session, span
+from client import Client
+
+URI = 'file:///nowhere/p.sf'
+
+PROGRAM = '''\
+-- | The sum of squares,
+-- of any numbers.
+def squares [n] (xs: [n]f32): f32 =
+  reduce (+) 0 (map (\\x -> x * x) xs)
+
+-- | A point.
+type point = {px: f32, py: f32}
+type row 'a [k] = [k](a, i32)
+
+def shift (by: f32) (p: point): point = p with px = p.px + by
+
+def paired 'a [m] (as: [m]a): row a [m] =
+  let pair (v: a) (k: i64) = (v, i32.i64 k)
+  in map2 pair as (indices as)
+
+#[noinline]
+entry main [n] (points: [n]point) (steps: i64): f32 =
+  let (xs, ys) = unzip (map (\\p -> (p.px, p.py)) points)
+  let zs = loop acc = copy xs for i < steps do
+    let acc[i] = acc[i] + ys[i]
+    in acc
+  let q = shift 1.5 (head points)
+  let (best, _) = last (paired zs)
+  in squares zs + q.px + f32.max best ys[0]
+'''
+
+
+def hovers(c, text, marked):
+    r = c.at('hover', URI, *place(text, marked))
+    return r and r['contents']['value']
+
+
+@session
+def hover(c):
+    c.open(URI, PROGRAM)
+    same(c.checked(URI), [])
+    for marked, part in (
+            ('^squares zs', 'def squares [n] (xs: [n]f32): f32'), ('^squares zs', 'The sum of squares,\nof any numbers.'),
+            ('^squares zs', '-- here: [n]f32 -> f32'), ('map (\\^x', 'x: f32'), ('x ^* x', '(*): num -> num -> num'),
+            ('re^duce', 'reduce: (a -> a -> a) -> a -> [n]a -> a'), ('re^duce', '-- here: (f32 -> f32 -> f32)'),
+            ('points: [n]po^int)', 'type point = {px: f32, py: f32}'), ('points: [n]po^int)', 'A point.'),
+            ('(xs, y^s)', 'ys: [n]f32'), ('points: [^n]', 'n: i64'), ('loop ac^c', 'acc: '), ('f32.m^ax', 'f32.max: f32 -> f32 -> f32'),
+            ('f32.m^ax', 'greater'), ('f32.max be^st', 'best: f32'), ("pair (v: ^a)", "'a"), ('map2 pa^ir', 'let pair '),
+            ('1^.5', 'f32'), ('q.p^x', 'f32'), ('^row a [m]', "type row 'a [k] = [k](a, i32)"), ('^main', 'entry main [n]'),
+            ('by: f32) (^p', 'p: {px: f32, py: f32}'), ('(by^:', 'by: f32'), ('(indi^ces as)', 'indices')):
+        holds(hovers(c, PROGRAM, marked) or '', part, marked)
+    same(hovers(c, PROGRAM, '^-- of any'), None)
+    same(hovers(c, PROGRAM, '^\ntype row') and 'x', None)
+
+
+@session
+def definition(c):
+    c.open(URI, PROGRAM)
+    for marked, want in (
+            ('^squares zs', 'def ^squares'), ('x * ^x', '\\^x -> x *'), ('points: [n]po^int)', 'type ^point'), ('squares z^s', 'let ^zs'),
+            ('copy ^xs', 'let (^xs, ys)'), ('points: [^n]', 'main [^n]'), ('for i < st^eps', '(^steps: i64)'), ('in ac^c', 'let ^acc[i]'),
+            ('let ac^c[i]', 'loop ^acc'), ('acc[^i] + ', 'for ^i <'), ("pair (v: ^a)", "paired '^a"), ('(as: [^m]a)', "paired 'a [^m]"),
+            ('map2 pa^ir', 'let ^pair'), ('= [^k](a', "'a [^k] ="), ('+ ^q.px', 'let ^q ='), ('ro^w a [m]', "type ^row"),
+            ('= p^ with', '(^p: point): point =')):
+        r = c.at('definition', URI, *place(PROGRAM, marked))
+        assert r, marked
+        same((r['uri'], r['range']['start']['line'], r['range']['start']['character']), (URI, *place(PROGRAM, want)), marked)
+    for nothing in ('re^duce', 'f32.m^ax', '^-- of any', '1^.5', 'q.p^x'):
+        same(c.at('definition', URI, *place(PROGRAM, nothing)), None, nothing)
+
+
+@session
+def references_and_highlights(c):
+    c.open(URI, PROGRAM)
+    def found(marked, **more):
+        rs = c.at('references', URI, *place(PROGRAM, marked), context=more)
+        return sorted((r['range']['start']['line'], r['range']['start']['character']) for r in rs)
+    uses = [place(PROGRAM, m) for m in ('map (\\p -> (p.px, p.py)) ^points', 'shift 1.5 (head ^points')]
+    same(found('(poi^nts: ', includeDeclaration=False), uses)
+    same(found('head ^points', includeDeclaration=True), sorted([place(PROGRAM, '(^points: ')] + uses))
+    kinds = [(span(PROGRAM, h['range']), h['kind']) for h in c.at('documentHighlight', URI, *place(PROGRAM, '(pa^ired zs'))]
+    same(kinds, [('paired', 3), ('paired', 2)])
+    same(len(found("row ^a [m]", includeDeclaration=True)), 4)
+    same(c.at('references', URI, 0, 3, context={'includeDeclaration': True}), None)
+
+
+@session
+def symbols(c):
+    c.open(URI, PROGRAM)
+    got = c.ask('textDocument/documentSymbol', textDocument={'uri': URI})
+    same([(s['name'], s['kind']) for s in got],
+         [('squares', 12), ('point', 23), ('row', 23), ('shift', 12), ('paired', 12), ('main', 24)])
+    holds(got[0]['detail'], '(xs: [n]f32): f32')
+    for s in got:
+        same(span(PROGRAM, s['selectionRange']), s['name'])
+        assert s['range']['start']['line'] <= s['selectionRange']['start']['line'] <= s['range']['end']['line']
+    c.change(URI, PROGRAM.replace('reduce (+)', 'reduce (+'))
+    same([s['name'] for s in c.ask('textDocument/documentSymbol', textDocument={'uri': URI})], ['point', 'row', 'shift', 'paired', 'main'])
+
+
+def items(c, text, marked):
+    return {i['label']: i for i in c.at('completion', URI, *place(text, marked)) or []}
+
+
+@session
+def completion(c):
+    c.open(URI, PROGRAM)
+    got = items(c, PROGRAM, '= shif^t 1.5')
+    for name, part in (('zs', '[n]f32'), ('points', '[n]{px'), ('squares', '[n]f32 -> f32'), ('steps', 'i64'), ('xs', '[n]f32'), ('n', 'i64'),
+                       ('map', '(a -> x)'), ('iterate', 'i32 -> (a -> a)')):
+        holds(got[name]['detail'], part, name)
+    holds(got['squares']['documentation'], 'The sum of squares')
+    same([got[k]['kind'] for k in ('let', 'f32', 'point', 'map', 'zs')], [14, 9, 22, 3, 6])
+    for name in ('q', 'best', 'acc', 'i', 'main', 'by', 'v', 'prefix -', '+'): # bound further down, or elsewhere
+        assert name not in got, name
+    assert got['zs']['sortText'] < got['squares']['sortText'] < got['map']['sortText'] < got['let']['sortText']
+    inner = items(c, PROGRAM, 'let acc[i] = ac^c[i]')
+    holds(inner['acc']['detail'], '[n]f32')
+    assert 'i' in inner and 'zs' not in inner and 'p' not in inner
+    members = items(c, PROGRAM, 'f32.m^ax')
+    holds(members['sqrt']['detail'], 'f32 -> f32')
+    holds(members['i64']['detail'], 'i64 -> f32')
+    holds(members['highest']['detail'], 'f32')
+    assert 'squares' not in members and 'popc' not in members
+    same({k: v['detail'] for k, v in items(c, PROGRAM, '+ q.p^x').items()}, {'px': 'f32', 'py': 'f32'})
+    same(items(c, PROGRAM, '-- of a^ny'), {})
+
+
+@session
+def completion_while_typing(c):
+    """At places where the program does not parse, whatever is missing; the whole of it checked before."""
+    c.open(URI, PROGRAM)
+    c.checked(URI)
+    tail = PROGRAM[PROGRAM.index('  let q = shift'):]
+    for typed, has, lacks in (
+            ('  let q = ', 'zs', 'q'), ('  let q = shift ', 'zs', 'best'), ('  let q = shift (sq', 'squares', 'q'),
+            ('  let q = map (\\w -> w + ', 'w', 'best'), ('  let q = loop w = 1 for j < steps do ', 'j', 'q'), ('  let q = if steps > 2 then ', 'steps', 'q'), ('  let q = q', 'xs', 'best'),
+            ('  let w = zs in ', 'w', 'q'), ('  let q = f32.', 'sqrt', 'zs'), ('  let q = (head points).', None, 'zs'),
+            ('  let q = [1, 2, f32.ma', 'max', 'zs'), ('  let p = head points\n  let q = p.', 'px', 'zs'), ('  in zs[', 'steps', 'q'),
+            ('  in loop w = 1 for j < ', 'steps', 'j'), ('  in ys |> map (\\v -> ', 'v', 'q')):
+        text = PROGRAM.replace(tail, typed)
+        c.change(URI, text + '\n')
+        got = {i['label'] for i in c.at('completion', URI, text.count('\n'), len(text) - text.rfind('\n') - 1) or []}
+        assert has is None or has in got, (typed, has, sorted(got)[:20])
+        assert lacks not in got, (typed, lacks)
+    broken = PROGRAM.replace('entry main [n]', 'entry main [n')  # elsewhere: the text that was checked last counts
+    c.change(URI, broken)
+    holds(hovers(c, broken, '^squares zs'), 'def squares')
+    r = c.at('definition', URI, *place(broken, 'copy ^xs'))
+    same((r['range']['start']['line'], r['range']['start']['character']), place(broken, 'let (^xs, ys)'))
+    assert 'zs' in {i['label'] for i in c.at('completion', URI, *place(broken, 'shift 1.5 (h^ead'))}
+    c.change(URI, 'entry entry entry ((\n' + PROGRAM)
+    holds(hovers(c, PROGRAM, 'xs: [n]f32): f^32 =') or 'none', 'none')
+    at = place(PROGRAM, '^squares zs')
+    holds(c.at('hover', URI, at[0] + 1, at[1])['contents']['value'], 'def squares')
+
+
+@session
+def never_parsed(c):
+    """Without a text that was fine before, what can be parsed counts."""
+    text = 'def f (x: i32) = x\ndef g = ((\ndef h = f 1 + \n'
+    c.open(URI, text)
+    assert len(c.checked(URI)) >= 2
+    holds(hovers(c, text, 'def ^f'), 'def f')
+    got = {i['label'] for i in c.at('completion', URI, 2, 14)}
+    assert 'f' in got and 'map' in got
+    for nothing in ('', '(', '\n\n\n', 'def', '\ufeff', '-- |'):
+        c.change(URI, nothing)
+        c.checked(URI)
+        c.at('hover', URI, 0, 0)
+        c.at('completion', URI, 0, len(nothing))
+        same(c.ask('textDocument/documentSymbol', textDocument={'uri': URI}), [])
+
+
+WRONG = '''\
+def f (x: *[3]i32): i32 = x[0]
+def g (y: *[3]i32) = let a = f y in a + y[0]
+def h (z: i32): bool = z
+def k (z: i32) = #[nonsense] z
+'''
+
+
+@session
+def diagnostics(c):
+    c.open(URI, WRONG)
+    used, typed, warned = c.checked(URI)
+    same([d['severity'] for d in (used, typed, warned)], [1, 1, 2])
+    same([span(WRONG, d['range']) for d in (used, typed)], ['y', 'z'])
+    holds(typed['message'], '`h` should return `bool`')
+    same(span(WRONG, typed['relatedInformation'][0]['location']['range']), 'bool')
+    holds(used['relatedInformation'][0]['location']['uri'], URI)
+    same(used['source'], 'minifut')
+    c.change(URI, 'def f = ' + '[' * 3000 + '1' + ']' * 3000)
+    assert any(d.get('code') == 'limitation' for d in c.checked(URI))
+    c.change(URI, '\n'.join(f'def a{k}: bool = {k}' for k in range(60)))
+    same(len(c.checked(URI)), 60) # a terminal gets 20
+    c.close(URI)
+    while c.diagnostics[URI]['diagnostics']:
+        c.receive()
+
+
+@case
+def related_places_in_words(minifut):
+    c = Client(minifut, related=False)
+    c.open(URI, WRONG)
+    typed = c.checked(URI)[1]
+    assert 'relatedInformation' not in typed
+    holds(typed['message'], '\nline 3: the result type is declared here')
+    c.stop()

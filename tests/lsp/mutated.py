@@ -1,0 +1,98 @@
+"""Programs with tokens and bytes changed at random, as they are while people type, and worse: no job may die of one."""
+import random
+import re
+from pathlib import Path
+
+from cases import case, units
+from client import Client, Failed
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WORDS = ['0', '-1', '9223372036854775807', '1e400', 'map', 'let', 'in', '(', ')', '[', ']', '->', '\\x ->', '#[x]', '..<', ':>', 'i64', '[]',
+         '()', "'t", 'loop', 'with', '{', '}', 'if true then', 'f32', 'f32.', '*', ':', '=', '"\\u{1F600}"', 'reduce', 'filter', '?[k].', '255u8',
+         '???', 'def', 'entry', 'type', 'import "x"', '\n', '😀', '.x', '.0', '[n]', 'local', 'open', '--', '"', "'"]
+TOKEN = re.compile(r"[\w.']+|\s+|[^\w\s]+")
+
+
+def corpus():
+    found = [p.read_text(encoding='utf-8', errors='replace') for folder in ('tests/programs', 'tests/diag', 'tests/frontend/ok', 'examples')
+             for p in sorted((ROOT / folder).rglob('*.sf'))]
+    return [t[:4000] for t in found if t.strip()]
+
+
+def mutate(r, text, texts):
+    """(i, j, new): text[i:j] becomes new."""
+    i = r.randrange(len(text) + 1)
+    token = TOKEN.search(text, i)
+    i, j = token.span() if token and r.randrange(4) else (i, min(len(text), i + r.randrange(6)))
+    other = r.choice(texts)
+    piece = TOKEN.search(other, r.randrange(len(other)))
+    kind = r.randrange(5)
+    if kind == 0:
+        return i, j, ''
+    if kind == 1:
+        return i, j, r.choice(WORDS)
+    if kind == 2:
+        return i, i, ' ' + r.choice(WORDS) + ' '
+    if kind == 3:
+        return i, j, piece[0] if piece else ''
+    return i, i, chr(r.choice([0, 7, 0x7f, 0xe9, 0x1f600, r.randrange(32, 127)]))
+
+
+def position(text, at):
+    line = max(text.rfind('\n', 0, at), text.rfind('\r', 0, at)) + 1
+    count = len(re.findall('\r\n|\n|\r', text[:line]))
+    return {'line': count, 'character': units(text[line:at])}
+
+
+def one(c, r, texts, k):
+    """A program, three changes, questions at random places; what went wrong with it, as texts."""
+    uri, text = f'file:///nowhere/{k}.sf', r.choice(texts)
+    if r.randrange(2):
+        c.open(uri, text)
+    else:
+        i, j, new = mutate(r, text, texts)
+        text = text[:i] + new + text[j:]
+        c.open(uri, text)
+    for _ in range(3):
+        i, j, new = mutate(r, text, texts)
+        changed = text[:i] + new + text[j:]
+        if '\r' in text[max(0, i - 1):j + 1] or '\r' in new:
+            c.change(uri, changed)
+        else:
+            c.change(uri, ({'start': position(text, i), 'end': position(text, j)}, new))
+        text = changed
+        for method in r.sample(['hover', 'completion', 'definition', 'references', 'documentHighlight', 'documentSymbol'], 2) + ['completion']:
+            at = r.choice([i + len(new), r.randrange(len(text) + 1)])
+            m = c.answer(c.start('textDocument/' + method, textDocument={'uri': uri}, position=position(text, min(at, len(text))),
+                                 context={'includeDeclaration': True}))
+            if 'error' in m:
+                yield f'{method} at {at}: {m["error"]["message"]}', text
+    for d in c.checked(uri):
+        if 'minifut failed' in d['message']:
+            yield d['message'], text
+    c.close(uri)
+    c.diagnostics.pop(uri, None)
+
+
+def fuzz(minifut, n, seed):
+    r, texts, failed = random.Random(seed), corpus(), 0
+    c = Client(minifut)
+    for k in range(n):
+        for said, text in one(c, r, texts, k):
+            failed += 1
+            path = Path(f'/tmp/lsp-fuzz-{seed}-{k}.sf')
+            path.write_text(text, encoding='utf-8', errors='replace')
+            print(f'{path}: {said}')
+    c.stop()
+    print(f'{n - failed} passed, {failed} failed')
+    return failed != 0
+
+
+@case
+def mutated_programs(minifut):
+    r, texts = random.Random(1), corpus()
+    c = Client(minifut)
+    for k in range(300):
+        for said, text in one(c, r, texts, k):
+            raise Failed(f'{said} of {text!r}')
+    c.stop()

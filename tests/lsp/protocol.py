@@ -1,0 +1,198 @@
+"""The wire, the life of a server, what is wrong with messages."""
+import json
+import os
+import time
+
+from cases import case, holds, same, session
+from client import Client, Failed
+from program import program
+
+URI = 'file:///nowhere/p.sf'
+GOOD = 'def f (x: i32): i32 = x\n'
+
+
+@session
+def offers(c):
+    for name in ('hover', 'definition', 'references', 'documentHighlight', 'documentSymbol'):
+        same(c.capabilities[name + 'Provider'], True, name)
+    same(c.capabilities['textDocumentSync']['change'], 2, 'kind of changes')
+    same(c.capabilities['positionEncoding'], 'utf-16')
+
+
+@case
+def order_of_life(minifut):
+    c = Client(minifut, initialize=False)
+    same(c.error('textDocument/hover'), -32002)
+    c.ask('initialize', capabilities={})
+    same(c.error('initialize', capabilities={}), -32600)
+    same(c.error('no/such/method'), -32601)
+    c.tell('no/such/notification')
+    c.tell('$/setTrace', value='off')
+    c.ask('shutdown')
+    same(c.error('textDocument/hover'), -32600)
+    c.tell('exit')
+    same(c.process.wait(10), 0)
+
+
+@case
+def ends_without_shutdown(minifut):
+    c = Client(minifut)
+    c.tell('exit')
+    same(c.process.wait(10), 1)
+    c = Client(minifut)
+    c.process.stdin.close()
+    same(c.process.wait(10), 1)
+
+
+@session
+def ids_are_given_back(c):
+    for key in ('seven', 7, 'é"\\'):
+        c.send({'jsonrpc': '2.0', 'id': key, 'method': 'no'})
+        same(c.answer(key)['error']['code'], -32601)
+
+
+@session
+def broken_messages(c):
+    """Each is answered by an error or passed over, and the next message is understood."""
+    def frame(body):
+        return b'Content-Length: %d\r\n\r\n' % len(body) + body
+    ask = json.dumps({'jsonrpc': '2.0', 'id': 'x', 'method': 'no'}).encode()
+    broken = [
+        frame(b'{"jsonrpc": '), frame(b''), frame(b'[' * 5000), frame(b'{} {}'), frame(b'\xff\xfe\x00'), frame(b'null'), frame(b'17'),
+        frame(b'[{"id": 1}]'), frame(b'{"id": 3}'), frame(b'{"method": 3, "id": {}}'), frame(b'"\\ud800'),
+        b'Content-Length: 99999999999999999999999\r\n\r\n{}', b'Content-Length: 4000000000\r\n\r\n{}', b'Content-Length: -1\r\n\r\n',
+        b'Content-Length: x\r\n\r\n', b'Content-Length:\r\n\r\n', b'\r\n\r\n', b'Content-Type: y\r\n\r\n', b'nonsense\r\n', b'\0' * 70,
+        b'{"id": 1, "method": "shutdown"}\r\n', b'x' * 100000, b'x: ' + b'y' * 100000 + b'\r\n']
+    for b in broken:
+        c.write(b + frame(ask))
+        try:
+            same(c.answer('x', 20)['error']['code'], -32601)
+        except Failed as e:
+            raise Failed(f'after {b[:60]!r}: {e}') from None
+        c.answers.clear()
+    c.write(frame(b'{"jsonrpc": '))
+    same(c.answer(None)['error']['code'], -32700)
+    c.write(frame(b'{"id": 3}'))
+    same(c.answer(3)['error']['code'], -32600)
+
+
+@session
+def pieces_of_messages(c):
+    """Bytes come as they like; the header may have other lines, and other capitals."""
+    body = json.dumps({'jsonrpc': '2.0', 'id': 'x', 'method': 'no'}).encode()
+    head = b'content-length: %d\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n' % len(body)
+    for byte in head + body:
+        c.write(bytes([byte]))
+    same(c.answer('x')['error']['code'], -32601)
+    c.write((head + body) * 50)
+    for _ in range(50):
+        same(c.answer('x')['error']['code'], -32601)
+
+
+@session
+def wrong_parameters(c):
+    c.open(URI, GOOD)
+    at = {'textDocument': {'uri': URI}, 'position': {'line': 0, 'character': 0}}
+    for wrong in ({}, {'textDocument': 3}, {'textDocument': {'uri': 3}}, {'textDocument': {'uri': 'file:///other'}},
+                  {**at, 'position': 'x'}, {**at, 'position': {'line': -1, 'character': 0}}, {**at, 'position': {'line': '1', 'character': 0}}):
+        same(c.error('textDocument/hover', **wrong), -32602, str(wrong))
+    c.send({'jsonrpc': '2.0', 'id': 'a', 'method': 'textDocument/hover', 'params': [1]})
+    same(c.answer('a')['error']['code'], -32602)
+    for n, wrong in (('didOpen', {}), ('didOpen', {'textDocument': {'uri': URI}}), ('didChange', {}), ('didClose', {}),
+                     ('didChange', {'textDocument': {'uri': 'file:///other'}, 'contentChanges': []}),
+                     ('didChange', {'textDocument': {'uri': URI, 'version': 1}}),
+                     ('didChange', {'textDocument': {'uri': URI, 'version': 1}, 'contentChanges': [{}, 3, {'text': 4}]})):
+        before = len(c.logs)
+        c.tell('textDocument/' + n, **wrong)
+        while len(c.logs) == before:
+            c.receive()
+    for far in ({'line': 10 ** 9, 'character': 0}, {'line': 0, 'character': 1e300}, {'line': 1e300, 'character': 4.5}):
+        c.ask('textDocument/hover', textDocument={'uri': URI}, position=far)
+    holds(c.at('hover', URI, 0, 4)['contents']['value'], 'def f')
+
+
+@session
+def cancels(c):
+    """What is at work and what waits is answered at once when it is cancelled; others are answered."""
+    c.open(URI, program(5000))
+    at = {'textDocument': {'uri': URI}, 'position': {'line': 1, 'character': 5}}
+    ids = [c.start('textDocument/hover', **at) for _ in range(9)]
+    for k in (ids[2], ids[8]):
+        c.tell('$/cancelRequest', id=k)
+    c.tell('$/cancelRequest', id='of nobody')
+    c.tell('$/cancelRequest')
+    same([c.answer(k)['error']['code'] for k in (ids[2], ids[8])], [-32800] * 2)
+    for k in ids:
+        if k not in (ids[2], ids[8]):
+            holds(c.answer(k)['result']['contents']['value'], 'step0')
+
+
+def children(pid):
+    found = []
+    for task in os.listdir(f'/proc/{pid}/task'):
+        with open(f'/proc/{pid}/task/{task}/children', encoding='ascii') as f:
+            found += map(int, f.read().split())
+    return found
+
+
+@session
+def a_job_dies(c):
+    """What kills a job costs its answer and no other."""
+    def killed(seconds=2):
+        """Kills the first job that is seen; false: it was too quick."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for pid in children(c.process.pid):
+                try:
+                    os.kill(pid, 9)
+                    return True
+                except ProcessLookupError:
+                    return False
+        return False
+
+    text = program(5000)
+    c.open(URI, text)
+    for _ in range(20):
+        c.change(URI, text)
+        if killed() and c.checked(URI):
+            break
+    holds(c.checked(URI)[0]['message'], 'minifut failed on this program: it ended by signal 9')
+    code = None
+    for _ in range(20):
+        k = c.start('textDocument/hover', textDocument={'uri': URI}, position={'line': 1, 'character': 5})
+        killed()
+        code = c.answer(k).get('error', {}).get('code')
+        if code:
+            break
+    same(code, -32603)
+    holds(c.at('hover', URI, 1, 5)['contents']['value'], 'step0')
+
+
+@session
+def times(c):
+    """Each answer on a program of 2,000 lines; people notice 0.2 s, the bound is for slow machines."""
+    text = program()
+    lines = text.split('\n')
+    k = next(k for k in range(1000, 1010) if lines[k].startswith('  let total'))
+    c.open(URI, text)
+    same(c.checked(URI), [])
+    use = lines[k].rindex('ps')
+    edit = {'line': k, 'character': len(lines[k])}
+
+    def type_a_blank():
+        c.change(URI, ({'start': edit, 'end': edit}, ' '))
+        return c.checked(URI) == []
+
+    asked = {'textDocument': {'uri': URI}}
+    for name, f in (('change to diagnostics', type_a_blank), ('hover', lambda: c.at('hover', URI, k, 17)),
+                    ('definition', lambda: c.at('definition', URI, k, use)), ('completion', lambda: c.at('completion', URI, k, 20)),
+                    ('references', lambda: c.at('references', URI, k, use, context={'includeDeclaration': True})),
+                    ('symbols', lambda: c.ask('textDocument/documentSymbol', **asked))):
+        took = []
+        for _ in range(9):
+            start = time.monotonic()
+            assert f(), name
+            took.append(time.monotonic() - start)
+        took.sort()
+        print(f'{name}: {1000 * took[4]:.0f} ms, at most {1000 * took[-1]:.0f} ms, of {len(lines)} lines')
+        assert took[4] < 2, name
