@@ -158,17 +158,23 @@ static int serve(void)
     return s.shut_down ? 0 : EXIT_USER;
 }
 
+static int no_word(void *env, const char *word)
+{
+    return args_wrong(env, "takes no arguments, got '%s'", word);
+}
+
 int lsp_main(int argc, char **argv)
 {
     bool stdio; /* as editors say; there is nothing else */
     const ArgRow rows[] = {
         {"--stdio", "speaks on standard input and output, as it does anyway", .flag = &stdio}, {0}};
-    const Args args = {
-        .command = "minifut lsp",
-        .about =
-            "usage: minifut lsp\n\n"
-            "A language server: editors start it and speak the Language Server Protocol with it.\n",
-        .rows = rows};
+    Args args = {.command = "minifut lsp",
+                 .about = "usage: minifut lsp [--stdio]\n\n"
+                          "A language server: editors start it and speak the Language Server "
+                          "Protocol with it.\n",
+                 .rows = rows,
+                 .word = no_word};
+    args.env = &args;
     int code = args_read(&args, argc, argv);
     return code < 0 ? serve() : code;
 }

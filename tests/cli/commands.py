@@ -67,6 +67,7 @@ table("usage", False, [
     ("new, too long", "new " + 101 * "a", "cannot be the name"),
     ("new, what the folder has", "new Makefile", "'Makefile' cannot be the name of a program: its folder has"),
     ("devices takes nothing", "devices all", "takes no arguments, got 'all'"),
+    ("lsp takes nothing", "lsp prog.sf", "takes no arguments, got 'prog.sf'"),
     ("dataset of nothing", "dataset", "^usage: minifut dataset"),
     ("dataset, no type", "dataset -g", "option -g needs a value"),
     ("dataset, unknown type", "dataset -g [10]f16", "'\\[10\\]f16' is neither a type"),

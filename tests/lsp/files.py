@@ -78,3 +78,26 @@ def no_files(c):
         assert c.checked(name), name
         holds(c.at('hover', name, 2, 8)['contents']['value'], 'def f')
         same(c.at('definition', name, 2, 8)['uri'], name)
+
+
+@session
+def bytes_of_no_character(c):
+    """A file may hold any bytes; what the server sends is UTF-8."""
+    with tempfile.TemporaryDirectory() as d:
+        with open(f'{d}/lib.sf', 'wb') as f:
+            f.write(b'-- | Gr\xfc\xdfe.\n/* \xff */\ndef twice (x: i32): i32 = "\xe9" + x\ntype t = i32\n')
+        main = uri(f'{d}/main.sf')
+        c.open(main, MAIN)
+        holds(c.checked(main)[0]['message'], 'lib.sf:2:')
+        with open(f'{d}/lib.sf', 'wb') as f:
+            f.write(b'-- | Gr\xfc\xdfe.\ndef twice (x: i32): i32 = 2 * x -- \xe9\ntype t = i32\n')
+        c.tell('textDocument/didSave', textDocument={'uri': main})
+        same(c.fresh(main), [])
+        holds(c.at('hover', main, *place(MAIN, 'tw^ice'))['contents']['value'], 'Gr\ufffd\ufffde.')
+        os.mkdir(os.fsencode(d) + b'/\xff')
+        with open(os.fsencode(d) + b'/\xff/lib.sf', 'w', encoding='utf-8') as f:
+            f.write(LIB)
+        main = f'file://{quote(d)}/%ff/main.sf'
+        c.open(main, MAIN)
+        same(c.checked(main), [])
+        same(c.at('definition', main, *place(MAIN, 'tw^ice'))['uri'], f'file://{quote(d)}/%FF/lib.sf')
