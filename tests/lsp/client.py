@@ -20,6 +20,7 @@ class Client:
         self.answers, self.diagnostics, self.logs = {}, {}, []
         self.last_id = 0
         self.versions = {}
+        self.held = None
         threading.Thread(target=self.read_all, daemon=True).start()
         if initialize:
             text = {'publishDiagnostics': {'relatedInformation': related}}
@@ -46,8 +47,20 @@ class Client:
             self.messages.put(json.loads(out.read(length).decode('utf-8', 'strict')))
 
     def write(self, data):
+        if self.held is not None:
+            self.held += data
+            return
         self.process.stdin.write(data)
         self.process.stdin.flush()
+
+    def hold(self):
+        """What is sent from now on ..."""
+        self.held = b''
+
+    def release(self):
+        """... goes at once."""
+        data, self.held = self.held, None
+        self.write(data)
 
     def send(self, message):
         body = json.dumps(message).encode()

@@ -98,8 +98,10 @@ def only_the_last_state_is_checked(c):
     c.open(URI, 'def f = 0')
     c.checked(URI)
     seen = []
+    c.hold()
     for k in range(100):
         c.change(URI, f'def f: bool = {k}')
+    c.release()
     last = c.versions[URI]
     while not seen or seen[-1] != last:
         m = c.receive()
