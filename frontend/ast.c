@@ -255,7 +255,7 @@ AExp *mk_if(ParseCtx *c, AExp *t, AExp *a, AExp *b, Loc loc)
     return e;
 }
 
-AExp *mk_let(ParseCtx *c, Names sizes, Pat *p, AExp *rhs, AExp *body, Loc loc)
+AExp *mk_let(ParseCtx *c, NameLocs sizes, Pat *p, AExp *rhs, AExp *body, Loc loc)
 {
     AExp *e = mk_exp(c, AE_LET, loc);
     e->let.size_names = sizes;
@@ -271,14 +271,14 @@ AExp *mk_let(ParseCtx *c, Names sizes, Pat *p, AExp *rhs, AExp *body, Loc loc)
 AExp *mk_letwith(ParseCtx *c, NameLoc a, ADimIndices dims, AExp *v, AExp *body, Loc loc)
 {
     Loc place = {a.loc.beg, v->loc.end};
-    return mk_let(c, (Names){0}, mk_pvar(c, a), mk_update(c, mk_var(c, a), dims, v, place), body,
+    return mk_let(c, (NameLocs){0}, mk_pvar(c, a), mk_update(c, mk_var(c, a), dims, v, place), body,
                   loc);
 }
 
 AExp *mk_letfield(ParseCtx *c, NameLoc a, Names path, AExp *v, AExp *body, Loc loc)
 {
     Loc place = {a.loc.beg, v->loc.end};
-    return mk_let(c, (Names){0}, mk_pvar(c, a), mk_recupdate(c, mk_var(c, a), path, v, place), body,
+    return mk_let(c, (NameLocs){0}, mk_pvar(c, a), mk_recupdate(c, mk_var(c, a), path, v, place), body,
                   loc);
 }
 
@@ -324,7 +324,7 @@ static AExp *pat_to_exp(ParseCtx *c, const Pat *p)
     return mk_seq(c, AE_TUPLE, (AExps){0}, p->loc);
 }
 
-AExp *mk_loop(ParseCtx *c, Names sizes, Pat *p, AExp *init, AExp *form, AExp *body, Loc loc)
+AExp *mk_loop(ParseCtx *c, NameLocs sizes, Pat *p, AExp *init, AExp *form, AExp *body, Loc loc)
 {
     AExp *e = form;
     e->loc = loc;
@@ -487,10 +487,10 @@ TypeExp *mk_tsize(ParseCtx *c, AExp *dim, Loc loc)
     return t;
 }
 
-TypeExp *mk_twrap(ParseCtx *c, TypeExpKind k, Names names, TypeExp *inner, Loc loc)
+TypeExp *mk_twrap(ParseCtx *c, TypeExpKind k, NameLocs sizes, TypeExp *inner, Loc loc)
 {
     TypeExp *t = mk_type(c, k, loc);
-    t->names = names;
+    t->sizes = sizes;
     t->elem = inner;
     DEEPEN(c, t, inner);
     return t;

@@ -45,6 +45,11 @@ typedef VEC(Attr *) Attrs;
 typedef VEC(Def *) Defs;
 typedef VEC(Binding *) Bindings;
 typedef VEC(const char *) Names; /* interned */
+typedef struct {
+    const char *name;
+    Loc loc;
+} NameLoc;
+typedef VEC(NameLoc) NameLocs;
 
 /* --- Scalars -------------------------------------------------------------------------------- */
 
@@ -236,7 +241,7 @@ typedef enum {
     TE_RECORD, /* elems, names as written */
     TE_FUN,    /* pname (or NULL), param, elem = result */
     TE_UNIQUE, /* elem */
-    TE_EXISTS, /* names: ?[n][m]. elem */
+    TE_EXISTS, /* sizes: ?[n][m]. elem */
     TE_SIZE,   /* dim: a size argument of TE_NAME */
 } TypeExpKind;
 
@@ -249,6 +254,7 @@ struct TypeExp {
     const char *name;
     TypeExps args; /* TE_NAME arguments; elements of tuples and records */
     Names names;
+    NameLocs sizes;
     AExp *dim;
     TypeExp *elem, *param;
     Binding *bind; /* [check] TE_NAME: what it names, NULL for a scalar; TE_FUN: the named parameter */
@@ -387,7 +393,7 @@ struct AExp {
         } cond;
         struct {
             Bindings sizes; /* let [n] ...: bound to sizes of rhs where the pattern's type says */
-            Names size_names;
+            NameLocs size_names;
             Pat *pat;
             AExp *rhs, *body;
         } let;
@@ -397,7 +403,7 @@ struct AExp {
         } letfun;
         struct {
             Bindings sizes; /* loop [n] ...: sizes that may differ in each iteration */
-            Names size_names;
+            NameLocs size_names;
             Pat *pat;   /* a dimension of pat->type that is SZ_UNKNOWN or one of `sizes` may change
                          * between iterations; the others are those of `init` */
             AExp *init; /* never NULL: implicit initialisers are made explicit by the parser */

@@ -134,8 +134,8 @@ static void pr_te(Pr *p, const TypeExp *t)
         return;
     case TE_EXISTS:
         out_puts(p->o, "?");
-        for (int i = 0; i < t->names.n; i++)
-            out_printf(p->o, "[%s]", t->names.at[i]);
+        for (int i = 0; i < t->sizes.n; i++)
+            out_printf(p->o, "[%s]", t->sizes.at[i].name);
         out_puts(p->o, ". ");
         pr_te(p, t->elem);
         return;
@@ -256,10 +256,10 @@ static void pr_attrs(Pr *p, const Attrs *as, const char *after)
     }
 }
 
-static void pr_sizes(Pr *p, const Names *ns)
+static void pr_sizes(Pr *p, const NameLocs *ns)
 {
     for (int i = 0; i < ns->n; i++)
-        out_printf(p->o, "[%s] ", ns->at[i]);
+        out_printf(p->o, "[%s] ", ns->at[i].name);
 }
 
 static void pr_loop(Pr *p, const AExp *e)

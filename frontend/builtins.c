@@ -115,8 +115,8 @@ static AType *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Bindin
         return t;
     }
     case TE_EXISTS:
-        for (int i = 0; i < te->names.n; i++) {
-            Binding *b = new_binding(ck, BIND_SIZE, te->names.at[i], te->loc);
+        for (int i = 0; i < te->sizes.n; i++) {
+            Binding *b = new_binding(ck, BIND_SIZE, te->sizes.at[i].name, te->loc);
             vec_push(ck->a, named, b);
             vec_push(ck->a, exists, b);
         }

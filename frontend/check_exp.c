@@ -465,11 +465,11 @@ static AType *check_lambda(Ck *ck, AExp *e, AType *want)
     return t;
 }
 
-static void bind_sizes(Ck *ck, const Names *names, Bindings *out, Loc loc)
+static void bind_sizes(Ck *ck, const NameLocs *names, Bindings *out)
 {
     *out = (Bindings){0};
     for (int i = 0; i < names->n; i++) {
-        Binding *b = new_binding(ck, BIND_SIZE, names->at[i], loc);
+        Binding *b = new_binding(ck, BIND_SIZE, names->at[i].name, names->at[i].loc);
         b->type = ty_scalar(ck, S_I64);
         vec_push(ck->a, out, b);
         bind_name(ck, b);
@@ -481,7 +481,7 @@ static AType *check_let(Ck *ck, AExp *e, AType *want)
     Scope *scope = ck->scope;
     AType *rhs = ty_plain(ck, check_exp(ck, e->let.rhs));
     int first_uid = ck->n_bindings;
-    bind_sizes(ck, &e->let.size_names, &e->let.sizes, e->loc);
+    bind_sizes(ck, &e->let.size_names, &e->let.sizes);
     AType *p = check_pat(ck, e->let.pat, AT_FREE);
     check_distinct(ck, &(Pats){&e->let.pat, 1, 1});
     check_names_used(ck, &e->let.sizes, p);

@@ -163,7 +163,8 @@ static AType *attempt(Loop *l, AExp *e, AType *init, AType *elem, const Ints *va
     AType *t = vary(ck, init, varying, &pos, e->loc);
     e->loop.sizes = (Bindings){0};
     for (int i = 0; i < e->loop.size_names.n; i++) {
-        Binding *b = new_binding(ck, BIND_SIZE, e->loop.size_names.at[i], e->loc);
+        const NameLoc *n = &e->loop.size_names.at[i];
+        Binding *b = new_binding(ck, BIND_SIZE, n->name, n->loc);
         b->type = ty_scalar(ck, S_I64);
         vec_push(ck->a, &e->loop.sizes, b);
         bind_name(ck, b);

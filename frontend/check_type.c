@@ -205,8 +205,8 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
     Scope *scope = ck->scope;
     Subst s = {0};
     Bindings bound = {0};
-    for (int i = 0; i < te->names.n; i++) {
-        Binding *b = new_binding(ck, BIND_SIZE, te->names.at[i], te->loc);
+    for (int i = 0; i < te->sizes.n; i++) {
+        Binding *b = new_binding(ck, BIND_SIZE, te->sizes.at[i].name, te->sizes.at[i].loc);
         vec_push(ck->a, &bound, b);
         b->type = ty_scalar(ck, S_I64);
         bind_name(ck, b);
@@ -217,10 +217,11 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
     }
     AType *t = convert(ck, te->elem, how);
     ck->scope = scope;
-    for (int i = 0; i < te->names.n; i++)
+    for (int i = 0; i < te->sizes.n; i++)
         if (t->kind != TY_ERROR && !ty_witnesses(t, bound.at[i]))
-            ck_error(ck, te->loc, "`%s` is not the size of an array here, so it could not be known",
-                     te->names.at[i]);
+            ck_error(ck, te->sizes.at[i].loc,
+                     "`%s` is not the size of an array here, so it could not be known",
+                     te->sizes.at[i].name);
     return how->at == AT_RESULT ? t : ty_subst(ck, t, &s);
 }
 

@@ -65,11 +65,6 @@ void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc);
  * a LEVEL-th of a level. */
 
 typedef struct {
-    const char *name;
-    Loc loc;
-} NameLoc;
-
-typedef struct {
     Names names;
     AExps exps; /* or ... */
     Pats pats;
@@ -92,12 +87,12 @@ AExp *mk_index(ParseCtx *c, AExp *e, ADimIndices dims, Loc loc);
 AExp *mk_update(ParseCtx *c, AExp *e, ADimIndices dims, AExp *v, Loc loc);
 AExp *mk_recupdate(ParseCtx *c, AExp *e, Names path, AExp *v, Loc loc);
 AExp *mk_if(ParseCtx *c, AExp *t, AExp *a, AExp *b, Loc loc);
-AExp *mk_let(ParseCtx *c, Names sizes, Pat *p, AExp *rhs, AExp *body, Loc loc);
+AExp *mk_let(ParseCtx *c, NameLocs sizes, Pat *p, AExp *rhs, AExp *body, Loc loc);
 AExp *mk_letwith(ParseCtx *c, NameLoc a, ADimIndices dims, AExp *v, AExp *body, Loc loc);
 /* let a.b.c = v in body */
 AExp *mk_letfield(ParseCtx *c, NameLoc a, Names path, AExp *v, AExp *body, Loc loc);
 AExp *mk_letfun(ParseCtx *c, Def *d, AExp *body, Loc loc);
-AExp *mk_loop(ParseCtx *c, Names sizes, Pat *p, AExp *init, AExp *form, AExp *body, Loc loc);
+AExp *mk_loop(ParseCtx *c, NameLocs sizes, Pat *p, AExp *init, AExp *form, AExp *body, Loc loc);
 /* The loop form alone, an AE_LOOP without pattern; mk_loop completes it. */
 AExp *mk_form(ParseCtx *c, ALoopKind k, Pat *var, AExp *bound, Loc loc);
 AExp *mk_ascribe(ParseCtx *c, AExpKind k, AExp *e, TypeExp *te, Loc loc);
@@ -118,7 +113,7 @@ TypeExp *mk_tname(ParseCtx *c, NameLoc n);
 TypeExp *mk_targ(ParseCtx *c, TypeExp *t, TypeExp *arg, Loc loc);
 TypeExp *mk_tarray(ParseCtx *c, TypeExp *size, TypeExp *elem, Loc loc);
 TypeExp *mk_tsize(ParseCtx *c, AExp *dim, Loc loc);
-TypeExp *mk_twrap(ParseCtx *c, TypeExpKind k, Names names, TypeExp *t, Loc loc);
+TypeExp *mk_twrap(ParseCtx *c, TypeExpKind k, NameLocs sizes, TypeExp *t, Loc loc);
 TypeExp *mk_tfun(ParseCtx *c, const char *pname, TypeExp *p, TypeExp *r, Loc loc);
 TypeExp *mk_ttuple(ParseCtx *c, TypeExps ts, Loc loc);
 TypeExp *mk_trecord(ParseCtx *c, Fields fs, Loc loc);

@@ -20,6 +20,7 @@
     TypeExps tes;
     NameLoc name;
     Names names;
+    NameLocs sizes;
     Fields fields;
     ADimIndex dim;
     ADimIndices dims;
@@ -98,7 +99,8 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 %type <te> type term tapply tatom size ret lret
 %type <tes> types
 %type <name> bind_name binop not_minus quoted field
-%type <names> proj_path fields_from sizes lsizes
+%type <names> proj_path fields_from
+%type <sizes> sizes lsizes
 %type <fields> record_fields pat_fields type_fields
 %type <dim> dim
 %type <dims> dims dims1
@@ -225,7 +227,7 @@ type: term
     | '?' sizes '.' type { $$ = mk_twrap(ctx, TE_EXISTS, $2, $4, @$); }
 
 term: tapply
-    | STAR term { $$ = mk_twrap(ctx, TE_UNIQUE, (Names){0}, $2, @$); }
+    | STAR term { $$ = mk_twrap(ctx, TE_UNIQUE, (NameLocs){0}, $2, @$); }
     | size term { $$ = mk_tarray(ctx, $1, $2, @$); }
 
 tapply: tatom
@@ -249,8 +251,8 @@ type_fields: field ':' type { $$ = (Fields){0}; FIELD($$, types, $1.name, $3); }
 size: lbr exp ']' { $$ = mk_tsize(ctx, $2, @$); }
     | lbr ']' { $$ = mk_tsize(ctx, NULL, @$); }
 
-sizes: lbr ID ']' { $$ = (Names){0}; PUSH($$, $2.name); }
-     | sizes lbr ID ']' { $$ = $1; PUSH($$, $3.name); }
+sizes: lbr ID ']' { $$ = (NameLocs){0}; PUSH($$, $2); }
+     | sizes lbr ID ']' { $$ = $1; PUSH($$, $3); }
 
 /* ---- Expressions: exp may end in a type ascription, exp1 may be a range, op neither; op and exp1
  * stand where a `:` or `..` would be ambiguous ---- */
@@ -302,13 +304,13 @@ lambda: '\\' params1 lret ARROW exp %prec BOTTOM { $$ = mk_lambda(ctx, $2, $3, $
 
 lret: %empty { $$ = NULL; } | ':' term { $$ = $2; }
 
-lsizes: %empty { $$ = (Names){0}; } | sizes
+lsizes: %empty { $$ = (NameLocs){0}; } | sizes
 
 form: FOR ID LESS exp { $$ = mk_form(ctx, ALOOP_FOR, mk_pvar(ctx, $2), $4, @$); }
     | FOR pat IN exp { $$ = mk_form(ctx, ALOOP_IN, $2, $4, @$); }
     | WHILE exp { $$ = mk_form(ctx, ALOOP_WHILE, NULL, $2, @$); }
 
-let: LET pat '=' exp let_body { $$ = mk_let(ctx, (Names){0}, $2, $4, $5, @$); }
+let: LET pat '=' exp let_body { $$ = mk_let(ctx, (NameLocs){0}, $2, $4, $5, @$); }
    | LET sizes pat '=' exp let_body { $$ = mk_let(ctx, $2, $3, $5, $6, @$); }
    | LET ID INDEX dims ']' '=' exp let_body { $$ = mk_letwith(ctx, $2, $4, $7, $8, @$); }
    | LET ID proj_path '=' exp let_body { $$ = mk_letfield(ctx, $2, $3, $5, $6, @$); }

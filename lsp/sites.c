@@ -46,6 +46,12 @@ static void walk_tparams(V *v, const TParams *tps)
         name_at(v, tps->at[i].loc, tps->at[i].name, tps->at[i].bind, NULL, true);
 }
 
+static void walk_sizes(V *v, const Bindings *sizes)
+{
+    for (int i = 0; i < sizes->n; i++)
+        name_at(v, sizes->at[i]->loc, sizes->at[i]->name, sizes->at[i], NULL, true);
+}
+
 static void walk_def(V *v, const Def *d)
 {
     name_at(v, d->loc, d->name, d->bind, NULL, true);
@@ -75,12 +81,16 @@ static void walk_exp(V *v, const AExp *e)
             walk_pat(v, e->lambda.params.at[i]);
         walk_type(v, e->lambda.ret);
         break;
-    case AE_LET: walk_pat(v, e->let.pat); break;
+    case AE_LET:
+        walk_sizes(v, &e->let.sizes);
+        walk_pat(v, e->let.pat);
+        break;
     case AE_LETFUN:
         walk_def(v, e->letfun.def);
         walk_exp(v, e->letfun.body);
         return;
     case AE_LOOP:
+        walk_sizes(v, &e->loop.sizes);
         walk_pat(v, e->loop.pat);
         walk_pat(v, e->loop.var);
         break;
