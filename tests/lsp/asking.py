@@ -1,5 +1,9 @@
 """What is asked of a program: diagnostics, hover, definition, references, completion, symbols."""
-from cases import case, holds, place, same, session, span
+import random
+import re
+from pathlib import Path
+
+from cases import case, holds, place, position, same, session, span
 from client import Client
 
 URI = 'file:///nowhere/p.sf'
@@ -209,3 +213,30 @@ def related_places_in_words(minifut):
     assert 'relatedInformation' not in typed
     holds(typed['message'], '\nline 3: the result type is declared here')
     c.stop()
+
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+NO_NAMES = set('assert def do else entry false for if import in let local loop open then true type while with bool'.split())
+
+
+@session
+def names_of_programs(c):
+    """Whatever stands at the place where a name is bound, it is that name; nearly all have types."""
+    r, seen, bare = random.Random(5), 0, []
+    for path in sorted(ROOT.glob('examples/*.sf')) + sorted(ROOT.glob('tests/frontend/ok/*.sf')):
+        text = path.read_text(encoding='utf-8')
+        uri = path.as_uri()
+        c.open(uri, text)
+        code = re.sub(r'--[^\n]*', lambda m: ' ' * len(m[0]), text)
+        names = [m for m in re.finditer(r"(?<![\w.'\"#])[A-Za-z][\w']*", code)
+                 if m[0] not in NO_NAMES and not re.fullmatch(r'[iuf]\d+', m[0])]
+        for m in r.sample(names, min(len(names), 25)):
+            at = position(text, m.start())
+            found = c.at('definition', uri, *at)
+            if found and found['uri'] == uri:
+                same(span(text, found['range']), m[0], f'{path.name}:{at}')
+                seen += 1
+            if not c.at('hover', uri, *at):
+                bare.append((path.name, m[0]))
+        c.close(uri)
+    assert seen > 150 and len(bare) < seen / 20, (seen, bare)  # fields of types as written have none
