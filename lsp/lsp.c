@@ -116,7 +116,7 @@ static bool turn(Server *s)
     struct pollfd fds[TASKS + MAX_TASKS];
     bool busy = false; /* with what can be done without waiting */
     for (const Document *d = s->docs.first; d; d = d->next)
-        busy |= d->stale && server_idle_task(s);
+        busy |= d->stale && server_idle_task(s, true);
     fds[IN] = (struct pollfd){.fd = s->out.n < MAX_WAITING ? STDIN_FILENO : -1, .events = POLLIN};
     fds[OUT] = (struct pollfd){.fd = s->out.n ? STDOUT_FILENO : -1, .events = POLLOUT};
     for (int i = 0; i < MAX_TASKS; i++)

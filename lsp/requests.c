@@ -93,7 +93,7 @@ static bool start_query(Server *s, const Request *r, const cJSON *id, const cJSO
         server_refuse(s, id, ERROR_PARAMS, "position is no {line, character}");
         return true;
     }
-    Task *t = server_idle_task(s);
+    Task *t = server_idle_task(s, false);
     if (!t)
         return false;
     if (job_start(&t->job, work, &ask))
@@ -249,7 +249,7 @@ bool server_take(Server *s, const cJSON *message)
 void server_diagnose(Server *s)
 {
     Task *t;
-    for (Document *d = s->docs.first; d && (t = server_idle_task(s)); d = d->next) {
+    for (Document *d = s->docs.first; d && (t = server_idle_task(s, true)); d = d->next) {
         if (!d->stale)
             continue;
         Asked ask = {query_diagnostics, false, {0}, {.docs = &s->docs, .doc = d}};

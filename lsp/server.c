@@ -50,9 +50,9 @@ void server_notify(Server *s, const char *method, cJSON *params)
 
 /* --- Tasks ---------------------------------------------------------------------------------- */
 
-Task *server_idle_task(Server *s)
+Task *server_idle_task(Server *s, bool for_diagnostics)
 {
-    for (int i = 0; i < MAX_TASKS; i++)
+    for (int i = for_diagnostics; i < MAX_TASKS; i++)
         if (!s->tasks[i].job.pid)
             return &s->tasks[i];
     return NULL;

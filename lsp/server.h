@@ -40,8 +40,8 @@ void server_answer(Server *s, const cJSON *id, cJSON *result);
 __attribute__((format(printf, 4, 5))) void server_refuse(Server *s, const cJSON *id, int code,
                                                          const char *fmt, ...);
 void server_notify(Server *s, const char *method, cJSON *params);
-/* A task that does nothing, or NULL. */
-Task *server_idle_task(Server *s);
+/* A task that does nothing, or NULL. One is never for diagnostics: an answer is waited for. */
+Task *server_idle_task(Server *s, bool for_diagnostics);
 /* Ends a task; nobody is told. */
 void server_drop(Task *t);
 /* Ends the tasks that make diagnostics of documents that are stale. */
