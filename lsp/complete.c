@@ -313,8 +313,8 @@ cJSON *query_completion(const Query *q)
         word--;
     while (name_byte(text[end]))
         end++;
-    bool point = word > 0 && text[word - 1] == '.' &&
-                 !(word > 1 && text[word - 2] == '.'); /* not of a range */
+    bool range = word > 1 && text[word - 1] == '.' && text[word - 2] == '.';
+    bool point = word > 0 && text[word - 1] == '.' && !range;
     size_t chain = word;
     while (point && chain > 0 && (name_byte(text[chain - 1]) || text[chain - 1] == '.'))
         chain--;
@@ -323,11 +323,8 @@ cJSON *query_completion(const Query *q)
         return NULL;
     Look l = look_at(q->a, q->docs, q->doc, LOOK_COMPLETE, chain, end);
     Completion c = {.look = &l, .items = cJSON_CreateArray()};
-    size_t at = chain < l.front
-                    ? chain
-                    : l.front; /* where nothing parses, as far as the texts are the same */
-    if (!look_place(&l, chain, &c.place))
-        c.place = l.ast->main->base + (uint32_t)at;
+    if (!look_place(&l, chain, &c.place)) /* nothing parses: as far as the texts are the same */
+        c.place = l.ast->main->base + (uint32_t)l.front;
     names_in_scope(&c);
     if (point)
         add_members(&c, text + chain, word - 1 - chain);
