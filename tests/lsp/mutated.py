@@ -80,7 +80,8 @@ def fuzz(minifut, n, seed):
     for k in range(n):
         for said, text in one(c, r, texts, k):
             failed += 1
-            path = Path(f'/tmp/lsp-fuzz-{seed}-{k}.sf')
+            path = ROOT / f'tests/fuzz/failures/lsp-{seed}-{k}.sf'
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding='utf-8', errors='replace')
             print(f'{path}: {said}')
     c.stop()

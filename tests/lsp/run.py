@@ -2,7 +2,7 @@
 """The language server as an editor sees it: tests/lsp/run.py MINIFUT [NAME...] or tests/lsp/run.py MINIFUT fuzz N [SEED].
 
 Each case talks to a server of its own over pipes; NAME: cases whose name contains it. `fuzz` sends N mutated programs, of which
-the suite sends a few hundred. Last line: `N passed, N failed`."""
+the suite sends a few hundred, and leaves those that show a fault in tests/fuzz/failures/. Last line: `N passed, N failed`."""
 import sys
 import time
 from pathlib import Path
