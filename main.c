@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "emit/emit.h"
 #include "flatten/flatten.h"
+#include "fmt/fmt.h"
 #include "frontend/lower.h"
 #include "host/host.h"
 #include "interp/interp.h"
@@ -546,6 +547,7 @@ static const Command commands[] = {
     {"dataset", "dataset -g TYPE ...", "makes random inputs\n", .tool = dataset_main},
     {"devices", "devices", "the OpenCL devices here\n", .tool = devices_main},
     {"new", "new NAME", "a folder with a small project to begin with\n", .tool = new_main},
+    {"fmt", "fmt [--check] [-w] [FILES]", "programs in their layout\n", .tool = fmt_main},
     {"lsp", "lsp", "a language server for editors, on standard input and output\n", .tool = lsp_main},
     {"kir", NULL, NULL, .tool = kir_main},
 };

@@ -197,9 +197,11 @@ static bool replace_file(const Out *o, const char *path)
     int fd = mkstemp(tmp);
     bool ok = fd >= 0;
     if (ok) {
+        struct stat old;
         mode_t mask = umask(0);
         umask(mask);
-        ok = write_all(fd, o->text ? o->text : "", o->n) && fchmod(fd, 0666 & ~mask) == 0;
+        mode_t mode = stat(path, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask;
+        ok = write_all(fd, o->text ? o->text : "", o->n) && fchmod(fd, mode) == 0;
         int saved = errno;
         if (close(fd) != 0 && ok)
             ok = false;

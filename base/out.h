@@ -36,7 +36,7 @@ void out_c_comment(Out *o, const char *fmt, ...) __attribute__((format(printf, 2
 char *out_take(Out *o);
 
 /* Writes the text to a file, atomically: a temporary file in the same folder, renamed when it is
- * complete; a link stays one. False and errno on failure; the old file is then untouched. What is
+ * complete; a link stays one, and an old file's mode is kept. False and errno on failure; the old file is then untouched. What is
  * there and no file (a device, a pipe) is written to as it is. */
 bool out_write_file(const Out *o, const char *path);
 

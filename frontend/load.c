@@ -3,7 +3,7 @@
 
 #include "base/intern.h"
 #include "base/source.h"
-#include "frontend/parse.h"
+#include "frontend/concrete.h"
 
 #include <string.h>
 
@@ -11,13 +11,14 @@ enum { LOADING = 1, LOADED };
 
 static void load_imports(Ast *ast, File *f, bool *ok);
 
-static File *parse_file(Ast *ast, const char *path, const char *text, size_t n, bool *ok)
+/* With `concrete`, what is written is kept there; else imports are loaded. */
+static File *parse_file(Ast *ast, const char *path, const char *text, size_t n, Concrete *concrete, bool *ok)
 {
     File *f = NEW(ast->arena, File);
     f->path = intern(path);
     f->state = LOADING;
     vec_push(ast->arena, &ast->files, f);
-    ParseCtx ctx = {.a = ast->arena, .text = text, .n = n, .file = f};
+    ParseCtx ctx = {.a = ast->arena, .text = text, .n = n, .file = f, .concrete = concrete};
     if (n > MAX_SOURCE) {
         diag_error(((Loc){0, 0}), "%s: too large for a program", path);
         *ok = false;
@@ -30,7 +31,8 @@ static File *parse_file(Ast *ast, const char *path, const char *text, size_t n, 
     f->parsed = parse_text(&ctx, false);
     if (!f->parsed)
         *ok = false;
-    load_imports(ast, f, ok);
+    if (!concrete)
+        load_imports(ast, f, ok);
     f->state = LOADED;
     return f;
 }
@@ -81,7 +83,7 @@ static void load_import(Ast *ast, File *from, Decl *d, bool *ok)
         *ok = false;
         return;
     }
-    d->file = parse_file(ast, path, text, n, ok);
+    d->file = parse_file(ast, path, text, n, NULL, ok);
 }
 
 static void load_imports(Ast *ast, File *f, bool *ok)
@@ -96,9 +98,19 @@ Ast *fe_parse(Arena *a, const char *name, const char *text, size_t n)
     Ast *ast = NEW(a, Ast);
     bool ok = true;
     ast->arena = a;
-    ast->main = parse_file(ast, name, text, n, &ok);
+    ast->main = parse_file(ast, name, text, n, NULL, &ok);
     ast->syntax_ok = ok;
     return ast;
+}
+
+Ast *fe_parse_concrete(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete)
+{
+    Ast *ast = NEW(a, Ast);
+    ast->arena = a;
+    ast->syntax_ok = true;
+    *concrete = NEW(a, Concrete);
+    ast->main = parse_file(ast, name, text, n, *concrete, &ast->syntax_ok);
+    return ast->syntax_ok ? ast : NULL;
 }
 
 Ast *fe_load(Arena *a, const char *path)

@@ -19,6 +19,8 @@ typedef struct {
     Loc loc;
 } DocComment;
 
+typedef struct Concrete Concrete;
+
 typedef struct ParseCtx {
     Arena *a;
     uint32_t base; /* offset of the file's first byte */
@@ -37,6 +39,7 @@ typedef struct ParseCtx {
     bool too_deep;     /* reported; the scanner has gone quiet */
     int errors;
     VEC(DocComment) docs;
+    Concrete *concrete; /* what was written is kept there (concrete.h), or NULL */
 } ParseCtx;
 
 /* Parses ctx->text into ctx->file (as_type false) or ctx->type; false on syntax errors. */

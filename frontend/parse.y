@@ -33,6 +33,8 @@
 }
 
 %code {
+#include "frontend/concrete.h"
+
 #include "base/intern.h"
 
 #include <ctype.h>
@@ -44,7 +46,8 @@ int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
 
 #define YYLLOC_DEFAULT(cur, rhs, n)                                                                \
     ((cur) = (n) ? loc_join(YYRHSLOC(rhs, 1), YYRHSLOC(rhs, n))                                    \
-                 : (Loc){YYRHSLOC(rhs, 0).end, YYRHSLOC(rhs, 0).end})
+                 : (Loc){YYRHSLOC(rhs, 0).end, YYRHSLOC(rhs, 0).end},                              \
+     reduced(ctx, yyn, yyssp, rhs))
 #define PUSH(list, ...) vec_push(ctx->a, &(list), __VA_ARGS__)
 #define FIELD(fs, kind, n, v)                                                                      \
     do {                                                                                           \
@@ -53,6 +56,7 @@ int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
     } while (0)
 
 static void yyerror(const Loc *loc, void *scanner, ParseCtx *ctx, const char *msg);
+static void reduced(ParseCtx *ctx, int rule, const void *states, const Loc *rhs);
 static Def *add_def(ParseCtx *ctx, Def *d, bool entry, bool infix);
 static void add_type(ParseCtx *ctx, NameLoc n, TParamKind lifted, TParams tps, TypeExp *te, Loc loc);
 static void add_import(ParseCtx *ctx, const AExp *path, Loc loc);
@@ -576,6 +580,29 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
                     hint(t, &e));
     note_open(ctx, t, &e);
     return 0;
+}
+
+/* Bison is about to reduce by the rule, whose right-hand side ends at the top of its stack of states and has the places
+ * rhs[1], ... Every reduction passes YYLLOC_DEFAULT, so that no rule has to say what its concrete node is. */
+static void reduced(ParseCtx *ctx, int rule, const void *states, const Loc *rhs)
+{
+    enum { MOST_SYMBOLS = 16 };
+    static const unsigned char kinds[] = {
+#define KIND(name) [YYSYMBOL_##name] = CN_##name,
+        CONCRETE_KINDS(KIND, KIND, KIND)
+#undef KIND
+    };
+    const yy_state_t *top = states;
+    CSymbol symbols[MOST_SYMBOLS];
+    int n = yyr2[rule];
+    if (!ctx->concrete || ctx->errors)
+        return;
+    ASSERT(n <= MOST_SYMBOLS);
+    for (int i = 0; i < n; i++) {
+        int symbol = yystos[top[i + 1 - n]];
+        symbols[i] = (CSymbol){symbol < YYNTOKENS ? CN_TOKEN : (CNodeKind)kinds[symbol], rhs[i + 1]};
+    }
+    concrete_reduce(ctx, (CNodeKind)kinds[yyr1[rule]], symbols, n);
 }
 
 static Def *add_def(ParseCtx *ctx, Def *d, bool entry, bool infix)

@@ -1,10 +1,8 @@
 /* Values of tokens: literals, operators' precedence classes, doc comments, bytes that belong to no
  * token. Called by the scanner (lex.l). */
-#include "frontend/parse.h"
+#include "frontend/concrete.h"
 
 #include "base/intern.h"
-
-#include "frontend/parse.tab.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -216,6 +214,8 @@ int scan_operator(const char *s)
 /* Keeps `-- |` comments, and the comment lines that follow at once, for declarations. */
 void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts)
 {
+    if (ctx->concrete)
+        vec_push(ctx->a, &ctx->concrete->comments, loc);
     while (*text == ' ')
         text++;
     DocComment *last = ctx->docs.n ? &vec_last(&ctx->docs) : NULL;

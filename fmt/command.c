@@ -1,0 +1,183 @@
+/* minifut fmt: files, and the comparison of what is written with what was read. */
+#include "fmt/fmt.h"
+
+#include "base/args.h"
+#include "base/source.h"
+#include "fmt/layout.h"
+#include "frontend/frontend.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+static const char about[] =
+    "usage: minifut fmt [--check] [-w] [FILES]\n"
+    "\n"
+    "Formats programs, each in its file; without files, standard input to standard output. Constructs that stand on\n"
+    "one line stay there if there is room, those in several lines stay in several. Comments are kept.\n";
+
+/* --- One program ---------------------------------------------------------------------------- */
+
+/* Offset of the text's first byte: the end of the file is a token, too. */
+static uint32_t base_of(const Concrete *c, size_t n)
+{
+    return vec_last(&c->tokens).loc.end - (uint32_t)n;
+}
+
+static void lay_out(Arena *a, const char *text, size_t n, const Concrete *c, Out *o)
+{
+    Layout l = {.a = a, .text = text, .base = base_of(c, n), .c = c, .n = c->tokens.n};
+    layout_comments(&l);
+    layout_shape(&l);
+    layout_lines(&l);
+    layout_write(&l, o);
+}
+
+/* Are the comments of both programs the same, but for blanks at their ends? sizes: of the texts. */
+static bool same_comments(const Concrete *const c[2], const char *const texts[2], const size_t sizes[2])
+{
+    if (c[0]->comments.n != c[1]->comments.n)
+        return false;
+    for (int i = 0; i < c[0]->comments.n; i++) {
+        const char *s[2];
+        size_t n[2];
+        for (int k = 0; k < 2; k++) {
+            Loc loc = c[k]->comments.at[i];
+            s[k] = texts[k] + (loc.beg - base_of(c[k], sizes[k]));
+            for (n[k] = loc.end - loc.beg; n[k] && isspace((unsigned char)s[k][n[k] - 1]);)
+                n[k]--;
+        }
+        if (n[0] != n[1] || memcmp(s[0], s[1], n[0]))
+            return false;
+    }
+    return true;
+}
+
+/* Ends the process if the result is another program. */
+static void compare(Arena *a, const char *name, const Ast *was, const Concrete *before, const char *text, size_t n,
+                    const Out *result)
+{
+    const char *made = result->text ? result->text : "";
+    Concrete *after;
+    Ast *is = fe_parse_concrete(a, name, made, result->n, &after);
+    Out trees[2] = {{0}};
+    if (!is)
+        ice(NO_LOC, "%s: what was made is no program", name);
+    fe_print(&trees[0], was, false);
+    fe_print(&trees[1], is, false);
+    if (trees[0].n != trees[1].n || (trees[0].n && memcmp(trees[0].text, trees[1].text, trees[0].n)))
+        ice(NO_LOC, "%s: another program was made", name);
+    const Concrete *const both[] = {before, after};
+    const char *const texts[] = {text, made};
+    const size_t sizes[] = {n, result->n};
+    if (!same_comments(both, texts, sizes))
+        ice(NO_LOC, "%s: comments were changed", name);
+    out_free(&trees[0]);
+    out_free(&trees[1]);
+}
+
+bool fmt_text(const char *name, const char *text, size_t n, Out *o)
+{
+    Arena *a = arena_new();
+    Concrete *c;
+    Ast *ast = fe_parse_concrete(a, name, text, n, &c);
+    if (ast) {
+        diag_set_pass("fmt");
+        lay_out(a, text, n, c, o);
+        compare(a, name, ast, c, text, n, o);
+    }
+    arena_free(a);
+    return ast != NULL;
+}
+
+/* --- Files ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    Arena *a;
+    bool check, write; /* options */
+    VEC(const char *) files;
+} Command;
+
+static int take_file(void *env, const char *word)
+{
+    Command *c = env;
+    vec_push(c->a, &c->files, word);
+    return -1;
+}
+
+static int cannot_write(const char *path)
+{
+    fprintf(stderr, "minifut fmt: cannot write %s: %s\n", path, strerror(errno));
+    return EXIT_USER;
+}
+
+/* Standard input, as a file of that name in messages. */
+static char *read_stdin(Arena *a, size_t *n)
+{
+    Out all = {0};
+    char part[1 << 14];
+    size_t got;
+    while ((got = fread(part, 1, sizeof part, stdin)) > 0 && all.n <= MAX_SOURCE)
+        out_putn(&all, part, got);
+    if (ferror(stdin)) {
+        diag_error(NO_LOC, "cannot read standard input: %s", strerror(errno));
+        return NULL;
+    }
+    char *text = arena_strndup(a, all.text ? all.text : "", all.n);
+    *n = all.n;
+    out_free(&all);
+    return text;
+}
+
+/* Formats a file, or standard input (NULL); the exit code. */
+static int format(const Command *c, const char *path)
+{
+    Arena *a = arena_new();
+    const char *name = path ? path : "<stdin>";
+    size_t n = 0;
+    Out o = {0};
+    char *text = path ? source_read(a, path, true, NO_LOC, &n) : read_stdin(a, &n);
+    bool ok = text && fmt_text(name, text, n, &o);
+    diag_flush();
+    int code = ok ? 0 : diag_exit_code();
+    bool same = ok && n == o.n && (n == 0 || !memcmp(text, o.text, n));
+    diag_reset();
+    if (ok && c->check && !same) {
+        printf("%s\n", name);
+        code = EXIT_USER;
+    } else if (ok && !c->check && !path) {
+        if (fwrite(o.text ? o.text : "", 1, o.n, stdout) != o.n || fflush(stdout) != 0)
+            code = cannot_write("to standard output");
+    } else if (ok && !c->check && !same) {
+        if (!out_write_file(&o, path))
+            code = cannot_write(path);
+    }
+    out_free(&o);
+    arena_free(a);
+    return code;
+}
+
+int fmt_main(int argc, char **argv)
+{
+    Command c = {.a = arena_new()};
+    const ArgRow rows[] = {
+        {"--check", "writes nothing: names the files that are not formatted (exit code 1)", .flag = &c.check},
+        {"-w, --write", "writes each file in place, which is the default", .flag = &c.write},
+        {0}};
+    const Args args = {"minifut fmt", about, rows, 0, &c, NULL, take_file};
+    int code = args_read(&args, argc, argv);
+    if (code >= 0)
+        return code;
+    if (c.check && c.write)
+        return args_wrong(&args, "--check and -w do not go together");
+    if (c.write && !c.files.n)
+        return args_wrong(&args, "-w: which files?");
+    if (!c.files.n)
+        return format(&c, NULL);
+    code = 0;
+    for (int i = 0; i < c.files.n; i++) {
+        int one = format(&c, c.files.at[i]);
+        code = one > code ? one : code;
+    }
+    return code;
+}

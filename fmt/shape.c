@@ -1,0 +1,576 @@
+/* The shape of each construct: which of its gaps have a space, which may end a line, and where the next one begins. A
+ * function for each kind of node; what it does not say is as default_spaces has it. */
+#include "fmt/layout.h"
+
+#include <string.h>
+
+static void walk(Layout *l, const CNode *n, int group);
+
+static void space(Layout *l, const CNode *n, bool yes)
+{
+    l->gaps[n->first].space = yes;
+}
+
+static int kid_kind(const Layout *l, const CNode *n, int i)
+{
+    return i < n->kids.n && n->kids.at[i]->kind == CN_TOKEN ? token_kind(l, n->kids.at[i]->first) : NONE;
+}
+
+static void walk_kids(Layout *l, const CNode *n, int from, int group)
+{
+    for (int i = from; i < n->kids.n; i++)
+        walk(l, n->kids.at[i], group);
+}
+
+/* The first part of this token, at or behind part i; NONE if there is none. */
+static int find_token(const Layout *l, const CNode *n, int i, int kind)
+{
+    for (; i < n->kids.n; i++)
+        if (kid_kind(l, n, i) == kind)
+            return i;
+    return NONE;
+}
+
+/* --- Brackets ------------------------------------------------------------------------------- */
+
+/* Items that one can see at a glance fill lines, others have lines of their own. */
+static int list_how(const Layout *l, const CNode *n, int open, int close)
+{
+    for (int i = open + 1; i < close; i++)
+        if (kid_kind(l, n, i) != ',' && !is_simple(l, n->kids.at[i]))
+            return EACH;
+        else if (n->kids.at[i]->last - n->kids.at[i]->first > 4)
+            return EACH;
+    return FILL;
+}
+
+/* Parts open to close: a bracket, items with commas between, a bracket. A line that ends behind the first bracket
+ * makes a block of it. */
+static void walk_brackets(Layout *l, const CNode *n, int open, int close, int around)
+{
+    int opening = n->kids.at[open]->first, closing = n->kids.at[close]->first, first = opening + 1;
+    int group = new_group(l, around, list_how(l, n, open, close)), ends = new_group(l, around, EACH);
+    l->group_of[opening] = l->group_of[closing] = group;
+    if (first == closing)
+        return;
+    Gap *after = may_break(l, first, KEPT, ends, at_line(opening, INDENT));
+    after->along = closing;
+    for (int i = open + 2; i < close; i++)
+        if (kid_kind(l, n, i - 1) == ',') {
+            Gap *g = may_break(l, n->kids.at[i]->first, FITS, group, at_line(opening, INDENT));
+            g->if_gap = first;
+            g->else_at = at_token(first, 0);
+            g->blanks = 1;
+        }
+    Gap *before = may_break(l, closing, KEPT, ends, at_line(opening, 0));
+    before->wanted = false; /* with the opening one only */
+    before->if_gap = first;
+    before->else_at = at_token(opening, 0);
+    for (int i = open + 1; i < close; i++)
+        walk(l, n->kids.at[i], group);
+}
+
+/* Indices and sizes: sums of two are written without spaces. */
+static void walk_index(Layout *l, const CNode *n, int open, int close, int around)
+{
+    walk_brackets(l, n, open, close, around);
+    for (int i = open + 1; i < close; i++) {
+        const CNode *item = n->kids.at[i];
+        for (int k = 1; is_small_sum(l, item) && k < 3; k++) {
+            l->gaps[item->kids.at[k]->first].space = false;
+            l->gaps[item->kids.at[k]->first].may = NEVER;
+        }
+    }
+}
+
+/* i:j:s, with spaces around the colons if an operand has some. */
+static void walk_slice(Layout *l, const CNode *n, int group)
+{
+    bool tight = true;
+    for (int i = 0; i < n->kids.n; i++)
+        tight &= is_simple(l, n->kids.at[i]) || is_small_sum(l, n->kids.at[i]);
+    walk_kids(l, n, 0, group);
+    for (int i = 0; i < n->kids.n; i++) {
+        if (i)
+            space(l, n->kids.at[i], !tight && (kid_kind(l, n, i) != ':' || kid_kind(l, n, i - 1) != ':'));
+        for (int k = 1; is_small_sum(l, n->kids.at[i]) && k < 3; k++) {
+            l->gaps[n->kids.at[i]->kids.at[k]->first].space = !tight;
+            l->gaps[n->kids.at[i]->kids.at[k]->first].may = NEVER;
+        }
+    }
+}
+
+static void walk_atom(Layout *l, const CNode *n, int group)
+{
+    static const int opens[] = {'(', '[', '{', INDEX};
+    int last = n->kids.n - 1;
+    for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
+        if (kid_kind(l, n, 0) == opens[i]) {
+            walk_brackets(l, n, 0, last, group);
+            return;
+        }
+    walk(l, n->kids.at[0], group);
+    if (kid_kind(l, n, 1) == INDEX) {
+        walk_index(l, n, 1, last, group);
+    } else if (kid_kind(l, n, 2) == '(') {
+        space(l, n->kids.at[2], false);
+        walk(l, n->kids.at[1], group);
+        walk_brackets(l, n, 2, last, group);
+    } else {
+        walk_kids(l, n, 1, group);
+    }
+}
+
+/* --- Types ---------------------------------------------------------------------------------- */
+
+static void walk_size(Layout *l, const CNode *n, int group)
+{
+    walk_index(l, n, 0, n->kids.n - 1, group);
+}
+
+static void walk_term(Layout *l, const CNode *n, int group)
+{
+    walk_kids(l, n, 0, group);
+    space(l, n->kids.at[1], false);
+}
+
+static void walk_tapply(Layout *l, const CNode *n, int group)
+{
+    walk_kids(l, n, 0, group);
+    for (int i = 1; i < n->kids.n; i++)
+        space(l, n->kids.at[i], true);
+}
+
+/* t -> u, (n: t) -> u, ?[n].t */
+static void walk_type(Layout *l, const CNode *n, int group)
+{
+    int arrow = find_token(l, n, 0, ARROW);
+    if (arrow == NONE) {
+        for (int i = 1; i < n->kids.n; i++)
+            space(l, n->kids.at[i], false);
+        walk_kids(l, n, 0, group);
+        return;
+    }
+    int own = new_group(l, group, EACH);
+    may_break(l, n->kids.at[arrow]->first, FITS, own, at_token(n->first, 0));
+    walk_kids(l, n, 0, own);
+}
+
+/* A type behind a colon. */
+static void walk_ret(Layout *l, const CNode *n, int group)
+{
+    walk_kids(l, n, 0, group);
+}
+
+/* --- Operators and applications ------------------------------------------------------------- */
+
+/* The level of a node that is two operands and an operator, else 0. */
+static int chain_level(const Layout *l, const CNode *n)
+{
+    return n->kind == CN_op && n->kids.n >= 3 && kid_kind(l, n, 1) != NONE ? operator_level(kid_kind(l, n, 1)) : 0;
+}
+
+/* a + b - c: lines begin with operators, under the first operand. */
+static void walk_chain(Layout *l, const CNode *n, int group, int first)
+{
+    int level = chain_level(l, n), last = n->kids.n - 1, op = n->kids.at[1]->first;
+    const CNode *left = n->kids.at[0], *right = n->kids.at[last];
+    if (chain_level(l, left) == level)
+        walk_chain(l, left, group, first);
+    else
+        walk(l, left, group);
+    Gap *g = may_break(l, op, FITS, group, at_token(first, 0));
+    g->wanted |= l->newlines[right->first] && !comments_before(l, right->first);
+    l->gaps[right->first].at = at_token(first, INDENT);
+    l->group_of[op] = group;
+    if (last == 4) { /* `f` */
+        walk(l, n->kids.at[2], group);
+        space(l, n->kids.at[2], false);
+        space(l, n->kids.at[3], false);
+    }
+    if (chain_level(l, right) == level)
+        walk_chain(l, right, group, first);
+    else
+        walk(l, right, group);
+}
+
+/* A lambda; `call`: the node that it is the last argument of, with its group, or NULL. Its body is indented from there
+ * if the arguments are all on one line. */
+static void walk_lambda_of(Layout *l, const CNode *n, int group, const CNode *call, int call_group)
+{
+    int last = n->kids.n - 1, own = new_group(l, group, EACH);
+    const CNode *body = n->kids.at[last];
+    Gap *g = may_break(l, body->first, FITS, own, at_token(n->first, INDENT));
+    if (call) {
+        g->if_group = call_group;
+        g->else_at = at_token(call->first, INDENT);
+    }
+    for (int i = 2; i < last - 1; i++)
+        if (n->kids.at[i]->kind != CN_lret)
+            space(l, n->kids.at[i], true);
+    walk_kids(l, n, 0, own);
+}
+
+static void walk_lambda(Layout *l, const CNode *n, int group)
+{
+    walk_lambda_of(l, n, group, NULL, NONE);
+}
+
+/* The lambda in parentheses that a node is, or that it is itself; NULL if it is none. */
+static const CNode *lambda_in(const Layout *l, const CNode *n)
+{
+    if (n->kind == CN_atom && n->kids.n == 3 && kid_kind(l, n, 0) == '(')
+        n = n->kids.at[1];
+    return n->kind == CN_lambda ? n : NULL;
+}
+
+static void walk_last_argument(Layout *l, const CNode *n, int group, const CNode *call)
+{
+    const CNode *lambda = lambda_in(l, n);
+    if (!lambda) {
+        walk(l, n, group);
+        return;
+    }
+    if (lambda != n)
+        l->group_of[n->first] = l->group_of[n->last] = group;
+    walk_lambda_of(l, lambda, group, call, group);
+}
+
+/* Functions with names no longer than this have their arguments beside them, one under the other. */
+enum { LONG_HEAD = 24 };
+
+static int head_width(const Layout *l, const CNode *n)
+{
+    Loc a = l->c->tokens.at[n->first].loc, b = l->c->tokens.at[n->last].loc;
+    return (int)(b.end - a.beg);
+}
+
+/* f x y, and, with `more`, a lambda behind. */
+static void walk_call(Layout *l, const CNode *n, const CNode *more, const CNode *whole, int around)
+{
+    int group = new_group(l, around, EACH), count = n->kids.n + (more != NULL);
+    int first_arg = (n->kids.n > 1 ? n->kids.at[1] : more)->first;
+    bool long_head = head_width(l, n->kids.at[0]) > LONG_HEAD;
+    walk(l, n->kids.at[0], group);
+    for (int i = 1; i < count; i++) {
+        const CNode *arg = i < n->kids.n ? n->kids.at[i] : more;
+        MayBreak may = i > 1 || long_head ? FITS : LAST;
+        if (count == 2 && lambda_in(l, arg))
+            may = KEPT;
+        Gap *g = may_break(l, arg->first, may, group, at_token(n->first, INDENT));
+        g->space = true;
+        if (i > 1) {
+            g->if_gap = first_arg;
+            g->else_at = at_token(first_arg, 0);
+        }
+        if (i + 1 < count)
+            walk(l, arg, group);
+        else
+            walk_last_argument(l, arg, group, whole);
+    }
+}
+
+static void walk_apply(Layout *l, const CNode *n, int group)
+{
+    walk_call(l, n, NULL, n, group);
+}
+
+/* a...b, with spaces if an operand has some. */
+static void walk_range(Layout *l, const CNode *n, int group)
+{
+    bool tight = true;
+    for (int i = 0; i < n->kids.n; i += 2)
+        tight &= is_simple(l, n->kids.at[i]) || is_small_sum(l, n->kids.at[i]);
+    walk_kids(l, n, 0, group);
+    for (int i = 1; i < n->kids.n; i++)
+        space(l, n->kids.at[i], !tight);
+}
+
+/* e : t, e :> t; in patterns, x: t */
+static void walk_ascription(Layout *l, const CNode *n, int group)
+{
+    int own = new_group(l, group, EACH);
+    if (n->kind == CN_exp) {
+        may_break(l, n->kids.at[1]->first, LAST, own, at_token(n->first, INDENT));
+        space(l, n->kids.at[1], true);
+    }
+    walk_kids(l, n, 0, own);
+}
+
+/* e with [i] = v, e with a.b = v */
+static void walk_update(Layout *l, const CNode *n, int group)
+{
+    int own = new_group(l, group, EACH), open = find_token(l, n, 2, '['), close = find_token(l, n, 2, ']');
+    may_break(l, n->kids.at[1]->first, FITS, own, at_token(n->first, INDENT));
+    walk(l, n->kids.at[0], own);
+    if (kid_kind(l, n, 2) == '[' && open != NONE && close != NONE)
+        walk_index(l, n, open, close, own);
+    int last = n->kids.n - 1;
+    may_break(l, n->kids.at[last]->first, LAST, own, at_token(n->first, 2 * INDENT));
+    l->group_of[n->kids.at[1]->first] = own;
+    walk(l, n->kids.at[last], own);
+}
+
+static void walk_prefix(Layout *l, const CNode *n, int group)
+{
+    walk_kids(l, n, 0, group);
+    space(l, n->kids.at[1], false);
+}
+
+/* --- Statements ----------------------------------------------------------------------------- */
+
+/* if c then a else b; `else if` goes on with the one that `start` begins. */
+static void walk_if(Layout *l, const CNode *n, int group, int start, int elses)
+{
+    enum { TEST = 1, THEN_KW, YES, ELSE_KW, NO };
+    int thens = new_group(l, elses, EACH), bodies = new_group(l, thens, EACH);
+    int then = n->kids.at[THEN_KW]->first, els = n->kids.at[ELSE_KW]->first;
+    const CNode *yes = n->kids.at[YES], *no = n->kids.at[NO];
+    Gap *g = may_break(l, then, FITS, thens, at_token(start, 0));
+    g->along = els;
+    may_break(l, els, FITS, elses, at_token(start, 0));
+    may_break(l, yes->first, KEPT, bodies, at_token(start, INDENT))->along = els;
+    l->group_of[n->first] = l->group_of[then] = l->group_of[els] = elses;
+    walk(l, n->kids.at[TEST], thens);
+    walk(l, yes, thens);
+    l->gaps[no->first].at = at_token(start, INDENT);
+    if (no->kind == CN_op && kid_kind(l, no, 0) == IF) {
+        walk_if(l, no, group, start, elses);
+        return;
+    }
+    may_break(l, no->first, KEPT, bodies, at_token(start, INDENT));
+    walk(l, no, elses);
+}
+
+/* loop p = e for i < n do body */
+static void walk_loop(Layout *l, const CNode *n, int group)
+{
+    int body = n->kids.n - 1, do_at = body - 1, form = body - 2, equals = find_token(l, n, 0, '=');
+    int own = new_group(l, group, EACH), head = new_group(l, own, EACH);
+    enum { HEAD = 5 }; /* under the pattern */
+    may_break(l, n->kids.at[body]->first, FITS, own, at_token(n->first, INDENT));
+    Gap *g = may_break(l, n->kids.at[form]->first, FITS, head, at_token(n->first, HEAD));
+    g->along = n->kids.at[body]->first;
+    if (equals != NONE && equals < form)
+        may_break(l, n->kids.at[equals + 1]->first, LAST, head, at_token(n->first, HEAD + INDENT));
+    l->group_of[n->first] = head;
+    for (int i = 1; i < do_at; i++)
+        walk(l, n->kids.at[i], head);
+    l->group_of[n->kids.at[do_at]->first] = own;
+    walk(l, n->kids.at[body], own);
+}
+
+/* assert c e; #[a] e */
+static void walk_marked(Layout *l, const CNode *n, int group)
+{
+    int last = n->kids.n - 1, own = new_group(l, group, EACH);
+    bool attribute = kid_kind(l, n, 0) == HASH;
+    may_break(l, n->kids.at[last]->first, attribute ? KEPT : LAST, own, at_token(n->first, attribute ? 0 : INDENT));
+    walk_kids(l, n, 0, own);
+}
+
+static void walk_op(Layout *l, const CNode *n, int group)
+{
+    switch (kid_kind(l, n, 0)) {
+    case IF: walk_if(l, n, group, n->first, new_group(l, group, EACH)); return;
+    case LOOP: walk_loop(l, n, group); return;
+    case ASSERTION:
+    case HASH: walk_marked(l, n, group); return;
+    case MINUS:
+    case BANG: walk_prefix(l, n, group); return;
+    }
+    const CNode *fn = n->kids.at[0], *last = n->kids.at[n->kids.n - 1];
+    if (kid_kind(l, n, 1) == WITH) {
+        walk_update(l, n, group);
+    } else if (chain_level(l, n)) {
+        walk_chain(l, n, new_group(l, group, EACH), n->first);
+    } else if (fn->kind == CN_apply) {
+        walk_call(l, fn, last, n, group);
+    } else { /* x \y -> ... */
+        CNode call = {.kind = CN_apply, .first = fn->first, .last = fn->last};
+        vec_push(l->a, &call.kids, n->kids.at[0]);
+        walk_call(l, &call, last, n, group);
+    }
+}
+
+/* --- Definitions ---------------------------------------------------------------------------- */
+
+/* May a parameter stand behind this part? */
+static bool ends_head(const Layout *l, const CNode *n)
+{
+    int kind = token_kind(l, n->last);
+    return kind == ID || kind == ')' || kind == ']' || kind == '}' || kind == '_' || operator_level(kind);
+}
+
+static bool is_param(const Layout *l, const CNode *n)
+{
+    return n->kind == CN_param || is_token(l, n, ID) || is_token(l, n, '_');
+}
+
+/* What stands between a definition's name (part `name`) and its `=` (part `equals`): parameters fill lines. */
+static void walk_head(Layout *l, const CNode *n, int name, int equals, int start, int group)
+{
+    int first = NONE;
+    for (int i = name; i < equals; i++) {
+        const CNode *k = n->kids.at[i];
+        const CNode *before = i > name ? n->kids.at[i - 1] : NULL;
+        walk(l, k, group);
+        if (!before)
+            continue;
+        bool sizes = k->kind == CN_tparam && token_kind(l, k->first) != QUOTE && before->kind == CN_tparam &&
+                     token_kind(l, before->first) != QUOTE;
+        if (k->kind == CN_tparam)
+            space(l, k, !sizes);
+        if (k->kind == CN_ret)
+            may_break(l, k->first, LAST, group, at_token(start, 2 * INDENT));
+        if (!is_param(l, k) || !ends_head(l, before))
+            continue;
+        Gap *g = may_break(l, k->first, FITS, group, at_token(start, 2 * INDENT));
+        g->space = true;
+        if (first == NONE) {
+            first = k->first;
+            g->may = LAST;
+        } else {
+            g->if_gap = first;
+            g->else_at = at_token(first, 0);
+        }
+    }
+}
+
+/* Does a node begin a construct that has lines of its own under a definition? The group whose lines these are. */
+static bool opens_lines(const Layout *l, const CNode *n)
+{
+    int kind = n->kind == CN_op ? kid_kind(l, n, 0) : NONE;
+    return n->kind == CN_let || kind == IF || kind == LOOP;
+}
+
+/* Parts from on: head = right-hand side. `definition`: an `if` or a loop in lines begins one, too. */
+static void walk_equation(Layout *l, const CNode *n, int name, int start, int around, bool definition)
+{
+    int equals = find_token(l, n, name, '=');
+    const CNode *rhs = n->kids.at[equals + 1];
+    int own = new_group(l, around, EACH), head = new_group(l, own, FILL);
+    walk_head(l, n, name, equals, start, head);
+    l->group_of[n->kids.at[equals]->first] = head;
+    may_break(l, rhs->first, FITS, own, at_token(start, INDENT));
+    int next = l->groups.n;
+    walk(l, rhs, own);
+    if (rhs->kind == CN_let || (definition && opens_lines(l, rhs)))
+        l->groups.at[next].opens = rhs->first; /* its first group is that of its lines */
+}
+
+/* let ... let ... in e */
+static void walk_let(Layout *l, const CNode *n, int around)
+{
+    int chain = new_group(l, around, TOGETHER), start = n->first;
+    for (;;) {
+        const CNode *last = n->kids.at[n->kids.n - 1];
+        l->group_of[n->first] = chain;
+        walk_equation(l, n, 1, n->first, chain, false);
+        may_break(l, last->first, FITS, chain, at_token(start, 0))->blanks = 1;
+        if (last->kind != CN_let) {
+            const CNode *body = last->kids.at[1];
+            l->group_of[last->first] = chain;
+            may_break(l, body->first, KEPT, new_group(l, chain, EACH), at_token(start, INDENT));
+            walk(l, body, chain);
+            return;
+        }
+        n = last;
+    }
+}
+
+static void walk_def_rest(Layout *l, const CNode *n, int group)
+{
+    walk_equation(l, n, 0, n->first - 1, group, true);
+}
+
+/* A declaration; what it begins with stands in front of more of it. */
+static void walk_decl(Layout *l, const CNode *n, int around)
+{
+    int own = new_group(l, around, EACH), kind = kid_kind(l, n, 0), last = n->kids.n - 1;
+    l->group_of[n->first] = own;
+    if (kind == ENTRY || kind == TYPE) {
+        bool lifted = kind == TYPE && kid_kind(l, n, 1) != ID;
+        walk_equation(l, n, 1, n->first, own, true);
+        if (lifted)
+            space(l, n->kids.at[1], false);
+        if (lifted)
+            space(l, n->kids.at[2], true);
+        return;
+    }
+    if (kind == HASH)
+        may_break(l, n->kids.at[last]->first, KEPT, own, (Spot){AT_MARGIN, 0, 0});
+    walk_kids(l, n, 0, own);
+}
+
+static void walk_attr(Layout *l, const CNode *n, int group)
+{
+    space(l, n->kids.at[1], false);
+    walk_kids(l, n, 0, group);
+}
+
+static void walk_quoted(Layout *l, const CNode *n, int group)
+{
+    walk_kids(l, n, 0, group);
+    if (kid_kind(l, n, 0) == '`')
+        for (int i = 1; i < n->kids.n; i++)
+            space(l, n->kids.at[i], false);
+}
+
+/* --- All nodes ------------------------------------------------------------------------------ */
+
+typedef void (*Shape)(Layout *l, const CNode *n, int group);
+
+static const Shape shapes[] = {
+    [CN_decl] = walk_decl,         [CN_def_rest] = walk_def_rest, [CN_let] = walk_let,       [CN_op] = walk_op,
+    [CN_apply] = walk_apply,       [CN_lambda] = walk_lambda,     [CN_range] = walk_range,   [CN_exp] = walk_ascription,
+    [CN_pat] = walk_ascription,    [CN_atom] = walk_atom,         [CN_section] = walk_atom,  [CN_param] = walk_atom,
+    [CN_tatom] = walk_atom,        [CN_bind_name] = walk_atom,    [CN_dim] = walk_slice,     [CN_size] = walk_size,
+    [CN_term] = walk_term,         [CN_tapply] = walk_tapply,     [CN_type] = walk_type,     [CN_ret] = walk_ret,
+    [CN_attr] = walk_attr,         [CN_not_minus] = walk_quoted,
+};
+
+static void walk(Layout *l, const CNode *n, int group)
+{
+    for (int i = 1; i < n->kids.n; i++) /* after comments */
+        l->gaps[n->kids.at[i]->first].at = at_token(n->first, INDENT);
+    if (n->kind == CN_TOKEN)
+        l->group_of[n->first] = group;
+    else if ((size_t)n->kind < sizeof shapes / sizeof *shapes && shapes[n->kind])
+        shapes[n->kind](l, n, group);
+    else
+        walk_kids(l, n, 0, group);
+}
+
+static void walk_top(Layout *l, const CNode *decl)
+{
+    Gap *g = may_break(l, decl->first, FITS, 0, (Spot){AT_MARGIN, 0, 0});
+    g->wanted = true;
+    g->blanks = 2;
+    walk(l, decl, 0);
+}
+
+void layout_shape(Layout *l)
+{
+    const CNode *root = l->c->root;
+    l->gaps = NEWN(l->a, Gap, l->n);
+    l->group_of = NEWN(l->a, int, l->n);
+    for (int i = 0; i < l->n; i++) {
+        l->gaps[i] = (Gap){.group = NONE, .along = NONE, .if_gap = NONE, .if_group = NONE, .blanks = 0};
+        l->gaps[i].blanks = comments_before(l, i) ? 1 : 0;
+    }
+    default_spaces(l);
+    new_group(l, NONE, EACH);
+    if (root && root->kind == CN_decls)
+        for (int i = 0; i < root->kids.n; i++)
+            walk_top(l, root->kids.at[i]);
+    else if (root)
+        walk_top(l, root);
+    Gap *end = may_break(l, l->n - 1, FITS, 0, (Spot){AT_MARGIN, 0, 0});
+    end->wanted = true;
+    end->blanks = 2;
+    needed_spaces(l);
+    for (int i = 0; i < l->n; i++)
+        if (comments_before(l, i) || (l->gaps[i].wanted && l->gaps[i].may != NEVER))
+            layout_break(l, i);
+}
