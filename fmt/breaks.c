@@ -4,6 +4,18 @@
 
 #include <string.h>
 
+/* A line ends in the group for the first time: definitions around it begin a line behind their `=`. */
+static void open_around(Layout *l, int group)
+{
+    for (int i = group; i != NONE; i = l->groups.at[i].parent) {
+        const Group *g = &l->groups.at[i];
+        if (g->block != NONE && l->gaps[g->block].broken)
+            return;
+        if (g->opens_deep != NONE)
+            layout_break(l, g->opens_deep);
+    }
+}
+
 void layout_break(Layout *l, int gap)
 {
     Gap *g = &l->gaps[gap];
@@ -20,19 +32,37 @@ void layout_break(Layout *l, int gap)
         return;
     Group *group = &l->groups.at[g->group];
     group->broken++;
+    if (group->broken == 1 && group->moves != NONE && group->moves < l->changed)
+        l->changed = group->moves;
     if (group->opens != NONE)
         layout_break(l, group->opens);
+    if (group->broken == 1)
+        open_around(l, g->group);
     if (group->how == TOGETHER && group->broken == 1)
         for (int i = 0; i < group->gaps.n; i++)
             layout_break(l, group->gaps.at[i]);
 }
 
+/* Where a function's body begins that is an argument of the call: under the outermost call around it whose arguments
+ * are on one line; NONE if those of the call itself are not. */
+static int under_call(const Layout *l, int call)
+{
+    int under = NONE;
+    for (int i = call; i != NONE && !l->groups.at[l->calls.at[i].group].broken; i = l->calls.at[i].outer) {
+        under = i;
+        if (l->calls.at[i].behind != NONE && l->gaps[l->calls.at[i].behind].broken)
+            break;
+    }
+    return under == NONE ? NONE : l->column[l->calls.at[under].start] + INDENT;
+}
+
 static int place(const Layout *l, int gap)
 {
     const Gap *g = &l->gaps[gap];
-    bool first = (g->if_gap == NONE || l->gaps[g->if_gap].broken) &&
-                 (g->if_group == NONE || l->groups.at[g->if_group].broken);
-    const Spot *p = first ? &g->at : &g->else_at;
+    int under = g->call == NONE ? NONE : under_call(l, g->call);
+    if (under != NONE)
+        return under;
+    const Spot *p = g->if_gap == NONE || l->gaps[g->if_gap].broken ? &g->at : &g->else_at;
     switch (p->from) {
     case AT_MARGIN: return p->plus;
     case AT_TOKEN: return l->column[p->token] + p->plus;
@@ -125,6 +155,17 @@ static int choice(const Layout *l, const Group *g, const Line *line)
     return found;
 }
 
+/* What fills lines and has got one more goes on with the next line. */
+static void join_next(Layout *l, int group, int end)
+{
+    Gap *g = &l->gaps[end];
+    if (end >= l->n || g->group != group || !g->broken || g->may != FITS || comments_before(l, end))
+        return;
+    g->broken = false;
+    l->groups.at[group].broken--;
+    l->unbroken_to = l->unbroken_from; /* forgets it */
+}
+
 static bool break_outermost(Layout *l, const Line *line)
 {
     int token = line->over, best = NONE;
@@ -138,6 +179,8 @@ static bool break_outermost(Layout *l, const Line *line)
     const Group *g = &l->groups.at[best];
     if (g->how == FILL || line->may != FITS) {
         layout_break(l, choice(l, g, line));
+        if (g->how == FILL)
+            join_next(l, best, line->end);
         return true;
     }
     for (int i = first_behind(g, line->from); i < g->gaps.n && g->gaps.at[i] < line->end; i++)

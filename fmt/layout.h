@@ -29,13 +29,24 @@ typedef enum {
 typedef struct {
     bool space; /* on one line */
     bool wanted, broken;
+    bool closing; /* a bracket's: comments stand as what is inside */
     MayBreak may;
     int blanks; /* most empty lines that are kept */
     int group;
     int along;            /* a gap that ends a line if this one does, or NONE */
     Spot at, else_at;    /* where the next line begins */
-    int if_gap, if_group; /* at `at` if that gap, or one of that group, ends a line, else at `else_at`; NONE: at `at` */
+    int if_gap; /* at `at` if that gap ends a line, else at `else_at`; NONE: at `at` */
+    int call;   /* in the body of a function that is an argument: at `at` if a line ends between the arguments, else
+                 * under the call; NONE */
 } Gap;
+
+/* An application. */
+typedef struct {
+    int start; /* token */
+    int group; /* of the gaps in front of its arguments */
+    int outer; /* the call of which an argument is this one, or a function that begins with it; or NONE */
+    int behind; /* the gap in front of that function's body, or NONE */
+} Call;
 
 /* Gaps of one construct. Those of the constructs around it are tried first. */
 typedef struct {
@@ -48,6 +59,9 @@ typedef struct {
     VEC(int) gaps;
     int broken; /* how many */
     int opens;  /* a gap that ends a line if one of these does, or NONE */
+    int opens_deep; /* ... if one of these does or of groups inside, but for blocks in brackets; or NONE */
+    int block;      /* of brackets: the gap behind the first one, or NONE */
+    int moves;  /* the first gap behind which lines begin elsewhere if one of these ends a line, or NONE */
 } Group;
 
 typedef struct {
@@ -70,6 +84,8 @@ typedef struct {
     int *first_comment;     /* of each gap; n + 1 of them */
     int *blanks, *newlines; /* in front of each token: empty lines; has its line begun after the token before? */
     VEC(Group) groups;
+    VEC(Call) calls;
+    int outer, behind; /* while shapes are found: those of the call that may come next */
     /* Found by breaks.c. */
     int *column, *indent; /* of each token; of its line */
     VEC(int) lines;       /* first tokens */
@@ -119,7 +135,7 @@ void needed_spaces(Layout *l);
 int operator_level(int kind);
 /* Is it so short that operators around it need no spaces in an index or a size: a name, a number, a call's parentheses? */
 bool is_simple(const Layout *l, const CNode *n);
-/* One operator between two names or numbers. */
+/* n+1, n-1 */
 bool is_small_sum(const Layout *l, const CNode *n);
 
 /* --- breaks.c --- */

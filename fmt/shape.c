@@ -53,6 +53,7 @@ static void walk_brackets(Layout *l, const CNode *n, int open, int close, int ar
     l->group_of[opening] = l->group_of[closing] = group;
     if (first == closing)
         return;
+    l->groups.at[group].block = l->groups.at[ends].block = first;
     Gap *after = may_break(l, first, KEPT, ends, at_line(opening, INDENT));
     after->along = closing;
     for (int i = open + 2; i < close; i++)
@@ -64,6 +65,7 @@ static void walk_brackets(Layout *l, const CNode *n, int open, int close, int ar
         }
     Gap *before = may_break(l, closing, KEPT, ends, at_line(opening, 0));
     before->wanted = false; /* with the opening one only */
+    before->closing = true;
     before->if_gap = first;
     before->else_at = at_token(opening, 0);
     for (int i = open + 1; i < close; i++)
@@ -194,46 +196,58 @@ static void walk_chain(Layout *l, const CNode *n, int group, int first)
         walk(l, right, group);
 }
 
-/* A lambda; `call`: the node that it is the last argument of, with its group, or NULL. Its body is indented from there
- * if the arguments are all on one line. */
-static void walk_lambda_of(Layout *l, const CNode *n, int group, const CNode *call, int call_group)
+/* If the node is a call, it belongs to an argument of that one. */
+static void expect_call(Layout *l, const CNode *n, int outer, int behind)
+{
+    bool is_call = n && n->kind == CN_apply;
+    l->outer = is_call ? outer : NONE;
+    l->behind = is_call ? behind : NONE;
+}
+
+/* A lambda, an argument of the call, or NONE. */
+static void walk_lambda_of(Layout *l, const CNode *n, int group, int call)
 {
     int last = n->kids.n - 1, own = new_group(l, group, EACH);
     const CNode *body = n->kids.at[last];
-    Gap *g = may_break(l, body->first, FITS, own, at_token(n->first, INDENT));
-    if (call) {
-        g->if_group = call_group;
-        g->else_at = at_token(call->first, INDENT);
+    may_break(l, body->first, FITS, own, at_token(n->first, INDENT))->call = call;
+    for (int i = call; i != NONE; i = l->calls.at[i].outer) {
+        Group *g = &l->groups.at[l->calls.at[i].group];
+        if (g->moves == NONE)
+            g->moves = body->first;
     }
-    for (int i = 2; i < last - 1; i++)
-        if (n->kids.at[i]->kind != CN_lret)
+    for (int i = 0; i < last; i++) {
+        walk(l, n->kids.at[i], own);
+        if (i > 1 && i < last - 1 && n->kids.at[i]->kind != CN_lret)
             space(l, n->kids.at[i], true);
-    walk_kids(l, n, 0, own);
+    }
+    expect_call(l, body, call, body->first);
+    walk(l, body, own);
+    expect_call(l, NULL, NONE, NONE);
 }
 
 static void walk_lambda(Layout *l, const CNode *n, int group)
 {
-    walk_lambda_of(l, n, group, NULL, NONE);
+    walk_lambda_of(l, n, group, NONE);
 }
 
-/* The lambda in parentheses that a node is, or that it is itself; NULL if it is none. */
-static const CNode *lambda_in(const Layout *l, const CNode *n)
+/* What stands in the parentheses that a node is, else the node. */
+static const CNode *without_parens(const Layout *l, const CNode *n)
 {
-    if (n->kind == CN_atom && n->kids.n == 3 && kid_kind(l, n, 0) == '(')
-        n = n->kids.at[1];
-    return n->kind == CN_lambda ? n : NULL;
+    return n->kind == CN_atom && n->kids.n == 3 && kid_kind(l, n, 0) == '(' ? n->kids.at[1] : n;
 }
 
-static void walk_last_argument(Layout *l, const CNode *n, int group, const CNode *call)
+static void walk_argument(Layout *l, const CNode *n, int group, int call)
 {
-    const CNode *lambda = lambda_in(l, n);
-    if (!lambda) {
-        walk(l, n, group);
+    const CNode *in = without_parens(l, n);
+    if (in->kind == CN_lambda) {
+        if (in != n)
+            l->group_of[n->first] = l->group_of[n->last] = group;
+        walk_lambda_of(l, in, group, call);
         return;
     }
-    if (lambda != n)
-        l->group_of[n->first] = l->group_of[n->last] = group;
-    walk_lambda_of(l, lambda, group, call, group);
+    expect_call(l, in, call, NONE);
+    walk(l, n, group);
+    expect_call(l, NULL, NONE, NONE);
 }
 
 /* Functions with names no longer than this have their arguments beside them, one under the other. */
@@ -245,34 +259,44 @@ static int head_width(const Layout *l, const CNode *n)
     return (int)(b.end - a.beg);
 }
 
-/* f x y, and, with `more`, a lambda behind. */
-static void walk_call(Layout *l, const CNode *n, const CNode *more, const CNode *whole, int around)
+/* Arguments that one can see at a glance, but for the last, fill lines. */
+static int call_how(const Layout *l, const CNode *n, int count)
 {
-    int group = new_group(l, around, EACH), count = n->kids.n + (more != NULL);
+    enum { GLANCE = 6 }; /* tokens */
+    for (int i = 1; i < n->kids.n && i + 1 < count; i++)
+        if (!is_simple(l, n->kids.at[i]) || n->kids.at[i]->last - n->kids.at[i]->first > GLANCE)
+            return EACH;
+    return FILL;
+}
+
+/* f x y, and, with `more`, a lambda behind. */
+static void walk_call(Layout *l, const CNode *n, const CNode *more, int around)
+{
+    int count = n->kids.n + (more != NULL), group = new_group(l, around, call_how(l, n, count)), call = l->calls.n;
     int first_arg = (n->kids.n > 1 ? n->kids.at[1] : more)->first;
     bool long_head = head_width(l, n->kids.at[0]) > LONG_HEAD;
+    vec_push(l->a, &l->calls, (Call){.start = n->first, .group = group, .outer = l->outer, .behind = l->behind});
+    expect_call(l, NULL, NONE, NONE);
     walk(l, n->kids.at[0], group);
     for (int i = 1; i < count; i++) {
         const CNode *arg = i < n->kids.n ? n->kids.at[i] : more;
         MayBreak may = i > 1 || long_head ? FITS : LAST;
-        if (count == 2 && lambda_in(l, arg))
+        if (count == 2 && without_parens(l, arg)->kind == CN_lambda)
             may = KEPT;
         Gap *g = may_break(l, arg->first, may, group, at_token(n->first, INDENT));
         g->space = true;
         if (i > 1) {
             g->if_gap = first_arg;
             g->else_at = at_token(first_arg, 0);
+            g->along = long_head ? first_arg : NONE;
         }
-        if (i + 1 < count)
-            walk(l, arg, group);
-        else
-            walk_last_argument(l, arg, group, whole);
+        walk_argument(l, arg, group, call);
     }
 }
 
 static void walk_apply(Layout *l, const CNode *n, int group)
 {
-    walk_call(l, n, NULL, n, group);
+    walk_call(l, n, NULL, group);
 }
 
 /* a...b, with spaces if an operand has some. */
@@ -372,7 +396,7 @@ static void walk_marked(Layout *l, const CNode *n, int group)
 static void walk_op(Layout *l, const CNode *n, int group)
 {
     switch (kid_kind(l, n, 0)) {
-    case IF: walk_if(l, n, group, n->first, new_group(l, group, EACH)); return;
+    case IF: walk_if(l, n, group, n->first, new_group(l, group, TOGETHER)); return;
     case LOOP: walk_loop(l, n, group); return;
     case ASSERTION:
     case HASH: walk_marked(l, n, group); return;
@@ -385,11 +409,11 @@ static void walk_op(Layout *l, const CNode *n, int group)
     } else if (chain_level(l, n)) {
         walk_chain(l, n, new_group(l, group, EACH), n->first);
     } else if (fn->kind == CN_apply) {
-        walk_call(l, fn, last, n, group);
+        walk_call(l, fn, last, group);
     } else { /* x \y -> ... */
         CNode call = {.kind = CN_apply, .first = fn->first, .last = fn->last};
         vec_push(l->a, &call.kids, n->kids.at[0]);
-        walk_call(l, &call, last, n, group);
+        walk_call(l, &call, last, group);
     }
 }
 
@@ -437,14 +461,8 @@ static void walk_head(Layout *l, const CNode *n, int name, int equals, int start
     }
 }
 
-/* Does a node begin a construct that has lines of its own under a definition? The group whose lines these are. */
-static bool opens_lines(const Layout *l, const CNode *n)
-{
-    int kind = n->kind == CN_op ? kid_kind(l, n, 0) : NONE;
-    return n->kind == CN_let || kind == IF || kind == LOOP;
-}
-
-/* Parts from on: head = right-hand side. `definition`: an `if` or a loop in lines begins one, too. */
+/* Parts from `name` on: head = right-hand side. What a definition is in several lines begins one, as does a `let` in
+ * lines of another. */
 static void walk_equation(Layout *l, const CNode *n, int name, int start, int around, bool definition)
 {
     int equals = find_token(l, n, name, '=');
@@ -452,11 +470,14 @@ static void walk_equation(Layout *l, const CNode *n, int name, int start, int ar
     int own = new_group(l, around, EACH), head = new_group(l, own, FILL);
     walk_head(l, n, name, equals, start, head);
     l->group_of[n->kids.at[equals]->first] = head;
+    l->gaps[n->kids.at[equals]->first].at = at_token(start, INDENT);
     may_break(l, rhs->first, FITS, own, at_token(start, INDENT));
-    int next = l->groups.n;
-    walk(l, rhs, own);
-    if (rhs->kind == CN_let || (definition && opens_lines(l, rhs)))
-        l->groups.at[next].opens = rhs->first; /* its first group is that of its lines */
+    int inside = new_group(l, own, EACH);
+    if (definition)
+        l->groups.at[inside].opens_deep = rhs->first;
+    walk(l, rhs, inside);
+    if (rhs->kind == CN_let)
+        l->groups.at[inside + 1].opens = rhs->first; /* its first group is that of its lines */
 }
 
 /* let ... let ... in e */
@@ -556,9 +577,10 @@ void layout_shape(Layout *l)
     l->gaps = NEWN(l->a, Gap, l->n);
     l->group_of = NEWN(l->a, int, l->n);
     for (int i = 0; i < l->n; i++) {
-        l->gaps[i] = (Gap){.group = NONE, .along = NONE, .if_gap = NONE, .if_group = NONE, .blanks = 0};
+        l->gaps[i] = (Gap){.group = NONE, .along = NONE, .if_gap = NONE, .call = NONE};
         l->gaps[i].blanks = comments_before(l, i) ? 1 : 0;
     }
+    expect_call(l, NULL, NONE, NONE);
     default_spaces(l);
     new_group(l, NONE, EACH);
     if (root && root->kind == CN_decls)

@@ -6,7 +6,7 @@
 
 int new_group(Layout *l, int parent, int how)
 {
-    vec_push(l->a, &l->groups, (Group){.parent = parent, .how = how, .opens = NONE});
+    vec_push(l->a, &l->groups, (Group){.parent = parent, .how = how, .opens = NONE, .opens_deep = NONE, .block = NONE, .moves = NONE});
     return l->groups.n - 1;
 }
 
@@ -67,6 +67,7 @@ void default_spaces(Layout *l)
         int before = token_kind(l, i - 1), here = token_kind(l, i);
         bool tight = (tight_sides(before) & TIGHT_AFTER) || (tight_sides(here) & TIGHT_BEFORE);
         l->gaps[i].space = !tight && !(before == ']' && here == '[');
+        l->gaps[i].space |= before == ',' && here == ':';
     }
 }
 
@@ -89,6 +90,8 @@ static bool would_join(const Layout *l, int token)
         return is_operator_char(next) || next == '.';
     if (s[0] == ':')
         return next == '>';
+    if (token_kind(l, token - 1) == QUOTE)
+        return false;
     return is_name_char(end) && (is_name_char(next) || (token_kind(l, token) == PROJNUM && isdigit((unsigned char)s[0])));
 }
 
@@ -130,8 +133,7 @@ bool is_small_sum(const Layout *l, const CNode *n)
     if (n->kind != CN_op || n->kids.n != 3 || n->kids.at[1]->kind != CN_TOKEN)
         return false;
     int level = operator_level(token_kind(l, n->kids.at[1]->first));
-    return (level == operator_level(OP_ADD) || level == operator_level(OP_MUL)) && is_word(l, n->kids.at[0]) &&
-           is_word(l, n->kids.at[2]);
+    return level == operator_level(OP_ADD) && is_word(l, n->kids.at[0]) && is_token(l, n->kids.at[2], LITERAL);
 }
 
 bool is_simple(const Layout *l, const CNode *n)

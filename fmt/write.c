@@ -45,6 +45,9 @@ static void empty_lines(Writer *w, int n, int most)
 static void write_comments(Writer *w, int token, int column)
 {
     const Layout *l = w->l;
+    const Gap *gap = &l->gaps[token];
+    if (gap->closing)
+        column += l->gaps[gap->if_gap].broken ? INDENT : 1;
     int trailing = NONE; /* column of the last comment behind code, and those under it */
     for (int i = l->first_comment[token]; i < l->first_comment[token + 1]; i++) {
         const Comment *c = &l->comments[i];
@@ -57,7 +60,7 @@ static void write_comments(Writer *w, int token, int column)
             continue;
         }
         trailing = NONE;
-        empty_lines(w, c->blanks, l->gaps[token].blanks);
+        empty_lines(w, c->blanks, gap->blanks);
         new_line(w);
         for (int k = c->verbatim ? c->column : column; k > 0; k--)
             put(w, " ", 1);

@@ -15,6 +15,7 @@
 #include "emit/emit.h"
 #include "host/host.h"
 #include "flatten/flatten.h"
+#include "fmt/fmt.h"
 #include "frontend/lower.h"
 #include "passes.h"
 #include "runtime/values.h"
@@ -68,9 +69,24 @@ static void compile_program(Ctx *cx, Prog *p)
     out_free(&out);
 }
 
+/* What is a program is formatted as the same program, and then as it is. */
+static void format_program(const char *text, size_t n)
+{
+    Out once = {0}, twice = {0};
+    if (fmt_text("fuzz.sf", text, n, &once) && once.n) {
+        fmt_text("fuzz.sf", once.text, once.n, &twice);
+        if (once.n != twice.n || memcmp(once.text, twice.text, once.n))
+            ice(NO_LOC, "formatted differently a second time");
+    }
+    out_free(&once);
+    out_free(&twice);
+    diag_reset();
+}
+
 static void target_program(const char *text, size_t n)
 {
     Ctx *cx = new_ctx();
+    format_program(arena_strndup(cx->perm, text, n), n);
     diag_set_pass("parse");
     Ast *ast = fe_parse(cx->perm, "fuzz.sf", arena_strndup(cx->perm, text, n), n);
     diag_set_pass("check");
