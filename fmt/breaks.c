@@ -1,10 +1,12 @@
-/* Which gaps end a line. Lines are laid out from the first one on; where one is too long, gaps of the outermost
- * construct around the place where it is are added, and the layout goes on from the first that has changed. */
+/* Which gaps end a line. Lines are laid out from the first one on; where one is too long, gaps of
+ * the outermost construct around the place where it is are added, and the layout goes on from the
+ * first that has changed. */
 #include "fmt/layout.h"
 
 #include <string.h>
 
-/* A line ends in the group for the first time: definitions around it begin a line behind their `=`. */
+/* A line ends in the group for the first time: definitions around it begin a line behind their `=`.
+ */
 static void open_around(Layout *l, int group)
 {
     for (int i = group; i != NONE; i = l->groups.at[i].parent) {
@@ -43,12 +45,13 @@ void layout_break(Layout *l, int gap)
             layout_break(l, group->gaps.at[i]);
 }
 
-/* Where a function's body begins that is an argument of the call: under the outermost call around it whose arguments
- * are on one line; NONE if those of the call itself are not. */
+/* Where a function's body begins that is an argument of the call: under the outermost call around
+ * it whose arguments are on one line; NONE if those of the call itself are not. */
 static int under_call(const Layout *l, int call)
 {
     int under = NONE;
-    for (int i = call; i != NONE && !l->groups.at[l->calls.at[i].group].broken; i = l->calls.at[i].outer) {
+    for (int i = call; i != NONE && !l->groups.at[l->calls.at[i].group].broken;
+         i = l->calls.at[i].outer) {
         under = i;
         if (l->calls.at[i].behind != NONE && l->gaps[l->calls.at[i].behind].broken)
             break;
@@ -88,8 +91,8 @@ static void widths(const Layout *l, int token, int *first, int *last)
     }
 }
 
-/* The first token of the line after the one that begins with the token. Kept, since of a long line many beginnings are
- * asked for. */
+/* The first token of the line after the one that begins with the token. Kept, since of a long line
+ * many beginnings are asked for. */
 static int line_end(Layout *l, int token)
 {
     if (token < l->unbroken_from || token >= l->unbroken_to) {
@@ -100,8 +103,8 @@ static int line_end(Layout *l, int token)
     return l->unbroken_to;
 }
 
-/* Lays out the line of the tokens from to end - 1, all of it or as far as it is short enough. The first token that is
- * too far to the right, or NONE. */
+/* Lays out the line of the tokens from to end - 1, all of it or as far as it is short enough. The
+ * first token that is too far to the right, or NONE. */
 static int lay_line(Layout *l, int from, int end, bool all)
 {
     int indent = from ? place(l, from) : 0, column = indent, over = NONE, first, last;
@@ -138,7 +141,8 @@ typedef struct {
     MayBreak may; /* which gaps to take */
 } Line;
 
-/* The first gap of the group that may be taken, NONE if there is none. For FILL: the one to take. */
+/* The first gap of the group that may be taken, NONE if there is none. For FILL: the one to take.
+ */
 static int choice(const Layout *l, const Group *g, const Line *line)
 {
     int found = NONE;

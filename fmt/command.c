@@ -10,11 +10,12 @@
 #include <errno.h>
 #include <string.h>
 
-static const char about[] =
-    "usage: minifut fmt [--check] [-w] [FILES]\n"
-    "\n"
-    "Formats programs, each in its file; without files, standard input to standard output. Constructs that stand on\n"
-    "one line stay there if there is room, those in several lines stay in several. Comments are kept.\n";
+static const char about[] = "usage: minifut fmt [--check] [-w] [FILES]\n"
+                            "\n"
+                            "Formats programs, each in its file; without files, standard input to "
+                            "standard output. Constructs that stand on\n"
+                            "one line stay there if there is room, those in several lines stay in "
+                            "several. Comments are kept.\n";
 
 /* --- One program ---------------------------------------------------------------------------- */
 
@@ -34,7 +35,8 @@ static void lay_out(Arena *a, const char *text, size_t n, const Concrete *c, Out
 }
 
 /* Are the comments of both programs the same, but for blanks at their ends? sizes: of the texts. */
-static bool same_comments(const Concrete *const c[2], const char *const texts[2], const size_t sizes[2])
+static bool same_comments(const Concrete *const c[2], const char *const texts[2],
+                          const size_t sizes[2])
 {
     if (c[0]->comments.n != c[1]->comments.n)
         return false;
@@ -54,8 +56,8 @@ static bool same_comments(const Concrete *const c[2], const char *const texts[2]
 }
 
 /* Ends the process if the result is another program. */
-static void compare(Arena *a, const char *name, const Ast *was, const Concrete *before, const char *text, size_t n,
-                    const Out *result)
+static void compare(Arena *a, const char *name, const Ast *was, const Concrete *before,
+                    const char *text, size_t n, const Out *result)
 {
     const char *made = result->text ? result->text : "";
     Concrete *after;
@@ -65,7 +67,8 @@ static void compare(Arena *a, const char *name, const Ast *was, const Concrete *
         ice(NO_LOC, "%s: what was made is no program", name);
     fe_print(&trees[0], was, false);
     fe_print(&trees[1], is, false);
-    if (trees[0].n != trees[1].n || (trees[0].n && memcmp(trees[0].text, trees[1].text, trees[0].n)))
+    if (trees[0].n != trees[1].n ||
+        (trees[0].n && memcmp(trees[0].text, trees[1].text, trees[0].n)))
         ice(NO_LOC, "%s: another program was made", name);
     const Concrete *const both[] = {before, after};
     const char *const texts[] = {text, made};
@@ -161,7 +164,8 @@ int fmt_main(int argc, char **argv)
 {
     Command c = {.a = arena_new()};
     const ArgRow rows[] = {
-        {"--check", "writes nothing: names the files that are not formatted (exit code 1)", .flag = &c.check},
+        {"--check", "writes nothing: names the files that are not formatted (exit code 1)",
+         .flag = &c.check},
         {"-w, --write", "writes each file in place, which is the default", .flag = &c.write},
         {0}};
     const Args args = {"minifut fmt", about, rows, 0, &c, NULL, take_file};

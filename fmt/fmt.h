@@ -4,8 +4,8 @@
 
 #include "base/out.h"
 
-/* Formats the text of a program; false after messages, of its syntax errors. That the result has the same tree and the
- * same comments is made sure of: all else is an internal error. */
+/* Formats the text of a program; false after messages, of its syntax errors. That the result has
+ * the same tree and the same comments is made sure of: all else is an internal error. */
 bool fmt_text(const char *name, const char *text, size_t n, Out *o);
 
 /* The command, with what follows its name; the exit code. */

@@ -1,7 +1,8 @@
-/* Layouts of programs. Between two tokens is a gap: nothing, a space or the end of a line. Which gaps may end a line, and
- * where the next one then begins, is said from the concrete tree (shape.c); those where people have ended a line are
- * ends of lines again, and where a line is too long, more are chosen (breaks.c). Gaps are only ever added and where
- * lines begin depends on the gaps alone: so the formatter changes nothing in what it has made. */
+/* Layouts of programs. Between two tokens is a gap: nothing, a space or the end of a line. Which
+ * gaps may end a line, and where the next one then begins, is said from the concrete tree
+ * (shape.c); those where people have ended a line are ends of lines again, and where a line is too
+ * long, more are chosen (breaks.c). Gaps are only ever added and where lines begin depends on the
+ * gaps alone: so the formatter changes nothing in what it has made. */
 #ifndef FMT_LAYOUT_H
 #define FMT_LAYOUT_H
 
@@ -33,18 +34,19 @@ typedef struct {
     MayBreak may;
     int blanks; /* most empty lines that are kept */
     int group;
-    int along;            /* a gap that ends a line if this one does, or NONE */
-    Spot at, else_at;    /* where the next line begins */
-    int if_gap; /* at `at` if that gap ends a line, else at `else_at`; NONE: at `at` */
-    int call;   /* in the body of a function that is an argument: at `at` if a line ends between the arguments, else
-                 * under the call; NONE */
+    int along;        /* a gap that ends a line if this one does, or NONE */
+    Spot at, else_at; /* where the next line begins */
+    int if_gap;       /* at `at` if that gap ends a line, else at `else_at`; NONE: at `at` */
+    int call; /* in the body of a function that is an argument: at `at` if a line ends between the
+               * arguments, else under the call; NONE */
 } Gap;
 
 /* An application. */
 typedef struct {
-    int start; /* token */
-    int group; /* of the gaps in front of its arguments */
-    int outer; /* the call of which an argument is this one, or a function that begins with it; or NONE */
+    int start;  /* token */
+    int group;  /* of the gaps in front of its arguments */
+    int outer;  /* the call of which an argument is this one, or a function that begins with it; or
+                   NONE */
     int behind; /* the gap in front of that function's body, or NONE */
 } Call;
 
@@ -57,11 +59,13 @@ typedef struct {
         TOGETHER, /* all or none */
     } how;
     VEC(int) gaps;
-    int broken; /* how many */
-    int opens;  /* a gap that ends a line if one of these does, or NONE */
-    int opens_deep; /* ... if one of these does or of groups inside, but for blocks in brackets; or NONE */
+    int broken;     /* how many */
+    int opens;      /* a gap that ends a line if one of these does, or NONE */
+    int opens_deep; /* ... if one of these does or of groups inside, but for blocks in brackets; or
+                       NONE */
     int block;      /* of brackets: the gap behind the first one, or NONE */
-    int moves;  /* the first gap behind which lines begin elsewhere if one of these ends a line, or NONE */
+    int moves; /* the first gap behind which lines begin elsewhere if one of these ends a line, or
+                  NONE */
 } Group;
 
 typedef struct {
@@ -82,7 +86,8 @@ typedef struct {
     int *group_of;          /* innermost group around each token */
     Comment *comments;      /* in order */
     int *first_comment;     /* of each gap; n + 1 of them */
-    int *blanks, *newlines; /* in front of each token: empty lines; has its line begun after the token before? */
+    int *blanks, *newlines; /* in front of each token: empty lines; has its line begun after the
+                               token before? */
     VEC(Group) groups;
     VEC(Call) calls;
     int outer, behind; /* while shapes are found: those of the call that may come next */
@@ -90,7 +95,8 @@ typedef struct {
     int *column, *indent; /* of each token; of its line */
     VEC(int) lines;       /* first tokens */
     int changed;          /* the first gap that a choice has changed */
-    int unbroken_from, unbroken_to; /* no gap between these tokens ends a line, that of the second does */
+    int unbroken_from,
+        unbroken_to; /* no gap between these tokens ends a line, that of the second does */
 } Layout;
 
 static inline const char *token_text(const Layout *l, int token)
@@ -128,12 +134,14 @@ static inline Spot at_line(int token, int plus)
 int token_kind(const Layout *l, int token);
 bool is_token(const Layout *l, const CNode *n, int kind);
 Gap *may_break(Layout *l, int token, MayBreak may, int group, Spot at);
-/* Spaces between tokens of any constructs, which shapes then correct; spaces without which tokens would be others. */
+/* Spaces between tokens of any constructs, which shapes then correct; spaces without which tokens
+ * would be others. */
 void default_spaces(Layout *l);
 void needed_spaces(Layout *l);
 /* Precedence class of an operator's token, 0 if it is none. */
 int operator_level(int kind);
-/* Is it so short that operators around it need no spaces in an index or a size: a name, a number, a call's parentheses? */
+/* Is it so short that operators around it need no spaces in an index or a size: a name, a number, a
+ * call's parentheses? */
 bool is_simple(const Layout *l, const CNode *n);
 /* n+1, n-1 */
 bool is_small_sum(const Layout *l, const CNode *n);

@@ -1,5 +1,6 @@
-/* The shape of each construct: which of its gaps have a space, which may end a line, and where the next one begins. A
- * function for each kind of node; what it does not say is as default_spaces has it. */
+/* The shape of each construct: which of its gaps have a space, which may end a line, and where the
+ * next one begins. A function for each kind of node; what it does not say is as default_spaces has
+ * it. */
 #include "fmt/layout.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@ static void space(Layout *l, const CNode *n, bool yes)
 
 static int kid_kind(const Layout *l, const CNode *n, int i)
 {
-    return i < n->kids.n && n->kids.at[i]->kind == CN_TOKEN ? token_kind(l, n->kids.at[i]->first) : NONE;
+    return i < n->kids.n && n->kids.at[i]->kind == CN_TOKEN ? token_kind(l, n->kids.at[i]->first)
+                                                            : NONE;
 }
 
 static void walk_kids(Layout *l, const CNode *n, int from, int group)
@@ -44,12 +46,13 @@ static int list_how(const Layout *l, const CNode *n, int open, int close)
     return FILL;
 }
 
-/* Parts open to close: a bracket, items with commas between, a bracket. A line that ends behind the first bracket
- * makes a block of it. */
+/* Parts open to close: a bracket, items with commas between, a bracket. A line that ends behind the
+ * first bracket makes a block of it. */
 static void walk_brackets(Layout *l, const CNode *n, int open, int close, int around)
 {
     int opening = n->kids.at[open]->first, closing = n->kids.at[close]->first, first = opening + 1;
-    int group = new_group(l, around, list_how(l, n, open, close)), ends = new_group(l, around, EACH);
+    int group = new_group(l, around, list_how(l, n, open, close)),
+        ends = new_group(l, around, EACH);
     l->group_of[opening] = l->group_of[closing] = group;
     if (first == closing)
         return;
@@ -94,7 +97,8 @@ static void walk_slice(Layout *l, const CNode *n, int group)
     walk_kids(l, n, 0, group);
     for (int i = 0; i < n->kids.n; i++) {
         if (i)
-            space(l, n->kids.at[i], !tight && (kid_kind(l, n, i) != ':' || kid_kind(l, n, i - 1) != ':'));
+            space(l, n->kids.at[i],
+                  !tight && (kid_kind(l, n, i) != ':' || kid_kind(l, n, i - 1) != ':'));
         for (int k = 1; is_small_sum(l, n->kids.at[i]) && k < 3; k++) {
             l->gaps[n->kids.at[i]->kids.at[k]->first].space = !tight;
             l->gaps[n->kids.at[i]->kids.at[k]->first].may = NEVER;
@@ -169,7 +173,9 @@ static void walk_ret(Layout *l, const CNode *n, int group)
 /* The level of a node that is two operands and an operator, else 0. */
 static int chain_level(const Layout *l, const CNode *n)
 {
-    return n->kind == CN_op && n->kids.n >= 3 && kid_kind(l, n, 1) != NONE ? operator_level(kid_kind(l, n, 1)) : 0;
+    return n->kind == CN_op && n->kids.n >= 3 && kid_kind(l, n, 1) != NONE
+               ? operator_level(kid_kind(l, n, 1))
+               : 0;
 }
 
 /* a + b - c: lines begin with operators, under the first operand. */
@@ -250,7 +256,8 @@ static void walk_argument(Layout *l, const CNode *n, int group, int call)
     expect_call(l, NULL, NONE, NONE);
 }
 
-/* Functions with names no longer than this have their arguments beside them, one under the other. */
+/* Functions with names no longer than this have their arguments beside them, one under the other.
+ */
 enum { LONG_HEAD = 24 };
 
 static int head_width(const Layout *l, const CNode *n)
@@ -272,10 +279,12 @@ static int call_how(const Layout *l, const CNode *n, int count)
 /* f x y, and, with `more`, a lambda behind. */
 static void walk_call(Layout *l, const CNode *n, const CNode *more, int around)
 {
-    int count = n->kids.n + (more != NULL), group = new_group(l, around, call_how(l, n, count)), call = l->calls.n;
+    int count = n->kids.n + (more != NULL), group = new_group(l, around, call_how(l, n, count)),
+        call = l->calls.n;
     int first_arg = (n->kids.n > 1 ? n->kids.at[1] : more)->first;
     bool long_head = head_width(l, n->kids.at[0]) > LONG_HEAD;
-    vec_push(l->a, &l->calls, (Call){.start = n->first, .group = group, .outer = l->outer, .behind = l->behind});
+    vec_push(l->a, &l->calls,
+             (Call){.start = n->first, .group = group, .outer = l->outer, .behind = l->behind});
     expect_call(l, NULL, NONE, NONE);
     walk(l, n->kids.at[0], group);
     for (int i = 1; i < count; i++) {
@@ -324,7 +333,8 @@ static void walk_ascription(Layout *l, const CNode *n, int group)
 /* e with [i] = v, e with a.b = v */
 static void walk_update(Layout *l, const CNode *n, int group)
 {
-    int own = new_group(l, group, EACH), open = find_token(l, n, 2, '['), close = find_token(l, n, 2, ']');
+    int own = new_group(l, group, EACH), open = find_token(l, n, 2, '['),
+        close = find_token(l, n, 2, ']');
     may_break(l, n->kids.at[1]->first, FITS, own, at_token(n->first, INDENT));
     walk(l, n->kids.at[0], own);
     if (kid_kind(l, n, 2) == '[' && open != NONE && close != NONE)
@@ -389,7 +399,8 @@ static void walk_marked(Layout *l, const CNode *n, int group)
 {
     int last = n->kids.n - 1, own = new_group(l, group, EACH);
     bool attribute = kid_kind(l, n, 0) == HASH;
-    may_break(l, n->kids.at[last]->first, attribute ? KEPT : LAST, own, at_token(n->first, attribute ? 0 : INDENT));
+    may_break(l, n->kids.at[last]->first, attribute ? KEPT : LAST, own,
+              at_token(n->first, attribute ? 0 : INDENT));
     walk_kids(l, n, 0, own);
 }
 
@@ -423,7 +434,8 @@ static void walk_op(Layout *l, const CNode *n, int group)
 static bool ends_head(const Layout *l, const CNode *n)
 {
     int kind = token_kind(l, n->last);
-    return kind == ID || kind == ')' || kind == ']' || kind == '}' || kind == '_' || operator_level(kind);
+    return kind == ID || kind == ')' || kind == ']' || kind == '}' || kind == '_' ||
+           operator_level(kind);
 }
 
 static bool is_param(const Layout *l, const CNode *n)
@@ -431,7 +443,8 @@ static bool is_param(const Layout *l, const CNode *n)
     return n->kind == CN_param || is_token(l, n, ID) || is_token(l, n, '_');
 }
 
-/* What stands between a definition's name (part `name`) and its `=` (part `equals`): parameters fill lines. */
+/* What stands between a definition's name (part `name`) and its `=` (part `equals`): parameters
+ * fill lines. */
 static void walk_head(Layout *l, const CNode *n, int name, int equals, int start, int group)
 {
     int first = NONE;
@@ -441,8 +454,8 @@ static void walk_head(Layout *l, const CNode *n, int name, int equals, int start
         walk(l, k, group);
         if (!before)
             continue;
-        bool sizes = k->kind == CN_tparam && token_kind(l, k->first) != QUOTE && before->kind == CN_tparam &&
-                     token_kind(l, before->first) != QUOTE;
+        bool sizes = k->kind == CN_tparam && token_kind(l, k->first) != QUOTE &&
+                     before->kind == CN_tparam && token_kind(l, before->first) != QUOTE;
         if (k->kind == CN_tparam)
             space(l, k, !sizes);
         if (k->kind == CN_ret)
@@ -461,9 +474,10 @@ static void walk_head(Layout *l, const CNode *n, int name, int equals, int start
     }
 }
 
-/* Parts from `name` on: head = right-hand side. What a definition is in several lines begins one, as does a `let` in
- * lines of another. */
-static void walk_equation(Layout *l, const CNode *n, int name, int start, int around, bool definition)
+/* Parts from `name` on: head = right-hand side. What a definition is in several lines begins one,
+ * as does a `let` in lines of another. */
+static void walk_equation(Layout *l, const CNode *n, int name, int start, int around,
+                          bool definition)
 {
     int equals = find_token(l, n, name, '=');
     const CNode *rhs = n->kids.at[equals + 1];
@@ -543,12 +557,17 @@ static void walk_quoted(Layout *l, const CNode *n, int group)
 typedef void (*Shape)(Layout *l, const CNode *n, int group);
 
 static const Shape shapes[] = {
-    [CN_decl] = walk_decl,         [CN_def_rest] = walk_def_rest, [CN_let] = walk_let,       [CN_op] = walk_op,
-    [CN_apply] = walk_apply,       [CN_lambda] = walk_lambda,     [CN_range] = walk_range,   [CN_exp] = walk_ascription,
-    [CN_pat] = walk_ascription,    [CN_atom] = walk_atom,         [CN_section] = walk_atom,  [CN_param] = walk_atom,
-    [CN_tatom] = walk_atom,        [CN_bind_name] = walk_atom,    [CN_dim] = walk_slice,     [CN_size] = walk_size,
-    [CN_term] = walk_term,         [CN_tapply] = walk_tapply,     [CN_type] = walk_type,     [CN_ret] = walk_ret,
-    [CN_attr] = walk_attr,         [CN_not_minus] = walk_quoted,
+    [CN_decl] = walk_decl,      [CN_def_rest] = walk_def_rest,
+    [CN_let] = walk_let,        [CN_op] = walk_op,
+    [CN_apply] = walk_apply,    [CN_lambda] = walk_lambda,
+    [CN_range] = walk_range,    [CN_exp] = walk_ascription,
+    [CN_pat] = walk_ascription, [CN_atom] = walk_atom,
+    [CN_section] = walk_atom,   [CN_param] = walk_atom,
+    [CN_tatom] = walk_atom,     [CN_bind_name] = walk_atom,
+    [CN_dim] = walk_slice,      [CN_size] = walk_size,
+    [CN_term] = walk_term,      [CN_tapply] = walk_tapply,
+    [CN_type] = walk_type,      [CN_ret] = walk_ret,
+    [CN_attr] = walk_attr,      [CN_not_minus] = walk_quoted,
 };
 
 static void walk(Layout *l, const CNode *n, int group)

@@ -6,7 +6,13 @@
 
 int new_group(Layout *l, int parent, int how)
 {
-    vec_push(l->a, &l->groups, (Group){.parent = parent, .how = how, .opens = NONE, .opens_deep = NONE, .block = NONE, .moves = NONE});
+    vec_push(l->a, &l->groups,
+             (Group){.parent = parent,
+                     .how = how,
+                     .opens = NONE,
+                     .opens_deep = NONE,
+                     .block = NONE,
+                     .moves = NONE});
     return l->groups.n - 1;
 }
 
@@ -92,7 +98,8 @@ static bool would_join(const Layout *l, int token)
         return next == '>';
     if (token_kind(l, token - 1) == QUOTE)
         return false;
-    return is_name_char(end) && (is_name_char(next) || (token_kind(l, token) == PROJNUM && isdigit((unsigned char)s[0])));
+    return is_name_char(end) && (is_name_char(next) ||
+                                 (token_kind(l, token) == PROJNUM && isdigit((unsigned char)s[0])));
 }
 
 void needed_spaces(Layout *l)
@@ -133,11 +140,13 @@ bool is_small_sum(const Layout *l, const CNode *n)
     if (n->kind != CN_op || n->kids.n != 3 || n->kids.at[1]->kind != CN_TOKEN)
         return false;
     int level = operator_level(token_kind(l, n->kids.at[1]->first));
-    return level == operator_level(OP_ADD) && is_word(l, n->kids.at[0]) && is_token(l, n->kids.at[2], LITERAL);
+    return level == operator_level(OP_ADD) && is_word(l, n->kids.at[0]) &&
+           is_token(l, n->kids.at[2], LITERAL);
 }
 
 bool is_simple(const Layout *l, const CNode *n)
 {
     bool minus = n->kind == CN_op && n->kids.n == 2 && is_token(l, n->kids.at[0], MINUS);
-    return n->kind == CN_TOKEN || n->kind == CN_atom || n->kind == CN_section || (minus && is_word(l, n->kids.at[1]));
+    return n->kind == CN_TOKEN || n->kind == CN_atom || n->kind == CN_section ||
+           (minus && is_word(l, n->kids.at[1]));
 }

@@ -1,4 +1,5 @@
-/* Writes a layout. Comments behind code that stood in one column, line by line, stand in one column again. */
+/* Writes a layout. Comments behind code that stood in one column, line by line, stand in one column
+ * again. */
 #include "fmt/layout.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Programs as they are written: all tokens, all comments, and the tree of the grammar's reductions, with each
- * parenthesis that the syntax tree (ast.h) forgets. The parser makes it when it is asked to (ParseCtx.concrete):
- * the grammar stands in parse.y alone. */
+/* Programs as they are written: all tokens, all comments, and the tree of the grammar's reductions,
+ * with each parenthesis that the syntax tree (ast.h) forgets. The parser makes it when it is asked
+ * to (ParseCtx.concrete): the grammar stands in parse.y alone. */
 #ifndef FRONTEND_CONCRETE_H
 #define FRONTEND_CONCRETE_H
 
@@ -8,16 +8,18 @@
 
 #include "frontend/parse.tab.h"
 
-/* The nonterminals of parse.y. NODE: a node. LIST: its parts are parts of the node around it. LONG: a chain that
- * leans to the left is one node. A reduction of one part is that part, of none nothing. */
-#define CONCRETE_KINDS(NODE, LIST, LONG)                                                                     \
-    NODE(start) LIST(decls) NODE(decl) NODE(def_rest) NODE(lifted) NODE(bind_name) NODE(binop) NODE(not_minus) \
-    NODE(quoted) NODE(ret) LIST(tparams) NODE(tparam) LIST(local_tparams) NODE(lbr) LIST(params)              \
-    LIST(params1) NODE(param) NODE(pat) LIST(pats) NODE(comma) NODE(field) LIST(pat_fields) NODE(type)         \
-    NODE(term) LONG(tapply) NODE(tatom) LIST(types) LIST(type_fields) NODE(size) LIST(sizes) NODE(exp)         \
-    NODE(exp1) NODE(range) NODE(op) NODE(lambda) NODE(lret) LIST(lsizes) NODE(form) NODE(let) NODE(let_body)   \
-    LONG(apply) NODE(atom) NODE(section) LIST(proj_path) LIST(fields_from) LIST(exps) LIST(record_fields)      \
-    LIST(dims) LIST(dims1) NODE(dim) NODE(attr) LIST(attrs)
+/* The nonterminals of parse.y. NODE: a node. LIST: its parts are parts of the node around it. LONG:
+ * a chain that leans to the left is one node. A reduction of one part is that part, of none
+ * nothing. */
+#define CONCRETE_KINDS(NODE, LIST, LONG)                                                           \
+    NODE(start) LIST(decls) NODE(decl) NODE(def_rest) NODE(lifted) NODE(bind_name) NODE(binop)     \
+    NODE(not_minus) NODE(quoted) NODE(ret) LIST(tparams) NODE(tparam) LIST(local_tparams)          \
+    NODE(lbr) LIST(params) LIST(params1) NODE(param) NODE(pat) LIST(pats) NODE(comma) NODE(field)  \
+    LIST(pat_fields) NODE(type) NODE(term) LONG(tapply) NODE(tatom) LIST(types) LIST(type_fields)  \
+    NODE(size) LIST(sizes) NODE(exp) NODE(exp1) NODE(range) NODE(op) NODE(lambda) NODE(lret)       \
+    LIST(lsizes) NODE(form) NODE(let) NODE(let_body) LONG(apply) NODE(atom) NODE(section)          \
+    LIST(proj_path) LIST(fields_from) LIST(exps) LIST(record_fields) LIST(dims) LIST(dims1)        \
+    NODE(dim) NODE(attr) LIST(attrs)
 
 typedef enum {
     CN_TOKEN,
@@ -51,11 +53,11 @@ typedef struct {
     Loc loc;
 } CSymbol;
 
-/* Parses a text as a file of that name, whose imports are not looked at; its tree, and what is written. NULL after syntax
- * errors (reported). (load.c) */
+/* Parses a text as a file of that name, whose imports are not looked at; its tree, and what is
+ * written. NULL after syntax errors (reported). (load.c) */
 Ast *fe_parse_concrete(Arena *a, const char *name, const char *text, size_t n, Concrete **concrete);
 
-/* --- concrete.c ------------------------------------------------------------------------------------------- */
+/* --- concrete.c --- */
 
 /* The parser has reduced symbols 0 to n - 1 to `kind`. */
 void concrete_reduce(ParseCtx *ctx, CNodeKind kind, const CSymbol *symbols, int n);

@@ -12,7 +12,8 @@ enum { LOADING = 1, LOADED };
 static void load_imports(Ast *ast, File *f, bool *ok);
 
 /* With `concrete`, what is written is kept there; else imports are loaded. */
-static File *parse_file(Ast *ast, const char *path, const char *text, size_t n, Concrete *concrete, bool *ok)
+static File *parse_file(Ast *ast, const char *path, const char *text, size_t n, Concrete *concrete,
+                        bool *ok)
 {
     File *f = NEW(ast->arena, File);
     f->path = intern(path);
