@@ -97,7 +97,7 @@ bool fmt_text(const char *name, const char *text, size_t n, Out *o)
 
 typedef struct {
     Arena *a;
-    bool check, write; /* options */
+    bool check, write, tokens; /* options */
     VEC(const char *) files;
 } Command;
 
@@ -140,7 +140,7 @@ static int format(const Command *c, const char *path)
     size_t n = 0;
     Out o = {0};
     char *text = path ? source_read(a, path, true, NO_LOC, &n) : read_stdin(a, &n);
-    bool ok = text && fmt_text(name, text, n, &o);
+    bool ok = text && (c->tokens ? fmt_tokens : fmt_text)(name, text, n, &o);
     diag_flush();
     int code = ok ? 0 : diag_exit_code();
     bool same = ok && n == o.n && (n == 0 || !memcmp(text, o.text, n));
@@ -167,6 +167,7 @@ int fmt_main(int argc, char **argv)
         {"--check", "writes nothing: names the files that are not formatted (exit code 1)",
          .flag = &c.check},
         {"-w, --write", "writes each file in place, which is the default", .flag = &c.write},
+        {"--tokens", NULL, .flag = &c.tokens}, /* for tests/editors; standard input only */
         {0}};
     const Args args = {"minifut fmt", about, rows, 0, &c, NULL, take_file};
     int code = args_read(&args, argc, argv);
@@ -174,6 +175,8 @@ int fmt_main(int argc, char **argv)
         return code;
     if (c.check && c.write)
         return args_wrong(&args, "--check and -w do not go together");
+    if (c.tokens && c.files.n)
+        return args_wrong(&args, "--tokens reads standard input");
     if (c.write && !c.files.n)
         return args_wrong(&args, "-w: which files?");
     if (!c.files.n)

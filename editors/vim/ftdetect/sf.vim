@@ -1,0 +1,1 @@
+autocmd BufNewFile,BufRead *.sf set filetype=sf
