@@ -592,6 +592,9 @@ static void reduced(ParseCtx *ctx, int rule, const void *states, const Loc *rhs)
         CONCRETE_KINDS(KIND, KIND, KIND)
 #undef KIND
     };
+#define ONE(name) +1
+    _Static_assert(YYNNTS == 1 CONCRETE_KINDS(ONE, ONE, ONE), "CONCRETE_KINDS has every nonterminal");
+#undef ONE
     const yy_state_t *top = states;
     CSymbol symbols[MOST_SYMBOLS];
     int n = yyr2[rule];

@@ -5,11 +5,17 @@
 set -u
 need=${1:-build}
 missing=
+wished=
 
 want() { # package, test command...
     package=$1
     shift
     "$@" >/dev/null 2>&1 || missing="$missing $package"
+}
+wish() { # the same of what tests can do without: they skip what needs it
+    package=$1
+    shift
+    "$@" >/dev/null 2>&1 || wished="$wished $package"
 }
 has_header() { echo '#include <CL/cl.h>' | cc -E - ; }
 has_loader() { echo 'int main(void){return 0;}' | cc -x c - -o /dev/null -lOpenCL ; }
@@ -41,23 +47,26 @@ if [ "$need" = test ]; then
     want pkg-config sh -c 'command -v pkg-config'
     want python3 sh -c 'command -v python3'
     want python3-venv python3 -c 'import ensurepip, venv'
+    wish vim sh -c 'vim --version | grep -q +syntax'
+    wish emacs-nox sh -c 'command -v emacs'
 fi
 if [ "$need" = numpy ]; then # for a python3 of the user's own or Debian's
     want python3-numpy sh -c 'python3 -c "import numpy" || /usr/bin/python3 -c "import numpy"'
 fi
-[ -z "$missing" ] && exit 0
+[ -z "$missing$wished" ] && exit 0
 
 if [ "$(id -u)" = 0 ]; then sudo=; else sudo='sudo -n'; fi
 if command -v apt-get >/dev/null 2>&1 && { [ -z "$sudo" ] || $sudo true 2>/dev/null; }; then
-    echo "installing:$missing"
+    echo "installing:$missing$wished"
     log=$(mktemp)
     if { $sudo apt-get update -qq; $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-         --no-install-recommends $missing; } >"$log" 2>&1; then
+         --no-install-recommends $missing $wished; } >"$log" 2>&1; then
         rm -f "$log"
         exit 0
     fi
     tail -5 "$log"
     rm -f "$log"
 fi
+[ -z "$missing" ] && exit 0
 echo "minifut needs these packages (Debian and Ubuntu names); please install them:$missing"
 exit 1
