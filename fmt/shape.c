@@ -266,38 +266,67 @@ static int head_width(const Layout *l, const CNode *n)
     return (int)(b.end - a.beg);
 }
 
-/* Arguments that one can see at a glance, but for the last, fill lines. */
-static int call_how(const Layout *l, const CNode *n, int count)
+/* An application and its arguments, of which the last may be a lambda behind the node. */
+typedef struct {
+    const CNode *fn, *args[2]; /* the node, and the lambda or NULL */
+    int n;                     /* arguments */
+} Application;
+
+static const CNode *argument(const Application *app, int i)
+{
+    return i + 1 < app->args[0]->kids.n ? app->args[0]->kids.at[i + 1] : app->args[1];
+}
+
+/* Can one see it at a glance? */
+static bool is_short(const Layout *l, const CNode *n)
 {
     enum { GLANCE = 6 }; /* tokens */
-    for (int i = 1; i < n->kids.n && i + 1 < count; i++)
-        if (!is_simple(l, n->kids.at[i]) || n->kids.at[i]->last - n->kids.at[i]->first > GLANCE)
+    return is_simple(l, n) && n->last - n->first <= GLANCE;
+}
+
+/* Short arguments, with any other behind them, fill lines. */
+static int call_how(const Layout *l, const Application *app)
+{
+    for (int i = 0; i + 1 < app->n; i++)
+        if (!is_short(l, argument(app, i)))
             return EACH;
     return FILL;
+}
+
+/* When a line ends in front of the argument. A function behind short arguments begins beside them;
+ * short arguments behind others share a line. */
+static MayBreak before_argument(const Layout *l, const Application *app, int i, int how)
+{
+    bool lambda = without_parens(l, argument(app, app->n - 1))->kind == CN_lambda;
+    if (app->n == 1 && lambda)
+        return KEPT;
+    if (head_width(l, app->fn) > LONG_HEAD)
+        return FITS;
+    if (i == 0 || (how == FILL && lambda))
+        return LAST;
+    bool both = is_short(l, argument(app, i - 1)) && is_short(l, argument(app, i));
+    return how == EACH && both ? LAST : FITS;
 }
 
 /* f x y, and, with `more`, a lambda behind. */
 static void walk_call(Layout *l, const CNode *n, const CNode *more, int around)
 {
-    int count = n->kids.n + (more != NULL), group = new_group(l, around, call_how(l, n, count)),
-        call = l->calls.n;
-    int first_arg = (n->kids.n > 1 ? n->kids.at[1] : more)->first;
-    bool long_head = head_width(l, n->kids.at[0]) > LONG_HEAD;
+    Application app = {n->kids.at[0], {n, more}, n->kids.n - 1 + (more != NULL)};
+    int how = call_how(l, &app), group = new_group(l, around, how), call = l->calls.n;
+    int first = argument(&app, 0)->first;
     vec_push(l->a, &l->calls,
              (Call){.start = n->first, .group = group, .outer = l->outer, .behind = l->behind});
     expect_call(l, NULL, NONE, NONE);
-    walk(l, n->kids.at[0], group);
-    for (int i = 1; i < count; i++) {
-        const CNode *arg = i < n->kids.n ? n->kids.at[i] : more;
-        MayBreak may = i > 1 || long_head ? FITS : LAST;
-        if (count == 2 && without_parens(l, arg)->kind == CN_lambda)
-            may = KEPT;
-        Gap *g = may_break(l, arg->first, may, group, at_token(n->first, INDENT));
+    walk(l, app.fn, group);
+    for (int i = 0; i < app.n; i++) {
+        const CNode *arg = argument(&app, i);
+        Gap *g = may_break(l, arg->first, before_argument(l, &app, i, how), group,
+                           at_token(n->first, INDENT));
         g->space = true;
-        if (i > 1) {
-            g->if_gap = first_arg;
-            g->else_at = at_token(first_arg, 0);
-            g->along = long_head ? first_arg : NONE;
+        if (i > 0) {
+            g->if_gap = first;
+            g->else_at = at_token(first, 0);
+            g->along = head_width(l, app.fn) > LONG_HEAD ? first : NONE;
         }
         walk_argument(l, arg, group, call);
     }
