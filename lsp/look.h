@@ -65,7 +65,7 @@ static inline bool loc_has(Loc loc, uint32_t place)
     return loc.beg && loc.beg <= place && place <= loc.end;
 }
 
-/* --- What is asked: hover.c, refer.c, complete.c, symbols.c, diagnose.c ---------------------- */
+/* --- What is asked: hover.c, refer.c, complete.c, symbols.c, format.c, diagnose.c ------------ */
 
 typedef struct {
     Arena *a;
@@ -82,6 +82,7 @@ cJSON *query_references(const Query *q);
 cJSON *query_highlight(const Query *q);
 cJSON *query_completion(const Query *q);
 cJSON *query_symbols(const Query *q);
+cJSON *query_formatting(const Query *q);
 /* {diagnostics, reads, parsed}: what is to be published, the files that were imported, and whether
  * the document was parsed without an error. */
 cJSON *query_diagnostics(const Query *q);

@@ -240,3 +240,18 @@ def names_of_programs(c):
                 bare.append((path.name, m[0]))
         c.close(uri)
     assert seen > 150 and len(bare) < seen / 20, (seen, bare)  # fields of types as written have none
+
+
+@session
+def formatting(c):
+    """One edit that is the whole text; none where nothing changes; null where there is a syntax error."""
+    text = 'def  f(x:i32):i32=x+1   -- é😀\n\n\n\ndef g = f  2'
+    asked = {'textDocument': {'uri': URI}, 'options': {'tabSize': 2, 'insertSpaces': True}}
+    c.open(URI, text)
+    edit, = c.ask('textDocument/formatting', **asked)
+    same(edit['range'], {'start': {'line': 0, 'character': 0}, 'end': {'line': 4, 'character': 12}})
+    same(edit['newText'], 'def f (x: i32): i32 = x + 1 -- é😀\n\n\ndef g = f 2\n')
+    c.change(URI, edit["newText"])
+    same(c.ask('textDocument/formatting', **asked), [])
+    c.change(URI, "def f = (")
+    same(c.ask('textDocument/formatting', **asked), None)

@@ -61,7 +61,7 @@ def one(c, r, texts, k):
         else:
             c.change(uri, ({'start': position(text, i), 'end': position(text, j)}, new))
         text = changed
-        for method in r.sample(['hover', 'completion', 'definition', 'references', 'documentHighlight', 'documentSymbol'], 2) + ['completion']:
+        for method in r.sample(['hover', 'completion', 'definition', 'references', 'documentHighlight', 'documentSymbol', 'formatting'], 2) + ['completion']:
             at = r.choice([i + len(new), r.randrange(len(text) + 1)])
             m = c.answer(c.start('textDocument/' + method, textDocument={'uri': uri}, position=position(text, min(at, len(text))),
                                  context={'includeDeclaration': True}))
