@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make fuzz SEED= N= MINUTES=, make install PREFIX=, make uninstall, make asan, make format
+# minifut: make, make demo, make test, make fuzz SEED= N= MINUTES=, make install PREFIX=, make uninstall, make deb, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -113,6 +113,12 @@ install: $(BIN) man
 uninstall:
 	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh uninstall
 
+# A Debian package in $(BUILD)/deb; test-deb tries it on a fresh root (as root, minutes).
+deb: $(BIN) man
+	@tools/deb.sh $(BIN) $(BUILD)/man $(BUILD)/deb
+test-deb: deb
+	@tests/deb/fresh "$$(ls $(BUILD)/deb/minifut_$$(cat VERSION)_*.deb)"
+
 man: $(BIN)
 	@mkdir -p $(BUILD)/man
 	@if command -v lowdown >/dev/null; then tools/man.sh $(BIN) $(BUILD)/man; \
@@ -138,4 +144,4 @@ format:
 	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) runtime/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: FORCE bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall man unit-tests
+.PHONY: FORCE bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb test-deb man unit-tests

@@ -7,7 +7,7 @@ dir=$1
 [ -e "$dir/ready" ] && exit 0
 python3 -m venv --clear "$dir"
 if "$dir/bin/pip" -q --disable-pip-version-check install --timeout 15 --retries 1 \
-    numpy futhark-server futhark-data futhark-ffi setuptools >"$dir/pip.log" 2>&1; then
+    numpy futhark-server futhark-data futhark-ffi setuptools matplotlib >"$dir/pip.log" 2>&1; then
     touch "$dir/ready"
     exit 0
 fi

@@ -338,6 +338,25 @@ def test_arrays_of_records(binary):
         fails(s, "Empty line", "")
 
 
+def test_notebook(minifut, build):
+    """examples/python/speedups.py: rows for all its data sets, and a picture that is not blank."""
+    try:
+        import matplotlib.image
+    except ImportError:
+        print("not run: examples/python/speedups.py needs matplotlib")
+        return
+    picture = build / "server/speedups.png"
+    picture.unlink(missing_ok=True)
+    path = f"{Path(minifut).parent}:{os.environ['PATH']}"
+    r = subprocess.run([sys.executable, ROOT / "examples/python/speedups.py", picture], capture_output=True, text=True,
+                       env={**os.environ, "PATH": path})
+    check(r.returncode == 0, f"speedups.py: {r.stderr[-800:]}")
+    rows = re.findall(r"(?m)^.{10} {3}(?:(?:outermost only|all parallel|untuned) \d+ us, [\d.]+x {3}){3}tuned \d+ us, 1\.00x$", r.stdout)
+    check(len(rows) == 4, f"speedups.py prints {r.stdout}")
+    pixels = matplotlib.image.imread(picture) if picture.exists() else np.zeros((1, 1, 3))
+    check(pixels.shape[0] > 300 and pixels[..., :3].std() > 0.05, f"speedups.py draws {pixels.shape}, {pixels.std()}")
+
+
 def main():
     minifut, build = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]).resolve()
     matmul = compiled(minifut, build, "examples/matmul.sf")
@@ -349,6 +368,7 @@ def main():
     test_arrays_of_records(stats)
     test_endless_launch(stats)
     test_turns(stats, build)
+    test_notebook(minifut, build)
     sys.exit(summary())
 
 
