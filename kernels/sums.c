@@ -405,5 +405,9 @@ void sums_combine(PlanBuild *pb, const Sums *r, const Pieces *p, const ArrLoc *o
     kb_end(b);
     Kernel *k = kg_finish(kg);
     const Sx *per_group = sx_op(cx, SX_DIV, kg->group_size, threads);
+    /* What the construct must move and compute, the kernel before has done. */
+    Work *work = pb->work;
+    pb->work = NULL;
     kg_launch(kg, k, nest_groups(kg, nest_size(cx, &r->e->seg.nest, 0, r->depth), per_group));
+    pb->work = work;
 }
