@@ -113,11 +113,14 @@ install: $(BIN) man
 uninstall:
 	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh uninstall
 
-# A Debian package in $(BUILD)/deb; test-deb tries it on a fresh root (as root, minutes).
-deb: $(BIN) man
+# The package for Debian and Ubuntu; test-deb installs it in a fresh root, as root.
+deb:
+	@tools/prerequisites.sh deb
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
+	@$(MAKE) --no-print-directory man
 	@tools/deb.sh $(BIN) $(BUILD)/man $(BUILD)/deb
 test-deb: deb
-	@tests/deb/fresh "$$(ls $(BUILD)/deb/minifut_$$(cat VERSION)_*.deb)"
+	@tests/deb/fresh $(BUILD)
 
 man: $(BIN)
 	@mkdir -p $(BUILD)/man

@@ -1,66 +1,120 @@
 #!/bin/sh
-# Makes a Debian package: build/deb/minifut_VERSION_ARCH.deb. Needs dpkg-deb; no root.
-#   usage: deb.sh MINIFUT MANUALS FOLDER
+# The Debian package minifut_VERSION_ARCH.deb, made by dpkg-deb from what install.sh installs; root is not needed.
+#   usage: deb.sh MINIFUT MANUALS FOLDER        (prints the package's path; needs dpkg-dev)
+# Built twice from the same files it is the same, byte for byte: its times are those of its version in CHANGELOG.md.
 set -eu
 cd "$(dirname "$0")/.."
+umask 022
 minifut=$1
 manuals=$2
-out=$3
+to=$3
+root=$to/root
+doc=$root/usr/share/doc/minifut
 version=$(cat VERSION)
 arch=$(dpkg --print-architecture)
-tree=$out/tree
-maintainer="minifut developers <minifut@localhost>"
-rm -rf "$tree"
-mkdir -p "$tree/DEBIAN"
-umask 022
+maintainer='minifut developers <minifut@localhost>'
 
-DESTDIR=$tree PREFIX=/usr tools/install.sh install "$minifut" "$manuals" >/dev/null
-rm "$tree/usr/share/minifut/installed" # dpkg knows what it has installed
-rmdir "$tree/usr/share/minifut" 2>/dev/null || :
-strip "$tree/usr/bin/minifut"
+# Of "## 0.9.0 (November 2026)": "0.9.0 November 2026". Some tell the day, too.
+releases() { sed -nE 's/^## ([^ ]+) \((.*)\)$/\1 \2/p' CHANGELOG.md; }
 
-# Where Debian has them, and packed as it has them.
-doc=$tree/usr/share/doc/minifut
-{ printf 'minifut: a compiler for functional array programs\n\n'; cat LICENSE; } >"$doc/copyright"
-rm "$doc/LICENSE"
-gzip -9n <<EOF >"$doc/changelog.gz"
-minifut ($version) unstable; urgency=medium
-
-  * What has changed stands in CHANGELOG.md.
-
- -- $maintainer  $(LC_ALL=C date -R -r CHANGELOG.md)
-EOF
-[ ! -d "$tree/usr/share/man" ] || find "$tree/usr/share/man" -type f -exec gzip -9n {} +
-[ ! -d "$tree/usr/share/zsh/site-functions" ] || {
-    mkdir -p "$tree/usr/share/zsh/vendor-completions"
-    mv "$tree"/usr/share/zsh/site-functions/* "$tree/usr/share/zsh/vendor-completions/"
-    rmdir "$tree/usr/share/zsh/site-functions"
+# When a version is from. A month alone is its first day for files, which are never from the future, and its last day for the
+# changelog, where it comes behind the month's other versions.
+day() { # version, first|last, format
+    when=$(releases | sed -n "s/^$1 //p")
+    case $when in
+    [0-9]*) ;;
+    *) when="1 $when"
+       [ "$2" = first ] || when="$when +1 month -1 day" ;;
+    esac
+    LC_ALL=C date -u -d "$when" "$3"
 }
 
-# The packages of the shared libraries that the compiler itself needs.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(day "$version" first +%s)}
+export SOURCE_DATE_EPOCH
+
+# CHANGELOG.md as Debian writes it, in lines of 80 columns: a native package has no other changelog.
+entry() { # version
+    printf 'minifut (%s) unstable; urgency=medium\n' "$1"
+    awk -v v="$1" '
+        function item() {
+            line = "  *"
+            n = split(text, word, " ")
+            for (i = 1; i <= n; i++) {
+                if (length(line) + length(word[i]) > 78) { print line; line = "   " }
+                line = line " " word[i]
+            }
+            if (n) print line
+            text = ""
+        }
+        BEGIN { print "" }
+        /^## / { inside = $2 == v; next }
+        !inside { next }
+        /^- / { item(); text = substr($0, 3); next }
+        /^  / { text = text $0; next }
+        /./ { item(); print (heads++ ? "\n" : "") "  [ " $0 " ]" }
+        END { item() }' CHANGELOG.md
+    printf '\n -- %s  %s\n\n' "$maintainer" "$(day "$1" last '+%a, %d %b %Y %H:%M:%S +0000')"
+}
+changelog() { releases | while read -r release _; do entry "$release"; done; }
+
+copyright() {
+    printf 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: minifut\n\n'
+    printf 'Files: *\nCopyright: %s\nLicense: ISC\n' "$(sed -n 's/^Copyright (c) //p' LICENSE)"
+    sed -n '/^Permission/,$ { s/^$/./; s/^/ /; p; }' LICENSE
+}
+
+# What the compiler itself is linked with.
 libraries() {
-    ldd "$minifut" | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p' | while read -r file; do
-        dpkg -S "$file" 2>/dev/null || dpkg -S "$(realpath "$file")" 2>/dev/null || :
-    done | sed 's/:.*//' | sort -u | paste -sd, | sed 's/,/, /g'
+    mkdir -p "$to/shlibs/debian"
+    printf 'Source: minifut\n\nPackage: minifut\nArchitecture: any\n' >"$to/shlibs/debian/control"
+    binary=$(realpath "$root/usr/bin/minifut")
+    (cd "$to/shlibs" && dpkg-shlibdeps -O "$binary" 2>/dev/null) | sed -n 's/^shlibs:Depends=//p'
 }
 
-cat >"$tree/DEBIAN/control" <<EOF
+# The rest of Depends is what `minifut compile` needs to build a program: not any c-compiler, as clang-15 alone, which PoCL depends
+# on, is no `cc`. Without a device there is still the C code.
+control() {
+    cat <<END
 Package: minifut
 Version: $version
 Architecture: $arch
 Maintainer: $maintainer
+Installed-Size: $(du -k -s --apparent-size "$root/usr" | cut -f1)
+Depends: $(libraries), gcc | clang, libc6-dev | libc-dev, ocl-icd-opencl-dev | opencl-dev, opencl-c-headers | opencl-headers
+Recommends: pocl-opencl-icd | opencl-icd
 Section: devel
 Priority: optional
-Installed-Size: $(du -ks --exclude=DEBIAN "$tree" | cut -f1)
-Depends: $(libraries), gcc, libc6-dev | libc-dev, opencl-c-headers | opencl-headers, ocl-icd-opencl-dev | opencl-dev
-Recommends: pocl-opencl-icd | opencl-icd
 Description: compiler for functional array programs, to OpenCL
- Small programs of map, reduce, scan and loops, nested as you like, become
- OpenCL programs that are fast on every input: several versions of each
- parallel nest are made, and thresholds between them are tuned to the data and
- the device. The language is that of Futhark.
-EOF
-(cd "$tree" && find usr -type f | LC_ALL=C sort | xargs md5sum) >"$tree/DEBIAN/md5sums"
-dpkg-deb --root-owner-group --build "$tree" "$out/minifut_${version}_$arch.deb" >/dev/null
-rm -rf "$tree"
-echo "$out/minifut_${version}_$arch.deb"
+ minifut compiles small functional array programs (map, reduce, scan and
+ loops, nested as you like) to C with OpenCL kernels. It turns nested
+ parallelism into several versions at once, guards them by comparing the
+ parallelism at hand with thresholds, and tunes the thresholds to your
+ data and device.
+END
+}
+
+# Where Debian wants things that elsewhere lie in other places.
+debianise() {
+    rm "$root/usr/share/minifut/installed" "$doc/LICENSE" # its text is in the file copyright
+    rmdir --ignore-fail-on-non-empty "$root/usr/share/minifut"
+    mkdir "$root/usr/share/zsh/vendor-completions"
+    mv "$root/usr/share/zsh/site-functions/_minifut" "$root/usr/share/zsh/vendor-completions/"
+    rmdir "$root/usr/share/zsh/site-functions"
+    strip --remove-section=.comment --remove-section=.note "$root/usr/bin/minifut"
+    gzip -9n "$root"/usr/share/man/man*/*
+    changelog | gzip -9n >"$doc/changelog.gz"
+    copyright >"$doc/copyright"
+}
+
+rm -rf "$root" "$to/shlibs"
+mkdir -p "$root/DEBIAN"
+DESTDIR=$(realpath "$root") PREFIX=/usr tools/install.sh install "$minifut" "$manuals"
+debianise
+control >"$root/DEBIAN/control"
+(cd "$root" && find usr -type f | LC_ALL=C sort | xargs -d '\n' md5sum) >"$root/DEBIAN/md5sums"
+find "$root" -type d -exec chmod u=rwx,go=rx,a-s {} +
+package=$to/minifut_${version}_$arch.deb
+rm -f "$to"/minifut_*.deb
+dpkg-deb --root-owner-group --build "$root" "$package" >/dev/null
+rm -r "$root" "$to/shlibs"
+echo "$package"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what a target needs and the machine lacks, with apt-get as root or through sudo; where that
 # cannot be, says what to install.
-#   usage: prerequisites.sh build|run|test|numpy
+#   usage: prerequisites.sh build|deb|run|test|numpy
 set -u
 need=${1:-build}
 missing=
@@ -34,7 +34,11 @@ if command -v cc >/dev/null 2>&1; then
 else
     missing="$missing opencl-headers ocl-icd-opencl-dev libcjson-dev"
 fi
-if [ "$need" != build ]; then
+if [ "$need" = deb ] || [ "$need" = test ]; then
+    want dpkg-dev sh -c 'command -v dpkg-shlibdeps'
+    want lowdown sh -c 'command -v lowdown'
+fi
+if [ "$need" != build ] && [ "$need" != deb ]; then
     want pocl-opencl-icd has_platform
 fi
 if [ "$need" = test ]; then
@@ -42,7 +46,6 @@ if [ "$need" = test ]; then
     want oclgrind sh -c 'command -v oclgrind'
     want zsh sh -c 'command -v zsh'
     want fish sh -c 'command -v fish'
-    want lowdown sh -c 'command -v lowdown'
     want groff-base sh -c 'command -v groff'
     want pkg-config sh -c 'command -v pkg-config'
     want python3 sh -c 'command -v python3'
