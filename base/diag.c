@@ -24,6 +24,7 @@ static struct {
     VEC(Source) sources;
     VEC(DiagMessage) msgs;
     int n_user, n_limit, n_groups;
+    VEC(const char *) named; /* sections */
     int n_dropped;   /* beyond MAX_KEPT */
     bool mute_notes; /* the message before was a duplicate */
     const char *pass;
@@ -199,7 +200,7 @@ static void add(DiagKind kind, Loc loc, const char *fmt, va_list ap)
         D.n_user += kind == DIAG_ERROR;
         D.n_limit += kind == DIAG_LIMIT;
     }
-    DiagMessage m = {kind, loc, D.n_groups, D.msgs.n, text};
+    DiagMessage m = {kind, loc, D.n_groups, D.msgs.n, text, NULL};
     vec_push(mem(), &D.msgs, m);
 }
 
@@ -215,6 +216,17 @@ DEFINE_MESSAGE(diag_error, DIAG_ERROR)
 DEFINE_MESSAGE(diag_warn, DIAG_WARNING)
 DEFINE_MESSAGE(diag_limit, DIAG_LIMIT)
 DEFINE_MESSAGE(diag_note, DIAG_NOTE)
+
+int diag_messages(void)
+{
+    return D.n_groups;
+}
+
+void diag_explained(int since, const char *section)
+{
+    for (int i = D.msgs.n - 1; i >= 0 && D.msgs.at[i].group > since; i--)
+        D.msgs.at[i].section = section;
+}
 
 int diag_errors(void)
 {
@@ -297,6 +309,16 @@ static int notes_of(const DiagMessage *m)
     return n;
 }
 
+/* Where more stands about it, once. */
+static void print_section(const char *section)
+{
+    for (int i = 0; i < D.named.n; i++)
+        if (strcmp(D.named.at[i], section) == 0)
+            return;
+    vec_push(mem(), &D.named, section);
+    fprintf(stderr, "    see \"%s\" in docs/language.md\n", section);
+}
+
 void diag_flush(void)
 {
     int shown = 0, hidden = D.n_dropped;
@@ -310,6 +332,8 @@ void diag_flush(void)
         shown += head[i]->kind != DIAG_WARNING;
         for (int j = 0; j <= notes_of(head[i]); j++)
             print_msg(head[i] + j);
+        if (head[i]->section)
+            print_section(head[i]->section);
     }
     if (hidden)
         fprintf(stderr, "minifut: %d more not shown\n", hidden);

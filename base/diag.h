@@ -52,11 +52,16 @@ typedef struct {
     int group; /* notes share the group of the message they follow */
     int order;
     const char *text;
+    const char *section; /* of docs/language.md, which explains it; NULL: none */
 } DiagMessage;
 /* Gives what is pending, all of it, to `take` instead of printing it: each message with its notes, in
  * the order of diag_flush. */
 typedef void DiagTake(void *env, const DiagMessage *m, const DiagMessage *notes, int n_notes);
 void diag_take(DiagTake *take, void *env);
+/* How many messages there were, without notes. Those that came after the first `since` are explained in this section of
+ * docs/language.md, which is named behind the first of them that is printed. */
+int diag_messages(void);
+void diag_explained(int since, const char *section);
 int diag_errors(void); /* errors and limits so far */
 /* Further messages are only counted: what would make them more helpful need not be looked for. */
 bool diag_is_full(void);

@@ -32,14 +32,18 @@ static void check_top(Ck *ck, Def *d)
     ck->wanted.n = 0;
     ck->deferred.n = 0;
     ck->skipped = false;
-    int first_id = ck->ids;
+    int first_id = ck->ids, messages;
     check_def(ck, d);
     zonk_def(ck, d);
+    messages = diag_messages();
     if (diag_errors() == errors)
         causality_def(ck, d, first_id);
+    diag_explained(messages, SECTION_SIZES);
     d->wrong = diag_errors() > errors || ck->skipped;
+    messages = diag_messages();
     if (!d->wrong)
         consume_def(ck, d);
+    diag_explained(messages, SECTION_CONSUMPTION);
     vec_push(ck->a, &ck->ast->defs, d);
 }
 
@@ -340,8 +344,10 @@ bool fe_check_parsed(Ast *ast)
     check_file(&ck, ast->main);
     for (int i = 0; i < ast->main->decls.n; i++) {
         Decl *d = &ast->main->decls.at[i];
+        int messages = diag_messages();
         if (d->def && is_entry(d->def) && !d->def->wrong) /* of a wrong one the type is a guess */
             add_entry(&ck, d->def);
+        diag_explained(messages, SECTION_ENTRIES);
     }
     ast->n_bindings = ck.n_bindings;
     return diag_errors() == errors;

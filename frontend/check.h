@@ -197,6 +197,12 @@ const Scope *find_global(Ck *ck, const char *name, bool type); /* the latest def
 Binding *find_value(Ck *ck, const char *name, Loc loc);
 Binding *find_local(Ck *ck, const char *name);
 Binding *find_type(Ck *ck, const char *name, Loc loc);
+/* Sections of docs/language.md that explain messages (diag_explained). */
+#define SECTION_SIZES       "Sizes"
+#define SECTION_CONSUMPTION "In-place updates and consumption"
+#define SECTION_ENTRIES     "Entry points"
+#define SECTION_ATTRIBUTES  "Attributes"
+
 void ck_error(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void ck_note(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const char *show(Ck *ck, const AType *t);

@@ -579,10 +579,12 @@ void check_attr(const Attr *a)
             return;
         rt_spell_try(&sp, known[i]);
     }
+    int messages = diag_messages();
     if (sp.nearest)
         diag_warn(a->loc, "unknown attribute `%s`; did you mean `%s`?", a->name, sp.nearest);
     else
         diag_warn(a->loc, "unknown attribute `%s` is ignored", a->name ? a->name : "(number)");
+    diag_explained(messages, SECTION_ATTRIBUTES);
 }
 
 static AType *infer(Ck *ck, AExp *e, AType *want)

@@ -470,10 +470,12 @@ void solve_sizes(Ck *ck, int first, bool final)
         else {
             bool open = has_meta(d.a) || has_meta(d.b);
             const Size *x = has_meta(d.a) ? d.a : d.b, *y = x == d.a ? d.b : d.a;
+            int messages = diag_messages();
             ck_error(ck, d.loc, "size `%s` is not known to be `%s` here%s", size_str(ck->a, y),
                      size_str(ck->a, x), open ? "" : "; claim it by `e :> t`");
             if (open)
                 ck_note(ck, d.loc, "say what it is made of, as in `unflatten (xs :> [n * m]t)`");
+            diag_explained(messages, SECTION_SIZES);
         }
     }
     ck->deferred.n = kept;
