@@ -6,6 +6,9 @@
  *
  *     int main(int argc, char **argv) { return rt_main(&program, argc, argv); }
  *
+ * A library has library.c and library_values.c in the place of the server and the command line, and the functions of
+ * Futhark's C API in that of main.
+ *
  * Names: everything of the runtime is rt_... / RT_..., scalar functions are mf_... (scalar.h), so a
  * program is free to use any other name.
  *
@@ -170,7 +173,7 @@ typedef struct {
 } rt_program;
 
 /* ------------------------------------------------------------------------------------------------
- * Contexts (rt_main makes its own; these are for library mode)
+ * Contexts: a program has one, a library as many as are asked for
  * --------------------------------------------------------------------------------------------- */
 
 /* How to make a context: zero-initialise, then fill in what differs. Strings are not copied. */
