@@ -23,20 +23,12 @@ void parse_too_deep(ParseCtx *ctx, Loc loc)
     ctx->too_deep = true;
 }
 
-/* Depth of a node whose deepest child has depth d. */
-static int above(ParseCtx *c, int d, int step, Loc loc)
+int node_above(ParseCtx *c, int d, int step, Loc loc)
 {
     if (d >= MAX_LEVELS * LEVEL && !c->too_deep)
         parse_too_deep(c, loc);
     return d + step;
 }
-
-#define DEEPEN_BY(c, node, child, step)                                                            \
-    do {                                                                                           \
-        if ((child) && (child)->depth + (step) > (node)->depth)                                    \
-            (node)->depth = above((c), (child)->depth, (step), (node)->loc);                       \
-    } while (0)
-#define DEEPEN(c, node, child) DEEPEN_BY(c, node, child, LEVEL)
 
 /* --- Expressions ---------------------------------------------------------------------------- */
 
@@ -107,6 +99,12 @@ AExp *mk_record(ParseCtx *c, Fields fs, Loc loc)
 AExp *mk_apply(ParseCtx *c, AExp *fn, AExp *arg, Loc loc)
 {
     AExp *e = fn;
+    if (fn->kind == AE_CONSTR && !fn->parens) {
+        e->loc = loc;
+        vec_push(c->a, &e->constr.elems, arg);
+        DEEPEN(c, e, arg);
+        return e;
+    }
     if (fn->kind != AE_APP || fn->app.infix) {
         e = mk_exp(c, AE_APP, loc);
         e->app.fn = fn;
@@ -318,7 +316,9 @@ static AExp *pat_to_exp(ParseCtx *c, const Pat *p)
         e->seq.names = p->names;
         return e;
     }
-    case P_WILD: break;
+    case P_WILD:
+    case P_LIT:
+    case P_CONSTR: break;
     }
     parse_error(c, p->loc, "this loop parameter needs an initial value");
     return mk_seq(c, AE_TUPLE, (AExps){0}, p->loc);
@@ -358,20 +358,47 @@ AExp *mk_assert(ParseCtx *c, AExp *test, AExp *what, Loc loc)
     return e;
 }
 
+AExp *mk_constr(ParseCtx *c, NameLoc n)
+{
+    AExp *e = mk_exp(c, AE_CONSTR, n.loc);
+    e->constr.name = n.name;
+    return e;
+}
+
+AExp *mk_match(ParseCtx *c, AExp *what, Cases cases, Loc loc)
+{
+    AExp *e = mk_exp(c, AE_MATCH, loc);
+    e->match.e = what;
+    e->match.cases = cases;
+    DEEPEN(c, e, what);
+    for (int i = 0; i < cases.n; i++) {
+        DEEPEN(c, e, cases.at[i].pat);
+        DEEPEN(c, e, cases.at[i].body);
+    }
+    return e;
+}
+
+/* The name A.B that an expression is, or NULL. */
+static const char *module_name(ParseCtx *c, const AExp *e)
+{
+    if (e->kind == AE_VAR && !e->parens)
+        return e->var.name;
+    const char *outer = e->kind == AE_PROJ ? module_name(c, e->proj.e) : NULL;
+    return outer ? intern(arena_printf(c->a, "%s.%s", outer, e->proj.names.at[0])) : NULL;
+}
+
 AExp *mk_open(ParseCtx *c, const AExp *module, AExp *what, Loc loc)
 {
-    Scalar s;
-    bool known = module->kind == AE_VAR && scalar_from_name(module->var.name, &s);
-    if (!known)
-        parse_error(c, module->loc,
-                    "only the modules of scalar types can be opened, as in `f32.(e)`");
+    const char *name = module_name(c, module);
+    if (!name)
+        parse_error(c, module->loc, "only a module can be opened, as in `f32.(e)`");
     AExp *e = what;
     if (what->open) { /* M.(N.(e)): a node for each */
         e = mk_exp(c, AE_ATTR, loc);
         e->attr.e = what;
         DEEPEN(c, e, what);
     }
-    e->open = known ? module->var.name : NULL;
+    e->open = name;
     e->parens = true;
     return e;
 }
@@ -426,6 +453,21 @@ Pat *mk_precord(ParseCtx *c, Fields fs, Loc loc)
 Pat *mk_pattr(ParseCtx *c, Attr *at, Pat *p)
 {
     vec_push(c->a, &p->attrs, at);
+    return p;
+}
+
+Pat *mk_plit(ParseCtx *c, AExp *lit, Loc loc)
+{
+    Pat *p = mk_pat(c, P_LIT, loc);
+    p->lit = lit;
+    return p;
+}
+
+Pat *mk_pconstr(ParseCtx *c, NameLoc n, Pats payload, Loc loc)
+{
+    Pat *p = mk_ptuple(c, payload, loc);
+    p->kind = P_CONSTR;
+    p->name = n.name;
     return p;
 }
 
@@ -527,35 +569,21 @@ TypeExp *mk_trecord(ParseCtx *c, Fields fs, Loc loc)
     return t;
 }
 
-/* --- Declarations --------------------------------------------------------------------------- */
-
-Def *mk_def(ParseCtx *c, NameLoc n, TParams tps, Pats ps, TypeExp *ret, AExp *body, Loc span)
+TypeExp *mk_tsum(ParseCtx *c, TypeExp *sum, TypeExp *alternative, Loc loc)
 {
-    Def *d = NEW(c->a, Def);
-    *d = (Def){.name = n.name,
-               .loc = n.loc,
-               .span = span,
-               .tparams = tps,
-               .params = ps,
-               .ret = ret,
-               .body = body};
-    return d;
+    TypeExp *t = sum ? sum : mk_type(c, TE_SUM, loc);
+    t->loc = loc;
+    vec_push(c->a, &t->args, alternative);
+    DEEPEN(c, t, alternative);
+    return t;
 }
 
-const char *doc_above(const ParseCtx *c, Loc loc)
+TypeExp *mk_tpayload(ParseCtx *c, TypeExp *alternative, TypeExp *payload, Loc loc)
 {
-    uint32_t after = c->file->decls.n ? vec_last(&c->file->decls).loc.end : 0;
-    for (int i = c->docs.n - 1; i >= 0 && c->docs.at[i].loc.beg >= after; i--)
-        if (c->docs.at[i].loc.end <= loc.beg)
-            return c->docs.at[i].text;
-    return NULL;
-}
-
-Decl *add_decl(ParseCtx *c, DeclKind k, Loc loc)
-{
-    Decl d = {.kind = k, .loc = loc};
-    vec_push(c->a, &c->file->decls, d);
-    return &vec_last(&c->file->decls);
+    alternative->loc = loc;
+    vec_push(c->a, &alternative->args, payload);
+    DEEPEN(c, alternative, payload);
+    return alternative;
 }
 
 /* --- Attributes ----------------------------------------------------------------------------- */

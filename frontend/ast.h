@@ -36,6 +36,9 @@ typedef struct Def Def;
 typedef struct TypeExp TypeExp;
 typedef struct Binding Binding;
 typedef struct Attr Attr;
+typedef struct ModExp ModExp;
+typedef struct ModType ModType;
+typedef struct Module Module;
 
 typedef VEC(AType *) ATypes;
 typedef VEC(Size *) ASizes;
@@ -110,6 +113,7 @@ typedef enum {
     TY_ARRAY,  /* dim, elem: one dimension a node, elem may be an array */
     TY_TUPLE,  /* elems; () is the empty tuple */
     TY_RECORD, /* elems, names: sorted by name */
+    TY_SUM,    /* elems, names: constructors, sorted by name, and the tuples that they hold */
     TY_FUN,    /* fun: one parameter a node (curried) */
     TY_VAR,    /* var: a type parameter (BIND_TYPE_PARAM) */
     TY_META,   /* inference variable; none left after checking */
@@ -140,7 +144,7 @@ struct AType {
         } array;
         struct {
             ATypes elems;
-            Names names; /* TY_RECORD only */
+            Names names; /* TY_RECORD, TY_SUM */
         };
         struct {
             AType *param, *result;
@@ -243,6 +247,7 @@ typedef enum {
     TE_UNIQUE, /* elem */
     TE_EXISTS, /* sizes: ?[n][m]. elem */
     TE_SIZE,   /* dim: a size argument of TE_NAME */
+    TE_SUM,    /* args: for each constructor a TE_TUPLE of what it holds, with its name */
 } TypeExpKind;
 
 typedef VEC(TypeExp *) TypeExps;
@@ -268,6 +273,8 @@ typedef enum {
     P_TUPLE,   /* elems; () has none */
     P_RECORD,  /* elems, names: as written; `type` has them sorted */
     P_ASCRIBE, /* pat: te */
+    P_LIT,     /* lit: a literal, perhaps with a minus sign (AE_APP) */
+    P_CONSTR,  /* name, elems: #name elems */
 } PatKind;
 
 struct Pat {
@@ -281,6 +288,7 @@ struct Pat {
     Names names;
     Pat *pat;
     TypeExp *te;
+    AExp *lit;
     Attrs attrs;
 };
 
@@ -312,6 +320,8 @@ typedef enum {
     AE_COERCE,    /* ascribe: e :> t */
     AE_ASSERT,    /* assert: assert cond e */
     AE_ATTR,      /* attr: #[...] e */
+    AE_CONSTR,    /* constr: #name elems, a value of a sum type */
+    AE_MATCH,     /* match: match e case ... */
 } AExpKind;
 
 /* e[...]: a fixed index (`slice` false, `i`), or a slice i:j:s with absent parts NULL. Trailing
@@ -331,12 +341,20 @@ typedef enum {
 
 typedef enum { ALOOP_FOR, ALOOP_IN, ALOOP_WHILE } ALoopKind;
 
+/* case pat -> body */
+typedef struct {
+    Pat *pat;
+    AExp *body;
+    Loc loc;
+} Case;
+typedef VEC(Case) Cases;
+
 struct AExp {
     AExpKind kind;
     bool parens; /* written in parentheses */
     enum { NOT_PIPED, PIPED_ON /* x |> f */, PIPED_BACK /* f <| x */ } piped; /* an argument */
     int depth;
-    const char *open; /* M.(e): the module whose members e may name without it, or NULL */
+    const char *open; /* M.(e): the module whose members e may name without it ("A.B"), or NULL */
     Loc loc;
     AType *type; /* [check] */
     union {
@@ -350,7 +368,7 @@ struct AExp {
             double fval;   /* float literals; after the check also integers of float type */
         } lit;
         struct {
-            const char *name; /* interned; members as "f32.sqrt" */
+            const char *name; /* interned; members of modules as "f32.sqrt", "A.B.x" */
             Binding *bind;    /* [check] */
         } var;
         struct {
@@ -424,6 +442,14 @@ struct AExp {
             Attrs attrs;
             AExp *e;
         } attr;
+        struct {
+            const char *name;
+            AExps elems;
+        } constr;
+        struct {
+            AExp *e;
+            Cases cases;
+        } match;
     };
 };
 
@@ -474,18 +500,97 @@ typedef struct TypeDecl {
     AType *type; /* [check] in terms of tparams */
 } TypeDecl;
 
-typedef enum { D_DEF, D_TYPE, D_IMPORT } DeclKind;
+/* An import, as a declaration or as a module. */
+typedef struct {
+    const char *path; /* as written */
+    Loc loc;
+    struct File *file; /* when loaded; NULL if it was not found */
+} Import;
+
+typedef enum { D_DEF, D_TYPE, D_IMPORT, D_MODULE, D_MODTYPE, D_OPEN } DeclKind;
 typedef struct {
     DeclKind kind;
-    bool local; /* not known where this file is imported */
-    bool open;  /* D_IMPORT: known there as well */
+    bool local;       /* not known outside of this file or module */
+    bool open;        /* D_IMPORT: known there as well */
     Loc loc;
+    const char *name; /* D_MODULE, D_MODTYPE */
+    Loc name_loc;
+    const char *doc;  /* D_MODULE, D_MODTYPE: as of a Def */
     Def *def;
     TypeDecl *type;
-    const char *path;  /* D_IMPORT as written */
-    struct File *file; /* D_IMPORT, when loaded; NULL if it was not found */
+    Import *import;   /* D_IMPORT */
+    ModExp *mod;      /* D_MODULE, D_OPEN */
+    ModType *modtype; /* D_MODTYPE */
+    Binding *bind;    /* [check] D_MODULE, D_MODTYPE */
 } Decl;
 typedef VEC(Decl) Decls;
+
+/* --- Modules -------------------------------------------------------------------------------- */
+
+/* (name: type), of a parametric module or of its type (there perhaps without a name: NULL). */
+typedef struct {
+    const char *name;
+    Loc loc;
+    ModType *type;
+    Loc span;
+} ModParam;
+typedef VEC(ModParam) ModParams;
+
+typedef enum {
+    ME_NAME,    /* name: "A.B" */
+    ME_DECLS,   /* decls: { ... } */
+    ME_ASCRIBE, /* e : type */
+    ME_APPLY,   /* e arg */
+    ME_LAMBDA,  /* \ param -> e; also module f (p: t) = e */
+    ME_IMPORT,  /* import "path" */
+} ModExpKind;
+
+struct ModExp {
+    ModExpKind kind;
+    int depth;
+    Loc loc;
+    const char *name;
+    Decls decls;
+    ModExp *e, *arg;
+    ModType *type;
+    ModParam param;
+    Import *import;
+};
+
+typedef enum { SPEC_VAL, SPEC_TYPE, SPEC_MODULE, SPEC_INCLUDE } SpecKind;
+
+/* What a module of some type has. */
+typedef struct {
+    SpecKind kind;
+    const char *name;
+    Loc loc;           /* of the name */
+    const char *doc;   /* as of a Def */
+    TParamKind lifted; /* SPEC_TYPE */
+    TParams tparams;   /* SPEC_VAL, SPEC_TYPE */
+    TypeExp *te;       /* SPEC_VAL; SPEC_TYPE: NULL if it is abstract */
+    ModType *mtype;    /* SPEC_MODULE, SPEC_INCLUDE */
+} Spec;
+typedef VEC(Spec *) Specs;
+
+typedef enum {
+    MT_NAME,  /* name: "A.s" */
+    MT_SPECS, /* specs: { ... } */
+    MT_WITH,  /* e with name tparams = te */
+    MT_FUN,   /* (param) -> e */
+} ModTypeKind;
+
+struct ModType {
+    ModTypeKind kind;
+    int depth;
+    Loc loc;
+    const char *name;
+    Loc name_loc; /* MT_WITH */
+    Specs specs;
+    ModType *e;
+    ModParam param;
+    TParams tparams;
+    TypeExp *te;
+};
 
 typedef VEC(struct File *) Files;
 typedef struct File {
@@ -495,6 +600,7 @@ typedef struct File {
     uint32_t base;
     bool parsed; /* without a syntax error */
     Decls decls;
+    VEC(Import *) imports; /* all, those inside modules too */
     int state;     /* of loading and of checking, for cycles */
     Files known;   /* [check] whose definitions it may use, by now */
     Files offered; /* [check] those of them that who imports it may use, too */

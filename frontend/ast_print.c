@@ -16,6 +16,8 @@ typedef struct {
 static void pr_exp(Pr *p, const AExp *e);
 static void pr_form(Pr *p, const AExp *e);
 static void pr_te(Pr *p, const TypeExp *t);
+static void pr_param(Pr *p, const Pat *x);
+static void pr_decl(Pr *p, const Decl *d);
 
 /* Operands of applications: anything but an atom gets parentheses. */
 static void pr_atom(Pr *p, const AExp *e)
@@ -23,7 +25,8 @@ static void pr_atom(Pr *p, const AExp *e)
     bool atom = e->kind == AE_LIT || e->kind == AE_TUPLE || e->kind == AE_RECORD ||
                 e->kind == AE_ARRAY || e->kind == AE_STRING || e->kind == AE_OPSECT ||
                 e->kind == AE_PROJSECT || e->kind == AE_IDXSECT || e->kind == AE_PROJ ||
-                e->kind == AE_INDEX || e->kind == AE_VAR;
+                e->kind == AE_INDEX || e->kind == AE_VAR ||
+                (e->kind == AE_CONSTR && !e->constr.elems.n);
     if (!atom)
         out_puts(p->o, "(");
     pr_exp(p, e);
@@ -73,12 +76,21 @@ static void pr_pat(Pr *p, const Pat *x)
             pr_te(p, x->te);
         }
         return;
+    case P_LIT: pr_exp(p, x->lit); return;
+    case P_CONSTR:
+        out_printf(p->o, "#%s", x->name);
+        for (int i = 0; i < x->elems.n; i++) {
+            out_puts(p->o, " ");
+            pr_param(p, x->elems.at[i]);
+        }
+        return;
     }
 }
 
 static void pr_param(Pr *p, const Pat *x)
 {
-    bool parens = x->kind == P_ASCRIBE || (p->types && x->kind == P_VAR);
+    bool parens = x->kind == P_ASCRIBE || (x->kind == P_CONSTR && x->elems.n) ||
+                  (x->kind == P_LIT && x->lit->kind == AE_APP) || (p->types && x->kind == P_VAR);
     if (parens)
         out_puts(p->o, "(");
     pr_pat(p, x);
@@ -106,6 +118,15 @@ static void pr_te_list(Pr *p, const TypeExp *t, char open, char close)
     out_printf(p->o, "%c", close);
 }
 
+static void pr_te_atom(Pr *p, const TypeExp *t)
+{
+    bool atom = t->kind == TE_TUPLE || t->kind == TE_RECORD || t->kind == TE_SIZE ||
+                (t->kind == TE_NAME && !t->args.n);
+    out_puts(p->o, atom ? "" : "(");
+    pr_te(p, t);
+    out_puts(p->o, atom ? "" : ")");
+}
+
 static void pr_te(Pr *p, const TypeExp *t)
 {
     switch (t->kind) {
@@ -113,7 +134,16 @@ static void pr_te(Pr *p, const TypeExp *t)
         out_puts(p->o, t->name);
         for (int i = 0; i < t->args.n; i++) {
             out_puts(p->o, " ");
-            pr_te(p, t->args.at[i]);
+            pr_te_atom(p, t->args.at[i]);
+        }
+        return;
+    case TE_SUM:
+        for (int i = 0; i < t->args.n; i++) {
+            out_printf(p->o, i ? " | #%s" : "#%s", t->args.at[i]->name);
+            for (int k = 0; k < t->args.at[i]->args.n; k++) {
+                out_puts(p->o, " ");
+                pr_te_atom(p, t->args.at[i]->args.at[k]);
+            }
         }
         return;
     case TE_ARRAY:
@@ -402,6 +432,23 @@ static void pr_form(Pr *p, const AExp *e)
         out_puts(o, " ");
         pr_atom(p, e->assertion.e);
         return;
+    case AE_CONSTR:
+        out_printf(o, "#%s", e->constr.name);
+        for (int i = 0; i < e->constr.elems.n; i++) {
+            out_puts(o, " ");
+            pr_atom(p, e->constr.elems.at[i]);
+        }
+        return;
+    case AE_MATCH:
+        out_puts(o, "match ");
+        pr_atom(p, e->match.e);
+        for (int i = 0; i < e->match.cases.n; i++) {
+            out_puts(o, "\ncase ");
+            pr_param(p, e->match.cases.at[i].pat);
+            out_puts(o, " -> ");
+            pr_atom(p, e->match.cases.at[i].body);
+        }
+        return;
     case AE_ATTR:
         pr_attrs(p, &e->attr.attrs, " ");
         pr_exp(p, e->attr.e);
@@ -455,12 +502,125 @@ static void pr_def(Pr *p, const Def *d)
     p->o->indent--;
 }
 
+static void pr_type_head(Pr *p, TParamKind lifted, const char *name, const TParams *tps)
+{
+    static const char *const words[] = {
+        [TP_TYPE] = "type", [TP_TYPE_LIFTED_SIZE] = "type~", [TP_TYPE_LIFTED] = "type^"};
+    out_printf(p->o, "%s %s", words[lifted], name);
+    pr_tparams(p, tps);
+}
+
 static void pr_type_decl(Pr *p, const TypeDecl *d)
 {
-    out_printf(p->o, "type %s", d->name);
-    pr_tparams(p, &d->tparams);
-    out_puts(p->o, " = ");
-    pr_te(p, d->te);
+    pr_type_head(p, d->lifted, d->name, &d->tparams);
+    if (d->te) {
+        out_puts(p->o, " = ");
+        pr_te(p, d->te);
+    }
+}
+
+/* --- Modules -------------------------------------------------------------------------------- */
+
+static void pr_modtype(Pr *p, const ModType *t);
+
+static void pr_spec(Pr *p, const Spec *s)
+{
+    switch (s->kind) {
+    case SPEC_VAL:
+        out_printf(p->o, is_operator(s->name) ? "val (%s)" : "val %s", s->name);
+        pr_tparams(p, &s->tparams);
+        out_puts(p->o, " : ");
+        break;
+    case SPEC_TYPE:
+        pr_type_head(p, s->lifted, s->name, &s->tparams);
+        out_puts(p->o, s->te ? " = " : "");
+        break;
+    case SPEC_MODULE: out_printf(p->o, "module %s : ", s->name); break;
+    case SPEC_INCLUDE: out_puts(p->o, "include "); break;
+    }
+    if (s->te)
+        pr_te(p, s->te);
+    if (s->mtype)
+        pr_modtype(p, s->mtype);
+}
+
+static void pr_mod_param(Pr *p, const ModParam *m)
+{
+    out_puts(p->o, "(");
+    if (m->name)
+        out_printf(p->o, "%s: ", m->name);
+    pr_modtype(p, m->type);
+    out_puts(p->o, ")");
+}
+
+static void pr_modtype(Pr *p, const ModType *t)
+{
+    switch (t->kind) {
+    case MT_NAME: out_puts(p->o, t->name); return;
+    case MT_SPECS:
+        out_puts(p->o, "{\n");
+        p->o->indent++;
+        for (int i = 0; i < t->specs.n; i++) {
+            pr_spec(p, t->specs.at[i]);
+            out_puts(p->o, "\n");
+        }
+        p->o->indent--;
+        out_puts(p->o, "}");
+        return;
+    case MT_WITH:
+        out_puts(p->o, "(");
+        pr_modtype(p, t->e);
+        out_printf(p->o, " with %s", t->name);
+        pr_tparams(p, &t->tparams);
+        out_puts(p->o, " = ");
+        pr_te_atom(p, t->te);
+        out_puts(p->o, ")");
+        return;
+    case MT_FUN:
+        pr_mod_param(p, &t->param);
+        out_puts(p->o, " -> ");
+        pr_modtype(p, t->e);
+        return;
+    }
+}
+
+static void pr_mod(Pr *p, const ModExp *m)
+{
+    switch (m->kind) {
+    case ME_NAME: out_puts(p->o, m->name); return;
+    case ME_DECLS:
+        out_puts(p->o, "{\n");
+        p->o->indent++;
+        for (int i = 0; i < m->decls.n; i++)
+            pr_decl(p, &m->decls.at[i]);
+        p->o->indent--;
+        out_puts(p->o, "}");
+        return;
+    case ME_ASCRIBE:
+        out_puts(p->o, "(");
+        pr_mod(p, m->e);
+        out_puts(p->o, " : ");
+        pr_modtype(p, m->type);
+        out_puts(p->o, ")");
+        return;
+    case ME_APPLY:
+        out_puts(p->o, "(");
+        pr_mod(p, m->e);
+        out_puts(p->o, ") (");
+        pr_mod(p, m->arg);
+        out_puts(p->o, ")");
+        return;
+    case ME_LAMBDA:
+        out_puts(p->o, "\\");
+        pr_mod_param(p, &m->param);
+        out_puts(p->o, " -> ");
+        pr_mod(p, m->e);
+        return;
+    case ME_IMPORT:
+        out_puts(p->o, "import ");
+        out_quoted(p->o, m->import->path);
+        return;
+    }
 }
 
 static void pr_decl(Pr *p, const Decl *d)
@@ -478,7 +638,22 @@ static void pr_decl(Pr *p, const Decl *d)
         return;
     case D_IMPORT:
         out_puts(p->o, "import ");
-        out_quoted(p->o, d->path);
+        out_quoted(p->o, d->import->path);
+        out_puts(p->o, "\n\n");
+        return;
+    case D_MODULE:
+        out_printf(p->o, "module %s = ", d->name);
+        pr_mod(p, d->mod);
+        out_puts(p->o, "\n\n");
+        return;
+    case D_MODTYPE:
+        out_printf(p->o, "module type %s = ", d->name);
+        pr_modtype(p, d->modtype);
+        out_puts(p->o, "\n\n");
+        return;
+    case D_OPEN:
+        out_puts(p->o, "open ");
+        pr_mod(p, d->mod);
         out_puts(p->o, "\n\n");
         return;
     }

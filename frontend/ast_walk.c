@@ -69,5 +69,11 @@ void aexp_children(const AExp *e, void (*fn)(void *env, AExp *child), void *env)
     case AE_COERCE: one(w, e->ascribe.e); return;
     case AE_ASSERT: three(w, e->assertion.test, e->assertion.e, NULL); return;
     case AE_ATTR: one(w, e->attr.e); return;
+    case AE_CONSTR: all(w, &e->constr.elems); return;
+    case AE_MATCH:
+        one(w, e->match.e);
+        for (int i = 0; i < e->match.cases.n; i++)
+            one(w, e->match.cases.at[i].body);
+        return;
     }
 }

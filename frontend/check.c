@@ -53,8 +53,8 @@ static void know_file(Ck *ck, File *f, const Decl *d)
 {
     Files *to[] = {&f->known, d->open && !d->local ? &f->offered : NULL};
     for (int i = 0; i < 2 && to[i]; i++) {
-        vec_push(ck->a, to[i], d->file);
-        vec_append(ck->a, to[i], &d->file->offered);
+        vec_push(ck->a, to[i], d->import->file);
+        vec_append(ck->a, to[i], &d->import->file->offered);
     }
 }
 
@@ -66,9 +66,9 @@ static void check_decls(Ck *ck, File *f)
         ck->decl = i;
         switch (d->kind) {
         case D_IMPORT:
-            if (d->file)
-                check_file(ck, d->file);
-            if (d->file)
+            if (d->import->file)
+                check_file(ck, d->import->file);
+            if (d->import->file)
                 know_file(ck, f, d);
             break;
         case D_TYPE:
@@ -79,6 +79,9 @@ static void check_decls(Ck *ck, File *f)
             check_once(ck, f, i, false);
             check_top(ck, d->def);
             break;
+        case D_MODULE:
+        case D_MODTYPE:
+        case D_OPEN: ck_error(ck, d->loc, "modules are not supported yet"); break;
         }
     }
 }

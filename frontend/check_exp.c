@@ -626,6 +626,8 @@ static AType *infer(Ck *ck, AExp *e, AType *want)
         for (int i = 0; i < e->attr.attrs.n; i++)
             check_attr(e->attr.attrs.at[i]);
         return check_against(ck, e->attr.e, want);
+    case AE_CONSTR:
+    case AE_MATCH: ck_error(ck, e->loc, "sum types are not supported yet"); return ty_error(ck);
     }
     ice(e->loc, "expression of unknown kind");
 }

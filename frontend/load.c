@@ -65,7 +65,7 @@ static File *find_file(const Ast *ast, const char *path)
     return NULL;
 }
 
-static void load_import(Ast *ast, File *from, Decl *d, bool *ok)
+static void load_import(Ast *ast, File *from, Import *d, bool *ok)
 {
     const char *path = import_path(ast->arena, from->path, d->path);
     d->file = find_file(ast, path);
@@ -89,9 +89,9 @@ static void load_import(Ast *ast, File *from, Decl *d, bool *ok)
 
 static void load_imports(Ast *ast, File *f, bool *ok)
 {
-    for (int i = 0; i < f->decls.n; i++)
-        if (f->decls.at[i].kind == D_IMPORT && f->decls.at[i].path)
-            load_import(ast, f, &f->decls.at[i], ok);
+    for (int i = 0; i < f->imports.n; i++)
+        if (f->imports.at[i]->path)
+            load_import(ast, f, f->imports.at[i], ok);
 }
 
 Ast *fe_parse(Arena *a, const char *name, const char *text, size_t n)

@@ -39,6 +39,7 @@ typedef struct ParseCtx {
     bool too_deep;     /* reported; the scanner has gone quiet */
     int errors;
     VEC(DocComment) docs;
+    uint32_t docs_from; /* where the last declaration ended, or a list of them began */
     Concrete *concrete; /* what was written is kept there (concrete.h), or NULL */
 } ParseCtx;
 
@@ -61,7 +62,16 @@ int scan_operator(const char *s);
 void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts);
 void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc);
 
-/* --- ast.c: constructors -------------------------------------------------------------------- */
+/* --- ast.c, ast_decl.c: constructors -------------------------------------------------------------------- */
+
+/* Depth of a node whose deepest child has depth d. */
+int node_above(ParseCtx *c, int d, int step, Loc loc);
+#define DEEPEN_BY(c, node, child, step)                                                            \
+    do {                                                                                           \
+        if ((child) && (child)->depth + (step) > (node)->depth)                                    \
+            (node)->depth = node_above((c), (child)->depth, (step), (node)->loc);                  \
+    } while (0)
+#define DEEPEN(c, node, child) DEEPEN_BY(c, node, child, LEVEL)
 
 /* `loc` is the place of the whole node. The depth of a node is kept to bound recursion: beyond
  * MAX_LEVELS an error is reported. What people write in long chains, `let` and operators, counts as
@@ -73,6 +83,12 @@ typedef struct {
     Pats pats;
     TypeExps types;
 } Fields;
+
+/* `module NAME` or `module type NAME`, and the doc comment above. */
+typedef struct {
+    NameLoc name;
+    const char *doc;
+} ModHead;
 
 AExp *mk_exp(ParseCtx *c, AExpKind k, Loc loc);
 AExp *mk_var(ParseCtx *c, NameLoc n);
@@ -102,6 +118,9 @@ AExp *mk_ascribe(ParseCtx *c, AExpKind k, AExp *e, TypeExp *te, Loc loc);
 AExp *mk_assert(ParseCtx *c, AExp *test, AExp *e, Loc loc);
 /* module.(e) */
 AExp *mk_open(ParseCtx *c, const AExp *module, AExp *e, Loc loc);
+/* A constructor without payload yet: what it is applied to becomes that. */
+AExp *mk_constr(ParseCtx *c, NameLoc n);
+AExp *mk_match(ParseCtx *c, AExp *e, Cases cases, Loc loc);
 AExp *mk_attr(ParseCtx *c, Attr *at, AExp *e, Loc loc);
 
 Pat *mk_pat(ParseCtx *c, PatKind k, Loc loc);
@@ -110,6 +129,8 @@ Pat *mk_ptuple(ParseCtx *c, Pats ps, Loc loc);
 Pat *mk_precord(ParseCtx *c, Fields fs, Loc loc);
 /* The pattern itself: attributes of patterns mean nothing, but unknown ones are warned of. */
 Pat *mk_pattr(ParseCtx *c, Attr *at, Pat *p);
+Pat *mk_plit(ParseCtx *c, AExp *lit, Loc loc);
+Pat *mk_pconstr(ParseCtx *c, NameLoc n, Pats payload, Loc loc);
 Pat *mk_pascribe(ParseCtx *c, Pat *p, TypeExp *te, Loc loc);
 
 TypeExp *mk_tname(ParseCtx *c, NameLoc n);
@@ -120,9 +141,31 @@ TypeExp *mk_twrap(ParseCtx *c, TypeExpKind k, NameLocs sizes, TypeExp *t, Loc lo
 TypeExp *mk_tfun(ParseCtx *c, const char *pname, TypeExp *p, TypeExp *r, Loc loc);
 TypeExp *mk_ttuple(ParseCtx *c, TypeExps ts, Loc loc);
 TypeExp *mk_trecord(ParseCtx *c, Fields fs, Loc loc);
+/* The sum type `sum` (NULL: none yet) with one more alternative; and one that holds more. */
+TypeExp *mk_tsum(ParseCtx *c, TypeExp *sum, TypeExp *alternative, Loc loc);
+TypeExp *mk_tpayload(ParseCtx *c, TypeExp *alternative, TypeExp *payload, Loc loc);
 
 Def *mk_def(ParseCtx *c, NameLoc n, TParams tps, Pats ps, TypeExp *ret, AExp *body, Loc span);
-Decl *add_decl(ParseCtx *c, DeclKind k, Loc loc);
+Decl *mk_def_decl(ParseCtx *c, Def *d);
+Decl *mk_decl_end(ParseCtx *c, Decl *d, Loc loc); /* its place, with the keyword */
+Decl *mk_type_decl(ParseCtx *c, NameLoc n, TParamKind lifted, TParams tps, TypeExp *te, Loc loc);
+Decl *mk_module_decl(ParseCtx *c, ModHead head, ModParams ps, ModType *ret, ModExp *m, Loc loc);
+Decl *mk_modtype_decl(ParseCtx *c, ModHead head, ModType *t, Loc loc);
+Decl *mk_import_decl(ParseCtx *c, Import *import, bool open, Loc loc);
+Decl *mk_open_decl(ParseCtx *c, ModExp *m, Loc loc);
+
+ModExp *mk_mod(ParseCtx *c, ModExpKind k, Loc loc);
+ModExp *mk_mascribe(ParseCtx *c, ModExp *m, ModType *t, Loc loc);
+ModExp *mk_mlambda(ParseCtx *c, ModParam p, ModType *ret, ModExp *body, Loc loc);
+ModExp *mk_mapply(ParseCtx *c, ModExp *fn, ModExp *arg, Loc loc);
+void mk_members(ParseCtx *c, ModExp *m, Decls members);
+
+ModType *mk_modtype(ParseCtx *c, ModTypeKind k, Loc loc);
+ModType *mk_mfun(ParseCtx *c, ModParam p, ModType *result, Loc loc);
+ModType *mk_mwith(ParseCtx *c, ModType *t, NameLoc n, TParams tps, TypeExp *te, Loc loc);
+void mk_specs(ParseCtx *c, ModType *t, Specs specs);
+Spec *mk_spec(ParseCtx *c, SpecKind k, NameLoc n, Loc loc);
+
 /* The text of the last doc comment between the last declaration and the one at loc, or NULL. */
 const char *doc_above(const ParseCtx *c, Loc loc);
 

@@ -30,6 +30,17 @@
     Attrs attrs;
     Def *def;
     int tparam;
+    Decl *decl;
+    Decls decls;
+    ModExp *mod;
+    ModType *modtype;
+    ModParam modparam;
+    ModParams modparams;
+    Spec *spec;
+    Specs specs;
+    ModHead head;
+    Case mcase;
+    Cases cases;
 }
 
 %code {
@@ -57,28 +68,30 @@ int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
 
 static void yyerror(const Loc *loc, void *scanner, ParseCtx *ctx, const char *msg);
 static void reduced(ParseCtx *ctx, int rule, const void *states, const Loc *rhs);
-static Def *add_def(ParseCtx *ctx, Def *d, bool entry, bool infix);
-static void add_type(ParseCtx *ctx, NameLoc n, TParamKind lifted, TParams tps, TypeExp *te, Loc loc);
-static void add_import(ParseCtx *ctx, const AExp *path, Loc loc);
+static Import *make_import(ParseCtx *ctx, const AExp *path, Loc loc);
+static NameLoc dotted(ParseCtx *ctx, NameLoc module, NameLoc member, Loc loc);
+static TParamKind lifted_by(ParseCtx *ctx, NameLoc op);
 static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc);
 static NameLoc number_field(ParseCtx *ctx, Loc loc);
 }
 
 %token YYEOF 0 "end of file"
 %token START_FILE START_TYPE
-%token DEF "`def`" ENTRY "`entry`" LOCAL "`local`" REEXPORT "`open`" TYPE "`type`" IMPORT "`import`" LET "`let`"
+%token DEF "`def`" ENTRY "`entry`" LOCAL "`local`" OPEN "`open`" TYPE "`type`" IMPORT "`import`" LET "`let`"
+%token MODULE "`module`" INCLUDE "`include`" VAL "`val`" MATCH "`match`" CASE "`case`"
 %token IF "`if`" THEN "`then`" ELSE "`else`" IN "`in`" LOOP "`loop`" FOR "`for`" WHILE "`while`"
 %token DO "`do`" WITH "`with`" ASSERTION "`assert`" COERCE "`:>`" ARROW "`->`" HASH "`#[`"
 %token DOTS2 "`..`" DOTS3 "`...`" DOTS_LT "`..<`" DOTS_GT "`..>`" INDEX "`[`" HOLE "`???`"
-%token <name> ID "a name" RESERVED "reserved word" PROJNUM "a field number"
+%token <name> ID "a name" CONSTR "a constructor" PROJNUM "a field number"
 %token <exp> LITERAL "a number" STRING "a string"
 %token <tparam> QUOTE "`'`"
 %type <tparam> lifted
 %token <name> OP_PIPE "operator |>" OP_RPIPE "operator <|" OP_OR "operator ||" OP_AND "operator &&"
-%token <name> OP_CMP "comparison" LESS "`<`" BANG "`!`" OP_BIT "bit operator" OP_SHIFT "shift"
+%token <name> OP_CMP "comparison" LESS "`<`" BANG "`!`" OP_BIT "bit operator" BAR "`|`" OP_SHIFT "shift"
 %token <name> OP_ADD "operator +" MINUS "`-`" OP_MUL "operator *" STAR "`*`" OP_POW "operator **"
 
 %nonassoc BOTTOM
+%nonassoc CASE
 %right ':' COERCE
 %right DOTS2 DOTS3 DOTS_LT DOTS_GT
 %left '`'
@@ -89,20 +102,20 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 %left OP_OR
 %left OP_AND
 %left OP_CMP LESS
-%left OP_BIT
+%left OP_BIT BAR
 %left OP_SHIFT
 %left OP_ADD MINUS
 %left OP_MUL STAR
 %left OP_POW
 %nonassoc JUXT
 
-%type <exp> exp exp1 op range apply lambda atom section let let_body form
+%type <exp> exp exp1 op range apply lambda atom section let let_body form match
 %type <exps> exps
-%type <pat> pat param
+%type <pat> pat case_pat param
 %type <pats> pats params params1
-%type <te> type term tapply tatom size ret lret
+%type <te> type term sum alternative payload tapply tatom size ret lret
 %type <tes> types
-%type <name> bind_name binop not_minus quoted field
+%type <name> bind_name binop not_minus qualified field spec_name
 %type <names> proj_path fields_from
 %type <sizes> sizes lsizes
 %type <fields> record_fields pat_fields type_fields
@@ -112,6 +125,17 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 %type <tps> tparams local_tparams
 %type <attr> attr
 %type <attrs> attrs
+%type <mcase> case
+%type <cases> cases
+%type <decl> decl def_rest
+%type <decls> members
+%type <head> mod_head modtype_head
+%type <mod> mod_exp mod_apply mod_atom
+%type <modparam> mod_param
+%type <modparams> mod_params
+%type <modtype> mod_type mod_term mod_ret mod_result
+%type <spec> spec
+%type <specs> specs
 
 %%
 
@@ -119,7 +143,7 @@ start: START_FILE decls
      | START_TYPE type { ctx->type = $type; }
 
 decls: %empty
-     | decls decl
+     | decls decl { PUSH(ctx->file->decls, *$2); }
      | decls error {
            if (!ctx->at_decl) {
                ctx->docs.n = 0;
@@ -129,45 +153,103 @@ decls: %empty
            yyerrok;
        }
 
-decl: DEF def_rest { vec_last(&ctx->file->decls).loc = @$; }
-    | LET def_rest { vec_last(&ctx->file->decls).loc = @$; }
+decl: DEF def_rest { $$ = mk_decl_end(ctx, $2, @$); }
+    | LET def_rest { $$ = mk_decl_end(ctx, $2, @$); }
     | ENTRY bind_name tparams params ret '=' exp {
-          add_def(ctx, mk_def(ctx, $2, $3, $4, $5, $7, @$), true, false); }
-    | TYPE lifted ID tparams '=' type { add_type(ctx, $3, $2, $4, $6, @$); }
-    | IMPORT STRING { add_import(ctx, $2, @$); }
-    | REEXPORT IMPORT STRING {
-          add_import(ctx, $3, @$);
-          vec_last(&ctx->file->decls).open = true; }
-    | LOCAL decl { vec_last(&ctx->file->decls).local = true; }
+          $$ = mk_def_decl(ctx, mk_def(ctx, $2, $3, $4, $5, $7, @$));
+          $$->def->entry = true; }
+    | TYPE lifted ID tparams '=' type { $$ = mk_type_decl(ctx, $3, $2, $4, $6, @$); }
+    | mod_head mod_params mod_ret '=' mod_exp { $$ = mk_module_decl(ctx, $1, $2, $3, $5, @$); }
+    | modtype_head '=' mod_type { $$ = mk_modtype_decl(ctx, $1, $3, @$); }
+    | IMPORT STRING { $$ = mk_import_decl(ctx, make_import(ctx, $2, @$), false, @$); }
+    | OPEN mod_exp { $$ = mk_open_decl(ctx, $2, @$); }
+    | LOCAL decl { $$ = $2; $$->local = true; }
     | HASH attr ']' decl {
-          Decl *d = &vec_last(&ctx->file->decls);
-          if (d->def)
-              PUSH(d->def->attrs, $2);
+          $$ = $4;
+          if ($$->def)
+              PUSH($$->def->attrs, $2);
       }
 
 def_rest: bind_name tparams params ret '=' exp {
-              add_def(ctx, mk_def(ctx, $1, $2, $3, $4, $6, @$), false, false); }
+              $$ = mk_def_decl(ctx, mk_def(ctx, $1, $2, $3, $4, $6, @$)); }
         | param binop param ret '=' exp {
               Pats ps = {0};
               PUSH(ps, $1);
               PUSH(ps, $3);
-              add_def(ctx, mk_def(ctx, $2, (TParams){0}, ps, $4, $6, @$), false, true); }
+              $$ = mk_def_decl(ctx, mk_def(ctx, $2, (TParams){0}, ps, $4, $6, @$));
+              $$->def->infix = true; }
 
 lifted: %empty { $$ = TP_TYPE; }
       | '~' { $$ = TP_TYPE_LIFTED_SIZE; }
-      | OP_BIT { $$ = TP_TYPE_LIFTED; }
+      | OP_BIT { $$ = lifted_by(ctx, $1); }
+
+/* ---- Modules ---- */
+
+mod_head: MODULE ID { $$ = (ModHead){$2, doc_above(ctx, @$)}; }
+modtype_head: MODULE TYPE ID { $$ = (ModHead){$3, doc_above(ctx, @$)}; }
+
+mod_params: %empty { $$ = (ModParams){0}; } | mod_params mod_param { $$ = $1; PUSH($$, $2); }
+mod_param: '(' ID ':' mod_type ')' { $$ = (ModParam){$2.name, $2.loc, $4, @$}; }
+
+mod_ret: %empty { $$ = NULL; } | ':' mod_type { $$ = $2; }
+mod_result: %empty { $$ = NULL; } | ':' mod_term { $$ = $2; }
+
+mod_exp: mod_apply %prec BOTTOM
+       | mod_exp ':' mod_type { $$ = mk_mascribe(ctx, $1, $3, @$); }
+       | '\\' mod_param mod_result ARROW mod_exp %prec BOTTOM {
+             $$ = mk_mlambda(ctx, $2, $3, $5, @$); }
+       | IMPORT STRING {
+             $$ = mk_mod(ctx, ME_IMPORT, @$);
+             $$->import = make_import(ctx, $2, @$); }
+
+mod_apply: mod_atom
+         | mod_apply mod_atom { $$ = mk_mapply(ctx, $1, $2, @$); }
+
+mod_atom: qualified { $$ = mk_mod(ctx, ME_NAME, @$); $$->name = $1.name; }
+        | '(' mod_exp ')' { $$ = $2; }
+        | '{' members '}' { $$ = mk_mod(ctx, ME_DECLS, @$); mk_members(ctx, $$, $2); }
+
+members: %empty { $$ = (Decls){0}; ctx->docs_from = @$.beg; }
+       | members decl { $$ = $1; PUSH($$, *$2); }
+
+mod_type: mod_term %prec BOTTOM
+        | mod_term ARROW mod_type {
+              $$ = mk_mfun(ctx, (ModParam){NULL, @1, $1, @1}, $3, @$); }
+        | '(' ID ':' mod_type ')' ARROW mod_type {
+              $$ = mk_mfun(ctx, (ModParam){$2.name, $2.loc, $4, loc_join(@1, @5)}, $7, @$); }
+
+mod_term: qualified { $$ = mk_modtype(ctx, MT_NAME, @$); $$->name = $1.name; }
+        | '(' mod_type ')' { $$ = $2; }
+        | '{' specs '}' { $$ = mk_modtype(ctx, MT_SPECS, @$); mk_specs(ctx, $$, $2); }
+        | mod_term WITH qualified tparams '=' term {
+              $$ = mk_mwith(ctx, $1, $3, $4, $6, @$); }
+
+specs: %empty { $$ = (Specs){0}; ctx->docs_from = @$.beg; }
+     | specs spec { $$ = $1; PUSH($$, $2); }
+
+spec: VAL spec_name tparams ':' type {
+          $$ = mk_spec(ctx, SPEC_VAL, $2, @$); $$->tparams = $3; $$->te = $5; }
+    | TYPE lifted ID tparams {
+          $$ = mk_spec(ctx, SPEC_TYPE, $3, @$); $$->lifted = $2; $$->tparams = $4; }
+    | TYPE lifted ID tparams '=' type {
+          $$ = mk_spec(ctx, SPEC_TYPE, $3, @$);
+          $$->lifted = $2; $$->tparams = $4; $$->te = $6; }
+    | MODULE ID ':' mod_type { $$ = mk_spec(ctx, SPEC_MODULE, $2, @$); $$->mtype = $4; }
+    | INCLUDE mod_type { $$ = mk_spec(ctx, SPEC_INCLUDE, (NameLoc){NULL, @1}, @$); $$->mtype = $2; }
+    | HASH attr ']' spec { $$ = $4; }
+
+spec_name: bind_name | binop
+
+/* A name, perhaps of a module's member. */
+qualified: ID
+         | qualified '.' ID { $$ = dotted(ctx, $1, $3, @$); }
 
 bind_name: ID | '(' binop ')' { $$ = $2; }
 
 binop: not_minus | MINUS
-not_minus: OP_PIPE | OP_RPIPE | OP_OR | OP_AND | OP_CMP | LESS | OP_BIT | OP_SHIFT | OP_ADD | OP_MUL
-     | STAR | OP_POW
-     | '`' quoted '`' { $$ = $2; }
-
-/* `f` or `f32.max` */
-quoted: ID
-      | ID '.' ID {
-            $$ = (NameLoc){intern(arena_printf(ctx->a, "%s.%s", $1.name, $3.name)), @$}; }
+not_minus: OP_PIPE | OP_RPIPE | OP_OR | OP_AND | OP_CMP | LESS | OP_BIT | BAR | OP_SHIFT | OP_ADD
+     | OP_MUL | STAR | OP_POW
+     | '`' qualified '`' { $$ = $2; }
 
 ret: %empty { $$ = NULL; } | ':' type { $$ = $2; }
 
@@ -200,10 +282,21 @@ param: ID { $$ = mk_pvar(ctx, $1); }
                                     $$ = mk_ptuple(ctx, ps, @$); }
      | '{' pat_fields comma '}' { $$ = mk_precord(ctx, $2, @$); }
      | '{' '}' { $$ = mk_ptuple(ctx, (Pats){0}, @$); }
+     | LITERAL { $$ = mk_plit(ctx, $1, @$); }
+     | CONSTR { $$ = mk_pconstr(ctx, $1, (Pats){0}, @$); }
 
 pat: param
    | param ':' type { $$ = mk_pascribe(ctx, $1, $3, @$); }
+   | CONSTR params1 { $$ = mk_pconstr(ctx, $1, $2, @$); }
+   | MINUS LITERAL { $$ = mk_plit(ctx, mk_prefix(ctx, "prefix -", @1, $2, @$), @$); }
    | HASH attr ']' pat { $$ = mk_pattr(ctx, $2, $4); }
+
+/* As pat, but before `->`: a function type needs parentheses. */
+case_pat: param
+   | param ':' term { $$ = mk_pascribe(ctx, $1, $3, @$); }
+   | CONSTR params1 { $$ = mk_pconstr(ctx, $1, $2, @$); }
+   | MINUS LITERAL { $$ = mk_plit(ctx, mk_prefix(ctx, "prefix -", @1, $2, @$), @$); }
+   | HASH attr ']' case_pat { $$ = mk_pattr(ctx, $2, $4); }
 
 pats: pat { $$ = (Pats){0}; PUSH($$, $1); }
     | pats ',' pat { $$ = $1; PUSH($$, $3); }
@@ -231,14 +324,24 @@ type: term
     | '?' sizes '.' type { $$ = mk_twrap(ctx, TE_EXISTS, $2, $4, @$); }
 
 term: tapply
+    | sum %prec BOTTOM
     | STAR term { $$ = mk_twrap(ctx, TE_UNIQUE, (NameLocs){0}, $2, @$); }
     | size term { $$ = mk_tarray(ctx, $1, $2, @$); }
+
+sum: alternative { $$ = mk_tsum(ctx, NULL, $1, @$); }
+   | sum BAR alternative { $$ = mk_tsum(ctx, $1, $3, @$); }
+
+/* A constructor with its payload: a tuple type of that name. */
+alternative: CONSTR { $$ = mk_ttuple(ctx, (TypeExps){0}, @$); $$->name = $1.name; }
+           | alternative payload { $$ = mk_tpayload(ctx, $1, $2, @$); }
+payload: tatom
+       | size payload { $$ = mk_tarray(ctx, $1, $2, @$); }
 
 tapply: tatom
       | tapply size { $$ = mk_targ(ctx, $1, $2, @$); }
       | tapply tatom { $$ = mk_targ(ctx, $1, $2, @$); }
 
-tatom: ID { $$ = mk_tname(ctx, $1); }
+tatom: qualified { $$ = mk_tname(ctx, $1); }
      | '(' type ')' { $$ = $2; }
      | '(' ')' { $$ = mk_ttuple(ctx, (TypeExps){0}, @$); }
      | '(' type ',' types comma ')' { TypeExps ts = {0}; PUSH(ts, $2); vec_append(ctx->a, &ts, &$4);
@@ -283,18 +386,20 @@ op: apply %prec JUXT
   | op OP_CMP op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
   | op LESS op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
   | op OP_BIT op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
+  | op BAR op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
   | op OP_SHIFT op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
   | op OP_ADD op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
   | op MINUS op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
   | op OP_MUL op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
   | op STAR op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
   | op OP_POW op { $$ = mk_binop(ctx, $2, $1, $3, @$); }
-  | op '`' quoted '`' op { $$ = mk_binop(ctx, $3, $1, $5, @$); }
+  | op '`' qualified '`' op { $$ = mk_binop(ctx, $3, $1, $5, @$); }
   | MINUS op %prec JUXT { $$ = mk_prefix(ctx, "prefix -", @1, $2, @$); }
   | BANG op %prec JUXT { $$ = mk_prefix(ctx, "prefix !", @1, $2, @$); }
   | ASSERTION atom atom { $$ = mk_assert(ctx, $2, $3, @$); }
   | HASH attr ']' exp %prec BOTTOM { $$ = mk_attr(ctx, $2, $4, @$); }
   | IF exp THEN exp ELSE exp %prec BOTTOM { $$ = mk_if(ctx, $2, $4, $6, @$); }
+  | match %prec BOTTOM
   | let %prec BOTTOM
   | LOOP lsizes pat form DO exp %prec BOTTOM { $$ = mk_loop(ctx, $2, $3, NULL, $4, $6, @$); }
   | LOOP lsizes pat '=' exp form DO exp %prec BOTTOM {
@@ -303,6 +408,11 @@ op: apply %prec JUXT
   | apply lambda { $$ = mk_apply(ctx, $1, $2, @$); }
   | op WITH lbr dims ']' '=' op { $$ = mk_update(ctx, $1, $4, $7, @$); }
   | op WITH fields_from '=' op { $$ = mk_recupdate(ctx, $1, $3, $5, @$); }
+
+match: MATCH exp cases %prec BOTTOM { $$ = mk_match(ctx, $2, $3, @$); }
+cases: case { $$ = (Cases){0}; PUSH($$, $1); }
+     | cases case { $$ = $1; PUSH($$, $2); }
+case: CASE case_pat ARROW exp %prec BOTTOM { $$ = (Case){$2, $4, @$}; }
 
 lambda: '\\' params1 lret ARROW exp %prec BOTTOM { $$ = mk_lambda(ctx, $2, $3, $5, @$); }
 
@@ -337,6 +447,7 @@ apply: atom
 atom: LITERAL | STRING
     | HOLE { $$ = mk_exp(ctx, AE_HOLE, @$); }
     | ID { $$ = mk_var(ctx, $1); }
+    | CONSTR { $$ = mk_constr(ctx, $1); }
     | '(' exp ')' { $$ = $2; $$->parens = true; }
     | '(' ')' { $$ = mk_seq(ctx, AE_TUPLE, (AExps){0}, @$); }
     | '(' exp ',' exps comma ')' { AExps es = {0}; PUSH(es, $2); vec_append(ctx->a, &es, &$4);
@@ -463,15 +574,16 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
 {
     static const yysymbol_kind_t exp[] = {
         YYSYMBOL_LITERAL, YYSYMBOL_STRING, YYSYMBOL_ID,        YYSYMBOL_IF,    YYSYMBOL_LET,
-        YYSYMBOL_HOLE,
+        YYSYMBOL_HOLE,    YYSYMBOL_MATCH,  YYSYMBOL_CONSTR,
         YYSYMBOL_LOOP,    YYSYMBOL_HASH,   YYSYMBOL_ASSERTION, YYSYMBOL_MINUS, YYSYMBOL_BANG,
         CHARSYM('('),     CHARSYM('['),    CHARSYM('{'),       CHARSYM('\\')};
     static const yysymbol_kind_t atom[] = {YYSYMBOL_LITERAL, YYSYMBOL_STRING, YYSYMBOL_ID,
-                                           YYSYMBOL_HOLE,
+                                           YYSYMBOL_HOLE,    YYSYMBOL_CONSTR,
                                            CHARSYM('('),     CHARSYM('['),    CHARSYM('{')};
     static const yysymbol_kind_t type[] = {YYSYMBOL_ID,  YYSYMBOL_STAR, YYSYMBOL_INDEX, CHARSYM('('),
-                                           CHARSYM('['), CHARSYM('{')};
-    static const yysymbol_kind_t pat[] = {YYSYMBOL_ID, CHARSYM('('), CHARSYM('_'), CHARSYM('{')};
+                                           CHARSYM('['), CHARSYM('{'),  YYSYMBOL_CONSTR};
+    static const yysymbol_kind_t pat[] = {YYSYMBOL_ID,  CHARSYM('('),     CHARSYM('_'),
+                                          CHARSYM('{'), YYSYMBOL_LITERAL, YYSYMBOL_CONSTR};
     enum { MAX_SHOWN = 5 };
     Expected e = expected_tokens(yyctx);
     bool operators = e.has[YYSYMBOL_OP_ADD] && e.has[YYSYMBOL_OP_POW];
@@ -497,8 +609,8 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
                        (t == CHARSYM('?') && what) ||
                        (t == YYSYMBOL_INDEX && (operators || e.has[CHARSYM('[')]));
         bool argument = operators && (t == YYSYMBOL_LITERAL || t == YYSYMBOL_STRING ||
-                                      t == YYSYMBOL_ID || t == CHARSYM('(') || t == CHARSYM('[') ||
-                                      t == CHARSYM('{') || t == CHARSYM('.'));
+                                      t == YYSYMBOL_ID || t == YYSYMBOL_CONSTR ||
+                                      t == CHARSYM('(') || t == CHARSYM('[') || t == CHARSYM('{') || t == CHARSYM('.'));
         if (e.has[t] && !goes_on && !argument)
             list[shown++] = symbol_text(ctx, (yysymbol_kind_t)t);
     }
@@ -513,18 +625,6 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
     for (int i = 1; i < shown; i++)
         s = arena_printf(ctx->a, "%s%s %s", s, i + 1 < shown ? "," : " or", list[i]);
     return s;
-}
-
-/* Why the language does not have what a reserved word stands for. */
-static const char *not_in_language(const char *word)
-{
-    if (word[0] == '#' || !strncmp(word, "case", 4))
-        return "there are no sum types in this language";
-    if (!strncmp(word, "match", 5))
-        return "there are no sum types in this language; use `if`";
-    if (!strncmp(word, "open", 4))
-        return "there are no modules in this language; `import` makes all names known";
-    return "there are no modules in this language";
 }
 
 /* What people mean who write the token where it cannot stand, or "". */
@@ -562,14 +662,9 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
     if (ctx->too_deep || (t == YYSYMBOL_ID && !is_name_at(ctx, loc))) /* scan_bad has complained */
         return 0;
     const char *tok = token_text(ctx, t, loc), *want = expected_text(ctx, yyctx);
-    if (t == YYSYMBOL_RESERVED) {
-        parse_error(ctx, loc, "%s is not supported: %s", tok,
-                    not_in_language(ctx->text + (loc.beg - ctx->base)));
-        return 0;
-    }
     Expected e = expected_tokens(yyctx);
     bool next = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_LOCAL || t == YYSYMBOL_TYPE ||
-                t == YYSYMBOL_IMPORT || t == YYSYMBOL_YYEOF;
+                t == YYSYMBOL_IMPORT || t == YYSYMBOL_MODULE || t == YYSYMBOL_OPEN || t == YYSYMBOL_YYEOF;
     if (next && ctx->before.beg && loc.beg >= ctx->before.end) /* the culprit is what ends there */
         parse_error(ctx, ctx->before, "%s ends too early%s%s%s",
                     t == YYSYMBOL_YYEOF ? "the file" : "the definition", *want ? ": expected " : "",
@@ -608,24 +703,7 @@ static void reduced(ParseCtx *ctx, int rule, const void *states, const Loc *rhs)
     concrete_reduce(ctx, (CNodeKind)kinds[yyr1[rule]], symbols, n);
 }
 
-static Def *add_def(ParseCtx *ctx, Def *d, bool entry, bool infix)
-{
-    d->entry = entry;
-    d->infix = infix;
-    d->doc = doc_above(ctx, d->span);
-    add_decl(ctx, D_DEF, d->span)->def = d;
-    return d;
-}
-
-static void add_type(ParseCtx *ctx, NameLoc n, TParamKind lifted, TParams tps, TypeExp *te, Loc loc)
-{
-    TypeDecl *t = NEW(ctx->a, TypeDecl);
-    *t = (TypeDecl){.name = n.name, .loc = n.loc, .lifted = lifted, .tparams = tps, .te = te};
-    t->doc = doc_above(ctx, loc);
-    add_decl(ctx, D_TYPE, loc)->type = t;
-}
-
-static void add_import(ParseCtx *ctx, const AExp *path, Loc loc)
+static Import *make_import(ParseCtx *ctx, const AExp *path, Loc loc)
 {
     size_t n = (size_t)path->seq.elems.n;
     char *s = arena_alloc(ctx->a, n + 1);
@@ -633,7 +711,24 @@ static void add_import(ParseCtx *ctx, const AExp *path, Loc loc)
         s[i] = (char)path->seq.elems.at[i]->lit.bits;
     if (strlen(s) < n)
         parse_error(ctx, path->loc, "the name of a file cannot have a zero byte in it");
-    add_decl(ctx, D_IMPORT, loc)->path = strlen(s) < n ? NULL : s;
+    Import *m = NEW(ctx->a, Import);
+    *m = (Import){.path = strlen(s) < n ? NULL : s, .loc = loc};
+    PUSH(ctx->file->imports, m);
+    return m;
+}
+
+static NameLoc dotted(ParseCtx *ctx, NameLoc module, NameLoc member, Loc loc)
+{
+    return (NameLoc){intern(arena_printf(ctx->a, "%s.%s", module.name, member.name)), loc};
+}
+
+/* The mark behind `type`. */
+static TParamKind lifted_by(ParseCtx *ctx, NameLoc op)
+{
+    if (strcmp(op.name, "^"))
+        parse_error(ctx, op.loc, "unexpected `%s` after `type`; there are `type`, `type~`, `type^`",
+                    op.name);
+    return TP_TYPE_LIFTED;
 }
 
 /* The field that a literal in the source names. */

@@ -202,6 +202,8 @@ int scan_operator(const char *s)
         return STAR;
     if (!strcmp(s, "<"))
         return LESS;
+    if (!strcmp(s, "|"))
+        return BAR;
     if (!strcmp(s, "!"))
         return BANG;
     s += strcspn(s, "-+*/%=!><|&^");

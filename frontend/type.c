@@ -172,6 +172,20 @@ static void put_type(Out *o, const AType *t, bool atom)
         out_puts(o, "]");
         put_type(o, t->array.elem, true);
         return;
+    case TY_SUM:
+        if (atom)
+            out_puts(o, "(");
+        for (int i = 0; i < t->elems.n; i++) {
+            const AType *holds = t->elems.at[i];
+            out_printf(o, i ? " | #%s" : "#%s", t->names.at[i]);
+            for (int k = 0; k < holds->elems.n; k++) {
+                out_puts(o, " ");
+                put_type(o, holds->elems.at[k], true);
+            }
+        }
+        if (atom)
+            out_puts(o, ")");
+        return;
     case TY_TUPLE:
     case TY_RECORD:
         out_puts(o, t->kind == TY_TUPLE ? "(" : "{");

@@ -15,7 +15,7 @@ static bool leads_to(const File *from, const File *to, int depth)
 {
     bool found = from == to;
     for (int i = 0; from && !found && depth > 0 && i < from->decls.n; i++)
-        found = from->decls.at[i].file && leads_to(from->decls.at[i].file, to, depth - 1);
+        found = from->decls.at[i].import->file && leads_to(from->decls.at[i].import->file, to, depth - 1);
     return found;
 }
 
@@ -24,7 +24,7 @@ static Loc import_of(const Look *l, const File *f)
     enum { DEEPEST = 16 };
     const Decls *ds = &l->ast->main->decls;
     for (int i = 0; i < ds->n; i++)
-        if (ds->at[i].file && leads_to(ds->at[i].file, f, DEEPEST))
+        if (ds->at[i].import->file && leads_to(ds->at[i].import->file, f, DEEPEST))
             return ds->at[i].loc;
     return NO_LOC;
 }

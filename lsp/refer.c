@@ -6,7 +6,7 @@ static cJSON *import_at(Look *l, uint32_t place)
     const Decls *ds = &l->ast->main->decls;
     for (int i = 0; i < ds->n; i++) {
         const File *f =
-            ds->at[i].kind == D_IMPORT && loc_has(ds->at[i].loc, place) ? ds->at[i].file : NULL;
+            ds->at[i].kind == D_IMPORT && loc_has(ds->at[i].loc, place) ? ds->at[i].import->file : NULL;
         if (f)
             return look_location(l, (Loc){f->base, f->base});
     }

@@ -112,7 +112,9 @@ static void walk_exp(V *v, const AExp *e)
     case AE_RECUPDATE:
     case AE_IF:
     case AE_ASSERT:
-    case AE_ATTR: break;
+    case AE_ATTR:
+    case AE_CONSTR:
+    case AE_MATCH: break;
     }
     aexp_children(e, walk_child, (void *)v);
 }
@@ -128,7 +130,10 @@ void sites_of_file(const File *f, const Visit *v)
             walk_tparams(v, &d->type->tparams);
             walk_type(v, d->type->te);
             break;
-        case D_IMPORT: break;
+        case D_IMPORT:
+        case D_MODULE:
+        case D_MODTYPE:
+        case D_OPEN: break;
         }
     }
 }
