@@ -115,7 +115,8 @@ typedef enum {
     TY_RECORD, /* elems, names: sorted by name */
     TY_SUM,    /* elems, names: constructors, sorted by name, and the tuples that they hold */
     TY_FUN,    /* fun: one parameter a node (curried) */
-    TY_VAR,    /* var: a type parameter (BIND_TYPE_PARAM) */
+    TY_VAR,    /* var, targs, sargs: a type parameter (BIND_TYPE_PARAM), or, while the program is
+                * checked, an abstract type (BIND_TYPE) */
     TY_META,   /* inference variable; none left after checking */
     TY_ERROR,  /* of an ill-typed expression; none in a program that passed */
 } TypeKind;
@@ -151,7 +152,11 @@ struct AType {
             Binding *name;   /* the name of the parameter, when `result` mentions it as a size */
             Bindings exists; /* sizes that the call makes up: `?[k].` and `[]` in a result */
         } fun;
-        Binding *var;
+        struct {
+            Binding *var; /* a type parameter, or an abstract type of a module, which may take */
+            ATypes targs; /* types */
+            ASizes sargs; /* and sizes */
+        };
         struct {
             int id, level, born;
             TypeClass cls;
@@ -202,7 +207,9 @@ typedef enum {
     BIND_DEF,     /* a top-level definition, `def` set; functions local to a body too */
     BIND_BUILTIN, /* builtin set */
     BIND_TYPE_PARAM, /* 't '^t '~t */
-    BIND_TYPE,       /* type abbreviation */
+    BIND_TYPE,       /* type abbreviation or abstract type */
+    BIND_MODULE,     /* module */
+    BIND_MODTYPE,    /* type of modules */
 } BindKind;
 
 struct Binding {
@@ -216,8 +223,12 @@ struct Binding {
     Def *def;         /* BIND_DEF */
     BuiltinId builtin;
     Scalar scalar;          /* BIND_BUILTIN that is a member (f32.sqrt): the module's scalar */
-    TypeClass cls;          /* BIND_TYPE_PARAM */
+    TypeClass cls;          /* BIND_TYPE_PARAM, abstract BIND_TYPE */
     struct TypeDecl *tdecl; /* BIND_TYPE */
+    bool fresh;             /* a value of an abstract type: each use has a copy of its own, since
+                             * nobody outside can say whether it shares memory */
+    Module *module;         /* BIND_MODULE */
+    struct ModSig *sig;     /* BIND_MODTYPE */
 };
 
 /* --- Attributes ----------------------------------------------------------------------------- */
@@ -497,7 +508,10 @@ typedef struct TypeDecl {
     TParams tparams;
     TypeExp *te;
     Binding *bind;
-    AType *type; /* [check] in terms of tparams */
+    AType *type;            /* [check] in terms of tparams; anonymous sizes in it are unbound
+                             * variables (SZ_META). NULL: an abstract type */
+    const char *module;     /* [check] abstract: the module that it is of, for messages, or NULL */
+    struct TypeDecl *means; /* [check] abstract: what it stands for; NULL in a parameter */
 } TypeDecl;
 
 /* An import, as a declaration or as a module. */
@@ -555,6 +569,7 @@ struct ModExp {
     ModType *type;
     ModParam param;
     Import *import;
+    ModExp *unchecked; /* [check] ME_LAMBDA: e as the parser made it, for applications */
 };
 
 typedef enum { SPEC_VAL, SPEC_TYPE, SPEC_MODULE, SPEC_INCLUDE } SpecKind;
@@ -602,8 +617,7 @@ typedef struct File {
     Decls decls;
     VEC(Import *) imports; /* all, those inside modules too */
     int state;     /* of loading and of checking, for cycles */
-    Files known;   /* [check] whose definitions it may use, by now */
-    Files offered; /* [check] those of them that who imports it may use, too */
+    Module *module; /* [check] what it defines */
 } File;
 
 /* --- Entry points --------------------------------------------------------------------------- */

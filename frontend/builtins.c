@@ -135,6 +135,7 @@ static AType *scheme_type(Scheme *sc, const TypeExp *te, Bindings *named, Bindin
         return f;
     }
     case TE_RECORD:
+    case TE_SUM:
     case TE_SIZE: break;
     }
     ice(te->loc, "scheme of a builtin has a form that is not read");

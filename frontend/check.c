@@ -1,28 +1,62 @@
-/* The checker's entry: files in the order of their imports, declarations in the order written,
- * then the entry points. */
-#include "frontend/check.h"
+/* The checker's entry: declarations in the order written, imported files when they are met, then the
+ * entry points. */
+#include "frontend/module.h"
 
 #include "base/intern.h"
 #include "frontend/parse.h"
 
 #include <string.h>
 
-enum { CHECKED = 100 };
-
-static void check_file(Ck *ck, File *f);
-
-/* A name may be defined once in a file; what imports define may be hidden. */
-static void check_once(Ck *ck, const File *f, int at, bool type)
+static const char *declares(const Decl *d, Space *space, Loc *loc)
 {
-    const Decl *d = &f->decls.at[at];
-    const Scope *other = find_global(ck, type ? d->type->name : d->def->name, type);
-    while (other && other->file != f)
-        other = other->hidden;
-    if (!other)
+    switch (d->kind) {
+    case D_DEF:
+    case D_MODULE:
+        *space = SPACE_TERM;
+        *loc = d->def ? d->def->loc : d->name_loc;
+        return d->def ? d->def->name : d->name;
+    case D_TYPE:
+        *space = SPACE_TYPE;
+        *loc = d->type->loc;
+        return d->type->name;
+    case D_MODTYPE:
+        *space = SPACE_SIG;
+        *loc = d->name_loc;
+        return d->name;
+    case D_IMPORT:
+    case D_OPEN: break;
+    }
+    return NULL;
+}
+
+/* Where the declarations before this one of the same list have defined its name; {0,0}: nowhere. */
+static Loc defined_before(Ck *ck, const char *name, Space space)
+{
+    if (!ck->in_module) { /* there may be many */
+        const Scope *other = find_global(ck, name, space);
+        while (other && !(other->own && other->file == ck->file))
+            other = other->hidden;
+        return other ? other->bind->loc : (Loc){0, 0};
+    }
+    for (int i = 0; i < ck->decl; i++) {
+        Space s;
+        Loc at;
+        if (declares(&ck->decls->at[i], &s, &at) == name && s == space)
+            return at;
+    }
+    return (Loc){0, 0};
+}
+
+/* A name may be defined once in a file or module; what is opened or imported may be hidden. */
+static void check_once(Ck *ck, const Decl *d)
+{
+    Space space;
+    Loc loc, other;
+    const char *name = declares(d, &space, &loc);
+    if (!name || !(other = defined_before(ck, name, space)).beg)
         return;
-    ck_error(ck, type ? d->type->loc : d->def->loc, "`%s` is defined twice in this file",
-             other->name);
-    ck_note(ck, other->bind->loc, "the other definition is here");
+    ck_error(ck, loc, "`%s` is defined twice in this %s", name, ck->in_module ? "module" : "file");
+    ck_note(ck, other, "the other definition is here");
 }
 
 static void check_top(Ck *ck, Def *d)
@@ -36,7 +70,7 @@ static void check_top(Ck *ck, Def *d)
     check_def(ck, d);
     zonk_def(ck, d);
     messages = diag_messages();
-    if (diag_errors() == errors)
+    if (diag_errors() == errors && !ck->skipped)
         causality_def(ck, d, first_id);
     diag_explained(messages, SECTION_SIZES);
     d->wrong = diag_errors() > errors || ck->skipped;
@@ -44,58 +78,81 @@ static void check_top(Ck *ck, Def *d)
     if (!d->wrong)
         consume_def(ck, d);
     diag_explained(messages, SECTION_CONSUMPTION);
-    vec_push(ck->a, &ck->ast->defs, d);
+    if (!ck->supposing)
+        vec_push(ck->a, &ck->ast->defs, d);
 }
 
-/* An import makes the definitions of a file known, but not those that this one imports itself,
- * unless by `open import`. */
-static void know_file(Ck *ck, File *f, const Decl *d)
+static void check_modtype_decl(Ck *ck, Decl *d)
 {
-    Files *to[] = {&f->known, d->open && !d->local ? &f->offered : NULL};
-    for (int i = 0; i < 2 && to[i]; i++) {
-        vec_push(ck->a, to[i], d->import->file);
-        vec_append(ck->a, to[i], &d->import->file->offered);
-    }
-}
-
-static void check_decls(Ck *ck, File *f)
-{
-    for (int i = 0; i < f->decls.n; i++) {
-        Decl *d = &f->decls.at[i];
-        ck->file = f;
-        ck->decl = i;
-        switch (d->kind) {
-        case D_IMPORT:
-            if (d->import->file)
-                check_file(ck, d->import->file);
-            if (d->import->file)
-                know_file(ck, f, d);
-            break;
-        case D_TYPE:
-            check_once(ck, f, i, true);
-            check_type_decl(ck, d->type);
-            break;
-        case D_DEF:
-            check_once(ck, f, i, false);
-            check_top(ck, d->def);
-            break;
-        case D_MODULE:
-        case D_MODTYPE:
-        case D_OPEN: ck_error(ck, d->loc, "modules are not supported yet"); break;
-        }
-    }
-}
-
-static void check_file(Ck *ck, File *f)
-{
-    if (f->state == CHECKED)
+    ModSig *sig = NEW(ck->a, ModSig);
+    *sig = (ModSig){d->modtype, closure_now(ck)};
+    d->bind = new_binding(ck, BIND_MODTYPE, d->name, d->name_loc);
+    d->bind->sig = sig;
+    bind_name(ck, d->bind);
+    if (ck->file == ck->prelude)
         return;
-    f->state = CHECKED;
-    File *outer = ck->file;
-    int decl = ck->decl;
-    check_decls(ck, f);
-    ck->file = outer;
-    ck->decl = decl;
+    ck->supposing++; /* what is wrong with it is reported here, once */
+    module_ascribe(ck, NULL, sig, d->name_loc, NULL);
+    ck->supposing--;
+}
+
+static void check_decl(Ck *ck, Decl *d)
+{
+    check_once(ck, d);
+    switch (d->kind) {
+    case D_IMPORT:
+    case D_OPEN: check_open(ck, d); return;
+    case D_TYPE:
+        check_type_decl(ck, d->type);
+        d->bind = d->type->bind;
+        break;
+    case D_DEF:
+        check_top(ck, d->def);
+        d->bind = d->def->bind;
+        break;
+    case D_MODULE: check_module_decl(ck, d); break;
+    case D_MODTYPE: check_modtype_decl(ck, d); break;
+    }
+    if (!d->local)
+        vec_push(ck->a, &ck->module->members, d->bind);
+}
+
+void check_decls(Ck *ck, Decls *ds)
+{
+    for (int i = 0; i < ds->n; i++) {
+        ck->decls = ds;
+        ck->decl = i;
+        check_decl(ck, &ds->at[i]);
+    }
+}
+
+/* Checks a file when it is first imported, in whatever module that is. */
+Module *file_module(Ck *ck, File *f)
+{
+    if (f->module)
+        return f->module;
+    Ck outer = *ck;
+    f->module = module_new(ck, (Loc){f->base, f->base});
+    ck->file = f;
+    ck->module = f->module;
+    ck->in_module = ck->applying = ck->supposing = ck->horizon = 0;
+    ck->path = NULL;
+    for (int i = 0; i < N_SPACES; i++) /* no names of modules around the import */
+        while (ck->scopes[i] && !ck->scopes[i]->file)
+            ck->scopes[i] = ck->scopes[i]->up;
+    check_decls(ck, &f->decls);
+    ck->file = outer.file;
+    ck->module = outer.module;
+    ck->in_module = outer.in_module;
+    ck->applying = outer.applying;
+    ck->supposing = outer.supposing;
+    ck->horizon = outer.horizon;
+    ck->path = outer.path;
+    ck->decls = outer.decls;
+    ck->decl = outer.decl;
+    if (outer.in_module)
+        scopes_back(ck, scopes_now(&outer));
+    return f->module;
 }
 
 static void check_prelude(Ck *ck)
@@ -108,7 +165,7 @@ static void check_prelude(Ck *ck)
     if (!parse_text(&ctx, false))
         ice(((Loc){0, 0}), "the prelude does not parse");
     ck->prelude = ck->ast->prelude = f;
-    check_file(ck, f);
+    file_module(ck, f);
 }
 
 /* --- Entry points --------------------------------------------------------------------------- */
@@ -344,7 +401,7 @@ bool fe_check_parsed(Ast *ast)
         diag_flush();
         ice(((Loc){0, 0}), "the prelude does not check");
     }
-    check_file(&ck, ast->main);
+    file_module(&ck, ast->main);
     for (int i = 0; i < ast->main->decls.n; i++) {
         Decl *d = &ast->main->decls.at[i];
         int messages = diag_messages();
@@ -352,6 +409,8 @@ bool fe_check_parsed(Ast *ast)
             add_entry(&ck, d->def);
         diag_explained(messages, SECTION_ENTRIES);
     }
+    for (int i = 0; ck.abstract && i < ast->defs.n; i++)
+        reveal_def(&ck, ast->defs.at[i]);
     ast->n_bindings = ck.n_bindings;
     return diag_errors() == errors;
 }

@@ -17,20 +17,31 @@
  * with its sizes: abbreviations and functions that double them would take all memory otherwise. */
 enum { MAX_ARRAY_RANK = 16, MAX_TYPE_PARTS = 10000 };
 
+/* Names of one space do not get into the way of those of others. */
+typedef enum {
+    SPACE_TERM, /* values and modules */
+    SPACE_TYPE,
+    SPACE_SIG, /* types of modules */
+} Space;
+enum { N_SPACES = SPACE_SIG + 1 };
+
 typedef struct Scope {
     const char *name;
     Binding *bind;
-    const char *open;           /* or a module: its members are known by their names alone */
-    const File *file;           /* of a definition: no local name is further out */
+    Module *open;               /* or a module: its members are known by their names alone */
+    const File *file;           /* where a definition at top level is known: no local name is
+                                 * further out */
+    bool own;                   /* of a definition: of this file itself, not opened by it */
     bool local;                 /* of a definition: other files do not know it */
+    int seq;                    /* of a definition: counts them, see Closure */
     const struct Scope *hidden; /* by this definition: the one before of this name */
     struct Scope *up;
 } Scope;
 
-/* A name that the program binds; the latest of its definitions, or NULL. */
+/* A name that the program binds; the latest of its definitions in each space, or NULL. */
 typedef struct {
     const char *name;
-    Scope *value, *type;
+    Scope *at[N_SPACES];
 } NameRow;
 typedef struct {
     NameRow *at; /* open addressing; cap is a power of 2 */
@@ -79,10 +90,19 @@ typedef struct Ck {
     Ast *ast;
     File *file;    /* being checked */
     File *prelude; /* which all know */
-    Scope *scope;
+    Scope *scopes[N_SPACES];
     NameTable names;
-    Scope *types; /* names of types: type parameters and abbreviations */
-    int opened;   /* modules in scope */
+    int seq;     /* of definitions at top level so far */
+    int horizon; /* those from here on are not known: they came later; 0: all are */
+    Module *module;      /* whose members the declarations at work become */
+    const char *path;    /* "A.B." for what is declared there; for messages */
+    Module *scalars[N_SCALARS];
+    int in_module;       /* modules around the declarations at work, other than files */
+    int applying;        /* applications of parametric modules around */
+    int supposing;       /* parametric modules around that are checked with what is known of any
+                          * argument */
+    bool abstract;       /* the program has abstract types */
+    bool revealing;      /* types become what abstract types stand for (zonk.c) */
     int level;
     int ids; /* of inference variables and unknown sizes */
     int n_bindings;
@@ -93,22 +113,25 @@ typedef struct Ck {
     Loc here;         /* the expression being checked, for what is found out later */
     Bindings *sizes;  /* receives the sizes that types at AT_RESULT introduce */
     void *vars;       /* of consume.c: variables by uid */
-    int decl;         /* index in file->decls of the declaration at work */
+    const Decls *decls; /* the declarations at work, */
+    int decl;           /* and the one of them */
     const char *why;  /* reason of the last failure of unify, or NULL; */
     bool why_more;    /* the types alone do not show it */
     bool why_varies;  /* a function makes up sizes where they may not vary */
     Loc why_a, why_b; /* it is two sizes, made up here and there */
     bool rank_reported;
     int errors;     /* when the declaration at work began */
-    bool skipped;   /* a lambda in it was not checked, as what it is given to is no function */
+    bool skipped;   /* a lambda in it was not checked, as what it is given to is no function, or a
+                     * member of a module that is wrong is used */
     bool too_large; /* a type has become an error, not reported yet, since it has too many parts */
     Loc too_large_at;
 } Ck;
 
 typedef struct {
     Bindings from;
-    VEC(AType *) types; /* for BIND_TYPE_PARAM, else NULL */
-    VEC(Size *) sizes;  /* for BIND_SIZE and named parameters */
+    VEC(AType *) types;    /* for BIND_TYPE_PARAM, else NULL */
+    VEC(Size *) sizes;     /* for BIND_SIZE and named parameters */
+    VEC(TypeDecl *) decls; /* for abstract types: what they are applied to becomes an instance */
 } Subst;
 
 /* --- unify.c: types, sizes, inference variables --------------------------------------------- */
@@ -142,6 +165,7 @@ bool ty_fits(const AType *t, int parts); /* it and its sizes have no more parts 
 AType *ty_limited(Ck *ck, AType *t, Loc loc);
 void fe_subst_type(Ck *ck, Subst *s, Binding *b, AType *t);
 void subst_size(Ck *ck, Subst *s, Binding *b, Size *z);
+void subst_decl(Ck *ck, Subst *s, Binding *abstract, TypeDecl *means);
 /* The type of a use of b: its type with fresh variables for its parameters. */
 AType *ty_instance(Ck *ck, const Binding *b, Loc loc);
 /* Replaces the sizes that a call makes up by unknown ones. */
@@ -190,13 +214,28 @@ void solve_sizes(Ck *ck, int first, bool final);
 /* --- names.c -------------------------------------------------------------------------------- */
 
 Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc);
+Space space_of(const Binding *b);
+/* Makes the name known from here on; `own`: it is defined here, not opened. */
 void bind_name(Ck *ck, Binding *b);
-void open_module(Ck *ck, const char *module);
-const Scope *find_global(Ck *ck, const char *name, bool type); /* the latest definition, or NULL */
-/* The binding of a value name at that place; reports and returns NULL if there is none. */
+void bind_opened(Ck *ck, Binding *b);
+/* Makes the members of a module known by their names alone, in the scopes at work. */
+void open_scope(Ck *ck, Module *m);
+const Scope *find_global(Ck *ck, const char *name, Space space); /* the latest definition, or NULL */
+/* What a name ("x", "A.B.x") means at that place; these report and return NULL if there is none. */
 Binding *find_value(Ck *ck, const char *name, Loc loc);
-Binding *find_local(Ck *ck, const char *name);
 Binding *find_type(Ck *ck, const char *name, Loc loc);
+Module *find_module(Ck *ck, const char *name, Loc loc);
+struct ModSig *find_sig(Ck *ck, const char *name, Loc loc);
+/* The innermost binding of a name without dots, other than of what is built in; or NULL. */
+Binding *find_local(Ck *ck, const char *name);
+/* The module that an expression names by itself, as A.B in A.B.x; NULL if it is a value. */
+Module *module_of_exp(Ck *ck, const AExp *e);
+/* The scopes at work, to be restored. */
+typedef struct {
+    Scope *at[N_SPACES];
+} Scopes;
+Scopes scopes_now(const Ck *ck);
+void scopes_back(Ck *ck, Scopes s);
 /* Sections of docs/language.md that explain messages (diag_explained). */
 #define SECTION_SIZES       "Sizes"
 #define SECTION_CONSUMPTION "In-place updates and consumption"
@@ -219,6 +258,16 @@ extern const char prelude_text[]; /* prelude.c */
 
 AType *check_type(Ck *ck, TypeExp *te, TypePlace at);
 void check_type_decl(Ck *ck, TypeDecl *d);
+/* What it has to be declared by. */
+TParamKind lifted_of(const AType *t);
+/* Makes the declared type known. */
+void bind_type(Ck *ck, TypeDecl *d);
+/* What the abstract type t, which stands for something, stands for. */
+AType *ty_meaning(Ck *ck, const AType *t);
+/* The type with what its abstract types stand for (s); anonymous sizes of that become what they
+ * would be if it were written at such a place. `sizes` receives size parameters; NULL: they stay
+ * open. */
+AType *ty_reveal(Ck *ck, AType *t, const Subst *s, TypePlace at, Bindings *sizes);
 
 /* --- check_def.c ---------------------------------------------------------------------------- */
 
@@ -231,6 +280,9 @@ void check_distinct(Ck *ck, const Pats *ps);
 void check_names_used(Ck *ck, const Bindings *sizes, const AType *pattern);
 /* Binds type and size parameters; `out` receives them. */
 void check_tparams(Ck *ck, TParams *tps, Bindings *out);
+/* Variables of the level below become parameters, which `out` receives. */
+void generalise_type(Ck *ck, AType *t, Bindings *out);
+TypeClass class_of_lifted(TParamKind k);
 
 /* --- check_exp.c, check_app.c --------------------------------------------------------------- */
 
@@ -275,6 +327,8 @@ void solve_wanted(Ck *ck, bool final);
 
 /* Gives the remaining variables their defaults, then finishes the types of all nodes. */
 void zonk_def(Ck *ck, Def *d);
+/* Replaces abstract types by what they stand for, in all nodes of a definition. */
+void reveal_def(Ck *ck, Def *d);
 /* Reports sizes made up in the definition (from id `first_id` on) that are used too early, or never
  * decided. */
 void causality_def(Ck *ck, Def *d, int first_id);

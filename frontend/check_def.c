@@ -7,6 +7,11 @@
 
 /* --- Type parameters ------------------------------------------------------------------------ */
 
+TypeClass class_of_lifted(TParamKind k)
+{
+    return k == TP_TYPE_LIFTED ? TC_ANY : k == TP_TYPE_LIFTED_SIZE ? TC_SIZED : TC_VALUE;
+}
+
 void check_tparams(Ck *ck, TParams *tps, Bindings *out)
 {
     for (int i = 0; i < tps->n; i++) {
@@ -17,9 +22,7 @@ void check_tparams(Ck *ck, TParams *tps, Bindings *out)
         }
         p->bind =
             new_binding(ck, p->kind == TP_SIZE ? BIND_SIZE : BIND_TYPE_PARAM, p->name, p->loc);
-        p->bind->cls = p->kind == TP_TYPE_LIFTED        ? TC_ANY
-                       : p->kind == TP_TYPE_LIFTED_SIZE ? TC_SIZED
-                                                        : TC_VALUE;
+        p->bind->cls = class_of_lifted(p->kind);
         if (p->kind == TP_SIZE)
             p->bind->type = ty_scalar(ck, S_I64);
         vec_push(ck->a, out, p->bind);
@@ -98,12 +101,12 @@ AType *check_pat(Ck *ck, Pat *p, TypePlace at)
     case P_TUPLE:
     case P_RECORD: return p->type = pat_elems(ck, p, at);
     case P_ASCRIBE: {
-        Scope *before = ck->scope;
+        Scopes before = scopes_now(ck);
         AType *inner = check_pat(ck, p->pat, at);
-        Scope *after = ck->scope;
-        ck->scope = before; /* the type may not mention what the pattern binds */
+        Scopes after = scopes_now(ck);
+        scopes_back(ck, before); /* the type may not mention what the pattern binds */
         AType *t = check_type(ck, p->te, at);
-        ck->scope = after;
+        scopes_back(ck, after);
         ck_try(ck);
         if (!ty_unify(ck, t, inner))
             ck_error(ck, p->loc, "this pattern has type %s, but is given %s%s", said(ck, inner),
@@ -201,10 +204,21 @@ static void gen_type(Gen *g, AType *t)
         gen_type(g, t->fun.param);
         gen_type(g, t->fun.result);
         return;
-    case TY_SCALAR:
     case TY_VAR:
+        for (int i = 0; i < t->targs.n; i++)
+            gen_type(g, t->targs.at[i]);
+        for (int i = 0; i < t->sargs.n; i++)
+            sz_any(t->sargs.at[i], gen_size, g);
+        return;
+    case TY_SCALAR:
     case TY_ERROR: return;
     }
+}
+
+void generalise_type(Ck *ck, AType *t, Bindings *out)
+{
+    Gen g = {ck, out};
+    gen_type(&g, t);
 }
 
 /* --- Results -------------------------------------------------------------------------------- */
@@ -259,6 +273,16 @@ static AType *seal(Seal *s, AType *t)
         c->elems = (ATypes){0};
         for (int i = 0; i < t->elems.n; i++)
             vec_push(s->ck->a, &c->elems, seal(s, t->elems.at[i]));
+        return c;
+    }
+    if (t->kind == TY_VAR && t->targs.n + t->sargs.n) {
+        AType *c = arena_memdup(s->ck->a, t, sizeof *t);
+        c->targs = (ATypes){0};
+        c->sargs = (ASizes){0};
+        for (int i = 0; i < t->targs.n; i++)
+            vec_push(s->ck->a, &c->targs, seal(s, t->targs.at[i]));
+        for (int i = 0; i < t->sargs.n; i++)
+            vec_push(s->ck->a, &c->sargs, seal_size(s, t->sargs.at[i]));
         return c;
     }
     return t;
@@ -437,15 +461,14 @@ static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings 
     if (!d->ret)
         d->ret_type = left;
     AType *t = build_type(ck, d, left, exists);
-    Gen g = {ck, tparams};
-    gen_type(&g, t);
+    generalise_type(ck, t, tparams);
     d->bind->type = t;
     d->bind->tparams = *tparams;
 }
 
 void check_def(Ck *ck, Def *d)
 {
-    Scope *scope = ck->scope, *types = ck->types;
+    Scopes scopes = scopes_now(ck);
     Bindings *outer_sizes = ck->sizes;
     Bindings tparams = {0}, exists = {0};
     int first_uid = ck->n_bindings, first_id = ck->ids, deferred = ck->deferred.n;
@@ -471,8 +494,7 @@ void check_def(Ck *ck, Def *d)
         check_result(ck, d, &exists, body);
     ck->level--;
     ck->current.n--;
-    ck->scope = scope;
-    ck->types = types;
+    scopes_back(ck, scopes);
     ck->sizes = outer_sizes;
 
     d->bind = new_binding(ck, BIND_DEF, d->name, d->loc);

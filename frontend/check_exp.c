@@ -1,5 +1,5 @@
 /* Types of expressions. */
-#include "frontend/check.h"
+#include "frontend/module.h"
 
 #include "base/intern.h"
 #include "runtime/spell.h"
@@ -10,15 +10,17 @@ static AType *infer(Ck *ck, AExp *e, AType *want);
 
 AType *check_against(Ck *ck, AExp *e, AType *want)
 {
-    Scope *scope = ck->scope;
+    Scopes scopes = scopes_now(ck);
     Loc outer = ck->here;
     ck->here = e->loc;
-    if (e->open)
-        open_module(ck, e->open);
+    if (e->open) {
+        Module *m = find_module(ck, e->open, e->loc);
+        if (m)
+            open_scope(ck, m);
+    }
     e->type = infer(ck, e, want);
-    ck->scope = scope;
+    scopes_back(ck, scopes);
     ck->here = outer;
-    ck->opened -= e->open != NULL;
     e->type = ty_limited(ck, e->type, e->loc);
     return e->type;
 }
@@ -119,28 +121,21 @@ static AType *check_var(Ck *ck, AExp *e)
     return ty_plain(ck, ty_instance(ck, b, e->loc));
 }
 
-static bool may_have_fields(const AType *t)
-{
-    t = type_deref(t);
-    return t->kind == TY_RECORD || t->kind == TY_TUPLE ||
-           (t->kind == TY_META && t->meta.cls <= TC_VALUE);
-}
-
-/* f32.sqrt was read as a projection; it is a name unless a variable f32 that may have fields is in
- * scope. */
+/* A.B.x was read as projections; it is a name if A.B is a module. */
 static bool is_member(Ck *ck, AExp *e)
 {
-    Scalar s;
-    AExp *m = e->proj.e;
-    if (m->kind != AE_VAR || !scalar_from_name(m->var.name, &s))
+    if (!module_of_exp(ck, e->proj.e))
         return false;
-    const Binding *b = find_local(ck, m->var.name);
-    if (b && may_have_fields(b->type))
-        return false;
-    const char *name = intern(arena_printf(ck->a, "%s.%s", m->var.name, e->proj.names.at[0]));
+    const char *name = e->proj.names.at[0];
+    for (const AExp *m = e->proj.e;; m = m->proj.e) {
+        bool more = m->kind == AE_PROJ;
+        name = arena_printf(ck->a, "%s.%s", more ? m->proj.names.at[0] : m->var.name, name);
+        if (!more)
+            break;
+    }
     e->kind = AE_VAR;
     memset(&e->var, 0, sizeof e->var);
-    e->var.name = name;
+    e->var.name = intern(name);
     return true;
 }
 
@@ -421,7 +416,7 @@ static AType *check_recupdate(Ck *ck, AExp *e)
 
 static AType *check_lambda(Ck *ck, AExp *e, AType *want)
 {
-    Scope *scope = ck->scope;
+    Scopes scopes = scopes_now(ck);
     int first_uid = ck->n_bindings, first_id = ck->ids;
     AType *w = want ? type_deref(want) : NULL;
     bool ok = true;
@@ -444,7 +439,7 @@ static AType *check_lambda(Ck *ck, AExp *e, AType *want)
     AType *body = check_against(ck, e->lambda.body, ret ? ret : w);
     if (ret)
         require(ck, e->lambda.body, ret, body, "the result of this function");
-    ck->scope = scope;
+    scopes_back(ck, scopes);
     if (!ok)
         return ty_error(ck);
     Bindings keep = {0}, exists = {0};
@@ -478,7 +473,7 @@ static void bind_sizes(Ck *ck, const NameLocs *names, Bindings *out)
 
 static AType *check_let(Ck *ck, AExp *e, AType *want)
 {
-    Scope *scope = ck->scope;
+    Scopes scopes = scopes_now(ck);
     AType *rhs = ty_plain(ck, check_exp(ck, e->let.rhs));
     int first_uid = ck->n_bindings;
     bind_sizes(ck, &e->let.size_names, &e->let.sizes);
@@ -493,7 +488,7 @@ static AType *check_let(Ck *ck, AExp *e, AType *want)
         ck_error(ck, e->let.pat->loc, "this pattern has type %s, but is given %s%s", said(ck, p),
                  said(ck, rhs), because(ck, p, rhs));
     AType *t = check_against(ck, e->let.body, want);
-    ck->scope = scope;
+    scopes_back(ck, scopes);
     Binding *n = size_param(e->let.pat, t);
     if (n) { /* outside, the variable is what it was defined as */
         Subst def = {0};
@@ -507,11 +502,11 @@ static AType *check_let(Ck *ck, AExp *e, AType *want)
 
 static AType *check_letfun(Ck *ck, AExp *e, AType *want)
 {
-    Scope *scope = ck->scope;
+    Scopes scopes = scopes_now(ck);
     int first_uid = ck->n_bindings;
     check_def(ck, e->letfun.def);
     AType *t = check_against(ck, e->letfun.body, want);
-    ck->scope = scope;
+    scopes_back(ck, scopes);
     return ty_leave(ck, t, first_uid, NULL, e->letfun.def->loc);
 }
 

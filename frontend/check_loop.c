@@ -199,7 +199,7 @@ AType *check_loop(Ck *ck, AExp *e)
     if (!value_only(ck, init, e->loop.init->loc, "a loop"))
         init = ty_error(ck);
     AType *elem = check_bound(ck, e);
-    Scope *scope = ck->scope;
+    Scopes scopes = scopes_now(ck);
     int mark = trail_mark(ck), wanted = ck->wanted.n, first_uid = ck->n_bindings;
     int deferred = ck->deferred.n;
     Wanted *kept = arena_memdup(ck->a, ck->wanted.at, sizeof *kept * (size_t)wanted);
@@ -209,7 +209,7 @@ AType *check_loop(Ck *ck, AExp *e)
     for (;;) {
         int errors = diag_errors();
         t = attempt(&l, e, init, elem, &varying);
-        ck->scope = scope;
+        scopes_back(ck, scopes);
         if (!l.changed.n || diag_errors() > errors)
             break;
         trail_undo(ck, mark);

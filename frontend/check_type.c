@@ -5,20 +5,18 @@
 
 #include <string.h>
 
-/* Arguments of the abbreviation being expanded hide behind its parameters' bindings; `[]` inside
- * means what it means at the place of use. */
+/* The place of a type; `[]` in an abbreviation means what it means at the place of use. */
 typedef struct {
     TypePlace at;
     Bindings *exists; /* receives sizes made up by the innermost function result, or NULL */
     bool in_abbreviation;
     bool in_array; /* or stands for a type parameter that arrays may hold */
     bool in_param; /* of a function */
-    int depth;     /* of abbreviations */
+    int depth;     /* 1 inside an abbreviation that is used */
     struct Whole *whole;
 } How;
 
-/* The type as a whole: abbreviations of abbreviations may be of any size. */
-enum { MAX_ABBREVIATIONS = 200 };
+/* The type as a whole. */
 struct Whole {
     Loc loc;
     int parts;
@@ -78,6 +76,175 @@ static Size *written_size(Ck *ck, AExp *dim, const How *how, Loc loc)
     return s;
 }
 
+/* --- Uses of abbreviations and abstract types ----------------------------------------------- */
+
+typedef struct {
+    Ck *ck;
+    const Subst *means; /* abstract types and what they stand for; or NULL */
+    ASizes from, to;    /* anonymous sizes met */
+    Loc loc;
+    int parts;
+} Use;
+
+static AType *instance(Ck *ck, TypeDecl *d, const Subst *args, const How *how, Loc loc);
+static AType *ty_applied(Ck *ck, TypeDecl *d, const AType *t, const How *how);
+
+static Size *use_size(Use *u, Size *s, const How *how)
+{
+    s = size_deref(s);
+    if (s->kind == SZ_OP)
+        return sz_op(u->ck, s->op, use_size(u, s->a, how), use_size(u, s->b, how));
+    if (s->kind == SZ_EXP) {
+        ASizes args = {0};
+        for (int i = 0; i < s->args.n; i++)
+            vec_push(u->ck->a, &args, use_size(u, s->args.at[i], how));
+        return sz_exp_with(u->ck, s, args);
+    }
+    if (s->kind != SZ_META)
+        return s;
+    for (int i = 0; i < u->from.n; i++)
+        if (u->from.at[i] == s)
+            return u->to.at[i];
+    Size *z = anonymous_size(u->ck, how, u->loc);
+    vec_push(u->ck->a, &u->from, s);
+    vec_push(u->ck->a, &u->to, z);
+    return z;
+}
+
+static AType *use_type(Use *u, AType *t, const How *how);
+
+static AType *use_fun(Use *u, AType *t, const How *how)
+{
+    How param = *how, result = *how;
+    Bindings exists = t->fun.exists;
+    exists.cap = exists.n; /* pushes must not write into those of t */
+    param.exists = NULL;
+    param.in_param = true;
+    AType *p = use_type(u, t->fun.param, &param);
+    if (how->at != AT_FREE) {
+        result.at = AT_RESULT;
+        result.exists = &exists;
+    }
+    AType *f = ty_fun_like(u->ck, t, p, use_type(u, t->fun.result, &result));
+    f->fun.exists = exists;
+    return f;
+}
+
+/* An abstract type, perhaps as what it stands for, with its arguments. */
+static AType *use_var(Use *u, AType *t, const How *how)
+{
+    AType *c = NEW(u->ck->a, AType);
+    *c = *t;
+    c->targs = (ATypes){0};
+    c->sargs = (ASizes){0};
+    for (int i = 0; i < t->targs.n; i++)
+        vec_push(u->ck->a, &c->targs, use_type(u, t->targs.at[i], how));
+    for (int i = 0; i < t->sargs.n; i++)
+        vec_push(u->ck->a, &c->sargs, use_size(u, t->sargs.at[i], how));
+    for (int i = 0; u->means && i < u->means->from.n; i++)
+        if (u->means->from.at[i] == t->var && u->means->decls.at[i])
+            return ty_applied(u->ck, u->means->decls.at[i], c, how);
+    return c;
+}
+
+/* A type in another place: its anonymous sizes are those of that place. */
+static AType *use_type(Use *u, AType *t, const How *how)
+{
+    bool unique = t->unique;
+    AType *d = type_deref(t), *c = d;
+    if (++u->parts > MAX_TYPE_PARTS) {
+        u->ck->too_large = true;
+        return ty_error(u->ck);
+    }
+    unique |= d->unique;
+    switch (d->kind) {
+    case TY_ARRAY: {
+        AType *elem = use_type(u, d->array.elem, how);
+        c = ty_array(u->ck, use_size(u, d->array.dim, how), elem);
+        break;
+    }
+    case TY_TUPLE:
+    case TY_RECORD:
+    case TY_SUM: {
+        ATypes es = {0};
+        for (int i = 0; i < d->elems.n; i++)
+            vec_push(u->ck->a, &es, use_type(u, d->elems.at[i], how));
+        c = ty_elems_like(u->ck, d, es);
+        break;
+    }
+    case TY_FUN: c = use_fun(u, d, how); break;
+    case TY_VAR: c = use_var(u, d, how); break;
+    case TY_SCALAR:
+    case TY_META:
+    case TY_ERROR: return t;
+    }
+    if (c->unique != unique) {
+        c = arena_memdup(u->ck->a, c, sizeof *c);
+        c->unique = unique;
+    }
+    return c;
+}
+
+/* The abbreviation or abstract type with arguments for its parameters. */
+static AType *instance(Ck *ck, TypeDecl *d, const Subst *args, const How *how, Loc loc)
+{
+    if (d->type) {
+        How inner = *how;
+        inner.depth++;
+        inner.in_abbreviation = true;
+        Use u = {.ck = ck, .loc = loc};
+        return ty_subst(ck, use_type(&u, d->type, &inner), args);
+    }
+    AType *t = NEW(ck->a, AType);
+    t->kind = TY_VAR;
+    t->var = d->bind;
+    for (int i = 0; i < args->from.n; i++) {
+        if (args->types.at[i])
+            vec_push(ck->a, &t->targs, args->types.at[i]);
+        else
+            vec_push(ck->a, &t->sargs, args->sizes.at[i]);
+    }
+    return t;
+}
+
+/* The type that d stands for, of the arguments of t. */
+static AType *ty_applied(Ck *ck, TypeDecl *d, const AType *t, const How *how)
+{
+    Subst args = {0};
+    int types = 0, sizes = 0;
+    for (int i = 0; i < d->tparams.n; i++) {
+        const TParam *p = &d->tparams.at[i];
+        if (p->kind == TP_SIZE && sizes < t->sargs.n)
+            subst_size(ck, &args, p->bind, t->sargs.at[sizes++]);
+        else if (p->kind != TP_SIZE && types < t->targs.n)
+            fe_subst_type(ck, &args, p->bind, t->targs.at[types++]);
+    }
+    return instance(ck, d, &args, how, d->loc);
+}
+
+AType *ty_reveal(Ck *ck, AType *t, const Subst *s, TypePlace at, Bindings *sizes)
+{
+    struct Whole whole = {.loc = ck->here};
+    Bindings made = {0}, *outer = ck->sizes;
+    How how = {.at = at, .whole = &whole, .depth = 1, .in_abbreviation = true};
+    Use u = {.ck = ck, .means = s, .loc = ck->here};
+    ck->level++;
+    ck->sizes = sizes ? sizes : &made;
+    t = use_type(&u, t, &how);
+    ck->level--;
+    ck->sizes = outer;
+    if (sizes)
+        generalise_type(ck, t, sizes);
+    return t;
+}
+
+AType *ty_meaning(Ck *ck, const AType *t)
+{
+    struct Whole whole = {.loc = ck->here};
+    How how = {.at = AT_LOOP, .whole = &whole, .depth = 1, .in_abbreviation = true};
+    return ty_applied(ck, t->var->tdecl->means, t, &how);
+}
+
 static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
 {
     int n_sizes = 0, n_types = 0, have_sizes = 0, have_types = 0;
@@ -111,19 +278,7 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
         }
     }
     lift(ck, how, d->lifted, te->loc, d->name);
-    if (!d->type)
-        return ty_error(ck);
-    /* Anonymous sizes of the abbreviation are new ones at each use. */
-    How inner = *how;
-    inner.depth++;
-    inner.in_abbreviation = true;
-    Scope *scope = ck->scope, *types = ck->types;
-    for (int i = 0; i < d->tparams.n; i++)
-        bind_name(ck, d->tparams.at[i].bind);
-    AType *t = d->type->kind == TY_ERROR ? d->type : ty_subst(ck, convert(ck, d->te, &inner), &s);
-    ck->scope = scope;
-    ck->types = types;
-    return t;
+    return instance(ck, d, &s, how, te->loc);
 }
 
 static AType *named(Ck *ck, TypeExp *te, How *how)
@@ -174,7 +329,7 @@ static AType *function(Ck *ck, TypeExp *te, How *how)
     param.in_param = true;
     lift(ck, how, TP_TYPE_LIFTED, te->loc, NULL);
     AType *p = convert(ck, te->param, &param);
-    Scope *scope = ck->scope;
+    Scopes scopes = scopes_now(ck);
     Binding *name = NULL;
     if (te->name) {
         name = te->bind = new_binding(ck, BIND_LOCAL, te->name, te->loc);
@@ -188,7 +343,7 @@ static AType *function(Ck *ck, TypeExp *te, How *how)
         result.exists = &exists;
     }
     AType *r = convert(ck, te->elem, &result);
-    ck->scope = scope;
+    scopes_back(ck, scopes);
     AType *f = ty_fun(ck, p, r);
     f->fun.name = name;
     f->fun.exists = exists;
@@ -202,7 +357,7 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
     if (how->at != AT_RESULT && !how->in_abbreviation)
         ck_error(ck, te->loc,
                  "existential sizes may stand in results of functions and in abbreviations only");
-    Scope *scope = ck->scope;
+    Scopes scopes = scopes_now(ck);
     Subst s = {0};
     Bindings bound = {0};
     for (int i = 0; i < te->sizes.n; i++) {
@@ -216,7 +371,7 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
             subst_size(ck, &s, b, anonymous_size(ck, how, te->loc));
     }
     AType *t = convert(ck, te->elem, how);
-    ck->scope = scope;
+    scopes_back(ck, scopes);
     for (int i = 0; i < te->sizes.n; i++)
         if (t->kind != TY_ERROR && !ty_witnesses(t, bound.at[i]))
             ck_error(ck, te->sizes.at[i].loc,
@@ -228,11 +383,9 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
 static AType *convert(Ck *ck, TypeExp *te, How *how)
 {
     struct Whole *w = how->whole;
-    if (how->depth > MAX_ABBREVIATIONS || ++w->parts > MAX_TYPE_PARTS) {
+    if (++w->parts > MAX_TYPE_PARTS) {
         if (!w->reported)
-            diag_limit(w->loc, "this type is too large (more than %d %s)",
-                       w->parts > MAX_TYPE_PARTS ? MAX_TYPE_PARTS : MAX_ABBREVIATIONS,
-                       w->parts > MAX_TYPE_PARTS ? "parts" : "abbreviations inside each other");
+            diag_limit(w->loc, "this type is too large (more than %d parts)", MAX_TYPE_PARTS);
         w->reported = true;
         return ty_error(ck);
     }
@@ -288,9 +441,35 @@ AType *check_type(Ck *ck, TypeExp *te, TypePlace at)
     return whole_type(ck, te, at, NULL);
 }
 
+static bool is_open(void *env, const Size *leaf)
+{
+    (void)env;
+    return leaf->kind == SZ_META;
+}
+
+/* Whether an abstract type or type parameter in it may have sizes that vary. */
+static bool has_sized_var(const AType *t)
+{
+    t = type_deref(t);
+    bool found = t->kind == TY_VAR && t->var->cls == TC_SIZED;
+    if (t->kind == TY_ARRAY)
+        return has_sized_var(t->array.elem);
+    if (t->kind == TY_TUPLE || t->kind == TY_RECORD || t->kind == TY_SUM)
+        for (int i = 0; i < t->elems.n && !found; i++)
+            found = has_sized_var(t->elems.at[i]);
+    return found;
+}
+
+TParamKind lifted_of(const AType *t)
+{
+    return ty_has_fun(t)                                         ? TP_TYPE_LIFTED
+           : ty_any_size(t, is_open, NULL) || has_sized_var(t) ? TP_TYPE_LIFTED_SIZE
+                                                                 : TP_TYPE;
+}
+
 void check_type_decl(Ck *ck, TypeDecl *d)
 {
-    Scope *scope = ck->scope, *types = ck->types;
+    Scopes scopes = scopes_now(ck);
     Bindings params = {0};
     check_tparams(ck, &d->tparams, &params);
     int errors = diag_errors();
@@ -301,12 +480,17 @@ void check_type_decl(Ck *ck, TypeDecl *d)
                      params.at[i]->name);
     if (diag_errors() != errors)
         d->type = ty_error(ck); /* so that its uses do not say it again */
-    ck->scope = scope;
-    ck->types = types;
+    scopes_back(ck, scopes);
+    bind_type(ck, d);
+}
+
+void bind_type(Ck *ck, TypeDecl *d)
+{
     Scalar sc;
     if (scalar_from_name(d->name, &sc))
         ck_error(ck, d->loc, "`%s` is a builtin type", d->name);
     d->bind = new_binding(ck, BIND_TYPE, d->name, d->loc);
     d->bind->tdecl = d;
+    d->bind->cls = class_of_lifted(d->lifted);
     bind_name(ck, d->bind);
 }

@@ -18,7 +18,7 @@ static Al *eval_var(Co *co, AExp *e)
     if (!b || !al_holds_arrays(e->type) || b->kind == BIND_BUILTIN || b->kind == BIND_SIZE)
         return al_none(co);
     bool local = co->vars[b->uid] && co->vars[b->uid]->kind == VAR_LOCAL;
-    if (!local && (b->type->kind == TY_FUN || b->tparams.n)) /* made anew at each use */
+    if (!local && (b->type->kind == TY_FUN || b->tparams.n || b->fresh)) /* made anew at each use */
         return al_none(co);
     Var *v = al_var(co, b);
     if (local && b->type->kind == TY_FUN) /* found out since this use was checked */

@@ -61,17 +61,17 @@ static Val *lower_tabulate(Low *L, const Call *c, int n)
     return make_map(L, c->loc, &t.iotas[0], 1, tabulate_body, &t, t.elem, t.tenv);
 }
 
-static Val *lower_copy(Low *L, const Call *c)
+Val *copied(Low *L, Loc loc, const Val *v)
 {
-    Atoms as = val_leaves(L, c->arg[0]);
+    Atoms as = val_leaves(L, v);
     for (int i = 0; i < as.n; i++) {
         if (atom_type(as.at[i]).rank == 0)
             continue;
-        Exp *e = exp_new(L->cx, E_COPY, c->loc);
+        Exp *e = exp_new(L->cx, E_COPY, loc);
         e->copy.arr = as.at[i];
         as.at[i] = emit(L, e);
     }
-    return val_rebuild(L, c->arg[0], &as);
+    return val_rebuild(L, v, &as);
 }
 
 /* --- Sizes ---------------------------------------------------------------------------------- */
@@ -337,7 +337,7 @@ Val *lower_array_builtin(Low *L, const Call *c)
     case BI_TAKE: return take_rows(L, loc, arg[1], val_scalar(arg[0], loc));
     case BI_DROP: return drop_rows(L, loc, arg[1], val_scalar(arg[0], loc));
     case BI_SPLIT: return lower_split(L, c);
-    case BI_COPY: return lower_copy(L, c);
+    case BI_COPY: return copied(L, c->loc, c->arg[0]);
     default: return NULL;
     }
 }

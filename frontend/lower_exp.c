@@ -120,9 +120,12 @@ Val *lower_global(Low *L, const Binding *b, const AType *use, Env *env_use, Loc 
 {
     if (b->kind == BIND_BUILTIN)
         return builtin_value(L, b, use, env_use);
-    if (b->kind == BIND_DEF)
-        return b->def->params.n ? def_fun(L, b->def, NULL, use, env_use)
-                                : global_value(L, b->def, use, env_use);
+    if (b->kind == BIND_DEF && b->def->params.n)
+        return def_fun(L, b->def, NULL, use, env_use);
+    if (b->kind == BIND_DEF) {
+        Val *v = global_value(L, b->def, use, env_use);
+        return b->fresh ? copied(L, loc, v) : v;
+    }
     low_limit(L, loc, "the size or value of `%s` cannot be determined here", b->name);
 }
 

@@ -237,6 +237,7 @@ Atom emit_choice(Low *L, Loc loc, Atom test, Atom a, Atom b);
 /* NULL if the builtin is not of that file's. */
 Val *lower_soac(Low *L, const Call *c);
 Val *lower_array_builtin(Low *L, const Call *c);
+Val *copied(Low *L, Loc loc, const Val *v); /* its arrays, in memory of their own */
 Val *lower_prim(Low *L, const Call *c);
 /* A member without parameters: f32.inf. */
 Val *lower_member_const(Low *L, const Binding *b);

@@ -1,5 +1,5 @@
-/* Scopes, look-up of names, and messages about names that are not there. */
-#include "frontend/check.h"
+/* Scopes, look-up of names, also of members of modules, and messages about names that are not there. */
+#include "frontend/module.h"
 
 #include "base/intern.h"
 #include "runtime/spell.h"
@@ -55,62 +55,167 @@ static NameRow *add_name(Ck *ck, const char *name)
 
 /* --- Scopes --------------------------------------------------------------------------------- */
 
-void bind_name(Ck *ck, Binding *b)
+Space space_of(const Binding *b)
 {
-    bool type = b->kind == BIND_TYPE || b->kind == BIND_TYPE_PARAM;
-    if (!strcmp(b->name, "&&") || !strcmp(b->name, "||"))
-        ck_error(ck, b->loc, "`%s` cannot be defined: its right operand is not always evaluated",
-                 b->name);
-    Scope **top = type ? &ck->types : &ck->scope;
-    Scope *s = NEW(ck->a, Scope);
-    *s = (Scope){.name = b->name, .bind = b, .up = *top};
-    s->file = !ck->current.n && (b->kind == BIND_TYPE || b->kind == BIND_DEF) ? ck->file : NULL;
-    s->local = s->file && ck->file->decls.at[ck->decl].local;
-    *top = s;
-    NameRow *r = add_name(ck, b->name);
-    if (s->file) {
-        s->hidden = type ? r->type : r->value;
-        *(type ? &r->type : &r->value) = s;
+    switch (b->kind) {
+    case BIND_TYPE:
+    case BIND_TYPE_PARAM: return SPACE_TYPE;
+    case BIND_MODTYPE: return SPACE_SIG;
+    default: return SPACE_TERM;
     }
 }
 
-const Scope *find_global(Ck *ck, const char *name, bool type)
+Scopes scopes_now(const Ck *ck)
 {
-    const NameRow *r = find_name(ck, name);
-    return !r ? NULL : type ? r->type : r->value;
+    Scopes s;
+    memcpy(s.at, ck->scopes, sizeof s.at);
+    return s;
 }
 
-void open_module(Ck *ck, const char *module)
+void scopes_back(Ck *ck, Scopes s)
+{
+    memcpy(ck->scopes, s.at, sizeof s.at);
+}
+
+static Scope *push_scope(Ck *ck, Space space, const char *name, Binding *b)
 {
     Scope *s = NEW(ck->a, Scope);
-    *s = (Scope){.name = "", .open = module, .up = ck->scope};
-    ck->scope = s;
-    ck->opened++;
+    *s = (Scope){.name = name, .bind = b, .up = ck->scopes[space]};
+    ck->scopes[space] = s;
+    return s;
+}
+
+static void bind_in_scope(Ck *ck, Binding *b, bool own)
+{
+    Space space = space_of(b);
+    Scope *s = push_scope(ck, space, b->name, b);
+    NameRow *r = add_name(ck, b->name);
+    bool declared = b->kind >= BIND_TYPE || b->kind == BIND_DEF || b->kind == BIND_BUILTIN;
+    if (!declared || ck->current.n || ck->in_module)
+        return;
+    s->file = ck->file;
+    s->own = own;
+    s->local = own && ck->decls && ck->decls->at[ck->decl].local;
+    s->seq = ++ck->seq;
+    s->hidden = r->at[space];
+    r->at[space] = s;
+}
+
+void bind_name(Ck *ck, Binding *b)
+{
+    if (!strcmp(b->name, "&&") || !strcmp(b->name, "||"))
+        ck_error(ck, b->loc, "`%s` cannot be defined: its right operand is not always evaluated",
+                 b->name);
+    bind_in_scope(ck, b, true);
+}
+
+void bind_opened(Ck *ck, Binding *b)
+{
+    bind_in_scope(ck, b, false);
+}
+
+void open_scope(Ck *ck, Module *m)
+{
+    for (int i = 0; i < N_SPACES; i++)
+        push_scope(ck, (Space)i, "", NULL)->open = m;
+}
+
+const Scope *find_global(Ck *ck, const char *name, Space space)
+{
+    const NameRow *r = find_name(ck, name);
+    return r ? r->at[space] : NULL;
 }
 
 static bool is_known(const Ck *ck, const Scope *s)
 {
     const File *f = ck->file ? ck->file : ck->ast->main; /* whose entry points come last */
-    bool known = s->file == f || s->file == ck->prelude;
-    for (int i = 0; !known && !s->local && i < f->known.n; i++)
-        known = f->known.at[i] == s->file;
-    return known;
+    return (s->file == f || s->file == ck->prelude) && (!ck->horizon || s->seq < ck->horizon);
 }
 
-/* Definitions, which are many, are found by their names, not by going through them. */
-static Binding *in_scope(Ck *ck, const Scope *s, const char *name, bool type)
+/* Definitions at top level, which are many, are found by their names, not by going through them. */
+static Binding *in_scope(Ck *ck, const char *name, Space space)
 {
-    while (s && !s->file && s->name != name)
-        s = s->up;
-    if (s && s->file)
-        for (s = find_global(ck, name, type); s && !is_known(ck, s);)
-            s = s->hidden;
+    const Scope *s = ck->scopes[space];
+    for (; s && !s->file; s = s->up) {
+        Binding *b = s->open ? module_member(ck, s->open, name, space) : s->bind;
+        if (b && (s->open || b->name == name))
+            return b;
+    }
+    for (s = find_global(ck, name, space); s && !is_known(ck, s);)
+        s = s->hidden;
     return s ? s->bind : NULL;
 }
 
 Binding *find_local(Ck *ck, const char *name)
 {
-    return find_name(ck, name) ? in_scope(ck, ck->scope, name, false) : NULL;
+    return in_scope(ck, name, SPACE_TERM);
+}
+
+/* --- Names of members ----------------------------------------------------------------------- */
+
+static bool is_operator_name(const char *name)
+{
+    return strchr("+-*/%=!><|&^", name[0]) != NULL;
+}
+
+/* The dot before the last part of a name; NULL if it has one part. Operators may have dots. */
+static const char *last_dot(const char *name)
+{
+    const char *dot = NULL;
+    for (const char *p = name; *p && !is_operator_name(p); p++)
+        if (*p == '.')
+            dot = p;
+    return dot;
+}
+
+/* A variable may be called as a scalar type is; only one that may have fields hides the module. */
+static bool may_have_fields(const Binding *b)
+{
+    const AType *t = b->type ? type_deref(b->type) : NULL;
+    return t && (t->kind == TY_RECORD || t->kind == TY_TUPLE ||
+                 (t->kind == TY_META && t->meta.cls <= TC_VALUE));
+}
+
+/* The module of a name without dots; NULL if the name is none of a module. */
+static Module *module_named(Ck *ck, const char *name)
+{
+    Scalar s;
+    Binding *b = in_scope(ck, name, SPACE_TERM);
+    if (b && b->kind == BIND_MODULE)
+        return b->module;
+    bool hidden = b && may_have_fields(b);
+    return !hidden && scalar_from_name(name, &s) ? scalar_module(ck, s) : NULL;
+}
+
+/* The module A.B, or NULL; *known then becomes the longest beginning A that is one. */
+static Module *module_path(Ck *ck, const char *name, const char **known, Module **outer)
+{
+    const char *dot = last_dot(name);
+    *known = NULL;
+    *outer = NULL;
+    if (!dot)
+        return module_named(ck, name);
+    const char *before = intern_n(name, (size_t)(dot - name));
+    Module *m = module_path(ck, before, known, outer);
+    if (!m)
+        return NULL;
+    *known = before;
+    *outer = m;
+    Binding *b = module_member(ck, m, intern(dot + 1), SPACE_TERM);
+    return b && b->kind == BIND_MODULE ? b->module : NULL;
+}
+
+Module *module_of_exp(Ck *ck, const AExp *e)
+{
+    if (e->open || e->parens)
+        return NULL;
+    if (e->kind == AE_VAR)
+        return module_named(ck, e->var.name);
+    if (e->kind != AE_PROJ)
+        return NULL;
+    Module *m = module_of_exp(ck, e->proj.e);
+    Binding *b = m ? module_member(ck, m, e->proj.names.at[0], SPACE_TERM) : NULL;
+    return b && b->kind == BIND_MODULE ? b->module : NULL;
 }
 
 /* --- Messages ------------------------------------------------------------------------------- */
@@ -136,19 +241,26 @@ const char *show(Ck *ck, const AType *t)
     return type_str(ck->a, t);
 }
 
-static void try_scope(const Scope *s, rt_spelling *sp)
+static const char *declared_name(const Decl *d, Space space)
 {
-    for (; s && !diag_is_full(); s = s->up)
-        rt_spell_try(sp, s->name);
+    switch (d->kind) {
+    case D_DEF: return space == SPACE_TERM ? d->def->name : NULL;
+    case D_TYPE: return space == SPACE_TYPE ? d->type->name : NULL;
+    case D_MODULE: return space == SPACE_TERM ? d->name : NULL;
+    case D_MODTYPE: return space == SPACE_SIG ? d->name : NULL;
+    case D_IMPORT:
+    case D_OPEN: break;
+    }
+    return NULL;
 }
 
-/* Where the file defines the name further down, {0,0} if it does not. */
-static Loc later_decl(const Ck *ck, const char *name, bool type)
+/* Where the name is declared further down, {0,0} if it is not. */
+static Loc later_decl(const Ck *ck, const char *name, Space space)
 {
-    for (int i = ck->decl + 1; ck->file && i < ck->file->decls.n && !diag_is_full(); i++) {
-        const Decl *d = &ck->file->decls.at[i];
-        if (type ? d->type && d->type->name == name : d->def && d->def->name == name)
-            return type ? d->type->loc : d->def->loc;
+    for (int i = ck->decl + 1; ck->decls && i < ck->decls->n && !diag_is_full(); i++) {
+        const Decl *d = &ck->decls->at[i];
+        if (declared_name(d, space) == name)
+            return d->def ? d->def->loc : d->type ? d->type->loc : d->name_loc;
     }
     return (Loc){0, 0};
 }
@@ -171,15 +283,12 @@ static const char *foreign_type(const char *name)
     return NULL;
 }
 
-static bool is_operator_name(const char *name)
-{
-    return strchr("+-*/%=!><|&^", name[0]) != NULL;
-}
-
 /* A definition of a file that was read, but is not known here. */
-static bool report_unseen(Ck *ck, const char *name, Loc loc, bool type)
+static bool report_unseen(Ck *ck, const char *name, Loc loc, Space space)
 {
-    const Scope *s = find_global(ck, name, type);
+    const Scope *s = find_global(ck, name, space);
+    while (s && (!s->own || s->file == ck->file))
+        s = s->hidden;
     if (!s)
         return false;
     if (s->local)
@@ -191,86 +300,212 @@ static bool report_unseen(Ck *ck, const char *name, Loc loc, bool type)
     return true;
 }
 
-static Binding *find_binding(Ck *ck, const char *name)
+/* What is being defined, or will be. */
+static bool report_not_yet(Ck *ck, const char *name, Loc loc, Space space)
 {
-    for (const Scope *s = ck->scope; ck->opened && s && !s->file; s = s->up) {
-        Binding *member =
-            s->open ? find_builtin(ck, intern(arena_printf(ck->a, "%s.%s", s->open, name))) : NULL;
-        if (member || s->name == name)
-            return member ? member : s->bind;
-    }
-    Binding *b = find_local(ck, name);
-    return b ? b : find_builtin(ck, name);
-}
-
-Binding *find_value(Ck *ck, const char *name, Loc loc)
-{
-    Binding *b = find_binding(ck, name);
-    if (b)
-        return b;
-    for (int i = 0; i < ck->current.n; i++) {
+    for (int i = 0; space == SPACE_TERM && i < ck->current.n; i++) {
         if (ck->current.at[i]->name == name) {
             ck_error(ck, loc, "`%s` is used in its own definition: recursion is not supported",
                      name);
             ck_note(ck, ck->current.at[i]->loc, "`%s` is being defined here", name);
-            return NULL;
+            return true;
         }
     }
-    Loc later = later_decl(ck, name, false);
+    const Decl *self = ck->decls && ck->decl < ck->decls->n ? &ck->decls->at[ck->decl] : NULL;
+    Loc later = later_decl(ck, name, space);
     if (later.beg) {
         report_later(ck, name, loc, later);
+        return true;
+    }
+    if (self && space != SPACE_TERM && declared_name(self, space) == name) {
+        ck_error(ck, loc, "type `%s` is used in its own definition", name);
+        return true;
+    }
+    return report_unseen(ck, name, loc, space);
+}
+
+typedef struct {
+    rt_spelling *sp;
+    Space space;
+} Try;
+
+static void try_member(void *env, Binding *b)
+{
+    const Try *t = env;
+    if (space_of(b) == t->space)
+        rt_spell_try(t->sp, b->name);
+}
+
+static void try_scope(Ck *ck, Space space, rt_spelling *sp)
+{
+    Try t = {sp, space};
+    for (const Scope *s = ck->scopes[space]; s && !diag_is_full(); s = s->up) {
+        if (s->open)
+            module_each(ck, s->open, try_member, &t);
+        else
+            rt_spell_try(sp, s->name);
+    }
+}
+
+static const char *const space_words[] = {
+    [SPACE_TERM] = "name", [SPACE_TYPE] = "type", [SPACE_SIG] = "module type"};
+
+/* A.B.x, of which A.B, or A, is a module or not. */
+static void report_member(Ck *ck, const char *name, Loc loc, Space space)
+{
+    const char *dot = last_dot(name), *known;
+    const char *module = intern_n(name, (size_t)(dot - name)), *member = dot + 1;
+    Module *outer, *m = module_path(ck, module, &known, &outer);
+    if (!m && !known) { /* not even the first part is a module */
+        find_module(ck, intern_n(name, strcspn(name, ".")), loc);
+        return;
+    }
+    if (!m) {
+        const char *next = name + strlen(known) + 1;
+        m = outer;
+        module = known;
+        member = intern_n(next, strcspn(next, "."));
+        space = SPACE_TERM;
+    }
+    if (m->wrong) {
+        ck->skipped = true;
+        return;
+    }
+    rt_spelling sp = rt_spell(intern(member));
+    Try t = {&sp, space};
+    if (is_parametric(m))
+        ck_error(ck, loc, "`%s` is a parametric module: it has members only when it is applied",
+                 module);
+    else if (module_member(ck, m, intern(member), SPACE_TERM) && space == SPACE_TERM)
+        ck_error(ck, loc, "`%s.%s` is not a module", module, member);
+    else {
+        if (!is_operator_name(member))
+            module_each(ck, m, try_member, &t);
+        if (sp.nearest)
+            ck_error(ck, loc, "unknown %s `%s.%s`; did you mean `%s.%s`?", space_words[space],
+                     module, member, module, sp.nearest);
+        else
+            ck_error(ck, loc, "`%s` has no %s `%s`", module,
+                     space == SPACE_TERM ? "member" : space_words[space], member);
+    }
+}
+
+/* The binding of a name, with or without dots; NULL if there is none. */
+static Binding *find_binding(Ck *ck, const char *name, Space space)
+{
+    const char *dot = last_dot(name), *known;
+    Module *outer;
+    if (dot) {
+        Module *m = module_path(ck, intern_n(name, (size_t)(dot - name)), &known, &outer);
+        return m ? module_member(ck, m, intern(dot + 1), space) : NULL;
+    }
+    Binding *b = in_scope(ck, name, space);
+    return b || space != SPACE_TERM ? b : find_builtin(ck, name);
+}
+
+Binding *find_value(Ck *ck, const char *name, Loc loc)
+{
+    Binding *b = find_binding(ck, name, SPACE_TERM);
+    Scalar s;
+    if (b && b->kind != BIND_MODULE)
+        return b;
+    if (b) {
+        ck_error(ck, loc, "`%s` is a module, not a value", name);
         return NULL;
     }
-    if (report_unseen(ck, name, loc, false))
+    if (last_dot(name)) {
+        report_member(ck, name, loc, SPACE_TERM);
         return NULL;
-    Scalar s;
+    }
+    if (report_not_yet(ck, name, loc, SPACE_TERM))
+        return NULL;
     const char *type = scalar_from_name(name, &s) ? name : foreign_type(name);
     if (type) {
         ck_error(ck, loc, "`%s` is a type%s; convert with `%s.from_type`, as in `%s.i64 x`", name,
                  type == name ? "" : arena_printf(ck->a, ", here called `%s`", type), type, type);
         return NULL;
     }
-    const char *dot = strchr(name, '.');
-    const char *module =
-        dot && !is_operator_name(name) ? intern_n(name, (size_t)(dot - name)) : NULL;
     rt_spelling sp = rt_spell(name);
     if (!is_operator_name(name)) {
-        try_scope(ck->scope, &sp);
+        try_scope(ck, SPACE_TERM, &sp);
         try_builtins(&sp);
     }
     if (sp.nearest)
         ck_error(ck, loc, "unknown name `%s`; did you mean `%s`?", name, sp.nearest);
-    else if (module && scalar_from_name(module, &s))
-        ck_error(ck, loc, "`%s` has no member `%s`", module, dot + 1);
     else
         ck_error(ck, loc, "unknown %s `%s`", is_operator_name(name) ? "operator" : "name", name);
     return NULL;
 }
 
+Module *find_module(Ck *ck, const char *name, Loc loc)
+{
+    const char *known;
+    Module *outer, *m = module_path(ck, name, &known, &outer);
+    if (m)
+        return m;
+    if (last_dot(name)) {
+        report_member(ck, name, loc, SPACE_TERM);
+        return NULL;
+    }
+    Binding *b = find_binding(ck, name, SPACE_TERM);
+    if (b) {
+        ck_error(ck, loc, "`%s` is a value, not a module", name);
+        if (b->loc.beg)
+            ck_note(ck, b->loc, "it is defined here");
+        return NULL;
+    }
+    if (report_not_yet(ck, name, loc, SPACE_TERM))
+        return NULL;
+    rt_spelling sp = rt_spell(name);
+    for (const Scope *s = ck->scopes[SPACE_TERM]; s && !diag_is_full(); s = s->up)
+        if (s->bind && s->bind->kind == BIND_MODULE)
+            rt_spell_try(&sp, s->name);
+    for (int i = 0; i < N_SCALARS; i++)
+        rt_spell_try(&sp, scalar_name((Scalar)i));
+    if (sp.nearest)
+        ck_error(ck, loc, "unknown module `%s`; did you mean `%s`?", name, sp.nearest);
+    else
+        ck_error(ck, loc, "unknown module `%s`", name);
+    return NULL;
+}
+
+struct ModSig *find_sig(Ck *ck, const char *name, Loc loc)
+{
+    Binding *b = find_binding(ck, name, SPACE_SIG);
+    if (b)
+        return b->sig;
+    if (last_dot(name)) {
+        report_member(ck, name, loc, SPACE_SIG);
+        return NULL;
+    }
+    if (report_not_yet(ck, name, loc, SPACE_SIG))
+        return NULL;
+    rt_spelling sp = rt_spell(name);
+    try_scope(ck, SPACE_SIG, &sp);
+    if (sp.nearest)
+        ck_error(ck, loc, "unknown module type `%s`; did you mean `%s`?", name, sp.nearest);
+    else
+        ck_error(ck, loc, "unknown module type `%s`", name);
+    return NULL;
+}
+
 Binding *find_type(Ck *ck, const char *name, Loc loc)
 {
-    Binding *b = in_scope(ck, ck->types, name, true);
+    Binding *b = find_binding(ck, name, SPACE_TYPE);
     if (b)
         return b;
+    if (last_dot(name)) {
+        report_member(ck, name, loc, SPACE_TYPE);
+        return NULL;
+    }
     if (!strcmp(name, "f16")) {
         ck_error(ck, loc, "type `f16` is not supported");
         return NULL;
     }
-    if (report_unseen(ck, name, loc, true))
+    if (report_not_yet(ck, name, loc, SPACE_TYPE))
         return NULL;
-    Loc later = later_decl(ck, name, true);
-    const Decl *self =
-        ck->file && ck->decl < ck->file->decls.n ? &ck->file->decls.at[ck->decl] : NULL;
-    if (later.beg) {
-        report_later(ck, name, loc, later);
-        return NULL;
-    }
-    if (self && self->type && self->type->name == name) {
-        ck_error(ck, loc, "type `%s` is used in its own definition", name);
-        return NULL;
-    }
     rt_spelling sp = rt_spell(name);
-    try_scope(ck->types, &sp);
+    try_scope(ck, SPACE_TYPE, &sp);
     for (int i = 0; i < N_SCALARS; i++)
         rt_spell_try(&sp, scalar_name((Scalar)i));
     const char *near = foreign_type(name) ? foreign_type(name) : sp.nearest;

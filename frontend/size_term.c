@@ -298,8 +298,15 @@ static bool any_free(const AType *t, const Free *f)
         Free inside = {f->test, f->env, t, f};
         return any_free(t->fun.param, f) || any_free(t->fun.result, &inside);
     }
-    case TY_SCALAR:
     case TY_VAR:
+        for (int i = 0; i < t->targs.n; i++)
+            if (any_free(t->targs.at[i], f))
+                return true;
+        for (int i = 0; i < t->sargs.n; i++)
+            if (sz_any(t->sargs.at[i], is_free, (void *)f))
+                return true;
+        return false;
+    case TY_SCALAR:
     case TY_META:
     case TY_ERROR: return false;
     }

@@ -9,6 +9,15 @@ void fe_subst_type(Ck *ck, Subst *s, Binding *b, AType *t)
     vec_push(ck->a, &s->from, b);
     vec_push(ck->a, &s->types, t);
     vec_push(ck->a, &s->sizes, NULL);
+    vec_push(ck->a, &s->decls, NULL);
+}
+
+void subst_decl(Ck *ck, Subst *s, Binding *abstract, TypeDecl *means)
+{
+    vec_push(ck->a, &s->from, abstract);
+    vec_push(ck->a, &s->types, NULL);
+    vec_push(ck->a, &s->sizes, NULL);
+    vec_push(ck->a, &s->decls, means);
 }
 
 void subst_size(Ck *ck, Subst *s, Binding *b, Size *z)
@@ -16,6 +25,7 @@ void subst_size(Ck *ck, Subst *s, Binding *b, Size *z)
     vec_push(ck->a, &s->from, b);
     vec_push(ck->a, &s->types, NULL);
     vec_push(ck->a, &s->sizes, z);
+    vec_push(ck->a, &s->decls, NULL);
 }
 
 static int subst_find(const Subst *s, const Binding *b)
@@ -54,6 +64,30 @@ static Size *map_size(Mapper *m, Size *s)
     return changed ? sz_exp_with(m->ck, s, args) : s;
 }
 
+static AType *map_type(Mapper *m, AType *t);
+
+/* The arguments of an abstract type. */
+static AType *map_args(Mapper *m, AType *t)
+{
+    ATypes ts = {0};
+    ASizes zs = {0};
+    bool changed = false;
+    for (int i = 0; i < t->targs.n; i++) {
+        vec_push(m->ck->a, &ts, map_type(m, t->targs.at[i]));
+        changed |= ts.at[i] != t->targs.at[i];
+    }
+    for (int i = 0; i < t->sargs.n; i++) {
+        vec_push(m->ck->a, &zs, map_size(m, t->sargs.at[i]));
+        changed |= zs.at[i] != t->sargs.at[i];
+    }
+    if (!changed)
+        return t;
+    AType *c = arena_memdup(m->ck->a, t, sizeof *t);
+    c->targs = ts;
+    c->sargs = zs;
+    return c;
+}
+
 static AType *map_type(Mapper *m, AType *t)
 {
     bool unique = t->unique;
@@ -69,7 +103,7 @@ static AType *map_type(Mapper *m, AType *t)
     case TY_VAR:
     case TY_META: {
         AType *r = m->var ? m->var(m->env, d) : NULL;
-        c = r ? r : d;
+        c = r ? r : d->kind == TY_VAR ? map_args(m, d) : d;
         break;
     }
     case TY_ARRAY: {
@@ -244,6 +278,12 @@ static bool count_type(const AType *t, int *left)
         return count_type(t->fun.param, left) && count_type(t->fun.result, left);
     for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
         if (!count_type(t->elems.at[i], left))
+            return false;
+    for (int i = 0; t->kind == TY_VAR && i < t->targs.n; i++)
+        if (!count_type(t->targs.at[i], left))
+            return false;
+    for (int i = 0; t->kind == TY_VAR && i < t->sargs.n; i++)
+        if (!count_size(t->sargs.at[i], left))
             return false;
     return true;
 }

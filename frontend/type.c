@@ -158,6 +158,29 @@ static const char *class_name(TypeClass c)
     return "_";
 }
 
+static void put_type(Out *o, const AType *t, bool atom);
+
+/* A type parameter; an abstract type with its module and arguments. */
+static void put_var(Out *o, const AType *t, bool atom)
+{
+    bool args = t->targs.n + t->sargs.n > 0;
+    const char *module = t->var->tdecl ? t->var->tdecl->module : NULL;
+    if (args && atom)
+        out_puts(o, "(");
+    out_printf(o, "%s%s", module ? module : "", t->var->name);
+    for (int i = 0; i < t->targs.n; i++) {
+        out_puts(o, " ");
+        put_type(o, t->targs.at[i], true);
+    }
+    for (int i = 0; i < t->sargs.n; i++) {
+        out_puts(o, " [");
+        put_size(o, t->sargs.at[i], false);
+        out_puts(o, "]");
+    }
+    if (args && atom)
+        out_puts(o, ")");
+}
+
 static void put_type(Out *o, const AType *t, bool atom)
 {
     bool unique = t->unique;
@@ -220,7 +243,7 @@ static void put_type(Out *o, const AType *t, bool atom)
             out_puts(o, ")");
         return;
     }
-    case TY_VAR: out_puts(o, t->var->name); return;
+    case TY_VAR: put_var(o, t, atom); return;
     case TY_META: out_puts(o, class_name(t->meta.cls)); return;
     case TY_ERROR: out_puts(o, "?"); return;
     }

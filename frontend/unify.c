@@ -183,6 +183,12 @@ static bool ty_lower(Ck *ck, AType *t, const AType *meta, const Outer *o)
         return ty_lower(ck, t->fun.param, meta, o) && ty_lower(ck, t->fun.result, meta, &in);
     }
     case TY_VAR:
+        for (int i = 0; i < t->targs.n; i++)
+            if (!ty_lower(ck, t->targs.at[i], meta, o))
+                return false;
+        for (int i = 0; i < t->sargs.n; i++)
+            if (!sz_lower(ck, t->sargs.at[i], o))
+                return false;
         if (t->var->uid < o->born)
             return true;
         ck->why =
@@ -274,7 +280,12 @@ static bool ty_restrict(Ck *ck, AType *t, TypeClass c)
             if (!ty_restrict(ck, t->elems.at[i], c))
                 return false;
         return composite;
-    case TY_VAR: return c <= TC_VALUE && t->var->cls >= c;
+    case TY_VAR:
+        for (int i = 0; c == TC_VALUE && i < t->sargs.n; i++)
+            if (sz_varies(ck, t->sargs.at[i]))
+                return false;
+        return c <= TC_VALUE ? t->var->cls >= c
+                             : c == TC_EQ && t->var->tdecl && t->var->cls >= TC_SIZED;
     case TY_FUN: return false;
     case TY_ERROR: return true;
     }
@@ -366,6 +377,18 @@ static bool unify_funs(Ck *ck, AType *want, AType *have)
     return ty_unify(ck, rw, ty_subst(ck, rh, &s));
 }
 
+/* The arguments of an abstract type. */
+static bool unify_args(Ck *ck, AType *want, AType *have)
+{
+    for (int i = 0; i < want->targs.n; i++)
+        if (!ty_unify(ck, want->targs.at[i], have->targs.at[i]))
+            return false;
+    for (int i = 0; i < want->sargs.n; i++)
+        if (!sz_unify(ck, want->sargs.at[i], have->sargs.at[i]))
+            return false;
+    return true;
+}
+
 bool ty_unify(Ck *ck, AType *want, AType *have)
 {
     want = type_deref(want);
@@ -405,7 +428,7 @@ bool ty_unify(Ck *ck, AType *want, AType *have)
                 return false;
         return true;
     case TY_FUN: return unify_funs(ck, want, have);
-    case TY_VAR: return want->var == have->var;
+    case TY_VAR: return want->var == have->var && unify_args(ck, want, have);
     case TY_META:
     case TY_ERROR: return true;
     }
@@ -455,6 +478,21 @@ static AType *join(Join *j, AType *a, AType *b)
                 return NULL;
             vec_push(ck->a, &t->elems, e);
         }
+        return t;
+    }
+    if (a->kind == TY_VAR && b->kind == TY_VAR && a->var == b->var) {
+        AType *t = arena_memdup(ck->a, a, sizeof *a);
+        t->targs = (ATypes){0};
+        t->sargs = (ASizes){0};
+        for (int i = 0; i < a->targs.n; i++) {
+            AType *e = join(j, a->targs.at[i], b->targs.at[i]);
+            if (!e)
+                return NULL;
+            vec_push(ck->a, &t->targs, e);
+        }
+        for (int i = 0; i < a->sargs.n; i++)
+            vec_push(ck->a, &t->sargs,
+                     join_size(j, size_deref(a->sargs.at[i]), size_deref(b->sargs.at[i])));
         return t;
     }
     return ty_unify(ck, a, b) ? (a->kind == TY_ERROR ? b : a) : NULL;

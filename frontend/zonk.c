@@ -51,6 +51,21 @@ static AType *default_type(Ck *ck, AType *m)
     return m->meta.ref;
 }
 
+static AType *zonk_counted(Ck *ck, AType *t, int *parts);
+
+/* The arguments of an abstract type. */
+static AType *zonk_args(Ck *ck, const AType *t, int *parts)
+{
+    AType *c = arena_memdup(ck->a, t, sizeof *t);
+    c->targs = (ATypes){0};
+    c->sargs = (ASizes){0};
+    for (int i = 0; i < t->targs.n; i++)
+        vec_push(ck->a, &c->targs, zonk_counted(ck, t->targs.at[i], parts));
+    for (int i = 0; i < t->sargs.n; i++)
+        vec_push(ck->a, &c->sargs, zonk_size(ck, t->sargs.at[i]));
+    return c;
+}
+
 static AType *zonk_counted(Ck *ck, AType *t, int *parts)
 {
     if (ck->too_large || ++*parts > MAX_TYPE_PARTS) {
@@ -67,8 +82,13 @@ static AType *zonk_counted(Ck *ck, AType *t, int *parts)
     bool unique = t->unique || d->unique;
     AType *c = d;
     switch (d->kind) {
-    case TY_SCALAR:
     case TY_VAR:
+        if (ck->revealing && d->var->tdecl && d->var->tdecl->means)
+            c = zonk_counted(ck, ty_meaning(ck, d), parts);
+        else if (d->targs.n + d->sargs.n)
+            c = zonk_args(ck, d, parts);
+        break;
+    case TY_SCALAR:
     case TY_ERROR:
     case TY_META: break;
     case TY_ARRAY: {
@@ -211,6 +231,8 @@ static void zonk_children(Ck *ck, AExp *e)
     switch (e->kind) {
     case AE_LIT: zonk_lit(ck, e, false); return;
     case AE_HOLE:
+        if (ck->revealing)
+            return;
         if (ty_has_fun(e->type))
             diag_limit(e->loc, "a hole cannot be or hold a function, but `%s` is wanted here",
                        show(ck, e->type));
@@ -264,4 +286,11 @@ void zonk_def(Ck *ck, Def *d)
         ty_limited(ck, d->bind->type, ck->too_large_at.beg ? ck->too_large_at : d->loc);
     ck->too_large = false;
     ck->too_large_at = (Loc){0};
+}
+
+void reveal_def(Ck *ck, Def *d)
+{
+    ck->revealing = true;
+    zonk_def(ck, d);
+    ck->revealing = false;
 }

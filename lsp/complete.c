@@ -149,8 +149,9 @@ static void names_in_scope(Completion *c)
     const Ast *ast = c->look->ast;
     const Decls *ds = &ast->main->decls;
     know_file(c, ast->prelude, NEAR_LANGUAGE);
-    for (int i = 0; i < ast->main->known.n; i++)
-        know_file(c, ast->main->known.at[i], NEAR_IMPORT);
+    for (int i = 0; i < ast->main->imports.n; i++)
+        if (ast->main->imports.at[i]->file)
+            know_file(c, ast->main->imports.at[i]->file, NEAR_IMPORT);
     for (int i = 0; i < ds->n && ds->at[i].loc.beg <= c->place; i++) {
         const Decl *d = &ds->at[i];
         if (d->loc.end < c->place)

@@ -1,0 +1,476 @@
+/* Types of modules. An instance of one is a module with the specified members; made of a module at
+ * hand (ascription), each specification is matched with that module's member, and the types that
+ * the specification leaves open become abstract: new types that stand for those of the module. */
+#include "frontend/module.h"
+
+#include "base/intern.h"
+
+#include <string.h>
+
+/* A `with`: what an abstract type of the module type is. */
+typedef struct Refine {
+    const char *name; /* from the module at work on: "t", "M.t" */
+    TypeDecl *decl;   /* already checked, where it was written */
+    bool *used;
+    struct Refine *up;
+} Refine;
+
+typedef struct {
+    Ck *ck;
+    Module *have; /* NULL: any */
+    Module *view; /* being made */
+    Bindings *abstract;
+    Refine *with;
+    Loc at; /* of the module at hand, for messages */
+} Inst;
+
+static void instantiate(Inst *in, const ModType *t);
+
+static void mismatch(Inst *in, const Spec *s, Loc have, const char *message)
+{
+    Ck *ck = in->ck;
+    ck_error(ck, in->at, "%s", message);
+    ck_note(ck, s->loc, "`%s` is specified here", s->name);
+    if (have.beg)
+        ck_note(ck, have, "and defined here");
+    in->view->wrong = true;
+}
+
+Subst meanings(Ck *ck, const Bindings *abstract)
+{
+    Subst s = {0};
+    for (int i = 0; i < abstract->n; i++)
+        if (abstract->at[i]->tdecl->means)
+            subst_decl(ck, &s, abstract->at[i], abstract->at[i]->tdecl->means);
+    return s;
+}
+
+static void add_member(Inst *in, Binding *b)
+{
+    vec_push(in->ck->a, &in->view->members, b);
+}
+
+/* --- Values --------------------------------------------------------------------------------- */
+
+/* Is it a type of functions? */
+static bool is_function_type(const AType *t)
+{
+    return type_deref(t)->kind == TY_FUN;
+}
+
+/* The types of a value wanted and at hand, of which only what callers see must agree: sizes that a
+ * function makes up may be less than any, parameters may be consumed less, results shared less. */
+static const char *match_value(Ck *ck, AType *want, AType *have)
+{
+    want = type_deref(want);
+    have = type_deref(have);
+    while (want->kind == TY_FUN && have->kind == TY_FUN) {
+        if (have->fun.param->unique && !want->fun.param->unique)
+            return "it consumes an argument";
+        if (!ty_unify(ck, have->fun.param, want->fun.param))
+            return ck->why ? ck->why : "";
+        Subst w = {0}, h = {0};
+        for (int i = 0; i < want->fun.exists.n; i++)
+            subst_size(ck, &w, want->fun.exists.at[i], sz_meta(ck, want->fun.exists.at[i]->loc));
+        for (int i = 0; i < have->fun.exists.n; i++)
+            subst_size(ck, &h, have->fun.exists.at[i], sz_unknown(ck, have->fun.exists.at[i]->loc));
+        if (have->fun.name)
+            subst_size(ck, &h, have->fun.name,
+                       want->fun.name ? sz_var(ck, want->fun.name) : sz_unknown(ck, have->fun.name->loc));
+        want = type_deref(ty_subst(ck, want->fun.result, &w));
+        have = type_deref(ty_subst(ck, have->fun.result, &h));
+    }
+    if (want->unique && !have->unique && have->kind != TY_SCALAR)
+        return "its result may be shared";
+    return ty_unify(ck, want, have) ? NULL : ck->why ? ck->why : "";
+}
+
+static void match_spec(Inst *in, const Spec *s, Binding *b)
+{
+    Ck *ck = in->ck;
+    Binding *have = module_member(ck, in->have, s->name, SPACE_TERM);
+    if (!have || have->kind == BIND_MODULE) {
+        mismatch(in, s, have ? have->loc : (Loc){0, 0},
+                 arena_printf(ck->a, have ? "`%s` of this module is a module, not a value of type `%s`"
+                                          : "this module has no value `%s` of type `%s`",
+                              s->name, show(ck, b->type)));
+        return;
+    }
+    b->kind = have->kind;
+    b->def = have->def;
+    b->builtin = have->builtin;
+    b->scalar = have->scalar;
+    if (!have->type || type_deref(have->type)->kind == TY_ERROR)
+        return;
+    Subst means = meanings(ck, in->abstract);
+    bool fun = is_function_type(b->type);
+    AType *want = ty_reveal(ck, b->type, &means, fun ? AT_PARAM : AT_LOOP, NULL);
+    const char *shown = show(ck, have->type);
+    ck_try(ck);
+    const char *why = match_value(ck, want, ty_instance(ck, have, in->at));
+    if (why)
+        mismatch(in, s, have->loc,
+                 arena_printf(ck->a, "value `%s` of this module should have type `%s`, but has `%s`%s",
+                              s->name, show(ck, want), shown,
+                              *why ? arena_printf(ck->a, " (%s)", why) : ""));
+}
+
+static bool has_abstract(const AType *t)
+{
+    t = type_deref(t);
+    bool found = t->kind == TY_VAR && t->var->tdecl;
+    if (t->kind == TY_ARRAY)
+        return has_abstract(t->array.elem);
+    if (t->kind == TY_TUPLE || t->kind == TY_RECORD || t->kind == TY_SUM)
+        for (int i = 0; i < t->elems.n && !found; i++)
+            found = has_abstract(t->elems.at[i]);
+    return found;
+}
+
+static bool names_function(Ck *ck, const TypeExp *te)
+{
+    if (te->kind != TE_NAME)
+        return te->kind == TE_FUN;
+    Scalar sc;
+    Binding *b = scalar_from_name(te->name, &sc) ? NULL : find_type(ck, te->name, te->loc);
+    return b && b->tdecl && b->tdecl->type && is_function_type(b->tdecl->type);
+}
+
+static void spec_value(Inst *in, const Spec *s)
+{
+    static Def any; /* of a value that is not known */
+    Ck *ck = in->ck;
+    Scopes scopes = scopes_now(ck);
+    Bindings tparams = {0}, *outer = ck->sizes;
+    TParams tps = s->tparams;
+    tps.at = tps.n ? arena_memdup(ck->a, tps.at, (size_t)tps.n * sizeof *tps.at) : NULL;
+    ck->level++;
+    ck->sizes = &tparams;
+    check_tparams(ck, &tps, &tparams);
+    AType *t = check_type(ck, clone_type(ck->a, s->te), names_function(ck, s->te) ? AT_PARAM : AT_LOOP);
+    ck->level--;
+    ck->sizes = outer;
+    generalise_type(ck, t, &tparams);
+    scopes_back(ck, scopes);
+    Binding *b = new_binding(ck, BIND_DEF, s->name, s->loc);
+    b->type = t;
+    b->tparams = tparams;
+    b->def = &any;
+    b->fresh = !is_function_type(t) && has_abstract(t);
+    if (in->have && t->kind != TY_ERROR)
+        match_spec(in, s, b);
+    bind_name(ck, b);
+    add_member(in, b);
+}
+
+/* --- Types ---------------------------------------------------------------------------------- */
+
+static Refine *refinement(Inst *in, const char *name)
+{
+    for (Refine *r = in->with; r; r = r->up)
+        if (!strcmp(r->name, name))
+            return r;
+    return NULL;
+}
+
+/* Whether both take the same sizes and types, in the same order. */
+static bool same_params(const TParams *a, const TParams *b)
+{
+    for (int i = 0; i < a->n && i < b->n; i++)
+        if ((a->at[i].kind == TP_SIZE) != (b->at[i].kind == TP_SIZE))
+            return false;
+    return a->n == b->n;
+}
+
+static const char *const lifted_words[] = {
+    [TP_TYPE] = "type", [TP_TYPE_LIFTED_SIZE] = "type~", [TP_TYPE_LIFTED] = "type^"};
+
+/* The declared type applied to parameters of its own, those of `like`. */
+static AType *type_of_params(Ck *ck, TypeDecl *d, const TypeDecl *like)
+{
+    AType *t = NEW(ck->a, AType);
+    t->kind = TY_VAR;
+    t->var = d->bind;
+    for (int i = 0; i < like->tparams.n; i++) {
+        Binding *p = like->tparams.at[i].bind;
+        if (p->kind == BIND_SIZE) {
+            vec_push(ck->a, &t->sargs, sz_var(ck, p));
+        } else {
+            AType *v = NEW(ck->a, AType);
+            v->kind = TY_VAR;
+            v->var = p;
+            vec_push(ck->a, &t->targs, v);
+        }
+    }
+    Subst s = {0};
+    subst_decl(ck, &s, d->bind, d);
+    return d->type ? ty_reveal(ck, t, &s, AT_FREE, NULL) : t;
+}
+
+static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
+{
+    Ck *ck = in->ck;
+    Binding *have = module_member(ck, in->have, s->name, SPACE_TYPE);
+    if (!have) {
+        mismatch(in, s, (Loc){0, 0}, arena_printf(ck->a, "this module has no type `%s`", s->name));
+        return;
+    }
+    TypeDecl *h = have->tdecl;
+    if (!same_params(&d->tparams, &h->tparams)) {
+        mismatch(in, s, have->loc,
+                 arena_printf(ck->a, "type `%s` of this module has other parameters than specified",
+                              s->name));
+    } else if (h->lifted > d->lifted) {
+        mismatch(in, s, have->loc,
+                 arena_printf(ck->a, "type `%s` of this module is declared by `%s`, but `%s` is specified",
+                              s->name, lifted_words[h->lifted], lifted_words[d->lifted]));
+    } else if (!d->type) {
+        d->means = h;
+    } else {
+        Subst means = meanings(ck, in->abstract);
+        AType *want = ty_reveal(ck, type_of_params(ck, d, d), &means, AT_FREE, NULL);
+        AType *is = type_of_params(ck, h, d);
+        ck_try(ck);
+        if (!ty_unify(ck, want, is))
+            mismatch(in, s, have->loc,
+                     arena_printf(ck->a, "type `%s` of this module is `%s`, but should be `%s`", s->name,
+                                  show(ck, is), show(ck, want)));
+    }
+}
+
+static void spec_type(Inst *in, const Spec *s)
+{
+    Ck *ck = in->ck;
+    TypeDecl *d = NEW(ck->a, TypeDecl);
+    *d = (TypeDecl){.name = s->name, .loc = s->loc, .lifted = s->lifted, .doc = s->doc};
+    d->tparams = s->tparams;
+    d->tparams.at =
+        s->tparams.n ? arena_memdup(ck->a, s->tparams.at, (size_t)s->tparams.n * sizeof *s->tparams.at)
+                     : NULL;
+    Refine *r = refinement(in, s->name);
+    if (s->te) {
+        d->te = clone_type(ck->a, s->te);
+        check_type_decl(ck, d);
+    } else if (r && !same_params(&r->decl->tparams, &d->tparams)) {
+        mismatch(in, s, r->decl->loc,
+                 arena_printf(ck->a, "type `%s` has other parameters than specified", s->name));
+        return;
+    } else if (r) {
+        if (r->decl->lifted > d->lifted)
+            mismatch(in, s, r->decl->loc,
+                     arena_printf(ck->a, "type `%s` is specified by `%s`, so it cannot be %s", s->name,
+                                  lifted_words[d->lifted],
+                                  r->decl->lifted == TP_TYPE_LIFTED ? "a function"
+                                                                    : "of sizes that may vary"));
+        TypeDecl *own = d;
+        d = arena_memdup(ck->a, r->decl, sizeof *d);
+        d->lifted = own->lifted;
+        d->name = s->name;
+        bind_type(ck, d);
+        *r->used = true;
+    } else {
+        Scopes scopes = scopes_now(ck);
+        Bindings params = {0};
+        check_tparams(ck, &d->tparams, &params);
+        scopes_back(ck, scopes);
+        bind_type(ck, d);
+        d->module = ck->path;
+        ck->abstract = true;
+        vec_push(ck->a, in->abstract, d->bind);
+    }
+    if (in->have)
+        match_type_spec(in, s, d);
+    add_member(in, d->bind);
+}
+
+/* --- Modules -------------------------------------------------------------------------------- */
+
+/* The refinements of members of the member of that name. */
+static Refine *refinements_of(Inst *in, const char *name)
+{
+    Refine *kept = NULL;
+    size_t n = strlen(name);
+    for (Refine *r = in->with; r; r = r->up) {
+        if (strncmp(r->name, name, n) || r->name[n] != '.')
+            continue;
+        Refine *inner = arena_memdup(in->ck->a, r, sizeof *r);
+        inner->name += n + 1;
+        inner->up = kept;
+        kept = inner;
+    }
+    return kept;
+}
+
+static void spec_module(Inst *in, const Spec *s)
+{
+    Ck *ck = in->ck;
+    Inst inner = *in;
+    inner.with = refinements_of(in, s->name);
+    inner.view = module_new(ck, s->loc);
+    if (in->have) {
+        Binding *have = module_member(ck, in->have, s->name, SPACE_TERM);
+        if (!have || have->kind != BIND_MODULE) {
+            mismatch(in, s, have ? have->loc : (Loc){0, 0},
+                     arena_printf(ck->a, have ? "`%s` of this module is a value, not a module"
+                                              : "this module has no module `%s`", s->name));
+            return;
+        }
+        inner.have = have->module;
+    }
+    const char *path = ck->path;
+    ck->path = arena_printf(ck->a, "%s%s.", path ? path : "", s->name);
+    Scopes scopes = scopes_now(ck);
+    instantiate(&inner, s->mtype);
+    scopes_back(ck, scopes);
+    ck->path = path;
+    in->view->wrong |= inner.view->wrong;
+    Binding *b = new_binding(ck, BIND_MODULE, s->name, s->loc);
+    b->module = inner.view;
+    bind_name(ck, b);
+    add_member(in, b);
+}
+
+/* A parametric module is of such a type if it makes a module of the result's type of any argument of
+ * the parameter's. */
+static void match_parametric(Inst *in)
+{
+    Ck *ck = in->ck;
+    const ModSig *sig = in->view->sig;
+    ModSig param = {sig->type->param.type, sig->at};
+    if (ck->applying || ck->supposing > 1)
+        return;
+    Scopes scopes = scopes_now(ck);
+    ck->supposing++;
+    const char *path = ck->path;
+    ck->path = sig->type->param.name ? arena_printf(ck->a, "%s.", sig->type->param.name) : "";
+    Module *arg = module_ascribe(ck, NULL, &param, in->at, NULL);
+    ck->path = path;
+    Module *made = module_apply(ck, in->view, arg, in->at);
+    ck->supposing--;
+    scopes_back(ck, scopes);
+    in->view->wrong |= made->wrong;
+}
+
+static void instance_parametric(Inst *in, const ModType *t)
+{
+    Ck *ck = in->ck;
+    ModSig *sig = NEW(ck->a, ModSig);
+    *sig = (ModSig){t, closure_now(ck)};
+    in->view->sig = sig;
+    in->view->inner = in->have;
+    if (!in->have)
+        return;
+    if (is_parametric(in->have)) {
+        match_parametric(in);
+        return;
+    }
+    ck_error(ck, in->at, "this module is not parametric, but should be");
+    ck_note(ck, t->loc, "by its type here");
+    in->view->wrong = true;
+}
+
+/* What follows may use what is included. */
+static void spec_include(Inst *in, const Spec *s)
+{
+    int first = in->view->members.n;
+    instantiate(in, s->mtype);
+    for (int i = first; i < in->view->members.n; i++)
+        bind_name(in->ck, in->view->members.at[i]);
+}
+
+/* --- Types of modules ----------------------------------------------------------------------- */
+
+static void instance_specs(Inst *in, const ModType *t)
+{
+    Ck *ck = in->ck;
+    if (in->have && is_parametric(in->have)) {
+        ck_error(ck, in->at, "this module is parametric: it has members only when it is applied");
+        ck_note(ck, t->loc, "which this type of modules wants");
+        in->view->wrong = true;
+        return;
+    }
+    for (int i = 0; i < t->specs.n; i++) {
+        const Spec *s = t->specs.at[i];
+        Space space = s->kind == SPEC_TYPE ? SPACE_TYPE : SPACE_TERM;
+        Binding *other = s->name ? module_member(ck, in->view, s->name, space) : NULL;
+        if (other && !(s->kind == SPEC_VAL && in->view->wrong)) {
+            ck_error(ck, s->loc, "`%s` is specified twice in this module type", s->name);
+            ck_note(ck, other->loc, "the other specification is here");
+            in->view->wrong = true;
+            continue;
+        }
+        switch (s->kind) {
+        case SPEC_VAL: spec_value(in, s); break;
+        case SPEC_TYPE: spec_type(in, s); break;
+        case SPEC_MODULE: spec_module(in, s); break;
+        case SPEC_INCLUDE: spec_include(in, s); break;
+        }
+    }
+}
+
+static void instance_with(Inst *in, const ModType *t)
+{
+    Ck *ck = in->ck;
+    bool used = false;
+    TypeDecl *d = NEW(ck->a, TypeDecl);
+    *d = (TypeDecl){.name = intern("(with)"), .loc = t->name_loc, .lifted = TP_TYPE_LIFTED};
+    d->tparams = t->tparams;
+    d->tparams.at =
+        t->tparams.n ? arena_memdup(ck->a, t->tparams.at, (size_t)t->tparams.n * sizeof *t->tparams.at)
+                     : NULL;
+    d->te = clone_type(ck->a, t->te);
+    Scopes scopes = scopes_now(ck);
+    check_type_decl(ck, d);
+    scopes_back(ck, scopes);
+    d->lifted = lifted_of(d->type);
+    Refine r = {t->name, d, &used, in->with};
+    in->with = &r;
+    instantiate(in, t->e);
+    in->with = r.up;
+    if (!used && !in->view->wrong) {
+        ck_error(ck, t->name_loc, "the module type has no abstract type `%s`", t->name);
+        in->view->wrong = true;
+    }
+}
+
+static void instantiate(Inst *in, const ModType *t)
+{
+    Ck *ck = in->ck;
+    switch (t->kind) {
+    case MT_NAME: {
+        ModSig *sig = find_sig(ck, t->name, t->loc);
+        if (!sig) {
+            in->view->wrong = true;
+            return;
+        }
+        const char *path = ck->path;
+        Closure back = closure_enter(ck, &sig->at);
+        ck->path = path;
+        Scopes inner = scopes_now(ck);
+        instantiate(in, sig->type);
+        scopes_back(ck, inner);
+        closure_enter(ck, &back);
+        return;
+    }
+    case MT_SPECS: instance_specs(in, t); return;
+    case MT_WITH: instance_with(in, t); return;
+    case MT_FUN: instance_parametric(in, t); return;
+    }
+}
+
+Module *module_ascribe(Ck *ck, Module *m, const ModSig *sig, Loc at, Bindings *abstract)
+{
+    Bindings own = {0};
+    Inst in = {.ck = ck, .have = m, .view = module_new(ck, at), .at = at};
+    in.abstract = abstract ? abstract : &own;
+    if (m && m->wrong)
+        return m;
+    const char *path = ck->path;
+    Closure back = closure_enter(ck, &sig->at);
+    ck->path = path;
+    ck->in_module++;
+    instantiate(&in, sig->type);
+    ck->in_module--;
+    closure_enter(ck, &back);
+    return in.view;
+}

@@ -1,0 +1,83 @@
+/* Modules, as the checker interprets them: structures, parametric modules, types of modules. After
+ * the check nothing is left of them but definitions (Ast.defs): names point to these.
+ *
+ *   module.c   expressions of modules: structures, application, ascription
+ *   modtype.c  types of modules: instances of them, and modules matched against them
+ *   ast_clone.c  copies of declarations, for each application of a parametric module */
+#ifndef FRONTEND_MODULE_H
+#define FRONTEND_MODULE_H
+
+#include "frontend/check.h"
+
+/* What was known where something was written that is looked at later. */
+typedef struct {
+    Scopes scopes;
+    File *file;
+    int horizon; /* definitions at top level from here on came later */
+    const char *path;
+} Closure;
+
+/* A type of modules and where it was written. */
+typedef struct ModSig {
+    const ModType *type;
+    Closure at;
+} ModSig;
+
+struct Module {
+    Loc loc;          /* where it was made */
+    bool wrong;       /* errors in it were reported: a name that is missing may be due to them */
+    bool scalar;      /* a scalar's module: its members are those of builtins.def, `of` */
+    Scalar of;
+    Bindings members; /* in order; a later one hides earlier ones of its name and space */
+    /* A parametric module: what it makes of an argument. */
+    const ModExp *lambda; /* ME_LAMBDA, written at `at`; or, */
+    Closure at;
+    const ModSig *sig;   /* seen as of this type (MT_FUN): */
+    Module *inner;       /* what it is; NULL: any of that type */
+    Subst seen;          /* abstract types in what it makes, and what they stand for */
+};
+
+static inline bool is_parametric(const Module *m)
+{
+    return m->lambda || m->sig;
+}
+
+/* --- module.c --- */
+
+Module *module_new(Ck *ck, Loc loc);
+/* The module of a scalar type. */
+Module *scalar_module(Ck *ck, Scalar s);
+/* The member of that name, or NULL. */
+Binding *module_member(Ck *ck, Module *m, const char *name, Space space);
+/* Calls fn for each member that is not hidden, in order. */
+void module_each(Ck *ck, Module *m, void (*fn)(void *env, Binding *b), void *env);
+Module *check_module(Ck *ck, ModExp *e);
+void check_module_decl(Ck *ck, Decl *d);
+void check_open(Ck *ck, Decl *d);
+/* The result of a parametric module for an argument; at: the application. */
+Module *module_apply(Ck *ck, Module *f, Module *arg, Loc at);
+Closure closure_now(const Ck *ck);
+/* Goes to where the closure was made; the result is where it was, to go back by. */
+Closure closure_enter(Ck *ck, const Closure *c);
+
+/* --- modtype.c --- */
+
+/* The module m seen as of a type: it has what the type says and no more, its types are abstract
+ * where the type says no more of them. m NULL: any module of that type. What is wrong with m is
+ * reported at `at`. `abstract`, unless NULL, receives the abstract types made. */
+Module *module_ascribe(Ck *ck, Module *m, const ModSig *sig, Loc at, Bindings *abstract);
+/* The substitution that takes abstract types for what they stand for. */
+Subst meanings(Ck *ck, const Bindings *abstract);
+
+/* --- check.c --- */
+
+void check_decls(Ck *ck, Decls *ds);
+/* The module of a file. */
+Module *file_module(Ck *ck, File *f);
+
+/* --- ast_clone.c --- */
+
+ModExp *clone_module(Arena *a, const ModExp *m);
+TypeExp *clone_type(Arena *a, const TypeExp *t);
+
+#endif
