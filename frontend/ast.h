@@ -225,6 +225,7 @@ struct Binding {
     Scalar scalar;          /* BIND_BUILTIN that is a member (f32.sqrt): the module's scalar */
     TypeClass cls;          /* BIND_TYPE_PARAM, abstract BIND_TYPE */
     struct TypeDecl *tdecl; /* BIND_TYPE */
+    struct Binding *stands; /* a value seen as of a module type: that of the module at hand */
     bool fresh;             /* a value of an abstract type: each use has a copy of its own, since
                              * nobody outside can say whether it shares memory */
     Module *module;         /* BIND_MODULE */

@@ -69,6 +69,7 @@ static void check_top(Ck *ck, Def *d)
     int first_id = ck->ids, messages;
     check_def(ck, d);
     zonk_def(ck, d);
+    d->bind->fresh = type_deref(d->bind->type)->kind != TY_FUN && ty_has_abstract(d->bind->type);
     messages = diag_messages();
     if (diag_errors() == errors && !ck->skipped)
         causality_def(ck, d, first_id);
@@ -92,7 +93,7 @@ static void check_modtype_decl(Ck *ck, Decl *d)
     if (ck->file == ck->prelude)
         return;
     ck->supposing++; /* what is wrong with it is reported here, once */
-    module_ascribe(ck, NULL, sig, d->name_loc, NULL);
+    module_ascribe(ck, NULL, sig, d->name_loc, NULL, NULL);
     ck->supposing--;
 }
 
@@ -287,6 +288,8 @@ static Def *eta_expanded(Ck *ck, const Def *d)
         p->type = p->bind->type = unique_like(ck, p->type, t->fun.param);
     }
     consume_def(ck, x);
+    if (ck->abstract)
+        reveal_def(ck, x);
     vec_push(ck->a, &ck->ast->defs, x);
     return x;
 }
@@ -402,6 +405,8 @@ bool fe_check_parsed(Ast *ast)
         ice(((Loc){0, 0}), "the prelude does not check");
     }
     file_module(&ck, ast->main);
+    for (int i = 0; ck.abstract && i < ast->defs.n; i++)
+        reveal_def(&ck, ast->defs.at[i]);
     for (int i = 0; i < ast->main->decls.n; i++) {
         Decl *d = &ast->main->decls.at[i];
         int messages = diag_messages();
@@ -409,8 +414,6 @@ bool fe_check_parsed(Ast *ast)
             add_entry(&ck, d->def);
         diag_explained(messages, SECTION_ENTRIES);
     }
-    for (int i = 0; ck.abstract && i < ast->defs.n; i++)
-        reveal_def(&ck, ast->defs.at[i]);
     ast->n_bindings = ck.n_bindings;
     return diag_errors() == errors;
 }

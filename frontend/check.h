@@ -174,6 +174,8 @@ AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc);
  * ones: they leave their scope. */
 AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc);
 bool ty_has_fun(const AType *t);
+/* Whether an abstract type is, or is a component or element of, the type. */
+bool ty_has_abstract(const AType *t);
 /* Whether b by itself is the size of an array in the type, other than of a function's parameters or
  * results: then its value can be read off a value. */
 bool ty_witnesses(const AType *t, const Binding *b);

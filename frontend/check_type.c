@@ -230,7 +230,7 @@ AType *ty_reveal(Ck *ck, AType *t, const Subst *s, TypePlace at, Bindings *sizes
     Use u = {.ck = ck, .means = s, .loc = ck->here};
     ck->level++;
     ck->sizes = sizes ? sizes : &made;
-    t = use_type(&u, t, &how);
+    t = ty_subst(ck, use_type(&u, t, &how), s);
     ck->level--;
     ck->sizes = outer;
     if (sizes)

@@ -19,7 +19,8 @@ typedef struct {
     Ck *ck;
     Module *have; /* NULL: any */
     Module *view; /* being made */
-    Bindings *abstract;
+    Bindings *seen; /* abstract types, and values that may be sizes */
+    const Subst *known; /* abstract types of elsewhere, and what they stand for */
     Refine *with;
     Loc at; /* of the module at hand, for messages */
 } Inst;
@@ -36,12 +37,34 @@ static void mismatch(Inst *in, const Spec *s, Loc have, const char *message)
     in->view->wrong = true;
 }
 
-Subst meanings(Ck *ck, const Bindings *abstract)
+void add_meanings(Ck *ck, Subst *s, const Subst *more)
+{
+    for (int i = 0; i < more->from.n; i++) {
+        vec_push(ck->a, &s->from, more->from.at[i]);
+        vec_push(ck->a, &s->types, more->types.at[i]);
+        vec_push(ck->a, &s->sizes, more->sizes.at[i]);
+        vec_push(ck->a, &s->decls, more->decls.at[i]);
+    }
+}
+
+Subst meanings(Ck *ck, const Bindings *seen)
 {
     Subst s = {0};
-    for (int i = 0; i < abstract->n; i++)
-        if (abstract->at[i]->tdecl->means)
-            subst_decl(ck, &s, abstract->at[i], abstract->at[i]->tdecl->means);
+    for (int i = 0; i < seen->n; i++) {
+        Binding *b = seen->at[i];
+        if (b->kind == BIND_TYPE && b->tdecl->means)
+            subst_decl(ck, &s, b, b->tdecl->means);
+        else if (b->stands)
+            subst_size(ck, &s, b, sz_var(ck, b->stands));
+    }
+    return s;
+}
+
+static Subst meanings_now(const Inst *in)
+{
+    Subst s = meanings(in->ck, in->seen);
+    if (in->known)
+        add_meanings(in->ck, &s, in->known);
     return s;
 }
 
@@ -100,9 +123,13 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
     b->def = have->def;
     b->builtin = have->builtin;
     b->scalar = have->scalar;
+    b->stands = have;
+    const AType *is = type_deref(b->type);
+    if (is->kind == TY_SCALAR && is->scalar == S_I64)
+        vec_push(ck->a, in->seen, b);
     if (!have->type || type_deref(have->type)->kind == TY_ERROR)
         return;
-    Subst means = meanings(ck, in->abstract);
+    Subst means = meanings_now(in);
     bool fun = is_function_type(b->type);
     AType *want = ty_reveal(ck, b->type, &means, fun ? AT_PARAM : AT_LOOP, NULL);
     const char *shown = show(ck, have->type);
@@ -113,18 +140,6 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
                  arena_printf(ck->a, "value `%s` of this module should have type `%s`, but has `%s`%s",
                               s->name, show(ck, want), shown,
                               *why ? arena_printf(ck->a, " (%s)", why) : ""));
-}
-
-static bool has_abstract(const AType *t)
-{
-    t = type_deref(t);
-    bool found = t->kind == TY_VAR && t->var->tdecl;
-    if (t->kind == TY_ARRAY)
-        return has_abstract(t->array.elem);
-    if (t->kind == TY_TUPLE || t->kind == TY_RECORD || t->kind == TY_SUM)
-        for (int i = 0; i < t->elems.n && !found; i++)
-            found = has_abstract(t->elems.at[i]);
-    return found;
 }
 
 static bool names_function(Ck *ck, const TypeExp *te)
@@ -156,7 +171,7 @@ static void spec_value(Inst *in, const Spec *s)
     b->type = t;
     b->tparams = tparams;
     b->def = &any;
-    b->fresh = !is_function_type(t) && has_abstract(t);
+    b->fresh = !is_function_type(t) && ty_has_abstract(t);
     if (in->have && t->kind != TY_ERROR)
         match_spec(in, s, b);
     bind_name(ck, b);
@@ -227,7 +242,7 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
     } else if (!d->type) {
         d->means = h;
     } else {
-        Subst means = meanings(ck, in->abstract);
+        Subst means = meanings_now(in);
         AType *want = ty_reveal(ck, type_of_params(ck, d, d), &means, AT_FREE, NULL);
         AType *is = type_of_params(ck, h, d);
         ck_try(ck);
@@ -276,7 +291,7 @@ static void spec_type(Inst *in, const Spec *s)
         bind_type(ck, d);
         d->module = ck->path;
         ck->abstract = true;
-        vec_push(ck->a, in->abstract, d->bind);
+        vec_push(ck->a, in->seen, d->bind);
     }
     if (in->have)
         match_type_spec(in, s, d);
@@ -343,7 +358,7 @@ static void match_parametric(Inst *in)
     ck->supposing++;
     const char *path = ck->path;
     ck->path = sig->type->param.name ? arena_printf(ck->a, "%s.", sig->type->param.name) : "";
-    Module *arg = module_ascribe(ck, NULL, &param, in->at, NULL);
+    Module *arg = module_ascribe(ck, NULL, &param, in->at, NULL, NULL);
     ck->path = path;
     Module *made = module_apply(ck, in->view, arg, in->at);
     ck->supposing--;
@@ -458,11 +473,13 @@ static void instantiate(Inst *in, const ModType *t)
     }
 }
 
-Module *module_ascribe(Ck *ck, Module *m, const ModSig *sig, Loc at, Bindings *abstract)
+Module *module_ascribe(Ck *ck, Module *m, const ModSig *sig, Loc at, Bindings *seen,
+                       const Subst *known)
 {
     Bindings own = {0};
     Inst in = {.ck = ck, .have = m, .view = module_new(ck, at), .at = at};
-    in.abstract = abstract ? abstract : &own;
+    in.seen = seen ? seen : &own;
+    in.known = known;
     if (m && m->wrong)
         return m;
     const char *path = ck->path;

@@ -120,6 +120,14 @@ typedef struct {
 
 static Module *module_reveal(Ck *ck, Module *m, const Subst *s);
 
+static TypeDecl *meaning_of(const Subst *s, const Binding *abstract)
+{
+    for (int i = 0; i < s->from.n; i++)
+        if (s->from.at[i] == abstract)
+            return s->decls.at[i];
+    return NULL;
+}
+
 static void reveal_member(void *env, Binding *b)
 {
     Reveal *r = env;
@@ -134,8 +142,10 @@ static void reveal_member(void *env, Binding *b)
         c->tdecl = arena_memdup(ck->a, b->tdecl, sizeof *b->tdecl);
         c->tdecl->bind = c;
         c->tdecl->type = ty_reveal(ck, b->tdecl->type, r->s, AT_FREE, NULL);
-    } else if (b->kind == BIND_TYPE) {
-        c = b; /* an abstract type stays what it is */
+    } else if (b->kind == BIND_TYPE) { /* abstract: what it stands for, or what it is */
+        TypeDecl *means = meaning_of(r->s, b);
+        c->tdecl = means ? means : b->tdecl;
+        c = means ? c : b;
     } else if (b->type) {
         c->tparams.cap = c->tparams.n; /* pushes must not write into those of b */
         c->type = ty_reveal(ck, b->type, r->s,
@@ -151,11 +161,9 @@ static Module *module_reveal(Ck *ck, Module *m, const Subst *s)
         return m;
     if (is_parametric(m)) {
         Module *f = arena_memdup(ck->a, m, sizeof *m);
-        f->seen = (Subst){0};
-        for (int i = 0; i < m->seen.from.n; i++)
-            subst_decl(ck, &f->seen, m->seen.from.at[i], m->seen.decls.at[i]);
-        for (int i = 0; i < s->from.n; i++)
-            subst_decl(ck, &f->seen, s->from.at[i], s->decls.at[i]);
+        f->known = (Subst){0};
+        add_meanings(ck, &f->known, &m->known);
+        add_meanings(ck, &f->known, s);
         return f;
     }
     Module *to = module_new(ck, m->loc);
@@ -203,7 +211,7 @@ static Module *check_lambda_module(Ck *ck, ModExp *e)
     Scopes scopes = scopes_now(ck);
     const char *path = ck->path;
     ck->path = arena_printf(ck->a, "%s.", e->param.name);
-    Module *view = module_ascribe(ck, NULL, sig_here(ck, e->param.type), e->param.loc, NULL);
+    Module *view = module_ascribe(ck, NULL, sig_here(ck, e->param.type), e->param.loc, NULL, NULL);
     ck->path = path;
     ck->supposing++;
     check_body(ck, &e->param, view, e->e);
@@ -214,13 +222,13 @@ static Module *check_lambda_module(Ck *ck, ModExp *e)
 }
 
 /* The body of a parametric module for an argument that was seen as of the parameter's type. */
-static Module *applied(Ck *ck, Module *f, Module *arg, Bindings *abstract, Loc at)
+static Module *applied(Ck *ck, Module *f, Module *arg, Bindings *seen, Loc at)
 {
     const ModParam *p = f->sig ? &f->sig->type->param : &f->lambda->param;
     Closure back = closure_enter(ck, f->sig ? &f->sig->at : &f->at);
     const char *path = ck->path;
     ck->path = p->name ? arena_printf(ck->a, "%s.", p->name) : "";
-    Module *view = module_ascribe(ck, arg, sig_here(ck, p->type), at, abstract), *m;
+    Module *view = module_ascribe(ck, arg, sig_here(ck, p->type), at, seen, &f->known), *m;
     ck->path = path;
     if (view->wrong) {
         m = module_wrong(ck, at);
@@ -232,7 +240,7 @@ static Module *applied(Ck *ck, Module *f, Module *arg, Bindings *abstract, Loc a
         }
         const ModSig *result = sig_here(ck, f->sig->type->e);
         m = module_ascribe(ck, f->inner ? module_apply(ck, f->inner, view, at) : NULL, result, at,
-                           NULL);
+                           NULL, &f->known);
     } else {
         m = check_body(ck, p, view, clone_module(ck->a, f->lambda->unchecked));
     }
@@ -255,15 +263,15 @@ Module *module_apply(Ck *ck, Module *f, Module *arg, Loc at)
         return module_wrong(ck, at);
     }
     int errors = diag_errors();
-    Bindings abstract = {0};
+    Bindings seen = {0};
     ck->applying++;
-    Module *m = applied(ck, f, arg, &abstract, at);
+    Module *m = applied(ck, f, arg, &seen, at);
     ck->applying--;
     if (diag_errors() > errors)
         return module_wrong(ck, at);
-    Subst s = meanings(ck, &abstract);
+    Subst s = meanings(ck, &seen);
     m = module_reveal(ck, m, &s);
-    return module_reveal(ck, m, &f->seen);
+    return module_reveal(ck, m, &f->known);
 }
 
 /* --- Expressions ---------------------------------------------------------------------------- */
@@ -294,7 +302,7 @@ Module *check_module(Ck *ck, ModExp *e)
     case ME_DECLS: return check_structure(ck, e);
     case ME_ASCRIBE: {
         Module *m = check_module(ck, e->e);
-        return m->wrong ? m : module_ascribe(ck, m, sig_here(ck, e->type), e->e->loc, NULL);
+        return m->wrong ? m : module_ascribe(ck, m, sig_here(ck, e->type), e->e->loc, NULL, NULL);
     }
     case ME_APPLY: {
         Module *f = check_module(ck, e->e), *arg = check_module(ck, e->arg);

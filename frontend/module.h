@@ -34,7 +34,7 @@ struct Module {
     Closure at;
     const ModSig *sig;   /* seen as of this type (MT_FUN): */
     Module *inner;       /* what it is; NULL: any of that type */
-    Subst seen;          /* abstract types in what it makes, and what they stand for */
+    Subst known;         /* abstract types in it and in what it makes: what they stand for */
 };
 
 static inline bool is_parametric(const Module *m)
@@ -64,10 +64,13 @@ Closure closure_enter(Ck *ck, const Closure *c);
 
 /* The module m seen as of a type: it has what the type says and no more, its types are abstract
  * where the type says no more of them. m NULL: any module of that type. What is wrong with m is
- * reported at `at`. `abstract`, unless NULL, receives the abstract types made. */
-Module *module_ascribe(Ck *ck, Module *m, const ModSig *sig, Loc at, Bindings *abstract);
-/* The substitution that takes abstract types for what they stand for. */
-Subst meanings(Ck *ck, const Bindings *abstract);
+ * reported at `at`. `seen`, unless NULL, receives the abstract types made, and values that may be
+ * sizes. known, unless NULL: what abstract types that the module type mentions stand for. */
+Module *module_ascribe(Ck *ck, Module *m, const ModSig *sig, Loc at, Bindings *seen,
+                       const Subst *known);
+/* The substitution that takes what is seen for what it stands for. */
+Subst meanings(Ck *ck, const Bindings *seen);
+void add_meanings(Ck *ck, Subst *s, const Subst *more);
 
 /* --- check.c --- */
 

@@ -334,3 +334,16 @@ bool ty_has_fun(const AType *t)
     }
     return false;
 }
+
+bool ty_has_abstract(const AType *t)
+{
+    t = type_deref(t);
+    if (t->kind == TY_ARRAY)
+        return ty_has_abstract(t->array.elem);
+    if (t->kind == TY_TUPLE || t->kind == TY_RECORD || t->kind == TY_SUM) {
+        for (int i = 0; i < t->elems.n; i++)
+            if (ty_has_abstract(t->elems.at[i]))
+                return true;
+    }
+    return t->kind == TY_VAR && t->var->tdecl;
+}
