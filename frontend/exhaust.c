@@ -208,12 +208,14 @@ static bool other_head(const AType *t, const Heads *hs, Head *out)
                    : scalar_signed(t->scalar) ? INT64_MAX >> (64 - bits)
                    : bits == 64               ? INT64_MAX
                                               : ((int64_t)1 << bits) - 1;
-    for (int64_t i = 0; i <= hs->n; i++) {
+    for (int64_t i = 0; i <= hs->n && i <= most; i++) {
         *out = is_sum ? (Head){.constr = (int)i} : (Head){.i = i};
-        if (i <= most && !has_head(hs, *out))
+        if (!has_head(hs, *out))
             return true;
-        *out = (Head){.i = -i - 1};
-        if (!is_sum && scalar_signed(t->scalar) && i <= most && !has_head(hs, *out))
+    }
+    for (int64_t i = -1; !is_sum && scalar_signed(t->scalar) && i >= -hs->n && i >= -most - 1; i--) {
+        *out = (Head){.i = i};
+        if (!has_head(hs, *out))
             return true;
     }
     return false;
