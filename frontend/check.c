@@ -73,9 +73,10 @@ static void check_top(Ck *ck, Def *d)
     if (diag_errors() == errors && !ck->skipped)
         causality_def(ck, d, first_id);
     diag_explained(messages, SECTION_SIZES);
-    if (diag_errors() == errors)
-        exhaust_def(ck, d);
     d->wrong = diag_errors() > errors || ck->skipped;
+    if (!d->wrong)
+        exhaust_def(ck, d);
+    d->wrong |= diag_errors() > errors;
     messages = diag_messages();
     if (!d->wrong)
         consume_def(ck, d);

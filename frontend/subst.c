@@ -198,8 +198,11 @@ AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc)
 AType *ty_any_sizes(Ck *ck, AType *t, Loc loc)
 {
     t = type_deref(t);
-    if (t->kind == TY_ARRAY)
-        return ty_array(ck, sz_meta(ck, loc), ty_any_sizes(ck, t->array.elem, loc));
+    if (t->kind == TY_ARRAY) {
+        Size *z = sz_meta(ck, loc);
+        z->idle = true;
+        return ty_array(ck, z, ty_any_sizes(ck, t->array.elem, loc));
+    }
     if (!type_is_composite(t))
         return t;
     ATypes elems = {0};

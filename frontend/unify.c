@@ -452,10 +452,9 @@ static Size *join_size(Join *j, Size *x, Size *y)
 {
     if (sz_same(x, y))
         return x;
-    /* Of a branch to which it does not matter, as of `#none`: that of the other one, unless that
-     * makes it up. */
-    bool any = x->kind == SZ_META || y->kind == SZ_META;
-    if (any && x->kind != SZ_UNKNOWN && y->kind != SZ_UNKNOWN && sz_unify(j->ck, x, y))
+    /* If it is one that nobody needs in a branch, that of the other one, unless that makes it up. */
+    bool idle = (x->kind == SZ_META && x->idle) || (y->kind == SZ_META && y->idle);
+    if (idle && x->kind != SZ_UNKNOWN && y->kind != SZ_UNKNOWN && sz_unify(j->ck, x, y))
         return size_deref(x);
     for (int i = 0; i < j->joined.n; i++)
         if (sz_same(j->left.at[i], x) && sz_same(j->right.at[i], y))
