@@ -27,7 +27,7 @@ static const char *array_name(Ctx *cx, Type t)
 /* A value by itself: a scalar or an array of scalars. */
 static bool is_plain(const ExtType *x)
 {
-    return x->n_fields == 0 && x->n_vals == 1;
+    return x->n_fields == 0 && x->n_vals == 1 && !x->sum;
 }
 
 static void note_names(Find *f, const ExtType *x)

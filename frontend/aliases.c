@@ -17,6 +17,7 @@ bool al_holds_arrays(const AType *t)
     case TY_VAR: return true;
     case TY_TUPLE:
     case TY_RECORD:
+    case TY_SUM:
         for (int i = 0; i < t->elems.n; i++)
             if (al_holds_arrays(t->elems.at[i]))
                 return true;
@@ -27,7 +28,7 @@ bool al_holds_arrays(const AType *t)
 
 bool al_is_product(const AType *t)
 {
-    return t->kind == TY_TUPLE || t->kind == TY_RECORD;
+    return type_is_composite(t);
 }
 
 static bool any_unique(const AType *t, bool unique)
@@ -339,8 +340,14 @@ void al_bind_pat(Co *co, const Pat *p, Al *al, AlBind how)
                         (how == BIND_PARAM && al_any_unique(p->type)));
         vec_last(&co->scope)->elem = how == BIND_LOOP_ELEM;
         return;
-    case P_WILD: return;
+    case P_WILD:
+    case P_LIT: return;
     case P_ASCRIBE: al_bind_pat(co, p->pat, al, how); return;
+    case P_CONSTR:
+        al = al_kid(al, type_part(p->type, p->name));
+        for (int i = 0; i < p->elems.n; i++)
+            al_bind_pat(co, p->elems.at[i], al_kid(al, i), how);
+        return;
     case P_TUPLE:
     case P_RECORD:
         for (int i = 0; i < p->elems.n; i++) {

@@ -104,6 +104,7 @@ struct Size {
                      * for such a size */
     bool each_call; /* SZ_UNKNOWN: what a function makes up at each call, in the type of a function
                      * that it is given to */
+    bool idle;      /* SZ_META: of what a constructor does not hold */
     Size *ref;      /* SZ_META: what it stands for, or NULL */
     Loc loc;        /* where it was written or arose, for messages */
 };
@@ -179,6 +180,13 @@ const AExp *size_exp_part(const AExp *e, int i);
 /* Number of dimensions (0 for anything but arrays), and the type below them. */
 int type_rank(const AType *t);
 AType *type_elem(const AType *t);
+/* Whether it has parts that are types, `elems`: of a sum, the tuples that its constructors hold. */
+static inline bool type_is_composite(const AType *t)
+{
+    return t->kind == TY_TUPLE || t->kind == TY_RECORD || t->kind == TY_SUM;
+}
+/* The place of a field or constructor among the parts of a record or sum, -1 if it has none. */
+int type_part(const AType *t, const char *name);
 /* Number of parameters of a function type (0 otherwise). */
 int type_arity(const AType *t);
 AType *type_result(const AType *t); /* below all parameters */

@@ -38,7 +38,7 @@ static void learn(Causes *c, const AType *t)
         learn_size(c, t->array.dim);
         learn(c, t->array.elem);
     }
-    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
+    for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
         learn(c, t->elems.at[i]);
 }
 
@@ -163,6 +163,18 @@ static void visit_child(void *env, AExp *e)
     visit(env, e);
 }
 
+/* What the other constructors of its type would hold has sizes too. One that nothing decides does
+ * not matter. */
+static void need_others(Causes *c, const AExp *e)
+{
+    for (int i = 0; i < e->type->elems.n; i++) {
+        Search s = {c, NULL};
+        if (e->type->names.at[i] != e->constr.name &&
+            ty_any_size(e->type->elems.at[i], is_needed, &s) && !s.bad->varies)
+            need(c, e->type, e->loc, arena_printf(c->ck->a, "`#%s`", e->constr.name));
+    }
+}
+
 static void visit_parts(Causes *c, AExp *e)
 {
     switch (e->kind) {
@@ -185,6 +197,15 @@ static void visit_parts(Causes *c, AExp *e)
         visit(c, e->cond.test);
         visit_inside(c, e->cond.then);
         visit_inside(c, e->cond.els);
+        return;
+    case AE_MATCH:
+        visit(c, e->match.e);
+        for (int i = 0; i < e->match.cases.n; i++)
+            visit_inside(c, e->match.cases.at[i].body);
+        return;
+    case AE_CONSTR:
+        aexp_children(e, visit_child, c);
+        need_others(c, e);
         return;
     case AE_LETFUN:
         visit_params(c, &e->letfun.def->params);

@@ -75,6 +75,9 @@ static void check_top(Ck *ck, Def *d)
         causality_def(ck, d, first_id);
     diag_explained(messages, SECTION_SIZES);
     d->wrong = diag_errors() > errors || ck->skipped;
+    if (!d->wrong)
+        exhaust_def(ck, d);
+    d->wrong |= diag_errors() > errors;
     messages = diag_messages();
     if (!d->wrong)
         consume_def(ck, d);
@@ -178,7 +181,7 @@ static bool has_type_var(const AType *t)
         return has_type_var(t->array.elem);
     if (t->kind == TY_FUN)
         return has_type_var(t->fun.param) || has_type_var(t->fun.result);
-    if (t->kind == TY_TUPLE || t->kind == TY_RECORD) {
+    if (type_is_composite(t)) {
         for (int i = 0; i < t->elems.n; i++)
             if (has_type_var(t->elems.at[i]))
                 return true;
@@ -198,7 +201,7 @@ static void put_outside(Ck *ck, const TypeExp *te, const AType *t, Out *o)
     } else if (t->kind == TY_ARRAY) {
         out_puts(o, "[]");
         put_outside(ck, te && te->kind == TE_ARRAY ? te->elem : NULL, t->array.elem, o);
-    } else if (t->kind == TY_TUPLE || t->kind == TY_RECORD) {
+    } else if (type_is_composite(t)) {
         bool tuple = te && te->kind == TE_TUPLE && te->args.n == t->elems.n;
         out_puts(o, t->kind == TY_TUPLE ? "(" : "{");
         for (int i = 0; i < t->elems.n; i++) {
@@ -247,7 +250,7 @@ static AType *unique_like(Ck *ck, AType *t, const AType *like)
     *c = *type_deref(t);
     like = type_deref(like);
     c->unique = like->unique;
-    if (c->kind == TY_TUPLE || c->kind == TY_RECORD) {
+    if (type_is_composite(c)) {
         c->elems = (ATypes){0};
         for (int i = 0; i < like->elems.n; i++)
             vec_push(ck->a, &c->elems,

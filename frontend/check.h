@@ -3,6 +3,7 @@
  *   check_exp.c   expressions: names, types and sizes by inference (unify.c)
  *   zonk.c        inference variables are replaced by what they stand for; literals get scalars
  *   causality.c   sizes are known before they are used
+ *   exhaust.c     patterns cover all values
  *   consume.c     aliases and consumption, on the finished types
  *
  * Levels: each function body is checked one level deeper than what surrounds it; an inference
@@ -56,11 +57,13 @@ typedef enum {
     AT_FREE,   /* the size of the value at hand */
 } TypePlace;
 
-/* A member wanted of a value whose type was not known yet. */
+/* A part wanted of a type that was not known yet: of a record the field of that name, of a sum the
+ * constructor, which holds the tuple `part`. */
 typedef struct {
     Loc loc;
-    AType *record, *field;
+    AType *whole, *part;
     const char *name;
+    bool constr;
 } Wanted;
 
 /* Sizes that are equal if their variables turn out so: `6` and `n * m`. */
@@ -144,9 +147,9 @@ AType *ty_fun(Ck *ck, AType *param, AType *result);
  * existential sizes. */
 AType *ty_elems_like(Ck *ck, const AType *t, ATypes elems);
 AType *ty_fun_like(Ck *ck, const AType *t, AType *param, AType *result);
-/* Adds a field to a record type, which is kept sorted by name. False (and t as it was) if there is
- * one of that name already. */
-bool ty_record_add(Ck *ck, AType *t, const char *name, AType *field);
+/* Adds a field to a record type, or a constructor to a sum, which is kept sorted by name. False (and
+ * t as it was) if there is one of that name already. */
+bool ty_part_add(Ck *ck, AType *t, const char *name, AType *part);
 AType *ty_error(Ck *ck);
 AType *ty_meta(Ck *ck, TypeClass cls, Loc loc);
 AType *ty_plain(Ck *ck, const AType *t); /* without the uniqueness of the root and of components */
@@ -168,6 +171,8 @@ void subst_size(Ck *ck, Subst *s, Binding *b, Size *z);
 void subst_decl(Ck *ck, Subst *s, Binding *abstract, TypeDecl *means);
 /* The type of a use of b: its type with fresh variables for its parameters. */
 AType *ty_instance(Ck *ck, const Binding *b, Loc loc);
+/* t with sizes that may be any (`idle`), other than in functions. */
+AType *ty_any_sizes(Ck *ck, AType *t, Loc loc);
 /* Replaces the sizes that a call makes up by unknown ones. */
 AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc);
 /* Replaces sizes that mention bindings with uid >= `from`, unless they are in `keep`, by unknown
@@ -322,10 +327,21 @@ Binding *size_param(const Pat *p, const AType *later);
 /* Reports that `what` of type t is, or has in it, a function: functions are chosen when the program
  * is compiled, so no control flow may yield one. */
 bool value_only(Ck *ck, AType *t, Loc loc, const char *what);
-AType *check_loop(Ck *ck, AExp *e);
+AType *check_loop(Ck *ck, AExp *e, AType *want);
+/* Looks again at what is wanted of types that were not known; when `final`, those that still are
+ * not are reported. */
 void solve_wanted(Ck *ck, bool final);
 
-/* --- zonk.c, causality.c, consume.c --------------------------------------------------------- */
+/* --- check_sum.c ---------------------------------------------------------------------------- */
+
+AType *check_constr(Ck *ck, AExp *e, AType *want);
+AType *check_match(Ck *ck, AExp *e, AType *want);
+/* A type that is to be a sum with that constructor, which holds the tuple. */
+AType *want_constr(Ck *ck, const char *name, AType *holds, Loc loc);
+/* The type of which a constructor is wanted is known: compares. */
+void solve_constr(Ck *ck, const Wanted *w);
+
+/* --- zonk.c, causality.c, exhaust.c, consume.c ---------------------------------------------- */
 
 /* Gives the remaining variables their defaults, then finishes the types of all nodes. */
 void zonk_def(Ck *ck, Def *d);
@@ -335,5 +351,7 @@ void reveal_def(Ck *ck, Def *d);
  * decided. */
 void causality_def(Ck *ck, Def *d, int first_id);
 void consume_def(Ck *ck, Def *d);
+/* exhaust.c: reports patterns that do not match all values, together those of a match; warns of cases that are never reached. */
+void exhaust_def(Ck *ck, const Def *d);
 
 #endif

@@ -35,7 +35,7 @@ void check_tparams(Ck *ck, TParams *tps, Bindings *out)
 static AType *pat_elems(Ck *ck, Pat *p, TypePlace at)
 {
     AType *t = ty_tuple(ck, (ATypes){0});
-    if (p->kind == P_TUPLE) {
+    if (p->kind != P_RECORD) {
         for (int i = 0; i < p->elems.n; i++)
             vec_push(ck->a, &t->elems, check_pat(ck, p->elems.at[i], at));
         return t;
@@ -43,7 +43,7 @@ static AType *pat_elems(Ck *ck, Pat *p, TypePlace at)
     t->kind = TY_RECORD;
     for (int i = 0; i < p->elems.n; i++) {
         AType *f = check_pat(ck, p->elems.at[i], at);
-        if (!ty_record_add(ck, t, p->names.at[i], f))
+        if (!ty_part_add(ck, t, p->names.at[i], f))
             ck_error(ck, p->elems.at[i]->loc, "field `%s` stands twice in this pattern",
                      p->names.at[i]);
     }
@@ -84,6 +84,14 @@ static void pat_takes(Ck *ck, Pat *p, AType *t)
                 if (d->names.at[k] == p->names.at[i])
                     pat_takes(ck, p->elems.at[i], component(ck, d, k));
         return;
+    case P_CONSTR: {
+        int k = d->kind == TY_SUM ? type_part(d, p->name) : -1;
+        AType *holds = k < 0 ? NULL : component(ck, d, k);
+        for (int i = 0; holds && i < p->elems.n && i < holds->elems.n; i++)
+            pat_takes(ck, p->elems.at[i], component(ck, holds, i));
+        return;
+    }
+    case P_LIT: return;
     }
 }
 
@@ -100,6 +108,8 @@ AType *check_pat(Ck *ck, Pat *p, TypePlace at)
     case P_WILD: return p->type = ty_meta(ck, TC_ANY, p->loc);
     case P_TUPLE:
     case P_RECORD: return p->type = pat_elems(ck, p, at);
+    case P_CONSTR: return p->type = want_constr(ck, p->name, pat_elems(ck, p, at), p->loc);
+    case P_LIT: return p->type = check_exp(ck, p->lit);
     case P_ASCRIBE: {
         Scopes before = scopes_now(ck);
         AType *inner = check_pat(ck, p->pat, at);
@@ -108,11 +118,13 @@ AType *check_pat(Ck *ck, Pat *p, TypePlace at)
         AType *t = check_type(ck, p->te, at);
         scopes_back(ck, after);
         ck_try(ck);
-        if (!ty_unify(ck, t, inner))
+        if (!ty_unify(ck, t, inner)) {
             ck_error(ck, p->loc, "this pattern has type %s, but is given %s%s", said(ck, inner),
                      said(ck, t), because(ck, t, inner));
-        else
-            pat_takes(ck, p, t);
+            return p->type = t;
+        }
+        solve_wanted(ck, false);
+        pat_takes(ck, p, t);
         return p->type = t;
     }
     }
@@ -197,6 +209,7 @@ static void gen_type(Gen *g, AType *t)
         return;
     case TY_TUPLE:
     case TY_RECORD:
+    case TY_SUM:
         for (int i = 0; i < t->elems.n; i++)
             gen_type(g, t->elems.at[i]);
         return;
@@ -267,7 +280,7 @@ static AType *seal(Seal *s, AType *t)
         c->unique = t->unique;
         return c;
     }
-    if (t->kind == TY_TUPLE || t->kind == TY_RECORD) {
+    if (type_is_composite(t)) {
         AType *c = NEW(s->ck->a, AType);
         *c = *t;
         c->elems = (ATypes){0};

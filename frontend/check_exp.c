@@ -158,7 +158,7 @@ static AType *check_record(Ck *ck, AExp *e)
     for (int i = 0; i < e->seq.elems.n; i++) {
         const char *name = e->seq.names.at[i];
         AType *f = check_exp(ck, e->seq.elems.at[i]);
-        if (!ty_record_add(ck, t, name, f))
+        if (!ty_part_add(ck, t, name, f))
             ck_error(ck, e->seq.elems.at[i]->loc, "field `%s` stands twice in this record", name);
     }
     return t;
@@ -229,9 +229,9 @@ static AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
     if (t->kind == TY_ERROR)
         return t;
     if (t->kind == TY_META && t->meta.cls <= TC_EQ) {
-        Wanted w = {loc, t, ty_meta(ck, TC_ANY, loc), name};
+        Wanted w = {loc, t, ty_meta(ck, TC_ANY, loc), name, false};
         vec_push(ck->a, &ck->wanted, w);
-        return w.field;
+        return w.part;
     }
     if (t->kind == TY_RECORD)
         for (int i = 0; i < t->names.n; i++)
@@ -258,6 +258,38 @@ static AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
     return ty_error(ck);
 }
 
+static void solve_field(Ck *ck, const Wanted *w)
+{
+    ck_try(ck);
+    AType *f = field_of(ck, w->whole, w->name, w->loc);
+    if (!ty_unify(ck, w->part, f))
+        ck_error(ck, w->loc, "field `%s` is `%s`, but is used as `%s`", w->name, show(ck, f),
+                 show(ck, w->part));
+}
+
+/* What is wanted of t will be known further out: no definition inside is polymorphic in it. */
+static void keep_open(Ck *ck, const Wanted *w, AType *t)
+{
+    if (t->meta.level <= ck->level)
+        return;
+    t->meta.level = ck->level;
+    if (w->constr)
+        ty_unify(ck, ty_meta(ck, TC_ANY, w->loc), w->part);
+}
+
+static void still_open(Ck *ck, const Wanted *w)
+{
+    if (w->constr)
+        ck_error(ck, w->loc,
+                 "the type that `#%s` is of is not known here; say it, as in `(#%s%s : t)`",
+                 w->name, w->name, w->part->elems.n ? " ..." : "");
+    else
+        ck_error(ck, w->loc,
+                 "field `%s` is taken from something whose type is not known here; "
+                 "give that a type, as in `(p: t)`",
+                 w->name);
+}
+
 void solve_wanted(Ck *ck, bool final)
 {
     bool progress = true;
@@ -265,10 +297,9 @@ void solve_wanted(Ck *ck, bool final)
         progress = false;
         for (int i = 0; i < ck->wanted.n; i++) {
             Wanted w = ck->wanted.at[i];
-            AType *t = type_deref(w.record);
+            AType *t = type_deref(w.whole);
             if (t->kind == TY_META && !final) {
-                if (t->meta.level > ck->level)
-                    t->meta.level = ck->level;
+                keep_open(ck, &w, t);
                 continue;
             }
             ck->wanted.at[i] = vec_last(&ck->wanted);
@@ -276,18 +307,14 @@ void solve_wanted(Ck *ck, bool final)
             progress = true;
             if (t->kind == TY_META) {
                 if (diag_errors() == ck->errors) /* else it may be unknown because of an error */
-                    ck_error(ck, w.loc,
-                             "field `%s` is taken from something whose type is not known here; "
-                             "give that a type, as in `(p: t)`",
-                             w.name);
+                    still_open(ck, &w);
                 t->meta.ref = ty_error(ck);
                 continue;
             }
-            ck_try(ck);
-            AType *f = field_of(ck, t, w.name, w.loc);
-            if (!ty_unify(ck, w.field, f))
-                ck_error(ck, w.loc, "field `%s` is `%s`, but is used as `%s`", w.name, show(ck, f),
-                         show(ck, w.field));
+            if (w.constr)
+                solve_constr(ck, &w);
+            else
+                solve_field(ck, &w);
             break;
         }
     }
@@ -435,6 +462,7 @@ static AType *check_lambda(Ck *ck, AExp *e, AType *want)
         }
     }
     check_distinct(ck, &e->lambda.params);
+    solve_wanted(ck, false);
     AType *ret = e->lambda.ret ? check_type(ck, e->lambda.ret, AT_FREE) : NULL;
     AType *body = check_against(ck, e->lambda.body, ret ? ret : w);
     if (ret)
@@ -487,6 +515,7 @@ static AType *check_let(Ck *ck, AExp *e, AType *want)
     if (!ty_unify(ck, ty_subst(ck, p, &s), rhs))
         ck_error(ck, e->let.pat->loc, "this pattern has type %s, but is given %s%s", said(ck, p),
                  said(ck, rhs), because(ck, p, rhs));
+    solve_wanted(ck, false);
     AType *t = check_against(ck, e->let.body, want);
     scopes_back(ck, scopes);
     Binding *n = size_param(e->let.pat, t);
@@ -611,7 +640,7 @@ static AType *infer(Ck *ck, AExp *e, AType *want)
     case AE_IF: return check_if(ck, e, want);
     case AE_LET: return check_let(ck, e, want);
     case AE_LETFUN: return check_letfun(ck, e, want);
-    case AE_LOOP: return check_loop(ck, e);
+    case AE_LOOP: return check_loop(ck, e, want);
     case AE_ASCRIBE:
     case AE_COERCE: return check_ascribe(ck, e);
     case AE_ASSERT:
@@ -621,8 +650,8 @@ static AType *infer(Ck *ck, AExp *e, AType *want)
         for (int i = 0; i < e->attr.attrs.n; i++)
             check_attr(e->attr.attrs.at[i]);
         return check_against(ck, e->attr.e, want);
-    case AE_CONSTR:
-    case AE_MATCH: ck_error(ck, e->loc, "sum types are not supported yet"); return ty_error(ck);
+    case AE_CONSTR: return check_constr(ck, e, want);
+    case AE_MATCH: return check_match(ck, e, want);
     }
     ice(e->loc, "expression of unknown kind");
 }

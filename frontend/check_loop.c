@@ -24,7 +24,7 @@ static AType *vary(Ck *ck, AType *t, const Ints *varying, int *pos, Loc loc)
         Size *dim = among(varying, (*pos)++) ? sz_unknown(ck, loc) : t->array.dim;
         return ty_array(ck, dim, vary(ck, t->array.elem, varying, pos, loc));
     }
-    if (t->kind == TY_TUPLE || t->kind == TY_RECORD) {
+    if (type_is_composite(t)) {
         AType *c = ty_tuple(ck, (ATypes){0});
         c->kind = t->kind;
         c->names = t->names;
@@ -68,10 +68,10 @@ static bool starts(Loop *l, AType *p, AType *t)
         }
         return starts(l, p->array.elem, t->array.elem);
     }
-    if (p->kind == t->kind && (p->kind == TY_TUPLE || p->kind == TY_RECORD) &&
+    if (p->kind == t->kind && type_is_composite(p) &&
         p->elems.n == t->elems.n) {
         for (int i = 0; i < p->elems.n; i++) {
-            if (p->kind == TY_RECORD && p->names.at[i] != t->names.at[i])
+            if (p->names.n && p->names.at[i] != t->names.at[i])
                 return false;
             if (!starts(l, p->elems.at[i], t->elems.at[i]))
                 return false;
@@ -101,10 +101,10 @@ static bool returns(Loop *l, AType *p, AType *b, AType *t, int *pos)
         }
         return returns(l, p->array.elem, b->array.elem, t->array.elem, pos);
     }
-    if (p->kind == b->kind && p->kind == t->kind && (p->kind == TY_TUPLE || p->kind == TY_RECORD) &&
+    if (p->kind == b->kind && p->kind == t->kind && type_is_composite(p) &&
         p->elems.n == b->elems.n) {
         for (int i = 0; i < p->elems.n; i++) {
-            if (p->kind == TY_RECORD && p->names.at[i] != b->names.at[i])
+            if (p->names.n && p->names.at[i] != b->names.at[i])
                 return false;
             if (!returns(l, p->elems.at[i], b->elems.at[i], t->elems.at[i], pos))
                 return false;
@@ -179,6 +179,7 @@ static AType *attempt(Loop *l, AExp *e, AType *init, AType *elem, const Ints *va
         ck_error(ck, e->loop.init->loc, "the loop parameter has type %s, but starts as %s%s",
                  said(ck, p), said(ck, t), because(ck, p, t));
     check_form(ck, e, elem);
+    solve_wanted(ck, false);
     AType *b = ty_plain(ck, check_against(ck, e->loop.body, p));
     ck_try(ck);
     l->changed = (Ints){0};
@@ -193,9 +194,9 @@ static AType *attempt(Loop *l, AExp *e, AType *init, AType *elem, const Ints *va
     return p;
 }
 
-AType *check_loop(Ck *ck, AExp *e)
+AType *check_loop(Ck *ck, AExp *e, AType *want)
 {
-    AType *init = ty_plain(ck, check_exp(ck, e->loop.init));
+    AType *init = ty_plain(ck, check_against(ck, e->loop.init, want));
     if (!value_only(ck, init, e->loop.init->loc, "a loop"))
         init = ty_error(ck);
     AType *elem = check_bound(ck, e);

@@ -309,15 +309,21 @@ static AType *named(Ck *ck, TypeExp *te, How *how)
     return t;
 }
 
-static AType *record(Ck *ck, TypeExp *te, How *how)
+static AType *record_or_sum(Ck *ck, TypeExp *te, How *how)
 {
     AType *t = ty_tuple(ck, (ATypes){0});
-    t->kind = TY_RECORD;
+    bool sum = te->kind == TE_SUM;
+    t->kind = sum ? TY_SUM : TY_RECORD;
     for (int i = 0; i < te->args.n; i++) {
-        AType *f = convert(ck, te->args.at[i], how);
-        if (!ty_record_add(ck, t, te->names.at[i], f))
-            ck_error(ck, te->args.at[i]->loc, "field `%s` stands twice in this record",
-                     te->names.at[i]);
+        AType *part = convert(ck, te->args.at[i], how);
+        const char *name = sum ? te->args.at[i]->name : te->names.at[i];
+        if (part->kind == TY_ERROR && sum)
+            return part;
+        if (!ty_part_add(ck, t, name, part))
+            ck_error(ck, te->args.at[i]->loc,
+                     sum ? "constructor `#%s` stands twice in this type"
+                         : "field `%s` stands twice in this record",
+                     name);
     }
     return t;
 }
@@ -409,7 +415,8 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
             vec_push(ck->a, &ts, convert(ck, te->args.at[i], how));
         return ty_tuple(ck, ts);
     }
-    case TE_RECORD: return record(ck, te, how);
+    case TE_RECORD:
+    case TE_SUM: return record_or_sum(ck, te, how);
     case TE_FUN: return function(ck, te, how);
     case TE_UNIQUE: {
         AType *t = NEW(ck->a, AType);

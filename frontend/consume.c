@@ -196,6 +196,46 @@ static Al *eval_if(Co *co, AExp *e)
     return take_over_gone(co, e->type, al_union(co, x, y), e->loc);
 }
 
+/* As eval_if, of any number of branches: none sees what the others consumed. */
+static Al *eval_match(Co *co, AExp *e)
+{
+    Al *what = al_shape(co, e->match.e->type, co_eval(co, e->match.e)), *all = al_none(co);
+    int start = co->marked.n;
+    VEC(Loc) locs = {0};
+    for (int i = 0; i < e->match.cases.n; i++) {
+        Case *c = &e->match.cases.at[i];
+        int scope = co->scope.n, before = co->marked.n;
+        al_bind_pat(co, c->pat, what, BIND_LET);
+        Al *al = al_shape(co, e->type, co_eval(co, c->body));
+        al_unscope(co, scope);
+        for (int k = before; k < co->marked.n; k++) {
+            const Ref *r = &co->marked.at[k];
+            vec_push(co->a, &locs, r->v->leaves.at[r->leaf].gone);
+        }
+        al_set_marks(co, before, co->marked.n, NULL);
+        all = i ? al_union(co, all, al) : al;
+    }
+    al_set_marks(co, start, co->marked.n, locs.at);
+    return take_over_gone(co, e->type, all, e->loc);
+}
+
+static Al *eval_constr(Co *co, AExp *e)
+{
+    int n = e->constr.elems.n;
+    Done *parts = NEWN(co->a, Done, n + 1);
+    for (int i = 0; i < n; i++)
+        parts[i] = eval_part(co, e->constr.elems.at[i]);
+    Al *c = al_none(co), *holds = al_none(co);
+    for (int i = 0; i < n; i++) {
+        still_alive(co, &parts[i]);
+        vec_push(co->a, &holds->kids, parts[i].al);
+    }
+    int k = type_part(e->type, e->constr.name);
+    for (int i = 0; i < e->type->elems.n; i++)
+        vec_push(co->a, &c->kids, i == k ? holds : al_none(co));
+    return c;
+}
+
 /* --- Loops ---------------------------------------------------------------------------------- */
 
 /* A variable of the loop's pattern, and what the body returns for it. */
@@ -216,6 +256,11 @@ static int elem_index(const Pat *p, const AType *t, int i)
 
 static void loop_vars(Co *co, const Pat *p, const AType *t, Al *body, LoopVars *out)
 {
+    if (p->kind == P_CONSTR) {
+        int k = type_part(t, p->name);
+        t = t->elems.at[k];
+        body = al_kid(body, k);
+    }
     if (p->kind == P_ASCRIBE) {
         loop_vars(co, p->pat, t, body, out);
     } else if (p->kind == P_VAR) {
@@ -295,11 +340,19 @@ static Al *consume_init(Co *co, const Pat *p, const AType *t, Al *init, const Lo
         al_consume(co, &rs, loc);
         return al_none(co);
     }
-    if (p->kind == P_VAR || p->kind == P_WILD)
+    if (p->kind == P_VAR || p->kind == P_WILD || p->kind == P_LIT)
         return init;
     Al *c = al_none(co);
     for (int k = 0; k < t->elems.n; k++)
         vec_push(co->a, &c->kids, al_kid(init, k));
+    if (p->kind == P_CONSTR) {
+        int k = type_part(t, p->name);
+        Pat holds = *p;
+        holds.kind = P_TUPLE;
+        c->kids.at[k] =
+            consume_init(co, &holds, t->elems.at[k], al_kid(init, k), vs, loc);
+        return c;
+    }
     for (int i = 0; i < p->elems.n; i++) {
         int k = elem_index(p, t, i);
         c->kids.at[k] = consume_init(co, p->elems.at[i], t->elems.at[k], al_kid(init, k), vs, loc);
@@ -316,7 +369,7 @@ static Al *loop_result(Co *co, const Pat *p, const AType *t, Al *init, Al *body,
         return loop_result(co, p->pat, t, init, body, vs, made);
     if (p->kind == P_VAR && loop_var(vs, co->vars[p->bind->uid])->consumed)
         return body;
-    if (p->kind == P_VAR || p->kind == P_WILD) {
+    if (p->kind == P_VAR || p->kind == P_WILD || p->kind == P_LIT) {
         Al *m = al_none(co);
         vec_push(co->a, &m->refs, made);
         return al_union(co, al_union(co, al_shape(co, t, init), al_shape(co, t, m)), body);
@@ -324,6 +377,14 @@ static Al *loop_result(Co *co, const Pat *p, const AType *t, Al *init, Al *body,
     Al *c = al_none(co);
     for (int k = 0; k < t->elems.n; k++)
         vec_push(co->a, &c->kids, al_none(co));
+    if (p->kind == P_CONSTR) {
+        int k = type_part(t, p->name);
+        Pat holds = *p;
+        holds.kind = P_TUPLE;
+        c->kids.at[k] = loop_result(co, &holds, t->elems.at[k], al_kid(init, k), al_kid(body, k),
+                                    vs, made);
+        return c;
+    }
     for (int i = 0; i < p->elems.n; i++) {
         int k = elem_index(p, t, i);
         c->kids.at[k] = loop_result(co, p->elems.at[i], t->elems.at[k], al_kid(init, k),
@@ -437,6 +498,8 @@ static Al *eval_exp(Co *co, AExp *e)
     case AE_UPDATE: return eval_update(co, e);
     case AE_RECUPDATE: return eval_record_update(co, e);
     case AE_IF: return eval_if(co, e);
+    case AE_CONSTR: return eval_constr(co, e);
+    case AE_MATCH: return eval_match(co, e);
     case AE_LOOP: return eval_loop(co, e);
     case AE_ASCRIBE:
     case AE_COERCE: {

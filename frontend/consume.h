@@ -1,7 +1,7 @@
 /* Private to consume.c, consume_fun.c and aliases.c: what is known of values and variables while a
  * definition is checked for consumption. The rules are Futhark's.
  *
- * Every variable has leaves, the components of its type that are not tuples or records. A value is
+ * Every variable has leaves, the components of its type that are not tuples, records or sums. A value is
  * described by a tree of the same shape (Al); each leaf lists the leaves of variables (Ref) that it
  * may share memory with, transitively. Consuming a value marks all of its refs; using a variable
  * any of whose refs is marked is an error.
@@ -31,7 +31,7 @@ typedef VEC(Ref) Refs;
 
 typedef struct Al {
     Refs refs;
-    VEC(struct Al *) kids; /* of tuples and records; then refs is empty */
+    VEC(struct Al *) kids; /* of products; then refs is empty */
 } Al;
 
 typedef enum {
@@ -91,7 +91,8 @@ typedef VEC(Leaf) Leaves;
 /* --- Types ---------------------------------------------------------------------------------- */
 
 bool al_holds_arrays(const AType *t);
-bool al_is_product(const AType *t); /* a tuple or record */
+/* A tuple or record; a sum too: it has leaves for what each of its constructors holds. */
+bool al_is_product(const AType *t);
 /* Whether any component is marked `*`; on scalars and functions it means nothing. */
 bool al_any_unique(const AType *t);
 /* t with the marks `*` of a type of the same shape added. */

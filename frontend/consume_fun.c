@@ -309,6 +309,7 @@ static bool mentions(const AType *t, const Binding *var)
     case TY_FUN: return mentions(t->fun.param, var) || mentions(t->fun.result, var);
     case TY_TUPLE:
     case TY_RECORD:
+    case TY_SUM:
         for (int i = 0; i < t->elems.n; i++)
             if (mentions(t->elems.at[i], var))
                 return true;

@@ -57,6 +57,18 @@ Atoms val_leaves(Low *L, const Val *v)
     return as;
 }
 
+const Atom *val_first_leaf(const Val *v)
+{
+    if (v->kind == V_ATOM)
+        return &v->atom;
+    for (int i = 0; v->kind == V_TUPLE && i < v->elems.n; i++) {
+        const Atom *a = val_first_leaf(v->elems.at[i]);
+        if (a)
+            return a;
+    }
+    return NULL;
+}
+
 static Val *rebuild(Low *L, const Val *like, const Atoms *leaves, int *next)
 {
     if (like->kind == V_ATOM) {
@@ -68,7 +80,9 @@ static Val *rebuild(Low *L, const Val *like, const Atoms *leaves, int *next)
     Vals vs = {0};
     for (int i = 0; i < like->elems.n; i++)
         vec_push(L->cx->perm, &vs, rebuild(L, like->elems.at[i], leaves, next));
-    return val_tuple(L, vs);
+    Val *v = val_tuple(L, vs);
+    v->sum = like->sum;
+    return v;
 }
 
 Val *val_rebuild(Low *L, const Val *like, const Atoms *leaves)
@@ -85,6 +99,9 @@ bool val_has_fun(const Val *v)
         return true;
     for (int i = 0; v->kind == V_TUPLE && i < v->elems.n; i++)
         if (val_has_fun(v->elems.at[i]))
+            return true;
+    for (int i = 0; v->kind == V_TUPLE && v->sum && i < v->sum->holds.n; i++)
+        if (val_has_fun(v->sum->holds.at[i]))
             return true;
     return false;
 }

@@ -6,6 +6,17 @@
 
 /* --- External types ------------------------------------------------------------------------- */
 
+static void put_type(Out *o, const AType *at);
+
+/* In brackets, if it is a sum. */
+static void put_atom(Out *o, const AType *at)
+{
+    bool sum = type_deref(at)->kind == TY_SUM;
+    out_puts(o, sum ? "(" : "");
+    put_type(o, at);
+    out_puts(o, sum ? ")" : "");
+}
+
 static void put_type(Out *o, const AType *at)
 {
     at = type_deref(at);
@@ -13,7 +24,16 @@ static void put_type(Out *o, const AType *at)
     case TY_SCALAR: out_puts(o, scalar_name(at->scalar)); return;
     case TY_ARRAY:
         out_puts(o, "[]");
-        put_type(o, at->array.elem);
+        put_atom(o, at->array.elem);
+        return;
+    case TY_SUM:
+        for (int i = 0; i < at->elems.n; i++) {
+            out_printf(o, i ? " | #%s" : "#%s", at->names.at[i]);
+            for (int k = 0; k < at->elems.at[i]->elems.n; k++) {
+                out_puts(o, " ");
+                put_atom(o, at->elems.at[i]->elems.at[k]);
+            }
+        }
         return;
     case TY_TUPLE:
     case TY_RECORD:
@@ -40,7 +60,10 @@ static const char *ext_text(const AType *at, int dims)
     Out o = {0};
     for (int i = 0; i < dims; i++)
         out_puts(&o, "[]");
-    put_type(&o, at);
+    if (dims)
+        put_atom(&o, at);
+    else
+        put_type(&o, at);
     const char *s = intern(o.text ? o.text : "");
     out_free(&o);
     return s;
@@ -59,7 +82,12 @@ static ExtType ext_type(Low *L, const AType *at, int dims)
         at = type_deref(at->array.elem);
         dims++;
     }
-    if (at->kind != TY_TUPLE && at->kind != TY_RECORD)
+    if (at->kind == TY_SUM) {
+        x.sum = true;
+        x.n_vals = sum_values(L, at);
+        return x;
+    }
+    if (!type_is_composite(at))
         return x;
     if (!at->elems.n && dims) { /* what stands for () */
         x.text = ext_text(&unit, dims);
@@ -91,7 +119,7 @@ static bool all_unique(const AType *t, bool unique, bool *any)
     if (t->kind == TY_ARRAY)
         *any = true;
     bool all = t->kind != TY_ARRAY || unique;
-    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
+    for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
         all = all_unique(t->elems.at[i], unique, any) && all;
     return all;
 }
@@ -148,6 +176,34 @@ static Atom param_size(EntryParams *ep, const Size *s, Loc loc)
     return a;
 }
 
+static Val *param_val(EntryParams *ep, const AType *at, const char *name, Atoms dims, Loc loc);
+
+/* One parameter for each component: constructors share them. */
+static Val *sum_param(EntryParams *ep, const AType *at, const char *name, Atoms dims, Loc loc)
+{
+    Low *L = ep->L;
+    Vars before = ep->en->params;
+    Vals holds = {0};
+    for (int k = 0; k < at->elems.n; k++) {
+        Vals parts = {0};
+        for (int i = 0; i < at->elems.at[k]->elems.n; i++) {
+            Val *v = param_val(ep, at->elems.at[k]->elems.at[i], name, dims, loc);
+            vec_push(L->cx->perm, &parts, v);
+        }
+        vec_push(L->cx->perm, &holds, val_tuple(L, parts));
+    }
+    Var *tag = var_new(L->cx, name, (Type){T_I8, dims.n, dims.at}, loc);
+    Val *v = val_sum(L, &holds, -1, atom_var(tag), dims.n);
+    Atoms leaves = val_leaves(L, v);
+    ep->en->params = before;
+    for (int i = 0; i < leaves.n; i++) {
+        Var *p = var_new(L->cx, name, atom_type(leaves.at[i]), loc);
+        vec_push(L->cx->perm, &ep->en->params, p);
+        leaves.at[i] = atom_var(p);
+    }
+    return val_rebuild(L, v, &leaves);
+}
+
 static Val *param_val(EntryParams *ep, const AType *at, const char *name, Atoms dims, Loc loc)
 {
     Low *L = ep->L;
@@ -177,6 +233,7 @@ static Val *param_val(EntryParams *ep, const AType *at, const char *name, Atoms 
         }
         return val_tuple(L, vs);
     }
+    case TY_SUM: return sum_param(ep, at, name, dims, loc);
     case TY_FUN:
     case TY_VAR:
     case TY_META:
@@ -198,7 +255,7 @@ static const Binding *pat_binding(const Pat *p)
 static void check_result_sizes(Low *L, const Def *def, const Vals *args, const AType *at)
 {
     at = type_deref(at);
-    for (int i = 0; (at->kind == TY_TUPLE || at->kind == TY_RECORD) && i < at->elems.n; i++)
+    for (int i = 0; type_is_composite(at) && i < at->elems.n; i++)
         check_result_sizes(L, def, args, at->elems.at[i]);
     if (at->kind != TY_ARRAY)
         return;
@@ -213,8 +270,7 @@ static void check_result_sizes(Low *L, const Def *def, const Vals *args, const A
 static void add_results(Low *L, const AType *at, const Val *v, Atoms *out)
 {
     at = type_deref(at);
-    bool tuple = at->kind == TY_TUPLE || at->kind == TY_RECORD;
-    if (tuple) {
+    if (at->kind == TY_TUPLE || at->kind == TY_RECORD) {
         for (int i = 0; i < at->elems.n; i++)
             add_results(L, at->elems.at[i], v->elems.at[i], out);
         return;

@@ -60,6 +60,7 @@ static Env *sizes_from_use(Low *L, Env *env, const AType *scheme, const AType *u
         return sizes_from_use(L, env, scheme->array.elem, use->array.elem, env_use);
     case TY_TUPLE:
     case TY_RECORD:
+    case TY_SUM:
         for (int i = 0; i < scheme->elems.n && i < use->elems.n; i++)
             env = sizes_from_use(L, env, scheme->elems.at[i], use->elems.at[i], env_use);
         return env;
@@ -143,8 +144,6 @@ static Val *lower_name(Low *L, Env *env, const AExp *e)
 
 /* --- Patterns ------------------------------------------------------------------------------- */
 
-static Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc loc);
-
 Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v)
 {
     switch (p->kind) {
@@ -162,11 +161,17 @@ Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v)
     case P_RECORD:
         for (int i = 0; i < p->elems.n; i++)
             env = bind_pat(L, env, p->elems.at[i],
-                           lower_project(L, p->type, v, p->names.at[i], p->loc));
+                           lower_project(p->type, v, p->names.at[i], p->loc));
         return env;
     case P_ASCRIBE:
         v = match_type(L, &env, p->type, v, low_loc(L, p->loc));
         return bind_pat(L, env, p->pat, v);
+    case P_LIT: return env;
+    case P_CONSTR:
+        v = sum_holds(L, v, type_part(type_deref(p->type), p->name));
+        for (int i = 0; i < p->elems.n; i++)
+            env = bind_pat(L, env, p->elems.at[i], v->elems.at[i]);
+        return env;
     }
     ice(p->loc, "no pattern");
 }
@@ -191,9 +196,8 @@ static int field_index(const AType *at, const char *name)
     return i;
 }
 
-static Val *lower_project(Low *L, const AType *at, const Val *v, const char *name, Loc loc)
+Val *lower_project(const AType *at, const Val *v, const char *name, Loc loc)
 {
-    (void)L;
     int i = field_index(at, name);
     if (v->kind != V_TUPLE || i < 0 || i >= v->elems.n)
         ice(loc, "lowering: no field `%s`", name);
@@ -257,11 +261,11 @@ static Val *call_builtin(Low *L, const Fun *fn, Val **args, Loc loc)
 }
 
 /* (.a.b) v */
-static Val *call_projection(Low *L, const AExp *e, Val *v, Loc loc)
+static Val *call_projection(const AExp *e, Val *v, Loc loc)
 {
     const AType *t = type_deref(type_deref(e->type)->fun.param);
     for (int i = 0; i < e->proj.names.n; i++) {
-        v = lower_project(L, t, v, e->proj.names.at[i], loc);
+        v = lower_project(t, v, e->proj.names.at[i], loc);
         t = type_deref(t->elems.at[field_index(t, e->proj.names.at[i])]);
     }
     return v;
@@ -295,7 +299,7 @@ static Val *call(Low *L, const Fun *fn, Val **args, Loc loc)
     case FUN_DEF: v = call_def(L, fn, args, loc); break;
     case FUN_BUILTIN: v = call_builtin(L, fn, args, loc); break;
     case FUN_SECTION: v = apply2(L, fn->op, args[0], fn->right, loc); break;
-    case FUN_PROJ: v = call_projection(L, fn->exp, args[0], loc); break;
+    case FUN_PROJ: v = call_projection(fn->exp, args[0], loc); break;
     case FUN_INDEX: v = lower_index(L, fn->env, args[0], &fn->exp->index.dims, loc); break;
     }
     L->site = site;
@@ -523,7 +527,7 @@ Val *lower_exp(Low *L, Env *env, const AExp *e)
     case AE_IDXSECT: return lower_fun_exp(L, env, e, FUN_INDEX, 1);
     case AE_LAMBDA: return lower_fun_exp(L, env, e, FUN_LAMBDA, e->lambda.params.n);
     case AE_PROJ:
-        return lower_project(L, e->proj.e->type, lower_exp(L, env, e->proj.e), e->proj.names.at[0],
+        return lower_project(e->proj.e->type, lower_exp(L, env, e->proj.e), e->proj.names.at[0],
                              e->loc);
     case AE_INDEX:
         return lower_index(L, env, lower_exp(L, env, e->index.e), &e->index.dims,
@@ -534,6 +538,8 @@ Val *lower_exp(Low *L, Env *env, const AExp *e)
         return record_with(L, e->update.e->type, v, e->update.names.at, e->update.names.n, new);
     }
     case AE_IF: return lower_if(L, env, e);
+    case AE_CONSTR: return lower_constr(L, env, e);
+    case AE_MATCH: return lower_match(L, env, e);
     case AE_LOOP: return lower_loop(L, env, e);
     case AE_ASCRIBE:
     case AE_COERCE: return lower_ascribe(L, env, e);

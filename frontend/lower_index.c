@@ -337,63 +337,12 @@ static Atom emit_literal(Low *L, Loc loc, Type elem, Atoms elems)
     return emit(L, e);
 }
 
-/* The empty array whose elements are of type at: each array below it with the dims so far. */
-static Val *empty_array(Low *L, Env *env, const AType *at, Atoms dims, Loc loc)
-{
-    at = type_deref(at);
-    switch (at->kind) {
-    case TY_SCALAR: {
-        Type t = {(PrimType)at->scalar, dims.n, dims.at};
-        return val_atom(L, emit_literal(L, loc, t, (Atoms){0}));
-    }
-    case TY_ARRAY: {
-        Atom n;
-        if (!size_atom(L, env, at->array.dim, &n))
-            n = atom_i64(0);
-        n = count_arg(L, loc, n);
-        Atoms more = {0};
-        vec_append(L->cx->perm, &more, &dims);
-        vec_push(L->cx->perm, &more, n);
-        return empty_array(L, env, at->array.elem, more, loc);
-    }
-    case TY_TUPLE:
-    case TY_RECORD: {
-        if (!at->elems.n)
-            return val_atom(L, emit_literal(L, loc, (Type){T_BOOL, dims.n, dims.at}, (Atoms){0}));
-        Vals vs = {0};
-        for (int i = 0; i < at->elems.n; i++) {
-            Val *v = empty_array(L, env, at->elems.at[i], dims, loc);
-            vec_push(L->cx->perm, &vs, v);
-        }
-        return val_tuple(L, vs);
-    }
-    case TY_VAR: {
-        const Env *en = env_find(env, at->var);
-        if (!en) /* nobody can tell: there is no value of that type */
-            return empty_array(L, env, &(AType){.kind = TY_TUPLE}, dims, loc);
-        if (en->type)
-            return empty_array(L, (Env *)en->type_env, en->type, dims, loc);
-        Atoms as = val_leaves(L, en->val);
-        for (int i = 0; i < as.n; i++) {
-            Type t = type_drop(atom_type(as.at[i]), en->drop);
-            t = type_array_n(L->cx, t, dims.at, dims.n);
-            as.at[i] = emit_literal(L, loc, t, (Atoms){0});
-        }
-        return val_rebuild(L, en->val, &as);
-    }
-    case TY_FUN:
-    case TY_META:
-    case TY_ERROR: break;
-    }
-    ice(loc, "lowering: an empty array of functions");
-}
-
 /* Any value of the type, behind an assertion that fails: an element of an empty array. */
 Val *lower_hole(Low *L, Env *env, const AExp *e)
 {
     Loc loc = low_loc(L, e->loc);
     assert_that(L, loc, atom_bool(false), "this hole of the program was reached", NULL, 0);
-    return index_row(L, loc, empty_array(L, env, e->type, (Atoms){0}, loc), atom_i64(0), true);
+    return index_row(L, loc, empty_array(L, env, e->type, loc), atom_i64(0), true);
 }
 
 Val *lower_array(Low *L, Env *env, const AExp *e)
@@ -401,7 +350,7 @@ Val *lower_array(Low *L, Env *env, const AExp *e)
     Loc loc = low_loc(L, e->loc);
     const AExps *es = &e->seq.elems;
     if (es->n == 0)
-        return empty_array(L, env, type_deref(e->type)->array.elem, (Atoms){0}, loc);
+        return empty_array(L, env, type_deref(e->type)->array.elem, loc);
     VEC(Atoms) rows = {0};
     Val *first = NULL;
     for (int i = 0; i < es->n; i++) {

@@ -21,6 +21,7 @@
 typedef struct Val Val;
 typedef struct Env Env;
 typedef struct Fun Fun;
+typedef struct SumLayout SumLayout;
 typedef VEC(Val *) Vals;
 
 typedef enum { V_ATOM, V_TUPLE, V_FUN } ValKind;
@@ -28,7 +29,16 @@ struct Val {
     ValKind kind;
     Atom atom;  /* V_ATOM: scalar or array */
     Vals elems; /* V_TUPLE: components in order */
-    Fun *fun;   /* V_FUN */
+    const SumLayout *sum; /* V_TUPLE: of a sum (lower_sum.c), else NULL */
+    Fun *fun;             /* V_FUN */
+};
+
+/* What each constructor of a sum holds: the structure of a tuple, and which components of the sum
+ * its leaves are. */
+typedef VEC(int) SumPlaces;
+struct SumLayout {
+    Vals holds;
+    VEC(SumPlaces) places;
 };
 
 /* What a function value does when it has all its arguments. */
@@ -120,6 +130,8 @@ Val *val_pair(Low *L, Val *a, Val *b);
 Val *val_fun(Low *L, Fun fn);
 /* The scalars and arrays of a value, in order; functions are passed over. */
 Atoms val_leaves(Low *L, const Val *v);
+/* The first of them, NULL if there is none. */
+const Atom *val_first_leaf(const Val *v);
 /* The structure of `like` with other leaves. */
 Val *val_rebuild(Low *L, const Val *like, const Atoms *leaves);
 bool val_has_fun(const Val *v);
@@ -205,6 +217,22 @@ Val *apply2(Low *L, Val *fn, Val *a, Val *b, Loc loc);
 /* A top-level value or function. */
 Val *lower_global(Low *L, const Binding *b, const AType *use, Env *env_use, Loc loc);
 Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v);
+
+/* The field of that name of a record or tuple. */
+Val *lower_project(const AType *at, const Val *v, const char *name, Loc loc);
+
+/* --- lower_sum.c: sums, match, values that only a type describes ---------------------------- */
+
+/* The sum of which constructor number k would hold the tuple holds[k], and `chosen` does (-1: none
+ * in particular). An array of sums has as many dimensions as `rank` says. */
+Val *val_sum(Low *L, const Vals *holds, int chosen, Atom tag, int rank);
+/* The tuple that constructor k of the sum, or the sums in an array, holds. */
+Val *sum_holds(Low *L, const Val *v, int k);
+/* Of how many scalars and arrays a value of a type consists that has no type parameters. */
+int sum_values(Low *L, const AType *at);
+Val *empty_array(Low *L, const Env *env, const AType *elem, Loc loc);
+Val *lower_constr(Low *L, Env *env, const AExp *e);
+Val *lower_match(Low *L, Env *env, const AExp *e);
 
 /* --- lower_loop.c: if, loop, ranges, indexing ----------------------------------------------- */
 

@@ -272,6 +272,23 @@ Val *fit_like(Low *L, Loc loc, Val *v, const Val *like)
 
 /* --- Sizes ---------------------------------------------------------------------------------- */
 
+static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out);
+
+/* Of the components of a sum: those of the arrays that its constructors hold. */
+static void add_sum_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out)
+{
+    int first = out->n;
+    for (int i = 0; i < v->elems.n; i++)
+        vec_push(L->cx->perm, out, outer);
+    for (int k = 0; k < at->elems.n; k++) {
+        LeafSizes own = {0};
+        add_leaf_sizes(L, type_deref(at->elems.at[k]), v->sum->holds.at[k], outer, &own);
+        for (int i = 0; i < own.n; i++)
+            if (own.at[i].n > outer.n)
+                out->at[first + v->sum->places.at[k].at[i]] = own.at[i];
+    }
+}
+
 static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out)
 {
     if (v->kind == V_ATOM) {
@@ -288,7 +305,11 @@ static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, L
     vec_append(L->cx->perm, &all, &outer);
     for (; at && at->kind == TY_ARRAY; at = type_deref(at->array.elem))
         vec_push(L->cx->perm, &all, size_deref(at->array.dim));
-    bool known = at && (at->kind == TY_TUPLE || at->kind == TY_RECORD);
+    if (v->sum && at && at->kind == TY_SUM) {
+        add_sum_sizes(L, at, v, all, out);
+        return;
+    }
+    bool known = at && type_is_composite(at);
     for (int i = 0; i < v->elems.n; i++)
         add_leaf_sizes(L, known ? type_deref(at->elems.at[i]) : NULL, v->elems.at[i], all, out);
 }
@@ -385,20 +406,8 @@ void preload_sizes(Low *L, const Env *env, const AType *at, const Loc *made)
             count_arg(L, *made, a);
         preload_sizes(L, env, at->array.elem, made);
     }
-    for (int i = 0; (at->kind == TY_TUPLE || at->kind == TY_RECORD) && i < at->elems.n; i++)
+    for (int i = 0; type_is_composite(at) && i < at->elems.n; i++)
         preload_sizes(L, env, at->elems.at[i], made);
-}
-
-static const Atom *first_leaf(const Val *v)
-{
-    if (v->kind == V_ATOM)
-        return &v->atom;
-    for (int i = 0; v->kind == V_TUPLE && i < v->elems.n; i++) {
-        const Atom *a = first_leaf(v->elems.at[i]);
-        if (a)
-            return a;
-    }
-    return NULL;
 }
 
 static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth)
@@ -407,7 +416,7 @@ static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth)
     switch (at->kind) {
     case TY_ARRAY: {
         const Size *s = size_deref(at->array.dim);
-        const Atom *leaf = first_leaf(v);
+        const Atom *leaf = val_first_leaf(v);
         if (s->kind == SZ_VAR && s->var->kind == BIND_SIZE && leaf && !env_find(env, s->var) &&
             depth < atom_type(*leaf).rank)
             env = env_add(L, env, s->var, val_atom(L, atom_type(*leaf).dims[depth]));
@@ -417,6 +426,10 @@ static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth)
     case TY_RECORD:
         for (int i = 0; v->kind == V_TUPLE && i < at->elems.n && i < v->elems.n; i++)
             env = bind_at(L, env, at->elems.at[i], v->elems.at[i], depth);
+        return env;
+    case TY_SUM:
+        for (int k = 0; k < at->elems.n; k++)
+            env = bind_at(L, env, at->elems.at[k], sum_holds(L, v, k), depth);
         return env;
     case TY_VAR:
         if (!env_find(env, at->var)) {
@@ -459,7 +472,7 @@ Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc)
 
 Atom common_width(Low *L, Loc loc, Val **vals, int n)
 {
-    const Atom *a = first_leaf(vals[0]);
+    const Atom *a = val_first_leaf(vals[0]);
     if (!a)
         ice(loc, "lowering: an array without a size");
     Atom width = atom_type(*a).dims[0];

@@ -290,6 +290,7 @@ static bool any_free(const AType *t, const Free *f)
     case TY_ARRAY: return sz_any(t->array.dim, is_free, (void *)f) || any_free(t->array.elem, f);
     case TY_TUPLE:
     case TY_RECORD:
+    case TY_SUM:
         for (int i = 0; i < t->elems.n; i++)
             if (any_free(t->elems.at[i], f))
                 return true;

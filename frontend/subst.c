@@ -114,7 +114,8 @@ static AType *map_type(Mapper *m, AType *t)
         break;
     }
     case TY_TUPLE:
-    case TY_RECORD: {
+    case TY_RECORD:
+    case TY_SUM: {
         ATypes es = {0};
         bool changed = false;
         for (int i = 0; i < d->elems.n; i++) {
@@ -194,6 +195,22 @@ AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc)
     return ty_subst(ck, t, &s);
 }
 
+AType *ty_any_sizes(Ck *ck, AType *t, Loc loc)
+{
+    t = type_deref(t);
+    if (t->kind == TY_ARRAY) {
+        Size *z = sz_meta(ck, loc);
+        z->idle = true;
+        return ty_array(ck, z, ty_any_sizes(ck, t->array.elem, loc));
+    }
+    if (!type_is_composite(t))
+        return t;
+    ATypes elems = {0};
+    for (int i = 0; i < t->elems.n; i++)
+        vec_push(ck->a, &elems, ty_any_sizes(ck, t->elems.at[i], loc));
+    return ty_elems_like(ck, t, elems);
+}
+
 /* --- Leaving a scope ------------------------------------------------------------------------ */
 
 typedef struct {
@@ -211,7 +228,7 @@ static bool ty_binds(const AType *t, const Binding *b)
     t = type_deref(t);
     if (t->kind == TY_ARRAY)
         return ty_binds(t->array.elem, b);
-    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
+    for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
         if (ty_binds(t->elems.at[i], b))
             return true;
     return t->kind == TY_FUN &&
@@ -276,7 +293,7 @@ static bool count_type(const AType *t, int *left)
         return count_size(t->array.dim, left) && count_type(t->array.elem, left);
     if (t->kind == TY_FUN)
         return count_type(t->fun.param, left) && count_type(t->fun.result, left);
-    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
+    for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
         if (!count_type(t->elems.at[i], left))
             return false;
     for (int i = 0; t->kind == TY_VAR && i < t->targs.n; i++)
@@ -309,7 +326,7 @@ bool ty_witnesses(const AType *t, const Binding *b)
         const Size *s = size_deref(t->array.dim);
         return (s->kind == SZ_VAR && s->var == b) || ty_witnesses(t->array.elem, b);
     }
-    for (int i = 0; (t->kind == TY_TUPLE || t->kind == TY_RECORD) && i < t->elems.n; i++)
+    for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
         if (ty_witnesses(t->elems.at[i], b))
             return true;
     return false;
@@ -322,6 +339,7 @@ bool ty_has_fun(const AType *t)
     case TY_ARRAY: return ty_has_fun(t->array.elem);
     case TY_TUPLE:
     case TY_RECORD:
+    case TY_SUM:
         for (int i = 0; i < t->elems.n; i++)
             if (ty_has_fun(t->elems.at[i]))
                 return true;

@@ -49,6 +49,14 @@ Size *size_deref(const Size *s)
     return (Size *)s;
 }
 
+int type_part(const AType *t, const char *name)
+{
+    for (int i = 0; i < t->names.n; i++)
+        if (t->names.at[i] == name)
+            return i;
+    return -1;
+}
+
 int type_rank(const AType *t)
 {
     int n = 0;

@@ -60,20 +60,20 @@ AType *ty_fun_like(Ck *ck, const AType *t, AType *param, AType *result)
     return c;
 }
 
-bool ty_record_add(Ck *ck, AType *t, const char *name, AType *field)
+bool ty_part_add(Ck *ck, AType *t, const char *name, AType *part)
 {
     int at = 0;
     while (at < t->names.n && strcmp(t->names.at[at], name) < 0)
         at++;
     if (at < t->names.n && t->names.at[at] == name)
         return false;
-    vec_push(ck->a, &t->elems, field);
+    vec_push(ck->a, &t->elems, part);
     vec_push(ck->a, &t->names, name);
     for (int j = t->elems.n - 1; j > at; j--) {
         t->elems.at[j] = t->elems.at[j - 1];
         t->names.at[j] = t->names.at[j - 1];
     }
-    t->elems.at[at] = field;
+    t->elems.at[at] = part;
     t->names.at[at] = name;
     return true;
 }
@@ -97,7 +97,7 @@ AType *ty_meta(Ck *ck, TypeClass cls, Loc loc)
 AType *ty_plain(Ck *ck, const AType *t)
 {
     AType *d = type_deref(t);
-    if (d->kind == TY_TUPLE || d->kind == TY_RECORD) {
+    if (type_is_composite(d)) {
         ATypes elems = {0};
         bool changed = d->unique;
         for (int i = 0; i < d->elems.n; i++) {
@@ -174,6 +174,7 @@ static bool ty_lower(Ck *ck, AType *t, const AType *meta, const Outer *o)
     case TY_ARRAY: return sz_lower(ck, t->array.dim, o) && ty_lower(ck, t->array.elem, meta, o);
     case TY_TUPLE:
     case TY_RECORD:
+    case TY_SUM:
         for (int i = 0; i < t->elems.n; i++)
             if (!ty_lower(ck, t->elems.at[i], meta, o))
                 return false;
@@ -276,6 +277,7 @@ static bool ty_restrict(Ck *ck, AType *t, TypeClass c)
         return composite && ty_restrict(ck, t->array.elem, c);
     case TY_TUPLE:
     case TY_RECORD:
+    case TY_SUM:
         for (int i = 0; composite && i < t->elems.n; i++)
             if (!ty_restrict(ck, t->elems.at[i], c))
                 return false;
@@ -332,17 +334,19 @@ static const char *missing_name(const Names *from, const Names *in)
     return NULL;
 }
 
-/* In what the components of two tuples or records differ. */
+/* In what the components of two tuples, records or sums differ. */
 static const char *other_parts(Ck *ck, const AType *want, const AType *have)
 {
     if (want->kind == TY_TUPLE)
         return arena_printf(ck->a, "%d components, not %d", have->elems.n, want->elems.n);
     const char *less = missing_name(&want->names, &have->names);
     const char *more = missing_name(&have->names, &want->names);
-    return less && more
-               ? arena_printf(ck->a, "field `%s` is missing, `%s` is one too many", less, more)
-           : less ? arena_printf(ck->a, "field `%s` is missing", less)
-                  : arena_printf(ck->a, "field `%s` is one too many", more);
+    const char *what = want->kind == TY_SUM ? "constructor" : "field";
+    const char *mark = want->kind == TY_SUM ? "#" : "";
+    return less && more ? arena_printf(ck->a, "%s `%s%s` is missing, `%s%s` is one too many", what,
+                                       mark, less, mark, more)
+           : less       ? arena_printf(ck->a, "%s `%s%s` is missing", what, mark, less)
+                        : arena_printf(ck->a, "%s `%s%s` is one too many", what, mark, more);
 }
 
 /* The result of a function type, when the function is one that is at hand (`have`: the sizes that
@@ -419,6 +423,7 @@ bool ty_unify(Ck *ck, AType *want, AType *have)
                sz_unify(ck, want->array.dim, have->array.dim);
     case TY_RECORD:
     case TY_TUPLE:
+    case TY_SUM:
         if (want->elems.n != have->elems.n || !same_names(&want->names, &have->names)) {
             ck->why = other_parts(ck, want, have);
             return false;
@@ -447,6 +452,10 @@ static Size *join_size(Join *j, Size *x, Size *y)
 {
     if (sz_same(x, y))
         return x;
+    /* If it is one that nobody needs in a branch, that of the other one, unless that makes it up. */
+    bool idle = (x->kind == SZ_META && x->idle) || (y->kind == SZ_META && y->idle);
+    if (idle && x->kind != SZ_UNKNOWN && y->kind != SZ_UNKNOWN && sz_unify(j->ck, x, y))
+        return size_deref(x);
     for (int i = 0; i < j->joined.n; i++)
         if (sz_same(j->left.at[i], x) && sz_same(j->right.at[i], y))
             return j->joined.at[i];
@@ -468,7 +477,7 @@ static AType *join(Join *j, AType *a, AType *b)
             return NULL;
         return ty_array(ck, join_size(j, size_deref(a->array.dim), size_deref(b->array.dim)), elem);
     }
-    if (a->kind == b->kind && (a->kind == TY_TUPLE || a->kind == TY_RECORD) &&
+    if (a->kind == b->kind && type_is_composite(a) &&
         a->elems.n == b->elems.n && same_names(&a->names, &b->names)) {
         AType *t = ty_new(ck, a->kind);
         t->names = a->names;

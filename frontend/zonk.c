@@ -99,7 +99,8 @@ static AType *zonk_counted(Ck *ck, AType *t, int *parts)
         break;
     }
     case TY_TUPLE:
-    case TY_RECORD: {
+    case TY_RECORD:
+    case TY_SUM: {
         ATypes es = {0};
         bool changed = false;
         for (int i = 0; i < d->elems.n; i++) {
@@ -191,6 +192,8 @@ static void zonk_pat(Ck *ck, Pat *p)
         zonk_pat(ck, p->elems.at[i]);
     if (p->pat)
         zonk_pat(ck, p->pat);
+    if (p->lit)
+        zonk_exp(ck, p->lit);
     zonk_te(ck, p->te);
 }
 
@@ -254,6 +257,10 @@ static void zonk_children(Ck *ck, AExp *e)
         zonk_pat(ck, e->loop.pat);
         if (e->loop.var)
             zonk_pat(ck, e->loop.var);
+        break;
+    case AE_MATCH:
+        for (int i = 0; i < e->match.cases.n; i++)
+            zonk_pat(ck, e->match.cases.at[i].pat);
         break;
     case AE_ASCRIBE:
     case AE_COERCE:

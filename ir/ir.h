@@ -365,6 +365,7 @@ struct ExtType {
     int n_fields; /* 0 for a scalar or array */
     const char **field_names;
     ExtType *fields;
+    bool sum;      /* values that mean something together only: a sum, or an array of sums */
     ExtType *elem; /* of an array of records with `rank` dimensions, whose fields are arrays; else NULL */
     int rank;
 };

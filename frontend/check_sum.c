@@ -1,0 +1,135 @@
+/* Sum types: constructors, patterns of them, match. A constructor does not say which type it is of: what surrounds it does. Where that is
+ * not known yet, it becomes something that is wanted of the type (Wanted). */
+#include "frontend/check.h"
+
+#include "runtime/spell.h"
+
+/* What the constructor of that name holds in type t: a tuple; an error, reported, if t has none. */
+static AType *payload_of(Ck *ck, AType *t, const char *name, Loc loc)
+{
+    t = type_deref(t);
+    if (t->kind == TY_ERROR)
+        return t;
+    int k = t->kind == TY_SUM ? type_part(t, name) : -1;
+    if (k >= 0)
+        return t->elems.at[k];
+    if (t->kind != TY_SUM) {
+        ck_error(ck, loc, "`#%s` is of a sum type, but %s is needed here", name, said(ck, t));
+        return ty_error(ck);
+    }
+    rt_spelling sp = rt_spell(name);
+    for (int i = 0; i < t->names.n; i++)
+        rt_spell_try(&sp, t->names.at[i]);
+    if (sp.nearest)
+        ck_error(ck, loc, "no constructor `#%s` in `%s`; did you mean `#%s`?", name, show(ck, t),
+                 sp.nearest);
+    else
+        ck_error(ck, loc, "no constructor `#%s` in `%s`", name, show(ck, t));
+    return ty_error(ck);
+}
+
+/* Whether a constructor that holds `holds` is given n values; reports if not. */
+static bool right_count(Ck *ck, const AType *holds, int n, const char *name, const AType *t,
+                        Loc loc)
+{
+    if (holds->kind == TY_ERROR || holds->elems.n == n)
+        return holds->kind != TY_ERROR;
+    ck_error(ck, loc, "`#%s` of `%s` holds %d value%s, not %d", name, show(ck, t), holds->elems.n,
+             holds->elems.n == 1 ? "" : "s", n);
+    return false;
+}
+
+void solve_constr(Ck *ck, const Wanted *w)
+{
+    AType *t = type_deref(w->whole), *holds = payload_of(ck, t, w->name, w->loc);
+    if (!right_count(ck, holds, w->part->elems.n, w->name, t, w->loc))
+        return;
+    for (int i = 0; i < holds->elems.n; i++) {
+        AType *want = holds->elems.at[i], *have = w->part->elems.at[i];
+        ck_try(ck);
+        if (!ty_unify(ck, want, have))
+            ck_error(ck, w->loc, "what `#%s` holds should be %s, but is %s%s", w->name,
+                     said(ck, want), said(ck, have), because(ck, want, have));
+    }
+}
+
+AType *want_constr(Ck *ck, const char *name, AType *holds, Loc loc)
+{
+    Wanted w = {.loc = loc, .whole = ty_meta(ck, TC_ANY, loc), .part = holds, .name = name};
+    w.constr = true;
+    vec_push(ck->a, &ck->wanted, w);
+    return w.whole;
+}
+
+/* --- Constructors --------------------------------------------------------------------------- */
+
+/* Of a type that is known. The sizes wanted are not required here, as nothing is of what is expected. */
+static AType *constr_of(Ck *ck, AExp *e, AType *want)
+{
+    AExps *es = &e->constr.elems;
+    AType *t = ty_any_sizes(ck, ty_plain(ck, want), e->loc);
+    AType *holds = payload_of(ck, t, e->constr.name, e->loc);
+    bool ok = right_count(ck, holds, es->n, e->constr.name, t, e->loc);
+    for (int i = 0; i < es->n; i++) {
+        if (!ok)
+            check_exp(ck, es->at[i]);
+        else
+            check_is(ck, es->at[i], holds->elems.at[i],
+                     arena_printf(ck->a, "argument %d of `#%s`", i + 1, e->constr.name));
+    }
+    return ok ? t : ty_error(ck);
+}
+
+AType *check_constr(Ck *ck, AExp *e, AType *want)
+{
+    AType *w = want ? type_deref(want) : NULL;
+    if (w && w->kind != TY_META)
+        return constr_of(ck, e, w);
+    ATypes holds = {0};
+    for (int i = 0; i < e->constr.elems.n; i++)
+        vec_push(ck->a, &holds, ty_plain(ck, check_exp(ck, e->constr.elems.at[i])));
+    return want_constr(ck, e->constr.name, ty_tuple(ck, holds), e->loc);
+}
+
+/* --- match ---------------------------------------------------------------------------------- */
+
+/* Binds what the pattern of a case does; `what` is of type t. */
+static void check_case_pat(Ck *ck, Pat *p, AType *t)
+{
+    AType *pt = check_pat(ck, p, AT_FREE);
+    check_distinct(ck, &(Pats){&p, 1, 1});
+    ck_try(ck);
+    if (!ty_unify(ck, pt, t))
+        ck_error(ck, p->loc, "this pattern has type %s, but is given %s%s", said(ck, pt),
+                 said(ck, t), because(ck, pt, t));
+    solve_wanted(ck, false);
+}
+
+AType *check_match(Ck *ck, AExp *e, AType *want)
+{
+    AType *what = ty_plain(ck, check_exp(ck, e->match.e)), *joined = NULL;
+    solve_wanted(ck, false);
+    for (int i = 0; i < e->match.cases.n; i++) {
+        Case *c = &e->match.cases.at[i];
+        Scope *scope = ck->scope;
+        int first_uid = ck->n_bindings;
+        check_case_pat(ck, c->pat, what);
+        AType *t = ty_plain(ck, check_against(ck, c->body, want ? want : joined));
+        ck->scope = scope;
+        t = ty_leave(ck, t, first_uid, NULL, c->pat->loc);
+        if (!joined) {
+            joined = t;
+            continue;
+        }
+        ck_try(ck);
+        AType *both = ty_join(ck, joined, t, e->loc);
+        if (!both) {
+            ck_error(ck, c->body->loc, "cases differ: this one is %s, those before %s%s",
+                     said(ck, t), said(ck, joined), because(ck, joined, t));
+            ck_note(ck, e->match.cases.at[0].body->loc, "the first case is here");
+            return ty_error(ck);
+        }
+        joined = both;
+    }
+    return value_only(ck, joined, e->loc, "a `match`") ? joined : ty_error(ck);
+}

@@ -1,0 +1,379 @@
+/* Lowering of sums and match, and values that only a type describes: empty arrays, and what the constructors that a sum is not of would hold.
+ *
+ * A sum value is a tuple of scalars and arrays: the number of its constructor (i8; they are sorted by name), then the components. Numbers of
+ * different constructors share a component of their type; an array has its own, since whether sizes are equal is not known of a
+ * type alone, and all values of a type must look alike:
+ *
+ *     #both f32 i32 [n]i32 | #one i32        tag  f32  i32  [n]i32
+ *                                  #both      0   x    y    zs
+ *                                  #one       1   0    x    zeros
+ *
+ * What a value does not use is zero, so that values can be compared component by component. */
+#include "frontend/lower_int.h"
+
+/* --- Layouts -------------------------------------------------------------------------------- */
+
+/* A component of sums of some type. */
+typedef struct {
+    PrimType elem;
+    int rank;
+    int user; /* the last constructor that has taken it */
+} Part;
+typedef VEC(Part) Parts;
+
+/* Where constructor k has its next leaf. */
+static int place_leaf(Low *L, Parts *parts, PrimType elem, int rank, int k)
+{
+    for (int i = 0; rank == 0 && i < parts->n; i++) {
+        Part *p = &parts->at[i];
+        if (p->rank || p->elem != elem || p->user == k)
+            continue;
+        p->user = k;
+        return i;
+    }
+    vec_push(L->cx->perm, parts, ((Part){elem, rank, k}));
+    return parts->n - 1;
+}
+
+/* The leaves of values of a type without parameters. */
+static void type_leaves(Low *L, const AType *at, int rank, Parts *out)
+{
+    at = type_deref(at);
+    for (; at->kind == TY_ARRAY; at = type_deref(at->array.elem))
+        rank++;
+    if (at->kind == TY_SUM) {
+        vec_push(L->cx->perm, out, ((Part){T_I8, rank, 0}));
+        Parts parts = {0};
+        for (int k = 0; k < at->elems.n; k++) {
+            Parts own = {0};
+            for (int i = 0; i < at->elems.at[k]->elems.n; i++)
+                type_leaves(L, at->elems.at[k]->elems.at[i], 0, &own);
+            for (int i = 0; i < own.n; i++)
+                place_leaf(L, &parts, own.at[i].elem, own.at[i].rank, k);
+        }
+        vec_append(L->cx->perm, out, &parts);
+    } else if (type_is_composite(at) && at->elems.n) {
+        for (int i = 0; i < at->elems.n; i++)
+            type_leaves(L, at->elems.at[i], rank, out);
+    } else {
+        PrimType elem = at->kind == TY_SCALAR ? (PrimType)at->scalar : T_BOOL;
+        vec_push(L->cx->perm, out, ((Part){elem, rank, 0}));
+    }
+}
+
+int sum_values(Low *L, const AType *at)
+{
+    Parts leaves = {0};
+    type_leaves(L, at, 0, &leaves);
+    return leaves.n;
+}
+
+Val *val_sum(Low *L, const Vals *holds, int chosen, Atom tag, int rank)
+{
+    Arena *a = L->cx->perm;
+    SumLayout *layout = NEW(a, SumLayout);
+    Parts parts = {0};
+    Vals elems = {0};
+    vec_push(a, &elems, val_atom(L, tag));
+    layout->holds = *holds;
+    for (int k = 0; k < holds->n; k++) {
+        Atoms leaves = val_leaves(L, holds->at[k]);
+        SumPlaces places = {0};
+        for (int i = 0; i < leaves.n; i++) {
+            Type t = atom_type(leaves.at[i]);
+            int at = place_leaf(L, &parts, t.elem, t.rank - rank, k) + 1;
+            vec_push(a, &places, at);
+            if (at == elems.n)
+                vec_push(a, &elems, val_atom(L, leaves.at[i]));
+            else if (k == chosen)
+                elems.at[at] = val_atom(L, leaves.at[i]);
+        }
+        vec_push(a, &layout->places, places);
+    }
+    Val *v = val_tuple(L, elems);
+    v->sum = layout;
+    return v;
+}
+
+Val *sum_holds(Low *L, const Val *v, int k)
+{
+    const SumPlaces *places = &v->sum->places.at[k];
+    Atoms leaves = {0};
+    for (int i = 0; i < places->n; i++)
+        vec_push(L->cx->perm, &leaves, v->elems.at[places->at[i]]->atom);
+    return val_rebuild(L, v->sum->holds.at[k], &leaves);
+}
+
+/* --- Values that only a type describes ------------------------------------------------------ */
+
+typedef struct {
+    Low *L;
+    const Env *env;
+    Loc loc;
+    bool empty;          /* an empty array of such, else zeros */
+    const AType *beside; /* another part of the same value, and its type, or NULL */
+    const Val *beside_val;
+} Blank;
+
+/* The size in a dimension of v that its type `at` calls by the same unknown size. */
+static bool shown_by(const AType *at, const Val *v, int depth, const Size *s, Atom *out)
+{
+    at = type_deref(at);
+    if (at->kind == TY_ARRAY) {
+        const Size *dim = size_deref(at->array.dim);
+        const Atom *leaf = val_first_leaf(v);
+        if (dim->kind == SZ_UNKNOWN && dim->id == s->id && leaf && depth < atom_type(*leaf).rank) {
+            *out = atom_type(*leaf).dims[depth];
+            return true;
+        }
+        return shown_by(at->array.elem, v, depth + 1, s, out);
+    }
+    if (!type_is_composite(at) || v->kind != V_TUPLE || (at->kind == TY_SUM) != (v->sum != NULL))
+        return false;
+    for (int i = 0; at->kind != TY_SUM && i < at->elems.n && i < v->elems.n; i++)
+        if (shown_by(at->elems.at[i], v->elems.at[i], depth, s, out))
+            return true;
+    return false;
+}
+
+/* The size of an array that nobody has made. One that only the run knows may be that of a value at
+ * hand; else it does not matter. */
+static Atom blank_size(const Blank *b, const Size *s)
+{
+    Atom n;
+    s = size_deref(s);
+    if (size_atom(b->L, b->env, s, &n))
+        return n;
+    if (s->kind == SZ_UNKNOWN) {
+        if (b->beside && shown_by(b->beside, b->beside_val, 0, s, &n))
+            return n;
+        for (const Env *en = b->env; en; en = en->next)
+            if (en->val && en->bind->type && shown_by(en->bind->type, en->val, 0, s, &n))
+                return n;
+    }
+    return atom_i64(0);
+}
+
+static Atom blank_leaf(const Blank *b, Type t)
+{
+    Low *L = b->L;
+    if (b->empty) {
+        Exp *e = exp_new(L->cx, E_ARRAYLIT, b->loc);
+        e->arraylit.elem = t;
+        return emit(L, e);
+    }
+    Atom zero = prim_is_float(t.elem) ? atom_float(t.elem, 0)
+                : t.elem == T_BOOL    ? atom_bool(false)
+                                      : atom_int(t.elem, 0);
+    if (!t.rank)
+        return zero;
+    Exp *e = exp_new(L->cx, E_REPLICATE, b->loc);
+    for (int d = 0; d < t.rank; d++)
+        vec_push(L->cx->perm, &e->replicate.dims, t.dims[d]);
+    e->replicate.val = zero;
+    return emit(L, e);
+}
+
+static Val *blank(const Blank *b, const AType *at, Atoms dims);
+
+static Val *blank_parts(const Blank *b, const AType *at, Atoms dims)
+{
+    Vals vs = {0};
+    for (int i = 0; i < at->elems.n; i++) {
+        Val *v = blank(b, at->elems.at[i], dims);
+        vec_push(b->L->cx->perm, &vs, v);
+    }
+    return val_tuple(b->L, vs);
+}
+
+static Val *blank_sum(const Blank *b, const AType *at, Atoms dims)
+{
+    Low *L = b->L;
+    Vals holds = {0};
+    Atom tag = blank_leaf(b, (Type){T_I8, dims.n, dims.at});
+    for (int k = 0; k < at->elems.n; k++) {
+        Val *v = blank_parts(b, at->elems.at[k], dims);
+        vec_push(L->cx->perm, &holds, v);
+    }
+    return val_sum(L, &holds, -1, tag, dims.n + b->empty);
+}
+
+/* Of a type parameter: as the value that is known of it. */
+static Val *blank_like(const Blank *b, const Env *en, Atoms dims)
+{
+    Low *L = b->L;
+    Atoms as = val_leaves(L, en->val);
+    for (int i = 0; i < as.n; i++) {
+        Type t = type_drop(atom_type(as.at[i]), en->drop);
+        as.at[i] = blank_leaf(b, type_array_n(L->cx, t, dims.at, dims.n));
+    }
+    return val_rebuild(L, en->val, &as);
+}
+
+/* Each array below with the dims so far. */
+static Val *blank(const Blank *b, const AType *at, Atoms dims)
+{
+    Low *L = b->L;
+    at = type_deref(at);
+    switch (at->kind) {
+    case TY_SCALAR:
+        return val_atom(L, blank_leaf(b, (Type){(PrimType)at->scalar, dims.n, dims.at}));
+    case TY_ARRAY: {
+        Atoms more = {0};
+        vec_append(L->cx->perm, &more, &dims);
+        vec_push(L->cx->perm, &more, count_arg(L, b->loc, blank_size(b, at->array.dim)));
+        return blank(b, at->array.elem, more);
+    }
+    case TY_TUPLE:
+    case TY_RECORD:
+        return at->elems.n ? blank_parts(b, at, dims)
+                           : val_atom(L, blank_leaf(b, (Type){T_BOOL, dims.n, dims.at}));
+    case TY_SUM: return blank_sum(b, at, dims);
+    case TY_VAR: {
+        const Env *en = env_find(b->env, at->var);
+        if (!en) /* nobody can tell: there is no value of that type */
+            return blank(b, &(AType){.kind = TY_TUPLE}, dims);
+        if (!en->type)
+            return blank_like(b, en, dims);
+        Blank there = *b;
+        there.env = en->type_env;
+        there.beside = NULL;
+        return blank(&there, en->type, dims);
+    }
+    case TY_FUN: return val_fun(L, (Fun){.kind = FUN_LAMBDA});
+    case TY_META:
+    case TY_ERROR: break;
+    }
+    ice(b->loc, "lowering: a value of no type");
+}
+
+Val *empty_array(Low *L, const Env *env, const AType *elem, Loc loc)
+{
+    Blank b = {.L = L, .env = env, .loc = loc, .empty = true};
+    return blank(&b, elem, (Atoms){0});
+}
+
+/* --- Constructors --------------------------------------------------------------------------- */
+
+Val *lower_constr(Low *L, Env *env, const AExp *e)
+{
+    const AType *at = type_deref(e->type);
+    int chosen = type_part(at, e->constr.name);
+    Vals args = {0}, holds = {0};
+    for (int i = 0; i < e->constr.elems.n; i++) {
+        Val *v = lower_exp(L, env, e->constr.elems.at[i]);
+        vec_push(L->cx->perm, &args, v);
+    }
+    Val *own = val_tuple(L, args);
+    Blank b = {.L = L, .env = env, .loc = low_loc(L, e->loc)};
+    b.beside = at->elems.at[chosen];
+    b.beside_val = own;
+    for (int k = 0; k < at->elems.n; k++) {
+        Val *v = k == chosen ? own : blank_parts(&b, at->elems.at[k], (Atoms){0});
+        vec_push(L->cx->perm, &holds, v);
+    }
+    return val_sum(L, &holds, chosen, atom_int(T_I8, chosen), 0);
+}
+
+/* --- match ---------------------------------------------------------------------------------- */
+
+static Atom matches(Low *L, const Pat *p, const Val *v);
+
+static Atom all_match(Low *L, const Pats *ps, const Val *v)
+{
+    Atom all = atom_bool(true);
+    for (int i = 0; i < ps->n; i++)
+        all = emit_both(L, ps->at[i]->loc, all, matches(L, ps->at[i], v->elems.at[i]));
+    return all;
+}
+
+/* Whether v is of the pattern's form. Only looks at numbers: those of another constructor are there
+ * too, and do no harm. */
+static Atom matches(Low *L, const Pat *p, const Val *v)
+{
+    Loc loc = low_loc(L, p->loc);
+    Atom ok = atom_bool(true);
+    switch (p->kind) {
+    case P_VAR:
+    case P_WILD: return ok;
+    case P_ASCRIBE: return matches(L, p->pat, v);
+    case P_TUPLE: return p->elems.n ? all_match(L, &p->elems, v) : ok;
+    case P_RECORD:
+        for (int i = 0; i < p->elems.n; i++)
+            ok = emit_both(L, loc, ok,
+                           matches(L, p->elems.at[i],
+                                   lower_project(p->type, v, p->names.at[i], p->loc)));
+        return ok;
+    case P_LIT:
+        return emit_op(L, loc, OP_EQ, v->atom, val_scalar(lower_exp(L, NULL, p->lit), loc));
+    case P_CONSTR: {
+        const AType *at = type_deref(p->type);
+        int k = type_part(at, p->name);
+        if (at->elems.n > 1)
+            ok = emit_op(L, loc, OP_EQ, v->elems.at[0]->atom, atom_int(T_I8, k));
+        return emit_both(L, loc, ok, all_match(L, &p->elems, sum_holds(L, v, k)));
+    }
+    }
+    ice(p->loc, "no pattern");
+}
+
+/* Cases that may be the one: all but the last have a test that only the run decides. */
+typedef struct {
+    Low *L;
+    Env *env;
+    const AExp *e;
+    Val *what;
+    VEC(const Case *) cases;
+    Atoms tests;
+} Match;
+
+static Val *lower_case(const Match *m, int i)
+{
+    const Case *c = m->cases.at[i];
+    return lower_exp(m->L, bind_pat(m->L, m->env, c->pat, m->what), c->body);
+}
+
+/* One of the cases first to last: if `first` is the case, or, when they are many, by the number of
+ * the one that is (`at`), so that a thousand of them do not nest a thousand deep. */
+static Val *lower_cases(const Match *m, int first, int last, const Atom *at)
+{
+    Low *L = m->L;
+    if (first == last)
+        return lower_case(m, first);
+    Loc loc = low_loc(L, m->e->loc);
+    int mid = at ? (first + last) / 2 : first;
+    Atom test = at ? emit_op(L, loc, OP_LE, *at, atom_int(T_I32, mid)) : m->tests.at[first];
+    Scope *s1 = scope_push(L);
+    Val *v1 = lower_cases(m, first, mid, at);
+    scope_pop(L, s1);
+    Scope *s2 = scope_push(L);
+    Val *v2 = lower_cases(m, mid + 1, last, at);
+    scope_pop(L, s2);
+    return join_branches(L, loc, test, s1, v1, s2, v2, m->e->type, m->env);
+}
+
+Val *lower_match(Low *L, Env *env, const AExp *e)
+{
+    enum { MANY = 8 };
+    Match m = {.L = L, .env = env, .e = e, .what = lower_exp(L, env, e->match.e)};
+    for (int i = 0; i < e->match.cases.n; i++) {
+        const Case *c = &e->match.cases.at[i];
+        bool last = i == e->match.cases.n - 1; /* they cover all values */
+        Atom test = last ? atom_bool(true) : matches(L, c->pat, m.what);
+        if (!test.var && !test.c.i)
+            continue;
+        vec_push(L->cx->perm, &m.cases, c);
+        vec_push(L->cx->perm, &m.tests, test);
+        if (!test.var)
+            break;
+    }
+    if (m.cases.n > 1)
+        preload_sizes(L, env, e->type, NULL);
+    int last = m.cases.n - 1;
+    if (m.cases.n <= MANY)
+        return lower_cases(&m, 0, last, NULL);
+    Atom at = atom_int(T_I32, last);
+    for (int i = last - 1; i >= 0; i--)
+        at = emit_choice(L, low_loc(L, m.cases.at[i]->loc), m.tests.at[i], atom_int(T_I32, i), at);
+    return lower_cases(&m, 0, last, &at);
+}
