@@ -23,6 +23,8 @@ void show_binding(Out *o, Arena *a, const Binding *b, const char *name)
         }
         break;
     case BIND_TYPE: fe_print_type(o, b->tdecl); return;
+    case BIND_MODULE: out_printf(o, "module %s", b->name); return;
+    case BIND_MODTYPE: out_printf(o, "module type %s", b->name); return;
     case BIND_TYPE_PARAM:
         out_printf(o, "'%s%s", b->cls == TC_ANY ? "^" : b->cls == TC_SIZED ? "~" : "", name);
         return;
@@ -40,6 +42,8 @@ const char *show_doc(const Binding *b)
     switch (b->kind) {
     case BIND_DEF: return b->def ? b->def->doc : NULL;
     case BIND_TYPE: return b->tdecl->doc;
+    case BIND_MODULE:
+    case BIND_MODTYPE: return NULL;
     case BIND_BUILTIN: return fe_builtin_doc(b->name);
     case BIND_SIZE: return "a size";
     case BIND_TYPE_PARAM: return "a type parameter";
