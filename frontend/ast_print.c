@@ -364,6 +364,27 @@ static void pr_exp(Pr *p, const AExp *e)
         out_puts(p->o, ")");
 }
 
+static void pr_constr(Pr *p, const AExp *e)
+{
+    out_printf(p->o, "#%s", e->constr.name);
+    for (int i = 0; i < e->constr.elems.n; i++) {
+        out_puts(p->o, " ");
+        pr_atom(p, e->constr.elems.at[i]);
+    }
+}
+
+static void pr_match(Pr *p, const AExp *e)
+{
+    out_puts(p->o, "match ");
+    pr_atom(p, e->match.e);
+    for (int i = 0; i < e->match.cases.n; i++) {
+        out_puts(p->o, "\ncase ");
+        pr_param(p, e->match.cases.at[i].pat);
+        out_puts(p->o, " -> ");
+        pr_atom(p, e->match.cases.at[i].body);
+    }
+}
+
 static void pr_form(Pr *p, const AExp *e)
 {
     Out *o = p->o;
@@ -432,23 +453,8 @@ static void pr_form(Pr *p, const AExp *e)
         out_puts(o, " ");
         pr_atom(p, e->assertion.e);
         return;
-    case AE_CONSTR:
-        out_printf(o, "#%s", e->constr.name);
-        for (int i = 0; i < e->constr.elems.n; i++) {
-            out_puts(o, " ");
-            pr_atom(p, e->constr.elems.at[i]);
-        }
-        return;
-    case AE_MATCH:
-        out_puts(o, "match ");
-        pr_atom(p, e->match.e);
-        for (int i = 0; i < e->match.cases.n; i++) {
-            out_puts(o, "\ncase ");
-            pr_param(p, e->match.cases.at[i].pat);
-            out_puts(o, " -> ");
-            pr_atom(p, e->match.cases.at[i].body);
-        }
-        return;
+    case AE_CONSTR: pr_constr(p, e); return;
+    case AE_MATCH: pr_match(p, e); return;
     case AE_ATTR:
         pr_attrs(p, &e->attr.attrs, " ");
         pr_exp(p, e->attr.e);

@@ -18,6 +18,8 @@ Module *module_new(Ck *ck, Loc loc)
     return m;
 }
 
+static Module *check_module(Ck *ck, ModExp *e);
+
 static Module *module_wrong(Ck *ck, Loc loc)
 {
     Module *m = module_new(ck, loc);
@@ -254,8 +256,6 @@ Module *module_apply(Ck *ck, Module *f, Module *arg, Loc at)
         return module_wrong(ck, at);
     if (!is_parametric(f)) {
         ck_error(ck, at, "this module is not parametric: it takes no argument");
-        if (f->loc.beg)
-            ck_note(ck, f->loc, "it is defined here");
         return module_wrong(ck, at);
     }
     if (ck->applying >= MAX_APPLICATIONS) {
@@ -292,7 +292,7 @@ static Module *check_structure(Ck *ck, ModExp *e)
     return m;
 }
 
-Module *check_module(Ck *ck, ModExp *e)
+static Module *check_module(Ck *ck, ModExp *e)
 {
     switch (e->kind) {
     case ME_NAME: {

@@ -51,7 +51,6 @@ Module *scalar_module(Ck *ck, Scalar s);
 Binding *module_member(Ck *ck, Module *m, const char *name, Space space);
 /* Calls fn for each member that is not hidden, in order. */
 void module_each(Ck *ck, Module *m, void (*fn)(void *env, Binding *b), void *env);
-Module *check_module(Ck *ck, ModExp *e);
 void check_module_decl(Ck *ck, Decl *d);
 void check_open(Ck *ck, Decl *d);
 /* The result of a parametric module for an argument; at: the application. */
