@@ -205,6 +205,11 @@ static Binding *find_member(Ck *ck, const char *name, const char *dot)
         return make(ck, name, row_named(BI_CONV), &t, &u);
     if (!strncmp(m, "to_", 3) && scalar_from_name(m + 3, &u)) /* U.to_T */
         return make(ck, name, row_named(BI_CONV), &u, &t);
+    if (scalar_signed(t) && (!strcmp(m, "sign") || !strcmp(m, "unsign"))) { /* the same bits */
+        u = (Scalar)(t + S_U8 - S_I8);
+        return make(ck, name, row_named(BI_CONV), !strcmp(m, "sign") ? &t : &u,
+                    !strcmp(m, "sign") ? &u : &t);
+    }
     const Row *r = member_row(m, t);
     return r ? make(ck, name, r, &t, NULL) : NULL;
 }

@@ -403,6 +403,19 @@ static Binding *find_binding(Ck *ck, const char *name, Space space)
     return b || space != SPACE_TERM ? b : find_builtin(ck, name);
 }
 
+/* What Futhark has, and the language here has not. */
+static const char *unsupported(const char *name)
+{
+    static const char *const names[][2] = {
+        {"vjp", "automatic differentiation"},  {"jvp", "automatic differentiation"},
+        {"vjp2", "automatic differentiation"}, {"jvp2", "automatic differentiation"},
+        {"scatter_stream", "an accumulator"},  {"reduce_by_index_stream", "an accumulator"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i][0]))
+            return names[i][1];
+    return NULL;
+}
+
 Binding *find_value(Ck *ck, const char *name, Loc loc)
 {
     Binding *b = find_binding(ck, name, SPACE_TERM);
@@ -419,6 +432,10 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
     }
     if (report_not_yet(ck, name, loc, SPACE_TERM))
         return NULL;
+    if (unsupported(name)) {
+        ck_error(ck, loc, "`%s`, %s, is not supported", name, unsupported(name));
+        return NULL;
+    }
     const char *type = scalar_from_name(name, &s) ? name : foreign_type(name);
     if (type) {
         ck_error(ck, loc, "`%s` is a type%s; convert with `%s.from_type`, as in `%s.i64 x`", name,

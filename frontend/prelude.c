@@ -32,6 +32,8 @@ const char prelude_text[] =
     "  reduce_by_index (replicate k ne) op ne is xs\n"
     "def spread [n] 'a (k: i64) (ne: a) (is: [n]i64) (xs: [n]a) : *[k]a =\n"
     "  scatter (replicate k ne) is xs\n"
+    "def exscan [n] 'a (op: a -> a -> a) (ne: a) (xs: [n]a) : *[n]a =\n"
+    "  let incl = scan op ne xs in map (\\i -> if i == 0 then ne else incl[i-1]) (iota n)\n"
     "def iterate 'a (n: i32) (f: a -> a) (x: a) : a = loop y = x for _i < n do f y\n"
     "def iterate_until 'a (p: a -> bool) (f: a -> a) (x: a) : a =\n"
     "  loop y = x while !(p y) do f y\n"
