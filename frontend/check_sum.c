@@ -111,11 +111,11 @@ AType *check_match(Ck *ck, AExp *e, AType *want)
     solve_wanted(ck, false);
     for (int i = 0; i < e->match.cases.n; i++) {
         Case *c = &e->match.cases.at[i];
-        Scope *scope = ck->scope;
+        Scopes scopes = scopes_now(ck);
         int first_uid = ck->n_bindings;
         check_case_pat(ck, c->pat, what);
         AType *t = ty_plain(ck, check_against(ck, c->body, want ? want : joined));
-        ck->scope = scope;
+        scopes_back(ck, scopes);
         t = ty_leave(ck, t, first_uid, NULL, c->pat->loc);
         if (!joined) {
             joined = t;

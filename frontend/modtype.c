@@ -121,7 +121,7 @@ static bool has_abstract(const AType *t)
     bool found = t->kind == TY_VAR && t->var->tdecl;
     if (t->kind == TY_ARRAY)
         return has_abstract(t->array.elem);
-    if (t->kind == TY_TUPLE || t->kind == TY_RECORD || t->kind == TY_SUM)
+    if (type_is_composite(t))
         for (int i = 0; i < t->elems.n && !found; i++)
             found = has_abstract(t->elems.at[i]);
     return found;
