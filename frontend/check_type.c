@@ -461,7 +461,7 @@ static bool has_sized_var(const AType *t)
     bool found = t->kind == TY_VAR && t->var->cls == TC_SIZED;
     if (t->kind == TY_ARRAY)
         return has_sized_var(t->array.elem);
-    if (t->kind == TY_TUPLE || t->kind == TY_RECORD || t->kind == TY_SUM)
+    if (type_is_composite(t))
         for (int i = 0; i < t->elems.n && !found; i++)
             found = has_sized_var(t->elems.at[i]);
     return found;

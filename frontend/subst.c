@@ -195,13 +195,24 @@ AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc)
     return ty_subst(ck, t, &s);
 }
 
+static Size *idle_size(Ck *ck, Loc loc)
+{
+    Size *z = sz_meta(ck, loc);
+    z->idle = true;
+    return z;
+}
+
 AType *ty_any_sizes(Ck *ck, AType *t, Loc loc)
 {
     t = type_deref(t);
-    if (t->kind == TY_ARRAY) {
-        Size *z = sz_meta(ck, loc);
-        z->idle = true;
-        return ty_array(ck, z, ty_any_sizes(ck, t->array.elem, loc));
+    if (t->kind == TY_ARRAY)
+        return ty_array(ck, idle_size(ck, loc), ty_any_sizes(ck, t->array.elem, loc));
+    if (t->kind == TY_VAR && t->sargs.n) { /* an abstract type of some size */
+        AType *c = arena_memdup(ck->a, t, sizeof *t);
+        c->sargs = (ASizes){0};
+        for (int i = 0; i < t->sargs.n; i++)
+            vec_push(ck->a, &c->sargs, idle_size(ck, loc));
+        return c;
     }
     if (!type_is_composite(t))
         return t;
@@ -358,7 +369,7 @@ bool ty_has_abstract(const AType *t)
     t = type_deref(t);
     if (t->kind == TY_ARRAY)
         return ty_has_abstract(t->array.elem);
-    if (t->kind == TY_TUPLE || t->kind == TY_RECORD || t->kind == TY_SUM) {
+    if (type_is_composite(t)) {
         for (int i = 0; i < t->elems.n; i++)
             if (ty_has_abstract(t->elems.at[i]))
                 return true;
