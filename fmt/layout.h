@@ -125,8 +125,6 @@ void walk(Layout *l, const CNode *n, int group);
 void walk_kids(Layout *l, const CNode *n, int from, int group);
 /* Of a node that is brackets and what stands in them, perhaps behind something. */
 void walk_atom(Layout *l, const CNode *n, int group);
-/* a -> b -> c: lines begin with arrows. */
-void walk_arrows(Layout *l, const CNode *n, int group);
 
 /* --- shape_decl.c: definitions, modules --- */
 /* Parts from `name` on: head = right-hand side. What a definition is in several lines begins one,

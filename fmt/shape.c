@@ -140,7 +140,7 @@ static void walk_arrow(Layout *l, const CNode *n, int arrow, int group, int firs
         walk_arrow(l, right, next, group, first);
 }
 
-void walk_arrows(Layout *l, const CNode *n, int group)
+static void walk_arrows(Layout *l, const CNode *n, int group)
 {
     walk_arrow(l, n, find_token(l, n, 0, ARROW), new_group(l, group, EACH), n->first);
 }
@@ -528,23 +528,23 @@ static void walk_quoted(Layout *l, const CNode *n, int group)
 typedef void (*Shape)(Layout *l, const CNode *n, int group);
 
 static const Shape shapes[] = {
-    [CN_decl] = walk_decl,          [CN_def_rest] = walk_def_rest,
-    [CN_let] = walk_let,            [CN_op] = walk_op,
-    [CN_apply] = walk_apply,        [CN_lambda] = walk_lambda,
-    [CN_range] = walk_range,        [CN_exp] = walk_ascription,
-    [CN_pat] = walk_ascription,     [CN_case_pat] = walk_ascription,
-    [CN_atom] = walk_atom,          [CN_section] = walk_atom,
-    [CN_param] = walk_atom,         [CN_tatom] = walk_atom,
-    [CN_bind_name] = walk_atom,     [CN_dim] = walk_slice,
-    [CN_size] = walk_size,          [CN_term] = walk_term,
-    [CN_tapply] = walk_tapply,      [CN_alternative] = walk_tapply,
-    [CN_payload] = walk_term,       [CN_sum] = walk_sum,
-    [CN_type] = walk_type,          [CN_ret] = walk_ret,
-    [CN_attr] = walk_attr,          [CN_not_minus] = walk_quoted,
-    [CN_match] = walk_match,        [CN_case] = walk_case,
-    [CN_mod_exp] = walk_mod_exp,    [CN_mod_apply] = walk_mod_apply,
-    [CN_mod_atom] = walk_mod_term,  [CN_mod_term] = walk_mod_term,
-    [CN_mod_type] = walk_arrows,    [CN_mod_param] = walk_atom,
+    [CN_decl] = walk_decl,         [CN_def_rest] = walk_def_rest,
+    [CN_let] = walk_let,           [CN_op] = walk_op,
+    [CN_apply] = walk_apply,       [CN_lambda] = walk_lambda,
+    [CN_range] = walk_range,       [CN_exp] = walk_ascription,
+    [CN_pat] = walk_ascription,    [CN_case_pat] = walk_ascription,
+    [CN_atom] = walk_atom,         [CN_section] = walk_atom,
+    [CN_param] = walk_atom,        [CN_tatom] = walk_atom,
+    [CN_bind_name] = walk_atom,    [CN_dim] = walk_slice,
+    [CN_size] = walk_size,         [CN_term] = walk_term,
+    [CN_tapply] = walk_tapply,     [CN_alternative] = walk_tapply,
+    [CN_payload] = walk_term,      [CN_sum] = walk_sum,
+    [CN_type] = walk_type,         [CN_ret] = walk_ret,
+    [CN_attr] = walk_attr,         [CN_not_minus] = walk_quoted,
+    [CN_match] = walk_match,       [CN_case] = walk_case,
+    [CN_mod_exp] = walk_mod_exp,   [CN_mod_apply] = walk_mod_apply,
+    [CN_mod_atom] = walk_mod_term, [CN_mod_term] = walk_mod_term,
+    [CN_mod_type] = walk_arrows,   [CN_mod_param] = walk_atom,
     [CN_spec] = walk_spec,
 };
 
