@@ -533,6 +533,7 @@ static const Shape shapes[] = {
     [CN_apply] = walk_apply,       [CN_lambda] = walk_lambda,
     [CN_range] = walk_range,       [CN_exp] = walk_ascription,
     [CN_pat] = walk_ascription,    [CN_case_pat] = walk_ascription,
+    [CN_case_param] = walk_prefix,
     [CN_atom] = walk_atom,         [CN_section] = walk_atom,
     [CN_param] = walk_atom,        [CN_tatom] = walk_atom,
     [CN_bind_name] = walk_atom,    [CN_dim] = walk_slice,

@@ -264,7 +264,6 @@ void walk_decl(Layout *l, const CNode *n, int around)
         return;
     }
     switch (kid_kind(l, n, 0)) {
-    case ENTRY: walk_equation(l, n, 1, decl_start(l, n->first), own, true); return;
     case TYPE: walk_type_decl(l, n, own); return;
     case HASH: may_break(l, n->kids.at[last]->first, KEPT, own, at_token(n->first, 0)); break;
     }
