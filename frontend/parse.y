@@ -649,6 +649,8 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
 /* What people mean who write the token where it cannot stand, or "". */
 static const char *hint(yysymbol_kind_t t, const Expected *e)
 {
+    if (t == CHARSYM('=') && e->has[YYSYMBOL_OP_ADD] && !e->has[YYSYMBOL_WITH])
+        return "; what is defined needs a name";
     if (t == CHARSYM('='))
         return e->has[YYSYMBOL_THEN] ? "; to compare, write `==`" : "";
     if (t == CHARSYM('~') && e->has[YYSYMBOL_STRING])
