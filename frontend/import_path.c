@@ -92,10 +92,12 @@ static const char *folder_of(Arena *a, const char *file)
  * begin. A package that was copied with its own `futhark.pkg` into a `lib` is no such place. */
 static const char *above(Arena *a, const char *folder)
 {
-    const char *real = import_real(*folder ? folder : ".");
+    const char *here = *folder ? folder : ".", *real = import_real(here);
     bool begins = source_there(arena_printf(a, "%sfuthark.pkg", folder)) && !strstr(real, "/lib/");
+    if (begins || !is_folder(here))
+        return NULL;
     const char *up = import_real(arena_printf(a, "%s..", folder));
-    return begins || !strcmp(up, "/") || up == real ? NULL : arena_printf(a, "%s../", folder);
+    return !strcmp(up, "/") || up == real ? NULL : arena_printf(a, "%s../", folder);
 }
 
 /* The file in the folders above, or NULL; `tried` receives their `lib` folders. */
