@@ -240,13 +240,11 @@ static int print_out(Out *out)
     return ok ? 0 : EXIT_USER;
 }
 
-/* `dir/prog.sf` -> `dir/prog`. */
+/* `dir/prog.sf` -> `dir/prog`; `prog.fut` too. */
 static const char *default_output(Ctx *cx, const char *file)
 {
-    size_t n = strlen(file);
-    if (n > 3 && strcmp(file + n - 3, ".sf") == 0)
-        return arena_strndup(cx->perm, file, n - 3);
-    return arena_printf(cx->perm, "%s.out", file);
+    size_t n = source_stem(file);
+    return file[n] ? arena_strndup(cx->perm, file, n) : arena_printf(cx->perm, "%s.out", file);
 }
 
 /* Runs the C compiler: c_file -> binary. With $MINIFUT_RUNTIME, an object file, the runtime is

@@ -2,6 +2,7 @@
 #include "autotune/compiler.h"
 
 #include "base/diag.h"
+#include "base/source.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +12,9 @@
 
 const char *program_binary(Arena *a, const char *source)
 {
-    size_t n = strlen(source);
-    bool sf = n >= 3 && strcmp(source + n - 3, ".sf") == 0;
-    const char *name = sf ? arena_strndup(a, source, n - 3) : arena_printf(a, "%s.out", source);
+    size_t n = source_stem(source);
+    const char *name =
+        source[n] ? arena_strndup(a, source, n) : arena_printf(a, "%s.out", source);
     return strchr(name, '/') ? name : arena_printf(a, "./%s", name);
 }
 

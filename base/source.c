@@ -66,3 +66,22 @@ char *source_read(Arena *a, const char *path, bool pipe, Loc loc, size_t *n)
         diag_error(loc, "cannot read `%s`: %s", path, wrong ? wrong : strerror(errno));
     return text;
 }
+
+bool source_there(const char *path)
+{
+    size_t n;
+    struct stat st;
+    return (instead.text && instead.text(instead.env, path, &n)) || stat(path, &st) == 0;
+}
+
+size_t source_stem(const char *name)
+{
+    static const char *const endings[] = {".sf", ".fut"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t k = strlen(endings[i]);
+        if (n > k && !strcmp(name + n - k, endings[i]))
+            return n - k;
+    }
+    return n;
+}

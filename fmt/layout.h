@@ -120,6 +120,22 @@ void layout_comments(Layout *l);
 /* --- shape.c --- */
 /* Fills in gaps and groups. */
 void layout_shape(Layout *l);
+/* Of a node inside the group; of its parts from that one on. */
+void walk(Layout *l, const CNode *n, int group);
+void walk_kids(Layout *l, const CNode *n, int from, int group);
+/* Of a node that is brackets and what stands in them, perhaps behind something. */
+void walk_atom(Layout *l, const CNode *n, int group);
+
+/* --- shape_decl.c: definitions, modules --- */
+/* Parts from `name` on: head = right-hand side. What a definition is in several lines begins one,
+ * as does a `let` in lines of another. */
+void walk_equation(Layout *l, const CNode *n, int name, int start, int around, bool definition);
+void walk_decl(Layout *l, const CNode *n, int around);
+void walk_def_rest(Layout *l, const CNode *n, int group);
+void walk_mod_exp(Layout *l, const CNode *n, int group);
+void walk_mod_apply(Layout *l, const CNode *n, int group);
+void walk_mod_term(Layout *l, const CNode *n, int group); /* a module's atom, too */
+void walk_spec(Layout *l, const CNode *n, int group);
 
 /* --- shape_parts.c: what the shapes are made of --- */
 int new_group(Layout *l, int parent, int how);
@@ -133,6 +149,11 @@ static inline Spot at_line(int token, int plus)
 }
 int token_kind(const Layout *l, int token);
 bool is_token(const Layout *l, const CNode *n, int kind);
+/* Of a part that is a token, else NONE. */
+int kid_kind(const Layout *l, const CNode *n, int i);
+/* The first part of this token, at or behind part i; NONE if there is none. */
+int find_token(const Layout *l, const CNode *n, int i, int kind);
+void space(Layout *l, const CNode *n, bool yes); /* in front of the node, on one line */
 Gap *may_break(Layout *l, int token, MayBreak may, int group, Spot at);
 /* Spaces between tokens of any constructs, which shapes then correct; spaces without which tokens
  * would be others. */

@@ -5,32 +5,10 @@
 
 #include <string.h>
 
-static void walk(Layout *l, const CNode *n, int group);
-
-static void space(Layout *l, const CNode *n, bool yes)
-{
-    l->gaps[n->first].space = yes;
-}
-
-static int kid_kind(const Layout *l, const CNode *n, int i)
-{
-    return i < n->kids.n && n->kids.at[i]->kind == CN_TOKEN ? token_kind(l, n->kids.at[i]->first)
-                                                            : NONE;
-}
-
-static void walk_kids(Layout *l, const CNode *n, int from, int group)
+void walk_kids(Layout *l, const CNode *n, int from, int group)
 {
     for (int i = from; i < n->kids.n; i++)
         walk(l, n->kids.at[i], group);
-}
-
-/* The first part of this token, at or behind part i; NONE if there is none. */
-static int find_token(const Layout *l, const CNode *n, int i, int kind)
-{
-    for (; i < n->kids.n; i++)
-        if (kid_kind(l, n, i) == kind)
-            return i;
-    return NONE;
 }
 
 /* --- Brackets ------------------------------------------------------------------------------- */
@@ -106,7 +84,7 @@ static void walk_slice(Layout *l, const CNode *n, int group)
     }
 }
 
-static void walk_atom(Layout *l, const CNode *n, int group)
+void walk_atom(Layout *l, const CNode *n, int group)
 {
     static const int opens[] = {'(', '[', '{', INDEX};
     int last = n->kids.n - 1;
@@ -140,6 +118,7 @@ static void walk_term(Layout *l, const CNode *n, int group)
     space(l, n->kids.at[1], false);
 }
 
+/* A type or a constructor and what it is applied to. */
 static void walk_tapply(Layout *l, const CNode *n, int group)
 {
     walk_kids(l, n, 0, group);
@@ -147,18 +126,43 @@ static void walk_tapply(Layout *l, const CNode *n, int group)
         space(l, n->kids.at[i], true);
 }
 
+/* t -> u -> v: lines begin with arrows, under the first type. */
+static void walk_arrow(Layout *l, const CNode *n, int arrow, int group, int first)
+{
+    const CNode *right = n->kids.at[arrow + 1];
+    int next = right->kind == n->kind ? find_token(l, right, 0, ARROW) : NONE;
+    may_break(l, n->kids.at[arrow]->first, FITS, group, at_token(first, 0));
+    for (int i = 0; i <= arrow; i++)
+        walk(l, n->kids.at[i], group);
+    if (next == NONE)
+        walk(l, right, group);
+    else
+        walk_arrow(l, right, next, group, first);
+}
+
+static void walk_arrows(Layout *l, const CNode *n, int group)
+{
+    walk_arrow(l, n, find_token(l, n, 0, ARROW), new_group(l, group, EACH), n->first);
+}
+
 /* t -> u, (n: t) -> u, ?[n].t */
 static void walk_type(Layout *l, const CNode *n, int group)
 {
-    int arrow = find_token(l, n, 0, ARROW);
-    if (arrow == NONE) {
-        for (int i = 1; i < n->kids.n; i++)
-            space(l, n->kids.at[i], false);
-        walk_kids(l, n, 0, group);
+    if (find_token(l, n, 0, ARROW) != NONE) {
+        walk_arrows(l, n, group);
         return;
     }
+    for (int i = 1; i < n->kids.n; i++)
+        space(l, n->kids.at[i], false);
+    walk_kids(l, n, 0, group);
+}
+
+/* #a t | #b: lines begin with bars, under the first alternative. */
+static void walk_sum(Layout *l, const CNode *n, int group)
+{
     int own = new_group(l, group, EACH);
-    may_break(l, n->kids.at[arrow]->first, FITS, own, at_token(n->first, 0));
+    for (int i = 1; i < n->kids.n; i += 2)
+        may_break(l, n->kids.at[i]->first, FITS, own, at_token(n->first, 0));
     walk_kids(l, n, 0, own);
 }
 
@@ -348,9 +352,19 @@ static void walk_range(Layout *l, const CNode *n, int group)
         space(l, n->kids.at[i], !tight);
 }
 
-/* e : t, e :> t; in patterns, x: t */
+static void walk_prefix(Layout *l, const CNode *n, int group)
+{
+    walk_kids(l, n, 0, group);
+    space(l, n->kids.at[1], false);
+}
+
+/* e : t, e :> t; in patterns, x: t, and -1 */
 static void walk_ascription(Layout *l, const CNode *n, int group)
 {
+    if (kid_kind(l, n, 0) == MINUS) {
+        walk_prefix(l, n, group);
+        return;
+    }
     int own = new_group(l, group, EACH);
     if (n->kind == CN_exp) {
         may_break(l, n->kids.at[1]->first, LAST, own, at_token(n->first, INDENT));
@@ -372,12 +386,6 @@ static void walk_update(Layout *l, const CNode *n, int group)
     may_break(l, n->kids.at[last]->first, LAST, own, at_token(n->first, 2 * INDENT));
     l->group_of[n->kids.at[1]->first] = own;
     walk(l, n->kids.at[last], own);
-}
-
-static void walk_prefix(Layout *l, const CNode *n, int group)
-{
-    walk_kids(l, n, 0, group);
-    space(l, n->kids.at[1], false);
 }
 
 /* --- Statements ----------------------------------------------------------------------------- */
@@ -423,6 +431,30 @@ static void walk_loop(Layout *l, const CNode *n, int group)
     walk(l, n->kids.at[body], own);
 }
 
+/* case p -> e */
+static void walk_case(Layout *l, const CNode *n, int group)
+{
+    const CNode *body = n->kids.at[n->kids.n - 1];
+    int own = new_group(l, group, EACH);
+    may_break(l, body->first, FITS, own, at_token(n->first, INDENT));
+    walk_kids(l, n, 0, own);
+    int inside = l->group_of[body->first];
+    if (body->kind == CN_let || body->kind == CN_match)
+        l->groups.at[inside].opens = body->first;
+}
+
+/* match e case p -> e ...: on one line, or each case on its own. */
+static void walk_match(Layout *l, const CNode *n, int group)
+{
+    enum { CASES = 2 };
+    int lines = new_group(l, group, TOGETHER), inside = new_group(l, lines, EACH);
+    l->group_of[n->first] = lines;
+    l->groups.at[inside].opens_deep = n->kids.at[CASES]->first;
+    for (int i = CASES; i < n->kids.n; i++)
+        may_break(l, n->kids.at[i]->first, FITS, lines, at_token(n->first, 0))->blanks = 1;
+    walk_kids(l, n, 1, inside);
+}
+
 /* assert c e; #[a] e */
 static void walk_marked(Layout *l, const CNode *n, int group)
 {
@@ -457,72 +489,6 @@ static void walk_op(Layout *l, const CNode *n, int group)
     }
 }
 
-/* --- Definitions ---------------------------------------------------------------------------- */
-
-/* May a parameter stand behind this part? */
-static bool ends_head(const Layout *l, const CNode *n)
-{
-    int kind = token_kind(l, n->last);
-    return kind == ID || kind == ')' || kind == ']' || kind == '}' || kind == '_' ||
-           operator_level(kind);
-}
-
-static bool is_param(const Layout *l, const CNode *n)
-{
-    return n->kind == CN_param || is_token(l, n, ID) || is_token(l, n, '_');
-}
-
-/* What stands between a definition's name (part `name`) and its `=` (part `equals`): parameters
- * fill lines. */
-static void walk_head(Layout *l, const CNode *n, int name, int equals, int start, int group)
-{
-    int first = NONE;
-    for (int i = name; i < equals; i++) {
-        const CNode *k = n->kids.at[i];
-        const CNode *before = i > name ? n->kids.at[i - 1] : NULL;
-        walk(l, k, group);
-        if (!before)
-            continue;
-        bool sizes = k->kind == CN_tparam && token_kind(l, k->first) != QUOTE &&
-                     before->kind == CN_tparam && token_kind(l, before->first) != QUOTE;
-        if (k->kind == CN_tparam)
-            space(l, k, !sizes);
-        if (k->kind == CN_ret)
-            may_break(l, k->first, LAST, group, at_token(start, 2 * INDENT));
-        if (!is_param(l, k) || !ends_head(l, before))
-            continue;
-        Gap *g = may_break(l, k->first, FITS, group, at_token(start, 2 * INDENT));
-        g->space = true;
-        if (first == NONE) {
-            first = k->first;
-            g->may = LAST;
-        } else {
-            g->if_gap = first;
-            g->else_at = at_token(first, 0);
-        }
-    }
-}
-
-/* Parts from `name` on: head = right-hand side. What a definition is in several lines begins one,
- * as does a `let` in lines of another. */
-static void walk_equation(Layout *l, const CNode *n, int name, int start, int around,
-                          bool definition)
-{
-    int equals = find_token(l, n, name, '=');
-    const CNode *rhs = n->kids.at[equals + 1];
-    int own = new_group(l, around, EACH), head = new_group(l, own, FILL);
-    walk_head(l, n, name, equals, start, head);
-    l->group_of[n->kids.at[equals]->first] = head;
-    l->gaps[n->kids.at[equals]->first].at = at_token(start, INDENT);
-    may_break(l, rhs->first, FITS, own, at_token(start, INDENT));
-    int inside = new_group(l, own, EACH);
-    if (definition)
-        l->groups.at[inside].opens_deep = rhs->first;
-    walk(l, rhs, inside);
-    if (rhs->kind == CN_let)
-        l->groups.at[inside + 1].opens = rhs->first; /* its first group is that of its lines */
-}
-
 /* let ... let ... in e */
 static void walk_let(Layout *l, const CNode *n, int around)
 {
@@ -541,30 +507,6 @@ static void walk_let(Layout *l, const CNode *n, int around)
         }
         n = last;
     }
-}
-
-static void walk_def_rest(Layout *l, const CNode *n, int group)
-{
-    walk_equation(l, n, 0, n->first - 1, group, true);
-}
-
-/* A declaration; what it begins with stands in front of more of it. */
-static void walk_decl(Layout *l, const CNode *n, int around)
-{
-    int own = new_group(l, around, EACH), kind = kid_kind(l, n, 0), last = n->kids.n - 1;
-    l->group_of[n->first] = own;
-    if (kind == ENTRY || kind == TYPE) {
-        bool lifted = kind == TYPE && kid_kind(l, n, 1) != ID;
-        walk_equation(l, n, 1, n->first, own, true);
-        if (lifted)
-            space(l, n->kids.at[1], false);
-        if (lifted)
-            space(l, n->kids.at[2], true);
-        return;
-    }
-    if (kind == HASH)
-        may_break(l, n->kids.at[last]->first, KEPT, own, (Spot){AT_MARGIN, 0, 0});
-    walk_kids(l, n, 0, own);
 }
 
 static void walk_attr(Layout *l, const CNode *n, int group)
@@ -586,20 +528,28 @@ static void walk_quoted(Layout *l, const CNode *n, int group)
 typedef void (*Shape)(Layout *l, const CNode *n, int group);
 
 static const Shape shapes[] = {
-    [CN_decl] = walk_decl,      [CN_def_rest] = walk_def_rest,
-    [CN_let] = walk_let,        [CN_op] = walk_op,
-    [CN_apply] = walk_apply,    [CN_lambda] = walk_lambda,
-    [CN_range] = walk_range,    [CN_exp] = walk_ascription,
-    [CN_pat] = walk_ascription, [CN_atom] = walk_atom,
-    [CN_section] = walk_atom,   [CN_param] = walk_atom,
-    [CN_tatom] = walk_atom,     [CN_bind_name] = walk_atom,
-    [CN_dim] = walk_slice,      [CN_size] = walk_size,
-    [CN_term] = walk_term,      [CN_tapply] = walk_tapply,
-    [CN_type] = walk_type,      [CN_ret] = walk_ret,
-    [CN_attr] = walk_attr,      [CN_not_minus] = walk_quoted,
+    [CN_decl] = walk_decl,         [CN_def_rest] = walk_def_rest,
+    [CN_let] = walk_let,           [CN_op] = walk_op,
+    [CN_apply] = walk_apply,       [CN_lambda] = walk_lambda,
+    [CN_range] = walk_range,       [CN_exp] = walk_ascription,
+    [CN_pat] = walk_ascription,    [CN_case_pat] = walk_ascription,
+    [CN_case_param] = walk_prefix,
+    [CN_atom] = walk_atom,         [CN_section] = walk_atom,
+    [CN_param] = walk_atom,        [CN_tatom] = walk_atom,
+    [CN_bind_name] = walk_atom,    [CN_dim] = walk_slice,
+    [CN_size] = walk_size,         [CN_term] = walk_term,
+    [CN_tapply] = walk_tapply,     [CN_alternative] = walk_tapply,
+    [CN_payload] = walk_term,      [CN_sum] = walk_sum,
+    [CN_type] = walk_type,         [CN_ret] = walk_ret,
+    [CN_attr] = walk_attr,         [CN_not_minus] = walk_quoted,
+    [CN_match] = walk_match,       [CN_case] = walk_case,
+    [CN_mod_exp] = walk_mod_exp,   [CN_mod_apply] = walk_mod_apply,
+    [CN_mod_atom] = walk_mod_term, [CN_mod_term] = walk_mod_term,
+    [CN_mod_type] = walk_arrows,   [CN_mod_param] = walk_atom,
+    [CN_spec] = walk_spec,
 };
 
-static void walk(Layout *l, const CNode *n, int group)
+void walk(Layout *l, const CNode *n, int group)
 {
     for (int i = 1; i < n->kids.n; i++) /* after comments */
         l->gaps[n->kids.at[i]->first].at = at_token(n->first, INDENT);

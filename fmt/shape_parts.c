@@ -26,6 +26,25 @@ bool is_token(const Layout *l, const CNode *n, int kind)
     return n->kind == CN_TOKEN && token_kind(l, n->first) == kind;
 }
 
+int kid_kind(const Layout *l, const CNode *n, int i)
+{
+    return i < n->kids.n && n->kids.at[i]->kind == CN_TOKEN ? token_kind(l, n->kids.at[i]->first)
+                                                            : NONE;
+}
+
+int find_token(const Layout *l, const CNode *n, int i, int kind)
+{
+    for (; i < n->kids.n; i++)
+        if (kid_kind(l, n, i) == kind)
+            return i;
+    return NONE;
+}
+
+void space(Layout *l, const CNode *n, bool yes)
+{
+    l->gaps[n->first].space = yes;
+}
+
 Gap *may_break(Layout *l, int token, MayBreak may, int group, Spot at)
 {
     Gap *g = &l->gaps[token];

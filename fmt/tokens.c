@@ -32,6 +32,7 @@ static const char *token_class(int kind, int before, const char *text, size_t n)
     case LITERAL: return literal_class(text);
     case STRING: return "string";
     case PROJNUM: return "member";
+    case CONSTR: return "constructor";
     case ID: return before == '.' ? "member" : before == HASH ? "attribute" : word_class(text, n);
     default: return "symbol";
     }

@@ -619,6 +619,7 @@ struct ModType {
 typedef VEC(struct File *) Files;
 typedef struct File {
     const char *path;
+    const char *real; /* the same for all names of the file (import_path.h) */
     const char *text; /* n bytes, which begin at `base` in the table of all sources */
     size_t n;
     uint32_t base;

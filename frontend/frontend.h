@@ -10,8 +10,7 @@
 
 #include "frontend/ast.h"
 
-/* Reads and parses a file and all it imports (relative to the importing file, `.sf` added; once
- * each). NULL if the main file cannot be read. After syntax errors (reported) fe_check will
+/* Reads and parses a file and all it imports (import_path.c; once each). NULL if the main file cannot be read. After syntax errors (reported) fe_check will
  * refuse the tree. */
 Ast *fe_load(Arena *a, const char *path);
 

@@ -4,8 +4,7 @@
 #include "base/intern.h"
 #include "base/source.h"
 #include "frontend/concrete.h"
-
-#include <string.h>
+#include "frontend/import_path.h"
 
 enum { LOADING = 1, LOADED };
 
@@ -17,6 +16,7 @@ static File *parse_file(Ast *ast, const char *path, const char *text, size_t n, 
 {
     File *f = NEW(ast->arena, File);
     f->path = intern(path);
+    f->real = import_real(path);
     f->state = LOADING;
     vec_push(ast->arena, &ast->files, f);
     ParseCtx ctx = {.a = ast->arena, .text = text, .n = n, .file = f, .concrete = concrete};
@@ -38,37 +38,22 @@ static File *parse_file(Ast *ast, const char *path, const char *text, size_t n, 
     return f;
 }
 
-/* The path that an import means: relative to the folder of the file it stands in, `.sf` added. */
-static const char *import_path(Arena *a, const char *from, const char *path)
-{
-    const char *slash = strrchr(from, '/');
-    size_t n = strlen(path);
-    const char *ext = n > 3 && !strcmp(path + n - 3, ".sf") ? "" : ".sf";
-    int dir = slash && *path != '/' ? (int)(slash - from + 1) : 0;
-    char *s = arena_printf(a, "%.*s%s%s", dir, from, path, ext);
-    char *to = s; /* ./ is nothing, so that one file has one name */
-    for (char *p = s; *p;) {
-        if ((p == s || p[-1] == '/') && p[0] == '.' && p[1] == '/' && (p != s || *path == '.'))
-            p += 2;
-        else
-            *to++ = *p++;
-    }
-    *to = 0;
-    return intern(s);
-}
-
-static File *find_file(const Ast *ast, const char *path)
+static File *find_file(const Ast *ast, const char *real)
 {
     for (int i = 0; i < ast->files.n; i++)
-        if (ast->files.at[i]->path == path)
+        if (ast->files.at[i]->real == real)
             return ast->files.at[i];
     return NULL;
 }
 
 static void load_import(Ast *ast, File *from, Import *d, bool *ok)
 {
-    const char *path = import_path(ast->arena, from->path, d->path);
-    d->file = find_file(ast, path);
+    const char *path = import_find(ast->arena, ast->files.at[0]->path, from->path, d->path, d->loc);
+    if (!path) {
+        *ok = false;
+        return;
+    }
+    d->file = find_file(ast, import_real(path));
     if (d->file && d->file->state == LOADING) {
         diag_error(d->loc, "import cycle: `%s` imports itself%s", path,
                    d->file == from ? "" : " through this file");

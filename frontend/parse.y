@@ -70,6 +70,8 @@ static void yyerror(const Loc *loc, void *scanner, ParseCtx *ctx, const char *ms
 static void reduced(ParseCtx *ctx, int rule, const void *states, const Loc *rhs);
 static Import *make_import(ParseCtx *ctx, const AExp *path, Loc loc);
 static NameLoc dotted(ParseCtx *ctx, NameLoc module, NameLoc member, Loc loc);
+static NameLoc defined(ParseCtx *ctx, NameLoc n);
+static bool in_braces(const ParseCtx *ctx);
 static TParamKind lifted_by(ParseCtx *ctx, NameLoc op);
 static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc);
 static NameLoc number_field(ParseCtx *ctx, Loc loc);
@@ -111,8 +113,8 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 
 %type <exp> exp exp1 op range apply lambda atom section let let_body form match
 %type <exps> exps
-%type <pat> pat case_pat param
-%type <pats> pats params params1
+%type <pat> pat case_pat param case_param
+%type <pats> pats params params1 case_params
 %type <te> type term sum alternative payload tapply tatom size ret lret
 %type <tes> types
 %type <name> bind_name binop not_minus qualified field spec_name
@@ -145,7 +147,7 @@ start: START_FILE decls
 decls: %empty
      | decls decl { PUSH(ctx->file->decls, *$2); }
      | decls error {
-           if (!ctx->at_decl) {
+           if (!ctx->at_decl || (in_braces(ctx) && yylloc.beg != ctx->line_at)) {
                ctx->docs.n = 0;
                ctx->recovering = true;
                yyclearin;
@@ -155,9 +157,7 @@ decls: %empty
 
 decl: DEF def_rest { $$ = mk_decl_end(ctx, $2, @$); }
     | LET def_rest { $$ = mk_decl_end(ctx, $2, @$); }
-    | ENTRY bind_name tparams params ret '=' exp {
-          $$ = mk_def_decl(ctx, mk_def(ctx, $2, $3, $4, $5, $7, @$));
-          $$->def->entry = true; }
+    | ENTRY def_rest { $$ = mk_decl_end(ctx, $2, @$); $$->def->entry = true; }
     | TYPE lifted ID tparams '=' type { $$ = mk_type_decl(ctx, $3, $2, $4, $6, @$); }
     | mod_head mod_params mod_ret '=' mod_exp { $$ = mk_module_decl(ctx, $1, $2, $3, $5, @$); }
     | modtype_head '=' mod_type { $$ = mk_modtype_decl(ctx, $1, $3, @$); }
@@ -176,7 +176,7 @@ def_rest: bind_name tparams params ret '=' exp {
               Pats ps = {0};
               PUSH(ps, $1);
               PUSH(ps, $3);
-              $$ = mk_def_decl(ctx, mk_def(ctx, $2, (TParams){0}, ps, $4, $6, @$));
+              $$ = mk_def_decl(ctx, mk_def(ctx, defined(ctx, $2), (TParams){0}, ps, $4, $6, @$));
               $$->def->infix = true; }
 
 lifted: %empty { $$ = TP_TYPE; }
@@ -238,13 +238,13 @@ spec: VAL spec_name tparams ':' type {
     | INCLUDE mod_type { $$ = mk_spec(ctx, SPEC_INCLUDE, (NameLoc){NULL, @1}, @$); $$->mtype = $2; }
     | HASH attr ']' spec { $$ = $4; }
 
-spec_name: bind_name | binop
+spec_name: bind_name | binop { $$ = defined(ctx, $1); }
 
 /* A name, perhaps of a module's member. */
 qualified: ID
          | qualified '.' ID { $$ = dotted(ctx, $1, $3, @$); }
 
-bind_name: ID | '(' binop ')' { $$ = $2; }
+bind_name: ID | '(' binop ')' { $$ = defined(ctx, $2); }
 
 binop: not_minus | MINUS
 not_minus: OP_PIPE | OP_RPIPE | OP_OR | OP_AND | OP_CMP | LESS | OP_BIT | BAR | OP_SHIFT | OP_ADD
@@ -277,7 +277,7 @@ param: ID { $$ = mk_pvar(ctx, $1); }
      | '_' { $$ = mk_pat(ctx, P_WILD, @$); }
      | '(' ')' { $$ = mk_ptuple(ctx, (Pats){0}, @$); }
      | '(' pat ')' { $$ = $2; }
-     | '(' binop ')' { $$ = mk_pvar(ctx, $2); }
+     | '(' binop ')' { $$ = mk_pvar(ctx, defined(ctx, $2)); }
      | '(' pat ',' pats comma ')' { Pats ps = {0}; PUSH(ps, $2); vec_append(ctx->a, &ps, &$4);
                                     $$ = mk_ptuple(ctx, ps, @$); }
      | '{' pat_fields comma '}' { $$ = mk_precord(ctx, $2, @$); }
@@ -294,9 +294,14 @@ pat: param
 /* As pat, but before `->`: a function type needs parentheses. */
 case_pat: param
    | param ':' term { $$ = mk_pascribe(ctx, $1, $3, @$); }
-   | CONSTR params1 { $$ = mk_pconstr(ctx, $1, $2, @$); }
+   | CONSTR case_params { $$ = mk_pconstr(ctx, $1, $2, @$); }
    | MINUS LITERAL { $$ = mk_plit(ctx, mk_prefix(ctx, "prefix -", @1, $2, @$), @$); }
    | HASH attr ']' case_pat { $$ = mk_pattr(ctx, $2, $4); }
+
+case_params: case_param { $$ = (Pats){0}; PUSH($$, $1); }
+   | case_params case_param { $$ = $1; PUSH($$, $2); }
+case_param: param
+   | MINUS LITERAL { $$ = mk_plit(ctx, mk_prefix(ctx, "prefix -", @1, $2, @$), @$); }
 
 pats: pat { $$ = (Pats){0}; PUSH($$, $1); }
     | pats ',' pat { $$ = $1; PUSH($$, $3); }
@@ -431,12 +436,14 @@ let: LET pat '=' exp let_body { $$ = mk_let(ctx, (NameLocs){0}, $2, $4, $5, @$);
    | LET ID local_tparams params1 ret '=' exp let_body {
          $$ = mk_letfun(ctx, mk_def(ctx, $2, $3, $4, $5, $7, loc_join(@1, @7)), $8, @$); }
    | LET '(' binop ')' local_tparams params1 ret '=' exp let_body {
-         $$ = mk_letfun(ctx, mk_def(ctx, $3, $5, $6, $7, $9, loc_join(@1, @9)), $10, @$); }
+         $$ = mk_letfun(ctx, mk_def(ctx, defined(ctx, $3), $5, $6, $7, $9, loc_join(@1, @9)),
+                        $10, @$); }
    | LET param binop param ret '=' exp let_body {
          Pats ps = {0};
          PUSH(ps, $2);
          PUSH(ps, $4);
-         $$ = mk_letfun(ctx, mk_def(ctx, $3, (TParams){0}, ps, $5, $7, loc_join(@1, @7)), $8, @$); }
+         $$ = mk_letfun(ctx, mk_def(ctx, defined(ctx, $3), (TParams){0}, ps, $5, $7, loc_join(@1, @7)),
+                        $8, @$); }
 
 let_body: IN exp %prec BOTTOM { $$ = $2; }
         | let
@@ -584,6 +591,12 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
                                            CHARSYM('['), CHARSYM('{'),  YYSYMBOL_CONSTR};
     static const yysymbol_kind_t pat[] = {YYSYMBOL_ID,  CHARSYM('('),     CHARSYM('_'),
                                           CHARSYM('{'), YYSYMBOL_LITERAL, YYSYMBOL_CONSTR};
+    static const yysymbol_kind_t module[] = {YYSYMBOL_ID, YYSYMBOL_IMPORT, CHARSYM('('),
+                                             CHARSYM('{'), CHARSYM('\\')};
+    static const yysymbol_kind_t modtype[] = {YYSYMBOL_ID, CHARSYM('('), CHARSYM('{')};
+    static const yysymbol_kind_t decl[] = {
+        YYSYMBOL_DEF,    YYSYMBOL_LET,  YYSYMBOL_ENTRY, YYSYMBOL_TYPE, YYSYMBOL_MODULE,
+        YYSYMBOL_IMPORT, YYSYMBOL_OPEN, YYSYMBOL_LOCAL, YYSYMBOL_HASH};
     enum { MAX_SHOWN = 5 };
     Expected e = expected_tokens(yyctx);
     bool operators = e.has[YYSYMBOL_OP_ADD] && e.has[YYSYMBOL_OP_POW];
@@ -596,6 +609,12 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
         what = take_class(&e, "a type", type, sizeof type / sizeof *type);
     if (!what)
         what = take_class(&e, "a pattern", pat, sizeof pat / sizeof *pat);
+    if (!what && !operators)
+        what = take_class(&e, "a declaration", decl, sizeof decl / sizeof *decl);
+    if (!what)
+        what = take_class(&e, "a module", module, sizeof module / sizeof *module);
+    if (!what && !operators)
+        what = take_class(&e, "a module type", modtype, sizeof modtype / sizeof *modtype);
     if (what)
         list[shown++] = what;
     for (int t = 0; t < YYNTOKENS; t++) {
@@ -630,16 +649,24 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
 /* What people mean who write the token where it cannot stand, or "". */
 static const char *hint(yysymbol_kind_t t, const Expected *e)
 {
+    if (t == CHARSYM('=') && e->has[YYSYMBOL_OP_ADD] && !e->has[YYSYMBOL_WITH])
+        return "; what is defined needs a name";
     if (t == CHARSYM('='))
         return e->has[YYSYMBOL_THEN] ? "; to compare, write `==`" : "";
-    if (t == CHARSYM('~') && e->has[YYSYMBOL_LITERAL])
+    if (t == CHARSYM('~') && e->has[YYSYMBOL_STRING])
         return "; the bits of a number are turned by `!`";
-    if (t == YYSYMBOL_QUOTE && e->has[YYSYMBOL_LITERAL])
+    if (t == YYSYMBOL_QUOTE && e->has[YYSYMBOL_STRING])
         return "; a character is written as in `'a'`";
     if (t == YYSYMBOL_QUOTE)
         return "; a type variable is declared before the parameters, as in `def f 'a (x: a)`";
+    if ((t == YYSYMBOL_DEF || t == YYSYMBOL_LET) && e->has[YYSYMBOL_VAL])
+        return "; a module type says `val` and a type";
+    if (t == YYSYMBOL_VAL && e->has[YYSYMBOL_DEF])
+        return "; `val` stands in a module type";
+    if (t == YYSYMBOL_INCLUDE && e->has[YYSYMBOL_DEF])
+        return "; `include` stands in a module type; a module's names are made known by `open`";
     if (t >= YYSYMBOL_DEF && t <= YYSYMBOL_ASSERTION && e->has[YYSYMBOL_ID] &&
-        !e->has[YYSYMBOL_LITERAL])
+        !e->has[YYSYMBOL_STRING] && !e->has[YYSYMBOL_IMPORT])
         return "; it is a keyword";
     return "";
 }
@@ -665,7 +692,7 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
     Expected e = expected_tokens(yyctx);
     bool next = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_LOCAL || t == YYSYMBOL_TYPE ||
                 t == YYSYMBOL_IMPORT || t == YYSYMBOL_MODULE || t == YYSYMBOL_OPEN || t == YYSYMBOL_YYEOF;
-    if (next && ctx->before.beg && loc.beg >= ctx->before.end) /* the culprit is what ends there */
+    if (next && (t == YYSYMBOL_YYEOF || !e.has[YYSYMBOL_VAL]) && ctx->before.beg && loc.beg >= ctx->before.end) /* the culprit is what ends there */
         parse_error(ctx, ctx->before, "%s ends too early%s%s%s",
                     t == YYSYMBOL_YYEOF ? "the file" : "the definition", *want ? ": expected " : "",
                     *want ? arena_printf(ctx->a, "%s after this", want) : "",
@@ -722,7 +749,26 @@ static NameLoc dotted(ParseCtx *ctx, NameLoc module, NameLoc member, Loc loc)
     return (NameLoc){intern(arena_printf(ctx->a, "%s.%s", module.name, member.name)), loc};
 }
 
+/* Of a module, perhaps: then what comes next may be a declaration of it. */
+static bool in_braces(const ParseCtx *ctx)
+{
+    for (int i = 0; i < ctx->open.n; i++)
+        if (ctx->open.at[i].closer == '}')
+            return true;
+    return false;
+}
+
+/* The name of what is defined. */
+static NameLoc defined(ParseCtx *ctx, NameLoc n)
+{
+    if (strchr(n.name, '.') && (isalpha((unsigned char)*n.name) || *n.name == '_'))
+        parse_error(ctx, n.loc, "`%s` is a name in a module: it cannot be defined outside", n.name);
+    return n;
+}
+
 /* The mark behind `type`. */
+static NameLoc defined(ParseCtx *ctx, NameLoc n);
+static bool in_braces(const ParseCtx *ctx);
 static TParamKind lifted_by(ParseCtx *ctx, NameLoc op)
 {
     if (strcmp(op.name, "^"))

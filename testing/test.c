@@ -4,6 +4,7 @@
 #include "base/args.h"
 #include "base/cc.h"
 #include "base/signals.h"
+#include "base/source.h"
 #include "base/tempdir.h"
 #include "emit/emit.h"
 #include "passes.h"
@@ -66,12 +67,6 @@ static int take_tag(void *env, const char *tag)
     return -1;
 }
 
-static bool ends_in_sf(const char *name)
-{
-    size_t n = strlen(name);
-    return n > 3 && strcmp(name + n - 3, ".sf") == 0;
-}
-
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -97,7 +92,7 @@ static void find_programs(Command *c, const char *folder)
         struct stat st;
         if (stat(names.at[i], &st) == 0 && S_ISDIR(st.st_mode))
             find_programs(c, names.at[i]);
-        else if (ends_in_sf(names.at[i]))
+        else if (names.at[i][source_stem(names.at[i])])
             vec_push(c->a, &c->files, names.at[i]);
     }
 }

@@ -23,10 +23,7 @@
 
 (defconst sf-keywords
   '("def" "entry" "type" "import" "let" "if" "then" "else" "in" "loop" "for" "while" "do" "with"
-    "assert" "local" "open"))
-
-(defconst sf-reserved
-  '("module" "include" "val" "match" "case"))
+    "assert" "local" "open" "module" "include" "val" "match" "case"))
 
 (defconst sf-types
   '("bool" "i8" "i16" "i32" "i64" "u8" "u16" "u32" "u64" "f32" "f64"))
@@ -62,9 +59,9 @@
           "\\(?:[iu]\\(?:8\\|16\\|32\\|64\\)\\|f\\(?:32\\|64\\)\\)?\\)"))
 
 (defvar sf-font-lock-keywords
-  `(("\\_<\\(?:def\\|entry\\)[ \t]+\\([a-zA-Z_][a-zA-Z0-9_']*\\)" 1 font-lock-function-name-face)
+  `(("#[a-zA-Z_][a-zA-Z0-9_']*" . font-lock-constant-face)
+    ("\\_<\\(?:def\\|entry\\)[ \t]+\\([a-zA-Z_][a-zA-Z0-9_']*\\)" 1 font-lock-function-name-face)
     (,(regexp-opt sf-keywords 'symbols) . font-lock-keyword-face)
-    (,(regexp-opt sf-reserved 'symbols) . font-lock-warning-face)
     (,(regexp-opt sf-types 'symbols) . font-lock-type-face)
     (,(regexp-opt '("true" "false") 'symbols) . font-lock-constant-face)
     ("#\\[\\([a-z_]+\\)" 1 font-lock-preprocessor-face)

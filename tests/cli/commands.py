@@ -336,6 +336,52 @@ def endless_files(box):
 
 
 @case(False)
+def endings(box):
+    """A program may end in .fut; of two files that an import may mean, .sf counts."""
+    box.put("p.fut", '-- ==\n-- input { 1 } output { 42 }\nimport "lib"\nimport "more.fut"\n'
+            'entry main (x: i32): i32 = x + answer + one - 2\n')
+    box.put("lib.fut", "def wrong = true\n")
+    box.put("lib.sf", "def answer = 42\n")
+    box.put("more.fut", "def one = 1\n")
+    box.minifut("check p.fut", 0)
+    box.minifut("test -i .", 0, out="5 passed, 0 failed")
+    box.run([MINIFUT, "compile", "p.fut"], 0, leaves=["p", "p.c"])
+
+
+@case(False)
+def routes_to_a_file(box):
+    """A file is read once, by whatever names: else its definitions would be there twice."""
+    box.put("src/deep/p.sf", 'import "../../util/u"\nimport "../deep/../../util/u"\nimport "./../../util//u"\n'
+            f'import "{box.path}/util/u"\nimport "linked"\nentry main (x: i32): i32 = x + u\n')
+    box.put("util/u.sf", 'import "../src/deep/shared"\ndef u = 1i32\n')
+    box.put("src/deep/shared.sf", "def s = 1i32\n")
+    (box.path / "src/deep/linked.sf").symlink_to("../../util/u.sf")
+    box.minifut("check src/deep/p.sf", 0)
+    box.put("util/u.sf", 'import "../src/deep/p"\ndef u = 1i32\n')
+    box.minifut("check src/deep/p.sf", USER, "util/u.sf:1:1: error: import cycle: `src/deep/p.sf` imports itself")
+
+
+@case(False)
+def packages(box):
+    """lib/ is looked for beside the file that imports, and above, up to the folder of futhark.pkg."""
+    box.put("lib/github.com/user/beyond/b.fut", "def beyond = 1i32\n")
+    box.put("project/futhark.pkg", "package github.com/user/own\nrequire {}\n")
+    box.put("project/lib/github.com/user/own/o.fut", 'import "lib/github.com/user/one/a"\ndef own = one\n')
+    box.put("project/lib/github.com/user/one/a.fut",
+            'import "../two/b"\nimport "lib/github.com/user/two/b"\ndef one = two\n')
+    box.put("project/lib/github.com/user/two/b.fut", "def two = 2i32\n")
+    box.put("project/lib/github.com/user/two/futhark.pkg", "require {}\n")
+    box.put("project/lib/github.com/user/two/c.fut", 'import "lib/github.com/user/one/a"\ndef three = one\n')
+    box.put("project/tests/deep/p.fut", 'import "lib/github.com/user/own/o"\nimport "lib/github.com/user/two/c"\n'
+            'entry main = own + three\n')
+    box.minifut("run project/tests/deep/p.fut", 0, out="^4i32$")
+    box.put("project/tests/deep/q.fut", 'import "lib/github.com/user/beyond/b"\n')
+    box.minifut("check project/tests/deep/q.fut", USER,
+                "neither `project/tests/deep/lib/github.com/user/beyond/b.sf` nor .*/b.fut`; also tried `project/lib`; "
+                "minifut does not fetch packages: run `futhark pkg sync`")
+
+
+@case(False)
 def output_is_a_folder(box):
     box.put("p.sf", GOOD)
     box.run([MINIFUT, "compile", "-o", "", "p.sf"], USAGE, "-o needs a name")

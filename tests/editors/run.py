@@ -46,11 +46,8 @@ def scanner_words():
     words = {}
     for word in re.findall(r'^"([a-z]+)"[ /]', lex, re.M):
         words[word] = 'boolean' if word in ('true', 'false') else 'keyword'
-    for word in re.search(r'^(".*")\s*\{ NAME\(\); return RESERVED; \}', lex, re.M)[1].replace('"', '').split('|'):
-        words.setdefault(word, 'reserved')
-    for letters, widths, word in re.findall(r'\[?(\w+)\]?\(([\d|]+)\)|(\w+)', re.search(r'^SCALAR\s+(\S+)', lex, re.M)[1]):
-        for name in [word] if word else [letter + width for letter in letters for width in widths.split('|')]:
-            words[name] = 'type'
+    for name in re.findall(r'\{"(\w+)", \d+\}', read(f'{ROOT}/frontend/type.c')):
+        words[name] = 'type'
     return words
 
 
@@ -62,7 +59,7 @@ def builtins():
 
 WORDS = scanner_words()
 BUILTINS = builtins()
-KINDS = {kind: {w for w, k in WORDS.items() if k == kind} for kind in ('keyword', 'boolean', 'reserved', 'type')}
+KINDS = {kind: {w for w, k in WORDS.items() if k == kind} for kind in ('keyword', 'boolean', 'type')}
 KINDS['builtin'] = BUILTINS
 
 
@@ -75,7 +72,7 @@ def vim_words():
 def emacs_words():
     text = read(f'{MODES}/emacs/sf-mode.el')
     found = {kind: set(re.findall(r'"([^"]+)"', (re.search(rf"\(defconst sf-{name}\s+'\((.*?)\)\)", text, re.S) or ['', ''])[1]))
-             for kind, name in (('keyword', 'keywords'), ('reserved', 'reserved'), ('type', 'types'), ('builtin', 'builtins'))}
+             for kind, name in (('keyword', 'keywords'), ('type', 'types'), ('builtin', 'builtins'))}
     found['boolean'] = set(re.findall(r'"(\w+)"', re.search(r"regexp-opt '\((\"true\".*?)\)", text)[1]))
     return found
 
@@ -86,13 +83,13 @@ def textmate_words():
     def words(rule):
         return set(re.search(r'\(\?:([\w|]+)\)\(\?!', rule['match'])[1].split('|'))
 
-    keyword, reserved, boolean = rules['keywords']['patterns'][:3]
-    return {'keyword': words(keyword), 'reserved': words(reserved), 'boolean': words(boolean), 'type': words(rules['types']),
+    keyword, boolean = rules['keywords']['patterns'][:2]
+    return {'keyword': words(keyword), 'boolean': words(boolean), 'type': words(rules['types']),
             'builtin': words(rules['builtins'])}
 
 
 def lists():
-    case('keywords of the scanner', None if {'def', 'let', 'assert', 'open'} <= KINDS['keyword'] else KINDS['keyword'])
+    case('keywords of the scanner', None if {'def', 'let', 'assert', 'open', 'match'} <= KINDS['keyword'] else KINDS['keyword'])
     case('types of the scanner', None if len(KINDS['type']) == 11 else KINDS['type'])
     case('builtins', None if {'map', 'reduce_by_index', 'foldl', 'map5'} <= BUILTINS else BUILTINS)
     for editor, found in (('vim', vim_words()), ('emacs', emacs_words()), ('vscode', textmate_words())):
@@ -129,8 +126,8 @@ class Program:
         return {'member': 'no word', 'attribute': 'no word', 'symbol': 'no word'}.get(kind, kind)
 
 
-NAMED = {'keyword', 'boolean', 'number', 'string', 'char', 'comment', 'type', 'builtin', 'reserved'}
-SAME_COLOUR = {'emacs': [{'boolean', 'number'}, {'string', 'char'}]}
+NAMED = {'keyword', 'boolean', 'number', 'string', 'char', 'comment', 'type', 'builtin', 'constructor'}
+SAME_COLOUR = {'emacs': [{'boolean', 'number', 'constructor'}, {'string', 'char'}]}
 
 
 def accepts(editor, want, got):
@@ -141,7 +138,7 @@ def accepts(editor, want, got):
     if want == 'other':
         return got not in NAMED
     if want == 'no word':
-        return got not in ('keyword', 'boolean', 'number', 'string', 'comment', 'reserved')
+        return got not in ('keyword', 'boolean', 'number', 'string', 'comment', 'constructor')
     return any(want in s and got in s for s in SAME_COLOUR.get(editor, []))
 
 
@@ -165,15 +162,15 @@ def judge(editor, programs, answers):
 
 SCOPES = [('keyword.control', 'keyword'), ('constant.language.boolean', 'boolean'), ('constant.numeric', 'number'),
           ('string.quoted.single', 'char'), ('string', 'string'), ('constant.character.escape', 'string'), ('comment', 'comment'),
-          ('storage.type', 'type'), ('support.function', 'builtin'), ('invalid', 'reserved'),
+          ('storage.type', 'type'), ('support.function', 'builtin'), ('entity.name.tag', 'constructor'),
           ('entity.name.function', 'function'), ('entity.name.type', 'typeparam'), ('entity.other', 'attribute')]
 GROUPS = {'sfKeyword': 'keyword', 'sfBoolean': 'boolean', 'sfNumber': 'number', 'sfChar': 'char', 'sfString': 'string',
           'sfComment': 'comment', 'sfDocComment': 'comment', 'sfDirectives': 'comment', 'sfType': 'type', 'sfBuiltin': 'builtin',
-          'sfReserved': 'reserved', 'sfFunction': 'function', 'sfTypeParam': 'typeparam', 'sfAttribute': 'attribute'}
+          'sfConstructor': 'constructor', 'sfFunction': 'function', 'sfTypeParam': 'typeparam', 'sfAttribute': 'attribute'}
 FACES = {'font-lock-keyword-face': 'keyword', 'font-lock-constant-face': 'number', 'font-lock-string-face': 'string',
          'font-lock-comment-face': 'comment', 'font-lock-comment-delimiter-face': 'comment', 'font-lock-type-face': 'type',
          'font-lock-builtin-face': 'builtin', 'font-lock-function-name-face': 'function',
-         'font-lock-warning-face': 'reserved', 'font-lock-preprocessor-face': 'attribute'}
+         'font-lock-preprocessor-face': 'attribute'}
 
 
 def by_textmate(programs):

@@ -19,7 +19,7 @@ def an_open_import_counts(c):
         main, lib = uri(f'{d}/a b/main.sf'), uri(f'{d}/a b/lib.sf')
         os.mkdir(f'{d}/a b')
         c.open(main, MAIN)
-        holds(c.checked(main)[0]['message'], 'cannot read')
+        holds(c.checked(main)[0]['message'], 'there is neither')
         c.open(lib, LIB)
         same(c.fresh(main), [])  # though neither is on the disk
         same(c.checked(lib), [])

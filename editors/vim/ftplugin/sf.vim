@@ -10,8 +10,8 @@ setlocal comments=:-- commentstring=--\ %s
 setlocal formatoptions-=t formatoptions+=croql
 setlocal iskeyword=@,48-57,_,39
 setlocal expandtab shiftwidth=2 softtabstop=2
-setlocal suffixesadd=.sf include=^\\s*\\(open\\s\\+\\)\\?import
-setlocal define=^\\s*\\(def\\\|entry\\\|let\\\|type\\)
+setlocal suffixesadd=.sf,.fut include=^\\s*\\(open\\s\\+\\)\\?import
+setlocal define=^\\s*\\(def\\\|entry\\\|let\\\|type\\\|module\\\|val\\)
 setlocal makeprg=minifut\ check\ %:S
 setlocal errorformat=%f:%l:%c:\ %trror:\ %m,%f:%l:%c:\ %tarning:\ %m,%f:%l:%c:\ %tote:\ %m,%-G%.%#
 setlocal formatprg=minifut\ fmt

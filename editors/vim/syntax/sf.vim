@@ -16,10 +16,10 @@ syn match sfOperator "\.\.\.\|\.\.[<>]\?\|\\\|:>"
 syn match sfField "\.\@1<!\.\(\d\+\|\h[[:alnum:]_']*\)"
 syn match sfTypeParam "'[~^]\?\h[[:alnum:]_']*"
 syn match sfHole "???"
+syn match sfConstructor "#\h[[:alnum:]_']*"
 
 syn keyword sfKeyword def entry type import let if then else in loop for while do with assert local
-syn keyword sfKeyword open
-syn keyword sfReserved module include val match case
+syn keyword sfKeyword open module include val match case
 syn keyword sfType bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64
 syn keyword sfBoolean true false
 syn keyword sfBuiltin map map1 map2 map3 map4 map5 reduce reduce_comm scan redomap scanomap filter
@@ -50,7 +50,7 @@ syn region sfDirectives start="^--\s*==\s*$" end="^\(--\)\@!"me=s-1 contains=sfD
 syn match sfDirective "\<\(input\|output\|error\|warning\|entry\|random\|auto\|compiled\|notest\|notune\|nobench\|tags\|structure\)\>" contained
 
 hi def link sfKeyword Keyword
-hi def link sfReserved Error
+hi def link sfConstructor Constant
 hi def link sfType Type
 hi def link sfBoolean Boolean
 hi def link sfBuiltin Function
