@@ -352,7 +352,7 @@ static void match_parametric(Inst *in)
     Ck *ck = in->ck;
     const ModSig *sig = in->view->sig;
     ModSig param = {sig->type->param.type, sig->at};
-    if (ck->applying || ck->supposing > 1)
+    if (ck->applying > 1 || ck->supposing > 1) /* checked further out */
         return;
     Scopes scopes = scopes_now(ck);
     ck->supposing++;

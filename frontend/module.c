@@ -228,7 +228,7 @@ static Module *applied(Ck *ck, Module *f, Module *arg, Bindings *seen, Loc at)
 {
     const ModParam *p = f->sig ? &f->sig->type->param : &f->lambda->param;
     Closure back = closure_enter(ck, f->sig ? &f->sig->at : &f->at);
-    const char *path = ck->path;
+    const char *path = back.path; /* types made by the body are called after what is applied for */
     ck->path = p->name ? arena_printf(ck->a, "%s.", p->name) : "";
     Module *view = module_ascribe(ck, arg, sig_here(ck, p->type), at, seen, &f->known), *m;
     ck->path = path;

@@ -300,6 +300,32 @@ static bool report_unseen(Ck *ck, const char *name, Loc loc, Space space)
     return true;
 }
 
+/* Whether the module of that name is being defined. */
+static bool is_around(const Ck *ck, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = ck->path; p && *p; p = strchr(p, '.') + 1)
+        if (!strncmp(p, name, n) && p[n] == '.')
+            return true;
+    return false;
+}
+
+/* A name of something else. */
+static bool report_other_space(Ck *ck, const char *name, Loc loc, Space space)
+{
+    static const char *const wanted[] = {
+        [SPACE_TERM] = "module", [SPACE_TYPE] = "type", [SPACE_SIG] = "module type"};
+    const Binding *b = NULL;
+    for (int i = 0; i < N_SPACES && !b; i++)
+        b = i == (int)space ? NULL : in_scope(ck, name, (Space)i);
+    if (!b || (b->kind != BIND_MODULE && b->kind < BIND_TYPE))
+        return false;
+    const char *is = b->kind == BIND_MODULE ? "module" : b->kind == BIND_MODTYPE ? "module type" : "type";
+    ck_error(ck, loc, "`%s` is a %s, not a %s", name, is, wanted[space]);
+    ck_note(ck, b->loc, "it is defined here");
+    return true;
+}
+
 /* What is being defined, or will be. */
 static bool report_not_yet(Ck *ck, const char *name, Loc loc, Space space)
 {
@@ -310,6 +336,10 @@ static bool report_not_yet(Ck *ck, const char *name, Loc loc, Space space)
             ck_note(ck, ck->current.at[i]->loc, "`%s` is being defined here", name);
             return true;
         }
+    }
+    if (space == SPACE_TERM && is_around(ck, name)) {
+        ck_error(ck, loc, "module `%s` is used in its own definition", name);
+        return true;
     }
     const Decl *self = ck->decls && ck->decl < ck->decls->n ? &ck->decls->at[ck->decl] : NULL;
     Loc later = later_decl(ck, name, space);
@@ -471,7 +501,7 @@ Module *find_module(Ck *ck, const char *name, Loc loc)
             ck_note(ck, b->loc, "it is defined here");
         return NULL;
     }
-    if (report_not_yet(ck, name, loc, SPACE_TERM))
+    if (report_other_space(ck, name, loc, SPACE_TERM) || report_not_yet(ck, name, loc, SPACE_TERM))
         return NULL;
     rt_spelling sp = rt_spell(name);
     for (const Scope *s = ck->scopes[SPACE_TERM]; s && !diag_is_full(); s = s->up)
@@ -495,7 +525,7 @@ struct ModSig *find_sig(Ck *ck, const char *name, Loc loc)
         report_member(ck, name, loc, SPACE_SIG);
         return NULL;
     }
-    if (report_not_yet(ck, name, loc, SPACE_SIG))
+    if (report_other_space(ck, name, loc, SPACE_SIG) || report_not_yet(ck, name, loc, SPACE_SIG))
         return NULL;
     rt_spelling sp = rt_spell(name);
     try_scope(ck, SPACE_SIG, &sp);
@@ -519,7 +549,8 @@ Binding *find_type(Ck *ck, const char *name, Loc loc)
         ck_error(ck, loc, "type `f16` is not supported");
         return NULL;
     }
-    if (report_not_yet(ck, name, loc, SPACE_TYPE))
+    bool other = !foreign_type(name) && report_other_space(ck, name, loc, SPACE_TYPE);
+    if (other || report_not_yet(ck, name, loc, SPACE_TYPE))
         return NULL;
     rt_spelling sp = rt_spell(name);
     try_scope(ck, SPACE_TYPE, &sp);
