@@ -111,6 +111,8 @@ static void check_decl(Ck *ck, Decl *d)
         d->bind = d->type->bind;
         break;
     case D_DEF:
+        if (d->def->entry && ck->in_module)
+            ck_error(ck, d->def->loc, "an entry point cannot be defined in a module");
         check_top(ck, d->def);
         d->bind = d->def->bind;
         break;

@@ -126,6 +126,7 @@ typedef struct Ck {
     int errors;     /* when the declaration at work began */
     bool skipped;   /* a lambda in it was not checked, as what it is given to is no function, or a
                      * member of a module that is wrong is used */
+    bool lost;      /* a module that is wrong was opened: names may be its members */
     bool too_large; /* a type has become an error, not reported yet, since it has too many parts */
     Loc too_large_at;
 } Ck;

@@ -12,14 +12,21 @@ AType *check_against(Ck *ck, AExp *e, AType *want)
 {
     Scopes scopes = scopes_now(ck);
     Loc outer = ck->here;
+    bool lost = ck->lost;
     ck->here = e->loc;
     if (e->open) {
         Module *m = find_module(ck, e->open, e->loc);
-        if (m)
+        if (m && is_parametric(m))
+            ck_error(ck, e->loc, "`%s` is a parametric module: it has members only when it is applied",
+                     e->open);
+        if (m && !is_parametric(m))
             open_scope(ck, m);
+        else
+            ck->lost = true;
     }
     e->type = infer(ck, e, want);
     scopes_back(ck, scopes);
+    ck->lost = lost;
     ck->here = outer;
     e->type = ty_limited(ck, e->type, e->loc);
     return e->type;

@@ -277,7 +277,7 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
             fe_subst_type(ck, &s, p->bind, convert(ck, arg, &inside));
         }
     }
-    lift(ck, how, d->lifted, te->loc, d->name);
+    lift(ck, how, d->lifted, te->loc, te->name);
     return instance(ck, d, &s, how, te->loc);
 }
 

@@ -114,9 +114,10 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
     Binding *have = module_member(ck, in->have, s->name, SPACE_TERM);
     if (!have || have->kind == BIND_MODULE) {
         mismatch(in, s, have ? have->loc : (Loc){0, 0},
-                 arena_printf(ck->a, have ? "`%s` of this module is a module, not a value of type `%s`"
-                                          : "this module has no value `%s` of type `%s`",
-                              s->name, show(ck, b->type)));
+                 arena_printf(ck->a, have ? "`%s` of this module is a module, not a value of type `%s`%s"
+                                          : "this module has no value `%s` of type `%s`%s",
+                              s->name, show(ck, b->type),
+                              have ? "" : nearest_member(ck, in->have, s->name, SPACE_TERM)));
         return;
     }
     b->kind = have->kind;
@@ -227,7 +228,8 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
     Ck *ck = in->ck;
     Binding *have = module_member(ck, in->have, s->name, SPACE_TYPE);
     if (!have) {
-        mismatch(in, s, (Loc){0, 0}, arena_printf(ck->a, "this module has no type `%s`", s->name));
+        mismatch(in, s, (Loc){0, 0}, arena_printf(ck->a, "this module has no type `%s`%s", s->name,
+                              nearest_member(ck, in->have, s->name, SPACE_TYPE)));
         return;
     }
     TypeDecl *h = have->tdecl;
@@ -326,8 +328,10 @@ static void spec_module(Inst *in, const Spec *s)
         Binding *have = module_member(ck, in->have, s->name, SPACE_TERM);
         if (!have || have->kind != BIND_MODULE) {
             mismatch(in, s, have ? have->loc : (Loc){0, 0},
-                     arena_printf(ck->a, have ? "`%s` of this module is a value, not a module"
-                                              : "this module has no module `%s`", s->name));
+                     arena_printf(ck->a, have ? "`%s` of this module is a value, not a module%s"
+                                              : "this module has no module `%s`%s",
+                                  s->name,
+                                  have ? "" : nearest_member(ck, in->have, s->name, SPACE_TERM)));
             return;
         }
         inner.have = have->module;
@@ -373,9 +377,7 @@ static void instance_parametric(Inst *in, const ModType *t)
     *sig = (ModSig){t, closure_now(ck)};
     in->view->sig = sig;
     in->view->inner = in->have;
-    if (!in->have)
-        return;
-    if (is_parametric(in->have)) {
+    if (!in->have || is_parametric(in->have)) {
         match_parametric(in);
         return;
     }
@@ -387,10 +389,21 @@ static void instance_parametric(Inst *in, const ModType *t)
 /* What follows may use what is included. */
 static void spec_include(Inst *in, const Spec *s)
 {
-    int first = in->view->members.n;
-    instantiate(in, s->mtype);
-    for (int i = first; i < in->view->members.n; i++)
-        bind_name(in->ck, in->view->members.at[i]);
+    Inst inner = *in;
+    inner.view = module_new(in->ck, s->loc);
+    instantiate(&inner, s->mtype);
+    in->view->wrong |= inner.view->wrong;
+    for (int i = 0; i < inner.view->members.n; i++) {
+        Binding *b = inner.view->members.at[i];
+        Binding *other = module_member(in->ck, in->view, b->name, space_of(b));
+        if (other) {
+            ck_error(in->ck, s->loc, "`%s`, which is included, is specified already", b->name);
+            ck_note(in->ck, other->loc, "the other specification is here");
+            in->view->wrong = true;
+        }
+        bind_name(in->ck, b);
+        add_member(in, b);
+    }
 }
 
 /* --- Types of modules ----------------------------------------------------------------------- */
@@ -408,7 +421,7 @@ static void instance_specs(Inst *in, const ModType *t)
         const Spec *s = t->specs.at[i];
         Space space = s->kind == SPEC_TYPE ? SPACE_TYPE : SPACE_TERM;
         Binding *other = s->name ? module_member(ck, in->view, s->name, space) : NULL;
-        if (other && !(s->kind == SPEC_VAL && in->view->wrong)) {
+        if (other) {
             ck_error(ck, s->loc, "`%s` is specified twice in this module type", s->name);
             ck_note(ck, other->loc, "the other specification is here");
             in->view->wrong = true;

@@ -351,10 +351,10 @@ void check_open(Ck *ck, Decl *d)
 {
     Module *m = d->import ? d->import->file ? file_module(ck, d->import->file) : NULL
                           : check_module(ck, d->mod);
-    if (!m || m->wrong)
-        return;
-    if (is_parametric(m))
+    if (m && is_parametric(m))
         ck_error(ck, d->loc, "a parametric module cannot be opened: apply it first");
+    if (!m || m->wrong || is_parametric(m))
+        ck->lost = true;
     else
         open_members(ck, m, d->local || (d->import && !d->open));
 }

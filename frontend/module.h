@@ -49,6 +49,8 @@ Module *module_new(Ck *ck, Loc loc);
 Module *scalar_module(Ck *ck, Scalar s);
 /* The member of that name, or NULL. */
 Binding *module_member(Ck *ck, Module *m, const char *name, Space space);
+/* "; did you mean `x`?" of a member that is called alike, or "". */
+const char *nearest_member(Ck *ck, Module *m, const char *name, Space space);
 /* Calls fn for each member that is not hidden, in order. */
 void module_each(Ck *ck, Module *m, void (*fn)(void *env, Binding *b), void *env);
 void check_module_decl(Ck *ck, Decl *d);

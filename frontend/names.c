@@ -291,8 +291,14 @@ static bool report_unseen(Ck *ck, const char *name, Loc loc, Space space)
         s = s->hidden;
     if (!s)
         return false;
+    bool as_module = false;
+    for (int i = 0; ck->file && i < ck->file->imports.n; i++)
+        as_module |= ck->file->imports.at[i]->file == s->file;
     if (s->local)
         ck_error(ck, loc, "`%s` is `local` to `%s`", name, s->file->path);
+    else if (as_module)
+        ck_error(ck, loc, "`%s` is defined in `%s`, which is imported as a module", name,
+                 s->file->path);
     else
         ck_error(ck, loc, "`%s` is defined in `%s`, which this file does not import", name,
                  s->file->path);
@@ -326,9 +332,13 @@ static bool report_other_space(Ck *ck, const char *name, Loc loc, Space space)
     return true;
 }
 
-/* What is being defined, or will be. */
+/* What is being defined, or will be; what may be a member of a module that is wrong is passed over. */
 static bool report_not_yet(Ck *ck, const char *name, Loc loc, Space space)
 {
+    if (ck->lost) {
+        ck->skipped = true;
+        return true;
+    }
     for (int i = 0; space == SPACE_TERM && i < ck->current.n; i++) {
         if (ck->current.at[i]->name == name) {
             ck_error(ck, loc, "`%s` is used in its own definition: recursion is not supported",
@@ -364,6 +374,15 @@ static void try_member(void *env, Binding *b)
     const Try *t = env;
     if (space_of(b) == t->space)
         rt_spell_try(t->sp, b->name);
+}
+
+const char *nearest_member(Ck *ck, Module *m, const char *name, Space space)
+{
+    rt_spelling sp = rt_spell(name);
+    Try t = {&sp, space};
+    if (!is_operator_name(name))
+        module_each(ck, m, try_member, &t);
+    return sp.nearest ? arena_printf(ck->a, "; did you mean `%s`?", sp.nearest) : "";
 }
 
 static void try_scope(Ck *ck, Space space, rt_spelling *sp)
