@@ -213,17 +213,72 @@ Al *al_rebuild(Co *co, const AType *t, const Leaves *ls, int *next)
 
 /* --- Overlapping components ----------------------------------------------------------------- */
 
-void al_count(Co *co, const Leaves *ls)
+typedef VEC(VarLeaf *) Counted;
+typedef struct {
+    Co *co;
+    const Leaves *ls;
+    int next;
+    Counted log; /* a leaf for each time that it was counted */
+} Count;
+
+static void count_leaf(Count *c, const Leaf *l)
 {
-    unsigned s = ++co->stamp;
-    for (int i = 0; i < ls->n; i++) {
-        const Refs *rs = &ls->at[i].al->refs;
-        for (int j = 0; j < rs->n; j++) {
-            VarLeaf *l = leaf_of(&rs->at[j]);
-            l->n = l->stamp == s ? l->n + 1 : 1;
-            l->stamp = s;
-        }
+    for (int j = 0; j < l->al->refs.n; j++) {
+        VarLeaf *r = leaf_of(&l->al->refs.at[j]);
+        r->n = r->stamp == c->co->stamp ? r->n + 1 : 1;
+        r->stamp = c->co->stamp;
+        vec_push(c->co->a, &c->log, r);
     }
+}
+
+static void count_refs(Count *c, const AType *t);
+
+/* How often a leaf is among those from <= i < to. */
+static int times(const Counted *ls, int from, int to, const VarLeaf *l)
+{
+    int n = 0;
+    for (int i = from; i < to; i++)
+        n += ls->at[i] == l;
+    return n;
+}
+
+/* A ref counts as often as in the constructor that has it most often. */
+static void count_sum(Count *c, const AType *t)
+{
+    Counted most = {0};
+    int start = c->log.n;
+    for (int k = 0; k < t->elems.n; k++) {
+        count_refs(c, t->elems.at[k]);
+        for (int i = start; i < c->log.n; i++)
+            c->log.at[i]->n--;
+        for (int i = start; i < c->log.n; i++)
+            if (times(&c->log, start, i + 1, c->log.at[i]) > times(&most, 0, most.n, c->log.at[i]))
+                vec_push(c->co->a, &most, c->log.at[i]);
+        c->log.n = start;
+    }
+    for (int i = 0; i < most.n; i++) {
+        most.at[i]->n++;
+        vec_push(c->co->a, &c->log, most.at[i]);
+    }
+}
+
+static void count_refs(Count *c, const AType *t)
+{
+    if (t->kind == TY_SUM) {
+        count_sum(c, t);
+        return;
+    }
+    for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
+        count_refs(c, t->elems.at[i]);
+    if (!al_is_product(t))
+        count_leaf(c, &c->ls->at[c->next++]);
+}
+
+void al_count(Co *co, const AType *t, const Leaves *ls)
+{
+    Count c = {.co = co, .ls = ls};
+    co->stamp++;
+    count_refs(&c, t);
 }
 
 const Ref *al_in_others(const Leaf *l)
@@ -259,7 +314,7 @@ Al *al_mark_overlap(Co *co, const AType *t, Al *al, Loc loc)
         return al;
     Leaves ls = {0};
     al_leaves(t, al, false, &ls, co->a);
-    al_count(co, &ls);
+    al_count(co, t, &ls);
     bool overlap = false;
     for (int i = 0; i < ls.n; i++)
         for (int j = 0; j < ls.at[i].al->refs.n; j++) {

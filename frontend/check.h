@@ -280,6 +280,8 @@ AType *ty_reveal(Ck *ck, AType *t, const Subst *s, TypePlace at, Bindings *sizes
 /* --- check_def.c ---------------------------------------------------------------------------- */
 
 AType *check_pat(Ck *ck, Pat *p, TypePlace at);
+/* Whether a type is written in it. */
+bool pat_says_type(const Pat *p);
 void check_def(Ck *ck, Def *d);
 /* Reports names that the patterns bind twice. */
 void check_distinct(Ck *ck, const Pats *ps);

@@ -131,6 +131,14 @@ AType *check_pat(Ck *ck, Pat *p, TypePlace at)
     return NULL;
 }
 
+bool pat_says_type(const Pat *p)
+{
+    bool says = p->kind == P_ASCRIBE;
+    for (int i = 0; i < p->elems.n && !says; i++)
+        says = pat_says_type(p->elems.at[i]);
+    return says;
+}
+
 /* Reports names that a list of patterns binds twice. */
 static void pat_names(const Pat *p, Pats *out, Arena *a)
 {

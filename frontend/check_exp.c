@@ -509,10 +509,17 @@ static void bind_sizes(Ck *ck, const NameLocs *names, Bindings *out)
 static AType *check_let(Ck *ck, AExp *e, AType *want)
 {
     Scopes scopes = scopes_now(ck);
-    AType *rhs = ty_plain(ck, check_exp(ck, e->let.rhs));
+    bool typed = pat_says_type(e->let.pat) && !e->let.size_names.n;
+    AType *rhs = typed ? NULL : ty_plain(ck, check_exp(ck, e->let.rhs));
     int first_uid = ck->n_bindings;
     bind_sizes(ck, &e->let.size_names, &e->let.sizes);
     AType *p = check_pat(ck, e->let.pat, AT_FREE);
+    if (typed) { /* the type that is written is known to the value, the names are not */
+        Scopes inside = scopes_now(ck);
+        scopes_back(ck, scopes);
+        rhs = ty_plain(ck, check_against(ck, e->let.rhs, p));
+        scopes_back(ck, inside);
+    }
     check_distinct(ck, &(Pats){&e->let.pat, 1, 1});
     check_names_used(ck, &e->let.sizes, p);
     Subst s = {0}; /* sizes bound here take whatever is there */

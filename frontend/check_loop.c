@@ -194,8 +194,32 @@ static AType *attempt(Loop *l, AExp *e, AType *init, AType *elem, const Ints *va
     return p;
 }
 
+/* Whether what it is made of says of which type it is only with what surrounds it. */
+static bool is_open(const AExp *e)
+{
+    bool open = e->kind == AE_CONSTR;
+    for (int i = 0; e->kind == AE_TUPLE && i < e->seq.elems.n; i++)
+        open |= is_open(e->seq.elems.at[i]);
+    return open;
+}
+
+/* The types that are written in a pattern, in its form. */
+static AType *written(Ck *ck, const Pat *p)
+{
+    if (p->kind == P_ASCRIBE)
+        return check_type(ck, p->te, AT_FREE);
+    if (p->kind != P_TUPLE)
+        return ty_meta(ck, TC_ANY, p->loc);
+    ATypes ts = {0};
+    for (int i = 0; i < p->elems.n; i++)
+        vec_push(ck->a, &ts, written(ck, p->elems.at[i]));
+    return ty_tuple(ck, ts);
+}
+
 AType *check_loop(Ck *ck, AExp *e, AType *want)
 {
+    if (is_open(e->loop.init) && pat_says_type(e->loop.pat) && !e->loop.size_names.n)
+        want = written(ck, e->loop.pat);
     AType *init = ty_plain(ck, check_against(ck, e->loop.init, want));
     if (!value_only(ck, init, e->loop.init->loc, "a loop"))
         init = ty_error(ck);

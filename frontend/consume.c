@@ -165,7 +165,7 @@ static Al *take_over_gone(Co *co, const AType *t, Al *al, Loc loc)
     Leaves ls = {0};
     Refs dropped = {0};
     al_leaves(t, al_shape(co, t, al), false, &ls, co->a);
-    al_count(co, &ls);
+    al_count(co, t, &ls);
     for (int i = 0; i < ls.n; i++) {
         Al *c = al_none(co);
         for (int j = 0; j < ls.at[i].al->refs.n; j++) {

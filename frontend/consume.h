@@ -119,8 +119,9 @@ void al_leaves(const AType *t, Al *al, bool unique, Leaves *out, Arena *a);
 Al *al_rebuild(Co *co, const AType *t, const Leaves *ls, int *next);
 /* A ref that both have, or NULL. */
 const Ref *al_shared(Co *co, const Refs *x, const Refs *y);
-/* Counts, for each ref, in how many of the leaves it stands: VarLeaf.n until the next search. */
-void al_count(Co *co, const Leaves *ls);
+/* Counts, for each ref, in how many of the leaves of a value of type t it stands at a time (what
+ * different constructors hold is never there together): VarLeaf.n until the next search. */
+void al_count(Co *co, const AType *t, const Leaves *ls);
 /* After al_count: a ref of the leaf that stands in others too, or NULL. */
 const Ref *al_in_others(const Leaf *l);
 /* After al_count: whether a ref marks that leaves overlap (see above). */

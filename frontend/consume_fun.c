@@ -38,7 +38,7 @@ static void check_unique_result(Co *co, const AType *t, Al *al, Loc loc)
 {
     Leaves ls = {0};
     al_leaves(t, al, false, &ls, co->a);
-    al_count(co, &ls);
+    al_count(co, t, &ls);
     for (int i = 0; i < ls.n; i++) {
         if (!ls.at[i].unique || !al_holds_arrays(ls.at[i].t))
             continue;
@@ -123,7 +123,7 @@ static AType *settle_result(Co *co, AType *t, int params, bool declared, const A
     Leaves ls = {0};
     int next = 0;
     al_leaves(res, al, false, &ls, co->a);
-    al_count(co, &ls);
+    al_count(co, res, &ls);
     res = infer_unique(co, al_add_unique(co, res, body->type), &ls, &next);
     return with_result(co, t, params, res);
 }
@@ -351,7 +351,7 @@ bool co_check_separate(Co *co, const AType *t, Al *al, Loc loc)
 {
     Leaves ls = {0};
     al_leaves(t, al, false, &ls, co->a);
-    al_count(co, &ls);
+    al_count(co, t, &ls);
     for (int i = 0; i < ls.n; i++) {
         const Ref *r = al_in_others(&ls.at[i]);
         if (!r)
