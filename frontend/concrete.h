@@ -21,7 +21,7 @@
     LIST(proj_path) LIST(fields_from) LIST(exps) LIST(record_fields) LIST(dims) LIST(dims1)        \
     NODE(dim) NODE(attr) LIST(attrs) NODE(mod_head) NODE(modtype_head) LIST(mod_params) NODE(mod_param) NODE(mod_ret)    \
     NODE(mod_result) NODE(mod_exp) LONG(mod_apply) NODE(mod_atom) LIST(members) NODE(mod_type)     \
-    NODE(mod_term) LIST(specs) NODE(spec) NODE(spec_name) NODE(case_pat) LIST(case_params) NODE(case_param) LONG(sum)                 \
+    NODE(mod_term) NODE(with_type) LIST(specs) NODE(spec) NODE(spec_name) NODE(case_pat) LIST(case_params) NODE(case_param) LONG(sum)                 \
     LONG(alternative) NODE(payload) NODE(match) LIST(cases) NODE(case)
 
 typedef enum {

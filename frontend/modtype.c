@@ -395,8 +395,8 @@ static void spec_include(Inst *in, const Spec *s)
     in->view->wrong |= inner.view->wrong;
     for (int i = 0; i < inner.view->members.n; i++) {
         Binding *b = inner.view->members.at[i];
-        Binding *other = module_member(in->ck, in->view, b->name, space_of(b));
-        if (other) {
+        Binding *other = b->kind == BIND_TYPE ? module_member(in->ck, in->view, b->name, SPACE_TYPE) : NULL;
+        if (other && (!other->tdecl->type || !b->tdecl->type)) {
             ck_error(in->ck, s->loc, "`%s`, which is included, is specified already", b->name);
             ck_note(in->ck, other->loc, "the other specification is here");
             in->view->wrong = true;
@@ -407,6 +407,19 @@ static void spec_include(Inst *in, const Spec *s)
 }
 
 /* --- Types of modules ----------------------------------------------------------------------- */
+
+/* Where the name of specification i is specified before; {0,0}: nowhere. What is included may be
+ * specified again, but for abstract types, which would be two. */
+static Loc specified_before(Inst *in, const ModType *t, int i)
+{
+    const Spec *s = t->specs.at[i];
+    for (int k = 0; k < i && s->name; k++)
+        if (t->specs.at[k]->name == s->name &&
+            (t->specs.at[k]->kind == SPEC_TYPE) == (s->kind == SPEC_TYPE))
+            return t->specs.at[k]->loc;
+    Binding *b = s->kind == SPEC_TYPE ? module_member(in->ck, in->view, s->name, SPACE_TYPE) : NULL;
+    return b && (!b->tdecl->type || !s->te) ? b->loc : (Loc){0, 0};
+}
 
 static void instance_specs(Inst *in, const ModType *t)
 {
@@ -419,11 +432,10 @@ static void instance_specs(Inst *in, const ModType *t)
     }
     for (int i = 0; i < t->specs.n; i++) {
         const Spec *s = t->specs.at[i];
-        Space space = s->kind == SPEC_TYPE ? SPACE_TYPE : SPACE_TERM;
-        Binding *other = s->name ? module_member(ck, in->view, s->name, space) : NULL;
-        if (other) {
+        Loc other = specified_before(in, t, i);
+        if (other.beg) {
             ck_error(ck, s->loc, "`%s` is specified twice in this module type", s->name);
-            ck_note(ck, other->loc, "the other specification is here");
+            ck_note(ck, other, "the other specification is here");
             in->view->wrong = true;
             continue;
         }

@@ -115,7 +115,7 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 %type <exps> exps
 %type <pat> pat case_pat param case_param
 %type <pats> pats params params1 case_params
-%type <te> type term sum alternative payload tapply tatom size ret lret
+%type <te> type term with_type sum alternative payload tapply tatom size ret lret
 %type <tes> types
 %type <name> bind_name binop not_minus qualified field spec_name
 %type <names> proj_path fields_from
@@ -221,8 +221,11 @@ mod_type: mod_term %prec BOTTOM
 mod_term: qualified { $$ = mk_modtype(ctx, MT_NAME, @$); $$->name = $1.name; }
         | '(' mod_type ')' { $$ = $2; }
         | '{' specs '}' { $$ = mk_modtype(ctx, MT_SPECS, @$); mk_specs(ctx, $$, $2); }
-        | mod_term WITH qualified tparams '=' term {
+        | mod_term WITH qualified tparams '=' with_type {
               $$ = mk_mwith(ctx, $1, $3, $4, $6, @$); }
+
+with_type: term
+         | '?' sizes '.' term { $$ = mk_twrap(ctx, TE_EXISTS, $2, $4, @$); }
 
 specs: %empty { $$ = (Specs){0}; ctx->docs_from = @$.beg; }
      | specs spec { $$ = $1; PUSH($$, $2); }
