@@ -544,6 +544,7 @@ typedef struct {
     Import *import;   /* D_IMPORT */
     ModExp *mod;      /* D_MODULE, D_OPEN */
     ModType *modtype; /* D_MODTYPE */
+    Module *opened;   /* [check] D_OPEN, D_IMPORT; NULL after errors */
     Binding *bind;    /* [check] D_MODULE, D_MODTYPE */
 } Decl;
 typedef VEC(Decl) Decls;
@@ -647,6 +648,15 @@ typedef struct {
     VEC(EntryParam) results; /* components of a tuple result, else the one; () has none */
 } EntryPoint;
 
+/* Where a name stands that no node of the tree has room for: of a module or a type of modules, of a
+ * type, in a module type; part k of A.B.c at loc. */
+typedef struct {
+    Loc loc;
+    int part;
+    Binding *bind;
+} NameUse;
+typedef VEC(NameUse) NameUses;
+
 /* A whole program: the file, its imports, in the order of definition. */
 typedef struct Ast {
     Arena *arena;
@@ -657,6 +667,7 @@ typedef struct Ast {
     VEC(EntryPoint) entries; /* [check] of the main file */
     int n_bindings;          /* [check] uids are below */
     bool syntax_ok;          /* no errors while loading */
+    NameUses *uses;          /* [check] for editors, in any order; NULL: nobody asks for them */
 } Ast;
 
 #endif

@@ -687,6 +687,13 @@ void fe_print_type(Out *o, const TypeDecl *d)
     arena_free(p.a);
 }
 
+void fe_print_spec(Out *o, const Spec *s)
+{
+    Pr p = {o, false, arena_new()};
+    pr_spec(&p, s);
+    arena_free(p.a);
+}
+
 void fe_print_exp(Out *o, const AExp *e, bool types)
 {
     Pr p = {o, types, arena_new()};

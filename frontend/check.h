@@ -228,6 +228,10 @@ void bind_name(Ck *ck, Binding *b);
 void bind_opened(Ck *ck, Binding *b);
 /* Makes the members of a module known by their names alone, in the scopes at work. */
 void open_scope(Ck *ck, Module *m);
+/* Keeps for editors that part `part` of the name at loc is b. */
+void note_name(Ck *ck, Loc loc, int part, Binding *b);
+/* The same for all parts of the name of a module. */
+void note_module(Ck *ck, const char *name, Loc loc);
 const Scope *find_global(Ck *ck, const char *name, Space space); /* the latest definition, or NULL */
 /* What a name ("x", "A.B.x") means at that place; these report and return NULL if there is none. */
 Binding *find_value(Ck *ck, const char *name, Loc loc);

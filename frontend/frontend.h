@@ -32,9 +32,12 @@ void fe_builtins(const char *module, void (*fn)(void *env, const char *name), vo
  * does, in a few words, or NULL. */
 const Binding *fe_builtin(Ast *ast, const char *name);
 const char *fe_builtin_doc(const char *name);
+/* Calls fn for each member of a module that the program defines. */
+void fe_members(const Module *m, void (*fn)(void *env, const Binding *b), void *env);
 /* `def f [n] (x: [n]i32): i32`, with types that were found; `type t [n] = [n]i32`. */
 void fe_print_head(Out *o, const Def *d);
 void fe_print_type(Out *o, const TypeDecl *d);
+void fe_print_spec(Out *o, const Spec *s); /* `val f: i32`, ... */
 
 /* --- Printing ------------------------------------------------------------------------------- */
 

@@ -176,6 +176,7 @@ static void spec_value(Inst *in, const Spec *s)
     if (in->have && t->kind != TY_ERROR)
         match_spec(in, s, b);
     bind_name(ck, b);
+    note_name(ck, s->loc, 0, b);
     add_member(in, b);
 }
 
@@ -297,6 +298,7 @@ static void spec_type(Inst *in, const Spec *s)
     }
     if (in->have)
         match_type_spec(in, s, d);
+    note_name(ck, s->loc, 0, d->bind);
     add_member(in, d->bind);
 }
 
@@ -346,6 +348,7 @@ static void spec_module(Inst *in, const Spec *s)
     Binding *b = new_binding(ck, BIND_MODULE, s->name, s->loc);
     b->module = inner.view;
     bind_name(ck, b);
+    note_name(ck, s->loc, 0, b);
     add_member(in, b);
 }
 

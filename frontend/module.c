@@ -112,6 +112,19 @@ void module_each(Ck *ck, Module *m, void (*fn)(void *env, Binding *b), void *env
     }
 }
 
+void fe_members(const Module *m, void (*fn)(void *env, const Binding *b), void *env)
+{
+    const Bindings *all = &m->members;
+    for (int i = 0; i < all->n; i++) {
+        bool hidden = false;
+        for (int k = i + 1; k < all->n && !hidden; k++)
+            hidden = all->at[k]->name == all->at[i]->name &&
+                     space_of(all->at[k]) == space_of(all->at[i]);
+        if (!hidden)
+            fn(env, all->at[i]);
+    }
+}
+
 /* --- Copies with other types ---------------------------------------------------------------- */
 
 typedef struct {
@@ -181,6 +194,7 @@ static Binding *bind_module(Ck *ck, const char *name, Loc loc, Module *m)
     Binding *b = new_binding(ck, BIND_MODULE, name, loc);
     b->module = m;
     bind_name(ck, b);
+    note_name(ck, loc, 0, b);
     return b;
 }
 
@@ -297,6 +311,7 @@ static Module *check_module(Ck *ck, ModExp *e)
     switch (e->kind) {
     case ME_NAME: {
         Module *m = find_module(ck, e->name, e->loc);
+        note_module(ck, e->name, e->loc);
         return m ? m : module_wrong(ck, e->loc);
     }
     case ME_DECLS: return check_structure(ck, e);
@@ -357,4 +372,5 @@ void check_open(Ck *ck, Decl *d)
         ck->lost = true;
     else
         open_members(ck, m, d->local || (d->import && !d->open));
+    d->opened = m;
 }

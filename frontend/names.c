@@ -218,6 +218,39 @@ Module *module_of_exp(Ck *ck, const AExp *e)
     return b && b->kind == BIND_MODULE ? b->module : NULL;
 }
 
+/* --- For editors ---------------------------------------------------------------------------- */
+
+void note_name(Ck *ck, Loc loc, int part, Binding *b)
+{
+    if (ck->ast->uses && !ck->applying && b)
+        vec_push(ck->a, ck->ast->uses, (NameUse){loc, part, b});
+}
+
+/* Of a value, the modules in front of it. */
+static void note_parts(Ck *ck, const char *name, Loc loc, Space space)
+{
+    Module *m = NULL;
+    for (int part = 0; ck->ast->uses; part++) {
+        size_t n = is_operator_name(name) ? strlen(name) : strcspn(name, ".");
+        bool last = !name[n];
+        const char *s = intern_n(name, n);
+        Space in = last ? space : SPACE_TERM;
+        Binding *b = m ? module_member(ck, m, s, in) : in_scope(ck, s, in);
+        bool module = b && b->kind == BIND_MODULE;
+        if (module || in != SPACE_TERM)
+            note_name(ck, loc, part, b);
+        if (last || !module)
+            return;
+        m = b->module;
+        name += n + 1;
+    }
+}
+
+void note_module(Ck *ck, const char *name, Loc loc)
+{
+    note_parts(ck, name, loc, SPACE_TERM);
+}
+
 /* --- Messages ------------------------------------------------------------------------------- */
 
 void ck_error(Ck *ck, Loc loc, const char *fmt, ...)
@@ -469,6 +502,8 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
 {
     Binding *b = find_binding(ck, name, SPACE_TERM);
     Scalar s;
+    if (last_dot(name))
+        note_parts(ck, name, loc, SPACE_TERM);
     if (b && b->kind != BIND_MODULE)
         return b;
     if (b) {
@@ -538,6 +573,7 @@ Module *find_module(Ck *ck, const char *name, Loc loc)
 struct ModSig *find_sig(Ck *ck, const char *name, Loc loc)
 {
     Binding *b = find_binding(ck, name, SPACE_SIG);
+    note_parts(ck, name, loc, SPACE_SIG);
     if (b)
         return b->sig;
     if (last_dot(name)) {
@@ -558,6 +594,7 @@ struct ModSig *find_sig(Ck *ck, const char *name, Loc loc)
 Binding *find_type(Ck *ck, const char *name, Loc loc)
 {
     Binding *b = find_binding(ck, name, SPACE_TYPE);
+    note_parts(ck, name, loc, SPACE_TYPE);
     if (b)
         return b;
     if (last_dot(name)) {

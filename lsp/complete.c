@@ -9,15 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const keywords[] = {
-    "assert", "def",   "do",   "else", "entry", "false", "for",  "if",    "import", "in",
-    "let",    "local", "loop", "open", "then",  "true",  "type", "while", "with"};
+static const char *const keywords[] = {"assert", "case",  "def",  "do",     "else",   "entry",
+                                       "false",  "for",   "if",   "import", "in",     "include",
+                                       "let",    "local", "loop", "match",  "module", "open",
+                                       "then",   "true",  "type", "val",    "while",  "with"};
 
 /* Kinds of the protocol. */
 enum {
     ITEM_FUNCTION = 3,
     ITEM_FIELD = 5,
     ITEM_VARIABLE = 6,
+    ITEM_INTERFACE = 8,
     ITEM_MODULE = 9,
     ITEM_KEYWORD = 14,
     ITEM_CONSTANT = 21,
@@ -88,6 +90,14 @@ static void inside_def(Completion *c, const Def *d)
     inside(c, d->body);
 }
 
+static void inside_case(Completion *c, const Case *k)
+{
+    if (!loc_has(k->body->loc, c->place))
+        return;
+    know_pat(c, k->pat);
+    inside(c, k->body);
+}
+
 /* Adds what is bound around the place in an expression. */
 static void inside(Completion *c, const AExp *e)
 {
@@ -125,33 +135,64 @@ static void inside(Completion *c, const AExp *e)
             know_pat(c, e->loop.var);
         inside(c, c->place > e->loop.bound->loc.end ? e->loop.body : e->loop.bound);
         return;
+    case AE_MATCH:
+        if (loc_has(e->match.e->loc, c->place))
+            inside(c, e->match.e);
+        for (int i = 0; i < e->match.cases.n; i++)
+            inside_case(c, &e->match.cases.at[i]);
+        return;
     default: aexp_children(e, inside_child, c); return;
     }
 }
 
+typedef struct {
+    Completion *c;
+    Near near;
+} Opened;
+
+static void know_member(void *env, const Binding *b)
+{
+    const Opened *o = env;
+    know(o->c, b->name, b, o->near);
+}
+
 static void know_decl(Completion *c, const Decl *d, Near near)
 {
-    if (d->def)
+    Opened o = {c, d->import ? NEAR_IMPORT : near};
+    if (d->opened)
+        fe_members(d->opened, know_member, &o);
+    else if (d->def)
         know(c, d->def->name, d->def->bind, near);
     else if (d->type)
         know(c, d->type->name, d->type->bind, near);
+    else if (d->name)
+        know(c, d->name, d->bind, near);
 }
 
-static void know_file(Completion *c, const File *f, Near near)
+static void inside_decls(Completion *c, const Decls *ds);
+
+static void inside_module(Completion *c, const ModExp *m)
 {
-    for (int i = 0; i < f->decls.n; i++)
-        if (!f->decls.at[i].local)
-            know_decl(c, &f->decls.at[i], near);
+    if (!m || !loc_has(m->loc, c->place))
+        return;
+    if (m->kind == ME_LAMBDA)
+        know(c, m->param.name, bound_at(c->look->ast, m->param.loc), NEAR_LOCAL);
+    inside_decls(c, &m->decls);
+    inside_module(c, m->e);
+    inside_module(c, m->arg);
 }
 
-static void names_in_scope(Completion *c)
+static void inside_specs(Completion *c, const ModType *t)
 {
-    const Ast *ast = c->look->ast;
-    const Decls *ds = &ast->main->decls;
-    know_file(c, ast->prelude, NEAR_LANGUAGE);
-    for (int i = 0; i < ast->main->imports.n; i++)
-        if (ast->main->imports.at[i]->file)
-            know_file(c, ast->main->imports.at[i]->file, NEAR_IMPORT);
+    for (int i = 0; t->kind == MT_SPECS && i < t->specs.n; i++) {
+        const Spec *s = t->specs.at[i];
+        if (s->name && s->loc.end < c->place)
+            know(c, s->name, bound_at(c->look->ast, s->loc), NEAR_LOCAL);
+    }
+}
+
+static void inside_decls(Completion *c, const Decls *ds)
+{
     for (int i = 0; i < ds->n && ds->at[i].loc.beg <= c->place; i++) {
         const Decl *d = &ds->at[i];
         if (d->loc.end < c->place)
@@ -160,7 +201,19 @@ static void names_in_scope(Completion *c)
             inside_def(c, d->def);
         else if (d->type)
             know_tparams(c, &d->type->tparams);
+        else if (d->mod)
+            inside_module(c, d->mod);
+        else if (d->modtype)
+            inside_specs(c, d->modtype);
     }
+}
+
+static void names_in_scope(Completion *c)
+{
+    const Ast *ast = c->look->ast;
+    for (int i = 0; i < ast->prelude->decls.n; i++)
+        know_decl(c, &ast->prelude->decls.at[i], NEAR_LANGUAGE);
+    inside_decls(c, &ast->main->decls);
 }
 
 /* --- Items ---------------------------------------------------------------------------------- */
@@ -190,6 +243,10 @@ static void add_binding(Completion *c, const char *label, const Binding *b, Near
     const char *detail = NULL;
     if (b && b->kind == BIND_TYPE)
         kind = ITEM_STRUCT;
+    else if (b && b->kind == BIND_MODULE)
+        kind = ITEM_MODULE;
+    else if (b && b->kind == BIND_MODTYPE)
+        kind = ITEM_INTERFACE;
     else if (b && b->kind == BIND_TYPE_PARAM)
         kind = ITEM_TYPE_PARAMETER;
     else if (b && b->type)
@@ -244,27 +301,52 @@ static const AType *field_type(const AType *t, const char *name)
     return k >= 0 && k < t->elems.n ? type_deref(t->elems.at[k]) : NULL;
 }
 
-/* The type of `a.b.c`, n bytes of text; NULL: it has none. */
-static const AType *chain_type(const Completion *c, const char *text, size_t n)
+/* What `a.b.c` is, as far as it is known: a module, or a value of some type. */
+typedef struct {
+    const Binding *module;
+    const AType *type;
+} Whole;
+
+static Whole whole_of(const Binding *b)
 {
-    const AType *t = NULL;
+    bool module = b && b->kind == BIND_MODULE;
+    return (Whole){module ? b : NULL, !module && b && b->type ? type_deref(b->type) : NULL};
+}
+
+typedef struct {
+    const char *name;
+    Whole found;
+} Wanted;
+
+static void want_member(void *env, const Binding *b)
+{
+    Wanted *w = env;
+    if (b->name == w->name && (b->type || b->kind == BIND_MODULE))
+        w->found = whole_of(b);
+}
+
+/* Of n bytes of text. */
+static Whole chain_whole(const Completion *c, const char *text, size_t n)
+{
+    Whole it = {0};
     for (size_t at = 0; at < n;) {
         size_t k = 0;
         while (at + k < n && text[at + k] != '.')
             k++;
-        const char *name = intern_n(text + at, k);
+        Wanted w = {.name = intern_n(text + at, k)};
         if (at == 0) {
             for (int i = 0; i < c->known.n; i++) /* the innermost */
-                if (c->known.at[i].name == name && c->known.at[i].bind && c->known.at[i].bind->type)
-                    t = type_deref(c->known.at[i].bind->type);
-        } else {
-            t = field_type(t, name);
+                if (c->known.at[i].name == w.name && c->known.at[i].bind)
+                    want_member(&w, c->known.at[i].bind);
+        } else if (it.module) {
+            fe_members(it.module->module, want_member, &w);
+        } else if (it.type) {
+            w.found.type = field_type(it.type, w.name);
         }
-        if (!t)
-            return NULL;
+        it = w.found;
         at += k + 1;
     }
-    return t;
+    return it;
 }
 
 static void add_fields(Completion *c, const AType *t)
@@ -275,6 +357,12 @@ static void add_fields(Completion *c, const AType *t)
             type_str(a, t->elems.at[i]), NULL, NEAR_LOCAL);
 }
 
+static void add_member(void *env, const Binding *b)
+{
+    if (is_word(b->name))
+        add_binding(env, b->name, b, NEAR_LOCAL);
+}
+
 static void add_members(Completion *c, const char *text, size_t n)
 {
     Scalar s;
@@ -283,9 +371,11 @@ static void add_members(Completion *c, const char *text, size_t n)
         fe_builtins(c->module, add_builtin, c);
         return;
     }
-    const AType *t = chain_type(c, text, n);
-    if (t)
-        add_fields(c, t);
+    Whole it = chain_whole(c, text, n);
+    if (it.module)
+        fe_members(it.module->module, add_member, c);
+    else if (it.type)
+        add_fields(c, it.type);
 }
 
 /* --- The request ---------------------------------------------------------------------------- */

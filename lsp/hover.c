@@ -40,11 +40,12 @@ static cJSON *hover(Look *l, Loc loc, Out *code, const char *doc)
 static cJSON *hover_site(Look *l, const Site *s)
 {
     Out code = {0};
+    const char *doc = show_doc(s->bind);
     show_binding(&code, l->a, s->bind, s->name);
     if (s->use && s->use->type &&
         s->bind->tparams.n) /* each use of what is polymorphic has a type of its own */
         out_printf(&code, "\n-- here: %s", type_str(l->a, s->use->type));
-    return hover(l, s->loc, &code, show_doc(s->bind));
+    return hover(l, s->loc, &code, doc ? doc : doc_at(l->ast, s->def));
 }
 
 cJSON *query_hover(const Query *q)
@@ -56,7 +57,7 @@ cJSON *query_hover(const Query *q)
         return NULL;
     if (site_at(&l, in.place, &s) && s.bind)
         return hover_site(&l, &s);
-    sites_of_file(l.ast->main, &(Visit){.env = &in, .exp = innermost});
+    sites_of_file(l.ast, l.ast->main, &(Visit){.env = &in, .exp = innermost});
     if (!in.best)
         return NULL;
     Out code = {0};

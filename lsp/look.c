@@ -62,15 +62,20 @@ static Ast *parse_with_hole(Look *l, size_t at, size_t end)
         from--;
     while (to < l->doc->n && !begins_definition(text, to))
         to++;
-    const char *close[] = {"", closers(l->a, text, from, at)};
-    for (int k = 0; k < 16; k++) {
+    const char *all = closers(l->a, text, from, at);
+    size_t inner = strlen(all); /* those of modules around may stand further down */
+    while (inner > 0 && all[inner - 1] == '}')
+        inner--;
+    const char *close[] = {"", arena_strndup(l->a, all, inner), all};
+    for (int k = 0; k < 24; k++) {
         const char *hole =
-            arena_printf(l->a, "???%s%s%s", branches[k / 2 % 4], close[k % 2], bodies[k / 8]);
+            arena_printf(l->a, "???%s%s%s", branches[k / 3 % 4], close[k % 3], bodies[k / 12]);
         const char *def = arena_printf(l->a, "%.*s%s%.*s", (int)(at - from), text + from, hole,
                                        (int)(to - end), text + end);
-        if ((k % 2 == 0 || *close[1]) && parse(l, def, strlen(def))->main->parsed) {
-            char *all = arena_printf(l->a, "%.*s%s%s", (int)at, text, hole, text + end);
-            return parse(l, all, strlen(all));
+        bool other = k % 3 == 0 || strcmp(close[k % 3], close[k % 3 - 1]) != 0;
+        if (other && parse(l, def, strlen(def))->main->parsed) {
+            char *whole = arena_printf(l->a, "%.*s%s%s", (int)at, text, hole, text + end);
+            return parse(l, whole, strlen(whole));
         }
     }
     return NULL;
@@ -84,6 +89,27 @@ static void compare_texts(Look *l)
         l->front++;
     while (l->back < least - l->front && x[n - 1 - l->back] == y[m - 1 - l->back])
         l->back++;
+}
+
+/* Of a place the binding that was made first: others are of copies. */
+static int by_place(const void *a, const void *b)
+{
+    const NameUse *x = a, *y = b;
+    if (x->loc.beg != y->loc.beg)
+        return x->loc.beg < y->loc.beg ? -1 : 1;
+    return x->part != y->part ? x->part - y->part : x->bind->uid - y->bind->uid;
+}
+
+static void sort_uses(NameUses *all)
+{
+    int kept = 0;
+    if (all->n)
+        qsort(all->at, (size_t)all->n, sizeof *all->at, by_place);
+    for (int i = 0; i < all->n; i++)
+        if (!kept || all->at[i].loc.beg != all->at[kept - 1].loc.beg ||
+            all->at[i].part != all->at[kept - 1].part)
+            all->at[kept++] = all->at[i];
+    all->n = kept;
 }
 
 Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind, size_t at,
@@ -105,10 +131,13 @@ Look look_at(Arena *a, const Documents *docs, const Document *doc, LookKind kind
         l.front = l.back = 0;
         compare_texts(&l);
     }
-    if (kind == LOOK_MESSAGES)
+    if (kind == LOOK_MESSAGES) {
         fe_check(l.ast);
-    else
+    } else {
+        l.ast->uses = NEW(a, NameUses);
         fe_check_parsed(l.ast);
+        sort_uses(l.ast->uses);
+    }
     return l;
 }
 

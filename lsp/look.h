@@ -46,6 +46,8 @@ typedef struct {
     Loc loc;
     const char *name;
     const Binding *bind; /* NULL: the checker did not come so far */
+    Loc def;             /* where people see it defined: not the copy of it that a module type or an
+                          * application of a parametric module makes; {0, 0}: nowhere */
     const AExp *use;     /* the expression that it is, NULL if it is bound here or in a type */
     bool binds;          /* it is bound here */
 } Site;
@@ -57,7 +59,13 @@ typedef struct {
     void (*exp)(void *env, const AExp *e); /* before its parts */
 } Visit;
 
-void sites_of_file(const File *f, const Visit *v);
+void sites_of_file(const Ast *ast, const File *f, const Visit *v);
+/* Are both names of one thing? */
+bool site_same(const Site *a, const Site *b);
+/* The binding of what is defined at a place, of those that the tree has no room for (NameUse). */
+const Binding *bound_at(const Ast *ast, Loc loc);
+/* The doc comment of the declaration of that name, or NULL. */
+const char *doc_at(const Ast *ast, Loc name);
 /* The name at a place; false if there is none. */
 bool site_at(const Look *l, uint32_t place, Site *out);
 static inline bool loc_has(Loc loc, uint32_t place)

@@ -3,12 +3,11 @@
 
 static cJSON *import_at(Look *l, uint32_t place)
 {
-    const Decls *ds = &l->ast->main->decls;
-    for (int i = 0; i < ds->n; i++) {
-        const File *f =
-            ds->at[i].kind == D_IMPORT && loc_has(ds->at[i].loc, place) ? ds->at[i].import->file : NULL;
-        if (f)
-            return look_location(l, (Loc){f->base, f->base});
+    const File *main = l->ast->main;
+    for (int i = 0; i < main->imports.n; i++) {
+        const Import *m = main->imports.at[i];
+        if (m->file && loc_has(m->loc, place))
+            return look_location(l, (Loc){m->file->base, m->file->base});
     }
     return NULL;
 }
@@ -20,14 +19,14 @@ cJSON *query_definition(const Query *q)
     Site s;
     if (!look_place(&l, q->at, &place))
         return NULL;
-    return site_at(&l, place, &s) && s.bind ? look_location(&l, s.bind->loc) : import_at(&l, place);
+    return site_at(&l, place, &s) && s.bind ? look_location(&l, s.def) : import_at(&l, place);
 }
 
 /* --- Other places --------------------------------------------------------------------------- */
 
 typedef struct {
     Look *look;
-    const Binding *bind;
+    const Site *of;
     bool binder; /* the place where it is bound, too */
     bool places; /* {uri, range}, else {range, kind} */
     cJSON *found;
@@ -36,7 +35,7 @@ typedef struct {
 static void add_reference(void *env, const Site *s)
 {
     References *r = env;
-    if (s->bind != r->bind || (s->binds && !r->binder))
+    if (!site_same(s, r->of) || (s->binds && !r->binder))
         return;
     if (r->places) {
         cJSON_AddItemToArray(r->found, look_location(r->look, s->loc));
@@ -59,11 +58,11 @@ static cJSON *all_sites(const Query *q, bool binder, bool places)
     Site s;
     if (!look_place(&l, q->at, &place) || !site_at(&l, place, &s) || !s.bind)
         return NULL;
-    References r = {&l, s.bind, binder, places, cJSON_CreateArray()};
+    References r = {&l, &s, binder, places, cJSON_CreateArray()};
     Visit v = {.env = &r, .site = add_reference};
     for (int i = 0; i < l.ast->files.n; i++)
         if (places || l.ast->files.at[i] == l.ast->main)
-            sites_of_file(l.ast->files.at[i], &v);
+            sites_of_file(l.ast, l.ast->files.at[i], &v);
     return r.found;
 }
 

@@ -17,7 +17,7 @@ void show_binding(Out *o, Arena *a, const Binding *b, const char *name)
 {
     switch (b->kind) {
     case BIND_DEF:
-        if (b->def) {
+        if (b->def && b->def->name && !b->stands) {
             fe_print_head(o, b->def);
             return;
         }
@@ -40,7 +40,7 @@ void show_binding(Out *o, Arena *a, const Binding *b, const char *name)
 const char *show_doc(const Binding *b)
 {
     switch (b->kind) {
-    case BIND_DEF: return b->def ? b->def->doc : NULL;
+    case BIND_DEF: return b->def && !b->stands ? b->def->doc : NULL;
     case BIND_TYPE: return b->tdecl->doc;
     case BIND_MODULE:
     case BIND_MODTYPE: return NULL;

@@ -1,26 +1,61 @@
 /* Walks over the names and expressions of a file, patterns and types included. */
 #include "lsp/look.h"
 
+#include <ctype.h>
 #include <string.h>
 
-typedef const Visit V;
+typedef const struct {
+    const Visit *visit;
+    const File *file;
+} V;
 
 static void walk_exp(V *v, const AExp *e);
 
+/* Where it is defined that a binding stands for. */
+static Loc origin(const Binding *b)
+{
+    while (b->stands)
+        b = b->stands;
+    const TypeDecl *t = b->kind == BIND_TYPE ? b->tdecl : NULL;
+    while (t && t->means)
+        t = t->means;
+    return t ? t->loc : b->loc;
+}
+
 static void name_at(V *v, Loc loc, const char *name, const Binding *b, const AExp *use, bool binds)
 {
-    Site s = {loc, name, b, use, binds};
-    if (v->site && loc.beg)
-        v->site(v->env, &s);
+    Site s = {loc, name, b, b ? origin(b) : (Loc){0, 0}, use, binds};
+    if (v->visit->site && loc.beg)
+        v->visit->site(v->visit->env, &s);
+}
+
+/* Part k of the name A.B.c at loc. */
+static Loc part_loc(const File *f, Loc loc, int k)
+{
+    const char *s = f->text + (loc.beg - f->base), *end = f->text + (loc.end - f->base);
+    for (; k > 0 && memchr(s, '.', (size_t)(end - s)); k--)
+        for (s = (const char *)memchr(s, '.', (size_t)(end - s)) + 1;
+             s < end && isspace((unsigned char)*s);)
+            s++;
+    const char *to = s;
+    while (to < end && (isalnum((unsigned char)*to) || *to == '_' || *to == '\''))
+        to++;
+    return (Loc){f->base + (uint32_t)(s - f->text),
+                 f->base + (uint32_t)((to > s ? to : end) - f->text)};
+}
+
+static int parts_before(const char *name)
+{
+    int n = 0;
+    for (; *name && !strchr("+-*/%=!><|&^", *name); name++)
+        n += *name == '.';
+    return n;
 }
 
 static void walk_type(V *v, const TypeExp *t)
 {
     if (!t)
         return;
-    if (t->kind == TE_NAME)
-        name_at(v, (Loc){t->loc.beg, t->loc.beg + (uint32_t)strlen(t->name)}, t->name, t->bind,
-                NULL, false);
     walk_exp(v, t->dim);
     for (int i = 0; i < t->args.n; i++)
         walk_type(v, t->args.at[i]);
@@ -71,10 +106,15 @@ static void walk_exp(V *v, const AExp *e)
 {
     if (!e)
         return;
-    if (v->exp)
-        v->exp(v->env, e);
+    if (v->visit->exp)
+        v->visit->exp(v->visit->env, e);
     switch (e->kind) {
-    case AE_VAR: name_at(v, e->loc, e->var.name, e->var.bind, e, false); return;
+    case AE_VAR: {
+        int parts = parts_before(e->var.name);
+        name_at(v, parts ? part_loc(v->file, e->loc, parts) : e->loc, e->var.name, e->var.bind, e,
+                false);
+        return;
+    }
     case AE_STRING: return; /* its elements are bytes */
     case AE_LAMBDA:
         for (int i = 0; i < e->lambda.params.n; i++)
@@ -96,6 +136,10 @@ static void walk_exp(V *v, const AExp *e)
         break;
     case AE_ASCRIBE:
     case AE_COERCE: walk_type(v, e->ascribe.te); break;
+    case AE_MATCH:
+        for (int i = 0; i < e->match.cases.n; i++)
+            walk_pat(v, e->match.cases.at[i].pat);
+        break;
     case AE_LIT:
     case AE_HOLE:
     case AE_TUPLE:
@@ -113,16 +157,26 @@ static void walk_exp(V *v, const AExp *e)
     case AE_IF:
     case AE_ASSERT:
     case AE_ATTR:
-    case AE_CONSTR:
-    case AE_MATCH: break;
+    case AE_CONSTR: break;
     }
     aexp_children(e, walk_child, (void *)v);
 }
 
-void sites_of_file(const File *f, const Visit *v)
+static void walk_decls(V *v, const Decls *ds);
+
+static void walk_module(V *v, const ModExp *m)
 {
-    for (int i = 0; i < f->decls.n; i++) {
-        const Decl *d = &f->decls.at[i];
+    if (!m)
+        return;
+    walk_decls(v, &m->decls);
+    walk_module(v, m->e);
+    walk_module(v, m->arg);
+}
+
+static void walk_decls(V *v, const Decls *ds)
+{
+    for (int i = 0; i < ds->n; i++) {
+        const Decl *d = &ds->at[i];
         switch (d->kind) {
         case D_DEF: walk_def(v, d->def); break;
         case D_TYPE:
@@ -130,12 +184,93 @@ void sites_of_file(const File *f, const Visit *v)
             walk_tparams(v, &d->type->tparams);
             walk_type(v, d->type->te);
             break;
+        case D_MODTYPE: name_at(v, d->name_loc, d->name, d->bind, NULL, true); break;
         case D_IMPORT:
         case D_MODULE:
-        case D_MODTYPE:
-        case D_OPEN: break;
+        case D_OPEN: walk_module(v, d->mod); break;
         }
     }
+}
+
+void sites_of_file(const Ast *ast, const File *f, const Visit *v)
+{
+    V walk = {v, f};
+    walk_decls(&walk, &f->decls);
+    for (int i = 0; i < ast->uses->n; i++) {
+        const NameUse *u = &ast->uses->at[i];
+        if (u->loc.beg < f->base || u->loc.end > f->base + f->n)
+            continue;
+        Loc loc = part_loc(f, u->loc, u->part);
+        name_at(&walk, loc, u->bind->name, u->bind, NULL, loc.beg == origin(u->bind).beg);
+    }
+}
+
+bool site_same(const Site *a, const Site *b)
+{
+    bool one_place = a->def.beg && a->def.beg == b->def.beg;
+    return a->bind && b->bind &&
+           (a->bind == b->bind || (one_place && a->bind->name == b->bind->name));
+}
+
+/* --- What is asked of a place --------------------------------------------------------------- */
+
+const Binding *bound_at(const Ast *ast, Loc loc)
+{
+    for (int i = 0; i < ast->uses->n; i++)
+        if (ast->uses->at[i].loc.beg == loc.beg)
+            return ast->uses->at[i].bind;
+    return NULL;
+}
+
+static const char *doc_in_specs(const ModType *t, Loc name)
+{
+    for (; t; t = t->e) {
+        for (int i = 0; i < t->specs.n; i++) {
+            const Spec *s = t->specs.at[i];
+            const char *doc = s->loc.beg == name.beg ? s->doc : doc_in_specs(s->mtype, name);
+            if (doc)
+                return doc;
+        }
+        const char *doc = doc_in_specs(t->param.type, name);
+        if (doc)
+            return doc;
+    }
+    return NULL;
+}
+
+static const char *doc_in_decls(const Decls *ds, Loc name);
+
+static const char *doc_in_module(const ModExp *m, Loc name)
+{
+    if (!m)
+        return NULL;
+    const char *doc = doc_in_decls(&m->decls, name);
+    doc = doc ? doc : doc_in_module(m->e, name);
+    doc = doc ? doc : doc_in_specs(m->type, name);
+    return doc ? doc : doc_in_specs(m->param.type, name);
+}
+
+static const char *doc_in_decls(const Decls *ds, Loc name)
+{
+    for (int i = 0; i < ds->n; i++) {
+        const Decl *d = &ds->at[i];
+        Loc at = d->def ? d->def->loc : d->type ? d->type->loc : d->name_loc;
+        if (at.beg == name.beg)
+            return d->def ? d->def->doc : d->type ? d->type->doc : d->doc;
+        const char *doc = doc_in_module(d->mod, name);
+        doc = doc ? doc : doc_in_specs(d->modtype, name);
+        if (doc)
+            return doc;
+    }
+    return NULL;
+}
+
+const char *doc_at(const Ast *ast, Loc name)
+{
+    const char *doc = NULL;
+    for (int i = 0; i < ast->files.n && name.beg && !doc; i++)
+        doc = doc_in_decls(&ast->files.at[i]->decls, name);
+    return doc;
 }
 
 typedef struct {
@@ -159,7 +294,7 @@ static void search(void *env, const Site *s)
 bool site_at(const Look *l, uint32_t place, Site *out)
 {
     Search f = {.place = place};
-    sites_of_file(l->ast->main, &(Visit){.env = &f, .site = search});
+    sites_of_file(l->ast, l->ast->main, &(Visit){.env = &f, .site = search});
     *out = f.best;
     return f.best.name != NULL;
 }

@@ -178,6 +178,112 @@ def never_parsed(c):
         same(c.ask('textDocument/documentSymbol', textDocument={'uri': URI}), [])
 
 
+MODULES = """\
+-- | What can be added.
+module type monoid = {
+  -- | Of what.
+  type t
+  val ne: t
+  -- | The sum.
+  val op: t -> t -> t
+}
+
+-- | Of a monoid.
+module sums (M: monoid) = {
+  def total [n] (xs: [n]M.t): M.t = reduce M.op M.ne xs
+  module inner = { def twice (x: M.t): M.t = x `M.op` x }
+}
+
+module ints: monoid with t = i32 = {
+  type t = i32
+  def ne: t = 0
+  -- | Plus.
+  def op (a: t) (b: t): t = a + b
+  local def hidden = ne
+}
+
+module of_ints = sums ints
+open of_ints.inner
+type shape = #dot | #disc ints.t
+
+def area (s: shape) =
+  match s
+  case #dot -> 0
+  case #disc radius -> twice radius
+entry main (xs: []i32) = of_ints.total xs + ints.op 1 2
+"""
+
+
+@session
+def modules(c):
+    c.open(URI, MODULES)
+    same(c.checked(URI), [])
+    for marked, part in (
+            ('module su^ms', 'module sums'), ('module su^ms', 'Of a monoid.'), ('reduce M.^op', 'M.op: M.t -> M.t -> M.t'),
+            ('reduce M.^op', 'The sum.'), ('+ ints.^op', 'Plus.'), ('[n]^M.t', 'module M'), ('[n]M.^t', 'type t'), ('[n]M.^t', 'Of what.'),
+            ('xs: [n]M.t): M.t = reduce M.op M.ne ^xs', 'xs: [n]M.t'), ('(M: mon^oid)', 'What can be added.'), ('#disc rad^ius', 'radius: i32'),
+            ('val o^p', 'op: t -> t -> t'), ('of_ints.to^tal', 'def total [n] (xs: [n]i32)')):
+        holds(hovers(c, MODULES, marked) or '', part, marked)
+    for marked, want in (
+            ('reduce M.^op', 'val ^op'), ('reduce ^M.op', 'sums (^M'), ('x `M.^op`', 'val ^op'), ('+ ints.^op', 'def ^op'), ('+ int^s.op', 'module ^ints'),
+            ('(M: ^monoid)', 'module type ^monoid'), ('ints: ^monoid', 'module type ^monoid'), ('= su^ms ints', 'module ^sums'),
+            ('= sums in^ts', 'module ^ints'), ('open ^of_ints', 'module ^of_ints'), ('open of_ints.^inner', 'module ^inner'),
+            ('-> twi^ce', 'def ^twice'), ('-> twice rad^ius', '#disc ^radius'), ('of_ints.to^tal', 'def ^total'), ('#disc ints.^t', 'with ^t = i32'),
+            ('(xs: [n]M.^t', '  type ^t\n'), ('hidden = n^e', 'def ^ne: t'), ('val ne: ^t', '  type ^t\n')):
+        r = c.at('definition', URI, *place(MODULES, marked))
+        assert r, marked
+        same((r['range']['start']['line'], r['range']['start']['character']), place(MODULES, want), marked)
+    def found(marked, declaration):
+        rs = c.at('references', URI, *place(MODULES, marked), context={'includeDeclaration': declaration})
+        return sorted((r['range']['start']['line'], r['range']['start']['character']) for r in rs)
+    def places(*marked):
+        return sorted(place(MODULES, m) for m in marked)
+    same(found('val ^op', True), places('val ^op', 'reduce M.^op', 'x `M.^op`'))
+    same(found('def ^op', False), places('+ ints.^op'))
+    same(found('def ^ne: t', True), places('def ^ne: t', 'hidden = ^ne'))
+    same(found('module ^ints', False), places('= sums ^ints', '#disc ^ints.t', '+ ^ints.op'))
+    same(found('def ^twice', False), places('-> ^twice radius'))
+    same(found('ints: ^monoid', True), places('module type ^monoid', '(M: ^monoid)', 'ints: ^monoid'))
+    same(found('case #disc ^radius', False), places('twice ^radius'))
+
+
+@session
+def symbols_of_modules(c):
+    c.open(URI, MODULES)
+    got = c.ask('textDocument/documentSymbol', textDocument={'uri': URI})
+    same([(s['name'], s['kind']) for s in got],
+         [('monoid', 11), ('sums', 2), ('ints', 2), ('of_ints', 2), ('shape', 23), ('area', 12), ('main', 24)])
+    children = {s['name']: [m['name'] for m in s['children']] for s in got if 'children' in s}
+    same(children, {'monoid': ['t', 'ne', 'op'], 'sums': ['total', 'inner'], 'ints': ['t', 'ne', 'op', 'hidden'], 'of_ints': []})
+    same([m['name'] for m in got[1]['children'][1]['children']], ['twice'])
+    holds(got[0]['children'][2]['detail'], 'val op : ')
+
+
+@session
+def completion_in_modules(c):
+    c.open(URI, MODULES)
+    c.checked(URI)
+    got = items(c, MODULES, '+ ints.^op')
+    same(sorted(got), ['ne', 'op', 't'])
+    holds(got['op']['detail'], 'i32 -> i32 -> i32')
+    same(sorted(items(c, MODULES, 'of_ints.to^tal')), ['inner', 'total'])
+    same(sorted(items(c, MODULES, 'reduce M.^op')), ['ne', 'op', 't'])
+    top = items(c, MODULES, 'entry main (xs: []i32) = of^_ints')
+    assert {'ints', 'sums', 'monoid', 'twice', 'area', 'match'} <= set(top) and not {'total', 'hidden', 'M', 'radius'} & set(top), sorted(top)
+    same([top[k]['kind'] for k in ('ints', 'monoid')], [9, 8])
+    inside = items(c, MODULES, 'local def hidden = n^e')
+    assert {'ne', 'op', 't', 'sums'} <= set(inside) and not {'ints', 'hidden', 'M'} & set(inside), sorted(inside)
+    inside = items(c, MODULES, '= x^ `M.op`')
+    assert {'M', 'x', 'total'} <= set(inside) and not {'xs', 'twice', 'ints'} & set(inside), sorted(inside)
+    assert 'radius' in items(c, MODULES, '-> twice rad^ius')
+    for typed, has, lacks in (('  def z = M.', 'op', 'total'), ('  def z = to', 'total', 'z'), ('  def z (y: M.t) = M.op y (', 'y', 'z')):
+        text = MODULES.replace('  module inner', typed + '\n  module inner')
+        c.change(URI, text)
+        at = text.index(typed) + len(typed)
+        names = {i['label'] for i in c.at('completion', URI, text[:at].count('\n'), len(typed)) or []}
+        assert has in names and lacks not in names, (typed, sorted(names)[:30])
+
+
 WRONG = '''\
 def f (x: *[3]i32): i32 = x[0]
 def g (y: *[3]i32) = let a = f y in a + y[0]
