@@ -221,6 +221,25 @@ static bool other_head(const AType *t, const Heads *hs, Head *out)
     return false;
 }
 
+/* As find, where no pattern looks into the first column. */
+static Examples find_beside(Exhaust *x, const Rows *rows, const ATypes *types, const Row *q)
+{
+    Arena *a = x->ck->a;
+    Rows beside = {0};
+    ATypes rest = {types->at + 1, types->n - 1, types->n - 1};
+    Row wanted = {q->at + 1, q->n - 1, q->n - 1};
+    for (int i = 0; i < rows->n; i++) {
+        const Row *r = &rows->at[i];
+        vec_push(a, &beside, ((Row){r->at + 1, r->n - 1, r->n - 1}));
+    }
+    Examples found = find(x, &beside, &rest, &wanted), out = {0};
+    if (!found.n)
+        return found;
+    vec_push(a, &out, ((Example){"_", false}));
+    vec_append(a, &out, &found);
+    return out;
+}
+
 /* A value that q matches and no row does: an example for each column and one more at the end; none if there is no such value. */
 static Examples find(Exhaust *x, const Rows *rows, const ATypes *types, const Row *q)
 {
@@ -240,12 +259,10 @@ static Examples find(Exhaust *x, const Rows *rows, const ATypes *types, const Ro
     if (q->at[0])
         return find_under(x, rows, types, q, head_of(q->at[0]));
     Heads hs = heads_in(x, rows);
-    if ((t->kind != TY_SUM && t->kind != TY_SCALAR) || !hs.n) {
-        Examples found = find_under(x, rows, types, q, (Head){0});
-        if (found.n && (t->kind == TY_SUM || !type_is_composite(t)))
-            found.at[0] = (Example){"_", false};
-        return found;
-    }
+    if (!hs.n)
+        return find_beside(x, rows, types, q);
+    if (t->kind != TY_SUM && t->kind != TY_SCALAR)
+        return find_under(x, rows, types, q, (Head){0});
     Head other;
     if (other_head(t, &hs, &other)) {
         all = find_under(x, rows, types, q, other);
