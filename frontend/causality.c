@@ -40,6 +40,8 @@ static void learn(Causes *c, const AType *t)
     }
     for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
         learn(c, t->elems.at[i]);
+    for (int i = 0; t->kind == TY_VAR && i < t->sargs.n; i++)
+        learn_size(c, t->sargs.at[i]);
 }
 
 static void forget(Causes *c, int mark)

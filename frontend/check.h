@@ -101,7 +101,10 @@ typedef struct Ck {
     const char *path;    /* "A.B." for what is declared there; for messages */
     Module *scalars[N_SCALARS];
     int in_module;       /* modules around the declarations at work, other than files */
-    int applying;        /* applications of parametric modules around */
+    int applying;        /* applications of parametric modules around, */
+    int applications;    /* and all so far */
+    int signatures;      /* types of modules around, */
+    int specs;           /* and specifications of the outermost so far */
     int supposing;       /* parametric modules around that are checked with what is known of any
                           * argument */
     bool abstract;       /* the program has abstract types */

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* Types of modules inside each other, and specifications in all, those that are included too. */
+enum { MAX_SIGNATURES = 100, MAX_SPECS = 10000 };
+
 /* A `with`: what an abstract type of the module type is. */
 typedef struct Refine {
     const char *name; /* from the module at work on: "t", "M.t" */
@@ -433,7 +436,7 @@ static void instance_specs(Inst *in, const ModType *t)
         in->view->wrong = true;
         return;
     }
-    for (int i = 0; i < t->specs.n; i++) {
+    for (int i = 0; i < t->specs.n && ck->specs <= MAX_SPECS; i++) {
         const Spec *s = t->specs.at[i];
         Loc other = specified_before(in, t, i);
         if (other.beg) {
@@ -476,7 +479,36 @@ static void instance_with(Inst *in, const ModType *t)
     }
 }
 
+/* Whether a type of modules is small enough. */
+static bool within_limits(Inst *in, const ModType *t)
+{
+    Ck *ck = in->ck;
+    if (t->kind == MT_SPECS)
+        ck->specs += t->specs.n;
+    if (ck->signatures <= MAX_SIGNATURES && ck->specs <= MAX_SPECS)
+        return true;
+    if (!in->view->wrong)
+        diag_limit(t->loc, ck->specs > MAX_SPECS ? "more than %d specifications in a type of modules"
+                                                 : "more than %d types of modules inside each other",
+                   ck->specs > MAX_SPECS ? MAX_SPECS : MAX_SIGNATURES);
+    in->view->wrong = true;
+    return false;
+}
+
+static void instance_of(Inst *in, const ModType *t);
+
 static void instantiate(Inst *in, const ModType *t)
+{
+    Ck *ck = in->ck;
+    int specs = ck->specs;
+    ck->specs = ck->signatures ? specs : 0;
+    ck->signatures++;
+    if (within_limits(in, t))
+        instance_of(in, t);
+    ck->signatures--;
+}
+
+static void instance_of(Inst *in, const ModType *t)
 {
     Ck *ck = in->ck;
     switch (t->kind) {

@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-enum { MAX_APPLICATIONS = 100 }; /* inside each other */
+/* Applications inside each other, and in all: parametric modules that apply others twice would take
+ * all memory otherwise. */
+enum { MAX_APPLIED = 100, MAX_APPLICATIONS = 10000 };
 
 Module *module_new(Ck *ck, Loc loc)
 {
@@ -272,10 +274,15 @@ Module *module_apply(Ck *ck, Module *f, Module *arg, Loc at)
         ck_error(ck, at, "this module is not parametric: it takes no argument");
         return module_wrong(ck, at);
     }
-    if (ck->applying >= MAX_APPLICATIONS) {
-        diag_limit(at, "more than %d applications of modules inside each other", MAX_APPLICATIONS);
+    if (ck->applying >= MAX_APPLIED || ck->applications >= MAX_APPLICATIONS) {
+        if (ck->applications <= MAX_APPLICATIONS)
+            diag_limit(at, "more than %d applications of modules%s",
+                       ck->applying >= MAX_APPLIED ? MAX_APPLIED : MAX_APPLICATIONS,
+                       ck->applying >= MAX_APPLIED ? " inside each other" : "");
+        ck->applications += ck->applications == MAX_APPLICATIONS;
         return module_wrong(ck, at);
     }
+    ck->applications++;
     int errors = diag_errors();
     Bindings seen = {0};
     ck->applying++;

@@ -340,6 +340,11 @@ bool ty_witnesses(const AType *t, const Binding *b)
     for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
         if (ty_witnesses(t->elems.at[i], b))
             return true;
+    for (int i = 0; t->kind == TY_VAR && i < t->sargs.n; i++) { /* of an abstract type */
+        const Size *s = size_deref(t->sargs.at[i]);
+        if (s->kind == SZ_VAR && s->var == b)
+            return true;
+    }
     return false;
 }
 

@@ -176,14 +176,15 @@ static void put_var(Out *o, const AType *t, bool atom)
     if (args && atom)
         out_puts(o, "(");
     out_printf(o, "%s%s", module ? module : "", t->var->name);
-    for (int i = 0; i < t->targs.n; i++) {
-        out_puts(o, " ");
-        put_type(o, t->targs.at[i], true);
-    }
-    for (int i = 0; i < t->sargs.n; i++) {
-        out_puts(o, " [");
-        put_size(o, t->sargs.at[i], false);
-        out_puts(o, "]");
+    int types = 0, sizes = 0;
+    for (int i = 0; args && i < t->var->tdecl->tparams.n; i++) {
+        bool size = t->var->tdecl->tparams.at[i].kind == TP_SIZE;
+        out_puts(o, size ? " [" : " ");
+        if (size)
+            put_size(o, t->sargs.at[sizes++], false);
+        else
+            put_type(o, t->targs.at[types++], true);
+        out_puts(o, size ? "]" : "");
     }
     if (args && atom)
         out_puts(o, ")");
