@@ -327,14 +327,14 @@ AType *seal_varying(Ck *ck, AType *t, Bindings *exists)
     return ty_any_size(t, size_varies, NULL) ? seal(&s, t) : t;
 }
 
-/* Checks the body against a declared result; sizes that the function makes up match anything. */
-static void check_result(Ck *ck, Def *d, const Bindings *exists, AType *body)
+/* Checks the body against a declared result; sizes that the function makes up match anything: which,
+ * `made` receives. */
+static void check_result(Ck *ck, Def *d, const Bindings *exists, AType *body, Subst *made)
 {
-    Subst s = {0};
     for (int i = 0; i < exists->n; i++)
-        subst_size(ck, &s, exists->at[i], sz_meta(ck, d->loc));
+        subst_size(ck, made, exists->at[i], sz_meta(ck, d->loc));
     ck_try(ck);
-    AType *want = ty_subst(ck, d->ret_type, &s);
+    AType *want = ty_subst(ck, d->ret_type, made);
     if (!ty_unify(ck, want, body)) {
         const AExp *at = d->body; /* the place where the value comes from */
         while (at->kind == AE_LET || at->kind == AE_LETFUN)
@@ -487,11 +487,31 @@ static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings 
     d->bind->tparams = *tparams;
 }
 
+/* Two anonymous sizes in a declared result that the body makes one are one. */
+static void infer_anonymous(Ck *ck, Def *d, Bindings *exists, const Subst *made)
+{
+    Subst s = {0};
+    Bindings left = {0};
+    for (int i = 0; i < exists->n; i++) {
+        Size *z = size_deref(made->sizes.at[i]), *known = NULL;
+        for (int k = 0; k < i && !known; k++)
+            if (sz_same(size_deref(made->sizes.at[k]), z) && exists->at[k]->name[0] == '[')
+                known = sz_var(ck, exists->at[k]);
+        if (known && exists->at[i]->name[0] == '[')
+            subst_size(ck, &s, exists->at[i], known);
+        else
+            vec_push(ck->a, &left, exists->at[i]);
+    }
+    d->ret_type = ty_subst(ck, d->ret_type, &s);
+    *exists = left;
+}
+
 void check_def(Ck *ck, Def *d)
 {
     Scopes scopes = scopes_now(ck);
     Bindings *outer_sizes = ck->sizes;
     Bindings tparams = {0}, exists = {0};
+    Subst made = {0};
     int first_uid = ck->n_bindings, first_id = ck->ids, deferred = ck->deferred.n;
 
     for (int i = 0; i < d->attrs.n; i++)
@@ -512,7 +532,7 @@ void check_def(Ck *ck, Def *d)
     AType *body = check_against(ck, d->body, d->ret_type);
     solve_wanted(ck, false);
     if (d->ret)
-        check_result(ck, d, &exists, body);
+        check_result(ck, d, &exists, body, &made);
     ck->level--;
     ck->current.n--;
     scopes_back(ck, scopes);
@@ -522,6 +542,8 @@ void check_def(Ck *ck, Def *d)
     d->bind->def = d;
     solve_wanted(ck, !d->local);
     solve_sizes(ck, deferred, !d->local);
+    if (d->ret)
+        infer_anonymous(ck, d, &exists, &made);
     generalise(ck, d, body, &tparams, &exists, first_uid, first_id);
     bind_name(ck, d->bind);
 }
