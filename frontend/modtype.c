@@ -88,6 +88,7 @@ static bool is_function_type(const AType *t)
  * function makes up may be less than any, parameters may be consumed less, results shared less. */
 static const char *match_value(Ck *ck, AType *want, AType *have)
 {
+    bool shared = false; /* as a variable is looked through, its `*` is lost */
     want = type_deref(want);
     have = type_deref(have);
     while (want->kind == TY_FUN && have->kind == TY_FUN) {
@@ -103,10 +104,13 @@ static const char *match_value(Ck *ck, AType *want, AType *have)
         if (have->fun.name)
             subst_size(ck, &h, have->fun.name,
                        want->fun.name ? sz_var(ck, want->fun.name) : sz_unknown(ck, have->fun.name->loc));
-        want = type_deref(ty_subst(ck, want->fun.result, &w));
-        have = type_deref(ty_subst(ck, have->fun.result, &h));
+        want = ty_subst(ck, want->fun.result, &w);
+        have = ty_subst(ck, have->fun.result, &h);
+        shared = want->unique && !have->unique && !type_deref(have)->unique;
+        want = type_deref(want);
+        have = type_deref(have);
     }
-    if (want->unique && !have->unique && have->kind != TY_SCALAR)
+    if (shared && have->kind != TY_SCALAR)
         return "its result may be shared";
     return ty_unify(ck, want, have) ? NULL : ck->why ? ck->why : "";
 }
@@ -392,6 +396,15 @@ static void instance_parametric(Inst *in, const ModType *t)
     in->view->wrong = true;
 }
 
+/* Whether two declared types are one: `include s with t = t` says it of an abstract one. */
+static bool same_type(Ck *ck, TypeDecl *a, TypeDecl *b)
+{
+    if (!same_params(&a->tparams, &b->tparams))
+        return false;
+    ck_try(ck);
+    return ty_unify(ck, type_of_params(ck, a, a), type_of_params(ck, b, a));
+}
+
 /* What follows may use what is included. */
 static void spec_include(Inst *in, const Spec *s)
 {
@@ -402,7 +415,7 @@ static void spec_include(Inst *in, const Spec *s)
     for (int i = 0; i < inner.view->members.n; i++) {
         Binding *b = inner.view->members.at[i];
         Binding *other = b->kind == BIND_TYPE ? module_member(in->ck, in->view, b->name, SPACE_TYPE) : NULL;
-        if (other && (!other->tdecl->type || !b->tdecl->type)) {
+        if (other && !same_type(in->ck, other->tdecl, b->tdecl)) {
             ck_error(in->ck, s->loc, "`%s`, which is included, is specified already", b->name);
             ck_note(in->ck, other->loc, "the other specification is here");
             in->view->wrong = true;
