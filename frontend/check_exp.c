@@ -4,6 +4,7 @@
 #include "base/intern.h"
 #include "runtime/spell.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static AType *infer(Ck *ck, AExp *e, AType *want);
@@ -373,8 +374,8 @@ static Size *slice_size(Ck *ck, const ADimIndex *d, Size *dim)
     return start ? sz_op(ck, '-', end, start) : end;
 }
 
-/* The type of t[dims], NULL after an error. Sizes of slices that are not known are unknown, or, of
- * an update, those of the new value. */
+/* The type of t[dims], NULL after an error. Sizes of slices that are not known are unknown; of an
+ * update, all but those of whole dimensions are those of the new value: the run compares. */
 static AType *check_dims(Ck *ck, AType *t, const ADimIndices *dims, bool update, Loc loc)
 {
     AType *whole = t;
@@ -405,7 +406,8 @@ static AType *check_dims(Ck *ck, AType *t, const ADimIndices *dims, bool update,
                 check_is(ck, d->j, i64, "end of a slice");
             if (d->s)
                 check_is(ck, d->s, i64, "stride of a slice");
-            Size *n = slice_size(ck, d, t->array.dim);
+            bool all = !d->i && !d->j && !d->s;
+            Size *n = !update || all ? slice_size(ck, d, t->array.dim) : NULL;
             n = n ? n : update ? sz_meta(ck, d->loc) : sz_unknown(ck, d->loc);
             vec_push(ck->a, &kept, n);
         } else {
@@ -426,14 +428,36 @@ static AType *check_idxsect(Ck *ck, AExp *e, AType *want)
     return t ? ty_fun(ck, from, t) : ty_error(ck);
 }
 
+/* A new value of which is seen already that the run will refuse it. */
+static void check_part_sizes(Ck *ck, const AExp *e, AType *t, AType *part)
+{
+    for (int i = 0; i < e->update.dims.n; i++) {
+        const ADimIndex *d = &e->update.dims.at[i];
+        t = type_deref(t);
+        if (t->kind != TY_ARRAY)
+            return; /* after an error */
+        if (d->slice) {
+            Size *n = slice_size(ck, d, t->array.dim);
+            int64_t want, have;
+            part = type_deref(part);
+            if (n && sz_value(n, &want) && sz_value(part->array.dim, &have) && want != have)
+                ck_error(ck, e->update.value->loc,
+                         "the new value has size %" PRId64 ", but the part of the array %" PRId64,
+                         have, want);
+            part = part->array.elem;
+        }
+        t = t->array.elem;
+    }
+}
+
 static AType *check_update(Ck *ck, AExp *e)
 {
     AType *t = ty_plain(ck, check_exp(ck, e->update.e));
     AType *part = check_dims(ck, t, &e->update.dims, true, e->update.e->loc);
-    if (part)
-        check_is(ck, e->update.value, part, "the new value");
-    else
+    if (!part)
         check_exp(ck, e->update.value);
+    else if (check_is(ck, e->update.value, part, "the new value"))
+        check_part_sizes(ck, e, t, part);
     return t;
 }
 
@@ -578,11 +602,39 @@ static AType *check_if(Ck *ck, AExp *e, AType *want)
     return value_only(ck, t, e->loc, "an `if`") ? t : ty_error(ck);
 }
 
+static bool is_anonymous(const Size *s, int first_id)
+{
+    s = size_deref(s);
+    return s->kind == SZ_META && s->id >= first_id;
+}
+
+/* Anonymous sizes of a coercion, made since first_id, are those of the value. */
+static void take_sizes(Ck *ck, AType *to, AType *have, int first_id)
+{
+    to = type_deref(to);
+    have = type_deref(have);
+    if (to->kind != have->kind)
+        return;
+    if (to->kind == TY_ARRAY) {
+        if (is_anonymous(to->array.dim, first_id))
+            sz_unify(ck, to->array.dim, have->array.dim);
+        take_sizes(ck, to->array.elem, have->array.elem, first_id);
+    }
+    for (int i = 0; type_is_composite(to) && i < to->elems.n && i < have->elems.n; i++)
+        take_sizes(ck, to->elems.at[i], have->elems.at[i], first_id);
+    for (int i = 0; to->kind == TY_VAR && to->var == have->var && i < to->sargs.n; i++)
+        if (is_anonymous(to->sargs.at[i], first_id))
+            sz_unify(ck, to->sargs.at[i], have->sargs.at[i]);
+}
+
 static AType *check_ascribe(Ck *ck, AExp *e)
 {
     bool coerce = e->kind == AE_COERCE;
-    AType *to = check_type(ck, e->ascribe.te, coerce ? AT_LOOP : AT_FREE);
+    int first_id = ck->ids;
+    AType *to = check_type(ck, e->ascribe.te, AT_FREE);
     AType *have = ty_plain(ck, check_against(ck, e->ascribe.e, to));
+    if (coerce)
+        take_sizes(ck, to, have, first_id);
     ck_try(ck);
     /* Of a coercion all sizes are checked when the program runs. */
     if (coerce ? !ty_join(ck, to, have, e->loc) : !ty_unify(ck, to, have))
