@@ -29,7 +29,7 @@
   '("bool" "i8" "i16" "i32" "i64" "u8" "u16" "u32" "u64" "f32" "f64"))
 
 (defconst sf-builtins
-  '("map" "map1" "map2" "map3" "map4" "map5" "reduce" "reduce_comm" "scan" "redomap" "scanomap"
+  '("map" "map1" "map2" "map3" "map4" "map5" "reduce" "reduce_comm" "scan" "exscan" "redomap" "scanomap"
     "filter" "partition" "scatter" "scatter_2d" "scatter_3d" "reduce_by_index"
     "reduce_by_index_2d" "reduce_by_index_3d" "zip" "zip2" "zip3" "zip4" "zip5" "unzip" "unzip2"
     "unzip3" "unzip4" "unzip5" "iota" "replicate" "tabulate" "tabulate_2d" "tabulate_3d"

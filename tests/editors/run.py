@@ -135,6 +135,8 @@ def accepts(editor, want, got):
         return True
     if want == 'builtin':
         return got in ('function', 'typeparam', 'attribute')  # def map ...
+    if want == 'type' and got == 'function':
+        return True  # def i64 ...
     if want == 'other':
         return got not in NAMED
     if want == 'no word':
