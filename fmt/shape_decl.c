@@ -2,7 +2,6 @@
 #include "fmt/layout.h"
 
 /* --- Definitions ---------------------------------------------------------------------------- */
-/* --- Definitions ---------------------------------------------------------------------------- */
 
 /* May a parameter stand behind this part? */
 static bool ends_head(const Layout *l, const CNode *n)
@@ -156,8 +155,7 @@ static void walk_module_decl(Layout *l, const CNode *n, int group)
             may_break(l, k->first, LAST, params, at_token(start, 2 * INDENT));
             continue;
         }
-        Gap *g = may_break(l, k->first, first == NONE ? LAST : FITS, params,
-                           at_token(start, 2 * INDENT));
+        Gap *g = may_break(l, k->first, FITS, params, at_token(start, 2 * INDENT));
         if (first == NONE) {
             first = k->first;
         } else {

@@ -770,8 +770,6 @@ static NameLoc defined(ParseCtx *ctx, NameLoc n)
 }
 
 /* The mark behind `type`. */
-static NameLoc defined(ParseCtx *ctx, NameLoc n);
-static bool in_braces(const ParseCtx *ctx);
 static TParamKind lifted_by(ParseCtx *ctx, NameLoc op)
 {
     if (strcmp(op.name, "^"))
