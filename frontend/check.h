@@ -99,7 +99,7 @@ typedef struct Ck {
     int horizon; /* those from here on are not known: they came later; 0: all are */
     Module *module;      /* whose members the declarations at work become */
     const char *path;    /* "A.B." for what is declared there; for messages */
-    Module *scalars[N_SCALARS];
+    Module *scalars[N_SCALARS], *intrinsics;
     int in_module;       /* modules around the declarations at work, other than files */
     int applying;        /* applications of parametric modules around, */
     int applications;    /* and all so far */

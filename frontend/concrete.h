@@ -22,7 +22,7 @@
     NODE(dim) NODE(attr) LIST(attrs) NODE(mod_head) NODE(modtype_head) LIST(mod_params) NODE(mod_param) NODE(mod_ret)    \
     NODE(mod_result) NODE(mod_exp) LONG(mod_apply) NODE(mod_atom) LIST(members) NODE(mod_type)     \
     NODE(mod_term) NODE(with_type) LIST(specs) NODE(spec) NODE(spec_name) NODE(case_pat) LIST(case_params) NODE(case_param) LONG(sum)                 \
-    LONG(alternative) NODE(payload) NODE(match) LIST(cases) NODE(case)
+    NODE(alternative) LONG(applied) NODE(payload) NODE(match) LIST(cases) NODE(case)
 
 typedef enum {
     CN_TOKEN,

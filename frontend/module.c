@@ -56,6 +56,15 @@ Module *scalar_module(Ck *ck, Scalar s)
     return ck->scalars[s];
 }
 
+Module *intrinsics_module(Ck *ck)
+{
+    if (!ck->intrinsics) {
+        ck->intrinsics = module_new(ck, (Loc){0, 0});
+        ck->intrinsics->intrinsics = true;
+    }
+    return ck->intrinsics;
+}
+
 /* The types t and int_t of a scalar's module. */
 static Binding *scalar_type_member(Ck *ck, Module *m, const char *name)
 {
@@ -76,6 +85,8 @@ Binding *module_member(Ck *ck, Module *m, const char *name, Space space)
     for (int i = m->members.n - 1; i >= 0; i--)
         if (m->members.at[i]->name == name && space_of(m->members.at[i]) == space)
             return m->members.at[i];
+    if (m->intrinsics && space == SPACE_TERM)
+        return find_builtin(ck, name);
     if (m->scalar && space == SPACE_TERM)
         return find_builtin(ck, intern(arena_printf(ck->a, "%s.%s", scalar_name(m->of), name)));
     return m->scalar && space == SPACE_TYPE ? scalar_type_member(ck, m, name) : NULL;
@@ -107,6 +118,8 @@ void module_each(Ck *ck, Module *m, void (*fn)(void *env, Binding *b), void *env
         module_member(ck, m, intern("int_t"), SPACE_TYPE);
         fe_builtins(scalar_name(m->of), each_scalar_member, &es);
     }
+    if (m->intrinsics)
+        fe_builtins(NULL, each_scalar_member, &es);
     for (int i = 0; i < m->members.n; i++) {
         Binding *b = m->members.at[i];
         if (module_member(ck, m, b->name, space_of(b)) == b)

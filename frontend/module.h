@@ -28,6 +28,7 @@ struct Module {
     bool wrong;       /* errors in it were reported: a name that is missing may be due to them */
     bool scalar;      /* a scalar's module: its members are those of builtins.def, `of` */
     Scalar of;
+    bool intrinsics;  /* its members are the names that are provided without a module */
     Bindings members; /* in order; a later one hides earlier ones of its name and space */
     /* A parametric module: what it makes of an argument. */
     const ModExp *lambda; /* ME_LAMBDA, written at `at`; or, */
@@ -47,6 +48,8 @@ static inline bool is_parametric(const Module *m)
 Module *module_new(Ck *ck, Loc loc);
 /* The module of a scalar type. */
 Module *scalar_module(Ck *ck, Scalar s);
+/* The module by which the operators that are provided can be named where others hide them. */
+Module *intrinsics_module(Ck *ck);
 /* The member of that name, or NULL. */
 Binding *module_member(Ck *ck, Module *m, const char *name, Space space);
 /* "; did you mean `x`?" of a member that is called alike, or "". */

@@ -183,6 +183,8 @@ static Module *module_named(Ck *ck, const char *name)
     Binding *b = in_scope(ck, name, SPACE_TERM);
     if (b && b->kind == BIND_MODULE)
         return b->module;
+    if (!b && !strcmp(name, "intrinsics"))
+        return intrinsics_module(ck);
     bool hidden = b && may_have_fields(b);
     return !hidden && scalar_from_name(name, &s) ? scalar_module(ck, s) : NULL;
 }

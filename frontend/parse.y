@@ -115,7 +115,7 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 %type <exps> exps
 %type <pat> pat case_pat param case_param
 %type <pats> pats params params1 case_params
-%type <te> type term with_type sum alternative payload tapply tatom size ret lret
+%type <te> type term with_type sum alternative applied payload tapply tatom size ret lret
 %type <tes> types
 %type <name> bind_name binop not_minus qualified field spec_name
 %type <names> proj_path fields_from
@@ -339,10 +339,12 @@ term: tapply
 sum: alternative { $$ = mk_tsum(ctx, NULL, $1, @$); }
    | sum BAR alternative { $$ = mk_tsum(ctx, $1, $3, @$); }
 
-/* A constructor with its payload: a tuple type of that name. */
-alternative: CONSTR { $$ = mk_ttuple(ctx, (TypeExps){0}, @$); $$->name = $1.name; }
-           | alternative payload { $$ = mk_tpayload(ctx, $1, $2, @$); }
-payload: tatom
+/* A constructor with its payload: a tuple type of that name. An array is the last: `[]t u` is `[](t u)`. */
+alternative: applied
+           | applied payload { $$ = mk_tpayload(ctx, $1, $2, @$); }
+applied: CONSTR { $$ = mk_ttuple(ctx, (TypeExps){0}, @$); $$->name = $1.name; }
+       | applied tatom { $$ = mk_tpayload(ctx, $1, $2, @$); }
+payload: size tapply { $$ = mk_tarray(ctx, $1, $2, @$); }
        | size payload { $$ = mk_tarray(ctx, $1, $2, @$); }
 
 tapply: tatom

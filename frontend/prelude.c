@@ -79,8 +79,9 @@ const char prelude_text[] =
     "module type real = {\n"
     "  include numeric\n"
     "  val from_fraction : i64 -> i64 -> t val to_f64 : t -> f64 val recip : t -> t\n"
-    "  val sqrt : t -> t val cbrt : t -> t val exp : t -> t val sin : t -> t val cos : t -> t\n"
-    "  val tan : t -> t val asin : t -> t val acos : t -> t val atan : t -> t\n"
+    "  val sqrt : t -> t val rsqrt : t -> t val cbrt : t -> t val exp : t -> t\n"
+    "  val sin : t -> t val cos : t -> t val tan : t -> t val asin : t -> t\n"
+    "  val acos : t -> t val atan : t -> t\n"
     "  val sinh : t -> t val cosh : t -> t val tanh : t -> t val asinh : t -> t\n"
     "  val acosh : t -> t val atanh : t -> t val gamma : t -> t val lgamma : t -> t\n"
     "  val erf : t -> t val erfc : t -> t val log : t -> t val log2 : t -> t\n"
@@ -96,4 +97,5 @@ const char prelude_text[] =
     "  val from_bits : int_t -> t val to_bits : t -> int_t val num_bits : i32\n"
     "  val get_bit : i32 -> t -> i32 val set_bit : i32 -> t -> i32 -> t val epsilon : t\n"
     "  val nextafter : t -> t -> t val ldexp : t -> i32 -> t\n"
+    "  val copysign : t -> t -> t\n"
     "}\n";

@@ -102,20 +102,24 @@ static int digit_value(unsigned char c)
     return isdigit(c) ? c - '0' : tolower(c) - 'a' + 10;
 }
 
+static bool is_digit(unsigned char c, int base)
+{
+    return isxdigit(c) && digit_value(c) < base;
+}
+
 /* Decodes one character of a literal at *s, an escape or UTF-8, and steps over it; -1 for an
  * escape that does not exist. */
-static int64_t character(const unsigned char **s, bool *escaped)
+static int64_t character(const unsigned char **s)
 {
     const unsigned char *p = *s;
-    *escaped = *p == '\\';
-    if (*escaped) {
+    if (*p == '\\') {
         static const char from[] = "abfnrtv\\'\"0", to[] = "\a\b\f\n\r\t\v\\'\"";
         p++;
-        bool hex = *p == 'x';
-        if (hex ? isxdigit(p[1]) : isdigit(*p)) {
+        int base = *p == 'x' ? 16 : *p == 'o' ? 8 : 10;
+        if (is_digit(p[base != 10], base)) {
             int64_t v = 0;
-            for (p += hex; (hex ? isxdigit(*p) : isdigit(*p)) && v < 0x110000; p++)
-                v = hex ? 16 * v + digit_value(*p) : 10 * v + digit_value(*p);
+            for (p += base != 10; is_digit(*p, base) && v < 0x110000; p++)
+                v = base * v + digit_value(*p);
             *s = p;
             return v < 0x110000 ? v : -1;
         }
@@ -136,8 +140,7 @@ static int64_t character(const unsigned char **s, bool *escaped)
 AExp *scan_char(ParseCtx *ctx, const char *s, Loc loc)
 {
     const unsigned char *p = (const unsigned char *)s + 1;
-    bool escaped;
-    int64_t c = character(&p, &escaped);
+    int64_t c = character(&p);
     if (c < 0 || *p != '\'')
         parse_error(ctx, loc, "unknown escape sequence in %s", s);
     AExp *e = literal(ctx, loc);
@@ -154,6 +157,17 @@ static AExp *byte_literal(ParseCtx *ctx, unsigned char byte, Loc loc)
     return b;
 }
 
+/* The UTF-8 bytes of a character; how many. */
+static int utf8(int64_t c, unsigned char *out)
+{
+    int more = c >= 0x10000 ? 3 : c >= 0x800 ? 2 : c >= 0x80 ? 1 : 0;
+    static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
+    for (int i = more; i > 0; i--, c >>= 6)
+        out[i] = (unsigned char)(0x80 | (c & 0x3f));
+    out[0] = (unsigned char)(lead[more] | c);
+    return more + 1;
+}
+
 /* Equal bytes are one node: a string may be long. */
 AExp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc)
 {
@@ -162,21 +176,23 @@ AExp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc)
     const unsigned char *p = (const unsigned char *)s + 1, *end = (const unsigned char *)s + n - 1;
     while (p < end) {
         const unsigned char *from = p;
-        bool escaped;
-        int64_t c = character(&p, &escaped);
+        unsigned char coded[4];
+        if (p[0] == '\\' && p[1] == '&') { /* nothing: it ends a code before a digit */
+            p += 2;
+            continue;
+        }
+        int64_t c = *p == '\\' ? character(&p) : *p++; /* else it is UTF-8 already */
         Loc at = {loc.beg + (uint32_t)(from - (const unsigned char *)s),
                   loc.beg + (uint32_t)(p - (const unsigned char *)s)};
-        if (c < 0 || (escaped && c > 255)) {
+        if (c < 0)
             parse_error(ctx, at, "unknown escape sequence in string");
-            c = 0;
-        }
-        for (; from < p; from++) { /* a character beyond ASCII is its UTF-8 bytes */
-            unsigned char byte = escaped ? (unsigned char)c : *from;
-            if (!made[byte])
-                made[byte] = byte_literal(ctx, byte, loc);
-            vec_push(ctx->a, &bytes, made[byte]);
-            if (escaped)
-                break;
+        int many = *from == '\\' ? utf8(c < 0 ? 0 : c, coded) : 1;
+        if (*from != '\\')
+            coded[0] = *from;
+        for (int i = 0; i < many; i++) {
+            if (!made[coded[i]])
+                made[coded[i]] = byte_literal(ctx, coded[i], loc);
+            vec_push(ctx->a, &bytes, made[coded[i]]);
         }
     }
     return mk_seq(ctx, AE_STRING, bytes, loc);
