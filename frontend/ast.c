@@ -399,6 +399,7 @@ AExp *mk_open(ParseCtx *c, const AExp *module, AExp *what, Loc loc)
         DEEPEN(c, e, what);
     }
     e->open = name;
+    e->open_loc = module->loc;
     e->parens = true;
     return e;
 }

@@ -375,6 +375,7 @@ struct AExp {
     enum { NOT_PIPED, PIPED_ON /* x |> f */, PIPED_BACK /* f <| x */ } piped; /* an argument */
     int depth;
     const char *open; /* M.(e): the module whose members e may name without it ("A.B"), or NULL */
+    Loc open_loc;     /* of its name */
     Loc loc;
     AType *type; /* [check] */
     union {

@@ -152,12 +152,16 @@ static void pr_te(Pr *p, const TypeExp *t)
         return;
     case TE_TUPLE: pr_te_list(p, t, '(', ')'); return;
     case TE_RECORD: pr_te_list(p, t, '{', '}'); return;
-    case TE_FUN:
-        out_printf(p->o, t->name ? "(%s: " : "(", t->name ? t->name : "");
+    case TE_FUN: {
+        bool brackets = t->name || t->param->kind == TE_FUN || t->param->kind == TE_EXISTS;
+        out_puts(p->o, brackets ? "(" : "");
+        if (t->name)
+            out_printf(p->o, "%s: ", t->name);
         pr_te(p, t->param);
-        out_puts(p->o, ") -> ");
+        out_puts(p->o, brackets ? ") -> " : " -> ");
         pr_te(p, t->elem);
         return;
+    }
     case TE_UNIQUE:
         out_puts(p->o, "*");
         pr_te(p, t->elem);
@@ -166,7 +170,7 @@ static void pr_te(Pr *p, const TypeExp *t)
         out_puts(p->o, "?");
         for (int i = 0; i < t->sizes.n; i++)
             out_printf(p->o, "[%s]", t->sizes.at[i].name);
-        out_puts(p->o, ". ");
+        out_puts(p->o, ".");
         pr_te(p, t->elem);
         return;
     case TE_SIZE: pr_dim(p, t->dim); return;
@@ -559,6 +563,13 @@ static void pr_mod_param(Pr *p, const ModParam *m)
     out_puts(p->o, ")");
 }
 
+static void pr_modtype_part(Pr *p, const ModType *t)
+{
+    out_puts(p->o, t->kind == MT_FUN ? "(" : "");
+    pr_modtype(p, t);
+    out_puts(p->o, t->kind == MT_FUN ? ")" : "");
+}
+
 static void pr_modtype(Pr *p, const ModType *t)
 {
     switch (t->kind) {
@@ -574,13 +585,11 @@ static void pr_modtype(Pr *p, const ModType *t)
         out_puts(p->o, "}");
         return;
     case MT_WITH:
-        out_puts(p->o, "(");
-        pr_modtype(p, t->e);
+        pr_modtype_part(p, t->e);
         out_printf(p->o, " with %s", t->name);
         pr_tparams(p, &t->tparams);
         out_puts(p->o, " = ");
         pr_te_atom(p, t->te);
-        out_puts(p->o, ")");
         return;
     case MT_FUN:
         pr_mod_param(p, &t->param);
@@ -588,6 +597,16 @@ static void pr_modtype(Pr *p, const ModType *t)
         pr_modtype(p, t->e);
         return;
     }
+}
+
+static void pr_mod(Pr *p, const ModExp *m);
+
+static void pr_mod_part(Pr *p, const ModExp *m, bool alone)
+{
+    alone |= m->kind == ME_NAME || m->kind == ME_DECLS || m->kind == ME_ASCRIBE; /* in brackets */
+    out_puts(p->o, alone ? "" : "(");
+    pr_mod(p, m);
+    out_puts(p->o, alone ? "" : ")");
 }
 
 static void pr_mod(Pr *p, const ModExp *m)
@@ -610,11 +629,9 @@ static void pr_mod(Pr *p, const ModExp *m)
         out_puts(p->o, ")");
         return;
     case ME_APPLY:
-        out_puts(p->o, "(");
-        pr_mod(p, m->e);
-        out_puts(p->o, ") (");
-        pr_mod(p, m->arg);
-        out_puts(p->o, ")");
+        pr_mod_part(p, m->e, m->e->kind == ME_APPLY);
+        out_puts(p->o, " ");
+        pr_mod_part(p, m->arg, false);
         return;
     case ME_LAMBDA:
         out_puts(p->o, "\\");
@@ -691,6 +708,32 @@ void fe_print_spec(Out *o, const Spec *s)
 {
     Pr p = {o, false, arena_new()};
     pr_spec(&p, s);
+    arena_free(p.a);
+}
+
+void fe_print_module(Out *o, const char *name, const ModExp *m)
+{
+    Pr p = {o, false, arena_new()};
+    out_printf(o, "module %s", name);
+    for (; m->kind == ME_LAMBDA; m = m->e) {
+        out_puts(o, " ");
+        pr_mod_param(&p, &m->param);
+    }
+    if (m->kind == ME_ASCRIBE) {
+        out_puts(o, " : ");
+        pr_modtype(&p, m->type);
+    } else if (m->kind != ME_DECLS) {
+        out_puts(o, " = ");
+        pr_mod(&p, m);
+    }
+    arena_free(p.a);
+}
+
+void fe_print_modtype(Out *o, const char *head, const ModType *t)
+{
+    Pr p = {o, false, arena_new()};
+    out_puts(o, head);
+    pr_modtype(&p, t);
     arena_free(p.a);
 }
 

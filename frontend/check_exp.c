@@ -16,9 +16,10 @@ AType *check_against(Ck *ck, AExp *e, AType *want)
     bool lost = ck->lost;
     ck->here = e->loc;
     if (e->open) {
-        Module *m = find_module(ck, e->open, e->loc);
+        Module *m = find_module(ck, e->open, e->open_loc);
+        note_module(ck, e->open, e->open_loc);
         if (m && is_parametric(m))
-            ck_error(ck, e->loc, "`%s` is a parametric module: it has members only when it is applied",
+            ck_error(ck, e->open_loc, "`%s` is a parametric module: it has members only when it is applied",
                      e->open);
         if (m && !is_parametric(m))
             open_scope(ck, m);

@@ -38,6 +38,10 @@ void fe_members(const Module *m, void (*fn)(void *env, const Binding *b), void *
 void fe_print_head(Out *o, const Def *d);
 void fe_print_type(Out *o, const TypeDecl *d);
 void fe_print_spec(Out *o, const Spec *s); /* `val f: i32`, ... */
+/* A module without its members: `module m (p: t) : s = f p`. */
+void fe_print_module(Out *o, const char *name, const ModExp *m);
+/* `module m : t`, `module type s = t` */
+void fe_print_modtype(Out *o, const char *head, const ModType *t);
 
 /* --- Printing ------------------------------------------------------------------------------- */
 

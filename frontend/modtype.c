@@ -16,6 +16,7 @@ typedef struct Refine {
     TypeDecl *decl;   /* already checked, where it was written */
     bool *used;
     struct Refine *up;
+    int part; /* of the name as it was written: "M.t" has 0 and 1 */
 } Refine;
 
 typedef struct {
@@ -263,6 +264,16 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
     }
 }
 
+/* Keeps for editors that what `with` names is what the specification says. */
+static void note_refined(Ck *ck, TypeDecl *spec, const Refine *r)
+{
+    if (!ck->ast->uses)
+        return;
+    Binding *b = new_binding(ck, BIND_TYPE, spec->name, spec->loc);
+    b->tdecl = spec;
+    note_name(ck, r->decl->loc, r->part, b);
+}
+
 static void spec_type(Inst *in, const Spec *s)
 {
     Ck *ck = in->ck;
@@ -288,6 +299,7 @@ static void spec_type(Inst *in, const Spec *s)
                                   r->decl->lifted == TP_TYPE_LIFTED ? "a function"
                                                                     : "of sizes that may vary"));
         TypeDecl *own = d;
+        note_refined(ck, own, r);
         d = arena_memdup(ck->a, r->decl, sizeof *d);
         d->lifted = own->lifted;
         d->name = s->name;
@@ -482,7 +494,9 @@ static void instance_with(Inst *in, const ModType *t)
     check_type_decl(ck, d);
     scopes_back(ck, scopes);
     d->lifted = lifted_of(d->type);
-    Refine r = {t->name, d, &used, in->with};
+    Refine r = {t->name, d, &used, in->with, 0};
+    for (const char *s = t->name; *s; s++)
+        r.part += *s == '.';
     in->with = &r;
     instantiate(in, t->e);
     in->with = r.up;

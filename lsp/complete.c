@@ -22,6 +22,7 @@ enum {
     ITEM_INTERFACE = 8,
     ITEM_MODULE = 9,
     ITEM_KEYWORD = 14,
+    ITEM_ENUM_MEMBER = 20,
     ITEM_CONSTANT = 21,
     ITEM_STRUCT = 22,
     ITEM_TYPE_PARAMETER = 25
@@ -40,6 +41,7 @@ typedef struct {
     Look *look;
     uint32_t place;
     VEC(Known) known; /* from the outermost on */
+    const AType *matched; /* what the innermost `match` around takes apart, or NULL */
     const char *module;
     cJSON *items;
 } Completion;
@@ -73,7 +75,86 @@ static void know_tparams(Completion *c, const TParams *tps)
         know(c, tps->at[i].name, tps->at[i].bind, NEAR_LOCAL);
 }
 
+typedef struct {
+    Completion *c;
+    Near near;
+} Opened;
+
+static void know_member(void *env, const Binding *b)
+{
+    const Opened *o = env;
+    know(o->c, b->name, b, o->near);
+}
+
+static const AType *field_type(const AType *t, const char *name)
+{
+    for (int i = 0; t->kind == TY_RECORD && i < t->elems.n; i++)
+        if (t->names.at[i] == name)
+            return type_deref(t->elems.at[i]);
+    int k =
+        t->kind == TY_TUPLE && isdigit((unsigned char)*name) && strlen(name) < 6 ? atoi(name) : -1;
+    return k >= 0 && k < t->elems.n ? type_deref(t->elems.at[k]) : NULL;
+}
+
+/* What `a.b.c` is, as far as it is known: a module, or a value of some type. */
+typedef struct {
+    const Binding *module;
+    const AType *type;
+} Whole;
+
+static Whole whole_of(const Binding *b)
+{
+    bool module = b && b->kind == BIND_MODULE;
+    return (Whole){module ? b : NULL, !module && b && b->type ? type_deref(b->type) : NULL};
+}
+
+typedef struct {
+    const char *name;
+    Whole found;
+} Wanted;
+
+static void want_member(void *env, const Binding *b)
+{
+    Wanted *w = env;
+    if (b->name == w->name && (b->type || b->kind == BIND_MODULE))
+        w->found = whole_of(b);
+}
+
+/* Of n bytes of text. */
+static Whole chain_whole(const Completion *c, const char *text, size_t n)
+{
+    Whole it = {0};
+    for (size_t at = 0; at < n;) {
+        size_t k = 0;
+        while (at + k < n && text[at + k] != '.')
+            k++;
+        Wanted w = {.name = intern_n(text + at, k)};
+        if (at == 0) {
+            for (int i = 0; i < c->known.n; i++) /* the innermost */
+                if (c->known.at[i].name == w.name && c->known.at[i].bind)
+                    want_member(&w, c->known.at[i].bind);
+        } else if (it.module) {
+            fe_members(it.module->module, want_member, &w);
+        } else if (it.type) {
+            w.found.type = field_type(it.type, w.name);
+        }
+        it = w.found;
+        at += k + 1;
+    }
+    return it;
+}
+
+/* The members of the module of that name, in M.(...). */
+static void know_opened(Completion *c, const char *module)
+{
+    Opened o = {c, NEAR_LOCAL};
+    Whole it = chain_whole(c, module, strlen(module));
+    if (it.module)
+        fe_members(it.module->module, know_member, &o);
+}
+
 static void inside(Completion *c, const AExp *e);
+static void inside_form(Completion *c, const AExp *e);
 
 static void inside_child(void *env, AExp *e)
 {
@@ -100,6 +181,13 @@ static void inside_case(Completion *c, const Case *k)
 
 /* Adds what is bound around the place in an expression. */
 static void inside(Completion *c, const AExp *e)
+{
+    if (e->open)
+        know_opened(c, e->open);
+    inside_form(c, e);
+}
+
+static void inside_form(Completion *c, const AExp *e)
 {
     switch (e->kind) {
     case AE_LAMBDA:
@@ -138,22 +226,13 @@ static void inside(Completion *c, const AExp *e)
     case AE_MATCH:
         if (loc_has(e->match.e->loc, c->place))
             inside(c, e->match.e);
+        else
+            c->matched = e->match.e->type;
         for (int i = 0; i < e->match.cases.n; i++)
             inside_case(c, &e->match.cases.at[i]);
         return;
     default: aexp_children(e, inside_child, c); return;
     }
-}
-
-typedef struct {
-    Completion *c;
-    Near near;
-} Opened;
-
-static void know_member(void *env, const Binding *b)
-{
-    const Opened *o = env;
-    know(o->c, b->name, b, o->near);
 }
 
 static void know_decl(Completion *c, const Decl *d, Near near)
@@ -291,64 +370,6 @@ static void add_all(Completion *c)
 
 /* --- Behind a point ------------------------------------------------------------------------- */
 
-static const AType *field_type(const AType *t, const char *name)
-{
-    for (int i = 0; t->kind == TY_RECORD && i < t->elems.n; i++)
-        if (t->names.at[i] == name)
-            return type_deref(t->elems.at[i]);
-    int k =
-        t->kind == TY_TUPLE && isdigit((unsigned char)*name) && strlen(name) < 6 ? atoi(name) : -1;
-    return k >= 0 && k < t->elems.n ? type_deref(t->elems.at[k]) : NULL;
-}
-
-/* What `a.b.c` is, as far as it is known: a module, or a value of some type. */
-typedef struct {
-    const Binding *module;
-    const AType *type;
-} Whole;
-
-static Whole whole_of(const Binding *b)
-{
-    bool module = b && b->kind == BIND_MODULE;
-    return (Whole){module ? b : NULL, !module && b && b->type ? type_deref(b->type) : NULL};
-}
-
-typedef struct {
-    const char *name;
-    Whole found;
-} Wanted;
-
-static void want_member(void *env, const Binding *b)
-{
-    Wanted *w = env;
-    if (b->name == w->name && (b->type || b->kind == BIND_MODULE))
-        w->found = whole_of(b);
-}
-
-/* Of n bytes of text. */
-static Whole chain_whole(const Completion *c, const char *text, size_t n)
-{
-    Whole it = {0};
-    for (size_t at = 0; at < n;) {
-        size_t k = 0;
-        while (at + k < n && text[at + k] != '.')
-            k++;
-        Wanted w = {.name = intern_n(text + at, k)};
-        if (at == 0) {
-            for (int i = 0; i < c->known.n; i++) /* the innermost */
-                if (c->known.at[i].name == w.name && c->known.at[i].bind)
-                    want_member(&w, c->known.at[i].bind);
-        } else if (it.module) {
-            fe_members(it.module->module, want_member, &w);
-        } else if (it.type) {
-            w.found.type = field_type(it.type, w.name);
-        }
-        it = w.found;
-        at += k + 1;
-    }
-    return it;
-}
-
 static void add_fields(Completion *c, const AType *t)
 {
     Arena *a = c->look->a;
@@ -376,6 +397,46 @@ static void add_members(Completion *c, const char *text, size_t n)
         fe_members(it.module->module, add_member, c);
     else if (it.type)
         add_fields(c, it.type);
+}
+
+/* --- Behind # ------------------------------------------------------------------------------- */
+
+typedef struct {
+    Completion *c;
+    PtrSet *seen;
+} Constructors;
+
+static void add_constructor(Constructors *all, const char *name, const AType *sum, const char *text)
+{
+    if (ptrset_has(all->seen, name))
+        return;
+    ptrset_add(all->seen, name);
+    Arena *a = all->c->look->a;
+    add(all->c, name, ITEM_ENUM_MEMBER, sum ? show_constructor(a, sum, name) : text, NULL,
+        sum ? NEAR_LOCAL : NEAR_FILE);
+}
+
+static void constructor_site(void *env, const Site *s)
+{
+    Constructors *all = env;
+    if (s->binds && s->alt) {
+        const File *f = look_file(all->c->look, s->alt->loc);
+        Loc loc = s->alt->loc;
+        add_constructor(all, s->name, NULL,
+                        arena_strndup(all->c->look->a, f->text + (loc.beg - f->base), loc.end - loc.beg));
+    }
+}
+
+/* Those of the sum that is matched on, then all that are written in types. */
+static void add_constructors(Completion *c)
+{
+    const AType *sum = c->matched ? type_deref(c->matched) : NULL;
+    Constructors all = {.c = c, .seen = ptrmap_new(c->look->a)};
+    for (int i = 0; sum && sum->kind == TY_SUM && i < sum->names.n; i++)
+        add_constructor(&all, sum->names.at[i], sum, NULL);
+    const Ast *ast = c->look->ast;
+    for (int i = 0; i < ast->files.n; i++)
+        sites_of_file(ast, ast->files.at[i], &(Visit){.env = &all, .site = constructor_site});
 }
 
 /* --- The request ---------------------------------------------------------------------------- */
@@ -409,6 +470,9 @@ cJSON *query_completion(const Query *q)
     size_t chain = word;
     while (point && chain > 0 && (name_byte(text[chain - 1]) || text[chain - 1] == '.'))
         chain--;
+    bool constructor = word > 0 && text[word - 1] == '#';
+    if (constructor)
+        chain = word - 1;
     if (in_comment(text, word) || isdigit((unsigned char)text[chain]) ||
         (point && text[chain] == '.'))
         return NULL;
@@ -417,7 +481,9 @@ cJSON *query_completion(const Query *q)
     if (!look_place(&l, chain, &c.place)) /* nothing parses: as far as the texts are the same */
         c.place = l.ast->main->base + (uint32_t)l.front;
     names_in_scope(&c);
-    if (point)
+    if (constructor)
+        add_constructors(&c);
+    else if (point)
         add_members(&c, text + chain, word - 1 - chain);
     else
         add_all(&c);

@@ -37,11 +37,45 @@ static cJSON *hover(Look *l, Loc loc, Out *code, const char *doc)
     return result;
 }
 
+/* A constructor: what it holds, and of what it is one. */
+static cJSON *hover_constructor(Look *l, const Site *s)
+{
+    Out code = {0};
+    Site written;
+    const TypeDecl *t =
+        constructor_written(l->ast, s, &written) ? type_around(l->ast, written.loc) : NULL;
+    const AType *of = s->of ? s->of : t ? t->type : NULL;
+    out_puts(&code, of ? show_constructor(l->a, of, s->name) : s->name);
+    if (t) {
+        out_puts(&code, "\n");
+        fe_print_type(&code, t);
+    } else if (of) {
+        out_printf(&code, "\n-- of %s", type_str(l->a, of));
+    }
+    return hover(l, s->loc, &code, t ? t->doc : NULL);
+}
+
+static void show_module(Out *o, const Look *l, const Site *s)
+{
+    ModuleAt m = module_at(l->ast, s->def);
+    bool type = s->bind->kind == BIND_MODTYPE;
+    const char *head = arena_printf(l->a, type ? "module type %s = " : "module %s : ", s->bind->name);
+    if (m.mod)
+        fe_print_module(o, s->bind->name, m.mod);
+    else if (m.type)
+        fe_print_modtype(o, head, m.type);
+    else
+        show_binding(o, l->a, s->bind, s->name);
+}
+
 static cJSON *hover_site(Look *l, const Site *s)
 {
     Out code = {0};
     const char *doc = show_doc(s->bind);
-    show_binding(&code, l->a, s->bind, s->name);
+    if (s->bind->kind == BIND_MODULE || s->bind->kind == BIND_MODTYPE)
+        show_module(&code, l, s);
+    else
+        show_binding(&code, l->a, s->bind, s->name);
     if (s->use && s->use->type &&
         s->bind->tparams.n) /* each use of what is polymorphic has a type of its own */
         out_printf(&code, "\n-- here: %s", type_str(l->a, s->use->type));
@@ -55,8 +89,11 @@ cJSON *query_hover(const Query *q)
     Site s;
     if (!look_place(&l, q->at, &in.place))
         return NULL;
-    if (site_at(&l, in.place, &s) && s.bind)
+    bool site = site_at(&l, in.place, &s);
+    if (site && s.bind)
         return hover_site(&l, &s);
+    if (site && s.sum)
+        return hover_constructor(&l, &s);
     sites_of_file(l.ast, l.ast->main, &(Visit){.env = &in, .exp = innermost});
     if (!in.best)
         return NULL;

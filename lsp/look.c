@@ -50,6 +50,13 @@ static const char *closers(Arena *a, const char *text, size_t from, size_t at)
     return s;
 }
 
+static bool behind_case(const char *text, size_t at)
+{
+    while (at > 0 && isspace((unsigned char)text[at - 1]))
+        at--;
+    return at > 4 && !strncmp(text + at - 4, "case", 4) && isspace((unsigned char)text[at - 5]);
+}
+
 /* The program with a hole in the place of the word at..end, and with what its definition needs
  * there to be one, if what follows has not been written yet; NULL: it is none all the same. */
 static Ast *parse_with_hole(Look *l, size_t at, size_t end)
@@ -67,9 +74,11 @@ static Ast *parse_with_hole(Look *l, size_t at, size_t end)
     while (inner > 0 && all[inner - 1] == '}')
         inner--;
     const char *close[] = {"", arena_strndup(l->a, all, inner), all};
-    for (int k = 0; k < 24; k++) {
+    bool pattern = behind_case(text, at);
+    for (int k = 0; k < (pattern ? 3 : 24); k++) {
         const char *hole =
-            arena_printf(l->a, "???%s%s%s", branches[k / 3 % 4], close[k % 3], bodies[k / 12]);
+            pattern ? arena_printf(l->a, "_ -> ???%s", close[k % 3])
+                    : arena_printf(l->a, "???%s%s%s", branches[k / 3 % 4], close[k % 3], bodies[k / 12]);
         const char *def = arena_printf(l->a, "%.*s%s%.*s", (int)(at - from), text + from, hole,
                                        (int)(to - end), text + end);
         bool other = k % 3 == 0 || strcmp(close[k % 3], close[k % 3 - 1]) != 0;

@@ -50,6 +50,9 @@ typedef struct {
                           * application of a parametric module makes; {0, 0}: nowhere */
     const AExp *use;     /* the expression that it is, NULL if it is bound here or in a type */
     bool binds;          /* it is bound here */
+    const char *sum;     /* a constructor: those of its sum, interned; without a binding */
+    const AType *of;     /* ... and the sum, where it is used */
+    const TypeExp *alt;  /* ... as it is written, where it binds */
 } Site;
 
 /* What a walk over a file calls, where not NULL. */
@@ -62,10 +65,21 @@ typedef struct {
 void sites_of_file(const Ast *ast, const File *f, const Visit *v);
 /* Are both names of one thing? */
 bool site_same(const Site *a, const Site *b);
+/* Where the constructor of the site is written in a type; false if it is nowhere. */
+bool constructor_written(const Ast *ast, const Site *s, Site *out);
 /* The binding of what is defined at a place, of those that the tree has no room for (NameUse). */
 const Binding *bound_at(const Ast *ast, Loc loc);
 /* The doc comment of the declaration of that name, or NULL. */
 const char *doc_at(const Ast *ast, Loc name);
+/* The declaration of the type that is written around a place, or NULL. */
+const TypeDecl *type_around(const Ast *ast, Loc loc);
+/* The module or type of modules that is declared at a place: what it is, or only its type (a
+ * parameter or a specification); both NULL: it is none. */
+typedef struct {
+    const ModExp *mod;
+    const ModType *type;
+} ModuleAt;
+ModuleAt module_at(const Ast *ast, Loc name);
 /* The name at a place; false if there is none. */
 bool site_at(const Look *l, uint32_t place, Site *out);
 static inline bool loc_has(Loc loc, uint32_t place)
@@ -99,6 +113,8 @@ cJSON *query_diagnostics(const Query *q);
 
 /* A binding as it could be declared: `def f [n] (x: [n]i32): i32`, `x: f32`, `type t = i32`. */
 void show_binding(Out *o, Arena *a, const Binding *b, const char *name);
+/* The constructor of a sum and what it holds: `#circle f32`. */
+const char *show_constructor(Arena *a, const AType *sum, const char *name);
 /* What is written about it, or NULL. */
 const char *show_doc(const Binding *b);
 

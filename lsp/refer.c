@@ -19,7 +19,12 @@ cJSON *query_definition(const Query *q)
     Site s;
     if (!look_place(&l, q->at, &place))
         return NULL;
-    return site_at(&l, place, &s) && s.bind ? look_location(&l, s.def) : import_at(&l, place);
+    if (!site_at(&l, place, &s))
+        return import_at(&l, place);
+    Site written;
+    if (s.sum && constructor_written(l.ast, &s, &written))
+        s = written;
+    return s.bind || s.binds ? look_location(&l, s.def) : NULL;
 }
 
 /* --- Other places --------------------------------------------------------------------------- */
@@ -56,7 +61,7 @@ static cJSON *all_sites(const Query *q, bool binder, bool places)
     Look l = look_at(q->a, q->docs, q->doc, LOOK_AROUND, q->at, q->at);
     uint32_t place;
     Site s;
-    if (!look_place(&l, q->at, &place) || !site_at(&l, place, &s) || !s.bind)
+    if (!look_place(&l, q->at, &place) || !site_at(&l, place, &s) || !(s.bind || s.sum))
         return NULL;
     References r = {&l, &s, binder, places, cJSON_CreateArray()};
     Visit v = {.env = &r, .site = add_reference};

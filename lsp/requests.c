@@ -29,7 +29,7 @@ static const Request requests[] = {
     {"textDocument/documentHighlight", NULL, query_highlight, true, "documentHighlightProvider",
      "true"},
     {"textDocument/completion", NULL, query_completion, true, "completionProvider",
-     "{\"triggerCharacters\":[\".\"]}"},
+     "{\"triggerCharacters\":[\".\",\"#\"]}"},
     {"textDocument/documentSymbol", NULL, query_symbols, false, "documentSymbolProvider", "true"},
     {"textDocument/formatting", NULL, query_formatting, false, "documentFormattingProvider", "true"},
 };

@@ -37,6 +37,19 @@ void show_binding(Out *o, Arena *a, const Binding *b, const char *name)
         out_printf(o, ": %s", type_str(a, b->type));
 }
 
+const char *show_constructor(Arena *a, const AType *sum, const char *name)
+{
+    sum = type_deref(sum);
+    int k = sum->kind == TY_SUM ? type_part(sum, name) : -1;
+    const char *text = arena_printf(a, "#%s", name);
+    for (int i = 0; k >= 0 && i < sum->elems.at[k]->elems.n; i++) {
+        const AType *t = type_deref(sum->elems.at[k]->elems.at[i]);
+        bool brackets = t->kind == TY_SUM || t->kind == TY_FUN;
+        text = arena_printf(a, brackets ? "%s (%s)" : "%s %s", text, type_str(a, t));
+    }
+    return text;
+}
+
 const char *show_doc(const Binding *b)
 {
     switch (b->kind) {

@@ -1,12 +1,16 @@
 /* Walks over the names and expressions of a file, patterns and types included. */
 #include "lsp/look.h"
 
+#include "base/intern.h"
+
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef const struct {
     const Visit *visit;
     const File *file;
+    Arena *a;
 } V;
 
 static void walk_exp(V *v, const AExp *e);
@@ -24,8 +28,48 @@ static Loc origin(const Binding *b)
 
 static void name_at(V *v, Loc loc, const char *name, const Binding *b, const AExp *use, bool binds)
 {
-    Site s = {loc, name, b, b ? origin(b) : (Loc){0, 0}, use, binds};
+    Site s = {.loc = loc, .name = name, .bind = b, .def = b ? origin(b) : (Loc){0, 0}, .use = use, .binds = binds};
     if (v->visit->site && loc.beg)
+        v->visit->site(v->visit->env, &s);
+}
+
+/* --- Constructors ---------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The constructors of a sum. */
+static const char *constructors_of(Arena *a, const AType *t)
+{
+    t = t ? type_deref(t) : NULL;
+    if (!t || t->kind != TY_SUM)
+        return NULL;
+    const char *all = "";
+    for (int i = 0; i < t->names.n; i++)
+        all = arena_printf(a, "%s#%s", all, t->names.at[i]);
+    return intern(all);
+}
+
+/* The same of a sum as it is written. */
+static const char *constructors_written(Arena *a, const TypeExp *t)
+{
+    const char *all = "", **names = NEWN(a, const char *, t->args.n + 1);
+    for (int i = 0; i < t->args.n; i++)
+        names[i] = t->args.at[i]->name;
+    qsort(names, (size_t)t->args.n, sizeof *names, by_text);
+    for (int i = 0; i < t->args.n; i++)
+        all = arena_printf(a, "%s#%s", all, names[i]);
+    return intern(all);
+}
+
+/* What begins at loc with a constructor. */
+static void constructor_at(V *v, Loc loc, const char *name, Site s)
+{
+    s.name = name;
+    s.loc = s.def = (Loc){loc.beg, loc.beg + 1 + (uint32_t)strlen(name)};
+    if (s.sum && v->visit->site && loc.beg && v->file->text[loc.beg - v->file->base] == '#')
         v->visit->site(v->visit->env, &s);
 }
 
@@ -57,8 +101,13 @@ static void walk_type(V *v, const TypeExp *t)
     if (!t)
         return;
     walk_exp(v, t->dim);
-    for (int i = 0; i < t->args.n; i++)
-        walk_type(v, t->args.at[i]);
+    const char *sum = t->kind == TE_SUM ? constructors_written(v->a, t) : NULL;
+    for (int i = 0; i < t->args.n; i++) {
+        const TypeExp *arg = t->args.at[i];
+        if (sum)
+            constructor_at(v, arg->loc, arg->name, (Site){.sum = sum, .binds = true, .alt = arg});
+        walk_type(v, arg);
+    }
     walk_type(v, t->param);
     walk_type(v, t->elem);
 }
@@ -69,6 +118,8 @@ static void walk_pat(V *v, const Pat *p)
         return;
     if (p->kind == P_VAR)
         name_at(v, p->loc, p->name, p->bind, NULL, true);
+    if (p->kind == P_CONSTR)
+        constructor_at(v, p->loc, p->name, (Site){.sum = constructors_of(v->a, p->type), .of = p->type});
     for (int i = 0; i < p->elems.n; i++)
         walk_pat(v, p->elems.at[i]);
     walk_pat(v, p->pat);
@@ -116,6 +167,10 @@ static void walk_exp(V *v, const AExp *e)
         return;
     }
     case AE_STRING: return; /* its elements are bytes */
+    case AE_CONSTR:
+        constructor_at(v, e->loc, e->constr.name,
+                       (Site){.sum = constructors_of(v->a, e->type), .of = e->type, .use = e});
+        break;
     case AE_LAMBDA:
         for (int i = 0; i < e->lambda.params.n; i++)
             walk_pat(v, e->lambda.params.at[i]);
@@ -156,8 +211,7 @@ static void walk_exp(V *v, const AExp *e)
     case AE_RECUPDATE:
     case AE_IF:
     case AE_ASSERT:
-    case AE_ATTR:
-    case AE_CONSTR: break;
+    case AE_ATTR: break;
     }
     aexp_children(e, walk_child, (void *)v);
 }
@@ -194,7 +248,7 @@ static void walk_decls(V *v, const Decls *ds)
 
 void sites_of_file(const Ast *ast, const File *f, const Visit *v)
 {
-    V walk = {v, f};
+    V walk = {v, f, ast->arena};
     walk_decls(&walk, &f->decls);
     for (int i = 0; i < ast->uses->n; i++) {
         const NameUse *u = &ast->uses->at[i];
@@ -208,8 +262,31 @@ void sites_of_file(const Ast *ast, const File *f, const Visit *v)
 bool site_same(const Site *a, const Site *b)
 {
     bool one_place = a->def.beg && a->def.beg == b->def.beg;
+    if (a->sum || b->sum)
+        return a->sum == b->sum && a->name == b->name;
     return a->bind && b->bind &&
            (a->bind == b->bind || (one_place && a->bind->name == b->bind->name));
+}
+
+typedef struct {
+    const Site *of;
+    Site *found;
+} Written;
+
+static void find_written(void *env, const Site *s)
+{
+    Written *w = env;
+    if (!w->found->sum && s->binds && site_same(s, w->of))
+        *w->found = *s;
+}
+
+bool constructor_written(const Ast *ast, const Site *s, Site *out)
+{
+    *out = (Site){0};
+    for (int i = 0; i < ast->files.n; i++)
+        sites_of_file(ast, ast->files.at[i],
+                      &(Visit){.env = &(Written){s, out}, .site = find_written});
+    return out->sum != NULL;
 }
 
 /* --- What is asked of a place --------------------------------------------------------------- */
@@ -273,6 +350,90 @@ const char *doc_at(const Ast *ast, Loc name)
     return doc;
 }
 
+static const TypeDecl *type_in_module(const ModExp *m, Loc loc);
+
+static const TypeDecl *type_in_decls(const Decls *ds, Loc loc)
+{
+    for (int i = 0; i < ds->n; i++) {
+        const Decl *d = &ds->at[i];
+        if (loc_has(d->loc, loc.beg))
+            return d->type ? d->type : type_in_module(d->mod, loc);
+    }
+    return NULL;
+}
+
+static const TypeDecl *type_in_module(const ModExp *m, Loc loc)
+{
+    if (!m)
+        return NULL;
+    const TypeDecl *t = type_in_decls(&m->decls, loc);
+    t = t ? t : type_in_module(m->e, loc);
+    return t ? t : type_in_module(m->arg, loc);
+}
+
+const TypeDecl *type_around(const Ast *ast, Loc loc)
+{
+    const TypeDecl *t = NULL;
+    for (int i = 0; i < ast->files.n && !t; i++)
+        t = type_in_decls(&ast->files.at[i]->decls, loc);
+    return t;
+}
+
+static ModuleAt module_in_specs(const ModType *t, Loc name)
+{
+    ModuleAt m = {0};
+    for (; t && !m.type; t = t->e) {
+        if (t->param.type)
+            m = t->param.loc.beg == name.beg ? (ModuleAt){NULL, t->param.type}
+                                             : module_in_specs(t->param.type, name);
+        for (int i = 0; i < t->specs.n && !m.type; i++) {
+            const Spec *s = t->specs.at[i];
+            m = s->kind == SPEC_MODULE && s->loc.beg == name.beg ? (ModuleAt){NULL, s->mtype}
+                                                                 : module_in_specs(s->mtype, name);
+        }
+    }
+    return m;
+}
+
+static ModuleAt module_in_decls(const Decls *ds, Loc name);
+
+static ModuleAt module_in(const ModExp *e, Loc name)
+{
+    ModuleAt m = {0};
+    for (; e && !m.mod && !m.type; e = e->e) {
+        m = module_in_decls(&e->decls, name);
+        if (!m.mod && !m.type && e->param.type)
+            m = e->param.loc.beg == name.beg ? (ModuleAt){NULL, e->param.type}
+                                             : module_in_specs(e->param.type, name);
+        if (!m.mod && !m.type)
+            m = module_in(e->arg, name);
+        if (!m.mod && !m.type)
+            m = module_in_specs(e->type, name);
+    }
+    return m;
+}
+
+static ModuleAt module_in_decls(const Decls *ds, Loc name)
+{
+    for (int i = 0; i < ds->n; i++) {
+        const Decl *d = &ds->at[i];
+        if (!loc_has(d->loc, name.beg))
+            continue;
+        if (d->name && d->name_loc.beg == name.beg)
+            return (ModuleAt){d->mod, d->modtype};
+        return d->mod ? module_in(d->mod, name) : module_in_specs(d->modtype, name);
+    }
+    return (ModuleAt){0};
+}
+
+ModuleAt module_at(const Ast *ast, Loc name)
+{
+    ModuleAt m = {0};
+    for (int i = 0; i < ast->files.n && !m.mod && !m.type; i++)
+        m = module_in_decls(&ast->files.at[i]->decls, name);
+    return m;
+}
+
 typedef struct {
     uint32_t place;
     int score;
@@ -284,7 +445,7 @@ typedef struct {
 static void search(void *env, const Site *s)
 {
     Search *f = env;
-    int score = 1 + 4 * (f->place < s->loc.end) + 2 * (s->bind != NULL) + !s->binds;
+    int score = 1 + 4 * (f->place < s->loc.end) + 2 * (s->bind != NULL || s->sum) + !s->binds;
     if (!loc_has(s->loc, f->place) || score <= f->score)
         return;
     f->best = *s;

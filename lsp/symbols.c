@@ -51,7 +51,9 @@ static void add_specs(Look *l, cJSON *all, const ModType *t)
             int kind = s->kind == SPEC_TYPE     ? SYMBOL_STRUCT
                        : s->kind == SPEC_MODULE ? SYMBOL_MODULE
                                                 : SYMBOL_FUNCTION;
-            add(l, all, s->name, kind, s->loc, s->loc, &head);
+            cJSON *o = add(l, all, s->name, kind, s->loc, s->loc, &head);
+            if (s->kind == SPEC_MODULE)
+                add_specs(l, cJSON_AddArrayToObject(o, "children"), s->mtype);
         }
     }
 }
@@ -60,8 +62,10 @@ static void add_decls(Look *l, cJSON *all, const Decls *ds);
 
 static void add_members(Look *l, cJSON *all, const ModExp *m)
 {
-    for (; m; m = m->e)
+    for (; m; m = m->e) {
         add_decls(l, all, &m->decls);
+        add_members(l, all, m->arg);
+    }
 }
 
 static void add_decls(Look *l, cJSON *all, const Decls *ds)
