@@ -84,7 +84,8 @@ static inline bool scalar_float(Scalar s)
 typedef enum {
     SZ_CONST,   /* value */
     SZ_VAR,     /* var: a size parameter, an i64 variable, or any variable inside of SZ_EXP */
-    SZ_OP,      /* a op b: op is one of + - * / %, with the meaning of i64 operators */
+    SZ_OP,      /* a op b: op is one of + - * / %, with the meaning of i64 operators; when it is
+                 * lowered also ^, the larger one */
     SZ_EXP,     /* exp applied to args: any other expression without binders */
     SZ_UNKNOWN, /* id: a size that only the run knows (filter, concat, ...) */
     SZ_META,    /* inference variable; none left after checking */

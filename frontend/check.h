@@ -348,6 +348,8 @@ AType *check_constr(Ck *ck, AExp *e, AType *want);
 AType *check_match(Ck *ck, AExp *e, AType *want);
 /* A type that is to be a sum with that constructor, which holds the tuple. */
 AType *want_constr(Ck *ck, const char *name, AType *holds, Loc loc);
+/* Whether a constructor is wanted of t, a variable. */
+bool wants_constr(const Ck *ck, const AType *t);
 /* The type of which a constructor is wanted is known: compares. */
 void solve_constr(Ck *ck, const Wanted *w);
 

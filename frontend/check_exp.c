@@ -628,13 +628,23 @@ static void take_sizes(Ck *ck, AType *to, AType *have, int first_id)
             sz_unify(ck, to->sargs.at[i], have->sargs.at[i]);
 }
 
+static bool is_idle(void *env, const Size *leaf)
+{
+    (void)env;
+    return leaf->kind == SZ_META && leaf->idle;
+}
+
 static AType *check_ascribe(Ck *ck, AExp *e)
 {
     bool coerce = e->kind == AE_COERCE;
     int first_id = ck->ids;
     AType *to = check_type(ck, e->ascribe.te, AT_FREE);
     AType *have = ty_plain(ck, check_against(ck, e->ascribe.e, to));
-    if (coerce)
+    if (coerce && e->ascribe.e->kind == AE_CONSTR && ty_any_size(have, is_idle, NULL))
+        ck_error(ck, e->ascribe.e->loc,
+                 "a size of this (`%s`) is ambiguous: the coercion compares it, but does not decide it",
+                 show(ck, have));
+    else if (coerce)
         take_sizes(ck, to, have, first_id);
     ck_try(ck);
     /* Of a coercion all sizes are checked when the program runs. */

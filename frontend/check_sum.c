@@ -61,6 +61,14 @@ AType *want_constr(Ck *ck, const char *name, AType *holds, Loc loc)
     return w.whole;
 }
 
+bool wants_constr(const Ck *ck, const AType *t)
+{
+    for (int i = 0; i < ck->wanted.n; i++)
+        if (ck->wanted.at[i].constr && type_deref(ck->wanted.at[i].whole) == t)
+            return true;
+    return false;
+}
+
 /* --- Constructors --------------------------------------------------------------------------- */
 
 /* Of a type that is known. The sizes wanted are not required here, as nothing is of what is expected. */

@@ -195,6 +195,9 @@ Val *fit_like(Low *L, Loc loc, Val *v, const Val *like);
 typedef VEC(const Size *) Sizes;
 typedef VEC(Sizes) LeafSizes;
 LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v);
+/* The size of an array that a sum holds, or would hold if it were of that constructor: then the
+ * size may come out negative, which is 0. */
+const Size *size_held(Low *L, const Size *s);
 /* The atom of a size, computed here if it is an expression; false if it is unknown here. */
 bool size_atom(Low *L, const Env *env, const Size *s, Atom *out);
 /* Computes the sizes of a type here, so that what is computed further inside reuses them. made:

@@ -274,6 +274,18 @@ Val *fit_like(Low *L, Loc loc, Val *v, const Val *like)
 
 static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out);
 
+const Size *size_held(Low *L, const Size *s)
+{
+    s = size_deref(s);
+    bool real = s->kind == SZ_CONST || (s->kind == SZ_VAR && s->var->kind == BIND_SIZE);
+    if (real || s->kind == SZ_UNKNOWN || s->kind == SZ_META)
+        return s;
+    Size *z = NEW(L->cx->perm, Size), *h = NEW(L->cx->perm, Size);
+    *z = (Size){.kind = SZ_CONST, .loc = s->loc};
+    *h = (Size){.kind = SZ_OP, .op = '^', .a = (Size *)s, .b = z, .loc = s->loc};
+    return h;
+}
+
 /* Of the components of a sum: those of the arrays that its constructors hold. */
 static void add_sum_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out)
 {
@@ -283,9 +295,12 @@ static void add_sum_sizes(Low *L, const AType *at, const Val *v, Sizes outer, Le
     for (int k = 0; k < at->elems.n; k++) {
         LeafSizes own = {0};
         add_leaf_sizes(L, type_deref(at->elems.at[k]), v->sum->holds.at[k], outer, &own);
-        for (int i = 0; i < own.n; i++)
+        for (int i = 0; i < own.n; i++) {
+            for (int d = outer.n; d < own.at[i].n; d++)
+                own.at[i].at[d] = size_held(L, own.at[i].at[d]);
             if (own.at[i].n > outer.n)
                 out->at[first + v->sum->places.at[k].at[i]] = own.at[i];
+        }
     }
 }
 
@@ -346,12 +361,22 @@ static bool bind_names(Low *L, const Env *env, const Size *s, const AExp *e, Env
     return true;
 }
 
+/* n, or 0 if that is more. */
+static Atom at_least_0(Low *L, Loc loc, Atom n)
+{
+    return find_fact(L, FACT_NONNEG, n, n) ? n : emit_op(L, loc, OP_MAX, n, atom_i64(0));
+}
+
 /* s->a op s->b */
 static bool size_op(Low *L, const Env *env, const Size *s, Atom *out)
 {
     Atom a, b;
     if (!size_atom(L, env, s->a, &a) || !size_atom(L, env, s->b, &b))
         return false;
+    if (s->op == '^') {
+        *out = at_least_0(L, s->loc, a);
+        return true;
+    }
     bool divides = s->op == '/' || s->op == '%';
     PrimOp op = s->op == '+'   ? OP_ADD
                 : s->op == '-' ? OP_SUB
@@ -396,18 +421,25 @@ bool size_atom(Low *L, const Env *env, const Size *s, Atom *out)
     return true;
 }
 
-void preload_sizes(Low *L, const Env *env, const AType *at, const Loc *made)
+static void preload(Low *L, const Env *env, const AType *at, const Loc *made, bool held)
 {
     at = type_deref(at);
     Atom a;
     if (at->kind == TY_ARRAY) {
         const Size *s = size_deref(at->array.dim);
+        if (held)
+            s = size_held(L, s);
         if ((made || s->kind == SZ_EXP || s->kind == SZ_OP) && size_atom(L, env, s, &a) && made)
             count_arg(L, *made, a);
-        preload_sizes(L, env, at->array.elem, made);
+        preload(L, env, at->array.elem, made, held);
     }
     for (int i = 0; type_is_composite(at) && i < at->elems.n; i++)
-        preload_sizes(L, env, at->elems.at[i], made);
+        preload(L, env, at->elems.at[i], made, held || at->kind == TY_SUM);
+}
+
+void preload_sizes(Low *L, const Env *env, const AType *at, const Loc *made)
+{
+    preload(L, env, at, made, false);
 }
 
 static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth)

@@ -142,7 +142,7 @@ static Atom blank_size(const Blank *b, const Size *s)
 {
     Atom n;
     s = size_deref(s);
-    if (size_atom(b->L, b->env, s, &n))
+    if (size_atom(b->L, b->env, size_held(b->L, s), &n))
         return n;
     if (s->kind == SZ_UNKNOWN) {
         if (b->beside && shown_by(b->beside, b->beside_val, 0, s, &n))

@@ -466,11 +466,23 @@ static Size *join_size(Join *j, Size *x, Size *y)
     return z;
 }
 
+/* A sum of which only constructors are known becomes one like `known`, with sizes of its own. */
+static AType *like_known(Join *j, AType *open, AType *known)
+{
+    Ck *ck = j->ck;
+    open = type_deref(open);
+    if (open->kind != TY_META || type_deref(known)->kind != TY_SUM || !wants_constr(ck, open))
+        return open;
+    if (ty_unify(ck, open, ty_any_sizes(ck, known, j->loc)))
+        solve_wanted(ck, false);
+    return type_deref(open);
+}
+
 static AType *join(Join *j, AType *a, AType *b)
 {
     Ck *ck = j->ck;
-    a = type_deref(a);
-    b = type_deref(b);
+    a = like_known(j, a, b);
+    b = like_known(j, b, a);
     if (a->kind == TY_ARRAY && b->kind == TY_ARRAY) {
         AType *elem = join(j, a->array.elem, b->array.elem);
         if (!elem)
