@@ -169,11 +169,15 @@ static bool member_on(const Row *r, Scalar s)
     return r->on && strchr(r->on, c);
 }
 
-/* Is it a member of the scalar's module? Plain rows over numbers are, too: f32.+ f32.sum. */
+/* Is it a member of the scalar's module? Plain rows over numbers are, too (f32.+ f32.sum), unless the
+ * module has a member of its own by that name. */
 static bool in_module(const Row *r, Scalar t)
 {
     if (r->on)
         return member_on(r, t);
+    for (int i = 0; i < N_ROWS; i++)
+        if (member_on(&rows[i], t) && !strcmp(rows[i].name, r->name))
+            return false;
     return (strstr(r->scheme, "num") && t != S_BOOL) || (strstr(r->scheme, "int") && scalar_int(t)) ||
            (strstr(r->scheme, "bits") && !scalar_float(t)) || strstr(r->scheme, "prim") ||
            strstr(r->scheme, "eq ");

@@ -200,12 +200,18 @@ static PrimType unsigned_of(PrimType t)
     return prim_is_signed(t) ? (PrimType)(t - T_I8 + T_U8) : t;
 }
 
-static Atom logical_shift(Low *L, const Call *c)
+static PrimType signed_of(PrimType t)
+{
+    return prim_is_signed(t) ? t : (PrimType)(t - T_U8 + T_I8);
+}
+
+/* A shift right of the same bits as another type; a place that is none is none of that type either. */
+static Atom shift_as(Low *L, const Call *c, PrimType as)
 {
     Atom a = val_scalar(c->arg[0], c->loc), b = val_scalar(c->arg[1], c->loc);
-    PrimType t = atom_type(a).elem, u = unsigned_of(t);
-    a = emit_conv(L, c->loc, u, a);
-    b = emit_conv(L, c->loc, u, b);
+    PrimType t = atom_type(a).elem;
+    a = emit_conv(L, c->loc, as, a);
+    b = emit_conv(L, c->loc, as, b);
     return emit_conv(L, c->loc, t, emit(L, exp_binop(L->cx, c->loc, OP_SHR, a, b)));
 }
 
@@ -331,7 +337,11 @@ Val *lower_prim(Low *L, const Call *c)
     case BI_BAND: return val_atom(L, bits_op(L, c, OP_AND, OP_LAND));
     case BI_BOR: return val_atom(L, bits_op(L, c, OP_OR, OP_LOR));
     case BI_BXOR: return val_atom(L, bits_op(L, c, OP_XOR, OP_NE));
-    case BI_USHR: return val_atom(L, logical_shift(L, c));
+    case BI_USHR:
+    case BI_ASHR: {
+        PrimType t = atom_type(val_scalar(c->arg[0], loc)).elem;
+        return val_atom(L, shift_as(L, c, c->id == BI_USHR ? unsigned_of(t) : signed_of(t)));
+    }
     case BI_EQ: return lower_equal(L, loc, c->arg[0], c->arg[1]);
     case BI_NE:
         if (c->arg[0]->kind == V_ATOM && atom_type(c->arg[0]->atom).rank == 0)
