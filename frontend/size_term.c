@@ -150,13 +150,25 @@ static Size *size_of_length(const AExp *e)
     return t->kind == TY_ARRAY ? size_deref(t->array.dim) : NULL;
 }
 
+/* Without what changes nothing of its value: types that it is said to have, assertions, attributes. */
+static const AExp *essential(const AExp *e)
+{
+    for (;;)
+        switch ((int)e->kind) {
+        case AE_ASCRIBE:
+        case AE_COERCE: e = e->ascribe.e; break;
+        case AE_ASSERT: e = e->assertion.e; break;
+        case AE_ATTR: e = e->attr.e; break;
+        default: return e;
+        }
+}
+
 /* NULL if e has a part that cannot be compared. Inside of an expression nothing is simplified: its
  * parts stay those of the text, so that names in it can be replaced. */
 static Size *term(Ck *ck, const AExp *e, bool inside)
 {
     Size *s = NULL;
-    while (e->kind == AE_ASCRIBE || e->kind == AE_COERCE)
-        e = e->ascribe.e;
+    e = essential(e);
     const AType *t = e->type ? type_deref(e->type) : NULL;
     if (e->kind == AE_LIT && !e->lit.is_float && e->lit.bits <= INT64_MAX &&
         (!t || t->kind != TY_SCALAR || t->scalar == S_I64))
