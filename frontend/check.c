@@ -29,31 +29,32 @@ static const char *declares(const Decl *d, Space *space, Loc *loc)
     return NULL;
 }
 
-/* Where the declarations before this one of the same list have defined its name; {0,0}: nowhere. */
+/* Where the declarations before this one of the same list have defined its name, but for `local` ones;
+ * {0,0}: nowhere. */
 static Loc defined_before(Ck *ck, const char *name, Space space)
 {
     if (!ck->in_module) { /* there may be many */
         const Scope *other = find_global(ck, name, space);
-        while (other && !(other->own && other->file == ck->file))
+        while (other && (!other->own || other->local || other->file != ck->file))
             other = other->hidden;
         return other ? other->bind->loc : (Loc){0, 0};
     }
     for (int i = 0; i < ck->decl; i++) {
         Space s;
         Loc at;
-        if (declares(&ck->decls->at[i], &s, &at) == name && s == space)
+        if (!ck->decls->at[i].local && declares(&ck->decls->at[i], &s, &at) == name && s == space)
             return at;
     }
     return (Loc){0, 0};
 }
 
-/* A name may be defined once in a file or module; what is opened or imported may be hidden. */
+/* A name may be defined once in a file or module; what is opened, imported or `local` may be hidden. */
 static void check_once(Ck *ck, const Decl *d)
 {
     Space space;
     Loc loc, other;
     const char *name = declares(d, &space, &loc);
-    if (!name || !(other = defined_before(ck, name, space)).beg)
+    if (!name || d->local || !(other = defined_before(ck, name, space)).beg)
         return;
     ck_error(ck, loc, "`%s` is defined twice in this %s", name, ck->in_module ? "module" : "file");
     ck_note(ck, other, "the other definition is here");

@@ -85,11 +85,32 @@ static bool is_function_type(const AType *t)
     return type_deref(t)->kind == TY_FUN;
 }
 
+/* Whether something of a result is wanted fresh that may be shared at hand. What an abstract type of
+ * which nothing is known will be is seen when the parametric module is applied. */
+static bool shares(Ck *ck, const AType *want, bool fresh, AType *have)
+{
+    fresh |= want->unique; /* as a variable is looked through, its `*` is lost */
+    bool own = have->unique;
+    want = type_deref(want);
+    have = type_deref(have);
+    fresh |= want->unique;
+    if (own || have->unique)
+        return false;
+    if (have->kind == TY_VAR && have->var->tdecl)
+        return have->var->tdecl->means && shares(ck, want, fresh, ty_meaning(ck, have));
+    if (!type_is_composite(have))
+        return fresh && (have->kind == TY_ARRAY || have->kind == TY_VAR);
+    bool alike = type_is_composite(want) && want->elems.n == have->elems.n;
+    for (int i = 0; i < have->elems.n; i++)
+        if (shares(ck, alike ? want->elems.at[i] : want, fresh, have->elems.at[i]))
+            return true;
+    return false;
+}
+
 /* The types of a value wanted and at hand, of which only what callers see must agree: sizes that a
  * function makes up may be less than any, parameters may be consumed less, results shared less. */
 static const char *match_value(Ck *ck, AType *want, AType *have)
 {
-    bool shared = false; /* as a variable is looked through, its `*` is lost */
     want = type_deref(want);
     have = type_deref(have);
     while (want->kind == TY_FUN && have->kind == TY_FUN) {
@@ -107,12 +128,12 @@ static const char *match_value(Ck *ck, AType *want, AType *have)
                        want->fun.name ? sz_var(ck, want->fun.name) : sz_unknown(ck, have->fun.name->loc));
         want = ty_subst(ck, want->fun.result, &w);
         have = ty_subst(ck, have->fun.result, &h);
-        shared = want->unique && !have->unique && !type_deref(have)->unique;
+        if (type_deref(want)->kind != TY_FUN && type_deref(have)->kind != TY_FUN &&
+            shares(ck, want, false, have))
+            return "its result may be shared";
         want = type_deref(want);
         have = type_deref(have);
     }
-    if (shared && have->kind != TY_SCALAR)
-        return "its result may be shared";
     return ty_unify(ck, want, have) ? NULL : ck->why ? ck->why : "";
 }
 
