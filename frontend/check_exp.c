@@ -232,6 +232,22 @@ static AType *check_range(Ck *ck, AExp *e)
 
 /* --- Fields --------------------------------------------------------------------------------- */
 
+/* Which component of a record or tuple has that name; -1 if none. */
+static int field_index(const AType *t, const char *name)
+{
+    int i = 0;
+    if (t->kind == TY_RECORD) {
+        while (i < t->elems.n && t->names.at[i] != name)
+            i++;
+    } else if (t->kind == TY_TUPLE && strspn(name, "0123456789") == strlen(name) && strlen(name) < 6) {
+        for (const char *c = name; *c; c++)
+            i = 10 * i + (*c - '0');
+    } else {
+        return -1;
+    }
+    return i < t->elems.n ? i : -1;
+}
+
 static AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
 {
     t = type_deref(t);
@@ -242,20 +258,12 @@ static AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
         vec_push(ck->a, &ck->wanted, w);
         return w.part;
     }
-    if (t->kind == TY_RECORD)
-        for (int i = 0; i < t->names.n; i++)
-            if (t->names.at[i] == name)
-                return t->elems.at[i];
-    if (t->kind == TY_TUPLE && strspn(name, "0123456789") == strlen(name) && strlen(name) < 6) {
-        int i = 0;
-        for (const char *c = name; *c; c++)
-            i = 10 * i + (*c - '0');
-        if (i < t->elems.n)
-            return t->elems.at[i];
-    }
+    int i = field_index(t, name);
+    if (i >= 0)
+        return t->elems.at[i];
     if (t->kind == TY_RECORD) {
         rt_spelling sp = rt_spell(name);
-        for (int i = 0; i < t->names.n; i++)
+        for (i = 0; i < t->names.n; i++)
             rt_spell_try(&sp, t->names.at[i]);
         if (sp.nearest) {
             ck_error(ck, loc, "no field `%s` in `%s`; did you mean `%s`?", name, show(ck, t),
@@ -462,13 +470,29 @@ static AType *check_update(Ck *ck, AExp *e)
     return t;
 }
 
+/* t, but part in the field that names[0].names[1]... is. */
+static AType *with_field(Ck *ck, AType *t, const char *const *names, int n, AType *part)
+{
+    t = type_deref(t);
+    int at = n ? field_index(t, names[0]) : -1;
+    if (at < 0)
+        return n ? t : part;
+    ATypes elems = {0};
+    for (int i = 0; i < t->elems.n; i++)
+        vec_push(ck->a, &elems, i == at ? with_field(ck, t->elems.at[i], names + 1, n - 1, part)
+                                        : t->elems.at[i]);
+    return ty_elems_like(ck, t, elems);
+}
+
+/* The arrays of the new value may be of other sizes than those that were there. */
 static AType *check_recupdate(Ck *ck, AExp *e)
 {
     AType *t = ty_plain(ck, check_exp(ck, e->update.e)), *part = t;
     for (int i = 0; i < e->update.names.n; i++)
         part = field_of(ck, part, e->update.names.at[i], e->loc);
+    part = ty_any_sizes(ck, ty_plain(ck, part), e->loc);
     check_is(ck, e->update.value, part, "the new value");
-    return t;
+    return with_field(ck, t, e->update.names.at, e->update.names.n, part);
 }
 
 /* --- Binders -------------------------------------------------------------------------------- */
