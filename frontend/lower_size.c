@@ -342,6 +342,12 @@ static Val *size_val(Low *L, const Env *env, const Size *s);
  * not known here. */
 static bool bind_names(Low *L, const Env *env, const Size *s, const AExp *e, Env **inner)
 {
+    if (e->kind == AE_VAR && e->var.bind->kind != BIND_BUILTIN) {
+        Val *v = size_val(L, env, s);
+        if (v && v->kind != V_FUN)
+            *inner = env_add(L, *inner, e->var.bind, v);
+        return v != NULL;
+    }
     if (s->kind == SZ_EXP) {
         const AExp *part;
         for (int i = 0; (part = size_exp_part(e, i)); i++) {
@@ -350,13 +356,6 @@ static bool bind_names(Low *L, const Env *env, const Size *s, const AExp *e, Env
             if (!bind_names(L, env, size_deref(s->args.at[i]), part, inner))
                 return false;
         }
-        return true;
-    }
-    if (e->kind == AE_VAR && e->var.bind->kind != BIND_BUILTIN) {
-        Val *v = size_val(L, env, s);
-        if (v && v->kind != V_FUN)
-            *inner = env_add(L, *inner, e->var.bind, v);
-        return v != NULL;
     }
     return true;
 }
