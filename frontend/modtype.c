@@ -160,8 +160,9 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
     if (!have->type || type_deref(have->type)->kind == TY_ERROR)
         return;
     Subst means = meanings_now(in);
+    Bindings sizes = {0}; /* of what abstract types stand for: the value must take any */
     bool fun = is_function_type(b->type);
-    AType *want = ty_reveal(ck, b->type, &means, fun ? AT_PARAM : AT_LOOP, NULL);
+    AType *want = ty_reveal(ck, b->type, &means, fun ? AT_PARAM : AT_LOOP, &sizes);
     const char *shown = show(ck, have->type);
     ck_try(ck);
     const char *why = match_value(ck, want, ty_instance(ck, have, in->at));
@@ -253,6 +254,41 @@ static AType *type_of_params(Ck *ck, TypeDecl *d, const TypeDecl *like)
     return d->type ? ty_reveal(ck, t, &s, AT_FREE, NULL) : t;
 }
 
+/* Whether b is the size of an array in the type, or of a type that an abstract one is applied to. */
+static bool holds_size(const AType *t, const Binding *b)
+{
+    t = type_deref(t);
+    bool found = ty_witnesses(t, b);
+    if (t->kind == TY_ARRAY)
+        return found || holds_size(t->array.elem, b);
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
+        found = holds_size(t->elems.at[i], b);
+    for (int i = 0; t->kind == TY_VAR && i < t->targs.n && !found; i++)
+        found = holds_size(t->targs.at[i], b);
+    return found;
+}
+
+/* An abstract type may be what `have` is. */
+static void match_abstract(Inst *in, const Spec *s, const TypeDecl *d, const TypeDecl *have, Loc loc)
+{
+    Ck *ck = in->ck;
+    if (have->lifted > d->lifted) {
+        mismatch(in, s, loc,
+                 arena_printf(ck->a, "type `%s` of this module is declared by `%s`, but `%s` is specified",
+                              s->name, lifted_words[have->lifted], lifted_words[d->lifted]));
+        return;
+    }
+    for (int i = 0; have->type && have->type->kind != TY_ERROR && i < have->tparams.n; i++) {
+        const TParam *p = &have->tparams.at[i];
+        if (p->kind != TP_SIZE || holds_size(have->type, p->bind))
+            continue;
+        mismatch(in, s, loc,
+                 arena_printf(ck->a, "type `%s` cannot be abstract: `%s` is not the size of an array in `%s`",
+                              s->name, p->name, show(ck, have->type)));
+        return;
+    }
+}
+
 static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
 {
     Ck *ck = in->ck;
@@ -267,11 +303,8 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
         mismatch(in, s, have->loc,
                  arena_printf(ck->a, "type `%s` of this module has other parameters than specified",
                               s->name));
-    } else if (h->lifted > d->lifted) {
-        mismatch(in, s, have->loc,
-                 arena_printf(ck->a, "type `%s` of this module is declared by `%s`, but `%s` is specified",
-                              s->name, lifted_words[h->lifted], lifted_words[d->lifted]));
     } else if (!d->type) {
+        match_abstract(in, s, d, h, have->loc);
         d->means = h;
     } else {
         Subst means = meanings_now(in);
@@ -313,16 +346,10 @@ static void spec_type(Inst *in, const Spec *s)
                  arena_printf(ck->a, "type `%s` has other parameters than specified", s->name));
         return;
     } else if (r) {
-        if (r->decl->lifted > d->lifted)
-            mismatch(in, s, r->decl->loc,
-                     arena_printf(ck->a, "type `%s` is specified by `%s`, so it cannot be %s", s->name,
-                                  lifted_words[d->lifted],
-                                  r->decl->lifted == TP_TYPE_LIFTED ? "a function"
-                                                                    : "of sizes that may vary"));
         TypeDecl *own = d;
         note_refined(ck, own, r);
         d = arena_memdup(ck->a, r->decl, sizeof *d);
-        d->lifted = own->lifted;
+        d->lifted = own->lifted; /* which may be less than it is: that is known where it matters */
         d->name = s->name;
         bind_type(ck, d);
         *r->used = true;
