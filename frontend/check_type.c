@@ -356,13 +356,10 @@ static AType *function(Ck *ck, TypeExp *te, How *how)
     return f;
 }
 
-/* The names of ?[n].t stand for what an anonymous size would be here, which an abbreviation may say
- * of itself, wherever it is used. */
+/* The names of ?[n].t stand for what an anonymous size would be here, in an abbreviation wherever it
+ * is used. */
 static AType *exists(Ck *ck, TypeExp *te, How *how)
 {
-    if (how->at != AT_RESULT && !how->in_abbreviation)
-        ck_error(ck, te->loc,
-                 "existential sizes may stand in results of functions and in abbreviations only");
     Scopes scopes = scopes_now(ck);
     Subst s = {0};
     Bindings bound = {0};
