@@ -72,10 +72,13 @@ static void print_share(Arena *a, const Profiling *all, const Profiled *p, const
                       .operations = share->operations};
     const char *text = share->text;
     bool line = share->kind == SHARE_LINE;
-    if (line)
+    if (line) { /* paths of packages are long: the last part says enough */
+        const char *slash = strrchr(share->file, '/');
         text = strcmp(share->file, all->source) == 0
                    ? arena_printf(a, "%d: %s", share->line, share->text)
-                   : arena_printf(a, "%s:%d: %s", share->file, share->line, share->text);
+                   : arena_printf(a, "%s:%d: %s", slash ? slash + 1 : share->file, share->line,
+                                  share->text);
+    }
     print_numbers(a, all, p, &sum, share->least);
     print_cut(text, COLUMNS - BEFORE_TEXT);
     putchar('\n');

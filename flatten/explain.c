@@ -198,8 +198,14 @@ static void collect_defs(void *env, Body *b)
 Explain ex_new(Ctx *cx, Out *o, const Entry *en, const FlExplainHook *hook)
 {
     Explain x = {.cx = cx, .o = o, .hook = hook, .defs = varmap_new(cx->perm)};
+    x.name = diag_place(en->loc).file;
     collect_defs(x.defs, en->body);
     return x;
+}
+
+bool ex_elsewhere(const Explain *x, Place p)
+{
+    return p.file && x->name && strcmp(p.file, x->name) != 0;
 }
 
 const Exp *ex_guard(const Explain *x, const Exp *e)
@@ -360,8 +366,9 @@ static void text_derivation(Explain *x, const Entry *en)
         if (strcmp(d->entry, en->name) != 0)
             continue;
         Place p = diag_place(d->loc);
-        char at[32];
-        snprintf(at, sizeof at, p.file ? "%d:%d" : "-", p.line, p.col);
+        const char *at = !p.file               ? "-"
+                         : ex_elsewhere(x, p) ? diag_place_str(d->loc)
+                                              : arena_printf(x->cx->perm, "%d:%d", p.line, p.col);
         out_printf(x->o, "%-7s %*s%s  %s%s%s  %s\n", at, 2 * d->depth, "", d->rule, d->form,
                    d->nest[0] ? " under " : "", d->nest, d->outcome);
     }

@@ -10,11 +10,12 @@ typedef struct {
     const FlExplainHook *hook;
     VarMap *defs; /* of the entry's host level: Var -> Exp */
     int n_leaves;
-    const char *name; /* of the program, on a page */
-    int line;         /* that the reader has before him, in plain text; 0: none */
+    const char *name; /* of the program; NULL: unknown */
+    Place here;       /* the line that the reader has before him, in plain text; 0: none */
 } Explain;
 
 Explain ex_new(Ctx *cx, Out *o, const Entry *en, const FlExplainHook *hook);
+bool ex_elsewhere(const Explain *x, Place p); /* in a file that the program imports */
 const Exp *ex_guard(const Explain *x, const Exp *e); /* the SUFF that an if tests; else NULL */
 const char *ex_par_text(Explain *x, Atom par);       /* n * p */
 const char *ex_pat_text(Explain *x, const Vars *pat);

@@ -110,18 +110,28 @@ const char *ex_condition(Explain *x, const Exp *suff)
 
 static void plain_body(Explain *x, const Body *b);
 
+static const char *line_text(const Explain *x, Place p)
+{
+    return ex_elsewhere(x, p) ? arena_printf(x->cx->perm, "%s:%d", p.file, p.line)
+                              : arena_printf(x->cx->perm, "line %d", p.line);
+}
+
+static bool is_here(const Explain *x, Place p)
+{
+    return x->here.file && p.line == x->here.line && strcmp(p.file, x->here.file) == 0;
+}
+
 /* What happens at a line of the program, which is quoted where it is not that of what is around.
  * The line around. */
-static int line_head(Explain *x, Loc loc, const char *what)
+static Place line_head(Explain *x, Loc loc, const char *what)
 {
-    Place p = diag_place(loc);
+    Place p = diag_place(loc), around = x->here;
     const char *text = p.file ? diag_line_text(loc) : NULL;
-    int around = x->line;
-    if (text && p.line != around)
-        out_printf(x->o, "%s at line %d: %s\n", what, p.line, text + strspn(text, " \t"));
+    if (text && !is_here(x, p))
+        out_printf(x->o, "%s at %s: %s\n", what, line_text(x, p), text + strspn(text, " \t"));
     else
         out_printf(x->o, "%s\n", what);
-    x->line = text ? p.line : 0;
+    x->here = text ? p : (Place){0};
     return around;
 }
 
@@ -130,8 +140,8 @@ static void plain_seg(Explain *x, const Stm *s)
     const Exp *e = s->exp;
     Place p = diag_place(e->loc);
     out_puts(x->o, ex_sentence(x, e));
-    if (e->seg.level > 0 && p.file && p.line != x->line)
-        out_printf(x->o, " (line %d)", p.line);
+    if (e->seg.level > 0 && p.file && !is_here(x, p))
+        out_printf(x->o, " (%s)", line_text(x, p));
     out_puts(x->o, "\n");
     x->o->indent++;
     plain_body(x, e->seg.body);
@@ -155,7 +165,7 @@ static void plain_version(Explain *x, const Body *b, const char *when)
 static void plain_choice(Explain *x, const Exp *e)
 {
     const Exp *suff = ex_guard(x, e);
-    int around = line_head(x, suff->loc, "a nest");
+    Place around = line_head(x, suff->loc, "a nest");
     x->o->indent++;
     out_printf(x->o, "of %s: %d versions; the first one whose condition holds is taken\n",
                ex_short(ex_par_text(x, suff->suff.work)), ex_versions(x, e));
@@ -165,19 +175,19 @@ static void plain_choice(Explain *x, const Exp *e)
     }
     plain_version(x, e->branch.else_, "otherwise");
     x->o->indent--;
-    x->line = around;
+    x->here = around;
 }
 
 static void plain_loop(Explain *x, const Exp *e)
 {
     const char *times =
         e->loop.i ? short_text(ex_par_text(x, e->loop.bound), LONGEST_SIZE, "computed") : NULL;
-    int around = line_head(
+    Place around = line_head(
         x, e->loc, times ? arena_printf(x->cx->perm, "a loop (%s turns)", times) : "a while loop");
     x->o->indent++;
     plain_body(x, e->loop.body);
     x->o->indent--;
-    x->line = around;
+    x->here = around;
 }
 
 static void plain_if(Explain *x, const Exp *e)
@@ -204,7 +214,7 @@ static void plain_stm(Explain *x, const Stm *s)
     else if (e->kind == E_IF && (body_has_seg(e->branch.then_) || body_has_seg(e->branch.else_)))
         plain_if(x, e);
     else if (e->kind == E_COPY)
-        x->line = line_head(x, e->loc, "a copy");
+        x->here = line_head(x, e->loc, "a copy");
     else if (e->kind == E_MANIFEST)
         out_puts(x->o,
                  "a transposed copy, for threads side by side to read elements side by side\n");
