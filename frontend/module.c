@@ -176,6 +176,8 @@ static void reveal_member(void *env, Binding *b)
         TypeDecl *means = meaning_of(r->s, b);
         c->tdecl = means ? means : b->tdecl;
         c = means ? c : b;
+    } else if (b->type && type_deref(b->type)->kind == TY_SCALAR) {
+        c = b; /* types of others may have it as a size */
     } else if (b->type) {
         c->tparams.cap = c->tparams.n; /* pushes must not write into those of b */
         c->type = ty_reveal(ck, b->type, r->s,
