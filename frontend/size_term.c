@@ -107,6 +107,7 @@ Size *sz_op(Ck *ck, char op, Size *a, Size *b)
     s->op = op;
     s->a = size_deref(a);
     s->b = size_deref(b);
+    s->loc = s->b->loc.beg ? s->b->loc : s->a->loc;
     const Size *e = op == '-' ? essence(s) : s;
     return e->kind == SZ_CONST ? sz_const(ck, e->value) : (Size *)e;
 }

@@ -6,11 +6,13 @@
 /* --- Failures ------------------------------------------------------------------------------ */
 
 /* Records a failure at `site` unless cond holds. A thread then leaves its work; a group, whose
- * threads all see the same, goes on, and the condition's value is returned. */
+ * threads all see the same, goes on, and the condition's value is returned, as it is if it is known
+ * to fail: what follows is code all the same. */
 static const KExp *check(KGen *kg, const KExp *cond, int site, const KExps *args)
 {
     KBuild *b = kg->kb;
-    const KExp *ok = NULL;
+    bool fails = cond->kind == KE_CONST && !cond->c.i;
+    const KExp *ok = fails ? cond : NULL;
     if (kg->coop)
         ok = cond = kb_let(b, "ok", cond);
     kb_if(b, kx_not(kg->cx->perm, cond));
