@@ -175,8 +175,9 @@ void subst_size(Ck *ck, Subst *s, Binding *b, Size *z);
 void subst_decl(Ck *ck, Subst *s, Binding *abstract, TypeDecl *means);
 /* The type of a use of b: its type with fresh variables for its parameters. */
 AType *ty_instance(Ck *ck, const Binding *b, Loc loc);
-/* t with sizes that may be any (`idle`), other than in functions. */
+/* t with sizes that may be any, other than in functions; that nobody may need (`idle`). */
 AType *ty_any_sizes(Ck *ck, AType *t, Loc loc);
+AType *ty_idle_sizes(Ck *ck, AType *t, Loc loc);
 /* Replaces the sizes that a call makes up by unknown ones. */
 AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc);
 /* Replaces sizes that mention bindings with uid >= `from`, unless they are in `keep`, by unknown

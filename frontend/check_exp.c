@@ -19,7 +19,8 @@ AType *check_against(Ck *ck, AExp *e, AType *want)
         Module *m = find_module(ck, e->open, e->open_loc);
         note_module(ck, e->open, e->open_loc);
         if (m && is_parametric(m))
-            ck_error(ck, e->open_loc, "`%s` is a parametric module: it has members only when it is applied",
+            ck_error(ck, e->open_loc,
+                     "`%s` is a parametric module: it has members only when it is applied",
                      e->open);
         if (m && !is_parametric(m))
             open_scope(ck, m);
@@ -239,7 +240,8 @@ static int field_index(const AType *t, const char *name)
     if (t->kind == TY_RECORD) {
         while (i < t->elems.n && t->names.at[i] != name)
             i++;
-    } else if (t->kind == TY_TUPLE && strspn(name, "0123456789") == strlen(name) && strlen(name) < 6) {
+    } else if (t->kind == TY_TUPLE && strspn(name, "0123456789") == strlen(name) &&
+               strlen(name) < 6) {
         for (const char *c = name; *c; c++)
             i = 10 * i + (*c - '0');
     } else {
@@ -479,8 +481,8 @@ static AType *with_field(Ck *ck, AType *t, const char *const *names, int n, ATyp
         return n ? t : part;
     ATypes elems = {0};
     for (int i = 0; i < t->elems.n; i++)
-        vec_push(ck->a, &elems, i == at ? with_field(ck, t->elems.at[i], names + 1, n - 1, part)
-                                        : t->elems.at[i]);
+        vec_push(ck->a, &elems,
+                 i == at ? with_field(ck, t->elems.at[i], names + 1, n - 1, part) : t->elems.at[i]);
     return ty_elems_like(ck, t, elems);
 }
 
@@ -665,9 +667,10 @@ static AType *check_ascribe(Ck *ck, AExp *e)
     AType *to = check_type(ck, e->ascribe.te, AT_FREE);
     AType *have = ty_plain(ck, check_against(ck, e->ascribe.e, to));
     if (coerce && e->ascribe.e->kind == AE_CONSTR && ty_any_size(have, is_idle, NULL))
-        ck_error(ck, e->ascribe.e->loc,
-                 "a size of this (`%s`) is ambiguous: the coercion compares it, but does not decide it",
-                 show(ck, have));
+        ck_error(
+            ck, e->ascribe.e->loc,
+            "a size of this (`%s`) is ambiguous: the coercion compares it, but does not decide it",
+            show(ck, have));
     else if (coerce)
         take_sizes(ck, to, have, first_id);
     ck_try(ck);

@@ -75,7 +75,7 @@ bool wants_constr(const Ck *ck, const AType *t)
 static AType *constr_of(Ck *ck, AExp *e, AType *want)
 {
     AExps *es = &e->constr.elems;
-    AType *t = ty_any_sizes(ck, ty_plain(ck, want), e->loc);
+    AType *t = ty_idle_sizes(ck, ty_plain(ck, want), e->loc);
     AType *holds = payload_of(ck, t, e->constr.name, e->loc);
     bool ok = right_count(ck, holds, es->n, e->constr.name, t, e->loc);
     for (int i = 0; i < es->n; i++) {

@@ -254,7 +254,8 @@ static AType *type_of_params(Ck *ck, TypeDecl *d, const TypeDecl *like)
     return d->type ? ty_reveal(ck, t, &s, AT_FREE, NULL) : t;
 }
 
-/* Whether b is the size of an array in the type, or of a type that an abstract one is applied to. */
+/* Whether b is the size of an array in the type, or of a type that an abstract one is applied to.
+ */
 static bool holds_size(const AType *t, const Binding *b)
 {
     t = type_deref(t);
@@ -269,12 +270,14 @@ static bool holds_size(const AType *t, const Binding *b)
 }
 
 /* An abstract type may be what `have` is. */
-static void match_abstract(Inst *in, const Spec *s, const TypeDecl *d, const TypeDecl *have, Loc loc)
+static void match_abstract(Inst *in, const Spec *s, const TypeDecl *d, const TypeDecl *have,
+                           Loc loc)
 {
     Ck *ck = in->ck;
     if (have->lifted > d->lifted) {
         mismatch(in, s, loc,
-                 arena_printf(ck->a, "type `%s` of this module is declared by `%s`, but `%s` is specified",
+                 arena_printf(ck->a,
+                              "type `%s` of this module is declared by `%s`, but `%s` is specified",
                               s->name, lifted_words[have->lifted], lifted_words[d->lifted]));
         return;
     }
@@ -282,9 +285,11 @@ static void match_abstract(Inst *in, const Spec *s, const TypeDecl *d, const Typ
         const TParam *p = &have->tparams.at[i];
         if (p->kind != TP_SIZE || holds_size(have->type, p->bind))
             continue;
-        mismatch(in, s, loc,
-                 arena_printf(ck->a, "type `%s` cannot be abstract: `%s` is not the size of an array in `%s`",
-                              s->name, p->name, show(ck, have->type)));
+        mismatch(
+            in, s, loc,
+            arena_printf(ck->a,
+                         "type `%s` cannot be abstract: `%s` is not the size of an array in `%s`",
+                         s->name, p->name, show(ck, have->type)));
         return;
     }
 }

@@ -202,24 +202,35 @@ static Size *idle_size(Ck *ck, Loc loc)
     return z;
 }
 
-AType *ty_any_sizes(Ck *ck, AType *t, Loc loc)
+/* t with the sizes that `make` makes. */
+static AType *other_sizes(Ck *ck, AType *t, Loc loc, Size *(*make)(Ck *, Loc))
 {
     t = type_deref(t);
     if (t->kind == TY_ARRAY)
-        return ty_array(ck, idle_size(ck, loc), ty_any_sizes(ck, t->array.elem, loc));
+        return ty_array(ck, make(ck, loc), other_sizes(ck, t->array.elem, loc, make));
     if (t->kind == TY_VAR && t->sargs.n) { /* an abstract type of some size */
         AType *c = arena_memdup(ck->a, t, sizeof *t);
         c->sargs = (ASizes){0};
         for (int i = 0; i < t->sargs.n; i++)
-            vec_push(ck->a, &c->sargs, idle_size(ck, loc));
+            vec_push(ck->a, &c->sargs, make(ck, loc));
         return c;
     }
     if (!type_is_composite(t))
         return t;
     ATypes elems = {0};
     for (int i = 0; i < t->elems.n; i++)
-        vec_push(ck->a, &elems, ty_any_sizes(ck, t->elems.at[i], loc));
+        vec_push(ck->a, &elems, other_sizes(ck, t->elems.at[i], loc, make));
     return ty_elems_like(ck, t, elems);
+}
+
+AType *ty_any_sizes(Ck *ck, AType *t, Loc loc)
+{
+    return other_sizes(ck, t, loc, sz_meta);
+}
+
+AType *ty_idle_sizes(Ck *ck, AType *t, Loc loc)
+{
+    return other_sizes(ck, t, loc, idle_size);
 }
 
 /* --- Leaving a scope ------------------------------------------------------------------------ */

@@ -473,7 +473,7 @@ static AType *like_known(Join *j, AType *open, AType *known)
     open = type_deref(open);
     if (open->kind != TY_META || type_deref(known)->kind != TY_SUM || !wants_constr(ck, open))
         return open;
-    if (ty_unify(ck, open, ty_any_sizes(ck, known, j->loc)))
+    if (ty_unify(ck, open, ty_idle_sizes(ck, known, j->loc)))
         solve_wanted(ck, false);
     return type_deref(open);
 }
