@@ -165,22 +165,31 @@ static void visit_child(void *env, AExp *e)
     visit(env, e);
 }
 
-/* What the other constructors of its type would hold has sizes too. One that nothing decides does
- * not matter. */
+/* Whether a size is needed of what is never there: one that nothing decides does not matter. */
+static bool needs_decided(Causes *c, const AType *t)
+{
+    Search s = {c, NULL};
+    return ty_any_size(t, is_needed, &s) && !s.bad->varies;
+}
+
+/* What the other constructors of its type would hold has sizes too. */
 static void need_others(Causes *c, const AExp *e)
 {
-    for (int i = 0; i < e->type->elems.n; i++) {
-        Search s = {c, NULL};
-        if (e->type->names.at[i] != e->constr.name &&
-            ty_any_size(e->type->elems.at[i], is_needed, &s) && !s.bad->varies)
+    for (int i = 0; i < e->type->elems.n; i++)
+        if (e->type->names.at[i] != e->constr.name && needs_decided(c, e->type->elems.at[i]))
             need(c, e->type, e->loc, arena_printf(c->ck->a, "`#%s`", e->constr.name));
-    }
+}
+
+static void need_hole(Causes *c, const AExp *e)
+{
+    if (needs_decided(c, e->type))
+        need(c, e->type, e->loc, "this hole");
 }
 
 static void visit_parts(Causes *c, AExp *e)
 {
     switch (e->kind) {
-    case AE_HOLE: need(c, e->type, e->loc, "this hole"); return;
+    case AE_HOLE: need_hole(c, e); return;
     case AE_VAR: visit_var(c, e); return;
     case AE_ARRAY:
         if (!e->seq.elems.n)

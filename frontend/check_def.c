@@ -279,6 +279,19 @@ static Size *seal_size(Seal *s, Size *z)
     return sz_var(s->ck, b);
 }
 
+static AType *seal(Seal *s, AType *t);
+
+/* A component: of a function, too, as the sizes may be those of arrays beside it. */
+static AType *seal_part(Seal *s, AType *t)
+{
+    t = type_deref(t);
+    if (t->kind != TY_FUN)
+        return seal(s, t);
+    AType *f = ty_fun_like(s->ck, t, seal(s, t->fun.param), seal_part(s, t->fun.result));
+    f->fun.exists = t->fun.exists;
+    return f;
+}
+
 /* Unknown sizes in an inferred result become sizes that the function makes up. */
 static AType *seal(Seal *s, AType *t)
 {
@@ -293,7 +306,7 @@ static AType *seal(Seal *s, AType *t)
         *c = *t;
         c->elems = (ATypes){0};
         for (int i = 0; i < t->elems.n; i++)
-            vec_push(s->ck->a, &c->elems, seal(s, t->elems.at[i]));
+            vec_push(s->ck->a, &c->elems, seal_part(s, t->elems.at[i]));
         return c;
     }
     if (t->kind == TY_VAR && t->targs.n + t->sargs.n) {
@@ -327,14 +340,15 @@ AType *seal_varying(Ck *ck, AType *t, Bindings *exists)
     return ty_any_size(t, size_varies, NULL) ? seal(&s, t) : t;
 }
 
-/* Checks the body against a declared result; sizes that the function makes up match anything: which,
- * `made` receives. */
-static void check_result(Ck *ck, Def *d, const Bindings *exists, AType *body, Subst *made)
+/* Checks the body against its declared result: its type, but of any sizes where the function makes
+ * them up. */
+static AType *check_body(Ck *ck, Def *d, AType *want)
 {
-    for (int i = 0; i < exists->n; i++)
-        subst_size(ck, made, exists->at[i], sz_meta(ck, d->loc));
+    AType *body = check_against(ck, d->body, want);
+    solve_wanted(ck, false);
+    if (!want)
+        return body;
     ck_try(ck);
-    AType *want = ty_subst(ck, d->ret_type, made);
     if (!ty_unify(ck, want, body)) {
         const AExp *at = d->body; /* the place where the value comes from */
         while (at->kind == AE_LET || at->kind == AE_LETFUN)
@@ -345,6 +359,7 @@ static void check_result(Ck *ck, Def *d, const Bindings *exists, AType *body, Su
                  *why ? why : conversion(ck, d->ret_type, body));
         ck_note(ck, d->ret->loc, "the result type is declared here");
     }
+    return body;
 }
 
 static bool is_var(void *env, const Size *leaf)
@@ -529,10 +544,9 @@ void check_def(Ck *ck, Def *d)
         d->ret_type = check_type(ck, d->ret, d->params.n ? AT_RESULT : AT_FREE);
     }
     check_sizes_used(ck, d);
-    AType *body = check_against(ck, d->body, d->ret_type);
-    solve_wanted(ck, false);
-    if (d->ret)
-        check_result(ck, d, &exists, body, &made);
+    for (int i = 0; i < exists.n; i++)
+        subst_size(ck, &made, exists.at[i], sz_meta(ck, d->loc));
+    AType *body = check_body(ck, d, d->ret ? ty_subst(ck, d->ret_type, &made) : NULL);
     ck->level--;
     ck->current.n--;
     scopes_back(ck, scopes);
