@@ -209,7 +209,8 @@ AType *check_app(Ck *ck, AExp *e)
     }
     if (!open_call(&c, tf)) {
         for (int i = 0; i < e->app.args.n; i++) {
-            if (e->app.args.at[i]->kind == AE_LAMBDA) /* nothing is known of its parameters */
+            if (e->app.args.at[i]->kind == AE_LAMBDA || /* nothing is known of its parameters */
+                module_of_exp(ck, e->app.args.at[i]))
                 ck->skipped = true;
             else
                 check_exp(ck, e->app.args.at[i]);

@@ -14,7 +14,8 @@ static AType *payload_of(Ck *ck, AType *t, const char *name, Loc loc)
     if (k >= 0)
         return t->elems.at[k];
     if (t->kind != TY_SUM) {
-        ck_error(ck, loc, "`#%s` is of a sum type, but %s is needed here", name, said(ck, t));
+        ck_error(ck, loc, "`#%s` is of a sum type, but %s is needed here%s", name, said(ck, t),
+                 t->kind == TY_FUN ? "; a constructor is no function: `\\x -> #... x` is one" : "");
         return ty_error(ck);
     }
     rt_spelling sp = rt_spell(name);
@@ -28,21 +29,45 @@ static AType *payload_of(Ck *ck, AType *t, const char *name, Loc loc)
     return ty_error(ck);
 }
 
-/* Whether a constructor that holds `holds` is given n values; reports if not. */
-static bool right_count(Ck *ck, const AType *holds, int n, const char *name, const AType *t,
-                        Loc loc)
+/* What a constructor is given. */
+typedef struct {
+    int n;
+    int in_first; /* as many as a tuple that is the first has; 0: it is none */
+    bool exp;     /* not a pattern */
+} Given;
+
+/* What people mean who give a constructor another number of values than it holds. */
+static const char *count_hint(const AType *holds, const Given *g)
 {
-    if (holds->kind == TY_ERROR || holds->elems.n == n)
+    const AType *first = holds->elems.n == 1 ? type_deref(holds->elems.at[0]) : NULL;
+    if (first && first->kind == TY_TUPLE && first->elems.n == g->n)
+        return "; that is a tuple, written with brackets and commas";
+    if (g->n == 1 && g->in_first > 1 && g->in_first == holds->elems.n)
+        return "; they are written one behind the other, without commas";
+    return g->exp && g->n > holds->elems.n && holds->elems.n ? "; an application among them needs brackets" : "";
+}
+
+/* Whether a constructor that holds `holds` is given so much; reports if not. */
+static bool right_count(Ck *ck, const AType *holds, Given g, const char *name, const AType *t, Loc loc)
+{
+    if (holds->kind == TY_ERROR || holds->elems.n == g.n)
         return holds->kind != TY_ERROR;
-    ck_error(ck, loc, "`#%s` of `%s` holds %d value%s, not %d", name, show(ck, t), holds->elems.n,
-             holds->elems.n == 1 ? "" : "s", n);
+    ck_error(ck, loc, "`#%s` of `%s` holds %d value%s, not %d%s", name, show(ck, t), holds->elems.n,
+             holds->elems.n == 1 ? "" : "s", g.n, count_hint(holds, &g));
     return false;
+}
+
+static int tuple_size(const ATypes *ts)
+{
+    const AType *t = ts->n ? type_deref(ts->at[0]) : NULL;
+    return t && t->kind == TY_TUPLE ? t->elems.n : 0;
 }
 
 void solve_constr(Ck *ck, const Wanted *w)
 {
     AType *t = type_deref(w->whole), *holds = payload_of(ck, t, w->name, w->loc);
-    if (!right_count(ck, holds, w->part->elems.n, w->name, t, w->loc))
+    Given given = {w->part->elems.n, tuple_size(&w->part->elems), false};
+    if (!right_count(ck, holds, given, w->name, t, w->loc))
         return;
     for (int i = 0; i < holds->elems.n; i++) {
         AType *want = holds->elems.at[i], *have = w->part->elems.at[i];
@@ -77,7 +102,9 @@ static AType *constr_of(Ck *ck, AExp *e, AType *want)
     AExps *es = &e->constr.elems;
     AType *t = ty_idle_sizes(ck, ty_plain(ck, want), e->loc);
     AType *holds = payload_of(ck, t, e->constr.name, e->loc);
-    bool ok = right_count(ck, holds, es->n, e->constr.name, t, e->loc);
+    bool tuple = es->n && es->at[0]->kind == AE_TUPLE;
+    Given given = {es->n, tuple ? es->at[0]->seq.elems.n : 0, true};
+    bool ok = right_count(ck, holds, given, e->constr.name, t, e->loc);
     for (int i = 0; i < es->n; i++) {
         if (!ok)
             check_exp(ck, es->at[i]);
@@ -96,6 +123,12 @@ AType *check_constr(Ck *ck, AExp *e, AType *want)
     ATypes holds = {0};
     for (int i = 0; i < e->constr.elems.n; i++)
         vec_push(ck->a, &holds, ty_plain(ck, check_exp(ck, e->constr.elems.at[i])));
+    if (w && w->meta.cls >= TC_PRIM) { /* an operand */
+        ck_error(ck, e->loc,
+                 "`#%s` is of a sum type, but %s is needed here; an operation that it holds needs brackets: `#%s (...)`",
+                 e->constr.name, said(ck, w), e->constr.name);
+        return ty_error(ck);
+    }
     return want_constr(ck, e->constr.name, ty_tuple(ck, holds), e->loc);
 }
 

@@ -253,9 +253,13 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
     for (int i = 0; i < te->args.n; i++)
         *(te->args.at[i]->kind == TE_SIZE ? &have_sizes : &have_types) += 1;
     if (n_sizes != have_sizes || n_types != have_types) {
-        ck_error(ck, te->loc, "type `%s` takes %d size%s and %d type%s, not %d and %d", d->name,
-                 n_sizes, n_sizes == 1 ? "" : "s", n_types, n_types == 1 ? "" : "s", have_sizes,
-                 have_types);
+        if (n_sizes || have_sizes)
+            ck_error(ck, te->loc, "type `%s` takes %d size%s and %d type%s, not %d and %d", d->name,
+                     n_sizes, n_sizes == 1 ? "" : "s", n_types, n_types == 1 ? "" : "s", have_sizes,
+                     have_types);
+        else
+            ck_error(ck, te->loc, "type `%s` takes %d type%s, not %d", d->name, n_types,
+                     n_types == 1 ? "" : "s", have_types);
         ck_note(ck, d->loc, "`%s` is defined here", d->name);
         return ty_error(ck);
     }

@@ -295,21 +295,58 @@ static void add_row(Exhaust *x, Rows *rows, const Pat *p)
     vec_push(x->ck->a, rows, r);
 }
 
+/* The `match` that takes the cases behind the expression for its own, or NULL. */
+static const AExp *match_at_end(const AExp *e)
+{
+    while (e && !e->parens && e->kind != AE_MATCH)
+        e = e->kind == AE_LET      ? e->let.body
+            : e->kind == AE_LETFUN ? e->letfun.body
+            : e->kind == AE_LAMBDA ? e->lambda.body
+            : e->kind == AE_LOOP   ? e->loop.body
+            : e->kind == AE_IF     ? e->cond.els
+            : e->kind == AE_ATTR   ? e->attr.e
+                                   : NULL;
+    return e && !e->parens ? e : NULL;
+}
+
+/* Adds the pattern of a case to those before; false if they cover it. */
+static bool add_case(Exhaust *x, Rows *rows, AType *t, const Pat *p)
+{
+    bool more = uncovered(x, rows, t, p) || x->gave_up;
+    if (more)
+        add_row(x, rows, p);
+    return more;
+}
+
+/* Points at the first case that is too much in a match inside of the last one: it may be meant for
+ * the match outside. */
+static void note_taken(Exhaust *x, const Case *last)
+{
+    const AExp *inner = match_at_end(last->body);
+    Rows rows = {0};
+    for (int i = 0; inner && i < inner->match.cases.n; i++) {
+        const Pat *p = inner->match.cases.at[i].pat;
+        if (add_case(x, &rows, inner->match.e->type, p))
+            continue;
+        ck_note(x->ck, p->loc, "this case is one of the `match` inside of the case above; brackets around that would end it");
+        return;
+    }
+}
+
 static void check_cases(Exhaust *x, const AExp *e)
 {
     Rows rows = {0};
     AType *t = e->match.e->type;
     for (int i = 0; i < e->match.cases.n; i++) {
         const Pat *p = e->match.cases.at[i].pat;
-        if (!uncovered(x, &rows, t, p) && !x->gave_up)
+        if (!add_case(x, &rows, t, p))
             diag_warn(p->loc, "this case is never reached: those before cover it");
-        else
-            add_row(x, &rows, p);
     }
     const char *missing = uncovered(x, &rows, t, NULL);
-    if (missing)
+    if (missing) {
         ck_error(x->ck, e->loc, "not all cases are covered; missing: `%s`", missing);
-    else if (x->gave_up)
+        note_taken(x, &vec_last(&e->match.cases));
+    } else if (x->gave_up)
         diag_limit(e->loc, "the cases of this match are too involved to be compared; match in steps");
 }
 

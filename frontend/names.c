@@ -352,17 +352,15 @@ static bool is_around(const Ck *ck, const char *name)
 }
 
 /* A name of something else. */
-static bool report_other_space(Ck *ck, const char *name, Loc loc, Space space)
+static bool report_other_space(Ck *ck, const char *name, Loc loc, Space space, const char *wanted)
 {
-    static const char *const wanted[] = {
-        [SPACE_TERM] = "module", [SPACE_TYPE] = "type", [SPACE_SIG] = "module type"};
     const Binding *b = NULL;
     for (int i = 0; i < N_SPACES && !b; i++)
         b = i == (int)space ? NULL : in_scope(ck, name, (Space)i);
     if (!b || (b->kind != BIND_MODULE && b->kind < BIND_TYPE))
         return false;
     const char *is = b->kind == BIND_MODULE ? "module" : b->kind == BIND_MODTYPE ? "module type" : "type";
-    ck_error(ck, loc, "`%s` is a %s, not a %s", name, is, wanted[space]);
+    ck_error(ck, loc, "`%s` is a %s, not a %s", name, is, wanted);
     ck_note(ck, b->loc, "it is defined here");
     return true;
 }
@@ -509,7 +507,11 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
     if (b && b->kind != BIND_MODULE)
         return b;
     if (b) {
-        ck_error(ck, loc, "`%s` is a module, not a value", name);
+        if (is_parametric(b->module))
+            ck_error(ck, loc, "`%s` is a parametric module, not a value; apply it in a declaration: `module m = %s ...`",
+                     name, name);
+        else
+            ck_error(ck, loc, "`%s` is a module, not a value", name);
         return NULL;
     }
     if (last_dot(name)) {
@@ -523,6 +525,8 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
         return NULL;
     }
     const char *type = scalar_from_name(name, &s) ? name : foreign_type(name);
+    if (!type && report_other_space(ck, name, loc, SPACE_TERM, "value"))
+        return NULL;
     if (type) {
         ck_error(ck, loc, "`%s` is a type%s; convert with `%s.from_type`, as in `%s.i64 x`", name,
                  type == name ? "" : arena_printf(ck->a, ", here called `%s`", type), type, type);
@@ -557,7 +561,7 @@ Module *find_module(Ck *ck, const char *name, Loc loc)
             ck_note(ck, b->loc, "it is defined here");
         return NULL;
     }
-    if (report_other_space(ck, name, loc, SPACE_TERM) || report_not_yet(ck, name, loc, SPACE_TERM))
+    if (report_other_space(ck, name, loc, SPACE_TERM, "module") || report_not_yet(ck, name, loc, SPACE_TERM))
         return NULL;
     rt_spelling sp = rt_spell(name);
     for (const Scope *s = ck->scopes[SPACE_TERM]; s && !diag_is_full(); s = s->up)
@@ -582,7 +586,7 @@ struct ModSig *find_sig(Ck *ck, const char *name, Loc loc)
         report_member(ck, name, loc, SPACE_SIG);
         return NULL;
     }
-    if (report_other_space(ck, name, loc, SPACE_SIG) || report_not_yet(ck, name, loc, SPACE_SIG))
+    if (report_other_space(ck, name, loc, SPACE_SIG, "module type") || report_not_yet(ck, name, loc, SPACE_SIG))
         return NULL;
     rt_spelling sp = rt_spell(name);
     try_scope(ck, SPACE_SIG, &sp);
@@ -607,7 +611,7 @@ Binding *find_type(Ck *ck, const char *name, Loc loc)
         ck_error(ck, loc, "type `f16` is not supported");
         return NULL;
     }
-    bool other = !foreign_type(name) && report_other_space(ck, name, loc, SPACE_TYPE);
+    bool other = !foreign_type(name) && report_other_space(ck, name, loc, SPACE_TYPE, "type");
     if (other || report_not_yet(ck, name, loc, SPACE_TYPE))
         return NULL;
     rt_spelling sp = rt_spell(name);

@@ -45,6 +45,7 @@
 
 %code {
 #include "frontend/concrete.h"
+#include "frontend/hint.h"
 
 #include "base/intern.h"
 
@@ -71,7 +72,6 @@ static void reduced(ParseCtx *ctx, int rule, const void *states, const Loc *rhs)
 static Import *make_import(ParseCtx *ctx, const AExp *path, Loc loc);
 static NameLoc dotted(ParseCtx *ctx, NameLoc module, NameLoc member, Loc loc);
 static NameLoc defined(ParseCtx *ctx, NameLoc n);
-static bool in_braces(const ParseCtx *ctx);
 static TParamKind lifted_by(ParseCtx *ctx, NameLoc op);
 static Attr *make_attr(ParseCtx *ctx, const char *name, Attrs args, Loc loc);
 static NameLoc number_field(ParseCtx *ctx, Loc loc);
@@ -147,7 +147,7 @@ start: START_FILE decls
 decls: %empty
      | decls decl { PUSH(ctx->file->decls, *$2); }
      | decls error {
-           if (!ctx->at_decl || (in_braces(ctx) && yylloc.beg != ctx->line_at)) {
+           if (yychar != YYEOF && (!ctx->at_decl || yylloc.beg != ctx->line_at)) {
                ctx->docs.n = 0;
                ctx->recovering = true;
                yyclearin;
@@ -651,39 +651,25 @@ static const char *expected_text(ParseCtx *ctx, const yypcontext_t *yyctx)
     return s;
 }
 
-/* What people mean who write the token where it cannot stand, or "". */
-static const char *hint(yysymbol_kind_t t, const Expected *e)
+/* The same of the codes of tokens. */
+static SyntaxError syntax_error_at(yysymbol_kind_t t, const Expected *expected, Loc loc)
 {
-    if (t == CHARSYM('=') && e->has[YYSYMBOL_OP_ADD] && !e->has[YYSYMBOL_WITH])
-        return "; what is defined needs a name";
-    if (t == CHARSYM('='))
-        return e->has[YYSYMBOL_THEN] ? "; to compare, write `==`" : "";
-    if (t == CHARSYM('~') && e->has[YYSYMBOL_STRING])
-        return "; the bits of a number are turned by `!`";
-    if (t == YYSYMBOL_QUOTE && e->has[YYSYMBOL_STRING])
-        return "; a character is written as in `'a'`";
-    if (t == YYSYMBOL_QUOTE)
-        return "; a type variable is declared before the parameters, as in `def f 'a (x: a)`";
-    if ((t == YYSYMBOL_DEF || t == YYSYMBOL_LET) && e->has[YYSYMBOL_VAL])
-        return "; a module type says `val` and a type";
-    if (t == YYSYMBOL_VAL && e->has[YYSYMBOL_DEF])
-        return "; `val` stands in a module type";
-    if (t == YYSYMBOL_INCLUDE && e->has[YYSYMBOL_DEF])
-        return "; `include` stands in a module type; a module's names are made known by `open`";
-    if (t >= YYSYMBOL_DEF && t <= YYSYMBOL_ASSERTION && e->has[YYSYMBOL_ID] &&
-        !e->has[YYSYMBOL_STRING] && !e->has[YYSYMBOL_IMPORT])
-        return "; it is a keyword";
-    return "";
+    SyntaxError e = {.token = -1, .loc = loc};
+    for (int code = 0; code <= YYMAXUTOK && code < MAX_TOKENS; code++) {
+        yysymbol_kind_t kind = YYTRANSLATE(code);
+        bool known = code == YYEOF || kind != YYSYMBOL_YYUNDEF;
+        e.has[code] = known && expected->has[kind];
+        if (known && kind == t)
+            e.token = code;
+    }
+    return e;
 }
 
-/* Points at the innermost open bracket if closing it is what would have helped. */
-static void note_open(const ParseCtx *ctx, yysymbol_kind_t t, const Expected *e)
+/* Does it begin a line, or end the file? */
+static bool begins_line(const ParseCtx *ctx, Loc loc)
 {
-    const Open *o = ctx->open.n ? &vec_last(&ctx->open) : NULL;
-    bool just_opened = o && t != YYSYMBOL_YYEOF && o->loc.end >= ctx->before.end;
-    if (o && !just_opened && e->has[CHARSYM(o->closer)])
-        diag_note(o->loc, "this `%.*s` is still open", (int)(o->loc.end - o->loc.beg),
-                  ctx->text + (o->loc.beg - ctx->base));
+    const char *s = ctx->text + (ctx->line_at - ctx->base);
+    return s + strspn(s, " \t") >= ctx->text + (loc.beg - ctx->base) || loc.beg == ctx->base + ctx->n;
 }
 
 static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, ParseCtx *ctx)
@@ -695,17 +681,21 @@ static int yyreport_syntax_error(const yypcontext_t *yyctx, void *scanner, Parse
         return 0;
     const char *tok = token_text(ctx, t, loc), *want = expected_text(ctx, yyctx);
     Expected e = expected_tokens(yyctx);
+    SyntaxError error = syntax_error_at(t, &e, loc);
+    bool ends = begins_line(ctx, loc) || e.has[YYSYMBOL_IN];
     bool next = t == YYSYMBOL_DEF || t == YYSYMBOL_ENTRY || t == YYSYMBOL_LOCAL || t == YYSYMBOL_TYPE ||
                 t == YYSYMBOL_IMPORT || t == YYSYMBOL_MODULE || t == YYSYMBOL_OPEN || t == YYSYMBOL_YYEOF;
-    if (next && (t == YYSYMBOL_YYEOF || !e.has[YYSYMBOL_VAL]) && ctx->before.beg && loc.beg >= ctx->before.end) /* the culprit is what ends there */
+    const char *hint = syntax_hint(ctx, &error);
+    if (next && ends && (t == YYSYMBOL_YYEOF || !e.has[YYSYMBOL_VAL]) && ctx->before.beg && loc.beg >= ctx->before.end) /* the culprit is what ends there */
         parse_error(ctx, ctx->before, "%s ends too early%s%s%s",
                     t == YYSYMBOL_YYEOF ? "the file" : "the definition", *want ? ": expected " : "",
                     *want ? arena_printf(ctx->a, "%s after this", want) : "",
                     e.has[YYSYMBOL_IN] ? "; is the `in` of a `let` missing?" : "");
     else
         parse_error(ctx, loc, "unexpected %s%s%s%s", tok, *want ? ", expected " : "", want,
-                    hint(t, &e));
-    note_open(ctx, t, &e);
+                    hint);
+    if (!*hint)
+        note_open(ctx, &error);
     return 0;
 }
 
@@ -752,15 +742,6 @@ static Import *make_import(ParseCtx *ctx, const AExp *path, Loc loc)
 static NameLoc dotted(ParseCtx *ctx, NameLoc module, NameLoc member, Loc loc)
 {
     return (NameLoc){intern(arena_printf(ctx->a, "%s.%s", module.name, member.name)), loc};
-}
-
-/* Of a module, perhaps: then what comes next may be a declaration of it. */
-static bool in_braces(const ParseCtx *ctx)
-{
-    for (int i = 0; i < ctx->open.n; i++)
-        if (ctx->open.at[i].closer == '}')
-            return true;
-    return false;
 }
 
 /* The name of what is defined. */

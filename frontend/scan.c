@@ -252,5 +252,6 @@ void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc)
     else if (c >= 0x80 || c < 0x20 || c == 0x7f)
         parse_error(ctx, loc, "unexpected byte 0x%02x", c);
     else
-        parse_error(ctx, loc, "unexpected character `%c`", c);
+        parse_error(ctx, loc, "unexpected character `%c`%s", c,
+                    c == ';' ? "; declarations, and one `let` and the next, follow each other without it" : "");
 }
