@@ -272,8 +272,9 @@ static Module *applied(Ck *ck, Module *f, Module *arg, Bindings *seen, Loc at)
             ck->in_module--;
         }
         const ModSig *result = sig_here(ck, f->sig->type->e);
-        m = module_ascribe(ck, f->inner ? module_apply(ck, f->inner, view, at) : NULL, result, at,
-                           NULL, &f->known);
+        Module *made = f->inner ? module_apply(ck, f->inner, view, at) : NULL;
+        m = module_ascribe(ck, made ? module_reveal(ck, made, &f->known) : NULL, result, at, NULL,
+                           &f->known);
     } else {
         m = check_body(ck, p, view, clone_module(ck->a, f->lambda->unchecked));
     }

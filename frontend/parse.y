@@ -406,7 +406,7 @@ op: apply %prec JUXT
   | op '`' qualified '`' op { $$ = mk_binop(ctx, $3, $1, $5, @$); }
   | MINUS op %prec JUXT { $$ = mk_prefix(ctx, "prefix -", @1, $2, @$); }
   | BANG op %prec JUXT { $$ = mk_prefix(ctx, "prefix !", @1, $2, @$); }
-  | ASSERTION atom atom { $$ = mk_assert(ctx, $2, $3, @$); }
+  | ASSERTION atom exp %prec BOTTOM { $$ = mk_assert(ctx, $2, $3, @$); }
   | HASH attr ']' exp %prec BOTTOM { $$ = mk_attr(ctx, $2, $4, @$); }
   | IF exp THEN exp ELSE exp %prec BOTTOM { $$ = mk_if(ctx, $2, $4, $6, @$); }
   | match %prec BOTTOM
