@@ -25,8 +25,9 @@ static Env *size_from_use(Low *L, Env *env, const Size *scheme, const Size *use,
     Atom a;
     if (scheme->kind == SZ_VAR) {
         bool open = scheme->var->kind == BIND_SIZE && !env_find(env, scheme->var);
-        return open && size_atom(L, env_use, use, &a) ? env_add(L, env, scheme->var, val_atom(L, a))
-                                                      : env;
+        bool known = open && (size_atom(L, env_use, use, &a) ||
+                              (use->kind == SZ_UNKNOWN && size_shown(env_use, use, &a)));
+        return known ? env_add(L, env, scheme->var, val_atom(L, a)) : env;
     }
     if (scheme->kind == SZ_OP && use->kind == SZ_OP && scheme->op == use->op) {
         env = size_from_use(L, env, scheme->a, use->a, env_use);
@@ -222,6 +223,8 @@ static Val *call_def(Low *L, const Fun *fn, Val **args, Loc loc)
         env = bind_sizes(L, env, def->params.at[i]->type, args[i]);
     if (!all_bound(env, &def->bind->tparams))
         env = sizes_from_use(L, env, def->bind->type, fn->type, fn->env_use);
+    for (int i = 0; i < def->params.n && !all_bound(env, &def->bind->tparams); i++)
+        env = bind_sizes_inside(L, env, def->params.at[i]->type, args[i]);
     for (int i = 0; i < def->params.n; i++) {
         Val *v = match_type(L, &env, def->params.at[i]->type, args[i], loc);
         env = bind_pat(L, env, def->params.at[i], v);

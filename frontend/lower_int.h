@@ -200,11 +200,16 @@ LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v);
 const Size *size_held(Low *L, const Size *s);
 /* The atom of a size, computed here if it is an expression; false if it is unknown here. */
 bool size_atom(Low *L, const Env *env, const Size *s, Atom *out);
+/* The size that an unknown size s is, if it is one of v, of type `at`; of a variable in env. */
+bool size_shown_by(const AType *at, const Val *v, const Size *s, Atom *out);
+bool size_shown(const Env *env, const Size *s, Atom *out);
 /* Computes the sizes of a type here, so that what is computed further inside reuses them. made:
  * where arrays of this type are made in any case, which asserts their sizes (NULL: perhaps not). */
 void preload_sizes(Low *L, const Env *env, const AType *at, const Loc *made);
 /* Binds the still unbound sizes and types of `at` to those of v. */
 Env *bind_sizes(Low *L, Env *env, const AType *at, const Val *v);
+/* The same for those inside of a size, when all others in it are bound: n in [n + 1]. */
+Env *bind_sizes_inside(Low *L, Env *env, const AType *at, const Val *v);
 /* Makes v have the type: binds its unbound sizes, asserts that the others are as they should be. */
 Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc);
 /* The size of the outer dimension of all of them, asserted to be the same one: each val is changed

@@ -420,6 +420,39 @@ bool size_atom(Low *L, const Env *env, const Size *s, Atom *out)
     return true;
 }
 
+static bool shown_at(const AType *at, const Val *v, int depth, const Size *s, Atom *out)
+{
+    at = type_deref(at);
+    if (at->kind == TY_ARRAY) {
+        const Size *dim = size_deref(at->array.dim);
+        const Atom *leaf = val_first_leaf(v);
+        if (dim->kind == SZ_UNKNOWN && dim->id == s->id && leaf && depth < atom_type(*leaf).rank) {
+            *out = atom_type(*leaf).dims[depth];
+            return true;
+        }
+        return shown_at(at->array.elem, v, depth + 1, s, out);
+    }
+    if (!type_is_composite(at) || v->kind != V_TUPLE || (at->kind == TY_SUM) != (v->sum != NULL))
+        return false;
+    for (int i = 0; at->kind != TY_SUM && i < at->elems.n && i < v->elems.n; i++)
+        if (shown_at(at->elems.at[i], v->elems.at[i], depth, s, out))
+            return true;
+    return false;
+}
+
+bool size_shown_by(const AType *at, const Val *v, const Size *s, Atom *out)
+{
+    return shown_at(at, v, 0, s, out);
+}
+
+bool size_shown(const Env *env, const Size *s, Atom *out)
+{
+    for (const Env *en = env; en; en = en->next)
+        if (en->val && en->bind->type && shown_at(en->bind->type, en->val, 0, s, out))
+            return true;
+    return false;
+}
+
 static void preload(Low *L, const Env *env, const AType *at, const Loc *made, bool held)
 {
     at = type_deref(at);
@@ -441,26 +474,57 @@ void preload_sizes(Low *L, const Env *env, const AType *at, const Loc *made)
     preload(L, env, at, made, false);
 }
 
-static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth)
+/* What a size `s` of a type tells if it is n. */
+typedef Env *(*BindSize)(Low *L, Env *env, const Size *s, Atom n);
+
+static Env *bind_size(Low *L, Env *env, const Size *s, Atom n)
+{
+    bool open = s->kind == SZ_VAR && s->var->kind == BIND_SIZE && !env_find(env, s->var);
+    return open ? env_add(L, env, s->var, val_atom(L, n)) : env;
+}
+
+/* Of an operation the side that is not known, from the other one. */
+static Env *solve_size(Low *L, Env *env, const Size *s, Atom n)
+{
+    s = size_deref(s);
+    if (s->kind != SZ_OP)
+        return bind_size(L, env, s, n);
+    Atom a, b;
+    bool left = size_atom(L, env, s->a, &a), right = size_atom(L, env, s->b, &b);
+    if (left == right)
+        return env;
+    const Size *side = left ? s->b : s->a;
+    Atom k = left ? a : b;
+    if (s->op == '+')
+        return solve_size(L, env, side, emit_op(L, s->loc, OP_SUB, n, k));
+    if (s->op == '-')
+        return solve_size(L, env, side,
+                          left ? emit_op(L, s->loc, OP_SUB, k, n)
+                               : emit_op(L, s->loc, OP_ADD, n, k));
+    if (s->op == '*' && !k.var && k.c.i)
+        return solve_size(L, env, side, emit_op(L, s->loc, OP_DIV, n, k));
+    return env;
+}
+
+static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth, BindSize bind)
 {
     at = type_deref(at);
     switch (at->kind) {
     case TY_ARRAY: {
         const Size *s = size_deref(at->array.dim);
         const Atom *leaf = val_first_leaf(v);
-        if (s->kind == SZ_VAR && s->var->kind == BIND_SIZE && leaf && !env_find(env, s->var) &&
-            depth < atom_type(*leaf).rank)
-            env = env_add(L, env, s->var, val_atom(L, atom_type(*leaf).dims[depth]));
-        return bind_at(L, env, at->array.elem, v, depth + 1);
+        if (leaf && depth < atom_type(*leaf).rank)
+            env = bind(L, env, s, atom_type(*leaf).dims[depth]);
+        return bind_at(L, env, at->array.elem, v, depth + 1, bind);
     }
     case TY_TUPLE:
     case TY_RECORD:
         for (int i = 0; v->kind == V_TUPLE && i < at->elems.n && i < v->elems.n; i++)
-            env = bind_at(L, env, at->elems.at[i], v->elems.at[i], depth);
+            env = bind_at(L, env, at->elems.at[i], v->elems.at[i], depth, bind);
         return env;
     case TY_SUM:
         for (int k = 0; k < at->elems.n; k++)
-            env = bind_at(L, env, at->elems.at[k], sum_holds(L, v, k), depth);
+            env = bind_at(L, env, at->elems.at[k], sum_holds(L, v, k), depth, bind);
         return env;
     case TY_VAR:
         if (!env_find(env, at->var)) {
@@ -478,7 +542,12 @@ static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth)
 
 Env *bind_sizes(Low *L, Env *env, const AType *at, const Val *v)
 {
-    return bind_at(L, env, at, v, 0);
+    return bind_at(L, env, at, v, 0, bind_size);
+}
+
+Env *bind_sizes_inside(Low *L, Env *env, const AType *at, const Val *v)
+{
+    return bind_at(L, env, at, v, 0, solve_size);
 }
 
 Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc)

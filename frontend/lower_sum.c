@@ -115,27 +115,6 @@ typedef struct {
     const Val *beside_val;
 } Blank;
 
-/* The size in a dimension of v that its type `at` calls by the same unknown size. */
-static bool shown_by(const AType *at, const Val *v, int depth, const Size *s, Atom *out)
-{
-    at = type_deref(at);
-    if (at->kind == TY_ARRAY) {
-        const Size *dim = size_deref(at->array.dim);
-        const Atom *leaf = val_first_leaf(v);
-        if (dim->kind == SZ_UNKNOWN && dim->id == s->id && leaf && depth < atom_type(*leaf).rank) {
-            *out = atom_type(*leaf).dims[depth];
-            return true;
-        }
-        return shown_by(at->array.elem, v, depth + 1, s, out);
-    }
-    if (!type_is_composite(at) || v->kind != V_TUPLE || (at->kind == TY_SUM) != (v->sum != NULL))
-        return false;
-    for (int i = 0; at->kind != TY_SUM && i < at->elems.n && i < v->elems.n; i++)
-        if (shown_by(at->elems.at[i], v->elems.at[i], depth, s, out))
-            return true;
-    return false;
-}
-
 /* The size of an array that nobody has made. One that only the run knows may be that of a value at
  * hand; else it does not matter. */
 static Atom blank_size(const Blank *b, const Size *s)
@@ -145,11 +124,10 @@ static Atom blank_size(const Blank *b, const Size *s)
     if (size_atom(b->L, b->env, size_held(b->L, s), &n))
         return n;
     if (s->kind == SZ_UNKNOWN) {
-        if (b->beside && shown_by(b->beside, b->beside_val, 0, s, &n))
+        if (b->beside && size_shown_by(b->beside, b->beside_val, s, &n))
             return n;
-        for (const Env *en = b->env; en; en = en->next)
-            if (en->val && en->bind->type && shown_by(en->bind->type, en->val, 0, s, &n))
-                return n;
+        if (size_shown(b->env, s, &n))
+            return n;
     }
     return atom_i64(0);
 }
