@@ -64,6 +64,7 @@ typedef struct {
     AType *whole, *part;
     const char *name;
     bool constr;
+    int level; /* of the definitions that the part is not polymorphic in */
 } Wanted;
 
 /* Sizes that are equal if their variables turn out so: `6` and `n * m`. */

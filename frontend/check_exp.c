@@ -256,7 +256,7 @@ static AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
     if (t->kind == TY_ERROR)
         return t;
     if (t->kind == TY_META && t->meta.cls <= TC_EQ) {
-        Wanted w = {loc, t, ty_meta(ck, TC_ANY, loc), name, false};
+        Wanted w = {loc, t, ty_meta(ck, TC_ANY, loc), name, false, ck->level};
         vec_push(ck->a, &ck->wanted, w);
         return w.part;
     }
@@ -286,14 +286,15 @@ static void solve_field(Ck *ck, const Wanted *w)
                  show(ck, w->part));
 }
 
-/* What is wanted of t will be known further out: no definition inside is polymorphic in it. */
-static void keep_open(Ck *ck, const Wanted *w, AType *t)
+/* What is wanted of t will be known further out: no definition inside is polymorphic in it or its part. */
+static void keep_open(Ck *ck, Wanted *w, AType *t)
 {
-    if (t->meta.level <= ck->level)
+    if (t->meta.level > ck->level)
+        t->meta.level = ck->level;
+    if (w->level <= ck->level)
         return;
-    t->meta.level = ck->level;
-    if (w->constr)
-        ty_unify(ck, ty_meta(ck, TC_ANY, w->loc), w->part);
+    w->level = ck->level;
+    ty_unify(ck, ty_meta(ck, TC_ANY, w->loc), w->part);
 }
 
 static void still_open(Ck *ck, const Wanted *w)
@@ -318,7 +319,7 @@ void solve_wanted(Ck *ck, bool final)
             Wanted w = ck->wanted.at[i];
             AType *t = type_deref(w.whole);
             if (t->kind == TY_META && !final) {
-                keep_open(ck, &w, t);
+                keep_open(ck, &ck->wanted.at[i], t);
                 continue;
             }
             ck->wanted.at[i] = vec_last(&ck->wanted);

@@ -82,6 +82,7 @@ AType *want_constr(Ck *ck, const char *name, AType *holds, Loc loc)
 {
     Wanted w = {.loc = loc, .whole = ty_meta(ck, TC_ANY, loc), .part = holds, .name = name};
     w.constr = true;
+    w.level = ck->level;
     vec_push(ck->a, &ck->wanted, w);
     return w.whole;
 }
