@@ -124,12 +124,13 @@ typedef struct Ck {
     int decl;           /* and the one of them */
     const char *why;  /* reason of the last failure of unify, or NULL; */
     bool why_more;    /* the types alone do not show it */
+    bool contrary;    /* what unify is given as wanted is in a parameter of what it was asked of */
     bool why_varies;  /* a function makes up sizes where they may not vary */
     Loc why_a, why_b; /* it is two sizes, made up here and there */
     bool rank_reported;
     int errors;     /* when the declaration at work began */
-    bool skipped;   /* a lambda in it was not checked, as what it is given to is no function, or a
-                     * member of a module that is wrong is used */
+    bool skipped;   /* a lambda in it was not checked, as what it is given to is no function, a
+                     * member of a module that is wrong is used, or a type is given up */
     bool lost;      /* a module that is wrong was opened: names may be its members */
     bool too_large; /* a type has become an error, not reported yet, since it has too many parts */
     Loc too_large_at;
@@ -160,6 +161,8 @@ AType *ty_meta(Ck *ck, TypeClass cls, Loc loc);
 AType *ty_plain(Ck *ck, const AType *t); /* without the uniqueness of the root and of components */
 /* Makes both equal. False, with ck->why, if that cannot be. */
 bool ty_unify(Ck *ck, AType *want, AType *have);
+/* Makes the parameters of two functions equal: what is wanted has to be good for the one at hand. */
+bool ty_unify_params(Ck *ck, AType *want, AType *have);
 /* As ty_unify, but where sizes differ the result has an unknown one (branches of an if). NULL if
  * the types differ otherwise. */
 AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc);

@@ -67,8 +67,10 @@ void solve_constr(Ck *ck, const Wanted *w)
 {
     AType *t = type_deref(w->whole), *holds = payload_of(ck, t, w->name, w->loc);
     Given given = {w->part->elems.n, tuple_size(&w->part->elems), false};
-    if (!right_count(ck, holds, given, w->name, t, w->loc))
+    if (!right_count(ck, holds, given, w->name, t, w->loc)) {
+        ty_unify(ck, ty_error(ck), w->part);
         return;
+    }
     for (int i = 0; i < holds->elems.n; i++) {
         AType *want = holds->elems.at[i], *have = w->part->elems.at[i];
         ck_try(ck);

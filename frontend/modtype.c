@@ -116,7 +116,7 @@ static const char *match_value(Ck *ck, AType *want, AType *have)
     while (want->kind == TY_FUN && have->kind == TY_FUN) {
         if (have->fun.param->unique && !want->fun.param->unique)
             return "it consumes an argument";
-        if (!ty_unify(ck, have->fun.param, want->fun.param))
+        if (!ty_unify_params(ck, want, have))
             return ck->why ? ck->why : "";
         Subst w = {0}, h = {0};
         for (int i = 0; i < want->fun.exists.n; i++)

@@ -337,6 +337,11 @@ static const char *missing_name(const Names *from, const Names *in)
 /* In what the components of two tuples, records or sums differ. */
 static const char *other_parts(Ck *ck, const AType *want, const AType *have)
 {
+    if (ck->contrary) {
+        const AType *other = want;
+        want = have;
+        have = other;
+    }
     if (want->kind == TY_TUPLE)
         return arena_printf(ck->a, "%d components, not %d", have->elems.n, want->elems.n);
     const char *less = missing_name(&want->names, &have->names);
@@ -365,9 +370,17 @@ static AType *open_result(Ck *ck, AType *f, bool have)
     return ty_subst(ck, f->fun.result, &s);
 }
 
+bool ty_unify_params(Ck *ck, AType *want, AType *have)
+{
+    ck->contrary = !ck->contrary;
+    bool same = ty_unify(ck, have->fun.param, want->fun.param);
+    ck->contrary = !ck->contrary;
+    return same;
+}
+
 static bool unify_funs(Ck *ck, AType *want, AType *have)
 {
-    if (!ty_unify(ck, have->fun.param, want->fun.param))
+    if (!ty_unify_params(ck, want, have))
         return false;
     AType *rw = open_result(ck, want, false), *rh = open_result(ck, have, true);
     Binding *w = want->fun.name, *h = have->fun.name;
@@ -393,12 +406,30 @@ static bool unify_args(Ck *ck, AType *want, AType *have)
     return true;
 }
 
+/* Something else of this type was wrong: what is not known of it is not complained of. */
+static void ty_give_up(Ck *ck, AType *t)
+{
+    t = type_deref(t);
+    if (t->kind == TY_META) {
+        save_type(ck, t);
+        t->meta.ref = ty_error(ck);
+        ck->skipped = true;
+    }
+    for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
+        ty_give_up(ck, t->elems.at[i]);
+}
+
 bool ty_unify(Ck *ck, AType *want, AType *have)
 {
     want = type_deref(want);
     have = type_deref(have);
-    if (want == have || want->kind == TY_ERROR || have->kind == TY_ERROR)
+    if (want == have)
         return true;
+    if (want->kind == TY_ERROR || have->kind == TY_ERROR) {
+        ty_give_up(ck, want);
+        ty_give_up(ck, have);
+        return true;
+    }
     if (want->kind == TY_META && have->kind == TY_META) {
         TypeClass m;
         if (!class_meet(want->meta.cls, have->meta.cls, &m)) {
