@@ -264,6 +264,10 @@ void fe_builtins(const char *module, void (*fn)(void *env, const char *name), vo
             fn(env, rows[i].name);
     for (int u = 0; module && u < N_SCALARS; u++)
         fn(env, scalar_name((Scalar)u));
+    if (module && s != S_BOOL)
+        fn(env, "to_i64");
+    if (module && scalar_float(s))
+        fn(env, "to_f64");
 }
 
 const Binding *fe_builtin(Ast *ast, const char *name)

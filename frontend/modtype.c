@@ -452,6 +452,7 @@ static void instance_parametric(Inst *in, const ModType *t)
     *sig = (ModSig){t, closure_now(ck)};
     in->view->sig = sig;
     in->view->inner = in->have;
+    in->view->inside = meanings_now(in);
     if (!in->have || is_parametric(in->have)) {
         match_parametric(in);
         return;

@@ -158,6 +158,30 @@ static TypeDecl *meaning_of(const Subst *s, const Binding *abstract)
     return NULL;
 }
 
+/* A declaration of a type with what abstract types in it, or it itself, stand for. */
+static TypeDecl *reveal_decl(Ck *ck, TypeDecl *d, const Subst *s)
+{
+    if (!d->type) {
+        TypeDecl *means = meaning_of(s, d->bind);
+        return means ? means : d;
+    }
+    TypeDecl *copy = arena_memdup(ck->a, d, sizeof *d);
+    copy->type = ty_reveal(ck, d->type, s, AT_FREE, NULL);
+    return copy;
+}
+
+/* What abstract types stand for by `first`, and after that by `then`. */
+static Subst composed(Ck *ck, const Subst *first, const Subst *then)
+{
+    Subst s = {0};
+    add_meanings(ck, &s, first);
+    for (int i = 0; i < s.decls.n; i++)
+        if (s.decls.at[i])
+            s.decls.at[i] = reveal_decl(ck, s.decls.at[i], then);
+    add_meanings(ck, &s, then);
+    return s;
+}
+
 static void reveal_member(void *env, Binding *b)
 {
     Reveal *r = env;
@@ -168,14 +192,12 @@ static void reveal_member(void *env, Binding *b)
     c->uid = uid;
     if (b->kind == BIND_MODULE) {
         c->module = module_reveal(ck, b->module, r->s);
-    } else if (b->kind == BIND_TYPE && b->tdecl->type) {
-        c->tdecl = arena_memdup(ck->a, b->tdecl, sizeof *b->tdecl);
-        c->tdecl->bind = c;
-        c->tdecl->type = ty_reveal(ck, b->tdecl->type, r->s, AT_FREE, NULL);
-    } else if (b->kind == BIND_TYPE) { /* abstract: what it stands for, or what it is */
-        TypeDecl *means = meaning_of(r->s, b);
-        c->tdecl = means ? means : b->tdecl;
-        c = means ? c : b;
+    } else if (b->kind == BIND_TYPE) {
+        c->tdecl = reveal_decl(ck, b->tdecl, r->s);
+        if (b->tdecl->type)
+            c->tdecl->bind = c;
+        else if (c->tdecl == b->tdecl) /* it stays abstract */
+            c = b;
     } else if (b->type && type_deref(b->type)->kind == TY_SCALAR) {
         c = b; /* types of others may have it as a size */
     } else if (b->type) {
@@ -193,9 +215,9 @@ static Module *module_reveal(Ck *ck, Module *m, const Subst *s)
         return m;
     if (is_parametric(m)) {
         Module *f = arena_memdup(ck->a, m, sizeof *m);
-        f->known = (Subst){0};
-        add_meanings(ck, &f->known, &m->known);
-        add_meanings(ck, &f->known, s);
+        f->known = composed(ck, &m->known, s);
+        f->inside = composed(ck, &m->inside, s);
+        f->inner = m->inner ? module_reveal(ck, m->inner, s) : NULL;
         return f;
     }
     Module *to = module_new(ck, m->loc);
@@ -272,9 +294,13 @@ static Module *applied(Ck *ck, Module *f, Module *arg, Bindings *seen, Loc at)
             ck->in_module--;
         }
         const ModSig *result = sig_here(ck, f->sig->type->e);
-        Module *made = f->inner ? module_apply(ck, f->inner, view, at) : NULL;
-        m = module_ascribe(ck, made ? module_reveal(ck, made, &f->known) : NULL, result, at, NULL,
-                           &f->known);
+        Module *made = NULL;
+        Subst known = {0};
+        add_meanings(ck, &known, &f->inside);
+        add_meanings(ck, &known, &f->known);
+        if (f->inner)
+            made = module_apply(ck, f->inner, module_reveal(ck, view, &f->inside), at);
+        m = module_ascribe(ck, made, result, at, NULL, &known);
     } else {
         m = check_body(ck, p, view, clone_module(ck->a, f->lambda->unchecked));
     }

@@ -36,6 +36,8 @@ struct Module {
     const ModSig *sig;   /* seen as of this type (MT_FUN): */
     Module *inner;       /* what it is; NULL: any of that type */
     Subst known;         /* abstract types in it and in what it makes: what they stand for */
+    Subst inside;        /* abstract types of the module around, which `sig` mentions: what they
+                            stand for in `inner` */
 };
 
 static inline bool is_parametric(const Module *m)
