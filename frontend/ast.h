@@ -106,6 +106,7 @@ struct Size {
     bool each_call; /* SZ_UNKNOWN: what a function makes up at each call, in the type of a function
                      * that it is given to */
     bool idle;      /* SZ_META: of what a constructor does not hold */
+    bool turns;     /* SZ_META: of a loop whose body is at work, which may change it at each turn */
     Size *ref;      /* SZ_META: what it stands for, or NULL */
     Loc loc;        /* where it was written or arose, for messages */
 };

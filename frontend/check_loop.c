@@ -1,12 +1,13 @@
 /* Loops. A dimension of a loop parameter keeps the size of the initial value unless the body
  * returns another one; then it is unknown inside the loop and after it. Whether that is so shows
- * only when the body has been checked, so the body is checked again with the dimension unknown. That is of no use
- * where only the body says that the initial value is an array (`if c then ??? else ???`). */
+ * only when the body has been checked, so the body is checked again with a variable for the dimension: where the
+ * body needs two of them to be equal (`zip xs ys`) they are one size, and what it says nothing of is unknown. That is
+ * of no use where only the body says that the initial value is an array (`if c then ??? else ???`). */
 #include "frontend/check.h"
 
 #include "base/intern.h"
 
-typedef VEC(int) Ints; /* dimensions of a type, counted from outside in and left to right */
+typedef VEC(int) Ints; /* dimensions of the initial value's type, from outside in and left to right */
 
 static bool among(const Ints *v, int x)
 {
@@ -16,42 +17,82 @@ static bool among(const Ints *v, int x)
     return false;
 }
 
-/* The type of the initial value, with unknown sizes where the body changes them. */
-static AType *vary(Ck *ck, AType *t, const Ints *varying, int *pos, Loc loc)
+/* A size of the loop, and what it is: when the loop starts, or at the end of a turn. */
+typedef struct {
+    Size *size, *is;
+} Turn;
+typedef VEC(Turn) Turns;
+
+/* A dimension that varies: a variable while the body is checked, the initial value's size, and what it is if the
+ * body says nothing of it. */
+typedef struct {
+    Size *size, *init, *unknown;
+} Varying;
+
+typedef struct {
+    Ck *ck;
+    const Bindings *sizes;  /* loop [n] ... */
+    int first_id, first_inner; /* unknown sizes from the one on belong to the loop, from the other on to its body */
+    const Ints *varying;    /* at this attempt */
+    ATypes arrays;          /* of the parameter's type, a dimension each */
+    VEC(Varying) open;
+    Turns starting, ending; /* of sizes that may vary */
+    Ints changed;           /* found by `returns` */
+    bool size_error;
+} Loop;
+
+static Size *vary_size(Loop *l, Size *init, Loc loc)
 {
+    Varying v = {.init = init, .unknown = sz_unknown(l->ck, loc)};
+    v.size = sz_meta(l->ck, loc);
+    v.size->turns = true;
+    vec_push(l->ck->a, &l->open, v);
+    return v.size;
+}
+
+/* The type of the initial value, with other sizes where the body changes them. */
+static AType *vary(Loop *l, AType *t, Loc loc)
+{
+    Ck *ck = l->ck;
     t = type_deref(t);
     if (t->kind == TY_ARRAY) {
-        Size *dim = among(varying, (*pos)++) ? sz_unknown(ck, loc) : t->array.dim;
-        return ty_array(ck, dim, vary(ck, t->array.elem, varying, pos, loc));
+        int here = l->arrays.n;
+        Size *dim = among(l->varying, here) ? vary_size(l, t->array.dim, loc) : t->array.dim;
+        AType *arr = ty_array(ck, dim, NULL);
+        vec_push(ck->a, &l->arrays, arr);
+        arr->array.elem = vary(l, t->array.elem, loc);
+        return arr;
     }
     if (type_is_composite(t)) {
         AType *c = ty_tuple(ck, (ATypes){0});
         c->kind = t->kind;
         c->names = t->names;
         for (int i = 0; i < t->elems.n; i++)
-            vec_push(ck->a, &c->elems, vary(ck, t->elems.at[i], varying, pos, loc));
+            vec_push(ck->a, &c->elems, vary(l, t->elems.at[i], loc));
         return c;
     }
     return t;
 }
 
-typedef struct {
-    Ck *ck;
-    const Bindings *sizes; /* loop [n] ... */
-    int first_id;          /* unknown sizes from here on belong to the loop */
-    const Ints *varying;   /* at this attempt */
-    Ints changed;          /* found by `returns` */
-    bool size_error;
-} Loop;
-
 static bool may_vary(const Loop *l, const Size *s)
 {
     if (s->kind == SZ_UNKNOWN)
-        return s->id >= l->first_id;
+        return s->id >= l->first_id && s->id < l->first_inner;
     for (int i = 0; s->kind == SZ_VAR && i < l->sizes->n; i++)
         if (l->sizes->at[i] == s->var)
             return true;
     return false;
+}
+
+/* Notes what a size that may vary is in a turn: the same wherever it stands. */
+static bool agrees(Loop *l, Turns *turns, Size *s, Size *is)
+{
+    for (int i = 0; i < turns->n; i++)
+        if (sz_same(turns->at[i].size, s))
+            return sz_unify(l->ck, turns->at[i].is, is);
+    Turn t = {s, is};
+    vec_push(l->ck->a, turns, t);
+    return true;
 }
 
 /* Gives the parameter p its type from the initial value t; sizes in annotations stay. */
@@ -62,10 +103,9 @@ static bool starts(Loop *l, AType *p, AType *t)
     t = type_deref(t);
     if (p->kind == TY_ARRAY && t->kind == TY_ARRAY) {
         Size *want = size_deref(p->array.dim);
-        if (!may_vary(l, want)) {
-            if (!sz_unify(ck, want, t->array.dim))
-                return false;
-        }
+        if (may_vary(l, want) ? !agrees(l, &l->starting, want, t->array.dim)
+                              : !sz_unify(ck, want, t->array.dim))
+            return false;
         return starts(l, p->array.elem, t->array.elem);
     }
     if (p->kind == t->kind && type_is_composite(p) &&
@@ -81,32 +121,61 @@ static bool starts(Loop *l, AType *p, AType *t)
     return ty_unify(ck, p, t);
 }
 
+/* What the body has made of the dimensions that vary; false if the loop cannot start so. */
+static bool settle(Loop *l)
+{
+    bool fits = true;
+    for (int i = 0; i < l->open.n; i++) {
+        const Varying *v = &l->open.at[i];
+        Size *s = size_deref(v->size);
+        if (s->kind == SZ_META && (s->id >= l->first_id || s->idle))
+            sz_unify(l->ck, s, v->unknown);
+        s = size_deref(s);
+        fits &= may_vary(l, s) ? agrees(l, &l->starting, s, v->init) : sz_unify(l->ck, s, v->init);
+    }
+    return fits;
+}
+
+/* The dimension of the initial value that t is; -1: only the body says that there is an array. */
+static int dimension_of(const Loop *l, const AType *t)
+{
+    for (int i = 0; i < l->arrays.n; i++)
+        if (l->arrays.at[i] == t)
+            return i;
+    return -1;
+}
+
+static void returns_size(Loop *l, Size *x, Size *y, const AType *t)
+{
+    int here = dimension_of(l, t);
+    bool open = y->kind == SZ_META && y->id >= l->first_id;
+    if (may_vary(l, x))
+        l->size_error |= !agrees(l, &l->ending, x, y);
+    else if (!sz_same(x, y) && !open && here >= 0 && x == size_deref(t->array.dim) &&
+             !among(l->varying, here))
+        vec_push(l->ck->a, &l->changed, here);
+    else
+        l->size_error |= !sz_unify(l->ck, x, y);
+}
+
 /* Compares the parameter p with what the body returns; t tells which sizes are the initial
  * value's own, and not an annotation's. Collects the dimensions that the body changes. */
-static bool returns(Loop *l, AType *p, AType *b, AType *t, int *pos)
+static bool returns(Loop *l, AType *p, AType *b, AType *t)
 {
     Ck *ck = l->ck;
     p = type_deref(p);
     b = type_deref(b);
     t = type_deref(t);
     if (p->kind == TY_ARRAY && b->kind == TY_ARRAY && t->kind == TY_ARRAY) {
-        Size *x = size_deref(p->array.dim), *y = size_deref(b->array.dim);
-        int here = (*pos)++;
-        if (!may_vary(l, x) && !sz_same(x, y)) {
-            bool open = y->kind == SZ_META && y->id >= l->first_id;
-            if (!open && x == size_deref(t->array.dim) && !among(l->varying, here))
-                vec_push(ck->a, &l->changed, here);
-            else
-                l->size_error |= !sz_unify(ck, x, y);
-        }
-        return returns(l, p->array.elem, b->array.elem, t->array.elem, pos);
+        returns_size(l, size_deref(p->array.dim), size_deref(b->array.dim), t);
+        return returns(l, p->array.elem, b->array.elem, t->array.elem);
     }
     if (p->kind == b->kind && p->kind == t->kind && type_is_composite(p) &&
         p->elems.n == b->elems.n) {
         for (int i = 0; i < p->elems.n; i++) {
             if (p->names.n && p->names.at[i] != b->names.at[i])
                 return false;
-            if (!returns(l, p->elems.at[i], b->elems.at[i], t->elems.at[i], pos))
+            if (!returns(l, p->elems.at[i], b->elems.at[i], t->elems.at[i]))
                 return false;
         }
         return true;
@@ -153,14 +222,8 @@ static void check_form(Ck *ck, AExp *e, AType *elem)
     }
 }
 
-/* One trial with the given dimensions varying; returns the parameter's type. */
-static AType *attempt(Loop *l, AExp *e, AType *init, AType *elem, const Ints *varying)
+static void bind_size_names(Ck *ck, AExp *e)
 {
-    Ck *ck = l->ck;
-    int pos = 0;
-    l->first_id = ck->ids;
-    l->varying = varying;
-    AType *t = vary(ck, init, varying, &pos, e->loc);
     e->loop.sizes = (Bindings){0};
     for (int i = 0; i < e->loop.size_names.n; i++) {
         const NameLoc *n = &e->loop.size_names.at[i];
@@ -169,23 +232,39 @@ static AType *attempt(Loop *l, AExp *e, AType *init, AType *elem, const Ints *va
         vec_push(ck->a, &e->loop.sizes, b);
         bind_name(ck, b);
     }
+}
+
+static void starts_wrong(Ck *ck, const AExp *e, AType *p, AType *init)
+{
+    ck_error(ck, e->loop.init->loc, "the loop parameter has type %s, but starts as %s%s", said(ck, p),
+             said(ck, init), because(ck, p, init));
+}
+
+/* One trial with the given dimensions varying; returns the parameter's type. */
+static AType *attempt(Ck *ck, Loop *l, AExp *e, AType *init, AType *elem, const Ints *varying)
+{
+    *l = (Loop){.ck = ck, .first_id = ck->ids, .varying = varying};
+    AType *t = vary(l, init, e->loc);
+    bind_size_names(ck, e);
     l->sizes = &e->loop.sizes;
     AType *p = check_pat(ck, e->loop.pat, AT_LOOP);
     check_distinct(ck, &(Pats){&e->loop.pat, 1, 1});
     check_names_used(ck, &e->loop.sizes, p);
+    l->first_inner = ck->ids;
     ck_try(ck);
     bool fits = starts(l, p, t);
     if (!fits)
-        ck_error(ck, e->loop.init->loc, "the loop parameter has type %s, but starts as %s%s",
-                 said(ck, p), said(ck, t), because(ck, p, t));
+        starts_wrong(ck, e, p, t);
     check_form(ck, e, elem);
     solve_wanted(ck, false);
     AType *b = ty_plain(ck, check_against(ck, e->loop.body, p));
     ck_try(ck);
-    l->changed = (Ints){0};
-    l->size_error = false;
-    pos = 0;
-    if (fits && (!returns(l, p, b, t, &pos) || l->size_error)) {
+    if (fits && !settle(l)) {
+        starts_wrong(ck, e, p, init);
+        return p;
+    }
+    ck_try(ck);
+    if (fits && (!returns(l, p, b, t) || l->size_error)) {
         ck_error(ck, e->loop.body->loc, "the loop parameter has type %s, but the body returns %s%s",
                  said(ck, p), said(ck, b), because(ck, p, b));
         ck_note(ck, e->loop.pat->loc, "the parameter is here");
@@ -229,11 +308,11 @@ AType *check_loop(Ck *ck, AExp *e, AType *want)
     int deferred = ck->deferred.n;
     Wanted *kept = arena_memdup(ck->a, ck->wanted.at, sizeof *kept * (size_t)wanted);
     Ints varying = {0};
-    Loop l = {.ck = ck};
+    Loop l;
     AType *t;
     for (;;) {
         int errors = diag_errors();
-        t = attempt(&l, e, init, elem, &varying);
+        t = attempt(ck, &l, e, init, elem, &varying);
         scopes_back(ck, scopes);
         if (!l.changed.n || diag_errors() > errors)
             break;

@@ -479,13 +479,18 @@ typedef struct {
     ASizes left, right, joined;
 } Join;
 
+static bool is_made_up(const Size *s)
+{
+    return s->kind == SZ_UNKNOWN || (s->kind == SZ_META && s->turns);
+}
+
 static Size *join_size(Join *j, Size *x, Size *y)
 {
     if (sz_same(x, y))
         return x;
     /* If it is one that nobody needs in a branch, that of the other one, unless that makes it up. */
     bool idle = (x->kind == SZ_META && x->idle) || (y->kind == SZ_META && y->idle);
-    if (idle && x->kind != SZ_UNKNOWN && y->kind != SZ_UNKNOWN && sz_unify(j->ck, x, y))
+    if (idle && !is_made_up(x) && !is_made_up(y) && sz_unify(j->ck, x, y))
         return size_deref(x);
     for (int i = 0; i < j->joined.n; i++)
         if (sz_same(j->left.at[i], x) && sz_same(j->right.at[i], y))
