@@ -182,6 +182,15 @@ static Subst composed(Ck *ck, const Subst *first, const Subst *then)
     return s;
 }
 
+/* A value that types may have as a size is not copied: it is itself, or the one that it was seen as. */
+static Binding *size_meaning(const Subst *s, Binding *b)
+{
+    for (int i = 0; i < s->from.n; i++)
+        if (s->from.at[i] == b && s->sizes.at[i] && s->sizes.at[i]->kind == SZ_VAR)
+            return s->sizes.at[i]->var;
+    return b;
+}
+
 static void reveal_member(void *env, Binding *b)
 {
     Reveal *r = env;
@@ -199,7 +208,7 @@ static void reveal_member(void *env, Binding *b)
         else if (c->tdecl == b->tdecl) /* it stays abstract */
             c = b;
     } else if (b->type && type_deref(b->type)->kind == TY_SCALAR) {
-        c = b; /* types of others may have it as a size */
+        c = size_meaning(r->s, b);
     } else if (b->type) {
         c->tparams.cap = c->tparams.n; /* pushes must not write into those of b */
         c->type = ty_reveal(ck, b->type, r->s,
