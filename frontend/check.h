@@ -129,6 +129,8 @@ typedef struct Ck {
     Loc why_a, why_b; /* it is two sizes, made up here and there */
     bool rank_reported;
     int errors;     /* when the declaration at work began */
+    Loc mismatched; /* the module that was last found not to meet a specification, */
+    int mismatches; /* and how many */
     bool skipped;   /* a lambda in it was not checked, as what it is given to is no function, a
                      * member of a module that is wrong is used, or a type is given up */
     bool lost;      /* a module that is wrong was opened: names may be its members */

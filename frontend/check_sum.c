@@ -40,7 +40,7 @@ typedef struct {
 static const char *count_hint(const AType *holds, const Given *g)
 {
     const AType *first = holds->elems.n == 1 ? type_deref(holds->elems.at[0]) : NULL;
-    if (first && first->kind == TY_TUPLE && first->elems.n == g->n)
+    if (first && first->kind == TY_TUPLE && g->n > 1 && first->elems.n == g->n)
         return "; that is a tuple, written with brackets and commas";
     if (g->n == 1 && g->in_first > 1 && g->in_first == holds->elems.n)
         return "; they are written one behind the other, without commas";

@@ -59,6 +59,7 @@ static const Row rows[] = {
     {ARROW, NULL, NULL, DEF, 0, 0, "`->` stands behind `case` and a pattern, or behind `\\x`"},
     {',', NULL, NULL, DEF, 0, 0, NO_COMMAS},
     {',', NULL, NULL, VAL, 0, 0, NO_COMMAS},
+    {ID, NULL, NULL, DEF, 0, 0, "a definition begins with `def`"},
     {',', NULL, NULL, ')', 0, ',', "each parameter and argument has brackets of its own"},
 };
 

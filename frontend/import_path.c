@@ -126,6 +126,8 @@ static void report_missing(Arena *a, const char *folder, const char *name, Loc l
     const char *path = without_dots(a, arena_printf(a, "%s%s", folder, name)), *rest = "";
     for (int i = 1; i < tried->n; i++)
         rest = arena_printf(a, "%s%s`%s`", rest, i > 1 ? ", " : "; also tried ", tried->at[i]);
+    if (*name != '.' && *name != '/' && strchr(name, '/') && memchr(name, '.', strcspn(name, "/")))
+        rest = arena_printf(a, "%s; the name of a package begins with `lib/`", rest);
     if (package)
         rest = arena_printf(
             a, "%s; minifut does not fetch packages: run `futhark pkg sync`, or copy them", rest);

@@ -10,6 +10,9 @@
 /* Types of modules inside each other, and specifications in all, those that are included too. */
 enum { MAX_SIGNATURES = 100, MAX_SPECS = 10000 };
 
+/* How many specifications a module is told not to meet: where one given for another, all would be. */
+enum { MAX_MISMATCHES = 4 };
+
 /* A `with`: what an abstract type of the module type is. */
 typedef struct Refine {
     const char *name; /* from the module at work on: "t", "M.t" */
@@ -26,7 +29,8 @@ typedef struct {
     Bindings *seen; /* abstract types, and values that may be sizes */
     const Subst *known; /* abstract types of elsewhere, and what they stand for */
     Refine *with;
-    Loc at; /* of the module at hand, for messages */
+    Loc at;     /* of the module at hand, for messages */
+    bool quiet; /* the type of modules is wrong, so no module is */
 } Inst;
 
 static void instantiate(Inst *in, const ModType *t);
@@ -34,11 +38,19 @@ static void instantiate(Inst *in, const ModType *t);
 static void mismatch(Inst *in, const Spec *s, Loc have, const char *message)
 {
     Ck *ck = in->ck;
+    in->view->wrong = true;
+    if (in->quiet)
+        return;
+    ck->mismatches = in->at.beg == ck->mismatched.beg ? ck->mismatches + 1 : 1;
+    ck->mismatched = in->at;
+    if (ck->mismatches == MAX_MISMATCHES + 1)
+        ck_note(ck, s->loc, "that is not all: `%s` and perhaps others are not as specified either", s->name);
+    if (ck->mismatches > MAX_MISMATCHES)
+        return;
     ck_error(ck, in->at, "%s", message);
     ck_note(ck, s->loc, "`%s` is specified here", s->name);
     if (have.beg)
         ck_note(ck, have, "and defined here");
-    in->view->wrong = true;
 }
 
 void add_meanings(Ck *ck, Subst *s, const Subst *more)
@@ -430,7 +442,7 @@ static void match_parametric(Inst *in)
 {
     Ck *ck = in->ck;
     const ModSig *sig = in->view->sig;
-    ModSig param = {sig->type->param.type, sig->at};
+    ModSig param = {sig->type->param.type, sig->at, sig->wrong};
     if (ck->applying > 1 || ck->supposing > 1) /* checked further out */
         return;
     Scopes scopes = scopes_now(ck);
@@ -449,7 +461,7 @@ static void instance_parametric(Inst *in, const ModType *t)
 {
     Ck *ck = in->ck;
     ModSig *sig = NEW(ck->a, ModSig);
-    *sig = (ModSig){t, closure_now(ck)};
+    *sig = (ModSig){t, closure_now(ck), false};
     in->view->sig = sig;
     in->view->inner = in->have;
     in->view->inside = meanings_now(in);
@@ -603,7 +615,10 @@ static void instance_of(Inst *in, const ModType *t)
         Closure back = closure_enter(ck, &sig->at);
         ck->path = path;
         Scopes inner = scopes_now(ck);
+        bool quiet = in->quiet;
+        in->quiet |= sig->wrong;
         instantiate(in, sig->type);
+        in->quiet = quiet;
         scopes_back(ck, inner);
         closure_enter(ck, &back);
         return;

@@ -21,6 +21,7 @@ typedef struct {
 typedef struct ModSig {
     const ModType *type;
     Closure at;
+    bool wrong; /* errors in its declaration were reported */
 } ModSig;
 
 struct Module {

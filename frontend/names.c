@@ -485,6 +485,24 @@ static Binding *find_binding(Ck *ck, const char *name, Space space)
     return b || space != SPACE_TERM ? b : find_builtin(ck, name);
 }
 
+/* The name of that member of some module that is known, or NULL. */
+static const char *in_some_module(Ck *ck, const char *name)
+{
+    static const Scalar likely[] = {S_F32, S_I32, S_BOOL};
+    for (const Scope *s = ck->scopes[SPACE_TERM]; s && !diag_is_full(); s = s->up) {
+        bool module = s->bind && s->bind->kind == BIND_MODULE && !is_parametric(s->bind->module);
+        const Binding *b = module ? module_member(ck, s->bind->module, name, SPACE_TERM) : NULL;
+        if (b && b->kind != BIND_MODULE)
+            return arena_printf(ck->a, "%s.%s", s->name, name);
+    }
+    for (size_t i = 0; i < sizeof likely / sizeof *likely; i++) {
+        const char *member = arena_printf(ck->a, "%s.%s", scalar_name(likely[i]), name);
+        if (find_builtin(ck, intern(member)))
+            return member;
+    }
+    return NULL;
+}
+
 /* What Futhark has, and the language here has not. */
 static const char *unsupported(const char *name)
 {
@@ -530,6 +548,11 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
     if (type) {
         ck_error(ck, loc, "`%s` is a type%s; convert with `%s.from_type`, as in `%s.i64 x`", name,
                  type == name ? "" : arena_printf(ck->a, ", here called `%s`", type), type, type);
+        return NULL;
+    }
+    const char *member = in_some_module(ck, name);
+    if (member) {
+        ck_error(ck, loc, "unknown name `%s`; did you mean `%s`?", name, member);
         return NULL;
     }
     rt_spelling sp = rt_spell(name);
@@ -588,6 +611,11 @@ struct ModSig *find_sig(Ck *ck, const char *name, Loc loc)
     }
     if (report_other_space(ck, name, loc, SPACE_SIG, "module type") || report_not_yet(ck, name, loc, SPACE_SIG))
         return NULL;
+    Scalar scalar;
+    if (scalar_from_name(name, &scalar)) {
+        ck_error(ck, loc, "`%s` is a type and a module, not a module type", name);
+        return NULL;
+    }
     rt_spelling sp = rt_spell(name);
     try_scope(ck, SPACE_SIG, &sp);
     if (sp.nearest)

@@ -38,8 +38,8 @@ syn match sfNumber "\d[0-9_]*\(\.\d[0-9_]*\)\?\([eE][-+]\?\d[0-9_]*\)\?\([iu]\(8
 syn match sfNumber "0[xX]\x[0-9a-fA-F_]*\(\.\x[0-9a-fA-F_]*\)\?\([pP][-+]\?\d\+\(f\(32\|64\)\)\?\)\?\([iu]\(8\|16\|32\|64\)\)\?"
 syn match sfNumber "0[bB][01][01_]*\([iu]\(8\|16\|32\|64\)\)\?"
 syn match sfNumber "0[rR][IVXLCDM][IVXLCDM_]*\([iu]\(8\|16\|32\|64\)\)\?"
-syn match sfEscape "\\\(x\x\+\|\d\+\|[^0-9]\)" contained
-syn match sfChar "'\([^\\']\|\\\(x\x\+\|\d\+\|[^0-9]\)\)'" contains=sfEscape
+syn match sfEscape "\\\(x\x\+\|o\o\+\|\d\+\|[^0-9]\)" contained
+syn match sfChar "'\([^\\']\|\\\(x\x\+\|o\o\+\|\d\+\|[^0-9]\)\)'" contains=sfEscape
 syn region sfString start=+"+ skip=+\\\_.+ end=+"+ contains=sfEscape
 
 syn keyword sfTodo TODO FIXME XXX contained
