@@ -535,7 +535,7 @@ static AType *check_lambda(Ck *ck, AExp *e, AType *want)
         if (b)
             vec_push(ck->a, &keep, b);
     }
-    AType *t = ty_leave(ck, ty_plain(ck, ret ? ret : body), first_uid, &keep, e->loc);
+    AType *t = ty_leave(ck, ret ? ret : ty_plain(ck, body), first_uid, &keep, e->loc);
     t = seal_result(ck, t, &exists, first_id);
     for (int i = e->lambda.params.n - 1; i >= 0; i--) {
         Binding *name = size_param(e->lambda.params.at[i], t);
