@@ -256,41 +256,22 @@ static void clean_up(Session *s, int d, const Argument *in)
 /* --- Results -------------------------------------------------------------------------------- */
 
 /* Appends the components of variable `var` to vs. NULL or what is wrong. */
-static const char *fetch_value(Session *s, const char *var, const char *type, Values *vs)
+static const char *fetch_value(Session *s, const char *var, Values *vs)
 {
-    rt_prim prim;
-    int rank;
-    TalkStatus st;
-    if (!reply_type(type, &prim, &rank)) {
-        if ((st = ASK(s, "fields \"%s\"", type)) != TALK_OK)
-            return reason(s, st, arena_printf(s->a, "a result of type %s", type));
-        char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
-        const char *wrong = NULL;
-        for (char *line = strtok_r(text, "\n", &save); line && !wrong;
-             line = strtok_r(NULL, "\n", &save)) {
-            char *space = strchr(line, ' ');
-            if (!space)
-                continue;
-            *space = '\0';
-            const char *part = arena_printf(s->a, "%s_%s", var, line);
-            if ((st = ASK(s, "project %s %s %s", part, var, line)) != TALK_OK)
-                return reason(s, st, "reading a field");
-            wrong = fetch_value(s, part, space + 1, vs);
-            ASK(s, "free %s", part);
-        }
-        return wrong;
-    }
-    if ((st = ASK(s, "store \"%s\" %s", s->value, var)) != TALK_OK)
-        return reason(s, st, "reading the result");
     rt_reader r;
-    rt_hvalue v;
     const char *wrong = NULL;
+    TalkStatus st = ASK(s, "store \"%s\" %s", s->value, var);
+    if (st != TALK_OK)
+        return reason(s, st, "reading the result");
     if (!rt_reader_open(&r, s->value))
         return arena_strdup(s->a, r.error);
-    if (rt_read_value(&r, prim, rank, &v))
-        vec_push(s->a, vs, v);
-    else
-        wrong = arena_strdup(s->a, r.error);
+    while (!wrong && !rt_reader_at_end(&r)) {
+        rt_hvalue v;
+        if (rt_read_any(&r, &v))
+            vec_push(s->a, vs, v);
+        else
+            wrong = arena_strdup(s->a, r.error);
+    }
     rt_reader_close(&r);
     return wrong;
 }
@@ -346,7 +327,7 @@ static const char *compare_results(Session *s, int d, bool *is_wrong)
     Values got = {0};
     const char *wrong = NULL;
     for (int i = 0; i < s->outputs.n && !wrong; i++)
-        wrong = fetch_value(s, arena_printf(s->a, "out%d", i), s->outputs.at[i].type, &got);
+        wrong = fetch_value(s, arena_printf(s->a, "out%d", i), &got);
     Expected *e = &s->expected[d];
     if (!wrong && !e->known && s->ds->at[d].out.name)
         wrong = read_expected(s, d, &got);

@@ -2,7 +2,6 @@
  * and what each calls of runtime/library.h. */
 #include "emit/api.h"
 
-#include "base/ident.h"
 #include "base/intern.h"
 
 #include <ctype.h>
@@ -24,60 +23,21 @@ static const char *text(const Api *api, const char *fmt, ...)
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
-/* A name that somebody gave it, as C has it: point, m_point. */
-static const char *given_name(const Api *api, const char *name)
+static void name_types(Api *api)
 {
-    char *s = arena_strdup(api->cx->perm, name);
-    for (char *at = s; *at; at++)
-        if (*at == '.')
-            *at = '_';
-    return c_ident(s);
-}
-
-static const char *hash_name(const Api *api, const char *name)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *s = name; *s; s++)
-        hash = (hash ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-    return text(api, "%016llx", (unsigned long long)hash);
-}
-
-/* A type as part of a name: "f32", "point", "arr1d_point", "tup2_f32_arr1d_i32". NULL: it holds a record without a name. */
-static const char *readable_name(const Api *api, int type)
-{
-    const BType *t = &api->b->types.at[type];
-    if (t->kind == BT_PRIM)
-        return prim_type_text[t->prim];
-    if (t->kind == BT_ARRAY)
-        return text(api, "arr%dd_%s", t->rank, prim_type_text[t->prim]);
-    if (isalpha((unsigned char)t->name[0]) || t->name[0] == '_')
-        return given_name(api, t->name);
-    if (t->kind == BT_OPAQUE) {
-        const char *elem = t->elem < 0 ? NULL : readable_name(api, t->elem);
-        return elem ? text(api, "arr%dd_%s", t->rank, elem) : NULL;
+    for (int i = 0; i < api->b->types.n; i++) {
+        const BType *t = &api->b->types.at[i];
+        bool plain = t->kind == BT_ARRAY || t->kind == BT_PRIM;
+        const char *name = plain ? text(api, "%s_%dd", prim_type_text[t->prim], t->rank)
+                                 : api_opaque_name(api->cx, t->name, &api->short_names);
+        vec_push(api->cx->perm, &api->short_names, name);
     }
-    if (t->fields.n == 0)
-        return "unit";
-    const char *s = text(api, "tup%d", t->fields.n);
-    for (int i = 0; i < t->fields.n && s; i++) {
-        bool tuple = isdigit((unsigned char)t->field_names.at[i][0]);
-        const char *field = tuple ? readable_name(api, t->fields.at[i]) : NULL;
-        s = field ? text(api, "%s_%s", s, field) : NULL;
-    }
-    return s;
-}
-
-static const char *opaque_name(const Api *api, int type)
-{
-    const char *name = readable_name(api, type);
-    return text(api, "opaque_%s", name ? name : hash_name(api, api->b->types.at[type].name));
 }
 
 /* What follows "futhark_" in the type's struct and "futhark_OP_" in its functions. */
 static const char *short_name(const Api *api, int type)
 {
-    const BType *t = &api->b->types.at[type];
-    return t->kind == BT_ARRAY ? text(api, "%s_%dd", prim_type_text[t->prim], t->rank) : opaque_name(api, type);
+    return api->short_names.at[type];
 }
 
 static const char *scalar_c(PrimType t)
@@ -161,15 +121,10 @@ static void array_functions(const Api *api, ApiType *x)
                                     "(void)ctx;\nreturn rt_lib_shape((const rt_obj *)arr);\n");
 }
 
-/* A field in the name of a function, and as a parameter: `0` and `v0`, `name` and `f_name`. */
-static const char *field_ident(const char *field)
-{
-    return isdigit((unsigned char)*field) ? field : c_ident(field);
-}
-
+/* A field as a parameter: `0` is `v0`, `name` is `f_name`. */
 static const char *field_param(const Api *api, const char *field)
 {
-    return text(api, isdigit((unsigned char)*field) ? "v%s" : "f_%s", field_ident(field));
+    return text(api, isdigit((unsigned char)*field) ? "v%s" : "f_%s", api_member_name(api->cx, field));
 }
 
 /* A parameter as an rt_lib_part. */
@@ -223,7 +178,7 @@ static void field_functions(const Api *api, ApiType *x)
     const char *name = short_name(api, x->type);
     x->order = field_order(api, t);
     for (int k = 0; k < t->fields.n; k++) {
-        const char *type = text(api, "%s_%s", name, field_ident(t->field_names.at[k]));
+        const char *type = text(api, "%s_%s", name, api_member_name(api->cx, t->field_names.at[k]));
         const char *params = text(api, ", %sout, const struct %s *obj", out_c(api, t->fields.at[k]), x->c_name);
         ApiFn f = function(api, "int ", "project", type, params,
                            does(api, "project", text(api, ".type = %d, .obj = (rt_obj *)obj, .out = (void *const[]){out}", k)));
@@ -231,13 +186,14 @@ static void field_functions(const Api *api, ApiType *x)
     }
 }
 
-static void records_functions(const Api *api, ApiType *x)
+static void elements_functions(const Api *api, ApiType *x)
 {
     const BType *t = &api->b->types.at[x->type];
     const char *name = short_name(api, x->type), *arr = text(api, "struct %s *arr", x->c_name);
     x->ops[OP_API_SHAPE] = function(api, "const int64_t *", "shape", name, text(api, ", %s", arr),
                                     "(void)ctx;\nreturn rt_lib_shape((const rt_obj *)arr);\n");
-    x->ops[OP_API_ZIP] = from_fields(api, x, "zip", "zip");
+    if (t->fields.n)
+        x->ops[OP_API_ZIP] = from_fields(api, x, "zip", "zip");
     if (t->elem < 0)
         return;
     const char *index = numbered(api, "int64_t", "i", t->rank), *at = list_c(api, "i", t->rank);
@@ -254,6 +210,42 @@ static void records_functions(const Api *api, ApiType *x)
                                                list_c(api, "dim", t->rank))));
 }
 
+/* What variant k holds, as parameters of its own functions. */
+static void variant_functions(const Api *api, ApiType *x, int k)
+{
+    const BVariant *v = &api->b->types.at[x->type].variants.at[k];
+    const char *name = text(api, "%s_%s", short_name(api, x->type), api_member_name(api->cx, v->name));
+    const char *takes = "", *gives = "", *parts = "", *outs = "";
+    for (int i = 0; i < v->types.n; i++) {
+        const char *param = text(api, "v%d", i), *comma = i ? ", " : "";
+        takes = text(api, "%s, %s%s", takes, in_c(api, v->types.at[i]), param);
+        gives = text(api, "%s, %s%s", gives, out_c(api, v->types.at[i]), param);
+        parts = text(api, "%s%s%s", parts, comma, part_c(api, v->types.at[i], param));
+        outs = text(api, "%s%s%s", outs, comma, param);
+    }
+    if (v->types.n) {
+        parts = text(api, ", .parts = (const rt_lib_part[]){%s}", parts);
+        outs = text(api, ", .out = (void *const[]){%s}", outs);
+    }
+    const char *which = text(api, ".at = (int64_t[]){%d}", k);
+    ApiVariant f = {
+        function(api, "int ", "new", name, text(api, ", struct %s **out%s", x->c_name, takes),
+                 does(api, "construct",
+                      text(api, ".type = %d, %s%s, .out = (void *const[]){out}", x->type, which, parts))),
+        function(api, "int ", "destruct", name, text(api, "%s, const struct %s *obj", gives, x->c_name),
+                 does(api, "destruct", text(api, ".obj = (rt_obj *)obj, %s%s", which, outs)))};
+    vec_push(api->cx->perm, &x->variants, f);
+}
+
+static void sum_functions(const Api *api, ApiType *x)
+{
+    for (int k = 0; k < api->b->types.at[x->type].variants.n; k++)
+        variant_functions(api, x, k);
+    x->ops[OP_API_VARIANT] =
+        function(api, "int ", "variant", short_name(api, x->type), text(api, ", const struct %s *v", x->c_name),
+                 "(void)ctx;\nreturn rt_lib_variant((const rt_obj *)v);\n");
+}
+
 static void opaque_functions(const Api *api, ApiType *x)
 {
     const BType *t = &api->b->types.at[x->type];
@@ -265,8 +257,10 @@ static void opaque_functions(const Api *api, ApiType *x)
     x->ops[OP_API_RESTORE] = function(api, text(api, "struct %s *", c), "restore", name, ", const void *p",
                                       makes(api, "restore", text(api, ".type = %d, .from = p", x->type)));
     field_functions(api, x);
-    if (t->kind == BT_OPAQUE)
-        records_functions(api, x);
+    if (t->kind == BT_SUM)
+        sum_functions(api, x);
+    else if (t->kind == BT_OPAQUE)
+        elements_functions(api, x);
     else
         x->ops[OP_API_NEW] = from_fields(api, x, "new", "new_record");
 }
@@ -288,7 +282,7 @@ static ApiFn entry_function(const Api *api, int id)
         parts = text(api, ", .parts = (const rt_lib_part[]){%s}", parts);
     if (e->out.n)
         outs = text(api, ", .out = (void *const[]){%s}", outs);
-    return function(api, "int ", "entry", c_ident(e->plan->entry->name), params,
+    return function(api, "int ", "entry", api_member_name(api->cx, e->plan->entry->name), params,
                     does(api, "call", text(api, ".type = %d%s%s", id, parts, outs)));
 }
 
@@ -296,6 +290,7 @@ Api *api_new(Ctx *cx, const Boundary *b, const Plan *p)
 {
     Api *api = NEW(cx->perm, Api);
     *api = (Api){.cx = cx, .b = b, .plan = p};
+    name_types(api);
     for (int i = 0; i < b->types.n; i++) {
         if (b->types.at[i].kind == BT_PRIM)
             continue;
@@ -325,6 +320,10 @@ static void put_type(Out *o, const ApiType *x, Put *put)
             put(o, &x->ops[i]);
     for (int i = 0; i < x->project.n; i++)
         put(o, &x->project.at[i]);
+    for (int i = 0; i < x->variants.n; i++) {
+        put(o, &x->variants.at[i].construct);
+        put(o, &x->variants.at[i].destruct);
+    }
 }
 
 static void declare(Out *o, const ApiFn *f)

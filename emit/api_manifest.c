@@ -98,6 +98,52 @@ static void fields(Out *o, const Api *api, const ApiType *x)
     out_puts(o, "], ");
 }
 
+static void variants(Out *o, const Api *api, const ApiType *x)
+{
+    const BType *t = &api->b->types.at[x->type];
+    key(o, "variants");
+    out_puts(o, "[");
+    for (int k = 0; k < t->variants.n; k++) {
+        const BVariant *v = &t->variants.at[k];
+        out_puts(o, k ? ", {" : "{");
+        pair(o, "name", v->name);
+        out_puts(o, ", ");
+        key(o, "payload");
+        for (int i = 0; i < v->types.n; i++) {
+            out_puts(o, i ? ", " : "[");
+            out_quoted(o, api->b->types.at[v->types.at[i]].name);
+        }
+        out_puts(o, v->types.n ? "], " : "[], ");
+        pair(o, "construct", x->variants.at[k].construct.name);
+        out_puts(o, ", ");
+        pair(o, "destruct", x->variants.at[k].destruct.name);
+        out_puts(o, "}");
+    }
+    out_puts(o, "], ");
+}
+
+/* What can be done with an opaque type besides what can be with all: by what it is. */
+static void opaque(Out *o, const Api *api, const ApiType *x, unsigned set)
+{
+    const BType *t = &api->b->types.at[x->type];
+    bool array = t->kind == BT_OPAQUE, sum = t->kind == BT_SUM;
+    const char *arrays = t->fields.n ? "record_array" : "opaque_array";
+    out_puts(o, ",\n");
+    key(o, array ? arrays : sum ? "sum" : "record");
+    out_puts(o, "{");
+    if (array) {
+        out_printf(o, "\"rank\": %d, ", t->rank);
+        pair(o, "elemtype", t->elem < 0 ? "" : api->b->types.at[t->elem].name);
+        out_puts(o, ", ");
+    }
+    if (sum)
+        variants(o, api, x);
+    else if (!array || t->fields.n)
+        fields(o, api, x);
+    ops(o, x, set);
+    out_puts(o, "}");
+}
+
 static void type(Out *o, const Api *api, const ApiType *x)
 {
     enum { OPAQUE = 1 << OP_API_FREE | 1 << OP_API_STORE | 1 << OP_API_RESTORE };
@@ -115,19 +161,8 @@ static void type(Out *o, const Api *api, const ApiType *x)
     out_puts(o, "{");
     ops(o, x, t->kind == BT_ARRAY ? ~0u : OPAQUE);
     out_puts(o, "}");
-    if (t->kind != BT_ARRAY) {
-        out_puts(o, ",\n");
-        key(o, t->kind == BT_RECORD ? "record" : "record_array");
-        out_puts(o, "{");
-        if (t->kind == BT_OPAQUE) {
-            out_printf(o, "\"rank\": %d, ", t->rank);
-            pair(o, "elemtype", t->elem < 0 ? "" : api->b->types.at[t->elem].name);
-            out_puts(o, ", ");
-        }
-        fields(o, api, x);
-        ops(o, x, ~(unsigned)OPAQUE);
-        out_puts(o, "}");
-    }
+    if (t->kind != BT_ARRAY)
+        opaque(o, api, x, ~(unsigned)OPAQUE);
     out_puts(o, "\n");
     o->indent--;
     out_puts(o, "}");

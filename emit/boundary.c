@@ -10,7 +10,6 @@ typedef struct {
     Ctx *cx;
     const Plan *plan;
     Boundary *b;
-    Texts texts, names; /* types that have a name somewhere, and it */
 } Find;
 
 /* --- Types ----------------------------------------------------------------------------------- */
@@ -27,31 +26,7 @@ static const char *array_name(Ctx *cx, Type t)
 /* A value by itself: a scalar or an array of scalars. */
 static bool is_plain(const ExtType *x)
 {
-    return x->n_fields == 0 && x->n_vals == 1 && !x->sum;
-}
-
-static void note_names(Find *f, const ExtType *x)
-{
-    if (x->alias) {
-        vec_push(f->cx->perm, &f->texts, x->text);
-        vec_push(f->cx->perm, &f->names, x->alias);
-    }
-    for (int i = 0; i < x->n_fields; i++)
-        note_names(f, &x->fields[i]);
-    if (x->elem)
-        note_names(f, x->elem);
-}
-
-/* As it was written. Parts of types do not tell how they were written: they have the name that the same type has
- * elsewhere, so that they can be passed on as that. */
-static const char *type_name(const Find *f, const ExtType *x, const Type *vals, bool part)
-{
-    if (is_plain(x))
-        return array_name(f->cx, vals[0]);
-    for (int i = 0; part && !x->alias && i < f->texts.n; i++)
-        if (strcmp(f->texts.at[i], x->text) == 0)
-            return intern(f->names.at[i]);
-    return intern(x->alias ? x->alias : x->text);
+    return !x->n_fields && !x->n_variants && !x->elem && x->n_vals == 1;
 }
 
 static int find_type(const Boundary *b, const char *name)
@@ -79,48 +54,110 @@ static int plain_type_id(Find *f, Type t)
     if (id >= 0)
         return id;
     return push_type(f, (BType){.name = name,
+                                .text = name,
                                 .kind = t.rank ? BT_ARRAY : BT_PRIM,
                                 .prim = t.elem,
                                 .rank = t.rank,
                                 .elem = -1});
 }
 
-/* The types of an element of an array of records, whose values have the types vals. */
-static Type *elem_vals(Ctx *cx, const ExtType *x, const Type *vals)
+/* The types of n values without the outer dimensions. */
+static Type *row_types(Ctx *cx, const Type *vals, int n, int dims)
 {
-    Type *of = NEWN(cx->perm, Type, x->n_vals + 1);
-    for (int i = 0; i < x->n_vals; i++) {
+    Type *of = NEWN(cx->perm, Type, n + 1);
+    for (int i = 0; i < n; i++) {
         of[i] = vals[i];
-        of[i].rank -= x->rank;
+        of[i].rank -= dims;
     }
     return of;
 }
 
-/* The id of the type, whose values have the IR types vals. A type whose parts are not described (an array of tuples in
- * a program of IR text) has one field for each value. */
-static int type_id(Find *f, const ExtType *x, const Type *vals, bool part)
+/* A type by its name; another one of the same name, of which Futhark knows nothing, is called by its structure. Its id if it
+ * is known, else -1. */
+static int known_type(const Find *f, BType *t)
+{
+    int id = find_type(f->b, t->name);
+    if (id < 0 || f->b->types.at[id].text == t->text)
+        return id;
+    t->name = t->text;
+    return find_type(f->b, t->name);
+}
+
+static void add_field(Find *f, BType *t, const char *name, int type)
+{
+    vec_push(f->cx->perm, &t->field_names, name);
+    vec_push(f->cx->perm, &t->fields, type);
+}
+
+static int type_id(Find *f, const ExtType *x, const Type *vals, int dims, bool written);
+
+/* A type whose parts are not described (an array of tuples in a program of IR text): a field for each value. */
+static void add_values(Find *f, BType *t, int n, const Type *vals)
+{
+    for (int i = 0; i < n; i++)
+        add_field(f, t, arena_printf(f->cx->perm, "%d", i), plain_type_id(f, vals[i]));
+}
+
+static void add_variants(Find *f, BType *t, const ExtType *x, const Type *vals)
+{
+    Arena *a = f->cx->perm;
+    for (int i = 0; i < x->n_vals; i++)
+        vec_push(a, &t->values, vals[i]);
+    for (int k = 0; k < x->n_variants; k++) {
+        const ExtVariant *v = &x->variants[k];
+        Types holds = {0};
+        BVariant of = {.name = v->name};
+        for (int i = 0; i < v->n_places; i++) {
+            vec_push(a, &holds, vals[v->places[i]]);
+            vec_push(a, &of.places, v->places[i]);
+        }
+        for (int i = 0, at = 0; i < v->n; at += v->holds[i++].n_vals) {
+            int type = type_id(f, &v->holds[i], holds.at + at, 0, true);
+            vec_push(a, &of.types, type);
+        }
+        vec_push(a, &t->variants, of);
+    }
+}
+
+/* Arrays of x, which have the values vals. */
+static void add_elem(Find *f, BType *t, const ExtType *x, const Type *vals, bool written)
+{
+    t->elem = type_id(f, x, row_types(f->cx, vals, x->n_vals, t->rank), 0, written);
+    for (int i = 0, at = 0; i < x->n_fields; at += x->fields[i++].n_vals)
+        add_field(f, t, x->field_names[i], type_id(f, &x->fields[i], vals + at, t->rank, false));
+}
+
+/* "[][]" in front of the text, in brackets if that is a sum. */
+static const char *array_text(Ctx *cx, const ExtType *x, int dims)
+{
+    const char *s = arena_printf(cx->perm, dims && x->n_variants ? "(%s)" : "%s", x->text);
+    for (int k = 0; k < dims; k++)
+        s = arena_printf(cx->perm, "[]%s", s);
+    return intern(s);
+}
+
+/* The id of the type of `dims` dimensions around x, whose values have the IR types vals. `written`: by the name that the
+ * program gives it, if it does. */
+static int type_id(Find *f, const ExtType *x, const Type *vals, int dims, bool written)
 {
     if (is_plain(x))
         return plain_type_id(f, vals[0]);
-    const char *name = type_name(f, x, vals, part);
-    int id = find_type(f->b, name);
+    BType t = {.text = array_text(f->cx, x, dims), .kind = BT_OPAQUE, .rank = x->rank + dims, .elem = -1};
+    t.name = written && x->alias ? intern(x->alias) : t.text;
+    int id = known_type(f, &t);
     if (id >= 0)
         return id;
-    Arena *a = f->cx->perm;
-    int n = x->n_fields ? x->n_fields : x->n_vals;
-    bool record = (x->n_fields > 0 || n == 0) && x->text[0] != '[';
-    BType t = {.name = name, .kind = record ? BT_RECORD : BT_OPAQUE, .rank = x->rank, .elem = -1};
-    if (x->elem)
-        t.elem = type_id(f, x->elem, elem_vals(f->cx, x, vals), true);
-    ExtType plain = {.n_vals = 1};
-    for (int i = 0, k = 0; i < n; i++) {
-        const ExtType *field = x->n_fields ? &x->fields[i] : &plain;
-        bool named = x->field_names && x->field_names[i];
-        const char *called = named ? x->field_names[i] : arena_printf(a, "%d", i);
-        vec_push(a, &t.field_names, called);
-        int type = type_id(f, field, vals + k, true);
-        vec_push(a, &t.fields, type);
-        k += field->n_vals;
+    if (x->elem || dims) {
+        add_elem(f, &t, x->elem ? x->elem : x, vals, written);
+    } else if (x->n_variants) {
+        t.kind = BT_SUM;
+        add_variants(f, &t, x, vals);
+    } else if (x->n_fields || x->n_vals == 0) {
+        t.kind = BT_RECORD;
+        for (int i = 0, at = 0; i < x->n_fields; at += x->fields[i++].n_vals)
+            add_field(f, &t, x->field_names[i], type_id(f, &x->fields[i], vals + at, 0, written));
+    } else {
+        add_values(f, &t, x->n_vals, vals);
     }
     return push_type(f, t);
 }
@@ -132,7 +169,7 @@ static BSlots slots(Find *f, const ExtParams *xs, const Types *vals, bool named)
     BSlots out = {0};
     for (int i = 0, k = 0; i < xs->n; i++) {
         const ExtParam *x = &xs->at[i];
-        BSlot s = {named ? x->name : NULL, type_id(f, &x->type, vals->at + k, false), x->unique};
+        BSlot s = {named ? x->name : NULL, type_id(f, &x->type, vals->at + k, 0, true), x->unique};
         vec_push(f->cx->perm, &out, s);
         k += x->type.n_vals;
     }
@@ -181,13 +218,6 @@ static BEntry entry(Find *f, const EntryPlan *ep)
 Boundary *boundary_new(Ctx *cx, const Plan *p)
 {
     Find f = {.cx = cx, .plan = p, .b = NEW(cx->perm, Boundary)};
-    for (int i = 0; i < p->entries.n; i++) {
-        const Entry *en = p->entries.at[i]->entry;
-        for (int k = 0; k < en->ext_params.n; k++)
-            note_names(&f, &en->ext_params.at[k].type);
-        for (int k = 0; k < en->ext_results.n; k++)
-            note_names(&f, &en->ext_results.at[k].type);
-    }
     for (int i = 0; i < p->entries.n; i++) {
         BEntry e = entry(&f, p->entries.at[i]);
         vec_push(cx->perm, &f.b->entries, e);

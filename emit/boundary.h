@@ -7,16 +7,25 @@
 
 typedef VEC(int) Ints;
 
-typedef enum { BT_PRIM, BT_ARRAY, BT_RECORD, BT_OPAQUE } BTypeKind; /* as rt_kind */
+typedef enum { BT_PRIM, BT_ARRAY, BT_RECORD, BT_SUM, BT_OPAQUE } BTypeKind; /* as rt_kind */
+
+typedef struct {
+    const char *name;
+    Ints types;  /* what it holds */
+    Ints places; /* and which of the sum's values that is */
+} BVariant;
 
 /* A type; its id is its place in the list. */
 typedef struct {
     const char *name; /* "[][]f32", "pt", "[]pt", "(f32, i32)" */
+    const char *text; /* its structure: "{x: f32, y: f32}" */
     BTypeKind kind;
     PrimType prim;     /* BT_PRIM, BT_ARRAY */
     int rank;          /* BT_ARRAY, BT_OPAQUE */
     Texts field_names; /* BT_RECORD, BT_OPAQUE: arrays of records have a field's elements as an array */
     Ints fields;       /* their types */
+    VEC(BVariant) variants; /* BT_SUM */
+    Types values;           /* BT_SUM: the number of a variant, what they hold */
     int elem;          /* BT_OPAQUE: the type of an element, -1 if it is not described */
 } BType;
 

@@ -5,29 +5,69 @@
 
 #include <string.h>
 
-static const char *const kind_c[] = {
-    [BT_PRIM] = "RT_KIND_PRIM", [BT_ARRAY] = "RT_KIND_ARRAY", [BT_RECORD] = "RT_KIND_RECORD", [BT_OPAQUE] = "RT_KIND_OPAQUE"};
+static const char *const kind_c[] = {[BT_PRIM] = "RT_KIND_PRIM",
+                                     [BT_ARRAY] = "RT_KIND_ARRAY",
+                                     [BT_RECORD] = "RT_KIND_RECORD",
+                                     [BT_SUM] = "RT_KIND_SUM",
+                                     [BT_OPAQUE] = "RT_KIND_OPAQUE"};
+
+/* (const int[]){1, 2} */
+static void emit_ints(Out *o, const Ints *xs)
+{
+    out_puts(o, xs->n ? ", (const int[]){" : ", NULL");
+    for (int i = 0; i < xs->n; i++)
+        out_printf(o, i ? ", %d" : "%d", xs->at[i]);
+    out_puts(o, xs->n ? "}" : "");
+}
+
+static void emit_fields(Emit *em, int id, const BType *t)
+{
+    out_printf(em->o, "static const rt_field_def fields_%d[] = {", id);
+    for (int k = 0; k < t->fields.n; k++)
+        out_printf(em->o, "%s{%s, %d}", k ? ", " : "", c_string(em->cx, t->field_names.at[k]), t->fields.at[k]);
+    out_puts(em->o, t->fields.n ? "};\n" : "{NULL, 0}};\n");
+}
+
+static void emit_variants(Emit *em, int id, const BType *t)
+{
+    Out *o = em->o;
+    out_printf(o, "static const rt_component_def components_%d[] = {", id);
+    for (int k = 0; k < t->values.n; k++)
+        out_printf(o, "%s{%s, %d}", k ? ", " : "", rt_prim_c(t->values.at[k].elem), t->values.at[k].rank);
+    out_printf(o, "};\nstatic const rt_variant_def variants_%d[] = {\n", id);
+    for (int k = 0; k < t->variants.n; k++) {
+        const BVariant *v = &t->variants.at[k];
+        out_printf(o, "    {%s, %d", c_string(em->cx, v->name), v->types.n);
+        emit_ints(o, &v->types);
+        emit_ints(o, &v->places);
+        out_puts(o, "},\n");
+    }
+    out_puts(o, "};\n");
+}
 
 static void emit_types(Emit *em)
 {
     Out *o = em->o;
     for (int i = 0; i < em->b->types.n; i++) {
         const BType *t = &em->b->types.at[i];
-        if (t->kind != BT_RECORD && t->kind != BT_OPAQUE)
-            continue;
-        out_printf(o, "static const rt_field_def fields_%d[] = {", i);
-        for (int k = 0; k < t->fields.n; k++)
-            out_printf(o, "%s{%s, %d}", k ? ", " : "", c_string(em->cx, t->field_names.at[k]), t->fields.at[k]);
-        out_puts(o, t->fields.n ? "};\n" : "{NULL, 0}};\n");
+        if (t->kind == BT_RECORD || t->kind == BT_OPAQUE)
+            emit_fields(em, i, t);
+        else if (t->kind == BT_SUM)
+            emit_variants(em, i, t);
     }
     if (em->b->types.n)
         out_puts(o, "static const rt_type_def types[] = {\n");
     for (int i = 0; i < em->b->types.n; i++) {
         const BType *t = &em->b->types.at[i];
-        bool plain = t->kind == BT_PRIM || t->kind == BT_ARRAY;
-        const char *fields = plain ? "NULL" : arena_printf(em->cx->perm, "fields_%d", i);
-        out_printf(o, "    {%s, %s, %s, %d, %d, %s, %d},\n", c_string(em->cx, t->name), kind_c[t->kind],
+        bool plain = t->kind == BT_PRIM || t->kind == BT_ARRAY, sum = t->kind == BT_SUM;
+        const char *fields = plain || sum ? "NULL" : arena_printf(em->cx->perm, "fields_%d", i);
+        out_printf(o, "    {%s, %s, %s, %d, %d, %s, %d", c_string(em->cx, t->name), kind_c[t->kind],
                    plain ? rt_prim_c(t->prim) : "RT_BOOL", t->rank, t->fields.n, fields, t->elem);
+        if (sum)
+            out_printf(o, ", %d, %d, variants_%d, components_%d", t->variants.n, t->values.n, i, i);
+        else
+            out_puts(o, ", 0, 0, NULL, NULL");
+        out_puts(o, "},\n");
     }
     if (em->b->types.n)
         out_puts(o, "};\n");

@@ -639,7 +639,7 @@ typedef struct File {
 typedef struct {
     const char *name;      /* of the parameter, or "arg0", ... */
     AType *type;           /* `unique`: the caller's value is consumed */
-    const char *type_name; /* as the interface shows it: "[]f32", or the abbreviation written */
+    const TypeExp *te;     /* as written in the signature; NULL: not there */
     Loc loc;
 } EntryParam;
 
@@ -648,7 +648,7 @@ typedef struct {
     const char *name;
     VEC(EntryParam) params;
     AType *result;           /* one value; a tuple counts as several results */
-    VEC(EntryParam) results; /* components of a tuple result, else the one; () has none */
+    VEC(EntryParam) results; /* components of a result written as a tuple or not at all, else the one; () has none */
 } EntryPoint;
 
 /* Where a name stands that no node of the tree has room for: of a module or a type of modules, of a

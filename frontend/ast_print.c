@@ -743,3 +743,10 @@ void fe_print_exp(Out *o, const AExp *e, bool types)
     pr_exp(&p, e);
     arena_free(p.a);
 }
+
+void fe_print_type_exp(Out *o, const TypeExp *te)
+{
+    Pr p = {o, false, arena_new()};
+    pr_te(&p, te);
+    arena_free(p.a);
+}

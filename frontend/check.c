@@ -194,42 +194,6 @@ static bool has_type_var(const AType *t)
     return t->kind == TY_VAR;
 }
 
-/* The name of a type for the outside: abbreviations as written (te; NULL: not written), else the type without sizes. */
-static void put_outside(Ck *ck, const TypeExp *te, const AType *t, Out *o)
-{
-    Scalar s;
-    while (te && te->kind == TE_UNIQUE)
-        te = te->elem;
-    t = type_deref(t);
-    if (te && te->kind == TE_NAME && !scalar_from_name(te->name, &s)) {
-        out_puts(o, te->name);
-    } else if (t->kind == TY_ARRAY) {
-        out_puts(o, "[]");
-        put_outside(ck, te && te->kind == TE_ARRAY ? te->elem : NULL, t->array.elem, o);
-    } else if (type_is_composite(t)) {
-        bool tuple = te && te->kind == TE_TUPLE && te->args.n == t->elems.n;
-        out_puts(o, t->kind == TY_TUPLE ? "(" : "{");
-        for (int i = 0; i < t->elems.n; i++) {
-            out_puts(o, i ? ", " : "");
-            if (t->kind == TY_RECORD)
-                out_printf(o, "%s: ", t->names.at[i]);
-            put_outside(ck, tuple ? te->args.at[i] : NULL, t->elems.at[i], o);
-        }
-        out_puts(o, t->kind == TY_TUPLE ? ")" : "}");
-    } else {
-        out_puts(o, type_str(ck->a, t));
-    }
-}
-
-static const char *outside_name(Ck *ck, const TypeExp *te, const AType *t)
-{
-    Out o = {0};
-    put_outside(ck, te, t, &o);
-    const char *name = intern(o.text ? o.text : "");
-    out_free(&o);
-    return name;
-}
-
 static const TypeExp *written_type(const Pat *p)
 {
     return p->kind == P_ASCRIBE ? p->te : NULL;
@@ -369,7 +333,7 @@ static void add_entry(Ck *ck, Def *as_written)
         const Pat *p = d->params.at[i];
         ok = ok && check_interface(ck, "a parameter", p->type, p->loc);
         EntryParam ip = {.type = p->type, .loc = p->loc, .name = param_name(ck, as_written, i)};
-        ip.type_name = outside_name(ck, written_param(as_written, i, &te), p->type);
+        ip.te = written_param(as_written, i, &te);
         vec_push(ck->a, &ep.params, ip);
     }
     if (ok)
@@ -377,15 +341,12 @@ static void add_entry(Ck *ck, Def *as_written)
     Loc at = as_written->ret ? as_written->ret->loc : d->loc;
     if (ok)
         check_interface(ck, "the result", d->ret_type, at);
-    bool tuple = d->ret_type->kind == TY_TUPLE;
-    while (te && (te->kind == TE_EXISTS || te->kind == TE_UNIQUE))
-        te = te->elem;
+    /* As in Futhark, several results are what is written as a tuple, or not at all. */
+    bool tuple = d->ret_type->kind == TY_TUPLE && (!te || te->kind == TE_TUPLE);
     for (int i = 0; i < (tuple ? d->ret_type->elems.n : 1); i++) {
-        AType *t = tuple ? d->ret_type->elems.at[i] : d->ret_type;
-        const TypeExp *part = !tuple ? te : te && te->kind == TE_TUPLE ? te->args.at[i] : NULL;
-        EntryParam ip = {.type = t, .loc = at};
+        EntryParam ip = {.type = tuple ? d->ret_type->elems.at[i] : d->ret_type, .loc = at};
         ip.name = intern(arena_printf(ck->a, "out%d", i));
-        ip.type_name = outside_name(ck, part, t);
+        ip.te = tuple && te ? te->args.at[i] : te;
         vec_push(ck->a, &ep.results, ip);
     }
     vec_push(ck->a, &ck->ast->entries, ep);

@@ -50,5 +50,7 @@ void fe_print_modtype(Out *o, const char *head, const ModType *t);
 void fe_print(Out *o, const Ast *ast, bool types);
 /* One expression, on one line where it can be (for messages and `explain`). */
 void fe_print_exp(Out *o, const AExp *e, bool types);
+/* A type as written. */
+void fe_print_type_exp(Out *o, const TypeExp *te);
 
 #endif

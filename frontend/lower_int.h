@@ -229,6 +229,10 @@ Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v);
 /* The field of that name of a record or tuple. */
 Val *lower_project(const AType *at, const Val *v, const char *name, Loc loc);
 
+/* --- lower_ext.c: types of entry points as their callers see them --------------------------- */
+
+ExtParam ext_param(Low *L, const EntryParam *p);
+
 /* --- lower_sum.c: sums, match, values that only a type describes ---------------------------- */
 
 /* The sum of which constructor number k would hold the tuple holds[k], and `chosen` does (-1: none
@@ -238,6 +242,8 @@ Val *val_sum(Low *L, const Vals *holds, int chosen, Atom tag, int rank);
 Val *sum_holds(Low *L, const Val *v, int k);
 /* Of how many scalars and arrays a value of a type consists that has no type parameters. */
 int sum_values(Low *L, const AType *at);
+/* Which of these what constructor k holds is, in order; without what stands for (). */
+SumPlaces sum_type_places(Low *L, const AType *at, int k);
 Val *empty_array(Low *L, const Env *env, const AType *elem, Loc loc);
 Val *lower_constr(Low *L, Env *env, const AExp *e);
 Val *lower_match(Low *L, Env *env, const AExp *e);

@@ -17,7 +17,8 @@
 typedef struct {
     PrimType elem;
     int rank;
-    int user; /* the last constructor that has taken it */
+    int user;     /* the last constructor that has taken it */
+    bool nothing; /* stands for () */
 } Part;
 typedef VEC(Part) Parts;
 
@@ -31,8 +32,28 @@ static int place_leaf(Low *L, Parts *parts, PrimType elem, int rank, int k)
         p->user = k;
         return i;
     }
-    vec_push(L->cx->perm, parts, ((Part){elem, rank, k}));
+    vec_push(L->cx->perm, parts, ((Part){elem, rank, k, false}));
     return parts->n - 1;
+}
+
+static void type_leaves(Low *L, const AType *at, int rank, Parts *out);
+
+/* The components of a sum but its number, as far as constructors before n need them; *places: those of the last one, counted
+ * from 1, without what stands for (). */
+static Parts sum_parts(Low *L, const AType *at, int n, SumPlaces *places)
+{
+    Parts parts = {0};
+    for (int k = 0; k < n; k++) {
+        Parts own = {0};
+        for (int i = 0; i < at->elems.at[k]->elems.n; i++)
+            type_leaves(L, at->elems.at[k]->elems.at[i], 0, &own);
+        for (int i = 0; i < own.n; i++) {
+            int place = place_leaf(L, &parts, own.at[i].elem, own.at[i].rank, k) + 1;
+            if (k == n - 1 && !own.at[i].nothing)
+                vec_push(L->cx->perm, places, place);
+        }
+    }
+    return parts;
 }
 
 /* The leaves of values of a type without parameters. */
@@ -42,22 +63,17 @@ static void type_leaves(Low *L, const AType *at, int rank, Parts *out)
     for (; at->kind == TY_ARRAY; at = type_deref(at->array.elem))
         rank++;
     if (at->kind == TY_SUM) {
-        vec_push(L->cx->perm, out, ((Part){T_I8, rank, 0}));
-        Parts parts = {0};
-        for (int k = 0; k < at->elems.n; k++) {
-            Parts own = {0};
-            for (int i = 0; i < at->elems.at[k]->elems.n; i++)
-                type_leaves(L, at->elems.at[k]->elems.at[i], 0, &own);
-            for (int i = 0; i < own.n; i++)
-                place_leaf(L, &parts, own.at[i].elem, own.at[i].rank, k);
-        }
-        vec_append(L->cx->perm, out, &parts);
+        SumPlaces places = {0};
+        Parts parts = sum_parts(L, at, at->elems.n, &places);
+        vec_push(L->cx->perm, out, ((Part){T_I8, rank, 0, false}));
+        for (int i = 0; i < parts.n; i++)
+            vec_push(L->cx->perm, out, ((Part){parts.at[i].elem, parts.at[i].rank + rank, 0, false}));
     } else if (type_is_composite(at) && at->elems.n) {
         for (int i = 0; i < at->elems.n; i++)
             type_leaves(L, at->elems.at[i], rank, out);
     } else {
-        PrimType elem = at->kind == TY_SCALAR ? (PrimType)at->scalar : T_BOOL;
-        vec_push(L->cx->perm, out, ((Part){elem, rank, 0}));
+        bool scalar = at->kind == TY_SCALAR;
+        vec_push(L->cx->perm, out, ((Part){scalar ? (PrimType)at->scalar : T_BOOL, rank, 0, !scalar && !rank}));
     }
 }
 
@@ -66,6 +82,13 @@ int sum_values(Low *L, const AType *at)
     Parts leaves = {0};
     type_leaves(L, at, 0, &leaves);
     return leaves.n;
+}
+
+SumPlaces sum_type_places(Low *L, const AType *at, int k)
+{
+    SumPlaces places = {0};
+    (void)sum_parts(L, type_deref(at), k + 1, &places);
+    return places;
 }
 
 Val *val_sum(Low *L, const Vals *holds, int chosen, Atom tag, int rank)

@@ -278,6 +278,14 @@ static bool read_args(const Entry *en, FILE *f, rt_hvalue *args)
         return false;
     }
     bool ok = true;
+    for (int i = 0; i < en->ext_params.n; i++) {
+        const ExtParam *p = &en->ext_params.at[i];
+        if (!ext_holds_sum(&p->type))
+            continue;
+        complain("argument %d (%s: %s) cannot be read: it is or holds a sum", i + 1, p->name, ext_name(&p->type));
+        rt_reader_close(&rd);
+        return false;
+    }
     for (int k = 0; k < en->params.n && ok; k++) {
         Type t = en->params.at[k]->type;
         ok = rt_read_value(&rd, to_rt[t.elem], t.rank, &args[k]);
@@ -291,12 +299,23 @@ static bool read_args(const Entry *en, FILE *f, rt_hvalue *args)
     return ok;
 }
 
-static bool write_results(const InterpResult *r, FILE *out, bool binary)
+static bool write_result(const rt_hvalue *v, FILE *out, bool binary)
+{
+    return binary ? rt_write_binary(out, v) : rt_write_text(out, v) && fputc('\n', out) != EOF;
+}
+
+/* As Futhark does, of a sum no more than its type. */
+static bool write_results(const Entry *en, const InterpResult *r, FILE *out, bool binary)
 {
     bool ok = true;
-    for (int k = 0; k < r->n && ok; k++)
-        ok = binary ? rt_write_binary(out, &r->values[k])
-                    : rt_write_text(out, &r->values[k]) && fputc('\n', out) != EOF;
+    for (int i = 0, at = 0; i < en->ext_results.n; at += en->ext_results.at[i++].type.n_vals) {
+        const ExtType *x = &en->ext_results.at[i].type;
+        bool sum = ext_holds_sum(x);
+        if (sum)
+            ok = ok && fprintf(out, "#<opaque %s>\n", ext_name(x)) > 0;
+        for (int k = at; k < at + x->n_vals && !sum && ok; k++)
+            ok = write_result(&r->values[k], out, binary);
+    }
     return fflush(out) == 0 && ok;
 }
 
@@ -329,7 +348,7 @@ int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, bool bina
         Interp *interp = interp_new(p);
         InterpResult r = interp_run(interp, en, args, en->params.n, guards);
         if (r.status == INTERP_OK)
-            rc = write_results(&r, out, binary) ? 0 : complain("cannot write the results");
+            rc = write_results(en, &r, out, binary) ? 0 : complain("cannot write the results");
         else
             complain_at(&r);
         if (r.status == INTERP_BUG)

@@ -360,15 +360,24 @@ typedef struct ExtType ExtType;
  * values (1 for a scalar or array, more for a tuple or record, whose parts are `fields`). */
 struct ExtType {
     const char *text; /* "[][]f32", "{re: f32, im: f32}" : sizes left out as Futhark's servers do */
-    const char *alias; /* the abbreviation's name if the user gave one, else NULL */
+    const char *alias; /* what Futhark calls it, if that is something else: "point", "{x:f32, y:f32}"; else NULL */
     int n_vals;
     int n_fields; /* 0 for a scalar or array */
     const char **field_names;
     ExtType *fields;
-    bool sum;      /* values that mean something together only: a sum, or an array of sums */
-    ExtType *elem; /* of an array of records with `rank` dimensions, whose fields are arrays; else NULL */
+    int n_variants; /* of a sum, whose first value is the number of the variant */
+    struct ExtVariant *variants;
+    ExtType *elem; /* of an array of anything but scalars, with `rank` dimensions: each of its values is an array; else NULL */
     int rank;
 };
+
+typedef struct ExtVariant {
+    const char *name;
+    int n; /* what it holds, and which of the sum's values that is */
+    ExtType *holds;
+    int n_places;
+    int *places;
+} ExtVariant;
 
 typedef struct {
     const char *name;
@@ -583,6 +592,12 @@ static inline ExpMember exp_member(const Exp *e)
 static inline bool exp_is(const Exp *e, unsigned traits)
 {
     return (form_info[e->kind].traits & traits) != 0;
+}
+/* Is it a sum, or has parts or elements that are? Such a value cannot be written outside of programs. */
+bool ext_holds_sum(const ExtType *x);
+static inline const char *ext_name(const ExtType *x)
+{
+    return x->alias ? x->alias : x->text;
 }
 bool exp_is_soac(const Exp *e);  /* MAP .. HIST: live member soac */
 bool exp_is_seg(const Exp *e);   /* SEGMAP .. SEGHIST: live member seg */

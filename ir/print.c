@@ -468,9 +468,25 @@ static void print_body(Out *o, const Body *b)
     out_puts(o, "}");
 }
 
+static void print_ext(Out *o, const ExtType *x);
+
+static void print_variant(Out *o, const ExtVariant *v)
+{
+    out_quoted(o, v->name);
+    out_puts(o, " [");
+    for (int i = 0; i < v->n_places; i++)
+        out_printf(o, i ? ", %d" : "%d", v->places[i]);
+    out_puts(o, "] (");
+    for (int i = 0; i < v->n; i++) {
+        out_puts(o, i ? ", " : "");
+        print_ext(o, &v->holds[i]);
+    }
+    out_puts(o, ")");
+}
+
 static void print_ext(Out *o, const ExtType *x)
 {
-    int n = x->n_fields ? 0 : 1;
+    int n = x->elem ? x->elem->n_vals : x->n_fields ? 0 : 1;
     out_quoted(o, x->text);
     if (x->alias) {
         out_puts(o, " as ");
@@ -480,15 +496,17 @@ static void print_ext(Out *o, const ExtType *x)
         n += x->fields[i].n_vals;
     if (n != x->n_vals)
         out_printf(o, " #%d", x->n_vals);
-    if (!x->n_fields)
-        return;
     for (int i = 0; i < x->n_fields; i++) {
         out_puts(o, i ? ", " : " {");
         out_quoted(o, x->field_names[i]);
         out_puts(o, ": ");
         print_ext(o, &x->fields[i]);
     }
-    out_puts(o, "}");
+    out_puts(o, x->n_fields ? "}" : "");
+    for (int i = 0; i < x->n_variants; i++) {
+        out_puts(o, " or ");
+        print_variant(o, &x->variants[i]);
+    }
     if (x->elem) {
         out_printf(o, " of %d ", x->rank);
         print_ext(o, x->elem);

@@ -149,3 +149,11 @@ bool exp_traps(const Exp *e)
 {
     return exp_any(e, traps);
 }
+
+bool ext_holds_sum(const ExtType *x)
+{
+    for (int i = 0; i < x->n_fields; i++)
+        if (ext_holds_sum(&x->fields[i]))
+            return true;
+    return x->n_variants || (x->elem && ext_holds_sum(x->elem));
+}

@@ -382,6 +382,39 @@ static Exp *read_exp(Reader *r)
 
 /* --- Entries -------------------------------------------------------------------------------- */
 
+static ExtType read_ext(Reader *r);
+
+/* In these brackets. */
+static ExtType *read_ext_list(Reader *r, int *n)
+{
+    VEC(ExtType) xs = {0};
+    read_expect(r, '(', "'('");
+    if (!read_accept(r, ')'))
+        do {
+            ExtType x = read_ext(r);
+            vec_push(r->cx->perm, &xs, x);
+        } while (read_more(r, ')', "')'"));
+    *n = xs.n;
+    return xs.at;
+}
+
+/* "name" [1, 2] (types) */
+static ExtVariant read_variant(Reader *r)
+{
+    ExtVariant v = {.name = read_expect(r, K_STR, "a variant's name")->text};
+    VEC(int) places = {0};
+    read_expect(r, '[', "'['");
+    if (!read_accept(r, ']'))
+        do {
+            int place = read_small(r, "the number of a value");
+            vec_push(r->cx->perm, &places, place);
+        } while (read_more(r, ']', "']'"));
+    v.n_places = places.n;
+    v.places = places.at;
+    v.holds = read_ext_list(r, &v.n);
+    return v;
+}
+
 static ExtType read_ext(Reader *r)
 {
     ExtType x = {.text = read_expect(r, K_STR, "a type in quotes")->text, .n_vals = -1};
@@ -404,13 +437,21 @@ static ExtType read_ext(Reader *r)
         x.fields = fields.at;
         x.field_names = names.at;
     }
+    VEC(ExtVariant) variants = {0};
+    while (read_accept_word(r, "or")) {
+        ExtVariant v = read_variant(r);
+        vec_push(r->cx->perm, &variants, v);
+    }
+    x.n_variants = variants.n;
+    x.variants = variants.at;
     if (read_accept_word(r, "of")) {
         x.rank = read_small(r, "a number of dimensions");
         x.elem = NEW(r->cx->perm, ExtType);
         *x.elem = read_ext(r);
+        sum = x.elem->n_vals;
     }
     if (x.n_vals < 0)
-        x.n_vals = x.n_fields ? sum : 1;
+        x.n_vals = x.n_fields || x.elem ? sum : 1;
     return x;
 }
 

@@ -8,7 +8,9 @@ RT_API int rt_type_components(const rt_program *prog, int type)
     const rt_type_def *t = &prog->types[type];
     if (t->kind == RT_KIND_PRIM || t->kind == RT_KIND_ARRAY)
         return 1;
-    int n = 0;
+    if (t->kind == RT_KIND_OPAQUE && t->elem >= 0)
+        return rt_type_components(prog, t->elem);
+    int n = t->n_components;
     for (int i = 0; i < t->n_fields; i++)
         n += rt_type_components(prog, t->fields[i].type);
     return n;
@@ -20,15 +22,21 @@ RT_API void rt_type_component(const rt_program *prog, int type, int k, rt_prim *
     if (t->kind == RT_KIND_PRIM || t->kind == RT_KIND_ARRAY) {
         *prim = t->prim;
         *rank = t->kind == RT_KIND_PRIM ? 0 : t->rank;
-        return;
-    }
-    for (int i = 0; i < t->n_fields; i++) {
-        int n = rt_type_components(prog, t->fields[i].type);
-        if (k < n) {
-            rt_type_component(prog, t->fields[i].type, k, prim, rank);
-            return;
+    } else if (t->kind == RT_KIND_OPAQUE && t->elem >= 0) {
+        rt_type_component(prog, t->elem, k, prim, rank);
+        *rank += t->rank;
+    } else if (t->kind == RT_KIND_SUM) {
+        *prim = t->components[k].prim;
+        *rank = t->components[k].rank;
+    } else {
+        for (int i = 0; i < t->n_fields; i++) {
+            int n = rt_type_components(prog, t->fields[i].type);
+            if (k < n) {
+                rt_type_component(prog, t->fields[i].type, k, prim, rank);
+                return;
+            }
+            k -= n;
         }
-        k -= n;
     }
 }
 

@@ -471,6 +471,29 @@ RT_API void rt_timeline_print(rt_ctx *ctx, FILE *f);
 RT_API void rt_timeline_clear(rt_ctx *ctx);
 RT_API void rt_timeline_free(rt_ctx *ctx);
 
+/* --- elements.c: values at the boundary and what they are made of --- */
+
+/* The number of the element with an index of `rank` dimensions of v. */
+RT_API int rt_element(rt_ctx *ctx, const rt_value *v, int rank, const int64_t *index, int64_t *at);
+/* Do the outer dimensions of all components of an array of the type agree? */
+RT_API int rt_same_shapes(rt_ctx *ctx, int type, const rt_value *v);
+/* Element `at` of an array of `rank` dimensions, with n components: it goes to `to`; it becomes e. */
+RT_API int rt_element_get(rt_ctx *ctx, int n, const rt_value *from, int rank, int64_t at, rt_value *to);
+RT_API int rt_element_set(rt_ctx *ctx, int n, rt_value *to, int rank, int64_t at, const rt_value *e);
+/* An array of the type with this shape, of so many elements of type elem. */
+RT_API int rt_elements_new(rt_ctx *ctx, int type, int elem, const int64_t *shape, int64_t count,
+                           const rt_value *const *elems, rt_value *out);
+/* The components of what a variant holds. */
+RT_API int rt_variant_components(const rt_program *prog, const rt_variant_def *v);
+/* A sum of variant k with these components, which stay the caller's. What other variants hold becomes zero. */
+RT_API int rt_variant_make(rt_ctx *ctx, int type, int k, const rt_value *holds, rt_value *out);
+/* What a sum of the type holds, with references of its own; the number of components. */
+RT_API int rt_variant_holds(rt_ctx *ctx, int type, const rt_value *from, rt_value *out);
+/* Is it a sum, or has parts or elements that are? */
+RT_API bool rt_type_holds_sum(const rt_program *prog, int type);
+/* A value of the type from its components, which it frees. An error if it can be none: arrays of other sizes, no such variant. */
+RT_API int rt_take_value(rt_ctx *ctx, int type, rt_hvalue *h, rt_value *out);
+
 /* --- builtin.c --- */
 
 RT_API const rt_kernel_def *rt_builtin_kernels(int *n);

@@ -6,7 +6,7 @@
 #include "runtime/internal.h"
 #include "runtime/library_api.h"
 
-/* An array, a record or an array of records. */
+/* An array, a record, a sum or an array of these. */
 typedef struct {
     int type;      /* id */
     int n;         /* components */
@@ -70,19 +70,24 @@ RT_API rt_lib_op rt_lib_free;
 /* Field number `type` of obj goes to `out`; a record, or array of records, of `type` is made of `parts`. */
 RT_API rt_lib_op rt_lib_project;
 RT_API rt_lib_op rt_lib_new_record;
-/* Arrays of records: the element of obj with index `at` goes to `out`; becomes `from`, an object; an array of `type` with
- * shape `at` is made of the objects in the array `from`; or of an array for each field, parts. */
+/* Arrays of records and sums: the element of obj with index `at` goes to `out`; becomes `from`, an object; an array of `type` with
+ * shape `at` is made of the objects in the array `from`; or, of records, of an array for each field, parts. */
 RT_API rt_lib_op rt_lib_index_record;
 RT_API rt_lib_op rt_lib_set_record;
 RT_API rt_lib_op rt_lib_new_records;
 RT_API rt_lib_op rt_lib_zip;
+/* A sum of `type`, variant number `at`, is made of `parts`; what obj of that variant holds goes to `out`. */
+RT_API rt_lib_op rt_lib_construct;
+RT_API rt_lib_op rt_lib_destruct;
 /* obj as bytes: *size of them to *to, which is allocated if it is NULL; to NULL: only their number. And back from `from`. */
 RT_API rt_lib_op rt_lib_store;
 RT_API rt_lib_op rt_lib_restore;
 /* Calls entry number `type` with `parts`. */
 RT_API rt_lib_op rt_lib_call;
 
-/* The shape of an array, or of an array of records. */
+/* The number of the variant that a sum is. */
+RT_API int rt_lib_variant(const rt_obj *obj);
+/* The shape of an array, or of an array of records or sums. */
 RT_API const int64_t *rt_lib_shape(const rt_obj *obj);
 /* The buffer of an array as a cl_mem; NULL: the device is not driven by OpenCL. */
 RT_API cl_mem rt_lib_raw(struct futhark_context *c, const rt_obj *obj);

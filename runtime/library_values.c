@@ -133,19 +133,6 @@ RT_API int rt_lib_values(rt_ctx *ctx, const rt_job_args *a)
     return rt_read(ctx, v->mem, 0, rt_shape_bytes(v->prim, v->rank, v->shape), a->to);
 }
 
-/* The number of the element with an index of so many dimensions. */
-static int rt_element(rt_ctx *ctx, const rt_value *v, int rank, const int64_t *index, int64_t *at)
-{
-    *at = 0;
-    for (int i = 0; i < rank; i++) {
-        if (index[i] < 0 || index[i] >= v->shape[i])
-            return rt_error_set(ctx, "index %" PRId64 " is out of bounds for dimension %d of size %" PRId64, index[i], i,
-                                v->shape[i]);
-        *at = *at * v->shape[i] + index[i];
-    }
-    return RT_OK;
-}
-
 RT_API int rt_lib_index(rt_ctx *ctx, const rt_job_args *a)
 {
     int64_t at;
@@ -187,18 +174,7 @@ RT_API int rt_lib_new_record(rt_ctx *ctx, const rt_job_args *a)
     return RT_OK;
 }
 
-/* --- Arrays of records: one array for each scalar and array of an element --- */
-
-/* Do the first `rank` dimensions of all components agree? */
-static int rt_same_shapes(rt_ctx *ctx, const rt_obj *o, int rank)
-{
-    for (int k = 1; k < o->n; k++)
-        for (int i = 0; i < rank; i++)
-            if (o->values[k].shape[i] != o->values[0].shape[i])
-                return rt_error_set(ctx, "%s: arrays of size %" PRId64 " and %" PRId64 " in dimension %d",
-                                    ctx->prog->types[o->type].name, o->values[0].shape[i], o->values[k].shape[i], i);
-    return RT_OK;
-}
+/* --- Arrays of records and sums --- */
 
 RT_API int rt_lib_zip(rt_ctx *ctx, const rt_job_args *a)
 {
@@ -206,25 +182,7 @@ RT_API int rt_lib_zip(rt_ctx *ctx, const rt_job_args *a)
     if (rt_lib_new_record(ctx, a))
         return RT_ERR;
     memcpy(&o, a->out[0], sizeof o);
-    return rt_same_shapes(ctx, o, ctx->prog->types[a->type].rank) ? rt_obj_drop(ctx, o) : RT_OK;
-}
-
-/* What one element of component v is, whose array has `rank` dimensions in front, and its bytes. */
-static rt_value rt_elem_value(const rt_value *v, int rank, int64_t *bytes)
-{
-    rt_value e = {.prim = v->prim, .rank = v->rank - rank};
-    memcpy(e.shape, v->shape + rank, (size_t)e.rank * sizeof *e.shape);
-    *bytes = rt_shape_bytes(e.prim, e.rank, e.shape);
-    return e;
-}
-
-static int rt_elem_read(rt_ctx *ctx, const rt_value *v, int64_t at, int rank, rt_value *e)
-{
-    int64_t bytes;
-    *e = rt_elem_value(v, rank, &bytes);
-    if (e->rank == 0)
-        return rt_read_scalar(ctx, v->mem, at * bytes, (int)bytes, &e->scalar);
-    return rt_alloc(ctx, &e->mem, bytes, "element") || rt_copy(ctx, e->mem, 0, v->mem, at * bytes, bytes) ? RT_ERR : RT_OK;
+    return rt_same_shapes(ctx, a->type, o->values) ? rt_obj_drop(ctx, o) : RT_OK;
 }
 
 RT_API int rt_lib_index_record(rt_ctx *ctx, const rt_job_args *a)
@@ -237,25 +195,10 @@ RT_API int rt_lib_index_record(rt_ctx *ctx, const rt_job_args *a)
     if (from->n && rt_element(ctx, &from->values[0], t->rank, a->at, &at))
         return RT_ERR;
     rt_obj *o = rt_obj_new(ctx, t->elem);
-    for (int k = 0; k < o->n; k++)
-        if (rt_elem_read(ctx, &from->values[k], at, t->rank, &o->values[k]))
-            return rt_obj_drop(ctx, o);
+    if (rt_element_get(ctx, o->n, from->values, t->rank, at, o->values))
+        return rt_obj_drop(ctx, o);
     memcpy(a->out[0], &o, sizeof o);
     return RT_OK;
-}
-
-/* Element `at` of component v becomes e, which must have the same shape. */
-static int rt_elem_write(rt_ctx *ctx, rt_value *v, int64_t at, int rank, const rt_value *e)
-{
-    int64_t bytes;
-    rt_value is = rt_elem_value(v, rank, &bytes);
-    for (int i = 0; i < is.rank; i++)
-        if (is.shape[i] != e->shape[i])
-            return rt_error_set(ctx, "an element has size %" PRId64 " in dimension %d, the others have %" PRId64, e->shape[i],
-                                i, is.shape[i]);
-    if (is.rank == 0)
-        return rt_write_scalar(ctx, v->mem, at * bytes, (int)bytes, &e->scalar);
-    return rt_copy(ctx, v->mem, at * bytes, e->mem, 0, bytes);
 }
 
 RT_API int rt_lib_set_record(rt_ctx *ctx, const rt_job_args *a)
@@ -268,26 +211,7 @@ RT_API int rt_lib_set_record(rt_ctx *ctx, const rt_job_args *a)
     int rank = ctx->prog->types[to->type].rank;
     if (to->n && rt_element(ctx, &to->values[0], rank, a->at, &at))
         return RT_ERR;
-    for (int k = 0; k < to->n; k++) {
-        rt_value *v = &to->values[k];
-        /* Others that share the block keep what they have. */
-        if ((!rt_sole(v->mem) && rt_value_own(ctx, v)) || rt_elem_write(ctx, v, at, rank, &e->values[k]))
-            return RT_ERR;
-    }
-    return RT_OK;
-}
-
-/* Room for an array of `rank` dimensions of what e is. */
-static int rt_records_room(rt_ctx *ctx, rt_value *v, int rank, const int64_t *shape, const rt_value *e)
-{
-    v->prim = e->prim;
-    v->rank = rank + e->rank;
-    memcpy(v->shape, shape, (size_t)rank * sizeof *shape);
-    memcpy(v->shape + rank, e->shape, (size_t)e->rank * sizeof *shape);
-    int64_t bytes = rt_shape_bytes(v->prim, v->rank, v->shape);
-    if (bytes < 0)
-        return rt_error_set(ctx, "a size is negative or too large");
-    return rt_alloc(ctx, &v->mem, bytes, "array");
+    return rt_element_set(ctx, to->n, to->values, rank, at, e->values);
 }
 
 RT_API int rt_lib_new_records(rt_ctx *ctx, const rt_job_args *a)
@@ -300,20 +224,65 @@ RT_API int rt_lib_new_records(rt_ctx *ctx, const rt_job_args *a)
     for (int64_t i = 0; i < count; i++)
         if (rt_obj_check(ctx, elems[i]))
             return RT_ERR;
+    const rt_value **values = rt_grow(NULL, (size_t)count * sizeof *values);
+    for (int64_t i = 0; i < count; i++)
+        values[i] = elems[i]->values;
     rt_obj *o = rt_obj_new(ctx, a->type);
-    for (int k = 0; k < o->n; k++) {
-        rt_value none = {0};
-        int rank = 0;
-        rt_type_component(ctx->prog, t->elem, k, &none.prim, &rank);
-        none.rank = rank;
-        if (rt_records_room(ctx, &o->values[k], t->rank, a->at, count ? &elems[0]->values[k] : &none))
-            return rt_obj_drop(ctx, o);
-        for (int64_t i = 0; i < count; i++)
-            if (rt_elem_write(ctx, &o->values[k], i, t->rank, &elems[i]->values[k]))
-                return rt_obj_drop(ctx, o);
-    }
+    int rc = rt_elements_new(ctx, a->type, t->elem, a->at, count, values, o->values);
+    free(values);
+    if (rc)
+        return rt_obj_drop(ctx, o);
     memcpy(a->out[0], &o, sizeof o);
     return RT_OK;
+}
+
+/* --- Sums --- */
+
+RT_API int rt_lib_construct(rt_ctx *ctx, const rt_job_args *a)
+{
+    int k = (int)a->at[0], at = 0, rc = RT_OK;
+    const rt_variant_def *v = &ctx->prog->types[a->type].variants[k];
+    int n = rt_variant_components(ctx->prog, v);
+    rt_value *holds = memset(rt_grow(NULL, (size_t)(n + 1) * sizeof *holds), 0, (size_t)(n + 1) * sizeof *holds);
+    for (int i = 0; i < v->n && rc == RT_OK; i++) {
+        rc = rt_part_take(ctx, v->types[i], &a->parts[i], holds + at);
+        at += rt_type_components(ctx->prog, v->types[i]);
+    }
+    if (rc == RT_OK) {
+        rt_obj *o = rt_obj_new(ctx, a->type);
+        rc = rt_variant_make(ctx, a->type, k, holds, o->values);
+        if (rc)
+            (void)rt_obj_drop(ctx, o);
+        else
+            memcpy(a->out[0], &o, sizeof o);
+    }
+    rt_values_release(ctx, n, holds);
+    free(holds);
+    return rc;
+}
+
+RT_API int rt_lib_destruct(rt_ctx *ctx, const rt_job_args *a)
+{
+    if (rt_obj_check(ctx, a->obj))
+        return RT_ERR;
+    const rt_type_def *t = &ctx->prog->types[a->obj->type];
+    int k = (int)a->at[0], is = rt_lib_variant(a->obj);
+    if (is != k)
+        return rt_error_set(ctx, "a value of type %s is #%s, not #%s", t->name, t->variants[is].name, t->variants[k].name);
+    const rt_variant_def *v = &t->variants[k];
+    rt_value *holds = rt_grow(NULL, (size_t)(rt_variant_components(ctx->prog, v) + 1) * sizeof *holds), *next = holds;
+    (void)rt_variant_holds(ctx, a->obj->type, a->obj->values, holds);
+    for (int i = 0; i < v->n; i++) {
+        rt_obj_give(ctx, v->types[i], next, a->out[i]);
+        next += rt_type_components(ctx->prog, v->types[i]);
+    }
+    free(holds);
+    return RT_OK;
+}
+
+RT_API int rt_lib_variant(const rt_obj *obj)
+{
+    return obj->values[0].scalar.i8;
 }
 
 /* --- Bytes: the binary form of the values, one after the other --- */
@@ -373,33 +342,41 @@ static int64_t rt_stored_bytes(const char *p, rt_prim prim, int rank)
     return bytes < 0 ? -1 : RT_HEAD + 8 * rank + bytes;
 }
 
+/* Reads component k of a value of the type, and moves behind it. */
+static bool rt_restore_component(const rt_program *prog, int type, int k, const char **p, rt_hvalue *h)
+{
+    rt_prim prim = RT_I32;
+    int rank = 0;
+    rt_reader r;
+    rt_type_component(prog, type, k, &prim, &rank);
+    int64_t n = rt_stored_bytes(*p, prim, rank);
+    if (n < 0)
+        return false;
+    rt_reader_mem(&r, *p, (size_t)n, "stored value");
+    bool ok = rt_read_value(&r, prim, rank, h);
+    rt_reader_close(&r);
+    *p += n;
+    return ok;
+}
+
 RT_API int rt_lib_restore(rt_ctx *ctx, const rt_job_args *a)
 {
     const char *p = a->from;
     rt_obj *o = rt_obj_new(ctx, a->type);
-    for (int k = 0; k < o->n; k++) {
-        rt_prim prim = RT_I32;
-        int rank = 0;
-        rt_reader r;
-        rt_hvalue h;
-        rt_type_component(ctx->prog, a->type, k, &prim, &rank);
-        int64_t n = rt_stored_bytes(p, prim, rank);
-        bool ok = n >= 0;
-        if (ok) {
-            rt_reader_mem(&r, p, (size_t)n, "stored value");
-            ok = rt_read_value(&r, prim, rank, &h);
-            rt_reader_close(&r);
-        }
-        if (!ok) {
-            rt_error_set(ctx, "these bytes are no stored value of type %s", ctx->prog->types[a->type].name);
-            return rt_obj_drop(ctx, o);
-        }
-        int rc = rt_upload(ctx, &h, &o->values[k]);
-        rt_hvalue_free(&h);
-        if (rc)
-            return rt_obj_drop(ctx, o);
-        p += n;
-    }
+    rt_hvalue *h = rt_grow(NULL, (size_t)(o->n + 1) * sizeof *h);
+    int done = 0;
+    while (done < o->n && rt_restore_component(ctx->prog, a->type, done, &p, &h[done]))
+        done++;
+    int rc = RT_ERR;
+    if (done == o->n)
+        rc = rt_take_value(ctx, a->type, h, o->values);
+    else
+        rt_error_set(ctx, "these bytes are no stored value of type %s", ctx->prog->types[a->type].name);
+    for (int k = 0; k < done && done < o->n; k++)
+        rt_hvalue_free(&h[k]);
+    free(h);
+    if (rc)
+        return rt_obj_drop(ctx, o);
     memcpy(a->out[0], &o, sizeof o);
     return RT_OK;
 }

@@ -106,13 +106,27 @@ typedef enum {
     RT_KIND_PRIM,   /* prim; one component of rank 0 */
     RT_KIND_ARRAY,  /* prim and rank >= 1; one component */
     RT_KIND_RECORD, /* fields: records, tuples (fields "0", "1", ...) */
-    RT_KIND_OPAQUE  /* arrays of records: fields as above, each with the dimensions in front */
+    RT_KIND_SUM,    /* variants; its own components: the number of one of them (i8), what they hold */
+    RT_KIND_OPAQUE  /* arrays of others: the components of elem (of the fields, if it is not there), each with the
+                     * dimensions in front; of records, with the fields as arrays */
 } rt_kind;
 
 typedef struct {
     const char *name;
     int type; /* id */
 } rt_field_def;
+
+/* A variant of a sum: types of what it holds, and which of the sum's components their components are. */
+typedef struct {
+    const char *name;
+    int n;
+    const int *types, *places;
+} rt_variant_def;
+
+typedef struct {
+    rt_prim prim;
+    int rank;
+} rt_component_def;
 
 typedef struct {
     const char *name; /* "i32", "[][]f32", "(i32, []f32)", "point": Futhark's spelling, no sizes */
@@ -122,6 +136,9 @@ typedef struct {
     int n_fields;
     const rt_field_def *fields;
     int elem; /* RT_KIND_OPAQUE: id of an element's type, without `rank` dimensions; -1 if there is none */
+    int n_variants, n_components; /* RT_KIND_SUM */
+    const rt_variant_def *variants;
+    const rt_component_def *components;
 } rt_type_def;
 
 typedef struct {

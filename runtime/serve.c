@@ -63,7 +63,7 @@ RT_API bool rt_srv_field(const rt_server *s, int type, const char *name, int *fi
 
 RT_API bool rt_srv_has_fields(const rt_type_def *t)
 {
-    return t->kind == RT_KIND_RECORD || t->kind == RT_KIND_OPAQUE;
+    return t->kind == RT_KIND_RECORD || (t->kind == RT_KIND_OPAQUE && t->n_fields);
 }
 
 RT_API bool rt_srv_type(const rt_server *s, const char *name, int *type)
@@ -302,28 +302,23 @@ static bool rt_srv_restore_one(rt_server *s, rt_reader *r, const char *name, int
 {
     int n = rt_type_components(s->prog, type), done = 0;
     rt_value *values = rt_grow(NULL, (size_t)n * sizeof *values);
+    rt_hvalue *h = rt_grow(NULL, (size_t)n * sizeof *h);
     bool ok = true;
-    for (; done < n && ok; done++) {
+    while (done < n && ok) {
         rt_prim prim = RT_I32;
         int rank = 0;
-        rt_hvalue h;
         rt_type_component(s->prog, type, done, &prim, &rank);
-        ok = rt_read_value(r, prim, rank, &h);
-        if (!ok) {
-            rt_srv_fail("Failed to restore variable %s: %s", name, r->error);
-            break;
-        }
-        ok = rt_upload(s->ctx, &h, &values[done]) == RT_OK;
-        rt_hvalue_free(&h);
-        if (!ok) {
-            rt_srv_fail("Failed to restore variable %s: %s", name, rt_error(s->ctx));
-            break;
-        }
+        ok = rt_read_value(r, prim, rank, &h[done]) ||
+             rt_srv_fail("Failed to restore variable %s: %s", name, r->error);
+        done += ok;
     }
+    for (int k = 0; k < done && !ok; k++)
+        rt_hvalue_free(&h[k]);
+    if (ok && rt_take_value(s->ctx, type, h, values))
+        ok = rt_srv_fail("Failed to restore variable %s: %s", name, rt_error(s->ctx));
     if (ok)
         rt_srv_define(s, name, type, n, values);
-    else
-        rt_values_release(s->ctx, done, values);
+    free(h);
     free(values);
     return ok;
 }
@@ -640,10 +635,10 @@ static const struct {
     {"new", rt_cmd_new, 2},
     {"zip", rt_cmd_zip, 2},
     {"unzip", rt_cmd_unzip, 1},
-    {"variants", rt_cmd_no_sum, 1},
-    {"variant", rt_cmd_no_sum, 1},
-    {"construct", rt_cmd_no_sum, 1},
-    {"destruct", rt_cmd_no_sum, 1},
+    {"variants", rt_cmd_variants, 1},
+    {"variant", rt_cmd_variant, 1},
+    {"construct", rt_cmd_construct, 3},
+    {"destruct", rt_cmd_destruct, 1},
 };
 
 /* Splits a line into words, in place: without blanks, or anything but quotes between quotes. */

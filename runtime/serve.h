@@ -64,7 +64,10 @@ RT_API rt_command_fn rt_cmd_project;
 RT_API rt_command_fn rt_cmd_new;
 RT_API rt_command_fn rt_cmd_zip;
 RT_API rt_command_fn rt_cmd_unzip;
-RT_API rt_command_fn rt_cmd_no_sum;
+RT_API rt_command_fn rt_cmd_variants;
+RT_API rt_command_fn rt_cmd_variant;
+RT_API rt_command_fn rt_cmd_construct;
+RT_API rt_command_fn rt_cmd_destruct;
 
 /* --- cli.c --- */
 

@@ -7,13 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Arrays whose elements have a type: all but those of programs whose types are not described. */
+static bool rt_srv_is_array(const rt_program *prog, int type)
+{
+    const rt_type_def *t = type >= 0 ? &prog->types[type] : NULL;
+    return t && (t->kind == RT_KIND_ARRAY || (t->kind == RT_KIND_OPAQUE && t->elem >= 0));
+}
+
 RT_API bool rt_cmd_kind(rt_server *s, int n, char **w)
 {
-    static const char *const names[] = {"primitive", "array", "record", "opaque"};
+    static const char *const names[] = {"primitive", "array", "record", "sum", "opaque"};
     (void)n;
     int type = rt_type_named(s->prog, w[0]);
     if (type >= 0)
-        puts(names[s->prog->types[type].kind]);
+        puts(names[rt_srv_is_array(s->prog, type) ? RT_KIND_ARRAY : s->prog->types[type].kind]);
     else if (w[0][0] == '(')
         puts("record");
     else
@@ -38,7 +45,7 @@ static const rt_type_def *rt_srv_array_type(const rt_server *s, const char *name
     if (!rt_srv_type(s, name, type))
         return NULL;
     const rt_type_def *t = &s->prog->types[*type];
-    if (t->kind == RT_KIND_ARRAY)
+    if (rt_srv_is_array(s->prog, *type))
         return t;
     rt_srv_fail("Not an array type: %s", name);
     return NULL;
@@ -60,7 +67,7 @@ RT_API bool rt_cmd_elemtype(rt_server *s, int n, char **w)
     int type;
     const rt_type_def *t = rt_srv_array_type(s, w[0], &type);
     if (t)
-        puts(rt_prim_name(t->prim));
+        puts(t->elem < 0 ? rt_prim_name(t->prim) : s->prog->types[t->elem].name);
     return t != NULL;
 }
 
@@ -68,7 +75,7 @@ RT_API bool rt_cmd_elemtype(rt_server *s, int n, char **w)
 static rt_var *rt_srv_array(const rt_server *s, const char *name)
 {
     rt_var *v = rt_srv_var(s, name);
-    if (v && (v->type < 0 || s->prog->types[v->type].kind != RT_KIND_ARRAY)) {
+    if (v && !rt_srv_is_array(s->prog, v->type)) {
         rt_srv_fail("Not an array: %s", name);
         return NULL;
     }
@@ -79,7 +86,7 @@ RT_API bool rt_cmd_shape(rt_server *s, int n, char **w)
 {
     (void)n;
     const rt_var *v = rt_srv_array(s, w[0]);
-    for (int i = 0; v && i < v->values[0].rank; i++)
+    for (int i = 0; v && v->n && i < s->prog->types[v->type].rank; i++)
         printf("%" PRId64 "\n", v->values[0].shape[i]);
     return v != NULL;
 }
@@ -137,53 +144,55 @@ RT_API bool rt_cmd_digest(rt_server *s, int n, char **w)
 
 /* --- Elements --------------------------------------------------------------------------------- */
 
-/* The place of the element with these indexes, or a failure. */
-static bool rt_srv_position(const rt_value *a, const char *name, int n, char **w, int64_t *at)
+/* The place of the element of an array with these indexes, or a failure. */
+static bool rt_srv_position(const rt_server *s, const rt_var *v, int n, char **w, int64_t *at)
 {
-    if (n != a->rank)
-        return rt_srv_fail("%s has %d dimensions: got %d indexes", name, a->rank, n);
+    int rank = s->prog->types[v->type].rank;
+    if (n != rank)
+        return rt_srv_fail("%s has %d dimensions: got %d indexes", v->name, rank, n);
     *at = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && v->n; i++) {
         char *end;
         errno = 0;
-        int64_t k = strtoll(w[i], &end, 10);
-        if (end == w[i] || *end || errno || k < 0 || k >= a->shape[i])
-            return rt_srv_fail("Index %s out of bounds for dimension %d of size %" PRId64, w[i], i,
-                               a->shape[i]);
-        *at = *at * a->shape[i] + k;
+        int64_t k = strtoll(w[i], &end, 10), size = v->values[0].shape[i];
+        if (end == w[i] || *end || errno || k < 0 || k >= size)
+            return rt_srv_fail("Index %s out of bounds for dimension %d of size %" PRId64, w[i], i, size);
+        *at = *at * size + k;
     }
     return true;
 }
 
-/* index TO ARRAY I...: one element, as a scalar. */
+/* The type of an array's elements. */
+static int rt_srv_elem(const rt_server *s, int type)
+{
+    const rt_type_def *t = &s->prog->types[type];
+    return t->elem >= 0 ? t->elem : rt_type_named(s->prog, rt_prim_name(t->prim));
+}
+
+/* index TO ARRAY I...: one element. */
 RT_API bool rt_cmd_index(rt_server *s, int n, char **w)
 {
     const rt_var *v = rt_srv_array(s, w[1]);
-    if (!v || !rt_srv_is_new(s, w[0]))
-        return false;
-    const rt_value *a = &v->values[0];
     int64_t at;
-    if (!rt_srv_position(a, w[1], n - 2, w + 2, &at))
+    if (!v || !rt_srv_is_new(s, w[0]) || !rt_srv_position(s, v, n - 2, w + 2, &at))
         return false;
-    int type, size = rt_prim_size(a->prim);
-    rt_value value = {.prim = a->prim};
-    if (!rt_srv_type(s, rt_prim_name(a->prim), &type))
-        return false;
-    if (rt_read_scalar(s->ctx, a->mem, at * size, size, &value.scalar))
-        return rt_srv_fail("%s", rt_error(s->ctx));
-    rt_srv_define(s, w[0], type, 1, &value);
-    return true;
+    int count = v->n, type = rt_srv_elem(s, v->type);
+    rt_value *values = rt_grow(NULL, (size_t)count * sizeof *values);
+    bool ok = rt_element_get(s->ctx, count, v->values, s->prog->types[v->type].rank, at, values) == RT_OK ||
+              rt_srv_fail("%s", rt_error(s->ctx));
+    if (ok)
+        rt_srv_define(s, w[0], type, count, values);
+    free(values);
+    return ok;
 }
 
-/* A scalar variable of an array's element type, or a failure. */
-static const rt_var *rt_srv_scalar(const rt_server *s, const char *name, rt_prim prim)
+/* A variable of that type, or a failure. */
+static const rt_var *rt_srv_typed(const rt_server *s, const char *name, int type)
 {
     const rt_var *v = rt_srv_var(s, name);
-    if (!v)
-        return NULL;
-    if (v->type >= 0 && s->prog->types[v->type].kind == RT_KIND_PRIM && v->values[0].prim == prim)
+    if (!v || v->type == type)
         return v;
-    rt_srv_fail("Not of type %s: %s", rt_prim_name(prim), name);
+    rt_srv_fail("Not of type %s: %s", s->prog->types[type].name, name);
     return NULL;
 }
 
@@ -192,21 +201,17 @@ RT_API bool rt_cmd_set(rt_server *s, int n, char **w)
 {
     rt_var *v = rt_srv_array(s, w[0]);
     int64_t at;
-    if (!v || !rt_srv_position(&v->values[0], w[0], n - 2, w + 2, &at))
+    if (!v || !rt_srv_position(s, v, n - 2, w + 2, &at))
         return false;
-    rt_value *a = &v->values[0];
-    const rt_var *x = rt_srv_scalar(s, w[1], a->prim);
+    const rt_var *x = rt_srv_typed(s, w[1], rt_srv_elem(s, v->type));
     if (!x)
         return false;
-    int size = rt_prim_size(a->prim);
-    /* Others that share the block keep what they have. */
-    if ((!rt_sole(a->mem) && rt_value_own(s->ctx, a)) ||
-        rt_write_scalar(s->ctx, a->mem, at * size, size, &x->values[0].scalar))
-        return rt_srv_fail("%s", rt_error(s->ctx));
-    return true;
+    int rank = s->prog->types[v->type].rank;
+    return rt_element_set(s->ctx, v->n, v->values, rank, at, x->values) == RT_OK ||
+           rt_srv_fail("%s", rt_error(s->ctx));
 }
 
-/* new_array TO TYPE SIZES... VALUES...: an array of scalars. */
+/* new_array TO TYPE SIZES... VALUES...: an array of its elements. */
 RT_API bool rt_cmd_new_array(rt_server *s, int n, char **w)
 {
     int type;
@@ -224,28 +229,27 @@ RT_API bool rt_cmd_new_array(rt_server *s, int n, char **w)
             return rt_srv_fail("Not a size: %s", w[2 + i]);
         count = mf_size_mul(count, shape[i]);
     }
-    int given = n - 2 - t->rank;
-    rt_hvalue h;
+    int given = n - 2 - t->rank, n_values = rt_type_components(s->prog, type);
     if (count != given)
         return rt_srv_fail("%d values do not make an array of these sizes", given);
-    if (!rt_hvalue_make(&h, t->prim, t->rank, shape))
-        return rt_srv_fail("out of memory");
-    rt_value value = {0};
+    const rt_value **elems = rt_grow(NULL, (size_t)given * sizeof *elems);
+    rt_value *values = rt_grow(NULL, (size_t)n_values * sizeof *values);
     bool ok = true;
-    int size = rt_prim_size(t->prim);
     for (int i = 0; i < given && ok; i++) {
-        const rt_var *x = rt_srv_scalar(s, w[2 + t->rank + i], t->prim);
+        const rt_var *x = rt_srv_typed(s, w[2 + t->rank + i], rt_srv_elem(s, type));
         ok = x != NULL;
-        if (ok)
-            memcpy((char *)h.data + (size_t)i * (size_t)size, &x->values[0].scalar, (size_t)size);
+        elems[i] = ok ? x->values : NULL;
     }
-    if (ok && rt_upload(s->ctx, &h, &value))
+    if (ok && rt_elements_new(s->ctx, type, rt_srv_elem(s, type), shape, given, elems, values))
         ok = rt_srv_fail("%s", rt_error(s->ctx));
-    rt_hvalue_free(&h);
     if (ok)
-        rt_srv_define(s, w[0], type, 1, &value);
+        rt_srv_define(s, w[0], type, n_values, values);
+    free(values);
+    free(elems);
     return ok;
 }
+
+/* --- Records ---------------------------------------------------------------------------------- */
 
 RT_API bool rt_cmd_fields(rt_server *s, int n, char **w)
 {
@@ -331,13 +335,18 @@ RT_API bool rt_cmd_new(rt_server *s, int n, char **w)
     return true;
 }
 
+static bool rt_srv_is_records(const rt_program *prog, int type)
+{
+    return type >= 0 && prog->types[type].kind == RT_KIND_OPAQUE && prog->types[type].n_fields;
+}
+
 /* zip TO TYPE ARRAYS...: an array of records, from an array for each field. */
 RT_API bool rt_cmd_zip(rt_server *s, int n, char **w)
 {
     int type;
     if (!rt_srv_type(s, w[1], &type))
         return false;
-    if (s->prog->types[type].kind != RT_KIND_OPAQUE)
+    if (!rt_srv_is_records(s->prog, type))
         return rt_srv_fail("Not an array of records: %s", w[1]);
     const rt_var *first = n > 2 ? rt_srv_var(s, w[2]) : NULL;
     if (n > 2 && !first)
@@ -360,9 +369,9 @@ RT_API bool rt_cmd_unzip(rt_server *s, int n, char **w)
     const rt_var *v = rt_srv_var(s, w[0]);
     if (!v)
         return false;
-    const rt_type_def *t = v->type >= 0 ? &s->prog->types[v->type] : NULL;
-    if (!t || t->kind != RT_KIND_OPAQUE)
+    if (!rt_srv_is_records(s->prog, v->type))
         return rt_srv_fail("Not an array of records: %s", w[0]);
+    const rt_type_def *t = &s->prog->types[v->type];
     if (n - 1 != t->n_fields)
         return rt_srv_fail("%s has %d fields: got %d names", w[0], t->n_fields, n - 1);
     if (!rt_srv_all_new(s, n - 1, w + 1))
@@ -375,9 +384,111 @@ RT_API bool rt_cmd_unzip(rt_server *s, int n, char **w)
     return true;
 }
 
-/* What is for sum types: no program has one. */
-RT_API bool rt_cmd_no_sum(rt_server *s, int n, char **w)
+/* --- Sums ------------------------------------------------------------------------------------- */
+
+/* The definition of a sum type, or a failure. */
+static const rt_type_def *rt_srv_sum_type(const rt_server *s, const char *name, int *type)
 {
-    (void)s, (void)n;
-    return rt_srv_fail("Not a sum type: %s", w[0]);
+    if (!rt_srv_type(s, name, type))
+        return NULL;
+    const rt_type_def *t = &s->prog->types[*type];
+    if (t->kind == RT_KIND_SUM)
+        return t;
+    rt_srv_fail("Not a sum type: %s", name);
+    return NULL;
+}
+
+/* variants TYPE: each by its name, then the types of what it holds. */
+RT_API bool rt_cmd_variants(rt_server *s, int n, char **w)
+{
+    (void)n;
+    int type;
+    const rt_type_def *t = rt_srv_sum_type(s, w[0], &type);
+    for (int k = 0; t && k < t->n_variants; k++) {
+        const rt_variant_def *v = &t->variants[k];
+        puts(v->name);
+        for (int i = 0; i < v->n; i++)
+            printf("- %s\n", s->prog->types[v->types[i]].name);
+    }
+    return t != NULL;
+}
+
+/* A variable that is a sum, and the variant that it is; or a failure. */
+static const rt_var *rt_srv_sum(const rt_server *s, const char *name, const rt_variant_def **variant)
+{
+    const rt_var *v = rt_srv_var(s, name);
+    if (!v)
+        return NULL;
+    const rt_type_def *t = v->type >= 0 ? &s->prog->types[v->type] : NULL;
+    if (!t || t->kind != RT_KIND_SUM) {
+        rt_srv_fail("Not a sum: %s", name);
+        return NULL;
+    }
+    *variant = &t->variants[v->values[0].scalar.i8];
+    return v;
+}
+
+RT_API bool rt_cmd_variant(rt_server *s, int n, char **w)
+{
+    (void)n;
+    const rt_variant_def *variant;
+    const rt_var *v = rt_srv_sum(s, w[0], &variant);
+    if (v)
+        puts(variant->name);
+    return v != NULL;
+}
+
+/* construct TO TYPE VARIANT VALUES... */
+RT_API bool rt_cmd_construct(rt_server *s, int n, char **w)
+{
+    int type, k = 0, at = 0;
+    const rt_type_def *t = rt_srv_is_new(s, w[0]) ? rt_srv_sum_type(s, w[1], &type) : NULL;
+    if (!t)
+        return false;
+    while (k < t->n_variants && strcmp(t->variants[k].name, w[2]) != 0)
+        k++;
+    if (k == t->n_variants)
+        return rt_srv_fail("%s has no variant %s", w[1], w[2]);
+    const rt_variant_def *variant = &t->variants[k];
+    if (n - 3 != variant->n)
+        return rt_srv_fail("%s holds %d values: got %d", w[2], variant->n, n - 3);
+    int n_holds = rt_variant_components(s->prog, variant), n_values = t->n_components;
+    rt_value *holds = rt_grow(NULL, (size_t)n_holds * sizeof *holds);
+    rt_value *values = rt_grow(NULL, (size_t)n_values * sizeof *values);
+    bool ok = true;
+    for (int i = 0; i < variant->n && ok; i++) {
+        const rt_var *x = rt_srv_typed(s, w[3 + i], variant->types[i]);
+        ok = x != NULL;
+        for (int j = 0; ok && j < x->n; j++)
+            holds[at++] = x->values[j];
+    }
+    if (ok && rt_variant_make(s->ctx, type, k, holds, values))
+        ok = rt_srv_fail("%s", rt_error(s->ctx));
+    if (ok)
+        rt_srv_define(s, w[0], type, n_values, values);
+    free(values);
+    free(holds);
+    return ok;
+}
+
+/* destruct SUM TO...: a variable for each value that it holds. */
+RT_API bool rt_cmd_destruct(rt_server *s, int n, char **w)
+{
+    const rt_variant_def *variant;
+    const rt_var *v = rt_srv_sum(s, w[0], &variant);
+    if (!v)
+        return false;
+    if (n - 1 != variant->n)
+        return rt_srv_fail("%s is %s, which holds %d values: got %d names", w[0], variant->name, variant->n, n - 1);
+    if (!rt_srv_all_new(s, n - 1, w + 1))
+        return false;
+    rt_value *holds = rt_grow(NULL, (size_t)rt_variant_components(s->prog, variant) * sizeof *holds), *next = holds;
+    (void)rt_variant_holds(s->ctx, v->type, v->values, holds);
+    for (int i = 0; i < variant->n; i++) {
+        int count = rt_type_components(s->prog, variant->types[i]);
+        rt_srv_define(s, w[1 + i], variant->types[i], count, next);
+        next += count;
+    }
+    free(holds);
+    return true;
 }

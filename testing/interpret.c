@@ -92,11 +92,25 @@ static void free_values(Values *vs)
 
 /* --- Running -------------------------------------------------------------------------------- */
 
+/* The first of them that cases cannot hold: a sum, or what holds one. NULL: none. */
+static const ExtType *sum_among(const ExtParams *ps)
+{
+    for (int i = 0; i < ps->n; i++)
+        if (ext_holds_sum(&ps->at[i].type))
+            return &ps->at[i].type;
+    return NULL;
+}
+
 /* Are the results what the case says? */
 static bool as_expected(Run *run, const TestCase *c, const Entry *en, const InterpResult *r)
 {
     if (c->expect != EXPECT_VALUES)
         return true;
+    const ExtType *sum = sum_among(&en->ext_results);
+    if (sum) {
+        test_fail(run, c, "a result of type %s cannot be written down: it is or holds a sum", ext_name(sum));
+        return false;
+    }
     Types types = {0};
     Values want = {0};
     for (int i = 0; i < en->body->res.n; i++)
@@ -143,6 +157,11 @@ static void run_case(Run *run, Interp *in, TestCase *c, CaseResult *keep)
     const Entry *en = interp_entry(run->prog, c->entry);
     Types types = {0};
     Values args = {0};
+    const ExtType *sum = sum_among(&en->ext_params);
+    if (sum) {
+        test_fail(run, c, "a parameter of type %s cannot be given: it is or holds a sum", ext_name(sum));
+        return;
+    }
     for (int i = 0; i < en->params.n; i++)
         vec_push(run->a, &types, en->params.at[i]->type);
     if (!read_values(run, &c->input, c->input_loc, &types, "input", &args)) {

@@ -73,13 +73,13 @@ static const rt_site_def sites[] = {{"index [%ld] out of bounds for array of sha
 enum { T_I32, T_I64, T_ARR_I32, T_STATS, T_ARR_F32, T_ARR2_F64, T_UNIT };
 static const rt_field_def stats_fields[] = {{"lo", T_I32}, {"total", T_I64}};
 static const rt_type_def types[] = {
-    {"i32", RT_KIND_PRIM, RT_I32, 0, 0, NULL, -1},
-    {"i64", RT_KIND_PRIM, RT_I64, 0, 0, NULL, -1},
-    {"[]i32", RT_KIND_ARRAY, RT_I32, 1, 0, NULL, -1},
-    {"stats", RT_KIND_RECORD, RT_I32, 0, 2, stats_fields, -1},
-    {"[]f32", RT_KIND_ARRAY, RT_F32, 1, 0, NULL, -1},
-    {"[][]f64", RT_KIND_ARRAY, RT_F64, 2, 0, NULL, -1},
-    {"()", RT_KIND_RECORD, RT_BOOL, 0, 0, NULL, -1},
+    {"i32", RT_KIND_PRIM, RT_I32, 0, 0, NULL, -1, 0, 0, NULL, NULL},
+    {"i64", RT_KIND_PRIM, RT_I64, 0, 0, NULL, -1, 0, 0, NULL, NULL},
+    {"[]i32", RT_KIND_ARRAY, RT_I32, 1, 0, NULL, -1, 0, 0, NULL, NULL},
+    {"stats", RT_KIND_RECORD, RT_I32, 0, 2, stats_fields, -1, 0, 0, NULL, NULL},
+    {"[]f32", RT_KIND_ARRAY, RT_F32, 1, 0, NULL, -1, 0, 0, NULL, NULL},
+    {"[][]f64", RT_KIND_ARRAY, RT_F64, 2, 0, NULL, -1, 0, 0, NULL, NULL},
+    {"()", RT_KIND_RECORD, RT_BOOL, 0, 0, NULL, -1, 0, 0, NULL, NULL},
 };
 
 static int call_main(rt_ctx *ctx, const rt_value *in, rt_value *out)

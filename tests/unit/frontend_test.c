@@ -76,16 +76,16 @@ static void test_entries(Arena *a)
     CHECK_INT(ast->entries.n, 2);
     const EntryPoint *f = &ast->entries.at[0];
     CHECK_INT(f->params.n, 3);
-    CHECK(!strcmp(f->params.at[0].type_name, "point"));
+    CHECK(f->params.at[0].te->kind == TE_NAME && !strcmp(f->params.at[0].te->name, "point"));
     CHECK(!strcmp(type_str(a, f->params.at[0].type), "{x: f32, y: f32}"));
     CHECK(!strcmp(f->params.at[1].name, "xs"));
-    CHECK(!strcmp(f->params.at[1].type_name, "[]u8"));
+    CHECK(f->params.at[1].te->kind == TE_UNIQUE);
     CHECK(f->params.at[1].type->unique);
     CHECK(!strcmp(f->params.at[2].name, "arg2"));
     CHECK_INT(f->results.n, 3);
-    CHECK(!strcmp(f->results.at[0].type_name, "point"));
+    CHECK(!strcmp(f->results.at[0].te->name, "point"));
     CHECK(f->results.at[1].type->unique);
-    CHECK(!strcmp(f->results.at[2].type_name, "[](i32, f32)"));
+    CHECK(f->results.at[2].te->kind == TE_ARRAY);
     CHECK_INT(ast->entries.at[1].results.n, 1);
 }
 

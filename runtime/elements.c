@@ -1,0 +1,245 @@
+/* Values at the boundary and what they are made of: elements of arrays, what variants of sums hold. */
+#include "runtime/internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Elements of arrays: one array for each component of an element --- */
+
+RT_API int rt_element(rt_ctx *ctx, const rt_value *v, int rank, const int64_t *index, int64_t *at)
+{
+    *at = 0;
+    for (int i = 0; i < rank; i++) {
+        if (index[i] < 0 || index[i] >= v->shape[i])
+            return rt_error_set(ctx,
+                                "index %" PRId64 " is out of bounds for dimension %d of size %" PRId64,
+                                index[i], i, v->shape[i]);
+        *at = *at * v->shape[i] + index[i];
+    }
+    return RT_OK;
+}
+
+RT_API int rt_same_shapes(rt_ctx *ctx, int type, const rt_value *v)
+{
+    const rt_type_def *t = &ctx->prog->types[type];
+    int n = rt_type_components(ctx->prog, type);
+    for (int k = 1; k < n; k++)
+        for (int i = 0; i < t->rank; i++)
+            if (v[k].shape[i] != v[0].shape[i])
+                return rt_error_set(ctx,
+                                    "%s: arrays of size %" PRId64 " and %" PRId64 " in dimension %d",
+                                    t->name, v[0].shape[i], v[k].shape[i], i);
+    return RT_OK;
+}
+
+/* What one element of component v is, whose array has `rank` dimensions in front, and its bytes. */
+static rt_value rt_element_value(const rt_value *v, int rank, int64_t *bytes)
+{
+    rt_value e = {.prim = v->prim, .rank = v->rank - rank};
+    memcpy(e.shape, v->shape + rank, (size_t)e.rank * sizeof *e.shape);
+    *bytes = rt_shape_bytes(e.prim, e.rank, e.shape);
+    return e;
+}
+
+static int rt_element_read(rt_ctx *ctx, const rt_value *v, int rank, int64_t at, rt_value *e)
+{
+    int64_t bytes;
+    *e = rt_element_value(v, rank, &bytes);
+    if (e->rank == 0)
+        return rt_read_scalar(ctx, v->mem, at * bytes, (int)bytes, &e->scalar);
+    return rt_alloc(ctx, &e->mem, bytes, "element") ||
+                   rt_copy(ctx, e->mem, 0, v->mem, at * bytes, bytes)
+               ? RT_ERR
+               : RT_OK;
+}
+
+RT_API int rt_element_get(rt_ctx *ctx, int n, const rt_value *from, int rank, int64_t at, rt_value *to)
+{
+    for (int k = 0; k < n; k++)
+        if (rt_element_read(ctx, &from[k], rank, at, &to[k])) {
+            rt_values_release(ctx, k + 1, to);
+            return RT_ERR;
+        }
+    return RT_OK;
+}
+
+/* Element `at` of component v becomes e, which must have the same shape. */
+static int rt_element_write(rt_ctx *ctx, rt_value *v, int rank, int64_t at, const rt_value *e)
+{
+    int64_t bytes;
+    rt_value is = rt_element_value(v, rank, &bytes);
+    for (int i = 0; i < is.rank; i++)
+        if (is.shape[i] != e->shape[i])
+            return rt_error_set(ctx,
+                                "an element has size %" PRId64 " in dimension %d, the others have %" PRId64,
+                                e->shape[i], i, is.shape[i]);
+    if (is.rank == 0)
+        return rt_write_scalar(ctx, v->mem, at * bytes, (int)bytes, &e->scalar);
+    return rt_copy(ctx, v->mem, at * bytes, e->mem, 0, bytes);
+}
+
+RT_API int rt_element_set(rt_ctx *ctx, int n, rt_value *to, int rank, int64_t at, const rt_value *e)
+{
+    for (int k = 0; k < n; k++) {
+        /* Others that share the block keep what they have. */
+        if ((!rt_sole(to[k].mem) && rt_value_own(ctx, &to[k])) ||
+            rt_element_write(ctx, &to[k], rank, at, &e[k]))
+            return RT_ERR;
+    }
+    return RT_OK;
+}
+
+/* Room for an array of `rank` dimensions of what e is. */
+static int rt_elements_room(rt_ctx *ctx, rt_value *v, int rank, const int64_t *shape, const rt_value *e)
+{
+    v->prim = e->prim;
+    v->rank = rank + e->rank;
+    memcpy(v->shape, shape, (size_t)rank * sizeof *shape);
+    memcpy(v->shape + rank, e->shape, (size_t)e->rank * sizeof *shape);
+    int64_t bytes = rt_shape_bytes(v->prim, v->rank, v->shape);
+    if (bytes < 0)
+        return rt_error_set(ctx, "a size is negative or too large");
+    return rt_alloc(ctx, &v->mem, bytes, "array");
+}
+
+RT_API int rt_elements_new(rt_ctx *ctx, int type, int elem, const int64_t *shape, int64_t count,
+                           const rt_value *const *elems, rt_value *out)
+{
+    const rt_type_def *t = &ctx->prog->types[type];
+    int n = rt_type_components(ctx->prog, type);
+    memset(out, 0, (size_t)n * sizeof *out);
+    for (int k = 0; k < n; k++) {
+        rt_value none = {0};
+        rt_type_component(ctx->prog, elem, k, &none.prim, &none.rank);
+        int rc = rt_elements_room(ctx, &out[k], t->rank, shape, count ? &elems[0][k] : &none);
+        for (int64_t i = 0; i < count && rc == RT_OK; i++)
+            rc = rt_element_write(ctx, &out[k], t->rank, i, &elems[i][k]);
+        if (rc) {
+            rt_values_release(ctx, n, out);
+            return rc;
+        }
+    }
+    return RT_OK;
+}
+
+/* --- Variants of sums --- */
+
+RT_API int rt_variant_components(const rt_program *prog, const rt_variant_def *v)
+{
+    int n = 0;
+    for (int i = 0; i < v->n; i++)
+        n += rt_type_components(prog, v->types[i]);
+    return n;
+}
+
+RT_API int rt_variant_make(rt_ctx *ctx, int type, int k, const rt_value *holds, rt_value *out)
+{
+    const rt_program *prog = ctx->prog;
+    const rt_variant_def *v = &prog->types[type].variants[k];
+    int n = rt_type_components(prog, type), n_holds = rt_variant_components(prog, v);
+    memset(out, 0, (size_t)n * sizeof *out);
+    for (int i = 0; i < n; i++)
+        rt_type_component(prog, type, i, &out[i].prim, &out[i].rank);
+    out[0].scalar.i8 = (int8_t)k;
+    for (int i = 0; i < n_holds; i++) {
+        out[v->places[i]] = holds[i];
+        rt_ref(holds[i].mem);
+    }
+    for (int i = 0; i < n; i++) /* what other variants hold: no elements */
+        if (out[i].rank && !out[i].mem && rt_alloc(ctx, &out[i].mem, 0, "array")) {
+            rt_values_release(ctx, n, out);
+            return RT_ERR;
+        }
+    return RT_OK;
+}
+
+RT_API int rt_variant_holds(rt_ctx *ctx, int type, const rt_value *from, rt_value *out)
+{
+    const rt_variant_def *v = &ctx->prog->types[type].variants[from[0].scalar.i8];
+    int n = rt_variant_components(ctx->prog, v);
+    for (int i = 0; i < n; i++) {
+        out[i] = from[v->places[i]];
+        rt_ref(out[i].mem);
+    }
+    return n;
+}
+
+RT_API bool rt_type_holds_sum(const rt_program *prog, int type)
+{
+    const rt_type_def *t = &prog->types[type];
+    if (t->kind == RT_KIND_SUM || (t->kind == RT_KIND_OPAQUE && t->elem >= 0))
+        return t->kind == RT_KIND_SUM || rt_type_holds_sum(prog, t->elem);
+    for (int i = 0; i < t->n_fields; i++)
+        if (rt_type_holds_sum(prog, t->fields[i].type))
+            return true;
+    return false;
+}
+
+/* --- Values from outside --- */
+
+/* Is each sum in element `at` of the arrays h, which have so many dimensions in front, one of its variants? `room` is for more
+ * of them: what a variant holds is less than the sum. */
+static bool rt_variants_known(const rt_program *prog, int type, const rt_hvalue **h,
+                              const rt_hvalue **room, int outer, int64_t at)
+{
+    const rt_type_def *t = &prog->types[type];
+    bool ok = true;
+    if (t->kind == RT_KIND_RECORD) {
+        for (int i = 0; i < t->n_fields && ok; i++) {
+            ok = rt_variants_known(prog, t->fields[i].type, h, room, outer, at);
+            h += rt_type_components(prog, t->fields[i].type);
+        }
+    } else if (t->kind == RT_KIND_OPAQUE && t->elem >= 0 && rt_type_holds_sum(prog, t->elem)) {
+        int64_t n = 1;
+        for (int i = outer; i < outer + t->rank; i++)
+            n *= h[0]->shape[i];
+        for (int64_t i = 0; i < n && ok; i++)
+            ok = rt_variants_known(prog, t->elem, h, room, outer + t->rank, at * n + i);
+    } else if (t->kind == RT_KIND_SUM) {
+        int k = ((const int8_t *)h[0]->data)[at];
+        if (k < 0 || k >= t->n_variants)
+            return false;
+        const rt_variant_def *v = &t->variants[k];
+        int n = rt_variant_components(prog, v);
+        for (int i = 0; i < n; i++)
+            room[i] = h[v->places[i]];
+        for (int i = 0, part = 0; i < v->n && ok; i++) {
+            ok = rt_variants_known(prog, v->types[i], room + part, room + n, outer, at);
+            part += rt_type_components(prog, v->types[i]);
+        }
+    }
+    return ok;
+}
+
+static int rt_check_variants(rt_ctx *ctx, int type, int n, const rt_hvalue *h)
+{
+    if (!rt_type_holds_sum(ctx->prog, type))
+        return RT_OK;
+    size_t most = (size_t)n * (size_t)(n + 1);
+    const rt_hvalue **room = rt_grow(NULL, most * sizeof *room);
+    for (int i = 0; i < n; i++)
+        room[i] = &h[i];
+    bool ok = rt_variants_known(ctx->prog, type, room, room + n, 0, 0);
+    free(room);
+    return ok ? RT_OK : rt_error_set(ctx, "%s: a number is that of no variant", ctx->prog->types[type].name);
+}
+
+RT_API int rt_take_value(rt_ctx *ctx, int type, rt_hvalue *h, rt_value *out)
+{
+    const rt_type_def *t = &ctx->prog->types[type];
+    int n = rt_type_components(ctx->prog, type);
+    memset(out, 0, (size_t)n * sizeof *out);
+    int rc = RT_OK;
+    for (int i = 0; i < n && rc == RT_OK; i++)
+        rc = rt_upload(ctx, &h[i], &out[i]);
+    if (rc == RT_OK && t->kind == RT_KIND_OPAQUE)
+        rc = rt_same_shapes(ctx, type, out);
+    if (rc == RT_OK)
+        rc = rt_check_variants(ctx, type, n, h);
+    for (int i = 0; i < n; i++)
+        rt_hvalue_free(&h[i]);
+    if (rc)
+        rt_values_release(ctx, n, out);
+    return rc;
+}
