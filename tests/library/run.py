@@ -45,8 +45,8 @@ def client(cmd, what, **more):
 
 
 def names_of_types(manifest):
-    """Macros for the functions of types that have no readable name."""
-    cell, grid = "{deep: []f64, flag: bool}", "[][]{deep: []f64, flag: bool}"
+    """Macros for types and functions by what the manifest calls them."""
+    cell, grid = "{deep:[]f64, flag:bool}", "[][]{deep:[]f64, flag:bool}"
     types = manifest["types"]
     fields = {f["name"]: f["project"] for f in types[cell]["record"]["fields"]}
     names = {"CELL": types[cell]["ctype"].split()[1], "GRID": types[grid]["ctype"].split()[1],
@@ -54,6 +54,17 @@ def names_of_types(manifest):
              "INDEX_GRID": types[grid]["record_array"]["index"], "SET_GRID": types[grid]["record_array"]["set"],
              "DEEP_OF": fields["deep"], "FLAG_OF": fields["flag"]}
     return [f"-D{k}={v}" for k, v in names.items()]
+
+
+def names_of_sums(manifest):
+    """Macros for sums that have no readable name: by their variants, each the functions that make it and take it apart."""
+    macros = {}
+    for macro, name in (("MARK", "small: | large:i8"), ("COUNTER", "#counted i32 () | #never ()")):
+        t = manifest["types"][name]
+        macros |= {macro: t["ctype"].split()[1], f"FREE_{macro}": t["ops"]["free"], f"VARIANT_{macro}": t["sum"]["variant"]}
+        for v in t["sum"]["variants"]:
+            macros |= {f"NEW_{v['name'].upper()}": v["construct"], f"DESTRUCT_{v['name'].upper()}": v["destruct"]}
+    return [f"-D{k}={v}" for k, v in macros.items()]
 
 
 def declared(header):
@@ -105,6 +116,9 @@ def check_c():
     sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     if build(["cc", *flags, *sanitize, *names_of_types(m), "-o", "client", HERE / "client.c", "types.c", *LIBS], "client.c"):
         client(["./client"], "client.c", env=ASAN)
+    m, _ = check_manifest("opaque")
+    if build(["cc", *flags, *sanitize, *names_of_sums(m), "-o", "opaque", HERE / "opaque.c", "opaque.c", *LIBS], "opaque.c"):
+        client(["./opaque"], "opaque.c", env=ASAN)
     if build(["cc", *flags, *sanitize, "-o", "interop", HERE / "interop.c", "types.c", *LIBS], "interop.c"):
         client(["./interop"], "interop.c", env=ASAN)
     if build(["cc", "-c", "-O1", "-o", "types.o", "types.c"], "types.c") and \
@@ -152,8 +166,9 @@ def check_command():
     check(code == 1 and "mine.h is there and was not made by minifut" in out, f"mine.h: {out}")
     check((WORK / "mine.h").read_text() == "/* mine */\n" and not (WORK / "mine.c").exists(), "nothing is written over")
     for _ in range(2): # again over its own files
-        code, out = run([MINIFUT, "compile", "--library", "-o", "types", HERE / "types.sf"])
-        check(code == 0, out)
+        for name in ("types", "opaque"):
+            code, out = run([MINIFUT, "compile", "--library", "-o", name, HERE / f"{name}.sf"])
+            check(code == 0, out)
 
 
 def check_list():

@@ -302,7 +302,7 @@ def fails(s, want, *words):
 def test_arrays_of_records(binary):
     with Server(binary) as s:
         points, none = s.cmd_inputs("weigh")
-        check(s.cmd("kind", f'"{points}"') == ["opaque"] and none == "()", f"types: {points}, {none}")
+        check(s.cmd("kind", f'"{points}"') == ["array"] and none == "()", f"types: {points}, {none}")
         s.cmd("new", "none", '"()"')
         for name, value in (("x0", np.float32(1.5)), ("x1", np.float32(2)), ("w0", np.int32(4)), ("w1", np.int32(3))):
             s.put_value(name, value)
@@ -335,7 +335,140 @@ def test_arrays_of_records(binary):
         fails(s, "2 fields", "unzip", "qs", "u")
         fails(s, "Not an array of records", "unzip", "x", "u")
         fails(s, "Not a sum type", "variants", "f32")
+        check(s.cmd("elemtype", f'"{points}"') == ["point"] and s.cmd("rank", f'"{points}"') == ["1"], "elements")
+        check(s.cmd("shape", "ps") == ["2"], "shape")
+        s.cmd("index", "p1", "ps", "1")
+        s.cmd("project", "p1x", "p1", "x")
+        check(s.get_value("p1x") == 2, "an element of an array of records")
+        s.cmd("new_array", "three", f'"{points}"', "3", "p1", "p1", "p1")
+        s.cmd_call("weigh", "again3", "three", "none")
+        check(s.get_value("again3") == 18, "an array of records made of its elements")
         fails(s, "Empty line", "")
+
+
+def construct(s):
+    """Shapes by name: #circle, #empty, #line, #mark #small."""
+    for name, value in (("x", np.float32(1)), ("y", np.float32(2)), ("r", np.float32(3)), ("label", np.int32(7))):
+        s.put_value(name, value)
+    s.cmd("new", "p", "point", "x", "y")
+    s.cmd("new", "segment", "segment", "p", "label", "p")
+    s.cmd("construct", "small", '"small: | large:i8"', "small")
+    for variant, words in (("circle", ["p", "r"]), ("empty", []), ("line", ["segment"]), ("mark", ["small"])):
+        s.cmd("construct", variant, "shape", variant, *words)
+
+
+def test_sums(binary):
+    with Server(binary) as s:
+        check(s.cmd("variants", "shape") == ["circle", "- point", "- f32", "empty", "line", "- segment", "mark",
+                                             "- small: | large:i8"], f"variants: {s.cmd('variants', 'shape')}")
+        check([s.cmd("kind", t) for t in ("shape", "[]shape", "counter.t", "path", "two.t")] ==
+              [["sum"], ["array"], ["sum"], ["sum"], ["record"]], "kinds")
+        construct(s)
+        check([s.cmd("variant", v) for v in ("circle", "empty", "mark")] == [["circle"], ["empty"], ["mark"]], "variant")
+        s.cmd_call("grow", "grown", "r", "line")
+        s.cmd("destruct", "grown", "grown_segment")
+        check(s.cmd("type", "grown_segment") == ["segment"], "what a variant holds")
+        s.cmd_project("to", "grown_segment", "to")
+        s.cmd_project("to_y", "to", "y")
+        check(s.get_value("to_y") == 6, "grow")
+        s.put_value("steps", np.array([1, 2, 4], np.int32))
+        s.put_value("yes", np.bool_(True))
+        s.cmd("construct", "walk", "path", "steps", "steps", "yes")
+        s.cmd_call("steps", "n", "sum", "walk")
+        check((s.get_value("n"), s.get_value("sum")) == (3, 7), "an array in a sum")
+        fails(s, "Not of type point: x", "construct", "bad", "shape", "circle", "x", "r")
+        fails(s, "circle holds 2 values: got 1", "construct", "bad", "shape", "circle", "p")
+        fails(s, "shape has no variant square", "construct", "bad", "shape", "square")
+        fails(s, "Not a sum type: point", "construct", "bad", "point", "x")
+        fails(s, "circle is circle, which holds 2 values: got 1 names", "destruct", "circle", "bad")
+        fails(s, "already exists", "destruct", "circle", "x", "bad")
+        fails(s, "Not a sum: p", "variant", "p")
+        fails(s, "Not a record type: shape", "fields", "shape")
+        fails(s, "Not a record type: []shape", "fields", "[]shape")
+
+
+def test_arrays_of_sums(binary):
+    with Server(binary) as s:
+        construct(s)
+        s.cmd("new_array", "all", "[]shape", "4", "circle", "empty", "line", "mark")
+        check(s.cmd("shape", "all") == ["4"] and s.cmd("elemtype", "[]shape") == ["shape"], "shape and elemtype")
+        s.cmd_call("grow_all", "grown", "r", "all")
+        s.cmd("index", "first", "grown", "0")
+        s.cmd("destruct", "first", "at", "radius")
+        check(s.get_value("radius") == 9, "an element of the result")
+        s.cmd("set", "grown", "empty", "0")
+        s.cmd("index", "now", "grown", "0")
+        check(s.cmd("variant", "now") == ["empty"], "set")
+        s.cmd("index", "before", "all", "0")
+        check(s.cmd("variant", "before") == ["circle"], "what was not set")
+        fails(s, "Not of type shape: p", "set", "grown", "p", "0")
+        fails(s, "out of bounds", "index", "bad", "grown", "4")
+        fails(s, "Not an array of records", "zip", "bad", "[]shape", "p")
+
+
+def test_stored(binary, build):
+    """Opaque values of all kinds come back as they were stored; other data does not become one."""
+    path = str(build / "server/stored")
+
+    def again(name, type_name):
+        before = s.get_value_bytes(name)
+        s.cmd_store(path, name)
+        s.cmd_restore(path, (name + "_again", f'"{type_name}"'))
+        check(s.get_value_bytes(name + "_again") == before, f"{type_name} stored and restored")
+        return before
+
+    def refused(data, type_name, why):
+        with open(path, "wb") as f:
+            f.write(data)
+        fails(s, f"Failed to restore variable bad: {why}", "restore", path, "bad", f'"{type_name}"')
+
+    with Server(binary) as s:
+        construct(s)
+        s.put_value("is", np.array([3, -1, 4], np.int32))
+        s.cmd_call("count", "cs", "is")
+        s.cmd("index", "c", "cs", "0")
+        s.cmd("new", "two", "two.t", *counters_of_two(s))
+        s.cmd("new_array", "all", "[]shape", "2", "mark", "circle")
+        circle, counters = again("circle", "shape"), again("cs", "[]counter.t")
+        arrays = again("all", "[]shape")
+        for name, type_name in (("mark", "shape"), ("c", "counter.t"), ("two", "two.t"), ("small", "small: | large:i8")):
+            again(name, type_name)
+        s.cmd_call("total", "sum", "cs_again")
+        check(s.get_value("sum") == 7, "an abstract value that was stored")
+        refused(counters, "[]shape", f"{path}: byte")
+        refused(circle, "counter.t", f"{path}: byte")
+        refused(circle, "[]shape", f"{path}: byte")
+        refused(circle[:-1], "shape", f"{path}: byte")
+        refused(circle[:7] + b"\4" + circle[8:], "shape", "shape: a number is that of no variant")
+        refused(circle[:7] + b"\xff" + circle[8:], "shape", "shape: a number is that of no variant")
+        refused(arrays[:16] + b"\5" + arrays[17:], "[]shape", "[]shape: a number is that of no variant")
+        one = arrays.index(b"b\2\1", 1)  # the second component, of one element instead of two
+        refused(arrays[:7] + b"\1" + bytes(7) + arrays[15:16] + arrays[one:], "[]shape", "[]shape: arrays of size 1 and 2")
+
+
+def counters_of_two(s):
+    """Fields of two.t, whose types have no name but their structure."""
+    s.cmd("new", "unit", '"()"')
+    s.cmd("construct", "never", '"#counted i32 () | #never ()"', "never", "unit")
+    s.put_value("k", np.int32(5))
+    s.cmd("construct", "counted", '"#counted i32 () | #never ()"', "counted", "k", "unit")
+    return ["never", "counted"]
+
+
+def test_command(minifut, build):
+    """On the command line a sum is not read, and of a result that is one the type is printed."""
+    binary = str(build / "server/opaque-command")
+    source = str(ROOT / "tests/library/opaque.sf")
+    subprocess.run([minifut, "compile", "-o", binary, source], check=True)
+    for command in ([binary, "-e"], [minifut, "run", "-e"]):
+        def run(entry, given):
+            words = [*command, entry] + ([source] if command[0] == minifut else [])
+            r = subprocess.run(words, input=given, capture_output=True, text=True)
+            return r.returncode, r.stdout, r.stderr
+        check(run("count", "[1, 2]") == (0, "#<opaque []counter.t>\n", ""), f"count: {run('count', '[1, 2]')}")
+        code, out, err = run("grow", "1f32 2i8")
+        check(code == 1 and not out and "argument 2 (s: shape) cannot be read: it is or holds a sum" in err, f"grow: {err}")
+        check(run("from_both", "1f32 2f32 3") == (0, "1.0f32\n2.0f32\n3i32\n", ""), f"from_both: {run('from_both', '1f32 2f32 3')}")
 
 
 def test_notebook(minifut, build):
@@ -368,6 +501,11 @@ def main():
     test_arrays_of_records(stats)
     test_endless_launch(stats)
     test_turns(stats, build)
+    opaque = compiled(minifut, build, "tests/library/opaque.sf")
+    test_sums(opaque)
+    test_arrays_of_sums(opaque)
+    test_stored(opaque, build)
+    test_command(minifut, build)
     test_notebook(minifut, build)
     sys.exit(summary())
 
