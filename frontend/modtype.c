@@ -29,11 +29,17 @@ typedef struct {
     Bindings *seen; /* abstract types, and values that may be sizes */
     const Subst *known; /* abstract types of elsewhere, and what they stand for */
     Refine *with;
-    Loc at;     /* of the module at hand, for messages */
-    bool quiet; /* the type of modules is wrong, so no module is */
+    Loc at;           /* of the module at hand, */
+    const char *path; /* and "A.B." for the member at work on in it, for messages */
+    bool quiet;       /* the type of modules is wrong, so no module is */
 } Inst;
 
 static void instantiate(Inst *in, const ModType *t);
+
+static const char *said_name(const Inst *in, const Spec *s)
+{
+    return arena_printf(in->ck->a, "%s%s", in->path, s->name);
+}
 
 static void mismatch(Inst *in, const Spec *s, Loc have, const char *message)
 {
@@ -44,11 +50,12 @@ static void mismatch(Inst *in, const Spec *s, Loc have, const char *message)
     ck->mismatches = in->at.beg == ck->mismatched.beg ? ck->mismatches + 1 : 1;
     ck->mismatched = in->at;
     if (ck->mismatches == MAX_MISMATCHES + 1)
-        ck_note(ck, s->loc, "that is not all: `%s` and perhaps others are not as specified either", s->name);
+        ck_note(ck, s->loc, "that is not all: `%s` and perhaps others are not as specified either",
+                said_name(in, s));
     if (ck->mismatches > MAX_MISMATCHES)
         return;
     ck_error(ck, in->at, "%s", message);
-    ck_note(ck, s->loc, "`%s` is specified here", s->name);
+    ck_note(ck, s->loc, "`%s` is specified here", said_name(in, s));
     if (have.beg)
         ck_note(ck, have, "and defined here");
 }
@@ -157,7 +164,7 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
         mismatch(in, s, have ? have->loc : (Loc){0, 0},
                  arena_printf(ck->a, have ? "`%s` of this module is a module, not a value of type `%s`%s"
                                           : "this module has no value `%s` of type `%s`%s",
-                              s->name, show(ck, b->type),
+                              said_name(in, s), show(ck, b->type),
                               have ? "" : nearest_member(ck, in->have, s->name, SPACE_TERM)));
         return;
     }
@@ -181,7 +188,7 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
     if (why)
         mismatch(in, s, have->loc,
                  arena_printf(ck->a, "value `%s` of this module should have type `%s`, but has `%s`%s",
-                              s->name, show(ck, want), shown,
+                              said_name(in, s), show(ck, want), shown,
                               *why ? arena_printf(ck->a, " (%s)", why) : ""));
 }
 
@@ -290,7 +297,7 @@ static void match_abstract(Inst *in, const Spec *s, const TypeDecl *d, const Typ
         mismatch(in, s, loc,
                  arena_printf(ck->a,
                               "type `%s` of this module is declared by `%s`, but `%s` is specified",
-                              s->name, lifted_words[have->lifted], lifted_words[d->lifted]));
+                              said_name(in, s), lifted_words[have->lifted], lifted_words[d->lifted]));
         return;
     }
     for (int i = 0; have->type && have->type->kind != TY_ERROR && i < have->tparams.n; i++) {
@@ -301,7 +308,7 @@ static void match_abstract(Inst *in, const Spec *s, const TypeDecl *d, const Typ
             in, s, loc,
             arena_printf(ck->a,
                          "type `%s` cannot be abstract: `%s` is not the size of an array in `%s`",
-                         s->name, p->name, show(ck, have->type)));
+                         said_name(in, s), p->name, show(ck, have->type)));
         return;
     }
 }
@@ -311,7 +318,7 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
     Ck *ck = in->ck;
     Binding *have = module_member(ck, in->have, s->name, SPACE_TYPE);
     if (!have) {
-        mismatch(in, s, (Loc){0, 0}, arena_printf(ck->a, "this module has no type `%s`%s", s->name,
+        mismatch(in, s, (Loc){0, 0}, arena_printf(ck->a, "this module has no type `%s`%s", said_name(in, s),
                               nearest_member(ck, in->have, s->name, SPACE_TYPE)));
         return;
     }
@@ -319,7 +326,7 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
     if (!same_params(&d->tparams, &h->tparams)) {
         mismatch(in, s, have->loc,
                  arena_printf(ck->a, "type `%s` of this module has other parameters than specified",
-                              s->name));
+                              said_name(in, s)));
     } else if (!d->type) {
         match_abstract(in, s, d, h, have->loc);
         d->means = h;
@@ -330,7 +337,7 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
         ck_try(ck);
         if (!ty_unify(ck, want, is))
             mismatch(in, s, have->loc,
-                     arena_printf(ck->a, "type `%s` of this module is `%s`, but should be `%s`", s->name,
+                     arena_printf(ck->a, "type `%s` of this module is `%s`, but should be `%s`", said_name(in, s),
                                   show(ck, is), show(ck, want)));
     }
 }
@@ -360,7 +367,7 @@ static void spec_type(Inst *in, const Spec *s)
         check_type_decl(ck, d);
     } else if (r && !same_params(&r->decl->tparams, &d->tparams)) {
         mismatch(in, s, r->decl->loc,
-                 arena_printf(ck->a, "type `%s` has other parameters than specified", s->name));
+                 arena_printf(ck->a, "type `%s` has other parameters than specified", said_name(in, s)));
         return;
     } else if (r) {
         TypeDecl *own = d;
@@ -409,6 +416,7 @@ static void spec_module(Inst *in, const Spec *s)
     Ck *ck = in->ck;
     Inst inner = *in;
     inner.with = refinements_of(in, s->name);
+    inner.path = arena_printf(ck->a, "%s%s.", in->path, s->name);
     inner.view = module_new(ck, s->loc);
     if (in->have) {
         Binding *have = module_member(ck, in->have, s->name, SPACE_TERM);
@@ -416,7 +424,7 @@ static void spec_module(Inst *in, const Spec *s)
             mismatch(in, s, have ? have->loc : (Loc){0, 0},
                      arena_printf(ck->a, have ? "`%s` of this module is a value, not a module%s"
                                               : "this module has no module `%s`%s",
-                                  s->name,
+                                  said_name(in, s),
                                   have ? "" : nearest_member(ck, in->have, s->name, SPACE_TERM)));
             return;
         }
@@ -633,7 +641,7 @@ Module *module_ascribe(Ck *ck, Module *m, const ModSig *sig, Loc at, Bindings *s
                        const Subst *known)
 {
     Bindings own = {0};
-    Inst in = {.ck = ck, .have = m, .view = module_new(ck, at), .at = at};
+    Inst in = {.ck = ck, .have = m, .view = module_new(ck, at), .at = at, .path = ""};
     in.seen = seen ? seen : &own;
     in.known = known;
     if (m && m->wrong)
