@@ -460,6 +460,7 @@ static void walk_marked(Layout *l, const CNode *n, int group)
 {
     int last = n->kids.n - 1, own = new_group(l, group, EACH);
     bool attribute = kid_kind(l, n, 0) == HASH;
+    space(l, n->kids.at[last], true); /* an array that touched the attribute would be an index */
     may_break(l, n->kids.at[last]->first, attribute ? KEPT : LAST, own,
               at_token(n->first, attribute ? 0 : INDENT));
     walk_kids(l, n, 0, own);
