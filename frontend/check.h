@@ -51,10 +51,10 @@ typedef struct {
 
 /* Where a type stands decides what an anonymous size `[]` in it means. */
 typedef enum {
-    AT_PARAM,  /* any size: a size parameter of the function */
-    AT_RESULT, /* a size that the function makes up */
-    AT_LOOP,   /* a size that may change from one iteration to the next */
-    AT_FREE,   /* the size of the value at hand */
+    AT_PARAM,   /* any size: a size parameter of the function */
+    AT_RESULT,  /* a size that the function makes up */
+    AT_UNKNOWN, /* a size that nothing is known of */
+    AT_FREE,    /* the size of the value at hand */
 } TypePlace;
 
 /* A part wanted of a type that was not known yet: of a record the field of that name, of a sum the

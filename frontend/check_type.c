@@ -57,7 +57,7 @@ static Size *anonymous_size(Ck *ck, const How *how, Loc loc)
         vec_push(ck->a, how->exists ? how->exists : ck->sizes, b);
         return sz_var(ck, b);
     }
-    case AT_LOOP: return sz_unknown(ck, loc);
+    case AT_UNKNOWN: return sz_unknown(ck, loc);
     case AT_PARAM:
     case AT_FREE: return sz_meta(ck, loc);
     }
@@ -241,7 +241,7 @@ AType *ty_reveal(Ck *ck, AType *t, const Subst *s, TypePlace at, Bindings *sizes
 AType *ty_meaning(Ck *ck, const AType *t)
 {
     struct Whole whole = {.loc = ck->here};
-    How how = {.at = AT_LOOP, .whole = &whole, .depth = 1, .in_abbreviation = true};
+    How how = {.at = AT_UNKNOWN, .whole = &whole, .depth = 1, .in_abbreviation = true};
     return ty_applied(ck, t->var->tdecl->means, t, &how);
 }
 

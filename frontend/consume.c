@@ -242,6 +242,7 @@ static Al *eval_constr(Co *co, AExp *e)
 typedef struct {
     Var *v;
     bool consumed; /* by the body, directly or as the next value of one that is */
+    bool declared; /* as `*t` */
     Refs next;
 } LoopVar;
 typedef VEC(LoopVar) LoopVars;
@@ -264,7 +265,7 @@ static void loop_vars(Co *co, const Pat *p, const AType *t, Al *body, LoopVars *
     if (p->kind == P_ASCRIBE) {
         loop_vars(co, p->pat, t, body, out);
     } else if (p->kind == P_VAR) {
-        LoopVar lv = {.v = co->vars[p->bind->uid], .consumed = al_any_unique(p->type)};
+        LoopVar lv = {.v = co->vars[p->bind->uid], .declared = al_any_unique(p->type)};
         for (int i = 0; i < lv.v->leaves.n; i++)
             lv.consumed |= al_is_gone(&(Ref){lv.v, i, false});
         lv.next = al_flat(co, al_shape(co, t, body));
@@ -273,6 +274,22 @@ static void loop_vars(Co *co, const Pat *p, const AType *t, Al *body, LoopVars *
     for (int i = 0; i < p->elems.n; i++) {
         int k = elem_index(p, t, i);
         loop_vars(co, p->elems.at[i], t->elems.at[k], al_kid(body, k), out);
+    }
+}
+
+/* As to Futhark, a variable that is declared as `*t` is consumed if what the body returns for such
+ * ones shares memory with nothing; otherwise what it shares it with is. */
+static void declared_consumption(LoopVars *vs)
+{
+    bool shared = false;
+    for (int i = 0; i < vs->n; i++)
+        shared |= vs->at[i].declared && vs->at[i].next.n;
+    for (int i = 0; i < vs->n; i++) {
+        const LoopVar *lv = &vs->at[i];
+        for (int j = 0; lv->declared && j < lv->next.n; j++)
+            for (int k = 0; k < vs->n; k++)
+                vs->at[k].consumed |= vs->at[k].v == lv->next.at[j].v;
+        vs->at[i].consumed |= lv->declared && !shared;
     }
 }
 
@@ -424,6 +441,7 @@ static Al *eval_loop(Co *co, AExp *e)
     loop_vars(co, p, t, body, &vs);
     al_unscope(co, scope);
     Refs used = al_pop_frame(co, marked);
+    declared_consumption(&vs);
     spread_consumption(&vs);
     check_next(co, &vs, e->loop.body->loc);
 

@@ -181,7 +181,7 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
     Subst means = meanings_now(in);
     Bindings sizes = {0}; /* of what abstract types stand for: the value must take any */
     bool fun = is_function_type(b->type);
-    AType *want = ty_reveal(ck, b->type, &means, fun ? AT_PARAM : AT_LOOP, &sizes);
+    AType *want = ty_reveal(ck, b->type, &means, fun ? AT_PARAM : AT_UNKNOWN, &sizes);
     const char *shown = show(ck, have->type);
     ck_try(ck);
     const char *why = match_value(ck, want, ty_instance(ck, have, in->at));
@@ -212,7 +212,7 @@ static void spec_value(Inst *in, const Spec *s)
     ck->level++;
     ck->sizes = &tparams;
     check_tparams(ck, &tps, &tparams);
-    AType *t = check_type(ck, clone_type(ck->a, s->te), names_function(ck, s->te) ? AT_PARAM : AT_LOOP);
+    AType *t = check_type(ck, clone_type(ck->a, s->te), names_function(ck, s->te) ? AT_PARAM : AT_UNKNOWN);
     ck->level--;
     ck->sizes = outer;
     generalise_type(ck, t, &tparams);

@@ -212,7 +212,7 @@ static void reveal_member(void *env, Binding *b)
     } else if (b->type) {
         c->tparams.cap = c->tparams.n; /* pushes must not write into those of b */
         c->type = ty_reveal(ck, b->type, r->s,
-                            type_deref(b->type)->kind == TY_FUN ? AT_PARAM : AT_LOOP, &c->tparams);
+                            type_deref(b->type)->kind == TY_FUN ? AT_PARAM : AT_UNKNOWN, &c->tparams);
     }
     vec_push(ck->a, &r->to->members, c);
 }
