@@ -226,7 +226,6 @@ static Module *module_reveal(Ck *ck, Module *m, const Subst *s)
         Module *f = arena_memdup(ck->a, m, sizeof *m);
         f->known = composed(ck, &m->known, s);
         f->inside = composed(ck, &m->inside, s);
-        f->inner = m->inner ? module_reveal(ck, m->inner, s) : NULL;
         return f;
     }
     Module *to = module_new(ck, m->loc);
@@ -308,7 +307,8 @@ static Module *applied(Ck *ck, Module *f, Module *arg, Bindings *seen, Loc at)
         add_meanings(ck, &known, &f->inside);
         add_meanings(ck, &known, &f->known);
         if (f->inner)
-            made = module_apply(ck, f->inner, module_reveal(ck, view, &f->inside), at);
+            made = module_apply(ck, module_reveal(ck, f->inner, &f->known),
+                                module_reveal(ck, view, &f->inside), at);
         m = module_ascribe(ck, made, result, at, NULL, &known);
     } else {
         m = check_body(ck, p, view, clone_module(ck->a, f->lambda->unchecked));
