@@ -391,8 +391,8 @@ static void check_sizes_used(Ck *ck, const Def *d)
         bool used = p->kind != TP_SIZE;
         for (int j = 0; !used && j < d->params.n; j++)
             used = ty_mentions(d->params.at[j]->type, p->bind);
-        if (!used && d->ret_type) /* the use has to say it */
-            used = ty_mentions(d->ret_type, p->bind);
+        if (!used) /* the use has to say it */
+            used = d->ret_type->kind == TY_ERROR || ty_mentions(d->ret_type, p->bind);
         for (int j = 0; j < i; j++)
             used |= d->tparams.at[j].name == p->name; /* reported already */
         if (!used)
@@ -543,7 +543,6 @@ void check_def(Ck *ck, Def *d)
         ck->sizes = &exists;
         d->ret_type = check_type(ck, d->ret, d->params.n ? AT_RESULT : AT_FREE);
     }
-    check_sizes_used(ck, d);
     for (int i = 0; i < exists.n; i++)
         subst_size(ck, &made, exists.at[i], sz_meta(ck, d->loc));
     AType *body = check_body(ck, d, d->ret ? ty_subst(ck, d->ret_type, &made) : NULL);
@@ -559,5 +558,6 @@ void check_def(Ck *ck, Def *d)
     if (d->ret)
         infer_anonymous(ck, d, &exists, &made);
     generalise(ck, d, body, &tparams, &exists, first_uid, first_id);
+    check_sizes_used(ck, d);
     bind_name(ck, d->bind);
 }
