@@ -373,7 +373,8 @@ static void spec_type(Inst *in, const Spec *s)
         TypeDecl *own = d;
         note_refined(ck, own, r);
         d = arena_memdup(ck->a, r->decl, sizeof *d);
-        d->lifted = own->lifted; /* which may be less than it is: that is known where it matters */
+        if (own->lifted > d->lifted)
+            d->lifted = own->lifted;
         d->name = s->name;
         bind_type(ck, d);
         *r->used = true;
