@@ -59,7 +59,7 @@ static Val *sum_param(EntryParams *ep, const AType *at, const char *name, Atoms 
         }
         vec_push(L->cx->perm, &holds, val_tuple(L, parts));
     }
-    Var *tag = var_new(L->cx, name, (Type){T_I8, dims.n, dims.at}, loc);
+    Var *tag = var_new(L->cx, name, (Type){sum_tag(at), dims.n, dims.at}, loc);
     Val *v = val_sum(L, &holds, -1, atom_var(tag), dims.n);
     Atoms leaves = val_leaves(L, v);
     ep->en->params = before;

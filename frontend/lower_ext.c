@@ -213,9 +213,11 @@ static void add_fields(Low *L, ExtType *x, const TypeExp *te, const AType *at)
     }
 }
 
-/* The array; te and at are its rows' in the end. */
+/* The array; te and at are its rows' in the end. Elements that hold () are not described: it is an array here, but nothing
+ * where they stand by themselves. */
 static void add_elem(Low *L, ExtType *x, const TypeExp *te, const AType *at)
 {
+    x->n_vals = sum_values(L, at);
     for (; at->kind == TY_ARRAY; at = type_deref(at->array.elem)) {
         te = root(te);
         te = te && te->kind == TE_ARRAY ? te->elem : NULL;
@@ -223,9 +225,9 @@ static void add_elem(Low *L, ExtType *x, const TypeExp *te, const AType *at)
     }
     if (!type_is_composite(at) || !at->elems.n)
         return;
-    x->elem = NEW(L->cx->perm, ExtType);
-    *x->elem = ext_type(L, te, at);
-    x->n_vals = x->elem->n_vals;
+    ExtType elem = ext_type(L, te, at);
+    if (elem.n_vals == x->n_vals)
+        x->elem = arena_memdup(L->cx->perm, &elem, sizeof elem);
 }
 
 static ExtType ext_type(Low *L, const TypeExp *te, const AType *at)

@@ -240,6 +240,8 @@ ExtParam ext_param(Low *L, const EntryParam *p);
 Val *val_sum(Low *L, const Vals *holds, int chosen, Atom tag, int rank);
 /* The tuple that constructor k of the sum, or the sums in an array, holds. */
 Val *sum_holds(Low *L, const Val *v, int k);
+/* The type of a constructor's number. */
+PrimType sum_tag(const AType *at);
 /* Of how many scalars and arrays a value of a type consists that has no type parameters. */
 int sum_values(Low *L, const AType *at);
 /* Which of these what constructor k holds is, in order; without what stands for (). */

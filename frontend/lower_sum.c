@@ -1,6 +1,7 @@
 /* Lowering of sums and match, and values that only a type describes: empty arrays, and what the constructors that a sum is not of would hold.
  *
- * A sum value is a tuple of scalars and arrays: the number of its constructor (i8; they are sorted by name), then the components. Numbers of
+ * A sum value is a tuple of scalars and arrays: the number of its constructor (i8, if there are not more of
+ * them; they are sorted by name), then the components. Numbers of
  * different constructors share a component of their type; an array has its own, since whether sizes are equal is not known of a
  * type alone, and all values of a type must look alike:
  *
@@ -10,6 +11,12 @@
  *
  * What a value does not use is zero, so that values can be compared component by component. */
 #include "frontend/lower_int.h"
+
+PrimType sum_tag(const AType *at)
+{
+    int most = at->elems.n - 1;
+    return most <= INT8_MAX ? T_I8 : most <= INT16_MAX ? T_I16 : T_I32;
+}
 
 /* --- Layouts -------------------------------------------------------------------------------- */
 
@@ -65,7 +72,7 @@ static void type_leaves(Low *L, const AType *at, int rank, Parts *out)
     if (at->kind == TY_SUM) {
         SumPlaces places = {0};
         Parts parts = sum_parts(L, at, at->elems.n, &places);
-        vec_push(L->cx->perm, out, ((Part){T_I8, rank, 0, false}));
+        vec_push(L->cx->perm, out, ((Part){sum_tag(at), rank, 0, false}));
         for (int i = 0; i < parts.n; i++)
             vec_push(L->cx->perm, out, ((Part){parts.at[i].elem, parts.at[i].rank + rank, 0, false}));
     } else if (type_is_composite(at) && at->elems.n) {
@@ -191,7 +198,7 @@ static Val *blank_sum(const Blank *b, const AType *at, Atoms dims)
 {
     Low *L = b->L;
     Vals holds = {0};
-    Atom tag = blank_leaf(b, (Type){T_I8, dims.n, dims.at});
+    Atom tag = blank_leaf(b, (Type){sum_tag(at), dims.n, dims.at});
     for (int k = 0; k < at->elems.n; k++) {
         Val *v = blank_parts(b, at->elems.at[k], dims);
         vec_push(L->cx->perm, &holds, v);
@@ -273,7 +280,7 @@ Val *lower_constr(Low *L, Env *env, const AExp *e)
         Val *v = k == chosen ? own : blank_parts(&b, at->elems.at[k], (Atoms){0});
         vec_push(L->cx->perm, &holds, v);
     }
-    return val_sum(L, &holds, chosen, atom_int(T_I8, chosen), 0);
+    return val_sum(L, &holds, chosen, atom_int(sum_tag(at), chosen), 0);
 }
 
 /* --- match ---------------------------------------------------------------------------------- */
@@ -311,7 +318,7 @@ static Atom matches(Low *L, const Pat *p, const Val *v)
         const AType *at = type_deref(p->type);
         int k = type_part(at, p->name);
         if (at->elems.n > 1)
-            ok = emit_op(L, loc, OP_EQ, v->elems.at[0]->atom, atom_int(T_I8, k));
+            ok = emit_op(L, loc, OP_EQ, v->elems.at[0]->atom, atom_int(sum_tag(at), k));
         return emit_both(L, loc, ok, all_match(L, &p->elems, sum_holds(L, v, k)));
     }
     }

@@ -125,6 +125,23 @@ RT_API int rt_elements_new(rt_ctx *ctx, int type, int elem, const int64_t *shape
 
 /* --- Variants of sums --- */
 
+static int64_t rt_number(rt_prim prim, const void *at)
+{
+    int8_t a;
+    int16_t b;
+    int32_t c;
+    switch (prim) {
+    case RT_I8: memcpy(&a, at, sizeof a); return a;
+    case RT_I16: memcpy(&b, at, sizeof b); return b;
+    default: memcpy(&c, at, sizeof c); return c;
+    }
+}
+
+RT_API int rt_variant_number(const rt_value *sum)
+{
+    return (int)rt_number(sum[0].prim, &sum[0].scalar);
+}
+
 RT_API int rt_variant_components(const rt_program *prog, const rt_variant_def *v)
 {
     int n = 0;
@@ -141,7 +158,12 @@ RT_API int rt_variant_make(rt_ctx *ctx, int type, int k, const rt_value *holds, 
     memset(out, 0, (size_t)n * sizeof *out);
     for (int i = 0; i < n; i++)
         rt_type_component(prog, type, i, &out[i].prim, &out[i].rank);
-    out[0].scalar.i8 = (int8_t)k;
+    if (out[0].prim == RT_I8)
+        out[0].scalar.i8 = (int8_t)k;
+    else if (out[0].prim == RT_I16)
+        out[0].scalar.i16 = (int16_t)k;
+    else
+        out[0].scalar.i32 = k;
     for (int i = 0; i < n_holds; i++) {
         out[v->places[i]] = holds[i];
         rt_ref(holds[i].mem);
@@ -156,7 +178,7 @@ RT_API int rt_variant_make(rt_ctx *ctx, int type, int k, const rt_value *holds, 
 
 RT_API int rt_variant_holds(rt_ctx *ctx, int type, const rt_value *from, rt_value *out)
 {
-    const rt_variant_def *v = &ctx->prog->types[type].variants[from[0].scalar.i8];
+    const rt_variant_def *v = &ctx->prog->types[type].variants[rt_variant_number(from)];
     int n = rt_variant_components(ctx->prog, v);
     for (int i = 0; i < n; i++) {
         out[i] = from[v->places[i]];
@@ -197,7 +219,7 @@ static bool rt_variants_known(const rt_program *prog, int type, const rt_hvalue 
         for (int64_t i = 0; i < n && ok; i++)
             ok = rt_variants_known(prog, t->elem, h, room, outer + t->rank, at * n + i);
     } else if (t->kind == RT_KIND_SUM) {
-        int k = ((const int8_t *)h[0]->data)[at];
+        int64_t k = rt_number(h[0]->prim, (const char *)h[0]->data + at * rt_prim_size(h[0]->prim));
         if (k < 0 || k >= t->n_variants)
             return false;
         const rt_variant_def *v = &t->variants[k];

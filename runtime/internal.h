@@ -483,6 +483,8 @@ RT_API int rt_element_set(rt_ctx *ctx, int n, rt_value *to, int rank, int64_t at
 /* An array of the type with this shape, of so many elements of type elem. */
 RT_API int rt_elements_new(rt_ctx *ctx, int type, int elem, const int64_t *shape, int64_t count,
                            const rt_value *const *elems, rt_value *out);
+/* Which variant a sum is. */
+RT_API int rt_variant_number(const rt_value *sum);
 /* The components of what a variant holds. */
 RT_API int rt_variant_components(const rt_program *prog, const rt_variant_def *v);
 /* A sum of variant k with these components, which stay the caller's. What other variants hold becomes zero. */

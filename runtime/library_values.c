@@ -282,7 +282,7 @@ RT_API int rt_lib_destruct(rt_ctx *ctx, const rt_job_args *a)
 
 RT_API int rt_lib_variant(const rt_obj *obj)
 {
-    return obj->values[0].scalar.i8;
+    return rt_variant_number(obj->values);
 }
 
 /* --- Bytes: the binary form of the values, one after the other --- */

@@ -106,7 +106,7 @@ typedef enum {
     RT_KIND_PRIM,   /* prim; one component of rank 0 */
     RT_KIND_ARRAY,  /* prim and rank >= 1; one component */
     RT_KIND_RECORD, /* fields: records, tuples (fields "0", "1", ...) */
-    RT_KIND_SUM,    /* variants; its own components: the number of one of them (i8), what they hold */
+    RT_KIND_SUM,    /* variants; its own components: the number of one of them (i8, i16 or i32), what they hold */
     RT_KIND_OPAQUE  /* arrays of others: the components of elem (of the fields, if it is not there), each with the
                      * dimensions in front; of records, with the fields as arrays */
 } rt_kind;

@@ -424,7 +424,7 @@ static const rt_var *rt_srv_sum(const rt_server *s, const char *name, const rt_v
         rt_srv_fail("Not a sum: %s", name);
         return NULL;
     }
-    *variant = &t->variants[v->values[0].scalar.i8];
+    *variant = &t->variants[rt_variant_number(v->values)];
     return v;
 }
 
