@@ -76,6 +76,8 @@ static void check_top(Ck *ck, Def *d)
         causality_def(ck, d, first_id);
     diag_explained(messages, SECTION_SIZES);
     d->wrong = diag_errors() > errors || ck->skipped;
+    if (d->wrong && ty_has_error(d->bind->type)) /* what is made of it is no error */
+        d->bind->type = ty_error(ck);
     if (!d->wrong)
         exhaust_def(ck, d);
     d->wrong |= diag_errors() > errors;
@@ -106,6 +108,7 @@ static void check_modtype_decl(Ck *ck, Decl *d)
 static void check_decl(Ck *ck, Decl *d)
 {
     check_once(ck, d);
+    ck->unknown.n = 0;
     switch (d->kind) {
     case D_IMPORT:
     case D_OPEN: check_open(ck, d); return;

@@ -129,6 +129,7 @@ typedef struct Ck {
     Loc why_a, why_b; /* it is two sizes, made up here and there */
     bool rank_reported;
     int errors;     /* when the declaration at work began */
+    Names unknown;  /* names that it was told not to be known */
     Loc mismatched; /* the module that was last found not to meet a specification, */
     int mismatches; /* and how many */
     bool skipped;   /* a lambda in it was not checked, as what it is given to is no function, a
@@ -190,6 +191,7 @@ AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc);
  * ones: they leave their scope. */
 AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc);
 bool ty_has_fun(const AType *t);
+bool ty_has_error(const AType *t); /* it, or a part of it, is that of something wrong */
 /* Whether an abstract type is, or is a component or element of, the type. */
 bool ty_has_abstract(const AType *t);
 /* Whether b by itself is the size of an array in the type, other than of a function's parameters or

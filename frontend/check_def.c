@@ -395,6 +395,8 @@ static void check_sizes_used(Ck *ck, const Def *d)
             used = d->ret_type->kind == TY_ERROR || ty_mentions(d->ret_type, p->bind);
         for (int j = 0; j < i; j++)
             used |= d->tparams.at[j].name == p->name; /* reported already */
+        for (int j = 0; j < d->params.n; j++)
+            used |= ty_has_error(d->params.at[j]->type);
         if (!used)
             ck_error(ck, p->loc, "size parameter `%s` is not the size of any parameter", p->name);
     }

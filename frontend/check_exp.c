@@ -24,8 +24,7 @@ AType *check_against(Ck *ck, AExp *e, AType *want)
                      e->open);
         if (m && !is_parametric(m))
             open_scope(ck, m);
-        else
-            ck->lost = true;
+        ck->lost |= !m || is_parametric(m) || m->wrong;
     }
     e->type = infer(ck, e, want);
     scopes_back(ck, scopes);
@@ -126,8 +125,10 @@ static AType *check_var(Ck *ck, AExp *e)
                  "as in `rearrange (1,0) xs`");
         return ty_error(ck);
     }
-    if (!b->type)
+    if (!b->type || type_deref(b->type)->kind == TY_ERROR) {
+        ck->skipped = true;
         return ty_error(ck);
+    }
     return ty_plain(ck, ty_instance(ck, b, e->loc));
 }
 

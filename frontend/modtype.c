@@ -313,6 +313,17 @@ static void match_abstract(Inst *in, const Spec *s, const TypeDecl *d, const Typ
     }
 }
 
+/* No value of the type is wrong because of it. */
+static void given_up(Ck *ck, TypeDecl *d)
+{
+    if (d->type) {
+        d->type = ty_error(ck);
+        return;
+    }
+    d->means = arena_memdup(ck->a, d, sizeof *d);
+    d->means->type = ty_error(ck);
+}
+
 static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
 {
     Ck *ck = in->ck;
@@ -320,6 +331,7 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
     if (!have) {
         mismatch(in, s, (Loc){0, 0}, arena_printf(ck->a, "this module has no type `%s`%s", said_name(in, s),
                               nearest_member(ck, in->have, s->name, SPACE_TYPE)));
+        given_up(ck, d);
         return;
     }
     TypeDecl *h = have->tdecl;
@@ -327,6 +339,7 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
         mismatch(in, s, have->loc,
                  arena_printf(ck->a, "type `%s` of this module has other parameters than specified",
                               said_name(in, s)));
+        given_up(ck, d);
     } else if (!d->type) {
         match_abstract(in, s, d, h, have->loc);
         d->means = h;
@@ -335,10 +348,12 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
         AType *want = ty_reveal(ck, type_of_params(ck, d, d), &means, AT_FREE, NULL);
         AType *is = type_of_params(ck, h, d);
         ck_try(ck);
-        if (!ty_unify(ck, want, is))
+        if (!ty_unify(ck, want, is)) {
             mismatch(in, s, have->loc,
                      arena_printf(ck->a, "type `%s` of this module is `%s`, but should be `%s`", said_name(in, s),
                                   show(ck, is), show(ck, want)));
+            given_up(ck, d);
+        }
     }
 }
 

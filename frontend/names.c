@@ -516,6 +516,18 @@ static const char *unsupported(const char *name)
     return NULL;
 }
 
+/* Whether the declaration at work has been told that the name is not known. */
+static bool told_unknown(Ck *ck, const char *name)
+{
+    for (int i = 0; i < ck->unknown.n; i++)
+        if (ck->unknown.at[i] == name) {
+            ck->skipped = true;
+            return true;
+        }
+    vec_push(ck->a, &ck->unknown, name);
+    return false;
+}
+
 Binding *find_value(Ck *ck, const char *name, Loc loc)
 {
     Binding *b = find_binding(ck, name, SPACE_TERM);
@@ -550,6 +562,8 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
                  type == name ? "" : arena_printf(ck->a, ", here called `%s`", type), type, type);
         return NULL;
     }
+    if (told_unknown(ck, name))
+        return NULL;
     const char *member = in_some_module(ck, name);
     if (member) {
         ck_error(ck, loc, "unknown name `%s`; did you mean `%s`?", name, member);
@@ -641,6 +655,8 @@ Binding *find_type(Ck *ck, const char *name, Loc loc)
     }
     bool other = !foreign_type(name) && report_other_space(ck, name, loc, SPACE_TYPE, "type");
     if (other || report_not_yet(ck, name, loc, SPACE_TYPE))
+        return NULL;
+    if (told_unknown(ck, name))
         return NULL;
     rt_spelling sp = rt_spell(name);
     try_scope(ck, SPACE_TYPE, &sp);

@@ -380,6 +380,21 @@ bool ty_has_fun(const AType *t)
     return false;
 }
 
+bool ty_has_error(const AType *t)
+{
+    t = type_deref(t);
+    bool found = t->kind == TY_ERROR;
+    if (t->kind == TY_ARRAY)
+        return ty_has_error(t->array.elem);
+    if (t->kind == TY_FUN)
+        return ty_has_error(t->fun.param) || ty_has_error(t->fun.result);
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
+        found = ty_has_error(t->elems.at[i]);
+    for (int i = 0; t->kind == TY_VAR && i < t->targs.n && !found; i++)
+        found = ty_has_error(t->targs.at[i]);
+    return found;
+}
+
 bool ty_has_abstract(const AType *t)
 {
     t = type_deref(t);
