@@ -14,7 +14,7 @@ Q := @
 say = @echo "  $(1)  $(2)"
 endif
 CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
-LIBS    := -lcjson -lm -ldl -lpthread
+LIBS    := -lcjson -lmd -lm -ldl -lpthread
 ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
 
 DIRS    := base prove ir interp size memory frontend fmt flatten kir plan kernels host emit autotune testing project lsp

@@ -1,9 +1,8 @@
 /* What the C API calls opaque types, by the names that Futhark gives them: as readable as Futhark makes it, else a digest. */
 #include "emit/api.h"
 
-#include "base/md5.h"
-
 #include <ctype.h>
+#include <md5.h>
 #include <string.h>
 
 static bool accept(const char **at, const char *word)
@@ -85,8 +84,8 @@ const char *api_opaque_name(Ctx *cx, const char *name, const Texts *taken)
     const char *found = whole && is_identifier(s) ? arena_printf(cx->perm, "opaque_%s", s) : NULL;
     if (found && !is_among(taken, found))
         return found;
-    char digest[33];
-    md5_hex(name, strlen(name), digest);
+    char digest[MD5_DIGEST_STRING_LENGTH];
+    MD5Data((const uint8_t *)name, strlen(name), digest);
     return arena_printf(cx->perm, "opaque_%s", digest);
 }
 

@@ -20,6 +20,7 @@ wish() { # the same of what tests can do without: they skip what needs it
 has_header() { echo '#include <CL/cl.h>' | cc -E - ; }
 has_loader() { echo 'int main(void){return 0;}' | cc -x c - -o /dev/null -lOpenCL ; }
 has_json() { echo '#include <cjson/cJSON.h>' | cc -E - ; }
+has_md() { echo '#include <md5.h>' | cc -E - ; }
 has_platform() { ls /etc/OpenCL/vendors/*.icd ; }
 
 want gcc sh -c 'command -v cc'
@@ -31,8 +32,9 @@ if command -v cc >/dev/null 2>&1; then
     want opencl-headers has_header
     want ocl-icd-opencl-dev has_loader
     want libcjson-dev has_json
+    want libmd-dev has_md
 else
-    missing="$missing opencl-headers ocl-icd-opencl-dev libcjson-dev"
+    missing="$missing opencl-headers ocl-icd-opencl-dev libcjson-dev libmd-dev"
 fi
 if [ "$need" = deb ] || [ "$need" = test ]; then
     want dpkg-dev sh -c 'command -v dpkg-shlibdeps'
