@@ -462,6 +462,12 @@ static bool is_unknown(void *first_id, const Size *leaf)
     return leaf->kind == SZ_UNKNOWN && leaf->id >= *(int *)first_id;
 }
 
+static bool is_left_open(void *env, const Size *leaf)
+{
+    (void)env;
+    return leaf->kind == SZ_META;
+}
+
 /* Nobody could apply a function that the definition returns if it takes an array of a size that
  * only the definition knows. */
 static void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id)
@@ -477,7 +483,31 @@ static void check_applicable(Ck *ck, const Def *d, const AType *result, int firs
     }
 }
 
-static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings *exists,
+/* The declared result as callers see it: anonymous sizes in it are what the body says, sizes that callers know, and one
+ * if it makes them one. Those that are left the function makes up. */
+static AType *infer_anonymous(Ck *ck, Def *d, const Bindings *names, Bindings *exists, const Subst *made, int first_uid,
+                            int first_id)
+{
+    Subst s = {0};
+    Bindings left = {0};
+    Visible v = {names, first_uid, NULL};
+    for (int i = 0; i < exists->n; i++) {
+        Size *z = size_deref(made->sizes.at[i]), *known = NULL;
+        if (!sz_any(z, is_left_open, NULL) && !sz_any(z, is_unknown, &first_id) && !sz_any(z, is_hidden, &v))
+            known = z;
+        for (int k = 0; k < i && !known; k++)
+            if (sz_same(size_deref(made->sizes.at[k]), z))
+                known = sz_var(ck, exists->at[k]);
+        if (known)
+            subst_size(ck, &s, exists->at[i], known);
+        else
+            vec_push(ck->a, &left, exists->at[i]);
+    }
+    *exists = left;
+    return ty_subst(ck, d->ret_type, &s);
+}
+
+static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings *exists, const Subst *made,
                        int first_uid, int first_id)
 {
     Bindings keep = *tparams;
@@ -488,9 +518,8 @@ static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings 
         if (b)
             vec_push(ck->a, &keep, b);
     }
-    if (d->ret)
-        vec_append(ck->a, &keep, exists);
-    AType *ret = d->ret ? d->ret_type : ty_plain(ck, body);
+    AType *ret = d->ret ? infer_anonymous(ck, d, &keep, exists, made, first_uid, first_id) : ty_plain(ck, body);
+    vec_append(ck->a, &keep, exists);
     AType *left = ty_leave(ck, ret, first_uid, &keep, d->loc);
     if (d->params.n) {
         check_applicable(ck, d, left, first_id);
@@ -502,25 +531,6 @@ static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings 
     generalise_type(ck, t, tparams);
     d->bind->type = t;
     d->bind->tparams = *tparams;
-}
-
-/* Two anonymous sizes in a declared result that the body makes one are one. */
-static void infer_anonymous(Ck *ck, Def *d, Bindings *exists, const Subst *made)
-{
-    Subst s = {0};
-    Bindings left = {0};
-    for (int i = 0; i < exists->n; i++) {
-        Size *z = size_deref(made->sizes.at[i]), *known = NULL;
-        for (int k = 0; k < i && !known; k++)
-            if (sz_same(size_deref(made->sizes.at[k]), z) && exists->at[k]->name[0] == '[')
-                known = sz_var(ck, exists->at[k]);
-        if (known && exists->at[i]->name[0] == '[')
-            subst_size(ck, &s, exists->at[i], known);
-        else
-            vec_push(ck->a, &left, exists->at[i]);
-    }
-    d->ret_type = ty_subst(ck, d->ret_type, &s);
-    *exists = left;
 }
 
 void check_def(Ck *ck, Def *d)
@@ -557,9 +567,7 @@ void check_def(Ck *ck, Def *d)
     d->bind->def = d;
     solve_wanted(ck, !d->local);
     solve_sizes(ck, deferred, !d->local);
-    if (d->ret)
-        infer_anonymous(ck, d, &exists, &made);
-    generalise(ck, d, body, &tparams, &exists, first_uid, first_id);
+    generalise(ck, d, body, &tparams, &exists, &made, first_uid, first_id);
     check_sizes_used(ck, d);
     bind_name(ck, d->bind);
 }

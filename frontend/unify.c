@@ -557,6 +557,7 @@ static AType *join(Join *j, AType *a, AType *b)
 
 AType *ty_join(Ck *ck, AType *a, AType *b, Loc loc)
 {
+    solve_wanted(ck, false); /* fields that are known by now have sizes of their own */
     Join j = {.ck = ck, .loc = loc};
     return join(&j, a, b);
 }
