@@ -621,6 +621,35 @@ static int count_values(const ExtParams *ps)
     return n;
 }
 
+/* Elements and what variants hold are of the type's values. */
+static void check_ext(Check *c, const ExtType *x)
+{
+    if (x->elem) {
+        want_count(c, x->elem->n_vals, x->n_vals, "values of elements");
+        check_ext(c, x->elem);
+    }
+    for (int i = 0; i < x->n_fields; i++)
+        check_ext(c, &x->fields[i]);
+    for (int k = 0; k < x->n_variants; k++) {
+        const ExtVariant *v = &x->variants[k];
+        int n = 0;
+        for (int i = 0; i < v->n; i++) {
+            n += v->holds[i].n_vals;
+            check_ext(c, &v->holds[i]);
+        }
+        want_count(c, n, v->n_places, "places of what a variant holds");
+        for (int i = 0; i < v->n_places; i++)
+            if (v->places[i] < 1 || v->places[i] >= x->n_vals)
+                wrong(c, "variant %s has no place %d", v->name, v->places[i]);
+    }
+}
+
+static void check_exts(Check *c, const ExtParams *ps)
+{
+    for (int i = 0; i < ps->n; i++)
+        check_ext(c, &ps->at[i].type);
+}
+
 static void check_entry(Check *c, const Entry *en)
 {
     int mark = c->entered.n;
@@ -635,6 +664,8 @@ static void check_entry(Check *c, const Entry *en)
     want_count(c, count_values(&en->ext_params), en->params.n, "values of the external parameters");
     want_count(c, count_values(&en->ext_results), en->body->res.n,
                "values of the external results");
+    check_exts(c, &en->ext_params);
+    check_exts(c, &en->ext_results);
     check_body(c, en->body);
     leave(c, mark);
 }

@@ -1,10 +1,11 @@
-"""PyPI's futhark-ffi, as it is, on the extension that its generator built from types.sf. usage: ffi_client.py FOLDER"""
+"""PyPI's futhark-ffi, as it is, on the extensions that its generator built from types.sf and opaque.sf. usage: ffi_client.py FOLDER"""
 import sys
 
 import numpy as np
 from futhark_ffi import Futhark
 
 sys.path.insert(0, sys.argv[1])
+import _opaque_sf  # noqa: E402
 import _types_sf  # noqa: E402
 
 sys.path.append(sys.argv[2])
@@ -36,4 +37,25 @@ y = ffi.new("float *")
 check(lib.futhark_project_opaque_point_y(fut.ctx, y, again) == 0 and y[0] == 4.0, "a point stored and restored")
 lib.futhark_free_opaque_point(fut.ctx, p[0])
 check('"events"' in fut.report(), "report")
+
+# Sums and abstract types, in arrays too.
+fut = Futhark(_opaque_sf)
+ffi, lib = fut.ffi, fut.lib
+counters = fut.count(np.array([3, -1, 4], np.int32))
+data = bytes(fut.store_arr1d_counter_t(counters))
+check(fut.total(fut.restore_arr1d_counter_t(data)) == 7, "counters stored and restored")
+try:
+    fut.restore_shape(data)
+    check(False, "counters are no shape")
+except ValueError as e:
+    check("failed to restore" in str(e), f"counters as a shape: {e}")
+at, radius = ffi.new("struct futhark_opaque_point **"), ffi.new("float *")
+shape = ffi.new("struct futhark_opaque_shape **")
+check(lib.futhark_new_opaque_point(fut.ctx, at, 1.0, 2.0) == 0, "new point")
+check(lib.futhark_new_opaque_shape_circle(fut.ctx, shape, at[0], 3.0) == 0, "new circle")
+grown = fut.grow(2.0, shape[0])
+lib.futhark_free_opaque_point(fut.ctx, at[0])
+check(lib.futhark_destruct_opaque_shape_circle(fut.ctx, at, radius, grown) == 0 and radius[0] == 6, "destruct circle")
+lib.futhark_free_opaque_point(fut.ctx, at[0])
+lib.futhark_free_opaque_shape(fut.ctx, shape[0])
 sys.exit(summary())
