@@ -42,6 +42,8 @@ static void learn(Causes *c, const AType *t)
         learn(c, t->elems.at[i]);
     for (int i = 0; t->kind == TY_VAR && i < t->sargs.n; i++)
         learn_size(c, t->sargs.at[i]);
+    for (int i = 0; t->kind == TY_VAR && i < t->targs.n; i++)
+        learn(c, t->targs.at[i]);
 }
 
 static void forget(Causes *c, int mark)

@@ -10,7 +10,8 @@ typedef struct {
     TypePlace at;
     Bindings *exists; /* receives sizes made up by the innermost function result, or NULL */
     bool in_abbreviation;
-    bool in_array; /* or stands for a type parameter that arrays may hold */
+    bool in_array;
+    bool argument; /* stands for a type parameter that arrays may hold */
     bool in_param; /* of a function */
     int depth;     /* 1 inside an abbreviation that is used */
     struct Whole *whole;
@@ -28,14 +29,17 @@ struct Whole {
 static const char *const lifted_words[] = {
     [TP_TYPE] = "type", [TP_TYPE_LIFTED_SIZE] = "type~", [TP_TYPE_LIFTED] = "type^"};
 
-/* A part of the type at loc that arrays cannot hold: it is a function, or its sizes may vary. */
+/* A part of the type at loc that arrays cannot hold: it is a function, or its sizes may vary. What is
+ * given for a parameter may do that, as to Futhark: whether there is an array around it is not asked. */
 static void lift(Ck *ck, const How *how, TParamKind kind, Loc loc, const char *what)
 {
+    if (how->argument && !how->in_array && what && kind == TP_TYPE_LIFTED_SIZE)
+        return;
     if (kind > how->whole->lifted) {
         how->whole->lifted = kind;
         how->whole->lifted_by = loc;
     }
-    if (how->in_array && what && kind > TP_TYPE)
+    if ((how->in_array || how->argument) && what && kind > TP_TYPE)
         ck_error(ck, loc, "arrays cannot hold `%s`: %s", what,
                  kind == TP_TYPE_LIFTED ? "it may be or hold a function" : "its sizes may vary");
 }
@@ -277,7 +281,7 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
             subst_size(ck, &s, p->bind, written_size(ck, arg->dim, how, arg->loc));
         else {
             How inside = *how;
-            inside.in_array |= p->kind == TP_TYPE;
+            inside.argument |= p->kind == TP_TYPE;
             fe_subst_type(ck, &s, p->bind, convert(ck, arg, &inside));
         }
     }

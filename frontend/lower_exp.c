@@ -435,6 +435,11 @@ static unsigned attr_bits(const Attrs *as)
 
 static Val *lower_attr(Low *L, Env *env, const AExp *e)
 {
+    if (attr_find(&e->attr.attrs, "blank") || attr_find(&e->attr.attrs, "scratch")) {
+        Val *v = blank_value(L, env, e->type, low_loc(L, e->loc)); /* nobody looks at what it is */
+        if (v)
+            return v;
+    }
     unsigned attrs = L->attrs;
     bool unsafe = L->unsafe;
     L->attrs |= attr_bits(&e->attr.attrs);

@@ -247,6 +247,8 @@ int sum_values(Low *L, const AType *at);
 /* Which of these what constructor k holds is, in order; without what stands for (). */
 SumPlaces sum_type_places(Low *L, const AType *at, int k);
 Val *empty_array(Low *L, const Env *env, const AType *elem, Loc loc);
+/* A value of zeros of the type; NULL if that says not of which sizes it is. */
+Val *blank_value(Low *L, const Env *env, const AType *at, Loc loc);
 Val *lower_constr(Low *L, Env *env, const AExp *e);
 Val *lower_match(Low *L, Env *env, const AExp *e);
 

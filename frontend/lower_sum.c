@@ -261,6 +261,32 @@ Val *empty_array(Low *L, const Env *env, const AType *elem, Loc loc)
     return blank(&b, elem, (Atoms){0});
 }
 
+/* Whether all arrays of the type have sizes that are known here. */
+static bool sized_here(const Blank *b, const AType *at)
+{
+    Atom n;
+    at = type_deref(at);
+    if (at->kind == TY_ARRAY)
+        return size_atom(b->L, b->env, size_held(b->L, size_deref(at->array.dim)), &n) &&
+               sized_here(b, at->array.elem);
+    for (int i = 0; type_is_composite(at) && i < at->elems.n; i++)
+        if (!sized_here(b, at->elems.at[i]))
+            return false;
+    if (at->kind == TY_VAR) {
+        const Env *en = env_find(b->env, at->var);
+        Blank there = *b;
+        there.env = en ? en->type_env : NULL;
+        return en && (!en->type || sized_here(&there, en->type));
+    }
+    return at->kind != TY_FUN;
+}
+
+Val *blank_value(Low *L, const Env *env, const AType *at, Loc loc)
+{
+    Blank b = {.L = L, .env = env, .loc = loc};
+    return sized_here(&b, at) ? blank(&b, at, (Atoms){0}) : NULL;
+}
+
 /* --- Constructors --------------------------------------------------------------------------- */
 
 Val *lower_constr(Low *L, Env *env, const AExp *e)
