@@ -11,6 +11,7 @@ typedef struct {
     Low *L;
     Entry *en;
     Env *sizes; /* the entry's size parameters */
+    bool held;  /* by a sum: see settle_sums */
 } EntryParams;
 
 static Atom new_size(EntryParams *ep, const char *name, Loc loc)
@@ -26,6 +27,8 @@ static Atom new_size(EntryParams *ep, const char *name, Loc loc)
 static Atom param_size(EntryParams *ep, const Size *s, Loc loc)
 {
     s = size_deref(s);
+    if (ep->held)
+        return new_size(ep, "n", loc);
     if (s->kind == SZ_CONST)
         return atom_i64(s->value);
     if (s->kind != SZ_VAR || s->var->kind != BIND_SIZE)
@@ -51,6 +54,8 @@ static Val *sum_param(EntryParams *ep, const AType *at, const char *name, Atoms 
     Low *L = ep->L;
     Vars before = ep->en->params;
     Vals holds = {0};
+    bool outer = ep->held;
+    ep->held = outer || !dims.n;
     for (int k = 0; k < at->elems.n; k++) {
         Vals parts = {0};
         for (int i = 0; i < at->elems.at[k]->elems.n; i++) {
@@ -59,6 +64,7 @@ static Val *sum_param(EntryParams *ep, const AType *at, const char *name, Atoms 
         }
         vec_push(L->cx->perm, &holds, val_tuple(L, parts));
     }
+    ep->held = outer;
     Var *tag = var_new(L->cx, name, (Type){sum_tag(at), dims.n, dims.at}, loc);
     Val *v = val_sum(L, &holds, -1, atom_var(tag), dims.n);
     Atoms leaves = val_leaves(L, v);
@@ -108,6 +114,111 @@ static Val *param_val(EntryParams *ep, const AType *at, const char *name, Atoms 
     }
     ice(loc, "an entry point's parameter cannot be of this type");
 }
+
+/* --- Arrays that sums hold ------------------------------------------------------------------ */
+
+/* A client who makes a sum gives what its variant holds; arrays of others are there, with no elements. So each array that a sum
+ * holds has sizes of its own at first. Then sizes that no parameter outside of sums has are those of what is held, and what is
+ * not held becomes zeros of the sizes that its type says. */
+
+/* For each leaf of v whether it is held; what is in no sum is. */
+static void add_held(Low *L, const Val *v, Atom here, Loc loc, Atoms *out)
+{
+    if (v->kind != V_TUPLE) {
+        vec_push(L->cx->perm, out, here);
+        return;
+    }
+    bool one = v->sum && !atom_type(v->elems.at[0]->atom).rank;
+    int first = out->n;
+    for (int i = 0; i < v->elems.n; i++)
+        add_held(L, v->elems.at[i], here, loc, out);
+    for (int k = 0; one && k < v->sum->places.n; k++) {
+        Atoms own = {0};
+        Atom tag = v->elems.at[0]->atom;
+        Atom is_k = emit_op(L, loc, OP_EQ, tag, atom_int(atom_type(tag).elem, k));
+        add_held(L, sum_holds(L, v, k), emit_both(L, loc, here, is_k), loc, &own);
+        for (int i = 0; i < own.n; i++)
+            out->at[first + v->sum->places.at[k].at[i]] = own.at[i];
+    }
+}
+
+/* The leaves of a parameter. */
+typedef struct {
+    Loc loc;
+    Atoms leaves, held;
+    LeafSizes sizes;
+} Settling;
+
+static bool is_open_size(const EntryParams *ep, const Size *s)
+{
+    return s->kind == SZ_VAR && s->var->kind == BIND_SIZE && !env_find(ep->sizes, s->var);
+}
+
+/* The size is that of the first leaf that has it, or, if it is there, of one that is held. */
+static void settle_size(EntryParams *ep, const Settling *all, int n, const Binding *b)
+{
+    Low *L = ep->L;
+    Atom size = {0};
+    bool found = false;
+    for (int x = n - 1; x >= 0; x--)
+        for (int i = all[x].leaves.n - 1; i >= 0; i--)
+            for (int d = all[x].sizes.at[i].n - 1; d >= 0; d--) {
+                const Size *s = all[x].sizes.at[i].at[d];
+                if (s->kind != SZ_VAR || s->var != b)
+                    continue;
+                Atom dim = atom_type(all[x].leaves.at[i]).dims[d];
+                size = found ? emit_choice(L, all[x].loc, all[x].held.at[i], dim, size) : dim;
+                found = true;
+            }
+    if (!found)
+        return;
+    know_nonneg(L, size);
+    ep->sizes = env_add(L, ep->sizes, b, val_atom(L, size));
+}
+
+static Atom settle_leaf(const EntryParams *ep, const Settling *p, int i)
+{
+    Low *L = ep->L;
+    Atom leaf = p->leaves.at[i], held = p->held.at[i];
+    Type t = atom_type(leaf);
+    if (!t.rank || !held.var)
+        return leaf;
+    Atom *dims = NEWN(L->cx->perm, Atom, t.rank);
+    for (int d = 0; d < t.rank; d++)
+        if (d >= p->sizes.at[i].n || !size_atom(L, ep->sizes, p->sizes.at[i].at[d], &dims[d]))
+            dims[d] = t.dims[d];
+    Scope *s1 = scope_push(L);
+    Val *there = val_atom(L, fit_atom(L, p->loc, leaf, dims, t.rank));
+    scope_pop(L, s1);
+    Scope *s2 = scope_push(L);
+    Val *none = val_atom(L, zeros(L, p->loc, (Type){t.elem, t.rank, dims}));
+    scope_pop(L, s2);
+    return join_branches(L, p->loc, held, s1, there, s2, none, NULL, NULL)->atom;
+}
+
+static void settle_sums(EntryParams *ep, const EntryPoint *p, Vals *args)
+{
+    Low *L = ep->L;
+    Settling *all = NEWN(L->cx->perm, Settling, args->n + 1);
+    for (int x = 0; x < args->n; x++) {
+        all[x] = (Settling){.loc = p->params.at[x].loc, .leaves = val_leaves(L, args->at[x])};
+        all[x].sizes = leaf_sizes(L, p->params.at[x].type, args->at[x]);
+        add_held(L, args->at[x], atom_bool(true), all[x].loc, &all[x].held);
+    }
+    for (int x = 0; x < args->n; x++)
+        for (int i = 0; i < all[x].sizes.n; i++)
+            for (int d = 0; d < all[x].sizes.at[i].n; d++)
+                if (is_open_size(ep, all[x].sizes.at[i].at[d]))
+                    settle_size(ep, all, args->n, all[x].sizes.at[i].at[d]->var);
+    for (int x = 0; x < args->n; x++) {
+        Atoms leaves = {0};
+        for (int i = 0; i < all[x].leaves.n; i++)
+            vec_push(L->cx->perm, &leaves, settle_leaf(ep, &all[x], i));
+        args->at[x] = val_rebuild(L, args->at[x], &leaves);
+    }
+}
+
+/* --- Results -------------------------------------------------------------------------------- */
 
 /* The parameter that a pattern binds directly; NULL if it takes the value apart. */
 static const Binding *pat_binding(const Pat *p)
@@ -161,7 +272,7 @@ Entry lower_entry(Low *L, const EntryPoint *p)
 {
     const Def *def = p->def;
     Entry en = {.name = p->name, .loc = def->loc};
-    EntryParams ep = {L, &en, NULL};
+    EntryParams ep = {.L = L, .en = &en};
     L->root = scope_push(L);
     Vals args = {0};
     for (int i = 0; i < p->params.n; i++) {
@@ -171,6 +282,7 @@ Entry lower_entry(Low *L, const EntryPoint *p)
         Val *v = param_val(&ep, q->type, q->name, (Atoms){0}, q->loc);
         vec_push(L->cx->perm, &args, v);
     }
+    settle_sums(&ep, p, &args);
     if (!def->ret || says_sizes(def->ret))
         check_result_sizes(L, def, &args, def->ret_type ? def->ret_type : p->result);
     Val *v = lower_global(L, def->bind, NULL, NULL, def->loc);

@@ -242,6 +242,8 @@ Val *val_sum(Low *L, const Vals *holds, int chosen, Atom tag, int rank);
 Val *sum_holds(Low *L, const Val *v, int k);
 /* The type of a constructor's number. */
 PrimType sum_tag(const AType *at);
+/* A number, or array of numbers, of that type. */
+Atom zeros(Low *L, Loc loc, Type t);
 /* Of how many scalars and arrays a value of a type consists that has no type parameters. */
 int sum_values(Low *L, const AType *at);
 /* Which of these what constructor k holds is, in order; without what stands for (). */

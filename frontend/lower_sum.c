@@ -162,24 +162,27 @@ static Atom blank_size(const Blank *b, const Size *s)
     return atom_i64(0);
 }
 
-static Atom blank_leaf(const Blank *b, Type t)
+Atom zeros(Low *L, Loc loc, Type t)
 {
-    Low *L = b->L;
-    if (b->empty) {
-        Exp *e = exp_new(L->cx, E_ARRAYLIT, b->loc);
-        e->arraylit.elem = t;
-        return emit(L, e);
-    }
     Atom zero = prim_is_float(t.elem) ? atom_float(t.elem, 0)
                 : t.elem == T_BOOL    ? atom_bool(false)
                                       : atom_int(t.elem, 0);
     if (!t.rank)
         return zero;
-    Exp *e = exp_new(L->cx, E_REPLICATE, b->loc);
+    Exp *e = exp_new(L->cx, E_REPLICATE, loc);
     for (int d = 0; d < t.rank; d++)
         vec_push(L->cx->perm, &e->replicate.dims, t.dims[d]);
     e->replicate.val = zero;
     return emit(L, e);
+}
+
+static Atom blank_leaf(const Blank *b, Type t)
+{
+    if (!b->empty)
+        return zeros(b->L, b->loc, t);
+    Exp *e = exp_new(b->L->cx, E_ARRAYLIT, b->loc);
+    e->arraylit.elem = t;
+    return emit(b->L, e);
 }
 
 static Val *blank(const Blank *b, const AType *at, Atoms dims);

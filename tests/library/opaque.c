@@ -109,16 +109,28 @@ static void variants(void)
     futhark_free_opaque_shape(ctx, s);
 }
 
-/* A variant that holds an array; in the other one it has no elements. */
+/* A variant that holds an array; those of others have no elements, whatever size they should have. */
 static void arrays_in_sums(void)
 {
     int32_t xs[] = {1, 2, 4}, sum = -1;
+    float both[] = {0, 1};
     int64_t n = -1;
     bool flag = false;
     struct futhark_i32_1d *steps = futhark_new_i32_1d(ctx, xs, 3), *held = NULL;
-    struct futhark_opaque_path *p = NULL, *still = NULL;
+    struct futhark_i32_1d *less = futhark_new_i32_1d(ctx, xs, 2);
+    struct futhark_f32_1d *two = futhark_new_f32_1d(ctx, both, 2);
+    struct futhark_opaque_path *p = NULL, *still = NULL, *turns = NULL;
     OK(futhark_new_opaque_path_steps(ctx, &p, steps, true));
     OK(futhark_new_opaque_path_still(ctx, &still));
+    OK(futhark_new_opaque_path_turns(ctx, &turns, steps, steps, two));
+    OK(futhark_entry_steps(ctx, &n, &sum, turns));
+    CHECK(n == 3 && sum == 0);
+    futhark_free_opaque_path(ctx, turns);
+    OK(futhark_new_opaque_path_turns(ctx, &turns, steps, less, two));
+    FAILS(futhark_entry_steps(ctx, &n, &sum, turns), "size 2 does not match size 3");
+    futhark_free_opaque_path(ctx, turns);
+    futhark_free_i32_1d(ctx, less);
+    futhark_free_f32_1d(ctx, two);
     futhark_free_i32_1d(ctx, steps);
     OK(futhark_entry_steps(ctx, &n, &sum, p));
     CHECK(n == 3 && sum == 7);
