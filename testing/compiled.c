@@ -132,7 +132,9 @@ static void run_case(Versions *v, int d)
 {
     Run *run = v->run;
     const TestCase *c = &run->d.cases.at[d];
-    const char *mode = fl_mode_text[v->mode], *wrong = session_use(v->s, c->entry);
+    const char *mode = fl_mode_text[v->mode], *wrong = test_unwritable(run, c);
+    if (!wrong)
+        wrong = session_use(v->s, c->entry);
     if (wrong) {
         test_fail(run, c, "%s: %s", mode, wrong);
         return;

@@ -92,7 +92,7 @@ static void free_values(Values *vs)
 
 /* --- Running -------------------------------------------------------------------------------- */
 
-/* The first of them that cases cannot hold: a sum, or what holds one. NULL: none. */
+/* The first of them that is or holds a sum. NULL: none. */
 static const ExtType *sum_among(const ExtParams *ps)
 {
     for (int i = 0; i < ps->n; i++)
@@ -101,16 +101,22 @@ static const ExtType *sum_among(const ExtParams *ps)
     return NULL;
 }
 
+const char *test_unwritable(Run *run, const TestCase *c)
+{
+    const Entry *en = interp_entry(run->prog, c->entry);
+    const ExtType *in = sum_among(&en->ext_params), *out = sum_among(&en->ext_results);
+    if (in)
+        return arena_printf(run->a, "a parameter of type %s cannot be given: it is or holds a sum", ext_name(in));
+    if (out && c->expect == EXPECT_VALUES)
+        return arena_printf(run->a, "a result of type %s cannot be written down: it is or holds a sum", ext_name(out));
+    return NULL;
+}
+
 /* Are the results what the case says? */
 static bool as_expected(Run *run, const TestCase *c, const Entry *en, const InterpResult *r)
 {
     if (c->expect != EXPECT_VALUES)
         return true;
-    const ExtType *sum = sum_among(&en->ext_results);
-    if (sum) {
-        test_fail(run, c, "a result of type %s cannot be written down: it is or holds a sum", ext_name(sum));
-        return false;
-    }
     Types types = {0};
     Values want = {0};
     for (int i = 0; i < en->body->res.n; i++)
@@ -157,9 +163,9 @@ static void run_case(Run *run, Interp *in, TestCase *c, CaseResult *keep)
     const Entry *en = interp_entry(run->prog, c->entry);
     Types types = {0};
     Values args = {0};
-    const ExtType *sum = sum_among(&en->ext_params);
-    if (sum) {
-        test_fail(run, c, "a parameter of type %s cannot be given: it is or holds a sum", ext_name(sum));
+    const char *unwritable = test_unwritable(run, c);
+    if (unwritable) {
+        test_fail(run, c, "%s", unwritable);
         return;
     }
     for (int i = 0; i < en->params.n; i++)

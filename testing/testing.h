@@ -64,6 +64,8 @@ void test_fail(Run *run, const TestCase *c, const char *fmt, ...)
 /* Flushes the messages (base/diag.h); the first line of them. */
 const char *test_messages(Run *run);
 
+/* Why a case cannot hold the arguments or results of its entry point: sums have no text. NULL: it can. */
+const char *test_unwritable(Run *run, const TestCase *c);
 /* Runs the cases in the interpreter, keeps their results. */
 void test_interpret(Run *run);
 /* Builds the program in a mode and runs the cases with default thresholds and with each comparison
