@@ -241,7 +241,24 @@ static void mutate_token(Input *in)
                                         "filter",
                                         "scan (+) 0",
                                         "?[k].",
-                                        "255u8"};
+                                        "255u8",
+                                        "module",
+                                        "module type",
+                                        "open",
+                                        "local",
+                                        "include",
+                                        "val",
+                                        "import \"/prelude\"",
+                                        "match",
+                                        "case _ ->",
+                                        "#some",
+                                        "#none |",
+                                        "type t =",
+                                        "'a",
+                                        "~",
+                                        "M.",
+                                        ": { type t }",
+                                        "with t = i32"};
     size_t from, to, f2, t2;
     random_token(in, &from, &to);
     const Input *other = pick(3) ? in : &corpus[pick((size_t)n_corpus)];
@@ -260,6 +277,32 @@ static void mutate_token(Input *in)
     }
     default: replace(in, to, to, " ", 1); break;
     }
+}
+
+/* The line around a random place: from..to, with its end. */
+static void random_line(const Input *in, size_t *from, size_t *to)
+{
+    *from = *to = pick(in->n);
+    while (*from > 0 && in->text[*from - 1] != '\n')
+        --*from;
+    while (*to < in->n && in->text[(*to)++] != '\n')
+        ;
+}
+
+/* A line less, or one more, of this input or another. */
+static void mutate_line(Input *in)
+{
+    size_t from, to, f2, t2;
+    random_line(in, &from, &to);
+    const Input *other = pick(2) ? in : &corpus[pick((size_t)n_corpus)];
+    random_line(other, &f2, &t2);
+    char copy[256];
+    size_t n = t2 - f2 < sizeof copy ? t2 - f2 : sizeof copy;
+    memcpy(copy, other->text + f2, n);
+    if (pick(3))
+        replace(in, from, from, copy, n);
+    else
+        replace(in, from, to, "", 0);
 }
 
 static void mutate_bytes(Input *in)
@@ -297,7 +340,9 @@ static void mutate(Input *in, bool text)
     in->n = base->n < MAX_INPUT ? base->n : MAX_INPUT;
     memcpy(in->text, base->text, in->n);
     for (size_t turns = 1 + pick(4); turns > 0; turns--) {
-        if (text && pick(5) && in->n)
+        if (text && !pick(6) && in->n)
+            mutate_line(in);
+        else if (text && pick(5) && in->n)
             mutate_token(in);
         else
             mutate_bytes(in);
