@@ -7,8 +7,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from oracle import LIBRARY, Eval, Failure, TooLong
-from tree import FLOATS, def_text, is_scalar, leaves, pat_vars, used_names, value_text
+from modules import program_text
+from oracle import Eval, Failure, TooLong
+from tree import FLOATS, is_scalar, leaves, pat_vars, value_text
 
 MODES = ["incremental", "full", "moderate", "outer"]
 NEVER = 1 << 60
@@ -25,16 +26,9 @@ SHAPES = [([], {}),
           (["--default-group-size=64"], {"MINIFUT_CODE": "gpu", "POCL_WORK_GROUP_METHOD": "repl"})]
 
 
-def program_text(p):
-    used = set()
-    for d in p.defs:
-        used_names(d.body, used)
-    return "".join(t + "\n\n" for h, t in LIBRARY.items() if h in used) + "\n".join(def_text(d) for d in p.defs)
-
-
 def entry_of(p, k):
     """The entry point that the k-th input is for."""
-    return next(d for d in p.defs if d.name == p.inputs[k][0])
+    return next(d for d in p.entries() if d.name == p.inputs[k][0])
 
 
 def input_leaves(p, k):

@@ -8,23 +8,24 @@ import random
 
 from gen_arrays import Arrays
 from gen_hist import Hists
+from gen_modules import Callable, Modules
 from gen_programs import Programs
 from gen_rounds import Rounds
 from gen_scalars import Scalars
 from gen_sized import Sized
 from gen_updates import Updates
+from gen_sums import Sums
 from nodes import binop, call, lit, var
 from operators import operator
 from oracle import limits
-from tree import (FLOATS, INTS, Def, Loop, N, Program, arr, is_arr, is_scalar, pat_vars, row, tup,
-                  type_sizes)
+from tree import FLOATS, Def, Loop, N, arr, is_arr, is_scalar, map_type, parts, pat_vars, row, tup, type_sizes
 
 LIMIT = 12000  # evaluations of one expression
 WEIGHTS = [("i32", 8), ("i64", 5), ("bool", 3), ("u8", 2), ("i8", 2), ("i16", 1), ("u16", 1), ("u32", 2), ("u64", 1),
            ("f32", 2), ("f64", 1)]
 
 
-class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
+class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Sums, Modules, Programs):
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.k = 0
@@ -32,12 +33,28 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
         self.bound = {}     # i64 variables known to be in 0 ..< size: name -> size
         self.positive = set()  # sizes that are not 0 where we are
         self.work = 1
-        self.functions = []  # at top level
+        self.functions = []  # at top level, with module types and modules
+        self.callables = []  # what may be called: functions, members of modules
         self.in_function = False
         self.hidden = False  # the result has a size without a name
         self.fails = self.r.random() < 0.08
         self.helpers = self.r.random() < 0.5
         self.floats = self.r.random() < 0.4
+        self.sums = self.r.random() < 0.5
+        self.declared = []  # sum types
+        self.overs = {}     # their functions like map, by name
+        self.modules = self.r.random() < 0.5
+        self.sigs = []      # module types
+        self.sigs_of_containers = []
+        self.globals = {}   # values n of modules, which are sizes: estimates
+        self.openable = set()  # modules for module.(expression)
+        self.abstract = []  # types of modules in scope
+        self.containers = []  # (module, module type) of those in scope
+        self.lookers = []   # their functions to plain types
+        self.operators = {}  # their operators
+        self.arguments = []  # (name, module type, its t as it is seen, operator) of modules
+        self.functors = []  # (name, parameters, module type, members)
+        self.numeric = {}   # types of numeric parameters: integers only?
         self.recent = None  # an array that what we make should use
         self.locals = []    # (name, [types], type) of local functions in scope
 
@@ -81,6 +98,10 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
         return w <= LIMIT
 
     def a_type(self, env, depth=2):
+        if self.sums and depth > 0 and self.chance(0.2):
+            return self.a_sum(env, depth)
+        if (self.abstract or self.containers) and depth > 0 and self.chance(0.15):
+            return self.abstract_type(env, depth)
         p = self.r.random()
         if p < 0.45 or depth == 0:
             return self.scalar()
@@ -103,6 +124,9 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
     def pattern(self, t, base="x", annotate=None):
         if not is_scalar(t) and t[0] == "tup" and self.chance(0.5):
             return ("t", [self.pattern(u, base) for u in t[1:]])
+        if t[0] == "sum" and len(t[4]) == 1 and self.chance(0.5):
+            p = ("c", t[4][0][0], [self.pattern(u, base) for u in t[4][0][1]])
+            return p if annotate is False else ("s", p, t)
         note = annotate if annotate is not None else not is_scalar(t) or self.chance(0.3)
         return ("v", self.fresh(base), t, note)
 
@@ -141,9 +165,12 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
             return lit(t, False if t == "bool" else 0.0 if t in FLOATS else 0)
         if is_arr(t):
             return call("replicate", t, self.size_node(t[1]), self.default(row(t)))
-        if t[0] == "tup":
-            return N("tuple", t, [self.default(u) for u in t[1:]])
-        return N("record", t, [self.default(u) for _, u in t[1:]])
+        if t[0] == "sum":
+            c, us = self.plain_con(t)
+            return N("con", t, [self.default(u) for u in us], (c, True))
+        if t[0] == "abs":
+            return self.maker(t, self.default)
+        return N("tuple" if t[0] == "tup" else "record", t, [self.default(u) for u in parts(t)])
 
     def size_node(self, d):
         return lit("i64", d) if isinstance(d, int) else var(d, "i64")
@@ -172,7 +199,7 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
             elif u[0] == "tup":
                 out += [N("proj", w, [var(v, u)], i)
                           for i, w in enumerate(u[1:]) if not is_scalar(w) and is_arr(w) and test(w)]
-            else:
+            elif u[0] == "rec":
                 out += [N("field", w, [var(v, u)], f) for f, w in u[1:] if not is_scalar(w) and is_arr(w) and test(w)]
         return out
 
@@ -192,9 +219,11 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
             if t == arr(t[1], "i64") and self.chance(0.6):
                 return call("iota", t, self.size_node(t[1]))
             return call("replicate", t, self.size_node(t[1]), self.leaf(row(t), env))
-        if t[0] == "tup":
-            return N("tuple", t, [self.leaf(u, env) for u in t[1:]])
-        return N("record", t, [self.leaf(u, env) for _, u in t[1:]])
+        if t[0] == "sum":
+            return self.con(t, lambda u: self.leaf(u, env))
+        if t[0] == "abs":
+            return self.maker(t, lambda u: self.leaf(u, env))
+        return N("tuple" if t[0] == "tup" else "record", t, [self.leaf(u, env) for u in parts(t)])
 
     def scalars(self, env):
         """Variables and parts that are integers or booleans."""
@@ -231,6 +260,10 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
             return self.scalar_expr(t, env, d)
         if is_arr(t):
             return self.array_expr(t, env, d)
+        if t[0] == "sum":
+            return self.sum_expr(t, env, d)
+        if t[0] == "abs":
+            return self.abstract_expr(t, env, d)
         if self.chance(0.3):
             return self.leaf(t, env)
         if self.chance(0.25):
@@ -248,6 +281,8 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
     def control(self, t, env, d):
         forms = [("an_if", 6), ("a_loop", 5), ("several", 4), ("existential", 5 if self.work > 1 else 3), ("carried", 1),
                  ("a_call", 2)]
+        if self.sums:
+            forms += [("a_match", 8)]
         e = getattr(self, self.weighted(forms))(t, env, d)
         return e if e else self.an_if(t, env, d)
 
@@ -310,18 +345,12 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
 
     def renamed(self, t, to):
         """A type with its sizes renamed."""
-        if is_scalar(t):
-            return t
-        if is_arr(t):
-            return arr(to.get(t[1], t[1]), self.renamed(t[2], to))
-        if t[0] == "tup":
-            return tup(*[self.renamed(u, to) for u in t[1:]])
-        return ("rec",) + tuple((f, self.renamed(u, to)) for f, u in t[1:])
+        return map_type(t, lambda d: to.get(d, d))
 
     def sizes_for(self, f, t, known):
         """{size parameter: size} with which a function gives a t, and is not applied to more than it was made for."""
         to = {}
-        if not self.unify(f.body.ty, t, to):
+        if not self.unify(f.result, t, to):
             return None
         for s in f.sizes:
             if s not in to:
@@ -337,9 +366,17 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
         """Is t the type `own` with sizes replaced as in `to`, which grows?"""
         if is_scalar(own) or is_scalar(t) or own[0] != t[0] or len(own) != len(t):
             return own == t
+
+        def same(a, b):
+            return a == b if isinstance(a, int) else to.setdefault(a, b) == b
         if is_arr(own):
-            same = own[1] == t[1] if isinstance(own[1], int) else to.setdefault(own[1], t[1]) == t[1]
-            return same and self.unify(own[2], t[2], to)
+            return same(own[1], t[1]) and self.unify(own[2], t[2], to)
+        if own[0] == "abs":
+            return own[1] == t[1] and all(map(same, own[4], t[4])) and all(self.unify(u, v, to) for u, v in zip(own[5], t[5]))
+        if own[0] == "sum":
+            return own[1] == t[1] and [c for c, _ in own[4]] == [c for c, _ in t[4]] and all(map(same, own[2], t[2])) and \
+                all(len(us) == len(vs) and all(self.unify(u, v, to) for u, v in zip(us, vs))
+                    for (_, us), (_, vs) in zip(own[4], t[4]))
         if own[0] == "tup":
             return all(self.unify(u, v, to) for u, v in zip(own[1:], t[1:]))
         return all(f == g and self.unify(u, v, to) for (f, u), (g, v) in zip(own[1:], t[1:]))
@@ -347,17 +384,16 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
     def top_call(self, t, env, d):
         """A call of a function at top level: one that is there, or a new one with sizes of its own."""
         known = [s for s in self.est if s in self.sizes_of(env)]
-        for f in self.functions:
-            to = self.sizes_for(f, t, known)
-            if to is not None and self.work <= f.work:
-                return call(f.name, t, *[self.expr(self.renamed(p[2], to), env, d - 1) for p in f.params])
+        fits = [(f, to) for f in self.callables if self.work <= f.work for to in [self.sizes_for(f, t, known)] if to is not None]
+        if fits:
+            f, to = self.r.choice(fits)
+            return self.member_call(f, t, [self.expr(self.renamed(u, to), env, d - 1) for u in f.args])
         sizes = sorted(type_sizes(t))
-        if any(s not in known for s in sizes) or len(self.functions) > 4 or self.in_function:
+        if any(s not in known for s in sizes) or sum(isinstance(f, Def) for f in self.functions) > 4 or self.in_function:
             return None
         sizes += [s for s in self.r.sample(known, min(len(known), 1)) if s not in sizes]
         own = {s: self.fresh("d") for s in sizes}
-        ts = [arr(s, self.elem_type([(s, "i64")])) for s in sizes] + [self.scalar()
-                  for _ in range(self.r.randint(0, 2))]
+        ts = [self.of_size(s) for s in sizes] + [self.scalar() for _ in range(self.r.randint(0, 2))]
         ts = [u for u in ts if type_sizes(u) <= set(sizes)]
         params = [("v", self.fresh("p"), self.renamed(u, own), True) for u in ts]
         keep = self.est, self.positive, self.bound, self.locals, self.in_function
@@ -367,13 +403,24 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Programs):
         body = self.block(self.renamed(t, own), inner, d - 1, self.r.randint(0, 2))
         self.est, self.positive, self.bound, self.locals, self.in_function = keep
         f = Def(self.fresh("fun"), [own[s] for s in sizes], params, body, show_result=self.chance(0.7))
-        f.work, f.est = self.work, {own[s]: self.est[s] for s in sizes}
         self.functions.append(f)
+        self.callables.append(Callable(f.name, f.sizes, [p[2] for p in params], body.ty, self.work, {own[s]: self.est[s] for s in sizes}))
         return call(f.name, t, *[self.expr(u, env, d - 1) for u in ts])
+
+    def of_size(self, s):
+        """A type that has size s: most often an array, else a sum or a container, whose values need not tell the size."""
+        sized = [d for d in self.declared if d.sizes]
+        if sized and self.chance(0.4):
+            d = self.r.choice(sized)
+            return self.instance(d, (s,), tuple(self.scalar() for _ in d.params))
+        held = [c for c in self.containers if c[1].sized]
+        if held and self.chance(0.3):
+            return held[-1][1].type(held[-1][0], [s], self.scalar())
+        return arr(s, self.elem_type([(s, "i64")]))
 
     def operator(self, t, sums=False):
         """An associative operator on t; None if there is none here."""
-        return operator(self.r, t, sums, lambda size: self.estimate(size) <= 8 and self.fits(size, size))
+        return operator(self.r, t, sums, lambda size: self.estimate(size) <= 8 and self.fits(size, size), self.abstract_op)
 
     # --- loops -----------------------------------------------------------------------------------
     def a_loop(self, t, env, d):

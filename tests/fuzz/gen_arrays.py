@@ -13,6 +13,8 @@ class Arrays:
                  ("set", 3), ("sweep", 1), ("rounds", 1)]
         if self.helpers:
             forms += [("helper", 1)]
+        if self.sums:
+            forms += [("consumed", 1)]
         if not is_scalar(u) and is_arr(u):
             forms += [("transpose", 3), ("tabulate_2d", 1), ("scatter_2d", 1), ("rows_with", 1), ("hist_nd", 2)]
         if isinstance(dim, int) and 0 < dim <= 4:
@@ -94,6 +96,10 @@ class Arrays:
         return call("scan", t, node, self.expr(t, env, d - 1))
 
     def a_view(self, t, env, d):
+        sized = [(m, sig) for m, sig in self.containers if sig.sized]
+        if sized and self.chance(0.4):
+            m, sig = self.r.choice(sized)
+            return call(f"{m}.to", t, self.expr(sig.type(m, [t[1]], row(t)), env, d - 1))
         a = self.expr(t, env, d - 1)
         k = self.r.random()
         if k < 0.4:

@@ -1,7 +1,10 @@
 """Whole programs of the generator (see gen.py): entry points, what must fail, inputs."""
 from nodes import binop, call, lit, var
 from oracle import limits
-from tree import FLOATS, INTS, Def, Loop, N, Program, arr, is_arr, is_scalar, pat_vars, row, tup, type_sizes
+from gen_sums import plain, settle
+from library import LIBRARY
+from modules import definitions
+from tree import FLOATS, INTS, Def, Loop, N, Program, arr, free, is_arr, is_scalar, parts, pat_vars, row, tup, type_sizes
 
 SIZES = [0, 1, 1, 2, 3, 3, 4, 5, 7, 8, 16, 17, 31, 33, 64, 65, 127, 300, 1025]
 
@@ -17,6 +20,7 @@ class Programs:
         for s in sizes:
             self.est[s] = r.choice([z for z in SIZES if z <= max(8, budget)])
             budget //= max(1, self.est[s])
+        est = dict(self.est)
         env = [(s, "i64") for s in sizes]
         params, used = [], set()
         for k in range(r.randint(2, 5)):
@@ -27,15 +31,16 @@ class Programs:
         for s in sizes:
             if s not in used:
                 params.append(("v", self.fresh("a"), arr(s, self.scalar()), True))
-        env += [v for p in params for v in pat_vars(p)]
+        env += [v for p in params for v in pat_vars(p)] + [(s, "i64") for s in self.globals]
+        self.est.update(self.globals)
         body = self.entry_body(env, r.choice([2, 3, 3, 4]), r.randint(2, 6 if of == 1 else 3), [])
         return Def(name, sizes, params, body, entry=True,
-                   show_result=self.chance(0.7) and not self.hidden), dict(self.est)
+                   show_result=self.chance(0.7) and not self.hidden), est
 
     def entry_body(self, env, d, n, made):
         """Definitions, then some of them as results."""
         if n > 0:
-            e = self.feature(env, d) if self.chance(0.5) else None
+            e = self.feature(env, d) if self.chance(0.7 if self.modules else 0.5) else None
             if e is None:
                 e = self.expr(self.a_type(env), env, d)
             u = e.ty
@@ -45,11 +50,11 @@ class Programs:
         picked = self.r.sample(made, min(len(made), self.r.randint(2, 4)))
         if made[-1] not in picked:
             picked.append(made[-1])
-        kids = [var(v, u) if self.chance(0.8) else self.expr(u, env, 2) for v, u in picked]
+        kids = [self.observed(var(v, u)) if self.chance(0.8) or not plain(u) else self.expr(u, env, 2) for v, u in picked]
         if self.fails:
             kids.append(self.failing(env))
         elif self.chance(0.15):  # a result whose size shows at run time
-            src = self.source(env, 2)
+            src = self.source(env, 2, plain)
             k = self.fresh("k")
             self.hidden = True
             p = self.inside(src.ty[1], lambda: self.lam([row(src.ty)], env,
@@ -60,7 +65,8 @@ class Programs:
     def feature(self, env, d):
         """A histogram, an update, rounds of updates or an irregular piece, at the top or in one or two maps; or None."""
         depth = self.r.choice([0, 1, 1, 1, 2, 2])
-        return self.nest(depth, env, self.r.choice(["hist", "hist", "update", "irregular", "irregular", "rounds", "rounds", "rounds"]), d)
+        kinds = ["hist", "hist", "update", "irregular", "irregular", "rounds", "rounds", "rounds"] + ["member"] * 6 * self.modules
+        return self.nest(depth, env, self.r.choice(kinds), d)
 
     def nest(self, depth, env, kind, d):
         if depth == 0:
@@ -201,7 +207,7 @@ class Programs:
         if is_arr(t):
             return [self.value(row(t), sizes) for _ in range(t[1] if isinstance(t[1], int) else sizes[t[1]])]
         if not is_scalar(t):
-            return tuple(self.value(u, sizes) for u in (t[1:] if t[0] == "tup" else [u for _, u in t[1:]]))
+            return tuple(self.value(u, sizes) for u in parts(t))
         if t == "bool":
             return r.random() < 0.5
         if t in FLOATS:
@@ -221,11 +227,19 @@ class Programs:
     def program(self):
         """One entry point, or some that share functions."""
         names = ["main", "second", "third"][:self.r.choice([1, 1, 1, 1, 2, 2, 3])]
-        defs, inputs = [], []
+        items, inputs = [], []
         for name in names:
             before = len(self.functions)
             self.bound, self.positive, self.locals, self.hidden = {}, set(), [], False
             d, est = self.entry(name, len(names))
-            defs += self.functions[before:] + [d]
+            items += self.functions[before:] + [d]
             inputs += self.inputs(d, est)
-        return Program(defs, inputs, self.fails)
+        items = [self.settled(d) if isinstance(d, Def) else d for d in items]
+        used = set().union(*[free(d.body) for d in definitions(items)])
+        sums = [x for d in self.declared for x in [d, self.overs.get(d.name)] if x]
+        items = [h for h in LIBRARY if h.name in used] + sums + items
+        return Program(self.wrapped(items) if self.modules else items, inputs, self.fails)
+
+    def settled(self, d):
+        """A definition that says fewer types."""
+        return d.with_body(settle(self.r, d.body, d.show_result, {f.name for f in self.callables}))

@@ -58,6 +58,12 @@ class Scalars:
         return call(f"{t}.{op}", t, a, b) if op in ("min", "max") else binop(op, a, b)
 
     def s_compare(self, t, env, d):
+        if self.chance(0.35 if self.sums else 0.05):
+            return self.s_equal(t, env, d)
+        numbers = [t for t in self.abstract if t[1] in self.numeric]
+        if numbers and self.chance(0.5):
+            u = numbers[0]
+            return binop(self.r.choice(["<", "<=", "=="]), self.expr(u, env, d - 1), self.expr(u, env, d - 1), "bool")
         u = self.scalar()
         if u == "bool":
             return binop(self.r.choice(["==", "!="]), self.expr(u, env, d - 1), self.expr(u, env, d - 1))

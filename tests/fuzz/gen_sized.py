@@ -279,10 +279,17 @@ class Sized:
             op = Op(f"({o})", f"0{t}", (lambda a, b: wrap(t, a + b)) if o == "+" else (lambda a, b: a ^ b),
                     lambda ev: 0, True)
             return call("redomap", t, N("op", t, x=op), f, e)
-        parts = [N("proj", w, [e], i) for i, w in enumerate(u[1:])] if u[0] == "tup" else \
+        if u[0] == "sum":
+            return self.digest_sum(e, t)
+        if u[0] == "abs" and u[1] in self.numeric:
+            return call(f"{t}.bool", t, binop("<", e, self.maker(u, lambda v: lit(v, 1)), "bool"))
+        if u[0] == "abs":
+            look, x = self.looked_at(e), self.fresh("x")
+            return N("let", t, [look, self.digest(var(x, look.ty), t)], ("v", x, look.ty, False))
+        kids = [N("proj", w, [e], i) for i, w in enumerate(u[1:])] if u[0] == "tup" else \
             [N("field", w, [e], f) for f, w in u[1:]]
-        out = self.digest(parts[0], t)
-        for p in parts[1:]:
+        out = self.digest(kids[0], t)
+        for p in kids[1:]:
             out = binop("+", binop("*", out, lit(t, 3)), self.digest(p, t))
         return out
 

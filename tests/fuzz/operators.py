@@ -1,16 +1,25 @@
 """Associative operators with their neutral elements, for reductions, scans and histograms."""
 from oracle import limits, wrap
-from tree import FLOATS, INTS, Op, is_arr, is_scalar, row, type_text
+from tree import FLOATS, INTS, Op, dim_text, has_abstract, is_arr, is_scalar, parts, row, type_text
 
 
-def operator(r, t, sums=False, small=lambda size: False):
-    """A random operator on type t, or None. sums: + only; small: may something be done for each pair of elements?"""
+def none(t):
+    return None
+
+
+def operator(r, t, sums=False, small=lambda size: False, own=none):
+    """A random operator on type t, or None. sums: + only; small: may something be done for each pair of elements? own:
+    the operator of an abstract type."""
     if is_scalar(t):
         return scalar(r, t, sums)
+    if t[0] == "abs":
+        return own(t)
+    if t[0] == "sum":
+        return on_sums(r, t, sums, own)
     if is_arr(t):
         if row(t) in INTS and not sums and r.random() < 0.25:
             return on_rows(r, t, small(t[1]))
-        inner = operator(r, row(t), sums)
+        inner = operator(r, row(t), sums, own=own)
         if inner is None or not is_scalar(row(t)):
             return None
         size = t[1]
@@ -18,13 +27,13 @@ def operator(r, t, sums=False, small=lambda size: False):
         def value(ev):
             return [inner.value(ev)] * ev.dim(size)
         return Op(f"(\\xs ys -> map2 {inner.text} xs ys)" if r.random() < 0.5 else f"(map2 {inner.text})",
-                  f"(replicate {size} {inner.neutral})",
+                  f"(replicate {dim_text(size)} {inner.neutral})",
                   lambda a, b: [inner.fn(x, y) for x, y in zip(a, b)], value, inner.comm)
     if t[0] == "tup" and r.random() < 0.4:
         special = on_pairs(r, t)
         if special:
             return special
-    return parts(r, t, sums)
+    return on_parts(r, t, sums, own)
 
 
 def scalar(r, t, sums):
@@ -96,19 +105,53 @@ def on_rows(r, t, small):
             inner = "loop s = 0{u} for j < {n} do s + xs[j] * ys[(i - j) % {n}]"
         else:
             inner = "reduce (+) 0{u} (map (\\j -> xs[j] * ys[(i - j) % {n}]) (iota {n}))"
-        return Op(f"(\\xs ys -> tabulate {size} (\\i -> {inner.format(u=u, n=size)}))",
-                  f"(tabulate {size} (\\i -> {u}.bool (i == 0)))", product,
+        return Op(f"(\\xs ys -> tabulate {dim_text(size)} (\\i -> {inner.format(u=u, n=dim_text(size))}))",
+                  f"(tabulate {dim_text(size)} (\\i -> {u}.bool (i == 0)))", product,
                   lambda ev: [int(i == 0) for i in range(ev.dim(size))], True)
     # the greater one, as words in a lexicon
-    return Op(f"(\\(xs: [{size}]{u}) (ys: [{size}]{u}) -> let c = loop c = 0i32 for i < {size} do if c != 0 then c else if xs[i] > ys[i] then 1 else "
-              "if xs[i] < ys[i] then -1 else 0 in if c >= 0 then xs else ys)", f"(replicate {size} {u}.lowest)",
+    return Op(f"(\\(xs: [{dim_text(size)}]{u}) (ys: [{dim_text(size)}]{u}) -> let c = loop c = 0i32 for i < {dim_text(size)} do if c != 0 then c else if xs[i] > ys[i] then 1 else "
+              "if xs[i] < ys[i] then -1 else 0 in if c >= 0 then xs else ys)", f"(replicate {dim_text(size)} {u}.lowest)",
               max, lambda ev: [limits(u)[0]] * ev.dim(size), True)
 
 
-def parts(r, t, sums):
+def on_sums(r, t, sums, own):
+    """Of constructors in some order: the product of the values with the last one; or the last that is not nothing."""
+    order, whole = r.sample(t[4], len(t[4])), type_text(t)
+    order.sort(key=lambda c: bool(c[1]))
+    nothing = order[0][0] if not order[0][1] else None
+    ops = {c: [operator(r, u, sums, own=own) for u in us] for c, us in order}
+    if nothing and (r.random() < 0.25 or any(None in os for os in ops.values())):
+        return Op(f"(\\x (y: {whole}) -> match y case #{nothing} -> x case _ -> y)" if r.random() < 0.5 or has_abstract(t) else
+                  f"(\\(x: {whole}) y -> if y == #{nothing} then x else y)", f"(#{nothing} : {whole})",
+                  lambda p, q: p if q[0] == nothing else q, lambda ev: (nothing,), len(order) == 1)
+    if any(None in os for os in ops.values()):
+        return None
+    rank = {c: i for i, (c, _) in enumerate(order)}
+
+    def fn(p, q):
+        if p[0] != q[0]:
+            return max(p, q, key=lambda v: rank[v[0]])
+        return (p[0], *[o.fn(a, b) for o, a, b in zip(ops[p[0]], p[1:], q[1:])])
+
+    def con(c, args):
+        return " ".join(["#" + c] + list(args))
+    cases = []
+    for c, us in reversed(order):
+        xs, ys = [f"x{i}" for i in range(len(us))], [f"y{i}" for i in range(len(us))]
+        both = con(c, [f"({o.text} {a} {b})" for o, a, b in zip(ops[c], xs, ys)])
+        cases.append(f"case ({con(c, xs)}, {con(c, ys)}) -> {both}")
+        if rank[c]:
+            cases += [f"case ({con(c, ['_'] * len(us))}, _) -> x", f"case (_, {con(c, ['_'] * len(us))}) -> y"]
+    first = order[0][0]
+    neutral = con(first, [o.neutral if o.neutral[0] == "(" or " " not in o.neutral else f"({o.neutral})" for o in ops[first]])
+    return Op(f"(\\(x: {whole}) (y: {whole}) : {whole} -> match (x, y) {' '.join(cases)})", f"({neutral} : {whole})",
+              fn, lambda ev: (first, *[o.value(ev) for o in ops[first]]), all(o.comm for os in ops.values() for o in os))
+
+
+def on_parts(r, t, sums, own):
     """Component by component."""
     fields = None if t[0] == "tup" else [f for f, _ in t[1:]]
-    ops = [operator(r, u, sums) for u in (t[1:] if t[0] == "tup" else [u for _, u in t[1:]])]
+    ops = [operator(r, u, sums, own=own) for u in parts(t)]
     if any(o is None for o in ops):
         return None
 

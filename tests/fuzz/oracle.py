@@ -1,11 +1,12 @@
 """What a program of the fuzzer means, in plain Python: independent of the compiler.
 
 Each tree becomes a closure over one dictionary of values (all names of a program are unique). Arrays are lists,
-tuples and records are tuples; sizes come from the types."""
+tuples and records are tuples, values of sum types are tuples that begin with their constructor; sizes come from the types."""
 import math
 import struct
 
-from tree import FLOATS, INTS, SIGNED, is_arr, is_scalar, pat_vars
+from modules import flat
+from tree import FLOATS, INTS, SIGNED, is_arr, is_scalar, map_type, parts, pat_vars
 
 
 class Failure(Exception):
@@ -64,12 +65,19 @@ def quot(a, b):
     return q if (a < 0) == (b < 0) else -q
 
 
+def equal(a, b):
+    """As == has it: NaN differs from itself, wherever it is."""
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(equal, a, b))
+    return a == b
+
+
 BINARY = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
     "/": lambda a, b: a // b, "%": lambda a, b: a % b, "//": quot, "%%": lambda a, b: a - b * quot(a, b),
     "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
     "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b, "**": lambda a, b: a ** b,
-    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
+    "==": equal, "!=": lambda a, b: not equal(a, b), "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
     ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
 }
 
@@ -79,6 +87,11 @@ def member(name):
     t, f = name.split(".")
     if f in INTS or f in FLOATS or f == "bool":
         return lambda v: convert(t, f, v)
+    if f in ("lowest", "highest"):
+        ends = (-math.inf, math.inf) if t in FLOATS else limits(t)
+        return lambda: ends[f == "highest"]
+    if f == "neg":
+        return lambda v: wrap(t, -v)
     if f == "min":
         return min
     if f == "max":
@@ -96,6 +109,13 @@ def member(name):
     raise KeyError(name)
 
 
+def all_sizes(t):
+    """The sizes in a type, in order."""
+    out = []
+    map_type(t, lambda d: out.append(d) or d)
+    return out
+
+
 class Eval:
     """The meaning of one program's definitions; steps: how many elements and turns may be visited."""
 
@@ -103,9 +123,13 @@ class Eval:
         self.env = {}
         self.left = steps
         self.defs = {}
-        for d in program.defs:
+        whole = flat(program, limits, wrap)
+        self.helpers = whole.helpers
+        for d in whole.out:
             self.defs[d.name] = (d, self.comp(d.body))
-        self.failed_at = None
+        for d in whole.out:
+            if d.shown == "n" and not d.params:
+                self.env[d.name] = self.defs[d.name][1]()
 
     def step(self, k=1):
         self.left -= k
@@ -113,21 +137,31 @@ class Eval:
             raise TooLong()
 
     def bind(self, p, v):
+        """Does a value match a pattern? Its names are bound, up to where it does not."""
         if p[0] == "v":
             self.env[p[1]] = v
-        else:
-            for q, w in zip(p[1], v):
-                self.bind(q, w)
+            return True
+        if p[0] == "t":
+            return all(map(self.bind, p[1], v))
+        if p[0] == "r":
+            return all(map(self.bind, [q for _, q in p[1]], v))
+        if p[0] == "s":
+            return self.bind(p[1], v)
+        if p[0] == "c":
+            return p[1] == v[0] and all(map(self.bind, p[2], v[1:]))
+        return p[0] == "_" or p[2] == v
 
     def dim(self, d):
         return d if isinstance(d, int) else self.env[d]
 
-    def call_def(self, name, args):
+    def call_def(self, name, args, sizes=None):
+        """sizes: those that the call's types have for parameters."""
         d, body = self.defs[name]
+        self.env.update(sizes or {})
         for p, v in zip(d.params, args):
             self.bind(p, v)
-            for (_, t), w in zip(pat_vars(p), [v] if p[0] == "v" else v):
-                self.bind_sizes(t, w, d.sizes)
+            for x, t in pat_vars(p):
+                self.bind_sizes(t, self.env[x], d.sizes)
         return body()
 
     def bind_sizes(self, t, v, names):
@@ -139,8 +173,15 @@ class Eval:
             if v:
                 self.bind_sizes(t[2], v[0], names)
             return
-        for u, w in zip(t[1:] if t[0] == "tup" else [u for _, u in t[1:]], v):
-            self.bind_sizes(u, w, names)
+        if t[0] == "abs":
+            return self.bind_sizes(t[2], v, names) if t[4] or t[5] else None
+        if t[0] == "sum":
+            v, types = v[1:], dict(t[4])[v[0]]
+        else:
+            types = parts(t)
+        if types:
+            for u, w in zip(types, v):
+                self.bind_sizes(u, w, names)
 
     def comp(self, n):
         """A function of no arguments."""
@@ -190,6 +231,15 @@ class Eval:
     def c_op(self, n, k):
         return lambda: n.x
 
+    def c_within(self, n, k):
+        return k[0]
+
+    def c_opcall(self, n, k):
+        return lambda: k[0]().fn(k[1](), k[2]())
+
+    def c_neutral(self, n, k):
+        return lambda: k[0]().value(self)
+
     def c_lam(self, n, k):
         pats, body = n.x, k[0]
 
@@ -235,6 +285,17 @@ class Eval:
     def c_if(self, n, k):
         c, a, b = k
         return lambda: a() if c() else b()
+
+    def c_con(self, n, k):
+        return lambda: (n.x[0], *[f() for f in k])
+
+    def c_match(self, n, k):
+        cases = list(zip(n.x, k[1:]))
+
+        def go():
+            v = k[0]()
+            return next(f for p, f in cases if self.bind(p, v))()
+        return go
 
     def c_tuple(self, n, k):
         return lambda: tuple(f() for f in k)
@@ -415,9 +476,21 @@ class Eval:
     def c_call(self, n, k):
         name = n.x
         if name in self.defs:
-            return lambda: self.call_def(name, [f() for f in k])
-        if hasattr(self, "f_" + name):
-            f = getattr(self, "f_" + name)
+            dims = {}
+            for p, kid in zip(self.defs[name][0].params, n.kids):
+                for own, d in zip(all_sizes(p[2]), all_sizes(kid.ty)):
+                    if own in self.defs[name][0].sizes:
+                        dims[own] = d
+
+            def go():
+                args = [f() for f in k]
+                return self.call_def(name, args, {s: self.dim(d) for s, d in dims.items() if isinstance(d, int) or d in self.env})
+            return go
+        key = self.helpers.get(name, name)
+        if callable(key):
+            return lambda: key(*[g() for g in k])
+        if hasattr(self, "f_" + key):
+            f = getattr(self, "f_" + key)
             return lambda: f(n, *[g() for g in k])
         if "." in name:
             f = member(name)
@@ -621,7 +694,18 @@ class Eval:
             return [build(done + [i]) for i in range(dims[d])]
         return build([])
 
-    # Helpers of library.py
+    # Helpers of library.py; a container is what it holds
+    def f_sized_from(self, n, x):
+        return x
+    f_boxed_from = f_sized_to = f_boxed_to = f_sized_from
+
+    def f_boxed_over(self, n, f, x):
+        return f(x)
+
+    def f_boxed_both(self, n, x, y):
+        return x, y
+    f_sized_over, f_sized_both = f_map, f_zip
+
     def f_twice(self, n, f, x):
         return f(f(x))
 
@@ -653,18 +737,3 @@ class Eval:
 
     def _cols(self, xss, n):
         return [[r[j] for r in xss] for j in range(self.dim(n.ty[2][1]))]
-
-
-LIBRARY = {
-    "twice": "def twice 't (f: t -> t) (x: t) : t = f (f x)",
-    "apply": "def apply 'a 'b (f: a -> b) (x: a) : b = f x",
-    "both": "def both 'a 'b 'c (f: a -> b) (g: a -> c) (x: a) : (b, c) = (f x, g x)",
-    "mapi": "def mapi [n] 'a 'b (f: i64 -> a -> b) (xs: [n]a) : [n]b = map2 f (iota n) xs",
-    "swap": "def swap 'a 'b (x: a, y: b) : (b, a) = (y, x)",
-    "times": "def times 't (k: i64) (f: t -> t) (x: t) : t = loop x for _i < k do f x",
-    "pick": "def pick 't (c: bool) (x: t) (y: t) : t = if c then x else y",
-    "outer": "def outer [n] [m] 'a 'b 'c (f: a -> b -> c) (xs: [n]a) (ys: [m]b) : [n][m]c =\n"
-             "  map (\\x -> map (f x) ys) xs",
-    "along": "def along [n] [m] 'a 'b (f: [n]a -> [n]b) (xss: [n][m]a) : [n][m]b =\n"
-             "  transpose (map f (transpose xss))",
-}

@@ -1,7 +1,12 @@
 """Programs of the fuzzer: types, typed trees, their text.
 
-Types are scalar names, ("arr", size, type), ("tup", type...), ("rec", (field, type)...), ("fun",). A size is a
-number or the name of an i64 variable. Every bound name of a program is unique, so that trees can be moved about.
+Types are scalar names, ("arr", size, type), ("tup", type...), ("rec", (field, type)...), ("fun",), and
+  ("sum", declared name or None, (size...), (type...), ((constructor, (type...))...))   with what its parameters are
+  ("abs", name, type or None, maker, (size...), (type...))
+                                        of a module: what it stands for if it is known, (function that makes one, its types)
+  ("tv", name)                          a parameter of a declared type
+A size is a number or the name of an i64 variable, or of a module's value n ("m1.n"). Every bound name of a program is unique, so that trees can be moved
+about. In texts the names of definitions and declared types stand in «»: how they are reached, modules.py says.
 
 A node has an operation, a type, kids and extra data x:
   lit x=value          var x=name          bin x=operator       neg, not
@@ -18,10 +23,16 @@ A node has an operation, a type, kids and extra data x:
   recwith x=(field...)         kids: record, value
   loop x=Loop          kids: initial value, bound | array | condition, body
   cast                 value :> type;  asc: value : type
+  con x=(constructor, is its type said)   the kids are what it holds
+  match x=[pattern]    kids: the value, the cases' results
   assert               kids: condition, value
   perm x=(dimension...) of rearrange
   op x=Op              an operator with its neutral element; shrinking does not look inside
-Patterns: ("v", name, type, annotate) or ("t", [pattern])."""
+  opcall, neutral      kids: op, operands; op
+  within x=module      module.(kid)
+Patterns: ("v", name, type, annotate), ("t", [pattern]), ("r", [(field, pattern)]), ("c", constructor, [pattern]),
+("lit", type, value), ("_",), ("s", pattern, type that is said)."""
+import re
 
 SIGNED = {"i8": 8, "i16": 16, "i32": 32, "i64": 64}
 UNSIGNED = {"u8": 8, "u16": 16, "u32": 32, "u64": 64}
@@ -49,25 +60,32 @@ class Loop:
 
 
 class Op:
-    """An associative operator: its text, the neutral element's text, what it does in Python, both."""
+    """An associative operator: its text, the neutral element's text, what it does in Python, both. role: the name of
+    an operator of a parameter of a module, which has no meaning before the module is applied."""
 
-    def __init__(self, text, neutral, fn, value, comm):
-        self.text, self.neutral, self.fn, self.value, self.comm = text, neutral, fn, value, comm
+    def __init__(self, text, neutral, fn, value, comm, role=None):
+        self.text, self.neutral, self.fn, self.value, self.comm, self.role = text, neutral, fn, value, comm, role
 
 
 class Def:
-    """A function or an entry: size parameters, patterns, body; generic: types that are made parameters."""
+    """A function or an entry: size parameters, patterns, body; shown: what it is called where it stands."""
 
-    def __init__(self, name, sizes, params, body, entry=False, show_result=True):
+    def __init__(self, name, sizes, params, body, entry=False, show_result=True, shown=None):
         self.name, self.sizes, self.params, self.body = name, sizes, params, body
-        self.entry, self.show_result = entry, show_result
+        self.entry, self.show_result, self.shown = entry, show_result, shown or name
+
+    def with_body(self, body):
+        return Def(self.name, self.sizes, self.params, body, self.entry, self.show_result, self.shown)
 
 
 class Program:
-    """Definitions; inputs: [(entry point, {size: number}, values of its parameters)]."""
+    """Items: definitions and what modules.py has; inputs: [(entry point, {size: number}, values of its parameters)]."""
 
-    def __init__(self, defs, inputs, fails=False):
-        self.defs, self.inputs, self.fails = defs, inputs, fails
+    def __init__(self, items, inputs, fails=False):
+        self.items, self.inputs, self.fails = items, inputs, fails
+
+    def entries(self):
+        return [d for d in self.items if isinstance(d, Def) and d.entry]
 
 
 def arr(d, t):
@@ -90,44 +108,144 @@ def row(t):
     return t[2]
 
 
+def parts(t):
+    """The types of the components of a tuple or record; none of others."""
+    return list(t[1:]) if t[0] == "tup" else [u for _, u in t[1:]] if t[0] == "rec" else []
+
+
+def same(x):
+    return x
+
+
+def map_type(t, dim=same, atom=lambda t: None):
+    """A type with its sizes changed by dim, and the types that atom knows."""
+    known = atom(t)
+    if known is not None:
+        return known
+
+    def go(u):
+        return map_type(u, dim, atom)
+    if is_scalar(t) or t[0] in ("fun", "tv"):
+        return t
+    if t[0] == "abs":
+        if not t[4] and not t[5]:
+            return t
+        return t[:2] + (go(t[2]), (t[3][0], tuple(map(go, t[3][1]))), tuple(map(dim, t[4])), tuple(map(go, t[5])))
+    if is_arr(t):
+        return arr(dim(t[1]), go(t[2]))
+    if t[0] == "tup":
+        return tup(*map(go, t[1:]))
+    if t[0] == "rec":
+        return ("rec",) + tuple((f, go(u)) for f, u in t[1:])
+    return ("sum", t[1], tuple(map(dim, t[2])), tuple(map(go, t[3])), tuple((c, tuple(map(go, us))) for c, us in t[4]))
+
+
+def dim_text(d):
+    """A size: a number, a variable or a module's value."""
+    return f"«{d}»" if isinstance(d, str) and "." in d else str(d)
+
+
 def type_text(t):
     if is_scalar(t):
         return t
     if is_arr(t):
-        return f"[{t[1]}]{type_text(t[2])}"
+        return f"[{dim_text(t[1])}]{type_text(t[2])}"
     if t[0] == "tup":
         return "(" + ", ".join(map(type_text, t[1:])) + ")"
-    return "{" + ", ".join(f"{f}: {type_text(u)}" for f, u in t[1:]) + "}"
+    if t[0] == "rec":
+        return "{" + ", ".join(f"{f}: {type_text(u)}" for f, u in t[1:]) + "}"
+    if t[0] == "tv":
+        return t[1]
+    if t[0] == "sum" and t[1] is None:
+        return f"({constructors_text(t[4])})"
+    sizes, types = t[2:4] if t[0] == "sum" else t[4:]
+    args = [f"[{dim_text(d)}]" for d in sizes] + [type_atom(u) for u in types]
+    return "(" + " ".join([f"«{t[1]}»"] + args) + ")" if args else f"«{t[1]}»"
+
+
+def type_atom(t):
+    """The text of a type as an argument or as a part of a constructor."""
+    return f"({type_text(t)})" if is_arr(t) else type_text(t)
+
+
+def constructors_text(ctors):
+    return " | ".join(" ".join(["#" + c] + [type_atom(u) for u in us]) for c, us in ctors)
 
 
 def type_sizes(t):
     """Names of sizes in a type."""
-    if is_scalar(t) or t == ("fun",):
-        return set()
-    if is_arr(t):
-        return ({t[1]} if isinstance(t[1], str) else set()) | type_sizes(t[2])
-    parts = t[1:] if t[0] == "tup" else [u for _, u in t[1:]]
-    return set().union(*map(type_sizes, parts)) if parts else set()
+    out = set()
+
+    def dim(d):
+        out.update({d} if isinstance(d, str) else ())
+        return d
+    map_type(t, dim)
+    return out
 
 
-def pat_names(p):
-    return [p[1]] if p[0] == "v" else [n for q in p[1] for n in pat_names(q)]
+def type_names(t):
+    """Names of declared and abstract types in a type."""
+    out = set()
+
+    def atom(u):
+        if u[0] in ("sum", "abs"):
+            out.update({u[1]} - {None})
+    map_type(t, atom=atom)
+    return out
+
+
+def abstract(name, rep, maker, sizes=(), types=()):
+    return ("abs", name, rep, maker, tuple(sizes), tuple(types))
+
+
+def has_abstract(t):
+    """Is a part of a type abstract?"""
+    return any("." in name for name in type_names(t))
+
+
+def inner_patterns(p):
+    return p[1] if p[0] == "t" else p[2] if p[0] == "c" else [p[1]] if p[0] == "s" else [q for _, q in p[1]] if p[0] == "r" else []
 
 
 def pat_vars(p):
-    return [(p[1], p[2])] if p[0] == "v" else [v for q in p[1] for v in pat_vars(q)]
+    return [(p[1], p[2])] if p[0] == "v" else [v for q in inner_patterns(p) for v in pat_vars(q)]
+
+
+def pat_names(p):
+    return [v for v, _ in pat_vars(p)]
 
 
 def pat_text(p):
     if p[0] == "t":
         return "(" + ", ".join(map(pat_text, p[1])) + ")"
+    if p[0] == "r":
+        return "{" + ", ".join(f"{f} = {pat_text(q)}" for f, q in p[1]) + "}"
+    if p[0] == "c":
+        return " ".join(["#" + p[1]] + [f"({pat_text(q)})" if q[0] == "c" and q[2] else pat_text(q) for q in p[2]])
+    if p[0] == "lit":
+        return f"({p[2]}{p[1]})" if p[1] != "bool" and p[2] < 0 else lit_text(p[1], p[2])
+    if p[0] == "_":
+        return "_"
+    if p[0] == "s":
+        return f"({param_text(p[1])} : {type_text(p[2])})"
     return f"({p[1]}: {type_text(p[2])})" if p[3] else p[1]
 
 
-def pat_sizes(p):
-    if p[0] == "t":
-        return set().union(*map(pat_sizes, p[1]))
-    return type_sizes(p[2]) if p[3] else set()
+def param_text(p):
+    """A pattern where only closed ones may stand."""
+    return f"({pat_text(p)})" if p[0] == "c" and p[2] else pat_text(p)
+
+
+def pat_types(p):
+    """The types that a pattern says."""
+    if p[0] == "v":
+        return [p[2]] if p[3] else []
+    return [t for q in inner_patterns(p) for t in pat_types(q)] + ([p[2]] if p[0] == "s" else [])
+
+
+def pat_free(p):
+    """Names of sizes and types in a pattern."""
+    return set().union(*[type_sizes(t) | type_names(t) for t in pat_types(p)])
 
 
 def bound_in(n):
@@ -146,30 +264,34 @@ def bound_in(n):
         return [set(), names if n.x.form == "while" else set(), names | var]
     if n.op == "letset":
         return [set()] + [{n.x[0]} for _ in n.kids[1:]]
+    if n.op == "match":
+        return [set()] + [set(pat_names(p)) for p in n.x]
     return none
 
 
 def free(n):
-    """Free names of a tree: variables, sizes in its text, functions of the program."""
+    """Free names of a tree: variables, sizes in its text, functions and types of the program."""
     out = set()
     if n.op == "var":
         out.add(n.x)
-    elif n.op == "call":
+    elif n.op in ("call", "within"):
         out.add(n.x)
-    elif n.op in ("cast", "asc"):
-        out |= type_sizes(n.ty)
+    elif n.op in ("cast", "asc") or (n.op == "con" and n.x[1]):
+        out |= type_sizes(n.ty) | type_names(n.ty)
     elif n.op == "op":
-        out |= type_sizes(n.ty)
-    elif n.op == "lam":
+        out |= type_sizes(n.ty) | type_names(n.ty) | set(NAME.findall(n.x.text + n.x.neutral))
+    elif n.op in ("lam", "match"):
         for p in n.x:
-            out |= pat_sizes(p)
+            out |= pat_free(p)
     elif n.op == "let":
-        out |= pat_sizes(n.x)
+        out |= pat_free(n.x)
+    elif n.op == "letk":
+        out |= pat_free(n.x[1]) - {n.x[0]}
     elif n.op == "letfun":
         for p in n.x[1]:
-            out |= pat_sizes(p)
+            out |= pat_free(p)
     elif n.op == "loop":
-        out |= pat_sizes(n.x.pat) - set(n.x.sizes)
+        out |= pat_free(n.x.pat) - set(n.x.sizes)
     for k, names in zip(n.kids, bound_in(n)):
         out |= free(k) - names
     return out - (set(sum((pat_names(p) for p in n.x), [])) if n.op == "lam" else set())
@@ -186,7 +308,8 @@ def lit_text(t, v):
     return f"({v}{t})" if v < 0 else f"{v}{t}"
 
 
-ATOMIC = {"lit", "var", "tuple", "record", "proj", "field", "index", "slice", "sub", "arrlit", "sec", "perm"}
+NAME = re.compile("«(.*?)»")
+ATOMIC = {"lit", "var", "tuple", "record", "proj", "field", "index", "slice", "sub", "arrlit", "sec", "perm", "within"}
 
 
 def forms_text(forms, kids):
@@ -195,6 +318,12 @@ def forms_text(forms, kids):
     for f in forms:
         out.append("".join(next(at) if c in "iabs" else c for c in f))
     return ", ".join(out)
+
+
+def in_match(e, ind):
+    """The text of an expression after which cases follow: those of a match at its end would go on."""
+    said = text(e, ind)
+    return f"({said})" if "match" in said else said
 
 
 def text(n, ind="  "):
@@ -209,9 +338,10 @@ def text(n, ind="  "):
     if op == "lit":
         return lit_text(n.ty, x)
     if op == "var":
-        return x
+        return dim_text(x)
     if op == "bin":
-        return f"{a(k[0])} {x} {a(k[1])}"
+        at = f"{k[0].ty[1][:-1]}" if k[0].ty[0] == "abs" else ""  # of a numeric parameter
+        return f"{a(k[0])} {at}{x} {a(k[1])}"
     if op == "neg":
         return "-" + a(k[0])
     if op == "not":
@@ -220,6 +350,18 @@ def text(n, ind="  "):
         return f"({x})"
     if op == "op":
         return f"{x.text} {x.neutral}"
+    if op == "within":
+        return f"«{x}».⟦{t(k[0])}⟧"
+    if op == "opcall":
+        return f"{k[0].x.text} {a(k[1])} {a(k[2])}"
+    if op == "neutral":
+        return k[0].x.neutral
+    if op == "con":
+        e = " ".join(["#" + x[0]] + [a(kid) for kid in k])
+        return f"({e} : {type_text(n.ty)})" if x[1] else e
+    if op == "match":
+        cases = "".join(f"\n{ind}case {pat_text(p)} -> {in_match(e, more)}" for p, e in zip(x, k[1:]))
+        return f"match {in_match(k[0], more)}{cases}"
     if op == "perm":
         return "(" + ", ".join(map(str, x)) + ")"
     if op == "call":
@@ -228,15 +370,15 @@ def text(n, ind="  "):
         args = []
         for kid in k:
             args.append(t(kid) if kid.op == "op" else a(kid))
-        return " ".join([x] + args)
+        return " ".join([f"«{x}»"] + args)
     if op == "lam":
-        return "\\" + " ".join(map(pat_text, x)) + " -> " + text(k[0], more)
+        return "\\" + " ".join(map(param_text, x)) + " -> " + text(k[0], more)
     if op == "let":
         return f"let {pat_text(x)} = {text(k[0], more)}\n{ind}in {t(k[1])}"
     if op == "letk":
         return f"let [{x[0]}] {pat_text(x[1])} = {text(k[0], more)}\n{ind}in {t(k[1])}"
     if op == "letfun":
-        return f"let {x[0]} {' '.join(map(pat_text, x[1]))} = {text(k[0], more)}\n{ind}in {t(k[1])}"
+        return f"let {x[0]} {' '.join(map(param_text, x[1]))} = {text(k[0], more)}\n{ind}in {t(k[1])}"
     if op == "if":
         return f"if {t(k[0])}\n{more}then {text(k[1], more)}\n{more}else {text(k[2], more)}"
     if op == "tuple":
@@ -266,7 +408,7 @@ def text(n, ind="  "):
         return "[" + ", ".join(map(t, k)) + "]"
     if op == "loop":
         sizes = "".join(f"[{s}] " for s in x.sizes)
-        head = f"loop {sizes}{pat_text(x.pat)} = {t(k[0])}\n{more}"
+        head = f"loop {sizes}{param_text(x.pat)} = {t(k[0])}\n{more}"
         if x.form == "for":
             head += f"for {x.var} < {a(k[1])} do"
         elif x.form == "in":
@@ -285,17 +427,9 @@ def text(n, ind="  "):
 
 def def_text(d):
     sizes = "".join(f" [{s}]" for s in d.sizes)
-    params = "".join(" " + pat_text(p) for p in d.params)
+    params = "".join(" " + param_text(p) for p in d.params)
     result = f" : {type_text(d.body.ty)}" if d.show_result else ""
-    return f"{'entry' if d.entry else 'def'} {d.name}{sizes}{params}{result} =\n  {text(d.body)}\n"
-
-
-def used_names(n, out):
-    if n.op == "call":
-        out.add(n.x)
-    for k in n.kids:
-        used_names(k, out)
-    return out
+    return f"{'entry' if d.entry else 'def'} {d.shown}{sizes}{params}{result} =\n  {text(d.body)}\n"
 
 
 # --- values -------------------------------------------------------------------------------------
@@ -310,8 +444,7 @@ def leaves(t, v, dims=()):
     def part(v, k, depth):
         return v[k] if depth == 0 else [part(e, k, depth - 1) for e in v]
     out = []
-    parts = t[1:] if t[0] == "tup" else [u for _, u in t[1:]]
-    for k, u in enumerate(parts):
+    for k, u in enumerate(parts(t)):
         out += leaves(u, part(v, k, len(dims)), dims)
     return out
 
