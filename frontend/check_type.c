@@ -11,7 +11,7 @@ typedef struct {
     Bindings *exists; /* receives sizes made up by the innermost function result, or NULL */
     bool in_abbreviation;
     bool in_array;
-    bool argument; /* stands for a type parameter that arrays may hold */
+    bool argument; /* is given for a parameter of a type */
     bool in_param; /* of a function */
     int depth;     /* 1 inside an abbreviation that is used */
     struct Whole *whole;
@@ -29,8 +29,8 @@ struct Whole {
 static const char *const lifted_words[] = {
     [TP_TYPE] = "type", [TP_TYPE_LIFTED_SIZE] = "type~", [TP_TYPE_LIFTED] = "type^"};
 
-/* A part of the type at loc that arrays cannot hold: it is a function, or its sizes may vary. What is
- * given for a parameter may do that, as to Futhark: whether there is an array around it is not asked. */
+/* A part of the type at loc that arrays cannot hold: it is a function, or its sizes may vary. That
+ * of an argument says nothing of the whole, as to Futhark. */
 static void lift(Ck *ck, const How *how, TParamKind kind, Loc loc, const char *what)
 {
     if (how->argument && !how->in_array && what && kind == TP_TYPE_LIFTED_SIZE)
@@ -39,7 +39,7 @@ static void lift(Ck *ck, const How *how, TParamKind kind, Loc loc, const char *w
         how->whole->lifted = kind;
         how->whole->lifted_by = loc;
     }
-    if ((how->in_array || how->argument) && what && kind > TP_TYPE)
+    if (how->in_array && what && kind > TP_TYPE)
         ck_error(ck, loc, "arrays cannot hold `%s`: %s", what,
                  kind == TP_TYPE_LIFTED ? "it may be or hold a function" : "its sizes may vary");
 }
@@ -249,6 +249,29 @@ AType *ty_meaning(Ck *ck, const AType *t)
     return ty_applied(ck, t->var->tdecl->means, t, &how);
 }
 
+/* Whether an abstract type or type parameter in it may have sizes that vary. */
+static bool has_sized_var(const AType *t)
+{
+    t = type_deref(t);
+    bool found = t->kind == TY_VAR && t->var->cls == TC_SIZED;
+    if (t->kind == TY_ARRAY)
+        return has_sized_var(t->array.elem);
+    if (type_is_composite(t))
+        for (int i = 0; i < t->elems.n && !found; i++)
+            found = has_sized_var(t->elems.at[i]);
+    return found;
+}
+
+/* Whether it has arrays of what they cannot hold. */
+static bool arrays_hold_lifted(const AType *t)
+{
+    t = type_deref(t);
+    bool found = t->kind == TY_ARRAY && (ty_has_fun(t) || has_sized_var(t));
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
+        found = arrays_hold_lifted(t->elems.at[i]);
+    return found;
+}
+
 static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
 {
     int n_sizes = 0, n_types = 0, have_sizes = 0, have_types = 0;
@@ -286,7 +309,15 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
         }
     }
     lift(ck, how, d->lifted, te->loc, te->name);
-    return instance(ck, d, &s, how, te->loc);
+    AType *t = instance(ck, d, &s, how, te->loc);
+    if (te->args.n && arrays_hold_lifted(t)) {
+        ck_error(ck, te->loc,
+                 "arrays cannot hold what `%s` is applied to: it may be or hold a function, or "
+                 "its sizes may vary",
+                 d->name);
+        return ty_error(ck);
+    }
+    return t;
 }
 
 static AType *named(Ck *ck, TypeExp *te, How *how)
@@ -364,8 +395,8 @@ static AType *function(Ck *ck, TypeExp *te, How *how)
     return f;
 }
 
-/* The names of ?[n].t stand for what an anonymous size would be here, in an abbreviation wherever it
- * is used. */
+/* The names of ?[n].t stand for what an anonymous size would be here, in an abbreviation wherever
+ * it is used. */
 static AType *exists(Ck *ck, TypeExp *te, How *how)
 {
     Scopes scopes = scopes_now(ck);
@@ -410,6 +441,8 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
         AType *elem = convert(ck, te->elem, &inside);
         if (ty_has_fun(elem) && diag_errors() == errors)
             ck_error(ck, te->elem->loc, "arrays cannot hold functions (`%s`)", show(ck, elem));
+        if (has_sized_var(elem) && diag_errors() == errors)
+            ck_error(ck, te->elem->loc, "arrays cannot hold `%s`: its sizes may vary", show(ck, elem));
         if (elem->unique)
             ck_error(ck, te->elem->loc, "elements of arrays cannot be unique; write `*[]t`");
         return ty_array(ck, dim, elem);
@@ -459,24 +492,11 @@ static bool is_open(void *env, const Size *leaf)
     return leaf->kind == SZ_META;
 }
 
-/* Whether an abstract type or type parameter in it may have sizes that vary. */
-static bool has_sized_var(const AType *t)
-{
-    t = type_deref(t);
-    bool found = t->kind == TY_VAR && t->var->cls == TC_SIZED;
-    if (t->kind == TY_ARRAY)
-        return has_sized_var(t->array.elem);
-    if (type_is_composite(t))
-        for (int i = 0; i < t->elems.n && !found; i++)
-            found = has_sized_var(t->elems.at[i]);
-    return found;
-}
-
 TParamKind lifted_of(const AType *t)
 {
-    return ty_has_fun(t)                                         ? TP_TYPE_LIFTED
+    return ty_has_fun(t)                                       ? TP_TYPE_LIFTED
            : ty_any_size(t, is_open, NULL) || has_sized_var(t) ? TP_TYPE_LIFTED_SIZE
-                                                                 : TP_TYPE;
+                                                               : TP_TYPE;
 }
 
 void check_type_decl(Ck *ck, TypeDecl *d)
