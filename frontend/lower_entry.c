@@ -55,7 +55,7 @@ static Val *sum_param(EntryParams *ep, const AType *at, const char *name, Atoms 
     Vars before = ep->en->params;
     Vals holds = {0};
     bool outer = ep->held;
-    ep->held = outer || !dims.n;
+    ep->held = true;
     for (int k = 0; k < at->elems.n; k++) {
         Vals parts = {0};
         for (int i = 0; i < at->elems.at[k]->elems.n; i++) {
@@ -121,6 +121,15 @@ static Val *param_val(EntryParams *ep, const AType *at, const char *name, Atoms 
  * holds has sizes of its own at first. Then sizes that no parameter outside of sums has are those of what is held, and what is
  * not held becomes zeros of the sizes that its type says. */
 
+/* Whether an array that sums of an array hold, which are of so many dimensions, has elements: it is taken for held then. */
+static Atom has_elements(Low *L, const Atom *leaf, int rank, Atom here, Loc loc)
+{
+    Type t = atom_type(*leaf);
+    for (int d = rank; d < t.rank; d++)
+        here = emit_both(L, loc, here, emit_op(L, loc, OP_NE, t.dims[d], atom_i64(0)));
+    return here;
+}
+
 /* For each leaf of v whether it is held; what is in no sum is. */
 static void add_held(Low *L, const Val *v, Atom here, Loc loc, Atoms *out)
 {
@@ -128,11 +137,13 @@ static void add_held(Low *L, const Val *v, Atom here, Loc loc, Atoms *out)
         vec_push(L->cx->perm, out, here);
         return;
     }
-    bool one = v->sum && !atom_type(v->elems.at[0]->atom).rank;
-    int first = out->n;
+    int first = out->n, rank = v->sum ? atom_type(v->elems.at[0]->atom).rank : 0;
     for (int i = 0; i < v->elems.n; i++)
-        add_held(L, v->elems.at[i], here, loc, out);
-    for (int k = 0; one && k < v->sum->places.n; k++) {
+        if (v->sum && rank)
+            vec_push(L->cx->perm, out, has_elements(L, &v->elems.at[i]->atom, rank, here, loc));
+        else
+            add_held(L, v->elems.at[i], here, loc, out);
+    for (int k = 0; v->sum && !rank && k < v->sum->places.n; k++) {
         Atoms own = {0};
         Atom tag = v->elems.at[0]->atom;
         Atom is_k = emit_op(L, loc, OP_EQ, tag, atom_int(atom_type(tag).elem, k));

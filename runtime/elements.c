@@ -79,51 +79,7 @@ static int rt_element_write(rt_ctx *ctx, rt_value *v, int rank, int64_t at, cons
     return rt_copy(ctx, v->mem, at * bytes, e->mem, 0, bytes);
 }
 
-RT_API int rt_element_set(rt_ctx *ctx, int n, rt_value *to, int rank, int64_t at, const rt_value *e)
-{
-    for (int k = 0; k < n; k++) {
-        /* Others that share the block keep what they have. */
-        if ((!rt_sole(to[k].mem) && rt_value_own(ctx, &to[k])) ||
-            rt_element_write(ctx, &to[k], rank, at, &e[k]))
-            return RT_ERR;
-    }
-    return RT_OK;
-}
-
-/* Room for an array of `rank` dimensions of what e is. */
-static int rt_elements_room(rt_ctx *ctx, rt_value *v, int rank, const int64_t *shape, const rt_value *e)
-{
-    v->prim = e->prim;
-    v->rank = rank + e->rank;
-    memcpy(v->shape, shape, (size_t)rank * sizeof *shape);
-    memcpy(v->shape + rank, e->shape, (size_t)e->rank * sizeof *shape);
-    int64_t bytes = rt_shape_bytes(v->prim, v->rank, v->shape);
-    if (bytes < 0)
-        return rt_error_set(ctx, "a size is negative or too large");
-    return rt_alloc(ctx, &v->mem, bytes, "array");
-}
-
-RT_API int rt_elements_new(rt_ctx *ctx, int type, int elem, const int64_t *shape, int64_t count,
-                           const rt_value *const *elems, rt_value *out)
-{
-    const rt_type_def *t = &ctx->prog->types[type];
-    int n = rt_type_components(ctx->prog, type);
-    memset(out, 0, (size_t)n * sizeof *out);
-    for (int k = 0; k < n; k++) {
-        rt_value none = {0};
-        rt_type_component(ctx->prog, elem, k, &none.prim, &none.rank);
-        int rc = rt_elements_room(ctx, &out[k], t->rank, shape, count ? &elems[0][k] : &none);
-        for (int64_t i = 0; i < count && rc == RT_OK; i++)
-            rc = rt_element_write(ctx, &out[k], t->rank, i, &elems[i][k]);
-        if (rc) {
-            rt_values_release(ctx, n, out);
-            return rc;
-        }
-    }
-    return RT_OK;
-}
-
-/* --- Variants of sums --- */
+/* --- Which components a value holds --- */
 
 static int64_t rt_number(rt_prim prim, const void *at)
 {
@@ -149,6 +105,122 @@ RT_API int rt_variant_components(const rt_program *prog, const rt_variant_def *v
         n += rt_type_components(prog, v->types[i]);
     return n;
 }
+
+/* Element `at` of component v becomes zeros. */
+static int rt_element_clear(rt_ctx *ctx, rt_value *v, int rank, int64_t at)
+{
+    int64_t bytes;
+    rt_element_value(v, rank, &bytes);
+    void *zeros = calloc(1, (size_t)bytes + 1);
+    int rc = zeros ? rt_write(ctx, v->mem, at * bytes, bytes, zeros) : rt_error_set(ctx, "out of memory");
+    free(zeros);
+    return rc;
+}
+
+/* Marks the components of the value that is at v[at[0]], v[at[1]], ... which it holds: of a sum, those of its variant. `room` is
+ * for more positions. */
+static void rt_mark_held(const rt_program *prog, int type, const rt_value *v, const int *at, int *room, bool *held)
+{
+    const rt_type_def *t = &prog->types[type];
+    if (t->kind == RT_KIND_RECORD) {
+        for (int i = 0; i < t->n_fields; i++) {
+            rt_mark_held(prog, t->fields[i].type, v, at, room, held);
+            at += rt_type_components(prog, t->fields[i].type);
+        }
+        return;
+    }
+    if (t->kind != RT_KIND_SUM) {
+        for (int i = rt_type_components(prog, type) - 1; i >= 0; i--)
+            held[at[i]] = true;
+        return;
+    }
+    held[at[0]] = true;
+    const rt_variant_def *d = &t->variants[rt_variant_number(&v[at[0]])];
+    int n = rt_variant_components(prog, d);
+    for (int i = 0; i < n; i++)
+        room[i] = at[d->places[i]];
+    for (int i = 0, part = 0; i < d->n; i++) {
+        rt_mark_held(prog, d->types[i], v, room + part, room + n, held);
+        part += rt_type_components(prog, d->types[i]);
+    }
+}
+
+/* For each component of a value of n of them whether it is one or, as an array, of another variant. */
+static bool *rt_held(const rt_program *prog, int type, int n, const rt_value *v)
+{
+    bool *held = rt_grow(NULL, (size_t)n + 1);
+    int *room = rt_grow(NULL, (size_t)n * (size_t)(n + 2) * sizeof *room);
+    for (int k = 0; k < n; k++) {
+        held[k] = !v[k].rank;
+        room[k] = k;
+    }
+    rt_mark_held(prog, type, v, room, room + n, held);
+    free(room);
+    return held;
+}
+
+RT_API int rt_element_set(rt_ctx *ctx, int elem, int n, rt_value *to, int rank, int64_t at, const rt_value *e)
+{
+    bool *held = rt_held(ctx->prog, elem, n, e);
+    int rc = RT_OK;
+    for (int k = 0; k < n && rc == RT_OK; k++) {
+        if (!rt_sole(to[k].mem)) /* others that share the block keep what they have */
+            rc = rt_value_own(ctx, &to[k]);
+        if (rc == RT_OK)
+            rc = held[k] ? rt_element_write(ctx, &to[k], rank, at, &e[k]) : rt_element_clear(ctx, &to[k], rank, at);
+    }
+    free(held);
+    return rc;
+}
+
+/* Room for an array of `rank` dimensions of what e is. */
+static int rt_elements_room(rt_ctx *ctx, rt_value *v, int rank, const int64_t *shape, const rt_value *e)
+{
+    v->prim = e->prim;
+    v->rank = rank + e->rank;
+    memcpy(v->shape, shape, (size_t)rank * sizeof *shape);
+    memcpy(v->shape + rank, e->shape, (size_t)e->rank * sizeof *shape);
+    int64_t bytes = rt_shape_bytes(v->prim, v->rank, v->shape);
+    if (bytes < 0)
+        return rt_error_set(ctx, "a size is negative or too large");
+    return rt_alloc(ctx, &v->mem, bytes, "array");
+}
+
+/* Component k of an array of such elements: held[i] tells what element i holds. */
+static int rt_elements_component(rt_ctx *ctx, int rank, int elem, const int64_t *shape, int64_t count,
+                                 const rt_value *const *elems, bool *const *held, int k, rt_value *out)
+{
+    rt_value none = {0};
+    rt_type_component(ctx->prog, elem, k, &none.prim, &none.rank);
+    int64_t like = 0;
+    while (like < count && !held[like][k])
+        like++;
+    like = like < count ? like : 0;
+    int rc = rt_elements_room(ctx, out, rank, shape, count ? &elems[like][k] : &none);
+    for (int64_t i = 0; i < count && rc == RT_OK; i++)
+        rc = held[i][k] ? rt_element_write(ctx, out, rank, i, &elems[i][k]) : rt_element_clear(ctx, out, rank, i);
+    return rc;
+}
+
+RT_API int rt_elements_new(rt_ctx *ctx, int type, int elem, const int64_t *shape, int64_t count,
+                           const rt_value *const *elems, rt_value *out)
+{
+    int n = rt_type_components(ctx->prog, type), rc = RT_OK;
+    memset(out, 0, (size_t)n * sizeof *out);
+    bool **held = rt_grow(NULL, (size_t)(count + 1) * sizeof *held);
+    for (int64_t i = 0; i < count; i++)
+        held[i] = rt_held(ctx->prog, elem, n, elems[i]);
+    for (int k = 0; k < n && rc == RT_OK; k++)
+        rc = rt_elements_component(ctx, ctx->prog->types[type].rank, elem, shape, count, elems, held, k, &out[k]);
+    if (rc)
+        rt_values_release(ctx, n, out);
+    for (int64_t i = 0; i < count; i++)
+        free(held[i]);
+    free(held);
+    return rc;
+}
+
+/* --- Variants of sums --- */
 
 RT_API int rt_variant_make(rt_ctx *ctx, int type, int k, const rt_value *holds, rt_value *out)
 {

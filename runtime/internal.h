@@ -477,9 +477,9 @@ RT_API void rt_timeline_free(rt_ctx *ctx);
 RT_API int rt_element(rt_ctx *ctx, const rt_value *v, int rank, const int64_t *index, int64_t *at);
 /* Do the outer dimensions of all components of an array of the type agree? */
 RT_API int rt_same_shapes(rt_ctx *ctx, int type, const rt_value *v);
-/* Element `at` of an array of `rank` dimensions, with n components: it goes to `to`; it becomes e. */
+/* Element `at` of an array of `rank` dimensions, with n components: it goes to `to`; it becomes e, of type `elem`. */
 RT_API int rt_element_get(rt_ctx *ctx, int n, const rt_value *from, int rank, int64_t at, rt_value *to);
-RT_API int rt_element_set(rt_ctx *ctx, int n, rt_value *to, int rank, int64_t at, const rt_value *e);
+RT_API int rt_element_set(rt_ctx *ctx, int elem, int n, rt_value *to, int rank, int64_t at, const rt_value *e);
 /* An array of the type with this shape, of so many elements of type elem. */
 RT_API int rt_elements_new(rt_ctx *ctx, int type, int elem, const int64_t *shape, int64_t count,
                            const rt_value *const *elems, rt_value *out);

@@ -211,7 +211,7 @@ RT_API int rt_lib_set_record(rt_ctx *ctx, const rt_job_args *a)
     int rank = ctx->prog->types[to->type].rank;
     if (to->n && rt_element(ctx, &to->values[0], rank, a->at, &at))
         return RT_ERR;
-    return rt_element_set(ctx, to->n, to->values, rank, at, e->values);
+    return rt_element_set(ctx, e->type, to->n, to->values, rank, at, e->values);
 }
 
 RT_API int rt_lib_new_records(rt_ctx *ctx, const rt_job_args *a)

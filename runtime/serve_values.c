@@ -207,7 +207,7 @@ RT_API bool rt_cmd_set(rt_server *s, int n, char **w)
     if (!x)
         return false;
     int rank = s->prog->types[v->type].rank;
-    return rt_element_set(s->ctx, v->n, v->values, rank, at, x->values) == RT_OK ||
+    return rt_element_set(s->ctx, rt_srv_elem(s, v->type), v->n, v->values, rank, at, x->values) == RT_OK ||
            rt_srv_fail("%s", rt_error(s->ctx));
 }
 

@@ -145,6 +145,34 @@ static void arrays_in_sums(void)
 
 /* --- Arrays of sums --- */
 
+/* What elements do not hold takes the size of what others do; elements change their variant. */
+static void arrays_in_arrays_of_sums(void)
+{
+    int32_t xs[] = {4, 5, 6}, sum = 0;
+    struct futhark_i32_1d *three = futhark_new_i32_1d(ctx, xs, 3);
+    struct futhark_opaque_triple *gap = NULL, *triple = NULL;
+    struct futhark_opaque_arr1d_triple *some = NULL, *none = NULL;
+    OK(futhark_new_opaque_triple_gap(ctx, &gap));
+    OK(futhark_new_opaque_triple_triple(ctx, &triple, three));
+    futhark_free_i32_1d(ctx, three);
+    struct futhark_opaque_triple *elems[] = {gap, triple, gap};
+    OK(futhark_new_opaque_arr1d_triple(ctx, &some, elems, 3));
+    OK(futhark_entry_triples(ctx, &sum, gap, some));
+    CHECK(sum == -10 + 2);
+    OK(futhark_set_opaque_arr1d_triple(ctx, some, triple, 0));
+    OK(futhark_set_opaque_arr1d_triple(ctx, some, gap, 1));
+    OK(futhark_entry_triples(ctx, &sum, triple, some));
+    CHECK(sum == 40 + 2);
+    elems[1] = gap;
+    OK(futhark_new_opaque_arr1d_triple(ctx, &none, elems, 3));
+    OK(futhark_entry_triples(ctx, &sum, triple, none));
+    CHECK(sum == 40 - 3);
+    futhark_free_opaque_arr1d_triple(ctx, some);
+    futhark_free_opaque_arr1d_triple(ctx, none);
+    futhark_free_opaque_triple(ctx, gap);
+    futhark_free_opaque_triple(ctx, triple);
+}
+
 static void arrays_of_sums(void)
 {
     shape *empty = NULL, *s = circle(0, 0, 5), *e = NULL;
@@ -250,6 +278,7 @@ int main(void)
     variants();
     arrays_in_sums();
     arrays_of_sums();
+    arrays_in_arrays_of_sums();
     types_of_modules();
     results();
     futhark_context_free(ctx);
