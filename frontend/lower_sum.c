@@ -141,6 +141,7 @@ typedef struct {
     const Env *env;
     Loc loc;
     bool empty;          /* an empty array of such, else zeros */
+    bool held;           /* what a sum would hold: its sizes are those of size_held */
     const AType *beside; /* another part of the same value, and its type, or NULL */
     const Val *beside_val;
 } Blank;
@@ -151,7 +152,7 @@ static Atom blank_size(const Blank *b, const Size *s)
 {
     Atom n;
     s = size_deref(s);
-    if (size_atom(b->L, b->env, size_held(b->L, s), &n))
+    if (size_atom(b->L, b->env, b->held ? size_held(b->L, s) : s, &n))
         return n;
     if (s->kind == SZ_UNKNOWN) {
         if (b->beside && size_shown_by(b->beside, b->beside_val, s, &n))
@@ -201,9 +202,11 @@ static Val *blank_sum(const Blank *b, const AType *at, Atoms dims)
 {
     Low *L = b->L;
     Vals holds = {0};
+    Blank held = *b;
+    held.held = true;
     Atom tag = blank_leaf(b, (Type){sum_tag(at), dims.n, dims.at});
     for (int k = 0; k < at->elems.n; k++) {
-        Val *v = blank_parts(b, at->elems.at[k], dims);
+        Val *v = blank_parts(&held, at->elems.at[k], dims);
         vec_push(L->cx->perm, &holds, v);
     }
     return val_sum(L, &holds, -1, tag, dims.n + b->empty);
@@ -302,7 +305,7 @@ Val *lower_constr(Low *L, Env *env, const AExp *e)
         vec_push(L->cx->perm, &args, v);
     }
     Val *own = val_tuple(L, args);
-    Blank b = {.L = L, .env = env, .loc = low_loc(L, e->loc)};
+    Blank b = {.L = L, .env = env, .loc = low_loc(L, e->loc), .held = true};
     b.beside = at->elems.at[chosen];
     b.beside_val = own;
     for (int k = 0; k < at->elems.n; k++) {
