@@ -516,6 +516,7 @@ typedef struct TypeDecl {
     const char *name;
     Loc loc;
     TParamKind lifted; /* type, type~ or type^ */
+    bool eased;        /* [check] said to be less where it is declared: so may be what holds it */
     const char *doc;   /* as of a Def */
     TParams tparams;
     TypeExp *te;

@@ -23,6 +23,7 @@ struct Whole {
     int parts;
     bool reported;
     TParamKind lifted; /* what an abbreviation of it has to be: type, type~ or type^ */
+    TParamKind eased;  /* and what it is for all that, by types that are more than they are said to be */
     Loc lifted_by;
 };
 
@@ -42,6 +43,18 @@ static void lift(Ck *ck, const How *how, TParamKind kind, Loc loc, const char *w
     if (how->in_array && what && kind > TP_TYPE)
         ck_error(ck, loc, "arrays cannot hold `%s`: %s", what,
                  kind == TP_TYPE_LIFTED ? "it may be or hold a function" : "its sizes may vary");
+}
+
+/* As lift, of a type that `with` or a parametric module's argument made more than it is declared to be,
+ * which to Futhark stays what it is declared to be. */
+static void ease(Ck *ck, const How *how, TParamKind kind, Loc loc, const char *what)
+{
+    struct Whole *w = how->whole;
+    TParamKind lifted = w->lifted;
+    lift(ck, how, kind, loc, what);
+    w->lifted = lifted;
+    if (kind > w->eased)
+        w->eased = kind;
 }
 
 static AType *convert(Ck *ck, TypeExp *te, How *how);
@@ -308,7 +321,7 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
             fe_subst_type(ck, &s, p->bind, convert(ck, arg, &inside));
         }
     }
-    lift(ck, how, d->lifted, te->loc, te->name);
+    (d->eased ? ease : lift)(ck, how, d->lifted, te->loc, te->name);
     AType *t = instance(ck, d, &s, how, te->loc);
     if (te->args.n && arrays_hold_lifted(t)) {
         ck_error(ck, te->loc,
@@ -468,16 +481,22 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
     ice(te->loc, "a size where a type was expected");
 }
 
-static AType *whole_type(Ck *ck, TypeExp *te, TypePlace at, const TypeDecl *decl)
+static AType *whole_type(Ck *ck, TypeExp *te, TypePlace at, TypeDecl *decl)
 {
     struct Whole whole = {.loc = te->loc, .lifted = TP_TYPE};
     How how = {.at = at, .whole = &whole, .in_abbreviation = decl != NULL};
     AType *t = convert(ck, te, &how);
-    if (decl && whole.lifted > decl->lifted && !whole.reported)
+    if (ck->applying && whole.lifted > whole.eased) /* what was known of the parameter has been asked */
+        whole.eased = whole.lifted;
+    else if (decl && whole.lifted > decl->lifted && !whole.reported)
         ck_error(ck, whole.lifted_by, "`%s` %s: it must be defined by `%s`, not `%s`", decl->name,
                  whole.lifted == TP_TYPE_LIFTED ? "is or holds a function"
                                                 : "has sizes that may vary",
                  lifted_words[whole.lifted], lifted_words[decl->lifted]);
+    if (decl && whole.eased > decl->lifted) {
+        decl->lifted = whole.eased;
+        decl->eased = true;
+    }
     return whole.reported ? ty_error(ck) : ty_limited(ck, t, te->loc);
 }
 

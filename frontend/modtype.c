@@ -388,6 +388,7 @@ static void spec_type(Inst *in, const Spec *s)
         TypeDecl *own = d;
         note_refined(ck, own, r);
         d = arena_memdup(ck->a, r->decl, sizeof *d);
+        d->eased |= d->lifted > own->lifted;
         if (own->lifted > d->lifted)
             d->lifted = own->lifted;
         d->name = s->name;
