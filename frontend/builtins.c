@@ -176,7 +176,7 @@ static bool in_module(const Row *r, Scalar t)
     if (r->on)
         return member_on(r, t);
     for (int i = 0; i < N_ROWS; i++)
-        if (member_on(&rows[i], t) && !strcmp(rows[i].name, r->name))
+        if (!strcmp(rows[i].name, r->name) && member_on(&rows[i], t))
             return false;
     return (strstr(r->scheme, "num") && t != S_BOOL) || (strstr(r->scheme, "int") && scalar_int(t)) ||
            (strstr(r->scheme, "bits") && !scalar_float(t)) || strstr(r->scheme, "prim") ||
@@ -186,7 +186,7 @@ static bool in_module(const Row *r, Scalar t)
 static const Row *member_row(const char *name, Scalar t)
 {
     for (int i = 0; i < N_ROWS; i++)
-        if (in_module(&rows[i], t) && !strcmp(rows[i].name, name))
+        if (!strcmp(rows[i].name, name) && in_module(&rows[i], t))
             return &rows[i];
     return NULL;
 }
