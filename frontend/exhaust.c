@@ -28,7 +28,7 @@ enum { MAX_WORK = 4000000 };
 
 /* What a pattern says of the value itself: a constructor, or a number. */
 typedef struct {
-    int constr;
+    const char *constr;
     int64_t i;
     double f;
 } Head;
@@ -45,7 +45,7 @@ static Head head_of(const Pat *p)
 {
     Head h = {0};
     if (p->kind == P_CONSTR)
-        h.constr = type_part(type_deref(p->type), p->name);
+        h.constr = p->name;
     if (p->kind != P_LIT)
         return h;
     bool minus = p->lit->kind == AE_APP;
@@ -71,7 +71,7 @@ static const ATypes *parts_of(const AType *t, Head h)
 {
     static const ATypes none = {0};
     return !type_is_composite(t) ? &none
-           : t->kind == TY_SUM   ? &t->elems.at[h.constr]->elems
+           : t->kind == TY_SUM   ? &t->elems.at[type_part(t, h.constr)]->elems
                                  : &t->elems;
 }
 
@@ -110,7 +110,7 @@ static Examples find(Exhaust *x, const Rows *rows, const ATypes *types, const Ro
 static Example example_of(Exhaust *x, const AType *t, Head h, const Example *parts, int n)
 {
     Arena *a = x->ck->a;
-    const char *s = t->kind == TY_SUM ? arena_printf(a, "#%s", t->names.at[h.constr])
+    const char *s = t->kind == TY_SUM ? arena_printf(a, "#%s", h.constr)
                     : t->kind == TY_RECORD ? "{"
                                            : "(";
     bool any = true;
@@ -209,7 +209,7 @@ static bool other_head(const AType *t, const Heads *hs, Head *out)
                    : bits == 64               ? INT64_MAX
                                               : ((int64_t)1 << bits) - 1;
     for (int64_t i = 0; i <= hs->n && i <= most; i++) {
-        *out = is_sum ? (Head){.constr = (int)i} : (Head){.i = i};
+        *out = is_sum ? (Head){.constr = t->names.at[i]} : (Head){.i = i};
         if (!has_head(hs, *out))
             return true;
     }
@@ -240,21 +240,32 @@ static Examples find_beside(Exhaust *x, const Rows *rows, const ATypes *types, c
     return out;
 }
 
+/* Whether a row matches all values, as that of a last `case _` does. */
+static bool all_covered(const Rows *rows)
+{
+    for (int i = 0; i < rows->n; i++) {
+        int k = 0;
+        while (k < rows->at[i].n && !rows->at[i].at[k])
+            k++;
+        if (k == rows->at[i].n)
+            return true;
+    }
+    return false;
+}
+
 /* A value that q matches and no row does: an example for each column and one more at the end; none if there is no such value. */
 static Examples find(Exhaust *x, const Rows *rows, const ATypes *types, const Row *q)
 {
     Examples all = {0};
     if (++x->work > MAX_WORK)
         x->gave_up = true;
-    if (x->gave_up)
+    if (x->gave_up || all_covered(rows))
         return all;
     if (!rows->n) {
         for (int i = 0; i <= types->n; i++)
             vec_push(x->ck->a, &all, ((Example){"_", false}));
         return all;
     }
-    if (!types->n)
-        return all;
     const AType *t = type_deref(types->at[0]);
     if (q->at[0])
         return find_under(x, rows, types, q, head_of(q->at[0]));
