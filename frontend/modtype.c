@@ -105,9 +105,12 @@ static bool is_function_type(const AType *t)
 }
 
 /* Whether something of a result is wanted fresh that may be shared at hand. What an abstract type of
- * which nothing is known will be is seen when the parametric module is applied. */
-static bool shares(Ck *ck, const AType *want, bool fresh, AType *have)
+ * which nothing is known will be is seen when the parametric module is applied. *parts: of the type
+ * at hand so far; of one that is too large, which is reported where it is used, it does not matter. */
+static bool shares(Ck *ck, const AType *want, bool fresh, AType *have, int *parts)
 {
+    if (++*parts > MAX_TYPE_PARTS)
+        return false;
     fresh |= want->unique; /* as a variable is looked through, its `*` is lost */
     bool own = have->unique;
     want = type_deref(want);
@@ -116,12 +119,12 @@ static bool shares(Ck *ck, const AType *want, bool fresh, AType *have)
     if (own || have->unique)
         return false;
     if (have->kind == TY_VAR && have->var->tdecl)
-        return have->var->tdecl->means && shares(ck, want, fresh, ty_meaning(ck, have));
+        return have->var->tdecl->means && shares(ck, want, fresh, ty_meaning(ck, have), parts);
     if (!type_is_composite(have))
         return fresh && (have->kind == TY_ARRAY || have->kind == TY_VAR);
     bool alike = type_is_composite(want) && want->elems.n == have->elems.n;
     for (int i = 0; i < have->elems.n; i++)
-        if (shares(ck, alike ? want->elems.at[i] : want, fresh, have->elems.at[i]))
+        if (shares(ck, alike ? want->elems.at[i] : want, fresh, have->elems.at[i], parts))
             return true;
     return false;
 }
@@ -147,8 +150,9 @@ static const char *match_value(Ck *ck, AType *want, AType *have)
                        want->fun.name ? sz_var(ck, want->fun.name) : sz_unknown(ck, have->fun.name->loc));
         want = ty_subst(ck, want->fun.result, &w);
         have = ty_subst(ck, have->fun.result, &h);
+        int parts = 0;
         if (type_deref(want)->kind != TY_FUN && type_deref(have)->kind != TY_FUN &&
-            shares(ck, want, false, have))
+            shares(ck, want, false, have, &parts))
             return "its result may be shared";
         want = type_deref(want);
         have = type_deref(have);
