@@ -264,10 +264,13 @@ static void walk_argument(Layout *l, const CNode *n, int group, int call)
  */
 enum { LONG_HEAD = 24 };
 
+/* Characters of the tokens: what is between them may be another line, once it is formatted. */
 static int head_width(const Layout *l, const CNode *n)
 {
-    Loc a = l->c->tokens.at[n->first].loc, b = l->c->tokens.at[n->last].loc;
-    return (int)(b.end - a.beg);
+    size_t width = 0;
+    for (int i = n->first; i <= n->last; i++)
+        width += token_length(l, i);
+    return (int)width;
 }
 
 /* An application and its arguments, of which the last may be a lambda behind the node. */
