@@ -14,18 +14,18 @@ typedef struct {
 static bool leads_to(const File *from, const File *to, int depth)
 {
     bool found = from == to;
-    for (int i = 0; from && !found && depth > 0 && i < from->decls.n; i++)
-        found = from->decls.at[i].import->file && leads_to(from->decls.at[i].import->file, to, depth - 1);
+    for (int i = 0; from && !found && depth > 0 && i < from->imports.n; i++)
+        found = leads_to(from->imports.at[i]->file, to, depth - 1);
     return found;
 }
 
 static Loc import_of(const Look *l, const File *f)
 {
     enum { DEEPEST = 16 };
-    const Decls *ds = &l->ast->main->decls;
-    for (int i = 0; i < ds->n; i++)
-        if (ds->at[i].import->file && leads_to(ds->at[i].import->file, f, DEEPEST))
-            return ds->at[i].loc;
+    const File *main = l->ast->main;
+    for (int i = 0; i < main->imports.n; i++)
+        if (main->imports.at[i]->file && leads_to(main->imports.at[i]->file, f, DEEPEST))
+            return main->imports.at[i]->loc;
     return NO_LOC;
 }
 

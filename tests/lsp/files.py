@@ -53,6 +53,20 @@ def an_open_import_counts(c):
 
 
 @session
+def where_an_error_is_imported(c):
+    """Errors of other files stand at the import that leads there: behind definitions, in modules, by other files."""
+    with tempfile.TemporaryDirectory() as d:
+        c.open(uri(f'{d}/lib.sf'), 'def g = 1i32\nimport "far"\n')
+        c.open(uri(f'{d}/far.sf'), 'def wrong : bool = 1i32\n')
+        main = uri(f'{d}/main.sf')
+        for text in ('def f = 1i32\nimport "lib"\n', 'def f = 1i32\nmodule m = { module n = import "lib" }\n'):
+            c.open(main, text)
+            wrong = c.fresh(main)[0]
+            same(wrong['range']['start'], {'line': 1, 'character': text.split('\n')[1].index('import')})
+            holds(wrong['message'], 'far.sf:1:')
+
+
+@session
 def names_of_files(c):
     """One file has many names: .., ., links, %-escapes."""
     with tempfile.TemporaryDirectory() as d:
