@@ -193,7 +193,7 @@ static void elements_functions(const Api *api, ApiType *x)
     x->ops[OP_API_SHAPE] = function(api, "const int64_t *", "shape", name, text(api, ", %s", arr),
                                     "(void)ctx;\nreturn rt_lib_shape((const rt_obj *)arr);\n");
     if (t->fields.n)
-        x->ops[OP_API_ZIP] = from_fields(api, x, "zip", "zip");
+        x->ops[OP_API_ZIP] = from_fields(api, x, "zip", "new_record");
     if (t->elem < 0)
         return;
     const char *index = numbered(api, "int64_t", "i", t->rank), *at = list_c(api, "i", t->rank);

@@ -20,17 +20,22 @@ RT_API int rt_element(rt_ctx *ctx, const rt_value *v, int rank, const int64_t *i
     return RT_OK;
 }
 
+/* Are two components of an array of type t of the same sizes? */
+static int rt_same_sizes(rt_ctx *ctx, const rt_type_def *t, const int64_t *x, const int64_t *y)
+{
+    for (int i = 0; i < t->rank; i++)
+        if (x[i] != y[i])
+            return rt_error_set(ctx, "%s: arrays of size %" PRId64 " and %" PRId64 " in dimension %d",
+                                t->name, x[i], y[i], i);
+    return RT_OK;
+}
+
 RT_API int rt_same_shapes(rt_ctx *ctx, int type, const rt_value *v)
 {
-    const rt_type_def *t = &ctx->prog->types[type];
-    int n = rt_type_components(ctx->prog, type);
-    for (int k = 1; k < n; k++)
-        for (int i = 0; i < t->rank; i++)
-            if (v[k].shape[i] != v[0].shape[i])
-                return rt_error_set(ctx,
-                                    "%s: arrays of size %" PRId64 " and %" PRId64 " in dimension %d",
-                                    t->name, v[0].shape[i], v[k].shape[i], i);
-    return RT_OK;
+    int n = rt_type_components(ctx->prog, type), rc = RT_OK;
+    for (int k = 1; k < n && rc == RT_OK; k++)
+        rc = rt_same_sizes(ctx, &ctx->prog->types[type], v[0].shape, v[k].shape);
+    return rc;
 }
 
 /* What one element of component v is, whose array has `rank` dimensions in front, and its bytes. */
@@ -272,65 +277,97 @@ RT_API bool rt_type_holds_sum(const rt_program *prog, int type)
 
 /* --- Values from outside --- */
 
-/* Is each sum in element `at` of the arrays h, which have so many dimensions in front, one of its variants? `room` is for more
- * of them: what a variant holds is less than the sum. */
-static bool rt_variants_known(const rt_program *prog, int type, const rt_hvalue **h,
-                              const rt_hvalue **room, int outer, int64_t at)
+/* Part of a value from outside: element `at` of the arrays h, which have so many dimensions in front. `room` is for more of
+ * them: what a variant holds is less than the sum. */
+typedef struct {
+    const rt_hvalue **h, **room;
+    int outer;
+    int64_t at;
+} rt_outside;
+
+static int rt_check_part(rt_ctx *ctx, int type, rt_outside p);
+
+static int rt_check_fields(rt_ctx *ctx, const rt_type_def *t, rt_outside p)
 {
-    const rt_type_def *t = &prog->types[type];
-    bool ok = true;
-    if (t->kind == RT_KIND_RECORD) {
-        for (int i = 0; i < t->n_fields && ok; i++) {
-            ok = rt_variants_known(prog, t->fields[i].type, h, room, outer, at);
-            h += rt_type_components(prog, t->fields[i].type);
-        }
-    } else if (t->kind == RT_KIND_OPAQUE && t->elem >= 0 && rt_type_holds_sum(prog, t->elem)) {
-        int64_t n = 1;
-        for (int i = outer; i < outer + t->rank; i++)
-            n *= h[0]->shape[i];
-        for (int64_t i = 0; i < n && ok; i++)
-            ok = rt_variants_known(prog, t->elem, h, room, outer + t->rank, at * n + i);
-    } else if (t->kind == RT_KIND_SUM) {
-        int64_t k = rt_number(h[0]->prim, (const char *)h[0]->data + at * rt_prim_size(h[0]->prim));
-        if (k < 0 || k >= t->n_variants)
-            return false;
-        const rt_variant_def *v = &t->variants[k];
-        int n = rt_variant_components(prog, v);
-        for (int i = 0; i < n; i++)
-            room[i] = h[v->places[i]];
-        for (int i = 0, part = 0; i < v->n && ok; i++) {
-            ok = rt_variants_known(prog, v->types[i], room + part, room + n, outer, at);
-            part += rt_type_components(prog, v->types[i]);
-        }
+    int rc = RT_OK;
+    for (int i = 0; i < t->n_fields && rc == RT_OK; i++) {
+        rc = rt_check_part(ctx, t->fields[i].type, p);
+        p.h += rt_type_components(ctx->prog, t->fields[i].type);
     }
-    return ok;
+    return rc;
 }
 
-static int rt_check_variants(rt_ctx *ctx, int type, int n, const rt_hvalue *h)
+/* Elements without sums differ in nothing that is looked at here: one stands for all. */
+static int rt_check_elements(rt_ctx *ctx, int type, rt_outside p)
 {
-    if (!rt_type_holds_sum(ctx->prog, type))
-        return RT_OK;
-    size_t most = (size_t)n * (size_t)(n + 1);
-    const rt_hvalue **room = rt_grow(NULL, most * sizeof *room);
+    const rt_type_def *t = &ctx->prog->types[type];
+    int n = rt_type_components(ctx->prog, type), rc = RT_OK;
+    for (int k = 1; k < n && rc == RT_OK; k++)
+        rc = rt_same_sizes(ctx, t, p.h[0]->shape + p.outer, p.h[k]->shape + p.outer);
+    if (rc || t->elem < 0)
+        return rc;
+    int64_t count = 1;
+    for (int i = p.outer; i < p.outer + t->rank && rt_type_holds_sum(ctx->prog, t->elem); i++)
+        count *= p.h[0]->shape[i];
+    rt_outside e = p;
+    e.outer += t->rank;
+    for (int64_t i = 0; i < count && rc == RT_OK; i++) {
+        e.at = p.at * count + i;
+        rc = rt_check_part(ctx, t->elem, e);
+    }
+    return rc;
+}
+
+static int rt_check_sum(rt_ctx *ctx, const rt_type_def *t, rt_outside p)
+{
+    rt_prim prim = p.h[0]->prim;
+    int64_t k = rt_number(prim, (const char *)p.h[0]->data + p.at * rt_prim_size(prim));
+    if (k < 0 || k >= t->n_variants)
+        return rt_error_set(ctx, "%s: a number is that of no variant", t->name);
+    const rt_variant_def *v = &t->variants[k];
+    int n = rt_variant_components(ctx->prog, v), rc = RT_OK;
     for (int i = 0; i < n; i++)
-        room[i] = &h[i];
-    bool ok = rt_variants_known(ctx->prog, type, room, room + n, 0, 0);
-    free(room);
-    return ok ? RT_OK : rt_error_set(ctx, "%s: a number is that of no variant", ctx->prog->types[type].name);
+        p.room[i] = p.h[v->places[i]];
+    rt_outside held = {p.room, p.room + n, p.outer, p.at};
+    for (int i = 0; i < v->n && rc == RT_OK; i++) {
+        rc = rt_check_part(ctx, v->types[i], held);
+        held.h += rt_type_components(ctx->prog, v->types[i]);
+    }
+    return rc;
+}
+
+/* Is each sum in it one of its variants, and are the arrays that are one array to callers of the same sizes? */
+static int rt_check_part(rt_ctx *ctx, int type, rt_outside p)
+{
+    const rt_type_def *t = &ctx->prog->types[type];
+    switch (t->kind) {
+    case RT_KIND_RECORD: return rt_check_fields(ctx, t, p);
+    case RT_KIND_OPAQUE: return rt_check_elements(ctx, type, p);
+    case RT_KIND_SUM: return rt_check_sum(ctx, t, p);
+    case RT_KIND_PRIM:
+    case RT_KIND_ARRAY: break;
+    }
+    return RT_OK;
+}
+
+static int rt_check_value(rt_ctx *ctx, int type, int n, const rt_hvalue *h)
+{
+    size_t most = (size_t)n * (size_t)(n + 1);
+    const rt_hvalue **all = rt_grow(NULL, most * sizeof *all);
+    for (int i = 0; i < n; i++)
+        all[i] = &h[i];
+    int rc = rt_check_part(ctx, type, (rt_outside){all, all + n, 0, 0});
+    free(all);
+    return rc;
 }
 
 RT_API int rt_take_value(rt_ctx *ctx, int type, rt_hvalue *h, rt_value *out)
 {
-    const rt_type_def *t = &ctx->prog->types[type];
     int n = rt_type_components(ctx->prog, type);
     memset(out, 0, (size_t)n * sizeof *out);
-    int rc = RT_OK;
+    int rc = rt_check_value(ctx, type, n, h);
     for (int i = 0; i < n && rc == RT_OK; i++)
         rc = rt_upload(ctx, &h[i], &out[i]);
-    if (rc == RT_OK && t->kind == RT_KIND_OPAQUE)
-        rc = rt_same_shapes(ctx, type, out);
-    if (rc == RT_OK)
-        rc = rt_check_variants(ctx, type, n, h);
     for (int i = 0; i < n; i++)
         rt_hvalue_free(&h[i]);
     if (rc)

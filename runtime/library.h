@@ -75,7 +75,6 @@ RT_API rt_lib_op rt_lib_new_record;
 RT_API rt_lib_op rt_lib_index_record;
 RT_API rt_lib_op rt_lib_set_record;
 RT_API rt_lib_op rt_lib_new_records;
-RT_API rt_lib_op rt_lib_zip;
 /* A sum of `type`, variant number `at`, is made of `parts`; what obj of that variant holds goes to `out`. */
 RT_API rt_lib_op rt_lib_construct;
 RT_API rt_lib_op rt_lib_destruct;

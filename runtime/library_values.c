@@ -160,6 +160,7 @@ RT_API int rt_lib_project(rt_ctx *ctx, const rt_job_args *a)
     return RT_OK;
 }
 
+/* A record, or an array of records, of its fields; an array's have the same shape. */
 RT_API int rt_lib_new_record(rt_ctx *ctx, const rt_job_args *a)
 {
     const rt_type_def *t = &ctx->prog->types[a->type];
@@ -170,20 +171,13 @@ RT_API int rt_lib_new_record(rt_ctx *ctx, const rt_job_args *a)
             return rt_obj_drop(ctx, o);
         values += rt_type_components(ctx->prog, t->fields[i].type);
     }
+    if (t->kind == RT_KIND_OPAQUE && rt_same_shapes(ctx, a->type, o->values))
+        return rt_obj_drop(ctx, o);
     memcpy(a->out[0], &o, sizeof o);
     return RT_OK;
 }
 
 /* --- Arrays of records and sums --- */
-
-RT_API int rt_lib_zip(rt_ctx *ctx, const rt_job_args *a)
-{
-    rt_obj *o;
-    if (rt_lib_new_record(ctx, a))
-        return RT_ERR;
-    memcpy(&o, a->out[0], sizeof o);
-    return rt_same_shapes(ctx, a->type, o->values) ? rt_obj_drop(ctx, o) : RT_OK;
-}
 
 RT_API int rt_lib_index_record(rt_ctx *ctx, const rt_job_args *a)
 {

@@ -302,7 +302,7 @@ RT_API bool rt_cmd_project(rt_server *s, int n, char **w)
     return true;
 }
 
-/* new TO TYPE FIELDS... */
+/* new TO TYPE FIELDS...: a record; an array of records, of arrays of the same shape. */
 RT_API bool rt_cmd_new(rt_server *s, int n, char **w)
 {
     int type, at = 0;
@@ -330,9 +330,15 @@ RT_API bool rt_cmd_new(rt_server *s, int n, char **w)
             rt_ref(values[at++].mem);
         }
     }
-    rt_srv_define(s, w[0], type, total, values);
+    bool ok = t->kind != RT_KIND_OPAQUE || rt_same_shapes(s->ctx, type, values) == RT_OK;
+    if (ok) {
+        rt_srv_define(s, w[0], type, total, values);
+    } else {
+        rt_values_release(s->ctx, total, values);
+        rt_srv_fail("%s", rt_error(s->ctx));
+    }
     free(values);
-    return true;
+    return ok;
 }
 
 static bool rt_srv_is_records(const rt_program *prog, int type)
@@ -348,18 +354,6 @@ RT_API bool rt_cmd_zip(rt_server *s, int n, char **w)
         return false;
     if (!rt_srv_is_records(s->prog, type))
         return rt_srv_fail("Not an array of records: %s", w[1]);
-    const rt_var *first = n > 2 ? rt_srv_var(s, w[2]) : NULL;
-    if (n > 2 && !first)
-        return false;
-    for (int i = 3; i < n; i++) {
-        const rt_var *v = rt_srv_var(s, w[i]);
-        if (!v)
-            return false;
-        if (v->n && first->n && v->values[0].rank && first->values[0].rank &&
-            v->values[0].shape[0] != first->values[0].shape[0])
-            return rt_srv_fail("%s has %" PRId64 " elements, %s has %" PRId64, w[i],
-                               v->values[0].shape[0], w[2], first->values[0].shape[0]);
-    }
     return rt_cmd_new(s, n, w);
 }
 

@@ -262,7 +262,7 @@ def test_turns(binary, build):
 def test_records(binary):
     xs = np.array([3, 1, 2, 6], np.float32)
     with Server(binary) as s:
-        check(set(s.cmd_entry_points()) == {"describe", "rescale", "weigh", "points", "spin"}, "entry points")
+        check(set(s.cmd_entry_points()) == {"describe", "rescale", "weigh", "points", "spin", "weight"}, "entry points")
         s.put_value("xs", xs)
         s.cmd_call("describe", "res", "xs")
         result = s.cmd_output("describe")[0].lstrip("*")
@@ -323,7 +323,7 @@ def test_arrays_of_records(binary):
         s.cmd_call("points", "qs", "x")
         s.cmd("unzip", "qs", *("q" + f for f in order))
         check(list(s.get_value("qx")) == [2, 2] and list(s.get_value("qw")) == [0, 1], "unzip")
-        fails(s, "2 elements", "zip", "bad", f'"{points}"', *("e" if f == "w" else f for f in order))
+        fails(s, "arrays of size", "zip", "bad", f'"{points}"', *("e" if f == "w" else f for f in order))
         fails(s, "3 values", "new_array", "bad", "[]f32", "2", "x0", "x1", "x0")
         fails(s, "Not of type f32: w0", "new_array", "bad", "[]f32", "1", "w0")
         fails(s, "Not a size", "new_array", "bad", "[]f32", "-1")
@@ -334,6 +334,7 @@ def test_arrays_of_records(binary):
         fails(s, "already exists", "unzip", "qs", "u", "u")
         fails(s, "2 fields", "unzip", "qs", "u")
         fails(s, "Not an array of records", "unzip", "x", "u")
+        fails(s, "arrays of size", "new", "bad", f'"{points}"', *("e" if f == "w" else f for f in order))
         fails(s, "Not a sum type", "variants", "f32")
         check(s.cmd("elemtype", f'"{points}"') == ["point"] and s.cmd("rank", f'"{points}"') == ["1"], "elements")
         check(s.cmd("shape", "ps") == ["2"], "shape")
@@ -406,6 +407,28 @@ def test_arrays_of_sums(binary):
         fails(s, "Not an array of records", "zip", "bad", "[]shape", "p")
 
 
+def test_stored_sizes(binary, build):
+    """Arrays of records inside of records: data whose parts have other sizes do not become one."""
+    path = str(build / "server/stored")
+
+    def array(name, values):
+        return b"b\2" + bytes([values.ndim]) + name.rjust(4) + np.array(values.shape, np.int64).tobytes() + values.tobytes()
+
+    with Server(binary) as s:
+        cloud = s.cmd_inputs("weight")[0]
+        for n, name in ((2, "good"), (1, "bad")):
+            parts = {"label": array(b"i32", np.array(7, np.int32)),
+                     "points": array(b"i32", np.arange(n, dtype=np.int32)) + array(b"f32", np.array([1.5, 2], np.float32))}
+            with open(path, "wb") as f:
+                f.write(b"".join(parts[k] for k in sorted(parts)))
+            if n == 2:
+                s.cmd_restore(path, (name, f'"{cloud}"'))
+                s.cmd_call("weight", "sum", name)
+                check(s.get_value("sum") == 9, "a record of arrays of records that was stored")
+            else:
+                fails(s, "arrays of size 1 and 2", "restore", path, name, f'"{cloud}"')
+
+
 def test_stored(binary, build):
     """Opaque values of all kinds come back as they were stored; other data does not become one."""
     path = str(build / "server/stored")
@@ -441,7 +464,7 @@ def test_stored(binary, build):
         refused(circle[:-1], "shape", f"{path}: byte")
         refused(circle[:7] + b"\4" + circle[8:], "shape", "shape: a number is that of no variant")
         refused(circle[:7] + b"\xff" + circle[8:], "shape", "shape: a number is that of no variant")
-        refused(arrays[:16] + b"\5" + arrays[17:], "[]shape", "[]shape: a number is that of no variant")
+        refused(arrays[:16] + b"\5" + arrays[17:], "[]shape", "shape: a number is that of no variant")
         one = arrays.index(b"b\2\1", 1)  # the second component, of one element instead of two
         refused(arrays[:7] + b"\1" + bytes(7) + arrays[15:16] + arrays[one:], "[]shape", "[]shape: arrays of size 1 and 2")
 
@@ -517,6 +540,7 @@ def main():
     stats = compiled(minifut, build, "tests/server/stats.sf")
     test_records(stats)
     test_arrays_of_records(stats)
+    test_stored_sizes(stats, build)
     test_endless_launch(stats)
     test_turns(stats, build)
     opaque = compiled(minifut, build, "tests/library/opaque.sf")
