@@ -511,6 +511,59 @@ static bool rt_close_row(rt_building *b, int d, int64_t count)
     return true;
 }
 
+/* Whether elements, and no rows, may stand in a row of dimension d; from here on they do. */
+static bool rt_may_have_elements(rt_building *b, int d)
+{
+    rt_reader *r = b->r;
+    char next[16];
+    if (d >= RT_MAX_RANK)
+        return rt_read_error(r, "more than %d dimensions", RT_MAX_RANK);
+    if (b->rank_known && d + 1 != b->rank)
+        return rt_read_error(r, "expected an array of %d dimensions, got %s after %d brackets",
+                             b->rank, rt_next_text(r, next), d + 1);
+    if (d + 1 < RT_MAX_RANK && b->shape[d + 1] >= 0)
+        return rt_read_error(r, "expected a row, as before, got %s", rt_next_text(r, next));
+    b->rank = d + 1;
+    b->rank_known = true;
+    return true;
+}
+
+/* "text" as a row of dimension d, of u8; the quote is next. */
+static bool rt_read_string(rt_building *b, int d)
+{
+    rt_reader *r = b->r;
+    int64_t count = 0;
+    int c;
+    if ((b->prim_known && b->prim != RT_U8) || (b->rank_known && b->rank != d + 1)) {
+        char want[64];
+        rt_type_name(b->prim, b->rank_known ? b->rank - d : 1, want, sizeof want);
+        return rt_read_error(r, "expected %s, got a string, which is a []u8", want);
+    }
+    if (!rt_may_have_elements(b, d))
+        return false;
+    b->prim = RT_U8;
+    b->prim_known = true;
+    rt_skip_byte(r);
+    while ((c = rt_peek(r, 0)) != '"') {
+        if (c == -1 || c == '\n')
+            return rt_read_error(r, "unterminated string");
+        rt_skip_byte(r);
+        if (c == '\\') {
+            int e = rt_peek(r, 0);
+            if (e == -1)
+                return rt_read_error(r, "unterminated string");
+            c = e == 'n' ? '\n' : e == 't' ? '\t' : e == 'r' ? '\r' : e == '0' ? '\0' : e;
+            rt_skip_byte(r);
+        }
+        unsigned char byte = (unsigned char)c;
+        if (!rt_push_bytes(b, &byte, 1))
+            return false;
+        count++;
+    }
+    rt_skip_byte(r);
+    return rt_close_row(b, d, count);
+}
+
 /* Reads "[...]" of dimension d; the bracket is next. */
 static bool rt_read_row(rt_building *b, int d)
 {
@@ -522,21 +575,11 @@ static bool rt_read_row(rt_building *b, int d)
     rt_skip_byte(r);
     rt_skip_space(r);
     while (rt_peek(r, 0) != ']') {
-        if (rt_peek(r, 0) == '[') {
-            if (!rt_read_row(b, d + 1))
-                return false;
-        } else {
-            if (b->rank_known && d + 1 != b->rank)
-                return rt_read_error(r,
-                                     "expected an array of %d dimensions, got %s after %d brackets",
-                                     b->rank, rt_next_text(r, next), d + 1);
-            if (d + 1 < RT_MAX_RANK && b->shape[d + 1] >= 0)
-                return rt_read_error(r, "expected a row, as before, got %s", rt_next_text(r, next));
-            b->rank = d + 1;
-            b->rank_known = true;
-            if (!rt_read_element(b))
-                return false;
-        }
+        int c = rt_peek(r, 0);
+        if (c == '['   ? !rt_read_row(b, d + 1)
+            : c == '"' ? !rt_read_string(b, d + 1)
+                       : !rt_may_have_elements(b, d) || !rt_read_element(b))
+            return false;
         count++;
         rt_skip_space(r);
         if (rt_peek(r, 0) == ',') {
@@ -601,39 +644,6 @@ static bool rt_read_empty(rt_building *b)
     return true;
 }
 
-/* "text" as a []u8. */
-static bool rt_read_string(rt_building *b)
-{
-    rt_reader *r = b->r;
-    int c;
-    if ((b->prim_known && b->prim != RT_U8) || (b->rank_known && b->rank != 1)) {
-        char want[64];
-        rt_type_name(b->prim, b->rank, want, sizeof want);
-        return rt_read_error(r, "expected %s, got a string, which is a []u8", want);
-    }
-    b->prim = RT_U8;
-    b->rank = 1;
-    rt_skip_byte(r);
-    while ((c = rt_peek(r, 0)) != '"') {
-        if (c == -1 || c == '\n')
-            return rt_read_error(r, "unterminated string");
-        rt_skip_byte(r);
-        if (c == '\\') {
-            int e = rt_peek(r, 0);
-            if (e == -1)
-                return rt_read_error(r, "unterminated string");
-            c = e == 'n' ? '\n' : e == 't' ? '\t' : e == 'r' ? '\r' : e == '0' ? '\0' : e;
-            rt_skip_byte(r);
-        }
-        unsigned char byte = (unsigned char)c;
-        if (!rt_push_bytes(b, &byte, 1))
-            return false;
-    }
-    rt_skip_byte(r);
-    b->shape[0] = (int64_t)b->n;
-    return true;
-}
-
 static bool rt_next_is_word(rt_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -653,7 +663,7 @@ static bool rt_read_text_value(rt_building *b)
         return rt_read_empty(b);
     }
     if (rt_peek(r, 0) == '"')
-        return rt_read_string(b);
+        return rt_read_string(b, 0);
     if (rt_peek(r, 0) == '[') {
         if (b->rank_known && b->rank == 0)
             return rt_read_error(r, "expected %s, got an array", rt_prim_name(b->prim));

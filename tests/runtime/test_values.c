@@ -93,6 +93,9 @@ static void test_arrays(void)
     reads("empty([0][3]i32)", "i32", 2, "empty([0][3]i32)");
     reads("empty ( [ 3 ] [ 0 ] bool )", NULL, 0, "empty([3][0]bool)");
     reads("\"hi\\n\"", "u8", 1, "[104u8, 105u8, 10u8]");
+    reads("[\"a\", [98], \"c\"]", "u8", 2, "[[97u8], [98u8], [99u8]]");
+    reads("[[\"a\"], [\"\\\\\"]]", NULL, 0, "[[[97u8]], [[92u8]]]");
+    reads("[\"\", \"\"]", NULL, 0, "empty([2][0]u8)");
     reads("[true,false -- no\n,true]", "bool", 1, "[true, false, true]");
     reads("[f32.inf, -f32.inf, f32.nan]", NULL, 0, "[f32.inf, -f32.inf, f32.nan]");
 }
@@ -130,6 +133,13 @@ static void test_errors(void)
     reads("-nanx", "f64", 0, "in:1:1: expected f64, got '-nanx'");
     reads("-f64.nanx", "f64", 0, "in:1:1: expected f64, got '-f64.nanx'");
     reads("\"a", "u8", 1, "in:1:3: unterminated string");
+    reads("[\"ab\", \"c\"]", "u8", 2, "in:1:11: a row of 1 elements after one of 2");
+    reads("[\"a\"]", "i32", 1, "in:1:2: expected i32, got a string, which is a []u8");
+    reads("[\"a\"]", "f32", 2, "in:1:2: expected []f32, got a string, which is a []u8");
+    reads("\"a\"", "u8", 2, "in:1:1: expected [][]u8, got a string, which is a []u8");
+    reads("[[[]], \"a\"]", NULL, 0, "in:1:8: expected a row, as before, got '\"'");
+    reads("[\"a\", 1]", NULL, 0,
+          "in:1:7: expected an array of 2 dimensions, got '1' after 1 brackets");
     reads("1.2.3", "f64", 0, "in:1:1: expected f64, got '1.2.3'");
     reads("1e", "f32", 0, "in:1:1: expected f32, got '1e'");
     reads("f16.nan", "f32", 0, "in:1:1: expected f32, got 'f16.nan'");
