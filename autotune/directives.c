@@ -277,12 +277,20 @@ static bool case_word(TestCase *c, const char *w, bool *random)
     return true;
 }
 
-static void no_script(Parser *p)
+/* What needs Futhark's scripts is left out, and the rest of the file runs. */
+static void left_out(Parser *p, size_t from, const char *what)
 {
-    diag_limit(range(p, p->at, p->at + strlen("script")),
-               "script input is not supported: give values, a file, or random input");
-    p->ok = false;
-    p->at = p->end;
+    diag_warn(range(p, from, p->at), "%s: left out", what);
+    p->d->left_out++;
+}
+
+static void skip_property(Parser *p, size_t from)
+{
+    Loc loc;
+    if (take_char(p, ':') && rest_of_line(p, &loc))
+        left_out(p, from, "a property is not supported");
+    else
+        fail(p, from, "expected `:` and the name of an entry point");
 }
 
 /* Words up to and with `input`. */
@@ -290,9 +298,11 @@ static void case_words(Parser *p, TestCase *c, bool *random)
 {
     while (p->ok && p->at < p->end && !take_word(p, "input")) {
         const char *w = peek_word(p);
-        if (strcmp(w, "script") == 0)
-            no_script(p);
-        else if (!*w)
+        size_t from = p->at;
+        if (take_word(p, "script")) {
+            left_out(p, from, "script input is not supported");
+            c->script = true;
+        } else if (!*w)
             fail(p, p->at, "expected `input`");
         else if (!case_word(c, w, random))
             fail(p, p->at,
@@ -354,7 +364,7 @@ static void take_case(Parser *p)
         case_input(p, &c, random);
     if (p->ok)
         case_output(p, &c);
-    if (!p->ok)
+    if (!p->ok || c.script)
         return;
     p->n_cases++;
     if (!c.name)
@@ -435,6 +445,8 @@ static void take_block(Parser *p)
             take_entries(p);
         } else if (take_word(p, "structure")) {
             skip_structure(p);
+        } else if (take_word(p, "property")) {
+            skip_property(p, from);
         } else if (take_word(p, "warning")) {
             const char *text = take_regex(p, &loc);
             vec_push(p->a, &p->d->warnings, text);

@@ -49,6 +49,7 @@ typedef struct {
     const char *error; /* EXPECT_ERROR: a POSIX extended regular expression; NULL: any message */
     bool compiled;     /* not for the interpreter */
     bool notest, notune, nobench;
+    bool script; /* its input is a script of Futhark's: left out */
 } TestCase;
 typedef VEC(TestCase) TestCases;
 typedef VEC(const char *) Words;
@@ -61,6 +62,7 @@ typedef struct {
     const char *rejection; /* with a message that matches this; NULL: any */
     Loc rejection_loc;
     Words warnings; /* the program must get warnings that match these */
+    int left_out;   /* cases and properties that are not supported: there was a warning of each */
 } Directives;
 
 /* Reads a program and its directives. False after messages (not flushed) if the program cannot be

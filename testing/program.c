@@ -132,6 +132,7 @@ void test_program(Run *run)
         run->progress->skipped = true;
         return;
     }
+    run->progress->left_out = run->d.left_out;
     test_at(run, "parse, check, lower");
     run->cx = NEW(run->a, Ctx);
     run->cx->perm = run->a;

@@ -28,6 +28,7 @@ typedef struct {
     char at[256]; /* what it is doing */
     int passed, failed;
     bool skipped;
+    int left_out; /* cases that are not supported */
 } JobNews;
 
 /* What a case gave in the interpreter. */
