@@ -92,16 +92,17 @@ static void check_top(Ck *ck, Def *d)
 static void check_modtype_decl(Ck *ck, Decl *d)
 {
     ModSig *sig = NEW(ck->a, ModSig);
-    *sig = (ModSig){d->modtype, closure_now(ck), false};
+    *sig = (ModSig){d->modtype, closure_now(ck), false, false};
     d->bind = new_binding(ck, BIND_MODTYPE, d->name, d->name_loc);
     d->bind->sig = sig;
     bind_name(ck, d->bind);
     if (ck->file == ck->prelude)
         return;
     ck->supposing++; /* what is wrong with it is reported here, once */
-    int errors = diag_errors();
+    int errors = diag_errors(), large = ck->large;
     module_ascribe(ck, NULL, sig, d->name_loc, NULL, NULL);
     sig->wrong = diag_errors() > errors;
+    sig->large = ck->large > large;
     ck->supposing--;
 }
 

@@ -105,7 +105,8 @@ typedef struct Ck {
     int applying;        /* applications of parametric modules around, */
     int applications;    /* and all so far */
     int signatures;      /* types of modules around, */
-    int specs;           /* and specifications of the outermost so far */
+    int specs;           /* and specifications of the outermost so far; */
+    int large;           /* how many were beyond the limits */
     int supposing;       /* parametric modules around that are checked with what is known of any
                           * argument */
     bool abstract;       /* the program has abstract types */

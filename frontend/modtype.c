@@ -471,7 +471,7 @@ static void match_parametric(Inst *in)
 {
     Ck *ck = in->ck;
     const ModSig *sig = in->view->sig;
-    ModSig param = {sig->type->param.type, sig->at, sig->wrong};
+    ModSig param = {sig->type->param.type, sig->at, sig->wrong, sig->large};
     if (ck->applying > 1 || ck->supposing > 1) /* checked further out */
         return;
     Scopes scopes = scopes_now(ck);
@@ -490,7 +490,7 @@ static void instance_parametric(Inst *in, const ModType *t)
 {
     Ck *ck = in->ck;
     ModSig *sig = NEW(ck->a, ModSig);
-    *sig = (ModSig){t, closure_now(ck), false};
+    *sig = (ModSig){t, closure_now(ck), false, false};
     in->view->sig = sig;
     in->view->inner = in->have;
     in->view->inside = meanings_now(in);
@@ -601,19 +601,29 @@ static void instance_with(Inst *in, const ModType *t)
     }
 }
 
-/* Whether a type of modules is small enough. */
+/* Nothing more is made of the outermost type. */
+static void too_large(Inst *in)
+{
+    in->ck->specs = MAX_SPECS + 1;
+    in->ck->large++;
+    in->view->wrong = true;
+}
+
+/* Whether a type of modules is small enough; if not, that is reported once for the outermost. */
 static bool within_limits(Inst *in, const ModType *t)
 {
     Ck *ck = in->ck;
+    bool reported = ck->specs > MAX_SPECS;
     if (t->kind == MT_SPECS)
         ck->specs += t->specs.n;
     if (ck->signatures <= MAX_SIGNATURES && ck->specs <= MAX_SPECS)
         return true;
-    if (!in->view->wrong)
-        diag_limit(t->loc, ck->specs > MAX_SPECS ? "more than %d specifications in a type of modules"
-                                                 : "more than %d types of modules inside each other",
-                   ck->specs > MAX_SPECS ? MAX_SPECS : MAX_SIGNATURES);
-    in->view->wrong = true;
+    bool many = ck->specs > MAX_SPECS;
+    if (!reported)
+        diag_limit(in->at, many ? "more than %d specifications in a type of modules"
+                                : "more than %d types of modules inside each other",
+                   many ? MAX_SPECS : MAX_SIGNATURES);
+    too_large(in);
     return false;
 }
 
@@ -636,7 +646,9 @@ static void instance_of(Inst *in, const ModType *t)
     switch (t->kind) {
     case MT_NAME: {
         ModSig *sig = find_sig(ck, t->name, t->loc);
-        if (!sig) {
+        if (!sig || sig->large) {
+            if (sig)
+                too_large(in);
             in->view->wrong = true;
             return;
         }

@@ -248,7 +248,7 @@ static Binding *bind_module(Ck *ck, const char *name, Loc loc, Module *m)
 static const ModSig *sig_here(Ck *ck, const ModType *t)
 {
     ModSig *s = NEW(ck->a, ModSig);
-    *s = (ModSig){t, closure_now(ck), false};
+    *s = (ModSig){t, closure_now(ck), false, false};
     return s;
 }
 

@@ -22,6 +22,7 @@ typedef struct ModSig {
     const ModType *type;
     Closure at;
     bool wrong; /* errors in its declaration were reported */
+    bool large; /* it is beyond the limits, which was: it is not looked into again */
 } ModSig;
 
 struct Module {
