@@ -168,15 +168,36 @@ Module *file_module(Ck *ck, File *f)
     return f->module;
 }
 
+/* Whether the program, or who edits it, may mention types of modules. */
+static bool has_modules(const Ast *ast)
+{
+    bool found = ast->uses != NULL;
+    for (int i = 0; i < ast->files.n && !found; i++)
+        for (int k = 0; k < ast->files.at[i]->decls.n && !found; k++) {
+            const Decl *d = &ast->files.at[i]->decls.at[k];
+            found = d->mod || d->modtype;
+        }
+    return found;
+}
+
+static void parse_prelude(Ck *ck, File *f, const char *text)
+{
+    File part = {0};
+    size_t n = strlen(text);
+    ParseCtx ctx = {.a = ck->a, .text = text, .n = n, .file = &part};
+    ctx.base = diag_source_add(f->path, text, n);
+    if (!parse_text(&ctx, false))
+        ice(((Loc){0, 0}), "the prelude does not parse");
+    vec_append(ck->a, &f->decls, &part.decls);
+}
+
 static void check_prelude(Ck *ck)
 {
     File *f = NEW(ck->a, File);
-    size_t n = strlen(prelude_text);
-    ParseCtx ctx = {.a = ck->a, .text = prelude_text, .n = n, .file = f};
     f->path = intern("<prelude>"); /* as no file is called: see fun_site */
-    ctx.base = diag_source_add(f->path, prelude_text, n);
-    if (!parse_text(&ctx, false))
-        ice(((Loc){0, 0}), "the prelude does not parse");
+    parse_prelude(ck, f, prelude_text);
+    if (has_modules(ck->ast))
+        parse_prelude(ck, f, prelude_modtypes);
     ck->prelude = ck->ast->prelude = f;
     file_module(ck, f);
 }

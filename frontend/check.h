@@ -277,7 +277,7 @@ Binding *find_builtin(Ck *ck, const char *name); /* "map", "+", "f32.sqrt", or N
 /* Builtins and members that a misspelt name may mean. */
 struct rt_spelling;
 void try_builtins(struct rt_spelling *sp);
-extern const char prelude_text[]; /* prelude.c */
+extern const char prelude_text[], prelude_modtypes[]; /* prelude.c */
 
 /* --- check_type.c --------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* Names of the language that can be said in the language; checked before every program. */
+/* Names of the language that can be said in the language; checked before every program; types of
+ * modules before those that may mention them. */
 #include "frontend/check.h"
 
 const char prelude_text[] =
@@ -48,8 +49,10 @@ const char prelude_text[] =
     "def not (x: bool) : bool = !x\n"
     "def opaque '^a (x: a) : a = #[opaque] x\n"
     "def trace '^a (x: a) : a = #[trace] x\n"
-    "def break '^a (x: a) : a = #[break] x\n"
-    /* The types of the modules of scalars; what their members do stands in builtins.def. */
+    "def break '^a (x: a) : a = #[break] x\n";
+
+/* The types of the modules of scalars; what their members do stands in builtins.def. */
+const char prelude_modtypes[] =
     "module type from_prim = {\n"
     "  type t\n"
     "  val i8 : i8 -> *t val i16 : i16 -> *t val i32 : i32 -> *t val i64 : i64 -> *t\n"
