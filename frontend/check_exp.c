@@ -447,12 +447,12 @@ static void check_part_sizes(Ck *ck, const AExp *e, AType *t, AType *part)
     for (int i = 0; i < e->update.dims.n; i++) {
         const ADimIndex *d = &e->update.dims.at[i];
         t = type_deref(t);
-        if (t->kind != TY_ARRAY)
+        part = type_deref(part);
+        if (t->kind != TY_ARRAY || (d->slice && part->kind != TY_ARRAY))
             return; /* after an error */
         if (d->slice) {
             Size *n = slice_size(ck, d, t->array.dim);
             int64_t want, have;
-            part = type_deref(part);
             if (n && sz_value(n, &want) && sz_value(part->array.dim, &have) && want != have)
                 ck_error(ck, e->update.value->loc,
                          "the new value has size %" PRId64 ", but the part of the array %" PRId64,
