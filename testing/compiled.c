@@ -206,7 +206,7 @@ void test_versions(Run *run, FlattenMode mode)
                          .entry = entry,
                          .device = run->o->device,
                          .timeout = run->o->timeout,
-                         .tolerance = run->o->tolerance,
+                         .tolerance = test_tolerance(run),
                          .forked = run->o->forks};
     test_at(run, "starting it (%s)", fl_mode_text[mode]);
     v.s = session_open(run->a, &so, &v.ds, &wrong);

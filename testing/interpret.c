@@ -129,7 +129,7 @@ static bool as_expected(Run *run, const TestCase *c, const Entry *en, const Inte
     for (int i = 0; i < want.n && ok; i++) {
         ok =
             rt_hvalue_equal(&r->values[i], &want.at[i],
-                            session_tolerance(want.at[i].prim, run->o->tolerance), why, sizeof why);
+                            session_tolerance(want.at[i].prim, test_tolerance(run)), why, sizeof why);
         if (!ok)
             test_fail(run, c, "interpreter: result %d: %s", i, why);
     }

@@ -1,6 +1,7 @@
 /* One program, in a process of its own. */
 #include "testing/testing.h"
 
+#include "base/source.h"
 #include "interp/interp.h"
 #include "passes.h"
 
@@ -36,6 +37,13 @@ void test_fail(Run *run, const TestCase *c, const char *fmt, ...)
             *p = p[1] ? '|' : ' ';
     fprintf(run->report, " %s\n", text);
     fflush(run->report);
+}
+
+double test_tolerance(const Run *run)
+{
+    const double futhark = 0.002;
+    bool fut = strcmp(run->file + source_stem(run->file), ".fut") == 0;
+    return run->o->tolerance > 0 ? run->o->tolerance : fut ? futhark : 0;
 }
 
 /* The messages from byte `from` on. */

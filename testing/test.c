@@ -28,7 +28,7 @@ static const char about[] =
     "usage: minifut test [options] FILES|FOLDERS\n"
     "\n"
     "Runs the test directives (comments that begin with `-- ==`) of programs; folders are searched for\n"
-    "files NAME.sf. Each case runs in the interpreter and compiled, with every version of its parallel\n"
+    "files NAME.sf and NAME.fut. Each case runs in the interpreter and compiled, with every version of its parallel\n"
     "nests; a program with `error:` must be rejected.\n";
 
 /* --- Options -------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static void take_arguments(Command *c, int argc, char **argv)
          .values = mode_words(c->a)},
         {"-j, --jobs N", "programs at a time (default: one for each processor)", .number = &jobs},
         {"-d, --device NAME", "OpenCL device (substring of its name, or #k)", .text = &c->o.device},
-        {"--tolerance T", "relative difference allowed of floats (default: f32 1e-5, f64 1e-9)", .number = &c->o.tolerance},
+        {"--tolerance T", "relative difference allowed of floats (default: f32 1e-5, f64 1e-9, .fut 0.002)", .number = &c->o.tolerance},
         {"--timeout S", "seconds a program may take (default 300)", .number = &c->o.timeout},
         {"--exclude TAG", "leaves programs with this tag out (may be repeated)", .take = take_tag},
         {"--keep", "keeps the temporary folder with what was built", .flag = &c->o.keep},
@@ -400,7 +400,7 @@ int test_main(int argc, char **argv)
     if (c.code >= 0)
         return c.code;
     if (!c.files.n) {
-        fprintf(stderr, "minifut test: there are no programs (files NAME.sf) there\n");
+        fprintf(stderr, "minifut test: there are no programs (files NAME.sf, NAME.fut) there\n");
         return EXIT_USER;
     }
     vec_push(c.a, &c.o.exclude, "disable");

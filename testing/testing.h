@@ -16,7 +16,7 @@ typedef struct {
     int modes[N_FLATTEN_MODES];
     int n_modes;
     const char *device;
-    double tolerance; /* 0: session_tolerance's */
+    double tolerance; /* 0: test_tolerance's */
     double timeout;   /* seconds a program may take altogether */
     Words exclude;    /* tags */
     bool keep, verbose;
@@ -61,6 +61,10 @@ void test_pass(Run *run);
 /* A failure; the line begins with the program, and with the line of the case if there is one. */
 void test_fail(Run *run, const TestCase *c, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The relative difference that is allowed of floats; 0: session_tolerance's. What `.fut` files expect was
+ * written for futhark test, which allows more. */
+double test_tolerance(const Run *run);
 
 /* Flushes the messages (base/diag.h); the first line of them. */
 const char *test_messages(Run *run);

@@ -352,6 +352,17 @@ def endings(box):
 
 
 @case(False)
+def tolerances(box):
+    """What .fut files expect is as precise as Futhark's own tests ask for; --tolerance decides for both."""
+    for name in ["t.fut", "t.sf"]:
+        box.put(name, "-- ==\n-- input { 1f64 } output { 0.3333 }\nentry main (x: f64) = x / 3\n")
+    box.minifut("test -i t.fut", 0, out="2 passed, 0 failed")
+    box.minifut("test -i t.sf", USER, out="1 passed, 1 failed")
+    box.minifut("test -i --tolerance 1e-6 t.fut", USER, out="1 passed, 1 failed")
+    box.minifut("test -i --tolerance 1e-3 t.sf", 0, out="2 passed, 0 failed")
+
+
+@case(False)
 def routes_to_a_file(box):
     """A file is read once, by whatever names: else its definitions would be there twice."""
     box.put("src/deep/p.sf", 'import "../../util/u"\nimport "../deep/../../util/u"\nimport "./../../util//u"\n'
