@@ -278,7 +278,8 @@ const Size *size_held(Low *L, const Size *s)
 {
     s = size_deref(s);
     bool real = s->kind == SZ_CONST || (s->kind == SZ_VAR && s->var->kind == BIND_SIZE);
-    if (real || s->kind == SZ_UNKNOWN || s->kind == SZ_META)
+    bool held = s->kind == SZ_OP && s->op == '^'; /* by a sum inside of this one */
+    if (real || held || s->kind == SZ_UNKNOWN || s->kind == SZ_META)
         return s;
     Size *z = NEW(L->cx->perm, Size), *h = NEW(L->cx->perm, Size);
     *z = (Size){.kind = SZ_CONST, .loc = s->loc};
@@ -306,20 +307,16 @@ static void add_sum_sizes(Low *L, const AType *at, const Val *v, Sizes outer, Le
 
 static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out)
 {
-    if (v->kind == V_ATOM) {
-        Sizes all = {0};
-        vec_append(L->cx->perm, &all, &outer);
-        for (; at && at->kind == TY_ARRAY; at = type_deref(at->array.elem))
-            vec_push(L->cx->perm, &all, size_deref(at->array.dim));
-        vec_push(L->cx->perm, out, all);
-        return;
-    }
     if (v->kind == V_FUN)
         return;
     Sizes all = {0};
     vec_append(L->cx->perm, &all, &outer);
     for (; at && at->kind == TY_ARRAY; at = type_deref(at->array.elem))
         vec_push(L->cx->perm, &all, size_deref(at->array.dim));
+    if (v->kind == V_ATOM) {
+        vec_push(L->cx->perm, out, all);
+        return;
+    }
     if (v->sum && at && at->kind == TY_SUM) {
         add_sum_sizes(L, at, v, all, out);
         return;

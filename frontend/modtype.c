@@ -632,8 +632,8 @@ static void instance_of(Inst *in, const ModType *t);
 static void instantiate(Inst *in, const ModType *t)
 {
     Ck *ck = in->ck;
-    int specs = ck->specs;
-    ck->specs = ck->signatures ? specs : 0;
+    if (!ck->signatures)
+        ck->specs = 0;
     ck->signatures++;
     if (within_limits(in, t))
         instance_of(in, t);

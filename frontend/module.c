@@ -267,9 +267,11 @@ static Module *check_lambda_module(Ck *ck, ModExp *e)
     Module *f = module_new(ck, e->loc);
     f->lambda = e;
     f->at = closure_now(ck);
-    e->unchecked = clone_module(ck->a, e->e);
-    if (ck->applying) /* the one around has been checked */
+    if (ck->applying) { /* the one around has been checked */
+        e->unchecked = e->e;
         return f;
+    }
+    e->unchecked = clone_module(ck->a, e->e);
     int errors = diag_errors();
     Scopes scopes = scopes_now(ck);
     const char *path = ck->path;
