@@ -189,6 +189,8 @@ static inline bool type_is_composite(const AType *t)
 }
 /* The place of a field or constructor among the parts of a record or sum, -1 if it has none. */
 int type_part(const AType *t, const char *name);
+/* The place of the field of that name, of a tuple "0", "1", ...; -1 if there is none. */
+int type_field(const AType *t, const char *name);
 /* Number of parameters of a function type (0 otherwise). */
 int type_arity(const AType *t);
 AType *type_result(const AType *t); /* below all parameters */

@@ -1,6 +1,8 @@
 /* The checker, shared by its files. Phases of one definition, in this order:
  *   check_def.c   patterns, parameters, result, generalisation
  *   check_exp.c   expressions: names, types and sizes by inference (unify.c)
+ *   check_field.c fields, and what is wanted of types that are not known yet
+ *   check_sum.c   constructors, match
  *   zonk.c        inference variables are replaced by what they stand for; literals get scalars
  *   causality.c   sizes are known before they are used
  *   exhaust.c     patterns cover all values
@@ -348,6 +350,12 @@ Binding *size_param(const Pat *p, const AType *later);
  * is compiled, so no control flow may yield one. */
 bool value_only(Ck *ck, AType *t, Loc loc, const char *what);
 AType *check_loop(Ck *ck, AExp *e, AType *want);
+
+/* --- check_field.c -------------------------------------------------------------------------- */
+
+/* The type of t's field of that name; of a type that is not known yet it is wanted. */
+AType *field_of(Ck *ck, AType *t, const char *name, Loc loc);
+AType *check_recupdate(Ck *ck, AExp *e);
 /* Looks again at what is wanted of types that were not known; when `final`, those that still are
  * not are reported. */
 void solve_wanted(Ck *ck, bool final);

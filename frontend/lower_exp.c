@@ -161,8 +161,8 @@ Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v)
         return env;
     case P_RECORD:
         for (int i = 0; i < p->elems.n; i++)
-            env = bind_pat(L, env, p->elems.at[i],
-                           lower_project(p->type, v, p->names.at[i], p->loc));
+            env =
+                bind_pat(L, env, p->elems.at[i], lower_project(p->type, v, p->names.at[i], p->loc));
         return env;
     case P_ASCRIBE:
         v = match_type(L, &env, p->type, v, low_loc(L, p->loc));
@@ -179,27 +179,9 @@ Env *bind_pat(Low *L, Env *env, const Pat *p, Val *v)
 
 /* --- Fields --------------------------------------------------------------------------------- */
 
-static int field_index(const AType *at, const char *name)
-{
-    at = type_deref(at);
-    if (at->kind == TY_RECORD) {
-        for (int i = 0; i < at->names.n; i++)
-            if (at->names.at[i] == name)
-                return i;
-        return -1;
-    }
-    int i = 0;
-    for (const char *p = name; *p; p++) {
-        if (*p < '0' || *p > '9')
-            return -1;
-        i = i * 10 + (*p - '0');
-    }
-    return i;
-}
-
 Val *lower_project(const AType *at, const Val *v, const char *name, Loc loc)
 {
-    int i = field_index(at, name);
+    int i = type_field(at, name);
     if (v->kind != V_TUPLE || i < 0 || i >= v->elems.n)
         ice(loc, "lowering: no field `%s`", name);
     return v->elems.at[i];
@@ -269,7 +251,7 @@ static Val *call_projection(const AExp *e, Val *v, Loc loc)
     const AType *t = type_deref(type_deref(e->type)->fun.param);
     for (int i = 0; i < e->proj.names.n; i++) {
         v = lower_project(t, v, e->proj.names.at[i], loc);
-        t = type_deref(t->elems.at[field_index(t, e->proj.names.at[i])]);
+        t = type_deref(t->elems.at[type_field(t, e->proj.names.at[i])]);
     }
     return v;
 }
@@ -381,7 +363,7 @@ static Val *lower_record(Low *L, Env *env, const AExp *e)
     for (int i = 0; i < e->seq.elems.n; i++)
         vec_push(L->cx->perm, &vs, NULL);
     for (int i = 0; i < e->seq.elems.n; i++) {
-        int k = field_index(e->type, e->seq.names.at[i]);
+        int k = type_field(e->type, e->seq.names.at[i]);
         ASSERT(k >= 0 && k < vs.n);
         vs.at[k] = lower_exp(L, env, e->seq.elems.at[i]);
         name_val(L, vs.at[k], e->seq.names.at[i]);
@@ -393,7 +375,7 @@ static Val *record_with(Low *L, const AType *at, const Val *v, const char **path
 {
     if (n == 0)
         return new;
-    int k = field_index(at, path[0]);
+    int k = type_field(at, path[0]);
     ASSERT(v->kind == V_TUPLE && k >= 0 && k < v->elems.n);
     Vals vs = {0};
     vec_append(L->cx->perm, &vs, &v->elems);

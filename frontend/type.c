@@ -57,6 +57,17 @@ int type_part(const AType *t, const char *name)
     return -1;
 }
 
+int type_field(const AType *t, const char *name)
+{
+    t = type_deref(t);
+    if (t->kind == TY_RECORD)
+        return type_part(t, name);
+    size_t digits = strspn(name, "0123456789");
+    bool number = digits > 0 && digits < 6 && !name[digits];
+    int i = t->kind == TY_TUPLE && number ? atoi(name) : -1;
+    return i < t->elems.n ? i : -1;
+}
+
 int type_rank(const AType *t)
 {
     int n = 0;

@@ -6,7 +6,6 @@
 #include "base/ptrmap.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const keywords[] = {"assert", "case",  "def",  "do",     "else",   "entry",
@@ -40,7 +39,7 @@ typedef struct {
 typedef struct {
     Look *look;
     uint32_t place;
-    VEC(Known) known; /* from the outermost on */
+    VEC(Known) known;     /* from the outermost on */
     const AType *matched; /* what the innermost `match` around takes apart, or NULL */
     const char *module;
     cJSON *items;
@@ -88,12 +87,8 @@ static void know_member(void *env, const Binding *b)
 
 static const AType *field_type(const AType *t, const char *name)
 {
-    for (int i = 0; t->kind == TY_RECORD && i < t->elems.n; i++)
-        if (t->names.at[i] == name)
-            return type_deref(t->elems.at[i]);
-    int k =
-        t->kind == TY_TUPLE && isdigit((unsigned char)*name) && strlen(name) < 6 ? atoi(name) : -1;
-    return k >= 0 && k < t->elems.n ? type_deref(t->elems.at[k]) : NULL;
+    int k = type_field(t, name);
+    return k >= 0 ? type_deref(t->elems.at[k]) : NULL;
 }
 
 /* What `a.b.c` is, as far as it is known: a module, or a value of some type. */
@@ -422,8 +417,9 @@ static void constructor_site(void *env, const Site *s)
     if (s->binds && s->alt) {
         const File *f = look_file(all->c->look, s->alt->loc);
         Loc loc = s->alt->loc;
-        add_constructor(all, s->name, NULL,
-                        arena_strndup(all->c->look->a, f->text + (loc.beg - f->base), loc.end - loc.beg));
+        add_constructor(
+            all, s->name, NULL,
+            arena_strndup(all->c->look->a, f->text + (loc.beg - f->base), loc.end - loc.beg));
     }
 }
 
