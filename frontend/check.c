@@ -1,5 +1,5 @@
-/* The checker's entry: declarations in the order written, imported files when they are met, then the
- * entry points. */
+/* The checker's entry: declarations in the order written, imported files when they are met, then
+ * the entry points. */
 #include "frontend/module.h"
 
 #include "base/intern.h"
@@ -29,8 +29,8 @@ static const char *declares(const Decl *d, Space *space, Loc *loc)
     return NULL;
 }
 
-/* Where the declarations before this one of the same list have defined its name, but for `local` ones;
- * {0,0}: nowhere. */
+/* Where the declarations before this one of the same list have defined its name, but for `local`
+ * ones; {0,0}: nowhere. */
 static Loc defined_before(Ck *ck, const char *name, Space space)
 {
     if (!ck->in_module) { /* there may be many */
@@ -48,7 +48,8 @@ static Loc defined_before(Ck *ck, const char *name, Space space)
     return (Loc){0, 0};
 }
 
-/* A name may be defined once in a file or module; what is opened, imported or `local` may be hidden. */
+/* A name may be defined once in a file or module; what is opened, imported or `local` may be
+ * hidden. */
 static void check_once(Ck *ck, const Decl *d)
 {
     Space space;

@@ -483,17 +483,18 @@ static void check_applicable(Ck *ck, const Def *d, const AType *result, int firs
     }
 }
 
-/* The declared result as callers see it: anonymous sizes in it are what the body says, sizes that callers know, and one
- * if it makes them one. Those that are left the function makes up. */
-static AType *infer_anonymous(Ck *ck, Def *d, const Bindings *names, Bindings *exists, const Subst *made, int first_uid,
-                            int first_id)
+/* The declared result as callers see it: anonymous sizes in it are what the body says, sizes that
+ * callers know, and one if it makes them one. Those that are left the function makes up. */
+static AType *infer_anonymous(Ck *ck, Def *d, const Bindings *names, Bindings *exists,
+                              const Subst *made, int first_uid, int first_id)
 {
     Subst s = {0};
     Bindings left = {0};
     Visible v = {names, first_uid, NULL};
     for (int i = 0; i < exists->n; i++) {
         Size *z = size_deref(made->sizes.at[i]), *known = NULL;
-        if (!sz_any(z, is_left_open, NULL) && !sz_any(z, is_unknown, &first_id) && !sz_any(z, is_hidden, &v))
+        if (!sz_any(z, is_left_open, NULL) && !sz_any(z, is_unknown, &first_id) &&
+            !sz_any(z, is_hidden, &v))
             known = z;
         for (int k = 0; k < i && !known; k++)
             if (sz_same(size_deref(made->sizes.at[k]), z))
@@ -507,8 +508,8 @@ static AType *infer_anonymous(Ck *ck, Def *d, const Bindings *names, Bindings *e
     return ty_subst(ck, d->ret_type, &s);
 }
 
-static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings *exists, const Subst *made,
-                       int first_uid, int first_id)
+static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings *exists,
+                       const Subst *made, int first_uid, int first_id)
 {
     Bindings keep = *tparams;
     keep.cap = keep.n; /* pushes must not write into tparams */
@@ -518,7 +519,8 @@ static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings 
         if (b)
             vec_push(ck->a, &keep, b);
     }
-    AType *ret = d->ret ? infer_anonymous(ck, d, &keep, exists, made, first_uid, first_id) : ty_plain(ck, body);
+    AType *ret = d->ret ? infer_anonymous(ck, d, &keep, exists, made, first_uid, first_id)
+                        : ty_plain(ck, body);
     vec_append(ck->a, &keep, exists);
     AType *left = ty_leave(ck, ret, first_uid, &keep, d->loc);
     if (d->params.n) {

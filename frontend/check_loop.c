@@ -1,13 +1,15 @@
 /* Loops. A dimension of a loop parameter keeps the size of the initial value unless the body
  * returns another one; then it is unknown inside the loop and after it. Whether that is so shows
- * only when the body has been checked, so the body is checked again with a variable for the dimension: where the
- * body needs two of them to be equal (`zip xs ys`) they are one size, and what it says nothing of is unknown. That is
- * of no use where only the body says that the initial value is an array (`if c then ??? else ???`). */
+ * only when the body has been checked, so the body is checked again with a variable for the
+ * dimension: where the body needs two of them to be equal (`zip xs ys`) they are one size, and what
+ * it says nothing of is unknown. That is of no use where only the body says that the initial value
+ * is an array (`if c then ??? else ???`). */
 #include "frontend/check.h"
 
 #include "base/intern.h"
 
-typedef VEC(int) Ints; /* dimensions of the initial value's type, from outside in and left to right */
+typedef VEC(
+    int) Ints; /* dimensions of the initial value's type, from outside in and left to right */
 
 static bool among(const Ints *v, int x)
 {
@@ -23,18 +25,19 @@ typedef struct {
 } Turn;
 typedef VEC(Turn) Turns;
 
-/* A dimension that varies: a variable while the body is checked, the initial value's size, and what it is if the
- * body says nothing of it. */
+/* A dimension that varies: a variable while the body is checked, the initial value's size, and what
+ * it is if the body says nothing of it. */
 typedef struct {
     Size *size, *init, *unknown;
 } Varying;
 
 typedef struct {
     Ck *ck;
-    const Bindings *sizes;  /* loop [n] ... */
-    int first_id, first_inner; /* unknown sizes from the one on belong to the loop, from the other on to its body */
-    const Ints *varying;    /* at this attempt */
-    ATypes arrays;          /* of the parameter's type, a dimension each */
+    const Bindings *sizes;     /* loop [n] ... */
+    int first_id, first_inner; /* unknown sizes from the one on belong to the loop, from the other
+                                  on to its body */
+    const Ints *varying;       /* at this attempt */
+    ATypes arrays;             /* of the parameter's type, a dimension each */
     VEC(Varying) open;
     Turns starting, ending; /* of sizes that may vary */
     Ints changed;           /* found by `returns` */
@@ -108,8 +111,7 @@ static bool starts(Loop *l, AType *p, AType *t)
             return false;
         return starts(l, p->array.elem, t->array.elem);
     }
-    if (p->kind == t->kind && type_is_composite(p) &&
-        p->elems.n == t->elems.n) {
+    if (p->kind == t->kind && type_is_composite(p) && p->elems.n == t->elems.n) {
         for (int i = 0; i < p->elems.n; i++) {
             if (p->names.n && p->names.at[i] != t->names.at[i])
                 return false;
@@ -236,8 +238,8 @@ static void bind_size_names(Ck *ck, AExp *e)
 
 static void starts_wrong(Ck *ck, const AExp *e, AType *p, AType *init)
 {
-    ck_error(ck, e->loop.init->loc, "the loop parameter has type %s, but starts as %s%s", said(ck, p),
-             said(ck, init), because(ck, p, init));
+    ck_error(ck, e->loop.init->loc, "the loop parameter has type %s, but starts as %s%s",
+             said(ck, p), said(ck, init), because(ck, p, init));
 }
 
 /* One trial with the given dimensions varying; returns the parameter's type. */

@@ -1,5 +1,6 @@
-/* Sum types: constructors, patterns of them, match. A constructor does not say which type it is of: what surrounds it does. Where that is
- * not known yet, it becomes something that is wanted of the type (Wanted). */
+/* Sum types: constructors, patterns of them, match. A constructor does not say which type it is of:
+ * what surrounds it does. Where that is not known yet, it becomes something that is wanted of the
+ * type (Wanted). */
 #include "frontend/check.h"
 
 #include "runtime/spell.h"
@@ -44,11 +45,14 @@ static const char *count_hint(const AType *holds, const Given *g)
         return "; that is a tuple, written with brackets and commas";
     if (g->n == 1 && g->in_first > 1 && g->in_first == holds->elems.n)
         return "; they are written one behind the other, without commas";
-    return g->exp && g->n > holds->elems.n && holds->elems.n ? "; an application among them needs brackets" : "";
+    return g->exp && g->n > holds->elems.n && holds->elems.n
+               ? "; an application among them needs brackets"
+               : "";
 }
 
 /* Whether a constructor that holds `holds` is given so much; reports if not. */
-static bool right_count(Ck *ck, const AType *holds, Given g, const char *name, const AType *t, Loc loc)
+static bool right_count(Ck *ck, const AType *holds, Given g, const char *name, const AType *t,
+                        Loc loc)
 {
     if (holds->kind == TY_ERROR || holds->elems.n == g.n)
         return holds->kind != TY_ERROR;
@@ -99,7 +103,8 @@ bool wants_constr(const Ck *ck, const AType *t)
 
 /* --- Constructors --------------------------------------------------------------------------- */
 
-/* Of a type that is known. The sizes wanted are not required here, as nothing is of what is expected. */
+/* Of a type that is known. The sizes wanted are not required here, as nothing is of what is
+ * expected. */
 static AType *constr_of(Ck *ck, AExp *e, AType *want)
 {
     AExps *es = &e->constr.elems;
@@ -128,7 +133,8 @@ AType *check_constr(Ck *ck, AExp *e, AType *want)
         vec_push(ck->a, &holds, ty_plain(ck, check_exp(ck, e->constr.elems.at[i])));
     if (w && w->meta.cls >= TC_PRIM) { /* an operand */
         ck_error(ck, e->loc,
-                 "`#%s` is of a sum type, but %s is needed here; an operation that it holds needs brackets: `#%s (...)`",
+                 "`#%s` is of a sum type, but %s is needed here; an operation that it holds needs "
+                 "brackets: `#%s (...)`",
                  e->constr.name, said(ck, w), e->constr.name);
         return ty_error(ck);
     }

@@ -23,7 +23,8 @@ struct Whole {
     int parts;
     bool reported;
     TParamKind lifted; /* what an abbreviation of it has to be: type, type~ or type^ */
-    TParamKind eased;  /* and what it is for all that, by types that are more than they are said to be */
+    TParamKind
+        eased; /* and what it is for all that, by types that are more than they are said to be */
     Loc lifted_by;
 };
 
@@ -45,8 +46,8 @@ static void lift(Ck *ck, const How *how, TParamKind kind, Loc loc, const char *w
                  kind == TP_TYPE_LIFTED ? "it may be or hold a function" : "its sizes may vary");
 }
 
-/* As lift, of a type that `with` or a parametric module's argument made more than it is declared to be,
- * which to Futhark stays what it is declared to be. */
+/* As lift, of a type that `with` or a parametric module's argument made more than it is declared to
+ * be, which to Futhark stays what it is declared to be. */
 static void ease(Ck *ck, const How *how, TParamKind kind, Loc loc, const char *what)
 {
     struct Whole *w = how->whole;
@@ -455,7 +456,8 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
         if (ty_has_fun(elem) && diag_errors() == errors)
             ck_error(ck, te->elem->loc, "arrays cannot hold functions (`%s`)", show(ck, elem));
         if (has_sized_var(elem) && diag_errors() == errors)
-            ck_error(ck, te->elem->loc, "arrays cannot hold `%s`: its sizes may vary", show(ck, elem));
+            ck_error(ck, te->elem->loc, "arrays cannot hold `%s`: its sizes may vary",
+                     show(ck, elem));
         if (elem->unique)
             ck_error(ck, te->elem->loc, "elements of arrays cannot be unique; write `*[]t`");
         return ty_array(ck, dim, elem);
@@ -486,7 +488,8 @@ static AType *whole_type(Ck *ck, TypeExp *te, TypePlace at, TypeDecl *decl)
     struct Whole whole = {.loc = te->loc, .lifted = TP_TYPE};
     How how = {.at = at, .whole = &whole, .in_abbreviation = decl != NULL};
     AType *t = convert(ck, te, &how);
-    if (ck->applying && whole.lifted > whole.eased) /* what was known of the parameter has been asked */
+    if (ck->applying &&
+        whole.lifted > whole.eased) /* what was known of the parameter has been asked */
         whole.eased = whole.lifted;
     else if (decl && whole.lifted > decl->lifted && !whole.reported)
         ck_error(ck, whole.lifted_by, "`%s` %s: it must be defined by `%s`, not `%s`", decl->name,

@@ -366,8 +366,7 @@ static Al *consume_init(Co *co, const Pat *p, const AType *t, Al *init, const Lo
         int k = type_part(t, p->name);
         Pat holds = *p;
         holds.kind = P_TUPLE;
-        c->kids.at[k] =
-            consume_init(co, &holds, t->elems.at[k], al_kid(init, k), vs, loc);
+        c->kids.at[k] = consume_init(co, &holds, t->elems.at[k], al_kid(init, k), vs, loc);
         return c;
     }
     for (int i = 0; i < p->elems.n; i++) {
@@ -398,8 +397,8 @@ static Al *loop_result(Co *co, const Pat *p, const AType *t, Al *init, Al *body,
         int k = type_part(t, p->name);
         Pat holds = *p;
         holds.kind = P_TUPLE;
-        c->kids.at[k] = loop_result(co, &holds, t->elems.at[k], al_kid(init, k), al_kid(body, k),
-                                    vs, made);
+        c->kids.at[k] =
+            loop_result(co, &holds, t->elems.at[k], al_kid(init, k), al_kid(body, k), vs, made);
         return c;
     }
     for (int i = 0; i < p->elems.n; i++) {

@@ -1,6 +1,7 @@
-/* Do the cases of each match cover all values, and does each cover one that those before do not? Patterns elsewhere must cover all values
- * themselves. By usefulness (Maranget, "Warnings for pattern matching", 2007): a pattern is useful after others if there is a value that it
- * matches and they do not; that value is what messages show. Runs on a definition whose types are final. */
+/* Do the cases of each match cover all values, and does each cover one that those before do not?
+ * Patterns elsewhere must cover all values themselves. By usefulness (Maranget, "Warnings for
+ * pattern matching", 2007): a pattern is useful after others if there is a value that it matches
+ * and they do not; that value is what messages show. Runs on a definition whose types are final. */
 #include "frontend/check.h"
 
 #include <inttypes.h>
@@ -21,7 +22,8 @@ typedef struct {
     bool gave_up;
 } Exhaust;
 
-/* Cells of tables: what a hundred cases of a dozen columns do not reach unless they are made for it. */
+/* Cells of tables: what a hundred cases of a dozen columns do not reach unless they are made for
+ * it. */
 enum { MAX_WORK = 4000000 };
 
 /* --- Heads ---------------------------------------------------------------------------------- */
@@ -110,7 +112,7 @@ static Examples find(Exhaust *x, const Rows *rows, const ATypes *types, const Ro
 static Example example_of(Exhaust *x, const AType *t, Head h, const Example *parts, int n)
 {
     Arena *a = x->ck->a;
-    const char *s = t->kind == TY_SUM ? arena_printf(a, "#%s", h.constr)
+    const char *s = t->kind == TY_SUM      ? arena_printf(a, "#%s", h.constr)
                     : t->kind == TY_RECORD ? "{"
                                            : "(";
     bool any = true;
@@ -213,7 +215,8 @@ static bool other_head(const AType *t, const Heads *hs, Head *out)
         if (!has_head(hs, *out))
             return true;
     }
-    for (int64_t i = -1; !is_sum && scalar_signed(t->scalar) && i >= -hs->n && i >= -most - 1; i--) {
+    for (int64_t i = -1; !is_sum && scalar_signed(t->scalar) && i >= -hs->n && i >= -most - 1;
+         i--) {
         *out = (Head){.i = i};
         if (!has_head(hs, *out))
             return true;
@@ -253,7 +256,8 @@ static bool all_covered(const Rows *rows)
     return false;
 }
 
-/* A value that q matches and no row does: an example for each column and one more at the end; none if there is no such value. */
+/* A value that q matches and no row does: an example for each column and one more at the end; none
+ * if there is no such value. */
 static Examples find(Exhaust *x, const Rows *rows, const ATypes *types, const Row *q)
 {
     Examples all = {0};
@@ -339,7 +343,9 @@ static void note_taken(Exhaust *x, const Case *last)
         const Pat *p = inner->match.cases.at[i].pat;
         if (add_case(x, &rows, inner->match.e->type, p))
             continue;
-        ck_note(x->ck, p->loc, "this case is one of the `match` inside of the case above; brackets around that would end it");
+        ck_note(x->ck, p->loc,
+                "this case is one of the `match` inside of the case above; brackets around that "
+                "would end it");
         return;
     }
 }
@@ -358,7 +364,8 @@ static void check_cases(Exhaust *x, const AExp *e)
         ck_error(x->ck, e->loc, "not all cases are covered; missing: `%s`", missing);
         note_taken(x, &vec_last(&e->match.cases));
     } else if (x->gave_up)
-        diag_limit(e->loc, "the cases of this match are too involved to be compared; match in steps");
+        diag_limit(e->loc,
+                   "the cases of this match are too involved to be compared; match in steps");
 }
 
 static void check_pattern(Exhaust *x, const Pat *p)
@@ -367,8 +374,8 @@ static void check_pattern(Exhaust *x, const Pat *p)
     add_row(x, &rows, p);
     const char *missing = uncovered(x, &rows, p->type, NULL);
     if (missing)
-        ck_error(x->ck, p->loc, "this pattern does not match all values; missing: `%s`; use `match`",
-                 missing);
+        ck_error(x->ck, p->loc,
+                 "this pattern does not match all values; missing: `%s`; use `match`", missing);
 }
 
 static void check_patterns(Exhaust *x, const Pats *ps)

@@ -117,11 +117,13 @@ static Val *param_val(EntryParams *ep, const AType *at, const char *name, Atoms 
 
 /* --- Arrays that sums hold ------------------------------------------------------------------ */
 
-/* A client who makes a sum gives what its variant holds; arrays of others are there, with no elements. So each array that a sum
- * holds has sizes of its own at first. Then sizes that no parameter outside of sums has are those of what is held, and what is
- * not held becomes zeros of the sizes that its type says. */
+/* A client who makes a sum gives what its variant holds; arrays of others are there, with no
+ * elements. So each array that a sum holds has sizes of its own at first. Then sizes that no
+ * parameter outside of sums has are those of what is held, and what is not held becomes zeros of
+ * the sizes that its type says. */
 
-/* Whether an array that sums of an array hold, which are of so many dimensions, has elements: it is taken for held then. */
+/* Whether an array that sums of an array hold, which are of so many dimensions, has elements: it is
+ * taken for held then. */
 static Atom has_elements(Low *L, const Atom *leaf, int rank, Atom here, Loc loc)
 {
     Type t = atom_type(*leaf);
@@ -239,7 +241,8 @@ static const Binding *pat_binding(const Pat *p)
     return p->kind == P_VAR ? p->bind : NULL;
 }
 
-/* Whether the type names a size: where none is, the one who made the program leaves them to what makes the result. */
+/* Whether the type names a size: where none is, the one who made the program leaves them to what
+ * makes the result. */
 static bool says_sizes(const TypeExp *te)
 {
     bool says = te->dim || (te->elem && says_sizes(te->elem));

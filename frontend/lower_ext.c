@@ -1,6 +1,7 @@
-/* The types of entry points as their callers see them, with the names that Futhark gives them: what the signature says, without
- * sizes. What it says only by an abbreviation is looked up there, if that is a declaration of a file by itself; parts of other
- * types have the structure of theirs for a name. */
+/* The types of entry points as their callers see them, with the names that Futhark gives them: what
+ * the signature says, without sizes. What it says only by an abbreviation is looked up there, if
+ * that is a declaration of a file by itself; parts of other types have the structure of theirs for
+ * a name. */
 #include "frontend/lower_int.h"
 
 #include <string.h>
@@ -149,7 +150,8 @@ static const TypeExp *declared(const Low *L, const TypeDecl *d)
     return NULL;
 }
 
-/* The type as this kind of it, or NULL. Further abbreviations of abbreviations have no arguments. */
+/* The type as this kind of it, or NULL. Further abbreviations of abbreviations have no arguments.
+ */
 static const TypeExp *spelled(const Low *L, const TypeExp *te, TypeExpKind kind)
 {
     te = root(te);
@@ -191,8 +193,8 @@ static void add_variants(Low *L, ExtType *x, const TypeExp *te, const AType *at)
         const TypeExp *written = part(te, at, k);
         SumPlaces places = sum_type_places(L, at, k);
         ExtVariant *v = &x->variants[k];
-        *v = (ExtVariant){at->names.at[k], holds->elems.n, NEWN(L->cx->perm, ExtType, holds->elems.n),
-                          places.n, places.at};
+        *v = (ExtVariant){at->names.at[k], holds->elems.n,
+                          NEWN(L->cx->perm, ExtType, holds->elems.n), places.n, places.at};
         for (int i = 0; i < holds->elems.n; i++)
             v->holds[i] = ext_type(L, part(written, holds, i), holds->elems.at[i]);
     }
@@ -213,8 +215,8 @@ static void add_fields(Low *L, ExtType *x, const TypeExp *te, const AType *at)
     }
 }
 
-/* The array; te and at are its rows' in the end. Elements that hold () are not described: it is an array here, but nothing
- * where they stand by themselves. */
+/* The array; te and at are its rows' in the end. Elements that hold () are not described: it is an
+ * array here, but nothing where they stand by themselves. */
 static void add_elem(Low *L, ExtType *x, const TypeExp *te, const AType *at)
 {
     x->n_vals = sum_values(L, at);
@@ -262,5 +264,6 @@ static bool all_unique(const AType *t, bool unique, bool *any)
 ExtParam ext_param(Low *L, const EntryParam *p)
 {
     bool any = false, unique = all_unique(p->type, false, &any);
-    return (ExtParam){.name = p->name, .unique = unique && any, .type = ext_type(L, p->te, p->type)};
+    return (ExtParam){
+        .name = p->name, .unique = unique && any, .type = ext_type(L, p->te, p->type)};
 }

@@ -1,9 +1,10 @@
-/* Lowering of sums and match, and values that only a type describes: empty arrays, and what the constructors that a sum is not of would hold.
+/* Lowering of sums and match, and values that only a type describes: empty arrays, and what the
+ * constructors that a sum is not of would hold.
  *
- * A sum value is a tuple of scalars and arrays: the number of its constructor (i8, if there are not more of
- * them; they are sorted by name), then the components. Numbers of
- * different constructors share a component of their type; an array has its own, since whether sizes are equal is not known of a
- * type alone, and all values of a type must look alike:
+ * A sum value is a tuple of scalars and arrays: the number of its constructor (i8, if there are not
+ * more of them; they are sorted by name), then the components. Numbers of different constructors
+ * share a component of their type; an array has its own, since whether sizes are equal is not known
+ * of a type alone, and all values of a type must look alike:
  *
  *     #both f32 i32 [n]i32 | #one i32        tag  f32  i32  [n]i32
  *                                  #both      0   x    y    zs
@@ -45,8 +46,8 @@ static int place_leaf(Low *L, Parts *parts, PrimType elem, int rank, int k)
 
 static void type_leaves(Low *L, const AType *at, int rank, Parts *out);
 
-/* The components of a sum but its number, as far as constructors before n need them; *places: those of the last one, counted
- * from 1, without what stands for (). */
+/* The components of a sum but its number, as far as constructors before n need them; *places: those
+ * of the last one, counted from 1, without what stands for (). */
 static Parts sum_parts(Low *L, const AType *at, int n, SumPlaces *places)
 {
     Parts parts = {0};
@@ -74,13 +75,15 @@ static void type_leaves(Low *L, const AType *at, int rank, Parts *out)
         Parts parts = sum_parts(L, at, at->elems.n, &places);
         vec_push(L->cx->perm, out, ((Part){sum_tag(at), rank, 0, false}));
         for (int i = 0; i < parts.n; i++)
-            vec_push(L->cx->perm, out, ((Part){parts.at[i].elem, parts.at[i].rank + rank, 0, false}));
+            vec_push(L->cx->perm, out,
+                     ((Part){parts.at[i].elem, parts.at[i].rank + rank, 0, false}));
     } else if (type_is_composite(at) && at->elems.n) {
         for (int i = 0; i < at->elems.n; i++)
             type_leaves(L, at->elems.at[i], rank, out);
     } else {
         bool scalar = at->kind == TY_SCALAR;
-        vec_push(L->cx->perm, out, ((Part){scalar ? (PrimType)at->scalar : T_BOOL, rank, 0, !scalar && !rank}));
+        vec_push(L->cx->perm, out,
+                 ((Part){scalar ? (PrimType)at->scalar : T_BOOL, rank, 0, !scalar && !rank}));
     }
 }
 
@@ -340,12 +343,11 @@ static Atom matches(Low *L, const Pat *p, const Val *v)
     case P_TUPLE: return p->elems.n ? all_match(L, &p->elems, v) : ok;
     case P_RECORD:
         for (int i = 0; i < p->elems.n; i++)
-            ok = emit_both(L, loc, ok,
-                           matches(L, p->elems.at[i],
-                                   lower_project(p->type, v, p->names.at[i], p->loc)));
+            ok = emit_both(
+                L, loc, ok,
+                matches(L, p->elems.at[i], lower_project(p->type, v, p->names.at[i], p->loc)));
         return ok;
-    case P_LIT:
-        return emit_op(L, loc, OP_EQ, v->atom, val_scalar(lower_exp(L, NULL, p->lit), loc));
+    case P_LIT: return emit_op(L, loc, OP_EQ, v->atom, val_scalar(lower_exp(L, NULL, p->lit), loc));
     case P_CONSTR: {
         const AType *at = type_deref(p->type);
         int k = type_part(at, p->name);

@@ -10,7 +10,8 @@
 /* Types of modules inside each other, and specifications in all, those that are included too. */
 enum { MAX_SIGNATURES = 100, MAX_SPECS = 10000 };
 
-/* How many specifications a module is told not to meet: where one given for another, all would be. */
+/* How many specifications a module is told not to meet: where one given for another, all would be.
+ */
 enum { MAX_MISMATCHES = 4 };
 
 /* A `with`: what an abstract type of the module type is. */
@@ -24,9 +25,9 @@ typedef struct Refine {
 
 typedef struct {
     Ck *ck;
-    Module *have; /* NULL: any */
-    Module *view; /* being made */
-    Bindings *seen; /* abstract types, and values that may be sizes */
+    Module *have;       /* NULL: any */
+    Module *view;       /* being made */
+    Bindings *seen;     /* abstract types, and values that may be sizes */
     const Subst *known; /* abstract types of elsewhere, and what they stand for */
     Refine *with;
     Loc at;           /* of the module at hand, */
@@ -104,9 +105,10 @@ static bool is_function_type(const AType *t)
     return type_deref(t)->kind == TY_FUN;
 }
 
-/* Whether something of a result is wanted fresh that may be shared at hand. What an abstract type of
- * which nothing is known will be is seen when the parametric module is applied. *parts: of the type
- * at hand so far; of one that is too large, which is reported where it is used, it does not matter. */
+/* Whether something of a result is wanted fresh that may be shared at hand. What an abstract type
+ * of which nothing is known will be is seen when the parametric module is applied. *parts: of the
+ * type at hand so far; of one that is too large, which is reported where it is used, it does not
+ * matter. */
 static bool shares(Ck *ck, const AType *want, bool fresh, AType *have, int *parts)
 {
     if (++*parts > MAX_TYPE_PARTS)
@@ -147,7 +149,8 @@ static const char *match_value(Ck *ck, AType *want, AType *have)
             subst_size(ck, &h, have->fun.exists.at[i], sz_unknown(ck, have->fun.exists.at[i]->loc));
         if (have->fun.name)
             subst_size(ck, &h, have->fun.name,
-                       want->fun.name ? sz_var(ck, want->fun.name) : sz_unknown(ck, have->fun.name->loc));
+                       want->fun.name ? sz_var(ck, want->fun.name)
+                                      : sz_unknown(ck, have->fun.name->loc));
         want = ty_subst(ck, want->fun.result, &w);
         have = ty_subst(ck, have->fun.result, &h);
         int parts = 0;
@@ -166,8 +169,9 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
     Binding *have = module_member(ck, in->have, s->name, SPACE_TERM);
     if (!have || have->kind == BIND_MODULE) {
         mismatch(in, s, have ? have->loc : (Loc){0, 0},
-                 arena_printf(ck->a, have ? "`%s` of this module is a module, not a value of type `%s`%s"
-                                          : "this module has no value `%s` of type `%s`%s",
+                 arena_printf(ck->a,
+                              have ? "`%s` of this module is a module, not a value of type `%s`%s"
+                                   : "this module has no value `%s` of type `%s`%s",
                               said_name(in, s), show(ck, b->type),
                               have ? "" : nearest_member(ck, in->have, s->name, SPACE_TERM)));
         return;
@@ -191,7 +195,8 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
     const char *why = match_value(ck, want, ty_instance(ck, have, in->at));
     if (why)
         mismatch(in, s, have->loc,
-                 arena_printf(ck->a, "value `%s` of this module should have type `%s`, but has `%s`%s",
+                 arena_printf(ck->a,
+                              "value `%s` of this module should have type `%s`, but has `%s`%s",
                               said_name(in, s), show(ck, want), shown,
                               *why ? arena_printf(ck->a, " (%s)", why) : ""));
 }
@@ -216,7 +221,8 @@ static void spec_value(Inst *in, const Spec *s)
     ck->level++;
     ck->sizes = &tparams;
     check_tparams(ck, &tps, &tparams);
-    AType *t = check_type(ck, clone_type(ck->a, s->te), names_function(ck, s->te) ? AT_PARAM : AT_UNKNOWN);
+    AType *t =
+        check_type(ck, clone_type(ck->a, s->te), names_function(ck, s->te) ? AT_PARAM : AT_UNKNOWN);
     ck->level--;
     ck->sizes = outer;
     generalise_type(ck, t, &tparams);
@@ -299,9 +305,9 @@ static void match_abstract(Inst *in, const Spec *s, const TypeDecl *d, const Typ
     Ck *ck = in->ck;
     if (have->lifted > d->lifted) {
         mismatch(in, s, loc,
-                 arena_printf(ck->a,
-                              "type `%s` of this module is declared by `%s`, but `%s` is specified",
-                              said_name(in, s), lifted_words[have->lifted], lifted_words[d->lifted]));
+                 arena_printf(
+                     ck->a, "type `%s` of this module is declared by `%s`, but `%s` is specified",
+                     said_name(in, s), lifted_words[have->lifted], lifted_words[d->lifted]));
         return;
     }
     for (int i = 0; have->type && have->type->kind != TY_ERROR && i < have->tparams.n; i++) {
@@ -333,7 +339,8 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
     Ck *ck = in->ck;
     Binding *have = module_member(ck, in->have, s->name, SPACE_TYPE);
     if (!have) {
-        mismatch(in, s, (Loc){0, 0}, arena_printf(ck->a, "this module has no type `%s`%s", said_name(in, s),
+        mismatch(in, s, (Loc){0, 0},
+                 arena_printf(ck->a, "this module has no type `%s`%s", said_name(in, s),
                               nearest_member(ck, in->have, s->name, SPACE_TYPE)));
         given_up(ck, d);
         return;
@@ -354,8 +361,8 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
         ck_try(ck);
         if (!ty_unify(ck, want, is)) {
             mismatch(in, s, have->loc,
-                     arena_printf(ck->a, "type `%s` of this module is `%s`, but should be `%s`", said_name(in, s),
-                                  show(ck, is), show(ck, want)));
+                     arena_printf(ck->a, "type `%s` of this module is `%s`, but should be `%s`",
+                                  said_name(in, s), show(ck, is), show(ck, want)));
             given_up(ck, d);
         }
     }
@@ -377,16 +384,17 @@ static void spec_type(Inst *in, const Spec *s)
     TypeDecl *d = NEW(ck->a, TypeDecl);
     *d = (TypeDecl){.name = s->name, .loc = s->loc, .lifted = s->lifted, .doc = s->doc};
     d->tparams = s->tparams;
-    d->tparams.at =
-        s->tparams.n ? arena_memdup(ck->a, s->tparams.at, (size_t)s->tparams.n * sizeof *s->tparams.at)
-                     : NULL;
+    d->tparams.at = s->tparams.n ? arena_memdup(ck->a, s->tparams.at,
+                                                (size_t)s->tparams.n * sizeof *s->tparams.at)
+                                 : NULL;
     Refine *r = refinement(in, s->name);
     if (s->te) {
         d->te = clone_type(ck->a, s->te);
         check_type_decl(ck, d);
     } else if (r && !same_params(&r->decl->tparams, &d->tparams)) {
-        mismatch(in, s, r->decl->loc,
-                 arena_printf(ck->a, "type `%s` has other parameters than specified", said_name(in, s)));
+        mismatch(
+            in, s, r->decl->loc,
+            arena_printf(ck->a, "type `%s` has other parameters than specified", said_name(in, s)));
         return;
     } else if (r) {
         TypeDecl *own = d;
@@ -443,8 +451,9 @@ static void spec_module(Inst *in, const Spec *s)
         Binding *have = module_member(ck, in->have, s->name, SPACE_TERM);
         if (!have || have->kind != BIND_MODULE) {
             mismatch(in, s, have ? have->loc : (Loc){0, 0},
-                     arena_printf(ck->a, have ? "`%s` of this module is a value, not a module%s"
-                                              : "this module has no module `%s`%s",
+                     arena_printf(ck->a,
+                                  have ? "`%s` of this module is a value, not a module%s"
+                                       : "this module has no module `%s`%s",
                                   said_name(in, s),
                                   have ? "" : nearest_member(ck, in->have, s->name, SPACE_TERM)));
             return;
@@ -465,8 +474,8 @@ static void spec_module(Inst *in, const Spec *s)
     add_member(in, b);
 }
 
-/* A parametric module is of such a type if it makes a module of the result's type of any argument of
- * the parameter's. */
+/* A parametric module is of such a type if it makes a module of the result's type of any argument
+ * of the parameter's. */
 static void match_parametric(Inst *in)
 {
     Ck *ck = in->ck;
@@ -521,7 +530,8 @@ static void spec_include(Inst *in, const Spec *s)
     in->view->wrong |= inner.view->wrong;
     for (int i = 0; i < inner.view->members.n; i++) {
         Binding *b = inner.view->members.at[i];
-        Binding *other = b->kind == BIND_TYPE ? module_member(in->ck, in->view, b->name, SPACE_TYPE) : NULL;
+        Binding *other =
+            b->kind == BIND_TYPE ? module_member(in->ck, in->view, b->name, SPACE_TYPE) : NULL;
         if (other && !same_type(in->ck, other->tdecl, b->tdecl)) {
             ck_error(in->ck, s->loc, "`%s`, which is included, is specified already", b->name);
             ck_note(in->ck, other->loc, "the other specification is here");
@@ -581,9 +591,9 @@ static void instance_with(Inst *in, const ModType *t)
     TypeDecl *d = NEW(ck->a, TypeDecl);
     *d = (TypeDecl){.name = intern("(with)"), .loc = t->name_loc, .lifted = TP_TYPE_LIFTED};
     d->tparams = t->tparams;
-    d->tparams.at =
-        t->tparams.n ? arena_memdup(ck->a, t->tparams.at, (size_t)t->tparams.n * sizeof *t->tparams.at)
-                     : NULL;
+    d->tparams.at = t->tparams.n ? arena_memdup(ck->a, t->tparams.at,
+                                                (size_t)t->tparams.n * sizeof *t->tparams.at)
+                                 : NULL;
     d->te = clone_type(ck->a, t->te);
     Scopes scopes = scopes_now(ck);
     check_type_decl(ck, d);
@@ -620,8 +630,9 @@ static bool within_limits(Inst *in, const ModType *t)
         return true;
     bool many = ck->specs > MAX_SPECS;
     if (!reported)
-        diag_limit(in->at, many ? "more than %d specifications in a type of modules"
-                                : "more than %d types of modules inside each other",
+        diag_limit(in->at,
+                   many ? "more than %d specifications in a type of modules"
+                        : "more than %d types of modules inside each other",
                    many ? MAX_SPECS : MAX_SIGNATURES);
     too_large(in);
     return false;

@@ -182,7 +182,8 @@ static Subst composed(Ck *ck, const Subst *first, const Subst *then)
     return s;
 }
 
-/* A value that types may have as a size is not copied: it is itself, or the one that it was seen as. */
+/* A value that types may have as a size is not copied: it is itself, or the one that it was seen
+ * as. */
 static Binding *size_meaning(const Subst *s, Binding *b)
 {
     for (int i = 0; i < s->from.n; i++)
@@ -211,8 +212,9 @@ static void reveal_member(void *env, Binding *b)
         c = size_meaning(r->s, b);
     } else if (b->type) {
         c->tparams.cap = c->tparams.n; /* pushes must not write into those of b */
-        c->type = ty_reveal(ck, b->type, r->s,
-                            type_deref(b->type)->kind == TY_FUN ? AT_PARAM : AT_UNKNOWN, &c->tparams);
+        c->type =
+            ty_reveal(ck, b->type, r->s,
+                      type_deref(b->type)->kind == TY_FUN ? AT_PARAM : AT_UNKNOWN, &c->tparams);
     }
     vec_push(ck->a, &r->to->members, c);
 }

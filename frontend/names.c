@@ -1,4 +1,5 @@
-/* Scopes, look-up of names, also of members of modules, and messages about names that are not there. */
+/* Scopes, look-up of names, also of members of modules, and messages about names that are not
+ * there. */
 #include "frontend/module.h"
 
 #include "base/intern.h"
@@ -359,13 +360,16 @@ static bool report_other_space(Ck *ck, const char *name, Loc loc, Space space, c
         b = i == (int)space ? NULL : in_scope(ck, name, (Space)i);
     if (!b || (b->kind != BIND_MODULE && b->kind < BIND_TYPE))
         return false;
-    const char *is = b->kind == BIND_MODULE ? "module" : b->kind == BIND_MODTYPE ? "module type" : "type";
+    const char *is = b->kind == BIND_MODULE    ? "module"
+                     : b->kind == BIND_MODTYPE ? "module type"
+                                               : "type";
     ck_error(ck, loc, "`%s` is a %s, not a %s", name, is, wanted);
     ck_note(ck, b->loc, "it is defined here");
     return true;
 }
 
-/* What is being defined, or will be; what may be a member of a module that is wrong is passed over. */
+/* What is being defined, or will be; what may be a member of a module that is wrong is passed over.
+ */
 static bool report_not_yet(Ck *ck, const char *name, Loc loc, Space space)
 {
     if (ck->lost) {
@@ -538,7 +542,9 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
         return b;
     if (b) {
         if (is_parametric(b->module))
-            ck_error(ck, loc, "`%s` is a parametric module, not a value; apply it in a declaration: `module m = %s ...`",
+            ck_error(ck, loc,
+                     "`%s` is a parametric module, not a value; apply it in a declaration: `module "
+                     "m = %s ...`",
                      name, name);
         else
             ck_error(ck, loc, "`%s` is a module, not a value", name);
@@ -598,7 +604,8 @@ Module *find_module(Ck *ck, const char *name, Loc loc)
             ck_note(ck, b->loc, "it is defined here");
         return NULL;
     }
-    if (report_other_space(ck, name, loc, SPACE_TERM, "module") || report_not_yet(ck, name, loc, SPACE_TERM))
+    if (report_other_space(ck, name, loc, SPACE_TERM, "module") ||
+        report_not_yet(ck, name, loc, SPACE_TERM))
         return NULL;
     rt_spelling sp = rt_spell(name);
     for (const Scope *s = ck->scopes[SPACE_TERM]; s && !diag_is_full(); s = s->up)
@@ -623,7 +630,8 @@ struct ModSig *find_sig(Ck *ck, const char *name, Loc loc)
         report_member(ck, name, loc, SPACE_SIG);
         return NULL;
     }
-    if (report_other_space(ck, name, loc, SPACE_SIG, "module type") || report_not_yet(ck, name, loc, SPACE_SIG))
+    if (report_other_space(ck, name, loc, SPACE_SIG, "module type") ||
+        report_not_yet(ck, name, loc, SPACE_SIG))
         return NULL;
     Scalar scalar;
     if (scalar_from_name(name, &scalar)) {

@@ -488,7 +488,8 @@ static Size *join_size(Join *j, Size *x, Size *y)
 {
     if (sz_same(x, y))
         return x;
-    /* If it is one that nobody needs in a branch, that of the other one, unless that makes it up. */
+    /* If it is one that nobody needs in a branch, that of the other one, unless that makes it up.
+     */
     bool idle = (x->kind == SZ_META && x->idle) || (y->kind == SZ_META && y->idle);
     if (idle && !is_made_up(x) && !is_made_up(y) && sz_unify(j->ck, x, y))
         return size_deref(x);
@@ -525,8 +526,8 @@ static AType *join(Join *j, AType *a, AType *b)
             return NULL;
         return ty_array(ck, join_size(j, size_deref(a->array.dim), size_deref(b->array.dim)), elem);
     }
-    if (a->kind == b->kind && type_is_composite(a) &&
-        a->elems.n == b->elems.n && same_names(&a->names, &b->names)) {
+    if (a->kind == b->kind && type_is_composite(a) && a->elems.n == b->elems.n &&
+        same_names(&a->names, &b->names)) {
         AType *t = ty_new(ck, a->kind);
         t->names = a->names;
         for (int i = 0; i < a->elems.n; i++) {

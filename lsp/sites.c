@@ -28,7 +28,12 @@ static Loc origin(const Binding *b)
 
 static void name_at(V *v, Loc loc, const char *name, const Binding *b, const AExp *use, bool binds)
 {
-    Site s = {.loc = loc, .name = name, .bind = b, .def = b ? origin(b) : (Loc){0, 0}, .use = use, .binds = binds};
+    Site s = {.loc = loc,
+              .name = name,
+              .bind = b,
+              .def = b ? origin(b) : (Loc){0, 0},
+              .use = use,
+              .binds = binds};
     if (v->visit->site && loc.beg)
         v->visit->site(v->visit->env, &s);
 }
@@ -119,7 +124,8 @@ static void walk_pat(V *v, const Pat *p)
     if (p->kind == P_VAR)
         name_at(v, p->loc, p->name, p->bind, NULL, true);
     if (p->kind == P_CONSTR)
-        constructor_at(v, p->loc, p->name, (Site){.sum = constructors_of(v->a, p->type), .of = p->type});
+        constructor_at(v, p->loc, p->name,
+                       (Site){.sum = constructors_of(v->a, p->type), .of = p->type});
     for (int i = 0; i < p->elems.n; i++)
         walk_pat(v, p->elems.at[i]);
     walk_pat(v, p->pat);
