@@ -344,18 +344,24 @@ static Exp *replicate_replicate(Simp *S, const Exp *e)
 }
 
 /* [[a, b], [c, d]] is [a, b, c, d] in another shape: one array goes to the device, and not one for each row
- * and a copy of that. */
+ * and a copy of that. Rows that come in the order of their definitions are different ones, so that this is
+ * no larger than they are; of others there may be few, as [r, r] doubles r. */
 static Exp *literal_flat(Simp *S, const Exp *e)
 {
     enum { MOST = 1024 };
     const Atoms *rows = &e->arraylit.elems;
+    int newest = -1, repeated = 0;
     if (e->arraylit.elem.rank == 0 || rows->n == 0)
         return NULL;
     Exp *flat = exp_new(S->cx, E_ARRAYLIT, e->loc), *r = exp_new(S->cx, E_RESHAPE, e->loc);
     flat->arraylit.elem = type_prim(e->arraylit.elem.elem);
     for (int i = 0; i < rows->n; i++) {
         const Exp *d = flat_literal(S, rows->at[i]);
-        if (!d || !simp_stable(S, rows->at[i]) || flat->arraylit.elems.n + d->arraylit.elems.n > MOST)
+        if (!d || !simp_stable(S, rows->at[i]))
+            return NULL;
+        if (rows->at[i].var->id > newest)
+            newest = rows->at[i].var->id;
+        else if ((repeated += d->arraylit.elems.n) > MOST)
             return NULL;
         vec_append(S->cx->perm, &flat->arraylit.elems, &d->arraylit.elems);
     }
