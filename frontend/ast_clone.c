@@ -7,12 +7,16 @@ static AExp *clone_exp(Arena *a, const AExp *e);
 static Def *clone_def(Arena *a, const Def *d);
 
 #define COPY(a, x) arena_memdup((a), (x), sizeof *(x))
-/* A list of nodes becomes one of copies. */
-#define CLONE_ALL(a, list, fn)                                                                     \
+/* A list becomes one of its own; one of nodes one of copies. */
+#define COPY_LIST(a, list)                                                                         \
     do {                                                                                           \
         (list).at = (list).n ? arena_memdup((a), (list).at, (size_t)(list).n * sizeof *(list).at)  \
                              : NULL;                                                               \
         (list).cap = (list).n;                                                                     \
+    } while (0)
+#define CLONE_ALL(a, list, fn)                                                                     \
+    do {                                                                                           \
+        COPY_LIST(a, list);                                                                        \
         for (int i_ = 0; i_ < (list).n; i_++)                                                      \
             (list).at[i_] = fn((a), (list).at[i_]);                                                \
     } while (0)
@@ -38,17 +42,15 @@ static Pat *clone_pat(Arena *a, const Pat *p)
     return c;
 }
 
-static TParams clone_tparams(Arena *a, TParams tps)
+TParams clone_tparams(Arena *a, TParams tps)
 {
-    tps.at = tps.n ? arena_memdup(a, tps.at, (size_t)tps.n * sizeof *tps.at) : NULL;
-    tps.cap = tps.n;
+    COPY_LIST(a, tps);
     return tps;
 }
 
 static void clone_dims(Arena *a, ADimIndices *ds)
 {
-    ds->at = ds->n ? arena_memdup(a, ds->at, (size_t)ds->n * sizeof *ds->at) : NULL;
-    ds->cap = ds->n;
+    COPY_LIST(a, *ds);
     for (int i = 0; i < ds->n; i++) {
         CLONE(a, ds->at[i].i, clone_exp);
         CLONE(a, ds->at[i].j, clone_exp);
@@ -58,8 +60,7 @@ static void clone_dims(Arena *a, ADimIndices *ds)
 
 static void clone_cases(Arena *a, Cases *cs)
 {
-    cs->at = arena_memdup(a, cs->at, (size_t)cs->n * sizeof *cs->at);
-    cs->cap = cs->n;
+    COPY_LIST(a, *cs);
     for (int i = 0; i < cs->n; i++) {
         CLONE(a, cs->at[i].pat, clone_pat);
         CLONE(a, cs->at[i].body, clone_exp);
@@ -171,8 +172,7 @@ static TypeDecl *clone_type_decl(Arena *a, const TypeDecl *d)
 ModExp *clone_module(Arena *a, const ModExp *m)
 {
     ModExp *c = COPY(a, m);
-    c->decls.at = m->decls.n ? arena_memdup(a, m->decls.at, (size_t)m->decls.n * sizeof(Decl)) : NULL;
-    c->decls.cap = c->decls.n;
+    COPY_LIST(a, c->decls);
     for (int i = 0; i < c->decls.n; i++) {
         Decl *d = &c->decls.at[i];
         CLONE(a, d->def, clone_def);

@@ -216,8 +216,7 @@ static void spec_value(Inst *in, const Spec *s)
     Ck *ck = in->ck;
     Scopes scopes = scopes_now(ck);
     Bindings tparams = {0}, *outer = ck->sizes;
-    TParams tps = s->tparams;
-    tps.at = tps.n ? arena_memdup(ck->a, tps.at, (size_t)tps.n * sizeof *tps.at) : NULL;
+    TParams tps = clone_tparams(ck->a, s->tparams);
     ck->level++;
     ck->sizes = &tparams;
     check_tparams(ck, &tps, &tparams);
@@ -383,10 +382,7 @@ static void spec_type(Inst *in, const Spec *s)
     Ck *ck = in->ck;
     TypeDecl *d = NEW(ck->a, TypeDecl);
     *d = (TypeDecl){.name = s->name, .loc = s->loc, .lifted = s->lifted, .doc = s->doc};
-    d->tparams = s->tparams;
-    d->tparams.at = s->tparams.n ? arena_memdup(ck->a, s->tparams.at,
-                                                (size_t)s->tparams.n * sizeof *s->tparams.at)
-                                 : NULL;
+    d->tparams = clone_tparams(ck->a, s->tparams);
     Refine *r = refinement(in, s->name);
     if (s->te) {
         d->te = clone_type(ck->a, s->te);
@@ -590,10 +586,7 @@ static void instance_with(Inst *in, const ModType *t)
     bool used = false;
     TypeDecl *d = NEW(ck->a, TypeDecl);
     *d = (TypeDecl){.name = intern("(with)"), .loc = t->name_loc, .lifted = TP_TYPE_LIFTED};
-    d->tparams = t->tparams;
-    d->tparams.at = t->tparams.n ? arena_memdup(ck->a, t->tparams.at,
-                                                (size_t)t->tparams.n * sizeof *t->tparams.at)
-                                 : NULL;
+    d->tparams = clone_tparams(ck->a, t->tparams);
     d->te = clone_type(ck->a, t->te);
     Scopes scopes = scopes_now(ck);
     check_type_decl(ck, d);

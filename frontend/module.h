@@ -90,5 +90,6 @@ Module *file_module(Ck *ck, File *f);
 
 ModExp *clone_module(Arena *a, const ModExp *m);
 TypeExp *clone_type(Arena *a, const TypeExp *t);
+TParams clone_tparams(Arena *a, TParams tps);
 
 #endif
