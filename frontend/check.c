@@ -29,6 +29,14 @@ static const char *declares(const Decl *d, Space *space, Loc *loc)
     return NULL;
 }
 
+Loc declared_at(const Decl *d, const char *name, Space space)
+{
+    Space in = space;
+    Loc at = {0, 0};
+    const char *declared = declares(d, &in, &at);
+    return declared == name && in == space ? at : (Loc){0, 0};
+}
+
 /* Where the declarations before this one of the same list have defined its name, but for `local`
  * ones; {0,0}: nowhere. */
 static Loc defined_before(Ck *ck, const char *name, Space space)
@@ -40,9 +48,9 @@ static Loc defined_before(Ck *ck, const char *name, Space space)
         return other ? other->bind->loc : (Loc){0, 0};
     }
     for (int i = 0; i < ck->decl; i++) {
-        Space s;
-        Loc at;
-        if (!ck->decls->at[i].local && declares(&ck->decls->at[i], &s, &at) == name && s == space)
+        const Decl *d = &ck->decls->at[i];
+        Loc at = d->local ? (Loc){0, 0} : declared_at(d, name, space);
+        if (at.beg)
             return at;
     }
     return (Loc){0, 0};

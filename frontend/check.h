@@ -238,7 +238,7 @@ void solve_sizes(Ck *ck, int first, bool final);
 
 Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc);
 Space space_of(const Binding *b);
-/* Makes the name known from here on; `own`: it is defined here, not opened. */
+/* Makes the name of what is defined here known from here on; of what is opened. */
 void bind_name(Ck *ck, Binding *b);
 void bind_opened(Ck *ck, Binding *b);
 /* Makes the members of a module known by their names alone, in the scopes at work. */
@@ -254,7 +254,12 @@ Binding *find_type(Ck *ck, const char *name, Loc loc);
 Module *find_module(Ck *ck, const char *name, Loc loc);
 struct ModSig *find_sig(Ck *ck, const char *name, Loc loc);
 /* The innermost binding of a name without dots, other than of what is built in; or NULL. */
-Binding *find_local(Ck *ck, const char *name);
+Binding *in_scope(Ck *ck, const char *name, Space space);
+bool is_operator_name(const char *name);
+/* The dot before the last part of a name; NULL if it has one part. Operators may have dots. */
+const char *last_dot(const char *name);
+/* The module A.B, or NULL; *known then becomes the longest beginning A that is one, *outer that. */
+Module *module_path(Ck *ck, const char *name, const char **known, Module **outer);
 /* The module that an expression names by itself, as A.B in A.B.x; NULL if it is a value. */
 Module *module_of_exp(Ck *ck, const AExp *e);
 /* The scopes at work, to be restored. */
@@ -272,6 +277,16 @@ void scopes_back(Ck *ck, Scopes s);
 void ck_error(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void ck_note(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const char *show(Ck *ck, const AType *t);
+
+/* --- missing.c ------------------------------------------------------------------------------ */
+
+/* Say that a name means nothing of that kind. b: what it means instead, or NULL. */
+void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b);
+void report_no_module(Ck *ck, const char *name, Loc loc, const Binding *b);
+void report_no_sig(Ck *ck, const char *name, Loc loc);
+void report_no_type(Ck *ck, const char *name, Loc loc);
+/* "; did you mean `x`?" of a member that is called alike, or "". */
+const char *nearest_member(Ck *ck, Module *m, const char *name, Space space);
 
 /* --- builtins.c ----------------------------------------------------------------------------- */
 

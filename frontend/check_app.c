@@ -187,7 +187,7 @@ static AType *rearrange_type(Ck *ck, AExp *e)
 
 static bool is_rearrange(Ck *ck, AExp *fn)
 {
-    if (fn->kind != AE_VAR || find_local(ck, fn->var.name))
+    if (fn->kind != AE_VAR || in_scope(ck, fn->var.name, SPACE_TERM))
         return false;
     Binding *b = find_builtin(ck, fn->var.name);
     return b && b->builtin == BI_REARRANGE;

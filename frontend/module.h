@@ -56,8 +56,6 @@ Module *scalar_module(Ck *ck, Scalar s);
 Module *intrinsics_module(Ck *ck);
 /* The member of that name, or NULL. */
 Binding *module_member(Ck *ck, Module *m, const char *name, Space space);
-/* "; did you mean `x`?" of a member that is called alike, or "". */
-const char *nearest_member(Ck *ck, Module *m, const char *name, Space space);
 /* Calls fn for each member that is not hidden, in order. */
 void module_each(Ck *ck, Module *m, void (*fn)(void *env, Binding *b), void *env);
 void check_module_decl(Ck *ck, Decl *d);
@@ -83,6 +81,8 @@ void add_meanings(Ck *ck, Subst *s, const Subst *more);
 /* --- check.c --- */
 
 void check_decls(Ck *ck, Decls *ds);
+/* Where the declaration gives something of that space the name; {0, 0}: it does not. */
+Loc declared_at(const Decl *d, const char *name, Space space);
 /* The module of a file. */
 Module *file_module(Ck *ck, File *f);
 
