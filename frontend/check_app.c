@@ -212,8 +212,8 @@ AType *check_app(Ck *ck, AExp *e)
             if (e->app.args.at[i]->kind == AE_LAMBDA || /* nothing is known of its parameters */
                 module_of_exp(ck, e->app.args.at[i]))
                 ck->skipped = true;
-            else
-                check_exp(ck, e->app.args.at[i]);
+            else /* nor of which type a constructor is */
+                check_against(ck, e->app.args.at[i], ty_error(ck));
         }
         return ty_error(ck);
     }
