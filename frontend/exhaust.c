@@ -4,6 +4,8 @@
  * and they do not; that value is what messages show. Runs on a definition whose types are final. */
 #include "frontend/check.h"
 
+#include "base/intern.h"
+
 #include <inttypes.h>
 
 typedef VEC(const Pat *) Row; /* NULL: any value */
@@ -299,8 +301,11 @@ static const char *uncovered(Exhaust *x, const Rows *rows, AType *t, const Pat *
     ATypes types = {&t, 1, 1};
     const Pat *first = bare(q);
     Row r = {&first, 1, 1};
+    ArenaMark mark = arena_mark(x->ck->a); /* each case of a long match has its tables */
     Examples found = find(x, rows, &types, &r);
-    return found.n ? found.at[0].text : NULL;
+    const char *text = found.n ? intern(found.at[0].text) : NULL;
+    arena_reset(x->ck->a, mark);
+    return text;
 }
 
 static void add_row(Exhaust *x, Rows *rows, const Pat *p)
