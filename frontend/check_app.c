@@ -213,7 +213,7 @@ AType *check_app(Ck *ck, AExp *e)
                 module_of_exp(ck, e->app.args.at[i]))
                 ck->skipped = true;
             else /* nor of which type a constructor is */
-                check_against(ck, e->app.args.at[i], ty_error(ck));
+                ty_unify(ck, ty_error(ck), check_exp(ck, e->app.args.at[i]));
         }
         return ty_error(ck);
     }
@@ -225,7 +225,7 @@ AType *check_app(Ck *ck, AExp *e)
         if (ok || !e->app.infix)
             ok &= check_arg(&c, i);
         else /* one operand is wrong: what the other should be is not known */
-            check_exp(ck, e->app.args.at[i]);
+            ty_unify(ck, ty_error(ck), check_exp(ck, e->app.args.at[i]));
     }
     for (int i = 0; i < e->app.args.n; i++)
         if (is_functional(&c, i))
@@ -244,8 +244,10 @@ AType *check_opsect(Ck *ck, AExp *e)
     AType *op = check_exp(ck, e->opsect.op);
     ck_try(ck);
     AType *f = type_deref(op);
-    if (f->kind == TY_ERROR)
+    if (f->kind == TY_ERROR) {
+        ty_unify(ck, f, b);
         return f;
+    }
     if (f->kind == TY_FUN && type_deref(f->fun.result)->kind == TY_FUN) {
         AType *g = type_deref(f->fun.result);
         require(ck, e->opsect.arg, g->fun.param, b,

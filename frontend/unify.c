@@ -417,6 +417,12 @@ static void ty_give_up(Ck *ck, AType *t)
     }
     for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
         ty_give_up(ck, t->elems.at[i]);
+    if (t->kind == TY_ARRAY)
+        ty_give_up(ck, t->array.elem);
+    if (t->kind == TY_FUN) {
+        ty_give_up(ck, t->fun.param);
+        ty_give_up(ck, t->fun.result);
+    }
 }
 
 bool ty_unify(Ck *ck, AType *want, AType *have)
