@@ -210,10 +210,13 @@ static DataSource take_values(Parser *p, Loc *loc)
 /* Values in one line, shortened, as the name of a case without a name. */
 static const char *short_text(Parser *p, const TestCase *c)
 {
-    const char *text = c->random ? c->random : !c->input.text ? c->input.name : c->input.text;
+    const char *text = c->random        ? c->random
+                       : c->script      ? c->script
+                       : c->input.text ? c->input.text
+                                       : c->input.name;
     enum { LONGEST = 32 };
     Out o = {0};
-    size_t n = c->input.text && !c->random ? c->input.n : strlen(text);
+    size_t n = c->input.text ? c->input.n : strlen(text);
     for (size_t i = 0; i < n && o.n < LONGEST; i++)
         if (!isspace((unsigned char)text[i]))
             out_putn(&o, text + i, 1);
@@ -259,13 +262,18 @@ bool directives_random(Arena *a, TestCase *c)
 
 /* --- Cases ---------------------------------------------------------------------------------- */
 
+/* What stands between `input`'s braces. */
+typedef enum { INPUT_VALUES, INPUT_TYPES /* random */, INPUT_SCRIPT } InputKind;
+
 /* A word before `input`. False if it is not one. */
-static bool case_word(TestCase *c, const char *w, bool *random)
+static bool case_word(TestCase *c, const char *w, InputKind *kind)
 {
     if (strcmp(w, "compiled") == 0)
         c->compiled = true;
     else if (strcmp(w, "random") == 0)
-        *random = true;
+        *kind = INPUT_TYPES;
+    else if (strcmp(w, "script") == 0)
+        *kind = INPUT_SCRIPT;
     else if (strcmp(w, "notest") == 0)
         c->notest = true;
     else if (strcmp(w, "notune") == 0)
@@ -277,7 +285,7 @@ static bool case_word(TestCase *c, const char *w, bool *random)
     return true;
 }
 
-/* What needs Futhark's scripts is left out, and the rest of the file runs. */
+/* What is not supported is left out, and the rest of the file runs. */
 static void left_out(Parser *p, size_t from, const char *what)
 {
     diag_warn(range(p, from, p->at), "%s: left out", what);
@@ -294,38 +302,37 @@ static void skip_property(Parser *p, size_t from)
 }
 
 /* Words up to and with `input`. */
-static void case_words(Parser *p, TestCase *c, bool *random)
+static void case_words(Parser *p, TestCase *c, InputKind *kind)
 {
     while (p->ok && p->at < p->end && !take_word(p, "input")) {
         const char *w = peek_word(p);
-        size_t from = p->at;
-        if (take_word(p, "script")) {
-            left_out(p, from, "script input is not supported");
-            c->script = true;
-        } else if (!*w)
+        if (!*w)
             fail(p, p->at, "expected `input`");
-        else if (!case_word(c, w, random))
+        else if (!case_word(c, w, kind))
             fail(p, p->at,
                  "`%s` is no directive: tags, entry:, input, output, error: or, before input, "
-                 "compiled, random, notest, notune, nobench",
+                 "compiled, random, script, notest, notune, nobench",
                  w);
         else
             p->at += strlen(w);
     }
 }
 
-static void case_input(Parser *p, TestCase *c, bool random)
+static void case_input(Parser *p, TestCase *c, InputKind kind)
 {
     c->input = take_values(p, &c->input_loc);
-    if (!random || !p->ok)
+    if (kind == INPUT_VALUES || !p->ok)
         return;
     if (!c->input.text) {
-        diag_error(c->input_loc, "random input is given by types: random input { [100]i32 }");
+        diag_error(c->input_loc, kind == INPUT_TYPES
+                                     ? "random input is given by types: random input { [100]i32 }"
+                                     : "script input is given by an expression: script input { f 100 }");
         p->ok = false;
         return;
     }
     size_t from = c->input_loc.beg - p->base + 1, to = c->input_loc.end - p->base - 1;
-    c->random = arena_strndup(p->a, p->text + from, to - from);
+    const char *text = arena_strndup(p->a, p->text + from, to - from);
+    *(kind == INPUT_TYPES ? &c->random : &c->script) = text;
     c->input = (DataSource){0};
 }
 
@@ -348,7 +355,8 @@ static void case_output(Parser *p, TestCase *c)
 static void take_case(Parser *p)
 {
     TestCase c = {.loc = range(p, p->at, p->at + 1)};
-    bool random = false;
+    size_t start = p->at;
+    InputKind kind = INPUT_VALUES;
     if (take_char(p, '"')) {
         size_t from = p->at;
         while (p->at < p->end && p->text[p->at] != '"' && p->text[p->at] != '\n')
@@ -357,14 +365,18 @@ static void take_case(Parser *p)
         if (!take_char(p, '"'))
             fail(p, from - 1, "this name is not closed");
     }
-    case_words(p, &c, &random);
+    case_words(p, &c, &kind);
     if (p->ok && p->at == p->end)
         fail(p, p->end, "expected `input`");
     if (p->ok)
-        case_input(p, &c, random);
+        case_input(p, &c, kind);
     if (p->ok)
         case_output(p, &c);
-    if (!p->ok || c.script)
+    if (p->ok && c.script && strchr(c.script, '$')) {
+        left_out(p, start, "a script with `$` is not supported");
+        return;
+    }
+    if (!p->ok)
         return;
     p->n_cases++;
     if (!c.name)

@@ -7,6 +7,7 @@
  *     -- "small" notune input { 1i32 [2,3] } output { [3,4] }
  *     -- input @ data/big.in.gz output @ data/big.out
  *     -- random input { [100]i32 } auto output
+ *     -- script input { make 100i64 } output { [1] }
  *     -- input { [1] 5 } error: out of bounds
  *
  * as in the test files of Futhark; a program that must be rejected has `error: REGEX` in place of
@@ -45,11 +46,11 @@ typedef struct {
     Loc output_loc;
     DataSource input, output;
     const char *random; /* random input: the types, until directives_random */
+    const char *script; /* script input: the expression, which minifut test alone can run */
     Expectation expect;
     const char *error; /* EXPECT_ERROR: a POSIX extended regular expression; NULL: any message */
     bool compiled;     /* not for the interpreter */
     bool notest, notune, nobench;
-    bool script; /* its input is a script of Futhark's: left out */
 } TestCase;
 typedef VEC(TestCase) TestCases;
 typedef VEC(const char *) Words;

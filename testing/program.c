@@ -96,7 +96,7 @@ static void check_warnings(Run *run)
             test_pass(run);
 }
 
-/* Is there an entry point for each case? Makes the random inputs. */
+/* Is there an entry point for each case? Makes the inputs that are random or scripts. */
 static bool check_cases(Run *run)
 {
     bool ok = true;
@@ -107,7 +107,7 @@ static bool check_cases(Run *run)
             known |= strcmp(run->prog->entries.at[k].name, c->entry) == 0;
         if (!known)
             diag_error(c->loc, "there is no entry point `%s`", c->entry);
-        ok &= known && directives_random(run->a, c);
+        ok &= known && directives_random(run->a, c) && test_script(run, c);
     }
     return ok;
 }
