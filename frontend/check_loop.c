@@ -8,8 +8,8 @@
 
 #include "base/intern.h"
 
-typedef VEC(
-    int) Ints; /* dimensions of the initial value's type, from outside in and left to right */
+/* Dimensions of the initial value's type, from outside in and left to right. */
+typedef VEC(int) Ints;
 
 static bool among(const Ints *v, int x)
 {

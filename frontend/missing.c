@@ -235,6 +235,15 @@ static bool told_unknown(Ck *ck, const char *name)
     return false;
 }
 
+/* near: what may have been meant, or NULL. */
+static void report_unknown(Ck *ck, const char *what, const char *name, const char *near, Loc loc)
+{
+    if (near)
+        ck_error(ck, loc, "unknown %s `%s`; did you mean `%s`?", what, name, near);
+    else
+        ck_error(ck, loc, "unknown %s `%s`", what, name);
+}
+
 void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b)
 {
     Scalar s;
@@ -270,7 +279,7 @@ void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b)
         return;
     const char *member = in_some_module(ck, name);
     if (member) {
-        ck_error(ck, loc, "unknown name `%s`; did you mean `%s`?", name, member);
+        report_unknown(ck, "name", name, member, loc);
         return;
     }
     rt_spelling sp = rt_spell(name);
@@ -278,10 +287,7 @@ void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b)
         try_scope(ck, SPACE_TERM, &sp);
         try_builtins(&sp);
     }
-    if (sp.nearest)
-        ck_error(ck, loc, "unknown name `%s`; did you mean `%s`?", name, sp.nearest);
-    else
-        ck_error(ck, loc, "unknown %s `%s`", is_operator_name(name) ? "operator" : "name", name);
+    report_unknown(ck, is_operator_name(name) ? "operator" : "name", name, sp.nearest, loc);
 }
 
 void report_no_module(Ck *ck, const char *name, Loc loc, const Binding *b)
@@ -305,10 +311,7 @@ void report_no_module(Ck *ck, const char *name, Loc loc, const Binding *b)
             rt_spell_try(&sp, s->name);
     for (int i = 0; i < N_SCALARS; i++)
         rt_spell_try(&sp, scalar_name((Scalar)i));
-    if (sp.nearest)
-        ck_error(ck, loc, "unknown module `%s`; did you mean `%s`?", name, sp.nearest);
-    else
-        ck_error(ck, loc, "unknown module `%s`", name);
+    report_unknown(ck, "module", name, sp.nearest, loc);
 }
 
 void report_no_sig(Ck *ck, const char *name, Loc loc)
@@ -327,10 +330,7 @@ void report_no_sig(Ck *ck, const char *name, Loc loc)
     }
     rt_spelling sp = rt_spell(name);
     try_scope(ck, SPACE_SIG, &sp);
-    if (sp.nearest)
-        ck_error(ck, loc, "unknown module type `%s`; did you mean `%s`?", name, sp.nearest);
-    else
-        ck_error(ck, loc, "unknown module type `%s`", name);
+    report_unknown(ck, "module type", name, sp.nearest, loc);
 }
 
 void report_no_type(Ck *ck, const char *name, Loc loc)
@@ -352,9 +352,5 @@ void report_no_type(Ck *ck, const char *name, Loc loc)
     try_scope(ck, SPACE_TYPE, &sp);
     for (int i = 0; i < N_SCALARS; i++)
         rt_spell_try(&sp, scalar_name((Scalar)i));
-    const char *near = foreign_type(name) ? foreign_type(name) : sp.nearest;
-    if (near)
-        ck_error(ck, loc, "unknown type `%s`; did you mean `%s`?", name, near);
-    else
-        ck_error(ck, loc, "unknown type `%s`", name);
+    report_unknown(ck, "type", name, foreign_type(name) ? foreign_type(name) : sp.nearest, loc);
 }

@@ -282,8 +282,7 @@ static AType *type_of_params(Ck *ck, TypeDecl *d, const TypeDecl *like)
     return d->type ? ty_reveal(ck, t, &s, AT_FREE, NULL) : t;
 }
 
-/* Whether b is the size of an array in the type, or of a type that an abstract one is applied to.
- */
+/* Whether b is the size of an array in the type, or in what an abstract one is applied to. */
 static bool holds_size(const AType *t, const Binding *b)
 {
     t = type_deref(t);
@@ -650,10 +649,12 @@ static void instance_of(Inst *in, const ModType *t)
     switch (t->kind) {
     case MT_NAME: {
         ModSig *sig = find_sig(ck, t->name, t->loc);
-        if (!sig || sig->large) {
-            if (sig)
-                too_large(in);
+        if (!sig) {
             in->view->wrong = true;
+            return;
+        }
+        if (sig->large) {
+            too_large(in);
             return;
         }
         const char *path = ck->path;

@@ -1,40 +1,19 @@
 /* Everything in the header of types.sf, from C. Built under AddressSanitizer; prints what the suites' runners add up. */
 #include "types.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-static int passed, failed;
-static struct futhark_context *ctx;
-
-static void check_at(int line, bool ok, const char *what)
-{
-    passed += ok;
-    failed += !ok;
-    if (!ok)
-        printf("failed: client.c:%d: %s\n", line, what);
-}
-#define CHECK(e) check_at(__LINE__, (e), #e)
+#include "checks.h"
 
 /* The call fails, with a message that has these words. */
 static void fails_at(int line, int code, int want, const char *words)
 {
     char *message = futhark_context_get_error(ctx);
     bool ok = code == want && message && strstr(message, words);
-    check_at(line, ok, words);
+    CHECK_AT(line, ok, words);
     if (!ok)
         printf("    code %d, message: %s\n", code, message ? message : "none");
     free(message);
-    check_at(line, futhark_context_get_error(ctx) == NULL, "a message is given once");
+    CHECK_AT(line, futhark_context_get_error(ctx) == NULL, "a message is given once");
 }
 #define FAILS(e, code, words) fails_at(__LINE__, (e), (code), (words))
-#define OK(e)                                                                                                \
-    do {                                                                                                     \
-        int code_ = (e);                                                                                     \
-        char *message_ = code_ ? futhark_context_get_error(ctx) : NULL;                                      \
-        check_at(__LINE__, code_ == FUTHARK_SUCCESS, message_ ? message_ : #e);                              \
-        free(message_);                                                                                      \
-    } while (0)
 
 static struct futhark_opaque_point *point(float x, float y)
 {

@@ -1,34 +1,12 @@
 /* Sums, abstract types and arrays of them in the header of opaque.sf, from C. Built under AddressSanitizer. */
 #include "opaque.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-static int passed, failed;
-static struct futhark_context *ctx;
-
-static void check_at(int line, bool ok, const char *what)
-{
-    passed += ok;
-    failed += !ok;
-    if (!ok)
-        printf("failed: opaque.c:%d: %s\n", line, what);
-}
-#define CHECK(e) check_at(__LINE__, (e), #e)
-
-static void ok_at(int line, int code, const char *what)
-{
-    char *message = code ? futhark_context_get_error(ctx) : NULL;
-    check_at(line, code == FUTHARK_SUCCESS, message ? message : what);
-    free(message);
-}
-#define OK(e) ok_at(__LINE__, (e), #e)
+#include "checks.h"
 
 /* The call fails, with a message that has these words. */
 static void fails_at(int line, bool fails, const char *words)
 {
     char *message = futhark_context_get_error(ctx);
-    check_at(line, fails && message && strstr(message, words), message ? message : words);
+    CHECK_AT(line, fails && message && strstr(message, words), message ? message : words);
     free(message);
 }
 #define FAILS(e, words) fails_at(__LINE__, (e) == FUTHARK_PROGRAM_ERROR, (words))
