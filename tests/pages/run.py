@@ -5,6 +5,7 @@ Each page must be well-formed, hold what the JSON beside it says, escape all nam
 Debian's chromium, where it is installed, must show it without scrolling sideways at 360 and 1200 pixels, with enough
 contrast in light and dark. -k: leaves the pages and pictures of them there, to look at."""
 import html.parser
+import itertools
 import json
 import re
 import shutil
@@ -122,6 +123,17 @@ def run(minifut, folder, *args):
     return r.stdout
 
 
+def said(form, values, within, off=6e-5):
+    """Is the text that `form` makes of `values` in `within`? JSON holds them rounded, by at most `off`: of 1.0450 the page
+    may have made 1.04 or 1.05."""
+    near = itertools.product(*[(v - off, v, v + off) for v in values])
+    return any(form % some in within for some in near)
+
+
+def percent(part, within):
+    return said("%.1f %%", (100 * part,), within, off=6e-3)
+
+
 def prepare(minifut, folder):
     shutil.copy(ROOT / "examples/matmul.sf", folder)
     (folder / "d").mkdir()
@@ -145,7 +157,8 @@ def tune_json(minifut, folder):
          "the program")
     must(f", {j['runs']} runs, " in out and j["seconds"] > 0 and j["device"], "runs, seconds, device")
     must(min(j["tuned"], j["untuned"], j["left_out"]) > 0 and not j["distrusted"], "the means of losses")
-    must(f"of each data set's own best time: untuned {j['untuned']:.2f}, tuned {j['tuned']:.2f}" in out, "the means")
+    must(said("of each data set's own best time: untuned %.2f, tuned %.2f", (j["untuned"], j["tuned"]), out),
+         f"the means {j['untuned']}, {j['tuned']}: {out}")
     names = [t["name"] for t in j["thresholds"]]
     must(names == [f"main.suff_{k}_par_{i}" for i, k in enumerate(("outer", "intra") * 2)], f"thresholds {names}")
     must([t["parent"] for t in j["thresholds"]] == [None] + names[:-1], "parents")
@@ -184,8 +197,9 @@ def tune_page(minifut, folder):
     must(page.tagged("th").count("V3") == sum(v["taken"] == "V3" for d in j["datasets"] for v in d["versions"]) > 0,
          "a version's row for each data set")
     for d in j["datasets"]:
-        must(f"{d['regret'] * 100:.1f} %" in page.tagged("td"), f"the regret on {d['name']}")
-    must(f"Of each data set's own best time: untuned {j['untuned']:.2f}, tuned {j['tuned']:.2f}" in text, "the means")
+        must(percent(d["regret"], page.tagged("td")), f"the regret on {d['name']}: {d['regret']}")
+    must(said("Of each data set's own best time: untuned %.2f, tuned %.2f", (j["untuned"], j["tuned"]), text),
+         f"the means {j['untuned']}, {j['tuned']}")
     must(("None: for each threshold" in text) == (not j["conflicts"]), "conflicts")
 
 
@@ -243,7 +257,7 @@ def profile_page(minifut, folder):
     must(len(done) == 2 and f"No profile: {[d['error'] for d in j['datasets'] if d['error']][0]}." in text, "the torn one")
     for d in done:
         for share in d["shares"]:
-            must(f"{100 * share['share']:.1f} %" in cells, f"the share {share}")
+            must(percent(share["share"], cells), f"the share {share}")
         for k in d["kernels"]:
             must(k["name"] in page.tagged("th"), f"the kernel {k['name']}")
     heat = {}
@@ -253,7 +267,7 @@ def profile_page(minifut, folder):
                 heat[share["line"]] = heat.get(share["line"], 0) + share["share"] / len(done)
     must(heat, "no line")
     for line, part in heat.items():
-        must(f"L{line}" in page.links and f"{100 * part:.1f} %" in page.tagged("span"), f"the heat of line {line}: {part}")
+        must(f"L{line}" in page.links and percent(part, page.tagged("span")), f"the heat of line {line}: {part}")
     must(page.links and set(page.links) <= page.ids, f"links {page.links}")
 
 
