@@ -134,15 +134,23 @@ static void visit_applied(Causes *c, const AExp *e, int n)
         visit(c, last);
 }
 
+static bool learn_leaf(void *env, const Size *leaf)
+{
+    learn_size(env, leaf);
+    return false;
+}
+
+/* What a call has made up is decided behind it, also where only a function in its result has it. */
 static void visit_app(Causes *c, const AExp *e)
 {
     if (!e->app.infix) {
         visit_applied(c, e, e->app.args.n);
-        return;
+    } else {
+        for (int i = 0; i < e->app.args.n; i++)
+            visit(c, e->app.args.at[i]);
+        visit(c, e->app.fn);
     }
-    for (int i = 0; i < e->app.args.n; i++)
-        visit(c, e->app.args.at[i]);
-    visit(c, e->app.fn);
+    ty_any_size(e->type, learn_leaf, c);
 }
 
 static void visit_var(Causes *c, const AExp *e)
