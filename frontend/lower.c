@@ -120,6 +120,11 @@ Env *env_add(Low *L, Env *env, const Binding *b, Val *v)
     return en;
 }
 
+Env *env_enter(Low *L, Env *env)
+{
+    return env_add(L, env, NULL, NULL);
+}
+
 const Env *env_find(const Env *env, const Binding *b)
 {
     for (; env; env = env->next)
@@ -154,6 +159,7 @@ void scope_splice(Low *L, Scope *sc)
     for (int i = 0; i < sc->bld.stms.n; i++)
         bld_stm(&L->sc->bld, sc->bld.stms.at[i]);
     vec_append(L->cx->perm, &L->sc->facts, &sc->facts);
+    vec_append(L->cx->perm, &L->sc->met, &sc->met);
 }
 
 Atoms emit_all(Low *L, const char *base, Exp *e)

@@ -25,8 +25,7 @@ static Env *size_from_use(Low *L, Env *env, const Size *scheme, const Size *use,
     Atom a;
     if (scheme->kind == SZ_VAR) {
         bool open = scheme->var->kind == BIND_SIZE && !env_find(env, scheme->var);
-        bool known = open && (size_atom(L, env_use, use, &a) ||
-                              (use->kind == SZ_UNKNOWN && size_shown(env_use, use, &a)));
+        bool known = open && size_met(L, env_use, use, &a);
         return known ? env_add(L, env, scheme->var, val_atom(L, a)) : env;
     }
     if (scheme->kind == SZ_OP && use->kind == SZ_OP && scheme->op == use->op) {
@@ -200,7 +199,7 @@ static bool all_bound(const Env *env, const Bindings *tparams)
 static Val *call_def(Low *L, const Fun *fn, Val **args, Loc loc)
 {
     const Def *def = fn->def;
-    Env *env = fn->env;
+    Env *env = env_enter(L, fn->env);
     for (int i = 0; i < def->params.n; i++)
         env = bind_sizes(L, env, def->params.at[i]->type, args[i]);
     if (!all_bound(env, &def->bind->tparams))
@@ -220,7 +219,7 @@ static Val *call_def(Low *L, const Fun *fn, Val **args, Loc loc)
 static Val *call_lambda(Low *L, const Fun *fn, Val **args)
 {
     const AExp *e = fn->exp;
-    Env *env = fn->env;
+    Env *env = env_enter(L, fn->env);
     for (int i = 0; i < e->lambda.params.n; i++)
         env = bind_pat(L, env, e->lambda.params.at[i], args[i]);
     Val *v = lower_exp(L, env, e->lambda.body);
@@ -490,18 +489,8 @@ static Val *lower_fun_exp(Low *L, Env *env, const AExp *e, FunKind kind, int ari
     return val_fun(L, (Fun){.kind = kind, .arity = arity, .env = env, .exp = e});
 }
 
-Val *lower_exp(Low *L, Env *env, const AExp *e)
+static Val *evaluate(Low *L, Env *env, const AExp *e)
 {
-    while (e->kind == AE_LET || e->kind == AE_LETFUN) {
-        if (e->kind == AE_LET) {
-            env = lower_let(L, env, e);
-            e = e->let.body;
-        } else {
-            const Def *def = e->letfun.def;
-            env = env_add(L, env, def->bind, def_fun(L, def, env, NULL, env));
-            e = e->letfun.body;
-        }
-    }
     switch (e->kind) {
     case AE_LIT: return lower_lit(L, e);
     case AE_HOLE: return lower_hole(L, env, e);
@@ -539,4 +528,21 @@ Val *lower_exp(Low *L, Env *env, const AExp *e)
     case AE_LETFUN: break;
     }
     ice(e->loc, "no expression");
+}
+
+Val *lower_exp(Low *L, Env *env, const AExp *e)
+{
+    while (e->kind == AE_LET || e->kind == AE_LETFUN) {
+        if (e->kind == AE_LET) {
+            env = lower_let(L, env, e);
+            e = e->let.body;
+        } else {
+            const Def *def = e->letfun.def;
+            env = env_add(L, env, def->bind, def_fun(L, def, env, NULL, env));
+            e = e->letfun.body;
+        }
+    }
+    Val *v = evaluate(L, env, e);
+    meet_sizes(L, env, e->type, v);
+    return v;
 }

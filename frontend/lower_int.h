@@ -68,7 +68,7 @@ struct Fun {
 /* Innermost first. Type parameters are bound too: to a value of the type that has `drop` more outer
  * dimensions. */
 struct Env {
-    const Binding *bind;
+    const Binding *bind; /* NULL: a function's body begins */
     Val *val;
     int drop;
     const AType *type; /* of a type parameter that no value shows; in type_env */
@@ -84,12 +84,20 @@ typedef struct {
     Atom a, b, res;
 } Fact;
 
+/* What a size that only the run knows is in one evaluation of the code whose types speak of it. */
+typedef struct {
+    int id;
+    const Env *body; /* the function's body that is evaluated, NULL outside of all */
+    Atom n;
+} SizeMet;
+
 /* A body under construction and what is known there. */
 typedef struct Scope Scope;
 struct Scope {
     Scope *up;
     Bld bld;
     VEC(Fact) facts;
+    VEC(SizeMet) met;
 };
 
 typedef struct {
@@ -141,6 +149,7 @@ Atom val_scalar(const Val *v, Loc loc); /* the atom of a V_ATOM */
 Loc low_loc(const Low *L, Loc loc);
 
 Env *env_add(Low *L, Env *env, const Binding *b, Val *v);
+Env *env_enter(Low *L, Env *env); /* for the body of a function */
 const Env *env_find(const Env *env, const Binding *b); /* NULL if unbound */
 
 Scope *scope_push(Low *L);
@@ -200,9 +209,13 @@ LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v);
 const Size *size_held(Low *L, const Size *s);
 /* The atom of a size, computed here if it is an expression; false if it is unknown here. */
 bool size_atom(Low *L, const Env *env, const Size *s, Atom *out);
-/* The size that an unknown size s is, if it is one of v, of type `at`; of a variable in env. */
+/* The size that an unknown size s is, if it is one of v, of type `at`. */
 bool size_shown_by(const AType *at, const Val *v, const Size *s, Atom *out);
-bool size_shown(const Env *env, const Size *s, Atom *out);
+/* Notes the unknown sizes of a value that is at hand, */
+void meet_sizes(Low *L, const Env *env, const AType *at, const Val *v);
+/* ... and the same as size_atom, of sizes with parts that were noted. For sizes at a use only: what
+ * a loop or a branch results in may be of another size each time. */
+bool size_met(Low *L, const Env *env, const Size *s, Atom *out);
 /* Computes the sizes of a type here, so that what is computed further inside reuses them. made:
  * where arrays of this type are made in any case, which asserts their sizes (NULL: perhaps not). */
 void preload_sizes(Low *L, const Env *env, const AType *at, const Loc *made);

@@ -270,6 +270,53 @@ Val *fit_like(Low *L, Loc loc, Val *v, const Val *like)
     return val_rebuild(L, v, &as);
 }
 
+/* --- Sizes met ------------------------------------------------------------------------------ */
+
+static void meet_at(Low *L, const Env *env, const AType *at, const Val *v, int depth)
+{
+    at = type_deref(at);
+    if (at->kind == TY_ARRAY) {
+        const Size *dim = size_deref(at->array.dim);
+        const Atom *leaf = dim->kind == SZ_UNKNOWN ? val_first_leaf(v) : NULL;
+        if (leaf && depth < atom_type(*leaf).rank) {
+            while (env && env->bind)
+                env = env->next;
+            SizeMet m = {dim->id, env, atom_type(*leaf).dims[depth]};
+            vec_push(L->cx->perm, &L->sc->met, m);
+        }
+        meet_at(L, env, at->array.elem, v, depth + 1);
+    }
+    bool parts = type_is_composite(at) && at->kind != TY_SUM && v->kind == V_TUPLE && !v->sum;
+    for (int i = 0; parts && i < at->elems.n && i < v->elems.n; i++)
+        meet_at(L, env, at->elems.at[i], v->elems.at[i], depth);
+}
+
+void meet_sizes(Low *L, const Env *env, const AType *at, const Val *v)
+{
+    if (at)
+        meet_at(L, env, at, v, 0);
+}
+
+static bool is_in(const Env *env, const Env *body)
+{
+    while (env && env != body)
+        env = env->next;
+    return env == body;
+}
+
+/* The last one is meant, of this evaluation of the code. */
+static Val *size_seen(Low *L, const Env *env, const Size *s)
+{
+    for (Scope *sc = L->sc; sc; sc = sc->up) {
+        for (int i = sc->met.n; i-- > 0;) {
+            SizeMet *m = &sc->met.at[i];
+            if (m->id == s->id && is_in(env, m->body))
+                return val_atom(L, m->n);
+        }
+    }
+    return NULL;
+}
+
 /* --- Sizes ---------------------------------------------------------------------------------- */
 
 static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out);
@@ -333,14 +380,15 @@ LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v)
     return out;
 }
 
-static Val *size_val(Low *L, const Env *env, const Size *s);
+/* met: sizes that were met count, too. */
+static Val *size_val(Low *L, const Env *env, const Size *s, bool met);
 
 /* Binds the names in a size's expression to what stands for them in its arguments; false if one is
  * not known here. */
-static bool bind_names(Low *L, const Env *env, const Size *s, const AExp *e, Env **inner)
+static bool bind_names(Low *L, const Env *env, const Size *s, bool met, const AExp *e, Env **inner)
 {
     if (e->kind == AE_VAR && e->var.bind->kind != BIND_BUILTIN) {
-        Val *v = size_val(L, env, s);
+        Val *v = size_val(L, env, s, met);
         if (v && v->kind != V_FUN)
             *inner = env_add(L, *inner, e->var.bind, v);
         return v != NULL;
@@ -350,7 +398,7 @@ static bool bind_names(Low *L, const Env *env, const Size *s, const AExp *e, Env
         for (int i = 0; (part = size_exp_part(e, i)); i++) {
             while (part->kind == AE_ASCRIBE || part->kind == AE_COERCE)
                 part = part->ascribe.e;
-            if (!bind_names(L, env, size_deref(s->args.at[i]), part, inner))
+            if (!bind_names(L, env, size_deref(s->args.at[i]), met, part, inner))
                 return false;
         }
     }
@@ -363,11 +411,19 @@ static Atom at_least_0(Low *L, Loc loc, Atom n)
     return find_fact(L, FACT_NONNEG, n, n) ? n : emit_op(L, loc, OP_MAX, n, atom_i64(0));
 }
 
+static bool number(const Val *v, Atom *out)
+{
+    bool is = v && v->kind == V_ATOM;
+    if (is)
+        *out = v->atom;
+    return is;
+}
+
 /* s->a op s->b */
-static bool size_op(Low *L, const Env *env, const Size *s, Atom *out)
+static bool size_op(Low *L, const Env *env, const Size *s, bool met, Atom *out)
 {
     Atom a, b;
-    if (!size_atom(L, env, s->a, &a) || !size_atom(L, env, s->b, &b))
+    if (!number(size_val(L, env, s->a, met), &a) || !number(size_val(L, env, s->b, met), &b))
         return false;
     if (s->op == '^') {
         *out = at_least_0(L, s->loc, a);
@@ -385,7 +441,7 @@ static bool size_op(Low *L, const Env *env, const Size *s, Atom *out)
     return true;
 }
 
-static Val *size_val(Low *L, const Env *env, const Size *s)
+static Val *size_val(Low *L, const Env *env, const Size *s, bool met)
 {
     s = size_deref(s);
     Atom a;
@@ -397,12 +453,12 @@ static Val *size_val(Low *L, const Env *env, const Size *s)
                : s->var->kind == BIND_DEF ? lower_global(L, s->var, NULL, NULL, s->loc)
                                           : NULL;
     }
-    case SZ_OP: return size_op(L, env, s, &a) ? val_atom(L, a) : NULL;
+    case SZ_OP: return size_op(L, env, s, met, &a) ? val_atom(L, a) : NULL;
     case SZ_EXP: {
         Env *inner = (Env *)env;
-        return bind_names(L, env, s, s->exp, &inner) ? lower_exp(L, inner, s->exp) : NULL;
+        return bind_names(L, env, s, met, s->exp, &inner) ? lower_exp(L, inner, s->exp) : NULL;
     }
-    case SZ_UNKNOWN:
+    case SZ_UNKNOWN: return met ? size_seen(L, env, s) : NULL;
     case SZ_META: break;
     }
     return NULL;
@@ -410,11 +466,12 @@ static Val *size_val(Low *L, const Env *env, const Size *s)
 
 bool size_atom(Low *L, const Env *env, const Size *s, Atom *out)
 {
-    Val *v = size_val(L, env, s);
-    if (!v || v->kind != V_ATOM)
-        return false;
-    *out = v->atom;
-    return true;
+    return number(size_val(L, env, s, false), out);
+}
+
+bool size_met(Low *L, const Env *env, const Size *s, Atom *out)
+{
+    return number(size_val(L, env, s, true), out);
 }
 
 static bool shown_at(const AType *at, const Val *v, int depth, const Size *s, Atom *out)
@@ -440,14 +497,6 @@ static bool shown_at(const AType *at, const Val *v, int depth, const Size *s, At
 bool size_shown_by(const AType *at, const Val *v, const Size *s, Atom *out)
 {
     return shown_at(at, v, 0, s, out);
-}
-
-bool size_shown(const Env *env, const Size *s, Atom *out)
-{
-    for (const Env *en = env; en; en = en->next)
-        if (en->val && en->bind->type && shown_at(en->bind->type, en->val, 0, s, out))
-            return true;
-    return false;
 }
 
 static void preload(Low *L, const Env *env, const AType *at, const Loc *made, bool held)
@@ -539,6 +588,7 @@ static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth, 
 
 Env *bind_sizes(Low *L, Env *env, const AType *at, const Val *v)
 {
+    meet_sizes(L, env, at, v);
     return bind_at(L, env, at, v, 0, bind_size);
 }
 

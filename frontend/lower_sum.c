@@ -160,7 +160,7 @@ static Atom blank_size(const Blank *b, const Size *s)
     if (s->kind == SZ_UNKNOWN) {
         if (b->beside && size_shown_by(b->beside, b->beside_val, s, &n))
             return n;
-        if (size_shown(b->env, s, &n))
+        if (size_met(b->L, b->env, s, &n))
             return n;
     }
     return atom_i64(0);
