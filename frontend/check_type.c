@@ -294,14 +294,17 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
     for (int i = 0; i < te->args.n; i++)
         *(te->args.at[i]->kind == TE_SIZE ? &have_sizes : &have_types) += 1;
     if (n_sizes != have_sizes || n_types != have_types) {
-        if (n_sizes || have_sizes)
+        if (!n_sizes && !n_types)
+            ck_error(ck, te->loc, "type `%s` takes no arguments", te->name);
+        else if (n_sizes || have_sizes)
             ck_error(ck, te->loc, "type `%s` takes %d size%s and %d type%s, not %d and %d", d->name,
                      n_sizes, n_sizes == 1 ? "" : "s", n_types, n_types == 1 ? "" : "s", have_sizes,
                      have_types);
         else
             ck_error(ck, te->loc, "type `%s` takes %d type%s, not %d", d->name, n_types,
                      n_types == 1 ? "" : "s", have_types);
-        ck_note(ck, d->loc, "`%s` is defined here", d->name);
+        if (d->loc.beg)
+            ck_note(ck, d->loc, "`%s` is defined here", d->name);
         return ty_error(ck);
     }
     Subst s = {0};
@@ -336,12 +339,6 @@ static AType *expand(Ck *ck, TypeExp *te, TypeDecl *d, How *how)
 
 static AType *named(Ck *ck, TypeExp *te, How *how)
 {
-    Scalar sc;
-    if (scalar_from_name(te->name, &sc)) {
-        if (te->args.n)
-            ck_error(ck, te->loc, "type `%s` takes no arguments", te->name);
-        return ty_scalar(ck, sc);
-    }
     Loc loc = {te->loc.beg, te->loc.beg + (uint32_t)strlen(te->name)};
     Binding *b = find_type(ck, te->name, loc);
     te->bind = b;
@@ -540,9 +537,6 @@ void check_type_decl(Ck *ck, TypeDecl *d)
 
 void bind_type(Ck *ck, TypeDecl *d)
 {
-    Scalar sc;
-    if (scalar_from_name(d->name, &sc))
-        ck_error(ck, d->loc, "`%s` is a builtin type", d->name);
     d->bind = new_binding(ck, BIND_TYPE, d->name, d->loc);
     d->bind->tdecl = d;
     d->bind->cls = class_of_lifted(d->lifted);

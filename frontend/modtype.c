@@ -205,8 +205,7 @@ static bool names_function(Ck *ck, const TypeExp *te)
 {
     if (te->kind != TE_NAME)
         return te->kind == TE_FUN;
-    Scalar sc;
-    Binding *b = scalar_from_name(te->name, &sc) ? NULL : find_type(ck, te->name, te->loc);
+    Binding *b = find_type(ck, te->name, te->loc);
     return b && b->tdecl && b->tdecl->type && is_function_type(b->tdecl->type);
 }
 

@@ -87,9 +87,18 @@ Binding *module_member(Ck *ck, Module *m, const char *name, Space space)
             return m->members.at[i];
     if (m->intrinsics && space == SPACE_TERM)
         return find_builtin(ck, name);
+    if (m->intrinsics && space == SPACE_TYPE)
+        return scalar_type(ck, name);
     if (m->scalar && space == SPACE_TERM)
         return find_builtin(ck, intern(arena_printf(ck->a, "%s.%s", scalar_name(m->of), name)));
     return m->scalar && space == SPACE_TYPE ? scalar_type_member(ck, m, name) : NULL;
+}
+
+Binding *scalar_type(Ck *ck, const char *name)
+{
+    Scalar s;
+    bool is = scalar_from_name(name, &s);
+    return is ? module_member(ck, scalar_module(ck, s), intern("t"), SPACE_TYPE) : NULL;
 }
 
 typedef struct {

@@ -52,6 +52,8 @@ static inline bool is_parametric(const Module *m)
 Module *module_new(Ck *ck, Loc loc);
 /* The module of a scalar type. */
 Module *scalar_module(Ck *ck, Scalar s);
+/* The type of that name that every program has, or NULL. */
+Binding *scalar_type(Ck *ck, const char *name);
 /* The module by which the operators that are provided can be named where others hide them. */
 Module *intrinsics_module(Ck *ck);
 /* The member of that name, or NULL. */

@@ -258,7 +258,10 @@ static Binding *find_binding(Ck *ck, const char *name, Space space)
         return m ? module_member(ck, m, intern(dot + 1), space) : NULL;
     }
     Binding *b = in_scope(ck, name, space);
-    return b || space != SPACE_TERM ? b : find_builtin(ck, name);
+    return b                     ? b
+           : space == SPACE_TERM ? find_builtin(ck, name)
+           : space == SPACE_TYPE ? scalar_type(ck, name)
+                                 : NULL;
 }
 
 Binding *find_value(Ck *ck, const char *name, Loc loc)
