@@ -376,19 +376,27 @@ static void walk_ascription(Layout *l, const CNode *n, int group)
     walk_kids(l, n, 0, own);
 }
 
-/* e with [i] = v, e with a.b = v */
+/* A field or [i] of a path; .[i] */
+static void walk_step(Layout *l, const CNode *n, int group)
+{
+    int last = n->kids.n - 1, open = kid_kind(l, n, 0) == '.' ? 1 : 0;
+    if (kid_kind(l, n, last) != ']') {
+        walk_kids(l, n, 0, group);
+        return;
+    }
+    if (open)
+        walk(l, n->kids.at[0], group);
+    space(l, n->kids.at[open], n->kind == CN_with_step);
+    walk_index(l, n, open, last, group);
+}
+
+/* e with a[i].b = v */
 static void walk_update(Layout *l, const CNode *n, int group)
 {
-    int own = new_group(l, group, EACH), open = find_token(l, n, 2, '['),
-        close = find_token(l, n, 2, ']');
+    int own = new_group(l, group, EACH), last = n->kids.n - 1;
     may_break(l, n->kids.at[1]->first, FITS, own, at_token(n->first, INDENT));
-    walk(l, n->kids.at[0], own);
-    if (kid_kind(l, n, 2) == '[' && open != NONE && close != NONE)
-        walk_index(l, n, open, close, own);
-    int last = n->kids.n - 1;
     may_break(l, n->kids.at[last]->first, LAST, own, at_token(n->first, 2 * INDENT));
-    l->group_of[n->kids.at[1]->first] = own;
-    walk(l, n->kids.at[last], own);
+    walk_kids(l, n, 0, own);
 }
 
 /* --- Statements ----------------------------------------------------------------------------- */
@@ -541,6 +549,8 @@ static const Shape shapes[] = {
     [CN_atom] = walk_atom,         [CN_section] = walk_atom,
     [CN_param] = walk_atom,        [CN_tatom] = walk_atom,
     [CN_bind_name] = walk_atom,    [CN_dim] = walk_slice,
+    [CN_step] = walk_step,         [CN_sect_step] = walk_step,
+    [CN_with_step] = walk_step,    [CN_let_step] = walk_step,
     [CN_size] = walk_size,         [CN_term] = walk_term,
     [CN_tapply] = walk_tapply,     [CN_alternative] = walk_tapply,
     [CN_applied] = walk_tapply,    [CN_payload] = walk_term,

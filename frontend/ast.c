@@ -154,13 +154,6 @@ AExp *mk_opsect(ParseCtx *c, NameLoc op, AExp *arg, Loc loc)
     return e;
 }
 
-AExp *mk_projsect(ParseCtx *c, Names names, Loc loc)
-{
-    AExp *e = mk_exp(c, AE_PROJSECT, loc);
-    e->proj.names = names;
-    return e;
-}
-
 AExp *mk_range(ParseCtx *c, AExp *start, AExp *second, RangeKind k, AExp *end, Loc loc)
 {
     AExp *e = mk_exp(c, AE_RANGE, loc);
@@ -206,7 +199,7 @@ static void deepen_dims(ParseCtx *c, AExp *e, const ADimIndices *dims)
 
 AExp *mk_index(ParseCtx *c, AExp *arr, ADimIndices dims, Loc loc)
 {
-    AExp *e = mk_exp(c, arr ? AE_INDEX : AE_IDXSECT, loc);
+    AExp *e = mk_exp(c, AE_INDEX, loc);
     if (!dims.n)
         parse_error(c, loc, "an index needs at least one dimension");
     e->index.e = arr;
@@ -216,28 +209,23 @@ AExp *mk_index(ParseCtx *c, AExp *arr, ADimIndices dims, Loc loc)
     return e;
 }
 
-AExp *mk_update(ParseCtx *c, AExp *arr, ADimIndices dims, AExp *v, Loc loc)
+Step mk_step(ParseCtx *c, const char *field, ADimIndices dims, Loc loc)
 {
-    AExp *e = mk_exp(c, AE_UPDATE, loc);
-    if (!dims.n)
-        parse_error(c, loc, "an update needs at least one dimension");
-    e->update.e = arr;
-    e->update.dims = dims;
-    e->update.value = v;
-    DEEPEN(c, e, arr);
-    DEEPEN(c, e, v);
-    deepen_dims(c, e, &dims);
-    return e;
+    if (!field && !dims.n)
+        parse_error(c, loc, "an index needs at least one dimension");
+    return (Step){field, dims, NULL, loc};
 }
 
-AExp *mk_recupdate(ParseCtx *c, AExp *rec, Names path, AExp *v, Loc loc)
+AExp *mk_update(ParseCtx *c, AExp *of, Steps path, AExp *v, Loc loc)
 {
-    AExp *e = mk_exp(c, AE_RECUPDATE, loc);
-    e->update.e = rec;
-    e->update.names = path;
+    AExp *e = mk_exp(c, of ? AE_UPDATE : AE_PATHSECT, loc);
+    e->update.e = of;
+    e->update.path = path;
     e->update.value = v;
-    DEEPEN(c, e, rec);
+    DEEPEN(c, e, of);
     DEEPEN(c, e, v);
+    for (int i = 0; i < path.n; i++)
+        deepen_dims(c, e, &path.at[i].dims);
     return e;
 }
 
@@ -266,17 +254,10 @@ AExp *mk_let(ParseCtx *c, NameLocs sizes, Pat *p, AExp *rhs, AExp *body, Loc loc
     return e;
 }
 
-AExp *mk_letwith(ParseCtx *c, NameLoc a, ADimIndices dims, AExp *v, AExp *body, Loc loc)
+AExp *mk_letwith(ParseCtx *c, NameLoc a, Steps path, AExp *v, AExp *body, Loc loc)
 {
     Loc place = {a.loc.beg, v->loc.end};
-    return mk_let(c, (NameLocs){0}, mk_pvar(c, a), mk_update(c, mk_var(c, a), dims, v, place), body,
-                  loc);
-}
-
-AExp *mk_letfield(ParseCtx *c, NameLoc a, Names path, AExp *v, AExp *body, Loc loc)
-{
-    Loc place = {a.loc.beg, v->loc.end};
-    return mk_let(c, (NameLocs){0}, mk_pvar(c, a), mk_recupdate(c, mk_var(c, a), path, v, place), body,
+    return mk_let(c, (NameLocs){0}, mk_pvar(c, a), mk_update(c, mk_var(c, a), path, v, place), body,
                   loc);
 }
 

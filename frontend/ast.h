@@ -329,13 +329,11 @@ typedef enum {
     AE_RANGE,     /* range */
     AE_APP,       /* app */
     AE_OPSECT,    /* opsect: (op e), a function of the left operand: \x -> x op e */
-    AE_PROJSECT,  /* proj.names: (.a.b) */
-    AE_IDXSECT,   /* index.dims: (.[i]) */
+    AE_PATHSECT,  /* update.path: (.a[i].b) */
     AE_LAMBDA,    /* lambda */
     AE_PROJ,      /* proj: e.field */
     AE_INDEX,     /* index: e[i, a:b:c] */
-    AE_UPDATE,    /* update: e with [i] = v; also `let a[i] = v in` (as a let of a) */
-    AE_RECUPDATE, /* update: e with a.b = v */
+    AE_UPDATE,    /* update: e with a[i].b = v; also `let a[i] = v in` (as a let of a) */
     AE_IF,        /* cond */
     AE_LET,       /* let */
     AE_LETFUN,    /* letfun: let f x = ... in ... */
@@ -356,6 +354,15 @@ typedef struct {
     Loc loc;
 } ADimIndex;
 typedef VEC(ADimIndex) ADimIndices;
+
+/* A way into a value: .field or, if that is NULL, [dims]. */
+typedef struct {
+    const char *field;
+    ADimIndices dims;
+    AType *of; /* what it is taken of; filled in by the checker */
+    Loc loc;
+} Step;
+typedef VEC(Step) Steps;
 
 typedef enum {
     RANGE_TO,    /* a...b, a..s...b: up to and with b (or down, by the step) */
@@ -419,17 +426,16 @@ struct AExp {
             AExp *body;
         } lambda;
         struct {
-            AExp *e;     /* NULL in AE_PROJSECT */
-            Names names; /* AE_PROJ: exactly one; tuples: "0", "1", ... */
+            AExp *e;
+            Names names; /* exactly one; tuples: "0", "1", ... */
         } proj;
         struct {
-            AExp *e; /* NULL in AE_IDXSECT */
+            AExp *e;
             ADimIndices dims;
         } index;
         struct {
-            AExp *e, *value;
-            ADimIndices dims; /* AE_UPDATE */
-            Names names;      /* AE_RECUPDATE: path */
+            AExp *e, *value; /* NULL in AE_PATHSECT */
+            Steps path;
         } update;
         struct {
             AExp *test, *then, *els;

@@ -73,8 +73,7 @@ static AExp *clone_exp(Arena *a, const AExp *e)
     switch (e->kind) {
     case AE_LIT:
     case AE_HOLE:
-    case AE_VAR:
-    case AE_PROJSECT: break;
+    case AE_VAR: break;
     case AE_TUPLE:
     case AE_RECORD:
     case AE_ARRAY:
@@ -99,12 +98,14 @@ static AExp *clone_exp(Arena *a, const AExp *e)
         break;
     case AE_PROJ: CLONE(a, c->proj.e, clone_exp); break;
     case AE_INDEX:
-    case AE_IDXSECT:
         CLONE(a, c->index.e, clone_exp);
         clone_dims(a, &c->index.dims);
         break;
-    case AE_UPDATE: clone_dims(a, &c->update.dims); /* fallthrough */
-    case AE_RECUPDATE:
+    case AE_PATHSECT:
+    case AE_UPDATE:
+        COPY_LIST(a, c->update.path);
+        for (int i = 0; i < c->update.path.n; i++)
+            clone_dims(a, &c->update.path.at[i].dims);
         CLONE(a, c->update.e, clone_exp);
         CLONE(a, c->update.value, clone_exp);
         break;

@@ -24,8 +24,8 @@ static void pr_atom(Pr *p, const AExp *e)
 {
     bool atom = e->kind == AE_LIT || e->kind == AE_TUPLE || e->kind == AE_RECORD ||
                 e->kind == AE_ARRAY || e->kind == AE_STRING || e->kind == AE_OPSECT ||
-                e->kind == AE_PROJSECT || e->kind == AE_IDXSECT || e->kind == AE_PROJ ||
-                e->kind == AE_INDEX || e->kind == AE_VAR ||
+                e->kind == AE_PATHSECT || e->kind == AE_PROJ || e->kind == AE_INDEX ||
+                e->kind == AE_VAR ||
                 (e->kind == AE_CONSTR && !e->constr.elems.n);
     if (!atom)
         out_puts(p->o, "(");
@@ -249,10 +249,13 @@ static void pr_dims(Pr *p, const ADimIndices *ds)
     out_puts(p->o, "]");
 }
 
-static void pr_path(Pr *p, const Names *ns)
+static void pr_path(Pr *p, const Steps *path)
 {
-    for (int i = 0; i < ns->n; i++)
-        out_printf(p->o, i ? ".%s" : "%s", ns->at[i]);
+    for (int i = 0; i < path->n; i++)
+        if (path->at[i].field)
+            out_printf(p->o, i ? ".%s" : "%s", path->at[i].field);
+        else
+            pr_dims(p, &path->at[i].dims);
 }
 
 static void pr_range(Pr *p, const AExp *e)
@@ -407,14 +410,9 @@ static void pr_form(Pr *p, const AExp *e)
         pr_atom(p, e->opsect.arg);
         out_puts(o, ")");
         return;
-    case AE_PROJSECT:
+    case AE_PATHSECT:
         out_puts(o, "(.");
-        pr_path(p, &e->proj.names);
-        out_puts(o, ")");
-        return;
-    case AE_IDXSECT:
-        out_puts(o, "(.");
-        pr_dims(p, &e->index.dims);
+        pr_path(p, &e->update.path);
         out_puts(o, ")");
         return;
     case AE_LAMBDA: pr_lambda(p, e); return;
@@ -427,13 +425,9 @@ static void pr_form(Pr *p, const AExp *e)
         pr_dims(p, &e->index.dims);
         return;
     case AE_UPDATE:
-    case AE_RECUPDATE:
         pr_atom(p, e->update.e);
         out_puts(o, " with ");
-        if (e->kind == AE_UPDATE)
-            pr_dims(p, &e->update.dims);
-        else
-            pr_path(p, &e->update.names);
+        pr_path(p, &e->update.path);
         out_puts(o, " = ");
         pr_atom(p, e->update.value);
         return;

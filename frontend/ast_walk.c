@@ -40,8 +40,7 @@ void aexp_children(const AExp *e, void (*fn)(void *env, AExp *child), void *env)
     switch (e->kind) {
     case AE_LIT:
     case AE_HOLE:
-    case AE_VAR:
-    case AE_PROJSECT: return;
+    case AE_VAR: return;
     case AE_TUPLE:
     case AE_RECORD:
     case AE_ARRAY:
@@ -52,15 +51,18 @@ void aexp_children(const AExp *e, void (*fn)(void *env, AExp *child), void *env)
         all(w, &e->app.args);
         return;
     case AE_OPSECT: three(w, e->opsect.op, e->opsect.arg, NULL); return;
-    case AE_IDXSECT: dims(w, &e->index.dims); return;
     case AE_LAMBDA: one(w, e->lambda.body); return;
     case AE_PROJ: one(w, e->proj.e); return;
     case AE_INDEX:
         one(w, e->index.e);
         dims(w, &e->index.dims);
         return;
-    case AE_UPDATE: dims(w, &e->update.dims); /* fallthrough */
-    case AE_RECUPDATE: three(w, e->update.e, e->update.value, NULL); return;
+    case AE_PATHSECT:
+    case AE_UPDATE:
+        for (int i = 0; i < e->update.path.n; i++)
+            dims(w, &e->update.path.at[i].dims);
+        three(w, e->update.e, e->update.value, NULL);
+        return;
     case AE_IF: three(w, e->cond.test, e->cond.then, e->cond.els); return;
     case AE_LET: three(w, e->let.rhs, e->let.body, NULL); return;
     case AE_LETFUN: three(w, e->letfun.def->body, e->letfun.body, NULL); return;

@@ -370,7 +370,8 @@ AType *check_loop(Ck *ck, AExp *e, AType *want);
 
 /* The type of t's field of that name; of a type that is not known yet it is wanted. */
 AType *field_of(Ck *ck, AType *t, const char *name, Loc loc);
-AType *check_recupdate(Ck *ck, AExp *e);
+/* t, but part in the field that the steps at path lead to. */
+AType *with_field(Ck *ck, AType *t, const Step *path, int n, AType *part);
 /* Looks again at what is wanted of types that were not known; when `final`, those that still are
  * not are reported. */
 void solve_wanted(Ck *ck, bool final);

@@ -113,8 +113,7 @@ static bool check_arg(Call *c, int i)
 static bool is_functional(const Call *c, int i)
 {
     AExpKind k = c->e->app.args.at[i]->kind;
-    return type_deref(c->params.at[i])->kind == TY_FUN || k == AE_LAMBDA || k == AE_PROJSECT ||
-           k == AE_IDXSECT;
+    return type_deref(c->params.at[i])->kind == TY_FUN || k == AE_LAMBDA || k == AE_PATHSECT;
 }
 
 static bool settle(void *env, const Size *leaf)

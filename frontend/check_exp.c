@@ -241,15 +241,6 @@ static AType *check_proj(Ck *ck, AExp *e)
     return ty_plain(ck, field_of(ck, check_exp(ck, e->proj.e), e->proj.names.at[0], e->loc));
 }
 
-static AType *check_projsect(Ck *ck, AExp *e, AType *want)
-{
-    AType *w = want ? type_deref(want) : NULL;
-    AType *from = w && w->kind == TY_FUN ? w->fun.param : ty_meta(ck, TC_ANY, e->loc), *t = from;
-    for (int i = 0; i < e->proj.names.n; i++)
-        t = field_of(ck, t, e->proj.names.at[i], e->loc);
-    return ty_fun(ck, from, t);
-}
-
 /* --- Indexing ------------------------------------------------------------------------------- */
 
 static void check_index_exp(Ck *ck, AExp *i, const char *what)
@@ -326,19 +317,39 @@ static AType *check_dims(Ck *ck, AType *t, const ADimIndices *dims, bool update,
     return t;
 }
 
-static AType *check_idxsect(Ck *ck, AExp *e, AType *want)
+/* --- Paths: sections and updates ------------------------------------------------------------ */
+
+/* The type of the part of t that the path leads to, NULL after an error. */
+static AType *check_path(Ck *ck, AType *t, Steps *path, bool update, Loc loc)
 {
+    for (int i = 0; i < path->n && t; i++) {
+        Step *s = &path->at[i];
+        s->of = t;
+        if (s->field)
+            t = field_of(ck, t, s->field, s->loc);
+        else
+            t = check_dims(ck, t, &s->dims, update && i == path->n - 1, loc);
+        loc = s->loc;
+    }
+    return t;
+}
+
+static AType *check_pathsect(Ck *ck, AExp *e, AType *want)
+{
+    Steps *path = &e->update.path;
     AType *w = want ? type_deref(want) : NULL;
-    AType *from = w && w->kind == TY_FUN ? w->fun.param : ty_meta(ck, TC_VALUE, e->loc);
-    AType *t = check_dims(ck, from, &e->index.dims, false, e->loc);
+    AType *from = w && w->kind == TY_FUN ? w->fun.param
+                                         : ty_meta(ck, path->at[0].field ? TC_ANY : TC_VALUE, e->loc);
+    AType *t = check_path(ck, from, path, false, e->loc);
     return t ? ty_fun(ck, from, t) : ty_error(ck);
 }
 
 /* A new value of which is seen already that the run will refuse it. */
-static void check_part_sizes(Ck *ck, const AExp *e, AType *t, AType *part)
+static void check_part_sizes(Ck *ck, const AExp *value, const Step *last, AType *part)
 {
-    for (int i = 0; i < e->update.dims.n; i++) {
-        const ADimIndex *d = &e->update.dims.at[i];
+    AType *t = last->of;
+    for (int i = 0; i < last->dims.n; i++) {
+        const ADimIndex *d = &last->dims.at[i];
         t = type_deref(t);
         part = type_deref(part);
         if (t->kind != TY_ARRAY || (d->slice && part->kind != TY_ARRAY))
@@ -347,7 +358,7 @@ static void check_part_sizes(Ck *ck, const AExp *e, AType *t, AType *part)
             Size *n = slice_size(ck, d, t->array.dim);
             int64_t want, have;
             if (n && sz_value(n, &want) && sz_value(part->array.dim, &have) && want != have)
-                ck_error(ck, e->update.value->loc,
+                ck_error(ck, value->loc,
                          "the new value has size %" PRId64 ", but the part of the array %" PRId64,
                          have, want);
             part = part->array.elem;
@@ -356,14 +367,27 @@ static void check_part_sizes(Ck *ck, const AExp *e, AType *t, AType *part)
     }
 }
 
+/* Arrays in a new field may be of other sizes than those that were there. */
 static AType *check_update(Ck *ck, AExp *e)
 {
+    Steps *path = &e->update.path;
     AType *t = ty_plain(ck, check_exp(ck, e->update.e));
-    AType *part = check_dims(ck, t, &e->update.dims, true, e->update.e->loc);
-    if (!part)
+    AType *part = check_path(ck, t, path, true, e->update.e->loc);
+    if (!part) {
         check_exp(ck, e->update.value);
-    else if (check_is(ck, e->update.value, part, "the new value"))
-        check_part_sizes(ck, e, t, part);
+        return t;
+    }
+    int fields = 0;
+    while (fields < path->n && path->at[fields].field)
+        fields++;
+    part = ty_plain(ck, part);
+    if (fields == path->n)
+        part = ty_any_sizes(ck, part, e->loc);
+    bool ok = check_is(ck, e->update.value, part, "the new value");
+    if (fields == path->n)
+        return with_field(ck, t, path->at, path->n, part);
+    if (ok)
+        check_part_sizes(ck, e->update.value, &vec_last(path), part);
     return t;
 }
 
@@ -600,8 +624,7 @@ static AType *infer(Ck *ck, AExp *e, AType *want)
     case AE_RANGE: return check_range(ck, e);
     case AE_APP: return check_app(ck, e);
     case AE_OPSECT: return check_opsect(ck, e);
-    case AE_PROJSECT: return check_projsect(ck, e, want);
-    case AE_IDXSECT: return check_idxsect(ck, e, want);
+    case AE_PATHSECT: return check_pathsect(ck, e, want);
     case AE_LAMBDA: return check_lambda(ck, e, want);
     case AE_PROJ: return check_proj(ck, e);
     case AE_INDEX: {
@@ -610,7 +633,6 @@ static AType *infer(Ck *ck, AExp *e, AType *want)
         return t ? t : ty_error(ck);
     }
     case AE_UPDATE: return check_update(ck, e);
-    case AE_RECUPDATE: return check_recupdate(ck, e);
     case AE_IF: return check_if(ck, e, want);
     case AE_LET: return check_let(ck, e, want);
     case AE_LETFUN: return check_letfun(ck, e, want);

@@ -31,31 +31,17 @@ AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
     return ty_error(ck);
 }
 
-/* --- Updates -------------------------------------------------------------------------------- */
-
-/* t, but part in the field that names[0].names[1]... is. */
-static AType *with_field(Ck *ck, AType *t, const char *const *names, int n, AType *part)
+AType *with_field(Ck *ck, AType *t, const Step *path, int n, AType *part)
 {
     t = type_deref(t);
-    int at = n ? type_field(t, names[0]) : -1;
+    int at = n ? type_field(t, path[0].field) : -1;
     if (at < 0)
         return n ? t : part;
     ATypes elems = {0};
     for (int i = 0; i < t->elems.n; i++)
         vec_push(ck->a, &elems,
-                 i == at ? with_field(ck, t->elems.at[i], names + 1, n - 1, part) : t->elems.at[i]);
+                 i == at ? with_field(ck, t->elems.at[i], path + 1, n - 1, part) : t->elems.at[i]);
     return ty_elems_like(ck, t, elems);
-}
-
-/* The arrays of the new value may be of other sizes than those that were there. */
-AType *check_recupdate(Ck *ck, AExp *e)
-{
-    AType *t = ty_plain(ck, check_exp(ck, e->update.e)), *part = t;
-    for (int i = 0; i < e->update.names.n; i++)
-        part = field_of(ck, part, e->update.names.at[i], e->loc);
-    part = ty_any_sizes(ck, ty_plain(ck, part), e->loc);
-    check_is(ck, e->update.value, part, "the new value");
-    return with_field(ck, t, e->update.names.at, e->update.names.n, part);
 }
 
 /* --- What was wanted -------------------------------------------------------------------------- */

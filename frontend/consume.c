@@ -105,18 +105,19 @@ static Al *eval_index(Co *co, AExp *e)
     return d.al;
 }
 
-/* Replaces the component at a path; the others must not have been consumed since. */
-static Al *replace_path(Co *co, const AType *t, Al *al, const Names *path, int at, Al *v, Loc loc)
+/* Replaces the component that the first n steps lead to; the others must not have been consumed
+ * since. */
+static Al *replace_part(Co *co, const AType *t, Al *al, const Step *path, int n, Al *v, Loc loc)
 {
-    if (at == path->n)
+    if (!n)
         return v;
     Al *c = al_none(co);
-    int k = field_at(co, t, path->at[at]);
+    int k = field_at(co, t, path->field);
     for (int i = 0; i < t->elems.n; i++) {
         Al *kid = al_kid(al, i);
         Refs rs = al_flat(co, kid);
         if (i == k)
-            kid = replace_path(co, t->elems.at[i], kid, path, at + 1, v, loc);
+            kid = replace_part(co, t->elems.at[i], kid, path + 1, n - 1, v, loc);
         else
             al_check_alive(co, &rs, loc, NULL);
         vec_push(co->a, &c->kids, kid);
@@ -124,26 +125,45 @@ static Al *replace_path(Co *co, const AType *t, Al *al, const Names *path, int a
     return c;
 }
 
-static Al *eval_record_update(Co *co, AExp *e)
+/* Writes into the array that the first n steps lead to. */
+static Al *write_into(Co *co, AExp *e, int n)
 {
-    Al *al = al_shape(co, e->type, co_eval(co, e->update.e)), *v = co_eval(co, e->update.value);
-    return replace_path(co, e->type, al, &e->update.names, 0, v, e->update.e->loc);
-}
-
-static Al *eval_update(Co *co, AExp *e)
-{
-    eval_dims(co, &e->update.dims);
+    const Step *path = e->update.path.at;
+    for (int i = n; i < e->update.path.n; i++)
+        eval_dims(co, &e->update.path.at[i].dims);
     Done v = eval_part(co, e->update.value);
-    Al *al = co_eval(co, e->update.e);
+    Al *al = al_shape(co, e->type, co_eval(co, e->update.e)), *part = al;
     still_alive(co, &v);
-    Refs into = al_flat(co, al), from = al_flat(co, al_shape(co, e->update.value->type, v.al));
-    const Ref *r = al_shared(co, &into, &from);
+    for (int i = 0; i < n; i++)
+        part = al_kid(part, field_at(co, path[i].of, path[i].field));
+    Al *rest = replace_part(co, e->type, al, path, n, al_none(co), e->update.e->loc);
+    Refs into = al_flat(co, part), from = al_flat(co, al_shape(co, e->update.value->type, v.al)),
+         others = al_flat(co, rest);
+    const Ref *r = al_shared(co, &into, &from), *other = al_shared(co, &into, &others);
     if (r)
         ck_error(co->ck, e->update.value->loc,
                  "the new value may share memory with %s, which it is written into; use `copy`",
                  r->v->kind <= VAR_GLOBAL ? al_describe(co, r->v) : "the array");
-    al_consume(co, &into, e->update.e->loc);
-    return al_none(co);
+    if (other)
+        ck_error(co->ck, e->update.e->loc,
+                 "this writes into %s, which may be another component too; use `copy`",
+                 other->v->kind <= VAR_GLOBAL ? al_describe(co, other->v) : "an array");
+    else
+        al_consume(co, &into, e->update.e->loc);
+    return rest;
+}
+
+/* e with .a[i].b = v: consumes the first array on the path, if there is one. */
+static Al *eval_update(Co *co, AExp *e)
+{
+    const Steps *path = &e->update.path;
+    int n = 0;
+    while (n < path->n && path->at[n].field)
+        n++;
+    if (n < path->n)
+        return write_into(co, e, n);
+    Al *al = al_shape(co, e->type, co_eval(co, e->update.e)), *v = co_eval(co, e->update.value);
+    return replace_part(co, e->type, al, path->at, n, v, e->update.e->loc);
 }
 
 /* --- if ------------------------------------------------------------------------------------- */
@@ -494,8 +514,7 @@ static Al *eval_exp(Co *co, AExp *e)
     switch (e->kind) {
     case AE_LIT:
     case AE_HOLE:
-    case AE_STRING:
-    case AE_PROJSECT: return al_none(co);
+    case AE_STRING: return al_none(co);
     case AE_VAR: return eval_var(co, e);
     case AE_TUPLE:
     case AE_RECORD:
@@ -508,12 +527,14 @@ static Al *eval_exp(Co *co, AExp *e)
         return al_none(co);
     case AE_APP: return co_app(co, e);
     case AE_OPSECT: return co_opsect(co, e);
-    case AE_IDXSECT: eval_dims(co, &e->index.dims); return al_none(co);
+    case AE_PATHSECT:
+        for (int i = 0; i < e->update.path.n; i++)
+            eval_dims(co, &e->update.path.at[i].dims);
+        return al_none(co);
     case AE_LAMBDA: return co_lambda(co, e);
     case AE_PROJ: return eval_proj(co, e);
     case AE_INDEX: return eval_index(co, e);
     case AE_UPDATE: return eval_update(co, e);
-    case AE_RECUPDATE: return eval_record_update(co, e);
     case AE_IF: return eval_if(co, e);
     case AE_CONSTR: return eval_constr(co, e);
     case AE_MATCH: return eval_match(co, e);

@@ -244,17 +244,6 @@ static Val *call_builtin(Low *L, const Fun *fn, Val **args, Loc loc)
     return v;
 }
 
-/* (.a.b) v */
-static Val *call_projection(const AExp *e, Val *v, Loc loc)
-{
-    const AType *t = type_deref(type_deref(e->type)->fun.param);
-    for (int i = 0; i < e->proj.names.n; i++) {
-        v = lower_project(t, v, e->proj.names.at[i], loc);
-        t = type_deref(t->elems.at[type_field(t, e->proj.names.at[i])]);
-    }
-    return v;
-}
-
 /* Where the text of a function stands: code of the library counts as being at its call. */
 static Loc fun_site(const Low *L, const Fun *fn, Loc loc)
 {
@@ -283,8 +272,7 @@ static Val *call(Low *L, const Fun *fn, Val **args, Loc loc)
     case FUN_DEF: v = call_def(L, fn, args, loc); break;
     case FUN_BUILTIN: v = call_builtin(L, fn, args, loc); break;
     case FUN_SECTION: v = apply2(L, fn->op, args[0], fn->right, loc); break;
-    case FUN_PROJ: v = call_projection(fn->exp, args[0], loc); break;
-    case FUN_INDEX: v = lower_index(L, fn->env, args[0], &fn->exp->index.dims, loc); break;
+    case FUN_PATH: v = lower_path(L, fn->env, &fn->exp->update.path, args[0], loc); break;
     }
     L->site = site;
     return v;
@@ -367,19 +355,6 @@ static Val *lower_record(Low *L, Env *env, const AExp *e)
         vs.at[k] = lower_exp(L, env, e->seq.elems.at[i]);
         name_val(L, vs.at[k], e->seq.names.at[i]);
     }
-    return val_tuple(L, vs);
-}
-
-static Val *record_with(Low *L, const AType *at, const Val *v, const char **path, int n, Val *new)
-{
-    if (n == 0)
-        return new;
-    int k = type_field(at, path[0]);
-    ASSERT(v->kind == V_TUPLE && k >= 0 && k < v->elems.n);
-    Vals vs = {0};
-    vec_append(L->cx->perm, &vs, &v->elems);
-    vs.at[k] =
-        record_with(L, type_deref(type_deref(at)->elems.at[k]), vs.at[k], path + 1, n - 1, new);
     return val_tuple(L, vs);
 }
 
@@ -502,8 +477,7 @@ static Val *evaluate(Low *L, Env *env, const AExp *e)
     case AE_RANGE: return lower_range(L, env, e);
     case AE_APP: return lower_app(L, env, e);
     case AE_OPSECT: return lower_section(L, env, e);
-    case AE_PROJSECT: return lower_fun_exp(L, env, e, FUN_PROJ, 1);
-    case AE_IDXSECT: return lower_fun_exp(L, env, e, FUN_INDEX, 1);
+    case AE_PATHSECT: return lower_fun_exp(L, env, e, FUN_PATH, 1);
     case AE_LAMBDA: return lower_fun_exp(L, env, e, FUN_LAMBDA, e->lambda.params.n);
     case AE_PROJ:
         return lower_project(e->proj.e->type, lower_exp(L, env, e->proj.e), e->proj.names.at[0],
@@ -512,10 +486,6 @@ static Val *evaluate(Low *L, Env *env, const AExp *e)
         return lower_index(L, env, lower_exp(L, env, e->index.e), &e->index.dims,
                            low_loc(L, e->loc));
     case AE_UPDATE: return lower_update(L, env, e);
-    case AE_RECUPDATE: {
-        Val *v = lower_exp(L, env, e->update.e), *new = lower_exp(L, env, e->update.value);
-        return record_with(L, e->update.e->type, v, e->update.names.at, e->update.names.n, new);
-    }
     case AE_IF: return lower_if(L, env, e);
     case AE_CONSTR: return lower_constr(L, env, e);
     case AE_MATCH: return lower_match(L, env, e);

@@ -114,14 +114,13 @@ static DimIndex lower_dim(Low *L, Env *env, const ADimIndex *d, Atom w, Loc loc)
     return var_stride(L, env, d, s, w, loc);
 }
 
-static DimIndexes lower_dims(Low *L, Env *env, Val *arr, const ADimIndices *dims, Loc loc)
+/* Adds those of arr[at][dims]; `at` has fixed ones only. */
+static void lower_dims(Low *L, Env *env, Val *arr, const ADimIndices *dims, Loc loc, DimIndexes *at)
 {
     Atoms as = val_leaves(L, arr);
-    DimIndexes at = {0};
     Type t = atom_type(as.at[0]);
-    for (int i = 0; i < dims->n; i++)
-        vec_push(L->cx->perm, &at, lower_dim(L, env, &dims->at[i], t.dims[i], loc));
-    return at;
+    for (int i = 0, n = at->n; i < dims->n; i++)
+        vec_push(L->cx->perm, at, lower_dim(L, env, &dims->at[i], t.dims[n + i], loc));
 }
 
 static bool is_whole(const DimIndex *d, Atom w)
@@ -177,22 +176,31 @@ Val *index_row(Low *L, Loc loc, Val *v, Atom i, bool safe)
 
 Val *lower_index(Low *L, Env *env, Val *arr, const ADimIndices *dims, Loc loc)
 {
-    DimIndexes at = lower_dims(L, env, arr, dims, loc);
+    DimIndexes at = {0};
+    lower_dims(L, env, arr, dims, loc, &at);
     return index_val(L, loc, arr, &at, false);
 }
 
-Val *lower_update(Low *L, Env *env, const AExp *e)
+/* --- Paths ---------------------------------------------------------------------------------- */
+
+Val *lower_path(Low *L, Env *env, const Steps *path, Val *v, Loc loc)
 {
-    Loc loc = low_loc(L, e->loc);
-    Val *arr = lower_exp(L, env, e->update.e);
-    DimIndexes at = lower_dims(L, env, arr, &e->update.dims, loc);
-    Val *v = lower_exp(L, env, e->update.value);
+    for (int i = 0; i < path->n; i++) {
+        const Step *s = &path->at[i];
+        v = s->field ? lower_project(type_deref(s->of), v, s->field, loc)
+                     : lower_index(L, env, v, &s->dims, loc);
+    }
+    return v;
+}
+
+static Val *write_at(Low *L, Loc loc, Val *arr, const DimIndexes *at, Val *v)
+{
     Atoms as = val_leaves(L, arr), vs = val_leaves(L, v);
     ASSERT(as.n == vs.n);
     for (int i = 0; i < as.n; i++) {
         Exp *up = exp_new(L->cx, E_UPDATE, loc);
         up->update.arr = as.at[i];
-        up->update.at = full_dims(L, as.at[i], &at);
+        up->update.at = full_dims(L, as.at[i], at);
         Atoms dims = {0};
         for (int d = 0; d < up->update.at.n; d++)
             if (up->update.at.at[d].is_slice)
@@ -202,6 +210,40 @@ Val *lower_update(Low *L, Env *env, const AExp *e)
         as.at[i] = emit_all(L, base, up).at[0];
     }
     return val_rebuild(L, arr, &as);
+}
+
+/* v with [at] and the path behind that being the new value of e. The components of an array of
+ * records are arrays, so only those that the path leads to are written. */
+static Val *update_path(Low *L, Env *env, const AExp *e, Val *v, DimIndexes at, int step)
+{
+    Loc loc = low_loc(L, e->loc);
+    const Steps *path = &e->update.path;
+    if (step == path->n) {
+        Val *new = lower_exp(L, env, e->update.value);
+        return at.n ? write_at(L, loc, v, &at, new) : new;
+    }
+    const Step *s = &path->at[step];
+    if (s->field) {
+        int k = type_field(type_deref(s->of), s->field);
+        ASSERT(v->kind == V_TUPLE && k >= 0 && k < v->elems.n);
+        Vals vs = {0};
+        vec_append(L->cx->perm, &vs, &v->elems);
+        vs.at[k] = update_path(L, env, e, vs.at[k], at, step + 1);
+        return val_tuple(L, vs);
+    }
+    for (int i = 0; i < at.n; i++)
+        if (at.at[i].is_slice) { /* a part of a part */
+            Val *part = index_val(L, loc, v, &at, false);
+            part = update_path(L, env, e, part, (DimIndexes){0}, step);
+            return write_at(L, loc, v, &at, part);
+        }
+    lower_dims(L, env, v, &s->dims, loc, &at);
+    return update_path(L, env, e, v, at, step + 1);
+}
+
+Val *lower_update(Low *L, Env *env, const AExp *e)
+{
+    return update_path(L, env, e, lower_exp(L, env, e->update.e), (DimIndexes){0}, 0);
 }
 
 /* --- Ranges --------------------------------------------------------------------------------- */

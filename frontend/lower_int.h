@@ -47,8 +47,7 @@ typedef enum {
     FUN_DEF,     /* def: its body; env is empty for a top-level definition */
     FUN_BUILTIN, /* bind->builtin */
     FUN_SECTION, /* (op right) */
-    FUN_PROJ,    /* exp: AE_PROJSECT */
-    FUN_INDEX,   /* exp: AE_IDXSECT */
+    FUN_PATH,    /* exp: AE_PATHSECT */
 } FunKind;
 
 struct Fun {
@@ -286,6 +285,8 @@ Val *lower_range(Low *L, Env *env, const AExp *e);
 Val *lower_array(Low *L, Env *env, const AExp *e);
 Val *lower_hole(Low *L, Env *env, const AExp *e);
 Val *lower_index(Low *L, Env *env, Val *arr, const ADimIndices *dims, Loc loc);
+/* (.path) of v */
+Val *lower_path(Low *L, Env *env, const Steps *path, Val *v, Loc loc);
 Val *lower_update(Low *L, Env *env, const AExp *e);
 /* Each leaf's rows at positions start, start+stride, ... (n of them) without any check. */
 Val *slice_rows(Low *L, Loc loc, Val *v, Atom start, Atom n, Atom stride, bool safe);

@@ -98,18 +98,18 @@ AExp *mk_apply(ParseCtx *c, AExp *fn, AExp *arg, Loc loc);
 AExp *mk_binop(ParseCtx *c, NameLoc op, AExp *l, AExp *r, Loc loc);
 AExp *mk_prefix(ParseCtx *c, const char *op, Loc oploc, AExp *e, Loc loc);
 AExp *mk_opsect(ParseCtx *c, NameLoc op, AExp *arg, Loc loc);
-AExp *mk_projsect(ParseCtx *c, Names names, Loc loc);
 AExp *mk_range(ParseCtx *c, AExp *start, AExp *second, RangeKind k, AExp *end, Loc loc);
 AExp *mk_lambda(ParseCtx *c, Pats params, TypeExp *ret, AExp *body, Loc loc);
 AExp *mk_proj(ParseCtx *c, AExp *e, const char *field, Loc loc);
 AExp *mk_index(ParseCtx *c, AExp *e, ADimIndices dims, Loc loc);
-AExp *mk_update(ParseCtx *c, AExp *e, ADimIndices dims, AExp *v, Loc loc);
-AExp *mk_recupdate(ParseCtx *c, AExp *e, Names path, AExp *v, Loc loc);
+/* .field, or with NULL for that [dims] */
+Step mk_step(ParseCtx *c, const char *field, ADimIndices dims, Loc loc);
+/* `e with path = v`, or with NULL for both the section (path). */
+AExp *mk_update(ParseCtx *c, AExp *e, Steps path, AExp *v, Loc loc);
 AExp *mk_if(ParseCtx *c, AExp *t, AExp *a, AExp *b, Loc loc);
 AExp *mk_let(ParseCtx *c, NameLocs sizes, Pat *p, AExp *rhs, AExp *body, Loc loc);
-AExp *mk_letwith(ParseCtx *c, NameLoc a, ADimIndices dims, AExp *v, AExp *body, Loc loc);
-/* let a.b.c = v in body */
-AExp *mk_letfield(ParseCtx *c, NameLoc a, Names path, AExp *v, AExp *body, Loc loc);
+/* let a.b[i] = v in body */
+AExp *mk_letwith(ParseCtx *c, NameLoc a, Steps path, AExp *v, AExp *body, Loc loc);
 AExp *mk_letfun(ParseCtx *c, Def *d, AExp *body, Loc loc);
 AExp *mk_loop(ParseCtx *c, NameLocs sizes, Pat *p, AExp *init, AExp *form, AExp *body, Loc loc);
 /* The loop form alone, an AE_LOOP without pattern; mk_loop completes it. */

@@ -19,7 +19,8 @@
     TypeExp *te;
     TypeExps tes;
     NameLoc name;
-    Names names;
+    Step step;
+    Steps steps;
     NameLocs sizes;
     Fields fields;
     ADimIndex dim;
@@ -118,7 +119,8 @@ static NameLoc number_field(ParseCtx *ctx, Loc loc);
 %type <te> type term with_type sum alternative applied payload tapply tatom size ret lret
 %type <tes> types
 %type <name> bind_name binop not_minus qualified field spec_name
-%type <names> proj_path fields_from
+%type <step> step field_step sect_step with_step let_step
+%type <steps> with_path let_path sect_path
 %type <sizes> sizes lsizes
 %type <fields> record_fields pat_fields type_fields
 %type <dim> dim
@@ -416,8 +418,7 @@ op: apply %prec JUXT
         $$ = mk_loop(ctx, $2, $3, $5, $6, $8, @$); }
   | lambda
   | apply lambda { $$ = mk_apply(ctx, $1, $2, @$); }
-  | op WITH lbr dims ']' '=' op { $$ = mk_update(ctx, $1, $4, $7, @$); }
-  | op WITH fields_from '=' op { $$ = mk_recupdate(ctx, $1, $3, $5, @$); }
+  | op WITH with_path '=' op { $$ = mk_update(ctx, $1, $3, $5, @$); }
 
 match: MATCH exp cases %prec BOTTOM { $$ = mk_match(ctx, $2, $3, @$); }
 cases: case { $$ = (Cases){0}; PUSH($$, $1); }
@@ -436,8 +437,7 @@ form: FOR ID LESS exp { $$ = mk_form(ctx, ALOOP_FOR, mk_pvar(ctx, $2), $4, @$); 
 
 let: LET pat '=' exp let_body { $$ = mk_let(ctx, (NameLocs){0}, $2, $4, $5, @$); }
    | LET sizes pat '=' exp let_body { $$ = mk_let(ctx, $2, $3, $5, $6, @$); }
-   | LET ID INDEX dims ']' '=' exp let_body { $$ = mk_letwith(ctx, $2, $4, $7, $8, @$); }
-   | LET ID proj_path '=' exp let_body { $$ = mk_letfield(ctx, $2, $3, $5, $6, @$); }
+   | LET ID let_path '=' exp let_body { $$ = mk_letwith(ctx, $2, $3, $5, $6, @$); }
    | LET ID local_tparams params1 ret '=' exp let_body {
          $$ = mk_letfun(ctx, mk_def(ctx, $2, $3, $4, $5, $7, loc_join(@1, @7)), $8, @$); }
    | LET '(' binop ')' local_tparams params1 ret '=' exp let_body {
@@ -477,18 +477,25 @@ atom: LITERAL | STRING
 section: '(' binop ')' { $$ = mk_var(ctx, $2); $$->parens = true; }
        | '(' not_minus op ')' { $$ = mk_opsect(ctx, $2, $3, @$); $$->parens = true; }
        | '(' op binop ')' { $$ = mk_binop(ctx, $3, $2, NULL, @$); $$->parens = true; }
-       | '(' proj_path ')' { $$ = mk_projsect(ctx, $2, @$); }
-       | '(' '.' lbr dims ']' ')' { $$ = mk_index(ctx, NULL, $4, @$); }
+       | '(' sect_path ')' { $$ = mk_update(ctx, NULL, $2, NULL, @$); }
 
-/* .a.0 */
-proj_path: '.' ID { $$ = (Names){0}; PUSH($$, $2.name); }
-         | PROJNUM { $$ = (Names){0}; PUSH($$, $1.name); }
-         | proj_path '.' ID { $$ = $1; PUSH($$, $3.name); }
-         | proj_path PROJNUM { $$ = $1; PUSH($$, $2.name); }
-
-fields_from: field { $$ = (Names){0}; PUSH($$, $1.name); }
-           | fields_from '.' ID { $$ = $1; PUSH($$, $3.name); }
-           | fields_from PROJNUM { $$ = $1; PUSH($$, $2.name); }
+/* Ways into a value: (.a[i].0), x with a[i].0 = v, let x.a[i].0 = v */
+sect_path: sect_step { $$ = (Steps){0}; PUSH($$, $1); }
+         | sect_path step { $$ = $1; PUSH($$, $2); }
+with_path: with_step { $$ = (Steps){0}; PUSH($$, $1); }
+         | with_path step { $$ = $1; PUSH($$, $2); }
+let_path: let_step { $$ = (Steps){0}; PUSH($$, $1); }
+        | let_path step { $$ = $1; PUSH($$, $2); }
+sect_step: field_step
+         | '.' lbr dims ']' { $$ = mk_step(ctx, NULL, $3, @$); }
+with_step: field { $$ = mk_step(ctx, $1.name, (ADimIndices){0}, @$); }
+         | lbr dims ']' { $$ = mk_step(ctx, NULL, $2, @$); }
+let_step: field_step
+        | INDEX dims ']' { $$ = mk_step(ctx, NULL, $2, @$); }
+step: field_step
+    | lbr dims ']' { $$ = mk_step(ctx, NULL, $2, @$); }
+field_step: '.' ID { $$ = mk_step(ctx, $2.name, (ADimIndices){0}, @$); }
+          | PROJNUM { $$ = mk_step(ctx, $1.name, (ADimIndices){0}, @$); }
 
 exps: exp { $$ = (AExps){0}; PUSH($$, $1); }
     | exps ',' exp { $$ = $1; PUSH($$, $3); }

@@ -248,6 +248,11 @@ static void zonk_children(Ck *ck, AExp *e)
             zonk_pat(ck, e->lambda.params.at[i]);
         zonk_te(ck, e->lambda.ret);
         break;
+    case AE_PATHSECT:
+    case AE_UPDATE:
+        for (int i = 0; i < e->update.path.n; i++)
+            e->update.path.at[i].of = zonk_type(ck, e->update.path.at[i].of);
+        break;
     case AE_LET: zonk_pat(ck, e->let.pat); break;
     case AE_LETFUN:
         zonk_parts(ck, e->letfun.def);

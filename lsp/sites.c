@@ -209,12 +209,10 @@ static void walk_exp(V *v, const AExp *e)
     case AE_RANGE:
     case AE_APP:
     case AE_OPSECT:
-    case AE_PROJSECT:
-    case AE_IDXSECT:
+    case AE_PATHSECT:
     case AE_PROJ:
     case AE_INDEX:
     case AE_UPDATE:
-    case AE_RECUPDATE:
     case AE_IF:
     case AE_ASSERT:
     case AE_ATTR: break;
