@@ -455,9 +455,9 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
         if (has_sized_var(elem) && diag_errors() == errors)
             ck_error(ck, te->elem->loc, "arrays cannot hold `%s`: its sizes may vary",
                      show(ck, elem));
-        if (elem->unique)
-            ck_error(ck, te->elem->loc, "elements of arrays cannot be unique; write `*[]t`");
-        return ty_array(ck, dim, elem);
+        if (te->elem->kind == TE_UNIQUE)
+            diag_warn(te->elem->loc, "`*` has no effect on the elements of an array; write `*[]t`");
+        return ty_array(ck, dim, ty_plain(ck, elem));
     }
     case TE_TUPLE: {
         ATypes ts = {0};
