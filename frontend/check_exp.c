@@ -201,25 +201,32 @@ static bool known_number(Ck *ck, const AExp *e, int64_t *v)
     return sz_value(sz_of_exp(ck, e), v);
 }
 
-/* The size of a range with elements of type t. Only such as are plainly right: a range may be
- * empty, and its ends may be narrower. 0..<n and 1...n, also as 0..1..<n and 1..2...n, are what
- * iota is, and what the lowering makes n elements of. */
+/* The size of a range with elements of type t, if it goes up by 1: 0..<n and 1...n, also as
+ * 0..1..<n and 1..2...n, are what iota is, and what the lowering makes n elements of. Others that
+ * say their step may be empty, and ends may be narrower than sizes. */
 static Size *range_size(Ck *ck, const AExp *e, const AType *t)
 {
-    bool to = e->range.kind == RANGE_TO;
+    bool to = e->range.kind == RANGE_TO, down = e->range.kind == RANGE_ABOVE;
     int64_t from, second, end, count;
-    if (e->range.kind == RANGE_ABOVE || !known_number(ck, e->range.start, &from) ||
-        (e->range.second &&
-         (!known_number(ck, e->range.second, &second) || second <= from || second - 1 != from)))
+    bool starts = known_number(ck, e->range.start, &from);
+    bool unit = starts && e->range.second && known_number(ck, e->range.second, &second) &&
+                second > from && second - 1 == from;
+    if (down || (e->range.second && !unit))
         return sz_unknown(ck, e->loc);
-    if (known_number(ck, e->range.end, &end) && end >= from &&
-        !__builtin_sub_overflow(end, from, &count) && !__builtin_add_overflow(count, to, &count))
+    bool ends = starts && known_number(ck, e->range.end, &end);
+    if (ends && end >= from && !__builtin_sub_overflow(end, from, &count) &&
+        !__builtin_add_overflow(count, to, &count))
         return sz_const(ck, count);
     t = type_deref(t);
-    Size *n = sz_of_exp(ck, e->range.end);
-    if (from != to || t->kind != TY_SCALAR || t->scalar != S_I64 || n->kind == SZ_CONST)
+    if (ends || t->kind != TY_SCALAR || t->scalar != S_I64)
         return sz_unknown(ck, e->loc);
-    return n;
+    Size *n = sz_of_exp(ck, e->range.end);
+    if (starts && from == to)
+        return n;
+    if (unit)
+        return sz_unknown(ck, e->loc);
+    n = sz_op(ck, '-', n, sz_of_exp(ck, e->range.start));
+    return to ? sz_op(ck, '+', n, sz_const(ck, 1)) : n;
 }
 
 static AType *check_range(Ck *ck, AExp *e)
@@ -338,8 +345,9 @@ static AType *check_pathsect(Ck *ck, AExp *e, AType *want)
 {
     Steps *path = &e->update.path;
     AType *w = want ? type_deref(want) : NULL;
-    AType *from = w && w->kind == TY_FUN ? w->fun.param
-                                         : ty_meta(ck, path->at[0].field ? TC_ANY : TC_VALUE, e->loc);
+    AType *from = w && w->kind == TY_FUN
+                      ? w->fun.param
+                      : ty_meta(ck, path->at[0].field ? TC_ANY : TC_VALUE, e->loc);
     AType *t = check_path(ck, from, path, false, e->loc);
     return t ? ty_fun(ck, from, t) : ty_error(ck);
 }
