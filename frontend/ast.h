@@ -98,7 +98,7 @@ struct Size {
     char op;
     Size *a, *b;
     AExp *exp;
-    ASizes args;     /* SZ_EXP: the values of size_exp_part(exp, i); names may have been replaced */
+    ASizes args;     /* SZ_EXP: the values of its parts; names may have been replaced */
     int id;          /* SZ_UNKNOWN, SZ_META */
     int level, born; /* SZ_META: see check.h */
     bool varies;    /* SZ_UNKNOWN: may be another one at each call of a function; SZ_META: may stand
@@ -176,9 +176,11 @@ Size *size_deref(const Size *s);
  * In the permanent arena of `a`. */
 const char *type_str(Arena *a, const AType *t);
 const char *size_str(Arena *a, const Size *s);
-/* Expressions that sizes may hold, and their parts in order (NULL after the last). */
+/* Expressions that sizes may hold, and their parts in order. */
 bool size_exp_form(const AExp *e);
-const AExp *size_exp_part(const AExp *e, int i);
+AExps size_exp_parts(Arena *a, const AExp *e);
+/* Without what changes nothing of its value: types that it is said to have, assertions, attributes. */
+const AExp *size_exp_essence(const AExp *e);
 /* Number of dimensions (0 for anything but arrays), and the type below them. */
 int type_rank(const AType *t);
 AType *type_elem(const AType *t);

@@ -394,10 +394,9 @@ static bool bind_names(Low *L, const Env *env, const Size *s, bool met, const AE
         return v != NULL;
     }
     if (s->kind == SZ_EXP) {
-        const AExp *part;
-        for (int i = 0; (part = size_exp_part(e, i)); i++) {
-            while (part->kind == AE_ASCRIBE || part->kind == AE_COERCE)
-                part = part->ascribe.e;
+        AExps parts = size_exp_parts(L->cx->perm, e);
+        for (int i = 0; i < parts.n; i++) {
+            const AExp *part = size_exp_essence(parts.at[i]);
             if (!bind_names(L, env, size_deref(s->args.at[i]), met, part, inner))
                 return false;
         }

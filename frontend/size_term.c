@@ -151,25 +151,12 @@ static Size *size_of_length(const AExp *e)
     return t->kind == TY_ARRAY ? size_deref(t->array.dim) : NULL;
 }
 
-/* Without what changes nothing of its value: types that it is said to have, assertions, attributes. */
-static const AExp *essential(const AExp *e)
-{
-    for (;;)
-        switch ((int)e->kind) {
-        case AE_ASCRIBE:
-        case AE_COERCE: e = e->ascribe.e; break;
-        case AE_ASSERT: e = e->assertion.e; break;
-        case AE_ATTR: e = e->attr.e; break;
-        default: return e;
-        }
-}
-
 /* NULL if e has a part that cannot be compared. Inside of an expression nothing is simplified: its
  * parts stay those of the text, so that names in it can be replaced. */
 static Size *term(Ck *ck, const AExp *e, bool inside)
 {
     Size *s = NULL;
-    e = essential(e);
+    e = size_exp_essence(e);
     const AType *t = e->type ? type_deref(e->type) : NULL;
     if (e->kind == AE_LIT && !e->lit.is_float && e->lit.bits <= INT64_MAX &&
         (!t || t->kind != TY_SCALAR || t->scalar == S_I64))
@@ -196,9 +183,9 @@ static Size *term(Ck *ck, const AExp *e, bool inside)
     s = sz_new(ck, SZ_EXP);
     s->exp = (AExp *)e;
     s->loc = e->loc;
-    const AExp *part;
-    for (int i = 0; (part = size_exp_part(e, i)); i++) {
-        Size *p = term(ck, part, true);
+    AExps parts = size_exp_parts(ck->a, e);
+    for (int i = 0; i < parts.n; i++) {
+        Size *p = term(ck, parts.at[i], true);
         if (!p)
             return NULL;
         vec_push(ck->a, &s->args, p);
@@ -210,6 +197,32 @@ Size *sz_of_exp(Ck *ck, const AExp *e)
 {
     Size *s = term(ck, e, false);
     return s ? s : sz_unknown(ck, e->loc);
+}
+
+static bool same_names(const Names *a, const Names *b)
+{
+    bool same = a->n == b->n;
+    for (int i = 0; same && i < a->n; i++)
+        same = a->at[i] == b->at[i];
+    return same;
+}
+
+static bool same_dims(const ADimIndices *a, const ADimIndices *b)
+{
+    bool same = a->n == b->n;
+    for (int i = 0; same && i < a->n; i++) {
+        const ADimIndex *x = &a->at[i], *y = &b->at[i];
+        same = x->slice == y->slice && !x->i == !y->i && !x->j == !y->j && !x->s == !y->s;
+    }
+    return same;
+}
+
+static bool same_path(const Steps *a, const Steps *b)
+{
+    bool same = a->n == b->n;
+    for (int i = 0; same && i < a->n; i++)
+        same = a->at[i].field == b->at[i].field && same_dims(&a->at[i].dims, &b->at[i].dims);
+    return same;
 }
 
 /* Whether two terms apply the same to as many arguments. */
@@ -224,14 +237,31 @@ static bool same_head(const Size *a, const Size *b)
                x->lit.fval == y->lit.fval;
     case AE_VAR: return x->var.bind == y->var.bind;
     case AE_PROJ: return x->proj.names.at[0] == y->proj.names.at[0];
+    case AE_RECORD: return same_names(&x->seq.names, &y->seq.names);
+    case AE_CONSTR: return x->constr.name == y->constr.name;
+    case AE_RANGE: return x->range.kind == y->range.kind && !x->range.second == !y->range.second;
+    case AE_INDEX: return same_dims(&x->index.dims, &y->index.dims);
+    case AE_UPDATE:
+    case AE_PATHSECT: return same_path(&x->update.path, &y->update.path);
     default: return true;
     }
 }
 
+/* What applies an operator of sizes inside of an expression, as what it is outside of one. */
+static const Size *as_operation(const Size *s, Size *made)
+{
+    char op = s->kind == SZ_EXP && s->exp->kind == AE_APP ? size_operator(s->exp) : 0;
+    if (!op)
+        return s;
+    *made = (Size){.kind = SZ_OP, .op = op, .a = s->args.at[1], .b = s->args.at[2]};
+    return made;
+}
+
 bool sz_same(const Size *a, const Size *b)
 {
-    a = essence(a);
-    b = essence(b);
+    Size op_a, op_b;
+    a = as_operation(essence(a), &op_a);
+    b = as_operation(essence(b), &op_b);
     int64_t v;
     if (a == b || (sz_value(a, &v) && is_const(b, v)))
         return true;

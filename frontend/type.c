@@ -131,33 +131,60 @@ static void put_size(Out *o, const Size *s, bool nested)
 
 bool size_exp_form(const AExp *e)
 {
+    enum { MOST = 100 }; /* of a list's elements */
     switch (e->kind) {
     case AE_LIT:
     case AE_VAR:
     case AE_PROJ:
     case AE_APP:
     case AE_TUPLE:
-    case AE_IF: return true;
+    case AE_RECORD:
+    case AE_CONSTR:
+    case AE_RANGE:
     case AE_INDEX:
-        for (int i = 0; i < e->index.dims.n; i++)
-            if (e->index.dims.at[i].slice)
+    case AE_OPSECT:
+    case AE_PATHSECT:
+    case AE_IF: return true;
+    case AE_ARRAY:
+    case AE_STRING: return e->seq.elems.n <= MOST;
+    case AE_UPDATE: /* not of an array, which would be consumed */
+        for (int i = 0; i < e->update.path.n; i++)
+            if (!e->update.path.at[i].field)
                 return false;
         return true;
     default: return false;
     }
 }
 
-const AExp *size_exp_part(const AExp *e, int i)
+const AExp *size_exp_essence(const AExp *e)
 {
-    switch (e->kind) {
-    case AE_PROJ: return i ? NULL : e->proj.e;
-    case AE_APP: return i == 0 ? e->app.fn : i <= e->app.args.n ? e->app.args.at[i - 1] : NULL;
-    case AE_TUPLE: return i < e->seq.elems.n ? e->seq.elems.at[i] : NULL;
-    case AE_IF: return i == 0 ? e->cond.test : i == 1 ? e->cond.then : i == 2 ? e->cond.els : NULL;
-    case AE_INDEX:
-        return i == 0 ? e->index.e : i <= e->index.dims.n ? e->index.dims.at[i - 1].i : NULL;
-    default: return NULL;
-    }
+    for (;;)
+        switch ((int)e->kind) {
+        case AE_ASCRIBE:
+        case AE_COERCE: e = e->ascribe.e; break;
+        case AE_ASSERT: e = e->assertion.e; break;
+        case AE_ATTR: e = e->attr.e; break;
+        default: return e;
+        }
+}
+
+typedef struct {
+    Arena *a;
+    AExps *to;
+} Parts;
+
+static void add_part(void *env, AExp *e)
+{
+    Parts *p = env;
+    vec_push(p->a, p->to, e);
+}
+
+AExps size_exp_parts(Arena *a, const AExp *e)
+{
+    AExps parts = {0};
+    Parts p = {a, &parts};
+    aexp_children(e, add_part, &p);
+    return parts;
 }
 
 /* What is known of a type that is not inferred yet, in a word. */
