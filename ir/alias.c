@@ -289,6 +289,17 @@ static void check_consumed_param(Alias *al, const Exp *e, int k, const Vars *res
     }
 }
 
+/* A parameter that the body consumes was consumed when the next iteration begins: `frees`, what the
+ * body uses from outside, share no memory with it. */
+static void check_consumed_init(Alias *al, const Exp *e, int k, const Vars *frees)
+{
+    const Atom *init = &e->loop.inits.at[k];
+    for (int i = 0; i < frees->n; i++)
+        if (alias_overlap(al, atom_var(frees->at[i]), *init))
+            report(al, operand(al, init), "the loop consumes @, while @ is used in its body",
+                   atom_text(*init), var_text(frees->at[i]));
+}
+
 static Vars *results_roots(Alias *al, const Body *b)
 {
     Vars *res = NEWN(al->cx->perm, Vars, b->res.n + 1);
@@ -306,7 +317,7 @@ static Vars *loop_roots(Alias *al, const Exp *e)
         set_fresh(al, ps->at[k]);
     walk_body(al, e->loop.body);
     al->depth--;
-    Vars *res = results_roots(al, e->loop.body), *rs = NEWN(al->cx->perm, Vars, n + 1);
+    Vars *res = results_roots(al, e->loop.body), *rs = NEWN(al->cx->perm, Vars, n + 1), frees = {0};
     consume_results(al, ps, res, e->loop.body);
     for (int k = 0; k < n; k++) {
         if (!varset_has(al->ever, ps->at[k])) {
@@ -314,6 +325,9 @@ static Vars *loop_roots(Alias *al, const Exp *e)
             continue;
         }
         check_consumed_param(al, e, k, res);
+        if (!frees.at)
+            frees = free_vars_body(al->cx, e->loop.body);
+        check_consumed_init(al, e, k, &frees);
         consume(al, &e->loop.inits.at[k]);
     }
     /* A result that is a parameter is whatever that parameter may be, in turn. */

@@ -214,6 +214,9 @@ static void consumption_errors(void)
                   "let (a: [n]f32, b: [n]f32) = loop (p: [n]f32 = xs, q: [n]f32 = xs)"
                   " for i: i64 < n do { let r: [n]f32 = update p[i] = 1.0f32 in (r, q) } in a"),
              "may share memory with");
+    rejected(MAIN(UNIQUE, "let a: [n]f32 = loop (p: [n]f32 = xs) for i: i64 < n do {"
+                          " let x: f32 = xs[i] let q: [n]f32 = update p[0] = x in q } in a"),
+             "is used in its body");
     rejected(MAIN(UNIQUE,
                   "let a: [n]f32 = if true then { let q: [n]f32 = update xs[0] = 1.0f32 in q }"
                   " else { in ys } in (a, xs)"),
