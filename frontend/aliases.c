@@ -294,15 +294,9 @@ bool al_is_marker(const Ref *r)
     return leaf_of(r)->n > 1 && !r->v->in_scope;
 }
 
-static Al *with_ref(Co *co, const AType *t, const Al *al, Ref r)
+static Al *with_ref(Co *co, const Al *al, Ref r)
 {
     Al *c = al_none(co);
-    if (!al_holds_arrays(t))
-        return c;
-    for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
-        vec_push(co->a, &c->kids, with_ref(co, t->elems.at[i], al_kid((Al *)al, i), r));
-    if (al_is_product(t))
-        return c;
     al_add_flat(co, &c->refs, al);
     vec_push(co->a, &c->refs, r);
     return c;
@@ -315,15 +309,22 @@ Al *al_mark_overlap(Co *co, const AType *t, Al *al, Loc loc)
     Leaves ls = {0};
     al_leaves(t, al, false, &ls, co->a);
     al_count(co, t, &ls);
-    bool overlap = false;
-    for (int i = 0; i < ls.n; i++)
-        for (int j = 0; j < ls.at[i].al->refs.n; j++) {
-            if (al_is_marker(&ls.at[i].al->refs.at[j]))
+    VEC(int) overlap = {0};
+    for (int i = 0; i < ls.n; i++) {
+        const Refs *rs = &ls.at[i].al->refs;
+        for (int j = 0; j < rs->n; j++)
+            if (al_is_marker(&rs->at[j]))
                 return al;
-            overlap |= leaf_of(&ls.at[i].al->refs.at[j])->n > 1;
-        }
-    return overlap ? with_ref(co, t, al, (Ref){al_make_up(co, VAR_PARTS, NULL, loc), 0, false})
-                   : al;
+        if (al_in_others(&ls.at[i]))
+            vec_push(co->a, &overlap, i);
+    }
+    if (!overlap.n)
+        return al;
+    Ref marker = {al_make_up(co, VAR_PARTS, NULL, loc), 0, false};
+    for (int i = 0; i < overlap.n; i++)
+        ls.at[overlap.at[i]].al = with_ref(co, ls.at[overlap.at[i]].al, marker);
+    int next = 0;
+    return al_rebuild(co, t, &ls, &next);
 }
 
 /* --- Variables ------------------------------------------------------------------------------ */

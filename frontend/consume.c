@@ -178,19 +178,39 @@ static bool lives_on(const Ref *r)
     return !al_is_gone(r);
 }
 
+/* A marker instead of one that is gone: components that overlapped still do. */
+typedef struct {
+    Refs gone, fresh;
+} Remarked;
+
+static Ref remark(Co *co, Remarked *rm, Ref r, Loc loc)
+{
+    for (int i = 0; i < rm->gone.n; i++)
+        if (rm->gone.at[i].v == r.v && rm->gone.at[i].leaf == r.leaf)
+            return rm->fresh.at[i];
+    Ref fresh = {al_make_up(co, VAR_PARTS, NULL, loc), 0, false};
+    vec_push(co->a, &rm->gone, r);
+    vec_push(co->a, &rm->fresh, fresh);
+    return fresh;
+}
+
 /* `if c then a with [i] = v else a`: what one branch consumed and the other returned has no user
- * but the result, which takes it over, unless it marks that components of the result overlap. */
+ * but the result, which takes it over. */
 static Al *take_over_gone(Co *co, const AType *t, Al *al, Loc loc)
 {
     Leaves ls = {0};
     Refs dropped = {0};
+    Remarked rm = {0};
     al_leaves(t, al_shape(co, t, al), false, &ls, co->a);
     al_count(co, t, &ls);
     for (int i = 0; i < ls.n; i++) {
         Al *c = al_none(co);
         for (int j = 0; j < ls.at[i].al->refs.n; j++) {
-            const Ref *r = &ls.at[i].al->refs.at[j];
-            vec_push(co->a, al_is_marker(r) || lives_on(r) ? &c->refs : &dropped, *r);
+            Ref r = ls.at[i].al->refs.at[j];
+            bool marker = al_is_marker(&r);
+            if (marker && al_is_gone(&r))
+                r = remark(co, &rm, r, loc);
+            vec_push(co->a, marker || lives_on(&r) ? &c->refs : &dropped, r);
         }
         ls.at[i].al = c;
     }
@@ -216,10 +236,22 @@ static Al *eval_if(Co *co, AExp *e)
     return take_over_gone(co, e->type, al_union(co, x, y), e->loc);
 }
 
+/* What is bound to names may be applied twice if it is a function. */
+static Al *eval_bound(Co *co, AExp *e)
+{
+    int marked = co->marked.n;
+    Al *al = al_shape(co, e->type, co_eval(co, e));
+    if (co->marked.n > marked && ty_has_fun(e->type))
+        ck_error(co->ck, e->loc,
+                 "this value is a function (`%s`), so nothing may be consumed to make it",
+                 show(co->ck, e->type));
+    return al;
+}
+
 /* As eval_if, of any number of branches: none sees what the others consumed. */
 static Al *eval_match(Co *co, AExp *e)
 {
-    Al *what = al_shape(co, e->match.e->type, co_eval(co, e->match.e)), *all = al_none(co);
+    Al *what = eval_bound(co, e->match.e), *all = al_none(co);
     int start = co->marked.n;
     VEC(Loc) locs = {0};
     for (int i = 0; i < e->match.cases.n; i++) {
@@ -367,14 +399,34 @@ static const LoopVar *loop_var(const LoopVars *vs, const Var *v)
     return NULL;
 }
 
+/* Reports if a part of an initial value shares memory with those that are consumed. */
+static bool check_apart(Co *co, const Refs *part, const Refs *consumed, Loc loc)
+{
+    const Ref *r = al_shared(co, part, consumed);
+    if (r)
+        ck_error(co->ck, loc,
+                 "the loop consumes a part of this that may share memory with another%s; use `copy`",
+                 r->v->kind <= VAR_GLOBAL ? arena_printf(co->a, " (of `%s`)", r->v->name) : "");
+    return !r;
+}
+
+/* The initial value of a variable that is consumed, as were those of others. */
+static void consume_part(Co *co, const AType *t, Al *al, Refs *others, Loc loc)
+{
+    Refs rs = al_flat(co, al);
+    if (check_apart(co, &rs, others, loc) && co_check_separate(co, t, al, true, loc))
+        al_consume(co, &rs, loc);
+    al_add_refs(co, others, &rs);
+}
+
 /* The initial values: consumes those of variables that are, drops them from the tree. */
-static Al *consume_init(Co *co, const Pat *p, const AType *t, Al *init, const LoopVars *vs, Loc loc)
+static Al *consume_init(Co *co, const Pat *p, const AType *t, Al *init, const LoopVars *vs,
+                        Refs *others, Loc loc)
 {
     if (p->kind == P_ASCRIBE)
-        return consume_init(co, p->pat, t, init, vs, loc);
+        return consume_init(co, p->pat, t, init, vs, others, loc);
     if (p->kind == P_VAR && loop_var(vs, co->vars[p->bind->uid])->consumed) {
-        Refs rs = al_flat(co, init);
-        al_consume(co, &rs, loc);
+        consume_part(co, t, init, others, loc);
         return al_none(co);
     }
     if (p->kind == P_VAR || p->kind == P_WILD || p->kind == P_LIT)
@@ -386,12 +438,13 @@ static Al *consume_init(Co *co, const Pat *p, const AType *t, Al *init, const Lo
         int k = type_part(t, p->name);
         Pat holds = *p;
         holds.kind = P_TUPLE;
-        c->kids.at[k] = consume_init(co, &holds, t->elems.at[k], al_kid(init, k), vs, loc);
+        c->kids.at[k] = consume_init(co, &holds, t->elems.at[k], al_kid(init, k), vs, others, loc);
         return c;
     }
     for (int i = 0; i < p->elems.n; i++) {
         int k = elem_index(p, t, i);
-        c->kids.at[k] = consume_init(co, p->elems.at[i], t->elems.at[k], al_kid(init, k), vs, loc);
+        c->kids.at[k] =
+            consume_init(co, p->elems.at[i], t->elems.at[k], al_kid(init, k), vs, others, loc);
     }
     return c;
 }
@@ -429,12 +482,15 @@ static Al *loop_result(Co *co, const Pat *p, const AType *t, Al *init, Al *body,
     return c;
 }
 
-static bool any_consumed(const LoopVars *vs)
+/* What each iteration needs must not be consumed when the first begins. */
+static void check_needed(Co *co, const Refs *needed, const char *how, Loc loc)
 {
-    for (int i = 0; i < vs->n; i++)
-        if (vs->at[i].consumed)
-            return true;
-    return false;
+    for (int i = 0; i < needed->n; i++)
+        if (al_is_gone(&needed->at[i])) {
+            ck_error(co->ck, loc, "the loop %s %s, but its initial value consumes that; use `copy`",
+                     how, al_describe(co, needed->at[i].v));
+            return;
+        }
 }
 
 /* Like Futhark, in the order bound, body, initial value: only the body tells what is consumed. */
@@ -443,8 +499,9 @@ static Al *eval_loop(Co *co, AExp *e)
     const Pat *p = e->loop.pat;
     const AType *t = p->type;
     int scope = co->scope.n;
+    Refs over = {0}, consumed = {0};
     if (e->loop.kind != ALOOP_WHILE)
-        co_eval(co, e->loop.bound);
+        over = al_flat(co, co_eval(co, e->loop.bound));
     int marked = co->marked.n;
     al_push_frame(co, true);
     al_bind_pat(co, p, al_none(co), BIND_LOOP_PARAM);
@@ -464,20 +521,13 @@ static Al *eval_loop(Co *co, AExp *e)
     spread_consumption(&vs);
     check_next(co, &vs, e->loop.body->loc);
 
+    Loc loc = e->loop.init->loc;
     Al *init = al_shape(co, t, co_eval(co, e->loop.init));
-    Al *kept = al_none(co);
-    if (!any_consumed(&vs) || co_check_separate(co, t, init, e->loop.init->loc))
-        kept = al_shape(co, t, consume_init(co, p, t, init, &vs, e->loop.init->loc));
-    for (int i = 0; i < used.n; i++) {
-        if (!al_is_gone(&used.at[i]))
-            continue;
-        ck_error(co->ck, e->loop.init->loc,
-                 "the loop uses %s, but its initial value consumes that; use `copy`",
-                 al_describe(co, used.at[i].v));
-        break;
-    }
+    Al *kept = al_shape(co, t, consume_init(co, p, t, init, &vs, &consumed, loc));
+    check_needed(co, &used, "uses", loc);
+    check_needed(co, &over, "goes over", loc);
     Refs rest = al_flat(co, kept);
-    al_check_alive(co, &rest, e->loop.init->loc, NULL);
+    check_apart(co, &rest, &consumed, loc);
     Ref made = {al_make_up(co, VAR_LOOP, NULL, e->loc), 0, false};
     return loop_result(co, p, t, kept, body, &vs, made);
 }
@@ -486,13 +536,8 @@ static Al *eval_loop(Co *co, AExp *e)
 
 static void eval_let(Co *co, AExp *e)
 {
-    int marked = co->marked.n;
     AExp *rhs = e->let.rhs;
-    Al *al = al_shape(co, rhs->type, co_eval(co, rhs));
-    if (co->marked.n > marked && ty_has_fun(rhs->type))
-        ck_error(co->ck, rhs->loc,
-                 "this value is a function (`%s`), so nothing may be consumed to make it",
-                 show(co->ck, rhs->type));
+    Al *al = eval_bound(co, rhs);
     co_check_functions(co, rhs, e->let.pat->type);
     if (e->let.pat->kind == P_VAR && ty_has_fun(rhs->type))
         e->let.pat->bind->type = al_add_unique(co, e->let.pat->bind->type, rhs->type);

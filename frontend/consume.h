@@ -172,7 +172,8 @@ Al *co_opsect(Co *co, AExp *e);
 /* A value whose type is to be `want`: functions in it may not consume more, nor share more, than
  * that says. */
 void co_check_functions(Co *co, const AExp *e, const AType *want);
-/* Whether components of a value that is consumed do not overlap; reports if they do. */
-bool co_check_separate(Co *co, const AType *t, Al *al, Loc loc);
+/* Whether no component of a value that is consumed, those unique in t or the whole, overlaps with
+ * another; reports if one does. */
+bool co_check_separate(Co *co, const AType *t, Al *al, bool whole, Loc loc);
 
 #endif

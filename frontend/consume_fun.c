@@ -321,39 +321,93 @@ static bool mentions(const AType *t, const Binding *var)
     return false;
 }
 
-/* `x |> copy`: the result's type is a type parameter that occurs in one parameter only, as what a
- * function returns. So the result is what the argument for that parameter returned: fresh if all
- * that it returns is. */
-static bool is_fresh_by_type(const AExp *e)
+/* --- What a type parameter tells -------------------------------------------------------------- */
+
+static bool is_own(const Binding *fn, const AType *t)
 {
-    const Binding *b = e->app.fn->kind == AE_VAR ? e->app.fn->var.bind : NULL;
-    if (!b || (b->kind != BIND_DEF && b->kind != BIND_BUILTIN) ||
-        type_arity(b->type) != e->app.args.n)
-        return false;
-    const AType *res = type_result(b->type), *t = b->type;
-    int from = -1;
-    if (res->kind != TY_VAR)
-        return false;
-    for (int i = 0; i < e->app.args.n; i++, t = t->fun.result) {
-        if (!mentions(t->fun.param, res->var))
-            continue;
-        if (from >= 0 || t->fun.param->kind != TY_FUN || type_result(t->fun.param)->kind != TY_VAR)
-            return false;
-        from = i;
-    }
-    if (from < 0 || type_result(param_type(b->type, from))->var != res->var)
-        return false;
-    const AType *got = type_result(e->app.args.at[from]->type);
-    return !can_alias(got, false) && !ty_has_fun(got);
+    for (int i = 0; t->kind == TY_VAR && i < fn->tparams.n; i++)
+        if (fn->tparams.at[i] == t->var)
+            return true;
+    return false;
 }
 
-bool co_check_separate(Co *co, const AType *t, Al *al, Loc loc)
+static int times_mentioned(const AType *t, const Binding *var)
+{
+    int n = 0;
+    for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
+        n += times_mentioned(t->elems.at[i], var);
+    return al_is_product(t) ? n : mentions(t, var);
+}
+
+/* Whether the parameter has the type variable only as what functions return, and the argument of
+ * type `have` has functions there that return what is fresh. */
+static bool only_made_fresh(const AType *param, const AType *have, const Binding *var)
+{
+    if (!mentions(param, var))
+        return true;
+    if (have->kind != param->kind)
+        return false;
+    for (int i = 0; al_is_product(param) && i < param->elems.n; i++)
+        if (!only_made_fresh(param->elems.at[i], have->elems.at[i], var))
+            return false;
+    if (al_is_product(param))
+        return true;
+    const AType *res = param, *got = have;
+    for (; res->kind == TY_FUN && got->kind == TY_FUN; res = res->fun.result, got = got->fun.result)
+        if (mentions(res->fun.param, var))
+            return false;
+    return param->kind == TY_FUN && res->kind == TY_VAR && res->var == var &&
+           !can_alias(got, false) && !ty_has_fun(got);
+}
+
+/* t, the type of what e returns, with `*` where that is fresh since its type is a parameter of the
+ * function, which has nothing of it but what its arguments make: `x |> copy`. */
+static AType *fresh_by_type(Co *co, const AExp *e, const AType *whole, const AType *generic,
+                            AType *t)
+{
+    const Binding *fn = e->app.fn->var.bind;
+    AType c = *t;
+    if (al_is_product(generic) && t->kind == generic->kind) {
+        c.elems = (ATypes){0};
+        for (int i = 0; i < t->elems.n; i++)
+            vec_push(co->a, &c.elems, fresh_by_type(co, e, whole, generic->elems.at[i], t->elems.at[i]));
+    } else if (is_own(fn, generic) && times_mentioned(whole, generic->var) == 1) {
+        const AType *from = fn->type;
+        bool fresh = true;
+        for (int i = 0; i < e->app.args.n; i++, from = from->fun.result)
+            fresh &= only_made_fresh(from->fun.param, e->app.args.at[i]->type, generic->var);
+        c.unique |= fresh;
+    }
+    return arena_memdup(co->a, &c, sizeof c);
+}
+
+/* What e, an application, returns. */
+static AType *app_result(Co *co, const AExp *e)
+{
+    AType *res = (AType *)result_after(e->app.fn->type, e->app.args.n);
+    const Binding *b = e->app.fn->kind == AE_VAR ? e->app.fn->var.bind : NULL;
+    if (!b || (b->kind != BIND_DEF && b->kind != BIND_BUILTIN) || ty_has_fun(res) ||
+        type_arity(b->type) != e->app.args.n)
+        return res;
+    const AType *generic = type_result(b->type);
+    return fresh_by_type(co, e, generic, generic, res);
+}
+
+/* --- Arguments ------------------------------------------------------------------------------ */
+
+/* Whether that component of an argument is consumed, if its type is that of a parameter. */
+static bool is_taken(const Leaf *l)
+{
+    return l->unique && (l->t->kind == TY_ARRAY || l->t->kind == TY_VAR);
+}
+
+bool co_check_separate(Co *co, const AType *t, Al *al, bool whole, Loc loc)
 {
     Leaves ls = {0};
     al_leaves(t, al, false, &ls, co->a);
     al_count(co, t, &ls);
     for (int i = 0; i < ls.n; i++) {
-        const Ref *r = al_in_others(&ls.at[i]);
+        const Ref *r = whole || is_taken(&ls.at[i]) ? al_in_others(&ls.at[i]) : NULL;
         if (!r)
             continue;
         const char *name = r->v->kind <= VAR_GLOBAL ? r->v->name : NULL;
@@ -368,29 +422,47 @@ bool co_check_separate(Co *co, const AType *t, Al *al, Loc loc)
 typedef struct {
     Al *al;
     Refs refs;
-    int marked; /* how much was consumed when it had been evaluated */
+    Refs taken, kept; /* what the function consumes of it, what the result may share memory with */
+    int marked;       /* how much was consumed when it had been evaluated */
 } Arg;
 
-/* An argument for a `*` parameter. The function, and the arguments evaluated before it (`prev`),
- * must not share memory with it. */
-static void consume_arg(Co *co, const AExp *e, Arg *x, const Refs *fn, const Refs *prev)
+static void split_arg(Co *co, const AExp *e, const AType *param, Arg *x)
 {
-    for (int i = 0; i < x->refs.n; i++)
-        if (al_is_gone(&x->refs.at[i])) /* its use was reported */
-            return;
-    if (!co_check_separate(co, e->type, x->al, e->loc))
-        return;
-    const Ref *r = al_shared(co, &x->refs, fn);
-    const char *who = r ? "the function that is applied" : "another argument";
-    r = r ? r : al_shared(co, &x->refs, prev);
+    Leaves have = {0}, want = {0};
+    al_leaves(e->type, x->al, false, &have, co->a);
+    al_leaves(param, x->al, false, &want, co->a);
+    for (int i = 0; i < have.n; i++)
+        if (have.n == want.n && is_taken(&want.at[i]))
+            al_add_flat(co, &x->taken, have.at[i].al);
+        else
+            al_add_flat(co, &x->kept, co_derived(co, have.at[i].t, have.at[i].al));
+}
+
+/* Consumes what is taken of argument number k. The function, and the other arguments, must not share
+ * memory with it. False after an error. */
+static bool consume_arg(Co *co, const AExp *e, const AType *param, const Arg *args, int n, int k,
+                        const Refs *fn)
+{
+    const Arg *x = &args[k];
+    for (int i = 0; i < x->taken.n; i++)
+        if (al_is_gone(&x->taken.at[i])) /* its use was reported */
+            return false;
+    if (!co_check_separate(co, param, x->al, false, e->loc))
+        return false;
+    const char *who = "the function that is applied";
+    const Ref *r = al_shared(co, &x->taken, fn);
+    for (int i = 0; i < n && !r; i++)
+        if (i != k && (r = al_shared(co, &x->taken, &args[i].refs)))
+            who = "another argument";
     if (!r)
-        al_consume(co, &x->refs, e->loc);
+        al_consume(co, &x->taken, e->loc);
     else if (r->v->kind <= VAR_GLOBAL)
         ck_error(co->ck, e->loc, "`%s` is consumed here, but %s uses it too; use `copy`",
                  r->v->name, who);
     else
         ck_error(co->ck, e->loc, "this is consumed, but it may share memory with %s; use `copy`",
                  who);
+    return !r;
 }
 
 static Arg eval_arg(Co *co, AExp *e)
@@ -424,36 +496,36 @@ static void check_piped(Co *co, const AExp *e, const Arg *args)
     }
 }
 
+/* Functions evaluate their last argument first, operators their left operand. All arguments are needed
+ * until the call, and only that consumes. */
 Al *co_app(Co *co, AExp *e)
 {
     int n = e->app.args.n;
-    Al *fn = co_eval(co, e->app.fn);
-    const AType *ft = e->app.fn->type;
+    AExp **es = e->app.args.at;
     Arg *args = NEWN(co->a, Arg, n + 1);
-    Refs kept = {0}, prev = {0};
-    al_add_flat(co, &kept, fn);
-    Refs fn_refs = al_flat(co, fn);
+    Refs fn = al_flat(co, co_eval(co, e->app.fn)), kept = fn;
+    const AType *ft = e->app.fn->type;
     for (int k = 0; k < n; k++) {
-        int i = e->app.infix ? k : n - 1 - k; /* functions evaluate their last argument first */
-        AExp *arg = e->app.args.at[i];
-        const AType *param = param_type(ft, i);
-        args[i] = eval_arg(co, arg);
-        co_check_functions(co, arg, param);
-        if (al_any_unique(param))
-            consume_arg(co, arg, &args[i], &fn_refs, &prev);
-        else
-            al_add_flat(co, &kept, co_derived(co, arg->type, args[i].al));
-        al_add_flat(co, &prev, args[i].al);
+        int i = e->app.infix ? k : n - 1 - k;
+        args[i] = eval_arg(co, es[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        if (co->marked.n > args[i].marked)
+            al_check_alive(co, &args[i].refs, es[i]->loc,
+                           es[i]->kind == AE_VAR ? es[i]->var.name : NULL);
+        co_check_functions(co, es[i], param_type(ft, i));
+        split_arg(co, es[i], param_type(ft, i), &args[i]);
+    }
+    bool ok = true;
+    for (int i = n - 1; i >= 0; i--) {
+        if (ok && al_any_unique(param_type(ft, i)))
+            ok = consume_arg(co, es[i], param_type(ft, i), args, n, i, &fn);
+        al_add_refs(co, &kept, &args[i].kept);
     }
     check_piped(co, e, args);
-    /* What is only looked at must not have been consumed by another argument. */
-    for (int i = 0; i < n; i++)
-        if (!al_any_unique(param_type(ft, i)) && co->marked.n > args[i].marked)
-            al_check_alive(co, &args[i].refs, e->app.args.at[i]->loc,
-                           e->app.args.at[i]->kind == AE_VAR ? e->app.args.at[i]->var.name : NULL);
-    const AType *res = result_after(ft, n);
+    const AType *res = app_result(co, e);
     e->type = al_add_unique(co, e->type, res);
-    if (!can_alias(res, false) || (!ty_has_fun(res) && is_fresh_by_type(e)))
+    if (!can_alias(res, false))
         return ty_has_fun(res) ? result_al(co, res, false, &kept) : al_none(co);
     const char *name = e->app.fn->kind == AE_VAR ? e->app.fn->var.name : NULL;
     if (al_is_product(res)) /* its components may share memory */
