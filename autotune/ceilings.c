@@ -87,9 +87,9 @@ static const char *measure(Arena *a, const SessionOptions *o, const char *folder
     int32_t steps = STEPS;
     rt_hvalue first = {.prim = RT_I32, .data = &steps};
     Datasets ds = {0};
-    vec_push(a, &ds, ((Dataset){"chained", zeros(a, &first, CHAINS), {0}}));
-    vec_push(a, &ds, ((Dataset){"copied", zeros(a, NULL, COPIED), {0}}));
-    vec_push(a, &ds, ((Dataset){"copied", zeros(a, NULL, COPIED_FAST), {0}}));
+    vec_push(a, &ds, ((Dataset){.name = "chained", .in = zeros(a, &first, CHAINS)}));
+    vec_push(a, &ds, ((Dataset){.name = "copied", .in = zeros(a, NULL, COPIED)}));
+    vec_push(a, &ds, ((Dataset){.name = "copied", .in = zeros(a, NULL, COPIED_FAST)}));
     Session *s = session_open(a, &own, &ds, &wrong);
     if (s && !(wrong = best(s, "chained", 0, o->timeout, c)))
         wrong = best(s, "copied", 1, o->timeout, c);

@@ -168,6 +168,13 @@ static DataSource inline_values(Parser *p, size_t from, size_t to)
     return (DataSource){p->d->file, text, to};
 }
 
+/* The program's, with a slash behind it; "" where it is the one at hand. */
+static const char *folder_of(Parser *p)
+{
+    const char *slash = strrchr(p->d->file, '/');
+    return slash ? arena_strndup(p->a, p->d->file, (size_t)(slash + 1 - p->d->file)) : "";
+}
+
 static DataSource file_values(Parser *p, Loc *loc)
 {
     skip_space(p);
@@ -180,9 +187,8 @@ static DataSource file_values(Parser *p, Loc *loc)
         return (DataSource){0};
     }
     const char *name = arena_strndup(p->a, p->text + from, p->at - from);
-    const char *slash = strrchr(p->d->file, '/');
-    if (slash && *name != '/')
-        name = arena_printf(p->a, "%.*s/%s", (int)(slash - p->d->file), p->d->file, name);
+    if (*name != '/')
+        name = arena_printf(p->a, "%s%s", folder_of(p), name);
     if (access(name, R_OK) != 0) {
         diag_error(*loc, "cannot read %s: %s", name, strerror(errno));
         p->ok = false;
@@ -211,7 +217,6 @@ static DataSource take_values(Parser *p, Loc *loc)
 static const char *short_text(Parser *p, const TestCase *c)
 {
     const char *text = c->random        ? c->random
-                       : c->script      ? c->script
                        : c->input.text ? c->input.text
                                        : c->input.name;
     enum { LONGEST = 32 };
@@ -286,18 +291,13 @@ static bool case_word(TestCase *c, const char *w, InputKind *kind)
 }
 
 /* What is not supported is left out, and the rest of the file runs. */
-static void left_out(Parser *p, size_t from, const char *what)
-{
-    diag_warn(range(p, from, p->at), "%s: left out", what);
-    p->d->left_out++;
-}
-
 static void skip_property(Parser *p, size_t from)
 {
     Loc loc;
-    if (take_char(p, ':') && rest_of_line(p, &loc))
-        left_out(p, from, "a property is not supported");
-    else
+    if (take_char(p, ':') && rest_of_line(p, &loc)) {
+        diag_warn(range(p, from, p->at), "a property is not supported: left out");
+        p->d->left_out++;
+    } else
         fail(p, from, "expected `:` and the name of an entry point");
 }
 
@@ -332,8 +332,14 @@ static void case_input(Parser *p, TestCase *c, InputKind kind)
     }
     size_t from = c->input_loc.beg - p->base + 1, to = c->input_loc.end - p->base - 1;
     const char *text = arena_strndup(p->a, p->text + from, to - from);
-    *(kind == INPUT_TYPES ? &c->random : &c->script) = text;
     c->input = (DataSource){0};
+    if (kind == INPUT_TYPES) {
+        c->random = text;
+        return;
+    }
+    c->input = (DataSource){"script input", text, to - from};
+    c->script = script_parse(p->a, text, to - from, (Loc){c->input_loc.beg + 1, c->input_loc.end - 1}, folder_of(p));
+    p->ok = c->script != NULL;
 }
 
 /* What the case should give; nothing if no expectation follows. */
@@ -355,7 +361,6 @@ static void case_output(Parser *p, TestCase *c)
 static void take_case(Parser *p)
 {
     TestCase c = {.loc = range(p, p->at, p->at + 1)};
-    size_t start = p->at;
     InputKind kind = INPUT_VALUES;
     if (take_char(p, '"')) {
         size_t from = p->at;
@@ -372,10 +377,6 @@ static void take_case(Parser *p)
         case_input(p, &c, kind);
     if (p->ok)
         case_output(p, &c);
-    if (p->ok && c.script && strchr(c.script, '$')) {
-        left_out(p, start, "a script with `$` is not supported");
-        return;
-    }
     if (!p->ok)
         return;
     p->n_cases++;

@@ -15,6 +15,7 @@
 #ifndef AUTOTUNE_DIRECTIVES_H
 #define AUTOTUNE_DIRECTIVES_H
 
+#include "autotune/script.h"
 #include "base/diag.h"
 #include "base/vec.h"
 #include "runtime/values.h"
@@ -46,7 +47,7 @@ typedef struct {
     Loc output_loc;
     DataSource input, output;
     const char *random; /* random input: the types, until directives_random */
-    const char *script; /* script input: the expression, which minifut test alone can run */
+    const Script *script; /* script input: the expression */
     Expectation expect;
     const char *error; /* EXPECT_ERROR: a POSIX extended regular expression; NULL: any message */
     bool compiled;     /* not for the interpreter */

@@ -42,9 +42,9 @@ bool datasets_find(Arena *a, const char *folder, Datasets *ds, const char **wron
         if (!cut || e->d_name[0] == '.')
             continue;
         const char *name = arena_strndup(a, e->d_name, strlen(e->d_name) - cut);
-        Dataset d = {name,
-                     {.name = arena_printf(a, "%s/%s", folder, e->d_name)},
-                     find_output(a, folder, name)};
+        Dataset d = {.name = name,
+                     .in = {.name = arena_printf(a, "%s/%s", folder, e->d_name)},
+                     .out = find_output(a, folder, name)};
         vec_push(a, ds, d);
     }
     closedir(dir);

@@ -61,12 +61,26 @@ static void add_source(Arena *a, Fingerprint *f, const DataSource *d)
                                  (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec));
 }
 
-/* The data set's name, and a fingerprint of its contents, or of its files' sizes and times. */
-static const char *dataset_key(Arena *a, const Dataset *d)
+/* What a script calls and reads. */
+static void add_script(Meter *m, Fingerprint *f, const Script *s)
 {
+    if (s->kind == SCRIPT_CALL)
+        add_text(f, session_key_of(m->s, s->name));
+    if (s->kind == SCRIPT_DATA || s->kind == SCRIPT_BYTES)
+        add_source(m->a, f, &(DataSource){.name = s->name});
+    for (int i = 0; i < s->parts.n; i++)
+        add_script(m, f, s->parts.at[i]);
+}
+
+/* The data set's name, and a fingerprint of its contents, or of its files' sizes and times. */
+static const char *dataset_key(Meter *m, const Dataset *d)
+{
+    Arena *a = m->a;
     Fingerprint f = fingerprint();
     add_source(a, &f, &d->in);
     add_source(a, &f, &d->out);
+    if (d->script)
+        add_script(m, &f, d->script);
     return arena_printf(a, "%s/%s", d->name, fingerprint_digits(a, &f));
 }
 
@@ -163,7 +177,7 @@ static void record(Meter *m, const char *dataset, int n, const char *const setti
 Measurement meter_measure(Meter *m, int d, Setup setup, double rival, double slowdown)
 {
     Measurement res;
-    const char *dataset = dataset_key(m->a, &m->ds->at[d]), *key = setup_key(m, setup);
+    const char *dataset = dataset_key(m, &m->ds->at[d]), *key = setup_key(m, setup);
     if (recall(m, dataset, key, rival, &res))
         return res;
     session_set_up(m->s, setup);
@@ -176,7 +190,7 @@ Measurement meter_measure(Meter *m, int d, Setup setup, double rival, double slo
 
 void meter_measure_in_turn(Meter *m, int d, int n, const Setup setups[], Measurement res[])
 {
-    const char *dataset = dataset_key(m->a, &m->ds->at[d]), *keys[MOST_IN_TURN];
+    const char *dataset = dataset_key(m, &m->ds->at[d]), *keys[MOST_IN_TURN];
     bool known = true;
     for (int i = 0; i < n; i++)
         keys[i] = setup_key(m, setups[i]);
@@ -242,7 +256,7 @@ bool meter_shares(Meter *m, int d, const int64_t *thresholds, int64_t *shares)
     const Sizes *sizes = session_sizes(m->s);
     Profile p = {0};
     Measurement res;
-    const char *dataset = dataset_key(m->a, &m->ds->at[d]),
+    const char *dataset = dataset_key(m, &m->ds->at[d]),
                *key = arena_printf(m->a, "%s+shares", setup_key(m, (Setup){thresholds, NULL}));
     if (!recall(m, dataset, key, INFINITY, &res)) {
         if (!profile(m, d, thresholds, &p))

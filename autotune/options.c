@@ -126,12 +126,8 @@ static bool from_directives(Arena *a, const char *tool, ToolOptions *o, Datasets
             left_out++;
             continue;
         }
-        if (c->script) {
-            diag_warn(c->loc, "script input is for minifut test alone: left out");
-            continue;
-        }
         ok = directives_random(a, c);
-        vec_push(a, ds, ((Dataset){c->name, c->input, c->output}));
+        vec_push(a, ds, ((Dataset){c->name, c->input, c->output, c->script}));
     }
     diag_flush();
     if (!ok || ds->n)

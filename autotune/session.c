@@ -225,11 +225,21 @@ bool session_knows(Session *s, const char *param)
     return ASK(s, "tuning_param_class %s", param) == TALK_OK;
 }
 
-const char *session_told(Session *s, const char *command)
+static const char *told_of(Session *s, const char *command, const char *entry)
 {
     const char *wrong;
-    bool told = revive(s, &wrong) && ASK(s, "%s %s", command, s->entry) == TALK_OK && s->reply.text;
+    bool told = revive(s, &wrong) && ASK(s, "%s %s", command, entry) == TALK_OK && s->reply.text;
     return told ? arena_strdup(s->a, s->reply.text) : "";
+}
+
+const char *session_told(Session *s, const char *command)
+{
+    return told_of(s, command, s->entry);
+}
+
+const char *session_key_of(Session *s, const char *entry)
+{
+    return told_of(s, "entry_key", entry);
 }
 
 void session_set(Session *s, const int64_t *values)

@@ -44,10 +44,12 @@ static inline const char *session_origin(Session *s)
 {
     return session_told(s, "tuning_origin");
 }
-/* What stands for all that the entry point does: where it is another, measurements do not hold. */
+/* What stands for all that an entry point does: where it is another, measurements do not hold; "" where the program tells
+ * none. */
+const char *session_key_of(Session *s, const char *entry);
 static inline const char *session_key(Session *s)
 {
-    return session_told(s, "entry_key");
+    return session_key_of(s, session_entry(s));
 }
 
 /* A size that kernels of the entry point depend on: work-items of groups... */

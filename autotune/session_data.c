@@ -13,6 +13,17 @@ static const int64_t RESIDENT_BYTES = (int64_t)1 << 29;
 
 /* --- Inputs --------------------------------------------------------------------------------- */
 
+const char *session_put_value(Session *s, const rt_hvalue *v, const char *var, const char *type)
+{
+    FILE *f = fopen(s->value, "wb");
+    if (f)
+        (void)rt_write_binary(f, v);
+    if (!f || !rt_close_written(f))
+        return arena_printf(s->a, "cannot write %s: %s", s->value, strerror(errno));
+    TalkStatus st = ASK(s, "restore \"%s\" %s \"%s\"", s->value, var, type);
+    return st == TALK_OK ? NULL : session_reason(s, st, "loading a value");
+}
+
 /* Moves the next value of the data set to the server, as variable `var`; *bytes grows by its. NULL
  * or what is wrong. */
 static const char *send_simple(Session *s, rt_reader *r, const char *var, const char *type,
@@ -21,16 +32,10 @@ static const char *send_simple(Session *s, rt_reader *r, const char *var, const 
     rt_hvalue v;
     if (!rt_read_value(r, prim, rank, &v))
         return arena_strdup(s->a, r->error);
-    FILE *f = fopen(s->value, "wb");
-    if (f)
-        (void)rt_write_binary(f, &v);
-    bool ok = f && rt_close_written(f);
+    const char *wrong = session_put_value(s, &v, var, type);
     *bytes += rt_hvalue_bytes(&v);
     rt_hvalue_free(&v);
-    if (!ok)
-        return arena_printf(s->a, "cannot write %s: %s", s->value, strerror(errno));
-    TalkStatus st = ASK(s, "restore \"%s\" %s \"%s\"", s->value, var, type);
-    return st == TALK_OK ? NULL : session_reason(s, st, "loading a value");
+    return wrong;
 }
 
 /* A value of any type; a record is put together from its fields. */
@@ -61,8 +66,7 @@ static const char *send_value(Session *s, rt_reader *r, const char *var, const c
     return wrong;
 }
 
-/* Input i of data set d in the server. */
-static const char *input_name(Session *s, int d, int i)
+const char *session_input_name(Session *s, int d, int i)
 {
     return arena_printf(s->a, "d%d_in%d", d, i);
 }
@@ -70,7 +74,7 @@ static const char *input_name(Session *s, int d, int i)
 static void unload(Session *s, int d)
 {
     for (int i = 0; s->resident[d].there && i < s->inputs.n; i++)
-        ASK(s, "free %s", input_name(s, d, i));
+        ASK(s, "free %s", session_input_name(s, d, i));
     s->resident[d] = (Resident){0};
 }
 
@@ -91,18 +95,16 @@ void session_forget_resident(Session *s)
 }
 
 /* Reads data set d and sends it. NULL or what is wrong. */
-static const char *send_dataset(Session *s, int d)
+static const char *send_inputs(Session *s, int d, int64_t *bytes)
 {
     const DataSource *in = &s->ds->at[d].in;
     rt_reader r;
     const char *wrong = NULL;
-    Resident *now = &s->resident[d];
     if (!data_source_open(in, &r))
         return arena_strdup(s->a, r.error);
     r.stopped = server_interrupted;
-    now->there = true;
     for (int i = 0; i < s->inputs.n && !wrong; i++) {
-        wrong = send_value(s, &r, input_name(s, d, i), s->inputs.at[i].type, &now->bytes);
+        wrong = send_value(s, &r, session_input_name(s, d, i), s->inputs.at[i].type, bytes);
         if (wrong)
             wrong = arena_printf(s->a, "%s: input %d of type %s: %s", in->name, i + 1,
                                  s->inputs.at[i].type, wrong);
@@ -111,6 +113,14 @@ static const char *send_dataset(Session *s, int d)
         wrong = arena_printf(s->a, "%s: data after the last input of %s", in->name, s->entry);
     if (!rt_reader_close(&r) && !wrong)
         wrong = arena_strdup(s->a, r.error);
+    return wrong;
+}
+
+static const char *send_dataset(Session *s, int d)
+{
+    Resident *now = &s->resident[d];
+    now->there = true;
+    const char *wrong = s->ds->at[d].script ? session_make_inputs(s, d, &now->bytes) : send_inputs(s, d, &now->bytes);
     if (wrong)
         unload(s, d);
     return wrong;
@@ -135,7 +145,7 @@ const char *session_prepare(Session *s, int d, Argument *in)
 {
     const char *wrong = session_load(s, d);
     for (int i = 0; i < s->inputs.n && !wrong; i++) {
-        in[i] = (Argument){input_name(s, d, i), false};
+        in[i] = (Argument){session_input_name(s, d, i), false};
         if (!s->inputs.at[i].unique)
             continue;
         const char *copy = arena_printf(s->a, "in%d", i);

@@ -65,6 +65,13 @@ const char *session_reason(Session *s, TalkStatus st, const char *what);
 /* The lines of the reply as slots; `named`: each line is "name type". */
 Slots session_reply_slots(Session *s, bool named);
 
+/* The variable in the server that is input i of data set d. */
+const char *session_input_name(Session *s, int d, int i);
+/* Puts a value into the server, as variable `var` of this type. NULL or what is wrong. */
+const char *session_put_value(Session *s, const rt_hvalue *v, const char *var, const char *type);
+/* Makes the inputs of a data set that has a script; *bytes grows by theirs, as far as they are known. NULL or what is
+ * wrong; some inputs may be there then. */
+const char *session_make_inputs(Session *s, int d, int64_t *bytes);
 /* Sees to it that the server holds data set d's inputs. NULL or what is wrong. */
 const char *session_load(Session *s, int d);
 /* Frees the inputs of all data sets but d (-1: of all). Were there any? */

@@ -195,7 +195,7 @@ void test_versions(Run *run, FlattenMode mode)
         return;
     for (int d = 0; d < run->d.cases.n; d++) {
         const TestCase *c = &run->d.cases.at[d];
-        Dataset ds = {c->name, c->input, c->output};
+        Dataset ds = {.name = c->name, .in = c->input, .out = c->output};
         vec_push(run->a, &v.ds, ds);
         if (for_compiled(run, d) && !entry)
             entry = c->entry;

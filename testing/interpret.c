@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 /* The type of an atom as values have it. */
-static rt_prim test_prim(Type t)
+rt_prim test_prim(Type t)
 {
     rt_prim p;
     if (!rt_prim_named(prim_type_text[t.elem], &p))

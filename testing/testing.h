@@ -1,6 +1,6 @@
 /* minifut test: runs the directives of programs. test.c is the command: it starts a process for
  * each program, so that nothing a program does can stop the rest; program.c checks one program in
- * such a process; script.c makes the inputs that are scripts; interpret.c and compiled.c are its two routes; driver.c saves the programs their
+ * such a process; run_script.c makes the inputs that are scripts; interpret.c and compiled.c are its two routes; driver.c saves the programs their
  * start on CPUs. */
 #ifndef TESTING_TESTING_H
 #define TESTING_TESTING_H
@@ -69,6 +69,8 @@ double test_tolerance(const Run *run);
 /* Flushes the messages (base/diag.h); the first line of them. */
 const char *test_messages(Run *run);
 
+/* The type of values with elements of t's. */
+rt_prim test_prim(Type t);
 /* Runs the script of a case that has one, for its input. False after a message. */
 bool test_script(Run *run, TestCase *c);
 /* Why a case cannot hold the arguments or results of its entry point: sums have no text. NULL: it can. */

@@ -199,9 +199,17 @@ table("program", False, [
 
 # --- directives ---------------------------------------------------------------------------------------
 
+HELPERS = """
+def length32 [n] (_: [n]u8) = i32.i64 n
+def less (x: i32) = 1 / x
+"""
+
+
 def directive(box, lines, err, code=USER):
     """A program with these directives under `minifut test -i`; `err`: what it reports, with the message's place."""
-    box.put("p.sf", "-- A program.\n-- ==\n" + "".join(f"-- {line}\n" for line in lines) + GOOD)
+    box.put("p.sf", "-- A program.\n-- ==\n" + "".join(f"-- {line}\n" for line in lines) + GOOD + HELPERS)
+    for name, text in (("p.txt", "abc"), ("p.data", "5i16"), ("pp.data", "6 true"), ("torn.data", "[1, 2")):
+        box.put(name, text)
     box.minifut("test -i p.sf", code, out=err)
 
 
@@ -213,12 +221,29 @@ table("directive", False, [
     ("unknown before input", ["compild input { 1 }"], "p.sf:3:4: error: `compild` is no directive"),
     ("of another tool", ["no_python input { 1 } output { 2 }"], "^2 passed", 0),
     ("script", ["script input { main 4 }", "output { 6 }"], r"\A2 passed, 0 failed\n\Z", 0),
-    ("script with a builtin", ['script input { $loaddata "x" } output { 3 }', "input { 1 } output { 2 }"],
-     r"\A1 case left out: properties, and scripts with `\$`, are not supported\n2 passed, 0 failed\n\Z", 0),
+    ("script with let and a tuple", ["script input { let (a, b) = (main 4, 7i32) in a }", "output { 6 }"], "^2 passed", 0),
+    ("script, another type", ["script input { 4i64 } output { 5 }"], "^2 passed", 0),
+    ("script, bytes", ['script input { length32 ($loadbytes "p.txt") } output { 4 }'], "^2 passed", 0),
+    ("script, data", ['script input { $loaddata "p.data" } output { 6 }',
+                      'script input { let (a, b) = $loaddata "pp.data" in a } output { 7 }'], "^3 passed", 0),
+    ("script, no file", ['script input { $loaddata "x" }'], r"p.sf:3:29: error: script input: cannot read x: No such"),
+    ("script, torn file", ['script input { $loaddata "torn.data" }'],
+     r"p.sf:3:19: error: script input: torn.data:1:.*: expected .*, got end of input"),
+    ("script, no built-in", ["script input { $load 3 }"], r"p.sf:3:19: error: script input: the built-in functions are `\$loadd"),
+    ("script, no name", ["script input { $loadbytes 3 }"], "p.sf:3:30: error: script input: expected the name of a file"),
     ("script of nothing", ["script input { nothing 1 }"], "p.sf: p.sf:[0-9]+:[0-9]+: error: unknown name `nothing`"),
-    ("script that fails", ["script input { main (1 / 0) }"], "p.sf:3:17: error: script input: .*division by zero"),
+    ("script that fails", ["script input { less 0 }"], "p.sf:3:17: error: script input: .*division by zero"),
+    ("script, an operator", ["script input { main (1 + 2) }"], "p.sf:3:27: error: script input: expected `,` or `[)]`"),
+    ("script, a comma", ["script input { (1, 2 }"], "p.sf:3:25: error: script input: expected `,` or `[)]`"),
+    ("script, a field", ["script input { {a 1} }"], "p.sf:3:22: error: script input: expected `=`"),
+    ("script, let", ["script input { let 3 = 4 in 5 }"], "p.sf:3:23: error: script input: expected a name"),
+    ("script, let without in", ["script input { let x = 4 }"], "p.sf:3:29: error: script input: expected `in`"),
+    ("script, two", ["script input { (1, 2) 3 }"], "p.sf:3:26: error: script input: expected its end"),
+    ("script, nothing", ["script input { }"], "p.sf:3:19: error: script input: expected an expression"),
+    ("script, an escape", [r'script input { "\q" }'], "p.sf:3:20: error: script input: strings have the escapes"),
+    ("script, a deep one", ["script input { " + 300 * "(" + "}"], "p.sf:3:219: error: script input: this is nested too"),
     ("script in a file", ["script input @ p.sf"], "p.sf:3:19: error: script input is given by an expression"),
-    ("property", ["property: main", "input { 1 } output { 2 }"], r"\A1 case left out.*\n2 passed, 0 failed\n\Z", 0),
+    ("property", ["property: main", "input { 1 } output { 2 }"], r"\A1 property left out.*\n2 passed, 0 failed\n\Z", 0),
     ("property of nothing", ["property", "input { 1 }"], "p.sf:3:4: error: expected `:` and the name of an"),
     ("no values", ["input 1"], "p.sf:3:10: error: expected `. values .` or `@ file`"),
     ("brace", ["input { 1", "output { 2 }"], "p.sf:3:10: error: this brace is not closed"),

@@ -111,6 +111,70 @@ def bench_goes_on_after_a_broken_data_set(box):
     box.minifut("bench --skip-compilation matmul.sf d", USER, "a: d/a.in: ", out=r"^a +FAILS(.|\n)*^b .*right")
 
 
+MADE = """
+-- ==
+%s
+type pair 'a = {first: a, second: [2]a}
+type~ sized = {k: f32, xs: []i64}
+entry twice (n: i64): ([n]i64, i64) = (iota n, n)
+entry up_to (n: i64) = iota n
+entry bytes (xs: []u8) = map i64.u8 xs
+entry sized (s: sized): sized = {k = s.k * 2, xs = map (+ 1) s.xs}
+entry xs_of (s: sized) = map (+ i64.f32 s.k) s.xs
+entry of_pair (p: (i32, f64)) = [i64.i32 p.0, i64.f64 p.1]
+entry eat (xs: *[]i64) = xs with [0] = 5
+entry down (k: i64) = [1 / k]
+entry main [n] (xs: [n]i64) (k: i64) = i64.sum xs + k
+entry eats (xs: *[]i64) (ys: []i64) = (xs with [0] = ys[1], i64.sum ys)
+entry one (p: (i32, f64)) = p.0
+"""
+SCRIPTS = {
+    "main": [
+        ("twice 10", "55i64"), ("(up_to 5, 7)", "17i64"), ("let n = 10 in (up_to n, 3)", "48i64"),
+        ("let (xs, n) = twice 4 in (xs, n)", "10i64"), ('$loaddata "two.data"', "8i64"),
+        ('let (a, b) = $loaddata "two.data" in (a, b)', "8i64"), ('(bytes ($loadbytes "h.txt"), 1)', "210i64"),
+        ('(bytes "hi", -- a comment\n-- 1)', "210i64"), ("([1, 2, 3], 4i8)", "10i64"),
+        ("let s = sized {k = 2, xs = [1i64, 2]} in (xs_of s, 0)", "13i64"), ("(xs_of {xs = [1], k = 2.5}, 0)", "3i64"),
+        ("(of_pair (3, 4.5), 1)", "8i64"), ("(eat (up_to 3), 1)", "9i64")],
+    "eats": [("let a = up_to 3 in (a, a)", "[1i64, 1, 2] 3i64")],
+    "one": [("(7, 1)", "7i32")],
+}
+BAD_SCRIPTS = [
+    ("f 3", "p.sf:4:19: script input: `f` is no entry point of the program"),
+    ("twice 1 2", "p.sf:4:19: script input: `twice` takes 1 argument, not 2"),
+    ("(1.5, 2)", "p.sf:4:19: script input: this is of type f64, but \\[\\]i64 is needed"),
+    ("(up_to true, 3)", "p.sf:4:26: script input: this is of type bool, but i64 is needed"),
+    ("(up_to 128u8, 3)", "p.sf:4:26: script input: this is of type u8, but i64 is needed"),
+    ("up_to 4", "p.sf:4:19: script input: this is of type \\[\\]i64, but `main` takes 2 inputs"),
+    ("(1, 2, 3)", r"p.sf:4:19: script input: this is of type \(i32, i32, i32\), but `main` takes 2 inputs"),
+    ("let (a, b, c) = twice 5 in (a, 2)", "p.sf:4:35: script input: this is of type .*, which is no tuple of 3"),
+    ("let a = 1 in (a 2, 3)", "p.sf:4:33: script input: `a` is no function"),
+    ("(xs_of {k = 3}, 2)", r"p.sf:4:26: script input: this is of type \{k: i32\}, but sized is needed"),
+    ("(xs_of (1, [2]), 2)", r"p.sf:4:26: script input: this is of type .*, but sized is needed"),
+    ("(down 0, 2)", "p.sf:4:20: script input: down failed: p.sf:.*division by zero"),
+    ('(bytes ($loaddata "torn.data"), 2)', "p.sf:4:27: script input: torn.data:1:.*got end of input"),
+]
+
+
+@case(True)
+def scripts_make_inputs(box):
+    """By the program's server, in bench and tune; as the interpreter has them in `minifut test`."""
+    for name, text in (("two.data", "[1i32, 2] 5i16"), ("h.txt", "hi"), ("torn.data", "[1")):
+        box.put(name, text)
+    cases = ["-- entry: %s\n" % entry + "\n".join(f"-- script input {{ {exp} }} output {{ {out} }}" for exp, out in some)
+             for entry, some in SCRIPTS.items()]
+    box.put("p.sf", MADE % "\n".join(cases))
+    box.minifut("compile p.sf", 0, leaves=["p", "p.c"], env={"CFLAGS": "-O0"})
+    n = sum(map(len, SCRIPTS.values()))
+    box.minifut("test -i p.sf", 0, out=f"^{n + 1} passed, 0 failed")
+    for entry, some in SCRIPTS.items():
+        box.minifut(f"bench --skip-compilation -e {entry} p.sf", 0, out=r"(.*\bright\n){%d}" % len(some))
+    box.minifut("tune --skip-compilation p.sf", 0, out="^main: .*, %d data sets" % len(SCRIPTS["main"]), leaves=["p.sf.tuning"])
+    for exp, wrong in BAD_SCRIPTS:
+        box.put("p.sf", MADE % f"-- entry: main\n-- script input {{ {exp} }}")
+        box.minifut("bench --skip-compilation p.sf", USER, wrong)
+
+
 # Entry points with what their kernels must move and compute, on the inputs: bytes, operations on floats.
 WORK = """
 -- ==
