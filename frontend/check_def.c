@@ -462,10 +462,24 @@ static bool is_unknown(void *first_id, const Size *leaf)
     return leaf->kind == SZ_UNKNOWN && leaf->id >= *(int *)first_id;
 }
 
+typedef struct {
+    const Ck *ck;
+    const Def *d;
+} Within;
+
+static bool is_leaf(void *one, const Size *leaf)
+{
+    return leaf == one;
+}
+
+/* A variable that is neither of the size of a parameter nor of what is around the definition. */
 static bool is_left_open(void *env, const Size *leaf)
 {
-    (void)env;
-    return leaf->kind == SZ_META;
+    const Within *in = env;
+    bool open = leaf->kind == SZ_META && leaf->level > in->ck->level;
+    for (int i = 0; open && i < in->d->params.n; i++)
+        open = !ty_any_size(in->d->params.at[i]->type, is_leaf, (void *)leaf);
+    return open;
 }
 
 /* Nobody could apply a function that the definition returns if it takes an array of a size that
@@ -491,9 +505,10 @@ static AType *infer_anonymous(Ck *ck, Def *d, const Bindings *names, Bindings *e
     Subst s = {0};
     Bindings left = {0};
     Visible v = {names, first_uid, NULL};
+    Within in = {ck, d};
     for (int i = 0; i < exists->n; i++) {
         Size *z = size_deref(made->sizes.at[i]), *known = NULL;
-        if (!sz_any(z, is_left_open, NULL) && !sz_any(z, is_unknown, &first_id) &&
+        if (!sz_any(z, is_left_open, &in) && !sz_any(z, is_unknown, &first_id) &&
             !sz_any(z, is_hidden, &v))
             known = z;
         for (int k = 0; k < i && !known; k++)
