@@ -10,7 +10,9 @@
 typedef struct {
     Out *o;
     bool types;
-    Arena *a; /* scratch for type_str */
+    Arena *a;      /* scratch for type_str */
+    PrintVar *var; /* or NULL */
+    const void *env;
 } Pr;
 
 static void pr_exp(Pr *p, const AExp *e);
@@ -25,8 +27,7 @@ static void pr_atom(Pr *p, const AExp *e)
     bool atom = e->kind == AE_LIT || e->kind == AE_TUPLE || e->kind == AE_RECORD ||
                 e->kind == AE_ARRAY || e->kind == AE_STRING || e->kind == AE_OPSECT ||
                 e->kind == AE_PATHSECT || e->kind == AE_PROJ || e->kind == AE_INDEX ||
-                e->kind == AE_VAR ||
-                (e->kind == AE_CONSTR && !e->constr.elems.n);
+                e->kind == AE_VAR || (e->kind == AE_CONSTR && !e->constr.elems.n);
     if (!atom)
         out_puts(p->o, "(");
     pr_exp(p, e);
@@ -397,7 +398,11 @@ static void pr_form(Pr *p, const AExp *e)
     Out *o = p->o;
     switch (e->kind) {
     case AE_LIT: pr_lit(p, e); return;
-    case AE_VAR: out_printf(o, is_operator(e->var.name) ? "(%s)" : "%s", e->var.name); return;
+    case AE_VAR:
+        if (p->var && p->var(p->env, o, e->var.bind))
+            return;
+        out_printf(o, is_operator(e->var.name) ? "(%s)" : "%s", e->var.name);
+        return;
     case AE_TUPLE: pr_seq(p, e, "(", ")"); return;
     case AE_RECORD: pr_seq(p, e, "{", "}"); return;
     case AE_ARRAY: pr_seq(p, e, "[", "]"); return;
@@ -678,7 +683,7 @@ static void pr_decl(Pr *p, const Decl *d)
 
 void fe_print(Out *o, const Ast *ast, bool types)
 {
-    Pr p = {o, types, arena_new()};
+    Pr p = {.o = o, .types = types, .a = arena_new()};
     for (int i = 0; i < ast->main->decls.n; i++)
         pr_decl(&p, &ast->main->decls.at[i]);
     arena_free(p.a);
@@ -686,28 +691,28 @@ void fe_print(Out *o, const Ast *ast, bool types)
 
 void fe_print_head(Out *o, const Def *d)
 {
-    Pr p = {o, true, arena_new()};
+    Pr p = {.o = o, .types = true, .a = arena_new()};
     pr_head(&p, d);
     arena_free(p.a);
 }
 
 void fe_print_type(Out *o, const TypeDecl *d)
 {
-    Pr p = {o, false, arena_new()};
+    Pr p = {.o = o, .a = arena_new()};
     pr_type_decl(&p, d);
     arena_free(p.a);
 }
 
 void fe_print_spec(Out *o, const Spec *s)
 {
-    Pr p = {o, false, arena_new()};
+    Pr p = {.o = o, .a = arena_new()};
     pr_spec(&p, s);
     arena_free(p.a);
 }
 
 void fe_print_module(Out *o, const char *name, const ModExp *m)
 {
-    Pr p = {o, false, arena_new()};
+    Pr p = {.o = o, .a = arena_new()};
     out_printf(o, "module %s", name);
     for (; m->kind == ME_LAMBDA; m = m->e) {
         out_puts(o, " ");
@@ -725,7 +730,7 @@ void fe_print_module(Out *o, const char *name, const ModExp *m)
 
 void fe_print_modtype(Out *o, const char *head, const ModType *t)
 {
-    Pr p = {o, false, arena_new()};
+    Pr p = {.o = o, .a = arena_new()};
     out_puts(o, head);
     pr_modtype(&p, t);
     arena_free(p.a);
@@ -733,14 +738,21 @@ void fe_print_modtype(Out *o, const char *head, const ModType *t)
 
 void fe_print_exp(Out *o, const AExp *e, bool types)
 {
-    Pr p = {o, types, arena_new()};
+    Pr p = {.o = o, .types = types, .a = arena_new()};
+    pr_exp(&p, e);
+    arena_free(p.a);
+}
+
+void fe_print_exp_with(Out *o, const AExp *e, PrintVar *var, const void *env)
+{
+    Pr p = {.o = o, .a = arena_new(), .var = var, .env = env};
     pr_exp(&p, e);
     arena_free(p.a);
 }
 
 void fe_print_type_exp(Out *o, const TypeExp *te)
 {
-    Pr p = {o, false, arena_new()};
+    Pr p = {.o = o, .a = arena_new()};
     pr_te(&p, te);
     arena_free(p.a);
 }

@@ -50,6 +50,9 @@ void fe_print_modtype(Out *o, const char *head, const ModType *t);
 void fe_print(Out *o, const Ast *ast, bool types);
 /* One expression, on one line where it can be (for messages and `explain`). */
 void fe_print_exp(Out *o, const AExp *e, bool types);
+/* The same where names stand for something else: `var` prints it, or says that it does not. */
+typedef bool PrintVar(const void *env, Out *o, const Binding *b);
+void fe_print_exp_with(Out *o, const AExp *e, PrintVar *var, const void *env);
 /* A type as written. */
 void fe_print_type_exp(Out *o, const TypeExp *te);
 

@@ -100,6 +100,53 @@ AType *type_result(const AType *t)
 
 /* --- Printing ------------------------------------------------------------------------------- */
 
+static void put_size(Out *o, const Size *s, bool nested);
+
+/* What a name inside of a size's expression stands for. */
+typedef struct {
+    const Size *size; /* of the expression at work */
+    int part;
+    const Binding *name;
+    const Size *found;
+} Meaning;
+
+static void look_for(Meaning *m, const AExp *e);
+
+static void look_in_part(void *env, AExp *part)
+{
+    Meaning *m = env;
+    Meaning in = {m->size->args.at[m->part++], 0, m->name, NULL};
+    if (!m->found)
+        look_for(&in, size_exp_essence(part));
+    if (in.found)
+        m->found = in.found;
+}
+
+static void look_for(Meaning *m, const AExp *e)
+{
+    m->size = size_deref(m->size);
+    if (e->kind == AE_VAR && e->var.bind == m->name)
+        m->found = m->size;
+    else if (m->size->kind == SZ_EXP)
+        aexp_children(e, look_in_part, m);
+}
+
+static bool put_meaning(const void *env, Out *o, const Binding *name)
+{
+    const Size *s = env;
+    Meaning m = {s, 0, name, NULL};
+    look_for(&m, s->exp);
+    bool exp = m.found && m.found->kind == SZ_EXP;
+    if (!m.found || (m.found->kind == SZ_VAR && m.found->var == name) ||
+        (exp && m.found->exp->kind == AE_VAR))
+        return false;
+    bool parens = exp && m.found->exp->kind != AE_LIT && m.found->exp->kind != AE_PROJ;
+    out_puts(o, parens ? "(" : "");
+    put_size(o, m.found, true);
+    out_puts(o, parens ? ")" : "");
+    return true;
+}
+
 static void put_size(Out *o, const Size *s, bool nested)
 {
     s = size_deref(s);
@@ -120,7 +167,7 @@ static void put_size(Out *o, const Size *s, bool nested)
         if (nested)
             out_puts(o, ")");
         return;
-    case SZ_EXP: fe_print_exp(o, s->exp, false); return;
+    case SZ_EXP: fe_print_exp_with(o, s->exp, put_meaning, s); return;
     case SZ_UNKNOWN:
     case SZ_META:
         if (nested)
