@@ -253,6 +253,7 @@ Binding *find_value(Ck *ck, const char *name, Loc loc);
 Binding *find_type(Ck *ck, const char *name, Loc loc);
 Module *find_module(Ck *ck, const char *name, Loc loc);
 struct ModSig *find_sig(Ck *ck, const char *name, Loc loc);
+Binding *find_binding(Ck *ck, const char *name, Space space); /* without a report */
 /* The innermost binding of a name without dots, other than of what is built in; or NULL. */
 Binding *in_scope(Ck *ck, const char *name, Space space);
 bool is_operator_name(const char *name);

@@ -16,8 +16,9 @@ enum { MAX_MISMATCHES = 4 };
 
 /* A `with`: what an abstract type of the module type is. */
 typedef struct Refine {
-    const char *name; /* from the module at work on: "t", "M.t" */
-    TypeDecl *decl;   /* already checked, where it was written */
+    const char *name;    /* from the module at work on: "t", "M.t" */
+    const char *written; /* another name that stands for it, so written; "": not of this module */
+    TypeDecl *decl;      /* already checked, where it was written */
     bool *used;
     struct Refine *up;
     int part; /* of the name as it was written: "M.t" has 0 and 1 */
@@ -237,6 +238,75 @@ static void spec_value(Inst *in, const Spec *s)
     add_member(in, b);
 }
 
+/* --- What `with` names ----------------------------------------------------------------------- */
+
+/* "t" for "M" and "M.t"; NULL if it is not of that module. */
+static const char *name_within(const char *module, const char *name)
+{
+    size_t n = strlen(module);
+    return strncmp(name, module, n) == 0 && name[n] == '.' ? name + n + 1 : NULL;
+}
+
+/* Whether the specified type is another one with the same parameters: `type u 'a = t a`. */
+static bool renames(const Spec *s)
+{
+    if (s->te->kind != TE_NAME || s->te->args.n != s->tparams.n)
+        return false;
+    for (int i = 0; i < s->tparams.n; i++) {
+        const TypeExp *arg = s->te->args.at[i];
+        bool size = arg->kind == TE_SIZE && arg->dim && arg->dim->kind == AE_VAR;
+        const char *name = size                                         ? arg->dim->var.name
+                           : arg->kind == TE_NAME && arg->args.n == 0 ? arg->name
+                                                                        : NULL;
+        if (name != s->tparams.at[i].name)
+            return false;
+    }
+    return true;
+}
+
+static const char *abstract_name(Ck *ck, const ModType *t, const char *name, int *fuel);
+
+/* The same, where only the first n specifications count. */
+static const char *abstract_spec(Ck *ck, const Specs *specs, int n, const char *name, int *fuel)
+{
+    for (int i = n - 1; i >= 0; i--) {
+        const Spec *s = specs->at[i];
+        const char *found = NULL;
+        if (s->kind == SPEC_TYPE && strcmp(s->name, name) == 0)
+            return !s->te       ? name
+                   : renames(s) ? abstract_spec(ck, specs, i, s->te->name, fuel)
+                                : NULL;
+        const char *rest = s->kind == SPEC_MODULE ? name_within(s->name, name) : NULL;
+        if (s->kind == SPEC_INCLUDE)
+            found = abstract_name(ck, s->mtype, name, fuel);
+        else if (rest && (found = abstract_name(ck, s->mtype, rest, fuel)))
+            found = arena_printf(ck->a, "%s.%s", s->name, found);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* The abstract type that a name stands for in modules of that type, from which it is seen: itself,
+ * or what it is specified to be. NULL: none, or so much is to be looked at that there is no fuel
+ * left. */
+static const char *abstract_name(Ck *ck, const ModType *t, const char *name, int *fuel)
+{
+    while (t->kind == MT_WITH)
+        t = t->e;
+    if (--*fuel < 0 || t->kind == MT_FUN)
+        return NULL;
+    if (t->kind == MT_SPECS)
+        return abstract_spec(ck, &t->specs, t->specs.n, name, fuel);
+    Binding *b = find_binding(ck, t->name, SPACE_SIG);
+    if (!b || !b->sig)
+        return NULL;
+    Closure back = closure_enter(ck, &b->sig->at);
+    const char *found = abstract_name(ck, b->sig->type, name, fuel);
+    closure_enter(ck, &back);
+    return found;
+}
+
 /* --- Types ---------------------------------------------------------------------------------- */
 
 static Refine *refinement(Inst *in, const char *name)
@@ -368,7 +438,7 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
 /* Keeps for editors that what `with` names is what the specification says. */
 static void note_refined(Ck *ck, TypeDecl *spec, const Refine *r)
 {
-    if (!ck->ast->uses)
+    if (!ck->ast->uses || strcmp(r->written, spec->name) != 0)
         return;
     Binding *b = new_binding(ck, BIND_TYPE, spec->name, spec->loc);
     b->tdecl = spec;
@@ -385,6 +455,8 @@ static void spec_type(Inst *in, const Spec *s)
     if (s->te) {
         d->te = clone_type(ck->a, s->te);
         check_type_decl(ck, d);
+        for (r = in->with; r; r = r->up)
+            note_refined(ck, d, r);
     } else if (r && !same_params(&r->decl->tparams, &d->tparams)) {
         mismatch(
             in, s, r->decl->loc,
@@ -422,12 +494,13 @@ static void spec_type(Inst *in, const Spec *s)
 static Refine *refinements_of(Inst *in, const char *name)
 {
     Refine *kept = NULL;
-    size_t n = strlen(name);
     for (Refine *r = in->with; r; r = r->up) {
-        if (strncmp(r->name, name, n) || r->name[n] != '.')
+        const char *rest = name_within(name, r->name), *written = name_within(name, r->written);
+        if (!rest)
             continue;
         Refine *inner = arena_memdup(in->ck->a, r, sizeof *r);
-        inner->name += n + 1;
+        inner->name = rest;
+        inner->written = written ? written : "";
         inner->up = kept;
         kept = inner;
     }
@@ -590,7 +663,9 @@ static void instance_with(Inst *in, const ModType *t)
     check_type_decl(ck, d);
     scopes_back(ck, scopes);
     d->lifted = lifted_of(d->type);
-    Refine r = {t->name, d, &used, in->with, 0};
+    int fuel = MAX_SPECS;
+    const char *abstract = abstract_name(ck, t->e, t->name, &fuel);
+    Refine r = {abstract ? abstract : t->name, t->name, d, &used, in->with, 0};
     for (const char *s = t->name; *s; s++)
         r.part += *s == '.';
     in->with = &r;

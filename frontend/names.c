@@ -249,7 +249,7 @@ void note_module(Ck *ck, const char *name, Loc loc)
 /* --- Look-up --------------------------------------------------------------------------------- */
 
 /* The binding of a name, with or without dots; NULL if there is none. */
-static Binding *find_binding(Ck *ck, const char *name, Space space)
+Binding *find_binding(Ck *ck, const char *name, Space space)
 {
     const char *dot = last_dot(name), *known;
     Module *outer;
