@@ -13,6 +13,7 @@ typedef struct {
     bool in_array;
     bool argument; /* is given for a parameter of a type */
     bool in_param; /* of a function */
+    bool free;     /* in the result of a function whose place is AT_FREE */
     int depth;     /* 1 inside an abbreviation that is used */
     struct Whole *whole;
 } How;
@@ -56,6 +57,26 @@ static void ease(Ck *ck, const How *how, TParamKind kind, Loc loc, const char *w
     w->lifted = lifted;
     if (kind > w->eased)
         w->eased = kind;
+}
+
+/* The place of a function's parameter, and that of its result, for which it may make up sizes. */
+static How param_of(const How *how)
+{
+    How param = *how;
+    param.exists = NULL;
+    param.in_param = true;
+    if (how->free)
+        param.at = AT_FREE;
+    return param;
+}
+
+static How result_of(const How *how, Bindings *exists)
+{
+    How result = *how;
+    result.free |= how->at == AT_FREE;
+    result.at = AT_RESULT;
+    result.exists = exists;
+    return result;
 }
 
 static AType *convert(Ck *ck, TypeExp *te, How *how);
@@ -133,16 +154,10 @@ static AType *use_type(Use *u, AType *t, const How *how);
 
 static AType *use_fun(Use *u, AType *t, const How *how)
 {
-    How param = *how, result = *how;
     Bindings exists = t->fun.exists;
     exists.cap = exists.n; /* pushes must not write into those of t */
-    param.exists = NULL;
-    param.in_param = true;
+    How param = param_of(how), result = result_of(how, &exists);
     AType *p = use_type(u, t->fun.param, &param);
-    if (how->at != AT_FREE) {
-        result.at = AT_RESULT;
-        result.exists = &exists;
-    }
     AType *f = ty_fun_like(u->ck, t, p, use_type(u, t->fun.result, &result));
     f->fun.exists = exists;
     return f;
@@ -380,9 +395,8 @@ static AType *record_or_sum(Ck *ck, TypeExp *te, How *how)
 
 static AType *function(Ck *ck, TypeExp *te, How *how)
 {
-    How param = *how;
-    param.exists = NULL;
-    param.in_param = true;
+    Bindings exists = {0};
+    How param = param_of(how), result = result_of(how, &exists);
     lift(ck, how, TP_TYPE_LIFTED, te->loc, NULL);
     AType *p = convert(ck, te->param, &param);
     Scopes scopes = scopes_now(ck);
@@ -391,12 +405,6 @@ static AType *function(Ck *ck, TypeExp *te, How *how)
         name = te->bind = new_binding(ck, BIND_LOCAL, te->name, te->loc);
         name->type = p;
         bind_name(ck, name);
-    }
-    Bindings exists = {0};
-    How result = *how;
-    if (how->at != AT_FREE || te->elem->kind == TE_EXISTS) {
-        result.at = AT_RESULT;
-        result.exists = &exists;
     }
     AType *r = convert(ck, te->elem, &result);
     scopes_back(ck, scopes);
