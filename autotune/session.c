@@ -27,10 +27,15 @@ Slots session_reply_slots(Session *s, bool named)
     Slots slots = {0};
     char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        if (named && strchr(line, ' '))
-            line = strchr(line, ' ') + 1;
+        const char *name = NULL;
+        char *blank = named ? strchr(line, ' ') : NULL;
+        if (blank) {
+            *blank = '\0';
+            name = line;
+            line = blank + 1;
+        }
         bool unique = *line == '*';
-        vec_push(s->a, &slots, ((Slot){line + unique, unique}));
+        vec_push(s->a, &slots, ((Slot){name, line + unique, unique}));
     }
     return slots;
 }

@@ -9,6 +9,7 @@
 
 /* A parameter, result or record field of the program. */
 typedef struct {
+    const char *name; /* of a field; else NULL */
     const char *type; /* without '*' */
     bool unique;
 } Slot;

@@ -30,11 +30,6 @@ struct Bound {
 };
 
 typedef struct {
-    const char *name, *type;
-} Field;
-typedef VEC(Field) Fields;
-
-typedef struct {
     const char *var, *input;
 } Used;
 
@@ -123,21 +118,6 @@ static const char *send_here(Maker *m, const Given *g, const char *type, Loc loc
     return wrong ? fail(m, loc, wrong) : var;
 }
 
-/* The lines "name type" of the reply. */
-static Fields reply_fields(Session *s)
-{
-    Fields fields = {0};
-    char *text = arena_strdup(s->a, s->reply.text ? s->reply.text : ""), *save;
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        char *blank = strchr(line, ' ');
-        if (!blank)
-            continue;
-        *blank = '\0';
-        vec_push(s->a, &fields, ((Field){line, blank + 1}));
-    }
-    return fields;
-}
-
 static const char *to_server(Maker *m, const Given *g, const char *type, Loc loc);
 
 /* A variable of a type of tuples or records out of parts, or of a value of another type that has such fields. */
@@ -146,7 +126,7 @@ static const char *send_record(Maker *m, const Given *g, const char *type, Loc l
     Session *s = m->s;
     if (ASK(s, "fields \"%s\"", type) != TALK_OK)
         return NULL;
-    Fields fields = reply_fields(s);
+    Slots fields = session_reply_slots(s, true);
     if (g->where == PARTS && g->parts.n != fields.n)
         return NULL;
     const char *var = new_var(m), *made = arena_printf(s->a, "new %s \"%s\"", var, type);
