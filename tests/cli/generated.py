@@ -306,6 +306,20 @@ def built_for_sizes(box):
 
 
 @case(True)
+def long_kernels(box):
+    """On CPUs these are not optimised, which would take minutes."""
+    steps = "".join(f"  let x{i + 1} = (x{i} ^ (x{max(i - 7, 0)} >> {i % 13 + 1})) * {2 * i + 3} + {i}\n" for i in range(700))
+    box.put("long.sf", f"entry main (xs: []u32) = map (\\x0 ->\n{steps}  in x700) xs\nentry short (xs: []u32) = map (+ 1) xs\n")
+    box.minifut("compile long.sf", 0, leaves=["long", "long.c"], env={"CFLAGS": "-O0"})
+    want, _ = box.minifut("run long.sf", 0, stdin="[1u32, 2, 3000000000]")
+    alone = "Built kernel segmap_main_0 .* without optimisation in "
+    box.run(["./long", "-D"], 0, err=alone, stdin="[1u32, 2, 3000000000]", out="^" + re.escape(want), env={"MINIFUT_CODE": "cpu"})
+    _, said = box.run(["./long", "-D", "-e", "short"], 0, err="Built kernel", stdin="[1u32]", out="^\\[2u32\\]$")
+    if "without optimisation" in said:
+        raise Failed(said)
+
+
+@case(True)
 def leads(box):
     """Loops for the lead of a group give the same in groups that are smaller than that, as large, or larger."""
     program = ROOT / "tests/programs/soacs/narrow_waves.sf"
