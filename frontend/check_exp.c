@@ -262,20 +262,25 @@ static bool is_negative(const AExp *e)
            e->app.fn->var.bind->builtin == BI_NEG;
 }
 
+static bool is_one(const AExp *e)
+{
+    return e->kind == AE_LIT && !e->lit.is_float && e->lit.bits == 1;
+}
+
 /* The size of a slice, NULL where its text does not say it. */
 static Size *slice_size(Ck *ck, const ADimIndex *d, Size *dim)
 {
-    if (!d->i && !d->j && (!d->s || is_negative(d->s))) {
-        bool all =
-            !d->s || (d->s->app.args.at[0]->kind == AE_LIT && d->s->app.args.at[0]->lit.bits == 1);
-        return all ? dim : NULL;
-    }
-    if (d->s || (d->i && is_negative(d->i)) || (d->j && is_negative(d->j)))
+    bool up = !d->s || is_one(d->s),
+         down = !up && is_negative(d->s) && is_one(d->s->app.args.at[0]);
+    if (!d->i && !d->j)
+        return up || down ? dim : NULL;
+    if ((d->i && is_negative(d->i)) || (d->j && is_negative(d->j)) ||
+        !(up || (down && d->i && d->j)))
         return NULL;
     Size *end = d->j ? sz_of_exp(ck, d->j) : dim, *start = d->i ? sz_of_exp(ck, d->i) : NULL;
     if ((d->j && end->kind == SZ_UNKNOWN) || (start && start->kind == SZ_UNKNOWN))
         return NULL;
-    return start ? sz_op(ck, '-', end, start) : end;
+    return down ? sz_op(ck, '-', start, end) : start ? sz_op(ck, '-', end, start) : end;
 }
 
 /* The type of t[dims], NULL after an error. Sizes of slices that are not known are unknown; of an
