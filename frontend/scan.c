@@ -107,6 +107,33 @@ static bool is_digit(unsigned char c, int base)
     return isxdigit(c) && digit_value(c) < base;
 }
 
+/* The code of ASCII's control character whose name, or `^` and the key for it, begins at *s, which steps over it; -1 if none
+ * does. */
+static int64_t control(const unsigned char **s)
+{
+    static const char *const names[] = {"NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF",
+                                        "VT",  "FF",  "CR",  "SO",  "SI",  "DLE", "DC1", "DC2", "DC3", "DC4", "NAK",
+                                        "SYN", "ETB", "CAN", "EM",  "SUB", "ESC", "FS",  "GS",  "RS",  "US",  "SP"};
+    const char *p = (const char *)*s;
+    if (p[0] == '^' && p[1] >= '@' && p[1] <= '_') {
+        *s += 2;
+        return p[1] - '@';
+    }
+    int found = -1;
+    size_t n = 0;
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (strlen(names[i]) > n && !strncmp(p, names[i], strlen(names[i]))) { /* SOH is not SO and H */
+            found = i;
+            n = strlen(names[i]);
+        }
+    if (!strncmp(p, "DEL", 3)) {
+        found = 127;
+        n = 3;
+    }
+    *s += n;
+    return found;
+}
+
 /* Decodes one character of a literal at *s, an escape or UTF-8, and steps over it; -1 for an
  * escape that does not exist. */
 static int64_t character(const unsigned char **s)
@@ -124,8 +151,10 @@ static int64_t character(const unsigned char **s)
             return v < 0x110000 ? v : -1;
         }
         const char *k = *p ? strchr(from, *p) : NULL;
-        *s = p + 1;
-        return k ? to[k - from] : -1;
+        *s = p + (k != NULL);
+        int64_t named = k ? to[k - from] : control(s);
+        *s += named < 0;
+        return named;
     }
     int64_t c = *p++;
     int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc2 ? 1 : 0;

@@ -123,6 +123,8 @@ class Program:
         begin, end, kind = token
         if kind == 'name':
             return 'builtin' if self.text(token) in BUILTINS else 'other'
+        if kind == 'type' and self.bytes[begin - 1:begin] in (b"'", b'^', b'~'):
+            return 'other'  # the name of a type parameter
         return {'member': 'no word', 'attribute': 'no word', 'symbol': 'no word'}.get(kind, kind)
 
 
