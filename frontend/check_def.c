@@ -497,6 +497,16 @@ static void check_applicable(Ck *ck, const Def *d, const AType *result, int firs
     }
 }
 
+/* Whether a function of that type, or one in it, takes something of the size. */
+static bool takes(const AType *t, Binding *size)
+{
+    t = type_deref(t);
+    bool found = t->kind == TY_FUN && (ty_mentions(t->fun.param, size) || takes(t->fun.result, size));
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
+        found = takes(t->elems.at[i], size);
+    return found;
+}
+
 /* The declared result as callers see it: anonymous sizes in it are what the body says, sizes that
  * callers know, and one if it makes them one. Those that are left the function makes up. */
 static AType *infer_anonymous(Ck *ck, Def *d, const Bindings *names, Bindings *exists,
@@ -508,8 +518,8 @@ static AType *infer_anonymous(Ck *ck, Def *d, const Bindings *names, Bindings *e
     Within in = {ck, d};
     for (int i = 0; i < exists->n; i++) {
         Size *z = size_deref(made->sizes.at[i]), *known = NULL;
-        if (!sz_any(z, is_left_open, &in) && !sz_any(z, is_unknown, &first_id) &&
-            !sz_any(z, is_hidden, &v))
+        bool open = sz_any(z, is_left_open, &in) && !takes(d->ret_type, exists->at[i]);
+        if (!open && !sz_any(z, is_unknown, &first_id) && !sz_any(z, is_hidden, &v))
             known = z;
         for (int k = 0; k < i && !known; k++)
             if (sz_same(size_deref(made->sizes.at[k]), z))

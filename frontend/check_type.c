@@ -13,7 +13,8 @@ typedef struct {
     bool in_array;
     bool argument; /* is given for a parameter of a type */
     bool in_param; /* of a function */
-    bool free;     /* in the result of a function whose place is AT_FREE */
+    bool in_result;  /* of a function, */
+    TypePlace outer; /* whose place is this */
     int depth;     /* 1 inside an abbreviation that is used */
     struct Whole *whole;
 } How;
@@ -65,15 +66,17 @@ static How param_of(const How *how)
     How param = *how;
     param.exists = NULL;
     param.in_param = true;
-    if (how->free)
-        param.at = AT_FREE;
+    if (how->in_result && how->outer != AT_RESULT)
+        param.at = how->outer;
     return param;
 }
 
 static How result_of(const How *how, Bindings *exists)
 {
     How result = *how;
-    result.free |= how->at == AT_FREE;
+    if (!how->in_result)
+        result.outer = how->at;
+    result.in_result = true;
     result.at = AT_RESULT;
     result.exists = exists;
     return result;
