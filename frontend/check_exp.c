@@ -406,6 +406,17 @@ static AType *check_update(Ck *ck, AExp *e)
 
 /* --- Binders -------------------------------------------------------------------------------- */
 
+/* The result of a function type for a function that has the pattern as its parameter. */
+static AType *result_for(Ck *ck, AType *f, const Pat *p)
+{
+    Binding *name = f->fun.name, *own = name ? size_param(p, NULL) : NULL;
+    Subst s = {0};
+    if (!own)
+        return type_deref(f->fun.result);
+    subst_size(ck, &s, name, sz_var(ck, own));
+    return type_deref(ty_subst(ck, f->fun.result, &s));
+}
+
 static AType *check_lambda(Ck *ck, AExp *e, AType *want)
 {
     Scopes scopes = scopes_now(ck);
@@ -421,7 +432,7 @@ static AType *check_lambda(Ck *ck, AExp *e, AType *want)
             if (!ok)
                 ck_error(ck, p->loc, "this parameter gets %s, but has type %s%s",
                          said(ck, w->fun.param), said(ck, t), because(ck, w->fun.param, t));
-            w = type_deref(w->fun.result);
+            w = result_for(ck, w, p);
         } else {
             w = NULL;
         }
