@@ -22,6 +22,7 @@ struct Alias {
     VarSet *dead;   /* here and now */
     Vars dead_list; /* the same, in order of death */
     VarSet *ever;   /* consumed at some time, be it in another branch or iteration */
+    Vars used;      /* the roots of all operands so far, in order */
     int depth;
     const Body *body;  /* at work */
     const Stm *stm;    /* of it */
@@ -198,6 +199,7 @@ static void use(void *env, Atom a)
 {
     Alias *al = env;
     Vars rs = alias_roots(al, a);
+    vec_append(al->cx->perm, &al->used, &rs);
     for (int i = 0; i < rs.n; i++)
         if (varset_has(al->dead, rs.at[i]))
             report(al, *(const AliasSite *)varmap_get(al->killers, rs.at[i]),
@@ -289,15 +291,17 @@ static void check_consumed_param(Alias *al, const Exp *e, int k, const Vars *res
     }
 }
 
-/* A parameter that the body consumes was consumed when the next iteration begins: `frees`, what the
- * body uses from outside, share no memory with it. */
-static void check_consumed_init(Alias *al, const Exp *e, int k, const Vars *frees)
+/* A parameter that the body consumes was consumed when the next iteration begins: what the body uses,
+ * the operands from `from` on, is not its initial value. */
+static void check_consumed_init(Alias *al, const Exp *e, int k, int from)
 {
     const Atom *init = &e->loop.inits.at[k];
-    for (int i = 0; i < frees->n; i++)
-        if (alias_overlap(al, atom_var(frees->at[i]), *init))
-            report(al, operand(al, init), "the loop consumes @, while @ is used in its body",
-                   atom_text(*init), var_text(frees->at[i]));
+    Vars rs = alias_roots(al, *init);
+    for (int i = from; i < al->used.n; i++)
+        for (int j = 0; j < rs.n; j++)
+            if (al->used.at[i] == rs.at[j])
+                report(al, operand(al, init), "the loop consumes @, while @ is used in its body",
+                       atom_text(*init), var_text(rs.at[j]));
 }
 
 static Vars *results_roots(Alias *al, const Body *b)
@@ -315,9 +319,10 @@ static Vars *loop_roots(Alias *al, const Exp *e)
     al->depth++;
     for (int k = 0; k < n; k++)
         set_fresh(al, ps->at[k]);
+    int before_body = al->used.n;
     walk_body(al, e->loop.body);
     al->depth--;
-    Vars *res = results_roots(al, e->loop.body), *rs = NEWN(al->cx->perm, Vars, n + 1), frees = {0};
+    Vars *res = results_roots(al, e->loop.body), *rs = NEWN(al->cx->perm, Vars, n + 1);
     consume_results(al, ps, res, e->loop.body);
     for (int k = 0; k < n; k++) {
         if (!varset_has(al->ever, ps->at[k])) {
@@ -325,9 +330,7 @@ static Vars *loop_roots(Alias *al, const Exp *e)
             continue;
         }
         check_consumed_param(al, e, k, res);
-        if (!frees.at)
-            frees = free_vars_body(al->cx, e->loop.body);
-        check_consumed_init(al, e, k, &frees);
+        check_consumed_init(al, e, k, before_body);
         consume(al, &e->loop.inits.at[k]);
     }
     /* A result that is a parameter is whatever that parameter may be, in turn. */
