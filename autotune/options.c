@@ -127,7 +127,7 @@ static bool from_directives(Arena *a, const char *tool, ToolOptions *o, Datasets
             continue;
         }
         ok = directives_random(a, c);
-        vec_push(a, ds, ((Dataset){c->name, c->input, c->output, c->script}));
+        vec_push(a, ds, ((Dataset){.name = c->name, .in = c->input, .out = c->output, .script = c->script}));
     }
     diag_flush();
     if (!ok || ds->n)

@@ -43,7 +43,7 @@ static Moved around(const Profile *all, const Profile *call, const char *transfe
 static const char *whole_run(Arena *a, Session *s, int d, double limit, RunResult *r, Profile *rows,
                              Spans *spans, Profiled *p)
 {
-    const char *wrong = session_profile_begin(s);
+    const char *wrong = session_profile_begin(s, d);
     if (wrong)
         return wrong;
     session_profile_all(s, true);
@@ -77,7 +77,7 @@ static const char *all_runs(Arena *a, Session *s, int d, double limit, int runs,
     if ((wrong = plain_runs(s, d, limit, runs, each)))
         return wrong;
     p->run = mean(each, runs);
-    if ((wrong = session_profile_begin(s)) ||
+    if ((wrong = session_profile_begin(s, d)) ||
         (wrong = session_profile_runs(s, d, limit, runs, each)))
         return wrong;
     p->profiled = mean(each, runs);

@@ -1,7 +1,10 @@
 #include "autotune/script.h"
 
+#include "base/out.h"
+
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -107,8 +110,13 @@ static Script *parse_value(Parser *p)
     rt_reader r;
     rt_hvalue v;
     rt_reader_mem(&r, p->text + from, p->n - from, "it");
-    if (!rt_read_any(&r, &v))
-        return fail(p, from, "expected an expression: a value, a string, a call of an entry point, a tuple or a record");
+    if (!rt_read_any(&r, &v)) {
+        bool begun = from < p->n && (strchr("[-", p->text[from]) || isdigit((unsigned char)p->text[from]));
+        const char *why = strstr(r.error, ": ");
+        return fail(p, from, begun && why ? arena_strdup(p->a, why + 2)
+                                          : "expected an expression: a value, a string, a call of an entry point, a tuple "
+                                            "or a record");
+    }
     rt_hvalue_free(&v);
     p->at += r.pos;
     while (p->at > from && isspace((unsigned char)p->text[p->at - 1]))
@@ -285,4 +293,37 @@ bool script_convert(const rt_hvalue *from, rt_prim prim, rt_hvalue *to)
     if (!ok)
         rt_hvalue_free(to);
     return ok;
+}
+
+static const char *bytes_value(const char *bytes, size_t n, rt_hvalue *v)
+{
+    if (!rt_hvalue_make(v, RT_U8, 1, (const int64_t[]){(int64_t)n}))
+        return "there is no memory for these bytes";
+    memcpy(v->data, bytes, n);
+    return NULL;
+}
+
+const char *script_bytes(Arena *a, const Script *s, bool (*stopped)(void), rt_hvalue *v)
+{
+    if (s->kind == SCRIPT_STRING)
+        return bytes_value(s->text, s->n, v);
+    Out all = {0};
+    char part[1 << 16];
+    errno = 0;
+    FILE *f = fopen(s->name, "rb");
+    bool stop = false;
+    for (size_t n; f && !stop && (n = fread(part, 1, sizeof part, f)) > 0; stop = stopped && stopped())
+        out_putn(&all, part, n);
+    const char *wrong = !f || ferror(f) ? arena_printf(a, "cannot read %s: %s", s->name, strerror(errno))
+                        : stop          ? "interrupted"
+                                        : bytes_value(all.text ? all.text : "", all.n, v);
+    if (f)
+        fclose(f);
+    out_free(&all);
+    return wrong;
+}
+
+const char *script_no_entry(Arena *a, const Script *call)
+{
+    return arena_printf(a, "`%s` is no entry point of the program", call->name);
 }

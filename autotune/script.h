@@ -44,4 +44,11 @@ Script *script_parse(Arena *a, const char *text, size_t n, Loc loc, const char *
  * does not fit, and where there is no memory. */
 bool script_convert(const rt_hvalue *from, rt_prim prim, rt_hvalue *to);
 
+/* The bytes that a string has, or the file of a SCRIPT_BYTES, as an array of u8. NULL or what is wrong; `stopped` (or NULL) is
+ * asked now and then. */
+const char *script_bytes(Arena *a, const Script *s, bool (*stopped)(void), rt_hvalue *v);
+
+/* What is wrong where a call's function is no entry point. */
+const char *script_no_entry(Arena *a, const Script *call);
+
 #endif

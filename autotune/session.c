@@ -402,14 +402,20 @@ RunResult session_run(Session *s, int d, double limit, bool check)
 
 /* --- Profiles ------------------------------------------------------------------------------- */
 
-const char *session_profile_begin(Session *s)
+const char *session_profile_begin(Session *s, int d)
 {
     const char *wrong = NULL;
     if (!revive(s, &wrong))
         return wrong;
     bool can = ASK(s, "pause_profiling") == TALK_OK && ASK(s, "clear") == TALK_OK;
     session_forget_resident(s);
-    return can ? NULL : "the program does not profile";
+    if (!can)
+        return "the program does not profile";
+    if (!s->ds->at[d].script)
+        return NULL;
+    wrong = session_load(s, d);
+    ASK(s, "clear_profile");
+    return wrong;
 }
 
 void session_profile_all(Session *s, bool on)
@@ -436,7 +442,7 @@ const char *session_profile(Session *s, int d, double limit, Profile *p)
 {
     enum { RUNS = 3 };
     RunResult each[RUNS];
-    const char *wrong = session_profile_begin(s);
+    const char *wrong = session_profile_begin(s, d);
     if (wrong || (wrong = session_profile_runs(s, d, limit, RUNS, each)))
         return wrong;
     reply_profile(s->a, session_told(s, "profile"), RUNS, p);

@@ -131,9 +131,9 @@ typedef VEC(ProfileRow) Profile;
 /* Profiles runs on data set d. NULL, or what is wrong. */
 const char *session_profile(Session *s, int d, double limit, Profile *p);
 
-/* What is profiled from now on is all that the program tells of (session_told: profile, report, timeline); the data sets
- * are sent again. NULL, or what is wrong. */
-const char *session_profile_begin(Session *s);
+/* What is profiled from now on is all that the program tells of (session_told: profile, report, timeline), and of data set
+ * d; the data sets are sent again, which a run does, but for what a script makes. NULL, or what is wrong. */
+const char *session_profile_begin(Session *s, int d);
 /* All following commands are profiled, or only the runs of session_profile_runs. */
 void session_profile_all(Session *s, bool on);
 /* `runs` runs on data set d, to whose inputs being there and whose kernels being built a run before sees. NULL, or what is

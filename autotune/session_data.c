@@ -131,7 +131,8 @@ const char *session_load(Session *s, int d)
     if (s->resident[d].there)
         return NULL;
     const char *wrong = send_dataset(s, d);
-    if (wrong && !server_interrupted() && session_unload_others(s, d)) /* they may have taken its room */
+    bool lives = wrong && !server_interrupted() && ASK(s, "entry_points") == TALK_OK;
+    if (lives && session_unload_others(s, d)) /* they may have taken its room */
         wrong = send_dataset(s, d);
     int64_t total = 0;
     for (int i = 0; i < s->ds->n; i++)

@@ -1,5 +1,5 @@
-/* What the session's files share: what runs (session.c), and what goes to the server and comes back
- * (session_data.c). */
+/* What the session's files share: what runs (session.c), what goes to the server and comes back
+ * (session_data.c), and inputs that are made there (session_script.c). */
 #ifndef AUTOTUNE_SESSION_PARTS_H
 #define AUTOTUNE_SESSION_PARTS_H
 

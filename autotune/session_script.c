@@ -1,7 +1,6 @@
 /* Inputs that the program itself makes: a data set's script (script.h) is run in the session's server. */
 #include "autotune/replies.h"
 #include "autotune/session_parts.h"
-#include "base/out.h"
 #include "runtime/values.h"
 
 #include <errno.h>
@@ -124,8 +123,9 @@ static const char *to_server(Maker *m, const Given *g, const char *type, Loc loc
 static const char *send_record(Maker *m, const Given *g, const char *type, Loc loc)
 {
     Session *s = m->s;
-    if (ASK(s, "fields \"%s\"", type) != TALK_OK)
-        return NULL;
+    TalkStatus st = ASK(s, "fields \"%s\"", type);
+    if (st != TALK_OK)
+        return st == TALK_FAILURE ? NULL : fail(m, loc, session_reason(s, st, "a record's fields"));
     Slots fields = session_reply_slots(s, true);
     if (g->where == PARTS && g->parts.n != fields.n)
         return NULL;
@@ -150,7 +150,7 @@ static const char *send_record(Maker *m, const Given *g, const char *type, Loc l
             return NULL;
         made = arena_printf(s->a, "%s %s", made, sent);
     }
-    TalkStatus st = ASK(s, "%s", made);
+    st = ASK(s, "%s", made);
     return st == TALK_OK ? var : fail(m, loc, session_reason(s, st, "making a record"));
 }
 
@@ -176,8 +176,9 @@ static Given *all_of(Given *parts)
 static Given *call(Maker *m, const Script *e, const Bound *known)
 {
     Session *s = m->s;
-    if (ASK(s, "inputs %s", e->name) != TALK_OK)
-        return fail(m, e->loc, arena_printf(s->a, "`%s` is no entry point of the program", e->name));
+    TalkStatus st = ASK(s, "inputs %s", e->name);
+    if (st != TALK_OK)
+        return fail(m, e->loc, st == TALK_FAILURE ? script_no_entry(s->a, e) : session_reason(s, st, e->name));
     Slots in = session_reply_slots(s, false);
     if (in.n != e->parts.n)
         return fail(m, e->loc, arena_printf(s->a, "`%s` takes %d argument%s, not %d", e->name, in.n, in.n == 1 ? "" : "s",
@@ -190,7 +191,7 @@ static Given *call(Maker *m, const Script *e, const Bound *known)
     }
     if (m->wrong)
         return NULL;
-    TalkStatus st = ASK(s, "outputs %s", e->name);
+    st = ASK(s, "outputs %s", e->name);
     Slots out = st == TALK_OK ? session_reply_slots(s, false) : (Slots){0};
     Given *all = new_given(m, PARTS);
     for (int i = 0; i < out.n; i++) {
@@ -223,29 +224,12 @@ static Given *data_of(Maker *m, const Script *e)
     return m->wrong ? NULL : all_of(all);
 }
 
-static Given *bytes_given(Maker *m, const Script *e, const void *bytes, size_t n)
-{
-    rt_hvalue v;
-    if (!rt_hvalue_make(&v, RT_U8, 1, (const int64_t[]){(int64_t)n}))
-        return fail(m, e->loc, "there is no memory for these bytes");
-    memcpy(v.data, bytes, n);
-    return given_here(m, v);
-}
-
+/* The bytes of a string, or of a file. */
 static Given *bytes_of(Maker *m, const Script *e)
 {
-    Out all = {0};
-    char part[4096];
-    FILE *f = fopen(e->name, "rb");
-    for (size_t n; f && (n = fread(part, 1, sizeof part, f)) > 0;)
-        out_putn(&all, part, n);
-    bool ok = f && !ferror(f);
-    Given *g = ok ? bytes_given(m, e, all.text ? all.text : "", all.n)
-                  : fail(m, e->loc, arena_printf(m->s->a, "cannot read %s", e->name));
-    if (f)
-        fclose(f);
-    out_free(&all);
-    return g;
+    rt_hvalue v;
+    const char *wrong = script_bytes(m->s->a, e, server_interrupted, &v);
+    return wrong ? fail(m, e->loc, wrong) : given_here(m, v);
 }
 
 static Given *parts_of(Maker *m, const Script *e, const Bound *known)
@@ -263,8 +247,8 @@ static Given *let(Maker *m, const Script *e, const Bound *known)
     Given *g = evaluate(m, e->parts.at[0], known);
     bool whole = e->names.n == 1;
     if (g && !whole && (g->where != PARTS || g->parts.n != e->names.n))
-        return fail(m, e->parts.at[0]->loc, arena_printf(m->s->a, "this is of type %s, which is no tuple of %d", type_text(m, g),
-                                                         e->names.n));
+        return fail(m, e->parts.at[0]->loc, arena_printf(m->s->a, "this is of type %s, for %d names",
+                                                         type_text(m, g), e->names.n));
     for (int i = 0; g && i < e->names.n; i++) {
         Bound *b = NEW(m->s->a, Bound);
         *b = (Bound){e->names.at[i], whole ? g : g->parts.at[i], known};
@@ -300,8 +284,8 @@ static Given *evaluate(Maker *m, const Script *e, const Bound *known)
     switch (e->kind) {
     case SCRIPT_CALL: return named(m, e, known);
     case SCRIPT_VALUE: return literal(m, e);
-    case SCRIPT_STRING: return bytes_given(m, e, e->text, e->n);
     case SCRIPT_DATA: return data_of(m, e);
+    case SCRIPT_STRING:
     case SCRIPT_BYTES: return bytes_of(m, e);
     case SCRIPT_TUPLE:
     case SCRIPT_RECORD: return parts_of(m, e, known);
@@ -365,10 +349,9 @@ static void make_inputs(Maker *m, int d, const Script *e, int64_t *bytes)
 const char *session_make_inputs(Session *s, int d, int64_t *bytes)
 {
     Maker m = {.s = s};
-    if (s->stop_sent) /* that is for runs */
-        ASK(s, "time_limit 0");
+    ASK(s, "time_limit 0"); /* that is for runs */
     make_inputs(&m, d, s->ds->at[d].script, bytes);
-    for (int i = 0; i < m.vars.n; i++) /* inputs have other names by now; what a call consumed is gone */
+    for (int i = 0; i < m.vars.n; i++) /* inputs have other names by now */
         ASK(s, "free %s", m.vars.at[i]);
     session_free_values(&m.values);
     if (s->stop_sent)

@@ -46,7 +46,7 @@ static bool rt_names_any(const char *text, const char *const *types)
 }
 
 /* On CPUs, kernels with a longer text than this are not optimised: the time that takes grows with the square of it. PoCL's
- * optimiser takes 3 s for 59 kB, 6 for 84, 19 for 130 and 97 for 240; all that without it is one second. */
+ * optimiser takes 3 s for 59 kB, 6 for 84, 19 for 130 and 97 for 240; without it each takes a second. */
 enum { RT_MOST_OPTIMISED = 80000 };
 
 static bool rt_optimises(const rt_ctx *ctx, const rt_kernel *k)

@@ -388,27 +388,31 @@ static bool rt_cmd_free(rt_server *s, int n, char **w)
 static bool rt_cmd_rename(rt_server *s, int n, char **w)
 {
     (void)n;
-    rt_var *v = rt_srv_lookup(s, w[0]);
-    if (!v)
-        return rt_srv_fail("Unknown variable: %s", w[0]);
-    if (!rt_srv_is_new(s, w[1]))
+    rt_var *v = rt_srv_var(s, w[0]);
+    if (!v || !rt_srv_is_new(s, w[1]))
         return false;
     free(v->name);
     v->name = rt_format("%s", w[1]);
     return true;
 }
 
-static bool rt_cmd_clear(rt_server *s, int n, char **w)
+/* All that was measured; variables stay. */
+static bool rt_cmd_clear_profile(rt_server *s, int n, char **w)
 {
     (void)n, (void)w;
-    while (s->n_vars > 0)
-        rt_srv_drop(s, &s->vars[s->n_vars - 1]);
     rt_free_dead_blocks(s->ctx);
     rt_profile_reset(s->ctx);
     rt_timeline_clear(s->ctx);
     rt_comparisons_clear(s->ctx);
     s->ctx->peak_bytes = s->ctx->live_bytes;
     return true;
+}
+
+static bool rt_cmd_clear(rt_server *s, int n, char **w)
+{
+    while (s->n_vars > 0)
+        rt_srv_drop(s, &s->vars[s->n_vars - 1]);
+    return rt_cmd_clear_profile(s, n, w);
 }
 
 static bool rt_cmd_report(rt_server *s, int n, char **w)
@@ -604,6 +608,7 @@ static const struct {
     {"outputs", rt_cmd_outputs, 1},
     {"output", rt_cmd_output, 1},
     {"clear", rt_cmd_clear, 0},
+    {"clear_profile", rt_cmd_clear_profile, 0},
     {"report", rt_cmd_report, 0},
     {"profile", rt_cmd_profile, 0},
     {"timeline", rt_cmd_timeline, 0},

@@ -1,6 +1,6 @@
 /* Script input: an expression of the program's functions, as in Futhark's test files. It becomes an
  * entry point behind a copy of the program, which the interpreter runs; a tuple is several values.
- * What it loads from files are the parameters of that entry point. */
+ * What it loads from files, and values that are no expressions, are the parameters of that entry point. */
 #include "testing/testing.h"
 
 #include "base/out.h"
@@ -13,18 +13,23 @@
 
 static const char script_entry[] = "minifut_test_script";
 
+/* Names that `let` has bound. */
+typedef struct Bound Bound;
+struct Bound {
+    const Script *let;
+    const Bound *up;
+};
+
 typedef struct {
     Run *run;
-    const TestCase *c;
     VEC(rt_hvalue) loaded;
     Out params, body;
-    size_t copied; /* of the script's text */
 } Text;
 
-/* --- Files ---------------------------------------------------------------------------------- */
+/* --- Values --------------------------------------------------------------------------------- */
 
-/* A parameter for a value, which stands in its file's place. */
-static void add_param(Text *t, rt_hvalue v)
+/* A parameter for a value, which stands in its place. */
+static void put_param(Text *t, rt_hvalue v)
 {
     char type[256];
     rt_type_name(v.prim, v.rank, type, sizeof type);
@@ -33,59 +38,131 @@ static void add_param(Text *t, rt_hvalue v)
     vec_push(t->run->a, &t->loaded, v);
 }
 
-static bool load_bytes(Text *t, const Script *s)
+static bool put_bytes(Text *t, const Script *s)
 {
-    size_t n;
     rt_hvalue v;
-    const char *bytes = source_read(t->run->a, s->name, false, s->loc, &n);
-    if (!bytes)
-        return false;
-    if (!rt_hvalue_make(&v, RT_U8, 1, (const int64_t[]){(int64_t)n})) {
-        diag_error(s->loc, "script input: out of memory");
-        return false;
-    }
-    memcpy(v.data, bytes, n);
-    add_param(t, v);
-    return true;
+    const char *wrong = script_bytes(t->run->a, s, NULL, &v);
+    if (wrong)
+        diag_error(s->loc, "script input: %s", wrong);
+    else
+        put_param(t, v);
+    return !wrong;
 }
 
-static bool load_values(Text *t, const Script *s)
+/* All values that the reader has, as a tuple of parameters. */
+static bool put_values(Text *t, const Script *s, rt_reader *r, bool ok)
 {
-    rt_reader r;
     rt_hvalue v;
-    bool ok = rt_reader_open(&r, s->name);
     out_puts(&t->body, "(");
-    for (int i = 0; ok && !rt_reader_at_end(&r); i++)
-        if ((ok = rt_read_any(&r, &v))) {
+    for (int i = 0; ok && !rt_reader_at_end(r); i++)
+        if ((ok = rt_read_any(r, &v))) {
             out_puts(&t->body, i ? ", " : "");
-            add_param(t, v);
+            put_param(t, v);
         }
     out_puts(&t->body, ")");
     if (!ok)
-        diag_error(s->loc, "script input: %s", r.error);
-    rt_reader_close(&r);
+        diag_error(s->loc, "script input: %s", r->error);
+    rt_reader_close(r);
     return ok;
+}
+
+static bool put_file(Text *t, const Script *s)
+{
+    rt_reader r;
+    return put_values(t, s, &r, rt_reader_open(&r, s->name));
+}
+
+/* A literal stands in the text, where it gets the type that is wanted, but for what is no expression there. */
+static bool put_literal(Text *t, const Script *s)
+{
+    rt_reader r;
+    if (strncmp(s->text, "empty", 5) != 0) {
+        out_printf(&t->body, "(%.*s)", (int)s->n, s->text);
+        return true;
+    }
+    rt_reader_mem(&r, s->text, s->n, "it");
+    return put_values(t, s, &r, true);
 }
 
 /* --- Its text ------------------------------------------------------------------------------- */
 
-static void copy_up_to(Text *t, Loc loc)
+static bool put(Text *t, const Script *s, const Bound *known);
+
+static bool is_bound(const char *name, const Bound *known)
 {
-    size_t to = loc.beg - t->c->input_loc.beg - 1; /* the text begins behind a brace */
-    out_putn(&t->body, t->c->input.text + t->copied, to - t->copied);
-    t->copied = to + (loc.end - loc.beg);
+    for (; known; known = known->up)
+        for (int i = 0; i < known->let->names.n; i++)
+            if (strcmp(known->let->names.at[i], name) == 0)
+                return true;
+    return false;
 }
 
-static bool add_files(Text *t, const Script *s)
+static const Entry *entry_named(const Run *run, const char *name)
 {
-    bool ok = true;
-    if (s->kind == SCRIPT_DATA || s->kind == SCRIPT_BYTES) {
-        copy_up_to(t, s->loc);
-        return s->kind == SCRIPT_DATA ? load_values(t, s) : load_bytes(t, s);
+    for (int i = 0; i < run->prog->entries.n; i++)
+        if (strcmp(run->prog->entries.at[i].name, name) == 0)
+            return &run->prog->entries.at[i];
+    return NULL;
+}
+
+static bool put_call(Text *t, const Script *s, const Bound *known)
+{
+    if (!is_bound(s->name, known) && !entry_named(t->run, s->name)) {
+        diag_error(s->loc, "script input: %s", script_no_entry(t->run->a, s));
+        return false;
     }
-    for (int i = 0; i < s->parts.n && ok; i++)
-        ok = add_files(t, s->parts.at[i]);
+    bool ok = true;
+    out_printf(&t->body, "(%s", s->name);
+    for (int i = 0; i < s->parts.n && ok; i++) {
+        out_puts(&t->body, " ");
+        ok = put(t, s->parts.at[i], known);
+    }
+    out_puts(&t->body, ")");
     return ok;
+}
+
+static bool put_parts(Text *t, const Script *s, const Bound *known)
+{
+    bool ok = true, record = s->kind == SCRIPT_RECORD;
+    out_puts(&t->body, record ? "{" : "(");
+    for (int i = 0; i < s->parts.n && ok; i++) {
+        out_puts(&t->body, i ? ", " : "");
+        if (record)
+            out_printf(&t->body, "%s = ", s->names.at[i]);
+        ok = put(t, s->parts.at[i], known);
+    }
+    out_puts(&t->body, record ? "}" : ")");
+    return ok;
+}
+
+static bool put_let(Text *t, const Script *s, const Bound *known)
+{
+    const Bound inside = {s, known};
+    out_puts(&t->body, "(let (");
+    for (int i = 0; i < s->names.n; i++)
+        out_printf(&t->body, "%s%s", i ? ", " : "", s->names.at[i]);
+    out_puts(&t->body, ") = ");
+    bool ok = put(t, s->parts.at[0], known);
+    out_puts(&t->body, " in ");
+    ok = ok && put(t, s->parts.at[1], &inside);
+    out_puts(&t->body, ")");
+    return ok;
+}
+
+/* The expression as the language has it, in parentheses where it is not an atom. False after a message. */
+static bool put(Text *t, const Script *s, const Bound *known)
+{
+    switch (s->kind) {
+    case SCRIPT_CALL: return put_call(t, s, known);
+    case SCRIPT_VALUE: return put_literal(t, s);
+    case SCRIPT_STRING:
+    case SCRIPT_BYTES: return put_bytes(t, s);
+    case SCRIPT_DATA: return put_file(t, s);
+    case SCRIPT_TUPLE:
+    case SCRIPT_RECORD: return put_parts(t, s, known);
+    case SCRIPT_LET: return put_let(t, s, known);
+    }
+    return false;
 }
 
 typedef struct {
@@ -101,14 +178,13 @@ static const char *behind_program(void *env, const char *path, size_t *n)
 }
 
 /* The program with the script behind it. NULL after a message. */
-static Prog *with_script(Text *t)
+static Prog *with_script(Text *t, const TestCase *c)
 {
     Run *run = t->run;
     size_t n;
-    const char *text = source_read(run->a, run->file, false, t->c->loc, &n);
-    if (!text || !add_files(t, t->c->script))
+    const char *text = source_read(run->a, run->file, false, c->loc, &n);
+    if (!text || !put(t, c->script, NULL))
         return NULL;
-    out_puts(&t->body, t->c->input.text + t->copied);
     Behind b = {run->file, arena_printf(run->a, "%s\nentry %s%s =\n%s\n", text, script_entry,
                                         t->params.text ? t->params.text : "", t->body.text), 0};
     b.n = strlen(b.text);
@@ -120,14 +196,6 @@ static Prog *with_script(Text *t)
 
 /* --- Its values ----------------------------------------------------------------------------- */
 
-static const Entry *entry_of(const Run *run, const TestCase *c)
-{
-    for (int i = 0; i < run->prog->entries.n; i++)
-        if (strcmp(run->prog->entries.at[i].name, c->entry) == 0)
-            return &run->prog->entries.at[i];
-    return NULL;
-}
-
 /* The results as binary data, numbers of the types that the entry point takes; false if there is no memory. */
 static bool keep_values(Run *run, TestCase *c, const InterpResult *r)
 {
@@ -135,7 +203,7 @@ static bool keep_values(Run *run, TestCase *c, const InterpResult *r)
     size_t n = 0;
     FILE *f = open_memstream(&blob, &n);
     bool ok = f != NULL;
-    const Entry *e = entry_of(run, c);
+    const Entry *e = entry_named(run, c->entry);
     for (int i = 0; i < r->n && ok; i++) {
         rt_hvalue other = {0}, *v = &r->values[i];
         rt_prim wanted = i < e->params.n ? test_prim(e->params.at[i]->type) : v->prim;
@@ -170,8 +238,8 @@ bool test_script(Run *run, TestCase *c)
     if (!c->script || c->notest)
         return true;
     test_at(run, "the script of case %s of %s", c->name, c->entry);
-    Text t = {.run = run, .c = c};
-    const Prog *p = with_script(&t);
+    Text t = {.run = run};
+    const Prog *p = with_script(&t, c);
     bool ok = p && run_script(&t, c, p);
     for (int i = 0; i < t.loaded.n; i++)
         rt_hvalue_free(&t.loaded.at[i]);

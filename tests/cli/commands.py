@@ -200,8 +200,9 @@ table("program", False, [
 # --- directives ---------------------------------------------------------------------------------------
 
 HELPERS = """
-def length32 [n] (_: [n]u8) = i32.i64 n
-def less (x: i32) = 1 / x
+entry length32 [n] (_: [n]u8) = i32.i64 n
+entry less (x: i32) = 1 / x
+def twice (x: i32) = 2 * x
 """
 
 
@@ -231,7 +232,12 @@ table("directive", False, [
      r"p.sf:3:19: error: script input: torn.data:1:.*: expected .*, got end of input"),
     ("script, no built-in", ["script input { $load 3 }"], r"p.sf:3:19: error: script input: the built-in functions are `\$loadd"),
     ("script, no name", ["script input { $loadbytes 3 }"], "p.sf:3:30: error: script input: expected the name of a file"),
-    ("script of nothing", ["script input { nothing 1 }"], "p.sf: p.sf:[0-9]+:[0-9]+: error: unknown name `nothing`"),
+    ("script, negative numbers", ["script input { main -4 } output { -2 }", "script input { -4i64 } output { -3 }"], "^3 passed", 0),
+    ("script, nothing in an array", ["script input { length32 empty([0]u8) } output { 1 }"], "^2 passed", 0),
+    ("script of nothing", ["script input { main (nothing 1) }"],
+     "p.sf: p.sf:3:25: error: script input: `nothing` is no entry point of the program"),
+    ("script of a function", ["script input { twice 1 }"], "p.sf:3:19: error: script input: `twice` is no entry point"),
+    ("script, mixed elements", ["script input { main [1, 2i64, 3i32] }"], "p.sf:3:24: error: script input: expected i32, got"),
     ("script that fails", ["script input { less 0 }"], "p.sf:3:17: error: script input: .*division by zero"),
     ("script, an operator", ["script input { main (1 + 2) }"], "p.sf:3:27: error: script input: expected `,` or `[)]`"),
     ("script, a comma", ["script input { (1, 2 }"], "p.sf:3:25: error: script input: expected `,` or `[)]`"),

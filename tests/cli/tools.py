@@ -147,11 +147,12 @@ BAD_SCRIPTS = [
     ("(up_to 128u8, 3)", "p.sf:4:26: script input: this is of type u8, but i64 is needed"),
     ("up_to 4", "p.sf:4:19: script input: this is of type \\[\\]i64, but `main` takes 2 inputs"),
     ("(1, 2, 3)", r"p.sf:4:19: script input: this is of type \(i32, i32, i32\), but `main` takes 2 inputs"),
-    ("let (a, b, c) = twice 5 in (a, 2)", "p.sf:4:35: script input: this is of type .*, which is no tuple of 3"),
+    ("let (a, b, c) = twice 5 in (a, 2)", r"p.sf:4:35: script input: this is of type \(\[\]i64, i64\), for 3 names"),
     ("let a = 1 in (a 2, 3)", "p.sf:4:33: script input: `a` is no function"),
     ("(xs_of {k = 3}, 2)", r"p.sf:4:26: script input: this is of type \{k: i32\}, but sized is needed"),
     ("(xs_of (1, [2]), 2)", r"p.sf:4:26: script input: this is of type .*, but sized is needed"),
     ("(down 0, 2)", "p.sf:4:20: script input: down failed: p.sf:.*division by zero"),
+    ("let a = up_to 3 in let b = eat a in (a, 1)", "p.sf:4:19: script input: making an input failed: Variable was consumed"),
     ('(bytes ($loaddata "torn.data"), 2)', "p.sf:4:27: script input: torn.data:1:.*got end of input"),
 ]
 
@@ -171,8 +172,26 @@ def scripts_make_inputs(box):
         box.minifut(f"bench --skip-compilation -e {entry} p.sf", 0, out=r"(.*\bright\n){%d}" % len(some))
     box.minifut("tune --skip-compilation p.sf", 0, out="^main: .*, %d data sets" % len(SCRIPTS["main"]), leaves=["p.sf.tuning"])
     for exp, wrong in BAD_SCRIPTS:
-        box.put("p.sf", MADE % f"-- entry: main\n-- script input {{ {exp} }}")
-        box.minifut("bench --skip-compilation p.sf", USER, wrong)
+        box.put("p.sf", MADE % f"-- entry: main\n-- script input {{ {exp} }}\n-- script input {{ twice 3 }} output {{ 6i64 }}")
+        box.minifut("bench --skip-compilation p.sf", USER, wrong, out="FAILS(.|\n)*right")
+
+
+@case(True)
+def scripts_are_not_profiled(box):
+    """What makes the inputs is no part of a run: memory, kernels and transfers are those of the same inputs as values."""
+    box.put("p.sf", """-- ==
+-- "script" script input { (made 1000000, 7) }
+-- "values" input { [499999500000i64] 7i64 }
+entry made (n: i64) = [i64.sum (scan (+) 0 (map (% 2) (iota n)))]
+entry main (xs: []i64) (k: i64) = map (+ k) xs
+""")
+    box.minifut("profile --json r.json --trace t.json p.sf", 0, leaves=["p", "p.c", "r.json", "t.json"], env={"CFLAGS": "-O0"})
+    script, values = json.loads((box.path / "r.json").read_text())["datasets"]
+    for what in (lambda d: d["peak_bytes"] < 200000, lambda d: d["results"]["bytes"], lambda d: [k["name"] for k in d["kernels"]]):
+        if what(script) != what(values):
+            raise Failed(f"{what(script)}, not {what(values)}")
+    if "_made" in (box.path / "t.json").read_text():
+        raise Failed("the script's kernels are in the trace")
 
 
 # Entry points with what their kernels must move and compute, on the inputs: bytes, operations on floats.
