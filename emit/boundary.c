@@ -136,6 +136,15 @@ static const char *array_text(Ctx *cx, const ExtType *x, int dims)
     return intern(s);
 }
 
+/* Whether x, which is neither a scalar nor an array of them, is called as one: "i32", "[]i32". */
+static bool is_named_as_plain(Ctx *cx, const ExtType *x)
+{
+    for (int i = 0; i < N_PRIM_TYPES; i++)
+        if (!strcmp(x->alias, array_name(cx, (Type){.elem = (PrimType)i, .rank = x->rank})))
+            return true;
+    return false;
+}
+
 /* The id of the type of `dims` dimensions around x, whose values have the IR types vals. `written`: by the name that the
  * program gives it, if it does. */
 static int type_id(Find *f, const ExtType *x, const Type *vals, int dims, bool written)
@@ -143,7 +152,7 @@ static int type_id(Find *f, const ExtType *x, const Type *vals, int dims, bool w
     if (is_plain(x))
         return plain_type_id(f, vals[0]);
     BType t = {.text = array_text(f->cx, x, dims), .kind = BT_OPAQUE, .rank = x->rank + dims, .elem = -1};
-    t.name = written && x->alias ? intern(x->alias) : t.text;
+    t.name = written && x->alias && !is_named_as_plain(f->cx, x) ? intern(x->alias) : t.text;
     int id = known_type(f, &t);
     if (id >= 0)
         return id;

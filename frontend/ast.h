@@ -391,6 +391,7 @@ struct AExp {
     Loc open_loc;     /* of its name */
     Loc loc;
     AType *type; /* [check] */
+    int zonked;  /* [check] Ck.zonk_round when it was */
     union {
         struct {
             bool is_float; /* written with a point, an exponent or a float suffix */

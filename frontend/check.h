@@ -140,6 +140,7 @@ typedef struct Ck {
     bool lost;      /* a module that is wrong was opened: names may be its members */
     bool too_large; /* a type has become an error, not reported yet, since it has too many parts */
     Loc too_large_at;
+    int zonk_round; /* of the definition that is being freed of inference variables */
 } Ck;
 
 typedef struct {

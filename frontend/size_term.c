@@ -225,6 +225,13 @@ static bool same_path(const Steps *a, const Steps *b)
     return same;
 }
 
+static bool other_scalars(const AType *a, const AType *b)
+{
+    a = a ? type_deref(a) : a;
+    b = b ? type_deref(b) : b;
+    return a && b && a->kind == TY_SCALAR && b->kind == TY_SCALAR && a->scalar != b->scalar;
+}
+
 /* Whether two terms apply the same to as many arguments. */
 static bool same_head(const Size *a, const Size *b)
 {
@@ -234,7 +241,7 @@ static bool same_head(const Size *a, const Size *b)
     switch (x->kind) {
     case AE_LIT:
         return x->lit.bits == y->lit.bits && x->lit.is_float == y->lit.is_float &&
-               x->lit.fval == y->lit.fval;
+               x->lit.fval == y->lit.fval && !other_scalars(x->type, y->type);
     case AE_VAR: return x->var.bind == y->var.bind;
     case AE_PROJ: return x->proj.names.at[0] == y->proj.names.at[0];
     case AE_RECORD: return same_names(&x->seq.names, &y->seq.names);

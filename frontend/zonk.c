@@ -30,10 +30,13 @@ static Size *zonk_size(Ck *ck, Size *s)
     }
     case SZ_EXP: {
         ASizes args = {0};
+        zonk_exp(ck, s->exp); /* whole: of `-128`, 128 alone may not fit its type */
         for (int i = 0; i < s->args.n; i++)
             vec_push(ck->a, &args, zonk_size(ck, s->args.at[i]));
-        zonk_exp(ck, s->exp);
-        return sz_exp_with(ck, s, args);
+        Size *r = sz_exp_with(ck, s, args);
+        s->kind = SZ_META;
+        s->ref = r;
+        return r;
     }
     case SZ_CONST:
     case SZ_VAR:
@@ -277,10 +280,12 @@ static void zonk_children(Ck *ck, AExp *e)
     aexp_children(e, zonk_child, ck);
 }
 
+/* Each expression once: the sizes in its type have expressions, whose types have sizes. */
 static void zonk_exp(Ck *ck, AExp *e)
 {
-    if (!e->type) /* not reached by the checker, after an error */
+    if (!e->type || e->zonked == ck->zonk_round) /* no type: not reached by the checker, after an error */
         return;
+    e->zonked = ck->zonk_round;
     e->type = zonk_type(ck, e->type);
     if (ck->too_large && !ck->too_large_at.beg)
         ck->too_large_at = e->loc;
@@ -293,6 +298,7 @@ static void zonk_exp(Ck *ck, AExp *e)
 
 void zonk_def(Ck *ck, Def *d)
 {
+    ck->zonk_round++;
     zonk_parts(ck, d);
     if (ck->too_large && !diag_errors())
         ty_limited(ck, d->bind->type, ck->too_large_at.beg ? ck->too_large_at : d->loc);
