@@ -226,7 +226,7 @@ AExp *mk_update(ParseCtx *c, AExp *of, Steps path, AExp *v, Loc loc)
     DEEPEN(c, e, v);
     for (int i = 0; i < path.n; i++)
         deepen_dims(c, e, &path.at[i].dims);
-    e->depth = node_above(c, e->depth + LEVEL * path.n, 0, loc); /* each step is an access */
+    e->depth = node_above(c, e->depth + LEVEL * (path.n - 1), 0, loc); /* each step is an access */
     return e;
 }
 
