@@ -71,6 +71,7 @@ static Given *given_here(Maker *m, rt_hvalue v)
 
 /* --- To the server -------------------------------------------------------------------------- */
 
+/* Its type as messages have it. */
 static const char *type_text(Maker *m, const Given *g)
 {
     Arena *a = m->s->a;
@@ -119,6 +120,22 @@ static const char *send_here(Maker *m, const Given *g, const char *type, Loc loc
 
 static const char *to_server(Maker *m, const Given *g, const char *type, Loc loc);
 
+/* What g has for field i of a type: of a record the part of that name, of a tuple the one in its place; else NULL. */
+static const Given *field_of(Maker *m, const Given *g, const Slot *field, int i)
+{
+    if (g->where == IN_SERVER) {
+        Given *part = new_given(m, IN_SERVER);
+        part->var = new_var(m);
+        part->type = field->type;
+        return ASK(m->s, "project %s %s %s", part->var, g->var, field->name) == TALK_OK ? part : NULL;
+    }
+    for (int k = 0; k < g->names.n; k++)
+        if (strcmp(g->names.at[k], field->name) == 0)
+            return g->parts.at[k];
+    bool placed = !g->names.n && strcmp(field->name, arena_printf(m->s->a, "%d", i)) == 0;
+    return placed ? g->parts.at[i] : NULL;
+}
+
 /* A variable of a type of tuples or records out of parts, or of a value of another type that has such fields. */
 static const char *send_record(Maker *m, const Given *g, const char *type, Loc loc)
 {
@@ -131,20 +148,7 @@ static const char *send_record(Maker *m, const Given *g, const char *type, Loc l
         return NULL;
     const char *var = new_var(m), *made = arena_printf(s->a, "new %s \"%s\"", var, type);
     for (int i = 0; i < fields.n; i++) {
-        const Given *part = NULL;
-        if (g->where == IN_SERVER) {
-            Given *field = new_given(m, IN_SERVER);
-            field->var = new_var(m);
-            field->type = fields.at[i].type;
-            if (ASK(s, "project %s %s %s", field->var, g->var, fields.at[i].name) != TALK_OK)
-                return NULL;
-            part = field;
-        }
-        for (int k = 0; k < g->names.n; k++)
-            if (strcmp(g->names.at[k], fields.at[i].name) == 0)
-                part = g->parts.at[k];
-        if (g->where == PARTS && !g->names.n && strcmp(fields.at[i].name, arena_printf(s->a, "%d", i)) == 0)
-            part = g->parts.at[i];
+        const Given *part = field_of(m, g, &fields.at[i], i);
         const char *sent = part ? to_server(m, part, fields.at[i].type, loc) : NULL;
         if (!sent)
             return NULL;
