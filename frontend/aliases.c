@@ -507,6 +507,26 @@ static const AType *leaf_type(const AType *t, int *n)
     return NULL;
 }
 
+/* What is consumed is bound outside of the innermost frame. */
+static void consumed_outside(Co *co, const Var *v, Loc loc)
+{
+    const char *name = v->name;
+    const Frame *f = &vec_last(&co->frames);
+    bool own = f->condition && v->depth == co->frames.n - 1;
+    if (own)
+        ck_error(co->ck, loc,
+                 "`%s` is consumed by the condition of the loop, but the body is to use it next", name);
+    else if (f->loop)
+        ck_error(co->ck, loc,
+                 "`%s` is consumed in a loop, but it is bound outside: the next iteration would "
+                 "use it again",
+                 name);
+    else
+        ck_error(co->ck, loc, "`%s` is consumed in a function, but it is bound outside", name);
+    ck_note(co->ck, v->loc, "`%s` is bound here; %suse `copy %s`", name,
+            f->loop && !own ? "make it a loop parameter, or " : "", name);
+}
+
 /* Whether a ref may be consumed here; else says why not. */
 static bool may_consume(Co *co, const Ref *r, Loc loc)
 {
@@ -528,17 +548,7 @@ static bool may_consume(Co *co, const Ref *r, Loc loc)
         return false;
     }
     if (v->depth < co->frames.n) {
-        bool loop = vec_last(&co->frames).loop;
-        if (loop)
-            ck_error(
-                co->ck, loc,
-                "`%s` is consumed in a loop, but it is bound outside: the next iteration would "
-                "use it again",
-                name);
-        else
-            ck_error(co->ck, loc, "`%s` is consumed in a function, but it is bound outside", name);
-        ck_note(co->ck, v->loc, "`%s` is bound here; %suse `copy %s`", name,
-                loop ? "make it a loop parameter, or " : "", name);
+        consumed_outside(co, v, loc);
         return false;
     }
     if (v->elem) {

@@ -175,7 +175,20 @@ Size *size_deref(const Size *s);
 /* As Futhark prints it: `[n][4]f32`, `(i32, *[m]bool)`, `{x: f32, y: f32}`, `(n: i64) -> [n]i64`.
  * In the permanent arena of `a`. */
 const char *type_str(Arena *a, const AType *t);
-const char *size_str(Arena *a, const Size *s);
+/* What sizes that have no name are called where they are parts of others: `[k1 + 1]`, then everywhere. */
+typedef struct {
+    int id; /* of which size */
+    const char *name;
+    Loc loc; /* where it arose */
+} SizeName;
+typedef struct {
+    SizeName *at;
+    int n, cap;
+    int last; /* number */
+} SizeNames;
+/* The same with the names that sizes have in other texts, and further ones. */
+const char *type_str_with(Arena *a, const AType *t, SizeNames *names);
+const char *size_str_with(Arena *a, const Size *s, SizeNames *names);
 /* Expressions that sizes may hold, and their parts in order. */
 bool size_exp_form(const AExp *e);
 AExps size_exp_parts(Arena *a, const AExp *e);
@@ -240,6 +253,7 @@ struct Binding {
     TypeClass cls;          /* BIND_TYPE_PARAM, abstract BIND_TYPE */
     struct TypeDecl *tdecl; /* BIND_TYPE */
     struct Binding *stands; /* a value seen as of a module type: that of the module at hand */
+    bool by_default;        /* BIND_DEF: nothing but a default made the numbers in its type i32 or f64 */
     bool fresh;             /* a value of an abstract type: each use has a copy of its own, since
                              * nobody outside can say whether it shares memory */
     Module *module;         /* BIND_MODULE */

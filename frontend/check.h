@@ -133,6 +133,8 @@ typedef struct Ck {
     bool rank_reported;
     int errors;     /* when the declaration at work began */
     Names unknown;  /* names that it was told not to be known */
+    SizeNames size_names; /* of messages about the definition at work; of how many of them is said */
+    int sizes_said;       /* where they arise */
     Loc mismatched; /* the module that was last found not to meet a specification, */
     int mismatches; /* and how many */
     bool skipped;   /* a lambda in it was not checked, as what it is given to is no function, a
@@ -279,6 +281,7 @@ void scopes_back(Ck *ck, Scopes s);
 void ck_error(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void ck_note(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const char *show(Ck *ck, const AType *t);
+const char *show_size(Ck *ck, const Size *s);
 
 /* --- missing.c ------------------------------------------------------------------------------ */
 
@@ -337,6 +340,8 @@ AType *check_exp(Ck *ck, AExp *e);
  * their parameters from it. Does not require it. */
 AType *check_against(Ck *ck, AExp *e, AType *want);
 /* Requires type `want` of e, of the part of the program that `what` names ("condition"). */
+/* Notes, behind a message about e, that a number in its type is what it is by default. */
+void note_default(Ck *ck, const AExp *e);
 bool check_is(Ck *ck, AExp *e, AType *want, const char *what);
 /* The type in a message, or words for a literal that may have several; why the last unification
  * failed, in brackets, unless the types themselves show it. */
@@ -353,7 +358,9 @@ const char *conversion(Ck *ck, const AType *want, const AType *have);
 bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what);
 /* Warns of attributes that mean nothing. */
 void check_attr(const Attr *a);
-AType *check_app(Ck *ck, AExp *e);
+/* The type of an application. A function that is left where another type is wanted is reported: an
+ * argument is missing. */
+AType *check_app(Ck *ck, AExp *e, const AType *want);
 AType *check_opsect(Ck *ck, AExp *e);
 /* Unknown sizes made since `first_id` become sizes of `exists`: a function makes them up at each
  * call. */

@@ -99,12 +99,28 @@ static bool mixed_operands(Call *c, int i, AType *t)
     return true;
 }
 
+/* What the types do not show: that a power is meant, that an i32 is one by default. */
+static void note_wrong_arg(Call *c, const AType *have)
+{
+    const AType *t = type_deref(have);
+    bool is_float = t->kind == TY_SCALAR ? scalar_float(t->scalar) : t->kind == TY_META && t->meta.cls == TC_FLOAT;
+    if (c->e->app.infix && c->fn && !strcmp(c->fn, "^") && is_float)
+        ck_note(c->ck, c->e->app.fn->loc, "`^` is the exclusive or of bits; a power is written `x ** y`");
+    int more = type_arity(c->result);
+    if (more && c->fn && !c->e->app.infix)
+        ck_note(c->ck, c->e->app.fn->loc, "`%s` takes %d arguments, but is given %d here: is one missing?",
+                c->fn, c->e->app.args.n + more, c->e->app.args.n);
+    note_default(c->ck, c->e->app.fn);
+}
+
 static bool check_arg(Call *c, int i)
 {
     Ck *ck = c->ck;
     AExp *arg = c->e->app.args.at[i];
     AType *t = check_against(ck, arg, c->params.at[i]);
     bool ok = !mixed_operands(c, i, t) && require(ck, arg, c->params.at[i], t, arg_words(c, i));
+    if (!ok)
+        note_wrong_arg(c, t);
     if (c->named.at[i])
         sz_unify(ck, c->named.at[i], sz_of_exp(ck, arg));
     return ok && t->kind != TY_ERROR;
@@ -194,7 +210,40 @@ static bool is_rearrange(Ck *ck, AExp *fn)
 
 /* --- Applications --------------------------------------------------------------------------- */
 
-AType *check_app(Ck *ck, AExp *e)
+/* The arguments of a call that is wrong: nothing is known of what they should be. */
+static void check_alone(Ck *ck, const AExp *e)
+{
+    for (int i = 0; i < e->app.args.n; i++) {
+        if (e->app.args.at[i]->kind == AE_LAMBDA || /* nothing is known of its parameters */
+            module_of_exp(ck, e->app.args.at[i]))
+            ck->skipped = true;
+        else /* nor of which type a constructor is */
+            ty_unify(ck, ty_error(ck), check_exp(ck, e->app.args.at[i]));
+    }
+}
+
+static bool may_be_function(const AType *t)
+{
+    t = type_deref(t);
+    return t->kind == TY_META && t->meta.cls == TC_ANY;
+}
+
+/* `reduce (+) xs` for a number: what is missing is reported, not that the arguments that are there do
+ * not fit where they stand. */
+static bool lacks_argument(Call *c, const AType *want)
+{
+    const AType *t = type_deref(c->result), *w = want ? type_deref(want) : NULL;
+    if (!w || t->kind != TY_FUN || w->kind == TY_FUN || w->kind == TY_ERROR || may_be_function(w) ||
+        !c->fn || may_be_function(type_result(t)))
+        return false;
+    int n = c->e->app.args.n, all = n + type_arity(t);
+    ck_error(c->ck, c->e->loc, "`%s` takes %d arguments, but is given %d: one is missing", c->fn, all, n);
+    const Binding *b = c->e->app.fn->var.bind;
+    ck_note(c->ck, c->e->app.fn->loc, "it is `%s`", show(c->ck, b ? b->type : c->e->app.fn->type));
+    return true;
+}
+
+AType *check_app(Ck *ck, AExp *e, const AType *want)
 {
     AExp *fn = e->app.fn;
     Call c = {.ck = ck, .e = e, .fn = fn_name(fn)};
@@ -206,14 +255,8 @@ AType *check_app(Ck *ck, AExp *e)
     } else {
         tf = check_exp(ck, fn);
     }
-    if (!open_call(&c, tf)) {
-        for (int i = 0; i < e->app.args.n; i++) {
-            if (e->app.args.at[i]->kind == AE_LAMBDA || /* nothing is known of its parameters */
-                module_of_exp(ck, e->app.args.at[i]))
-                ck->skipped = true;
-            else /* nor of which type a constructor is */
-                ty_unify(ck, ty_error(ck), check_exp(ck, e->app.args.at[i]));
-        }
+    if (!open_call(&c, tf) || lacks_argument(&c, want)) {
+        check_alone(ck, e);
         return ty_error(ck);
     }
     /* Functions come last: by then their parameters are known from the other arguments. */
@@ -230,7 +273,10 @@ AType *check_app(Ck *ck, AExp *e)
         if (is_functional(&c, i))
             ok &= check_arg(&c, i);
     c.result = called(ck, c.result);
-    if (!ok && type_elem(c.result)->kind == TY_META) /* no more errors from guesses */
+    TypeKind left = type_elem(c.result)->kind;
+    bool guessed = left == TY_META || left == TY_FUN ||
+                   (fn->kind == AE_VAR && fn->var.bind && fn->var.bind->by_default);
+    if (!ok && guessed) /* no more errors from it */
         return ty_error(ck);
     return ty_plain(ck, c.result);
 }

@@ -348,17 +348,21 @@ static AType *check_body(Ck *ck, Def *d, AType *want)
     solve_wanted(ck, false);
     if (!want)
         return body;
+    const AExp *at = d->body; /* the place where the value comes from */
+    while (at->kind == AE_LET || at->kind == AE_LETFUN)
+        at = at->kind == AE_LET ? at->let.body : at->letfun.body;
+    Loc outer = ck->here;
+    ck->here = at->loc;
     ck_try(ck);
     if (!ty_unify(ck, want, body)) {
-        const AExp *at = d->body; /* the place where the value comes from */
-        while (at->kind == AE_LET || at->kind == AE_LETFUN)
-            at = at->kind == AE_LET ? at->let.body : at->letfun.body;
         const char *why = because(ck, d->ret_type, body);
         ck_error(ck, at->loc, "`%s` should return %s, but this is %s%s", d->name,
                  said(ck, d->ret_type), said(ck, body),
                  *why ? why : conversion(ck, d->ret_type, body));
         ck_note(ck, d->ret->loc, "the result type is declared here");
+        note_default(ck, at);
     }
+    ck->here = outer;
     return body;
 }
 
@@ -452,7 +456,7 @@ static void check_visible(Ck *ck, const Pat *p, const Bindings *names, int first
     if (!ty_any_size(p->type, is_hidden, &v))
         return;
     ck_error(ck, p->loc, "this parameter has the size `%s`, which is not known to callers",
-             size_str(ck->a, v.bad));
+             show_size(ck, v.bad));
     ck_note(ck, v.bad->var->loc, "only a parameter as a whole can be a size of a later one");
 }
 

@@ -82,6 +82,16 @@ static void size_error(Ck *ck, Loc loc, const char *what)
     ck_note(ck, ck->why_b, "the other one here; claim that they are equal by `e :> t`");
 }
 
+void note_default(Ck *ck, const AExp *e)
+{
+    while (e->kind == AE_APP)
+        e = e->app.fn;
+    const Binding *b = e->kind == AE_VAR ? e->var.bind : NULL;
+    if (b && b->by_default && !ck->why)
+        ck_note(ck, b->loc, "nothing here says of which type the numbers of `%s` are: it is `%s` by default",
+                b->name, show(ck, b->type));
+}
+
 bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
 {
     ck_try(ck);
@@ -100,6 +110,7 @@ bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what)
     else
         ck_error(ck, at->loc, "%s should be %s, but is %s%s", what, said(ck, want), said(ck, have),
                  *why ? why : conversion(ck, w, have));
+    note_default(ck, at);
     if (ck->why_varies)
         ck_note(ck, at->loc,
                 "if the sizes are equal, say so: `... :> [n]t` with a size `n` from outside");
@@ -646,7 +657,7 @@ static AType *infer(Ck *ck, AExp *e, AType *want)
     case AE_ARRAY: return check_array(ck, e, want);
     case AE_STRING: return check_string(ck, e);
     case AE_RANGE: return check_range(ck, e);
-    case AE_APP: return check_app(ck, e);
+    case AE_APP: return check_app(ck, e, want);
     case AE_OPSECT: return check_opsect(ck, e);
     case AE_PATHSECT: return check_pathsect(ck, e, want);
     case AE_LAMBDA: return check_lambda(ck, e, want);

@@ -316,6 +316,10 @@ AType *check_loop(Ck *ck, AExp *e, AType *want)
         int errors = diag_errors();
         t = attempt(ck, &l, e, init, elem, &varying);
         scopes_back(ck, scopes);
+        if (l.changed.n && diag_errors() > errors)
+            ck_note(ck, e->loop.pat->loc,
+                    "the body may return another size than the loop starts with; give it a name, as in "
+                    "`loop [n] (xs: [n]t) = ...`");
         if (!l.changed.n || diag_errors() > errors)
             break;
         trail_undo(ck, mark);

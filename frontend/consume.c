@@ -507,6 +507,7 @@ static Al *eval_loop(Co *co, AExp *e)
     al_bind_pat(co, p, al_none(co), BIND_LOOP_PARAM);
     if (e->loop.kind == ALOOP_WHILE) {
         al_push_frame(co, true); /* it may not consume the loop's variables */
+        vec_last(&co->frames).condition = true;
         co_eval(co, e->loop.bound);
         al_pop_frame(co, co->marked.n);
     } else {

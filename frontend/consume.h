@@ -64,8 +64,8 @@ struct Var {
 };
 
 typedef struct {
-    bool loop;
-    Refs used; /* from outside */
+    bool loop, condition; /* the body of a loop; the condition of `while` */
+    Refs used;            /* from outside */
 } Frame;
 
 typedef VEC(Var *) ConsumeVars;

@@ -132,7 +132,8 @@ const char *syntax_hint(ParseCtx *ctx, const SyntaxError *e)
     if (!s && e->token == ID && e->has['='] && name_before && word_before(ctx, ctx->before, "module"))
         s = "a parameter of a module is written `(P: t)`";
     bool keyword = e->token >= DEF && e->token <= ASSERTION;
-    if (!s && keyword && e->has[ID] && !e->has[STRING] && !e->has[IMPORT])
+    bool field = e->has['}'] && !e->has[')'] && has_text(ctx, ctx->before, ",");
+    if (!s && keyword && ((e->has[ID] && !e->has[STRING] && !e->has[IMPORT]) || field))
         s = "it is a keyword";
     return s ? arena_printf(ctx->a, "; %s", s) : "";
 }

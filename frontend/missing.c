@@ -35,6 +35,25 @@ static const char *foreign_type(const char *name)
     return NULL;
 }
 
+/* Functions of other languages. */
+static const char *foreign_value(const char *name)
+{
+    static const char *const foreign[][2] = {
+        {"len", "length"},    {"size", "length"},       {"count", "length"},   {"fold", "reduce"},
+        {"foldl1", "reduce"}, {"foldr1", "reduce"},     {"accumulate", "scan"}, {"cumsum", "scan"},
+        {"scanl", "scan"},    {"scanl1", "scan"},       {"range", "iota"},     {"arange", "iota"},
+        {"append", "++"},     {"concatMap", "flatten"}, {"div", "/"},          {"mod", "%"},
+        {"rem", "%%"},        {"quot", "//"},           {"pow", "**"},         {"xor", "^"},
+        {"fst", ".0"},        {"snd", ".1"},            {"fill", "replicate"}, {"repeat", "replicate"},
+        {"full", "replicate"}, {"isEmpty", "null"},      {"zipWith", "map2"},   {"zipWith3", "map3"},
+        {"print", "trace"},   {"println", "trace"},     {"printf", "trace"},   {"clone", "copy"},
+        {"reshape", "unflatten"}, {"ravel", "flatten"}, {"where", "filter"},   {"select", "filter"}};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (!strcmp(name, foreign[i][0]))
+            return foreign[i][1];
+    return NULL;
+}
+
 /* A definition of a file that was read, but is not known here. */
 static bool report_unseen(Ck *ck, const char *name, Loc loc, Space space)
 {
@@ -216,6 +235,7 @@ static const char *unsupported(const char *name)
     static const char *const names[][2] = {
         {"vjp", "automatic differentiation"},  {"jvp", "automatic differentiation"},
         {"vjp2", "automatic differentiation"}, {"jvp2", "automatic differentiation"},
+        {"flatmap", "a map to arrays of any sizes"},
         {"scatter_stream", "an accumulator"},  {"reduce_by_index_stream", "an accumulator"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i][0]))
@@ -277,9 +297,10 @@ void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b)
     }
     if (told_unknown(ck, name))
         return;
-    const char *member = in_some_module(ck, name);
-    if (member) {
-        report_unknown(ck, "name", name, member, loc);
+    const char *near = foreign_value(name);
+    near = near ? near : in_some_module(ck, name);
+    if (near) {
+        report_unknown(ck, "name", name, near, loc);
         return;
     }
     rt_spelling sp = rt_spell(name);

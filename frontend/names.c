@@ -304,12 +304,30 @@ Binding *find_type(Ck *ck, const char *name, Loc loc)
 
 /* --- Messages ------------------------------------------------------------------------------- */
 
+/* Notes where the sizes arose that a message was the first to give names, if that is elsewhere. */
+static void say_sizes(Ck *ck, Loc elsewhere)
+{
+    const SizeNames *ns = &ck->size_names;
+    int i = ck->sizes_said;
+    ck->sizes_said = ns->n;
+    while (i < ns->n) {
+        Loc loc = ns->at[i].loc;
+        const char *names = arena_printf(ck->a, "`%s`", ns->at[i].name);
+        while (++i < ns->n && ns->at[i].loc.beg == loc.beg)
+            names = arena_printf(ck->a, "%s and `%s`", names, ns->at[i].name);
+        bool one = !strchr(names, ' ');
+        if (loc.beg && loc.beg != elsewhere.beg)
+            diag_note(loc, one ? "the size %s arises here" : "the sizes %s arise here", names);
+    }
+}
+
 void ck_error(Ck *ck, Loc loc, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     diag_error(loc, "%s", arena_vprintf(ck->a, fmt, ap));
     va_end(ap);
+    say_sizes(ck, loc);
 }
 
 void ck_note(Ck *ck, Loc loc, const char *fmt, ...)
@@ -322,5 +340,10 @@ void ck_note(Ck *ck, Loc loc, const char *fmt, ...)
 
 const char *show(Ck *ck, const AType *t)
 {
-    return type_str(ck->a, t);
+    return type_str_with(ck->a, t, &ck->size_names);
+}
+
+const char *show_size(Ck *ck, const Size *s)
+{
+    return size_str_with(ck->a, s, &ck->size_names);
 }

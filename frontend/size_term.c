@@ -432,10 +432,16 @@ bool sz_lower(Ck *ck, Size *s, const Outer *o)
 
 /* --- Unification ---------------------------------------------------------------------------- */
 
+/* A size that the program names, or an operation, whose parts then have names. */
+static bool has_name(const Size *s)
+{
+    return s->kind != SZ_UNKNOWN && s->kind != SZ_META && (s->kind != SZ_VAR || s->var->name[0] != '[');
+}
+
 static bool sz_differ(Ck *ck, const Size *x, const Size *y)
 {
-    const char *a = size_str(ck->a, x), *b = size_str(ck->a, y);
-    bool named = *a && *b && *a != '?' && *b != '?';
+    bool named = has_name(x) && has_name(y);
+    const char *a = named ? show_size(ck, x) : NULL, *b = named ? show_size(ck, y) : NULL;
     ck->why_more = true;
     ck->why_a = x->kind == SZ_VAR ? x->var->loc : x->loc;
     ck->why_b = y->kind == SZ_VAR ? y->var->loc : y->loc;
@@ -516,6 +522,20 @@ bool sz_unify(Ck *ck, Size *a, Size *b)
     return true;
 }
 
+/* An operation on sizes that are still to be found is not known to be the other one. */
+static void report_open(Ck *ck, const Deferred *d)
+{
+    bool wanted = has_meta(d->a); /* else it is at hand: the program may claim what it is */
+    const Size *x = size_deref(wanted ? d->a : d->b), *y = size_deref(wanted ? d->b : d->a);
+    ck_error(ck, d->loc, "size `%s` is not known to be `%s` here%s", show_size(ck, y), show_size(ck, x),
+             wanted ? "" : "; claim it by `e :> t`");
+    if (!wanted)
+        return;
+    char op = x->kind == SZ_OP ? x->op : 0;
+    ck_note(ck, d->loc, "say what it is made of, as in `%s`",
+            op == '+' ? "split (xs :> [n + m]t)" : op == '*' ? "unflatten (xs :> [n * m]t)" : "xs :> [n]t");
+}
+
 void solve_sizes(Ck *ck, int first, bool final)
 {
     int kept = first;
@@ -526,13 +546,12 @@ void solve_sizes(Ck *ck, int first, bool final)
         if (!final && (has_meta(d.a) || has_meta(d.b)))
             ck->deferred.at[kept++] = d;
         else {
-            bool open = has_meta(d.a) || has_meta(d.b);
-            const Size *x = has_meta(d.a) ? d.a : d.b, *y = x == d.a ? d.b : d.a;
             int messages = diag_messages();
-            ck_error(ck, d.loc, "size `%s` is not known to be `%s` here%s", size_str(ck->a, y),
-                     size_str(ck->a, x), open ? "" : "; claim it by `e :> t`");
-            if (open)
-                ck_note(ck, d.loc, "say what it is made of, as in `unflatten (xs :> [n * m]t)`");
+            if (has_meta(d.a) || has_meta(d.b))
+                report_open(ck, &d);
+            else
+                ck_error(ck, d.loc, "size `%s` is not known to be `%s` here; claim it by `e :> t`",
+                         show_size(ck, d.a), show_size(ck, d.b));
             diag_explained(messages, SECTION_SIZES);
         }
     }

@@ -100,7 +100,31 @@ AType *type_result(const AType *t)
 
 /* --- Printing ------------------------------------------------------------------------------- */
 
-static void put_size(Out *o, const Size *s, bool nested);
+/* What is printed; names of sizes, NULL: each text has its own; whether those of whole dimensions, too, take
+ * one. */
+typedef struct {
+    Out *o;
+    Arena *a;
+    SizeNames *names;
+} Put;
+
+static void put_size(const Put *p, const Size *s, bool nested);
+
+/* The name of a size that has none in the program: whole dimensions are `[]` unless they have one already. */
+static void put_unnamed(const Put *p, const Size *s, bool nested)
+{
+    SizeNames *ns = p->names;
+    int id = s->kind == SZ_VAR ? -1 - s->var->uid : s->id, i = 0;
+    while (i < ns->n && ns->at[i].id != id)
+        i++;
+    if (i == ns->n && !nested)
+        return;
+    if (i == ns->n) {
+        SizeName n = {id, arena_printf(p->a, "k%d", ++ns->last), s->kind == SZ_VAR ? s->var->loc : s->loc};
+        vec_push(p->a, ns, n);
+    }
+    out_puts(p->o, ns->at[i].name);
+}
 
 /* What a name inside of a size's expression stands for. */
 typedef struct {
@@ -131,9 +155,15 @@ static void look_for(Meaning *m, const AExp *e)
         aexp_children(e, look_in_part, m);
 }
 
+typedef struct {
+    const Put *p;
+    const Size *s;
+} PutMeaning;
+
 static bool put_meaning(const void *env, Out *o, const Binding *name)
 {
-    const Size *s = env;
+    const PutMeaning *pm = env;
+    const Size *s = pm->s;
     Meaning m = {s, 0, name, NULL};
     look_for(&m, s->exp);
     bool exp = m.found && m.found->kind == SZ_EXP;
@@ -142,37 +172,34 @@ static bool put_meaning(const void *env, Out *o, const Binding *name)
         return false;
     bool parens = exp && m.found->exp->kind != AE_LIT && m.found->exp->kind != AE_PROJ;
     out_puts(o, parens ? "(" : "");
-    put_size(o, m.found, true);
+    put_size(pm->p, m.found, true);
     out_puts(o, parens ? ")" : "");
     return true;
 }
 
-static void put_size(Out *o, const Size *s, bool nested)
+static void put_size(const Put *p, const Size *s, bool nested)
 {
     s = size_deref(s);
     switch (s->kind) {
-    case SZ_CONST: out_printf(o, "%" PRId64, s->value); return;
+    case SZ_CONST: out_printf(p->o, "%" PRId64, s->value); return;
     case SZ_VAR:
-        if (s->var->name[0] != '[') /* anonymous sizes print as [] */
-            out_puts(o, s->var->name);
-        else if (nested)
-            out_puts(o, "?");
+        if (s->var->name[0] != '[')
+            out_puts(p->o, s->var->name);
+        else
+            put_unnamed(p, s, nested);
         return;
     case SZ_OP:
         if (nested)
-            out_puts(o, "(");
-        put_size(o, s->a, size_deref(s->a)->kind != SZ_OP || size_deref(s->a)->op != s->op);
-        out_printf(o, " %c ", s->op);
-        put_size(o, s->b, true);
+            out_puts(p->o, "(");
+        put_size(p, s->a, size_deref(s->a)->kind != SZ_OP || size_deref(s->a)->op != s->op);
+        out_printf(p->o, " %c ", s->op);
+        put_size(p, s->b, true);
         if (nested)
-            out_puts(o, ")");
+            out_puts(p->o, ")");
         return;
-    case SZ_EXP: fe_print_exp_with(o, s->exp, put_meaning, s); return;
+    case SZ_EXP: fe_print_exp_with(p->o, s->exp, put_meaning, &(PutMeaning){p, s}); return;
     case SZ_UNKNOWN:
-    case SZ_META:
-        if (nested)
-            out_puts(o, "?");
-        return;
+    case SZ_META: put_unnamed(p, s, nested); return;
     }
 }
 
@@ -251,95 +278,95 @@ static const char *class_name(TypeClass c)
     return "_";
 }
 
-static void put_type(Out *o, const AType *t, bool atom);
+static void put_type(const Put *p, const AType *t, bool atom);
 
 /* A type parameter; an abstract type with its module and arguments. */
-static void put_var(Out *o, const AType *t, bool atom)
+static void put_var(const Put *p, const AType *t, bool atom)
 {
     bool args = t->targs.n + t->sargs.n > 0;
     const char *module = t->var->tdecl ? t->var->tdecl->module : NULL;
     if (args && atom)
-        out_puts(o, "(");
-    out_printf(o, "%s%s", module ? module : "", t->var->name);
+        out_puts(p->o, "(");
+    out_printf(p->o, "%s%s", module ? module : "", t->var->name);
     int types = 0, sizes = 0;
     for (int i = 0; args && i < t->var->tdecl->tparams.n; i++) {
         bool size = t->var->tdecl->tparams.at[i].kind == TP_SIZE;
-        out_puts(o, size ? " [" : " ");
+        out_puts(p->o, size ? " [" : " ");
         if (size)
-            put_size(o, t->sargs.at[sizes++], false);
+            put_size(p, t->sargs.at[sizes++], false);
         else
-            put_type(o, t->targs.at[types++], true);
-        out_puts(o, size ? "]" : "");
+            put_type(p, t->targs.at[types++], true);
+        out_puts(p->o, size ? "]" : "");
     }
     if (args && atom)
-        out_puts(o, ")");
+        out_puts(p->o, ")");
 }
 
-static void put_type(Out *o, const AType *t, bool atom)
+static void put_type(const Put *p, const AType *t, bool atom)
 {
     bool unique = t->unique;
     t = type_deref(t);
     if (unique || t->unique)
-        out_puts(o, "*");
+        out_puts(p->o, "*");
     switch (t->kind) {
-    case TY_SCALAR: out_puts(o, scalar_name(t->scalar)); return;
+    case TY_SCALAR: out_puts(p->o, scalar_name(t->scalar)); return;
     case TY_ARRAY:
-        out_puts(o, "[");
-        put_size(o, t->array.dim, false);
-        out_puts(o, "]");
-        put_type(o, t->array.elem, true);
+        out_puts(p->o, "[");
+        put_size(p, t->array.dim, false);
+        out_puts(p->o, "]");
+        put_type(p, t->array.elem, true);
         return;
     case TY_SUM:
         if (atom)
-            out_puts(o, "(");
+            out_puts(p->o, "(");
         for (int i = 0; i < t->elems.n; i++) {
             const AType *holds = t->elems.at[i];
-            out_printf(o, i ? " | #%s" : "#%s", t->names.at[i]);
+            out_printf(p->o, i ? " | #%s" : "#%s", t->names.at[i]);
             for (int k = 0; k < holds->elems.n; k++) {
-                out_puts(o, " ");
-                put_type(o, holds->elems.at[k], true);
+                out_puts(p->o, " ");
+                put_type(p, holds->elems.at[k], true);
             }
         }
         if (atom)
-            out_puts(o, ")");
+            out_puts(p->o, ")");
         return;
     case TY_TUPLE:
     case TY_RECORD:
-        out_puts(o, t->kind == TY_TUPLE ? "(" : "{");
+        out_puts(p->o, t->kind == TY_TUPLE ? "(" : "{");
         for (int i = 0; i < t->elems.n; i++) {
             if (i)
-                out_puts(o, ", ");
+                out_puts(p->o, ", ");
             if (t->kind == TY_RECORD)
-                out_printf(o, "%s: ", t->names.at[i]);
-            put_type(o, t->elems.at[i], false);
+                out_printf(p->o, "%s: ", t->names.at[i]);
+            put_type(p, t->elems.at[i], false);
         }
-        out_puts(o, t->kind == TY_TUPLE ? ")" : "}");
+        out_puts(p->o, t->kind == TY_TUPLE ? ")" : "}");
         return;
     case TY_FUN: {
         if (atom)
-            out_puts(o, "(");
+            out_puts(p->o, "(");
         if (t->fun.name)
-            out_printf(o, "(%s: ", t->fun.name->name);
-        put_type(o, t->fun.param, !t->fun.name);
-        out_puts(o, t->fun.name ? ") -> " : " -> ");
+            out_printf(p->o, "(%s: ", t->fun.name->name);
+        put_type(p, t->fun.param, !t->fun.name);
+        out_puts(p->o, t->fun.name ? ") -> " : " -> ");
         bool named = false;
         for (int i = 0; i < t->fun.exists.n; i++) {
             const char *n = t->fun.exists.at[i]->name;
             if (n[0] == '[')
                 continue;
-            out_printf(o, named ? "[%s]" : "?[%s]", n);
+            out_printf(p->o, named ? "[%s]" : "?[%s]", n);
             named = true;
         }
         if (named)
-            out_puts(o, ".");
-        put_type(o, t->fun.result, false);
+            out_puts(p->o, ".");
+        put_type(p, t->fun.result, false);
         if (atom)
-            out_puts(o, ")");
+            out_puts(p->o, ")");
         return;
     }
-    case TY_VAR: put_var(o, t, atom); return;
-    case TY_META: out_puts(o, class_name(t->meta.cls)); return;
-    case TY_ERROR: out_puts(o, "?"); return;
+    case TY_VAR: put_var(p, t, atom); return;
+    case TY_META: out_puts(p->o, class_name(t->meta.cls)); return;
+    case TY_ERROR: out_puts(p->o, "?"); return;
     }
 }
 
@@ -351,16 +378,26 @@ static const char *taken(Arena *a, Out *o)
     return kept;
 }
 
-const char *type_str(Arena *a, const AType *t)
+const char *type_str_with(Arena *a, const AType *t, SizeNames *names)
 {
     Out o = {0};
-    put_type(&o, t, false);
+    int named = names->n;
+    put_type(&(Put){&o, a, names}, t, false);
+    const char *s = taken(a, &o);
+    if (names->n == named)
+        return s;
+    put_type(&(Put){&o, a, names}, t, false); /* the same sizes stand in dimensions, too */
     return taken(a, &o);
 }
 
-const char *size_str(Arena *a, const Size *s)
+const char *size_str_with(Arena *a, const Size *s, SizeNames *names)
 {
     Out o = {0};
-    put_size(&o, s, true);
+    put_size(&(Put){&o, a, names}, s, true);
     return taken(a, &o);
+}
+
+const char *type_str(Arena *a, const AType *t)
+{
+    return type_str_with(a, t, &(SizeNames){0});
 }

@@ -296,9 +296,24 @@ static void zonk_exp(Ck *ck, AExp *e)
     zonk_children(ck, e);
 }
 
+/* Whether a number in the type is still of any type. */
+static bool has_open_number(const AType *t)
+{
+    t = type_deref(t);
+    bool open = t->kind == TY_META && t->meta.cls >= TC_BITS;
+    if (t->kind == TY_ARRAY)
+        open = has_open_number(t->array.elem);
+    if (t->kind == TY_FUN)
+        open = has_open_number(t->fun.param) || has_open_number(t->fun.result);
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && !open; i++)
+        open = has_open_number(t->elems.at[i]);
+    return open;
+}
+
 void zonk_def(Ck *ck, Def *d)
 {
     ck->zonk_round++;
+    d->bind->by_default |= has_open_number(d->bind->type);
     zonk_parts(ck, d);
     if (ck->too_large && !diag_errors())
         ty_limited(ck, d->bind->type, ck->too_large_at.beg ? ck->too_large_at : d->loc);

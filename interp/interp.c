@@ -269,6 +269,20 @@ static void complain_at(const InterpResult *r)
         diag_print_line(r->loc);
 }
 
+/* Says what is wrong with parameter k of the IR, a component of an argument as the program has it. */
+static void complain_arg(const Entry *en, int k, const char *error)
+{
+    for (int i = 0; i < en->ext_params.n; i++) {
+        const ExtParam *p = &en->ext_params.at[i];
+        if (k < p->type.n_vals) {
+            complain("argument %d (%s: %s): %s", i + 1, p->name, ext_name(&p->type), error);
+            return;
+        }
+        k -= p->type.n_vals;
+    }
+    complain("%s", error);
+}
+
 /* Reads args[0..]; false after a message. */
 static bool read_args(const Entry *en, FILE *f, rt_hvalue *args)
 {
@@ -289,10 +303,10 @@ static bool read_args(const Entry *en, FILE *f, rt_hvalue *args)
     for (int k = 0; k < en->params.n && ok; k++) {
         Type t = en->params.at[k]->type;
         ok = rt_read_value(&rd, to_rt[t.elem], t.rank, &args[k]);
+        if (!ok)
+            complain_arg(en, k, rd.error);
     }
-    if (!ok)
-        complain("%s", rd.error);
-    else if (!(ok = rt_reader_at_end(&rd)))
+    if (ok && !(ok = rt_reader_at_end(&rd)))
         complain("standard input:%" PRId64 ":%" PRId64 ": more input after the %d argument%s of %s",
                  rd.line, rd.col, en->params.n, en->params.n == 1 ? "" : "s", en->name);
     rt_reader_close(&rd);
