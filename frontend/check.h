@@ -127,6 +127,7 @@ typedef struct Ck {
     int decl;           /* and the one of them */
     const char *why;  /* reason of the last failure of unify, or NULL; */
     bool why_more;    /* the types alone do not show it */
+    int in_args;      /* what unify is given is inside of that many abstract types' arguments */
     bool contrary;    /* what unify is given as wanted is in a parameter of what it was asked of */
     bool why_varies;  /* a function makes up sizes where they may not vary */
     Loc why_a, why_b; /* it is two sizes, made up here and there */

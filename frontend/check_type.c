@@ -33,11 +33,16 @@ struct Whole {
 static const char *const lifted_words[] = {
     [TP_TYPE] = "type", [TP_TYPE_LIFTED_SIZE] = "type~", [TP_TYPE_LIFTED] = "type^"};
 
-/* A part of the type at loc that arrays cannot hold: it is a function, or its sizes may vary. That
- * of an argument says nothing of the whole, as to Futhark. */
+/* Whether sizes of an argument vary, which says nothing of the whole, as to Futhark. */
+static bool says_nothing(const How *how, TParamKind kind, const char *what)
+{
+    return how->argument && !how->in_array && what && kind == TP_TYPE_LIFTED_SIZE;
+}
+
+/* A part of the type at loc that arrays cannot hold: it is a function, or its sizes may vary. */
 static void lift(Ck *ck, const How *how, TParamKind kind, Loc loc, const char *what)
 {
-    if (how->argument && !how->in_array && what && kind == TP_TYPE_LIFTED_SIZE)
+    if (says_nothing(how, kind, what))
         return;
     if (kind > how->whole->lifted) {
         how->whole->lifted = kind;
@@ -56,7 +61,7 @@ static void ease(Ck *ck, const How *how, TParamKind kind, Loc loc, const char *w
     TParamKind lifted = w->lifted;
     lift(ck, how, kind, loc, what);
     w->lifted = lifted;
-    if (kind > w->eased)
+    if (kind > w->eased && !says_nothing(how, kind, what))
         w->eased = kind;
 }
 

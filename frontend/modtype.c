@@ -34,6 +34,7 @@ typedef struct {
     Loc at;           /* of the module at hand, */
     const char *path; /* and "A.B." for the member at work on in it, for messages */
     bool quiet;       /* the type of modules is wrong, so no module is */
+    bool argument;    /* the module is what a parametric one is applied to */
 } Inst;
 
 static void instantiate(Inst *in, const ModType *t);
@@ -106,64 +107,6 @@ static bool is_function_type(const AType *t)
     return type_deref(t)->kind == TY_FUN;
 }
 
-/* Whether something of a result is wanted fresh that may be shared at hand. What an abstract type
- * of which nothing is known will be is seen when the parametric module is applied. *parts: of the
- * type at hand so far; of one that is too large, which is reported where it is used, it does not
- * matter. */
-static bool shares(Ck *ck, const AType *want, bool fresh, AType *have, int *parts)
-{
-    if (++*parts > MAX_TYPE_PARTS)
-        return false;
-    fresh |= want->unique; /* as a variable is looked through, its `*` is lost */
-    bool own = have->unique;
-    want = type_deref(want);
-    have = type_deref(have);
-    fresh |= want->unique;
-    if (own || have->unique)
-        return false;
-    if (have->kind == TY_VAR && have->var->tdecl)
-        return have->var->tdecl->means && shares(ck, want, fresh, ty_meaning(ck, have), parts);
-    if (!type_is_composite(have))
-        return fresh && (have->kind == TY_ARRAY || have->kind == TY_VAR);
-    bool alike = type_is_composite(want) && want->elems.n == have->elems.n;
-    for (int i = 0; i < have->elems.n; i++)
-        if (shares(ck, alike ? want->elems.at[i] : want, fresh, have->elems.at[i], parts))
-            return true;
-    return false;
-}
-
-/* The types of a value wanted and at hand, of which only what callers see must agree: sizes that a
- * function makes up may be less than any, parameters may be consumed less, results shared less. */
-static const char *match_value(Ck *ck, AType *want, AType *have)
-{
-    want = type_deref(want);
-    have = type_deref(have);
-    while (want->kind == TY_FUN && have->kind == TY_FUN) {
-        if (have->fun.param->unique && !want->fun.param->unique)
-            return "it consumes an argument";
-        if (!ty_unify_params(ck, want, have))
-            return ck->why ? ck->why : "";
-        Subst w = {0}, h = {0};
-        for (int i = 0; i < want->fun.exists.n; i++)
-            subst_size(ck, &w, want->fun.exists.at[i], sz_meta(ck, want->fun.exists.at[i]->loc));
-        for (int i = 0; i < have->fun.exists.n; i++)
-            subst_size(ck, &h, have->fun.exists.at[i], sz_unknown(ck, have->fun.exists.at[i]->loc));
-        if (have->fun.name)
-            subst_size(ck, &h, have->fun.name,
-                       want->fun.name ? sz_var(ck, want->fun.name)
-                                      : sz_unknown(ck, have->fun.name->loc));
-        want = ty_subst(ck, want->fun.result, &w);
-        have = ty_subst(ck, have->fun.result, &h);
-        int parts = 0;
-        if (type_deref(want)->kind != TY_FUN && type_deref(have)->kind != TY_FUN &&
-            shares(ck, want, false, have, &parts))
-            return "its result may be shared";
-        want = type_deref(want);
-        have = type_deref(have);
-    }
-    return ty_unify(ck, want, have) ? NULL : ck->why ? ck->why : "";
-}
-
 static void match_spec(Inst *in, const Spec *s, Binding *b)
 {
     Ck *ck = in->ck;
@@ -193,7 +136,7 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
     AType *want = ty_reveal(ck, b->type, &means, fun ? AT_PARAM : AT_UNKNOWN, &sizes);
     const char *shown = show(ck, have->type);
     ck_try(ck);
-    const char *why = match_value(ck, want, ty_instance(ck, have, in->at));
+    const char *why = value_misfit(ck, want, ty_instance(ck, have, in->at));
     if (why)
         mismatch(in, s, have->loc,
                  arena_printf(ck->a,
@@ -421,6 +364,8 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
     } else if (!d->type) {
         match_abstract(in, s, d, h, have->loc);
         d->means = h;
+        if (in->argument && type_lifted_in_fact(d) < d->lifted) /* all that is done with it will be asked again */
+            d->bind->cls = class_of_lifted(type_lifted_in_fact(d));
     } else {
         Subst means = meanings_now(in);
         AType *want = ty_reveal(ck, type_of_params(ck, d, d), &means, AT_FREE, NULL);
@@ -463,12 +408,8 @@ static void spec_type(Inst *in, const Spec *s)
             arena_printf(ck->a, "type `%s` has other parameters than specified", said_name(in, s)));
         return;
     } else if (r) {
-        TypeDecl *own = d;
-        note_refined(ck, own, r);
-        d = arena_memdup(ck->a, r->decl, sizeof *d);
-        d->eased |= d->lifted > own->lifted;
-        if (own->lifted > d->lifted)
-            d->lifted = own->lifted;
+        note_refined(ck, d, r);
+        d = type_refined(ck, r->decl, d->lifted);
         d->name = s->name;
         bind_type(ck, d);
         *r->used = true;
@@ -588,6 +529,13 @@ static bool same_type(Ck *ck, TypeDecl *a, TypeDecl *b)
     return ty_unify(ck, type_of_params(ck, a, a), type_of_params(ck, b, a));
 }
 
+/* Nothing that follows can name the other one. */
+static void hides_type(Loc at, const char *name, const Binding *other)
+{
+    diag_warn(at, "type `%s`, specified here, hides one that is specified before", name);
+    diag_note(other->loc, "that one is specified here");
+}
+
 /* What follows may use what is included. */
 static void spec_include(Inst *in, const Spec *s)
 {
@@ -599,11 +547,8 @@ static void spec_include(Inst *in, const Spec *s)
         Binding *b = inner.view->members.at[i];
         Binding *other =
             b->kind == BIND_TYPE ? module_member(in->ck, in->view, b->name, SPACE_TYPE) : NULL;
-        if (other && !same_type(in->ck, other->tdecl, b->tdecl)) {
-            ck_error(in->ck, s->loc, "`%s`, which is included, is specified already", b->name);
-            ck_note(in->ck, other->loc, "the other specification is here");
-            in->view->wrong = true;
-        }
+        if (other && !same_type(in->ck, other->tdecl, b->tdecl))
+            hides_type(s->loc, b->name, other);
         bind_name(in->ck, b);
         add_member(in, b);
     }
@@ -611,17 +556,23 @@ static void spec_include(Inst *in, const Spec *s)
 
 /* --- Types of modules ----------------------------------------------------------------------- */
 
-/* Where the name of specification i is specified before; {0,0}: nowhere. What is included may be
- * specified again, but for abstract types, which would be two. */
-static Loc specified_before(Inst *in, const ModType *t, int i)
+/* Where the name of specification i is specified before in the same list; {0,0}: nowhere. */
+static Loc specified_before(const ModType *t, int i)
 {
     const Spec *s = t->specs.at[i];
     for (int k = 0; k < i && s->name; k++)
         if (t->specs.at[k]->name == s->name &&
             (t->specs.at[k]->kind == SPEC_TYPE) == (s->kind == SPEC_TYPE))
             return t->specs.at[k]->loc;
+    return (Loc){0, 0};
+}
+
+/* What is included may be specified again; of types that are abstract there are two then. */
+static void warn_of_hidden(Inst *in, const Spec *s)
+{
     Binding *b = s->kind == SPEC_TYPE ? module_member(in->ck, in->view, s->name, SPACE_TYPE) : NULL;
-    return b && (!b->tdecl->type || !s->te) ? b->loc : (Loc){0, 0};
+    if (b && (!b->tdecl->type || !s->te))
+        hides_type(s->loc, s->name, b);
 }
 
 static void instance_specs(Inst *in, const ModType *t)
@@ -635,13 +586,14 @@ static void instance_specs(Inst *in, const ModType *t)
     }
     for (int i = 0; i < t->specs.n && ck->specs <= MAX_SPECS; i++) {
         const Spec *s = t->specs.at[i];
-        Loc other = specified_before(in, t, i);
+        Loc other = specified_before(t, i);
         if (other.beg) {
             ck_error(ck, s->loc, "`%s` is specified twice in this module type", s->name);
             ck_note(ck, other, "the other specification is here");
             in->view->wrong = true;
             continue;
         }
+        warn_of_hidden(in, s);
         switch (s->kind) {
         case SPEC_VAL: spec_value(in, s); break;
         case SPEC_TYPE: spec_type(in, s); break;
@@ -755,6 +707,7 @@ Module *module_ascribe(Ck *ck, Module *m, const ModSig *sig, Loc at, Bindings *s
     Bindings own = {0};
     Inst in = {.ck = ck, .have = m, .view = module_new(ck, at), .at = at, .path = ""};
     in.seen = seen ? seen : &own;
+    in.argument = seen != NULL;
     in.known = known;
     if (m && m->wrong)
         return m;

@@ -2,7 +2,8 @@
  * the check nothing is left of them but definitions (Ast.defs): names point to these.
  *
  *   module.c   expressions of modules: structures, application, ascription
- *   modtype.c  types of modules: instances of them, and modules matched against them
+ *   modtype.c  types of modules: instances of them, and modules matched against them,
+ *   modfit.c   member by member
  *   ast_clone.c  copies of declarations, for each application of a parametric module */
 #ifndef FRONTEND_MODULE_H
 #define FRONTEND_MODULE_H
@@ -79,6 +80,16 @@ Module *module_ascribe(Ck *ck, Module *m, const ModSig *sig, Loc at, Bindings *s
 /* The substitution that takes what is seen for what it stands for. */
 Subst meanings(Ck *ck, const Bindings *seen);
 void add_meanings(Ck *ck, Subst *s, const Subst *more);
+
+/* --- modfit.c --- */
+
+/* Why a value of type `have` is not one of the type `want` that is specified ("": the types say it), or NULL: only what callers
+ * see must agree. Sizes that a function makes up may be less than any, parameters may be consumed less, results shared less. */
+const char *value_misfit(Ck *ck, AType *want, AType *have);
+/* What has to be said of the type that d stands for; of a parameter's, of which nothing is known, anything will do. */
+TParamKind type_lifted_in_fact(const TypeDecl *d);
+/* What a specified type is by `with`: no more than it is specified to be, if that can be said of it. */
+TypeDecl *type_refined(Ck *ck, const TypeDecl *with, TParamKind said);
 
 /* --- check.c --- */
 

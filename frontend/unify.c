@@ -286,6 +286,8 @@ static bool ty_restrict(Ck *ck, AType *t, TypeClass c)
         for (int i = 0; c == TC_VALUE && i < t->sargs.n; i++)
             if (sz_varies(ck, t->sargs.at[i]))
                 return false;
+        if (ck->in_args && t->var->tdecl && c == TC_VALUE)
+            c = TC_SIZED;
         return c <= TC_VALUE ? t->var->cls >= c
                              : c == TC_EQ && t->var->tdecl && t->var->cls >= TC_SIZED;
     case TY_FUN: return false;
@@ -394,12 +396,16 @@ static bool unify_funs(Ck *ck, AType *want, AType *have)
     return ty_unify(ck, rw, ty_subst(ck, rh, &s));
 }
 
-/* The arguments of an abstract type. */
+/* The arguments of an abstract type, which may be types whose sizes vary, as where such a type is written. */
 static bool unify_args(Ck *ck, AType *want, AType *have)
 {
-    for (int i = 0; i < want->targs.n; i++)
-        if (!ty_unify(ck, want->targs.at[i], have->targs.at[i]))
-            return false;
+    bool same = true;
+    ck->in_args++;
+    for (int i = 0; i < want->targs.n && same; i++)
+        same = ty_unify(ck, want->targs.at[i], have->targs.at[i]);
+    ck->in_args--;
+    if (!same)
+        return false;
     for (int i = 0; i < want->sargs.n; i++)
         if (!sz_unify(ck, want->sargs.at[i], have->sargs.at[i]))
             return false;
