@@ -4,7 +4,9 @@
 #include "autotune/autotune.h"
 #include "base/args.h"
 #include "base/cc.h"
+#include "base/html.h"
 #include "base/intern.h"
+#include "base/output.h"
 #include "base/source.h"
 #include "base/version.h"
 #include "emit/emit.h"
@@ -17,15 +19,18 @@
 #include "lsp/lsp.h"
 #include "passes.h"
 #include "project/new.h"
+#include "runtime/policy.h"
 #include "runtime/spell.h"
 #include "testing/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,7 +46,7 @@ typedef struct {
     const char *threshold; /* --threshold: of all guards, when interpreting */
     bool json, binary, list;
     bool verbose;         /* -v: explain tells rules, too */
-    bool force;           /* --force: writes over a file that is not ours */
+    bool force;           /* --force: writes over files that are not ours */
     bool server, library; /* what the compiled program is, if not a command */
     int mode;             /* FlattenMode */
     PassOptions passes;
@@ -135,7 +140,7 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"--flatten MODE", "incremental (default), moderate, full, outer", .text = &mode, .commands = ANY & ~CHECK,
          .values = modes},
         {"--server", "NAME speaks the server protocol without being asked to", .flag = &o->server, .commands = COMPILE},
-        {"--force", "writes NAME.c whatever it holds", .flag = &o->force, .commands = COMPILE},
+        {"--force", "writes over files that minifut did not make", .flag = &o->force, .commands = COMPILE | EXPLAIN},
         {"--library", "writes NAME.c, NAME.h and NAME.json instead, with Futhark's C API", .flag = &o->library, .commands = COMPILE},
         {"--threshold N", "of all comparisons that choose versions", .text = &o->threshold, .commands = RUN},
         {"--after, --to PASS", "the last pass", .text = &o->to, .commands = RUN | IR, .values = passes},
@@ -291,26 +296,25 @@ static int build_binary(Ctx *cx, const char *name)
     return code;
 }
 
-/* May the file be written? Yes if there is none, or one that we have made, which begins like this; else false after a
- * message. */
-static bool is_ours(const char *c_file, const char *head)
+/* Is it a program that we have built? Such programs have their help in them. */
+static bool is_our_binary(const char *path)
 {
-    char got[64] = "";
-    size_t n = strlen(head);
+    static const char mark[] = RT_HELP_HEAD;
     struct stat st;
-    if (stat(c_file, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
-        return true;
-    FILE *f = fopen(c_file, "r");
-    bool ours = f && fread(got, 1, n, f) == n && strcmp(got, head) == 0;
-    if (f)
-        fclose(f);
-    if (!ours)
-        fprintf(stderr,
-                "minifut: %s is there and was not made by minifut: -o NAME gives another name, "
-                "--force writes over it\n",
-                c_file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool sized = fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0;
+    char *text = sized ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    if (fd >= 0)
+        close(fd);
+    if (text == MAP_FAILED)
+        return false;
+    bool ours = memmem(text, (size_t)st.st_size, mark, sizeof mark - 1) != NULL;
+    munmap(text, (size_t)st.st_size);
     return ours;
 }
+
+static const OutputKind c_text = {.heads = {"/* " EMIT_HEAD}}, manifest = {.heads = {EMIT_MANIFEST_HEAD}},
+                        binary_file = {.ours = is_our_binary};
 
 /* Can the binary get this name? A folder cannot, and a device or pipe must not be replaced. */
 static bool can_be_binary(const char *name)
@@ -338,29 +342,50 @@ static void emit(Ctx *cx, Out *out, const Options *o, const Plan *plan)
 }
 
 /* Writes NAME.c, NAME.h and NAME.json. */
-static int write_library(Ctx *cx, const Options *o, const Plan *plan, const char *name)
+static int write_library(Ctx *cx, const Options *o, const Plan *plan, const Outputs *os)
 {
     Library lib = {0};
     emit_library(cx, plan, o->file, &lib);
-    const struct {
-        const char *suffix, *head;
-        Out *text;
-    } files[] = {{"c", "/* " EMIT_HEAD, &lib.c}, {"h", "/* " EMIT_HEAD, &lib.h}, {"json", EMIT_MANIFEST_HEAD, &lib.json}};
-    enum { N = sizeof files / sizeof *files };
+    Out *texts[] = {&lib.c, &lib.h, &lib.json};
     int code = 0;
-    for (int i = 0; i < N && code == 0; i++)
-        if (!o->force && !is_ours(arena_printf(cx->perm, "%s.%s", name, files[i].suffix), files[i].head))
-            code = EXIT_USER;
-    for (int i = 0; i < N && code == 0; i++) {
-        const char *file = arena_printf(cx->perm, "%s.%s", name, files[i].suffix);
-        if (out_write_file(files[i].text, file))
-            continue;
-        fprintf(stderr, "minifut: cannot write %s: %s\n", file, strerror(errno));
-        code = EXIT_USER;
+    for (int i = 0; i < os->n; i++) {
+        code = code ? code : output_write(os, &os->of[i], texts[i]);
+        out_free(texts[i]);
     }
-    for (int i = 0; i < N; i++)
-        out_free(files[i].text);
     return code;
+}
+
+/* Writes NAME.c and builds NAME. */
+static int write_program(Ctx *cx, const Options *o, const Plan *plan, const Outputs *os)
+{
+    Out text = {0};
+    emit(cx, &text, o, plan);
+    int code = output_write(os, &os->of[0], &text);
+    out_free(&text);
+    return code ? code : build_binary(cx, os->of[1].path);
+}
+
+/* The text that --emit asks for, without a plan where it needs none. */
+static int print_emitted(Ctx *cx, const Options *o, const Prog *p)
+{
+    Out out = {0};
+    Plan *plan;
+    if (emits(o, "ir")) {
+        ir_print(&out, p);
+    } else if (emits(o, "memory")) {
+        if (!is_flat(o, p))
+            return EXIT_USER;
+        Memory m = mem_assign(cx, p);
+        mem_print(&out, &m);
+    } else {
+        int code = make_plan(cx, o, p, &plan);
+        if (code)
+            return code;
+        plan->server = o->server;
+        diag_set_pass("emit");
+        emit(cx, &out, o, plan);
+    }
+    return print_out(&out);
 }
 
 static int cmd_compile(Options *o)
@@ -378,42 +403,25 @@ static int cmd_compile(Options *o)
                 o->file);
         return EXIT_USER;
     }
-    Out out = {0};
-    if (emits(o, "ir")) {
-        ir_print(&out, p);
-        return print_out(&out);
-    }
-    if (o->emit && strcmp(o->emit, "memory") == 0) {
-        if (!is_flat(o, p))
-            return EXIT_USER;
-        Memory m = mem_assign(cx, p);
-        mem_print(&out, &m);
-        return print_out(&out);
-    }
+    if (o->emit)
+        return print_emitted(cx, o, p);
+    const char *name = o->output ? o->output : default_output(cx, o->file), *option = o->output ? "-o" : NULL;
+    const char *c_file = arena_printf(cx->perm, "%s.c", name);
+    const Output program[] = {{c_file, NULL, &c_text}, {name, option, &binary_file}},
+                 library[] = {{c_file, NULL, &c_text},
+                              {arena_printf(cx->perm, "%s.h", name), NULL, &c_text},
+                              {arena_printf(cx->perm, "%s.json", name), NULL, &manifest}};
+    const Outputs os = {"minifut compile", o->force, o->library ? library : program, o->library ? 3 : 2};
+    output_protect("/proc/self/exe", "the compiler");
+    if ((code = output_check(&os)))
+        return code;
+    if (!o->library && !can_be_binary(name))
+        return EXIT_USER;
     if ((code = make_plan(cx, o, p, &plan)))
         return code;
     plan->server = o->server;
     diag_set_pass("emit");
-    const char *name = o->output ? o->output : default_output(cx, o->file);
-    if (o->library)
-        return write_library(cx, o, plan, name);
-    emit(cx, &out, o, plan);
-    if (o->emit)
-        return print_out(&out);
-    if (strcmp(name, o->file) == 0)
-        return usage_error("-o %s would overwrite the program", name);
-    const char *c_file = arena_printf(cx->perm, "%s.c", name);
-    if (!can_be_binary(name) || (!o->force && !is_ours(c_file, "/* " EMIT_HEAD))) {
-        out_free(&out);
-        return EXIT_USER;
-    }
-    bool ok = out_write_file(&out, c_file);
-    out_free(&out);
-    if (!ok) {
-        fprintf(stderr, "minifut: cannot write %s: %s\n", c_file, strerror(errno));
-        return EXIT_USER;
-    }
-    return build_binary(cx, name);
+    return o->library ? write_library(cx, o, plan, &os) : write_program(cx, o, plan, &os);
 }
 
 static int cmd_check(Options *o)
@@ -452,8 +460,10 @@ static int cmd_explain(Options *o)
     Ctx *cx = new_ctx(o);
     Prog *p;
     Plan *plan;
+    const Output page = {o->html, "--html", &html_page};
+    const Outputs os = {"minifut explain", o->force, &page, 1};
     int code = load(cx, o, n_passes - 1, &p);
-    if (code || (code = make_plan(cx, o, p, &plan)))
+    if (code || (code = output_check(&os)) || (code = make_plan(cx, o, p, &plan)))
         return code;
     diag_set_pass("explain");
     FlExplainHook hook = {plan, describe_kernels, describe_kernels_json, describe_loops,
@@ -469,10 +479,9 @@ static int cmd_explain(Options *o)
     if (!source)
         return diag_exit_code();
     fl_explain_html(&out, cx, p, &hook, o->file, source);
-    if (out_write_file(&out, o->html))
-        return 0;
-    fprintf(stderr, "%s: cannot write %s: %s\n", o->file, o->html, strerror(errno));
-    return EXIT_USER;
+    code = output_write(&os, &page, &out);
+    out_free(&out);
+    return code;
 }
 
 static int list_passes(void)
@@ -481,6 +490,14 @@ static int list_passes(void)
     for (int i = 0; i < n_passes; i++)
         printf("%-18s %s\n", pipeline[i].name, pipeline[i].why);
     return 0;
+}
+
+/* The files that a program is made of, for the tools, which must not write over them: each name is followed by a zero byte. */
+static int cmd_sources(Options *o)
+{
+    int code = cmd_check(o);
+    output_print_protected(stdout);
+    return code;
 }
 
 /* `ir --after=PASS prog.sf`, `ir --from=PASS --to=PASS file.ir`. */
@@ -513,7 +530,7 @@ static int with_program(const Command *c, int argc, char **argv)
 static const Command commands[] = {
     {"compile", "compile [-o NAME] [--flatten=MODE] [--emit=KIND] [--server | --library] [--force] prog.sf",
      "writes NAME.c and builds NAME\n"
-     "(--force: whatever NAME.c holds); --emit=c|opencl|kernel-ir|plan|memory|ir\n"
+     "(--force: over files that minifut did not make); --emit=c|opencl|kernel-ir|plan|memory|ir\n"
      "prints instead; --target=gpu|cpu: kernels of that target only; with --server,\n"
      "NAME speaks the server protocol without being asked to; with --library,\n"
      "NAME.c, NAME.h and NAME.json, for use in other programs\n",
@@ -547,6 +564,7 @@ static const Command commands[] = {
     {"new", "new NAME", "a folder with a small project to begin with\n", .tool = new_main},
     {"fmt", "fmt [--check] [-w] [FILES]", "programs in their layout\n", .tool = fmt_main},
     {"lsp", "lsp", "a language server for editors, on standard input and output\n", .tool = lsp_main},
+    {"sources", NULL, NULL, .run = cmd_sources, .bit = CHECK},
     {"kir", NULL, NULL, .tool = kir_main},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

@@ -159,7 +159,7 @@ static int bench(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o)
     Out json = {0}, page = {0};
     int code = bench_all(a, s, &b, o, &json);
     bool measured = !server_interrupted() && b.settings;
-    if (o->json && measured && !tool_write("bench", &json, o->json))
+    if (o->json && measured && !tool_write("bench", o, o->json, &json))
         code = EXIT_USER;
     if (o->report && measured) {
         size_t n;
@@ -167,7 +167,7 @@ static int bench(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o)
         diag_flush();
         if (b.text)
             bench_html(a, &page, &b);
-        if (!b.text || !tool_write("bench", &page, o->report))
+        if (!b.text || !tool_write("bench", o, o->report, &page))
             code = EXIT_USER;
     }
     out_free(&json);

@@ -82,7 +82,7 @@ static const char *measure(Arena *a, const SessionOptions *o, const char *folder
     out_free(&text);
     if (!written)
         return arena_printf(a, "cannot write %s: %s", source, strerror(errno));
-    if (compile_program(source, own.program, NULL) != 0)
+    if (compile_program(source, own.program, NULL, false) != 0)
         return "the program that measures the device does not compile";
     int32_t steps = STEPS;
     rt_hvalue first = {.prim = RT_I32, .data = &steps};

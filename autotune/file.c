@@ -1,7 +1,5 @@
 #include "autotune/file.h"
 
-#include "base/out.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -89,19 +87,25 @@ const char *tuning_comment(Arena *a, const char *path, const char *head)
     return rest;
 }
 
-bool tuning_write(const char *path, const char *comment, const Settings *s)
+bool tuning_is(const char *path)
 {
-    Out o = {0};
+    Arena *a = arena_new();
+    Settings s = {0};
+    const char *wrong;
+    bool is = tuning_read(a, path, &s, &wrong);
+    arena_free(a);
+    return is;
+}
+
+void tuning_print(Out *o, const char *comment, const Settings *s)
+{
     for (const char *line = comment; *line;) {
         size_t n = strcspn(line, "\n");
-        out_puts(&o, "-- ");
-        out_putn(&o, line, n);
-        out_puts(&o, "\n");
+        out_puts(o, "-- ");
+        out_putn(o, line, n);
+        out_puts(o, "\n");
         line += n + (line[n] == '\n');
     }
     for (int i = 0; i < s->n; i++)
-        out_printf(&o, "%s=%lld\n", s->at[i].name, (long long)s->at[i].value);
-    bool ok = out_write_file(&o, path);
-    out_free(&o);
-    return ok;
+        out_printf(o, "%s=%lld\n", s->at[i].name, (long long)s->at[i].value);
 }

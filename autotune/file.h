@@ -2,6 +2,7 @@
 #ifndef AUTOTUNE_FILE_H
 #define AUTOTUNE_FILE_H
 
+#include "base/out.h"
 #include "base/vec.h"
 
 #include <stdbool.h>
@@ -18,8 +19,9 @@ typedef VEC(Setting) Settings;
 bool tuning_read(Arena *a, const char *path, Settings *s, const char **wrong);
 /* What follows HEAD in the last comment of the file that begins with it; NULL: none does. */
 const char *tuning_comment(Arena *a, const char *path, const char *head);
-/* Writes the file atomically, with a comment of one or more lines on top. False and errno on
- * failure. */
-bool tuning_write(const char *path, const char *comment, const Settings *s);
+/* Is it a tuning file, ours or written by hand? */
+bool tuning_is(const char *path);
+/* The text of a file, with a comment of one or more lines on top. */
+void tuning_print(Out *o, const char *comment, const Settings *s);
 
 #endif

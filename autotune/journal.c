@@ -22,6 +22,7 @@ typedef struct {
 } Entry;
 
 static const char FORGET[] = "forget ";
+enum { CONTEXT_DIGITS = 16 };
 
 struct Journal {
     Arena *a;
@@ -260,6 +261,38 @@ static bool read_entries(Journal *j, bool *cut_off)
     free(buf);
     fclose(f);
     return ok;
+}
+
+/* Is it the beginning of what `title` or FORGET begins, as far as the line goes? */
+static bool is_heading(const char *line)
+{
+    size_t skip = strncmp(line, "# ", 2) == 0 ? 2 : sizeof FORGET - 1;
+    if (skip != 2 && strncmp(line, FORGET, skip) != 0)
+        return false;
+    size_t digits = strspn(line + skip, "0123456789abcdef");
+    return digits == CONTEXT_DIGITS || skip + digits == strlen(line);
+}
+
+bool journal_is(const char *path)
+{
+    Arena *a = arena_new();
+    FILE *f = fopen(path, "r");
+    char *line = NULL;
+    size_t cap = 0;
+    bool is = true; /* one without lines */
+    while (f && getline(&line, &cap, f) > 0) {
+        char *digits = strrchr(line, ' ');
+        line[strcspn(line, "\n")] = '\0';
+        if (!*line)
+            continue;
+        is = is_heading(line) || (digits && strcmp(line_digits(a, line, (size_t)(digits - line)), digits + 1) == 0);
+        break;
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    arena_free(a);
+    return f && is;
 }
 
 /* Writes all of it, or gives up writing. */

@@ -19,6 +19,8 @@ typedef enum {
 Journal *journal_open(Arena *a, const char *path, const char *context, const char *title,
                       JournalMode mode, const char **wrong);
 void journal_close(Journal *j);
+/* Is the file a log? */
+bool journal_is(const char *path);
 
 /* The next measurement of the data set under the settings (both as texts) that was not handed out yet: those in the
  * file are handed out once each, in order. False: it is to be made. */

@@ -115,7 +115,7 @@ Meter *meter_open(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o
     const char *wrong, *device = session_device(s), *context = context_of(a, s, o, device);
     JournalMode mode = o->dry_run ? JOURNAL_LOOKS : o->fresh ? JOURNAL_AFRESH : JOURNAL_GOES_ON;
     *m = (Meter){.a = a, .s = s, .ds = ds, .options = o->session};
-    m->log = arena_printf(a, "%s.log", o->tuning);
+    m->log = tool_log(a, o);
     m->journal = journal_open(
         a, m->log, context,
         arena_printf(a, "%s: %s on %s", context, session_entry(s), device), mode, &wrong);

@@ -2,10 +2,12 @@
 
 #include "autotune/compiler.h"
 #include "autotune/directives.h"
+#include "autotune/file.h"
+#include "autotune/journal.h"
+#include "autotune/profiling.h"
 #include "base/args.h"
 #include "base/diag.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,69 @@ static int take_word(void *env, const char *word)
         return args_wrong(&t->args, "one program and one folder of data sets; what is '%s'", word);
     *(t->o->source ? &t->o->folder : &t->o->source) = word;
     return -1;
+}
+
+static const OutputKind log_file = {.ours = journal_is}, tuning_file = {.ours = tuning_is},
+                        json_file = {.heads = {"{\"format\": \"minifut ", "{\"program\": ", TRACE_HEAD}};
+enum { N_WRITTEN = sizeof((ToolOptions *)0)->written / sizeof(Output) };
+
+const char *tool_log(Arena *a, const ToolOptions *o)
+{
+    return arena_printf(a, "%s.log", o->tuning);
+}
+
+/* All that the tool writes; what it reads it must not write over. */
+static void list_outputs(Arena *a, bool tunes, ToolOptions *o)
+{
+    const char *log = tool_log(a, o);
+    const Output all[N_WRITTEN] = {{tunes ? o->tuning : NULL, o->tuning_given ? "-o" : NULL, &tuning_file},
+                                   {tunes ? log : NULL, NULL, &log_file},
+                                   {o->json, "--json", &json_file},
+                                   {o->report, "--report", &html_page},
+                                   {o->html, "--html", &html_page},
+                                   {o->trace, "--trace", &json_file}};
+    memcpy(o->written, all, sizeof all);
+    if (!tunes) {
+        output_protect(o->tuning, "the tuning file");
+        output_protect(log, "the tuning's log");
+    }
+}
+
+static Outputs outputs_of(const char *command, const ToolOptions *o)
+{
+    return (Outputs){command, o->force, o->written, N_WRITTEN};
+}
+
+static void protect_script(const Script *s)
+{
+    if (s->kind == SCRIPT_DATA || s->kind == SCRIPT_BYTES)
+        output_protect(s->name, "data that it reads");
+    for (int i = 0; i < s->parts.n; i++)
+        protect_script(s->parts.at[i]);
+}
+
+/* No output may be what the tool reads. 0, or the exit code after a message. */
+static int check_outputs(const char *tool, const ToolOptions *o, const Datasets *ds)
+{
+    char command[64];
+    snprintf(command, sizeof command, "minifut %s", tool);
+    const Outputs os = outputs_of(command, o);
+    for (int d = 0; d < ds->n; d++) {
+        const Dataset *set = &ds->at[d];
+        if (set->in.name && !set->in.text)
+            output_protect(set->in.name, "the input of a data set");
+        if (set->out.name && !set->out.text)
+            output_protect(set->out.name, "an expected result");
+        if (set->script)
+            protect_script(set->script);
+    }
+    if (o->weights)
+        output_protect(o->weights, "the weights");
+    output_protect(o->session.program, "the program's binary");
+    output_protect(o->source, "the program");
+    if (output_any_there(&os))
+        compiler_protect_sources(o->source);
+    return output_check(&os);
 }
 
 int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions *o)
@@ -79,6 +144,7 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
         {"--fresh", "measure everything again (else: what is in prog.sf.tuning.log counts)", .flag = &o->fresh,
          .commands = TUNE},
         {"--dry-run", "say what would be measured, and stop", .flag = &o->dry_run, .commands = TUNE},
+        {"--force", "writes over files that minifut did not make", .flag = &o->force},
         {"-q, --quiet", "only errors and the summary", .flag = &o->quiet},
         {0}};
     Taking t = {{arena_printf(a, "minifut %s", tool->name), tool->about, rows, tool->which, &t, NULL, take_word, "sf"}, o};
@@ -97,6 +163,7 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
     o->tuning_given = o->tuning != NULL;
     if (!o->tuning)
         o->tuning = arena_printf(a, "%s.tuning", o->source);
+    list_outputs(a, tool->which == TUNE, o);
     return -1;
 }
 
@@ -160,7 +227,9 @@ Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int
     o->session.program = program_binary(a, o->source);
     o->session.profile =
         strcmp(tool, "profile") == 0 || o->roofline || (o->report && strcmp(tool, "bench") == 0);
-    if (!o->skip_compile && (*code = compile_program(o->source, o->session.program, NULL)) != 0)
+    if ((*code = check_outputs(tool, o, ds)) != 0)
+        return NULL;
+    if (!o->skip_compile && (*code = compile_program(o->source, o->session.program, NULL, o->force)) != 0)
         return NULL;
     *code = EXIT_USER;
     Session *s = session_open(a, &o->session, ds, &wrong);
@@ -169,10 +238,13 @@ Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int
     return s;
 }
 
-bool tool_write(const char *tool, const Out *o, const char *path)
+bool tool_write(const char *tool, const ToolOptions *o, const char *path, const Out *text)
 {
-    bool ok = out_write_file(o, path);
-    if (!ok)
-        fprintf(stderr, "minifut %s: cannot write %s: %s\n", tool, path, strerror(errno));
-    return ok;
+    char command[64];
+    snprintf(command, sizeof command, "minifut %s", tool);
+    const Outputs os = outputs_of(command, o);
+    int i = 0;
+    while (!os.of[i].path || strcmp(os.of[i].path, path) != 0)
+        i++;
+    return output_write(&os, &os.of[i], text) == 0;
 }

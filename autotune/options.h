@@ -3,7 +3,8 @@
 #define AUTOTUNE_OPTIONS_H
 
 #include "autotune/session.h"
-#include "base/out.h"
+#include "base/html.h"
+#include "base/output.h"
 
 typedef struct {
     SessionOptions session;
@@ -27,6 +28,8 @@ typedef struct {
     double tests, seconds;                      /* tune: limits of --strategy=stochastic; 0: none */
     bool dry_run;       /* tune: tells what it would do */
     bool quiet;
+    bool force;         /* writes over files that are not ours */
+    Output written[6];  /* all that it writes, as far as it was asked for */
 } ToolOptions;
 
 enum { TOOL_TUNE = 1, TOOL_BENCH = 2, TOOL_PROFILE = 4 };
@@ -42,7 +45,9 @@ int tool_options(Arena *a, const Tool *tool, int argc, char **argv, ToolOptions 
 /* Compiles if asked to, finds the data sets, starts the session. NULL after a message; *code is
  * then the exit code. */
 Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int *code);
-/* Writes a file that was asked for; false after a message. */
-bool tool_write(const char *tool, const Out *o, const char *path);
+/* The log beside the tuning file. */
+const char *tool_log(Arena *a, const ToolOptions *o);
+/* Writes a file that was asked for, one of o->written; false after a message. */
+bool tool_write(const char *tool, const ToolOptions *o, const char *path, const Out *text);
 
 #endif

@@ -51,15 +51,15 @@ static bool write_all(Arena *a, const Profiling *all, const ToolOptions *o)
     bool ok = true;
     if (o->json) {
         profiling_json(&json, all);
-        ok &= tool_write("profile", &json, o->json);
+        ok &= tool_write("profile", o, o->json, &json);
     }
     if (o->html) {
         profiling_html(a, &page, all);
-        ok &= tool_write("profile", &page, o->html);
+        ok &= tool_write("profile", o, o->html, &page);
     }
     if (o->trace) {
         profiling_trace(a, &trace, all);
-        ok &= tool_write("profile", &trace, o->trace);
+        ok &= tool_write("profile", o, o->trace, &trace);
     }
     out_free(&json);
     out_free(&page);

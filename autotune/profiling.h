@@ -6,6 +6,9 @@
 #include "autotune/roofline.h"
 #include "autotune/tuning.h"
 
+/* How traces begin. */
+#define TRACE_HEAD "{\"displayTimeUnit\": \"ms\", \"otherData\": {\"program\": "
+
 /* What takes a share of a run. */
 typedef enum {
     SHARE_LINE,     /* of the program: its kernels */

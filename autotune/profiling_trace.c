@@ -73,7 +73,7 @@ static void run(Trace *t, const char *name, const Spans *spans)
 void profiling_trace(Arena *a, Out *o, const Profiling *all)
 {
     Trace t = {o, 0, "\n"};
-    out_puts(o, "{\"displayTimeUnit\": \"ms\", \"otherData\": {\"program\": ");
+    out_puts(o, TRACE_HEAD);
     out_quoted(o, all->source);
     out_puts(o, ", \"device\": ");
     out_quoted(o, all->device);

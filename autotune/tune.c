@@ -214,10 +214,11 @@ static int write_tuning(const Tuner *t, const ToolOptions *o, const SearchResult
     const char *data = o->folder ? o->folder : "its own data sets";
     const char *comment = arena_printf(t->a, "thresholds and sizes of %s, found by minifut tune on %s\n%s",
                                        o->source, data, session_origin(t->s));
-    if (tuning_write(o->tuning, comment, &out))
-        return 0;
-    fprintf(stderr, "minifut tune: cannot write %s: %s\n", o->tuning, strerror(errno));
-    return EXIT_USER;
+    Out text = {0};
+    tuning_print(&text, comment, &out);
+    bool ok = tool_write("tune", o, o->tuning, &text);
+    out_free(&text);
+    return ok ? 0 : EXIT_USER;
 }
 
 /* The best settings known: those for the data sets that the search is through with; before the first one, what
@@ -242,11 +243,11 @@ static bool write_reports(Arena *a, const ToolOptions *o, const Tuning *u)
     bool ok = true;
     if (o->json) {
         report_json(a, &json, u);
-        ok &= tool_write("tune", &json, o->json);
+        ok &= tool_write("tune", o, o->json, &json);
     }
     if (o->report) {
         report_html(a, &page, u);
-        ok &= tool_write("tune", &page, o->report);
+        ok &= tool_write("tune", o, o->report, &page);
     }
     out_free(&json);
     out_free(&page);

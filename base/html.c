@@ -94,10 +94,14 @@ void html_para(Out *o, const char *fmt, ...)
     va_end(ap);
 }
 
+#define PAGE_HEAD \
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" \
+    "<meta name=\"generator\" content=\"minifut\">\n"
+const OutputKind html_page = {.heads = {PAGE_HEAD}};
+
 void html_begin(Out *o, const char *title)
 {
-    out_puts(o,
-             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    out_puts(o, PAGE_HEAD
              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
     html_text(o, title);
     out_puts(o, "</title>\n<style>\n");

@@ -5,6 +5,10 @@
 #define BASE_HTML_H
 
 #include "base/out.h"
+#include "base/output.h"
+
+/* Pages that we have made. */
+extern const OutputKind html_page;
 
 /* Begins a page with its title as heading; ends it. */
 void html_begin(Out *o, const char *title);

@@ -1,5 +1,7 @@
 #include "base/source.h"
 
+#include "base/output.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +66,8 @@ char *source_read(Arena *a, const char *path, bool pipe, Loc loc, size_t *n)
     char *text = wrong ? NULL : read_all(a, path, n);
     if (!text)
         diag_error(loc, "cannot read `%s`: %s", path, wrong ? wrong : strerror(errno));
+    else
+        output_protect(path, "a file of the program");
     return text;
 }
 

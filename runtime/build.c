@@ -396,7 +396,7 @@ RT_API int rt_build(rt_ctx *ctx, rt_kernel *k)
 
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f)
 {
-    fprintf(f, "/* The kernels as GPUs have them; those of CPUs with -DMF_CPU. */\n%s\n%s\n",
+    fprintf(f, RT_DUMP_HEAD " those of CPUs with -DMF_CPU. */\n%s\n%s\n",
             rt_text_prelude_cl, rt_text_scalar_h);
     for (int i = 0; i < prog->n_kernels; i++) {
         const rt_kernel_def *k = &prog->kernels[i];

@@ -18,7 +18,7 @@ typedef struct {
     rt_config cfg;
     const char *entry, *times, *dump, *profile_json;
     int runs;
-    bool warm_up, binary, quiet, print_params, list_devices, server, help;
+    bool warm_up, binary, quiet, print_params, list_devices, server, help, force;
     int n_settings;
     rt_setting *settings;
     char *build_options;
@@ -34,6 +34,7 @@ enum {
     RT_O_SERVER,
     RT_O_BUILD,
     RT_O_PROFILE_JSON,
+    RT_O_FORCE,
     RT_O_IGNORED,
     RT_O_SIZE /* any that sets a size: the name follows from the option's */
 };
@@ -63,12 +64,13 @@ static const struct option rt_long_options[] = {
     {"cache-file", required_argument, NULL, RT_O_CACHE},
     {"dump-opencl", required_argument, NULL, RT_O_DUMP},
     {"build-option", required_argument, NULL, RT_O_BUILD},
+    {"force", no_argument, NULL, RT_O_FORCE},
     {"server", no_argument, NULL, RT_O_SERVER},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0}};
 
 static const char rt_help[] =
-    "Reads the arguments of an entry point from standard input, in text or binary form, and\n"
+    RT_HELP_HEAD ", in text or binary form, and\n"
     "writes its results to standard output.\n"
     "\n"
     "  -e, --entry-point NAME       which entry point (default: main)\n"
@@ -96,6 +98,7 @@ static const char rt_help[] =
     "      --cache-file FOLDER      keep built kernels there (default: ~/.cache/minifut)\n"
     "      --dump-opencl FILE       write the kernels' source to FILE and stop\n"
     "      --build-option OPTION    pass an option to the OpenCL compiler\n"
+    "      --force                  write over files that such options did not make\n"
     "      --server                 serve commands on standard input\n"
     "  -h, --help                   this text\n";
 
@@ -162,6 +165,7 @@ static bool rt_take_option(rt_options *o, const char *program, int c, int index)
     case RT_O_SIZE: return rt_add_size(o, program, rt_long_options[index].name, optarg);
     case RT_O_CACHE: o->cfg.cache = optarg; break;
     case RT_O_DUMP: o->dump = optarg; break;
+    case RT_O_FORCE: o->force = true; break;
     case RT_O_SERVER: o->server = true; break;
     case RT_O_IGNORED: break;
     case RT_O_BUILD: {
@@ -468,6 +472,23 @@ static int rt_with_context(const rt_program *prog, const rt_options *o, const ch
     return rc;
 }
 
+/* May all files be written that options ask for? 0, or the exit code after a message. */
+static int rt_check_outputs(const rt_options *o, const char *program)
+{
+    rt_outputs w = {.program = program, .force = o->force};
+    w.read = rt_grow(NULL, (size_t)(o->n_settings + 1) * sizeof *w.read);
+    for (int i = 0; i < o->n_settings; i++)
+        if (o->settings[i].is_file)
+            w.read[w.n_read++] = o->settings[i].text;
+    int rc = rt_output_check(&w, "-t", o->times, NULL);
+    if (!rc)
+        rc = rt_output_check(&w, "--profile", o->profile_json, RT_PROFILE_HEAD);
+    if (!rc)
+        rc = rt_output_check(&w, "--dump-opencl", o->dump, RT_DUMP_HEAD);
+    free(w.read);
+    return rc;
+}
+
 RT_API int rt_main(const rt_program *prog, int argc, char **argv)
 {
     int rc = 0;
@@ -481,6 +502,8 @@ RT_API int rt_main(const rt_program *prog, int argc, char **argv)
         rc = rt_list_devices(program);
     else if (o.print_params)
         rt_print_params(prog);
+    else if ((rc = rt_check_outputs(&o, program)) != 0)
+        ;
     else if (o.dump)
         rc = rt_dump(prog, &o, program);
     else

@@ -317,6 +317,7 @@ RT_API double rt_seconds(void);
 RT_API void rt_cache_open(rt_ctx *ctx);
 /* All kernels of the program as one text, for --dump-opencl: compiled as it is those of GPUs, with
  * -DMF_CPU those of CPUs. */
+#define RT_DUMP_HEAD "/* The kernels as GPUs have them;" /* how it begins */
 RT_API void rt_dump_kernels(const rt_program *prog, FILE *f);
 
 /* --- sized.c --- */
@@ -455,6 +456,7 @@ RT_API void rt_profile_table(rt_ctx *ctx, FILE *f);
 /* What ran, a line each: "RUNS NANOSECONDS BYTES OPERATIONS NAME<tab>PROVENANCE". */
 RT_API void rt_profile_lines(rt_ctx *ctx, FILE *f);
 /* One line of JSON: memory, events (kernels), comparisons of the last call. */
+#define RT_PROFILE_HEAD "{\"device\": " /* how it begins */
 RT_API void rt_report_json(rt_ctx *ctx, FILE *f);
 
 /* --- timeline.c --- */

@@ -17,5 +17,7 @@
 /* Bytes to which blocks of device memory begin and end: OpenCL's largest type, long16. Kernels load
  * and store vectors. */
 #define RT_BLOCK_ALIGN 128
+/* How the help of a generated program begins: by this its binary is known to be ours to replace. */
+#define RT_HELP_HEAD "Reads the arguments of an entry point from standard input"
 
 #endif

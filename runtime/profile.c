@@ -179,7 +179,7 @@ RT_API void rt_report_json(rt_ctx *ctx, FILE *f)
     int n;
     int64_t total;
     rt_row *rows = rt_rows(ctx, &n, &total);
-    fprintf(f, "{\"device\": ");
+    fputs(RT_PROFILE_HEAD, f);
     rt_json_string(f, ctx->device.name);
     fprintf(f, ", \"memory\": {\"device\": %" PRId64 "}, \"events\": [", ctx->peak_bytes);
     for (int i = 0; i < n; i++) {

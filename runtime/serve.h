@@ -69,6 +69,20 @@ RT_API rt_command_fn rt_cmd_variant;
 RT_API rt_command_fn rt_cmd_construct;
 RT_API rt_command_fn rt_cmd_destruct;
 
+/* --- written.c --- */
+
+/* What the files that options ask for must not be. */
+typedef struct {
+    const char *program; /* in front of messages */
+    bool force;
+    int n_read;
+    const char **read; /* tuning files */
+} rt_outputs;
+
+/* May the option's file be written? What is there already must begin with head (NULL: hold numbers alone). 0, or the exit code
+ * after a message. */
+RT_API int rt_output_check(const rt_outputs *w, const char *option, const char *path, const char *head);
+
 /* --- cli.c --- */
 
 /* The whole program: options, device, values, call, results; or the server. Returns the exit code:

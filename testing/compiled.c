@@ -172,7 +172,7 @@ static const char *build(Run *run, FlattenMode mode)
 {
     const char *binary = arena_printf(run->a, "%s/%s", run->tmp, fl_mode_text[mode]);
     test_at(run, "building it (%s)", fl_mode_text[mode]);
-    int code = compile_program(run->file, binary, fl_mode_text[mode]);
+    int code = compile_program(run->file, binary, fl_mode_text[mode], false);
     if (code) {
         test_fail(run, NULL, "compile --flatten=%s: exit code %d", fl_mode_text[mode], code);
         return NULL;

@@ -301,7 +301,8 @@ def tune_writes_and_bench_reads(box):
     box.use("matmul")
     folder(box, {"a.in": MATRICES, "a.out": GOOD_OUT})
     box.put("matmul.sf.tuning", "other.suff_outer_par_0=7\nnonsense\n")
-    box.minifut("tune --skip-compilation --only=thresholds matmul.sf d", 0, "matmul.sf.tuning:2: .*written anew",
+    box.minifut("tune --skip-compilation --only=thresholds matmul.sf d", USER, "matmul.sf.tuning is there and was not made by")
+    box.minifut("tune --skip-compilation --only=thresholds --force matmul.sf d", 0, "matmul.sf.tuning:2: .*written anew",
                 out="4 thresholds, 1 data set")
     text = (box.path / "matmul.sf.tuning").read_text()
     lines = [line for line in text.splitlines() if line.startswith("main")]
