@@ -22,9 +22,17 @@ bool kplaces_changes(const KPlaces *p, const KExp *x)
     return m.found;
 }
 
+/* Numbers of work-items have less than 32 bits. */
+static const KExp *unconverted(const KExp *x)
+{
+    bool whole = x->kind == KE_CONV && (x->type.elem == T_I32 || x->type.elem == T_I64);
+    return whole && x->x[0]->kind == KE_ID ? x->x[0] : x;
+}
+
 /* Is x the work-item's number in a dimension, moved by what is the same for all? */
 static bool is_number(const KPlaces *p, const KExp *x, int *dim)
 {
+    x = unconverted(x);
     if (x->kind == KE_ID && x->id == KID_LOCAL) {
         *dim = x->dim;
         return true;

@@ -1,7 +1,7 @@
 """Histograms of the generator (see gen.py): `hist`, `reduce_by_index` and its forms in two and three dimensions.
 
 Bins are as many as the result says: none, one, few or many. Indices may all meet in one bin, spread, and lie out of
-bounds on both sides. Operators are associative and commutative, so that the order does not matter."""
+bounds on both sides, or all out of bounds, which may be known. Operators are associative and commutative, so that the order does not matter."""
 from nodes import binop, call, lit
 from tree import FLOATS, INTS, N, arr, is_arr, is_scalar, row, tup
 
@@ -11,8 +11,11 @@ class Hists:
         """An index for a dimension, or nearly."""
         k = self.r.random()
         n = self.size_node(dim)
-        if k < 0.1:
-            return lit("i64", 0)  # everything in one bin
+        if k < 0.1:  # everything in one bin, or in none
+            return self.r.choice([lit("i64", 0), lit("i64", 0), lit("i64", self.r.randint(0, 5)), lit("i64", -1), n])
+        if k < 0.15:  # everything behind the last bin, as ranges tell
+            some = call("u8.i64", "u8", self.expr("i64", env, d - 1))
+            return binop("+", call("i64.u8", "i64", some), n)
         if k < 0.2:  # few bins
             return binop("%", self.expr("i64", env, d - 1), lit("i64", 2))
         shift = self.r.choice([0, 0, 1, 2])

@@ -91,9 +91,9 @@ class Programs:
         return call("map" if len(srcs) == 1 else "map2", arr(dim, made[0].ty), f, *srcs)
 
     def f_hist(self, env, d):
-        """Into bins of one to three dimensions; elements of one or several scalars, or arrays."""
+        """Into bins of one to three dimensions; elements of one or several scalars, often of less than a word, or arrays."""
         dims = [self.a_size(env) for _ in range(self.r.choice([1, 1, 2, 3]))]
-        u = self.scalar()
+        u = self.r.choice(["i8", "u8", "i16", "u16", "bool"]) if self.chance(0.35) else self.scalar()
         k = self.r.random()
         if k < 0.25:
             u = tup(u, u if self.chance(0.5) else self.scalar())
