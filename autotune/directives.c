@@ -318,28 +318,47 @@ static void case_words(Parser *p, TestCase *c, InputKind *kind)
     }
 }
 
+static void script_input(Parser *p, TestCase *c, const char *text, size_t n, Loc loc)
+{
+    c->input = (DataSource){"script input", text, n};
+    c->script = script_parse(p->a, text, n, loc, folder_of(p));
+    p->ok = c->script != NULL;
+}
+
+/* Files that it loads are sought where the program's are. */
+static void script_file(Parser *p, TestCase *c)
+{
+    size_t n;
+    const char *text = source_read(p->a, c->input.name, false, c->input_loc, &n);
+    p->ok = text != NULL;
+    if (!p->ok)
+        return;
+    uint32_t base = diag_source_add(c->input.name, text, n);
+    script_input(p, c, text, n, (Loc){base, base + (uint32_t)n});
+}
+
+/* What is between the braces: types or an expression, and no values. */
 static void case_input(Parser *p, TestCase *c, InputKind kind)
 {
     c->input = take_values(p, &c->input_loc);
     if (kind == INPUT_VALUES || !p->ok)
         return;
+    if (!c->input.text && kind == INPUT_SCRIPT) {
+        script_file(p, c);
+        return;
+    }
     if (!c->input.text) {
-        diag_error(c->input_loc, kind == INPUT_TYPES
-                                     ? "random input is given by types: random input { [100]i32 }"
-                                     : "script input is given by an expression: script input { f 100 }");
+        diag_error(c->input_loc, "random input is given by types: random input { [100]i32 }");
         p->ok = false;
         return;
     }
     size_t from = c->input_loc.beg - p->base + 1, to = c->input_loc.end - p->base - 1;
     const char *text = arena_strndup(p->a, p->text + from, to - from);
     c->input = (DataSource){0};
-    if (kind == INPUT_TYPES) {
+    if (kind == INPUT_TYPES)
         c->random = text;
-        return;
-    }
-    c->input = (DataSource){"script input", text, to - from};
-    c->script = script_parse(p->a, text, to - from, (Loc){c->input_loc.beg + 1, c->input_loc.end - 1}, folder_of(p));
-    p->ok = c->script != NULL;
+    else
+        script_input(p, c, text, to - from, (Loc){c->input_loc.beg + 1, c->input_loc.end - 1});
 }
 
 /* What the case should give; nothing if no expectation follows. */

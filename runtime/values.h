@@ -118,8 +118,8 @@ RT_API void rt_reader_mem(rt_reader *r, const void *text, size_t n, const char *
 RT_API bool rt_reader_close(rt_reader *r);
 
 /* Reads the next value, text or binary, as an array of `prim` with `rank` dimensions. Untyped
- * literals (16, 1.5, 1e3) take that type where they fit: an integer literal is accepted for a
- * float, not the other way. A literal with another type's suffix, another rank or ragged rows is an
+ * literals (16, 1.5, 1e3) take that type: an integer literal is accepted for a
+ * float, not the other way; integers wrap around (255i8 is -1i8). A literal with another type's suffix, another rank or ragged rows is an
  * error. False: r->error says what and where ("standard input:3:7: expected ..., got ..."), *v is
  * empty. */
 RT_API bool rt_read_value(rt_reader *r, rt_prim prim, int rank, rt_hvalue *v);
@@ -128,8 +128,8 @@ RT_API bool rt_read_value(rt_reader *r, rt_prim prim, int rank, rt_hvalue *v);
 RT_API bool rt_read_any(rt_reader *r, rt_hvalue *v);
 /* True when only white space and comments are left. */
 RT_API bool rt_reader_at_end(rt_reader *r);
-/* A scalar from text such as "-5", "1.5f32": false when it is not exactly one literal of that type.
- */
+/* A scalar from text such as "-5", "1.5f32": false when it is not exactly one literal of that type, which
+ * it fits. */
 RT_API bool rt_parse_scalar(const char *text, rt_prim prim, rt_scalar *out);
 
 /* --- Writing --- */

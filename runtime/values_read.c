@@ -247,7 +247,7 @@ typedef struct {
     bool is_bool, is_float, hex, binary, negative;
     bool typed; /* has a suffix, which is `suffix` */
     rt_prim suffix;
-    uint64_t magnitude;      /* integers */
+    uint64_t magnitude;      /* integers: modulo 2^64 */
     bool too_big;            /* of an integer: does not fit 64 bits */
     char text[RT_MAX_TOKEN]; /* number without suffix and underscores, or true, false, nan, inf */
 } rt_literal;
@@ -302,10 +302,8 @@ static bool rt_parse_digits(const char *s, int base, rt_literal *l)
         int d = isdigit(c) ? c - '0' : isalpha(c) ? c - 'a' + 10 : 99;
         if (d >= base)
             return false;
-        if (l->magnitude > (UINT64_MAX - (uint64_t)d) / (uint64_t)base)
-            l->too_big = true;
-        else
-            l->magnitude = l->magnitude * (uint64_t)base + (uint64_t)d;
+        l->too_big = l->too_big || l->magnitude > (UINT64_MAX - (uint64_t)d) / (uint64_t)base;
+        l->magnitude = l->magnitude * (uint64_t)base + (uint64_t)d;
     }
     return true;
 }
@@ -388,7 +386,7 @@ static bool rt_int_fits(const rt_literal *l, rt_prim p)
     return l->magnitude <= (l->hex ? all : all >> 1);
 }
 
-/* The literal as a scalar of type p; false and a reason when it is not one. */
+/* The literal as a scalar of type p; false and a reason when it is not one. Integers wrap around, as in Futhark: 255i8 is -1i8. */
 static bool rt_literal_as(const rt_literal *l, rt_prim p, rt_scalar *out, char *why, size_t n)
 {
     const char *kind = l->is_bool ? "a bool" : l->is_float ? "a decimal number" : "an integer";
@@ -413,9 +411,6 @@ static bool rt_literal_as(const rt_literal *l, rt_prim p, rt_scalar *out, char *
         out->f32 = strtof(l->text, NULL);
     } else if (p == RT_F64) {
         out->f64 = strtod(l->text, NULL);
-    } else if (!rt_int_fits(l, p)) {
-        snprintf(why, n, "%.40s does not fit %s", l->text, rt_prim_name(p));
-        return false;
     } else {
         out->u64 = l->negative ? 0 - l->magnitude : l->magnitude;
     }
@@ -426,8 +421,10 @@ RT_API bool rt_parse_scalar(const char *text, rt_prim prim, rt_scalar *out)
 {
     rt_literal l;
     char why[128];
-    return strlen(text) < RT_MAX_TOKEN && rt_parse_literal(text, &l) &&
-           rt_literal_as(&l, prim, out, why, sizeof why);
+    if (strlen(text) >= RT_MAX_TOKEN || !rt_parse_literal(text, &l))
+        return false;
+    bool whole = !l.is_bool && !l.is_float && prim != RT_BOOL && !rt_is_float(prim);
+    return (!whole || rt_int_fits(&l, prim)) && rt_literal_as(&l, prim, out, why, sizeof why);
 }
 
 /* --- Values --- */
@@ -564,6 +561,97 @@ static bool rt_read_string(rt_building *b, int d)
     return rt_close_row(b, d, count);
 }
 
+static bool rt_next_is_word(rt_reader *r, const char *word)
+{
+    size_t n = strlen(word);
+    for (size_t i = 0; i < n; i++)
+        if (rt_peek(r, i) != word[i])
+            return false;
+    return !isalnum(rt_peek(r, n));
+}
+
+/* "[0][3]", the sizes of an empty array; how many there are, -1 after a message. */
+static int rt_read_sizes(rt_reader *r, int64_t shape[RT_MAX_RANK])
+{
+    char tok[RT_MAX_TOKEN], *end;
+    int rank = 0;
+    for (rt_skip_space(r); rt_peek(r, 0) == '['; rt_skip_space(r)) {
+        rt_skip_byte(r);
+        rt_skip_space(r);
+        if (!rt_read_token(r, tok))
+            return -1;
+        errno = 0;
+        int64_t k = strtoll(tok, &end, 10);
+        rt_skip_space(r);
+        if (!isdigit((unsigned char)tok[0]) || *end || errno || rt_peek(r, 0) != ']')
+            rt_read_error(r, "expected a size and ']' in the type of an empty array");
+        else if (rank >= RT_MAX_RANK)
+            rt_read_error(r, "more than %d dimensions", RT_MAX_RANK);
+        else
+            shape[rank] = k;
+        if (r->error[0])
+            return -1;
+        rank++;
+        rt_skip_byte(r);
+    }
+    return rank;
+}
+
+/* The empty array of this shape as what stands in dimension d. */
+static bool rt_add_empty(rt_building *b, int d, rt_prim p, int rank, const int64_t *shape)
+{
+    char want[64], got[64];
+    bool rows = d + rank < RT_MAX_RANK && b->shape[d + rank] >= 0;
+    if (d + rank > RT_MAX_RANK)
+        return rt_read_error(b->r, "more than %d dimensions", RT_MAX_RANK);
+    if ((b->prim_known && p != b->prim) || (b->rank_known && d + rank != b->rank) || rows) {
+        rt_type_name(b->prim_known ? b->prim : p, b->rank_known ? b->rank - d : rank + rows, want, sizeof want);
+        rt_type_name(p, rank, got, sizeof got);
+        return rt_read_error(b->r, "expected %s, got an empty %s", want, got);
+    }
+    b->prim = p;
+    b->rank = d + rank;
+    b->prim_known = b->rank_known = true;
+    for (int i = 0; i < rank; i++)
+        if (!rt_close_row(b, d + i, shape[i]))
+            return false;
+    return true;
+}
+
+/* "empty([0][3]i32)" as what stands in dimension d; the word is next. */
+static bool rt_read_empty(rt_building *b, int d)
+{
+    rt_reader *r = b->r;
+    char tok[RT_MAX_TOKEN], next[16];
+    int64_t shape[RT_MAX_RANK];
+    rt_prim p;
+    bool zero = false;
+    for (int i = 0; i < 5; i++)
+        rt_skip_byte(r);
+    rt_skip_space(r);
+    if (rt_peek(r, 0) != '(')
+        return rt_read_error(r, "expected '(' after empty, got %s", rt_next_text(r, next));
+    rt_skip_byte(r);
+    int rank = rt_read_sizes(r, shape);
+    if (rank < 0 || !rt_read_token(r, tok))
+        return false;
+    if (!rt_prim_named(tok, &p))
+        return rt_read_error(r, "unknown element type '%.40s'", tok);
+    for (int i = 0; i < rank; i++)
+        zero = zero || shape[i] == 0;
+    if (!zero)
+        return rt_read_error(r, "an empty array needs a dimension of 0");
+    if (rt_shape_bytes(p, rank, shape) < 0)
+        return rt_read_error(r, "the array is larger than any memory");
+    if (!rt_add_empty(b, d, p, rank, shape))
+        return false;
+    rt_skip_space(r);
+    if (rt_peek(r, 0) != ')')
+        return rt_read_error(r, "expected ')', got %s", rt_next_text(r, next));
+    rt_skip_byte(r);
+    return true;
+}
+
 /* Reads "[...]" of dimension d; the bracket is next. */
 static bool rt_read_row(rt_building *b, int d)
 {
@@ -576,9 +664,12 @@ static bool rt_read_row(rt_building *b, int d)
     rt_skip_space(r);
     while (rt_peek(r, 0) != ']') {
         int c = rt_peek(r, 0);
-        if (c == '['   ? !rt_read_row(b, d + 1)
-            : c == '"' ? !rt_read_string(b, d + 1)
-                       : !rt_may_have_elements(b, d) || !rt_read_element(b))
+        bool ok = c == '['   ? rt_read_row(b, d + 1)
+                  : c == '"' ? rt_read_string(b, d + 1)
+                  : rt_next_is_word(r, "empty")
+                      ? rt_read_empty(b, d + 1)
+                      : rt_may_have_elements(b, d) && rt_read_element(b);
+        if (!ok)
             return false;
         count++;
         rt_skip_space(r);
@@ -593,75 +684,12 @@ static bool rt_read_row(rt_building *b, int d)
     return rt_close_row(b, d, count);
 }
 
-/* "empty([0][3]i32)": the word has been read. */
-static bool rt_read_empty(rt_building *b)
-{
-    rt_reader *r = b->r;
-    char tok[RT_MAX_TOKEN], next[16], *end;
-    rt_prim p;
-    int rank = 0;
-    bool zero = false;
-    rt_skip_space(r);
-    if (rt_peek(r, 0) != '(')
-        return rt_read_error(r, "expected '(' after empty, got %s", rt_next_text(r, next));
-    rt_skip_byte(r);
-    for (rt_skip_space(r); rt_peek(r, 0) == '['; rt_skip_space(r)) {
-        rt_skip_byte(r);
-        rt_skip_space(r);
-        if (!rt_read_token(r, tok))
-            return false;
-        errno = 0;
-        int64_t k = strtoll(tok, &end, 10);
-        rt_skip_space(r);
-        if (!isdigit((unsigned char)tok[0]) || *end || errno || rt_peek(r, 0) != ']')
-            return rt_read_error(r, "expected a size and ']' in the type of an empty array");
-        rt_skip_byte(r);
-        if (rank >= RT_MAX_RANK)
-            return rt_read_error(r, "more than %d dimensions", RT_MAX_RANK);
-        zero = zero || k == 0;
-        b->shape[rank++] = k;
-    }
-    if (!rt_read_token(r, tok))
-        return false;
-    if (!rt_prim_named(tok, &p))
-        return rt_read_error(r, "unknown element type '%.40s'", tok);
-    if (!zero)
-        return rt_read_error(r, "an empty array needs a dimension of 0");
-    if (rt_shape_bytes(p, rank, b->shape) < 0)
-        return rt_read_error(r, "the array is larger than any memory");
-    if ((b->prim_known && p != b->prim) || (b->rank_known && rank != b->rank)) {
-        char want[64], got[64];
-        rt_type_name(b->prim, b->rank_known ? b->rank : rank, want, sizeof want);
-        rt_type_name(p, rank, got, sizeof got);
-        return rt_read_error(r, "expected %s, got an empty %s", want, got);
-    }
-    b->prim = p;
-    b->rank = rank;
-    rt_skip_space(r);
-    if (rt_peek(r, 0) != ')')
-        return rt_read_error(r, "expected ')', got %s", rt_next_text(r, next));
-    rt_skip_byte(r);
-    return true;
-}
-
-static bool rt_next_is_word(rt_reader *r, const char *word)
-{
-    size_t n = strlen(word);
-    for (size_t i = 0; i < n; i++)
-        if (rt_peek(r, i) != word[i])
-            return false;
-    return !isalnum(rt_peek(r, n));
-}
-
 static bool rt_read_text_value(rt_building *b)
 {
     rt_reader *r = b->r;
     char next[16];
-    if (rt_next_is_word(r, "empty")) {
-        for (int i = 0; i < 5; i++)
-            rt_skip_byte(r);
-        return rt_read_empty(b);
-    }
+    if (rt_next_is_word(r, "empty"))
+        return rt_read_empty(b, 0);
     if (rt_peek(r, 0) == '"')
         return rt_read_string(b, 0);
     if (rt_peek(r, 0) == '[') {

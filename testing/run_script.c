@@ -76,7 +76,7 @@ static bool put_file(Text *t, const Script *s)
 static bool put_literal(Text *t, const Script *s)
 {
     rt_reader r;
-    if (strncmp(s->text, "empty", 5) != 0) {
+    if (!memmem(s->text, s->n, "empty", 5)) {
         out_printf(&t->body, "(%.*s)", (int)s->n, s->text);
         return true;
     }

@@ -209,7 +209,9 @@ def twice (x: i32) = 2 * x
 def directive(box, lines, err, code=USER):
     """A program with these directives under `minifut test -i`; `err`: what it reports, with the message's place."""
     box.put("p.sf", "-- A program.\n-- ==\n" + "".join(f"-- {line}\n" for line in lines) + GOOD + HELPERS)
-    for name, text in (("p.txt", "abc"), ("p.data", "5i16"), ("pp.data", "6 true"), ("torn.data", "[1, 2")):
+    for name, text in (("p.txt", "abc"), ("p.data", "5i16"), ("pp.data", "6 true"), ("torn.data", "[1, 2"),
+                       ("p.script", "-- A comment.\nlet x = 3\nin main (main x)\n"), ("torn.script", "(1,\n 2 3)"),
+                       ("nobody.script", "nobody 1")):
         box.put(name, text)
     box.minifut("test -i p.sf", code, out=err)
 
@@ -248,7 +250,13 @@ table("directive", False, [
     ("script, nothing", ["script input { }"], "p.sf:3:19: error: script input: expected an expression"),
     ("script, an escape", [r'script input { "\q" }'], "p.sf:3:20: error: script input: strings have the escapes"),
     ("script, a deep one", ["script input { " + 300 * "(" + "}"], "p.sf:3:219: error: script input: this is nested too"),
-    ("script in a file", ["script input @ p.sf"], "p.sf:3:19: error: script input is given by an expression"),
+    ("script in a file", ["script input @ p.script output { 6 }"], "^2 passed", 0),
+    ("script in no file", ["script input @ q.script"], "p.sf:3:19: error: cannot read q.script: No such file"),
+    ("script in a folder", ["script input @ ."], "p.sf:3:19: error: cannot read `.`: Is a directory"),
+    ("wrong script in a file", ["script input @ torn.script"],
+     r"torn.script:2:4: error: script input: expected `,` or `\)`"),
+    ("script in a file that fails", ["script input @ nobody.script"],
+     "nobody.script:1:1: error: script input: `nobody` is no entry point"),
     ("property", ["property: main", "input { 1 } output { 2 }"], r"\A1 property left out.*\n2 passed, 0 failed\n\Z", 0),
     ("property of nothing", ["property", "input { 1 }"], "p.sf:3:4: error: expected `:` and the name of an"),
     ("no values", ["input 1"], "p.sf:3:10: error: expected `. values .` or `@ file`"),
