@@ -327,11 +327,7 @@ static bool rt_parse_number(const char *s, rt_literal *l)
         (void)strtod(l->text, &end);
         return *end == '\0' && strspn(first, "._") != strlen(first);
     }
-    return rt_parse_digits(digits + (l->hex || l->binary ? 2 : 0),
-                           l->hex      ? 16
-                           : l->binary ? 2
-                                       : 10,
-                           l);
+    return rt_parse_digits(digits + (l->hex || l->binary ? 2 : 0), l->hex ? 16 : l->binary ? 2 : 10, l);
 }
 
 /* Takes a token apart; false when it is not a literal. */
@@ -361,25 +357,19 @@ static bool rt_parse_literal(const char *token, rt_literal *l)
     return rt_parse_number(s, l);
 }
 
-static bool rt_is_signed(rt_prim p)
-{
-    return p <= RT_I64;
-}
-
 static bool rt_is_float(rt_prim p)
 {
     return p == RT_F32 || p == RT_F64;
 }
 
-/* Does the literal's number fit the integer type? Unsigned hexadecimal ones may give all the bits.
- */
+/* Does the literal's number fit the integer type? Unsigned hexadecimal ones may give all the bits. */
 static bool rt_int_fits(const rt_literal *l, rt_prim p)
 {
     int bits = rt_prim_size(p) * 8;
     uint64_t all = UINT64_MAX >> (64 - bits);
     if (l->too_big)
         return false;
-    if (!rt_is_signed(p))
+    if (p > RT_I64) /* unsigned */
         return l->negative ? l->magnitude == 0 : l->magnitude <= all;
     if (l->negative)
         return l->magnitude <= (all >> 1) + 1;
@@ -578,20 +568,16 @@ static int rt_read_sizes(rt_reader *r, int64_t shape[RT_MAX_RANK])
     for (rt_skip_space(r); rt_peek(r, 0) == '['; rt_skip_space(r)) {
         rt_skip_byte(r);
         rt_skip_space(r);
-        if (!rt_read_token(r, tok))
+        bool room = rank < RT_MAX_RANK || rt_read_error(r, "more than %d dimensions", RT_MAX_RANK);
+        if (!room || !rt_read_token(r, tok))
             return -1;
         errno = 0;
-        int64_t k = strtoll(tok, &end, 10);
+        shape[rank++] = strtoll(tok, &end, 10);
         rt_skip_space(r);
-        if (!isdigit((unsigned char)tok[0]) || *end || errno || rt_peek(r, 0) != ']')
+        if (!isdigit((unsigned char)tok[0]) || *end || errno || rt_peek(r, 0) != ']') {
             rt_read_error(r, "expected a size and ']' in the type of an empty array");
-        else if (rank >= RT_MAX_RANK)
-            rt_read_error(r, "more than %d dimensions", RT_MAX_RANK);
-        else
-            shape[rank] = k;
-        if (r->error[0])
             return -1;
-        rank++;
+        }
         rt_skip_byte(r);
     }
     return rank;
@@ -626,8 +612,7 @@ static bool rt_read_empty(rt_building *b, int d)
     int64_t shape[RT_MAX_RANK];
     rt_prim p;
     bool zero = false;
-    for (int i = 0; i < 5; i++)
-        rt_skip_byte(r);
+    (void)rt_read_token(r, tok); /* the word */
     rt_skip_space(r);
     if (rt_peek(r, 0) != '(')
         return rt_read_error(r, "expected '(' after empty, got %s", rt_next_text(r, next));
@@ -664,11 +649,10 @@ static bool rt_read_row(rt_building *b, int d)
     rt_skip_space(r);
     while (rt_peek(r, 0) != ']') {
         int c = rt_peek(r, 0);
-        bool ok = c == '['   ? rt_read_row(b, d + 1)
-                  : c == '"' ? rt_read_string(b, d + 1)
-                  : rt_next_is_word(r, "empty")
-                      ? rt_read_empty(b, d + 1)
-                      : rt_may_have_elements(b, d) && rt_read_element(b);
+        bool ok = c == '['                      ? rt_read_row(b, d + 1)
+                  : c == '"'                    ? rt_read_string(b, d + 1)
+                  : rt_next_is_word(r, "empty") ? rt_read_empty(b, d + 1)
+                                                : rt_may_have_elements(b, d) && rt_read_element(b);
         if (!ok)
             return false;
         count++;

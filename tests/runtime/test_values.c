@@ -133,7 +133,7 @@ static void test_errors(void)
     reads("[empty([0]i8)]", "i16", 2, "in:1:13: expected []i16, got an empty []i8");
     reads("[empty([0]i8)]", "i8", 1, "in:1:13: expected i8, got an empty []i8");
     reads("[[1i8], empty([0]i8)]", NULL, 0, "in:1:20: a row of 0 elements after one of 1");
-    reads("[empty([0]i8), [[1i8]]]", NULL, 0, "in:1:16: too many dimensions: expected 2");
+    reads("[empty([0]i8), [[1i8]]]", NULL, 0, "in:1:17: too many dimensions: expected 2");
     reads("[[[]], empty([0]i8)]", NULL, 0, "in:1:19: expected [][]i8, got an empty []i8");
     reads("[empty([2]i8)]", NULL, 0, "in:1:13: an empty array needs a dimension of 0");
     reads("[[],1]", NULL, 0, "in:1:5: expected a row, as before, got '1'");
