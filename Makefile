@@ -17,7 +17,7 @@ CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
 LIBS    := -lcjson -lmd -lm -ldl -lpthread
 ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
 
-DIRS    := base prove ir interp size memory frontend fmt flatten kir plan kernels host emit autotune testing project lsp
+DIRS    := base prove ir interp size memory frontend docgen fmt flatten kir plan kernels host emit autotune testing project lsp
 SRC     := $(wildcard main.c passes.c $(DIRS:%=%/*.c)) runtime/values.c runtime/values_read.c runtime/dev_opencl_find.c
 GEN     := $(BUILD)/frontend/parse.tab.c $(BUILD)/frontend/lex.yy.c
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)
@@ -47,6 +47,12 @@ $(GEN:.c=.o): $(BUILD)/frontend/%.o: $(BUILD)/frontend/%.c
 	$(Q)$(CC) $(CPPFLAGS) -std=c11 -Wall -Wno-unused-function -Wno-sign-compare $(OPT) $(CFLAGS) -c -o $@ $<
 $(BUILD)/frontend/parse.tab.h: $(BUILD)/frontend/parse.tab.c
 $(patsubst %.c,$(BUILD)/%.o,$(wildcard frontend/*.c fmt/*.c)): | $(BUILD)/frontend/parse.tab.h
+
+# The prelude, as string constants.
+$(BUILD)/frontend/%_text.h: frontend/%.sf
+	@mkdir -p $(@D)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+$(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude_text.h $(BUILD)/frontend/prelude_modules_text.h
 
 # The text of the runtime, for the programs that the compiler writes.
 $(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*.[ch] runtime/*.cl runtime/*.def)

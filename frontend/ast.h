@@ -214,9 +214,9 @@ AType *type_result(const AType *t); /* below all parameters */
 
 typedef enum {
     BI_NONE,
-#define BUILTIN(id, name, scheme, doc)    BI_##id,
-#define OPERATOR(id, name, scheme, doc)   BI_##id,
-#define MEMBER(id, name, on, scheme, doc) BI_##id,
+#define BUILTIN(id, name, scheme, doc, example, gives)    BI_##id,
+#define OPERATOR(id, name, scheme, doc, example, gives)   BI_##id,
+#define MEMBER(id, name, on, scheme, doc, example, gives) BI_##id,
 #include "frontend/builtins.def"
     N_BUILTINS
 } BuiltinId;
@@ -244,6 +244,7 @@ struct Binding {
     const char *name; /* interned, as written; made up ones hold a character no name can hold */
     int uid;          /* unique in the program, from 0: index for side tables (Ast.n_bindings) */
     Loc loc;          /* the defining occurrence */
+    const char *doc;  /* of what is declared or specified: as of a Def */
     AType *type;      /* [check] of a value name; with TY_VAR and SZ_VAR of its parameters */
     Bindings tparams; /* [check] sizes and types that `type` is polymorphic in (functions);
                        * anonymous and inferred ones included */

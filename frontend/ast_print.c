@@ -10,6 +10,7 @@
 typedef struct {
     Out *o;
     bool types;
+    bool written;  /* but those that are written, as they are */
     Arena *a;      /* scratch for type_str */
     PrintVar *var; /* or NULL */
     const void *env;
@@ -50,6 +51,7 @@ static void pr_type(Pr *p, const AType *t)
 
 static void pr_pat(Pr *p, const Pat *x)
 {
+    const bool types = p->types;
     switch (x->kind) {
     case P_VAR:
         out_puts(p->o, x->name);
@@ -71,8 +73,10 @@ static void pr_pat(Pr *p, const Pat *x)
         out_puts(p->o, x->kind == P_TUPLE ? ")" : "}");
         return;
     case P_ASCRIBE:
+        p->types = types && !p->written;
         pr_pat(p, x->pat);
-        if (!p->types || x->pat->kind != P_VAR) {
+        p->types = types;
+        if (!types || p->written || x->pat->kind != P_VAR) {
             out_puts(p->o, ": ");
             pr_te(p, x->te);
         }
@@ -475,16 +479,31 @@ static void pr_tparams(Pr *p, const TParams *tps)
                    tps->at[i].kind == TP_SIZE ? "]" : "");
 }
 
+/* Sizes that have no name, too? */
+static void pr_bound(Out *o, const Bindings *tparams, bool unnamed)
+{
+    for (int i = 0; i < tparams->n; i++) {
+        const Binding *b = tparams->at[i];
+        if (b->name[0] == '[')
+            out_puts(o, unnamed ? " []" : "");
+        else if (b->kind == BIND_SIZE)
+            out_printf(o, " [%s]", b->name);
+        else if (b->cls <= TC_VALUE) /* those of a class have its name */
+            out_printf(o, " '%s%s", b->cls == TC_ANY ? "^" : b->cls == TC_SIZED ? "~" : "", b->name);
+    }
+}
+
+void fe_print_tparams(Out *o, const Bindings *tparams)
+{
+    pr_bound(o, tparams, false);
+}
+
 static void pr_head(Pr *p, const Def *d)
 {
     out_puts(p->o, d->entry ? "entry " : d->local ? "let " : "def ");
     out_printf(p->o, is_operator(d->name) ? "(%s)" : "%s", d->name);
     if (p->types && d->bind) {
-        for (int i = 0; i < d->bind->tparams.n; i++) {
-            const Binding *b = d->bind->tparams.at[i];
-            out_printf(p->o, b->kind == BIND_SIZE ? " [%s]" : " '%s",
-                       b->name[0] == '[' ? "" : b->name);
-        }
+        pr_bound(p->o, &d->bind->tparams, !p->written);
     } else {
         pr_tparams(p, &d->tparams);
     }
@@ -492,7 +511,7 @@ static void pr_head(Pr *p, const Def *d)
         out_puts(p->o, " ");
         pr_param(p, d->params.at[i]);
     }
-    if (p->types && d->ret_type) {
+    if (p->types && d->ret_type && !(p->written && d->ret)) {
         out_puts(p->o, ": ");
         pr_type(p, d->ret_type);
     } else if (d->ret) {
@@ -692,6 +711,13 @@ void fe_print(Out *o, const Ast *ast, bool types)
 void fe_print_head(Out *o, const Def *d)
 {
     Pr p = {.o = o, .types = true, .a = arena_new()};
+    pr_head(&p, d);
+    arena_free(p.a);
+}
+
+void fe_print_interface(Out *o, const Def *d)
+{
+    Pr p = {.o = o, .types = true, .written = true, .a = arena_new()};
     pr_head(&p, d);
     arena_free(p.a);
 }

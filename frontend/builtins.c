@@ -10,18 +10,30 @@
 #include <string.h>
 
 typedef struct {
-    const char *name, *on, *scheme, *doc; /* on: letters of scalars, NULL for plain names */
+    const char *name, *on, *scheme, *doc; /* on: letters of scalars, NULL for plain names; doc: as a doc comment */
     BuiltinId id;
 } Row;
 
+#define WITH_EXAMPLE(doc, example, gives) doc "\n\n>>> " example "\n" gives
 static const Row rows[] = {
-#define BUILTIN(id, name, scheme, doc)    {name, NULL, scheme, doc, BI_##id},
-#define OPERATOR(id, name, scheme, doc)   {name, NULL, scheme, doc, BI_##id},
-#define ALIAS(id, name, scheme, doc)      {name, NULL, scheme, doc, BI_##id},
-#define MEMBER(id, name, on, scheme, doc) {name, on, scheme, doc, BI_##id},
+#define BUILTIN(id, name, scheme, doc, example, gives)    {name, NULL, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
+#define OPERATOR(id, name, scheme, doc, example, gives)   {name, NULL, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
+#define ALIAS(id, name, scheme, doc, example, gives)      {name, NULL, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
+#define MEMBER(id, name, on, scheme, doc, example, gives) {name, on, scheme, WITH_EXAMPLE(doc, example, gives), BI_##id},
 #include "frontend/builtins.def"
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
+
+/* In the order of the file: a section's title, or a name in it. */
+static const struct {
+    const char *section, *name;
+} order[] = {
+#define SECTION(title)                                    {title, NULL},
+#define BUILTIN(id, name, scheme, doc, example, gives)    {NULL, name},
+#define OPERATOR(id, name, scheme, doc, example, gives)   {NULL, name},
+#define ALIAS(id, name, scheme, doc, example, gives)      {NULL, name},
+#include "frontend/builtins.def"
+};
 
 typedef struct {
     const char *name;
@@ -292,5 +304,17 @@ const char *fe_builtin_doc(const char *name)
     for (int i = 0; i < N_ROWS; i++)
         if (!rows[i].on && !strcmp(rows[i].name, name))
             return rows[i].doc;
+    return NULL;
+}
+
+const char *fe_builtin_section(const char *name)
+{
+    const char *section = NULL;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        if (order[i].section)
+            section = order[i].section;
+        else if (!strcmp(order[i].name, name))
+            return section;
+    }
     return NULL;
 }

@@ -106,6 +106,7 @@ static void check_modtype_decl(Ck *ck, Decl *d)
     *sig = (ModSig){d->modtype, closure_now(ck), false, false};
     d->bind = new_binding(ck, BIND_MODTYPE, d->name, d->name_loc);
     d->bind->sig = sig;
+    d->bind->doc = d->doc;
     bind_name(ck, d->bind);
     if (ck->file == ck->prelude)
         return;
@@ -200,6 +201,11 @@ static void parse_prelude(Ck *ck, File *f, const char *text)
     if (!parse_text(&ctx, false))
         ice(((Loc){0, 0}), "the prelude does not parse");
     vec_append(ck->a, &f->decls, &part.decls);
+    if (!f->text) {
+        f->text = text;
+        f->n = n;
+        f->base = ctx.base;
+    }
 }
 
 static void check_prelude(Ck *ck)

@@ -596,6 +596,7 @@ void check_def(Ck *ck, Def *d)
 
     d->bind = new_binding(ck, BIND_DEF, d->name, d->loc);
     d->bind->def = d;
+    d->bind->doc = d->doc;
     solve_wanted(ck, !d->local);
     solve_sizes(ck, deferred, !d->local);
     generalise(ck, d, body, &tparams, &exists, &made, first_uid, first_id);

@@ -555,6 +555,7 @@ void bind_type(Ck *ck, TypeDecl *d)
 {
     d->bind = new_binding(ck, BIND_TYPE, d->name, d->loc);
     d->bind->tdecl = d;
+    d->bind->doc = d->doc;
     d->bind->cls = class_of_lifted(d->lifted);
     bind_name(ck, d->bind);
 }

@@ -176,6 +176,7 @@ static void spec_value(Inst *in, const Spec *s)
     b->fresh = !is_function_type(t) && ty_has_abstract(t);
     if (in->have && t->kind != TY_ERROR)
         match_spec(in, s, b);
+    b->doc = b->stands && b->stands->doc ? b->stands->doc : s->doc;
     bind_name(ck, b);
     note_name(ck, s->loc, 0, b);
     add_member(in, b);
@@ -411,6 +412,7 @@ static void spec_type(Inst *in, const Spec *s)
         note_refined(ck, d, r);
         d = type_refined(ck, r->decl, d->lifted);
         d->name = s->name;
+        d->doc = s->doc;
         bind_type(ck, d);
         *r->used = true;
     } else {
@@ -477,6 +479,7 @@ static void spec_module(Inst *in, const Spec *s)
     in->view->wrong |= inner.view->wrong;
     Binding *b = new_binding(ck, BIND_MODULE, s->name, s->loc);
     b->module = inner.view;
+    b->doc = s->doc;
     bind_name(ck, b);
     note_name(ck, s->loc, 0, b);
     add_member(in, b);

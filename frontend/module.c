@@ -410,6 +410,7 @@ void check_module_decl(Ck *ck, Decl *d)
     Module *m = check_module(ck, d->mod);
     ck->path = path;
     d->bind = bind_module(ck, d->name, d->name_loc, m);
+    d->bind->doc = d->doc;
 }
 
 typedef struct {

@@ -263,8 +263,7 @@ void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts)
 {
     if (ctx->concrete)
         vec_push(ctx->a, &ctx->concrete->comments, loc);
-    while (*text == ' ')
-        text++;
+    text += *text == ' ';
     DocComment *last = ctx->docs.n ? &vec_last(&ctx->docs) : NULL;
     const char *line = ctx->text + (ctx->line_at - ctx->base);
     if (starts && line + strspn(line, " \t") == ctx->text + (loc.beg - ctx->base)) /* behind code it is no doc */

@@ -22,8 +22,10 @@ static cJSON *hover(Look *l, Loc loc, Out *code, const char *doc)
     Out o = {0};
     char *text = out_take(code);
     out_printf(&o, "```futhark\n%s\n```", text);
-    if (doc)
-        out_printf(&o, "\n\n%s", doc);
+    if (doc) {
+        out_puts(&o, "\n\n");
+        fe_doc_markdown(&o, doc);
+    }
     free(text);
     text = out_take(&o);
     cJSON *contents = cJSON_CreateObject(), *result = cJSON_CreateObject();
@@ -71,7 +73,6 @@ static void show_module(Out *o, const Look *l, const Site *s)
 static cJSON *hover_site(Look *l, const Site *s)
 {
     Out code = {0};
-    const char *doc = show_doc(s->bind);
     if (s->bind->kind == BIND_MODULE || s->bind->kind == BIND_MODTYPE)
         show_module(&code, l, s);
     else
@@ -79,7 +80,7 @@ static cJSON *hover_site(Look *l, const Site *s)
     if (s->use && s->use->type &&
         s->bind->tparams.n) /* each use of what is polymorphic has a type of its own */
         out_printf(&code, "\n-- here: %s", type_str(l->a, s->use->type));
-    return hover(l, s->loc, &code, doc ? doc : doc_at(l->ast, s->def));
+    return hover(l, s->loc, &code, show_doc(s->bind));
 }
 
 cJSON *query_hover(const Query *q)

@@ -69,8 +69,6 @@ bool site_same(const Site *a, const Site *b);
 bool constructor_written(const Ast *ast, const Site *s, Site *out);
 /* The binding of what is defined at a place, of those that the tree has no room for (NameUse). */
 const Binding *bound_at(const Ast *ast, Loc loc);
-/* The doc comment of the declaration of that name, or NULL. */
-const char *doc_at(const Ast *ast, Loc name);
 /* The declaration of the type that is written around a place, or NULL. */
 const TypeDecl *type_around(const Ast *ast, Loc loc);
 /* The module or type of modules that is declared at a place: what it is, or only its type (a

@@ -53,11 +53,11 @@ const char *show_constructor(Arena *a, const AType *sum, const char *name)
 const char *show_doc(const Binding *b)
 {
     switch (b->kind) {
-    case BIND_DEF: return b->def && !b->stands ? b->def->doc : NULL;
-    case BIND_TYPE: return b->tdecl->doc;
+    case BIND_DEF:
+    case BIND_TYPE:
     case BIND_MODULE:
-    case BIND_MODTYPE: return NULL;
-    case BIND_BUILTIN: return fe_builtin_doc(b->name);
+    case BIND_MODTYPE: return b->doc;
+    case BIND_BUILTIN: return b->doc ? b->doc : fe_builtin_doc(b->name);
     case BIND_SIZE: return "a size";
     case BIND_TYPE_PARAM: return "a type parameter";
     case BIND_LOCAL: return NULL;

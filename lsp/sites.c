@@ -303,57 +303,6 @@ const Binding *bound_at(const Ast *ast, Loc loc)
     return NULL;
 }
 
-static const char *doc_in_specs(const ModType *t, Loc name)
-{
-    for (; t; t = t->e) {
-        for (int i = 0; i < t->specs.n; i++) {
-            const Spec *s = t->specs.at[i];
-            const char *doc = s->loc.beg == name.beg ? s->doc : doc_in_specs(s->mtype, name);
-            if (doc)
-                return doc;
-        }
-        const char *doc = doc_in_specs(t->param.type, name);
-        if (doc)
-            return doc;
-    }
-    return NULL;
-}
-
-static const char *doc_in_decls(const Decls *ds, Loc name);
-
-static const char *doc_in_module(const ModExp *m, Loc name)
-{
-    if (!m)
-        return NULL;
-    const char *doc = doc_in_decls(&m->decls, name);
-    doc = doc ? doc : doc_in_module(m->e, name);
-    doc = doc ? doc : doc_in_specs(m->type, name);
-    return doc ? doc : doc_in_specs(m->param.type, name);
-}
-
-static const char *doc_in_decls(const Decls *ds, Loc name)
-{
-    for (int i = 0; i < ds->n; i++) {
-        const Decl *d = &ds->at[i];
-        Loc at = d->def ? d->def->loc : d->type ? d->type->loc : d->name_loc;
-        if (at.beg == name.beg)
-            return d->def ? d->def->doc : d->type ? d->type->doc : d->doc;
-        const char *doc = doc_in_module(d->mod, name);
-        doc = doc ? doc : doc_in_specs(d->modtype, name);
-        if (doc)
-            return doc;
-    }
-    return NULL;
-}
-
-const char *doc_at(const Ast *ast, Loc name)
-{
-    const char *doc = NULL;
-    for (int i = 0; i < ast->files.n && name.beg && !doc; i++)
-        doc = doc_in_decls(&ast->files.at[i]->decls, name);
-    return doc;
-}
-
 static const TypeDecl *type_in_module(const ModExp *m, Loc loc);
 
 static const TypeDecl *type_in_decls(const Decls *ds, Loc loc)

@@ -67,6 +67,9 @@ table("usage", False, [
     ("new, too long", "new " + 101 * "a", "cannot be the name"),
     ("new, what the folder has", "new Makefile", "'Makefile' cannot be the name of a program: its folder has"),
     ("devices takes nothing", "devices all", "takes no arguments, got 'all'"),
+    ("doc, no program", "doc", "which program?"),
+    ("doc, two programs", "doc p.sf q.sf", "one program at a time: 'p.sf' and 'q.sf'"),
+    ("doc, both pages", "doc --prelude p.sf", "--prelude is a page by itself"),
     ("lsp takes nothing", "lsp prog.sf", "takes no arguments, got 'prog.sf'"),
     ("dataset of nothing", "dataset", "^usage: minifut dataset"),
     ("dataset, no type", "dataset -g", "option -g needs a value"),
@@ -91,7 +94,7 @@ def help_text(box, args):
 
 
 table("help", False, [(c, f"{c} --help") for c in
-                      ("compile", "check", "run", "explain", "ir", "test", "tune", "bench", "profile", "dataset", "new", "devices")]
+                      ("compile", "check", "run", "explain", "ir", "test", "tune", "bench", "profile", "dataset", "new", "doc", "devices")]
       + [("alone", "--help")], help_text)
 
 

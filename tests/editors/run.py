@@ -54,7 +54,7 @@ def scanner_words():
 def builtins():
     table = re.sub(r'/\*.*?\*/', '', read(f'{ROOT}/frontend/builtins.def'), flags=re.S)
     return set(re.findall(r'^(?:BUILTIN|ALIAS)\(\w+,\s*"([a-z]\w*)"', table, re.M)) | \
-        set(re.findall(r'"def ([a-z]\w*) ', read(f'{ROOT}/frontend/prelude.c')))
+        set(re.findall(r'^def ([a-z]\w*) ', read(f'{ROOT}/frontend/prelude.sf'), re.M))
 
 
 WORDS = scanner_words()

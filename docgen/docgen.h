@@ -1,0 +1,60 @@
+/* Documentation: what a program or the prelude offers, as pages.
+ *
+ *   page.c       what a page has, from the declarations of a program
+ *   library.c    the page of what the language provides (docs/library.md)
+ *   markdown.c   a page as Markdown
+ *   docgen.c     the command */
+#ifndef DOCGEN_DOCGEN_H
+#define DOCGEN_DOCGEN_H
+
+#include "frontend/frontend.h"
+
+/* Something that has a name. */
+typedef struct Item Item;
+typedef VEC(Item *) Items;
+struct Item {
+    const char *name;
+    const char *head; /* how it is, or could be, declared: lines; in a table its type */
+    const char *doc;  /* of a doc comment, or NULL */
+    bool with_last;   /* is told together with the item before */
+    Items members;
+};
+
+typedef struct {
+    const char *title; /* or NULL: what stands above the first title */
+    const char *doc;   /* or NULL */
+    bool table;        /* a row for each item: name, type, sentence, example */
+    bool below;        /* part of the section before */
+    Items items;
+} Section;
+
+typedef struct {
+    const char *title, *doc;
+    VEC(Section) sections;
+} Page;
+
+/* --- page.c --- */
+
+Page page_of_program(Arena *a, const Ast *ast);
+/* Adds what is declared and not local, each to the section that its place in the text is in (`-- # TITLE`). */
+void page_add_decls(Arena *a, Page *p, const File *f);
+/* The section of that title, a new one at the end if there is none. */
+Section *page_section(Arena *a, Page *p, const char *title);
+/* `-` of "prefix -"; with brackets, as it is written where a name can stand. */
+const char *item_name(const char *name);
+const char *item_operand(Arena *a, const char *name);
+
+/* --- library.c --- */
+
+Page page_of_library(Arena *a);
+
+/* --- markdown.c --- */
+
+void page_markdown(Out *o, const Page *p);
+
+/* --- docgen.c --- */
+
+/* `minifut doc`: takes the arguments behind it; the exit code. */
+int doc_main(int argc, char **argv);
+
+#endif
