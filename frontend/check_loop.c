@@ -37,7 +37,7 @@ typedef struct {
     int first_id, first_inner; /* unknown sizes from the one on belong to the loop, from the other
                                   on to its body */
     const Ints *varying;       /* at this attempt */
-    ATypes arrays;             /* of the parameter's type, a dimension each */
+    VEC(Size **) dims;         /* of the parameter's type, from outside in and left to right */
     VEC(Varying) open;
     Turns starting, ending; /* of sizes that may vary */
     Ints changed;           /* found by `returns` */
@@ -53,25 +53,43 @@ static Size *vary_size(Loop *l, Size *init, Loc loc)
     return v.size;
 }
 
+static void vary_dim(Loop *l, Size **dim, Loc loc)
+{
+    if (among(l->varying, l->dims.n))
+        *dim = vary_size(l, *dim, loc);
+    vec_push(l->ck->a, &l->dims, dim);
+}
+
+static AType *vary(Loop *l, AType *t, Loc loc);
+
+static ATypes vary_all(Loop *l, const ATypes *ts, Loc loc)
+{
+    ATypes varied = {0};
+    for (int i = 0; i < ts->n; i++)
+        vec_push(l->ck->a, &varied, vary(l, ts->at[i], loc));
+    return varied;
+}
+
 /* The type of the initial value, with other sizes where the body changes them. */
 static AType *vary(Loop *l, AType *t, Loc loc)
 {
     Ck *ck = l->ck;
     t = type_deref(t);
     if (t->kind == TY_ARRAY) {
-        int here = l->arrays.n;
-        Size *dim = among(l->varying, here) ? vary_size(l, t->array.dim, loc) : t->array.dim;
-        AType *arr = ty_array(ck, dim, NULL);
-        vec_push(ck->a, &l->arrays, arr);
+        AType *arr = ty_array(ck, t->array.dim, NULL);
+        vary_dim(l, &arr->array.dim, loc);
         arr->array.elem = vary(l, t->array.elem, loc);
         return arr;
     }
-    if (type_is_composite(t)) {
-        AType *c = ty_tuple(ck, (ATypes){0});
-        c->kind = t->kind;
-        c->names = t->names;
-        for (int i = 0; i < t->elems.n; i++)
-            vec_push(ck->a, &c->elems, vary(l, t->elems.at[i], loc));
+    if (type_is_composite(t))
+        return ty_elems_like(ck, t, vary_all(l, &t->elems, loc));
+    if (t->kind == TY_VAR && t->targs.n + t->sargs.n) { /* an abstract type */
+        AType *c = arena_memdup(ck->a, t, sizeof *t);
+        c->targs = vary_all(l, &t->targs, loc);
+        c->sargs = (ASizes){0};
+        vec_append(ck->a, &c->sargs, &t->sargs);
+        for (int i = 0; i < t->sargs.n; i++)
+            vary_dim(l, &c->sargs.at[i], loc);
         return c;
     }
     return t;
@@ -98,29 +116,50 @@ static bool agrees(Loop *l, Turns *turns, Size *s, Size *is)
     return true;
 }
 
+/* Whether both are of one form, so that their parts are compared one by one. */
+static bool alike(const AType *a, const AType *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    if (a->kind == TY_VAR)
+        return a->var == b->var;
+    bool same = a->kind == TY_ARRAY || (type_is_composite(a) && a->elems.n == b->elems.n);
+    for (int i = 0; type_is_composite(a) && i < a->names.n && same; i++)
+        same = a->names.at[i] == b->names.at[i];
+    return same;
+}
+
+/* Of types that are alike: the parts that are types. */
+static ATypes type_parts(AType *t)
+{
+    return t->kind == TY_ARRAY ? (ATypes){&t->array.elem, 1, 1} : t->kind == TY_VAR ? t->targs : t->elems;
+}
+
+/* Those that are sizes. */
+static ASizes size_parts(AType *t)
+{
+    return t->kind == TY_ARRAY ? (ASizes){&t->array.dim, 1, 1} : t->kind == TY_VAR ? t->sargs : (ASizes){0};
+}
+
 /* Gives the parameter p its type from the initial value t; sizes in annotations stay. */
 static bool starts(Loop *l, AType *p, AType *t)
 {
     Ck *ck = l->ck;
     p = type_deref(p);
     t = type_deref(t);
-    if (p->kind == TY_ARRAY && t->kind == TY_ARRAY) {
-        Size *want = size_deref(p->array.dim);
-        if (may_vary(l, want) ? !agrees(l, &l->starting, want, t->array.dim)
-                              : !sz_unify(ck, want, t->array.dim))
+    if (!alike(p, t))
+        return ty_unify(ck, p, t);
+    ASizes want = size_parts(p), is = size_parts(t);
+    for (int i = 0; i < want.n; i++) {
+        Size *w = size_deref(want.at[i]);
+        if (may_vary(l, w) ? !agrees(l, &l->starting, w, is.at[i]) : !sz_unify(ck, w, is.at[i]))
             return false;
-        return starts(l, p->array.elem, t->array.elem);
     }
-    if (p->kind == t->kind && type_is_composite(p) && p->elems.n == t->elems.n) {
-        for (int i = 0; i < p->elems.n; i++) {
-            if (p->names.n && p->names.at[i] != t->names.at[i])
-                return false;
-            if (!starts(l, p->elems.at[i], t->elems.at[i]))
-                return false;
-        }
-        return true;
-    }
-    return ty_unify(ck, p, t);
+    ATypes ps = type_parts(p), ts = type_parts(t);
+    for (int i = 0; i < ps.n; i++)
+        if (!starts(l, ps.at[i], ts.at[i]))
+            return false;
+    return true;
 }
 
 /* What the body has made of the dimensions that vary; false if the loop cannot start so. */
@@ -138,22 +177,22 @@ static bool settle(Loop *l)
     return fits;
 }
 
-/* The dimension of the initial value that t is; -1: only the body says that there is an array. */
-static int dimension_of(const Loop *l, const AType *t)
+/* The dimension of the initial value that this is; -1: only the body says that there is an array. */
+static int dimension_of(const Loop *l, Size *const *dim)
 {
-    for (int i = 0; i < l->arrays.n; i++)
-        if (l->arrays.at[i] == t)
+    for (int i = 0; i < l->dims.n; i++)
+        if (l->dims.at[i] == dim)
             return i;
     return -1;
 }
 
-static void returns_size(Loop *l, Size *x, Size *y, const AType *t)
+static void returns_size(Loop *l, Size *x, Size *y, Size *const *dim)
 {
-    int here = dimension_of(l, t);
+    int here = dimension_of(l, dim);
     bool open = y->kind == SZ_META && y->id >= l->first_id;
     if (may_vary(l, x))
         l->size_error |= !agrees(l, &l->ending, x, y);
-    else if (!sz_same(x, y) && !open && here >= 0 && x == size_deref(t->array.dim) &&
+    else if (!sz_same(x, y) && !open && here >= 0 && x == size_deref(*dim) &&
              !among(l->varying, here))
         vec_push(l->ck->a, &l->changed, here);
     else
@@ -164,25 +203,19 @@ static void returns_size(Loop *l, Size *x, Size *y, const AType *t)
  * value's own, and not an annotation's. Collects the dimensions that the body changes. */
 static bool returns(Loop *l, AType *p, AType *b, AType *t)
 {
-    Ck *ck = l->ck;
     p = type_deref(p);
     b = type_deref(b);
     t = type_deref(t);
-    if (p->kind == TY_ARRAY && b->kind == TY_ARRAY && t->kind == TY_ARRAY) {
-        returns_size(l, size_deref(p->array.dim), size_deref(b->array.dim), t);
-        return returns(l, p->array.elem, b->array.elem, t->array.elem);
-    }
-    if (p->kind == b->kind && p->kind == t->kind && type_is_composite(p) &&
-        p->elems.n == b->elems.n) {
-        for (int i = 0; i < p->elems.n; i++) {
-            if (p->names.n && p->names.at[i] != b->names.at[i])
-                return false;
-            if (!returns(l, p->elems.at[i], b->elems.at[i], t->elems.at[i]))
-                return false;
-        }
-        return true;
-    }
-    return ty_unify(ck, p, b);
+    if (!alike(p, b) || !alike(p, t))
+        return ty_unify(l->ck, p, b);
+    ASizes want = size_parts(p), is = size_parts(b), init = size_parts(t);
+    for (int i = 0; i < want.n; i++)
+        returns_size(l, size_deref(want.at[i]), size_deref(is.at[i]), &init.at[i]);
+    ATypes ps = type_parts(p), bs = type_parts(b), ts = type_parts(t);
+    for (int i = 0; i < ps.n; i++)
+        if (!returns(l, ps.at[i], bs.at[i], ts.at[i]))
+            return false;
+    return true;
 }
 
 /* The loop's head outside of its scope; the type of the variable of a for loop. */
