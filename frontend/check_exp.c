@@ -564,29 +564,39 @@ static bool is_anonymous(const Size *s, int first_id)
     return s->kind == SZ_META && s->id >= first_id;
 }
 
-/* Anonymous sizes of a coercion, made since first_id, are those of the value. */
-static void take_sizes(Ck *ck, AType *to, AType *have, int first_id)
+/* An anonymous size of a coercion, made since first_id, is that of the value, also if nobody needs that. Whether something
+ * decides the value's. */
+static bool take_size(Ck *ck, Size *to, Size *have, int first_id)
 {
+    to = size_deref(to);
+    have = size_deref(have);
+    bool idle = have->kind == SZ_META && have->idle;
+    if (!is_anonymous(to, first_id))
+        return !idle || to == have;
+    if (idle && to != have) {
+        save_size(ck, to);
+        to->idle = true;
+    }
+    sz_unify(ck, to, have);
+    return true;
+}
+
+static bool take_sizes(Ck *ck, AType *to, AType *have, int first_id)
+{
+    bool decided = true;
     to = type_deref(to);
     have = type_deref(have);
     if (to->kind != have->kind)
-        return;
+        return true;
     if (to->kind == TY_ARRAY) {
-        if (is_anonymous(to->array.dim, first_id))
-            sz_unify(ck, to->array.dim, have->array.dim);
-        take_sizes(ck, to->array.elem, have->array.elem, first_id);
+        decided = take_size(ck, to->array.dim, have->array.dim, first_id);
+        decided &= take_sizes(ck, to->array.elem, have->array.elem, first_id);
     }
     for (int i = 0; type_is_composite(to) && i < to->elems.n && i < have->elems.n; i++)
-        take_sizes(ck, to->elems.at[i], have->elems.at[i], first_id);
+        decided &= take_sizes(ck, to->elems.at[i], have->elems.at[i], first_id);
     for (int i = 0; to->kind == TY_VAR && to->var == have->var && i < to->sargs.n; i++)
-        if (is_anonymous(to->sargs.at[i], first_id))
-            sz_unify(ck, to->sargs.at[i], have->sargs.at[i]);
-}
-
-static bool is_idle(void *env, const Size *leaf)
-{
-    (void)env;
-    return leaf->kind == SZ_META && leaf->idle;
+        decided &= take_size(ck, to->sargs.at[i], have->sargs.at[i], first_id);
+    return decided;
 }
 
 static AType *check_ascribe(Ck *ck, AExp *e)
@@ -595,13 +605,11 @@ static AType *check_ascribe(Ck *ck, AExp *e)
     int first_id = ck->ids;
     AType *to = check_type(ck, e->ascribe.te, AT_FREE);
     AType *have = ty_plain(ck, check_against(ck, e->ascribe.e, to));
-    if (coerce && e->ascribe.e->kind == AE_CONSTR && ty_any_size(have, is_idle, NULL))
+    if (coerce && !take_sizes(ck, to, have, first_id) && e->ascribe.e->kind == AE_CONSTR)
         ck_error(
             ck, e->ascribe.e->loc,
             "a size of this (`%s`) is ambiguous: the coercion compares it, but does not decide it",
             show(ck, have));
-    else if (coerce)
-        take_sizes(ck, to, have, first_id);
     ck_try(ck);
     /* Of a coercion all sizes are checked when the program runs. */
     if (coerce ? !ty_join(ck, to, have, e->loc) : !ty_unify(ck, to, have))
