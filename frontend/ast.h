@@ -105,6 +105,8 @@ struct Size {
                      * for such a size */
     bool each_call; /* SZ_UNKNOWN: what a function makes up at each call, in the type of a function
                      * that it is given to */
+    bool any;       /* SZ_UNKNOWN: in what a type variable stands for to which a function's result belongs: whatever size
+                     * a value of that type has */
     bool idle;      /* SZ_META: of what a constructor does not hold */
     bool turns;     /* SZ_META: of a loop whose body is at work, which may change it at each turn */
     Size *ref;      /* SZ_META: what it stands for, or NULL */

@@ -146,6 +146,7 @@ static AType *called(Ck *ck, AType *t)
 {
     t = type_deref(t);
     if (t->kind != TY_FUN) {
+        t = ty_any_settled(ck, t);
         ty_any_size(t, settle, NULL);
         return t;
     }

@@ -109,6 +109,7 @@ typedef struct {
     bool unsafe;      /* inside #[unsafe] */
     Loc site;         /* in library code: the call in the user's program */
     const char *tmp;  /* the base name of what has no better one */
+    int n_varying;    /* sizes of type variables' values made up so far */
     int n_calls;      /* of functions of the program, up to MAX_CALLS: they are inlined */
     jmp_buf abandon;  /* after a limitation was reported */
 } Low;
@@ -199,7 +200,7 @@ Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n);
 Val *fit_like(Low *L, Loc loc, Val *v, const Val *like);
 
 /* The sizes that a type gives to the dimensions of each leaf of a value (as far as it says: a leaf
- * under a type variable has fewer). */
+ * under a type variable has fewer, but of one whose sizes may vary unknown ones). */
 typedef VEC(const Size *) Sizes;
 typedef VEC(Sizes) LeafSizes;
 LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v);

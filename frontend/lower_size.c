@@ -352,6 +352,23 @@ static void add_sum_sizes(Low *L, const AType *at, const Val *v, Sizes outer, Le
     }
 }
 
+/* Of what a type variable stands for whose sizes may vary: each is one of its own. */
+static void add_varying_sizes(Low *L, const Val *v, const Sizes *outer, LeafSizes *out)
+{
+    for (int i = 0; v->kind == V_TUPLE && i < v->elems.n; i++)
+        add_varying_sizes(L, v->elems.at[i], outer, out);
+    if (v->kind != V_ATOM)
+        return;
+    Sizes all = {0};
+    vec_append(L->cx->perm, &all, outer);
+    while (all.n < atom_type(v->atom).rank) {
+        Size *z = NEW(L->cx->perm, Size);
+        *z = (Size){.kind = SZ_UNKNOWN, .id = --L->n_varying};
+        vec_push(L->cx->perm, &all, z);
+    }
+    vec_push(L->cx->perm, out, all);
+}
+
 static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out)
 {
     if (v->kind == V_FUN)
@@ -360,6 +377,10 @@ static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, L
     vec_append(L->cx->perm, &all, &outer);
     for (; at && at->kind == TY_ARRAY; at = type_deref(at->array.elem))
         vec_push(L->cx->perm, &all, size_deref(at->array.dim));
+    if (at && at->kind == TY_VAR && at->var->cls <= TC_SIZED) {
+        add_varying_sizes(L, v, &all, out);
+        return;
+    }
     if (v->kind == V_ATOM) {
         vec_push(L->cx->perm, out, all);
         return;

@@ -506,7 +506,7 @@ bool sz_unify(Ck *ck, Size *a, Size *b)
 {
     a = size_deref(a);
     b = size_deref(b);
-    if (sz_same(a, b))
+    if (sz_same(a, b) || (a->kind == SZ_UNKNOWN && a->any)) /* b is that of one value of many */
         return true;
     /* The younger variable stands for the older one: it may know more names. */
     if (b->kind == SZ_META && (a->kind != SZ_META || a->born < b->born))

@@ -233,6 +233,33 @@ AType *ty_idle_sizes(Ck *ck, AType *t, Loc loc)
     return other_sizes(ck, t, loc, idle_size);
 }
 
+static Size *any_at_call(void *env, Size *z)
+{
+    Ck *ck = env;
+    if (z->kind != SZ_UNKNOWN || !z->each_call || !z->varies)
+        return z;
+    Size *any = sz_unknown(ck, z->loc);
+    any->any = any->varies = any->each_call = true;
+    return any;
+}
+
+AType *ty_any_at_call(Ck *ck, AType *t)
+{
+    Mapper m = {ck, any_at_call, NULL, ck, 0};
+    return map_type(&m, t);
+}
+
+static Size *any_settled(void *env, Size *z)
+{
+    return z->kind == SZ_UNKNOWN && z->any ? sz_unknown(env, z->loc) : z;
+}
+
+AType *ty_any_settled(Ck *ck, AType *t)
+{
+    Mapper m = {ck, any_settled, NULL, ck, 0};
+    return map_type(&m, t);
+}
+
 /* --- Leaving a scope ------------------------------------------------------------------------ */
 
 typedef struct {

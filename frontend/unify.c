@@ -296,6 +296,12 @@ static bool ty_restrict(Ck *ck, AType *t, TypeClass c)
     return false;
 }
 
+/* What a variable of a type whose sizes may vary stands for: those that functions make up at each call are any sizes. */
+static AType *with_any(Ck *ck, const AType *m, AType *t)
+{
+    return m->meta.cls <= TC_SIZED ? ty_any_at_call(ck, t) : t;
+}
+
 static bool bind_meta(Ck *ck, AType *m, AType *t)
 {
     Outer o = {.level = m->meta.level, .born = m->meta.born};
@@ -310,7 +316,7 @@ static bool bind_meta(Ck *ck, AType *m, AType *t)
         return false;
     }
     save_type(ck, m);
-    m->meta.ref = ty_plain(ck, t);
+    m->meta.ref = ty_plain(ck, with_any(ck, m, t));
     return true;
 }
 
