@@ -360,8 +360,6 @@ static void add_entry(Ck *ck, Def *as_written)
     const TypeExp *te = as_written->ret;
     if (strspn(d->name, "+-*/%=!><|&^"))
         ck_error(ck, d->loc, "an operator cannot be an entry point");
-    else if (strchr(d->name, '\''))
-        ck_error(ck, d->loc, "the name of an entry point cannot have a `'` in it");
     bool ok = true;
     for (int i = 0; i < as_written->tparams.n; i++) {
         const TParam *p = &as_written->tparams.at[i];

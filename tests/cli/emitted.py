@@ -131,3 +131,15 @@ def what_a_launch_looks_at(box):
             "offset + n * stride + stride * m <= RT_INT;", ""]
     if got != want:
         raise Failed("\n".join(got))
+
+
+@case(False)
+def primes_in_names_of_entry_points(box):
+    """In C they are spelt as in Futhark; elsewhere as in the program."""
+    box.put("p.sf", "entry f' (x: i32) = x + 1\nentry z'Z (x: i32) = x\n")
+    box.minifut("run -e f' p.sf", 0, out="^5i32$", stdin="4")
+    box.minifut("compile --library -o p p.sf", 0, leaves=("p.c", "p.h", "p.json"))
+    header, manifest = ((box.path / name).read_text() for name in ("p.h", "p.json"))
+    for c, name in (("fzq", "f'"), ("zzzqZZ", "z'Z")):
+        if f"int futhark_entry_{c}(" not in header or not re.search(rf'"{name}": {{\s*"cfun": "futhark_entry_{c}"', manifest):
+            raise Failed(f"no entry {name}")
