@@ -315,6 +315,7 @@ Entry lower_entry(Low *L, const EntryPoint *p)
         n_vals += x.type.n_vals;
     }
     ASSERT(n_vals == en.body->res.n);
+    drop_assertions(L, en.body);
     ir_copy_needed(L->cx, &en);
     return en;
 }

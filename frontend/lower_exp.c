@@ -432,25 +432,6 @@ static Val *lower_section(Low *L, Env *env, const AExp *e)
     return val_fun(L, (Fun){.kind = FUN_SECTION, .arity = 1, .op = op, .right = right});
 }
 
-static Val *lower_assert(Low *L, Env *env, const AExp *e)
-{
-    if (L->unsafe)
-        return lower_exp(L, env, e->assertion.e);
-    Atom ok = val_scalar(lower_exp(L, env, e->assertion.test), e->loc);
-    Out o = {0}, text = {0};
-    fe_print_exp(&text, e->assertion.test, false);
-    out_puts(&o, "assertion failed: ");
-    for (const char *p = text.text ? text.text : ""; *p; p++) {
-        out_putn(&o, p, 1);
-        if (*p == '%')
-            out_putn(&o, p, 1);
-    }
-    assert_that(L, low_loc(L, e->loc), ok, intern(o.text), NULL, 0);
-    out_free(&o);
-    out_free(&text);
-    return lower_exp(L, env, e->assertion.e);
-}
-
 static Val *lower_ascribe(Low *L, Env *env, const AExp *e)
 {
     const AType *to = e->ascribe.to ? e->ascribe.to : e->type;

@@ -111,6 +111,8 @@ typedef struct {
     const char *tmp;  /* the base name of what has no better one */
     int n_varying;    /* sizes of type variables' values made up so far */
     int n_calls;      /* of functions of the program, up to MAX_CALLS: they are inlined */
+    VarMap *guards;   /* the names of values that are asserted: the assertion of each; NULL: none yet */
+    PtrSet *droppable; /* assertions that go if none of their names is used */
     jmp_buf abandon;  /* after a limitation was reported */
 } Low;
 
@@ -275,6 +277,12 @@ Val *join_branches(Low *L, Loc loc, Atom test, Scope *s1, Val *v1, Scope *s2, Va
                    const AType *at, const Env *env);
 Val *lower_short_circuit(Low *L, Env *env, const AExp *e, bool is_and);
 Val *lower_loop(Low *L, Env *env, const AExp *e);
+
+/* --- lower_assert.c ------------------------------------------------------------------------- */
+
+Val *lower_assert(Low *L, Env *env, const AExp *e);
+/* Takes the program's assertions out of an entry's body of which nobody uses the value. */
+void drop_assertions(Low *L, Body *b);
 
 /* --- lower_index.c: indexing, ranges, array literals ---------------------------------------- */
 
