@@ -4,6 +4,7 @@
 #include "autotune/autotune.h"
 #include "base/args.h"
 #include "base/cc.h"
+#include "base/child.h"
 #include "base/html.h"
 #include "base/intern.h"
 #include "base/output.h"
@@ -33,6 +34,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct {
@@ -269,31 +271,50 @@ static int run_cc(const char *binary, const char *c_file)
     args[n++] = "-lOpenCL";
     args[n++] = "-lm";
     args[n++] = "-ldl"; /* a driver that is looked for when programs run */
-    int code = cc_run(args, false);
+    int status = cc_run(args, false);
     free(out);
     free(in);
-    if (code < 0)
+    if (status < 0)
         fprintf(stderr, "minifut: cannot run the C compiler: %s\n", strerror(errno));
-    else if (code > 0)
+    else if (WIFSIGNALED(status))
+        fprintf(stderr, "minifut: the C compiler was ended by a signal (%s) on %s%s\n", strsignal(WTERMSIG(status)), c_file,
+                WTERMSIG(status) == SIGKILL ? ": is there too little memory?" : "");
+    else if (status)
         fprintf(stderr,
                 "minifut: the C compiler failed on %s; are a C compiler and OpenCL's headers and "
                 "loader installed (gcc, opencl-headers, ocl-icd-opencl-dev)?\n",
                 c_file);
-    return code ? EXIT_USER : 0;
+    return status ? EXIT_USER : 0;
 }
 
-/* Builds NAME from NAME.c; an old NAME stays as it was until the new one is there. */
+/* The C compiler's file, which it makes or writes anew, gets the mode of a new program. */
+static bool put_in_place(const char *tmp, const char *name)
+{
+    struct stat st;
+    mode_t mask = umask(0);
+    umask(mask);
+    errno = ENODATA; /* one that succeeds without a word and without a file */
+    return stat(tmp, &st) == 0 && st.st_size > 0 && chmod(tmp, 0777 & ~mask) == 0 && rename(tmp, name) == 0;
+}
+
+/* Builds NAME from NAME.c, in a new file beside it; an old NAME stays as it was until the new one is there. */
 static int build_binary(Ctx *cx, const char *name)
 {
     const char *c_file = arena_printf(cx->perm, "%s.c", name);
-    const char *tmp = arena_printf(cx->perm, "%s.tmp%d", name, (int)getpid());
-    int code = run_cc(tmp, c_file);
-    if (code == 0 && rename(tmp, name) != 0) {
+    char *tmp = arena_printf(cx->perm, "%s.XXXXXX", name);
+    child_hold();
+    int fd = mkstemp(tmp), code = EXIT_USER;
+    if (fd >= 0) {
+        close(fd);
+        code = run_cc(tmp, c_file);
+    }
+    if (fd < 0 || (code == 0 && !put_in_place(tmp, name))) {
         fprintf(stderr, "minifut: cannot write %s: %s\n", name, strerror(errno));
         code = EXIT_USER;
     }
-    if (code)
+    if (fd >= 0 && code)
         unlink(tmp);
+    child_release();
     return code;
 }
 

@@ -1,12 +1,14 @@
 /* Compiling the program that is to be run, by a process of this very compiler. */
 #include "autotune/compiler.h"
 
+#include "base/child.h"
 #include "base/diag.h"
 #include "base/output.h"
 #include "base/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,17 +34,24 @@ int compile_program(const char *source, const char *binary, const char *mode, bo
     args[n++] = "--";
     args[n++] = source;
     fflush(NULL);
-    pid_t pid = fork();
+    child_hold();
+    pid_t pid = child_fork(false);
     if (pid == 0) {
         execv("/proc/self/exe", (char *const *)args);
         _exit(127);
     }
-    int status;
-    if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+    int status = pid < 0 ? -1 : child_wait(pid);
+    child_release();
+    if (status < 0) {
         fprintf(stderr, "minifut: cannot start the compiler: %s\n", strerror(errno));
         return EXIT_USER;
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BUG;
+    if (!WIFSIGNALED(status))
+        return WEXITSTATUS(status);
+    bool killed = WTERMSIG(status) == SIGKILL;
+    fprintf(stderr, "minifut: the compiler was ended by a signal (%s)%s\n", strsignal(WTERMSIG(status)),
+            killed ? ": is there too little memory?" : "");
+    return killed || WTERMSIG(status) == SIGTERM ? EXIT_LIMIT : EXIT_BUG;
 }
 
 void compiler_protect_sources(const char *source)

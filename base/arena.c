@@ -1,5 +1,7 @@
 #include "base/arena.h"
 
+#include "base/diag.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +28,7 @@ void *mem_or_exit(void *p)
 {
     if (!p) {
         fputs("minifut: out of memory\n", stderr);
-        exit(4);
+        exit(EXIT_LIMIT);
     }
     return p;
 }

@@ -1,13 +1,13 @@
 #include "base/cc.h"
 
 #include "base/arena.h"
+#include "base/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MAX_WORDS = 1024 };
@@ -19,15 +19,6 @@ static void split(char *text, const char **words, int *n)
     for (char *w = strtok_r(text, " \t\n", &save); w && *n < MAX_WORDS;
          w = strtok_r(NULL, " \t\n", &save))
         words[(*n)++] = w;
-}
-
-static int wait_for(pid_t pid)
-{
-    int status;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
 int cc_run(const char *const *args, bool quiet)
@@ -46,7 +37,7 @@ int cc_run(const char *const *args, bool quiet)
     for (int i = 0; args[i] && n < MAX_WORDS; i++)
         words[n++] = args[i];
     words[n] = NULL;
-    pid_t pid = fork();
+    pid_t pid = child_fork(true);
     if (pid == 0) {
         int null = quiet ? open("/dev/null", O_WRONLY) : -1;
         if (null >= 0)
@@ -55,10 +46,10 @@ int cc_run(const char *const *args, bool quiet)
         fprintf(stderr, "%s: %s\n", words[0], strerror(errno));
         _exit(127);
     }
-    int code = pid < 0 ? -1 : wait_for(pid);
+    int status = pid < 0 ? -1 : child_wait(pid);
     free(cc_words);
     free(flag_words);
-    return code;
+    return status;
 }
 
 char *cc_file(const char *path)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -194,13 +195,16 @@ static bool replace_file(const Out *o, const char *path)
     char *tmp = mem_or_exit(malloc(len + 8));
     memcpy(tmp, path, len);
     memcpy(tmp + len, ".XXXXXX", 8);
+    sigset_t all, mask;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &mask); /* none leaves the temporary file there */
     int fd = mkstemp(tmp);
     bool ok = fd >= 0;
     if (ok) {
         struct stat old;
-        mode_t mask = umask(0);
-        umask(mask);
-        mode_t mode = stat(path, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask;
+        mode_t hidden = umask(0);
+        umask(hidden);
+        mode_t mode = stat(path, &old) == 0 ? old.st_mode & 07777 : 0666 & ~hidden;
         ok = write_all(fd, o->text ? o->text : "", o->n) && fchmod(fd, mode) == 0;
         int saved = errno;
         if (close(fd) != 0 && ok)
@@ -214,6 +218,7 @@ static bool replace_file(const Out *o, const char *path)
             errno = saved;
         }
     }
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     free(tmp);
     return ok;
 }

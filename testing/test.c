@@ -3,6 +3,7 @@
 
 #include "base/args.h"
 #include "base/cc.h"
+#include "base/child.h"
 #include "base/signals.h"
 #include "base/source.h"
 #include "base/tempdir.h"
@@ -359,8 +360,10 @@ static void share_runtime(Pool *p)
     }
     char *in = cc_file(c_file), *to = cc_file(arena_printf(p->a, "%s/runtime.o", p->tmp.path));
     const char *const args[] = {"-DRT_API=", "-c", "-o", to, in, NULL};
+    child_hold();
     if (out_write_file(&o, c_file) && cc_run(args, true) == 0)
         setenv("MINIFUT_RUNTIME", to, 1);
+    child_release();
     free(in);
     free(to);
     out_free(&o);
