@@ -1,4 +1,4 @@
-/* Private to consume.c, consume_fun.c and aliases.c: what is known of values and variables while a
+/* Private to consume.c, consume_loop.c, consume_fun.c and aliases.c: what is known of values and variables while a
  * definition is checked for consumption. The rules are Futhark's.
  *
  * Every variable has leaves, the components of its type that are not tuples, records or sums. A value is
@@ -161,9 +161,19 @@ void al_set_marks(Co *co, int from, int to, const Loc *locs);
 /* "`xs`", "the result of `f`": in the permanent arena. */
 const char *al_describe(Co *co, const Var *v);
 
-/* --- consume.c, consume_fun.c --------------------------------------------------------------- */
+/* --- consume.c, consume_loop.c, consume_fun.c ------------------------------------------------ */
 
 Al *co_eval(Co *co, AExp *e);
+/* An evaluated expression, and how much was consumed then. */
+typedef struct {
+    AExp *e;
+    Al *al;
+    int marked;
+} Done;
+Done co_eval_part(Co *co, AExp *e);
+/* Reports if anything evaluated since has consumed it. */
+void co_still_alive(Co *co, const Done *d);
+Al *co_loop(Co *co, AExp *e);
 /* Checks a function, returns what it takes along from outside (of a value: what it aliases). */
 Al *co_def(Co *co, Def *d);
 Al *co_lambda(Co *co, AExp *e);
