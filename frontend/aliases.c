@@ -68,6 +68,14 @@ AType *al_add_unique(Co *co, AType *t, const AType *from)
     return changed ? arena_memdup(co->a, &c, sizeof c) : t;
 }
 
+bool al_binds_type(const Binding *b, const AType *t)
+{
+    for (int i = 0; t->kind == TY_VAR && i < b->tparams.n; i++)
+        if (b->tparams.at[i] == t->var)
+            return true;
+    return false;
+}
+
 /* --- Sets of refs --------------------------------------------------------------------------- */
 
 static VarLeaf *leaf_of(const Ref *r)
@@ -146,7 +154,7 @@ const Ref *al_shared(Co *co, const Refs *x, const Refs *y)
 {
     unsigned s = stamp_places(co, x);
     for (int i = 0; i < y->n; i++)
-        if (leaf_of(&y->at[i])->stamp == s)
+        if (leaf_of(&y->at[i])->stamp == s && y->at[i].v->kind != VAR_HIDDEN)
             return &y->at[i];
     return NULL;
 }
@@ -225,6 +233,8 @@ static void count_leaf(Count *c, const Leaf *l)
 {
     for (int j = 0; j < l->al->refs.n; j++) {
         VarLeaf *r = leaf_of(&l->al->refs.at[j]);
+        if (l->al->refs.at[j].v->kind == VAR_HIDDEN)
+            continue;
         r->n = r->stamp == c->co->stamp ? r->n + 1 : 1;
         r->stamp = c->co->stamp;
         vec_push(c->co->a, &c->log, r);
@@ -284,14 +294,14 @@ void al_count(Co *co, const AType *t, const Leaves *ls)
 const Ref *al_in_others(const Leaf *l)
 {
     for (int i = 0; i < l->al->refs.n; i++)
-        if (leaf_of(&l->al->refs.at[i])->n > 1)
+        if (l->al->refs.at[i].v->kind != VAR_HIDDEN && leaf_of(&l->al->refs.at[i])->n > 1)
             return &l->al->refs.at[i];
     return NULL;
 }
 
 bool al_is_marker(const Ref *r)
 {
-    return leaf_of(r)->n > 1 && !r->v->in_scope;
+    return leaf_of(r)->n > 1 && !r->v->in_scope && r->v->kind != VAR_HIDDEN;
 }
 
 static Al *with_ref(Co *co, const Al *al, Ref r)
@@ -337,7 +347,35 @@ Var *al_make_up(Co *co, VarKind kind, const char *name, Loc loc)
     return v;
 }
 
-/* The leaves of v of type t; each aliases itself, but functions of top-level values. */
+/* Whether what the functions in a definition's type make is of an abstract type, other than a parameter of its own: it
+ * was not handed that, so it has made it. */
+static bool makes_hidden(const Binding *b, const AType *t, bool unique)
+{
+    unique |= t->unique;
+    if (t->kind == TY_FUN)
+        return makes_hidden(b, t->fun.result, false);
+    for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
+        if (makes_hidden(b, t->elems.at[i], unique))
+            return true;
+    return t->kind == TY_VAR && !unique && !al_binds_type(b, t);
+}
+
+/* A component of the value of a top-level definition. It may be consumed if it is made anew at each use: its elements
+ * are of a type that the use decides. */
+static Refs global_refs(Co *co, const Binding *b, const AType *t, Ref self)
+{
+    const AType *elem = type_elem(t);
+    bool made_anew = elem->kind == TY_VAR && al_binds_type(b, elem);
+    bool hidden = t->kind == TY_FUN ? makes_hidden(b, t, false) : b->fresh || b->tparams.n;
+    Refs rs = {0};
+    if (hidden && !made_anew)
+        vec_push(co->a, &rs, ((Ref){co->hidden, 0, false}));
+    else if (t->kind != TY_FUN && !made_anew)
+        vec_push(co->a, &rs, self);
+    return rs;
+}
+
+/* The leaves of v of type t; each aliases itself, but of top-level definitions. */
 static Al *make_leaves(Co *co, Var *v, const AType *t, const Al *al)
 {
     Al *c = al_none(co);
@@ -347,7 +385,9 @@ static Al *make_leaves(Co *co, Var *v, const AType *t, const Al *al)
                      make_leaves(co, v, t->elems.at[i], al->kids.n ? al->kids.at[i] : al));
         return c;
     }
-    if (al_holds_arrays(t) && !(v->kind == VAR_GLOBAL && t->kind == TY_FUN)) {
+    if (v->global && al_holds_arrays(t)) {
+        c->refs = global_refs(co, v->global, t, (Ref){v, v->leaves.n, false});
+    } else if (al_holds_arrays(t)) {
         Refs rs = {NEWN(co->a, Ref, al->refs.n + 1), 0, al->refs.n + 1};
         vec_push(co->a, &rs, ((Ref){v, v->leaves.n, false}));
         vec_append(co->a, &rs, &al->refs);
@@ -361,6 +401,7 @@ static Var *new_var(Co *co, Binding *b, VarKind kind, const AType *t, Al *al)
 {
     Var *v = NEW(co->a, Var);
     *v = (Var){.kind = kind, .name = b->name, .loc = b->loc, .type = t, .depth = co->frames.n};
+    v->global = kind == VAR_GLOBAL ? b : NULL;
     v->al = make_leaves(co, v, t, al_shape(co, t, al));
     return co->vars[b->uid] = v;
 }
@@ -429,9 +470,9 @@ void al_unscope(Co *co, int n)
         co->scope.at[--co->scope.n]->in_scope = false;
 }
 
-void al_push_frame(Co *co, bool loop)
+void al_push_frame(Co *co, FrameKind kind)
 {
-    Frame f = {.loop = loop};
+    Frame f = {.kind = kind};
     vec_push(co->a, &co->frames, f);
 }
 
@@ -451,7 +492,8 @@ const char *al_describe(Co *co, const Var *v)
         return v->name ? arena_printf(co->a, "another part of the result of `%s`", v->name)
                        : "another part of the result of a call";
     case VAR_LOOP: return "another part of the result of a loop";
-    case VAR_PARTS: return "another part of the same value";
+    case VAR_PARTS:
+    case VAR_HIDDEN: return "another part of the same value";
     }
     return "";
 }
@@ -511,12 +553,12 @@ static const AType *leaf_type(const AType *t, int *n)
 static void consumed_outside(Co *co, const Var *v, Loc loc)
 {
     const char *name = v->name;
-    const Frame *f = &vec_last(&co->frames);
-    bool own = f->condition && v->depth == co->frames.n - 1;
+    FrameKind kind = vec_last(&co->frames).kind;
+    bool own = kind == FRAME_CONDITION && v->depth == co->frames.n - 1;
     if (own)
         ck_error(co->ck, loc,
                  "`%s` is consumed by the condition of the loop, but the body is to use it next", name);
-    else if (f->loop)
+    else if (kind != FRAME_FUNCTION)
         ck_error(co->ck, loc,
                  "`%s` is consumed in a loop, but it is bound outside: the next iteration would "
                  "use it again",
@@ -524,7 +566,7 @@ static void consumed_outside(Co *co, const Var *v, Loc loc)
     else
         ck_error(co->ck, loc, "`%s` is consumed in a function, but it is bound outside", name);
     ck_note(co->ck, v->loc, "`%s` is bound here; %suse `copy %s`", name,
-            f->loop && !own ? "make it a loop parameter, or " : "", name);
+            kind == FRAME_BODY || (kind == FRAME_CONDITION && !own) ? "make it a loop parameter, or " : "", name);
 }
 
 /* Whether a ref may be consumed here; else says why not. */
@@ -532,6 +574,12 @@ static bool may_consume(Co *co, const Ref *r, Loc loc)
 {
     const Var *v = r->v;
     const char *name = v->name;
+    if (v->kind == VAR_HIDDEN) {
+        ck_error(co->ck, loc,
+                 "this is consumed, but whoever made it may still know its memory (its type is abstract, or its "
+                 "definition polymorphic); use `copy`");
+        return false;
+    }
     if (v->kind == VAR_GLOBAL) {
         ck_error(co->ck, loc, "`%s` is consumed, but it is a top-level definition; use `copy %s`",
                  name, name);
@@ -573,6 +621,7 @@ void al_mark_gone(Co *co, const Ref *r, Loc loc)
 
 void al_consume(Co *co, const Refs *rs, Loc loc)
 {
+    co->consumptions++;
     for (int i = 0; i < rs->n; i++)
         if (!may_consume(co, &rs->at[i], loc))
             return;

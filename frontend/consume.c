@@ -12,14 +12,20 @@ static const char *var_name(const AExp *e)
     return e->kind == AE_VAR ? e->var.name : NULL;
 }
 
+static bool is_value(void *env, const Size *leaf)
+{
+    (void)env;
+    return leaf->kind == SZ_VAR && leaf->var->kind == BIND_LOCAL;
+}
+
 static Al *eval_var(Co *co, AExp *e)
 {
     Binding *b = e->var.bind;
     if (!b || !al_holds_arrays(e->type) || b->kind == BIND_BUILTIN || b->kind == BIND_SIZE)
         return al_none(co);
     bool local = co->vars[b->uid] && co->vars[b->uid]->kind == VAR_LOCAL;
-    if (!local && (b->type->kind == TY_FUN || b->tparams.n || b->fresh)) /* made anew at each use */
-        return al_none(co);
+    if (!local && b->tparams.n && b->type->kind != TY_FUN && ty_any_size(e->type, is_value, NULL))
+        return al_none(co); /* made anew for these sizes */
     Var *v = al_var(co, b);
     if (local && b->type->kind == TY_FUN) /* found out since this use was checked */
         e->type = al_add_unique(co, e->type, b->type);
@@ -27,13 +33,21 @@ static Al *eval_var(Co *co, AExp *e)
     return v->al;
 }
 
-Done co_eval_part(Co *co, AExp *e)
+/* An evaluated expression, and how much was consumed then. */
+typedef struct {
+    AExp *e;
+    Al *al;
+    int marked;
+} Done;
+
+static Done eval_part(Co *co, AExp *e)
 {
     Al *al = co_eval(co, e);
     return (Done){e, al, co->marked.n};
 }
 
-void co_still_alive(Co *co, const Done *d)
+/* Reports if anything evaluated since has consumed it. */
+static void still_alive(Co *co, const Done *d)
 {
     if (co->marked.n == d->marked)
         return;
@@ -46,9 +60,9 @@ static Al *eval_seq(Co *co, AExp *e)
     int n = e->seq.elems.n;
     Done *parts = NEWN(co->a, Done, n + 1);
     for (int i = 0; i < n; i++)
-        parts[i] = co_eval_part(co, e->seq.elems.at[i]);
+        parts[i] = eval_part(co, e->seq.elems.at[i]);
     for (int i = 0; i < n; i++)
-        co_still_alive(co, &parts[i]);
+        still_alive(co, &parts[i]);
     Al *c = al_none(co);
     for (int k = 0; k < n && e->kind != AE_ARRAY; k++)
         for (int i = 0; i < n; i++)
@@ -91,9 +105,9 @@ static void eval_dims(Co *co, ADimIndices *ds)
 
 static Al *eval_index(Co *co, AExp *e)
 {
-    Done d = co_eval_part(co, e->index.e);
+    Done d = eval_part(co, e->index.e);
     eval_dims(co, &e->index.dims);
-    co_still_alive(co, &d);
+    still_alive(co, &d);
     return d.al;
 }
 
@@ -123,9 +137,9 @@ static Al *write_into(Co *co, AExp *e, int n)
     const Step *path = e->update.path.at;
     for (int i = n; i < e->update.path.n; i++)
         eval_dims(co, &e->update.path.at[i].dims);
-    Done v = co_eval_part(co, e->update.value);
+    Done v = eval_part(co, e->update.value);
     Al *al = al_shape(co, e->type, co_eval(co, e->update.e)), *part = al;
-    co_still_alive(co, &v);
+    still_alive(co, &v);
     for (int i = 0; i < n; i++)
         part = al_kid(part, field_at(co, path[i].of, path[i].field));
     Al *rest = replace_part(co, e->type, al, path, n, al_none(co), e->update.e->loc);
@@ -268,10 +282,10 @@ static Al *eval_constr(Co *co, AExp *e)
     int n = e->constr.elems.n;
     Done *parts = NEWN(co->a, Done, n + 1);
     for (int i = 0; i < n; i++)
-        parts[i] = co_eval_part(co, e->constr.elems.at[i]);
+        parts[i] = eval_part(co, e->constr.elems.at[i]);
     Al *c = al_none(co), *holds = al_none(co);
     for (int i = 0; i < n; i++) {
-        co_still_alive(co, &parts[i]);
+        still_alive(co, &parts[i]);
         vec_push(co->a, &holds->kids, parts[i].al);
     }
     int k = type_part(e->type, e->constr.name);
@@ -379,5 +393,6 @@ void consume_def(Ck *ck, Def *d)
     while (vars->n < ck->n_bindings)
         vec_push(ck->a, vars, NULL);
     co.vars = vars->at;
+    co.hidden = al_make_up(&co, VAR_HIDDEN, NULL, NO_LOC);
     co_def(&co, d);
 }

@@ -40,6 +40,8 @@ typedef enum {
     VAR_CALL,   /* made up, for the result of a call of `name` */
     VAR_LOOP,   /* for the result of a loop */
     VAR_PARTS,  /* for a value whose components overlap */
+    VAR_HIDDEN, /* the one that stands for what nobody can see: what is of an abstract type may share
+                 * memory inside of itself, or with a definition; so may a polymorphic value */
 } VarKind;
 
 typedef struct {
@@ -61,11 +63,13 @@ struct Var {
     bool in_scope; /* VAR_LOCAL: it can be named */
     bool may;      /* it may be consumed, in its own frame */
     bool elem;     /* an element of the array that a loop goes over */
+    const Binding *global; /* VAR_GLOBAL: the definition */
 };
 
+typedef enum { FRAME_FUNCTION, FRAME_BODY /* of a loop */, FRAME_CONDITION /* of `while` */ } FrameKind;
 typedef struct {
-    bool loop, condition; /* the body of a loop; the condition of `while` */
-    Refs used;            /* from outside */
+    FrameKind kind;
+    Refs used; /* from outside */
 } Frame;
 
 typedef VEC(Var *) ConsumeVars;
@@ -77,6 +81,8 @@ typedef struct {
     VEC(Frame) frames;
     VEC(Var *) scope; /* the variables in scope, innermost last */
     Refs marked;      /* what was consumed, in order, so that branches can be undone */
+    int consumptions; /* how often something was, even if nobody else knows it */
+    Var *hidden;      /* VAR_HIDDEN */
     unsigned stamp;
 } Co;
 
@@ -95,6 +101,8 @@ bool al_holds_arrays(const AType *t);
 bool al_is_product(const AType *t);
 /* Whether any component is marked `*`; on scalars and functions it means nothing. */
 bool al_any_unique(const AType *t);
+/* Whether t is a type parameter of the definition. */
+bool al_binds_type(const Binding *b, const AType *t);
 /* t with the marks `*` of a type of the same shape added. */
 AType *al_add_unique(Co *co, AType *t, const AType *from);
 
@@ -141,7 +149,7 @@ void al_bind_pat(Co *co, const Pat *p, Al *al, AlBind how);
 Var *al_var(Co *co, Binding *b);
 /* The variables bound since the scope had n go out of scope. */
 void al_unscope(Co *co, int n);
-void al_push_frame(Co *co, bool loop);
+void al_push_frame(Co *co, FrameKind kind);
 /* Leaves the innermost frame, and forgets what was consumed in it since there were `marked` marks:
  * variables of the frame. Returns what it used from outside. */
 Refs al_pop_frame(Co *co, int marked);
@@ -164,15 +172,6 @@ const char *al_describe(Co *co, const Var *v);
 /* --- consume.c, consume_loop.c, consume_fun.c ------------------------------------------------ */
 
 Al *co_eval(Co *co, AExp *e);
-/* An evaluated expression, and how much was consumed then. */
-typedef struct {
-    AExp *e;
-    Al *al;
-    int marked;
-} Done;
-Done co_eval_part(Co *co, AExp *e);
-/* Reports if anything evaluated since has consumed it. */
-void co_still_alive(Co *co, const Done *d);
 Al *co_loop(Co *co, AExp *e);
 /* Checks a function, returns what it takes along from outside (of a value: what it aliases). */
 Al *co_def(Co *co, Def *d);
@@ -182,8 +181,5 @@ Al *co_opsect(Co *co, AExp *e);
 /* A value whose type is to be `want`: functions in it may not consume more, nor share more, than
  * that says. */
 void co_check_functions(Co *co, const AExp *e, const AType *want);
-/* Whether no component of a value that is consumed, those unique in t or the whole, overlaps with
- * another; reports if one does. */
-bool co_check_separate(Co *co, const AType *t, Al *al, bool whole, Loc loc);
 
 #endif

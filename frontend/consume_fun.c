@@ -9,6 +9,7 @@
 typedef struct {
     const Ref *outside; /* it may be this, which the caller may know under another name */
     const Ref *shared;  /* or it shares this with another component */
+    bool hidden;        /* or it may share memory where nobody can see it */
 } Unfresh;
 
 /* Whether a variable that may be named is a parameter, of the function around, that is unique. */
@@ -27,6 +28,7 @@ static Unfresh why_unfresh(const Co *co, const Leaf *l)
     Unfresh u = {.shared = al_in_others(l)};
     for (int i = 0; l->t->kind != TY_FUN && i < l->al->refs.n && !u.outside; i++) {
         const Ref *r = &l->al->refs.at[i];
+        u.hidden |= r->v->kind == VAR_HIDDEN;
         if ((r->v->in_scope || r->v->kind == VAR_GLOBAL) && !is_consumed_param(co, r))
             u.outside = r;
     }
@@ -62,6 +64,12 @@ static void check_unique_result(Co *co, const AType *t, Al *al, Loc loc)
                 ck_note(co->ck, u.shared->v->loc, "they come from here; use `copy`");
             return;
         }
+        if (u.hidden) {
+            ck_error(co->ck, loc,
+                     "the result is declared unique, but whoever made it may still know its memory (its type is "
+                     "abstract, or its definition polymorphic); use `copy`");
+            return;
+        }
     }
 }
 
@@ -79,7 +87,7 @@ static AType *infer_unique(Co *co, const AType *t, const Leaves *ls, int *next)
     const Leaf *l = &ls->at[(*next)++];
     if (t->kind == TY_ARRAY || t->kind == TY_VAR) {
         Unfresh u = why_unfresh(co, l);
-        c->unique = !u.outside && !u.shared;
+        c->unique = !u.outside && !u.shared && !u.hidden;
     }
     return c;
 }
@@ -161,17 +169,17 @@ static Al *captured(Co *co, const Refs *used, const Al *result)
     al->refs = *used;
     Refs rs = al_flat(co, result);
     for (int i = 0; i < rs.n; i++)
-        if (rs.at[i].v->kind == VAR_GLOBAL)
+        if (rs.at[i].v->kind == VAR_GLOBAL || rs.at[i].v->kind == VAR_HIDDEN)
             al_add_ref(co, &al->refs, rs.at[i]);
     return al;
 }
 
 Al *co_def(Co *co, Def *d)
 {
-    int scope = co->scope.n, marked = co->marked.n;
+    int scope = co->scope.n, marked = co->marked.n, consumptions = co->consumptions;
     bool value = d->local && !d->params.n;
     if (!value)
-        al_push_frame(co, false);
+        al_push_frame(co, FRAME_FUNCTION);
     for (int i = 0; i < d->params.n; i++)
         al_bind_pat(co, d->params.at[i], al_none(co), BIND_PARAM);
     Al *al = al_shape(co, d->ret_type, co_eval(co, d->body));
@@ -188,6 +196,10 @@ Al *co_def(Co *co, Def *d)
     } else {
         d->bind->type = al_add_unique(co, d->bind->type, d->body->type);
     }
+    if (!d->local && !d->params.n && co->consumptions > consumptions && ty_has_fun(d->ret_type))
+        ck_error(co->ck, d->body->loc,
+                 "`%s` is or holds a function, so nothing may be consumed to make it: each use would consume that again",
+                 d->name);
     al_unscope(co, scope);
     if (value)
         return al;
@@ -200,7 +212,7 @@ Al *co_def(Co *co, Def *d)
 Al *co_lambda(Co *co, AExp *e)
 {
     int scope = co->scope.n, marked = co->marked.n;
-    al_push_frame(co, false);
+    al_push_frame(co, FRAME_FUNCTION);
     for (int i = 0; i < e->lambda.params.n; i++)
         al_bind_pat(co, e->lambda.params.at[i], al_none(co), BIND_PARAM);
     Al *al = al_shape(co, result_after(e->type, e->lambda.params.n), co_eval(co, e->lambda.body));
@@ -323,14 +335,6 @@ static bool mentions(const AType *t, const Binding *var)
 
 /* --- What a type parameter tells -------------------------------------------------------------- */
 
-static bool is_own(const Binding *fn, const AType *t)
-{
-    for (int i = 0; t->kind == TY_VAR && i < fn->tparams.n; i++)
-        if (fn->tparams.at[i] == t->var)
-            return true;
-    return false;
-}
-
 static int times_mentioned(const AType *t, const Binding *var)
 {
     int n = 0;
@@ -339,8 +343,8 @@ static int times_mentioned(const AType *t, const Binding *var)
     return al_is_product(t) ? n : mentions(t, var);
 }
 
-/* Whether the parameter has the type variable only as what functions return, and the argument of
- * type `have` has functions there that return what is fresh. */
+/* Whether the parameter has the type variable only as what functions of one argument, which they do not consume,
+ * return, and the argument of type `have` has functions there that return what is fresh. */
 static bool only_made_fresh(const AType *param, const AType *have, const Binding *var)
 {
     if (!mentions(param, var))
@@ -352,12 +356,10 @@ static bool only_made_fresh(const AType *param, const AType *have, const Binding
             return false;
     if (al_is_product(param))
         return true;
-    const AType *res = param, *got = have;
-    for (; res->kind == TY_FUN && got->kind == TY_FUN; res = res->fun.result, got = got->fun.result)
-        if (mentions(res->fun.param, var))
-            return false;
-    return param->kind == TY_FUN && res->kind == TY_VAR && res->var == var &&
-           !can_alias(got, false) && !ty_has_fun(got);
+    if (param->kind != TY_FUN || mentions(param->fun.param, var) || al_any_unique(param->fun.param))
+        return false;
+    const AType *res = param->fun.result, *got = have->fun.result;
+    return res->kind == TY_VAR && res->var == var && !can_alias(got, false) && !ty_has_fun(got);
 }
 
 /* t, the type of what e returns, with `*` where that is fresh since its type is a parameter of the
@@ -371,7 +373,7 @@ static AType *fresh_by_type(Co *co, const AExp *e, const AType *whole, const ATy
         c.elems = (ATypes){0};
         for (int i = 0; i < t->elems.n; i++)
             vec_push(co->a, &c.elems, fresh_by_type(co, e, whole, generic->elems.at[i], t->elems.at[i]));
-    } else if (is_own(fn, generic) && times_mentioned(whole, generic->var) == 1) {
+    } else if (al_binds_type(fn, generic) && times_mentioned(whole, generic->var) == 1) {
         const AType *from = fn->type;
         bool fresh = true;
         for (int i = 0; i < e->app.args.n; i++, from = from->fun.result)
@@ -401,13 +403,14 @@ static bool is_taken(const Leaf *l)
     return l->unique && (l->t->kind == TY_ARRAY || l->t->kind == TY_VAR);
 }
 
-bool co_check_separate(Co *co, const AType *t, Al *al, bool whole, Loc loc)
+/* Whether no component of a value that is consumed, wholly or in part, overlaps with another; reports if one does. */
+static bool check_separate(Co *co, const AType *t, Al *al, Loc loc)
 {
     Leaves ls = {0};
     al_leaves(t, al, false, &ls, co->a);
     al_count(co, t, &ls);
     for (int i = 0; i < ls.n; i++) {
-        const Ref *r = whole || is_taken(&ls.at[i]) ? al_in_others(&ls.at[i]) : NULL;
+        const Ref *r = al_in_others(&ls.at[i]);
         if (!r)
             continue;
         const char *name = r->v->kind <= VAR_GLOBAL ? r->v->name : NULL;
@@ -447,7 +450,7 @@ static bool consume_arg(Co *co, const AExp *e, const AType *param, const Arg *ar
     for (int i = 0; i < x->taken.n; i++)
         if (al_is_gone(&x->taken.at[i])) /* its use was reported */
             return false;
-    if (!co_check_separate(co, param, x->al, false, e->loc))
+    if (!check_separate(co, param, x->al, e->loc))
         return false;
     const char *who = "the function that is applied";
     const Ref *r = al_shared(co, &x->taken, fn);
@@ -496,19 +499,27 @@ static void check_piped(Co *co, const AExp *e, const Arg *args)
     }
 }
 
-/* Functions evaluate their last argument first, operators their left operand. All arguments are needed
- * until the call, and only that consumes. */
+/* An operator section keeps its operand, as a lambda would. */
+static void section_consumes(Co *co, const AExp *operand)
+{
+    ck_error(co->ck, operand->loc, "each application of this section would consume this; write a lambda");
+}
+
+/* Functions evaluate their last argument first and the function last, operators their left operand first. All are
+ * needed until the call, and only that consumes. */
 Al *co_app(Co *co, AExp *e)
 {
     int n = e->app.args.n;
     AExp **es = e->app.args.at;
     Arg *args = NEWN(co->a, Arg, n + 1);
-    Refs fn = al_flat(co, co_eval(co, e->app.fn)), kept = fn;
-    const AType *ft = e->app.fn->type;
     for (int k = 0; k < n; k++) {
         int i = e->app.infix ? k : n - 1 - k;
         args[i] = eval_arg(co, es[i]);
     }
+    Refs fn = al_flat(co, co_eval(co, e->app.fn)), kept = fn;
+    const AType *ft = e->app.fn->type;
+    if (e->app.infix && n == 1 && al_any_unique(param_type(ft, 0)))
+        section_consumes(co, es[0]);
     for (int i = 0; i < n; i++) {
         if (co->marked.n > args[i].marked)
             al_check_alive(co, &args[i].refs, es[i]->loc,
@@ -541,7 +552,6 @@ Al *co_opsect(Co *co, AExp *e)
     const AType *right = param_type(e->opsect.op->type, 1);
     co_check_functions(co, e->opsect.arg, right);
     if (al_any_unique(right))
-        ck_error(co->ck, e->opsect.arg->loc,
-                 "each application of this section would consume this; write a lambda");
+        section_consumes(co, e->opsect.arg);
     return al_union(co, op, x.al);
 }

@@ -111,87 +111,118 @@ static const LoopVar *loop_var(const LoopVars *vs, const Var *v)
     return NULL;
 }
 
-/* Reports if a part of an initial value shares memory with those that are consumed. */
-static bool check_apart(Co *co, const Refs *part, const Refs *consumed, Loc loc)
+/* A component of what a loop carries. */
+typedef struct {
+    const LoopVar *var; /* whose leaf it is; NULL: it has no name */
+    int leaf;
+    Refs init, may; /* what the initial value may be; what the result may */
+} Part;
+typedef VEC(Part) Parts;
+
+static void add_parts(Co *co, const AType *t, const LoopVar *var, Parts *out)
 {
-    const Ref *r = al_shared(co, part, consumed);
-    if (r)
-        ck_error(co->ck, loc,
-                 "the loop consumes a part of this that may share memory with another%s; use `copy`",
-                 r->v->kind <= VAR_GLOBAL ? arena_printf(co->a, " (of `%s`)", r->v->name) : "");
-    return !r;
+    Leaves ls = {0};
+    al_leaves(t, al_none(co), false, &ls, co->a);
+    for (int i = 0; i < ls.n; i++)
+        vec_push(co->a, out, ((Part){.var = var, .leaf = i}));
 }
 
-/* The initial value of a variable that is consumed, as were those of others. */
-static void consume_part(Co *co, const AType *t, Al *al, Refs *others, Loc loc)
+/* The components of the pattern's type, in order. */
+static void list_parts(Co *co, const Pat *p, const AType *t, const LoopVars *vs, Parts *out)
 {
-    Refs rs = al_flat(co, al);
-    if (check_apart(co, &rs, others, loc) && co_check_separate(co, t, al, true, loc))
-        al_consume(co, &rs, loc);
-    al_add_refs(co, others, &rs);
-}
-
-/* The initial values: consumes those of variables that are, drops them from the tree. */
-static Al *consume_init(Co *co, const Pat *p, const AType *t, Al *init, const LoopVars *vs,
-                        Refs *others, Loc loc)
-{
-    if (p->kind == P_ASCRIBE)
-        return consume_init(co, p->pat, t, init, vs, others, loc);
-    if (p->kind == P_VAR && loop_var(vs, co->vars[p->bind->uid])->consumed) {
-        consume_part(co, t, init, others, loc);
-        return al_none(co);
+    if (p->kind == P_ASCRIBE) {
+        list_parts(co, p->pat, t, vs, out);
+        return;
     }
-    if (p->kind == P_VAR || p->kind == P_WILD || p->kind == P_LIT)
-        return init;
-    Al *c = al_none(co);
-    for (int k = 0; k < t->elems.n; k++)
-        vec_push(co->a, &c->kids, al_kid(init, k));
-    if (p->kind == P_CONSTR) {
-        int k = type_part(t, p->name);
-        Pat holds = *p;
-        holds.kind = P_TUPLE;
-        c->kids.at[k] = consume_init(co, &holds, t->elems.at[k], al_kid(init, k), vs, others, loc);
-        return c;
-    }
-    for (int i = 0; i < p->elems.n; i++) {
-        int k = elem_index(p, t, i);
-        c->kids.at[k] =
-            consume_init(co, p->elems.at[i], t->elems.at[k], al_kid(init, k), vs, others, loc);
-    }
-    return c;
-}
-
-/* What the result aliases: what the body returned; if not consumed, the initial value and other
- * parts of the result too. */
-static Al *loop_result(Co *co, const Pat *p, const AType *t, Al *init, Al *body, const LoopVars *vs,
-                       Ref made)
-{
-    if (p->kind == P_ASCRIBE)
-        return loop_result(co, p->pat, t, init, body, vs, made);
-    if (p->kind == P_VAR && loop_var(vs, co->vars[p->bind->uid])->consumed)
-        return body;
     if (p->kind == P_VAR || p->kind == P_WILD || p->kind == P_LIT) {
-        Al *m = al_none(co);
-        vec_push(co->a, &m->refs, made);
-        return al_union(co, al_union(co, al_shape(co, t, init), al_shape(co, t, m)), body);
+        add_parts(co, t, p->kind == P_VAR ? loop_var(vs, co->vars[p->bind->uid]) : NULL, out);
+        return;
     }
-    Al *c = al_none(co);
-    for (int k = 0; k < t->elems.n; k++)
-        vec_push(co->a, &c->kids, al_none(co));
-    if (p->kind == P_CONSTR) {
-        int k = type_part(t, p->name);
+    for (int k = 0; k < t->elems.n; k++) {
+        const Pat *in = NULL;
         Pat holds = *p;
         holds.kind = P_TUPLE;
-        c->kids.at[k] =
-            loop_result(co, &holds, t->elems.at[k], al_kid(init, k), al_kid(body, k), vs, made);
-        return c;
+        for (int i = 0; p->kind != P_CONSTR && i < p->elems.n && !in; i++)
+            in = elem_index(p, t, i) == k ? p->elems.at[i] : NULL;
+        if (p->kind == P_CONSTR && type_part(t, p->name) == k)
+            in = &holds;
+        if (in)
+            list_parts(co, in, t->elems.at[k], vs, out);
+        else
+            add_parts(co, t->elems.at[k], NULL, out);
     }
-    for (int i = 0; i < p->elems.n; i++) {
-        int k = elem_index(p, t, i);
-        c->kids.at[k] = loop_result(co, p->elems.at[i], t->elems.at[k], al_kid(init, k),
-                                    al_kid(body, k), vs, made);
+}
+
+static bool is_consumed(const Part *p)
+{
+    return p->var && p->var->consumed;
+}
+
+/* Consumes the initial values of variables that are. As each turn may move the others from one to another, nothing of
+ * the initial value may share memory then. */
+static void consume_init(Co *co, const AType *t, Al *init, const Parts *ps, Loc loc)
+{
+    Leaves ls = {0};
+    Refs taken = {0};
+    bool any = false;
+    for (int i = 0; i < ps->n; i++) {
+        any |= is_consumed(&ps->at[i]);
+        if (is_consumed(&ps->at[i]))
+            al_add_refs(co, &taken, &ps->at[i].init);
     }
-    return c;
+    al_leaves(t, init, false, &ls, co->a);
+    al_count(co, t, &ls);
+    for (int i = 0; any && i < ls.n; i++) {
+        const Ref *r = al_in_others(&ls.at[i]);
+        if (!r)
+            continue;
+        ck_error(co->ck, loc, "the loop consumes a part of this, but parts of it may share memory%s; use `copy`",
+                 r->v->kind <= VAR_GLOBAL ? arena_printf(co->a, " (of `%s`)", r->v->name) : "");
+        return;
+    }
+    if (any)
+        al_consume(co, &taken, loc);
+}
+
+/* A turn may make what is not consumed of other variables: so it may be what these were or became. */
+static void close_parts(Co *co, Parts *ps)
+{
+    for (bool again = true; again;) {
+        again = false;
+        for (int i = 0; i < ps->n; i++)
+            for (int j = 0; j < ps->at[i].may.n; j++)
+                for (int k = 0; k < ps->n; k++) {
+                    const Part *from = &ps->at[k];
+                    const Ref *r = &ps->at[i].may.at[j];
+                    int before = ps->at[i].may.n;
+                    if (from->var && from->var->v == r->v && from->leaf == r->leaf && k != i)
+                        al_add_refs(co, &ps->at[i].may, &from->may);
+                    again |= ps->at[i].may.n > before;
+                }
+    }
+}
+
+/* What the result aliases: what the body returned; of what is not consumed, the initial value and other parts of the
+ * result too. */
+static Al *loop_result(Co *co, const AType *t, Al *body, Parts *ps, Ref made)
+{
+    Leaves ls = {0};
+    al_leaves(t, body, false, &ls, co->a);
+    for (int i = 0; i < ps->n; i++) {
+        al_add_flat(co, &ps->at[i].may, ls.at[i].al);
+        if (!is_consumed(&ps->at[i]))
+            al_add_refs(co, &ps->at[i].may, &ps->at[i].init);
+    }
+    close_parts(co, ps);
+    for (int i = 0; i < ps->n; i++) {
+        if (is_consumed(&ps->at[i]) || !al_holds_arrays(ls.at[i].t))
+            continue;
+        ls.at[i].al = al_none(co);
+        ls.at[i].al->refs = ps->at[i].may;
+        al_add_ref(co, &ls.at[i].al->refs, made);
+    }
+    int next = 0;
+    return al_rebuild(co, t, &ls, &next);
 }
 
 /* What each iteration needs must not be consumed when the first begins. */
@@ -205,42 +236,43 @@ static void check_needed(Co *co, const Refs *needed, const char *how, Loc loc)
         }
 }
 
-/* Like Futhark, in the order bound, body, initial value: only the body tells what is consumed. */
+/* What the loop goes over comes first, then the initial value; but only the body tells what of that is consumed. */
 Al *co_loop(Co *co, AExp *e)
 {
     const Pat *p = e->loop.pat;
     const AType *t = p->type;
     int scope = co->scope.n;
-    Refs over = {0}, consumed = {0};
-    if (e->loop.kind != ALOOP_WHILE)
-        over = al_flat(co, co_eval(co, e->loop.bound));
+    Al *over = e->loop.kind == ALOOP_WHILE ? al_none(co) : co_eval(co, e->loop.bound);
+    Al *init = al_shape(co, t, co_eval(co, e->loop.init));
     int marked = co->marked.n;
-    al_push_frame(co, true);
+    al_push_frame(co, FRAME_BODY);
     al_bind_pat(co, p, al_none(co), BIND_LOOP_PARAM);
     if (e->loop.kind == ALOOP_WHILE) {
-        al_push_frame(co, true); /* it may not consume the loop's variables */
-        vec_last(&co->frames).condition = true;
+        al_push_frame(co, FRAME_CONDITION); /* it may not consume the loop's variables */
         co_eval(co, e->loop.bound);
         al_pop_frame(co, co->marked.n);
     } else {
-        al_bind_pat(co, e->loop.var, al_none(co), BIND_LOOP_ELEM);
+        al_bind_pat(co, e->loop.var, al_shape(co, e->loop.var->type, over), BIND_LOOP_ELEM);
     }
     Al *body = al_shape(co, t, co_eval(co, e->loop.body));
     LoopVars vs = {0};
     loop_vars(co, p, t, body, &vs);
     al_unscope(co, scope);
-    Refs used = al_pop_frame(co, marked);
+    Refs used = al_pop_frame(co, marked), seen = al_flat(co, over);
     declared_consumption(&vs);
     spread_consumption(&vs);
     check_next(co, &vs, e->loop.body->loc);
 
     Loc loc = e->loop.init->loc;
-    Al *init = al_shape(co, t, co_eval(co, e->loop.init));
-    Al *kept = al_shape(co, t, consume_init(co, p, t, init, &vs, &consumed, loc));
+    Parts parts = {0};
+    Leaves ls = {0};
+    al_leaves(t, init, false, &ls, co->a);
+    list_parts(co, p, t, &vs, &parts);
+    for (int i = 0; i < parts.n; i++)
+        parts.at[i].init = al_flat(co, ls.at[i].al);
+    consume_init(co, t, init, &parts, loc);
     check_needed(co, &used, "uses", loc);
-    check_needed(co, &over, "goes over", loc);
-    Refs rest = al_flat(co, kept);
-    check_apart(co, &rest, &consumed, loc);
+    check_needed(co, &seen, "goes over", loc);
     Ref made = {al_make_up(co, VAR_LOOP, NULL, e->loc), 0, false};
-    return loop_result(co, p, t, kept, body, &vs, made);
+    return loop_result(co, t, body, &parts, made);
 }
