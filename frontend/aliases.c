@@ -366,7 +366,7 @@ static Refs global_refs(Co *co, const Binding *b, const AType *t, Ref self)
 {
     const AType *elem = type_elem(t);
     bool made_anew = elem->kind == TY_VAR && al_binds_type(b, elem);
-    bool hidden = t->kind == TY_FUN ? makes_hidden(b, t, false) : b->fresh || b->tparams.n;
+    bool hidden = t->kind == TY_FUN ? b->hides || makes_hidden(b, t, false) : b->fresh || b->tparams.n;
     Refs rs = {0};
     if (hidden && !made_anew)
         vec_push(co->a, &rs, ((Ref){co->hidden, 0, false}));
@@ -558,6 +558,8 @@ static void consumed_outside(Co *co, const Var *v, Loc loc)
     if (own)
         ck_error(co->ck, loc,
                  "`%s` is consumed by the condition of the loop, but the body is to use it next", name);
+    else if (kind == FRAME_SIZE)
+        ck_error(co->ck, loc, "`%s` is consumed in a size, but sizes only look at values", name);
     else if (kind != FRAME_FUNCTION)
         ck_error(co->ck, loc,
                  "`%s` is consumed in a loop, but it is bound outside: the next iteration would "

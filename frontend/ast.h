@@ -259,6 +259,7 @@ struct Binding {
     bool by_default;        /* BIND_DEF: nothing but a default made the numbers in its type i32 or f64 */
     bool fresh;             /* a value of an abstract type: each use has a copy of its own, since
                              * nobody outside can say whether it shares memory */
+    bool hides;             /* BIND_DEF: what it returns may share memory that nobody outside can see */
     Module *module;         /* BIND_MODULE */
     struct ModSig *sig;     /* BIND_MODTYPE */
 };
@@ -421,6 +422,7 @@ struct AExp {
         } lit;
         struct {
             const char *name; /* interned; members of modules as "f32.sqrt", "A.B.x" */
+            bool atom;        /* it stands by itself, not as an operator, a field or what is updated */
             Binding *bind;    /* [check] */
         } var;
         struct {

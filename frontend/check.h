@@ -327,8 +327,8 @@ AType *check_pat(Ck *ck, Pat *p, TypePlace at);
 /* Whether a type is written in it. */
 bool pat_says_type(const Pat *p);
 void check_def(Ck *ck, Def *d);
-/* Reports names that the patterns bind twice. */
-void check_distinct(Ck *ck, const Pats *ps);
+/* Reports names that the patterns bind twice, or once and the sizes beside them too. */
+void check_distinct(Ck *ck, const Bindings *beside, const Pats *ps);
 /* Reports sizes of `let [n] ...` or `loop [n] ...` that are not those of an array in the pattern.
  */
 void check_names_used(Ck *ck, const Bindings *sizes, const AType *pattern);

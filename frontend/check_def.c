@@ -150,16 +150,25 @@ static void pat_names(const Pat *p, Pats *out, Arena *a)
         pat_names(p->elems.at[i], out, a);
 }
 
-void check_distinct(Ck *ck, const Pats *ps)
+static void bound_twice(Ck *ck, const char *name, Loc loc, Loc other)
+{
+    ck_error(ck, loc, "`%s` is bound twice", name);
+    ck_note(ck, other, "the other one is here");
+}
+
+void check_distinct(Ck *ck, const Bindings *beside, const Pats *ps)
 {
     Pats all = {0};
     for (int i = 0; i < ps->n; i++)
         pat_names(ps->at[i], &all, ck->a);
     for (int i = 0; i < all.n; i++) {
+        const char *name = all.at[i]->name;
+        for (int j = 0; beside && j < beside->n; j++)
+            if (beside->at[j]->name == name && beside->at[j]->kind == BIND_SIZE)
+                bound_twice(ck, name, all.at[i]->loc, beside->at[j]->loc);
         for (int j = 0; j < i; j++) {
-            if (all.at[i]->name == all.at[j]->name) {
-                ck_error(ck, all.at[i]->loc, "`%s` is bound twice", all.at[i]->name);
-                ck_note(ck, all.at[j]->loc, "the other one is here");
+            if (all.at[j]->name == name) {
+                bound_twice(ck, name, all.at[i]->loc, all.at[j]->loc);
                 break;
             }
         }
@@ -578,9 +587,10 @@ void check_def(Ck *ck, Def *d)
     ck->level++;
     ck->sizes = &tparams;
     check_tparams(ck, &d->tparams, &tparams);
+    const Bindings declared = tparams; /* those of anonymous sizes follow */
     for (int i = 0; i < d->params.n; i++)
         check_pat(ck, d->params.at[i], AT_PARAM);
-    check_distinct(ck, &d->params);
+    check_distinct(ck, &declared, &d->params);
     d->ret_type = NULL;
     if (d->ret) {
         ck->sizes = &exists;

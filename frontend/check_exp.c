@@ -130,6 +130,9 @@ static AType *check_var(Ck *ck, AExp *e)
     e->var.bind = b;
     if (!b)
         return ty_error(ck);
+    const char *dot = last_dot(e->var.name), *name = dot ? dot + 1 : e->var.name;
+    if (e->var.atom && name[0] == '_')
+        ck_error(ck, e->loc, "`%s` is used, but names that begin with `_` are those of what is not", name);
     if (b->kind == BIND_BUILTIN && b->builtin == BI_REARRANGE) {
         ck_error(ck, e->loc,
                  "`rearrange` must be applied to a tuple of dimensions, "
@@ -158,6 +161,7 @@ static bool is_member(Ck *ck, AExp *e)
     e->kind = AE_VAR;
     memset(&e->var, 0, sizeof e->var);
     e->var.name = intern(name);
+    e->var.atom = true;
     return true;
 }
 
@@ -448,7 +452,7 @@ static AType *check_lambda(Ck *ck, AExp *e, AType *want)
             w = NULL;
         }
     }
-    check_distinct(ck, &e->lambda.params);
+    check_distinct(ck, NULL, &e->lambda.params);
     solve_wanted(ck, false);
     AType *ret = e->lambda.ret ? check_type(ck, e->lambda.ret, AT_FREE) : NULL;
     AType *body = check_against(ck, e->lambda.body, ret ? ret : w);
@@ -500,7 +504,7 @@ static AType *check_let(Ck *ck, AExp *e, AType *want)
         rhs = ty_plain(ck, check_against(ck, e->let.rhs, p));
         scopes_back(ck, inside);
     }
-    check_distinct(ck, &(Pats){&e->let.pat, 1, 1});
+    check_distinct(ck, &e->let.sizes, &(Pats){&e->let.pat, 1, 1});
     check_names_used(ck, &e->let.sizes, p);
     Subst s = {0}; /* sizes bound here take whatever is there */
     for (int i = 0; i < e->let.sizes.n; i++)

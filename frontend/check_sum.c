@@ -147,7 +147,7 @@ AType *check_constr(Ck *ck, AExp *e, AType *want)
 static void check_case_pat(Ck *ck, Pat *p, AType *t)
 {
     AType *pt = check_pat(ck, p, AT_FREE);
-    check_distinct(ck, &(Pats){&p, 1, 1});
+    check_distinct(ck, NULL, &(Pats){&p, 1, 1});
     ck_try(ck);
     if (!ty_unify(ck, pt, t))
         ck_error(ck, p->loc, "this pattern has type %s, but is given %s%s", said(ck, pt),

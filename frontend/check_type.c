@@ -5,6 +5,15 @@
 
 #include <string.h>
 
+enum { MAX_CONSTRUCTORS = 256 };
+
+/* A name that a type around binds: each of one type has one of its own. */
+typedef struct Named {
+    const char *name;
+    Loc loc;
+    const struct Named *up;
+} Named;
+
 /* The place of a type; `[]` in an abbreviation means what it means at the place of use. */
 typedef struct {
     TypePlace at;
@@ -16,6 +25,7 @@ typedef struct {
     bool in_result;  /* of a function, */
     TypePlace outer; /* whose place is this */
     int depth;     /* 1 inside an abbreviation that is used */
+    const Named *named;
     struct Whole *whole;
 } How;
 
@@ -387,6 +397,10 @@ static AType *record_or_sum(Ck *ck, TypeExp *te, How *how)
     AType *t = ty_tuple(ck, (ATypes){0});
     bool sum = te->kind == TE_SUM;
     t->kind = sum ? TY_SUM : TY_RECORD;
+    if (sum && te->args.n > MAX_CONSTRUCTORS) {
+        ck_error(ck, te->loc, "a sum has at most %d constructors, but this one has %d", MAX_CONSTRUCTORS, te->args.n);
+        return ty_error(ck);
+    }
     for (int i = 0; i < te->args.n; i++) {
         AType *part = convert(ck, te->args.at[i], how);
         const char *name = sum ? te->args.at[i]->name : te->names.at[i];
@@ -401,10 +415,28 @@ static AType *record_or_sum(Ck *ck, TypeExp *te, How *how)
     return t;
 }
 
+/* One more name that a type binds; reports if a type around binds it. */
+static Named name_once(Ck *ck, const How *how, const char *name, Loc loc)
+{
+    for (const Named *n = how->named; n; n = n->up) {
+        if (n->name != name)
+            continue;
+        ck_error(ck, loc, "`%s` is bound twice in this type", name);
+        ck_note(ck, n->loc, "the other one is here");
+        break;
+    }
+    return (Named){name, loc, how->named};
+}
+
 static AType *function(Ck *ck, TypeExp *te, How *how)
 {
     Bindings exists = {0};
     How param = param_of(how), result = result_of(how, &exists);
+    Named own;
+    if (te->name) {
+        own = name_once(ck, how, te->name, te->loc);
+        param.named = result.named = &own;
+    }
     lift(ck, how, TP_TYPE_LIFTED, te->loc, NULL);
     AType *p = convert(ck, te->param, &param);
     Scopes scopes = scopes_now(ck);
@@ -429,7 +461,11 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
     Scopes scopes = scopes_now(ck);
     Subst s = {0};
     Bindings bound = {0};
+    How inside = *how;
+    Named *names = NEWN(ck->a, Named, te->sizes.n);
     for (int i = 0; i < te->sizes.n; i++) {
+        names[i] = name_once(ck, &inside, te->sizes.at[i].name, te->sizes.at[i].loc);
+        inside.named = &names[i];
         Binding *b = new_binding(ck, BIND_SIZE, te->sizes.at[i].name, te->sizes.at[i].loc);
         vec_push(ck->a, &bound, b);
         b->type = ty_scalar(ck, S_I64);
@@ -439,7 +475,7 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
         else
             subst_size(ck, &s, b, anonymous_size(ck, how, te->loc));
     }
-    AType *t = convert(ck, te->elem, how);
+    AType *t = convert(ck, te->elem, &inside);
     scopes_back(ck, scopes);
     for (int i = 0; i < te->sizes.n; i++)
         if (t->kind != TY_ERROR && !ty_witnesses(t, bound.at[i]))

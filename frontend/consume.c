@@ -12,20 +12,12 @@ static const char *var_name(const AExp *e)
     return e->kind == AE_VAR ? e->var.name : NULL;
 }
 
-static bool is_value(void *env, const Size *leaf)
-{
-    (void)env;
-    return leaf->kind == SZ_VAR && leaf->var->kind == BIND_LOCAL;
-}
-
 static Al *eval_var(Co *co, AExp *e)
 {
     Binding *b = e->var.bind;
     if (!b || !al_holds_arrays(e->type) || b->kind == BIND_BUILTIN || b->kind == BIND_SIZE)
         return al_none(co);
     bool local = co->vars[b->uid] && co->vars[b->uid]->kind == VAR_LOCAL;
-    if (!local && b->tparams.n && b->type->kind != TY_FUN && ty_any_size(e->type, is_value, NULL))
-        return al_none(co); /* made anew for these sizes */
     Var *v = al_var(co, b);
     if (local && b->type->kind == TY_FUN) /* found out since this use was checked */
         e->type = al_add_unique(co, e->type, b->type);
@@ -33,21 +25,13 @@ static Al *eval_var(Co *co, AExp *e)
     return v->al;
 }
 
-/* An evaluated expression, and how much was consumed then. */
-typedef struct {
-    AExp *e;
-    Al *al;
-    int marked;
-} Done;
-
-static Done eval_part(Co *co, AExp *e)
+Done co_eval_part(Co *co, AExp *e)
 {
     Al *al = co_eval(co, e);
     return (Done){e, al, co->marked.n};
 }
 
-/* Reports if anything evaluated since has consumed it. */
-static void still_alive(Co *co, const Done *d)
+void co_still_alive(Co *co, const Done *d)
 {
     if (co->marked.n == d->marked)
         return;
@@ -60,9 +44,9 @@ static Al *eval_seq(Co *co, AExp *e)
     int n = e->seq.elems.n;
     Done *parts = NEWN(co->a, Done, n + 1);
     for (int i = 0; i < n; i++)
-        parts[i] = eval_part(co, e->seq.elems.at[i]);
+        parts[i] = co_eval_part(co, e->seq.elems.at[i]);
     for (int i = 0; i < n; i++)
-        still_alive(co, &parts[i]);
+        co_still_alive(co, &parts[i]);
     Al *c = al_none(co);
     for (int k = 0; k < n && e->kind != AE_ARRAY; k++)
         for (int i = 0; i < n; i++)
@@ -105,9 +89,9 @@ static void eval_dims(Co *co, ADimIndices *ds)
 
 static Al *eval_index(Co *co, AExp *e)
 {
-    Done d = eval_part(co, e->index.e);
+    Done d = co_eval_part(co, e->index.e);
     eval_dims(co, &e->index.dims);
-    still_alive(co, &d);
+    co_still_alive(co, &d);
     return d.al;
 }
 
@@ -137,9 +121,9 @@ static Al *write_into(Co *co, AExp *e, int n)
     const Step *path = e->update.path.at;
     for (int i = n; i < e->update.path.n; i++)
         eval_dims(co, &e->update.path.at[i].dims);
-    Done v = eval_part(co, e->update.value);
+    Done v = co_eval_part(co, e->update.value);
     Al *al = al_shape(co, e->type, co_eval(co, e->update.e)), *part = al;
-    still_alive(co, &v);
+    co_still_alive(co, &v);
     for (int i = 0; i < n; i++)
         part = al_kid(part, field_at(co, path[i].of, path[i].field));
     Al *rest = replace_part(co, e->type, al, path, n, al_none(co), e->update.e->loc);
@@ -282,10 +266,10 @@ static Al *eval_constr(Co *co, AExp *e)
     int n = e->constr.elems.n;
     Done *parts = NEWN(co->a, Done, n + 1);
     for (int i = 0; i < n; i++)
-        parts[i] = eval_part(co, e->constr.elems.at[i]);
+        parts[i] = co_eval_part(co, e->constr.elems.at[i]);
     Al *c = al_none(co), *holds = al_none(co);
     for (int i = 0; i < n; i++) {
-        still_alive(co, &parts[i]);
+        co_still_alive(co, &parts[i]);
         vec_push(co->a, &holds->kids, parts[i].al);
     }
     int k = type_part(e->type, e->constr.name);
@@ -314,6 +298,28 @@ static void eval_letfun(Co *co, AExp *e)
         al_bind_fun(co, d->bind, al);
     else
         al_bind_var(co, d->bind, d->bind->type, al, true);
+}
+
+/* Sizes in a type as written, which look at values only: at what they were, if these are consumed. */
+static void eval_sizes(Co *co, const TypeExp *te)
+{
+    if (!te)
+        return;
+    if (te->dim && te->dim->type) {
+        int n = co->marked.n;
+        Loc *gone = NEWN(co->a, Loc, n + 1);
+        for (int i = 0; i < n; i++)
+            gone[i] = co->marked.at[i].v->leaves.at[co->marked.at[i].leaf].gone;
+        al_set_marks(co, 0, n, NULL);
+        al_push_frame(co, FRAME_SIZE);
+        co_eval(co, te->dim);
+        al_pop_frame(co, n);
+        al_set_marks(co, 0, n, gone);
+    }
+    eval_sizes(co, te->elem);
+    eval_sizes(co, te->param);
+    for (int i = 0; i < te->args.n; i++)
+        eval_sizes(co, te->args.at[i]);
 }
 
 static Al *eval_exp(Co *co, AExp *e)
@@ -349,6 +355,7 @@ static Al *eval_exp(Co *co, AExp *e)
     case AE_ASCRIBE:
     case AE_COERCE: {
         Al *al = co_eval(co, e->ascribe.e);
+        eval_sizes(co, e->ascribe.te);
         co_check_functions(co, e->ascribe.e, e->ascribe.to ? e->ascribe.to : e->type);
         return al;
     }

@@ -66,7 +66,7 @@ struct Var {
     const Binding *global; /* VAR_GLOBAL: the definition */
 };
 
-typedef enum { FRAME_FUNCTION, FRAME_BODY /* of a loop */, FRAME_CONDITION /* of `while` */ } FrameKind;
+typedef enum { FRAME_FUNCTION, FRAME_BODY /* of a loop */, FRAME_CONDITION /* of `while` */, FRAME_SIZE } FrameKind;
 typedef struct {
     FrameKind kind;
     Refs used; /* from outside */
@@ -172,6 +172,15 @@ const char *al_describe(Co *co, const Var *v);
 /* --- consume.c, consume_loop.c, consume_fun.c ------------------------------------------------ */
 
 Al *co_eval(Co *co, AExp *e);
+/* An evaluated expression, and how much was consumed then. */
+typedef struct {
+    AExp *e;
+    Al *al;
+    int marked;
+} Done;
+Done co_eval_part(Co *co, AExp *e);
+/* Reports if anything evaluated since has consumed it. */
+void co_still_alive(Co *co, const Done *d);
 Al *co_loop(Co *co, AExp *e);
 /* Checks a function, returns what it takes along from outside (of a value: what it aliases). */
 Al *co_def(Co *co, Def *d);

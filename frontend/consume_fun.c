@@ -162,6 +162,18 @@ static void check_no_global(Co *co, const Def *d, Al *al)
     }
 }
 
+/* Whether a component of a result that is not unique may be known to others unseen. */
+static bool returns_hidden(Co *co, const AType *t, Al *al)
+{
+    Leaves ls = {0};
+    al_leaves(t, al, false, &ls, co->a);
+    for (int i = 0; i < ls.n; i++)
+        for (int j = 0; !ls.at[i].unique && j < ls.at[i].al->refs.n; j++)
+            if (ls.at[i].al->refs.at[j].v->kind == VAR_HIDDEN)
+                return true;
+    return false;
+}
+
 /* What a local function captures: what it uses from outside, and top-level values it may return. */
 static Al *captured(Co *co, const Refs *used, const Al *result)
 {
@@ -203,8 +215,10 @@ Al *co_def(Co *co, Def *d)
     al_unscope(co, scope);
     if (value)
         return al;
-    if (!d->local)
+    if (!d->local) {
         check_no_global(co, d, al);
+        d->bind->hides = returns_hidden(co, d->ret_type, al);
+    }
     Refs used = al_pop_frame(co, marked);
     return captured(co, &used, al);
 }

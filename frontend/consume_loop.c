@@ -236,14 +236,17 @@ static void check_needed(Co *co, const Refs *needed, const char *how, Loc loc)
         }
 }
 
-/* What the loop goes over comes first, then the initial value; but only the body tells what of that is consumed. */
+/* The initial value comes first, then what the loop goes over; but only the body tells what is consumed of it. */
 Al *co_loop(Co *co, AExp *e)
 {
     const Pat *p = e->loop.pat;
     const AType *t = p->type;
     int scope = co->scope.n;
-    Al *over = e->loop.kind == ALOOP_WHILE ? al_none(co) : co_eval(co, e->loop.bound);
-    Al *init = al_shape(co, t, co_eval(co, e->loop.init));
+    Done first = co_eval_part(co, e->loop.init);
+    Al *init = al_shape(co, t, first.al), *over = al_none(co);
+    if (e->loop.kind != ALOOP_WHILE)
+        over = co_eval(co, e->loop.bound);
+    co_still_alive(co, &first);
     int marked = co->marked.n;
     al_push_frame(co, FRAME_BODY);
     al_bind_pat(co, p, al_none(co), BIND_LOOP_PARAM);

@@ -383,6 +383,10 @@ static Module *check_module(Ck *ck, ModExp *e)
     case ME_NAME: {
         Module *m = find_module(ck, e->name, e->loc);
         note_module(ck, e->name, e->loc);
+        if (m && m->intrinsics) {
+            ck_error(ck, e->loc, "`%s` is no module for other modules: what is provided is known without it", e->name);
+            return module_wrong(ck, e->loc);
+        }
         return m ? m : module_wrong(ck, e->loc);
     }
     case ME_DECLS: return check_structure(ck, e);

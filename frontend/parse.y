@@ -458,7 +458,7 @@ apply: atom
 
 atom: LITERAL | STRING
     | HOLE { $$ = mk_exp(ctx, AE_HOLE, @$); }
-    | ID { $$ = mk_var(ctx, $1); }
+    | ID { $$ = mk_var(ctx, $1); $$->var.atom = true; }
     | CONSTR { $$ = mk_constr(ctx, $1); }
     | '(' exp ')' { $$ = $2; $$->parens = true; }
     | '(' ')' { $$ = mk_seq(ctx, AE_TUPLE, (AExps){0}, @$); }
