@@ -89,7 +89,7 @@ static void add_field(Find *f, BType *t, const char *name, int type)
     vec_push(f->cx->perm, &t->fields, type);
 }
 
-static int type_id(Find *f, const ExtType *x, const Type *vals, int dims, bool written);
+static int type_id(Find *f, const ExtType *x, const Type *vals, int dims);
 
 /* A type whose parts are not described (an array of tuples in a program of IR text): a field for each value. */
 static void add_values(Find *f, BType *t, int n, const Type *vals)
@@ -112,7 +112,7 @@ static void add_variants(Find *f, BType *t, const ExtType *x, const Type *vals)
             vec_push(a, &of.places, v->places[i]);
         }
         for (int i = 0, at = 0; i < v->n; at += v->holds[i++].n_vals) {
-            int type = type_id(f, &v->holds[i], holds.at + at, 0, true);
+            int type = type_id(f, &v->holds[i], holds.at + at, 0);
             vec_push(a, &of.types, type);
         }
         vec_push(a, &t->variants, of);
@@ -120,20 +120,25 @@ static void add_variants(Find *f, BType *t, const ExtType *x, const Type *vals)
 }
 
 /* Arrays of x, which have the values vals. */
-static void add_elem(Find *f, BType *t, const ExtType *x, const Type *vals, bool written)
+static void add_elem(Find *f, BType *t, const ExtType *x, const Type *vals)
 {
-    t->elem = type_id(f, x, row_types(f->cx, vals, x->n_vals, t->rank), 0, written);
+    t->elem = type_id(f, x, row_types(f->cx, vals, x->n_vals, t->rank), 0);
     for (int i = 0, at = 0; i < x->n_fields; at += x->fields[i++].n_vals)
-        add_field(f, t, x->field_names[i], type_id(f, &x->fields[i], vals + at, t->rank, false));
+        add_field(f, t, x->field_names[i], type_id(f, &x->fields[i], vals + at, t->rank));
 }
 
-/* "[][]" in front of the text, in brackets if that is a sum. */
-static const char *array_text(Ctx *cx, const ExtType *x, int dims)
+/* "[][]" in front of what it is called or looks like. */
+static const char *array_of(Ctx *cx, const char *s, int dims)
 {
-    const char *s = arena_printf(cx->perm, dims && x->n_variants ? "(%s)" : "%s", x->text);
     for (int k = 0; k < dims; k++)
         s = arena_printf(cx->perm, "[]%s", s);
     return intern(s);
+}
+
+/* ... in brackets if that is a sum. */
+static const char *array_text(Ctx *cx, const ExtType *x, int dims)
+{
+    return array_of(cx, arena_printf(cx->perm, dims && x->n_variants ? "(%s)" : "%s", x->text), dims);
 }
 
 /* Whether x, which is neither a scalar nor an array of them, is called as one: "i32", "[]i32". */
@@ -145,26 +150,25 @@ static bool is_named_as_plain(Ctx *cx, const ExtType *x)
     return false;
 }
 
-/* The id of the type of `dims` dimensions around x, whose values have the IR types vals. `written`: by the name that the
- * program gives it, if it does. */
-static int type_id(Find *f, const ExtType *x, const Type *vals, int dims, bool written)
+/* The id of the type of `dims` dimensions around x, whose values have the IR types vals. */
+static int type_id(Find *f, const ExtType *x, const Type *vals, int dims)
 {
     if (is_plain(x))
         return plain_type_id(f, vals[0]);
     BType t = {.text = array_text(f->cx, x, dims), .kind = BT_OPAQUE, .rank = x->rank + dims, .elem = -1};
-    t.name = written && x->alias && !is_named_as_plain(f->cx, x) ? intern(x->alias) : t.text;
+    t.name = x->alias && !is_named_as_plain(f->cx, x) ? array_of(f->cx, x->alias, dims) : t.text;
     int id = known_type(f, &t);
     if (id >= 0)
         return id;
     if (x->elem || dims) {
-        add_elem(f, &t, x->elem ? x->elem : x, vals, written);
+        add_elem(f, &t, x->elem ? x->elem : x, vals);
     } else if (x->n_variants) {
         t.kind = BT_SUM;
         add_variants(f, &t, x, vals);
     } else if (x->n_fields || x->n_vals == 0) {
         t.kind = BT_RECORD;
         for (int i = 0, at = 0; i < x->n_fields; at += x->fields[i++].n_vals)
-            add_field(f, &t, x->field_names[i], type_id(f, &x->fields[i], vals + at, 0, written));
+            add_field(f, &t, x->field_names[i], type_id(f, &x->fields[i], vals + at, 0));
     } else {
         add_values(f, &t, x->n_vals, vals);
     }
@@ -178,7 +182,7 @@ static BSlots slots(Find *f, const ExtParams *xs, const Types *vals, bool named)
     BSlots out = {0};
     for (int i = 0, k = 0; i < xs->n; i++) {
         const ExtParam *x = &xs->at[i];
-        BSlot s = {named ? x->name : NULL, type_id(f, &x->type, vals->at + k, 0, true), x->unique};
+        BSlot s = {named ? x->name : NULL, type_id(f, &x->type, vals->at + k, 0), x->unique};
         vec_push(f->cx->perm, &out, s);
         k += x->type.n_vals;
     }

@@ -236,9 +236,20 @@ static bool has_type_var(const AType *t)
     return t->kind == TY_VAR;
 }
 
-static const TypeExp *written_type(const Pat *p)
+/* The type written for the pattern, or for all of its parts; NULL: there is none. */
+static const TypeExp *written_type(Ck *ck, const Pat *p)
 {
-    return p->kind == P_ASCRIBE ? p->te : NULL;
+    if (p->kind != P_TUPLE && p->kind != P_RECORD)
+        return p->kind == P_ASCRIBE ? p->te : NULL;
+    TypeExp *te = NEW(ck->a, TypeExp);
+    *te = (TypeExp){.kind = p->kind == P_TUPLE ? TE_TUPLE : TE_RECORD, .loc = p->loc, .names = p->names};
+    for (int i = 0; i < p->elems.n; i++) {
+        const TypeExp *part = written_type(ck, p->elems.at[i]);
+        if (!part)
+            return NULL;
+        vec_push(ck->a, &te->args, (TypeExp *)part);
+    }
+    return te;
 }
 
 static bool check_interface(Ck *ck, const char *what, const AType *t, Loc loc)
@@ -310,10 +321,10 @@ static Def *eta_expanded(Ck *ck, const Def *d)
 
 /* The type written for parameter i, of the definition or of the function that it declares to
  * return; NULL if there is none. `*ret` is what is left of the declared result. */
-static const TypeExp *written_param(const Def *d, int i, const TypeExp **ret)
+static const TypeExp *written_param(Ck *ck, const Def *d, int i, const TypeExp **ret)
 {
     if (i < d->params.n)
-        return written_type(d->params.at[i]);
+        return written_type(ck, d->params.at[i]);
     if (!*ret || (*ret)->kind != TE_FUN) {
         *ret = NULL;
         return NULL;
@@ -373,7 +384,7 @@ static void add_entry(Ck *ck, Def *as_written)
         const Pat *p = d->params.at[i];
         ok = ok && check_interface(ck, "a parameter", p->type, p->loc);
         EntryParam ip = {.type = p->type, .loc = p->loc, .name = param_name(ck, as_written, i)};
-        ip.te = written_param(as_written, i, &te);
+        ip.te = written_param(ck, as_written, i, &te);
         vec_push(ck->a, &ep.params, ip);
     }
     if (ok)

@@ -340,8 +340,12 @@ Prog *fe_lower(Ctx *cx, const Ast *ast)
     Prog *p = NEW(cx->perm, Prog);
     p->dialect = D_SOAC;
     Val **consts = NEWN(cx->perm, Val *, ast->n_bindings + 1);
+    ExtNames ext_names = {0};
+    Low names = {.cx = cx, .ast = ast, .ext_names = &ext_names};
+    for (int i = 0; i < ast->entries.n; i++)
+        ext_collect_names(&names, &ast->entries.at[i]);
     for (int i = 0; i < ast->entries.n; i++) {
-        Low L = {.cx = cx, .ast = ast, .tmp = intern("t"), .consts = consts};
+        Low L = {.cx = cx, .ast = ast, .ext_names = &ext_names, .tmp = intern("t"), .consts = consts};
         if (!setjmp(L.abandon))
             vec_push(cx->perm, &p->entries, lower_entry(&L, &ast->entries.at[i]));
         for (int k = 0; k < L.met.n; k++)

@@ -1,42 +1,49 @@
 /* The types of entry points as their callers see them, with the names that Futhark gives them: what
  * the signature says, without sizes. What it says only by an abbreviation is looked up there, if
- * that is a declaration of a file by itself; parts of other types have the structure of theirs for
- * a name. */
+ * that is a declaration of a file by itself; what no signature says is called by its structure. */
 #include "frontend/lower_int.h"
 
 #include <string.h>
 
 /* --- Names by structure ---------------------------------------------------------------------- */
 
-static void put_type(Out *o, const AType *at);
+/* As the program prints types (`{x: i32, y: i32}`, `#some i32 | #none`), and as it would be called
+ * if it were written out (`{x:i32, y:i32}`, `some:i32 | none:`). */
+typedef enum { PRINTED, CALLED } Style;
 
-/* In brackets, if it is a sum. */
-static void put_atom(Out *o, const AType *at)
+static void put_type(Out *o, const AType *at, Style style);
+
+/* In brackets, if it is a sum and names have them. */
+static void put_atom(Out *o, const AType *at, Style style)
 {
-    bool sum = type_deref(at)->kind == TY_SUM;
-    out_puts(o, sum ? "(" : "");
-    put_type(o, at);
-    out_puts(o, sum ? ")" : "");
+    bool brackets = style == PRINTED && type_deref(at)->kind == TY_SUM;
+    out_puts(o, brackets ? "(" : "");
+    put_type(o, at, style);
+    out_puts(o, brackets ? ")" : "");
 }
 
-static void put_type(Out *o, const AType *at)
+static void put_sum(Out *o, const AType *at, Style style)
+{
+    for (int i = 0; i < at->elems.n; i++) {
+        const ATypes *holds = &at->elems.at[i]->elems;
+        out_printf(o, style == PRINTED ? "%s#%s" : "%s%s:", i ? " | " : "", at->names.at[i]);
+        for (int k = 0; k < holds->n; k++) {
+            out_puts(o, style == PRINTED || k ? " " : "");
+            put_atom(o, holds->at[k], style);
+        }
+    }
+}
+
+static void put_type(Out *o, const AType *at, Style style)
 {
     at = type_deref(at);
     switch (at->kind) {
     case TY_SCALAR: out_puts(o, scalar_name(at->scalar)); return;
     case TY_ARRAY:
         out_puts(o, "[]");
-        put_atom(o, at->array.elem);
+        put_atom(o, at->array.elem, style);
         return;
-    case TY_SUM:
-        for (int i = 0; i < at->elems.n; i++) {
-            out_printf(o, i ? " | #%s" : "#%s", at->names.at[i]);
-            for (int k = 0; k < at->elems.at[i]->elems.n; k++) {
-                out_puts(o, " ");
-                put_atom(o, at->elems.at[i]->elems.at[k]);
-            }
-        }
-        return;
+    case TY_SUM: put_sum(o, at, style); return;
     case TY_TUPLE:
     case TY_RECORD:
         out_puts(o, at->kind == TY_TUPLE ? "(" : "{");
@@ -44,8 +51,8 @@ static void put_type(Out *o, const AType *at)
             if (i)
                 out_puts(o, ", ");
             if (at->kind == TY_RECORD)
-                out_printf(o, "%s: ", at->names.at[i]);
-            put_type(o, at->elems.at[i]);
+                out_printf(o, style == PRINTED ? "%s: " : "%s:", at->names.at[i]);
+            put_type(o, at->elems.at[i], style);
         }
         out_puts(o, at->kind == TY_TUPLE ? ")" : "}");
         return;
@@ -63,10 +70,10 @@ static const char *taken(Out *o)
     return s;
 }
 
-static const char *structure(const AType *at)
+static const char *structure(const AType *at, Style style)
 {
     Out o = {0};
-    put_type(&o, at);
+    put_type(&o, at, style);
     return taken(&o);
 }
 
@@ -80,8 +87,6 @@ static const TypeExp *root(const TypeExp *te)
     return te;
 }
 
-static void put_list(Out *o, const TypeExps *tes, const Names *names, const char *between);
-
 /* Arguments that are sizes and stand last are left out. */
 static void put_applied(Out *o, const TypeExp *te)
 {
@@ -91,27 +96,44 @@ static void put_applied(Out *o, const TypeExp *te)
     fe_print_type_exp(o, &t);
 }
 
-static void put_written(Out *o, const TypeExp *te)
+/* The name of part i of a record or sum; NULL: of a tuple. */
+static const char *part_name(const TypeExp *te, int i)
+{
+    return te->kind == TE_SUM ? te->args.at[i]->name : te->kind == TE_RECORD ? te->names.at[i] : NULL;
+}
+
+/* Which part comes next by name, behind part `last` (-1: the first). Names are different. */
+static int next_part(const TypeExp *te, int last)
+{
+    int next = -1;
+    for (int i = 0; i < te->args.n; i++)
+        if ((last < 0 || strcmp(part_name(te, last), part_name(te, i)) < 0) &&
+            (next < 0 || strcmp(part_name(te, i), part_name(te, next)) < 0))
+            next = i;
+    return next;
+}
+
+/* As written, or with the parts of records and sums in the order of their names. */
+typedef enum { AS_WRITTEN, BY_NAME } Order;
+
+static void put_parts(Out *o, const TypeExp *te, Order order, const char *between);
+
+static void put_written(Out *o, const TypeExp *te, Order order)
 {
     te = root(te);
     switch (te->kind) {
     case TE_NAME: put_applied(o, te); return;
     case TE_ARRAY:
         out_puts(o, "[]");
-        put_written(o, te->elem);
+        put_written(o, te->elem, order);
         return;
     case TE_TUPLE:
     case TE_RECORD:
         out_puts(o, te->kind == TE_TUPLE ? "(" : "{");
-        put_list(o, &te->args, te->kind == TE_TUPLE ? NULL : &te->names, ", ");
+        put_parts(o, te, order, ", ");
         out_puts(o, te->kind == TE_TUPLE ? ")" : "}");
         return;
-    case TE_SUM:
-        for (int i = 0; i < te->args.n; i++) {
-            out_printf(o, i ? " | %s:" : "%s:", te->args.at[i]->name);
-            put_list(o, &te->args.at[i]->args, NULL, " ");
-        }
-        return;
+    case TE_SUM: put_parts(o, te, order, " | "); return;
     case TE_FUN:
     case TE_UNIQUE:
     case TE_EXISTS:
@@ -119,21 +141,52 @@ static void put_written(Out *o, const TypeExp *te)
     }
 }
 
-static void put_list(Out *o, const TypeExps *tes, const Names *names, const char *between)
+static void put_parts(Out *o, const TypeExp *te, Order order, const char *between)
 {
-    for (int i = 0; i < tes->n; i++) {
-        out_puts(o, i ? between : "");
-        if (names)
-            out_printf(o, "%s:", names->at[i]);
-        put_written(o, tes->at[i]);
+    bool sort = order == BY_NAME && te->kind != TE_TUPLE;
+    for (int n = 0, i = -1; n < te->args.n; n++) {
+        const char *name = (i = sort ? next_part(te, i) : n, part_name(te, i));
+        out_puts(o, n ? between : "");
+        if (name)
+            out_printf(o, "%s:", name);
+        const TypeExp *part = te->args.at[i];
+        if (te->kind != TE_SUM)
+            put_written(o, part, order);
+        for (int k = 0; te->kind == TE_SUM && k < part->args.n; k++) {
+            out_puts(o, k ? " " : "");
+            put_written(o, part->args.at[k], order);
+        }
     }
 }
 
-static const char *written_text(const TypeExp *te)
+static const char *written_text(const TypeExp *te, Order order)
 {
     Out o = {0};
-    put_written(&o, te);
+    put_written(&o, te, order);
     return taken(&o);
+}
+
+static const ExtName *known_name(const ExtNames *names, const char *sorted)
+{
+    for (int i = 0; i < names->n; i++)
+        if (names->at[i].sorted == sorted)
+            return &names->at[i];
+    return NULL;
+}
+
+/* The name of a type. A record or sum is one type wherever the program writes it out, in whichever
+ * order, or does not write it: it is called as the first entry that writes it does. */
+static const char *ext_name_of(Low *L, const TypeExp *te, const AType *at)
+{
+    const char *sorted = te ? written_text(te, BY_NAME) : structure(at, CALLED);
+    const ExtName *known = known_name(L->ext_names, sorted);
+    if (known)
+        return known->name;
+    if (!te)
+        return structure(at, PRINTED);
+    ExtName new = {sorted, written_text(te, AS_WRITTEN)};
+    vec_push(L->cx->perm, L->ext_names, new);
+    return new.name;
 }
 
 /* --- Parts ----------------------------------------------------------------------------------- */
@@ -235,8 +288,8 @@ static void add_elem(Low *L, ExtType *x, const TypeExp *te, const AType *at)
 static ExtType ext_type(Low *L, const TypeExp *te, const AType *at)
 {
     at = type_deref(at);
-    ExtType x = {.text = structure(at), .n_vals = 1};
-    const char *name = te ? written_text(te) : x.text;
+    ExtType x = {.text = structure(at, PRINTED), .n_vals = 1};
+    const char *name = ext_name_of(L, te, at);
     if (name != x.text)
         x.alias = name;
     if (at->kind == TY_ARRAY)
@@ -266,4 +319,12 @@ ExtParam ext_param(Low *L, const EntryParam *p)
     bool any = false, unique = all_unique(p->type, false, &any);
     return (ExtParam){
         .name = p->name, .unique = unique && any, .type = ext_type(L, p->te, p->type)};
+}
+
+void ext_collect_names(Low *L, const EntryPoint *p)
+{
+    for (int i = 0; i < p->params.n; i++)
+        (void)ext_param(L, &p->params.at[i]);
+    for (int i = 0; i < p->results.n; i++)
+        (void)ext_param(L, &p->results.at[i]);
 }

@@ -99,9 +99,16 @@ struct Scope {
     VEC(SizeMet) met;
 };
 
+/* A type of the interface: its name with the parts of records and sums sorted, and the one it has. */
+typedef struct {
+    const char *sorted, *name;
+} ExtName;
+typedef VEC(ExtName) ExtNames;
+
 typedef struct {
     Ctx *cx;
     const Ast *ast;
+    ExtNames *ext_names; /* that entries write */
     Scope *sc, *root; /* where statements go; the entry's body */
     Val **consts;     /* by uid: top-level values met in this entry, */
     VEC(int) met;     /* these uids */
@@ -247,6 +254,8 @@ Val *lower_project(const AType *at, const Val *v, const char *name, Loc loc);
 /* --- lower_ext.c: types of entry points as their callers see them --------------------------- */
 
 ExtParam ext_param(Low *L, const EntryParam *p);
+/* Notes the names that the entry writes, before any is asked for. */
+void ext_collect_names(Low *L, const EntryPoint *p);
 
 /* --- lower_sum.c: sums, match, values that only a type describes ---------------------------- */
 

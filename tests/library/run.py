@@ -119,6 +119,9 @@ def check_c():
     m, _ = check_manifest("opaque")
     if build(["cc", *flags, *sanitize, *names_of_sums(m), "-o", "opaque", HERE / "opaque.c", "opaque.c", *LIBS], "opaque.c"):
         client(["./opaque"], "opaque.c", env=ASAN)
+    check_manifest("names")
+    if build(["cc", *flags, *sanitize, "-o", "names", HERE / "names.c", "names.c", *LIBS], "names.c"):
+        client(["./names"], "names.c", env=ASAN)
     if build(["cc", *flags, *sanitize, "-o", "interop", HERE / "interop.c", "types.c", *LIBS], "interop.c"):
         client(["./interop"], "interop.c", env=ASAN)
     if build(["cc", "-c", "-O1", "-o", "types.o", "types.c"], "types.c") and \
@@ -169,7 +172,7 @@ def check_command():
     check(code == 1 and "mine.h is there and was not made by minifut" in out, f"mine.h: {out}")
     check((WORK / "mine.h").read_text() == "/* mine */\n" and not (WORK / "mine.c").exists(), "nothing is written over")
     for _ in range(2): # again over its own files
-        for name in ("types", "opaque"):
+        for name in ("types", "opaque", "names"):
             code, out = run([MINIFUT, "compile", "--library", "-o", name, HERE / f"{name}.sf"])
             check(code == 0, out)
 

@@ -299,6 +299,29 @@ def fails(s, want, *words):
         check(want in str(e), f"{words}: {e}")
 
 
+def test_named_fields(binary):
+    """A field of an array of a declared type is an array of the type that the declaration says."""
+    with Server(binary) as s:
+        def fields(t):
+            return sorted(line.split(" ", 1) for line in s.cmd_fields(f'"{t}"'))
+        check(fields("body") == [["mark", "old: | new:"], ["pos", "v3"], ["vel", "v3"]], f"fields: {fields('body')}")
+        check(fields("[]body") == [["mark", "[]old: | new:"], ["pos", "[]v3"], ["vel", "[]v3"]], f"fields: {fields('[]body')}")
+        s.put_value("n", np.int64(3))
+        s.cmd_call("bodies", "bs", "n")
+        s.cmd_project("ps", "bs", "pos")
+        s.cmd("project", "m", "bs", "mark")
+        s.cmd_call("middle", "p", "ps")
+        s.cmd("index", "mark", "m", "0")
+        s.cmd("new", "b", "body", "mark", "p", "p")  # of parts of an array
+        s.cmd_call("first", "q", "b")
+        s.cmd_project("x", "q", "0")
+        check(s.get_value("x") == 1, "a part of an element of an array's field")
+        s.put_value("k", np.int32(6))
+        s.cmd_call("half", "h", "k")
+        s.cmd_call("double", "d", "h")
+        check(s.get_value("d") == 6, "a sum with its constructors in another order")
+
+
 def test_arrays_of_records(binary):
     with Server(binary) as s:
         points, none = s.cmd_inputs("weigh")
@@ -544,6 +567,7 @@ def main():
     test_endless_launch(stats)
     test_turns(stats, build)
     opaque = compiled(minifut, build, "tests/library/opaque.sf")
+    test_named_fields(compiled(minifut, build, "tests/library/names.sf"))
     test_sums(opaque)
     test_arrays_of_sums(opaque)
     test_stored(opaque, build)
