@@ -42,6 +42,7 @@ static const char *context_of(Arena *a, Session *s, const ToolOptions *o, const 
         add_text(&f, "?");
     add_text(&f, device);
     add_text(&f, session_entry(s));
+    add_text(&f, session_user_params(s));
     add_text(&f, arena_printf(a, "%.17g %.17g", o->session.timeout, o->session.tolerance));
     for (char **e = environ; *e; e++)
         if (strncmp(*e, "MINIFUT_", 8) == 0) /* settings of the program (docs/commands.md) */

@@ -210,6 +210,14 @@ static bool from_directives(Arena *a, const char *tool, ToolOptions *o, Datasets
     return false;
 }
 
+/* What the tuning file sets, for the user's own parameters: a file that is wrong is reported where the rest of it is read. */
+static void read_file(Arena *a, ToolOptions *o)
+{
+    const char *wrong;
+    if (!o->untuned && access(o->tuning, F_OK) == 0)
+        (void)tuning_read(a, o->tuning, &o->session.file, &wrong);
+}
+
 Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int *code)
 {
     const char *wrong;
@@ -232,6 +240,7 @@ Session *tool_open(Arena *a, const char *tool, ToolOptions *o, Datasets *ds, int
     if (!o->skip_compile && (*code = compile_program(o->source, o->session.program, NULL, o->force)) != 0)
         return NULL;
     *code = EXIT_USER;
+    read_file(a, o);
     Session *s = session_open(a, &o->session, ds, &wrong);
     if (!s)
         fprintf(stderr, "minifut %s: %s\n", tool, wrong);

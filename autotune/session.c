@@ -42,6 +42,28 @@ Slots session_reply_slots(Session *s, bool named)
 
 /* --- Starting ------------------------------------------------------------------------------- */
 
+/* Is it a parameter of the user's, for which nobody searches a value? */
+static bool is_users(Session *s, const char *param)
+{
+    return ASK(s, "tuning_param_class %s", param) == TALK_OK && s->reply.text && strcmp(s->reply.text, "user\n") == 0;
+}
+
+static void send_user_params(Session *s)
+{
+    for (int i = 0; s->server && i < s->o.file.n; i++)
+        if (is_users(s, s->o.file.at[i].name))
+            ASK(s, "set_tuning_param %s %lld", s->o.file.at[i].name, (long long)s->o.file.at[i].value);
+}
+
+const char *session_user_params(Session *s)
+{
+    const char *all = "";
+    for (int i = 0; i < s->o.file.n; i++)
+        if (is_users(s, s->o.file.at[i].name))
+            all = arena_printf(s->a, "%s%s=%lld ", all, s->o.file.at[i].name, (long long)s->o.file.at[i].value);
+    return all;
+}
+
 static bool start(Session *s, const char **wrong)
 {
     const char *args[8] = {"-L"};
@@ -60,6 +82,7 @@ static bool start(Session *s, const char **wrong)
     Out why = {0};
     s->server = server_start(s->o.program, s->o.forked, args, &why);
     session_forget_resident(s);
+    send_user_params(s);
     s->sent = s->sizes_sent = s->stop_sent = s->parts_sent = false;
     if (!s->server)
         *wrong = arena_strdup(s->a, why.text ? why.text : "?");

@@ -5,6 +5,7 @@
 #ifndef AUTOTUNE_SESSION_H
 #define AUTOTUNE_SESSION_H
 
+#include "autotune/file.h"
 #include "autotune/folder.h"
 #include "autotune/forest.h"
 #include "runtime/values.h"
@@ -14,6 +15,7 @@ typedef struct {
     bool forked;         /* it is a shared object, to run in a fork of this process */
     const char *entry;   /* NULL: "main", else the only one */
     const char *device, *platform;
+    Settings file;    /* of a tuning file: the user's own parameters among them hold for all runs */
     bool profile;     /* for session_profile */
     double timeout;   /* seconds a call may take */
     double tolerance; /* relative, of floats when results are compared; 0: session_tolerance's */
@@ -34,6 +36,8 @@ const char *session_entry(const Session *s);
 /* The thresholds that the entry point uses. */
 const Forest *session_forest(const Session *s);
 
+/* The user's own tuning parameters (`#[param(NAME)]`) that are set, as "NAME=INT "; "" if none is. */
+const char *session_user_params(Session *s);
 /* Has the program (any entry point of it) this tuning parameter? */
 bool session_knows(Session *s, const char *param);
 

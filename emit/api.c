@@ -362,7 +362,7 @@ void api_header(Out *o, const Api *api)
 /* The functions that all libraries have but that need the program's tables. */
 static void put_program(Out *o, const Plan *p)
 {
-    int n = p->thresholds.n + p->size_params.n;
+    int n = plan_n_params(p);
     out_puts(o, "struct futhark_context_config *futhark_context_config_new(void)\n{\n"
                 "    return rt_lib_config_new(&program);\n}\n\n");
     out_printf(o, "int futhark_get_tuning_param_count(void)\n{\n    return %d;\n}\n\n", n);

@@ -41,11 +41,6 @@ static void slots(Out *o, const Boundary *b, const char *name, const BSlots *ss)
     out_puts(o, "]");
 }
 
-static const char *param_name(const Plan *p, int id)
-{
-    return id < p->thresholds.n ? p->thresholds.at[id].name : p->size_params.at[id - p->thresholds.n].name;
-}
-
 static void entry(Out *o, const Api *api, int id)
 {
     const BEntry *e = &api->b->entries.at[id];
@@ -60,7 +55,7 @@ static void entry(Out *o, const Api *api, int id)
     out_puts(o, ",\n\"tuning_params\": [");
     for (int i = 0; i < e->params.n; i++) {
         out_puts(o, i ? ", " : "");
-        out_quoted(o, param_name(api->plan, e->params.at[i]));
+        out_quoted(o, plan_param_name(api->plan, e->params.at[i]));
     }
     out_puts(o, "],\n\"attributes\": []\n");
     o->indent--;

@@ -225,6 +225,8 @@ static BEntry entry(Find *f, const EntryPlan *ep)
     for (int i = 0; i < f->plan->size_params.n; i++)
         if (f->plan->size_params.at[i].entry == en)
             vec_push(f->cx->perm, &e.params, f->plan->thresholds.n + i);
+    for (int i = 0; i < en->user_params.n; i++)
+        vec_push(f->cx->perm, &e.params, emit_param_id(f->plan, en->user_params.at[i].name));
     return e;
 }
 

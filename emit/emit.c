@@ -11,11 +11,6 @@ static void heading(Out *o, const char *text)
     out_printf(o, "/* --- %s --- */\n\n", text);
 }
 
-static int n_params(const Plan *p)
-{
-    return p->thresholds.n + p->size_params.n;
-}
-
 /* threshold(def, !main.suff_outer_par_0 main.suff_intra_par_1); 0 instead of def: no general default */
 static const char *class_text(Ctx *cx, const Threshold *t)
 {
@@ -36,14 +31,12 @@ static void emit_size_param(const Emit *em, const SizeParam *sp)
 static void emit_tuning_params(Emit *em)
 {
     Out *o = em->o;
-    if (n_params(em->p) == 0)
+    if (plan_n_params(em->p) == 0)
         return;
     heading(o, "Tuning parameters");
     out_puts(o, "enum {\n");
-    for (int i = 0; i < em->p->thresholds.n; i++)
-        out_printf(o, "    %s,\n", param_enum(em->cx, em->p->thresholds.at[i].name));
-    for (int i = 0; i < em->p->size_params.n; i++)
-        out_printf(o, "    %s,\n", param_enum(em->cx, em->p->size_params.at[i].name));
+    for (int i = 0; i < plan_n_params(em->p); i++)
+        out_printf(o, "    %s,\n", param_enum(em->cx, plan_param_name(em->p, i)));
     out_puts(o, "};\nstatic const rt_param_def params[] = {\n");
     for (int i = 0; i < em->p->thresholds.n; i++) {
         const Threshold *t = &em->p->thresholds.at[i];
@@ -52,6 +45,8 @@ static void emit_tuning_params(Emit *em)
     }
     for (int i = 0; i < em->p->size_params.n; i++)
         emit_size_param(em, &em->p->size_params.at[i]);
+    for (int i = 0; i < em->p->user_params.n; i++)
+        out_printf(o, "    {%s, \"user\", 0, 0},\n", c_string(em->cx, em->p->user_params.at[i]));
     out_puts(o, "};\n\n");
 }
 
@@ -123,9 +118,9 @@ static void emit_program(Emit *em, const char *name)
                "static const rt_program program = {\n"
                "    %s, %d, %d, %d, %d, %d,\n"
                "    %s, %s, %s, %s, entries, %s, UINT64_C(0x%llx)};\n",
-               c_string(em->cx, name), p->kernels.n, n_params(p), p->sites.n, em->b->types.n,
+               c_string(em->cx, name), p->kernels.n, plan_n_params(p), p->sites.n, em->b->types.n,
                p->entries.n, table_ref(p->kernels.n, "kernels"),
-               table_ref(n_params(p), "params"), table_ref(p->sites.n, "sites"),
+               table_ref(plan_n_params(p), "params"), table_ref(p->sites.n, "sites"),
                table_ref(em->b->types.n, "types"), p->server ? "true" : "false",
                (unsigned long long)em->kernels_hash);
 }

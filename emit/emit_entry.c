@@ -51,6 +51,18 @@ static void emit_dim_check(Fn *f, const Entry *en, int k, int d)
     out_puts(o, "}\n");
 }
 
+static void emit_user_params(Fn *f, const Entry *en, const VarSet *used)
+{
+    for (int k = 0; k < en->user_params.n; k++) {
+        const UserParam *p = &en->user_params.at[k];
+        if (!varset_has(used, p->var))
+            continue;
+        emit_assign(f, p->var);
+        out_printf(f->o, "rt_param(ctx, %s);\n", param_enum(f->em->cx, p->name));
+        f->uses_ctx = true;
+    }
+}
+
 /* Scalar parameters first; then the sizes, each from the first array that has it. */
 static void emit_params(Fn *f, const EntryPlan *ep, const VarSet *used)
 {
@@ -66,6 +78,7 @@ static void emit_params(Fn *f, const EntryPlan *ep, const VarSet *used)
             f->uses_in = true;
         }
     }
+    emit_user_params(f, en, used);
     for (int k = 0; k < en->params.n; k++) {
         Type t = en->params.at[k]->type;
         for (int d = 0; d < t.rank; d++) {

@@ -43,10 +43,10 @@ const char *param_enum(Ctx *cx, const char *name)
                         name + n + (name[n] == '.'));
 }
 
-int emit_param_id(const Plan *p, const char *threshold)
+int emit_param_id(const Plan *p, const char *name)
 {
-    for (int i = 0; i < p->thresholds.n; i++)
-        if (strcmp(p->thresholds.at[i].name, threshold) == 0)
+    for (int i = 0; i < plan_n_params(p); i++)
+        if (strcmp(plan_param_name(p, i), name) == 0)
             return i;
-    ice((Loc){0}, "unknown threshold %s", threshold);
+    ice((Loc){0}, "unknown tuning parameter %s", name);
 }

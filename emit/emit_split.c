@@ -437,6 +437,9 @@ static void walk_params(Splitter *s, HostFn *top, const VarSet *used)
         if (v->type.rank == 0 && (varset_has(used, v) || entry_size_count(en, v)))
             sets(s, top, v);
     }
+    for (int k = 0; k < en->user_params.n; k++)
+        if (varset_has(used, en->user_params.at[k].var))
+            sets(s, top, en->user_params.at[k].var);
     for (int k = 0; k < en->params.n; k++) {
         Type t = en->params.at[k]->type;
         for (int d = 0; d < t.rank; d++) {

@@ -586,3 +586,14 @@ bool attr_has(const Attrs *as, const char *name, const char *arg)
             return true;
     return false;
 }
+
+const char *attr_param(const Attrs *as)
+{
+    const Attr *a = attr_find(as, "param");
+    return a && a->args.n == 1 && !a->args.at[0]->args.n ? a->args.at[0]->name : NULL;
+}
+
+bool attr_changes_value(const Attrs *as)
+{
+    return attr_find(as, "param") || attr_find(as, "blank") || attr_find(as, "scratch");
+}

@@ -279,6 +279,10 @@ struct Attr {
 const Attr *attr_find(const Attrs *as, const char *name);
 /* Whether attribute `name` has `arg` among its arguments: #[flattening(no_outer)]. */
 bool attr_has(const Attrs *as, const char *name, const char *arg);
+/* The tuning parameter that may replace an expression, #[param(NAME)]; NULL: none. */
+const char *attr_param(const Attrs *as);
+/* Whether the value of an expression with these may be another one than without. */
+bool attr_changes_value(const Attrs *as);
 
 /* --- Types as written ----------------------------------------------------------------------- */
 

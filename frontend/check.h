@@ -361,8 +361,8 @@ const char *because(Ck *ck, const AType *want, const AType *have);
 /* How to get from one scalar to another, for a message; "" if there is nothing to say. */
 const char *conversion(Ck *ck, const AType *want, const AType *have);
 bool require(Ck *ck, AExp *at, AType *want, AType *have, const char *what);
-/* Warns of attributes that mean nothing. */
-void check_attr(const Attr *a);
+/* Of what has no value: warns of attributes that mean nothing, refuses those of values. */
+void check_attrs(Ck *ck, const Attrs *as);
 /* The type of an application. A function that is left where another type is wanted is reported: an
  * argument is missing. */
 AType *check_app(Ck *ck, AExp *e, const AType *want);

@@ -97,8 +97,7 @@ static void pat_takes(Ck *ck, Pat *p, AType *t)
 
 AType *check_pat(Ck *ck, Pat *p, TypePlace at)
 {
-    for (int i = 0; i < p->attrs.n; i++)
-        check_attr(p->attrs.at[i]);
+    check_attrs(ck, &p->attrs);
     switch (p->kind) {
     case P_VAR:
         p->bind = new_binding(ck, BIND_LOCAL, p->name, p->loc);
@@ -581,8 +580,7 @@ void check_def(Ck *ck, Def *d)
     Subst made = {0};
     int first_uid = ck->n_bindings, first_id = ck->ids, deferred = ck->deferred.n;
 
-    for (int i = 0; i < d->attrs.n; i++)
-        check_attr(d->attrs.at[i]);
+    check_attrs(ck, &d->attrs);
     vec_push(ck->a, &ck->current, d);
     ck->level++;
     ck->sizes = &tparams;

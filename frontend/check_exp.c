@@ -623,7 +623,7 @@ static AType *check_ascribe(Ck *ck, AExp *e)
     return ty_plain(ck, to);
 }
 
-void check_attr(const Attr *a)
+static void check_attr(const Attr *a)
 {
     static const char *const known[] = {"unsafe",
                                         "sequential",
@@ -654,6 +654,29 @@ void check_attr(const Attr *a)
     else
         diag_warn(a->loc, "unknown attribute `%s` is ignored", a->name ? a->name : "(number)");
     diag_explained(messages, SECTION_ATTRIBUTES);
+}
+
+void check_attrs(Ck *ck, const Attrs *as)
+{
+    for (int i = 0; i < as->n; i++)
+        check_attr(as->at[i]);
+    const Attr *param = attr_find(as, "param");
+    if (param)
+        ck_error(ck, param->loc, "`param` stands before the expression whose value may be set: `#[param(block)] 64`");
+}
+
+static AType *check_attributed(Ck *ck, AExp *e, AType *want)
+{
+    const Attrs *as = &e->attr.attrs;
+    const Attr *param = attr_find(as, "param");
+    for (int i = 0; i < as->n; i++)
+        check_attr(as->at[i]);
+    if (!param)
+        return check_against(ck, e->attr.e, want);
+    if (!attr_param(as))
+        ck_error(ck, param->loc, "`param` takes the name of a tuning parameter: `#[param(block)] 64`");
+    check_is(ck, e->attr.e, ty_scalar(ck, S_I64), "value of a tuning parameter");
+    return ty_scalar(ck, S_I64);
 }
 
 static AType *infer(Ck *ck, AExp *e, AType *want)
@@ -689,10 +712,7 @@ static AType *infer(Ck *ck, AExp *e, AType *want)
     case AE_ASSERT:
         check_is(ck, e->assertion.test, ty_scalar(ck, S_BOOL), "condition of `assert`");
         return check_against(ck, e->assertion.e, want);
-    case AE_ATTR:
-        for (int i = 0; i < e->attr.attrs.n; i++)
-            check_attr(e->attr.attrs.at[i]);
-        return check_against(ck, e->attr.e, want);
+    case AE_ATTR: return check_attributed(ck, e, want);
     case AE_CONSTR: return check_constr(ck, e, want);
     case AE_MATCH: return check_match(ck, e, want);
     }

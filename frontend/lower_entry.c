@@ -287,6 +287,7 @@ Entry lower_entry(Low *L, const EntryPoint *p)
     const Def *def = p->def;
     Entry en = {.name = p->name, .loc = def->loc};
     EntryParams ep = {.L = L, .en = &en};
+    L->user_params = &en.user_params;
     L->root = scope_push(L);
     Vals args = {0};
     for (int i = 0; i < p->params.n; i++) {

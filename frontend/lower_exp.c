@@ -389,6 +389,25 @@ static unsigned attr_bits(const Attrs *as)
     return bits;
 }
 
+/* The entry's tuning parameter of that name. */
+static Atom user_param(Low *L, const char *name, Loc loc)
+{
+    for (int i = 0; i < L->user_params->n; i++)
+        if (L->user_params->at[i].name == name)
+            return atom_var(L->user_params->at[i].var);
+    UserParam p = {name, var_new(L->cx, name, type_prim(T_I64), loc)};
+    vec_push(L->cx->perm, L->user_params, p);
+    return atom_var(p.var);
+}
+
+/* What is set, else v. */
+static Val *tuned_value(Low *L, const char *name, const Val *v, Loc loc)
+{
+    Atom p = user_param(L, name, loc);
+    Atom unset = emit_op(L, loc, OP_EQ, p, atom_i64(0));
+    return val_atom(L, emit_choice(L, loc, unset, v->atom, p));
+}
+
 static Val *lower_attr(Low *L, Env *env, const AExp *e)
 {
     if (attr_find(&e->attr.attrs, "blank") || attr_find(&e->attr.attrs, "scratch")) {
@@ -403,7 +422,8 @@ static Val *lower_attr(Low *L, Env *env, const AExp *e)
     Val *v = lower_exp(L, env, e->attr.e);
     L->attrs = attrs;
     L->unsafe = unsafe;
-    return v;
+    const char *param = attr_param(&e->attr.attrs);
+    return param ? tuned_value(L, param, v, low_loc(L, e->loc)) : v;
 }
 
 /* --- Expressions ---------------------------------------------------------------------------- */

@@ -108,6 +108,7 @@ typedef VEC(ExtName) ExtNames;
 typedef struct {
     Ctx *cx;
     const Ast *ast;
+    UserParams *user_params; /* of the entry */
     ExtNames *ext_names; /* that entries write */
     Scope *sc, *root; /* where statements go; the entry's body */
     Val **consts;     /* by uid: top-level values met in this entry, */

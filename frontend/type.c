@@ -237,7 +237,11 @@ const AExp *size_exp_essence(const AExp *e)
         case AE_ASCRIBE:
         case AE_COERCE: e = e->ascribe.e; break;
         case AE_ASSERT: e = e->assertion.e; break;
-        case AE_ATTR: e = e->attr.e; break;
+        case AE_ATTR:
+            if (attr_changes_value(&e->attr.attrs))
+                return e;
+            e = e->attr.e;
+            break;
         default: return e;
         }
 }

@@ -268,14 +268,28 @@ static EntryPlan *plan_entry(Ctx *cx, Plan *plan, const Entry *en, const EntryMe
     return ep;
 }
 
+/* Entries may share a parameter. */
+static void add_user_params(Plan *plan, const UserParams *ps)
+{
+    for (int i = 0; i < ps->n; i++) {
+        bool known = false;
+        for (int k = 0; k < plan->user_params.n; k++)
+            known |= strcmp(plan->user_params.at[k], ps->at[i].name) == 0;
+        if (!known)
+            vec_push(plan->arena, &plan->user_params, ps->at[i].name);
+    }
+}
+
 Plan *host_plan(Ctx *cx, const Prog *p)
 {
     Plan *plan = NEW(cx->perm, Plan);
     plan->arena = cx->perm;
     Memory m = mem_assign(cx, p);
-    for (int i = 0; i < m.prog->entries.n; i++)
+    for (int i = 0; i < m.prog->entries.n; i++) {
         vec_push(cx->perm, &plan->entries,
                  plan_entry(cx, plan, &m.prog->entries.at[i], &m.entries.at[i]));
+        add_user_params(plan, &m.prog->entries.at[i].user_params);
+    }
     if (cx->verify)
         plan_verify(cx, plan);
     plan_on_targets(cx, plan);

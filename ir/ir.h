@@ -386,6 +386,13 @@ typedef struct {
 } ExtParam;
 typedef VEC(ExtParam) ExtParams;
 
+/* A tuning parameter of the user's: an i64 that whoever starts the program sets, else 0. */
+typedef struct {
+    const char *name;
+    Var *var;
+} UserParam;
+typedef VEC(UserParam) UserParams;
+
 /* Params: first the size parameters that no array determines (none at present: each size occurs in
  * the type of some later param), then one Var per value. A size variable of a param's type that is
  * not itself a param is bound by the entry: `sizes`. */
@@ -394,6 +401,7 @@ typedef struct {
     Loc loc;
     Vars sizes; /* i64; bound by the shapes of the arguments */
     Vars params;
+    UserParams user_params; /* no arguments: bound when the entry begins */
     ExtParams ext_params;
     ExtParams ext_results;
     Body *body;

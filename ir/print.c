@@ -536,6 +536,11 @@ static void print_entry(Out *o, const Entry *en)
         out_printf(o, "%s%s", i ? ", " : "", var_text(en->sizes.at[i]));
     out_puts(o, "] ");
     print_params(o, &en->params);
+    for (int i = 0; i < en->user_params.n; i++) {
+        out_puts(o, i ? ", " : "\n  tuned by ");
+        out_quoted(o, en->user_params.at[i].name);
+        out_printf(o, " %s", var_text(en->user_params.at[i].var));
+    }
     out_puts(o, "\n  takes ");
     print_exts(o, &en->ext_params);
     out_puts(o, "\n  gives ");

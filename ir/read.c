@@ -486,6 +486,21 @@ static ExtType plain_ext(Ctx *cx, Type t)
     return x;
 }
 
+/* tuned by "block" block_7, "depth" depth_8 */
+static UserParams read_user_params(Reader *r)
+{
+    UserParams ps = {0};
+    if (!read_accept_word(r, "tuned"))
+        return ps;
+    read_expect_word(r, "by");
+    do {
+        const char *name = read_expect(r, K_STR, "a tuning parameter's name")->text;
+        UserParam p = {name, read_bind(r, read_expect(r, K_NAME, "a name"))};
+        vec_push(r->cx->perm, &ps, p);
+    } while (read_accept(r, ','));
+    return ps;
+}
+
 static Entry read_entry(Reader *r)
 {
     int mark = r->undo.n;
@@ -501,6 +516,7 @@ static Entry read_entry(Reader *r)
     read_expect(r, '(', "'('");
     bool *unique = NEWN(r->cx->perm, bool, r->toks.n);
     en.params = read_params(r, ')', NULL, unique);
+    en.user_params = read_user_params(r);
     bool takes = read_accept_word(r, "takes");
     if (takes)
         en.ext_params = read_exts(r);

@@ -661,6 +661,10 @@ static void check_entry(Check *c, const Entry *en)
     for (int i = 0; i < en->sizes.n; i++)
         want_prim(c, atom_var(en->sizes.at[i]), T_I64, "size");
     bind_all(c, &en->params);
+    for (int i = 0; i < en->user_params.n; i++) {
+        bind(c, en->user_params.at[i].var);
+        want_prim(c, atom_var(en->user_params.at[i].var), T_I64, "tuning parameter");
+    }
     want_count(c, count_values(&en->ext_params), en->params.n, "values of the external parameters");
     want_count(c, count_values(&en->ext_results), en->body->res.n,
                "values of the external results");

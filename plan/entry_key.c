@@ -190,6 +190,8 @@ uint64_t plan_entry_key(const EntryPlan *ep, const uint64_t *kernels)
         for (int d = 0; d < v->type.rank; d++)
             put_atom(&k, v->type.dims[d]);
     }
+    for (int i = 0; i < ep->entry->user_params.n; i++)
+        put_atom(&k, atom_var(ep->entry->user_params.at[i].var));
     put_ops(&k, &ep->ops);
     for (int i = 0; i < ep->results.n; i++) {
         Type t = atom_type(ep->results.at[i]);

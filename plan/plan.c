@@ -55,3 +55,14 @@ Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k)
     vec_push(cx->perm, &p->kernels, new);
     return new;
 }
+
+int plan_n_params(const Plan *p)
+{
+    return p->thresholds.n + p->size_params.n + p->user_params.n;
+}
+
+const char *plan_param_name(const Plan *p, int id)
+{
+    int size = id - p->thresholds.n, user = size - p->size_params.n;
+    return size < 0 ? p->thresholds.at[id].name : user < 0 ? p->size_params.at[size].name : p->user_params.at[user];
+}

@@ -173,12 +173,16 @@ typedef struct {
     VEC(EntryPlan *) entries;
     VEC(Threshold) thresholds;
     VEC(SizeParam) size_params;
+    Texts user_params; /* names of the user's tuning parameters, of all entries */
     bool server; /* the program speaks the server protocol without being asked to */
 } Plan;
 
 /* --- plan.c -------------------------------------------------------------------------------- */
 
 int plan_site(Plan *p, Loc loc, const char *msg); /* shared if equal */
+/* The program's tuning parameters by their ids: thresholds, sizes, the user's. */
+int plan_n_params(const Plan *p);
+const char *plan_param_name(const Plan *p, int id);
 /* Adds the kernel, or finds one of the same construct that does the same: versions share kernels. A
  * new one is not on targets yet. */
 Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k);

@@ -179,6 +179,8 @@ static void print_entry(Out *o, const EntryPlan *ep)
         print_shape(o, &dims, v->type.elem);
     }
     out_puts(o, ") {\n");
+    for (int k = 0; k < en->user_params.n; k++)
+        out_printf(o, "    %s = tuning parameter %s\n", var_c_name(en->user_params.at[k].var), en->user_params.at[k].name);
     print_side(o, &ep->ops);
     o->indent++;
     for (int i = 0; i < ep->results.n; i++) {

@@ -236,6 +236,8 @@ static void begin(Verify *v, const EntryPlan *ep)
 {
     for (int i = 0; i < ep->entry->sizes.n; i++)
         set_var(v, ep->entry->sizes.at[i]);
+    for (int i = 0; i < ep->entry->user_params.n; i++)
+        set_var(v, ep->entry->user_params.at[i].var);
     for (int i = 0; i < ep->entry->params.n; i++) {
         set_var(v, ep->entry->params.at[i]);
         if (ep->param_locs.at[i].mem)

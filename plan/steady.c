@@ -88,6 +88,8 @@ static void note_entry(Ctx *cx, const EntryPlan *ep)
     Steady s = {varmap_new(cx->scratch), varmap_new(cx->scratch), cx->scratch};
     for (int i = 0; i < ep->entry->sizes.n; i++)
         varset_add(s.steady, ep->entry->sizes.at[i]);
+    for (int i = 0; i < ep->entry->user_params.n; i++)
+        varset_add(s.steady, ep->entry->user_params.at[i].var);
     for (int i = 0; i < ep->entry->params.n; i++)
         if (ep->entry->params.at[i]->type.rank == 0)
             varset_add(s.steady, ep->entry->params.at[i]);

@@ -82,8 +82,9 @@ typedef struct {
 /* A tuning parameter. Its id is its index in rt_program.params.
  *
  * cls is what --print-params shows in brackets: "threshold(def, !main.suff_outer_par_0)",
- * "group_size", "num_groups", "tile_size", ...  A default of 0 means: the general size that the
- * class names (RT_THRESHOLD, RT_GROUP_SIZE, ...), which options and the tuning file may set. */
+ * "group_size", "num_groups", "tile_size", ...; "user": `#[param(NAME)]` of the program. A default
+ * of 0 means: the general size that the class names (RT_THRESHOLD, RT_GROUP_SIZE, ...), which options
+ * and the tuning file may set; of the user's, that it is not set. */
 typedef struct {
     const char *name; /* "main.suff_outer_par_0" */
     const char *cls;

@@ -509,3 +509,33 @@ def interrupted(box, what, sig):
 
 table("interrupted", True, [(f"{w} {s.name}", w, s) for w in ("tune", "bench")
                             for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)], interrupted)
+
+
+OWN = """-- ==
+-- input { [1f32, 2, 3, 4, 5] } output { [3f32, 7] }
+def block : i64 = #[param(block)] 4
+entry main (xs: []f32) : []f32 =
+  let n = length xs / block
+  in map f32.sum (unflatten (take (n * block) xs :> [n * block]f32))
+"""
+
+
+@case(True)
+def parameters_of_the_program_itself(box):
+    """`#[param(block)]`: listed, set by option and file, and by nobody else: bench takes it from the file, tune keeps it."""
+    box.put("p.sf", OWN)
+    box.put("p.sf.tuning", "block=2\n")
+    box.minifut("compile p.sf", 0, leaves=["p", "p.c"])
+    box.run(["./p", "--print-params"], 0, out=r"^block \(user\)$")
+    xs = "[1f32, 2, 3, 4, 5]"
+    box.run(["./p"], 0, out=r"^\[10.0f32\]$", stdin=xs)
+    box.run(["./p", "--param", "block=3"], 0, out=r"^\[6.0f32\]$", stdin=xs)
+    box.run(["./p", "--tuning", "p.sf.tuning"], 0, out=r"^\[3.0f32, 7.0f32\]$", stdin=xs)
+    box.run(["./p", "--param", "blok=3"], USER, "unknown tuning parameter: blok; did you mean 'block'", stdin=xs)
+    box.run(["./p", "--param", "block=-3"], USER, "expected NAME=INT", stdin=xs)
+    box.minifut("run p.sf", 0, out=r"^\[10.0f32\]$", stdin=xs)
+    box.minifut("bench --skip-compilation p.sf", 0, out="right")
+    box.minifut("tune --skip-compilation -q p.sf", 0, out="written to p.sf.tuning")
+    if "block=2\n" not in (box.path / "p.sf.tuning").read_text():
+        raise Failed("tune did not keep block=2")
+    box.minifut("bench --skip-compilation p.sf --tuning /dev/null", USER, "wrong result", out="WRONG")

@@ -40,10 +40,23 @@ static void arrays(void)
     futhark_free_opaque_v3(ctx, mid);
 }
 
+static void tuning_parameter(int64_t value)
+{
+    int64_t n = 0;
+    OK(futhark_entry_block(ctx, &n, 5));
+    CHECK(n == value);
+}
+
 int main(void)
 {
     struct futhark_context_config *cfg = futhark_context_config_new();
     ctx = futhark_context_new(cfg);
+    tuning_parameter(5);
+    futhark_context_free(ctx);
+    CHECK(futhark_context_config_set_tuning_param(cfg, "blok", 9) != 0);
+    CHECK(futhark_context_config_set_tuning_param(cfg, "block", 9) == 0);
+    ctx = futhark_context_new(cfg);
+    tuning_parameter(9);
     all_take_it(futhark_entry_written, 5);
     all_take_it(futhark_entry_inferred, 6);
     all_take_it(futhark_entry_returned, 7);

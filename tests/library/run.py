@@ -119,7 +119,9 @@ def check_c():
     m, _ = check_manifest("opaque")
     if build(["cc", *flags, *sanitize, *names_of_sums(m), "-o", "opaque", HERE / "opaque.c", "opaque.c", *LIBS], "opaque.c"):
         client(["./opaque"], "opaque.c", env=ASAN)
-    check_manifest("names")
+    m, _ = check_manifest("names")
+    used = {name: e["tuning_params"] for name, e in m["entry_points"].items() if "block" in e["tuning_params"]}
+    check(used == {"block": ["block"]}, f"the program's own tuning parameter: {used}")
     if build(["cc", *flags, *sanitize, "-o", "names", HERE / "names.c", "names.c", *LIBS], "names.c"):
         client(["./names"], "names.c", env=ASAN)
     if build(["cc", *flags, *sanitize, "-o", "interop", HERE / "interop.c", "types.c", *LIBS], "interop.c"):

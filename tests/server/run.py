@@ -320,6 +320,12 @@ def test_named_fields(binary):
         s.cmd_call("half", "h", "k")
         s.cmd_call("double", "d", "h")
         check(s.get_value("d") == 6, "a sum with its constructors in another order")
+        check(s.cmd("tuning_params", "block") == ["block"] and s.cmd("tuning_param_class", "block") == ["user"], "its parameter")
+        for value, want in (("7", 7), ("0", 3)):
+            s.cmd("set_tuning_param", "block", value)
+            s.cmd_call("block", "got", "n")
+            check(s.get_value("got") == want, f"block={value}")
+            s.cmd_free("got")
 
 
 def test_arrays_of_records(binary):
