@@ -191,6 +191,8 @@ def command(words):
         say(args[0].split(".")[1] + f"(first {args[0][5:]}_kernel last)")
     elif name == "time_parts":
         parts = args[0] == "on"
+    elif name == "tuning_param_class" and args[0] not in THRESHOLDS:
+        fail(f"Unknown tuning parameter: {args[0]}")
     elif name == "tuning_param_class":
         at = 0 if SIM.get("nests") else THRESHOLDS.index(args[0])
         say(f"threshold(def, {' '.join('!' + t for t in THRESHOLDS[:at])})")
