@@ -14,6 +14,7 @@ typedef struct {
     const char *name;
     char *text;
     uint32_t base, n;
+    int done; /* as which of the sources it was complete, from 1; 0: not yet */
     /* Made when a place is first asked for: where each line begins; the characters before each
      * BLOCK of bytes, since a line may be as long as the file. */
     VEC(uint32_t) lines, chars;
@@ -24,6 +25,7 @@ static struct {
     VEC(Source) sources;
     VEC(DiagMessage) msgs;
     int n_user, n_limit, n_groups;
+    int n_done; /* sources */
     VEC(const char *) named; /* sections */
     int n_dropped;   /* beyond MAX_KEPT */
     bool mute_notes; /* the message before was a duplicate */
@@ -74,6 +76,13 @@ static Source *find_source(uint32_t off)
             return s;
     }
     return NULL;
+}
+
+void diag_source_done(uint32_t base)
+{
+    Source *s = find_source(base);
+    if (s && !s->done)
+        s->done = ++D.n_done;
 }
 
 /* The number of characters before offset `at` of a source. */
@@ -267,9 +276,19 @@ void diag_print_line(Loc loc)
     fputc('\n', stderr);
 }
 
+/* In which order sources come. */
+static int rank_of(Loc loc)
+{
+    const Source *s = find_source(loc.beg);
+    return !s ? 0 : s->done ? s->done : D.n_done + 1;
+}
+
 static int by_place(const void *a, const void *b)
 {
     const DiagMessage *const *x = a, *const *y = b;
+    int s = rank_of((*x)->loc), t = rank_of((*y)->loc);
+    if (s != t)
+        return s < t ? -1 : 1;
     if ((*x)->loc.beg != (*y)->loc.beg)
         return (*x)->loc.beg < (*y)->loc.beg ? -1 : 1;
     return (*x)->order - (*y)->order;

@@ -20,6 +20,10 @@ enum { EXIT_USER = 1, EXIT_USAGE = 2, EXIT_LIMIT = 3, EXIT_BUG = 4 };
  * base+0 ... base+n. */
 uint32_t diag_source_add(const char *name, const char *text, size_t n);
 
+/* The source that begins there is complete, with all that it reads: messages about it come behind those about sources that
+ * were before. */
+void diag_source_done(uint32_t base);
+
 typedef struct {
     const char *file; /* NULL if unknown */
     int line, col;    /* from 1; a tab counts as one column */
@@ -38,8 +42,8 @@ static inline Loc loc_join(Loc a, Loc b)
     return b.beg ? (Loc){a.beg, b.end > a.end ? b.end : a.end} : a;
 }
 
-/* Messages are kept until diag_flush prints them in source order of the errors (notes stay with
- * their error), at most 20 errors, each of at most 600 bytes; a duplicate (same place, same text)
+/* Messages are kept until diag_flush prints them in source order of the errors, those of a file before those of files that read it
+ * (notes stay with their error), at most 20 errors, each of at most 600 bytes; a duplicate (same place, same text)
  * is dropped. */
 void diag_error(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_warn(Loc loc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -105,6 +105,7 @@ struct Size {
                      * for such a size */
     bool each_call; /* SZ_UNKNOWN: what a function makes up at each call, in the type of a function
                      * that it is given to */
+    bool wrong;     /* SZ_UNKNOWN: of something that is wrong, as TY_ERROR is a type */
     bool any;       /* SZ_UNKNOWN: in what a type variable stands for to which a function's result belongs: whatever size
                      * a value of that type has */
     bool idle;      /* SZ_META: of what a constructor does not hold */

@@ -161,12 +161,14 @@ Module *file_module(Ck *ck, File *f)
     ck->file = f;
     ck->module = f->module;
     ck->in_module = ck->applying = ck->supposing = ck->horizon = 0;
+    ck->lost = false;
     ck->path = NULL;
     for (int i = 0; i < N_SPACES; i++) /* no names of modules around the import */
         while (ck->scopes[i] && !ck->scopes[i]->file)
             ck->scopes[i] = ck->scopes[i]->up;
     check_decls(ck, &f->decls);
     ck->file = outer.file;
+    ck->lost = outer.lost;
     ck->module = outer.module;
     ck->in_module = outer.in_module;
     ck->applying = outer.applying;

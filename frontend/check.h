@@ -141,6 +141,7 @@ typedef struct Ck {
     bool skipped;   /* a lambda in it was not checked, as what it is given to is no function, a
                      * member of a module that is wrong is used, or a type is given up */
     bool lost;      /* a module that is wrong was opened: names may be its members */
+    int hidden;     /* in M.(e) of such a module: any name bound before this one, too; 0: none */
     bool too_large; /* a type has become an error, not reported yet, since it has too many parts */
     Loc too_large_at;
     int zonk_round; /* of the definition that is being freed of inference variables */
@@ -217,6 +218,7 @@ Size *sz_var(Ck *ck, Binding *b);
 Size *sz_op(Ck *ck, char op, Size *a, Size *b); /* folds what is plain to see */
 Size *sz_exp_with(Ck *ck, const Size *like, ASizes args);
 Size *sz_unknown(Ck *ck, Loc loc);
+Size *sz_error(Ck *ck, Loc loc); /* of something that is wrong: it is equal to any other */
 Size *sz_meta(Ck *ck, Loc loc);
 /* The value of an expression as a size; unknown if it has parts that cannot be compared. */
 Size *sz_of_exp(Ck *ck, const AExp *e);

@@ -274,7 +274,7 @@ static Size *seal_size(Seal *s, Size *z)
             vec_push(s->ck->a, &args, seal_size(s, z->args.at[i]));
         return sz_exp_with(s->ck, z, args);
     }
-    if (z->kind != SZ_UNKNOWN || z->id < s->first_id || (s->varying && !z->varies))
+    if (z->kind != SZ_UNKNOWN || z->wrong || z->id < s->first_id || (s->varying && !z->varies))
         return z;
     for (int i = 0; i < s->ids.n; i++)
         if (s->ids.at[i] == z->id)
@@ -471,7 +471,7 @@ static void check_visible(Ck *ck, const Pat *p, const Bindings *names, int first
 /* The finished type of the definition; takes the variables of its level for parameters. */
 static bool is_unknown(void *first_id, const Size *leaf)
 {
-    return leaf->kind == SZ_UNKNOWN && leaf->id >= *(int *)first_id;
+    return leaf->kind == SZ_UNKNOWN && !leaf->wrong && leaf->id >= *(int *)first_id;
 }
 
 typedef struct {

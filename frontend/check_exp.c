@@ -14,6 +14,7 @@ AType *check_against(Ck *ck, AExp *e, AType *want)
     Scopes scopes = scopes_now(ck);
     Loc outer = ck->here;
     bool lost = ck->lost;
+    int hidden = ck->hidden;
     ck->here = e->loc;
     if (e->open) {
         Module *m = find_module(ck, e->open, e->open_loc);
@@ -24,11 +25,15 @@ AType *check_against(Ck *ck, AExp *e, AType *want)
                      e->open);
         if (m && !is_parametric(m))
             open_scope(ck, m);
-        ck->lost |= !m || is_parametric(m) || m->wrong;
+        if (!m || is_parametric(m) || m->wrong) {
+            ck->lost = true;
+            ck->hidden = ck->n_bindings;
+        }
     }
     e->type = infer(ck, e, want);
     scopes_back(ck, scopes);
     ck->lost = lost;
+    ck->hidden = hidden;
     ck->here = outer;
     e->type = ty_limited(ck, e->type, e->loc);
     return e->type;
@@ -233,6 +238,8 @@ static Size *range_size(Ck *ck, const AExp *e, const AType *t)
         !__builtin_add_overflow(count, to, &count))
         return sz_const(ck, count);
     t = type_deref(t);
+    if (t->kind == TY_ERROR)
+        return sz_error(ck, e->loc);
     if (ends || t->kind != TY_SCALAR || t->scalar != S_I64)
         return sz_unknown(ck, e->loc);
     Size *n = sz_of_exp(ck, e->range.end);
@@ -293,6 +300,8 @@ static Size *slice_size(Ck *ck, const ADimIndex *d, Size *dim)
         !(up || (down && d->i && d->j)))
         return NULL;
     Size *end = d->j ? sz_of_exp(ck, d->j) : dim, *start = d->i ? sz_of_exp(ck, d->i) : NULL;
+    if (end->wrong || (start && start->wrong))
+        return end->wrong ? end : start;
     if ((d->j && end->kind == SZ_UNKNOWN) || (start && start->kind == SZ_UNKNOWN))
         return NULL;
     return down ? sz_op(ck, '-', start, end) : start ? sz_op(ck, '-', end, start) : end;

@@ -206,6 +206,8 @@ static bool returns(Loop *l, AType *p, AType *b, AType *t)
     p = type_deref(p);
     b = type_deref(b);
     t = type_deref(t);
+    if (t->kind == TY_ERROR)
+        return true;
     if (!alike(p, b) || !alike(p, t))
         return ty_unify(l->ck, p, b);
     ASizes want = size_parts(p), is = size_parts(b), init = size_parts(t);

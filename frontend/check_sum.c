@@ -114,8 +114,8 @@ static AType *constr_of(Ck *ck, AExp *e, AType *want)
     Given given = {es->n, tuple ? es->at[0]->seq.elems.n : 0, true};
     bool ok = right_count(ck, holds, given, e->constr.name, t, e->loc);
     for (int i = 0; i < es->n; i++) {
-        if (!ok)
-            check_exp(ck, es->at[i]);
+        if (!ok) /* nothing is known of what it should be */
+            ty_unify(ck, ty_error(ck), check_exp(ck, es->at[i]));
         else
             check_is(ck, es->at[i], holds->elems.at[i],
                      arena_printf(ck->a, "argument %d of `#%s`", i + 1, e->constr.name));

@@ -577,7 +577,7 @@ void check_type_decl(Ck *ck, TypeDecl *d)
     check_tparams(ck, &d->tparams, &params);
     int errors = diag_errors();
     d->type = whole_type(ck, d->te, AT_FREE, d);
-    for (int i = 0; i < params.n && diag_errors() == errors; i++)
+    for (int i = 0; i < params.n && diag_errors() == errors && !ty_has_error(d->type); i++)
         if (params.at[i]->kind == BIND_SIZE && !ty_mentions(d->type, params.at[i]))
             ck_error(ck, params.at[i]->loc, "size parameter `%s` is not used by the type",
                      params.at[i]->name);

@@ -34,6 +34,7 @@ static File *parse_file(Ast *ast, const char *path, const char *text, size_t n, 
         *ok = false;
     if (!concrete)
         load_imports(ast, f, ok);
+    diag_source_done(f->base);
     f->state = LOADED;
     return f;
 }

@@ -128,7 +128,7 @@ static void match_spec(Inst *in, const Spec *s, Binding *b)
     const AType *is = type_deref(b->type);
     if (is->kind == TY_SCALAR && is->scalar == S_I64)
         vec_push(ck->a, in->seen, b);
-    if (!have->type || type_deref(have->type)->kind == TY_ERROR)
+    if (!have->type || type_deref(have->type)->kind == TY_ERROR || (have->def && have->def->wrong))
         return;
     Subst means = meanings_now(in);
     Bindings sizes = {0}; /* of what abstract types stand for: the value must take any */
@@ -167,6 +167,10 @@ static void spec_value(Inst *in, const Spec *s)
         check_type(ck, clone_type(ck->a, s->te), names_function(ck, s->te) ? AT_PARAM : AT_UNKNOWN);
     ck->level--;
     ck->sizes = outer;
+    if (ty_has_error(t)) {
+        t = ty_error(ck);
+        in->view->wrong = true;
+    }
     generalise_type(ck, t, &tparams);
     scopes_back(ck, scopes);
     Binding *b = new_binding(ck, BIND_DEF, s->name, s->loc);
@@ -427,6 +431,7 @@ static void spec_type(Inst *in, const Spec *s)
     }
     if (in->have)
         match_type_spec(in, s, d);
+    in->view->wrong |= d->type && ty_has_error(d->type);
     note_name(ck, s->loc, 0, d->bind);
     add_member(in, d->bind);
 }
@@ -667,7 +672,9 @@ static void instantiate(Inst *in, const ModType *t)
     if (!ck->signatures)
         ck->specs = 0;
     ck->signatures++;
-    if (within_limits(in, t))
+    if (in->have && in->have->wrong)
+        in->view->wrong = true;
+    else if (within_limits(in, t))
         instance_of(in, t);
     ck->signatures--;
 }
@@ -692,6 +699,7 @@ static void instance_of(Inst *in, const ModType *t)
         Scopes inner = scopes_now(ck);
         bool quiet = in->quiet;
         in->quiet |= sig->wrong;
+        in->view->wrong |= sig->wrong;
         instantiate(in, sig->type);
         in->quiet = quiet;
         scopes_back(ck, inner);

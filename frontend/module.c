@@ -352,7 +352,7 @@ Module *module_apply(Ck *ck, Module *f, Module *arg, Loc at)
     ck->applying++;
     Module *m = applied(ck, f, arg, &seen, at);
     ck->applying--;
-    if (diag_errors() > errors)
+    if (diag_errors() > errors || m->wrong)
         return module_wrong(ck, at);
     Subst s = meanings(ck, &seen);
     m = module_reveal(ck, m, &s);
@@ -366,10 +366,12 @@ static Module *check_structure(Ck *ck, ModExp *e)
     Module *outer = ck->module, *m = ck->module = module_new(ck, e->loc);
     const Decls *decls = ck->decls;
     int decl = ck->decl;
+    bool lost = ck->lost;
     Scopes scopes = scopes_now(ck);
     ck->in_module++;
     check_decls(ck, &e->decls);
     ck->in_module--;
+    ck->lost = lost;
     scopes_back(ck, scopes);
     ck->module = outer;
     ck->decls = decls;
@@ -444,9 +446,12 @@ void check_open(Ck *ck, Decl *d)
                           : check_module(ck, d->mod);
     if (m && is_parametric(m))
         ck_error(ck, d->loc, "a parametric module cannot be opened: apply it first");
-    if (!m || m->wrong || is_parametric(m))
+    bool local = d->local || (d->import && !d->open);
+    if (!m || m->wrong || is_parametric(m)) {
         ck->lost = true;
-    else
-        open_members(ck, m, d->local || (d->import && !d->open));
+        ck->module->wrong |= !local; /* members may be missing */
+    } else {
+        open_members(ck, m, local);
+    }
     d->opened = m;
 }

@@ -166,7 +166,7 @@ const char *last_dot(const char *name)
 static bool may_have_fields(const Binding *b)
 {
     const AType *t = b->type ? type_deref(b->type) : NULL;
-    return t && (t->kind == TY_RECORD || t->kind == TY_TUPLE ||
+    return t && (t->kind == TY_RECORD || t->kind == TY_TUPLE || t->kind == TY_ERROR ||
                  (t->kind == TY_META && t->meta.cls <= TC_VALUE));
 }
 
@@ -269,6 +269,10 @@ Binding *find_value(Ck *ck, const char *name, Loc loc)
     Binding *b = find_binding(ck, name, SPACE_TERM);
     if (last_dot(name))
         note_parts(ck, name, loc, SPACE_TERM);
+    if (b && b->uid < ck->hidden) {
+        ck->skipped = true;
+        return NULL;
+    }
     if (b && b->kind != BIND_MODULE)
         return b;
     report_no_value(ck, name, loc, b);

@@ -44,6 +44,14 @@ Size *sz_meta(Ck *ck, Loc loc)
     return s;
 }
 
+Size *sz_error(Ck *ck, Loc loc)
+{
+    Size *s = sz_unknown(ck, loc);
+    s->wrong = true;
+    ck->skipped = true;
+    return s;
+}
+
 static bool fold_op(char op, int64_t a, int64_t b, int64_t *out)
 {
     switch (op) {
@@ -103,6 +111,8 @@ static const Size *essence(const Size *s)
 /* Sums and products stay as written: `[8 * 6]` is the size of a matrix to be unflattened. */
 Size *sz_op(Ck *ck, char op, Size *a, Size *b)
 {
+    if (size_deref(a)->wrong || size_deref(b)->wrong)
+        return size_deref(a)->wrong ? size_deref(a) : size_deref(b);
     Size *s = sz_new(ck, SZ_OP);
     s->op = op;
     s->a = size_deref(a);
@@ -114,6 +124,9 @@ Size *sz_op(Ck *ck, char op, Size *a, Size *b)
 
 Size *sz_exp_with(Ck *ck, const Size *like, ASizes args)
 {
+    for (int i = 0; i < args.n; i++)
+        if (size_deref(args.at[i])->wrong)
+            return size_deref(args.at[i]);
     Size *s = NEW(ck->a, Size);
     *s = *like;
     s->args = args;
@@ -161,6 +174,8 @@ static Size *term(Ck *ck, const AExp *e, bool inside)
     if (e->kind == AE_LIT && !e->lit.is_float && e->lit.bits <= INT64_MAX &&
         (!t || t->kind != TY_SCALAR || t->scalar == S_I64))
         return sz_const(ck, (int64_t)e->lit.bits);
+    if (t && t->kind == TY_ERROR)
+        return sz_error(ck, e->loc);
     if (e->kind == AE_VAR && !e->var.bind)
         return NULL;
     if (e->kind == AE_VAR && e->var.bind->kind != BIND_BUILTIN) {
@@ -186,8 +201,8 @@ static Size *term(Ck *ck, const AExp *e, bool inside)
     AExps parts = size_exp_parts(ck->a, e);
     for (int i = 0; i < parts.n; i++) {
         Size *p = term(ck, parts.at[i], true);
-        if (!p)
-            return NULL;
+        if (!p || p->wrong)
+            return p;
         vec_push(ck->a, &s->args, p);
     }
     return s;
@@ -502,11 +517,32 @@ static bool unify_parts(Ck *ck, Size *a, Size *b)
     return true;
 }
 
+static bool is_wrong(void *env, const Size *leaf)
+{
+    (void)env;
+    return leaf->wrong;
+}
+
+/* What has to be equal to a size that is wrong, or of something that is, is not complained of. */
+static bool give_up(Ck *ck, Size *s, Size *wrong)
+{
+    if (!sz_any(wrong, is_wrong, NULL))
+        return false;
+    ck->skipped = true;
+    if (s->kind == SZ_META) {
+        save_size(ck, s);
+        s->ref = sz_error(ck, s->loc);
+    }
+    return true;
+}
+
 bool sz_unify(Ck *ck, Size *a, Size *b)
 {
     a = size_deref(a);
     b = size_deref(b);
     if (sz_same(a, b) || (a->kind == SZ_UNKNOWN && a->any)) /* b is that of one value of many */
+        return true;
+    if (give_up(ck, a, b) || give_up(ck, b, a))
         return true;
     /* The younger variable stands for the older one: it may know more names. */
     if (b->kind == SZ_META && (a->kind != SZ_META || a->born < b->born))

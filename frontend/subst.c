@@ -407,19 +407,30 @@ bool ty_has_fun(const AType *t)
     return false;
 }
 
-bool ty_has_error(const AType *t)
+static bool is_wrong(void *env, const Size *leaf)
+{
+    (void)env;
+    return leaf->wrong;
+}
+
+static bool has_error(const AType *t)
 {
     t = type_deref(t);
     bool found = t->kind == TY_ERROR;
     if (t->kind == TY_ARRAY)
-        return ty_has_error(t->array.elem);
+        return has_error(t->array.elem);
     if (t->kind == TY_FUN)
-        return ty_has_error(t->fun.param) || ty_has_error(t->fun.result);
+        return has_error(t->fun.param) || has_error(t->fun.result);
     for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
-        found = ty_has_error(t->elems.at[i]);
+        found = has_error(t->elems.at[i]);
     for (int i = 0; t->kind == TY_VAR && i < t->targs.n && !found; i++)
-        found = ty_has_error(t->targs.at[i]);
+        found = has_error(t->targs.at[i]);
     return found;
+}
+
+bool ty_has_error(const AType *t)
+{
+    return has_error(t) || ty_any_size(t, is_wrong, NULL);
 }
 
 bool ty_has_abstract(const AType *t)

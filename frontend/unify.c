@@ -418,6 +418,13 @@ static bool unify_args(Ck *ck, AType *want, AType *have)
     return true;
 }
 
+static void size_give_up(Ck *ck, Size *s)
+{
+    s = size_deref(s);
+    if (s->kind == SZ_META)
+        sz_unify(ck, s, sz_error(ck, s->loc));
+}
+
 /* Something else of this type was wrong: what is not known of it is not complained of. */
 static void ty_give_up(Ck *ck, AType *t)
 {
@@ -429,8 +436,14 @@ static void ty_give_up(Ck *ck, AType *t)
     }
     for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
         ty_give_up(ck, t->elems.at[i]);
-    if (t->kind == TY_ARRAY)
+    if (t->kind == TY_ARRAY) {
+        size_give_up(ck, t->array.dim);
         ty_give_up(ck, t->array.elem);
+    }
+    for (int i = 0; t->kind == TY_VAR && i < t->sargs.n; i++)
+        size_give_up(ck, t->sargs.at[i]);
+    for (int i = 0; t->kind == TY_VAR && i < t->targs.n; i++)
+        ty_give_up(ck, t->targs.at[i]);
     if (t->kind == TY_FUN) {
         ty_give_up(ck, t->fun.param);
         ty_give_up(ck, t->fun.result);
