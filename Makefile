@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make fuzz SEED= N= MINUTES=, make install PREFIX=, make uninstall, make deb, make asan, make format
+# minifut: make, make demo, make test, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES=, make install PREFIX=, make uninstall, make deb, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -88,7 +88,7 @@ test:
 # the signals' stack of a thread that ASan would take down.
 ASAN_SETS := detect_leaks=0:allocator_may_return_null=1:use_sigaltstack=0
 ASAN := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
-IN_ASAN = BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBUG" CFLAGS="$(ASAN)" LDFLAGS="$(ASAN)"
+IN_ASAN = BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBUG" WERROR= CFLAGS="$(ASAN)" LDFLAGS="$(ASAN)"
 asan:
 	@tools/prerequisites.sh test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(IN_ASAN) $(BUILD)/asan/minifut unit-tests
@@ -127,24 +127,28 @@ deb:
 	@tools/deb.sh $(BIN) $(BUILD)/man $(BUILD)/deb
 test-deb: deb
 	@tests/deb/fresh $(BUILD)
+# The commands of README.md in a fresh Debian, as root: make test-fresh RELEASE=trixie
+test-fresh:
+	@tests/fresh/run "$(RELEASE)" $(BUILD)
 
 man: $(BIN)
 	@mkdir -p $(BUILD)/man
 	@if command -v lowdown >/dev/null; then tools/man.sh $(BIN) $(BUILD)/man; \
 	 else echo "no manual pages are made: they need lowdown (apt-get install lowdown)"; fi
 
-# Unit tests: each tests/unit/*_test.c is a program.
+# Unit tests: each tests/unit/*_test.c is a program. Warnings are errors there, else nobody looks at them.
+WERROR ?= -Werror
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
 unit-tests: $(UNIT) $(BUILD)/fuzz/bytes
 $(BUILD)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) $(LIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(WERROR) $(LDFLAGS) -o $@ $< $(LIBOBJ) $(LIBS)
 
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(LDFLAGS) -o $@ $< $(LIBOBJ) $(LIBS)
+	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) $(WERROR) $(LDFLAGS) -o $@ $< $(LIBOBJ) $(LIBS)
 
 clean:
 	rm -rf $(BUILD) $(BIN) demo
@@ -153,4 +157,4 @@ format:
 	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) runtime/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: FORCE bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb test-deb man unit-tests
+.PHONY: FORCE test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb test-deb man unit-tests

@@ -1,6 +1,10 @@
-"""What the runners in Python share: checks and the line that sums them up."""
+"""What the runners in Python share: checks, what is skipped and why, and the lines that sum them up."""
+import importlib.util
+import shutil
+import sys
 
 passed = failed = 0
+lacking = {}
 
 
 def check(ok, what):
@@ -11,7 +15,36 @@ def check(ok, what):
         print("failed:", what)
 
 
+def skip(want, n=1):
+    """n tests are skipped for want of something."""
+    lacking[want] = lacking.get(want, 0) + n
+
+
+def need(tool, n=1):
+    """Is there a program? Else the n tests that need it are skipped."""
+    there = shutil.which(tool) is not None
+    if not there:
+        skip(tool, n)
+    return there
+
+
+def need_modules(*names, n=1):
+    """Ends the suite, its n tests skipped, if a module of Python is missing."""
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            skip(f"{name} (PyPI)", n)
+            sys.exit(summary())
+
+
+def ending(passed, failed):
+    """The last lines of a suite: what it lacked, and its sums."""
+    for want, n in lacking.items():
+        print(f"skipped for want of {want}: {n}")
+    skipped = sum(lacking.values())
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+
+
 def summary():
-    """The last line of a suite, and the exit status."""
-    print(f"{passed} passed, {failed} failed")
+    """The last lines, and the exit status."""
+    ending(passed, failed)
     return failed > 0

@@ -7,18 +7,19 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path += [str(ROOT / folder) for folder in ("bench", "bench/primitives", "tests")]
+from checks import check, need_modules, summary  # noqa: E402
+
+need_modules("numpy", n=10)
 import compare  # noqa: E402
 import compile_time  # noqa: E402
 import first  # noqa: E402
 import loops  # noqa: E402
+import numpy as np  # noqa: E402
 import ratios  # noqa: E402
 import tunings  # noqa: E402
 from cases import CASES  # noqa: E402
-from checks import check, summary  # noqa: E402
 from values import difference, read_binary, write_values  # noqa: E402
 
 

@@ -30,6 +30,10 @@ class Failed(Exception):
     pass
 
 
+class Skipped(Exception):
+    """A case cannot be tried for want of what it names."""
+
+
 def timeless(said):
     for pattern in TIMELY:
         said = re.sub(pattern, "", said, flags=re.M)

@@ -2,7 +2,7 @@
 import re
 import shutil
 
-from box import EXAMPLES, HERE, MATRICES, NEVER, ROOT, USAGE, USER, Failed, case, table
+from box import EXAMPLES, HERE, MATRICES, NEVER, ROOT, USAGE, USER, Failed, Skipped, case, table
 
 
 # --- data: the interpreter and the program must refuse alike --------------------------------------------
@@ -239,6 +239,8 @@ table("full disk, program", True, [(a, a) for a in
 @case(True)
 def kernels_of_a_program(box):
     """The text of all kernels compiles, for each kind of devices and width of indices."""
+    if not shutil.which("clang"):
+        raise Skipped("clang")
     box.run([box.binary("mapscan"), "--dump-opencl", "k.cl"], 0, leaves=["k.cl"])
     text = (box.path / "k.cl").read_text()
     if not all(word in text for word in ("barrier(CLK_LOCAL_MEM_FENCE)", "#ifdef MF_CPU\n/* segscan: ")):

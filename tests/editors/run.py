@@ -13,7 +13,9 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-import textmate
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import textmate  # noqa: E402
+from checks import ending, need, skip  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -22,7 +24,7 @@ MINIFUT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else f'{ROOT}/minifut
 GRAMMAR = f'{MODES}/vscode/syntaxes/sf.tmLanguage.json'
 MOST_SHOWN = 10
 
-passed = failed = skipped = 0
+passed = failed = 0
 
 
 def case(name, problem):
@@ -261,7 +263,6 @@ def at_work(editor, command, tmp):
 
 
 def main():
-    global skipped
     lists()
     json.loads(read(f'{MODES}/vscode/package.json'))
     json.loads(read(f'{MODES}/vscode/language-configuration.json'))
@@ -274,13 +275,11 @@ def main():
             judge('vim', programs, by_vim(programs, tmp))
             at_work('vim', ['vim', '-u', 'NONE', '-i', 'NONE', '-n', '-e', '-s', '-S', f'{HERE}/make.vim'], tmp)
         else:
-            skipped += len(programs) + 4
-        if shutil.which('emacs'):
+            skip('vim with syntax', len(programs) + 4)
+        if need('emacs', len(programs) + 4):
             judge('emacs', programs, by_emacs(programs, tmp))
             at_work('emacs', [*EMACS, '-f', 'tokens-make'], tmp)
-        else:
-            skipped += len(programs) + 4
-    print(f'{passed} passed, {failed} failed' + (f', {skipped} skipped' if skipped else ''))
+    ending(passed, failed)
     return failed != 0
 
 

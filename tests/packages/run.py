@@ -14,10 +14,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-import references
-
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from checks import need_modules  # noqa: E402
+
+need_modules("numpy", n=len(list(HERE.glob("*.sf"))))
+import numpy as np  # noqa: E402
+import references  # noqa: E402
+
 TYPES = {"int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
          "uint32": "u32", "uint64": "u64", "float32": "f32", "float64": "f64", "bool": "bool"}
 

@@ -15,6 +15,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "tests"))
+import checks  # noqa: E402
+
 CHROMIUM = shutil.which("chromium")
 NAME = "a <b>&amp; 'c' \"d\""  # of a data set
 MATRICES = "[[1f32, 2], [3, 4]] [[5f32, 6], [7, 8]]"
@@ -283,17 +286,16 @@ def main():
         keep.mkdir(parents=True, exist_ok=True)
         args = args[2:]
     minifut = str(Path(args[0]).resolve())
-    passed = failed = skipped = 0
+    passed = failed = 0
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as tmp:
         folder = Path(tmp)
         prepare(minifut, folder)
-        for name, checks in CASES:
-            todo = [(f.__name__, lambda f=f: f(minifut, folder)) for f in checks]
+        for name, asked in CASES:
+            todo = [(f.__name__, lambda f=f: f(minifut, folder)) for f in asked]
             if CHROMIUM:
                 todo.append((f"{name} in a browser", lambda: in_browser(folder / f"{name}.html", keep)))
             else:
-                print(f"skipped: {name} in a browser: there is no chromium (Debian: apt-get install chromium)")
-                skipped += 1
+                checks.skip("chromium")
             for what, check in todo:
                 try:
                     check()
@@ -303,7 +305,7 @@ def main():
                     failed += 1
             if keep and (folder / f"{name}.html").exists():
                 shutil.copy(folder / f"{name}.html", keep)
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    checks.ending(passed, failed)
     sys.exit(failed > 0)
 
 

@@ -322,7 +322,7 @@ skipped=
 if "$PYTHON" -c 'import futhark_server, futhark_data' 2> /dev/null; then
     summed server "$PYTHON" tests/runtime/test_server.py "$build/demo" "$tmp"
 else
-    echo "skipped: the server, without futhark-server and futhark-data from PyPI"
+    echo "skipped for want of futhark_server (PyPI): 1"
     skipped=', 1 skipped'
 fi
 

@@ -8,19 +8,14 @@ import threading
 import time
 from pathlib import Path
 
-import numpy as np
-
-try:
-    import futhark_data
-    from futhark_server import Failure, Server
-except ImportError as e:
-    print(f"skipped: {e}; it comes from PyPI")
-    print("0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
-
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "tests"))
-from checks import check, summary  # noqa: E402
+from checks import check, need_modules, summary  # noqa: E402
+
+need_modules("numpy", "futhark_data", "futhark_server", n=60)
+import futhark_data  # noqa: E402
+import numpy as np  # noqa: E402
+from futhark_server import Failure, Server  # noqa: E402
 
 NEVER, ALWAYS = 1 << 60, 1
 

@@ -37,6 +37,16 @@ static size_t get_local_id(int dim)
     return 0 * (size_t)dim;
 }
 
+static uint as_uint(float x)
+{
+    return (union { float f; uint u; }){.f = x}.u;
+}
+
+static float as_float(uint x)
+{
+    return (union { uint u; float f; }){.u = x}.f;
+}
+
 /* Who looks lets others run: there may be more threads than processors. */
 #define atomic_or(place, x)                                                                        \
     ((x) == 0 ? (sched_yield(), __sync_fetch_and_or(place, x)) : __sync_fetch_and_or(place, x))
