@@ -31,7 +31,14 @@
 #define MF_SHAPE          __attribute__((reqd_work_group_size(MF_GROUP, MF_GROUP_1, 1)))
 #ifndef MF_LOCAL_GIVEN
 #define MF_LOCAL(i, type, name) \
-    __local type name[MF_SIZE_##i / sizeof(type)] __attribute__((aligned(16)))
+    __local type name[MF_SIZE_##i / sizeof(type)] __attribute__((aligned(16))) MF_KEPT(type, name)
+/* PoCL 6 ends with an assertion where it drops all uses of such an array, as of code for groups of another size, in a program
+ * that is not optimised. */
+#if defined(POCL_DEVICE_ADDRESS_BITS) && !defined(__OPTIMIZE__)
+#define MF_KEPT(type, name) ; __local type *volatile name##_kept = name; (void)name##_kept
+#else
+#define MF_KEPT(type, name)
+#endif
 #endif
 #define get_local_size(d) ((d) == 0 ? MF_GROUP : (d) == 1 ? MF_GROUP_1 : 1)
 #else

@@ -1,7 +1,9 @@
 """What the runners in Python share: checks, what is skipped and why, and the lines that sum them up."""
 import importlib.util
+import os
 import shutil
 import sys
+import sysconfig
 
 passed = failed = 0
 lacking = {}
@@ -34,6 +36,14 @@ def need_modules(*names, n=1):
         if importlib.util.find_spec(name) is None:
             skip(f"{name} (PyPI)", n)
             sys.exit(summary())
+
+
+def builds_modules():
+    """What it takes to build a module for Python with futhark-ffi and is not there, or None."""
+    if importlib.util.find_spec("futhark_ffi") is None:
+        return "futhark_ffi (PyPI)"
+    header = os.path.join(sysconfig.get_paths()["include"], "Python.h")
+    return None if os.path.exists(header) else "Python.h (python3-dev)"
 
 
 def ending(passed, failed):

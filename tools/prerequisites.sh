@@ -20,6 +20,7 @@ has() { command -v "$1"; }
 has_header() { echo "#include <$1>" | cc -E -; }
 has_loader() { echo 'int main(void){return 0;}' | cc -x c - -o /dev/null -lOpenCL; }
 has_platform() { ls /etc/OpenCL/vendors/*.icd; }
+has_python_headers() { test -e "$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["include"])')/Python.h"; }
 has_syntax() { vim --version | grep -q +syntax; }
 has_numpy() { # a python3 of the user's own, or Debian's
     python3 -c 'import numpy' || /usr/bin/python3 -c 'import numpy'
@@ -59,6 +60,7 @@ look() {
         wish lowdown has lowdown
         wish oclgrind has oclgrind
         wish pkg-config has pkg-config
+        wish python3-dev has_python_headers
         wish vim has_syntax
         wish zsh has zsh
         ;;
