@@ -44,12 +44,24 @@ static bool shares(Ck *ck, const AType *want, bool fresh, AType *have, int *part
     return false;
 }
 
+/* Whether a function with a parameter of that type consumes memory of its argument. */
+static bool consumes(const AType *t, bool unique)
+{
+    unique |= t->unique;
+    t = type_deref(t);
+    unique |= t->unique;
+    bool found = unique && (t->kind == TY_ARRAY || t->kind == TY_VAR);
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
+        found = consumes(t->elems.at[i], unique);
+    return found;
+}
+
 const char *value_misfit(Ck *ck, AType *want, AType *have)
 {
     want = type_deref(want);
     have = type_deref(have);
     while (want->kind == TY_FUN && have->kind == TY_FUN) {
-        if (have->fun.param->unique && !want->fun.param->unique)
+        if (consumes(have->fun.param, false) && !consumes(want->fun.param, false))
             return "it consumes an argument";
         if (!ty_unify_params(ck, want, have))
             return ck->why ? ck->why : "";
@@ -74,7 +86,38 @@ const char *value_misfit(Ck *ck, AType *want, AType *have)
     return ty_unify(ck, want, have) ? NULL : ck->why ? ck->why : "";
 }
 
+/* An anonymous size of a value of the type, other than of a function; NULL: there is none. */
+static const TypeExp *own_anonymous(const TypeExp *te)
+{
+    if (te->kind == TE_FUN)
+        return NULL;
+    if ((te->kind == TE_ARRAY || te->kind == TE_SIZE) && !te->dim)
+        return te;
+    const TypeExp *found = te->elem ? own_anonymous(te->elem) : NULL;
+    for (int i = 0; i < te->args.n && !found; i++)
+        found = own_anonymous(te->args.at[i]);
+    return found;
+}
+
+const TypeExp *anonymous_in_param(const TypeExp *te)
+{
+    const TypeExp *found = te->param ? own_anonymous(te->param) : NULL;
+    found = found || !te->param ? found : anonymous_in_param(te->param);
+    found = found || !te->elem ? found : anonymous_in_param(te->elem);
+    for (int i = 0; i < te->args.n && !found; i++)
+        found = anonymous_in_param(te->args.at[i]);
+    return found;
+}
+
 /* --- Types ---------------------------------------------------------------------------------- */
+
+bool params_fit(const TParams *spec, const TParams *have)
+{
+    for (int i = 0; i < spec->n && i < have->n; i++)
+        if ((spec->at[i].kind == TP_SIZE) != (have->at[i].kind == TP_SIZE) || spec->at[i].kind > have->at[i].kind)
+            return false;
+    return spec->n == have->n;
+}
 
 TParamKind type_lifted_in_fact(const TypeDecl *d)
 {

@@ -163,6 +163,10 @@ static void spec_value(Inst *in, const Spec *s)
     ck->level++;
     ck->sizes = &tparams;
     check_tparams(ck, &tps, &tparams);
+    const TypeExp *anonymous = anonymous_in_param(s->te);
+    if (anonymous)
+        ck_error(ck, anonymous->loc,
+                 "the size of a parameter must have a name in a specification, as in `val %s [n] : [n]t -> ...`", s->name);
     AType *t =
         check_type(ck, clone_type(ck->a, s->te), names_function(ck, s->te) ? AT_PARAM : AT_UNKNOWN);
     ck->level--;
@@ -361,7 +365,7 @@ static void match_type_spec(Inst *in, const Spec *s, TypeDecl *d)
         return;
     }
     TypeDecl *h = have->tdecl;
-    if (!same_params(&d->tparams, &h->tparams)) {
+    if (!params_fit(&d->tparams, &h->tparams)) {
         mismatch(in, s, have->loc,
                  arena_printf(ck->a, "type `%s` of this module has other parameters than specified",
                               said_name(in, s)));
@@ -407,7 +411,7 @@ static void spec_type(Inst *in, const Spec *s)
         check_type_decl(ck, d);
         for (r = in->with; r; r = r->up)
             note_refined(ck, d, r);
-    } else if (r && !same_params(&r->decl->tparams, &d->tparams)) {
+    } else if (r && !params_fit(&d->tparams, &r->decl->tparams)) {
         mismatch(
             in, s, r->decl->loc,
             arena_printf(ck->a, "type `%s` has other parameters than specified", said_name(in, s)));

@@ -86,6 +86,10 @@ void add_meanings(Ck *ck, Subst *s, const Subst *more);
 /* Why a value of type `have` is not one of the type `want` that is specified ("": the types say it), or NULL: only what callers
  * see must agree. Sizes that a function makes up may be less than any, parameters may be consumed less, results shared less. */
 const char *value_misfit(Ck *ck, AType *want, AType *have);
+/* An anonymous size of a parameter in the type of a value, which has to have a name in a specification; or NULL. */
+const TypeExp *anonymous_in_param(const TypeExp *te);
+/* Whether a type with these parameters may be one that is specified to have the others: it takes all that those take. */
+bool params_fit(const TParams *spec, const TParams *have);
 /* What has to be said of the type that d stands for; of a parameter's, of which nothing is known, anything will do. */
 TParamKind type_lifted_in_fact(const TypeDecl *d);
 /* What a specified type is by `with`: no more than it is specified to be, if that can be said of it. */
