@@ -96,6 +96,8 @@ static void check_top(Ck *ck, Def *d)
     if (!d->wrong)
         consume_def(ck, d);
     diag_explained(messages, SECTION_CONSUMPTION);
+    if (diag_errors() == errors && !ck->applying && ck->file != ck->prelude)
+        warn_def(ck, d);
     if (!ck->supposing)
         vec_push(ck->a, &ck->ast->defs, d);
 }

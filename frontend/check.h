@@ -403,7 +403,7 @@ bool wants_constr(const Ck *ck, const AType *t);
 /* The type of which a constructor is wanted is known: compares. */
 void solve_constr(Ck *ck, const Wanted *w);
 
-/* --- zonk.c, causality.c, exhaust.c, consume.c ---------------------------------------------- */
+/* --- zonk.c, causality.c, exhaust.c, consume.c, warn.c ---------------------------------------------- */
 
 /* Gives the remaining variables their defaults, then finishes the types of all nodes. */
 void zonk_def(Ck *ck, Def *d);
@@ -413,6 +413,9 @@ void reveal_def(Ck *ck, Def *d);
  * decided. */
 void causality_def(Ck *ck, Def *d, int first_id);
 void consume_def(Ck *ck, Def *d);
+/* warn.c: warns of comparisons of arrays, of loops that cannot be unrolled as they should, and of checks that remain
+ * where they should not. */
+void warn_def(Ck *ck, const Def *d);
 /* exhaust.c: reports patterns that do not match all values, together those of a match; warns of cases that are never reached. */
 void exhaust_def(Ck *ck, const Def *d);
 

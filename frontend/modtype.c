@@ -544,7 +544,7 @@ static bool same_type(Ck *ck, TypeDecl *a, TypeDecl *b)
 /* Nothing that follows can name the other one. */
 static void hides_type(Loc at, const char *name, const Binding *other)
 {
-    diag_warn(at, "type `%s`, specified here, hides one that is specified before", name);
+    diag_warn(at, "Inclusion shadows type `%s`, which is specified before", name);
     diag_note(other->loc, "that one is specified here");
 }
 

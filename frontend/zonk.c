@@ -243,7 +243,7 @@ static void zonk_children(Ck *ck, AExp *e)
             diag_limit(e->loc, "a hole cannot be or hold a function, but `%s` is wanted here",
                        show(ck, e->type));
         else
-            diag_warn(e->loc, "a hole: a value of type `%s` is wanted here", show(ck, e->type));
+            diag_warn(e->loc, "Hole: a value of type `%s` is wanted here", show(ck, e->type));
         return;
     case AE_APP: zonk_app(ck, e); return;
     case AE_LAMBDA:
@@ -296,24 +296,41 @@ static void zonk_exp(Ck *ck, AExp *e)
     zonk_children(ck, e);
 }
 
-/* Whether a number in the type is still of any type. */
-static bool has_open_number(const AType *t)
+/* The first number in the type that is still of any type, or NULL. */
+static const AType *open_number(const AType *t)
 {
     t = type_deref(t);
-    bool open = t->kind == TY_META && t->meta.cls >= TC_BITS;
+    const AType *open = t->kind == TY_META && t->meta.cls >= TC_BITS ? t : NULL;
     if (t->kind == TY_ARRAY)
-        open = has_open_number(t->array.elem);
+        open = open_number(t->array.elem);
     if (t->kind == TY_FUN)
-        open = has_open_number(t->fun.param) || has_open_number(t->fun.result);
+        open = open_number(t->fun.param);
+    if (t->kind == TY_FUN && !open)
+        open = open_number(t->fun.result);
     for (int i = 0; type_is_composite(t) && i < t->elems.n && !open; i++)
-        open = has_open_number(t->elems.at[i]);
+        open = open_number(t->elems.at[i]);
     return open;
+}
+
+/* A parameter without a type may look as if it took any numbers. */
+static void warn_default(const Def *d)
+{
+    for (int i = 0; i < d->params.n; i++) {
+        const AType *open = open_number(d->params.at[i]->type);
+        if (!open)
+            continue;
+        diag_warn(d->params.at[i]->loc, "Defaulting ambiguous type to %s: nothing says of which type this number is",
+                  open->meta.cls == TC_FLOAT ? "f64" : "i32");
+        return;
+    }
 }
 
 void zonk_def(Ck *ck, Def *d)
 {
     ck->zonk_round++;
-    d->bind->by_default |= has_open_number(d->bind->type);
+    d->bind->by_default |= open_number(d->bind->type) != NULL;
+    if (!ck->applying && diag_errors() == ck->errors)
+        warn_default(d);
     zonk_parts(ck, d);
     if (ck->too_large && !diag_errors())
         ty_limited(ck, d->bind->type, ck->too_large_at.beg ? ck->too_large_at : d->loc);
