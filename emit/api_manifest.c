@@ -24,6 +24,15 @@ static void pair(Out *o, const char *name, const char *value)
     out_quoted(o, value);
 }
 
+/* The documentation comment, if there is one, and a comma. */
+static void doc(Out *o, const char *text)
+{
+    if (!text)
+        return;
+    pair(o, "doc", text);
+    out_puts(o, ",\n");
+}
+
 static void slots(Out *o, const Boundary *b, const char *name, const BSlots *ss)
 {
     key(o, name);
@@ -47,6 +56,7 @@ static void entry(Out *o, const Api *api, int id)
     key(o, e->plan->entry->name);
     out_puts(o, "{\n");
     o->indent++;
+    doc(o, e->plan->entry->doc);
     pair(o, "cfun", api->entries.at[id].name);
     out_puts(o, ",\n");
     slots(o, api->b, "inputs", &e->in);
@@ -146,6 +156,7 @@ static void type(Out *o, const Api *api, const ApiType *x)
     key(o, t->name);
     out_puts(o, "{\n");
     o->indent++;
+    doc(o, t->doc);
     pair(o, "kind", t->kind == BT_ARRAY ? "array" : "opaque");
     out_puts(o, ",\n");
     key(o, "ctype");

@@ -160,6 +160,7 @@ static int type_id(Find *f, const ExtType *x, const Type *vals, int dims)
     int id = known_type(f, &t);
     if (id >= 0)
         return id;
+    t.doc = dims || t.name == t.text ? NULL : x->doc;
     if (x->elem || dims) {
         add_elem(f, &t, x->elem ? x->elem : x, vals);
     } else if (x->n_variants) {

@@ -19,6 +19,7 @@ typedef struct {
 typedef struct {
     const char *name; /* "[][]f32", "pt", "[]pt", "(f32, i32)" */
     const char *text; /* its structure: "{x: f32, y: f32}" */
+    const char *doc;  /* of its declaration; NULL: none */
     BTypeKind kind;
     PrimType prim;     /* BT_PRIM, BT_ARRAY */
     int rank;          /* BT_ARRAY, BT_OPAQUE */

@@ -285,7 +285,7 @@ static void add_results(Low *L, const AType *at, const Val *v, Atoms *out)
 Entry lower_entry(Low *L, const EntryPoint *p)
 {
     const Def *def = p->def;
-    Entry en = {.name = p->name, .loc = def->loc};
+    Entry en = {.name = p->name, .doc = def->doc, .loc = def->loc};
     EntryParams ep = {.L = L, .en = &en};
     L->user_params = &en.user_params;
     L->root = scope_push(L);

@@ -203,6 +203,14 @@ static const TypeExp *declared(const Low *L, const TypeDecl *d)
     return NULL;
 }
 
+/* The documentation of the declaration that the type is an application of. */
+static const char *doc_of(const TypeExp *te)
+{
+    te = root(te);
+    return te && te->kind == TE_NAME && te->bind && te->bind->kind == BIND_TYPE && te->bind->tdecl ? te->bind->tdecl->doc
+                                                                                                : NULL;
+}
+
 /* The type as this kind of it, or NULL. Further abbreviations of abbreviations have no arguments.
  */
 static const TypeExp *spelled(const Low *L, const TypeExp *te, TypeExpKind kind)
@@ -288,7 +296,7 @@ static void add_elem(Low *L, ExtType *x, const TypeExp *te, const AType *at)
 static ExtType ext_type(Low *L, const TypeExp *te, const AType *at)
 {
     at = type_deref(at);
-    ExtType x = {.text = structure(at, PRINTED), .n_vals = 1};
+    ExtType x = {.text = structure(at, PRINTED), .doc = doc_of(te), .n_vals = 1};
     const char *name = ext_name_of(L, te, at);
     if (name != x.text)
         x.alias = name;

@@ -258,7 +258,7 @@ int scan_operator(const char *s)
     ice(((Loc){0, 0}), "operator `%s` has no class", s);
 }
 
-/* Keeps `-- |` comments, and the comment lines that follow at once, for declarations. */
+/* Keeps `-- |` comments, and the comment lines that follow at once, for declarations; directives (`-- ==`) are none of it. */
 void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts)
 {
     if (ctx->concrete)
@@ -268,7 +268,7 @@ void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts)
     const char *line = ctx->text + (ctx->line_at - ctx->base);
     if (starts && line + strspn(line, " \t") == ctx->text + (loc.beg - ctx->base)) /* behind code it is no doc */
         vec_push(ctx->a, &ctx->docs, (DocComment){arena_strdup(ctx->a, text), loc});
-    else if (last && strspn(ctx->text + (last->loc.end - ctx->base), " \t\r\n") >= loc.beg - last->loc.end)
+    else if (last && strcmp(text, "==") != 0 && strspn(ctx->text + (last->loc.end - ctx->base), " \t\r\n") >= loc.beg - last->loc.end)
         *last = (DocComment){arena_printf(ctx->a, "%s\n%s", last->text, text), loc_join(last->loc, loc)};
 }
 

@@ -360,6 +360,7 @@ typedef struct ExtType ExtType;
  * values (1 for a scalar or array, more for a tuple or record, whose parts are `fields`). */
 struct ExtType {
     const char *text; /* "[][]f32", "{re: f32, im: f32}" : sizes left out as Futhark's servers do */
+    const char *doc;   /* of the declaration of `alias`, or NULL; no part of the text form */
     const char *alias; /* what Futhark calls it, if that is something else: "point", "{x:f32, y:f32}"; else NULL */
     int n_vals;
     int n_fields; /* 0 for a scalar or array */
@@ -398,6 +399,7 @@ typedef VEC(UserParam) UserParams;
  * not itself a param is bound by the entry: `sizes`. */
 typedef struct {
     const char *name;
+    const char *doc; /* or NULL; no part of the text form */
     Loc loc;
     Vars sizes; /* i64; bound by the shapes of the arguments */
     Vars params;

@@ -119,6 +119,9 @@ def check_c():
     if build(["cc", *flags, *sanitize, *names_of_sums(m), "-o", "opaque", HERE / "opaque.c", "opaque.c", *LIBS], "opaque.c"):
         client(["./opaque"], "opaque.c", env=ASAN)
     m, _ = check_manifest("names")
+    docs = {name: x["doc"] for part in ("entry_points", "types") for name, x in m[part].items() if "doc" in x}
+    check(docs == {"named": "Adds both up.\nA comment goes on in the next line,",
+                   "body": 'Where something is, and where it goes to. "Quoted" \\\\ and so on.'}, f"documentation: {docs}")
     used = {name: e["tuning_params"] for name, e in m["entry_points"].items() if "block" in e["tuning_params"]}
     check(used == {"block": ["block"]}, f"the program's own tuning parameter: {used}")
     if build(["cc", *flags, *sanitize, "-o", "names", HERE / "names.c", "names.c", *LIBS], "names.c"):
