@@ -56,17 +56,43 @@ static bool read_ceilings(Arena *a, const ToolOptions *o, Ceilings *c, Out *json
     return true;
 }
 
+static bool sets_any(const int64_t *values, int n)
+{
+    for (int i = 0; values && i < n; i++)
+        if (values[i])
+            return true;
+    return false;
+}
+
+/* Both in turn, so that what else the machine does is no speedup of either. Where the settings do not change which
+ * versions run, they differ by noise alone. */
+static void measure_both(Session *s, BenchRow *r, int d, const Setup setups[2], double limit, bool sizes)
+{
+    Measurement m[2];
+    session_measure_in_turn(s, d, 2, setups, limit, m);
+    r->same = m[0].ok && m[1].ok && !sizes && same_versions(&m[0], &m[1]);
+    if (r->same)
+        m[0] = m[1] = m[1].median < m[0].median ? m[1] : m[0];
+    r->untuned = m[0];
+    r->tuned = m[1];
+}
+
 /* Measures data set d untuned and, if there is a tuning file, tuned; those settings stay in force.
  */
 static void measure_row(Arena *a, Session *s, const Bench *b, int d, const ToolOptions *o)
 {
     BenchRow *r = &b->rows[d];
-    session_set_up(s, (Setup){NEWN(a, int64_t, b->forest->nodes.n), NULL});
-    r->untuned = session_measure(s, d, o->session.timeout, INFINITY);
-    if (b->tuning) {
-        session_set_up(s, (Setup){b->settings, b->sizes});
-        r->tuned = session_measure(s, d, o->session.timeout, INFINITY);
+    const int64_t *unset = NEWN(a, int64_t, b->forest->nodes.n);
+    const Setup setups[2] = {{unset, NULL}, {b->settings, b->sizes}};
+    bool sizes = sets_any(b->sizes, session_sizes(s)->n);
+    if (b->tuning && (sizes || sets_any(b->settings, b->forest->nodes.n))) {
+        measure_both(s, r, d, setups, o->session.timeout, sizes);
+    } else {
+        session_set_up(s, setups[0]);
+        r->tuned = r->untuned = session_measure(s, d, o->session.timeout, INFINITY);
+        r->same = true;
     }
+    session_set_up(s, setups[b->tuning != NULL]);
     r->fine = r->untuned.ok && (!b->tuning || r->tuned.ok);
     r->result = !r->fine                      ? ""
                 : b->datasets->at[d].out.name ? "right"
@@ -80,14 +106,28 @@ static void print_row(Arena *a, const Bench *b, int d)
     const char *name = b->datasets->at[d].name;
     printf("%-24s %12s %12s ", name, cell(a, &r->untuned), b->tuning ? cell(a, &r->tuned) : "");
     if (b->tuning && r->fine)
-        printf("%8.2fx", speedup(r->untuned.median, r->tuned.median));
+        printf("%8.2fx  %-14s", speedup(r->untuned.median, r->tuned.median),
+               r->same ? "same program" : speedup_range(a, &r->untuned, &r->tuned));
     else
-        printf("%9s", "");
+        printf("%9s  %-14s", "", "");
     printf("  %s\n", r->result);
     if (!r->fine)
         fprintf(stderr, "minifut bench: %s: %s\n", name,
                 r->untuned.ok ? r->tuned.why : r->untuned.why);
     fflush(stdout);
+}
+
+static void say_if_busy(const Bench *b)
+{
+    int disturbed = 0;
+    double worst = 0;
+    for (int d = 0; d < b->datasets->n; d++) {
+        const BenchRow *r = &b->rows[d];
+        bool untuned = was_disturbed(&r->untuned), tuned = was_disturbed(&r->tuned);
+        disturbed += untuned || tuned;
+        worst = fmax(worst, fmax(untuned ? r->untuned.noise : 0, tuned ? r->tuned.noise : 0));
+    }
+    warn_if_busy("bench", disturbed, b->datasets->n, worst);
 }
 
 static void json_row(Out *json, const Bench *b, int d)
@@ -99,6 +139,7 @@ static void json_row(Out *json, const Bench *b, int d)
     if (b->tuning) {
         out_puts(json, ", ");
         json_measurement(json, "tuned", &b->rows[d].tuned);
+        out_printf(json, ", \"same_program\": %s", b->rows[d].same ? "true" : "false");
     }
 }
 
@@ -124,8 +165,8 @@ static int bench_all(Arena *a, Session *s, Bench *b, const ToolOptions *o, Out *
     b->settings = file.setup.thresholds;
     b->sizes = file.setup.sizes;
     b->tuning = file.file;
-    printf("%-24s %12s %12s %9s  %s\n", "data set", "untuned", b->tuning ? "tuned" : "", "",
-           "result");
+    printf("%-24s %12s %12s %9s  %-14s  %s\n", "data set", "untuned", b->tuning ? "tuned" : "",
+           b->tuning ? "speedup" : "", b->tuning ? "95 % sure" : "", "result");
     out_puts(json, ", \"datasets\": {");
     for (int d = 0; d < b->datasets->n && !server_interrupted(); d++) {
         measure_row(a, s, b, d, o);
@@ -141,6 +182,7 @@ static int bench_all(Arena *a, Session *s, Bench *b, const ToolOptions *o, Out *
         out_puts(json, "}");
     }
     out_puts(json, "\n}}\n");
+    say_if_busy(b);
     if (server_interrupted()) {
         fprintf(stderr, "\nminifut bench: interrupted\n");
         return EXIT_USER;

@@ -7,6 +7,7 @@
 /* One data set. */
 typedef struct {
     Measurement untuned, tuned; /* tuned: with a tuning file only */
+    bool same;                  /* ... which is the untuned program there, so both are one measurement */
     bool fine;                  /* what was measured ran */
     const char *result;         /* "right", ... */
     Trials trials;              /* each version by itself */

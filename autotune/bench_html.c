@@ -20,9 +20,10 @@ static void summary(Arena *a, Out *o, const Bench *b)
         html_number(o, measured_text(a, &r->untuned));
         html_number(o, b->tuning ? measured_text(a, &r->tuned) : "");
         html_number(
-            o, b->tuning && r->untuned.ok && r->tuned.ok
-                   ? arena_printf(a, "%.2f\xc3\x97", speedup(r->untuned.median, r->tuned.median))
-                   : "");
+            o, !b->tuning || !r->untuned.ok || !r->tuned.ok ? ""
+               : r->same ? "the same program"
+                         : arena_printf(a, "%.2f\xc3\x97 (%s)", speedup(r->untuned.median, r->tuned.median),
+                                        speedup_range(a, &r->untuned, &r->tuned)));
         html_cell(o, versions_taken(a, b->forest, ways_of(a, b->forest, &last->log)));
         html_cell(o, r->result);
     }

@@ -3,6 +3,7 @@
 #include "autotune/measure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -44,6 +45,28 @@ static const double RESOLUTION = 1e-6; /* programs tell whole microseconds */
 double speedup(double untuned, double tuned)
 {
     return fmax(untuned, RESOLUTION) / fmax(tuned, RESOLUTION);
+}
+
+const char *speedup_range(Arena *a, const Measurement *untuned, const Measurement *tuned)
+{
+    return arena_printf(a, "%.2f to %.2f",
+                        speedup(untuned->median * fmax(0, 1 - untuned->noise), tuned->median * (1 + tuned->noise)),
+                        speedup(untuned->median * (1 + untuned->noise), tuned->median * fmax(0, 1 - tuned->noise)));
+}
+
+bool was_disturbed(const Measurement *m)
+{
+    static const double WIDE = 0.2; /* an interval, of which `noise` is half */
+    return m->ok && !m->cut && 2 * m->noise > WIDE && m->noise * m->median > 2 * RESOLUTION;
+}
+
+void warn_if_busy(const char *tool, int disturbed, int n, double worst)
+{
+    if (disturbed)
+        fprintf(stderr,
+                "minifut %s: warning: the machine is busy: times on %d of %d data set%s are known to \xc2\xb1 %.0f %% only; "
+                "run this again when nothing else runs\n",
+                tool, disturbed, n, n == 1 ? "" : "s", 100 * worst);
 }
 
 /* Times in order, and what they say of the median. */

@@ -34,6 +34,12 @@ void session_measure_in_turn(Session *s, int d, int n, const Setup setups[], dou
 
 /* How many times faster `tuned` is; programs tell whole microseconds, so none counts as one. */
 double speedup(double untuned, double tuned);
+/* "0.97 to 1.08": the same by what is known of both times. */
+const char *speedup_range(Arena *a, const Measurement *untuned, const Measurement *tuned);
+/* Is its interval wider than 20 %, and that not for the clock's sake? Then the machine did something else, too. */
+bool was_disturbed(const Measurement *m);
+/* Warns if so many of n data sets were; `worst`: the noise of the worst. */
+void warn_if_busy(const char *tool, int disturbed, int n, double worst);
 /* "1.23 ms" */
 const char *time_text(Arena *a, double seconds);
 

@@ -104,7 +104,9 @@ void report_verdict(Arena *a, const Tuning *t, int d)
                                     : INFINITY;
     printf("%-24s %12s %12s %8.2fx %6.1f %%%s\n", name, untuned, time_text(a, v->tuned.median),
            faster, 100 * tuning_regret(t, d),
-           v->same    ? "  (the same versions)"
-           : v->loses ? "  (slower than untuned)"
-                      : "");
+           t->withdrawn ? "  (the same program)"
+           : v->same    ? "  (the same versions)"
+           : v->loses   ? "  (slower than untuned)"
+           : v->gains   ? ""
+                        : "  (no difference beyond noise)");
 }

@@ -166,12 +166,10 @@ static bool run_version(void *env, int d, const int64_t *settings, double rival,
 
 /* --- Report --------------------------------------------------------------------------------- */
 
-/* The tuned program against the untuned one on every data set; on how many it loses. */
-static int compare_with_default(Tuner *t, const Tuning *u)
+/* The tuned program against the untuned one on every data set. */
+static void compare_with_default(Tuner *t, const Tuning *u)
 {
-    int losses = 0;
     const int64_t *unset = NEWN(t->a, int64_t, t->f->nodes.n);
-    report_verdict_head();
     for (int d = 0; d < t->ds->n; d++) {
         if (isinf(u->found->datasets[d].best))
             continue;
@@ -179,12 +177,43 @@ static int compare_with_default(Tuner *t, const Tuning *u)
         u->verdicts[d] = verdict_on(t->m, t->f, d, &u->found->datasets[d], unset,
                                     (Setup){u->found->settings, t->sizes});
         progress_clear(&t->shown);
-        report_verdict(t->a, u, d);
-        losses += u->verdicts[d].loses;
         if (!u->verdicts[d].tuned.ok)
             fprintf(stderr, "minifut tune: %s: %s\n", t->ds->at[d].name, u->verdicts[d].tuned.why);
     }
+}
+
+/* The table of what was compared; on how many data sets the tuned program loses. */
+static int show_verdicts(const Tuner *t, const Tuning *u)
+{
+    int losses = 0;
+    report_verdict_head();
+    for (int d = 0; d < t->ds->n; d++) {
+        if (!u->verdicts[d].made)
+            continue;
+        report_verdict(t->a, u, d);
+        losses += u->verdicts[d].loses;
+    }
     return losses;
+}
+
+/* What was measured while something else ran decides little. */
+static void say_if_busy(const Tuner *t, const Tuning *u)
+{
+    int disturbed = 0, made = 0;
+    double worst = 0;
+    for (int d = 0; d < t->ds->n; d++) {
+        const Verdict *v = &u->verdicts[d];
+        const Measurement *const ms[] = {&v->untuned, &v->tuned, &v->own};
+        bool any = false;
+        for (int i = 0; i < 3 && v->made; i++)
+            if (was_disturbed(ms[i])) {
+                any = true;
+                worst = fmax(worst, ms[i]->noise);
+            }
+        made += v->made;
+        disturbed += any;
+    }
+    warn_if_busy("tune", disturbed, made, worst);
 }
 
 /* Makes the setting the last one of s; THRESHOLD_UNSET: takes it away. */
@@ -318,9 +347,8 @@ static bool sets_something(const Tuner *t, const SearchResult *r)
 }
 
 /* Sets nothing: the tuned program is the untuned one. */
-static void withdraw(Tuner *t, Tuning *u, SearchResult *r, const char *why)
+static void withdraw(Tuner *t, Tuning *u, SearchResult *r)
 {
-    printf("%s: nothing is set\n", why);
     u->withdrawn = true;
     if (t->sizes_found) /* else they are the user's */
         u->size_values = t->sizes = NULL;
@@ -348,16 +376,18 @@ static int report(Tuner *t, const ToolOptions *o, SearchResult *r)
             good++;
     if (!good)
         return nothing_written(o);
-    report_found(t->a, &u);
-    report_sizes(&u);
-    int losses = compare_with_default(t, &u);
+    compare_with_default(t, &u);
     if (server_interrupted())
         return ended_early(t, o, r);
+    /* What is shown is what is written. */
     const char *why = sets_something(t, r) ? verdicts_refuse(t->a, &u, &t->plan->o) : NULL;
-    if (why) {
-        withdraw(t, &u, r, why);
-        losses = 0;
-    }
+    if (why)
+        withdraw(t, &u, r);
+    report_found(t->a, &u);
+    report_sizes(&u);
+    if (why)
+        printf("nothing is set: %s\n", why);
+    int losses = show_verdicts(t, &u);
     report_loss(&u);
     fflush(stdout);
     int code = write_tuning(t, o, r), recalled = meter_recalled(t->m) < t->known ? meter_recalled(t->m) : t->known;
@@ -368,6 +398,7 @@ static int report(Tuner *t, const ToolOptions *o, SearchResult *r)
         printf("written to %s\n", o->tuning);
     if (!write_reports(t->a, o, &u))
         code = EXIT_USER;
+    say_if_busy(t, &u);
     if (losses)
         fprintf(stderr,
                 "minifut tune: warning: on %d data set%s the tuned program is slower than the "
