@@ -70,14 +70,15 @@ static void spread_consumption(LoopVars *vs)
     }
 }
 
-/* What the body returns for a variable that is consumed is nobody else's: from inside, and no other
+/* What the body returns for a variable that is consumed, or declared so, is nobody else's: from inside, and no other
  * variable's next value. */
 static void check_next(Co *co, const LoopVars *vs, Loc loc)
 {
     Refs consumed = {0}, observed = {0};
     for (int i = 0; i < vs->n; i++) {
         const LoopVar *lv = &vs->at[i];
-        for (int j = 0; lv->consumed && j < lv->next.n; j++) {
+        bool takes = lv->consumed || lv->declared;
+        for (int j = 0; takes && j < lv->next.n; j++) {
             const Var *v = lv->next.at[j].v;
             if (!v->in_scope && v->kind != VAR_GLOBAL)
                 continue;
@@ -89,7 +90,7 @@ static void check_next(Co *co, const LoopVars *vs, Loc loc)
             return;
         }
         const Ref *r = al_shared(co, &lv->next, &consumed);
-        if (!r && lv->consumed)
+        if (!r && takes)
             r = al_shared(co, &lv->next, &observed);
         if (r) {
             const char *what = r->v->kind <= VAR_GLOBAL ? al_describe(co, r->v) : "the same array";
@@ -99,7 +100,7 @@ static void check_next(Co *co, const LoopVars *vs, Loc loc)
                      what);
             return;
         }
-        al_add_refs(co, lv->consumed ? &consumed : &observed, &lv->next);
+        al_add_refs(co, takes ? &consumed : &observed, &lv->next);
     }
 }
 
