@@ -64,6 +64,7 @@ struct Var {
     bool may;      /* it may be consumed, in its own frame */
     bool elem;     /* an element of the array that a loop goes over */
     const Binding *global; /* VAR_GLOBAL: the definition */
+    int first_part; /* of a variable of the loop that has just been left: the number of its first component, from 1; else 0 */
 };
 
 typedef enum { FRAME_FUNCTION, FRAME_BODY /* of a loop */, FRAME_CONDITION /* of `while` */, FRAME_SIZE } FrameKind;

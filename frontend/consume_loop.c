@@ -114,9 +114,8 @@ static const LoopVar *loop_var(const LoopVars *vs, const Var *v)
 
 /* A component of what a loop carries. */
 typedef struct {
-    const LoopVar *var; /* whose leaf it is; NULL: it has no name */
-    int leaf;
-    Refs init, may; /* what the initial value may be; what the result may */
+    const LoopVar *var; /* whose it is; NULL: it has no name */
+    Refs init, may;     /* what the initial value may be; what it, or what a turn returns, may */
 } Part;
 typedef VEC(Part) Parts;
 
@@ -124,8 +123,10 @@ static void add_parts(Co *co, const AType *t, const LoopVar *var, Parts *out)
 {
     Leaves ls = {0};
     al_leaves(t, al_none(co), false, &ls, co->a);
+    if (var)
+        var->v->first_part = out->n + 1;
     for (int i = 0; i < ls.n; i++)
-        vec_push(co->a, out, ((Part){.var = var, .leaf = i}));
+        vec_push(co->a, out, ((Part){.var = var}));
 }
 
 /* The components of the pattern's type, in order. */
@@ -185,22 +186,18 @@ static void consume_init(Co *co, const AType *t, Al *init, const Parts *ps, Loc 
         al_consume(co, &taken, loc);
 }
 
-/* A turn may make what is not consumed of other variables: so it may be what these were or became. */
-static void close_parts(Co *co, Parts *ps)
+/* What component i may be: a turn may make it of other variables, so what these were or became. seen[k] is `round` if k
+ * is one of those. */
+static void add_reached(Co *co, const Parts *ps, int i, int *seen, int round, Refs *to)
 {
-    for (bool again = true; again;) {
-        again = false;
-        for (int i = 0; i < ps->n; i++)
-            for (int j = 0; j < ps->at[i].may.n; j++)
-                for (int k = 0; k < ps->n; k++) {
-                    const Part *from = &ps->at[k];
-                    const Ref *r = &ps->at[i].may.at[j];
-                    int before = ps->at[i].may.n;
-                    if (from->var && from->var->v == r->v && from->leaf == r->leaf && k != i)
-                        al_add_refs(co, &ps->at[i].may, &from->may);
-                    again |= ps->at[i].may.n > before;
-                }
-    }
+    if (seen[i] == round)
+        return;
+    seen[i] = round;
+    const Refs *rs = &ps->at[i].may;
+    al_add_refs(co, to, rs);
+    for (int j = 0; j < rs->n; j++)
+        if (rs->at[j].v->first_part)
+            add_reached(co, ps, rs->at[j].v->first_part - 1 + rs->at[j].leaf, seen, round, to);
 }
 
 /* What the result aliases: what the body returned; of what is not consumed, the initial value and other parts of the
@@ -214,14 +211,17 @@ static Al *loop_result(Co *co, const AType *t, Al *body, Parts *ps, Ref made)
         if (!is_consumed(&ps->at[i]))
             al_add_refs(co, &ps->at[i].may, &ps->at[i].init);
     }
-    close_parts(co, ps);
+    int *seen = NEWN(co->a, int, ps->n + 1);
     for (int i = 0; i < ps->n; i++) {
         if (is_consumed(&ps->at[i]) || !al_holds_arrays(ls.at[i].t))
             continue;
         ls.at[i].al = al_none(co);
-        ls.at[i].al->refs = ps->at[i].may;
+        add_reached(co, ps, i, seen, i + 1, &ls.at[i].al->refs);
         al_add_ref(co, &ls.at[i].al->refs, made);
     }
+    for (int i = 0; i < ps->n; i++)
+        if (ps->at[i].var)
+            ps->at[i].var->v->first_part = 0; /* for loops that follow it is a value as others */
     int next = 0;
     return al_rebuild(co, t, &ls, &next);
 }
