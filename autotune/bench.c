@@ -42,7 +42,7 @@ static bool bench_roofline(Arena *a, Session *s, const Datasets *ds, int d, cons
 /* What the device can do, measured where it is not given; false after a message. */
 static bool read_ceilings(Arena *a, const ToolOptions *o, Ceilings *c, Out *json)
 {
-    *c = (Ceilings){o->gbs * 1e9, o->gflops * 1e9};
+    *c = (Ceilings){.bytes = o->gbs * 1e9, .operations = o->gflops * 1e9};
     if (!o->roofline)
         return true;
     const char *wrong = ceilings_measure(a, &o->session, c);
@@ -50,9 +50,9 @@ static bool read_ceilings(Arena *a, const ToolOptions *o, Ceilings *c, Out *json
         fprintf(stderr, "minifut bench: ceilings: %s\n", wrong);
         return false;
     }
-    printf("ceilings: %.4g GB/s, %.4g GFLOP/s\n", c->bytes * 1e-9, c->operations * 1e-9);
-    out_printf(json, ", \"ceilings\": {\"gbs\": %g, \"gflops\": %g}", c->bytes * 1e-9,
-               c->operations * 1e-9);
+    printf("ceilings: %.4g GB/s, %.4g GFLOP/s%s\n", c->bytes * 1e-9, c->operations * 1e-9, ceilings_doubt(c));
+    out_printf(json, ", \"ceilings\": {\"gbs\": %g, \"gflops\": %g}, \"steady_ceilings\": %s", c->bytes * 1e-9,
+               c->operations * 1e-9, c->unsteady ? "false" : "true");
     return true;
 }
 

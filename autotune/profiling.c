@@ -76,7 +76,7 @@ static int profile(Arena *a, Session *s, const Datasets *ds, const ToolOptions *
                      .entry = session_entry(s),
                      .device = session_device(s),
                      .runs = o->runs > 0 ? (int)o->runs : 5,
-                     .ceilings = {o->gbs * 1e9, o->gflops * 1e9},
+                     .ceilings = {.bytes = o->gbs * 1e9, .operations = o->gflops * 1e9},
                      .datasets = ds,
                      .of = NEWN(a, Profiled, ds->n)};
     diag_flush();

@@ -170,11 +170,10 @@ void profiling_html(Arena *a, Out *o, const Profiling *all)
     html_para(o, "Entry point %s, on %s; %s%s.", all->entry, all->device,
               all->tuning ? "tuned by " : "without a tuning file", all->tuning ? all->tuning : "");
     html_para(o,
-              "The device reaches %.4g GB/s in a copy and %.4g GFLOP/s in chains of multiply-adds. "
+              "The device reaches %.4g GB/s in a copy and %.4g GFLOP/s in chains of multiply-adds%s. "
               "\"Of bound\" says how much of "
-              "the time it would need for the work at the nearer of these two; over 100 %%, data "
-              "stayed in a cache.",
-              all->ceilings.bytes * 1e-9, all->ceilings.operations * 1e-9);
+              "the time it would need for the work at the nearer of these two.",
+              all->ceilings.bytes * 1e-9, all->ceilings.operations * 1e-9, ceilings_doubt(&all->ceilings));
     summary(a, o, all);
     for (int d = 0; d < all->datasets->n; d++) {
         const Profiled *p = &all->of[d];
@@ -183,6 +182,9 @@ void profiling_html(Arena *a, Out *o, const Profiling *all)
             html_para(o, "No profile: %s.", p->failed);
         } else {
             lines(a, o, all, p);
+            const char *above = above_ceilings(&all->ceilings, p);
+            if (above)
+                html_para(o, "Over 100 %%: %s.", above);
             out_puts(o, "<h3>Kernels and transfers</h3>\n");
             kernels(a, o, all, p);
         }

@@ -55,6 +55,21 @@ const char *bound_text(Arena *a, const Ceilings *c, const ProfileRow *r, double 
                            : arena_printf(a, ">999 %% %s", what);
 }
 
+const char *above_ceilings(const Ceilings *c, const Profiled *p)
+{
+    static const double NEARLY = 1.02;
+    bool bytes = false, operations = false;
+    for (int i = 0; i < p->shares.n; i++) {
+        const Share *s = &p->shares.at[i];
+        bool above = s->least > NEARLY * s->seconds, moves = bound_by_bytes(c, s->bytes, s->operations);
+        bytes |= above && moves;
+        operations |= above && !moves;
+    }
+    return operations ? "the device can do more operations than it did when that was measured: something else ran, or --gflops is too low"
+           : bytes    ? "the data stayed in a cache, or something else ran when it was measured what the device reaches"
+                      : NULL;
+}
+
 /* The columns in front of a text. */
 static void print_numbers(Arena *a, const Profiling *all, const Profiled *p, const ProfileRow *r,
                           double least)
@@ -96,9 +111,10 @@ void profiling_head(Arena *a, const Profiling *all)
 {
     print_cut(arena_printf(a, "%s, entry point %s, on %s", all->source, all->entry, all->device),
               COLUMNS);
-    printf("\n%s%s, means of %d run%s; the device reaches %.4g GB/s and %.4g GFLOP/s\n",
+    printf("\n%s%s, means of %d run%s; the device reaches %.4g GB/s and %.4g GFLOP/s%s\n",
            all->tuning ? "tuned by " : "untuned", all->tuning ? all->tuning : "", all->runs,
-           all->runs == 1 ? "" : "s", all->ceilings.bytes * 1e-9, all->ceilings.operations * 1e-9);
+           all->runs == 1 ? "" : "s", all->ceilings.bytes * 1e-9, all->ceilings.operations * 1e-9,
+           ceilings_doubt(&all->ceilings));
 }
 
 static double percent(double share, double whole)
@@ -122,4 +138,7 @@ void profiling_text(Arena *a, const Profiling *all, int d)
            "of bound", "line, kernels");
     for (int i = 0; i < p->shares.n; i++)
         print_share(a, all, p, &p->shares.at[i]);
+    const char *above = above_ceilings(&all->ceilings, p);
+    if (above)
+        printf("  over 100 %%: %s\n", above);
 }

@@ -9,6 +9,7 @@
 /* Bytes and floating-point operations a second. */
 typedef struct {
     double bytes, operations;
+    bool unsteady; /* measured, and the best that was reached was not reached again: the device can do more */
 } Ceilings;
 
 /* --- ceilings.c ----------------------------------------------------------------------------- */
@@ -16,6 +17,8 @@ typedef struct {
 /* What the device of these options reaches in a copy and in chains of multiply-adds (f32): compiles
  * and runs a program of its own. What is not 0 in *c is left as it is. NULL, or what went wrong. */
 const char *ceilings_measure(Arena *a, const SessionOptions *o, Ceilings *c);
+/* Why they are none, as the end of a sentence; "" if they are steady. */
+const char *ceilings_doubt(const Ceilings *c);
 
 /* --- roofline.c ----------------------------------------------------------------------------- */
 

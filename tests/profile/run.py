@@ -307,6 +307,29 @@ def ceilings_are_measured(box):
     out, _ = box.minifut("profile", "--json", "r.json", "two.sf")
     c = box.json("r.json")["ceilings"]
     check(c["gbs"] > 0 and c["gflops"] > 0 and "the device reaches " in out, f"{c} {out}")
+    steady = box.json("r.json")["steady_ceilings"]
+    check(steady != ("no ceilings" in out), f"{steady}: {out}")
+
+
+@case
+def ceilings_that_are_none(box):
+    """What kernels do more of than the device is said to be able to do shows that it is none."""
+    out, _ = box.minifut("profile", "--skip-compilation", "--gbs=1e-6", "--gflops=1e9", "--html", "r.html", "two.sf")
+    check(re.search(r"^  over 100 %: the data stayed in a cache, or something else ran", out, re.M), out)
+    check("Over 100 %: the data stayed in a cache" in (box.path / "r.html").read_text(), "the page")
+    out, _ = box.minifut("profile", "--skip-compilation", "--gbs=1e9", "--gflops=1e-9", "two.sf")
+    check(re.search(r"^  over 100 %: the device can do more operations", out, re.M), out)
+    out, _ = box.minifut("profile", "--skip-compilation", "--gbs=1e9", "--gflops=1e9", "two.sf")
+    check("over 100" not in out, out)
+
+
+@case
+def ceilings_that_vary(box):
+    """A device that takes as long as it likes, as on a busy machine, has been measured to reach less than it can."""
+    lib = box.path / "busy.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", lib, HERE / "busy.c", "-ldl"], check=True)
+    out, _ = box.minifut("profile", "--skip-compilation", "--json", "r.json", "two.sf", env={"LD_PRELOAD": str(lib)})
+    check("so these are no ceilings" in out and not box.json("r.json")["steady_ceilings"], out)
 
 
 def main():
