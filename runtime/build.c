@@ -355,8 +355,12 @@ static int rt_build_any(rt_ctx *ctx, rt_kernel *k, bool *cached)
         }
     }
     *cached = k->kernel != NULL;
-    if (!*cached)
+    if (!*cached) {
+        double start = rt_seconds();
+        rt_tell_source(ctx);
         rc = rt_build_source(ctx, k, options);
+        rt_tell_built(ctx, rt_seconds() - start);
+    }
     if (path && k->kernel && !*cached)
         rt_cache_store(ctx, k, path);
     if (lock >= 0)

@@ -7,7 +7,7 @@
 set -eu
 dir=$(dirname "$0")
 headers="policy.h values.h scalar.h rank.h spell.h facts.def rt.h dev.h dev_driver.h internal.h"
-files="values.c values_read.c dev_opencl.h dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c context.c device.c build.c sized.c room.c limit.c turns.c parts.c launch.c
+files="values.c values_read.c dev_opencl.h dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c context.c device.c build.c sized.c room.c limit.c turns.c parts.c tell.c launch.c
 steps.c heap.c mem.c builtin.c profile.c timeline.c boundary.c elements.c tuning.c"
 program="serve.c serve_values.c written.c cli.c"
 library="library_api.h library.h library.c library_values.c"

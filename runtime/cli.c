@@ -449,10 +449,20 @@ static int rt_list_devices(const char *program)
     return 1;
 }
 
+/* Whoever waits before a terminal is told for what; a log has it anyway. */
+static rt_telling rt_tells(const rt_options *o)
+{
+    if (o->server || o->cfg.quiet)
+        return RT_TELL_NOTHING;
+    return o->cfg.log ? RT_TELL_LOG : isatty(STDERR_FILENO) && !o->cfg.debug ? RT_TELL_LINE : RT_TELL_NOTHING;
+}
+
 static int rt_with_context(const rt_program *prog, const rt_options *o, const char *program)
 {
     char *error;
-    rt_ctx *ctx = rt_ctx_new(prog, &o->cfg, &error);
+    rt_config config = o->cfg;
+    config.tell = rt_tells(o);
+    rt_ctx *ctx = rt_ctx_new(prog, &config, &error);
     if (!ctx) {
         fprintf(stderr, "%s: %s\n", program, error);
         free(error);
@@ -468,6 +478,7 @@ static int rt_with_context(const rt_program *prog, const rt_options *o, const ch
         rc = rt_serve(ctx);
     else
         rc = rt_run_program(ctx, o, program);
+    rt_tell_end(ctx);
     rt_ctx_free(ctx);
     return rc;
 }

@@ -117,7 +117,7 @@ RT_API void rt_debug(rt_ctx *ctx, const char *fmt, ...)
 
 static int rt_ctx_open_device(rt_ctx *ctx)
 {
-    rt_dev_error e = rt_dev_open(&ctx->device, ctx->config.profile, &ctx->dev);
+    rt_dev_error e = rt_dev_open(&ctx->device, ctx->config.profile || rt_late_asks(ctx), &ctx->dev);
     if (rt_dev_check(ctx, e, ctx->device.name))
         return RT_ERR;
     ctx->device.local_given = rt_dev_local_given(ctx->dev);

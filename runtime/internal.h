@@ -30,6 +30,7 @@ struct rt_kernel {
     bool wide;               /* 64 bits */
     int64_t run;             /* of an entry, in which it was launched last; 0: never */
     bool launched;           /* once at least */
+    size_t built_for[3];     /* where drivers build at launches: the groups of the last one, see tell.c */
     rt_dev_program *program; /* may be that of other kernels, too */
     rt_dev_kernel *kernel;   /* NULL until built */
     char *build_error;       /* malloc'd; set when a build was tried and failed */
@@ -206,6 +207,20 @@ typedef struct {
     uint32_t met, told;
 } rt_failure;
 
+/* What has been told of building kernels. */
+typedef struct {
+    bool logged;
+    bool missed;    /* a kernel was not in the cache */
+    double seconds; /* building took so far */
+} rt_tell;
+
+/* A launch at which the driver builds the kernel. */
+typedef struct {
+    bool on;
+    double start;
+    rt_dev_event *event; /* NULL: the driver does not tell when it ran */
+} rt_late;
+
 struct rt_ctx {
     const rt_program *prog;
     rt_config config;
@@ -256,6 +271,7 @@ struct rt_ctx {
     rt_limit limit;
     rt_turn turn;
     rt_parts parts;
+    rt_tell tell;
 
     bool profiling; /* now: config.profile and not paused */
     int n_pending, cap_pending;
@@ -358,6 +374,17 @@ RT_API double rt_limit_gone(const rt_ctx *ctx);
 /* Before a launch of k: RT_ERR if the call has taken longer than it may. And behind it. */
 RT_API int rt_limit_launch(rt_ctx *ctx, const rt_kernel *k);
 RT_API int rt_limit_launched(rt_ctx *ctx, rt_kernel *k);
+
+/* --- tell.c --- */
+
+/* A kernel is being built from source, if that is to be told; it is, which took so long; the program's runs have ended. */
+RT_API void rt_tell_source(rt_ctx *ctx);
+RT_API void rt_tell_built(rt_ctx *ctx, double seconds);
+RT_API void rt_tell_end(rt_ctx *ctx);
+/* Is it asked how long the driver builds at launches? Before a launch of k that may be such a one, and behind it. */
+RT_API bool rt_late_asks(const rt_ctx *ctx);
+RT_API int rt_late_begin(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *local, rt_late *l);
+RT_API int rt_late_end(rt_ctx *ctx, const rt_kernel *k, rt_late *l);
 
 /* --- parts.c --- */
 

@@ -199,10 +199,10 @@ static void rt_launch_text(const rt_kernel *k, int n_dims, const size_t *global,
 }
 
 static rt_dev_error rt_enqueue_once(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *global,
-                                    const size_t *local)
+                                    const size_t *local, rt_late *late)
 {
-    rt_dev_event **event = rt_profile_event(ctx, k->id);
-    rt_dev_error e = rt_dev_launch(ctx->dev, k->kernel, n_dims, global, local, event);
+    rt_dev_event **event = rt_profile_event(ctx, k->id), **own = late->on && !event ? &late->event : NULL;
+    rt_dev_error e = rt_dev_launch(ctx->dev, k->kernel, n_dims, global, local, event ? event : own);
     if (e.status != RT_DEV_OK && event)
         ctx->n_pending--;
     return e;
@@ -214,22 +214,24 @@ RT_API int rt_enqueue(rt_ctx *ctx, rt_kernel *k, int n_dims, const size_t *globa
 {
     int bad;
     char what[512];
-    if (rt_limit_launch(ctx, k))
+    rt_late late;
+    if (rt_limit_launch(ctx, k) || rt_late_begin(ctx, k, n_dims, local, &late))
         return RT_ERR;
     rt_dev_error e = rt_set_args(ctx, k, n_args, args, heap, chunk, &bad);
     bool refused = bad >= 0 && args[bad].kind == RT_ARG_LOCAL;
     if (e.status == RT_DEV_OK) {
-        e = rt_enqueue_once(ctx, k, n_dims, global, local);
+        e = rt_enqueue_once(ctx, k, n_dims, global, local, &late);
         if (e.status == RT_DEV_REFUSED && ctx->free_blocks && ctx->steps.n == 0) {
             /* Drivers that reserve memory late fail here. */
             rt_free_dead_blocks(ctx);
             rt_dev_finish(ctx->dev);
-            e = rt_enqueue_once(ctx, k, n_dims, global, local);
+            e = rt_enqueue_once(ctx, k, n_dims, global, local, &late);
         }
         refused = e.status == RT_DEV_REFUSED;
     }
+    int late_rc = rt_late_end(ctx, k, &late);
     if (e.status == RT_DEV_OK)
-        return rt_limit_launched(ctx, k);
+        return rt_limit_launched(ctx, k) ? RT_ERR : late_rc;
     rt_launch_text(k, n_dims, global, local, what, sizeof what);
     rt_dev_check(ctx, e, what);
     if (!refused)

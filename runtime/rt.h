@@ -194,6 +194,9 @@ typedef struct {
  * Contexts: a program has one, a library as many as are asked for
  * --------------------------------------------------------------------------------------------- */
 
+/* That kernels are being built is not said; in a line on standard error, which goes away; in the log. */
+typedef enum { RT_TELL_NOTHING, RT_TELL_LINE, RT_TELL_LOG } rt_telling;
+
 /* How to make a context: zero-initialise, then fill in what differs. Strings are not copied. */
 typedef struct {
     const char *device, *platform; /* substring of the name, "#k" the k-th, NULL best */
@@ -201,6 +204,7 @@ typedef struct {
     const char *build_options; /* added to each kernel's */
     bool log, debug, profile;  /* -L, -D, -P */
     bool quiet;                /* no warnings */
+    rt_telling tell;           /* of building kernels */
     void *queue;               /* the driver's: use it, and its device; NULL: one of our own */
 } rt_config;
 

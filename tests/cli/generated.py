@@ -1,6 +1,9 @@
 """Cases: generated programs on wrong data, failures in kernels, refused versions, options and files."""
+import os
+import pty
 import re
 import shutil
+import subprocess
 
 from box import EXAMPLES, HERE, MATRICES, NEVER, ROOT, USAGE, USER, Failed, Skipped, case, table
 
@@ -364,3 +367,62 @@ def chunks_without_elements(box):
     for n in (1600, 1640, 1699, 1700):
         box.run(["./sum", "--default-group-size", "4", "--default-num-groups", "100"], 0, stdin=str(n),
                 out=f"^{sum(i % 7 for i in range(n))}i64", env={"MINIFUT_CODE": "gpu"})
+
+
+# --- building kernels is told --------------------------------------------------------------------------------------
+
+def on_terminal(box, args, env):
+    """What a program says on a terminal, and its results."""
+    ours, its = pty.openpty()
+    p = subprocess.Popen([box.binary("mapscan"), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=its, env={**os.environ, **env})
+    os.close(its)
+    out, _ = p.communicate(b"[[1, 2], [3, 4]]", timeout=300)
+    said = b""
+    try:
+        while more := os.read(ours, 4096):
+            said += more
+    except OSError: # the other side is closed
+        pass
+    os.close(ours)
+    if p.returncode or (not out and "-n" not in args):
+        raise Failed(f"{args}: exit code {p.returncode}, {said!r}")
+    return said.decode()
+
+
+def built_late(said):
+    return [float(ms) for ms in re.findall(r"^The driver built kernel .* in groups of \d+x\d+x\d+ in (\d+\.\d) ms$", said, re.M)]
+
+
+@case(True)
+def building_is_told(box):
+    """On a terminal in a line that goes away, in the log in one that stays, else not at all; that it is the first run, where it is."""
+    first, own = {"POCL_CACHE_DIR": str(box.programs / "pocl-told")}, ["--cache-file", str(box.programs / "kernels-told")]
+    line = r"(building kernels%s\.\.\.\r\x1b\[K)+"
+    for args, words in (([], ""), (own, r" \(first run on this device\)")):
+        said = on_terminal(box, args, first)
+        if not re.fullmatch(line % words, said):
+            raise Failed(f"{args}: {said!r}")
+    said = on_terminal(box, own, first)
+    if "first run" in said:
+        raise Failed(f"the second run: {said!r}")
+    for args in (["-D"], ["-L"], ["-n", "-L"]):
+        if "\x1b" in on_terminal(box, args, first):
+            raise Failed(f"{args}: a line that goes away")
+    stdin = "[[1, 2], [3, 4]]"
+    box.run([box.binary("mapscan"), "-L"], 0, r"^Building kernels\.\.\.\n(.|\n)*^Built kernels in \d+\.\d\d s\.$", stdin=stdin)
+    box.run([box.binary("mapscan")], 0, "", stdin=stdin)
+
+
+@case(True)
+def builds_at_launches_have_their_time(box):
+    """PoCL builds a kernel when it is first launched: that takes long once, and nothing where PoCL has it."""
+    env, times = {"POCL_CACHE_DIR": box.programs / "pocl-late"}, []
+    for _ in range(2):
+        _, said = box.run([box.binary("mapscan"), "-D", "-r", "2"], 0, "Built kernel", stdin="[[1, 2], [3, 4]]", env=env)
+        late = built_late(said)
+        launched = set(re.findall(r"^Built kernel (\w+)", said, re.M))
+        if not late or len(late) > 2 * len(launched):
+            raise Failed(f"kernels {launched}: {said}")
+        times.append(sum(late))
+    if times[1] > times[0] / 2 or times[0] < 10:
+        raise Failed(f"{times[0]} ms at the first run, {times[1]} at the second: {said}")
