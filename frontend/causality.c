@@ -143,12 +143,16 @@ static bool learn_leaf(void *env, const Size *leaf)
 /* What a call has made up is decided behind it, also where only a function in its result has it. */
 static void visit_app(Causes *c, const AExp *e)
 {
+    bool section = e->app.infix && e->app.args.n == 1; /* a function: it is there before its operand */
     if (!e->app.infix) {
         visit_applied(c, e, e->app.args.n);
     } else {
+        if (section)
+            visit(c, e->app.fn);
         for (int i = 0; i < e->app.args.n; i++)
             visit(c, e->app.args.at[i]);
-        visit(c, e->app.fn);
+        if (!section)
+            visit(c, e->app.fn);
     }
     ty_any_size(e->type, learn_leaf, c);
 }
@@ -175,41 +179,31 @@ static void visit_child(void *env, AExp *e)
     visit(env, e);
 }
 
-/* Whether a size is needed of what is never there: one that nothing decides does not matter. */
-static bool needs_decided(Causes *c, const AType *t)
+/* What is written side by side arises side by side: none knows the sizes of the others. */
+static void visit_beside(Causes *c, const AExps *es)
 {
-    Search s = {c, NULL};
-    return ty_any_size(t, is_needed, &s) && !s.bad->varies;
-}
-
-/* What the other constructors of its type would hold has sizes too. */
-static void need_others(Causes *c, const AExp *e)
-{
-    for (int i = 0; i < e->type->elems.n; i++)
-        if (e->type->names.at[i] != e->constr.name && needs_decided(c, e->type->elems.at[i]))
-            need(c, e->type, e->loc, arena_printf(c->ck->a, "`#%s`", e->constr.name));
-}
-
-static void need_hole(Causes *c, const AExp *e)
-{
-    if (needs_decided(c, e->type))
-        need(c, e->type, e->loc, "this hole");
+    for (int i = 0; i < es->n; i++)
+        visit_inside(c, es->at[i]);
 }
 
 static void visit_parts(Causes *c, AExp *e)
 {
     switch (e->kind) {
-    case AE_HOLE: need_hole(c, e); return;
+    case AE_HOLE: need(c, e->type, e->loc, "this hole"); return;
     case AE_VAR: visit_var(c, e); return;
     case AE_ARRAY:
         if (!e->seq.elems.n)
             need(c, e->type, e->loc, "this empty array");
-        break;
+        visit_beside(c, &e->seq.elems);
+        return;
+    case AE_TUPLE:
+    case AE_RECORD: visit_beside(c, &e->seq.elems); return;
     case AE_APP: visit_app(c, e); return;
     case AE_OPSECT:
-        visit(c, e->opsect.arg);
         visit(c, e->opsect.op);
+        visit(c, e->opsect.arg);
         return;
+    case AE_PATHSECT: need(c, e->type, e->loc, "this section"); break;
     case AE_LAMBDA:
         visit_params(c, &e->lambda.params);
         visit_inside(c, e->lambda.body);
@@ -226,7 +220,7 @@ static void visit_parts(Causes *c, AExp *e)
         return;
     case AE_CONSTR:
         aexp_children(e, visit_child, c);
-        need_others(c, e);
+        need(c, e->type, e->loc, arena_printf(c->ck->a, "`#%s`", e->constr.name));
         return;
     case AE_LETFUN:
         visit_params(c, &e->letfun.def->params);

@@ -474,26 +474,6 @@ static bool is_unknown(void *first_id, const Size *leaf)
     return leaf->kind == SZ_UNKNOWN && !leaf->wrong && leaf->id >= *(int *)first_id;
 }
 
-typedef struct {
-    const Ck *ck;
-    const Def *d;
-} Within;
-
-static bool is_leaf(void *one, const Size *leaf)
-{
-    return leaf == one;
-}
-
-/* A variable that is neither of the size of a parameter nor of what is around the definition. */
-static bool is_left_open(void *env, const Size *leaf)
-{
-    const Within *in = env;
-    bool open = leaf->kind == SZ_META && leaf->level > in->ck->level;
-    for (int i = 0; open && i < in->d->params.n; i++)
-        open = !ty_any_size(in->d->params.at[i]->type, is_leaf, (void *)leaf);
-    return open;
-}
-
 /* Nobody could apply a function that the definition returns if it takes an array of a size that
  * only the definition knows. */
 static void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id)
@@ -509,29 +489,18 @@ static void check_applicable(Ck *ck, const Def *d, const AType *result, int firs
     }
 }
 
-/* Whether a function of that type, or one in it, takes something of the size. */
-static bool takes(const AType *t, Binding *size)
-{
-    t = type_deref(t);
-    bool found = t->kind == TY_FUN && (ty_mentions(t->fun.param, size) || takes(t->fun.result, size));
-    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
-        found = takes(t->elems.at[i], size);
-    return found;
-}
-
 /* The declared result as callers see it: anonymous sizes in it are what the body says, sizes that
- * callers know, and one if it makes them one. Those that are left the function makes up. */
+ * callers know or, if it says nothing, decide, and one if it makes them one. Those that are left the
+ * function makes up. */
 static AType *infer_anonymous(Ck *ck, Def *d, const Bindings *names, Bindings *exists,
                               const Subst *made, int first_uid, int first_id)
 {
     Subst s = {0};
     Bindings left = {0};
     Visible v = {names, first_uid, NULL};
-    Within in = {ck, d};
     for (int i = 0; i < exists->n; i++) {
         Size *z = size_deref(made->sizes.at[i]), *known = NULL;
-        bool open = sz_any(z, is_left_open, &in) && !takes(d->ret_type, exists->at[i]);
-        if (!open && !sz_any(z, is_unknown, &first_id) && !sz_any(z, is_hidden, &v))
+        if (!sz_any(z, is_unknown, &first_id) && !sz_any(z, is_hidden, &v))
             known = z;
         for (int k = 0; k < i && !known; k++)
             if (sz_same(size_deref(made->sizes.at[k]), z))

@@ -316,7 +316,11 @@ static bool is_open(const AExp *e)
     bool open = e->kind == AE_CONSTR;
     for (int i = 0; e->kind == AE_TUPLE && i < e->seq.elems.n; i++)
         open |= is_open(e->seq.elems.at[i]);
-    return open;
+    for (int i = 0; e->kind == AE_MATCH && i < e->match.cases.n; i++)
+        open |= is_open(e->match.cases.at[i].body);
+    if (e->kind == AE_IF)
+        open = is_open(e->cond.then) || is_open(e->cond.els);
+    return open || (e->kind == AE_LET && is_open(e->let.body));
 }
 
 /* The types that are written in a pattern, in its form. */

@@ -155,31 +155,42 @@ static void check_case_pat(Ck *ck, Pat *p, AType *t)
     solve_wanted(ck, false);
 }
 
+/* The type of all cases: joined from the last one on, so that a size that nobody needs in one is that of a
+ * case beside it, and not what all before come to. NULL after an error. */
+static AType *join_cases(Ck *ck, AExp *e, const ATypes *types)
+{
+    AType *joined = types->at[types->n - 1];
+    for (int i = types->n - 2; i >= 0; i--) {
+        const Case *c = &e->match.cases.at[i];
+        AType *t = types->at[i];
+        ck_try(ck);
+        AType *both = ty_join(ck, t, joined, e->loc);
+        if (!both) {
+            ck_error(ck, c[1].body->loc, "cases differ: this one is %s, the one before %s%s",
+                     said(ck, joined), said(ck, t), because(ck, t, joined));
+            ck_note(ck, c->body->loc, "the one before is here");
+            return NULL;
+        }
+        joined = both;
+    }
+    return joined;
+}
+
 AType *check_match(Ck *ck, AExp *e, AType *want)
 {
-    AType *what = ty_plain(ck, check_exp(ck, e->match.e)), *joined = NULL;
+    AType *what = ty_plain(ck, check_exp(ck, e->match.e));
+    ATypes types = {0};
     solve_wanted(ck, false);
     for (int i = 0; i < e->match.cases.n; i++) {
         Case *c = &e->match.cases.at[i];
         Scopes scopes = scopes_now(ck);
         int first_uid = ck->n_bindings;
         check_case_pat(ck, c->pat, what);
-        AType *t = ty_plain(ck, check_against(ck, c->body, want ? want : joined));
+        AType *expected = want ? want : types.n ? types.at[0] : NULL;
+        AType *t = ty_plain(ck, check_against(ck, c->body, expected));
         scopes_back(ck, scopes);
-        t = ty_leave(ck, t, first_uid, NULL, c->pat->loc);
-        if (!joined) {
-            joined = t;
-            continue;
-        }
-        ck_try(ck);
-        AType *both = ty_join(ck, joined, t, e->loc);
-        if (!both) {
-            ck_error(ck, c->body->loc, "cases differ: this one is %s, those before %s%s",
-                     said(ck, t), said(ck, joined), because(ck, joined, t));
-            ck_note(ck, e->match.cases.at[0].body->loc, "the first case is here");
-            return ty_error(ck);
-        }
-        joined = both;
+        vec_push(ck->a, &types, ty_leave(ck, t, first_uid, NULL, c->pat->loc));
     }
-    return value_only(ck, joined, e->loc, "a `match`") ? joined : ty_error(ck);
+    AType *joined = join_cases(ck, e, &types);
+    return joined && value_only(ck, joined, e->loc, "a `match`") ? joined : ty_error(ck);
 }

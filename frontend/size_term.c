@@ -153,17 +153,6 @@ static char size_operator(const AExp *e)
     return 0;
 }
 
-/* The size of what e is the length of, if e is an application of `length`. */
-static Size *size_of_length(const AExp *e)
-{
-    const AExp *fn = e->app.fn;
-    if (fn->kind != AE_VAR || !fn->var.bind || fn->var.bind->builtin != BI_LENGTH ||
-        e->app.args.n != 1 || !e->app.args.at[0]->type)
-        return NULL;
-    AType *t = type_deref(e->app.args.at[0]->type);
-    return t->kind == TY_ARRAY ? size_deref(t->array.dim) : NULL;
-}
-
 /* NULL if e has a part that cannot be compared. Inside of an expression nothing is simplified: its
  * parts stay those of the text, so that names in it can be replaced. */
 static Size *term(Ck *ck, const AExp *e, bool inside)
@@ -184,10 +173,7 @@ static Size *term(Ck *ck, const AExp *e, bool inside)
         return s;
     }
     if (e->kind == AE_APP && !inside) {
-        s = size_of_length(e);
         char op = size_operator(e);
-        if (s)
-            return s;
         if (op) {
             Size *a = term(ck, e->app.args.at[0], false), *b = term(ck, e->app.args.at[1], false);
             return a && b ? sz_op(ck, op, a, b) : NULL;
@@ -453,6 +439,22 @@ static bool has_name(const Size *s)
     return s->kind != SZ_UNKNOWN && s->kind != SZ_META && (s->kind != SZ_VAR || s->var->name[0] != '[');
 }
 
+static bool is_length(const Size *s)
+{
+    return s->kind == SZ_EXP && s->exp->kind == AE_APP && s->exp->app.fn->kind == AE_VAR &&
+           s->exp->app.fn->var.bind && s->exp->app.fn->var.bind->builtin == BI_LENGTH;
+}
+
+/* What to do about sizes that are not seen to be equal. */
+static const char *size_hint(const Size *a, const Size *b, bool named)
+{
+    bool plain =
+        (a->kind == SZ_CONST || a->kind == SZ_VAR) && (b->kind == SZ_CONST || b->kind == SZ_VAR);
+    return is_length(a) || is_length(b) ? "; name that size, as in `(xs: [n]t)`, and use `n`"
+           : named && plain             ? ""
+                                        : "; claim it by `e :> t`";
+}
+
 static bool sz_differ(Ck *ck, const Size *x, const Size *y)
 {
     bool named = has_name(x) && has_name(y);
@@ -460,11 +462,9 @@ static bool sz_differ(Ck *ck, const Size *x, const Size *y)
     ck->why_more = true;
     ck->why_a = x->kind == SZ_VAR ? x->var->loc : x->loc;
     ck->why_b = y->kind == SZ_VAR ? y->var->loc : y->loc;
-    bool plain =
-        (x->kind == SZ_CONST || x->kind == SZ_VAR) && (y->kind == SZ_CONST || y->kind == SZ_VAR);
-    ck->why = !named ? "sizes that are not known to be equal; claim it by `e :> t`"
-                     : arena_printf(ck->a, "sizes `%s` and `%s` do not match%s", a, b,
-                                    plain ? "" : "; claim it by `e :> t`");
+    const char *hint = size_hint(x, y, named);
+    ck->why = !named ? arena_printf(ck->a, "sizes that are not known to be equal%s", hint)
+                     : arena_printf(ck->a, "sizes `%s` and `%s` do not match%s", a, b, hint);
     return false;
 }
 
@@ -489,7 +489,8 @@ static bool bind_size(Ck *ck, Size *m, Size *s)
     if (!m->varies && sz_varies(ck, s))
         return false;
     if (sz_any(s, is_it, m)) {
-        ck->why = "a size would be made of itself";
+        ck->why = arena_printf(ck->a, "a size would be made of itself%s",
+                               is_length(s) ? size_hint(s, m, true) : "");
         ck->why_more = true;
         return false;
     }

@@ -510,19 +510,23 @@ typedef struct {
     ASizes left, right, joined;
 } Join;
 
-static bool is_made_up(const Size *s)
+static bool is_idle(const Size *s)
 {
-    return s->kind == SZ_UNKNOWN || (s->kind == SZ_META && s->turns);
+    return s->kind == SZ_META && s->idle;
+}
+
+static bool turns(const Size *s)
+{
+    return s->kind == SZ_META && s->turns;
 }
 
 static Size *join_size(Join *j, Size *x, Size *y)
 {
     if (sz_same(x, y))
         return x;
-    /* If it is one that nobody needs in a branch, that of the other one, unless that makes it up.
-     */
-    bool idle = (x->kind == SZ_META && x->idle) || (y->kind == SZ_META && y->idle);
-    if (idle && !is_made_up(x) && !is_made_up(y) && sz_unify(j->ck, x, y))
+    /* If it is one that nobody needs in a branch, that of the other one: if that makes it up, the
+     * branch has it before it is there, which causality.c reports. */
+    if ((is_idle(x) || is_idle(y)) && !turns(x) && !turns(y) && sz_unify(j->ck, x, y))
         return size_deref(x);
     for (int i = 0; i < j->joined.n; i++)
         if (sz_same(j->left.at[i], x) && sz_same(j->right.at[i], y))
