@@ -202,6 +202,9 @@ AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc);
 /* Replaces sizes that mention bindings with uid >= `from`, unless they are in `keep`, by unknown
  * ones: they leave their scope. */
 AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc);
+/* Replaces sizes that are made of others, made up since first_id, of which no array in the type is
+ * itself, by unknown ones. */
+AType *ty_unwitnessed(Ck *ck, AType *t, int first_id, Loc loc);
 bool ty_has_fun(const AType *t);
 bool ty_has_error(const AType *t); /* it, or a part of it, is that of something wrong */
 /* Whether an abstract type is, or is a component or element of, the type. */
@@ -224,6 +227,7 @@ Size *sz_meta(Ck *ck, Loc loc);
 Size *sz_of_exp(Ck *ck, const AExp *e);
 bool sz_value(const Size *s, int64_t *out); /* of constants and arithmetic on them */
 bool sz_same(const Size *a, const Size *b);
+bool sz_written_same(const Size *a, const Size *b); /* without thought: `0 + 0` is not `0` */
 /* Makes both equal. False, with ck->why, if they are not. */
 bool sz_unify(Ck *ck, Size *a, Size *b);
 /* Whether `test` holds for a leaf of the size, or of the sizes in a type. Names that a function
@@ -374,6 +378,9 @@ AType *check_opsect(Ck *ck, AExp *e);
 AType *seal_result(Ck *ck, AType *t, Bindings *exists, int first_id);
 /* The same for sizes that vary with the calls of functions that were unified. */
 AType *seal_varying(Ck *ck, AType *t, Bindings *exists);
+/* Reports a size in the declared result te, of type t, that a function has made known since
+ * first_uid, but not as one of `names`. */
+void check_result_visible(Ck *ck, const TypeExp *te, const AType *t, const Bindings *names, int first_uid);
 /* The variable that a parameter is as a whole, if it is one that the sizes in `later` may mention:
  * any i64, others if they do. `later` may be NULL: then any. */
 Binding *size_param(const Pat *p, const AType *later);

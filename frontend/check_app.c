@@ -140,6 +140,24 @@ static bool settle(void *env, const Size *leaf)
     return false;
 }
 
+static bool made_at_call(void *env, const Size *leaf)
+{
+    (void)env;
+    return leaf->kind == SZ_UNKNOWN && leaf->each_call;
+}
+
+/* Whether a function of the type, or one in it, takes an array of a size that another function, which was
+ * given to the call, makes up. */
+static bool takes_made_up(const AType *t)
+{
+    t = type_deref(t);
+    bool found = t->kind == TY_FUN && (ty_any_size(t->fun.param, made_at_call, NULL) ||
+                                       takes_made_up(t->fun.result));
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
+        found = takes_made_up(t->elems.at[i]);
+    return found;
+}
+
 /* The result of a call. Sizes that the functions given to it may vary are now those of this value;
  * if it is a function, as of `f >-> g`, it makes them up when it is called. */
 static AType *called(Ck *ck, AType *t)
@@ -273,6 +291,13 @@ AType *check_app(Ck *ck, AExp *e, const AType *want)
     for (int i = 0; i < e->app.args.n; i++)
         if (is_functional(&c, i))
             ok &= check_arg(&c, i);
+    if (ok && takes_made_up(c.result)) {
+        ck_error(ck, e->loc,
+                 "this is a function that takes arrays of sizes that depend on an argument of another one "
+                 "(`%s`), so nobody could apply it",
+                 show(ck, c.result));
+        return ty_error(ck);
+    }
     c.result = called(ck, c.result);
     TypeKind left = type_elem(c.result)->kind;
     bool guessed = left == TY_META || left == TY_FUN ||

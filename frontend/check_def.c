@@ -468,10 +468,48 @@ static void check_visible(Ck *ck, const Pat *p, const Bindings *names, int first
     ck_note(ck, v.bad->var->loc, "only a parameter as a whole can be a size of a later one");
 }
 
+/* The same of a result as it is declared. */
+void check_result_visible(Ck *ck, const TypeExp *te, const AType *t, const Bindings *names, int first_uid)
+{
+    Visible v = {names, first_uid, NULL};
+    if (!ty_any_size(t, is_hidden, &v))
+        return;
+    ck_error(ck, te->loc, "the declared result has the size `%s`, which is not known to callers",
+             show_size(ck, v.bad));
+    ck_note(ck, v.bad->var->loc, "only a parameter as a whole can be a size of the result");
+}
+
 /* The finished type of the definition; takes the variables of its level for parameters. */
 static bool is_unknown(void *first_id, const Size *leaf)
 {
     return leaf->kind == SZ_UNKNOWN && !leaf->wrong && leaf->id >= *(int *)first_id;
+}
+
+/* Whether a value of the type has arrays, other than what its functions take and return, of sizes
+ * that were made up. */
+static bool holds_unknown(const AType *t, int first_id)
+{
+    t = type_deref(t);
+    bool found = false;
+    if (t->kind == TY_ARRAY)
+        return sz_any(t->array.dim, is_unknown, &first_id) || holds_unknown(t->array.elem, first_id);
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
+        found = holds_unknown(t->elems.at[i], first_id);
+    for (int i = 0; t->kind == TY_VAR && i < t->sargs.n && !found; i++)
+        found = sz_any(t->sargs.at[i], is_unknown, &first_id);
+    return found;
+}
+
+/* A value of any size is another one at each use, which would make up its sizes anew. */
+static void check_value_sizes(Ck *ck, const Def *d, int first_id)
+{
+    bool sized = false;
+    for (int i = 0; i < d->bind->tparams.n; i++)
+        sized |= d->bind->tparams.at[i]->kind == BIND_SIZE;
+    if (sized && holds_unknown(d->bind->type, first_id))
+        ck_error(ck, d->loc,
+                 "`%s` has size parameters and a size that it makes up (`%s`): only a function may have both",
+                 d->name, show(ck, d->bind->type));
 }
 
 /* Nobody could apply a function that the definition returns if it takes an array of a size that
@@ -525,13 +563,19 @@ static void generalise(Ck *ck, Def *d, AType *body, Bindings *tparams, Bindings 
         if (b)
             vec_push(ck->a, &keep, b);
     }
+    if (d->ret) {
+        Bindings visible = keep;
+        visible.cap = visible.n;
+        vec_append(ck->a, &visible, exists);
+        check_result_visible(ck, d->ret, d->ret_type, &visible, first_uid);
+    }
     AType *ret = d->ret ? infer_anonymous(ck, d, &keep, exists, made, first_uid, first_id)
                         : ty_plain(ck, body);
     vec_append(ck->a, &keep, exists);
     AType *left = ty_leave(ck, ret, first_uid, &keep, d->loc);
     if (d->params.n) {
         check_applicable(ck, d, left, first_id);
-        left = seal_result(ck, left, exists, first_id);
+        left = seal_result(ck, ty_unwitnessed(ck, left, first_id, d->loc), exists, first_id);
     }
     if (!d->ret)
         d->ret_type = left;
@@ -578,5 +622,7 @@ void check_def(Ck *ck, Def *d)
     solve_sizes(ck, deferred, !d->local);
     generalise(ck, d, body, &tparams, &exists, &made, first_uid, first_id);
     check_sizes_used(ck, d);
+    if (!d->params.n)
+        check_value_sizes(ck, d, first_id);
     bind_name(ck, d->bind);
 }

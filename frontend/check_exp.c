@@ -435,9 +435,9 @@ static AType *result_for(Ck *ck, AType *f, const Pat *p)
 {
     Binding *name = f->fun.name, *own = name ? size_param(p, NULL) : NULL;
     Subst s = {0};
-    if (!own)
+    if (!name)
         return type_deref(f->fun.result);
-    subst_size(ck, &s, name, sz_var(ck, own));
+    subst_size(ck, &s, name, own ? sz_var(ck, own) : sz_unknown(ck, p->loc));
     return type_deref(ty_subst(ck, f->fun.result, &s));
 }
 
@@ -463,19 +463,21 @@ static AType *check_lambda(Ck *ck, AExp *e, AType *want)
     }
     check_distinct(ck, NULL, &e->lambda.params);
     solve_wanted(ck, false);
-    AType *ret = e->lambda.ret ? check_type(ck, e->lambda.ret, AT_FREE) : NULL;
-    AType *body = check_against(ck, e->lambda.body, ret ? ret : w);
-    if (ret)
-        require(ck, e->lambda.body, ret, body, "the result of this function");
-    scopes_back(ck, scopes);
-    if (!ok)
-        return ty_error(ck);
     Bindings keep = {0}, exists = {0};
     for (int i = 0; i < e->lambda.params.n; i++) {
         Binding *b = size_param(e->lambda.params.at[i], NULL);
         if (b)
             vec_push(ck->a, &keep, b);
     }
+    AType *ret = e->lambda.ret ? check_type(ck, e->lambda.ret, AT_FREE) : NULL;
+    if (ret)
+        check_result_visible(ck, e->lambda.ret, ret, &keep, first_uid);
+    AType *body = check_against(ck, e->lambda.body, ret ? ret : w);
+    if (ret)
+        require(ck, e->lambda.body, ret, body, "the result of this function");
+    scopes_back(ck, scopes);
+    if (!ok)
+        return ty_error(ck);
     AType *t = ty_leave(ck, ret ? ret : ty_plain(ck, body), first_uid, &keep, e->loc);
     t = seal_result(ck, t, &exists, first_id);
     for (int i = e->lambda.params.n - 1; i >= 0; i--) {

@@ -192,7 +192,7 @@ static void returns_size(Loop *l, Size *x, Size *y, Size *const *dim)
     bool open = y->kind == SZ_META && y->id >= l->first_id;
     if (may_vary(l, x))
         l->size_error |= !agrees(l, &l->ending, x, y);
-    else if (!sz_same(x, y) && !open && here >= 0 && x == size_deref(*dim) &&
+    else if (!sz_written_same(x, y) && !open && here >= 0 && x == size_deref(*dim) &&
              !among(l->varying, here))
         vec_push(l->ck->a, &l->changed, here);
     else

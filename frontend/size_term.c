@@ -296,6 +296,20 @@ bool sz_same(const Size *a, const Size *b)
     return false;
 }
 
+bool sz_written_same(const Size *a, const Size *b)
+{
+    a = size_deref(a);
+    b = size_deref(b);
+    if (a->kind != SZ_OP && a->kind != SZ_EXP)
+        return a->kind == b->kind && sz_same(a, b);
+    if (a->kind != b->kind || (a->kind == SZ_OP ? a->op != b->op : !same_head(a, b)))
+        return false;
+    for (int i = 0; i < a->args.n; i++)
+        if (!sz_written_same(a->args.at[i], b->args.at[i]))
+            return false;
+    return a->kind == SZ_EXP || (sz_written_same(a->a, b->a) && sz_written_same(a->b, b->b));
+}
+
 /* --- What a size mentions ------------------------------------------------------------------- */
 
 bool sz_any(const Size *s, bool (*test)(void *env, const Size *leaf), void *env)

@@ -41,6 +41,7 @@ static int subst_find(const Subst *s, const Binding *b)
 typedef struct {
     Ck *ck;
     Size *(*size)(void *env, Size *s);  /* of leaves; never NULL */
+    Size *(*whole)(void *env, Size *s); /* or of sizes as wholes, in place of `size` */
     AType *(*var)(void *env, AType *t); /* of TY_VAR and unbound TY_META; NULL keeps them */
     void *env;
     int parts; /* seen so far */
@@ -49,6 +50,8 @@ typedef struct {
 static Size *map_size(Mapper *m, Size *s)
 {
     s = size_deref(s);
+    if (m->whole)
+        return m->whole(m->env, s);
     if (s->kind == SZ_OP) {
         Size *a = map_size(m, s->a), *b = map_size(m, s->b);
         return a == s->a && b == s->b ? s : sz_op(m->ck, s->op, a, b);
@@ -170,7 +173,7 @@ static AType *subst_one_var(void *env, AType *t)
 AType *ty_subst(Ck *ck, AType *t, const Subst *s)
 {
     SubstEnv env = {ck, s};
-    Mapper m = {ck, subst_one_size, subst_one_var, &env, 0};
+    Mapper m = {.ck = ck, .size = subst_one_size, .var = subst_one_var, .env = &env};
     return s->from.n ? map_type(&m, t) : t;
 }
 
@@ -245,7 +248,7 @@ static Size *any_at_call(void *env, Size *z)
 
 AType *ty_any_at_call(Ck *ck, AType *t)
 {
-    Mapper m = {ck, any_at_call, NULL, ck, 0};
+    Mapper m = {.ck = ck, .size = any_at_call, .env = ck};
     return map_type(&m, t);
 }
 
@@ -256,20 +259,97 @@ static Size *any_settled(void *env, Size *z)
 
 AType *ty_any_settled(Ck *ck, AType *t)
 {
-    Mapper m = {ck, any_settled, NULL, ck, 0};
+    Mapper m = {.ck = ck, .size = any_settled, .env = ck};
     return map_type(&m, t);
 }
 
 /* --- Leaving a scope ------------------------------------------------------------------------ */
 
+/* Sizes that have a leaf which is not known outside become unknown ones, as wholes: `m + 1` with an
+ * m that nobody knows could be any size. Only what is the size of an array itself stays a part of
+ * others: of `(iota m, iota (m + 1))` the second is longer than the first by one. */
 typedef struct {
     Ck *ck;
+    bool (*hidden)(void *env, const Size *leaf);
+    void *env;
+    Loc loc;
+    ASizes from, to; /* sizes met, and what they are outside */
+} Leaving;
+
+/* The size with the parts that have another meaning outside. */
+static Size *known_parts(Leaving *l, Size *s)
+{
+    s = size_deref(s);
+    for (int i = 0; i < l->from.n; i++)
+        if (sz_written_same(l->from.at[i], s))
+            return l->to.at[i];
+    if (s->kind == SZ_OP) {
+        Size *a = known_parts(l, s->a), *b = known_parts(l, s->b);
+        return a == size_deref(s->a) && b == size_deref(s->b) ? s : sz_op(l->ck, s->op, a, b);
+    }
+    if (s->kind != SZ_EXP)
+        return s;
+    ASizes args = {0};
+    for (int i = 0; i < s->args.n; i++)
+        vec_push(l->ck->a, &args, known_parts(l, s->args.at[i]));
+    return sz_exp_with(l->ck, s, args);
+}
+
+static Size *leave_size(void *env, Size *s)
+{
+    Leaving *l = env;
+    if (!sz_any(s, l->hidden, l->env))
+        return s;
+    Size *z = known_parts(l, s);
+    if (sz_any(z, l->hidden, l->env)) {
+        z = sz_unknown(l->ck, l->loc);
+        vec_push(l->ck->a, &l->from, size_deref(s));
+        vec_push(l->ck->a, &l->to, z);
+    }
+    return z;
+}
+
+/* Sizes of arrays in the type that have a leaf which is not known outside, other than in functions. */
+static void sizes_leaving(Leaving *l, const AType *t, ASizes *out)
+{
+    t = type_deref(t);
+    if (t->kind == TY_ARRAY) {
+        if (sz_any(t->array.dim, l->hidden, l->env))
+            vec_push(l->ck->a, out, t->array.dim);
+        sizes_leaving(l, t->array.elem, out);
+    }
+    for (int i = 0; type_is_composite(t) && i < t->elems.n; i++)
+        sizes_leaving(l, t->elems.at[i], out);
+    for (int i = 0; t->kind == TY_VAR && i < t->sargs.n; i++)
+        if (sz_any(t->sargs.at[i], l->hidden, l->env))
+            vec_push(l->ck->a, out, t->sargs.at[i]);
+}
+
+static bool is_operation(const Size *s)
+{
+    s = size_deref(s);
+    return s->kind == SZ_OP || s->kind == SZ_EXP;
+}
+
+static AType *leave(Leaving *l, AType *t)
+{
+    if (!ty_any_size(t, l->hidden, l->env))
+        return t;
+    ASizes sizes = {0};
+    sizes_leaving(l, t, &sizes);
+    for (int wholes = 0; wholes < 2; wholes++) /* names first: they are parts of the others */
+        for (int i = 0; i < sizes.n; i++)
+            if (is_operation(sizes.at[i]) == (wholes == 1))
+                leave_size(l, sizes.at[i]);
+    Mapper m = {.ck = l->ck, .whole = leave_size, .env = l};
+    return map_type(&m, t);
+}
+
+typedef struct {
     int from;
     const Bindings *keep;
     const AType *whole;
-    Loc loc;
-    Subst left; /* the names that have left: each is one unknown size, wherever it stands */
-} LeaveEnv;
+} Scoped;
 
 /* Whether a function type in t binds the name. */
 static bool ty_binds(const AType *t, const Binding *b)
@@ -284,39 +364,59 @@ static bool ty_binds(const AType *t, const Binding *b)
            (fun_binds(t, b) || ty_binds(t->fun.param, b) || ty_binds(t->fun.result, b));
 }
 
-static bool leaves(void *env, const Binding *b)
+static bool leaves(void *env, const Size *leaf)
 {
-    LeaveEnv *le = env;
-    if (ty_binds(le->whole, b))
+    const Scoped *s = env;
+    const Binding *b = leaf->kind == SZ_VAR ? leaf->var : NULL;
+    if (!b || b->uid < s->from || b->kind == BIND_BUILTIN) /* of those, uids tell the first use only */
         return false;
-    if (b->uid < le->from || b->kind == BIND_BUILTIN) /* of those, uids tell the first use only */
+    for (int i = 0; s->keep && i < s->keep->n; i++)
+        if (s->keep->at[i] == b)
+            return false;
+    return !ty_binds(s->whole, b);
+}
+
+AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc)
+{
+    Scoped scoped = {from, keep, t};
+    Leaving l = {.ck = ck, .hidden = leaves, .env = &scoped, .loc = loc};
+    return leave(&l, t);
+}
+
+typedef struct {
+    int first_id;
+    const ASizes *witnessed;
+} Made;
+
+static bool is_unwitnessed(void *env, const Size *leaf)
+{
+    const Made *m = env;
+    if (leaf->kind != SZ_UNKNOWN || leaf->id < m->first_id)
         return false;
-    for (int i = 0; le->keep && i < le->keep->n; i++)
-        if (le->keep->at[i] == b)
+    for (int i = 0; i < m->witnessed->n; i++)
+        if (sz_same(m->witnessed->at[i], leaf))
             return false;
     return true;
 }
 
-static Size *leave_size(void *env, Size *z)
+static bool is_made_up(void *env, const Size *leaf)
 {
-    LeaveEnv *le = env;
-    if (z->kind != SZ_VAR || !leaves(env, z->var))
-        return z;
-    int i = subst_find(&le->left, z->var);
-    if (i < 0) {
-        i = le->left.from.n;
-        subst_size(le->ck, &le->left, z->var, sz_unknown(le->ck, le->loc));
-    }
-    return le->left.sizes.at[i];
+    return leaf->kind == SZ_UNKNOWN && leaf->id >= *(int *)env;
 }
 
-/* n*m with m leaving is as unknown as m: the mapper would leave n * ?, which is kept, since equal
- * products of the same unknown are equal. */
-AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc)
+AType *ty_unwitnessed(Ck *ck, AType *t, int first_id, Loc loc)
 {
-    LeaveEnv env = {.ck = ck, .from = from, .keep = keep, .whole = t, .loc = loc};
-    Mapper m = {ck, leave_size, NULL, &env, 0};
-    return map_type(&m, t);
+    Leaving all = {.ck = ck, .hidden = is_made_up, .env = &first_id};
+    ASizes sizes = {0}, names = {0};
+    sizes_leaving(&all, t, &sizes);
+    for (int i = 0; i < sizes.n; i++)
+        if (!is_operation(sizes.at[i]))
+            vec_push(ck->a, &names, size_deref(sizes.at[i]));
+    if (names.n == sizes.n)
+        return t;
+    Made made = {first_id, &names};
+    Leaving l = {.ck = ck, .hidden = is_unwitnessed, .env = &made, .loc = loc};
+    return leave(&l, t);
 }
 
 /* --- Questions ------------------------------------------------------------------------------ */
