@@ -121,10 +121,30 @@ static Size *anonymous_size(Ck *ck, const How *how, Loc loc)
     ice(loc, "bad place of a type");
 }
 
+/* Finds in an expression what binds names. */
+static void find_binder(void *found, AExp *e)
+{
+    const AExp **binder = found;
+    if (*binder)
+        return;
+    bool binds = e->kind == AE_LAMBDA || e->kind == AE_LET || e->kind == AE_LETFUN ||
+                 e->kind == AE_LOOP || e->kind == AE_MATCH;
+    if (binds)
+        *binder = e;
+    else
+        aexp_children(e, find_binder, found);
+}
+
 static Size *written_size(Ck *ck, AExp *dim, const How *how, Loc loc)
 {
+    const AExp *binder = NULL;
     if (!dim)
         return anonymous_size(ck, how, loc);
+    find_binder(&binder, dim);
+    if (binder) {
+        ck_error(ck, binder->loc, "a size in a type cannot bind names; compute it before, by `let`");
+        return sz_meta(ck, loc); /* any: one error is enough */
+    }
     AType *t = check_against(ck, dim, ty_scalar(ck, S_I64));
     if (!require(ck, dim, ty_scalar(ck, S_I64), t, "size"))
         return sz_meta(ck, loc); /* any: one error is enough */
