@@ -140,9 +140,10 @@ static Size *written_size(Ck *ck, AExp *dim, const How *how, Loc loc)
     const AExp *binder = NULL;
     if (!dim)
         return anonymous_size(ck, how, loc);
-    find_binder(&binder, dim);
+    if (how->in_abbreviation)
+        find_binder(&binder, dim);
     if (binder) {
-        ck_error(ck, binder->loc, "a size in a type cannot bind names; compute it before, by `let`");
+        ck_error(ck, binder->loc, "a size in an abbreviation cannot bind names");
         return sz_meta(ck, loc); /* any: one error is enough */
     }
     AType *t = check_against(ck, dim, ty_scalar(ck, S_I64));
