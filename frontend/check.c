@@ -85,6 +85,8 @@ static void check_top(Ck *ck, Def *d)
     messages = diag_messages();
     if (diag_errors() == errors && !ck->skipped)
         causality_def(ck, d, first_id);
+    if (diag_errors() == errors && !ck->skipped && !d->params.n)
+        check_applicable(ck, d, d->bind->type, first_id);
     diag_explained(messages, SECTION_SIZES);
     d->wrong = diag_errors() > errors || ck->skipped;
     if (d->wrong && ty_has_error(d->bind->type)) /* what is made of it is no error */

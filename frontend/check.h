@@ -205,6 +205,9 @@ AType *ty_leave(Ck *ck, AType *t, int from, const Bindings *keep, Loc loc);
 /* Replaces sizes that are made of others, made up since first_id, of which no array in the type is
  * itself, by unknown ones. */
 AType *ty_unwitnessed(Ck *ck, AType *t, int first_id, Loc loc);
+/* What a function in the type takes that is of a size made up since first_id, where no array in the
+ * type tells it; or NULL. */
+const AType *ty_takes_unwitnessed(Ck *ck, const AType *t, int first_id);
 bool ty_has_fun(const AType *t);
 bool ty_has_error(const AType *t); /* it, or a part of it, is that of something wrong */
 /* Whether an abstract type is, or is a component or element of, the type. */
@@ -333,6 +336,9 @@ AType *check_pat(Ck *ck, Pat *p, TypePlace at);
 /* Whether a type is written in it. */
 bool pat_says_type(const Pat *p);
 void check_def(Ck *ck, Def *d);
+/* Reports that nobody could apply a function that the definition returns, of type `result` or in it,
+ * since it takes an array of a size that only the definition knows: made up since first_id. */
+void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id);
 /* Reports names that the patterns bind twice, or once and the sizes beside them too. */
 void check_distinct(Ck *ck, const Bindings *beside, const Pats *ps);
 /* Reports sizes of `let [n] ...` or `loop [n] ...` that are not those of an array in the pattern.

@@ -512,19 +512,14 @@ static void check_value_sizes(Ck *ck, const Def *d, int first_id)
                  d->name, show(ck, d->bind->type));
 }
 
-/* Nobody could apply a function that the definition returns if it takes an array of a size that
- * only the definition knows. */
-static void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id)
+void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id)
 {
-    for (const AType *t = type_deref(result); t->kind == TY_FUN; t = type_deref(t->fun.result)) {
-        if (!ty_any_size(t->fun.param, is_unknown, &first_id))
-            continue;
+    const AType *t = ty_takes_unwitnessed(ck, result, first_id);
+    if (t)
         ck_error(ck, d->loc,
                  "the function that `%s` returns takes `%s`, whose size is not known outside; take "
                  "`[]` and claim the size by `:>`",
-                 d->name, show(ck, t->fun.param));
-        return;
-    }
+                 d->name, show(ck, t));
 }
 
 /* The declared result as callers see it: anonymous sizes in it are what the body says, sizes that

@@ -404,7 +404,8 @@ static bool is_made_up(void *env, const Size *leaf)
     return leaf->kind == SZ_UNKNOWN && leaf->id >= *(int *)env;
 }
 
-AType *ty_unwitnessed(Ck *ck, AType *t, int first_id, Loc loc)
+/* The sizes made up since first_id that arrays in t have by themselves. */
+static ASizes witnessed(Ck *ck, const AType *t, int first_id)
 {
     Leaving all = {.ck = ck, .hidden = is_made_up, .env = &first_id};
     ASizes sizes = {0}, names = {0};
@@ -412,11 +413,35 @@ AType *ty_unwitnessed(Ck *ck, AType *t, int first_id, Loc loc)
     for (int i = 0; i < sizes.n; i++)
         if (!is_operation(sizes.at[i]))
             vec_push(ck->a, &names, size_deref(sizes.at[i]));
-    if (names.n == sizes.n)
-        return t;
+    return names;
+}
+
+AType *ty_unwitnessed(Ck *ck, AType *t, int first_id, Loc loc)
+{
+    ASizes names = witnessed(ck, t, first_id);
     Made made = {first_id, &names};
     Leaving l = {.ck = ck, .hidden = is_unwitnessed, .env = &made, .loc = loc};
     return leave(&l, t);
+}
+
+static const AType *takes_unwitnessed(const AType *t, const Made *made)
+{
+    const AType *found = NULL;
+    t = type_deref(t);
+    if (t->kind == TY_FUN)
+        return ty_any_size(t->fun.param, is_unwitnessed, (void *)made)
+                   ? t->fun.param
+                   : takes_unwitnessed(t->fun.result, made);
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
+        found = takes_unwitnessed(t->elems.at[i], made);
+    return found;
+}
+
+const AType *ty_takes_unwitnessed(Ck *ck, const AType *t, int first_id)
+{
+    ASizes names = witnessed(ck, t, first_id);
+    Made made = {first_id, &names};
+    return takes_unwitnessed(t, &made);
 }
 
 /* --- Questions ------------------------------------------------------------------------------ */
