@@ -47,7 +47,7 @@ typedef struct {
     const char *to;        /* --to, --after: the last pass */
     const char *html;      /* --html: explain writes a page there */
     const char *threshold; /* --threshold: of all guards, when interpreting */
-    bool json, binary, list;
+    bool json, binary, text, list;
     bool verbose;         /* -v: explain tells rules, too */
     bool force;           /* --force: writes over files that are not ours */
     bool server, library; /* what the compiled program is, if not a command */
@@ -112,6 +112,8 @@ static int check_options(Options *o, const char *mode)
         return usage_error("unknown pass '%s'%s", names[i],
                            s.nearest ? rt_spell_hint(&s) : ": `minifut ir --list` lists them");
     }
+    if (o->binary && o->text)
+        return usage_error("-b and --text do not go together");
     return o->file || o->list ? -1 : usage_error("which program?");
 }
 
@@ -133,6 +135,7 @@ static int parse_options(Options *o, const Command *c, int argc, char **argv)
         {"-o NAME", "writes NAME.c and builds NAME (default: the program's name)", .text = &o->output, .commands = COMPILE},
         {"-e ENTRY", "the entry point (default: main, or the only one)", .text = &o->entry, .commands = RUN},
         {"-b", "results in binary form", .flag = &o->binary, .commands = RUN},
+        {"--text", "results of type []u8 as the text that they are", .flag = &o->text, .commands = RUN},
         {"--json", "as JSON", .flag = &o->json, .commands = EXPLAIN},
         {"--html FILE", "as a page for browsers", .text = &o->html, .commands = EXPLAIN},
         {"-v, --verbose", "the rules that made them, and kernels' local memory", .flag = &o->verbose, .commands = EXPLAIN},
@@ -199,6 +202,20 @@ static Prog *read_ir(Ctx *cx, const Options *o)
     return wrong ? NULL : p;
 }
 
+static bool is_trace(const Exp *e)
+{
+    return e->kind == E_TRACE;
+}
+
+/* Passes move and merge code, and know nothing of what is printed on the way. */
+static bool has_traces(const Prog *p)
+{
+    for (int i = 0; i < p->entries.n; i++)
+        if (body_any(p->entries.at[i].body, is_trace))
+            return true;
+    return false;
+}
+
 /* The program after the passes up to --to, else up to number `last`. 0, or the exit code after
  * reporting what is wrong. */
 static int load(Ctx *cx, const Options *o, int last, Prog **out)
@@ -213,7 +230,7 @@ static int load(Ctx *cx, const Options *o, int last, Prog **out)
         fprintf(stderr, "%s: error: pass %s works on the other dialect\n", o->file, o->from);
         return EXIT_USER;
     }
-    *out = passes_run(cx, p, first, last, &o->passes);
+    *out = passes_run(cx, p, first, has_traces(p) ? first - 1 : last, &o->passes);
     diag_flush();
     return diag_exit_code();
 }
@@ -472,9 +489,11 @@ static int cmd_run(Options *o)
         threshold = strtoll(o->threshold, &end, 10);
     if (end && (*end || end == o->threshold))
         return usage_error("--threshold=%s: a number is expected", o->threshold);
+    cx->traces = !o->from && !o->to;
     int code = load(cx, o, pass_find("flatten") - 1, &p);
     InterpGuards guards = {.env = &threshold, .threshold = same_threshold};
-    return code ? code : interp_main(p, o->entry, stdin, stdout, o->binary, &guards);
+    InterpFormat format = o->binary ? INTERP_BINARY : o->text ? INTERP_CHARS : INTERP_VALUES;
+    return code ? code : interp_main(p, o->entry, stdin, stdout, format, &guards);
 }
 
 static int cmd_explain(Options *o)
@@ -562,7 +581,7 @@ static const Command commands[] = {
     {"check", "check prog.sf", "types, sizes, consumption; silent when all is well\n", .run = cmd_check, .bit = CHECK,
      .about = "usage: minifut check [options] prog.sf\n\n"
               "Types, sizes, consumption; silent when all is well.\n"},
-    {"run", "run [-e ENTRY] [-b] prog.sf < input", "interprets the program\n", .run = cmd_run, .bit = RUN,
+    {"run", "run [-e ENTRY] [-b | --text] prog.sf < input", "interprets the program\n", .run = cmd_run, .bit = RUN,
      .about = "usage: minifut run [options] prog.sf < input\n\n"
               "Interprets the program: what all its versions have to give.\n"},
     {"explain", "explain [-v | --json | --html FILE] [--flatten=MODE] prog.sf",

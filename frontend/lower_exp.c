@@ -200,6 +200,7 @@ static Val *call_def(Low *L, const Fun *fn, Val **args, Loc loc)
 {
     const Def *def = fn->def;
     Env *env = env_enter(L, fn->env);
+    env->call = fn;
     for (int i = 0; i < def->params.n; i++)
         env = bind_sizes(L, env, def->params.at[i]->type, args[i]);
     if (!all_bound(env, &def->bind->tparams))
@@ -423,7 +424,12 @@ static Val *lower_attr(Low *L, Env *env, const AExp *e)
     L->attrs = attrs;
     L->unsafe = unsafe;
     const char *param = attr_param(&e->attr.attrs);
-    return param ? tuned_value(L, param, v, low_loc(L, e->loc)) : v;
+    if (param)
+        v = tuned_value(L, param, v, low_loc(L, e->loc));
+    const Attr *trace = attr_find(&e->attr.attrs, "trace");
+    if (trace && L->cx->traces)
+        lower_trace(L, env, e->attr.e, trace, v);
+    return v;
 }
 
 /* --- Expressions ---------------------------------------------------------------------------- */

@@ -309,6 +309,11 @@ static ExtType ext_type(Low *L, const TypeExp *te, const AType *at)
     return x;
 }
 
+ExtType ext_type_of(Low *L, const AType *at)
+{
+    return ext_type(L, NULL, at);
+}
+
 /* Whether no array of it is shared; *any: whether it holds arrays at all. */
 static bool all_unique(const AType *t, bool unique, bool *any)
 {

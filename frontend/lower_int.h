@@ -72,6 +72,7 @@ struct Env {
     int drop;
     const AType *type; /* of a type parameter that no value shows; in type_env */
     const Env *type_env;
+    const Fun *call;   /* bind NULL: of which definition the body is, and at which types it is used */
     Env *next;
 };
 
@@ -168,7 +169,7 @@ void scope_splice(Low *L, Scope *sc); /* statements and facts of the popped sc, 
 
 Atoms emit_all(Low *L, const char *base, Exp *e);
 Atom emit(Low *L, Exp *e);      /* one result */
-void emit_none(Low *L, Exp *e); /* no result (ASSERT) */
+void emit_none(Low *L, Exp *e); /* no result */
 /* Gives fresh results the name of the variable that they are bound to. */
 void name_val(Low *L, Val *v, const char *name);
 
@@ -257,6 +258,11 @@ Val *lower_project(const AType *at, const Val *v, const char *name, Loc loc);
 ExtParam ext_param(Low *L, const EntryParam *p);
 /* Notes the names that the entry writes, before any is asked for. */
 void ext_collect_names(Low *L, const EntryPoint *p);
+ExtType ext_type_of(Low *L, const AType *at); /* of a type without parameters */
+
+/* --- lower_trace.c --- */
+
+void lower_trace(Low *L, const Env *env, const AExp *e, const Attr *trace, const Val *v);
 
 /* --- lower_sum.c: sums, match, values that only a type describes ---------------------------- */
 

@@ -171,6 +171,7 @@ static void host_stm(PlanBuild *pb, const Stm *s)
             host_loop(pb, s);
         return;
     case E_ASSERT: assert_stm(pb, e); return;
+    case E_TRACE: ice(e->loc, "a trace behind the passes");
     case E_MAP:
     case E_REDUCE:
     case E_SCAN:

@@ -149,6 +149,7 @@ typedef enum {
     I_IF,
     I_LOOP,
     I_ASSERT,
+    I_TRACE,
     I_SOAC, /* map, reduce, scan, redomap, scanomap, scatter, hist */
     I_SEG,  /* segmap, segred, segscan, segscatter, seghist */
     I_SUFF,
@@ -317,5 +318,9 @@ static inline void slot_set_array(Interp *in, int32_t slot, Arr *a)
 
 /* nests.c */
 void interp_soac(Interp *in, const Ins *p);
+
+/* --- interp.c --- */
+
+void interp_trace(Interp *in, const Ins *p);
 
 #endif

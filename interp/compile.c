@@ -570,6 +570,12 @@ static void compile_exp(Block *k, const Stm *s)
         p.list = atom_slots(c, &e->assertion.args);
         emit(k, p);
         break;
+    case M_trace:
+        p = ins_of(k, I_TRACE, s);
+        p.n = e->trace.args.n;
+        p.list = atom_slots(c, &e->trace.args);
+        emit(k, p);
+        break;
     case M_suff:
         p = ins_of(k, I_SUFF, s);
         p.a = atom_slot(c, e->suff.par);

@@ -437,6 +437,7 @@ __attribute__((noinline)) static void exec_other(Interp *in, const Ins *p)
         if (!S[p->a].i)
             assertion_failed(in, p);
         break;
+    case I_TRACE: interp_trace(in, p); break;
     case I_SOAC:
     case I_SEG: interp_soac(in, p); break;
     case I_SUFF: exec_suff(in, p); break;
@@ -522,6 +523,7 @@ void interp_exec(Interp *in, const Code *c)
         case I_IF:
         case I_LOOP:
         case I_ASSERT:
+        case I_TRACE:
         case I_SOAC:
         case I_SEG:
         case I_SUFF: exec_other(in, p); break;

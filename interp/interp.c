@@ -166,29 +166,52 @@ static void bind_sizes(Interp *in, const EntryCode *ec)
 
 /* --- Results -------------------------------------------------------------------------------- */
 
+/* A copy of the value in a slot, of that type of elements. */
+static void get_value(Interp *in, int slot, bool is_array, PrimType t, rt_hvalue *v)
+{
+    const Arr *a = is_array ? interp_array(in, slot, NO_LOC) : NULL;
+    if (!rt_hvalue_make(v, to_rt[t], a ? a->rank : 0, a ? a->n : NULL))
+        interp_fail(in, INTERP_USER, NO_LOC, "out of memory");
+    if (!a) {
+        scalar_store(t, v->data, in->slots[slot]);
+        return;
+    }
+    int64_t stride[RT_MAX_RANK], bytes = prim_type_bytes[t];
+    for (int d = a->rank - 1; d >= 0; d--) {
+        stride[d] = bytes;
+        bytes *= a->n[d];
+    }
+    arr_copy_to(v->data, stride, a);
+}
+
 static void get_results(Interp *in, const EntryCode *ec, InterpResult *r)
 {
     const Code *c = &ec->code;
     const Atoms *res = &ec->entry->body->res;
     r->values = calloc((size_t)c->n_res + 1, sizeof *r->values);
     for (int k = 0; k < c->n_res; k++) {
-        PrimType t = atom_type(res->at[k]).elem;
-        const Arr *a = c->res[k].is_array ? interp_array(in, c->res[k].slot, (Loc){0, 0}) : NULL;
-        if (!r->values ||
-            !rt_hvalue_make(&r->values[k], to_rt[t], a ? a->rank : 0, a ? a->n : NULL))
-            interp_fail(in, INTERP_USER, (Loc){0, 0}, "out of memory");
+        if (!r->values)
+            interp_fail(in, INTERP_USER, NO_LOC, "out of memory");
+        get_value(in, c->res[k].slot, c->res[k].is_array, atom_type(res->at[k]).elem, &r->values[k]);
         r->n = k + 1;
-        if (!a) {
-            scalar_store(t, r->values[k].data, in->slots[c->res[k].slot]);
-            continue;
-        }
-        int64_t stride[RT_MAX_RANK], bytes = prim_type_bytes[t];
-        for (int d = a->rank - 1; d >= 0; d--) {
-            stride[d] = bytes;
-            bytes *= a->n[d];
-        }
-        arr_copy_to(r->values[k].data, stride, a);
     }
+}
+
+void interp_trace(Interp *in, const Ins *p)
+{
+    const Atoms *args = &p->e->trace.args;
+    rt_hvalue *values = calloc((size_t)args->n + 1, sizeof *values);
+    for (int i = 0; i < args->n && values; i++) {
+        Type t = atom_type(args->at[i]);
+        get_value(in, p->list[i], t.rank > 0, t.elem, &values[i]);
+    }
+    fprintf(stderr, "%s: %s: ", diag_place_str(p->e->loc), p->e->trace.label);
+    if (values)
+        interp_show(stderr, p->e->trace.type, values);
+    fputc('\n', stderr);
+    for (int i = 0; i < args->n && values; i++)
+        rt_hvalue_free(&values[i]);
+    free(values);
 }
 
 static void free_values(InterpResult *r)
@@ -313,22 +336,33 @@ static bool read_args(const Entry *en, FILE *f, rt_hvalue *args)
     return ok;
 }
 
-static bool write_result(const rt_hvalue *v, FILE *out, bool binary)
+static bool write_result(const rt_hvalue *v, FILE *out, InterpFormat format)
 {
-    return binary ? rt_write_binary(out, v) : rt_write_text(out, v) && fputc('\n', out) != EOF;
+    if (format == INTERP_BINARY)
+        return rt_write_binary(out, v);
+    if (format == INTERP_CHARS && rt_is_chars(v))
+        return rt_write_chars(out, v);
+    return rt_write_text(out, v) && fputc('\n', out) != EOF;
 }
 
-/* As Futhark does, of a sum no more than its type. */
-static bool write_results(const Entry *en, const InterpResult *r, FILE *out, bool binary)
+/* There is no binary form of sums: as Futhark's programs do, of them no more than the type. */
+static bool write_sum(const ExtType *x, const rt_hvalue *values, FILE *out, InterpFormat format)
+{
+    if (format == INTERP_BINARY)
+        return fprintf(out, "#<opaque %s>\n", ext_name(x)) > 0;
+    return interp_show(out, x, values) && fputc('\n', out) != EOF;
+}
+
+static bool write_results(const Entry *en, const InterpResult *r, FILE *out, InterpFormat format)
 {
     bool ok = true;
     for (int i = 0, at = 0; i < en->ext_results.n; at += en->ext_results.at[i++].type.n_vals) {
         const ExtType *x = &en->ext_results.at[i].type;
         bool sum = ext_holds_sum(x);
         if (sum)
-            ok = ok && fprintf(out, "#<opaque %s>\n", ext_name(x)) > 0;
+            ok = ok && write_sum(x, r->values + at, out, format);
         for (int k = at; k < at + x->n_vals && !sum && ok; k++)
-            ok = write_result(&r->values[k], out, binary);
+            ok = write_result(&r->values[k], out, format);
     }
     return fflush(out) == 0 && ok;
 }
@@ -348,7 +382,7 @@ static int no_entry(const Prog *p, const char *name)
     return EXIT_USER;
 }
 
-int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, bool binary,
+int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, InterpFormat format,
                 const InterpGuards *guards)
 {
     const Entry *en = interp_entry(p, entry);
@@ -362,7 +396,7 @@ int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, bool bina
         Interp *interp = interp_new(p);
         InterpResult r = interp_run(interp, en, args, en->params.n, guards);
         if (r.status == INTERP_OK)
-            rc = write_results(en, &r, out, binary) ? 0 : complain("cannot write the results");
+            rc = write_results(en, &r, out, format) ? 0 : complain("cannot write the results");
         else
             complain_at(&r);
         if (r.status == INTERP_BUG)

@@ -71,11 +71,23 @@ InterpResult interp_run(Interp *in, const Entry *en, const rt_hvalue *args, int 
                         const InterpGuards *guards);
 void interp_result_free(InterpResult *r);
 
+/* How results are written. */
+typedef enum {
+    INTERP_VALUES, /* Futhark's text format; what is or holds a sum as people write it */
+    INTERP_BINARY,
+    INTERP_CHARS /* text, but of []u8 the characters */
+} InterpFormat;
+
 /* `minifut run`: reads the entry's arguments from `in` as the generated program does (text or
  * binary, in parameter order, nothing after them), runs it, writes the results to `out`, one a line
  * (text) or one after another (binary). Messages go to stderr. Returns the exit code: 0, EXIT_USER,
  * EXIT_USAGE (no such entry), EXIT_BUG. `guards` may be NULL. */
-int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, bool binary,
+int interp_main(const Prog *p, const char *entry, FILE *in, FILE *out, InterpFormat format,
                 const InterpGuards *guards);
+
+/* --- display.c --- */
+
+/* Prints a value of the type, which covers vals[0 .. x->n_vals-1], on one line. */
+bool interp_show(FILE *out, const ExtType *x, const rt_hvalue *vals);
 
 #endif

@@ -515,7 +515,8 @@ Types exp_types(Ctx *cx, const Exp *e)
         for (int i = 0; i < e->loop.params.n; i++)
             ONE(e->loop.params.at[i]->type);
         break;
-    case M_assertion: break;
+    case M_assertion:
+    case M_trace: break;
     case M_soac: return exp_is(e, F_DESTS) ? dest_types(cx, &e->soac.dests) : soac_types(cx, e);
     case M_seg: return exp_is(e, F_DESTS) ? dest_types(cx, &e->seg.dests) : seg_types(cx, e);
     case M_suff: ONE(type_prim(T_BOOL)); break;

@@ -303,6 +303,11 @@ struct Exp {
             const char *msg; /* printf-like: each %d stands for the next arg (an integer) */
             Atoms args;
         } assertion;
+        struct {
+            const char *label;
+            struct ExtType *type; /* of the values */
+            Atoms args;
+        } trace;
         /* MAP:      fn (a row of each arr) -> results, each of size width
          * REDUCE:   op (acc.., x..) -> acc..; nes; arrs                    (no fn)
          * SCAN:     likewise, inclusive
@@ -420,6 +425,7 @@ typedef struct {
     Arena *perm;       /* results */
     Arena *scratch;    /* temporaries, between arena_mark and arena_reset */
     int flatten_mode;  /* FlattenMode of flatten/flatten.h */
+    bool traces; /* #[trace] is to be kept: the program is for the interpreter, as it is lowered */
     bool verify; /* kernels, when they are made and after each pass */
     struct FlLog *log; /* what the last fl_flatten did, for explain */
 } Ctx;

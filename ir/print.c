@@ -420,6 +420,12 @@ void ir_print_exp(Out *o, const Exp *e)
         out_puts(o, " ");
         print_atoms(o, &e->assertion.args);
         break;
+    case M_trace:
+        out_puts(o, "trace ");
+        out_quoted(o, e->trace.label);
+        out_puts(o, " ");
+        print_atoms(o, &e->trace.args);
+        break;
     case M_soac: print_soac(o, e); break;
     case M_suff: print_suff(o, e); break;
     case M_seg: print_seg(o, e); break;

@@ -66,7 +66,7 @@ bool body_has_seg(const Body *b)
 
 static bool is_assert(const Exp *e)
 {
-    return e->kind == E_ASSERT;
+    return e->kind == E_ASSERT || e->kind == E_TRACE;
 }
 
 bool exp_has_effect(const Exp *e)

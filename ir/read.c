@@ -331,6 +331,7 @@ static void read_form(Reader *r, Exp *e)
         e->assertion.msg = read_expect(r, K_STR, "a message")->text;
         e->assertion.args = read_atoms(r, '(', ')');
         break;
+    case M_trace: read_fail(r, e->loc, "a trace cannot be read");
     case M_soac: read_soac(r, e); break;
     case M_suff: read_suff(r, e); break;
     case M_seg: read_seg(r, e); break;

@@ -555,6 +555,7 @@ static void check_exp(Check *c, const Exp *e)
     case M_branch: check_if(c, e); break;
     case M_loop: check_loop(c, e); break;
     case M_assertion: check_assert(c, e); break;
+    case M_trace: want_count(c, e->trace.args.n, e->trace.type->n_vals, "values of a trace"); break;
     case M_soac: check_soac(c, e); break;
     case M_suff: check_suff(c, e); break;
     case M_seg: check_seg(c, e); break;

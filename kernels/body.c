@@ -343,6 +343,7 @@ void kg_stm(KGen *kg, const Stm *s)
     case M_soac: stm_soac(kg, s); return;
     case M_seg: group_seg(kg, s); return;
     case M_suff: ice(e->loc, "a threshold comparison inside a kernel");
+    case M_trace: ice(e->loc, "a trace inside a kernel");
     case N_MEMBERS: break;
     }
     ice(e->loc, "unknown form inside a kernel");

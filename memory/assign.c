@@ -560,6 +560,7 @@ static void assign_stm(Assign *as, const Stm *s)
     case E_SEGHIST: assign_kernel(as, s); return;
     case E_PRIM:
     case E_ASSERT: note_equation(as, s); break;
+    case E_TRACE: ice(s->exp->loc, "a trace behind the passes");
     case E_CONV: break;
     case N_FORMS: ice(s->exp->loc, "form %d", (int)s->exp->kind);
     }

@@ -397,7 +397,8 @@ static void lay_stm(Lay *ly, const Stm *s)
     case E_SUFF: varset_add(ly->guards, v); return;
     case E_PRIM:
     case E_CONV:
-    case E_ASSERT: return;
+    case E_ASSERT:
+    case E_TRACE: return;
     case N_FORMS: ice(e->loc, "form %d", (int)e->kind);
     }
 }

@@ -504,7 +504,8 @@ static void level0_stm(Group *g, const Stm *s)
     switch (exp_member(e)) {
     case M_prim:
     case M_conv:
-    case M_assertion: return;
+    case M_assertion:
+    case M_trace: return;
     case M_atom:
     case M_index: view(g, s); return;
     case M_rearrange:

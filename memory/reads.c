@@ -362,6 +362,7 @@ static void scan_stm(Scan *sc, const Stm *s)
     case E_RESHAPE:
     case E_COPY:
     case E_ASSERT:
+    case E_TRACE:
     case E_SUFF: scan_other(sc, s); return;
     case E_SEGMAP:
     case E_SEGRED:

@@ -311,6 +311,7 @@ static void count_exp(Work *w, const Exp *e, Times t)
     case M_reshape:
     case M_copy:
     case M_assertion:
+    case M_trace:
     case M_suff:
     case N_MEMBERS: break;
     }

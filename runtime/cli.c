@@ -18,7 +18,7 @@ typedef struct {
     rt_config cfg;
     const char *entry, *times, *dump, *profile_json;
     int runs;
-    bool warm_up, binary, quiet, print_params, list_devices, server, help, force;
+    bool warm_up, binary, text, quiet, print_params, list_devices, server, help, force;
     int n_settings;
     rt_setting *settings;
     char *build_options;
@@ -35,6 +35,7 @@ enum {
     RT_O_BUILD,
     RT_O_PROFILE_JSON,
     RT_O_FORCE,
+    RT_O_TEXT,
     RT_O_IGNORED,
     RT_O_SIZE /* any that sets a size: the name follows from the option's */
 };
@@ -45,6 +46,7 @@ static const struct option rt_long_options[] = {
     {"write-runtime-to", required_argument, NULL, 't'},
     {"runs", required_argument, NULL, 'r'},
     {"binary-output", no_argument, NULL, 'b'},
+    {"text", no_argument, NULL, RT_O_TEXT},
     {"no-print-result", no_argument, NULL, 'n'},
     {"entry-point", required_argument, NULL, 'e'},
     {"debugging", no_argument, NULL, 'D'},
@@ -78,6 +80,7 @@ static const char rt_help[] =
     "                               after a warm-up; without transfers and building\n"
     "  -r, --runs N                 run N times, after a warm-up\n"
     "  -b, --binary-output          write results in binary form\n"
+    "      --text                   write results of type []u8 as the text that they are\n"
     "  -n, --no-print-result        write no results\n"
     "  -d, --device NAME            a device whose name contains NAME; #K: the K-th; NAME and #K\n"
     "                               together: \"#K NAME\"\n"
@@ -149,6 +152,7 @@ static bool rt_take_option(rt_options *o, const char *program, int c, int index)
         break;
     case 'r': return rt_set_runs(o, program, optarg);
     case 'b': o->binary = true; break;
+    case RT_O_TEXT: o->text = true; break;
     case 'n': o->quiet = true; break;
     case 'e': o->entry = optarg; break;
     case 'D': o->cfg.debug = true; break;
@@ -205,6 +209,10 @@ static bool rt_parse_options(rt_options *o, int argc, char **argv)
     if (optind < argc) {
         fprintf(stderr, "%s: unexpected argument '%s': arguments are read from standard input\n",
                 argv[0], argv[optind]);
+        return false;
+    }
+    if (o->binary && o->text) {
+        fprintf(stderr, "%s: -b and --text do not go together\n", argv[0]);
         return false;
     }
     return true;
@@ -341,8 +349,12 @@ static bool rt_write_result(rt_job *j, int type, int at, bool *ok)
         rt_hvalue h;
         if (rt_download(j->ctx, &j->out[i], &h))
             return false;
-        *ok = j->o->binary ? rt_write_binary(stdout, &h)
-                           : rt_write_text(stdout, &h) && putchar('\n') != EOF;
+        if (j->o->binary)
+            *ok = rt_write_binary(stdout, &h);
+        else if (j->o->text && rt_is_chars(&h))
+            *ok = rt_write_chars(stdout, &h);
+        else
+            *ok = rt_write_text(stdout, &h) && putchar('\n') != EOF;
         rt_hvalue_free(&h);
     }
     return true;

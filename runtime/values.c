@@ -184,6 +184,21 @@ RT_API bool rt_write_text(FILE *f, const rt_hvalue *v)
     return !ferror(f);
 }
 
+RT_API bool rt_is_chars(const rt_hvalue *v)
+{
+    return v->prim == RT_U8 && v->rank == 1;
+}
+
+RT_API bool rt_write_chars(FILE *f, const rt_hvalue *v)
+{
+    size_t n = (size_t)v->shape[0];
+    const char *text = v->data;
+    fwrite(text, 1, n, f);
+    if (n == 0 || text[n - 1] != '\n')
+        putc('\n', f);
+    return !ferror(f);
+}
+
 RT_API void rt_binary_head(rt_prim prim, int rank, char head[RT_HEAD])
 {
     char name[8];

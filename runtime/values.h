@@ -137,6 +137,9 @@ RT_API bool rt_parse_scalar(const char *text, rt_prim prim, rt_scalar *out);
 /* Text without a newline: "1i32", "[1.0f32, 2.5f32]", "empty([0][3]bool)". Floats are printed with
  * the fewest digits that read back as the same number. False on a write error. */
 RT_API bool rt_write_text(FILE *f, const rt_hvalue *v);
+/* Is it []u8? Its elements as the characters of a text, which ends a line. */
+RT_API bool rt_is_chars(const rt_hvalue *v);
+RT_API bool rt_write_chars(FILE *f, const rt_hvalue *v);
 /* What the binary form begins with, before the sizes. */
 enum { RT_HEAD = 7 };
 RT_API void rt_binary_head(rt_prim prim, int rank, char head[RT_HEAD]);
