@@ -1,5 +1,7 @@
 #include "autotune/file.h"
 
+#include "runtime/values.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -46,9 +48,10 @@ static bool parse_line(Arena *a, char *line, Settings *s)
 
 bool tuning_read(Arena *a, const char *path, Settings *s, const char **wrong)
 {
-    FILE *f = fopen(path, "r");
+    const char *why;
+    FILE *f = rt_file_open(path, false, &why);
     if (!f) {
-        *wrong = arena_printf(a, "cannot read %s: %s", path, strerror(errno));
+        *wrong = arena_printf(a, "cannot read %s: %s", path, why);
         return false;
     }
     char *buf = NULL;
@@ -72,8 +75,8 @@ bool tuning_read(Arena *a, const char *path, Settings *s, const char **wrong)
 
 const char *tuning_comment(Arena *a, const char *path, const char *head)
 {
-    FILE *f = fopen(path, "r");
-    const char *rest = NULL;
+    const char *rest = NULL, *wrong;
+    FILE *f = rt_file_open(path, false, &wrong);
     char *buf = NULL;
     size_t cap = 0;
     while (f && getline(&buf, &cap, f) >= 0) {

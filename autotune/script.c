@@ -309,12 +309,13 @@ const char *script_bytes(Arena *a, const Script *s, bool (*stopped)(void), rt_hv
         return bytes_value(s->text, s->n, v);
     Out all = {0};
     char part[1 << 16];
+    const char *unread;
+    FILE *f = rt_file_open(s->name, false, &unread);
     errno = 0;
-    FILE *f = fopen(s->name, "rb");
     bool stop = false;
     for (size_t n; f && !stop && (n = fread(part, 1, sizeof part, f)) > 0; stop = stopped && stopped())
         out_putn(&all, part, n);
-    const char *wrong = !f || ferror(f) ? arena_printf(a, "cannot read %s: %s", s->name, strerror(errno))
+    const char *wrong = !f || ferror(f) ? arena_printf(a, "cannot read %s: %s", s->name, f ? strerror(errno) : unread)
                         : stop          ? "interrupted"
                                         : bytes_value(all.text ? all.text : "", all.n, v);
     if (f)

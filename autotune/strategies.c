@@ -2,6 +2,7 @@
 
 #include "base/diag.h"
 #include "runtime/spell.h"
+#include "runtime/values.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -129,9 +130,10 @@ bool search_weights(Arena *a, const ToolOptions *o, const Datasets *ds, SearchPl
 {
     if (!o->weights)
         return true;
-    FILE *f = fopen(o->weights, "r");
+    const char *unread;
+    FILE *f = rt_file_open(o->weights, true, &unread);
     if (!f) {
-        fprintf(stderr, "minifut tune: cannot read %s: %s\n", o->weights, strerror(errno));
+        fprintf(stderr, "minifut tune: cannot read %s: %s\n", o->weights, unread);
         return false;
     }
     double *weights = NEWN(a, double, ds->n), all = 0;

@@ -88,10 +88,10 @@ static bool rt_make_folders(char *path)
         if (*s != '/')
             continue;
         *s = '\0';
-        (void)mkdir(path, 0777);
+        (void)mkdir(path, 0700);
         *s = '/';
     }
-    (void)mkdir(path, 0777);
+    (void)mkdir(path, 0700);
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && access(path, W_OK | X_OK) == 0;
 }
 
@@ -145,26 +145,50 @@ static char *rt_cache_file(const rt_ctx *ctx, const rt_kernel *k, const char *op
     return rt_format("%s/%016" PRIx64 "%016" PRIx64 ".bin", ctx->cache, h[0], h[1]);
 }
 
-/* In front of each cached binary. */
+/* In front of each cached binary. The folder may be one that others write to: what belongs to somebody else, or what they could
+ * have changed, is not taken, nothing is written through links, and a file counts under its own name only. */
 typedef struct {
     char magic[8];
     uint64_t size, check;
 } rt_cache_head;
-static const char rt_cache_magic[8] = "mfkern1";
+static const char rt_cache_magic[8] = "mfkern2";
+
+/* Opens a file of the cache; -1 if there is none, or none to be trusted. */
+static int rt_cache_fd(const char *path, int flags)
+{
+    struct stat st;
+    int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    bool ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
+                !(st.st_mode & (S_IWGRP | S_IWOTH));
+    if (fd >= 0 && !ours) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static uint64_t rt_cache_check(const char *path, const unsigned char *data, size_t n)
+{
+    return rt_hash(rt_hash_bytes(data, n), strrchr(path, '/'));
+}
 
 /* The binary in a cache file, to free(); NULL if there is none or it is damaged. */
 static unsigned char *rt_cache_read(const char *path, size_t *n)
 {
     rt_cache_head head;
     unsigned char *data = NULL;
-    FILE *f = fopen(path, "rb");
-    if (!f)
+    int fd = rt_cache_fd(path, O_RDONLY);
+    FILE *f = fd >= 0 ? fdopen(fd, "rb") : NULL;
+    if (!f) {
+        if (fd >= 0)
+            close(fd);
         return NULL;
+    }
     bool ok = fread(&head, sizeof head, 1, f) == 1 &&
               memcmp(head.magic, rt_cache_magic, sizeof head.magic) == 0 && head.size > 0 &&
               head.size < (uint64_t)1 << 30 && (data = malloc(head.size)) != NULL &&
               fread(data, 1, head.size, f) == head.size && fgetc(f) == EOF &&
-              rt_hash_bytes(data, head.size) == head.check;
+              rt_cache_check(path, data, head.size) == head.check;
     fclose(f);
     if (!ok) {
         free(data);
@@ -178,15 +202,19 @@ static unsigned char *rt_cache_read(const char *path, size_t *n)
  */
 static void rt_cache_write(const char *path, const unsigned char *data, size_t n)
 {
-    rt_cache_head head = {.size = n, .check = rt_hash_bytes(data, n)};
-    char *tmp = rt_format("%s.%ld.tmp", path, (long)getpid());
-    FILE *f = fopen(tmp, "wb");
+    rt_cache_head head = {.size = n, .check = rt_cache_check(path, data, n)};
+    char *tmp = rt_format("%s.XXXXXX", path);
+    int fd = mkostemp(tmp, O_CLOEXEC);
+    FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (f) {
         memcpy(head.magic, rt_cache_magic, sizeof head.magic);
         bool ok = fwrite(&head, sizeof head, 1, f) == 1 && fwrite(data, 1, n, f) == n;
         ok = rt_close_written(f) && ok;
         if (!ok || rename(tmp, path) != 0)
-            remove(tmp);
+            (void)unlink(tmp);
+    } else if (fd >= 0) {
+        close(fd);
+        (void)unlink(tmp);
     }
     free(tmp);
 }
@@ -205,7 +233,7 @@ static void rt_cache_store(const rt_ctx *ctx, const rt_kernel *k, const char *pa
 static int rt_cache_lock(const char *path, bool *waited)
 {
     char *name = rt_format("%s.lock", path);
-    int fd = open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    int fd = rt_cache_fd(name, O_CREAT | O_RDWR);
     free(name);
     *waited = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0;
     if (*waited && flock(fd, LOCK_EX) != 0) {

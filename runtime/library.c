@@ -165,7 +165,8 @@ int futhark_context_config_set_tuning_param(struct futhark_context_config *cfg, 
 
 int futhark_context_config_load_tuning(struct futhark_context_config *cfg, const char *path)
 {
-    FILE *f = fopen(path, "r");
+    const char *wrong;
+    FILE *f = rt_file_open(path, false, &wrong);
     if (!f)
         return FUTHARK_PROGRAM_ERROR;
     fclose(f);

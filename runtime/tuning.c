@@ -106,9 +106,10 @@ RT_API int rt_tuning_file(rt_ctx *ctx, const char *path)
     char *line = NULL;
     size_t cap = 0;
     int rc = RT_OK;
-    FILE *f = fopen(path, "r");
+    const char *wrong;
+    FILE *f = rt_file_open(path, true, &wrong);
     if (!f)
-        return rt_error_set(ctx, "cannot read %s: %s", path, strerror(errno));
+        return rt_error_set(ctx, "cannot read %s: %s", path, wrong);
     for (int number = 1; rc == RT_OK && getline(&line, &cap, f) >= 0; number++)
         rc = rt_tuning_line(ctx, path, number, line);
     if (rc == RT_OK && ferror(f))

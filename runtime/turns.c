@@ -19,7 +19,7 @@ RT_API int rt_turns(rt_ctx *ctx, const char *path)
         return RT_OK;
     if (ctx->is_cpu)
         return rt_error_set(ctx, "%s builds kernels with what it runs them on", ctx->device.name);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe may have no writer */
     if (file <= 0)
         return rt_error_set(ctx, "cannot open %s: %s", path, strerror(errno));
     t->file = file;

@@ -4,10 +4,13 @@
 #include "runtime/scalar.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the binary data format is read and written on little endian machines only"
@@ -218,6 +221,25 @@ RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v)
     fwrite(v->shape, 8, (size_t)v->rank, f);
     fwrite(v->data, 1, bytes, f);
     return !ferror(f);
+}
+
+RT_API FILE *rt_file_open(const char *path, bool pipe, const char **wrong)
+{
+    struct stat st = {0};
+    /* A pipe that is wanted is waited for; others, and devices, are not touched. */
+    bool there = stat(path, &st) == 0, wait = there && pipe && S_ISFIFO(st.st_mode);
+    int fd = there && !wait && !S_ISREG(st.st_mode) ? -1 : open(path, O_RDONLY | O_CLOEXEC | (wait ? 0 : O_NONBLOCK));
+    FILE *f = NULL;
+    *wrong = there && S_ISDIR(st.st_mode)              ? strerror(EISDIR)
+             : there && !wait && !S_ISREG(st.st_mode) ? "it is no regular file"
+                                                      : NULL;
+    if (fd >= 0 && !(fstat(fd, &st) == 0 && (wait || S_ISREG(st.st_mode))))
+        *wrong = "it is no regular file";
+    if (!*wrong && (fd < 0 || !(f = fdopen(fd, "rb"))))
+        *wrong = strerror(errno);
+    if (!f && fd >= 0)
+        close(fd);
+    return f;
 }
 
 RT_API bool rt_close_written(FILE *f)

@@ -145,6 +145,9 @@ enum { RT_HEAD = 7 };
 RT_API void rt_binary_head(rt_prim prim, int rank, char head[RT_HEAD]);
 /* The binary form. */
 RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v);
+/* Opens a file of data to read: a regular one, since a device may have no end and a pipe no writer; `pipe`: or a pipe. NULL and
+ * *wrong, which is not to be freed, if it cannot be. */
+RT_API FILE *rt_file_open(const char *path, bool pipe, const char **wrong);
 /* Closes a file that was written to. False and errno if not all of it could be written: now, or
  * earlier. */
 RT_API bool rt_close_written(FILE *f);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -65,7 +64,8 @@ RT_API bool rt_reader_open(rt_reader *r, const char *path)
 {
     size_t n = strlen(path);
     long process = 0;
-    FILE *f = fopen(path, "rb");
+    const char *wrong;
+    FILE *f = rt_file_open(path, false, &wrong);
     memset(r, 0, sizeof *r);
     if (f && n > 3 && strcmp(path + n - 3, ".gz") == 0) {
         FILE *packed = f;
@@ -77,7 +77,7 @@ RT_API bool rt_reader_open(rt_reader *r, const char *path)
         }
     }
     if (!f) {
-        snprintf(r->error, sizeof r->error, "cannot read %s: %s", path, strerror(errno));
+        snprintf(r->error, sizeof r->error, "cannot read %s: %s", path, wrong);
         return false;
     }
     bool ok = rt_reader_file(r, f, path);

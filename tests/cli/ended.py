@@ -2,12 +2,13 @@
 nothing is left."""
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
 
-from box import GOOD, LIMIT, MINIFUT, USER, Failed, case, table
+from box import GOOD, LIMIT, MATRICES, MINIFUT, USER, Failed, case, table
 
 # A C compiler that starts another process, as compilers do, and says so.
 SLOW = "#!/bin/sh\nsleep 300 &\necho $$ $! > pids.tmp\nmv pids.tmp pids\nwait\n"
@@ -87,3 +88,136 @@ def a_compiler_out_of_memory(box):
                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (1 << 20, 1 << 20)))
     if r.returncode != LIMIT or b"out of memory" not in r.stderr:
         raise Failed(f"{r.returncode}: {r.stderr!r}")
+
+
+# --- What has no end, or nobody at the other one ----------------------------------------------------------------
+
+NO_FILE = "it is no regular file"
+
+
+def endless(box, files, args, said):
+    """`pipe` has no writer, `zeros` no end: neither is waited for."""
+    os.mkfifo(box.path / "pipe")
+    (box.path / "zeros").symlink_to("/dev/zero")
+    box.put("p.sf", files.pop("p.sf", "entry main (x: i32): i32 = x\nentry count (s: []u8): i32 = i32.i64 (length s)\n"))
+    for name, text in files.items():
+        box.put(name, text)
+    try:
+        box.run(["timeout", "60", MINIFUT] + args.split(), USER, *said)
+    except subprocess.TimeoutExpired as e:
+        raise Failed(str(e)) from e
+
+
+def script(text):
+    return {"p.sf": "-- ==\n-- entry: count\n-- script input { " + text + " }\nentry count (s: []u8): i32 = i32.i64 (length s)\n"}
+
+
+table("endless", False, [
+    ("program", {}, "check zeros", (f"cannot read `zeros`: {NO_FILE}",)),
+    ("program that is a folder", {"d/x": ""}, "check d", ("cannot read `d`: Is a directory",)),
+    ("program to format", {}, "fmt zeros", (f"cannot read `zeros`: {NO_FILE}",)),
+    ("page of a program", {}, "explain --html x zeros", (f"cannot read `zeros`: {NO_FILE}",)),
+    ("bytes of a script", script('count ($loadbytes "zeros")'), "test -i p.sf", ("", f"cannot read zeros: {NO_FILE}")),
+    ("bytes of a pipe", script('count ($loadbytes "pipe")'), "test -i p.sf", ("", f"cannot read pipe: {NO_FILE}")),
+    ("data of a script", script('count ($loaddata "zeros")'), "test -i p.sf", ("", f"cannot read zeros: {NO_FILE}")),
+    ("data of a pipe", script('count ($loaddata "pipe")'), "test -i p.sf", ("", f"cannot read pipe: {NO_FILE}")),
+    ("data of a case", {"p.sf": "-- ==\n-- input @ pipe\nentry main (x: i32): i32 = x\n"}, "test -i p.sf",
+     ("", f"cannot read pipe: {NO_FILE}")),
+    ("result of a case", {"p.sf": "-- ==\n-- input { 1 } output @ zeros\nentry main (x: i32): i32 = x\n"}, "test -i p.sf",
+     ("", f"cannot read zeros: {NO_FILE}")),
+], endless)
+
+
+def data_of_tools(box, what, name, said):
+    box.use("matmul")
+    box.put("d/a.in", MATRICES)
+    os.mkfifo(box.path / name)
+    args = {"d/t": " --tuning d/t"}.get(name, "")
+    box.run(["timeout", "120", MINIFUT, *f"{what} --skip-compilation -q{args} matmul.sf d".split()], USER,
+            f"{said}: {NO_FILE}", leaves={"matmul.sf.tuning"} if what == "tune" else ())
+
+
+table("a pipe among the data", True, [
+    ("tune", "tune", "d/b.in", "cannot read d/b.in"),
+    ("tune, packed", "tune", "d/b.in.gz", "d/b.in.gz"),
+    ("bench", "bench", "d/b.in", "b: cannot read d/b.in"),
+    ("bench, a result", "bench", "d/a.out", "cannot read d/a.out"),
+    ("bench, a tuning file", "bench", "d/t", "cannot read d/t"),
+], data_of_tools)
+
+
+@case(True)
+def a_server_and_pipes(box):
+    os.mkfifo(box.path / "pipe")
+    shutil.copy(box.binary("matmul"), box.path)
+    said = box.run(["timeout", "60", "./matmul", "--server"], 0, stdin="restore pipe x i32\nrestore /dev/zero x i32\n")[0]
+    if said.count(NO_FILE) != 2:
+        raise Failed(said)
+    box.run(["timeout", "60", "./matmul", "--tuning", "/dev/zero"], USER, f"cannot read /dev/zero: {NO_FILE}", stdin="")
+
+
+# --- The cache, in a folder that others may write to -----------------------------------------------------------
+
+def built(box, *more):
+    """How many kernels were built, and how many came from the cache."""
+    r = subprocess.run(["./matmul", "-n", "-D", "--cache-file", "k", *more], input=MATRICES, text=True, cwd=box.path, timeout=120,
+                       stderr=subprocess.PIPE, check=True)
+    lines = [line for line in r.stderr.splitlines() if "Built kernel" in line]
+    cached = sum("from the cache" in line for line in lines)
+    return len(lines) - cached, cached
+
+
+@case(True)
+def a_cache_that_others_write_to(box):
+    shutil.copy(box.binary("matmul"), box.path)
+    folder = box.path / "k"
+    folder.mkdir()
+    folder.chmod(0o777)
+    first, second = built(box), built(box)
+    if not first[0] or second != (0, sum(first)):
+        raise Failed(f"kernels built and taken from the cache: {first}, then {second}")
+    entries = sorted(folder.glob("*.bin"))
+    if sorted(folder.iterdir()) != entries or any(e.stat().st_mode & 0o77 for e in entries):
+        raise Failed(f"the cache has {[(e.name, oct(e.stat().st_mode)) for e in folder.iterdir()]}")
+    kept = {e: e.read_bytes() for e in entries}
+
+    def refused(what):
+        if built(box)[1]:
+            raise Failed(f"{what} was taken")
+        for e in entries:
+            if e.is_symlink() or not e.read_bytes().startswith(b"mfkern"):
+                raise Failed(f"{what} is still there")
+
+    for e in entries:
+        e.chmod(0o666)
+    refused("what others may have changed")
+    for e in entries:
+        e.unlink()
+        (box.path / ("victim" + e.name)).write_bytes(kept[e])
+        e.symlink_to(box.path / ("victim" + e.name))
+    refused("a link")
+    if any((box.path / ("victim" + e.name)).read_bytes() != kept[e] for e in entries):
+        raise Failed("a link was written through")
+    for e in entries:
+        e.write_bytes(kept[e])
+        e.chmod(0o600)
+        e.rename(folder / ("x" + e.name))
+        e.write_bytes((folder / ("x" + e.name)).read_bytes())
+        e.chmod(0o600)
+    if built(box)[0]:
+        raise Failed("what is as it was is not taken")
+    built(box, "--build-option", "-DOTHER")  # other entries
+    other = next(e for e in folder.glob("*.bin") if e not in entries and not e.name.startswith("x"))
+    for e in entries:
+        e.write_bytes(other.read_bytes())
+    refused("an entry under another one's name")
+    if os.geteuid() == 0:
+        for e in entries:
+            os.chown(e, 12345, 12345)
+        refused("somebody else's file")
+    (box.path / "mine").write_text("mine")
+    for e in entries:
+        e.unlink()
+        Path(f"{e}.lock").symlink_to(box.path / "mine")
+    if built(box)[1] or (box.path / "mine").read_text() != "mine":
+        raise Failed("a lock was taken through a link")
