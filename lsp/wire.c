@@ -2,6 +2,7 @@
 #include "lsp/wire.h"
 
 #include "base/arena.h"
+#include "base/out.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,18 @@ static void mend_escapes(char *s, size_t n)
     }
 }
 
+/* What is no UTF-8, which answers would give back: the library does not look. */
+static void mend_bytes(char *s, size_t n)
+{
+    for (size_t i = 0, k; i < n; i += k) {
+        k = utf8_length(s + i);
+        if (k == 0 || k > n - i) {
+            s[i] = '?';
+            k = 1;
+        }
+    }
+}
+
 WireStatus wire_next(Buffer *in, cJSON **out)
 {
     size_t header = 0, length = 0;
@@ -140,6 +153,7 @@ WireStatus wire_next(Buffer *in, cJSON **out)
     if (status == WIRE_NONE || in->n - header < length)
         return WIRE_NONE;
     char *body = in->bytes + header;
+    mend_bytes(body, length);
     mend_escapes(body, length);
     const char *end = body;
     *out = cJSON_ParseWithLengthOpts(body, length, &end, false);

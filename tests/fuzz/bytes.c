@@ -3,14 +3,18 @@
  *     bytes TARGET SEED N SECONDS FOLDER FILE...
  *
  * TARGET: program (scanner, parser, checker, and the whole compiler for what is a program all the
- * same), ir (the reader of IR text and the verifier) or values (Futhark's text and binary formats,
- * the text that is in every generated program too). Each of N inputs, or as many as SECONDS allow
+ * same), ir (the reader of IR text and the verifier), values (Futhark's text and binary formats,
+ * the text that is in every generated program too), tuning (tuning files) or log (a tuning's log). Each of N inputs, or as many as SECONDS allow
  * (0: no bound), is a mutation of a FILE; a child process reads it. A crash, a sanitizer's report,
  * an internal error, more than 5 s of processor time or 500 MB (without sanitizers) is a finding: a
  * line is printed, and the input is left in FOLDER. Last line: N passed, N failed.
  *
  * With -DLIBFUZZER and clang -fsanitize=fuzzer the same targets are for libFuzzer: FUZZ_TARGET
  * names one in the environment. */
+#define Size TunedSize /* the frontend has sizes of its own */
+#include "autotune/file.h"
+#include "autotune/journal.h"
+#undef Size
 #include "base/intern.h"
 #include "emit/emit.h"
 #include "host/host.h"
@@ -27,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -133,6 +138,71 @@ static void target_values(const char *text, size_t n)
     }
 }
 
+/* A file in memory with this text: its path, until close(*fd). */
+static const char *file_of(const char *text, size_t n, int *fd)
+{
+    static char path[64];
+    *fd = memfd_create("fuzz", MFD_CLOEXEC);
+    if (*fd < 0 || write(*fd, text, n) != (ssize_t)n)
+        exit(1);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
+    return path;
+}
+
+static void target_tuning(const char *text, size_t n)
+{
+    int fd;
+    Arena *a = arena_new();
+    Settings s = {0};
+    const char *path = file_of(text, n, &fd), *wrong;
+    ASSERT(tuning_read(a, path, &s, &wrong) == tuning_is(path));
+    tuning_comment(a, path, "device: ");
+    Out again = {0};
+    tuning_print(&again, "a comment\nof two lines", &s);
+    out_free(&again);
+    close(fd);
+    arena_free(a);
+}
+
+/* The text with each line's fingerprint as it must be: else no line that is changed would be read. */
+static char *with_fingerprints(Arena *a, const char *text, size_t n)
+{
+    Out o = {0};
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(text + at, '\n', n - at);
+        size_t len = end ? (size_t)(end - text) - at : n - at;
+        const char *last = memrchr(text + at, ' ', len);
+        size_t kept = last && text[at] != '#' ? (size_t)(last - text) - at : len;
+        Fingerprint f = fingerprint();
+        fingerprint_text(&f, text + at, kept);
+        out_putn(&o, text + at, kept);
+        if (kept < len)
+            out_printf(&o, " %s", fingerprint_digits(a, &f));
+        out_puts(&o, end ? "\n" : "");
+        at += len + 1;
+    }
+    return out_take(&o);
+}
+
+static void target_log(const char *text, size_t n)
+{
+    int fd;
+    Arena *a = arena_new();
+    char *whole = with_fingerprints(a, text, n);
+    const char *path = file_of(whole, strlen(whole), &fd), *wrong, *settings = "5/never";
+    Measurement m;
+    journal_is(path);
+    Journal *j = journal_open(a, path, "0123456789abcdef", "0123456789abcdef: main on a device", JOURNAL_GOES_ON, &wrong);
+    int known = journal_left(j);
+    while (journal_next(j, "a", settings, &m))
+        journal_add(j, "b", 1, &settings, &m, &wrong);
+    ASSERT(journal_left(j) <= known);
+    journal_close(j);
+    close(fd);
+    free(whole);
+    arena_free(a);
+}
+
 typedef void Target(const char *text, size_t n);
 
 static Target *target_named(const char *name)
@@ -140,6 +210,8 @@ static Target *target_named(const char *name)
     return strcmp(name, "program") == 0  ? target_program
            : strcmp(name, "ir") == 0     ? target_ir
            : strcmp(name, "values") == 0 ? target_values
+           : strcmp(name, "tuning") == 0 ? target_tuning
+           : strcmp(name, "log") == 0    ? target_log
                                          : NULL;
 }
 
@@ -447,7 +519,7 @@ int main(int argc, char **argv)
 {
     Target *target = argc > 6 ? target_named(argv[1]) : NULL;
     if (!target) {
-        fprintf(stderr, "usage: bytes program|ir|values SEED N SECONDS FOLDER FILE...\n");
+        fprintf(stderr, "usage: bytes program|ir|values|tuning|log SEED N SECONDS FOLDER FILE...\n");
         return 2;
     }
     long n = atol(argv[3]), seconds = atol(argv[4]), failed = 0, k = 0;
@@ -473,6 +545,7 @@ int main(int argc, char **argv)
         }
     }
     unlink(log);
+    free(in.text);
     printf("%ld passed, %ld failed\n", k - failed, failed);
     return failed > 0;
 }

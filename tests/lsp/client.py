@@ -14,8 +14,8 @@ class Failed(Exception):
 class Client:
     """A running server. Requests are awaited by default; diagnostics are kept by URI, with their versions."""
 
-    def __init__(self, minifut, initialize=True, related=True):
-        self.process = subprocess.Popen([minifut, 'lsp'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, minifut, initialize=True, related=True, **process):
+        self.process = subprocess.Popen([minifut, 'lsp'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **process)
         self.messages = queue.Queue()
         self.answers, self.diagnostics, self.logs = {}, {}, []
         self.last_id = 0

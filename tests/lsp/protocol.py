@@ -72,6 +72,8 @@ def broken_messages(c):
         c.answers.clear()
     c.write(frame(b'{"jsonrpc": '))
     same(c.answer(None)['error']['code'], -32700)
+    c.write(frame(b'{"id": "\xff\xed\xa0\x80", "method": "no\xc3"}'))  # the client takes UTF-8 only
+    same(c.answer('????')['error']['code'], -32601)
     c.write(frame(b'{"id": 3}'))
     same(c.answer(3)['error']['code'], -32600)
 
