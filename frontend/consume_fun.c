@@ -397,16 +397,69 @@ static AType *fresh_by_type(Co *co, const AExp *e, const AType *whole, const ATy
     return arena_memdup(co->a, &c, sizeof c);
 }
 
-/* What e, an application, returns. */
+static bool shows_function(const AType *t)
+{
+    bool shows = t->kind == TY_FUN || (t->kind == TY_ARRAY && shows_function(t->array.elem));
+    for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
+        shows |= shows_function(t->elems.at[i]);
+    return shows;
+}
+
+/* Whether fn may have values of this type, if it has some of the type parameters in `has`. */
+static bool may_have(const Binding *fn, const AType *t, const Bindings *has)
+{
+    bool all = true;
+    for (int i = 0; i < fn->tparams.n; i++) {
+        bool got = false;
+        for (int j = 0; j < has->n; j++)
+            got |= has->at[j] == fn->tparams.at[i];
+        all &= got || !mentions(t, fn->tparams.at[i]);
+    }
+    return all || shows_function(t);
+}
+
+/* Adds to `has` the type parameters of fn that there are values of when it has an argument of this type. */
+static void add_had(Co *co, const Binding *fn, const AType *param, Bindings *has)
+{
+    while (param->kind == TY_FUN && may_have(fn, param->fun.param, has))
+        param = param->fun.result;
+    for (int i = 0; param->kind != TY_FUN && i < fn->tparams.n; i++)
+        if (mentions(param, fn->tparams.at[i]))
+            vec_push(co->a, has, fn->tparams.at[i]);
+}
+
+/* Whether fn can have made a value of that type parameter with its first n arguments: if it has no more of them, each
+ * call may return that value. */
+static bool made_before(Co *co, const Binding *fn, int n, Binding *var)
+{
+    Bindings has = {0};
+    for (int round = 0; round < n; round++)
+        for (int i = 0; i < n; i++)
+            add_had(co, fn, param_type(fn->type, i), &has);
+    for (int i = 0; i < has.n; i++)
+        if (has.at[i] == var)
+            return true;
+    return false;
+}
+
+/* What e, an application, returns; it may lack the last argument: `id >-> copy`. */
 static AType *app_result(Co *co, const AExp *e)
 {
-    AType *res = (AType *)result_after(e->app.fn->type, e->app.args.n);
+    int n = e->app.args.n;
+    AType *res = (AType *)result_after(e->app.fn->type, n);
     const Binding *b = e->app.fn->kind == AE_VAR ? e->app.fn->var.bind : NULL;
-    if (!b || (b->kind != BIND_DEF && b->kind != BIND_BUILTIN) || ty_has_fun(res) ||
-        type_arity(b->type) != e->app.args.n)
+    if (!b || (b->kind != BIND_DEF && b->kind != BIND_BUILTIN))
+        return res;
+    int lacks = type_arity(b->type) - n;
+    if (lacks < 0 || lacks > 1 || ty_has_fun(result_after(res, lacks)))
         return res;
     const AType *generic = type_result(b->type);
-    return fresh_by_type(co, e, generic, generic, res);
+    if (!lacks)
+        return fresh_by_type(co, e, generic, generic, res);
+    if (!al_binds_type(b, generic) || mentions(param_type(b->type, n), generic->var) ||
+        made_before(co, b, n, generic->var))
+        return res;
+    return with_result(co, res, 1, fresh_by_type(co, e, generic, generic, res->fun.result));
 }
 
 /* --- Arguments ------------------------------------------------------------------------------ */
