@@ -11,13 +11,29 @@
 
 /* --- Asking the server ---------------------------------------------------------------------- */
 
+/* The reason of a failure, as the program tells it. */
+static const char *reason_told(Session *s)
+{
+    const char *text = s->reply.text ? s->reply.text : "", *end = strstr(text, TALK_LOG);
+    return end ? arena_strndup(s->a, text, (size_t)(end - text)) : text;
+}
+
+/* Its first line; where the program was stopped, the place, which stands on the second one, behind that. */
+static const char *reason_line(Session *s)
+{
+    const char *text = reason_told(s), *second = text + strcspn(text, "\n");
+    int n = (int)(second - text), m = *second ? (int)strcspn(second + 1, "\n") : 0;
+    if (m && second[1] != ' ')
+        return arena_printf(s->a, "%.*s (%.*s)", n, text, m - (second[m] == ':'), second + 1);
+    return arena_strndup(s->a, text, (size_t)n);
+}
+
 const char *session_reason(Session *s, TalkStatus st, const char *what)
 {
     static const char *const word[] = {"", "failed", "took too long", "ended the program"};
-    const char *text = s->reply.text ? s->reply.text : "";
-    size_t n = strcspn(text, "\n");
-    if (n)
-        return arena_printf(s->a, "%s %s: %.*s", what, word[st], (int)n, text);
+    const char *line = reason_line(s);
+    if (*line)
+        return arena_printf(s->a, "%s %s: %s", what, word[st], line);
     const char *log = st == TALK_DEAD ? server_log(s->server) : "";
     return arena_printf(s->a, "%s %s%s%s", what, word[st], *log ? ": " : "", log);
 }
@@ -372,6 +388,7 @@ static RunResult run_with(Session *s, int d, const Argument *in, double limit, b
         res.seconds = reply_seconds(s->reply.text, "stopped: ");
         res.stopped = st == TALK_FAILURE && res.seconds >= 0;
         res.why = session_reason(s, st, "the run");
+        res.told = st == TALK_FAILURE ? reason_told(s) : NULL;
         return res;
     }
     res.seconds = reply_seconds(s->reply.text, "runtime: ");

@@ -110,6 +110,7 @@ typedef struct {
     bool ok;
     double seconds;  /* of the computation alone, as the program measured it; `stopped`: until then */
     const char *why; /* not ok: what happened */
+    const char *told; /* ... in the words of the program, several lines; NULL: it said nothing */
     bool wrong;      /* not ok because the result differs from the expected one */
     bool stopped;    /* not ok because it gave up: session_stop_after */
     bool gone;       /* not ok because the program does not start any more: that says nothing of the settings */

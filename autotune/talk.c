@@ -70,7 +70,7 @@ static char *find_line(char *text, const char *mark)
 }
 
 /* Is the reply whole? It ends with `%%% OK`; a failure has `%%% FAILURE` before it, between what
- * was logged and the reason. Leaves in *in the reply's text, a failure's reason first. */
+ * was logged and the reason. Leaves in *in the reply's text, a failure's reason first and what was logged behind TALK_LOG. */
 static bool cut_reply(Out *in, bool *ok)
 {
     static const char failure[] = "%%% FAILURE\n";
@@ -84,6 +84,7 @@ static bool cut_reply(Out *in, bool *ok)
     if (at) {
         Out text = {0};
         out_puts(&text, at + sizeof failure - 1);
+        out_puts(&text, TALK_LOG);
         out_putn(&text, in->text, (size_t)(at - in->text));
         out_free(in);
         *in = text;

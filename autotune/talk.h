@@ -21,6 +21,9 @@ typedef enum {
     TALK_DEAD     /* the server is gone */
 } TalkStatus;
 
+/* Stands between a failure's reason and what was logged before it. */
+#define TALK_LOG "%%% LOG\n"
+
 /* Sends a command line, waits at most `seconds`. The reply's lines (without status lines, a
  * failure's reason first) replace *reply. */
 TalkStatus server_command(Server *s, double seconds, Out *reply, const char *fmt, ...)

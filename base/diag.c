@@ -252,28 +252,37 @@ int diag_exit_code(void)
     return D.n_user ? EXIT_USER : D.n_limit ? EXIT_LIMIT : 0;
 }
 
-void diag_print_line(Loc loc)
+const char *diag_excerpt(Loc loc)
 {
     const Source *s = find_source(loc.beg);
     if (!s)
-        return;
+        return NULL;
     uint32_t at = loc.beg - s->base, beg, end;
     line_around(s, at, &beg, &end);
-    fprintf(stderr, "    ");
+    uint32_t stop = loc.end > s->base ? loc.end - s->base : at;
+    char *text = arena_alloc(mem(), 2 * (size_t)(end - beg) + 16), *to = text;
+    to += sprintf(to, "    ");
     for (uint32_t i = beg; i < end; i++) {
         unsigned char c = (unsigned char)s->text[i];
-        fputc(c == '\t' || c < 0x20 || c == 0x7f ? ' ' : c, stderr);
+        *to++ = c < 0x20 || c == 0x7f ? ' ' : (char)c;
     }
-    fprintf(stderr, "\n    ");
+    to += sprintf(to, "\n    ");
     for (uint32_t i = beg; i < at; i++)
         if (((unsigned char)s->text[i] & 0xC0) != 0x80)
-            fputc(' ', stderr);
-    fputc('^', stderr);
-    uint32_t stop = loc.end > s->base ? loc.end - s->base : at;
+            *to++ = ' ';
+    *to++ = '^';
     for (uint32_t i = at + 1; i < stop && i < end; i++)
         if (((unsigned char)s->text[i] & 0xC0) != 0x80)
-            fputc('~', stderr);
-    fputc('\n', stderr);
+            *to++ = '~';
+    *to = '\0';
+    return text;
+}
+
+void diag_print_line(Loc loc)
+{
+    const char *text = diag_excerpt(loc);
+    if (text)
+        fprintf(stderr, "%s\n", text);
 }
 
 /* In which order sources come. */

@@ -33,7 +33,9 @@ Place diag_place(Loc loc);
 const char *diag_place_str(Loc loc);
 /* The source line that loc begins in, without newline, interned; NULL if unknown. */
 const char *diag_line_text(Loc loc);
-/* Prints that line and a caret under the place to standard error; nothing if it is unknown. */
+/* That line and one with a caret under the place, both indented, without a newline at the end; NULL if it is unknown. */
+const char *diag_excerpt(Loc loc);
+/* Prints them to standard error. */
 void diag_print_line(Loc loc);
 static inline Loc loc_join(Loc a, Loc b)
 {

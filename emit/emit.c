@@ -59,7 +59,7 @@ static void emit_sites(Emit *em)
     out_puts(o, "static const rt_site_def sites[] = {\n");
     for (int i = 0; i < em->p->sites.n; i++) {
         const Site *s = &em->p->sites.at[i];
-        const char *line = diag_line_text(s->loc);
+        const char *line = diag_excerpt(s->loc);
         out_printf(o, "    {%s, %s, %s},\n", c_string(em->cx, s->msg),
                    c_string(em->cx, diag_place_str(s->loc)),
                    line ? c_string(em->cx, line) : "NULL");

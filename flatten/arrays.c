@@ -1,6 +1,7 @@
 /* Array operations under S act on the outer arrays: views (G5), replicate, copy, concat, update,
  * scatter; and the expansion of a value to its array over S. */
 #include "flatten/rules.h"
+#include "ir/stops.h"
 
 /* --- G5: views ------------------------------------------------------------------------------ */
 
@@ -204,7 +205,7 @@ static void assert_bounds(Bld *bl, Loc loc, Atom i, Atom n)
     Atom lt = bld_exp(bl, "lt", exp_binop(cx, loc, OP_LT, i, n));
     Exp *e = exp_new(cx, E_ASSERT, loc);
     e->assertion.cond = bld_exp(bl, "ok", exp_binop(cx, loc, OP_LAND, ge, lt));
-    e->assertion.msg = "index [%d] out of bounds for array of shape [%d]";
+    e->assertion.msg = stop_text[STOP_INDEX];
     vec_push(cx->perm, &e->assertion.args, i);
     vec_push(cx->perm, &e->assertion.args, n);
     bld_stm(bl, (Stm){.exp = e});

@@ -762,10 +762,10 @@ void fe_print_modtype(Out *o, const char *head, const ModType *t)
     arena_free(p.a);
 }
 
-void fe_print_exp(Out *o, const AExp *e, bool types)
+void fe_print_argument(Out *o, const AExp *e)
 {
-    Pr p = {.o = o, .types = types, .a = arena_new()};
-    pr_exp(&p, e);
+    Pr p = {.o = o, .a = arena_new()};
+    pr_atom(&p, e);
     arena_free(p.a);
 }
 

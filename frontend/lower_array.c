@@ -1,6 +1,8 @@
 /* Lowering of the array functions: construction, cutting, joining, permuting, reshaping. */
 #include "frontend/lower_int.h"
 
+#include <string.h>
+
 /* --- Construction --------------------------------------------------------------------------- */
 
 Atom make_iota(Low *L, Loc loc, Atom n)
@@ -94,28 +96,29 @@ static Val *lower_zip(Low *L, const Call *c)
 
 static Val *take_rows(Low *L, Loc loc, Val *v, Atom k)
 {
-    k = checked_size(L, loc, k, "negative size %d", &k, 1); /* the slice's bounds are checked */
+    Atom args[3] = {atom_i64(0), k, length_of(L, loc, v)};
+    k = checked_size(L, loc, k, stop_text[STOP_SLICE], args, 3); /* the slice's bounds are checked */
     return slice_rows(L, loc, v, atom_i64(0), k, atom_i64(1), false);
 }
 
 static Val *drop_rows(Low *L, Loc loc, Val *v, Atom k)
 {
     Atom w = length_of(L, loc, v), n = emit_op(L, loc, OP_SUB, w, k);
-    n = checked_size(L, loc, n, "more elements are dropped than there are", NULL, 0);
+    n = checked_size(L, loc, n, stop_text[STOP_SLICE_FROM], (Atom[]){k, w}, 2);
     return slice_rows(L, loc, v, k, n, atom_i64(1), false);
 }
 
 static Val *init_rows(Low *L, Loc loc, Val *v)
 {
     Atom w = length_of(L, loc, v), n = emit_op(L, loc, OP_SUB, w, atom_i64(1));
-    n = checked_size(L, loc, n, "init of an empty array", NULL, 0);
+    n = checked_size(L, loc, n, stop_text[STOP_SLICE], (Atom[]){atom_i64(0), n, w}, 3);
     return slice_rows(L, loc, v, atom_i64(0), n, atom_i64(1), true);
 }
 
 static Val *tail_rows(Low *L, Loc loc, Val *v)
 {
     Atom w = length_of(L, loc, v), n = emit_op(L, loc, OP_SUB, w, atom_i64(1));
-    n = checked_size(L, loc, n, "tail of an empty array", NULL, 0);
+    n = checked_size(L, loc, n, stop_text[STOP_SLICE_FROM], (Atom[]){atom_i64(1), w}, 2);
     return slice_rows(L, loc, v, atom_i64(1), n, atom_i64(1), true);
 }
 
@@ -162,9 +165,9 @@ static Val *lower_split(Low *L, const Call *c)
         n = emit_op(L, loc, OP_SUB, w, m);
     Atom rest = emit_op(L, loc, OP_SUB, w, n);
     if (has_n && has_m)
-        assert_eq(L, loc, rest, m, "split: size %d does not match size %d");
-    n = checked_size(L, loc, n, "split at a negative position", NULL, 0);
-    rest = checked_size(L, loc, rest, "split beyond the end", NULL, 0);
+        assert_eq(L, loc, rest, m, stop_text[STOP_SIZES], (Atom[]){rest, m}, 2);
+    n = checked_size(L, loc, n, stop_text[STOP_SLICE_TO], (Atom[]){n, w}, 2);
+    rest = checked_size(L, loc, rest, stop_text[STOP_SLICE_FROM], (Atom[]){n, w}, 2);
     return val_pair(L, slice_rows(L, loc, c->arg[0], atom_i64(0), n, atom_i64(1), true),
                     slice_rows(L, loc, c->arg[0], n, rest, atom_i64(1), true));
 }
@@ -298,7 +301,10 @@ static Val *lower_unflatten(Low *L, const Call *c, int n)
             product = emit_op(L, loc, OP_MUL, product, dims[d]); /* at most total, or both are 0 */
         }
     }
-    assert_eq(L, loc, total, product, "size %d cannot be split into the sizes wanted: %d");
+    static const Stop texts[] = {[2] = STOP_UNFLATTEN, [3] = STOP_UNFLATTEN_3D, [4] = STOP_UNFLATTEN_4D};
+    Atom args[5] = {total};
+    memcpy(args + 1, dims, sizeof *dims * (size_t)n);
+    assert_eq(L, loc, total, product, stop_text[texts[n]], args, n + 1);
     return reshape_outer(L, loc, c->arg[0], 1, dims, n);
 }
 

@@ -7,8 +7,8 @@
 static Exp *assertion_of(Low *L, const AExp *e, Atom ok)
 {
     Out o = {0}, text = {0};
-    fe_print_exp(&text, e->assertion.test, false);
-    out_puts(&o, "assertion failed: ");
+    fe_print_argument(&text, e->assertion.test);
+    out_puts(&o, stop_text[STOP_ASSERTION]);
     for (const char *p = text.text ? text.text : ""; *p; p++) {
         out_putn(&o, p, 1);
         if (*p == '%')

@@ -41,21 +41,42 @@ static void check(Low *L, Loc loc, PrimOp op, Atom a, Atom b, const char *msg, c
 
 /* --- Slices --------------------------------------------------------------------------------- */
 
-static Atom check_length(Low *L, Loc loc, Atom n, Atom i, Atom j, Atom w)
+/* i:j:s of w elements, and what of it is written. */
+typedef struct {
+    const ADimIndex *d;
+    Atom i, j, s, w;
+} Cut;
+
+/* What is said of a wrong one, with these arguments. */
+static const char *cut_stop(const Cut *c, Atom args[4], int *n)
 {
-    Atom args[3] = {i, j, w};
-    if (atom_eq(n, w))
-        return n;
-    return checked_size(L, loc, n, "slice %d:%d is invalid for an array of size %d", args, 3);
+    bool stride = c->d->s != NULL;
+    *n = 0;
+    if (stride || c->d->i)
+        args[(*n)++] = c->i;
+    if (stride || c->d->j)
+        args[(*n)++] = c->j;
+    if (stride)
+        args[(*n)++] = c->s;
+    args[(*n)++] = c->w;
+    return stop_text[stride ? STOP_STRIDE : !c->d->j ? STOP_SLICE_FROM : c->d->i ? STOP_SLICE : STOP_SLICE_TO];
+}
+
+static Atom check_length(Low *L, Loc loc, Atom length, const Cut *c)
+{
+    Atom args[4];
+    int n;
+    const char *text = cut_stop(c, args, &n);
+    return atom_eq(length, c->w) ? length : checked_size(L, loc, length, text, args, n);
 }
 
 /* The same for the distance from i to j, which is rounded: none that wrapped around may pass. */
-static Atom check_span(Low *L, Loc loc, Atom span, Atom i, Atom j, Atom w)
+static Atom check_span(Low *L, Loc loc, Atom span, const Cut *c)
 {
-    Atom args[3] = {i, j, w};
-    if (atom_eq(span, w))
-        return span;
-    return bounded_size(L, loc, span, "slice %d:%d is invalid for an array of size %d", args, 3);
+    Atom args[4];
+    int n;
+    const char *text = cut_stop(c, args, &n);
+    return atom_eq(span, c->w) ? span : bounded_size(L, loc, span, text, args, n);
 }
 
 /* i:j:s with a stride that is a constant other than 0 */
@@ -71,8 +92,8 @@ static DimIndex const_stride(Low *L, Env *env, const ADimIndex *d, int64_t s, At
     Atom span = up ? emit_op(L, loc, OP_SUB, j, i) : w;
     if (!up && (d->i || d->j))
         span = d->j ? emit_op(L, loc, OP_SUB, i, j) : emit_op(L, loc, OP_ADD, i, atom_i64(1));
-    span =
-        s == 1 || s == -1 ? check_length(L, loc, span, i, j, w) : check_span(L, loc, span, i, j, w);
+    const Cut c = {d, i, j, atom_i64(s), w};
+    span = s == 1 || s == -1 ? check_length(L, loc, span, &c) : check_span(L, loc, span, &c);
     Atom n = ceil_div(L, loc, span, up ? s : -s);
     know_nonneg(L, n);
     return (DimIndex){true, i, n, atom_i64(s)};
@@ -88,15 +109,15 @@ static Atom clamp_stride(Low *L, Loc loc, Atom s)
 /* i:j:s with a stride known at run time: the defaults depend on its sign */
 static DimIndex var_stride(Low *L, Env *env, const ADimIndex *d, Atom s, Atom w, Loc loc)
 {
-    check(L, loc, OP_NE, s, atom_i64(0), "slice with stride zero", NULL, 0);
     Atom down = emit(L, exp_binop(L->cx, loc, OP_LT, s, atom_i64(0)));
     Atom i = d->i ? low_i64(L, env, d->i)
                   : emit_choice(L, loc, down, emit_op(L, loc, OP_SUB, w, atom_i64(1)), atom_i64(0));
     Atom j = d->j ? low_i64(L, env, d->j) : emit_choice(L, loc, down, atom_i64(-1), w);
+    check(L, loc, OP_NE, s, atom_i64(0), stop_text[STOP_STRIDE_ZERO], (Atom[]){i, j, w}, 3);
     Atom sgn = emit(L, exp_unop(L->cx, loc, OP_SGN, s));
     Atom span = emit_op(L, loc, OP_SUB, j, i);
     /* j on the wrong side of i must not pass as an empty slice after rounding. */
-    check_span(L, loc, emit_op(L, loc, OP_MUL, span, sgn), i, j, w);
+    check_span(L, loc, emit_op(L, loc, OP_MUL, span, sgn), &(Cut){d, i, j, s, w});
     s = clamp_stride(L, loc, s);
     Atom round = emit_op(L, loc, OP_SUB, emit_op(L, loc, OP_ADD, span, s), sgn);
     Atom n = emit_op(L, loc, OP_QUOT, round, s);
@@ -253,27 +274,42 @@ typedef struct {
     Loc loc;
     RangeKind kind;
     Atom start, second, end; /* second: == start if there is none */
-    Atom a, b;               /* start, end */
+    Atom a, next, b;         /* start, second, end */
+    bool stepped;            /* second is written */
 } Ends;
 
-static const char numbers_too_large[] = "array of the numbers from %d to %d is too large";
+/* What is said of a wrong one, with these arguments. */
+static const char *range_stop(const Ends *r, Atom args[3], int *n)
+{
+    static const Stop texts[][2] = {[RANGE_TO] = {STOP_RANGE_TO, STOP_STEPS_TO},
+                                    [RANGE_BELOW] = {STOP_RANGE_BELOW, STOP_STEPS_BELOW},
+                                    [RANGE_ABOVE] = {STOP_RANGE_ABOVE, STOP_STEPS_ABOVE}};
+    *n = 0;
+    args[(*n)++] = r->a;
+    if (r->stepped)
+        args[(*n)++] = r->next;
+    args[(*n)++] = r->b;
+    return stop_text[texts[r->kind][r->stepped]];
+}
 
 /* The number of elements of a range with step 1 or -1. */
 static Atom unit_range_count(Low *L, const Ends *r)
 {
     Loc loc = r->loc;
     bool down = r->kind == RANGE_ABOVE, unsign = atom_type(r->start).elem == T_U64;
-    Atom from = unsign ? r->start : r->a, to = unsign ? r->end : r->b, args[2] = {r->a, r->b};
+    Atom from = unsign ? r->start : r->a, to = unsign ? r->end : r->b, args[3];
+    int n_args;
+    const char *text = range_stop(r, args, &n_args);
     /* 1...n has the n elements that the checker says it has. */
     if (!unsign && ((r->kind == RANGE_TO && atom_is_int(r->a, 1)) ||
                     (r->kind == RANGE_BELOW && atom_is_int(r->a, 0))))
-        return count_arg(L, loc, r->b);
-    check(L, loc, OP_LE, down ? to : from, down ? from : to, "the range from %d to %d is invalid",
-          args, 2);
+        return count_saying(L, loc, r->b, text, args, n_args);
+    check(L, loc, OP_LE, down ? to : from, down ? from : to, text, args, n_args);
     Atom span = emit_op(L, loc, OP_SUB, down ? r->a : r->b, down ? r->b : r->a);
     int64_t one = r->kind == RANGE_TO;
     if (!L->unsafe)
-        assert_that(L, loc, within(L, loc, span, MAX_SIZE - one), numbers_too_large, args, 2);
+        assert_that(L, loc, within(L, loc, span, MAX_SIZE - one), stop_text[STOP_NUMBERS_TOO_LARGE],
+                    (Atom[]){r->a, r->b}, 2);
     Atom n = emit_op(L, loc, OP_ADD, span, atom_i64(one));
     know_nonneg(L, n);
     return n;
@@ -284,11 +320,11 @@ static Atom count_steps(Low *L, const Ends *r, Atom span, Atom size)
 {
     Loc loc = r->loc;
     Atom args[2] = {r->a, r->b};
+    const char *numbers_too_large = stop_text[STOP_NUMBERS_TOO_LARGE];
     enum { SMALL = 1 << 12 };
     if (!size.var && size.c.i > 0 && size.c.i < SMALL) { /* known to the prover of bounds */
         if (!L->unsafe)
-            assert_that(L, loc, within(L, loc, span, MAX_SIZE * size.c.i - 1), numbers_too_large,
-                        args, 2);
+            assert_that(L, loc, within(L, loc, span, MAX_SIZE * size.c.i - 1), numbers_too_large, args, 2);
         if (r->kind == RANGE_TO)
             span = emit_op(L, loc, OP_ADD, span, atom_i64(1));
         return ceil_div(L, loc, span, size.c.i);
@@ -307,10 +343,9 @@ static Atom count_steps(Low *L, const Ends *r, Atom span, Atom size)
 static Atom step_range_count(Low *L, const Ends *r, Atom step)
 {
     Loc loc = r->loc;
-    static const char *const invalid[] = {[RANGE_TO] = "the range %d..%d...%d is invalid",
-                                          [RANGE_BELOW] = "the range %d..%d..<%d is invalid",
-                                          [RANGE_ABOVE] = "the range %d..%d..>%d is invalid"};
-    Atom args[3] = {r->a, emit_conv(L, loc, T_I64, r->second), r->b}, sgn = atom_i64(1);
+    Atom args[3], sgn = atom_i64(1);
+    int n_args;
+    const char *text = range_stop(r, args, &n_args);
     Atom up = emit_op(L, loc, OP_LT, r->start, r->second);
     Atom down = emit_op(L, loc, OP_LT, r->second, r->start);
     Atom ascends = emit_both(L, loc, up, emit_op(L, loc, OP_LE, r->start, r->end));
@@ -323,7 +358,7 @@ static Atom step_range_count(Low *L, const Ends *r, Atom step)
         sgn = emit_op(L, loc, OP_SUB, emit_conv(L, loc, T_I64, up), emit_conv(L, loc, T_I64, down));
     }
     if (!L->unsafe)
-        assert_that(L, loc, ok, invalid[r->kind], args, 3);
+        assert_that(L, loc, ok, text, args, n_args);
     if ((!ok.var && !ok.c.i) || atom_is_int(step, 0))
         return atom_i64(0);
     /* The distances between its numbers are exact as u64. */
@@ -346,6 +381,8 @@ Range lower_range_parts(Low *L, Env *env, const AExp *e)
     r.a = emit_conv(L, loc, T_I64, r.start);
     if (e->range.second)
         r.second = val_scalar(lower_exp(L, env, e->range.second), loc);
+    r.stepped = e->range.second != NULL;
+    r.next = emit_conv(L, loc, T_I64, r.second);
     r.end = val_scalar(lower_exp(L, env, e->range.end), loc);
     r.b = emit_conv(L, loc, T_I64, r.end);
     bool unit = !r.start.var && !r.second.var && r.second.c.i > r.start.c.i &&
@@ -353,7 +390,7 @@ Range lower_range_parts(Low *L, Env *env, const AExp *e)
     if (!e->range.second || (unit && r.kind != RANGE_ABOVE))
         return (Range){r.start, atom_int(t, r.kind == RANGE_ABOVE ? -1 : 1),
                        unit_range_count(L, &r)};
-    Atom step = emit_op(L, loc, OP_SUB, emit_conv(L, loc, T_I64, r.second), r.a);
+    Atom step = emit_op(L, loc, OP_SUB, r.next, r.a);
     Atom count = step_range_count(L, &r, step);
     know_nonneg(L, count);
     return (Range){r.start, emit_conv(L, loc, t, step), count};
@@ -383,7 +420,8 @@ static Atom emit_literal(Low *L, Loc loc, Type elem, Atoms elems)
 Val *lower_hole(Low *L, Env *env, const AExp *e)
 {
     Loc loc = low_loc(L, e->loc);
-    assert_that(L, loc, atom_bool(false), "this hole of the program was reached", NULL, 0);
+    const char *text = arena_printf(L->cx->perm, "%s%s", stop_text[STOP_HOLE], type_str(L->cx->perm, e->type));
+    assert_that(L, loc, atom_bool(false), text, NULL, 0);
     return index_row(L, loc, empty_array(L, env, e->type, loc), atom_i64(0), true);
 }
 

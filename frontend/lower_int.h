@@ -15,6 +15,7 @@
 
 #include "base/intern.h"
 #include "frontend/lower.h"
+#include "ir/stops.h"
 
 #include <setjmp.h>
 
@@ -192,7 +193,8 @@ Atom emit_not(Low *L, Loc loc, Atom a);
 Atom emit_both(Low *L, Loc loc, Atom a, Atom b); /* && of truth values */
 
 void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, int n);
-void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg);
+/* `a == b`, else that is said of these numbers. */
+void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg, const Atom *args, int n);
 /* Asserts 0 <= n, which is at most a size; the result is the size to use (0 for a negative
  * constant). */
 Atom checked_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, int n_args);
@@ -200,6 +202,8 @@ Atom checked_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, in
 Atom within(Low *L, Loc loc, Atom n, int64_t most);
 /* As argument of iota and the like: 0 <= n <= MAX_SIZE is asserted. */
 Atom count_arg(Low *L, Loc loc, Atom n);
+/* The same where a negative one is something else, of which this is said. */
+Atom count_saying(Low *L, Loc loc, Atom n, const char *negative, const Atom *args, int n_args);
 /* The same, with a message of one's own, for an n that may have wrapped around. */
 Atom bounded_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, int n_args);
 Atom size_sum(Low *L, Loc loc, Atom n, Atom m);     /* of sizes; asserted to be one, */

@@ -144,12 +144,11 @@ void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, 
     emit_none(L, e);
 }
 
-void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg)
+void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg, const Atom *args, int n)
 {
     if (atom_eq(a, b) || L->unsafe || find_fact(L, FACT_EQ, a, b) || find_fact(L, FACT_EQ, b, a))
         return;
-    Atom args[2] = {a, b};
-    assert_that(L, loc, emit_op(L, loc, OP_EQ, a, b), msg, args, 2);
+    assert_that(L, loc, emit_op(L, loc, OP_EQ, a, b), msg, args, n);
     add_fact(L, (Fact){FACT_EQ, OP_EQ, a, b, a});
     if (find_fact(L, FACT_NONNEG, a, a) && !find_fact(L, FACT_NONNEG, b, b))
         know_nonneg(L, b);
@@ -191,22 +190,27 @@ Atom bounded_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, in
     return n.var ? n : atom_i64(0);
 }
 
-Atom count_arg(Low *L, Loc loc, Atom n)
+Atom count_saying(Low *L, Loc loc, Atom n, const char *negative, const Atom *args, int n_args)
 {
     if (find_fact(L, FACT_NONNEG, n, n))
         return n;
-    Atom size = checked_size(L, loc, n, "negative size %d", &n, 1);
+    Atom size = checked_size(L, loc, n, negative, args, n_args);
     Atom small = emit_op(L, loc, OP_LE, size, atom_i64(MAX_SIZE));
     if (!L->unsafe)
-        assert_that(L, loc, small, "array of %d elements is too large", &n, 1);
+        assert_that(L, loc, small, stop_text[STOP_TOO_LARGE], &n, 1);
     return small.var || small.c.i ? size : atom_i64(0);
+}
+
+Atom count_arg(Low *L, Loc loc, Atom n)
+{
+    return count_saying(L, loc, n, stop_text[STOP_NEGATIVE_SIZE], &n, 1);
 }
 
 Atom size_sum(Low *L, Loc loc, Atom n, Atom m)
 {
     Atom args[2] = {n, m};
     return bounded_size(L, loc, emit_op(L, loc, OP_ADD, n, m),
-                        "array of %d + %d elements is too large", args, 2);
+                        stop_text[STOP_SUM_TOO_LARGE], args, 2);
 }
 
 Atom size_product(Low *L, Loc loc, Atom n, Atom m)
@@ -217,9 +221,21 @@ Atom size_product(Low *L, Loc loc, Atom n, Atom m)
     Atom high = emit(L, exp_binop(L->cx, loc, OP_MULHI, n, m));
     Atom ok = emit(L, exp_binop(L->cx, loc, OP_EQ, high, atom_i64(0)));
     ok = emit_both(L, loc, ok, within(L, loc, all, MAX_SIZE));
-    assert_that(L, loc, ok, "array of %d x %d elements is too large", args, 2);
+    assert_that(L, loc, ok, stop_text[STOP_PRODUCT_TOO_LARGE], args, 2);
     know_nonneg(L, all);
     return all;
+}
+
+/* Dimension d of a value of type t, whose outer n dimensions are to be `dims`. */
+static void assert_fits(Low *L, Loc loc, Type t, int d, const Atom *dims, int n)
+{
+    const char *text = stop_shape(L->cx->perm, t.rank, t.elem);
+    Atom args[MOST_STOP_NUMBERS] = {t.dims[d], dims[d]};
+    for (int i = 0; text && i < t.rank; i++) {
+        args[i] = t.dims[i];
+        args[t.rank + i] = i < n ? dims[i] : t.dims[i];
+    }
+    assert_eq(L, loc, t.dims[d], dims[d], text ? text : stop_text[STOP_SIZES], args, text ? 2 * t.rank : 2);
 }
 
 Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n)
@@ -232,7 +248,7 @@ Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n)
             continue;
         same = false;
         never = never || (!t.dims[i].var && !dims[i].var);
-        assert_eq(L, loc, t.dims[i], dims[i], "size %d does not match size %d");
+        assert_fits(L, loc, t, i, dims, n);
     }
     if (same)
         return arr;

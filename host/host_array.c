@@ -2,6 +2,7 @@
  * everything else is allocated and filled by the runtime's copies and fills. */
 #include "host/host_walk.h"
 #include "ir/ranges.h"
+#include "ir/stops.h"
 
 #include "base/intern.h"
 
@@ -33,18 +34,12 @@ void host_check_count(PlanBuild *pb, const Atom *dims, int n, int bytes)
             return;
     }
     Scalars sc = scalars_host(pb->cx->perm, pb->known);
-    Out msg = {0};
-    out_puts(&msg, "array of ");
     for (int k = 0; k < n; k++) {
-        out_puts(&msg, k == 0 ? "" : " x ");
-        out_puts(&msg, k < 8 ? "%ld" : "?");
         vec_push(cx->perm, &op.dims, dims[k]);
-        if (k < 8)
+        if (k < MOST_STOP_NUMBERS)
             vec_push(cx->perm, &op.numbers, sc.atom(sc.env, dims[k]));
     }
-    out_puts(&msg, " elements is too large");
-    op.site = plan_site(pb->plan, pb->at, msg.text);
-    out_free(&msg);
+    op.site = plan_site(pb->plan, pb->at, stop_too_large(cx->perm, n));
     pb_op(pb, op);
 }
 
@@ -163,10 +158,10 @@ static void check_size(PlanBuild *pb, const Exp *e, Atom n)
     Scalars sc = scalars_host(pb->cx->perm, pb->known);
     const KExp *x = sc.atom(sc.env, n);
     if (!pb_is_natural(pb, n))
-        check_that(pb, e, x, kx_le(a, kx_int(a, 0), x), "negative size %ld");
+        check_that(pb, e, x, kx_le(a, kx_int(a, 0), x), stop_text[STOP_NEGATIVE_SIZE]);
     if (!ranges_le(pb->known, n, atom_i64(MAX_SIZE), 0))
         check_that(pb, e, x, kx_le(a, x, kx_int(a, MAX_SIZE)),
-                   "array of %ld elements is too large");
+                   stop_text[STOP_TOO_LARGE]);
 }
 
 /* Is v never made? That it is not too large is checked all the same, since kernels number its

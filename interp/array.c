@@ -53,30 +53,19 @@ static void buf_release(Interp *in, Buf *b)
     free(b);
 }
 
-/* "array of 4294967296 x 4294967296 elements is too large" */
-_Noreturn static void too_large(Interp *in, Loc loc, const int64_t *n, int rank)
-{
-    Out o = {0};
-    for (int d = 0; d < rank; d++)
-        out_printf(&o, "%s%lld", d ? " x " : "", (long long)n[d]);
-    char *text = arena_strdup(in->mem, o.text);
-    out_free(&o);
-    interp_fail(in, INTERP_USER, loc, "array of %s elements is too large", text);
-}
-
 Arr *arr_new(Interp *in, Loc loc, PrimType elem, int rank, const int64_t *n)
 {
     int64_t stride[RT_MAX_RANK], bytes = prim_type_bytes[elem];
     for (int d = 0; d < rank; d++) {
         if (n[d] < 0)
-            interp_fail(in, INTERP_USER, loc, "negative size %lld", (long long)n[d]);
+            interp_stop(in, loc, stop_text[STOP_NEGATIVE_SIZE], &n[d], 1);
     }
     for (int d = rank - 1; d >= 0; d--) {
         stride[d] = bytes;
         bytes = mf_size_mul(bytes, n[d]);
     }
     if (bytes > RT_MAX_BYTES)
-        too_large(in, loc, n, rank);
+        interp_stop(in, loc, stop_too_large(in->mem, rank), n, rank);
     Buf *b = buf_new(in, loc, bytes);
     Arr *a = header_new(in);
     a->elem = (uint8_t)elem;

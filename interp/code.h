@@ -10,6 +10,7 @@
 #define INTERP_CODE_H
 
 #include "interp/interp.h"
+#include "ir/stops.h"
 #include "ir/scalar.h"
 
 #include <setjmp.h>
@@ -34,6 +35,8 @@ struct Arr {
     Arr *next_free;
 };
 
+/* Leaves with INTERP_USER: a text of ir/stops.h with these numbers. */
+_Noreturn void interp_stop(Interp *in, Loc loc, const char *text, const int64_t *numbers, int n);
 _Noreturn void interp_fail(Interp *in, InterpStatus st, Loc loc, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

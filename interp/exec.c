@@ -70,23 +70,20 @@ static void check_shape(Interp *in, const Ins *p)
 
 _Noreturn static void out_of_bounds(Interp *in, const Ins *p, const Arr *a)
 {
-    char at[600], dims[400];
-    size_t k = 0;
-    for (int d = 0; d < p->n && k < sizeof at; d++) {
-        const DimPlan *x = &p->index[d];
-        long long i = in->slots[x->start].i;
-        k += (size_t)snprintf(at + k, sizeof at - k, "%s%lld", d ? ", " : "", i);
-        if (!x->is_slice || k >= sizeof at)
-            continue;
-        long long st = in->slots[x->stride].i;
-        long long end = mf_slice_end(i, in->slots[x->n].i, st);
-        k += (size_t)snprintf(at + k, sizeof at - k, ":%lld", end);
-        if (st != 1 && k < sizeof at)
-            k += (size_t)snprintf(at + k, sizeof at - k, ":%lld", st);
+    IndexStop stop = stop_index(in->mem, p->e);
+    int64_t numbers[MOST_STOP_NUMBERS];
+    for (int i = 0; i < stop.n; i++) {
+        int dim = stop.at[i].dim;
+        const DimPlan *x = &p->index[dim];
+        int64_t start = in->slots[x->start].i;
+        switch (stop.at[i].part) {
+        case INDEX_START: numbers[i] = start; break;
+        case INDEX_END: numbers[i] = mf_slice_end(start, in->slots[x->n].i, in->slots[x->stride].i); break;
+        case INDEX_STRIDE: numbers[i] = in->slots[x->stride].i; break;
+        case INDEX_SIZE: numbers[i] = a->n[dim]; break;
+        }
     }
-    dims_text(dims, sizeof dims, a->n, a->rank);
-    interp_fail(in, INTERP_USER, p->e->loc, "index [%s] out of bounds for array of shape %s", at,
-                dims);
+    interp_stop(in, p->e->loc, stop.text, numbers, stop.n);
 }
 
 /* The positions start, start+stride, .. (n of them) lie in 0 .. size-1? */
@@ -371,20 +368,10 @@ static void exec_loop(Interp *in, const Ins *p)
 
 _Noreturn static void assertion_failed(Interp *in, const Ins *p)
 {
-    Out o = {0};
-    int k = 0;
-    for (const char *s = p->e->assertion.msg; *s; s++) {
-        if (s[0] == '%' && s[1] == 'd' && k < p->n) {
-            out_printf(&o, "%lld", (long long)in->slots[p->list[k++]].i);
-            s++;
-        } else {
-            s += s[0] == '%' && s[1] == '%';
-            out_putn(&o, s, 1);
-        }
-    }
-    char *text = arena_strdup(in->mem, o.text ? o.text : "");
-    out_free(&o);
-    interp_fail(in, INTERP_USER, p->e->loc, "%s", text);
+    int64_t numbers[MOST_STOP_NUMBERS];
+    for (int k = 0; k < p->n && k < MOST_STOP_NUMBERS; k++)
+        numbers[k] = in->slots[p->list[k]].i;
+    interp_stop(in, p->e->loc, p->e->assertion.msg, numbers, p->n);
 }
 
 static void exec_suff(Interp *in, const Ins *p)
@@ -443,11 +430,11 @@ __attribute__((noinline)) static void exec_other(Interp *in, const Ins *p)
     case I_SUFF: exec_suff(in, p); break;
     case I_NONZERO:
         if (S[p->a].i == 0)
-            interp_fail(in, INTERP_USER, p->e->loc, "division by zero");
+            interp_stop(in, p->e->loc, stop_text[STOP_DIVISION], NULL, 0);
         break;
     case I_NONNEG:
         if (S[p->a].i < 0)
-            interp_fail(in, INTERP_USER, p->e->loc, "negative exponent");
+            interp_stop(in, p->e->loc, stop_text[STOP_EXPONENT], NULL, 0);
         break;
 #define D(o, ty, ctype, e) case I_##o##_##ty:
         DIRECT_OPS(D)

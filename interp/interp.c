@@ -41,16 +41,26 @@ void interp_fail(Interp *in, InterpStatus st, Loc loc, const char *fmt, ...)
 {
     Out o = {0};
     va_list ap;
-    if (loc.beg)
-        out_printf(&o, "%s: ", diag_place_str(loc));
+    out_puts(&o, st == INTERP_USER ? "Error: " : "");
     va_start(ap, fmt);
     out_vprintf(&o, fmt, ap);
     va_end(ap);
+    if (loc.beg)
+        out_printf(&o, "\n%s:", diag_place_str(loc));
     free(in->message);
     in->message = out_take(&o);
     in->status = st;
     in->fail_loc = loc;
     longjmp(in->on_fail, 1);
+}
+
+void interp_stop(Interp *in, Loc loc, const char *text, const int64_t *numbers, int n)
+{
+    Out o = {0};
+    stop_print(&o, text, numbers, n);
+    text = arena_strdup(in->mem, o.text ? o.text : "");
+    out_free(&o);
+    interp_fail(in, INTERP_USER, loc, "%s", text);
 }
 
 const Entry *interp_entry(const Prog *p, const char *name)
@@ -75,9 +85,9 @@ static const EntryCode *entry_code(Interp *in, const Entry *en)
 
 /* The value v as the entry's param number k, "main: argument 2 (ys)". A parameter of the program
  * may cover several: its name is that of the one that covers k. */
-static void arg_error(Interp *in, const Entry *en, int k, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-static void arg_error(Interp *in, const Entry *en, int k, const char *fmt, ...)
+_Noreturn static void arg_error(Interp *in, const Entry *en, int k, const char *head, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+static void arg_error(Interp *in, const Entry *en, int k, const char *head, const char *fmt, ...)
 {
     Out o = {0};
     const char *name = en->params.at[k]->base;
@@ -92,7 +102,7 @@ static void arg_error(Interp *in, const Entry *en, int k, const char *fmt, ...)
     va_end(ap);
     char *text = arena_strdup(in->mem, o.text ? o.text : "");
     out_free(&o);
-    interp_fail(in, INTERP_USER, (Loc){0, 0}, "%s: argument %d (%s): %s", en->name, k + 1,
+    interp_fail(in, INTERP_USER, (Loc){0, 0}, "%s%s: argument %d (%s): %s", head, en->name, k + 1,
                 name ? name : "", text);
 }
 
@@ -111,7 +121,7 @@ static void set_arg(Interp *in, const EntryCode *ec, int k, const rt_hvalue *v)
         char want[128], got[400];
         rt_type_name(to_rt[var->type.elem], var->type.rank, want, sizeof want);
         rt_hvalue_type(v, got, sizeof got);
-        arg_error(in, ec->entry, k, "expected %s, got %s", want, got);
+        arg_error(in, ec->entry, k, "", "expected %s, got %s", want, got);
     }
     if (!var->type.rank) {
         in->slots[ec->params[k]] = scalar_arg(v, var->type.elem);
@@ -153,9 +163,10 @@ static void bind_sizes(Interp *in, const EntryCode *ec)
                                       : n;
             if (n == want)
                 continue;
+            const char *head = arena_printf(in->mem, "%s\n", stop_text[STOP_ARGUMENTS]);
             if (v)
-                arg_error(in, en, k, "size %s is %lld here, but %lld before", v->base, n, want);
-            arg_error(in, en, k, "dimension %d has size %lld, but must have %lld", d + 1, n, want);
+                arg_error(in, en, k, head, "size %s is %lld here, but %lld before", v->base, n, want);
+            arg_error(in, en, k, head, "dimension %d has size %lld, but must have %lld", d + 1, n, want);
         }
     }
     for (int s = 0; s < en->sizes.n; s++)

@@ -43,7 +43,7 @@ typedef struct {
     rt_hvalue *values; /* INTERP_OK: one per result of the entry's body */
     int n;
     Loc loc;       /* where it stopped, if that is known */
-    char *message; /* otherwise: one line without newline, "file:line:col: text" or just the text */
+    char *message; /* otherwise: what happened, and the place on a second line, if it is known */
 } InterpResult;
 
 /* A program made ready to run. It may be run any number of times. */
@@ -55,18 +55,15 @@ void interp_free(Interp *in); /* NULL is fine */
 const Entry *interp_entry(const Prog *p, const char *name);
 
 /* Runs an entry on n_args values, one for each of the entry's params, in order (arguments are
- * copied, never changed). Messages of INTERP_USER, each a line of its own:
+ * copied, never changed). Messages of INTERP_USER are texts of ir/stops.h, or about arguments:
  *
- *     prog.sf:12:7: index [5] out of bounds for array of shape [4]
- *     prog.sf:12:7: index [1, 2:8] out of bounds for array of shape [3][4]
- *     prog.sf:12:7: division by zero
- *     prog.sf:12:7: negative exponent
- *     prog.sf:12:7: negative size -1
- *     prog.sf:12:7: TEXT OF A FAILED ASSERTION
+ *     Error: Index [1, 2:8] out of bounds for array of shape [3][4].
+ *     prog.sf:12:7:
+ *
+ *     Error: entry point arguments have invalid sizes.
  *     main: argument 2 (ys): size n is 3 here, but 4 before
- *     main: argument 1 (xs): expected [][]f32, got [3]f32
  *
- * A slice among the index components is printed as first:end or first:end:stride. */
+ *     Error: main: argument 1 (xs): expected [][]f32, got [3]f32 */
 InterpResult interp_run(Interp *in, const Entry *en, const rt_hvalue *args, int n_args,
                         const InterpGuards *guards);
 void interp_result_free(InterpResult *r);

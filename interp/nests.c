@@ -387,8 +387,7 @@ void interp_soac(Interp *in, const Ins *p)
     Run r = {in, x, p->e->loc};
     for (int d = 0; d < x->n_dims; d++)
         if (in->slots[x->dims[d].width].i < 0)
-            interp_fail(in, INTERP_USER, r.loc, "negative size %lld",
-                        (long long)in->slots[x->dims[d].width].i);
+            interp_stop(in, r.loc, stop_text[STOP_NEGATIVE_SIZE], &in->slots[x->dims[d].width].i, 1);
     for (int d = 0; d < x->n_dests; d++)
         x->out[d] = arr_unique(in, r.loc, interp_take(in, x->dests[d].arr, r.loc).a);
     for (int k = 0; !x->n_dests && k < x->n_dst; k++) {

@@ -2,6 +2,7 @@
  * over what `atom` makes of the operands. */
 #include "plan/expr.h"
 #include "ir/ranges.h"
+#include "ir/stops.h"
 
 #include "base/intern.h"
 
@@ -76,13 +77,13 @@ const KExp *scalar_check(const Scalars *sc, const Exp *e, const char **msg)
     if (op == OP_DIV || op == OP_MOD || op == OP_QUOT || op == OP_REM) {
         if ((!y.var && y.c.i != 0) || certain(sc, atom_int(e->prim.type, 0), y, 1))
             return NULL;
-        *msg = "division by zero";
+        *msg = stop_text[STOP_DIVISION];
         return kx_ne(sc->arena, of(sc, y), zero);
     }
     if (op == OP_POW && prim_is_signed(e->prim.type)) {
         if (certain(sc, atom_int(e->prim.type, 0), y, 0))
             return NULL;
-        *msg = "negative exponent";
+        *msg = stop_text[STOP_EXPONENT];
         return kx_le(sc->arena, zero, of(sc, y));
     }
     return NULL;
@@ -137,19 +138,6 @@ static const KExp *dim_check(const Scalars *sc, DimIndex d, Atom size)
     return kx_or(a, kx_eq(a, n, kx_int(a, 0)), in);
 }
 
-static const DimIndexes *index_dims(const Exp *e, Type *t, bool *safe)
-{
-    if (e->kind == E_INDEX) {
-        *t = atom_type(e->index.arr);
-        *safe = e->index.safe;
-        return &e->index.at;
-    }
-    ASSERT(e->kind == E_UPDATE);
-    *t = atom_type(e->update.arr);
-    *safe = e->update.safe;
-    return &e->update.at;
-}
-
 const KExp *index_check(const Scalars *sc, const Exp *e)
 {
     Type t;
@@ -180,66 +168,29 @@ static const KExp *slice_end(const Scalars *sc, DimIndex d)
     return kx_select(a, one, wrapped, careful);
 }
 
-/* start:end or start:end:stride, as the interpreter prints it. */
-static void slice_args(const Scalars *sc, Out *msg, DimIndex d, KExps *args)
-{
-    bool unit = atom_is_int(d.stride, 1);
-    out_puts(msg, unit ? "%ld:%ld" : "%ld:%ld:%ld");
-    push_arg(sc, args, d.start);
-    vec_push(sc->arena, args, slice_end(sc, d));
-    if (!unit)
-        push_arg(sc, args, d.stride);
-}
-
 int index_site(const Scalars *sc, Plan *p, const Exp *e, KExps *args)
 {
     Type t;
     bool safe;
     const DimIndexes *at = index_dims(e, &t, &safe);
-    Out o = {0};
+    IndexStop stop = stop_index(sc->arena, e);
     *args = (KExps){0};
-    out_puts(&o, "index [");
-    for (int k = 0; k < at->n; k++) {
-        DimIndex d = at->at[k];
-        out_puts(&o, k ? ", " : "");
-        if (d.is_slice) {
-            slice_args(sc, &o, d, args);
-        } else {
-            out_puts(&o, "%ld");
-            push_arg(sc, args, d.start);
+    for (int i = 0; i < stop.n; i++) {
+        DimIndex d = at->at[stop.at[i].dim];
+        switch (stop.at[i].part) {
+        case INDEX_START: push_arg(sc, args, d.start); break;
+        case INDEX_END: vec_push(sc->arena, args, slice_end(sc, d)); break;
+        case INDEX_STRIDE: push_arg(sc, args, d.stride); break;
+        case INDEX_SIZE: push_arg(sc, args, t.dims[stop.at[i].dim]); break;
         }
     }
-    out_puts(&o, "] out of bounds for array of shape ");
-    for (int k = 0; k < t.rank; k++) {
-        out_puts(&o, "[%ld]");
-        push_arg(sc, args, t.dims[k]);
-    }
-    bool fits = args->n <= 8; /* what a failure can carry */
-    int site = plan_site(p, e->loc, fits ? o.text : "index out of bounds");
-    if (!fits)
-        *args = (KExps){0};
-    out_free(&o);
-    return site;
+    return plan_site(p, e->loc, stop.text);
 }
 
 int assert_site(const Scalars *sc, Plan *p, const Exp *e, KExps *args)
 {
-    Out o = {0};
-    int n = 0;
-    for (const char *m = e->assertion.msg; *m; m++) {
-        if (m[0] == '%' && m[1] == 'd') {
-            out_puts(&o, n++ < 8 ? "%ld" : "?");
-            m++;
-        } else {
-            bool percent = m[0] == '%' && m[1] == '%'; /* escaped there as in sites */
-            out_putn(&o, m, percent ? 2 : 1);
-            m += percent;
-        }
-    }
     *args = (KExps){0};
-    for (int i = 0; i < e->assertion.args.n && i < 8; i++)
+    for (int i = 0; i < e->assertion.args.n && i < MOST_STOP_NUMBERS; i++)
         push_arg(sc, args, e->assertion.args.at[i]);
-    int site = plan_site(p, e->loc, o.text ? o.text : "assertion failed");
-    out_free(&o);
-    return site;
+    return plan_site(p, e->loc, e->assertion.msg);
 }

@@ -1,19 +1,32 @@
 /* Plans as data: sharing of kernels and sites. */
 #include "plan/plan.h"
 
+#include "ir/stops.h"
+
 #include <string.h>
 
 /* --- Sites and kernels ------------------------------------------------------------------------ */
 
-int plan_site(Plan *p, Loc loc, const char *msg)
+static int site_with(const Plan *p, Loc loc, const char *msg)
 {
-    for (int i = 0; i < p->sites.n; i++) {
+    int i = 0;
+    for (; i < p->sites.n; i++) {
         const Site *s = &p->sites.at[i];
         if (s->loc.beg == loc.beg && s->loc.end == loc.end && strcmp(s->msg, msg) == 0)
-            return i;
+            break;
     }
-    vec_push(p->arena, &p->sites, (Site){loc, arena_strdup(p->arena, msg)});
-    return p->sites.n - 1;
+    return i;
+}
+
+int plan_site(Plan *p, Loc loc, const char *text)
+{
+    Out o = {0};
+    stop_format(&o, text);
+    int i = site_with(p, loc, o.text);
+    if (i == p->sites.n)
+        vec_push(p->arena, &p->sites, (Site){loc, arena_strdup(p->arena, o.text)});
+    out_free(&o);
+    return i;
 }
 
 static bool name_taken(const Plan *p, const char *name)

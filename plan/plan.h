@@ -179,7 +179,7 @@ typedef struct {
 
 /* --- plan.c -------------------------------------------------------------------------------- */
 
-int plan_site(Plan *p, Loc loc, const char *msg); /* shared if equal */
+int plan_site(Plan *p, Loc loc, const char *text); /* a text of ir/stops.h; shared if equal */
 /* The program's tuning parameters by their ids: thresholds, sizes, the user's. */
 int plan_n_params(const Plan *p);
 const char *plan_param_name(const Plan *p, int id);

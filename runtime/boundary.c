@@ -145,6 +145,7 @@ static int rt_call_prepare(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_
 {
     memset(out, 0, (size_t)rt_slots_components(ctx->prog, e->n_out, e->out) * sizeof *out);
     ctx->error[0] = '\0';
+    ctx->error_told = false;
     ctx->limit.over = false;
     return rt_own_consumed(ctx, e, in);
 }
@@ -161,25 +162,38 @@ static int rt_call_run(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_valu
     return rc;
 }
 
+/* Messages of calls begin in one way, whatever has failed. */
+static int rt_call_stopped(rt_ctx *ctx)
+{
+    char error[sizeof ctx->error];
+    memcpy(error, ctx->error, sizeof error);
+    if (!ctx->error_told)
+        rt_error_set(ctx, "Error: %s", error);
+    ctx->error_told = true;
+    return RT_ERR;
+}
+
 /* What was launched before a failure must not be reported as a failure of the next call. */
 static int rt_call_failed(rt_ctx *ctx, const rt_entry_def *e, rt_value *out)
 {
     char error[sizeof ctx->error];
+    bool told = ctx->error_told;
     memcpy(error, ctx->error, sizeof error);
     rt_steps_drop(ctx);
     (void)rt_sync(ctx);
     memcpy(ctx->error, error, sizeof error);
+    ctx->error_told = told;
     int n_out = rt_slots_components(ctx->prog, e->n_out, e->out);
     rt_values_release(ctx, n_out, out);
     memset(out, 0, (size_t)n_out * sizeof *out);
-    return RT_ERR;
+    return rt_call_stopped(ctx);
 }
 
 RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out, int64_t *us)
 {
     *us = 0;
     if (rt_call_prepare(ctx, e, in, out) || rt_sync(ctx))
-        return RT_ERR;
+        return rt_call_stopped(ctx);
     int rc = rt_call_run(ctx, e, in, out);
     if (rc == RT_OK)
         rc = rt_sync(ctx);
@@ -191,7 +205,7 @@ RT_API int rt_call_entry(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_va
 RT_API int rt_call_later(rt_ctx *ctx, const rt_entry_def *e, rt_value *in, rt_value *out)
 {
     if (rt_call_prepare(ctx, e, in, out))
-        return RT_ERR;
+        return rt_call_stopped(ctx);
     int rc = rt_call_run(ctx, e, in, out);
     if (rc == RT_OK)
         rc = rt_steps_run(ctx);

@@ -54,6 +54,7 @@ RT_API int rt_error_set(rt_ctx *ctx, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(ctx->error, sizeof ctx->error, fmt, ap);
     va_end(ap);
+    ctx->error_told = false;
     return RT_ERR;
 }
 
@@ -62,10 +63,8 @@ RT_API int rt_fail_with(rt_ctx *ctx, int site, const char *text)
     if (site < 0 || site >= ctx->prog->n_sites)
         return rt_error_set(ctx, "failure %d, which does not exist: %s", site, text);
     const rt_site_def *s = &ctx->prog->sites[site];
-    rt_error_set(ctx, "%s: %s", s->pos, text);
-    size_t n = sizeof ctx->error, at = strlen(ctx->error);
-    if (s->line)
-        snprintf(ctx->error + at, n - at, "\n    %s", s->line + strspn(s->line, " \t"));
+    rt_error_set(ctx, "Error: %s\n%s:%s%s", text, s->pos, s->excerpt ? "\n" : "", s->excerpt ? s->excerpt : "");
+    ctx->error_told = true;
     return RT_ERR;
 }
 

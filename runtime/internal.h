@@ -227,6 +227,7 @@ struct rt_ctx {
     FILE *log_file; /* where -L goes: standard error, or standard output when serving */
     FILE *debug_file; /* ... -D */
     char error[8192];
+    bool error_told; /* ... is that of a place in the program, and says so */
 
     rt_dev_info device;
     rt_dev *dev;

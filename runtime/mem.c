@@ -214,6 +214,8 @@ RT_API int rt_alloc_at(rt_ctx *ctx, rt_mem **out, int64_t bytes, const char *nam
     char why[sizeof ctx->error];
     if (rt_alloc(ctx, out, bytes, name) == RT_OK)
         return RT_OK;
+    if (ctx->error_told) /* what was launched before has failed */
+        return RT_ERR;
     memcpy(why, ctx->error, sizeof why);
     return rt_fail_with(ctx, site, why);
 }

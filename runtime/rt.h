@@ -93,11 +93,11 @@ typedef struct {
 
 /* A place in the program that can fail. Its id is its index in rt_program.sites.
  * `text` may hold up to 8 "%ld", replaced in order by the arguments; "%%" is a percent sign:
- * "index [%ld] out of bounds for array of shape [%ld]". */
+ * "Index [%ld] out of bounds for array of shape [%ld]." */
 typedef struct {
     const char *text;
     const char *pos;  /* "prog.sf:12:7" */
-    const char *line; /* the source line, printed below the message; NULL if not known */
+    const char *excerpt; /* the source line, and one with a caret, printed below the message; NULL if not known */
 } rt_site_def;
 
 /* The types at the boundary. A type's id is its index in rt_program.types. Every value at the

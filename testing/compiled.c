@@ -123,7 +123,7 @@ static const char *judge(Arena *a, const TestCase *c, const RunResult *r)
         return r->ok ? NULL : r->why;
     if (r->ok || r->wrong)
         return "it should fail, but did not";
-    if (!directives_match(c->error, r->why))
+    if (!directives_match(c->error, r->told ? r->told : r->why))
         return arena_printf(a, "%s; expected a match of `%s`", r->why, c->error);
     return NULL;
 }

@@ -224,9 +224,11 @@ static bool run_script(Text *t, TestCase *c, const Prog *p)
     Interp *in = interp_new(p);
     InterpResult r = interp_run(in, interp_entry(p, script_entry), t->loaded.at, t->loaded.n, NULL);
     bool ok = r.status == INTERP_OK;
-    if (!ok)
-        diag_error(c->input_loc, "script input: %s", r.message);
-    else if (!(ok = keep_values(t->run, c, &r)))
+    if (!ok) {
+        diag_error(c->input_loc, "script input: %.*s", (int)strcspn(r.message, "\n"), r.message);
+        if (r.loc.beg)
+            diag_note(r.loc, "here");
+    } else if (!(ok = keep_values(t->run, c, &r)))
         diag_error(c->input_loc, "script input: out of memory");
     interp_result_free(&r);
     interp_free(in);

@@ -409,7 +409,7 @@ def hostile_names_everywhere(box):
     env = {"TMPDIR": tmp, "CFLAGS": "-O0"}
     made = [f"{sub}/{name}.c", f"{sub}/{name}_.c", f"{sub}/{name}_"]
     box.run([MINIFUT, "compile", "-o", f"{sub}/{name}_", "--", path], 0, leaves=made[1:], env=env)
-    box.run([str(box.path / made[2])], USER, re.escape(path.replace("\n", "?")) + r":4:\d+: division by zero",
+    box.run([str(box.path / made[2])], USER, "^Error: division by zero\n" + re.escape(path.replace("\n", "?")) + r":4:\d+:$",
             stdin="[0]")
     box.run([MINIFUT, "test", "--", path], 0, out="^6 passed", env=env)
     data = f"{sub}/{name}"

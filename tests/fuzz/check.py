@@ -215,10 +215,11 @@ class Checker:
         if code < 0 or "internal" in err or code == 4 or "Sanitizer" in err or "runtime error:" in err:
             return Finding(stage, f"died: code {code}: {err[:1500]}", how)
         if state == "fails":
-            site = re.search(r"prog\.sf:\d+:\d+: .*", err)
+            site = re.search(r"^Error: (.*)\n(.*prog\.sf:\d+:\d+):$", err, re.M)
             if code != 1 or not site:
                 return Finding(stage, f"error expected ({want}), got code {code}: {err[:300]} {out[:300]}", how)
-            message = re.sub(r"[\[ ]-?\d+\b", "N", site.group(0))  # which of several threads is not said
+            said = re.sub(r"(?<!\w)-?\d+\b", "N", site.group(1))  # which of several threads is not said
+            message = f"{site.group(2)}: {said}"
             if self.errors.setdefault(k, message) != message:
                 return Finding(stage, f"error: {message}, the interpreter said {self.errors[k]}", how)
             return None

@@ -185,10 +185,10 @@ static void failures(void)
     /* The call does not wait, so the failure shows when somebody does; then all is well again. */
     int code = futhark_entry_pick(ctx, &r, x, b);
     if (code == FUTHARK_SUCCESS) {
-        FAILS(futhark_context_sync(ctx), FUTHARK_PROGRAM_ERROR, "index [7] out of bounds for array of shape [3]");
+        FAILS(futhark_context_sync(ctx), FUTHARK_PROGRAM_ERROR, "Error: Index [7] out of bounds for array of shape [3]");
         futhark_free_i32_1d(ctx, r);
     } else {
-        FAILS(code, FUTHARK_PROGRAM_ERROR, "index [7] out of bounds for array of shape [3]");
+        FAILS(code, FUTHARK_PROGRAM_ERROR, "Error: Index [7] out of bounds for array of shape [3]");
     }
     OK(futhark_entry_pick(ctx, &r, x, g));
     OK(futhark_context_sync(ctx));
@@ -207,7 +207,7 @@ static void failures(void)
     CHECK(v == 9);
     FAILS(futhark_values_i32_1d(ctx, x, xs), FUTHARK_PROGRAM_ERROR, "an earlier call consumed");
     FAILS(futhark_entry_bump(ctx, &r, x, 0, 0), FUTHARK_PROGRAM_ERROR, "an earlier call consumed");
-    FAILS(futhark_entry_bump(ctx, &r, once, 3, 0), FUTHARK_PROGRAM_ERROR, "index [3] out of bounds");
+    FAILS(futhark_entry_bump(ctx, &r, once, 3, 0), FUTHARK_PROGRAM_ERROR, "Error: Index [3] out of bounds");
     futhark_free_i32_1d(ctx, once);
     futhark_free_i32_1d(ctx, x);
     futhark_free_i64_1d(ctx, g);

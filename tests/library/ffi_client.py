@@ -24,7 +24,7 @@ try:
     fut.from_futhark(fut.pick(np.arange(3, dtype=np.int32), np.array([5], np.int64)))
     check(False, "pick: an index out of bounds is an error")
 except ValueError as e:
-    check("index [5] out of bounds for array of shape [3]" in str(e), f"pick: {e}")
+    check("Error: Index [5] out of bounds for array of shape [3]" in str(e), f"pick: {e}")
 check(fut.from_futhark(fut.pick(np.arange(3, dtype=np.int32), np.array([2, 0], np.int64))).tolist() == [2, 0], "pick")
 
 # Opaque values: made, stored, restored by the functions of the header.

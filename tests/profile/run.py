@@ -226,7 +226,7 @@ def failing_data_sets(box):
     (box.path / "f/wrong.out").write_text("[1f32, 2]")
     files = ("--json", "r.json", "--html", "r.html", "--trace", "t.json")
     out, err = box.run("-e", "pick", *files, "two.sf", "f", code=1)
-    check(re.search(r"minifut profile: out: .*index \[7\] out of bounds", err), err)
+    check(re.search(r"minifut profile: out: .*Index \[7\] out of bounds", err), err)
     check(re.search(r"minifut profile: torn: ", err) and re.search(r"minifut profile: wrong: wrong result 0", err), err)
     check("\ngood: " in out and "\nout: " not in out, out)
     told = {d["name"]: d["error"] for d in box.json("r.json")["datasets"]}

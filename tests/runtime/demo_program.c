@@ -66,8 +66,8 @@ static const rt_param_def params[] = {
     {"main.suff_outer_par_0", "threshold(def, )", 0, 0},
     {"main.suff_intra_par_1", "threshold(32, !main.suff_outer_par_0)", 32, 32}};
 
-static const rt_site_def sites[] = {{"index [%ld] out of bounds for array of shape [%ld]",
-                                     "demo.sf:3:9", "  map (\\x -> xs[x]) is"},
+static const rt_site_def sites[] = {{"Index [%ld] out of bounds for array of shape [%ld].",
+                                     "demo.sf:3:9", "    map (\\x -> xs[x]) is\n                ^~~~~"},
                                     {"k cannot be %ld", "demo.sf:2:1", NULL}};
 
 enum { T_I32, T_I64, T_ARR_I32, T_STATS, T_ARR_F32, T_ARR2_F64, T_UNIT };

@@ -248,9 +248,9 @@ expect "missing argument" 1 '[1,2]' '' 'argument 2 (k: i32): standard input:1:6:
 expect "mistyped" 1 '[1,2.5] 3' '' 'argument 1 (xs: \[\]i32): standard input:1:4: expected i32, got a decimal number'
 expect "wrong rank" 1 '[[1,2]] 3' '' 'argument 1 .*: too many dimensions: expected 1'
 expect "too much" 1 '[1,2] 3 4' '' 'standard input:1:9: data after the last argument (main takes 2)'
-expect "failure in a kernel" 1 '[1,2,3,4] 13' '' '^demo.sf:3:9: index \[5\] out of bounds for array of shape \[4\]$'
-expect "failure on the host" 1 '[1] 14' '' '^demo.sf:2:1: k cannot be 14$'
-expect "sizes" 1 '[1,2] [3]' '' 'same: argument 2: expected an array of shape \[2\], got \[1\]' -e same
+expect "failure in a kernel" 1 '[1,2,3,4] 13' '' '^Error: Index \[5\] out of bounds for array of shape \[4\].$'
+expect "failure on the host" 1 '[1] 14' '' '^Error: k cannot be 14$'
+expect "sizes" 1 '[1,2] [3]' '' '^Error: same: argument 2: expected an array of shape \[2\], got \[1\]' -e same
 expect "unwritable times" 1 "$five" '' "cannot write $tmp/none/t: No such file" -t "$tmp/none/t"
 expect "times" 0 "$five" '' '' -n -t "$tmp/times" -r 4
 [ "$(grep -c '^[0-9][0-9]*$' "$tmp/times")" -eq 4 ] && passed=$((passed + 1)) || fail "four lines of times"
@@ -291,7 +291,7 @@ expect "cuda, local memory" 0 "$five" "$five_out" '^Compared main.suff_outer_par
     --param main.suff_outer_par_0=5
 expect "cuda, refused" 0 "$five" "$five_out" \
     '^Refused scale_local: needs [0-9]* bytes of local memory, the device offers 16\.$' -L --local-memory-limit 16
-expect "cuda, failure in a kernel" 1 '[1,2,3,4] 13' '' '^demo.sf:3:9: index \[5\] out of bounds for array of shape \[4\]$'
+expect "cuda, failure in a kernel" 1 '[1,2,3,4] 13' '' '^Error: Index \[5\] out of bounds for array of shape \[4\].$'
 expect "cuda, profile" 0 "$five" "$five_out" '^stats  *demo.sf:4:5  *3 ' -P -r 3
 expect "cuda, cache folder" 0 "$five" "$five_out" '' --cache-file "$tmp/cuda"
 expect "cuda, from the cache" 0 "$five" "$five_out" 'Built kernel .* from the cache' -D --cache-file "$tmp/cuda"

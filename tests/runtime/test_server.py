@@ -86,10 +86,10 @@ def test_call(s):
 
 def test_failures(s):
     s.put_value("k13", np.int32(13))
-    fails("a failure in a kernel", "demo.sf:3:9: index [5] out of bounds for array of shape [3]",
+    fails("a failure in a kernel", "Error: Index [5] out of bounds for array of shape [3].\ndemo.sf:3:9:\n",
           s.cmd_call, "main", "bad", "xs", "k13")
     s.put_value("k14", np.int32(14))
-    fails("a failure on the host", "demo.sf:2:1: k cannot be 14", s.cmd_call, "main", "bad", "xs",
+    fails("a failure on the host", "Error: k cannot be 14\ndemo.sf:2:1:", s.cmd_call, "main", "bad", "xs",
           "k14")
     s.cmd_call("main", "good", "xs", "k")
     check(list(s.get_value("good")[0]) == [15, 5, 10], "a call after failures")

@@ -127,16 +127,27 @@ static void compare(Test *t, const InterpResult *r, const char *want, double tol
 
 /* --- Directives ----------------------------------------------------------------------------- */
 
+/* "L:C: TEXT" of "Error: TEXT" and a line "FILE:L:C:"; without a place the text, or its second line. */
+static void told(const InterpResult *r, char *to, size_t n)
+{
+    const char *msg = r->message ? r->message : "no error";
+    msg += strncmp(msg, "Error: ", 7) == 0 ? 7 : 0;
+    const char *second = strchr(msg, '\n');
+    Place p = diag_place(r->loc);
+    if (p.file)
+        snprintf(to, n, "%d:%d: %.*s", p.line, p.col, (int)strcspn(msg, "\n"), msg);
+    else
+        snprintf(to, n, "%s", second ? second + 1 : msg);
+}
+
 static void check_result(Test *t, const InterpResult *r, const char *op, const char *want)
 {
     if (op[0] == '=' && r->status == INTERP_OK) {
         compare(t, r, want, op[1] == '~' ? 1e-6 : 0);
         return;
     }
-    const char *msg = r->message ? r->message : "no error";
-    size_t n = strlen(t->path);
-    if (!strncmp(msg, t->path, n) && msg[n] == ':')
-        msg += n + 1;
+    char msg[1024];
+    told(r, msg, sizeof msg);
     if (op[1] == '!' && r->status == INTERP_USER && !strcmp(msg, want))
         checks_passed++;
     else
