@@ -342,7 +342,7 @@ static void test_launches(rt_ctx *ctx)
     int rc = launch_tight(ctx, x, 16, 64, 5);
     check(rc == RT_OK && launch_tight(ctx, x, 16, 64, 6) == RT_OK, "launches that fail inside");
     check(rt_read_scalar(ctx, x, 0, 4, &n) == RT_ERR &&
-              strcmp(rt_error(ctx), "t.sf:1:2: bad 5 -1 2 3 4 5 6 7.") == 0,
+              strcmp(rt_error(ctx), "Error: bad 5 -1 2 3 4 5 6 7.\nt.sf:1:2:") == 0,
           rt_error(ctx));
     check(rt_read_scalar(ctx, x, 0, 4, &n) == RT_OK && n == 2,
           "after a failure: later launches did nothing, the device works");
