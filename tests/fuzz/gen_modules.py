@@ -7,9 +7,9 @@ At the end what stands at top level is wrapped: into modules, nested ones, some 
 import copy
 
 from library import BOXED, SIZED, container
-from modules import NUMERIC, Alias, Apply, Arrow, Container, Module, Open, Sig, Text, TypeDef, own_type, role_op
+from modules import NUMERIC, Alias, Apply, Arrow, Container, Lifted, Module, Open, Sig, Text, TypeDef, own_type, role_op
 from nodes import binop, call, lit, var
-from tree import FLOATS, INTS, Def, N, Op, Program, abstract, arr, is_scalar, map_type, tup, type_sizes
+from tree import FLOATS, INTS, Def, N, Op, Program, abstract, arr, is_arr, is_scalar, map_type, parts, row, tup, type_names, type_sizes
 
 MOST_MODULES = 5
 MEMBER_WORK, MEMBER_EST = 60, 40  # how often members may be evaluated at least, for which sizes
@@ -358,6 +358,37 @@ class Modules:
         m, sig = self.containers[-1]
         return sig.type(m, [self.r.choice([1, 2, 3])] if sig.sized else [], self.scalar())
 
+    def a_relay(self):
+        """A parametric module that gives the members of its parameter, whose t is lifted there; here it is what the module type
+        says of it, refined by `with`."""
+        fits = [sig for _, sig, _, _ in self.arguments if type(sig) is Sig and not any(
+            f"{sig.name}.n" in type_sizes(u) or self.in_array(u, f"{sig.name}.t") for _, _, us, u in sig.members() for u in [*us, u])]
+        if not fits:
+            return
+        sig, name, p = self.r.choice(fits), self.fresh("F"), self.fresh("P")
+        lifted = Lifted(self.fresh("S"), sig)
+        t = self.abstracted(lifted, p, None)
+        items = [TypeDef(f"{name}.t", [], [], t, "t", True)]
+        for shown, sizes, args, result in lifted.members():
+            own = {s: self.fresh("d") for s in sizes}
+            args, result = [[self.renamed(lifted.seen(u, p), own) for u in us] for us in (args, [result])]
+            xs = [(self.fresh("p"), u) for u in args]
+            body = var(f"{p}.n", "i64") if shown == "n" else call(f"{p}.{shown}", result[0], *[var(x, u) for x, u in xs])
+            if shown in ("zero", "plus"):
+                op = N("op", t, x=role_op(f"«{p}.plus»", f"«{p}.zero»", False, p))
+                body = N("neutral", t, [op]) if shown == "zero" else N("opcall", t, [op] + [var(x, u) for x, u in xs])
+            items.append(Def(f"{name}.{shown}", list(own.values()), [("v", x, u, True) for x, u in xs], body, shown=shown))
+        self.functions += [lifted, Module(name, items, [(p, lifted)], sig, t)]
+        self.functors.append((name, [(p, lifted)], sig, None))
+        self.an_application()
+
+    def in_array(self, u, name):
+        """Is the type of that name in elements of arrays?"""
+        if is_scalar(u):
+            return False
+        inner = [w for _, us in u[4] for w in us] if u[0] == "sum" else parts(u)
+        return name in type_names(row(u)) if is_arr(u) else any(self.in_array(w, name) for w in inner)
+
     def sum_of(self, t):
         return ("sum", None, (), (), (("none", ()), ("some", (t,))))
 
@@ -397,7 +428,7 @@ class Modules:
                 args.append(self.r.choice(kinds[s]))
                 types[f"{p}.t"] = args[-1]
                 continue
-            fits = [a for a in self.arguments if a[1] == s]
+            fits = [a for a in self.arguments if a[1] == (s.of if isinstance(s, Lifted) else s)]
             arg = self.r.choice(fits)
             args.append(arg[0])
             sizes[f"{p}.n"] = f"{arg[0]}.n"
@@ -433,7 +464,7 @@ class Modules:
         """Something more for the program to use: a module, a parametric one, an application."""
         if self.in_function or len(self.functions) > 14:
             return
-        forms = [("a_module", 3), ("a_functor", 4), ("a_numeric", 3), ("a_container", 2)]
+        forms = [("a_module", 3), ("a_functor", 4), ("a_numeric", 3), ("a_container", 2), ("a_relay", 2)]
         if self.functors:
             forms += [("an_application", 6)]
         getattr(self, self.weighted(forms))()

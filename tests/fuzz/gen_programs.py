@@ -65,7 +65,7 @@ class Programs:
     def feature(self, env, d):
         """A histogram, an update, rounds of updates or an irregular piece, at the top or in one or two maps; or None."""
         depth = self.r.choice([0, 1, 1, 1, 2, 2])
-        kinds = ["hist", "hist", "update", "irregular", "irregular", "rounds", "rounds", "rounds"] + ["member"] * 6 * self.modules
+        kinds = ["hist", "hist", "update", "irregular", "irregular", "rounds", "rounds", "rounds"] + (["member"] * 6 + ["held"]) * self.modules
         return self.nest(depth, env, self.r.choice(kinds), d)
 
     def nest(self, depth, env, kind, d):

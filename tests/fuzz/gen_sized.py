@@ -17,6 +17,7 @@ class Sized:
         if d > 0:
             forms += [("tabulate", 6), ("concat", 3), ("choice", 1), ("mapped", 2), ("replicate", 2), ("partition", 1),
                       ("view", 1), ("scan", 1), ("update", 1), ("grow", 3)]
+            forms += [("held", 4)] * any(sig.sized for _, sig in self.containers)
         if u == "i64":
             forms += [("iota", 8)]
         for _ in range(4):
@@ -212,6 +213,43 @@ class Sized:
         lp, most = self.size_loop(u, None, env, d, init, size)
         lp.ty = arr(k, u)
         return lp, most
+
+    def z_held(self, k, u, env, d):
+        """What a container holds in the end that a loop carries and joins with others: a size of an abstract type that changes."""
+        turns, piece = self.r.choice([1, 2, 3, 5]), 8
+        if not self.fits(MOST, turns):
+            return None
+        module, sig = self.r.choice([c for c in self.containers if c[1].sized])
+        init, size = self.sized(self.fresh("k"), u, env, d - 1)
+        n, v, said, most = self.fresh("n"), self.fresh("c"), self.chance(0.5), size + turns * piece
+        t = sig.type(module, [n], u)
+
+        def container(e):
+            return call(f"{module}.from", sig.type(module, [e.ty[1]], u), e)
+
+        def more():
+            (e,) = self.turn(u, None, self.fresh("k"), piece, env + [(n, "i64"), (v, t)] * said, d)
+            both = [var(v, t), container(e)]
+            return call(f"{module}.join", sig.type(module, [self.fresh("k")], u), *(both if self.chance(0.7) else both[::-1]))
+        self.est[n] = most
+        body = self.in_loop(turns, more)
+        self.est.pop(n)
+        bound = lit("i64", turns) if self.chance(0.5) else self.count(env, d, turns + 1)
+        lp = N("loop", sig.type(module, [k], u), [container(init), bound, body],
+               Loop("for", ("v", v, t, said), self.fresh("ix"), [n] * said))
+        return call(f"{module}.to", arr(k, u), lp), most
+
+    def f_held(self, env, d):
+        """A number that needs all that a container holds in the end."""
+        for _ in range(8):
+            if not any(sig.sized for _, sig in self.containers) and not self.in_function:
+                self.a_container()
+        u, k, v = self.scalar() if self.chance(0.7) else self.a_type(env, 1), self.fresh("k"), self.fresh("ys")
+        made = self.z_held(k, u, env, min(d, 3)) if any(sig.sized for _, sig in self.containers) else None
+        if not made:
+            return None
+        t = self.r.choice(["i32", "i64", "u8"])
+        return N("letk", t, [made[0], self.digest(var(v, arr(k, u)), t)], (k, ("v", v, arr(k, u), True)))
 
     def size_loop(self, u, t, env, d, init, size):
         """loop [n] (xs: [n]u, acc: t) or, without t, (xs: [n]u): how many elements there are varies."""

@@ -52,7 +52,9 @@ def container(name, sized, kind):
         return Helper(f"{name}.{shown}", head + params, args, result, body, shown, f"{'sized' if sized else 'boxed'}_{shown}")
     over = "map f ({})" if sized else "f ({})"
     both = "zip ({}) ({})" if sized else "(({}), ({}))"
-    return [helper("from", " 'a", [("x", held)], f"{t} a", f"let x = x in {made}"),
+    join = [Helper(f"{name}.join", " [n] [m] 'a", [("v", "t [n] a"), ("w", "t [m] a")], "t [n + m] a",
+                   f"let x = {get('v')} ++ {get('w')} in {made}", "join", "sized_join")] if sized else []
+    return join + [helper("from", " 'a", [("x", held)], f"{t} a", f"let x = x in {made}"),
             helper("to", " 'a", [("v", f"{t} a")], held, holds),
             helper("over", " 'a 'b", [("f", "a -> b"), ("v", f"{t} a")], f"{t} b", f"let x = {over.format(holds)} in {made}"),
             helper("both", " 'a 'b", [("v", f"{t} a"), ("w", f"{t} b")], f"{t} (a, b)",

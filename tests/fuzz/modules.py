@@ -15,15 +15,15 @@ NUMERIC = ("numeric", "integral", "real")  # module types that are there
 
 
 class TypeDef:
-    """type shown sizes params = a sum of these constructors, or another type; in a module often of the type it hides."""
+    """type shown sizes params = a sum of these constructors, or another type; in a module often of the type it hides. lifted: type~."""
 
-    def __init__(self, name, sizes, params, body, shown=None):
-        self.name, self.sizes, self.params, self.body, self.shown = name, sizes, params, body, shown or name
+    def __init__(self, name, sizes, params, body, shown=None, lifted=False):
+        self.name, self.sizes, self.params, self.body, self.shown, self.lifted = name, sizes, params, body, shown or name, lifted
 
     def text(self):
         params = "".join([f" [{s}]" for s in self.sizes] + [f" '{p}" for p in self.params])
         body = constructors_text(self.body) if isinstance(self.body, list) else type_text(self.body)
-        return f"type {self.shown}{params} = {body}\n"
+        return f"type{'~' * self.lifted} {self.shown}{params} = {body}\n"
 
 
 class Sig:
@@ -51,6 +51,18 @@ class Sig:
     def text(self):
         begin = f"include «{self.base.name}»" if self.base else "type t"
         specs = [begin] + [val_text(m, ss, us, u) for m, ss, us, u in self.vals]
+        return f"module type {self.shown} = {{\n" + "".join(f"  {s}\n" for s in specs) + "}\n"
+
+
+class Lifted(Sig):
+    """The members of another module type, whose t is type~ here."""
+
+    def __init__(self, name, of):
+        super().__init__(name, [], of)
+        self.of = of
+
+    def text(self):
+        specs = ["type~ t"] + [val_text(m, ss, us, u) for m, ss, us, u in self.members()]
         return f"module type {self.shown} = {{\n" + "".join(f"  {s}\n" for s in specs) + "}\n"
 
 
@@ -466,7 +478,7 @@ class Renamed:
             return self.define(x)
         if isinstance(x, Apply):
             return Apply(self.names.name(x.name), self.names.functor(x.functor), list(map(self.names.functor, x.args)), x.shown)
-        return TypeDef(self.names.name(x.name), x.sizes, x.params, self.names.type(x.body), x.shown)
+        return TypeDef(self.names.name(x.name), x.sizes, x.params, self.names.type(x.body), x.shown, x.lifted)
 
 
 class Flat:

@@ -699,6 +699,9 @@ class Eval:
         return x
     f_boxed_from = f_sized_to = f_boxed_to = f_sized_from
 
+    def f_sized_join(self, n, x, y):
+        return x + y
+
     def f_boxed_over(self, n, f, x):
         return f(x)
 
