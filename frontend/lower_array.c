@@ -288,9 +288,13 @@ static Val *lower_unflatten(Low *L, const Call *c, int n)
     if (found < n - 1) {
         low_limit(L, loc, "the sizes of this unflatten cannot be determined here");
     }
+    static const Stop texts[] = {[2] = STOP_UNFLATTEN, [3] = STOP_UNFLATTEN_3D, [4] = STOP_UNFLATTEN_4D};
+    const char *text = stop_text[texts[n]];
+    Atom args[5] = {total};
+    memcpy(args + 1, dims, sizeof *dims * (size_t)n);
     for (int d = 0; d < n; d++)
         if (known[d]) {
-            dims[d] = count_arg(L, loc, dims[d]);
+            dims[d] = found == n ? count_saying(L, loc, dims[d], text, args, n + 1) : count_arg(L, loc, dims[d]);
             product = size_product(L, loc, product, dims[d]);
         }
     for (int d = 0; d < n && found < n; d++) {
@@ -301,10 +305,8 @@ static Val *lower_unflatten(Low *L, const Call *c, int n)
             product = emit_op(L, loc, OP_MUL, product, dims[d]); /* at most total, or both are 0 */
         }
     }
-    static const Stop texts[] = {[2] = STOP_UNFLATTEN, [3] = STOP_UNFLATTEN_3D, [4] = STOP_UNFLATTEN_4D};
-    Atom args[5] = {total};
     memcpy(args + 1, dims, sizeof *dims * (size_t)n);
-    assert_eq(L, loc, total, product, stop_text[texts[n]], args, n + 1);
+    assert_eq(L, loc, total, product, text, args, n + 1);
     return reshape_outer(L, loc, c->arg[0], 1, dims, n);
 }
 

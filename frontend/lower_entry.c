@@ -251,8 +251,8 @@ static bool says_sizes(const TypeExp *te)
     return says;
 }
 
-/* Parameters that are sizes of the result cannot be negative: asserted once, at the start, so that
- * nested uses need no check of their own. */
+/* Parameters that are sizes of the result cannot be negative: asserted at the end, where nothing before has, so that
+ * what is said is what happened first. */
 static void check_result_sizes(Low *L, const Def *def, const Vals *args, const AType *at)
 {
     at = type_deref(at);
@@ -298,11 +298,11 @@ Entry lower_entry(Low *L, const EntryPoint *p)
         vec_push(L->cx->perm, &args, v);
     }
     settle_sums(&ep, p, &args);
-    if (!def->ret || says_sizes(def->ret))
-        check_result_sizes(L, def, &args, def->ret_type ? def->ret_type : p->result);
     Val *v = lower_global(L, def->bind, NULL, NULL, def->loc);
     if (args.n)
         v = apply(L, v, &args, def->loc);
+    if (!def->ret || says_sizes(def->ret))
+        check_result_sizes(L, def, &args, def->ret_type ? def->ret_type : p->result);
     if (val_has_fun(v))
         ice(def->loc, "lowering: an entry point returns a function");
     scope_pop(L, L->root);

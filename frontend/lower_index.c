@@ -41,98 +41,126 @@ static void check(Low *L, Loc loc, PrimOp op, Atom a, Atom b, const char *msg, c
 
 /* --- Slices --------------------------------------------------------------------------------- */
 
-/* i:j:s of w elements, and what of it is written. */
+/* i:j:s of w elements, or the element i, and what of it is written. */
 typedef struct {
     const ADimIndex *d;
     Atom i, j, s, w;
 } Cut;
+typedef VEC(Cut) Cuts;
 
-/* What is said of a wrong one, with these arguments. */
-static const char *cut_stop(const Cut *c, Atom args[4], int *n)
+/* What is said of wrong ones, with these numbers. */
+typedef struct {
+    const char *text;
+    Atoms args;
+} Said;
+
+static void say_number(Low *L, Said *said, Out *o, const char *text, Atom number)
 {
-    bool stride = c->d->s != NULL;
-    *n = 0;
-    if (stride || c->d->i)
-        args[(*n)++] = c->i;
-    if (stride || c->d->j)
-        args[(*n)++] = c->j;
-    if (stride)
-        args[(*n)++] = c->s;
-    args[(*n)++] = c->w;
-    return stop_text[stride ? STOP_STRIDE : !c->d->j ? STOP_SLICE_FROM : c->d->i ? STOP_SLICE : STOP_SLICE_TO];
+    out_puts(o, text);
+    vec_push(L->cx->perm, &said->args, number);
 }
 
-static Atom check_length(Low *L, Loc loc, Atom length, const Cut *c)
+static void say_cut(Low *L, Said *said, Out *o, const Cut *c)
 {
-    Atom args[4];
-    int n;
-    const char *text = cut_stop(c, args, &n);
-    return atom_eq(length, c->w) ? length : checked_size(L, loc, length, text, args, n);
+    const ADimIndex *d = c->d;
+    if (d->i || (d->slice && !d->j && !d->s))
+        say_number(L, said, o, "%d", c->i);
+    if (d->slice)
+        out_puts(o, ":");
+    if (d->j)
+        say_number(L, said, o, "%d", c->j);
+    if (d->s)
+        say_number(L, said, o, ":%d", c->s);
 }
 
-/* The same for the distance from i to j, which is rounded: none that wrapped around may pass. */
-static Atom check_span(Low *L, Loc loc, Atom span, const Cut *c)
+static Said say_cuts(Low *L, const Cuts *cs)
 {
-    Atom args[4];
-    int n;
-    const char *text = cut_stop(c, args, &n);
-    return atom_eq(span, c->w) ? span : bounded_size(L, loc, span, text, args, n);
+    Said said = {0};
+    Out o = {0};
+    out_puts(&o, "Index [");
+    for (int k = 0; k < cs->n; k++) {
+        out_puts(&o, k ? ", " : "");
+        say_cut(L, &said, &o, &cs->at[k]);
+    }
+    out_puts(&o, "] out of bounds for array of shape ");
+    for (int k = 0; k < cs->n; k++)
+        say_number(L, &said, &o, "[%d]", cs->at[k].w);
+    out_puts(&o, ".");
+    said.text = intern(o.text);
+    out_free(&o);
+    return said.args.n <= MOST_STOP_NUMBERS ? said : (Said){.text = stop_text[STOP_INDEX_LONG]};
 }
 
-/* i:j:s with a stride that is a constant other than 0 */
-static DimIndex const_stride(Low *L, Env *env, const ADimIndex *d, int64_t s, Atom w, Loc loc)
+/* A stride beyond all sizes is as good as any other such one; sums with it do not wrap around. */
+static const int64_t most_stride = 2 * (MAX_SIZE + 1);
+
+/* i and j of a slice with a constant stride other than 0 */
+static Cut const_cut(Low *L, Env *env, const ADimIndex *d, int64_t s, Atom w, Loc loc)
 {
     bool up = s > 0;
-    const int64_t most = 2 * (MAX_SIZE + 1); /* see clamp_stride */
-    s = s > most ? most : s < -most ? -most : s;
+    s = s > most_stride ? most_stride : s < -most_stride ? -most_stride : s;
     Atom i = d->i ? low_i64(L, env, d->i)
              : up ? atom_i64(0)
                   : emit_op(L, loc, OP_SUB, w, atom_i64(1));
     Atom j = d->j ? low_i64(L, env, d->j) : up ? w : atom_i64(-1);
-    Atom span = up ? emit_op(L, loc, OP_SUB, j, i) : w;
-    if (!up && (d->i || d->j))
-        span = d->j ? emit_op(L, loc, OP_SUB, i, j) : emit_op(L, loc, OP_ADD, i, atom_i64(1));
-    const Cut c = {d, i, j, atom_i64(s), w};
-    span = s == 1 || s == -1 ? check_length(L, loc, span, &c) : check_span(L, loc, span, &c);
-    Atom n = ceil_div(L, loc, span, up ? s : -s);
-    know_nonneg(L, n);
-    return (DimIndex){true, i, n, atom_i64(s)};
+    return (Cut){d, i, j, atom_i64(s), w};
 }
 
-/* A stride beyond all sizes is as good as any other such one; sums with it do not wrap around. */
-static Atom clamp_stride(Low *L, Loc loc, Atom s)
-{
-    const int64_t most = 2 * (MAX_SIZE + 1);
-    return emit_op(L, loc, OP_MAX, emit_op(L, loc, OP_MIN, s, atom_i64(most)), atom_i64(-most));
-}
-
-/* i:j:s with a stride known at run time: the defaults depend on its sign */
-static DimIndex var_stride(Low *L, Env *env, const ADimIndex *d, Atom s, Atom w, Loc loc)
+/* ... with one known at run time: the defaults depend on its sign */
+static Cut var_cut(Low *L, Env *env, const ADimIndex *d, Atom s, Atom w, Loc loc)
 {
     Atom down = emit(L, exp_binop(L->cx, loc, OP_LT, s, atom_i64(0)));
     Atom i = d->i ? low_i64(L, env, d->i)
                   : emit_choice(L, loc, down, emit_op(L, loc, OP_SUB, w, atom_i64(1)), atom_i64(0));
     Atom j = d->j ? low_i64(L, env, d->j) : emit_choice(L, loc, down, atom_i64(-1), w);
-    check(L, loc, OP_NE, s, atom_i64(0), stop_text[STOP_STRIDE_ZERO], (Atom[]){i, j, w}, 3);
-    Atom sgn = emit(L, exp_unop(L->cx, loc, OP_SGN, s));
-    Atom span = emit_op(L, loc, OP_SUB, j, i);
+    return (Cut){d, i, j, s, w};
+}
+
+static Cut lower_cut(Low *L, Env *env, const ADimIndex *d, Atom w, Loc loc)
+{
+    if (!d->slice)
+        return (Cut){.d = d, .i = low_i64(L, env, d->i), .w = w};
+    Atom s = d->s ? low_i64(L, env, d->s) : atom_i64(1);
+    bool known = !s.var && s.c.i != 0;
+    return known ? const_cut(L, env, d, s.c.i, w, loc) : var_cut(L, env, d, s, w, loc);
+}
+
+static DimIndex const_slice(Low *L, Loc loc, const Cut *c, const Said *said)
+{
+    const ADimIndex *d = c->d;
+    int64_t s = c->s.c.i;
+    bool up = s > 0, one = s == 1 || s == -1;
+    Atom span = up ? emit_op(L, loc, OP_SUB, c->j, c->i) : c->w;
+    if (!up && (d->i || d->j))
+        span = d->j ? emit_op(L, loc, OP_SUB, c->i, c->j) : emit_op(L, loc, OP_ADD, c->i, atom_i64(1));
+    if (!atom_eq(span, c->w)) /* the distance is rounded: none that wrapped around may pass */
+        span = (one ? checked_size : bounded_size)(L, loc, span, said->text, said->args.at, said->args.n);
+    Atom n = ceil_div(L, loc, span, up ? s : -s);
+    know_nonneg(L, n);
+    return (DimIndex){true, c->i, n, c->s};
+}
+
+static DimIndex var_slice(Low *L, Loc loc, const Cut *c, const Said *said)
+{
+    check(L, loc, OP_NE, c->s, atom_i64(0), said->text, said->args.at, said->args.n);
+    Atom sgn = emit(L, exp_unop(L->cx, loc, OP_SGN, c->s));
+    Atom span = emit_op(L, loc, OP_SUB, c->j, c->i), size = emit_op(L, loc, OP_MUL, span, sgn);
     /* j on the wrong side of i must not pass as an empty slice after rounding. */
-    check_span(L, loc, emit_op(L, loc, OP_MUL, span, sgn), &(Cut){d, i, j, s, w});
-    s = clamp_stride(L, loc, s);
+    if (!atom_eq(size, c->w))
+        bounded_size(L, loc, size, said->text, said->args.at, said->args.n);
+    Atom s = emit_op(L, loc, OP_MAX, emit_op(L, loc, OP_MIN, c->s, atom_i64(most_stride)), atom_i64(-most_stride));
     Atom round = emit_op(L, loc, OP_SUB, emit_op(L, loc, OP_ADD, span, s), sgn);
     Atom n = emit_op(L, loc, OP_QUOT, round, s);
     know_nonneg(L, n);
-    return (DimIndex){true, i, n, s};
+    return (DimIndex){true, c->i, n, s};
 }
 
-static DimIndex lower_dim(Low *L, Env *env, const ADimIndex *d, Atom w, Loc loc)
+static DimIndex lower_slice(Low *L, Loc loc, const Cut *c, const Said *said)
 {
-    if (!d->slice)
-        return (DimIndex){false, low_i64(L, env, d->i), atom_i64(1), atom_i64(1)};
-    Atom s = d->s ? low_i64(L, env, d->s) : atom_i64(1);
-    if (!s.var && s.c.i != 0)
-        return const_stride(L, env, d, s.c.i, w, loc);
-    return var_stride(L, env, d, s, w, loc);
+    if (!c->d->slice)
+        return (DimIndex){false, c->i, atom_i64(1), atom_i64(1)};
+    bool known = !c->s.var && c->s.c.i != 0;
+    return known ? const_slice(L, loc, c, said) : var_slice(L, loc, c, said);
 }
 
 /* Adds those of arr[at][dims]; `at` has fixed ones only. */
@@ -140,8 +168,12 @@ static void lower_dims(Low *L, Env *env, Val *arr, const ADimIndices *dims, Loc 
 {
     Atoms as = val_leaves(L, arr);
     Type t = atom_type(as.at[0]);
+    Cuts cs = {0};
     for (int i = 0, n = at->n; i < dims->n; i++)
-        vec_push(L->cx->perm, at, lower_dim(L, env, &dims->at[i], t.dims[n + i], loc));
+        vec_push(L->cx->perm, &cs, lower_cut(L, env, &dims->at[i], t.dims[n + i], loc));
+    Said said = say_cuts(L, &cs);
+    for (int i = 0; i < cs.n; i++)
+        vec_push(L->cx->perm, at, lower_slice(L, loc, &cs.at[i], &said));
 }
 
 static bool is_whole(const DimIndex *d, Atom w)
