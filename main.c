@@ -604,7 +604,7 @@ static const Command commands[] = {
     {"devices", "devices", "the OpenCL devices here\n", .tool = devices_main},
     {"new", "new NAME", "a folder with a small project to begin with\n", .tool = new_main},
     {"fmt", "fmt [--check] [-w] [FILES]", "programs in their layout\n", .tool = fmt_main},
-    {"doc", "doc [-o FILE] prog.sf | --prelude", "documentation of a program as Markdown, from its comments\n", .tool = doc_main},
+    {"doc", "doc [-o FILE] [--html FILE] prog.sf | --prelude", "documentation of a program as Markdown, from its comments\n", .tool = doc_main},
     {"lsp", "lsp", "a language server for editors, on standard input and output\n", .tool = lsp_main},
     {"sources", NULL, NULL, .run = cmd_sources, .bit = CHECK},
     {"kir", NULL, NULL, .tool = kir_main},

@@ -2,19 +2,23 @@
 #include "docgen/docgen.h"
 
 #include "base/args.h"
+#include "base/html.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <string.h>
 
-static const char usage[] = "usage: minifut doc [-o FILE] prog.sf\n"
-                            "       minifut doc --prelude\n"
+static const char usage[] = "usage: minifut doc [-o FILE] [--html FILE] [--force] prog.sf\n"
+                            "       minifut doc [-o FILE] [--html FILE] [--force] --prelude\n"
                             "\n"
                             "Documentation of a program, or of what every program has: what is defined, with types and what the comments\n"
                             "`-- |` say, as Markdown.\n";
 
+static const OutputKind markdown_page = {.heads = {PAGE_MARK}};
+
 typedef struct {
-    const char *file, *output;
-    bool prelude;
+    const char *file, *output, *html;
+    bool prelude, force;
 } Command;
 
 static int take_program(void *env, const char *word)
@@ -28,23 +32,42 @@ static int take_program(void *env, const char *word)
     return -1;
 }
 
-static int write_page(const Command *c, const Page *p)
+static int print_page(const Out *o)
 {
-    Out o = {0};
-    page_markdown(&o, p);
-    bool ok = c->output ? out_write_file(&o, c->output)
-                        : fwrite(o.text, 1, o.n, stdout) == o.n && fflush(stdout) == 0;
-    if (!ok)
-        fprintf(stderr, "minifut doc: cannot write %s: %s\n", c->output ? c->output : "to standard output", strerror(errno));
-    out_free(&o);
-    return ok ? 0 : EXIT_USER;
+    if (fwrite(o->text, 1, o->n, stdout) == o->n && fflush(stdout) == 0)
+        return 0;
+    fprintf(stderr, "minifut doc: cannot write to standard output: %s\n", strerror(errno));
+    return EXIT_USER;
+}
+
+static int write_pages(const Command *c, Arena *a, const Page *p)
+{
+    const Output files[] = {{c->output, "-o", &markdown_page}, {c->html, "--html", &html_page}};
+    const Outputs os = {"minifut doc", c->force, files, 2};
+    Out markdown = {0}, html = {0};
+    int code = output_check(&os);
+    if (code)
+        return code;
+    page_markdown(&markdown, a, p);
+    page_html(&html, a, p);
+    if (c->output)
+        code = output_write(&os, &files[0], &markdown);
+    if (c->html && code == 0)
+        code = output_write(&os, &files[1], &html);
+    if (!c->output && !c->html)
+        code = print_page(&markdown);
+    out_free(&markdown);
+    out_free(&html);
+    return code;
 }
 
 int doc_main(int argc, char **argv)
 {
     Command c = {0};
     const ArgRow rows[] = {{"-o FILE", "writes it there (default: standard output)", .text = &c.output},
+                           {"--html FILE", "as a page for browsers", .text = &c.html},
                            {"--prelude", "of what every program has", .flag = &c.prelude},
+                           {"--force", "writes over files that minifut doc did not make", .flag = &c.force},
                            {0}};
     const Args args = {"minifut doc", usage, rows, 0, &c, NULL, take_program, "sf"};
     int code = args_read(&args, argc, argv);
@@ -64,5 +87,5 @@ int doc_main(int argc, char **argv)
             return diag_exit_code();
         p = page_of_program(a, ast);
     }
-    return write_page(&c, &p);
+    return write_pages(&c, a, &p);
 }

@@ -3,6 +3,7 @@
  *   page.c       what a page has, from the declarations of a program
  *   library.c    the page of what the language provides (docs/library.md)
  *   markdown.c   a page as Markdown
+ *   html_page.c  ... for browsers
  *   docgen.c     the command */
 #ifndef DOCGEN_DOCGEN_H
 #define DOCGEN_DOCGEN_H
@@ -44,13 +45,25 @@ Section *page_section(Arena *a, Page *p, const char *title);
 const char *item_name(const char *name);
 const char *item_operand(Arena *a, const char *name);
 
+/* What is said of an item of a table: a sentence, an expression and what it gives; "" where there is none. */
+typedef struct {
+    const char *words, *expression, *gives;
+} ItemExample;
+ItemExample item_example(Arena *a, const Item *item);
+
 /* --- library.c --- */
 
 Page page_of_library(Arena *a);
 
 /* --- markdown.c --- */
 
-void page_markdown(Out *o, const Page *p);
+/* What a page as Markdown begins with: by this it is known to be ours to replace. */
+#define PAGE_MARK "<!-- Made by minifut doc -->\n"
+void page_markdown(Out *o, Arena *a, const Page *p);
+
+/* --- html_page.c --- */
+
+void page_html(Out *o, Arena *a, const Page *p);
 
 /* --- docgen.c --- */
 

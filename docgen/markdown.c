@@ -1,8 +1,6 @@
 /* A page as Markdown. */
 #include "docgen/docgen.h"
 
-#include <string.h>
-
 enum { MAX_DEPTH = 6 }; /* of headings */
 
 static void put_heading(Out *o, int depth)
@@ -49,53 +47,44 @@ static void put_items(Out *o, const Items *items, int depth)
 /* --- Tables ---------------------------------------------------------------------------------- */
 
 /* In a cell, where `|` ends it and lines cannot. */
-static void put_cell(Out *o, const char *text, size_t n)
+static void put_cell(Out *o, const char *text)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == '|')
+    for (; *text; text++) {
+        if (*text == '|')
             out_puts(o, "\\");
-        out_putn(o, text[i] == '\n' ? " " : text + i, 1);
+        out_putn(o, *text == '\n' ? " " : text, 1);
     }
 }
 
-static void put_code(Out *o, const char *text, size_t n)
+static void put_code(Out *o, const char *text)
 {
-    out_puts(o, " | `");
-    put_cell(o, text, n);
-    out_puts(o, "`");
+    out_puts(o, *text ? "| `" : "| ");
+    put_cell(o, text);
+    out_puts(o, *text ? "` " : "");
 }
 
-static void put_table(Out *o, const Items *items)
+static void put_table(Out *o, Arena *a, const Items *items)
 {
     out_puts(o, "| | type | | example | gives |\n|---|---|---|---|---|\n");
     for (int i = 0; i < items->n; i++) {
-        const Item *item = items->at[i];
-        const char *doc = item->doc ? item->doc : "", *example = strstr(doc, "\n\n>>> ");
-        size_t n = example ? (size_t)(example - doc) : strlen(doc);
-        out_puts(o, "| `");
-        put_cell(o, item->name, strlen(item->name));
-        out_puts(o, "`");
-        put_code(o, item->head, strlen(item->head));
-        out_puts(o, " | ");
-        put_cell(o, doc, n);
-        if (example) {
-            example += strlen("\n\n>>> ");
-            n = strcspn(example, "\n");
-            put_code(o, example, n);
-            put_code(o, example + n + 1, strlen(example + n + 1));
-        } else {
-            out_puts(o, " | |");
-        }
-        out_puts(o, " |\n");
+        ItemExample e = item_example(a, items->at[i]);
+        put_code(o, items->at[i]->name);
+        put_code(o, items->at[i]->head);
+        out_puts(o, "| ");
+        put_cell(o, e.words);
+        out_puts(o, " ");
+        put_code(o, e.expression);
+        put_code(o, e.gives);
+        out_puts(o, "|\n");
     }
     out_puts(o, "\n");
 }
 
 /* --- Pages ----------------------------------------------------------------------------------- */
 
-void page_markdown(Out *o, const Page *p)
+void page_markdown(Out *o, Arena *a, const Page *p)
 {
-    out_printf(o, "# %s\n\n", p->title);
+    out_printf(o, PAGE_MARK "# %s\n\n", p->title);
     if (p->doc) {
         fe_doc_markdown(o, p->doc);
         out_puts(o, "\n");
@@ -110,7 +99,7 @@ void page_markdown(Out *o, const Page *p)
         if (s->doc)
             out_printf(o, "%s\n\n", s->doc);
         if (s->table && s->items.n)
-            put_table(o, &s->items);
+            put_table(o, a, &s->items);
         else
             put_items(o, &s->items, s->title ? depth + 1 : depth);
     }

@@ -31,6 +31,18 @@ Section *page_section(Arena *a, Page *p, const char *title)
     return &vec_last(&p->sections);
 }
 
+ItemExample item_example(Arena *a, const Item *item)
+{
+    static const char mark[] = "\n\n>>> ";
+    const char *doc = item->doc ? item->doc : "", *example = strstr(doc, mark);
+    if (!example)
+        return (ItemExample){doc, "", ""};
+    const char *expression = example + sizeof mark - 1;
+    size_t n = strcspn(expression, "\n");
+    return (ItemExample){arena_strndup(a, doc, (size_t)(example - doc)), arena_strndup(a, expression, n),
+                         expression[n] ? expression + n + 1 : ""};
+}
+
 /* --- Items ---------------------------------------------------------------------------------- */
 
 static const char *taken(Arena *a, Out *o)

@@ -274,7 +274,20 @@ def profile_page(minifut, folder):
     must(page.links and set(page.links) <= page.ids, f"links {page.links}")
 
 
-CASES = [("tune", [tune_json, tune_page]), ("explain", [explain_page]), ("bench", [bench_page]),
+def doc_page(minifut, folder):
+    """Each name of the language with its type; nothing of Markdown is left but in code."""
+    run(minifut, folder, "doc", "--html", "doc.html", "--prelude")
+    markdown = run(minifut, folder, "doc", "--prelude")
+    page = Page(folder / "doc.html")
+    names = [", ".join(re.findall(r"`([^`]+)`", line)) for line in re.findall(r"^### (`.*)", markdown, re.M)]
+    must(set(page.tagged("h3")) >= {n for n in names if n.islower()} - {"numeric", "integral", "real", "float"}, "names")
+    must({"def foldl [n] 'a 'b (f: a -> b -> a) (ne: a) (xs: [n]b): a", ">>> scan (+) 0 [1, 2, 3]\n[1, 3, 6]\n"} <= set(page.tagged("pre")),
+         "types and examples")
+    must("f32.sqrt 16" in page.tagged("td") and "minifut doc --prelude" in page.tagged("code"), "a row, and code in words")
+    must(not re.search(r"`|\]\(", "".join(t for tag, t in page.texts if tag in ("p", "li"))), "Markdown is left")
+
+
+CASES = [("doc", [doc_page]), ("tune", [tune_json, tune_page]), ("explain", [explain_page]), ("bench", [bench_page]),
          ("profile", [profile_page])]
 
 
