@@ -104,7 +104,7 @@ struct Size {
     bool varies;    /* SZ_UNKNOWN: may be another one at each call of a function; SZ_META: may stand
                      * for such a size */
     bool each_call; /* SZ_UNKNOWN: what a function makes up at each call, in the type of a function
-                     * that it is given to */
+                     * that it is given to; SZ_META: becomes one if nothing decides it */
     bool wrong;     /* SZ_UNKNOWN: of something that is wrong, as TY_ERROR is a type */
     bool any;       /* SZ_UNKNOWN: in what a type variable stands for to which a function's result belongs: whatever size
                      * a value of that type has */

@@ -510,6 +510,10 @@ static bool bind_size(Ck *ck, Size *m, Size *s)
     }
     if (!sz_lower(ck, s, &o))
         return false;
+    if (m->varies && s->kind == SZ_META) { /* what a function makes up, of which nobody says what it is */
+        save_size(ck, s);
+        s->each_call = true;
+    }
     save_size(ck, m);
     m->ref = s;
     return true;

@@ -16,6 +16,7 @@ static Size *zonk_size(Ck *ck, Size *s)
     case SZ_META: {
         Size *u = sz_unknown(ck, s->loc);
         u->varies = true; /* nothing decides it: causality.c reports it where that matters */
+        u->each_call = s->each_call;
         s->ref = u;
         return u;
     }
