@@ -109,6 +109,7 @@ struct Size {
     bool any;       /* SZ_UNKNOWN: in what a type variable stands for to which a function's result belongs: whatever size
                      * a value of that type has */
     bool idle;      /* SZ_META: of what a constructor does not hold */
+    bool by_use;    /* SZ_META: a size parameter of a function that is used, which may be the result's alone */
     bool turns;     /* SZ_META: of a loop whose body is at work, which may change it at each turn */
     Size *ref;      /* SZ_META: what it stands for, or NULL */
     Loc loc;        /* where it was written or arose, for messages */

@@ -182,10 +182,13 @@ AType *ty_instance(Ck *ck, const Binding *b, Loc loc)
     Subst s = {0};
     for (int i = 0; i < b->tparams.n; i++) {
         Binding *p = b->tparams.at[i];
-        if (p->kind == BIND_TYPE_PARAM)
+        if (p->kind == BIND_TYPE_PARAM) {
             fe_subst_type(ck, &s, p, ty_meta(ck, p->cls, loc));
-        else
-            subst_size(ck, &s, p, sz_meta(ck, loc));
+            continue;
+        }
+        Size *z = sz_meta(ck, loc);
+        z->by_use = true;
+        subst_size(ck, &s, p, z);
     }
     return ty_subst(ck, b->type, &s);
 }

@@ -510,9 +510,10 @@ typedef struct {
     ASizes left, right, joined;
 } Join;
 
-static bool is_idle(const Size *s)
+/* A size that nobody needs in a branch, or that its use decides. */
+static bool is_open(const Size *s)
 {
-    return s->kind == SZ_META && s->idle;
+    return s->kind == SZ_META && (s->idle || s->by_use);
 }
 
 static bool turns(const Size *s)
@@ -524,9 +525,9 @@ static Size *join_size(Join *j, Size *x, Size *y)
 {
     if (sz_same(x, y))
         return x;
-    /* If it is one that nobody needs in a branch, that of the other one: if that makes it up, the
-     * branch has it before it is there, which causality.c reports. */
-    if ((is_idle(x) || is_idle(y)) && !turns(x) && !turns(y) && sz_unify(j->ck, x, y))
+    /* If it is open in a branch, that of the other one: if that makes it up, the branch has it before
+     * it is there, which causality.c reports. */
+    if ((is_open(x) || is_open(y)) && !turns(x) && !turns(y) && sz_unify(j->ck, x, y))
         return size_deref(x);
     for (int i = 0; i < j->joined.n; i++)
         if (sz_same(j->left.at[i], x) && sz_same(j->right.at[i], y))
