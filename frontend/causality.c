@@ -15,6 +15,13 @@ typedef struct {
 
 static void visit(Causes *c, AExp *e);
 
+static void learn_id(Causes *c, int id)
+{
+    if (!c->known[id - c->first])
+        vec_push(c->ck->a, &c->learned, id);
+    c->known[id - c->first] = true;
+}
+
 static void learn_size(Causes *c, const Size *s)
 {
     s = size_deref(s);
@@ -24,10 +31,8 @@ static void learn_size(Causes *c, const Size *s)
     }
     for (int i = 0; s->kind == SZ_EXP && i < s->args.n; i++)
         learn_size(c, s->args.at[i]);
-    if (s->kind != SZ_UNKNOWN || s->id < c->first || c->known[s->id - c->first])
-        return;
-    c->known[s->id - c->first] = true;
-    vec_push(c->ck->a, &c->learned, s->id);
+    if (s->kind == SZ_UNKNOWN && s->id >= c->first)
+        learn_id(c, s->id);
 }
 
 /* A value of the type is there. */
@@ -182,8 +187,16 @@ static void visit_child(void *env, AExp *e)
 /* What is written side by side arises side by side: none knows the sizes of the others. */
 static void visit_beside(Causes *c, const AExps *es)
 {
-    for (int i = 0; i < es->n; i++)
-        visit_inside(c, es->at[i]);
+    VEC(int) all = {0};
+    for (int i = 0; i < es->n; i++) {
+        int mark = c->learned.n;
+        visit(c, es->at[i]);
+        for (int k = mark; k < c->learned.n; k++)
+            vec_push(c->ck->a, &all, c->learned.at[k]);
+        forget(c, mark);
+    }
+    for (int i = 0; i < all.n; i++)
+        learn_id(c, all.at[i]);
 }
 
 static void visit_parts(Causes *c, AExp *e)
