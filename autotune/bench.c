@@ -5,6 +5,7 @@
 #include "autotune/roofline.h"
 #include "autotune/settings.h"
 #include "autotune/talk.h"
+#include "autotune/words.h"
 #include "base/diag.h"
 #include "base/out.h"
 #include "base/source.h"
@@ -207,6 +208,7 @@ static int bench(Arena *a, Session *s, const Datasets *ds, const ToolOptions *o)
         size_t n;
         b.text = source_read(a, o->source, false, NO_LOC, &n);
         diag_flush();
+        b.words = words_of(a, o->source, b.entry);
         if (b.text)
             bench_html(a, &page, &b);
         if (!b.text || !tool_write("bench", o, o->report, &page))

@@ -24,6 +24,7 @@ typedef struct {
     const Forest *forest;
     const Datasets *datasets;
     BenchRow *rows; /* [dataset] */
+    VersionWords words;    /* for the page */
 } Bench;
 
 /* --- bench_versions.c ----------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* minifut bench --report: times, versions and kernels as a page. */
 #include "autotune/bench.h"
+#include "autotune/words.h"
 #include "base/html.h"
 
 #include <math.h>
@@ -24,7 +25,9 @@ static void summary(Arena *a, Out *o, const Bench *b)
                : r->same ? "the same program"
                          : arena_printf(a, "%.2f\xc3\x97 (%s)", speedup(r->untuned.median, r->tuned.median),
                                         speedup_range(a, &r->untuned, &r->tuned)));
-        html_cell(o, versions_taken(a, b->forest, ways_of(a, b->forest, &last->log)));
+        const uint8_t *ways = ways_of(a, b->forest, &last->log);
+        VersionIds ids = version_ids(a, b->forest, ways);
+        words_cell(o, false, versions_taken(a, b->forest, ways), &b->words, &ids);
         html_cell(o, r->result);
     }
     html_table_end(o);
@@ -64,7 +67,7 @@ static void versions(Arena *a, Out *o, const Bench *b)
                      : "A version is taken when its parallelism reaches its threshold. Beside "
                        "a version: its time on each data set, by itself.");
     Times t = {a, b};
-    tree_html(&(Tree){a, o, b->forest, b->settings, &t, times});
+    tree_html(&(Tree){a, o, b->forest, b->settings, &b->words, &t, times});
     html_section_end(o);
 }
 
@@ -109,7 +112,7 @@ static void dataset(Arena *a, Out *o, const Bench *b, int d)
     const BenchRow *r = &b->rows[d];
     html_section(o, arena_printf(a, "Data set %s", b->datasets->at[d].name));
     out_puts(o, "<h3>Versions</h3>\n");
-    trials_html(a, o, b->forest, &r->trials);
+    trials_html(a, o, b->forest, &b->words, &r->trials);
     out_puts(o, b->tuning ? "<h3>Kernels of the tuned program</h3>\n" : "<h3>Kernels</h3>\n");
     kernels(a, o, b, r);
     html_section_end(o);

@@ -73,7 +73,9 @@ static const char *all_runs(Arena *a, Session *s, int d, double limit, int runs,
     const char *wrong = whole_run(a, s, d, limit, &r, &first, &p->first, p);
     if (wrong)
         return wrong;
-    p->versions = versions_taken(a, session_forest(s), ways_of(a, session_forest(s), &r.log));
+    const uint8_t *ways = ways_of(a, session_forest(s), &r.log);
+    p->versions = versions_taken(a, session_forest(s), ways);
+    p->ids = version_ids(a, session_forest(s), ways);
     if ((wrong = plain_runs(s, d, limit, runs, each)))
         return wrong;
     p->run = mean(each, runs);

@@ -2,6 +2,7 @@
 #include "autotune/profiling.h"
 #include "autotune/autotune.h"
 #include "autotune/settings.h"
+#include "autotune/words.h"
 #include "base/diag.h"
 #include "base/source.h"
 
@@ -45,7 +46,7 @@ static int profile_all(Arena *a, Session *s, Profiling *all, const ToolOptions *
 }
 
 /* The files that were asked for; false after a message. */
-static bool write_all(Arena *a, const Profiling *all, const ToolOptions *o)
+static bool write_all(Arena *a, Profiling *all, const ToolOptions *o)
 {
     Out json = {0}, page = {0}, trace = {0};
     bool ok = true;
@@ -54,6 +55,7 @@ static bool write_all(Arena *a, const Profiling *all, const ToolOptions *o)
         ok &= tool_write("profile", o, o->json, &json);
     }
     if (o->html) {
+        all->words = words_of(a, o->source, all->entry);
         profiling_html(a, &page, all);
         ok &= tool_write("profile", o, o->html, &page);
     }

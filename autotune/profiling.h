@@ -45,6 +45,7 @@ typedef struct {
     const char *failed; /* why there is no profile; NULL: there is one */
     bool interrupted;
     const char *versions; /* that a run takes: "V0 + V4" */
+    VersionIds ids;       /* the same */
     double run;           /* without profiling ... */
     double profiled;      /* ... and with it */
     double whole; /* what shares are of: `profiled`, or what the device took if that is more */
@@ -66,6 +67,7 @@ typedef struct {
     Ceilings ceilings;
     const Datasets *datasets;
     Profiled *of; /* [dataset] */
+    VersionWords words;  /* for the page */
 } Profiling;
 
 /* --- profiles.c ----------------------------------------------------------------------------- */

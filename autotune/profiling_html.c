@@ -1,6 +1,7 @@
 /* minifut profile --html: one page with what the tables say, and the program's lines with their
  * heat. */
 #include "autotune/profiling.h"
+#include "autotune/words.h"
 #include "base/html.h"
 
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static void summary(Arena *a, Out *o, const Profiling *all)
         html_number(o, bytes_text(a, p->peak));
         html_number(o, moved_text(a, &p->inputs));
         html_number(o, moved_text(a, &p->results));
-        html_cell(o, p->versions);
+        words_cell(o, false, p->versions, &all->words, &p->ids);
     }
     html_table_end(o);
     html_section_end(o);

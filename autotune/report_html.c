@@ -1,5 +1,5 @@
 /* minifut tune --report: what was found, as a page. */
-#include "autotune/tuning.h"
+#include "autotune/words.h"
 #include "base/html.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ static void thresholds(Arena *a, Out *o, const Tuning *t)
               "A version is taken when its parallelism reaches its threshold. \"unset\": nothing "
               "beats what the program chooses by itself; \"never\": out of reach.");
     Takers k = {a, t};
-    tree_html(&(Tree){a, o, t->forest, t->found->settings, &k, takers});
+    tree_html(&(Tree){a, o, t->forest, t->found->settings, t->words, &k, takers});
     html_table(o, heads);
     for (int i = 0; i < t->forest->nodes.n; i++) {
         Range r = tuning_range(t, i);
@@ -144,7 +144,9 @@ static void summary(Arena *a, Out *o, const Tuning *t)
         html_number(o, percent_text(a, tuning_regret(t, d)));
         double unseen = r->datasets[d].unseen;
         html_number(o, isnan(unseen) ? "" : isinf(unseen) ? "fails" : time_text(a, unseen));
-        html_cell(o, versions_taken(a, t->forest, ways_of(a, t->forest, &v->tuned.log)));
+        const uint8_t *ways = ways_of(a, t->forest, &v->tuned.log);
+        VersionIds ids = version_ids(a, t->forest, ways);
+        words_cell(o, false, versions_taken(a, t->forest, ways), t->words, &ids);
     }
     html_table_end(o);
     double untuned = tuning_loss(t, false), tuned = tuning_loss(t, true);
@@ -203,7 +205,7 @@ static void dataset(Arena *a, Out *o, const Tuning *t, int d)
         path(a, o, t, d);
     }
     out_puts(o, "<h3>What was tried</h3>\n");
-    trials_html(a, o, t->forest, &t->trials[d]);
+    trials_html(a, o, t->forest, t->words, &t->trials[d]);
     html_section_end(o);
 }
 

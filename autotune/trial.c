@@ -30,7 +30,7 @@ typedef struct {
     const Forest *f;
     const uint8_t *ways;
     int number;
-    const char *text;
+    VersionIds taken;
 } Walk;
 
 static bool asked_below(const Walk *w, int parent, bool outcome)
@@ -70,18 +70,27 @@ static void walk_below(Walk *w, int parent, bool outcome, bool taken)
     if (!leaf)
         return;
     if (taken)
-        w->text = arena_printf(w->a, "%s%sV%d", w->text, *w->text ? " + " : "", w->number);
+        vec_push(w->a, &w->taken, w->number);
     w->number++;
+}
+
+VersionIds version_ids(Arena *a, const Forest *f, const uint8_t *ways)
+{
+    Walk w = {.a = a, .f = f, .ways = ways};
+    walk_below(&w, -1, false, true);
+    return w.taken;
 }
 
 const char *versions_taken(Arena *a, const Forest *f, const uint8_t *ways)
 {
-    Walk w = {a, f, ways, 0, ""};
-    walk_below(&w, -1, false, true);
+    VersionIds ids = version_ids(a, f, ways);
+    const char *text = "";
+    for (int i = 0; i < ids.n; i++)
+        text = arena_printf(a, "%s%sV%d", text, i ? " + " : "", ids.at[i]);
     for (int i = 0; i < f->nodes.n; i++)
         if (node_is_loop(&f->nodes.at[i]) && ways[i] & WAY_FALSE)
-            w.text = arena_printf(a, "%s, a loop in one launch", w.text);
-    return w.text;
+            text = arena_printf(a, "%s, a loop in one launch", text);
+    return text;
 }
 
 /* --- Trials --------------------------------------------------------------------------------- */

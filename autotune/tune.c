@@ -7,6 +7,7 @@
 #include "autotune/progress.h"
 #include "autotune/talk.h"
 #include "autotune/tuning.h"
+#include "autotune/words.h"
 #include "base/diag.h"
 
 #include <errno.h>
@@ -275,7 +276,10 @@ static bool write_reports(Arena *a, const ToolOptions *o, const Tuning *u)
         ok &= tool_write("tune", o, o->json, &json);
     }
     if (o->report) {
-        report_html(a, &page, u);
+        Tuning with_words = *u;
+        VersionWords words = words_of(a, u->source, u->entry);
+        with_words.words = &words;
+        report_html(a, &page, &with_words);
         ok &= tool_write("tune", o, o->report, &page);
     }
     out_free(&json);

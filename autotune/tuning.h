@@ -11,6 +11,9 @@
 /* How the comparisons of a threshold went in a run: a set of these, empty if it made none. */
 enum { WAY_TRUE = 1, WAY_FALSE = 2 };
 
+typedef VEC(int) VersionIds; /* as minifut explain counts versions */
+typedef VEC(const char *) VersionWords; /* what versions do, by that number; NULL: nothing is known of it */
+
 /* A version (or several, where a program has several nests) as it ran on a data set. */
 typedef struct {
     const char *taken;       /* "V1", "V0 + V4": numbered as in minifut explain */
@@ -43,6 +46,7 @@ typedef struct {
     Verdict *verdicts; /* [dataset]; not made where no version runs, nor where it ended before */
     double seconds;    /* of the search */
     bool withdrawn;    /* what was chosen lost to the untuned program: nothing is set */
+    const VersionWords *words; /* what versions do */
     const Sizes *sizes;
     const int64_t *size_values;   /* [size] what is set; NULL: nothing */
     const SizesFound *sizes_found; /* NULL: they were left alone */
@@ -72,7 +76,8 @@ int sizes_tests(int n_datasets);
 
 /* How the comparisons of a run went, a set for each node. */
 uint8_t *ways_of(Arena *a, const Forest *f, const LogLines *log);
-/* The versions that a run took, "V0 + V4", with the numbers of minifut explain. */
+/* The numbers of the versions that a run took; the same as text, "V0 + V4". */
+VersionIds version_ids(Arena *a, const Forest *f, const uint8_t *ways);
 const char *versions_taken(Arena *a, const Forest *f, const uint8_t *ways);
 /* A name without its entry: "suff_outer_par_0". */
 const char *short_name(const char *threshold);
@@ -144,13 +149,14 @@ typedef struct {
     Out *o;
     const Forest *forest;
     const int64_t *settings;
+    const VersionWords *words;
     void *env;
     const char *(*leaf)(void *env, int node, bool outcome);
 } Tree;
 
 void tree_html(const Tree *t);
 /* The versions that ran as a table with bars, the fastest first. */
-void trials_html(Arena *a, Out *o, const Forest *f, const Trials *trials);
+void trials_html(Arena *a, Out *o, const Forest *f, const VersionWords *words, const Trials *trials);
 /* "1.23 ms +- 0.4 %", or why there is no time. */
 const char *measured_text(Arena *a, const Measurement *m);
 

@@ -1,6 +1,6 @@
 /* What the pages of tune and bench share: the forest of thresholds with its versions, and the times
  * of versions on a data set. */
-#include "autotune/tuning.h"
+#include "autotune/words.h"
 #include "base/html.h"
 
 #include <math.h>
@@ -24,13 +24,13 @@ static int n_below(const Forest *f, int parent, bool outcome, bool loops, int *l
     return n;
 }
 
-/* The version at the end of a way, as in versions_taken. */
-static const char *version_at(Arena *a, const Forest *f, int node, bool outcome)
+/* The comparisons up to the end of a way. */
+static const uint8_t *ways_to(Arena *a, const Forest *f, int node, bool outcome)
 {
     uint8_t *ways = NEWN(a, uint8_t, f->nodes.n);
     for (; node >= 0; outcome = f->nodes.at[node].outcome, node = f->nodes.at[node].parent)
         ways[node] = outcome ? WAY_TRUE : WAY_FALSE;
-    return versions_taken(a, f, ways);
+    return ways;
 }
 
 /* What follows an outcome: a version and what is to be said of it, or further comparisons. */
@@ -39,7 +39,8 @@ static void tree_way(const Tree *t, int node, bool outcome)
     int last;
     const Node *n = &t->forest->nodes.at[node];
     if (n_below(t->forest, node, outcome, false, &last) == 0) {
-        html_text(t->o, !node_is_loop(n) ? version_at(t->a, t->forest, node, outcome)
+        const uint8_t *ways = ways_to(t->a, t->forest, node, outcome);
+        html_text(t->o, !node_is_loop(n) ? versions_taken(t->a, t->forest, ways)
                         : outcome        ? "the loop's launches stay apart"
                                          : "they become one");
         const char *what = t->leaf(t->env, node, outcome);
@@ -48,6 +49,9 @@ static void tree_way(const Tree *t, int node, bool outcome)
             html_text(t->o, what);
             out_puts(t->o, "</span>");
         }
+        VersionIds ids = version_ids(t->a, t->forest, ways);
+        if (!node_is_loop(n))
+            words_html(t->o, t->words, &ids);
     }
     tree_below(t, node, outcome);
 }
@@ -119,7 +123,7 @@ static const char *settings_text(Arena *a, const Forest *f, const Trial *v)
     return *text ? text : "nothing set";
 }
 
-void trials_html(Arena *a, Out *o, const Forest *f, const Trials *trials)
+void trials_html(Arena *a, Out *o, const Forest *f, const VersionWords *words, const Trials *trials)
 {
     static const char *const heads[] = {"versions", "#time", "from 0 to the slowest",
                                         "#runs",    "under", NULL};
@@ -134,7 +138,8 @@ void trials_html(Arena *a, Out *o, const Forest *f, const Trials *trials)
     for (int k = 0; k < ts.n; k++) {
         const Measurement *m = &ts.at[k].m;
         html_row(o);
-        html_head_cell(o, *ts.at[k].taken ? ts.at[k].taken : "none");
+        VersionIds ids = version_ids(a, f, ts.at[k].ways);
+        words_cell(o, true, *ts.at[k].taken ? ts.at[k].taken : "none", words, &ids);
         html_number(o, measured_text(a, m));
         if (m->ok)
             html_bar(o, m->median, m->median * (1 - m->noise), m->median * (1 + m->noise), most);

@@ -2,8 +2,8 @@
 """The pages of minifut, and what it writes for programs: tests/pages/run.py [-k FOLDER] MINIFUT. Needs an OpenCL device.
 
 Each page must be well-formed, hold what the JSON beside it says, escape all names, and need nothing from elsewhere.
-Debian's chromium, where it is installed, must show it without scrolling sideways at 360 and 1200 pixels, with enough
-contrast in light and dark. -k: leaves the pages and pictures of them there, to look at."""
+Debian's chromium, where it is installed, must show it without scrolling sideways at 360 pixels, nor tables and sources in it
+at 1300, with enough contrast in light and dark. -k: leaves the pages and pictures of them there, to look at."""
 import html.parser
 import itertools
 import json
@@ -90,17 +90,18 @@ const paper = light(getComputedStyle(document.body).backgroundColor), contrast =
 for (const e of document.querySelectorAll("p, th, td, a, li, h1, h2, summary, .source span"))
     contrast.push((Math.max(paper, colour(e)) + 0.05) / (Math.min(paper, colour(e)) + 0.05));
 parent.document.title = JSON.stringify({wide: document.documentElement.scrollWidth, window: innerWidth, paper: paper,
-    contrast: Math.min(...contrast), tables: [...document.querySelectorAll("table")].every(t => t.closest(".scroll"))});
+    contrast: Math.min(...contrast), inner: [...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth).length,
+    tables: [...document.querySelectorAll("table")].every(t => t.closest(".scroll"))});
 </script></body>"""
 
 
-def in_browser(page, keep):
-    """Looks at the page in a browser, at two widths, in light and dark."""
+def in_browser(page, keep, once=False):
+    """Looks at the page in a browser, at two widths, in light and dark; `once`: wide and light."""
     frame = page.with_name("frame.html")
-    for width in (360, 1200):
+    for width in (1300,) if once else (360, 1300):
         copy = html.escape(page.read_text().replace("</body>", PROBE))
         frame.write_text(FRAME % (width, copy))
-        for scheme in ("light", "dark"):
+        for scheme in ("light",) if once else ("light", "dark"):
             base = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                     f"--user-data-dir={page.parent / 'profile'}", f"--window-size={width},1500",
                     f"--blink-settings=preferredColorScheme={int(scheme == 'light')}"]
@@ -109,6 +110,7 @@ def in_browser(page, keep):
             seen = json.loads(html.unescape(re.search("<title>(.*?)</title>", dom, re.S)[1]))
             where = f"{page.name} at {width}, {scheme}: {seen}"
             must(seen["window"] == width and seen["wide"] <= width, f"{where}: scrolls sideways")
+            must(width < 1300 or seen["inner"] == 0, f"{where}: a part of it scrolls sideways")
             must(seen["tables"], f"{where}: a table scrolls with the page")
             must(seen["contrast"] >= 4.5, f"{where}: hard to read")
             must((seen["paper"] > 0.5) == (scheme == "light"), f"{where}: not {scheme}")
@@ -287,8 +289,67 @@ def doc_page(minifut, folder):
     must(not re.search(r"`|\]\(", "".join(t for tag, t in page.texts if tag in ("p", "li"))), "Markdown is left")
 
 
+# Two nests one after the other, with names as people give them.
+NESTS = """-- Rows that are normalised and summed up, then weighted by what came of that.
+entry main [n][m][k] (some_rows_of_numbers: [n][m]f32) (other_rows_of_numbers: [k][n]f32): ([n][m]f32, [k]f32) =
+  let normalised_rows = map (\\row -> let total = f32.sum row in scan (+) 0 (map (/ total) row)) some_rows_of_numbers
+  let weights = map (\\row -> f32.maximum row) normalised_rows
+  let weighted_sums = map (\\row -> let most = f32.maximum row in f32.sum (map2 (\\x w -> f32.exp (x - most) * w) row weights)) other_rows_of_numbers
+  in (normalised_rows, weighted_sums)
+"""
+WORDS = ["one thread for each of n, which does alone: reduction (+); scan (+); reduction (max)",
+         "one work-group for each of n, whose threads share what is inside",
+         "all n * m in parallel, reduced by (+) within each of n; all n * m in parallel, scanned by (+) within each of n; "
+         "all n * m in parallel, reduced by (max) within each of n",
+         "one thread for each of k, which does alone: reduction (max); reduction (+)",
+         "one work-group for each of k, whose threads share what is inside",
+         "all k * n in parallel, reduced by (max) within each of k; all k * n in parallel, reduced by (+) within each of k"]
+
+
+def words_stand_by(path):
+    """Each version that the page names in a table or tree is there in words; of several, each behind its number."""
+    page = Page(path)
+    small = page.tagged("small")
+    for text in small:
+        number, _, words = text.partition(": ") if re.match(r"V\d: ", text) else (None, "", text)
+        must(words in WORDS and number in (None, f"V{WORDS.index(words)}"), f"{path.name}: {text}")
+    return page, small
+
+
+def nests_tuned(minifut, folder):
+    (folder / "nests.sf").write_text(NESTS)
+    (folder / "dn").mkdir()
+    for name, n in (("a few of them", 3), ("many more of them than before", 40)):
+        (folder / f"dn/{name}.in").write_text(f"[{', '.join(['[1f32, 2, 3]'] * n)}] [{', '.join(['[' + ', '.join(['1f32'] * n) + ']'] * 5)}]")
+    run(minifut, folder, "compile", "nests.sf")
+    run(minifut, folder, "tune", "--skip-compilation", "--only=thresholds", "--report", "nests-tune.html", "nests.sf", "dn")
+    page, small = words_stand_by(folder / "nests-tune.html")
+    must(set(WORDS) <= set(small), f"in the tree: {small}")
+    pairs = [t for t in page.tagged("th") if re.fullmatch(r"V[0-2] \+ V[3-5]", t)]
+    must(pairs and len([t for t in small if t.startswith("V")]) >= 2 * len(pairs), f"{pairs}: {small}")
+
+
+def nests_timed(minifut, folder):
+    (folder / "nests.tuning").write_text("main.suff_outer_par_0=1\n")
+    run(minifut, folder, "bench", "--skip-compilation", "--report", "nests-bench.html", "--tuning", "nests.tuning", "nests.sf", "dn")
+    _, small = words_stand_by(folder / "nests-bench.html")
+    must(set(WORDS) <= set(small) and f"V0: {WORDS[0]}" in small, f"{small}")
+
+
+def nests_profiled(minifut, folder):
+    run(minifut, folder, "profile", "--skip-compilation", "--gbs=10", "--gflops=10", "--html", "nests-profile.html", "nests.sf", "dn")
+    _, small = words_stand_by(folder / "nests-profile.html")
+    must(len(small) == 4 and all(re.match(r"V\d: ", t) for t in small), f"{small}")
+
+
+def large_explained(minifut, folder):
+    run(minifut, folder, "explain", "--html", str(folder / "large.html"), str(ROOT / "bench/OptionPricing/OptionPricing.sf"))
+    Page(folder / "large.html")
+
+
 CASES = [("doc", [doc_page]), ("tune", [tune_json, tune_page]), ("explain", [explain_page]), ("bench", [bench_page]),
-         ("profile", [profile_page])]
+         ("profile", [profile_page]), ("nests-tune", [nests_tuned]), ("nests-bench", [nests_timed]),
+         ("nests-profile", [nests_profiled]), ("large", [large_explained])]
 
 
 def main():
@@ -306,7 +367,7 @@ def main():
         for name, asked in CASES:
             todo = [(f.__name__, lambda f=f: f(minifut, folder)) for f in asked]
             if CHROMIUM:
-                todo.append((f"{name} in a browser", lambda: in_browser(folder / f"{name}.html", keep)))
+                todo.append((f"{name} in a browser", lambda: in_browser(folder / f"{name}.html", keep, name.startswith(("nests", "large")))))
             else:
                 checks.skip("chromium")
             for what, check in todo:
