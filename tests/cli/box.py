@@ -21,7 +21,8 @@ MATRICES = "[[1f32, 2], [3, 4]] [[5f32, 6], [7, 8]]"
 
 # What a tuning says as the machine is slow at the moment, or other work runs beside it: nothing to look at.
 TIMELY = (r"^\[\d+/\d+\] .*: trying .* gone.*\r?\n",
-          r"^minifut tune: warning: on \d+ data sets? the tuned program is slower than the untuned one\r?\n")
+          r"^minifut tune: warning: on \d+ data sets? the tuned program is slower than the untuned one\r?\n",
+          r"^minifut (?:tune|bench): warning: the machine is busy: .*\r?\n")
 
 cases = []  # (name, needs a device, function)
 
