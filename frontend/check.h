@@ -28,10 +28,20 @@ typedef enum {
 } Space;
 enum { N_SPACES = SPACE_SIG + 1 };
 
+/* The innermost of the local names by each name: a tree, by the bits of hashes, which those further in share. */
+typedef struct LocalNames {
+    const char *name;
+    const struct Scope *at;
+    const struct LocalNames *kid[2];
+} LocalNames;
+
 typedef struct Scope {
     const char *name;
     Binding *bind;
     Module *open;               /* or a module: its members are known by their names alone */
+    const struct Scope *opened; /* of a local name: the innermost such module, this one or further out */
+    const LocalNames *locals;   /* of a local name: all that are known here */
+    int depth;                  /* counts local names from outside in */
     const File *file;           /* where a definition at top level is known: no local name is
                                  * further out */
     bool own;                   /* of a definition: of this file itself, not opened by it */

@@ -21,10 +21,16 @@ Binding *new_binding(Ck *ck, BindKind k, const char *name, Loc loc)
 
 /* --- Names: what the program binds at all, and its definitions by name ---------------------- */
 
+/* Names are interned: their addresses tell them apart. */
+static uint64_t name_hash(const char *name)
+{
+    return ((uint64_t)(uintptr_t)name >> 3) * 0x9E3779B97F4A7C15u;
+}
+
 static NameRow *name_row(NameTable *t, const char *name)
 {
-    size_t mask = (size_t)t->cap - 1; /* names are interned: their addresses tell them apart */
-    size_t i = ((uintptr_t)name >> 3) * 0x9E3779B97F4A7C15u >> 20 & mask;
+    size_t mask = (size_t)t->cap - 1;
+    size_t i = name_hash(name) >> 20 & mask;
     while (t->at[i].name && t->at[i].name != name)
         i = (i + 1) & mask;
     return &t->at[i];
@@ -77,22 +83,55 @@ void scopes_back(Ck *ck, Scopes s)
     memcpy(ck->scopes, s.at, sizeof s.at);
 }
 
-static Scope *push_scope(Ck *ck, Space space, const char *name, Binding *b)
+static const Scope *find_local(const LocalNames *t, const char *name)
 {
-    Scope *s = NEW(ck->a, Scope);
-    *s = (Scope){.name = name, .bind = b, .up = ck->scopes[space]};
+    for (uint64_t h = name_hash(name); t; t = t->kid[h >> 63], h = h << 1 | h >> 63)
+        if (t->name == name)
+            return t->at;
+    return NULL;
+}
+
+static const LocalNames *with_local(Ck *ck, const LocalNames *t, uint64_t hash, const Scope *s)
+{
+    LocalNames *c = NEW(ck->a, LocalNames);
+    if (!t || t->name == s->name) {
+        *c = (LocalNames){s->name, s, {t ? t->kid[0] : NULL, t ? t->kid[1] : NULL}};
+        return c;
+    }
+    *c = *t;
+    c->kid[hash >> 63] = with_local(ck, t->kid[hash >> 63], hash << 1 | hash >> 63, s);
+    return c;
+}
+
+static Scope *push_scope(Ck *ck, Space space, Binding *b, Module *open)
+{
+    Scope *s = NEW(ck->a, Scope), *up = ck->scopes[space];
+    *s = (Scope){.name = b ? b->name : "", .bind = b, .open = open, .up = up};
     ck->scopes[space] = s;
     return s;
+}
+
+/* A name that was pushed, or a module that is opened, is local. */
+static void make_local(Ck *ck, Scope *s)
+{
+    const Scope *up = s->up && !s->up->file ? s->up : NULL;
+    s->depth = up ? up->depth + 1 : 1;
+    s->opened = s->open ? s : up ? up->opened : NULL;
+    s->locals = up ? up->locals : NULL;
+    if (!s->open)
+        s->locals = with_local(ck, s->locals, name_hash(s->name), s);
 }
 
 static void bind_in_scope(Ck *ck, Binding *b, bool own)
 {
     Space space = space_of(b);
-    Scope *s = push_scope(ck, space, b->name, b);
+    Scope *s = push_scope(ck, space, b, NULL);
     NameRow *r = add_name(ck, b->name);
     bool declared = b->kind >= BIND_TYPE || b->kind == BIND_DEF || b->kind == BIND_BUILTIN;
-    if (!declared || ck->current.n || ck->in_module)
+    if (!declared || ck->current.n || ck->in_module) {
+        make_local(ck, s);
         return;
+    }
     s->file = ck->file;
     s->own = own;
     s->local = own && ck->decls && ck->decls->at[ck->decl].local;
@@ -117,7 +156,7 @@ void bind_opened(Ck *ck, Binding *b)
 void open_scope(Ck *ck, Module *m)
 {
     for (int i = 0; i < N_SPACES; i++)
-        push_scope(ck, (Space)i, "", NULL)->open = m;
+        make_local(ck, push_scope(ck, (Space)i, NULL, m));
 }
 
 const Scope *find_global(Ck *ck, const char *name, Space space)
@@ -132,15 +171,17 @@ static bool is_known(const Ck *ck, const Scope *s)
     return (s->file == f || s->file == ck->prelude) && (!ck->horizon || s->seq < ck->horizon);
 }
 
-/* Definitions at top level, which are many, are found by their names, not by going through them. */
+/* Names may be many: they are found, not gone through. */
 Binding *in_scope(Ck *ck, const char *name, Space space)
 {
-    const Scope *s = ck->scopes[space];
-    for (; s && !s->file; s = s->up) {
-        Binding *b = s->open ? module_member(ck, s->open, name, space) : s->bind;
-        if (b && (s->open || b->name == name))
+    const Scope *top = ck->scopes[space], *s = top ? find_local(top->locals, name) : NULL;
+    for (const Scope *o = top ? top->opened : NULL; o && (!s || o->depth > s->depth); o = o->up ? o->up->opened : NULL) {
+        Binding *b = module_member(ck, o->open, name, space);
+        if (b)
             return b;
     }
+    if (s)
+        return s->bind;
     for (s = find_global(ck, name, space); s && !is_known(ck, s);)
         s = s->hidden;
     return s ? s->bind : NULL;
