@@ -2,6 +2,8 @@
  * consumption (consume.h). */
 #include "frontend/consume.h"
 
+#include "base/ptrmap.h"
+
 #include <string.h>
 
 /* --- Types ---------------------------------------------------------------------------------- */
@@ -76,90 +78,20 @@ bool al_binds_type(const Binding *b, const AType *t)
     return false;
 }
 
-/* --- Sets of refs --------------------------------------------------------------------------- */
+/* --- Trees ---------------------------------------------------------------------------------- */
 
 static VarLeaf *leaf_of(const Ref *r)
 {
     return &r->v->leaves.at[r->leaf];
 }
 
-/* Lets VarLeaf.n of each ref of the set be its place in it. */
-static unsigned stamp_places(Co *co, const Refs *rs)
+RefSet *al_all(Co *co, const Al *al)
 {
-    unsigned s = ++co->stamp;
-    for (int i = 0; i < rs->n; i++) {
-        leaf_of(&rs->at[i])->stamp = s;
-        leaf_of(&rs->at[i])->n = i;
-    }
+    RefSet *s = al->refs;
+    for (int i = 0; i < al->kids.n; i++)
+        s = al_set_union(co, s, al_all(co, al->kids.at[i]));
     return s;
 }
-
-static void add_refs(Co *co, Refs *to, const Refs *from, unsigned stamp)
-{
-    if (!to->n) { /* most sets are that of one variable: shared, until it grows */
-        *to = (Refs){from->at, from->n, from->n};
-        for (int i = 0; i < to->n; i++) {
-            leaf_of(&to->at[i])->stamp = stamp;
-            leaf_of(&to->at[i])->n = i;
-        }
-        return;
-    }
-    for (int i = 0; i < from->n; i++) {
-        VarLeaf *l = leaf_of(&from->at[i]);
-        if (l->stamp == stamp && to->at[l->n].closure <= from->at[i].closure)
-            continue;
-        if (l->stamp == stamp) {
-            to->at = arena_memdup(co->a, to->at, sizeof *to->at * (size_t)to->n);
-            to->cap = to->n;
-            to->at[l->n].closure = false;
-            continue;
-        }
-        l->stamp = stamp;
-        l->n = to->n;
-        vec_push(co->a, to, from->at[i]);
-    }
-}
-
-static void add_flat(Co *co, Refs *to, const Al *al, unsigned stamp)
-{
-    add_refs(co, to, &al->refs, stamp);
-    for (int i = 0; i < al->kids.n; i++)
-        add_flat(co, to, al->kids.at[i], stamp);
-}
-
-void al_add_flat(Co *co, Refs *to, const Al *al)
-{
-    add_flat(co, to, al, stamp_places(co, to));
-}
-
-void al_add_refs(Co *co, Refs *to, const Refs *from)
-{
-    add_refs(co, to, from, stamp_places(co, to));
-}
-
-void al_add_ref(Co *co, Refs *to, Ref r)
-{
-    Refs one = {arena_memdup(co->a, &r, sizeof r), 1, 1};
-    al_add_refs(co, to, &one);
-}
-
-Refs al_flat(Co *co, const Al *al)
-{
-    Refs rs = {0};
-    al_add_flat(co, &rs, al);
-    return rs;
-}
-
-const Ref *al_shared(Co *co, const Refs *x, const Refs *y)
-{
-    unsigned s = stamp_places(co, x);
-    for (int i = 0; i < y->n; i++)
-        if (leaf_of(&y->at[i])->stamp == s && y->at[i].v->kind != VAR_HIDDEN)
-            return &y->at[i];
-    return NULL;
-}
-
-/* --- Trees ---------------------------------------------------------------------------------- */
 
 Al *al_none(Co *co)
 {
@@ -168,20 +100,22 @@ Al *al_none(Co *co)
 
 Al *al_shape(Co *co, const AType *t, Al *al)
 {
-    Al *c = al_none(co);
     if (!al_holds_arrays(t))
-        return c;
+        return al->refs || al->kids.n ? al_none(co) : al;
+    if (!al_is_product(t) && !al->kids.n)
+        return al;
+    Al *c = al_none(co);
     if (!al_is_product(t)) {
-        if (!al->kids.n)
-            return al;
-        al_add_flat(co, &c->refs, al);
+        c->refs = al_all(co, al);
         return c;
     }
+    bool same = al->kids.n == t->elems.n;
     for (int i = 0; i < t->elems.n; i++) {
         Al *from = al->kids.n == t->elems.n ? al->kids.at[i] : al;
         vec_push(co->a, &c->kids, al_shape(co, t->elems.at[i], from));
+        same = same && c->kids.at[i] == from;
     }
-    return c;
+    return same ? al : c;
 }
 
 Al *al_union(Co *co, const Al *x, const Al *y)
@@ -192,8 +126,7 @@ Al *al_union(Co *co, const Al *x, const Al *y)
             vec_push(co->a, &c->kids, al_union(co, x->kids.at[i], y->kids.at[i]));
         return c;
     }
-    al_add_flat(co, &c->refs, x);
-    al_add_flat(co, &c->refs, y);
+    c->refs = al_set_union(co, al_all(co, x), al_all(co, y));
     return c;
 }
 
@@ -205,7 +138,7 @@ void al_leaves(const AType *t, Al *al, bool unique, Leaves *out, Arena *a)
             al_leaves(t->elems.at[i], al_kid(al, i), unique, out, a);
         return;
     }
-    Leaf l = {t, al, unique};
+    Leaf l = {.t = t, .al = al, .unique = unique};
     vec_push(a, out, l);
 }
 
@@ -226,29 +159,30 @@ typedef struct {
     Co *co;
     const Leaves *ls;
     int next;
-    Counted log; /* a leaf for each time that it was counted */
+    int sums;    /* around what is counted */
+    Counted log; /* inside of sums a leaf for each time that it was counted */
 } Count;
 
 static void count_leaf(Count *c, const Leaf *l)
 {
-    for (int j = 0; j < l->al->refs.n; j++) {
-        VarLeaf *r = leaf_of(&l->al->refs.at[j]);
-        if (l->al->refs.at[j].v->kind == VAR_HIDDEN)
+    for (int j = 0; j < l->refs.n; j++) {
+        VarLeaf *r = leaf_of(&l->refs.at[j]);
+        if (l->refs.at[j].v->kind == VAR_HIDDEN)
             continue;
         r->n = r->stamp == c->co->stamp ? r->n + 1 : 1;
         r->stamp = c->co->stamp;
-        vec_push(c->co->a, &c->log, r);
+        if (c->sums)
+            vec_push(c->co->tmp, &c->log, r);
     }
 }
 
 static void count_refs(Count *c, const AType *t);
 
-/* How often a leaf is among those from <= i < to. */
-static int times(const Counted *ls, int from, int to, const VarLeaf *l)
+/* One more of a leaf; how many there are then. */
+static intptr_t one_more(PtrMap *times, const VarLeaf *l)
 {
-    int n = 0;
-    for (int i = from; i < to; i++)
-        n += ls->at[i] == l;
+    intptr_t n = (intptr_t)ptrmap_get(times, l) + 1;
+    ptrmap_put(times, l, (void *)n);
     return n;
 }
 
@@ -256,19 +190,28 @@ static int times(const Counted *ls, int from, int to, const VarLeaf *l)
 static void count_sum(Count *c, const AType *t)
 {
     Counted most = {0};
+    PtrMap *in_most = ptrmap_new(c->co->tmp);
     int start = c->log.n;
+    c->sums++;
     for (int k = 0; k < t->elems.n; k++) {
+        PtrMap *here = ptrmap_new(c->co->tmp);
         count_refs(c, t->elems.at[k]);
         for (int i = start; i < c->log.n; i++)
             c->log.at[i]->n--;
-        for (int i = start; i < c->log.n; i++)
-            if (times(&c->log, start, i + 1, c->log.at[i]) > times(&most, 0, most.n, c->log.at[i]))
-                vec_push(c->co->a, &most, c->log.at[i]);
+        for (int i = start; i < c->log.n; i++) {
+            VarLeaf *l = c->log.at[i];
+            if (one_more(here, l) <= (intptr_t)ptrmap_get(in_most, l))
+                continue;
+            one_more(in_most, l);
+            vec_push(c->co->tmp, &most, l);
+        }
         c->log.n = start;
     }
+    c->sums--;
     for (int i = 0; i < most.n; i++) {
         most.at[i]->n++;
-        vec_push(c->co->a, &c->log, most.at[i]);
+        if (c->sums)
+            vec_push(c->co->tmp, &c->log, most.at[i]);
     }
 }
 
@@ -284,8 +227,10 @@ static void count_refs(Count *c, const AType *t)
         count_leaf(c, &c->ls->at[c->next++]);
 }
 
-void al_count(Co *co, const AType *t, const Leaves *ls)
+void al_count(Co *co, const AType *t, Leaves *ls)
 {
+    for (int i = 0; i < ls->n; i++)
+        ls->at[i].refs = al_list(co, ls->at[i].al->refs);
     Count c = {.co = co, .ls = ls};
     co->stamp++;
     count_refs(&c, t);
@@ -293,9 +238,9 @@ void al_count(Co *co, const AType *t, const Leaves *ls)
 
 const Ref *al_in_others(const Leaf *l)
 {
-    for (int i = 0; i < l->al->refs.n; i++)
-        if (l->al->refs.at[i].v->kind != VAR_HIDDEN && leaf_of(&l->al->refs.at[i])->n > 1)
-            return &l->al->refs.at[i];
+    for (int i = 0; i < l->refs.n; i++)
+        if (l->refs.at[i].v->kind != VAR_HIDDEN && leaf_of(&l->refs.at[i])->n > 1)
+            return &l->refs.at[i];
     return NULL;
 }
 
@@ -304,37 +249,79 @@ bool al_is_marker(const Ref *r)
     return leaf_of(r)->n > 1 && !r->v->in_scope && r->v->kind != VAR_HIDDEN;
 }
 
-static Al *with_ref(Co *co, const Al *al, Ref r)
+/* Whether it is seen at once that no two leaves have something in common. */
+static bool plainly_apart(Co *co, const Leaves *ls)
 {
-    Al *c = al_none(co);
-    al_add_flat(co, &c->refs, al);
-    vec_push(co->a, &c->refs, r);
-    return c;
+    unsigned walk = ++co->walks;
+    bool chains = true;
+    int n = 0;
+    for (int i = 0; i < ls->n; i++) {
+        const RefSet *s = ls->at[i].al->refs;
+        if (!s)
+            continue;
+        n++;
+        chains = chains && s->chain && s->chain->seen[false] != walk;
+        if (chains)
+            s->chain->seen[false] = walk;
+    }
+    return chains || n < 2;
+}
+
+static bool has_sum(const AType *t)
+{
+    bool found = t->kind == TY_SUM;
+    for (int i = 0; al_is_product(t) && i < t->elems.n && !found; i++)
+        found = has_sum(t->elems.at[i]);
+    return found;
+}
+
+/* Whether it is seen at once that a marker is there: what several constructors hold is none. */
+static bool plainly_marked(Co *co, const AType *t, const Leaves *ls)
+{
+    RefSet **sets = NEWN(co->tmp, RefSet *, ls->n + 1);
+    for (int i = 0; i < ls->n; i++)
+        sets[i] = ls->at[i].al->refs;
+    return !has_sum(t) && al_share_marker(co, sets, ls->n);
+}
+
+/* Adds a marker to leaves that overlap with others, unless one has it already; whether it did. */
+static bool mark_leaves(Co *co, const AType *t, Leaves *ls, Loc loc)
+{
+    al_count(co, t, ls);
+    bool *overlaps = NEWN(co->tmp, bool, ls->n + 1), any = false;
+    for (int i = 0; i < ls->n; i++) {
+        const Refs *rs = &ls->at[i].refs;
+        for (int j = 0; j < rs->n; j++)
+            if (al_is_marker(&rs->at[j]))
+                return false;
+        any |= overlaps[i] = al_in_others(&ls->at[i]) != NULL;
+    }
+    if (!any)
+        return false;
+    Ref marker = {al_make_up(co, VAR_PARTS, NULL, loc), 0, false};
+    RefSet *also = al_set_with(co, marker, NULL);
+    for (int i = 0; i < ls->n; i++)
+        if (overlaps[i]) {
+            Al *c = al_none(co);
+            c->refs = al_set_union(co, ls->at[i].al->refs, also);
+            ls->at[i].al = c;
+        }
+    return true;
 }
 
 Al *al_mark_overlap(Co *co, const AType *t, Al *al, Loc loc)
 {
-    if (!al_is_product(t) || !al_holds_arrays(t))
+    if (!al_is_product(t) || al->marked || !al_holds_arrays(t))
         return al;
+    ArenaMark mark = arena_mark(co->tmp);
     Leaves ls = {0};
-    al_leaves(t, al, false, &ls, co->a);
-    al_count(co, t, &ls);
-    VEC(int) overlap = {0};
-    for (int i = 0; i < ls.n; i++) {
-        const Refs *rs = &ls.at[i].al->refs;
-        for (int j = 0; j < rs->n; j++)
-            if (al_is_marker(&rs->at[j]))
-                return al;
-        if (al_in_others(&ls.at[i]))
-            vec_push(co->a, &overlap, i);
-    }
-    if (!overlap.n)
-        return al;
-    Ref marker = {al_make_up(co, VAR_PARTS, NULL, loc), 0, false};
-    for (int i = 0; i < overlap.n; i++)
-        ls.at[overlap.at[i]].al = with_ref(co, ls.at[overlap.at[i]].al, marker);
     int next = 0;
-    return al_rebuild(co, t, &ls, &next);
+    al_leaves(t, al, false, &ls, co->tmp);
+    if (!plainly_apart(co, &ls) && !plainly_marked(co, t, &ls) && mark_leaves(co, t, &ls, loc))
+        al = al_rebuild(co, t, &ls, &next);
+    al->marked = true;
+    arena_reset(co->tmp, mark);
+    return al;
 }
 
 /* --- Variables ------------------------------------------------------------------------------ */
@@ -362,17 +349,14 @@ static bool makes_hidden(const Binding *b, const AType *t, bool unique)
 
 /* A component of the value of a top-level definition. It may be consumed if it is made anew at each use: its elements
  * are of a type that the use decides. */
-static Refs global_refs(Co *co, const Binding *b, const AType *t, Ref self)
+static RefSet *global_refs(Co *co, const Binding *b, const AType *t, Ref self)
 {
     const AType *elem = type_elem(t);
     bool made_anew = elem->kind == TY_VAR && al_binds_type(b, elem);
     bool hidden = t->kind == TY_FUN ? b->hides || makes_hidden(b, t, false) : b->fresh || b->tparams.n;
-    Refs rs = {0};
     if (hidden && !made_anew)
-        vec_push(co->a, &rs, ((Ref){co->hidden, 0, false}));
-    else if (t->kind != TY_FUN && !made_anew)
-        vec_push(co->a, &rs, self);
-    return rs;
+        return al_set_with(co, (Ref){co->hidden, 0, false}, NULL);
+    return t->kind != TY_FUN && !made_anew ? al_set_with(co, self, NULL) : NULL;
 }
 
 /* The leaves of v of type t; each aliases itself, but of top-level definitions. */
@@ -388,10 +372,7 @@ static Al *make_leaves(Co *co, Var *v, const AType *t, const Al *al)
     if (v->global && al_holds_arrays(t)) {
         c->refs = global_refs(co, v->global, t, (Ref){v, v->leaves.n, false});
     } else if (al_holds_arrays(t)) {
-        Refs rs = {NEWN(co->a, Ref, al->refs.n + 1), 0, al->refs.n + 1};
-        vec_push(co->a, &rs, ((Ref){v, v->leaves.n, false}));
-        vec_append(co->a, &rs, &al->refs);
-        c->refs = rs;
+        c->refs = al_set_with(co, (Ref){v, v->leaves.n, false}, al->refs);
     }
     vec_push(co->a, &v->leaves, ((VarLeaf){.al = c}));
     return c;
@@ -476,7 +457,7 @@ void al_push_frame(Co *co, FrameKind kind)
     vec_push(co->a, &co->frames, f);
 }
 
-Refs al_pop_frame(Co *co, int marked)
+RefSet *al_pop_frame(Co *co, int marked)
 {
     al_set_marks(co, marked, co->marked.n, NULL);
     co->marked.n = marked;
@@ -500,19 +481,15 @@ const char *al_describe(Co *co, const Var *v)
 
 /* --- Use and consumption -------------------------------------------------------------------- */
 
-bool al_is_gone(const Ref *r)
+bool al_check_alive(Co *co, RefSet *s, Loc loc, const char *name)
 {
-    return leaf_of(r)->gone.beg != 0;
-}
-
-bool al_check_alive(Co *co, const Refs *rs, Loc loc, const char *name)
-{
-    const Ref *gone = NULL;
-    for (int i = 0; i < rs->n && (!gone || gone->v->kind > VAR_GLOBAL); i++)
-        if (al_is_gone(&rs->at[i]) && (!gone || rs->at[i].v->kind <= VAR_GLOBAL))
-            gone = &rs->at[i];
-    if (!gone)
+    if (al_set_alive(co, s))
         return true;
+    const Ref *gone = NULL;
+    const Refs rs = al_list(co, s);
+    for (int i = 0; i < rs.n && (!gone || gone->v->kind > VAR_GLOBAL); i++)
+        if (al_is_gone(&rs.at[i]) && (!gone || rs.at[i].v->kind <= VAR_GLOBAL))
+            gone = &rs.at[i];
     const char *what = al_describe(co, gone->v);
     bool named = gone->v->kind <= VAR_GLOBAL;
     if (!name)
@@ -530,10 +507,10 @@ bool al_check_alive(Co *co, const Refs *rs, Loc loc, const char *name)
 
 void al_use_var(Co *co, Var *v, Loc loc)
 {
+    RefSet *s = al_all(co, v->al);
     for (int f = v->depth; v->kind == VAR_LOCAL && f < co->frames.n; f++)
-        al_add_flat(co, &co->frames.at[f].used, v->al);
-    Refs rs = al_flat(co, v->al);
-    al_check_alive(co, &rs, loc, v->name);
+        co->frames.at[f].used = al_set_union(co, co->frames.at[f].used, s);
+    al_check_alive(co, s, loc, v->name);
 }
 
 /* The type of leaf number *n. */
@@ -615,12 +592,6 @@ static bool may_consume(Co *co, const Ref *r, Loc loc)
     return false;
 }
 
-void al_mark_gone(Co *co, const Ref *r, Loc loc)
-{
-    leaf_of(r)->gone = loc;
-    vec_push(co->a, &co->marked, *r);
-}
-
 void al_consume(Co *co, const Refs *rs, Loc loc)
 {
     co->consumptions++;
@@ -630,10 +601,4 @@ void al_consume(Co *co, const Refs *rs, Loc loc)
     for (int i = 0; i < rs->n; i++)
         if (!al_is_gone(&rs->at[i])) /* else its use was reported */
             al_mark_gone(co, &rs->at[i], loc);
-}
-
-void al_set_marks(Co *co, int from, int to, const Loc *locs)
-{
-    for (int i = from; i < to; i++)
-        leaf_of(&co->marked.at[i])->gone = locs ? locs[i - from] : (Loc){0, 0};
 }

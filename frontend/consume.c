@@ -35,8 +35,7 @@ void co_still_alive(Co *co, const Done *d)
 {
     if (co->marked.n == d->marked)
         return;
-    Refs rs = al_flat(co, d->al);
-    al_check_alive(co, &rs, d->e->loc, var_name(d->e));
+    al_check_alive(co, al_all(co, d->al), d->e->loc, var_name(d->e));
 }
 
 static Al *eval_seq(Co *co, AExp *e)
@@ -105,11 +104,10 @@ static Al *replace_part(Co *co, const AType *t, Al *al, const Step *path, int n,
     int k = field_at(co, t, path->field);
     for (int i = 0; i < t->elems.n; i++) {
         Al *kid = al_kid(al, i);
-        Refs rs = al_flat(co, kid);
         if (i == k)
             kid = replace_part(co, t->elems.at[i], kid, path + 1, n - 1, v, loc);
         else
-            al_check_alive(co, &rs, loc, NULL);
+            al_check_alive(co, al_all(co, kid), loc, NULL);
         vec_push(co->a, &c->kids, kid);
     }
     return c;
@@ -127,8 +125,8 @@ static Al *write_into(Co *co, AExp *e, int n)
     for (int i = 0; i < n; i++)
         part = al_kid(part, field_at(co, path[i].of, path[i].field));
     Al *rest = replace_part(co, e->type, al, path, n, al_none(co), e->update.e->loc);
-    Refs into = al_flat(co, part), from = al_flat(co, al_shape(co, e->update.value->type, v.al)),
-         others = al_flat(co, rest);
+    Refs into = al_list(co, al_all(co, part)), others = al_list(co, al_all(co, rest));
+    Refs from = al_list(co, al_all(co, al_shape(co, e->update.value->type, v.al)));
     const Ref *r = al_shared(co, &into, &from), *other = al_shared(co, &into, &others);
     if (r)
         ck_error(co->ck, e->update.value->loc,
@@ -159,13 +157,9 @@ static Al *eval_update(Co *co, AExp *e)
 /* --- if ------------------------------------------------------------------------------------- */
 
 /* Everything that leaf l of a variable in scope aliases is alive, itself included. */
-static bool lives_on(const Ref *r)
+static bool lives_on(Co *co, const Ref *r)
 {
-    const Refs *rs = &r->v->leaves.at[r->leaf].al->refs;
-    for (int i = 0; r->v->in_scope && i < rs->n; i++)
-        if (al_is_gone(&rs->at[i]))
-            return false;
-    return !al_is_gone(r);
+    return !al_is_gone(r) && (!r->v->in_scope || al_set_alive(co, r->v->leaves.at[r->leaf].al->refs));
 }
 
 /* A marker instead of one that is gone: components that overlapped still do. */
@@ -191,16 +185,22 @@ static Al *take_over_gone(Co *co, const AType *t, Al *al, Loc loc)
     Leaves ls = {0};
     Refs dropped = {0};
     Remarked rm = {0};
-    al_leaves(t, al_shape(co, t, al), false, &ls, co->a);
+    al = al_shape(co, t, al);
+    if (al_set_alive(co, al_all(co, al)))
+        return al;
+    al_leaves(t, al, false, &ls, co->tmp);
     al_count(co, t, &ls);
     for (int i = 0; i < ls.n; i++) {
         Al *c = al_none(co);
-        for (int j = 0; j < ls.at[i].al->refs.n; j++) {
-            Ref r = ls.at[i].al->refs.at[j];
+        for (int j = 0; j < ls.at[i].refs.n; j++) {
+            Ref r = ls.at[i].refs.at[j];
             bool marker = al_is_marker(&r);
             if (marker && al_is_gone(&r))
                 r = remark(co, &rm, r, loc);
-            vec_push(co->a, marker || lives_on(&r) ? &c->refs : &dropped, r);
+            if (marker || lives_on(co, &r))
+                c->refs = al_set_union(co, c->refs, al_set_one(co, r));
+            else
+                vec_push(co->tmp, &dropped, r);
         }
         ls.at[i].al = c;
     }
@@ -397,9 +397,17 @@ void consume_def(Ck *ck, Def *d)
 {
     Co co = {.ck = ck, .a = ck->a};
     ConsumeVars *vars = ck->vars ? ck->vars : (ck->vars = NEW(ck->a, ConsumeVars));
-    while (vars->n < ck->n_bindings)
-        vec_push(ck->a, vars, NULL);
-    co.vars = vars->at;
+    while (vars->vars.n < ck->n_bindings)
+        vec_push(ck->a, &vars->vars, NULL);
+    co.vars = vars->vars.at;
+    co.tmp = arena_new();
+    co.stamp = vars->stamp;
+    co.walks = vars->walks;
+    co.version = vars->version + 1; /* of what no set has been checked for */
     co.hidden = al_make_up(&co, VAR_HIDDEN, NULL, NO_LOC);
     co_def(&co, d);
+    vars->stamp = co.stamp;
+    vars->walks = co.walks;
+    vars->version = co.version;
+    arena_free(co.tmp);
 }

@@ -1,4 +1,4 @@
-/* Private to consume.c, consume_loop.c, consume_fun.c and aliases.c: what is known of values and variables while a
+/* Private to consume.c, consume_loop.c, consume_fun.c, aliases.c and alias_set.c: what is known of values and variables while a
  * definition is checked for consumption. The rules are Futhark's.
  *
  * Every variable has leaves, the components of its type that are not tuples, records or sums. A value is
@@ -29,9 +29,23 @@ typedef struct {
 } Ref;
 typedef VEC(Ref) Refs;
 
+/* A set of them, NULL: the empty one. It comes to the list of one, those of a, those of b. */
+typedef struct RefSet {
+    Ref one; /* v NULL: none */
+    struct RefSet *a, *b;
+    struct RefSet *chain;      /* if it adds one to one by one: the innermost; two such sets have a node in common only if
+                                * they have that; else NULL */
+    bool closure;              /* all of `a` are captured */
+    bool outside;              /* some are VAR_GLOBAL or VAR_HIDDEN */
+    bool alive;                /* none was consumed, as Co.version was `checked` */
+    unsigned checked, seen[2]; /* the walk that was here last; that was here for what is captured */
+    int born;                  /* counts them */
+} RefSet;
+
 typedef struct Al {
-    Refs refs;
+    RefSet *refs;
     VEC(struct Al *) kids; /* of products; then refs is empty */
+    bool marked;           /* its components do not overlap, or it is marked that they do */
 } Al;
 
 typedef enum {
@@ -70,21 +84,35 @@ struct Var {
 typedef enum { FRAME_FUNCTION, FRAME_BODY /* of a loop */, FRAME_CONDITION /* of `while` */, FRAME_SIZE } FrameKind;
 typedef struct {
     FrameKind kind;
-    Refs used; /* from outside */
+    RefSet *used; /* from outside */
 } Frame;
 
-typedef VEC(Var *) ConsumeVars;
+/* A part of a set that is still to be gone through. */
+typedef struct {
+    RefSet *s;
+    bool closure;
+} SetPart;
+
+/* What stays from one definition to the next: variables by uid, and counters. */
+typedef struct {
+    VEC(Var *) vars;
+    unsigned stamp, walks, version;
+} ConsumeVars;
 
 typedef struct {
     Ck *ck;
     Arena *a;
+    Arena *tmp; /* lists */
     Var **vars; /* by uid: those of definitions checked before stay, and are not looked at again */
     VEC(Frame) frames;
     VEC(Var *) scope; /* the variables in scope, innermost last */
     Refs marked;      /* what was consumed, in order, so that branches can be undone */
     int consumptions; /* how often something was, even if nobody else knows it */
     Var *hidden;      /* VAR_HIDDEN */
-    unsigned stamp;
+    unsigned version; /* changes as something is consumed, or is not any more */
+    unsigned stamp, walks;
+    int sets; /* made so far */
+    VEC(SetPart) todo;
 } Co;
 
 /* A component of a value that is no tuple or record. */
@@ -92,6 +120,7 @@ typedef struct {
     const AType *t;
     Al *al;
     bool unique;
+    Refs refs; /* of al, once al_count has counted them */
 } Leaf;
 typedef VEC(Leaf) Leaves;
 
@@ -114,11 +143,8 @@ static inline Al *al_kid(Al *al, int i)
 {
     return i < al->kids.n ? al->kids.at[i] : al;
 }
-void al_add_ref(Co *co, Refs *to, Ref r);
-/* Adds all that al aliases, whatever its shape. */
-void al_add_flat(Co *co, Refs *to, const Al *al);
-void al_add_refs(Co *co, Refs *to, const Refs *from);
-Refs al_flat(Co *co, const Al *al);
+/* All that al aliases, whatever its shape. */
+RefSet *al_all(Co *co, const Al *al);
 /* The tree al in the shape of a type: what a whole tuple aliases, each component may alias. */
 Al *al_shape(Co *co, const AType *t, Al *al);
 Al *al_union(Co *co, const Al *x, const Al *y);
@@ -126,17 +152,39 @@ Al *al_union(Co *co, const Al *x, const Al *y);
 void al_leaves(const AType *t, Al *al, bool unique, Leaves *out, Arena *a);
 /* The value of type t with these leaves. */
 Al *al_rebuild(Co *co, const AType *t, const Leaves *ls, int *next);
-/* A ref that both have, or NULL. */
-const Ref *al_shared(Co *co, const Refs *x, const Refs *y);
 /* Counts, for each ref, in how many of the leaves of a value of type t it stands at a time (what
  * different constructors hold is never there together): VarLeaf.n until the next search. */
-void al_count(Co *co, const AType *t, const Leaves *ls);
+void al_count(Co *co, const AType *t, Leaves *ls);
 /* After al_count: a ref of the leaf that stands in others too, or NULL. */
 const Ref *al_in_others(const Leaf *l);
 /* After al_count: whether a ref marks that leaves overlap (see above). */
 bool al_is_marker(const Ref *r);
 /* The value, with such a ref if its components overlap. */
 Al *al_mark_overlap(Co *co, const AType *t, Al *al, Loc loc);
+
+/* --- alias_set.c ---------------------------------------------------------------------------- */
+
+/* rest and r, which no other set has but by way of this one; r, which others may have as well. */
+RefSet *al_set_with(Co *co, Ref r, RefSet *rest);
+RefSet *al_set_one(Co *co, Ref r);
+RefSet *al_set_union(Co *co, RefSet *a, RefSet *b);
+/* The same, but captured by a function whose results are fresh. */
+RefSet *al_set_closure(Co *co, RefSet *s);
+/* Whether nothing of it was consumed. */
+bool al_set_alive(Co *co, RefSet *s);
+/* Each ref once, in co->tmp. */
+Refs al_list(Co *co, RefSet *s);
+/* The same, of what is in sets made since there were `first`. */
+Refs al_list_since(Co *co, RefSet *s, int first);
+/* Whether two of them are seen at once to have something in common that has no name. */
+bool al_share_marker(Co *co, RefSet *const *sets, int n);
+void al_add_refs(Co *co, Refs *to, const Refs *from);
+/* A ref that both have, or NULL. */
+const Ref *al_shared(Co *co, const Refs *x, const Refs *y);
+bool al_is_gone(const Ref *r);
+void al_mark_gone(Co *co, const Ref *r, Loc loc);
+/* The marks number from <= i < to: set again (locs) or taken back (NULL). */
+void al_set_marks(Co *co, int from, int to, const Loc *locs);
 
 /* --- Variables and frames ------------------------------------------------------------------- */
 
@@ -153,20 +201,16 @@ void al_unscope(Co *co, int n);
 void al_push_frame(Co *co, FrameKind kind);
 /* Leaves the innermost frame, and forgets what was consumed in it since there were `marked` marks:
  * variables of the frame. Returns what it used from outside. */
-Refs al_pop_frame(Co *co, int marked);
+RefSet *al_pop_frame(Co *co, int marked);
 
 /* --- Use and consumption -------------------------------------------------------------------- */
 
-bool al_is_gone(const Ref *r);
 /* Reports the use of what was consumed; `name` is what the program calls it, or NULL. */
-bool al_check_alive(Co *co, const Refs *rs, Loc loc, const char *name);
+bool al_check_alive(Co *co, RefSet *s, Loc loc, const char *name);
 /* Uses a variable: checks it, and tells the frames. */
 void al_use_var(Co *co, Var *v, Loc loc);
 /* Marks a value as consumed, or reports why it may not be. */
 void al_consume(Co *co, const Refs *rs, Loc loc);
-void al_mark_gone(Co *co, const Ref *r, Loc loc);
-/* The marks number from <= i < to: set again (locs) or taken back (NULL). */
-void al_set_marks(Co *co, int from, int to, const Loc *locs);
 /* "`xs`", "the result of `f`": in the permanent arena. */
 const char *al_describe(Co *co, const Var *v);
 

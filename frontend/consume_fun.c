@@ -26,8 +26,8 @@ static bool is_consumed_param(const Co *co, const Ref *r)
 static Unfresh why_unfresh(const Co *co, const Leaf *l)
 {
     Unfresh u = {.shared = al_in_others(l)};
-    for (int i = 0; l->t->kind != TY_FUN && i < l->al->refs.n && !u.outside; i++) {
-        const Ref *r = &l->al->refs.at[i];
+    for (int i = 0; l->t->kind != TY_FUN && i < l->refs.n && !u.outside; i++) {
+        const Ref *r = &l->refs.at[i];
         u.hidden |= r->v->kind == VAR_HIDDEN;
         if ((r->v->in_scope || r->v->kind == VAR_GLOBAL) && !is_consumed_param(co, r))
             u.outside = r;
@@ -148,7 +148,8 @@ static void check_no_global(Co *co, const Def *d, Al *al)
     for (int i = 0; i < ls.n; i++) {
         if (ls.at[i].unique || (!d->params.n && ls.at[i].t->kind != TY_FUN))
             continue; /* checked already; a value may be another's */
-        const Refs rs = co_derived(co, ls.at[i].t, ls.at[i].al)->refs;
+        RefSet *all = co_derived(co, ls.at[i].t, ls.at[i].al)->refs;
+        const Refs rs = all && all->outside ? al_list(co, all) : (Refs){0};
         for (int j = 0; j < rs.n; j++) {
             const Var *v = rs.at[j].v;
             if (v->kind != VAR_GLOBAL || rs.at[j].closure)
@@ -167,22 +168,26 @@ static bool returns_hidden(Co *co, const AType *t, Al *al)
 {
     Leaves ls = {0};
     al_leaves(t, al, false, &ls, co->a);
-    for (int i = 0; i < ls.n; i++)
-        for (int j = 0; !ls.at[i].unique && j < ls.at[i].al->refs.n; j++)
-            if (ls.at[i].al->refs.at[j].v->kind == VAR_HIDDEN)
+    for (int i = 0; i < ls.n; i++) {
+        RefSet *s = ls.at[i].al->refs;
+        const Refs rs = s && s->outside && !ls.at[i].unique ? al_list(co, s) : (Refs){0};
+        for (int j = 0; j < rs.n; j++)
+            if (rs.at[j].v->kind == VAR_HIDDEN)
                 return true;
+    }
     return false;
 }
 
 /* What a local function captures: what it uses from outside, and top-level values it may return. */
-static Al *captured(Co *co, const Refs *used, const Al *result)
+static Al *captured(Co *co, RefSet *used, const Al *result)
 {
     Al *al = al_none(co);
-    al->refs = *used;
-    Refs rs = al_flat(co, result);
+    RefSet *all = al_all(co, result);
+    al->refs = used;
+    const Refs rs = all && all->outside ? al_list(co, all) : (Refs){0};
     for (int i = 0; i < rs.n; i++)
         if (rs.at[i].v->kind == VAR_GLOBAL || rs.at[i].v->kind == VAR_HIDDEN)
-            al_add_ref(co, &al->refs, rs.at[i]);
+            al->refs = al_set_union(co, al->refs, al_set_one(co, rs.at[i]));
     return al;
 }
 
@@ -219,8 +224,7 @@ Al *co_def(Co *co, Def *d)
         check_no_global(co, d, al);
         d->bind->hides = returns_hidden(co, d->ret_type, al);
     }
-    Refs used = al_pop_frame(co, marked);
-    return captured(co, &used, al);
+    return captured(co, al_pop_frame(co, marked), al);
 }
 
 Al *co_lambda(Co *co, AExp *e)
@@ -233,8 +237,7 @@ Al *co_lambda(Co *co, AExp *e)
     e->type = settle_result(co, e->type, e->lambda.params.n, e->lambda.ret, e->lambda.body, al,
                             e->lambda.ret ? e->lambda.ret->loc : e->loc);
     al_unscope(co, scope);
-    Refs used = al_pop_frame(co, marked);
-    return captured(co, &used, al);
+    return captured(co, al_pop_frame(co, marked), al);
 }
 
 /* --- Functions as values -------------------------------------------------------------------- */
@@ -260,8 +263,7 @@ static Al *co_derived(Co *co, const AType *t, Al *al)
         return c;
     if (t->kind != TY_FUN || can_alias(t, false))
         return al;
-    for (int i = 0; i < al->refs.n; i++)
-        vec_push(co->a, &c->refs, ((Ref){al->refs.at[i].v, al->refs.at[i].leaf, true}));
+    c->refs = al_set_closure(co, al->refs);
     return c;
 }
 
@@ -314,7 +316,7 @@ void co_check_functions(Co *co, const AExp *e, const AType *want)
 /* --- Applications --------------------------------------------------------------------------- */
 
 /* What a result may alias: its components that are not unique, all that was passed in and kept. */
-static Al *result_al(Co *co, const AType *t, bool unique, const Refs *kept)
+static Al *result_al(Co *co, const AType *t, bool unique, RefSet *kept)
 {
     Al *c = al_none(co);
     unique |= t->unique;
@@ -323,7 +325,7 @@ static Al *result_al(Co *co, const AType *t, bool unique, const Refs *kept)
     for (int i = 0; al_is_product(t) && i < t->elems.n; i++)
         vec_push(co->a, &c->kids, result_al(co, t->elems.at[i], unique, kept));
     if (!al_is_product(t))
-        c->refs = *kept;
+        c->refs = kept;
     return c;
 }
 
@@ -491,8 +493,8 @@ static bool check_separate(Co *co, const AType *t, Al *al, Loc loc)
 
 typedef struct {
     Al *al;
-    Refs refs;
-    Refs taken, kept; /* what the function consumes of it, what the result may share memory with */
+    RefSet *refs;
+    RefSet *taken, *kept; /* what the function consumes of it, what the result may share memory with */
     int marked;       /* how much was consumed when it had been evaluated */
 } Arg;
 
@@ -503,29 +505,31 @@ static void split_arg(Co *co, const AExp *e, const AType *param, Arg *x)
     al_leaves(param, x->al, false, &want, co->a);
     for (int i = 0; i < have.n; i++)
         if (have.n == want.n && is_taken(&want.at[i]))
-            al_add_flat(co, &x->taken, have.at[i].al);
+            x->taken = al_set_union(co, x->taken, al_all(co, have.at[i].al));
         else
-            al_add_flat(co, &x->kept, co_derived(co, have.at[i].t, have.at[i].al));
+            x->kept = al_set_union(co, x->kept, al_all(co, co_derived(co, have.at[i].t, have.at[i].al)));
 }
 
 /* Consumes what is taken of argument number k. The function, and the other arguments, must not share
  * memory with it. False after an error. */
 static bool consume_arg(Co *co, const AExp *e, const AType *param, const Arg *args, int n, int k,
-                        const Refs *fn)
+                        RefSet *fn)
 {
     const Arg *x = &args[k];
-    for (int i = 0; i < x->taken.n; i++)
-        if (al_is_gone(&x->taken.at[i])) /* its use was reported */
-            return false;
+    if (!al_set_alive(co, x->taken)) /* its use was reported */
+        return false;
     if (!check_separate(co, param, x->al, e->loc))
         return false;
     const char *who = "the function that is applied";
-    const Ref *r = al_shared(co, &x->taken, fn);
-    for (int i = 0; i < n && !r; i++)
-        if (i != k && (r = al_shared(co, &x->taken, &args[i].refs)))
+    const Refs taken = al_list(co, x->taken), used = al_list(co, fn);
+    const Ref *r = al_shared(co, &taken, &used);
+    for (int i = 0; i < n && !r; i++) {
+        const Refs others = i != k ? al_list(co, args[i].refs) : (Refs){0};
+        if ((r = al_shared(co, &taken, &others)))
             who = "another argument";
+    }
     if (!r)
-        al_consume(co, &x->taken, e->loc);
+        al_consume(co, &taken, e->loc);
     else if (r->v->kind <= VAR_GLOBAL)
         ck_error(co->ck, e->loc, "`%s` is consumed here, but %s uses it too; use `copy`",
                  r->v->name, who);
@@ -539,7 +543,7 @@ static Arg eval_arg(Co *co, AExp *e)
 {
     int marked = co->marked.n;
     Arg x = {.al = co_eval(co, e)};
-    x.refs = al_flat(co, x.al);
+    x.refs = al_all(co, x.al);
     x.marked = co->marked.n;
     if (x.marked > marked && ty_has_fun(e->type))
         ck_error(co->ck, e->loc,
@@ -583,13 +587,13 @@ Al *co_app(Co *co, AExp *e)
         int i = e->app.infix ? k : n - 1 - k;
         args[i] = eval_arg(co, es[i]);
     }
-    Refs fn = al_flat(co, co_eval(co, e->app.fn)), kept = fn;
+    RefSet *fn = al_all(co, co_eval(co, e->app.fn)), *kept = fn;
     const AType *ft = e->app.fn->type;
     if (e->app.infix && n == 1 && al_any_unique(param_type(ft, 0)))
         section_consumes(co, es[0]);
     for (int i = 0; i < n; i++) {
         if (co->marked.n > args[i].marked)
-            al_check_alive(co, &args[i].refs, es[i]->loc,
+            al_check_alive(co, args[i].refs, es[i]->loc,
                            es[i]->kind == AE_VAR ? es[i]->var.name : NULL);
         co_check_functions(co, es[i], param_type(ft, i));
         split_arg(co, es[i], param_type(ft, i), &args[i]);
@@ -597,18 +601,19 @@ Al *co_app(Co *co, AExp *e)
     bool ok = true;
     for (int i = n - 1; i >= 0; i--) {
         if (ok && al_any_unique(param_type(ft, i)))
-            ok = consume_arg(co, es[i], param_type(ft, i), args, n, i, &fn);
-        al_add_refs(co, &kept, &args[i].kept);
+            ok = consume_arg(co, es[i], param_type(ft, i), args, n, i, fn);
+        kept = al_set_union(co, kept, args[i].kept);
     }
     check_piped(co, e, args);
     const AType *res = app_result(co, e);
     e->type = al_add_unique(co, e->type, res);
     if (!can_alias(res, false))
-        return ty_has_fun(res) ? result_al(co, res, false, &kept) : al_none(co);
+        return ty_has_fun(res) ? result_al(co, res, false, kept) : al_none(co);
     const char *name = e->app.fn->kind == AE_VAR ? e->app.fn->var.name : NULL;
     if (al_is_product(res)) /* its components may share memory */
-        vec_push(co->a, &kept, ((Ref){al_make_up(co, VAR_CALL, name, e->loc), 0, false}));
-    return result_al(co, res, false, &kept);
+        kept = al_set_union(co, kept,
+                            al_set_with(co, (Ref){al_make_up(co, VAR_CALL, name, e->loc), 0, false}, NULL));
+    return result_al(co, res, false, kept);
 }
 
 /* (op e): each application of it would consume e, if op consumes its right operand. */

@@ -7,7 +7,8 @@ typedef struct {
     Var *v;
     bool consumed; /* by the body, directly or as the next value of one that is */
     bool declared; /* as `*t` */
-    Refs next;
+    RefSet *all;   /* what the body returns may be, */
+    Refs next;     /* as a list, if something is consumed */
 } LoopVar;
 typedef VEC(LoopVar) LoopVars;
 
@@ -32,13 +33,24 @@ static void loop_vars(Co *co, const Pat *p, const AType *t, Al *body, LoopVars *
         LoopVar lv = {.v = co->vars[p->bind->uid], .declared = al_any_unique(p->type)};
         for (int i = 0; i < lv.v->leaves.n; i++)
             lv.consumed |= al_is_gone(&(Ref){lv.v, i, false});
-        lv.next = al_flat(co, al_shape(co, t, body));
+        lv.all = al_all(co, al_shape(co, t, body));
         vec_push(co->a, out, lv);
     }
     for (int i = 0; i < p->elems.n; i++) {
         int k = elem_index(p, t, i);
         loop_vars(co, p->elems.at[i], t->elems.at[k], al_kid(body, k), out);
     }
+}
+
+/* Whether a variable may be consumed. Then the lists are there. */
+static bool may_consume(Co *co, LoopVars *vs)
+{
+    bool any = false;
+    for (int i = 0; i < vs->n; i++)
+        any |= vs->at[i].consumed || vs->at[i].declared;
+    for (int i = 0; any && i < vs->n; i++)
+        vs->at[i].next = al_list(co, vs->at[i].all);
+    return any;
 }
 
 /* As to Futhark, a variable that is declared as `*t` is consumed if what the body returns for such
@@ -115,7 +127,8 @@ static const LoopVar *loop_var(const LoopVars *vs, const Var *v)
 /* A component of what a loop carries. */
 typedef struct {
     const LoopVar *var; /* whose it is; NULL: it has no name */
-    Refs init, may;     /* what the initial value may be; what it, or what a turn returns, may */
+    RefSet *init, *may; /* what the initial value may be; what it, or what a turn returns, may */
+    Refs next;          /* of what a turn returns, what is of the loop */
 } Part;
 typedef VEC(Part) Parts;
 
@@ -169,12 +182,14 @@ static void consume_init(Co *co, const AType *t, Al *init, const Parts *ps, Loc 
     bool any = false;
     for (int i = 0; i < ps->n; i++) {
         any |= is_consumed(&ps->at[i]);
-        if (is_consumed(&ps->at[i]))
-            al_add_refs(co, &taken, &ps->at[i].init);
+        const Refs own = is_consumed(&ps->at[i]) ? al_list(co, ps->at[i].init) : (Refs){0};
+        al_add_refs(co, &taken, &own);
     }
+    if (!any)
+        return;
     al_leaves(t, init, false, &ls, co->a);
     al_count(co, t, &ls);
-    for (int i = 0; any && i < ls.n; i++) {
+    for (int i = 0; i < ls.n; i++) {
         const Ref *r = al_in_others(&ls.at[i]);
         if (!r)
             continue;
@@ -182,42 +197,43 @@ static void consume_init(Co *co, const AType *t, Al *init, const Parts *ps, Loc 
                  r->v->kind <= VAR_GLOBAL ? arena_printf(co->a, " (of `%s`)", r->v->name) : "");
         return;
     }
-    if (any)
-        al_consume(co, &taken, loc);
+    al_consume(co, &taken, loc);
 }
 
 /* What component i may be: a turn may make it of other variables, so what these were or became. seen[k] is `round` if k
  * is one of those. */
-static void add_reached(Co *co, const Parts *ps, int i, int *seen, int round, Refs *to)
+static void add_reached(Co *co, const Parts *ps, int i, int *seen, int round, RefSet **to)
 {
     if (seen[i] == round)
         return;
     seen[i] = round;
-    const Refs *rs = &ps->at[i].may;
-    al_add_refs(co, to, rs);
+    const Refs *rs = &ps->at[i].next;
+    *to = al_set_union(co, *to, ps->at[i].may);
     for (int j = 0; j < rs->n; j++)
         if (rs->at[j].v->first_part)
             add_reached(co, ps, rs->at[j].v->first_part - 1 + rs->at[j].leaf, seen, round, to);
 }
 
 /* What the result aliases: what the body returned; of what is not consumed, the initial value and other parts of the
- * result too. */
-static Al *loop_result(Co *co, const AType *t, Al *body, Parts *ps, Ref made)
+ * result too. No set made before `first` has the loop's variables. */
+static Al *loop_result(Co *co, const AType *t, Al *body, Parts *ps, int first, Ref made)
 {
     Leaves ls = {0};
     al_leaves(t, body, false, &ls, co->a);
     for (int i = 0; i < ps->n; i++) {
-        al_add_flat(co, &ps->at[i].may, ls.at[i].al);
-        if (!is_consumed(&ps->at[i]))
-            al_add_refs(co, &ps->at[i].may, &ps->at[i].init);
+        Part *p = &ps->at[i];
+        RefSet *next = al_all(co, ls.at[i].al);
+        p->may = al_set_union(co, next, is_consumed(p) ? NULL : p->init);
+        p->next = al_list_since(co, next, first);
     }
+    RefSet *also = al_set_with(co, made, NULL);
     int *seen = NEWN(co->a, int, ps->n + 1);
     for (int i = 0; i < ps->n; i++) {
         if (is_consumed(&ps->at[i]) || !al_holds_arrays(ls.at[i].t))
             continue;
         ls.at[i].al = al_none(co);
         add_reached(co, ps, i, seen, i + 1, &ls.at[i].al->refs);
-        al_add_ref(co, &ls.at[i].al->refs, made);
+        ls.at[i].al->refs = al_set_union(co, ls.at[i].al->refs, also);
     }
     for (int i = 0; i < ps->n; i++)
         if (ps->at[i].var)
@@ -227,12 +243,13 @@ static Al *loop_result(Co *co, const AType *t, Al *body, Parts *ps, Ref made)
 }
 
 /* What each iteration needs must not be consumed when the first begins. */
-static void check_needed(Co *co, const Refs *needed, const char *how, Loc loc)
+static void check_needed(Co *co, RefSet *needed, const char *how, Loc loc)
 {
-    for (int i = 0; i < needed->n; i++)
-        if (al_is_gone(&needed->at[i])) {
+    const Refs all = al_set_alive(co, needed) ? (Refs){0} : al_list(co, needed);
+    for (int i = 0; i < all.n; i++)
+        if (al_is_gone(&all.at[i])) {
             ck_error(co->ck, loc, "the loop %s %s, but its initial value consumes that; use `copy`",
-                     how, al_describe(co, needed->at[i].v));
+                     how, al_describe(co, all.at[i].v));
             return;
         }
 }
@@ -248,7 +265,7 @@ Al *co_loop(Co *co, AExp *e)
     if (e->loop.kind != ALOOP_WHILE)
         over = co_eval(co, e->loop.bound);
     co_still_alive(co, &first);
-    int marked = co->marked.n;
+    int marked = co->marked.n, first_set = co->sets;
     al_push_frame(co, FRAME_BODY);
     al_bind_pat(co, p, al_none(co), BIND_LOOP_PARAM);
     if (e->loop.kind == ALOOP_WHILE) {
@@ -262,10 +279,12 @@ Al *co_loop(Co *co, AExp *e)
     LoopVars vs = {0};
     loop_vars(co, p, t, body, &vs);
     al_unscope(co, scope);
-    Refs used = al_pop_frame(co, marked), seen = al_flat(co, over);
-    declared_consumption(&vs);
-    spread_consumption(&vs);
-    check_next(co, &vs, e->loop.body->loc);
+    RefSet *used = al_pop_frame(co, marked), *seen = al_all(co, over);
+    if (may_consume(co, &vs)) {
+        declared_consumption(&vs);
+        spread_consumption(&vs);
+        check_next(co, &vs, e->loop.body->loc);
+    }
 
     Loc loc = e->loop.init->loc;
     Parts parts = {0};
@@ -273,10 +292,10 @@ Al *co_loop(Co *co, AExp *e)
     al_leaves(t, init, false, &ls, co->a);
     list_parts(co, p, t, &vs, &parts);
     for (int i = 0; i < parts.n; i++)
-        parts.at[i].init = al_flat(co, ls.at[i].al);
+        parts.at[i].init = al_all(co, ls.at[i].al);
     consume_init(co, t, init, &parts, loc);
-    check_needed(co, &used, "uses", loc);
-    check_needed(co, &seen, "goes over", loc);
+    check_needed(co, used, "uses", loc);
+    check_needed(co, seen, "goes over", loc);
     Ref made = {al_make_up(co, VAR_LOOP, NULL, e->loc), 0, false};
-    return loop_result(co, t, body, &parts, made);
+    return loop_result(co, t, body, &parts, first_set, made);
 }
