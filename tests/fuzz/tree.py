@@ -333,6 +333,9 @@ def text(n, ind="  "):
 
     def a(k):
         return t(k) if k.op in ATOMIC or (k.op == "call" and not k.kids) else "(" + t(k) + ")"
+
+    def indexed(k):
+        return "(" + t(k) + ")" if k.op in ("index", "slice", "sub") else a(k)
     op, k, x = n.op, n.kids, n.x
     more = ind + "  "
     if op == "lit":
@@ -388,13 +391,13 @@ def text(n, ind="  "):
     if op in ("proj", "field"):
         return f"{a(k[0])}.{x}"
     if op == "index":
-        return f"{a(k[0])}[{', '.join(t(i) for i in k[1:])}]"
+        return f"{indexed(k[0])}[{', '.join(t(i) for i in k[1:])}]"
     if op == "slice":
-        return a(k[0]) + "[" + x.format(*[a(i) for i in k[1:]]) + "]"
+        return indexed(k[0]) + "[" + x.format(*[a(i) for i in k[1:]]) + "]"
     if op == "with":
         return f"{a(k[0])} with [{', '.join(t(i) for i in k[1:-1])}] = {a(k[-1])}"
     if op == "sub":
-        return f"{a(k[0])}[{forms_text(x, map(a, k[1:]))}]"
+        return f"{indexed(k[0])}[{forms_text(x, map(a, k[1:]))}]"
     if op == "set":
         return f"{a(k[0])} with [{forms_text(x, map(a, k[1:-1]))}] = {a(k[-1])}"
     if op == "letset":
