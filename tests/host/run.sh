@@ -7,6 +7,7 @@
 cd "$(dirname "$0")/../.." || exit 2
 minifut=${MINIFUT:-./minifut}
 cc=${CC:-cc}
+runtime=${MINIFUT_RUNTIME:+-DRT_API= -DRT_SEPARATE $MINIFUT_RUNTIME} # an object file, which the program's text then need not hold
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 pass=0 fail=0
@@ -36,7 +37,7 @@ for f in "$@"; do
         bad "$name: $(head -1 "$tmp/err")"
         continue
     fi
-    if ! $cc -std=c11 -O1 -Wall -Wextra -Werror -o "$tmp/p" "$tmp/p.c" -lm -ldl -lpthread -lOpenCL 2> "$tmp/err"; then
+    if ! $cc -std=c11 -O1 -Wall -Wextra -Werror -o "$tmp/p" "$tmp/p.c" $runtime -lm -ldl -lpthread -lOpenCL 2> "$tmp/err"; then
         bad "$name: cc: $(grep -m1 error "$tmp/err")"
         continue
     fi
