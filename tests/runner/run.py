@@ -1,0 +1,105 @@
+"""What runs the tests: tests/run on a list of its own, tools/prerequisites.sh where packages are missing, suites without their tools.
+usage: run.py"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "tests"))
+sys.dont_write_bytecode = True
+from checks import check, summary  # noqa: E402
+
+SUITES = """# a comment
+device 1 slow: sleep 1; echo "3 passed, 0 failed"
+all 1/x first: echo begin >>"$BUILD/order"; sleep 0.3; echo end >>"$BUILD/order"; echo "1 passed, 0 failed"
+all 1/x second: echo begin >>"$BUILD/order"; sleep 0.3; echo end >>"$BUILD/order"; echo "1 passed, 0 failed"
+all 2 lacks: echo "skipped for want of a tool: 2"; echo "skipped for want of zsh: 1"; echo "4 passed, 0 failed, 3 skipped"
+compiler 1 sanitized: echo "100 passed, 0 failed"
+all 1 lacks too: echo "skipped for want of a tool: 5"; echo "0 passed, 0 failed, 5 skipped"
+"""
+
+
+def run(*command, cwd=ROOT, **env):
+    r = subprocess.run([str(c) for c in command], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=300)
+    return r.returncode, r.stdout + r.stderr
+
+
+def listed(tmp, more, *names):
+    """tests/run on a list of suites: exit status, lines."""
+    (tmp / "tests").mkdir(exist_ok=True)
+    shutil.copy(ROOT / "tests/run", tmp / "tests")
+    (tmp / "tests/suites").write_text(SUITES + more)
+    shutil.rmtree(tmp / "build", ignore_errors=True)
+    code, text = run(tmp / "tests/run", "build", *names, cwd=tmp, JOBS="2", MINIFUT="minifut")
+    return code, text.splitlines()
+
+
+def test_list(tmp):
+    code, lines = listed(tmp, "")
+    check(code == 0 and lines[-1] == "9 passed, 0 failed, 8 skipped", f"sums: {lines}")
+    check(lines[-3:-1] == ["skipped for want of a tool: 7", "skipped for want of zsh: 1"], f"what was skipped and why: {lines}")
+    names = [re.match(r"(\S+(?: \S+)?) +\d+ passed +\d+ failed +\d+s \[\d+s\]", line) for line in lines[:5]]
+    check([n and n[1] for n in names] == ["slow", "first", "second", "lacks", "lacks too"], f"in the order of the list: {lines}")
+    order = (tmp / "build/order").read_text().split()
+    check(order == ["begin", "end"] * 2, f"of one word, one after the other: {order}")
+    check(listed(tmp, "", "compiler")[1][-1] == "106 passed, 0 failed, 8 skipped", "of the compiler")
+    check(listed(tmp, "", "slow", "first")[1][-1] == "4 passed, 0 failed", "by name")
+
+
+def test_failures(tmp):
+    for command, words in (('echo "why not"; echo "1 passed, 2 failed"', "why not"), ('echo "died"', "died"),
+                           ('echo "1 passed, 0 failed"; exit 3', "1 failed"), ('echo "1 passed, 0 failed"; kill -9 $$', "1 failed")):
+        code, lines = listed(tmp, f"all 1 wrong: {command}\n", "wrong")
+        check(code == 1 and re.fullmatch(r"\d passed, [12] failed", lines[-1]) and words in "\n".join(lines), f"{command}: {lines}")
+    check("what is this" in "\n".join(listed(tmp, "all one wrong: true\n")[1]), "a broken list")
+
+
+def tools_without(tmp, *missing):
+    """A folder with all programs but some; apt-get knows no `oclgrind`, and installs nothing."""
+    folder = tmp / "tools"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    own = {"apt-get": 'echo "$*" >>"$APT_LOG"\ncase "$*" in *oclgrind*) exit 100 ;; esac', "sudo": 'shift; exec "$@"',
+           "apt-cache": '[ "$2" = oclgrind ] || printf "x:\\n  Candidate: 1.0\\n"'}
+    for place in os.environ["PATH"].split(":") + ["/usr/bin", "/bin"]:
+        for p in Path(place).glob("*") if place else []:
+            if p.name not in (*own, *missing) and not (folder / p.name).is_symlink():
+                (folder / p.name).symlink_to(p)
+    for name, text in own.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    return str(folder)
+
+
+def test_prerequisites(tmp):
+    log = tmp / "apt"
+    path = tools_without(tmp, "oclgrind", "fish")
+    code, text = run("tools/prerequisites.sh", "test", PATH=path, APT_LOG=str(log))
+    check(code == 0, f"what is wished for stops nothing: {text}")
+    asked = log.read_text()
+    check("fish" in asked and "oclgrind" not in asked, f"what apt-get knows is installed: {asked}")
+    check(re.search(r"^not to be had here, .*:.* fish.* oclgrind\b", text, re.M), f"and the rest is named: {text}")
+    path = tools_without(tmp, "flex")
+    code, text = run("tools/prerequisites.sh", "test", PATH=path, APT_LOG=str(log))
+    check(code == 1 and re.search(r"please install them:.* flex\b", text), f"what is needed stops it: {text}")
+
+
+def test_suites_without_tools(tmp):
+    path = tools_without(tmp, "oclgrind", "clang")
+    for suite, tool in (("tests/oclgrind/run", "oclgrind"), ("tests/kir/emitted", "clang")):
+        code, text = run(sys.executable, suite, PATH=path)
+        check(code == 0 and re.search(rf"^skipped for want of {tool}: \d+\n0 passed, 0 failed, \d+ skipped$", text, re.M), f"{suite}: {text}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        for test in (test_list, test_failures, test_prerequisites, test_suites_without_tools):
+            test(Path(tmp))
+    return summary()
+
+
+sys.exit(main())
