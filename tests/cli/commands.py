@@ -187,6 +187,8 @@ table("program", False, [
     ("cut", "entry main (x: i32", "check p.sf", USER, "^p.sf:1:16: error: the file ends too early"),
     ("IR that is none", GOOD, "ir --from=simplify p.sf", USER, "^p.sf:1:.*error: "),
     ("missing IR", None, "ir --from=simplify q.ir", USER, "cannot read `q.ir`: No such file"),
+    ("IR with a trace", "dialect soac\n\nentry main [] (x_1: i32)\n  takes (\"x\": \"i32\")\n  gives (\"out0\": \"i32\")\n"
+     "= {\n    let () = trace \"a\" (x_1)\n    in x_1\n}\n", "ir --from=simplify p.sf", USER, "^p.sf:7:14: error: a trace cannot be read"),
     ("IR cut", "dialect soac\n\nentry main [n_1] (xs_2: [n_1]", "ir --from=simplify p.sf", USER,
      r"^p.sf:3:\d+: error: "),
     ("IR of the other dialect", "dialect seg\n\nentry main (x_1: i32) takes (\"x\": \"i32\") "

@@ -48,7 +48,8 @@ def hover(c):
     for marked, part in (
             ('^squares zs', 'def squares [n] (xs: [n]f32): f32'), ('^squares zs', 'The sum of squares,\nof any numbers.'),
             ('^squares zs', '-- here: [n]f32 -> f32'), ('map (\\^x', 'x: f32'), ('x ^* x', '(*): num -> num -> num'),
-            ('re^duce', 'reduce: (a -> a -> a) -> a -> [n]a -> *a'), ('re^duce', '-- here: (f32 -> f32 -> f32)'),
+            ('re^duce', 'reduce: (a -> a -> a) -> a -> [n]a -> *a'), ('re^duce', '```futhark\n>>> reduce (+) 0 [1, 2, 3]\n6\n```'),
+            ('re^duce', '-- here: (f32 -> f32 -> f32)'),
             ('points: [n]po^int)', 'type point = {px: f32, py: f32}'), ('points: [n]po^int)', 'A point.'),
             ('(xs, y^s)', 'ys: [n]f32'), ('points: [^n]', 'n: i64'), ('loop ac^c', 'acc: '), ('f32.m^ax', 'f32.max: f32 -> f32 -> f32'),
             ('f32.m^ax', 'greater'), ('f32.max be^st', 'best: f32'), ("pair (v: ^a)", "'a"), ('map2 pa^ir', 'let pair '),
