@@ -65,8 +65,8 @@ const char *above_ceilings(const Ceilings *c, const Profiled *p)
         bytes |= above && moves;
         operations |= above && !moves;
     }
-    return operations ? "the device can do more operations than it did when that was measured: something else ran, or --gflops is too low"
-           : bytes    ? "the data stayed in a cache, or something else ran when it was measured what the device reaches"
+    return operations ? "this is no ceiling: something else ran when it was measured, or --gflops is too low"
+           : bytes    ? "data stayed in a cache, or something else ran when the ceiling was measured"
                       : NULL;
 }
 
@@ -111,10 +111,10 @@ void profiling_head(Arena *a, const Profiling *all)
 {
     print_cut(arena_printf(a, "%s, entry point %s, on %s", all->source, all->entry, all->device),
               COLUMNS);
-    printf("\n%s%s, means of %d run%s; the device reaches %.4g GB/s and %.4g GFLOP/s%s\n",
+    printf("\n%s%s, means of %d run%s; the device reaches %.4g GB/s and %.4g GFLOP/s%s%s\n",
            all->tuning ? "tuned by " : "untuned", all->tuning ? all->tuning : "", all->runs,
            all->runs == 1 ? "" : "s", all->ceilings.bytes * 1e-9, all->ceilings.operations * 1e-9,
-           ceilings_doubt(&all->ceilings));
+           all->ceilings.unsteady ? "\n " : "", ceilings_doubt(&all->ceilings));
 }
 
 static double percent(double share, double whole)
