@@ -363,7 +363,7 @@ static bool rt_cmd_store(rt_server *s, int n, char **w)
     for (int i = 1; i < n; i++)
         if (!rt_srv_var(s, w[i]))
             return false;
-    FILE *f = fopen(w[0], "wb");
+    FILE *f = rt_store_open(w[0]);
     if (!f)
         return rt_srv_fail("cannot write %s: %s", w[0], strerror(errno));
     bool ok = true;

@@ -83,6 +83,10 @@ typedef struct {
  * after a message. */
 RT_API int rt_output_check(const rt_outputs *w, const char *option, const char *path, const char *head);
 
+/* Opens a file for values that a client wants there, whatever it holds: NULL and errno if it cannot be, which holds of a pipe
+ * that nobody reads. */
+RT_API FILE *rt_store_open(const char *path);
+
 /* --- cli.c --- */
 
 /* The whole program: options, device, values, call, results; or the server. Returns the exit code:

@@ -1,5 +1,6 @@
 /* Files that options of a generated program ask for: none is written over what the program reads, nor, unless --force is
- * given, over what is not of its kind. base/output.h says the same of the compiler's commands. */
+ * given, over what is not of its kind; base/output.h says the same of the compiler's commands. And those that clients of its server
+ * ask for. */
 #include "runtime/serve.h"
 
 #include <fcntl.h>
@@ -55,4 +56,13 @@ RT_API int rt_output_check(const rt_outputs *w, const char *option, const char *
     fprintf(stderr, "%s: %s is there and was not made by %s: give another name, or --force to write over it\n",
             w->program, path, option);
     return 1;
+}
+
+RT_API FILE *rt_store_open(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+    FILE *f = fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "wb") : NULL;
+    if (!f && fd >= 0)
+        close(fd);
+    return f;
 }

@@ -150,8 +150,10 @@ table("a pipe among the data", True, [
 def a_server_and_pipes(box):
     os.mkfifo(box.path / "pipe")
     shutil.copy(box.binary("matmul"), box.path)
-    said = box.run(["timeout", "60", "./matmul", "--server"], 0, stdin="restore pipe x i32\nrestore /dev/zero x i32\n")[0]
-    if said.count(NO_FILE) != 2:
+    box.put("x", "[[3f32]]")
+    said = box.run(["timeout", "60", "./matmul", "--server"], 0,
+                   stdin="restore pipe x i32\nrestore /dev/zero x i32\nrestore x x [][]f32\nstore pipe x\n")[0]
+    if said.count(NO_FILE) != 2 or "cannot write pipe" not in said:
         raise Failed(said)
     box.run(["timeout", "60", "./matmul", "--tuning", "/dev/zero"], USER, f"cannot read /dev/zero: {NO_FILE}", stdin="")
 

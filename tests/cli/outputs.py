@@ -48,6 +48,7 @@ table("output over an input", False, [
     ("an import", "compile -o lib.sf p.sf", f"-o lib.sf would overwrite {A_FILE}"),
     ("a link to an import", "compile -o soft p.sf", f"-o soft would overwrite lib.sf, {A_FILE}"),
     ("page of explain", "explain --html p.sf p.sf", f"--html p.sf would overwrite {A_FILE}"),
+    ("documentation", "doc --force -o lib.sf p.sf", f"-o lib.sf would overwrite {A_FILE}"),
     ("page of explain, an import", "explain --force --html lib.sf p.sf", f"--html lib.sf would overwrite {A_FILE}"),
     ("tuning file", "tune -o p.sf p.sf d", "-o p.sf would overwrite the program"),
     ("tuning file, an import", "tune --force -o soft p.sf d", f"-o soft would overwrite lib.sf, {A_FILE}"),
@@ -97,6 +98,7 @@ table("output over a file of others", False, [
     ("program elsewhere", "compile -o q p.sf", ["q", "q.c"]),
     ("library", "compile --library p.sf", ["p.c", "p.h", "p.json"]),
     ("page of explain", "explain --html x p.sf", ["x"]),
+    ("documentation", "doc -o x p.sf", ["x"]),
     ("tune", "tune -o t --json x --report y p.sf d", ["t", "t.log", "x", "y", "p", "p.c"]),
     ("bench", "bench --json x --report y p.sf d", ["x", "y", "p", "p.c"]),
     ("profile", "profile --json x --html y --trace z p.sf d", ["x", "y", "z", "p", "p.c"]),
@@ -110,6 +112,8 @@ def pages_of_others_need_force(box):
     refused(box, "explain --html x.html p.sf", USER, "x.html is there and was not made by minifut")
     box.minifut("explain --force --html x.html p.sf", 0)
     box.minifut("explain --html x.html p.sf", 0)  # now it is ours
+    for attempt in range(2):
+        box.minifut("doc -o x.md p.sf", 0, leaves=["x.md"])
     box.put("empty", "")
     box.minifut("explain --html empty p.sf", 0)
 
