@@ -103,15 +103,34 @@ static void add_root(Alias *al, Vars *set, Var *v)
     vec_push(al->cx->perm, set, v);
 }
 
+/* The same for many, where going through the set for each would take too long. */
+static void add_many_roots(Alias *al, Vars *set, const Vars *rs)
+{
+    ArenaMark mark = arena_mark(al->cx->scratch);
+    VarSet *there = varmap_new(al->cx->scratch);
+    for (int i = 0; i < set->n; i++)
+        varset_add(there, set->at[i]);
+    for (int i = 0; i < rs->n; i++)
+        if (!varset_has(there, rs->at[i])) {
+            varset_add(there, rs->at[i]);
+            vec_push(al->cx->perm, set, rs->at[i]);
+        }
+    arena_reset(al->cx->scratch, mark);
+}
+
 static void add_roots_of(Alias *al, Vars *set, Atom a)
 {
+    enum { FEW = 32 };
     if (!a.var || a.var->type.rank == 0)
         return;
     const Vars *rs = varmap_get(al->roots, a.var);
     if (!rs)
         add_root(al, set, a.var);
-    for (int i = 0; rs && i < rs->n; i++)
-        add_root(al, set, rs->at[i]);
+    else if (rs->n > FEW)
+        add_many_roots(al, set, rs);
+    else
+        for (int i = 0; i < rs->n; i++)
+            add_root(al, set, rs->at[i]);
 }
 
 Vars alias_roots(Alias *al, Atom a)
