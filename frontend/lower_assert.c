@@ -4,15 +4,19 @@
  * interpreter and compiled programs agree; and nothing may be taken to be known because of an assertion before. */
 #include "frontend/lower_int.h"
 
+#include <string.h>
+
 static Exp *assertion_of(Low *L, const AExp *e, Atom ok)
 {
     Out o = {0}, text = {0};
     fe_print_argument(&text, e->assertion.test);
     out_puts(&o, stop_text[STOP_ASSERTION]);
-    for (const char *p = text.text ? text.text : ""; *p; p++) {
-        out_putn(&o, p, 1);
+    for (const char *p = text.text ? text.text : ""; *p; p++) { /* on one line: the place is on the next one */
+        out_putn(&o, *p == '\n' ? " " : p, 1);
         if (*p == '%')
             out_putn(&o, p, 1);
+        if (*p == '\n')
+            p += strspn(p + 1, " ");
     }
     Exp *a = exp_new(L->cx, E_ASSERT, low_loc(L, e->loc));
     a->assertion.cond = ok;
