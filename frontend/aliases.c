@@ -415,12 +415,15 @@ void al_bind_pat(Co *co, const Pat *p, Al *al, AlBind how)
     case P_VAR:
         al_bind_var(co, p->bind, p->type, al,
                     how == BIND_LET || how == BIND_LOOP_PARAM ||
-                        (how == BIND_PARAM && al_any_unique(p->type)));
+                        (how != BIND_LOOP_ELEM && al_any_unique(p->type)));
         vec_last(&co->scope)->elem = how == BIND_LOOP_ELEM;
+        vec_last(&co->scope)->looped = how == BIND_LOOP_TYPED;
         return;
     case P_WILD:
     case P_LIT: return;
-    case P_ASCRIBE: al_bind_pat(co, p->pat, al, how); return;
+    case P_ASCRIBE:
+        al_bind_pat(co, p->pat, al, how == BIND_LOOP_PARAM ? BIND_LOOP_TYPED : how);
+        return;
     case P_CONSTR:
         al = al_kid(al, type_part(p->type, p->name));
         for (int i = 0; i < p->elems.n; i++)
@@ -583,6 +586,12 @@ static bool may_consume(Co *co, const Ref *r, Loc loc)
                  "`%s` is consumed, but it is an element of the array that the loop goes over; use "
                  "`copy %s`",
                  name, name);
+        return false;
+    }
+    if (v->looped) {
+        ck_error(co->ck, loc, "`%s` is consumed, but the loop declares it as not unique: `%s`", name,
+                 show(co->ck, v->type));
+        ck_note(co->ck, v->loc, "write `*%s`, or no type", show(co->ck, v->type));
         return false;
     }
     ck_error(co->ck, loc, "`%s` is consumed, but it is a parameter that is not unique", name);

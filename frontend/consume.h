@@ -77,6 +77,7 @@ struct Var {
     bool in_scope; /* VAR_LOCAL: it can be named */
     bool may;      /* it may be consumed, in its own frame */
     bool elem;     /* an element of the array that a loop goes over */
+    bool looped;  /* a loop's variable with a declared type */
     const Binding *global; /* VAR_GLOBAL: the definition */
     int first_part; /* of a variable of the loop that has just been left: the number of its first component, from 1; else 0 */
 };
@@ -192,7 +193,7 @@ Var *al_make_up(Co *co, VarKind kind, const char *name, Loc loc);
 void al_bind_var(Co *co, Binding *b, const AType *t, Al *al, bool may);
 /* Functions are no memory of their own: their al is what they captured. */
 void al_bind_fun(Co *co, Binding *b, Al *captured);
-typedef enum { BIND_LET, BIND_PARAM, BIND_LOOP_PARAM, BIND_LOOP_ELEM } AlBind;
+typedef enum { BIND_LET, BIND_PARAM, BIND_LOOP_PARAM, BIND_LOOP_TYPED, BIND_LOOP_ELEM } AlBind;
 void al_bind_pat(Co *co, const Pat *p, Al *al, AlBind how);
 /* The variable of a name: a top-level value's is made when first needed. */
 Var *al_var(Co *co, Binding *b);

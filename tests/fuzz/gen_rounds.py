@@ -84,7 +84,7 @@ class Rounds:
         self.positive |= dims
         body = self.in_loop(turns, lambda: self.steps(self.r.choice([1, 2, 3, 3, 4]), st, d))
         self.positive = keep
-        pats = [("v", v, t, is_arr(t) or self.chance(0.3)) for v, t in zip(names, ts)]
+        pats = [("v", v, t, not is_arr(t) and self.chance(0.3)) for v, t in zip(names, ts)]
         if len(ts) == 1:
             return N("loop", ts[0], [inits[0], bound, body], Loop("for", pats[0], i))
         all_ = tup(*ts)

@@ -143,7 +143,7 @@ class Updates:
             e = N("set", t, [var(p, t)] + exprs + [self.new_value(u, inner, d)], forms)
             return self.conditional(conds, e, var(p, t))
         return N("loop", t, [init, lit("i64", turns), self.in_loop(turns, make)],
-                 Loop("for", ("v", p, t, self.chance(0.3)), i))
+                 Loop("for", ("v", p, t, False), i))
 
     def record_with(self, t, env, d):
         """A record with another value for a field, or for a field of a field."""
