@@ -1,6 +1,7 @@
 """What the runners in Python share: checks, what is skipped and why, and the lines that sum them up."""
 import importlib.util
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -44,6 +45,19 @@ def builds_modules():
         return "futhark_ffi (PyPI)"
     header = os.path.join(sysconfig.get_paths()["include"], "Python.h")
     return None if os.path.exists(header) else "Python.h (python3-dev)"
+
+
+# What a tuning says as the machine is slow at the moment, or other work runs beside it: nothing to look at.
+TIMELY = (r"^\[\d+/\d+\] .*: trying .* gone.*\r?\n",
+          r"^minifut tune: warning: on \d+ data sets? the tuned program is slower than the untuned one\r?\n",
+          r"^minifut (?:tune|bench): warning: the machine is busy: .*\r?\n")
+
+
+def timeless(said):
+    """What a command said, without that."""
+    for pattern in TIMELY:
+        said = re.sub(pattern, "", said, flags=re.M)
+    return said
 
 
 def ending(passed, failed):

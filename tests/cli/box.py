@@ -5,6 +5,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import checks
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 MINIFUT = str(Path(os.environ.get("MINIFUT", ROOT / "minifut")).resolve())
@@ -19,11 +21,6 @@ WRONG = "entry main (x: i32): i32 = x + true\n"
 HOSTILE = "-d*", """-rf "'$(touch a);`touch b`\n%s%n ??/ @x \\ \u00fc""".replace("/", "_")
 MATRICES = "[[1f32, 2], [3, 4]] [[5f32, 6], [7, 8]]"
 
-# What a tuning says as the machine is slow at the moment, or other work runs beside it: nothing to look at.
-TIMELY = (r"^\[\d+/\d+\] .*: trying .* gone.*\r?\n",
-          r"^minifut tune: warning: on \d+ data sets? the tuned program is slower than the untuned one\r?\n",
-          r"^minifut (?:tune|bench): warning: the machine is busy: .*\r?\n")
-
 cases = []  # (name, needs a device, function)
 
 
@@ -33,12 +30,6 @@ class Failed(Exception):
 
 class Skipped(Exception):
     """A case cannot be tried for want of what it names."""
-
-
-def timeless(said):
-    for pattern in TIMELY:
-        said = re.sub(pattern, "", said, flags=re.M)
-    return said
 
 
 class Box:
@@ -75,7 +66,7 @@ class Box:
                            env=env, timeout=300)
         # That memory was refused is no report: it is what the case asks for.
         said = re.sub(r"==\d+==WARNING: AddressSanitizer failed to allocate .*\n", "",
-                      timeless(r.stderr.decode(errors="replace")))
+                      checks.timeless(r.stderr.decode(errors="replace")))
         got = (r.stdout or b"").decode(errors="replace")
         shown = " ".join(str(a) for a in args)
         if r.returncode != code:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 
+import checks
 from box import GOOD, HOSTILE, LIMIT, MINIFUT, ROOT, USAGE, USER, WRONG, Failed, case, table
 
 
@@ -139,7 +140,7 @@ def new_project_works(box):
     def target(name, out):
         r = subprocess.run(["make", name, f"MINIFUT={MINIFUT}"], cwd=at, env=make, capture_output=True, text=True, timeout=300)
         if r.returncode or not re.search(out, r.stdout, re.M):
-            raise Failed(f"make {name}: exit code {r.returncode}, {r.stdout[-500:]!r}, {timeless(r.stderr)[-500:]!r}")
+            raise Failed(f"make {name}: exit code {r.returncode}, {r.stdout[-500:]!r}, {checks.timeless(r.stderr)[-500:]!r}")
 
     target("compile", "compile p.sf")
     target("test", "^[1-9][0-9]* passed, 0 failed$")

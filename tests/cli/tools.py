@@ -12,7 +12,8 @@ import subprocess
 import termios
 import time
 
-from box import HOSTILE, MATRICES, MINIFUT, USER, WRONG, Failed, case, table, timeless
+import checks
+from box import HOSTILE, MATRICES, MINIFUT, USER, WRONG, Failed, case, table
 
 
 # --- tune and bench --------------------------------------------------------------------------------------------
@@ -331,7 +332,7 @@ def tune_on_a_terminal(box):
         pass
     os.close(ours)
     first, *lines, last = said.decode().split("\r\x1b[K")
-    last = timeless(last)
+    last = checks.timeless(last)
     if p.returncode or b"written to" not in out or first or last or max(map(len, lines)) > 59:
         raise Failed(f"{p.returncode}: {said!r}")
     if not re.fullmatch(r"\[1/\d+\] a: trying .*; \d+ (s|min) gone", lines[0]) or "; best so far " not in "".join(lines):
