@@ -57,7 +57,8 @@ $(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude_text.h $(BUILD)/frontend/
 # The text of the runtime, for the programs that the compiler writes.
 $(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*.[ch] runtime/*.cl runtime/*.def)
 	@mkdir -p $(@D)
-	sh runtime/bundle.sh --c > $@.tmp && mv $@.tmp $@
+	$(call say,GEN,$@)
+	$(Q)sh runtime/bundle.sh --c > $@.tmp && mv $@.tmp $@
 $(BUILD)/emit/embed.o: $(BUILD)/runtime_embed.c
 
 # Asked for each time, but written only when it is another one: what is up to date stays so.
