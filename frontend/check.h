@@ -205,7 +205,7 @@ AType *ty_any_sizes(Ck *ck, AType *t, Loc loc);
 AType *ty_idle_sizes(Ck *ck, AType *t, Loc loc);
 /* t with any sizes where a function that it was taken from makes up others at each call. */
 AType *ty_any_at_call(Ck *ck, AType *t);
-/* The type of a value of such a type: each of these sizes is one of its own. */
+/* The type of values of such a type: each value that is of a type variable has sizes of its own. */
 AType *ty_any_settled(Ck *ck, AType *t);
 /* Replaces the sizes that a call makes up by unknown ones. */
 AType *ty_open(Ck *ck, const Bindings *exists, AType *t, Loc loc);

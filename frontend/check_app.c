@@ -140,25 +140,46 @@ static bool settle(void *env, const Size *leaf)
     return false;
 }
 
-static bool made_at_call(void *env, const Size *leaf)
-{
-    (void)env;
-    return leaf->kind == SZ_UNKNOWN && leaf->each_call;
-}
+/* Sizes that arrays of a value tell by themselves, also beside functions that take them. */
+typedef struct Told {
+    const AType *value;
+    const struct Told *outer;
+} Told;
 
-/* Whether a function of the type, or one in it, takes an array of a size that another function, which was
- * given to the call, makes up. */
-static bool takes_made_up(const AType *t)
+/* Whether an array of the value, other than of a function in it, has the size. */
+static bool tells(const AType *t, const Size *size)
 {
     t = type_deref(t);
-    bool found = t->kind == TY_FUN && (ty_any_size(t->fun.param, made_at_call, NULL) ||
-                                       takes_made_up(t->fun.result));
+    bool found = t->kind == TY_ARRAY && (sz_same(t->array.dim, size) || tells(t->array.elem, size));
     for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
-        found = takes_made_up(t->elems.at[i]);
+        found = tells(t->elems.at[i], size);
     return found;
 }
 
-/* The result of a call. Sizes that the functions given to it may vary are now those of this value;
+static bool made_at_call(void *env, const Size *leaf)
+{
+    if (leaf->kind != SZ_UNKNOWN || !leaf->each_call)
+        return false;
+    for (const Told *told = env; told; told = told->outer)
+        if (tells(told->value, leaf))
+            return false;
+    return true;
+}
+
+/* Whether a function of the type, or one in it, takes an array of a size that another function, which was
+ * given to the call, makes up, and that nobody tells who applies it. */
+static bool takes_made_up(const AType *t, Told told)
+{
+    t = type_deref(t);
+    bool found = t->kind == TY_FUN &&
+                 (ty_any_size(t->fun.param, made_at_call, &told) ||
+                  takes_made_up(t->fun.result, (Told){.value = t->fun.result, .outer = &told}));
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
+        found = takes_made_up(t->elems.at[i], told);
+    return found;
+}
+
+/* The result of a call. Sizes that the functions given to it may vary are now those of its values;
  * if it is a function, as of `f >-> g`, it makes them up when it is called. */
 static AType *called(Ck *ck, AType *t)
 {
@@ -174,7 +195,7 @@ static AType *called(Ck *ck, AType *t)
     if (r->kind == TY_FUN)
         inner = called(ck, r);
     else
-        inner = seal_varying(ck, r, &exists);
+        inner = seal_varying(ck, ty_any_settled(ck, r), &exists);
     if (inner == r)
         return t;
     AType *f = ty_fun_like(ck, t, t->fun.param, inner);
@@ -291,7 +312,7 @@ AType *check_app(Ck *ck, AExp *e, const AType *want)
     for (int i = 0; i < e->app.args.n; i++)
         if (is_functional(&c, i))
             ok &= check_arg(&c, i);
-    if (ok && takes_made_up(c.result)) {
+    if (ok && takes_made_up(c.result, (Told){.value = c.result})) {
         ck_error(ck, e->loc,
                  "this is a function that takes arrays of sizes that depend on an argument of another one "
                  "(`%s`), so nobody could apply it",

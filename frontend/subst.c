@@ -43,6 +43,7 @@ typedef struct {
     Size *(*size)(void *env, Size *s);  /* of leaves; never NULL */
     Size *(*whole)(void *env, Size *s); /* or of sizes as wholes, in place of `size` */
     AType *(*var)(void *env, AType *t); /* of TY_VAR and unbound TY_META; NULL keeps them */
+    void (*bound)(void *env);           /* before what a bound TY_META stands for; NULL: nothing */
     void *env;
     int parts; /* seen so far */
 } Mapper;
@@ -100,6 +101,8 @@ static AType *map_type(Mapper *m, AType *t)
         ck->too_large = true;
         return ty_error(ck);
     }
+    if (d != t && m->bound)
+        m->bound(m->env);
     switch (d->kind) {
     case TY_SCALAR:
     case TY_ERROR: return t;
@@ -239,30 +242,56 @@ AType *ty_idle_sizes(Ck *ck, AType *t, Loc loc)
     return other_sizes(ck, t, loc, idle_size);
 }
 
+/* What stands for sizes of a type: the same for the same. */
+typedef struct {
+    Ck *ck;
+    ASizes from, to;
+} Renamed;
+
+static Size *renamed(Renamed *r, Size *z)
+{
+    for (int i = 0; i < r->from.n; i++)
+        if (r->from.at[i] == z)
+            return r->to.at[i];
+    Size *other = sz_unknown(r->ck, z->loc);
+    other->varies = z->varies;
+    vec_push(r->ck->a, &r->from, z);
+    vec_push(r->ck->a, &r->to, other);
+    return other;
+}
+
 static Size *any_at_call(void *env, Size *z)
 {
-    Ck *ck = env;
     if (z->kind != SZ_UNKNOWN || !z->each_call || !z->varies)
         return z;
-    Size *any = sz_unknown(ck, z->loc);
+    Size *any = renamed(env, z);
     any->any = any->varies = any->each_call = true;
     return any;
 }
 
 AType *ty_any_at_call(Ck *ck, AType *t)
 {
-    Mapper m = {.ck = ck, .size = any_at_call, .env = ck};
+    Renamed r = {.ck = ck};
+    Mapper m = {.ck = ck, .size = any_at_call, .env = &r};
     return map_type(&m, t);
 }
 
 static Size *any_settled(void *env, Size *z)
 {
-    return z->kind == SZ_UNKNOWN && z->any ? sz_unknown(env, z->loc) : z;
+    return z->kind == SZ_UNKNOWN && z->any ? renamed(env, z) : z;
+}
+
+/* Each value of a variable's type has sizes of its own, which are the same in all of that value. */
+static void next_value(void *env)
+{
+    Renamed *r = env;
+    r->from.n = r->to.n = 0;
 }
 
 AType *ty_any_settled(Ck *ck, AType *t)
 {
-    Mapper m = {.ck = ck, .size = any_settled, .env = ck};
+    Renamed r = {.ck = ck};
+    Mapper m = {.ck = ck, .size = any_settled, .bound = next_value, .env = &r};
     return map_type(&m, t);
 }
 
