@@ -472,14 +472,14 @@ static bool is_taken(const Leaf *l)
     return l->unique && (l->t->kind == TY_ARRAY || l->t->kind == TY_VAR);
 }
 
-/* Whether no component of a value that is consumed, wholly or in part, overlaps with another; reports if one does. */
+/* Whether no component of an argument that is consumed overlaps with another; reports if one does. Those that are not may. */
 static bool check_separate(Co *co, const AType *t, Al *al, Loc loc)
 {
     Leaves ls = {0};
     al_leaves(t, al, false, &ls, co->a);
     al_count(co, t, &ls);
     for (int i = 0; i < ls.n; i++) {
-        const Ref *r = al_in_others(&ls.at[i]);
+        const Ref *r = is_taken(&ls.at[i]) ? al_in_others(&ls.at[i]) : NULL;
         if (!r)
             continue;
         const char *name = r->v->kind <= VAR_GLOBAL ? r->v->name : NULL;

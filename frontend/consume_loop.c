@@ -173,8 +173,7 @@ static bool is_consumed(const Part *p)
     return p->var && p->var->consumed;
 }
 
-/* Consumes the initial values of variables that are. As each turn may move the others from one to another, nothing of
- * the initial value may share memory then. */
+/* Consumes the initial values of variables that are: nothing else of the initial value may share memory with them. */
 static void consume_init(Co *co, const AType *t, Al *init, const Parts *ps, Loc loc)
 {
     Leaves ls = {0};
@@ -190,7 +189,7 @@ static void consume_init(Co *co, const AType *t, Al *init, const Parts *ps, Loc 
     al_leaves(t, init, false, &ls, co->a);
     al_count(co, t, &ls);
     for (int i = 0; i < ls.n; i++) {
-        const Ref *r = al_in_others(&ls.at[i]);
+        const Ref *r = is_consumed(&ps->at[i]) ? al_in_others(&ls.at[i]) : NULL;
         if (!r)
             continue;
         ck_error(co->ck, loc, "the loop consumes a part of this, but parts of it may share memory%s; use `copy`",
