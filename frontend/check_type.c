@@ -38,6 +38,8 @@ struct Whole {
     TParamKind
         eased; /* and what it is for all that, by types that are more than they are said to be */
     Loc lifted_by;
+    bool reveals;    /* what abstract types stand for, */
+    ASizes from, to; /* whose anonymous sizes became these */
 };
 
 static const char *const lifted_words[] = {
@@ -167,6 +169,36 @@ typedef struct {
 static AType *instance(Ck *ck, TypeDecl *d, const Subst *args, const How *how, Loc loc);
 static AType *ty_applied(Ck *ck, TypeDecl *d, const AType *t, const How *how);
 
+/* An abstract type that stands for arrays has in arguments of others, in the result of a function, the size that it has where
+ * it stands first in the function's type, as in Futhark: `key -> box key` keeps it. NULL: it stands here first. */
+static Size *stands_first(const How *how, const Size *s)
+{
+    const struct Whole *w = how->whole;
+    for (int i = 0; how->argument && !how->in_param && i < w->from.n; i++) {
+        Size *z = w->to.at[i];
+        bool known = z->kind == SZ_META;
+        for (int k = 0; how->exists && k < how->exists->n && !known; k++)
+            known = z->kind == SZ_VAR && z->var == how->exists->at[k];
+        if (w->from.at[i] == s && known)
+            return z;
+    }
+    return NULL;
+}
+
+static Size *use_anonymous(Use *u, Size *s, const How *how)
+{
+    struct Whole *w = how->whole;
+    Size *z = stands_first(how, s);
+    if (z)
+        return z;
+    z = anonymous_size(u->ck, how, u->loc);
+    if (w->reveals) {
+        vec_push(u->ck->a, &w->from, s);
+        vec_push(u->ck->a, &w->to, z);
+    }
+    return z;
+}
+
 static Size *use_size(Use *u, Size *s, const How *how)
 {
     s = size_deref(s);
@@ -183,7 +215,7 @@ static Size *use_size(Use *u, Size *s, const How *how)
     for (int i = 0; i < u->from.n; i++)
         if (u->from.at[i] == s)
             return u->to.at[i];
-    Size *z = anonymous_size(u->ck, how, u->loc);
+    Size *z = use_anonymous(u, s, how);
     vec_push(u->ck->a, &u->from, s);
     vec_push(u->ck->a, &u->to, z);
     return z;
@@ -205,18 +237,20 @@ static AType *use_fun(Use *u, AType *t, const How *how)
 /* An abstract type, perhaps as what it stands for, with its arguments. */
 static AType *use_var(Use *u, AType *t, const How *how)
 {
+    TypeDecl *means = NULL;
+    for (int i = 0; u->means && i < u->means->from.n && !means; i++)
+        means = u->means->from.at[i] == t->var ? u->means->decls.at[i] : NULL;
     AType *c = NEW(u->ck->a, AType);
     *c = *t;
     c->targs = (ATypes){0};
     c->sargs = (ASizes){0};
+    How arg = *how;
+    arg.argument = !means;
     for (int i = 0; i < t->targs.n; i++)
-        vec_push(u->ck->a, &c->targs, use_type(u, t->targs.at[i], how));
+        vec_push(u->ck->a, &c->targs, use_type(u, t->targs.at[i], &arg));
     for (int i = 0; i < t->sargs.n; i++)
         vec_push(u->ck->a, &c->sargs, use_size(u, t->sargs.at[i], how));
-    for (int i = 0; u->means && i < u->means->from.n; i++)
-        if (u->means->from.at[i] == t->var && u->means->decls.at[i])
-            return ty_applied(u->ck, u->means->decls.at[i], c, how);
-    return c;
+    return means ? ty_applied(u->ck, means, c, how) : c;
 }
 
 /* A type in another place: its anonymous sizes are those of that place. */
@@ -296,7 +330,7 @@ static AType *ty_applied(Ck *ck, TypeDecl *d, const AType *t, const How *how)
 
 AType *ty_reveal(Ck *ck, AType *t, const Subst *s, TypePlace at, Bindings *sizes)
 {
-    struct Whole whole = {.loc = ck->here};
+    struct Whole whole = {.loc = ck->here, .reveals = true};
     Bindings made = {0}, *outer = ck->sizes;
     How how = {.at = at, .whole = &whole, .depth = 1, .in_abbreviation = true};
     Use u = {.ck = ck, .means = s, .loc = ck->here};
