@@ -540,6 +540,15 @@ static AType *exists(Ck *ck, TypeExp *te, How *how)
     return how->at == AT_RESULT ? t : ty_subst(ck, t, &s);
 }
 
+static bool holds_only_scalars(const AType *t)
+{
+    t = type_deref(t);
+    bool only = t->kind == TY_SCALAR || type_is_composite(t);
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && only; i++)
+        only = holds_only_scalars(t->elems.at[i]);
+    return only;
+}
+
 static AType *convert(Ck *ck, TypeExp *te, How *how)
 {
     struct Whole *w = how->whole;
@@ -579,6 +588,8 @@ static AType *convert(Ck *ck, TypeExp *te, How *how)
         AType *t = NEW(ck->a, AType);
         *t = *convert(ck, te->elem, how);
         t->unique = t->kind != TY_ERROR;
+        if (holds_only_scalars(t))
+            diag_warn(te->loc, "`*` has no effect on `%s`, which holds no arrays", show(ck, ty_plain(ck, t)));
         return t;
     }
     case TE_EXISTS: return exists(ck, te, how);
