@@ -28,13 +28,13 @@ def run(*command, cwd=ROOT, **env):
     return r.returncode, r.stdout + r.stderr
 
 
-def listed(tmp, more, *names):
+def listed(tmp, more, *names, **env):
     """tests/run on a list of suites: exit status, lines."""
     (tmp / "tests").mkdir(exist_ok=True)
     shutil.copy(ROOT / "tests/run", tmp / "tests")
     (tmp / "tests/suites").write_text(SUITES + more)
     shutil.rmtree(tmp / "build", ignore_errors=True)
-    code, text = run(tmp / "tests/run", "build", *names, cwd=tmp, JOBS="2", MINIFUT="minifut")
+    code, text = run(tmp / "tests/run", "build", *names, cwd=tmp, JOBS="2", MINIFUT="minifut", **env)
     return code, text.splitlines()
 
 
@@ -55,6 +55,8 @@ def test_failures(tmp):
                            ('echo "1 passed, 0 failed"; exit 3', "1 failed"), ('echo "1 passed, 0 failed"; kill -9 $$', "1 failed")):
         code, lines = listed(tmp, f"all 1 wrong: {command}\n", "wrong")
         check(code == 1 and re.fullmatch(r"\d passed, [12] failed", lines[-1]) and words in "\n".join(lines), f"{command}: {lines}")
+    code, lines = listed(tmp, 'all 1 waits: echo "1 passed, 0 failed"; sleep 1000\n', "waits", SUITE_LIMIT="1")
+    check(code == 1 and lines[-1] == "1 passed, 1 failed" and "waits did not end in 1 seconds" in lines, f"what does not end: {lines}")
     check("what is this" in "\n".join(listed(tmp, "all one wrong: true\n")[1]), "a broken list")
 
 
