@@ -23,36 +23,32 @@ static void report_later(Ck *ck, const char *name, Loc loc, Loc later)
     ck_note(ck, later, "it is defined here; a definition may use earlier ones only");
 }
 
-/* Types of other languages. */
-static const char *foreign_type(const char *name)
-{
-    static const char *const foreign[][2] = {
-        {"int", "i32"}, {"float", "f32"},    {"double", "f64"},  {"long", "i64"},
-        {"char", "u8"}, {"boolean", "bool"}, {"integer", "i32"}, {"real", "f64"}};
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (!strcmp(name, foreign[i][0]))
-            return foreign[i][1];
-    return NULL;
-}
+/* Words of other languages, and those that say the same here. */
+typedef const char *Foreign[2];
 
-/* Functions of other languages. */
-static const char *foreign_value(const char *name)
+static const Foreign foreign_types[] = {
+    {"int", "i32"}, {"float", "f32"},    {"double", "f64"},  {"long", "i64"},
+    {"char", "u8"}, {"boolean", "bool"}, {"integer", "i32"}, {"real", "f64"}};
+
+static const Foreign foreign_values[] = {
+    {"len", "length"},    {"size", "length"},       {"count", "length"},   {"fold", "reduce"},
+    {"foldl1", "reduce"}, {"foldr1", "reduce"},     {"accumulate", "scan"}, {"cumsum", "scan"},
+    {"scanl", "scan"},    {"scanl1", "scan"},       {"range", "iota"},     {"arange", "iota"},
+    {"append", "++"},     {"concatMap", "flatten"}, {"div", "/"},          {"mod", "%"},
+    {"rem", "%%"},        {"quot", "//"},           {"pow", "**"},         {"xor", "^"},
+    {"fst", ".0"},        {"snd", ".1"},            {"fill", "replicate"}, {"repeat", "replicate"},
+    {"full", "replicate"}, {"isEmpty", "null"},      {"zipWith", "map2"},   {"zipWith3", "map3"},
+    {"print", "trace"},   {"println", "trace"},     {"printf", "trace"},   {"clone", "copy"},
+    {"reshape", "unflatten"}, {"ravel", "flatten"}, {"where", "filter"},   {"select", "filter"}};
+
+static const char *here(const Foreign *words, size_t n, const char *name)
 {
-    static const char *const foreign[][2] = {
-        {"len", "length"},    {"size", "length"},       {"count", "length"},   {"fold", "reduce"},
-        {"foldl1", "reduce"}, {"foldr1", "reduce"},     {"accumulate", "scan"}, {"cumsum", "scan"},
-        {"scanl", "scan"},    {"scanl1", "scan"},       {"range", "iota"},     {"arange", "iota"},
-        {"append", "++"},     {"concatMap", "flatten"}, {"div", "/"},          {"mod", "%"},
-        {"rem", "%%"},        {"quot", "//"},           {"pow", "**"},         {"xor", "^"},
-        {"fst", ".0"},        {"snd", ".1"},            {"fill", "replicate"}, {"repeat", "replicate"},
-        {"full", "replicate"}, {"isEmpty", "null"},      {"zipWith", "map2"},   {"zipWith3", "map3"},
-        {"print", "trace"},   {"println", "trace"},     {"printf", "trace"},   {"clone", "copy"},
-        {"reshape", "unflatten"}, {"ravel", "flatten"}, {"where", "filter"},   {"select", "filter"}};
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (!strcmp(name, foreign[i][0]))
-            return foreign[i][1];
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(name, words[i][0]))
+            return words[i][1];
     return NULL;
 }
+#define HERE(words, name) here(words, sizeof(words) / sizeof *(words), name)
 
 /* A definition of a file that was read, but is not known here. */
 static bool report_unseen(Ck *ck, const char *name, Loc loc, Space space)
@@ -287,7 +283,7 @@ void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b)
         ck_error(ck, loc, "`%s`, %s, is not supported", name, unsupported(name));
         return;
     }
-    const char *type = scalar_from_name(name, &s) ? name : foreign_type(name);
+    const char *type = scalar_from_name(name, &s) ? name : HERE(foreign_types, name);
     if (!type && report_other_space(ck, name, loc, SPACE_TERM, "value"))
         return;
     if (type) {
@@ -297,7 +293,7 @@ void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b)
     }
     if (told_unknown(ck, name))
         return;
-    const char *near = foreign_value(name);
+    const char *near = HERE(foreign_values, name);
     near = near ? near : in_some_module(ck, name);
     if (near) {
         report_unknown(ck, "name", name, near, loc);
@@ -364,7 +360,7 @@ void report_no_type(Ck *ck, const char *name, Loc loc)
         ck_error(ck, loc, "type `f16` is not supported");
         return;
     }
-    bool other = !foreign_type(name) && report_other_space(ck, name, loc, SPACE_TYPE, "type");
+    bool other = !HERE(foreign_types, name) && report_other_space(ck, name, loc, SPACE_TYPE, "type");
     if (other || report_not_yet(ck, name, loc, SPACE_TYPE))
         return;
     if (told_unknown(ck, name))
@@ -373,5 +369,5 @@ void report_no_type(Ck *ck, const char *name, Loc loc)
     try_scope(ck, SPACE_TYPE, &sp);
     for (int i = 0; i < N_SCALARS; i++)
         rt_spell_try(&sp, scalar_name((Scalar)i));
-    report_unknown(ck, "type", name, foreign_type(name) ? foreign_type(name) : sp.nearest, loc);
+    report_unknown(ck, "type", name, HERE(foreign_types, name) ? HERE(foreign_types, name) : sp.nearest, loc);
 }
