@@ -56,6 +56,8 @@
 int sf_next_token(YYSTYPE *val, Loc *loc, void *scanner);
 #define yylex sf_next_token
 #define YYMAXDEPTH 400000 /* states: a `let` takes five; the depth of trees is limited in ast.c */
+#define YYMALLOC(n) arena_alloc(ctx->a, n) /* so that no memory is no memory, and not too deep */
+#define YYFREE(p) ((void)(p))
 
 #define YYLLOC_DEFAULT(cur, rhs, n)                                                                \
     ((cur) = (n) ? loc_join(YYRHSLOC(rhs, 1), YYRHSLOC(rhs, n))                                    \
