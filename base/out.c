@@ -1,7 +1,5 @@
 #include "base/out.h"
 
-#include "base/arena.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -172,6 +170,13 @@ char *out_take(Out *o)
     char *s = o->text;
     *o = (Out){0};
     return s;
+}
+
+const char *out_keep(Out *o, Arena *a)
+{
+    const char *kept = arena_strdup(a, o->text ? o->text : "");
+    out_free(o);
+    return kept;
 }
 
 static bool write_all(int fd, const char *s, size_t n)

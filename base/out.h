@@ -3,6 +3,8 @@
 #ifndef BASE_OUT_H
 #define BASE_OUT_H
 
+#include "base/arena.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +36,8 @@ void out_c_comment(Out *o, const char *fmt, ...) __attribute__((format(printf, 2
 
 /* The text as a string to free() (never NULL); leaves the writer empty. */
 char *out_take(Out *o);
+/* The same in an arena. */
+const char *out_keep(Out *o, Arena *a);
 
 /* Writes the text to a file, atomically: a temporary file in the same folder, renamed when it is
  * complete; a link stays one, and an old file's mode is kept. False and errno on failure; the old file is then untouched. What is

@@ -4,7 +4,6 @@
 
 #include "base/intern.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char title[] = "The library";
@@ -41,14 +40,6 @@ typedef struct {
     BuiltinId last;
 } Library;
 
-static const char *taken(Arena *a, Out *o)
-{
-    char *text = out_take(o);
-    const char *kept = arena_strdup(a, text);
-    free(text);
-    return kept;
-}
-
 /* --- Names that stand alone ------------------------------------------------------------------ */
 
 static void add_builtin(void *env, const char *name)
@@ -66,7 +57,7 @@ static void add_builtin(void *env, const char *name)
     }
     out_puts(&head, type_str(l->a, b->type));
     *item = (Item){.name = s->table ? name : item_name(name),
-                   .head = taken(l->a, &head),
+                   .head = out_keep(&head, l->a),
                    .doc = fe_builtin_doc(name),
                    .with_last = s->items.n && b->builtin == l->last};
     l->last = b->builtin;
@@ -133,7 +124,7 @@ static void add_numbers(Library *l)
             if (specs->at[i]->kind != SPEC_VAL)
                 continue;
             fe_print_type_exp(&type, specs->at[i]->te);
-            add_row(l, specs->at[i]->name, taken(l->a, &type));
+            add_row(l, specs->at[i]->name, out_keep(&type, l->a));
         }
     }
     Section s = {.title = "Others", .doc = "Of `f32` and `f64`, but of no type of modules:", .table = true, .below = true};

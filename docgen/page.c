@@ -4,7 +4,6 @@
 #include "docgen/docgen.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *item_name(const char *name)
@@ -45,18 +44,10 @@ ItemExample item_example(Arena *a, const Item *item)
 
 /* --- Items ---------------------------------------------------------------------------------- */
 
-static const char *taken(Arena *a, Out *o)
-{
-    char *text = out_take(o);
-    const char *kept = arena_strdup(a, text);
-    free(text);
-    return kept;
-}
-
 static Item *add_item(Arena *a, Items *items, const char *name, Out *head, const char *doc)
 {
     Item *item = NEW(a, Item);
-    *item = (Item){.name = name, .head = taken(a, head), .doc = doc};
+    *item = (Item){.name = name, .head = out_keep(head, a), .doc = doc};
     vec_push(a, items, item);
     return item;
 }
@@ -224,7 +215,7 @@ static const char *doc_of_file(Arena *a, const File *f)
         line += n + (line[n] == '\n');
     }
     bool apart = *line == '\n' || *line == '\r' || !*line;
-    const char *doc = taken(a, &o);
+    const char *doc = out_keep(&o, a);
     return apart ? arena_strndup(a, doc, strlen(doc) - 1) : NULL;
 }
 

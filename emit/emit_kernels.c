@@ -13,9 +13,7 @@ static const char *text_on(Arena *a, const Kernel *k, int t)
 {
     Out o = {0};
     ktargets[t].print(&o, k->on[t]);
-    const char *text = arena_strdup(a, o.text);
-    out_free(&o);
-    return text;
+    return out_keep(&o, a);
 }
 
 /* The texts on each target, and the first target that has the same. */

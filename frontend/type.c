@@ -374,31 +374,23 @@ static void put_type(const Put *p, const AType *t, bool atom)
     }
 }
 
-static const char *taken(Arena *a, Out *o)
-{
-    char *s = out_take(o);
-    const char *kept = arena_strdup(a, s);
-    free(s);
-    return kept;
-}
-
 const char *type_str_with(Arena *a, const AType *t, SizeNames *names)
 {
     Out o = {0};
     int named = names->n;
     put_type(&(Put){&o, a, names}, t, false);
-    const char *s = taken(a, &o);
+    const char *s = out_keep(&o, a);
     if (names->n == named)
         return s;
     put_type(&(Put){&o, a, names}, t, false); /* the same sizes stand in dimensions, too */
-    return taken(a, &o);
+    return out_keep(&o, a);
 }
 
 const char *size_str_with(Arena *a, const Size *s, SizeNames *names)
 {
     Out o = {0};
     put_size(&(Put){&o, a, names}, s, true);
-    return taken(a, &o);
+    return out_keep(&o, a);
 }
 
 const char *type_str(Arena *a, const AType *t)

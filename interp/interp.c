@@ -58,9 +58,7 @@ void interp_stop(Interp *in, Loc loc, const char *text, const int64_t *numbers, 
 {
     Out o = {0};
     stop_print(&o, text, numbers, n);
-    text = arena_strdup(in->mem, o.text ? o.text : "");
-    out_free(&o);
-    interp_fail(in, INTERP_USER, loc, "%s", text);
+    interp_fail(in, INTERP_USER, loc, "%s", out_keep(&o, in->mem));
 }
 
 const Entry *interp_entry(const Prog *p, const char *name)

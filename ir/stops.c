@@ -41,13 +41,6 @@ void stop_format(Out *o, const char *text)
 
 /* --- Shapes ----------------------------------------------------------------------------------- */
 
-static const char *taken(Arena *a, Out *o)
-{
-    const char *text = arena_strdup(a, o->text);
-    out_free(o);
-    return text;
-}
-
 static void put_shape(Out *o, int rank)
 {
     for (int d = 0; d < rank; d++)
@@ -61,7 +54,7 @@ const char *stop_too_large(Arena *a, int rank)
     for (int d = 0; d < rank; d++)
         out_puts(&o, d ? " x %d" : "%d");
     out_puts(&o, " elements is too large.");
-    return taken(a, &o);
+    return out_keep(&o, a);
 }
 
 const char *stop_shape(Arena *a, int rank, PrimType elem)
@@ -74,7 +67,7 @@ const char *stop_shape(Arena *a, int rank, PrimType elem)
     out_puts(&o, " cannot match shape of type \"");
     put_shape(&o, rank);
     out_printf(&o, "%s\".", prim_type_text[elem]);
-    return taken(a, &o);
+    return out_keep(&o, a);
 }
 
 /* --- Indices ---------------------------------------------------------------------------------- */
@@ -133,7 +126,7 @@ IndexStop stop_index(Arena *a, const Exp *e)
     for (int k = 0; k < n; k++)
         put_number(&s, &o, "[%d]", INDEX_SIZE, k);
     out_puts(&o, ".");
-    s.text = taken(a, &o);
+    s.text = out_keep(&o, a);
     if (s.n > MOST_STOP_NUMBERS)
         s = (IndexStop){.text = stop_text[STOP_INDEX_LONG]};
     return s;

@@ -7,26 +7,18 @@
 
 /* --- Sites and kernels ------------------------------------------------------------------------ */
 
-static int site_with(const Plan *p, Loc loc, const char *msg)
-{
-    int i = 0;
-    for (; i < p->sites.n; i++) {
-        const Site *s = &p->sites.at[i];
-        if (s->loc.beg == loc.beg && s->loc.end == loc.end && strcmp(s->msg, msg) == 0)
-            break;
-    }
-    return i;
-}
-
 int plan_site(Plan *p, Loc loc, const char *text)
 {
     Out o = {0};
     stop_format(&o, text);
-    int i = site_with(p, loc, o.text);
-    if (i == p->sites.n)
-        vec_push(p->arena, &p->sites, (Site){loc, arena_strdup(p->arena, o.text)});
-    out_free(&o);
-    return i;
+    const char *msg = out_keep(&o, p->arena);
+    for (int i = 0; i < p->sites.n; i++) {
+        const Site *s = &p->sites.at[i];
+        if (s->loc.beg == loc.beg && s->loc.end == loc.end && strcmp(s->msg, msg) == 0)
+            return i;
+    }
+    vec_push(p->arena, &p->sites, (Site){loc, msg});
+    return p->sites.n - 1;
 }
 
 static bool name_taken(const Plan *p, const char *name)

@@ -66,6 +66,16 @@ table("C of a generated program", False, [
 
 
 @case(False)
+def an_assertion_may_say_nothing(box):
+    """In IR text; those of programs begin with words of ours."""
+    box.put("p.ir", 'dialect soac\nentry main [] (x: i64, y: i64) = {\n  let a: bool = le.i64 0i64 x\n  let () = assert a "" ()\n'
+                    '  let b: bool = le.i64 0i64 y\n  let () = assert b "" ()\n  in x\n}\n')
+    out, _ = box.minifut("compile --emit=c --from=flatten p.ir", 0)
+    if out.count('{"", "p.ir:') != 2:
+        raise Failed("the places of the assertions")
+
+
+@case(False)
 def a_version_is_called_not_jumped_to(box):
     box.put("p.sf", (EXAMPLES / "matmul.sf").read_text())
     found, _ = functions(box.minifut("compile --emit=c p.sf", 0)[0])
