@@ -98,9 +98,9 @@ const char *count_text(Arena *a, double n);
 const char *bytes_text(Arena *a, double bytes);
 /* A rate in units of 10^9 a second; "" where there is nothing to do. */
 const char *rate_text(Arena *a, double work, double seconds);
-/* How near the work is to the bound that applies: "18 % bytes"; "" where there is nothing to do. */
 /* Why some of it is above what the device is said to reach; NULL: none is. */
 const char *above_ceilings(const Ceilings *c, const Profiled *p);
+/* How near the work is to the bound that applies: "18 % bytes"; "" where there is nothing to do. */
 const char *bound_text(Arena *a, const Ceilings *c, const ProfileRow *r, double least);
 
 /* --- profiling_json.c ----------------------------------------------------------------------- */

@@ -332,6 +332,16 @@ def ceilings_that_vary(box):
     check("so these are no ceilings" in out and not box.json("r.json")["steady_ceilings"], out)
 
 
+@case
+def ceilings_of_fast_memory(box):
+    """A small copy, whose time varies there, decides nothing."""
+    lib = box.path / "fast.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", lib, HERE / "fast.c", "-ldl"], check=True)
+    box.minifut("profile", "--skip-compilation", "--gflops=1", "--json", "r.json", "two.sf", env={"LD_PRELOAD": str(lib)})
+    r = box.json("r.json")
+    check(100 < r["ceilings"]["gbs"] < 1000 and r["steady_ceilings"], f"{r['ceilings']} {r['steady_ceilings']}")
+
+
 def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as tmp:
         box = Box(tmp)
