@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,26 +53,38 @@ int compile_program(const char *source, const char *binary, const char *mode, bo
     return killed || WTERMSIG(status) == SIGTERM ? EXIT_LIMIT : EXIT_BUG;
 }
 
-void compiler_protect_sources(const char *source)
+int compiler_prints(Out *o, const char *const *args)
 {
-    int fd[2];
-    pid_t pid = pipe2(fd, O_CLOEXEC) == 0 ? fork() : -1;
-    if (pid < 0)
-        return;
+    char part[1 << 12];
+    int fd[2], status;
+    ssize_t n;
+    if (pipe2(fd, O_CLOEXEC) != 0)
+        return -1;
+    fflush(NULL);
+    pid_t pid = fork();
     if (pid == 0) {
-        int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        dup2(fd[1], 1);
-        dup2(null, 2);
-        execl("/proc/self/exe", "minifut", "sources", "--", source, (char *)NULL);
+        int none = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        dup2(fd[1], STDOUT_FILENO);
+        dup2(none, STDERR_FILENO);
+        execv("/proc/self/exe", (char *const *)args);
         _exit(127);
     }
     close(fd[1]);
-    FILE *f = fdopen(fd[0], "r");
-    char *name = NULL;
-    size_t cap = 0;
-    while (f && getdelim(&name, &cap, '\0', f) > 0)
-        output_protect(name, "a file of the program");
-    free(name);
-    f ? fclose(f) : close(fd[0]);
-    waitpid(pid, NULL, 0);
+    while (pid > 0 && ((n = read(fd[0], part, sizeof part)) > 0 || (n < 0 && errno == EINTR)))
+        out_putn(o, part, n > 0 ? (size_t)n : 0);
+    close(fd[0]);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return pid > 0 ? status : -1;
+}
+
+void compiler_protect_sources(const char *source)
+{
+    const char *const args[] = {"minifut", "sources", "--", source, NULL};
+    Out names = {0};
+    (void)compiler_prints(&names, args); /* of a program with mistakes, too */
+    for (size_t at = 0; at < names.n; at += strlen(names.text + at) + 1)
+        output_protect(names.text + at, "a file of the program");
+    out_free(&names);
 }

@@ -1,44 +1,10 @@
 #include "autotune/words.h"
 
+#include "autotune/compiler.h"
 #include "base/html.h"
 
 #include <cjson/cJSON.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-/* What it prints, to free(); NULL if it does not end well. */
-static char *explained(const char *source)
-{
-    const char *args[] = {"minifut", "explain", "--json", "--", source, NULL};
-    char *text = NULL;
-    size_t n = 0;
-    int fd[2], status = -1;
-    fflush(NULL);
-    pid_t pid = pipe2(fd, O_CLOEXEC) == 0 ? fork() : -1;
-    if (pid == 0) {
-        int none = open("/dev/null", O_WRONLY);
-        dup2(fd[1], STDOUT_FILENO);
-        dup2(none, STDERR_FILENO);
-        execv("/proc/self/exe", (char *const *)args);
-        _exit(127);
-    }
-    if (pid < 0)
-        return NULL;
-    close(fd[1]);
-    FILE *in = fdopen(fd[0], "r");
-    if (in && getdelim(&text, &n, '\0', in) < 0)
-        n = 0;
-    if (in)
-        fclose(in);
-    bool well = waitpid(pid, &status, 0) == pid && status == 0 && n;
-    if (!well)
-        free(text);
-    return well ? text : NULL;
-}
 
 typedef struct {
     Arena *a;
@@ -67,7 +33,7 @@ static void add_words(Reading *r, const char *words)
 static void read_items(Reading *r, const cJSON *items)
 {
     static const char *const inner[] = {"then", "else", "body"};
-    Reading outer = *r;
+    int outer = r->version;
     const cJSON *item;
     cJSON_ArrayForEach(item, items)
     {
@@ -89,14 +55,15 @@ static void read_items(Reading *r, const cJSON *items)
         r->version = version;
         r->more = choice ? more : r->more;
     }
-    r->version = outer.version;
+    r->version = outer;
 }
 
 VersionWords words_of(Arena *a, const char *source, const char *entry)
 {
     Reading r = {.a = a, .version = -1};
-    char *text = explained(source);
-    cJSON *all = text ? cJSON_Parse(text) : NULL;
+    const char *const args[] = {"minifut", "explain", "--json", "--", source, NULL};
+    Out text = {0};
+    cJSON *all = compiler_prints(&text, args) == 0 ? cJSON_Parse(text.text) : NULL;
     const cJSON *e;
     cJSON_ArrayForEach(e, cJSON_GetObjectItem(all, "entries"))
     {
@@ -105,7 +72,7 @@ VersionWords words_of(Arena *a, const char *source, const char *entry)
             read_items(&r, cJSON_GetObjectItem(e, "versions"));
     }
     cJSON_Delete(all);
-    free(text);
+    out_free(&text);
     return r.words;
 }
 
