@@ -55,8 +55,10 @@ void child_release(void)
 /* In the child. */
 static void begin(bool group, const sigset_t *mask)
 {
-    if (group)
+    if (group) {
         setpgid(0, 0);
+        signal(SIGTTOU, SIG_IGN); /* it is in the background, whose messages a terminal may want to stop (stty tostop) */
+    }
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     for (int i = 0; i < N_ENDS; i++)
         if (child.before[i].sa_handler != SIG_IGN)

@@ -57,6 +57,25 @@ table("ended", False, [(f"{command.split()[0]} {sig.name}", command, sig)
 
 
 @case(False)
+def a_terminal_that_stops_the_background(box):
+    """What the C compiler says there stops nobody."""
+    box.put("p.sf", GOOD)
+    (box.path / box.put("cc", '#!/bin/sh\necho a warning >&2\nexec cc "$@"\n')).chmod(0o755)
+    own, its = os.openpty()
+    p = subprocess.Popen(["sh", "-c", 'exec <"$0" >"$0" 2>&1 && stty tostop && exec "$@"', os.ttyname(its), MINIFUT, "compile", "p.sf"],
+                         cwd=box.path, start_new_session=True, env={**os.environ, "CC": "./cc"})
+    try:
+        code = p.wait(timeout=60)
+        said = os.read(own, 1000)
+    finally:
+        p.kill()
+        os.close(own)
+        os.close(its)
+    if code != 0 or b"a warning" not in said:
+        raise Failed(f"exit code {code}: {said!r}")
+
+
+@case(False)
 def a_C_compiler_out_of_memory(box):
     box.put("p.sf", GOOD)
     (box.path / box.put("cc", "#!/bin/sh\nkill -KILL $$\n")).chmod(0o755)
