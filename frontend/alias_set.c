@@ -9,8 +9,6 @@ static RefSet *set_new(Co *co, const Ref *one, RefSet *a, RefSet *b)
     *s = (RefSet){.a = a, .b = b, .born = co->sets++};
     if (one)
         s->one = *one;
-    bool chain = one && !b && (!a || a->chain);
-    s->chain = chain ? a ? a->chain : s : NULL;
     bool outside = one && (one->v->kind == VAR_GLOBAL || one->v->kind == VAR_HIDDEN);
     s->outside = outside || (a && a->outside) || (b && b->outside);
     return s;
@@ -19,13 +17,6 @@ static RefSet *set_new(Co *co, const Ref *one, RefSet *a, RefSet *b)
 RefSet *al_set_with(Co *co, Ref r, RefSet *rest)
 {
     return set_new(co, &r, rest, NULL);
-}
-
-RefSet *al_set_one(Co *co, Ref r)
-{
-    RefSet *s = set_new(co, &r, NULL, NULL);
-    s->chain = NULL;
-    return s;
 }
 
 RefSet *al_set_union(Co *co, RefSet *a, RefSet *b)
@@ -94,31 +85,6 @@ Refs al_list_since(Co *co, RefSet *s, int first)
 Refs al_list(Co *co, RefSet *s)
 {
     return al_list_since(co, s, 0);
-}
-
-/* Markers are added last: it is enough to look where sets begin. */
-bool al_share_marker(Co *co, RefSet *const *sets, int n)
-{
-    enum { LOOK = 16 };
-    unsigned stamp = ++co->stamp;
-    for (int i = 0; i < n; i++) {
-        RefSet *at[LOOK + 2] = {sets[i]};
-        for (int k = 0, end = 1; k < end && k < LOOK; k++) {
-            if (!at[k])
-                continue;
-            const Ref *r = &at[k]->one;
-            bool unnamed = r->v && !r->v->in_scope && r->v->kind != VAR_HIDDEN;
-            if (unnamed && leaf_of(r)->stamp == stamp && leaf_of(r)->n != i)
-                return true;
-            if (unnamed) {
-                leaf_of(r)->stamp = stamp;
-                leaf_of(r)->n = i;
-            }
-            for (int j = 0; j < 2 && end < LOOK; j++)
-                at[end++] = j ? at[k]->b : at[k]->a;
-        }
-    }
-    return false;
 }
 
 void al_add_refs(Co *co, Refs *to, const Refs *from)

@@ -236,92 +236,17 @@ void al_count(Co *co, const AType *t, Leaves *ls)
     count_refs(&c, t);
 }
 
+bool al_is_in_others(const Ref *r)
+{
+    return r->v->kind != VAR_HIDDEN && leaf_of(r)->n > 1;
+}
+
 const Ref *al_in_others(const Leaf *l)
 {
     for (int i = 0; i < l->refs.n; i++)
-        if (l->refs.at[i].v->kind != VAR_HIDDEN && leaf_of(&l->refs.at[i])->n > 1)
+        if (al_is_in_others(&l->refs.at[i]))
             return &l->refs.at[i];
     return NULL;
-}
-
-bool al_is_marker(const Ref *r)
-{
-    return leaf_of(r)->n > 1 && !r->v->in_scope && r->v->kind != VAR_HIDDEN;
-}
-
-/* Whether it is seen at once that no two leaves have something in common. */
-static bool plainly_apart(Co *co, const Leaves *ls)
-{
-    unsigned walk = ++co->walks;
-    bool chains = true;
-    int n = 0;
-    for (int i = 0; i < ls->n; i++) {
-        const RefSet *s = ls->at[i].al->refs;
-        if (!s)
-            continue;
-        n++;
-        chains = chains && s->chain && s->chain->seen[false] != walk;
-        if (chains)
-            s->chain->seen[false] = walk;
-    }
-    return chains || n < 2;
-}
-
-static bool has_sum(const AType *t)
-{
-    bool found = t->kind == TY_SUM;
-    for (int i = 0; al_is_product(t) && i < t->elems.n && !found; i++)
-        found = has_sum(t->elems.at[i]);
-    return found;
-}
-
-/* Whether it is seen at once that a marker is there: what several constructors hold is none. */
-static bool plainly_marked(Co *co, const AType *t, const Leaves *ls)
-{
-    RefSet **sets = NEWN(co->tmp, RefSet *, ls->n + 1);
-    for (int i = 0; i < ls->n; i++)
-        sets[i] = ls->at[i].al->refs;
-    return !has_sum(t) && al_share_marker(co, sets, ls->n);
-}
-
-/* Adds a marker to leaves that overlap with others, unless one has it already; whether it did. */
-static bool mark_leaves(Co *co, const AType *t, Leaves *ls, Loc loc)
-{
-    al_count(co, t, ls);
-    bool *overlaps = NEWN(co->tmp, bool, ls->n + 1), any = false;
-    for (int i = 0; i < ls->n; i++) {
-        const Refs *rs = &ls->at[i].refs;
-        for (int j = 0; j < rs->n; j++)
-            if (al_is_marker(&rs->at[j]))
-                return false;
-        any |= overlaps[i] = al_in_others(&ls->at[i]) != NULL;
-    }
-    if (!any)
-        return false;
-    Ref marker = {al_make_up(co, VAR_PARTS, NULL, loc), 0, false};
-    RefSet *also = al_set_with(co, marker, NULL);
-    for (int i = 0; i < ls->n; i++)
-        if (overlaps[i]) {
-            Al *c = al_none(co);
-            c->refs = al_set_union(co, ls->at[i].al->refs, also);
-            ls->at[i].al = c;
-        }
-    return true;
-}
-
-Al *al_mark_overlap(Co *co, const AType *t, Al *al, Loc loc)
-{
-    if (!al_is_product(t) || al->marked || !al_holds_arrays(t))
-        return al;
-    ArenaMark mark = arena_mark(co->tmp);
-    Leaves ls = {0};
-    int next = 0;
-    al_leaves(t, al, false, &ls, co->tmp);
-    if (!plainly_apart(co, &ls) && !plainly_marked(co, t, &ls) && mark_leaves(co, t, &ls, loc))
-        al = al_rebuild(co, t, &ls, &next);
-    al->marked = true;
-    arena_reset(co->tmp, mark);
-    return al;
 }
 
 /* --- Variables ------------------------------------------------------------------------------ */

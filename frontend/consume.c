@@ -3,6 +3,8 @@
  * over expressions; functions are in consume_fun.c, the state all work on in aliases.c. */
 #include "frontend/consume.h"
 
+#include "base/ptrmap.h"
+
 #include <string.h>
 
 /* --- Names and components ------------------------------------------------------------------- */
@@ -162,20 +164,16 @@ static bool lives_on(Co *co, const Ref *r)
     return !al_is_gone(r) && (!r->v->in_scope || al_set_alive(co, r->v->leaves.at[r->leaf].al->refs));
 }
 
-/* A marker instead of one that is gone: components that overlapped still do. */
-typedef struct {
-    Refs gone, fresh;
-} Remarked;
-
-static Ref remark(Co *co, Remarked *rm, Ref r, Loc loc)
+/* What stands for a ref that is dropped though several components have it: they still overlap. */
+static Ref marker_for(Co *co, PtrMap *markers, const Ref *r, Loc loc)
 {
-    for (int i = 0; i < rm->gone.n; i++)
-        if (rm->gone.at[i].v == r.v && rm->gone.at[i].leaf == r.leaf)
-            return rm->fresh.at[i];
-    Ref fresh = {al_make_up(co, VAR_PARTS, NULL, loc), 0, false};
-    vec_push(co->a, &rm->gone, r);
-    vec_push(co->a, &rm->fresh, fresh);
-    return fresh;
+    const VarLeaf *leaf = &r->v->leaves.at[r->leaf];
+    Var *marker = ptrmap_get(markers, leaf);
+    if (!marker) {
+        marker = al_make_up(co, VAR_PARTS, NULL, loc);
+        ptrmap_put(markers, leaf, marker);
+    }
+    return (Ref){marker, 0, false};
 }
 
 /* `if c then a with [i] = v else a`: what one branch consumed and the other returned has no user
@@ -184,23 +182,24 @@ static Al *take_over_gone(Co *co, const AType *t, Al *al, Loc loc)
 {
     Leaves ls = {0};
     Refs dropped = {0};
-    Remarked rm = {0};
     al = al_shape(co, t, al);
     if (al_set_alive(co, al_all(co, al)))
         return al;
+    ArenaMark mark = arena_mark(co->tmp);
+    PtrMap *markers = ptrmap_new(co->tmp);
     al_leaves(t, al, false, &ls, co->tmp);
     al_count(co, t, &ls);
     for (int i = 0; i < ls.n; i++) {
         Al *c = al_none(co);
         for (int j = 0; j < ls.at[i].refs.n; j++) {
             Ref r = ls.at[i].refs.at[j];
-            bool marker = al_is_marker(&r);
-            if (marker && al_is_gone(&r))
-                r = remark(co, &rm, r, loc);
-            if (marker || lives_on(co, &r))
-                c->refs = al_set_union(co, c->refs, al_set_one(co, r));
-            else
+            if (!lives_on(co, &r)) {
                 vec_push(co->tmp, &dropped, r);
+                if (!al_is_in_others(&r))
+                    continue;
+                r = marker_for(co, markers, &r, loc);
+            }
+            c->refs = al_set_with(co, r, c->refs);
         }
         ls.at[i].al = c;
     }
@@ -208,7 +207,9 @@ static Al *take_over_gone(Co *co, const AType *t, Al *al, Loc loc)
         if (!al_is_gone(&dropped.at[i]))
             al_mark_gone(co, &dropped.at[i], loc);
     int next = 0;
-    return al_rebuild(co, t, &ls, &next);
+    al = al_rebuild(co, t, &ls, &next);
+    arena_reset(co->tmp, mark);
+    return al;
 }
 
 static Al *eval_if(Co *co, AExp *e)
@@ -390,7 +391,7 @@ Al *co_eval(Co *co, AExp *e)
     al_unscope(co, scope);
     if (last != e)
         e->type = al_add_unique(co, e->type, last->type);
-    return al_mark_overlap(co, e->type, al, e->loc);
+    return al;
 }
 
 void consume_def(Ck *ck, Def *d)

@@ -8,10 +8,9 @@
  *
  * Not only variables of the program are listed: what a call or a loop returns may share memory
  * inside itself, with nothing that has a name. Each such value has a made-up variable that all of
- * its components refer to. So has a value whose components overlap otherwise, such as (a, a): a
- * ref that stands in several components and can be reached in no other way marks that they overlap.
- * The variables of a body that has ended stay in the lists in the same role: they can be consumed
- * with the value, but nobody can name them.
+ * its components refer to. So have the components of what branches return that shared what one of
+ * these consumed. The variables of a body that has ended stay in the lists: they can be consumed with
+ * the value, but nobody can name them.
  *
  * Frames are the bodies of functions and loops around the expression at work. What a frame uses
  * from outside is recorded: a function value shares memory with it. */
@@ -33,8 +32,6 @@ typedef VEC(Ref) Refs;
 typedef struct RefSet {
     Ref one; /* v NULL: none */
     struct RefSet *a, *b;
-    struct RefSet *chain;      /* if it adds one to one by one: the innermost; two such sets have a node in common only if
-                                * they have that; else NULL */
     bool closure;              /* all of `a` are captured */
     bool outside;              /* some are VAR_GLOBAL or VAR_HIDDEN */
     bool alive;                /* none was consumed, as Co.version was `checked` */
@@ -45,7 +42,6 @@ typedef struct RefSet {
 typedef struct Al {
     RefSet *refs;
     VEC(struct Al *) kids; /* of products; then refs is empty */
-    bool marked;           /* its components do not overlap, or it is marked that they do */
 } Al;
 
 typedef enum {
@@ -53,7 +49,7 @@ typedef enum {
     VAR_GLOBAL, /* a top-level value */
     VAR_CALL,   /* made up, for the result of a call of `name` */
     VAR_LOOP,   /* for the result of a loop */
-    VAR_PARTS,  /* for a value whose components overlap */
+    VAR_PARTS,  /* for what components of a value had in common */
     VAR_HIDDEN, /* the one that stands for what nobody can see: what is of an abstract type may share
                  * memory inside of itself, or with a definition; so may a polymorphic value */
 } VarKind;
@@ -156,18 +152,13 @@ Al *al_rebuild(Co *co, const AType *t, const Leaves *ls, int *next);
 /* Counts, for each ref, in how many of the leaves of a value of type t it stands at a time (what
  * different constructors hold is never there together): VarLeaf.n until the next search. */
 void al_count(Co *co, const AType *t, Leaves *ls);
-/* After al_count: a ref of the leaf that stands in others too, or NULL. */
+/* After al_count: whether a ref stands in several leaves; one of a leaf that does, or NULL. */
+bool al_is_in_others(const Ref *r);
 const Ref *al_in_others(const Leaf *l);
-/* After al_count: whether a ref marks that leaves overlap (see above). */
-bool al_is_marker(const Ref *r);
-/* The value, with such a ref if its components overlap. */
-Al *al_mark_overlap(Co *co, const AType *t, Al *al, Loc loc);
 
 /* --- alias_set.c ---------------------------------------------------------------------------- */
 
-/* rest and r, which no other set has but by way of this one; r, which others may have as well. */
 RefSet *al_set_with(Co *co, Ref r, RefSet *rest);
-RefSet *al_set_one(Co *co, Ref r);
 RefSet *al_set_union(Co *co, RefSet *a, RefSet *b);
 /* The same, but captured by a function whose results are fresh. */
 RefSet *al_set_closure(Co *co, RefSet *s);
@@ -177,8 +168,6 @@ bool al_set_alive(Co *co, RefSet *s);
 Refs al_list(Co *co, RefSet *s);
 /* The same, of what is in sets made since there were `first`. */
 Refs al_list_since(Co *co, RefSet *s, int first);
-/* Whether two of them are seen at once to have something in common that has no name. */
-bool al_share_marker(Co *co, RefSet *const *sets, int n);
 void al_add_refs(Co *co, Refs *to, const Refs *from);
 /* A ref that both have, or NULL. */
 const Ref *al_shared(Co *co, const Refs *x, const Refs *y);

@@ -187,7 +187,7 @@ static Al *captured(Co *co, RefSet *used, const Al *result)
     const Refs rs = all && all->outside ? al_list(co, all) : (Refs){0};
     for (int i = 0; i < rs.n; i++)
         if (rs.at[i].v->kind == VAR_GLOBAL || rs.at[i].v->kind == VAR_HIDDEN)
-            al->refs = al_set_union(co, al->refs, al_set_one(co, rs.at[i]));
+            al->refs = al_set_with(co, rs.at[i], al->refs);
     return al;
 }
 
