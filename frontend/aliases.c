@@ -409,6 +409,9 @@ const char *al_describe(Co *co, const Var *v)
 
 /* --- Use and consumption -------------------------------------------------------------------- */
 
+const char al_why_hidden[] =
+    "whoever made it may still know its memory (its type is abstract, or its definition polymorphic)";
+
 bool al_check_alive(Co *co, RefSet *s, Loc loc, const char *name)
 {
     if (al_set_alive(co, s))
@@ -482,9 +485,7 @@ static bool may_consume(Co *co, const Ref *r, Loc loc)
     const Var *v = r->v;
     const char *name = v->name;
     if (v->kind == VAR_HIDDEN) {
-        ck_error(co->ck, loc,
-                 "this is consumed, but whoever made it may still know its memory (its type is abstract, or its "
-                 "definition polymorphic); use `copy`");
+        ck_error(co->ck, loc, "this is consumed, but %s; use `copy`", al_why_hidden);
         return false;
     }
     if (v->kind == VAR_GLOBAL) {

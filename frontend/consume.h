@@ -199,6 +199,8 @@ RefSet *al_pop_frame(Co *co, int marked);
 bool al_check_alive(Co *co, RefSet *s, Loc loc, const char *name);
 /* Uses a variable: checks it, and tells the frames. */
 void al_use_var(Co *co, Var *v, Loc loc);
+/* Why VAR_HIDDEN may not be consumed, for messages. */
+extern const char al_why_hidden[];
 /* Marks a value as consumed, or reports why it may not be. */
 void al_consume(Co *co, const Refs *rs, Loc loc);
 /* "`xs`", "the result of `f`": in the permanent arena. */

@@ -65,9 +65,7 @@ static void check_unique_result(Co *co, const AType *t, Al *al, Loc loc)
             return;
         }
         if (u.hidden) {
-            ck_error(co->ck, loc,
-                     "the result is declared unique, but whoever made it may still know its memory (its type is "
-                     "abstract, or its definition polymorphic); use `copy`");
+            ck_error(co->ck, loc, "the result is declared unique, but %s; use `copy`", al_why_hidden);
             return;
         }
     }

@@ -92,6 +92,11 @@ static void check_next(Co *co, const LoopVars *vs, Loc loc)
         bool takes = lv->consumed || lv->declared;
         for (int j = 0; takes && j < lv->next.n; j++) {
             const Var *v = lv->next.at[j].v;
+            if (v->kind == VAR_HIDDEN) {
+                ck_error(co->ck, loc, "the next iteration would consume what the loop body returns for `%s`, but %s; use `copy`",
+                         lv->v->name, al_why_hidden);
+                return;
+            }
             if (!v->in_scope && v->kind != VAR_GLOBAL)
                 continue;
             ck_error(co->ck, loc,
