@@ -158,6 +158,8 @@ static Al *eval_update(Co *co, AExp *e)
 
 /* --- if ------------------------------------------------------------------------------------- */
 
+typedef VEC(Loc) Locs;
+
 /* Everything that leaf l of a variable in scope aliases is alive, itself included. */
 static bool lives_on(Co *co, const Ref *r)
 {
@@ -212,18 +214,23 @@ static Al *take_over_gone(Co *co, const AType *t, Al *al, Loc loc)
     return al;
 }
 
+/* Takes marks back: what is evaluated next has not seen these since there were `from`. Notes them, to be set again. */
+static void take_back(Co *co, Arena *a, int from, Locs *locs)
+{
+    for (int i = from; i < co->marked.n; i++)
+        vec_push(a, locs, co->marked.at[i].v->leaves.at[co->marked.at[i].leaf].gone);
+    al_set_marks(co, from, co->marked.n, NULL);
+}
+
 static Al *eval_if(Co *co, AExp *e)
 {
     co_eval(co, e->cond.test);
     int start = co->marked.n;
     Al *x = al_shape(co, e->type, co_eval(co, e->cond.then));
-    int mid = co->marked.n;
-    Loc *locs = NEWN(co->a, Loc, mid - start + 1);
-    for (int i = start; i < mid; i++)
-        locs[i - start] = co->marked.at[i].v->leaves.at[co->marked.at[i].leaf].gone;
-    al_set_marks(co, start, mid, NULL); /* the other branch has not seen these */
+    Locs locs = {0};
+    take_back(co, co->a, start, &locs);
     Al *y = al_shape(co, e->type, co_eval(co, e->cond.els));
-    al_set_marks(co, start, mid, locs);
+    al_set_marks(co, start, start + locs.n, locs.at);
     return take_over_gone(co, e->type, al_union(co, x, y), e->loc);
 }
 
@@ -244,18 +251,14 @@ static Al *eval_match(Co *co, AExp *e)
 {
     Al *what = eval_bound(co, e->match.e), *all = al_none(co);
     int start = co->marked.n;
-    VEC(Loc) locs = {0};
+    Locs locs = {0};
     for (int i = 0; i < e->match.cases.n; i++) {
         Case *c = &e->match.cases.at[i];
         int scope = co->scope.n, before = co->marked.n;
         al_bind_pat(co, c->pat, what, BIND_LET);
         Al *al = al_shape(co, e->type, co_eval(co, c->body));
         al_unscope(co, scope);
-        for (int k = before; k < co->marked.n; k++) {
-            const Ref *r = &co->marked.at[k];
-            vec_push(co->a, &locs, r->v->leaves.at[r->leaf].gone);
-        }
-        al_set_marks(co, before, co->marked.n, NULL);
+        take_back(co, co->a, before, &locs);
         all = i ? al_union(co, all, al) : al;
     }
     al_set_marks(co, start, co->marked.n, locs.at);
@@ -307,15 +310,14 @@ static void eval_sizes(Co *co, const TypeExp *te)
     if (!te)
         return;
     if (te->dim && te->dim->type) {
-        int n = co->marked.n;
-        Loc *gone = NEWN(co->a, Loc, n + 1);
-        for (int i = 0; i < n; i++)
-            gone[i] = co->marked.at[i].v->leaves.at[co->marked.at[i].leaf].gone;
-        al_set_marks(co, 0, n, NULL);
+        ArenaMark mark = arena_mark(co->tmp);
+        Locs locs = {0};
+        take_back(co, co->tmp, 0, &locs);
         al_push_frame(co, FRAME_SIZE);
         co_eval(co, te->dim);
-        al_pop_frame(co, n);
-        al_set_marks(co, 0, n, gone);
+        al_pop_frame(co, locs.n);
+        al_set_marks(co, 0, locs.n, locs.at);
+        arena_reset(co->tmp, mark);
     }
     eval_sizes(co, te->elem);
     eval_sizes(co, te->param);
