@@ -87,6 +87,15 @@ Refs al_list(Co *co, RefSet *s)
     return al_list_since(co, s, 0);
 }
 
+Refs al_list_outside(Co *co, RefSet *s)
+{
+    Refs all = s && s->outside ? al_list(co, s) : (Refs){0}, outside = {0};
+    for (int i = 0; i < all.n; i++)
+        if (all.at[i].v->kind == VAR_GLOBAL || all.at[i].v->kind == VAR_HIDDEN)
+            vec_push(co->tmp, &outside, all.at[i]);
+    return outside;
+}
+
 void al_add_refs(Co *co, Refs *to, const Refs *from)
 {
     unsigned stamp = ++co->stamp;

@@ -168,6 +168,8 @@ bool al_set_alive(Co *co, RefSet *s);
 Refs al_list(Co *co, RefSet *s);
 /* The same, of what is in sets made since there were `first`. */
 Refs al_list_since(Co *co, RefSet *s, int first);
+/* Those that are VAR_GLOBAL or VAR_HIDDEN. */
+Refs al_list_outside(Co *co, RefSet *s);
 void al_add_refs(Co *co, Refs *to, const Refs *from);
 /* A ref that both have, or NULL. */
 const Ref *al_shared(Co *co, const Refs *x, const Refs *y);

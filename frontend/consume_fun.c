@@ -146,8 +146,7 @@ static void check_no_global(Co *co, const Def *d, Al *al)
     for (int i = 0; i < ls.n; i++) {
         if (ls.at[i].unique || (!d->params.n && ls.at[i].t->kind != TY_FUN))
             continue; /* checked already; a value may be another's */
-        RefSet *all = co_derived(co, ls.at[i].t, ls.at[i].al)->refs;
-        const Refs rs = all && all->outside ? al_list(co, all) : (Refs){0};
+        const Refs rs = al_list_outside(co, co_derived(co, ls.at[i].t, ls.at[i].al)->refs);
         for (int j = 0; j < rs.n; j++) {
             const Var *v = rs.at[j].v;
             if (v->kind != VAR_GLOBAL || rs.at[j].closure)
@@ -167,9 +166,8 @@ static bool returns_hidden(Co *co, const AType *t, Al *al)
     Leaves ls = {0};
     al_leaves(t, al, false, &ls, co->a);
     for (int i = 0; i < ls.n; i++) {
-        RefSet *s = ls.at[i].al->refs;
-        const Refs rs = s && s->outside && !ls.at[i].unique ? al_list(co, s) : (Refs){0};
-        for (int j = 0; j < rs.n; j++)
+        const Refs rs = al_list_outside(co, ls.at[i].al->refs);
+        for (int j = 0; j < rs.n && !ls.at[i].unique; j++)
             if (rs.at[j].v->kind == VAR_HIDDEN)
                 return true;
     }
@@ -180,12 +178,10 @@ static bool returns_hidden(Co *co, const AType *t, Al *al)
 static Al *captured(Co *co, RefSet *used, const Al *result)
 {
     Al *al = al_none(co);
-    RefSet *all = al_all(co, result);
+    const Refs rs = al_list_outside(co, al_all(co, result));
     al->refs = used;
-    const Refs rs = all && all->outside ? al_list(co, all) : (Refs){0};
     for (int i = 0; i < rs.n; i++)
-        if (rs.at[i].v->kind == VAR_GLOBAL || rs.at[i].v->kind == VAR_HIDDEN)
-            al->refs = al_set_with(co, rs.at[i], al->refs);
+        al->refs = al_set_with(co, rs.at[i], al->refs);
     return al;
 }
 
