@@ -349,8 +349,8 @@ void check_def(Ck *ck, Def *d);
 /* Reports that nobody could apply a function that the definition returns, of type `result` or in it,
  * since it takes an array of a size that only the definition knows: made up since first_id. */
 void check_applicable(Ck *ck, const Def *d, const AType *result, int first_id);
-/* Reports names that the patterns bind twice, or once and the sizes beside them too. */
-void check_distinct(Ck *ck, const Bindings *beside, const Pats *ps);
+/* Whether no name is bound twice, by the patterns or by one and the sizes beside them; reports those that are. */
+bool check_distinct(Ck *ck, const Bindings *beside, const Pats *ps);
 /* Reports sizes of `let [n] ...` or `loop [n] ...` that are not those of an array in the pattern.
  */
 void check_names_used(Ck *ck, const Bindings *sizes, const AType *pattern);
@@ -366,9 +366,9 @@ AType *check_exp(Ck *ck, AExp *e);
 /* As check_exp for an expression whose type is expected to be `want`: lambdas take the types of
  * their parameters from it. Does not require it. */
 AType *check_against(Ck *ck, AExp *e, AType *want);
-/* Requires type `want` of e, of the part of the program that `what` names ("condition"). */
 /* Notes, behind a message about e, that a number in its type is what it is by default. */
 void note_default(Ck *ck, const AExp *e);
+/* Requires type `want` of e, of the part of the program that `what` names ("condition"). */
 bool check_is(Ck *ck, AExp *e, AType *want, const char *what);
 /* The type in a message, or words for a literal that may have several; why the last unification
  * failed, in brackets, unless the types themselves show it. */

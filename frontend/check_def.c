@@ -138,7 +138,6 @@ bool pat_says_type(const Pat *p)
     return says;
 }
 
-/* Reports names that a list of patterns binds twice. */
 static void pat_names(const Pat *p, Pats *out, Arena *a)
 {
     if (p->kind == P_VAR)
@@ -155,9 +154,10 @@ static void bound_twice(Ck *ck, const char *name, Loc loc, Loc other)
     ck_note(ck, other, "the other one is here");
 }
 
-void check_distinct(Ck *ck, const Bindings *beside, const Pats *ps)
+bool check_distinct(Ck *ck, const Bindings *beside, const Pats *ps)
 {
     Pats all = {0};
+    int errors = diag_errors();
     for (int i = 0; i < ps->n; i++)
         pat_names(ps->at[i], &all, ck->a);
     for (int i = 0; i < all.n; i++) {
@@ -172,6 +172,7 @@ void check_distinct(Ck *ck, const Bindings *beside, const Pats *ps)
             }
         }
     }
+    return diag_errors() == errors;
 }
 
 /* --- Generalisation ------------------------------------------------------------------------- */
@@ -596,7 +597,7 @@ void check_def(Ck *ck, Def *d)
     const Bindings declared = tparams; /* those of anonymous sizes follow */
     for (int i = 0; i < d->params.n; i++)
         check_pat(ck, d->params.at[i], AT_PARAM);
-    check_distinct(ck, &declared, &d->params);
+    bool distinct = check_distinct(ck, &declared, &d->params);
     d->ret_type = NULL;
     if (d->ret) {
         ck->sizes = &exists;
@@ -616,7 +617,8 @@ void check_def(Ck *ck, Def *d)
     solve_wanted(ck, !d->local);
     solve_sizes(ck, deferred, !d->local);
     generalise(ck, d, body, &tparams, &exists, &made, first_uid, first_id);
-    check_sizes_used(ck, d);
+    if (distinct)
+        check_sizes_used(ck, d);
     if (!d->params.n)
         check_value_sizes(ck, d, first_id);
     bind_name(ck, d->bind);

@@ -515,8 +515,8 @@ static AType *check_let(Ck *ck, AExp *e, AType *want)
         rhs = ty_plain(ck, check_against(ck, e->let.rhs, p));
         scopes_back(ck, inside);
     }
-    check_distinct(ck, &e->let.sizes, &(Pats){&e->let.pat, 1, 1});
-    check_names_used(ck, &e->let.sizes, p);
+    if (check_distinct(ck, &e->let.sizes, &(Pats){&e->let.pat, 1, 1}))
+        check_names_used(ck, &e->let.sizes, p);
     Subst s = {0}; /* sizes bound here take whatever is there */
     for (int i = 0; i < e->let.sizes.n; i++)
         subst_size(ck, &s, e->let.sizes.at[i], sz_meta(ck, e->loc));

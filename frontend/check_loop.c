@@ -285,8 +285,8 @@ static AType *attempt(Ck *ck, Loop *l, AExp *e, AType *init, AType *elem, const 
     bind_size_names(ck, e);
     l->sizes = &e->loop.sizes;
     AType *p = check_pat(ck, e->loop.pat, AT_FREE);
-    check_distinct(ck, NULL, &(Pats){&e->loop.pat, 1, 1});
-    check_names_used(ck, &e->loop.sizes, p);
+    if (check_distinct(ck, &e->loop.sizes, &(Pats){&e->loop.pat, 1, 1}))
+        check_names_used(ck, &e->loop.sizes, p);
     l->first_inner = ck->ids;
     ck_try(ck);
     bool fits = starts(l, p, t);

@@ -59,7 +59,8 @@ void fe_doc_markdown(Out *o, const char *doc);
 void fe_print(Out *o, const Ast *ast, bool types);
 /* An expression as it stands in an application: in parentheses unless it is an atom. */
 void fe_print_argument(Out *o, const AExp *e);
-/* One on one line where it can be, with names that stand for something else: `var` prints it, or says that it does not. */
+/* An expression on one line where it can be, with names that stand for something else: `var` prints it, or says that it does
+ * not. */
 typedef bool PrintVar(const void *env, Out *o, const Binding *b);
 void fe_print_exp_with(Out *o, const AExp *e, PrintVar *var, const void *env);
 /* A type as written. */
