@@ -627,9 +627,11 @@ static AType *check_ascribe(Ck *ck, AExp *e)
             show(ck, have));
     ck_try(ck);
     /* Of a coercion all sizes are checked when the program runs. */
-    if (coerce ? !ty_join(ck, to, have, e->loc) : !ty_unify(ck, to, have))
+    if (coerce ? !ty_join(ck, to, have, e->loc) : !ty_unify(ck, to, have)) {
         ck_error(ck, e->loc, "this is %s, not %s%s", said(ck, have), said(ck, to),
                  because(ck, to, have));
+        note_default(ck, e->ascribe.e);
+    }
     e->ascribe.to = to;
     return ty_plain(ck, to);
 }
