@@ -12,7 +12,8 @@ typedef struct {
     ATypes params;
     VEC(Size *) named; /* stands for the parameter in later types, or NULL */
     AType *result;
-    const char *fn; /* name for messages, or NULL */
+    const AType *want; /* of the result, or NULL */
+    const char *fn;    /* name for messages, or NULL */
 } Call;
 
 static const char *fn_name(const AExp *fn)
@@ -107,9 +108,10 @@ static void note_wrong_arg(Call *c, const AType *have)
     if (c->e->app.infix && c->fn && !strcmp(c->fn, "^") && is_float)
         ck_note(c->ck, c->e->app.fn->loc, "`^` is the exclusive or of bits; a power is written `x ** y`");
     int more = type_arity(c->result);
-    if (more && c->fn && !c->e->app.infix)
-        ck_note(c->ck, c->e->app.fn->loc, "`%s` takes %d arguments, but is given %d here: is one missing?",
-                c->fn, c->e->app.args.n + more, c->e->app.args.n);
+    bool partial = c->want && type_deref(c->want)->kind == TY_FUN; /* on purpose */
+    if (more && !partial && c->fn && !c->e->app.infix)
+        ck_note(c->ck, c->e->app.fn->loc, "`%s` takes %d arguments, but is given %d here: is one missing?", c->fn,
+                c->e->app.args.n + more, c->e->app.args.n);
     note_default(c->ck, c->e->app.fn);
 }
 
@@ -270,14 +272,15 @@ static bool may_be_function(const AType *t)
 
 /* `reduce (+) xs` for a number: what is missing is reported, not that the arguments that are there do
  * not fit where they stand. */
-static bool lacks_argument(Call *c, const AType *want)
+static bool lacks_argument(Call *c)
 {
-    const AType *t = type_deref(c->result), *w = want ? type_deref(want) : NULL;
+    const AType *t = type_deref(c->result), *w = c->want ? type_deref(c->want) : NULL;
     if (!w || t->kind != TY_FUN || w->kind == TY_FUN || w->kind == TY_ERROR || may_be_function(w) ||
         !c->fn || may_be_function(type_result(t)))
         return false;
-    int n = c->e->app.args.n, all = n + type_arity(t);
-    ck_error(c->ck, c->e->loc, "`%s` takes %d arguments, but is given %d: one is missing", c->fn, all, n);
+    int n = c->e->app.args.n, more = type_arity(t);
+    ck_error(c->ck, c->e->loc, "`%s` takes %d arguments, but is given %d: %s missing", c->fn, n + more, n,
+             more == 1 ? "one is" : arena_printf(c->ck->a, "%d are", more));
     const Binding *b = c->e->app.fn->var.bind;
     ck_note(c->ck, c->e->app.fn->loc, "it is `%s`", show(c->ck, b ? b->type : c->e->app.fn->type));
     return true;
@@ -286,7 +289,7 @@ static bool lacks_argument(Call *c, const AType *want)
 AType *check_app(Ck *ck, AExp *e, const AType *want)
 {
     AExp *fn = e->app.fn;
-    Call c = {.ck = ck, .e = e, .fn = fn_name(fn)};
+    Call c = {.ck = ck, .e = e, .want = want, .fn = fn_name(fn)};
     AType *tf;
     if (is_rearrange(ck, fn)) {
         tf = rearrange_type(ck, e);
@@ -295,7 +298,7 @@ AType *check_app(Ck *ck, AExp *e, const AType *want)
     } else {
         tf = check_exp(ck, fn);
     }
-    if (!open_call(&c, tf) || lacks_argument(&c, want)) {
+    if (!open_call(&c, tf) || lacks_argument(&c)) {
         check_alone(ck, e);
         return ty_error(ck);
     }
