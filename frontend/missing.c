@@ -293,8 +293,8 @@ void report_no_value(Ck *ck, const char *name, Loc loc, const Binding *b)
     }
     if (told_unknown(ck, name))
         return;
-    const char *near = HERE(foreign_values, name);
-    near = near ? near : in_some_module(ck, name);
+    const char *near = in_some_module(ck, name);
+    near = near ? near : HERE(foreign_values, name);
     if (near) {
         report_unknown(ck, "name", name, near, loc);
         return;
