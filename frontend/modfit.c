@@ -15,11 +15,11 @@ static bool marked(const AType *t)
     return found;
 }
 
-/* Whether something of a result is wanted fresh that may be shared at hand. A tuple that is wanted fresh as a whole is so
- * if one component is, as in Futhark (no memory is shared by that: what is needed later is copied). What an abstract type
- * of which nothing is known will be is seen when the parametric module is applied. *parts: of the
- * type at hand so far; of one that is too large, which is reported where it is used, it does not
- * matter. */
+/* Whether something is wanted fresh that may be shared at hand; of functions, in their results, and the other way round in
+ * their parameters, which they may consume if they are fresh. A tuple that is wanted fresh as a whole is so if one component
+ * is, as in Futhark (no memory is shared by that: what is needed later is copied). What an abstract type of which nothing is
+ * known will be is seen when the parametric module is applied. *parts: of the type at hand so far; of one that is too large,
+ * which is reported where it is used, it does not matter. */
 static bool shares(Ck *ck, const AType *want, bool fresh, AType *have, int *parts)
 {
     if (++*parts > MAX_TYPE_PARTS)
@@ -31,6 +31,9 @@ static bool shares(Ck *ck, const AType *want, bool fresh, AType *have, int *part
     fresh |= want->unique;
     if (own || have->unique)
         return false;
+    if (want->kind == TY_FUN && have->kind == TY_FUN)
+        return shares(ck, have->fun.param, false, want->fun.param, parts) ||
+               shares(ck, want->fun.result, false, have->fun.result, parts);
     if (have->kind == TY_VAR && have->var->tdecl)
         return have->var->tdecl->means && shares(ck, want, fresh, ty_meaning(ck, have), parts);
     if (fresh && marked(have))
@@ -44,27 +47,17 @@ static bool shares(Ck *ck, const AType *want, bool fresh, AType *have, int *part
     return false;
 }
 
-/* Whether a function with a parameter of that type consumes memory of its argument. */
-static bool consumes(const AType *t, bool unique)
-{
-    unique |= t->unique;
-    t = type_deref(t);
-    unique |= t->unique;
-    bool found = unique && (t->kind == TY_ARRAY || t->kind == TY_VAR);
-    for (int i = 0; type_is_composite(t) && i < t->elems.n && !found; i++)
-        found = consumes(t->elems.at[i], unique);
-    return found;
-}
-
 const char *value_misfit(Ck *ck, AType *want, AType *have)
 {
     want = type_deref(want);
     have = type_deref(have);
     while (want->kind == TY_FUN && have->kind == TY_FUN) {
-        if (consumes(have->fun.param, false) && !consumes(want->fun.param, false))
-            return "it consumes an argument";
         if (!ty_unify_params(ck, want, have))
             return ck->why ? ck->why : "";
+        int parts = 0;
+        if (shares(ck, have->fun.param, false, want->fun.param, &parts))
+            return type_deref(have->fun.param)->kind == TY_FUN ? "it needs more of a function that it is given"
+                                                               : "it consumes an argument";
         Subst w = {0}, h = {0};
         for (int i = 0; i < want->fun.exists.n; i++)
             subst_size(ck, &w, want->fun.exists.at[i], sz_meta(ck, want->fun.exists.at[i]->loc));
@@ -76,7 +69,7 @@ const char *value_misfit(Ck *ck, AType *want, AType *have)
                                       : sz_unknown(ck, have->fun.name->loc));
         want = ty_subst(ck, want->fun.result, &w);
         have = ty_subst(ck, have->fun.result, &h);
-        int parts = 0;
+        parts = 0;
         if (type_deref(want)->kind != TY_FUN && type_deref(have)->kind != TY_FUN &&
             shares(ck, want, false, have, &parts))
             return "its result may be shared";
