@@ -282,7 +282,7 @@ static Fit fit(const AType *have, const AType *want)
     if (have->kind != want->kind)
         return FITS;
     if (have->kind == TY_FUN) {
-        if (al_any_unique(have->fun.param) && !al_any_unique(want->fun.param))
+        if (!as_unique(want->fun.param, have->fun.param, false, false))
             return CONSUMES;
         if (!as_unique(have->fun.result, want->fun.result, false, false))
             return NOT_UNIQUE;
