@@ -267,19 +267,6 @@ static void check_result_sizes(Low *L, const Def *def, const Vals *args, const A
     check_result_sizes(L, def, args, at->array.elem);
 }
 
-/* The leaves of a result of type `at`, without those for () outside of arrays. */
-static void add_results(Low *L, const AType *at, const Val *v, Atoms *out)
-{
-    at = type_deref(at);
-    if (at->kind == TY_TUPLE || at->kind == TY_RECORD) {
-        for (int i = 0; i < at->elems.n; i++)
-            add_results(L, at->elems.at[i], v->elems.at[i], out);
-        return;
-    }
-    Atoms leaves = val_leaves(L, v);
-    vec_append(L->cx->perm, out, &leaves);
-}
-
 /* --- Entries -------------------------------------------------------------------------------- */
 
 Entry lower_entry(Low *L, const EntryPoint *p)
@@ -307,7 +294,7 @@ Entry lower_entry(Low *L, const EntryPoint *p)
         ice(def->loc, "lowering: an entry point returns a function");
     scope_pop(L, L->root);
     Atoms res = {0};
-    add_results(L, p->result, v, &res);
+    ext_leaves(L, p->result, v, &res);
     en.body = bld_body(&L->root->bld, res);
     int n_vals = 0;
     for (int i = 0; i < p->results.n; i++) {

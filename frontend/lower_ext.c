@@ -314,6 +314,18 @@ ExtType ext_type_of(Low *L, const AType *at)
     return ext_type(L, NULL, at);
 }
 
+void ext_leaves(Low *L, const AType *at, const Val *v, Atoms *out)
+{
+    at = type_deref(at);
+    if (at->kind == TY_TUPLE || at->kind == TY_RECORD) {
+        for (int i = 0; i < at->elems.n; i++)
+            ext_leaves(L, at->elems.at[i], v->elems.at[i], out);
+        return;
+    }
+    Atoms leaves = val_leaves(L, v);
+    vec_append(L->cx->perm, out, &leaves);
+}
+
 /* Whether no array of it is shared; *any: whether it holds arrays at all. */
 static bool all_unique(const AType *t, bool unique, bool *any)
 {

@@ -263,6 +263,8 @@ ExtParam ext_param(Low *L, const EntryParam *p);
 /* Notes the names that the entry writes, before any is asked for. */
 void ext_collect_names(Low *L, const EntryPoint *p);
 ExtType ext_type_of(Low *L, const AType *at); /* of a type without parameters */
+/* Adds the leaves of v, which is of the type, that such a type covers: all but those for () outside of arrays. */
+void ext_leaves(Low *L, const AType *at, const Val *v, Atoms *out);
 
 /* --- lower_trace.c --- */
 

@@ -65,14 +65,15 @@ void lower_trace(Low *L, const Env *env, const AExp *e, const Attr *trace, const
 {
     Exp *t = exp_new(L->cx, E_TRACE, low_loc(L, e->loc));
     AType *at = closed(L, env, e->type);
-    t->trace.args = val_leaves(L, v);
     ExtType type = {.n_vals = -1};
-    if (at)
+    if (at) {
         type = ext_type_of(L, at);
-    if (type.n_vals == 0) /* (), which is a value here */
-        t->trace.args = (Atoms){0};
-    else if (type.n_vals != t->trace.args.n) /* functions in it, or nobody knows */
+        ext_leaves(L, at, v, &t->trace.args);
+    }
+    if (type.n_vals != t->trace.args.n) { /* functions in it, or nobody knows */
+        t->trace.args = val_leaves(L, v);
         type = (ExtType){.text = "#<fun>", .n_vals = t->trace.args.n};
+    }
     t->trace.type = arena_memdup(L->cx->perm, &type, sizeof type);
     t->trace.label = trace->args.n && trace->args.at[0]->name ? trace->args.at[0]->name : "trace";
     emit_none(L, t);

@@ -81,6 +81,7 @@ entry main (n: i64): i64 =
   let f = trace (\\(i: i64) -> i)
   let unused = #[trace(unused)] 1u8
   let u = trace ()
+  let v = trace (n, (), through {})
   let c = if n > 5 then trace 0 else trace n
   in f (trace xs[1])
 """
@@ -92,8 +93,10 @@ p.sf:3:73: result: (2i32, #none)
 p.sf:8:11: trace: #<fun>
 p.sf:9:33: unused: 1u8
 p.sf:10:11: trace: ()
-p.sf:11:38: trace: 3i64
-p.sf:12:9: trace: 1i64
+p.sf:2:28: trace: ()
+p.sf:11:11: trace: (3i64, (), ())
+p.sf:12:38: trace: 3i64
+p.sf:13:9: trace: 1i64
 """
 
 
