@@ -189,6 +189,8 @@ typedef struct {
     SizeName *at;
     int n, cap;
     int last; /* number */
+    bool (*bound)(void *env, const char *name); /* whether the program has the name for something else; NULL: it has none */
+    void *env;
 } SizeNames;
 /* The same with the names that sizes have in other texts, and further ones. */
 const char *type_str_with(Arena *a, const AType *t, SizeNames *names);

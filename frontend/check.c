@@ -72,8 +72,7 @@ static void check_once(Ck *ck, const Decl *d)
 static void check_top(Ck *ck, Def *d)
 {
     int errors = ck->errors = diag_errors();
-    ck->size_names = (SizeNames){0};
-    ck->sizes_said = 0;
+    forget_size_names(ck);
     ck->trail.n = 0;
     ck->wanted.n = 0;
     ck->deferred.n = 0;

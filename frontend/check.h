@@ -306,6 +306,8 @@ void ck_error(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(print
 void ck_note(Ck *ck, Loc loc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const char *show(Ck *ck, const AType *t);
 const char *show_size(Ck *ck, const Size *s);
+/* Before a definition: its sizes have names of their own in messages. */
+void forget_size_names(Ck *ck);
 
 /* --- missing.c ------------------------------------------------------------------------------ */
 

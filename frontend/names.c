@@ -349,6 +349,18 @@ Binding *find_type(Ck *ck, const char *name, Loc loc)
 
 /* --- Messages ------------------------------------------------------------------------------- */
 
+static bool is_bound(void *env, const char *name)
+{
+    Ck *ck = env;
+    return ck->names.n && name_row(&ck->names, intern(name))->name;
+}
+
+void forget_size_names(Ck *ck)
+{
+    ck->size_names = (SizeNames){.bound = is_bound, .env = ck};
+    ck->sizes_said = 0;
+}
+
 /* Notes where the sizes arose that a message was the first to give names, if that is elsewhere. */
 static void say_sizes(Ck *ck, Loc elsewhere)
 {

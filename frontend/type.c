@@ -120,7 +120,10 @@ static void put_unnamed(const Put *p, const Size *s, bool nested)
     if (i == ns->n && !nested)
         return;
     if (i == ns->n) {
-        SizeName n = {id, arena_printf(p->a, "k%d", ++ns->last), s->kind == SZ_VAR ? s->var->loc : s->loc};
+        SizeName n = {.id = id, .loc = s->kind == SZ_VAR ? s->var->loc : s->loc};
+        do
+            n.name = arena_printf(p->a, "k%d", ++ns->last);
+        while (ns->bound && ns->bound(ns->env, n.name));
         vec_push(p->a, ns, n);
     }
     out_puts(p->o, ns->at[i].name);
