@@ -18,9 +18,9 @@ Def *mk_def(ParseCtx *c, NameLoc n, TParams tps, Pats ps, TypeExp *ret, AExp *bo
 
 const char *doc_above(const ParseCtx *c, Loc loc)
 {
-    for (int i = c->docs.n - 1; i >= 0 && c->docs.at[i].loc.beg >= c->docs_from; i--)
-        if (c->docs.at[i].loc.end <= loc.beg)
-            return c->docs.at[i].text;
+    for (int i = c->docs.n - 1; i >= 0 && c->docs.at[i].beg >= c->docs_from; i--)
+        if (c->docs.at[i].end <= loc.beg)
+            return scan_doc_text(c, c->docs.at[i]);
     return NULL;
 }
 

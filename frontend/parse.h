@@ -13,12 +13,6 @@ typedef struct {
     Loc loc;
 } Open;
 
-/* A `-- |` comment with the comment lines that follow it at once. */
-typedef struct {
-    const char *text;
-    Loc loc;
-} DocComment;
-
 typedef struct Concrete Concrete;
 
 typedef struct ParseCtx {
@@ -38,7 +32,7 @@ typedef struct ParseCtx {
     bool at_decl;      /* the token scanned last may start a declaration */
     bool too_deep;     /* reported; the scanner has gone quiet */
     int errors;
-    VEC(DocComment) docs;
+    VEC(Loc) docs;     /* `-- |` comments, each with the comment lines that follow it at once */
     uint32_t docs_from; /* where the last declaration ended, or a list of them began */
     Concrete *concrete; /* what was written is kept there (concrete.h), or NULL */
 } ParseCtx;
@@ -59,7 +53,9 @@ AExp *scan_real(ParseCtx *ctx, const char *s, Loc loc);
 AExp *scan_char(ParseCtx *ctx, const char *s, Loc loc);
 AExp *scan_string(ParseCtx *ctx, const char *s, size_t n, Loc loc);
 int scan_operator(const char *s);
-void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts);
+void scan_doc(ParseCtx *ctx, Loc loc, bool starts);
+/* What a comment of ctx->docs says, without dashes. */
+const char *scan_doc_text(const ParseCtx *ctx, Loc doc);
 void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc);
 
 /* --- ast.c, ast_decl.c: constructors -------------------------------------------------------------------- */

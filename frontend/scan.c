@@ -258,18 +258,56 @@ int scan_operator(const char *s)
     ice(((Loc){0, 0}), "operator `%s` has no class", s);
 }
 
-/* Keeps `-- |` comments, and the comment lines that follow at once, for declarations; directives (`-- ==`) are none of it. */
-void scan_doc(ParseCtx *ctx, const char *text, Loc loc, bool starts)
+/* What the comment says: behind the dashes (and the bar, where documentation starts) and a blank, without blanks at its end. */
+static const char *comment_words(const char *comment, const char *end, bool starts, int *n)
+{
+    const char *words = comment + (starts ? strlen("-- |") : strlen("--"));
+    words += words < end && *words == ' ';
+    while (end > words && strchr(" \t\r", end[-1]))
+        end--;
+    *n = (int)(end - words);
+    return words;
+}
+
+static const char *char_at(const ParseCtx *ctx, uint32_t offset)
+{
+    return ctx->text + (offset - ctx->base);
+}
+
+/* Keeps where `-- |` comments are, and the comment lines that follow at once, for declarations; directives (`-- ==`) are none
+ * of it. */
+void scan_doc(ParseCtx *ctx, Loc loc, bool starts)
 {
     if (ctx->concrete)
         vec_push(ctx->a, &ctx->concrete->comments, loc);
-    text += *text == ' ';
-    DocComment *last = ctx->docs.n ? &vec_last(&ctx->docs) : NULL;
-    const char *line = ctx->text + (ctx->line_at - ctx->base);
-    if (starts && line + strspn(line, " \t") == ctx->text + (loc.beg - ctx->base)) /* behind code it is no doc */
-        vec_push(ctx->a, &ctx->docs, (DocComment){arena_strdup(ctx->a, text), loc});
-    else if (last && strcmp(text, "==") != 0 && strspn(ctx->text + (last->loc.end - ctx->base), " \t\r\n") >= loc.beg - last->loc.end)
-        *last = (DocComment){arena_printf(ctx->a, "%s\n%s", last->text, text), loc_join(last->loc, loc)};
+    const char *beg = char_at(ctx, loc.beg);
+    Loc *last = ctx->docs.n ? &vec_last(&ctx->docs) : NULL;
+    const char *line = char_at(ctx, ctx->line_at);
+    int n;
+    const char *words = comment_words(beg, char_at(ctx, loc.end), false, &n);
+    bool directive = n == 2 && !memcmp(words, "==", 2);
+    if (starts && line + strspn(line, " \t") == beg) /* behind code it is no doc */
+        vec_push(ctx->a, &ctx->docs, loc);
+    else if (last && !directive && strspn(char_at(ctx, last->end), " \t\r\n") >= loc.beg - last->end)
+        *last = loc_join(*last, loc);
+}
+
+const char *scan_doc_text(const ParseCtx *ctx, Loc doc)
+{
+    Out o = {0};
+    const char *end = char_at(ctx, doc.end);
+    for (const char *s = char_at(ctx, doc.beg); s < end; s += strspn(s, " \t\r\n")) {
+        int n;
+        bool first = s == char_at(ctx, doc.beg);
+        const char *eol = memchr(s, '\n', (size_t)(end - s));
+        eol = eol ? eol : end;
+        const char *words = comment_words(s, eol, first, &n);
+        out_printf(&o, "%s%.*s", first ? "" : "\n", n, words);
+        s = eol;
+    }
+    char *text = arena_strdup(ctx->a, o.text ? o.text : "");
+    out_free(&o);
+    return text;
 }
 
 void scan_bad(ParseCtx *ctx, const char *s, size_t n, Loc loc)
