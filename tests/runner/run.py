@@ -3,9 +3,11 @@ usage: run.py"""
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -28,12 +30,16 @@ def run(*command, cwd=ROOT, **env):
     return r.returncode, r.stdout + r.stderr
 
 
-def listed(tmp, more, *names, **env):
-    """tests/run on a list of suites: exit status, lines."""
+def put_list(tmp, more):
     (tmp / "tests").mkdir(exist_ok=True)
     shutil.copy(ROOT / "tests/run", tmp / "tests")
     (tmp / "tests/suites").write_text(SUITES + more)
     shutil.rmtree(tmp / "build", ignore_errors=True)
+
+
+def listed(tmp, more, *names, **env):
+    """tests/run on a list of suites: exit status, lines."""
+    put_list(tmp, more)
     code, text = run(tmp / "tests/run", "build", *names, cwd=tmp, JOBS="2", MINIFUT="minifut", **env)
     return code, text.splitlines()
 
@@ -55,9 +61,30 @@ def test_failures(tmp):
                            ('echo "1 passed, 0 failed"; exit 3', "1 failed"), ('echo "1 passed, 0 failed"; kill -9 $$', "1 failed")):
         code, lines = listed(tmp, f"all 1 wrong: {command}\n", "wrong")
         check(code == 1 and re.fullmatch(r"\d passed, [12] failed", lines[-1]) and words in "\n".join(lines), f"{command}: {lines}")
-    code, lines = listed(tmp, 'all 1 waits: echo "1 passed, 0 failed"; sleep 1000\n', "waits", SUITE_LIMIT="1")
-    check(code == 1 and lines[-1] == "1 passed, 1 failed" and "waits did not end in 1 seconds" in lines, f"what does not end: {lines}")
+    for waits in ("sleep 1000", 'trap "kill -9 \\$\\$" TERM; sleep 1000'):  # ended, and killed
+        code, lines = listed(tmp, f'all 1 waits: echo "1 passed, 0 failed"; {waits}\n', "waits", SUITE_LIMIT="1")
+        check(code == 1 and lines[-1] == "1 passed, 1 failed" and "waits did not end in 1 seconds" in lines, f"what does not end: {lines}")
     check("what is this" in "\n".join(listed(tmp, "all one wrong: true\n")[1]), "a broken list")
+
+
+def test_ended(tmp):
+    """What ends tests/run ends its suites."""
+    for name in ("SIGTERM", "SIGHUP", "SIGINT"):
+        put_list(tmp, 'all 1 waits: echo $$ >"$BUILD/pid.new"; mv "$BUILD/pid.new" "$BUILD/pid"; sleep 1000\n')
+        p = subprocess.Popen([tmp / "tests/run", "build", "waits"], cwd=tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                             env={**os.environ, "JOBS": "2", "MINIFUT": "minifut"})
+        check(within(30, (tmp / "build/pid").exists), "a suite begins")
+        p.send_signal(getattr(signal, name))
+        check(p.wait(30) != 0, f"{name}: its exit status")
+        suite = Path("/proc", (tmp / "build/pid").read_text().strip())
+        check(within(30, lambda: not suite.exists()), f"{name}: a suite goes on")
+
+
+def within(seconds, holds):
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    return holds()
 
 
 def tools_without(tmp, *missing):
@@ -99,7 +126,7 @@ def test_suites_without_tools(tmp):
 
 def main():
     with tempfile.TemporaryDirectory() as tmp:
-        for test in (test_list, test_failures, test_prerequisites, test_suites_without_tools):
+        for test in (test_list, test_failures, test_ended, test_prerequisites, test_suites_without_tools):
             test(Path(tmp))
     return summary()
 
