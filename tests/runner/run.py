@@ -30,16 +30,19 @@ def run(*command, cwd=ROOT, **env):
     return r.returncode, r.stdout + r.stderr
 
 
-def put_list(tmp, more):
+def put_list(tmp, more, programs=()):
     (tmp / "tests").mkdir(exist_ok=True)
     shutil.copy(ROOT / "tests/run", tmp / "tests")
     (tmp / "tests/suites").write_text(SUITES + more)
     shutil.rmtree(tmp / "build", ignore_errors=True)
+    for name in programs:
+        (tmp / "build/unit").mkdir(parents=True, exist_ok=True)
+        (tmp / "build/unit" / name).touch()
 
 
-def listed(tmp, more, *names, **env):
+def listed(tmp, more, *names, programs=(), **env):
     """tests/run on a list of suites: exit status, lines."""
-    put_list(tmp, more)
+    put_list(tmp, more, programs)
     code, text = run(tmp / "tests/run", "build", *names, cwd=tmp, JOBS="2", MINIFUT="minifut", **env)
     return code, text.splitlines()
 
@@ -54,6 +57,10 @@ def test_list(tmp):
     check(order == ["begin", "end"] * 2, f"of one word, one after the other: {order}")
     check(listed(tmp, "", "compiler")[1][-1] == "106 passed, 0 failed, 8 skipped", "of the compiler")
     check(listed(tmp, "", "slow", "first")[1][-1] == "4 passed, 0 failed", "by name")
+    code, lines = listed(tmp, "", "first", "sanitized", "third")
+    check(code == 1 and lines == ["tests/suites: there is no suite sanitized, third"], f"names of none: {lines}")
+    code, lines = listed(tmp, "all 1 unit: echo '2 passed, 0 failed #'\n", "unit", programs=["a_test", "b_test"])
+    check([line.split()[:3] for line in lines[:2]] == [["unit", "a", "2"], ["unit", "b", "2"]], f"programs of unit/: {lines}")
 
 
 def test_failures(tmp):
