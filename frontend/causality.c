@@ -25,7 +25,10 @@ static void learn_id(Causes *c, int id)
 static void learn_size(Causes *c, const Size *s)
 {
     s = size_deref(s);
-    if (s->kind == SZ_OP) {
+    const ASizes *leaves = sz_leaves(s);
+    for (int i = 0; leaves && i < leaves->n; i++)
+        learn_size(c, leaves->at[i]);
+    if (!leaves && s->kind == SZ_OP) {
         learn_size(c, s->a);
         learn_size(c, s->b);
     }

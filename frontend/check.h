@@ -238,6 +238,10 @@ Size *sz_error(Ck *ck, Loc loc); /* of something that is wrong: it is equal to a
 Size *sz_meta(Ck *ck, Loc loc);
 /* The value of an expression as a size; unknown if it has parts that cannot be compared. */
 Size *sz_of_exp(Ck *ck, const AExp *e);
+/* What is known of it at this time, or NULL. */
+const SizeFacts *sz_facts(const Size *s);
+/* The leaves of an operation other than constants, each once, or what these stand for by now; NULL: they are not known, or many. */
+const ASizes *sz_leaves(const Size *s);
 bool sz_value(const Size *s, int64_t *out); /* of constants and arithmetic on them */
 bool sz_same(const Size *a, const Size *b);
 bool sz_written_same(const Size *a, const Size *b); /* without thought: `0 + 0` is not `0` */

@@ -3,6 +3,8 @@
  * on constants. */
 #include "frontend/check.h"
 
+#include <limits.h>
+
 /* --- Making --------------------------------------------------------------------------------- */
 
 static Size *sz_new(Ck *ck, SizeKind k)
@@ -70,6 +72,11 @@ bool sz_value(const Size *s, int64_t *out)
 {
     s = size_deref(s);
     int64_t a, b;
+    const SizeFacts *f = sz_facts(s);
+    if (f) {
+        *out = f->value;
+        return f->is_value;
+    }
     if (s->kind == SZ_OP)
         return sz_value(s->a, &a) && sz_value(s->b, &b) && fold_op(s->op, a, b, out);
     *out = s->value;
@@ -108,6 +115,80 @@ static const Size *essence(const Size *s)
     }
 }
 
+/* --- What is known of operations ------------------------------------------------------------ */
+
+const SizeFacts *sz_facts(const Size *s)
+{
+    const SizeFacts *f = s->facts;
+    for (int i = 0; f && f->open && i < f->leaves.n; i++)
+        if (size_deref(f->leaves.at[i]) != f->leaves.at[i])
+            return NULL;
+    return f;
+}
+
+const ASizes *sz_leaves(const Size *s)
+{
+    return s->facts && !s->facts->many ? &s->facts->leaves : NULL;
+}
+
+static bool has_leaf(const ASizes *leaves, const Size *leaf)
+{
+    for (int i = 0; i < leaves->n; i++)
+        if (leaves->at[i] == leaf || (leaf->kind == SZ_VAR && leaves->at[i]->kind == SZ_VAR && leaves->at[i]->var == leaf->var))
+            return true;
+    return false;
+}
+
+/* Adds an operand's. */
+static void add_facts(Ck *ck, SizeFacts *f, Size *s)
+{
+    enum { FEW = 8 };
+    const SizeFacts leaf = {.parts = 1, .open = s->kind == SZ_META, .leaves = {.at = &s, .n = s->kind != SZ_CONST}};
+    const SizeFacts *more = s->facts ? s->facts : &leaf;
+    f->parts = more->parts < INT_MAX / 4 && f->parts < INT_MAX / 4 ? f->parts + more->parts : INT_MAX / 2;
+    f->open |= more->open;
+    f->many |= more->many;
+    if (!f->leaves.n && s->facts) {
+        f->leaves = more->leaves;
+        f->leaves.cap = f->leaves.n; /* to be copied, should there be more */
+    }
+    for (int i = 0; i < more->leaves.n; i++)
+        if (!has_leaf(&f->leaves, more->leaves.at[i]))
+            vec_push(ck->a, &f->leaves, more->leaves.at[i]);
+    f->many |= f->leaves.n > FEW;
+}
+
+/* Notes it for s = a op b, if it is known of both and, where something is left to be inferred, where. */
+static void settle(Ck *ck, Size *s, Size *a, Size *b)
+{
+    if (a->kind == SZ_EXP || b->kind == SZ_EXP || (a->kind == SZ_OP && !a->facts) || (b->kind == SZ_OP && !b->facts))
+        return;
+    SizeFacts f = {.parts = 1};
+    int64_t x, y;
+    f.is_value = sz_value(a, &x) && sz_value(b, &y) && fold_op(s->op, x, y, &f.value);
+    add_facts(ck, &f, a);
+    add_facts(ck, &f, b);
+    if (f.open && (f.many || s->op == '-')) /* a difference may be less once all is known */
+        return;
+    if (f.many)
+        f.leaves = (ASizes){0};
+    save_size(ck, s);
+    s->a = a;
+    s->b = b;
+    s->facts = arena_memdup(ck->a, &f, sizeof f);
+}
+
+/* Notes what is known of an operation, and has it refer to what its operands stand for by now. */
+static void settle_all(Ck *ck, Size *s)
+{
+    if (s->kind != SZ_OP || s->op == '-' || sz_facts(s))
+        return;
+    Size *a = size_deref(s->a), *b = size_deref(s->b);
+    settle_all(ck, a);
+    settle_all(ck, b);
+    settle(ck, s, a, b);
+}
+
 /* Sums and products stay as written: `[8 * 6]` is the size of a matrix to be unflattened. */
 Size *sz_op(Ck *ck, char op, Size *a, Size *b)
 {
@@ -119,6 +200,8 @@ Size *sz_op(Ck *ck, char op, Size *a, Size *b)
     s->b = size_deref(b);
     s->loc = s->b->loc.beg ? s->b->loc : s->a->loc;
     const Size *e = op == '-' ? essence(s) : s;
+    if (e == s)
+        settle(ck, s, s->a, s->b);
     return e->kind == SZ_CONST ? sz_const(ck, e->value) : (Size *)e;
 }
 
@@ -315,6 +398,12 @@ bool sz_written_same(const Size *a, const Size *b)
 bool sz_any(const Size *s, bool (*test)(void *env, const Size *leaf), void *env)
 {
     s = size_deref(s);
+    const ASizes *leaves = sz_leaves(s);
+    for (int i = 0; leaves && i < leaves->n; i++)
+        if (sz_any(leaves->at[i], test, env))
+            return true;
+    if (leaves)
+        return false;
     if (s->kind == SZ_OP)
         return sz_any(s->a, test, env) || sz_any(s->b, test, env);
     for (int i = 0; s->kind == SZ_EXP && i < s->args.n; i++)
@@ -417,6 +506,12 @@ static bool in_scope_of(const Outer *o, const Binding *b)
 bool sz_lower(Ck *ck, Size *s, const Outer *o)
 {
     s = size_deref(s);
+    const ASizes *leaves = sz_leaves(s);
+    for (int i = 0; leaves && i < leaves->n; i++)
+        if (!sz_lower(ck, leaves->at[i], o))
+            return false;
+    if (leaves)
+        return true;
     switch (s->kind) {
     case SZ_VAR:
         if (in_scope_of(o, s->var))
@@ -500,6 +595,7 @@ bool sz_varies(Ck *ck, const Size *s)
 static bool bind_size(Ck *ck, Size *m, Size *s)
 {
     Outer o = {.level = m->level, .born = m->born};
+    settle_all(ck, s);
     if (!m->varies && sz_varies(ck, s))
         return false;
     if (sz_any(s, is_it, m)) {

@@ -53,6 +53,12 @@ static Size *map_size(Mapper *m, Size *s)
     s = size_deref(s);
     if (m->whole)
         return m->whole(m->env, s);
+    const ASizes *leaves = sz_leaves(s);
+    bool stays = leaves != NULL;
+    for (int i = 0; stays && i < leaves->n; i++)
+        stays = map_size(m, leaves->at[i]) == leaves->at[i];
+    if (stays)
+        return s;
     if (s->kind == SZ_OP) {
         Size *a = map_size(m, s->a), *b = map_size(m, s->b);
         return a == s->a && b == s->b ? s : sz_op(m->ck, s->op, a, b);
@@ -481,6 +487,9 @@ const AType *ty_takes_unwitnessed(Ck *ck, const AType *t, int first_id)
 static bool count_size(const Size *s, int *left)
 {
     s = size_deref(s);
+    const SizeFacts *f = sz_facts(s);
+    if (f)
+        return (*left -= f->parts) >= 0;
     if (--*left < 0)
         return false;
     for (int i = 0; s->kind == SZ_EXP && i < s->args.n; i++)
