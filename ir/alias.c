@@ -8,21 +8,40 @@
  * Parameters (loop, lambda, nest) are roots of their own inside the body. Consuming a loop
  * parameter consumes its initial value; consuming the parameter that holds a row of an array
  * consumes that array. Otherwise a body that runs several times may consume only what it bound
- * itself. */
+ * itself.
+ *
+ * Sets of roots are shared: one is a root, or two others, so that a long chain of names for one array costs as much as it is
+ * long. Whether a root in it is dead, or was consumed at some time, is kept with it until another one is. */
 #include "ir/ir.h"
 
 #include <stdio.h>
 #include <string.h>
 
+typedef enum { DEAD, EVER, N_MARKS } Mark;
+
+/* NULL: the empty one. */
+typedef struct RootSet {
+    Var *one; /* a root, else */
+    struct RootSet *a, *b;
+    int born;                  /* counts them */
+    unsigned seen;             /* by the search that was here last */
+    unsigned checked[N_MARKS]; /* Alias.version when it was looked for marks */
+    bool marked[N_MARKS];      /* some had it then */
+} RootSet;
+typedef VEC(RootSet *) RootSets;
+
 struct Alias {
     Ctx *cx;
-    VarMap *roots;  /* Var -> Vars *; a variable without an entry is its own root */
+    VarMap *roots;  /* Var -> RootSet *; a variable without an entry is its own root */
     VarMap *level;  /* root -> 1 + nesting depth of repeated bodies; absent: 0, bound outside */
     VarSet *fixed;  /* roots that may not be consumed: entry parameters that are not unique */
-    VarSet *dead;   /* here and now */
-    Vars dead_list; /* the same, in order of death */
-    VarSet *ever;   /* consumed at some time, be it in another branch or iteration */
-    Vars used;      /* the roots of all operands so far, in order */
+    VarSet *marks[N_MARKS];    /* dead here and now; consumed at some time, be it in another branch or iteration */
+    unsigned version[N_MARKS]; /* counts their changes */
+    Vars dead_list;            /* in order of death */
+    RootSets used;             /* the roots of all operands so far, in order */
+    RootSets todo;             /* of a search */
+    int sets;                  /* made so far */
+    unsigned search;           /* the last one */
     int depth;
     const Body *body;  /* at work */
     const Stm *stm;    /* of it */
@@ -41,8 +60,8 @@ Alias *alias_new(Ctx *cx)
     al->roots = varmap_new(cx->perm);
     al->level = varmap_new(cx->perm);
     al->fixed = varmap_new(cx->perm);
-    al->dead = varmap_new(cx->perm);
-    al->ever = varmap_new(cx->perm);
+    for (int m = 0; m < N_MARKS; m++)
+        al->marks[m] = varmap_new(cx->perm);
     al->killers = varmap_new(cx->perm);
     return al;
 }
@@ -95,78 +114,116 @@ static AliasSite result(const Body *b, int k)
 
 /* --- Roots ---------------------------------------------------------------------------------- */
 
-static void add_root(Alias *al, Vars *set, Var *v)
+static RootSet *set_new(Alias *al, Var *one, RootSet *a, RootSet *b)
 {
-    for (int i = 0; i < set->n; i++)
-        if (set->at[i] == v)
-            return;
-    vec_push(al->cx->perm, set, v);
+    RootSet *r = NEW(al->cx->perm, RootSet);
+    *r = (RootSet){.one = one, .a = a, .b = b, .born = al->sets++};
+    return r;
 }
 
-/* The same for many, where going through the set for each would take too long. */
-static void add_many_roots(Alias *al, Vars *set, const Vars *rs)
+static RootSet *set_union(Alias *al, RootSet *a, RootSet *b)
 {
-    ArenaMark mark = arena_mark(al->cx->scratch);
-    VarSet *there = varmap_new(al->cx->scratch);
-    for (int i = 0; i < set->n; i++)
-        varset_add(there, set->at[i]);
-    for (int i = 0; i < rs->n; i++)
-        if (!varset_has(there, rs->at[i])) {
-            varset_add(there, rs->at[i]);
-            vec_push(al->cx->perm, set, rs->at[i]);
-        }
-    arena_reset(al->cx->scratch, mark);
+    if (!a || !b || a == b)
+        return a ? a : b;
+    return a->b == b ? a : set_new(al, NULL, a, b);
 }
 
-static void add_roots_of(Alias *al, Vars *set, Atom a)
+/* Each root has one set for itself. */
+static RootSet *roots_of(Alias *al, Atom a)
 {
-    enum { FEW = 32 };
     if (!a.var || a.var->type.rank == 0)
-        return;
-    const Vars *rs = varmap_get(al->roots, a.var);
-    if (!rs)
-        add_root(al, set, a.var);
-    else if (rs->n > FEW)
-        add_many_roots(al, set, rs);
-    else
-        for (int i = 0; i < rs->n; i++)
-            add_root(al, set, rs->at[i]);
+        return NULL;
+    RootSet *r = varmap_get(al->roots, a.var);
+    if (!r) {
+        r = set_new(al, a.var, NULL, NULL);
+        varmap_put(al->roots, a.var, r);
+    }
+    return r;
+}
+
+/* Begins a search through r. */
+static void search(Alias *al, RootSet *r)
+{
+    al->search++;
+    al->todo.n = 0;
+    vec_push(al->cx->perm, &al->todo, r);
+}
+
+/* The next root that the search has not seen, in order, or set of roots made before there were `first` sets; NULL at the end. */
+static RootSet *search_next(Alias *al, int first)
+{
+    while (al->todo.n) {
+        RootSet *r = al->todo.at[--al->todo.n];
+        if (!r || r->seen == al->search)
+            continue;
+        r->seen = al->search;
+        if (r->one || r->born < first)
+            return r;
+        vec_push(al->cx->perm, &al->todo, r->b);
+        vec_push(al->cx->perm, &al->todo, r->a);
+    }
+    return NULL;
+}
+
+static Vars roots_list(Alias *al, RootSet *set)
+{
+    Vars list = {0};
+    search(al, set);
+    for (RootSet *r; (r = search_next(al, 0));)
+        vec_push(al->cx->perm, &list, r->one);
+    return list;
 }
 
 Vars alias_roots(Alias *al, Atom a)
 {
-    Vars set = {0};
-    add_roots_of(al, &set, a);
-    return set;
+    return roots_list(al, roots_of(al, a));
 }
 
-static bool share(const Vars *x, const Vars *y)
+bool alias_is_root(Alias *al, const Var *v)
 {
-    for (int i = 0; i < x->n; i++)
-        for (int j = 0; j < y->n; j++)
-            if (x->at[i] == y->at[j])
-                return true;
-    return false;
+    RootSet *r = roots_of(al, atom_var((Var *)v));
+    return r && r->one == v;
+}
+
+/* The first root of y that x has too, or NULL. */
+static Var *shared(Alias *al, RootSet *x, RootSet *y)
+{
+    if (!x || !y)
+        return NULL;
+    search(al, x);
+    while (search_next(al, 0))
+        ;
+    unsigned in_x = al->search;
+    search(al, y);
+    while (al->todo.n) {
+        RootSet *r = al->todo.at[--al->todo.n];
+        if (!r || r->seen == al->search)
+            continue;
+        if (r->seen == in_x && r->one)
+            return r->one;
+        if (r->seen != in_x)
+            r->seen = al->search;
+        vec_push(al->cx->perm, &al->todo, r->b);
+        vec_push(al->cx->perm, &al->todo, r->a);
+    }
+    return NULL;
 }
 
 bool alias_overlap(Alias *al, Atom a, Atom b)
 {
-    Vars x = alias_roots(al, a), y = alias_roots(al, b);
-    return share(&x, &y);
+    return shared(al, roots_of(al, a), roots_of(al, b)) != NULL;
 }
 
-static void set_roots(Alias *al, Var *v, Vars roots)
+static void set_roots(Alias *al, Var *v, RootSet *roots)
 {
-    varmap_put(al->roots, v, arena_memdup(al->cx->perm, &roots, sizeof roots));
+    varmap_put(al->roots, v, roots);
 }
 
 static void set_fresh(Alias *al, Var *v)
 {
     if (v->type.rank == 0)
         return;
-    Vars self = {0};
-    vec_push(al->cx->perm, &self, v);
-    set_roots(al, v, self);
+    set_roots(al, v, set_new(al, v, NULL, NULL));
     varmap_put(al->level, v, (const void *)(uintptr_t)(al->depth + 1));
 }
 
@@ -183,15 +240,56 @@ static int level_of(const Alias *al, const Var *root)
     return l ? (int)l - 1 : 0;
 }
 
+/* --- Marks ---------------------------------------------------------------------------------- */
+
+static void mark(Alias *al, Mark m, const Var *root)
+{
+    varset_add(al->marks[m], root);
+    al->version[m]++;
+}
+
+static void unmark(Alias *al, Mark m, const Var *root)
+{
+    varmap_del(al->marks[m], root);
+    al->version[m]++;
+}
+
+static bool is_marked(const Alias *al, Mark m, const Var *root)
+{
+    return varset_has(al->marks[m], root);
+}
+
+/* Whether a root in the set is marked. */
+static bool any_marked(Alias *al, Mark m, RootSet *set)
+{
+    unsigned now = al->version[m];
+    if (!set || !now)
+        return false;
+    al->todo.n = 0;
+    vec_push(al->cx->perm, &al->todo, set);
+    while (al->todo.n) {
+        RootSet *r = vec_last(&al->todo);
+        if (r->checked[m] != now && !r->one && (r->a->checked[m] != now || r->b->checked[m] != now)) {
+            vec_push(al->cx->perm, &al->todo, r->a->checked[m] != now ? r->a : r->b);
+            continue;
+        }
+        r->marked[m] = r->one ? is_marked(al, m, r->one) : r->a->marked[m] || r->b->marked[m];
+        r->checked[m] = now;
+        al->todo.n--;
+    }
+    return set->marked[m];
+}
+
 /* --- Consumption ---------------------------------------------------------------------------- */
 
 static void kill(Alias *al, Var *root, AliasSite site)
 {
-    varset_add(al->ever, root);
-    if (varset_has(al->dead, root))
+    if (!is_marked(al, EVER, root))
+        mark(al, EVER, root);
+    if (is_marked(al, DEAD, root))
         return;
     varmap_put(al->killers, root, arena_memdup(al->cx->perm, &site, sizeof site));
-    varset_add(al->dead, root);
+    mark(al, DEAD, root);
     vec_push(al->cx->perm, &al->dead_list, root);
 }
 
@@ -217,10 +315,15 @@ static void consume(Alias *al, const Atom *operand_at)
 static void use(void *env, Atom a)
 {
     Alias *al = env;
-    Vars rs = alias_roots(al, a);
-    vec_append(al->cx->perm, &al->used, &rs);
+    RootSet *set = roots_of(al, a);
+    if (!set)
+        return;
+    vec_push(al->cx->perm, &al->used, set);
+    if (!any_marked(al, DEAD, set))
+        return;
+    const Vars rs = roots_list(al, set);
     for (int i = 0; i < rs.n; i++)
-        if (varset_has(al->dead, rs.at[i]))
+        if (is_marked(al, DEAD, rs.at[i]))
             report(al, *(const AliasSite *)varmap_get(al->killers, rs.at[i]),
                    rs.at[i] == a.var
                        ? "@ is used after it was consumed"
@@ -230,36 +333,36 @@ static void use(void *env, Atom a)
 
 /* --- Expressions ---------------------------------------------------------------------------- */
 
-static void drop_dead(const Alias *al, Vars *roots)
+static RootSet *without_dead(Alias *al, RootSet *set)
 {
-    int kept = 0;
-    for (int i = 0; i < roots->n; i++)
-        if (!varset_has(al->dead, roots->at[i]))
-            roots->at[kept++] = roots->at[i];
-    roots->n = kept;
+    if (!any_marked(al, DEAD, set))
+        return set;
+    RootSet *alive = NULL;
+    search(al, set);
+    for (RootSet *r; (r = search_next(al, 0));)
+        if (!is_marked(al, DEAD, r->one))
+            alive = set_union(al, alive, r);
+    return alive;
 }
 
-static Vars *if_roots(Alias *al, const Exp *e)
+static RootSet **if_roots(Alias *al, const Exp *e)
 {
     int from = al->dead_list.n;
     walk_body(al, e->branch.then_);
     int mid = al->dead_list.n;
     /* What one branch consumes is alive in the other. */
     for (int i = from; i < mid; i++)
-        varmap_del(al->dead, al->dead_list.at[i]);
-    int n = e->branch.then_->res.n;
-    Vars *rs = NEWN(al->cx->perm, Vars, n + 1);
-    for (int k = 0; k < n; k++)
-        add_roots_of(al, &rs[k], e->branch.then_->res.at[k]);
+        unmark(al, DEAD, al->dead_list.at[i]);
     walk_body(al, e->branch.else_);
-    for (int k = 0; k < n; k++)
-        add_roots_of(al, &rs[k], e->branch.else_->res.at[k]);
     for (int i = from; i < mid; i++)
-        varset_add(al->dead, al->dead_list.at[i]);
+        mark(al, DEAD, al->dead_list.at[i]);
     /* What a branch consumed cannot be seen by its old name any more, so a result that is that
      * array when the other branch was taken shares memory with nothing alive. */
+    int n = e->branch.then_->res.n;
+    RootSet **rs = NEWN(al->cx->perm, RootSet *, n + 1);
     for (int k = 0; k < n; k++)
-        drop_dead(al, &rs[k]);
+        rs[k] = without_dead(al, set_union(al, roots_of(al, e->branch.then_->res.at[k]),
+                                           roots_of(al, e->branch.else_->res.at[k])));
     return rs;
 }
 
@@ -272,39 +375,40 @@ static int param_index(const Vars *params, const Var *v)
 }
 
 /* The next value of a consumed parameter is consumed in turn: it must be the body's own. */
-static void consume_results(Alias *al, const Vars *ps, const Vars *res, const Body *body)
+static void consume_results(Alias *al, const Vars *ps, const Body *body)
 {
     int n = body->res.n;
     for (bool changed = true; changed;) {
         changed = false;
-        for (int k = 0; k < n; k++)
-            for (int i = 0; varset_has(al->ever, ps->at[k]) && i < res[k].n; i++) {
-                Var *r = res[k].at[i];
-                if (varset_has(al->ever, r))
+        for (int k = 0; k < n; k++) {
+            const Vars rs = is_marked(al, EVER, ps->at[k]) ? alias_roots(al, body->res.at[k]) : (Vars){0};
+            for (int i = 0; i < rs.n; i++) {
+                Var *r = rs.at[i];
+                if (is_marked(al, EVER, r))
                     continue;
                 if (level_of(al, r) <= al->depth)
                     report(
                         al, result(body, k),
                         "the parameter @ is consumed, but its next value may be @, bound outside",
                         var_text(ps->at[k]), var_text(r));
-                varset_add(al->ever, r);
+                mark(al, EVER, r);
                 changed = true;
             }
+        }
     }
 }
 
 /* A parameter that the body consumes shares memory with no other. */
-static void check_consumed_param(Alias *al, const Exp *e, int k, const Vars *res)
+static void check_consumed_param(Alias *al, const Exp *e, int k)
 {
     const Vars *ps = &e->loop.params;
-    Vars init = alias_roots(al, e->loop.inits.at[k]);
+    const Atoms *res = &e->loop.body->res, *inits = &e->loop.inits;
     for (int j = 0; j < ps->n; j++) {
-        Vars other = alias_roots(al, e->loop.inits.at[j]);
         if (j == k)
             continue;
-        bool twice = share(&res[k], &res[j]);
-        if (twice || share(&init, &other))
-            report(al, twice ? result(e->loop.body, k) : operand(al, &e->loop.inits.at[k]),
+        bool twice = alias_overlap(al, res->at[k], res->at[j]);
+        if (twice || alias_overlap(al, inits->at[k], inits->at[j]))
+            report(al, twice ? result(e->loop.body, k) : operand(al, &inits->at[k]),
                    "the loop consumes its parameter @, which may share memory with @",
                    var_text(ps->at[k]), var_text(ps->at[j]));
     }
@@ -315,61 +419,76 @@ static void check_consumed_param(Alias *al, const Exp *e, int k, const Vars *res
 static void check_consumed_init(Alias *al, const Exp *e, int k, int from)
 {
     const Atom *init = &e->loop.inits.at[k];
-    Vars rs = alias_roots(al, *init);
+    RootSet *used = NULL;
     for (int i = from; i < al->used.n; i++)
-        for (int j = 0; j < rs.n; j++)
-            if (al->used.at[i] == rs.at[j])
-                report(al, operand(al, init), "the loop consumes @, while @ is used in its body",
-                       atom_text(*init), var_text(rs.at[j]));
+        used = set_union(al, used, al->used.at[i]);
+    const Var *r = shared(al, roots_of(al, *init), used);
+    if (r)
+        report(al, operand(al, init), "the loop consumes @, while @ is used in its body",
+               atom_text(*init), var_text(r));
 }
 
-static Vars *results_roots(Alias *al, const Body *b)
+/* What a result of a loop may be: the results of the last iteration, where of parameters that is what these are. */
+typedef struct {
+    RootSet *base;   /* its initial value, if that is not consumed, and what the body returns besides parameters */
+    VEC(int) params; /* parameters that the body returns */
+} Carried;
+
+static Carried *carried(Alias *al, const Exp *e, int first)
 {
-    Vars *res = NEWN(al->cx->perm, Vars, b->res.n + 1);
-    for (int k = 0; k < b->res.n; k++)
-        add_roots_of(al, &res[k], b->res.at[k]);
-    return res;
+    const Body *b = e->loop.body;
+    Carried *cs = NEWN(al->cx->perm, Carried, b->res.n + 1);
+    for (int k = 0; k < b->res.n; k++) {
+        if (!is_marked(al, EVER, e->loop.params.at[k]))
+            cs[k].base = roots_of(al, e->loop.inits.at[k]);
+        search(al, roots_of(al, b->res.at[k]));
+        for (RootSet *r; (r = search_next(al, first));) {
+            int j = r->one ? param_index(&e->loop.params, r->one) : -1;
+            if (j >= 0)
+                vec_push(al->cx->perm, &cs[k].params, j);
+            else
+                cs[k].base = set_union(al, cs[k].base, r);
+            /* The body's own results of the last iteration are alive: nothing consumed those. */
+            if (r->one && level_of(al, r->one) > al->depth && is_marked(al, DEAD, r->one))
+                unmark(al, DEAD, r->one);
+        }
+    }
+    return cs;
 }
 
-static Vars *loop_roots(Alias *al, const Exp *e)
+static RootSet **loop_roots(Alias *al, const Exp *e)
 {
     const Vars *ps = &e->loop.params;
-    int n = ps->n;
+    int n = ps->n, first = al->sets;
     al->depth++;
     for (int k = 0; k < n; k++)
         set_fresh(al, ps->at[k]);
     int before_body = al->used.n;
     walk_body(al, e->loop.body);
     al->depth--;
-    Vars *res = results_roots(al, e->loop.body), *rs = NEWN(al->cx->perm, Vars, n + 1);
-    consume_results(al, ps, res, e->loop.body);
+    consume_results(al, ps, e->loop.body);
     for (int k = 0; k < n; k++) {
-        if (!varset_has(al->ever, ps->at[k])) {
-            add_roots_of(al, &rs[k], e->loop.inits.at[k]);
+        if (!is_marked(al, EVER, ps->at[k]))
             continue;
-        }
-        check_consumed_param(al, e, k, res);
+        check_consumed_param(al, e, k);
         check_consumed_init(al, e, k, before_body);
         consume(al, &e->loop.inits.at[k]);
     }
-    /* A result that is a parameter is whatever that parameter may be, in turn. */
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int k = 0; k < n; k++)
-            for (int i = 0; i < res[k].n; i++) {
-                int j = param_index(ps, res[k].at[i]), before = rs[k].n;
-                if (j < 0)
-                    add_root(al, &rs[k], res[k].at[i]);
-                for (int m = 0; j >= 0 && m < rs[j].n; m++)
-                    add_root(al, &rs[k], rs[j].at[m]);
-                changed = changed || rs[k].n != before;
-            }
+    const Carried *cs = carried(al, e, first);
+    RootSet **rs = NEWN(al->cx->perm, RootSet *, n + 1);
+    int *in = NEWN(al->cx->perm, int, n + 1);
+    for (int k = 0; k < n; k++) {
+        VEC(int) todo = {0};
+        vec_push(al->cx->perm, &todo, k);
+        for (int i = 0; i < todo.n; i++) {
+            int j = todo.at[i];
+            if (in[j] == k + 1)
+                continue;
+            in[j] = k + 1;
+            rs[k] = set_union(al, rs[k], cs[j].base);
+            vec_append(al->cx->perm, &todo, &cs[j].params);
+        }
     }
-    /* The body's own results of the last iteration are alive: nothing consumed those. */
-    for (int k = 0; k < n; k++)
-        for (int i = 0; i < res[k].n; i++)
-            if (level_of(al, res[k].at[i]) > al->depth)
-                varmap_del(al->dead, res[k].at[i]);
     return rs;
 }
 
@@ -377,7 +496,7 @@ static Vars *loop_roots(Alias *al, const Exp *e)
  * is consumed, and must not be seen in the body under another name. */
 static void consume_rows(Alias *al, const Var *x, const Atom *arr, const Vars *frees)
 {
-    if (!varset_has(al->dead, x))
+    if (!is_marked(al, DEAD, x))
         return;
     for (int i = 0; i < frees->n; i++)
         if (alias_overlap(al, atom_var(frees->at[i]), *arr))
@@ -389,7 +508,7 @@ static void consume_rows(Alias *al, const Var *x, const Atom *arr, const Vars *f
 static void check_distinct(Alias *al, const Vars *xs, const Atoms *arrs)
 {
     for (int j = 0; j < xs->n && j < arrs->n; j++)
-        for (int k = 0; varset_has(al->dead, xs->at[j]) && k < arrs->n; k++)
+        for (int k = 0; is_marked(al, DEAD, xs->at[j]) && k < arrs->n; k++)
             if (k != j && alias_overlap(al, arrs->at[j], arrs->at[k]))
                 report(al, operand(al, &arrs->at[j]),
                        "rows of @ are consumed, while @ is used in the same body",
@@ -406,13 +525,13 @@ static void walk_lambda(Alias *al, const Lambda *lam, const Atoms *arrs, bool is
     walk_body(al, lam->body);
     al->depth--;
     if (is_op)
-        consume_results(al, &lam->params, results_roots(al, lam->body), lam->body);
+        consume_results(al, &lam->params, lam->body);
     if (!arrs || lam->params.n < arrs->n)
         return;
     int first = lam->params.n - arrs->n;
     Vars rows = {.at = lam->params.at + first, .n = arrs->n}, frees = {0};
     for (int j = 0; j < rows.n; j++) {
-        if (varset_has(al->dead, rows.at[j]) && !frees.at)
+        if (is_marked(al, DEAD, rows.at[j]) && !frees.at)
             frees = free_vars_lambda(al->cx, lam);
         consume_rows(al, rows.at[j], &arrs->at[j], &frees);
     }
@@ -467,7 +586,7 @@ static void walk_seg(Alias *al, const Exp *e)
 }
 
 /* Roots of e's results, or NULL: all fresh. */
-static Vars *walk_exp(Alias *al, const Exp *e)
+static RootSet **walk_exp(Alias *al, const Exp *e)
 {
     ExpVisitor v = {.env = al, .atom = use};
     exp_visit(e, &v);
@@ -488,8 +607,8 @@ static Vars *walk_exp(Alias *al, const Exp *e)
     Atom of = e->kind == E_MANIFEST ? e->rearrange.arr : exp_view_of(e);
     if (!of.var)
         return NULL;
-    Vars *rs = NEW(al->cx->perm, Vars);
-    add_roots_of(al, rs, of);
+    RootSet **rs = NEW(al->cx->perm, RootSet *);
+    *rs = roots_of(al, of);
     return rs;
 }
 
@@ -498,9 +617,9 @@ static void alias_stm(Alias *al, const Stm *s)
 {
     const Stm *outer = al->stm;
     al->stm = s;
-    Vars *rs = walk_exp(al, s->exp);
+    RootSet **rs = walk_exp(al, s->exp);
     for (int k = 0; k < s->pat.n; k++) {
-        if (!rs || rs[k].n == 0)
+        if (!rs || !rs[k])
             set_fresh(al, s->pat.at[k]);
         else if (s->pat.at[k]->type.rank > 0)
             set_roots(al, s->pat.at[k], rs[k]);
@@ -537,11 +656,7 @@ Alias *alias_entry(Ctx *cx, const Entry *en)
 
 bool alias_ever_consumed(Alias *al, Atom a)
 {
-    Vars rs = alias_roots(al, a);
-    for (int i = 0; i < rs.n; i++)
-        if (varset_has(al->ever, rs.at[i]))
-            return true;
-    return false;
+    return any_marked(al, EVER, roots_of(al, a));
 }
 
 Vars exp_consumes(Ctx *cx, const Exp *e)

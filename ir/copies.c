@@ -20,8 +20,7 @@ static Body *copies_body(Copies *C, const Body *b);
 /* Is a a fresh array (no view of one) that a statement of b before `before` made? */
 static bool own_fresh(Copies *C, const Body *b, int before, Atom a)
 {
-    Vars roots = alias_roots(C->al, a);
-    if (roots.n != 1 || roots.at[0] != a.var)
+    if (!alias_is_root(C->al, a.var))
         return false;
     for (int i = 0; i < before; i++)
         for (int k = 0; k < b->stms.at[i].pat.n; k++)

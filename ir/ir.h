@@ -664,6 +664,7 @@ Alias *alias_new(Ctx *cx);
 void alias_bind(Alias *al, Var *v, bool consumable); /* a parameter: a root of its own */
 void alias_body(Alias *al, const Body *b);
 Vars alias_roots(Alias *al, Atom a); /* empty for scalars */
+bool alias_is_root(Alias *al, const Var *v); /* the only one of its own */
 bool alias_overlap(Alias *al, Atom a, Atom b);
 bool alias_ever_consumed(Alias *al, Atom a); /* so far, in any branch or iteration */
 /* Every array of the entry, at any depth, whose memory is consumed at some point. The others keep
