@@ -14,11 +14,22 @@
 
 /* --- Which names may stand for one block ------------------------------------------------------ */
 
-/* A symmetric relation between names, by Mem.id: a row of bits for each. */
+typedef struct {
+    size_t at;
+    uint64_t value;
+} Word;
+typedef VEC(Word) Words;
+
+/* A symmetric relation between names, by Mem.id: a row of bits for each. Branches and loops change little of it, so it is
+ * not copied for them, but what they change is noted. */
 typedef struct {
     int n;
     size_t words; /* of a row */
     uint64_t *same;
+    int inside;      /* branches and loops around */
+    Words before;    /* what they changed, in order, as it was */
+    unsigned *stamp; /* of each word, the last join that saw it */
+    unsigned joins;
 } Same;
 
 typedef struct {
@@ -31,22 +42,89 @@ static size_t same_size(const Same *s)
     return (size_t)s->n * s->words;
 }
 
+static Same same_new(Ctx *cx, int n)
+{
+    Same s = {.n = n, .words = (size_t)n / 64 + 1};
+    s.same = NEWN(cx->scratch, uint64_t, same_size(&s) + 1);
+    s.stamp = NEWN(cx->scratch, unsigned, same_size(&s) + 1);
+    return s;
+}
+
 static Same same_copy(Ctx *cx, const Same *s)
 {
-    Same copy = *s;
-    copy.same = arena_memdup(cx->scratch, s->same, same_size(s) * sizeof *s->same);
+    Same copy = same_new(cx, s->n);
+    memcpy(copy.same, s->same, same_size(s) * sizeof *s->same);
     return copy;
 }
 
-/* s := s or t; did that change it? */
-static bool same_join(Same *s, const Same *t)
+static void set_word(Ctx *cx, Same *s, size_t at, uint64_t value)
+{
+    if (s->same[at] == value)
+        return;
+    if (s->inside)
+        vec_push(cx->perm, &s->before, ((Word){at, s->same[at]}));
+    s->same[at] = value;
+}
+
+/* s := s or t */
+static void same_join(Ctx *cx, Same *s, const Same *t)
+{
+    for (size_t i = 0; i < same_size(s); i++)
+        set_word(cx, s, i, s->same[i] | t->same[i]);
+}
+
+/* Begins a branch or a turn; what is noted from here on is its own. */
+static int enter(Same *s)
+{
+    s->inside++;
+    return s->before.n;
+}
+
+static void leave(Same *s)
+{
+    if (!--s->inside)
+        s->before.n = 0;
+}
+
+/* Takes back what was changed since `from`, and tells what that was, in cx->scratch. */
+static Words take_back(Ctx *cx, Same *s, int from)
+{
+    Words after = {0};
+    for (int i = from; i < s->before.n; i++)
+        vec_push(cx->scratch, &after, ((Word){s->before.at[i].at, s->same[s->before.at[i].at]}));
+    while (s->before.n > from) {
+        Word w = s->before.at[--s->before.n];
+        s->same[w.at] = w.value;
+    }
+    return after;
+}
+
+/* s := s or what it was with these words; did that change it? */
+static bool join_words(Ctx *cx, Same *s, const Words *ws)
 {
     bool changed = false;
-    for (size_t i = 0; i < same_size(s); i++) {
-        changed |= (t->same[i] & ~s->same[i]) != 0;
-        s->same[i] |= t->same[i];
+    for (int i = 0; i < ws->n; i++) {
+        Word w = ws->at[i];
+        changed |= (w.value & ~s->same[w.at]) != 0;
+        set_word(cx, s, w.at, s->same[w.at] | w.value);
     }
     return changed;
+}
+
+/* s, since `from` the one branch, := that or the other one, which had these words. */
+static void join_branches(Ctx *cx, Same *s, int from, const Words *other)
+{
+    int end = s->before.n;
+    s->joins++;
+    for (int i = 0; i < other->n; i++)
+        s->stamp[other->at[i].at] = s->joins;
+    for (int i = from; i < end; i++) {
+        Word was = s->before.at[i]; /* the other branch left it so, if this is the first change of it */
+        if (s->stamp[was.at] != s->joins)
+            set_word(cx, s, was.at, s->same[was.at] | was.value);
+        s->stamp[was.at] = s->joins;
+    }
+    join_words(cx, s, other);
 }
 
 static uint64_t *same_word(const Same *s, int i, int k)
@@ -59,16 +137,25 @@ static bool same_has(const Same *s, int i, int k)
     return *same_word(s, i, k) >> k % 64 & 1;
 }
 
-static void put_bit(Same *s, int i, int k, bool same)
+static void put_bit(Ctx *cx, Same *s, int i, int k, bool same)
 {
     uint64_t *w = same_word(s, i, k), bit = (uint64_t)1 << k % 64;
-    *w = same ? *w | bit : *w & ~bit;
+    set_word(cx, s, (size_t)(w - s->same), same ? *w | bit : *w & ~bit);
 }
 
-static void same_put(Same *s, int i, int k, bool same)
+static void same_put(Ctx *cx, Same *s, int i, int k, bool same)
 {
-    put_bit(s, i, k, same);
-    put_bit(s, k, i, same);
+    put_bit(cx, s, i, k, same);
+    put_bit(cx, s, k, i, same);
+}
+
+/* Those bits of word w of row i that `which` has. */
+static void put_row(Ctx *cx, Same *s, int i, size_t w, uint64_t bits, uint64_t which)
+{
+    uint64_t other = (*same_word(s, i, (int)w * 64) ^ bits) & which;
+    for (int k = 0; k < 64 && other >> k; k++)
+        if (other >> k & 1)
+            same_put(cx, s, i, (int)w * 64 + k, bits >> k & 1);
 }
 
 static bool same_get(const Same *s, const Mem *x, const Mem *y)
@@ -81,11 +168,15 @@ static void set_block(const Blocks *b, Same *s, const Mem *m, const Mem *of)
 {
     if (m == of)
         return;
-    for (int i = 0; i < s->n; i++) {
-        bool same = of && i != m->id && (i == of->id || same_has(s, i, of->id));
-        same_put(s, m->id, i, same);
-        for (int k = 0; same && k < b->left.n; k++)
-            same_put(b->left.at[k], m->id, i, true);
+    for (size_t w = 0; w < s->words; w++) {
+        uint64_t want = of ? *same_word(s, of->id, (int)w * 64) : 0;
+        if (of && (size_t)of->id / 64 == w)
+            want |= (uint64_t)1 << of->id % 64;
+        if ((size_t)m->id / 64 == w)
+            want &= ~((uint64_t)1 << m->id % 64);
+        put_row(b->cx, s, m->id, w, want, ~(uint64_t)0);
+        for (int k = 0; want && k < b->left.n; k++)
+            put_row(b->cx, b->left.at[k], m->id, w, want, want);
     }
 }
 
@@ -101,28 +192,36 @@ static void note_launch(const Same *s, const HostOp *op)
 
 static void walk(Blocks *b, const HostOps *ops, Same *s);
 
+/* A version may be left after each operation: what is then, is followed beside it. */
+static void walk_guard(Blocks *b, const HostOp *op, Same *s)
+{
+    Same other = same_copy(b->cx, s);
+    vec_push(b->cx->perm, &b->left, &other);
+    walk(b, &op->then_, s);
+    b->left.n--;
+    walk(b, &op->else_, &other);
+    same_join(b->cx, s, &other);
+}
+
 static void walk_if(Blocks *b, const HostOp *op, Same *s)
 {
-    ArenaMark m = arena_mark(b->cx->scratch);
-    Same other = same_copy(b->cx, s);
-    if (op->guard)
-        vec_push(b->cx->perm, &b->left, &other);
+    int from = enter(s);
     walk(b, &op->then_, s);
-    b->left.n -= op->guard;
-    walk(b, &op->else_, &other);
-    same_join(s, &other);
-    arena_reset(b->cx->scratch, m);
+    Words then = take_back(b->cx, s, from);
+    walk(b, &op->else_, s);
+    join_branches(b->cx, s, from, &then);
+    leave(s);
 }
 
 static void walk_loop(Blocks *b, const HostOp *op, Same *s)
 {
     bool changed;
     do {
-        ArenaMark m = arena_mark(b->cx->scratch);
-        Same turn = same_copy(b->cx, s);
-        walk(b, &op->then_, &turn);
-        changed = same_join(s, &turn);
-        arena_reset(b->cx->scratch, m);
+        int from = enter(s);
+        walk(b, &op->then_, s);
+        Words turn = take_back(b->cx, s, from);
+        changed = join_words(b->cx, s, &turn);
+        leave(s);
     } while (changed);
 }
 
@@ -136,10 +235,14 @@ static void walk(Blocks *b, const HostOps *ops, Same *s)
             set_block(b, s, op->mem, op->mem2);
         else if (op->kind == H_LAUNCH)
             note_launch(s, op);
+        ArenaMark m = arena_mark(b->cx->scratch);
+        if (op->kind == H_IF && op->guard)
+            walk_guard(b, op, s);
         else if (op->kind == H_IF)
             walk_if(b, op, s);
         else if (op->kind == H_LOOP)
             walk_loop(b, op, s);
+        arena_reset(b->cx->scratch, m);
     }
 }
 
@@ -147,12 +250,11 @@ static void note_entry(Ctx *cx, const EntryPlan *ep)
 {
     ArenaMark m = arena_mark(cx->scratch);
     Blocks b = {.cx = cx};
-    Same s = {.n = ep->n_mems, .words = (size_t)ep->n_mems / 64 + 1};
-    s.same = NEWN(cx->scratch, uint64_t, same_size(&s) + 1);
+    Same s = same_new(cx, ep->n_mems);
     for (int i = 0; i < ep->param_locs.n; i++)
         for (int k = 0; k < i; k++)
             if (ep->param_locs.at[i].mem && ep->param_locs.at[k].mem)
-                same_put(&s, ep->param_locs.at[i].mem->id, ep->param_locs.at[k].mem->id, true);
+                same_put(cx, &s, ep->param_locs.at[i].mem->id, ep->param_locs.at[k].mem->id, true);
     walk(&b, &ep->ops, &s);
     arena_reset(cx->scratch, m);
 }
