@@ -57,13 +57,29 @@ static bool takeover(Copies *C, const Body *b, int at)
     return a.var && own_fresh(C, b, at, a) && !used_later(C, b, at + 1, a);
 }
 
-static bool read_only(Copies *C, const Body *b, int at)
+/* The roots of what b returns. */
+static VarSet *returned_roots(Copies *C, const Body *b)
+{
+    VarSet *set = varmap_new(C->cx->perm);
+    for (int k = 0; k < b->res.n; k++) {
+        const Vars rs = alias_roots(C->al, b->res.at[k]);
+        for (int i = 0; i < rs.n; i++)
+            varset_add(set, rs.at[i]);
+    }
+    return set;
+}
+
+/* `*returned` is made when it is first needed. */
+static bool read_only(Copies *C, const Body *b, int at, VarSet **returned)
 {
     Atom a = b->stms.at[at].exp->copy.arr, c = atom_var(b->stms.at[at].pat.at[0]);
     if (C->seg || !a.var || alias_ever_consumed(C->al, a) || alias_ever_consumed(C->al, c))
         return false;
-    for (int k = 0; k < b->res.n; k++)
-        if (alias_overlap(C->al, b->res.at[k], c))
+    if (!*returned)
+        *returned = returned_roots(C, b);
+    const Vars rs = alias_roots(C->al, c);
+    for (int i = 0; i < rs.n; i++)
+        if (varset_has(*returned, rs.at[i]))
             return false;
     return true;
 }
@@ -83,10 +99,11 @@ static Body *copies_body(Copies *C, const Body *b)
 {
     ExpMapper m = {.env = C, .body = map_body, .lambda = map_lambda};
     Bld bl = bld_new(C->cx);
+    VarSet *returned = NULL;
     for (int i = 0; i < b->stms.n; i++) {
         Stm s = b->stms.at[i];
         /* One at a time: what is known of aliases holds for the program as it was. */
-        if (!C->changed && s.exp->kind == E_COPY && (takeover(C, b, i) || read_only(C, b, i))) {
+        if (!C->changed && s.exp->kind == E_COPY && (takeover(C, b, i) || read_only(C, b, i, &returned))) {
             s.exp = exp_atom(C->cx, s.exp->loc, s.exp->copy.arr);
             C->changed = true;
         } else if (!C->changed) {
