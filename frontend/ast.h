@@ -91,13 +91,14 @@ typedef enum {
     SZ_META,    /* inference variable; none left after checking */
 } SizeKind;
 
-/* What is known of an operation: chains of them are long, and gone through again and again. */
+/* What is known of an operation or expression: chains of them are long, and gone through again and again. */
 typedef struct {
     int parts;     /* at most INT_MAX / 2 */
     bool is_value; /* a constant, which is `value` */
     int64_t value;
     bool many;     /* `leaves` is empty: there are too many of them */
-    bool open;     /* some leaves are SZ_META: what is known is so while nothing decides them */
+    bool open;     /* some leaves are SZ_META: what is known is so while nothing decides them; or an SZ_EXP is not finished */
+    bool exps;     /* there is an SZ_EXP in it */
     ASizes leaves; /* all but constants, each once; shared with operands */
 } SizeFacts;
 
@@ -107,7 +108,7 @@ struct Size {
     Binding *var;
     char op;
     Size *a, *b;
-    SizeFacts *facts; /* SZ_OP: see sz_facts; or NULL */
+    SizeFacts *facts; /* SZ_OP, SZ_EXP: see sz_facts; or NULL */
     AExp *exp;
     ASizes args;     /* SZ_EXP: the values of its parts; names may have been replaced */
     int id;          /* SZ_UNKNOWN, SZ_META */

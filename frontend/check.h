@@ -238,6 +238,8 @@ Size *sz_error(Ck *ck, Loc loc); /* of something that is wrong: it is equal to a
 Size *sz_meta(Ck *ck, Loc loc);
 /* The value of an expression as a size; unknown if it has parts that cannot be compared. */
 Size *sz_of_exp(Ck *ck, const AExp *e);
+/* Notes what is known of a new SZ_EXP; open: its expression is not finished (zonk.c). */
+void sz_settle_exp(Ck *ck, Size *s, bool open);
 /* What is known of it at this time, or NULL. */
 const SizeFacts *sz_facts(const Size *s);
 /* The leaves of an operation other than constants, each once, or what these stand for by now; NULL: they are not known, or many. */

@@ -147,6 +147,7 @@ static void add_facts(Ck *ck, SizeFacts *f, Size *s)
     const SizeFacts *more = s->facts ? s->facts : &leaf;
     f->parts = more->parts < INT_MAX / 4 && f->parts < INT_MAX / 4 ? f->parts + more->parts : INT_MAX / 2;
     f->open |= more->open;
+    f->exps |= more->exps;
     f->many |= more->many;
     if (!f->leaves.n && s->facts) {
         f->leaves = more->leaves;
@@ -158,10 +159,15 @@ static void add_facts(Ck *ck, SizeFacts *f, Size *s)
     f->many |= f->leaves.n > FEW;
 }
 
+static bool is_settled(const Size *s)
+{
+    return s->facts || (s->kind != SZ_OP && s->kind != SZ_EXP);
+}
+
 /* Notes it for s = a op b, if it is known of both and, where something is left to be inferred, where. */
 static void settle(Ck *ck, Size *s, Size *a, Size *b)
 {
-    if (a->kind == SZ_EXP || b->kind == SZ_EXP || (a->kind == SZ_OP && !a->facts) || (b->kind == SZ_OP && !b->facts))
+    if (!is_settled(a) || !is_settled(b))
         return;
     SizeFacts f = {.parts = 1};
     int64_t x, y;
@@ -175,6 +181,22 @@ static void settle(Ck *ck, Size *s, Size *a, Size *b)
     save_size(ck, s);
     s->a = a;
     s->b = b;
+    s->facts = arena_memdup(ck->a, &f, sizeof f);
+}
+
+void sz_settle_exp(Ck *ck, Size *s, bool open)
+{
+    SizeFacts f = {.parts = 1, .open = open, .exps = true};
+    for (int i = 0; i < s->args.n; i++) {
+        if (size_deref(s->args.at[i]) != s->args.at[i] || !is_settled(s->args.at[i]))
+            return;
+        add_facts(ck, &f, s->args.at[i]);
+    }
+    if (f.open && f.many)
+        return;
+    if (f.many)
+        f.leaves = (ASizes){0};
+    save_size(ck, s);
     s->facts = arena_memdup(ck->a, &f, sizeof f);
 }
 
@@ -213,6 +235,8 @@ Size *sz_exp_with(Ck *ck, const Size *like, ASizes args)
     Size *s = NEW(ck->a, Size);
     *s = *like;
     s->args = args;
+    s->facts = NULL;
+    sz_settle_exp(ck, s, true);
     return s;
 }
 
@@ -274,6 +298,7 @@ static Size *term(Ck *ck, const AExp *e, bool inside)
             return p;
         vec_push(ck->a, &s->args, p);
     }
+    sz_settle_exp(ck, s, true);
     return s;
 }
 

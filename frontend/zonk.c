@@ -12,6 +12,8 @@ static void zonk_exp(Ck *ck, AExp *e);
 static Size *zonk_size(Ck *ck, Size *s)
 {
     s = size_deref(s);
+    if (s->facts && !s->facts->open && !(ck->revealing && s->facts->exps))
+        return s;
     switch (s->kind) {
     case SZ_META: {
         Size *u = sz_unknown(ck, s->loc);
@@ -21,8 +23,6 @@ static Size *zonk_size(Ck *ck, Size *s)
         return u;
     }
     case SZ_OP: {
-        if (s->facts && !s->facts->open)
-            return s;
         Size *a = zonk_size(ck, s->a), *b = zonk_size(ck, s->b);
         if (a == s->a && b == s->b)
             return s;
@@ -37,6 +37,8 @@ static Size *zonk_size(Ck *ck, Size *s)
         for (int i = 0; i < s->args.n; i++)
             vec_push(ck->a, &args, zonk_size(ck, s->args.at[i]));
         Size *r = sz_exp_with(ck, s, args);
+        if (r->kind == SZ_EXP)
+            sz_settle_exp(ck, r, false);
         s->kind = SZ_META;
         s->ref = r;
         return r;
