@@ -17,9 +17,9 @@ CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD) -MMD -MP
 LIBS    := -lcjson -lmd -lm -ldl -lpthread
 ALLFLAGS = $(WARN) $(OPT) $(CFLAGS)
 
-DIRS    := base prove ir interp size memory frontend docgen fmt flatten kir plan kernels host emit autotune testing project lsp
-SRC     := $(wildcard main.c passes.c $(DIRS:%=%/*.c)) runtime/values.c runtime/values_read.c runtime/dev_opencl_find.c
-GEN     := $(BUILD)/frontend/parse.tab.c $(BUILD)/frontend/lex.yy.c
+DIRS    := base command common prove ir interp size memory frontend docgen fmt flatten kir plan kernels host emit autotune pipeline testing project lsp
+SRC     := $(wildcard main.c $(DIRS:%=%/*.c) $(DIRS:%=%/*/*.c)) runtime/drivers/dev_opencl_find.c
+GEN     := $(BUILD)/frontend/syntax/parse.tab.c $(BUILD)/frontend/syntax/lex.yy.c
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)
 LIBOBJ  := $(filter-out $(BUILD)/main.o,$(OBJ))
 
@@ -35,18 +35,18 @@ $(BUILD)/%.o: %.c | prerequisites
 	$(Q)$(CC) $(CPPFLAGS) $(ALLFLAGS) -c -o $@ $<
 
 # Scanner and parser: generated code is compiled with fewer warnings.
-$(BUILD)/frontend/parse.tab.c: frontend/parse.y | prerequisites
+$(BUILD)/frontend/syntax/parse.tab.c: frontend/syntax/parse.y | prerequisites
 	@mkdir -p $(@D)
 	$(call say,BISON,$<)
-	$(Q)bison -Werror -o $@ --header=$(BUILD)/frontend/parse.tab.h $<
-$(BUILD)/frontend/lex.yy.c: frontend/lex.l $(BUILD)/frontend/parse.tab.c
+	$(Q)bison -Werror -o $@ --header=$(BUILD)/frontend/syntax/parse.tab.h $<
+$(BUILD)/frontend/syntax/lex.yy.c: frontend/syntax/lex.l $(BUILD)/frontend/syntax/parse.tab.c
 	$(call say,FLEX,$<)
 	$(Q)flex -o $@ $<
-$(GEN:.c=.o): $(BUILD)/frontend/%.o: $(BUILD)/frontend/%.c
+$(GEN:.c=.o): $(BUILD)/frontend/syntax/%.o: $(BUILD)/frontend/syntax/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) -std=c11 -Wall -Wno-unused-function -Wno-sign-compare $(OPT) $(CFLAGS) -c -o $@ $<
-$(BUILD)/frontend/parse.tab.h: $(BUILD)/frontend/parse.tab.c
-$(patsubst %.c,$(BUILD)/%.o,$(wildcard frontend/*.c fmt/*.c)): | $(BUILD)/frontend/parse.tab.h
+$(BUILD)/frontend/syntax/parse.tab.h: $(BUILD)/frontend/syntax/parse.tab.c
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard frontend/*.c frontend/*/*.c fmt/*.c)): | $(BUILD)/frontend/syntax/parse.tab.h
 
 # The prelude, as string constants.
 $(BUILD)/frontend/%_text.h: frontend/%.sf
@@ -55,7 +55,7 @@ $(BUILD)/frontend/%_text.h: frontend/%.sf
 $(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude_text.h $(BUILD)/frontend/prelude_modules_text.h
 
 # The text of the runtime, for the programs that the compiler writes.
-$(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*.[ch] runtime/*.cl runtime/*.def)
+$(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*/*.[ch] runtime/kernels/*.cl common/*.[ch] common/*.def)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
 	$(Q)sh runtime/bundle.sh --c > $@.tmp && mv $@.tmp $@
@@ -160,7 +160,7 @@ clean:
 	rm -rf $(BUILD) $(BIN) demo
 
 format:
-	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) runtime/*.[ch])
+	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) $(DIRS:%=%/*/*.[ch]) runtime/*/*.[ch])
 
 -include $(OBJ:.o=.d)
 .PHONY: FORCE test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb test-deb man unit-tests

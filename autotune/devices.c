@@ -1,9 +1,9 @@
 /* minifut devices: what OpenCL offers here. */
 #include "autotune/autotune.h"
-#include "base/args.h"
+#include "command/args.h"
 #include "base/diag.h"
-#include "base/opencl.h"
-#include "runtime/dev.h"
+#include "command/opencl.h"
+#include "runtime/drivers/dev.h"
 
 #include <inttypes.h>
 #include <stdio.h>

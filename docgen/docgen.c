@@ -1,9 +1,9 @@
 /* minifut doc: reads a program and writes its page. */
 #include "docgen/docgen.h"
 
-#include "base/args.h"
-#include "base/html.h"
-#include "base/output.h"
+#include "command/args.h"
+#include "command/html.h"
+#include "command/output.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* A page for browsers. Of the Markdown in comments paragraphs, lists of one level, code and examples are known; the rest is text. */
 #include "docgen/docgen.h"
 
-#include "base/html.h"
+#include "command/html.h"
 
 #include <string.h>
 

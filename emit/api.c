@@ -1,5 +1,5 @@
 /* Types and entries as functions of Futhark's C API (its user's guide, "C API Reference", as of 0.25.33): names, declarations,
- * and what each calls of runtime/library.h. */
+ * and what each calls of runtime/shells/library.h. */
 #include "emit/api.h"
 
 #include "base/intern.h"

@@ -1,7 +1,7 @@
 /* Kernels as text: in the program, or for reading (--emit=opencl, --emit=kernel-ir). */
 #include "emit/emit_parts.h"
 
-#include "kir/text.h"
+#include "kir/text/text.h"
 
 #include <string.h>
 

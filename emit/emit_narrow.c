@@ -1,5 +1,5 @@
-/* When 32 bits are enough for a kernel's indices (kir/narrow.c): a function over the arguments and
- * the shape of a launch, which asks for the conditions of kir/limits.h. */
+/* When 32 bits are enough for a kernel's indices (kir/passes/narrow.c): a function over the arguments and
+ * the shape of a launch, which asks for the conditions of kir/facts/limits.h. */
 #include "emit/emit_parts.h"
 
 #include "kir/walk.h"

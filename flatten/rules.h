@@ -7,7 +7,7 @@
 #define FLATTEN_RULES_H
 
 #include "flatten/flatten.h"
-#include "runtime/policy.h"
+#include "common/policy.h"
 
 /* --- mapnest.c: S --------------------------------------------------------------------------- */
 

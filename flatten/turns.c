@@ -100,7 +100,7 @@ static bool settle_parts(Flat *fl, Parts *p, const VarSet *inside, const Atoms *
 
 /* Elements at fixed places, whose reading may fail (the first of an array that may be empty): they are read
  * by the function of a map instead where that shows that they are there. Where it has no elements nobody reads
- * them, and what nobody needs may fail unseen (ir/dce.c). */
+ * them, and what nobody needs may fail unseen (ir/passes/dce.c). */
 static Stm with_elements(Flat *fl, const Stms *elements, const Stm *s)
 {
     const Exp *e = s->exp;

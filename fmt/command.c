@@ -1,8 +1,8 @@
 /* minifut fmt: files, and the comparison of what is written with what was read. */
 #include "fmt/fmt.h"
 
-#include "base/args.h"
-#include "base/source.h"
+#include "command/args.h"
+#include "command/source.h"
 #include "fmt/layout.h"
 #include "frontend/frontend.h"
 

@@ -27,7 +27,7 @@ static size_t without_blanks(const char *text, size_t beg, size_t end)
     return end;
 }
 
-/* `-- ==`, which makes directives of the comments around it (autotune/directives.c). */
+/* `-- ==`, which makes directives of the comments around it (autotune/data/directives.c). */
 static bool is_separator(const Layout *l, const Comment *c)
 {
     const char *s = l->text + (c->loc.beg - l->base) + 2, *end = l->text + (c->loc.end - l->base);

@@ -6,7 +6,7 @@
 #ifndef FMT_LAYOUT_H
 #define FMT_LAYOUT_H
 
-#include "frontend/concrete.h"
+#include "frontend/syntax/concrete.h"
 
 #include "base/out.h"
 

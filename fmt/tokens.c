@@ -1,7 +1,7 @@
 /* The tokens and comments of a program with their classes: what the tests of editors' modes compare with. */
 #include "fmt/fmt.h"
 
-#include "frontend/concrete.h"
+#include "frontend/syntax/concrete.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #include "frontend/frontend.h"
 
 #include "base/intern.h"
-#include "base/source.h"
-#include "frontend/concrete.h"
-#include "frontend/import_path.h"
+#include "command/source.h"
+#include "frontend/syntax/concrete.h"
+#include "frontend/syntax/import_path.h"
 
 enum { LOADING = 1, LOADED };
 

@@ -1,5 +1,5 @@
 /* The texts of prelude.sf and prelude_modules.sf inside the compiler. The Makefile makes them string constants. */
-#include "frontend/check.h"
+#include "frontend/check/check.h"
 
 const char prelude_text[] =
 #include "frontend/prelude_text.h"

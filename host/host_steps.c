@@ -1,5 +1,5 @@
 /* Host loops that launch get a threshold: where a loop's steps are short, the runtime makes one launch of many
- * (runtime/steps.c). The outermost ones, since what is inside goes with them. A loop in a version is asked after the
+ * (runtime/core/steps.c). The outermost ones, since what is inside goes with them. A loop in a version is asked after the
  * guards around it. */
 #include "host/host_walk.h"
 

@@ -1,6 +1,6 @@
 /* Executes compiled bodies: the meaning of every form but the SOACs (nests.c). */
 #include "interp/code.h"
-#include "runtime/scalar.h"
+#include "common/scalar.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * to speed: sequential, left to right, every index checked.
  *
  * Values are as the types say: integers wrap around, f32 operations round to f32 after each
- * operation (runtime/scalar.h gives their meaning, shared with the kernels). Reductions and scans
+ * operation (common/scalar.h gives their meaning, shared with the kernels). Reductions and scans
  * run left to right from the neutral element, so float results may differ from a parallel run by
  * rounding. Arrays are views of reference-counted buffers; an update happens in place when nobody
  * else can see the buffer and in a copy otherwise, so results never depend on the consumption rules
@@ -15,8 +15,8 @@
 #define INTERP_INTERP_H
 
 #include "ir/ir.h"
-#include "runtime/policy.h"
-#include "runtime/values.h"
+#include "common/policy.h"
+#include "common/values.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* The scalar operations of prims.def as functions on values, a table by (operation, type). What
- * they compute is runtime/scalar.h's business. */
+ * they compute is common/scalar.h's business. */
 #include "ir/scalar.h"
 
-#include "runtime/scalar.h"
+#include "common/scalar.h"
 
 /* Tables, aligned by hand. */
 /* clang-format off */

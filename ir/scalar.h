@@ -1,5 +1,5 @@
 /* Scalar values of the language in the compiler, and its scalar operations as functions on them:
- * what the interpreter runs and constants are folded with. Their meaning is runtime/scalar.h's, the
+ * what the interpreter runs and constants are folded with. Their meaning is common/scalar.h's, the
  * same text as in generated programs. */
 #ifndef IR_SCALAR_H
 #define IR_SCALAR_H

@@ -1,11 +1,11 @@
 /* The kernel builder: parameters are found while the text is made. */
 #include "kernels/kernel.h"
 
-#include "kir/columns.h"
-#include "kir/passes.h"
-#include "kir/verify.h"
+#include "kir/passes/columns.h"
+#include "kir/passes/passes.h"
+#include "kir/facts/verify.h"
 #include "kir/walk.h"
-#include "runtime/policy.h"
+#include "common/policy.h"
 
 #include <string.h>
 

@@ -79,8 +79,8 @@ typedef struct {
     const KStm *work;      /* the thread's present piece of work: failures leave it */
     const Sx *max_threads; /* host: how many threads there are at most when uses_scratch */
     const Sx *group_size;  /* host: work-items a group, or a column of it */
-    const Sx *columns; /* host: elements that a group may have at a time (kir/columns.h); NULL: one */
-    bool pads;         /* its arrays in local memory may have gaps (kir/padded.c) */
+    const Sx *columns; /* host: elements that a group may have at a time (kir/passes/columns.h); NULL: one */
+    bool pads;         /* its arrays in local memory may have gaps (kir/passes/padded.c) */
     bool few;          /* few work-items may do for an element, less than a warp */
 } KGen;
 

@@ -330,7 +330,7 @@ void kb_insert(KBuild *b, KPlace p, KStm s);
 
 void kir_opencl(Out *o, const KFun *f);
 const char *kir_exp_c(const KExp *x); /* as C text, which compiles on the host, too */
-const char *ctype_c(PrimType t); /* i32, f32, mf_bool ...: the short types of runtime/scalar.h */
+const char *ctype_c(PrimType t); /* i32, f32, mf_bool ...: the short types of common/scalar.h */
 
 /* --- literal.c ------------------------------------------------------------------------------ */
 

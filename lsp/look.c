@@ -2,7 +2,7 @@
 #include "lsp/look.h"
 
 #include "base/intern.h"
-#include "base/source.h"
+#include "command/source.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * and the end of its input. */
 #include "lsp/lsp.h"
 
-#include "base/args.h"
+#include "command/args.h"
 #include "base/diag.h"
 #include "lsp/server.h"
 

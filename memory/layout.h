@@ -28,7 +28,7 @@ typedef VEC(Access) Accesses;
 
 /* Those of which something can be said, in scratch memory. */
 Accesses access_of_seg(Ctx *cx, const Exp *seg);
-/* ... if it is a reduction whose segments lie beside each other (kernels/segacross.c); none of others. */
+/* ... if it is a reduction whose segments lie beside each other (kernels/level1/segacross.c); none of others. */
 Accesses access_across(Ctx *cx, const Exp *seg);
 /* The dimension of the nest that neighbouring work-items differ in; -1: none. */
 int access_fast_dim(const Exp *seg);

@@ -409,7 +409,7 @@ static bool gives_rows(const NestDim *d, const Atoms *arrs)
 }
 
 /* A reduction of rows that either of two dimensions gives is worked on in blocks, whose rows groups
- * stage in the order in which they lie (kernels/segtile.c). */
+ * stage in the order in which they lie (kernels/level1/segtile.c). */
 static bool reads_blocks(const Exp *e)
 {
     const Nest *nest = &e->seg.nest;

@@ -157,7 +157,7 @@ static void push_arg(const Scalars *sc, KExps *args, Atom a)
 }
 
 /* Behind the last of the slice's positions: of a step by one the number itself, else with care for
- * what does not fit, as mf_slice_end in runtime/scalar.h. */
+ * what does not fit, as mf_slice_end in common/scalar.h. */
 static const KExp *slice_end(const Scalars *sc, DimIndex d)
 {
     Arena *a = sc->arena;

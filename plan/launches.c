@@ -7,7 +7,7 @@
  * is refused may be left after any of its operations. */
 #include "plan/plan.h"
 
-#include "kir/passes.h"
+#include "kir/passes/passes.h"
 #include "kir/walk.h"
 
 #include <string.h>

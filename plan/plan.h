@@ -1,7 +1,7 @@
 /* Kernel plans: a compiled program as plain data, before it is text. A plan is a list of kernels
  * (the device side: kernel IR as made and on each target, with a typed parameter list) and, for
  * each entry point, a tree of host operations (allocate, launch, copy, read a scalar, branch,
- * loop). `--emit=plan` prints it, emit/ turns it into C against runtime/rt.h.
+ * loop). `--emit=plan` prints it, emit/ turns it into C against runtime/core/rt.h.
  * host/ walks the host level of an entry and appends operations; kernels/ makes the piece of a plan
  * that a parallel construct is. */
 #ifndef PLAN_PLAN_H
@@ -9,7 +9,7 @@
 
 #include "base/ident.h"
 #include "kir/hash.h"
-#include "kir/target.h"
+#include "kir/target/target.h"
 #include "memory/memory.h"
 
 typedef VEC(const char *) Texts;

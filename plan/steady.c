@@ -1,6 +1,6 @@
 /* Which parameters of kernels are steady: computed from nothing but the sizes and scalars that an entry is given,
  * and facts of the device. Their numbers are the same at each launch of a run, and often in the next one, so that
- * the runtime may build the kernel for them (runtime/sized.c): loops of known length are unrolled, divisions by
+ * the runtime may build the kernel for them (runtime/core/sized.c): loops of known length are unrolled, divisions by
  * known numbers are multiplications, small arrays live in registers. What counters of the host's loops and numbers
  * read from arrays have a part in changes from launch to launch.
  *

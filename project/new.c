@@ -2,10 +2,10 @@
  * folder that is there is left alone; one that cannot be filled is taken away again. Templates say @ for the name. */
 #include "project/new.h"
 
-#include "base/args.h"
+#include "command/args.h"
 #include "base/diag.h"
 #include "base/out.h"
-#include "base/tempdir.h"
+#include "command/tempdir.h"
 
 #include <ctype.h>
 #include <errno.h>

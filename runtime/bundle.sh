@@ -5,13 +5,22 @@
 #   bundle.sh --texts   texts.h: the .cl files and scalar.h as C string constants
 #   bundle.sh --c       the parts as C string constants `static const char runtime_core[]` and so on, for the compiler
 set -eu
-dir=$(dirname "$0")
-headers="policy.h values.h scalar.h rank.h spell.h facts.def rt.h dev.h dev_driver.h internal.h"
-files="values.c values_read.c dev_opencl.h dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c context.c device.c build.c sized.c room.c limit.c turns.c parts.c tell.c launch.c
-steps.c heap.c mem.c builtin.c profile.c timeline.c boundary.c elements.c tuning.c"
+root=$(dirname "$0")/..
+headers="common/policy.h common/values.h common/scalar.h common/rank.h common/spell.h common/facts.def runtime/core/rt.h
+runtime/drivers/dev.h runtime/drivers/dev_driver.h runtime/core/internal.h"
+drivers="dev_opencl.h dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c"
+core="context.c device.c build.c sized.c room.c limit.c turns.c parts.c tell.c launch.c steps.c heap.c mem.c builtin.c profile.c
+timeline.c boundary.c elements.c tuning.c"
 program="serve.c serve_values.c written.c cli.c"
 library="library_api.h library.h library.c library_values.c"
 builtin="fill.cl iota.cl transpose_tiled.cl transpose_plain.cl transpose_cpu.cl copy_strided.cl"
+
+# The names of files, with their folder.
+in_folder() { # folder, names...
+    folder=$1
+    shift
+    for name in "$@"; do echo "$folder/$name"; done
+}
 
 # A file as a string constant, a line of it a line.
 quote() {
@@ -20,17 +29,22 @@ quote() {
 
 texts() {
     echo '/* The texts that runtime/ hands to the OpenCL compiler. Made by runtime/bundle.sh. */'
-    for f in declared.cl prelude.cl scalar.h $builtin steps.cl room.cl; do
-        echo "static const char rt_text_$(echo "$f" | tr . _)[] ="
-        quote < "$dir/$f"
+    for f in $(in_folder runtime/kernels declared.cl prelude.cl) common/scalar.h $(in_folder runtime/kernels $builtin steps.cl room.cl); do
+        echo "static const char rt_text_$(basename "$f" | tr . _)[] ="
+        quote < "$root/$f"
         echo '    "";'
     done
 }
 
+# A file without the includes of our own.
+own() {
+    sed -E '/^#include "(runtime|common)\//d' "$root/$1"
+}
+
 plain() {
     for f in "$@"; do
-        echo "/* ---- runtime/$f ---- */"
-        sed -e '/^#include "runtime\//d' "$dir/$f"
+        echo "/* ---- $f ---- */"
+        own "$f"
     done
 }
 
@@ -45,14 +59,14 @@ core() {
     plain $headers
     echo '#ifndef RT_SEPARATE'
     texts
-    plain $files
+    plain common/values.c common/values_read.c $(in_folder runtime/drivers $drivers) $(in_folder runtime/core $core)
     echo '#endif'
 }
 
 program() {
-    plain serve.h
+    plain runtime/shells/serve.h
     echo '#ifndef RT_SEPARATE'
-    plain $program
+    plain $(in_folder runtime/shells $program)
     echo '#endif'
 }
 
@@ -69,8 +83,8 @@ case "${1:-}" in
 --c)
     constant core core
     constant program program
-    constant library plain $library
-    constant api sed -e '/^#include "runtime\//d' "$dir/library_api.h"
+    constant library plain $(in_folder runtime/shells $library)
+    constant api own runtime/shells/library_api.h
     ;;
 *)
     echo "usage: bundle.sh [--texts | --c]" >&2

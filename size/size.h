@@ -11,7 +11,7 @@
 #define SIZE_SIZE_H
 
 #include "ir/ir.h"
-#include "runtime/facts.def"
+#include "common/facts.def"
 
 typedef enum {
     SX_CONST,

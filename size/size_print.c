@@ -132,7 +132,7 @@ static void print_select(Out *o, const Sx *a, bool exact)
     out_puts(o, ")");
 }
 
-/* exact: with the functions for sizes (runtime/scalar.h) where an operator might wrap around. */
+/* exact: with the functions for sizes (common/scalar.h) where an operator might wrap around. */
 static void sx_print(Out *o, const Sx *a, Level level, bool exact)
 {
     switch (a->kind) {

@@ -1,8 +1,8 @@
 /* The compiled route: every version of a program on every case. */
 #include "testing/testing.h"
 
-#include "autotune/compiler.h"
-#include "autotune/tuning.h"
+#include "autotune/run/compiler.h"
+#include "autotune/tuner/tuning.h"
 #include "interp/interp.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  *
  * A fork takes along the thread that calls it and no other. So this is done only where nothing but
  * PoCL is installed, with its device without threads; drivers of GPUs are not touched. */
-#include "base/opencl.h"
+#include "command/opencl.h"
 #include "testing/testing.h"
 
 #include <dirent.h>

@@ -1,9 +1,9 @@
 /* One program, in a process of its own. */
 #include "testing/testing.h"
 
-#include "base/source.h"
+#include "command/source.h"
 #include "interp/interp.h"
-#include "passes.h"
+#include "pipeline/passes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #include "testing/testing.h"
 
 #include "base/out.h"
-#include "base/source.h"
+#include "command/source.h"
 #include "interp/interp.h"
-#include "passes.h"
+#include "pipeline/passes.h"
 
 #include <stdlib.h>
 #include <string.h>

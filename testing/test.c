@@ -1,14 +1,14 @@
 /* minifut test: options, files, and a process for each program. */
 #include "testing/test.h"
 
-#include "base/args.h"
-#include "base/cc.h"
-#include "base/child.h"
-#include "base/signals.h"
-#include "base/source.h"
-#include "base/tempdir.h"
+#include "command/args.h"
+#include "command/cc.h"
+#include "command/child.h"
+#include "command/signals.h"
+#include "command/source.h"
+#include "command/tempdir.h"
 #include "emit/emit.h"
-#include "passes.h"
+#include "pipeline/passes.h"
 #include "testing/testing.h"
 
 #include <dirent.h>

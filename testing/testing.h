@@ -5,8 +5,8 @@
 #ifndef TESTING_TESTING_H
 #define TESTING_TESTING_H
 
-#include "autotune/directives.h"
-#include "autotune/session.h"
+#include "autotune/data/directives.h"
+#include "autotune/run/session.h"
 #include "flatten/flatten.h"
 #include "ir/ir.h"
 

@@ -12,17 +12,17 @@
  * With -DLIBFUZZER and clang -fsanitize=fuzzer the same targets are for libFuzzer: FUZZ_TARGET
  * names one in the environment. */
 #define Size TunedSize /* the frontend has sizes of its own */
-#include "autotune/file.h"
-#include "autotune/journal.h"
+#include "autotune/data/file.h"
+#include "autotune/run/journal.h"
 #undef Size
 #include "base/intern.h"
 #include "emit/emit.h"
 #include "host/host.h"
 #include "flatten/flatten.h"
 #include "fmt/fmt.h"
-#include "frontend/lower.h"
-#include "passes.h"
-#include "runtime/values.h"
+#include "frontend/lower/lower.h"
+#include "pipeline/passes.h"
+#include "common/values.h"
 
 #include <ctype.h>
 #include <errno.h>

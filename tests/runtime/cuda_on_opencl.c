@@ -1,4 +1,4 @@
-/* libcuda.so.1 for tests on a machine without NVIDIA's: the functions that runtime/dev_cuda.c wants, by OpenCL, on a
+/* libcuda.so.1 for tests on a machine without NVIDIA's: the functions that runtime/drivers/dev_cuda.c wants, by OpenCL, on a
  * device whose memory is the host's. PTX is OpenCL's binary here, addresses are of shared virtual memory, and
  * nothing runs beside the host. */
 #define CL_TARGET_OPENCL_VERSION 200

@@ -67,8 +67,8 @@ apart "text of a kernel searched" 'str(str|chr|n?cmp)\(.*source' 'nothing'
 
 warn="-Wall -Wextra -Wshadow"
 own="$warn -std=c11 -D_GNU_SOURCE -I. -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-compiles "values" $CC $own -o "$build/test_values" tests/runtime/test_values.c runtime/values.c \
-    runtime/values_read.c -lm
+compiles "values" $CC $own -o "$build/test_values" tests/runtime/test_values.c common/values.c \
+    common/values_read.c -lm
 compiles "scalar" $CC $own -o "$build/test_scalar" tests/runtime/test_scalar.c -lm
 with_runtime test_device
 with_runtime demo_program

@@ -1,5 +1,5 @@
 /* Values: round trips, messages, and mutated input (run under ASan). `test_values [SECONDS]`. */
-#include "runtime/values.h"
+#include "common/values.h"
 
 #include <math.h>
 #include <stdlib.h>

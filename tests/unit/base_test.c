@@ -1,5 +1,5 @@
 /* What every part writes with: text for C and JSON, identifiers, files. */
-#include "autotune/measure.h"
+#include "autotune/run/measure.h"
 #include "base/ident.h"
 #include "base/out.h"
 #include "tests/unit/check.h"

@@ -4,10 +4,10 @@
 #include "check.h"
 
 #include "host/host.h"
-#include "kir/text.h"
-#include "kir/verify.h"
+#include "kir/text/text.h"
+#include "kir/facts/verify.h"
 #include "kir_tidy.h"
-#include "passes.h"
+#include "pipeline/passes.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void check_tidy(Test *t, const KFun *f, const KTarget *target)
             fail(t, f, found[i].what, found[i].s);
 }
 
-/* A condition's expression (kir/limits.h) where every size is 1. */
+/* A condition's expression (kir/facts/limits.h) where every size is 1. */
 static double least(const KExp *x)
 {
     double at[2] = {0, 0};

@@ -1,8 +1,8 @@
-/* Conditions of launches (kir/limits.h): they imply what was asked for, on random expressions and
+/* Conditions of launches (kir/facts/limits.h): they imply what was asked for, on random expressions and
  * numbers, and hold where there is plenty of room. */
 #include "check.h"
 
-#include "kir/limits.h"
+#include "kir/facts/limits.h"
 #include "kir/walk.h"
 #include "kir_random.h"
 

@@ -1,8 +1,8 @@
 /* The passes over kernels: what they must keep, on random kernels, and what they must reach. */
 #include "check.h"
 
-#include "kir/passes.h"
-#include "kir/verify.h"
+#include "kir/passes/passes.h"
+#include "kir/facts/verify.h"
 #include "kir/walk.h"
 #include "kir_random.h"
 

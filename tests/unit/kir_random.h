@@ -421,7 +421,7 @@ static inline KFun *rk_kernel(Arena *a, uint64_t seed)
     return r->b->fun;
 }
 
-/* In real numbers, as kir/limits.h says. */
+/* In real numbers, as kir/facts/limits.h says. */
 static inline double rk_real(Ev *ev, const KExp *x)
 {
     if (x->kind != KE_PRIM) {

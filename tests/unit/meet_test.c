@@ -1,4 +1,4 @@
-/* The barrier over the grid of runtime/prelude.cl, compiled as C: threads of this machine are the
+/* The barrier over the grid of runtime/kernels/prelude.cl, compiled as C: threads of this machine are the
  * groups. On devices that run one group after the other only one group can be tried. */
 #include "tests/unit/check.h"
 
@@ -59,7 +59,7 @@ static float as_float(uint x)
 /* Long, so that groups meet however busy the processors are; a moment, where one never comes. */
 static int most_looks;
 #define MF_MOST_LOOKS most_looks
-#include "runtime/prelude.cl"
+#include "runtime/kernels/prelude.cl"
 
 /* --- Launches --- */
 

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "host/host.h"
-#include "passes.h"
+#include "pipeline/passes.h"
 
 typedef struct {
     Ctx *cx;

@@ -1,5 +1,5 @@
 /* The line that a tuning shows while it works: its text, when there is one, and that it goes away. */
-#include "autotune/progress.h"
+#include "autotune/tuner/progress.h"
 #include "tests/unit/check.h"
 
 #include <math.h>

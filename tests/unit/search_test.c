@@ -1,7 +1,7 @@
 /* The tuner's search on simulated programs: exactly n x d runs when sizes do not vary, logarithmic cost when
  * they do; the optimum, which is found otherwise here, within what counts as equal; what noise, cut runs and
  * data sets left out change of that. */
-#include "autotune/search.h"
+#include "autotune/search/search.h"
 #include "tests/unit/check.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The search for sizes on simulated programs: it finds what is best where that is so for all data sets, loses on none,
  * and ends at its limits. */
-#include "autotune/size_search.h"
+#include "autotune/search/size_search.h"
 #include "tests/unit/check.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 # Completion of minifut for bash. What there is to complete the compiler itself says: `minifut COMMAND --complete` prints a line
-# for each option (its names, what its value is called, words that it may be, help; tabs between), see base/args.h.
+# for each option (its names, what its value is called, words that it may be, help; tabs between), see command/args.h.
 
 # Files with one of the endings, and folders.
 _minifut_files() {

@@ -1,7 +1,7 @@
 #compdef minifut
 # Completion of minifut for zsh; installed as _minifut. What there is to complete the compiler itself says: `minifut COMMAND
 # --complete` prints a line for each option (its names, what its value is called, words that it may be, help; tabs between), see
-# base/args.h.
+# command/args.h.
 
 _minifut() {
     local minifut=${~words[1]} line name kind

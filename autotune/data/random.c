@@ -1,0 +1,128 @@
+#include "autotune/data/random.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t next(RandomGen *g)
+{
+    uint64_t z = (g->state += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* Uniform in lo..hi, both included. */
+static uint64_t between(RandomGen *g, uint64_t lo, uint64_t hi)
+{
+    uint64_t span = hi - lo + 1;
+    return span ? lo + next(g) % span : next(g);
+}
+
+static double unit(RandomGen *g)
+{
+    return (double)(next(g) >> 11) * 0x1p-53;
+}
+
+int64_t random_int(rt_prim p, rt_scalar s)
+{
+    switch (p) {
+    case RT_I8: return s.i8;
+    case RT_I16: return s.i16;
+    case RT_I32: return s.i32;
+    case RT_U8: return s.u8;
+    case RT_U16: return s.u16;
+    case RT_U32: return s.u32;
+    case RT_BOOL: return s.b;
+    case RT_I64:
+    case RT_U64:
+    case RT_F32:
+    case RT_F64: return s.i64;
+    }
+    return 0;
+}
+
+static void random_element(RandomGen *g, rt_prim p, void *to)
+{
+    const RandomBounds *b = &g->bounds[p];
+    if (p == RT_F32) {
+        float lo = b->set ? b->lo.f32 : 0, hi = b->set ? b->hi.f32 : 1;
+        float u = (float)unit(g), span = hi - lo; /* of bounds far apart, infinite */
+        *(float *)to = isfinite(span) ? lo + u * span : lo * (1 - u) + hi * u;
+    } else if (p == RT_F64) {
+        double lo = b->set ? b->lo.f64 : 0, hi = b->set ? b->hi.f64 : 1;
+        double u = unit(g), span = hi - lo;
+        *(double *)to = isfinite(span) ? lo + u * span : lo * (1 - u) + hi * u;
+    } else {
+        uint64_t v = p == RT_BOOL ? next(g) >> 63 : next(g);
+        if (b->set)
+            v = between(g, (uint64_t)random_int(p, b->lo), (uint64_t)random_int(p, b->hi));
+        memcpy(to, &v, (size_t)rt_prim_size(p)); /* little endian, as the data formats are */
+    }
+}
+
+/* "[10][20]f32": the shape and element type. False if it is no type. */
+static bool parse_type(const char *s, rt_prim *p, int *rank, int64_t *shape)
+{
+    for (*rank = 0; *s == '['; ++*rank) {
+        char *end;
+        errno = 0;
+        long long n = strtoll(s + 1, &end, 10);
+        if (*rank == RT_MAX_RANK || end == s + 1 || n < 0 || errno)
+            return false;
+        if (strncmp(end, "i64", 3) == 0)
+            end += 3;
+        if (*end != ']')
+            return false;
+        shape[*rank] = n;
+        s = end + 1;
+    }
+    return rt_prim_named(s, p);
+}
+
+static bool read_value(const char *what, rt_hvalue *v)
+{
+    rt_reader r;
+    rt_reader_mem(&r, what, strlen(what), what);
+    if (!rt_read_any(&r, v))
+        return false;
+    if (rt_reader_at_end(&r))
+        return true;
+    rt_hvalue_free(v);
+    return false;
+}
+
+static const char *neither(Arena *a, const char *what)
+{
+    return arena_printf(a, "'%s' is neither a type such as [10]f32 nor a value", what);
+}
+
+const char *random_check(Arena *a, const char *what)
+{
+    rt_prim p;
+    int rank;
+    int64_t shape[RT_MAX_RANK];
+    rt_hvalue v;
+    if (parse_type(what, &p, &rank, shape))
+        return NULL;
+    if (!read_value(what, &v))
+        return neither(a, what);
+    rt_hvalue_free(&v);
+    return NULL;
+}
+
+const char *random_value(Arena *a, RandomGen *g, const char *what, rt_hvalue *v)
+{
+    rt_prim p;
+    int rank;
+    int64_t shape[RT_MAX_RANK];
+    if (!parse_type(what, &p, &rank, shape))
+        return read_value(what, v) ? NULL : neither(a, what);
+    if (!rt_hvalue_make(v, p, rank, shape))
+        return arena_printf(a, "%s is too large", what);
+    int64_t n = rt_hvalue_count(v);
+    for (int64_t i = 0; i < n; i++)
+        random_element(g, p, (char *)v->data + i * rt_prim_size(p));
+    return NULL;
+}

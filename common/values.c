@@ -1,0 +1,329 @@
+/* Host values: types, storage, writing, comparing. Reading is in values_read.c. */
+#include "common/values.h"
+
+#include "common/scalar.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the binary data format is read and written on little endian machines only"
+#endif
+
+static const struct {
+    const char *name;
+    int size;
+} rt_prim_table[RT_N_PRIMS] = {{"i8", 1},  {"i16", 2}, {"i32", 4}, {"i64", 8},
+                               {"u8", 1},  {"u16", 2}, {"u32", 4}, {"u64", 8},
+                               {"f32", 4}, {"f64", 8}, {"bool", 1}};
+
+RT_API int rt_prim_size(rt_prim p)
+{
+    return rt_prim_table[p].size;
+}
+
+RT_API const char *rt_prim_name(rt_prim p)
+{
+    return rt_prim_table[p].name;
+}
+
+RT_API bool rt_prim_named(const char *name, rt_prim *p)
+{
+    for (int i = 0; i < RT_N_PRIMS; i++) {
+        if (strcmp(name, rt_prim_table[i].name) == 0) {
+            *p = (rt_prim)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+RT_API int64_t rt_shape_bytes(rt_prim p, int rank, const int64_t *shape)
+{
+    int64_t n = rt_prim_size(p);
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0 || shape[i] > RT_MAX_SIZE)
+            return -1;
+        n = mf_size_mul(n, shape[i]);
+    }
+    return n <= RT_MAX_BYTES ? n : -1;
+}
+
+RT_API int64_t rt_hvalue_count(const rt_hvalue *v)
+{
+    int64_t n = 1;
+    for (int i = 0; i < v->rank; i++)
+        n = mf_size_mul(n, v->shape[i]);
+    return n;
+}
+
+RT_API int64_t rt_hvalue_bytes(const rt_hvalue *v)
+{
+    return mf_size_mul(rt_hvalue_count(v), rt_prim_size(v->prim));
+}
+
+RT_API bool rt_hvalue_make(rt_hvalue *v, rt_prim p, int rank, const int64_t *shape)
+{
+    memset(v, 0, sizeof *v);
+    v->prim = p;
+    v->rank = rank;
+    for (int i = 0; i < rank; i++)
+        v->shape[i] = shape[i];
+    int64_t bytes = rt_shape_bytes(p, rank, shape);
+    if (bytes < 0)
+        return false;
+    v->data = calloc(bytes == 0 ? 1 : (size_t)bytes, 1);
+    return v->data != NULL;
+}
+
+RT_API void rt_hvalue_free(rt_hvalue *v)
+{
+    free(v->data);
+    v->data = NULL;
+}
+
+RT_API void rt_type_name(rt_prim p, int rank, char *buf, size_t n)
+{
+    size_t at = 0;
+    if (n == 0)
+        return;
+    for (int i = 0; i < rank && at + 3 <= n; i++, at += 2)
+        memcpy(buf + at, "[]", 2);
+    snprintf(buf + at, n - at, "%s", rt_prim_name(p));
+}
+
+RT_API void rt_hvalue_type(const rt_hvalue *v, char *buf, size_t n)
+{
+    size_t at = 0;
+    if (n == 0)
+        return;
+    buf[0] = '\0';
+    for (int i = 0; i < v->rank && at < n; i++)
+        at += (size_t)snprintf(buf + at, n - at, "[%" PRId64 "]", v->shape[i]);
+    if (at < n)
+        snprintf(buf + at, n - at, "%s", rt_prim_name(v->prim));
+}
+
+/* --- Writing --- */
+
+/* A finite float with the fewest digits that read back as x, and at least one after the point. */
+static void rt_float_text(double x, bool single, char *buf, size_t n)
+{
+    int max = single ? 9 : 17;
+    for (int digits = single ? 6 : 15; digits <= max; digits++) {
+        snprintf(buf, n, "%.*g", digits, x);
+        if (single ? strtof(buf, NULL) == (float)x : strtod(buf, NULL) == x)
+            break;
+    }
+    if (!strpbrk(buf, ".e"))
+        strncat(buf, ".0", n - strlen(buf) - 1);
+}
+
+RT_API void rt_scalar_text(rt_prim p, const void *elem, char *buf, size_t n)
+{
+    rt_scalar s = {0};
+    char num[40];
+    memcpy(&s, elem, (size_t)rt_prim_size(p));
+    double x = p == RT_F32 ? (double)s.f32 : s.f64;
+    switch (p) {
+    case RT_I8: snprintf(buf, n, "%di8", s.i8); return;
+    case RT_I16: snprintf(buf, n, "%di16", s.i16); return;
+    case RT_I32: snprintf(buf, n, "%" PRId32 "i32", s.i32); return;
+    case RT_I64: snprintf(buf, n, "%" PRId64 "i64", s.i64); return;
+    case RT_U8: snprintf(buf, n, "%uu8", s.u8); return;
+    case RT_U16: snprintf(buf, n, "%uu16", s.u16); return;
+    case RT_U32: snprintf(buf, n, "%" PRIu32 "u32", s.u32); return;
+    case RT_U64: snprintf(buf, n, "%" PRIu64 "u64", s.u64); return;
+    case RT_BOOL: snprintf(buf, n, "%s", s.b ? "true" : "false"); return;
+    case RT_F32:
+    case RT_F64:
+        if (isnan(x)) {
+            snprintf(buf, n, "%s.nan", rt_prim_name(p));
+        } else if (isinf(x)) {
+            snprintf(buf, n, "%s%s.inf", x < 0 ? "-" : "", rt_prim_name(p));
+        } else {
+            rt_float_text(x, p == RT_F32, num, sizeof num);
+            snprintf(buf, n, "%s%s", num, rt_prim_name(p));
+        }
+        return;
+    }
+}
+
+/* Writes dimension d and those inside it, from *at on. */
+static void rt_write_rows(FILE *f, const rt_hvalue *v, int d, const unsigned char **at)
+{
+    char buf[48];
+    if (d == v->rank) {
+        rt_scalar_text(v->prim, *at, buf, sizeof buf);
+        fputs(buf, f);
+        *at += rt_prim_size(v->prim);
+        return;
+    }
+    putc('[', f);
+    for (int64_t i = 0; i < v->shape[d]; i++) {
+        if (i > 0)
+            fputs(", ", f);
+        rt_write_rows(f, v, d + 1, at);
+    }
+    putc(']', f);
+}
+
+RT_API bool rt_write_text(FILE *f, const rt_hvalue *v)
+{
+    if (rt_hvalue_count(v) == 0) {
+        char type[RT_MAX_RANK * 24];
+        rt_hvalue_type(v, type, sizeof type);
+        fprintf(f, "empty(%s)", type);
+    } else {
+        const unsigned char *at = v->data;
+        rt_write_rows(f, v, 0, &at);
+    }
+    return !ferror(f);
+}
+
+RT_API bool rt_is_chars(const rt_hvalue *v)
+{
+    return v->prim == RT_U8 && v->rank == 1;
+}
+
+RT_API bool rt_write_chars(FILE *f, const rt_hvalue *v)
+{
+    size_t n = (size_t)v->shape[0];
+    const char *text = v->data;
+    fwrite(text, 1, n, f);
+    if (n == 0 || text[n - 1] != '\n')
+        putc('\n', f);
+    return !ferror(f);
+}
+
+RT_API void rt_binary_head(rt_prim prim, int rank, char head[RT_HEAD])
+{
+    char name[8];
+    snprintf(name, sizeof name, "%4s", rt_prim_name(prim));
+    head[0] = 'b';
+    head[1] = 2;
+    head[2] = (char)rank;
+    memcpy(head + 3, name, 4);
+}
+
+RT_API bool rt_write_binary(FILE *f, const rt_hvalue *v)
+{
+    char head[RT_HEAD];
+    size_t bytes = (size_t)rt_hvalue_bytes(v);
+    rt_binary_head(v->prim, v->rank, head);
+    fwrite(head, 1, sizeof head, f);
+    fwrite(v->shape, 8, (size_t)v->rank, f);
+    fwrite(v->data, 1, bytes, f);
+    return !ferror(f);
+}
+
+RT_API FILE *rt_file_open(const char *path, bool pipe, const char **wrong)
+{
+    struct stat st = {0};
+    /* A pipe that is wanted is waited for; others, and devices, are not touched. */
+    bool there = stat(path, &st) == 0, wait = there && pipe && S_ISFIFO(st.st_mode);
+    int fd = there && !wait && !S_ISREG(st.st_mode) ? -1 : open(path, O_RDONLY | O_CLOEXEC | (wait ? 0 : O_NONBLOCK));
+    FILE *f = NULL;
+    *wrong = there && S_ISDIR(st.st_mode)              ? strerror(EISDIR)
+             : there && !wait && !S_ISREG(st.st_mode) ? "it is no regular file"
+                                                      : NULL;
+    if (fd >= 0 && !(fstat(fd, &st) == 0 && (wait || S_ISREG(st.st_mode))))
+        *wrong = "it is no regular file";
+    if (!*wrong && (fd < 0 || !(f = fdopen(fd, "rb"))))
+        *wrong = strerror(errno);
+    if (!f && fd >= 0)
+        close(fd);
+    return f;
+}
+
+RT_API bool rt_close_written(FILE *f)
+{
+    int saved = 0;
+    if (ferror(f))
+        saved = errno ? errno : EIO;
+    if (fclose(f) != 0 && !saved)
+        saved = errno;
+    errno = saved;
+    return !saved;
+}
+
+/* --- Comparing --- */
+
+static bool rt_float_near(double x, double y, double tol)
+{
+    if (isnan(x) || isnan(y))
+        return isnan(x) && isnan(y);
+    if (x == y)
+        return true;
+    if (isinf(x) || isinf(y))
+        return false;
+    double m = fmax(fabs(x), fabs(y));
+    return fabs(x - y) <= tol * fmax(m, 1.0);
+}
+
+static bool rt_elem_near(rt_prim p, const unsigned char *x, const unsigned char *y, double tol)
+{
+    if (p == RT_F32) {
+        float a, b;
+        memcpy(&a, x, 4);
+        memcpy(&b, y, 4);
+        return rt_float_near((double)a, (double)b, tol);
+    }
+    if (p == RT_F64) {
+        double a, b;
+        memcpy(&a, x, 8);
+        memcpy(&b, y, 8);
+        return rt_float_near(a, b, tol);
+    }
+    return memcmp(x, y, (size_t)rt_prim_size(p)) == 0;
+}
+
+/* "[2][3]" of element i of v, or "the value" for a scalar. */
+static void rt_index_text(const rt_hvalue *v, int64_t i, char *buf, size_t n)
+{
+    int64_t index[RT_MAX_RANK];
+    size_t at = 0;
+    for (int d = v->rank - 1; d >= 0; d--) {
+        index[d] = i % v->shape[d];
+        i /= v->shape[d];
+    }
+    snprintf(buf, n, "the value");
+    for (int d = 0; d < v->rank && at < n; d++)
+        at += (size_t)snprintf(buf + at, n - at, "[%" PRId64 "]", index[d]);
+}
+
+RT_API bool rt_hvalue_equal(const rt_hvalue *got, const rt_hvalue *want, double tol, char *why,
+                            size_t n)
+{
+    char a[RT_MAX_RANK * 24], b[RT_MAX_RANK * 24], at[RT_MAX_RANK * 24];
+    rt_hvalue_type(got, a, sizeof a);
+    rt_hvalue_type(want, b, sizeof b);
+    if (strcmp(a, b) != 0) {
+        if (why)
+            snprintf(why, n, "a value of type %s, expected %s", a, b);
+        return false;
+    }
+    int64_t count = rt_hvalue_count(got), first = -1, wrong = 0;
+    size_t size = (size_t)rt_prim_size(got->prim);
+    const unsigned char *x = got->data, *y = want->data;
+    for (int64_t i = 0; i < count; i++) {
+        if (!rt_elem_near(got->prim, x + size * (size_t)i, y + size * (size_t)i, tol)) {
+            first = first < 0 ? i : first;
+            wrong++;
+        }
+    }
+    if (wrong > 0 && why) {
+        rt_index_text(got, first, at, sizeof at);
+        rt_scalar_text(got->prim, x + size * (size_t)first, a, sizeof a);
+        rt_scalar_text(got->prim, y + size * (size_t)first, b, sizeof b);
+        snprintf(why, n, "%s: %s, expected %s; %" PRId64 " of %" PRId64 " elements differ", at, a,
+                 b, wrong, count);
+    }
+    return wrong == 0;
+}

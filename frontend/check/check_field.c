@@ -1,0 +1,111 @@
+/* Fields of records and tuples, and what is wanted of types that are not known yet: fields, and
+ * constructors of sums. */
+#include "frontend/check/check.h"
+
+#include "common/spell.h"
+
+AType *field_of(Ck *ck, AType *t, const char *name, Loc loc)
+{
+    t = type_deref(t);
+    if (t->kind == TY_ERROR)
+        return t;
+    if (t->kind == TY_META && t->meta.cls <= TC_EQ) {
+        Wanted w = {loc, t, ty_meta(ck, TC_ANY, loc), name, false, ck->level};
+        vec_push(ck->a, &ck->wanted, w);
+        return w.part;
+    }
+    int i = type_field(t, name);
+    if (i >= 0)
+        return t->elems.at[i];
+    if (t->kind == TY_RECORD) {
+        rt_spelling sp = rt_spell(name);
+        for (i = 0; i < t->names.n; i++)
+            rt_spell_try(&sp, t->names.at[i]);
+        if (sp.nearest) {
+            ck_error(ck, loc, "no field `%s` in `%s`; did you mean `%s`?", name, show(ck, t),
+                     sp.nearest);
+            return ty_error(ck);
+        }
+    }
+    ck_error(ck, loc, "no field `%s` in a value of type `%s`", name, show(ck, t));
+    return ty_error(ck);
+}
+
+AType *with_field(Ck *ck, AType *t, const Step *path, int n, AType *part)
+{
+    t = type_deref(t);
+    int at = n ? type_field(t, path[0].field) : -1;
+    if (at < 0)
+        return n ? t : part;
+    ATypes elems = {0};
+    for (int i = 0; i < t->elems.n; i++)
+        vec_push(ck->a, &elems,
+                 i == at ? with_field(ck, t->elems.at[i], path + 1, n - 1, part) : t->elems.at[i]);
+    return ty_elems_like(ck, t, elems);
+}
+
+/* --- What was wanted -------------------------------------------------------------------------- */
+
+static void solve_field(Ck *ck, const Wanted *w)
+{
+    ck_try(ck);
+    AType *f = field_of(ck, w->whole, w->name, w->loc);
+    if (!ty_unify(ck, w->part, f))
+        ck_error(ck, w->loc, "field `%s` is `%s`, but is used as `%s`", w->name, show(ck, f),
+                 show(ck, w->part));
+}
+
+/* What is wanted of t will be known further out: no definition inside is polymorphic in it or its
+ * part. */
+static void keep_open(Ck *ck, Wanted *w, AType *t)
+{
+    if (t->meta.level > ck->level)
+        t->meta.level = ck->level;
+    if (w->level <= ck->level)
+        return;
+    w->level = ck->level;
+    ty_unify(ck, ty_meta(ck, TC_ANY, w->loc), w->part);
+}
+
+static void still_open(Ck *ck, const Wanted *w)
+{
+    if (w->constr)
+        ck_error(ck, w->loc,
+                 "the type that `#%s` is of is not known here; say it, as in `(#%s%s : t)`",
+                 w->name, w->name, w->part->elems.n ? " ..." : "");
+    else
+        ck_error(ck, w->loc,
+                 "field `%s` is taken from something whose type is not known here; "
+                 "give that a type, as in `(p: t)`",
+                 w->name);
+}
+
+void solve_wanted(Ck *ck, bool final)
+{
+    bool progress = true;
+    while (progress) {
+        progress = false;
+        for (int i = 0; i < ck->wanted.n; i++) {
+            Wanted w = ck->wanted.at[i];
+            AType *t = type_deref(w.whole);
+            if (t->kind == TY_META && !final) {
+                keep_open(ck, &ck->wanted.at[i], t);
+                continue;
+            }
+            ck->wanted.at[i] = vec_last(&ck->wanted);
+            ck->wanted.n--;
+            progress = true;
+            if (t->kind == TY_META) {
+                if (diag_errors() == ck->errors) /* else it may be unknown because of an error */
+                    still_open(ck, &w);
+                t->meta.ref = ty_error(ck);
+                continue;
+            }
+            if (w.constr)
+                solve_constr(ck, &w);
+            else
+                solve_field(ck, &w);
+            break;
+        }
+    }
+}

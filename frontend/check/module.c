@@ -1,0 +1,457 @@
+/* Modules by static interpretation: an expression of modules becomes the bindings that it has. A
+ * parametric module is checked once, with what is known of any argument; for each application its
+ * body is checked again, with the argument in place, which gives the definitions that are compiled.
+ * (Elsman, Henriksen, Annenkov, Oancea: Static interpretation of higher-order modules in Futhark,
+ * ICFP 2018.) */
+#include "frontend/check/module.h"
+
+#include "base/intern.h"
+
+#include <string.h>
+
+/* Applications inside each other, and in all: parametric modules that apply others twice would take
+ * all memory otherwise. */
+enum { MAX_APPLIED = 100, MAX_APPLICATIONS = 10000 };
+
+Module *module_new(Ck *ck, Loc loc)
+{
+    Module *m = NEW(ck->a, Module);
+    m->loc = loc;
+    return m;
+}
+
+static Module *check_module(Ck *ck, ModExp *e);
+
+static Module *module_wrong(Ck *ck, Loc loc)
+{
+    Module *m = module_new(ck, loc);
+    m->wrong = true;
+    return m;
+}
+
+Closure closure_now(const Ck *ck)
+{
+    return (Closure){scopes_now(ck), ck->file, ck->horizon ? ck->horizon : ck->seq + 1, ck->path};
+}
+
+Closure closure_enter(Ck *ck, const Closure *c)
+{
+    Closure was = {scopes_now(ck), ck->file, ck->horizon, ck->path};
+    scopes_back(ck, c->scopes);
+    ck->file = c->file;
+    ck->horizon = c->horizon;
+    ck->path = c->path;
+    return was;
+}
+
+/* --- Members -------------------------------------------------------------------------------- */
+
+Module *scalar_module(Ck *ck, Scalar s)
+{
+    if (!ck->scalars[s]) {
+        Module *m = ck->scalars[s] = module_new(ck, (Loc){0, 0});
+        m->scalar = true;
+        m->of = s;
+    }
+    return ck->scalars[s];
+}
+
+Module *intrinsics_module(Ck *ck)
+{
+    if (!ck->intrinsics) {
+        ck->intrinsics = module_new(ck, (Loc){0, 0});
+        ck->intrinsics->intrinsics = true;
+    }
+    return ck->intrinsics;
+}
+
+/* The types t and int_t of a scalar's module. */
+static Binding *scalar_type_member(Ck *ck, Module *m, const char *name)
+{
+    bool bits = !strcmp(name, "int_t") && scalar_float(m->of);
+    if (strcmp(name, "t") && !bits)
+        return NULL;
+    TypeDecl *d = NEW(ck->a, TypeDecl);
+    Binding *b = new_binding(ck, BIND_TYPE, name, (Loc){0, 0});
+    *d = (TypeDecl){.name = name, .bind = b};
+    d->type = ty_scalar(ck, !bits ? m->of : m->of == S_F32 ? S_U32 : S_U64);
+    b->tdecl = d;
+    vec_push(ck->a, &m->members, b);
+    return b;
+}
+
+Binding *module_member(Ck *ck, Module *m, const char *name, Space space)
+{
+    for (int i = m->members.n - 1; i >= 0; i--)
+        if (m->members.at[i]->name == name && space_of(m->members.at[i]) == space)
+            return m->members.at[i];
+    if (m->intrinsics && space == SPACE_TERM)
+        return find_builtin(ck, name);
+    if (m->intrinsics && space == SPACE_TYPE)
+        return scalar_type(ck, name);
+    if (m->scalar && space == SPACE_TERM)
+        return find_builtin(ck, intern(arena_printf(ck->a, "%s.%s", scalar_name(m->of), name)));
+    return m->scalar && space == SPACE_TYPE ? scalar_type_member(ck, m, name) : NULL;
+}
+
+Binding *scalar_type(Ck *ck, const char *name)
+{
+    Scalar s;
+    bool is = scalar_from_name(name, &s);
+    return is ? module_member(ck, scalar_module(ck, s), intern("t"), SPACE_TYPE) : NULL;
+}
+
+typedef struct {
+    Ck *ck;
+    Module *m;
+    void (*fn)(void *env, Binding *b);
+    void *env;
+} EachScalar;
+
+static void each_scalar_member(void *env, const char *name)
+{
+    EachScalar *e = env;
+    Binding *b = module_member(e->ck, e->m, intern(name), SPACE_TERM);
+    if (b) { /* known by the name alone, as by f32.name */
+        Binding *plain = arena_memdup(e->ck->a, b, sizeof *b);
+        plain->name = intern(name);
+        e->fn(e->env, plain);
+    }
+}
+
+void module_each(Ck *ck, Module *m, void (*fn)(void *env, Binding *b), void *env)
+{
+    EachScalar es = {ck, m, fn, env};
+    if (m->scalar) {
+        module_member(ck, m, intern("t"), SPACE_TYPE);
+        module_member(ck, m, intern("int_t"), SPACE_TYPE);
+        fe_builtins(scalar_name(m->of), each_scalar_member, &es);
+    }
+    if (m->intrinsics)
+        fe_builtins(NULL, each_scalar_member, &es);
+    for (int i = 0; i < m->members.n; i++) {
+        Binding *b = m->members.at[i];
+        if (module_member(ck, m, b->name, space_of(b)) == b)
+            fn(env, b);
+    }
+}
+
+void fe_members(const Module *m, void (*fn)(void *env, const Binding *b), void *env)
+{
+    const Bindings *all = &m->members;
+    for (int i = 0; i < all->n; i++) {
+        bool hidden = false;
+        for (int k = i + 1; k < all->n && !hidden; k++)
+            hidden = all->at[k]->name == all->at[i]->name &&
+                     space_of(all->at[k]) == space_of(all->at[i]);
+        if (!hidden)
+            fn(env, all->at[i]);
+    }
+}
+
+/* --- Copies with other types ---------------------------------------------------------------- */
+
+typedef struct {
+    Ck *ck;
+    const Subst *s;
+    Module *to;
+} Reveal;
+
+static Module *module_reveal(Ck *ck, Module *m, const Subst *s);
+
+static TypeDecl *meaning_of(const Subst *s, const Binding *abstract)
+{
+    for (int i = 0; i < s->from.n; i++)
+        if (s->from.at[i] == abstract)
+            return s->decls.at[i];
+    return NULL;
+}
+
+/* A declaration of a type with what abstract types in it, or it itself, stand for. */
+static TypeDecl *reveal_decl(Ck *ck, TypeDecl *d, const Subst *s)
+{
+    if (!d->type) {
+        TypeDecl *means = meaning_of(s, d->bind);
+        return means ? means : d;
+    }
+    TypeDecl *copy = arena_memdup(ck->a, d, sizeof *d);
+    copy->type = ty_reveal(ck, d->type, s, AT_FREE, NULL);
+    return copy;
+}
+
+/* What abstract types stand for by `first`, and after that by `then`. */
+static Subst composed(Ck *ck, const Subst *first, const Subst *then)
+{
+    Subst s = {0};
+    add_meanings(ck, &s, first);
+    for (int i = 0; i < s.decls.n; i++)
+        if (s.decls.at[i])
+            s.decls.at[i] = reveal_decl(ck, s.decls.at[i], then);
+    add_meanings(ck, &s, then);
+    return s;
+}
+
+/* A value that types may have as a size is not copied: it is itself, or the one that it was seen
+ * as. */
+static Binding *size_meaning(const Subst *s, Binding *b)
+{
+    for (int i = 0; i < s->from.n; i++)
+        if (s->from.at[i] == b && s->sizes.at[i] && s->sizes.at[i]->kind == SZ_VAR)
+            return s->sizes.at[i]->var;
+    return b;
+}
+
+static void reveal_member(void *env, Binding *b)
+{
+    Reveal *r = env;
+    Ck *ck = r->ck;
+    Binding *c = new_binding(ck, b->kind, b->name, b->loc);
+    int uid = c->uid;
+    *c = *b;
+    c->uid = uid;
+    if (b->kind == BIND_MODULE) {
+        c->module = module_reveal(ck, b->module, r->s);
+    } else if (b->kind == BIND_TYPE) {
+        c->tdecl = reveal_decl(ck, b->tdecl, r->s);
+        if (b->tdecl->type)
+            c->tdecl->bind = c;
+        else if (c->tdecl == b->tdecl) /* it stays abstract */
+            c = b;
+    } else if (b->type && type_deref(b->type)->kind == TY_SCALAR) {
+        c = size_meaning(r->s, b);
+    } else if (b->type) {
+        c->tparams.cap = c->tparams.n; /* pushes must not write into those of b */
+        c->type =
+            ty_reveal(ck, b->type, r->s,
+                      type_deref(b->type)->kind == TY_FUN ? AT_PARAM : AT_UNKNOWN, &c->tparams);
+    }
+    vec_push(ck->a, &r->to->members, c);
+}
+
+/* The module with what abstract types stand for. */
+static Module *module_reveal(Ck *ck, Module *m, const Subst *s)
+{
+    if (!s->from.n || m->scalar || m->wrong)
+        return m;
+    if (is_parametric(m)) {
+        Module *f = arena_memdup(ck->a, m, sizeof *m);
+        f->known = composed(ck, &m->known, s);
+        f->inside = composed(ck, &m->inside, s);
+        return f;
+    }
+    Module *to = module_new(ck, m->loc);
+    Reveal r = {ck, s, to};
+    module_each(ck, m, reveal_member, &r);
+    return to;
+}
+
+/* --- Parametric modules --------------------------------------------------------------------- */
+
+static Binding *bind_module(Ck *ck, const char *name, Loc loc, Module *m)
+{
+    Binding *b = new_binding(ck, BIND_MODULE, name, loc);
+    b->module = m;
+    bind_name(ck, b);
+    note_name(ck, loc, 0, b);
+    return b;
+}
+
+static const ModSig *sig_here(Ck *ck, const ModType *t)
+{
+    ModSig *s = NEW(ck->a, ModSig);
+    *s = (ModSig){t, closure_now(ck), false, false};
+    return s;
+}
+
+/* Checks `body` with the argument's name bound to `view` and declarations in it as inner ones. */
+static Module *check_body(Ck *ck, const ModParam *p, Module *view, ModExp *body)
+{
+    ck->in_module++;
+    bind_module(ck, p->name, p->loc, view);
+    Module *m = check_module(ck, body);
+    ck->in_module--;
+    return m;
+}
+
+static Module *check_lambda_module(Ck *ck, ModExp *e)
+{
+    Module *f = module_new(ck, e->loc);
+    f->lambda = e;
+    f->at = closure_now(ck);
+    if (ck->applying) { /* the one around has been checked */
+        e->unchecked = e->e;
+        return f;
+    }
+    e->unchecked = clone_module(ck->a, e->e);
+    int errors = diag_errors();
+    Scopes scopes = scopes_now(ck);
+    const char *path = ck->path;
+    ck->path = arena_printf(ck->a, "%s.", e->param.name);
+    Module *view = module_ascribe(ck, NULL, sig_here(ck, e->param.type), e->param.loc, NULL, NULL);
+    ck->path = path;
+    ck->supposing++;
+    check_body(ck, &e->param, view, e->e);
+    ck->supposing--;
+    scopes_back(ck, scopes);
+    f->wrong = diag_errors() > errors;
+    return f;
+}
+
+/* The body of a parametric module for an argument that was seen as of the parameter's type. */
+static Module *applied(Ck *ck, Module *f, Module *arg, Bindings *seen, Loc at)
+{
+    const ModParam *p = f->sig ? &f->sig->type->param : &f->lambda->param;
+    Closure back = closure_enter(ck, f->sig ? &f->sig->at : &f->at);
+    const char *path = back.path; /* types made by the body are called after what is applied for */
+    ck->path = p->name ? arena_printf(ck->a, "%s.", p->name) : "";
+    Module *view = module_ascribe(ck, arg, sig_here(ck, p->type), at, seen, &f->known), *m;
+    ck->path = path;
+    if (view->wrong) {
+        m = module_wrong(ck, at);
+    } else if (f->sig) {
+        if (p->name) {
+            ck->in_module++;
+            bind_module(ck, p->name, p->loc, view);
+            ck->in_module--;
+        }
+        const ModSig *result = sig_here(ck, f->sig->type->e);
+        Module *made = NULL;
+        Subst known = {0};
+        add_meanings(ck, &known, &f->inside);
+        add_meanings(ck, &known, &f->known);
+        if (f->inner)
+            made = module_apply(ck, module_reveal(ck, f->inner, &f->known),
+                                module_reveal(ck, view, &f->inside), at);
+        m = module_ascribe(ck, made, result, at, NULL, &known);
+    } else {
+        m = check_body(ck, p, view, clone_module(ck->a, f->lambda->unchecked));
+    }
+    closure_enter(ck, &back);
+    return m;
+}
+
+Module *module_apply(Ck *ck, Module *f, Module *arg, Loc at)
+{
+    if (f->wrong || arg->wrong)
+        return module_wrong(ck, at);
+    if (!is_parametric(f)) {
+        ck_error(ck, at, "this module is not parametric: it takes no argument");
+        return module_wrong(ck, at);
+    }
+    if (ck->applying >= MAX_APPLIED || ck->applications >= MAX_APPLICATIONS) {
+        if (ck->applications <= MAX_APPLICATIONS)
+            diag_limit(at, "more than %d applications of modules%s",
+                       ck->applying >= MAX_APPLIED ? MAX_APPLIED : MAX_APPLICATIONS,
+                       ck->applying >= MAX_APPLIED ? " inside each other" : "");
+        ck->applications += ck->applications == MAX_APPLICATIONS;
+        return module_wrong(ck, at);
+    }
+    ck->applications++;
+    int errors = diag_errors();
+    Bindings seen = {0};
+    ck->applying++;
+    Module *m = applied(ck, f, arg, &seen, at);
+    ck->applying--;
+    if (diag_errors() > errors || m->wrong)
+        return module_wrong(ck, at);
+    Subst s = meanings(ck, &seen);
+    m = module_reveal(ck, m, &s);
+    return module_reveal(ck, m, &f->known);
+}
+
+/* --- Expressions ---------------------------------------------------------------------------- */
+
+static Module *check_structure(Ck *ck, ModExp *e)
+{
+    Module *outer = ck->module, *m = ck->module = module_new(ck, e->loc);
+    const Decls *decls = ck->decls;
+    int decl = ck->decl;
+    bool lost = ck->lost;
+    Scopes scopes = scopes_now(ck);
+    ck->in_module++;
+    check_decls(ck, &e->decls);
+    ck->in_module--;
+    ck->lost = lost;
+    scopes_back(ck, scopes);
+    ck->module = outer;
+    ck->decls = decls;
+    ck->decl = decl;
+    return m;
+}
+
+static Module *check_module(Ck *ck, ModExp *e)
+{
+    switch (e->kind) {
+    case ME_NAME: {
+        Module *m = find_module(ck, e->name, e->loc);
+        note_module(ck, e->name, e->loc);
+        if (m && m->intrinsics) {
+            ck_error(ck, e->loc, "`%s` is no module for other modules: what is provided is known without it", e->name);
+            return module_wrong(ck, e->loc);
+        }
+        return m ? m : module_wrong(ck, e->loc);
+    }
+    case ME_DECLS: return check_structure(ck, e);
+    case ME_ASCRIBE: {
+        Module *m = check_module(ck, e->e);
+        return m->wrong ? m : module_ascribe(ck, m, sig_here(ck, e->type), e->e->loc, NULL, NULL);
+    }
+    case ME_APPLY: {
+        Module *f = check_module(ck, e->e), *arg = check_module(ck, e->arg);
+        return module_apply(ck, f, arg, e->loc);
+    }
+    case ME_LAMBDA: return check_lambda_module(ck, e);
+    case ME_IMPORT:
+        return e->import->file ? file_module(ck, e->import->file) : module_wrong(ck, e->loc);
+    }
+    ice(e->loc, "module expression of unknown kind");
+}
+
+/* --- Declarations --------------------------------------------------------------------------- */
+
+void check_module_decl(Ck *ck, Decl *d)
+{
+    const char *path = ck->path;
+    ck->path = arena_printf(ck->a, "%s%s.", path ? path : "", d->name);
+    Module *m = check_module(ck, d->mod);
+    ck->path = path;
+    d->bind = bind_module(ck, d->name, d->name_loc, m);
+    d->bind->doc = d->doc;
+}
+
+typedef struct {
+    Ck *ck;
+    Module *to; /* or NULL */
+} Open;
+
+static void open_member(void *env, Binding *b)
+{
+    Open *o = env;
+    bind_opened(o->ck, b);
+    if (o->to)
+        vec_push(o->ck->a, &o->to->members, b);
+}
+
+/* The members of a module become known by their names, and members of the one at work, unless the
+ * declaration is local. */
+static void open_members(Ck *ck, Module *m, bool local)
+{
+    Open o = {ck, local ? NULL : ck->module};
+    module_each(ck, m, open_member, &o);
+}
+
+void check_open(Ck *ck, Decl *d)
+{
+    Module *m = d->import ? d->import->file ? file_module(ck, d->import->file) : NULL
+                          : check_module(ck, d->mod);
+    if (m && is_parametric(m))
+        ck_error(ck, d->loc, "a parametric module cannot be opened: apply it first");
+    bool local = d->local || (d->import && !d->open);
+    if (!m || m->wrong || is_parametric(m)) {
+        ck->lost = true;
+        ck->module->wrong |= !local; /* members may be missing */
+    } else {
+        open_members(ck, m, local);
+    }
+    d->opened = m;
+}

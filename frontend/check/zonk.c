@@ -1,0 +1,351 @@
+/* The end of inference for one top-level definition: variables that nothing determined get their
+ * defaults (numbers i32, with a point f64), every node its final type, every literal its scalar. */
+#include "frontend/check/check.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static void zonk_exp(Ck *ck, AExp *e);
+
+/* --- Types ---------------------------------------------------------------------------------- */
+
+static Size *zonk_size(Ck *ck, Size *s)
+{
+    s = size_deref(s);
+    if (s->facts && !s->facts->open && !(ck->revealing && s->facts->exps))
+        return s;
+    switch (s->kind) {
+    case SZ_META: {
+        Size *u = sz_unknown(ck, s->loc);
+        u->varies = true; /* nothing decides it: causality.c reports it where that matters */
+        u->each_call = s->each_call;
+        s->ref = u;
+        return u;
+    }
+    case SZ_OP: {
+        Size *a = zonk_size(ck, s->a), *b = zonk_size(ck, s->b);
+        if (a == s->a && b == s->b)
+            return s;
+        Size *r = sz_op(ck, s->op, a, b);
+        s->kind = SZ_META; /* in every type that has it, once: it may be a long sum */
+        s->ref = r;
+        return r;
+    }
+    case SZ_EXP: {
+        ASizes args = {0};
+        zonk_exp(ck, s->exp); /* whole: of `-128`, 128 alone may not fit its type */
+        for (int i = 0; i < s->args.n; i++)
+            vec_push(ck->a, &args, zonk_size(ck, s->args.at[i]));
+        Size *r = sz_exp_with(ck, s, args);
+        if (r->kind == SZ_EXP)
+            sz_settle_exp(ck, r, false);
+        s->kind = SZ_META;
+        s->ref = r;
+        return r;
+    }
+    case SZ_CONST:
+    case SZ_VAR:
+    case SZ_UNKNOWN: return s;
+    }
+    return s;
+}
+
+static AType *default_type(Ck *ck, AType *m)
+{
+    if (m->meta.cls == TC_EQ && diag_errors() == ck->errors)
+        ck_error(ck, m->meta.loc,
+                 "the type of what is compared here is ambiguous; say it, as in `(x: i32)`");
+    m->meta.ref = ty_scalar(ck, m->meta.cls == TC_FLOAT ? S_F64 : S_I32);
+    return m->meta.ref;
+}
+
+static AType *zonk_counted(Ck *ck, AType *t, int *parts);
+
+/* The arguments of an abstract type. */
+static AType *zonk_args(Ck *ck, const AType *t, int *parts)
+{
+    AType *c = arena_memdup(ck->a, t, sizeof *t);
+    c->targs = (ATypes){0};
+    c->sargs = (ASizes){0};
+    for (int i = 0; i < t->targs.n; i++)
+        vec_push(ck->a, &c->targs, zonk_counted(ck, t->targs.at[i], parts));
+    for (int i = 0; i < t->sargs.n; i++)
+        vec_push(ck->a, &c->sargs, zonk_size(ck, t->sargs.at[i]));
+    return c;
+}
+
+static AType *zonk_counted(Ck *ck, AType *t, int *parts)
+{
+    if (ck->too_large || ++*parts > MAX_TYPE_PARTS) {
+        ck->too_large = true;
+        return ty_error(ck);
+    }
+    AType *d = type_deref(t);
+    for (AType *m = t, *next; m != d; m = next) { /* chains may be long */
+        next = m->meta.ref;
+        m->meta.ref = d;
+    }
+    if (d->kind == TY_META)
+        d = default_type(ck, d);
+    bool unique = t->unique || d->unique;
+    AType *c = d;
+    switch (d->kind) {
+    case TY_VAR:
+        if (ck->revealing && d->var->tdecl && d->var->tdecl->means)
+            c = zonk_counted(ck, ty_meaning(ck, d), parts);
+        else if (d->targs.n + d->sargs.n)
+            c = zonk_args(ck, d, parts);
+        break;
+    case TY_SCALAR:
+    case TY_ERROR:
+    case TY_META: break;
+    case TY_ARRAY: {
+        Size *z = zonk_size(ck, d->array.dim);
+        AType *e = zonk_counted(ck, d->array.elem, parts);
+        if (z != d->array.dim || e != d->array.elem)
+            c = ty_array(ck, z, e);
+        break;
+    }
+    case TY_TUPLE:
+    case TY_RECORD:
+    case TY_SUM: {
+        ATypes es = {0};
+        bool changed = false;
+        for (int i = 0; i < d->elems.n; i++) {
+            vec_push(ck->a, &es, zonk_counted(ck, d->elems.at[i], parts));
+            changed |= es.at[i] != d->elems.at[i];
+        }
+        if (changed)
+            c = ty_elems_like(ck, d, es);
+        break;
+    }
+    case TY_FUN: {
+        AType *p = zonk_counted(ck, d->fun.param, parts);
+        AType *r = zonk_counted(ck, d->fun.result, parts);
+        if (p != d->fun.param || r != d->fun.result)
+            c = ty_fun_like(ck, d, p, r);
+        break;
+    }
+    }
+    if (c->unique == unique)
+        return c;
+    AType *copy = NEW(ck->a, AType);
+    *copy = *c;
+    copy->unique = unique;
+    return copy;
+}
+
+/* What variables stand for may be known to be too large only here. */
+static AType *zonk_type(Ck *ck, AType *t)
+{
+    int parts = 0;
+    return zonk_counted(ck, t, &parts);
+}
+
+/* --- Literals ------------------------------------------------------------------------------- */
+
+static void check_range(Ck *ck, AExp *e, bool negated)
+{
+    Scalar s = e->lit.scalar;
+    if (scalar_float(s)) {
+        double v = e->lit.is_float ? e->lit.fval : (double)e->lit.bits;
+        if (isinf(v) || (s == S_F32 && isinf((float)v)))
+            ck_error(ck, e->loc, "literal is out of range for `%s`", scalar_name(s));
+        e->lit.fval = s == S_F32 ? (double)(float)v : v;
+        return;
+    }
+    int bits = scalar_bits(s);
+    if (s == S_BOOL)
+        return;
+    if (e->lit.suffixed) /* wraps around, as in Futhark: 0xffi8 is -1, 257u8 is 1 */
+        return;
+    uint64_t max = scalar_signed(s) ? ((uint64_t)1 << (bits - 1)) - 1 + negated
+                   : negated        ? 0
+                                    : UINT64_MAX >> (64 - bits);
+    if (e->lit.bits > max)
+        ck_error(ck, e->loc, "literal %s%" PRIu64 " is out of range for `%s`", negated ? "-" : "",
+                 e->lit.bits, scalar_name(s));
+}
+
+static void zonk_lit(Ck *ck, AExp *e, bool negated)
+{
+    if (e->lit.checked || e->type->kind != TY_SCALAR)
+        return;
+    e->lit.checked = true;
+    e->lit.scalar = e->type->scalar;
+    check_range(ck, e, negated);
+}
+
+/* --- Trees ---------------------------------------------------------------------------------- */
+
+static void zonk_te(Ck *ck, TypeExp *t)
+{
+    if (!t)
+        return;
+    if (t->dim && t->dim->type)
+        zonk_exp(ck, t->dim);
+    zonk_te(ck, t->elem);
+    zonk_te(ck, t->param);
+    for (int i = 0; i < t->args.n; i++)
+        zonk_te(ck, t->args.at[i]);
+}
+
+static void zonk_pat(Ck *ck, Pat *p)
+{
+    if (p->type)
+        p->type = zonk_type(ck, p->type);
+    if (p->bind && p->bind->type)
+        p->bind->type = zonk_type(ck, p->bind->type);
+    for (int i = 0; i < p->elems.n; i++)
+        zonk_pat(ck, p->elems.at[i]);
+    if (p->pat)
+        zonk_pat(ck, p->pat);
+    if (p->lit)
+        zonk_exp(ck, p->lit);
+    zonk_te(ck, p->te);
+}
+
+static void zonk_child(void *env, AExp *e)
+{
+    zonk_exp(env, e);
+}
+
+static void zonk_parts(Ck *ck, Def *d)
+{
+    for (int i = 0; i < d->params.n; i++)
+        zonk_pat(ck, d->params.at[i]);
+    zonk_te(ck, d->ret);
+    zonk_exp(ck, d->body);
+    d->ret_type = zonk_type(ck, d->ret_type);
+    d->bind->type = zonk_type(ck, d->bind->type);
+}
+
+static void zonk_app(Ck *ck, AExp *e)
+{
+    const AExp *fn = e->app.fn;
+    bool negates = fn->kind == AE_VAR && fn->var.bind && fn->var.bind->builtin == BI_NEG &&
+                   e->app.args.at[0]->kind == AE_LIT;
+    if (!negates) {
+        aexp_children(e, zonk_child, ck);
+        return;
+    }
+    zonk_exp(ck, e->app.fn);
+    AExp *lit = e->app.args.at[0];
+    if (lit->type) {
+        lit->type = zonk_type(ck, lit->type);
+        zonk_lit(ck, lit, true);
+    }
+}
+
+static void zonk_children(Ck *ck, AExp *e)
+{
+    switch (e->kind) {
+    case AE_LIT: zonk_lit(ck, e, false); return;
+    case AE_HOLE:
+        if (ck->revealing)
+            return;
+        if (ty_has_fun(e->type))
+            diag_limit(e->loc, "a hole cannot be or hold a function, but `%s` is wanted here",
+                       show(ck, e->type));
+        else
+            diag_warn(e->loc, "Hole: a value of type `%s` is wanted here", show(ck, e->type));
+        return;
+    case AE_APP: zonk_app(ck, e); return;
+    case AE_LAMBDA:
+        for (int i = 0; i < e->lambda.params.n; i++)
+            zonk_pat(ck, e->lambda.params.at[i]);
+        zonk_te(ck, e->lambda.ret);
+        break;
+    case AE_PATHSECT:
+    case AE_UPDATE:
+        for (int i = 0; i < e->update.path.n; i++)
+            e->update.path.at[i].of = zonk_type(ck, e->update.path.at[i].of);
+        break;
+    case AE_LET: zonk_pat(ck, e->let.pat); break;
+    case AE_LETFUN:
+        zonk_parts(ck, e->letfun.def);
+        zonk_exp(ck, e->letfun.body);
+        return;
+    case AE_LOOP:
+        zonk_pat(ck, e->loop.pat);
+        if (e->loop.var)
+            zonk_pat(ck, e->loop.var);
+        break;
+    case AE_MATCH:
+        for (int i = 0; i < e->match.cases.n; i++)
+            zonk_pat(ck, e->match.cases.at[i].pat);
+        break;
+    case AE_ASCRIBE:
+    case AE_COERCE:
+        zonk_te(ck, e->ascribe.te);
+        e->ascribe.to = zonk_type(ck, e->ascribe.to);
+        break;
+    default: break;
+    }
+    aexp_children(e, zonk_child, ck);
+}
+
+/* Each expression once: the sizes in its type have expressions, whose types have sizes. */
+static void zonk_exp(Ck *ck, AExp *e)
+{
+    if (!e->type || e->zonked == ck->zonk_round) /* no type: not reached by the checker, after an error */
+        return;
+    e->zonked = ck->zonk_round;
+    e->type = zonk_type(ck, e->type);
+    if (ck->too_large && !ck->too_large_at.beg)
+        ck->too_large_at = e->loc;
+    if (type_rank(e->type) > MAX_ARRAY_RANK && !ck->rank_reported) {
+        diag_limit(e->loc, "arrays of more than %d dimensions are not supported", MAX_ARRAY_RANK);
+        ck->rank_reported = true;
+    }
+    zonk_children(ck, e);
+}
+
+/* The first number in the type that is still of any type, or NULL. */
+static const AType *open_number(const AType *t)
+{
+    t = type_deref(t);
+    const AType *open = t->kind == TY_META && t->meta.cls >= TC_BITS ? t : NULL;
+    if (t->kind == TY_ARRAY)
+        open = open_number(t->array.elem);
+    if (t->kind == TY_FUN)
+        open = open_number(t->fun.param);
+    if (t->kind == TY_FUN && !open)
+        open = open_number(t->fun.result);
+    for (int i = 0; type_is_composite(t) && i < t->elems.n && !open; i++)
+        open = open_number(t->elems.at[i]);
+    return open;
+}
+
+/* A parameter without a type may look as if it took any numbers. */
+static void warn_default(const Def *d)
+{
+    for (int i = 0; i < d->params.n; i++) {
+        const AType *open = open_number(d->params.at[i]->type);
+        if (!open)
+            continue;
+        diag_warn(d->params.at[i]->loc, "Defaulting ambiguous type to %s: nothing says of which type this number is",
+                  open->meta.cls == TC_FLOAT ? "f64" : "i32");
+        return;
+    }
+}
+
+void zonk_def(Ck *ck, Def *d)
+{
+    ck->zonk_round++;
+    d->bind->by_default |= open_number(d->bind->type) != NULL;
+    if (!ck->applying && diag_errors() == ck->errors)
+        warn_default(d);
+    zonk_parts(ck, d);
+    if (ck->too_large && !diag_errors())
+        ty_limited(ck, d->bind->type, ck->too_large_at.beg ? ck->too_large_at : d->loc);
+    ck->too_large = false;
+    ck->too_large_at = (Loc){0};
+}
+
+void reveal_def(Ck *ck, Def *d)
+{
+    ck->revealing = true;
+    zonk_def(ck, d);
+    ck->revealing = false;
+}

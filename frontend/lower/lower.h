@@ -1,0 +1,13 @@
+/* From the checked syntax tree to the IR (SOAC dialect). */
+#ifndef FRONTEND_LOWER_LOWER_H
+#define FRONTEND_LOWER_LOWER_H
+
+#include "frontend/frontend.h"
+#include "ir/ir.h"
+
+/* Lowers each entry point of a program that passed fe_check: functions are inlined, function values
+ * applied at compile time, arrays of tuples become tuples of arrays. The result is well-formed
+ * (ir_verify) in the SOAC dialect. What is not supported is reported (diag_limit); then NULL. */
+Prog *fe_lower(Ctx *cx, const Ast *ast);
+
+#endif

@@ -1,0 +1,665 @@
+/* Lowering: what is known of numbers, assertions, and sizes. */
+#include "frontend/lower/lower_int.h"
+
+/* --- Facts ---------------------------------------------------------------------------------- */
+
+void add_fact(Low *L, Fact f)
+{
+    vec_push(L->cx->perm, &L->sc->facts, f);
+}
+
+/* The result of an operation that is at hand already. */
+static bool find_op(Low *L, PrimOp op, Atom a, Atom b, Atom *res)
+{
+    bool commutes = op != OP_SUB && op != OP_DIV && op != OP_MOD;
+    for (Scope *sc = L->sc; sc; sc = sc->up) {
+        for (int i = 0; i < sc->facts.n; i++) {
+            Fact *f = &sc->facts.at[i];
+            if (f->kind != FACT_OP || f->op != op)
+                continue;
+            if ((atom_eq(f->a, a) && atom_eq(f->b, b)) ||
+                (commutes && atom_eq(f->a, b) && atom_eq(f->b, a))) {
+                *res = f->res;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* a - b where a was computed as b + res. */
+static bool find_difference(Low *L, Atom a, Atom b, Atom *res)
+{
+    for (Scope *sc = L->sc; sc; sc = sc->up) {
+        for (int i = 0; i < sc->facts.n; i++) {
+            Fact *f = &sc->facts.at[i];
+            if (f->kind != FACT_OP || f->op != OP_ADD || !atom_eq(f->res, a))
+                continue;
+            if (atom_eq(f->a, b) || atom_eq(f->b, b)) {
+                *res = atom_eq(f->a, b) ? f->b : f->a;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool find_fact(Low *L, FactKind kind, Atom a, Atom b)
+{
+    for (Scope *sc = L->sc; sc; sc = sc->up) {
+        for (int i = 0; i < sc->facts.n; i++) {
+            Fact *f = &sc->facts.at[i];
+            if (f->kind == kind && atom_eq(f->a, a) && (kind != FACT_EQ || atom_eq(f->b, b)))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A comparison of integer constants. */
+static bool fold_comparison(PrimOp op, Atom a, Atom b, Atom *res)
+{
+    if (a.var || b.var || prim_is_float(a.c.type))
+        return false;
+    bool less = prim_is_signed(a.c.type) ? a.c.i < b.c.i : (uint64_t)a.c.i < (uint64_t)b.c.i;
+    bool same = a.c.i == b.c.i;
+    if (op != OP_EQ && op != OP_NE && op != OP_LT && op != OP_LE)
+        return false;
+    *res = atom_bool(op == OP_EQ ? same : op == OP_NE ? !same : less || (op == OP_LE && same));
+    return true;
+}
+
+Atom emit_op(Low *L, Loc loc, PrimOp op, Atom a, Atom b)
+{
+    Type t = atom_type(a);
+    Atom known;
+    if (t.rank == 0 && fold_comparison(op, a, b, &known))
+        return known;
+    bool reuse = t.elem == T_I64 && (op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_MIN ||
+                                     op == OP_MAX || op == OP_DIV || op == OP_MOD);
+    if (!reuse)
+        return emit(L, exp_binop(L->cx, loc, op, a, b));
+    Atom r;
+    if (find_op(L, op, a, b, &r))
+        return r;
+    if (op == OP_SUB && atom_eq(a, b))
+        return atom_i64(0);
+    if (op == OP_SUB && find_difference(L, a, b, &r))
+        return r;
+    int before = L->sc->bld.stms.n;
+    r = bld_binop(&L->sc->bld, loc, op, a, b);
+    if (L->sc->bld.stms.n > before) {
+        r.var->base = L->tmp;
+        add_fact(L, (Fact){FACT_OP, op, a, b, r});
+    }
+    return r;
+}
+
+Atom emit_conv(Low *L, Loc loc, PrimType to, Atom a)
+{
+    PrimType from = atom_type(a).elem;
+    if (from == to)
+        return a;
+    if (!a.var)
+        return const_conv(to, a.c);
+    return emit(L, exp_conv(L->cx, loc, to, a));
+}
+
+Atom emit_neg(Low *L, Loc loc, Atom a)
+{
+    PrimType t = atom_type(a).elem;
+    if (!a.var && prim_is_int(t))
+        return atom_int(t, (int64_t)(0 - (uint64_t)a.c.i));
+    if (!a.var && prim_is_float(t))
+        return atom_float(t, -a.c.f);
+    return emit(L, exp_unop(L->cx, loc, OP_NEG, a));
+}
+
+Atom emit_not(Low *L, Loc loc, Atom a)
+{
+    if (!a.var)
+        return atom_bool(!a.c.i);
+    return emit(L, exp_unop(L->cx, loc, OP_NOT, a));
+}
+
+Atom emit_both(Low *L, Loc loc, Atom a, Atom b)
+{
+    if (a.var && b.var)
+        return emit(L, exp_binop(L->cx, loc, OP_LAND, a, b));
+    Atom known = a.var ? b : a;
+    return known.c.i ? (a.var ? a : b) : known;
+}
+
+/* --- Assertions ----------------------------------------------------------------------------- */
+
+void assert_that(Low *L, Loc loc, Atom cond, const char *msg, const Atom *args, int n)
+{
+    if (!cond.var && cond.c.i)
+        return;
+    Exp *e = exp_new(L->cx, E_ASSERT, loc);
+    e->assertion.cond = cond;
+    e->assertion.msg = msg;
+    for (int i = 0; i < n; i++)
+        vec_push(L->cx->perm, &e->assertion.args, args[i]);
+    emit_none(L, e);
+}
+
+void assert_eq(Low *L, Loc loc, Atom a, Atom b, const char *msg, const Atom *args, int n)
+{
+    if (atom_eq(a, b) || L->unsafe || find_fact(L, FACT_EQ, a, b) || find_fact(L, FACT_EQ, b, a))
+        return;
+    assert_that(L, loc, emit_op(L, loc, OP_EQ, a, b), msg, args, n);
+    add_fact(L, (Fact){FACT_EQ, OP_EQ, a, b, a});
+    if (find_fact(L, FACT_NONNEG, a, a) && !find_fact(L, FACT_NONNEG, b, b))
+        know_nonneg(L, b);
+}
+
+void know_nonneg(Low *L, Atom n)
+{
+    if (n.var)
+        add_fact(L, (Fact){FACT_NONNEG, OP_LE, n, n, n});
+}
+
+Atom checked_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, int n_args)
+{
+    if ((!n.var && n.c.i >= 0) || find_fact(L, FACT_NONNEG, n, n))
+        return n;
+    if (!L->unsafe) {
+        Atom ok = atom_bool(false);
+        if (n.var)
+            ok = emit(L, exp_binop(L->cx, loc, OP_LE, atom_i64(0), n));
+        assert_that(L, loc, ok, msg, args, n_args);
+    }
+    know_nonneg(L, n);
+    return n.var ? n : atom_i64(0);
+}
+
+Atom within(Low *L, Loc loc, Atom n, int64_t most)
+{
+    Atom natural = emit_op(L, loc, OP_LE, atom_i64(0), n);
+    return emit_both(L, loc, natural, emit_op(L, loc, OP_LE, n, atom_i64(most)));
+}
+
+Atom bounded_size(Low *L, Loc loc, Atom n, const char *msg, const Atom *args, int n_args)
+{
+    if (find_fact(L, FACT_NONNEG, n, n) || (!n.var && n.c.i >= 0 && n.c.i <= MAX_SIZE))
+        return n;
+    if (!L->unsafe)
+        assert_that(L, loc, within(L, loc, n, MAX_SIZE), msg, args, n_args);
+    know_nonneg(L, n);
+    return n.var ? n : atom_i64(0);
+}
+
+Atom count_saying(Low *L, Loc loc, Atom n, const char *negative, const Atom *args, int n_args)
+{
+    if (find_fact(L, FACT_NONNEG, n, n))
+        return n;
+    Atom size = checked_size(L, loc, n, negative, args, n_args);
+    Atom small = emit_op(L, loc, OP_LE, size, atom_i64(MAX_SIZE));
+    if (!L->unsafe)
+        assert_that(L, loc, small, stop_text[STOP_TOO_LARGE], &n, 1);
+    return small.var || small.c.i ? size : atom_i64(0);
+}
+
+Atom count_arg(Low *L, Loc loc, Atom n)
+{
+    return count_saying(L, loc, n, stop_text[STOP_NEGATIVE_SIZE], &n, 1);
+}
+
+Atom size_sum(Low *L, Loc loc, Atom n, Atom m)
+{
+    Atom args[2] = {n, m};
+    return bounded_size(L, loc, emit_op(L, loc, OP_ADD, n, m),
+                        stop_text[STOP_SUM_TOO_LARGE], args, 2);
+}
+
+Atom size_product(Low *L, Loc loc, Atom n, Atom m)
+{
+    Atom args[2] = {n, m}, all = emit_op(L, loc, OP_MUL, n, m);
+    if (atom_is_int(n, 1) || atom_is_int(m, 1) || L->unsafe)
+        return all;
+    Atom high = emit(L, exp_binop(L->cx, loc, OP_MULHI, n, m));
+    Atom ok = emit(L, exp_binop(L->cx, loc, OP_EQ, high, atom_i64(0)));
+    ok = emit_both(L, loc, ok, within(L, loc, all, MAX_SIZE));
+    assert_that(L, loc, ok, stop_text[STOP_PRODUCT_TOO_LARGE], args, 2);
+    know_nonneg(L, all);
+    return all;
+}
+
+/* Dimension d of a value of type t, whose outer n dimensions are to be `dims`. */
+static void assert_fits(Low *L, Loc loc, Type t, int d, const Atom *dims, int n)
+{
+    const char *text = stop_shape(L->cx->perm, t.rank, t.elem);
+    Atom args[MOST_STOP_NUMBERS] = {t.dims[d], dims[d]};
+    for (int i = 0; text && i < t.rank; i++) {
+        args[i] = t.dims[i];
+        args[t.rank + i] = i < n ? dims[i] : t.dims[i];
+    }
+    assert_eq(L, loc, t.dims[d], dims[d], text ? text : stop_text[STOP_SIZES], args, text ? 2 * t.rank : 2);
+}
+
+Atom fit_atom(Low *L, Loc loc, Atom arr, const Atom *dims, int n)
+{
+    Type t = atom_type(arr);
+    ASSERT(n <= t.rank);
+    bool same = true, never = false;
+    for (int i = 0; i < n; i++) {
+        if (atom_eq(t.dims[i], dims[i]))
+            continue;
+        same = false;
+        never = never || (!t.dims[i].var && !dims[i].var);
+        assert_fits(L, loc, t, i, dims, n);
+    }
+    if (same)
+        return arr;
+    if (never) { /* behind an assertion that fails: any value of the type will do */
+        Exp *sc = exp_new(L->cx, E_SCRATCH, loc);
+        sc->scratch.type = type_array_n(L->cx, type_drop(t, n), dims, n);
+        return emit(L, sc);
+    }
+    Exp *e = exp_new(L->cx, E_RESHAPE, loc);
+    e->reshape.arr = arr;
+    for (int i = 0; i < t.rank; i++)
+        vec_push(L->cx->perm, &e->reshape.dims, i < n ? dims[i] : t.dims[i]);
+    return emit_all(L, arr.var->base, e).at[0];
+}
+
+static Val *fit_val(Low *L, Loc loc, Val *v, const Atom *dims, int n)
+{
+    Atoms as = val_leaves(L, v);
+    for (int i = 0; i < as.n; i++)
+        as.at[i] = fit_atom(L, loc, as.at[i], dims, n);
+    return val_rebuild(L, v, &as);
+}
+
+Val *fit_like(Low *L, Loc loc, Val *v, const Val *like)
+{
+    if (v->kind == V_ATOM && like->kind == V_ATOM && !atom_type(v->atom).rank)
+        return v; /* one of many numbers in an array literal */
+    Atoms as = val_leaves(L, v), to = val_leaves(L, like);
+    if (as.n != to.n)
+        ice(loc, "lowering: %d components where %d were expected", as.n, to.n);
+    for (int i = 0; i < as.n; i++) {
+        Type t = atom_type(to.at[i]);
+        as.at[i] = fit_atom(L, loc, as.at[i], t.dims, t.rank);
+    }
+    return val_rebuild(L, v, &as);
+}
+
+/* --- Sizes met ------------------------------------------------------------------------------ */
+
+static void meet_at(Low *L, const Env *env, const AType *at, const Val *v, int depth)
+{
+    at = type_deref(at);
+    if (at->kind == TY_ARRAY) {
+        const Size *dim = size_deref(at->array.dim);
+        const Atom *leaf = dim->kind == SZ_UNKNOWN ? val_first_leaf(v) : NULL;
+        if (leaf && depth < atom_type(*leaf).rank) {
+            while (env && env->bind)
+                env = env->next;
+            SizeMet m = {dim->id, env, atom_type(*leaf).dims[depth]};
+            vec_push(L->cx->perm, &L->sc->met, m);
+        }
+        meet_at(L, env, at->array.elem, v, depth + 1);
+    }
+    bool parts = type_is_composite(at) && at->kind != TY_SUM && v->kind == V_TUPLE && !v->sum;
+    for (int i = 0; parts && i < at->elems.n && i < v->elems.n; i++)
+        meet_at(L, env, at->elems.at[i], v->elems.at[i], depth);
+}
+
+void meet_sizes(Low *L, const Env *env, const AType *at, const Val *v)
+{
+    if (at)
+        meet_at(L, env, at, v, 0);
+}
+
+static bool is_in(const Env *env, const Env *body)
+{
+    while (env && env != body)
+        env = env->next;
+    return env == body;
+}
+
+/* The last one is meant, of this evaluation of the code. */
+static Val *size_seen(Low *L, const Env *env, const Size *s)
+{
+    for (Scope *sc = L->sc; sc; sc = sc->up) {
+        for (int i = sc->met.n; i-- > 0;) {
+            SizeMet *m = &sc->met.at[i];
+            if (m->id == s->id && is_in(env, m->body))
+                return val_atom(L, m->n);
+        }
+    }
+    return NULL;
+}
+
+/* --- Sizes ---------------------------------------------------------------------------------- */
+
+static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out);
+
+const Size *size_held(Low *L, const Size *s)
+{
+    s = size_deref(s);
+    bool real = s->kind == SZ_CONST || (s->kind == SZ_VAR && s->var->kind == BIND_SIZE);
+    bool held = s->kind == SZ_OP && s->op == '^'; /* by a sum inside of this one */
+    if (real || held || s->kind == SZ_UNKNOWN || s->kind == SZ_META)
+        return s;
+    Size *z = NEW(L->cx->perm, Size), *h = NEW(L->cx->perm, Size);
+    *z = (Size){.kind = SZ_CONST, .loc = s->loc};
+    *h = (Size){.kind = SZ_OP, .op = '^', .a = (Size *)s, .b = z, .loc = s->loc};
+    return h;
+}
+
+/* Of the components of a sum: those of the arrays that its constructors hold. */
+static void add_sum_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out)
+{
+    int first = out->n;
+    for (int i = 0; i < v->elems.n; i++)
+        vec_push(L->cx->perm, out, outer);
+    for (int k = 0; k < at->elems.n; k++) {
+        LeafSizes own = {0};
+        add_leaf_sizes(L, type_deref(at->elems.at[k]), v->sum->holds.at[k], outer, &own);
+        for (int i = 0; i < own.n; i++) {
+            for (int d = outer.n; d < own.at[i].n; d++)
+                own.at[i].at[d] = size_held(L, own.at[i].at[d]);
+            if (own.at[i].n > outer.n)
+                out->at[first + v->sum->places.at[k].at[i]] = own.at[i];
+        }
+    }
+}
+
+/* Of what a type variable stands for whose sizes may vary: each is one of its own. */
+static void add_varying_sizes(Low *L, const Val *v, const Sizes *outer, LeafSizes *out)
+{
+    for (int i = 0; v->kind == V_TUPLE && i < v->elems.n; i++)
+        add_varying_sizes(L, v->elems.at[i], outer, out);
+    if (v->kind != V_ATOM)
+        return;
+    Sizes all = {0};
+    vec_append(L->cx->perm, &all, outer);
+    while (all.n < atom_type(v->atom).rank) {
+        Size *z = NEW(L->cx->perm, Size);
+        *z = (Size){.kind = SZ_UNKNOWN, .id = --L->n_varying};
+        vec_push(L->cx->perm, &all, z);
+    }
+    vec_push(L->cx->perm, out, all);
+}
+
+static void add_leaf_sizes(Low *L, const AType *at, const Val *v, Sizes outer, LeafSizes *out)
+{
+    if (v->kind == V_FUN)
+        return;
+    Sizes all = {0};
+    vec_append(L->cx->perm, &all, &outer);
+    for (; at && at->kind == TY_ARRAY; at = type_deref(at->array.elem))
+        vec_push(L->cx->perm, &all, size_deref(at->array.dim));
+    if (at && at->kind == TY_VAR && at->var->cls <= TC_SIZED) {
+        add_varying_sizes(L, v, &all, out);
+        return;
+    }
+    if (v->kind == V_ATOM) {
+        vec_push(L->cx->perm, out, all);
+        return;
+    }
+    if (v->sum && at && at->kind == TY_SUM) {
+        add_sum_sizes(L, at, v, all, out);
+        return;
+    }
+    bool known = at && type_is_composite(at);
+    for (int i = 0; i < v->elems.n; i++)
+        add_leaf_sizes(L, known ? type_deref(at->elems.at[i]) : NULL, v->elems.at[i], all, out);
+}
+
+LeafSizes leaf_sizes(Low *L, const AType *at, const Val *v)
+{
+    LeafSizes out = {0};
+    add_leaf_sizes(L, at ? type_deref(at) : NULL, v, (Sizes){0}, &out);
+    return out;
+}
+
+/* met: sizes that were met count, too. */
+static Val *size_val(Low *L, const Env *env, const Size *s, bool met);
+
+/* Binds the names in a size's expression to what stands for them in its arguments; false if one is
+ * not known here. */
+static bool bind_names(Low *L, const Env *env, const Size *s, bool met, const AExp *e, Env **inner)
+{
+    if (e->kind == AE_VAR && e->var.bind->kind != BIND_BUILTIN) {
+        Val *v = size_val(L, env, s, met);
+        if (v && v->kind != V_FUN)
+            *inner = env_add(L, *inner, e->var.bind, v);
+        return v != NULL;
+    }
+    if (s->kind == SZ_EXP) {
+        AExps parts = size_exp_parts(L->cx->perm, e);
+        for (int i = 0; i < parts.n; i++) {
+            const AExp *part = size_exp_essence(parts.at[i]);
+            if (!bind_names(L, env, size_deref(s->args.at[i]), met, part, inner))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* n, or 0 if that is more. */
+static Atom at_least_0(Low *L, Loc loc, Atom n)
+{
+    return find_fact(L, FACT_NONNEG, n, n) ? n : emit_op(L, loc, OP_MAX, n, atom_i64(0));
+}
+
+static bool number(const Val *v, Atom *out)
+{
+    bool is = v && v->kind == V_ATOM;
+    if (is)
+        *out = v->atom;
+    return is;
+}
+
+/* s->a op s->b */
+static bool size_op(Low *L, const Env *env, const Size *s, bool met, Atom *out)
+{
+    Atom a, b;
+    if (!number(size_val(L, env, s->a, met), &a) || !number(size_val(L, env, s->b, met), &b))
+        return false;
+    if (s->op == '^') {
+        *out = at_least_0(L, s->loc, a);
+        return true;
+    }
+    bool divides = s->op == '/' || s->op == '%';
+    PrimOp op = s->op == '+'   ? OP_ADD
+                : s->op == '-' ? OP_SUB
+                : s->op == '*' ? OP_MUL
+                : s->op == '/' ? OP_DIV
+                               : OP_MOD;
+    if (divides && atom_is_int(b, 0))
+        return false;
+    *out = emit_op(L, s->loc, op, a, b);
+    return true;
+}
+
+static Val *size_val(Low *L, const Env *env, const Size *s, bool met)
+{
+    s = size_deref(s);
+    Atom a;
+    switch (s->kind) {
+    case SZ_CONST: return val_atom(L, atom_i64(s->value));
+    case SZ_VAR: {
+        const Env *en = env_find(env, s->var);
+        return en && en->val              ? en->val
+               : s->var->kind == BIND_DEF ? lower_global(L, s->var, NULL, NULL, s->loc)
+                                          : NULL;
+    }
+    case SZ_OP: return size_op(L, env, s, met, &a) ? val_atom(L, a) : NULL;
+    case SZ_EXP: {
+        Env *inner = (Env *)env;
+        return bind_names(L, env, s, met, s->exp, &inner) ? lower_exp(L, inner, s->exp) : NULL;
+    }
+    case SZ_UNKNOWN: return met ? size_seen(L, env, s) : NULL;
+    case SZ_META: break;
+    }
+    return NULL;
+}
+
+bool size_atom(Low *L, const Env *env, const Size *s, Atom *out)
+{
+    return number(size_val(L, env, s, false), out);
+}
+
+bool size_met(Low *L, const Env *env, const Size *s, Atom *out)
+{
+    return number(size_val(L, env, s, true), out);
+}
+
+static bool shown_at(const AType *at, const Val *v, int depth, const Size *s, Atom *out)
+{
+    at = type_deref(at);
+    if (at->kind == TY_ARRAY) {
+        const Size *dim = size_deref(at->array.dim);
+        const Atom *leaf = val_first_leaf(v);
+        if (dim->kind == SZ_UNKNOWN && dim->id == s->id && leaf && depth < atom_type(*leaf).rank) {
+            *out = atom_type(*leaf).dims[depth];
+            return true;
+        }
+        return shown_at(at->array.elem, v, depth + 1, s, out);
+    }
+    if (!type_is_composite(at) || v->kind != V_TUPLE || (at->kind == TY_SUM) != (v->sum != NULL))
+        return false;
+    for (int i = 0; at->kind != TY_SUM && i < at->elems.n && i < v->elems.n; i++)
+        if (shown_at(at->elems.at[i], v->elems.at[i], depth, s, out))
+            return true;
+    return false;
+}
+
+bool size_shown_by(const AType *at, const Val *v, const Size *s, Atom *out)
+{
+    return shown_at(at, v, 0, s, out);
+}
+
+static void preload(Low *L, const Env *env, const AType *at, const Loc *made, bool held)
+{
+    at = type_deref(at);
+    Atom a;
+    if (at->kind == TY_ARRAY) {
+        const Size *s = size_deref(at->array.dim);
+        if (held)
+            s = size_held(L, s);
+        if ((made || s->kind == SZ_EXP || s->kind == SZ_OP) && size_atom(L, env, s, &a) && made)
+            count_arg(L, *made, a);
+        preload(L, env, at->array.elem, made, held);
+    }
+    for (int i = 0; type_is_composite(at) && i < at->elems.n; i++)
+        preload(L, env, at->elems.at[i], made, held || at->kind == TY_SUM);
+}
+
+void preload_sizes(Low *L, const Env *env, const AType *at, const Loc *made)
+{
+    preload(L, env, at, made, false);
+}
+
+/* What a size `s` of a type tells if it is n. */
+typedef Env *(*BindSize)(Low *L, Env *env, const Size *s, Atom n);
+
+static Env *bind_size(Low *L, Env *env, const Size *s, Atom n)
+{
+    bool open = s->kind == SZ_VAR && s->var->kind == BIND_SIZE && !env_find(env, s->var);
+    return open ? env_add(L, env, s->var, val_atom(L, n)) : env;
+}
+
+/* Of an operation the side that is not known, from the other one. */
+static Env *solve_size(Low *L, Env *env, const Size *s, Atom n)
+{
+    s = size_deref(s);
+    if (s->kind != SZ_OP)
+        return bind_size(L, env, s, n);
+    Atom a, b;
+    bool left = size_atom(L, env, s->a, &a), right = size_atom(L, env, s->b, &b);
+    if (left == right)
+        return env;
+    const Size *side = left ? s->b : s->a;
+    Atom k = left ? a : b;
+    if (s->op == '+')
+        return solve_size(L, env, side, emit_op(L, s->loc, OP_SUB, n, k));
+    if (s->op == '-')
+        return solve_size(L, env, side,
+                          left ? emit_op(L, s->loc, OP_SUB, k, n)
+                               : emit_op(L, s->loc, OP_ADD, n, k));
+    if (s->op == '*' && !k.var && k.c.i)
+        return solve_size(L, env, side, emit_op(L, s->loc, OP_DIV, n, k));
+    return env;
+}
+
+static Env *bind_at(Low *L, Env *env, const AType *at, const Val *v, int depth, BindSize bind)
+{
+    at = type_deref(at);
+    switch (at->kind) {
+    case TY_ARRAY: {
+        const Size *s = size_deref(at->array.dim);
+        const Atom *leaf = val_first_leaf(v);
+        if (leaf && depth < atom_type(*leaf).rank)
+            env = bind(L, env, s, atom_type(*leaf).dims[depth]);
+        return bind_at(L, env, at->array.elem, v, depth + 1, bind);
+    }
+    case TY_TUPLE:
+    case TY_RECORD:
+        for (int i = 0; v->kind == V_TUPLE && i < at->elems.n && i < v->elems.n; i++)
+            env = bind_at(L, env, at->elems.at[i], v->elems.at[i], depth, bind);
+        return env;
+    case TY_SUM:
+        for (int k = 0; k < at->elems.n; k++)
+            env = bind_at(L, env, at->elems.at[k], sum_holds(L, v, k), depth, bind);
+        return env;
+    case TY_VAR:
+        if (!env_find(env, at->var)) {
+            env = env_add(L, env, at->var, (Val *)v);
+            env->drop = depth;
+        }
+        return env;
+    case TY_SCALAR:
+    case TY_FUN:
+    case TY_META:
+    case TY_ERROR: return env;
+    }
+    return env;
+}
+
+Env *bind_sizes(Low *L, Env *env, const AType *at, const Val *v)
+{
+    meet_sizes(L, env, at, v);
+    return bind_at(L, env, at, v, 0, bind_size);
+}
+
+Env *bind_sizes_inside(Low *L, Env *env, const AType *at, const Val *v)
+{
+    return bind_at(L, env, at, v, 0, solve_size);
+}
+
+Val *match_type(Low *L, Env **env, const AType *at, Val *v, Loc loc)
+{
+    *env = bind_sizes(L, *env, at, v);
+    LeafSizes ls = leaf_sizes(L, at, v);
+    Atoms as = val_leaves(L, v);
+    ASSERT(ls.n == as.n);
+    for (int i = 0; i < as.n; i++) {
+        Type t = atom_type(as.at[i]);
+        Atom *dims = NEWN(L->cx->perm, Atom, t.rank);
+        for (int d = 0; d < t.rank; d++) {
+            Atom want;
+            dims[d] = t.dims[d];
+            if (d < ls.at[i].n && size_atom(L, *env, ls.at[i].at[d], &want))
+                dims[d] = want;
+        }
+        as.at[i] = fit_atom(L, loc, as.at[i], dims, t.rank);
+    }
+    return val_rebuild(L, v, &as);
+}
+
+Atom common_width(Low *L, Loc loc, Val **vals, int n)
+{
+    const Atom *a = val_first_leaf(vals[0]);
+    if (!a)
+        ice(loc, "lowering: an array without a size");
+    Atom width = atom_type(*a).dims[0];
+    for (int i = 0; i < n; i++)
+        vals[i] = fit_val(L, loc, vals[i], &width, 1);
+    return width;
+}

@@ -1,0 +1,278 @@
+/* segred^1 of segments that lie beside each other in memory, as columns do: a group has a block of neighbouring
+ * segments, and of each several threads, neighbours in neighbouring segments, so that what a warp reads is in one
+ * piece without a transposed copy. Threads of a segment combine in local memory. If the blocks do not fill the device,
+ * they are cut into chunks, each of a group, and the last group to have done one of a block combines what
+ * all found of its segments (arrive.h).
+ *
+ * Where work-items work for themselves each has a strip of neighbouring segments, whose accumulators are
+ * a private array: for each element of the chunk it goes along the strip, which is how the elements lie,
+ * and what the target's compiler makes vectors of. */
+#include "kernels/level1/arrive.h"
+
+enum {
+    TURNS = 4,   /* of the elements that are worth a thread, so that few partial results are left */
+    BESIDE = 64, /* segments of a block, at most, where several threads of each are needed; */
+    ROUND = 8,   /* a multiple of that if there are several blocks */
+    WAITING = 2, /* of the groups that fill the device so many are one, whose loads are on their way: few parts are left */
+    STRIP = 256  /* segments of a work-item */
+};
+
+/* Can strips be worked on? */
+static bool has_strips(const Stm *s)
+{
+    const Exp *e = s->exp;
+    return s->pat.n == e->seg.nes.n && seg_is_short(e->seg.body, true) &&
+           seg_is_short(e->seg.op->body, true) && !exp_traps(e);
+}
+
+/* --- Numbers ------------------------------------------------------------------------------- */
+
+/* Host: all segments, those of a block; its threads to a segment; and how blocks are cut, as if they were
+ * segments. */
+typedef struct {
+    const Sx *n_segs, *beside, *threads;
+    Segments cut;
+} Blocks;
+
+/* Segments of a block where there are groups: one thread to each suffices if all of them fill the device. */
+static const Sx *beside_in_group(Ctx *cx, const Sx *n_segs, const Sx *fill)
+{
+    const Sx *team = sx_team_size(cx), *round = sx_const(cx, ROUND);
+    const Sx *most = sx_select(cx, sx_op(cx, SX_DIV, n_segs, fill), team, sx_const(cx, BESIDE));
+    const Sx *blocks = sx_op(cx, SX_MAX, sx_op(cx, SX_CEILDIV, n_segs, most), sx_const(cx, 1));
+    const Sx *even = sx_op(cx, SX_CEILDIV, sx_op(cx, SX_CEILDIV, n_segs, blocks), round);
+    return sx_op(cx, SX_MIN, team, sx_op(cx, SX_MIN, n_segs, sx_mul(cx, even, round)));
+}
+
+static Blocks blocks_of(PlanBuild *pb, const Stm *s)
+{
+    Ctx *cx = pb->cx;
+    const Nest *nest = &s->exp->seg.nest;
+    const Sx *one = sx_const(cx, 1), *team = sx_team_size(cx);
+    const Sx *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team));
+    Blocks bl = {.n_segs = nest_size(cx, nest, 0, nest->n - 1)};
+    const Sx *in_group = beside_in_group(cx, bl.n_segs, sx_op(cx, SX_MAX, sx_mul(cx, teams, team), one));
+    const Sx *alone = sx_const(cx, has_strips(s) ? STRIP : 1);
+    const Sx *beside = sx_select(cx, sx_sub(cx, team, one), in_group, alone);
+    bl.beside = pb_let(pb, "beside", sx_op(cx, SX_MAX, beside, one));
+    bl.threads = pb_let(pb, "threads", sx_op(cx, SX_MAX, sx_op(cx, SX_DIV, team, bl.beside), one));
+    bl.cut = (Segments){.n_segs = sx_op(cx, SX_CEILDIV, bl.n_segs, bl.beside),
+                        .width = sx_atom(cx, nest_width(nest)),
+                        .threads = team};
+    const Sx *workers = sx_op(cx, SX_DIV, teams, sx_select(cx, sx_sub(cx, team, one), sx_const(cx, WAITING), one));
+    const Sx *each = sx_op(cx, SX_DIV, workers, sx_op(cx, SX_MAX, bl.cut.n_segs, one));
+    const Sx *worth = sx_mul(cx, bl.threads, sx_mul(cx, sx_size(cx, SIZE_ITEM_ELEMS), sx_const(cx, TURNS)));
+    segments_cut(pb, &bl.cut, sx_mul(cx, each, bl.cut.n_segs), sx_op(cx, SX_CEILDIV, bl.cut.width, worth));
+    return bl;
+}
+
+/* --- A block ------------------------------------------------------------------------------- */
+
+typedef struct {
+    KGen *kg;
+    const Stm *s;
+    const Exp *e;
+    const Blocks *bl;
+    const ArrLoc *outs;
+    const KExp *several; /* chunks of a block? */
+    Arrive arrive;
+    Accs ac;
+    Chunk n; /* of the thread's segment; of the first one of a strip */
+} Across;
+
+/* Partial results of neighbouring segments are neighbours. */
+static Parts parts_of(const Across *t, const KExp *seg)
+{
+    return (Parts){&t->arrive, seg, kg_host(t->kg, t->bl->n_segs)};
+}
+
+/* A chunk's result: partial, or all there is. */
+static void put(const Across *t, const KExp *seg, const KExp *const *x)
+{
+    KGen *kg = t->kg;
+    kb_if(kg->kb, t->several);
+    arrive_put(&t->arrive, kg_add(kg, seg, kg_mul(kg, t->n.c, kg_host(kg, t->bl->n_segs))), x);
+    kb_else(kg->kb);
+    seg_store_reduced(kg, t->s, t->outs, seg, x);
+    kb_end(kg->kb);
+}
+
+/* acc := the thread's share of its segment. */
+static void accumulate(const Across *t)
+{
+    KGen *kg = t->kg;
+    nest_bind(kg, &t->e->seg.nest, t->e->seg.nest.n - 1, t->n.seg);
+    seg_accumulate(kg, t->e, &t->ac, &t->n, seg_outs(kg, t->s, t->ac.n, t->outs), t->s);
+}
+
+static void reduce_block(const Across *t)
+{
+    KGen *kg = t->kg;
+    const Chunk *n = &t->n;
+    kb_if(kg->kb, n->active);
+    accumulate(t);
+    kb_end(kg->kb);
+    accs_tree(kg, &t->ac, n);
+    kb_if(kg->kb, kg_and(kg, n->active, kg_eq(kg, n->p, kg_int(kg, 0))));
+    put(t, n->seg, accs_now(kg, &t->ac));
+    kb_end(kg->kb);
+}
+
+/* --- A strip ------------------------------------------------------------------------------- */
+
+static const KExp *strip_count(const Across *t)
+{
+    KGen *kg = t->kg;
+    const KExp *rest = kg_sub(kg, kg_host(kg, t->bl->n_segs), t->n.seg);
+    return kb_let(kg->kb, "count", kg_min(kg, kg_host(kg, t->bl->beside), rest));
+}
+
+static const KExp **load_all(KGen *kg, const Accs *ac, KBuf *const *bufs, const KExp *at)
+{
+    const KExp **x = NEWN(kg->cx->perm, const KExp *, ac->n);
+    for (int j = 0; j < ac->n; j++)
+        x[j] = kb_load(kg->kb, "x", bufs[j], at);
+    return x;
+}
+
+/* acc[i] := op(acc[i], element k of the strip's segment i) */
+static void accumulate_strip(const Across *t, KBuf *const *bufs, const KExp *count, const KExp *k)
+{
+    KGen *kg = t->kg;
+    const Exp *e = t->e;
+    const Nest *nest = &e->seg.nest;
+    Accs ac = accs_like(kg, &t->ac);
+    int mark = ranges_mark(kg->known);
+    const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), count, kg_int(kg, 1));
+    nest_bind(kg, nest, nest->n - 1, kb_let(kg->kb, "seg", kg_add(kg, t->n.seg, i)));
+    nest_bind_dim(kg, &vec_last(nest), k);
+    kg_stms(kg, e->seg.body);
+    accs_declare(kg, &ac, &e->seg.nes);
+    accs_apply(kg, &ac, load_all(kg, &ac, bufs, i), accs_atoms(kg, &ac, e->seg.body->res.at));
+    for (int j = 0; j < ac.n; j++)
+        kb_store(kg->kb, bufs[j], i, kg_of(kg, ac.acc[j]));
+    kb_end(kg->kb);
+    ranges_reset(kg->known, mark);
+}
+
+static void reduce_strip(const Across *t)
+{
+    KGen *kg = t->kg;
+    KBuild *b = kg->kb;
+    const Accs *ac = &t->ac;
+    const Chunk *n = &t->n;
+    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1), *count = strip_count(t);
+    KBuf **bufs = NEWN(kg->cx->perm, KBuf *, ac->n);
+    for (int j = 0; j < ac->n; j++) {
+        bufs[j] = kb_array(b, "acc", ac->types[j], STRIP);
+        const KExp *i = kb_for(b, "i", zero, count, one);
+        kb_store(b, bufs[j], i, kg_atom(kg, t->e->seg.nes.at[j]));
+        kb_end(b);
+    }
+    const KExp *k = kb_for(b, "k", n->beg, kg_add(kg, n->beg, n->len), one);
+    accumulate_strip(t, bufs, count, k);
+    kb_end(b);
+    const KExp *i = kb_for(b, "i", zero, count, one);
+    put(t, kg_add(kg, n->seg, i), load_all(kg, ac, bufs, i));
+    kb_end(b);
+}
+
+/* The only segment of a work-item. */
+static void reduce_one(const Across *t)
+{
+    accumulate(t);
+    put(t, t->n.seg, accs_now(t->kg, &t->ac));
+}
+
+/* --- The construct ------------------------------------------------------------------------- */
+
+static void combine(void *env, const KExp *last, bool team)
+{
+    const Across *t = env;
+    KGen *kg = t->kg;
+    Chunk n = t->n;
+    Parts parts = parts_of(t, n.seg);
+    last = kg_and(kg, last, t->several);
+    if (team) {
+        seg_combine(kg, t->s, t->outs, &t->ac, &n, &parts, kb_let(kg->kb, "combines", last));
+        return;
+    }
+    kb_if(kg->kb, last);
+    const KExp *i = kb_for(kg->kb, "i", kg_int(kg, 0), strip_count(t), kg_int(kg, 1));
+    n.seg = kb_let(kg->kb, "seg", kg_add(kg, n.seg, i));
+    parts.first = n.seg;
+    seg_combine_alone(kg, t->s, t->outs, &t->ac, &n, &parts);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+}
+
+/* All work-items of the group have put their parts. */
+static void meet_others(Across *t, const Chunk *unit, const KExp *block)
+{
+    KGen *kg = t->kg;
+    KBuild *b = kg->kb;
+    const KExp *teams = kg_id(kg, KID_TEAMS), *zero = kg_int(kg, 0);
+    const KExp *first = kg_eq(kg, kx_select(kg->cx->perm, teams, kg->lid, zero), zero);
+    first = kb_let(b, "first", kg_and(kg, unit->active, first));
+    kg_if_teams(kg);
+    kb_meet(b, 1u << KS_LOCAL | 1u << KS_GLOBAL);
+    kb_end(b);
+    arrive(&t->arrive, first, block, unit->chunks, combine, t);
+}
+
+/* Which of its segments the thread has, of the chunk at hand. */
+static void locate(const Across *t, Chunk *n, const KExp *block)
+{
+    KGen *kg = t->kg;
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    const KExp *teams = kg_id(kg, KID_TEAMS), *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
+    n->beg = kb_let(b, "beg", kg_min(kg, kg_mul(kg, n->c, n->chunk), n->width));
+    n->len = kb_let(b, "len", kg_min(kg, n->chunk, kg_sub(kg, n->width, n->beg)));
+    n->apart = kg_host(kg, t->bl->beside);
+    n->threads = kx_select(a, teams, kg_host(kg, t->bl->threads), one);
+    n->p = kb_let(b, "p", kx_select(a, teams, kg_quot(kg, kg->lid, n->apart), zero));
+    const KExp *mine = kx_select(a, teams, kg_sub(kg, kg->lid, kg_mul(kg, n->p, n->apart)), zero);
+    n->seg = kb_let(b, "seg", kg_add(kg, kg_mul(kg, block, n->apart), mine));
+    const KExp *there = kg_lt(kg, n->seg, kg_host(kg, t->bl->n_segs));
+    n->active = kb_let(b, "there", kg_and(kg, n->active, kg_and(kg, kg_lt(kg, n->p, n->threads), there)));
+}
+
+void segred_across(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    const Exp *e = s->exp;
+    Blocks bl = blocks_of(pb, s);
+    const Sx *zero = sx_const(pb->cx, 0), *one = sx_const(pb->cx, 1), *chunks = bl.cut.chunks;
+    const Sx *parts = sx_select(pb->cx, sx_sub(pb->cx, chunks, one), sx_mul(pb->cx, bl.n_segs, chunks), zero);
+    ArriveMems mems = arrive_mems(pb, e->seg.op, e->seg.nes.n, bl.cut.n_segs, parts);
+    KGen *kg = kg_new(pb, "segred_across", e);
+    KBuild *b = kg->kb;
+    kg->group_size = sx_team_size(pb->cx);
+    Across t = {.kg = kg, .s = s, .e = e, .bl = &bl, .outs = outs, .ac = accs_new(kg, e)};
+    accs_local(kg, &t.ac, false);
+    t.arrive = arrive_open(kg, &mems, t.ac.n, t.ac.types);
+    t.several = kg_lt(kg, kg_int(kg, 1), kg_host(kg, chunks));
+    Chunk unit = segments_open(kg, &bl.cut);
+    const KExp *block;
+    unit.c = kb_let(b, "c", kg_split(kg, unit.unit, kg_host(kg, bl.cut.n_segs), &block));
+    block = kb_let(b, "block", block);
+    unit.whole = true;
+    t.n = unit;
+    locate(&t, &t.n, block);
+    accs_declare(kg, &t.ac, &e->seg.nes);
+    kg_if_teams(kg);
+    reduce_block(&t);
+    kb_else(b);
+    kb_if(b, t.n.active);
+    if (has_strips(s))
+        reduce_strip(&t);
+    else
+        reduce_one(&t);
+    kb_end(b);
+    kb_end(b);
+    meet_others(&t, &unit, block);
+    seg_meet(kg); /* the buffers are used again */
+    kb_end(b);
+    Stage st = {kg, kg_finish(kg)};
+    stage_launch(&st, &bl.cut, NULL);
+}

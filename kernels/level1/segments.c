@@ -1,0 +1,506 @@
+/* Segmented reductions and scans: chunks, threads and accumulators (see segments.h). */
+#include "kernels/level1/segments.h"
+
+/* --- Numbers ------------------------------------------------------------------------------- */
+
+enum { NEIGHBOURS = 8 }; /* of 4 bytes are what the memory reads at a time */
+
+/* What chunks are cut for: so many that all run at once. Of one more for each segment the last few
+ * would run alone, as long as all the others. Where a team is a work-item that does not matter. */
+static const Sx *even_share(Ctx *cx, const Sx *teams, const Sx *team, const Sx *n_segs)
+{
+    const Sx *one = sx_const(cx, 1);
+    if (sx_is_const(n_segs, 1))
+        return teams;
+    const Sx *each = sx_op(cx, SX_DIV, teams, sx_op(cx, SX_MAX, n_segs, one));
+    return sx_select(cx, sx_sub(cx, team, one), sx_mul(cx, each, n_segs), teams);
+}
+
+/* Threads of a team enough for `least` elements each, or up to `most` where the segments are so
+ * many that fewer threads fill the device; when there are few segments, chunks so that there are
+ * teams enough, of elements that are worth their work-items. Where a team is one work-item, that is
+ * one a chunk, and as many chunks as keep the device busy. */
+Segments segments_plan(PlanBuild *pb, const Nest *nest, int least, int most)
+{
+    Ctx *cx = pb->cx;
+    const Sx *one = sx_const(cx, 1), *team = sx_team_size(cx);
+    const Sx *s = nest_size(cx, nest, 0, nest->n - 1), *w = sx_atom(cx, nest_width(nest));
+    const Sx *in_group = sx_op(cx, SX_DIV, sx_size(cx, SIZE_GROUP_SIZE), team);
+    const Sx *teams = sx_mul(cx, sx_size(cx, SIZE_NUM_GROUPS), in_group);
+    const Sx *threads = sx_op(cx, SX_CEILDIV, w, sx_const(cx, least));
+    const Sx *worth = sx_mul(cx, team, sx_size(cx, SIZE_ITEM_ELEMS));
+    Segments sg = {.n_segs = s, .width = w};
+    if (most > least) {
+        const Sx *fill = sx_mul(cx, teams, team);
+        const Sx *share = sx_op(cx, SX_CEILDIV, fill, sx_op(cx, SX_MAX, s, one));
+        const Sx *few = sx_op(cx, SX_MAX, sx_const(cx, NEIGHBOURS),
+                              sx_op(cx, SX_CEILDIV, w, sx_const(cx, most)));
+        threads = sx_op(cx, SX_MIN, threads, sx_op(cx, SX_MAX, share, few));
+    }
+    sg.threads = pb_let(pb, "threads", sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, team, threads)));
+    segments_cut(pb, &sg, even_share(cx, teams, team, s), sx_op(cx, SX_CEILDIV, w, worth));
+    return sg;
+}
+
+void segments_cut(PlanBuild *pb, Segments *sg, const Sx *workers, const Sx *most)
+{
+    Ctx *cx = pb->cx;
+    const Sx *one = sx_const(cx, 1);
+    const Sx *share = sx_op(cx, SX_CEILDIV, workers, sx_op(cx, SX_MAX, sg->n_segs, one));
+    sg->chunks = sx_op(cx, SX_MAX, one, sx_op(cx, SX_MIN, share, most));
+    sg->chunks = pb_let(pb, "chunks", sg->chunks);
+    sg->chunk = sx_op(cx, SX_MAX, one, sx_op(cx, SX_CEILDIV, sg->width, sg->chunks));
+    sg->chunk = pb_let(pb, "chunk", sg->chunk);
+}
+
+Segments segments_of_partials(PlanBuild *pb, const Segments *first)
+{
+    Ctx *cx = pb->cx;
+    Segments sg = {.n_segs = first->n_segs, .width = first->chunks, .chunk = first->chunks};
+    sg.chunks = sx_const(cx, 1);
+    sg.threads = pb_let(pb, "threads", sx_op(cx, SX_MIN, sx_team_size(cx), first->chunks));
+    return sg;
+}
+
+/* Statements; longer bodies fill the time by themselves. */
+enum { SHORT_BODY = 24, STRAIGHT_BODY = 64 };
+
+/* The number of statements of scalar code without loops; with branches only if asked for. -1: it is
+ * something else. */
+static int length(const Body *b, bool branches)
+{
+    int n = b->stms.n;
+    for (int i = 0; i < b->stms.n; i++) {
+        const Stm *s = &b->stms.at[i];
+        if (exp_is(s->exp, F_SCALAR) || s->exp->kind == E_INDEX)
+            continue;
+        if (s->exp->kind != E_IF || !branches || !types_scalar(&s->pat, 0, s->pat.n))
+            return -1;
+        int x = length(s->exp->branch.then_, true), y = length(s->exp->branch.else_, true);
+        if (x < 0 || y < 0)
+            return -1;
+        n += x + y;
+    }
+    return n;
+}
+
+bool seg_is_short(const Body *b, bool branches)
+{
+    int n = length(b, branches);
+    return n >= 0 && n <= SHORT_BODY;
+}
+
+bool seg_is_straight(const Body *b)
+{
+    int n = length(b, true);
+    return n >= 0 && n <= STRAIGHT_BODY;
+}
+
+/* --- The loop over chunks ------------------------------------------------------------------ */
+
+/* One of two by the target: where work-items of a group work together, where each works by itself.
+ */
+static const KExp *by_target(KGen *kg, const KExp *teams, const KExp *single)
+{
+    return kx_select(kg->cx->perm, kg_id(kg, KID_TEAMS), teams, single);
+}
+
+/* The loop of a group in which this thread has the chunk `mine` of `per` at a time. */
+static void open_turns(KGen *kg, Chunk *n, const KExp *from, const KExp *to, const KExp *step,
+                       const KExp *per, const KExp *mine)
+{
+    KBuild *b = kg->kb;
+    n->unit = kb_let(b, "unit", kg_add(kg, kb_for(b, "base", from, to, step), mine));
+    const KExp *some = kg_and(kg, kg_lt(kg, mine, per), kg_lt(kg, n->unit, to));
+    n->active = kb_let(b, "active", some);
+}
+
+/* Of how many chunks a group's threads take one each, and which is this thread's. */
+static const KExp *number_threads(KGen *kg, Chunk *n, const KExp **mine)
+{
+    KBuild *b = kg->kb;
+    const KExp *per = kb_let(b, "per_group", kg_quot(kg, kg_id(kg, KID_GROUP_SIZE), n->threads));
+    *mine = kb_let(b, "mine", kg_quot(kg, kg->lid, n->threads));
+    n->p = kb_let(b, "p", kg_sub(kg, kg->lid, kg_mul(kg, *mine, n->threads)));
+    return per;
+}
+
+void segments_share(KGen *kg, Chunk *n, const KExp *group, const KExp *groups, const KExp *units)
+{
+    const KExp *mine, *per = number_threads(kg, n, &mine);
+    open_turns(kg, n, kg_mul(kg, group, per), units, kg_mul(kg, groups, per), per, mine);
+}
+
+/* All chunks together. */
+static const KExp *open_units(KGen *kg, const Segments *sg)
+{
+    const Sx *total = sx_mul(kg->cx, sg->n_segs, sg->chunks);
+    const Sx *per_group = sx_op(kg->cx, SX_DIV, kg->group_size, sg->threads);
+    kg->max_threads = nest_max_threads(kg, total, per_group);
+    return nest_total(kg, total);
+}
+
+static Chunk chunk_numbers(KGen *kg, const Segments *sg)
+{
+    return (Chunk){.only = sx_is_const(sg->n_segs, 1),
+                   .chunks = kg_host(kg, sg->chunks),
+                   .chunk = kg_host(kg, sg->chunk),
+                   .width = kg_host(kg, sg->width)};
+}
+
+/* Where work-items work for themselves each has neighbours: they lie side by side in memory, and so
+ * do their results, which two cores had better not write in turn. */
+Chunk segments_open(KGen *kg, const Segments *sg)
+{
+    Chunk n = chunk_numbers(kg, sg);
+    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
+    bool all = sx_eq(sg->threads, sx_team_size(kg->cx)); /* the group's */
+    n.threads = by_target(kg, all ? kg_id(kg, KID_GROUP_SIZE) : kg_host(kg, sg->threads), one);
+    const KExp *units = open_units(kg, sg), *mine = zero, *per = one;
+    n.p = kg->lid;
+    if (!all)
+        per = number_threads(kg, &n, &mine);
+    n.p = by_target(kg, n.p, zero);
+    const KExp *group = kg_id(kg, KID_GROUP), *groups = kg_id(kg, KID_GROUPS);
+    const KExp *items = kg_global_size(kg);
+    const KExp *share = kg_quot(kg, kg_add(kg, units, kg_sub(kg, items, one)), items);
+    const KExp *from = kg_min(kg, units, kg_mul(kg, kg_global_id(kg), share));
+    const KExp *to = kg_min(kg, units, kg_add(kg, from, share));
+    open_turns(kg, &n, by_target(kg, kg_mul(kg, group, per), from), by_target(kg, units, to),
+               by_target(kg, kg_mul(kg, groups, per), one), by_target(kg, per, one),
+               by_target(kg, mine, zero));
+    if (all)
+        n.active = kx_bool(kg->cx->perm, true);
+    return n;
+}
+
+Chunk segments_each(KGen *kg, const Segments *sg, const KExp *first, const KExp *step)
+{
+    Chunk n = chunk_numbers(kg, sg);
+    n.unit = kb_for(kg->kb, "unit", first, open_units(kg, sg), step);
+    segments_locate(kg, &n);
+    return n;
+}
+
+const KExp *segments_number(KGen *kg, const Chunk *n)
+{
+    return n->only ? kg_int(kg, 0) : kb_let(kg->kb, "seg", kg_quot(kg, n->unit, n->chunks));
+}
+
+void segments_locate(KGen *kg, Chunk *n)
+{
+    KBuild *b = kg->kb;
+    n->seg = segments_number(kg, n);
+    n->c = kb_let(b, "c", kg_sub(kg, n->unit, kg_mul(kg, n->seg, n->chunks)));
+    /* Chunks are rounded up: the last ones may have nothing left. */
+    n->beg = kb_let(b, "beg", kg_min(kg, kg_mul(kg, n->c, n->chunk), n->width));
+    n->len = kb_let(b, "len", kg_min(kg, n->chunk, kg_sub(kg, n->width, n->beg)));
+}
+
+/* --- Accumulators -------------------------------------------------------------------------- */
+
+Accs accs_of(KGen *kg, const Lambda *op, int n)
+{
+    Arena *a = kg->cx->perm;
+    PrimType *types = NEWN(a, PrimType, n);
+    Accs ac = {.op = op, .n = n, .types = types};
+    ac.acc = NEWN(a, KVar *, n);
+    ac.bufs = NEWN(a, KBuf *, n);
+    ac.beside = NEWN(a, KBuf *, n);
+    for (int j = 0; j < n; j++)
+        types[j] = op->params.at[j]->type.elem;
+    return ac;
+}
+
+Accs accs_new(KGen *kg, const Exp *e)
+{
+    return accs_of(kg, e->seg.op, e->seg.nes.n);
+}
+
+void accs_declare(KGen *kg, const Accs *ac, const Atoms *nes)
+{
+    for (int j = 0; j < ac->n; j++)
+        ac->acc[j] = kb_var(kg->kb, "acc", ac->types[j], kg_atom(kg, nes->at[j]));
+}
+
+Accs accs_like(KGen *kg, const Accs *ac)
+{
+    Accs r = *ac;
+    r.acc = NEWN(kg->cx->perm, KVar *, ac->n);
+    return r;
+}
+
+Accs accs_copy(KGen *kg, const Accs *ac, const char *base)
+{
+    Accs r = accs_like(kg, ac);
+    for (int j = 0; j < ac->n; j++)
+        r.acc[j] = kb_var(kg->kb, base, ac->types[j], kg_of(kg, ac->acc[j]));
+    return r;
+}
+
+void accs_local(KGen *kg, Accs *ac, bool scan)
+{
+    for (int j = 0; j < ac->n; j++) {
+        ac->bufs[j] = kg_param_local(kg, "buf", ac->types[j], kg->group_size);
+        if (scan)
+            ac->beside[j] = kg_param_local(kg, "beside", ac->types[j], kg->group_size);
+    }
+}
+
+static const KExp **values(KGen *kg, const Accs *ac)
+{
+    return NEWN(kg->cx->perm, const KExp *, ac->n);
+}
+
+const KExp **accs_now(KGen *kg, const Accs *ac)
+{
+    const KExp **r = values(kg, ac);
+    for (int j = 0; j < ac->n; j++)
+        r[j] = kg_of(kg, ac->acc[j]);
+    return r;
+}
+
+const KExp **accs_load(KGen *kg, const Accs *ac, const KExp *at)
+{
+    const KExp **r = values(kg, ac);
+    for (int j = 0; j < ac->n; j++)
+        r[j] = kb_load(kg->kb, "x", ac->bufs[j], at);
+    return r;
+}
+
+const KExp **accs_of_lane(KGen *kg, const Accs *ac, const KExp *lane)
+{
+    const KExp **r = values(kg, ac);
+    for (int j = 0; j < ac->n; j++) {
+        KVar *v = kb_var_new(kg->kb, "x", ktype(ac->types[j]));
+        kb_stm(kg->kb, (KStm){.kind = KST_SHUFFLE, .var = v, .x = {kg_of(kg, ac->acc[j]), lane}});
+        r[j] = kg_of(kg, v);
+    }
+    return r;
+}
+
+const KExp **accs_atoms(KGen *kg, const Accs *ac, const Atom *atoms)
+{
+    const KExp **r = values(kg, ac);
+    for (int j = 0; j < ac->n; j++)
+        r[j] = kg_atom(kg, atoms[j]);
+    return r;
+}
+
+void accs_set(KGen *kg, const Accs *ac, const KExp **x)
+{
+    for (int j = 0; j < ac->n; j++)
+        kb_set(kg->kb, ac->acc[j], x[j]);
+}
+
+void accs_put(KGen *kg, const Accs *ac, const KExp *at)
+{
+    for (int j = 0; j < ac->n; j++)
+        kb_store(kg->kb, ac->bufs[j], at, kg_of(kg, ac->acc[j]));
+}
+
+void accs_apply(KGen *kg, const Accs *ac, const KExp **a, const KExp **x)
+{
+    kb_open_block(kg->kb);
+    for (int j = 0; j < ac->n; j++) {
+        kg_let(kg, ac->op->params.at[j], a[j]);
+        kg_let(kg, ac->op->params.at[ac->n + j], x[j]);
+    }
+    WorkMark m = kg_work_begin(kg);
+    kg_stms(kg, ac->op->body);
+    accs_set(kg, ac, accs_atoms(kg, ac, ac->op->body->res.at));
+    kg_work_end(kg, m);
+    kb_end(kg->kb);
+}
+
+static void meet_local(KGen *kg)
+{
+    kb_meet(kg->kb, 1u << KS_LOCAL);
+}
+
+void seg_meet(KGen *kg)
+{
+    kg_if_teams(kg);
+    meet_local(kg);
+    kb_end(kg->kb);
+}
+
+/* In step d = 1, 2, 4 .. the threads at multiples of 2d add what thread p + d has. */
+void accs_tree(KGen *kg, const Accs *ac, const Chunk *n)
+{
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    kg_if_teams(kg);
+    accs_put(kg, ac, kg->lid);
+    const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), n->threads, 2);
+    meet_local(kg);
+    const KExp *low = kg_sub(kg, kg_mul(kg, kg_int(kg, 2), d), kg_int(kg, 1));
+    const KExp *turn = kg_eq(kg, kx_prim2(a, OP_AND, n->p, low), kg_int(kg, 0));
+    const KExp *there = kg_lt(kg, kg_add(kg, n->p, d), n->threads);
+    kb_if(b, kg_and(kg, n->active, kg_and(kg, turn, there)));
+    const KExp *beside = n->apart ? kg_mul(kg, d, n->apart) : d;
+    accs_apply(kg, ac, accs_now(kg, ac), accs_load(kg, ac, kg_add(kg, kg->lid, beside)));
+    accs_put(kg, ac, kg->lid);
+    kb_end(b);
+    kb_end(b);
+    kb_end(b);
+}
+
+/* acc := op(what thread p - d has in `from`, acc), where there is such a thread; put into `to`. */
+static void scan_step(KGen *kg, const Accs *ac, const Chunk *n, const KExp *d, KBuf **from, KBuf **to)
+{
+    Accs left = *ac, right = *ac;
+    left.bufs = from;
+    right.bufs = to;
+    kb_if(kg->kb, kg_and(kg, n->active, kg_le(kg, d, n->p)));
+    accs_apply(kg, ac, accs_load(kg, &left, kg_sub(kg, kg->lid, d)), accs_now(kg, ac));
+    kb_end(kg->kb);
+    accs_put(kg, &right, kg->lid);
+    meet_local(kg);
+}
+
+/* A step adds the partial sums of d threads further left. It reads one buffer and writes the other,
+ * so that a barrier a step is enough; two steps a turn, and the sums are where they were. */
+void accs_scan(KGen *kg, const Accs *ac, const Chunk *n)
+{
+    KBuild *b = kg->kb;
+    accs_put(kg, ac, kg->lid);
+    kg_if_teams(kg);
+    meet_local(kg);
+    const KExp *d = kb_for_times(b, "d", kg_int(kg, 1), n->threads, 4);
+    scan_step(kg, ac, n, d, ac->bufs, ac->beside);
+    scan_step(kg, ac, n, kg_mul(kg, kg_int(kg, 2), d), ac->beside, ac->bufs);
+    kb_end(b);
+    kb_end(b);
+}
+
+/* --- Results ------------------------------------------------------------------------------- */
+
+KLoc *seg_outs(KGen *kg, const Stm *s, int from, const ArrLoc *outs)
+{
+    KLoc *l = NEWN(kg->cx->perm, KLoc, s->pat.n);
+    for (int j = from; j < s->pat.n; j++)
+        l[j] = kg_result(kg, &outs[j], s->pat.at[j]->type);
+    return l;
+}
+
+/* Results in row-major order, as most are, need not know in which row they are. */
+void seg_store_reduced(KGen *kg, const Stm *s, const ArrLoc *outs, const KExp *seg, const KExp *const *x)
+{
+    const Exp *e = s->exp;
+    int depth = e->seg.nest.n - 1;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_bind(kg, &e->seg.nest, depth, seg);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    for (int j = 0; j < e->seg.nes.n; j++) {
+        Type t = s->pat.at[j]->type;
+        KLoc l = kg_result(kg, &outs[j], t);
+        if (depth > 1 && lmad_is_row_major(kg->cx, outs[j].at, t))
+            kb_store(kg->kb, l.mem, kg_add(kg, kg_at(kg, l.at.offset), seg), x[j]);
+        else
+            loc_store(kg, &l, ix, depth, x[j]);
+    }
+}
+
+void seg_store_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
+{
+    int depth = e->seg.nest.n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    for (int j = e->seg.nes.n; j < s->pat.n; j++) {
+        KLoc row = loc_row_n(kg, &maps[j], s->pat.at[j]->type.rank, ix, depth);
+        Atom r = e->seg.body->res.at[j];
+        kg_store(kg, &row, atom_type(r), r);
+    }
+}
+
+void seg_hint_maps(KGen *kg, const Exp *e, const KLoc *maps, const Stm *s)
+{
+    int depth = e->seg.nest.n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, &e->seg.nest, depth, ix);
+    for (int j = e->seg.nes.n; j < s->pat.n; j++) {
+        place_hint(kg, e->seg.body, e->seg.body->res.at[j],
+                   loc_row_n(kg, &maps[j], s->pat.at[j]->type.rank, ix, depth));
+    }
+}
+
+/* --- Tiles in local memory ----------------------------------------------------------------- */
+
+enum { STAGE_GAP = 32 };
+
+int seg_each(const Exp *e)
+{
+    int bytes = 0;
+    for (int j = 0; j < e->seg.nes.n; j++)
+        bytes += prim_type_bytes[e->seg.op->params.at[j]->type.elem];
+    if (!seg_is_short(e->seg.body, true) || !seg_is_short(e->seg.op->body, true))
+        return 1;
+    return bytes <= 8 ? 8 : bytes <= 16 ? 4 : 1;
+}
+
+/* The elements of a tile, with gaps (see seg_stage_at). */
+static const Sx *stage_count(Ctx *cx, const Sx *group_size, int each)
+{
+    const Sx *n = sx_mul(cx, group_size, sx_const(cx, each));
+    return sx_add(cx, n, sx_op(cx, SX_CEILDIV, n, sx_const(cx, STAGE_GAP)));
+}
+
+const Sx *seg_tile_fits(Ctx *cx, const Exp *e, int each)
+{
+    enum { BUFFERS = 3, ROUND = 16 }; /* of an accumulator; bytes to which each is rounded up */
+    const Sx *group_size = sx_size(cx, SIZE_GROUP_SIZE);
+    const Sx *bytes = sx_const(cx, (int64_t)BUFFERS * ROUND * e->seg.nes.n);
+    for (int j = 0; j < e->seg.nes.n; j++) {
+        int size = prim_type_bytes[e->seg.op->params.at[j]->type.elem];
+        const Sx *bufs = sx_mul(cx, group_size, sx_const(cx, 2));
+        const Sx *count = sx_add(cx, bufs, stage_count(cx, group_size, each));
+        bytes = sx_add(cx, bytes, sx_mul(cx, count, sx_const(cx, size)));
+    }
+    return sx_op(cx, SX_DIV, sx_size(cx, SIZE_LOCAL_MEMORY), bytes);
+}
+
+KBuf **seg_stage(KGen *kg, const Accs *ac, int each)
+{
+    KBuf **stage = NEWN(kg->cx->perm, KBuf *, ac->n);
+    for (int j = 0; j < ac->n; j++)
+        stage[j] =
+            kg_param_local(kg, "stage", ac->types[j], stage_count(kg->cx, kg->group_size, each));
+    return stage;
+}
+
+const KExp *seg_stage_at(KGen *kg, const KExp *number)
+{
+    const KExp *at = kb_let(kg->kb, "at", number);
+    return kg_add(kg, at, kg_quot(kg, at, kg_int(kg, STAGE_GAP)));
+}
+
+/* --- Stages -------------------------------------------------------------------------------- */
+
+void stage_launch(const Stage *st, const Segments *sg, Mem *const *outs)
+{
+    Ctx *cx = st->kg->cx;
+    const Sx *per_group = sx_op(cx, SX_DIV, st->kg->group_size, sg->threads);
+    const Sx *groups = nest_groups(st->kg, sx_mul(cx, sg->n_segs, sg->chunks), per_group);
+    kg_launch_on(st->kg, st->k, outs, groups);
+}
+
+void stages_begin(Stages *st, int n, const Sx *const *bytes)
+{
+    const Segments *sg = st->sg;
+    PlanBuild *pb = st->first.kg->pb;
+    const Sx *all = sx_mul(pb->cx, sg->n_segs, sg->chunks);
+    st->parts = NEWN(pb->cx->perm, Mem *, n);
+    pb_if_more(pb, sg->chunks, 1);
+    for (int j = 0; j < n; j++)
+        st->parts[j] = pb_alloc(pb, "partial", sx_mul(pb->cx, all, bytes[j]));
+    stage_launch(&st->first, sg, st->parts);
+}
+
+void stages_end(Stages *st, Mem *const *final)
+{
+    PlanBuild *pb = st->first.kg->pb;
+    pb_else(pb);
+    stage_launch(&st->first, st->sg, final);
+    pb_end(pb);
+}

@@ -1,0 +1,291 @@
+/* segred^1: segmented reduction (see segments.h for the regimes).
+ *
+ * Each thread accumulates its share of a chunk, the threads of a chunk combine in local memory in the
+ * order of their numbers. If segments have several chunks, the group that is the last to have done
+ * one of a segment does the same over the partial results (arrive.h). A commutative operator lets neighbouring threads
+ * take neighbouring elements; otherwise (and on a CPU) each thread has consecutive elements. Operators
+ * on arrays are applied by one thread a segment. */
+#include "kernels/level1/arrive.h"
+
+/* Loads of so many elements are on their way at a time: of chunks, of whole segments. */
+enum { SHARE_UNROLL = 4, WHOLE_UNROLL = 8 };
+enum { LEAST_ELEMS = 4, MOST_ELEMS = 16 }; /* a thread */
+
+static bool is_brief(const Exp *e)
+{
+    return seg_is_short(e->seg.body, false) && seg_is_short(e->seg.op->body, false);
+}
+
+/* The share of thread p of a chunk of len elements: opens a loop over its elements, and returns the
+ * element's number in the chunk. Neighbouring threads take neighbouring elements where the order
+ * does not matter (and groups have several threads); else each takes consecutive ones. */
+static const KExp *open_share(KGen *kg, const Chunk *n, const Exp *e)
+{
+    KBuild *b = kg->kb;
+    Arena *a = kg->cx->perm;
+    const KExp *zero = kg_int(kg, 0), *one = kg_int(kg, 1);
+    const KExp *more = kg_sub(kg, kg_add(kg, n->len, n->threads), one);
+    const KExp *q = kb_let(b, "q", kg_quot(kg, more, n->threads));
+    const KExp *mine = kg_max(kg, zero, kg_min(kg, q, kg_sub(kg, n->len, kg_mul(kg, n->p, q))));
+    const KExp *dealt = kg_quot(kg, kg_sub(kg, more, n->p), n->threads);
+    const KExp *woven = op_is_comm(e) ? kg_id(kg, KID_COALESCES) : kx_bool(a, false);
+    bool brief = is_brief(e);
+    const KExp *own = brief ? kb_let(b, "own", kx_select(a, woven, dealt, mine)) : q;
+    const KExp *t = kb_for(b, "t", zero, own, one);
+    if (brief)
+        kg_loop_unroll(kg, n->whole ? WHOLE_UNROLL : SHARE_UNROLL);
+    const KExp *in_row = kg_add(kg, kg_mul(kg, n->p, q), t);
+    const KExp *in_turn = kg_add(kg, kg_mul(kg, t, n->threads), n->p);
+    const KExp *off = kb_let(b, "off", kx_select(a, woven, in_turn, in_row));
+    kb_if(b, brief ? kx_bool(a, true) : kg_lt(kg, off, n->len)); /* long ones keep in step */
+    return off;
+}
+
+void seg_accumulate(KGen *kg, const Exp *e, const Accs *ac, const Chunk *n, const KLoc *maps,
+                    const Stm *s)
+{
+    WorkMark m = kg_work_begin(kg);
+    const KExp *off = open_share(kg, n, e);
+    HeapMark turn = heap_mark(kg);
+    nest_bind_dim(kg, &vec_last(&e->seg.nest), kg_add(kg, n->beg, off));
+    if (maps)
+        seg_hint_maps(kg, e, maps, s);
+    kg_stms(kg, e->seg.body);
+    if (maps)
+        seg_store_maps(kg, e, maps, s);
+    accs_apply(kg, ac, accs_now(kg, ac), accs_atoms(kg, ac, e->seg.body->res.at));
+    heap_release(kg, turn);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    kg_work_end(kg, m);
+}
+
+/* Thread 0 of each chunk has what its threads found together. */
+static void open_found(KGen *kg, const Chunk *n)
+{
+    kb_if(kg->kb, kg_and(kg, n->active, kg_eq(kg, n->p, kg_int(kg, 0))));
+}
+
+/* The end of a kernel, the chunks' results where they are put. */
+static Stage finish_stage(KGen *kg)
+{
+    seg_meet(kg); /* the buffers are used again */
+    kb_end(kg->kb);
+    return (Stage){kg, kg_finish(kg)};
+}
+
+/* acc := the chunk's elements, combined. */
+static void reduce_chunk(KGen *kg, const Exp *e, const Accs *ac, Chunk *n, const ArrLoc *outs,
+                         const Stm *s)
+{
+    kb_if(kg->kb, n->active);
+    segments_locate(kg, n);
+    nest_bind(kg, &e->seg.nest, e->seg.nest.n - 1, n->seg);
+    seg_accumulate(kg, e, ac, n, outs ? seg_outs(kg, s, ac->n, outs) : NULL, s);
+    kb_end(kg->kb);
+    accs_tree(kg, ac, n);
+}
+
+/* acc := the chunks' elements, reduced chunk by chunk; outs: of the mapped-out results, NULL: they are not written. */
+static Chunk red_chunks(KGen *kg, const Stm *s, const Exp *e, Accs *ac, const Segments *sg, const ArrLoc *outs)
+{
+    *ac = accs_new(kg, e);
+    accs_local(kg, ac, false);
+    Chunk n = segments_open(kg, sg);
+    n.whole = sx_is_const(sg->chunks, 1);
+    accs_declare(kg, ac, &e->seg.nes);
+    reduce_chunk(kg, e, ac, &n, outs, s);
+    return n;
+}
+
+Stage red_elements(PlanBuild *pb, const Exp *e, const Segments *sg)
+{
+    KGen *kg = kg_new(pb, "segred", e);
+    Accs ac;
+    Chunk n = red_chunks(kg, NULL, e, &ac, sg, NULL);
+    KBuf **to = NEWN(pb->cx->perm, KBuf *, ac.n);
+    for (int j = 0; j < ac.n; j++)
+        to[j] = kg_param_out(kg, "out", ac.types[j]);
+    open_found(kg, &n);
+    for (int j = 0; j < ac.n; j++)
+        kb_store(kg->kb, to[j], n.unit, kg_of(kg, ac.acc[j]));
+    kb_end(kg->kb);
+    return finish_stage(kg);
+}
+
+/* Whole segments. */
+static Stage red_segments(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs)
+{
+    KGen *kg = kg_new(pb, "segred", s->exp);
+    Accs ac;
+    Chunk n = red_chunks(kg, s, s->exp, &ac, sg, outs);
+    open_found(kg, &n);
+    seg_store_reduced(kg, s, outs, n.unit, accs_now(kg, &ac));
+    kb_end(kg->kb);
+    return finish_stage(kg);
+}
+
+/* --- Several chunks a segment, in one launch --------------------------------------------------- */
+
+/* acc := the thread's share of the partial results. */
+static void combine_share(KGen *kg, const Exp *e, const Accs *ac, const Chunk *all, const Parts *parts)
+{
+    accs_set(kg, ac, accs_atoms(kg, ac, e->seg.nes.at));
+    const KExp *off = open_share(kg, all, e);
+    const KExp *at = kg_add(kg, parts->first, kg_mul(kg, off, parts->step));
+    accs_apply(kg, ac, accs_now(kg, ac), arrive_get(parts->arrive, at));
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+}
+
+void seg_combine(KGen *kg, const Stm *s, const ArrLoc *outs, const Accs *ac, const Chunk *n,
+                 const Parts *parts, const KExp *last)
+{
+    Chunk all = *n;
+    all.len = n->chunks;
+    kb_if(kg->kb, kg_and(kg, last, all.active));
+    combine_share(kg, s->exp, ac, &all, parts);
+    kb_end(kg->kb);
+    all.threads = kx_select(kg->cx->perm, last, all.threads, kg_int(kg, 0));
+    accs_tree(kg, ac, &all);
+    all.active = kg_and(kg, all.active, last);
+    open_found(kg, &all);
+    seg_store_reduced(kg, s, outs, n->seg, accs_now(kg, ac));
+    kb_end(kg->kb);
+}
+
+void seg_combine_alone(KGen *kg, const Stm *s, const ArrLoc *outs, const Accs *ac, const Chunk *n,
+                       const Parts *parts)
+{
+    Chunk all = *n;
+    all.len = n->chunks;
+    combine_share(kg, s->exp, ac, &all, parts);
+    seg_store_reduced(kg, s, outs, n->seg, accs_now(kg, ac));
+}
+
+typedef struct {
+    KGen *kg;
+    const Stm *s;
+    const ArrLoc *outs;
+    Accs ac;
+    Chunk n;
+    Arrive arrive;
+} Arriving;
+
+/* By the last one of a segment's chunks, each of which has a whole group (or a work-item that works by
+ * itself): its result, of the partial ones in their order. */
+static void combine_chunks(void *env, const KExp *last, bool team)
+{
+    Arriving *w = env;
+    (void)team;
+    KGen *kg = w->kg;
+    Parts parts = {&w->arrive, kg_mul(kg, w->n.seg, w->n.chunks), kg_int(kg, 1)};
+    seg_combine(kg, w->s, w->outs, &w->ac, &w->n, &parts, last);
+}
+
+static Stage red_arriving(PlanBuild *pb, const Stm *s, const Segments *sg, const ArrLoc *outs,
+                       const ArriveMems *mems)
+{
+    KGen *kg = kg_new(pb, "segred_arriving", s->exp);
+    KBuild *b = kg->kb;
+    Arriving w = {.kg = kg, .s = s, .outs = outs, .ac = accs_new(kg, s->exp)};
+    accs_local(kg, &w.ac, false);
+    w.n = segments_open(kg, sg);
+    w.n.seg = segments_number(kg, &w.n);
+    accs_declare(kg, &w.ac, &s->exp->seg.nes);
+    w.arrive = arrive_open(kg, mems, w.ac.n, w.ac.types);
+    const KExp *seg = w.n.seg;
+    reduce_chunk(kg, s->exp, &w.ac, &w.n, outs, s);
+    w.n.seg = seg;
+    const KExp *teams = kg_id(kg, KID_TEAMS), *zero = kg_int(kg, 0);
+    const KExp *first = kg_eq(kg, kx_select(pb->cx->perm, teams, kg->lid, zero), zero);
+    first = kb_let(b, "first", kg_and(kg, w.n.active, first));
+    kb_if(b, first);
+    arrive_put(&w.arrive, w.n.unit, accs_now(kg, &w.ac));
+    kb_end(b);
+    arrive(&w.arrive, first, w.n.seg, w.n.chunks, combine_chunks, &w);
+    return finish_stage(kg);
+}
+
+/* --- Operators on arrays ------------------------------------------------------------------- */
+
+void seg_fold(KGen *kg, const Exp *e, const Stm *s, KLoc *outs, bool scan)
+{
+    const Nest *nest = &e->seg.nest;
+    const Lambda *op = e->seg.op;
+    int n = e->seg.nes.n, depth = nest->n;
+    const Sx **ix = NEWN(kg->cx->perm, const Sx *, depth);
+    nest_indices(kg, nest, depth, ix);
+    Carries *c = carry_begin(kg, &op->params, n, &e->seg.nes, op->body, op->body->res.at, NULL);
+    const KExp *i =
+        kb_for(kg->kb, "i", kg_int(kg, 0), kg_atom(kg, nest_width(nest)), kg_int(kg, 1));
+    HeapMark turn = heap_mark(kg);
+    nest_bind_dim(kg, &vec_last(nest), i);
+    seg_hint_maps(kg, e, outs, s);
+    kg_stms(kg, e->seg.body);
+    seg_store_maps(kg, e, outs, s);
+    kg_bind_params(kg, op->params.at + n, e->seg.body->res.at, n);
+    carry_turn(kg, c);
+    carry_hint(kg, c, op->body, op->body->res.at);
+    kg_stms(kg, op->body);
+    for (int j = 0; scan && j < n; j++) {
+        Atom r = op->body->res.at[j];
+        KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth);
+        kg_store(kg, &row, atom_type(r), r);
+    }
+    carry_step(kg, c, op->body->res.at);
+    heap_release(kg, turn);
+    kb_end(kg->kb);
+    if (scan)
+        return;
+    Var **finals = NEWN(kg->cx->perm, Var *, n);
+    for (int j = 0; j < n; j++)
+        finals[j] = var_like(kg->cx, op->params.at[j]);
+    carry_end(kg, c, finals);
+    for (int j = 0; j < n; j++) {
+        KLoc row = loc_row_n(kg, &outs[j], s->pat.at[j]->type.rank, ix, depth - 1);
+        kg_store(kg, &row, finals[j]->type, atom_var(finals[j]));
+    }
+}
+
+void seg_sequential(PlanBuild *pb, const Stm *s, const ArrLoc *outs, bool scan)
+{
+    const Exp *e = s->exp;
+    const Nest *nest = &e->seg.nest;
+    KGen *kg = kg_new(pb, scan ? "segscan_seq" : "segred_seq", e);
+    const Sx *n_segs = nest_open_dims(kg, nest, nest->n - 1);
+    WorkMark m = kg_work_begin(kg);
+    seg_fold(kg, e, s, seg_outs(kg, s, 0, outs), scan);
+    kg_work_end(kg, m);
+    nest_close_dims(kg);
+    nest_finish(kg, n_segs);
+}
+
+/* --- The construct ------------------------------------------------------------------------- */
+
+/* Straight from memory, neighbours by neighbouring threads, more elements cost a thread little
+ * beside what it costs itself. */
+static int most_elems(PlanBuild *pb, const Exp *e)
+{
+    bool reads = e->seg.nest.n > 1 && mem_reads_along(pb->cx, e, pb->locs);
+    return reads && op_is_comm(e) && is_brief(e) ? MOST_ELEMS : LEAST_ELEMS;
+}
+
+void segred_chunks(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    Ctx *cx = pb->cx;
+    const Exp *e = s->exp;
+    Segments sg = segments_plan(pb, &e->seg.nest, LEAST_ELEMS, most_elems(pb, e)), each = sg;
+    pb_if_more(pb, sg.chunks, 1);
+    sg.threads = sx_team_size(cx);
+    ArriveMems mems = arrive_mems(pb, e->seg.op, e->seg.nes.n, sg.n_segs, sx_mul(cx, sg.n_segs, sg.chunks));
+    Stage arriving = red_arriving(pb, s, &sg, outs, &mems);
+    stage_launch(&arriving, &sg, NULL);
+    pb_else(pb);
+    each.chunks = sx_const(cx, 1);
+    each.chunk = each.width;
+    Stage rows = red_segments(pb, s, &each, outs);
+    const Sx *per_group = sx_op(cx, SX_DIV, rows.kg->group_size, each.threads);
+    kg_launch(rows.kg, rows.k, nest_groups_turning(rows.kg, each.n_segs, per_group));
+    pb_end(pb);
+}

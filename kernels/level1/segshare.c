@@ -1,0 +1,216 @@
+/* Reductions, one for each element of a nest, over arrays that do not vary with its innermost
+ * dimension: all pairs of something (n-body), nearest neighbours and their likes.
+ *
+ *     segmap^1 .. <x in xs> { redomap op (f x) ys }
+ *
+ * A thread works on R elements at once, so that each y that it reads is used R times and R chains of
+ * operations run side by side. All threads of a group read the same y at the same time, which the
+ * memory gives to all of a warp at once: nothing is staged. What f knows of x lies in registers
+ * (sumseach.c):
+ *
+ *     for k = 0, 4 ..:
+ *         y[4] := ys[k .. k+3]
+ *         acc[i] := op(acc[i], f(own[i], y[0])) ..
+ *
+ * A thread's elements are a group apart, so that neighbours read and store neighbours. Where the
+ * elements do not fill the device so, their reductions are cut into pieces (sums.h). */
+#include "kernels/level1/sums.h"
+
+enum {
+    GROUP = 128,      /* threads of a group */
+    TOGETHER = 4,      /* k that become straight code */
+    GROUPS = 64,       /* wanted for a compute unit, so that the last ones do not run alone for long */
+    LEAST_GROUPS = 4,  /* ... and at least */
+    WHOLE_GROUPS = 64, /* ... where reductions are not cut */
+    PIECE = 64         /* elements of a piece, at least */
+};
+
+typedef struct {
+    Each t;
+    const Pieces *pieces; /* NULL: whole reductions */
+    Share share;          /* the block and piece at work */
+} Shared;
+
+/* --- The kernel ------------------------------------------------------------------------------ */
+
+/* The elements k .. k + TOGETHER - 1: their scalars, neighbours, are loaded first. */
+static void accumulate_some(const Each *t, const KExp *k)
+{
+    KGen *kg = t->kg;
+    const Sums *r = t->r;
+    KBuf **some = NEWN(kg->cx->perm, KBuf *, r->params->n);
+    for (int p = 0; p < r->params->n; p++) {
+        Type type = r->params->at[p]->type;
+        if (type.rank > 0)
+            continue;
+        some[p] = kb_array(kg->kb, "some", type.elem, TOGETHER);
+        const KExp *u = kb_for(kg->kb, "u", kg_int(kg, 0), kg_int(kg, TOGETHER), kg_int(kg, 1));
+        kg_loop_unroll(kg, -1); /* by us: neighbours are seen to be such */
+        const Sx *at = kg_sx_of(kg, kg_add(kg, k, u));
+        kb_store(kg->kb, some[p], u,
+                 loc_load(kg, "x", kg_arr(kg, r->arrs->at[p].var), &at, 1));
+        kb_end(kg->kb);
+    }
+    const KExp *u = kb_for(kg->kb, "u", kg_int(kg, 0), kg_int(kg, TOGETHER), kg_int(kg, 1));
+    kg_loop_unroll(kg, TOGETHER);
+    each_bind(t, kg_add(kg, k, u), false);
+    for (int p = 0; p < r->params->n; p++)
+        if (some[p])
+            kg_let(kg, r->params->at[p], kb_load(kg->kb, "x", some[p], u));
+    each_accumulate(t);
+    kb_end(kg->kb);
+}
+
+static void accumulate(const Shared *sh)
+{
+    const Each *t = &sh->t;
+    KGen *kg = t->kg;
+    KBuild *b = kg->kb;
+    const KExp *from = sh->share.from, *one = kg_int(kg, 1), *some = kg_int(kg, TOGETHER);
+    const KExp *len = kg_max(kg, kg_int(kg, 0), kg_sub(kg, sh->share.to, from));
+    const KExp *turns = kb_let(b, "turns", kg_quot(kg, len, some));
+    const KExp *turn = kb_for(b, "turn", kg_int(kg, 0), turns, one);
+    accumulate_some(t, kg_add(kg, from, kg_mul(kg, turn, some)));
+    kb_end(b);
+    const KExp *k = kb_for(b, "k", kg_add(kg, from, kg_mul(kg, turns, some)), sh->share.to, one);
+    each_bind(t, k, true);
+    each_accumulate(t);
+    kb_end(b);
+}
+
+static void store_elements(const Shared *sh, const KLoc *outs)
+{
+    const Each *t = &sh->t;
+    KGen *kg = t->kg;
+    const NestDim *d = sums_inner(t->r);
+    int mark = ranges_mark(kg->known);
+    const KExp *i = each_open(t), *at = kb_let(kg->kb, "at", each_element(t, i));
+    kb_if(kg->kb, kg_lt(kg, at, kg_atom(kg, d->width)));
+    nest_bind_dim(kg, d, at);
+    if (sh->pieces)
+        sums_store_parts(kg, t->r, sh->pieces, sh->share.piece, t->acc, i, 1);
+    else
+        sums_store(kg, t->r, outs, t->acc, i);
+    kb_end(kg->kb);
+    kb_end(kg->kb);
+    ranges_reset(kg->known, mark);
+}
+
+/* Host: blocks of the innermost dimension; all. */
+static const Sx *blocks_along(const Each *t)
+{
+    Ctx *cx = t->kg->cx;
+    return sx_op(cx, SX_CEILDIV, sx_atom(cx, sums_inner(t->r)->width),
+                 sx_const(cx, GROUP * t->n));
+}
+
+static const Sx *blocks_in_all(const Each *t)
+{
+    Ctx *cx = t->kg->cx;
+    return sx_mul(cx, nest_size(cx, &t->r->e->seg.nest, 0, t->r->depth - 1), blocks_along(t));
+}
+
+static Kernel *share_kernel(Shared *sh, const ArrLoc *outs)
+{
+    Each *t = &sh->t;
+    KGen *kg = t->kg;
+    KBuild *b = kg->kb;
+    const Sums *r = t->r;
+    kg->group_size = sx_const(kg->cx, GROUP);
+    kg->at = r->e->loc;
+    kg_if_teams(kg);
+    const KExp *lane = kb_let(b, "lane", kg_rem(kg, kg->lid, kg_int(kg, GROUP)));
+    sh->share = sums_open_share(kg, r, blocks_in_all(t), sh->pieces);
+    const KExp *n = kg_host(kg, blocks_along(t));
+    const KExp *q = kb_let(b, "q", kg_quot(kg, sh->share.block, n));
+    const KExp *in_row = kg_sub(kg, sh->share.block, kg_mul(kg, q, n));
+    t->first = kb_let(b, "first",
+                      kg_add(kg, kg_mul(kg, in_row, kg_int(kg, GROUP * t->n)), lane));
+    t->step = kg_int(kg, GROUP);
+    nest_bind_range(kg, &r->e->seg.nest, 0, r->depth - 1, q);
+    each_load(t);
+    t->acc = sums_accs(kg, r, t->n);
+    accumulate(sh);
+    store_elements(sh, sh->pieces ? NULL : seg_outs(kg, r->stm, 0, outs));
+    kb_end(b);
+    kb_end(b);
+    return kg_finish(kg);
+}
+
+/* --- Launches -------------------------------------------------------------------------------- */
+
+static const Sx *groups_of(Ctx *cx, int units)
+{
+    return sx_mul(cx, sx_size(cx, SIZE_TILE_GROUPS), sx_const(cx, units));
+}
+
+static void open_branch(PlanBuild *pb, const Each *t, Kernel *k, const Sx *worth)
+{
+    Ctx *cx = pb->cx;
+    const Sx *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
+    pb_if_more(pb, sx_op(cx, SX_MIN, worth, team), 0);
+    pb_if_fits(pb, (Fit){k, t->kg->group_size, sx_const(cx, 0)});
+}
+
+static void whole_branch(Shared sh, const ArrLoc *outs)
+{
+    Each *t = &sh.t;
+    PlanBuild *pb = t->kg->pb;
+    Kernel *k = share_kernel(&sh, outs);
+    const Sx *blocks = blocks_in_all(t);
+    open_branch(pb, t, k, sx_op(pb->cx, SX_DIV, blocks, groups_of(pb->cx, WHOLE_GROUPS)));
+    kg_launch(t->kg, k, nest_groups(t->kg, blocks, sx_const(pb->cx, 1)));
+    pb_else(pb);
+}
+
+static void cut_branch(Shared sh, const ArrLoc *outs)
+{
+    Each *t = &sh.t;
+    PlanBuild *pb = t->kg->pb;
+    Ctx *cx = pb->cx;
+    const Sx *blocks = blocks_in_all(t), *one = sx_const(cx, 1);
+    const Sx *share = sx_op(cx, SX_DIV, groups_of(cx, GROUPS), sx_op(cx, SX_MAX, blocks, one));
+    const Sx *most = sx_op(cx, SX_DIV, sx_atom(cx, t->r->width), sx_const(cx, PIECE));
+    const Sx *want = pb_let(pb, "want", sx_op(cx, SX_MIN, share, most));
+    Pieces p = sums_cut(pb, t->r, want, TOGETHER);
+    sh.pieces = &p;
+    Kernel *k = share_kernel(&sh, outs);
+    const Sx *fill = sx_op(cx, SX_DIV, sx_mul(cx, blocks, want), groups_of(cx, LEAST_GROUPS));
+    open_branch(pb, t, k, sx_op(cx, SX_MIN, fill, sx_sub(cx, want, one)));
+    sums_alloc(pb, t->r, &p);
+    kg_launch(t->kg, k, nest_groups(t->kg, sx_mul(cx, blocks, p.pieces), one));
+    sums_combine(pb, t->r, &p, outs);
+    pb_else(pb);
+}
+
+static int share_branches(PlanBuild *pb, const Sums *r, const ArrLoc *outs)
+{
+    VarSet *inside = varmap_new(pb->cx->perm);
+    sums_inside(r, r->depth - 1, inside);
+    Shared sh = {.t.r = r};
+    sh.t.n = each_find(pb->cx, r, inside, &sh.t.mine);
+    if (!sh.t.n)
+        return 0;
+    sh.t.kg = kg_new(pb, "segshare", r->e);
+    whole_branch(sh, outs);
+    if (!sums_can_cut(pb->cx, r))
+        return 1;
+    sh.t.kg = kg_new(pb, "segshare", r->e);
+    cut_branch(sh, outs);
+    return 2;
+}
+
+/* --- All shapes ------------------------------------------------------------------------------ */
+
+int sums_branches(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
+{
+    Sums r;
+    int n = 0;
+    if (sums_of(pb->cx, s, &r)) {
+        int blocks = segblock_branch(pb, &r, outs), tiles = segtile_branches(pb, &r, outs);
+        if (tiles > 0)
+            return blocks + tiles;
+        n = blocks + share_branches(pb, &r, outs);
+    }
+    return n + lanes_branches(pb, s, outs);
+}

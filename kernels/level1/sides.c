@@ -1,0 +1,179 @@
+/* Reductions of elements in two dimensions over arrays of which each varies with one of the two: which
+ * they are, and what they read (sums.h). */
+#include "kernels/level1/sums.h"
+
+/* The columns are the dimension along which results lie side by side. */
+static void find_sides(Sides *s, const ArrLoc *outs)
+{
+    const Nest *nest = &s->r->e->seg.nest;
+    const Sx *const *strides = outs[0].at.strides;
+    int n = s->r->depth;
+    bool turned = sx_is_const(strides[n - 2], 1) && !sx_is_const(strides[n - 1], 1);
+    s->dim[ROWS] = &nest->at[turned ? n - 1 : n - 2];
+    s->dim[COLS] = &nest->at[turned ? n - 2 : n - 1];
+}
+
+/* --- Operands -------------------------------------------------------------------------------- */
+
+typedef struct {
+    const Sides *s;
+    bool varies[N_SIDES], unknown;
+} Leaves;
+
+static bool is_parameter(const KGen *kg, const KVar *v)
+{
+    for (int i = 0; i < kg->params.n; i++)
+        if (kg->params.at[i].var == v)
+            return true;
+    return false;
+}
+
+static void note_leaf(void *env, const Sx *x)
+{
+    Leaves *l = env;
+    if (x->kind == SX_KVAR)
+        l->unknown |= !is_parameter(l->s->kg, x->kvar);
+    if (x->kind != SX_VAR)
+        return;
+    bool side = false;
+    for (int d = 0; d < N_SIDES; d++) {
+        bool same = x->var == l->s->dim[d]->idx;
+        l->varies[d] |= same;
+        side |= same;
+    }
+    l->unknown |= !side && varset_has(l->s->inside, x->var);
+}
+
+/* Are elements whose indices v differ by one neighbours, as far as is seen? */
+static bool lies_beside(const Sides *s, const Sx *at, const Var *v)
+{
+    Ctx *cx = s->kg->cx;
+    const Sx *zero = sx_const(cx, 0), *one = sx_const(cx, 1), *first = sx_with(cx, at, s->r->k, zero);
+    return sx_eq(sx_add(cx, sx_with(cx, first, v, zero), one), sx_with(cx, first, v, one));
+}
+
+/* v takes the element `from`; false if that depends on more than one side and k. */
+static bool add_operand(Sides *s, const Var *v, KLoc from, const Sx *step)
+{
+    Leaves l = {.s = s};
+    sx_leaves(from.at.offset, note_leaf, &l);
+    if (l.unknown || (l.varies[ROWS] && l.varies[COLS]))
+        return false;
+    Operand o = {.v = v, .from = from, .step = step};
+    o.side = l.varies[ROWS] ? ROWS : l.varies[COLS] ? COLS : N_SIDES;
+    if (o.side != N_SIDES)
+        o.beside = lies_beside(s, from.at.offset, s->dim[o.side]->idx);
+    vec_push(s->kg->cx->perm, &s->operands, o);
+    return true;
+}
+
+/* The array of which the variable is a row in f; its number, -1 if there is none. */
+static int row_param(const Sums *r, const Var *v)
+{
+    for (int p = 0; p < r->arrs->n; p++)
+        if (r->params->at[p] == v)
+            return p;
+    return -1;
+}
+
+static const Sx *step_of(const Sides *s, int p)
+{
+    const Atoms *arrs = s->r->arrs;
+    return p < 0 ? sx_const(s->kg->cx, 0) : kg_arr(s->kg, arrs->at[p].var)->at.strides[0];
+}
+
+static bool param_operands(Sides *s)
+{
+    KGen *kg = s->kg;
+    const Sx *k = sx_var(kg->cx, s->r->k);
+    for (int p = 0; p < s->r->arrs->n; p++) {
+        const Var *v = s->r->params->at[p];
+        const KLoc *l = kg_arr(kg, s->r->arrs->at[p].var);
+        if (v->type.rank > 0)
+            kg_bind_arr(kg, v, loc_row(kg, l, v->type.rank + 1, k));
+        else if (!add_operand(s, v, loc_row(kg, l, 1, k), step_of(s, p)))
+            return false;
+    }
+    return true;
+}
+
+/* Accesses in f at positions that f has not computed; the other statements are left in `rest`. */
+static bool access_operands(Sides *s)
+{
+    KGen *kg = s->kg;
+    const Body *f = s->r->f;
+    s->rest.res = f->res;
+    for (int i = 0; i < f->stms.n; i++) {
+        const Stm *st = &f->stms.at[i];
+        if (st->exp->kind != E_INDEX) {
+            vec_push(kg->cx->perm, &s->rest.stms, *st);
+            continue;
+        }
+        const Var *arr = st->exp->index.arr.var;
+        const KLoc *l = kg_arr(kg, arr);
+        KLoc from = *l;
+        from.at = lmad_index(kg->cx, l->at, &st->exp->index.at);
+        if (st->pat.at[0]->type.rank > 0 ||
+            !add_operand(s, st->pat.at[0], from, step_of(s, row_param(s->r, arr))))
+            return false;
+    }
+    return true;
+}
+
+/* Does f, once operands are there, know no more than them and what is the same for all? */
+static bool is_closed(const Sides *s)
+{
+    Arena *a = s->kg->cx->perm;
+    const Sums *r = s->r;
+    VarSet *used = varmap_new(a);
+    free_in_body(used, &s->rest);
+    for (int i = 0; i < s->operands.n; i++)
+        varmap_del(used, s->operands.at[i].v);
+    free_in_lambda(used, r->op);
+    for (int j = 0; j < r->nes->n; j++)
+        if (r->nes->at[j].var)
+            varset_add(used, r->nes->at[j].var);
+    if (r->width.var)
+        varset_add(used, r->width.var);
+    return !sums_uses(s->kg->cx, used, s->inside);
+}
+
+/* Finds the operands, in code that is not kept: indices and arrays of the nest are bound in it. */
+static bool find_operands(Sides *s)
+{
+    KGen *kg = s->kg;
+    const Nest *nest = &s->r->e->seg.nest;
+    KBlock aside = {0};
+    bool sides[N_SIDES] = {false, false};
+    int mark = ranges_mark(kg->known);
+    kb_enter(kg->kb, &aside);
+    for (int d = s->r->depth - 2; d < s->r->depth; d++)
+        nest_bind_dim(kg, &nest->at[d], kg_int(kg, 0));
+    kg_let(kg, s->r->k, kg_int(kg, 0));
+    sums_before(kg, s->r);
+    /* f's own variables are not free in what is asked of its accesses. */
+    sums_add_vars(s->inside, s->r->params);
+    const Body *f = s->r->f;
+    for (int i = 0; i < f->stms.n; i++)
+        sums_add_vars(s->inside, &f->stms.at[i].pat);
+    bool found = param_operands(s) && access_operands(s);
+    kb_end(kg->kb);
+    ranges_reset(kg->known, mark);
+    for (int i = 0; i < s->operands.n; i++)
+        if (s->operands.at[i].side != N_SIDES)
+            sides[s->operands.at[i].side] = true;
+    return found && sides[ROWS] && sides[COLS];
+}
+
+Sides sides_of(KGen *kg, const Sums *r, const ArrLoc *outs)
+{
+    Sides s = {.kg = kg, .r = r, .inside = varmap_new(kg->cx->perm)};
+    find_sides(&s, outs);
+    sums_inside(r, r->depth - 2, s.inside);
+    return s;
+}
+
+bool sides_find(Sides *s)
+{
+    return find_operands(s) && is_closed(s);
+}

@@ -1,0 +1,90 @@
+/* What the operator of a histogram is to many work-items at once (hist.h): how each value of a bin
+ * is updated, where the operator combines each apart from the others. */
+#include "kernels/thread/hist.h"
+
+/* The single operation on both parameters that op consists of. */
+static const Exp *single_op(const Lambda *op)
+{
+    const Body *b = op->body;
+    if (b->stms.n != 1 || b->stms.at[0].exp->kind != E_PRIM ||
+        b->stms.at[0].pat.at[0] != b->res.at[0].var)
+        return NULL;
+    const Exp *e = b->stms.at[0].exp;
+    if (e->prim.args.n != 2)
+        return NULL;
+    const Var *a = e->prim.args.at[0].var, *x = e->prim.args.at[1].var;
+    const Var *p = op->params.at[0], *q = op->params.at[1];
+    return (a == p && x == q) || (a == q && x == p) ? e : NULL;
+}
+
+static bool is_atomic(PrimOp op)
+{
+    return op == OP_ADD || op == OP_MIN || op == OP_MAX || op == OP_AND || op == OP_OR ||
+           op == OP_XOR;
+}
+
+/* By one operation of the device, N_PRIM_OPS if it has none: then by compare and swap. */
+static PrimOp atomic_of(const Lambda *op)
+{
+    PrimType t = op->params.at[0]->type.elem;
+    const Exp *e = single_op(op);
+    if (!e || !is_atomic(e->prim.op) || prim_type_bytes[t] < 4)
+        return N_PRIM_OPS;
+    /* On floating-point numbers there are sums, of atomics on 64 bits those of the basic extension. */
+    if (e->prim.op != OP_ADD && (prim_is_float(t) || prim_type_bytes[t] == 8))
+        return N_PRIM_OPS;
+    return e->prim.op;
+}
+
+/* The part of op that computes its result j; its parameters are op's j and n+j. */
+static Lambda *part_of(Ctx *cx, const Lambda *op, int j)
+{
+    int n = op->body->res.n;
+    VarSet *needed = varmap_new(cx->perm);
+    if (op->body->res.at[j].var)
+        varset_add(needed, op->body->res.at[j].var);
+    const Stms *all = &op->body->stms;
+    bool *taken = NEWN(cx->perm, bool, all->n);
+    for (int i = all->n - 1; i >= 0; i--) {
+        for (int k = 0; k < all->at[i].pat.n; k++)
+            taken[i] |= varset_has(needed, all->at[i].pat.at[k]);
+        if (taken[i])
+            free_in_stm(needed, &all->at[i]);
+    }
+    Body *b = NEW(cx->perm, Body);
+    for (int i = 0; i < all->n; i++)
+        if (taken[i])
+            vec_push(cx->perm, &b->stms, all->at[i]);
+    vec_push(cx->perm, &b->res, op->body->res.at[j]);
+    Lambda *part = NEW(cx->perm, Lambda);
+    part->body = b;
+    vec_push(cx->perm, &part->params, op->params.at[j]);
+    vec_push(cx->perm, &part->params, op->params.at[n + j]);
+    return part;
+}
+
+/* Does it depend on other parameters of op than its own? */
+static bool leans_on_others(Ctx *cx, const Lambda *part, const Lambda *op)
+{
+    VarSet *free = varmap_new(cx->perm);
+    free_in_lambda(free, part);
+    for (int i = 0; i < op->params.n; i++)
+        if (varset_has(free, op->params.at[i]))
+            return true;
+    return false;
+}
+
+const HistPart *hist_parts(Ctx *cx, const Lambda *op)
+{
+    int n = op->body->res.n;
+    HistPart *parts = NEWN(cx->perm, HistPart, n);
+    for (int j = 0; j < n; j++) {
+        if (op->params.at[j]->type.rank > 0)
+            return NULL;
+        parts[j].op = part_of(cx, op, j);
+        if (leans_on_others(cx, parts[j].op, op))
+            return NULL;
+        parts[j].atomic = atomic_of(parts[j].op);
+    }
+    return parts;
+}

@@ -1,0 +1,242 @@
+/* Which work-items come to a place of local memory: its column, its row, its turns. */
+#include "kir/facts/places.h"
+
+#include "kir/facts/dealt.h"
+
+typedef struct {
+    const PtrMap *but;
+    bool found;
+} Mutable;
+
+static void find_mutable(void *env, const KExp *x)
+{
+    Mutable *m = env;
+    m->found |= x->kind == KE_VAR && x->var->mutable_ && !ptrmap_get(m->but, x->var);
+}
+
+/* Does its value depend on when it is asked for? On which half is which it may. */
+bool kplaces_changes(const KPlaces *p, const KExp *x)
+{
+    Mutable m = {p->halves, false};
+    kexp_visit(x, find_mutable, &m);
+    return m.found;
+}
+
+/* Numbers of work-items have less than 32 bits. */
+static const KExp *unconverted(const KExp *x)
+{
+    bool whole = x->kind == KE_CONV && (x->type.elem == T_I32 || x->type.elem == T_I64);
+    return whole && x->x[0]->kind == KE_ID ? x->x[0] : x;
+}
+
+/* Is x the work-item's number in a dimension, moved by what is the same for all? */
+static bool is_number(const KPlaces *p, const KExp *x, int *dim)
+{
+    x = unconverted(x);
+    if (x->kind == KE_ID && x->id == KID_LOCAL) {
+        *dim = x->dim;
+        return true;
+    }
+    if (x->kind != KE_PRIM || !x->exact || (x->op != OP_ADD && x->op != OP_SUB))
+        return false;
+    return (kuniform_exp(p->uniform, x->x[1]) && is_number(p, x->x[0], dim)) ||
+           (kuniform_exp(p->uniform, x->x[0]) && is_number(p, x->x[1], dim));
+}
+
+/* Does x hold for one number of work-items in the dimension? */
+bool kplaces_alone(const KPlaces *p, const KExp *x, int *dim)
+{
+    if (x->kind != KE_PRIM || x->op != OP_EQ || kplaces_changes(p, x))
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (is_number(p, x->x[i], dim) && kuniform_exp(p->uniform, x->x[1 - i]))
+            return true;
+    return false;
+}
+
+/* --- Columns ---------------------------------------------------------------------------------- */
+
+/* Do work-items that go from here to there by this step never meet? Each starts at its number, or
+ * one alone starts before the end. */
+static bool deals(const KPlaces *p, const KExp *from, const KExp *to, const KExp *step)
+{
+    int dim;
+    if (is_number(p, from, &dim))
+        return kdealt_step(step, to) && step->dim == dim;
+    if (from->kind != KE_SELECT)
+        return false;
+    if (kplaces_alone(p, from->x[0], &dim))
+        return p->dims == 1 && kx_same(from->x[2], to);
+    return step->kind == KE_SELECT && kx_same(from->x[0], step->x[0]) &&
+           deals(p, from->x[1], to, step->x[1]) && deals(p, from->x[2], to, step->x[2]);
+}
+
+/* The loop that deals its turns to the work-items and has x as its variable; else NULL. */
+static const KStm *dealt_by(const KPlaces *p, const KExp *x)
+{
+    const KStm *s = x->kind == KE_VAR ? ptrmap_get(p->loops, x->var) : NULL;
+    return s && !s->doubling && deals(p, s->x[0], s->x[1], s->x[2]) ? s : NULL;
+}
+
+static bool is_multiple(const KExp *x, const KExp *of)
+{
+    if (of->kind == KE_CONST && of->c.i == 1)
+        return true;
+    return x->kind == KE_PRIM && x->exact && x->op == OP_MUL &&
+           (kx_same(x->x[0], of) || kx_same(x->x[1], of));
+}
+
+/* The loop whose turn it is to which the column of x belongs, NULL if that is not seen. */
+static const KStm *column_of(const KPlaces *p, const KExp *x)
+{
+    const KStm *s = dealt_by(p, x);
+    bool sum = x->kind == KE_PRIM && x->exact && x->op == OP_ADD;
+    for (int i = 0; !s && sum && i < 2; i++) {
+        s = dealt_by(p, x->x[i]);
+        if (s && !is_multiple(x->x[1 - i], s->x[1]))
+            s = NULL;
+    }
+    return s;
+}
+
+bool kplaces_same_column(const KPlaces *p, const KExp *x, const KExp *y)
+{
+    const KStm *s = column_of(p, x);
+    return s && s == column_of(p, y);
+}
+
+/* --- Rows ------------------------------------------------------------------------------------- */
+
+static const KStm *loop_of(const KPlaces *p, const KExp *x)
+{
+    return x->kind == KE_VAR ? ptrmap_get(p->loops, x->var) : NULL;
+}
+
+/* Does no other work-item have the same number x? */
+static bool is_own_number(const KPlaces *p, const KExp *x)
+{
+    return (x->kind == KE_ID && x->id == KID_LOCAL) || dealt_by(p, x);
+}
+
+/* The width of the rows that a number of work-items counts in both positions: k times some leaves.
+ */
+static bool row_width(const KPlaces *p, const Poly *x, const Poly *y, Term *width)
+{
+    for (int i = 0; i < x->n; i++)
+        for (int k = 0; k < POLY_DEGREE && x->t[i].leaves[k]; k++) {
+            Leaf l = x->t[i].leaves[k];
+            Poly w, v, rest;
+            if (!is_own_number(p, kposition_leaf(p->positions, l)))
+                continue;
+            poly_split(x, l, &w, &rest);
+            poly_split(y, l, &v, &rest);
+            if (!poly_add(&v, &w, -1) || v.n || v.c || w.n + (w.c != 0) != 1)
+                continue;
+            *width = w.n ? w.t[0] : (Term){.k = w.c};
+            return true;
+        }
+    return false;
+}
+
+static bool is_one(const Term *width)
+{
+    return width->k == 1 && !width->leaves[0];
+}
+
+/* The polynomial in the first turn of loops from 0 on, which may be about the elements of a row. */
+static bool in_first_turns(const KPlaces *p, Poly *d, const Term *width)
+{
+    for (int i = 0; i < d->n; i++)
+        for (int k = 0; k < POLY_DEGREE && d->t[i].leaves[k]; k++) {
+            Leaf l = d->t[i].leaves[k];
+            const KStm *s = loop_of(p, kposition_leaf(p->positions, l));
+            Poly none = poly_const(0);
+            if (!s || s->doubling || !kx_is_int(s->x[0], 0))
+                continue;
+            if (is_one(width) && !kx_is_int(s->x[1], 1))
+                continue;
+            if (!poly_replace(d, l, &none))
+                return false;
+            i = -1;
+            break;
+        }
+    return true;
+}
+
+/* Is the term a row or some for sure: a number of them, or as many as a loop doubles? */
+static bool is_rows(const KPlaces *p, const Term *t, const Term *width)
+{
+    Term w = *width, q;
+    w.k = 1;
+    if (t->k % width->k != 0 || !term_quotient(t, &w, &q))
+        return false;
+    for (int i = 0; i < POLY_DEGREE && q.leaves[i]; i++) {
+        const KStm *s = loop_of(p, kposition_leaf(p->positions, q.leaves[i]));
+        if (!s || !s->doubling)
+            return false;
+    }
+    return true;
+}
+
+/* May it be 0, as far as can be told? */
+static bool is_unknown(const KPlaces *p, const Poly *d)
+{
+    const Term *t = &d->t[0];
+    if (d->n != 1 || d->c || (t->k != 1 && t->k != -1) || t->leaves[1])
+        return d->n == 0 && d->c == 0;
+    const KExp *x = kposition_leaf(p->positions, t->leaves[0]);
+    return x->kind != KE_ID && !loop_of(p, x);
+}
+
+/* Are places that differ by d in rows that differ? A row of one element is as good as one that
+ * has not been dealt: there only what is data, or was computed before, is not compared. */
+static bool is_other_row(const KPlaces *p, const Poly *d, const Term *width)
+{
+    bool number = !width->leaves[0];
+    if (is_one(width))
+        return !is_unknown(p, d);
+    if (!d->n)
+        return number && (d->c >= width->k || -d->c >= width->k);
+    for (int i = 0; i < d->n; i++)
+        if (!is_rows(p, &d->t[i], width))
+            return false;
+    return number ? d->c % width->k == 0 : d->c == 0;
+}
+
+/* Two places of the row that is the work-item's own, as far as can be told. Where work-items have
+ * numbers in two dimensions, a row may be of several. */
+bool kplaces_maybe_same_row(const KPlaces *p, const KExp *at, const KExp *bt)
+{
+    Poly x = kposition(p->positions, at), d = kposition(p->positions, bt);
+    Term width;
+    if (p->dims != 1 || !row_width(p, &x, &d, &width))
+        return false;
+    return !poly_add(&d, &x, -1) || !in_first_turns(p, &d, &width) || !is_other_row(p, &d, &width);
+}
+
+/* --- Turns ------------------------------------------------------------------------------------ */
+
+/* By how much the position grows with base + local_id, the element that a loop deals; 0: not known. */
+static int64_t factor_of(const KPlaces *p, const Poly *x)
+{
+    int64_t own = 0, base = 0;
+    for (int i = 0; i < x->n; i++)
+        for (int m = 0; m < POLY_DEGREE && x->t[i].leaves[m]; m++) {
+            const KExp *leaf = kposition_leaf(p->positions, x->t[i].leaves[m]);
+            bool dealt = loop_of(p, leaf) && loop_of(p, leaf)->x[2]->kind == KE_ID; /* see kdealt_step */
+            if (leaf->kind == KE_ID && leaf->id == KID_LOCAL)
+                own = kposition_factor(x, x->t[i].leaves[m]);
+            else if (!kuniform_exp(p->uniform, leaf) || (dealt && base))
+                return 0;
+            else if (dealt)
+                base = kposition_factor(x, x->t[i].leaves[m]);
+        }
+    return own == base ? own : 0;
+}
+
+/* Are they at a distance that no two turns have? */
+bool kplaces_turns_apart(const KPlaces *p, const KExp *at, const KExp *bt)
+{
+    Poly x = kposition(p->positions, at), y = kposition(p->positions, bt);
+    return p->dims == 1 && factor_of(p, &x) == factor_of(p, &y) && kposition_turns_apart(&x, &y, factor_of(p, &x));
+}

@@ -1,0 +1,55 @@
+/* The passes over kernels, in order. */
+#include "kir/passes/passes.h"
+
+#include "kir/facts/verify.h"
+#include "kir/walk.h"
+
+#include <string.h>
+
+const KPass kir_making_table[] = {
+    {"together", kir_together, "loops that hand their elements on, before arrays are put into registers"},
+    {"own", kir_own, "what work-items pass on to themselves, before buffers share memory"},
+    {"locals", kir_locals, "local buffers that share memory"},
+    {NULL, NULL, NULL},
+};
+
+const KPass kir_pass_table[] = {
+    {"dead", kir_dead, "what has no effect"},
+    {"unroll", kir_unroll, "short loops: constant positions"},
+    {"scalarize", kir_scalarize, "private arrays that have only those are variables"},
+    {"shifts", kir_shifts,
+     "shifts by a loop's counter: as long as loops are as their makers leave them"},
+    {"invariant", kir_invariant, "integer arithmetic out of loops, and once"},
+    {"known", kir_known, "checks that were made; they would stand between neighbours"},
+    {"vector", kir_vector, "neighbours together: positions are known, and not yet of 32 bits"},
+    {"dead", kir_dead, "what the passes before left"},
+    {"lead", kir_lead, "narrow loops for the first sub-group alone, with barriers that the next pass may take"},
+    {"barriers", kir_barriers, "barriers that order nothing"},
+    {"padded", kir_padded, "banks of local memory: nothing looks into positions from here on"},
+    {"columns", kir_columns, "several elements a group: the others know of one"},
+    {"narrow", kir_narrow, "indices of 32 bits"},
+    {"failures", kir_failures, "what turns record, behind their loops: numbers as they are by then"},
+    {NULL, NULL, NULL},
+};
+
+static const KPass *find(const KPass *p, const char *name)
+{
+    while (p->name && strcmp(p->name, name) != 0)
+        p++;
+    return p->name ? p : NULL;
+}
+
+const KPass *kir_pass(const char *name)
+{
+    const KPass *p = find(kir_making_table, name);
+    return p ? p : find(kir_pass_table, name);
+}
+
+void kir_passes(Arena *a, KFun *f, bool verify)
+{
+    for (const KPass *p = kir_pass_table; p->name; p++) {
+        p->run(a, f);
+        if (verify)
+            kir_verify(f, p->name);
+    }
+}

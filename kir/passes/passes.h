@@ -1,0 +1,62 @@
+/* Passes over kernels: each takes a verified kernel and leaves one that does the same. */
+#ifndef KIR_PASSES_PASSES_H
+#define KIR_PASSES_PASSES_H
+
+#include "kir/kir.h"
+
+typedef void KPassFn(Arena *a, KFun *f);
+typedef struct {
+    const char *name;
+    KPassFn *run;
+    const char *why;
+} KPass;
+
+/* Those of a kernel as its maker leaves it; the last row has no name. */
+extern const KPass kir_making_table[];
+/* All of those of a kernel on a target in the order in which they run; the last row has no name. */
+extern const KPass kir_pass_table[];
+/* Of both tables; NULL if there is none of that name. */
+const KPass *kir_pass(const char *name);
+/* Runs all of those on a target; verify: asks kir_verify after each. */
+void kir_passes(Arena *a, KFun *f, bool verify);
+
+/* Do parameters i and k (their numbers) never name the same memory in a launch? */
+typedef bool KApartFn(void *env, int i, int k);
+/* Finds read_only and no_alias of the parameters in global memory. */
+void kir_aliases(Arena *a, KFun *f, KApartFn *apart, void *env);
+
+/* kir_locals, with what is known of sizes: sizes[i], by parameter, is the same number for buffers of the
+ * same size, less than 0 where a buffer should stay with those of its size. Gives the number of the parameter with
+ * whose memory each one goes, by the numbers of before, -1 for those that are not needed; the others are parameters no more. */
+const int *kir_merge_locals(Arena *a, KFun *f, const int *sizes);
+
+/* Marks the local buffers that should be padded (padded.c): bytes of theirs are then a 32nd more. */
+void kir_mark_padded(Arena *a, KFun *f);
+
+/* Takes the other branch of IFs on `unrolls` that ask for parameters which launches change: steady[i], by parameter, says which
+ * they do not. NULL: the kernel is not built for the sizes of its launches at all. */
+void kir_settle_own(Arena *a, KFun *f, const bool *steady);
+
+/* The same for slices (KFun.slices): has_slices is false, and there are none, where private arrays cannot take their place. */
+void kir_settle_slices(Arena *a, KFun *f, const bool *steady);
+
+KPassFn kir_together;
+KPassFn kir_own;
+KPassFn kir_locals;
+KPassFn kir_dead;
+KPassFn kir_lead;
+KPassFn kir_barriers;
+KPassFn kir_padded;
+KPassFn kir_columns;
+KPassFn kir_invariant;
+KPassFn kir_narrow;
+KPassFn kir_unroll;
+KPassFn kir_scalarize;
+KPassFn kir_shifts;
+KPassFn kir_known;
+KPassFn kir_failures;
+KPassFn kir_vector;
+/* kir_narrow with indices of `bits` bits instead of 32: smaller ones are easier to test. */
+void kir_narrow_to(Arena *a, KFun *f, int bits);
+
+#endif

@@ -1,0 +1,135 @@
+#include "pipeline/passes.h"
+
+#include "memory/memory.h"
+#include "flatten/flatten.h"
+#include "frontend/lower/lower.h"
+#include "memory/memory.h"
+#include "common/spell.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Passes that work on either dialect. */
+enum { BOTH = D_SOAC | D_SEG };
+
+const Pass pipeline[] = {
+    {"simplify", pass_simplify, BOTH, BOTH, "what lowering left: copies, constants, dead code"},
+    {"cse-views", pass_cse_views, D_SOAC, D_SOAC, "siblings are fused by the arrays they share"},
+    {"fuse", pass_fuse, D_SOAC, D_SOAC, "producers into consumers, so that a nest is written once"},
+    {"renest", pass_renest, D_SOAC, D_SOAC, "nests that fusion made perfect, read through reshapes"},
+    {"fuse-renested", pass_fuse, D_SOAC, D_SOAC, "those maps and their readers"},
+    {"joined", pass_joined, D_SOAC, D_SOAC, "after fusion: who reads by an index does not fuse"},
+    {"simplify-fused", pass_simplify, D_SOAC, D_SOAC, "fused lambdas have copies to propagate"},
+    {"cse", pass_cse, BOTH, BOTH, "after fusion: an array shared too early does not fuse"},
+    {"hoist", pass_hoist, BOTH, BOTH, "invariant code out of nests, so that G6 need not expand it"},
+    {"choices", pass_choices, D_SOAC, D_SOAC, "after hoisting, which tells what varies"},
+    {"simplify-hoisted", pass_simplify, D_SOAC, D_SOAC, "bounds known after hoisting"},
+    {"ahead", pass_ahead, D_SOAC, D_SOAC, "reductions where what they read is made, a turn before"},
+    {"flatten", fl_flatten, D_SOAC, D_SEG, "rules G0-G9: the versions and their guards"},
+    {"simplify-seg", pass_simplify, D_SEG, D_SEG, "each version by itself"},
+    {"cse-seg", pass_cse, D_SEG, D_SEG, "sizes computed once"},
+    {"again", pass_again, D_SEG, D_SEG, "cheap arrays that their readers compute, once versions stand"},
+    {"turn", pass_turn, D_SEG, D_SEG, "after again, which computes at places of nests"},
+    {"simplify-again", pass_simplify, D_SEG, D_SEG, "indices of what was read through nests"},
+    {"cse-again", pass_cse, D_SEG, D_SEG, "elements that a reader computes several of"},
+    {"hoist-seg", pass_hoist, D_SEG, D_SEG, "scalars and views out of kernels and host loops"},
+    {"layout", mem_layout, D_SEG, D_SEG, "transposed copies for coalesced access"},
+    {"clean", pass_simplify, D_SEG, D_SEG, "what layout made superfluous"},
+    {"memory", mem_explicit, D_SEG, D_SEG,
+     "last: the copies that layouts and updates in place need"},
+};
+const int n_passes = sizeof pipeline / sizeof *pipeline;
+
+Prog *front_end(Ctx *cx, const char *file)
+{
+    diag_set_pass("parse");
+    Ast *ast = fe_load(cx->perm, file);
+    diag_set_pass("check");
+    if (!ast || !fe_check(ast) || diag_errors()) {
+        diag_flush();
+        return NULL;
+    }
+    diag_set_pass("lower");
+    Prog *p = fe_lower(cx, ast);
+    diag_flush();
+    return diag_errors() ? NULL : p;
+}
+
+const char *unknown_mode(Arena *a, const char *mode)
+{
+    rt_spelling s = rt_spell(mode);
+    for (int m = 0; m < N_FLATTEN_MODES; m++)
+        rt_spell_try(&s, fl_mode_text[m]);
+    return arena_printf(a, "unknown mode '%s'%s", mode,
+                        s.nearest ? rt_spell_hint(&s) : ": incremental, moderate, full or outer");
+}
+
+const char *mode_words(Arena *a)
+{
+    const char *words = fl_mode_text[0];
+    for (int m = 1; m < N_FLATTEN_MODES; m++)
+        words = arena_printf(a, "%s %s", words, fl_mode_text[m]);
+    return words;
+}
+
+const char *pass_words(Arena *a)
+{
+    const char *words = "lower";
+    for (int i = 0; i < n_passes; i++)
+        words = arena_printf(a, "%s %s", words, pipeline[i].name);
+    return words;
+}
+
+int pass_find(const char *name)
+{
+    for (int i = 0; i < n_passes; i++)
+        if (strcmp(pipeline[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static char *dump(const Prog *p)
+{
+    Out o = {0};
+    ir_print(&o, p);
+    return out_take(&o);
+}
+
+static void trace(const Pass *pass, const Prog *before, const Prog *after)
+{
+    char *old = dump(before), *new = dump(after);
+    fprintf(stderr, "-- after %s%s\n", pass->name, strcmp(old, new) == 0 ? ": unchanged" : "");
+    if (strcmp(old, new) != 0)
+        fputs(new, stderr);
+    free(old);
+    free(new);
+}
+
+Prog *passes_run(Ctx *cx, Prog *p, int first, int last, const PassOptions *opts)
+{
+    for (int i = first; i <= last; i++) {
+        const Pass *pass = &pipeline[i];
+        diag_set_pass(pass->name);
+        if (!(p->dialect & pass->needs))
+            ice(NO_LOC, "stage %s got a program in the wrong dialect", pass->name);
+        double start = now_ms();
+        Prog *out = pass->run(cx, p);
+        if (opts->time)
+            fprintf(stderr, "%-18s %8.2f ms\n", pass->name, now_ms() - start);
+        if (opts->trace)
+            trace(pass, p, out);
+        if (opts->verify)
+            ir_verify(cx, out, pass->name);
+        p = out;
+    }
+    return p;
+}

@@ -1,0 +1,35 @@
+/* The pipeline: every pass in order, with verification, dumps and times. */
+#ifndef PIPELINE_PASSES_H
+#define PIPELINE_PASSES_H
+
+#include "ir/ir.h"
+
+typedef struct {
+    const char *name; /* of the stage: dump key, argument of --after, --from, --to */
+    PassFn *run;
+    unsigned needs, gives; /* dialects */
+    const char *why;       /* what it does, and why it stands where it stands */
+} Pass;
+
+extern const Pass pipeline[];
+extern const int n_passes;
+
+typedef struct {
+    bool verify; /* ir_verify after every pass */
+    bool time;   /* prints each pass's time to stderr */
+    bool trace;  /* prints the program after every pass to stderr ("unchanged" if it is) */
+} PassOptions;
+
+/* Parses, checks and lowers a program: the SOAC dialect. NULL after messages (flushed). */
+Prog *front_end(Ctx *cx, const char *file);
+/* What is said of a mode of flattening that does not exist. */
+const char *unknown_mode(Arena *a, const char *mode);
+/* The names of the modes, and of the stages (what the frontend gives, "lower", before them), with spaces between. */
+const char *mode_words(Arena *a);
+const char *pass_words(Arena *a);
+/* Index of the stage with this name, -1 if there is none. */
+int pass_find(const char *name);
+/* Runs the stages first..last (inclusive; nothing if last < first). */
+Prog *passes_run(Ctx *cx, Prog *p, int first, int last, const PassOptions *opts);
+
+#endif

@@ -1,0 +1,330 @@
+/* Built-in operations on blocks: fill, iota, transposition, strided copies. */
+#include "runtime/core/internal.h"
+#include "runtime/texts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* --- The kernels: one row for each element size, kind of index and rank --- */
+
+#define RT_B_KERNEL(name, elem, size, options, fixed)                                              \
+    {"mf_" #name,                                                                                  \
+     {rt_text_##name##_cl, rt_text_##name##_cl},                                                   \
+     "built-in, elements of " #size " bytes",                                                      \
+     "-DELEM=" #elem options,                                                                      \
+     false,                                                                                        \
+     false,                                                                                        \
+     fixed,                                                                                        \
+     {NULL},                                                                                       \
+     ~(uint64_t)1,                                                                                 \
+     false,                                                                                        \
+     0,                                                                                            \
+     0},
+#define RT_B_IDX(name, elem, size, idx) RT_B_KERNEL(name, elem, size, " -DIDX=" #idx, false)
+#define RT_B_TILE(elem, size, idx, rows, cols, vec)                                                \
+    RT_B_KERNEL(transpose_tiled, elem, size,                                                  \
+                " -DIDX=" #idx " -DROWS=" #rows " -DCOLS=" #cols " -DVEC=" #vec, true)
+/* Tiles of one number of elements, in the order of rt_tiles; vectors of 16 bytes at most. */
+#define RT_B_TILES(elem, size, idx)                                                                \
+    RT_B_TILE(elem, size, idx, 64, 64, 4)                                                          \
+    RT_B_TILE(elem, size, idx, 256, 16, 4)                                                         \
+    RT_B_TILE(elem, size, idx, 16, 256, 4)
+#define RT_B_SMALL_TILES(elem, size, idx)                                                          \
+    RT_B_TILE(elem, size, idx, 32, 64, 2)                                                          \
+    RT_B_TILE(elem, size, idx, 128, 16, 2)                                                         \
+    RT_B_TILE(elem, size, idx, 16, 128, 2)
+#define RT_B_RANK(elem, size, idx, rank)                                                           \
+    RT_B_KERNEL(copy_strided, elem, size, " -DIDX=" #idx " -DRANK=" #rank, false)
+#define RT_B_RANKS(elem, size, idx)                                                                \
+    RT_B_RANK(elem, size, idx, 1)                                                                  \
+    RT_B_RANK(elem, size, idx, 2)                                                                  \
+    RT_B_RANK(elem, size, idx, 3)                                                                  \
+    RT_B_RANK(elem, size, idx, 4)                                                                  \
+    RT_B_RANK(elem, size, idx, 8)
+#define RT_B_ELEM(elem, size, tiles)                                                               \
+    RT_B_IDX(fill, elem, size, long)                                                          \
+    RT_B_IDX(iota, elem, size, long)                                                          \
+    tiles(elem, size, int) tiles(elem, size, long) RT_B_IDX(transpose_plain, elem, size, int) \
+        RT_B_IDX(transpose_plain, elem, size, long)                                           \
+            RT_B_IDX(transpose_cpu, elem, size, long) RT_B_RANKS(elem, size, int)             \
+                RT_B_RANKS(elem, size, long)
+
+/* Rows of one element size, in the order above; a kernel with two kinds of index has int first. */
+enum {
+    RT_B_FILL = 0,
+    RT_B_IOTA = 1,
+    RT_B_TILED = 2,
+    RT_B_TILED_LONG = 5,
+    RT_B_PLAIN = 8,
+    RT_B_CPU = 10,
+    RT_B_STRIDED = 11,
+    RT_B_STRIDED_LONG = 16,
+    RT_B_ROWS = 21
+};
+
+static const rt_kernel_def rt_builtin_table[] = {RT_B_ELEM(uchar, 1, RT_B_TILES) RT_B_ELEM(
+    ushort, 2, RT_B_TILES) RT_B_ELEM(uint, 4, RT_B_TILES) RT_B_ELEM(ulong, 8, RT_B_SMALL_TILES)};
+
+RT_API const rt_kernel_def *rt_builtin_kernels(int *n)
+{
+    *n = (int)(sizeof rt_builtin_table / sizeof *rt_builtin_table);
+    return rt_builtin_table;
+}
+
+/* The kernel in a row above, for elements of this size. */
+static int rt_builtin(const rt_ctx *ctx, int elem, int row)
+{
+    int group = elem == 1 ? 0 : elem == 2 ? 1 : elem == 4 ? 2 : 3;
+    return ctx->prog->n_kernels + group * RT_B_ROWS + row;
+}
+
+/* Launches a kernel that strides over n items with as many work-items as fill the device, and moves
+ * so many bytes. */
+static int rt_launch_over(rt_ctx *ctx, int kernel, int64_t n, int64_t bytes, int n_args,
+                          const rt_arg *args)
+{
+    int64_t local = ctx->is_cpu ? 64 : 256, max = ctx->facts[RT_MAX_GROUP_SIZE];
+    int64_t most = ctx->facts[RT_COMPUTE_UNITS] * (ctx->is_cpu ? 4 : 64);
+    int rc;
+    local = local < max ? local : max;
+    do {
+        int64_t groups = (n + local - 1) / local;
+        int64_t global = (groups < most ? groups : most) * local;
+        rc = rt_launch(ctx, kernel, 1, &global, &local, n_args, args);
+        local /= 4;
+    } while (rc == RT_REFUSED && local >= 1);
+    if (rc == RT_OK)
+        rt_work(ctx, kernel, (double)bytes, 0);
+    return rc == RT_REFUSED ? RT_ERR : rc;
+}
+
+static rt_arg rt_scalar_arg(int size, const void *value)
+{
+    rt_arg a = {.kind = RT_ARG_SCALAR, .size = (size_t)size};
+    const unsigned char *from = value;
+    unsigned char *to = (unsigned char *)&a.scalar;
+    for (int i = 0; i < size; i++)
+        to[i] = from[i];
+    return a;
+}
+
+RT_API int rt_fill(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem,
+                   const void *value)
+{
+    if (count <= 0)
+        return RT_OK;
+    rt_arg args[] = {RT_A_MEM(dst), RT_A_I64(off), RT_A_I64(count), rt_scalar_arg(elem, value)};
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_FILL), count, count * elem, 4,
+                          args);
+}
+
+RT_API int rt_iota(rt_ctx *ctx, rt_mem *dst, int64_t off, int64_t count, int elem, int64_t start,
+                   int64_t step)
+{
+    if (count <= 0)
+        return RT_OK;
+    rt_arg args[] = {RT_A_MEM(dst), RT_A_I64(off), RT_A_I64(count), RT_A_I64(start),
+                     RT_A_I64(step)};
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_IOTA), count, count * elem, 5,
+                          args);
+}
+
+/* --- Transposition --- */
+
+/* Matrices, one behind the other, to be transposed. */
+typedef struct {
+    rt_mem *dst, *src;
+    int64_t dst_off, src_off, batch, rows, cols;
+    int elem;
+    bool small; /* 32 bits are enough for positions */
+} rt_matrices;
+
+/* The arguments that all of the kernels begin with. */
+#define RT_A_MATRICES(m)                                                                           \
+    RT_A_MEM((m)->dst), RT_A_I64((m)->dst_off), RT_A_MEM((m)->src), RT_A_I64((m)->src_off),        \
+        RT_A_I64((m)->rows), RT_A_I64((m)->cols)
+
+static int64_t rt_tiles_of(const rt_matrices *m, int64_t rows, int64_t cols)
+{
+    return (m->rows + rows - 1) / rows * ((m->cols + cols - 1) / cols) * m->batch;
+}
+
+static int rt_launch_tiles(rt_ctx *ctx, const rt_matrices *m, int row, int64_t global,
+                           int64_t local, int n_args, const rt_arg *args)
+{
+    int kernel = rt_builtin(ctx, m->elem, row);
+    int rc = rt_launch(ctx, kernel, 1, &global, &local, n_args, args);
+    if (rc == RT_OK)
+        rt_work(ctx, kernel, 2.0 * (double)(m->batch * m->rows * m->cols * m->elem), 0);
+    return rc;
+}
+
+/* Of the tiles with as many elements, the one that leaves the least of itself empty. RT_REFUSED
+ * where that is most of it, and where its groups or local memory do not fit. */
+static int rt_transpose_tiled(rt_ctx *ctx, const rt_matrices *m)
+{
+    static const int16_t rt_tiles[2][3][2] = {{{64, 64}, {256, 16}, {16, 256}},
+                                              {{32, 64}, {128, 16}, {16, 128}}};
+    enum { GROUP = 256, LEAST_USED = 4 };
+    int best = 0, row = m->small ? RT_B_TILED : RT_B_TILED_LONG;
+    int64_t tiles[3], local = GROUP;
+    for (int i = 0; i < 3; i++) {
+        const int16_t *tile = rt_tiles[m->elem == 8][i];
+        tiles[i] = rt_tiles_of(m, tile[0], tile[1]);
+        best = tiles[i] < tiles[best] ? i : best;
+    }
+    const int16_t *tile = rt_tiles[m->elem == 8][best];
+    int64_t global = tiles[best] * GROUP, used = m->batch * m->rows * m->cols / tiles[best];
+    if (used < tile[0] * tile[1] / LEAST_USED || global > RT_DEV_MOST_ITEMS ||
+        ctx->facts[RT_MAX_GROUP_SIZE] < GROUP)
+        return RT_REFUSED;
+    rt_arg args[] = {RT_A_MATRICES(m)};
+    return rt_launch_tiles(ctx, m, row + best, global, local, 6, args);
+}
+
+/* For CPUs. */
+static int rt_transpose_cpu(rt_ctx *ctx, const rt_matrices *m)
+{
+    enum { TILE = 32 };
+    int64_t tiles = rt_tiles_of(m, TILE, TILE), most = ctx->facts[RT_COMPUTE_UNITS] * 16;
+    int64_t local = 1, global = tiles < most ? tiles : most;
+    rt_arg args[] = {RT_A_MATRICES(m), RT_A_I64(tiles)};
+    return rt_launch_tiles(ctx, m, RT_B_CPU, global, local, 7, args);
+}
+
+RT_API int rt_transpose(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
+                        int64_t batch, int64_t rows, int64_t cols, int elem)
+{
+    enum { NARROW = 12 }; /* on CPUs */
+    int64_t n = batch * rows * cols;
+    if (n <= 0)
+        return RT_OK;
+    if (rows == 1 || cols == 1)
+        return rt_copy(ctx, dst, dst_off * elem, src, src_off * elem, n * elem);
+    rt_matrices m = {dst, src, dst_off, src_off, batch, rows, cols, elem, false};
+    m.small = n < (int64_t)1 << 30 && !ctx->wide;
+    if (ctx->is_cpu && rows >= NARROW && cols >= NARROW)
+        return rt_transpose_cpu(ctx, &m);
+    if (!ctx->is_cpu && !rt_noting(ctx)) {
+        int rc = rt_transpose_tiled(ctx, &m);
+        if (rc != RT_REFUSED)
+            return rc;
+    }
+    rt_arg args[] = {RT_A_MATRICES(&m), RT_A_I64(n)};
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, RT_B_PLAIN + !m.small), n, 2 * n * elem, 7,
+                          args);
+}
+
+/* --- Strided copies --- */
+
+typedef struct {
+    int64_t n, dst, src; /* size and strides */
+} rt_dim;
+
+static int64_t rt_abs64(int64_t x)
+{
+    return x < 0 ? -x : x;
+}
+
+/* Drops dimensions of size 1, sorts by the destination's stride (innermost first), and joins
+ * dimensions that are contiguous on both sides. Returns the new rank. */
+static int rt_dims_normal(rt_dim dims[], int rank)
+{
+    int n = 0;
+    for (int i = 0; i < rank; i++) {
+        if (dims[i].n == 1)
+            continue;
+        rt_dim d = dims[i];
+        int at = n++;
+        while (at > 0 && rt_abs64(dims[at - 1].dst) > rt_abs64(d.dst)) {
+            dims[at] = dims[at - 1];
+            at--;
+        }
+        dims[at] = d;
+    }
+    int m = n > 0;
+    for (int i = 1; i < n; i++) {
+        rt_dim *in = &dims[m - 1];
+        if (dims[i].dst == in->dst * in->n && dims[i].src == in->src * in->n)
+            in->n *= dims[i].n;
+        else
+            dims[m++] = dims[i];
+    }
+    return m;
+}
+
+/* Is it a dense batch of matrices, transposed? Dimension 0 is the innermost of the destination. */
+static bool rt_dims_transpose(const rt_dim dims[], int rank)
+{
+    int64_t rows = dims[0].n, cols = rank > 1 ? dims[1].n : 1;
+    if (rank < 2 || rank > 3 || dims[0].dst != 1 || dims[1].dst != rows || dims[1].src != 1 ||
+        dims[0].src != cols)
+        return false;
+    return rank == 2 || (dims[2].dst == rows * cols && dims[2].src == rows * cols);
+}
+
+/* Do all index computations of the copy fit 32 bits? */
+static bool rt_dims_small(const rt_dim dims[], int rank, int64_t n)
+{
+    int64_t most = (int64_t)1 << 30, to = 0, from = 0;
+    for (int i = 0; i < rank; i++) {
+        to += dims[i].n * rt_abs64(dims[i].dst);
+        from += dims[i].n * rt_abs64(dims[i].src);
+    }
+    return n < most && to < most && from < most;
+}
+
+/* Drivers of GPUs take twice as long to begin a copy of their own as a kernel (7 to 14 us against 4
+ * to 6), which for so few bytes is all there is. */
+static bool rt_by_kernel(const rt_ctx *ctx, int64_t bytes)
+{
+    return rt_noting(ctx) || (!ctx->is_cpu && bytes <= 65536);
+}
+
+RT_API int rt_copy_strided(rt_ctx *ctx, int elem, int rank, const int64_t *shape, rt_mem *dst,
+                           int64_t dst_off, const int64_t *dst_stride, rt_mem *src, int64_t src_off,
+                           const int64_t *src_stride)
+{
+    enum { MOST = 8 };
+    rt_dim dims[MOST];
+    int64_t n = 1;
+    if (rank > MOST)
+        return rt_error_set(ctx, "a strided copy of %d dimensions: at most %d", rank, MOST);
+    for (int i = 0; i < rank; i++) {
+        n *= shape[i];
+        dims[i] = (rt_dim){shape[i], dst_stride[i], src_stride[i]};
+    }
+    if (n <= 0)
+        return RT_OK;
+    rank = rt_dims_normal(dims, rank);
+    bool dense = rank == 0 || (rank == 1 && dims[0].dst == 1 && dims[0].src == 1);
+    if (dense && !rt_by_kernel(ctx, n * elem))
+        return rt_copy(ctx, dst, dst_off * elem, src, src_off * elem, n * elem);
+    if (rank == 0)
+        dims[rank++] = (rt_dim){1, 1, 1};
+    if (rt_dims_transpose(dims, rank))
+        return rt_transpose(ctx, dst, dst_off, src, src_off, rank == 3 ? dims[2].n : 1, dims[0].n,
+                            dims[1].n, elem);
+    rt_arg args[5 + 3 * MOST] = {RT_A_MEM(dst), RT_A_I64(dst_off), RT_A_MEM(src), RT_A_I64(src_off),
+                                 RT_A_I64(n)};
+    for (int i = 0; i < MOST; i++) {
+        bool in = i < rank;
+        args[5 + i] = (rt_arg)RT_A_I64(in ? dims[i].n : 1);
+        args[5 + MOST + i] = (rt_arg)RT_A_I64(in ? dims[i].dst : 0);
+        args[5 + 2 * MOST + i] = (rt_arg)RT_A_I64(in ? dims[i].src : 0);
+    }
+    int row = rt_dims_small(dims, rank, n) ? RT_B_STRIDED : RT_B_STRIDED_LONG;
+    return rt_launch_over(ctx, rt_builtin(ctx, elem, row + (rank <= 4 ? rank - 1 : 4)), n,
+                          2 * n * elem, 5 + 3 * MOST, args);
+}
+
+RT_API int rt_copy_by_kernel(rt_ctx *ctx, rt_mem *dst, int64_t dst_off, rt_mem *src, int64_t src_off,
+                             int64_t bytes)
+{
+    int elem = 8;
+    const int64_t stride = 1;
+    while ((dst_off | src_off | bytes) % elem != 0)
+        elem /= 2;
+    const int64_t shape = bytes / elem;
+    return rt_copy_strided(ctx, elem, 1, &shape, dst, dst_off / elem, &stride, src, src_off / elem, &stride);
+}

@@ -1,0 +1,132 @@
+/* Choosing a device; its facts. */
+#include "runtime/core/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+RT_API int rt_dev_check(rt_ctx *ctx, rt_dev_error e, const char *what)
+{
+    if (e.status == RT_DEV_OK)
+        return RT_OK;
+    return rt_error_set(ctx, "%s failed: %s (%s)", e.call, e.name, what);
+}
+
+RT_API bool rt_device_list(FILE *f)
+{
+    int n;
+    rt_dev_info *all = rt_dev_find(&n);
+    for (int i = 0; i < n; i++)
+        fprintf(f, "#%d: %s (%s, %s)\n", i, all[i].name, rt_rank_kind(all[i].rank),
+                all[i].platform_name);
+    free(all);
+    return n > 0;
+}
+
+/* "#k" and what follows; k, or -1 when the text is no such thing. */
+static int rt_ordinal(const char *text, const char **rest)
+{
+    char *end;
+    *rest = text;
+    if (!text || text[0] != '#')
+        return -1;
+    long k = strtol(text + 1, &end, 10);
+    if (end == text + 1 || k < 0 || k > 1000)
+        return -1;
+    while (*end == ' ')
+        end++;
+    *rest = end;
+    return (int)k;
+}
+
+/* The device that the options ask for: its index in all, or -1. "#k" counts the devices that match.
+ */
+static int rt_choose(const rt_config *cfg, const rt_dev_info *all, int n)
+{
+    const char *device, *platform;
+    int k = rt_ordinal(cfg->device, &device), best = -1;
+    int pk = rt_ordinal(cfg->platform, &platform), n_platforms = 0;
+    for (int i = 0; i < n; i++) {
+        bool new_platform = i == 0 || all[i].platform != all[i - 1].platform;
+        bool matches = !platform || strstr(all[i].platform_name, platform);
+        if (!matches)
+            continue;
+        n_platforms += new_platform;
+        if ((pk >= 0 && n_platforms != pk + 1) || (device && !strstr(all[i].name, device)))
+            continue;
+        if (k == 0)
+            return i;
+        k -= k > 0;
+        if (k < 0 && (best < 0 || rt_rank_better(all[i].rank, all[best].rank)))
+            best = i;
+    }
+    return best;
+}
+
+/* That of the queue that is to be used. */
+static int rt_choose_by_queue(rt_ctx *ctx, const rt_dev_info *all, int n)
+{
+    bool profiling;
+    const void *device = rt_dev_of_queue(ctx->config.queue, &profiling);
+    ctx->config.profile = ctx->config.profile && profiling;
+    for (int i = 0; i < n; i++)
+        if (device && all[i].device == device)
+            return i;
+    return -1;
+}
+
+/* Facts and default sizes of a device. */
+static void rt_set_facts(rt_ctx *ctx, const rt_dev_info *d)
+{
+#define RT_FACT_VALUE(id, name, gpu, cpu, unit)                                                    \
+    ctx->facts[RT_##id] = (ctx->is_cpu ? (cpu) : (gpu)) * (unit);
+#define RT_SIZE_VALUE(id, name, option, gpu, cpu, unit, ...)                                       \
+    RT_FACT_VALUE(id, name, gpu, cpu, unit)
+    RT_FACTS(RT_FACT_VALUE, RT_SIZE_VALUE, RT_FACT_NONE)
+}
+
+RT_API bool rt_device_open(rt_ctx *ctx, char **error)
+{
+    int n;
+    const rt_config *cfg = &ctx->config;
+    rt_dev_info *all = rt_dev_find(&n);
+    if (n == 0) {
+        free(all);
+        *error = rt_format("no OpenCL device found: install a driver (for CPUs: PoCL, in Debian "
+                           "the package pocl-opencl-icd)");
+        return false;
+    }
+    int i = cfg->queue ? rt_choose_by_queue(ctx, all, n) : rt_choose(cfg, all, n);
+    if (i < 0 && cfg->queue) {
+        *error = rt_format("the command queue is not of a device that is listed, or runs commands out of order");
+        free(all);
+        return false;
+    }
+    if (i < 0) {
+        *error = rt_format("no OpenCL device matches%s%s%s%s; --list-devices shows the %d there %s",
+                           cfg->device ? " device " : "", cfg->device ? cfg->device : "",
+                           cfg->platform ? " platform " : "", cfg->platform ? cfg->platform : "", n,
+                           n == 1 ? "is" : "are");
+        free(all);
+        return false;
+    }
+    ctx->device = all[i];
+    ctx->device.queue = cfg->queue;
+    ctx->is_cpu = all[i].rank.cpu;
+    /* "gpu", "cpu": for testing that shape of code here */
+    const char *shape = getenv("MINIFUT_CODE");
+    if (shape && *shape)
+        ctx->is_cpu = strcmp(shape, "cpu") == 0;
+    /* "0", "1": whether groups may wait for others, on whatever device */
+    const char *wait = getenv("MINIFUT_GROUPS_WAIT");
+    if (wait && *wait)
+        ctx->device.groups_wait = strcmp(wait, "1") == 0;
+    /* So many bytes of local memory are told, and there are more: for tests */
+    const char *told = getenv("MINIFUT_LOCAL_TOLD");
+    if (told && *told) {
+        ctx->device.local_memory = atoll(told);
+        ctx->device.hides_local = true;
+    }
+    free(all);
+    rt_set_facts(ctx, &ctx->device);
+    return true;
+}

@@ -1,0 +1,61 @@
+/* How much local memory a group may have. Drivers tell how much there is for arguments of kernels; what kernels
+ * declare themselves, as those do that are built for their sizes (sized.c), may be more: on an H200 224 KiB
+ * instead of 48. Nothing says so, hence it is tried, once, with a kernel that does little else, when a kernel first
+ * needs more than is told. */
+#include "runtime/core/internal.h"
+#include "runtime/texts.h"
+
+#include <stdlib.h>
+
+static bool rt_room_runs(rt_ctx *ctx, rt_dev_kernel *k, rt_dev_buffer *words, int64_t bytes)
+{
+    static const size_t one = 1;
+    int32_t x[2] = {0, 0};
+    bool ran = rt_dev_write(ctx->dev, words, 0, sizeof x, x, NULL).status == RT_DEV_OK &&
+               rt_dev_arg_buffer(ctx->dev, k, 0, words).status == RT_DEV_OK &&
+               rt_dev_launch(ctx->dev, k, 1, &one, &one, NULL).status == RT_DEV_OK &&
+               rt_dev_read(ctx->dev, words, 0, sizeof x, x, NULL).status == RT_DEV_OK;
+    return ran && x[1] == bytes / 4 - 1;
+}
+
+/* Can a kernel declare so many bytes? */
+static bool rt_room_for(rt_ctx *ctx, int64_t bytes)
+{
+    const char *text = rt_text_room_cl;
+    char *options = rt_format("-DMF_ROOM=%d", (int)bytes), *log = NULL, *more = NULL;
+    rt_dev_program *program = NULL;
+    rt_dev_kernel *kernel = NULL;
+    rt_dev_buffer *words = NULL;
+    rt_dev_build(ctx->dev, 1, &text, options, &program, &log);
+    if (program)
+        rt_dev_kernel_new(ctx->dev, program, "mf_room", &kernel, &more);
+    bool ok = kernel && rt_dev_alloc(ctx->dev, 2 * sizeof(int32_t), 0, &words).status == RT_DEV_OK &&
+              rt_room_runs(ctx, kernel, words, bytes);
+    if (words)
+        rt_dev_free(ctx->dev, words);
+    if (kernel)
+        rt_dev_kernel_free(ctx->dev, kernel);
+    if (program)
+        rt_dev_program_unref(ctx->dev, program);
+    free(options);
+    free(log);
+    free(more);
+    return ok;
+}
+
+RT_API int64_t rt_room(rt_ctx *ctx, int64_t bytes)
+{
+    static const int kibs[] = {224, 163, 99, 96, 64}; /* of NVIDIA's devices: what there is, and less where the driver keeps some */
+    int64_t told = rt_size(ctx, RT_LOCAL_MEMORY);
+    if (bytes <= told || !ctx->sized || !ctx->device.hides_local || ctx->user_sizes[RT_LOCAL_MEMORY])
+        return told;
+    if (ctx->device.local_given)
+        return ctx->device.local_given;
+    for (size_t i = 0; ctx->room == 0 && i < sizeof kibs / sizeof *kibs; i++)
+        if (kibs[i] * 1024 > told && rt_room_for(ctx, kibs[i] * 1024))
+            ctx->room = kibs[i] * 1024;
+    if (ctx->room == 0)
+        ctx->room = told;
+    rt_debug(ctx, "Kernels may declare %d KiB of local memory", (int)(ctx->room / 1024));
+    return ctx->room;
+}

@@ -1,0 +1,32 @@
+/* dev.h by the driver of the device: OpenCL, or what is faster with the same kernels. */
+#include "runtime/drivers/dev_driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* MINIFUT_DRIVER=opencl, cuda: by that one alone. Untold libcuda would be tried on NVIDIA's devices, and OpenCL where
+ * that is not there, if it were not for the 0. */
+RT_API rt_dev_error rt_dev_open(const rt_dev_info *info, bool profiling, rt_dev **out)
+{
+    enum { UNTOLD = 0 };
+    const char *user = getenv("MINIFUT_DRIVER");
+    bool asked = user && strcmp(user, "cuda") == 0 && !info->queue;
+    if (asked || (UNTOLD && !user && !info->queue && strstr(info->platform_name, "NVIDIA"))) {
+        rt_dev_error e = rt_cu_open(info, profiling, out);
+        if (asked || e.status == RT_DEV_OK)
+            return e;
+    }
+    return rt_cl_open(info, profiling, out);
+}
+
+RT_API void *rt_dev_of_queue(void *queue, bool *profiling)
+{
+    return rt_cl_of_queue(queue, profiling);
+}
+
+#define RT_DEV_CALL(result, name, params, ...)                                                               \
+    RT_API result rt_dev_##name params                                                                       \
+    {                                                                                                        \
+        return d->driver->name(__VA_ARGS__);                                                                 \
+    }
+RT_DRIVER_CALLS(RT_DEV_CALL)

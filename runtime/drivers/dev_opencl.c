@@ -1,0 +1,592 @@
+/* dev.h for OpenCL 1.2: buffers, programs, kernels and events are the driver's own objects. */
+#include "runtime/drivers/dev_opencl.h"
+#include "runtime/drivers/dev_driver.h"
+#include "runtime/texts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    rt_dev base;
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    int64_t memory;
+    bool idle; /* nothing was enqueued since the queue was last waited for */
+    int64_t changes;
+    bool long_header; /* see rt_dev_info */
+    /* See rt_dev_fetch. */
+    bool looks; /* fetched words are looked at until they come */
+    bool late;  /* some may not be there yet, */
+    bool kept;  /* ... and the driver may not have begun with that */
+    cl_mem pinned;
+    volatile uint32_t *fetched;
+    int64_t last; /* where what was fetched last begins */
+} rt_cl_dev;
+
+/* --- Errors --- */
+
+static const char *rt_cl_name(cl_int err)
+{
+    static const struct {
+        cl_int code;
+        const char *name;
+    } names[] = {
+        {CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND"},
+        {CL_DEVICE_NOT_AVAILABLE, "CL_DEVICE_NOT_AVAILABLE"},
+        {CL_COMPILER_NOT_AVAILABLE, "CL_COMPILER_NOT_AVAILABLE"},
+        {CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
+        {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES"},
+        {CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
+        {CL_PROFILING_INFO_NOT_AVAILABLE, "CL_PROFILING_INFO_NOT_AVAILABLE"},
+        {CL_MEM_COPY_OVERLAP, "CL_MEM_COPY_OVERLAP"},
+        {CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE"},
+        {CL_MISALIGNED_SUB_BUFFER_OFFSET, "CL_MISALIGNED_SUB_BUFFER_OFFSET"},
+        {CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+         "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
+        {CL_INVALID_VALUE, "CL_INVALID_VALUE"},
+        {CL_INVALID_DEVICE, "CL_INVALID_DEVICE"},
+        {CL_INVALID_CONTEXT, "CL_INVALID_CONTEXT"},
+        {CL_INVALID_QUEUE_PROPERTIES, "CL_INVALID_QUEUE_PROPERTIES"},
+        {CL_INVALID_COMMAND_QUEUE, "CL_INVALID_COMMAND_QUEUE"},
+        {CL_INVALID_MEM_OBJECT, "CL_INVALID_MEM_OBJECT"},
+        {CL_INVALID_BINARY, "CL_INVALID_BINARY"},
+        {CL_INVALID_BUILD_OPTIONS, "CL_INVALID_BUILD_OPTIONS"},
+        {CL_INVALID_PROGRAM, "CL_INVALID_PROGRAM"},
+        {CL_INVALID_PROGRAM_EXECUTABLE, "CL_INVALID_PROGRAM_EXECUTABLE"},
+        {CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME"},
+        {CL_INVALID_KERNEL, "CL_INVALID_KERNEL"},
+        {CL_INVALID_ARG_INDEX, "CL_INVALID_ARG_INDEX"},
+        {CL_INVALID_ARG_VALUE, "CL_INVALID_ARG_VALUE"},
+        {CL_INVALID_ARG_SIZE, "CL_INVALID_ARG_SIZE"},
+        {CL_INVALID_KERNEL_ARGS, "CL_INVALID_KERNEL_ARGS"},
+        {CL_INVALID_WORK_DIMENSION, "CL_INVALID_WORK_DIMENSION"},
+        {CL_INVALID_WORK_GROUP_SIZE, "CL_INVALID_WORK_GROUP_SIZE"},
+        {CL_INVALID_WORK_ITEM_SIZE, "CL_INVALID_WORK_ITEM_SIZE"},
+        {CL_INVALID_GLOBAL_OFFSET, "CL_INVALID_GLOBAL_OFFSET"},
+        {CL_INVALID_EVENT, "CL_INVALID_EVENT"},
+        {CL_INVALID_OPERATION, "CL_INVALID_OPERATION"},
+        {CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE"},
+        {CL_INVALID_GLOBAL_WORK_SIZE, "CL_INVALID_GLOBAL_WORK_SIZE"},
+        {-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
+    };
+    static char other[32];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].code == err)
+            return names[i].name;
+    snprintf(other, sizeof other, "error %d", err);
+    return other;
+}
+
+/* Those of shape and memory mean "not like this" rather than "something is wrong". */
+static rt_dev_error rt_cl_error(cl_int err, const char *call)
+{
+    static const cl_int refusals[] = {CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE,
+                                      CL_INVALID_WORK_ITEM_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE,
+                                      CL_OUT_OF_HOST_MEMORY};
+    if (err == CL_SUCCESS)
+        return (rt_dev_error){RT_DEV_OK, call, ""};
+    rt_dev_error e = {RT_DEV_FAILED, call, rt_cl_name(err)};
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (refusals[i] == err)
+            e.status = RT_DEV_REFUSED;
+    return e;
+}
+
+/* The outcome of waiting for all commands. */
+static rt_dev_error rt_cl_waited(rt_cl_dev *d, cl_int err, const char *call)
+{
+    d->idle = err == CL_SUCCESS;
+    d->late = d->late && !d->idle;
+    return rt_cl_error(err, call);
+}
+
+/* The outcome of enqueuing a command that changes memory. */
+static rt_dev_error rt_cl_enqueued(rt_cl_dev *d, cl_int err, const char *call)
+{
+    d->idle = false;
+    d->changes++;
+    return rt_cl_error(err, call);
+}
+
+/* --- The device --- */
+
+static const rt_driver rt_cl_driver;
+
+/* A context and a queue in it, the caller's or new ones, each with a reference. */
+static cl_int rt_cl_open_queue(rt_cl_dev *d, const rt_dev_info *info, bool profiling, const char **call)
+{
+    cl_int err;
+    cl_command_queue_properties props = profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
+    cl_context_properties platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)info->platform, 0};
+    d->queue = info->queue;
+    *call = "clGetCommandQueueInfo";
+    if (d->queue) {
+        err = clGetCommandQueueInfo(d->queue, CL_QUEUE_CONTEXT, sizeof d->context, &d->context, NULL);
+        if (err == CL_SUCCESS && (err = clRetainCommandQueue(d->queue)) == CL_SUCCESS)
+            err = clRetainContext(d->context);
+        return err;
+    }
+    *call = "clCreateContext";
+    d->context = clCreateContext(platform, 1, &d->device, NULL, NULL, &err);
+    if (err != CL_SUCCESS)
+        return err;
+    *call = "clCreateCommandQueue";
+    d->queue = clCreateCommandQueue(d->context, d->device, props, &err);
+    if (err != CL_SUCCESS)
+        clReleaseContext(d->context);
+    return err;
+}
+
+RT_API rt_dev_error rt_cl_open(const rt_dev_info *info, bool profiling, rt_dev **out)
+{
+    const char *call;
+    rt_cl_dev d = {.base.driver = &rt_cl_driver, .device = info->device, .memory = info->memory,
+                   .long_header = info->long_header, .looks = !info->rank.cpu && !profiling};
+    cl_int err = rt_cl_open_queue(&d, info, profiling, &call);
+    rt_cl_dev *dev = err == CL_SUCCESS ? malloc(sizeof d) : NULL;
+    *out = dev ? &dev->base : NULL;
+    if (dev) {
+        *dev = d;
+    } else if (err == CL_SUCCESS) {
+        clReleaseCommandQueue(d.queue);
+        clReleaseContext(d.context);
+        err = CL_OUT_OF_HOST_MEMORY;
+    }
+    return rt_cl_error(err, call);
+}
+
+RT_API void *rt_cl_of_queue(void *queue, bool *profiling)
+{
+    cl_device_id device = NULL;
+    cl_command_queue_properties props = 0;
+    clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof props, &props, NULL);
+    *profiling = props & CL_QUEUE_PROFILING_ENABLE;
+    return props & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE ? NULL : device;
+}
+
+RT_API bool rt_cl_uuid(const rt_dev_info *info, unsigned char uuid[RT_UUID])
+{
+    enum { FACT = 0x106a }; /* CL_DEVICE_UUID_KHR, which older headers do not have */
+    return clGetDeviceInfo(info->device, FACT, RT_UUID, uuid, NULL) == CL_SUCCESS;
+}
+
+static void rt_cl_close(rt_dev *base)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    if (d->pinned) {
+        clEnqueueUnmapMemObject(d->queue, d->pinned, (void *)d->fetched, 0, NULL, NULL);
+        clReleaseMemObject(d->pinned);
+    } else {
+        free((void *)d->fetched);
+    }
+    clReleaseCommandQueue(d->queue);
+    clReleaseContext(d->context);
+    free(d);
+}
+
+static rt_dev_error rt_cl_finish(rt_dev *base)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    if (d->idle)
+        return rt_cl_error(CL_SUCCESS, "");
+    return rt_cl_waited(d, clFinish(d->queue), "clFinish");
+}
+
+static int64_t rt_cl_local_given(rt_dev *base)
+{
+    (void)base;
+    return 0;
+}
+
+static int64_t rt_cl_changes(const rt_dev *base)
+{
+    return ((const rt_cl_dev *)base)->changes;
+}
+
+static void *rt_cl_queue(rt_dev *base)
+{
+    return ((rt_cl_dev *)base)->queue;
+}
+
+/* --- Programs and kernels --- */
+
+/* Does the compiler's log say that a kernel is too large for the device, rather than wrong? */
+static bool rt_cl_log_too_large(const char *log)
+{
+    static const char *const said[] = {"too much shared data", "too much local",
+                                       "exceeds local memory", "local memory limit",
+                                       "Out of resources"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (strstr(log, said[i]))
+            return true;
+    return false;
+}
+
+/* What the compiler said of a program that it refused for `err`. */
+static rt_dev_error rt_cl_build_error(rt_cl_dev *d, cl_program p, cl_int err, const char *call,
+                                      char **log)
+{
+    rt_dev_error e = rt_cl_error(err, call);
+    size_t n = 0;
+    clGetProgramBuildInfo(p, d->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &n);
+    *log = calloc(n + 1, 1);
+    if (*log)
+        clGetProgramBuildInfo(p, d->device, CL_PROGRAM_BUILD_LOG, n, *log, NULL);
+    bool too_large = err == CL_OUT_OF_RESOURCES || (*log && rt_cl_log_too_large(*log));
+    e.status = too_large ? RT_DEV_REFUSED : RT_DEV_FAILED;
+    return e;
+}
+
+static rt_dev_error rt_cl_compile(rt_cl_dev *d, int n, const char **texts, const char *options,
+                                  rt_dev_program **out, char **log)
+{
+    cl_int err;
+    *log = NULL;
+    *out = NULL;
+    cl_program p = clCreateProgramWithSource(d->context, (cl_uint)n, texts, NULL, &err);
+    if (err != CL_SUCCESS)
+        return rt_cl_error(err, "clCreateProgramWithSource");
+    err = clBuildProgram(p, 1, &d->device, options, NULL, NULL);
+    if (err == CL_SUCCESS) {
+        *out = (rt_dev_program *)p;
+        return rt_cl_error(err, "clBuildProgram");
+    }
+    rt_dev_error e = rt_cl_build_error(d, p, err, "clBuildProgram", log);
+    clReleaseProgram(p);
+    return e;
+}
+
+/* The same without the compiler's header, of which the texts need little: what they call is declared
+ * in front of them, and the header believes that it was read before. */
+static rt_dev_error rt_cl_compile_declared(rt_cl_dev *d, int n, const char **texts,
+                                           const char *options, rt_dev_program **out, char **log)
+{
+    static const char read[] = "-D_OPENCL_H_";
+    size_t size = sizeof read + 1 + strlen(options);
+    const char **all = malloc((size_t)(n + 1) * sizeof *all);
+    char *more = malloc(size);
+    rt_dev_error e = rt_cl_error(CL_OUT_OF_HOST_MEMORY, "clBuildProgram");
+    *out = NULL;
+    *log = NULL;
+    if (all && more) {
+        all[0] = rt_text_declared_cl;
+        memcpy(all + 1, texts, (size_t)n * sizeof *all);
+        snprintf(more, size, "%s %s", read, options);
+        e = rt_cl_compile(d, n + 1, all, more, out, log);
+    }
+    free(more);
+    free(all);
+    return e;
+}
+
+static rt_dev_error rt_cl_build(rt_dev *base, int n, const char **texts, const char *options,
+                                rt_dev_program **out, char **log)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    if (d->long_header) {
+        rt_dev_error e = rt_cl_compile_declared(d, n, texts, options, out, log);
+        if (*out)
+            return e;
+        free(*log);
+    }
+    rt_dev_error e = rt_cl_compile(d, n, texts, options, out, log);
+    if (*out)
+        d->long_header = false; /* the header of this version is different */
+    return e;
+}
+
+static rt_dev_error rt_cl_load(rt_dev *base, const unsigned char *binary, size_t n,
+                                const char *options, rt_dev_program **out)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    cl_int err, status = CL_SUCCESS;
+    *out = NULL;
+    cl_program p = clCreateProgramWithBinary(d->context, 1, &d->device, &n, &binary, &status, &err);
+    if (err == CL_SUCCESS && status == CL_SUCCESS)
+        err = clBuildProgram(p, 1, &d->device, options, NULL, NULL);
+    err = err == CL_SUCCESS ? status : err;
+    if (err == CL_SUCCESS)
+        *out = (rt_dev_program *)p;
+    else if (p)
+        clReleaseProgram(p);
+    return rt_cl_error(err, "clCreateProgramWithBinary");
+}
+
+static unsigned char *rt_cl_binary(rt_dev *base, rt_dev_program *p, size_t *n)
+{
+    (void)base;
+    cl_program program = (cl_program)p;
+    *n = 0;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *n, n, NULL) != CL_SUCCESS || !*n)
+        return NULL;
+    unsigned char *data = malloc(*n);
+    if (data &&
+        clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof data, &data, NULL) != CL_SUCCESS) {
+        free(data);
+        return NULL;
+    }
+    return data;
+}
+
+static rt_dev_program *rt_cl_program_ref(rt_dev *base, rt_dev_program *p)
+{
+    (void)base;
+    return clRetainProgram((cl_program)p) == CL_SUCCESS ? p : NULL;
+}
+
+static void rt_cl_program_unref(rt_dev *base, rt_dev_program *p)
+{
+    (void)base;
+    clReleaseProgram((cl_program)p);
+}
+
+static rt_dev_error rt_cl_kernel_new(rt_dev *base, rt_dev_program *p, const char *name,
+                                      rt_dev_kernel **out, char **log)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    cl_int err;
+    cl_kernel k = clCreateKernel((cl_program)p, name, &err);
+    *log = NULL;
+    *out = err == CL_SUCCESS ? (rt_dev_kernel *)k : NULL;
+    return err == CL_SUCCESS ? rt_cl_error(err, "clCreateKernel")
+                             : rt_cl_build_error(d, (cl_program)p, err, "clCreateKernel", log);
+}
+
+static void rt_cl_kernel_free(rt_dev *base, rt_dev_kernel *k)
+{
+    (void)base;
+    clReleaseKernel((cl_kernel)k);
+}
+
+static void rt_cl_kernel_needs(rt_dev *base, rt_dev_kernel *k, int64_t *max_group, int64_t *local)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    size_t group = 0;
+    cl_ulong bytes = 0;
+    clGetKernelWorkGroupInfo((cl_kernel)k, d->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof group,
+                             &group, NULL);
+    clGetKernelWorkGroupInfo((cl_kernel)k, d->device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes,
+                             &bytes, NULL);
+    *max_group = (int64_t)group;
+    *local = (int64_t)bytes;
+}
+
+/* --- Launches --- */
+
+static rt_dev_error rt_cl_arg(rt_dev *base, rt_dev_kernel *k, int index, size_t size, const void *value)
+{
+    (void)base;
+    return rt_cl_error(clSetKernelArg((cl_kernel)k, (cl_uint)index, size, value), "clSetKernelArg");
+}
+
+static rt_dev_error rt_cl_arg_buffer(rt_dev *base, rt_dev_kernel *k, int index, rt_dev_buffer *b)
+{
+    (void)base;
+    cl_mem m = (cl_mem)b;
+    return rt_cl_arg(base, k, index, sizeof m, &m);
+}
+
+static rt_dev_error rt_cl_launch(rt_dev *base, rt_dev_kernel *k, int n_dims, const size_t *global,
+                                  const size_t *local, rt_dev_event **event)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    cl_int err = clEnqueueNDRangeKernel(d->queue, (cl_kernel)k, (cl_uint)n_dims, NULL, global,
+                                        local, 0, NULL, (cl_event *)event);
+    return rt_cl_enqueued(d, err, "clEnqueueNDRangeKernel");
+}
+
+/* --- Memory --- */
+
+static rt_dev_error rt_cl_alloc(rt_dev *base, int64_t bytes, int64_t in_use, rt_dev_buffer **out)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    cl_int err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    *out = NULL;
+    /* Some drivers promise memory that they do not have, and fail when it is used. */
+    if (d->memory <= 0 || in_use + bytes <= d->memory)
+        *out = (rt_dev_buffer *)clCreateBuffer(d->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL,
+                                               &err);
+    return rt_cl_error(err, "clCreateBuffer");
+}
+
+/* Buffers in the caller's memory may begin anywhere. */
+static rt_dev_error rt_cl_adopt(rt_dev *base, const void *handle, rt_dev_buffer **out, int64_t *bytes)
+{
+    (void)base;
+    cl_mem m = (cl_mem)(uintptr_t)handle;
+    size_t size = 0;
+    void *host = NULL;
+    cl_mem_flags flags = 0;
+    *out = NULL;
+    cl_int err = clGetMemObjectInfo(m, CL_MEM_SIZE, sizeof size, &size, NULL);
+    if (err != CL_SUCCESS)
+        return rt_cl_error(err, "clGetMemObjectInfo");
+    clGetMemObjectInfo(m, CL_MEM_FLAGS, sizeof flags, &flags, NULL);
+    clGetMemObjectInfo(m, CL_MEM_HOST_PTR, sizeof host, &host, NULL);
+    bool elsewhere = (flags & CL_MEM_USE_HOST_PTR) && (uintptr_t)host % RT_BLOCK_ALIGN != 0;
+    if (elsewhere || (flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)))
+        return (rt_dev_error){RT_DEV_REFUSED, "clGetMemObjectInfo",
+                              elsewhere ? "memory of the host that does not begin at a multiple of 128"
+                                        : "it is not CL_MEM_READ_WRITE"};
+    err = clRetainMemObject(m);
+    *out = err == CL_SUCCESS ? (rt_dev_buffer *)m : NULL;
+    *bytes = (int64_t)size;
+    return rt_cl_error(err, "clRetainMemObject");
+}
+
+static void *rt_cl_handle(rt_dev *base, rt_dev_buffer *b)
+{
+    (void)base;
+    return b;
+}
+
+static void rt_cl_free(rt_dev *base, rt_dev_buffer *b)
+{
+    (void)base;
+    clReleaseMemObject((cl_mem)b);
+}
+
+static rt_dev_error rt_cl_part(rt_dev *base, rt_dev_buffer *whole, int64_t off, int64_t bytes, rt_dev_buffer **out)
+{
+    (void)base;
+    cl_int err;
+    cl_buffer_region part = {(size_t)off, (size_t)bytes};
+    *out = (rt_dev_buffer *)clCreateSubBuffer((cl_mem)whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+                                              &part, &err);
+    return rt_cl_error(err, "clCreateSubBuffer");
+}
+
+static rt_dev_error rt_cl_write(rt_dev *base, rt_dev_buffer *dst, int64_t off, int64_t bytes,
+                                 const void *src, rt_dev_event **event)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_TRUE, (size_t)off, (size_t)bytes,
+                                      src, 0, NULL, (cl_event *)event);
+    return rt_cl_enqueued(d, err, "clEnqueueWriteBuffer");
+}
+
+static rt_dev_error rt_cl_write_later(rt_dev *base, rt_dev_buffer *dst, int64_t off, int64_t bytes,
+                                       const void *src)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    cl_int err = clEnqueueWriteBuffer(d->queue, (cl_mem)dst, CL_FALSE, (size_t)off, (size_t)bytes,
+                                      src, 0, NULL, NULL);
+    return rt_cl_enqueued(d, err, "clEnqueueWriteBuffer");
+}
+
+static rt_dev_error rt_cl_read(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes,
+                                void *dst, rt_dev_event **event)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    cl_int err = clEnqueueReadBuffer(d->queue, (cl_mem)src, CL_TRUE, (size_t)off, (size_t)bytes, dst, 0, NULL,
+                                     (cl_event *)event);
+    return rt_cl_waited(d, err, "clEnqueueReadBuffer");
+}
+
+/* Memory for what is fetched: pinned, so that the device writes it without the driver's help; if there is none of
+ * that, any, and nobody looks. */
+static void rt_fetch_open(rt_cl_dev *d)
+{
+    cl_int err = CL_INVALID_VALUE;
+    if (d->looks)
+        d->pinned = clCreateBuffer(d->context, CL_MEM_ALLOC_HOST_PTR, RT_DEV_FETCH, NULL, &err);
+    if (err == CL_SUCCESS)
+        d->fetched = clEnqueueMapBuffer(d->queue, d->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, RT_DEV_FETCH,
+                                        0, NULL, NULL, &err);
+    if (err == CL_SUCCESS)
+        return;
+    if (d->pinned)
+        clReleaseMemObject(d->pinned);
+    d->pinned = NULL;
+    d->looks = false;
+    d->fetched = malloc(RT_DEV_FETCH);
+}
+
+enum {
+    RT_WORD = 4,
+    RT_NOT_YET = 0x5bd1e995, /* a word that is not there; if that is what is fetched it only takes longer */
+    RT_MOST_LOOKS = 1 << 17  /* some 0.1 ms: what takes longer is not worth them */
+};
+
+static rt_dev_error rt_cl_fetch(rt_dev *base, rt_dev_buffer *src, int64_t off, int64_t bytes, int64_t to,
+                                 rt_dev_event **event)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    if (!d->fetched)
+        rt_fetch_open(d);
+    if (!d->fetched)
+        return rt_cl_error(CL_OUT_OF_HOST_MEMORY, "malloc");
+    if (!d->looks)
+        return rt_cl_read(base, src, off, bytes, (char *)d->fetched + to, event);
+    for (int64_t i = to / RT_WORD; i < (to + bytes) / RT_WORD; i++)
+        d->fetched[i] = RT_NOT_YET;
+    cl_int err = clEnqueueReadBuffer(d->queue, (cl_mem)src, CL_FALSE, (size_t)off, (size_t)bytes,
+                                     (char *)d->fetched + to, 0, NULL, (cl_event *)event);
+    d->idle = false;
+    d->late = d->kept = true;
+    d->last = to;
+    return rt_cl_error(err, "clEnqueueReadBuffer");
+}
+
+/* Drivers take 4 us longer to say that a command has ended than its bytes take to come (NVIDIA's, H200). */
+static rt_dev_error rt_cl_fetched(rt_dev *base, int64_t from, int64_t bytes, void *dst)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    int looks = 0;
+    if (d->late && d->kept)
+        clFlush(d->queue);
+    d->kept = false;
+    for (int64_t i = from / RT_WORD; i < (from + bytes + RT_WORD - 1) / RT_WORD; i++) {
+        while (d->late && d->fetched[i] == RT_NOT_YET && looks < RT_MOST_LOOKS)
+            looks++;
+        if (looks < RT_MOST_LOOKS)
+            continue;
+        rt_dev_error e = rt_cl_waited(d, clFinish(d->queue), "clFinish");
+        if (e.status != RT_DEV_OK)
+            return e;
+        break;
+    }
+    __sync_synchronize();
+    d->idle = d->idle || from >= d->last; /* commands run one after the other */
+    memcpy(dst, (const char *)d->fetched + from, (size_t)bytes);
+    return rt_cl_error(CL_SUCCESS, "");
+}
+
+static rt_dev_error rt_cl_copy(rt_dev *base, rt_dev_buffer *dst, int64_t dst_off, rt_dev_buffer *src,
+                                int64_t src_off, int64_t bytes, rt_dev_event **event)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    cl_int err = clEnqueueCopyBuffer(d->queue, (cl_mem)src, (cl_mem)dst, (size_t)src_off,
+                                     (size_t)dst_off, (size_t)bytes, 0, NULL, (cl_event *)event);
+    return rt_cl_enqueued(d, err, "clEnqueueCopyBuffer");
+}
+
+static rt_dev_error rt_cl_fill(rt_dev *base, rt_dev_buffer *dst, int64_t off, int size,
+                                const void *value, rt_dev_event **event)
+{
+    rt_cl_dev *d = (rt_cl_dev *)base;
+    cl_int err = clEnqueueFillBuffer(d->queue, (cl_mem)dst, value, (size_t)size, (size_t)off,
+                                     (size_t)size, 0, NULL, (cl_event *)event);
+    return rt_cl_enqueued(d, err, "clEnqueueFillBuffer");
+}
+
+/* --- Profiling --- */
+
+static int64_t rt_cl_event_span(rt_dev *base, rt_dev_event *e, int64_t *begin)
+{
+    (void)base;
+    cl_event event = (cl_event)e;
+    cl_ulong start = 0, end = 0;
+    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+    clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    clReleaseEvent(event);
+    *begin = (int64_t)start;
+    return end > start ? (int64_t)(end - start) : 0;
+}
+
+#define RT_CL_ROW(result, name, params, ...) .name = rt_cl_##name,
+static const rt_driver rt_cl_driver = {RT_DRIVER_CALLS(RT_CL_ROW)};
+#undef RT_CL_ROW

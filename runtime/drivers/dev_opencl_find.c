@@ -1,0 +1,97 @@
+/* The devices that OpenCL offers. Also part of the compiler, for `minifut devices`. */
+#include "runtime/drivers/dev.h"
+#include "runtime/drivers/dev_opencl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RT_MAX_PLATFORMS = 32, RT_MAX_DEVICES = 64 /* of a platform */ };
+
+/* A number of the device, of the type that OpenCL gives this fact; `other` if it does not say. */
+#define RT_CL_NUMBER(type, fact, other)                                                            \
+    static int64_t rt_cl_##fact(cl_device_id d)                                                    \
+    {                                                                                              \
+        type v = 0;                                                                                \
+        if (clGetDeviceInfo(d, CL_DEVICE_##fact, sizeof v, &v, NULL) != CL_SUCCESS)                \
+            v = (other);                                                                           \
+        return (int64_t)v;                                                                         \
+    }
+RT_CL_NUMBER(cl_device_type, TYPE, 0)
+RT_CL_NUMBER(cl_uint, VENDOR_ID, 0)
+RT_CL_NUMBER(cl_uint, MAX_COMPUTE_UNITS, 1)
+RT_CL_NUMBER(cl_uint, MAX_CLOCK_FREQUENCY, 1)
+RT_CL_NUMBER(size_t, MAX_WORK_GROUP_SIZE, 1)
+RT_CL_NUMBER(cl_ulong, GLOBAL_MEM_SIZE, 0)
+RT_CL_NUMBER(cl_ulong, LOCAL_MEM_SIZE, 0)
+RT_CL_NUMBER(cl_device_fp_config, DOUBLE_FP_CONFIG, 0)
+
+/* What OpenCL leaves open: NVIDIA's groups never stop for others once they run, and on a CPU each has a
+ * thread of the system. */
+static bool rt_cl_tells(cl_device_id d, rt_rank rank)
+{
+    enum { NVIDIA = 0x10de };
+    char extensions[8192] = "";
+    clGetDeviceInfo(d, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
+    bool goes_on = rank.cpu || rt_cl_VENDOR_ID(d) == NVIDIA;
+    return goes_on && strstr(extensions, "cl_khr_int64_base_atomics");
+}
+
+static void rt_cl_describe(rt_dev_info *i, cl_platform_id p, cl_device_id d)
+{
+    memset(i, 0, sizeof *i);
+    i->platform = p;
+    i->device = d;
+    clGetPlatformInfo(p, CL_PLATFORM_NAME, sizeof i->platform_name, i->platform_name, NULL);
+    clGetDeviceInfo(d, CL_DEVICE_NAME, sizeof i->name, i->name, NULL);
+    clGetDeviceInfo(d, CL_DEVICE_VERSION, sizeof i->version, i->version, NULL);
+    clGetDeviceInfo(d, CL_DRIVER_VERSION, sizeof i->driver, i->driver, NULL);
+    i->units = rt_cl_MAX_COMPUTE_UNITS(d);
+    i->rank = (rt_rank){.gpu = (rt_cl_TYPE(d) & CL_DEVICE_TYPE_GPU) != 0,
+                        .cpu = (rt_cl_TYPE(d) & CL_DEVICE_TYPE_CPU) != 0,
+                        .units = (unsigned)i->units,
+                        .mhz = (unsigned)rt_cl_MAX_CLOCK_FREQUENCY(d)};
+    i->max_group = rt_cl_MAX_WORK_GROUP_SIZE(d);
+    i->memory = rt_cl_GLOBAL_MEM_SIZE(d);
+    i->local_memory = rt_cl_LOCAL_MEM_SIZE(d);
+    /* OpenCL promises nothing. NVIDIA's groups stay where they are until they end, and warps take
+     * turns; PoCL and Oclgrind run one group after the other. */
+    i->groups_wait = strstr(i->platform_name, "NVIDIA") != NULL;
+    i->parts_meet = i->hides_local = i->groups_wait;
+    i->has_f64 = rt_cl_DOUBLE_FP_CONFIG(d) != 0;
+    i->tells = rt_cl_tells(d, i->rank);
+    /* A program of PoCL's or Oclgrind's costs a quarter of a second before its first kernel, and
+     * they compile kernels when these are launched; other drivers compile all kernels of a program.
+     */
+    i->own_cache = strcmp(i->platform_name, "Portable Computing Language") == 0;
+    i->long_header = i->own_cache && atoi(i->driver) >= 3; /* before, types were declared there, too */
+    bool oclgrind = strcmp(i->platform_name, "Oclgrind") == 0;
+    i->costly_programs = i->own_cache || oclgrind;
+    i->parts = !oclgrind; /* it does not know what was written to them */
+}
+
+/* Adds a platform's devices to *all. */
+static void rt_cl_add_devices(rt_dev_info **all, int *n, cl_platform_id p)
+{
+    cl_device_id devices[RT_MAX_DEVICES];
+    cl_uint found = 0;
+    if (clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, RT_MAX_DEVICES, devices, &found) != CL_SUCCESS)
+        return;
+    found = found < RT_MAX_DEVICES ? found : RT_MAX_DEVICES;
+    rt_dev_info *more = realloc(*all, ((size_t)*n + found + 1) * sizeof *more);
+    for (cl_uint d = 0; more && d < found; d++)
+        rt_cl_describe(&more[(*n)++], p, devices[d]);
+    *all = more ? more : *all;
+}
+
+RT_API rt_dev_info *rt_dev_find(int *n)
+{
+    cl_platform_id platforms[RT_MAX_PLATFORMS];
+    cl_uint found = 0;
+    rt_dev_info *all = NULL;
+    *n = 0;
+    if (clGetPlatformIDs(RT_MAX_PLATFORMS, platforms, &found) != CL_SUCCESS)
+        return NULL;
+    for (cl_uint p = 0; p < found && p < RT_MAX_PLATFORMS; p++)
+        rt_cl_add_devices(&all, n, platforms[p]);
+    return all;
+}
