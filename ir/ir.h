@@ -715,12 +715,12 @@ const char *ir_check_at(Ctx *cx, const Prog *p, Loc *at); /* also where */
 PassFn pass_simplify;  /* simplify.c, both dialects */
 PassFn pass_cse;       /* cse.c, both dialects */
 PassFn pass_cse_views; /* cse.c, both dialects: only of scalars and views */
-PassFn pass_turn;      /* turn.c, SEG dialect: nests in the order in which their arrays lie */
+PassFn pass_interchange; /* loop_interchange.c, SEG dialect: nests in the order in which their arrays lie */
 PassFn pass_choices;   /* choices.c, SOAC dialect: rows of which some are made otherwise, chosen by elements */
 PassFn pass_hoist;     /* hoist.c, both dialects: loop- and nest-invariant code outwards */
 PassFn pass_fuse;      /* fuse.c, SOAC dialect */
 PassFn pass_renest;    /* renest.c, SOAC dialect: maps take the shape in which they are read */
-PassFn pass_again;     /* again.c, SEG dialect: cheap arrays are computed where they are read */
+PassFn pass_rematerialise; /* rematerialise.c, SEG dialect: cheap arrays are computed where they are read */
 PassFn pass_ahead;     /* ahead.c, SOAC dialect: reductions of what a loop carries a turn ahead, fused */
 PassFn pass_joined;    /* joined.c, SOAC dialect: SOACs read parts, concatenations are not made */
 

@@ -497,6 +497,22 @@ static const char *local_text(const KGen *kg)
     return text;
 }
 
+/* The passes over kernels as they are made. Of local buffers the sizes are known here. */
+static void passes_as_made(KGen *kg, KFun *f)
+{
+    Ctx *cx = kg->cx;
+    if (cx->verify)
+        kir_verify(f, "plan");
+    for (const KPass *p = kir_making_table; p->name; p++) {
+        if (p->run == kir_locals)
+            merge_locals(kg, f);
+        else
+            p->run(cx->perm, f);
+        if (cx->verify)
+            kir_verify(f, p->name);
+    }
+}
+
 Kernel *kg_finish(KGen *kg)
 {
     Ctx *cx = kg->cx;
@@ -508,17 +524,7 @@ Kernel *kg_finish(KGen *kg)
     k.name = arena_printf(kg->cx->perm, "%s_%s_%d", kg->kind, c_ident(kg->pb->entry->name),
                           kg->pb->plan->kernels.n);
     k.fun = finished_fun(kg, &k);
-    if (cx->verify)
-        kir_verify(k.fun, "plan");
-    kir_together(cx->perm, k.fun);
-    if (cx->verify)
-        kir_verify(k.fun, "together");
-    kir_own(cx->perm, k.fun);
-    if (cx->verify)
-        kir_verify(k.fun, "own");
-    merge_locals(kg, k.fun);
-    if (cx->verify)
-        kir_verify(k.fun, "locals");
+    passes_as_made(kg, k.fun);
     if (kg->columns)
         kir_want_columns(k.fun, kg->few);
     if (k.fun->columns == KC_NONE)

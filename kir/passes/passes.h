@@ -40,11 +40,11 @@ void kir_settle_own(Arena *a, KFun *f, const bool *steady);
 /* The same for slices (KFun.slices): has_slices is false, and there are none, where private arrays cannot take their place. */
 void kir_settle_slices(Arena *a, KFun *f, const bool *steady);
 
-KPassFn kir_together;
-KPassFn kir_own;
+KPassFn kir_fuse_loops;
+KPassFn kir_replace_scalars;
 KPassFn kir_locals;
 KPassFn kir_dead;
-KPassFn kir_lead;
+KPassFn kir_serialise;
 KPassFn kir_barriers;
 KPassFn kir_padded;
 KPassFn kir_columns;
@@ -53,7 +53,7 @@ KPassFn kir_narrow;
 KPassFn kir_unroll;
 KPassFn kir_scalarize;
 KPassFn kir_shifts;
-KPassFn kir_known;
+KPassFn kir_fold_conditions;
 KPassFn kir_failures;
 KPassFn kir_vector;
 /* kir_narrow with indices of `bits` bits instead of 32: smaller ones are easier to test. */

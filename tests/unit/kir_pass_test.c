@@ -227,7 +227,7 @@ static void test_lead(Arena *a)
         KFun *before = waves(a, n), *after = kfun_copy(a, before);
         int met = 0;
         Loc at;
-        kir_lead(a, after);
+        kir_serialise(a, after);
         CHECK(!kir_check(a, after, &at));
         kir_barriers(a, after);
         CHECK(!kir_check(a, after, &at));

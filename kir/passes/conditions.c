@@ -92,7 +92,7 @@ static void walk(Known *k, KBlock *block)
     k->n = n;
 }
 
-void kir_known(Arena *a, KFun *f)
+void kir_fold_conditions(Arena *a, KFun *f)
 {
     Known k = {.arena = a};
     walk(&k, &f->body);

@@ -190,7 +190,7 @@ static Body *turn_body(void *env, Body *b)
     return bld_body(&bl, b->res);
 }
 
-Prog *pass_turn(Ctx *cx, const Prog *in)
+Prog *pass_interchange(Ctx *cx, const Prog *in)
 {
     Prog *p = NEW(cx->perm, Prog);
     p->dialect = in->dialect;

@@ -210,7 +210,7 @@ static bool find_dims(void *env, KStm *s)
     return true;
 }
 
-void kir_lead(Arena *a, KFun *f)
+void kir_serialise(Arena *a, KFun *f)
 {
     bool dims = false; /* are work-items, or groups, numbered in several of them? */
     kblock_visit(&f->body, &(KVisitor){.env = &dims, .enter = find_dims});

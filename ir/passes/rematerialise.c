@@ -615,7 +615,7 @@ static bool choose(Again *A)
     return any;
 }
 
-Prog *pass_again(Ctx *cx, const Prog *in)
+Prog *pass_rematerialise(Ctx *cx, const Prog *in)
 {
     Prog *p = NEW(cx->perm, Prog);
     p->dialect = in->dialect;

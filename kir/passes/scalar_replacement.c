@@ -549,7 +549,7 @@ static void leave(void *env, KBuild *b, KStm *s)
         exchange(w, b, swaps);
 }
 
-void kir_own(Arena *a, KFun *f)
+void kir_replace_scalars(Arena *a, KFun *f)
 {
     Own w = {.arena = a,
              .positions = kpositions_new(a, f),

@@ -520,7 +520,7 @@ static void walk(Together *w, KBlock *b)
     }
 }
 
-void kir_together(Arena *a, KFun *f)
+void kir_fuse_loops(Arena *a, KFun *f)
 {
     Together w = {.arena = a, .fun = f, .b = kb_more(a, f)};
     look_again(&w);
