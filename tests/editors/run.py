@@ -44,17 +44,17 @@ def read(path):
 
 
 def scanner_words():
-    lex = read(f'{ROOT}/frontend/lex.l')
+    lex = read(f'{ROOT}/frontend/syntax/lex.l')
     words = {}
     for word in re.findall(r'^"([a-z]+)"[ /]', lex, re.M):
         words[word] = 'boolean' if word in ('true', 'false') else 'keyword'
-    for name in re.findall(r'\{"(\w+)", \d+\}', read(f'{ROOT}/frontend/type.c')):
+    for name in re.findall(r'\{"(\w+)", \d+\}', read(f'{ROOT}/frontend/check/type.c')):
         words[name] = 'type'
     return words
 
 
 def builtins():
-    table = re.sub(r'/\*.*?\*/', '', read(f'{ROOT}/frontend/builtins.def'), flags=re.S)
+    table = re.sub(r'/\*.*?\*/', '', read(f'{ROOT}/frontend/syntax/builtins.def'), flags=re.S)
     return set(re.findall(r'^(?:BUILTIN|ALIAS)\(\w+,\s*"([a-z]\w*)"', table, re.M)) | \
         set(re.findall(r'^def ([a-z]\w*) ', read(f'{ROOT}/frontend/prelude.sf'), re.M))
 
