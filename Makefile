@@ -21,11 +21,13 @@ DIRS    := base command common prove ir interp size memory frontend docgen fmt f
 SRC     := $(wildcard main.c $(DIRS:%=%/*.c) $(DIRS:%=%/*/*.c)) runtime/drivers/dev_opencl_find.c
 GEN     := $(BUILD)/frontend/syntax/parse.tab.c $(BUILD)/frontend/syntax/lex.yy.c
 OBJ     := $(SRC:%.c=$(BUILD)/%.o) $(GEN:.c=.o)
+# The runtime of programs, compiled; its name tells which text it is.
+RTLIB   := $(BUILD)/libminifut_rt-$(shell sh runtime/bundle.sh --digest).a
 LIBOBJ  := $(filter-out $(BUILD)/main.o,$(OBJ))
 
 all: $(BIN)
 
-$(BIN): $(OBJ)
+$(BIN): $(OBJ) | $(RTLIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -60,6 +62,13 @@ $(BUILD)/runtime_embed.c: runtime/bundle.sh $(wildcard runtime/*/*.[ch] runtime/
 	$(call say,GEN,$@)
 	$(Q)sh runtime/bundle.sh --c > $@.tmp && mv $@.tmp $@
 $(BUILD)/emit/embed.o: $(BUILD)/runtime_embed.c
+
+# Those of older texts go away.
+$(RTLIB): $(BUILD)/runtime_embed.c | prerequisites
+	$(call say,CC,$@)
+	$(Q)sh runtime/bundle.sh >$(BUILD)/runtime.c
+	$(Q)$(CC) -std=gnu11 -O2 -DRT_API= -c -o $(BUILD)/runtime.o $(BUILD)/runtime.c
+	$(Q)rm -f $(BUILD)/libminifut_rt-*.a && $(AR) rc $@ $(BUILD)/runtime.o
 
 # Asked for each time, but written only when it is another one: what is up to date stays so.
 $(BUILD)/version_text.h: FORCE
@@ -115,7 +124,7 @@ fuzz:
 
 # Under $(DESTDIR)$(PREFIX); tools/install.sh says what goes where. Manual pages need lowdown: without it there are none.
 install: $(BIN) man
-	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh install $(BIN) $(BUILD)/man
+	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh install $(BIN) $(RTLIB) $(BUILD)/man
 	@echo "minifut is installed in $(DESTDIR)$(PREFIX)"
 uninstall:
 	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh uninstall
@@ -125,7 +134,7 @@ deb:
 	@tools/prerequisites.sh deb
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
 	@$(MAKE) --no-print-directory man
-	@tools/deb.sh $(BIN) $(BUILD)/man $(BUILD)/deb
+	@tools/deb.sh $(BIN) $(RTLIB) $(BUILD)/man $(BUILD)/deb
 test-deb: deb
 	@tests/deb/fresh $(BUILD)
 # The commands of README.md in a fresh Debian, as root: make test-fresh RELEASE=trixie
@@ -137,15 +146,10 @@ man: $(BIN)
 	@if command -v lowdown >/dev/null; then tools/man.sh $(BIN) $(BUILD)/man; \
 	 else echo "no manual pages are made: they need lowdown (apt-get install lowdown)"; fi
 
-# The runtime as an object file, for suites that compile programs (MINIFUT_RUNTIME): it takes most of the time that one takes.
-$(BUILD)/runtime.o: $(BUILD)/runtime_embed.c
-	$(call say,CC,$@)
-	$(Q)sh runtime/bundle.sh > $(BUILD)/runtime.c && $(CC) -std=gnu11 -O1 -DRT_API= -c -o $@ $(BUILD)/runtime.c
-
 # Unit tests: each tests/unit/*_test.c is a program. Warnings are errors there, else nobody looks at them.
 WERROR ?= -Werror
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*_test.c))
-unit-tests: $(UNIT) $(BUILD)/fuzz/bytes $(BUILD)/runtime.o
+unit-tests: $(UNIT) $(BUILD)/fuzz/bytes
 $(BUILD)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(LIBOBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

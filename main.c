@@ -19,6 +19,7 @@
 #include "interp/interp.h"
 #include "kir/passes/tool.h"
 #include "lsp/lsp.h"
+#include "pipeline/binary.h"
 #include "pipeline/passes.h"
 #include "project/new.h"
 #include "common/policy.h"
@@ -272,99 +273,8 @@ static const char *default_output(Ctx *cx, const char *file)
     return file[n] ? arena_strndup(cx->perm, file, n) : arena_printf(cx->perm, "%s.out", file);
 }
 
-/* Runs the C compiler: c_file -> binary. With $MINIFUT_RUNTIME, an object file, the runtime is
- * there already (`minifut test` compiles it once for all programs). */
-static int run_cc(const char *binary, const char *c_file)
-{
-    const char *runtime = getenv("MINIFUT_RUNTIME");
-    char *out = cc_file(binary), *in = cc_file(c_file);
-    const char *args[10] = {"-o", out, in};
-    int n = 3;
-    if (runtime && *runtime) {
-        args[n++] = "-DRT_API=";
-        args[n++] = "-DRT_SEPARATE";
-        args[n++] = runtime;
-    }
-    args[n++] = "-lOpenCL";
-    args[n++] = "-lm";
-    args[n++] = "-ldl"; /* a driver that is looked for when programs run */
-    int status = cc_run(args, false);
-    free(out);
-    free(in);
-    if (status < 0)
-        fprintf(stderr, "minifut: cannot run the C compiler: %s\n", strerror(errno));
-    else if (WIFSIGNALED(status))
-        fprintf(stderr, "minifut: the C compiler was ended by a signal (%s) on %s%s\n", strsignal(WTERMSIG(status)), c_file,
-                WTERMSIG(status) == SIGKILL ? ": is there too little memory?" : "");
-    else if (status)
-        fprintf(stderr,
-                "minifut: the C compiler failed on %s; are a C compiler and OpenCL's headers and "
-                "loader installed (gcc, opencl-headers, ocl-icd-opencl-dev)?\n",
-                c_file);
-    return status ? EXIT_USER : 0;
-}
-
-/* The C compiler's file, which it makes or writes anew, gets the mode of a new program. */
-static bool put_in_place(const char *tmp, const char *name)
-{
-    struct stat st;
-    mode_t mask = umask(0);
-    umask(mask);
-    errno = ENODATA; /* one that succeeds without a word and without a file */
-    return stat(tmp, &st) == 0 && st.st_size > 0 && chmod(tmp, 0777 & ~mask) == 0 && rename(tmp, name) == 0;
-}
-
-/* Builds NAME from NAME.c, in a new file beside it; an old NAME stays as it was until the new one is there. */
-static int build_binary(Ctx *cx, const char *name)
-{
-    const char *c_file = arena_printf(cx->perm, "%s.c", name);
-    char *tmp = arena_printf(cx->perm, "%s.XXXXXX", name);
-    child_hold();
-    int fd = mkstemp(tmp), code = EXIT_USER;
-    if (fd >= 0) {
-        close(fd);
-        code = run_cc(tmp, c_file);
-    }
-    if (fd < 0 || (code == 0 && !put_in_place(tmp, name))) {
-        fprintf(stderr, "minifut: cannot write %s: %s\n", name, strerror(errno));
-        code = EXIT_USER;
-    }
-    if (fd >= 0 && code)
-        unlink(tmp);
-    child_release();
-    return code;
-}
-
-/* Is it a program that we have built? Such programs have their help in them. */
-static bool is_our_binary(const char *path)
-{
-    static const char mark[] = RT_HELP_HEAD;
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool sized = fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0;
-    char *text = sized ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-    if (fd >= 0)
-        close(fd);
-    if (text == MAP_FAILED)
-        return false;
-    bool ours = memmem(text, (size_t)st.st_size, mark, sizeof mark - 1) != NULL;
-    munmap(text, (size_t)st.st_size);
-    return ours;
-}
-
 static const OutputKind c_text = {.heads = {"/* " EMIT_HEAD}}, manifest = {.heads = {EMIT_MANIFEST_HEAD}},
-                        binary_file = {.ours = is_our_binary};
-
-/* Can the binary get this name? A folder cannot, and a device or pipe must not be replaced. */
-static bool can_be_binary(const char *name)
-{
-    struct stat st;
-    if (stat(name, &st) != 0 || S_ISREG(st.st_mode))
-        return true;
-    fprintf(stderr, "minifut: cannot write %s: %s\n", name,
-            S_ISDIR(st.st_mode) ? strerror(EISDIR) : "it is a device or pipe");
-    return false;
-}
+                        binary_file = {.ours = binary_is_ours};
 
 /* The text that --emit asks for; without it the program. */
 static void emit(Ctx *cx, Out *out, const Options *o, const Plan *plan)
@@ -401,7 +311,7 @@ static int write_program(Ctx *cx, const Options *o, const Plan *plan, const Outp
     emit(cx, &text, o, plan);
     int code = output_write(os, &os->of[0], &text);
     out_free(&text);
-    return code ? code : build_binary(cx, os->of[1].path);
+    return code ? code : binary_build(cx->perm, os->of[1].path);
 }
 
 /* The text that --emit asks for, without a plan where it needs none. */
@@ -454,7 +364,7 @@ static int cmd_compile(Options *o)
     output_protect("/proc/self/exe", "the compiler");
     if ((code = output_check(&os)))
         return code;
-    if (!o->library && !can_be_binary(name))
+    if (!o->library && !binary_may_be(name))
         return EXIT_USER;
     if ((code = make_plan(cx, o, p, &plan)))
         return code;

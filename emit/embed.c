@@ -18,3 +18,8 @@ const char *embed_runtime(RuntimePart part, size_t *n)
     *n = parts[part].n;
     return parts[part].text;
 }
+
+const char *embed_digest(void)
+{
+    return runtime_digest;
+}

@@ -31,5 +31,7 @@ void describe_loops_json(void *plan, Out *o, const char *entry);
  * or a library, whose header begins with the API that all libraries have. */
 typedef enum { RUNTIME_CORE, RUNTIME_PROGRAM, RUNTIME_LIBRARY, RUNTIME_API } RuntimePart;
 const char *embed_runtime(RuntimePart part, size_t *n);
+/* Which text of a command's runtime it is: part of the name of the library that has it compiled. */
+const char *embed_digest(void);
 
 #endif

@@ -4,6 +4,7 @@
 #   bundle.sh           the C text of a command: core and program, includes of our own left out
 #   bundle.sh --texts   texts.h: the .cl files and scalar.h as C string constants
 #   bundle.sh --c       the parts as C string constants `static const char runtime_core[]` and so on, for the compiler
+#   bundle.sh --digest  a number of the text of a command, for the name of the library that holds it compiled
 set -eu
 root=$(dirname "$0")/..
 headers="common/policy.h common/values.h common/scalar.h common/rank.h common/spell.h common/facts.def runtime/core/rt.h
@@ -48,7 +49,7 @@ plain() {
     done
 }
 
-# Programs that are to share a runtime compiled once are compiled with -DRT_API= -DRT_SEPARATE, it with -DRT_API=.
+# Programs that share a runtime compiled once (libminifut_rt) are compiled with -DRT_API= -DRT_SEPARATE, it with -DRT_API=.
 core() {
     echo '#ifndef _GNU_SOURCE'
     echo '#define _GNU_SOURCE'
@@ -77,17 +78,23 @@ constant() { # name, command...
     echo '    "";'
 }
 
+digest() {
+    { core; program; } | cksum | tr -d '\n ' # number and size
+}
+
 case "${1:-}" in
 "") core; program ;;
+--digest) digest ;;
 --texts) texts ;;
 --c)
     constant core core
     constant program program
     constant library plain $(in_folder runtime/shells $library)
     constant api own runtime/shells/library_api.h
+    echo "static const char runtime_digest[] = \"$(digest)\";"
     ;;
 *)
-    echo "usage: bundle.sh [--texts | --c]" >&2
+    echo "usage: bundle.sh [--texts | --c | --digest]" >&2
     exit 2
     ;;
 esac

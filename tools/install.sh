@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs minifut under $DESTDIR$PREFIX, or takes away what it installed there.
-#   usage: install.sh install MINIFUT MANUALS | install.sh uninstall
+#   usage: install.sh install MINIFUT RUNTIME MANUALS | install.sh uninstall
 # What is made (files, and folders that were not there) is written down in share/minifut/installed: so nothing of it is
 # left, whichever version uninstalls, and nothing else is touched.
 set -eu
@@ -56,12 +56,13 @@ record() {
     done >>"$list"
 }
 
-do_install() { # the compiler, the folder of its manual pages
+do_install() { # the compiler, the runtime of its programs, the folder of manual pages
     made=
     folder "$(dirname "$list")"
     trap record EXIT # what is there of an installation that fails, too
     put 755 "$1" bin/minifut
-    for page in "$2"/*.[17]; do
+    put 644 "$2" "lib/minifut/$(basename "$2")"
+    for page in "$3"/*.[17]; do
         [ ! -e "$page" ] || put 644 "$page" "share/man/man${page##*.}/$(basename "$page")"
     done
     put 644 tools/completion/minifut.bash share/bash-completion/completions/minifut
@@ -70,13 +71,13 @@ do_install() { # the compiler, the folder of its manual pages
     for page in CHANGELOG.md LICENSE docs/*.md $(find examples -type f ! -name '*.pyc' | sort); do
         put 644 "$page" "share/doc/minifut/$page"
     done
-    readme "$root/share/doc/minifut" >"$2/README.md"
-    put 644 "$2/README.md" share/doc/minifut/README.md
+    readme "$root/share/doc/minifut" >"$3/README.md"
+    put 644 "$3/README.md" share/doc/minifut/README.md
     for file in $([ ! -d editors ] || find editors -type f ! -path '*/node_modules/*' | sort); do
         put 644 "$file" "share/minifut/$file"
     done
-    pkg_config >"$2/minifut.pc"
-    put 644 "$2/minifut.pc" share/pkgconfig/minifut.pc
+    pkg_config >"$3/minifut.pc"
+    put 644 "$3/minifut.pc" share/pkgconfig/minifut.pc
 }
 
 do_uninstall() {
@@ -98,7 +99,7 @@ do_uninstall() {
 }
 
 case ${1:-} in
-install) do_install "$2" "$3" ;;
+install) do_install "$2" "$3" "$4" ;;
 uninstall) do_uninstall ;;
-*) echo "usage: install.sh install MINIFUT MANUALS | install.sh uninstall"; exit 2 ;;
+*) echo "usage: install.sh install MINIFUT RUNTIME MANUALS | install.sh uninstall"; exit 2 ;;
 esac

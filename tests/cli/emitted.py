@@ -1,7 +1,9 @@
 """Cases: the C that compile emits is for people, too."""
+import os
 import re
+import shutil
 
-from box import EXAMPLES, ROOT, Failed, case, table
+from box import EXAMPLES, GOOD, MINIFUT, ROOT, Failed, case, table
 from commands import long_program, nest_program
 
 MOST_LINES = 300  # of a function
@@ -153,3 +155,40 @@ def primes_in_names_of_entry_points(box):
     for c, name in (("fzq", "f'"), ("zzzqZZ", "z'Z")):
         if f"int futhark_entry_{c}(" not in header or not re.search(rf'"{name}": {{\s*"cfun": "futhark_entry_{c}"', manifest):
             raise Failed(f"no entry {name}")
+
+
+# A C compiler that tells what it is asked.
+TELLING = '#!/bin/sh\necho "$@" >>asked\nprevious=\nfor word; do [ "$previous" != -o ] || echo made >"$word"; previous=$word; done\n'
+
+
+@case(False)
+def a_runtime_compiled_once(box):
+    """Programs take it from the library that was built with the compiler, unless somebody chose another C compiler or flags,
+    or the library is not there or has another text."""
+    (box.path / box.put("bin/cc", TELLING)).chmod(0o755)
+    path = f"{box.path}/bin:{os.environ['PATH']}"
+    alone = {"PATH": path, "MINIFUT_RUNTIME": "", "CC": "", "CFLAGS": ""}
+    box.put("p.sf", GOOD)
+
+    def asked(minifut=MINIFUT, **env):
+        box.run([minifut, "compile", "--force", "p.sf"], 0, leaves=("p", "p.c", "asked"), env={**alone, **env})
+        words = (box.path / "asked").read_text()
+        (box.path / "asked").unlink()
+        return words
+
+    found = re.search(r"-DRT_API= -DRT_SEPARATE (\S+/libminifut_rt-\d+\.a) ", asked())
+    if not found:
+        raise Failed(f"the runtime is compiled again: {asked()}")
+    for env in {"CC": f"{box.path}/bin/cc"}, {"CFLAGS": "-O0"}:
+        if "RT_SEPARATE" in asked(**env):
+            raise Failed(f"{env}: {asked(**env)}")
+    other = box.path / "other"
+    (other / "bin").mkdir(parents=True)
+    (other / "lib/minifut").mkdir(parents=True)
+    shutil.copy(MINIFUT, other / "bin/minifut")
+    shutil.copy(found[1], other / "lib/minifut/libminifut_rt-1.a")
+    if "RT_SEPARATE" in asked(str(other / "bin/minifut")):
+        raise Failed("a library of another text")
+    shutil.copy(found[1], other / "lib/minifut")
+    if f"{other}/bin/../lib/minifut/" not in asked(str(other / "bin/minifut")):
+        raise Failed("not the installed library")
