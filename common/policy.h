@@ -1,5 +1,5 @@
 /* Numbers on which compiler, interpreter, tuner and programs must agree: what versions are compared
- * with, and made for, before the device is known. Measured ones are in DESIGN.md. */
+ * with, and made for, before the device is known. What was measured: flatten/README.md. */
 #ifndef COMMON_POLICY_H
 #define COMMON_POLICY_H
 

@@ -89,7 +89,7 @@ static void test_parallelism(void)
 }
 
 /* What untuned programs of bench/ choose: launches spared, steps and elements of e_middle for the sizes of
- * data sets (DESIGN.md has the table), and the edges. */
+ * data sets (bench/results/decisions.md has the table), and the edges. */
 static void test_pays(void)
 {
     CHECK(mf_pays(4, 15, 1 * 3201) && mf_pays(4, 15, 64 * 3201)); /* NW: a block, a diagonal of D1 */
