@@ -19,7 +19,7 @@ typedef struct SxFacts SxFacts;
 
 typedef enum {
     SX_MAY_WRAP, /* nothing is known of the arithmetic */
-    SX_EXACT     /* nothing wraps around: index arithmetic of kernels (DESIGN.md, Sizes) */
+    SX_EXACT     /* nothing wraps around: index arithmetic of kernels (README.md) */
 } SxArithmetic;
 
 /* --- compare.c ------------------------------------------------------------------------------ */
