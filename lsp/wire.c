@@ -76,19 +76,14 @@ static WireStatus read_header(const Buffer *in, size_t *header, size_t *length)
     return found ? WIRE_MESSAGE : WIRE_BROKEN;
 }
 
-/* Drops bytes up to the next thing that looks like a header, but for the first byte at least; false
- * if there is none yet. */
-static bool resynchronise(Buffer *in)
+/* Drops bytes up to the next thing that looks like a header, or like the beginning of one behind which nothing is there
+ * yet, but the first byte at least. */
+static void resynchronise(Buffer *in)
 {
-    for (size_t at = 1; at + KEY <= in->n; at++) {
-        if (strncasecmp(in->bytes + at, length_key, KEY) == 0) {
-            buffer_drop(in, at);
-            return true;
-        }
-    }
-    if (in->n > KEY) /* its beginning may be there already */
-        buffer_drop(in, in->n - KEY);
-    return false;
+    size_t at = 1;
+    while (at < in->n && strncasecmp(in->bytes + at, length_key, in->n - at < KEY ? in->n - at : KEY) != 0)
+        at++;
+    buffer_drop(in, at);
 }
 
 /* --- Bodies --------------------------------------------------------------------------------- */

@@ -70,6 +70,11 @@ def broken_messages(c):
         except Failed as e:
             raise Failed(f'after {b[:60]!r}: {e}') from None
         c.answers.clear()
+    c.write(b'Content-Length: -1\r\n{"id": "20')  # behind which nothing comes for now
+    same(c.answer(None, 20)['error']['code'], -32700)
+    c.write(frame(ask))
+    same(c.answer('x', 20)['error']['code'], -32601)
+    c.answers.clear()
     c.write(frame(b'{"jsonrpc": '))
     same(c.answer(None)['error']['code'], -32700)
     c.write(frame(b'{"id": "\xff\xed\xa0\x80", "method": "no\xc3"}'))  # the client takes UTF-8 only
