@@ -1,10 +1,9 @@
 #include "pipeline/passes.h"
 
-#include "memory/memory.h"
+#include "common/spell.h"
 #include "flatten/flatten.h"
 #include "frontend/lower/lower.h"
 #include "memory/memory.h"
-#include "common/spell.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -724,7 +724,7 @@ typedef struct Ast {
     NameUses *uses;          /* [check] for editors, in any order; NULL: nobody asks for them */
 } Ast;
 
-/* --- ast_clone.c --- */
+/* --- Copies of trees that were not checked yet: each application of a parametric module checks its own --- */
 
 ModExp *clone_module(Arena *a, const ModExp *m);
 TypeExp *clone_type(Arena *a, const TypeExp *t);
