@@ -4,6 +4,7 @@ import os
 import re
 import resource
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -99,10 +100,15 @@ def parse_values(text):
         if "." in word and word.lstrip("-")[0] == "f":
             t = word.lstrip("-")[:3]
             return t, float(word.replace(t + ".", ""))
-        return t, float(word) if t and t in FLOATS else int(word)
+        return t, nearest(t, word) if t and t in FLOATS else int(word)
     while text[at:].strip():
         out.append(value())
     return out
+
+
+def nearest(t, word):
+    """The float of type t that decimals stand for: those of an f32 are as few as tell it from others of its type."""
+    return float(word) if t == "f64" else struct.unpack("f", struct.pack("f", float(word)))[0]
 
 
 def flat_shape(v):

@@ -314,7 +314,7 @@ def settle(r, n, known, functions):
     elif op in ("cast", "asc"):
         kids = [go(k[0], True)]
     elif op == "call" and x in functions:
-        kids = [go(e, True) for e in k]
+        kids = [go(e, not may_hide_a_size(e.ty)) for e in k]
     elif op == "call" and x in GIVES:
         kids = [go(e, known and i in GIVES[x]) for i, e in enumerate(k)]
     elif op == "call" and x in ("reduce", "reduce_comm") and k[0].ty[0] == "sum":
@@ -322,6 +322,17 @@ def settle(r, n, known, functions):
     else:
         kids = [go(e, False) for e in k]
     return N(op, n.ty, kids, x)
+
+
+def may_hide_a_size(t):
+    """Has a sum in it a size, which a constructor need not tell to the function that has it as a parameter?"""
+    sizes = []
+
+    def atom(u):
+        if u[0] == "sum":
+            map_type(u, lambda d: sizes.append(d) or d)
+    map_type(t, atom=atom)
+    return bool(sizes)
 
 
 def settle_pair(r, kids, functions):
