@@ -151,14 +151,20 @@ static void check_that(PlanBuild *pb, const Exp *e, const KExp *n, const KExp *c
 }
 
 /* What the program computed is asserted to be a size where the program makes the array, but the
- * array may have been moved out of a map over nothing since then. */
-static void check_size(PlanBuild *pb, const Exp *e, Atom n)
+ * array may have been moved out of a map over nothing since then. `outer`: dimensions in front of
+ * it; where one of them is 0, this one may be any number. */
+static void check_size(PlanBuild *pb, const Exp *e, Atom n, const Atom *outer, int n_outer)
 {
     Arena *a = pb->cx->perm;
     Scalars sc = scalars_host(pb->cx->perm, pb->known);
     const KExp *x = sc.atom(sc.env, n);
-    if (!pb_is_natural(pb, n))
-        check_that(pb, e, x, kx_le(a, kx_int(a, 0), x), stop_text[STOP_NEGATIVE_SIZE]);
+    if (!pb_is_natural(pb, n)) {
+        const KExp *ok = kx_le(a, kx_int(a, 0), x);
+        for (int k = 0; k < n_outer; k++)
+            if (outer[k].var || outer[k].c.i == 0)
+                ok = kx_or(a, kx_eq(a, sc.atom(sc.env, outer[k]), kx_int(a, 0)), ok);
+        check_that(pb, e, x, ok, stop_text[STOP_NEGATIVE_SIZE]);
+    }
     if (!ranges_le(pb->known, n, atom_i64(MAX_SIZE), 0))
         check_that(pb, e, x, kx_le(a, x, kx_int(a, MAX_SIZE)),
                    stop_text[STOP_TOO_LARGE]);
@@ -178,7 +184,7 @@ static void iota_stm(PlanBuild *pb, const Stm *s)
 {
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
-    check_size(pb, e, e->iota.n);
+    check_size(pb, e, e->iota.n, NULL, 0);
     if (is_computed(pb, v))
         return;
     ArrLoc dst = host_result(pb, v);
@@ -196,8 +202,9 @@ static void replicate_stm(PlanBuild *pb, const Stm *s)
     const Exp *e = s->exp;
     Var *v = s->pat.at[0];
     Type t = atom_type(e->replicate.val);
-    for (int k = 0; k < e->replicate.dims.n; k++)
-        check_size(pb, e, e->replicate.dims.at[k]);
+    const Atoms *dims = &e->replicate.dims;
+    for (int k = 0; k < dims->n; k++)
+        check_size(pb, e, dims->at[k], dims->at, k);
     if (is_computed(pb, v))
         return;
     ArrLoc dst = host_result(pb, v);

@@ -40,8 +40,12 @@ _Noreturn void interp_stop(Interp *in, Loc loc, const char *text, const int64_t 
 _Noreturn void interp_fail(Interp *in, InterpStatus st, Loc loc, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Is one of the dimensions 0? Then the others may be any number, even a negative one, which counts
+ * as 0: they were simplified inside a nest, whose widths are not 0 there, and moved out of it. */
+bool dims_are_empty(const int64_t *n, int rank);
+
 /* Fresh array with undefined elements, one reference. Errors: negative size, out of memory. */
-Arr *arr_new(Interp *in, Loc loc, PrimType elem, int rank, const int64_t *n);
+Arr *arr_new(Interp *in, Loc loc, PrimType elem, int rank, const int64_t *dims);
 /* A second view of a's buffer with a's shape; to be adapted by the caller. */
 Arr *arr_view(Interp *in, const Arr *a);
 void arr_release(Interp *in, Arr *a); /* gives up one reference; NULL is fine */

@@ -48,10 +48,12 @@ static void dims_text(char *buf, size_t size, const int64_t *n, int rank)
         k += (size_t)snprintf(buf + k, size - k, "[%lld]", (long long)n[d]);
 }
 
+/* The value of a variable has the shape that its type says. Nothing is nothing in any shape: it
+ * gets that one. */
 static void check_shape(Interp *in, const Ins *p)
 {
     const Arr *a = interp_array(in, p->dst, p->e->loc);
-    bool same = a->rank == p->shape->rank && a->elem == p->shape->elem;
+    bool alike = a->rank == p->shape->rank && a->elem == p->shape->elem, same = alike;
     for (int d = 0; same && d < a->rank; d++)
         same = a->n[d] == in->slots[p->shape->dims[d]].i;
     if (same)
@@ -59,6 +61,10 @@ static void check_shape(Interp *in, const Ins *p)
     int64_t want[RT_MAX_RANK];
     char got_text[400], want_text[400];
     interp_shape(in, p->shape, want);
+    if (alike && arr_is_empty(a) && dims_are_empty(want, a->rank)) {
+        slot_set_array(in, p->dst, arr_new(in, p->e->loc, a->elem, a->rank, want));
+        return;
+    }
     dims_text(got_text, sizeof got_text, a->n, a->rank);
     dims_text(want_text, sizeof want_text, want, p->shape->rank);
     interp_fail(in, INTERP_BUG, p->e->loc, "%s has the value %s%s, but its type %s says %s%s",

@@ -381,13 +381,23 @@ static void dimension(Run *r, int d)
     close_dim(r, dim);
 }
 
+/* Inside of nothing a width may be any number. */
+static void check_widths(const Run *r)
+{
+    for (int d = 0; d < r->x->n_dims; d++) {
+        const int64_t *width = &r->in->slots[r->x->dims[d].width].i;
+        if (*width < 0)
+            interp_stop(r->in, r->loc, stop_text[STOP_NEGATIVE_SIZE], width, 1);
+        if (*width == 0)
+            return;
+    }
+}
+
 void interp_soac(Interp *in, const Ins *p)
 {
     SoacCode *x = p->soac;
     Run r = {in, x, p->e->loc};
-    for (int d = 0; d < x->n_dims; d++)
-        if (in->slots[x->dims[d].width].i < 0)
-            interp_stop(in, r.loc, stop_text[STOP_NEGATIVE_SIZE], &in->slots[x->dims[d].width].i, 1);
+    check_widths(&r);
     for (int d = 0; d < x->n_dests; d++)
         x->out[d] = arr_unique(in, r.loc, interp_take(in, x->dests[d].arr, r.loc).a);
     for (int k = 0; !x->n_dests && k < x->n_dst; k++) {

@@ -254,10 +254,31 @@ static void size_fact(Ranges *ra, Atom n)
     fact_le(ra, atom_i64(0), n, 0);
 }
 
-void ranges_type(Ranges *ra, Type t)
+void ranges_given(Ranges *ra, Type t)
 {
     for (int i = 0; i < t.rank; i++)
         size_fact(ra, t.dims[i]);
+}
+
+/* Are there so many, or more? */
+static bool surely_some(Ranges *ra, Atom n)
+{
+    return ranges_le(ra, atom_i64(1), n, 0);
+}
+
+bool ranges_dim_exists(Ranges *ra, Type t, int d)
+{
+    for (int k = 0; k < t.rank; k++)
+        if (k != d && !surely_some(ra, t.dims[k]))
+            return false;
+    return true;
+}
+
+void ranges_type(Ranges *ra, Type t)
+{
+    for (int d = 0; d < t.rank; d++)
+        if (ranges_dim_exists(ra, t, d))
+            size_fact(ra, t.dims[d]);
 }
 
 /* 0 <= i < bound */

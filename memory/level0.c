@@ -553,7 +553,7 @@ static void know_sizes(const Entry *en, Ranges *ra)
 {
     for (int i = 0; i < en->sizes.n; i++) {
         Atom n = atom_var(en->sizes.at[i]);
-        ranges_type(ra, (Type){T_I64, 1, &n});
+        ranges_given(ra, (Type){T_I64, 1, &n});
     }
 }
 

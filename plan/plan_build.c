@@ -37,7 +37,7 @@ void pb_know_sizes(const PlanBuild *pb, Ranges *ra)
     const Vars *sizes = &pb->entry->sizes;
     for (int i = 0; i < sizes->n; i++) {
         Atom n = atom_var(sizes->at[i]);
-        ranges_type(ra, (Type){T_I64, 1, &n});
+        ranges_given(ra, (Type){T_I64, 1, &n});
     }
 }
 

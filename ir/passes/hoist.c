@@ -54,8 +54,9 @@ static void note_size(Hoist *H, Atom a)
 
 static void note_type(Hoist *H, Type t)
 {
-    for (int i = 0; i < t.rank; i++)
-        note_size(H, t.dims[i]);
+    for (int d = 0; d < t.rank; d++)
+        if (ranges_dim_exists(H->ra, t, d))
+            note_size(H, t.dims[d]);
 }
 
 /* What a statement that was put in front of the place at hand says. */
@@ -365,8 +366,10 @@ Prog *pass_hoist(Ctx *cx, const Prog *in)
         H.sizes = varmap_new(mem);
         H.ra = ranges_new(&own, H.defs);
         for (int k = 0; k < en.params.n; k++) {
-            note_type(&H, en.params.at[k]->type);
-            ranges_type(H.ra, en.params.at[k]->type);
+            Type t = en.params.at[k]->type;
+            ranges_given(H.ra, t);
+            for (int d = 0; d < t.rank; d++)
+                note_size(&H, t.dims[d]);
         }
         en.body = hoist_body(&H, en.body);
         vec_push(cx->perm, &p->entries, en);

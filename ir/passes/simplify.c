@@ -238,7 +238,7 @@ static Entry simp_entry(Ctx *cx, const Prog *p, const Entry *en, bool *changed)
     S.unstable = alias_consumed(cx, en);
     Entry r = *en;
     for (int i = 0; i < en->params.n; i++)
-        ranges_type(S.ra, en->params.at[i]->type);
+        ranges_given(S.ra, en->params.at[i]->type);
     r.body = simp_body(&S, en->body);
     *changed = *changed || S.changed;
     return r;

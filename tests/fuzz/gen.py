@@ -350,7 +350,7 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Sums, Modules, Program
     def sizes_for(self, f, t, known):
         """{size parameter: size} with which a function gives a t, and is not applied to more than it was made for."""
         to = {}
-        if not self.unify(f.result, t, to):
+        if not self.unify(f.result, t, to, f.sizes):
             return None
         for s in f.sizes:
             if s not in to:
@@ -362,24 +362,24 @@ class Gen(Scalars, Arrays, Sized, Updates, Rounds, Hists, Sums, Modules, Program
                 return None
         return to
 
-    def unify(self, own, t, to):
-        """Is t the type `own` with sizes replaced as in `to`, which grows?"""
+    def unify(self, own, t, to, params):
+        """Is t the type `own` with size parameters replaced as in `to`, which grows?"""
         if is_scalar(own) or is_scalar(t) or own[0] != t[0] or len(own) != len(t):
             return own == t
 
         def same(a, b):
-            return a == b if isinstance(a, int) else to.setdefault(a, b) == b
+            return to.setdefault(a, b) == b if a in params else a == b
         if is_arr(own):
-            return same(own[1], t[1]) and self.unify(own[2], t[2], to)
+            return same(own[1], t[1]) and self.unify(own[2], t[2], to, params)
         if own[0] == "abs":
-            return own[1] == t[1] and all(map(same, own[4], t[4])) and all(self.unify(u, v, to) for u, v in zip(own[5], t[5]))
+            return own[1] == t[1] and all(map(same, own[4], t[4])) and all(self.unify(u, v, to, params) for u, v in zip(own[5], t[5]))
         if own[0] == "sum":
             return own[1] == t[1] and [c for c, _ in own[4]] == [c for c, _ in t[4]] and all(map(same, own[2], t[2])) and \
-                all(len(us) == len(vs) and all(self.unify(u, v, to) for u, v in zip(us, vs))
+                all(len(us) == len(vs) and all(self.unify(u, v, to, params) for u, v in zip(us, vs))
                     for (_, us), (_, vs) in zip(own[4], t[4]))
         if own[0] == "tup":
-            return all(self.unify(u, v, to) for u, v in zip(own[1:], t[1:]))
-        return all(f == g and self.unify(u, v, to) for (f, u), (g, v) in zip(own[1:], t[1:]))
+            return all(self.unify(u, v, to, params) for u, v in zip(own[1:], t[1:]))
+        return all(f == g and self.unify(u, v, to, params) for (f, u), (g, v) in zip(own[1:], t[1:]))
 
     def top_call(self, t, env, d):
         """A call of a function at top level: one that is there, or a new one with sizes of its own."""

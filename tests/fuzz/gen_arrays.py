@@ -257,9 +257,8 @@ class Arrays:
     def a_concat(self, t, env, d):
         k = self.r.randint(1, t[1] - 1)
         parts = [self.expr(arr(k, row(t)), env, d - 1), self.expr(arr(t[1] - k, row(t)), env, d - 1)]
-        if self.chance(0.3):
-            return N("cast", t, [binop("++", *parts, t=t) if self.chance(0.5) else call("concat", t, *parts)])
-        return call("concat", t, *parts)
+        # Said, as it may be what a loop starts with: `2 + 2` is not the text `4`, so such a loop's size would vary.
+        return N("cast", t, [binop("++", *parts, t=t) if self.chance(0.5) else call("concat", t, *parts)])
 
     def a_helper(self, t, env, d):
         srcs = self.arrays(env, lambda u: u[1] == t[1])

@@ -38,7 +38,7 @@ static void known_variables(void)
     defs = varmap_new(cx.perm);
     ra = ranges_new(&cx, defs);
     Atom dims[] = {atom_var(n), atom_var(m)};
-    ranges_type(ra, (Type){T_I32, 2, dims});
+    ranges_given(ra, (Type){T_I32, 2, dims});
     ranges_dim(ra, &(NestDim){.idx = i, .width = atom_var(n)});
     wrap = sx_facts_new(&cx, ra, SX_MAY_WRAP);
     exact = sx_facts_new(&cx, ra, SX_EXACT);
