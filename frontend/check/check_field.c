@@ -80,32 +80,35 @@ static void still_open(Ck *ck, const Wanted *w)
                  w->name);
 }
 
+/* One that is wanted and can be had by now; if `last`, one that cannot be had any more. Is there one? */
+static bool solve_one(Ck *ck, bool last)
+{
+    for (int i = 0; i < ck->wanted.n; i++) {
+        Wanted w = ck->wanted.at[i];
+        AType *t = type_deref(w.whole);
+        if ((t->kind == TY_META) != last)
+            continue;
+        ck->wanted.at[i] = vec_last(&ck->wanted);
+        ck->wanted.n--;
+        if (last) {
+            if (diag_errors() == ck->errors) /* else it may be unknown because of an error */
+                still_open(ck, &w);
+            t->meta.ref = ty_error(ck);
+        } else if (w.constr) {
+            solve_constr(ck, &w);
+        } else {
+            solve_field(ck, &w);
+        }
+        return true;
+    }
+    return false;
+}
+
 void solve_wanted(Ck *ck, bool final)
 {
-    bool progress = true;
-    while (progress) {
-        progress = false;
-        for (int i = 0; i < ck->wanted.n; i++) {
-            Wanted w = ck->wanted.at[i];
-            AType *t = type_deref(w.whole);
-            if (t->kind == TY_META && !final) {
-                keep_open(ck, &ck->wanted.at[i], t);
-                continue;
-            }
-            ck->wanted.at[i] = vec_last(&ck->wanted);
-            ck->wanted.n--;
-            progress = true;
-            if (t->kind == TY_META) {
-                if (diag_errors() == ck->errors) /* else it may be unknown because of an error */
-                    still_open(ck, &w);
-                t->meta.ref = ty_error(ck);
-                continue;
-            }
-            if (w.constr)
-                solve_constr(ck, &w);
-            else
-                solve_field(ck, &w);
-            break;
-        }
-    }
+    /* One that is solved may tell another's type: what holds a constructor comes behind it. */
+    while (solve_one(ck, false) || (final && solve_one(ck, true)))
+        ;
+    for (int i = 0; i < ck->wanted.n; i++)
+        keep_open(ck, &ck->wanted.at[i], type_deref(ck->wanted.at[i].whole));
 }
