@@ -53,7 +53,7 @@ void ranges_reset(Ranges *ra, int mark)
         varmap_del(ra->is_size, ra->sizes.at[--ra->sizes.n].var);
 }
 
-/* --- How large numbers are ------------------------------------------------------------------ */
+/* --- How large numbers are -------------------------------------------------------------------- */
 
 Prover *ranges_prover(Ranges *ra)
 {
@@ -69,8 +69,6 @@ const Def *ranges_def(const Ranges *ra, const Var *v)
 {
     return varmap_get(ra->defs, v);
 }
-
-/* --- How large numbers are -------------------------------------------------------------------- */
 
 static const Exp *def_of(const Ranges *ra, const Var *v)
 {
