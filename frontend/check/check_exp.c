@@ -307,47 +307,62 @@ static Size *slice_size(Ck *ck, const ADimIndex *d, Size *dim)
     return down ? sz_op(ck, '-', start, end) : start ? sz_op(ck, '-', end, start) : end;
 }
 
-/* The type of t[dims], NULL after an error. Sizes of slices that are not known are unknown; of an
- * update, all but those of whole dimensions are those of the new value: the run compares. */
+/* The type of the array with this dimension; of what is not one, an error's. k: dims[k] is the index. */
+static AType *indexed(Ck *ck, AType *t, const AType *whole, const ADimIndices *dims, int k, Loc loc)
+{
+    t = type_deref(t);
+    if (t->kind == TY_META) {
+        AType *arr = ty_array(ck, sz_meta(ck, loc), ty_meta(ck, TC_VALUE, loc));
+        if (ty_unify(ck, t, arr))
+            t = arr;
+    }
+    if (t->kind == TY_ARRAY || t->kind == TY_ERROR)
+        return t;
+    if (k)
+        ck_error(ck, dims->at[k].loc, "%d indices for an array of %d dimension%s (`%s`)", dims->n, k,
+                 k == 1 ? "" : "s", show(ck, whole));
+    else
+        ck_error(ck, loc, "only arrays can be indexed, not %s", said(ck, whole));
+    return ty_error(ck);
+}
+
+static void check_slice(Ck *ck, const ADimIndex *d)
+{
+    AType *i64 = ty_scalar(ck, S_I64);
+    if (d->i)
+        check_is(ck, d->i, i64, "start of a slice");
+    if (d->j)
+        check_is(ck, d->j, i64, "end of a slice");
+    if (d->s)
+        check_is(ck, d->s, i64, "stride of a slice");
+}
+
+/* The type of t[dims]; all of dims is checked after an error, too. Sizes of slices that are not known
+ * are unknown; of an update, all but those of whole dimensions are those of the new value: the run
+ * compares. */
 static AType *check_dims(Ck *ck, AType *t, const ADimIndices *dims, bool update, Loc loc)
 {
     AType *whole = t;
     VEC(Size *) kept = {0};
     for (int i = 0; i < dims->n; i++) {
         ADimIndex *d = &dims->at[i];
-        t = type_deref(t);
+        t = indexed(ck, t, whole, dims, i, loc);
+        if (d->slice)
+            check_slice(ck, d);
+        else
+            check_index_exp(ck, d->i, "an index");
         if (t->kind == TY_ERROR)
-            return t;
-        if (t->kind == TY_META) {
-            AType *arr = ty_array(ck, sz_meta(ck, loc), ty_meta(ck, TC_VALUE, loc));
-            if (ty_unify(ck, t, arr))
-                t = arr;
-        }
-        if (t->kind != TY_ARRAY) {
-            if (i)
-                ck_error(ck, d->loc, "%d indices for an array of %d dimension%s (`%s`)", dims->n, i,
-                         i == 1 ? "" : "s", show(ck, whole));
-            else
-                ck_error(ck, loc, "only arrays can be indexed, not %s", said(ck, whole));
-            return NULL;
-        }
+            continue;
         if (d->slice) {
-            AType *i64 = ty_scalar(ck, S_I64);
-            if (d->i)
-                check_is(ck, d->i, i64, "start of a slice");
-            if (d->j)
-                check_is(ck, d->j, i64, "end of a slice");
-            if (d->s)
-                check_is(ck, d->s, i64, "stride of a slice");
             bool all = !d->i && !d->j && !d->s;
             Size *n = !update || all ? slice_size(ck, d, t->array.dim) : NULL;
             n = n ? n : update ? sz_meta(ck, d->loc) : sz_unknown(ck, d->loc);
             vec_push(ck->a, &kept, n);
-        } else {
-            check_index_exp(ck, d->i, "an index");
         }
         t = t->array.elem;
     }
+    if (type_deref(t)->kind == TY_ERROR)
+        return t;
     for (int i = kept.n - 1; i >= 0; i--)
         t = ty_array(ck, kept.at[i], t);
     return t;
@@ -355,10 +370,10 @@ static AType *check_dims(Ck *ck, AType *t, const ADimIndices *dims, bool update,
 
 /* --- Paths: sections and updates ------------------------------------------------------------ */
 
-/* The type of the part of t that the path leads to, NULL after an error. */
+/* The type of the part of t that the path leads to. */
 static AType *check_path(Ck *ck, AType *t, Steps *path, bool update, Loc loc)
 {
-    for (int i = 0; i < path->n && t; i++) {
+    for (int i = 0; i < path->n; i++) {
         Step *s = &path->at[i];
         s->of = t;
         if (s->field)
@@ -378,7 +393,7 @@ static AType *check_pathsect(Ck *ck, AExp *e, AType *want)
                       ? w->fun.param
                       : ty_meta(ck, path->at[0].field ? TC_ANY : TC_VALUE, e->loc);
     AType *t = check_path(ck, from, path, false, e->loc);
-    return t ? ty_fun(ck, from, t) : ty_error(ck);
+    return type_deref(t)->kind == TY_ERROR ? t : ty_fun(ck, from, t);
 }
 
 /* A new value of which is seen already that the run will refuse it. */
@@ -410,7 +425,7 @@ static AType *check_update(Ck *ck, AExp *e)
     Steps *path = &e->update.path;
     AType *t = ty_plain(ck, check_exp(ck, e->update.e));
     AType *part = check_path(ck, t, path, true, e->update.e->loc);
-    if (!part) {
+    if (type_deref(part)->kind == TY_ERROR) {
         check_exp(ck, e->update.value);
         return t;
     }
@@ -710,11 +725,9 @@ static AType *infer(Ck *ck, AExp *e, AType *want)
     case AE_PATHSECT: return check_pathsect(ck, e, want);
     case AE_LAMBDA: return check_lambda(ck, e, want);
     case AE_PROJ: return check_proj(ck, e);
-    case AE_INDEX: {
-        AType *t = check_dims(ck, ty_plain(ck, check_exp(ck, e->index.e)), &e->index.dims, false,
-                              e->index.e->loc);
-        return t ? t : ty_error(ck);
-    }
+    case AE_INDEX:
+        return check_dims(ck, ty_plain(ck, check_exp(ck, e->index.e)), &e->index.dims, false,
+                          e->index.e->loc);
     case AE_UPDATE: return check_update(ck, e);
     case AE_IF: return check_if(ck, e, want);
     case AE_LET: return check_let(ck, e, want);
