@@ -77,6 +77,9 @@ static bool leans_on_others(Ctx *cx, const Lambda *part, const Lambda *op)
 const HistPart *hist_parts(Ctx *cx, const Lambda *op)
 {
     int n = op->body->res.n;
+    for (int i = 0; i < op->body->stms.n; i++)
+        if (exp_has_effect(op->body->stms.at[i].exp)) /* no result needs an assertion: it would be in no part */
+            return NULL;
     HistPart *parts = NEWN(cx->perm, HistPart, n);
     for (int j = 0; j < n; j++) {
         if (op->params.at[j]->type.rank > 0)
