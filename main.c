@@ -417,8 +417,8 @@ static int cmd_explain(Options *o)
     if (code || (code = output_check(&os)) || (code = make_plan(cx, o, p, &plan)))
         return code;
     diag_set_pass("explain");
-    FlExplainHook hook = {plan, describe_kernels, describe_kernels_json, describe_loops,
-                          describe_loops_json, describe_kernel_names};
+    FlExplainHook hook = {plan, describe_kernels, describe_kernels_json, describe_run_time,
+                          describe_run_time_json, describe_kernel_names};
     Out out = {0};
     if (!o->html) {
         (o->json ? fl_explain_json : o->verbose ? fl_explain : fl_explain_plain)(&out, cx, p, &hook);

@@ -228,6 +228,9 @@ static BEntry entry(Find *f, const EntryPlan *ep)
             vec_push(f->cx->perm, &e.params, f->plan->thresholds.n + i);
     for (int i = 0; i < en->user_params.n; i++)
         vec_push(f->cx->perm, &e.params, emit_param_id(f->plan, en->user_params.at[i].name));
+    for (int i = 0; i < f->plan->choices.n; i++)
+        if (f->plan->choices.at[i]->entry == en)
+            vec_push(f->cx->perm, &e.params, emit_param_id(f->plan, f->plan->choices.at[i]->name));
     return e;
 }
 

@@ -81,7 +81,7 @@ void describe_kernels_json(void *plan, Out *o, const Exp *seg)
     out_puts(o, "]");
 }
 
-/* --- Loops ---------------------------------------------------------------------------------- */
+/* --- What is chosen at run time beside versions ------------------------------------------------ */
 
 static bool is_of_entry(const Threshold *t, const char *entry)
 {
@@ -90,9 +90,8 @@ static bool is_of_entry(const Threshold *t, const char *entry)
 
 /* loops:
  *     main.suff_loop_0             work-items of a launch at prog.sf:12:5 */
-void describe_loops(void *plan, Out *o, const char *entry)
+static void describe_loops(const Plan *p, Out *o, const char *entry)
 {
-    const Plan *p = plan;
     bool first = true;
     for (int i = 0; i < p->thresholds.n; i++) {
         const Threshold *t = &p->thresholds.at[i];
@@ -104,7 +103,37 @@ void describe_loops(void *plan, Out *o, const char *entry)
     }
 }
 
-void describe_loops_json(void *plan, Out *o, const char *entry)
+/* kernels that are taken where they can run and pay:
+ *     main.choice_segtile_0        at prog.sf:3:2: blocks of both sides keep the device busy */
+static void describe_choices(const Plan *p, Out *o, const char *entry)
+{
+    bool first = true;
+    for (int i = 0; i < p->choices.n; i++) {
+        const Choice *c = p->choices.at[i];
+        if (strcmp(c->entry->name, entry) != 0)
+            continue;
+        out_printf(o, "%s    %-28s at %s: %s\n",
+                   first ? "kernels that are taken where they can run and pay:\n" : "", c->name,
+                   diag_place_str(c->loc), c->pays);
+        first = false;
+    }
+}
+
+void describe_run_time(void *plan, Out *o, const char *entry)
+{
+    describe_loops(plan, o, entry);
+    describe_choices(plan, o, entry);
+}
+
+static void named_place_json(Out *o, bool first, const char *name, Loc loc)
+{
+    out_printf(o, "%s{\"name\": ", first ? "" : ", ");
+    out_quoted(o, name);
+    out_puts(o, ", \"loc\": ");
+    out_quoted(o, diag_place_str(loc));
+}
+
+void describe_run_time_json(void *plan, Out *o, const char *entry)
 {
     const Plan *p = plan;
     bool first = true;
@@ -113,12 +142,23 @@ void describe_loops_json(void *plan, Out *o, const char *entry)
         const Threshold *t = &p->thresholds.at[i];
         if (!is_of_entry(t, entry))
             continue;
-        out_printf(o, "%s{\"name\": ", first ? "" : ", ");
-        first = false;
-        out_quoted(o, t->name);
-        out_puts(o, ", \"loc\": ");
-        out_quoted(o, diag_place_str(t->loc));
+        named_place_json(o, first, t->name, t->loc);
         out_puts(o, "}");
+        first = false;
+    }
+    out_puts(o, "], \"choices\": [");
+    first = true;
+    for (int i = 0; i < p->choices.n; i++) {
+        const Choice *c = p->choices.at[i];
+        if (strcmp(c->entry->name, entry) != 0)
+            continue;
+        named_place_json(o, first, c->name, c->loc);
+        out_puts(o, ", \"kernel\": ");
+        out_quoted(o, c->kind);
+        out_puts(o, ", \"pays\": ");
+        out_quoted(o, c->pays);
+        out_puts(o, "}");
+        first = false;
     }
     out_puts(o, "]");
 }

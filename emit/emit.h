@@ -24,8 +24,8 @@ void emit_kernel_ir(Out *o, const Plan *p, const KTarget *on);
 void describe_kernels(void *plan, Out *o, const Exp *seg);
 void describe_kernels_json(void *plan, Out *o, const Exp *seg);
 void describe_kernel_names(void *plan, Out *o, const Exp *seg);
-void describe_loops(void *plan, Out *o, const char *entry);
-void describe_loops_json(void *plan, Out *o, const char *entry);
+void describe_run_time(void *plan, Out *o, const char *entry);
+void describe_run_time_json(void *plan, Out *o, const char *entry);
 
 /* embed.c: the text of the runtime. Every program begins with its core; then comes what makes a command and a server of it,
  * or a library, whose header begins with the API that all libraries have. */

@@ -364,6 +364,21 @@ static void emit_sx(Fn *f, const HostOp *op)
         size_names_is(f->sizes, op->sx, op->var);
 }
 
+static const char *positive_c(Fn *f, const Sx *x)
+{
+    if (x->kind == SX_CONST)
+        return x->k > 0 ? "true" : "false";
+    return arena_printf(f->em->cx->perm, "%s > 0", size_c(f, x));
+}
+
+static void emit_choose(Fn *f, const HostOp *op)
+{
+    const char *can = positive_c(f, op->sx), *pays = positive_c(f, op->sx2);
+    emit_assign(f, op->var);
+    f->uses_ctx = true;
+    out_printf(f->o, "rt_takes(ctx, %s,\n    %s,\n    %s);\n", param_enum(f->em->cx, op->choice->name), can, pays);
+}
+
 static const char *condition_c(Fn *f, const HostOp *op)
 {
     if (op->sx)
@@ -486,6 +501,7 @@ static bool sets_rc(const CodeBlock *b)
         case H_ALIAS:
         case H_EXP:
         case H_SX:
+        case H_CHOOSE:
         case H_SET:
         case H_IF:
         case H_LOOP:
@@ -592,6 +608,7 @@ static void emit_op(Fn *f, const CodeItem *it)
     case H_ALIAS: emit_alias(f, op); return;
     case H_EXP: emit_exp(f, op); return;
     case H_SX: emit_sx(f, op); return;
+    case H_CHOOSE: emit_choose(f, op); return;
     case H_SET:
         emit_assign(f, op->var);
         out_printf(f->o, "%s;\n", atom_c(op->atom));

@@ -42,6 +42,7 @@ static int own_lines(const HostOp *op)
     case H_ALIAS:
     case H_EXP:
     case H_SX:
+    case H_CHOOSE:
     case H_SET:
     case H_DECLARE: return 1;
     case H_ALLOC: return 2;

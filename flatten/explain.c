@@ -399,8 +399,8 @@ void fl_explain(Out *o, Ctx *cx, const Prog *flat, const FlExplainHook *hook)
         o->indent++;
         tree_leaf(&x, en->body);
         o->indent--;
-        if (hook && hook->loops)
-            hook->loops(hook->env, o, en->name);
+        if (hook && hook->run_time)
+            hook->run_time(hook->env, o, en->name);
         o->indent--;
     }
 }

@@ -149,9 +149,9 @@ static void thresholds(Explain *x, const Entry *en)
         out_puts(x->o, "</td>");
     }
     html_table_end(x->o);
-    if (x->hook && x->hook->loops) {
+    if (x->hook && x->hook->run_time) {
         Out lines = {0};
-        x->hook->loops(x->hook->env, &lines, en->name);
+        x->hook->run_time(x->hook->env, &lines, en->name);
         hook_lines(x->o, &lines);
         out_free(&lines);
     }

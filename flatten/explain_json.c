@@ -121,8 +121,8 @@ static void json_thresholds(Explain *x, const Entry *en)
         out_puts(x->o, "]}");
     }
     out_puts(x->o, "]");
-    if (x->hook && x->hook->loops_json)
-        x->hook->loops_json(x->hook->env, x->o, en->name);
+    if (x->hook && x->hook->run_time_json)
+        x->hook->run_time_json(x->hook->env, x->o, en->name);
 }
 
 static void json_derivation(Explain *x, const Entry *en)

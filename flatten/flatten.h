@@ -43,9 +43,9 @@ typedef struct {
     void *env;
     void (*kernel)(void *env, Out *o, const Exp *seg);
     void (*kernel_json)(void *env, Out *o, const Exp *seg);
-    /* Thresholds of an entry that are none of its versions. */
-    void (*loops)(void *env, Out *o, const char *entry);
-    void (*loops_json)(void *env, Out *o, const char *entry);
+    /* What an entry chooses at run time beside its versions. */
+    void (*run_time)(void *env, Out *o, const char *entry);
+    void (*run_time_json)(void *env, Out *o, const char *entry);
     /* What people want to know of its kernels: complete lines. */
     void (*names)(void *env, Out *o, const Exp *seg);
 } FlExplainHook;

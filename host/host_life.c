@@ -19,6 +19,7 @@ static bool only_defines(const HostOp *op)
     switch (op->kind) {
     case H_EXP:
     case H_SX:
+    case H_CHOOSE:
     case H_SET:
     case H_READ: return true;
     case H_DECLARE: return op->var != NULL;

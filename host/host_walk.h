@@ -1,4 +1,5 @@
 /* The parts of the host walk among themselves (host.c host_array.c host_ctl.c host_late.c host_steps.c
+ * host_choices.c
  * host_life.c). */
 #ifndef HOST_HOST_WALK_H
 #define HOST_HOST_WALK_H
@@ -35,6 +36,9 @@ void host_late_reads(Ctx *cx, EntryPlan *ep); /* scalars are read where they are
 
 /* host_steps.c: after the walk */
 void host_steps(Ctx *cx, Plan *plan, EntryPlan *ep); /* thresholds of loops that launch */
+
+/* host_choices.c: after the walk */
+void host_choices(Ctx *cx, Plan *plan, EntryPlan *ep); /* names of makers' choices */
 
 /* host_life.c: after that */
 void host_prune(Ctx *cx, EntryPlan *ep);     /* scalars that nothing uses */

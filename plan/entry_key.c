@@ -149,6 +149,7 @@ static void put_op(Key *k, const HostOp *op)
     put_object(k, op->mem2);
     put_object(k, op->var);
     put_sx(k, op->sx);
+    put_sx(k, op->sx2);
     put_exp(k, op->exp);
     put_atom(k, op->atom);
     put_atom(k, op->atom2);

@@ -63,11 +63,15 @@ Kernel *kernel_intern(Plan *p, Ctx *cx, Kernel k)
 
 int plan_n_params(const Plan *p)
 {
-    return p->thresholds.n + p->size_params.n + p->user_params.n;
+    return p->thresholds.n + p->size_params.n + p->user_params.n + p->choices.n;
 }
 
 const char *plan_param_name(const Plan *p, int id)
 {
-    int size = id - p->thresholds.n, user = size - p->size_params.n;
-    return size < 0 ? p->thresholds.at[id].name : user < 0 ? p->size_params.at[size].name : p->user_params.at[user];
+    int size = id - p->thresholds.n, user = size - p->size_params.n, choice = user - p->user_params.n;
+    if (size < 0)
+        return p->thresholds.at[id].name;
+    if (user < 0)
+        return p->size_params.at[size].name;
+    return choice < 0 ? p->user_params.at[user] : p->choices.at[choice]->name;
 }

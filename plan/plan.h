@@ -74,6 +74,7 @@ typedef enum {
     H_ALIAS,   /* mem := mem2 (takes a reference; gives the old one back) */
     H_EXP,     /* var := exp (scalar IR expression: prim, conv, atom, suff) */
     H_SX,      /* var := sx */
+    H_CHOOSE,  /* var := is the choice's kernel taken: it can run if sx > 0, and pays if sx2 > 0 */
     H_SET,     /* var := atom */
     H_READ,    /* var := element number sx of mem (waits for the device) */
     H_WRITE,   /* element number sx of mem := atom */
@@ -102,13 +103,24 @@ typedef struct {
 } Fit;
 typedef VEC(Fit) Fits;
 
+/* A kernel that a maker takes where it can run and pays, instead of what it takes else. Users may say
+ * otherwise. */
+typedef struct {
+    const char *kind; /* of kernel: "segtile" */
+    const char *pays; /* when, for people: "blocks of both factors keep the device busy" */
+    Loc loc;          /* of the construct ... */
+    const Entry *entry; /* ... and whose it is */
+    const char *name; /* "main.choice_segtile_0" (host_choices) */
+} Choice;
+
 struct HostOp {
     HostOpKind kind;
     Loc loc;
     const char *text;
     Mem *mem, *mem2;
     const Var *var;
-    const Sx *sx;
+    const Sx *sx, *sx2;
+    Choice *choice; /* H_CHOOSE */
     const Exp *exp;
     Atom atom, atom2;
     PrimType type;
@@ -173,6 +185,7 @@ typedef struct {
     VEC(EntryPlan *) entries;
     VEC(Threshold) thresholds;
     VEC(SizeParam) size_params;
+    VEC(Choice *) choices;
     Texts user_params; /* names of the user's tuning parameters, of all entries */
     bool server; /* the program speaks the server protocol without being asked to */
 } Plan;
@@ -180,7 +193,7 @@ typedef struct {
 /* --- plan.c -------------------------------------------------------------------------------- */
 
 int plan_site(Plan *p, Loc loc, const char *text); /* a text of ir/stops.h; shared if equal */
-/* The program's tuning parameters by their ids: thresholds, sizes, the user's. */
+/* The program's tuning parameters by their ids: thresholds, sizes, the user's, choices. */
 int plan_n_params(const Plan *p);
 const char *plan_param_name(const Plan *p, int id);
 /* Adds the kernel, or finds one of the same construct that does the same: versions share kernels. A

@@ -95,19 +95,33 @@ struct OpenBranch {
     OpenBranch *around;
 };
 
-void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than)
+/* What follows is done where test is true. */
+static void open_branch(PlanBuild *pb, Var *test)
 {
-    Ctx *cx = pb->cx;
-    const Sx *val = pb_let(pb, "n", a);
-    Atom at = val->kind == SX_VAR ? atom_var((Var *)val->var) : atom_i64(val->k);
-    Var *test = var_new(cx, "test", type_prim(T_BOOL), (Loc){0});
-    Exp *e = exp_binop(cx, (Loc){0}, OP_LT, atom_i64(than), at);
-    pb_op(pb, (HostOp){.kind = H_EXP, .var = test, .exp = e});
     HostOp *op = append(pb, (HostOp){.kind = H_IF, .atom = atom_var(test)});
-    OpenBranch *b = NEW(cx->perm, OpenBranch);
+    OpenBranch *b = NEW(pb->cx->perm, OpenBranch);
     *b = (OpenBranch){op, pb->ops, pb->branch};
     pb->branch = b;
     pb->ops = &op->then_;
+}
+
+void pb_if_more(PlanBuild *pb, const Sx *a, int64_t than)
+{
+    const Sx *val = pb_let(pb, "n", a);
+    Atom at = val->kind == SX_VAR ? atom_var((Var *)val->var) : atom_i64(val->k);
+    Var *test = var_new(pb->cx, "test", type_prim(T_BOOL), (Loc){0});
+    Exp *e = exp_binop(pb->cx, (Loc){0}, OP_LT, atom_i64(than), at);
+    pb_op(pb, (HostOp){.kind = H_EXP, .var = test, .exp = e});
+    open_branch(pb, test);
+}
+
+void pb_choose(PlanBuild *pb, const char *kind, const Sx *can, const Sx *pays, const char *when)
+{
+    Choice *c = NEW(pb->cx->perm, Choice);
+    *c = (Choice){.kind = kind, .pays = when, .loc = pb->at, .entry = pb->entry};
+    Var *test = var_new(pb->cx, "takes", type_prim(T_BOOL), (Loc){0});
+    pb_op(pb, (HostOp){.kind = H_CHOOSE, .loc = pb->at, .var = test, .sx = can, .sx2 = pays, .choice = c});
+    open_branch(pb, test);
 }
 
 void pb_if_fits(PlanBuild *pb, Fit fit)

@@ -59,6 +59,7 @@ static void visit_loc(const SxVisitor *v, const ArrLoc *l, int rank)
 static void visit_op(const SxVisitor *v, const HostOp *op)
 {
     visit_sx(v, op->sx);
+    visit_sx(v, op->sx2);
     visit_loc(v, &op->dst, op->dims.n);
     visit_loc(v, &op->src, op->dims.n);
     for (int i = 0; i < op->args.n; i++) {

@@ -124,6 +124,10 @@ static void print_op(Out *o, const HostOp *op)
     case H_ALIAS: out_printf(o, "alias %s := %s", op->mem->name, op->mem2->name); break;
     case H_EXP: print_exp(o, op); break;
     case H_SX: out_printf(o, "%s := %s", var_c_name(op->var), sx_c(op->sx)); break;
+    case H_CHOOSE:
+        out_printf(o, "%s := choose %s: can %s, pays %s", var_c_name(op->var), op->choice->name, sx_c(op->sx),
+                   sx_c(op->sx2));
+        break;
     case H_SET: out_printf(o, "%s := %s", var_c_name(op->var), atom_c(op->atom)); break;
     case H_READ:
         out_printf(o, "read %s := %s[%s]", var_c_name(op->var), op->mem->name, sx_c(op->sx));

@@ -194,6 +194,7 @@ static bool acts(const HostOp *op)
     case H_RELEASE:
     case H_ALIAS:
     case H_SX:
+    case H_CHOOSE:
     case H_SET:
     case H_READ:
     case H_WRITE:

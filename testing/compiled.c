@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A choice of thresholds: one value for each node of the entry's forest, NULL for the defaults. */
+/* Thresholds: one value for each node of the entry's forest, NULL for the defaults. */
 typedef struct {
     const char *label;
     const int64_t *values;
-} Choice;
-typedef VEC(Choice) Choices;
+} Forcing;
+typedef VEC(Forcing) Forcings;
 
-/* A run that was made: its choice and the comparisons. */
+/* A run that was made: its thresholds and the comparisons. */
 typedef struct {
     const int64_t *values;
     LogLines log;
@@ -54,30 +54,30 @@ static int64_t *force(Arena *a, const Forest *f, int node, int64_t loops)
 /* Defaults; no comparison true; each true on its own path; all true. Where a loop's comparison is
  * not true, its launches become one: so that of no version, of all, and of those of whole
  * work-groups, whose kernels meet and share memory in it. */
-static Choices choices(Arena *a, const Forest *f)
+static Forcings settings_of(Arena *a, const Forest *f)
 {
     const int64_t never = THRESHOLD_NEVER, always = THRESHOLD_ALWAYS;
-    Choices cs = {0};
+    Forcings cs = {0};
     int64_t *def = NEWN(a, int64_t, f->nodes.n);
     for (int i = 0; i < f->nodes.n; i++)
         def[i] = f->nodes.at[i].def;
-    vec_push(a, &cs, ((Choice){"default thresholds", def}));
+    vec_push(a, &cs, ((Forcing){"default thresholds", def}));
     if (!f->nodes.n)
         return cs;
-    vec_push(a, &cs, ((Choice){"all never", fill(a, f, never, never)}));
+    vec_push(a, &cs, ((Forcing){"all never", fill(a, f, never, never)}));
     for (int i = 0; i < f->nodes.n; i++) {
         const char *name = f->nodes.at[i].name;
         bool loop = node_is_loop(&f->nodes.at[i]);
         vec_push(
             a, &cs,
-            ((Choice){arena_printf(a, "%s=always", name), force(a, f, i, loop ? never : always)}));
+            ((Forcing){arena_printf(a, "%s=always", name), force(a, f, i, loop ? never : always)}));
         if (strstr(name, ".suff_intra_"))
             vec_push(a, &cs,
-                     ((Choice){arena_printf(a, "%s=always, loops in one launch", name),
+                     ((Forcing){arena_printf(a, "%s=always, loops in one launch", name),
                                force(a, f, i, never)}));
     }
-    vec_push(a, &cs, ((Choice){"all versions always", fill(a, f, always, never)}));
-    vec_push(a, &cs, ((Choice){"all always", fill(a, f, always, always)}));
+    vec_push(a, &cs, ((Forcing){"all versions always", fill(a, f, always, never)}));
+    vec_push(a, &cs, ((Forcing){"all always", fill(a, f, always, always)}));
     return cs;
 }
 
@@ -128,6 +128,39 @@ static const char *judge(Arena *a, const TestCase *c, const RunResult *r)
     return NULL;
 }
 
+/* What came of a case under all settings. */
+typedef struct {
+    int bad;
+    const char *label, *why; /* of the first one that is wrong */
+} Outcome;
+
+/* All settings of thresholds that differ, under what is said of makers' choices (label "": nothing). */
+static void run_settings(Versions *v, int d, const char *said, Outcome *out)
+{
+    Run *run = v->run;
+    const TestCase *c = &run->d.cases.at[d];
+    const Forest *f = session_forest(v->s);
+    Forcings cs = settings_of(run->a, f);
+    Pasts past = {0};
+    for (int i = 0; i < cs.n; i++) {
+        if (known_run(f, &past, cs.at[i].values))
+            continue;
+        const char *label = arena_printf(run->a, "%s%s", cs.at[i].label, said);
+        test_at(run, "%s at case %s of %s, %s", fl_mode_text[v->mode], c->name, c->entry, label);
+        session_set(v->s, cs.at[i].values);
+        RunResult r = session_run(v->s, d, run->o->timeout, c->expect != EXPECT_ERROR);
+        const char *why = judge(run->a, c, &r);
+        out->bad += why != NULL;
+        if (why && !out->label) {
+            out->label = label;
+            out->why = why;
+        }
+        Past p = {cs.at[i].values, r.log};
+        if (!why)
+            vec_push(run->a, &past, p);
+    }
+}
+
 static void run_case(Versions *v, int d)
 {
     Run *run = v->run;
@@ -139,33 +172,21 @@ static void run_case(Versions *v, int d)
         test_fail(run, c, "%s: %s", mode, wrong);
         return;
     }
-    const Forest *f = session_forest(v->s);
-    Choices cs = choices(run->a, f);
-    Pasts past = {0};
-    const char *label = NULL;
-    int bad = 0;
-    for (int i = 0; i < cs.n; i++) {
-        if (known_run(f, &past, cs.at[i].values))
-            continue;
-        test_at(run, "%s at case %s of %s, %s", mode, c->name, c->entry, cs.at[i].label);
-        session_set(v->s, cs.at[i].values);
-        RunResult r = session_run(v->s, d, run->o->timeout, c->expect != EXPECT_ERROR);
-        const char *why = judge(run->a, c, &r);
-        bad += why != NULL;
-        if (why && !label) {
-            label = cs.at[i].label;
-            wrong = why;
-        }
-        Past p = {cs.at[i].values, r.log};
-        if (!why)
-            vec_push(run->a, &past, p);
+    Outcome out = {0};
+    run_settings(v, d, "", &out);
+    if (run->o->choices && session_choices(v->s)) {
+        session_choose(v->s, THRESHOLD_ALWAYS);
+        run_settings(v, d, ", all choices taken", &out);
+        session_choose(v->s, THRESHOLD_NEVER);
+        run_settings(v, d, ", no choice taken", &out);
+        session_choose(v->s, THRESHOLD_UNSET);
     }
-    if (!bad)
+    if (!out.bad)
         test_pass(run);
-    else if (bad == 1)
-        test_fail(run, c, "%s, %s: %s", mode, label, wrong);
+    else if (out.bad == 1)
+        test_fail(run, c, "%s, %s: %s", mode, out.label, out.why);
     else
-        test_fail(run, c, "%s, %s: %s (and %d more settings)", mode, label, wrong, bad - 1);
+        test_fail(run, c, "%s, %s: %s (and %d more settings)", mode, out.label, out.why, out.bad - 1);
 }
 
 static const char *build(Run *run, FlattenMode mode)

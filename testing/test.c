@@ -126,6 +126,7 @@ static void take_arguments(Command *c, int argc, char **argv)
         {"-c, --compile", "only compiled", .flag = &c->o.compile},
         {"--flatten=MODES", "modes, with commas between them (default: incremental)", .take = take_modes,
          .values = mode_words(c->a)},
+        {"--choices", "compiled: each setting with all kernels that makers choose taken, and with none", .flag = &c->o.choices},
         {"-j, --jobs N", "programs at a time (default: one for each processor)", .number = &jobs},
         {"-d, --device NAME", "OpenCL device (substring of its name, or #k)", .text = &c->o.device},
         {"--tolerance T", "relative difference allowed of floats (default: f32 1e-5, f64 1e-9, .fut 0.002)", .number = &c->o.tolerance},

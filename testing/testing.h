@@ -20,6 +20,7 @@ typedef struct {
     double timeout;   /* seconds a program may take altogether */
     Words exclude;    /* tags */
     bool keep, verbose;
+    bool choices; /* with makers' choices forced both ways, too */
     bool forks; /* driver_start succeeded */
 } TestOptions;
 

@@ -58,10 +58,16 @@ Slots session_reply_slots(Session *s, bool named)
 
 /* --- Starting ------------------------------------------------------------------------------- */
 
-/* Is it a parameter of the user's, for which nobody searches a value? */
+static bool is_choice(const char *cls)
+{
+    return strncmp(cls, "choice(", 7) == 0;
+}
+
+/* Is it a parameter for which nobody searches a value: the user's own, or a maker's choice? */
 static bool is_users(Session *s, const char *param)
 {
-    return ASK(s, "tuning_param_class %s", param) == TALK_OK && s->reply.text && strcmp(s->reply.text, "user\n") == 0;
+    const char *cls = ASK(s, "tuning_param_class %s", param) == TALK_OK ? s->reply.text : NULL;
+    return cls && (strcmp(cls, "user\n") == 0 || is_choice(cls));
 }
 
 static void send_user_params(Session *s)
@@ -181,7 +187,9 @@ static bool ask_params(Session *s, const char **wrong)
         }
         char *cls = arena_strdup(s->a, s->reply.text ? s->reply.text : "");
         cls[strcspn(cls, "\n")] = '\0';
-        if (strncmp(cls, "threshold", 9) != 0)
+        if (is_choice(cls))
+            vec_push(s->a, &s->choices, name);
+        else if (strncmp(cls, "threshold", 9) != 0)
             ask_size(s, name, cls);
         else if (!forest_add(s->a, &s->forest, name, cls, RT_FULL_DEVICE, wrong))
             return false;
@@ -230,6 +238,7 @@ const char *session_use(Session *s, const char *entry)
     s->o.entry = entry;
     s->forest = (Forest){0};
     s->sizes = (Sizes){0};
+    s->choices.n = 0;
     s->settings = s->set_sizes = NULL;
     (void)(choose_entry(s, &wrong) && ask_entry(s, &wrong));
     return wrong;
@@ -293,6 +302,18 @@ void session_set(Session *s, const int64_t *values)
     s->sent = false;
 }
 
+void session_choose(Session *s, int64_t value)
+{
+    s->chosen = value;
+    s->chooses = true;
+    s->sent = false;
+}
+
+int session_choices(const Session *s)
+{
+    return s->choices.n;
+}
+
 void session_set_up(Session *s, Setup u)
 {
     size_t bytes = (size_t)s->sizes.n * sizeof *u.sizes;
@@ -339,6 +360,8 @@ static const char *send_settings(Session *s)
     s->parts_sent = true;
     for (int i = 0; s->settings && !s->sent && !wrong && i < s->forest.nodes.n; i++)
         wrong = send_param(s, s->forest.nodes.at[i].name, s->settings[i]);
+    for (int i = 0; s->chooses && !s->sent && !wrong && i < s->choices.n; i++)
+        wrong = send_param(s, s->choices.at[i], s->chosen);
     for (int i = 0; s->set_sizes && !s->sizes_sent && !wrong && i < s->sizes.n; i++)
         wrong = send_param(s, s->sizes.at[i].name, s->set_sizes[i]);
     s->sent = s->sizes_sent = !wrong;

@@ -68,6 +68,11 @@ const Sizes *session_sizes(const Session *s);
 /* Thresholds for all following runs; values beside session_forest's nodes. */
 void session_set(Session *s, const int64_t *values);
 
+/* How many choices of makers the entry point has; and what is said to all of them, for all following runs: 1 to take their
+ * kernels wherever these can run, another number never to, 0 to do what pays. */
+int session_choices(const Session *s);
+void session_choose(Session *s, int64_t value);
+
 /* What runs are made under. */
 typedef struct {
     const int64_t *thresholds; /* values beside session_forest's nodes */

@@ -47,6 +47,9 @@ struct Session {
     int64_t *settings; /* as last asked for; NULL: the defaults */
     int64_t *set_sizes; /* the same of sizes */
     bool sent, sizes_sent; /* the server has these settings */
+    VEC(const char *) choices; /* makers' */
+    int64_t chosen;    /* for all of them ... */
+    bool chooses;      /* ... if that was ever said */
     double stop;       /* seconds after which runs give up; 0: never */
     bool stop_sent;    /* the server knows */
     bool parts, parts_sent; /* runs tell them; the server knows */

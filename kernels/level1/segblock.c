@@ -415,12 +415,12 @@ static const Sx *height_of(const Block *t)
     return sx_op(cx, SX_MAX, reg, sx_op(cx, SX_MIN, rows, sx_const(cx, MOST_ROWS)));
 }
 
-/* Not 0 on devices whose work-items work for themselves, for some elements at least. */
+/* Not 0 for some elements at least. */
 static const Sx *worth_it(const Block *t)
 {
     Ctx *cx = t->kg->cx;
     const Sx *elems = nest_size(cx, &t->r->e->seg.nest, 0, t->r->depth);
-    return sx_op(cx, SX_MIN, sx_single(cx), sx_op(cx, SX_DIV, elems, sx_const(cx, LEAST_ELEMENTS)));
+    return sx_op(cx, SX_DIV, elems, sx_const(cx, LEAST_ELEMENTS));
 }
 
 static const Sx *groups_of(const Block *t)
@@ -439,7 +439,7 @@ static int open_branch(Block *t, const ArrLoc *outs)
     Kernel *k = block_kernel(t, outs);
     if (!k)
         return 0;
-    pb_if_more(pb, worth_it(t), 0);
+    pb_choose(pb, "segblock", sx_single(pb->cx), worth_it(t), "there are 16 elements or more (where work-items have groups for themselves)");
     kg_launch(t->kg, k, groups_of(t));
     pb_else(pb);
     return 1;

@@ -447,7 +447,7 @@ static void seghist_parts(PlanBuild *pb, SegHist *sh)
                            sx_const(cx, (int64_t)LOCAL_SHARE * bytes)); /* bins */
     const Sx *fits = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, room, n_bins));
     const Sx *full = sx_op(cx, SX_MIN, one, sx_op(cx, SX_DIV, sh->sg.width, n_bins));
-    pb_if_more(pb, sx_mul(cx, fits, full), 0);
+    pb_choose(pb, "seghist_local", fits, full, "there are as many elements as bins");
     const Sx *group_size = pb_let(pb, "size", sx_team_size(cx));
     const Sx *copies =
         sx_op(cx, SX_MIN, sx_const(cx, LOCAL_COPIES), sx_op(cx, SX_DIV, room, n_bins));
@@ -461,7 +461,8 @@ static void seghist_parts(PlanBuild *pb, SegHist *sh)
     pb_else(pb);
     SegHist apart = *sh;
     plan_turns(&apart, true);
-    pb_if_more(pb, sx_mul(cx, sx_single(cx), apart.sg.chunks), 1);
+    const Sx *several = sx_sub(cx, sx_mul(cx, sx_single(cx), apart.sg.chunks), one);
+    pb_choose(pb, "seghist_turns", several, one, "always: no two work-items meet in a bin");
     seghist_turns(pb, &apart, true);
     pb_else(pb);
     global_kernel(sh);

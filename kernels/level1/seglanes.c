@@ -362,14 +362,23 @@ static const Sx *number_of_lanes(PlanBuild *pb, const Lanes *l, const Sx *room)
     return pb_let(pb, "lanes", n);
 }
 
-/* More than 0 if there is not too much room for lanes with several elements, and rows have them. */
-static const Sx *worth_several(PlanBuild *pb, const Lanes *l, const Sx *room)
+/* More than 0 if `team` is, and each turn surely has an element, as turns_as_one wants it. */
+static const Sx *has_elements(Ctx *cx, const Lanes *l, const Sx *team)
 {
-    Ctx *cx = pb->cx;
+    return width_is_known(cx, l) ? sx_op(cx, SX_MIN, team, sx_atom(cx, l->r.width)) : team;
+}
+
+/* More than 0 if rows have several elements, as many as a lane takes. */
+static const Sx *whole_shares(Ctx *cx, const Lanes *l)
+{
+    return sx_op(cx, SX_DIV, sx_atom(cx, sums_inner(&l->r)->width), sx_const(cx, l->each.n));
+}
+
+/* More than 0 if there is not too much room for lanes with several elements. */
+static const Sx *little_room(Ctx *cx, const Sx *room)
+{
     const Sx *more = sx_const(cx, ROOM + 1);
-    const Sx *whole =
-        sx_op(cx, SX_DIV, sx_atom(cx, sums_inner(&l->r)->width), sx_const(cx, l->each.n));
-    return sx_op(cx, SX_MIN, whole, sx_sub(cx, more, sx_op(cx, SX_MIN, room, more)));
+    return sx_sub(cx, more, sx_op(cx, SX_MIN, room, more));
 }
 
 /* Opens the branch, for lanes with l->each.n elements. */
@@ -381,9 +390,12 @@ static void lanes_branch(PlanBuild *pb, Lanes *l, const ArrLoc *outs)
     l->n_lanes = number_of_lanes(pb, l, room);
     Kernel *k = lanes_kernel(l, outs);
     const Sx *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
-    const Sx *worth =
-        l->each.n == 1 ? sx_sub(cx, l->n_lanes, sx_const(cx, 1)) : worth_several(pb, l, room);
-    pb_if_more(pb, sx_op(cx, SX_MIN, worth, team), 0);
+    if (l->each.n == 1)
+        pb_choose(pb, "seglanes", has_elements(cx, l, team), sx_sub(cx, l->n_lanes, sx_const(cx, 1)),
+                  "the device has room for several work-items to an element");
+    else
+        pb_choose(pb, "seglanes", sx_op(cx, SX_MIN, whole_shares(cx, l), team), little_room(cx, room),
+                  "not much more of the device would be idle than with one element to a work-item");
     pb_if_fits(pb, (Fit){k, kg->group_size, kg_local_bytes(kg)});
     const Sx *per_group = sx_op(cx, SX_DIV, sx_const(cx, GROUP), l->n_lanes);
     kg_launch(kg, k, nest_groups(kg, units_in_all(cx, l), per_group));

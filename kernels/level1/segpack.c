@@ -407,17 +407,17 @@ static bool pack_begin(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
     const Sx *n_segs = nest_size(cx, &e->seg.nest, 0, e->seg.nest.n - 1);
     const Sx *w = sx_atom(cx, nest_width(&e->seg.nest)), *one = sx_const(cx, 1);
     const Sx *per = pb_let(pb, "per_group", per_group(cx, e, each));
-    const Sx *worth = sx_op(cx, SX_MIN, per, sx_sub(cx, w, one));
+    const Sx *can = sx_op(cx, SX_MIN, per, sx_sub(cx, w, one)), *pays = one;
     if (!scan) {
         /* a tile for each compute unit at least; smaller ones are shared out better */
         const Sx *fill = sx_mul(cx, sx_op(cx, SX_MAX, per, one), sx_size(cx, SIZE_COMPUTE_UNITS));
-        worth = sx_op(cx, SX_MIN, worth, sx_op(cx, SX_DIV, n_segs, fill));
+        pays = sx_op(cx, SX_DIV, n_segs, fill);
     }
     if (scan || op_is_comm(e)) {
         const Sx *most = sx_const(cx, WOVEN - 1);
-        worth = sx_op(cx, SX_MIN, worth, sx_op(cx, SX_DIV, most, sx_op(cx, SX_MAX, w, one)));
+        pays = sx_op(cx, SX_MIN, pays, sx_op(cx, SX_DIV, most, sx_op(cx, SX_MAX, w, one)));
     }
-    pb_if_more(pb, worth, 0);
+    pb_choose(pb, "segpack", can, pays, "segments are short, and there are tiles of them for each compute unit");
     launch_tiles(pb, s, outs, each, per);
     pb_else(pb);
     return true;
@@ -443,7 +443,10 @@ static void make_either(PlanBuild *pb, const Stm *s, const ArrLoc *outs, KernelM
 static void across_if_wide(PlanBuild *pb, const Stm *s, const ArrLoc *outs)
 {
     const Nest *nest = &s->exp->seg.nest;
-    pb_if_more(pb, sx_atom(pb->cx, nest->at[nest->n - 2].width), RT_USUAL_WARP - 1);
+    Ctx *cx = pb->cx;
+    const Sx *beside = sx_atom(cx, nest->at[nest->n - 2].width);
+    pb_choose(pb, "segred_across", sx_const(cx, 1), sx_sub(cx, beside, sx_const(cx, RT_USUAL_WARP - 1)),
+              "a warp of segments lies beside each other");
     segred_across(pb, s, outs);
     pb_else(pb);
     segred_chunks(pb, s, outs);

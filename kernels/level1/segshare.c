@@ -144,11 +144,12 @@ static const Sx *groups_of(Ctx *cx, int units)
     return sx_mul(cx, sx_size(cx, SIZE_TILE_GROUPS), sx_const(cx, units));
 }
 
-static void open_branch(PlanBuild *pb, const Each *t, Kernel *k, const Sx *worth)
+static void open_branch(PlanBuild *pb, const Each *t, Kernel *k, const Sx *can, const Sx *pays)
 {
     Ctx *cx = pb->cx;
     const Sx *team = sx_op(cx, SX_DIV, sx_size(cx, SIZE_TEAM_LIMIT), sx_const(cx, GROUP));
-    pb_if_more(pb, sx_op(cx, SX_MIN, worth, team), 0);
+    pb_choose(pb, "segshare", sx_op(cx, SX_MIN, can, team), pays,
+              "work-items with several elements each keep the device busy");
     pb_if_fits(pb, (Fit){k, t->kg->group_size, sx_const(cx, 0)});
 }
 
@@ -158,7 +159,7 @@ static void whole_branch(Shared sh, const ArrLoc *outs)
     PlanBuild *pb = t->kg->pb;
     Kernel *k = share_kernel(&sh, outs);
     const Sx *blocks = blocks_in_all(t);
-    open_branch(pb, t, k, sx_op(pb->cx, SX_DIV, blocks, groups_of(pb->cx, WHOLE_GROUPS)));
+    open_branch(pb, t, k, sx_const(pb->cx, 1), sx_op(pb->cx, SX_DIV, blocks, groups_of(pb->cx, WHOLE_GROUPS)));
     kg_launch(t->kg, k, nest_groups(t->kg, blocks, sx_const(pb->cx, 1)));
     pb_else(pb);
 }
@@ -176,7 +177,7 @@ static void cut_branch(Shared sh, const ArrLoc *outs)
     sh.pieces = &p;
     Kernel *k = share_kernel(&sh, outs);
     const Sx *fill = sx_op(cx, SX_DIV, sx_mul(cx, blocks, want), groups_of(cx, LEAST_GROUPS));
-    open_branch(pb, t, k, sx_op(cx, SX_MIN, fill, sx_sub(cx, want, one)));
+    open_branch(pb, t, k, sx_sub(cx, want, one), fill);
     sums_alloc(pb, t->r, &p);
     kg_launch(t->kg, k, nest_groups(t->kg, sx_mul(cx, blocks, p.pieces), one));
     sums_combine(pb, t->r, &p, outs);

@@ -608,7 +608,9 @@ static Tiles tiles_of(PlanBuild *pb, const Sums *r, const ArrLoc *outs, const Sh
 
 static void open_branch(PlanBuild *pb, const Tiles *t, Kernel *k, const Sx *worth)
 {
-    pb_if_more(pb, sx_op(pb->cx, SX_MIN, worth, fits_device(t)), 0);
+    const char *when = arena_printf(pb->cx->perm, "blocks of %d x %d are well filled and keep the device busy",
+                                    block_of(&t->shape, ROWS), block_of(&t->shape, COLS));
+    pb_choose(pb, "segtile", fits_device(t), worth, when);
     pb_if_fits(pb, (Fit){k, t->kg->group_size, kg_local_bytes(t->kg)});
 }
 

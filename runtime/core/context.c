@@ -389,6 +389,16 @@ RT_API bool rt_suff_or_pays(rt_ctx *ctx, int param, int64_t version_par, int64_t
     return rt_compare(ctx, param, par, threshold);
 }
 
+RT_API bool rt_takes(rt_ctx *ctx, int param, bool can, bool pays)
+{
+    int64_t said = ctx->user_params[param];
+    bool taken = can && (said ? said == 1 : pays);
+    rt_log(ctx, "Choice %s: %s.", ctx->prog->params[param].name,
+           !can ? "no, it cannot run here" : said ? (taken ? "yes, as is said" : "no, as is said")
+                                           : taken ? "yes, it pays" : "no, it does not pay");
+    return taken;
+}
+
 /* Remembers that k cannot run in this shape. */
 static void rt_refuse(rt_kernel *k, int64_t group, int64_t local)
 {

@@ -160,6 +160,27 @@ def too_much_local_memory(box, shape, limit):
 table("local memory", True, [("cpu", "cpu", 2048), ("gpu", "gpu", 2048)], too_much_local_memory)
 
 
+# --- kernels that makers choose ----------------------------------------------------------------------------
+
+def said_of_choices(box, value, why, kernel):
+    (box.path / "hist.sf").write_text("entry main (is: [9]i64) : [3]i32 = hist (+) 0 3 is (map i32.i64 is)\n")
+    box.minifut("compile -o hist hist.sf", 0, leaves=["hist", "hist.c"])
+    settings = [] if value is None else ["--param", f"main.choice_seghist_local_0={value}"]
+    got, said = box.run(["./hist", "-L", "-D", *settings], 0, rf"^Choice main\.choice_seghist_local_0: {why}\.$",
+                        stdin="[0i64, 1, 2, 2, 2, 2, 2, 2, 3]")
+    if got != "[0i32, 1i32, 12i32]\n" or not re.search(rf"Built kernel {kernel}_main", said):
+        raise Failed(f"{got}, {said}")
+    params, _ = box.run(["./hist", "--print-params"], 0)
+    if "main.choice_seghist_local_0 (choice(seghist_local))" not in params:
+        raise Failed(params)
+    box.minifut("explain -v hist.sf", 0, out="main.choice_seghist_local_0 +at hist.sf:1:36: there are as many elements as bins")
+    box.minifut("compile --emit=plan hist.sf", 0, out="choose main.choice_seghist_local_0: can .*, pays ")
+
+
+table("choices", True, [("pays", None, "yes, it pays", "seghist_local"), ("always", 1, "yes, as is said", "seghist_local"),
+                        ("never", NEVER, "no, as is said", "seghist(_turns)?")], said_of_choices)
+
+
 # --- histograms whose bins are more than local memory holds ---------------------------------------------------
 
 def bins_outside(box, shape, n, kernels):
