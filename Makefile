@@ -1,4 +1,4 @@
-# minifut: make, make demo, make test, make test-fresh RELEASE=, make fuzz SEED= N= MINUTES=, make install PREFIX=, make uninstall, make deb, make asan, make format
+# minifut: make, make demo, make test, make check, make test-compiler (-device, -tools, -packaging), make test-fresh RELEASE=, make fuzz SEED= N= MINUTES=, make install PREFIX=, make uninstall, make deb, make asan, make format
 # Objects go to build/ (BUILD=... for another folder); ./minifut is the compiler.
 
 CC      ?= cc
@@ -88,11 +88,13 @@ demo:
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN)
 	@tools/demo.sh
 
-test:
+# All suites; those of a group (tests/suites); and what a person runs before a commit.
+GROUPS := test-compiler test-device test-tools test-packaging
+test $(GROUPS) check:
 	@tools/prerequisites.sh test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BIN) unit-tests
 	@tools/venv.sh $(BUILD)/venv
-	@tests/run $(BUILD)
+	@tests/run $(BUILD) $(patsubst test-%,%,$(filter-out test,$@))
 
 # The compiler's own tests with a compiler built under AddressSanitizer and UBSan. PoCL's compiler takes
 # the signals' stack of a thread that ASan would take down.
@@ -102,7 +104,7 @@ IN_ASAN = BUILD=$(BUILD)/asan BIN=$(BUILD)/asan/minifut OPT="-O1 -g -DARENA_DEBU
 asan:
 	@tools/prerequisites.sh test
 	@$(MAKE) --no-print-directory -j$(JOBS) $(IN_ASAN) $(BUILD)/asan/minifut unit-tests
-	@ASAN_OPTIONS=$(ASAN_SETS) MINIFUT=$(BUILD)/asan/minifut tests/run $(BUILD)/asan compiler
+	@ASAN_OPTIONS=$(ASAN_SETS) MINIFUT=$(BUILD)/asan/minifut tests/run $(BUILD)/asan asan
 
 # The paper's programs on small data sets, in four modes, checked: see bench/README.md.
 bench: $(BIN)
@@ -167,4 +169,4 @@ format:
 	clang-format -i $(wildcard *.[ch] $(DIRS:%=%/*.[ch]) $(DIRS:%=%/*/*.[ch]) runtime/*/*.[ch])
 
 -include $(OBJ:.o=.d)
-.PHONY: FORCE test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb test-deb man unit-tests
+.PHONY: FORCE check $(GROUPS) test-fresh bench bench-compile all clean format prerequisites demo test asan fuzz install uninstall deb test-deb man unit-tests

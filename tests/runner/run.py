@@ -16,12 +16,12 @@ sys.dont_write_bytecode = True
 from checks import check, summary  # noqa: E402
 
 SUITES = """# a comment
-device 1 slow: sleep 1; echo "3 passed, 0 failed"
-all 1/x first: echo begin >>"$BUILD/order"; sleep 0.3; echo end >>"$BUILD/order"; echo "1 passed, 0 failed"
-all 1/x second: echo begin >>"$BUILD/order"; sleep 0.3; echo end >>"$BUILD/order"; echo "1 passed, 0 failed"
-all 2 lacks: echo "skipped for want of a tool: 2"; echo "skipped for want of zsh: 1"; echo "4 passed, 0 failed, 3 skipped"
-compiler 1 sanitized: echo "100 passed, 0 failed"
-all 1 lacks too: echo "skipped for want of a tool: 5"; echo "0 passed, 0 failed, 5 skipped"
+device t 1 slow: sleep 1; echo "3 passed, 0 failed"
+compiler tac 1/x first: echo begin >>"$BUILD/order"; sleep 0.3; echo end >>"$BUILD/order"; echo "1 passed, 0 failed"
+compiler ta 1/x second: echo begin >>"$BUILD/order"; sleep 0.3; echo end >>"$BUILD/order"; echo "1 passed, 0 failed"
+compiler ta 2 lacks: echo "skipped for want of a tool: 2"; echo "skipped for want of zsh: 1"; echo "4 passed, 0 failed, 3 skipped"
+compiler a 1 sanitized: echo "100 passed, 0 failed"
+tools tac 1 lacks too: echo "skipped for want of a tool: 5"; echo "0 passed, 0 failed, 5 skipped"
 """
 
 
@@ -55,21 +55,24 @@ def test_list(tmp):
     check([n and n[1] for n in names] == ["slow", "first", "second", "lacks", "lacks too"], f"in the order of the list: {lines}")
     order = (tmp / "build/order").read_text().split()
     check(order == ["begin", "end"] * 2, f"of one word, one after the other: {order}")
-    check(listed(tmp, "", "compiler")[1][-1] == "106 passed, 0 failed, 8 skipped", "of the compiler")
+    check(listed(tmp, "", "asan")[1][-1] == "106 passed, 0 failed, 8 skipped", "of make asan")
+    check(listed(tmp, "", "check")[1][-1] == "1 passed, 0 failed, 5 skipped", "of make check")
+    check(listed(tmp, "", "compiler")[1][-1] == "6 passed, 0 failed, 3 skipped", "of a group")
+    check(listed(tmp, "", "device", "tools")[1][-1] == "3 passed, 0 failed, 5 skipped", "of two groups")
     check(listed(tmp, "", "slow", "first")[1][-1] == "4 passed, 0 failed", "by name")
     code, lines = listed(tmp, "", "first", "sanitized", "third")
     check(code == 1 and lines == ["tests/suites: there is no suite sanitized, third"], f"names of none: {lines}")
-    code, lines = listed(tmp, "all 1 unit: echo '2 passed, 0 failed #'\n", "unit", programs=["a_test", "b_test"])
+    code, lines = listed(tmp, "compiler t 1 unit: echo '2 passed, 0 failed #'\n", "unit", programs=["a_test", "b_test"])
     check([line.split()[:3] for line in lines[:2]] == [["unit", "a", "2"], ["unit", "b", "2"]], f"programs of unit/: {lines}")
 
 
 def test_failures(tmp):
     for command, words in (('echo "why not"; echo "1 passed, 2 failed"', "why not"), ('echo "died"', "died"),
                            ('echo "1 passed, 0 failed"; exit 3', "1 failed"), ('echo "1 passed, 0 failed"; kill -9 $$', "1 failed")):
-        code, lines = listed(tmp, f"all 1 wrong: {command}\n", "wrong")
+        code, lines = listed(tmp, f"compiler t 1 wrong: {command}\n", "wrong")
         check(code == 1 and re.fullmatch(r"\d passed, [12] failed", lines[-1]) and words in "\n".join(lines), f"{command}: {lines}")
     for waits in ("sleep 1000", 'trap "kill -9 \\$\\$" TERM; sleep 1000'):  # ended, and killed
-        code, lines = listed(tmp, f'all 1 waits: echo "1 passed, 0 failed"; {waits}\n', "waits", SUITE_LIMIT="1")
+        code, lines = listed(tmp, f'compiler t 1 waits: echo "1 passed, 0 failed"; {waits}\n', "waits", SUITE_LIMIT="1")
         check(code == 1 and lines[-1] == "1 passed, 1 failed" and "waits did not end in 1 seconds" in lines, f"what does not end: {lines}")
     check("what is this" in "\n".join(listed(tmp, "all one wrong: true\n")[1]), "a broken list")
 
@@ -77,7 +80,7 @@ def test_failures(tmp):
 def test_ended(tmp):
     """What ends tests/run ends its suites."""
     for name in ("SIGTERM", "SIGHUP", "SIGINT"):
-        put_list(tmp, 'all 1 waits: echo $$ >"$BUILD/pid.new"; mv "$BUILD/pid.new" "$BUILD/pid"; sleep 1000\n')
+        put_list(tmp, 'compiler t 1 waits: echo $$ >"$BUILD/pid.new"; mv "$BUILD/pid.new" "$BUILD/pid"; sleep 1000\n')
         p = subprocess.Popen([tmp / "tests/run", "build", "waits"], cwd=tmp, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                              env={**os.environ, "JOBS": "2", "MINIFUT": "minifut"})
         check(within(30, (tmp / "build/pid").exists), "a suite begins")
