@@ -19,9 +19,14 @@
 static const struct {
     const char *name;
     int size;
-} rt_prim_table[RT_N_PRIMS] = {{"i8", 1},  {"i16", 2}, {"i32", 4}, {"i64", 8},
-                               {"u8", 1},  {"u16", 2}, {"u32", 4}, {"u64", 8},
-                               {"f32", 4}, {"f64", 8}, {"bool", 1}};
+    bool is_signed, is_float;
+} rt_prim_table[RT_N_PRIMS] = {
+#define X(TAG, T, text, bits, C, CL, V, is_signed, is_float)                                       \
+    [RT_##TAG] = {text, (bits) / 8, is_signed, is_float},
+    RT_BOOLS(X, false, false) RT_SIGNED(X, true, false) RT_UNSIGNED(X, false, false)
+        RT_FLOATS(X, false, true)
+#undef X
+};
 
 RT_API int rt_prim_size(rt_prim p)
 {
@@ -42,6 +47,54 @@ RT_API bool rt_prim_named(const char *name, rt_prim *p)
         }
     }
     return false;
+}
+
+RT_API bool rt_prim_is_signed(rt_prim p)
+{
+    return rt_prim_table[p].is_signed;
+}
+
+RT_API bool rt_prim_is_float(rt_prim p)
+{
+    return rt_prim_table[p].is_float;
+}
+
+RT_API int64_t rt_int_get(rt_prim p, const void *elem)
+{
+    int unused = 64 - 8 * rt_prim_size(p);
+    uint64_t bits = 0;
+    memcpy(&bits, elem, (size_t)rt_prim_size(p));
+    return rt_prim_is_signed(p) ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
+}
+
+RT_API double rt_float_get(rt_prim p, const void *elem)
+{
+    switch ((int)p) {
+#define X(TAG, T, text, bits, C, ...)                                                              \
+    case RT_##TAG: {                                                                               \
+        C x;                                                                                       \
+        memcpy(&x, elem, sizeof x);                                                                \
+        return (double)x;                                                                          \
+    }
+        RT_FLOATS(X, )
+#undef X
+    }
+    return 0;
+}
+
+RT_API void rt_float_put(rt_prim p, double x, rt_scalar *out)
+{
+    switch ((int)p) {
+#define X(TAG, T, text, bits, C, ...)                                                              \
+    case RT_##TAG: out->T = (C)x; return;
+        RT_FLOATS(X, )
+#undef X
+    }
+}
+
+RT_API double rt_float_read(rt_prim p, const char *text)
+{
+    return p == RT_F32 ? (double)strtof(text, NULL) : strtod(text, NULL);
 }
 
 RT_API int64_t rt_shape_bytes(rt_prim p, int rank, const int64_t *shape)
@@ -112,13 +165,15 @@ RT_API void rt_hvalue_type(const rt_hvalue *v, char *buf, size_t n)
 
 /* --- Writing --- */
 
-/* A finite float with the fewest digits that read back as x, and at least one after the point. */
-static void rt_float_text(double x, bool single, char *buf, size_t n)
+/* A finite float with the fewest digits that read back as x, and at least one after the point. The
+ * first numbers of digits are those that any text of so many survives, the last ones those that
+ * tell all numbers of the type apart. */
+static void rt_float_text(rt_prim p, double x, char *buf, size_t n)
 {
-    int max = single ? 9 : 17;
-    for (int digits = single ? 6 : 15; digits <= max; digits++) {
+    bool wide = rt_prim_size(p) == 8;
+    for (int digits = wide ? 15 : 6; digits <= (wide ? 17 : 9); digits++) {
         snprintf(buf, n, "%.*g", digits, x);
-        if (single ? strtof(buf, NULL) == (float)x : strtod(buf, NULL) == x)
+        if (rt_float_read(p, buf) == x)
             break;
     }
     if (!strpbrk(buf, ".e"))
@@ -127,31 +182,23 @@ static void rt_float_text(double x, bool single, char *buf, size_t n)
 
 RT_API void rt_scalar_text(rt_prim p, const void *elem, char *buf, size_t n)
 {
-    rt_scalar s = {0};
+    const char *name = rt_prim_name(p);
+    int64_t i = rt_int_get(p, elem);
+    double x = rt_float_get(p, elem);
     char num[40];
-    memcpy(&s, elem, (size_t)rt_prim_size(p));
-    double x = p == RT_F32 ? (double)s.f32 : s.f64;
-    switch (p) {
-    case RT_I8: snprintf(buf, n, "%di8", s.i8); return;
-    case RT_I16: snprintf(buf, n, "%di16", s.i16); return;
-    case RT_I32: snprintf(buf, n, "%" PRId32 "i32", s.i32); return;
-    case RT_I64: snprintf(buf, n, "%" PRId64 "i64", s.i64); return;
-    case RT_U8: snprintf(buf, n, "%uu8", s.u8); return;
-    case RT_U16: snprintf(buf, n, "%uu16", s.u16); return;
-    case RT_U32: snprintf(buf, n, "%" PRIu32 "u32", s.u32); return;
-    case RT_U64: snprintf(buf, n, "%" PRIu64 "u64", s.u64); return;
-    case RT_BOOL: snprintf(buf, n, "%s", s.b ? "true" : "false"); return;
-    case RT_F32:
-    case RT_F64:
-        if (isnan(x)) {
-            snprintf(buf, n, "%s.nan", rt_prim_name(p));
-        } else if (isinf(x)) {
-            snprintf(buf, n, "%s%s.inf", x < 0 ? "-" : "", rt_prim_name(p));
-        } else {
-            rt_float_text(x, p == RT_F32, num, sizeof num);
-            snprintf(buf, n, "%s%s", num, rt_prim_name(p));
-        }
-        return;
+    if (p == RT_BOOL) {
+        snprintf(buf, n, "%s", i ? "true" : "false");
+    } else if (rt_prim_is_signed(p)) {
+        snprintf(buf, n, "%" PRId64 "%s", i, name);
+    } else if (!rt_prim_is_float(p)) {
+        snprintf(buf, n, "%" PRIu64 "%s", (uint64_t)i, name);
+    } else if (isnan(x)) {
+        snprintf(buf, n, "%s.nan", name);
+    } else if (isinf(x)) {
+        snprintf(buf, n, "%s%s.inf", x < 0 ? "-" : "", name);
+    } else {
+        rt_float_text(p, x, num, sizeof num);
+        snprintf(buf, n, "%s%s", num, name);
     }
 }
 
@@ -269,19 +316,8 @@ static bool rt_float_near(double x, double y, double tol)
 
 static bool rt_elem_near(rt_prim p, const unsigned char *x, const unsigned char *y, double tol)
 {
-    if (p == RT_F32) {
-        float a, b;
-        memcpy(&a, x, 4);
-        memcpy(&b, y, 4);
-        return rt_float_near((double)a, (double)b, tol);
-    }
-    if (p == RT_F64) {
-        double a, b;
-        memcpy(&a, x, 8);
-        memcpy(&b, y, 8);
-        return rt_float_near(a, b, tol);
-    }
-    return memcmp(x, y, (size_t)rt_prim_size(p)) == 0;
+    return rt_prim_is_float(p) ? rt_float_near(rt_float_get(p, x), rt_float_get(p, y), tol)
+                               : memcmp(x, y, (size_t)rt_prim_size(p)) == 0;
 }
 
 /* "[2][3]" of element i of v, or "the value" for a scalar. */

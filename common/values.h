@@ -11,6 +11,8 @@
 #ifndef COMMON_VALUES_H
 #define COMMON_VALUES_H
 
+#include "common/scalars.def"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,19 +26,11 @@
 
 /* The element types. Booleans are stored in 8 bits, 0 or 1, on host and device. */
 typedef enum {
-    RT_I8,
-    RT_I16,
-    RT_I32,
-    RT_I64,
-    RT_U8,
-    RT_U16,
-    RT_U32,
-    RT_U64,
-    RT_F32,
-    RT_F64,
-    RT_BOOL
+#define X(TAG, ...) RT_##TAG,
+    RT_SCALARS(X, )
+#undef X
+        RT_N_PRIMS
 } rt_prim;
-enum { RT_N_PRIMS = 11 };
 
 enum { RT_MAX_RANK = 16 };
 
@@ -50,21 +44,24 @@ RT_API int rt_prim_size(rt_prim p);
 RT_API const char *rt_prim_name(rt_prim p);
 /* The type with this name; false if there is none. */
 RT_API bool rt_prim_named(const char *name, rt_prim *p);
+/* Is it one of integers with a sign, of floats? */
+RT_API bool rt_prim_is_signed(rt_prim p);
+RT_API bool rt_prim_is_float(rt_prim p);
 
 /* One scalar, by type. As an array element it is stored in its first rt_prim_size bytes. */
 typedef union {
-    int8_t i8;
-    int16_t i16;
-    int32_t i32;
-    int64_t i64;
-    uint8_t u8;
-    uint16_t u16;
-    uint32_t u32;
-    uint64_t u64;
-    float f32;
-    double f64;
-    uint8_t b; /* bool: 0 or 1 */
+#define X(TAG, T, text, bits, C, ...) C T;
+    RT_SCALARS(X, )
+#undef X
 } rt_scalar;
+
+/* The number of an element of integers or bool (of u64, its bits), and of one of floats. */
+RT_API int64_t rt_int_get(rt_prim p, const void *elem);
+RT_API double rt_float_get(rt_prim p, const void *elem);
+/* A number of a type of floats in *out. */
+RT_API void rt_float_put(rt_prim p, double x, rt_scalar *out);
+/* The number of a type of floats that is nearest to the one which the text begins with. */
+RT_API double rt_float_read(rt_prim p, const char *text);
 
 /* A value in host memory: a scalar (rank 0) or a row-major array of any rank. */
 typedef struct {

@@ -280,10 +280,9 @@ static void rt_cut_suffix(char *tok, rt_literal *l)
     for (int p = 0; p < RT_N_PRIMS; p++) {
         const char *name = rt_prim_name((rt_prim)p);
         size_t k = strlen(name);
-        bool is_float = p == RT_F32 || p == RT_F64;
         if (p == RT_BOOL || n <= k || strcmp(tok + n - k, name) != 0)
             continue;
-        if (is_float && l->hex && !strpbrk(tok, ".pP"))
+        if (rt_prim_is_float((rt_prim)p) && l->hex && !strpbrk(tok, ".pP"))
             continue;
         l->typed = true;
         l->suffix = (rt_prim)p;
@@ -330,6 +329,19 @@ static bool rt_parse_number(const char *s, rt_literal *l)
     return rt_parse_digits(digits + (l->hex || l->binary ? 2 : 0), l->hex ? 16 : l->binary ? 2 : 10, l);
 }
 
+/* f32.nan, f64.inf, ... without their sign. */
+static bool rt_special_float(const char *s, rt_literal *l)
+{
+    char type[8];
+    size_t n = strcspn(s, ".");
+    snprintf(type, sizeof type, "%.*s", (int)n, s);
+    l->typed = l->is_float = (strcmp(s + n, ".nan") == 0 || strcmp(s + n, ".inf") == 0) &&
+                             rt_prim_named(type, &l->suffix) && rt_prim_is_float(l->suffix);
+    if (l->typed)
+        strcat(l->text, s + n + 1);
+    return l->typed;
+}
+
 /* Takes a token apart; false when it is not a literal. */
 static bool rt_parse_literal(const char *token, rt_literal *l)
 {
@@ -344,22 +356,12 @@ static bool rt_parse_literal(const char *token, rt_literal *l)
     char *s = tok;
     if (*s == '-' || *s == '+')
         l->negative = *s++ == '-';
-    if (l->negative)
-        strcpy(l->text, "-");
-    if (strncmp(s, "f32.", 4) == 0 || strncmp(s, "f64.", 4) == 0) {
-        l->typed = l->is_float = true;
-        l->suffix = s[1] == '3' ? RT_F32 : RT_F64;
-        strcat(l->text, s + 4);
-        return strcmp(s + 4, "nan") == 0 || strcmp(s + 4, "inf") == 0;
-    }
+    strcpy(l->text, l->negative ? "-" : "");
+    if (rt_special_float(s, l))
+        return true;
     l->hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
     rt_cut_suffix(s, l);
     return rt_parse_number(s, l);
-}
-
-static bool rt_is_float(rt_prim p)
-{
-    return p == RT_F32 || p == RT_F64;
 }
 
 /* Does the literal's number fit the integer type? Unsigned hexadecimal ones may give all the bits. */
@@ -369,7 +371,7 @@ static bool rt_int_fits(const rt_literal *l, rt_prim p)
     uint64_t all = UINT64_MAX >> (64 - bits);
     if (l->too_big)
         return false;
-    if (p > RT_I64) /* unsigned */
+    if (!rt_prim_is_signed(p))
         return l->negative ? l->magnitude == 0 : l->magnitude <= all;
     if (l->negative)
         return l->magnitude <= (all >> 1) + 1;
@@ -386,21 +388,19 @@ static bool rt_literal_as(const rt_literal *l, rt_prim p, rt_scalar *out, char *
                  rt_prim_name(l->suffix));
         return false;
     }
-    if (rt_is_float(p) && !l->is_float && (l->hex || l->binary)) {
+    if (rt_prim_is_float(p) && !l->is_float && (l->hex || l->binary)) {
         snprintf(why, n, "expected %s, got %s integer", rt_prim_name(p),
                  l->hex ? "a hexadecimal" : "a binary");
         return false;
     }
-    if (l->is_bool != (p == RT_BOOL) || (l->is_float && !rt_is_float(p))) {
+    if (l->is_bool != (p == RT_BOOL) || (l->is_float && !rt_prim_is_float(p))) {
         snprintf(why, n, "expected %s, got %s", rt_prim_name(p), kind);
         return false;
     }
     if (p == RT_BOOL) {
         out->b = l->text[0] == 't';
-    } else if (p == RT_F32) {
-        out->f32 = strtof(l->text, NULL);
-    } else if (p == RT_F64) {
-        out->f64 = strtod(l->text, NULL);
+    } else if (rt_prim_is_float(p)) {
+        rt_float_put(p, rt_float_read(p, l->text), out);
     } else {
         out->u64 = l->negative ? 0 - l->magnitude : l->magnitude;
     }
@@ -413,7 +413,7 @@ RT_API bool rt_parse_scalar(const char *text, rt_prim prim, rt_scalar *out)
     char why[128];
     if (strlen(text) >= RT_MAX_TOKEN || !rt_parse_literal(text, &l))
         return false;
-    bool whole = !l.is_bool && !l.is_float && prim != RT_BOOL && !rt_is_float(prim);
+    bool whole = !l.is_bool && !l.is_float && prim != RT_BOOL && !rt_prim_is_float(prim);
     return (!whole || rt_int_fits(&l, prim)) && rt_literal_as(&l, prim, out, why, sizeof why);
 }
 

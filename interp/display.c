@@ -52,7 +52,7 @@ static void show_array(Show *s, const ExtType *elem, int depth, const rt_hvalue 
 static const ExtVariant *variant_of(const Show *s, const ExtType *x, const rt_hvalue *tags)
 {
     rt_hvalue tag = part_of(s, tags);
-    int k = tag.prim == RT_I8 ? *(const int8_t *)tag.data : tag.prim == RT_I16 ? *(const int16_t *)tag.data : *(const int32_t *)tag.data;
+    int k = (int)rt_int_get(tag.prim, tag.data);
     return &x->variants[k];
 }
 

@@ -9,12 +9,7 @@
 
 _Static_assert(RT_MAX_SIZE == MAX_SIZE && RT_MAX_BYTES == MAX_BYTES,
                "values from outside have sizes of the language");
-
-static const rt_prim to_rt[N_PRIM_TYPES] = {
-    [T_BOOL] = RT_BOOL, [T_I8] = RT_I8,   [T_I16] = RT_I16, [T_I32] = RT_I32,
-    [T_I64] = RT_I64,   [T_U8] = RT_U8,   [T_U16] = RT_U16, [T_U32] = RT_U32,
-    [T_U64] = RT_U64,   [T_F32] = RT_F32, [T_F64] = RT_F64,
-};
+_Static_assert((int)RT_N_PRIMS == (int)N_PRIM_TYPES, "rt_prim and PrimType number the rows of one table");
 
 Interp *interp_new(const Prog *p)
 {
@@ -115,9 +110,9 @@ static Val scalar_arg(const rt_hvalue *v, PrimType t)
 static void set_arg(Interp *in, const EntryCode *ec, int k, const rt_hvalue *v)
 {
     const Var *var = ec->entry->params.at[k];
-    if (v->prim != to_rt[var->type.elem] || v->rank != var->type.rank) {
+    if (v->prim != (rt_prim)var->type.elem || v->rank != var->type.rank) {
         char want[128], got[400];
-        rt_type_name(to_rt[var->type.elem], var->type.rank, want, sizeof want);
+        rt_type_name((rt_prim)var->type.elem, var->type.rank, want, sizeof want);
         rt_hvalue_type(v, got, sizeof got);
         arg_error(in, ec->entry, k, "", "expected %s, got %s", want, got);
     }
@@ -179,7 +174,7 @@ static void bind_sizes(Interp *in, const EntryCode *ec)
 static void get_value(Interp *in, int slot, bool is_array, PrimType t, rt_hvalue *v)
 {
     const Arr *a = is_array ? interp_array(in, slot, NO_LOC) : NULL;
-    if (!rt_hvalue_make(v, to_rt[t], a ? a->rank : 0, a ? a->n : NULL))
+    if (!rt_hvalue_make(v, (rt_prim)t, a ? a->rank : 0, a ? a->n : NULL))
         interp_fail(in, INTERP_USER, NO_LOC, "out of memory");
     if (!a) {
         scalar_store(t, v->data, in->slots[slot]);
@@ -334,7 +329,7 @@ static bool read_args(const Entry *en, FILE *f, rt_hvalue *args)
     }
     for (int k = 0; k < en->params.n && ok; k++) {
         Type t = en->params.at[k]->type;
-        ok = rt_read_value(&rd, to_rt[t.elem], t.rank, &args[k]);
+        ok = rt_read_value(&rd, (rt_prim)t.elem, t.rank, &args[k]);
         if (!ok)
             complain_arg(en, k, rd.error);
     }

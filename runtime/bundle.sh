@@ -7,7 +7,7 @@
 #   bundle.sh --digest  a number of the text of a command, for the name of the library that holds it compiled
 set -eu
 root=$(dirname "$0")/..
-headers="common/policy.h common/values.h common/scalar.h common/rank.h common/spell.h common/facts.def runtime/core/rt.h
+headers="common/policy.h common/scalars.def common/values.h common/scalar.h common/rank.h common/spell.h common/facts.def runtime/core/rt.h
 runtime/drivers/dev.h runtime/drivers/dev_driver.h runtime/core/internal.h"
 drivers="dev_opencl.h dev_opencl_find.c dev_opencl.c dev_cuda.c dev.c"
 core="context.c device.c build.c sized.c room.c limit.c turns.c parts.c tell.c launch.c steps.c heap.c mem.c builtin.c profile.c

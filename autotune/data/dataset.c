@@ -91,14 +91,13 @@ static bool parse_bounds(Gen *g, const char *arg)
     if (!rt_prim_named(type, &p))
         return false;
     RandomBounds b = {.set = true};
-    bool is_float = p == RT_F32 || p == RT_F64;
     if (!rt_parse_scalar(lo, p, &b.lo) || !rt_parse_scalar(colon + 1, p, &b.hi))
         return false;
-    double least = p == RT_F32 ? (double)b.lo.f32 : b.lo.f64,
-           most = p == RT_F32 ? (double)b.hi.f32 : b.hi.f64;
-    if (is_float      ? !isfinite(least) || !isfinite(most) || least > most
-        : p == RT_U64 ? b.lo.u64 > b.hi.u64
-                      : random_int(p, b.lo) > random_int(p, b.hi))
+    double least = rt_float_get(p, &b.lo), most = rt_float_get(p, &b.hi);
+    int64_t from = rt_int_get(p, &b.lo), to = rt_int_get(p, &b.hi);
+    if (rt_prim_is_float(p)    ? !isfinite(least) || !isfinite(most) || least > most
+        : rt_prim_is_signed(p) ? from > to
+                               : (uint64_t)from > (uint64_t)to)
         return false;
     g->next.bounds[p] = b;
     return true;
@@ -138,6 +137,8 @@ static int take_word(void *env, const char *word)
     return EXIT_USAGE;
 }
 
+#define NAMED(TAG, T, text, ...) text " "
+
 static int take_bounds(void *env, const char *arg)
 {
     if (strncmp(arg, "--", 2) != 0 || !strstr(arg, "-bounds"))
@@ -156,7 +157,7 @@ int dataset_main(int argc, char **argv)
         {"--TYPE-bounds=A:B",
          "least and largest value of that element type, e.g. --f32-bounds=-1:1\n"
          "(default: floats 0:1, integers their whole range)",
-         .take = take_word, .values = "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64"},
+         .take = take_word, .values = RT_NUMBERS(NAMED, )},
         {0}};
     Gen g = {.a = arena_new()};
     const Args args = {"minifut dataset", about, rows, 0, &g, take_bounds, take_word, NULL};

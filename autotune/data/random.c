@@ -25,41 +25,25 @@ static double unit(RandomGen *g)
     return (double)(next(g) >> 11) * 0x1p-53;
 }
 
-int64_t random_int(rt_prim p, rt_scalar s)
-{
-    switch (p) {
-    case RT_I8: return s.i8;
-    case RT_I16: return s.i16;
-    case RT_I32: return s.i32;
-    case RT_U8: return s.u8;
-    case RT_U16: return s.u16;
-    case RT_U32: return s.u32;
-    case RT_BOOL: return s.b;
-    case RT_I64:
-    case RT_U64:
-    case RT_F32:
-    case RT_F64: return s.i64;
+/* X: an element of a type of floats, with the arithmetic of the type. */
+#define RANDOM_FLOAT(TAG, T, text, bits, C, ...)                                                   \
+    case RT_##TAG: {                                                                               \
+        C lo = b->set ? b->lo.T : 0, hi = b->set ? b->hi.T : 1;                                    \
+        C u = (C)unit(g), span = hi - lo; /* of bounds far apart, infinite */                      \
+        *(C *)to = isfinite(span) ? lo + u * span : lo * (1 - u) + hi * u;                         \
+        return;                                                                                    \
     }
-    return 0;
-}
 
 static void random_element(RandomGen *g, rt_prim p, void *to)
 {
     const RandomBounds *b = &g->bounds[p];
-    if (p == RT_F32) {
-        float lo = b->set ? b->lo.f32 : 0, hi = b->set ? b->hi.f32 : 1;
-        float u = (float)unit(g), span = hi - lo; /* of bounds far apart, infinite */
-        *(float *)to = isfinite(span) ? lo + u * span : lo * (1 - u) + hi * u;
-    } else if (p == RT_F64) {
-        double lo = b->set ? b->lo.f64 : 0, hi = b->set ? b->hi.f64 : 1;
-        double u = unit(g), span = hi - lo;
-        *(double *)to = isfinite(span) ? lo + u * span : lo * (1 - u) + hi * u;
-    } else {
-        uint64_t v = p == RT_BOOL ? next(g) >> 63 : next(g);
-        if (b->set)
-            v = between(g, (uint64_t)random_int(p, b->lo), (uint64_t)random_int(p, b->hi));
-        memcpy(to, &v, (size_t)rt_prim_size(p)); /* little endian, as the data formats are */
+    switch ((int)p) {
+        RT_FLOATS(RANDOM_FLOAT, )
     }
+    uint64_t v = p == RT_BOOL ? next(g) >> 63 : next(g);
+    if (b->set)
+        v = between(g, (uint64_t)rt_int_get(p, &b->lo), (uint64_t)rt_int_get(p, &b->hi));
+    memcpy(to, &v, (size_t)rt_prim_size(p)); /* little endian, as the data formats are */
 }
 
 /* "[10][20]f32": the shape and element type. False if it is no type. */

@@ -23,6 +23,6 @@ const char *random_check(Arena *a, const char *what);
 const char *random_value(Arena *a, RandomGen *g, const char *what, rt_hvalue *v);
 
 /* An integer or boolean scalar as an integer. */
-int64_t random_int(rt_prim p, rt_scalar s);
+
 
 #endif

@@ -192,12 +192,21 @@ static Script *parse_parts(Parser *p, ScriptKind kind, char close)
     return kind == SCRIPT_TUPLE && s->parts.n == 1 ? s->parts.at[0] : s;
 }
 
+/* The name of a type of floats, as in f32.nan? */
+static bool float_ahead(Parser *p)
+{
+    for (int t = 0; t < RT_N_PRIMS; t++)
+        if (rt_prim_is_float((rt_prim)t) && ahead(p, rt_prim_name((rt_prim)t)))
+            return true;
+    return false;
+}
+
 /* Does a value come next that begins like a name? */
 static bool is_named_value(Parser *p)
 {
     size_t n = name_ahead(p);
     char behind = p->at + n < p->n ? p->text[p->at + n] : '\0';
-    return ahead(p, "true") || ahead(p, "false") || ((ahead(p, "f32") || ahead(p, "f64")) && behind == '.') ||
+    return ahead(p, "true") || ahead(p, "false") || (float_ahead(p) && behind == '.') ||
            (ahead(p, "empty") && behind == '(');
 }
 
@@ -278,7 +287,7 @@ Script *script_parse(Arena *a, const char *text, size_t n, Loc loc, const char *
 
 bool script_convert(const rt_hvalue *from, rt_prim prim, rt_hvalue *to)
 {
-    if (from->prim > RT_I64 || !rt_hvalue_make(to, prim, from->rank, from->shape))
+    if (!rt_prim_is_signed(from->prim) || !rt_hvalue_make(to, prim, from->rank, from->shape))
         return false;
     int64_t size = rt_prim_size(prim), step = rt_prim_size(from->prim), n = rt_hvalue_bytes(from) / step;
     bool ok = true;

@@ -86,21 +86,9 @@ static int rt_element_write(rt_ctx *ctx, rt_value *v, int rank, int64_t at, cons
 
 /* --- Which components a value holds --- */
 
-static int64_t rt_number(rt_prim prim, const void *at)
-{
-    int8_t a;
-    int16_t b;
-    int32_t c;
-    switch (prim) {
-    case RT_I8: memcpy(&a, at, sizeof a); return a;
-    case RT_I16: memcpy(&b, at, sizeof b); return b;
-    default: memcpy(&c, at, sizeof c); return c;
-    }
-}
-
 RT_API int rt_variant_number(const rt_value *sum)
 {
-    return (int)rt_number(sum[0].prim, &sum[0].scalar);
+    return (int)rt_int_get(sum[0].prim, &sum[0].scalar);
 }
 
 RT_API int rt_variant_components(const rt_program *prog, const rt_variant_def *v)
@@ -321,7 +309,7 @@ static int rt_check_elements(rt_ctx *ctx, int type, rt_outside p)
 static int rt_check_sum(rt_ctx *ctx, const rt_type_def *t, rt_outside p)
 {
     rt_prim prim = p.h[0]->prim;
-    int64_t k = rt_number(prim, (const char *)p.h[0]->data + p.at * rt_prim_size(prim));
+    int64_t k = rt_int_get(prim, (const char *)p.h[0]->data + p.at * rt_prim_size(prim));
     if (k < 0 || k >= t->n_variants)
         return rt_error_set(ctx, "%s: a number is that of no variant", t->name);
     const rt_variant_def *v = &t->variants[k];

@@ -285,50 +285,21 @@ struct rt_arg {
 };
 
 /* Arguments: RT_A_I32(n), RT_A_MEM(block), RT_A_LOCAL(bytes), ... for initialising rt_arg[]. */
-#define RT_A_I8(x)                                                                                 \
+#define RT_A_NUMBER(kind, T, x)                                                                    \
     {                                                                                              \
-        RT_ARG_SCALAR, 1, {.i8 = (x)}, 0                                                           \
+        kind, sizeof(((rt_scalar *)0)->T), {.T = (x)}, 0                                           \
     }
-#define RT_A_I16(x)                                                                                \
-    {                                                                                              \
-        RT_ARG_SCALAR, 2, {.i16 = (x)}, 0                                                          \
-    }
-#define RT_A_I32(x)                                                                                \
-    {                                                                                              \
-        RT_ARG_SCALAR, 4, {.i32 = (x)}, 0                                                          \
-    }
-#define RT_A_I64(x)                                                                                \
-    {                                                                                              \
-        RT_ARG_SCALAR, 8, {.i64 = (x)}, 0                                                          \
-    }
-#define RT_A_U8(x)                                                                                 \
-    {                                                                                              \
-        RT_ARG_SCALAR, 1, {.u8 = (x)}, 0                                                           \
-    }
-#define RT_A_U16(x)                                                                                \
-    {                                                                                              \
-        RT_ARG_SCALAR, 2, {.u16 = (x)}, 0                                                          \
-    }
-#define RT_A_U32(x)                                                                                \
-    {                                                                                              \
-        RT_ARG_SCALAR, 4, {.u32 = (x)}, 0                                                          \
-    }
-#define RT_A_U64(x)                                                                                \
-    {                                                                                              \
-        RT_ARG_SCALAR, 8, {.u64 = (x)}, 0                                                          \
-    }
-#define RT_A_F32(x)                                                                                \
-    {                                                                                              \
-        RT_ARG_FLOAT, 4, {.f32 = (x)}, 0                                                          \
-    }
-#define RT_A_F64(x)                                                                                \
-    {                                                                                              \
-        RT_ARG_FLOAT, 8, {.f64 = (x)}, 0                                                          \
-    }
-#define RT_A_BOOL(x)                                                                               \
-    {                                                                                              \
-        RT_ARG_SCALAR, 1, {.b = (x)}, 0                                                            \
-    }
+#define RT_A_BOOL(x) RT_A_NUMBER(RT_ARG_SCALAR, b, x)
+#define RT_A_I8(x)   RT_A_NUMBER(RT_ARG_SCALAR, i8, x)
+#define RT_A_I16(x)  RT_A_NUMBER(RT_ARG_SCALAR, i16, x)
+#define RT_A_I32(x)  RT_A_NUMBER(RT_ARG_SCALAR, i32, x)
+#define RT_A_I64(x)  RT_A_NUMBER(RT_ARG_SCALAR, i64, x)
+#define RT_A_U8(x)   RT_A_NUMBER(RT_ARG_SCALAR, u8, x)
+#define RT_A_U16(x)  RT_A_NUMBER(RT_ARG_SCALAR, u16, x)
+#define RT_A_U32(x)  RT_A_NUMBER(RT_ARG_SCALAR, u32, x)
+#define RT_A_U64(x)  RT_A_NUMBER(RT_ARG_SCALAR, u64, x)
+#define RT_A_F32(x)  RT_A_NUMBER(RT_ARG_FLOAT, f32, x)
+#define RT_A_F64(x)  RT_A_NUMBER(RT_ARG_FLOAT, f64, x)
 #define RT_A_MEM(m)                                                                                \
     {                                                                                              \
         RT_ARG_MEM, 0, {.i64 = 0}, (m)                                                             \
