@@ -10,7 +10,7 @@ import numpy as np
 TYPES = {"  i8": "i1", " i16": "<i2", " i32": "<i4", " i64": "<i8", "  u8": "u1", " u16": "<u2", " u32": "<u4",
          " u64": "<u8", " f32": "<f4", " f64": "<f8", "bool": "?"}
 NAMES = {np.dtype(dtype): name for name, dtype in TYPES.items()}
-SUFFIX = re.compile(r"(?<=[0-9.])(i8|i16|i32|i64|u8|u16|u32|u64|f32|f64)\b")
+SUFFIX = re.compile(r"(?<=[0-9.])(%s)\b" % "|".join(name.strip() for name in TYPES if name != "bool"))
 
 
 def read_binary(data):

@@ -18,6 +18,13 @@ def check(ok, what):
         print("failed:", what)
 
 
+def scalar_types():
+    """The scalar types of the language: bool, then those of numbers."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    with open(os.path.join(root, "common", "scalars.def"), encoding="utf-8") as f:
+        return re.findall(r'^ *X\(\w+, +\w+, +"(\w+)"', f.read(), re.M)
+
+
 def skip(want, n=1):
     """n tests are skipped for want of something."""
     lacking[want] = lacking.get(want, 0) + n

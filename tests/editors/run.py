@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import textmate  # noqa: E402
-from checks import ending, need, skip  # noqa: E402
+from checks import ending, need, scalar_types, skip  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -48,7 +48,7 @@ def scanner_words():
     words = {}
     for word in re.findall(r'^"([a-z]+)"[ /]', lex, re.M):
         words[word] = 'boolean' if word in ('true', 'false') else 'keyword'
-    for name in re.findall(r'\{"(\w+)", \d+\}', read(f'{ROOT}/frontend/check/type.c')):
+    for name in scalar_types():
         words[name] = 'type'
     return words
 
@@ -92,7 +92,7 @@ def textmate_words():
 
 def lists():
     case('keywords of the scanner', None if {'def', 'let', 'assert', 'open', 'match'} <= KINDS['keyword'] else KINDS['keyword'])
-    case('types of the scanner', None if len(KINDS['type']) == 11 else KINDS['type'])
+    case('types of the table', None if {'bool', 'i8', 'f64'} <= KINDS['type'] else KINDS['type'])
     case('builtins', None if {'map', 'reduce_by_index', 'foldl', 'map5'} <= BUILTINS else BUILTINS)
     for editor, found in (('vim', vim_words()), ('emacs', emacs_words()), ('vscode', textmate_words())):
         for kind, want in KINDS.items():

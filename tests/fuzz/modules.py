@@ -8,7 +8,7 @@ import re
 import zlib
 
 from library import Helper, container
-from tree import FLOATS, NAME, Def, N, Op, abstract, arr, constructors_text, def_text, map_type, type_text
+from tree import FLOATS, INTS, NAME, Def, N, Op, abstract, arr, constructors_text, def_text, map_type, type_text
 
 OPENED = re.compile("«([^«»]*)».⟦")
 NUMERIC = ("numeric", "integral", "real")  # module types that are there
@@ -255,7 +255,7 @@ class Text:
             return f"module {it.shown} = «{it.module}»\n", [Binding("m", it.shown, it.name, b.members)]
         if isinstance(it, Apply):
             members = [b.renamed(it.functor, it.name) for b in self.functors[it.functor]]
-            args = " ".join(a if a in ("i8 i16 i32 i64 u8 u16 u32 u64 f32 f64").split() else f"«{a}»" for a in it.args)
+            args = " ".join(a if a in (*INTS, *FLOATS) else f"«{a}»" for a in it.args)
             return f"module {it.shown} = «{it.functor}» {args}\n", [Binding("m", it.shown, it.name, members)]
         return self.module_text(it, scope)
 
